@@ -1,0 +1,81 @@
+# Batch job monitoring.  No configure step.
+#
+#   make            all programs          make demo         try it (no scheduler)
+#   make test       everything CI runs    make demo-slurm   try it with a real Slurm
+#   make check-long what takes long       make bench        measure it
+#   make install    DESTDIR, prefix       make lint, make dist
+#
+# Variables: O (build folder), CC, CFLAGS, SAN (address,undefined | thread),
+# prefix, DESTDIR, WERROR=1 (warnings are errors).
+
+VERSION  := 0.1.0
+REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+
+O       ?= build
+prefix  ?= /usr/local
+CC      ?= cc
+CFLAGS  ?= -O2 -g
+bindir      = $(prefix)/bin
+mandir      = $(prefix)/share/man
+datadir     = $(prefix)/share/batchjob
+collectddir = $(prefix)/lib/collectd
+
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+       -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wformat=2
+BJ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -fPIC -fvisibility=hidden -pthread \
+            -fno-strict-overflow $(WARN) $(if $(WERROR),-Werror) \
+            $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
+            -fno-sanitize-recover=all,-D_FORTIFY_SOURCE=2 \
+            -fstack-protector-strong) -MMD -MP
+BJ_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now
+
+PKG = $(shell pkg-config --libs $(1) 2>/dev/null)
+LIBS_core = $(call PKG,libpcre2-8)
+LIBS_exporter = $(call PKG,libmicrohttpd) $(call PKG,zlib) \
+                $(call PKG,yaml-0.1) $(LIBS_core)
+COLLECTD_INCLUDE ?= /usr/include/collectd
+HAVE_COLLECTD := $(wildcard $(COLLECTD_INCLUDE)/core/daemon/plugin.h)
+
+# What a room is made of: every .c in it.  main.c files are programs.
+base_SRC     := $(wildcard base/*.c)
+core_SRC     := $(wildcard core/*.c core/*/*.c)
+exporter_SRC := $(wildcard standalone/*.c)
+plugin_SRC   := $(filter-out %/double.c,$(wildcard collectd-plugin/*.c))
+obj = $(patsubst %.c,$(O)/%.o,$(1))
+
+PROGRAMS = $(O)/batchjob_exporter $(if $(HAVE_COLLECTD),$(O)/batchjob.so)
+
+all: $(PROGRAMS) types.db docs/metrics.md
+	$(if $(HAVE_COLLECTD),,@echo "no collectd headers in $(COLLECTD_INCLUDE): the plugin was left out")
+
+include $(sort $(wildcard */part.mk))
+
+$(O)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(BJ_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(X_CFLAGS) -c -o $@ $<
+
+$(O)/core/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
+$(O)/standalone/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
+$(O)/collectd-plugin/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
+
+# yaml.c of base is used by programs only; the archive lets the plugin leave
+# it (and its library) out.
+$(O)/libbase.a: $(call obj,$(base_SRC))
+$(O)/libcore.a: $(call obj,$(core_SRC))
+$(O)/%.a:
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(O)/batchjob_exporter: $(call obj,$(exporter_SRC)) $(O)/libcore.a $(O)/libbase.a
+	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_exporter)
+
+$(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libbase.a
+	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS_core)
+
+-include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))
+
+clean:
+	rm -rf $(O)
+
+.DELETE_ON_ERROR:
+.PHONY: all test check-long bench demo demo-slurm install lint dist clean

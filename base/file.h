@@ -1,0 +1,54 @@
+/* Reading /proc, /sys and cgroup files, and keeping some of them open. */
+#ifndef BJ_BASE_FILE_H
+#define BJ_BASE_FILE_H
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdint.h>
+
+/* Closes the descriptor when the variable leaves its scope. */
+void bj_close_fd(int *fd);
+#define bj_autoclose __attribute__((cleanup(bj_close_fd)))
+
+/* Read a whole file, relative to dirfd (or AT_FDCWD), into buf with as few
+ * read(2) as it takes: one for what the kernel renders at once.  The slice
+ * points into buf.
+ *   -ENOENT, -ENODEV, -ESRCH  the job, device or process has gone
+ *   -EFBIG                    the file has cap bytes or more; nothing returned
+ * err may be NULL. */
+int bj_file_read(int dirfd, const char *name, char *buf, size_t cap,
+                 struct bj_slice *ret, struct bj_err *err);
+
+/* The same from an open descriptor, from its start, with pread(2). */
+int bj_file_pread(int fd, char *buf, size_t cap, struct bj_slice *ret);
+
+/* Open a directory for openat(2); -errno on failure. */
+int bj_dir_open(int dirfd, const char *name);
+
+/* Like bj_file_read, for files that other people may write: the name must not
+ * be a link, the file regular, owned by root or by us, not writable by group
+ * or others.  -EPERM (with a message that says which rule) otherwise. */
+int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
+                         struct bj_slice *ret, struct bj_err *err);
+
+/* Descriptors that are kept between passes, under one cap.  A kept cgroup file
+ * is eight times cheaper to read than an opened one and costs 4.6 KiB of
+ * kernel memory.  Not thread-safe: one pool belongs to one sampler. */
+struct bj_fdpool {
+    unsigned max;  /* most descriptors kept at a time */
+    unsigned used; /* kept now */
+    unsigned base; /* kept ones get numbers of at least this (0: any) */
+    uint64_t refused; /* how often the cap said no */
+};
+
+/* Open name below dirfd and count it.  flags as for open(2), O_CLOEXEC is
+ * added.  -EMFILE when the cap is reached (the caller then reads by name),
+ * otherwise -errno. */
+int bj_fdpool_open(struct bj_fdpool *pool, int dirfd, const char *name,
+                   int flags);
+
+/* Close *fd when it is one (>= 0), count it down and set it to -1. */
+void bj_fdpool_close(struct bj_fdpool *pool, int *fd);
+
+#endif

@@ -1,0 +1,23 @@
+/* Logging of the programs (not of the core, which never logs by itself). */
+#ifndef BJ_BASE_LOG_H
+#define BJ_BASE_LOG_H
+
+#include "base/err.h"
+
+enum bj_log_level { BJ_LOG_ERROR, BJ_LOG_WARN, BJ_LOG_INFO, BJ_LOG_DEBUG };
+enum bj_log_format { BJ_LOG_LOGFMT, BJ_LOG_JSON };
+
+/* What is written to standard error; set once by main before threads start. */
+void bj_log_setup(enum bj_log_level level, enum bj_log_format format);
+
+/* One line: time, level, msg and the text of err when it is not NULL.  msg is
+ * escaped as the format asks; safe from any thread. */
+void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
+            ...) __attribute__((format(printf, 3, 4)));
+
+/* "error", "warn", "info", "debug" (also "warning"); -EINVAL otherwise. */
+int bj_log_level_parse(const char *s, enum bj_log_level *ret);
+/* "logfmt", "json"; -EINVAL otherwise. */
+int bj_log_format_parse(const char *s, enum bj_log_format *ret);
+
+#endif

@@ -1,0 +1,77 @@
+/* Options: one table feeds the command line, the YAML file, collectd's
+ * <Plugin> block, --help and the manual. */
+#ifndef BJ_BASE_OPT_H
+#define BJ_BASE_OPT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum bj_opt_kind {
+    BJ_OPT_BOOL,     /* bool; true/false, yes/no, on/off, 1/0 */
+    BJ_OPT_U64,      /* uint64_t, between lo and hi */
+    BJ_OPT_DURATION, /* uint64_t microseconds; "250ms", "15s", "2m", "1h",
+                        "1d", a plain number is seconds ("0.5" too) */
+    BJ_OPT_SIZE,     /* uint64_t bytes; "64K", "16M", "1G" (powers of 1024) */
+    BJ_OPT_STR,      /* char *, owned by the options */
+    BJ_OPT_LIST,     /* struct bj_strv, each setting adds one */
+};
+
+/* A list of strings, owned. */
+struct bj_strv {
+    char **v;
+    size_t n;
+};
+
+/* One option.  name is dotted and lower-case, as on the command line
+ * ("path.procfs"); a BOOL is also set by --name and unset by --no-name. */
+struct bj_opt {
+    const char *name;
+    enum bj_opt_kind kind;
+    size_t off;         /* where in the options structure */
+    uint64_t lo, hi;    /* limits for U64, DURATION and SIZE */
+    const char *preset; /* text of the default; NULL: none, zero, empty */
+    const char *arg;    /* name of the argument in --help */
+    const char *help;   /* one sentence */
+    const char *choices; /* STR: "a|b|c", the only values; NULL: any */
+};
+
+/* A set of options: several tables over one structure each. */
+struct bj_optset {
+    const struct bj_opt *opts; /* ends with name NULL */
+    void *base;
+};
+
+/* Set every option of the table to its preset. */
+int bj_opt_presets(const struct bj_optset *set, struct bj_err *err);
+void bj_opt_free(const struct bj_optset *set);
+
+/* Find an option by name among n sets.  Names are compared without case and
+ * without '.', '-' and '_', so that "PathProcfs" of a collectd file and
+ * "path.procfs" are one.  NULL when there is none. */
+const struct bj_opt *bj_opt_find(const struct bj_optset *sets, size_t n,
+                                 struct bj_slice name,
+                                 const struct bj_optset **ret_set);
+
+/* Set one option from text.  The message names the option, the value and what
+ * was expected.  -ENOENT unknown option, -EINVAL bad value, -ERANGE limits. */
+int bj_opt_set(const struct bj_optset *sets, size_t n, struct bj_slice name,
+               struct bj_slice value, struct bj_err *err);
+
+/* Parse a command line: "--name value", "--name=value", "-name" is not one.
+ * Stops at the first error.  Arguments that are no options are errors too. */
+int bj_opt_argv(const struct bj_optset *sets, size_t n, int argc, char **argv,
+                struct bj_err *err);
+
+/* Read a YAML file: nested keys are joined by '.', sequences set a LIST
+ * several times.  The message names file, line and column.  Unknown keys and
+ * duplicate keys are errors. */
+int bj_opt_yaml(const struct bj_optset *sets, size_t n, const char *path,
+                struct bj_err *err);
+
+/* The text of --help for one set. */
+void bj_opt_help(const struct bj_optset *set, struct bj_buf *out);
+
+#endif

@@ -1,0 +1,24 @@
+/* Making text from outside fit for labels, identifiers and logs. */
+#ifndef BJ_BASE_TEXT_H
+#define BJ_BASE_TEXT_H
+
+#include "base/slice.h"
+
+enum { BJ_LABEL_MAX = 128 }; /* bytes of a label value, at most */
+
+/* Clean s into dst (cap bytes, cap >= 1), terminated: bytes that are not UTF-8
+ * become U+FFFD, control characters '?', and the result is cut to cap-1 bytes
+ * on a character boundary.  Returns the number of bytes written, without NUL.
+ * Never fails.  Source: Unicode 15, table 3-7, well-formed UTF-8. */
+size_t bj_text_clean(struct bj_slice s, char *dst, size_t cap);
+
+/* Clean s into a collectd identifier: bj_text_clean, then everything outside
+ * [A-Za-z0-9_.:@+-] and [ ] becomes '_'. */
+size_t bj_text_ident(struct bj_slice s, char *dst, size_t cap);
+
+/* Undo systemd's escaping of unit names: \xNN becomes that byte.  In place or
+ * into dst (cap bytes, terminated); what is no escape is copied.
+ * Source: systemd.unit(5), "String escaping for inclusion in unit names". */
+size_t bj_text_unescape_unit(struct bj_slice s, char *dst, size_t cap);
+
+#endif

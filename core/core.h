@@ -1,0 +1,43 @@
+/* The collection core as a host sees it. */
+#ifndef BJ_CORE_CORE_H
+#define BJ_CORE_CORE_H
+
+#include "base/arena.h"
+#include "core/conf.h"
+#include "core/host.h"
+#include "core/model/record.h"
+
+#include <stdatomic.h>
+
+/* What one pass found.  Immutable and shared: whoever holds a reference may
+ * read it from any thread. */
+struct bj_snap {
+    atomic_uint refs;
+    uint64_t boot_usec, wall_usec; /* when the pass ended */
+    struct bj_slice cluster;       /* label value, clean; empty: none */
+    struct bj_node node;
+    struct bj_self self;
+    struct bj_list jobs; /* struct bj_job, in the order of their ids */
+    struct bj_arena arena;
+};
+
+struct bj_core;
+
+/* Make a core.  conf is taken as it is and must outlive the core.  A missing
+ * cgroup root is no error: jobs are found when it appears.  Errors are wrong
+ * options (-EINVAL) and want of memory or threads. */
+int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
+                struct bj_core **ret, struct bj_err *err);
+void bj_core_free(struct bj_core *core);
+
+/* Look at everything once and return a snapshot with a reference for the
+ * caller.  Fails only for want of memory (-ENOMEM): a source that is broken
+ * shows in its collector's record.  One pass at a time: calls from several
+ * threads wait for each other. */
+int bj_core_pass(struct bj_core *core, struct bj_snap **ret,
+                 struct bj_err *err);
+
+struct bj_snap *bj_snap_ref(struct bj_snap *s);
+void bj_snap_unref(struct bj_snap *s); /* NULL is fine */
+
+#endif

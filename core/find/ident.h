@@ -1,0 +1,103 @@
+/* Who a job is: its identity, and the thread that finds it out.
+ *
+ * Finding out may block (a user database over the network, a /proc file of a
+ * process that is stuck in the kernel), so a pass never does it: it asks the
+ * resolver, waits a moment at most, and takes the answer when there is one. */
+#ifndef BJ_CORE_FIND_IDENT_H
+#define BJ_CORE_FIND_IDENT_H
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "core/conf.h"
+#include "core/host.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Where account, partition and the like were found. */
+enum bj_ident_source {
+    BJ_IDENT_NONE,    /* nothing beyond the cgroup path */
+    BJ_IDENT_CGROUP,  /* owner of the cgroup or its path */
+    BJ_IDENT_PROCESS, /* owner of a process */
+    BJ_IDENT_FILE,    /* a file that the prolog wrote (root's) */
+    BJ_IDENT_ENVIRON, /* environment of a process: the user could forge it */
+};
+
+/* The fields of an identity.  BJ_INFO_... are the labels of
+ * batchjob_job_info, in the order of bj_job_info_keys (core/model/metric.h). */
+enum bj_ident_field {
+    BJ_ID_JOBID,   /* raw job id as the batch system prints it */
+    BJ_ID_NODE,    /* slurmd's node name, where a host runs several */
+    BJ_ID_USER,    /* user name */
+    BJ_ID_ACCOUNT,
+    BJ_ID_UID,
+    BJ_ID_PARTITION, /* partition or queue */
+    BJ_ID_QOS,
+    BJ_ID_NAME,       /* job name: free text, cleaned */
+    BJ_ID_ARRAY_JOB,  /* id of the array ... */
+    BJ_ID_ARRAY_TASK, /* ... and the task in it */
+    BJ_ID_HET_JOB,    /* id of the heterogeneous job ... */
+    BJ_ID_HET_OFFSET, /* ... and the offset of this component */
+    BJ_ID_SLUID,      /* Slurm 26.05 and later */
+    BJ_ID_SYSTEM,     /* slurm, pbs, lsf, ... */
+    BJ_ID_SOURCE,     /* where account and the rest came from, as text */
+    BJ_ID_FIELDS
+};
+
+/* An identity.  Immutable and shared once made: only the reference count
+ * changes.  Absent fields are empty slices.  All text is clean. */
+struct bj_ident {
+    atomic_uint refs;
+    struct bj_slice f[BJ_ID_FIELDS];
+    /* The labels of every sample of the job, escaped, without braces:
+     * jobid="4711",user="anna",account="physics" (as the options ask). */
+    struct bj_slice labels;
+    uint64_t start_sec; /* from the prolog file; BJ_ABSENT when unknown */
+    bool complete;      /* nothing more is to be learnt by asking again */
+    char text[];        /* what the slices point to */
+};
+
+/* Make one from fields (copied and cleaned here); NULL when memory is out.
+ * conf decides which labels there are. */
+struct bj_ident *bj_ident_new(const struct bj_slice f[BJ_ID_FIELDS],
+                              const struct bj_conf *conf);
+struct bj_ident *bj_ident_ref(const struct bj_ident *id);
+void bj_ident_unref(const struct bj_ident *id); /* NULL is fine */
+
+/* What is asked of the resolver: a job as its cgroup path tells it. */
+struct bj_ident_query {
+    struct bj_slice f[BJ_ID_FIELDS]; /* what the path told: JOBID or SLUID,
+                                        NODE, UID, USER, SYSTEM; else empty */
+    struct bj_slice dirs[4];         /* paths of its cgroup directories from
+                                        the root; unused ones are empty */
+};
+
+/* A question on its way.  Shared by the asker and the resolver. */
+struct bj_ident_ask;
+struct bj_resolver;
+
+/* Start the resolver with a thread from the host.  conf must outlive it. */
+int bj_resolver_new(const struct bj_conf *conf, const struct bj_host *host,
+                    struct bj_resolver **ret, struct bj_err *err);
+/* Stop it.  Waits a bounded time for its thread: one that is stuck in the
+ * kernel is left behind with what it owns.  Asks still held stay valid. */
+void bj_resolver_free(struct bj_resolver *r);
+
+/* Ask; the query is copied.  NULL when memory is out. */
+struct bj_ident_ask *bj_resolver_ask(struct bj_resolver *r,
+                                     const struct bj_ident_query *q);
+/* Wait until nothing is unanswered, or until the boot clock shows deadline. */
+void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec);
+/* The answer with a reference for the caller, or NULL when there is none yet.
+ * A process that may be read later than now leaves complete false. */
+struct bj_ident *bj_ident_ask_answer(struct bj_ident_ask *ask);
+/* Drop the question, answered or not. */
+void bj_ident_ask_drop(struct bj_ident_ask *ask);
+
+/* Counters of the resolver, for its batchjob_collector_* rows. */
+struct bj_resolver_stat {
+    uint64_t answered, faults, waiting;
+};
+void bj_resolver_stat(struct bj_resolver *r, struct bj_resolver_stat *ret);
+
+#endif

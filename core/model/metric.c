@@ -1,0 +1,285 @@
+#include "core/model/metric.h"
+
+#include "core/core.h"
+
+#include <stddef.h>
+
+const struct bj_unit_name bj_units[] = {
+    [BJ_NUMBER] = {"", "", 0},
+    [BJ_USEC] = {"_seconds", "_usec", 6},
+    [BJ_SEC] = {"_seconds", "_sec", 0},
+    [BJ_BYTES] = {"_bytes", "_bytes", 0},
+};
+
+#define COUNTER(record, field, name, unit, help)                               \
+    {name, BJ_COUNTER, unit, offsetof(struct record, field), false, help}
+#define GAUGE(record, field, name, unit, help)                                 \
+    {name, BJ_GAUGE, unit, offsetof(struct record, field), false, help}
+/* A level that says nothing any more once the job has ended. */
+#define LEVEL(record, field, name, unit, help)                                 \
+    {name, BJ_GAUGE, unit, offsetof(struct record, field), true, help}
+
+static const struct bj_metric usage_rows[] = {
+    COUNTER(bj_usage, cpu_usec, "cpu", BJ_USEC, "CPU time used."),
+    COUNTER(bj_usage, cpu_user_usec, "cpu_user", BJ_USEC,
+            "CPU time used in user mode."),
+    COUNTER(bj_usage, cpu_system_usec, "cpu_system", BJ_USEC,
+            "CPU time used by the kernel on its behalf."),
+    COUNTER(bj_usage, cpu_throttled_usec, "cpu_throttled", BJ_USEC,
+            "Time it was held back by its CPU quota."),
+    COUNTER(bj_usage, cpu_periods, "cpu_periods", BJ_NUMBER,
+            "Enforcement periods of its CPU quota."),
+    COUNTER(bj_usage, cpu_throttled_periods, "cpu_throttled_periods",
+            BJ_NUMBER, "Periods in which its CPU quota held it back."),
+    LEVEL(bj_usage, cpus, "cpus", BJ_NUMBER,
+          "CPUs it may run on (effective cpuset)."),
+    LEVEL(bj_usage, mem_used_bytes, "memory_used", BJ_BYTES,
+          "Memory charged to it, page cache included."),
+    LEVEL(bj_usage, mem_rss_bytes, "memory_rss", BJ_BYTES,
+          "Anonymous memory, swap cache included."),
+    LEVEL(bj_usage, mem_cache_bytes, "memory_cache", BJ_BYTES,
+          "Page cache, shared memory included."),
+    LEVEL(bj_usage, mem_mapped_bytes, "memory_mapped_file", BJ_BYTES,
+          "Page cache that is mapped by processes."),
+    LEVEL(bj_usage, mem_shmem_bytes, "memory_shmem", BJ_BYTES,
+          "Shared memory and tmpfs."),
+    LEVEL(bj_usage, mem_active_file_bytes, "memory_active_file", BJ_BYTES,
+          "Page cache used lately."),
+    LEVEL(bj_usage, mem_inactive_file_bytes, "memory_inactive_file", BJ_BYTES,
+          "Page cache that the kernel would drop first."),
+    LEVEL(bj_usage, mem_unevictable_bytes, "memory_unevictable", BJ_BYTES,
+          "Memory that cannot be reclaimed, such as locked pages."),
+    LEVEL(bj_usage, mem_huge_bytes, "memory_huge", BJ_BYTES,
+          "Anonymous memory in transparent huge pages."),
+    LEVEL(bj_usage, mem_kernel_bytes, "memory_kernel", BJ_BYTES,
+          "Kernel memory charged to it."),
+    GAUGE(bj_usage, mem_peak_bytes, "memory_peak", BJ_BYTES,
+          "Highest memory ever charged to it."),
+    GAUGE(bj_usage, mem_limit_bytes, "memory_limit", BJ_BYTES,
+          "Memory limit: its own, else that of the nearest limited parent."),
+    LEVEL(bj_usage, mem_swap_bytes, "memory_swap", BJ_BYTES,
+          "Swap space used."),
+    COUNTER(bj_usage, mem_limit_hits, "memory_limit_hits", BJ_NUMBER,
+            "Times the memory limit was hit."),
+    COUNTER(bj_usage, mem_oom_kills, "oom_kills", BJ_NUMBER,
+            "Processes killed for want of memory."),
+    LEVEL(bj_usage, pids, "tasks_charged", BJ_NUMBER,
+          "Threads charged to it by the pids controller."),
+    COUNTER(bj_usage, psi_cpu_some_usec, "pressure_cpu_some", BJ_USEC,
+            "Time in which some of its threads waited for a CPU."),
+    COUNTER(bj_usage, psi_cpu_full_usec, "pressure_cpu_full", BJ_USEC,
+            "Time in which all of its threads waited for a CPU."),
+    COUNTER(bj_usage, psi_mem_some_usec, "pressure_memory_some", BJ_USEC,
+            "Time in which some of its threads waited for memory."),
+    COUNTER(bj_usage, psi_mem_full_usec, "pressure_memory_full", BJ_USEC,
+            "Time in which all of its threads waited for memory."),
+    COUNTER(bj_usage, psi_io_some_usec, "pressure_io_some", BJ_USEC,
+            "Time in which some of its threads waited for block I/O."),
+    COUNTER(bj_usage, psi_io_full_usec, "pressure_io_full", BJ_USEC,
+            "Time in which all of its threads waited for block I/O."),
+};
+
+static const struct bj_metric proc_rows[] = {
+    LEVEL(bj_procsum, processes, "processes", BJ_NUMBER,
+          "Processes, those of the batch system left out."),
+    LEVEL(bj_procsum, threads, "threads", BJ_NUMBER, "Threads."),
+    COUNTER(bj_procsum, processes_seen, "processes_seen", BJ_NUMBER,
+            "Processes seen so far; those that lived between two looks are "
+            "missed."),
+    LEVEL(bj_procsum, open_fds, "open_fds", BJ_NUMBER,
+          "Open file descriptors."),
+    COUNTER(bj_procsum, io_read_bytes, "io_read", BJ_BYTES,
+            "Bytes read by system calls, of any file system or pipe "
+            "(rchar), exited processes included as far as seen."),
+    COUNTER(bj_procsum, io_write_bytes, "io_write", BJ_BYTES,
+            "Bytes written by system calls, of any file system or pipe "
+            "(wchar), exited processes included as far as seen."),
+    COUNTER(bj_procsum, io_read_ops, "io_read_operations", BJ_NUMBER,
+            "Read system calls, exited processes included as far as seen."),
+    COUNTER(bj_procsum, io_write_ops, "io_write_operations", BJ_NUMBER,
+            "Write system calls, exited processes included as far as seen."),
+    COUNTER(bj_procsum, io_storage_read_bytes, "io_storage_read", BJ_BYTES,
+            "Bytes fetched from storage (read_bytes), exited processes "
+            "included as far as seen."),
+    COUNTER(bj_procsum, io_storage_write_bytes, "io_storage_write", BJ_BYTES,
+            "Bytes to be sent to storage (write_bytes), exited processes "
+            "included as far as seen."),
+    COUNTER(bj_procsum, io_cancelled_write_bytes, "io_cancelled_write",
+            BJ_BYTES,
+            "Bytes of the storage writes that were never sent because the "
+            "file was cut or removed, exited processes included as far as "
+            "seen."),
+};
+
+static const struct bj_metric job_rows[] = {
+    GAUGE(bj_job, start_sec, "start_time", BJ_SEC,
+          "Start: of the oldest process seen, or as the prolog wrote it."),
+    GAUGE(bj_job, end_sec, "end_time", BJ_SEC,
+          "When its end was noticed; absent while it runs."),
+};
+
+static const struct bj_metric info_rows[] = {
+    GAUGE(bj_job, ident_info, "info", BJ_NUMBER,
+          "1; the labels say who the job is and where that is known from."),
+};
+
+static const struct bj_metric exact_core_rows[] = {
+    COUNTER(bj_core_use, cpu_usec, "cpu", BJ_USEC,
+            "CPU time used on one CPU (cgroup v1)."),
+    COUNTER(bj_core_use, cpu_estimated_usec, "cpu_estimated", BJ_USEC,
+            "CPU time used on one CPU, estimated: each thread's time goes to "
+            "the CPU it was last seen on (cgroup v2)."),
+};
+
+static const struct bj_metric device_rows[] = {
+    COUNTER(bj_device_use, read_bytes, "read", BJ_BYTES,
+            "Bytes read from a block device."),
+    COUNTER(bj_device_use, write_bytes, "write", BJ_BYTES,
+            "Bytes written to a block device."),
+    COUNTER(bj_device_use, read_ops, "read_operations", BJ_NUMBER,
+            "Read operations on a block device."),
+    COUNTER(bj_device_use, write_ops, "write_operations", BJ_NUMBER,
+            "Write operations on a block device."),
+};
+
+static const struct bj_metric state_rows[] = {
+    LEVEL(bj_state_use, threads, "threads", BJ_NUMBER, "Threads by state."),
+};
+
+static const struct bj_metric exe_rows[] = {
+    COUNTER(bj_exe_use, cpu_usec, "cpu", BJ_USEC,
+            "CPU time by executable; (other) is what no named one accounts "
+            "for."),
+};
+
+static const struct bj_metric place_rows[] = {
+    LEVEL(bj_place_use, files, "open_files", BJ_NUMBER,
+          "Different files open below a named place."),
+};
+
+static const struct bj_metric node_rows[] = {
+    GAUGE(bj_node, mem_total_bytes, "memory_total", BJ_BYTES,
+          "Memory of the node."),
+    GAUGE(bj_node, mem_available_bytes, "memory_available", BJ_BYTES,
+          "Memory that could be had without swapping."),
+    GAUGE(bj_node, cpus, "cpus", BJ_NUMBER, "CPUs on line."),
+    GAUGE(bj_node, cores, "cores", BJ_NUMBER, "CPU cores on line."),
+    GAUGE(bj_node, sockets, "sockets", BJ_NUMBER, "CPU sockets on line."),
+    GAUGE(bj_node, boot_sec, "boot_time", BJ_SEC, "When the node booted."),
+};
+
+static const struct bj_metric mode_rows[] = {
+    COUNTER(bj_mode_use, cpu_usec, "cpu", BJ_USEC,
+            "CPU time of the node by mode."),
+};
+
+static const struct bj_metric collector_rows[] = {
+    GAUGE(bj_collector_stat, success, "success", BJ_NUMBER,
+          "1 when the collector's last run had no fault."),
+    GAUGE(bj_collector_stat, duration_usec, "duration", BJ_USEC,
+          "Time the collector's last run took."),
+    COUNTER(bj_collector_stat, errors, "errors", BJ_NUMBER,
+            "Faults of the collector."),
+    GAUGE(bj_collector_stat, age_usec, "age", BJ_USEC,
+          "Age of the collector's newest values."),
+};
+
+static const struct bj_metric self_rows[] = {
+    GAUGE(bj_self, jobs, "jobs", BJ_NUMBER, "Jobs on the node, ended ones in "
+                                            "their grace time not counted."),
+    COUNTER(bj_self, jobs_refused, "jobs_refused", BJ_NUMBER,
+            "Jobs left out because max-jobs was reached."),
+    COUNTER(bj_self, processes_refused, "processes_refused", BJ_NUMBER,
+            "Looks at processes left out because max-processes was reached."),
+    COUNTER(bj_self, passes, "passes", BJ_NUMBER,
+            "Looks at the node so far."),
+    GAUGE(bj_self, pass_usec, "pass_duration", BJ_USEC,
+          "Time the last look took."),
+    GAUGE(bj_self, fds_kept, "fds_kept", BJ_NUMBER,
+          "Descriptors kept open between looks."),
+    COUNTER(bj_self, fds_refused, "fds_refused", BJ_NUMBER,
+            "Descriptors not kept because max-files was reached."),
+};
+
+static const struct bj_metric build_rows[] = {
+    GAUGE(bj_self, build_info, "info", BJ_NUMBER,
+          "1; the labels say what was built."),
+};
+
+static const struct bj_metric process_rows[] = {
+    COUNTER(bj_self, cpu_usec, "cpu", BJ_USEC,
+            "CPU time of the monitoring process."),
+    GAUGE(bj_self, rss_bytes, "resident_memory", BJ_BYTES,
+          "Resident memory of the monitoring process."),
+    GAUGE(bj_self, open_fds, "open_fds", BJ_NUMBER,
+          "Open file descriptors of the monitoring process."),
+    GAUGE(bj_self, max_fds, "max_fds", BJ_NUMBER,
+          "Limit of its open file descriptors."),
+    GAUGE(bj_self, start_sec, "start_time", BJ_SEC,
+          "Start of the monitoring process."),
+};
+
+const char *const bj_job_info_keys[] = {
+    "uid",          "partition",  "qos",          "name",
+    "array_job_id", "array_task", "het_job_id",   "het_offset",
+    "sluid",        "batch_system", "source",     NULL};
+
+const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
+                                          NULL};
+
+#define ROWS(r) (r), sizeof(r) / sizeof((r)[0])
+#define JOB(name, member, r)                                                   \
+    {name, BJ_OF_JOB, false, offsetof(struct bj_job, member),                  \
+     sizeof(((struct bj_job *)0)->member), {NULL, NULL}, NULL, ROWS(r), false}
+#define WHOLE_JOB(name, info, r)                                               \
+    {name, BJ_OF_JOB, false, 0, sizeof(struct bj_job), {NULL, NULL}, info,     \
+     ROWS(r), false}
+#define JOBS(name, member, record, label, label2, r)                           \
+    {name, BJ_OF_JOB, true, offsetof(struct bj_job, member),                   \
+     sizeof(struct record), {label, label2}, NULL, ROWS(r), false}
+#define STEPS(name, member, label, label2, r)                                  \
+    JOBS(name, member, bj_step_use, label, label2, r)
+#define SNAP(name, member, info, r)                                            \
+    {name, BJ_OF_SNAP, false, offsetof(struct bj_snap, member),                \
+     sizeof(((struct bj_snap *)0)->member), {NULL, NULL}, info, ROWS(r), false}
+#define SNAPS(name, member, record, label, r)                                  \
+    {name, BJ_OF_SNAP, true, offsetof(struct bj_snap, member),                 \
+     sizeof(struct record), {label, NULL}, NULL, ROWS(r), false}
+
+const struct bj_table bj_tables[] = {
+    WHOLE_JOB("job", bj_job_info_keys, info_rows),
+    WHOLE_JOB("job", NULL, job_rows),
+    JOB("job", use, usage_rows),
+    JOB("job", proc, proc_rows),
+    JOBS("job_core", cores, bj_core_use, "cpu", NULL, exact_core_rows),
+    JOBS("job_device", devices, bj_device_use, "device", NULL, device_rows),
+    JOBS("job_state", states, bj_state_use, "state", NULL, state_rows),
+    JOBS("job_exe", exes, bj_exe_use, "exe", NULL, exe_rows),
+    JOBS("job_place", places, bj_place_use, "place", NULL, place_rows),
+    STEPS("step", steps, "step", NULL, usage_rows),
+    STEPS("task", tasks, "step", "task", usage_rows),
+    SNAP("node", node, NULL, node_rows),
+    SNAPS("node", node.modes, bj_mode_use, "mode", mode_rows),
+    SNAPS("collector", self.collectors, bj_collector_stat, "collector",
+          collector_rows),
+    SNAP("sampler", self, NULL, self_rows),
+    {"process", BJ_OF_SNAP, false, offsetof(struct bj_snap, self),
+     sizeof(struct bj_self), {NULL, NULL}, NULL, ROWS(process_rows), true},
+    SNAP("build", self, bj_build_info_keys, build_rows),
+};
+const size_t bj_ntables = sizeof(bj_tables) / sizeof(bj_tables[0]);
+
+void bj_metric_prom_name(const struct bj_table *t, const struct bj_metric *m,
+                         struct bj_buf *out)
+{
+    bj_buf_printf(out, "%s%s_%s%s%s", t->bare ? "" : "batchjob_", t->name,
+                  m->name, bj_units[m->unit].prom,
+                  m->kind == BJ_COUNTER ? "_total" : "");
+}
+
+void bj_metric_collectd_type(const struct bj_table *t,
+                             const struct bj_metric *m, struct bj_buf *out)
+{
+    bj_buf_printf(out, "%s_%s%s", t->name, m->name,
+                  bj_units[m->unit].collectd);
+}

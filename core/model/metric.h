@@ -1,0 +1,69 @@
+/* Metrics: one row each.  From a row come the Prometheus name, HELP and TYPE,
+ * collectd's type, the line of types.db and that of docs/metrics.md. */
+#ifndef BJ_CORE_MODEL_METRIC_H
+#define BJ_CORE_MODEL_METRIC_H
+
+#include "base/buf.h"
+#include "core/model/record.h"
+
+#include <stdbool.h>
+
+enum bj_kind { BJ_GAUGE, BJ_COUNTER };
+
+/* Unit of the field.  Prometheus wants base units (seconds, bytes): the value
+ * is divided on the way out, exactly; collectd counts whole numbers and gets
+ * the field as it is. */
+enum bj_unit { BJ_NUMBER, BJ_USEC, BJ_SEC, BJ_BYTES };
+
+struct bj_unit_name {
+    const char *prom;     /* "_seconds", "" */
+    const char *collectd; /* "_usec", "" */
+    unsigned digits;      /* decimal places that make the base unit */
+};
+extern const struct bj_unit_name bj_units[];
+
+/* One metric of a table. */
+struct bj_metric {
+    const char *name; /* "cpu_user": without prefix, table, unit or _total */
+    enum bj_kind kind;
+    enum bj_unit unit;
+    size_t off;  /* of its uint64_t in the table's record */
+    bool live;   /* a level: meaningless, and left out, once the job ended */
+    const char *help;
+};
+
+/* Where the records of a table hang. */
+enum bj_owner { BJ_OF_SNAP, BJ_OF_JOB };
+
+/* A table: records of one kind, what identifies them and their metrics. */
+struct bj_table {
+    const char *name;       /* "job_core": part of every metric's name */
+    enum bj_owner owner;
+    bool list;              /* false: the record is the owner itself ... */
+    size_t off;             /* ... at this offset; true: a bj_list is there */
+    size_t size;            /* of one record */
+    const char *label[2];   /* Prometheus labels of bj_sub.key; NULL: none */
+    const char *const *info; /* info metric: its label names, else NULL */
+    const struct bj_metric *rows;
+    size_t nrows;
+    bool bare; /* a name of the field without "batchjob_" (process_...) */
+};
+
+/* All tables, in the order of the page.  bj_tables[bj_ntables]. */
+extern const struct bj_table bj_tables[];
+extern const size_t bj_ntables;
+
+/* "batchjob_job_cpu_user_seconds_total". */
+void bj_metric_prom_name(const struct bj_table *t, const struct bj_metric *m,
+                         struct bj_buf *out);
+
+/* collectd's type, "job_cpu_user_usec". */
+void bj_metric_collectd_type(const struct bj_table *t,
+                             const struct bj_metric *m, struct bj_buf *out);
+
+/* Labels of batchjob_job_info beyond those that every sample of a job has, in
+ * the order of bj_ident.info; and of batchjob_build_info.  NULL-terminated. */
+extern const char *const bj_job_info_keys[];
+extern const char *const bj_build_info_keys[];
+
+#endif

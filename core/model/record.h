@@ -1,0 +1,137 @@
+/* Records: what is known of a node, a job, a step at one moment.  Plain
+ * integers in the smallest natural unit; BJ_ABSENT where nothing is known.
+ * Text and lists lie in the arena of the snapshot (or in something that the
+ * snapshot holds a reference to) and must not be changed. */
+#ifndef BJ_CORE_MODEL_RECORD_H
+#define BJ_CORE_MODEL_RECORD_H
+
+#include "base/slice.h"
+
+#include <stdint.h>
+
+/* The value of a field that has none.  It is never printed: absent is absent,
+ * not 0.  No source counts that high. */
+#define BJ_ABSENT UINT64_MAX
+
+/* n records of one kind. */
+struct bj_list {
+    void *v;
+    size_t n;
+};
+
+/* Every record that belongs to another one begins with the identifiers that
+ * tell it from its siblings: the values of its table's labels. */
+struct bj_sub {
+    struct bj_slice key[2]; /* clean (base/text.h), not escaped */
+};
+
+/* What a cgroup has used.  The same for a job, a step and a task: the kernel's
+ * files are hierarchical, so a job's values hold those of its steps.
+ * Sources: kernel admin-guide/cgroup-v2.rst and cgroup-v1/ *.rst. */
+struct bj_usage {
+    /* cpu.stat | cpuacct.usage, cpuacct.stat, cpu.stat */
+    uint64_t cpu_usec, cpu_user_usec, cpu_system_usec;
+    uint64_t cpu_throttled_usec, cpu_periods, cpu_throttled_periods;
+    uint64_t cpus; /* CPUs the job may run on (cpuset, effective) */
+    /* memory.* */
+    uint64_t mem_used_bytes, mem_rss_bytes, mem_cache_bytes;
+    uint64_t mem_mapped_bytes, mem_shmem_bytes;
+    uint64_t mem_active_file_bytes, mem_inactive_file_bytes;
+    uint64_t mem_unevictable_bytes, mem_huge_bytes, mem_kernel_bytes;
+    uint64_t mem_peak_bytes, mem_limit_bytes, mem_swap_bytes;
+    uint64_t mem_limit_hits, mem_oom_kills;
+    /* pids.current, which counts threads */
+    uint64_t pids;
+    /* *.pressure, total= */
+    uint64_t psi_cpu_some_usec, psi_cpu_full_usec;
+    uint64_t psi_mem_some_usec, psi_mem_full_usec;
+    uint64_t psi_io_some_usec, psi_io_full_usec;
+};
+
+/* What the processes of a job do, summed over /proc.  Counters keep what
+ * processes that have exited had used. */
+struct bj_procsum {
+    uint64_t processes, threads;    /* now, slurmstepd and its kind not */
+    uint64_t processes_seen;        /* ever seen: at least so many started */
+    uint64_t open_fds;              /* now */
+    /* /proc/PID/io: what was asked by system calls, of any file system ... */
+    uint64_t io_read_bytes, io_write_bytes, io_read_ops, io_write_ops;
+    /* ... and what reached a block layer */
+    uint64_t io_storage_read_bytes, io_storage_write_bytes;
+    uint64_t io_cancelled_write_bytes;
+};
+
+struct bj_core_use { /* CPU time of a job on one CPU */
+    struct bj_sub sub; /* cpu number */
+    uint64_t cpu_usec;           /* exact (cgroup v1) */
+    uint64_t cpu_estimated_usec; /* from samples of threads (cgroup v2) */
+};
+
+struct bj_device_use { /* block I/O of a job on one device */
+    struct bj_sub sub; /* kernel name of the device, or "major:minor" */
+    uint64_t read_bytes, write_bytes, read_ops, write_ops;
+};
+
+struct bj_state_use { /* threads of a job in one state */
+    struct bj_sub sub; /* name of the state */
+    uint64_t threads;
+};
+
+struct bj_exe_use { /* CPU time of a job by executable */
+    struct bj_sub sub; /* path of the executable; "(other)" for the rest */
+    uint64_t cpu_usec;
+};
+
+struct bj_place_use { /* open files of a job below a named place */
+    struct bj_sub sub; /* name of the place */
+    uint64_t files;
+};
+
+struct bj_step_use { /* a step, or a task of one */
+    struct bj_sub sub; /* step; task (tasks only) */
+    struct bj_usage use;
+};
+
+/* A job on this node. */
+struct bj_job {
+    const struct bj_ident *ident; /* core/find/ident.h; never NULL */
+    struct bj_usage use;
+    struct bj_procsum proc;
+    uint64_t start_sec; /* since 1970; the oldest process seen */
+    uint64_t end_sec;   /* when its end was noticed; absent while it runs */
+    uint64_t ident_info; /* 1: the row that carries the labels of the job */
+    struct bj_list cores, devices, states, exes, places, steps, tasks;
+};
+
+struct bj_mode_use { /* CPU time of the node in one mode */
+    struct bj_sub sub; /* user, nice, system, ... */
+    uint64_t cpu_usec;
+};
+
+/* The node. */
+struct bj_node {
+    uint64_t mem_total_bytes, mem_available_bytes;
+    uint64_t cpus, cores, sockets; /* on line */
+    uint64_t boot_sec;             /* since 1970 */
+    struct bj_list modes;
+};
+
+/* How a collector fared. */
+struct bj_collector_stat {
+    struct bj_sub sub; /* name of the collector */
+    uint64_t success;  /* 1: the last run had no fault, 0: it had */
+    uint64_t duration_usec;
+    uint64_t errors;   /* faults since the start */
+    uint64_t age_usec; /* of the newest value */
+};
+
+/* We ourselves. */
+struct bj_self {
+    uint64_t jobs, jobs_refused, processes_refused, passes, pass_usec;
+    uint64_t fds_kept, fds_refused;
+    uint64_t cpu_usec, rss_bytes, open_fds, max_fds, start_sec;
+    uint64_t build_info; /* 1 */
+    struct bj_list collectors;
+};
+
+#endif

@@ -1,0 +1,142 @@
+#include "core/find/pids.h"
+
+#include "base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where a walk stands. */
+struct walk {
+    pid_t *pids;
+    size_t n, max;
+    unsigned dirs;
+    bool any; /* stop at the first process, of whatever pid namespace */
+    bool found;
+};
+
+static bool walk_done(const struct walk *w)
+{
+    return w->any ? w->found : w->n >= w->max;
+}
+
+static void take(struct walk *w, uint64_t pid)
+{
+    w->found = true;
+    if (pid > 0 && pid <= INT_MAX && w->n < w->max)
+        w->pids[w->n++] = (pid_t)pid;
+}
+
+/* A number may be cut by the end of a buffer, hence the state in *num. */
+static void take_chunk(struct walk *w, const char *p, size_t n, uint64_t *num,
+                       bool *digits)
+{
+    for (size_t i = 0; i < n && !walk_done(w); i++) {
+        unsigned d = (unsigned char)p[i] - '0';
+        if (d <= 9) {
+            *num = *num > INT_MAX ? *num : *num * 10 + d;
+            *digits = true;
+            continue;
+        }
+        if (*digits)
+            take(w, *num);
+        *num = 0;
+        *digits = false;
+    }
+}
+
+/* cgroup.procs of a big job is larger than any buffer that one would like to
+ * keep, so it is taken in pieces. */
+static int read_procs(struct walk *w, int dir)
+{
+    bj_autoclose int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    char buf[4096];
+    uint64_t num = 0;
+    bool digits = false;
+    while (!walk_done(w)) {
+        ssize_t n = read(fd, buf, sizeof(buf));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        take_chunk(w, buf, (size_t)n, &num, &digits);
+    }
+    if (digits && !walk_done(w))
+        take(w, num);
+    return 0;
+}
+
+static bool may_be_dir(const struct dirent *e)
+{
+    return e->d_name[0] != '.' &&
+           (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
+}
+
+/* Owns dir.  Only what happens to the first directory is worth an error: in
+ * those below it ENODEV (removed) and EOPNOTSUPP (threaded) are usual. */
+static int walk_dir(struct walk *w, int dir, int depth)
+{
+    int r = read_procs(w, dir);
+    DIR *d = walk_done(w) || depth >= BJ_PIDS_DEPTH ? NULL : fdopendir(dir);
+    if (!d) {
+        close(dir);
+        return r;
+    }
+    struct dirent *e;
+    while (!walk_done(w) && w->dirs < BJ_PIDS_DIRS && (e = readdir(d))) {
+        if (!may_be_dir(e))
+            continue;
+        int sub = openat(dir, e->d_name,
+                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub < 0)
+            continue;
+        w->dirs++;
+        (void)walk_dir(w, sub, depth + 1);
+    }
+    closedir(d);
+    return r;
+}
+
+int bj_pids_below(int dirfd, const char *path, pid_t *pids, size_t max)
+{
+    struct walk w = {.pids = pids, .max = max > INT_MAX ? INT_MAX : max};
+    int dir = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return -errno;
+    int r = walk_dir(&w, dir, 0);
+    return w.n > 0 || r == 0 || r == -EOPNOTSUPP ? (int)w.n : r;
+}
+
+/* 1 populated, 0 not, -1 when the kernel does not say (v1). */
+static int populated(int dir)
+{
+    char buf[256];
+    struct bj_slice text, line;
+    if (bj_file_read(dir, "cgroup.events", buf, sizeof(buf), &text, NULL) < 0)
+        return -1;
+    while (bj_slice_line(&text, &line))
+        if (bj_slice_starts(line, BJ_SLICE("populated ")))
+            return line.n > 10 && line.p[10] != '0';
+    return -1;
+}
+
+bool bj_pids_any(const char *path)
+{
+    struct walk w = {.any = true};
+    int dir = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return !bj_err_gone(-errno);
+    int p = populated(dir);
+    if (p >= 0) {
+        close(dir);
+        return p;
+    }
+    int r = walk_dir(&w, dir, 0);
+    return w.found || (r < 0 && !bj_err_gone(r));
+}

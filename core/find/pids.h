@@ -1,0 +1,32 @@
+/* The processes below a cgroup directory.
+ *
+ * Sources: kernel admin-guide/cgroup-v2.rst ("cgroup.procs", "cgroup.events")
+ * and admin-guide/cgroup-v1/cgroups.rst, section 2.1. */
+#ifndef BJ_CORE_FIND_PIDS_H
+#define BJ_CORE_FIND_PIDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum {
+    BJ_PIDS_DEPTH = 8,  /* levels of directories below the given one */
+    BJ_PIDS_DIRS = 4096 /* directories looked at in one call */
+};
+
+/* List the processes in the cgroup directory path (relative to dirfd, or to
+ * AT_FDCWD, when it is not absolute) and in all below it: at most max ids go
+ * to pids, in no order.  Links below path are not followed.  Ids of other pid
+ * namespaces, which the kernel shows as 0, are left out; an id may come twice
+ * when its process moved meanwhile.  Returns how many ids there are, or
+ * -errno when path itself cannot be read (-ENOENT: gone).  Directories that
+ * vanish during the walk are no error. */
+int bj_pids_below(int dirfd, const char *path, pid_t *pids, size_t max);
+
+/* True when any process is in path or below it: stops at the first one, and
+ * needs one small read where the kernel has cgroup.events (v2).  False when
+ * path has gone.  True when it is there but cannot be looked at (EACCES and
+ * the like): a fault must not end a job. */
+bool bj_pids_any(const char *path);
+
+#endif

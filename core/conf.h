@@ -35,6 +35,9 @@ struct bj_conf {
     bool open_fds;
     struct bj_strv places; /* name=path */
     uint64_t pressure_usec;
+    /* No option, the host sets it: kept descriptors get numbers of at least
+     * this (bj_fdpool.base), clear of those that select(2) needs.  0: any. */
+    uint64_t fd_base;
 };
 
 /* The option table; use with a struct bj_conf as base. */

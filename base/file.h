@@ -12,15 +12,23 @@ void bj_close_fd(int *fd);
 #define bj_autoclose __attribute__((cleanup(bj_close_fd)))
 
 /* Read a whole file, relative to dirfd (or AT_FDCWD), into buf with as few
- * read(2) as it takes: one for what the kernel renders at once.  The slice
- * points into buf.
+ * read(2) as it takes: one for up to 2 KiB, else until the end is seen.  Right
+ * for regular files and for all files of the kernel that are made in one piece
+ * or of records below 2 KiB each (cgroup.procs, *.stat); for longer records
+ * (mountinfo) see bj_file_read_all.  The slice points into buf.
  *   -ENOENT, -ENODEV, -ESRCH  the job, device or process has gone
  *   -EFBIG                    the file has cap bytes or more; nothing returned
  * err may be NULL. */
 int bj_file_read(int dirfd, const char *name, char *buf, size_t cap,
                  struct bj_slice *ret, struct bj_err *err);
 
-/* The same from an open descriptor, from its start, with pread(2). */
+/* The same, but read until the end is seen in any case.  For files whose
+ * records may be longer than 2 KiB: the kernel ends a read early when the next
+ * record does not fit its page. */
+int bj_file_read_all(int dirfd, const char *name, char *buf, size_t cap,
+                     struct bj_slice *ret, struct bj_err *err);
+
+/* As bj_file_read, from an open descriptor, from its start, with pread(2). */
 int bj_file_pread(int fd, char *buf, size_t cap, struct bj_slice *ret);
 
 /* Open a directory for openat(2); -errno on failure. */
@@ -36,9 +44,9 @@ int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
  * is eight times cheaper to read than an opened one and costs 4.6 KiB of
  * kernel memory.  Not thread-safe: one pool belongs to one sampler. */
 struct bj_fdpool {
-    unsigned max;  /* most descriptors kept at a time */
-    unsigned used; /* kept now */
-    unsigned base; /* kept ones get numbers of at least this (0: any) */
+    unsigned max;     /* most descriptors kept at a time */
+    unsigned used;    /* kept now */
+    unsigned base;    /* kept ones get numbers of at least this (0: any) */
     uint64_t refused; /* how often the cap said no */
 };
 

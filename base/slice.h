@@ -43,7 +43,8 @@ bool bj_slice_line(struct bj_slice *rest, struct bj_slice *ret_line);
 bool bj_slice_word(struct bj_slice *rest, struct bj_slice *ret_word);
 
 /* Cut everything before the next sep off *rest and step over sep.  Empty
- * fields count.  False only when nothing is left at all. */
+ * fields count, except behind a last sep: "a,,b," has three.  False only when
+ * nothing is left at all. */
 bool bj_slice_field(struct bj_slice *rest, char sep, struct bj_slice *ret);
 
 /* Take blanks off both ends. */

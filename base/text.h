@@ -6,14 +6,17 @@
 
 enum { BJ_LABEL_MAX = 128 }; /* bytes of a label value, at most */
 
-/* Clean s into dst (cap bytes, cap >= 1), terminated: bytes that are not UTF-8
- * become U+FFFD, control characters '?', and the result is cut to cap-1 bytes
- * on a character boundary.  Returns the number of bytes written, without NUL.
- * Never fails.  Source: Unicode 15, table 3-7, well-formed UTF-8. */
+/* Clean s into dst (cap bytes, cap >= 1; not in place), terminated: bytes that
+ * are not UTF-8 become U+FFFD (one for each piece that could have begun a
+ * character), control characters (C0, DEL, C1) '?', and the result is cut to
+ * cap-1 bytes on a character boundary.  Returns the number of bytes written,
+ * without NUL. Never fails.  Source: Unicode 15, table 3-7, well-formed UTF-8.
+ */
 size_t bj_text_clean(struct bj_slice s, char *dst, size_t cap);
 
-/* Clean s into a collectd identifier: bj_text_clean, then everything outside
- * [A-Za-z0-9_.:@+-] and [ ] becomes '_'. */
+/* Clean s into a collectd identifier: bj_text_clean, then every character that
+ * is no ASCII letter or digit and none of _ . : @ + - [ ] becomes one '_'.
+ * Returns the number of bytes written, without NUL. */
 size_t bj_text_ident(struct bj_slice s, char *dst, size_t cap);
 
 /* Undo systemd's escaping of unit names: \xNN becomes that byte.  In place or

@@ -1,0 +1,56 @@
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int bj_err_set(struct bj_err *err, int code, const char *fmt, ...)
+{
+    if (!err)
+        return code;
+    /* The text may be made from the message that is replaced. */
+    char msg[sizeof(err->msg)];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof(msg), fmt, ap);
+    va_end(ap);
+    err->code = code;
+    memcpy(err->msg, msg, sizeof(msg));
+    return code;
+}
+
+int bj_err_wrap(struct bj_err *err, int code, const char *fmt, ...)
+{
+    if (!err)
+        return code;
+    char msg[sizeof(err->msg)];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(msg, sizeof(msg), fmt, ap);
+    va_end(ap);
+    size_t len = n < 0 ? 0 : (size_t)n;
+    err->code = code;
+    if (len + 3 > sizeof(msg)) {
+        memcpy(err->msg, msg, sizeof(msg));
+        return code;
+    }
+    /* Move the old message behind the new words; its tail may be cut. */
+    memmove(err->msg + len + 2, err->msg, sizeof(msg) - len - 2);
+    memcpy(err->msg, msg, len);
+    memcpy(err->msg + len, ": ", 2);
+    err->msg[sizeof(msg) - 1] = '\0';
+    return code;
+}
+
+const char *bj_err_text(const struct bj_err *err, char *buf, unsigned cap)
+{
+    char why[64];
+    if (cap == 0)
+        return buf;
+    if (err->code == 0)
+        snprintf(buf, cap, "%s", err->msg);
+    else
+        snprintf(buf, cap, "%s%s%s", err->msg, err->msg[0] ? ": " : "",
+                 strerror_r(-err->code, why, sizeof(why)));
+    return buf;
+}

@@ -1,0 +1,157 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A read that brought less than this was the last one.  Files of the kernel
+ * that list records (cgroup.procs) end a read where the next record would not
+ * fit into their page of 4 KiB or more, so only a longer result can have a
+ * sequel.  (kernel fs/seq_file.c, seq_read_iter) */
+enum { WHOLE_BYTES = 2048 };
+
+void bj_close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        int saved = errno;
+        close(*fd);
+        errno = saved;
+    }
+}
+
+/* One read at off; off -1 reads on where the last read ended. */
+static ssize_t read_some(int fd, char *buf, size_t cap, off_t off)
+{
+    ssize_t n;
+    do
+        n = off < 0 ? read(fd, buf, cap) : pread(fd, buf, cap, off);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static int read_whole(int fd, char *buf, size_t cap, bool at, size_t whole,
+                      struct bj_slice *ret)
+{
+    size_t len = 0;
+    while (len < cap) {
+        ssize_t n =
+            read_some(fd, buf + len, cap - len, at ? (off_t)len : (off_t)-1);
+        if (n < 0)
+            return -errno;
+        len += (size_t)n;
+        if (len == cap)
+            break;
+        if (n == 0 || (size_t)n < whole) {
+            *ret = (struct bj_slice){buf, len};
+            return 0;
+        }
+    }
+    return -EFBIG;
+}
+
+static int read_message(int r, const char *name, size_t cap, struct bj_err *err)
+{
+    if (r == -EFBIG)
+        return bj_err_set(err, r, "%s has %zu bytes or more", name, cap);
+    if (r < 0)
+        return bj_err_set(err, r, "read %s", name);
+    return 0;
+}
+
+int bj_file_read(int dirfd, const char *name, char *buf, size_t cap,
+                 struct bj_slice *ret, struct bj_err *err)
+{
+    bj_autoclose int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bj_err_set(err, -errno, "open %s", name);
+    int r = read_whole(fd, buf, cap, false, WHOLE_BYTES, ret);
+    return read_message(r, name, cap, err);
+}
+
+int bj_file_read_all(int dirfd, const char *name, char *buf, size_t cap,
+                     struct bj_slice *ret, struct bj_err *err)
+{
+    bj_autoclose int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bj_err_set(err, -errno, "open %s", name);
+    int r = read_whole(fd, buf, cap, false, 0, ret);
+    return read_message(r, name, cap, err);
+}
+
+int bj_file_pread(int fd, char *buf, size_t cap, struct bj_slice *ret)
+{
+    return read_whole(fd, buf, cap, true, WHOLE_BYTES, ret);
+}
+
+int bj_dir_open(int dirfd, const char *name)
+{
+    int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Why a file is not to be trusted; NULL when it is. */
+static const char *distrust(const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode))
+        return "it is not a regular file";
+    if (st->st_uid != 0 && st->st_uid != geteuid())
+        return "its owner is neither root nor this user";
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return "its group or others may write to it";
+    return NULL;
+}
+
+int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
+                         struct bj_slice *ret, struct bj_err *err)
+{
+    /* Nonblocking, so that a FIFO put in the file's place cannot hold us. */
+    bj_autoclose int fd = openat(
+        dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ELOOP)
+        return bj_err_set(err, -EPERM, "%s is not trusted: it is a link", name);
+    if (fd < 0)
+        return bj_err_set(err, -errno, "open %s", name);
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return bj_err_set(err, -errno, "stat %s", name);
+    const char *why = distrust(&st);
+    if (why)
+        return bj_err_set(err, -EPERM, "%s is not trusted: %s", name, why);
+    int r = read_whole(fd, buf, cap, false, 0, ret);
+    return read_message(r, name, cap, err);
+}
+
+/* Move fd to a number of at least base; where that fails it stays. */
+static int move_up(int fd, unsigned base)
+{
+    if (base == 0 || (unsigned)fd >= base)
+        return fd;
+    int up = fcntl(fd, F_DUPFD_CLOEXEC, (int)base);
+    if (up < 0)
+        return fd;
+    close(fd);
+    return up;
+}
+
+int bj_fdpool_open(struct bj_fdpool *pool, int dirfd, const char *name,
+                   int flags)
+{
+    if (pool->used >= pool->max) {
+        pool->refused++;
+        return -EMFILE;
+    }
+    int fd = openat(dirfd, name, flags | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    pool->used++;
+    return move_up(fd, pool->base);
+}
+
+void bj_fdpool_close(struct bj_fdpool *pool, int *fd)
+{
+    if (*fd < 0)
+        return;
+    close(*fd);
+    *fd = -1;
+    pool->used--;
+}

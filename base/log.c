@@ -1,0 +1,160 @@
+#include "base/log.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 3072, TEXT_BYTES = 1024 };
+
+static const char *const level_names[] = {
+    [BJ_LOG_ERROR] = "error",
+    [BJ_LOG_WARN] = "warn",
+    [BJ_LOG_INFO] = "info",
+    [BJ_LOG_DEBUG] = "debug",
+};
+
+/* How a line looks: what stands before and behind the values. */
+static const struct look {
+    const char *name, *ts, *level, *msg, *err, *end;
+} looks[] = {
+    [BJ_LOG_LOGFMT] = {"logfmt", "ts=", " level=", " msg=\"", "\" err=\"",
+                       "\"\n"},
+    [BJ_LOG_JSON] = {"json", "{\"ts\":\"", "\",\"level\":\"", "\",\"msg\":\"",
+                     "\",\"err\":\"", "\"}\n"},
+};
+
+/* Written once by main, before there are threads. */
+static struct {
+    enum bj_log_level level;
+    enum bj_log_format format;
+} setup = {BJ_LOG_INFO, BJ_LOG_LOGFMT};
+
+/* A line being made; what does not fit is cut, the end always fits. */
+struct line {
+    size_t n;
+    char p[LINE_BYTES];
+};
+
+static bool put(struct line *l, const char *p, size_t n)
+{
+    if (n > sizeof(l->p) - 8 - l->n)
+        return false;
+    memcpy(l->p + l->n, p, n);
+    l->n += n;
+    return true;
+}
+
+static void put_str(struct line *l, const char *s)
+{
+    put(l, s, strlen(s));
+}
+
+/* A quoted value.  Both formats know these escapes. */
+static void put_value(struct line *l, const char *s)
+{
+    char clean[TEXT_BYTES];
+    bool room = true;
+    struct bj_slice rest = bj_slice_str(s);
+    while (rest.n > 0 && room) {
+        unsigned char c = (unsigned char)rest.p[0];
+        char esc[8] = {'\\', (char)c};
+        size_t n = 0;
+        while (n < rest.n && (unsigned char)rest.p[n] >= 0x20 &&
+               rest.p[n] != '"' && rest.p[n] != '\\' && rest.p[n] != 0x7f)
+            n++;
+        if (n > 0) {
+            struct bj_slice run = {rest.p, n};
+            room = put(l, clean, bj_text_clean(run, clean, sizeof(clean)));
+        } else {
+            n = 1;
+            if (c == '\n' || c == '\t')
+                esc[1] = c == '\n' ? 'n' : 't';
+            else if (c != '"' && c != '\\')
+                snprintf(esc, sizeof(esc), "\\u%04x", c);
+            room = put(l, esc, strlen(esc));
+        }
+        rest.p += n;
+        rest.n -= n;
+    }
+}
+
+/* RFC 3339 in UTC with milliseconds. */
+static void put_time(struct line *l)
+{
+    uint64_t now = bj_clock_wall_usec();
+    time_t sec = (time_t)(now / 1000000);
+    struct tm tm;
+    char text[64];
+    if (!gmtime_r(&sec, &tm))
+        return;
+    snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03uZ",
+             tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+             tm.tm_min, tm.tm_sec, (unsigned)(now / 1000 % 1000));
+    put_str(l, text);
+}
+
+void bj_log_setup(enum bj_log_level level, enum bj_log_format format)
+{
+    setup.level = level;
+    setup.format = format;
+}
+
+void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
+            ...)
+{
+    if (level > setup.level)
+        return;
+    char text[TEXT_BYTES];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+
+    const struct look *look = &looks[setup.format];
+    struct line l = {.n = 0};
+    put_str(&l, look->ts);
+    put_time(&l);
+    put_str(&l, look->level);
+    put_str(&l, level_names[level]);
+    put_str(&l, look->msg);
+    put_value(&l, text);
+    if (err) {
+        put_str(&l, look->err);
+        put_value(&l, bj_err_text(err, text, sizeof(text)));
+    }
+    size_t end = strlen(look->end);
+    memcpy(l.p + l.n, look->end, end);
+    /* One write keeps lines of several threads apart; nobody is left to tell
+     * when it fails. */
+    if (write(STDERR_FILENO, l.p, l.n + end) < 0)
+        return;
+}
+
+int bj_log_level_parse(const char *s, enum bj_log_level *ret)
+{
+    for (size_t i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)
+        if (strcasecmp(s, level_names[i]) == 0) {
+            *ret = (enum bj_log_level)i;
+            return 0;
+        }
+    if (strcasecmp(s, "warning") != 0)
+        return -EINVAL;
+    *ret = BJ_LOG_WARN;
+    return 0;
+}
+
+int bj_log_format_parse(const char *s, enum bj_log_format *ret)
+{
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
+        if (strcasecmp(s, looks[i].name) == 0) {
+            *ret = (enum bj_log_format)i;
+            return 0;
+        }
+    return -EINVAL;
+}

@@ -1,0 +1,129 @@
+#include "core/find/ident.h"
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "core/model/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CLEAN_CAP = BJ_LABEL_MAX + 1, HASH_LEN = 9 };
+
+/* The labels of every sample, in their order. */
+static const struct {
+    enum bj_ident_field field;
+    const char *name;
+} label_rows[] = {
+    {BJ_ID_JOBID, "jobid"},
+    {BJ_ID_NODE, "slurm_node"},
+    {BJ_ID_USER, "user"},
+    {BJ_ID_ACCOUNT, "account"},
+};
+
+static bool wanted(enum bj_ident_field f, const struct bj_conf *conf)
+{
+    return f == BJ_ID_USER      ? conf->label_user
+           : f == BJ_ID_ACCOUNT ? conf->label_account
+                                : true;
+}
+
+static void put_labels(struct bj_buf *b, const struct bj_slice *f,
+                       const struct bj_conf *conf)
+{
+    for (size_t i = 0; i < sizeof(label_rows) / sizeof(label_rows[0]); i++) {
+        enum bj_ident_field id = label_rows[i].field;
+        if (!wanted(id, conf) || (f[id].n == 0 && id != BJ_ID_JOBID))
+            continue;
+        bj_buf_str(b, b->len > 0 ? "," : "");
+        bj_buf_str(b, label_rows[i].name);
+        bj_buf_str(b, "=\"");
+        bj_buf_label(b, f[id]);
+        bj_buf_str(b, "\"");
+    }
+}
+
+/* The 32 bit FNV-1a hash of Fowler, Noll and Vo. */
+static uint32_t hash(struct bj_slice s)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 16777619u;
+    return h;
+}
+
+/* Cleaning may make two job ids one, and two series of one name cost the whole
+ * scrape: an id that had to be changed gets a mark of what it was. */
+static size_t mark_id(struct bj_slice raw, char *clean, size_t n)
+{
+    if (bj_slice_eq(raw, (struct bj_slice){clean, n}))
+        return n;
+    char room[CLEAN_CAP - HASH_LEN], mark[16];
+    n = bj_text_clean((struct bj_slice){clean, n}, room, sizeof(room));
+    memcpy(clean, room, n);
+    snprintf(mark, sizeof(mark), "~%08x", (unsigned)hash(raw));
+    memcpy(clean + n, mark, HASH_LEN + 1);
+    return n + HASH_LEN;
+}
+
+static struct bj_ident *assemble(const struct bj_slice *f,
+                                 struct bj_slice labels)
+{
+    size_t size = labels.n + 1;
+    for (int i = 0; i < BJ_ID_FIELDS; i++)
+        size += f[i].n + 1;
+    struct bj_ident *id = malloc(sizeof(*id) + size);
+    if (!id)
+        return NULL;
+    *id = (struct bj_ident){.start_sec = BJ_ABSENT};
+    atomic_init(&id->refs, 1);
+    char *p = id->text;
+    for (int i = 0; i <= BJ_ID_FIELDS; i++) {
+        struct bj_slice s = i < BJ_ID_FIELDS ? f[i] : labels;
+        struct bj_slice *to = i < BJ_ID_FIELDS ? &id->f[i] : &id->labels;
+        if (s.n > 0)
+            memcpy(p, s.p, s.n);
+        p[s.n] = '\0';
+        *to = (struct bj_slice){p, s.n};
+        p += s.n + 1;
+    }
+    return id;
+}
+
+struct bj_ident *bj_ident_new(const struct bj_slice f[BJ_ID_FIELDS],
+                              const struct bj_conf *conf)
+{
+    char text[BJ_ID_FIELDS][CLEAN_CAP];
+    struct bj_slice clean[BJ_ID_FIELDS];
+    for (int i = 0; i < BJ_ID_FIELDS; i++) {
+        struct bj_slice raw = f[i];
+        if (i == BJ_ID_JOBID && raw.n == 0)
+            raw = f[BJ_ID_SLUID];
+        size_t n = bj_text_clean(raw, text[i], CLEAN_CAP);
+        if (i == BJ_ID_JOBID)
+            n = mark_id(raw, text[i], n);
+        clean[i] = (struct bj_slice){text[i], n};
+    }
+    struct bj_buf labels = {0};
+    put_labels(&labels, clean, conf);
+    struct bj_ident *id =
+        labels.failed
+            ? NULL
+            : assemble(clean, (struct bj_slice){labels.p, labels.len});
+    bj_buf_free(&labels);
+    return id;
+}
+
+struct bj_ident *bj_ident_ref(const struct bj_ident *id)
+{
+    struct bj_ident *own = (struct bj_ident *)id;
+    atomic_fetch_add_explicit(&own->refs, 1, memory_order_relaxed);
+    return own;
+}
+
+void bj_ident_unref(const struct bj_ident *id)
+{
+    struct bj_ident *own = (struct bj_ident *)id;
+    if (own &&
+        atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) == 1)
+        free(own);
+}

@@ -1,0 +1,229 @@
+/* work: a load of a known size, to run inside a job.
+ *
+ *   work [-t seconds] [-m MiB] [-w MiB] [-p processes] [-n threads]
+ *        [-i idle%] [-d dir] [-x code] [-D]
+ *   work -s sleepers [-t seconds]
+ *
+ * Every process keeps MiB touched, spins on each of its threads (idle% of the
+ * time asleep; 100: all of it), writes and rereads a file of -w MiB in -d, and
+ * ends after -t seconds with the code -x.  -D leaves one more process behind in
+ * a session of its own, as a careless job would.  -s makes that many small
+ * processes that only sleep, prints how many there are, and ends them all when
+ * it ends itself. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 64, CHUNK = 1 << 20 };
+
+struct load {
+    double seconds, idle;
+    long mib, file_mib, processes, threads, code, sleepers;
+    int leave_one;
+    const char *dir;
+};
+
+struct thread {
+    const struct load *load;
+    double start;
+};
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void rest(double seconds)
+{
+    struct timespec t = {(time_t)seconds, 0};
+
+    t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+    while (nanosleep(&t, &t) != 0 && errno == EINTR)
+        ;
+}
+
+static void *spin(void *arg)
+{
+    const struct thread *t = arg;
+    const struct load *l = t->load;
+    volatile unsigned long n = 0;
+
+    while (now() - t->start < l->seconds) {
+        double a = now();
+
+        while (now() - a < 0.01 * (1 - l->idle))
+            n = n + 1;
+        if (l->idle > 0)
+            rest(0.01 * l->idle);
+    }
+    return NULL;
+}
+
+static void run_threads(const struct load *l, double start)
+{
+    struct thread t = {l, start};
+    pthread_t id[MAX_THREADS];
+    long n = 1;
+
+    while (n < l->threads && n < MAX_THREADS &&
+           pthread_create(&id[n], NULL, spin, &t) == 0)
+        n++;
+    spin(&t);
+    while (--n > 0)
+        pthread_join(id[n], NULL);
+}
+
+/* Memory that stays touched until the end. */
+static int take_memory(long mib)
+{
+    for (long i = 0; i < mib; i++) {
+        char *p = malloc(CHUNK);
+
+        if (p == NULL)
+            return -1;
+        memset(p, (int)(i % 255) + 1, CHUNK);
+        /* The compiler must not see that nobody reads it. */
+        __asm__ volatile("" : : "r"(p) : "memory");
+    }
+    return 0;
+}
+
+static int use_file(const char *dir, long mib)
+{
+    static char buf[CHUNK];
+    char path[4096];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/work.%ld.dat", dir, (long)getpid());
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    unlink(path);
+    for (long i = 0; i < mib; i++)
+        if (write(fd, buf, sizeof(buf)) != (ssize_t)sizeof(buf))
+            return -1;
+    fsync(fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    if (lseek(fd, 0, SEEK_SET) != 0)
+        return -1;
+    while (read(fd, buf, sizeof(buf)) > 0)
+        ;
+    close(fd);
+    return 0;
+}
+
+static void leave_one_behind(void)
+{
+    if (fork() != 0)
+        return;
+    setsid();
+    if (fork() != 0)
+        _exit(0);
+    execlp("sleep", "left-behind", "600", (char *)NULL);
+    _exit(127);
+}
+
+static int sleepers(const struct load *l)
+{
+    pid_t parent = getpid();
+    long n;
+
+    for (n = 0; n < l->sleepers; n++) {
+        pid_t pid = fork();
+
+        if (pid < 0)
+            break;
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            while (getppid() == parent)
+                pause();
+            _exit(0);
+        }
+    }
+    printf("%ld\n", n);
+    fflush(stdout);
+    rest(l->seconds);
+    signal(SIGTERM, SIG_IGN);
+    return n == l->sleepers ? 0 : 5;
+}
+
+static int work(const struct load *l)
+{
+    double start = now();
+    int code = (int)l->code;
+
+    if (l->leave_one)
+        leave_one_behind();
+    for (long i = 1; i < l->processes; i++)
+        if (fork() == 0) {
+            code = 0;
+            break;
+        }
+    if (take_memory(l->mib) != 0)
+        return 3;
+    if (l->file_mib > 0 && use_file(l->dir, l->file_mib) != 0) {
+        perror(l->dir);
+        return 4;
+    }
+    run_threads(l, start);
+    while (wait(NULL) > 0)
+        ;
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct load l = {5, 0, 0, 0, 1, 1, 0, 0, 0, "."};
+    int c;
+
+    while ((c = getopt(argc, argv, "t:m:w:p:n:i:d:x:s:D")) != -1) {
+        double v = optarg != NULL ? strtod(optarg, NULL) : 0;
+
+        switch (c) {
+        case 't':
+            l.seconds = v;
+            break;
+        case 'm':
+            l.mib = (long)v;
+            break;
+        case 'w':
+            l.file_mib = (long)v;
+            break;
+        case 'p':
+            l.processes = (long)v;
+            break;
+        case 'n':
+            l.threads = (long)v;
+            break;
+        case 'i':
+            l.idle = v / 100;
+            break;
+        case 'd':
+            l.dir = optarg;
+            break;
+        case 'x':
+            l.code = (long)v;
+            break;
+        case 's':
+            l.sleepers = (long)v;
+            break;
+        case 'D':
+            l.leave_one = 1;
+            break;
+        default:
+            return 2;
+        }
+    }
+    return l.sleepers > 0 ? sleepers(&l) : work(&l);
+}

@@ -18,4 +18,36 @@ $(O)/unit/test_%: $(O)/tests/unit/test_%.o $(UNIT_HELP) \
 
 unit: $(UNIT)
 -include $(patsubst tests/unit/%.c,$(O)/tests/unit/%.d,$(UNIT_SRC))
-.PHONY: unit
+
+# What the end-to-end tests and demos start inside jobs; static, so that it runs
+# in any root.
+e2e-tools: $(O)/e2e/work
+$(O)/e2e/work: tests/e2e/work.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -static -pthread -o $@ $<
+
+# These work on a machine that has little more than make: what is missing is
+# installed first, and only then do the rules look at what there is.
+test:
+	@tests/deps test slurm
+	@O=$(O) MAKE="$(MAKE)" tests/run
+
+check-long:
+	@tests/deps test slurm
+	@O=$(O) MAKE="$(MAKE)" tests/run --long
+
+lint:
+	@tests/lint
+
+demo:
+	@tests/deps demo
+	@$(MAKE) --no-print-directory all e2e-tools
+	@O=$(O) tests/demo
+
+demo-slurm:
+	@tests/deps demo slurm
+	@$(MAKE) --no-print-directory all e2e-tools
+	@O=$(O) tests/demo slurm
+
+include $(sort $(wildcard tests/*/*.mk))
+.PHONY: unit e2e-tools

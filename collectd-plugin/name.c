@@ -40,13 +40,12 @@ static void text_add(struct text *t, char before, struct bj_slice part)
             t->hashed = true;
         t->p[t->n++] = before;
     }
-    if (part.n > BJ_LABEL_MAX) {
-        t->hashed = true;
-        t->hash = hash_more(t->hash, part);
-        part.n = BJ_LABEL_MAX;
-    }
     /* The NUL, which no clean text holds, keeps the parts apart. */
     t->hash = hash_more(hash_more(t->hash, part), BJ_SLICE("\0"));
+    if (part.n > BJ_LABEL_MAX) {
+        t->hashed = true;
+        part.n = BJ_LABEL_MAX;
+    }
     if (part.n > 0)
         memcpy(t->p + t->n, part.p, part.n);
     t->n += part.n;

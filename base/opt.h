@@ -16,8 +16,11 @@ enum bj_opt_kind {
                         "1d", a plain number is seconds ("0.5" too) */
     BJ_OPT_SIZE,     /* uint64_t bytes; "64K", "16M", "1G" (powers of 1024) */
     BJ_OPT_STR,      /* char *, owned by the options */
-    BJ_OPT_LIST,     /* struct bj_strv, each setting adds one */
+    BJ_OPT_LIST,     /* struct bj_strv, each setting adds one; an empty value
+                        empties the list and keeps its preset away */
 };
+
+enum { BJ_OPT_LIST_MAX = 1024 }; /* strings in a list, at most */
 
 /* A list of strings, owned. */
 struct bj_strv {
@@ -30,12 +33,13 @@ struct bj_strv {
 struct bj_opt {
     const char *name;
     enum bj_opt_kind kind;
-    size_t off;         /* where in the options structure */
-    uint64_t lo, hi;    /* limits for U64, DURATION and SIZE */
-    const char *preset; /* text of the default; NULL: none, zero, empty */
-    const char *arg;    /* name of the argument in --help */
-    const char *help;   /* one sentence */
-    const char *choices; /* STR: "a|b|c", the only values; NULL: any */
+    size_t off;          /* where in the options structure */
+    uint64_t lo, hi;     /* limits of U64, DURATION and SIZE; hi 0: none */
+    const char *preset;  /* text of the default; NULL: none, zero, empty;
+                            LIST: one or more, separated by commas */
+    const char *arg;     /* name of the argument in --help */
+    const char *help;    /* one sentence */
+    const char *choices; /* STR, LIST: "a|b|c", the only values; NULL: any */
 };
 
 /* A set of options: several tables over one structure each. */
@@ -44,34 +48,57 @@ struct bj_optset {
     void *base;
 };
 
-/* Set every option of the table to its preset. */
+/* The way of a host: bj_opt_presets on a zeroed structure, then its sources,
+ * the weakest first (file, command line), then bj_opt_finish, in the end
+ * bj_opt_free.  Any of them may fail half-way: bj_opt_free is then still right.
+ * err may be NULL in all calls. */
+
+/* Set every option of the table to its preset, and every LIST to none. The
+ * structure must be zeroed or filled by these calls. */
 int bj_opt_presets(const struct bj_optset *set, struct bj_err *err);
+
+/* Give the LISTs that no source has set their presets. */
+int bj_opt_finish(const struct bj_optset *set, struct bj_err *err);
+
+/* Free what the options own; STR and LIST are then NULL and empty. */
 void bj_opt_free(const struct bj_optset *set);
 
 /* Find an option by name among n sets.  Names are compared without case and
  * without '.', '-' and '_', so that "PathProcfs" of a collectd file and
- * "path.procfs" are one.  NULL when there is none. */
+ * "path.procfs" are one.  NULL when there is none; ret_set may be NULL. */
 const struct bj_opt *bj_opt_find(const struct bj_optset *sets, size_t n,
                                  struct bj_slice name,
                                  const struct bj_optset **ret_set);
 
 /* Set one option from text.  The message names the option, the value and what
- * was expected.  -ENOENT unknown option, -EINVAL bad value, -ERANGE limits. */
+ * was expected.  -ENOENT unknown option, -EINVAL bad value, -ERANGE limits,
+ * -ENOMEM.  The option keeps its value when it fails. */
 int bj_opt_set(const struct bj_optset *sets, size_t n, struct bj_slice name,
                struct bj_slice value, struct bj_err *err);
 
-/* Parse a command line: "--name value", "--name=value", "-name" is not one.
- * Stops at the first error.  Arguments that are no options are errors too. */
+/* Parse a command line, argv[0] being the program: "--name value" (the value
+ * must not begin with two dashes), "--name=value"; for a BOOL "--name",
+ * "--no-name", "--name=false".  The last one wins, but a LIST takes all, and
+ * they replace what a source before this one put there.  Stops at the first
+ * error.  Arguments that are no options are errors too. */
 int bj_opt_argv(const struct bj_optset *sets, size_t n, int argc, char **argv,
                 struct bj_err *err);
 
-/* Read a YAML file: nested keys are joined by '.', sequences set a LIST
- * several times.  The message names file, line and column.  Unknown keys and
- * duplicate keys are errors. */
+/* Read a YAML file of at most 1 MiB: one mapping, nested keys are joined by
+ * '.', sequences set a LIST several times and replace what a source before put
+ * there.  The message begins "FILE:LINE:COLUMN: " and names the key.  Unknown
+ * keys, keys that come twice, keys without a value, anchors, aliases, tags and
+ * second documents are errors (-ENOENT, else -EINVAL); an empty file and a
+ * section without a value are not. */
 int bj_opt_yaml(const struct bj_optset *sets, size_t n, const char *path,
                 struct bj_err *err);
 
-/* The text of --help for one set. */
+/* The same for YAML in memory; name stands for the file in messages. */
+int bj_opt_yaml_text(const struct bj_optset *sets, size_t n, const char *name,
+                     struct bj_slice text, struct bj_err *err);
+
+/* Append the text of --help for one set: a line and its sentence for each
+ * option, at most 80 columns wide. */
 void bj_opt_help(const struct bj_optset *set, struct bj_buf *out);
 
 #endif

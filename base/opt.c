@@ -1,0 +1,327 @@
+#include "base/opt.h"
+
+#include "base/opt_priv.h"
+#include "base/opt_value.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* A value as messages show it: clean and short. */
+struct shown {
+    char text[64];
+};
+
+static const char *show(struct bj_slice value, struct shown *s)
+{
+    bj_text_clean(value, s->text, sizeof(s->text));
+    return s->text;
+}
+
+static void *field(const struct bj_optset *set, const struct bj_opt *o)
+{
+    return (char *)set->base + o->off;
+}
+
+/* Text to bool. */
+static int set_bool(const struct bj_opt *o, bool *p, struct bj_slice value,
+                    struct bj_err *err)
+{
+    static const char *const words[] = {"false", "true", "no", "yes",
+                                        "off",   "on",   "0",  "1"};
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (value.n == strlen(words[i]) &&
+            strncasecmp(value.p, words[i], value.n) == 0) {
+            *p = i % 2;
+            return 0;
+        }
+    struct shown s;
+    return bj_err_set(err, -EINVAL, "%s: '%s' is not true or false", o->name,
+                      show(value, &s));
+}
+
+static const char *plain_text(uint64_t v, char buf[static BJ_AMOUNT_MAX])
+{
+    snprintf(buf, BJ_AMOUNT_MAX, "%" PRIu64, v);
+    return buf;
+}
+
+/* How the kinds that are numbers are read and written. */
+static const struct number {
+    int (*parse)(struct bj_slice s, uint64_t *ret);
+    const char *(*text)(uint64_t v, char buf[static BJ_AMOUNT_MAX]);
+    const char *what;
+} numbers[] = {
+    [BJ_OPT_U64] = {bj_slice_u64, plain_text, "a whole number"},
+    [BJ_OPT_DURATION] = {bj_duration_parse, bj_duration_text,
+                         "a duration such as 250ms, 15s, 2m or 1h"},
+    [BJ_OPT_SIZE] = {bj_size_parse, bj_size_text,
+                     "a size such as 4096, 64K, 16M or 1G"},
+};
+
+static int set_number(const struct bj_opt *o, uint64_t *p,
+                      struct bj_slice value, struct bj_err *err)
+{
+    const struct number *kind = &numbers[o->kind];
+    uint64_t hi = o->hi > 0 ? o->hi : UINT64_MAX, v = 0;
+    struct shown s;
+    char lo_text[BJ_AMOUNT_MAX], hi_text[BJ_AMOUNT_MAX];
+    int r = kind->parse(value, &v);
+    if (r == -EINVAL)
+        return bj_err_set(err, r, "%s: '%s' is not %s", o->name,
+                          show(value, &s), kind->what);
+    if (r == 0 && v >= o->lo && v <= hi) {
+        *p = v;
+        return 0;
+    }
+    return bj_err_set(err, -ERANGE, "%s: '%s' is not between %s and %s",
+                      o->name, show(value, &s), kind->text(o->lo, lo_text),
+                      kind->text(hi, hi_text));
+}
+
+/* "a|b|c" for a reader: "a, b, c". */
+static void list_choices(const char *choices, char *buf, size_t cap)
+{
+    struct bj_slice rest = bj_slice_str(choices), word;
+    size_t len = 0;
+    buf[0] = '\0';
+    while (len < cap && bj_slice_field(&rest, '|', &word))
+        len += (size_t)snprintf(buf + len, cap - len, "%s%.*s",
+                                len > 0 ? ", " : "", (int)word.n, word.p);
+}
+
+static int check_text(const struct bj_opt *o, struct bj_slice value,
+                      struct bj_err *err)
+{
+    struct shown s;
+    char list[120];
+    if (value.n > 0 && memchr(value.p, '\0', value.n))
+        return bj_err_set(err, -EINVAL, "%s: '%s' holds a zero byte", o->name,
+                          show(value, &s));
+    if (!o->choices)
+        return 0;
+    struct bj_slice rest = bj_slice_str(o->choices), word;
+    while (bj_slice_field(&rest, '|', &word))
+        if (bj_slice_eq(word, value))
+            return 0;
+    list_choices(o->choices, list, sizeof(list));
+    return bj_err_set(err, -EINVAL, "%s: '%s' is not one of %s", o->name,
+                      show(value, &s), list);
+}
+
+static char *copy(struct bj_slice s)
+{
+    char *p = malloc(s.n + 1);
+    if (!p)
+        return NULL;
+    if (s.n > 0)
+        memcpy(p, s.p, s.n);
+    p[s.n] = '\0';
+    return p;
+}
+
+static int set_str(const struct bj_opt *o, char **p, struct bj_slice value,
+                   struct bj_err *err)
+{
+    int r = check_text(o, value, err);
+    if (r < 0)
+        return r;
+    char *text = copy(value);
+    if (!text)
+        return bj_err_set(err, -ENOMEM, "%s", o->name);
+    free(*p);
+    *p = text;
+    return 0;
+}
+
+static void free_list(struct bj_strv *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->v[i]);
+    free(list->v);
+    *list = (struct bj_strv){NULL, 0};
+}
+
+/* Room for one more; an array without strings says "set, to nothing". */
+static bool grow_list(struct bj_strv *list)
+{
+    char **v = realloc(list->v, (list->n + 1) * sizeof(*v));
+    if (v)
+        list->v = v;
+    return v;
+}
+
+static int add_str(const struct bj_opt *o, struct bj_strv *list,
+                   struct bj_slice value, struct bj_err *err)
+{
+    if (value.n == 0) {
+        free_list(list);
+        return grow_list(list) ? 0 : bj_err_set(err, -ENOMEM, "%s", o->name);
+    }
+    int r = check_text(o, value, err);
+    if (r < 0)
+        return r;
+    if (list->n >= BJ_OPT_LIST_MAX)
+        return bj_err_set(err, -ERANGE, "%s: more than %d values", o->name,
+                          BJ_OPT_LIST_MAX);
+    char *text = copy(value);
+    if (!text || !grow_list(list)) {
+        free(text);
+        return bj_err_set(err, -ENOMEM, "%s", o->name);
+    }
+    list->v[list->n++] = text;
+    return 0;
+}
+
+int bj_opt_assign(const struct bj_optset *set, const struct bj_opt *o,
+                  struct bj_slice value, struct bj_err *err)
+{
+    switch (o->kind) {
+    case BJ_OPT_BOOL:
+        return set_bool(o, field(set, o), value, err);
+    case BJ_OPT_U64:
+    case BJ_OPT_DURATION:
+    case BJ_OPT_SIZE:
+        return set_number(o, field(set, o), value, err);
+    case BJ_OPT_STR:
+        return set_str(o, field(set, o), value, err);
+    case BJ_OPT_LIST:
+        return add_str(o, field(set, o), value, err);
+    }
+    return bj_err_set(err, -EINVAL, "%s: no such kind", o->name);
+}
+
+static void clear(const struct bj_optset *set, const struct bj_opt *o)
+{
+    switch (o->kind) {
+    case BJ_OPT_BOOL:
+        *(bool *)field(set, o) = false;
+        break;
+    case BJ_OPT_U64:
+    case BJ_OPT_DURATION:
+    case BJ_OPT_SIZE:
+        *(uint64_t *)field(set, o) = 0;
+        break;
+    case BJ_OPT_STR:
+        free(*(char **)field(set, o));
+        *(char **)field(set, o) = NULL;
+        break;
+    case BJ_OPT_LIST:
+        free_list(field(set, o));
+        break;
+    }
+}
+
+int bj_opt_presets(const struct bj_optset *set, struct bj_err *err)
+{
+    for (const struct bj_opt *o = set->opts; o->name; o++) {
+        clear(set, o);
+        if (!o->preset || o->kind == BJ_OPT_LIST)
+            continue;
+        int r = bj_opt_assign(set, o, bj_slice_str(o->preset), err);
+        if (r < 0)
+            return bj_err_wrap(err, r, "preset");
+    }
+    return 0;
+}
+
+int bj_opt_finish(const struct bj_optset *set, struct bj_err *err)
+{
+    for (const struct bj_opt *o = set->opts; o->name; o++) {
+        if (o->kind != BJ_OPT_LIST || !o->preset)
+            continue;
+        if (((const struct bj_strv *)field(set, o))->v)
+            continue;
+        struct bj_slice rest = bj_slice_str(o->preset), word;
+        while (bj_slice_field(&rest, ',', &word)) {
+            if (word.n == 0)
+                continue;
+            int r = bj_opt_assign(set, o, word, err);
+            if (r < 0)
+                return bj_err_wrap(err, r, "preset");
+        }
+    }
+    return 0;
+}
+
+void bj_opt_free(const struct bj_optset *set)
+{
+    for (const struct bj_opt *o = set->opts; o->name; o++)
+        if (o->kind == BJ_OPT_STR || o->kind == BJ_OPT_LIST)
+            clear(set, o);
+}
+
+void bj_opt_restart(const struct bj_optset *set, const struct bj_opt *o)
+{
+    if (o->kind == BJ_OPT_LIST)
+        clear(set, o);
+}
+
+/* The next letter that counts in a name, in lower case; 0 at the end. */
+static char next_letter(struct bj_slice *s)
+{
+    while (s->n > 0) {
+        char c = *s->p++;
+        s->n--;
+        if (c != '.' && c != '-' && c != '_')
+            return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+    }
+    return '\0';
+}
+
+static bool same_name(struct bj_slice a, struct bj_slice b)
+{
+    char x, y;
+    do {
+        x = next_letter(&a);
+        y = next_letter(&b);
+    } while (x == y && x != '\0');
+    return x == y && a.n == 0 && b.n == 0;
+}
+
+const struct bj_opt *bj_opt_find(const struct bj_optset *sets, size_t n,
+                                 struct bj_slice name,
+                                 const struct bj_optset **ret_set)
+{
+    for (size_t i = 0; i < n; i++)
+        for (const struct bj_opt *o = sets[i].opts; o->name; o++)
+            if (same_name(name, bj_slice_str(o->name))) {
+                if (ret_set)
+                    *ret_set = &sets[i];
+                return o;
+            }
+    return NULL;
+}
+
+int bj_opt_set(const struct bj_optset *sets, size_t n, struct bj_slice name,
+               struct bj_slice value, struct bj_err *err)
+{
+    const struct bj_optset *set;
+    const struct bj_opt *o = bj_opt_find(sets, n, name, &set);
+    struct shown s;
+    if (!o)
+        return bj_err_set(err, -ENOENT, "unknown option '%s'", show(name, &s));
+    return bj_opt_assign(set, o, value, err);
+}
+
+int bj_optseen_add(struct bj_optseen *seen, const struct bj_opt *opt,
+                   size_t len)
+{
+    for (size_t i = 0; i < seen->n; i++)
+        if (seen->v[i].opt == opt && seen->v[i].len == len)
+            return 0;
+    struct bj_optseen_row *v = realloc(seen->v, (seen->n + 1) * sizeof(*v));
+    if (!v)
+        return -ENOMEM;
+    v[seen->n++] = (struct bj_optseen_row){opt, len};
+    seen->v = v;
+    return 1;
+}
+
+void bj_optseen_free(struct bj_optseen *seen)
+{
+    free(seen->v);
+    *seen = (struct bj_optseen){NULL, 0};
+}

@@ -1,0 +1,31 @@
+/* What the readers of options (command line, YAML) share; nobody else needs
+ * it. */
+#ifndef BJ_BASE_OPT_PRIV_H
+#define BJ_BASE_OPT_PRIV_H
+
+#include "base/opt.h"
+
+/* What one source has named so far: options (len 0) and sections, told by the
+ * first option in them and the length of their name.  Zero-initialise; free
+ * with bj_optseen_free. */
+struct bj_optseen {
+    struct bj_optseen_row {
+        const struct bj_opt *opt;
+        size_t len;
+    } * v;
+    size_t n;
+};
+
+/* 1 when it is new (and now noted), 0 when it was there, -ENOMEM. */
+int bj_optseen_add(struct bj_optseen *seen, const struct bj_opt *opt,
+                   size_t len);
+void bj_optseen_free(struct bj_optseen *seen);
+
+/* Set an option of the set from text, as bj_opt_set does. */
+int bj_opt_assign(const struct bj_optset *set, const struct bj_opt *o,
+                  struct bj_slice value, struct bj_err *err);
+
+/* Empty a LIST, so that a source replaces what an earlier one left. */
+void bj_opt_restart(const struct bj_optset *set, const struct bj_opt *o);
+
+#endif

@@ -1,0 +1,324 @@
+#include "base/file.h"
+#include "base/opt.h"
+#include "base/opt_priv.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <yaml.h>
+
+enum { FILE_BYTES = 1 << 20, NAME_BYTES = 128 };
+
+/* A file on the way. */
+struct walk {
+    const struct bj_optset *sets;
+    size_t n;
+    const char *file;
+    struct bj_slice text;
+    yaml_parser_t parser;
+    struct bj_optseen seen;
+    char name[NAME_BYTES]; /* dotted name of where we are */
+    size_t len;
+    struct bj_err *err;
+};
+
+#define autoevent __attribute__((cleanup(yaml_event_delete))) yaml_event_t
+
+/* Put "FILE:LINE:COLUMN: " before the message; of a long path its end. */
+static int at(struct walk *w, const yaml_mark_t *mark, int r)
+{
+    size_t len = strlen(w->file);
+    const char *file = len > 100 ? w->file + len - 100 : w->file;
+    return bj_err_wrap(w->err, r, "%s:%zu:%zu", file, mark->line + 1,
+                       mark->column + 1);
+}
+
+/* What libyaml found wrong.  It gives no mark for bytes that are no text, only
+ * their offset. */
+static int syntax(struct walk *w)
+{
+    yaml_mark_t mark = w->parser.problem_mark;
+    if (w->parser.error == YAML_MEMORY_ERROR)
+        return bj_err_set(w->err, -ENOMEM, "%s", w->file);
+    if (w->parser.error == YAML_READER_ERROR) {
+        mark = (yaml_mark_t){0};
+        for (size_t i = 0; i < w->text.n && i < w->parser.problem_offset; i++)
+            if (w->text.p[i] == '\n')
+                mark = (yaml_mark_t){.line = mark.line + 1};
+            else
+                mark.column++;
+    }
+    const char *what = w->parser.problem ? w->parser.problem : "bad YAML";
+    return at(w, &mark, bj_err_set(w->err, -EINVAL, "%s", what));
+}
+
+/* Options need no anchors, aliases or tags; without them a small file cannot
+ * become a large one. */
+static const char *unwanted(const yaml_event_t *ev)
+{
+    const void *anchor = NULL, *tag = NULL;
+    switch (ev->type) {
+    case YAML_ALIAS_EVENT:
+        return "aliases are not supported";
+    case YAML_SCALAR_EVENT:
+        anchor = ev->data.scalar.anchor;
+        tag = ev->data.scalar.tag;
+        break;
+    case YAML_SEQUENCE_START_EVENT:
+        anchor = ev->data.sequence_start.anchor;
+        tag = ev->data.sequence_start.tag;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        anchor = ev->data.mapping_start.anchor;
+        tag = ev->data.mapping_start.tag;
+        break;
+    default:
+        break;
+    }
+    return anchor ? "anchors are not supported"
+           : tag  ? "tags are not supported"
+                  : NULL;
+}
+
+static int next(struct walk *w, yaml_event_t *ev)
+{
+    if (!yaml_parser_parse(&w->parser, ev))
+        return syntax(w);
+    const char *why = unwanted(ev);
+    if (!why)
+        return 0;
+    return at(w, &ev->start_mark, bj_err_set(w->err, -EINVAL, "%s", why));
+}
+
+static struct bj_slice scalar(const yaml_event_t *ev)
+{
+    return (struct bj_slice){(const char *)ev->data.scalar.value,
+                             ev->data.scalar.length};
+}
+
+/* Nothing, "~" or "null" without quotes. */
+static bool is_null(const yaml_event_t *ev)
+{
+    struct bj_slice s = scalar(ev);
+    return ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+           (s.n == 0 || bj_slice_eq(s, BJ_SLICE("~")) ||
+            bj_slice_eq(s, BJ_SLICE("null")));
+}
+
+/* What a key names: an option, or a section by the first option in it. */
+struct key {
+    const struct bj_optset *set;
+    const struct bj_opt *opt;
+    bool section;
+    yaml_mark_t mark;
+};
+
+static const struct bj_opt *find_section(const struct walk *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        for (const struct bj_opt *o = w->sets[i].opts; o->name; o++)
+            if (strlen(o->name) > w->len && o->name[w->len] == '.' &&
+                strncasecmp(o->name, w->name, w->len) == 0)
+                return o;
+    return NULL;
+}
+
+static int find_key(struct walk *w, struct key *k)
+{
+    struct bj_slice name = {w->name, w->len};
+    k->opt = bj_opt_find(w->sets, w->n, name, &k->set);
+    k->section = !k->opt;
+    if (!k->opt)
+        k->opt = find_section(w);
+    if (!k->opt)
+        return bj_err_set(w->err, -ENOENT, "unknown option '%s'", w->name);
+    int r = bj_optseen_add(&w->seen, k->opt, k->section ? w->len : 0);
+    if (r == 0)
+        return bj_err_set(w->err, -EINVAL, "%s: is given twice", w->name);
+    return r < 0 ? bj_err_set(w->err, r, "%s", w->name) : 0;
+}
+
+/* Put ".key" behind the name of the section. */
+static int push_key(struct walk *w, struct bj_slice key)
+{
+    char shown[64];
+    if (key.n + 2 > sizeof(w->name) - w->len ||
+        (key.n > 0 && memchr(key.p, '\0', key.n))) {
+        bj_text_clean(key, shown, sizeof(shown));
+        return bj_err_set(w->err, -ENOENT, "unknown option '%s'", shown);
+    }
+    if (w->len > 0)
+        w->name[w->len++] = '.';
+    if (key.n > 0)
+        memcpy(w->name + w->len, key.p, key.n);
+    w->len += key.n;
+    w->name[w->len] = '\0';
+    return 0;
+}
+
+static int set_scalar(struct walk *w, const struct key *k,
+                      const yaml_event_t *ev)
+{
+    int r = 0;
+    if (is_null(ev))
+        r = k->section
+                ? 0
+                : bj_err_set(w->err, -EINVAL, "%s: has no value", w->name);
+    else if (k->section)
+        r = bj_err_set(w->err, -EINVAL, "%s: is a section, not an option",
+                       w->name);
+    else
+        r = bj_opt_assign(k->set, k->opt, scalar(ev), w->err);
+    return r < 0 ? at(w, &ev->start_mark, r) : 0;
+}
+
+static int set_item(struct walk *w, const struct key *k, const yaml_event_t *ev)
+{
+    int r;
+    if (ev->type != YAML_SCALAR_EVENT)
+        r = bj_err_set(w->err, -EINVAL, "%s: a list holds texts only", w->name);
+    else if (scalar(ev).n == 0 || is_null(ev))
+        r = bj_err_set(w->err, -EINVAL, "%s: an entry is empty", w->name);
+    else
+        r = bj_opt_assign(k->set, k->opt, scalar(ev), w->err);
+    return r < 0 ? at(w, &ev->start_mark, r) : 0;
+}
+
+static int set_list(struct walk *w, const struct key *k,
+                    const yaml_mark_t *mark)
+{
+    if (k->section || k->opt->kind != BJ_OPT_LIST)
+        return at(w, mark,
+                  bj_err_set(w->err, -EINVAL, "%s: %s, not a list", w->name,
+                             k->section ? "is a section" : "takes one value"));
+    /* An empty list is a setting, too. */
+    int r = bj_opt_assign(k->set, k->opt, BJ_SLICE(""), w->err);
+    if (r < 0)
+        return at(w, mark, r);
+    for (;;) {
+        autoevent ev = {0};
+        r = next(w, &ev);
+        if (r == 0 && ev.type == YAML_SEQUENCE_END_EVENT)
+            return 0;
+        if (r == 0)
+            r = set_item(w, k, &ev);
+        if (r < 0)
+            return r;
+    }
+}
+
+static int read_section(struct walk *w);
+
+static int read_value(struct walk *w, const struct key *k)
+{
+    autoevent ev = {0};
+    int r = next(w, &ev);
+    if (r < 0)
+        return r;
+    if (ev.type == YAML_SCALAR_EVENT)
+        return set_scalar(w, k, &ev);
+    if (ev.type == YAML_SEQUENCE_START_EVENT)
+        return set_list(w, k, &ev.start_mark);
+    if (k->section)
+        return read_section(w);
+    return at(w, &ev.start_mark,
+              bj_err_set(w->err, -EINVAL, "%s: is an option, not a section",
+                         w->name));
+}
+
+static int read_key(struct walk *w, const yaml_event_t *ev)
+{
+    struct key k = {.mark = ev->start_mark};
+    size_t len = w->len;
+    int r;
+    if (ev->type != YAML_SCALAR_EVENT)
+        r = bj_err_set(w->err, -EINVAL, "the name of an option must be text");
+    else
+        r = push_key(w, scalar(ev));
+    if (r == 0)
+        r = find_key(w, &k);
+    if (r < 0)
+        return at(w, &k.mark, r);
+    if (!k.section)
+        bj_opt_restart(k.set, k.opt);
+    r = read_value(w, &k);
+    w->len = len;
+    w->name[len] = '\0';
+    return r;
+}
+
+/* Keys and values up to the end of the mapping that has begun.  Only names of
+ * sections lead here again, so options limit the depth. */
+static int read_section(struct walk *w)
+{
+    for (;;) {
+        autoevent ev = {0};
+        int r = next(w, &ev);
+        if (r == 0 && ev.type == YAML_MAPPING_END_EVENT)
+            return 0;
+        if (r == 0)
+            r = read_key(w, &ev);
+        if (r < 0)
+            return r;
+    }
+}
+
+static int read_document(struct walk *w, const yaml_event_t *ev)
+{
+    if (ev->type == YAML_MAPPING_START_EVENT)
+        return read_section(w);
+    if (ev->type == YAML_SCALAR_EVENT && is_null(ev))
+        return 0;
+    return at(w, &ev->start_mark,
+              bj_err_set(w->err, -EINVAL, "expected options, \"name: value\""));
+}
+
+static int read_stream(struct walk *w)
+{
+    for (unsigned documents = 0;;) {
+        autoevent ev = {0};
+        int r = next(w, &ev);
+        if (r < 0 || ev.type == YAML_STREAM_END_EVENT)
+            return r;
+        if (ev.type == YAML_DOCUMENT_START_EVENT && ++documents > 1)
+            return at(w, &ev.start_mark,
+                      bj_err_set(w->err, -EINVAL, "a second document"));
+        if (ev.type != YAML_STREAM_START_EVENT &&
+            ev.type != YAML_DOCUMENT_START_EVENT &&
+            ev.type != YAML_DOCUMENT_END_EVENT)
+            r = read_document(w, &ev);
+        if (r < 0)
+            return r;
+    }
+}
+
+int bj_opt_yaml_text(const struct bj_optset *sets, size_t n, const char *name,
+                     struct bj_slice text, struct bj_err *err)
+{
+    struct walk w = {
+        .sets = sets, .n = n, .file = name, .text = text, .err = err};
+    if (!yaml_parser_initialize(&w.parser))
+        return bj_err_set(err, -ENOMEM, "%s", name);
+    yaml_parser_set_encoding(&w.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(
+        &w.parser, (const unsigned char *)(text.n > 0 ? text.p : ""), text.n);
+    int r = read_stream(&w);
+    yaml_parser_delete(&w.parser);
+    bj_optseen_free(&w.seen);
+    return r;
+}
+
+int bj_opt_yaml(const struct bj_optset *sets, size_t n, const char *path,
+                struct bj_err *err)
+{
+    char *buf = malloc(FILE_BYTES + 1);
+    struct bj_slice text;
+    if (!buf)
+        return bj_err_set(err, -ENOMEM, "%s", path);
+    int r = bj_file_read_all(AT_FDCWD, path, buf, FILE_BYTES + 1, &text, err);
+    if (r == 0)
+        r = bj_opt_yaml_text(sets, n, path, text, err);
+    free(buf);
+    return r;
+}

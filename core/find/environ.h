@@ -1,0 +1,51 @@
+/* What the environment of a process tells of its job.
+ *
+ * The user of a job can put anything there, so nothing is believed unless it
+ * names the job that the cgroup belongs to, and what is believed is marked
+ * (BJ_IDENT_ENVIRON).  The user is never taken from it.
+ *
+ * Sources: Slurm sbatch(1) and srun(1), "OUTPUT ENVIRONMENT VARIABLES"; PBS
+ * Professional qsub(1B), "Environment variables"; LSF "Environment variables
+ * set for job execution"; OAR oarsub(1); Grid Engine qsub(1), "ENVIRONMENTAL
+ * VARIABLES"; HTCondor "Environmental variables set by the starter". */
+#ifndef BJ_CORE_FIND_ENVIRON_H
+#define BJ_CORE_FIND_ENVIRON_H
+
+#include "core/find/ident.h"
+
+enum { BJ_ENVIRON_CAP = 256 * 1024 }; /* bytes that are read at most */
+
+/* Read /proc/PID/environ through procdir, an open /proc/PID, into buf: what
+ * does not fit in cap bytes is left out.  0, or -errno: gone codes, -EACCES or
+ * -EPERM when we may not look into the process. */
+int bj_environ_read(int procdir, char *buf, size_t cap, struct bj_slice *ret);
+
+/* The value of a variable: the first of that name, as getenv(3) has it.  False
+ * when there is none.  env is NAME=VALUE, each followed by a NUL; the last NUL
+ * may be missing. */
+bool bj_environ_get(struct bj_slice env, struct bj_slice name,
+                    struct bj_slice *ret);
+
+/* What an environment says of a job; the slices point into it. */
+struct bj_environ {
+    struct bj_slice f[BJ_ID_FIELDS];
+    bool step; /* of a step: the environment of the job itself is better */
+};
+
+/* Does an environment name the job, and what else does it say?  system is the
+ * batch system of the cgroup's layout: one that has no variables here means
+ * any that has.  jobid may be empty when it is what is wanted: then the first
+ * id that is a number is taken.  False, with *ret untouched, when the
+ * environment names no job or another one.
+ *
+ * A component of a heterogeneous Slurm job has a cgroup named by its own id
+ * while its processes get the id of the first one: SLURM_JOB_ID_HET_GROUP_n
+ * (before 20.11 ..._PACK_GROUP_n) tells which component an id is, and variables
+ * with that suffix are preferred. */
+bool bj_environ_job(struct bj_slice env, struct bj_slice system,
+                    struct bj_slice jobid, struct bj_environ *ret);
+
+/* Has the batch system variables here, that is, may asking help? */
+bool bj_environ_knows(struct bj_slice system);
+
+#endif

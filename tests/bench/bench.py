@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Measure the exporter beside a floor that only reads the files.
+
+  bench.py --build DIR [--quick] [--trees real,v2,v1] [--jobs 1,16,128,512]
+           [--only matrix,memory,idle,forks,instructions,collectd]
+           [--programs NAME,...] [--rounds N]
+
+DIR holds the built programs.  All programs of a tree run at the same time and
+are scraped in turn, round after round; the least CPU of the rounds counts, so
+that what else the machine does disturbs all alike.  Prints tables, then the
+targets; writes everything to DIR/bench/results.json.  Real cgroups need root.
+docs/performance.md says how to read the figures.
+"""
+import argparse
+import collections
+import json
+import os
+import sys
+import tempfile
+
+import daemon
+import machine
+import targets
+import trees
+
+Shape = collections.namedtuple("Shape", "jobs steps users threads")
+PASSES = "batchjob_sampler_passes_total"
+
+# The exporter's ways of working: the six files that every peer reads, what is
+# on by default, and process detail on top of that.
+MODES = {
+    "basic": ["--collector.disable-defaults", "--collector.cpu",
+              "--collector.memory", "--collector.basic"],
+    "default": [],
+    "process": ["--collector.process"],
+}
+FLOORS = {"floor": [], "floor-keep": ["keep"],
+          "floor-process": ["keep", "processes"]}
+PAGE_WRITER = "bj_page_write"
+
+
+def command(build, program, tree):
+    if program in FLOORS:
+        return [build + "/bench/floor", str(tree.version), tree.root,
+                "@PORT@"] + FLOORS[program]
+    return [build + "/batchjob_exporter",
+            "--web.listen-address=127.0.0.1:@PORT@",
+            "--path.cgroupfs=" + tree.root] + MODES[program]
+
+
+class Stage:
+    """Jobs of one shape, their tree, and the programs that watch it."""
+
+    def __init__(self, o, kind, shape):
+        self.shape, self.kind, self.servers, self.tree = shape, kind, {}, None
+        top = tempfile.mkdtemp(prefix="stage.", dir=o.top)
+        self.sleepers = machine.Sleepers(o.build, shape)
+        try:
+            jobs = trees.read_jobs(self.sleepers.lines)
+            make = trees.Real if kind.startswith("real") else trees.Picture
+            self.tree = make(top, int(kind[-1]), jobs)
+        except BaseException:
+            self.end()
+            raise
+
+    def start(self, o, programs):
+        for name in programs:
+            self.servers[name] = machine.Server(command(o.build, name,
+                                                        self.tree))
+
+    def end(self):
+        for server in self.servers.values():
+            server.end()
+        self.sleepers.end()
+        if self.tree:
+            machine.wait_for("end of the jobs", 20, self.tree.empty)
+            self.tree.remove()
+
+    def key(self, program):
+        return (self.kind,) + self.shape[:3] + (program,)
+
+
+def measure(o, stages, results):
+    """Scrape everything in turn, count system calls, print a table."""
+    for _ in range(o.rounds):
+        for stage in stages:
+            for name, server in stage.servers.items():
+                row = server.scrape(o.build, 5, o.milliseconds,
+                                    "" if name in FLOORS else PASSES)
+                best = results.rows.setdefault(stage.key(name), row)
+                if row["cpu_ms"] < best["cpu_ms"]:
+                    best.update({k: row[k] for k in ("cpu_ms", "wall_ms")})
+                best["p95_ms"] = min(best["p95_ms"], row["p95_ms"])
+    for stage in stages:
+        for name, server in stage.servers.items():
+            row = results.rows[stage.key(name)]
+            row["rss_kib"] = machine.status(server.pid, "VmRSS")
+            calls = machine.system_calls(server, o.build)
+            row["calls"] = calls
+            row["syscalls"] = sum(calls.values()) if calls else None
+            show_row(results, stage, name, row)
+
+
+HEAD = ("tree     jobs steps users program        cpu ms us/job x keep  wall ms"
+        "   p95 ms  syscalls  RSS KiB series   bytes")
+
+
+def show_row(results, stage, name, row):
+    keep = results.rows.get(stage.key("floor-keep"), row)["cpu_ms"]
+    s = stage.shape
+    print("%-8s %4d %5d %5d %-13s %7.3f %6.1f %6.2f %8.3f %8.3f %9.1f %8d "
+          "%6d %7d%s" %
+          (stage.kind, s.jobs, s.steps, s.users, name, row["cpu_ms"],
+           row["cpu_ms"] / s.jobs * 1e3, row["cpu_ms"] / keep, row["wall_ms"],
+           row["p95_ms"], row["syscalls"] or -1, row["rss_kib"], row["series"],
+           row["bytes"], "" if name in FLOORS or abs(row["rise"] - 1) < 0.01
+           else "  %.2f passes a scrape" % row["rise"]), flush=True)
+
+
+def run_matrix(o, results):
+    print("\n## Scrapes\n" + HEAD)
+    for kind in o.trees:
+        shapes = [Shape(n, 1, 16, 4) for n in o.jobs]
+        extra = [] if kind == "tmpfs-v1" or 128 not in o.jobs else [
+            Shape(128, 4, 16, 4), Shape(128, 1, 128, 4)]
+        stages = []
+        try:
+            for shape in shapes + extra:
+                stages.append(Stage(o, kind, shape))
+                stages[-1].start(o, [p for p in o.programs if shape in shapes
+                                     or p in ("floor-keep", "basic",
+                                              "default")])
+            measure(o, stages, results)
+        finally:
+            for stage in stages:
+                stage.end()
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def run_memory(o, results):
+    """Kernel memory that each program takes, from SUnreclaim of the machine:
+    the median of five starts."""
+    print("\n## Kernel memory, KiB a job at 512 jobs")
+    kind, stage = o.trees[0], None
+    try:
+        stage = Stage(o, kind, Shape(512, 1, 16, 4))
+        for name in o.programs:
+            seen = []
+            for _ in range(5):
+                before = machine.kernel_kib()
+                server = machine.Server(command(o.build, name, stage.tree))
+                server.scrape(o.build, 3)
+                seen.append((machine.kernel_kib() - before) / 512)
+                server.end()
+            results.rows.setdefault(stage.key(name), {})["kernel_kib_job"] = \
+                median(seen)
+            print("%-14s %6.1f" % (name, median(seen)), flush=True)
+    finally:
+        if stage:
+            stage.end()
+
+
+def run_idle(o, results):
+    """Wake-ups without scrapes, and processes started by scrapes."""
+    print("\n## Idle for %d s, and processes started" % o.idle)
+    stage = Stage(o, o.trees[0], Shape(128, 1, 128, 4))
+    try:
+        stage.start(o, [p for p in o.programs if p not in FLOORS])
+        for server in stage.servers.values():
+            server.scrape(o.build, 5)
+        before = {n: machine.times_scheduled(s.pid)
+                  for n, s in stage.servers.items()}
+        machine.time.sleep(o.idle)
+        for name, server in stage.servers.items():
+            n = machine.times_scheduled(server.pid) - before[name]
+            started = machine.forks(server, o.build)
+            print("%-14s %d times scheduled, %s processes started" %
+                  (name, n, started))
+            results.extra["idle_scheduled"] = max(
+                n, results.extra.get("idle_scheduled", 0))
+            if started is not None:
+                results.extra["forks"] = max(started,
+                                             results.extra.get("forks", 0))
+    finally:
+        stage.end()
+
+
+def run_instructions(o, results):
+    print("\n## User-space instructions of a scrape, v2 tree, 128 jobs")
+    stage = Stage(o, "tmpfs-v2", Shape(128, 1, 16, 4))
+    try:
+        for name in o.programs:
+            argv = command(o.build, name, stage.tree)
+            server = machine.Server(argv)
+            series = server.scrape(o.build, 3)["series"]
+            server.end()
+            total, parts = machine.instructions(o.build, argv)
+            if total is None:
+                print("no valgrind: not measured")
+                return
+            results.extra["insn_series_" + name] = total / series
+            print("%-14s %9d a scrape, %d series, %.0f a series" %
+                  (name, total, series, total / series), flush=True)
+            top = sorted(parts.items(), key=lambda p: -p[1])
+            for function, n in top[:o.functions]:
+                print("    %9d %5.1f a series  %s" % (n, n / series, function))
+            if name == "default" and PAGE_WRITER in parts:
+                results.extra["insn_write_series"] = \
+                    parts[PAGE_WRITER] / series
+    finally:
+        stage.end()
+
+
+def run_collectd(o, results):
+    daemon.run(o, results, Stage, Shape)
+
+
+def read_vm(o, results):
+    """What "make bench-vm" has measured, when it has."""
+    try:
+        with open(o.build + "/bench/vm.json") as f:
+            results.extra.update(json.load(f))
+    except OSError:
+        pass
+
+
+PARTS = {"matrix": run_matrix, "memory": run_memory, "idle": run_idle,
+         "instructions": run_instructions, "collectd": run_collectd}
+
+
+def arguments():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=
+                                argparse.RawDescriptionHelpFormatter)
+    split = lambda s: s.split(",")
+    a.add_argument("--build", required=True)
+    a.add_argument("--quick", action="store_true", help="16 and 128 jobs, two "
+                   "short rounds")
+    a.add_argument("--trees", type=split, default=["real", "v2", "v1"])
+    a.add_argument("--jobs", type=split)
+    a.add_argument("--only", type=split, default=list(PARTS))
+    a.add_argument("--programs", type=split,
+                   default=list(FLOORS) + list(MODES))
+    a.add_argument("--rounds", type=int)
+    a.add_argument("--milliseconds", type=int, default=700,
+                   help="of scrapes, a program and round")
+    a.add_argument("--idle", type=int, default=10, help="seconds")
+    a.add_argument("--functions", type=int, default=0,
+                   help="dearest functions to print")
+    o = a.parse_args()
+    o.build = os.path.abspath(o.build)
+    o.jobs = [int(n) for n in o.jobs or (["16", "128"] if o.quick else
+                                         ["1", "16", "128", "512"])]
+    o.rounds = o.rounds or (2 if o.quick else 4)
+    return o
+
+
+def choose_trees(o):
+    real = trees.real_version()
+    if "real" in o.trees and not real:
+        print("# no real cgroups: %s" % (
+            "no controllers below /sys/fs/cgroup" if os.geteuid() == 0 else
+            "they need root"))
+        o.trees.remove("real")
+    names = {"real": "real-v%d" % real, "v1": "tmpfs-v1", "v2": "tmpfs-v2"}
+    o.trees = [names[t] for t in o.trees]
+    return names["real"] if real else "tmpfs-v1"
+
+
+def main():
+    o = arguments()
+    results = targets.Results()
+    results.extra["real"] = choose_trees(o)
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="batchjob_bench.",
+                                     dir=memory) as o.top:
+        for part in o.only:
+            try:
+                PARTS[part](o, results)
+            except machine.CannotRun as e:
+                print("# %s: %s" % (part, e))
+                failed = 1
+    read_vm(o, results)
+    targets.show(results)
+    with open(o.build + "/bench/results.json", "w") as f:
+        json.dump({"rows": [dict(zip(("tree", "jobs", "steps", "users",
+                                      "program"), k), **v)
+                            for k, v in results.rows.items()],
+                   "extra": results.extra}, f, indent=1)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""What a read of the collectd plugin costs: collectd with write_prometheus,
+with and without the plugin, over the same number of intervals."""
+import glob
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+import machine
+
+CONFIG = """
+Hostname "bench"
+FQDNLookup false
+Interval 1
+BaseDir "{top}"
+PIDFile "{top}/pid"
+PluginDir "{stock}"
+TypesDB "/usr/share/collectd/types.db"
+LoadPlugin write_prometheus
+<Plugin write_prometheus>
+  Host "127.0.0.1"
+  Port "{port}"
+</Plugin>
+"""
+PLUGIN = """
+TypesDB "{source}/types.db"
+PluginDir "{build}"
+LoadPlugin batchjob
+<Plugin batchjob>
+  PathCgroupfs "{root}"
+</Plugin>
+"""
+STOCK = ["/usr/lib/collectd", "/usr/lib64/collectd"] + \
+    glob.glob("/usr/lib/*/collectd")
+SECONDS = 20
+
+
+def cpu_seconds(pid):
+    """The CPU clock of a process, threads that ended included."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def daemon(o, tree, with_plugin, top):
+    """Start collectd; returns (process, port)."""
+    port = machine.free_port()
+    text = CONFIG + (PLUGIN if with_plugin else "")
+    stock = next((d for d in STOCK if os.path.isdir(d)), STOCK[0])
+    with open(top + "/collectd.conf", "w") as f:
+        f.write(text.format(top=top, port=port, stock=stock, build=o.build,
+                            source=os.getcwd(), root=tree.root))
+    log = open(top + "/log", "w")
+    process = subprocess.Popen(
+        [shutil.which("collectd", path="/usr/sbin:/usr/bin:/usr/local/sbin"),
+         "-f", "-C", top + "/collectd.conf"],
+        stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    log.close()
+    return process, port
+
+
+def cost(o, tree, with_plugin):
+    """(CPU ms an interval, series on the page)."""
+    with tempfile.TemporaryDirectory() as top:
+        process, port = daemon(o, tree, with_plugin, top)
+        try:
+            time.sleep(4)
+            if process.poll() is not None:
+                with open(top + "/log") as f:
+                    raise machine.CannotRun("collectd ended:\n" + f.read())
+            start = cpu_seconds(process.pid)
+            time.sleep(SECONDS)
+            used = cpu_seconds(process.pid) - start
+            page = machine.Peer(port, process.pid).scrape(o.build, 3)
+            return used / SECONDS * 1e3, page["series"]
+        finally:
+            machine.stop(process)
+
+
+def run(o, results, make_stage, shape):
+    print("\n## collectd with write_prometheus, CPU ms an interval, over %d "
+          "intervals" % SECONDS)
+    if not shutil.which("collectd", path="/usr/sbin:/usr/bin:/usr/local/sbin"):
+        raise machine.CannotRun("no collectd installed")
+    if not os.path.exists(o.build + "/batchjob.so"):
+        raise machine.CannotRun("the plugin was not built")
+    for jobs in (16, 128):
+        stage = make_stage(o, o.trees[0], shape(jobs, 1, 16, 4))
+        try:
+            without, _ = cost(o, stage.tree, False)
+            with_plugin, series = cost(o, stage.tree, True)
+        finally:
+            stage.end()
+        results.extra["collectd_%d" % jobs] = {
+            "without": without, "with": with_plugin, "series": series}
+        print("%s, %d jobs: %.3f without the plugin, %.3f with, so %.3f for "
+              "a read of %d series" %
+              (o.trees[0], jobs, without, with_plugin, with_plugin - without,
+               series), flush=True)

@@ -5,7 +5,7 @@
 
 set -u
 umask 022
-export LC_ALL=C
+export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 export PATH=$PATH:/usr/sbin:/sbin
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 O=${O:-build}
@@ -62,6 +62,21 @@ near() { # description got want relative absolute: is got near want?
     else
         fail "$1: got ${2:-nothing}, want $3 within $4 of it or $5"
     fi
+}
+
+# Take over the results of a program that prints "ok - ..." and "not ok - ...".
+absorb() { # command...
+    local line rc seen=0
+    "$@" >"$tmp/absorb.out" 2>&1
+    rc=$?
+    while IFS= read -r line; do
+        case $line in
+        'ok - '*) seen=1; pass "${line#ok - }" ;;
+        'not ok - '*) seen=1; fail "${line#not ok - }" ;;
+        *) echo "# $line" ;;
+        esac
+    done <"$tmp/absorb.out"
+    [ $rc = 0 ] && [ $seen = 1 ] || fail "ran: $* (code $rc)" "$tmp/absorb.out"
 }
 
 skip_all() { # why

@@ -1,0 +1,275 @@
+#!/bin/bash
+# Real Slurm jobs in real cgroups, seen by the exporter and by collectd's plugin
+# at the same time, against the kernel's files and Slurm's own accounting.
+# Needs root, Slurm's packages and cgroups that can be written.  TAP; about two
+# minutes.
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+missing=$("$top/tests/deps" -n test slurm) ||
+    skip_all "not installed: $missing"
+[ -e "$O/batchjob.so" ] || skip_all "the plugin was not built"
+
+export SLURM_SANDBOX_DIR=/tmp/bj-slurm.$$ SLURM_SANDBOX_PREFIX=bj$$n
+ua=bja$$ ub=bjb$$ # users of this run alone
+export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
+export SLURM_SANDBOX_HOOKS=$top/examples
+# So that all jobs of the test run at the same time, on however few CPUs.
+export SLURM_SANDBOX_CONF='PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP'
+SLURM_SANDBOX_PORT=$(free_port)
+export SLURM_SANDBOX_PORT
+sandbox=$top/tests/sandbox/slurm
+eval "$("$sandbox" env)"
+[ "$SLURM_SANDBOX_CGROUP" != none ] || skip_all "no cgroups to write to here"
+later "$sandbox purge"
+"$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
+    { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
+pass "Slurm runs, cgroups $SLURM_SANDBOX_CGROUP"
+
+grace=6
+fast="--collector.grace=$grace --collector.steps=tasks"
+# One that reads the prolog's files and one that cannot.
+# shellcheck disable=SC2086
+start_exporter $fast --job.files="$SLURM_SANDBOX_DIR/jobs"
+main_exporter=$exporter main_url=$url
+# shellcheck disable=SC2086
+start_exporter $fast --job.files="$tmp/none"
+plain_url=$url
+url=$main_url
+start_collectd 1 "  CollectorGrace $grace
+  CollectorSteps tasks
+  JobFiles \"$SLURM_SANDBOX_DIR/jobs\""
+
+# --- small questions ---------------------------------------------------------
+
+at_least() { [ "${2:-0}" -ge "$1" ]; }
+lacks() { ! grep -qF -- "$2" "$1"; } # file text
+
+openmetrics_clean() {
+    scrape "$tmp/om" -H 'Accept: application/openmetrics-text; version=1.0.0' &&
+        $prom openmetrics "$tmp/om"
+}
+
+# Its HELP texts are all alike, and its names carry the unit in front.
+collectd_page_clean() {
+    promtool check metrics <"$tmp/cpage" >"$tmp/promtool.out" 2>&1
+    case $? in 0 | 3) ;; *) cat "$tmp/promtool.out"; return 1 ;; esac
+    grep batchjob "$tmp/promtool.out" | grep -v 'no help text'
+    ! grep batchjob "$tmp/promtool.out" | grep -qv 'no help text'
+}
+
+# A job's name in collectd, on the first node that has it.
+on_node() { # job
+    $prom label "$tmp/cpage" batchjob collectd_batchjob_job_cpu_usec_total |
+        grep -m 1 "^$1@"
+}
+
+in_node() { # pid node: does it run in the cgroups of that slurmd?
+    grep -qE "/(slurm_$2|$2_slurmstepd.scope)(/|$)" "/proc/$1/cgroup" 2>/dev/null
+}
+
+step_daemons() { # node
+    local p comm
+    for p in /proc/[0-9]*; do
+        read -r comm 2>/dev/null <"$p/comm" || continue
+        [ "$comm" = slurmstepd ] && in_node "${p#/proc/}" "$1" && echo "${p#/proc/}"
+    done
+}
+
+node_trees() { # node: directories of its jobs
+    local d
+    for d in /sys/fs/cgroup/*/"slurm_$1"/uid_* \
+        /sys/fs/cgroup/*/"$1"_slurmstepd.scope/job_*; do
+        [ ! -d "$d" ] || echo "$d"
+    done
+}
+
+live_jobs_on() { # node
+    scrape
+    $prom label "$tmp/page" jobid batchjob_job_memory_used_bytes slurm_node="$1"
+}
+no_live_jobs_on() { [ -z "$(live_jobs_on "$1")" ]; }
+
+hammer_clean() {
+    wait "$hammer"
+    local rc=$?
+    cat "$tmp/hammer.out"
+    return $rc
+}
+
+# --- jobs --------------------------------------------------------------------
+
+cp "$work" "$SLURM_SANDBOX_DIR/work" && chmod 755 "$SLURM_SANDBOX_DIR/work"
+W=$SLURM_SANDBOX_DIR/work
+
+submit() { # user script [sbatch option...]: prints the job id
+    local user=$1 script=$2
+    shift 2
+    printf '#!/bin/sh\n%s\n' "$script" |
+        "$sandbox" as "$user" sbatch --parsable -p test -o /dev/null \
+            --mem=150M "$@"
+}
+
+running() { # job...: all of them run
+    local j
+    for j in "$@"; do
+        squeue -h -j "$j" -t R -o %A 2>/dev/null | grep -q . || return 1
+    done
+}
+
+ended() { ! squeue -h -j "$1" -t R,CG,PD -o %A 2>/dev/null | grep -q .; }
+in_cgroups() { # job: it has a directory
+    local d
+    for d in /sys/fs/cgroup/*/slurm_"$SLURM_SANDBOX_PREFIX"*/uid_*/job_"$1" \
+        /sys/fs/cgroup/*/"$SLURM_SANDBOX_PREFIX"*_slurmstepd.scope/job_"$1"; do
+        [ -d "$d" ] && return
+    done
+    return 1
+}
+not_in_cgroups() { ! in_cgroups "$1"; }
+
+hostile=$'a"b\\c\nd}\xff\xfe{jobid="1"} 1\n# HELP x \t\'$(id)'
+three=$(submit $ua "srun --overlap --mem=0 -n2 $W -t 40 &
+    srun --overlap --mem=0 -n1 $W -t 600 -m 90 -i 98 &
+    srun --overlap --mem=0 -n1 sh -c 'while :; do $W -t 0.3 -w 8 -d /tmp; done' &
+    sleep 600" -N1 -n2 --mem=300M)
+array=$(submit $ub "exec $W -t 600 -i 90" --array=3,7 -A physics)
+oom=$(submit $ua "srun $W -t 600 -m 1000 -i 90; exec $W -t 600 -i 95" --mem=80M)
+requeued=$(submit $ua "$W -t 2; exec $W -t 600 -i 95" --requeue)
+het=$("$sandbox" as $ub sbatch --parsable -p test -o /dev/null --mem=100M \
+    -n1 --wrap="srun --het-group=0,1 $W -t 600 -i 90" : -p test -n1 --mem=100M)
+wide=$(submit $ub "srun -N2 -n2 $W -t 600 -m 20 -i 80" -N2 -n2)
+named=$(submit $ua "exec $W -t 600 -i 95" --job-name="$hostile")
+het=${het%%;*}
+# The other component, and the array's second task, have ids of their own.
+raw() { squeue -h -r -o '%i %A' | awk -v i="$1" '$1 == i { print $2 }'; }
+all="$three $oom $requeued $het $wide $named"
+# shellcheck disable=SC2086
+check "the jobs run" wait_for 60 running $all "${array}_3" "${array}_7" "$het+1"
+array3=$(raw "${array}_3") array7=$(raw "${array}_7") het1=$(raw "$het+1")
+all="$all $array3 $array7 $het1"
+later "squeue -o '%i %A %T %r %N' | sed 's/^/# /' >$tmp/squeue"
+oom_seen() { shows batchjob_job_oom_kills_total jobid="$oom" && [ "$(value batchjob_job_oom_kills_total jobid="$oom")" != 0 ]; }
+wait_for 30 oom_seen
+sleep 8 # so that there is something to compare
+
+# --- figures -----------------------------------------------------------------
+
+absorb "$top/tests/e2e/slurm_check.py" files "$url" "$collectd_url" \
+    "$SLURM_SANDBOX_PREFIX"
+scrape
+cp "$tmp/page" "$tmp/loaded"
+for s in 0 1; do
+    absorb "$top/tests/e2e/slurm_check.py" sstat "$tmp/page" "$three.$s"
+done
+check "promtool finds nothing" promtool_clean "$tmp/page"
+check "a reference parser reads the text" $prom text "$tmp/page"
+check "OpenMetrics is valid" openmetrics_clean
+is "the steps of a job" \
+    "$($prom label "$tmp/page" step batchjob_step_cpu_seconds_total jobid="$three" | paste -sd' ')" \
+    "0 1 2 batch extern"
+is "the tasks of a step" \
+    "$($prom label "$tmp/page" task batchjob_task_cpu_seconds_total jobid="$three" step=0 | paste -sd' ')" \
+    "0 1"
+is "a job on two nodes of one host" \
+    "$($prom label "$tmp/page" slurm_node batchjob_job_cpu_seconds_total jobid="$wide" | wc -l)" 2
+check "file I/O shows in the I/O of its processes" \
+    at_least $((8 << 20)) "$(value batchjob_job_io_write_bytes_total jobid="$three")"
+is "an OOM kill is counted" "$(value batchjob_job_oom_kills_total jobid="$oom")" 1
+is "others have none" "$(value batchjob_job_oom_kills_total jobid="$array3")" 0
+scrape_collectd
+check "promtool finds nothing on collectd's page but its missing help" \
+    collectd_page_clean
+is "collectd counts the OOM kill" \
+    "$(cvalue collectd_batchjob_job_oom_kills_total batchjob="$(on_node "$oom")")" 1
+
+# --- identity ----------------------------------------------------------------
+
+info() { $prom label "$tmp/page" "$1" batchjob_job_info jobid="$2"; }
+is "user" "$(info user "$three")" $ua
+is "uid" "$(info uid "$three")" "$(id -u $ua)"
+is "account" "$(info account "$three")" physics
+is "account asked for" "$(info account "$array3")" physics
+is "account of another" "$(info account "$wide")" chemistry
+is "partition" "$(info partition "$three")" test
+is "batch system" "$(info batch_system "$three")" slurm
+is "source, with the prolog's files" "$(info source "$three")" file
+is "array" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"
+is "its other task" "$(info array_job_id "$array7") $(info array_task "$array7")" "$array 7"
+is "het job" "$(info het_job_id "$het") $(info het_offset "$het")" "$het 0"
+is "its other component" "$(info het_job_id "$het1") $(info het_offset "$het1")" "$het 1"
+url=$plain_url
+check "the exporter without prolog files knows the account from a process" \
+    wait_for 10 shows batchjob_job_info jobid="$three" account=physics
+is "and says so" "$(info source "$three")" environ
+is "user, which needs no file" "$(info user "$three")" $ua
+is "array, from a process" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"
+check "promtool finds nothing there" promtool_clean "$tmp/page"
+check "the hostile name does not show as it is" \
+    lacks "$tmp/page" 'jobid="1"}'
+url=$main_url
+
+# --- an end, and the same id again ------------------------------------------
+
+scrape "$tmp/before_requeue"
+start_before=$($prom value "$tmp/before_requeue" batchjob_job_start_time_seconds jobid="$requeued")
+scontrol requeue "$requeued"
+check "a requeued job ends" wait_for 20 shows batchjob_job_end_time_seconds jobid="$requeued"
+check "and runs again under its id" wait_for 60 running "$requeued"
+check "which is seen as a new run" wait_for 10 shows_not batchjob_job_end_time_seconds jobid="$requeued"
+check "with a start of its own" test \
+    "$(value batchjob_job_start_time_seconds jobid="$requeued")" -gt "${start_before:-0}"
+check "in collectd too" wait_for 10 collectd_shows \
+    collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$requeued")"
+
+scancel "$three"
+check "a cancelled job's cgroup goes" wait_for 30 not_in_cgroups "$three"
+check "its end is noticed" wait_for 5 shows batchjob_job_end_time_seconds jobid="$three"
+noticed=$SECONDS
+near "its CPU time stays as it was" "$(value batchjob_job_cpu_seconds_total jobid="$three")" \
+    "$($prom value "$tmp/loaded" batchjob_job_cpu_seconds_total jobid="$three")" 0.9 30
+is "its levels do not" "$(value batchjob_job_memory_rss_bytes jobid="$three")" ""
+absorb "$top/tests/e2e/slurm_check.py" sacct "$tmp/page" "$three"
+until [ $((SECONDS - noticed)) -ge $((grace - 2)) ]; do sleep 0.1; done
+check "it is still there just before the grace time is over" \
+    shows batchjob_job_cpu_seconds_total jobid="$three"
+until [ $((SECONDS - noticed)) -ge $((grace + 2)) ]; do sleep 0.1; done
+check "and gone after it" shows_not batchjob_job_cpu_seconds_total jobid="$three"
+check "with its steps" shows_not batchjob_step_cpu_seconds_total jobid="$three"
+check "from collectd too" wait_for 10 collectd_shows_not \
+    collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$three")"
+
+# --- harm --------------------------------------------------------------------
+
+"$top/tests/e2e/hammer.py" "$main_url/metrics" "$plain_url/metrics" \
+    "$collectd_url/metrics" >"$tmp/hammer.out" 2>&1 &
+hammer=$!
+later "kill $hammer 2>/dev/null"
+for i in 1 2 3 4 5 6 7 8; do # short jobs come and go meanwhile
+    submit $ua "$W -t 0.$i" >/dev/null
+done
+node2=${SLURM_SANDBOX_PREFIX}02
+slurmd_pid=$(cat "$SLURM_SANDBOX_DIR/run/slurmd.$node2.pid")
+kill -KILL "$slurmd_pid"
+sleep 1
+# Its jobs' steps, and their cgroups, under everybody's feet.
+for pid in $(step_daemons "$node2"); do kill -KILL "$pid"; done
+for d in $(node_trees "$node2"); do cg_remove "$d"; done
+check "the node's cgroups are gone" test -z "$(node_trees "$node2")"
+sleep 2
+check "the exporter shows no running job there" no_live_jobs_on "$node2"
+"$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
+    fail "slurmd starts again" "$tmp/sandbox.out"
+again=$(submit $ub "exec $W -t 600 -i 95" -w "$node2")
+check "a job runs there again" wait_for 90 running "$again"
+check "and is seen" wait_for 10 shows batchjob_job_cpu_seconds_total \
+    jobid="$again" slurm_node="$node2"
+kill "$hammer"
+check "no scrape was harmed ($(head -n 1 "$tmp/hammer.out" 2>/dev/null))" hammer_clean
+scrape
+check "promtool finds nothing after all that" promtool_clean "$tmp/page"
+check "both hosts live" kill -0 "$main_exporter" "$collectd"
+is "no collector had a fault" "$($prom labels "$tmp/page" batchjob_collector_errors_total |
+    wc -l) $(value batchjob_collector_errors_total | sort -u)" \
+    "$($prom labels "$tmp/page" batchjob_collector_success | wc -l) 0"
+complete=1

@@ -1,0 +1,123 @@
+/* A small HTTP server for answers made in memory, run from the poll loop of
+ * its program: one thread, no timer, asleep while nobody asks.
+ *
+ * It is built to be left open to a hostile network.  Every connection has an
+ * absolute deadline, which no trickle of bytes moves.  When connections run
+ * out, the oldest one without a complete request is closed to make room; when
+ * responses in flight run out, one that its reader has left standing is given
+ * up, else the newcomer gets a 503.
+ *
+ * Protocol: libmicrohttpd (HTTP/1.0 and 1.1, no TLS).  RFC 9110, RFC 9112. */
+#ifndef BJ_BASE_HTTPD_H
+#define BJ_BASE_HTTPD_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Methods, for masks. */
+enum { BJ_HTTP_GET = 1, BJ_HTTP_HEAD = 2 };
+
+/* At most so many listening sockets, and descriptors to poll. */
+enum { BJ_HTTPD_LISTENERS = 16, BJ_HTTPD_FDS = BJ_HTTPD_LISTENERS + 1 };
+
+/* A complete request, valid while its handler runs. */
+struct bj_http_request {
+    unsigned method; /* one of BJ_HTTP_... */
+    void *handle;    /* the server's own */
+};
+
+/* The value of a request header, the first when there are several; p is NULL
+ * when there is none.  name is matched without case. */
+struct bj_slice bj_http_header(const struct bj_http_request *req,
+                               const char *name);
+
+/* The answer, filled in by the handler.  It arrives as status 200 with type
+ * "text/plain; charset=utf-8" and an empty body. */
+struct bj_http_reply {
+    unsigned status;
+    const char *type;   /* of the body; not copied: static text */
+    struct bj_buf body; /* taken over by the server */
+    struct {
+        const char *name, *value;
+    } header[4];  /* more headers, ending with name NULL; copied */
+    bool unsized; /* HEAD: what GET would send is of unknown length */
+};
+
+/* One path.  The table ends with path NULL. */
+struct bj_http_route {
+    const char *path; /* compared byte by byte after decoding once */
+    unsigned methods; /* mask of BJ_HTTP_...; others get 405 */
+    bool always;      /* answered however many responses are in flight */
+    void (*handle)(void *ctx, const struct bj_http_request *req,
+                   struct bj_http_reply *ret);
+};
+
+/* Limits; 0 stands for the value in brackets. */
+struct bj_http_limits {
+    unsigned connections;  /* open at a time, all addresses together [256] */
+    unsigned responses;    /* in flight at a time [40] */
+    uint64_t request_usec; /* from connecting, or from the request line of a
+                              later request, to its end [10 s] */
+    uint64_t idle_usec;    /* from a response to the next request line [75 s] */
+    uint64_t send_usec;    /* from a request to its response's end [30 s] */
+    uint64_t stall_usec;   /* a response in flight for longer gives way to a
+                              new one at the limit [2 s] */
+    size_t body_bytes;     /* of a request, to be ignored; more get 413 [4 K] */
+    size_t keep_bytes;     /* a buffer up to this size is kept [512 K] */
+};
+
+/* What has happened since the start. */
+struct bj_httpd_stat {
+    uint64_t connections; /* accepted */
+    uint64_t requests;    /* complete, refused ones included */
+    uint64_t refused;     /* answered with 503 */
+    uint64_t expired;     /* connections closed at their deadline */
+    uint64_t evicted;     /* connections closed to make room */
+};
+
+struct bj_httpd;
+
+/* Make a server without addresses.  routes and ctx must outlive it.  Raises
+ * no signal and starts no thread. -ENOMEM or -EINVAL (limits). */
+int bj_httpd_new(const struct bj_http_route *routes, void *ctx,
+                 const struct bj_http_limits *limits, struct bj_httpd **ret,
+                 struct bj_err *err);
+
+/* Close everything at once; NULL is fine. */
+void bj_httpd_free(struct bj_httpd *h);
+
+/* Listen on one more address (as in base/listen.h).  Returns the descriptor,
+ * for bj_listen_name, or what bj_listen_open does; -ENOSPC when there are
+ * BJ_HTTPD_LISTENERS. */
+int bj_httpd_listen(struct bj_httpd *h, const char *address,
+                    struct bj_err *err);
+
+/* What to poll: fills fds (BJ_HTTPD_FDS of them) and returns how many. */
+nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds);
+
+/* For how long to poll, in milliseconds as poll(2) has it: -1 when there is
+ * nothing to wait for but descriptors. */
+int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec);
+
+/* Serve what can be served without blocking: call after poll(2), with what
+ * bj_httpd_poll had filled in, at the boot clock now.  Handlers run here. */
+void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,
+                  uint64_t now_usec);
+
+/* Take no more connections or requests, close those that have none in
+ * flight.  bj_httpd_busy tells how many responses are still on their way. */
+void bj_httpd_drain(struct bj_httpd *h);
+unsigned bj_httpd_busy(const struct bj_httpd *h);
+
+/* A buffer to build a body in: one that an earlier response has left, or an
+ * empty one.  Owned by the caller, who gives it back in a reply or frees it. */
+struct bj_buf bj_httpd_buf(struct bj_httpd *h);
+
+void bj_httpd_stat(const struct bj_httpd *h, struct bj_httpd_stat *ret);
+
+#endif

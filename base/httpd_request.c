@@ -1,0 +1,275 @@
+#include "base/httpd_conn.h"
+
+#include <strings.h>
+
+enum { PATH_BYTES = 256 };
+
+/* Requests */
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Undo %XX in the path of uri, once.  An encoded slash or NUL is refused: what
+ * is matched here and what others see must not differ.  0 or a status. */
+static unsigned decode(const char *uri, char *path)
+{
+    size_t n = 0;
+    if (uri[0] != '/' && strncasecmp(uri, "http://", 7) == 0) {
+        uri += 7 + strcspn(uri + 7, "/?");
+        if (*uri != '/')
+            return MHD_HTTP_BAD_REQUEST;
+    }
+    for (; *uri && *uri != '?'; uri++) {
+        char c = *uri;
+        if (c == '%') {
+            int high = hex(uri[1]), low = high < 0 ? -1 : hex(uri[2]);
+            c = (char)(high * 16 + low);
+            if (high < 0 || low < 0 || c == '\0' || c == '/')
+                return MHD_HTTP_BAD_REQUEST;
+            uri += 2;
+        }
+        if (n == PATH_BYTES - 1)
+            return MHD_HTTP_NOT_FOUND;
+        path[n++] = c;
+    }
+    path[n] = '\0';
+    return 0;
+}
+
+/* The request line has come.  This is the only call that shows the path as it
+ * was sent. */
+void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
+{
+    struct bj_httpd *h = ctx;
+    struct bj_httpd_conn *c =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+            ->socket_context;
+    char path[PATH_BYTES];
+    if (!c || c->phase == BJ_HTTPD_DEAD)
+        return NULL;
+    if (c->phase == BJ_HTTPD_IDLE)
+        bj_httpd_conn_move(c, BJ_HTTPD_WAIT);
+    c->seen = false;
+    c->route = NULL;
+    c->status = uri ? decode(uri, path) : MHD_HTTP_BAD_REQUEST;
+    if (c->status != 0)
+        return c;
+    const struct bj_http_route *r = h->routes;
+    while (r->path && strcmp(r->path, path) != 0)
+        r++;
+    c->route = r->path ? r : NULL;
+    if (!c->route)
+        c->status = MHD_HTTP_NOT_FOUND;
+    return c;
+}
+
+/* A body that we would not even want to ignore: too long, or of unknown
+ * length.  0 or a status. */
+static unsigned refuse_body(const struct bj_httpd *h,
+                            const struct bj_http_request *req)
+{
+    uint64_t n = 0;
+    if (bj_http_header(req, "Transfer-Encoding").p)
+        return MHD_HTTP_LENGTH_REQUIRED;
+    struct bj_slice length = bj_http_header(req, "Content-Length");
+    if (length.p && bj_slice_u64(length, &n) == -ERANGE)
+        n = UINT64_MAX;
+    return n > h->lim.body_bytes ? MHD_HTTP_CONTENT_TOO_LARGE : 0;
+}
+
+/* May one more response start?  At the limit, one that has been standing for
+ * a while goes. */
+static bool may_respond(struct bj_httpd *h)
+{
+    if (h->count[BJ_HTTPD_SEND] < h->lim.responses)
+        return true;
+    struct bj_httpd_conn *c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND);
+    if (!c || h->now - c->since < h->lim.stall_usec)
+        return false;
+    h->stat.evicted++;
+    bj_httpd_conn_hang_up(c);
+    return true;
+}
+
+static unsigned method_of(const char *name)
+{
+    if (strcmp(name, "GET") == 0)
+        return BJ_HTTP_GET;
+    return strcmp(name, "HEAD") == 0 ? BJ_HTTP_HEAD : 0;
+}
+
+/* Replies */
+
+static const struct {
+    unsigned status;
+    const char *text;
+} sentences[] = {
+    {MHD_HTTP_BAD_REQUEST, "The path of the request is malformed."},
+    {MHD_HTTP_NOT_FOUND, "There is nothing at this path."},
+    {MHD_HTTP_METHOD_NOT_ALLOWED, "This path does not know that method."},
+    {MHD_HTTP_LENGTH_REQUIRED, "A request with a body must tell its length."},
+    {MHD_HTTP_CONTENT_TOO_LARGE, "The body of the request is too long."},
+    {MHD_HTTP_INTERNAL_SERVER_ERROR, "Not enough memory for the response."},
+    {MHD_HTTP_SERVICE_UNAVAILABLE,
+     "Too many responses are in flight; try again."},
+};
+
+static void explain(struct bj_http_reply *r, unsigned status)
+{
+    r->status = status;
+    bj_buf_free(&r->body);
+    for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
+        if (sentences[i].status == status)
+            bj_buf_printf(&r->body, "%s\n", sentences[i].text);
+}
+
+static void refuse_method(struct bj_http_reply *r, unsigned methods)
+{
+    explain(r, MHD_HTTP_METHOD_NOT_ALLOWED);
+    r->header[0].name = MHD_HTTP_HEADER_ALLOW;
+    r->header[0].value = methods == BJ_HTTP_GET    ? "GET"
+                         : methods == BJ_HTTP_HEAD ? "HEAD"
+                                                   : "GET, HEAD";
+}
+
+/* The response is over: keep its buffer for the next one. */
+static void release_body(void *cls)
+{
+    struct bj_httpd_conn *c = cls;
+    struct bj_httpd *h = c->h;
+    if (c->body.cap > h->spare.cap && c->body.cap <= h->lim.keep_bytes) {
+        bj_buf_free(&h->spare);
+        h->spare = (struct bj_buf){.p = c->body.p, .cap = c->body.cap};
+        c->body = (struct bj_buf){0};
+    }
+    bj_buf_free(&c->body);
+}
+
+static ssize_t nothing(void *cls, uint64_t pos, char *buf, size_t max)
+{
+    (void)cls;
+    (void)pos;
+    (void)buf;
+    (void)max;
+    return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static struct MHD_Response *build(struct bj_httpd_conn *c,
+                                  struct bj_http_reply *r)
+{
+    struct MHD_Response *m;
+    if (r->body.failed)
+        explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
+    c->body = r->body;
+    if (r->unsized && r->body.len == 0)
+        m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64, nothing, c,
+                                              release_body);
+    else
+        m = MHD_create_response_from_buffer_with_free_callback_cls(
+            c->body.len, c->body.p, release_body, c);
+    if (!m) {
+        release_body(c);
+        return NULL;
+    }
+    MHD_add_response_header(m, MHD_HTTP_HEADER_CONTENT_TYPE, r->type);
+    for (size_t i = 0; i < sizeof(r->header) / sizeof(r->header[0]); i++) {
+        if (!r->header[i].name)
+            break;
+        MHD_add_response_header(m, r->header[i].name, r->header[i].value);
+    }
+    return m;
+}
+
+static enum MHD_Result send_reply(struct bj_httpd_conn *c,
+                                  struct MHD_Connection *mhd,
+                                  struct bj_http_reply *r)
+{
+    struct MHD_Response *m = build(c, r);
+    if (!m)
+        return MHD_NO;
+    enum MHD_Result ok = MHD_queue_response(mhd, r->status, m);
+    MHD_destroy_response(m);
+    if (ok == MHD_YES && c->phase != BJ_HTTPD_DEAD)
+        bj_httpd_conn_move(c, BJ_HTTPD_SEND);
+    return ok;
+}
+
+static void answer(struct bj_httpd_conn *c, const struct bj_http_request *req,
+                   struct bj_http_reply *r)
+{
+    struct bj_httpd *h = c->h;
+    h->stat.requests++;
+    if (c->status != 0) {
+        explain(r, c->status);
+    } else if (!(c->route->methods & req->method)) {
+        refuse_method(r, c->route->methods);
+    } else if (!c->route->always && !may_respond(h)) {
+        h->stat.refused++;
+        explain(r, MHD_HTTP_SERVICE_UNAVAILABLE);
+        r->header[0].name = MHD_HTTP_HEADER_RETRY_AFTER;
+        r->header[0].value = "1";
+    } else {
+        c->route->handle(h->ctx, req, r);
+    }
+}
+
+enum MHD_Result bj_httpd_on_request(void *ctx, struct MHD_Connection *mhd,
+                                    const char *url, const char *method,
+                                    const char *version, const char *upload,
+                                    size_t *upload_size, void **slot)
+{
+    struct bj_httpd_conn *c = *slot;
+    struct bj_http_request req = {.method = method_of(method), .handle = mhd};
+    struct bj_http_reply reply = {.status = MHD_HTTP_OK,
+                                  .type = "text/plain; charset=utf-8"};
+    (void)ctx;
+    (void)url;
+    (void)version;
+    (void)upload;
+    if (!c || c->phase == BJ_HTTPD_DEAD)
+        return MHD_NO;
+    if (!c->seen) {
+        c->seen = true;
+        unsigned status = refuse_body(c->h, &req);
+        if (status == 0)
+            return MHD_YES;
+        c->h->stat.requests++;
+        explain(&reply, status);
+    } else if (*upload_size > 0) {
+        *upload_size = 0;
+        return MHD_YES;
+    } else {
+        answer(c, &req, &reply);
+    }
+    return send_reply(c, mhd, &reply);
+}
+
+void bj_httpd_on_completed(void *ctx, struct MHD_Connection *mhd, void **slot,
+                           enum MHD_RequestTerminationCode why)
+{
+    struct bj_httpd_conn *c = *slot;
+    (void)ctx;
+    (void)mhd;
+    (void)why;
+    if (!c || c->phase == BJ_HTTPD_DEAD)
+        return;
+    bj_httpd_conn_move(c, BJ_HTTPD_IDLE);
+    if (c->h->draining)
+        bj_httpd_conn_hang_up(c);
+}
+
+struct bj_slice bj_http_header(const struct bj_http_request *req,
+                               const char *name)
+{
+    const char *value = NULL;
+    size_t n = 0;
+    if (MHD_lookup_connection_value_n(req->handle, MHD_HEADER_KIND, name,
+                                      strlen(name), &value, &n) != MHD_YES)
+        return (struct bj_slice){0};
+    return (struct bj_slice){value, n};
+}

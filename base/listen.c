@@ -1,0 +1,138 @@
+#include "base/listen.h"
+
+#include "base/slice.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* An address as text, cut in two. */
+struct target {
+    char host[256]; /* empty: all addresses */
+    char port[8];
+};
+
+/* Room for every address we know. */
+union address {
+    struct sockaddr sa;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static bool copy(char *dst, size_t cap, struct bj_slice s)
+{
+    if (s.n >= cap || memchr(s.p, '\0', s.n))
+        return false;
+    memcpy(dst, s.p, s.n);
+    dst[s.n] = '\0';
+    return true;
+}
+
+static int cut(const char *address, struct target *ret, struct bj_err *err)
+{
+    const char *colon = strrchr(address, ':');
+    struct bj_slice host = {address, colon ? (size_t)(colon - address) : 0};
+    struct bj_slice port = bj_slice_str(colon ? colon + 1 : "");
+    uint64_t number;
+    bool v6 = host.n >= 2 && host.p[0] == '[' && host.p[host.n - 1] == ']';
+    if (v6)
+        host = (struct bj_slice){host.p + 1, host.n - 2};
+    if (!colon || bj_slice_u64(port, &number) < 0 || number > 65535 ||
+        (v6 && host.n == 0) ||
+        (!v6 && host.n > 0 && memchr(host.p, ':', host.n)) ||
+        !copy(ret->host, sizeof(ret->host), host) ||
+        !copy(ret->port, sizeof(ret->port), port))
+        return bj_err_set(err, -EINVAL,
+                          "'%s' is not HOST:PORT, :PORT or [IPV6]:PORT",
+                          address);
+    return 0;
+}
+
+static int bind_to(const union address *a, socklen_t len, int backlog)
+{
+    int on = 1, off = 0;
+    int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    IPPROTO_TCP);
+    if (fd < 0)
+        return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (a->sa.sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if (bind(fd, &a->sa, len) == 0 && listen(fd, backlog) == 0)
+        return fd;
+    int r = -errno;
+    close(fd);
+    return r;
+}
+
+/* All addresses: one socket for both families, or IPv4 alone where IPv6 is
+ * compiled out or switched off. */
+static int bind_any(const struct target *t, int backlog)
+{
+    uint64_t port = 0;
+    bj_slice_u64(bj_slice_str(t->port), &port);
+    union address a = {.v6 = {.sin6_family = AF_INET6,
+                              .sin6_port = htons((uint16_t)port),
+                              .sin6_addr = in6addr_any}};
+    int fd = bind_to(&a, sizeof(a.v6), backlog);
+    if (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
+        return fd;
+    a = (union address){.v4 = {.sin_family = AF_INET,
+                               .sin_port = htons((uint16_t)port),
+                               .sin_addr.s_addr = htonl(INADDR_ANY)}};
+    return bind_to(&a, sizeof(a.v4), backlog);
+}
+
+static int bind_host(const struct target *t, int backlog, struct bj_err *err)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    int r = getaddrinfo(t->host, t->port, &hints, &list);
+    if (r != 0)
+        return bj_err_set(err, -EADDRNOTAVAIL, "host '%s': %s", t->host,
+                          gai_strerror(r));
+    union address a = {.sa.sa_family = AF_UNSPEC};
+    if (list->ai_addrlen <= sizeof(a))
+        memcpy(&a, list->ai_addr, list->ai_addrlen);
+    int fd = bind_to(&a, list->ai_addrlen, backlog);
+    freeaddrinfo(list);
+    return fd;
+}
+
+int bj_listen_open(const char *address, int backlog, struct bj_err *err)
+{
+    struct target t;
+    struct bj_err why = {0};
+    int r = cut(address, &t, err);
+    if (r < 0)
+        return r;
+    r = t.host[0] ? bind_host(&t, backlog, &why) : bind_any(&t, backlog);
+    if (r < 0 && why.code)
+        return bj_err_set(err, r, "'%s': %s", address, why.msg);
+    if (r < 0)
+        return bj_err_set(err, r, "cannot listen on '%s'", address);
+    return r;
+}
+
+const char *bj_listen_name(int fd, char buf[BJ_ADDRESS_MAX])
+{
+    union address a;
+    socklen_t len = sizeof(a);
+    char host[INET6_ADDRSTRLEN] = "?";
+    if (getsockname(fd, &a.sa, &len) < 0)
+        a.sa.sa_family = AF_UNSPEC;
+    if (a.sa.sa_family == AF_INET6) {
+        inet_ntop(AF_INET6, &a.v6.sin6_addr, host, sizeof(host));
+        snprintf(buf, BJ_ADDRESS_MAX, "[%s]:%u", host, ntohs(a.v6.sin6_port));
+    } else if (a.sa.sa_family == AF_INET) {
+        inet_ntop(AF_INET, &a.v4.sin_addr, host, sizeof(host));
+        snprintf(buf, BJ_ADDRESS_MAX, "%s:%u", host, ntohs(a.v4.sin_port));
+    } else {
+        snprintf(buf, BJ_ADDRESS_MAX, "?");
+    }
+    return buf;
+}

@@ -1,0 +1,72 @@
+/* Decimal digits, eight at a time in one register, for writers that make room
+ * themselves.  Both calls may scribble up to 8 bytes behind what they return.
+ *
+ * Source of the method: P. Khuong, "How to print integers really fast" (2017):
+ * a number below 10^8 is halved three times, each time in all lanes at once. */
+#ifndef BJ_BASE_DIGITS_H
+#define BJ_BASE_DIGITS_H
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { BJ_DIGITS_ROOM = 48 }; /* room that a call may need, at most */
+
+/* The eight digits of v (below 10^8), the first in the lowest byte, as numbers
+ * and not yet as text.  Each step takes the quotient q of every lane and leaves
+ * q in the lower half of it, and lane - q * base in the upper half. */
+static inline uint64_t bj_digits_split(uint64_t v)
+{
+    uint64_t q = v / 10000;
+    v = (v << 32) - q * ((10000ull << 32) - 1);
+    q = (v * 10486 >> 20) & 0x0000007f0000007f;
+    v = (v << 16) - q * ((100 << 16) - 1);
+    q = (v * 103 >> 10) & 0x000f000f000f000f;
+    return (v << 8) - q * ((10 << 8) - 1);
+}
+
+/* Write split digits from the first that counts; skip is how many do not. */
+static inline char *bj_digits_store(char *at, uint64_t split, unsigned skip)
+{
+    uint64_t text = htole64((split | 0x3030303030303030) >> (8 * skip));
+    memcpy(at, &text, sizeof(text));
+    return at + (8 - skip);
+}
+
+/* v, below 10^8, in decimal without leading zeros. */
+static inline char *bj_digits_short(char *at, uint64_t v)
+{
+    uint64_t split = bj_digits_split(v);
+    unsigned zeros = (unsigned)__builtin_ctzll(split | 1ull << 56) / 8;
+    return bj_digits_store(at, split, zeros);
+}
+
+/* v in decimal at at; returns what is behind it. */
+static inline char *bj_digits_u64(char *at, uint64_t v)
+{
+    if (v < 100000000)
+        return bj_digits_short(at, v);
+    uint64_t low = v % 100000000, high = v / 100000000;
+    if (high < 100000000) {
+        at = bj_digits_short(at, high);
+    } else {
+        at = bj_digits_short(at, high / 100000000);
+        at = bj_digits_store(at, bj_digits_split(high % 100000000), 0);
+    }
+    return bj_digits_store(at, bj_digits_split(low), 0);
+}
+
+/* v millionths in decimal, exact, without trailing zeros: 1500000 is "1.5". */
+static inline char *bj_digits_micro(char *at, uint64_t v)
+{
+    uint64_t part = v % 1000000;
+    at = bj_digits_u64(at, v / 1000000);
+    if (part == 0)
+        return at;
+    uint64_t split = bj_digits_split(part); /* two zeros in front */
+    unsigned behind = (unsigned)__builtin_clzll(split) / 8;
+    *at++ = '.';
+    return bj_digits_store(at, split, 2) - behind;
+}
+
+#endif

@@ -26,9 +26,9 @@ enum bj_ident_source {
 /* The fields of an identity.  BJ_INFO_... are the labels of
  * batchjob_job_info, in the order of bj_job_info_keys (core/model/metric.h). */
 enum bj_ident_field {
-    BJ_ID_JOBID,   /* raw job id as the batch system prints it */
-    BJ_ID_NODE,    /* slurmd's node name, where a host runs several */
-    BJ_ID_USER,    /* user name */
+    BJ_ID_JOBID, /* raw job id as the batch system prints it */
+    BJ_ID_NODE,  /* slurmd's node name, where a host runs several */
+    BJ_ID_USER,  /* user name */
     BJ_ID_ACCOUNT,
     BJ_ID_UID,
     BJ_ID_PARTITION, /* partition or queue */
@@ -40,7 +40,9 @@ enum bj_ident_field {
     BJ_ID_HET_OFFSET, /* ... and the offset of this component */
     BJ_ID_SLUID,      /* Slurm 26.05 and later */
     BJ_ID_SYSTEM,     /* slurm, pbs, lsf, ... */
-    BJ_ID_SOURCE,     /* where account and the rest came from, as text */
+    BJ_ID_SOURCE,     /* where account and the rest came from: "prolog",
+                         "environ", "prolog+environ"; where nothing told
+                         them, the uid: "cgroup", "process"; or empty */
     BJ_ID_FIELDS
 };
 
@@ -53,14 +55,22 @@ struct bj_ident {
      * jobid="4711",user="anna",account="physics" (as the options ask). */
     struct bj_slice labels;
     uint64_t start_sec; /* from the prolog file; BJ_ABSENT when unknown */
-    bool complete;      /* nothing more is to be learnt by asking again */
+    bool complete;      /* nothing more is to be learnt by asking again;
+                           else ask again at growing distances: the first
+                           processes of a job may be the batch system's */
     char text[];        /* what the slices point to */
 };
 
-/* Make one from fields (copied and cleaned here); NULL when memory is out.
- * conf decides which labels there are. */
+/* Make one from fields (copied, cleaned and cut to BJ_LABEL_MAX bytes here);
+ * NULL when memory is out.  conf decides which labels there are.  start_sec is
+ * BJ_ABSENT and complete false: who makes it may set them before sharing it.
+ *
+ * A job id that cleaning changes ends with '~' and eight hexadecimal digits of
+ * its hash, so that two ids stay two.  Without a job id the SLUID takes its
+ * place: an identity always tells its job from others. */
 struct bj_ident *bj_ident_new(const struct bj_slice f[BJ_ID_FIELDS],
                               const struct bj_conf *conf);
+/* One more reference; returns id. */
 struct bj_ident *bj_ident_ref(const struct bj_ident *id);
 void bj_ident_unref(const struct bj_ident *id); /* NULL is fine */
 
@@ -68,36 +78,47 @@ void bj_ident_unref(const struct bj_ident *id); /* NULL is fine */
 struct bj_ident_query {
     struct bj_slice f[BJ_ID_FIELDS]; /* what the path told: JOBID or SLUID,
                                         NODE, UID, USER, SYSTEM; else empty */
-    struct bj_slice dirs[4];         /* paths of its cgroup directories from
-                                        the root; unused ones are empty */
+    struct bj_slice dirs[4];         /* absolute paths of its cgroup
+                                        directories; unused ones are empty */
 };
 
 /* A question on its way.  Shared by the asker and the resolver. */
 struct bj_ident_ask;
 struct bj_resolver;
 
-/* Start the resolver with a thread from the host.  conf must outlive it. */
+/* Start the resolver with a thread from the host.  What it needs of conf is
+ * copied; host must outlive the call only. */
 int bj_resolver_new(const struct bj_conf *conf, const struct bj_host *host,
                     struct bj_resolver **ret, struct bj_err *err);
-/* Stop it.  Waits a bounded time for its thread: one that is stuck in the
- * kernel is left behind with what it owns.  Asks still held stay valid. */
+/* Stop it.  Waits two seconds at most for its thread: one that is stuck in the
+ * kernel is left behind with what it owns.  Asks still held stay valid, and
+ * what was not answered never will be.  No other call on r may be under way.
+ * NULL is fine. */
 void bj_resolver_free(struct bj_resolver *r);
 
-/* Ask; the query is copied.  NULL when memory is out. */
+/* Ask; the query is copied.  Never blocks.  NULL when memory is out, or when
+ * very many questions wait already (the thread is stuck). */
 struct bj_ident_ask *bj_resolver_ask(struct bj_resolver *r,
                                      const struct bj_ident_query *q);
 /* Wait until nothing is unanswered, or until the boot clock shows deadline. */
 void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec);
-/* The answer with a reference for the caller, or NULL when there is none yet.
- * A process that may be read later than now leaves complete false. */
+/* The answer with a reference for the caller, or NULL when there is none yet
+ * (or never will be, for want of memory: drop it and ask again some time).
+ * Never blocks. */
 struct bj_ident *bj_ident_ask_answer(struct bj_ident_ask *ask);
-/* Drop the question, answered or not. */
+/* Drop the question, answered or not.  NULL is fine. */
 void bj_ident_ask_drop(struct bj_ident_ask *ask);
 
 /* Counters of the resolver, for its batchjob_collector_* rows. */
 struct bj_resolver_stat {
-    uint64_t answered, faults, waiting;
+    uint64_t answered, faults; /* since the start */
+    uint64_t waiting;          /* now; the one being answered counts */
 };
 void bj_resolver_stat(struct bj_resolver *r, struct bj_resolver_stat *ret);
+
+/* The newest fault that was not handed out yet: true and *ret is filled.  A
+ * message that came not long ago does not come again, so each may be logged.
+ * It holds no control characters. */
+bool bj_resolver_fault(struct bj_resolver *r, struct bj_err *ret);
 
 #endif

@@ -13,18 +13,19 @@ struct walk {
     pid_t *pids;
     size_t n, max;
     unsigned dirs;
-    bool any; /* stop at the first process, of whatever pid namespace */
+    pid_t one; /* stop at this process ... */
+    bool any;  /* ... or at the first one, of whatever pid namespace */
     bool found;
 };
 
 static bool walk_done(const struct walk *w)
 {
-    return w->any ? w->found : w->n >= w->max;
+    return w->any || w->one ? w->found : w->n >= w->max;
 }
 
 static void take(struct walk *w, uint64_t pid)
 {
-    w->found = true;
+    w->found = w->any || pid == (uint64_t)w->one;
     if (pid > 0 && pid <= INT_MAX && w->n < w->max)
         w->pids[w->n++] = (pid_t)pid;
 }
@@ -139,4 +140,13 @@ bool bj_pids_any(const char *path)
     }
     int r = walk_dir(&w, dir, 0);
     return w.found || (r < 0 && !bj_err_gone(r));
+}
+
+bool bj_pids_has(const char *path, pid_t pid)
+{
+    struct walk w = {.one = pid};
+    int dir = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir >= 0)
+        (void)walk_dir(&w, dir, 0);
+    return w.found;
 }

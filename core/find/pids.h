@@ -29,4 +29,7 @@ int bj_pids_below(int dirfd, const char *path, pid_t *pids, size_t max);
  * the like): a fault must not end a job. */
 bool bj_pids_any(const char *path);
 
+/* True when pid is in path or below it. */
+bool bj_pids_has(const char *path, pid_t pid);
+
 #endif

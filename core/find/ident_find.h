@@ -1,0 +1,87 @@
+/* Finding out who a job is: all sources, in their order.  This is the part
+ * that may block; the resolver (core/find/ident.h) calls it from its thread.
+ *
+ *   1  the path of the cgroup, which only root and the batch system make
+ *   2  a file that the prolog left (core/find/jobfile.h)
+ *   3  owner of the job's processes
+ *   4  environment of a process of that owner (core/find/environ.h)
+ *
+ * A later source only fills what the earlier ones left open. */
+#ifndef BJ_CORE_FIND_IDENT_FIND_H
+#define BJ_CORE_FIND_IDENT_FIND_H
+
+#include "core/find/ident.h"
+#include "core/find/users.h"
+
+#include <sys/types.h>
+
+/* What the search uses.  fault is called for what should not be (a damaged
+ * file, a user database that fails), not for what has merely gone. */
+struct bj_ident_sources {
+    const struct bj_conf *conf; /* procfs, job_files, label_... */
+    struct bj_users *users;
+    void (*fault)(void *ctx, const struct bj_err *err);
+    void *ctx;
+};
+
+/* Find out.  NULL when memory is out. */
+struct bj_ident *bj_ident_find(const struct bj_ident_sources *src,
+                               const struct bj_ident_query *q);
+
+/* -- Between the files of the search -- */
+
+enum {
+    BJ_RAW_CAP = 512,   /* bytes of a field before it is cleaned */
+    BJ_PROCS_MAX = 512, /* processes of a job that are looked at */
+    BJ_READS_MAX = 64   /* environments of a job that are read */
+};
+
+/* A process of the job. */
+struct bj_job_proc {
+    pid_t pid;
+    uid_t uid;            /* real one: a set-user-id program keeps it */
+    uint64_t start_ticks; /* after boot */
+    bool batch;           /* of the batch system itself */
+};
+
+/* What is known so far. */
+struct bj_finding {
+    const struct bj_ident_sources *src;
+    const struct bj_ident_query *q;
+    struct bj_slice f[BJ_ID_FIELDS]; /* into raw */
+    char raw[BJ_ID_FIELDS][BJ_RAW_CAP];
+    uint64_t start_sec;
+    bool file, environ; /* these told something */
+    bool unknown_job;   /* JOBID of the query is only a stand-in */
+    bool denied;        /* an environment must not be read */
+    bool user_failed;   /* the user database could not be asked */
+    enum bj_ident_source uid_source;
+    struct bj_job_proc *procs; /* oldest first */
+    size_t nprocs;
+};
+
+/* Take a field unless there is one already. */
+void bj_finding_take(struct bj_finding *fd, enum bj_ident_field field,
+                     struct bj_slice value);
+void bj_finding_take_uid(struct bj_finding *fd, uid_t uid,
+                         enum bj_ident_source source);
+
+/* Look at the processes of the job: fills procs. */
+void bj_finding_procs(struct bj_finding *fd);
+/* The job id behind a SLUID, from the title of a slurmstepd. */
+void bj_finding_title(struct bj_finding *fd);
+/* The uid, from the owner of a process. */
+void bj_finding_owner(struct bj_finding *fd);
+/* The rest, from an environment. */
+void bj_finding_environ(struct bj_finding *fd);
+
+/* What HTCondor's job ad says, found through the environment env of a process
+ * of the job that belongs to uid.  False when there is no ad to be believed. */
+bool bj_condor_take(struct bj_finding *fd, struct bj_slice env, uid_t uid);
+
+/* Parse an ad: -EINVAL when it has no ClusterId or no ProcId.  f gets JOBID
+ * ("cluster.proc", in id of cap bytes), ACCOUNT and NAME; the others pass. */
+int bj_condor_parse(struct bj_slice ad, char *id, size_t cap,
+                    struct bj_slice f[BJ_ID_FIELDS]);
+
+#endif

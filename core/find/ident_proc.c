@@ -1,0 +1,269 @@
+/* Who a job is, from its processes. */
+#include "core/find/environ.h"
+#include "core/find/ident_find.h"
+#include "core/find/pids.h"
+
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PIDS_MAX = 16384, STEPS_MAX = 8, SMALL_CAP = 4096 };
+
+static int by_pid(const void *a, const void *b)
+{
+    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct bj_job_proc *x = a, *y = b;
+    if (x->start_ticks != y->start_ticks)
+        return x->start_ticks > y->start_ticks ? 1 : -1;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int open_proc(const struct bj_finding *fd, pid_t pid)
+{
+    char path[PATH_MAX];
+    int n =
+        snprintf(path, sizeof(path), "%s/%d", fd->src->conf->procfs, (int)pid);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return -ENAMETOOLONG;
+    return bj_dir_open(AT_FDCWD, path);
+}
+
+/* Name and real uid from /proc/PID/status.  The owner of the directory would
+ * not do: it is root when the process may not be dumped (proc(5)). */
+static bool read_status(int dir, struct bj_job_proc *p)
+{
+    char buf[SMALL_CAP];
+    struct bj_slice text, line, word;
+    bool stepd = false, found = false;
+    if (bj_file_read(dir, "status", buf, sizeof(buf), &text, NULL) < 0)
+        return false;
+    while (!found && bj_slice_line(&text, &line)) {
+        uint64_t uid;
+        if (!bj_slice_word(&line, &word))
+            continue;
+        if (bj_slice_eq(word, BJ_SLICE("Name:")))
+            stepd = bj_slice_eq(bj_slice_trim(line), BJ_SLICE("slurmstepd"));
+        found = bj_slice_eq(word, BJ_SLICE("Uid:")) &&
+                bj_slice_word(&line, &word) && bj_slice_u64(word, &uid) == 0 &&
+                uid <= UINT32_MAX;
+        if (found)
+            p->uid = (uid_t)uid;
+    }
+    /* Anybody may call a process so: that it is ours or root's is what keeps
+     * a job from speaking for the batch system. */
+    p->batch = stepd && (p->uid == 0 || p->uid == geteuid());
+    return found;
+}
+
+/* When it started: field 22 of /proc/PID/stat, the 20th behind the name. */
+static bool read_start(int dir, struct bj_job_proc *p)
+{
+    char buf[SMALL_CAP];
+    struct bj_slice text, word = {0};
+    if (bj_file_read(dir, "stat", buf, sizeof(buf), &text, NULL) < 0)
+        return false;
+    const char *end = text.n > 0 ? memrchr(text.p, ')', text.n) : NULL;
+    if (!end)
+        return false;
+    text.n -= (size_t)(end + 1 - text.p);
+    text.p = end + 1;
+    for (int i = 0; i < 20; i++)
+        if (!bj_slice_word(&text, &word))
+            return false;
+    return bj_slice_u64(word, &p->start_ticks) == 0;
+}
+
+/* The process ids of the job, from the first of its cgroups that has any: in
+ * cgroup v1 some controllers have the job's directory but not its steps'. */
+static int list_pids(const struct bj_finding *fd, pid_t *pids)
+{
+    int n = 0;
+    for (int i = 0; i < 4 && n <= 0; i++)
+        if (fd->q->dirs[i].n > 0)
+            n = bj_pids_below(AT_FDCWD, fd->q->dirs[i].p, pids, PIDS_MAX);
+    return n;
+}
+
+void bj_finding_procs(struct bj_finding *fd)
+{
+    pid_t *pids = malloc(PIDS_MAX * sizeof(*pids));
+    int n = pids ? list_pids(fd, pids) : 0;
+    if (n > 0)
+        fd->procs = calloc(BJ_PROCS_MAX, sizeof(*fd->procs));
+    if (fd->procs)
+        qsort(pids, (size_t)n, sizeof(*pids), by_pid);
+    for (int i = 0; fd->procs && i < n && fd->nprocs < BJ_PROCS_MAX; i++) {
+        struct bj_job_proc *p = &fd->procs[fd->nprocs];
+        *p = (struct bj_job_proc){.pid = pids[i]};
+        bj_autoclose int dir = open_proc(fd, pids[i]);
+        if (dir >= 0 && read_status(dir, p) && read_start(dir, p))
+            fd->nprocs++;
+    }
+    free(pids);
+    if (fd->nprocs > 1)
+        qsort(fd->procs, fd->nprocs, sizeof(*fd->procs), by_start);
+}
+
+/* Between the list and now another process may have got the id.  One that is
+ * still listed while the directory that was opened is alive is the one whose
+ * files were read. */
+static bool still_there(const struct bj_finding *fd, int dir, pid_t pid)
+{
+    bool listed = false;
+    for (int i = 0; i < 4 && !listed; i++)
+        if (fd->q->dirs[i].n > 0)
+            listed = bj_pids_has(fd->q->dirs[i].p, pid);
+    char buf[SMALL_CAP];
+    struct bj_slice text;
+    return listed &&
+           bj_file_read(dir, "stat", buf, sizeof(buf), &text, NULL) == 0 &&
+           text.n > 0;
+}
+
+/* Is it the program itself?  A set-user-id program can be started under any
+ * name and with any arguments.  Where the link may not be read (we are not
+ * root), name and owner have to do. */
+static bool is_stepd(int dir)
+{
+    char exe[PATH_MAX];
+    ssize_t n = readlinkat(dir, "exe", exe, sizeof(exe));
+    if (n < 0)
+        return true;
+    struct bj_slice rest = {exe, (size_t)n}, part, last = {0};
+    while (bj_slice_field(&rest, '/', &part))
+        last = part;
+    return bj_slice_starts(last, BJ_SLICE("slurmstepd"));
+}
+
+/* "slurmstepd: [3385.0]" or "slurmstepd: [3385.batch]". */
+static bool title_id(struct bj_slice title, struct bj_slice *ret)
+{
+    static const struct bj_slice head = {"slurmstepd: [", 13};
+    if (!bj_slice_starts(title, head))
+        return false;
+    struct bj_slice rest = {title.p + head.n, title.n - head.n};
+    const char *from = rest.p;
+    uint64_t id;
+    if (!bj_slice_number(&rest, &id) || rest.n == 0 ||
+        (rest.p[0] != '.' && rest.p[0] != ']' && rest.p[0] != '+'))
+        return false;
+    *ret = (struct bj_slice){from, (size_t)(rest.p - from)};
+    return true;
+}
+
+void bj_finding_title(struct bj_finding *fd)
+{
+    for (size_t i = 0; i < fd->nprocs && fd->unknown_job; i++) {
+        const struct bj_job_proc *p = &fd->procs[i];
+        if (!p->batch)
+            continue;
+        char buf[SMALL_CAP];
+        struct bj_slice title, id;
+        bj_autoclose int dir = open_proc(fd, p->pid);
+        if (dir < 0 ||
+            bj_file_read(dir, "cmdline", buf, sizeof(buf), &title, NULL) < 0 ||
+            !title_id(title, &id) || !is_stepd(dir) ||
+            !still_there(fd, dir, p->pid))
+            continue;
+        bj_finding_take(fd, BJ_ID_JOBID, id);
+        fd->unknown_job = false;
+    }
+}
+
+/* The oldest process that is not root's: what a job starts in a container of
+ * its user may have other owners. */
+void bj_finding_owner(struct bj_finding *fd)
+{
+    for (size_t i = 0; i < fd->nprocs && fd->f[BJ_ID_UID].n == 0; i++) {
+        const struct bj_job_proc *p = &fd->procs[i];
+        if (p->batch || p->uid == 0)
+            continue;
+        bj_autoclose int dir = open_proc(fd, p->pid);
+        if (dir >= 0 && still_there(fd, dir, p->pid))
+            bj_finding_take_uid(fd, p->uid, BJ_IDENT_PROCESS);
+    }
+}
+
+/* A job of root has nothing but processes of root, as the batch system's own
+ * ones are: only one that names the job is the job's. */
+static bool may_speak(const struct bj_finding *fd, const struct bj_job_proc *p)
+{
+    uint64_t uid;
+    if (p->batch)
+        return false;
+    return bj_slice_u64(fd->f[BJ_ID_UID], &uid) < 0 || uid == p->uid;
+}
+
+static void take_environ(struct bj_finding *fd, const struct bj_environ *e,
+                         uid_t uid)
+{
+    if (fd->unknown_job)
+        fd->f[BJ_ID_JOBID] = (struct bj_slice){0};
+    fd->unknown_job = false;
+    fd->environ = true;
+    for (int i = 0; i < BJ_ID_FIELDS; i++)
+        if (i != BJ_ID_UID && i != BJ_ID_USER && i != BJ_ID_SYSTEM)
+            bj_finding_take(fd, (enum bj_ident_field)i, e->f[i]);
+    bj_finding_take_uid(fd, uid, BJ_IDENT_PROCESS);
+}
+
+enum said { NOTHING, STEP, JOB };
+
+/* Ask one process and take what it says; of a step only when steps is set. */
+static enum said ask_proc(struct bj_finding *fd, const struct bj_job_proc *p,
+                          char *buf, bool steps)
+{
+    bj_autoclose int dir = open_proc(fd, p->pid);
+    struct bj_slice env;
+    int r = dir < 0 ? dir : bj_environ_read(dir, buf, BJ_ENVIRON_CAP, &env);
+    if (r == -EACCES || r == -EPERM)
+        fd->denied = true;
+    if (r < 0 || env.n == 0)
+        return NOTHING;
+    struct bj_slice system = fd->f[BJ_ID_SYSTEM];
+    if (bj_slice_eq(system, BJ_SLICE("htcondor")))
+        return still_there(fd, dir, p->pid) && bj_condor_take(fd, env, p->uid)
+                   ? JOB
+                   : NOTHING;
+    struct bj_environ e;
+    struct bj_slice id = fd->f[BJ_ID_JOBID];
+    if ((id.n == 0 && !fd->unknown_job) ||
+        !bj_environ_job(env, system, id, &e) || !still_there(fd, dir, p->pid))
+        return NOTHING;
+    if (!e.step || steps)
+        take_environ(fd, &e, p->uid);
+    return e.step ? STEP : JOB;
+}
+
+/* The environment of the job itself if there is one on this node, else that
+ * of a step. */
+void bj_finding_environ(struct bj_finding *fd)
+{
+    char *buf = malloc(BJ_ENVIRON_CAP);
+    const struct bj_job_proc *step = NULL;
+    int reads = 0, steps = 0;
+    enum said said = NOTHING;
+    for (size_t i = 0; buf && i < fd->nprocs && said != JOB; i++) {
+        const struct bj_job_proc *p = &fd->procs[i];
+        if (!may_speak(fd, p))
+            continue;
+        if (reads++ >= BJ_READS_MAX || steps >= STEPS_MAX)
+            break;
+        said = ask_proc(fd, p, buf, false);
+        steps += said == STEP;
+        if (said == STEP && !step)
+            step = p;
+    }
+    if (said != JOB && step)
+        ask_proc(fd, step, buf, true);
+    free(buf);
+}

@@ -1,0 +1,14 @@
+/* The resolver as its tests see it; everybody else uses core/find/ident.h. */
+#ifndef BJ_CORE_FIND_RESOLVER_H
+#define BJ_CORE_FIND_RESOLVER_H
+
+#include "core/find/ident.h"
+#include "core/find/users.h"
+
+/* bj_resolver_new with another user database.  users is copied; its name call
+ * comes from the resolver's thread. */
+int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
+                         const struct bj_userdb *users,
+                         struct bj_resolver **ret, struct bj_err *err);
+
+#endif

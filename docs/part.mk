@@ -1,23 +1,29 @@
 # What is generated from the metric tables.  The files are committed; they are
 # written here only when they change.
-$(O)/gen: $(O)/docs/gen.o $(O)/libcore.a $(O)/libbase.a
+GENERATED = types.db docs/metrics.md examples/rules-collectd.yml \
+            examples/prometheus-collectd.yml
+gen_types.db := types.db
+gen_metrics.md := metrics
+gen_rules-collectd.yml := rules
+gen_prometheus-collectd.yml := scrape
+
+$(O)/gen: $(call obj,$(wildcard docs/*.c)) $(O)/libcore.a $(O)/libbase.a
 	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_core)
 
-$(O)/types.db $(O)/metrics.md: $(O)/gen
-	$(O)/gen $(@F:.md=) >$@
+$(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen
+	@mkdir -p $(@D)
+	$(O)/gen $(gen_$(@F)) >$@
 
-types.db: $(O)/types.db
-	@cmp -s $< $@ || cp $< $@
-
-docs/metrics.md: $(O)/metrics.md
+$(GENERATED): %: $(O)/new/%
 	@cmp -s $< $@ || cp $< $@
 
 # Stale when what git would commit is; without git, when the file is.
-check-generated: $(O)/types.db $(O)/metrics.md
-	@for f in types.db docs/metrics.md; do \
+check-generated: $(addprefix $(O)/new/,$(GENERATED))
+	@for f in $(GENERATED); do \
 	    if git cat-file -e :$$f 2>/dev/null; then git show :$$f; else cat $$f; fi | \
-	    cmp -s - $(O)/$${f##*/} || { echo "$$f is stale: make $$f, and commit it"; exit 1; }; \
+	    cmp -s - $(O)/new/$$f || { echo "$$f is stale: make $$f, and commit it"; exit 1; }; \
 	done
 
--include $(O)/docs/gen.d
+all: $(GENERATED)
+-include $(patsubst %.o,%.d,$(call obj,$(wildcard docs/*.c)))
 .PHONY: check-generated

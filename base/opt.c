@@ -175,7 +175,15 @@ static int add_str(const struct bj_opt *o, struct bj_strv *list,
     return 0;
 }
 
-int bj_opt_assign(const struct bj_optset *set, const struct bj_opt *o,
+/* Whether a source has set a BOOL. */
+static void note_set(const struct bj_optset *set, const struct bj_opt *o,
+                     bool was_set)
+{
+    if (o->kind == BJ_OPT_BOOL && o->set_off > 0)
+        *(bool *)((char *)set->base + o->set_off) = was_set;
+}
+
+static int assign(const struct bj_optset *set, const struct bj_opt *o,
                   struct bj_slice value, struct bj_err *err)
 {
     switch (o->kind) {
@@ -191,6 +199,15 @@ int bj_opt_assign(const struct bj_optset *set, const struct bj_opt *o,
         return add_str(o, field(set, o), value, err);
     }
     return bj_err_set(err, -EINVAL, "%s: no such kind", o->name);
+}
+
+int bj_opt_assign(const struct bj_optset *set, const struct bj_opt *o,
+                  struct bj_slice value, struct bj_err *err)
+{
+    int r = assign(set, o, value, err);
+    if (r == 0)
+        note_set(set, o, true);
+    return r;
 }
 
 static void clear(const struct bj_optset *set, const struct bj_opt *o)
@@ -218,9 +235,10 @@ int bj_opt_presets(const struct bj_optset *set, struct bj_err *err)
 {
     for (const struct bj_opt *o = set->opts; o->name; o++) {
         clear(set, o);
+        note_set(set, o, false);
         if (!o->preset || o->kind == BJ_OPT_LIST)
             continue;
-        int r = bj_opt_assign(set, o, bj_slice_str(o->preset), err);
+        int r = assign(set, o, bj_slice_str(o->preset), err);
         if (r < 0)
             return bj_err_wrap(err, r, "preset");
     }

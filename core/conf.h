@@ -22,19 +22,24 @@ enum bj_collector_id {
 
 struct bj_conf {
     char *procfs, *sysfs, *cgroupfs; /* mount points */
-    bool collect[BJ_COLLECTORS];
-    bool basic; /* only the files that every peer reads */
+    bool collect[BJ_COLLECTORS];     /* which collectors run */
+    bool collect_set[BJ_COLLECTORS]; /* named by a source, not by its preset */
+    bool disable_defaults;           /* only those that are named run */
+    bool basic;       /* only the files that are read in every mode */
+    char *steps;      /* "off", "steps", "tasks" */
+    uint64_t exe_top; /* executables of a job that get a series */
+    bool open_fds;
+    struct bj_strv places; /* "name=path" */
     char *cluster;
     bool label_user, label_account;
-    char *steps; /* "off", "steps", "tasks" */
-    uint64_t grace_usec, slow_usec, ident_wait_usec;
-    uint64_t max_jobs, max_processes, max_steps, max_files;
     struct bj_strv job_files; /* directories with prolog files */
-    struct bj_strv patterns;  /* operator-defined layouts */
-    uint64_t exe_top;
-    bool open_fds;
-    struct bj_strv places; /* name=path */
-    uint64_t pressure_usec;
+    struct bj_strv patterns;  /* operator-defined layouts, "name=regex" */
+    struct bj_strv systems;   /* batch systems looked for; empty: all */
+    uint64_t grace_usec;      /* an ended job stays so long */
+    uint64_t slow_usec;       /* pace of what changes rarely or costs much */
+    uint64_t ident_wait_usec; /* a pass waits so long for identities */
+    uint64_t max_jobs, max_processes, max_steps;
+    uint64_t max_files; /* kept descriptors */
     /* No option, the host sets it: kept descriptors get numbers of at least
      * this (bj_fdpool.base), clear of those that select(2) needs.  0: any. */
     uint64_t fd_base;

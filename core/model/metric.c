@@ -12,12 +12,18 @@ const struct bj_unit_name bj_units[] = {
 };
 
 #define COUNTER(record, field, name, unit, help)                               \
-    {name, BJ_COUNTER, unit, offsetof(struct record, field), false, help}
+    {                                                                          \
+        name, BJ_COUNTER, unit, offsetof(struct record, field), false, help    \
+    }
 #define GAUGE(record, field, name, unit, help)                                 \
-    {name, BJ_GAUGE, unit, offsetof(struct record, field), false, help}
+    {                                                                          \
+        name, BJ_GAUGE, unit, offsetof(struct record, field), false, help      \
+    }
 /* A level that says nothing any more once the job has ended. */
 #define LEVEL(record, field, name, unit, help)                                 \
-    {name, BJ_GAUGE, unit, offsetof(struct record, field), true, help}
+    {                                                                          \
+        name, BJ_GAUGE, unit, offsetof(struct record, field), true, help       \
+    }
 
 static const struct bj_metric usage_rows[] = {
     COUNTER(bj_usage, cpu_usec, "cpu", BJ_USEC, "CPU time used."),
@@ -29,8 +35,8 @@ static const struct bj_metric usage_rows[] = {
             "Time it was held back by its CPU quota."),
     COUNTER(bj_usage, cpu_periods, "cpu_periods", BJ_NUMBER,
             "Enforcement periods of its CPU quota."),
-    COUNTER(bj_usage, cpu_throttled_periods, "cpu_throttled_periods",
-            BJ_NUMBER, "Periods in which its CPU quota held it back."),
+    COUNTER(bj_usage, cpu_throttled_periods, "cpu_throttled_periods", BJ_NUMBER,
+            "Periods in which its CPU quota held it back."),
     LEVEL(bj_usage, cpus, "cpus", BJ_NUMBER,
           "CPUs it may run on (effective cpuset)."),
     LEVEL(bj_usage, mem_used_bytes, "memory_used", BJ_BYTES,
@@ -185,14 +191,14 @@ static const struct bj_metric collector_rows[] = {
 };
 
 static const struct bj_metric self_rows[] = {
-    GAUGE(bj_self, jobs, "jobs", BJ_NUMBER, "Jobs on the node, ended ones in "
-                                            "their grace time not counted."),
+    GAUGE(bj_self, jobs, "jobs", BJ_NUMBER,
+          "Jobs on the node, ended ones in "
+          "their grace time not counted."),
     COUNTER(bj_self, jobs_refused, "jobs_refused", BJ_NUMBER,
             "Jobs left out because max-jobs was reached."),
     COUNTER(bj_self, processes_refused, "processes_refused", BJ_NUMBER,
             "Looks at processes left out because max-processes was reached."),
-    COUNTER(bj_self, passes, "passes", BJ_NUMBER,
-            "Looks at the node so far."),
+    COUNTER(bj_self, passes, "passes", BJ_NUMBER, "Looks at the node so far."),
     GAUGE(bj_self, pass_usec, "pass_duration", BJ_USEC,
           "Time the last look took."),
     GAUGE(bj_self, fds_kept, "fds_kept", BJ_NUMBER,
@@ -220,8 +226,8 @@ static const struct bj_metric process_rows[] = {
 };
 
 const char *const bj_job_info_keys[] = {
-    "uid",          "partition",  "qos",          "name",
-    "array_job_id", "array_task", "het_job_id",   "het_offset",
+    "uid",          "partition",    "qos",        "name",
+    "array_job_id", "array_task",   "het_job_id", "het_offset",
     "sluid",        "batch_system", "source",     NULL};
 
 const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
@@ -229,22 +235,34 @@ const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
 
 #define ROWS(r) (r), sizeof(r) / sizeof((r)[0])
 #define JOB(name, member, r)                                                   \
-    {name, BJ_OF_JOB, false, offsetof(struct bj_job, member),                  \
-     sizeof(((struct bj_job *)0)->member), {NULL, NULL}, NULL, ROWS(r), false}
+    {                                                                          \
+        name, BJ_OF_JOB, false, offsetof(struct bj_job, member),               \
+            sizeof(((struct bj_job *)0)->member), {NULL, NULL}, NULL, ROWS(r), \
+            false                                                              \
+    }
 #define WHOLE_JOB(name, info, r)                                               \
-    {name, BJ_OF_JOB, false, 0, sizeof(struct bj_job), {NULL, NULL}, info,     \
-     ROWS(r), false}
+    {                                                                          \
+        name, BJ_OF_JOB, false, 0, sizeof(struct bj_job), {NULL, NULL}, info,  \
+            ROWS(r), false                                                     \
+    }
 #define JOBS(name, member, record, label, label2, r)                           \
-    {name, BJ_OF_JOB, true, offsetof(struct bj_job, member),                   \
-     sizeof(struct record), {label, label2}, NULL, ROWS(r), false}
+    {                                                                          \
+        name, BJ_OF_JOB, true, offsetof(struct bj_job, member),                \
+            sizeof(struct record), {label, label2}, NULL, ROWS(r), false       \
+    }
 #define STEPS(name, member, label, label2, r)                                  \
     JOBS(name, member, bj_step_use, label, label2, r)
 #define SNAP(name, member, info, r)                                            \
-    {name, BJ_OF_SNAP, false, offsetof(struct bj_snap, member),                \
-     sizeof(((struct bj_snap *)0)->member), {NULL, NULL}, info, ROWS(r), false}
+    {                                                                          \
+        name, BJ_OF_SNAP, false, offsetof(struct bj_snap, member),             \
+            sizeof(((struct bj_snap *)0)->member), {NULL, NULL}, info,         \
+            ROWS(r), false                                                     \
+    }
 #define SNAPS(name, member, record, label, r)                                  \
-    {name, BJ_OF_SNAP, true, offsetof(struct bj_snap, member),                 \
-     sizeof(struct record), {label, NULL}, NULL, ROWS(r), false}
+    {                                                                          \
+        name, BJ_OF_SNAP, true, offsetof(struct bj_snap, member),              \
+            sizeof(struct record), {label, NULL}, NULL, ROWS(r), false         \
+    }
 
 const struct bj_table bj_tables[] = {
     WHOLE_JOB("job", bj_job_info_keys, info_rows),
@@ -263,8 +281,15 @@ const struct bj_table bj_tables[] = {
     SNAPS("collector", self.collectors, bj_collector_stat, "collector",
           collector_rows),
     SNAP("sampler", self, NULL, self_rows),
-    {"process", BJ_OF_SNAP, false, offsetof(struct bj_snap, self),
-     sizeof(struct bj_self), {NULL, NULL}, NULL, ROWS(process_rows), true},
+    {"process",
+     BJ_OF_SNAP,
+     false,
+     offsetof(struct bj_snap, self),
+     sizeof(struct bj_self),
+     {NULL, NULL},
+     NULL,
+     ROWS(process_rows),
+     true},
     SNAP("build", self, bj_build_info_keys, build_rows),
 };
 const size_t bj_ntables = sizeof(bj_tables) / sizeof(bj_tables[0]);
@@ -280,6 +305,5 @@ void bj_metric_prom_name(const struct bj_table *t, const struct bj_metric *m,
 void bj_metric_collectd_type(const struct bj_table *t,
                              const struct bj_metric *m, struct bj_buf *out)
 {
-    bj_buf_printf(out, "%s_%s%s", t->name, m->name,
-                  bj_units[m->unit].collectd);
+    bj_buf_printf(out, "%s_%s%s", t->name, m->name, bj_units[m->unit].collectd);
 }

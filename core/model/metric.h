@@ -27,8 +27,8 @@ struct bj_metric {
     const char *name; /* "cpu_user": without prefix, table, unit or _total */
     enum bj_kind kind;
     enum bj_unit unit;
-    size_t off;  /* of its uint64_t in the table's record */
-    bool live;   /* a level: meaningless, and left out, once the job ended */
+    size_t off; /* of its uint64_t in the table's record */
+    bool live;  /* a level: meaningless, and left out, once the job ended */
     const char *help;
 };
 
@@ -37,12 +37,12 @@ enum bj_owner { BJ_OF_SNAP, BJ_OF_JOB };
 
 /* A table: records of one kind, what identifies them and their metrics. */
 struct bj_table {
-    const char *name;       /* "job_core": part of every metric's name */
+    const char *name; /* "job_core": part of every metric's name */
     enum bj_owner owner;
-    bool list;              /* false: the record is the owner itself ... */
-    size_t off;             /* ... at this offset; true: a bj_list is there */
-    size_t size;            /* of one record */
-    const char *label[2];   /* Prometheus labels of bj_sub.key; NULL: none */
+    bool list;               /* false: the record is the owner itself ... */
+    size_t off;              /* ... at this offset; true: a bj_list is there */
+    size_t size;             /* of one record */
+    const char *label[2];    /* Prometheus labels of bj_sub.key; NULL: none */
     const char *const *info; /* info metric: its label names, else NULL */
     const struct bj_metric *rows;
     size_t nrows;

@@ -51,9 +51,9 @@ struct bj_usage {
 /* What the processes of a job do, summed over /proc.  Counters keep what
  * processes that have exited had used. */
 struct bj_procsum {
-    uint64_t processes, threads;    /* now, slurmstepd and its kind not */
-    uint64_t processes_seen;        /* ever seen: at least so many started */
-    uint64_t open_fds;              /* now */
+    uint64_t processes, threads; /* now, slurmstepd and its kind not */
+    uint64_t processes_seen;     /* ever seen: at least so many started */
+    uint64_t open_fds;           /* now */
     /* /proc/PID/io: what was asked by system calls, of any file system ... */
     uint64_t io_read_bytes, io_write_bytes, io_read_ops, io_write_ops;
     /* ... and what reached a block layer */
@@ -61,8 +61,8 @@ struct bj_procsum {
     uint64_t io_cancelled_write_bytes;
 };
 
-struct bj_core_use { /* CPU time of a job on one CPU */
-    struct bj_sub sub; /* cpu number */
+struct bj_core_use {             /* CPU time of a job on one CPU */
+    struct bj_sub sub;           /* cpu number */
     uint64_t cpu_usec;           /* exact (cgroup v1) */
     uint64_t cpu_estimated_usec; /* from samples of threads (cgroup v2) */
 };
@@ -72,22 +72,22 @@ struct bj_device_use { /* block I/O of a job on one device */
     uint64_t read_bytes, write_bytes, read_ops, write_ops;
 };
 
-struct bj_state_use { /* threads of a job in one state */
+struct bj_state_use {  /* threads of a job in one state */
     struct bj_sub sub; /* name of the state */
     uint64_t threads;
 };
 
-struct bj_exe_use { /* CPU time of a job by executable */
+struct bj_exe_use {    /* CPU time of a job by executable */
     struct bj_sub sub; /* path of the executable; "(other)" for the rest */
     uint64_t cpu_usec;
 };
 
-struct bj_place_use { /* open files of a job below a named place */
+struct bj_place_use {  /* open files of a job below a named place */
     struct bj_sub sub; /* name of the place */
     uint64_t files;
 };
 
-struct bj_step_use { /* a step, or a task of one */
+struct bj_step_use {   /* a step, or a task of one */
     struct bj_sub sub; /* step; task (tasks only) */
     struct bj_usage use;
 };
@@ -97,13 +97,13 @@ struct bj_job {
     const struct bj_ident *ident; /* core/find/ident.h; never NULL */
     struct bj_usage use;
     struct bj_procsum proc;
-    uint64_t start_sec; /* since 1970; the oldest process seen */
-    uint64_t end_sec;   /* when its end was noticed; absent while it runs */
+    uint64_t start_sec;  /* since 1970; the oldest process seen */
+    uint64_t end_sec;    /* when its end was noticed; absent while it runs */
     uint64_t ident_info; /* 1: the row that carries the labels of the job */
     struct bj_list cores, devices, states, exes, places, steps, tasks;
 };
 
-struct bj_mode_use { /* CPU time of the node in one mode */
+struct bj_mode_use {   /* CPU time of the node in one mode */
     struct bj_sub sub; /* user, nice, system, ... */
     uint64_t cpu_usec;
 };

@@ -1,0 +1,134 @@
+/* Block I/O of a cgroup, by device.  At the slow pace: on a kernel with many
+ * CPUs io.stat costs as much as everything but memory.stat together. */
+#include "base/text.h"
+#include "core/collect/unit.h"
+#include "core/find/layout.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { DEVICES_MAX = 256 };
+
+/* The kernel's name: the last part of the link /sys/dev/block/MAJ:MIN. */
+static void name_device(const struct bj_reader *rd, struct bj_unit_device *d)
+{
+    char link[256], target[512];
+    snprintf(d->name, sizeof(d->name), "%u:%u", (unsigned)d->major,
+             (unsigned)d->minor);
+    snprintf(link, sizeof(link), "%.200s/dev/block/%u:%u", rd->conf->sysfs,
+             (unsigned)d->major, (unsigned)d->minor);
+    ssize_t n = readlink(link, target, sizeof(target) - 1);
+    if (n <= 0)
+        return;
+    target[n] = '\0';
+    const char *last = strrchr(target, '/');
+    bj_text_clean(bj_slice_str(last ? last + 1 : target), d->name,
+                  sizeof(d->name));
+}
+
+static struct bj_unit_device *device(const struct bj_reader *rd,
+                                     struct bj_unit *u, uint64_t major,
+                                     uint64_t minor)
+{
+    for (uint32_t i = 0; i < u->ndevices; i++)
+        if (u->devices[i].major == major && u->devices[i].minor == minor)
+            return &u->devices[i];
+    if (u->ndevices == DEVICES_MAX || major > UINT32_MAX || minor > UINT32_MAX)
+        return NULL;
+    struct bj_unit_device *more =
+        realloc(u->devices, (u->ndevices + 1) * sizeof(*more));
+    if (!more)
+        return NULL;
+    u->devices = more;
+    struct bj_unit_device *d = &more[u->ndevices++];
+    *d = (struct bj_unit_device){.major = major, .minor = minor};
+    d->read_bytes = d->write_bytes = d->read_ops = d->write_ops = BJ_ABSENT;
+    name_device(rd, d);
+    return d;
+}
+
+/* "8:0" at the start of a line. */
+static struct bj_unit_device *
+cut_device(const struct bj_reader *rd, struct bj_unit *u, struct bj_slice *line)
+{
+    struct bj_slice at = *line;
+    uint64_t major, minor;
+    if (!bj_slice_number(&at, &major) || at.n == 0 || *at.p != ':')
+        return NULL;
+    at.p++;
+    at.n--;
+    if (!bj_slice_number(&at, &minor))
+        return NULL;
+    *line = at;
+    return device(rd, u, major, minor);
+}
+
+static void pair(struct bj_unit_device *d, struct bj_slice word)
+{
+    static const struct {
+        struct bj_slice key;
+        size_t off;
+    } keys[] = {
+        {{"rbytes", 6}, offsetof(struct bj_unit_device, read_bytes)},
+        {{"wbytes", 6}, offsetof(struct bj_unit_device, write_bytes)},
+        {{"rios", 4}, offsetof(struct bj_unit_device, read_ops)},
+        {{"wios", 4}, offsetof(struct bj_unit_device, write_ops)},
+    };
+    struct bj_slice key;
+    if (!bj_slice_field(&word, '=', &key))
+        return;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (bj_slice_eq(key, keys[i].key))
+            bj_slice_u64(word, (uint64_t *)(void *)((char *)d + keys[i].off));
+}
+
+/* "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6"; a line may end after
+ * the device, or hold keys of other policies. */
+static int parse_v2(struct bj_reader *rd, struct bj_unit *u,
+                    const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)f;
+    struct bj_slice line, word;
+    while (bj_slice_line(&text, &line)) {
+        struct bj_unit_device *d = cut_device(rd, u, &line);
+        while (d && bj_slice_word(&line, &word))
+            pair(d, word);
+    }
+    return 0;
+}
+
+/* "8:0 Read 1"; f->off is the field for Read, that for Write follows it. */
+static int parse_v1(struct bj_reader *rd, struct bj_unit *u,
+                    const struct bj_cgfile *f, struct bj_slice text)
+{
+    struct bj_slice line, op, value;
+    while (bj_slice_line(&text, &line)) {
+        struct bj_unit_device *d = cut_device(rd, u, &line);
+        if (!d || !bj_slice_word(&line, &op) || !bj_slice_word(&line, &value))
+            continue;
+        uint64_t *at = (uint64_t *)(void *)((char *)d + f->off);
+        if (bj_slice_eq(op, BJ_SLICE("Read")))
+            bj_slice_u64(value, at);
+        else if (bj_slice_eq(op, BJ_SLICE("Write")))
+            bj_slice_u64(value, at + 1);
+    }
+    return 0;
+}
+
+#define BLOCK(file, ver, fn, field)                                            \
+    {                                                                          \
+        .name = file, .version = ver, .ctl = BJ_CTL_BLKIO, .keep = -1,         \
+        .slow = true, .job_only = true, .parse = fn,                           \
+        .off = offsetof(struct bj_unit_device, field)                          \
+    }
+
+const struct bj_cgfile bj_block_files[] = {
+    BLOCK("io.stat", BJ_CGROUP_V2, parse_v2, read_bytes),
+    BLOCK("blkio.throttle.io_service_bytes_recursive", BJ_CGROUP_V1, parse_v1,
+          read_bytes),
+    BLOCK("blkio.throttle.io_serviced_recursive", BJ_CGROUP_V1, parse_v1,
+          read_ops),
+    {0},
+};

@@ -1,0 +1,109 @@
+/* CPU time, throttling and allocated CPUs of a cgroup. */
+#include "core/collect/unit.h"
+#include "core/find/layout.h"
+
+#define FIELD(f) offsetof(struct bj_usage, f)
+
+static const struct bj_kv_key v2_keys[] = {
+    {{"usage_usec", 10}, FIELD(cpu_usec), 1},
+    {{"user_usec", 9}, FIELD(cpu_user_usec), 1},
+    {{"system_usec", 11}, FIELD(cpu_system_usec), 1},
+    {{"nr_periods", 10}, FIELD(cpu_periods), 1},
+    {{"nr_throttled", 12}, FIELD(cpu_throttled_periods), 1},
+    {{"throttled_usec", 14}, FIELD(cpu_throttled_usec), 1},
+};
+
+/* The kernel counts periods also where there is no quota to enforce: 0 of them
+ * means that nothing could have been throttled, which is a true 0. */
+static int parse_v2(struct bj_reader *rd, struct bj_unit *u,
+                    const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)f;
+    return bj_kv_parse(text, v2_keys, sizeof(v2_keys) / sizeof(v2_keys[0]),
+                       &rd->order[0], &u->use);
+}
+
+/* cpuacct.stat: user and system, in ticks. */
+static int parse_v1_stat(struct bj_reader *rd, struct bj_unit *u,
+                         const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)f;
+    const struct bj_kv_key keys[] = {
+        {{"user", 4}, FIELD(cpu_user_usec), rd->tick_usec},
+        {{"system", 6}, FIELD(cpu_system_usec), rd->tick_usec},
+    };
+    return bj_kv_parse(text, keys, 2, &rd->order[1], &u->use);
+}
+
+/* cpu.stat of v1: throttled_time is in nanoseconds. */
+static int parse_v1_quota(struct bj_reader *rd, struct bj_unit *u,
+                          const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)f;
+    static const struct bj_kv_key keys[] = {
+        {{"nr_periods", 10}, FIELD(cpu_periods), 1},
+        {{"nr_throttled", 12}, FIELD(cpu_throttled_periods), 1},
+        {{"throttled_time", 14}, FIELD(cpu_throttled_usec), 1},
+    };
+    int r = bj_kv_parse(text, keys, 3, &rd->order[0], &u->use);
+    if (u->use.cpu_throttled_usec != BJ_ABSENT)
+        u->use.cpu_throttled_usec /= 1000;
+    return r;
+}
+
+static int parse_cpus(struct bj_reader *rd, struct bj_unit *u,
+                      const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)rd;
+    (void)f;
+    int n = bj_slice_cpulist(bj_slice_trim(text), BJ_CPUS_MAX, NULL);
+    if (n < 0)
+        return n;
+    u->use.cpus = n > 0 ? (uint64_t)n : BJ_ABSENT;
+    return 0;
+}
+
+#define V1 BJ_CGROUP_V1
+#define V2 BJ_CGROUP_V2
+
+const struct bj_cgfile bj_cpu_files[] = {
+    {.name = "cpu.stat",
+     .version = V2,
+     .ctl = BJ_CTL_CPUACCT,
+     .keep = 0,
+     .basic = true,
+     .parse = parse_v2},
+    {.name = "cpuacct.usage",
+     .version = V1,
+     .ctl = BJ_CTL_CPUACCT,
+     .keep = 0,
+     .basic = true,
+     .parse = bj_parse_number,
+     .off = FIELD(cpu_usec),
+     .div = 1000},
+    {.name = "cpuacct.stat",
+     .version = V1,
+     .ctl = BJ_CTL_CPUACCT,
+     .keep = 1,
+     .parse = parse_v1_stat},
+    {.name = "cpu.stat",
+     .version = V1,
+     .ctl = BJ_CTL_CPU,
+     .keep = -1,
+     .parse = parse_v1_quota},
+    {.name = "cpuset.effective_cpus",
+     .version = V1,
+     .ctl = BJ_CTL_CPUSET,
+     .keep = -1,
+     .slow = true,
+     .basic = true,
+     .parse = parse_cpus},
+    {.name = "cpuset.cpus.effective",
+     .version = V2,
+     .ctl = BJ_CTL_CPUSET,
+     .keep = -1,
+     .slow = true,
+     .basic = true,
+     .parse = parse_cpus},
+    {0},
+};

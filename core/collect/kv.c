@@ -1,0 +1,87 @@
+#include "core/collect/kv.h"
+
+#include <errno.h>
+
+static void store(const struct bj_kv_key *k, void *record, uint64_t v)
+{
+    uint64_t mul = k->mul ? k->mul : 1;
+    *(uint64_t *)(void *)((char *)record + k->off) = v * mul;
+}
+
+/* The line begins with key, a blank and a number. */
+static inline bool take(struct bj_slice *rest, const struct bj_kv_key *k,
+                        void *record)
+{
+    size_t n = k->key.n;
+    if (rest->n <= n || rest->p[n] != ' ' || memcmp(rest->p, k->key.p, n) != 0)
+        return false;
+    struct bj_slice num = {rest->p + n + 1, rest->n - n - 1};
+    uint64_t v;
+    if (!bj_slice_number(&num, &v))
+        return false;
+    store(k, record, v);
+    *rest = num;
+    return true;
+}
+
+static inline bool next_line(struct bj_slice *rest)
+{
+    const char *nl = memchr(rest->p, '\n', rest->n);
+    if (!nl)
+        return false;
+    rest->n -= (size_t)(nl + 1 - rest->p);
+    rest->p = nl + 1;
+    return rest->n > 0;
+}
+
+/* As the lines were last time; false when one is not. */
+static bool by_order(struct bj_slice rest, const struct bj_kv_key *keys,
+                     const struct bj_kv_order *order, void *record)
+{
+    for (unsigned i = 0; i < order->lines; i++) {
+        if (rest.n == 0)
+            return false;
+        unsigned k = order->key[i];
+        if (k > 0 && !take(&rest, &keys[k - 1], record))
+            return false;
+        if (!next_line(&rest))
+            return i + 1 == order->lines;
+    }
+    return order->lines > 0;
+}
+
+static int learn(struct bj_slice rest, const struct bj_kv_key *keys, size_t n,
+                 struct bj_kv_order *order, void *record)
+{
+    int result = 0;
+    struct bj_slice line;
+    order->lines = 0;
+    for (unsigned i = 0; bj_slice_line(&rest, &line); i++) {
+        struct bj_slice value = line, key;
+        if (!bj_slice_word(&value, &key))
+            key.n = 0;
+        size_t k = 0;
+        while (k < n && !bj_slice_eq(key, keys[k].key))
+            k++;
+        if (i < BJ_KV_LINES)
+            order->key[i] = k < n ? (uint8_t)(k + 1) : 0;
+        if (k == n)
+            continue;
+        struct bj_slice whole = line;
+        if (!take(&whole, &keys[k], record))
+            result = -EINVAL;
+        if (i < BJ_KV_LINES)
+            order->lines = i + 1;
+    }
+    if (result < 0)
+        order->lines = 0;
+    return result;
+}
+
+int bj_kv_parse(struct bj_slice text, const struct bj_kv_key *keys, size_t n,
+                struct bj_kv_order *order, void *record)
+{
+    if (by_order(text, keys, order, record))
+        return 0;
+    return learn(text, keys, n, order, record);
+}

@@ -1,0 +1,33 @@
+/* Files of "key value" lines, as most of the kernel's are. */
+#ifndef BJ_CORE_COLLECT_KV_H
+#define BJ_CORE_COLLECT_KV_H
+
+#include "base/slice.h"
+
+#include <stdint.h>
+
+enum { BJ_KV_LINES = 160 };
+
+/* A key that is wanted, and where its number goes: a uint64_t at off of the
+ * record, multiplied by mul (0 means 1). */
+struct bj_kv_key {
+    struct bj_slice key;
+    size_t off;
+    uint64_t mul;
+};
+
+/* The order of the keys in a file, learnt from the last one that was read: one
+ * kernel prints them always alike.  Zero-initialise.  Only a hint: a line that
+ * is not where it was makes the file be learnt anew. */
+struct bj_kv_order {
+    unsigned lines;           /* up to the last wanted key */
+    uint8_t key[BJ_KV_LINES]; /* index of the wanted key + 1; 0: pass over */
+};
+
+/* Read text into record: keys that it lacks leave their fields alone, unknown
+ * keys pass.  At most 255 keys.  0, or -EINVAL when a wanted key has no number
+ * behind it (the other keys are still read). */
+int bj_kv_parse(struct bj_slice text, const struct bj_kv_key *keys, size_t n,
+                struct bj_kv_order *order, void *record);
+
+#endif

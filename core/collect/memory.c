@@ -1,0 +1,161 @@
+/* Memory of a cgroup. */
+#include "core/collect/unit.h"
+#include "core/find/layout.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#define FIELD(f) offsetof(struct bj_usage, f)
+#define V1 BJ_CGROUP_V1
+#define V2 BJ_CGROUP_V2
+
+/* What v1 prints where there is no limit is PAGE_COUNTER_MAX in bytes: 2^63-1
+ * rounded down to a page. */
+#define NO_LIMIT (INT64_MAX - 65536)
+
+static const struct bj_kv_key v2_keys[] = {
+    {{"anon", 4}, FIELD(mem_rss_bytes), 1},
+    {{"file", 4}, FIELD(mem_cache_bytes), 1},
+    {{"kernel", 6}, FIELD(mem_kernel_bytes), 1},
+    {{"shmem", 5}, FIELD(mem_shmem_bytes), 1},
+    {{"file_mapped", 11}, FIELD(mem_mapped_bytes), 1},
+    {{"anon_thp", 8}, FIELD(mem_huge_bytes), 1},
+    {{"inactive_file", 13}, FIELD(mem_inactive_file_bytes), 1},
+    {{"active_file", 11}, FIELD(mem_active_file_bytes), 1},
+    {{"unevictable", 11}, FIELD(mem_unevictable_bytes), 1},
+};
+
+static int parse_v2_stat(struct bj_reader *rd, struct bj_unit *u,
+                         const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)f;
+    return bj_kv_parse(text, v2_keys, sizeof(v2_keys) / sizeof(v2_keys[0]),
+                       &rd->order[2], &u->use);
+}
+
+/* total_: the cgroup with all below it.  The limit comes with it for nothing:
+ * the lowest of its own and its parents'. */
+static const struct bj_kv_key v1_keys[] = {
+    {{"hierarchical_memory_limit", 25}, FIELD(mem_limit_bytes), 1},
+    {{"total_cache", 11}, FIELD(mem_cache_bytes), 1},
+    {{"total_rss", 9}, FIELD(mem_rss_bytes), 1},
+    {{"total_rss_huge", 14}, FIELD(mem_huge_bytes), 1},
+    {{"total_shmem", 11}, FIELD(mem_shmem_bytes), 1},
+    {{"total_mapped_file", 17}, FIELD(mem_mapped_bytes), 1},
+    {{"total_swap", 10}, FIELD(mem_swap_bytes), 1},
+    {{"total_inactive_file", 19}, FIELD(mem_inactive_file_bytes), 1},
+    {{"total_active_file", 17}, FIELD(mem_active_file_bytes), 1},
+    {{"total_unevictable", 17}, FIELD(mem_unevictable_bytes), 1},
+};
+
+static int parse_v1_stat(struct bj_reader *rd, struct bj_unit *u,
+                         const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)f;
+    int r = bj_kv_parse(text, v1_keys, sizeof(v1_keys) / sizeof(v1_keys[0]),
+                        &rd->order[2], &u->use);
+    if (u->use.mem_limit_bytes > NO_LIMIT)
+        u->use.mem_limit_bytes = BJ_ABSENT;
+    return r;
+}
+
+/* oom_control of v1; events of v2. */
+static const struct bj_kv_key oom_keys[] = {
+    {{"oom_kill", 8}, FIELD(mem_oom_kills), 1},
+    {{"max", 3}, FIELD(mem_limit_hits), 1},
+};
+
+static int parse_events(struct bj_reader *rd, struct bj_unit *u,
+                        const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)f;
+    return bj_kv_parse(text, oom_keys, 2, &rd->order[3], &u->use);
+}
+
+/* The nearest parent that has a limit.  rel is cut from the right; the root of
+ * the hierarchy has no memory.max. */
+static uint64_t parent_limit(struct bj_unit *u, struct bj_reader *rd)
+{
+    unsigned h = (unsigned)u->ctl[BJ_CTL_MEMORY];
+    char path[4096], text[64];
+    if (bj_unit_path(u, rd, h, "", path, sizeof(path)) < 0)
+        return BJ_ABSENT;
+    size_t root = strlen(rd->hiers->v[h].path);
+    for (char *cut; (cut = strrchr(path, '/')) && cut > path + root;) {
+        *cut = '\0';
+        bj_autoclose int dir = bj_dir_open(AT_FDCWD, path);
+        struct bj_slice s;
+        uint64_t v;
+        if (dir >= 0 &&
+            bj_file_read(dir, "memory.max", text, sizeof(text), &s, NULL) ==
+                0 &&
+            bj_slice_number(&s, &v))
+            return v;
+    }
+    return BJ_ABSENT;
+}
+
+static int parse_v2_limit(struct bj_reader *rd, struct bj_unit *u,
+                          const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)f;
+    uint64_t v;
+    if (bj_slice_number(&text, &v))
+        u->use.mem_limit_bytes = v;
+    else if (bj_slice_eq(bj_slice_trim(text), BJ_SLICE("max")))
+        u->use.mem_limit_bytes = parent_limit(u, rd);
+    else
+        return -EINVAL;
+    return 0;
+}
+
+#define NUMBER(file, ver, slot, base, field)                                   \
+    {                                                                          \
+        .name = file, .version = ver, .ctl = BJ_CTL_MEMORY, .keep = slot,      \
+        .basic = base, .parse = bj_parse_number, .off = FIELD(field)           \
+    }
+
+/* No limit on kept descriptors is worth one for kmem: it is read by name. */
+const struct bj_cgfile bj_memory_files[] = {
+    NUMBER("memory.current", V2, 1, true, mem_used_bytes),
+    NUMBER("memory.peak", V2, 2, true, mem_peak_bytes),
+    {.name = "memory.stat",
+     .version = V2,
+     .ctl = BJ_CTL_MEMORY,
+     .keep = 3,
+     .basic = true,
+     .parse = parse_v2_stat},
+    {.name = "memory.max",
+     .version = V2,
+     .ctl = BJ_CTL_MEMORY,
+     .keep = -1,
+     .slow = true,
+     .basic = true,
+     .parse = parse_v2_limit},
+    {.name = "memory.events",
+     .version = V2,
+     .ctl = BJ_CTL_MEMORY,
+     .keep = 4,
+     .parse = parse_events},
+    NUMBER("memory.swap.current", V2, 5, false, mem_swap_bytes),
+    NUMBER("memory.usage_in_bytes", V1, 2, true, mem_used_bytes),
+    NUMBER("memory.max_usage_in_bytes", V1, 3, true, mem_peak_bytes),
+    {.name = "memory.stat",
+     .version = V1,
+     .ctl = BJ_CTL_MEMORY,
+     .keep = 4,
+     .basic = true,
+     .parse = parse_v1_stat},
+    NUMBER("memory.kmem.usage_in_bytes", V1, 5, false, mem_kernel_bytes),
+    {0},
+};
+
+const struct bj_cgfile bj_memory_event_files[] = {
+    NUMBER("memory.failcnt", V1, -1, false, mem_limit_hits),
+    {.name = "memory.oom_control",
+     .version = V1,
+     .ctl = BJ_CTL_MEMORY,
+     .keep = -1,
+     .parse = parse_events},
+    {0},
+};

@@ -1,0 +1,75 @@
+/* CPU time by CPU: exact, and only where cgroup v1 has it.  (On v2 it is
+ * estimated from threads, core/collect/process.h.) */
+#include "core/collect/unit.h"
+#include "core/find/layout.h"
+
+#include <stdlib.h>
+
+static int grow(struct bj_unit *u, uint32_t n)
+{
+    if (n <= u->ncores)
+        return 0;
+    uint32_t want = (n + 63) / 64 * 64;
+    uint64_t *more = realloc(u->core_usec, want * sizeof(*more));
+    if (!more)
+        return -ENOMEM;
+    u->core_usec = more;
+    unsigned char *set = realloc(u->cpuset, want / 8);
+    if (!set)
+        return -ENOMEM;
+    u->cpuset = set;
+    memset(more + u->ncores, 0xff, (want - u->ncores) * sizeof(*more));
+    memset(set + u->ncores / 8, 0, (want - u->ncores) / 8);
+    u->ncores = want;
+    return 0;
+}
+
+/* Nanoseconds, one number for each possible CPU. */
+static int parse_usage(struct bj_reader *rd, struct bj_unit *u,
+                       const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)rd;
+    (void)f;
+    struct bj_slice word;
+    for (uint32_t cpu = 0; bj_slice_word(&text, &word); cpu++) {
+        uint64_t nsec;
+        if (cpu >= BJ_CPUS_MAX || bj_slice_u64(word, &nsec) < 0)
+            return -EINVAL;
+        int r = grow(u, cpu + 1);
+        if (r < 0)
+            return r;
+        u->core_usec[cpu] = nsec / 1000;
+    }
+    return 0;
+}
+
+/* Which of them the job may use: those are told even when they are 0. */
+static int parse_set(struct bj_reader *rd, struct bj_unit *u,
+                     const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)rd;
+    (void)f;
+    int r = grow(u, 64);
+    if (r < 0)
+        return r;
+    memset(u->cpuset, 0, u->ncores / 8);
+    r = bj_slice_cpulist(bj_slice_trim(text), u->ncores, u->cpuset);
+    return r < 0 ? r : 0;
+}
+
+const struct bj_cgfile bj_percore_files[] = {
+    {.name = "cpuacct.usage_percpu",
+     .version = BJ_CGROUP_V1,
+     .ctl = BJ_CTL_CPUACCT,
+     .keep = -1,
+     .job_only = true,
+     .parse = parse_usage},
+    {.name = "cpuset.effective_cpus",
+     .version = BJ_CGROUP_V1,
+     .ctl = BJ_CTL_CPUSET,
+     .keep = -1,
+     .slow = true,
+     .job_only = true,
+     .parse = parse_set},
+    {0},
+};

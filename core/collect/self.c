@@ -1,0 +1,77 @@
+/* The monitoring process itself. */
+#include "core/internal.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Open descriptors: the size of the directory since Linux 6.2, counted by hand
+ * before that. */
+static uint64_t open_fds(void)
+{
+    struct stat st;
+    if (stat("/proc/self/fd", &st) == 0 && st.st_size > 0)
+        return (uint64_t)st.st_size;
+    DIR *d = opendir("/proc/self/fd");
+    if (!d)
+        return BJ_ABSENT;
+    uint64_t n = 0;
+    struct dirent *e;
+    while ((e = readdir(d)))
+        n += e->d_name[0] != '.';
+    closedir(d);
+    return n - 1; /* the one that counts them */
+}
+
+static uint64_t usec(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+static uint64_t resident_bytes(void)
+{
+    char buf[256];
+    struct bj_slice text, size, resident;
+    uint64_t pages;
+    if (bj_file_read(-1, "/proc/self/statm", buf, sizeof(buf), &text, NULL) <
+            0 ||
+        !bj_slice_word(&text, &size) || !bj_slice_word(&text, &resident) ||
+        bj_slice_u64(resident, &pages) < 0)
+        return BJ_ABSENT;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t bj_self_start_sec(void)
+{
+    char buf[2048];
+    struct bj_slice text, word = {0};
+    uint64_t ticks;
+    const char *close;
+    if (bj_file_read(-1, "/proc/self/stat", buf, sizeof(buf), &text, NULL) <
+            0 ||
+        !(close = memrchr(text.p, ')', text.n)))
+        return BJ_ABSENT;
+    struct bj_slice rest = {close + 1, text.n - (size_t)(close + 1 - text.p)};
+    for (int field = 3; field <= 22; field++)
+        if (!bj_slice_word(&rest, &word))
+            return BJ_ABSENT;
+    if (bj_slice_u64(word, &ticks) < 0)
+        return BJ_ABSENT;
+    uint64_t since_boot = ticks * (1000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    return (bj_clock_wall_usec() - (bj_clock_boot_usec() - since_boot)) /
+           1000000;
+}
+
+void bj_self_read(struct bj_self *ret)
+{
+    struct rusage ru;
+    struct rlimit rl;
+    ret->cpu_usec = ret->max_fds = BJ_ABSENT;
+    if (getrusage(RUSAGE_SELF, &ru) == 0)
+        ret->cpu_usec = usec(ru.ru_utime) + usec(ru.ru_stime);
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur != RLIM_INFINITY)
+        ret->max_fds = rl.rlim_cur;
+    ret->open_fds = open_fds();
+    ret->rss_bytes = resident_bytes();
+}

@@ -1,0 +1,209 @@
+#include "core/collect/unit.h"
+
+#include "core/find/layout.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { BUF_BYTES = 128 * 1024 };
+
+int bj_reader_init(struct bj_reader *rd, const struct bj_conf *conf,
+                   const struct bj_hiers *hiers, struct bj_fdpool *pool)
+{
+    *rd = (struct bj_reader){.conf = conf, .hiers = hiers, .pool = pool};
+    long hz = sysconf(_SC_CLK_TCK);
+    rd->tick_usec = 1000000u / (uint64_t)(hz > 0 ? hz : 100);
+    rd->cap = BUF_BYTES;
+    rd->buf = malloc(rd->cap);
+    return rd->buf ? 0 : -ENOMEM;
+}
+
+void bj_reader_fini(struct bj_reader *rd)
+{
+    free(rd->buf);
+    rd->buf = NULL;
+}
+
+void bj_unit_init(struct bj_unit *u)
+{
+    *u = (struct bj_unit){0};
+    memset(&u->use, 0xff, sizeof(u->use)); /* all fields BJ_ABSENT */
+    memset(u->ctl, -1, sizeof(u->ctl));
+    for (unsigned i = 0; i < BJ_HIERS; i++)
+        u->dir[i] = -1;
+    for (unsigned i = 0; i < BJ_KEPT_FILES; i++)
+        u->kept[i] = -1;
+}
+
+static void close_all(struct bj_unit *u, struct bj_fdpool *pool)
+{
+    for (unsigned i = 0; i < BJ_HIERS; i++)
+        bj_fdpool_close(pool, &u->dir[i]);
+    for (unsigned i = 0; i < BJ_KEPT_FILES; i++)
+        bj_fdpool_close(pool, &u->kept[i]);
+}
+
+void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool)
+{
+    close_all(u, pool);
+    free(u->rel[0]);
+    free(u->rel[1]);
+    free(u->devices);
+    free(u->core_usec);
+    free(u->cpuset);
+    bj_unit_init(u);
+}
+
+/* Which hierarchy serves which controller: v1 where the unit is in one, since
+ * a controller is bound to one hierarchy and v2 claims them all here. */
+static void route(struct bj_unit *u, const struct bj_reader *rd)
+{
+    memset(u->ctl, -1, sizeof(u->ctl));
+    for (unsigned version = BJ_CGROUP_V2; version > 0; version--)
+        for (unsigned h = 0; h < rd->hiers->n; h++)
+            for (unsigned c = 0; c < BJ_CONTROLLERS; c++)
+                if ((u->there & 1u << h) &&
+                    rd->hiers->v[h].version == version &&
+                    (rd->hiers->v[h].controllers & 1u << c))
+                    u->ctl[c] = (int8_t)h;
+}
+
+int bj_unit_path(const struct bj_unit *u, const struct bj_reader *rd,
+                 unsigned h, const char *file, char *buf, size_t cap)
+{
+    const struct bj_hier *hier = &rd->hiers->v[h];
+    const char *rel = u->rel[hier->version - 1];
+    int n = snprintf(buf, cap, "%s/%s%s%s", hier->path, rel ? rel : "",
+                     *file ? "/" : "", file);
+    return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
+}
+
+int bj_unit_place(struct bj_unit *u, const struct bj_reader *rd, unsigned h,
+                  const char *rel)
+{
+    unsigned version = rd->hiers->v[h].version;
+    char path[4096];
+    if (u->there & 1u << h)
+        return 0;
+    if (!u->rel[version - 1] && !(u->rel[version - 1] = strdup(rel)))
+        return -ENOMEM;
+    int r = bj_unit_path(u, rd, h, "", path, sizeof(path));
+    if (r < 0)
+        return r;
+    u->dir[h] =
+        bj_fdpool_open(rd->pool, AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+    if (u->dir[h] < 0 && u->dir[h] != -EMFILE) {
+        r = u->dir[h];
+        u->dir[h] = -1;
+        return r;
+    }
+    if (u->dir[h] < 0) { /* the pool is full: files are opened by path */
+        u->dir[h] = -1;
+        if (access(path, F_OK) < 0)
+            return -errno;
+    }
+    u->there |= (uint16_t)(1u << h);
+    route(u, rd);
+    return 0;
+}
+
+void bj_unit_lose(struct bj_unit *u, const struct bj_reader *rd, unsigned h)
+{
+    if (!(u->there & 1u << h))
+        return;
+    u->there &= (uint16_t) ~(1u << h);
+    bj_fdpool_close(rd->pool, &u->dir[h]);
+    if (u->there == 0)
+        close_all(u, rd->pool);
+    route(u, rd);
+}
+
+static int read_file(struct bj_unit *u, struct bj_reader *rd,
+                     const struct bj_cgfile *f, unsigned h,
+                     struct bj_slice *ret)
+{
+    int dir = u->dir[h];
+    if (f->keep >= 0) {
+        int *fd = &u->kept[f->keep];
+        if (*fd < 0 && dir >= 0)
+            *fd = bj_fdpool_open(rd->pool, dir, f->name, O_RDONLY);
+        if (*fd >= 0)
+            return bj_file_pread(*fd, rd->buf, rd->cap, ret);
+        int r = *fd;
+        *fd = -1;
+        if (r < -1 && r != -EMFILE)
+            return r;
+    }
+    if (dir >= 0)
+        return bj_file_read(dir, f->name, rd->buf, rd->cap, ret, NULL);
+    char path[4096];
+    int r = bj_unit_path(u, rd, h, f->name, path, sizeof(path));
+    return r < 0 ? r
+                 : bj_file_read(AT_FDCWD, path, rd->buf, rd->cap, ret, NULL);
+}
+
+/* Is the directory still a cgroup?  Its cgroup.procs goes when it does. */
+static bool still_there(const struct bj_unit *u, const struct bj_reader *rd,
+                        unsigned h)
+{
+    char path[4096];
+    if (u->dir[h] >= 0)
+        return faccessat(u->dir[h], "cgroup.procs", F_OK, 0) == 0;
+    return bj_unit_path(u, rd, h, "cgroup.procs", path, sizeof(path)) == 0 &&
+           access(path, F_OK) == 0;
+}
+
+static void trouble(struct bj_unit *u, struct bj_reader *rd,
+                    const struct bj_cgfile *f, unsigned h, unsigned bit, int r)
+{
+    if (bj_err_gone(r) && !still_there(u, rd, h)) {
+        bj_unit_lose(u, rd, h);
+        return;
+    }
+    /* A file that this kernel does not have, or a controller or PSI that is
+     * off, is no fault; it may be switched on, so it is looked for again at
+     * the slow pace. */
+    u->missing |= 1u << bit;
+    if (bj_err_gone(r) || r == -EOPNOTSUPP)
+        return;
+    rd->faults++;
+    bj_err_set(&rd->fault, r, "cgroup %s: %s",
+               u->rel[rd->hiers->v[h].version - 1], f->name);
+}
+
+void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
+                  const struct bj_cgfile *files, unsigned first, unsigned which)
+{
+    for (unsigned i = 0; files[i].name; i++) {
+        const struct bj_cgfile *f = &files[i];
+        int h = u->ctl[f->ctl];
+        if (h < 0 || rd->hiers->v[h].version != f->version ||
+            (f->slow && !(which & BJ_UNIT_SLOW)) ||
+            (!f->basic && (which & BJ_UNIT_BASIC)) ||
+            (f->job_only && !(which & BJ_UNIT_JOB)) ||
+            ((u->missing & 1u << (first + i)) && !(which & BJ_UNIT_SLOW)))
+            continue;
+        struct bj_slice text;
+        int r = read_file(u, rd, f, (unsigned)h, &text);
+        if (r == 0) {
+            u->missing &= ~(1u << (first + i));
+            r = f->parse(rd, u, f, text);
+        }
+        if (r < 0)
+            trouble(u, rd, f, (unsigned)h, first + i, r);
+    }
+}
+
+int bj_parse_number(struct bj_reader *rd, struct bj_unit *u,
+                    const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)rd;
+    uint64_t v;
+    if (!bj_slice_number(&text, &v))
+        return -EINVAL;
+    v = f->div ? v / f->div : v * (f->mul ? f->mul : 1);
+    *(uint64_t *)(void *)((char *)&u->use + f->off) = v;
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* Units: a job, step or task as a set of cgroup directories, one in each
+ * hierarchy, with the descriptors that are kept for it and the values read. */
+#ifndef BJ_CORE_COLLECT_UNIT_H
+#define BJ_CORE_COLLECT_UNIT_H
+
+#include "base/file.h"
+#include "core/collect/kv.h"
+#include "core/conf.h"
+#include "core/find/hier.h"
+#include "core/model/record.h"
+
+enum { BJ_KEPT_FILES = 6, BJ_CGFILES_MAX = 32, BJ_CPUS_MAX = 8192 };
+
+/* Block I/O by device.  The name is text, "sda" or "8:0". */
+struct bj_unit_device {
+    char name[40];
+    uint64_t major, minor;
+    uint64_t read_bytes, write_bytes, read_ops, write_ops;
+};
+
+struct bj_unit {
+    struct bj_usage use;
+    uint64_t slow_due_usec;     /* when the slow files are to be read next */
+    uint32_t missing;           /* bit i: file i is not there */
+    uint16_t there;             /* bit h: it has a directory in hierarchy h */
+    int8_t ctl[BJ_CONTROLLERS]; /* hierarchy that serves it; -1: none */
+    int dir[BJ_HIERS];
+    int kept[BJ_KEPT_FILES];
+    char *rel[2]; /* path below a v1 root, below a v2 root */
+    struct bj_unit_device *devices;
+    uint32_t ndevices;
+    uint32_t ncores;       /* of core_usec */
+    uint64_t *core_usec;   /* by CPU number; cgroup v1 */
+    unsigned char *cpuset; /* bit c: CPU c is in its cpuset; ncores bits */
+};
+
+struct bj_reader;
+
+/* One file of a cgroup and how it is read. */
+struct bj_cgfile {
+    const char *name;
+    uint8_t version; /* BJ_CGROUP_V1 or _V2 */
+    uint8_t ctl;     /* enum bj_controller: which hierarchy has it */
+    int8_t keep;     /* slot of the kept descriptor, -1: opened each time */
+    bool slow;       /* what changes rarely or costs much: at its own pace */
+    bool basic;      /* read even when only the basic files are wanted */
+    bool job_only;   /* not for steps and tasks */
+    size_t off;      /* for the parsers that fill one field */
+    uint64_t mul;    /* ... and the factor (0: 1); divided by if div */
+    uint64_t div;
+    /* Put text into the unit; 0 or -errno for what it cannot be. */
+    int (*parse)(struct bj_reader *rd, struct bj_unit *u,
+                 const struct bj_cgfile *f, struct bj_slice text);
+};
+
+/* What reading needs, shared by all units of a core. */
+struct bj_reader {
+    const struct bj_conf *conf;
+    const struct bj_hiers *hiers;
+    struct bj_fdpool *pool;
+    uint64_t now_usec;  /* of this pass */
+    uint64_t tick_usec; /* 1/USER_HZ */
+    struct bj_kv_order order[4];
+    uint64_t faults;     /* counted up by bj_unit_read */
+    struct bj_err fault; /* the newest one */
+    char *buf;
+    size_t cap;
+};
+
+int bj_reader_init(struct bj_reader *rd, const struct bj_conf *conf,
+                   const struct bj_hiers *hiers, struct bj_fdpool *pool);
+void bj_reader_fini(struct bj_reader *rd);
+
+void bj_unit_init(struct bj_unit *u);
+void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool);
+
+/* The unit has the directory rel in hierarchy h: open it.  -errno when it is
+ * not there. */
+int bj_unit_place(struct bj_unit *u, const struct bj_reader *rd, unsigned h,
+                  const char *rel);
+
+/* Read the files of a table (ends with name NULL) that are due.  first is the
+ * number of the table's first file among all files; which decides about
+ * BJ_UNIT_... below.  Faults are counted in rd. */
+enum { BJ_UNIT_JOB = 1, BJ_UNIT_BASIC = 2, BJ_UNIT_SLOW = 4 };
+void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
+                  const struct bj_cgfile *files, unsigned first,
+                  unsigned which);
+
+/* Absolute path of the unit in hierarchy h, or of a file in it. */
+int bj_unit_path(const struct bj_unit *u, const struct bj_reader *rd,
+                 unsigned h, const char *file, char *buf, size_t cap);
+
+/* The directory in hierarchy h has gone: forget it. */
+void bj_unit_lose(struct bj_unit *u, const struct bj_reader *rd, unsigned h);
+
+/* Parsers that several tables share. */
+int bj_parse_number(struct bj_reader *rd, struct bj_unit *u,
+                    const struct bj_cgfile *f, struct bj_slice text);
+
+/* Tables, one a collector, each in a file of its own. */
+extern const struct bj_cgfile bj_cpu_files[], bj_memory_files[],
+    bj_pids_files[], bj_block_files[], bj_pressure_files[], bj_percore_files[];
+/* What is read of the steps of a v1 job, whose memory events the kernel does
+ * not add up: limit hits and OOM kills. */
+extern const struct bj_cgfile bj_memory_event_files[];
+
+#endif

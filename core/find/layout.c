@@ -1,0 +1,313 @@
+#include "core/find/layout.h"
+
+#include "base/text.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+
+enum { PATH_CAP = 4096, MATCH_LIMIT = 100000 };
+
+/* How the id in the path is spelt. */
+enum spelling {
+    PLAIN,
+    UNIT,   /* systemd's \xNN escapes */
+    POD_ID, /* Kubernetes' systemd driver: '_' for '-' */
+};
+
+struct row {
+    const char *system;
+    unsigned versions;
+    enum spelling spelling;
+    const char *job, *step;
+};
+
+#define V1 BJ_CGROUP_V1
+#define V2 BJ_CGROUP_V2
+#define SLICES "(?:[^/]+\\.slice/)*"
+/* Crockford's base 32, thirteen of them (Slurm src/common/sluid.c). */
+#define SLUID "[sS][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{13}"
+#define PBS_ID                                                                 \
+    "(?<jobid>[0-9]+(?:(?:\\[|\\\\x5b)[0-9]*(?:\\]|\\\\x5d))?\\.[^/]+)"
+
+static const struct row rows[] = {
+    {"slurm", V1, PLAIN,
+     "slurm(?:_(?<node>[^/]+))?/uid_(?<uid>[0-9]+)/job_(?<jobid>[0-9]+)",
+     "step_(?<step>[^/]+)(?:/task_(?<task>[^/]+))?"},
+    {"slurm", V2, PLAIN,
+     SLICES "(?:(?<node>[^/]+)_)?slurmstepd\\.scope/"
+            "(?:job_(?<jobid>[0-9]+)|(?<sluid>" SLUID "))",
+     "step_(?<step>[^/]+)(?:/user/task_(?<task>[^/]+))?"},
+    {"pbs", V1, UNIT,
+     SLICES "pbs[^/]*(?:\\.service|\\.slice)?/(?:jobid/)?" PBS_ID, NULL},
+    {"pbs", V2, UNIT, SLICES "pbs[^/]*\\.service/jobs?(?:id)?/" PBS_ID, NULL},
+    {"lsf", V1 | V2, PLAIN,
+     SLICES "lsf/[^/]+/job\\.(?<jobid>[0-9]+(?:\\[[0-9]+\\])?)"
+            "\\.[0-9]+\\.[0-9]+",
+     NULL},
+    {"oar", V1 | V2, PLAIN, "oar/(?<user>[^/]+)_(?<jobid>[0-9]+)", NULL},
+    /* No job id in the path: the resolver reads the job ad. */
+    {"htcondor", V1 | V2, PLAIN,
+     SLICES "(?:htcondor|condor\\.service)/(?:[^/]*/)?"
+            "condor_[^/]*slot[^/]*",
+     NULL},
+    {"kubernetes", V1 | V2, POD_ID,
+     "kubepods\\.slice/(?:kubepods-[a-z]+\\.slice/)?"
+     "kubepods-(?:[a-z]+-)?pod(?<jobid>[0-9A-Za-z_]+)\\.slice",
+     NULL},
+    {"kubernetes", V1 | V2, PLAIN,
+     "kubepods/(?:(?:besteffort|burstable|guaranteed)/)?"
+     "pod(?<jobid>[0-9A-Za-z-]+)",
+     NULL},
+    {"libvirt", V1 | V2, UNIT,
+     "machine(?:\\.slice)?/(?:[^/]+\\.partition/)*machine-"
+     "(?:qemu\\\\x2d[0-9]+\\\\x2d|lxc\\\\x2d[0-9]+\\\\x2d)(?<jobid>[^/]+)"
+     "\\.scope",
+     NULL},
+};
+enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* Named groups, and where what they catch goes. */
+static const struct {
+    const char *name;
+    int field; /* of bj_path_match.f; -1 step, -2 task */
+} groups[] = {
+    {"jobid", BJ_ID_JOBID}, {"sluid", BJ_ID_SLUID}, {"node", BJ_ID_NODE},
+    {"uid", BJ_ID_UID},     {"user", BJ_ID_USER},   {"step", -1},
+    {"task", -2},
+};
+enum { NGROUPS = sizeof(groups) / sizeof(groups[0]) };
+
+struct regex {
+    pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_match_context *limits;
+    int group[NGROUPS]; /* number of the group; 0: the expression has none */
+};
+
+struct bj_layout {
+    char *system;
+    unsigned versions;
+    enum spelling spelling;
+    struct regex job, step;
+};
+
+struct bj_layouts {
+    size_t n;
+    struct bj_layout v[];
+};
+
+static void regex_free(struct regex *r)
+{
+    pcre2_match_data_free(r->match);
+    pcre2_match_context_free(r->limits);
+    pcre2_code_free(r->code);
+}
+
+static int regex_new(struct regex *r, const char *text, struct bj_err *err)
+{
+    struct bj_buf whole = {0};
+    bj_buf_printf(&whole, "^(?:%s)$", text);
+    if (whole.failed) {
+        bj_buf_free(&whole);
+        return bj_err_set(err, -ENOMEM, "compile a pattern");
+    }
+    int code;
+    PCRE2_SIZE at;
+    r->code = pcre2_compile((PCRE2_SPTR)whole.p, whole.len,
+                            PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
+    bj_buf_free(&whole);
+    if (!r->code) {
+        unsigned char why[128];
+        pcre2_get_error_message(code, why, sizeof(why));
+        return bj_err_set(err, -EINVAL, "at character %zu of '%s': %s",
+                          at > 4 ? at - 4 : 0, text, (char *)why);
+    }
+    r->match = pcre2_match_data_create_from_pattern(r->code, NULL);
+    r->limits = pcre2_match_context_create(NULL);
+    if (!r->match || !r->limits)
+        return bj_err_set(err, -ENOMEM, "compile a pattern");
+    pcre2_set_match_limit(r->limits, MATCH_LIMIT);
+    for (int i = 0; i < NGROUPS; i++) {
+        int n = pcre2_substring_number_from_name(r->code,
+                                                 (PCRE2_SPTR)groups[i].name);
+        r->group[i] = n > 0 ? n : 0;
+    }
+    return 0;
+}
+
+/* Match, and say too whether something below the path could. */
+static unsigned regex_kind(const struct regex *r, const char *path, size_t n)
+{
+    unsigned kind = BJ_PATH_OTHER;
+    char below[PATH_CAP];
+    if (n + 1 > sizeof(below))
+        return kind;
+    memcpy(below, path, n);
+    below[n] = '/';
+    if (pcre2_match(r->code, (PCRE2_SPTR)below, n + 1, 0, PCRE2_PARTIAL_HARD,
+                    r->match, r->limits) == PCRE2_ERROR_PARTIAL)
+        kind |= BJ_PATH_INNER;
+    if (pcre2_match(r->code, (PCRE2_SPTR)path, n, 0, 0, r->match, r->limits) >
+        0)
+        kind |= BJ_PATH_HIT;
+    return kind;
+}
+
+static void regex_fields(const struct regex *r, const char *path,
+                         struct bj_path_match *ret)
+{
+    const PCRE2_SIZE *at = pcre2_get_ovector_pointer(r->match);
+    for (int i = 0; i < NGROUPS; i++) {
+        size_t g = (size_t)r->group[i];
+        if (g == 0 || at[2 * g] == PCRE2_UNSET)
+            continue;
+        struct bj_slice s = {path + at[2 * g], at[2 * g + 1] - at[2 * g]};
+        if (groups[i].field == -1)
+            ret->step = s;
+        else if (groups[i].field == -2)
+            ret->task = s;
+        else
+            ret->f[groups[i].field] = s;
+    }
+}
+
+static void respell(enum spelling spelling, struct bj_path_match *m)
+{
+    struct bj_slice *id = &m->f[BJ_ID_JOBID];
+    if (spelling == PLAIN || id->n >= sizeof(m->buf))
+        return;
+    size_t n = bj_text_unescape_unit(*id, m->buf, sizeof(m->buf));
+    for (size_t i = 0; spelling == POD_ID && i < n; i++)
+        if (m->buf[i] == '_')
+            m->buf[i] = '-';
+    *id = (struct bj_slice){m->buf, n};
+}
+
+unsigned bj_layouts_job(const struct bj_layouts *l, unsigned version,
+                        const char *path, struct bj_path_match *ret)
+{
+    unsigned kind = BJ_PATH_OTHER;
+    size_t n = strlen(path);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct bj_layout *lay = &l->v[i];
+        if (!(lay->versions & version))
+            continue;
+        unsigned k = regex_kind(&lay->job, path, n);
+        if (k & BJ_PATH_HIT) {
+            memset(ret->f, 0, sizeof(ret->f));
+            ret->step = ret->task = (struct bj_slice){0};
+            regex_fields(&lay->job, path, ret);
+            respell(lay->spelling, ret);
+            ret->layout = lay;
+            ret->f[BJ_ID_SYSTEM] = bj_slice_str(lay->system);
+            return BJ_PATH_HIT;
+        }
+        kind |= k;
+    }
+    return kind;
+}
+
+unsigned bj_layout_step(const struct bj_layout *l, const char *path,
+                        struct bj_path_match *ret)
+{
+    if (!l->step.code)
+        return BJ_PATH_OTHER;
+    unsigned kind = regex_kind(&l->step, path, strlen(path));
+    if (kind & BJ_PATH_HIT) {
+        ret->step = ret->task = (struct bj_slice){0};
+        regex_fields(&l->step, path, ret);
+    }
+    return kind;
+}
+
+static int layout_new(struct bj_layout *l, const struct row *row,
+                      struct bj_slice system, struct bj_err *err)
+{
+    l->system = strndup(system.p, system.n);
+    if (!l->system)
+        return bj_err_set(err, -ENOMEM, "compile a pattern");
+    l->versions = row->versions;
+    l->spelling = row->spelling;
+    int r = regex_new(&l->job, row->job, err);
+    if (r == 0 && row->step)
+        r = regex_new(&l->step, row->step, err);
+    return r;
+}
+
+/* "name=expression" of the operator.  Without a group "jobid" nothing would
+ * tell the jobs apart. */
+static int operator_row(struct bj_layout *l, const char *text,
+                        struct bj_err *err)
+{
+    struct bj_slice rest = bj_slice_str(text), name;
+    if (!bj_slice_field(&rest, '=', &name) || name.n == 0 || rest.n == 0)
+        return bj_err_set(err, -EINVAL,
+                          "job.pattern '%s': expected NAME=EXPRESSION", text);
+    struct row row = {"", V1 | V2, UNIT, rest.p, NULL};
+    int r = layout_new(l, &row, name, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "job.pattern %.*s", (int)name.n, name.p);
+    if (l->job.group[0] == 0)
+        return bj_err_set(err, -EINVAL,
+                          "job.pattern %.*s: expected a group (?<jobid>...)",
+                          (int)name.n, name.p);
+    return 0;
+}
+
+static bool wanted(const struct bj_conf *conf, const char *system)
+{
+    for (size_t i = 0; i < conf->systems.n; i++)
+        if (strcmp(conf->systems.v[i], system) == 0)
+            return true;
+    return conf->systems.n == 0;
+}
+
+static int check_systems(const struct bj_conf *conf, struct bj_err *err)
+{
+    for (size_t i = 0; i < conf->systems.n; i++) {
+        size_t k = 0;
+        while (k < NROWS && strcmp(rows[k].system, conf->systems.v[i]) != 0)
+            k++;
+        if (k == NROWS && strcmp(conf->systems.v[i], "none") != 0)
+            return bj_err_set(err, -EINVAL,
+                              "job.system '%s': expected slurm, pbs, lsf, oar, "
+                              "htcondor, kubernetes, libvirt or none",
+                              conf->systems.v[i]);
+    }
+    return 0;
+}
+
+int bj_layouts_new(const struct bj_conf *conf, struct bj_layouts **ret,
+                   struct bj_err *err)
+{
+    int r = check_systems(conf, err);
+    if (r < 0)
+        return r;
+    size_t max = conf->patterns.n + NROWS;
+    struct bj_layouts *l = calloc(1, sizeof(*l) + max * sizeof(l->v[0]));
+    if (!l)
+        return bj_err_set(err, -ENOMEM, "layouts");
+    for (size_t i = 0; r == 0 && i < conf->patterns.n; i++)
+        r = operator_row(&l->v[l->n++], conf->patterns.v[i], err);
+    for (size_t i = 0; r == 0 && i < NROWS; i++)
+        if (wanted(conf, rows[i].system))
+            r = layout_new(&l->v[l->n++], &rows[i],
+                           bj_slice_str(rows[i].system), err);
+    if (r < 0) {
+        bj_layouts_free(l);
+        return r;
+    }
+    *ret = l;
+    return 0;
+}
+
+void bj_layouts_free(struct bj_layouts *l)
+{
+    for (size_t i = 0; l && i < l->n; i++) {
+        regex_free(&l->v[i].job);
+        regex_free(&l->v[i].step);
+        free(l->v[i].system);
+    }
+    free(l);
+}

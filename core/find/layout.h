@@ -1,0 +1,59 @@
+/* Layouts: where batch systems put their jobs in the cgroup tree.
+ *
+ * One table of regular expressions over the path of a cgroup below the root of
+ * its hierarchy, without a leading slash.  Another scheduler is another row.
+ * Named groups tell what the path knows of the job:
+ *
+ *   jobid  raw job id            sluid  Slurm's SLUID instead of it
+ *   node   slurmd's node name    uid, user  the owner
+ *   step, task                   (in the expression for steps)
+ *
+ * Sources: Slurm doc/html/cgroup_v2.shtml and cgroup_v1 plugin, OpenPBS
+ * pbs_cgroups hook, OAR job_resource_manager_cgroups, HTCondor
+ * ep-policy-configuration, Kubernetes kubelet cgroup drivers, libvirt
+ * cgroups.html; LSF's path is known from sites only. */
+#ifndef BJ_CORE_FIND_LAYOUT_H
+#define BJ_CORE_FIND_LAYOUT_H
+
+#include "base/err.h"
+#include "core/conf.h"
+#include "core/find/ident.h"
+
+#include <stdbool.h>
+
+/* What a path is in a set of layouts. */
+enum bj_path_kind {
+    BJ_PATH_OTHER = 0, /* nothing to look for there or below */
+    BJ_PATH_INNER = 1, /* something may be below */
+    BJ_PATH_HIT = 2,   /* a job (or step); INNER may be set too */
+};
+
+struct bj_layouts; /* the compiled rows */
+struct bj_layout;  /* one of them */
+
+enum { BJ_CGROUP_V1 = 1, BJ_CGROUP_V2 = 2 };
+
+/* What a path told.  The slices point into the path or into buf. */
+struct bj_path_match {
+    const struct bj_layout *layout;
+    struct bj_slice f[BJ_ID_FIELDS]; /* JOBID, NODE, USER, UID, SLUID, SYSTEM */
+    struct bj_slice step, task;
+    char buf[512]; /* unescaped job id */
+};
+
+/* Compile the built-in rows that conf asks for and the operator's
+ * (conf->patterns, "name=expression"; these come first).  -EINVAL with a
+ * message that names the option, the expression and the place in it. */
+int bj_layouts_new(const struct bj_conf *conf, struct bj_layouts **ret,
+                   struct bj_err *err);
+void bj_layouts_free(struct bj_layouts *l);
+
+/* What is path in a hierarchy of that version?  On a hit *ret is filled. */
+unsigned bj_layouts_job(const struct bj_layouts *l, unsigned version,
+                        const char *path, struct bj_path_match *ret);
+
+/* The same for a path below a job of that layout. */
+unsigned bj_layout_step(const struct bj_layout *l, const char *path,
+                        struct bj_path_match *ret);
+
+#endif

@@ -1,0 +1,42 @@
+/* A watched directory tree: finds the directories that matter, tells when
+ * they come and go, and costs one fstat(2) for each inner directory that has
+ * not changed.
+ *
+ * A directory is read again when its link count (the kernel keeps it at two
+ * plus the subdirectories of a cgroup), its times or its inode have changed,
+ * and in any case when the caller forces it. */
+#ifndef BJ_CORE_FIND_TREE_H
+#define BJ_CORE_FIND_TREE_H
+
+#include "base/file.h"
+
+#include <sys/types.h>
+
+struct bj_tree;
+
+/* How the owner of a tree sees it.  rel is the path below the tree's root. */
+struct bj_tree_ops {
+    void *ctx;
+    /* What is rel?  A mask of BJ_PATH_... (core/find/layout.h). */
+    unsigned (*classify)(void *ctx, const char *rel);
+    /* A hit has appeared; the cookie is kept for lost.  NULL means refused:
+     * the same directory is offered again at every look. */
+    void *(*appeared)(void *ctx, const char *rel, ino_t ino);
+    /* It has gone, or is another directory of the same name by now. */
+    void (*lost)(void *ctx, void *cookie);
+};
+
+/* root is an absolute path and may be missing for now; ops is copied. */
+int bj_tree_new(const char *root, const struct bj_tree_ops *ops,
+                struct bj_fdpool *pool, struct bj_tree **ret);
+/* Forget everything; lost is called for each hit when tell is true. */
+void bj_tree_free(struct bj_tree *t, bool tell);
+
+/* Look once; force reads every inner directory again.  0 or -errno for faults
+ * other than a root that is missing. */
+int bj_tree_look(struct bj_tree *t, bool force);
+
+/* Inner directories known, the root not counted. */
+unsigned bj_tree_inner(const struct bj_tree *t);
+
+#endif

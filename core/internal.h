@@ -1,0 +1,81 @@
+/* The inside of a core.  Internal. */
+#ifndef BJ_CORE_INTERNAL_H
+#define BJ_CORE_INTERNAL_H
+
+#include "base/clock.h"
+#include "core/core.h"
+#include "core/track.h"
+
+/* What runs in a pass and reports how it fared: the collectors of the options,
+ * then two that always run. */
+enum { BJ_RUN_FIND = BJ_COLLECTORS, BJ_RUN_IDENT, BJ_RUNS };
+extern const char *const bj_run_names[BJ_RUNS];
+
+struct bj_run {
+    bool ran, failing;
+    uint64_t errors, duration_usec, good_usec; /* good: end of the last run
+                                                  without fault, boot clock */
+};
+
+/* A tree of one hierarchy and the way back from it. */
+struct bj_find {
+    struct bj_core *core;
+    unsigned hier;
+    struct bj_tree *tree;
+    bool watched; /* looked at in every pass */
+};
+
+struct bj_node_state; /* core/collect/node.c */
+
+struct bj_core {
+    const struct bj_conf *conf; /* own_conf */
+    struct bj_conf own_conf;    /* the host's, with the defaults applied */
+    struct bj_host host;
+    pthread_mutex_t lock;
+    struct bj_fdpool pool;
+    struct bj_layouts *layouts;
+    struct bj_hiers hiers;
+    struct bj_find find[BJ_HIERS];
+    struct bj_reader reader;
+    struct bj_resolver *resolver;
+    struct bj_proctab *proctab;
+    struct bj_node_state *node;
+    struct bj_tracks tracks;
+    struct bj_run run[BJ_RUNS];
+    char cluster[132];
+    uint64_t now_usec, wall_usec; /* of the pass */
+    uint64_t find_usec;           /* when everything is looked at again */
+    bool refind;                  /* something has gone: look again */
+    uint64_t passes, jobs_refused, ident_faults;
+    uint64_t self_start_sec; /* of the monitoring process, since 1970 */
+    struct bj_snap *last;
+};
+
+/* One look for jobs; full reads every directory.  core/look.c */
+void bj_core_look(struct bj_core *core, bool full);
+void bj_core_look_free(struct bj_core *core);
+
+/* Note how a run went: faults since start of the run, the newest of them. */
+void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
+                 uint64_t faults, const struct bj_err *fault);
+
+/* Make the snapshot of this pass.  core/publish.c */
+int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
+                    struct bj_err *err);
+void bj_snap_free(struct bj_snap *s);
+
+/* core/collect/node.c */
+int bj_node_new(const struct bj_conf *conf, struct bj_fdpool *pool,
+                struct bj_node_state **ret);
+void bj_node_free(struct bj_node_state *n);
+/* Read the node; returns faults, the newest in err. */
+unsigned bj_node_read(struct bj_node_state *n, uint64_t now_usec,
+                      struct bj_err *err);
+void bj_node_publish(const struct bj_node_state *n, struct bj_arena *arena,
+                     struct bj_node *ret);
+
+/* core/collect/self.c: the monitoring process. */
+void bj_self_read(struct bj_self *ret);
+uint64_t bj_self_start_sec(void);
+
+#endif

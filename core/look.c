@@ -1,0 +1,167 @@
+/* Looking for jobs: one tree of directories for each hierarchy, merged into
+ * tracks. */
+#include "core/internal.h"
+
+#include <stdlib.h>
+
+static unsigned classify(void *ctx, const char *rel)
+{
+    const struct bj_find *f = ctx;
+    struct bj_path_match m;
+    return bj_layouts_job(f->core->layouts, f->core->hiers.v[f->hier].version,
+                          rel, &m);
+}
+
+/* A track of that key which can take another directory. */
+static struct bj_track *known(struct bj_core *core, const char *key)
+{
+    struct bj_track *t = bj_tracks_find(&core->tracks, key);
+    return t && !t->dying && (bj_track_live(t) || t->shell) ? t : NULL;
+}
+
+static size_t live(const struct bj_tracks *ts)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < ts->n; i++)
+        n += bj_track_live(ts->v[i]);
+    return n;
+}
+
+static struct bj_track *start(struct bj_core *core,
+                              const struct bj_path_match *m, const char *key,
+                              const char *rel)
+{
+    struct bj_track *old = bj_tracks_find(&core->tracks, key);
+    if (old) { /* the same id has come back: make way */
+        old->replaced = true;
+        old->key[0] = '\0';
+    }
+    if (live(&core->tracks) >= core->conf->max_jobs) {
+        core->jobs_refused++;
+        return NULL;
+    }
+    struct bj_track *t = bj_track_new(core, m, rel);
+    if (t && bj_tracks_insert(&core->tracks, t) < 0) {
+        bj_track_free(t);
+        t = NULL;
+    }
+    return t;
+}
+
+static void *appeared(void *ctx, const char *rel, ino_t ino)
+{
+    (void)ino;
+    struct bj_find *f = ctx;
+    struct bj_core *core = f->core;
+    struct bj_path_match m;
+    char key[1024];
+    if (bj_layouts_job(core->layouts, core->hiers.v[f->hier].version, rel,
+                       &m) != BJ_PATH_HIT)
+        return NULL;
+    bj_track_key(&m, rel, key, sizeof(key));
+    struct bj_track *t = known(core, key);
+    bool made = !t;
+    if (made && !(t = start(core, &m, key, rel)))
+        return NULL;
+    int r = bj_unit_place(&t->unit, &core->reader, f->hier, rel);
+    if (made && r < 0) { /* gone already */
+        bj_tracks_remove(&core->tracks, t);
+        bj_track_free(t);
+        return NULL;
+    }
+    t->cookies++;
+    if (made)
+        bj_track_place(t, core->now_usec);
+    return t;
+}
+
+static void lost(void *ctx, void *cookie)
+{
+    struct bj_find *f = ctx;
+    struct bj_track *t = cookie;
+    t->cookies--;
+    t->dying = true;
+    bj_unit_lose(&t->unit, &f->core->reader, f->hier);
+}
+
+static void add_trees(struct bj_core *core)
+{
+    for (unsigned h = 0; h < core->hiers.n; h++) {
+        struct bj_find *f = &core->find[h];
+        if (f->tree)
+            continue;
+        *f = (struct bj_find){.core = core, .hier = h, .watched = true};
+        const struct bj_tree_ops ops = {f, classify, appeared, lost};
+        bj_tree_new(core->hiers.v[h].path, &ops, &core->pool, &f->tree);
+    }
+}
+
+/* Jobs of hierarchy h that no watched hierarchy has. */
+static size_t only_there(const struct bj_core *core, unsigned h,
+                         unsigned watched)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < core->tracks.n; i++) {
+        unsigned there = core->tracks.v[i]->unit.there;
+        n += (there & 1u << h) && !(there & watched);
+    }
+    return n;
+}
+
+/* Watch as few hierarchies as it takes to see every job: a scheduler makes the
+ * same directories in each.  Without jobs all are watched. */
+static void choose_watched(struct bj_core *core)
+{
+    unsigned watched = 0, n = core->hiers.n;
+    for (unsigned round = 0; round < n; round++) {
+        unsigned best = 0;
+        size_t most = 0;
+        for (unsigned h = 0; h < n; h++) {
+            size_t k = only_there(core, h, watched);
+            if (k > most) {
+                most = k;
+                best = h;
+            }
+        }
+        if (most == 0)
+            break;
+        watched |= 1u << best;
+    }
+    for (unsigned h = 0; h < n; h++)
+        core->find[h].watched = watched == 0 || (watched & 1u << h);
+}
+
+void bj_core_look(struct bj_core *core, bool full)
+{
+    uint64_t begun = bj_clock_boot_usec();
+    uint64_t faults = 0;
+    struct bj_err err = {0};
+    full |= core->refind || core->now_usec >= core->find_usec;
+    core->refind = false;
+    if (full) {
+        core->find_usec = core->now_usec + core->conf->slow_usec;
+        if (bj_hiers_find(&core->hiers, core->conf->cgroupfs, &err) < 0)
+            faults++;
+        add_trees(core);
+    }
+    for (unsigned h = 0; h < core->hiers.n; h++) {
+        struct bj_find *f = &core->find[h];
+        if (!f->tree || (!full && !f->watched))
+            continue;
+        int r = bj_tree_look(f->tree, full);
+        if (r < 0) {
+            faults++;
+            bj_err_set(&err, r, "read %s", core->hiers.v[h].path);
+        }
+    }
+    if (full)
+        choose_watched(core);
+    bj_core_ran(core, BJ_RUN_FIND, begun, faults, &err);
+}
+
+void bj_core_look_free(struct bj_core *core)
+{
+    for (unsigned h = 0; h < BJ_HIERS; h++)
+        bj_tree_free(core->find[h].tree, false);
+    bj_hiers_free(&core->hiers);
+}

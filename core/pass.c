@@ -1,0 +1,472 @@
+/* A pass: look for jobs, read them, publish a snapshot. */
+#include "core/find/pids.h"
+#include "core/internal.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MSEC 1000u
+#define SECOND 1000000u
+
+const char *const bj_run_names[BJ_RUNS] = {
+    [BJ_COLLECT_CPU] = "cpu",
+    [BJ_COLLECT_MEMORY] = "memory",
+    [BJ_COLLECT_PIDS] = "pids",
+    [BJ_COLLECT_BLOCK] = "block",
+    [BJ_COLLECT_PRESSURE] = "pressure",
+    [BJ_COLLECT_PERCORE] = "percore",
+    [BJ_COLLECT_PROCESS] = "process",
+    [BJ_COLLECT_NODE] = "node",
+    [BJ_RUN_FIND] = "find",
+    [BJ_RUN_IDENT] = "identity",
+};
+
+/* The collectors that read files of the job's cgroups.  first numbers the
+ * files over all tables (struct bj_unit.missing). */
+static const struct {
+    enum bj_collector_id id;
+    const struct bj_cgfile *files;
+    unsigned first;
+} cgroup_collectors[] = {
+    {BJ_COLLECT_CPU, bj_cpu_files, 0},
+    {BJ_COLLECT_MEMORY, bj_memory_files, 6},
+    {BJ_COLLECT_PIDS, bj_pids_files, 16},
+    {BJ_COLLECT_BLOCK, bj_block_files, 18},
+    {BJ_COLLECT_PRESSURE, bj_pressure_files, 21},
+    {BJ_COLLECT_PERCORE, bj_percore_files, 24},
+};
+
+static void say(struct bj_core *core, enum bj_log_level level, const char *run,
+                const struct bj_err *err)
+{
+    char text[400], line[480];
+    snprintf(line, sizeof(line), "collector %s: %s", run,
+             err ? bj_err_text(err, text, sizeof(text)) : "works again");
+    core->host.log(core->host.ctx, level, line);
+}
+
+void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
+                 uint64_t faults, const struct bj_err *fault)
+{
+    struct bj_run *r = &core->run[run];
+    uint64_t now = bj_clock_boot_usec();
+    r->ran = true;
+    r->duration_usec = now - begun_usec;
+    r->errors += faults;
+    if (faults == 0)
+        r->good_usec = now;
+    /* Told when it begins and when it is over, not at every pass. */
+    if ((faults > 0) != r->failing)
+        say(core, faults ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
+            faults ? fault : NULL);
+    r->failing = faults > 0;
+}
+
+/* --- one job ------------------------------------------------------------- */
+
+static unsigned which_files(const struct bj_core *core, const struct bj_unit *u)
+{
+    return (core->conf->basic ? BJ_UNIT_BASIC : 0u) |
+           (core->now_usec >= u->slow_due_usec ? BJ_UNIT_SLOW : 0u);
+}
+
+static bool tells_steps(const struct bj_core *core)
+{
+    return core->conf->steps && strcmp(core->conf->steps, "off") != 0;
+}
+
+static void read_job(struct bj_track *t, const struct bj_cgfile *files,
+                     unsigned first)
+{
+    struct bj_core *core = t->core;
+    bj_unit_read(&t->unit, &core->reader, files, first,
+                 which_files(core, &t->unit) | BJ_UNIT_JOB);
+    if (!tells_steps(core))
+        return;
+    for (struct bj_step *s = t->steps; s; s = s->next)
+        bj_unit_read(&s->unit, &core->reader, files, first,
+                     which_files(core, &s->unit));
+}
+
+/* Jobs to be read in this round: those that run, and only the new ones when
+ * the round is not the first. */
+static bool due(const struct bj_track *t, unsigned round)
+{
+    return bj_track_live(t) && t->unit.there != 0 &&
+           (round == 0 || t->read_pass != t->core->passes);
+}
+
+static void run_cgroup_collector(struct bj_core *core, size_t i, unsigned round)
+{
+    uint64_t begun = bj_clock_boot_usec();
+    core->reader.faults = 0;
+    for (size_t k = 0; k < core->tracks.n; k++)
+        if (due(core->tracks.v[k], round))
+            read_job(core->tracks.v[k], cgroup_collectors[i].files,
+                     cgroup_collectors[i].first);
+    if (cgroup_collectors[i].id == BJ_COLLECT_MEMORY)
+        for (size_t k = 0; k < core->tracks.n; k++) {
+            struct bj_track *t = core->tracks.v[k];
+            if (due(t, round))
+                bj_track_events(t, core->now_usec >= t->unit.slow_due_usec);
+        }
+    bj_core_ran(core, cgroup_collectors[i].id, begun, core->reader.faults,
+                &core->reader.fault);
+}
+
+static void follow_processes(struct bj_track *t)
+{
+    char path[4096];
+    bool v2;
+    if (!t->proc && bj_track_procs_path(t, path, sizeof(path), &v2))
+        t->proc = bj_jobproc_new(t->core->proctab, path, v2);
+}
+
+static void run_processes(struct bj_core *core, unsigned round)
+{
+    uint64_t begun = bj_clock_boot_usec();
+    uint64_t before = bj_proctab_faults(core->proctab);
+    struct bj_err err = {0};
+    if (round == 0)
+        bj_proctab_begin(core->proctab, core->now_usec);
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (!due(t, round))
+            continue;
+        follow_processes(t);
+        if (t->proc)
+            bj_jobproc_update(core->proctab, t->proc, t->unit.use.cpu_usec,
+                              &err);
+    }
+    bj_core_ran(core, BJ_COLLECT_PROCESS, begun,
+                bj_proctab_faults(core->proctab) - before, &err);
+}
+
+/* --- identity ------------------------------------------------------------ */
+
+static void ask(struct bj_track *t)
+{
+    struct bj_core *core = t->core;
+    struct bj_ident_query q = {0};
+    char paths[4][4096];
+    size_t n = 0;
+    memcpy(q.f, t->path_ident->f, sizeof(q.f));
+    for (unsigned h = 0; h < core->hiers.n && n < 4; h++)
+        if ((t->unit.there & 1u << h) &&
+            bj_unit_path(&t->unit, &core->reader, h, "", paths[n],
+                         sizeof(paths[n])) == 0) {
+            q.dirs[n] = bj_slice_str(paths[n]);
+            n++;
+        }
+    t->ask = bj_resolver_ask(core->resolver, &q);
+    /* What is not known yet is asked again, less and less often. */
+    unsigned wait = t->asked < 8 ? t->asked : 8;
+    t->asked++;
+    t->ask_usec = core->now_usec + ((uint64_t)SECOND << wait);
+}
+
+static size_t known_fields(const struct bj_ident *id)
+{
+    size_t n = 0;
+    for (int i = 0; i < BJ_ID_FIELDS; i++)
+        n += id->f[i].n > 0;
+    return n;
+}
+
+/* Take the answer when it tells more than is known. */
+static void take_answer(struct bj_track *t)
+{
+    struct bj_ident *id = t->ask ? bj_ident_ask_answer(t->ask) : NULL;
+    if (!id)
+        return;
+    bj_ident_ask_drop(t->ask);
+    t->ask = NULL;
+    t->answered++;
+    if (id->complete || known_fields(id) >= known_fields(t->ident)) {
+        bj_ident_unref(t->ident);
+        t->ident = id;
+    } else {
+        bj_ident_unref(id);
+    }
+}
+
+/* A SLUID or the name of the slot stands for the id of a job that nobody can
+ * tell, once it has been asked for a while. */
+static void make_do(struct bj_track *t)
+{
+    enum { TRIES = 4 };
+    if (t->ident->f[BJ_ID_JOBID].n > 0 || t->answered < TRIES)
+        return;
+    struct bj_slice f[BJ_ID_FIELDS];
+    memcpy(f, t->ident->f, sizeof(f));
+    f[BJ_ID_JOBID] = bj_slice_str(t->id);
+    struct bj_ident *id = bj_ident_new(f, t->core->conf);
+    if (!id)
+        return;
+    id->start_sec = t->ident->start_sec;
+    bj_ident_unref(t->ident);
+    t->ident = id;
+}
+
+static void run_identity(struct bj_core *core)
+{
+    uint64_t begun = bj_clock_boot_usec();
+    bool waits = false;
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (bj_track_live(t) && t->born && !t->ask && !t->ident->complete &&
+            core->now_usec >= t->ask_usec)
+            ask(t);
+        waits |= t->ask && t->asked == 1;
+    }
+    if (waits)
+        bj_resolver_wait(core->resolver, begun + core->conf->ident_wait_usec);
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        take_answer(core->tracks.v[k]);
+        make_do(core->tracks.v[k]);
+    }
+    struct bj_resolver_stat st;
+    struct bj_err err = {0};
+    bj_resolver_stat(core->resolver, &st);
+    bj_resolver_fault(core->resolver, &err);
+    bj_core_ran(core, BJ_RUN_IDENT, begun, st.faults - core->ident_faults,
+                &err);
+    core->ident_faults = st.faults;
+}
+
+/* --- life ---------------------------------------------------------------- */
+
+static bool has_processes(const struct bj_track *t)
+{
+    char path[4096];
+    const struct bj_reader *rd = &t->core->reader;
+    for (unsigned h = 0; h < rd->hiers->n; h++)
+        if ((t->unit.there & 1u << h) &&
+            bj_unit_path(&t->unit, rd, h, "", path, sizeof(path)) == 0 &&
+            bj_pids_any(path))
+            return true;
+    return false;
+}
+
+/* Jobs are born with their first process: a directory left behind by a batch
+ * system that crashed never is. */
+static void bear(struct bj_track *t)
+{
+    struct bj_core *core = t->core;
+    if (!t->born && has_processes(t)) {
+        t->born = true;
+        t->start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
+    }
+}
+
+/* At the slow pace: has a job whose CPU time stands still lost its processes,
+ * or a shell found some? */
+static void check_empty(struct bj_track *t)
+{
+    struct bj_core *core = t->core;
+    bool idle = t->unit.use.cpu_usec == t->checked_cpu_usec ||
+                t->unit.use.cpu_usec == BJ_ABSENT;
+    t->checked_cpu_usec = t->unit.use.cpu_usec;
+    t->empty = idle && !has_processes(t) ? t->empty + 1 : 0;
+    if (t->empty == 2 && bj_track_live(t)) {
+        bj_track_end(t, core->now_usec, core->wall_usec);
+        t->shell = true;
+    } else if (t->empty == 0 && t->shell && has_processes(t)) {
+        t->shell = false;
+        t->end_usec = 0;
+        t->end_sec = BJ_ABSENT;
+    }
+}
+
+static void live_on(struct bj_track *t)
+{
+    struct bj_core *core = t->core;
+    if (core->now_usec >= t->place_usec)
+        bj_track_place(t, core->now_usec);
+    bear(t);
+    bool slow = core->now_usec >= t->unit.slow_due_usec;
+    if (slow && t->born && t->unit.slow_due_usec != 0)
+        check_empty(t);
+    if (bj_track_live(t))
+        bj_track_steps(t);
+    if (slow && t->shell)
+        t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
+}
+
+/* After reading: what has gone has ended. */
+static void settle(struct bj_core *core)
+{
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (!bj_track_live(t) && !t->shell)
+            continue;
+        if (t->dying || t->replaced || t->unit.there == 0) {
+            if (bj_track_live(t))
+                bj_track_end(t, core->now_usec, core->wall_usec);
+            t->shell = false;
+            core->refind |= t->cookies > 0;
+            bj_track_steps_free(t);
+            continue;
+        }
+        core->refind |= t->unit.there != t->seen_there;
+        t->seen_there = t->unit.there;
+    }
+}
+
+static void note_read(struct bj_core *core, unsigned round)
+{
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (!due(t, round))
+            continue;
+        t->read_pass = core->passes;
+        if (core->now_usec >= t->unit.slow_due_usec)
+            t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
+        for (struct bj_step *s = t->steps; s; s = s->next)
+            if (core->now_usec >= s->unit.slow_due_usec)
+                s->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
+    }
+}
+
+/* Forget jobs whose grace time is over.  A shell stays known, unpublished, as
+ * long as its directory is there. */
+static void forget(struct bj_core *core)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        bool over = !bj_track_live(t) &&
+                    core->now_usec >= t->end_usec + core->conf->grace_usec;
+        over |= !t->born && t->unit.there == 0;
+        t->hidden = over;
+        if ((over || t->replaced) && t->cookies == 0)
+            bj_track_free(t);
+        else
+            core->tracks.v[n++] = t;
+    }
+    core->tracks.n = n;
+}
+
+/* --- the pass ------------------------------------------------------------ */
+
+static void read_round(struct bj_core *core, unsigned round)
+{
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if ((bj_track_live(t) || t->shell) && !t->dying && t->unit.there)
+            live_on(t);
+    }
+    for (size_t i = 0;
+         i < sizeof(cgroup_collectors) / sizeof(cgroup_collectors[0]); i++)
+        if (core->conf->collect[cgroup_collectors[i].id])
+            run_cgroup_collector(core, i, round);
+    if (core->proctab)
+        run_processes(core, round);
+    note_read(core, round);
+    settle(core);
+}
+
+static void read_node(struct bj_core *core)
+{
+    uint64_t begun = bj_clock_boot_usec();
+    struct bj_err err = {0};
+    unsigned faults = bj_node_read(core->node, core->now_usec, &err);
+    bj_core_ran(core, BJ_COLLECT_NODE, begun, faults, &err);
+}
+
+int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
+{
+    pthread_mutex_lock(&core->lock);
+    core->passes++;
+    core->now_usec = core->reader.now_usec = bj_clock_boot_usec();
+    core->wall_usec = bj_clock_wall_usec();
+    bj_core_look(core, false);
+    read_round(core, 0);
+    /* Something went away meanwhile, and may be back under the same name. */
+    if (core->refind) {
+        bj_core_look(core, true);
+        read_round(core, 1);
+    }
+    run_identity(core);
+    if (core->node)
+        read_node(core);
+    forget(core);
+    int r = bj_core_publish(core, ret, err);
+    pthread_mutex_unlock(&core->lock);
+    return r;
+}
+
+/* --- birth and death ----------------------------------------------------- */
+
+static int start_parts(struct bj_core *core, struct bj_err *err)
+{
+    const struct bj_conf *conf = core->conf;
+    int r = bj_layouts_new(conf, &core->layouts, err);
+    if (r < 0)
+        return r;
+    if (bj_reader_init(&core->reader, conf, &core->hiers, &core->pool) < 0)
+        return bj_err_set(err, -ENOMEM, "core");
+    if (conf->collect[BJ_COLLECT_PROCESS] ||
+        conf->collect[BJ_COLLECT_PERCORE]) {
+        r = bj_proctab_new(conf, &core->pool, &core->proctab, err);
+        if (r < 0)
+            return r;
+    }
+    if (conf->collect[BJ_COLLECT_NODE] &&
+        bj_node_new(conf, &core->pool, &core->node) < 0)
+        return bj_err_set(err, -ENOMEM, "core");
+    return bj_resolver_new(conf, &core->host, &core->resolver, err);
+}
+
+static void take_conf(struct bj_core *core, const struct bj_conf *conf)
+{
+    core->own_conf = *conf;
+    core->conf = &core->own_conf;
+    for (int i = 0; conf->disable_defaults && i < BJ_COLLECTORS; i++)
+        core->own_conf.collect[i] = conf->collect[i] && conf->collect_set[i];
+    core->pool.max = (unsigned)conf->max_files;
+    core->pool.base = (unsigned)conf->fd_base;
+    if (conf->cluster)
+        bj_text_clean(bj_slice_str(conf->cluster), core->cluster,
+                      BJ_LABEL_MAX + 1);
+}
+
+int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
+                struct bj_core **ret, struct bj_err *err)
+{
+    struct bj_core *core = calloc(1, sizeof(*core));
+    if (!core)
+        return bj_err_set(err, -ENOMEM, "core");
+    core->host = *host;
+    take_conf(core, conf);
+    pthread_mutex_init(&core->lock, NULL);
+    core->self_start_sec = bj_self_start_sec();
+    int r = start_parts(core, err);
+    if (r < 0) {
+        bj_core_free(core);
+        return r;
+    }
+    *ret = core;
+    return 0;
+}
+
+void bj_core_free(struct bj_core *core)
+{
+    if (!core)
+        return;
+    bj_core_look_free(core);
+    for (size_t k = 0; k < core->tracks.n; k++)
+        bj_track_free(core->tracks.v[k]);
+    free(core->tracks.v);
+    bj_resolver_free(core->resolver);
+    bj_proctab_free(core->proctab);
+    bj_node_free(core->node);
+    bj_layouts_free(core->layouts);
+    bj_reader_fini(&core->reader);
+    bj_hiers_free(&core->hiers);
+    bj_snap_unref(core->last);
+    pthread_mutex_destroy(&core->lock);
+    free(core);
+}

@@ -1,0 +1,269 @@
+/* From tracks to an immutable snapshot. */
+#include "base/text.h"
+#include "core/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct bj_snap *bj_snap_ref(struct bj_snap *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+void bj_snap_free(struct bj_snap *s)
+{
+    const struct bj_job *jobs = s->jobs.v;
+    for (size_t i = 0; i < s->jobs.n; i++)
+        bj_ident_unref(jobs[i].ident);
+    s->jobs.n = 0;
+}
+
+void bj_snap_unref(struct bj_snap *s)
+{
+    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    bj_snap_free(s);
+    bj_arena_free(&s->arena);
+    free(s);
+}
+
+static struct bj_slice number_text(struct bj_arena *a, uint64_t v)
+{
+    char text[24];
+    int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+    return bj_arena_copy(a, (struct bj_slice){text, (size_t)n});
+}
+
+/* CPU time by CPU as v1 has it: CPUs of its cpuset, and those it has used. */
+static void publish_cores(const struct bj_unit *u, struct bj_arena *a,
+                          struct bj_job *job)
+{
+    if (u->ncores == 0)
+        return;
+    struct bj_core_use *v = bj_arena_alloc(a, u->ncores * sizeof(*v));
+    size_t n = 0;
+    for (uint32_t c = 0; v && c < u->ncores; c++) {
+        bool allowed = u->cpuset[c / 8] & 1u << c % 8;
+        if (u->core_usec[c] == BJ_ABSENT || (!allowed && u->core_usec[c] == 0))
+            continue;
+        v[n].sub.key[0] = number_text(a, c);
+        v[n].cpu_usec = u->core_usec[c];
+        v[n++].cpu_estimated_usec = BJ_ABSENT;
+    }
+    job->cores = (struct bj_list){v, n};
+}
+
+static void publish_devices(const struct bj_unit *u, struct bj_arena *a,
+                            struct bj_job *job)
+{
+    if (u->ndevices == 0)
+        return;
+    struct bj_device_use *v = bj_arena_alloc(a, u->ndevices * sizeof(*v));
+    for (uint32_t i = 0; v && i < u->ndevices; i++) {
+        const struct bj_unit_device *d = &u->devices[i];
+        v[i].sub.key[0] = bj_arena_copy(a, bj_slice_str(d->name));
+        v[i].read_bytes = d->read_bytes;
+        v[i].write_bytes = d->write_bytes;
+        v[i].read_ops = d->read_ops;
+        v[i].write_ops = d->write_ops;
+    }
+    job->devices = (struct bj_list){v, v ? u->ndevices : 0};
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct bj_step_use *x = a, *y = b;
+    int d = strverscmp(x->sub.key[0].p, y->sub.key[0].p);
+    return d || !x->sub.key[1].p || !y->sub.key[1].p
+               ? d
+               : strverscmp(x->sub.key[1].p, y->sub.key[1].p);
+}
+
+static struct bj_slice clean_copy(struct bj_arena *a, const char *s)
+{
+    char buf[BJ_LABEL_MAX + 1];
+    size_t n = bj_text_clean(bj_slice_str(s), buf, sizeof(buf));
+    return bj_arena_copy(a, (struct bj_slice){buf, n});
+}
+
+static struct bj_list publish_steps(const struct bj_track *t,
+                                    struct bj_arena *a, bool tasks)
+{
+    size_t n = 0;
+    for (const struct bj_step *s = t->steps; s; s = s->next)
+        n += tasks == (*s->task != '\0');
+    struct bj_step_use *v = n ? bj_arena_alloc(a, n * sizeof(*v)) : NULL;
+    if (!v)
+        return (struct bj_list){0};
+    n = 0;
+    for (const struct bj_step *s = t->steps; s; s = s->next) {
+        if (tasks != (*s->task != '\0'))
+            continue;
+        v[n].sub.key[0] = clean_copy(a, s->step);
+        if (tasks)
+            v[n].sub.key[1] = clean_copy(a, s->task);
+        v[n++].use = s->unit.use;
+    }
+    qsort(v, n, sizeof(*v), by_step);
+    return (struct bj_list){v, n};
+}
+
+static void publish_job(struct bj_core *core, const struct bj_track *t,
+                        struct bj_arena *a, struct bj_job *job)
+{
+    memset(job, 0, sizeof(*job));
+    memset(&job->proc, 0xff, sizeof(job->proc));
+    job->ident = bj_ident_ref(t->ident);
+    job->use = t->unit.use;
+    job->start_sec =
+        t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec : t->start_sec;
+    job->end_sec = t->end_sec;
+    job->ident_info = 1;
+    publish_cores(&t->unit, a, job);
+    publish_devices(&t->unit, a, job);
+    if (t->proc)
+        bj_jobproc_publish(core->proctab, t->proc, a, job);
+    const char *steps = core->conf->steps;
+    if (bj_track_live(t) && steps && strcmp(steps, "off") != 0) {
+        job->steps = publish_steps(t, a, false);
+        if (strcmp(steps, "tasks") == 0)
+            job->tasks = publish_steps(t, a, true);
+    }
+}
+
+/* Jobs go out once their processes were seen and their id is known. */
+static bool publishable(const struct bj_track *t)
+{
+    return t->born && !t->replaced && !t->hidden &&
+           t->ident->f[BJ_ID_JOBID].n > 0;
+}
+
+/* By id; of those under the same labels the one that runs, or ran last, comes
+ * first. */
+static int by_labels(const void *a, const void *b)
+{
+    const struct bj_track *x = *(const struct bj_track *const *)a;
+    const struct bj_track *y = *(const struct bj_track *const *)b;
+    int d = strverscmp(x->ident->f[BJ_ID_JOBID].p, y->ident->f[BJ_ID_JOBID].p);
+    if (d == 0)
+        d = strcmp(x->ident->labels.p, y->ident->labels.p);
+    if (d == 0)
+        d = (int)bj_track_live(y) - (int)bj_track_live(x);
+    if (d == 0 && x->first_usec != y->first_usec)
+        d = x->first_usec > y->first_usec ? -1 : 1;
+    return d;
+}
+
+static void sort_tracks(const struct bj_track **v, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (by_labels(&v[i - 1], &v[i]) > 0) {
+            qsort(v, n, sizeof(*v), by_labels);
+            return;
+        }
+}
+
+/* Never two under the same labels: one scrape with a series twice is lost
+ * whole.  Ids repeat when a job is requeued or a directory is left behind. */
+static int publish_jobs(struct bj_core *core, struct bj_snap *s)
+{
+    size_t n = 0;
+    const struct bj_track **v =
+        bj_arena_alloc(&s->arena, core->tracks.n * sizeof(const void *));
+    struct bj_job *jobs =
+        bj_arena_alloc(&s->arena, core->tracks.n * sizeof(*jobs));
+    if (!jobs || !v)
+        return -ENOMEM;
+    for (size_t i = 0; i < core->tracks.n; i++)
+        if (publishable(core->tracks.v[i]))
+            v[n++] = core->tracks.v[i];
+    sort_tracks(v, n);
+    s->jobs.v = jobs;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 ||
+            !bj_slice_eq(v[i]->ident->labels, v[i - 1]->ident->labels))
+            publish_job(core, v[i], &s->arena, &jobs[s->jobs.n++]);
+    return 0;
+}
+
+static void publish_runs(struct bj_core *core, struct bj_snap *s)
+{
+    struct bj_collector_stat *v =
+        bj_arena_alloc(&s->arena, BJ_RUNS * sizeof(*v));
+    size_t n = 0;
+    for (unsigned i = 0; v && i < BJ_RUNS; i++) {
+        const struct bj_run *r = &core->run[i];
+        if (!r->ran)
+            continue;
+        v[n].sub.key[0] = bj_slice_str(bj_run_names[i]);
+        v[n].success = !r->failing;
+        v[n].duration_usec = r->duration_usec;
+        v[n].errors = r->errors;
+        v[n++].age_usec =
+            r->good_usec ? s->boot_usec - r->good_usec : BJ_ABSENT;
+    }
+    s->self.collectors = (struct bj_list){v, n};
+}
+
+static void publish_self(struct bj_core *core, struct bj_snap *s)
+{
+    struct bj_self *self = &s->self;
+    self->jobs = 0;
+    for (size_t i = 0; i < core->tracks.n; i++)
+        self->jobs +=
+            bj_track_live(core->tracks.v[i]) && core->tracks.v[i]->born;
+    self->jobs_refused = core->jobs_refused;
+    self->processes_refused =
+        core->proctab ? bj_proctab_refused(core->proctab) : BJ_ABSENT;
+    self->passes = core->passes;
+    self->pass_usec = s->boot_usec - core->now_usec;
+    self->fds_kept = core->pool.used;
+    self->fds_refused = core->pool.refused;
+    self->start_sec = core->self_start_sec;
+    self->build_info = 1;
+    bj_self_read(self);
+    publish_runs(core, s);
+}
+
+/* The last snapshot, when nobody else holds it any more, or a new one. */
+static struct bj_snap *take(struct bj_core *core)
+{
+    struct bj_snap *s = core->last;
+    core->last = NULL;
+    if (s && atomic_load_explicit(&s->refs, memory_order_acquire) == 1) {
+        bj_snap_free(s);
+        bj_arena_reset(&s->arena);
+    } else {
+        bj_snap_unref(s);
+        s = calloc(1, sizeof(*s));
+        if (s)
+            atomic_init(&s->refs, 1);
+    }
+    return s;
+}
+
+int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
+                    struct bj_err *err)
+{
+    struct bj_snap *s = take(core);
+    if (!s)
+        return bj_err_set(err, -ENOMEM, "snapshot");
+    s->jobs = (struct bj_list){0};
+    s->cluster = bj_slice_str(core->cluster);
+    memset(&s->node, 0xff, sizeof(s->node));
+    s->node.modes = (struct bj_list){0};
+    if (core->node)
+        bj_node_publish(core->node, &s->arena, &s->node);
+    int r = publish_jobs(core, s);
+    s->boot_usec = bj_clock_boot_usec();
+    s->wall_usec = bj_clock_wall_usec();
+    publish_self(core, s);
+    if (r < 0 || s->arena.failed) {
+        bj_snap_unref(s);
+        return bj_err_set(err, -ENOMEM, "snapshot");
+    }
+    core->last = s;
+    *ret = bj_snap_ref(s);
+    return 0;
+}

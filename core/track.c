@@ -1,0 +1,208 @@
+#include "core/track.h"
+
+#include "core/find/pids.h"
+#include "core/internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *last_part(const char *rel)
+{
+    const char *slash = strrchr(rel, '/');
+    return slash ? slash + 1 : rel;
+}
+
+/* What stands for the job id: itself, the SLUID, or the directory's name. */
+static struct bj_slice id_of(const struct bj_path_match *m, const char *rel)
+{
+    if (m->f[BJ_ID_JOBID].n > 0)
+        return m->f[BJ_ID_JOBID];
+    if (m->f[BJ_ID_SLUID].n > 0)
+        return m->f[BJ_ID_SLUID];
+    return bj_slice_str(last_part(rel));
+}
+
+const char *bj_track_key(const struct bj_path_match *m, const char *rel,
+                         char *buf, size_t cap)
+{
+    struct bj_slice id = id_of(m, rel), node = m->f[BJ_ID_NODE],
+                    uid = m->f[BJ_ID_UID], sys = m->f[BJ_ID_SYSTEM];
+    snprintf(buf, cap, "%.*s/%.*s/%.*s/%.*s", (int)sys.n, sys.p, (int)node.n,
+             node.n ? node.p : "", (int)id.n, id.p, (int)uid.n,
+             uid.n ? uid.p : "");
+    return buf;
+}
+
+struct bj_track *bj_track_new(struct bj_core *core,
+                              const struct bj_path_match *m, const char *rel)
+{
+    char key[1024];
+    struct bj_track *t = calloc(1, sizeof(*t));
+    if (!t)
+        return NULL;
+    bj_unit_init(&t->unit);
+    t->core = core;
+    t->layout = m->layout;
+    t->first_usec = core->now_usec;
+    t->start_sec = t->end_sec = BJ_ABSENT;
+    t->checked_cpu_usec = BJ_ABSENT;
+    struct bj_slice id = id_of(m, rel);
+    t->id = strndup(id.p, id.n);
+    t->key = strdup(bj_track_key(m, rel, key, sizeof(key)));
+    t->ident = bj_ident_new(m->f, core->conf);
+    if (!t->id || !t->key || !t->ident) {
+        bj_track_free(t);
+        return NULL;
+    }
+    t->path_ident = bj_ident_ref(t->ident);
+    return t;
+}
+
+void bj_track_free(struct bj_track *t)
+{
+    if (!t)
+        return;
+    bj_track_steps_free(t);
+    if (t->ask)
+        bj_ident_ask_drop(t->ask);
+    if (t->proc)
+        bj_jobproc_free(t->core->proctab, t->proc);
+    bj_ident_unref(t->ident);
+    bj_ident_unref(t->path_ident);
+    bj_unit_fini(&t->unit, &t->core->pool);
+    free(t->key);
+    free(t->id);
+    free(t);
+}
+
+static int order(const struct bj_track *a, const struct bj_track *b)
+{
+    int d = strverscmp(a->id, b->id);
+    return d ? d : strcmp(a->key, b->key);
+}
+
+int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
+{
+    if (ts->n == ts->cap) {
+        size_t cap = ts->cap ? ts->cap * 2 : 64;
+        struct bj_track **v = realloc(ts->v, cap * sizeof(*v));
+        if (!v)
+            return -ENOMEM;
+        ts->v = v;
+        ts->cap = cap;
+    }
+    size_t lo = 0, hi = ts->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (order(ts->v[mid], t) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    memmove(ts->v + lo + 1, ts->v + lo, (ts->n - lo) * sizeof(*ts->v));
+    ts->v[lo] = t;
+    ts->n++;
+    return 0;
+}
+
+struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key)
+{
+    for (size_t i = 0; i < ts->n; i++)
+        if (strcmp(ts->v[i]->key, key) == 0)
+            return ts->v[i];
+    return NULL;
+}
+
+void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t)
+{
+    size_t i = 0;
+    while (i < ts->n && ts->v[i] != t)
+        i++;
+    if (i < ts->n)
+        memmove(ts->v + i, ts->v + i + 1, (--ts->n - i) * sizeof(*ts->v));
+}
+
+void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec)
+{
+    t->end_usec = boot_usec ? boot_usec : 1;
+    t->end_sec = wall_usec / 1000000;
+    if (t->ask)
+        bj_ident_ask_drop(t->ask);
+    t->ask = NULL;
+}
+
+void bj_track_place(struct bj_track *t, uint64_t now_usec)
+{
+    const struct bj_reader *rd = &t->core->reader;
+    for (unsigned h = 0; h < rd->hiers->n; h++) {
+        const struct bj_hier *hier = &rd->hiers->v[h];
+        const char *rel = t->unit.rel[hier->version - 1];
+        /* Directories appear one after the other while a job starts. */
+        if (rel && hier->version == BJ_CGROUP_V1 && !(t->unit.there & 1u << h))
+            bj_unit_place(&t->unit, rd, h, rel);
+    }
+    static const uint64_t wait_usec[] = {200000, 1000000, 5000000, 15000000};
+    t->place_usec = t->place_tries < sizeof(wait_usec) / sizeof(wait_usec[0])
+                        ? now_usec + wait_usec[t->place_tries++]
+                        : UINT64_MAX;
+}
+
+bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
+                         bool *ret_v2)
+{
+    static const enum bj_controller preferred[] = {
+        BJ_CTL_CPUACCT, BJ_CTL_MEMORY,  BJ_CTL_PIDS,  BJ_CTL_FREEZER,
+        BJ_CTL_CPUSET,  BJ_CTL_DEVICES, BJ_CTL_BLKIO, BJ_CTL_NAMED};
+    const struct bj_reader *rd = &t->core->reader;
+    for (size_t i = 0; i < sizeof(preferred) / sizeof(preferred[0]); i++) {
+        int h = t->unit.ctl[preferred[i]];
+        if (h < 0)
+            continue;
+        *ret_v2 = rd->hiers->v[h].version == BJ_CGROUP_V2;
+        return bj_unit_path(&t->unit, rd, (unsigned)h, "", buf, cap) == 0;
+    }
+    return false;
+}
+
+/* starttime, field 22 of /proc/PID/stat: ticks after boot.  The command may
+ * hold anything, so fields are counted from the last parenthesis. */
+static bool start_ticks(struct bj_slice stat, uint64_t *ret)
+{
+    const char *close = memrchr(stat.p, ')', stat.n);
+    if (!close)
+        return false;
+    struct bj_slice rest = {close + 1, stat.n - (size_t)(close + 1 - stat.p)};
+    struct bj_slice word = {0};
+    for (int field = 3; field <= 22; field++)
+        if (!bj_slice_word(&rest, &word))
+            return false;
+    return bj_slice_u64(word, ret) == 0;
+}
+
+uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
+                         uint64_t now_wall_usec)
+{
+    enum { LOOK_AT = 64 };
+    char path[4096], buf[2048];
+    pid_t pids[LOOK_AT];
+    bool v2;
+    if (!bj_track_procs_path(t, path, sizeof(path), &v2))
+        return BJ_ABSENT;
+    int n = bj_pids_below(AT_FDCWD, path, pids, LOOK_AT);
+    uint64_t oldest = BJ_ABSENT, tick = t->core->reader.tick_usec;
+    for (int i = 0; i < n && i < LOOK_AT; i++) {
+        char name[512];
+        struct bj_slice stat;
+        uint64_t ticks;
+        snprintf(name, sizeof(name), "%.400s/%d/stat", t->core->conf->procfs,
+                 (int)pids[i]);
+        if (bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &stat, NULL) == 0 &&
+            start_ticks(stat, &ticks) && ticks < oldest / tick)
+            oldest = ticks * tick;
+    }
+    if (oldest > now_boot_usec)
+        return BJ_ABSENT;
+    return (now_wall_usec - (now_boot_usec - oldest)) / 1000000;
+}

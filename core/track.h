@@ -1,0 +1,104 @@
+/* Tracks: what outlives a pass of a job.  Internal to the core. */
+#ifndef BJ_CORE_TRACK_H
+#define BJ_CORE_TRACK_H
+
+#include "core/collect/process.h"
+#include "core/collect/unit.h"
+#include "core/find/ident.h"
+#include "core/find/layout.h"
+#include "core/find/tree.h"
+
+enum { BJ_EV_HITS, BJ_EV_KILLS, BJ_EVENTS };
+
+/* A step, or a task of one. */
+struct bj_step {
+    struct bj_step *next;
+    struct bj_track *job;
+    struct bj_unit unit;
+    char *step, *task; /* task: "" for the step itself */
+    /* v1: events of this very cgroup, and of those below that have gone. */
+    uint64_t local[BJ_EVENTS], retired[BJ_EVENTS];
+};
+
+/* A job. */
+struct bj_track {
+    struct bj_core *core;
+    struct bj_unit unit;
+    const struct bj_layout *layout;
+    char *key;        /* system, node, id, uid: what makes it this job */
+    char *id;         /* job id, or what stands for it until it is known */
+    unsigned cookies; /* hierarchies in which a tree knows it */
+    bool born;        /* processes were seen in it */
+    bool dying;       /* a hierarchy has lost it: it is over */
+    bool replaced;    /* the same id has come back as another job */
+    bool shell;       /* no processes any more, but its cgroup is still there */
+    unsigned empty;   /* checks in a row that found no process */
+    uint64_t first_usec, end_usec; /* boot clock; end 0 while it runs */
+    uint64_t start_sec, end_sec;   /* wall clock, BJ_ABSENT */
+    uint64_t place_usec;           /* when missing directories are looked for */
+    unsigned place_tries;
+    uint64_t checked_cpu_usec;   /* CPU time at the last check for processes */
+    uint64_t seen_peak_bytes;    /* v1: peak when events were last read */
+    uint64_t read_pass;          /* number of the pass that read it last */
+    uint16_t seen_there;         /* unit.there after the last pass */
+    bool hidden;                 /* its grace time is over */
+    struct bj_ident *path_ident; /* what its path tells */
+    struct bj_ident *ident;
+    struct bj_ident_ask *ask;
+    unsigned asked, answered;
+    uint64_t ask_usec;
+    struct bj_jobproc *proc;
+    struct bj_tree *step_tree;
+    struct bj_step *steps;
+    unsigned step_hier;
+    uint64_t retired[BJ_EVENTS];
+};
+
+/* The tracks of a core, sorted by id. */
+struct bj_tracks {
+    struct bj_track **v;
+    size_t n, cap;
+    size_t steps; /* of all jobs */
+};
+
+struct bj_track *bj_track_new(struct bj_core *core,
+                              const struct bj_path_match *m, const char *rel);
+void bj_track_free(struct bj_track *t);
+
+/* Insert at its place; -ENOMEM.  Find by key; NULL.  Remove without freeing. */
+int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t);
+struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key);
+void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t);
+
+/* The key of a match, in buf. */
+const char *bj_track_key(const struct bj_path_match *m, const char *rel,
+                         char *buf, size_t cap);
+
+/* True while its cgroup is there and has, or may get, processes. */
+static inline bool bj_track_live(const struct bj_track *t)
+{
+    return t->end_usec == 0;
+}
+
+/* Its end was noticed now. */
+void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec);
+
+/* Look for its directories in the hierarchies where it has none yet. */
+void bj_track_place(struct bj_track *t, uint64_t now_usec);
+
+/* Start of the oldest process in it, seconds since 1970, or BJ_ABSENT. */
+uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
+                         uint64_t now_wall_usec);
+
+/* Absolute path in the hierarchy whose cgroup.procs tells most: cpuacct of v1
+ * has the tasks without slurmstepd.  false when there is none. */
+bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
+                         bool *ret_v2);
+
+/* Steps (core/step.c): follow them when the options or v1's events ask for it;
+ * read the events that v1 keeps for each cgroup on its own. */
+void bj_track_steps(struct bj_track *t);
+void bj_track_events(struct bj_track *t, bool slow);
+void bj_track_steps_free(struct bj_track *t);
+
+#endif

@@ -13,9 +13,10 @@ static unsigned classify(void *ctx, const char *rel)
 }
 
 /* A track of that key which can take another directory. */
-static struct bj_track *known(struct bj_core *core, const char *key)
+static struct bj_track *known(struct bj_core *core, const char *key,
+                              struct bj_slice uid)
 {
-    struct bj_track *t = bj_tracks_find(&core->tracks, key);
+    struct bj_track *t = bj_tracks_find(&core->tracks, key, uid);
     return t && !t->dying && (bj_track_live(t) || t->shell) ? t : NULL;
 }
 
@@ -31,7 +32,7 @@ static struct bj_track *start(struct bj_core *core,
                               const struct bj_path_match *m, const char *key,
                               const char *rel)
 {
-    struct bj_track *old = bj_tracks_find(&core->tracks, key);
+    struct bj_track *old = bj_tracks_find(&core->tracks, key, m->f[BJ_ID_UID]);
     if (old) { /* the same id has come back: make way */
         old->replaced = true;
         old->key[0] = '\0';
@@ -59,7 +60,7 @@ static void *appeared(void *ctx, const char *rel, ino_t ino)
                        &m) != BJ_PATH_HIT)
         return NULL;
     bj_track_key(&m, rel, key, sizeof(key));
-    struct bj_track *t = known(core, key);
+    struct bj_track *t = known(core, key, m.f[BJ_ID_UID]);
     bool made = !t;
     if (made && !(t = start(core, &m, key, rel)))
         return NULL;
@@ -72,6 +73,8 @@ static void *appeared(void *ctx, const char *rel, ino_t ino)
     t->cookies++;
     if (made)
         bj_track_place(t, core->now_usec);
+    else
+        bj_track_learn(t, &m);
     return t;
 }
 

@@ -28,10 +28,9 @@ const char *bj_track_key(const struct bj_path_match *m, const char *rel,
                          char *buf, size_t cap)
 {
     struct bj_slice id = id_of(m, rel), node = m->f[BJ_ID_NODE],
-                    uid = m->f[BJ_ID_UID], sys = m->f[BJ_ID_SYSTEM];
-    snprintf(buf, cap, "%.*s/%.*s/%.*s/%.*s", (int)sys.n, sys.p, (int)node.n,
-             node.n ? node.p : "", (int)id.n, id.p, (int)uid.n,
-             uid.n ? uid.p : "");
+                    sys = m->f[BJ_ID_SYSTEM];
+    snprintf(buf, cap, "%.*s/%.*s/%.*s", (int)sys.n, sys.p, (int)node.n,
+             node.n ? node.p : "", (int)id.n, id.p);
     return buf;
 }
 
@@ -107,12 +106,40 @@ int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
     return 0;
 }
 
-struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key)
+/* Not every path tells the owner: only two that differ make two jobs. */
+static bool same_owner(const struct bj_track *t, struct bj_slice uid)
+{
+    struct bj_slice known = t->path_ident->f[BJ_ID_UID];
+    return known.n == 0 || uid.n == 0 || bj_slice_eq(known, uid);
+}
+
+struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key,
+                                struct bj_slice uid)
 {
     for (size_t i = 0; i < ts->n; i++)
-        if (strcmp(ts->v[i]->key, key) == 0)
+        if (strcmp(ts->v[i]->key, key) == 0 && same_owner(ts->v[i], uid))
             return ts->v[i];
     return NULL;
+}
+
+void bj_track_learn(struct bj_track *t, const struct bj_path_match *m)
+{
+    struct bj_slice f[BJ_ID_FIELDS];
+    bool more = false;
+    for (int i = 0; i < BJ_ID_FIELDS; i++) {
+        bool lacks = t->path_ident->f[i].n == 0 && m->f[i].n > 0;
+        f[i] = lacks ? m->f[i] : t->path_ident->f[i];
+        more |= lacks;
+    }
+    struct bj_ident *id = more ? bj_ident_new(f, t->core->conf) : NULL;
+    if (!id)
+        return;
+    if (t->ident == t->path_ident) {
+        bj_ident_unref(t->ident);
+        t->ident = bj_ident_ref(id);
+    }
+    bj_ident_unref(t->path_ident);
+    t->path_ident = id;
 }
 
 void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t)

@@ -25,7 +25,7 @@ struct bj_track {
     struct bj_core *core;
     struct bj_unit unit;
     const struct bj_layout *layout;
-    char *key;        /* system, node, id, uid: what makes it this job */
+    char *key;        /* system, node, id: what makes it this job */
     char *id;         /* job id, or what stands for it until it is known */
     unsigned cookies; /* hierarchies in which a tree knows it */
     bool born;        /* processes were seen in it */
@@ -65,9 +65,14 @@ struct bj_track *bj_track_new(struct bj_core *core,
                               const struct bj_path_match *m, const char *rel);
 void bj_track_free(struct bj_track *t);
 
-/* Insert at its place; -ENOMEM.  Find by key; NULL.  Remove without freeing. */
+/* Another of its directories was found, whose path may tell more. */
+void bj_track_learn(struct bj_track *t, const struct bj_path_match *m);
+
+/* Insert at its place; -ENOMEM.  Find by key, and by owner where the path
+ * tells one; NULL.  Remove without freeing. */
 int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t);
-struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key);
+struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key,
+                                struct bj_slice uid);
 void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t);
 
 /* The key of a match, in buf. */

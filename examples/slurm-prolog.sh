@@ -1,0 +1,81 @@
+#!/bin/sh
+# Slurm prolog: tell the collectors on this node whose a job is.
+#
+# Writes /run/batchjob/jobs/JOBID, which batchjob_exporter and the collectd
+# plugin read once for each job.  Without it they look into the environment of
+# the job's processes, which the user of the job can change.
+#
+#   slurm.conf:  Prolog=/etc/slurm/slurm-prolog.sh
+#                Epilog=/etc/slurm/slurm-epilog.sh
+#                PrologFlags=Alloc
+#
+# To call it from a prolog that you have:  /path/slurm-prolog.sh || :
+# It always ends with 0, because a prolog that fails drains the node.
+#
+# usage: slurm-prolog.sh [DIRECTORY]
+
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+LC_ALL=C
+export PATH LC_ALL
+umask 022
+
+dir=${1:-/run/batchjob/jobs}
+id=${SLURM_JOB_ID:-${SLURM_JOBID:-}}
+sluid=${SLURM_JOB_SLUID:-}
+newline='
+'
+
+# Only what can be nothing but an id becomes a file name.
+case $id in
+'' | *[!0-9]*) exit 0 ;;
+esac
+case $sluid in
+s*[!0-9A-Za-z]* | [!s]*) sluid= ;;
+esac
+
+# put KEY VALUE: one line of the file; nothing when there is no value.
+put() {
+    value=$2
+    case $value in
+    '') return ;;
+    *\\* | *"$newline"*)
+        # \ becomes \\, and the end of every line but the last becomes \n
+        value=$(printf '%s\n' "$value" |
+            sed -e 's/\\/\\\\/g' -e '$!s/$/\\n/' | tr -d '\n')
+        ;;
+    esac
+    printf '%s=%s\n' "$1" "$value"
+}
+
+# Newer versions of Slurm tell the start; the prolog runs at it in any case.
+start=${SLURM_JOB_START_TIME:-$(date +%s)}
+case $start in
+*[!0-9]*) start= ;;
+esac
+
+content() {
+    put jobid "$id"
+    put sluid "$sluid"
+    put cluster "${SLURM_CLUSTER_NAME:-}"
+    put uid "${SLURM_JOB_UID:-${SLURM_UID:-}}"
+    put user "${SLURM_JOB_USER:-}"
+    put account "${SLURM_JOB_ACCOUNT:-}"
+    put partition "${SLURM_JOB_PARTITION:-}"
+    put qos "${SLURM_JOB_QOS:-}"
+    put name "${SLURM_JOB_NAME:-}"
+    put array_job_id "${SLURM_ARRAY_JOB_ID:-}"
+    put array_task "${SLURM_ARRAY_TASK_ID:-}"
+    put het_job_id "${SLURM_HET_JOB_ID:-}"
+    put het_offset "${SLURM_HET_JOB_OFFSET:-}"
+    put start "$start"
+}
+
+# A reader sees the whole file or none: it is written under a name that nobody
+# asks for, then renamed.
+tmp=$dir/.$id.$$
+if mkdir -p "$dir" && content >"$tmp" && mv -f "$tmp" "$dir/$id"; then
+    [ -z "$sluid" ] || ln -f "$dir/$id" "$dir/$sluid"
+else
+    rm -f "$tmp"
+fi
+exit 0

@@ -1,0 +1,337 @@
+/* What process*.c share.  Nobody else includes this but their tests. */
+#ifndef BJ_CORE_COLLECT_PROCESS_IMPL_H
+#define BJ_CORE_COLLECT_PROCESS_IMPL_H
+
+#include "core/collect/process.h"
+
+#include <sys/types.h>
+
+enum {
+    BJ_PROC_STATES = 12,
+    BJ_PROC_NO_EXE = UINT16_MAX,
+    BJ_PROC_NO_CPU = -1,
+    BJ_PROC_FDS_UNKNOWN = -1,
+};
+
+/* Fields of /proc/PID/io, in the order of the file. */
+enum bj_procio_field {
+    BJ_PROCIO_RCHAR,
+    BJ_PROCIO_WCHAR,
+    BJ_PROCIO_SYSCR,
+    BJ_PROCIO_SYSCW,
+    BJ_PROCIO_READ_BYTES,
+    BJ_PROCIO_WRITE_BYTES,
+    BJ_PROCIO_CANCELLED,
+    BJ_PROCIO_FIELDS
+};
+
+/* --- process_stat.c: parsing ---------------------------------------------- */
+
+/* What we take from a line of /proc/PID/stat or /proc/PID/task/TID/stat.
+ * The numbers are those of proc(5). */
+struct bj_procstat {
+    struct bj_slice comm; /* 2, without its parentheses */
+    char state;           /* 3 */
+    uint64_t ppid;        /* 4 */
+    uint64_t utime_ticks, stime_ticks; /* 14, 15 */
+    uint64_t threads;                  /* 20 */
+    uint64_t start_ticks;              /* 22, since boot */
+    uint64_t stack;                    /* 28; 0 or 1 when not for us */
+    uint64_t sigignore;                /* 33 */
+    uint64_t cpu;                      /* 39; BJ_ABSENT when not told */
+};
+
+/* Parse a line.  The name may hold anything, parentheses and newlines too: it
+ * ends at the last ")".  0, or -EINVAL when a field up to 22 is no number. */
+int bj_procstat_parse(struct bj_slice line, struct bj_procstat *ret);
+
+/* The state alone; '?' when the line has none. */
+char bj_procstat_state(struct bj_slice line);
+
+/* Parse /proc/PID/io: 0, or -EINVAL when one of the fields is not there. */
+int bj_procio_parse(struct bj_slice text, uint64_t ret[BJ_PROCIO_FIELDS]);
+
+/* A hash for telling whether text has changed. */
+uint64_t bj_proc_hash(struct bj_slice s);
+
+/* --- the kept state -------------------------------------------------------- */
+
+struct bj_thread {
+    uint64_t ticks; /* utime + stime as counted (per-core estimate only) */
+    int32_t tid;
+    int32_t fd; /* kept task/TID/stat; -1: none */
+    char state; /* 0: not looked at yet */
+    bool baseless; /* ticks says nothing yet */
+};
+
+/* A process of the job, or one that was of it and is not reaped yet. */
+struct bj_proc {
+    uint64_t start_ticks; /* with pid: who it is.  0: not looked at yet */
+    uint64_t line;        /* hash of its stat line */
+    uint64_t stack;       /* start of its stack: another one after an exec */
+    uint64_t ticks;       /* utime + stime, counted so far */
+    uint64_t alone_ticks; /* ... while it had one thread */
+    uint64_t io[BJ_PROCIO_FIELDS];     /* counted so far */
+    uint64_t io_now[BJ_PROCIO_FIELDS]; /* valid when io_fresh */
+    uint64_t io_usec;                  /* when it was read; 0: never */
+    uint64_t due_usec;                 /* batch: when to look again */
+    struct bj_thread *threads; /* all but the leader (all: per-core estimate) */
+    uint32_t nthreads;
+    uint32_t nr_threads; /* as stat says */
+    uint32_t list_no;    /* of the last list that named it */
+    uint32_t comm;       /* hash of its name */
+    uint32_t debt;       /* index + 1 in bj_proctab.debts; 0: none */
+    int32_t pid;         /* 0: buried */
+    int32_t ppid;
+    int dir, stat, io_fd, fd_dir; /* kept; -1: not */
+    int32_t open_fds;
+    int16_t cpu;
+    uint16_t exe;   /* index in bj_jobproc.exes */
+    uint8_t missed; /* lists in a row that did not name it */
+    uint8_t io_reads;
+    char state;
+    bool batch;   /* of the batch system: slurmstepd */
+    bool counted; /* in seen */
+    bool changed; /* its stat line, since the look before */
+    bool io_fresh, io_known;
+    bool reaps_self; /* its children are not waited for (SIGCHLD ignored) */
+    bool denied;     /* a fault of it has been counted */
+    bool io_denied, fds_denied;
+};
+
+/* A directory of the job's cgroup.  The first one is the job's own. */
+struct bj_procdir {
+    char *rel; /* path below the first one; "" is itself */
+    uint64_t nlink, mtime_nsec, ctime_nsec; /* when its children were listed */
+    int fd, procs;                          /* kept; -1: not */
+    uint32_t pids;                          /* in it, at the last reading */
+    bool inner;                             /* it has children */
+    bool threaded; /* its processes show in a directory above */
+};
+
+struct bj_exe {
+    char *label;
+    uint64_t ticks;      /* slot: of it since it got the slot; else: so far */
+    uint64_t pass_ticks; /* of it in this pass */
+    uint32_t hash;       /* of the label */
+    uint32_t refs;       /* processes that run it */
+    bool slot;
+};
+
+/* A process that was found dead in this update. */
+struct bj_dead {
+    uint64_t start_ticks;
+    uint64_t io[BJ_PROCIO_FIELDS];
+    int32_t pid, ppid;
+};
+
+struct bj_debt {
+    uint64_t io[BJ_PROCIO_FIELDS];
+};
+
+/* A named place; several may have one name. */
+struct bj_place {
+    struct bj_slice path; /* without slash at its end; "" is the root */
+    size_t label;         /* index of the first one with its name */
+    char *name, *text;    /* clean; what path points to */
+};
+
+struct bj_proctab {
+    const struct bj_conf *conf;
+    struct bj_fdpool *pool;
+    int proc; /* conf->procfs */
+    int tmp_dir; /* of process tmp_pid, until the next one; -1: none */
+    int32_t tmp_pid;
+    uint64_t hz, now_usec;
+    uint64_t left, threads_left, links_left; /* budget of this pass */
+    uint64_t refused, faults;
+    bool detail, percore; /* what to collect */
+    bool fd_size;         /* the kernel tells open files by st_size */
+    bool hidden;          /* hidepid: other users' processes look gone */
+    struct bj_place *places;
+    size_t nplaces;
+    /* Scratch of one update. */
+    struct bj_err *err;
+    int fault;
+    char *buf;
+    size_t cap;
+    struct bj_dead *dead;
+    size_t ndead, dead_cap;
+    struct bj_debt *debts;
+    size_t ndebts, debts_cap;
+    uint64_t *links; /* hashes of open files seen, see process_place.c */
+    size_t nlinks, links_cap;
+};
+
+struct bj_jobproc {
+    char *path;
+    uint64_t ino; /* of path */
+    bool v2, percore;
+    bool exact;    /* the file system's nlink counts directories */
+    bool complete; /* the last list lacked nothing */
+    bool looked;   /* values are there to be published */
+    bool io_known, fds_known, places_known;
+    /* process_list.c */
+    struct bj_procdir *dirs;
+    size_t ndirs;
+    uint64_t walk_usec, list_usec, inner_usec;
+    uint32_t list_no;
+    size_t alive, unlooked;
+    /* process_table.c */
+    struct bj_proc *v;
+    size_t n, cap;
+    uint32_t *slots; /* hash table of index + 1 in v */
+    size_t nslots;
+    size_t buried; /* entries of v that are to go */
+    /* process_exe.c */
+    struct bj_exe *exes;
+    uint16_t *order; /* those with a slot, by label */
+    uint16_t nexes, norder;
+    uint64_t unslotted_ticks, other_usec;
+    /* totals and levels */
+    uint64_t seen, oldest_ticks, start_sec;
+    uint64_t io[BJ_PROCIO_FIELDS];
+    uint64_t processes, threads, open_fds;
+    uint32_t states_seen; /* bit s: state s has occurred */
+    uint32_t states[BJ_PROC_STATES];
+    uint64_t *cores; /* ticks by CPU */
+    uint32_t ncores;
+    uint64_t *places; /* by place */
+    uint64_t places_usec, places_set;
+};
+
+/* It is of the job now: no batch system's, and not moved elsewhere. */
+static inline bool bj_proc_counts(const struct bj_proc *e)
+{
+    return e->pid != 0 && e->start_ticks != 0 && !e->batch &&
+           (e->missed < 2 || e->state == 'Z');
+}
+
+/* --- process.c ------------------------------------------------------------- */
+
+/* Count a fault; the first one of an update becomes its result.  Gone codes
+ * are none.  Returns code. */
+int bj_proc_fault(struct bj_proctab *t, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4), cold));
+
+/* The same, once in the life of a process. */
+int bj_proc_fault_once(struct bj_proctab *t, struct bj_proc *e, int code,
+                       const char *what);
+
+/* Keep a descriptor while less than eighths/8 of the pool are used, so that
+ * one job's threads leave room for other jobs' files.  retry: it was refused
+ * before and is not counted again. */
+int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
+                 unsigned eighths, bool retry);
+
+/* --- process_table.c: pid to process --------------------------------------- */
+
+void bj_proc_init(struct bj_proc *e, int32_t pid);
+struct bj_proc *bj_proc_find(const struct bj_jobproc *p, int32_t pid);
+/* Add one; NULL when memory is out.  Pointers to others become invalid. */
+struct bj_proc *bj_proc_add(struct bj_jobproc *p, int32_t pid);
+/* Close and free what a process holds. */
+void bj_proc_drop(struct bj_proctab *t, struct bj_jobproc *p,
+                  struct bj_proc *e);
+/* It has ended: note its I/O among the dead and drop it.  Its place in v stays
+ * empty until bj_proc_sweep. */
+void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p,
+                  struct bj_proc *e);
+void bj_proc_sweep(struct bj_jobproc *p);
+/* All of them end, nothing is noted. */
+void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
+
+/* --- process_list.c: which processes --------------------------------------- */
+
+/* Bring the list of processes up to date: entries of p->v that are listed get
+ * its list_no, new ones are added.  A list younger than a second is taken as
+ * it is unless force is set.  1: new list, 0: the old one; a gone code when
+ * the job's directory has gone.  Other faults are counted and make the list
+ * incomplete. */
+int bj_proc_list(struct bj_proctab *t, struct bj_jobproc *p, bool force);
+void bj_proc_list_free(struct bj_proctab *t, struct bj_jobproc *p);
+
+/* --- process_look.c: one process ------------------------------------------- */
+
+/* Its /proc directory: the kept one, or one that stays open until this is
+ * asked for another process.  -errno; -ESRCH when it ended. */
+int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e);
+void bj_proc_dir_done(struct bj_proctab *t);
+/* Look at it.  0; -ESRCH or another gone code when it ended; a fault. */
+int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p,
+                 struct bj_proc *e);
+/* Only whether it is there yet, dead but not reaped included. */
+bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e);
+
+/* --- process_state.c: threads and their states ------------------------------ */
+
+extern const struct bj_slice bj_proc_state_name[BJ_PROC_STATES]; /* sorted */
+/* Index of a state letter. */
+unsigned bj_proc_state(char letter);
+void bj_proc_threads(struct bj_proctab *t, struct bj_jobproc *p,
+                     struct bj_proc *e);
+void bj_proc_threads_drop(struct bj_proctab *t, struct bj_proc *e);
+/* Count the time of a thread on the CPU of its field 39. */
+void bj_proc_core(struct bj_jobproc *p, uint64_t cpu, uint64_t ticks);
+/* Sum up processes, threads and states. */
+void bj_proc_tally(struct bj_jobproc *p);
+
+/* --- process_exe.c: CPU time by executable ---------------------------------- */
+
+/* The label of an executable, at most BJ_LABEL_MAX bytes, terminated.  Two
+ * different ones have different labels. */
+size_t bj_exe_label(struct bj_slice path, char dst[]);
+/* Find out what e runs. */
+void bj_proc_exe(struct bj_proctab *t, struct bj_jobproc *p,
+                 struct bj_proc *e, struct bj_slice comm);
+void bj_proc_exe_drop(struct bj_jobproc *p, struct bj_proc *e);
+/* e has used so much more. */
+void bj_proc_exe_used(struct bj_jobproc *p, const struct bj_proc *e,
+                      uint64_t ticks);
+/* End of a pass: give out slots and settle "(other)". */
+void bj_proc_exe_settle(const struct bj_proctab *t, struct bj_jobproc *p,
+                        uint64_t cgroup_cpu_usec);
+void bj_proc_exe_free(struct bj_jobproc *p);
+
+/* --- process_io.c ----------------------------------------------------------- */
+
+/* Read what is due and add to the job's totals. */
+void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p);
+
+/* --- process_fd.c: open files ----------------------------------------------- */
+
+/* Whether the kernel tells their number by st_size. */
+bool bj_proc_fd_probe(int proc);
+void bj_proc_fds(struct bj_proctab *t, struct bj_proc *e);
+
+/* --- process_place.c: open files by named place ----------------------------- */
+
+int bj_places_parse(struct bj_proctab *t, struct bj_err *err);
+void bj_places_free(struct bj_proctab *t);
+void bj_proc_places(struct bj_proctab *t, struct bj_jobproc *p);
+
+/* --- process_publish.c ------------------------------------------------------- */
+
+/* --- directories -------------------------------------------------------------- */
+
+/* Reading a directory without allocating.  Use: bj_dents_next until NULL. */
+struct bj_dents {
+    int fd;
+    int error; /* 0 or -errno, when next gave NULL */
+    long n, at;
+    char buf[4096] __attribute__((aligned(8)));
+};
+/* As the kernel gives it (getdents64(2)). */
+struct bj_dent {
+    uint64_t ino;
+    int64_t off;
+    unsigned short reclen;
+    unsigned char type; /* DT_... */
+    char name[];
+};
+/* fd is at its start and stays the caller's. */
+void bj_dents_init(struct bj_dents *d, int fd);
+/* The next entry, "." and ".." left out; NULL at the end or on error. */
+const struct bj_dent *bj_dents_next(struct bj_dents *d);
+
+#endif

@@ -1,0 +1,437 @@
+/* Which processes a job has: cgroup.procs of every directory of its cgroup.
+ *
+ * Sources: kernel admin-guide/cgroup-v2.rst ("Processes", "Threads"),
+ * admin-guide/cgroup-v1/cgroups.rst; fs/kernfs/inode.c, kernfs_refresh_inode,
+ * which sets nlink to the number of directories + 2. */
+#include "core/collect/process_impl.h"
+
+#include "base/buf.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+    LIST_FRESH_USEC = 900 * 1000,
+    WALK_USEC = 10 * 1000 * 1000,        /* where nlink says nothing */
+    WALK_EXACT_USEC = 300 * 1000 * 1000, /* where it does */
+    INNER_USEC = 30 * 1000 * 1000,
+    MAX_DIRS = 4096,
+    MAX_REL = 1024,
+    MAX_LIST = 64 * 1024 * 1024,
+    FIRST_LIST = 8192,
+    TRIES = 4,
+};
+
+static const char procs_file[] = "cgroup.procs";
+
+/* --- the tree of directories ------------------------------------------------ */
+
+/* Where file (or the directory itself: ".") of d is found: relative to what is
+ * kept, by path otherwise.  Returns the descriptor for openat(2). */
+static int dir_at(const struct bj_jobproc *p, const struct bj_procdir *d,
+                  const char *file, char *name, size_t cap)
+{
+    const struct bj_procdir *root = &p->dirs[0];
+    if (d->fd >= 0) {
+        snprintf(name, cap, "%s", file);
+        return d->fd;
+    }
+    if (root->fd >= 0) {
+        snprintf(name, cap, "%s/%s", d->rel, file);
+        return root->fd;
+    }
+    snprintf(name, cap, "%s/%s%s%s", p->path, d->rel, *d->rel ? "/" : "",
+             file);
+    return AT_FDCWD;
+}
+
+enum { NAME_BYTES = 4096 + MAX_REL + 32 };
+
+static int dir_stat(const struct bj_jobproc *p, const struct bj_procdir *d,
+                    struct stat *st)
+{
+    if (d->fd >= 0)
+        return fstat(d->fd, st) < 0 ? -errno : 0;
+    char name[NAME_BYTES];
+    int at = dir_at(p, d, ".", name, sizeof(name));
+    return fstatat(at, name, st, 0) < 0 ? -errno : 0;
+}
+
+static uint64_t nsec(struct timespec t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool dir_changed(const struct bj_jobproc *p, const struct bj_procdir *d)
+{
+    struct stat st;
+    return dir_stat(p, d, &st) < 0 || st.st_nlink != d->nlink ||
+           nsec(st.st_mtim) != d->mtime_nsec ||
+           nsec(st.st_ctim) != d->ctime_nsec;
+}
+
+static void dir_close(struct bj_proctab *t, struct bj_procdir *d)
+{
+    bj_fdpool_close(t->pool, &d->procs);
+    bj_fdpool_close(t->pool, &d->fd);
+}
+
+static void dirs_free(struct bj_proctab *t, struct bj_procdir *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        dir_close(t, &v[i]);
+        free(v[i].rel);
+    }
+    free(v);
+}
+
+/* Open the job's own directory and note which one it is. */
+static int root_open(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    struct bj_procdir *d = &p->dirs[0];
+    struct statfs fs;
+    struct stat st;
+    if (d->fd < 0)
+        d->fd = bj_proc_keep(t, AT_FDCWD, p->path, O_RDONLY | O_DIRECTORY, 8,
+                             p->ino != 0);
+    if (d->fd < 0 && d->fd != -EMFILE)
+        return d->fd;
+    int r = dir_stat(p, d, &st);
+    if (r < 0)
+        return r;
+    /* Another directory of the same name is another job's. */
+    if (p->ino != 0 && st.st_ino != p->ino)
+        return -ENOENT;
+    p->ino = st.st_ino;
+    r = d->fd >= 0 ? fstatfs(d->fd, &fs) : statfs(p->path, &fs);
+    p->exact = r == 0 && (fs.f_type == CGROUP_SUPER_MAGIC ||
+                          fs.f_type == CGROUP2_SUPER_MAGIC);
+    return 0;
+}
+
+/* A tree while it is walked. */
+struct walk {
+    struct bj_procdir *v;
+    size_t n, cap;
+    struct bj_procdir *old; /* what was there before: descriptors to reuse */
+    size_t nold, hint;
+};
+
+/* Take the directory rel over from the old tree, or make a new one.  Both are
+ * in the same order, so that looking on where the last one was found finds it
+ * at once. */
+static bool walk_take(struct walk *w, const char *rel, struct bj_procdir *ret)
+{
+    for (size_t i = 0; i < w->nold; i++) {
+        size_t k = (w->hint + i) % w->nold;
+        if (w->old[k].rel && strcmp(w->old[k].rel, rel) == 0) {
+            *ret = w->old[k];
+            w->old[k] = (struct bj_procdir){.fd = -1, .procs = -1};
+            w->hint = k + 1;
+            return true;
+        }
+    }
+    *ret = (struct bj_procdir){.rel = strdup(rel), .fd = -1, .procs = -1};
+    return ret->rel != NULL;
+}
+
+static int walk_add(struct walk *w, const char *rel)
+{
+    if (w->n == w->cap) {
+        size_t cap = w->cap ? 2 * w->cap : 8;
+        struct bj_procdir *v = realloc(w->v, cap * sizeof(*v));
+        if (!v)
+            return -ENOMEM;
+        w->v = v;
+        w->cap = cap;
+    }
+    if (!walk_take(w, rel, &w->v[w->n]))
+        return -ENOMEM;
+    w->n++;
+    return 0;
+}
+
+static bool is_dir(int fd, const struct bj_dent *e)
+{
+    struct stat st;
+    if (e->type != DT_UNKNOWN)
+        return e->type == DT_DIR;
+    return fstatat(fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(st.st_mode);
+}
+
+/* Add the children of directory i, whose open descriptor is fd. */
+static int walk_children(struct bj_proctab *t, struct walk *w, size_t i,
+                         int fd)
+{
+    struct bj_dents d;
+    const struct bj_dent *e;
+    char rel[MAX_REL];
+    bj_dents_init(&d, fd);
+    while ((e = bj_dents_next(&d)) != NULL) {
+        if (!is_dir(fd, e))
+            continue;
+        w->v[i].inner = true;
+        int n = snprintf(rel, sizeof(rel), "%s%s%s", w->v[i].rel,
+                         *w->v[i].rel ? "/" : "", e->name);
+        if (n >= (int)sizeof(rel) || w->n >= MAX_DIRS) {
+            t->refused++;
+            continue;
+        }
+        int r = walk_add(w, rel);
+        if (r < 0)
+            return r;
+    }
+    return d.error;
+}
+
+/* Look at directory i: keep it open, note how it stands, add its children. */
+static int walk_dir(struct bj_proctab *t, struct bj_jobproc *p, struct walk *w,
+                    size_t i)
+{
+    char name[NAME_BYTES];
+    struct stat st;
+    struct bj_procdir *d = &w->v[i];
+    bj_autoclose int tmp = -1;
+    p->dirs = w->v; /* dir_at wants the first one */
+    int at = dir_at(p, d, ".", name, sizeof(name));
+    if (d->fd < 0 && at != AT_FDCWD)
+        d->fd = bj_proc_keep(t, at, name, O_RDONLY | O_DIRECTORY, 7, false);
+    if (d->fd < 0)
+        tmp = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = d->fd >= 0 ? d->fd : tmp;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    d->inner = d->threaded = false;
+    d->nlink = st.st_nlink;
+    d->mtime_nsec = nsec(st.st_mtim);
+    d->ctime_nsec = nsec(st.st_ctim);
+    if (p->exact && st.st_nlink == 2)
+        return 0;
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return -errno;
+    return walk_children(t, w, i, fd);
+}
+
+/* Walk the tree anew.  fresh: nothing of the old one but its root is to be
+ * trusted, since something in it has gone. */
+static int walk(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
+{
+    struct walk w = {.old = p->dirs, .nold = p->ndirs};
+    for (size_t i = 1; fresh && i < w.nold; i++)
+        dir_close(t, &w.old[i]);
+    int r = walk_add(&w, "");
+    for (size_t i = 0; r == 0 && i < w.n; i++) {
+        r = walk_dir(t, p, &w, i);
+        /* A child may end at any moment: the next list shows it. */
+        if (i > 0 && bj_err_gone(r))
+            r = 0;
+    }
+    dirs_free(t, w.old, w.nold);
+    p->dirs = w.v;
+    p->ndirs = w.n;
+    p->walk_usec = r == 0 ? t->now_usec : 0;
+    p->inner_usec = 0;
+    return r;
+}
+
+static int first_walk(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    p->dirs = calloc(1, sizeof(*p->dirs));
+    if (!p->dirs)
+        return -ENOMEM;
+    p->ndirs = 1;
+    p->dirs[0].fd = p->dirs[0].procs = -1;
+    p->dirs[0].rel = strdup("");
+    return p->dirs[0].rel ? 0 : -ENOMEM;
+}
+
+/* Bring the tree up to date. */
+static int tree_refresh(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    int r = 0;
+    if (p->ndirs == 0)
+        r = first_walk(t, p);
+    if (r == 0 && p->dirs[0].fd < 0)
+        r = root_open(t, p);
+    if (r < 0)
+        return r;
+    uint64_t age = t->now_usec - p->walk_usec;
+    bool stale = p->walk_usec == 0 ||
+                 age >= (p->exact ? WALK_EXACT_USEC : WALK_USEC);
+    for (size_t i = 0; !stale && i < p->ndirs; i++)
+        stale = dir_changed(p, &p->dirs[i]);
+    return stale ? walk(t, p, false) : 0;
+}
+
+/* --- the lists --------------------------------------------------------------- */
+
+/* A pid is in the job. */
+static void member(struct bj_proctab *t, struct bj_jobproc *p, int32_t pid)
+{
+    struct bj_proc *e = bj_proc_find(p, pid);
+    if (!e && p->n - p->buried >= t->left) {
+        t->refused++;
+        p->unlooked++;
+        return;
+    }
+    if (!e)
+        e = bj_proc_add(p, pid);
+    if (!e) {
+        bj_proc_fault(t, -ENOMEM, "%s: more processes", p->path);
+        p->complete = false;
+        return;
+    }
+    e->list_no = p->list_no;
+}
+
+/* Every line is a pid; 0 stands for one of another pid namespace. */
+static uint32_t members(struct bj_proctab *t, struct bj_jobproc *p,
+                        struct bj_slice text)
+{
+    uint32_t lines = 0;
+    uint64_t pid;
+    while (text.n > 0) {
+        if (bj_slice_number(&text, &pid)) {
+            lines++;
+            if (pid > 0 && pid <= INT32_MAX)
+                member(t, p, (int32_t)pid);
+            continue;
+        }
+        text.p++;
+        text.n--;
+    }
+    return lines;
+}
+
+static bool buf_double(struct bj_proctab *t)
+{
+    size_t cap = t->cap ? 2 * t->cap : FIRST_LIST;
+    char *buf = cap > MAX_LIST ? NULL : realloc(t->buf, cap);
+    if (!buf)
+        return false;
+    t->buf = buf;
+    t->cap = cap;
+    return true;
+}
+
+static int procs_read_once(struct bj_proctab *t, struct bj_jobproc *p,
+                           struct bj_procdir *d, struct bj_slice *ret)
+{
+    char name[NAME_BYTES];
+    if (d->procs >= 0)
+        return bj_file_pread(d->procs, t->buf, t->cap, ret);
+    int at = dir_at(p, d, procs_file, name, sizeof(name));
+    /* Not kept on v1: there the kernel makes the list of a descriptor once
+     * and shows it again until nobody has read it for a second (kernel
+     * kernel/cgroup/cgroup-v1.c, cgroup_pidlist_start).  Two programs that
+     * read in turn would never see a new process. */
+    if (p->v2 && at != AT_FDCWD)
+        d->procs = bj_proc_keep(t, at, name, O_RDONLY, 7, d->pids > 0);
+    if (d->procs >= 0)
+        return bj_file_pread(d->procs, t->buf, t->cap, ret);
+    return bj_file_read(at, name, t->buf, t->cap, ret, NULL);
+}
+
+static int procs_read(struct bj_proctab *t, struct bj_jobproc *p,
+                      struct bj_procdir *d)
+{
+    struct bj_slice text;
+    int r = -EFBIG;
+    while (r == -EFBIG) {
+        if (t->cap > 0)
+            r = procs_read_once(t, p, d, &text);
+        if (r == -EFBIG && !buf_double(t))
+            return -ENOMEM;
+    }
+    if (r == -EOPNOTSUPP) {
+        d->threaded = true;
+        d->pids = 0;
+        return 0;
+    }
+    if (r == 0)
+        d->pids = members(t, p, text);
+    return r;
+}
+
+/* On v2 an inner directory has no processes of its own unless no controller
+ * is on below it or it is the root of threaded ones. */
+static bool wanted(const struct bj_jobproc *p, const struct bj_procdir *d,
+                   bool all)
+{
+    return !d->threaded && (all || !p->v2 || !d->inner || d->pids > 0);
+}
+
+/* Read every list once.  Gone when some directory has. */
+static int lists_read(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    bool all = p->inner_usec == 0 || t->now_usec - p->inner_usec >= INNER_USEC;
+    p->list_no++;
+    p->complete = true;
+    p->alive = p->unlooked = 0;
+    for (size_t i = 0; i < p->ndirs; i++) {
+        struct bj_procdir *d = &p->dirs[i];
+        int r = wanted(p, d, all) ? procs_read(t, p, d) : 0;
+        if (bj_err_gone(r)) {
+            bj_fdpool_close(t->pool, &d->procs);
+            return r;
+        }
+        if (r < 0) {
+            bj_proc_fault(t, r, "read %s/%s%s%s", p->path, d->rel,
+                          *d->rel ? "/" : "", procs_file);
+            p->complete = false;
+        }
+        p->alive += d->pids;
+    }
+    if (all)
+        p->inner_usec = t->now_usec;
+    return 0;
+}
+
+/* Whether the job's own directory is no more. */
+static bool root_gone(const struct bj_jobproc *p)
+{
+    char name[NAME_BYTES];
+    int at = dir_at(p, &p->dirs[0], procs_file, name, sizeof(name));
+    return faccessat(at, name, F_OK, 0) < 0 && bj_err_gone(-errno);
+}
+
+int bj_proc_list(struct bj_proctab *t, struct bj_jobproc *p, bool force)
+{
+    if (!force && p->list_usec && t->now_usec - p->list_usec < LIST_FRESH_USEC)
+        return 0;
+    int r = tree_refresh(t, p);
+    if (bj_err_gone(r))
+        return r;
+    for (int i = 0; r == 0 && i < TRIES; i++) {
+        r = lists_read(t, p);
+        if (!bj_err_gone(r))
+            break;
+        if (root_gone(p))
+            return r;
+        r = walk(t, p, true);
+        if (bj_err_gone(r))
+            return r;
+        p->complete = false;
+    }
+    if (r < 0 && bj_err_gone(r))
+        return p->ndirs == 0 ? r : 1; /* it changes faster than we read */
+    if (r < 0) {
+        bj_proc_fault(t, r, "list the processes of %s", p->path);
+        p->complete = false;
+    }
+    p->list_usec = t->now_usec;
+    return 1;
+}
+
+void bj_proc_list_free(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    dirs_free(t, p->dirs, p->ndirs);
+    p->dirs = NULL;
+    p->ndirs = 0;
+}

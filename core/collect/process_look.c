@@ -1,0 +1,266 @@
+/* Looking at one process: its /proc directory and its stat line.
+ *
+ * A descriptor of /proc/PID, or of a file in it, belongs to the process and not
+ * to the number: once the process is reaped it gives ESRCH, whoever has the
+ * number then.  (kernel fs/proc/base.c, get_proc_task) */
+#include "core/collect/process_impl.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+enum {
+    STAT_BYTES = 1024, /* 52 numbers and a name of at most 64 bytes */
+    STATUS_BYTES = 4096,
+    BATCH_YOUNG_USEC = 5 * 1000 * 1000,
+    BATCH_LOOK_USEC = 30 * 1000 * 1000,
+    PID_TEXT = 24,
+};
+
+static const char *pid_text(int32_t pid, char buf[PID_TEXT])
+{
+    buf[PID_TEXT - 1] = 0;
+    return bj_u64_backwards(buf + PID_TEXT - 1, (uint64_t)pid);
+}
+
+/* --- its directory ----------------------------------------------------------- */
+
+void bj_proc_dir_done(struct bj_proctab *t)
+{
+    bj_close_fd(&t->tmp_dir);
+    t->tmp_dir = -1;
+    t->tmp_pid = 0;
+}
+
+/* Whether the directory is that of the process that started then. */
+static int same_process(int dir, uint64_t start_ticks)
+{
+    char buf[STAT_BYTES];
+    struct bj_slice line;
+    struct bj_procstat st;
+    int r = bj_file_read(dir, "stat", buf, sizeof(buf), &line, NULL);
+    if (r < 0)
+        return r;
+    r = bj_procstat_parse(line, &st);
+    if (r < 0)
+        return r;
+    return st.start_ticks == start_ticks ? 0 : -ESRCH;
+}
+
+/* Open the directory of a process that has none kept, and keep it if there is
+ * room. */
+static int dir_open(struct bj_proctab *t, struct bj_proc *e)
+{
+    char text[PID_TEXT];
+    const char *name = pid_text(e->pid, text);
+    if (e->start_ticks == 0) {
+        e->dir = bj_proc_keep(t, t->proc, name, O_PATH | O_DIRECTORY, 7, false);
+        if (e->dir >= 0)
+            return e->dir;
+        if (e->dir != -EMFILE)
+            return e->dir;
+    }
+    bj_proc_dir_done(t);
+    int fd = openat(t->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int r = e->start_ticks ? same_process(fd, e->start_ticks) : 0;
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    t->tmp_dir = fd;
+    t->tmp_pid = e->pid;
+    return fd;
+}
+
+int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e)
+{
+    if (e->dir >= 0)
+        return e->dir;
+    if (t->tmp_dir >= 0 && t->tmp_pid == e->pid)
+        return t->tmp_dir;
+    int fd = dir_open(t, e);
+    if (fd < 0)
+        e->dir = -1;
+    else if (e->dir < 0)
+        /* "." of the directory in hand: the same process for sure. */
+        e->dir = bj_proc_keep(t, fd, ".", O_PATH | O_DIRECTORY, 7, true);
+    return fd;
+}
+
+/* --- its stat line ----------------------------------------------------------- */
+
+static int stat_read(struct bj_proctab *t, struct bj_proc *e, char *buf,
+                     size_t cap, struct bj_slice *ret)
+{
+    int r;
+    if (e->stat < 0) {
+        int dir = bj_proc_dir(t, e);
+        if (dir < 0)
+            return dir;
+        e->stat = bj_proc_keep(t, dir, "stat", O_RDONLY, 7, e->start_ticks);
+        if (e->stat < 0)
+            return bj_file_read(dir, "stat", buf, cap, ret, NULL);
+    }
+    r = bj_file_pread(e->stat, buf, cap, ret);
+    return r == 0 && ret->n == 0 ? -ESRCH : r;
+}
+
+/* Real user id 0.  Not the owner of /proc/PID: a process that may not be
+ * dumped shows as root's whoever runs it.  (proc(5), "/proc/pid") */
+static bool is_root(struct bj_proctab *t, struct bj_proc *e)
+{
+    char buf[STATUS_BYTES];
+    struct bj_slice text, line, word;
+    uint64_t uid;
+    int dir = bj_proc_dir(t, e);
+    if (dir < 0 ||
+        bj_file_read(dir, "status", buf, sizeof(buf), &text, NULL) < 0)
+        return false;
+    while (bj_slice_line(&text, &line))
+        if (bj_slice_starts(line, BJ_SLICE("Uid:")) &&
+            bj_slice_word(&line, &word) && bj_slice_word(&line, &word))
+            return bj_slice_u64(word, &uid) == 0 && uid == 0;
+    return false;
+}
+
+static bool is_batch_system(struct bj_proctab *t, struct bj_proc *e,
+                            struct bj_slice comm)
+{
+    return (bj_slice_eq(comm, BJ_SLICE("slurmstepd")) ||
+            bj_slice_eq(comm, BJ_SLICE("slurmd"))) &&
+           is_root(t, e);
+}
+
+/* Who it is: at first sight and after every exec. */
+static void identify(struct bj_proctab *t, struct bj_jobproc *p,
+                     struct bj_proc *e, struct bj_slice comm)
+{
+    e->batch = is_batch_system(t, e, comm);
+    if (e->batch) {
+        bj_proc_exe_drop(p, e);
+        bj_proc_threads_drop(t, e);
+        return;
+    }
+    if (!e->counted)
+        p->seen++;
+    e->counted = true;
+    if (t->detail && t->conf->exe_top > 0)
+        bj_proc_exe(t, p, e, comm);
+}
+
+/* The start of the job is that of its oldest process. */
+static void note_start(const struct bj_proctab *t, struct bj_jobproc *p,
+                       uint64_t start_ticks)
+{
+    if (p->oldest_ticks && p->oldest_ticks <= start_ticks)
+        return;
+    p->oldest_ticks = start_ticks;
+    uint64_t boot = bj_clock_wall_usec() - bj_clock_boot_usec();
+    p->start_sec = (boot + start_ticks * (1000000 / t->hz)) / 1000000;
+}
+
+static void count_cpu(struct bj_jobproc *p, struct bj_proc *e,
+                      const struct bj_procstat *st)
+{
+    uint64_t ticks = st->utime_ticks + st->stime_ticks;
+    if (e->batch || ticks <= e->ticks)
+        return;
+    uint64_t more = ticks - e->ticks;
+    e->ticks = ticks;
+    if (!bj_proc_counts(e))
+        return;
+    bj_proc_exe_used(p, e, more);
+    if (p->percore && st->threads <= 1)
+        bj_proc_core(p, st->cpu, more);
+}
+
+/* The start of the stack is another one in each program that is started; it
+ * is 0 or 1 for those who may not know, and after the end. */
+static bool other_program(const struct bj_proc *e, const struct bj_procstat *st,
+                          uint32_t comm)
+{
+    return comm != e->comm || (st->stack > 1 && st->stack != e->stack);
+}
+
+enum { SIGCHLD_BIT = 1 << 16 }; /* signal 17: bit 16 */
+
+static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
+                     struct bj_proc *e, struct bj_slice line)
+{
+    struct bj_procstat st;
+    int r = bj_procstat_parse(line, &st);
+    if (r < 0)
+        return bj_proc_fault_once(t, e, r, "stat");
+    bool first = e->start_ticks == 0;
+    bool dead = (st.state == 'X' || st.state == 'x') && st.threads == 0;
+    if (dead || (!first && st.start_ticks != e->start_ticks))
+        return -ESRCH;
+    uint32_t comm = (uint32_t)bj_proc_hash(st.comm);
+    bool other = first || other_program(e, &st, comm);
+    e->start_ticks = st.start_ticks ? st.start_ticks : 1;
+    e->ppid = st.ppid <= INT32_MAX ? (int32_t)st.ppid : 0;
+    e->state = st.state;
+    e->nr_threads = (uint32_t)st.threads;
+    e->cpu = st.cpu < INT16_MAX ? (int16_t)st.cpu : BJ_PROC_NO_CPU;
+    e->reaps_self = (st.sigignore & SIGCHLD_BIT) != 0;
+    if (first)
+        note_start(t, p, e->start_ticks);
+    if (other) {
+        e->comm = comm;
+        e->stack = st.stack;
+        identify(t, p, e, st.comm);
+    }
+    count_cpu(p, e, &st);
+    return 0;
+}
+
+/* A process of the batch system is not asked for its numbers, only whether it
+ * still is one: it forks the job's processes, which have its name until they
+ * start their program. */
+static bool batch_due(const struct bj_proctab *t, struct bj_proc *e)
+{
+    if (t->now_usec < e->due_usec)
+        return false;
+    uint64_t start = e->start_ticks * (1000000 / t->hz);
+    if (t->now_usec > start + BATCH_YOUNG_USEC)
+        e->due_usec = t->now_usec + BATCH_LOOK_USEC;
+    return true;
+}
+
+int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
+{
+    char buf[STAT_BYTES];
+    struct bj_slice line;
+    if (e->batch && e->missed == 0 && e->list_no == p->list_no &&
+        !batch_due(t, e))
+        return 0;
+    int r = stat_read(t, e, buf, sizeof(buf), &line);
+    if (r < 0)
+        return bj_err_gone(r) ? r : bj_proc_fault_once(t, e, r, "stat");
+    uint64_t hash = bj_proc_hash(line);
+    e->changed = hash != e->line;
+    if (e->changed) {
+        r = take_line(t, p, e, line);
+        if (r < 0)
+            return r;
+        e->line = hash;
+    }
+    if (!bj_proc_counts(e))
+        return 0;
+    bj_proc_threads(t, p, e);
+    if (t->detail && t->conf->open_fds)
+        bj_proc_fds(t, e);
+    return 0;
+}
+
+bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e)
+{
+    char buf[STAT_BYTES];
+    struct bj_slice line;
+    int r = stat_read(t, e, buf, sizeof(buf), &line);
+    return !bj_err_gone(r);
+}

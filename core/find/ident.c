@@ -95,12 +95,9 @@ struct bj_ident *bj_ident_new(const struct bj_slice f[BJ_ID_FIELDS],
     char text[BJ_ID_FIELDS][CLEAN_CAP];
     struct bj_slice clean[BJ_ID_FIELDS];
     for (int i = 0; i < BJ_ID_FIELDS; i++) {
-        struct bj_slice raw = f[i];
-        if (i == BJ_ID_JOBID && raw.n == 0)
-            raw = f[BJ_ID_SLUID];
-        size_t n = bj_text_clean(raw, text[i], CLEAN_CAP);
+        size_t n = bj_text_clean(f[i], text[i], CLEAN_CAP);
         if (i == BJ_ID_JOBID)
-            n = mark_id(raw, text[i], n);
+            n = mark_id(f[i], text[i], n);
         clean[i] = (struct bj_slice){text[i], n};
     }
     struct bj_buf labels = {0};

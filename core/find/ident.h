@@ -66,8 +66,8 @@ struct bj_ident {
  * BJ_ABSENT and complete false: who makes it may set them before sharing it.
  *
  * A job id that cleaning changes ends with '~' and eight hexadecimal digits of
- * its hash, so that two ids stay two.  Without a job id the SLUID takes its
- * place: an identity always tells its job from others. */
+ * its hash, so that two ids stay two.  The label jobid is always there, empty
+ * while the id is not known. */
 struct bj_ident *bj_ident_new(const struct bj_slice f[BJ_ID_FIELDS],
                               const struct bj_conf *conf);
 /* One more reference; returns id. */
@@ -77,7 +77,9 @@ void bj_ident_unref(const struct bj_ident *id); /* NULL is fine */
 /* What is asked of the resolver: a job as its cgroup path tells it. */
 struct bj_ident_query {
     struct bj_slice f[BJ_ID_FIELDS]; /* what the path told: JOBID or SLUID,
-                                        NODE, UID, USER, SYSTEM; else empty */
+                                        NODE, UID, USER, SYSTEM; else empty.
+                                        While the id is not to be found out,
+                                        JOBID stays empty in the answer too */
     struct bj_slice dirs[4];         /* absolute paths of its cgroup
                                         directories; unused ones are empty */
 };

@@ -1,0 +1,469 @@
+#!/bin/bash
+# The plugin in Debian's collectd, on jobs in real cgroups.
+#
+#   collectd.sh run        what it writes, and how it takes what goes wrong
+#   collectd.sh valgrind   memcheck, over collectd -T and over a life of a job
+#   collectd.sh asan       the same with the address and undefined sanitizers
+# shellcheck disable=SC2154
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/collectd_lib.sh"
+http="$python $top/tests/e2e/collectd_http.py"
+mode=${1:-run}
+need_collectd
+[ -x "$work" ] || skip_all "$work is not built: make e2e-tools"
+cg_init
+[ $cg_version != none ] || skip_all "not root, or no cgroups to write to"
+
+uid=$(id -u nobody)
+user=nobody
+# Slurm is built here for several slurmd, so the node is part of the name.
+id1=4711 id2=4712
+name1=$id1@$cg_node name2=$id2@$cg_node
+cpu=collectd_batchjob_job_cpu_usec_total
+mem=collectd_batchjob_job_memory_used_bytes
+
+# A job with a step and a task below it, as Slurm makes them.
+step_job() { # job
+    local p
+    cg_job "$uid" "$1" || return
+    [ $cg_version = v2 ] || for p in $(cg_paths "$uid" "$1"); do
+        mkdir -p "$p/step_batch/task_0" || return
+    done
+}
+
+start_jobs() {
+    cg_job "$uid" $id1 && step_job $id2 ||
+        { fail "jobs can be made in $cg"; exit 1; }
+    cg_run "$uid" $id1 "$work" -m 30 -i 100 -t 600
+    job1=$cg_pid
+    later "stop $job1"
+    cg_run "$uid" $id2 "$work" -i 50 -t 600
+    job2=$cg_pid
+    later "stop $job2"
+    [ $cg_version = v2 ] || for p in $(cg_paths "$uid" $id2); do
+        echo "$job2" >"$p/step_batch/task_0/cgroup.procs"
+    done
+}
+
+end_job() { # job pid
+    kill "$2" 2>/dev/null
+    wait "$2" 2>/dev/null
+    cg_kill "$uid" "$1"
+}
+
+# What the kernel says of a job, in the plugin's units.
+kernel_memory() {
+    cat "$(cg_path memory "$uid" "$1")"/memory.{usage_in_bytes,current} 2>/dev/null
+}
+kernel_cpu() {
+    local p
+    p=$(cg_path cpuacct "$uid" "$1")
+    awk '{ printf "%.0f\n", $1 / 1000 }' "$p/cpuacct.usage" 2>/dev/null ||
+        awk '$1 == "usage_usec" { print $2 }' "$p/cpu.stat"
+}
+
+# --- what it writes ------------------------------------------------------------
+
+test_symbols() {
+    is "only module_register is exported" \
+        "$(nm -D --defined-only "$so_dir/batchjob.so" | awk '{ print $3 }')" \
+        module_register
+}
+
+test_page() {
+    local families
+    check "both jobs are on the page" wait_for 20 eval \
+        "dshows $cpu batchjob=$name1 && dshows $cpu batchjob=$name2"
+    check "a second pass follows" wait_for 10 passes_above 2
+    dpage
+    is "the labels of a job's series" \
+        "$($prom labels "$dir/page" $cpu batchjob="$name1")" \
+        "{\"batchjob\": \"$name1\", \"instance\": \"e2e\"}"
+    is "the labels of an attribute" \
+        "$($prom labels "$dir/page" collectd_batchjob_job_user batchjob="$name1")" \
+        "{\"batchjob\": \"$name1\", \"instance\": \"e2e\", \"type\": \"$user\"}"
+    is "the uid" "$($prom label "$dir/page" type \
+        collectd_batchjob_job_uid batchjob="$name1")" "$uid"
+    is "the batch system" "$($prom label "$dir/page" type \
+        collectd_batchjob_job_batch_system batchjob="$name2")" slurm
+    near "memory is the cgroup file's" "$(dvalue $mem batchjob="$name1")" \
+        "$(kernel_memory $id1)" 0.02 1000000
+    near "CPU time of an idle job is the cgroup file's" \
+        "$(dvalue $cpu batchjob="$name1")" "$(kernel_cpu $id1)" 0.02 50000
+    near "CPU time of a busy job is the cgroup file's" \
+        "$(dvalue $cpu batchjob="$name2")" "$(kernel_cpu $id2)" 0.02 2500000
+    is "the node's CPUs" "$(dvalue collectd_batchjob_node_cpus)" "$(nproc --all)"
+    check "a step is told" dvalue collectd_batchjob_step_cpu_usec_total \
+        batchjob="$name2.$(step_of_job2)"
+    check "processes are told" dvalue collectd_batchjob_job_state_threads \
+        batchjob="$name1" type=sleeping
+    check "executables are told" dvalue collectd_batchjob_job_exe_cpu_usec_total \
+        batchjob="$name2" type="${work//\//:}"
+    families=$(grep -c '^# TYPE collectd_batchjob_' "$dir/page")
+    check "there are many families ($families)" [ "$families" -gt 50 ]
+    check "every sample of ours says collectd_batchjob_" \
+        [ -z "$(grep -v '^#' "$dir/page" | grep -i batchjob |
+            grep -v '^collectd_batchjob_')" ]
+    grep -E '^(# (HELP|TYPE) )?collectd_batchjob_' "$dir/page" >"$dir/ours"
+    check "promtool has nothing to say" promtool_clean "$dir/ours"
+}
+
+step_of_job2() { [ $cg_version = v2 ] && echo 0 || echo batch; }
+
+test_json() {
+    local meta="{\"jobid\": \"$id1\", \"user\": \"$user\"}"
+    check "write_http sends JSON" eval "[ \$($http check $dir/posts) -gt 100 ]"
+    is "every list of a job has its meta data" \
+        "$($http meta "$dir/posts" "$name1")" "$meta"
+    is "no list of the node has any" "$($http meta "$dir/posts" -)" null
+    near "JSON has the value too" \
+        "$($http value "$dir/posts" "$name1" job_memory_used_bytes '')" \
+        "$(kernel_memory $id1)" 0.02 1000000
+}
+
+test_csv() {
+    local f
+    f=$(echo "$dir/csv/e2e/batchjob-$name1/job_cpu_usec-"*)
+    check "CSV has a file for the job" [ -s "$f" ]
+    is "it begins with the names of its columns" "$(head -n 1 "$f")" epoch,value
+    check "and goes on with numbers" grep -qE '^[0-9.]+,[0-9]+$' "$f"
+}
+
+test_end() {
+    local before
+    end_job $id1 "$job1"
+    check "an ended job still has its final values" \
+        dshows $cpu batchjob="$name1"
+    # grace 2 s, then Timeout (2) times Interval (1 s), looked at once a second
+    check "and leaves the page" wait_for 12 dshows_not $cpu batchjob="$name1"
+    is "entirely" "$(grep -c "\"$name1\"" "$dir/page")" 0
+    check "the other one stays" dvalue $cpu batchjob="$name2"
+    check "write_http has its end time" $http value "$dir/posts" "$name1" \
+        job_end_time_sec ''
+    # the same id again is another job
+    cg_job "$uid" $id1 && cg_run "$uid" $id1 "$work" -i 100 -t 600
+    job1=$cg_pid
+    later "stop $job1"
+    check "the same id may come again" wait_for 15 dshows $cpu batchjob="$name1"
+    dvalue $mem batchjob="$name1" >/dev/null
+    before=$(dvalue $cpu batchjob="$name1")
+    near "and begins anew" "$before" "$(kernel_cpu $id1)" 0.02 50000
+}
+
+quiet_log() { # nothing worse than INFO, and no complaint of the daemon about us
+    ! grep -E '\[(error|warning|notice)\]|Value too old|read-function' "$dir/log"
+}
+
+test_main() {
+    local receiver http_port
+    http_port=$(free_port)
+    $http serve "$tmp/posts" "$http_port" &
+    receiver=$!
+    later "stop $receiver"
+    daemon_conf main "$our_types" "
+        PathProcfs \"/proc\"
+        PathCgroupfs \"$cg\"
+        CollectorProcess true
+        CollectorPercore true
+        CollectorSteps \"tasks\"
+        JobGrace 2
+        SampleSlow 0.5" "
+        LoadPlugin csv
+        <Plugin csv>
+          DataDir \"$tmp/main/csv\"
+        </Plugin>
+        LoadPlugin write_http
+        <Plugin write_http>
+          <Node \"test\">
+            URL \"http://127.0.0.1:$http_port/\"
+            Format \"JSON\"
+            BufferSize 4096
+          </Node>
+        </Plugin>"
+    ln -s "$tmp/posts" "$dir/posts"
+    daemon_run
+    daemon_answers
+    check "types come from the TypesDB" logged ", 0 registered by the plugin"
+    test_page
+    test_json
+    test_csv
+    test_prometheus
+    test_end
+    check "nothing was complained about" quiet_log
+    stop_in_time
+}
+
+stop_in_time() {
+    local begin=$SECONDS rc
+    kill "$daemon"
+    wait "$daemon"
+    rc=$?
+    is "collectd ends well" $rc 0
+    check "and soon" [ $((SECONDS - begin)) -lt 6 ]
+}
+
+# --- with Prometheus -----------------------------------------------------------
+
+query() { # expression: its value; nothing when there is none
+    curl -sG --max-time 10 --data-urlencode "query=$1" "$prom_url/api/v1/query" |
+        $python -c 'import json, sys
+for r in json.load(sys.stdin)["data"]["result"]: print(r["value"][1])'
+}
+answered() { [ -n "$(query "$1")" ]; }
+
+# The scrape and the rules of examples/ make the exporter's names of it.
+test_prometheus() {
+    local d=$tmp/prometheus p which labels
+    command -v prometheus >/dev/null ||
+        { skip "the exporter's names by rules" "prometheus is not installed"; return; }
+    mkdir "$d"
+    cp "$top/examples/rules-collectd.yml" "$d"
+    sed "s/localhost:9103/127.0.0.1:$port/
+        s/scrape_interval: .*/scrape_interval: 1s\n  evaluation_interval: 1s/" \
+        "$top/examples/prometheus-collectd.yml" >"$d/prometheus.yml"
+    p=$(free_port)
+    prom_url=http://127.0.0.1:$p
+    prometheus --config.file="$d/prometheus.yml" --storage.tsdb.path="$d/data" \
+        --web.listen-address="127.0.0.1:$p" >"$d/log" 2>&1 &
+    which=$!
+    later "stop $which"
+    labels="jobid=\"$id1\",slurm_node=\"$cg_node\",user=\"$user\",instance=\"e2e\""
+    check "rules give the exporter's names and labels" wait_for 20 answered \
+        "batchjob_job_memory_used_bytes{$labels}"
+    near "in base units" \
+        "$(query "batchjob_job_cpu_seconds_total{$labels} * 1e6")" \
+        "$(kernel_cpu $id1)" 0.02 50000
+    check "and the job's other attributes" answered \
+        "batchjob_job_info{$labels,uid=\"$uid\",batch_system=\"slurm\"}"
+    check "and steps" answered \
+        "batchjob_step_cpu_seconds_total{jobid=\"$id2\",step=\"$(step_of_job2)\",user=\"$user\"}"
+    check "and the node's modes" answered \
+        "batchjob_node_cpu_seconds_total{mode=\"idle\",batchjob=\"\"}"
+    check "and the build" answered 'batchjob_build_info{version!="",compiler!=""}'
+    curl -sf "$prom_url/api/v1/rules" >"$d/rules.json"
+    is "every rule works" "$($python -c 'import json, sys
+for g in json.load(open(sys.argv[1]))["data"]["groups"]:
+    for r in g["rules"]:
+        if r["health"] != "ok": print(r["name"], r.get("lastError"))' \
+        "$d/rules.json")" ""
+    is "nothing has two labels for one thing" \
+        "$(query 'count({__name__=~"batchjob_.*",type!=""})')" ""
+    prometheus=$which
+}
+
+# --- what goes wrong -----------------------------------------------------------
+
+# The reader goes on, and takes up its work, when the hierarchies vanish.
+test_root_vanishes() {
+    local c n
+    mkdir "$tmp/root"
+    for c in "$cg"/*; do [ ! -d "$c" ] || ln -s "$c" "$tmp/root/${c##*/}"; done
+    [ $cg_version = v1 ] || { rmdir "$tmp/root"/* 2>/dev/null; rm -rf "$tmp/root"
+        ln -s $cg "$tmp/root"; }
+    daemon_conf vanish "$our_types" "
+        PathCgroupfs \"$tmp/root\"
+        JobGrace 1
+        SampleSlow 0.5"
+    daemon_run
+    daemon_answers
+    check "a job is seen below a root of links" wait_for 15 \
+        dshows $cpu batchjob="$name2"
+    mv "$tmp/root" "$tmp/away"
+    check "the root vanishes: the job leaves" wait_for 15 \
+        dshows_not $cpu batchjob="$name2"
+    n=$(passes)
+    check "the reader goes on" wait_for 8 passes_above $((n + 3))
+    check "it was never put to sleep" \
+        eval "! grep -q 'Will suspend it for' $dir/log"
+    mv "$tmp/away" "$tmp/root"
+    check "the root is back: so is the job" wait_for 15 \
+        dshows $cpu batchjob="$name2"
+    stop_in_time
+}
+
+test_self_registration() {
+    daemon_conf bare "" "JobGrace 2"
+    daemon_run
+    daemon_answers
+    check "without a TypesDB line jobs are told too" wait_for 15 \
+        dshows $cpu batchjob="$name2"
+    check "the plugin registered its types" logged \
+        "batchjob plugin: 0 types from the TypesDB, "
+    stop_in_time
+}
+
+test_wrong_type() {
+    echo "job_cpu_usec value:GAUGE:0:U" >"$tmp/wrong.db"
+    daemon_conf wrong "TypesDB \"/usr/share/collectd/types.db\" \"$tmp/wrong.db\"" ""
+    daemon_run
+    check "a wrong type in the TypesDB is named" wait_for 10 logged \
+        "batchjob plugin: .*job_cpu_usec"
+    check "nothing of ours is told" eval \
+        "sleep 2; dpage; ! grep -q collectd_batchjob_ $dir/page"
+    check "collectd goes on" kill -0 "$daemon"
+    kill "$daemon"
+    wait "$daemon"
+    is "and ends without a crash, as after any init that failed" $? 1
+}
+
+refused() { # lines of <Plugin batchjob>, what the log must say
+    daemon_conf refused "$our_types" "$1"
+    timeout 20 collectd -f -C "$dir/collectd.conf" >"$dir/out" 2>&1
+    [ $? = 1 ] && cat "$dir/log" "$dir/out" | grep -- "$2"
+}
+
+test_config_errors() {
+    check "an unknown option stops the start" refused 'NoSuch 1' \
+        "batchjob plugin: unknown option 'NoSuch'"
+    check "a bad value stops the start" refused 'LimitJobs 0' \
+        'batchjob plugin: .*limit.jobs'
+    check "two values for one stop the start" refused 'LimitJobs 1 2' \
+        'batchjob plugin: LimitJobs takes one value'
+    check "a bad pattern is named at the start" refused_at_init
+}
+
+refused_at_init() {
+    daemon_conf pattern "$our_types" 'JobPattern "x=("'
+    daemon_run
+    wait_for 10 logged "batchjob plugin: .*x=("
+    local rc=$?
+    cat "$dir/log"
+    kill "$daemon"
+    wait "$daemon"
+    return $rc
+}
+
+# --- examples ------------------------------------------------------------------
+
+test_chain() {
+    daemon_conf chain "" "JobGrace 2" "
+        LoadPlugin load
+        LoadPlugin csv
+        <Plugin csv>
+          DataDir \"$tmp/chain/csv\"
+        </Plugin>
+        Include \"$top/examples/collectd-chain.conf\""
+    daemon_run
+    daemon_answers
+    check "with the chain jobs reach write_prometheus" wait_for 15 \
+        dshows $cpu batchjob="$name2"
+    check "and other plugins CSV" wait_for 10 test -d "$dir/csv/e2e/load"
+    is "but jobs do not" "$(ls "$dir/csv/e2e" | grep -c batchjob)" 0
+    check "other plugins reach write_prometheus only where a rule says so" \
+        dshows collectd_load_shortterm
+    stop_in_time
+}
+
+# The shipped configuration, with nothing but paths and ports changed.
+test_example_conf() {
+    dir=$tmp/example
+    mkdir "$dir"
+    port=$(free_port)
+    page=http://127.0.0.1:$port/metrics
+    {
+        echo "Hostname \"e2e\""
+        echo "BaseDir \"$dir\""
+        echo "PIDFile \"$dir/pid\""
+        sed "s|/usr/local/lib/collectd|$so_dir|; s|\"/usr/lib/collectd\"|\"$plugins\"|
+            s|9103\"|$port\"|; s|^Interval 30|Interval 1|
+            s|^#Include .*|Include \"$top/examples/collectd-chain.conf\"|
+            s|LoadPlugin syslog|LoadPlugin logfile|; s|<Plugin syslog>|<Plugin logfile>\n  File \"$dir/log\"|" \
+            "$top/examples/collectd.conf"
+    } >"$dir/collectd.conf"
+    daemon_run
+    daemon_answers
+    check "examples/collectd.conf shows jobs" wait_for 15 \
+        dshows $cpu batchjob="$name2"
+    check "and the log has no complaint" quiet_log
+    # every option that is commented out there is one
+    sed -i 's/^  # \([A-Z][A-Za-z]* \)/  \1/' "$dir/collectd.conf"
+    stop_in_time
+    daemon_run
+    daemon_answers
+    check "with all its comments switched on too" wait_for 15 \
+        dshows $cpu batchjob="$name2"
+    check "and the cluster is told" dshows collectd_batchjob_job_cluster type=alpha
+    stop_in_time
+}
+
+# --- memory --------------------------------------------------------------------
+
+# Runs the daemon's own test of all readers, then a life with a job that ends,
+# under a checker.
+under() { # checker...
+    daemon_conf memory "$our_types" "
+        CollectorProcess true
+        CollectorPercore true
+        CollectorSteps \"tasks\"
+        JobGrace 1
+        SampleSlow 0.5"
+    check "collectd -T" timeout 200 "$@" collectd -T -f -C "$dir/collectd.conf"
+    cp "$tmp/check.out" "$dir/test.out"
+    daemon_run "$@"
+    daemon_answers 60
+    check "a job is told" wait_for 60 dshows $cpu batchjob="$name1"
+    end_job $id1 "$job1"
+    check "and leaves" wait_for 60 dshows_not $cpu batchjob="$name1"
+    kill "$daemon"
+    wait "$daemon"
+    is "collectd ends well" $? 0
+}
+
+test_valgrind() {
+    command -v valgrind >/dev/null || skip_all "valgrind is not installed"
+    under valgrind --leak-check=full --show-leak-kinds=definite \
+        --errors-for-leak-kinds=definite --error-exitcode=99 \
+        --log-file="$tmp/valgrind.%p"
+    local f n=0
+    for f in "$tmp"/valgrind.*; do
+        n=$((n + 1))
+        check "memcheck of run $n has no error" grep -q 'ERROR SUMMARY: 0 errors' "$f"
+        check "and nothing definitely lost" grep -qE \
+            'definitely lost: 0 bytes|All heap blocks were freed' "$f"
+        grep -qE 'ERROR SUMMARY: 0 ' "$f" || sed 's/^/# /' "$f"
+    done
+    is "two runs were checked" $n 2
+}
+
+test_asan() {
+    local asan ubsan
+    asan=$(${CC:-cc} -print-file-name=libasan.so)
+    ubsan=$(${CC:-cc} -print-file-name=libubsan.so)
+    [ -e "$asan" ] && [ -e "$ubsan" ] ||
+        skip_all "libasan and libubsan are not installed"
+    under env LD_PRELOAD="$asan $ubsan" \
+        ASAN_OPTIONS=detect_leaks=0:log_path="$tmp/asan" \
+        UBSAN_OPTIONS=print_stacktrace=1:log_path="$tmp/ubsan"
+    cat "$tmp"/asan.* "$tmp"/ubsan.* >"$tmp/reports" 2>/dev/null
+    is "no sanitizer has anything to report" "$(head -n 40 "$tmp/reports")" ""
+    check "the sanitized plugin was the one that ran" \
+        eval "nm -D $so_dir/batchjob.so | grep -q __asan_"
+}
+
+case $mode in
+run)
+    start_jobs
+    test_symbols
+    test_main
+    test_root_vanishes
+    test_self_registration
+    test_wrong_type
+    test_config_errors
+    test_chain
+    test_example_conf ;;
+valgrind)
+    start_jobs
+    test_valgrind ;;
+asan)
+    [ "$so_dir" = "$O" ] && so_dir=$O/asan
+    make -s -C "$top" O="${so_dir#"$top"/}" SAN=address,undefined \
+        "${so_dir#"$top"/}/batchjob.so" >"$tmp/build" 2>&1 ||
+        { fail "the plugin builds with sanitizers" "$tmp/build"; complete=1; exit 1; }
+    start_jobs
+    test_asan ;;
+*)
+    echo "usage: collectd.sh run|valgrind|asan" >&2
+    complete=1
+    exit 2 ;;
+esac
+complete=1

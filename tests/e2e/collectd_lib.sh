@@ -1,0 +1,75 @@
+# collectd with the plugin, as the tests of it need it; sourced after lib.sh.
+# shellcheck shell=bash disable=SC2154
+
+so_dir=${so_dir:-$O}
+our_types="TypesDB \"/usr/share/collectd/types.db\" \"$top/types.db\""
+
+need_collectd() {
+    [ -e "$so_dir/batchjob.so" ] ||
+        skip_all "collectd-dev is not installed: no batchjob.so in $so_dir"
+    command -v collectd >/dev/null || skip_all "collectd is not installed"
+    plugins=$(collectd_plugins) ||
+        skip_all "collectd's write_prometheus is not installed"
+}
+
+# daemon_conf NAME TYPESDB-LINES PLUGIN-LINES [MORE-LINES]: write
+# $tmp/NAME/collectd.conf; sets dir, port and page (the URL).
+daemon_conf() {
+    dir=$tmp/$1
+    port=$(free_port)
+    page=http://127.0.0.1:$port/metrics
+    mkdir -p "$dir"
+    cat >"$dir/collectd.conf" <<-END
+		Hostname "e2e"
+		FQDNLookup false
+		BaseDir "$dir"
+		PIDFile "$dir/pid"
+		Interval 1
+		$2
+		LoadPlugin logfile
+		<Plugin logfile>
+		  LogLevel info
+		  File "$dir/log"
+		</Plugin>
+		PluginDir "$so_dir"
+		LoadPlugin batchjob
+		<Plugin batchjob>
+		$3
+		</Plugin>
+		PluginDir "$plugins"
+		LoadPlugin write_prometheus
+		<Plugin write_prometheus>
+		  Host "127.0.0.1"
+		  Port "$port"
+		</Plugin>
+		${4:-}
+	END
+}
+
+# daemon_run [command before collectd...]: start what daemon_conf wrote last;
+# sets daemon (its pid).
+daemon_run() {
+    "$@" collectd -f -C "$dir/collectd.conf" >"$dir/out" 2>&1 &
+    daemon=$!
+    later "stop $daemon"
+}
+
+daemon_answers() {
+    wait_for "${1:-20}" curl -sf "$page" || {
+        cat "$dir/out" >>"$dir/log"
+        fail "collectd answers" "$dir/log"
+        exit 1
+    }
+}
+
+# The page into a file.
+dpage() { curl -sSf --max-time 20 "$page" >"$dir/page" 2>"$dir/curl.err"; }
+dvalue() { $prom value "$dir/page" "$@"; }
+dshows() { dpage && dvalue "$@"; }
+dshows_not() { dpage && ! dvalue "$@"; }
+
+# How often the plugin looked at the node so far.
+passes() { dpage && dvalue collectd_batchjob_sampler_passes_total; }
+passes_above() { [ "$(passes)" -gt "$1" ]; }
+
+logged() { grep -q -- "$*" "$dir/log"; }

@@ -233,7 +233,8 @@ const char *const bj_job_info_keys[] = {
 const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
                                           NULL};
 
-#define ROWS(r) (r), sizeof(r) / sizeof((r)[0])
+#define ROWS_AT(r, at) (r), sizeof(r) / sizeof((r)[0]), (at)
+#define ROWS(r) ROWS_AT(r, 0)
 #define JOB(name, member, r)                                                   \
     {                                                                          \
         name, BJ_OF_JOB, false, offsetof(struct bj_job, member),               \
@@ -245,13 +246,17 @@ const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
         name, BJ_OF_JOB, false, 0, sizeof(struct bj_job), {NULL, NULL}, info,  \
             ROWS(r), false                                                     \
     }
-#define JOBS(name, member, record, label, label2, r)                           \
+#define JOBS_AT(name, member, record, at, label, label2, r)                    \
     {                                                                          \
         name, BJ_OF_JOB, true, offsetof(struct bj_job, member),                \
-            sizeof(struct record), {label, label2}, NULL, ROWS(r), false       \
+            sizeof(struct record), {label, label2}, NULL, ROWS_AT(r, at),      \
+            false                                                              \
     }
+#define JOBS(name, member, record, label, label2, r)                           \
+    JOBS_AT(name, member, record, 0, label, label2, r)
 #define STEPS(name, member, label, label2, r)                                  \
-    JOBS(name, member, bj_step_use, label, label2, r)
+    JOBS_AT(name, member, bj_step_use, offsetof(struct bj_step_use, use),      \
+            label, label2, r)
 #define SNAP(name, member, info, r)                                            \
     {                                                                          \
         name, BJ_OF_SNAP, false, offsetof(struct bj_snap, member),             \

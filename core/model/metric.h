@@ -46,7 +46,8 @@ struct bj_table {
     const char *const *info; /* info metric: its label names, else NULL */
     const struct bj_metric *rows;
     size_t nrows;
-    bool bare; /* a name of the field without "batchjob_" (process_...) */
+    size_t rows_off; /* where in a record the offsets of the rows begin */
+    bool bare;       /* a name of the field without "batchjob_" (process_...) */
 };
 
 /* All tables, in the order of the page.  bj_tables[bj_ntables]. */

@@ -29,8 +29,8 @@ static int put(struct walk *w, const struct bj_sample *s)
 
 static uint64_t value_of(const struct walk *w, const void *record)
 {
-    return *(const uint64_t *)(const void *)((const char *)record +
-                                             w->metric->off);
+    const char *at = (const char *)record + w->table->rows_off;
+    return *(const uint64_t *)(const void *)(at + w->metric->off);
 }
 
 /* Values of bj_job_info_keys lie side by side in the identity. */

@@ -138,7 +138,7 @@ static void test_job_values(void **state)
            "batchjob-4711/job_memory_used_bytes gauge 1073741824" META,
            "batchjob-4711/job_oom_kills derive 0" META,
            "batchjob-4711/job_io_read_bytes derive 9223372036854775807" META,
-           "batchjob-4711/job_start_time_sec gauge 1795171010" META);
+           "batchjob-4711/job_start_time_seconds gauge 1795171010" META);
     bj_ident_unref(id);
 }
 

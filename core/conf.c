@@ -160,7 +160,7 @@ const struct bj_opt bj_conf_opts[] = {
      .off = AT(max_files),
      .lo = 0,
      .hi = 1048576,
-     .preset = "8192",
+     .preset = "16384",
      .help = "Descriptors kept open; each costs up to 4.6 KiB of kernel "
              "memory and makes reading eight times cheaper."},
     {0},

@@ -46,7 +46,7 @@ struct bj_core {
     uint64_t now_usec, wall_usec; /* of the pass */
     uint64_t find_usec;           /* when everything is looked at again */
     bool refind;                  /* something has gone: look again */
-    uint64_t passes, jobs_refused, ident_faults;
+    uint64_t passes, jobs_refused, steps_refused, ident_faults;
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */
     struct bj_snap *last;
 };

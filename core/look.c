@@ -30,7 +30,7 @@ static size_t live(const struct bj_tracks *ts)
 
 static struct bj_track *start(struct bj_core *core,
                               const struct bj_path_match *m, const char *key,
-                              const char *rel)
+                              const char *rel, bool again)
 {
     struct bj_track *old = bj_tracks_find(&core->tracks, key, m->f[BJ_ID_UID]);
     if (old) { /* the same id has come back: make way */
@@ -38,7 +38,7 @@ static struct bj_track *start(struct bj_core *core,
         old->key[0] = '\0';
     }
     if (live(&core->tracks) >= core->conf->max_jobs) {
-        core->jobs_refused++;
+        core->jobs_refused += !again;
         return NULL;
     }
     struct bj_track *t = bj_track_new(core, m, rel);
@@ -49,9 +49,8 @@ static struct bj_track *start(struct bj_core *core,
     return t;
 }
 
-static void *appeared(void *ctx, const char *rel, ino_t ino)
+static void *appeared(void *ctx, const char *rel, bool again)
 {
-    (void)ino;
     struct bj_find *f = ctx;
     struct bj_core *core = f->core;
     struct bj_path_match m;
@@ -62,7 +61,7 @@ static void *appeared(void *ctx, const char *rel, ino_t ino)
     bj_track_key(&m, rel, key, sizeof(key));
     struct bj_track *t = known(core, key, m.f[BJ_ID_UID]);
     bool made = !t;
-    if (made && !(t = start(core, &m, key, rel)))
+    if (made && !(t = start(core, &m, key, rel, again)))
         return NULL;
     int r = bj_unit_place(&t->unit, &core->reader, f->hier, rel);
     if (made && r < 0) { /* gone already */

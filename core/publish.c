@@ -214,6 +214,7 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
         self->jobs +=
             bj_track_live(core->tracks.v[i]) && core->tracks.v[i]->born;
     self->jobs_refused = core->jobs_refused;
+    self->steps_refused = core->steps_refused;
     self->processes_refused =
         core->proctab ? bj_proctab_refused(core->proctab) : BJ_ABSENT;
     self->passes = core->passes;

@@ -71,14 +71,16 @@ static void place_step(struct bj_track *t, struct bj_step *s, const char *rel)
     }
 }
 
-static void *appeared(void *ctx, const char *rel, ino_t ino)
+static void *appeared(void *ctx, const char *rel, bool again)
 {
-    (void)ino;
     struct bj_track *t = ctx;
     struct bj_path_match m;
-    if (t->core->tracks.steps >= t->core->conf->max_steps ||
-        !(bj_layout_step(t->layout, rel, &m) & BJ_PATH_HIT))
+    if (!(bj_layout_step(t->layout, rel, &m) & BJ_PATH_HIT))
         return NULL;
+    if (t->core->tracks.steps >= t->core->conf->max_steps) {
+        t->core->steps_refused += !again;
+        return NULL;
+    }
     struct bj_step *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;

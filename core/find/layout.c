@@ -6,7 +6,7 @@
 #include <pcre2.h>
 #include <stdlib.h>
 
-enum { PATH_CAP = 4096, MATCH_LIMIT = 100000 };
+enum { PATH_CAP = 4096, MATCH_LIMIT = 100000, MATCH_PAIRS = 32 };
 
 /* How the id in the path is spelt. */
 enum spelling {
@@ -80,8 +80,8 @@ enum { NGROUPS = sizeof(groups) / sizeof(groups[0]) };
 
 struct regex {
     pcre2_code *code;
-    pcre2_match_data *match;
-    pcre2_match_context *limits;
+    pcre2_match_data *match;     /* borrowed, all expressions share it */
+    pcre2_match_context *limits; /* likewise */
     int group[NGROUPS]; /* number of the group; 0: the expression has none */
 };
 
@@ -93,18 +93,14 @@ struct bj_layout {
 };
 
 struct bj_layouts {
+    pcre2_match_data *match;
+    pcre2_match_context *limits;
     size_t n;
     struct bj_layout v[];
 };
 
-static void regex_free(struct regex *r)
-{
-    pcre2_match_data_free(r->match);
-    pcre2_match_context_free(r->limits);
-    pcre2_code_free(r->code);
-}
-
-static int regex_new(struct regex *r, const char *text, struct bj_err *err)
+static int regex_new(struct regex *r, const struct bj_layouts *all,
+                     const char *text, struct bj_err *err)
 {
     struct bj_buf whole = {0};
     bj_buf_printf(&whole, "^(?:%s)$", text);
@@ -120,14 +116,12 @@ static int regex_new(struct regex *r, const char *text, struct bj_err *err)
     if (!r->code) {
         unsigned char why[128];
         pcre2_get_error_message(code, why, sizeof(why));
+        size_t n = strlen(text), pos = at > 4 ? at - 4 : 0; /* without "^(?:" */
         return bj_err_set(err, -EINVAL, "at character %zu of '%s': %s",
-                          at > 4 ? at - 4 : 0, text, (char *)why);
+                          pos < n ? pos : n, text, (char *)why);
     }
-    r->match = pcre2_match_data_create_from_pattern(r->code, NULL);
-    r->limits = pcre2_match_context_create(NULL);
-    if (!r->match || !r->limits)
-        return bj_err_set(err, -ENOMEM, "compile a pattern");
-    pcre2_set_match_limit(r->limits, MATCH_LIMIT);
+    r->match = all->match;
+    r->limits = all->limits;
     for (int i = 0; i < NGROUPS; i++) {
         int n = pcre2_substring_number_from_name(r->code,
                                                  (PCRE2_SPTR)groups[i].name);
@@ -148,7 +142,8 @@ static unsigned regex_kind(const struct regex *r, const char *path, size_t n)
     if (pcre2_match(r->code, (PCRE2_SPTR)below, n + 1, 0, PCRE2_PARTIAL_HARD,
                     r->match, r->limits) == PCRE2_ERROR_PARTIAL)
         kind |= BJ_PATH_INNER;
-    if (pcre2_match(r->code, (PCRE2_SPTR)path, n, 0, 0, r->match, r->limits) >
+    /* 0: matched, with more groups than there is room for. */
+    if (pcre2_match(r->code, (PCRE2_SPTR)path, n, 0, 0, r->match, r->limits) >=
         0)
         kind |= BJ_PATH_HIT;
     return kind;
@@ -160,7 +155,7 @@ static void regex_fields(const struct regex *r, const char *path,
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(r->match);
     for (int i = 0; i < NGROUPS; i++) {
         size_t g = (size_t)r->group[i];
-        if (g == 0 || at[2 * g] == PCRE2_UNSET)
+        if (g == 0 || g >= MATCH_PAIRS || at[2 * g] == PCRE2_UNSET)
             continue;
         struct bj_slice s = {path + at[2 * g], at[2 * g + 1] - at[2 * g]};
         if (groups[i].field == -1)
@@ -221,23 +216,24 @@ unsigned bj_layout_step(const struct bj_layout *l, const char *path,
     return kind;
 }
 
-static int layout_new(struct bj_layout *l, const struct row *row,
+static int layout_new(struct bj_layouts *all, const struct row *row,
                       struct bj_slice system, struct bj_err *err)
 {
+    struct bj_layout *l = &all->v[all->n++];
     l->system = strndup(system.p, system.n);
     if (!l->system)
         return bj_err_set(err, -ENOMEM, "compile a pattern");
     l->versions = row->versions;
     l->spelling = row->spelling;
-    int r = regex_new(&l->job, row->job, err);
+    int r = regex_new(&l->job, all, row->job, err);
     if (r == 0 && row->step)
-        r = regex_new(&l->step, row->step, err);
+        r = regex_new(&l->step, all, row->step, err);
     return r;
 }
 
 /* "name=expression" of the operator.  Without a group "jobid" nothing would
  * tell the jobs apart. */
-static int operator_row(struct bj_layout *l, const char *text,
+static int operator_row(struct bj_layouts *all, const char *text,
                         struct bj_err *err)
 {
     struct bj_slice rest = bj_slice_str(text), name;
@@ -245,10 +241,10 @@ static int operator_row(struct bj_layout *l, const char *text,
         return bj_err_set(err, -EINVAL,
                           "job.pattern '%s': expected NAME=EXPRESSION", text);
     struct row row = {"", V1 | V2, UNIT, rest.p, NULL};
-    int r = layout_new(l, &row, name, err);
+    int r = layout_new(all, &row, name, err);
     if (r < 0)
         return bj_err_wrap(err, r, "job.pattern %.*s", (int)name.n, name.p);
-    if (l->job.group[0] == 0)
+    if (all->v[all->n - 1].job.group[0] == 0)
         return bj_err_set(err, -EINVAL,
                           "job.pattern %.*s: expected a group (?<jobid>...)",
                           (int)name.n, name.p);
@@ -288,12 +284,17 @@ int bj_layouts_new(const struct bj_conf *conf, struct bj_layouts **ret,
     struct bj_layouts *l = calloc(1, sizeof(*l) + max * sizeof(l->v[0]));
     if (!l)
         return bj_err_set(err, -ENOMEM, "layouts");
+    l->match = pcre2_match_data_create(MATCH_PAIRS, NULL);
+    l->limits = pcre2_match_context_create(NULL);
+    if (!l->match || !l->limits)
+        r = bj_err_set(err, -ENOMEM, "layouts");
+    else
+        pcre2_set_match_limit(l->limits, MATCH_LIMIT);
     for (size_t i = 0; r == 0 && i < conf->patterns.n; i++)
-        r = operator_row(&l->v[l->n++], conf->patterns.v[i], err);
+        r = operator_row(l, conf->patterns.v[i], err);
     for (size_t i = 0; r == 0 && i < NROWS; i++)
         if (wanted(conf, rows[i].system))
-            r = layout_new(&l->v[l->n++], &rows[i],
-                           bj_slice_str(rows[i].system), err);
+            r = layout_new(l, &rows[i], bj_slice_str(rows[i].system), err);
     if (r < 0) {
         bj_layouts_free(l);
         return r;
@@ -305,9 +306,13 @@ int bj_layouts_new(const struct bj_conf *conf, struct bj_layouts **ret,
 void bj_layouts_free(struct bj_layouts *l)
 {
     for (size_t i = 0; l && i < l->n; i++) {
-        regex_free(&l->v[i].job);
-        regex_free(&l->v[i].step);
+        pcre2_code_free(l->v[i].job.code);
+        pcre2_code_free(l->v[i].step.code);
         free(l->v[i].system);
+    }
+    if (l) {
+        pcre2_match_data_free(l->match);
+        pcre2_match_context_free(l->limits);
     }
     free(l);
 }

@@ -26,7 +26,7 @@ struct node {
     void *cookie; /* of a hit */
     int fd;       /* of an inner directory, while the pool has room */
     struct stamp stamp;
-    bool seen, read_once;
+    bool seen, read_once, offered;
 };
 
 struct bj_tree {
@@ -185,7 +185,8 @@ static struct node **see(struct bj_tree *t, struct node *parent,
     c->hash = hash;
     c->seen = true;
     if ((c->kind & BJ_PATH_HIT) && !c->cookie) {
-        c->cookie = t->ops.appeared(t->ops.ctx, rel, ino);
+        c->cookie = t->ops.appeared(t->ops.ctx, rel, c->offered);
+        c->offered = true;
         t->refused |= !c->cookie;
     }
     return &c->next;

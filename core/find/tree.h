@@ -20,8 +20,8 @@ struct bj_tree_ops {
     /* What is rel?  A mask of BJ_PATH_... (core/find/layout.h). */
     unsigned (*classify)(void *ctx, const char *rel);
     /* A hit has appeared; the cookie is kept for lost.  NULL means refused:
-     * the same directory is offered again at every look. */
-    void *(*appeared)(void *ctx, const char *rel, ino_t ino);
+     * the same directory is offered again, with again set, at every look. */
+    void *(*appeared)(void *ctx, const char *rel, bool again);
     /* It has gone, or is another directory of the same name by now. */
     void (*lost)(void *ctx, void *cookie);
 };

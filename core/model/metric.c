@@ -195,16 +195,18 @@ static const struct bj_metric self_rows[] = {
           "Jobs on the node, ended ones in "
           "their grace time not counted."),
     COUNTER(bj_self, jobs_refused, "jobs_refused", BJ_NUMBER,
-            "Jobs left out because max-jobs was reached."),
+            "Jobs left out because limit.jobs was reached."),
+    COUNTER(bj_self, steps_refused, "steps_refused", BJ_NUMBER,
+            "Steps and tasks left out because limit.steps was reached."),
     COUNTER(bj_self, processes_refused, "processes_refused", BJ_NUMBER,
-            "Looks at processes left out because max-processes was reached."),
+            "Looks at processes left out because limit.processes was reached."),
     COUNTER(bj_self, passes, "passes", BJ_NUMBER, "Looks at the node so far."),
     GAUGE(bj_self, pass_usec, "pass_duration", BJ_USEC,
           "Time the last look took."),
     GAUGE(bj_self, fds_kept, "fds_kept", BJ_NUMBER,
           "Descriptors kept open between looks."),
     COUNTER(bj_self, fds_refused, "fds_refused", BJ_NUMBER,
-            "Descriptors not kept because max-files was reached."),
+            "Descriptors not kept because limit.files was reached."),
 };
 
 static const struct bj_metric build_rows[] = {

@@ -127,7 +127,8 @@ struct bj_collector_stat {
 
 /* We ourselves. */
 struct bj_self {
-    uint64_t jobs, jobs_refused, processes_refused, passes, pass_usec;
+    uint64_t jobs, jobs_refused, steps_refused, processes_refused;
+    uint64_t passes, pass_usec;
     uint64_t fds_kept, fds_refused;
     uint64_t cpu_usec, rss_bytes, open_fds, max_fds, start_sec;
     uint64_t build_info; /* 1 */

@@ -1,0 +1,296 @@
+/* The life of jobs, on a tree of plain files. */
+#include "core/find/ident.h"
+#include "tests/unit/lib/core.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SCOPE "system.slice/slurmstepd.scope/"
+
+static char root_opt[128];
+
+static int make_tree(void **state)
+{
+    (void)state;
+    snprintf(root_opt, sizeof(root_opt), "path.cgroupfs=%s", tmp_make());
+    return 0;
+}
+
+static int drop_tree(void **state)
+{
+    (void)state;
+    tmp_gone();
+    return 0;
+}
+
+static void make_root(void)
+{
+    tmp_file("cgroup.controllers", "cpu memory\n");
+    tmp_dir(SCOPE);
+}
+
+#define START(r, ...)                                                          \
+    rig_start(&(r), root_opt, "collector.node=false",                          \
+              "job.file-dir=", "identity.wait=0s", __VA_ARGS__, NULL)
+
+static void test_nothing_then_all(void **state)
+{
+    (void)state;
+    struct rig r;
+    START(r, "sample.slow=100ms");
+    tmp_remove(""); /* not even the mount point */
+    rig_pass(&r);
+    assert_int_equal(r.snap->jobs.n, 0);
+    assert_non_null(strstr(r.log, "collector find: open cgroup root"));
+    tmp_dir("");
+    make_root();
+    tmp_v2_job(SCOPE "job_5", 1000, 4096, "1\n");
+    usleep(110000);
+    rig_pass(&r);
+    assert_int_equal(r.snap->jobs.n, 1);
+    assert_non_null(strstr(r.log, "collector find: works again"));
+    const struct bj_job *job = rig_job(&r, "5");
+    assert_non_null(job);
+    assert_int_equal(job->use.cpu_usec, 1000);
+    assert_int_equal(job->use.mem_used_bytes, 4096);
+    assert_true(job->use.mem_peak_bytes == BJ_ABSENT);
+    rig_stop(&r);
+}
+
+static void test_end_and_grace(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_root();
+    tmp_v2_job(SCOPE "job_5", 1000, 4096, "1\n");
+    START(r, "job.grace=300ms");
+    rig_pass(&r);
+    assert_true(rig_job(&r, "5")->end_sec == BJ_ABSENT);
+    assert_int_equal(r.snap->self.jobs, 1);
+    tmp_remove(SCOPE "job_5");
+    rig_pass(&r);
+    const struct bj_job *job = rig_job(&r, "5");
+    assert_non_null(job);
+    assert_true(job->end_sec != BJ_ABSENT);
+    assert_int_equal(job->use.cpu_usec, 1000);
+    assert_int_equal(r.snap->self.jobs, 0);
+    usleep(310000);
+    rig_pass(&r);
+    assert_null(rig_job(&r, "5"));
+    assert_string_equal(r.log, "");
+    rig_stop(&r);
+}
+
+static void test_same_id_again(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_root();
+    tmp_v2_job(SCOPE "job_5", 1000, 4096, "1\n");
+    tmp_v2_job(SCOPE "job_6", 6, 6, "1\n");
+    START(r, "job.grace=1h");
+    rig_pass(&r);
+    /* Between two passes: the number of directories is the same. */
+    tmp_dir("keep"); /* so that the inode is not given out again at once */
+    tmp_remove(SCOPE "job_5");
+    tmp_dir("keep2");
+    tmp_v2_job(SCOPE "job_5", 7, 8192, "1\n");
+    rig_pass(&r);
+    assert_int_equal(r.snap->jobs.n, 2);
+    const struct bj_job *job = rig_job(&r, "5");
+    assert_int_equal(job->use.cpu_usec, 7);
+    assert_true(job->end_sec == BJ_ABSENT);
+    /* And once more, with a look between. */
+    tmp_remove(SCOPE "job_5");
+    rig_pass(&r);
+    assert_true(rig_job(&r, "5")->end_sec != BJ_ABSENT);
+    tmp_v2_job(SCOPE "job_5", 3, 8192, "1\n");
+    rig_pass(&r);
+    assert_int_equal(r.snap->jobs.n, 2);
+    assert_int_equal(rig_job(&r, "5")->use.cpu_usec, 3);
+    rig_stop(&r);
+}
+
+static void test_shell(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_root();
+    tmp_v2_job(SCOPE "job_5", 1000, 4096, "");
+    tmp_v2_job(SCOPE "job_6", 1000, 4096, "1\n");
+    START(r, "job.grace=200ms", "sample.slow=100ms");
+    rig_pass(&r);
+    assert_null(rig_job(&r, "5")); /* left behind by a crash */
+    assert_non_null(rig_job(&r, "6"));
+    tmp_file(SCOPE "job_6/cgroup.procs", "");
+    for (int i = 0; i < 4; i++) {
+        usleep(110000);
+        rig_pass(&r);
+    }
+    assert_int_equal(r.snap->self.jobs, 0);
+    tmp_file(SCOPE "job_6/cgroup.procs", "1\n");
+    for (int i = 0; i < 3; i++) {
+        usleep(110000);
+        rig_pass(&r);
+    }
+    assert_true(rig_job(&r, "6")->end_sec == BJ_ABSENT);
+    rig_stop(&r);
+}
+
+static void test_caps(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_root();
+    for (int i = 0; i < 5; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), SCOPE "job_%d", i);
+        tmp_v2_job(name, 1, 1, "1\n");
+    }
+    START(r, "limit.jobs=3", "limit.files=2");
+    rig_pass(&r);
+    assert_int_equal(r.snap->jobs.n, 3);
+    assert_int_equal(r.snap->self.jobs, 3);
+    assert_int_equal(r.snap->self.jobs_refused, 2);
+    assert_true(r.snap->self.fds_refused > 0);
+    assert_true(r.snap->self.fds_kept <= 2);
+    rig_pass(&r); /* the same two are not refused anew */
+    assert_int_equal(r.snap->self.jobs_refused, 2);
+    rig_stop(&r);
+}
+
+static void test_steps(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_root();
+    tmp_v2_job(SCOPE "job_5", 30, 3, "");
+    tmp_v2_job(SCOPE "job_5/step_batch", 10, 1, "");
+    tmp_v2_job(SCOPE "job_5/step_batch/slurm", 0, 0, "1\n");
+    tmp_v2_job(SCOPE "job_5/step_0", 20, 2, "");
+    tmp_v2_job(SCOPE "job_5/step_0/user", 20, 2, "");
+    tmp_v2_job(SCOPE "job_5/step_0/user/task_0", 15, 1, "1\n");
+    tmp_v2_job(SCOPE "job_5/step_0/user/task_1", 5, 1, "1\n");
+    START(r, "collector.steps=tasks");
+    rig_pass(&r);
+    const struct bj_job *job = rig_job(&r, "5");
+    assert_int_equal(job->steps.n, 2);
+    assert_int_equal(job->tasks.n, 2);
+    const struct bj_step_use *s = job->steps.v, *t = job->tasks.v;
+    assert_true(bj_slice_eq(s[0].sub.key[0], BJ_SLICE("0")));
+    assert_int_equal(s[0].use.cpu_usec, 20);
+    assert_true(bj_slice_eq(s[1].sub.key[0], BJ_SLICE("batch")));
+    assert_int_equal(s[1].use.cpu_usec, 10);
+    assert_true(bj_slice_eq(t[1].sub.key[1], BJ_SLICE("1")));
+    assert_int_equal(t[1].use.cpu_usec, 5);
+    assert_int_equal(job->use.cpu_usec, 30);
+    tmp_remove(SCOPE "job_5/step_0");
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->steps.n, 1);
+    assert_int_equal(rig_job(&r, "5")->tasks.n, 0);
+    rig_stop(&r);
+}
+
+/* v1 keeps memory events for each cgroup on its own: the job's are their sum,
+ * and stay when a step goes. */
+static void v1_dir(const char *rel, const char *kills)
+{
+    char name[256], text[128];
+    tmp_dir(rel);
+    snprintf(name, sizeof(name), "%s/cgroup.procs", rel);
+    tmp_file(name, "1\n");
+    snprintf(name, sizeof(name), "%s/memory.failcnt", rel);
+    tmp_file(name, "2\n");
+    snprintf(name, sizeof(name), "%s/memory.oom_control", rel);
+    snprintf(text, sizeof(text),
+             "oom_kill_disable 0\nunder_oom 0\noom_kill %s\n", kills);
+    tmp_file(name, text);
+}
+
+static void test_v1_events(void **state)
+{
+    (void)state;
+    struct rig r;
+    v1_dir("memory/slurm/uid_7/job_5", "0");
+    v1_dir("memory/slurm/uid_7/job_5/step_0", "0");
+    v1_dir("memory/slurm/uid_7/job_5/step_0/task_0", "1");
+    v1_dir("memory/slurm/uid_7/job_5/step_0/task_1", "3");
+    tmp_file("memory/slurm/uid_7/job_5/memory.max_usage_in_bytes", "100\n");
+    START(r, "collector.steps=steps", "job.grace=1m");
+    rig_pass(&r);
+    const struct bj_job *job = rig_job(&r, "5");
+    assert_int_equal(job->use.mem_oom_kills, 4);
+    assert_int_equal(job->use.mem_limit_hits, 8);
+    const struct bj_step_use *s = job->steps.v;
+    assert_int_equal(job->steps.n, 1);
+    assert_int_equal(s[0].use.mem_oom_kills, 4);
+    tmp_remove("memory/slurm/uid_7/job_5/step_0/task_1");
+    tmp_file("memory/slurm/uid_7/job_5/memory.max_usage_in_bytes", "101\n");
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->use.mem_oom_kills, 4);
+    tmp_remove("memory/slurm/uid_7/job_5/step_0");
+    tmp_file("memory/slurm/uid_7/job_5/memory.max_usage_in_bytes", "102\n");
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->use.mem_oom_kills, 4);
+    assert_int_equal(rig_job(&r, "5")->use.mem_limit_hits, 8);
+    rig_stop(&r);
+}
+
+/* Jobs that come and go leave nothing. */
+static void test_churn(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_root();
+    START(r, "job.grace=0s");
+    uint64_t fds = 0;
+    for (int i = 0; i < 300; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), SCOPE "job_%d", i);
+        tmp_v2_job(name, 1, 1, "1\n");
+        rig_pass(&r);
+        assert_int_equal(r.snap->jobs.n, 1);
+        tmp_remove(name);
+        rig_pass(&r);
+        assert_int_equal(r.snap->jobs.n, 0);
+        if (i == 10)
+            fds = r.snap->self.fds_kept;
+    }
+    assert_int_equal(r.snap->self.fds_kept, fds);
+    rig_stop(&r);
+}
+
+static void test_only_named(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_root();
+    tmp_v2_job(SCOPE "job_5", 1, 1, "1\n");
+    START(r, "collector.disable-defaults=true", "collector.memory=true");
+    rig_pass(&r);
+    assert_true(rig_job(&r, "5")->use.cpu_usec == BJ_ABSENT);
+    assert_int_equal(rig_job(&r, "5")->use.mem_used_bytes, 1);
+    rig_stop(&r);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_tree, drop_tree)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_nothing_then_all),
+        TEST(test_end_and_grace),
+        TEST(test_same_id_again),
+        TEST(test_shell),
+        TEST(test_caps),
+        TEST(test_steps),
+        TEST(test_v1_events),
+        TEST(test_churn),
+        TEST(test_only_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

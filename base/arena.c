@@ -55,7 +55,7 @@ void *bj_arena_alloc(struct bj_arena *a, size_t n)
 
 struct bj_slice bj_arena_copy(struct bj_arena *a, struct bj_slice s)
 {
-    char *p = s.n < SIZE_MAX ? bj_arena_alloc(a, s.n + 1) : NULL;
+    char *p = bj_arena_alloc(a, s.n < SIZE_MAX ? s.n + 1 : SIZE_MAX);
     if (!p)
         return BJ_SLICE("");
     if (s.n > 0)

@@ -60,17 +60,6 @@ void bj_buf_printf(struct bj_buf *b, const char *fmt, ...)
     b->len += len;
 }
 
-static const char pairs[] = "00010203040506070809"
-                            "10111213141516171819"
-                            "20212223242526272829"
-                            "30313233343536373839"
-                            "40414243444546474849"
-                            "50515253545556575859"
-                            "60616263646566676869"
-                            "70717273747576777879"
-                            "80818283848586878889"
-                            "90919293949596979899";
-
 static const uint64_t power10[] = {
     1u,
     10u,
@@ -94,68 +83,118 @@ static const uint64_t power10[] = {
     10000000000000000000u,
 };
 
-/* Decimal digits of v; 1233/4096 is log10(2) closely enough for 64 bits. */
-static inline unsigned digits_of(uint64_t v)
+/* "000", "001" ... "999", four bytes each: digits are made three at a time,
+ * which takes a third of the divisions. */
+#define TEN(d)                                                                 \
+    d "0\0" d "1\0" d "2\0" d "3\0" d "4\0" d "5\0" d "6\0" d "7\0" d "8\0" d  \
+      "9\0"
+#define TENS(d)                                                                \
+    TEN(d "0")                                                                 \
+    TEN(d "1")                                                                 \
+    TEN(d "2")                                                                 \
+    TEN(d "3") TEN(d "4") TEN(d "5") TEN(d "6") TEN(d "7") TEN(d "8") TEN(d "9")
+static const char triples[] = TENS("0") TENS("1") TENS("2") TENS("3") TENS("4")
+    TENS("5") TENS("6") TENS("7") TENS("8") TENS("9");
+
+enum { NUMBER_ROOM = 24, MILLION = 1000000 };
+
+/* Six digits of v, with leading zeros; touches a byte more. */
+static inline char *put_six(char *p, uint32_t v)
 {
-    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1);
-    unsigned n = bits * 1233 >> 12;
-    return n + (v >= power10[n]) + (v == 0);
+    memcpy(p, triples + v / 1000 * 4, 4);
+    memcpy(p + 3, triples + v % 1000 * 4, 4);
+    return p + 6;
 }
 
-static inline char *backwards(char *end, uint64_t v)
+/* v, below a million, without leading zeros. */
+static inline char *put_first(char *p, uint32_t v)
 {
-    while (v >= 100) {
-        uint64_t q = v / 100;
-        end -= 2;
-        memcpy(end, pairs + (v - q * 100) * 2, 2);
-        v = q;
-    }
-    if (v >= 10) {
-        end -= 2;
-        memcpy(end, pairs + v * 2, 2);
-    } else {
-        *--end = (char)('0' + v);
-    }
+    const uint32_t high = v >= 1000 ? v / 1000 : v;
+    const unsigned zeros = (unsigned)(high < 10) + (unsigned)(high < 100);
+    memcpy(p, triples + high * 4 + zeros, 4);
+    p += 3 - zeros;
+    if (v < 1000)
+        return p;
+    memcpy(p, triples + (v - high * 1000) * 4, 4);
+    return p + 3;
+}
+
+static char *put_large(char *p, uint64_t v) __attribute__((noinline));
+
+/* v from p on, its end is returned; up to NUMBER_ROOM bytes are touched. */
+__attribute__((always_inline)) static inline char *put_u64(char *p, uint64_t v)
+{
+    if (v < MILLION)
+        return put_first(p, (uint32_t)v);
+    const uint64_t high = v / MILLION;
+    p = high < MILLION ? put_first(p, (uint32_t)high) : put_large(p, high);
+    return put_six(p, (uint32_t)(v - high * MILLION));
+}
+
+/* The rare rest, kept out of the way of the others. */
+static char *put_large(char *p, uint64_t v)
+{
+    return put_u64(p, v);
+}
+
+static inline char *cut_zeros(char *end)
+{
+    while (end[-1] == '0')
+        end--;
     return end;
+}
+
+/* "." and the digits of part (not 0) / 10^digits without trailing zeros. */
+static char *put_part(char *p, uint64_t part, unsigned digits)
+{
+    *p++ = '.';
+    for (; digits > 6; digits -= 6) {
+        uint64_t scale = power10[digits - 6];
+        p = put_six(p, (uint32_t)(part / scale));
+        part %= scale;
+    }
+    return cut_zeros(put_six(p, (uint32_t)(part * power10[6 - digits])));
 }
 
 char *bj_u64_backwards(char *end, uint64_t v)
 {
-    return backwards(end, v);
+    char text[NUMBER_ROOM];
+    size_t n = (size_t)(put_u64(text, v) - text);
+    return memcpy(end - n, text, n);
 }
 
 void bj_buf_u64(struct bj_buf *b, uint64_t v)
 {
-    if (!bj_buf_room(b, 20))
-        return;
-    unsigned n = digits_of(v);
-    backwards(b->p + b->len + n, v);
-    b->len += n;
+    if (bj_buf_room(b, NUMBER_ROOM))
+        b->len = (size_t)(put_u64(b->p + b->len, v) - b->p);
+}
+
+/* Microseconds, by far the most common: constants divide cheaper. */
+static inline char *put_micro(char *p, uint64_t v)
+{
+    const uint64_t whole = v / MILLION;
+    const uint32_t part = (uint32_t)(v - whole * MILLION);
+    p = put_u64(p, whole);
+    if (part == 0)
+        return p;
+    *p = '.';
+    return cut_zeros(put_six(p + 1, part));
 }
 
 void bj_buf_fixed(struct bj_buf *b, uint64_t v, unsigned digits)
 {
-    /* Microseconds are by far the most common: a constant divides cheaper. */
-    uint64_t scale = power10[digits];
-    uint64_t whole = digits == 6 ? v / 1000000 : v / scale;
-    uint64_t part = v - whole * scale;
-    bj_buf_u64(b, whole);
-    if (part == 0 || !bj_buf_room(b, 20))
+    if (!bj_buf_room(b, 2 * NUMBER_ROOM + 1))
         return;
-    while (part % 100 == 0) {
-        part /= 100;
-        digits -= 2;
-    }
-    if (part % 10 == 0) {
-        part /= 10;
-        digits--;
-    }
     char *p = b->p + b->len;
-    *p = '.';
-    char *first = backwards(p + 1 + digits, part);
-    while (first > p + 1)
-        *--first = '0';
-    b->len += 1 + digits;
+    if (digits == 6) {
+        p = put_micro(p, v);
+    } else {
+        const uint64_t part = v % power10[digits];
+        p = put_u64(p, v / power10[digits]);
+        if (part > 0)
+            p = put_part(p, part, digits);
+    }
+    b->len = (size_t)(p - b->p);
 }
 
 void bj_buf_label(struct bj_buf *b, struct bj_slice s)

@@ -1,0 +1,112 @@
+/* Errors: what a message holds after setting, wrapping and printing. */
+#include "base/err.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void set_and_text(void **state)
+{
+    (void)state;
+    struct bj_err err = {0};
+    char buf[300];
+    assert_int_equal(bj_err_set(&err, -ENOENT, "open %s", "cpu.stat"), -ENOENT);
+    assert_int_equal(err.code, -ENOENT);
+    assert_string_equal(err.msg, "open cpu.stat");
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)),
+                        "open cpu.stat: No such file or directory");
+}
+
+static void without_anybody_listening(void **state)
+{
+    (void)state;
+    assert_int_equal(bj_err_set(NULL, -EIO, "x %d", 1), -EIO);
+    assert_int_equal(bj_err_wrap(NULL, -EIO, "x %d", 1), -EIO);
+}
+
+static void text_of_odd_errors(void **state)
+{
+    (void)state;
+    struct bj_err err = {0};
+    char buf[300];
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)), "");
+    memcpy(err.msg, "plain", 6);
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)), "plain");
+    err = (struct bj_err){.code = -EINVAL};
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)),
+                        "Invalid argument");
+    assert_string_equal(bj_err_text(&err, buf, 4), "Inv");
+    assert_string_equal(bj_err_text(&err, buf, 1), "");
+    buf[0] = 'x';
+    bj_err_text(&err, buf, 0);
+    assert_int_equal(buf[0], 'x');
+}
+
+static void wrap_puts_context_in_front(void **state)
+{
+    (void)state;
+    struct bj_err err = {0};
+    bj_err_set(&err, -ERANGE, "cpu.stat: bad line");
+    assert_int_equal(bj_err_wrap(&err, -EIO, "job %d", 4711), -EIO);
+    assert_int_equal(err.code, -EIO);
+    assert_string_equal(err.msg, "job 4711: cpu.stat: bad line");
+    /* The new words may be made from the old ones. */
+    bj_err_set(&err, -EIO, "a");
+    bj_err_set(&err, -EIO, "<%s>", err.msg);
+    bj_err_wrap(&err, -EIO, "[%s]", err.msg);
+    assert_string_equal(err.msg, "[<a>]: <a>");
+}
+
+/* Whatever the lengths, the message is the full text cut to what fits. */
+static void long_messages_are_cut(void **state)
+{
+    (void)state;
+    for (int outer = 0; outer < 300; outer++)
+        for (int inner = 0; inner < 300; inner += 7) {
+            struct bj_err err = {0};
+            char want[700];
+            memset(want, 'o', (size_t)outer);
+            memcpy(want + outer, ": ", 2);
+            memset(want + outer + 2, 'i', (size_t)inner);
+            want[outer + 2 + inner] = '\0';
+            bj_err_set(&err, -EIO, "%s", want + outer + 2);
+            bj_err_wrap(&err, -EIO, "%.*s", outer, want);
+            size_t len = strlen(err.msg);
+            assert_true(len < sizeof(err.msg));
+            assert_memory_equal(err.msg, want, len);
+            /* Nothing but want of room shortens it. */
+            size_t full = strlen(want), room = sizeof(err.msg) - 1;
+            if (full <= room)
+                assert_int_equal(len, full);
+            else
+                assert_true(len >= room - 2);
+        }
+}
+
+static void gone(void **state)
+{
+    (void)state;
+    assert_true(bj_err_gone(-ENOENT));
+    assert_true(bj_err_gone(-ENODEV));
+    assert_true(bj_err_gone(-ESRCH));
+    assert_false(bj_err_gone(0));
+    assert_false(bj_err_gone(-EIO));
+    assert_false(bj_err_gone(ENOENT));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(set_and_text),
+        cmocka_unit_test(without_anybody_listening),
+        cmocka_unit_test(text_of_odd_errors),
+        cmocka_unit_test(wrap_puts_context_in_front),
+        cmocka_unit_test(long_messages_are_cut),
+        cmocka_unit_test(gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

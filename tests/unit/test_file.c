@@ -1,0 +1,329 @@
+/* Reading files: real ones of /proc and made ones in a directory of our own. */
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A directory for the test, removed at its end. */
+struct room {
+    char path[64];
+    int fd;
+};
+
+static int open_room(void **state)
+{
+    struct room *r = calloc(1, sizeof(*r));
+    assert_non_null(r);
+    snprintf(r->path, sizeof(r->path), "/tmp/bj-test-file-XXXXXX");
+    assert_non_null(mkdtemp(r->path));
+    r->fd = bj_dir_open(AT_FDCWD, r->path);
+    assert_true(r->fd >= 0);
+    *state = r;
+    return 0;
+}
+
+static int close_room(void **state)
+{
+    struct room *r = *state;
+    static const char *const names[] = {"f", "link", "fifo"};
+    for (size_t i = 0; i < COUNT(names); i++)
+        unlinkat(r->fd, names[i], 0);
+    unlinkat(r->fd, "dir", AT_REMOVEDIR);
+    close(r->fd);
+    assert_int_equal(rmdir(r->path), 0);
+    free(r);
+    return 0;
+}
+
+static void write_file(const struct room *r, size_t bytes)
+{
+    int fd = openat(r->fd, "f", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < bytes; i++) {
+        char c = (char)('a' + i % 26);
+        assert_int_equal(write(fd, &c, 1), 1);
+    }
+    close(fd);
+}
+
+static void assert_alphabet(struct bj_slice s, size_t bytes)
+{
+    assert_int_equal(s.n, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(s.p[i], 'a' + i % 26);
+}
+
+/* All sizes around the limits, with all three ways to read. */
+static void sizes(void **state)
+{
+    const struct room *room = *state;
+    static const size_t bytes[] = {0,    1,    2047, 2048, 2049,
+                                   4095, 4096, 4097, 8192, 20000};
+    static const size_t caps[] = {0, 1, 2048, 2049, 4096, 8192, 20000, 20001};
+    for (size_t i = 0; i < COUNT(bytes); i++) {
+        write_file(room, bytes[i]);
+        int fd = openat(room->fd, "f", O_RDONLY);
+        for (size_t k = 0; k < COUNT(caps); k++) {
+            char *buf = malloc(caps[k] ? caps[k] : 1);
+            assert_non_null(buf);
+            int want = bytes[i] < caps[k] ? 0 : -EFBIG;
+            struct bj_slice s[3] = {0};
+            struct bj_err err = {0};
+            assert_int_equal(
+                bj_file_read(room->fd, "f", buf, caps[k], &s[0], &err), want);
+            if (want == 0)
+                assert_alphabet(s[0], bytes[i]);
+            else
+                assert_non_null(strstr(err.msg, "f has "));
+            assert_int_equal(
+                bj_file_read_all(room->fd, "f", buf, caps[k], &s[1], NULL),
+                want);
+            if (want == 0)
+                assert_alphabet(s[1], bytes[i]);
+            /* Twice: it always reads from the start. */
+            for (int again = 0; again < 2; again++)
+                assert_int_equal(bj_file_pread(fd, buf, caps[k], &s[2]), want);
+            if (want == 0)
+                assert_alphabet(s[2], bytes[i]);
+            else
+                assert_true(!s[0].p && !s[1].p && !s[2].p);
+            free(buf);
+        }
+        close(fd);
+    }
+}
+
+/* Files that the kernel makes record by record, against a reader that takes
+ * small bites until the end. */
+static void kernel_records(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "/proc/filesystems", "/proc/devices",     "/proc/misc",
+        "/proc/ioports",     "/proc/kallsyms",    "/proc/self/mountinfo",
+        "/proc/cpuinfo",     "/proc/self/cgroup", "/proc/crypto"};
+    enum { CAP = 32 << 20 };
+    char *want = malloc(CAP), *got = malloc(CAP);
+    assert_non_null(want);
+    assert_non_null(got);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        int fd = open(names[i], O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        size_t len = 0;
+        ssize_t n;
+        while ((n = read(fd, want + len, 997)) > 0)
+            len += (size_t)n;
+        struct bj_slice s;
+        assert_int_equal(
+            bj_file_read_all(AT_FDCWD, names[i], got, CAP, &s, NULL), 0);
+        assert_int_equal(s.n, len);
+        assert_memory_equal(s.p, want, len);
+        assert_int_equal(bj_file_read(AT_FDCWD, names[i], got, CAP, &s, NULL),
+                         0);
+        assert_int_equal(s.n, len);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(bj_file_pread(fd, got, CAP, &s), 0);
+            assert_int_equal(s.n, len);
+            assert_memory_equal(s.p, want, len);
+        }
+        close(fd);
+    }
+    free(want);
+    free(got);
+}
+
+static void failing(void **state)
+{
+    const struct room *room = *state;
+    char buf[64];
+    struct bj_slice s = {NULL, 0};
+    struct bj_err err = {0};
+    assert_int_equal(bj_file_read(room->fd, "f", buf, 64, &s, &err), -ENOENT);
+    assert_string_equal(err.msg, "open f");
+    assert_int_equal(err.code, -ENOENT);
+    mkdirat(room->fd, "dir", 0700);
+    assert_int_equal(bj_file_read(room->fd, "dir", buf, 64, &s, &err), -EISDIR);
+    assert_string_equal(err.msg, "read dir");
+    assert_int_equal(bj_file_pread(-1, buf, 64, &s), -EBADF);
+    assert_int_equal(bj_dir_open(room->fd, "none"), -ENOENT);
+    write_file(room, 1);
+    assert_int_equal(bj_dir_open(room->fd, "f"), -ENOTDIR);
+    assert_null(s.p);
+}
+
+/* A process that ends between opening and reading is gone, not a fault. */
+static void process_that_ends(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+    char name[32], buf[4096];
+    struct bj_slice s = {NULL, 0};
+    snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(bj_file_pread(fd, buf, sizeof(buf), &s), 0);
+    assert_true(s.n > 50);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_true(bj_err_gone(bj_file_pread(fd, buf, sizeof(buf), &s)));
+    assert_true(
+        bj_err_gone(bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &s, NULL)));
+    close(fd);
+}
+
+static void closing(void **state)
+{
+    (void)state;
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), copy = fd;
+    errno = 4711;
+    bj_close_fd(&fd);
+    assert_int_equal(fcntl(copy, F_GETFD), -1);
+    errno = 4711;
+    fd = -1;
+    bj_close_fd(&fd);
+    assert_int_equal(errno, 4711);
+    {
+        bj_autoclose int scoped = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        copy = scoped;
+        assert_true(fcntl(copy, F_GETFD) >= 0);
+    }
+    assert_int_equal(fcntl(copy, F_GETFD), -1);
+}
+
+/* Every rule by itself; the message says which. */
+static void trusting(void **state)
+{
+    const struct room *room = *state;
+    char buf[64];
+    struct bj_slice s;
+    struct bj_err err = {0};
+    write_file(room, 5);
+    static const struct {
+        mode_t mode;
+        const char *why; /* NULL: trusted */
+    } modes[] = {
+        {0600, NULL},
+        {0644, NULL},
+        {0755, NULL},
+        {0664, "group or others may write"},
+        {0602, "group or others may write"},
+        {0666, "group or others may write"},
+    };
+    for (size_t i = 0; i < COUNT(modes); i++) {
+        assert_int_equal(fchmodat(room->fd, "f", modes[i].mode, 0), 0);
+        int r = bj_file_read_trusted(room->fd, "f", buf, 64, &s, &err);
+        assert_int_equal(r, modes[i].why ? -EPERM : 0);
+        if (modes[i].why)
+            assert_non_null(strstr(err.msg, modes[i].why));
+        else
+            assert_alphabet(s, 5);
+    }
+    assert_int_equal(fchmodat(room->fd, "f", 0600, 0), 0);
+    assert_int_equal(bj_file_read_trusted(room->fd, "f", buf, 5, &s, &err),
+                     -EFBIG);
+    assert_int_equal(bj_file_read_trusted(room->fd, "no", buf, 5, &s, &err),
+                     -ENOENT);
+    assert_int_equal(symlinkat("f", room->fd, "link"), 0);
+    assert_int_equal(bj_file_read_trusted(room->fd, "link", buf, 64, &s, &err),
+                     -EPERM);
+    assert_non_null(strstr(err.msg, "a link"));
+    /* Nobody writes to the FIFO: opening must not wait for it. */
+    assert_int_equal(mkfifoat(room->fd, "fifo", 0600), 0);
+    assert_int_equal(bj_file_read_trusted(room->fd, "fifo", buf, 64, &s, &err),
+                     -EPERM);
+    assert_non_null(strstr(err.msg, "not a regular file"));
+    mkdirat(room->fd, "dir", 0700);
+    assert_int_equal(bj_file_read_trusted(room->fd, "dir", buf, 64, &s, &err),
+                     -EPERM);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(fchownat(room->fd, "f", 65534, 65534, 0), 0);
+    assert_int_equal(bj_file_read_trusted(room->fd, "f", buf, 64, &s, &err),
+                     -EPERM);
+    assert_non_null(strstr(err.msg, "neither root nor this user"));
+}
+
+static void pool(void **state)
+{
+    const struct room *room = *state;
+    struct bj_fdpool pool = {.max = 2};
+    write_file(room, 3);
+    int a = bj_fdpool_open(&pool, room->fd, "f", O_RDONLY);
+    assert_true(a >= 0);
+    assert_true(fcntl(a, F_GETFD) & FD_CLOEXEC);
+    assert_int_equal(bj_fdpool_open(&pool, room->fd, "none", O_RDONLY),
+                     -ENOENT);
+    assert_int_equal(pool.used, 1);
+    int b = bj_fdpool_open(&pool, room->fd, "f", O_RDONLY);
+    assert_int_equal(pool.used, 2);
+    assert_int_equal(pool.refused, 0);
+    assert_int_equal(bj_fdpool_open(&pool, room->fd, "f", O_RDONLY), -EMFILE);
+    assert_int_equal(pool.refused, 1);
+    int was = a;
+    bj_fdpool_close(&pool, &a);
+    assert_int_equal(a, -1);
+    assert_int_equal(fcntl(was, F_GETFD), -1);
+    assert_int_equal(pool.used, 1);
+    bj_fdpool_close(&pool, &a); /* of none is nothing */
+    assert_int_equal(pool.used, 1);
+    bj_fdpool_close(&pool, &b);
+    assert_int_equal(pool.used, 0);
+}
+
+/* Kept descriptors move out of the way of select(2); where they cannot, they
+ * stay where they are. */
+static void pool_with_a_base(void **state)
+{
+    const struct room *room = *state;
+    write_file(room, 3);
+    static const unsigned bases[] = {1, 200, 1u << 30};
+    for (size_t i = 0; i < COUNT(bases); i++) {
+        struct bj_fdpool pool = {.max = 9, .base = bases[i]};
+        int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        close(next);
+        int fd = bj_fdpool_open(&pool, room->fd, "f", O_RDONLY);
+        assert_true(fd >= 0);
+        assert_int_equal(fd, bases[i] == 200 ? 200 : next);
+        assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+        if (fd != next)
+            assert_int_equal(fcntl(next, F_GETFD), -1);
+        char buf[16];
+        struct bj_slice s;
+        assert_int_equal(bj_file_pread(fd, buf, sizeof(buf), &s), 0);
+        assert_alphabet(s, 3);
+        bj_fdpool_close(&pool, &fd);
+    }
+}
+
+#define ROOM(test) cmocka_unit_test_setup_teardown(test, open_room, close_room)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROOM(sizes),
+        cmocka_unit_test(kernel_records),
+        ROOM(failing),
+        cmocka_unit_test(process_that_ends),
+        cmocka_unit_test(closing),
+        ROOM(trusting),
+        ROOM(pool),
+        ROOM(pool_with_a_base),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -25,90 +25,114 @@ const struct bj_unit_name bj_units[] = {
         name, BJ_GAUGE, unit, offsetof(struct record, field), true, help       \
     }
 
-static const struct bj_metric usage_rows[] = {
-    COUNTER(bj_usage, cpu_usec, "cpu", BJ_USEC, "CPU time used."),
-    COUNTER(bj_usage, cpu_user_usec, "cpu_user", BJ_USEC,
-            "CPU time used in user mode."),
-    COUNTER(bj_usage, cpu_system_usec, "cpu_system", BJ_USEC,
-            "CPU time used by the kernel on its behalf."),
-    COUNTER(bj_usage, cpu_throttled_usec, "cpu_throttled", BJ_USEC,
-            "Time it was held back by its CPU quota."),
-    COUNTER(bj_usage, cpu_periods, "cpu_periods", BJ_NUMBER,
-            "Enforcement periods of its CPU quota."),
-    COUNTER(bj_usage, cpu_throttled_periods, "cpu_throttled_periods", BJ_NUMBER,
-            "Periods in which its CPU quota held it back."),
-    LEVEL(bj_usage, cpus, "cpus", BJ_NUMBER,
-          "CPUs it may run on (effective cpuset)."),
-    LEVEL(bj_usage, mem_used_bytes, "memory_used", BJ_BYTES,
-          "Memory charged to it, page cache included."),
-    LEVEL(bj_usage, mem_rss_bytes, "memory_rss", BJ_BYTES,
-          "Anonymous memory, swap cache included."),
-    LEVEL(bj_usage, mem_cache_bytes, "memory_cache", BJ_BYTES,
-          "Page cache, shared memory included."),
-    LEVEL(bj_usage, mem_mapped_bytes, "memory_mapped_file", BJ_BYTES,
-          "Page cache that is mapped by processes."),
-    LEVEL(bj_usage, mem_shmem_bytes, "memory_shmem", BJ_BYTES,
-          "Shared memory and tmpfs."),
-    LEVEL(bj_usage, mem_active_file_bytes, "memory_active_file", BJ_BYTES,
-          "Page cache used lately."),
-    LEVEL(bj_usage, mem_inactive_file_bytes, "memory_inactive_file", BJ_BYTES,
-          "Page cache that the kernel would drop first."),
-    LEVEL(bj_usage, mem_unevictable_bytes, "memory_unevictable", BJ_BYTES,
-          "Memory that cannot be reclaimed, such as locked pages."),
-    LEVEL(bj_usage, mem_huge_bytes, "memory_huge", BJ_BYTES,
-          "Anonymous memory in transparent huge pages."),
-    LEVEL(bj_usage, mem_kernel_bytes, "memory_kernel", BJ_BYTES,
-          "Kernel memory charged to it."),
-    GAUGE(bj_usage, mem_peak_bytes, "memory_peak", BJ_BYTES,
-          "Highest memory ever charged to it."),
-    GAUGE(bj_usage, mem_limit_bytes, "memory_limit", BJ_BYTES,
-          "Memory limit: its own, else that of the nearest limited parent."),
-    LEVEL(bj_usage, mem_swap_bytes, "memory_swap", BJ_BYTES,
-          "Swap space used."),
-    COUNTER(bj_usage, mem_limit_hits, "memory_limit_hits", BJ_NUMBER,
-            "Times the memory limit was hit."),
-    COUNTER(bj_usage, mem_oom_kills, "oom_kills", BJ_NUMBER,
-            "Processes killed for want of memory."),
-    LEVEL(bj_usage, pids, "tasks_charged", BJ_NUMBER,
-          "Threads charged to it by the pids controller."),
-    COUNTER(bj_usage, psi_cpu_some_usec, "pressure_cpu_some", BJ_USEC,
-            "Time in which some of its threads waited for a CPU."),
-    COUNTER(bj_usage, psi_cpu_full_usec, "pressure_cpu_full", BJ_USEC,
-            "Time in which all of its threads waited for a CPU."),
-    COUNTER(bj_usage, psi_mem_some_usec, "pressure_memory_some", BJ_USEC,
-            "Time in which some of its threads waited for memory."),
-    COUNTER(bj_usage, psi_mem_full_usec, "pressure_memory_full", BJ_USEC,
-            "Time in which all of its threads waited for memory."),
-    COUNTER(bj_usage, psi_io_some_usec, "pressure_io_some", BJ_USEC,
-            "Time in which some of its threads waited for block I/O."),
-    COUNTER(bj_usage, psi_io_full_usec, "pressure_io_full", BJ_USEC,
-            "Time in which all of its threads waited for block I/O."),
-};
+/* The same figures for a job, a step and a task. */
+#define USAGE_ROWS(noun)                                                       \
+    {                                                                          \
+        COUNTER(bj_usage, cpu_usec, "cpu", BJ_USEC,                            \
+                "CPU time used by the " noun "."),                             \
+            COUNTER(bj_usage, cpu_user_usec, "cpu_user", BJ_USEC,              \
+                    "CPU time the " noun " used in user mode."),               \
+            COUNTER(bj_usage, cpu_system_usec, "cpu_system", BJ_USEC,          \
+                    "CPU time the kernel used on behalf of the " noun "."),    \
+            COUNTER(bj_usage, cpu_throttled_usec, "cpu_throttled", BJ_USEC,    \
+                    "Time the " noun " was held back by its CPU quota."),      \
+            COUNTER(bj_usage, cpu_periods, "cpu_periods", BJ_NUMBER,           \
+                    "Enforcement periods of the CPU quota of the " noun "."),  \
+            COUNTER(bj_usage, cpu_throttled_periods, "cpu_throttled_periods",  \
+                    BJ_NUMBER,                                                 \
+                    "Periods in which the CPU quota held the " noun " back."), \
+            LEVEL(bj_usage, cpus, "cpus", BJ_NUMBER,                           \
+                  "CPUs the " noun " may run on (effective cpuset)."),         \
+            LEVEL(bj_usage, mem_used_bytes, "memory_used", BJ_BYTES,           \
+                  "Memory charged to the " noun ", page cache included."),     \
+            LEVEL(bj_usage, mem_rss_bytes, "memory_rss", BJ_BYTES,             \
+                  "Anonymous memory of the " noun "."),                        \
+            LEVEL(bj_usage, mem_cache_bytes, "memory_cache", BJ_BYTES,         \
+                  "Page cache of the " noun ", shared memory included."),      \
+            LEVEL(bj_usage, mem_mapped_bytes, "memory_mapped_file", BJ_BYTES,  \
+                  "Page cache that processes of the " noun " have mapped."),   \
+            LEVEL(bj_usage, mem_shmem_bytes, "memory_shmem", BJ_BYTES,         \
+                  "Shared memory and tmpfs files of the " noun "."),           \
+            LEVEL(bj_usage, mem_active_file_bytes, "memory_active_file",       \
+                  BJ_BYTES, "Page cache the " noun " has used lately."),       \
+            LEVEL(bj_usage, mem_inactive_file_bytes, "memory_inactive_file",   \
+                  BJ_BYTES,                                                    \
+                  "Page cache of the " noun                                    \
+                  " that the kernel would drop first."),                       \
+            LEVEL(bj_usage, mem_unevictable_bytes, "memory_unevictable",       \
+                  BJ_BYTES,                                                    \
+                  "Memory of the " noun                                        \
+                  " that cannot be reclaimed, such as locked pages."),         \
+            LEVEL(bj_usage, mem_huge_bytes, "memory_huge", BJ_BYTES,           \
+                  "Anonymous memory of the " noun                              \
+                  " in transparent huge pages."),                              \
+            LEVEL(bj_usage, mem_kernel_bytes, "memory_kernel", BJ_BYTES,       \
+                  "Kernel memory charged to the " noun "."),                   \
+            GAUGE(bj_usage, mem_peak_bytes, "memory_peak", BJ_BYTES,           \
+                  "Highest memory ever charged to the " noun "."),             \
+            GAUGE(bj_usage, mem_limit_bytes, "memory_limit", BJ_BYTES,         \
+                  "Memory limit of the " noun                                  \
+                  ": its own, else that of the nearest limited parent."),      \
+            LEVEL(bj_usage, mem_swap_bytes, "memory_swap", BJ_BYTES,           \
+                  "Swap space used by the " noun "."),                         \
+            COUNTER(bj_usage, mem_limit_hits, "memory_limit_hits", BJ_NUMBER,  \
+                    "Times the " noun " hit its memory limit."),               \
+            COUNTER(bj_usage, mem_oom_kills, "oom_kills", BJ_NUMBER,           \
+                    "Processes of the " noun " killed for want of memory."),   \
+            LEVEL(bj_usage, pids, "tasks_charged", BJ_NUMBER,                  \
+                  "Threads charged to the " noun " by the pids controller."),  \
+            COUNTER(bj_usage, psi_cpu_some_usec, "pressure_cpu_some", BJ_USEC, \
+                    "Time in which some of the threads of the " noun           \
+                    " waited for a CPU."),                                     \
+            COUNTER(bj_usage, psi_cpu_full_usec, "pressure_cpu_full", BJ_USEC, \
+                    "Time in which all of the threads of the " noun            \
+                    " waited for a CPU."),                                     \
+            COUNTER(bj_usage, psi_mem_some_usec, "pressure_memory_some",       \
+                    BJ_USEC,                                                   \
+                    "Time in which some of the threads of the " noun           \
+                    " waited for memory."),                                    \
+            COUNTER(bj_usage, psi_mem_full_usec, "pressure_memory_full",       \
+                    BJ_USEC,                                                   \
+                    "Time in which all of the threads of the " noun            \
+                    " waited for memory."),                                    \
+            COUNTER(bj_usage, psi_io_some_usec, "pressure_io_some", BJ_USEC,   \
+                    "Time in which some of the threads of the " noun           \
+                    " waited for block I/O."),                                 \
+            COUNTER(bj_usage, psi_io_full_usec, "pressure_io_full", BJ_USEC,   \
+                    "Time in which all of the threads of the " noun            \
+                    " waited for block I/O."),                                 \
+    }
+static const struct bj_metric job_usage_rows[] = USAGE_ROWS("job");
+static const struct bj_metric step_usage_rows[] = USAGE_ROWS("step");
+static const struct bj_metric task_usage_rows[] = USAGE_ROWS("task");
 
 static const struct bj_metric proc_rows[] = {
     LEVEL(bj_procsum, processes, "processes", BJ_NUMBER,
-          "Processes, those of the batch system left out."),
-    LEVEL(bj_procsum, threads, "threads", BJ_NUMBER, "Threads."),
+          "Processes of the job, those of the batch system left out."),
+    LEVEL(bj_procsum, threads, "threads", BJ_NUMBER, "Threads of the job."),
     COUNTER(bj_procsum, processes_seen, "processes_seen", BJ_NUMBER,
-            "Processes seen so far; those that lived between two looks are "
-            "missed."),
+            "Processes of the job seen so far; those that lived between two "
+            "looks are missed."),
     LEVEL(bj_procsum, open_fds, "open_fds", BJ_NUMBER,
-          "Open file descriptors."),
+          "Open file descriptors of the job."),
     COUNTER(bj_procsum, io_read_bytes, "io_read", BJ_BYTES,
-            "Bytes read by system calls, of any file system or pipe "
+            "Bytes the job read by system calls, of any file system or pipe "
             "(rchar), exited processes included as far as seen."),
     COUNTER(bj_procsum, io_write_bytes, "io_write", BJ_BYTES,
-            "Bytes written by system calls, of any file system or pipe "
+            "Bytes the job wrote by system calls, of any file system or pipe "
             "(wchar), exited processes included as far as seen."),
     COUNTER(bj_procsum, io_read_ops, "io_read_operations", BJ_NUMBER,
-            "Read system calls, exited processes included as far as seen."),
+            "Read system calls of the job, exited processes included as far as "
+            "seen."),
     COUNTER(bj_procsum, io_write_ops, "io_write_operations", BJ_NUMBER,
-            "Write system calls, exited processes included as far as seen."),
+            "Write system calls of the job, exited processes included as far "
+            "as seen."),
     COUNTER(bj_procsum, io_storage_read_bytes, "io_storage_read", BJ_BYTES,
-            "Bytes fetched from storage (read_bytes), exited processes "
+            "Bytes the job fetched from storage (read_bytes), exited processes "
             "included as far as seen."),
     COUNTER(bj_procsum, io_storage_write_bytes, "io_storage_write", BJ_BYTES,
-            "Bytes to be sent to storage (write_bytes), exited processes "
+            "Bytes the job gave to be sent to storage (write_bytes), exited "
+            "processes "
             "included as far as seen."),
     COUNTER(bj_procsum, io_cancelled_write_bytes, "io_cancelled_write",
             BJ_BYTES,
@@ -119,9 +143,10 @@ static const struct bj_metric proc_rows[] = {
 
 static const struct bj_metric job_rows[] = {
     GAUGE(bj_job, start_sec, "start_time", BJ_SEC,
-          "Start: of the oldest process seen, or as the prolog wrote it."),
+          "Start of the job: of its oldest process seen, or as the prolog "
+          "wrote it."),
     GAUGE(bj_job, end_sec, "end_time", BJ_SEC,
-          "When its end was noticed; absent while it runs."),
+          "When the end of the job was noticed; absent while it runs."),
 };
 
 static const struct bj_metric info_rows[] = {
@@ -131,36 +156,39 @@ static const struct bj_metric info_rows[] = {
 
 static const struct bj_metric exact_core_rows[] = {
     COUNTER(bj_core_use, cpu_usec, "cpu", BJ_USEC,
-            "CPU time used on one CPU (cgroup v1)."),
+            "CPU time the job used on one CPU (cgroup v1)."),
     COUNTER(bj_core_use, cpu_estimated_usec, "cpu_estimated", BJ_USEC,
-            "CPU time used on one CPU, estimated: each thread's time goes to "
+            "CPU time the job used on one CPU, estimated: each thread's time "
+            "goes to "
             "the CPU it was last seen on (cgroup v2)."),
 };
 
 static const struct bj_metric device_rows[] = {
     COUNTER(bj_device_use, read_bytes, "read", BJ_BYTES,
-            "Bytes read from a block device."),
+            "Bytes the job read from a block device."),
     COUNTER(bj_device_use, write_bytes, "write", BJ_BYTES,
-            "Bytes written to a block device."),
+            "Bytes the job wrote to a block device."),
     COUNTER(bj_device_use, read_ops, "read_operations", BJ_NUMBER,
-            "Read operations on a block device."),
+            "Read operations of the job on a block device."),
     COUNTER(bj_device_use, write_ops, "write_operations", BJ_NUMBER,
-            "Write operations on a block device."),
+            "Write operations of the job on a block device."),
 };
 
 static const struct bj_metric state_rows[] = {
-    LEVEL(bj_state_use, threads, "threads", BJ_NUMBER, "Threads by state."),
+    LEVEL(bj_state_use, threads, "threads", BJ_NUMBER,
+          "Threads of the job by state."),
 };
 
 static const struct bj_metric exe_rows[] = {
     COUNTER(bj_exe_use, cpu_usec, "cpu", BJ_USEC,
-            "CPU time by executable; (other) is what no named one accounts "
+            "CPU time of the job by executable; (other) is what no named one "
+            "accounts "
             "for."),
 };
 
 static const struct bj_metric place_rows[] = {
     LEVEL(bj_place_use, files, "open_files", BJ_NUMBER,
-          "Different files open below a named place."),
+          "Different files the job has open below a named place."),
 };
 
 static const struct bj_metric node_rows[] = {
@@ -274,15 +302,15 @@ const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
 const struct bj_table bj_tables[] = {
     WHOLE_JOB("job", bj_job_info_keys, info_rows),
     WHOLE_JOB("job", NULL, job_rows),
-    JOB("job", use, usage_rows),
+    JOB("job", use, job_usage_rows),
     JOB("job", proc, proc_rows),
     JOBS("job_core", cores, bj_core_use, "cpu", NULL, exact_core_rows),
     JOBS("job_device", devices, bj_device_use, "device", NULL, device_rows),
     JOBS("job_state", states, bj_state_use, "state", NULL, state_rows),
     JOBS("job_exe", exes, bj_exe_use, "exe", NULL, exe_rows),
     JOBS("job_place", places, bj_place_use, "place", NULL, place_rows),
-    STEPS("step", steps, "step", NULL, usage_rows),
-    STEPS("task", tasks, "step", "task", usage_rows),
+    STEPS("step", steps, "step", NULL, step_usage_rows),
+    STEPS("task", tasks, "step", "task", task_usage_rows),
     SNAP("node", node, NULL, node_rows),
     SNAPS("node", node.modes, bj_mode_use, "mode", mode_rows),
     SNAPS("collector", self.collectors, bj_collector_stat, "collector",

@@ -277,26 +277,26 @@ void bj_opt_restart(const struct bj_optset *set, const struct bj_opt *o)
         clear(set, o);
 }
 
-/* The next letter that counts in a name, in lower case; 0 at the end. */
-static char next_letter(struct bj_slice *s)
+/* The next letter that counts in a name, in lower case; -1 at the end. */
+static int next_letter(struct bj_slice *s)
 {
     while (s->n > 0) {
         char c = *s->p++;
         s->n--;
         if (c != '.' && c != '-' && c != '_')
-            return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+            return c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : (unsigned char)c;
     }
-    return '\0';
+    return -1;
 }
 
 static bool same_name(struct bj_slice a, struct bj_slice b)
 {
-    char x, y;
+    int x, y;
     do {
         x = next_letter(&a);
         y = next_letter(&b);
-    } while (x == y && x != '\0');
-    return x == y && a.n == 0 && b.n == 0;
+    } while (x == y && x >= 0);
+    return x == y;
 }
 
 const struct bj_opt *bj_opt_find(const struct bj_optset *sets, size_t n,

@@ -1,0 +1,923 @@
+/* Options: one table, fed from text, the command line and YAML. */
+#include "base/opt.h"
+#include "base/opt_value.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define S(lit)                                                                 \
+    {                                                                          \
+        "" lit, sizeof(lit) - 1                                                \
+    }
+
+struct conf {
+    bool flag, off;
+    uint64_t jobs, timeout, size, free;
+    char *proc, *level, *none;
+    struct bj_strv files, listen;
+    bool flag_set;
+};
+
+struct other {
+    bool fast;
+    char *name;
+};
+
+#define AT(type, member)                                                       \
+    .kind = BJ_OPT_##type, .off = offsetof(struct conf, member)
+
+static const struct bj_opt conf_opts[] = {
+    {.name = "collector.cpu",
+     AT(BOOL, flag),
+     .preset = "true",
+     .help = "Read CPU time.",
+     .set_off = offsetof(struct conf, flag_set)},
+    {.name = "open-fds", AT(BOOL, off), .help = "Count descriptors."},
+    {.name = "max-jobs",
+     AT(U64, jobs),
+     .lo = 1,
+     .hi = 65536,
+     .preset = "1024",
+     .help = "Jobs followed at a time."},
+    {.name = "free", AT(U64, free), .help = "Any number."},
+    {.name = "web.timeout",
+     AT(DURATION, timeout),
+     .lo = 1000,
+     .hi = 3600000000,
+     .preset = "15s",
+     .help = "Time that a request may take from its first byte to the last "
+             "one of the answer, whatever the client does."},
+    {.name = "web.max-size",
+     AT(SIZE, size),
+     .lo = 1024,
+     .hi = 1 << 30,
+     .preset = "64K",
+     .help = "Longest request."},
+    {.name = "path.procfs",
+     AT(STR, proc),
+     .preset = "/proc",
+     .arg = "PATH",
+     .help = "Where procfs is mounted."},
+    {.name = "log.level",
+     AT(STR, level),
+     .preset = "info",
+     .help = "What is logged.",
+     .choices = "error|warn|info|debug"},
+    {.name = "cluster",
+     AT(STR, none),
+     .arg = "NAME",
+     .help = "Name of the cluster."},
+    {.name = "job-files",
+     AT(LIST, files),
+     .arg = "DIR",
+     .help = "Directories with files of the prolog."},
+    {.name = "web.listen-address",
+     AT(LIST, listen),
+     .preset = ":9010,[::1]:9011",
+     .help = "Where to listen."},
+    {0},
+};
+
+static const struct bj_opt other_opts[] = {
+    {.name = "web.fast",
+     .kind = BJ_OPT_BOOL,
+     .off = offsetof(struct other, fast),
+     .help = "Be fast."},
+    {.name = "web.name",
+     .kind = BJ_OPT_STR,
+     .off = offsetof(struct other, name),
+     .preset = "n",
+     .help = "Name."},
+    {0},
+};
+
+/* Both structures with their presets, and the sets over them. */
+struct room {
+    struct conf c;
+    struct other o;
+    struct bj_optset sets[2];
+    struct bj_err err;
+};
+
+static void init(struct room *r)
+{
+    *r = (struct room){0};
+    r->sets[0] = (struct bj_optset){conf_opts, &r->c};
+    r->sets[1] = (struct bj_optset){other_opts, &r->o};
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(bj_opt_presets(&r->sets[i], &r->err), 0);
+}
+
+static void fini(struct room *r)
+{
+    for (size_t i = 0; i < 2; i++)
+        bj_opt_free(&r->sets[i]);
+    assert_true(!r->c.proc && !r->c.level && !r->c.none);
+    assert_true(!r->c.files.v && r->c.files.n == 0);
+    assert_true(!r->c.listen.v && r->c.listen.n == 0);
+}
+
+/* Everything that differs from the presets is written into one line. */
+static void show(const struct room *r, char *out, size_t cap)
+{
+    size_t n = 0;
+    out[0] = '\0';
+#define SHOW(...) n += (size_t)snprintf(out + n, cap - n, __VA_ARGS__)
+    if (!r->c.flag)
+        SHOW("cpu=0 ");
+    if (r->c.off)
+        SHOW("fds=1 ");
+    if (r->c.jobs != 1024)
+        SHOW("jobs=%llu ", (unsigned long long)r->c.jobs);
+    if (r->c.free)
+        SHOW("free=%llu ", (unsigned long long)r->c.free);
+    if (r->c.timeout != 15000000)
+        SHOW("timeout=%llu ", (unsigned long long)r->c.timeout);
+    if (r->c.size != 65536)
+        SHOW("size=%llu ", (unsigned long long)r->c.size);
+    if (strcmp(r->c.proc, "/proc") != 0)
+        SHOW("proc=%s ", r->c.proc);
+    if (strcmp(r->c.level, "info") != 0)
+        SHOW("level=%s ", r->c.level);
+    if (r->c.none)
+        SHOW("cluster=%s ", r->c.none);
+    for (size_t i = 0; i < r->c.files.n; i++)
+        SHOW("file=%s ", r->c.files.v[i]);
+    for (size_t i = 0; i < r->c.listen.n; i++)
+        SHOW("listen=%s ", r->c.listen.v[i]);
+    if (r->o.fast)
+        SHOW("fast=1 ");
+    if (strcmp(r->o.name, "n") != 0)
+        SHOW("name=%s ", r->o.name);
+    if (n > 0)
+        out[n - 1] = '\0';
+}
+
+static void presets(void **state)
+{
+    (void)state;
+    struct room r;
+    char got[300];
+    init(&r);
+    show(&r, got, sizeof(got));
+    assert_string_equal(got, "");
+    assert_int_equal(r.c.listen.n, 0);
+    assert_int_equal(bj_opt_finish(&r.sets[0], &r.err), 0);
+    show(&r, got, sizeof(got));
+    assert_string_equal(got, "listen=:9010 listen=[::1]:9011");
+    /* Again, over what is there. */
+    assert_int_equal(bj_opt_presets(&r.sets[0], &r.err), 0);
+    assert_int_equal(r.c.listen.n, 0);
+    fini(&r);
+    fini(&r);
+}
+
+/* A table whose preset breaks its own limits is found out. */
+static void presets_are_checked(void **state)
+{
+    (void)state;
+    static const struct bj_opt bad[] = {
+        {.name = "path.procfs", AT(STR, proc), .preset = "/proc"},
+        {.name = "job-files",
+         AT(LIST, files),
+         .preset = "a,z",
+         .choices = "a|b"},
+        {.name = "max-jobs", AT(U64, jobs), .lo = 1, .hi = 10, .preset = "11"},
+        {.name = "log.level", AT(STR, level), .preset = "info"},
+        {0},
+    };
+    struct conf c = {0};
+    struct bj_optset set = {bad, &c};
+    struct bj_err err = {0};
+    assert_int_equal(bj_opt_presets(&set, &err), -ERANGE);
+    assert_string_equal(err.msg,
+                        "preset: max-jobs: '11' is not between 1 and 10");
+    assert_int_equal(bj_opt_finish(&set, &err), -EINVAL);
+    assert_string_equal(err.msg, "preset: job-files: 'z' is not one of a, b");
+    bj_opt_free(&set);
+    assert_true(!c.proc && !c.level && !c.files.v);
+}
+
+/* A value and what it makes of the presets; NULL: message and code. */
+static const struct {
+    struct bj_slice name, value;
+    int status;
+    const char *want;
+} values[] = {
+    {S("collector.cpu"), S("false"), 0, "cpu=0"},
+    {S("collector.cpu"), S("NO"), 0, "cpu=0"},
+    {S("collector.cpu"), S("Off"), 0, "cpu=0"},
+    {S("collector.cpu"), S("0"), 0, "cpu=0"},
+    {S("open-fds"), S("true"), 0, "fds=1"},
+    {S("open-fds"), S("yes"), 0, "fds=1"},
+    {S("open-fds"), S("on"), 0, "fds=1"},
+    {S("open-fds"), S("1"), 0, "fds=1"},
+    {S("OpenFDs"), S("1"), 0, "fds=1"},
+    {S("open_fds"), S("1"), 0, "fds=1"},
+    {S("open-fds"), S(""), -EINVAL, "open-fds: '' is not true or false"},
+    {S("open-fds"), S("2"), -EINVAL, "open-fds: '2' is not true or false"},
+    {S("open-fds"), S("tru"), -EINVAL, "open-fds: 'tru' is not true or false"},
+    {S("open-fds"), S("true\0"), -EINVAL,
+     "open-fds: 'true?' is not true or false"},
+    {S("open-fds"), S(" 1"), -EINVAL, "open-fds: ' 1' is not true or false"},
+
+    {S("max-jobs"), S("1"), 0, "jobs=1"},
+    {S("MaxJobs"), S("65536"), 0, "jobs=65536"},
+    {S("max-jobs"), S("0"), -ERANGE,
+     "max-jobs: '0' is not between 1 and 65536"},
+    {S("max-jobs"), S("65537"), -ERANGE,
+     "max-jobs: '65537' is not between 1 and 65536"},
+    {S("max-jobs"), S("18446744073709551616"), -ERANGE,
+     "max-jobs: '18446744073709551616' is not between 1 and 65536"},
+    {S("max-jobs"), S("-1"), -EINVAL, "max-jobs: '-1' is not a whole number"},
+    {S("max-jobs"), S("1.0"), -EINVAL, "max-jobs: '1.0' is not a whole number"},
+    {S("max-jobs"), S(""), -EINVAL, "max-jobs: '' is not a whole number"},
+    {S("max-jobs"), S("0x10"), -EINVAL,
+     "max-jobs: '0x10' is not a whole number"},
+    {S("free"), S("18446744073709551615"), 0, "free=18446744073709551615"},
+    {S("free"), S("18446744073709551616"), -ERANGE,
+     "free: '18446744073709551616' is not between 0 and "
+     "18446744073709551615"},
+
+    {S("web.timeout"), S("250ms"), 0, "timeout=250000"},
+    {S("web.timeout"), S("2"), 0, "timeout=2000000"},
+    {S("web.timeout"), S("0.5"), 0, "timeout=500000"},
+    {S("web.timeout"), S("1h"), 0, "timeout=3600000000"},
+    {S("web.timeout"), S("999us"), -ERANGE,
+     "web.timeout: '999us' is not between 1ms and 1h"},
+    {S("web.timeout"), S("61m"), -ERANGE,
+     "web.timeout: '61m' is not between 1ms and 1h"},
+    {S("web.timeout"), S("soon"), -EINVAL,
+     "web.timeout: 'soon' is not a duration such as 250ms, 15s, 2m or 1h"},
+    {S("web.max-size"), S("1M"), 0, "size=1048576"},
+    {S("web.max-size"), S("2048"), 0, "size=2048"},
+    {S("web.max-size"), S("1023"), -ERANGE,
+     "web.max-size: '1023' is not between 1K and 1G"},
+    {S("web.max-size"), S("1MB"), -EINVAL,
+     "web.max-size: '1MB' is not a size such as 4096, 64K, 16M or 1G"},
+
+    {S("path.procfs"), S("/p"), 0, "proc=/p"},
+    {S("PathProcfs"), S(""), 0, "proc="},
+    {S("path.procfs"), S("a\0b"), -EINVAL,
+     "path.procfs: 'a?b' holds a zero byte"},
+    {S("log.level"), S("debug"), 0, "level=debug"},
+    {S("log.level"), S("loud"), -EINVAL,
+     "log.level: 'loud' is not one of error, warn, info, debug"},
+    {S("log.level"), S("info|debug"), -EINVAL,
+     "log.level: 'info|debug' is not one of error, warn, info, debug"},
+    {S("log.level"), S(""), -EINVAL,
+     "log.level: '' is not one of error, warn, info, debug"},
+    {S("cluster"), S("\xc3\xa9"), 0, "cluster=\xc3\xa9"},
+    {S("job-files"), S("/a"), 0, "file=/a"},
+    {S("job-files"), S(""), 0, ""},
+    {S("job-files"), S("\0"), -EINVAL, "job-files: '?' holds a zero byte"},
+
+    {S("web.fast"), S("1"), 0, "fast=1"},
+    {S("webname"), S("x"), 0, "name=x"},
+    {S("nosuch"), S("x"), -ENOENT, "unknown option 'nosuch'"},
+    {S(""), S("x"), -ENOENT, "unknown option ''"},
+    {S("."), S("x"), -ENOENT, "unknown option '.'"},
+    {S("web"), S("x"), -ENOENT, "unknown option 'web'"},
+    {S("web.names"), S("x"), -ENOENT, "unknown option 'web.names'"},
+    {S("web.name\0"), S("x"), -ENOENT, "unknown option 'web.name?'"},
+    {S("a\nb"), S("x"), -ENOENT, "unknown option 'a?b'"},
+    {S("cluster\xff"), S("x"), -ENOENT, "unknown option 'cluster\xef\xbf\xbd'"},
+    {S("cluster"), S("0123456789012345678901234567890123456789"), 0,
+     "cluster=0123456789012345678901234567890123456789"},
+};
+
+static void setting(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(values); i++) {
+        struct room r;
+        char got[300];
+        init(&r);
+        int status =
+            bj_opt_set(r.sets, 2, values[i].name, values[i].value, &r.err);
+        assert_int_equal(status, values[i].status);
+        assert_int_equal(
+            bj_opt_set(r.sets, 2, values[i].name, values[i].value, NULL),
+            values[i].status);
+        if (status == 0 && r.c.files.n == 2) {
+            assert_string_equal(r.c.files.v[1], r.c.files.v[0]);
+            free(r.c.files.v[--r.c.files.n]);
+        }
+        show(&r, got, sizeof(got));
+        assert_string_equal(status == 0 ? got : r.err.msg, values[i].want);
+        if (status < 0)
+            assert_string_equal(got, ""); /* nothing has changed */
+        fini(&r);
+    }
+}
+
+/* Values are cut in messages, so that what was expected stays readable. */
+static void long_values_in_messages(void **state)
+{
+    (void)state;
+    struct room r;
+    char value[1000];
+    init(&r);
+    memset(value, 'x', sizeof(value));
+    assert_int_equal(bj_opt_set(r.sets, 2, BJ_SLICE("log.level"),
+                                (struct bj_slice){value, sizeof(value)},
+                                &r.err),
+                     -EINVAL);
+    assert_non_null(strstr(r.err.msg, "xxx' is not one of error"));
+    fini(&r);
+}
+
+static void lists(void **state)
+{
+    (void)state;
+    struct room r;
+    char got[300];
+    init(&r);
+    bj_opt_set(r.sets, 2, BJ_SLICE("WebListenAddress"), BJ_SLICE("a"), NULL);
+    bj_opt_set(r.sets, 2, BJ_SLICE("WebListenAddress"), BJ_SLICE("b"), NULL);
+    assert_int_equal(bj_opt_finish(&r.sets[0], &r.err), 0);
+    show(&r, got, sizeof(got));
+    assert_string_equal(got, "listen=a listen=b");
+    /* Emptied on purpose: the preset does not come back. */
+    bj_opt_set(r.sets, 2, BJ_SLICE("web.listen-address"), BJ_SLICE(""), NULL);
+    assert_int_equal(bj_opt_finish(&r.sets[0], &r.err), 0);
+    show(&r, got, sizeof(got));
+    assert_string_equal(got, "");
+
+    for (int i = 0; i < BJ_OPT_LIST_MAX; i++)
+        assert_int_equal(
+            bj_opt_set(r.sets, 2, BJ_SLICE("job-files"), BJ_SLICE("x"), &r.err),
+            0);
+    assert_int_equal(
+        bj_opt_set(r.sets, 2, BJ_SLICE("job-files"), BJ_SLICE("x"), &r.err),
+        -ERANGE);
+    assert_string_equal(r.err.msg, "job-files: more than 1024 values");
+    assert_int_equal(r.c.files.n, BJ_OPT_LIST_MAX);
+    fini(&r);
+}
+
+static void durations(void **state)
+{
+    static const struct {
+        struct bj_slice in;
+        int status;
+        uint64_t usec;
+    } cases[] = {
+        {S("0"), 0, 0},
+        {S("0s"), 0, 0},
+        {S("15"), 0, 15000000},
+        {S("0.000001"), 0, 1},
+        {S("1.50"), 0, 1500000},
+        {S("1us"), 0, 1},
+        {S("250ms"), 0, 250000},
+        {S("2m"), 0, 120000000},
+        {S("1h"), 0, 3600000000},
+        {S("1d"), 0, 86400000000},
+        {S("1.5d"), 0, 129600000000},
+        {S("1h30m"), 0, 5400000000},
+        {S("1d1h1m1s1ms1us"), 0, 90061001001},
+        {S("0.001ms"), 0, 1},
+        {S("213503982d"), 0, 18446744044800000000u},
+        {S("213503983d"), -ERANGE, 0},
+        {S("18446744073709"), 0, 18446744073709000000u},
+        {S("18446744073709.551615"), 0, UINT64_MAX},
+        {S("18446744073709.551616"), -ERANGE, 0},
+        {S("18446744073709551615us"), 0, UINT64_MAX},
+        {S("18446744073709551616us"), -ERANGE, 0},
+        {S("1s18446744073709551615us"), -ERANGE, 0},
+        {S("99999999999999999999"), -ERANGE, 0},
+        {S(""), -EINVAL, 0},
+        {S(" 1s"), -EINVAL, 0},
+        {S("1 s"), -EINVAL, 0},
+        {S("1s "), -EINVAL, 0},
+        {S("-1s"), -EINVAL, 0},
+        {S("s"), -EINVAL, 0},
+        {S(".5"), -EINVAL, 0},
+        {S("1."), -EINVAL, 0},
+        {S("1.s"), -EINVAL, 0},
+        {S("1.0000001"), -EINVAL, 0},
+        {S("0.5us"), -EINVAL, 0},
+        {S("1.0005ms"), -EINVAL, 0},
+        {S("1e3"), -EINVAL, 0},
+        {S("1S"), -EINVAL, 0},
+        {S("1ns"), -EINVAL, 0},
+        {S("1w"), -EINVAL, 0},
+        {S("1min"), -EINVAL, 0},
+        {S("30m1h"), -EINVAL, 0},
+        {S("1m1m"), -EINVAL, 0},
+        {S("1m30"), -EINVAL, 0},
+        {S("1s\0"), -EINVAL, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint64_t v = 4711;
+        assert_int_equal(bj_duration_parse(cases[i].in, &v), cases[i].status);
+        assert_int_equal(v, cases[i].status ? 4711 : cases[i].usec);
+    }
+}
+
+static void sizes(void **state)
+{
+    static const struct {
+        struct bj_slice in;
+        int status;
+        uint64_t bytes;
+    } cases[] = {
+        {S("0"), 0, 0},
+        {S("4096"), 0, 4096},
+        {S("64K"), 0, 65536},
+        {S("64k"), 0, 65536},
+        {S("16MiB"), 0, 16777216},
+        {S("1G"), 0, 1073741824},
+        {S("3T"), 0, 3298534883328},
+        {S("16777215T"), 0, 18446742974197923840u},
+        {S("16777216T"), -ERANGE, 0},
+        {S("18446744073709551615"), 0, UINT64_MAX},
+        {S("18446744073709551616"), -ERANGE, 0},
+        {S(""), -EINVAL, 0},
+        {S("K"), -EINVAL, 0},
+        {S("1KB"), -EINVAL, 0},
+        {S("1Ki"), -EINVAL, 0},
+        {S("1iB"), -EINVAL, 0},
+        {S("1B"), -EINVAL, 0},
+        {S("1P"), -EINVAL, 0},
+        {S("1.5G"), -EINVAL, 0},
+        {S("1 G"), -EINVAL, 0},
+        {S("-1"), -EINVAL, 0},
+        {S("1KK"), -EINVAL, 0},
+        {S("1\x0b"), -EINVAL, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint64_t v = 4711;
+        assert_int_equal(bj_size_parse(cases[i].in, &v), cases[i].status);
+        assert_int_equal(v, cases[i].status ? 4711 : cases[i].bytes);
+    }
+}
+
+static void amounts_as_text(void **state)
+{
+    (void)state;
+    char buf[BJ_AMOUNT_MAX];
+    assert_string_equal(bj_duration_text(0, buf), "0s");
+    assert_string_equal(bj_duration_text(1, buf), "1us");
+    assert_string_equal(bj_duration_text(1500000, buf), "1500ms");
+    assert_string_equal(bj_duration_text(5400000000, buf), "90m");
+    assert_string_equal(bj_duration_text(UINT64_MAX, buf),
+                        "18446744073709551615us");
+    assert_string_equal(bj_size_text(0, buf), "0");
+    assert_string_equal(bj_size_text(1, buf), "1");
+    assert_string_equal(bj_size_text(65536, buf), "64K");
+    assert_string_equal(bj_size_text(UINT64_MAX, buf), "18446744073709551615");
+    /* What is written reads back the same. */
+    for (unsigned bit = 0; bit < 64; bit++)
+        for (int off = -1; off <= 1; off++) {
+            uint64_t v = (UINT64_C(1) << bit) + (uint64_t)off, back = 0;
+            assert_int_equal(bj_duration_parse(
+                                 bj_slice_str(bj_duration_text(v, buf)), &back),
+                             0);
+            assert_int_equal(back, v);
+            assert_int_equal(
+                bj_size_parse(bj_slice_str(bj_size_text(v, buf)), &back), 0);
+            assert_int_equal(back, v);
+        }
+}
+
+/* Arguments are separated by '|' here. */
+static const struct {
+    const char *args;
+    int status;
+    const char *want;
+} lines[] = {
+    {"", 0, ""},
+    {"--max-jobs|7", 0, "jobs=7"},
+    {"--max-jobs=7", 0, "jobs=7"},
+    {"--max-jobs=7|--max-jobs=8", 0, "jobs=8"},
+    {"--MAX_JOBS=7", 0, "jobs=7"},
+    {"--path.procfs=", 0, "proc="},
+    {"--path.procfs|", 0, "proc="},
+    {"--path.procfs|-", 0, "proc=-"},
+    {"--path.procfs==a=b", 0, "proc==a=b"},
+    {"--path.procfs=--x", 0, "proc=--x"},
+    {"--open-fds", 0, "fds=1"},
+    {"--open-fds=true", 0, "fds=1"},
+    {"--open-fds=false", 0, ""},
+    {"--open-fds|--no-open-fds", 0, ""},
+    {"--no-collector.cpu", 0, "cpu=0"},
+    {"--no-collector.cpu|--collector.cpu", 0, ""},
+    {"--collector.cpu=0", 0, "cpu=0"},
+    {"--job-files|a|--job-files=b", 0, "file=a file=b"},
+    {"--web.fast|--web.name=x|--max-jobs=3", 0, "jobs=3 fast=1 name=x"},
+    {"--max-jobs", -EINVAL, "--max-jobs needs a value"},
+    {"--max-jobs|--open-fds", -EINVAL, "--max-jobs needs a value"},
+    {"--max-jobs=", -EINVAL, "max-jobs: '' is not a whole number"},
+    {"--max-jobs=x", -EINVAL, "max-jobs: 'x' is not a whole number"},
+    {"--no-max-jobs", -ENOENT, "unknown option '--no-max-jobs'"},
+    {"--no-collector.cpu=1", -EINVAL, "--no-collector.cpu takes no value"},
+    {"--no-", -ENOENT, "unknown option '--no-'"},
+    {"--nosuch", -ENOENT, "unknown option '--nosuch'"},
+    {"--nosuch=1", -ENOENT, "unknown option '--nosuch'"},
+    {"--=1", -ENOENT, "unknown option '--'"},
+    {"--", -EINVAL, "'--' is not an option"},
+    {"-", -EINVAL, "'-' is not an option"},
+    {"-max-jobs=1", -EINVAL, "'-max-jobs=1': options begin with two dashes"},
+    {"extra", -EINVAL, "'extra' is not an option"},
+    {"--open-fds|true", -EINVAL, "'true' is not an option"},
+    {"--max-jobs=5|--nosuch|--max-jobs=6", -ENOENT,
+     "unknown option '--nosuch'"},
+};
+
+/* Cut text at '|' into an argument vector; text must outlive it. */
+static int cut(char *text, char *argv[8])
+{
+    int argc = 0;
+    argv[argc++] = text;
+    for (char *p = text; *p; p++)
+        if (*p == '|') {
+            *p = '\0';
+            argv[argc++] = p + 1;
+        }
+    return argc;
+}
+
+static void command_lines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct room r;
+        char text[100], got[300], *argv[8];
+        init(&r);
+        snprintf(text, sizeof(text), "prog%s%s", lines[i].args[0] ? "|" : "",
+                 lines[i].args);
+        int argc = cut(text, argv);
+        assert_int_equal(bj_opt_argv(r.sets, 2, argc, argv, &r.err),
+                         lines[i].status);
+        show(&r, got, sizeof(got));
+        assert_string_equal(lines[i].status == 0 ? got : r.err.msg,
+                            lines[i].want);
+        assert_int_equal(bj_opt_argv(r.sets, 2, argc, argv, NULL),
+                         lines[i].status);
+        fini(&r);
+    }
+    assert_int_equal(bj_opt_argv(NULL, 0, 0, NULL, NULL), 0);
+}
+
+/* The next source replaces a list; one source collects it. */
+static void sources_replace_lists(void **state)
+{
+    (void)state;
+    struct room r;
+    char got[300], a[] = "p|--job-files=a|--job-files=b|--max-jobs=2",
+                   b[] = "p|--job-files=c|--job-files=d", *argv[8];
+    init(&r);
+    int argc = cut(a, argv);
+    assert_int_equal(bj_opt_argv(r.sets, 2, argc, argv, &r.err), 0);
+    assert_int_equal(bj_opt_argv(r.sets, 2, argc, argv, &r.err), 0);
+    show(&r, got, sizeof(got));
+    assert_string_equal(got, "jobs=2 file=a file=b");
+    argc = cut(b, argv);
+    assert_int_equal(bj_opt_argv(r.sets, 2, argc, argv, &r.err), 0);
+    show(&r, got, sizeof(got));
+    assert_string_equal(got, "jobs=2 file=c file=d");
+    assert_int_equal(
+        bj_opt_yaml_text(r.sets, 2, "f", BJ_SLICE("job-files: [e, f]"), &r.err),
+        0);
+    show(&r, got, sizeof(got));
+    assert_string_equal(got, "jobs=2 file=e file=f");
+    assert_int_equal(
+        bj_opt_yaml_text(r.sets, 2, "f", BJ_SLICE("job-files: g"), &r.err), 0);
+    show(&r, got, sizeof(got));
+    assert_string_equal(got, "jobs=2 file=g");
+    fini(&r);
+}
+
+/* What a YAML text sets, or its message behind the name of the file. */
+static const struct {
+    struct bj_slice text;
+    int status;
+    const char *want;
+} yamls[] = {
+    {S(""), 0, ""},
+    {S("# nothing\n"), 0, ""},
+    {S("---\n...\n"), 0, ""},
+    {S("~\n"), 0, ""},
+    {S("{}\n"), 0, ""},
+    {S("max-jobs: 7\n"), 0, "jobs=7"},
+    {S("maxJobs: 7"), 0, "jobs=7"},
+    {S("\xef\xbb\xbfmax-jobs: 7\n"), 0, "jobs=7"},
+    {S("%YAML 1.1\n---\nmax-jobs: '7'\r\n...\n"), 0, "jobs=7"},
+    {S("web.timeout: 2m\n"), 0, "timeout=120000000"},
+    {S("web:\n  timeout: 2m\n  name: a b\n"), 0, "timeout=120000000 name=a b"},
+    {S("{web: {timeout: 2m, fast: yes}, log: {level: debug}}"), 0,
+     "timeout=120000000 level=debug fast=1"},
+    {S("WEB:\n  Timeout: 2m\n"), 0, "timeout=120000000"},
+    {S("collector:\n  cpu: off\nopen-fds: on\n"), 0, "cpu=0 fds=1"},
+    {S("job-files:\n- /a\n- \"/b c\"\n"), 0, "file=/a file=/b c"},
+    {S("job-files: [/a, /b]\n"), 0, "file=/a file=/b"},
+    {S("job-files: /a\n"), 0, "file=/a"},
+    {S("job-files: []\n"), 0, ""},
+    {S("path.procfs: ''\n"), 0, "proc="},
+    {S("path:\n  procfs: |\n    x\n"), 0, "proc=x\n"},
+    {S("cluster: 'null'\n"), 0, "cluster=null"},
+    {S("web:\nlog:\n  level: warn\n"), 0, "level=warn"},
+    {S("web: {}\n"), 0, ""},
+    {S("web:\n  # name: x\n"), 0, ""},
+
+    /* values: the place is that of the value */
+    {S("max-jobs: 0\n"), -ERANGE,
+     "1:11: max-jobs: '0' is not between 1 and 65536"},
+    {S("\n\nweb:\n  timeout: [1s]\n"), -EINVAL,
+     "4:12: web.timeout: takes one value, not a list"},
+    {S("web:\n   timeout:\n       never\n"), -EINVAL,
+     "3:8: web.timeout: 'never' is not a duration such as 250ms, 15s, 2m or "
+     "1h"},
+    {S("web:\n  timeout: {a: 1}\n"), -EINVAL,
+     "2:12: web.timeout: is an option, not a section"},
+    {S("max-jobs:\n"), -EINVAL, "1:10: max-jobs: has no value"},
+    {S("max-jobs: ~\n"), -EINVAL, "1:11: max-jobs: has no value"},
+    {S("cluster: null\n"), -EINVAL, "1:10: cluster: has no value"},
+    {S("job-files:\n  - /a\n  -\n"), -EINVAL,
+     "3:4: job-files: an entry is empty"},
+    {S("job-files: [/a, '']\n"), -EINVAL, "1:17: job-files: an entry is empty"},
+    {S("job-files:\n - /a\n - [b]\n"), -EINVAL,
+     "3:4: job-files: a list holds texts only"},
+    {S("job-files:\n - a: b\n"), -EINVAL,
+     "2:4: job-files: a list holds texts only"},
+    {S("path.procfs: \"a\\0b\"\n"), -EINVAL,
+     "1:14: path.procfs: 'a?b' holds a zero byte"},
+    {S("web: 5\n"), -EINVAL, "1:6: web: is a section, not an option"},
+    {S("web: [1]\n"), -EINVAL, "1:6: web: is a section, not a list"},
+    {S("\xc3\xa9: 1\n"), -ENOENT, "1:1: unknown option '\xc3\xa9'"},
+    {S("# \xc3\xa9\n{cluster: \xc3\xa9, max-jobs: x}\n"), -EINVAL,
+     "2:24: max-jobs: 'x' is not a whole number"},
+
+    /* keys: the place is that of the key */
+    {S("max-jobs: 1\nnosuch: 2\n"), -ENOENT, "2:1: unknown option 'nosuch'"},
+    {S("web:\n  nosuch: 2\n"), -ENOENT, "2:3: unknown option 'web.nosuch'"},
+    {S("nosuch:\n  a: 1\n"), -ENOENT, "1:1: unknown option 'nosuch'"},
+    {S("nosuch:\n"), -ENOENT, "1:1: unknown option 'nosuch'"},
+    {S("'': 1\n"), -ENOENT, "1:1: unknown option ''"},
+    {S("web:\n  '': 1\n"), -ENOENT, "2:3: unknown option 'web.'"},
+    {S("\"max-jobs\\0\": 1\n"), -ENOENT, "1:1: unknown option 'max-jobs?'"},
+    {S("max: {jobs: 1}\n"), -ENOENT, "1:1: unknown option 'max'"},
+    {S("[a]: 1\n"), -EINVAL, "1:1: the name of an option must be text"},
+    {S("? {a: b}\n: 1\n"), -EINVAL, "1:3: the name of an option must be text"},
+    {S("max-jobs: 1\nopen-fds: 1\nmax-jobs: 2\n"), -EINVAL,
+     "3:1: max-jobs: is given twice"},
+    {S("max-jobs: 1\nMaxJobs: 2\n"), -EINVAL, "2:1: MaxJobs: is given twice"},
+    {S("web:\n  name: a\nweb.name: b\n"), -EINVAL,
+     "3:1: web.name: is given twice"},
+    {S("web:\n  name: a\nweb:\n  fast: 1\n"), -EINVAL,
+     "3:1: web: is given twice"},
+    {S("web:\nweb:\n"), -EINVAL, "2:1: web: is given twice"},
+
+    /* documents */
+    {S("- a\n"), -EINVAL, "1:1: expected options, \"name: value\""},
+    {S("hello\n"), -EINVAL, "1:1: expected options, \"name: value\""},
+    {S("max-jobs: 1\n---\nmax-jobs: 2\n"), -EINVAL, "2:1: a second document"},
+    {S("max-jobs: &a 5\n"), -EINVAL, "1:11: anchors are not supported"},
+    {S("&a max-jobs: 5\n"), -EINVAL, "1:1: anchors are not supported"},
+    {S("web: &a {}\n"), -EINVAL, "1:6: anchors are not supported"},
+    {S("job-files: &a [x]\n"), -EINVAL, "1:12: anchors are not supported"},
+    {S("max-jobs: *a\n"), -EINVAL, "1:11: aliases are not supported"},
+    {S("<<: *a\n"), -ENOENT, "1:1: unknown option '<<'"},
+    {S("max-jobs: !!int 5\n"), -EINVAL, "1:11: tags are not supported"},
+    {S("web: !x {}\n"), -EINVAL, "1:6: tags are not supported"},
+
+    /* syntax: the words are those of libyaml */
+    {S("max-jobs: 1\n\topen-fds: 1\n"), -EINVAL,
+     "2:1: found a tab character that violates indentation"},
+    {S("max-jobs: 1: 2\n"), -EINVAL,
+     "1:12: mapping values are not allowed in this context"},
+    {S("{max-jobs: 1\n"), -EINVAL, "2:1: did not find expected ',' or '}'"},
+    {S("cluster: \"abc\n"), -EINVAL, "2:1: found unexpected end of stream"},
+    {S("cluster: \"\\q\"\n"), -EINVAL, "1:11: found unknown escape character"},
+    {S("web:\n    name: a\n  fast: 1\n"), -EINVAL,
+     "3:3: did not find expected key"},
+    {S("max-jobs: 5\n"
+       "cluster: a\xff"
+       "b\n"),
+     -EINVAL, "2:11: invalid leading UTF-8 octet"},
+    {S("cluster: \xe2\x82\n"), -EINVAL, "1:12: invalid trailing UTF-8 octet"},
+    {S("cluster: \xed\xa0\x80\n"), -EINVAL, "1:10: invalid Unicode character"},
+    {S("cluster: a\n\n \x01\n"), -EINVAL,
+     "3:2: control characters are not allowed"},
+    {S("cluster: \0\n"), -EINVAL, "1:10: control characters are not allowed"},
+};
+
+static void yaml_texts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(yamls); i++) {
+        struct room r;
+        char got[300];
+        init(&r);
+        int status =
+            bj_opt_yaml_text(r.sets, 2, "/etc/x", yamls[i].text, &r.err);
+        show(&r, got, sizeof(got));
+        if (status < 0) {
+            assert_memory_equal(r.err.msg, "/etc/x:", 7);
+            assert_string_equal(r.err.msg + 7, yamls[i].want);
+        } else {
+            assert_string_equal(got, yamls[i].want);
+        }
+        assert_int_equal(status, yamls[i].status);
+        assert_int_equal(
+            bj_opt_yaml_text(r.sets, 2, "/etc/x", yamls[i].text, NULL),
+            yamls[i].status);
+        fini(&r);
+    }
+}
+
+/* Texts that grow without end in depth, names or lists. */
+static void yaml_bombs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head, *piece;
+        int status;
+    } cases[] = {
+        {"", "[", -EINVAL},
+        {"", "{", -EINVAL},
+        {"", "- ", -EINVAL},
+        {"", "? ", -EINVAL},
+        {"", "a: {", -ENOENT},
+        {"", "web: {", -ENOENT},
+        {"", "x", -EINVAL},
+        {"", "#", 0},
+        {"", "\n", 0},
+        {"job-files: [", "a,", -ERANGE},
+        {"max-jobs: ", "1", -ERANGE},
+        {"cluster: ", "1", 0},
+        {"job-files: ", "[", -EINVAL},
+        {"cluster: \"", "\\x41", -EINVAL},
+    };
+    enum { BYTES = 100000 };
+    char *text = malloc(BYTES + 100);
+    assert_non_null(text);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct room r;
+        init(&r);
+        size_t n = strlen(cases[i].head), step = strlen(cases[i].piece);
+        memcpy(text, cases[i].head, n);
+        for (; n < BYTES; n += step)
+            memcpy(text + n, cases[i].piece, step);
+        int status = bj_opt_yaml_text(r.sets, 2, "f",
+                                      (struct bj_slice){text, n}, &r.err);
+        assert_int_equal(status, cases[i].status);
+        fini(&r);
+    }
+    free(text);
+}
+
+static void yaml_files(void **state)
+{
+    (void)state;
+    struct room r;
+    char name[] = "/tmp/bj-test-opt-XXXXXX", got[300], want[300];
+    init(&r);
+    int fd = mkstemp(name);
+    assert_true(fd >= 0);
+    static const char text[] = "max-jobs: 7\nnosuch: 1\n";
+    assert_int_equal(write(fd, text, 12), 12);
+    assert_int_equal(bj_opt_yaml(r.sets, 2, name, &r.err), 0);
+    show(&r, got, sizeof(got));
+    assert_string_equal(got, "jobs=7");
+    assert_int_equal(write(fd, text + 12, 10), 10);
+    assert_int_equal(bj_opt_yaml(r.sets, 2, name, &r.err), -ENOENT);
+    snprintf(want, sizeof(want), "%s:2:1: unknown option 'nosuch'", name);
+    assert_string_equal(r.err.msg, want);
+    /* A mebibyte of comment is read, one byte more is not. */
+    assert_int_equal(ftruncate(fd, 0), 0);
+    char *big = malloc((1 << 20) + 1);
+    assert_non_null(big);
+    memset(big, '#', 1 << 20);
+    assert_int_equal(pwrite(fd, big, 1 << 20, 0), 1 << 20);
+    assert_int_equal(bj_opt_yaml(r.sets, 2, name, &r.err), 0);
+    assert_int_equal(pwrite(fd, "#", 1, 1 << 20), 1);
+    assert_int_equal(bj_opt_yaml(r.sets, 2, name, &r.err), -EFBIG);
+    free(big);
+    close(fd);
+    unlink(name);
+    assert_int_equal(bj_opt_yaml(r.sets, 2, name, &r.err), -ENOENT);
+    snprintf(want, sizeof(want), "open %s", name);
+    assert_string_equal(r.err.msg, want);
+    assert_int_equal(bj_opt_yaml(r.sets, 2, "/", &r.err), -EISDIR);
+    fini(&r);
+}
+
+/* A path as long as paths may be leaves room for what is wrong. */
+static void yaml_long_path(void **state)
+{
+    (void)state;
+    struct room r;
+    char name[4000];
+    init(&r);
+    memset(name, 'd', sizeof(name));
+    memcpy(name + sizeof(name) - 8, "/f.yaml", 8);
+    assert_int_equal(
+        bj_opt_yaml_text(r.sets, 2, name, BJ_SLICE("log.level: loud"), &r.err),
+        -EINVAL);
+    assert_non_null(strstr(r.err.msg, "/f.yaml:1:12: log.level: 'loud' is not "
+                                      "one of error, warn, info, debug"));
+    fini(&r);
+}
+
+/* A BOOL may tell whether a source has set it. */
+static void whether_it_was_set(void **state)
+{
+    (void)state;
+    struct room r;
+    init(&r);
+    assert_true(r.c.flag);
+    assert_false(r.c.flag_set);
+    bj_opt_set(r.sets, 2, BJ_SLICE("collector.cpu"), BJ_SLICE("x"), NULL);
+    assert_false(r.c.flag_set);
+    bj_opt_set(r.sets, 2, BJ_SLICE("collector.cpu"), BJ_SLICE("1"), NULL);
+    assert_true(r.c.flag_set);
+    assert_int_equal(bj_opt_presets(&r.sets[0], NULL), 0);
+    assert_false(r.c.flag_set);
+    fini(&r);
+}
+
+static void finding(void **state)
+{
+    (void)state;
+    struct room r;
+    const struct bj_optset *set = NULL;
+    init(&r);
+    assert_ptr_equal(bj_opt_find(r.sets, 2, BJ_SLICE("WEB_NAME"), &set),
+                     &other_opts[1]);
+    assert_ptr_equal(set, &r.sets[1]);
+    assert_ptr_equal(bj_opt_find(r.sets, 2, BJ_SLICE("Path.Proc-FS"), NULL),
+                     &conf_opts[6]);
+    assert_null(bj_opt_find(r.sets, 1, BJ_SLICE("web.name"), NULL));
+    assert_null(bj_opt_find(r.sets, 0, BJ_SLICE("web.name"), NULL));
+    assert_null(bj_opt_find(r.sets, 2, (struct bj_slice){NULL, 0}, NULL));
+    fini(&r);
+}
+
+static const char help[] =
+    "      --[no-]collector.cpu      Read CPU time. (default: true)\n"
+    "      --[no-]open-fds           Count descriptors. (default: false)\n"
+    "      --max-jobs=1024           Jobs followed at a time.\n"
+    "      --free=N                  Any number.\n"
+    "      --web.timeout=15s         Time that a request may take from its "
+    "first byte\n"
+    "                                to the last one of the answer, whatever "
+    "the\n"
+    "                                client does.\n"
+    "      --web.max-size=64K        Longest request.\n"
+    "      --path.procfs=\"/proc\"     Where procfs is mounted.\n"
+    "      --log.level=\"info\"        What is logged. One of: error, warn, "
+    "info,\n"
+    "                                debug.\n"
+    "      --cluster=NAME            Name of the cluster.\n"
+    "      --job-files=DIR ...       Directories with files of the prolog.\n"
+    "      --web.listen-address=\":9010,[::1]:9011\" ...\n"
+    "                                Where to listen.\n";
+
+static void help_text(void **state)
+{
+    (void)state;
+    struct bj_buf b = {0};
+    bj_opt_help(&(struct bj_optset){conf_opts, NULL}, &b);
+    assert_false(b.failed);
+    bj_buf_put(&b, "", 1);
+    assert_string_equal(b.p, help);
+    for (const char *p = b.p, *end; *p; p = end + 1) {
+        end = strchr(p, '\n');
+        assert_true(end - p <= 80);
+    }
+    bj_buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(presets),
+        cmocka_unit_test(presets_are_checked),
+        cmocka_unit_test(setting),
+        cmocka_unit_test(long_values_in_messages),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(durations),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(amounts_as_text),
+        cmocka_unit_test(command_lines),
+        cmocka_unit_test(sources_replace_lists),
+        cmocka_unit_test(yaml_texts),
+        cmocka_unit_test(yaml_bombs),
+        cmocka_unit_test(yaml_files),
+        cmocka_unit_test(yaml_long_path),
+        cmocka_unit_test(whether_it_was_set),
+        cmocka_unit_test(finding),
+        cmocka_unit_test(help_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

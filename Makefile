@@ -74,6 +74,23 @@ $(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libbase.a
 
 -include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))
 
+INSTALL ?= install
+EXAMPLES = $(wildcard examples/*)
+
+install: all
+	$(INSTALL) -D -m 755 $(O)/batchjob_exporter $(DESTDIR)$(bindir)/batchjob_exporter
+	$(if $(HAVE_COLLECTD),$(INSTALL) -D -m 755 $(O)/batchjob.so $(DESTDIR)$(collectddir)/batchjob.so)
+	$(INSTALL) -D -m 644 types.db $(DESTDIR)$(datadir)/types.db
+	for f in $(EXAMPLES); do \
+	    $(INSTALL) -D -m $$(test -x $$f && echo 755 || echo 644) $$f $(DESTDIR)$(datadir)/$$f || exit 1; done
+	for f in $(wildcard docs/man/*.[58]); do \
+	    $(INSTALL) -D -m 644 $$f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/} || exit 1; done
+
+dist:
+	@mkdir -p $(O)
+	git archive --prefix=batchjob-$(VERSION)/ -o $(O)/batchjob-$(VERSION).tar.gz HEAD
+	@echo $(O)/batchjob-$(VERSION).tar.gz
+
 clean:
 	rm -rf $(O)
 

@@ -77,15 +77,20 @@ cg_enter() { # uid job pid
     done
 }
 
-# Start a command inside a job, as its user: sets cg_pid.
+# Start a command inside a job, as its user: sets cg_pid.  It is in the job when
+# this returns, and has not run anything outside.
 cg_run() { # uid job command...
     local uid=$1 job=$2
     shift 2
     (
-        cg_enter "$uid" "$job" "$BASHPID" || exit 1
+        kill -STOP "$BASHPID"
         cd / && exec setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"
-    ) >>"$tmp/jobs.out" 2>&1 &
+    ) </dev/null >>"$tmp/jobs.out" 2>&1 &
     cg_pid=$!
+    disown $cg_pid # it is killed in the end, which is no news
+    until grep -q '^State:.T' "/proc/$cg_pid/status"; do sleep 0.01; done
+    cg_enter "$uid" "$job" $cg_pid || return
+    kill -CONT $cg_pid
 }
 
 cg_kill() { # uid job: its processes, then its directories

@@ -25,6 +25,7 @@ class Jobs:
         self.bases, self.leaf = bases, leaf.strip("/")
         self.live = collections.deque()
         self.sleepers = {}
+        self.made = 0
         self.next = random.randrange(10**8, 2 * 10**8)
 
     def paths(self, job):
@@ -39,6 +40,7 @@ class Jobs:
         for p in self.paths(job):
             os.makedirs(os.path.join(p, self.leaf))
         self.live.append(job)
+        self.made += 1
         if with_process:
             child = subprocess.Popen(["sleep", "600"])
             self.sleepers[job] = child
@@ -158,7 +160,7 @@ def main():
         while jobs.live:
             jobs.end()
     print(f"# {exporter.scrapes} scrapes, the last {args.passes} passes in "
-          f"{took:.1f} s, {jobs.next % 10**8} jobs")
+          f"{took:.1f} s, {jobs.made} jobs")
     result(not exporter.bad, f"every scrape of {exporter.scrapes} is answered "
            + "; ".join(exporter.bad[:5]))
     result(fds1 == fds0, f"descriptors are as before: {fds0}, then {fds1}")

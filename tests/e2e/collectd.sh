@@ -444,6 +444,7 @@ test_asan() {
         ASAN_OPTIONS=detect_leaks=0:log_path="$tmp/asan" \
         UBSAN_OPTIONS=print_stacktrace=1:log_path="$tmp/ubsan"
     cat "$tmp"/asan.* "$tmp"/ubsan.* >"$tmp/reports" 2>/dev/null
+    grep -hE "runtime error|AddressSanitizer" "$dir"/*out >>"$tmp/reports"
     is "no sanitizer has anything to report" "$(head -n 40 "$tmp/reports")" ""
     check "the sanitized plugin was the one that ran" \
         eval "nm -D $so_dir/batchjob.so | grep -q __asan_"

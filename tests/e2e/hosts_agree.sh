@@ -1,0 +1,83 @@
+#!/bin/bash
+# The exporter and the collectd plugin on one frozen node must say the same,
+# metric by metric: nothing is in one of them only, and values are equal to the
+# last digit.  Frozen nodes are the fixture trees, and a copy of what this kernel
+# says of real jobs and their processes.
+# shellcheck disable=SC2154
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/collectd_lib.sh"
+agree="$python $top/tests/e2e/hosts_agree.py"
+need_collectd
+
+# Options of both, as the exporter spells them.
+everything="collector.pressure=true collector.percore=true
+    collector.process=true collector.steps=tasks job.grace=1h sample.slow=0.5
+    identity.wait=1 cluster=alpha"
+
+plugin_lines() { # option...: as collectd spells them
+    local o key
+    for o in "$@"; do
+        key=${o%%=*}
+        printf '%s "%s"\n' "${key//[.-]/}" "${o#*=}"
+    done
+}
+
+same() { scrape && dpage && $agree compare "$tmp/page" "$dir/page"; }
+
+# Both hosts on cgroups and proc; at least that many series must there be.
+agree_on() { # what least-series cgroup proc option...
+    local what=$1 least=$2 n
+    set -- path.cgroupfs="$3" path.procfs="$4" "${@:5}"
+    start_exporter "${@/#/--}"
+    daemon_conf "agree$tests" "$our_types" "$(plugin_lines "$@")"
+    daemon_run
+    daemon_answers
+    # Identities and slow sources take their time, but then nothing changes.
+    wait_for 15 same
+    check "$what: the hosts agree" same
+    n=$(grep -vc '^#' "$tmp/page")
+    check "$what: on $n series, at least $least" [ "$n" -ge "$least" ]
+    stop "$daemon"
+    stop "$exporter"
+}
+
+freeze_jobs() {
+    local uid p
+    uid=$(id -u nobody)
+    # A quota and a limit below a parent's, several users, an empty job.
+    cg_job 0 81 82 && cg_job "$uid" 83 84 || return
+    cg_run 0 81 "$work" -m 20 -i 100 -n 3 -t 300 && later "stop $cg_pid"
+    cg_run 0 82 "$work" -m 5 -i 30 -t 300 && later "stop $cg_pid"
+    cg_run "$uid" 83 "$work" -i 100 -p 3 -t 300 && later "stop $cg_pid"
+    for p in $(cg_paths 0 82); do
+        [ $cg_version = v2 ] || mkdir -p "$p/step_0/task_0" "$p/step_batch"
+        echo $((1 << 30)) >"$p/memory.limit_in_bytes"
+        echo $((1 << 30)) >"$p/memory.max"
+        echo 50000 >"$p/cpu.cfs_quota_us"
+    done 2>/dev/null
+    sleep 2
+    $agree freeze $cg "$1" "$tmp/frozen" >"$tmp/freeze.out" 2>&1
+}
+
+mkdir -p "$tmp/proc"
+cp /proc/stat /proc/meminfo /proc/cpuinfo "$tmp/proc"
+for tree in "$top"/tests/fixtures/trees/*/; do
+    # shellcheck disable=SC2086
+    agree_on "$(basename "$tree")" 60 "${tree%/}" "$tmp/proc" $everything
+done
+agree_on "few options" 60 "$top/tests/fixtures/trees/v1-slurm" "$tmp/proc"
+agree_on "no names" 60 "$top/tests/fixtures/trees/v1-oar" "$tmp/proc" \
+    label.user=false label.account=false
+
+cg_init
+if [ $cg_version = none ] || [ ! -x "$work" ]; then
+    skip "real jobs" "not root, or no cgroups to write to"
+else
+    name=slurm_$cg_node
+    [ $cg_version = v1 ] || name=$cg_slice
+    check "real jobs can be frozen" freeze_jobs "$name"
+    # shellcheck disable=SC2086
+    agree_on "real jobs" 200 "$tmp/frozen/cgroup" "$tmp/frozen/proc" \
+        $everything collector.process.place=tmp=/tmp
+fi
+complete=1

@@ -1,0 +1,390 @@
+/* Who a job is, found out from real processes and files: whose is it, when is
+ * that certain, and who lies. */
+#include "tests/unit/lib/fakejob.h"
+
+#include "core/find/ident_find.h"
+#include "core/model/record.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void test_path_only(void **state)
+{
+    (void)state;
+    struct question q = {.system = "slurm", .jobid = "7", .uid = "4242"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    assert_string_equal(id->labels.p, "jobid=\"7\",user=\"u4242\"");
+    fake_is(id, BJ_ID_UID, "4242");
+    fake_is(id, BJ_ID_SOURCE, "cgroup");
+    assert_false(id->complete);
+    bj_ident_unref(id);
+}
+
+static void test_environ(void **state)
+{
+    (void)state;
+    fake_join("cg/job_7/step_batch/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    char want[96];
+    snprintf(want, sizeof(want), "jobid=\"7\",user=\"%s\",account=\"physics\"",
+             fake_user);
+    assert_string_equal(id->labels.p, want);
+    fake_is(id, BJ_ID_UID, fake_uid_text); /* not what the environment says */
+    fake_is(id, BJ_ID_PARTITION, "p");
+    fake_is(id, BJ_ID_QOS, "q");
+    fake_is(id, BJ_ID_NAME, "sim");
+    fake_is(id, BJ_ID_SOURCE, "environ");
+    assert_true(id->start_sec == BJ_ABSENT);
+    assert_true(id->complete);
+    bj_ident_unref(id);
+}
+
+/* What there is when a job has just begun: the batch system's processes. */
+static void test_too_early(void **state)
+{
+    (void)state;
+    fake_join("cg/job_7/step_extern", fake_stepd("slurmstepd: [7.extern]"));
+    fake_join("cg/job_7/step_extern/task_0",
+              fake_start("/bin/sleep", "sleep", geteuid(), NULL));
+    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    assert_false(id->complete);
+    fake_is(id, BJ_ID_ACCOUNT, "");
+    if (geteuid() == 0) { /* else the sleep is the job's user's */
+        fake_is(id, BJ_ID_UID, "");
+        assert_string_equal(id->labels.p, "jobid=\"7\"");
+    }
+    bj_ident_unref(id);
+    /* a while later */
+    fake_join("cg/job_7/step_batch/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    id = fake_ask_once(q, 0);
+    assert_true(id->complete);
+    fake_is(id, BJ_ID_ACCOUNT, "physics");
+    fake_is(id, BJ_ID_UID, fake_uid_text);
+    bj_ident_unref(id);
+}
+
+/* A job of root looks like the batch system, but names itself. */
+static void test_own_job(void **state)
+{
+    (void)state;
+    char uid[16];
+    snprintf(uid, sizeof(uid), "%u", (unsigned)geteuid());
+    fake_join("cg/job_7/step_0",
+              fake_start("/bin/sleep", "sleep", geteuid(), fake_env_7));
+    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_UID, uid);
+    fake_is(id, BJ_ID_ACCOUNT, "physics");
+    assert_true(id->complete);
+    bj_ident_unref(id);
+}
+
+/* Processes of somebody else in the job's cgroup do not speak for it, and an
+ * environment that names another job says nothing. */
+static void test_liars(void **state)
+{
+    (void)state;
+    static const char *const env_8[] = {"SLURM_JOB_ID=8",
+                                        "SLURM_JOB_ACCOUNT=other", NULL};
+    fake_join("cg/job_7/step_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, env_8));
+    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_UID, fake_uid_text);
+    fake_is(id, BJ_ID_ACCOUNT, "");
+    fake_is(id, BJ_ID_SOURCE, "process");
+    assert_false(id->complete);
+    bj_ident_unref(id);
+
+    fake_join("cg/job_7/step_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    q.uid = "777";
+    id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_UID, "777");
+    fake_is(id, BJ_ID_ACCOUNT, "");
+    fake_is(id, BJ_ID_USER, "u777");
+    bj_ident_unref(id);
+}
+
+/* The batch script is better than a step, whatever comes first. */
+static void test_step_and_batch(void **state)
+{
+    (void)state;
+    static const char *const step[] = {"ENVIRONMENT=BATCH",
+                                       "SLURM_JOB_ID=7",
+                                       "SLURM_STEP_ID=0",
+                                       "SLURM_JOB_NAME=inner",
+                                       "SLURM_JOB_ACCOUNT=physics",
+                                       "SLURM_JOB_PARTITION=step",
+                                       NULL};
+    fake_join("cg/job_7/step_0/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, step));
+    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_ACCOUNT, "physics");
+    fake_is(id, BJ_ID_NAME, "");
+    fake_is(id, BJ_ID_PARTITION, "step");
+    assert_true(id->complete);
+    bj_ident_unref(id);
+    fake_join("cg/job_7/step_batch/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_NAME, "sim");
+    fake_is(id, BJ_ID_PARTITION, "p");
+    bj_ident_unref(id);
+}
+
+static void test_prolog(void **state)
+{
+    (void)state;
+    fake_dir("jobs");
+    char text[256];
+    snprintf(text, sizeof(text),
+             "jobid=7\nuid=%u\nuser=anna\naccount=chemistry\npartition=long\n"
+             "start=1700000000\n",
+             (unsigned)fake_uid);
+    fake_append("jobs/7", text);
+    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    assert_string_equal(id->labels.p,
+                        "jobid=\"7\",user=\"anna\",account=\"chemistry\"");
+    fake_is(id, BJ_ID_SOURCE, "prolog");
+    assert_true(id->start_sec == 1700000000);
+    assert_false(id->complete); /* the name of the job is still to come */
+    bj_ident_unref(id);
+    /* an environment adds to it but changes nothing */
+    fake_join("cg/job_7/step_batch/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_ACCOUNT, "chemistry");
+    fake_is(id, BJ_ID_PARTITION, "long");
+    fake_is(id, BJ_ID_NAME, "sim");
+    fake_is(id, BJ_ID_SOURCE, "prolog+environ");
+    assert_true(id->complete);
+    bj_ident_unref(id);
+}
+
+/* A file that is damaged or of another job is reported, and passed over. */
+static void test_bad_prolog(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "4711 1000\n",                 /* not one of the formats */
+        "jobid=8\naccount=wrong\n",    /* another job */
+        "uid=424242\naccount=wrong\n", /* another user: a left-over */
+    };
+    char path[PATH_CAP];
+    fake_join("cg/job_7/step_batch/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        fake_dir("jobs");
+        fake_append("jobs/7", texts[i]);
+        struct question q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
+        struct bj_ident *id = fake_ask_once(q, 1);
+        fake_is(id, BJ_ID_ACCOUNT, "physics");
+        fake_is(id, BJ_ID_SOURCE, "environ");
+        bj_ident_unref(id);
+        assert_int_equal(unlink(fake_path("jobs/7", path)), 0);
+    }
+    assert_int_equal(mkfifo(fake_path("jobs/7", path), 0644), 0);
+    struct question q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
+    struct bj_ident *id = fake_ask_once(q, 1);
+    fake_is(id, BJ_ID_ACCOUNT, "physics");
+    bj_ident_unref(id);
+}
+
+#define SLUID "sEKNKTV3WPV500"
+
+static void test_sluid_title(void **state)
+{
+    (void)state;
+    char line[96];
+    fake_join("cg/" SLUID "/step_0/slurm", fake_stepd("slurmstepd: [3385.0]"));
+    struct question q = {.system = "slurm", .sluid = SLUID, .dir = "cg/" SLUID};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_JOBID, "3385");
+    fake_is(id, BJ_ID_SLUID, SLUID);
+    bj_ident_unref(id);
+    /* with the id the file of the job is found too */
+    snprintf(line, sizeof(line), "%u acc nodes\n", (unsigned)fake_uid);
+    fake_append("jobs/3385", line);
+    id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_ACCOUNT, "acc");
+    fake_is(id, BJ_ID_SOURCE, "prolog");
+    bj_ident_unref(id);
+}
+
+static void test_sluid_file(void **state)
+{
+    (void)state;
+    fake_dir("jobs");
+    fake_append("jobs/" SLUID, "jobid=12\nsluid=" SLUID "\nuid=4\naccount=a\n");
+    struct question q = {.system = "slurm", .sluid = SLUID};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    assert_string_equal(id->labels.p, "jobid=\"12\",user=\"u4\",account=\"a\"");
+    bj_ident_unref(id);
+}
+
+static void test_sluid_environ(void **state)
+{
+    (void)state;
+    fake_join("cg/" SLUID "/step_0/user/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    struct question q = {.system = "slurm", .sluid = SLUID, .dir = "cg/" SLUID};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_JOBID, "7");
+    fake_is(id, BJ_ID_SOURCE, "environ");
+    bj_ident_unref(id);
+}
+
+/* Titles that are none, and a process that only took the name. */
+static void test_sluid_forged(void **state)
+{
+    (void)state;
+    char path[PATH_CAP];
+    static const char *const titles[] = {
+        "slurmstepd: [x.0]", "slurmstepd: []", "slurmstepd: [12",
+        "slurmstepd",        "sleep",          "slurmstepd: [12x]"};
+    for (size_t i = 0; i < COUNT(titles); i++)
+        fake_join("cg/" SLUID "/step_0/slurm", fake_stepd(titles[i]));
+    fake_dir("forged");
+    fake_path("forged/slurmstepd", path);
+    assert_int_equal(symlink("/bin/sleep", path), 0);
+    /* root's process and root's name, but not the program: what a user gets
+     * by starting a set-user-id program through a link */
+    fake_join("cg/" SLUID "/step_0/user/task_0",
+              fake_start(path, "slurmstepd: [666.0]", geteuid(), NULL));
+    if (geteuid() == 0) /* the right program, but the user's process */
+        fake_join("cg/" SLUID "/step_0/user/task_0",
+                  fake_start(fake_path("bin/slurmstepd", path),
+                             "slurmstepd: [667.0]", fake_uid, NULL));
+    struct question q = {.system = "slurm", .sluid = SLUID, .dir = "cg/" SLUID};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_JOBID, "");
+    assert_false(id->complete);
+    bj_ident_unref(id);
+}
+
+/* What lies where the job ad should. */
+enum ad_kind { AD_FILE, AD_FIFO, AD_LINK, AD_FOREIGN, AD_NONE };
+
+static void put_ad(enum ad_kind kind, const char *ad)
+{
+    char path[PATH_CAP], real[PATH_CAP];
+    fake_path("scratch/.job.ad", path);
+    fake_append(kind == AD_LINK ? "scratch/real" : "scratch/.job.ad", ad);
+    if (kind == AD_LINK)
+        assert_int_equal(symlink(fake_path("scratch/real", real), path), 0);
+    if (kind == AD_FOREIGN)
+        assert_int_equal(chown(path, fake_uid + 1, 0), 0);
+    if (kind == AD_NONE || kind == AD_FIFO)
+        assert_int_equal(unlink(path), 0);
+    if (kind == AD_FIFO)
+        assert_int_equal(mkfifo(path, 0666), 0);
+}
+
+static void condor(const char *variable, const char *ad, enum ad_kind kind,
+                   const char *want_id, const char *want_account)
+{
+    char text[2 * PATH_CAP], path[PATH_CAP];
+    const char *const env[] = {text, NULL};
+    fake_dir("scratch");
+    snprintf(text, sizeof(text), "%s%s", variable, fake_path("scratch", path));
+    if (strstr(variable, "JOB_AD"))
+        strncat(text, "/.job.ad", sizeof(text) - strlen(text) - 1);
+    put_ad(kind, ad);
+    fake_join("cg/slot1", fake_start("/bin/sleep", "sleep", fake_uid, env));
+    struct question q = {.system = "htcondor", .dir = "cg/slot1"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_JOBID, want_id);
+    fake_is(id, BJ_ID_ACCOUNT, want_account);
+    fake_is(id, BJ_ID_USER, fake_user);
+    assert_int_equal(id->complete, want_id[0] != '\0');
+    bj_ident_unref(id);
+    fake_teardown(NULL);
+    fake_setup(NULL);
+}
+
+static void test_condor(void **state)
+{
+    (void)state;
+    static const char ad[] = "MyType = \"Job\"\nClusterId = 3141\nProcId = 5\n"
+                             "Owner = \"mallory\"\nAcctGroup = \"phys.a\"\n";
+    condor("_CONDOR_JOB_AD=", ad, AD_FILE, "3141.5", "phys.a");
+    condor("_CONDOR_SCRATCH_DIR=", ad, AD_FILE, "3141.5", "phys.a");
+    condor("_CONDOR_SCRATCH_DIR=", "clusterid=1\nPROCID = 0\nX", AD_FILE, "1.0",
+           "");
+    condor("_CONDOR_SCRATCH_DIR=", "ClusterId = 1\n", AD_FILE, "", "");
+    condor("_CONDOR_SCRATCH_DIR=", ad, AD_FIFO, "", "");
+    condor("_CONDOR_SCRATCH_DIR=", ad, AD_LINK, "", "");
+    condor("_CONDOR_SCRATCH_DIR=", ad, AD_NONE, "", "");
+    if (geteuid() == 0)
+        condor("_CONDOR_SCRATCH_DIR=", ad, AD_FOREIGN, "", "");
+    condor("_CONDOR_JOB_AD=/etc/passwd#", ad, AD_FILE, "", "");
+}
+
+/* Who runs a container says nothing of whose it is. */
+static void test_no_owner(void **state)
+{
+    (void)state;
+    fake_join("cg/pod",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    struct question q = {.system = "kubernetes", .jobid = "7", .dir = "cg/pod"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    assert_string_equal(id->labels.p, "jobid=\"7\"");
+    assert_true(id->complete);
+    bj_ident_unref(id);
+    /* an operator's own layout has an owner, and nothing else to be found */
+    q.system = "service";
+    q.jobid = "web";
+    id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_UID, fake_uid_text);
+    fake_is(id, BJ_ID_ACCOUNT, "");
+    assert_true(id->complete);
+    bj_ident_unref(id);
+}
+
+/* Ids that were reused, have gone, or are nonsense. */
+static void test_odd_pids(void **state)
+{
+    (void)state;
+    fake_dir("cg/job_7/a");
+    fake_append("cg/job_7/cgroup.procs",
+                "0\n99999999999999999999\n-5\n4194304\nx\n");
+    fake_append("cg/job_7/a/cgroup.procs", "2147483647\n2147483648\n");
+    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    fake_is(id, BJ_ID_UID, "");
+    assert_false(id->complete);
+    bj_ident_unref(id);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_path_only),     TEST(test_environ),
+        TEST(test_too_early),     TEST(test_own_job),
+        TEST(test_liars),         TEST(test_step_and_batch),
+        TEST(test_prolog),        TEST(test_bad_prolog),
+        TEST(test_sluid_title),   TEST(test_sluid_file),
+        TEST(test_sluid_environ), TEST(test_sluid_forged),
+        TEST(test_condor),        TEST(test_no_owner),
+        TEST(test_odd_pids),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

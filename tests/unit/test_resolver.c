@@ -1,0 +1,265 @@
+/* The resolver: faults, threads, and a user database that never answers. */
+#include "tests/unit/lib/fakejob.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define SEC ((uint64_t)1000000)
+
+/* Each fault comes once, on one line. */
+static void test_faults(void **state)
+{
+    (void)state;
+    struct bj_resolver *r = fake_resolver(&fake_users);
+    fake_append("jobs/7", "jobid=a\x1b[31m\taccount=x\n");
+    fake_append("jobs/8", "nonsense\n");
+    struct bj_err err = {0};
+    struct question q7 = {.system = "slurm", .jobid = "7"};
+    struct question q8 = {.system = "slurm", .jobid = "8"};
+    assert_false(bj_resolver_fault(r, &err));
+    bj_ident_unref(fake_wait(r, fake_ask(r, q7)));
+    assert_true(bj_resolver_fault(r, &err));
+    assert_int_equal(err.code, -EINVAL);
+    assert_non_null(strstr(err.msg, "/jobs/7: "));
+    assert_null(strpbrk(err.msg, "\x1b\t\n"));
+    assert_false(bj_resolver_fault(r, &err));
+    bj_ident_unref(fake_wait(r, fake_ask(r, q8)));
+    assert_true(bj_resolver_fault(r, &err));
+    assert_non_null(strstr(err.msg, "/jobs/8: "));
+    bj_ident_unref(fake_wait(r, fake_ask(r, q7)));
+    bj_ident_unref(fake_wait(r, fake_ask(r, q8)));
+    assert_false(bj_resolver_fault(r, &err));
+    struct bj_resolver_stat st;
+    bj_resolver_stat(r, &st);
+    assert_int_equal(st.faults, 4);
+    bj_resolver_free(r);
+}
+
+/* A user database that does not answer until it is let. */
+struct slow {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int inside;
+    bool open;
+};
+
+static int slow_name(void *ctx, uid_t uid, char *buf, size_t cap)
+{
+    struct slow *s = ctx;
+    pthread_mutex_lock(&s->lock);
+    s->inside++;
+    pthread_cond_broadcast(&s->changed);
+    while (!s->open)
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    return fake_user_name(NULL, uid, buf, cap);
+}
+
+static void slow_reached(struct slow *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->inside == 0)
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void slow_release(struct slow *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->open = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+#define SLOW                                                                   \
+    {                                                                          \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER \
+    }
+
+static void test_slow_users(void **state)
+{
+    (void)state;
+    struct slow slow = SLOW;
+    const struct bj_userdb db = {&slow, slow_name};
+    struct bj_resolver *r = fake_resolver(&db);
+    struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
+    struct bj_ident_ask *a = fake_ask(r, q), *b = fake_ask(r, q);
+    slow_reached(&slow);
+    uint64_t begun = bj_clock_boot_usec();
+    bj_resolver_wait(r, begun + SEC / 20);
+    uint64_t took = bj_clock_boot_usec() - begun;
+    assert_true(took >= SEC / 20);
+    assert_null(bj_ident_ask_answer(a));
+    struct bj_resolver_stat st;
+    bj_resolver_stat(r, &st);
+    assert_int_equal(st.waiting, 2);
+    bj_ident_ask_drop(b); /* while it waits in the queue */
+    slow_release(&slow);
+    struct bj_ident *id = fake_wait(r, a);
+    fake_is(id, BJ_ID_USER, "u5");
+    bj_ident_unref(id);
+    bj_resolver_stat(r, &st);
+    assert_int_equal(st.answered, 1);
+    bj_resolver_wait(r, 0); /* long ago: returns at once */
+    bj_resolver_free(r);
+    assert_int_equal(atomic_load(&fake_threads.running), 0);
+}
+
+/* A thread that is stuck is left behind, with what it needs. */
+static void test_free_while_stuck(void **state)
+{
+    (void)state;
+    struct slow slow = SLOW;
+    const struct bj_userdb db = {&slow, slow_name};
+    struct bj_resolver *r = fake_resolver(&db);
+    struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
+    struct bj_ident_ask *a = fake_ask(r, q), *b = fake_ask(r, q);
+    slow_reached(&slow);
+    uint64_t begun = bj_clock_boot_usec();
+    bj_resolver_free(r);
+    uint64_t took = bj_clock_boot_usec() - begun;
+    assert_true(took >= 2 * SEC && took < 60 * SEC);
+    fake_conf = (struct bj_conf){0}; /* it has a copy */
+    assert_null(bj_ident_ask_answer(a));
+    assert_int_equal(atomic_load(&fake_threads.running), 1);
+    slow_release(&slow);
+    while (atomic_load(&fake_threads.running) > 0)
+        usleep(1000);
+    struct bj_ident *id = bj_ident_ask_answer(a); /* late, but there */
+    assert_non_null(id);
+    bj_ident_unref(id);
+    assert_null(bj_ident_ask_answer(b));
+    bj_ident_ask_drop(a);
+    bj_ident_ask_drop(b);
+}
+
+/* Asks outlive the resolver; unanswered ones stay so. */
+static void test_free_with_queue(void **state)
+{
+    (void)state;
+    struct bj_ident_ask *asks[500];
+    struct bj_resolver *r = fake_resolver(&fake_users);
+    struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
+    for (size_t i = 0; i < COUNT(asks); i++)
+        asks[i] = fake_ask(r, q);
+    bj_resolver_free(r);
+    for (size_t i = 0; i < COUNT(asks); i++) {
+        bj_ident_unref(bj_ident_ask_answer(asks[i]));
+        bj_ident_ask_drop(asks[i]);
+    }
+    bj_resolver_free(NULL);
+    bj_ident_ask_drop(NULL);
+}
+
+enum { ASKERS = 4, ROUNDS = 500 };
+
+static void *asker(void *arg)
+{
+    struct bj_resolver *r = arg;
+    struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
+    for (int i = 0; i < ROUNDS; i++) {
+        struct bj_ident_ask *a = fake_ask(r, q);
+        if (i % 3 == 0)
+            bj_resolver_wait(r, bj_clock_boot_usec() + SEC);
+        struct bj_ident *id = bj_ident_ask_answer(a);
+        if (id)
+            fake_is(id, BJ_ID_USER, "u5");
+        struct bj_resolver_stat st;
+        struct bj_err err;
+        bj_resolver_stat(r, &st);
+        (void)bj_resolver_fault(r, &err);
+        bj_ident_ask_drop(a);
+        bj_ident_unref(id);
+    }
+    return NULL;
+}
+
+static void test_many_askers(void **state)
+{
+    (void)state;
+    struct bj_resolver *r = fake_resolver(&fake_users);
+    fake_append("jobs/7", "damaged\n"); /* so that faults run too */
+    pthread_t t[ASKERS];
+    for (int i = 0; i < ASKERS; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, asker, r), 0);
+    for (int i = 0; i < ASKERS; i++)
+        pthread_join(t[i], NULL);
+    bj_resolver_wait(r, bj_clock_boot_usec() + 20 * SEC);
+    struct bj_resolver_stat st;
+    bj_resolver_stat(r, &st);
+    assert_int_equal(st.waiting, 0);
+    assert_true(st.answered <= ASKERS * ROUNDS);
+    bj_resolver_free(r);
+}
+
+static int failing_name(void *ctx, uid_t uid, char *buf, size_t cap)
+{
+    (void)uid;
+    (void)buf;
+    (void)cap;
+    return *(int *)ctx;
+}
+
+static void test_users_fail(void **state)
+{
+    (void)state;
+    int result = -EIO;
+    const struct bj_userdb db = {&result, failing_name};
+    fake_join("cg/job_7/b",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    struct question q = {"slurm", "7", NULL, fake_uid_text, "cg/job_7"};
+    struct bj_resolver *r = fake_resolver(&db);
+    struct bj_ident *id = fake_wait(r, fake_ask(r, q));
+    assert_string_equal(id->labels.p, "jobid=\"7\",account=\"physics\"");
+    assert_false(id->complete); /* the name may come yet */
+    struct bj_err err;
+    assert_true(bj_resolver_fault(r, &err));
+    assert_non_null(strstr(err.msg, fake_uid_text));
+    bj_ident_unref(id);
+    bj_resolver_free(r);
+    /* no such user: absent, and that is all there will be */
+    result = -ENOENT;
+    r = fake_resolver(&db);
+    id = fake_wait(r, fake_ask(r, q));
+    fake_is(id, BJ_ID_USER, "");
+    fake_is(id, BJ_ID_UID, fake_uid_text);
+    assert_true(id->complete);
+    assert_false(bj_resolver_fault(r, &err));
+    bj_ident_unref(id);
+    bj_resolver_free(r);
+}
+
+static void test_no_thread(void **state)
+{
+    (void)state;
+    struct fake_threads none = {.fail = -EAGAIN};
+    const struct bj_host host = {.ctx = &none, .thread = fake_thread};
+    struct bj_resolver *r = NULL;
+    struct bj_err err = {0};
+    struct bj_conf empty = {0};
+    assert_int_equal(bj_resolver_new(&empty, &host, &r, &err), -EAGAIN);
+    assert_null(r);
+    assert_non_null(strstr(err.msg, "resolver"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_faults),           TEST(test_slow_users),
+        TEST(test_free_while_stuck), TEST(test_free_with_queue),
+        TEST(test_many_askers),      TEST(test_users_fail),
+        TEST(test_no_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -131,8 +131,11 @@ static int find_key(struct walk *w, struct key *k)
     k->section = !k->opt;
     if (!k->opt)
         k->opt = find_section(w);
-    if (!k->opt)
-        return bj_err_set(w->err, -ENOENT, "unknown option '%s'", w->name);
+    if (!k->opt) {
+        char shown[NAME_BYTES];
+        bj_text_clean(name, shown, sizeof(shown));
+        return bj_err_set(w->err, -ENOENT, "unknown option '%s'", shown);
+    }
     int r = bj_optseen_add(&w->seen, k->opt, k->section ? w->len : 0);
     if (r == 0)
         return bj_err_set(w->err, -EINVAL, "%s: is given twice", w->name);

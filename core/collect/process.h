@@ -1,6 +1,45 @@
 /* The processes of jobs, read from /proc: states of threads, CPU time by
  * executable, I/O, descriptors, open files.
  *
+ * Which processes.  Those in cgroup.procs of the job's cgroup directory and of
+ * all below it.  A list is read again when it is a second old or when one on it
+ * has ended.  Processes named slurmstepd or slurmd whose real user is root
+ * belong to the batch system: they keep a job alive and are not counted.  One
+ * that is dead and not yet waited for (a zombie) has left the lists of the
+ * kernel; it still counts where it was seen alive.
+ *
+ * What is read.  Of each process /proc/PID/stat, with one read(2) of a kept
+ * descriptor; if that shows more than one thread, task/TID/stat of the others.
+ * Anything dearer only when it shows a change: exe after an exec, io when the
+ * line differs from the last one (or after 30 s), the list of threads when
+ * their number differs or one of them has ended.  Descriptors of /proc/PID stay
+ * bound to the process, so that the reuse of a pid mixes nothing up.
+ *
+ * CPU time by executable.  What a process has used since the last look goes to
+ * what it runs now.  An executable gets a row for good once it has used 0.1 s
+ * while there are fewer than exe-top; all else is "(other)", also what
+ * processes used that ended between two looks, where the CPU time of the whole
+ * job is known.
+ *
+ * I/O.  When a process is waited for, the kernel adds its account to that of
+ * its parent (kernel/exit.c, wait_task_zombie), so a parent's account jumps by
+ * what the child did, of which we have counted what we saw.  Therefore, field
+ * by field: a process counts what its account has grown by since the last
+ * look, less what had been counted for its children that have ended since,
+ * but not less than nothing.  If a child's parent has ended too, its share is
+ * taken off at the first ancestor alive; and, as the child may have been
+ * adopted, at those above it as well.  An account is read after the ends of
+ * the children are known, and where a child could have ended in between, it is
+ * looked at again.  A process seen for the first time counts all it has done.
+ * So children too short to be seen are counted through their parent, nothing
+ * is counted twice and no total falls.  Lost is what a process did after the
+ * last look if nobody in the job waits for it.  Not waited for are the children
+ * of a parent that ignores SIGCHLD: nothing is taken off there.
+ *
+ * Estimated CPU time by core (cgroup v2).  What a thread has used since the
+ * last look goes to the CPU it was last on; threads that ended in between are
+ * left out.
+ *
  * Sources: proc(5); kernel Documentation/filesystems/proc.rst. */
 #ifndef BJ_CORE_COLLECT_PROCESS_H
 #define BJ_CORE_COLLECT_PROCESS_H
@@ -17,37 +56,50 @@ struct bj_proctab;
  * totals of those that have exited. */
 struct bj_jobproc;
 
-/* conf and pool must outlive it. */
+/* conf and pool must outlive it.  -EINVAL names an entry of conf->places that
+ * is not NAME=/PATH; other errors are those of opening conf->procfs, and
+ * -ENOMEM. */
 int bj_proctab_new(const struct bj_conf *conf, struct bj_fdpool *pool,
                    struct bj_proctab **ret, struct bj_err *err);
+/* After the last bj_jobproc_free.  NULL is fine. */
 void bj_proctab_free(struct bj_proctab *t);
 
 /* Begin a pass: now is the boot clock.  Resets the budget of processes. */
 void bj_proctab_begin(struct bj_proctab *t, uint64_t now_usec);
 
-/* Processes that max-processes refused, and faults, since the start. */
+/* Processes that max-processes refused, and faults, since the start.  Refused
+ * are also threads beyond eight times as many, open files beyond 100,000 a
+ * pass (places) and cgroup directories beyond 4096 a job. */
 uint64_t bj_proctab_refused(const struct bj_proctab *t);
 uint64_t bj_proctab_faults(const struct bj_proctab *t);
 
 /* Follow the processes below the cgroup directory path (absolute). v2 tells
- * the version of the hierarchy. */
+ * the version of the hierarchy.  The directory need not be there yet.  NULL
+ * when memory is out. */
 struct bj_jobproc *bj_jobproc_new(struct bj_proctab *t, const char *path,
                                   bool v2);
+/* NULL is fine. */
 void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p);
 
 /* Look at the job's processes once and update the totals kept in p.
  * cgroup_cpu_usec is the CPU time of the whole job (BJ_ABSENT when unknown);
  * what no named executable accounts for becomes "(other)".
- * 0; a gone code when the cgroup has ended (totals stay); another -errno for a
- * fault (named in err), after which the rest was still done. */
+ * 0; a gone code when the cgroup has ended (totals stay, what was kept is
+ * closed); another -errno for a fault (named in err), after which the rest was
+ * still done.  A process whose files are not for us to read (EACCES) is one
+ * fault in all its life. */
 int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
                       uint64_t cgroup_cpu_usec, struct bj_err *err);
 
-/* Processes alive at the last update, ours and the batch system's both: 0
- * means that the cgroup is an empty shell. */
+/* Processes alive at the last update, ours and the batch system's both, also
+ * those that could not be looked at: 0 means that the cgroup is an empty
+ * shell. */
 size_t bj_jobproc_alive(const struct bj_jobproc *p);
 
-/* Write what is known into the job record; lists go to the arena. */
+/* Write what is known into the job record; lists go to the arena.  Fields of
+ * which nothing is known become BJ_ABSENT; job->cores is left alone unless
+ * there is an estimate, and job->start_sec when it is known already.  Processes
+ * that the budget left out are in processes but not in threads and states. */
 void bj_jobproc_publish(const struct bj_proctab *t, const struct bj_jobproc *p,
                         struct bj_arena *arena, struct bj_job *job);
 

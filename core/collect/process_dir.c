@@ -13,8 +13,7 @@ void bj_dents_init(struct bj_dents *d, int fd)
 
 static bool is_dots(const char *name)
 {
-    return name[0] == '.' &&
-           (name[1] == 0 || (name[1] == '.' && name[2] == 0));
+    return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
 }
 
 const struct bj_dent *bj_dents_next(struct bj_dents *d)

@@ -25,14 +25,14 @@ enum bj_procio_field {
     BJ_PROCIO_FIELDS
 };
 
-/* --- process_stat.c: parsing ---------------------------------------------- */
+/* --- process_stat.c: parsing --- */
 
 /* What we take from a line of /proc/PID/stat or /proc/PID/task/TID/stat.
  * The numbers are those of proc(5). */
 struct bj_procstat {
-    struct bj_slice comm; /* 2, without its parentheses */
-    char state;           /* 3 */
-    uint64_t ppid;        /* 4 */
+    struct bj_slice comm;              /* 2, without its parentheses */
+    char state;                        /* 3 */
+    uint64_t ppid;                     /* 4 */
     uint64_t utime_ticks, stime_ticks; /* 14, 15 */
     uint64_t threads;                  /* 20 */
     uint64_t start_ticks;              /* 22, since boot */
@@ -54,13 +54,25 @@ int bj_procio_parse(struct bj_slice text, uint64_t ret[BJ_PROCIO_FIELDS]);
 /* A hash for telling whether text has changed. */
 uint64_t bj_proc_hash(struct bj_slice s);
 
-/* --- the kept state -------------------------------------------------------- */
+/* --- the kept state --- */
+
+/* Whether a thread may be left alone: see process_quiet.c. */
+struct bj_quiet {
+    int fd;        /* kept schedstat; -1: none */
+    uint32_t base; /* hash of what it said at the last look */
+    uint8_t calm;  /* looks in a row without a change */
+    uint8_t need;  /* calm looks that it takes */
+    uint8_t busy;  /* looks in a row with one, while on */
+    bool on;       /* schedstat tells whether to look at all */
+    bool ran;      /* since the look before (what a probe found) */
+};
 
 struct bj_thread {
     uint64_t ticks; /* utime + stime as counted (per-core estimate only) */
     int32_t tid;
     int32_t fd; /* kept task/TID/stat; -1: none */
-    char state; /* 0: not looked at yet */
+    struct bj_quiet quiet;
+    char state;    /* 0: not looked at yet */
     bool baseless; /* ticks says nothing yet */
 };
 
@@ -75,6 +87,8 @@ struct bj_proc {
     uint64_t io_now[BJ_PROCIO_FIELDS]; /* valid when io_fresh */
     uint64_t io_usec;                  /* when it was read; 0: never */
     uint64_t due_usec;                 /* batch: when to look again */
+    uint64_t full_usec;                /* when its stat line was read */
+    struct bj_quiet quiet;
     struct bj_thread *threads; /* all but the leader (all: per-core estimate) */
     uint32_t nthreads;
     uint32_t nr_threads; /* as stat says */
@@ -93,7 +107,10 @@ struct bj_proc {
     bool batch;   /* of the batch system: slurmstepd */
     bool counted; /* in seen */
     bool changed; /* its stat line, since the look before */
+    bool recheck; /* its parent may be another one now */
     bool io_fresh, io_known;
+    bool io_due;     /* its line has changed since its account was read */
+    bool io_stale;   /* it may have run since then */
     bool reaps_self; /* its children are not waited for (SIGCHLD ignored) */
     bool denied;     /* a fault of it has been counted */
     bool io_denied, fds_denied;
@@ -139,13 +156,14 @@ struct bj_place {
 struct bj_proctab {
     const struct bj_conf *conf;
     struct bj_fdpool *pool;
-    int proc; /* conf->procfs */
+    int proc;    /* conf->procfs */
     int tmp_dir; /* of process tmp_pid, until the next one; -1: none */
     int32_t tmp_pid;
     uint64_t hz, now_usec;
     uint64_t left, threads_left, links_left; /* budget of this pass */
     uint64_t refused, faults;
     bool detail, percore; /* what to collect */
+    bool schedstat;       /* the kernel has it */
     bool fd_size;         /* the kernel tells open files by st_size */
     bool hidden;          /* hidepid: other users' processes look gone */
     struct bj_place *places;
@@ -171,12 +189,14 @@ struct bj_jobproc {
     bool complete; /* the last list lacked nothing */
     bool looked;   /* values are there to be published */
     bool io_known, fds_known, places_known;
+    bool orphans; /* someone has ended: others may have another parent now */
     /* process_list.c */
     struct bj_procdir *dirs;
     size_t ndirs;
     uint64_t walk_usec, list_usec, inner_usec;
     uint32_t list_no;
     size_t alive, unlooked;
+    uint64_t room; /* processes that the budget leaves for it now */
     /* process_table.c */
     struct bj_proc *v;
     size_t n, cap;
@@ -207,7 +227,7 @@ static inline bool bj_proc_counts(const struct bj_proc *e)
            (e->missed < 2 || e->state == 'Z');
 }
 
-/* --- process.c ------------------------------------------------------------- */
+/* --- process.c --- */
 
 /* Count a fault; the first one of an update becomes its result.  Gone codes
  * are none.  Returns code. */
@@ -224,7 +244,7 @@ int bj_proc_fault_once(struct bj_proctab *t, struct bj_proc *e, int code,
 int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
                  unsigned eighths, bool retry);
 
-/* --- process_table.c: pid to process --------------------------------------- */
+/* --- process_table.c: pid to process --- */
 
 void bj_proc_init(struct bj_proc *e, int32_t pid);
 struct bj_proc *bj_proc_find(const struct bj_jobproc *p, int32_t pid);
@@ -241,7 +261,7 @@ void bj_proc_sweep(struct bj_jobproc *p);
 /* All of them end, nothing is noted. */
 void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_list.c: which processes --------------------------------------- */
+/* --- process_list.c: which processes --- */
 
 /* Bring the list of processes up to date: entries of p->v that are listed get
  * its list_no, new ones are added.  A list younger than a second is taken as
@@ -251,39 +271,60 @@ void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
 int bj_proc_list(struct bj_proctab *t, struct bj_jobproc *p, bool force);
 void bj_proc_list_free(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_look.c: one process ------------------------------------------- */
+/* --- process_look.c: one process --- */
 
 /* Its /proc directory: the kept one, or one that stays open until this is
  * asked for another process.  -errno; -ESRCH when it ended. */
 int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e);
 void bj_proc_dir_done(struct bj_proctab *t);
-/* Look at it.  0; -ESRCH or another gone code when it ended; a fault. */
-int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p,
-                 struct bj_proc *e);
+/* Look at it, unless it has slept on.  0; -ESRCH or another gone code when it
+ * ended; a fault. */
+int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e);
 /* Only whether it is there yet, dead but not reaped included. */
 bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e);
 
-/* --- process_state.c: threads and their states ------------------------------ */
+/* --- process_quiet.c: leaving alone what sleeps --- */
+
+void bj_quiet_init(struct bj_quiet *q);
+void bj_quiet_drop(struct bj_proctab *t, struct bj_quiet *q);
+/* Before a look, if q is on: set q->ran.  A gone code when it has ended. */
+int bj_quiet_probe(struct bj_proctab *t, struct bj_quiet *q);
+/* Before a look, if q is off: get ready when it has been calm for long enough.
+ * name is that of its schedstat below dir. */
+bool bj_quiet_wants(const struct bj_proctab *t, const struct bj_quiet *q);
+void bj_quiet_arm(struct bj_proctab *t, struct bj_quiet *q, int dir,
+                  const char *name);
+/* After a look that found it still (nothing changed, not running) or not. */
+void bj_quiet_after(struct bj_proctab *t, struct bj_quiet *q, bool still,
+                    bool running);
+
+/* --- process_state.c: threads and their states --- */
 
 extern const struct bj_slice bj_proc_state_name[BJ_PROC_STATES]; /* sorted */
 /* Index of a state letter. */
 unsigned bj_proc_state(char letter);
+/* Ask the threads that are quiet whether they have run; true when any has, or
+ * when not all are quiet. */
+bool bj_proc_threads_probe(struct bj_proctab *t, struct bj_proc *e);
+/* Look at all that are not known to have slept on. */
 void bj_proc_threads(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e);
+/* All but the leader are quiet. */
+bool bj_proc_threads_quiet(const struct bj_proc *e);
 void bj_proc_threads_drop(struct bj_proctab *t, struct bj_proc *e);
 /* Count the time of a thread on the CPU of its field 39. */
 void bj_proc_core(struct bj_jobproc *p, uint64_t cpu, uint64_t ticks);
 /* Sum up processes, threads and states. */
 void bj_proc_tally(struct bj_jobproc *p);
 
-/* --- process_exe.c: CPU time by executable ---------------------------------- */
+/* --- process_exe.c: CPU time by executable --- */
 
 /* The label of an executable, at most BJ_LABEL_MAX bytes, terminated.  Two
  * different ones have different labels. */
 size_t bj_exe_label(struct bj_slice path, char dst[]);
 /* Find out what e runs. */
-void bj_proc_exe(struct bj_proctab *t, struct bj_jobproc *p,
-                 struct bj_proc *e, struct bj_slice comm);
+void bj_proc_exe(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e,
+                 struct bj_slice comm);
 void bj_proc_exe_drop(struct bj_jobproc *p, struct bj_proc *e);
 /* e has used so much more. */
 void bj_proc_exe_used(struct bj_jobproc *p, const struct bj_proc *e,
@@ -293,26 +334,24 @@ void bj_proc_exe_settle(const struct bj_proctab *t, struct bj_jobproc *p,
                         uint64_t cgroup_cpu_usec);
 void bj_proc_exe_free(struct bj_jobproc *p);
 
-/* --- process_io.c ----------------------------------------------------------- */
+/* --- process_io.c --- */
 
 /* Read what is due and add to the job's totals. */
 void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_fd.c: open files ----------------------------------------------- */
+/* --- process_fd.c: open files --- */
 
 /* Whether the kernel tells their number by st_size. */
 bool bj_proc_fd_probe(int proc);
 void bj_proc_fds(struct bj_proctab *t, struct bj_proc *e);
 
-/* --- process_place.c: open files by named place ----------------------------- */
+/* --- process_place.c: open files by named place --- */
 
 int bj_places_parse(struct bj_proctab *t, struct bj_err *err);
 void bj_places_free(struct bj_proctab *t);
 void bj_proc_places(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_publish.c ------------------------------------------------------- */
-
-/* --- directories -------------------------------------------------------------- */
+/* --- directories --- */
 
 /* Reading a directory without allocating.  Use: bj_dents_next until NULL. */
 struct bj_dents {

@@ -5,11 +5,10 @@
  * which sets nlink to the number of directories + 2. */
 #include "core/collect/process_impl.h"
 
-#include "base/buf.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -19,6 +18,7 @@ enum {
     LIST_FRESH_USEC = 900 * 1000,
     WALK_USEC = 10 * 1000 * 1000,        /* where nlink says nothing */
     WALK_EXACT_USEC = 300 * 1000 * 1000, /* where it does */
+    KEPT_V1_USEC = 4 * 1000 * 1000,
     INNER_USEC = 30 * 1000 * 1000,
     MAX_DIRS = 4096,
     MAX_REL = 1024,
@@ -29,7 +29,7 @@ enum {
 
 static const char procs_file[] = "cgroup.procs";
 
-/* --- the tree of directories ------------------------------------------------ */
+/* --- the tree of directories --- */
 
 /* Where file (or the directory itself: ".") of d is found: relative to what is
  * kept, by path otherwise.  Returns the descriptor for openat(2). */
@@ -45,8 +45,7 @@ static int dir_at(const struct bj_jobproc *p, const struct bj_procdir *d,
         snprintf(name, cap, "%s/%s", d->rel, file);
         return root->fd;
     }
-    snprintf(name, cap, "%s/%s%s%s", p->path, d->rel, *d->rel ? "/" : "",
-             file);
+    snprintf(name, cap, "%s/%s%s%s", p->path, d->rel, *d->rel ? "/" : "", file);
     return AT_FDCWD;
 }
 
@@ -166,8 +165,7 @@ static bool is_dir(int fd, const struct bj_dent *e)
 }
 
 /* Add the children of directory i, whose open descriptor is fd. */
-static int walk_children(struct bj_proctab *t, struct walk *w, size_t i,
-                         int fd)
+static int walk_children(struct bj_proctab *t, struct walk *w, size_t i, int fd)
 {
     struct bj_dents d;
     const struct bj_dent *e;
@@ -240,7 +238,7 @@ static int walk(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
     return r;
 }
 
-static int first_walk(struct bj_proctab *t, struct bj_jobproc *p)
+static int first_walk(struct bj_jobproc *p)
 {
     p->dirs = calloc(1, sizeof(*p->dirs));
     if (!p->dirs)
@@ -256,26 +254,26 @@ static int tree_refresh(struct bj_proctab *t, struct bj_jobproc *p)
 {
     int r = 0;
     if (p->ndirs == 0)
-        r = first_walk(t, p);
+        r = first_walk(p);
     if (r == 0 && p->dirs[0].fd < 0)
         r = root_open(t, p);
     if (r < 0)
         return r;
     uint64_t age = t->now_usec - p->walk_usec;
-    bool stale = p->walk_usec == 0 ||
-                 age >= (p->exact ? WALK_EXACT_USEC : WALK_USEC);
+    bool stale =
+        p->walk_usec == 0 || age >= (p->exact ? WALK_EXACT_USEC : WALK_USEC);
     for (size_t i = 0; !stale && i < p->ndirs; i++)
         stale = dir_changed(p, &p->dirs[i]);
     return stale ? walk(t, p, false) : 0;
 }
 
-/* --- the lists --------------------------------------------------------------- */
+/* --- the lists --- */
 
 /* A pid is in the job. */
 static void member(struct bj_proctab *t, struct bj_jobproc *p, int32_t pid)
 {
     struct bj_proc *e = bj_proc_find(p, pid);
-    if (!e && p->n - p->buried >= t->left) {
+    if (!e && p->n - p->buried >= p->room) {
         t->refused++;
         p->unlooked++;
         return;
@@ -320,20 +318,26 @@ static bool buf_double(struct bj_proctab *t)
     return true;
 }
 
+/* On v1 the kernel makes the list of a descriptor at its first read, and again
+ * only when nobody has read any list of the directory for a second.  (kernel
+ * kernel/cgroup/cgroup-v1.c, cgroup_pidlist_start)  At our own pace that is
+ * long over; with several programs like this one it takes some margin. */
+static bool may_use_kept(const struct bj_proctab *t, const struct bj_jobproc *p)
+{
+    return p->exact && (p->v2 || t->now_usec - p->list_usec >= KEPT_V1_USEC);
+}
+
 static int procs_read_once(struct bj_proctab *t, struct bj_jobproc *p,
                            struct bj_procdir *d, struct bj_slice *ret)
 {
     char name[NAME_BYTES];
-    if (d->procs >= 0)
+    bool kept = may_use_kept(t, p);
+    if (kept && d->procs >= 0)
         return bj_file_pread(d->procs, t->buf, t->cap, ret);
     int at = dir_at(p, d, procs_file, name, sizeof(name));
-    /* Not kept on v1: there the kernel makes the list of a descriptor once
-     * and shows it again until nobody has read it for a second (kernel
-     * kernel/cgroup/cgroup-v1.c, cgroup_pidlist_start).  Two programs that
-     * read in turn would never see a new process. */
-    if (p->v2 && at != AT_FDCWD)
+    if (kept && at != AT_FDCWD)
         d->procs = bj_proc_keep(t, at, name, O_RDONLY, 7, d->pids > 0);
-    if (d->procs >= 0)
+    if (kept && d->procs >= 0)
         return bj_file_pread(d->procs, t->buf, t->cap, ret);
     return bj_file_read(at, name, t->buf, t->cap, ret, NULL);
 }
@@ -359,12 +363,12 @@ static int procs_read(struct bj_proctab *t, struct bj_jobproc *p,
     return r;
 }
 
-/* On v2 an inner directory has no processes of its own unless no controller
- * is on below it or it is the root of threaded ones. */
-static bool wanted(const struct bj_jobproc *p, const struct bj_procdir *d,
-                   bool all)
+/* Inner directories are mostly empty: on v2 unless no controller is on below
+ * them or they are the root of threaded ones, on v1 by custom.  One that was
+ * empty is asked again now and then. */
+static bool wanted(const struct bj_procdir *d, bool all)
 {
-    return !d->threaded && (all || !p->v2 || !d->inner || d->pids > 0);
+    return !d->threaded && (all || !d->inner || d->pids > 0);
 }
 
 /* Read every list once.  Gone when some directory has. */
@@ -376,7 +380,7 @@ static int lists_read(struct bj_proctab *t, struct bj_jobproc *p)
     p->alive = p->unlooked = 0;
     for (size_t i = 0; i < p->ndirs; i++) {
         struct bj_procdir *d = &p->dirs[i];
-        int r = wanted(p, d, all) ? procs_read(t, p, d) : 0;
+        int r = wanted(d, all) ? procs_read(t, p, d) : 0;
         if (bj_err_gone(r)) {
             bj_fdpool_close(t->pool, &d->procs);
             return r;

@@ -16,6 +16,7 @@ enum {
     STATUS_BYTES = 4096,
     BATCH_YOUNG_USEC = 5 * 1000 * 1000,
     BATCH_LOOK_USEC = 30 * 1000 * 1000,
+    FULL_USEC = 300 * 1000 * 1000, /* those asleep: at least so often */
     PID_TEXT = 24,
 };
 
@@ -25,7 +26,7 @@ static const char *pid_text(int32_t pid, char buf[PID_TEXT])
     return bj_u64_backwards(buf + PID_TEXT - 1, (uint64_t)pid);
 }
 
-/* --- its directory ----------------------------------------------------------- */
+/* --- its directory --- */
 
 void bj_proc_dir_done(struct bj_proctab *t)
 {
@@ -91,7 +92,7 @@ int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e)
     return fd;
 }
 
-/* --- its stat line ----------------------------------------------------------- */
+/* --- its stat line --- */
 
 static int stat_read(struct bj_proctab *t, struct bj_proc *e, char *buf,
                      size_t cap, struct bj_slice *ret)
@@ -174,8 +175,10 @@ static void count_cpu(struct bj_jobproc *p, struct bj_proc *e,
     if (!bj_proc_counts(e))
         return;
     bj_proc_exe_used(p, e, more);
-    if (p->percore && st->threads <= 1)
+    if (p->percore && st->threads <= 1) {
         bj_proc_core(p, st->cpu, more);
+        e->alone_ticks = ticks;
+    }
 }
 
 /* The start of the stack is another one in each program that is started; it
@@ -209,6 +212,8 @@ static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
     e->reaps_self = (st.sigignore & SIGCHLD_BIT) != 0;
     if (first)
         note_start(t, p, e->start_ticks);
+    if (e->state == 'Z')
+        p->orphans = true;
     if (other) {
         e->comm = comm;
         e->stack = st.stack;
@@ -231,29 +236,76 @@ static bool batch_due(const struct bj_proctab *t, struct bj_proc *e)
     return true;
 }
 
-int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
+/* Whether its stat line must be read: not while it and all its threads sleep
+ * on.  A gone code when it has ended. */
+static int must_look(struct bj_proctab *t, struct bj_proc *e)
+{
+    bool threads = bj_proc_threads_probe(t, e);
+    if (!e->quiet.on)
+        return 1;
+    int r = bj_quiet_probe(t, &e->quiet);
+    if (r < 0)
+        return r;
+    if (e->quiet.ran || threads)
+        e->io_stale = true;
+    return e->quiet.ran || threads || e->recheck ||
+           t->now_usec - e->full_usec >= FULL_USEC;
+}
+
+static void arm(struct bj_proctab *t, struct bj_proc *e)
+{
+    if (!bj_quiet_wants(t, &e->quiet) || !bj_proc_threads_quiet(e))
+        return;
+    int dir = bj_proc_dir(t, e);
+    if (dir >= 0)
+        bj_quiet_arm(t, &e->quiet, dir, "schedstat");
+    e->io_stale = true;
+}
+
+/* Read its stat line and take it in. */
+static int look_line(struct bj_proctab *t, struct bj_jobproc *p,
+                     struct bj_proc *e)
 {
     char buf[STAT_BYTES];
     struct bj_slice line;
-    if (e->batch && e->missed == 0 && e->list_no == p->list_no &&
-        !batch_due(t, e))
-        return 0;
     int r = stat_read(t, e, buf, sizeof(buf), &line);
     if (r < 0)
         return bj_err_gone(r) ? r : bj_proc_fault_once(t, e, r, "stat");
     uint64_t hash = bj_proc_hash(line);
+    e->full_usec = t->now_usec;
+    e->recheck = false;
     e->changed = hash != e->line;
-    if (e->changed) {
-        r = take_line(t, p, e, line);
-        if (r < 0)
-            return r;
-        e->line = hash;
-    }
-    if (!bj_proc_counts(e))
+    if (!e->changed)
         return 0;
-    bj_proc_threads(t, p, e);
-    if (t->detail && t->conf->open_fds)
-        bj_proc_fds(t, e);
+    e->io_due = true;
+    r = take_line(t, p, e, line);
+    if (r == 0)
+        e->line = hash;
+    return r;
+}
+
+int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
+{
+    e->changed = false;
+    if (e->batch && e->missed == 0 && e->list_no == p->list_no && !e->recheck &&
+        !batch_due(t, e))
+        return 0;
+    int r = must_look(t, e);
+    if (r <= 0)
+        return r;
+    arm(t, e);
+    r = look_line(t, p, e);
+    if (r < 0)
+        return r;
+    if (bj_proc_counts(e)) {
+        bj_proc_threads(t, p, e);
+        if (t->detail && t->conf->open_fds)
+            bj_proc_fds(t, e);
+    }
+    bool still = !e->changed && e->state != 'R' && bj_proc_threads_quiet(e);
+    bj_quiet_after(t, &e->quiet, still, e->state == 'R');
+    if (e->quiet.on)
+        bj_fdpool_close(t->pool, &e->stat);
     return 0;
 }
 

@@ -2,16 +2,19 @@
 
 #include <stddef.h>
 
-#define FIELD(n, member) {n, offsetof(struct bj_procstat, member)}
+#define FIELD(n, member)                                                       \
+    {                                                                          \
+        n, offsetof(struct bj_procstat, member)                                \
+    }
 
 /* In rising order.  All up to the start are there since Linux 2.6. */
 static const struct {
     unsigned number;
     size_t off;
 } fields[] = {
-    FIELD(4, ppid),         FIELD(14, utime_ticks), FIELD(15, stime_ticks),
-    FIELD(20, threads),     FIELD(22, start_ticks), FIELD(28, stack),
-    FIELD(33, sigignore),   FIELD(39, cpu),
+    FIELD(4, ppid),       FIELD(14, utime_ticks), FIELD(15, stime_ticks),
+    FIELD(20, threads),   FIELD(22, start_ticks), FIELD(28, stack),
+    FIELD(33, sigignore), FIELD(39, cpu),
 };
 enum { FIRST_NUMBER = 4, NEEDED = 5, WANTED = 8 };
 
@@ -22,8 +25,8 @@ static int parse_head(struct bj_slice line, struct bj_procstat *ret,
     const char *open = line.n > 0 ? memchr(line.p, '(', line.n) : NULL;
     const char *close = line.n > 0 ? memrchr(line.p, ')', line.n) : NULL;
     const char *end = line.p + line.n;
-    if (!open || !close || close < open || end - close < 4 ||
-        close[1] != ' ' || close[3] != ' ')
+    if (!open || !close || close < open || end - close < 4 || close[1] != ' ' ||
+        close[3] != ' ')
         return -EINVAL;
     ret->comm = (struct bj_slice){open + 1, (size_t)(close - open - 1)};
     ret->state = close[2];
@@ -74,8 +77,12 @@ char bj_procstat_state(struct bj_slice line)
 }
 
 static const struct bj_slice io_keys[BJ_PROCIO_FIELDS] = {
-    {"rchar", 5},      {"wchar", 5},        {"syscr", 5},
-    {"syscw", 5},      {"read_bytes", 10},  {"write_bytes", 11},
+    {"rchar", 5},
+    {"wchar", 5},
+    {"syscr", 5},
+    {"syscw", 5},
+    {"read_bytes", 10},
+    {"write_bytes", 11},
     {"cancelled_write_bytes", 21},
 };
 

@@ -71,6 +71,7 @@ void bj_proc_init(struct bj_proc *e, int32_t pid)
                           .exe = BJ_PROC_NO_EXE,
                           .cpu = BJ_PROC_NO_CPU,
                           .open_fds = BJ_PROC_FDS_UNKNOWN};
+    bj_quiet_init(&e->quiet);
 }
 
 struct bj_proc *bj_proc_add(struct bj_jobproc *p, int32_t pid)
@@ -84,13 +85,13 @@ struct bj_proc *bj_proc_add(struct bj_jobproc *p, int32_t pid)
     return e;
 }
 
-void bj_proc_drop(struct bj_proctab *t, struct bj_jobproc *p,
-                  struct bj_proc *e)
+void bj_proc_drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
     if (t->tmp_pid == e->pid)
         bj_proc_dir_done(t);
     bj_proc_exe_drop(p, e);
     bj_proc_threads_drop(t, e);
+    bj_quiet_drop(t, &e->quiet);
     bj_fdpool_close(t->pool, &e->dir);
     bj_fdpool_close(t->pool, &e->stat);
     bj_fdpool_close(t->pool, &e->io_fd);
@@ -113,15 +114,15 @@ static bool dead_room(struct bj_proctab *t)
     return true;
 }
 
-void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p,
-                  struct bj_proc *e)
+void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
-    if (e->io_known && !e->batch && dead_room(t)) {
+    if (e->start_ticks && !e->batch && dead_room(t)) {
         struct bj_dead *d = &t->dead[t->ndead++];
         d->pid = e->pid;
         d->ppid = e->ppid;
         d->start_ticks = e->start_ticks;
         memcpy(d->io, e->io, sizeof(d->io));
+        p->orphans = true;
     }
     bj_proc_drop(t, p, e);
 }

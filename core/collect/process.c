@@ -1,0 +1,247 @@
+#include "core/collect/process.h"
+
+#include "core/collect/process_impl.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+    LINKS_A_PASS = 100000,
+    THREADS_A_PROCESS = 8, /* on average, that max-processes allows for */
+    BUF_KEEP = 1024 * 1024,
+};
+
+/* --- what all jobs share --- */
+
+int bj_proctab_new(const struct bj_conf *conf, struct bj_fdpool *pool,
+                   struct bj_proctab **ret, struct bj_err *err)
+{
+    struct stat st;
+    struct statfs fs;
+    struct bj_proctab *t = calloc(1, sizeof(*t));
+    if (!t)
+        return bj_err_set(err, -ENOMEM, "table of processes");
+    t->conf = conf;
+    t->pool = pool;
+    t->tmp_dir = -1;
+    t->detail = conf->collect[BJ_COLLECT_PROCESS];
+    t->percore = conf->collect[BJ_COLLECT_PERCORE];
+    long hz = sysconf(_SC_CLK_TCK);
+    t->hz = hz > 0 && hz <= 1000000 ? (uint64_t)hz : 100;
+    t->proc = open(conf->procfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int r = t->proc < 0 ? bj_err_set(err, -errno, "open %s", conf->procfs) : 0;
+    if (r == 0)
+        r = bj_places_parse(t, err);
+    if (r < 0) {
+        bj_proctab_free(t);
+        return r;
+    }
+    t->fd_size = bj_proc_fd_probe(t->proc);
+    t->schedstat = fstatfs(t->proc, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+    t->hidden = fstatat(t->proc, "1", &st, 0) < 0;
+    *ret = t;
+    return 0;
+}
+
+void bj_proctab_free(struct bj_proctab *t)
+{
+    if (!t)
+        return;
+    bj_proc_dir_done(t);
+    bj_close_fd(&t->proc);
+    bj_places_free(t);
+    free(t->buf);
+    free(t->dead);
+    free(t->debts);
+    free(t->links);
+    free(t);
+}
+
+void bj_proctab_begin(struct bj_proctab *t, uint64_t now_usec)
+{
+    t->now_usec = now_usec;
+    t->left = t->conf->max_processes;
+    t->threads_left = t->left * THREADS_A_PROCESS;
+    t->links_left = LINKS_A_PASS;
+    if (t->cap > BUF_KEEP) {
+        free(t->buf);
+        t->buf = NULL;
+        t->cap = 0;
+    }
+}
+
+uint64_t bj_proctab_refused(const struct bj_proctab *t)
+{
+    return t->refused;
+}
+
+uint64_t bj_proctab_faults(const struct bj_proctab *t)
+{
+    return t->faults;
+}
+
+int bj_proc_fault(struct bj_proctab *t, int code, const char *fmt, ...)
+{
+    char msg[200];
+    va_list ap;
+    t->faults++;
+    if (t->fault == 0) {
+        va_start(ap, fmt);
+        vsnprintf(msg, sizeof(msg), fmt, ap);
+        va_end(ap);
+        t->fault = bj_err_set(t->err, code, "%s", msg);
+    }
+    return code;
+}
+
+int bj_proc_fault_once(struct bj_proctab *t, struct bj_proc *e, int code,
+                       const char *what)
+{
+    if (!e->denied)
+        bj_proc_fault(t, code, "process %d: %s", e->pid, what);
+    e->denied = true;
+    return code;
+}
+
+int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
+                 unsigned eighths, bool retry)
+{
+    struct bj_fdpool *pool = t->pool;
+    if ((uint64_t)pool->used * 8 >= (uint64_t)pool->max * eighths) {
+        if (!retry)
+            pool->refused++;
+        return -EMFILE;
+    }
+    return bj_fdpool_open(pool, dirfd, name, flags);
+}
+
+/* --- one job --- */
+
+struct bj_jobproc *bj_jobproc_new(struct bj_proctab *t, const char *path,
+                                  bool v2)
+{
+    struct bj_jobproc *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->path = strdup(path);
+    p->v2 = v2;
+    p->percore = v2 && t->percore;
+    if (!p->path) {
+        free(p);
+        return NULL;
+    }
+    return p;
+}
+
+void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    if (!p)
+        return;
+    bj_proc_clear(t, p);
+    bj_proc_list_free(t, p);
+    bj_proc_exe_free(p);
+    free(p->cores);
+    free(p->places);
+    free(p->path);
+    free(p);
+}
+
+size_t bj_jobproc_alive(const struct bj_jobproc *p)
+{
+    return p->alive;
+}
+
+/* What a process that ended before we could look at it means. */
+static void ended(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
+{
+    /* Hidden from us, more likely than ended. */
+    if (e->start_ticks == 0 && t->hidden)
+        p->unlooked++;
+    bj_proc_bury(t, p, e);
+}
+
+/* Look at entry e.  fresh: the list was read in this pass, so that not being
+ * on it means something. */
+static void look_one(struct bj_proctab *t, struct bj_jobproc *p,
+                     struct bj_proc *e, bool fresh)
+{
+    bool listed = e->list_no == p->list_no;
+    if (listed && t->left == 0) {
+        t->refused++;
+        e->changed = false;
+        return;
+    }
+    if (listed) {
+        t->left--;
+        e->missed = 0;
+    } else if (fresh && p->complete && e->missed < UINT8_MAX) {
+        e->missed++;
+    }
+    if (bj_err_gone(bj_proc_look(t, p, e)))
+        ended(t, p, e);
+}
+
+/* Look at the entries from index on.  True when one on the list has ended. */
+static bool look_all(struct bj_proctab *t, struct bj_jobproc *p, size_t from,
+                     bool fresh)
+{
+    bool died = false;
+    for (size_t i = from; i < p->n; i++) {
+        struct bj_proc *e = &p->v[i];
+        if (e->pid == 0)
+            continue;
+        bool listed = e->list_no == p->list_no;
+        look_one(t, p, e, fresh);
+        died = died || (listed && e->pid == 0);
+    }
+    return died;
+}
+
+static void collect(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
+{
+    if (look_all(t, p, 0, fresh) && !fresh) {
+        /* The list in hand was an old one: who follows the dead? */
+        size_t known = p->n;
+        p->room = known - p->buried + t->left;
+        if (bj_proc_list(t, p, true) == 1)
+            look_all(t, p, known, true);
+    }
+    if (t->detail) {
+        bj_proc_io(t, p);
+        if (t->nplaces > 0)
+            bj_proc_places(t, p);
+    }
+    bj_proc_dir_done(t);
+}
+
+int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
+                      uint64_t cgroup_cpu_usec, struct bj_err *err)
+{
+    t->err = err;
+    t->fault = 0;
+    t->ndead = 0;
+    p->room = t->left;
+    int r = bj_proc_list(t, p, false);
+    if (r < 0) {
+        bj_proc_clear(t, p);
+        bj_proc_list_free(t, p);
+        p->alive = p->unlooked = 0;
+        bj_err_set(err, r, "%s", p->path);
+    } else {
+        collect(t, p, r == 1);
+        bj_proc_sweep(p);
+        p->looked = true;
+        r = t->fault;
+    }
+    if (t->detail && t->conf->exe_top > 0)
+        bj_proc_exe_settle(t, p, cgroup_cpu_usec);
+    bj_proc_tally(p);
+    t->err = NULL;
+    return r;
+}

@@ -1,0 +1,288 @@
+/* I/O of a job's processes, kept from falling and from being counted twice.
+ * The method is in process.h.
+ *
+ * Source: kernel kernel/exit.c, wait_task_zombie and __exit_signal, which hand
+ * the account of a child that is waited for to its parent; fs/proc/base.c,
+ * do_io_accounting. */
+#include "core/collect/process_impl.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    IO_BYTES = 512,
+    IO_USEC = 30 * 1000 * 1000,
+    KEEP_READS = 2, /* a descriptor is kept for those who are read often */
+    MAX_ROUNDS = 16,
+    MAX_ANCESTORS = 64,
+};
+
+static bool io_zero(const uint64_t v[BJ_PROCIO_FIELDS])
+{
+    for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++)
+        if (v[f])
+            return false;
+    return true;
+}
+
+/* --- reading --- */
+
+static int io_text(struct bj_proctab *t, struct bj_proc *e, char *buf,
+                   size_t cap, struct bj_slice *ret)
+{
+    if (e->io_fd < 0) {
+        int dir = bj_proc_dir(t, e);
+        if (dir < 0)
+            return dir;
+        if (e->io_reads < KEEP_READS)
+            e->io_reads++;
+        else
+            e->io_fd = bj_proc_keep(t, dir, "io", O_RDONLY, 6, true);
+        if (e->io_fd < 0)
+            return bj_file_read(dir, "io", buf, cap, ret, NULL);
+    }
+    return bj_file_pread(e->io_fd, buf, cap, ret);
+}
+
+/* Read the account of e.  A gone code when it has ended. */
+static int io_read(struct bj_proctab *t, struct bj_jobproc *p,
+                   struct bj_proc *e)
+{
+    char buf[IO_BYTES];
+    uint64_t now[BJ_PROCIO_FIELDS];
+    struct bj_slice text;
+    int r = io_text(t, e, buf, sizeof(buf), &text);
+    if (r == -ENOENT && bj_proc_there(t, e))
+        r = -EOPNOTSUPP; /* a kernel without this account */
+    if (bj_err_gone(r))
+        return r;
+    if (r == 0)
+        r = bj_procio_parse(text, now);
+    if (r < 0) {
+        e->io_denied = true;
+        if (r != -EOPNOTSUPP)
+            bj_proc_fault_once(t, e, r, "io");
+        return 0;
+    }
+    for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++)
+        e->io_now[f] = now[f] > e->io[f] ? now[f] : e->io[f];
+    e->io_fresh = true;
+    e->io_known = true;
+    e->io_due = e->io_stale = false;
+    e->io_usec = t->now_usec;
+    p->io_known = true;
+    return 0;
+}
+
+static bool io_may(const struct bj_proc *e)
+{
+    return bj_proc_counts(e) && !e->io_denied;
+}
+
+/* The account of one that has slept on is what it was. */
+static bool io_due(const struct bj_proctab *t, const struct bj_proc *e)
+{
+    return e->io_due || e->io_usec == 0 ||
+           ((!e->quiet.on || e->io_stale) &&
+            t->now_usec - e->io_usec >= IO_USEC);
+}
+
+static void read_due(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        struct bj_proc *e = &p->v[i];
+        if (!io_may(e) || !io_due(t, e))
+            continue;
+        if (io_read(t, p, e) < 0)
+            bj_proc_bury(t, p, e);
+    }
+}
+
+/* --- who owes whom --- */
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct bj_dead *x = a, *y = b;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* The dead process that was the parent of a child started then. */
+static const struct bj_dead *dead_parent(const struct bj_proctab *t,
+                                         int32_t ppid, uint64_t start_ticks)
+{
+    struct bj_dead key = {.pid = ppid};
+    const struct bj_dead *d =
+        bsearch(&key, t->dead, t->ndead, sizeof(key), by_pid);
+    return d && d->start_ticks <= start_ticks ? d : NULL;
+}
+
+static struct bj_proc *live_parent(const struct bj_jobproc *p, int32_t ppid,
+                                   uint64_t start_ticks)
+{
+    struct bj_proc *e = bj_proc_find(p, ppid);
+    return e && io_may(e) && e->start_ticks <= start_ticks ? e : NULL;
+}
+
+static struct bj_debt *debt_of(struct bj_proctab *t, struct bj_proc *e)
+{
+    if (e->debt)
+        return &t->debts[e->debt - 1];
+    if (t->ndebts == t->debts_cap) {
+        size_t cap = t->debts_cap ? 2 * t->debts_cap : 16;
+        struct bj_debt *v = realloc(t->debts, cap * sizeof(*v));
+        if (!v)
+            return NULL;
+        t->debts = v;
+        t->debts_cap = cap;
+    }
+    t->debts[t->ndebts++] = (struct bj_debt){{0}};
+    e->debt = (uint32_t)t->ndebts;
+    return &t->debts[t->ndebts - 1];
+}
+
+/* What d had counted is in the account of e now, if e waited for it. */
+static void owe(struct bj_proctab *t, struct bj_proc *e,
+                const struct bj_dead *d)
+{
+    struct bj_debt *debt = e->reaps_self ? NULL : debt_of(t, e);
+    for (unsigned f = 0; debt && f < BJ_PROCIO_FIELDS; f++)
+        debt->io[f] += d->io[f];
+}
+
+/* Dead but not waited for: it may have waited for its children before. */
+static bool is_zombie(const struct bj_proc *e)
+{
+    return e->state == 'Z' && e->nr_threads <= 1;
+}
+
+/* Find where the account of d went.  With its parent alive, it is there.  With
+ * its parent dead as well, it went along to the first ancestor alive - or d
+ * outlived its parent and was adopted by one further up: nobody can tell, so
+ * each of them is taken to have it. */
+static void owe_ancestors(struct bj_proctab *t, struct bj_jobproc *p,
+                          const struct bj_dead *d)
+{
+    int32_t ppid = d->ppid;
+    uint64_t start = d->start_ticks;
+    bool orphan = false;
+    for (int i = 0; i < MAX_ANCESTORS; i++) {
+        struct bj_proc *e = live_parent(p, ppid, start);
+        const struct bj_dead *x = e ? NULL : dead_parent(t, ppid, start);
+        if (e)
+            owe(t, e, d);
+        if ((e && !orphan && !is_zombie(e)) || (!e && !x))
+            return;
+        orphan = true;
+        start = e ? e->start_ticks : x->start_ticks;
+        ppid = e ? e->ppid : x->ppid;
+    }
+}
+
+static void reckon_debts(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        p->v[i].debt = 0;
+    t->ndebts = 0;
+    qsort(t->dead, t->ndead, sizeof(*t->dead), by_pid);
+    for (size_t i = 0; i < t->ndead; i++)
+        if (!io_zero(t->dead[i].io))
+            owe_ancestors(t, p, &t->dead[i]);
+}
+
+/* --- races --- */
+
+/* Read those who owe once more: their children were found dead before this, so
+ * that the account is complete. */
+static void read_debtors(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        struct bj_proc *e = &p->v[i];
+        if (e->pid && e->debt && io_read(t, p, e) < 0)
+            bj_proc_bury(t, p, e);
+    }
+}
+
+/* The account of parent has grown by no less than what child has. */
+static bool may_hold(const struct bj_proc *parent, const struct bj_proc *child)
+{
+    const uint64_t *v = child->io_fresh ? child->io_now : child->io;
+    if (!parent->io_fresh || io_zero(v))
+        return false;
+    for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++)
+        if (parent->io_now[f] - parent->io[f] < v[f])
+            return false;
+    return true;
+}
+
+/* A child that was alive when it was looked at may have ended before its
+ * parent's account was read, and be in it.  Where the figures allow that, look
+ * again. */
+static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        struct bj_proc *e = &p->v[i];
+        if (!e->io_known || !io_may(e))
+            continue;
+        struct bj_proc *parent = live_parent(p, e->ppid, e->start_ticks);
+        if (parent && may_hold(parent, e) && !bj_proc_there(t, e))
+            bj_proc_bury(t, p, e);
+    }
+}
+
+/* --- sums --- */
+
+static void settle_one(struct bj_proctab *t, struct bj_jobproc *p,
+                       struct bj_proc *e)
+{
+    const struct bj_debt *debt = e->debt ? &t->debts[e->debt - 1] : NULL;
+    for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++) {
+        uint64_t more = e->io_now[f] - e->io[f];
+        uint64_t owed = debt ? debt->io[f] : 0;
+        p->io[f] += more > owed ? more - owed : 0;
+        e->io[f] = e->io_now[f];
+    }
+    e->io_fresh = false;
+}
+
+/* Those whose parent has ended have another one now.  It must be known before
+ * they end themselves. */
+static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    p->orphans = false;
+    for (size_t i = 0; i < p->n; i++) {
+        struct bj_proc *e = &p->v[i];
+        if (!e->pid || !e->start_ticks)
+            continue;
+        const struct bj_proc *parent = bj_proc_find(p, e->ppid);
+        if (parent ? !is_zombie(parent)
+                   : !dead_parent(t, e->ppid, e->start_ticks))
+            continue;
+        e->recheck = true;
+        bj_proc_look(t, p, e);
+    }
+}
+
+void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p)
+{
+    read_due(t, p);
+    size_t known = 0;
+    for (int i = 0; i < MAX_ROUNDS; i++) {
+        find_reaped(t, p);
+        if (t->ndead == known)
+            break;
+        known = t->ndead;
+        reckon_debts(t, p);
+        read_debtors(t, p);
+    }
+    if (t->ndead != known)
+        reckon_debts(t, p);
+    for (size_t i = 0; i < p->n; i++) {
+        struct bj_proc *e = &p->v[i];
+        if (e->pid && e->io_fresh)
+            settle_one(t, p, e);
+        e->debt = 0;
+    }
+    if (p->orphans)
+        adopt(t, p);
+}

@@ -1,0 +1,96 @@
+/* Leaving alone what sleeps.
+ *
+ * A thread that has not been on a CPU since the last look is in the state in
+ * which it was, has opened no file and started nothing.  schedstat tells how
+ * often it has been on one, at a fifth of the price of stat.  So threads that
+ * were found asleep and unchanged a few times are asked for schedstat only,
+ * until it changes.  What escapes for a while is that a sleeper has been woken
+ * but has not got a CPU yet.
+ *
+ * What schedstat says is always read before the look that it vouches for:
+ * whatever runs in between is seen at the next look.
+ *
+ * Source: kernel fs/proc/base.c, proc_pid_schedstat; Documentation/scheduler/
+ * sched-stats.rst ("/proc/<pid>/schedstat"). */
+#include "core/collect/process_impl.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { NEED_FIRST = 2, NEED_MOST = 64, BUSY_MOST = 2, SCHEDSTAT_BYTES = 80 };
+
+void bj_quiet_init(struct bj_quiet *q)
+{
+    *q = (struct bj_quiet){.fd = -1, .need = NEED_FIRST};
+}
+
+void bj_quiet_drop(struct bj_proctab *t, struct bj_quiet *q)
+{
+    bj_fdpool_close(t->pool, &q->fd);
+    q->fd = -1;
+    q->on = false;
+    q->calm = q->busy = 0;
+}
+
+/* The hash of what schedstat says. */
+static int read_base(struct bj_proctab *t, int fd, uint32_t *ret)
+{
+    char buf[SCHEDSTAT_BYTES];
+    ssize_t n = pread(fd, buf, sizeof(buf), 0);
+    if (n <= 0)
+        return n < 0 ? -errno : -ESRCH;
+    struct bj_slice text = {buf, (size_t)n};
+    /* So says a kernel that does not keep count. */
+    if (bj_slice_starts(text, BJ_SLICE("0 0 0")))
+        t->schedstat = false;
+    *ret = (uint32_t)bj_proc_hash(text);
+    return 0;
+}
+
+int bj_quiet_probe(struct bj_proctab *t, struct bj_quiet *q)
+{
+    uint32_t base;
+    int r = read_base(t, q->fd, &base);
+    q->ran = r < 0 || base != q->base;
+    if (r == 0)
+        q->base = base;
+    if (!q->ran)
+        q->busy = 0;
+    return bj_err_gone(r) ? r : 0;
+}
+
+bool bj_quiet_wants(const struct bj_proctab *t, const struct bj_quiet *q)
+{
+    return t->schedstat && !q->on && q->calm >= q->need;
+}
+
+void bj_quiet_arm(struct bj_proctab *t, struct bj_quiet *q, int dir,
+                  const char *name)
+{
+    q->fd = bj_proc_keep(t, dir, name, O_RDONLY, 7, true);
+    if (q->fd == -ENOENT)
+        t->schedstat = false;
+    if (q->fd >= 0 && (read_base(t, q->fd, &q->base) < 0 || !t->schedstat))
+        bj_fdpool_close(t->pool, &q->fd);
+}
+
+void bj_quiet_after(struct bj_proctab *t, struct bj_quiet *q, bool still,
+                    bool running)
+{
+    if (q->on) {
+        /* It costs twice to ask first and look then: not for the lively. */
+        q->busy += q->ran;
+        if (!running && q->busy < BUSY_MOST)
+            return;
+        bj_quiet_drop(t, q);
+        q->need = q->need < NEED_MOST ? (uint8_t)(2 * q->need) : NEED_MOST;
+        return;
+    }
+    if (!still) {
+        bj_quiet_drop(t, q);
+        return;
+    }
+    q->on = q->fd >= 0;
+    if (q->calm < q->need)
+        q->calm++;
+}

@@ -1,17 +1,20 @@
+#include "base/httpd.h"
+
 #include "base/httpd_conn.h"
 
 #include "base/listen.h"
 
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-    POOL_BYTES = 32 * 1024, /* a connection: bounds its request's headers */
     BACKLOG = 128,
     ACCEPT_ROUND = 32, /* connections taken between two looks at the others */
     ACCEPT_PAUSE_USEC = 100 * 1000, /* after running out of descriptors */
+    HUGE_BYTES = 2 * 1024 * 1024,   /* a huge page, on most machines */
 };
 
 /* Connections and their phases */
@@ -144,6 +147,7 @@ static void fill_limits(struct bj_http_limits *l)
     l->connections = l->connections ? l->connections : 256;
     l->responses = l->responses ? l->responses : 40;
     l->body_bytes = l->body_bytes ? l->body_bytes : 4096;
+    l->memory_bytes = l->memory_bytes ? l->memory_bytes : 16 * 1024;
     l->keep_bytes = l->keep_bytes ? l->keep_bytes : 512 * 1024;
 }
 
@@ -155,7 +159,7 @@ static struct MHD_Daemon *start(struct bj_httpd *h)
     return MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
         bj_httpd_on_request, h, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_LIMIT,
+        h->lim.memory_bytes, MHD_OPTION_CONNECTION_LIMIT,
         h->lim.connections + 2 * ACCEPT_ROUND, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_URI_LOG_CALLBACK, bj_httpd_on_uri, h,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
@@ -249,6 +253,20 @@ int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec)
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
+/* The process or the machine is out of descriptors or memory: turn out a number
+ * of connections, so that it is not one by one that newcomers come in.  With
+ * none to turn out, newcomers wait for a while. */
+static void scarce(struct bj_httpd *h)
+{
+    unsigned n = alive(h) / 4 + 1;
+    if (n > ACCEPT_ROUND)
+        n = ACCEPT_ROUND;
+    if (!make_room(h))
+        h->accept_after = h->now + ACCEPT_PAUSE_USEC;
+    while (--n > 0 && make_room(h))
+        ;
+}
+
 /* Take one connection.  False when there is none, or no room for it. */
 static bool take(struct bj_httpd *h, int listener)
 {
@@ -262,8 +280,7 @@ static bool take(struct bj_httpd *h, int listener)
         if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS &&
             errno != ENOMEM)
             return errno == ECONNABORTED || errno == EINTR;
-        make_room(h);
-        h->accept_after = h->now + ACCEPT_PAUSE_USEC;
+        scarce(h);
         return false;
     }
     h->stat.connections++;
@@ -314,11 +331,31 @@ unsigned bj_httpd_busy(const struct bj_httpd *h)
     return h->count[BJ_HTTPD_SEND];
 }
 
-struct bj_buf bj_httpd_buf(struct bj_httpd *h)
+struct bj_buf bj_httpd_buf(struct bj_httpd *h, size_t bytes)
 {
-    struct bj_buf b = h->spare;
-    h->spare = (struct bj_buf){0};
+    struct bj_buf b = {0};
+    if (bytes <= h->lim.keep_bytes || bytes > SIZE_MAX / 2) {
+        b = h->spare;
+        h->spare = (struct bj_buf){0};
+        return b;
+    }
+    size_t cap = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    b.p = aligned_alloc(HUGE_BYTES, cap);
+    if (b.p) {
+        b.cap = cap;
+        madvise(b.p, cap, MADV_HUGEPAGE);
+    }
     return b;
+}
+
+void bj_httpd_buf_return(struct bj_httpd *h, struct bj_buf *b)
+{
+    if (b->cap > h->spare.cap && b->cap <= h->lim.keep_bytes && !b->failed) {
+        bj_buf_free(&h->spare);
+        h->spare = (struct bj_buf){.p = b->p, .cap = b->cap};
+        *b = (struct bj_buf){0};
+    }
+    bj_buf_free(b);
 }
 
 void bj_httpd_stat(const struct bj_httpd *h, struct bj_httpd_stat *ret)

@@ -68,6 +68,8 @@ struct bj_http_limits {
     uint64_t stall_usec;   /* a response in flight for longer gives way to a
                               new one at the limit [2 s] */
     size_t body_bytes;     /* of a request, to be ignored; more get 413 [4 K] */
+    size_t memory_bytes;   /* a connection: its request's headers and those of
+                              the response have to fit [16 K] */
     size_t keep_bytes;     /* a buffer up to this size is kept [512 K] */
 };
 
@@ -114,9 +116,15 @@ void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,
 void bj_httpd_drain(struct bj_httpd *h);
 unsigned bj_httpd_busy(const struct bj_httpd *h);
 
-/* A buffer to build a body in: one that an earlier response has left, or an
- * empty one.  Owned by the caller, who gives it back in a reply or frees it. */
-struct bj_buf bj_httpd_buf(struct bj_httpd *h);
+/* A buffer to build a body of about so many bytes in: one that an earlier
+ * response has left, or a new one.  One too big to be kept is made of huge
+ * pages where the kernel gives them: they are ten times cheaper to come by, and
+ * such a buffer comes anew with every response.  Owned by the caller, who puts
+ * it into a reply or gives it back; its room is a hint, it may have none. */
+struct bj_buf bj_httpd_buf(struct bj_httpd *h, size_t bytes);
+
+/* Give a buffer back that is in no reply.  *b is then empty. */
+void bj_httpd_buf_return(struct bj_httpd *h, struct bj_buf *b);
 
 void bj_httpd_stat(const struct bj_httpd *h, struct bj_httpd_stat *ret);
 

@@ -137,17 +137,11 @@ static void refuse_method(struct bj_http_reply *r, unsigned methods)
                                                    : "GET, HEAD";
 }
 
-/* The response is over: keep its buffer for the next one. */
+/* The response is over. */
 static void release_body(void *cls)
 {
     struct bj_httpd_conn *c = cls;
-    struct bj_httpd *h = c->h;
-    if (c->body.cap > h->spare.cap && c->body.cap <= h->lim.keep_bytes) {
-        bj_buf_free(&h->spare);
-        h->spare = (struct bj_buf){.p = c->body.p, .cap = c->body.cap};
-        c->body = (struct bj_buf){0};
-    }
-    bj_buf_free(&c->body);
+    bj_httpd_buf_return(c->h, &c->body);
 }
 
 static ssize_t nothing(void *cls, uint64_t pos, char *buf, size_t max)
@@ -176,6 +170,10 @@ static struct MHD_Response *build(struct bj_httpd_conn *c,
         release_body(c);
         return NULL;
     }
+    /* Chunked, the library would send the last chunk even after HEAD. */
+    if (r->unsized)
+        MHD_set_response_options(m, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
+                                 MHD_RO_END);
     MHD_add_response_header(m, MHD_HTTP_HEADER_CONTENT_TYPE, r->type);
     for (size_t i = 0; i < sizeof(r->header) / sizeof(r->header[0]); i++) {
         if (!r->header[i].name)

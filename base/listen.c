@@ -103,6 +103,12 @@ static int bind_host(const struct target *t, int backlog, struct bj_err *err)
     return fd;
 }
 
+int bj_listen_check(const char *address, struct bj_err *err)
+{
+    struct target t;
+    return cut(address, &t, err);
+}
+
 int bj_listen_open(const char *address, int backlog, struct bj_err *err)
 {
     struct target t;

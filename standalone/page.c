@@ -29,12 +29,25 @@ struct page {
 /* Text of HELP: OpenMetrics escapes quotes as well. */
 static void put_help(struct page *p, const char *help)
 {
-    for (; *help; help++) {
-        if (*help == '\\' || *help == '\n' ||
-            (*help == '"' && p->format == BJ_PAGE_OPENMETRICS))
-            bj_buf_put(p->out, "\\", 1);
+    const char *special = p->format == BJ_PAGE_OPENMETRICS ? "\\\n\"" : "\\\n";
+    for (;;) {
+        size_t n = strcspn(help, special);
+        bj_buf_put(p->out, help, n);
+        help += n;
+        if (!*help)
+            return;
+        bj_buf_put(p->out, "\\", 1);
         bj_buf_put(p->out, *help == '\n' ? "n" : help, 1);
+        help++;
     }
+}
+
+/* The start of a comment: "# TYPE name ". */
+static void put_comment(struct page *p, const char *what, struct bj_slice name)
+{
+    bj_buf_str(p->out, what);
+    bj_buf_slice(p->out, name);
+    bj_buf_put(p->out, " ", 1);
 }
 
 static bool is_info(const struct bj_table *t, const struct bj_metric *m)
@@ -51,18 +64,22 @@ static void put_head(struct page *p, const struct bj_table *t,
         [BJ_GAUGE] = "gauge", [BJ_COUNTER] = "counter"};
     const char *type = types[m->kind];
     const char *unit = bj_units[m->unit].prom;
-    int n = (int)p->name.len;
+    struct bj_slice name = {p->name.p, p->name.len};
     if (p->format == BJ_PAGE_OPENMETRICS && m->kind == BJ_COUNTER) {
-        n -= (int)strlen("_total");
+        name.n -= strlen("_total");
     } else if (p->format == BJ_PAGE_OPENMETRICS && is_info(t, m)) {
-        n -= (int)strlen("_info");
+        name.n -= strlen("_info");
         type = "info";
     }
-    bj_buf_printf(p->out, "# HELP %.*s ", n, p->name.p);
+    put_comment(p, "# HELP ", name);
     put_help(p, m->help);
-    bj_buf_printf(p->out, "\n# TYPE %.*s %s\n", n, p->name.p, type);
-    if (p->format == BJ_PAGE_OPENMETRICS && *unit)
-        bj_buf_printf(p->out, "# UNIT %.*s %s\n", n, p->name.p, unit + 1);
+    put_comment(p, "\n# TYPE ", name);
+    bj_buf_str(p->out, type);
+    if (p->format == BJ_PAGE_OPENMETRICS && *unit) {
+        put_comment(p, "\n# UNIT ", name);
+        bj_buf_str(p->out, unit + 1);
+    }
+    bj_buf_put(p->out, "\n", 1);
 }
 
 static int on_family(void *ctx, const struct bj_table *t,
@@ -82,8 +99,10 @@ static int on_family(void *ctx, const struct bj_table *t,
     }
     for (int i = 0; i < 2; i++) {
         p->keys[i].len = 0;
-        if (t->label[i])
-            bj_buf_printf(&p->keys[i], "%s=\"", t->label[i]);
+        if (t->label[i]) {
+            bj_buf_str(&p->keys[i], t->label[i]);
+            bj_buf_put(&p->keys[i], "=\"", 2);
+        }
     }
     p->ninfo = 0;
     while (t->info && p->ninfo < INFO_MAX && t->info[p->ninfo]) {

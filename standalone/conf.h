@@ -1,0 +1,39 @@
+/* Options of the exporter. */
+#ifndef BJ_STANDALONE_CONF_H
+#define BJ_STANDALONE_CONF_H
+
+#include "base/opt.h"
+#include "core/conf.h"
+
+#include <stdbool.h>
+
+struct bj_exporter_conf {
+    struct bj_conf core;
+    struct bj_strv listen; /* addresses, as in base/listen.h */
+    char *telemetry_path;
+    uint64_t max_requests, max_connections;
+    uint64_t request_usec;
+    bool gzip;
+    uint64_t interval_usec; /* between passes; 0: only when scraped */
+    uint64_t max_age_usec;  /* a younger snapshot is served again */
+    char *log_level, *log_format;
+    /* only on the command line */
+    char *file;
+    bool version, help;
+};
+
+/* The option table; use with a struct bj_exporter_conf as base. */
+extern const struct bj_opt bj_exporter_opts[];
+
+/* Fill a zeroed conf: presets, then the file, then the command line, then see
+ * whether it all fits together.  With help or version given, nothing else is
+ * looked at.  0 or -errno with a message that names the option, or file and
+ * line.  Free it with bj_exporter_conf_free, whatever was returned. */
+int bj_exporter_conf_load(struct bj_exporter_conf *conf, int argc, char **argv,
+                          struct bj_err *err);
+void bj_exporter_conf_free(struct bj_exporter_conf *conf);
+
+/* Append the text of --help, options of the core included. */
+void bj_exporter_conf_help(struct bj_buf *out);
+
+#endif

@@ -1,0 +1,68 @@
+#include "standalone/host.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STACK_BYTES = 256 * 1024, FOLD_USEC = 60 * 1000000 };
+
+static int start(pthread_t *ret, void *(*fn)(void *), void *arg)
+{
+    pthread_attr_t attr;
+    sigset_t all, old;
+    int r = pthread_attr_init(&attr);
+    if (r != 0)
+        return r;
+    r = pthread_attr_setstacksize(&attr, STACK_BYTES);
+    sigfillset(&all);
+    if (r == 0)
+        r = pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (r == 0) {
+        r = pthread_create(ret, &attr, fn, arg);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    }
+    pthread_attr_destroy(&attr);
+    return r;
+}
+
+static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
+                       void *arg, const char *name)
+{
+    char cut[16]; /* as the kernel has it */
+    (void)ctx;
+    int r = start(ret, fn, arg);
+    if (r != 0)
+        return -r;
+    snprintf(cut, sizeof(cut), "%s", name);
+    pthread_setname_np(*ret, cut);
+    return 0;
+}
+
+static void host_log(void *ctx, enum bj_log_level level, const char *msg)
+{
+    struct bj_fold *f = ctx;
+    uint64_t now = bj_clock_boot_usec();
+    pthread_mutex_lock(&f->lock);
+    bool same = f->last[0] && strncmp(f->last, msg, sizeof(f->last) - 1) == 0;
+    if (same && now - f->since_usec < FOLD_USEC) {
+        f->repeats++;
+    } else {
+        if (f->repeats > 0)
+            bj_log(f->level, NULL, "%s (%" PRIu64 " times more)", f->last,
+                   f->repeats);
+        bj_log(level, NULL, "%s", msg);
+        snprintf(f->last, sizeof(f->last), "%s", msg);
+        f->level = level;
+        f->since_usec = now;
+        f->repeats = 0;
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+struct bj_host bj_host_make(struct bj_fold *fold)
+{
+    return (struct bj_host){fold, host_thread, host_log};
+}

@@ -1,0 +1,257 @@
+/* batchjob_exporter: metrics of the batch jobs on this node, for Prometheus. */
+#include "base/clock.h"
+#include "base/listen.h"
+#include "base/log.h"
+#include "standalone/host.h"
+#include "standalone/notify.h"
+#include "standalone/serve.h"
+#include "standalone/sight.h"
+
+#include <limits.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { FAREWELL_USEC = 2 * 1000000, BIG_BYTES = 128 * 1024 };
+
+/* The program between its start and its end. */
+struct exporter {
+    struct bj_exporter_conf conf;
+    struct bj_fold fold;
+    struct bj_host host;
+    struct bj_core *core;
+    struct bj_serve serve;
+    int signals;
+    bool stopping;
+    uint64_t stop_usec;                  /* when patience ends */
+    uint64_t sample_usec, watchdog_usec; /* when next; 0: never */
+    uint64_t watchdog_pace;
+};
+
+/* Big buffers go back to the kernel when they are freed, for good: otherwise
+ * malloc would learn to keep them. */
+static void tune_malloc(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, BIG_BYTES);
+    mallopt(M_TRIM_THRESHOLD, BIG_BYTES);
+}
+
+/* Kept cgroup files and connections need descriptors: take all there are. */
+static void raise_files(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == l.rlim_max)
+        return;
+    l.rlim_cur = l.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static int open_signals(struct exporter *e, struct bj_err *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    e->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return e->signals < 0 ? bj_err_set(err, -errno, "signalfd") : 0;
+}
+
+static int open_addresses(struct exporter *e, struct bj_err *err)
+{
+    char name[BJ_ADDRESS_MAX];
+    for (size_t i = 0; i < e->conf.listen.n; i++) {
+        struct bj_err why = {0};
+        int fd = bj_httpd_listen(e->serve.httpd, e->conf.listen.v[i], &why);
+        if (fd < 0)
+            return bj_err_set(err, fd, "web.listen-address: %s", why.msg);
+        bj_log(BJ_LOG_INFO, NULL, "listening on %s", bj_listen_name(fd, name));
+    }
+    return 0;
+}
+
+static void notify(const char *state)
+{
+    struct bj_err err = {0};
+    if (bj_notify(state, &err) < 0)
+        bj_log(BJ_LOG_WARN, &err, "cannot tell systemd '%s'", state);
+}
+
+static int start(struct exporter *e, struct bj_err *err)
+{
+    e->host = bj_host_make(&e->fold);
+    int r = open_signals(e, err);
+    if (r == 0)
+        r = bj_core_new(&e->conf.core, &e->host, &e->core, err);
+    if (r == 0)
+        r = bj_serve_init(&e->serve, &e->conf, e->core, err);
+    if (r == 0)
+        r = open_addresses(e, err);
+    if (r < 0)
+        return r;
+    bj_sight_warn(&e->conf.core);
+    uint64_t now = bj_clock_boot_usec();
+    e->watchdog_pace = bj_notify_pace();
+    e->watchdog_usec = e->watchdog_pace ? now : 0;
+    e->sample_usec = e->conf.interval_usec ? now : 0;
+    notify("READY=1");
+    return 0;
+}
+
+static void begin_stop(struct exporter *e, uint64_t now)
+{
+    notify("STOPPING=1");
+    e->stopping = true;
+    e->stop_usec = now + FAREWELL_USEC;
+    bj_httpd_drain(e->serve.httpd);
+}
+
+static void take_signals(struct exporter *e, uint64_t now)
+{
+    struct signalfd_siginfo info;
+    while (read(e->signals, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGHUP) {
+            bj_log(BJ_LOG_WARN, NULL,
+                   "SIGHUP ignored: options are read at the start only");
+        } else if (!e->stopping) {
+            bj_log(BJ_LOG_INFO, NULL, "stopping on signal %u", info.ssi_signo);
+            begin_stop(e, now);
+        } else {
+            e->stop_usec = now;
+        }
+    }
+}
+
+/* Do what is due, and say when to come again: the earlier of next and the new
+ * due time. */
+static uint64_t run_timers(struct exporter *e, uint64_t now)
+{
+    uint64_t next = e->stopping ? e->stop_usec : UINT64_MAX;
+    if (e->sample_usec && e->sample_usec <= now) {
+        bj_serve_look(&e->serve, NULL);
+        /* A look that took longer than its pace skips what it missed. */
+        do
+            e->sample_usec += e->conf.interval_usec;
+        while (e->sample_usec <= now);
+    }
+    if (e->watchdog_usec && e->watchdog_usec <= now) {
+        notify("WATCHDOG=1");
+        e->watchdog_usec = now + e->watchdog_pace;
+    }
+    if (e->sample_usec && e->sample_usec < next)
+        next = e->sample_usec;
+    if (e->watchdog_usec && e->watchdog_usec < next)
+        next = e->watchdog_usec;
+    return next;
+}
+
+/* The shorter of the two, in milliseconds for poll(2). */
+static int timeout(uint64_t next, uint64_t now, int other)
+{
+    if (next == UINT64_MAX)
+        return other;
+    uint64_t ms = next > now ? (next - now + 999) / 1000 : 0;
+    if (other >= 0 && (uint64_t)other < ms)
+        return other;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+static int loop(struct exporter *e, struct bj_err *err)
+{
+    struct pollfd fds[1 + BJ_HTTPD_FDS] = {
+        {.fd = e->signals, .events = POLLIN}};
+    uint64_t now = bj_clock_boot_usec();
+    while (!e->stopping ||
+           (bj_httpd_busy(e->serve.httpd) > 0 && now < e->stop_usec)) {
+        uint64_t next = run_timers(e, now);
+        bj_serve_round(&e->serve);
+        nfds_t n = bj_httpd_poll(e->serve.httpd, fds + 1);
+        int ms = timeout(next, now, bj_httpd_timeout(e->serve.httpd, now));
+        if (poll(fds, 1 + n, ms) < 0 && errno != EINTR)
+            return bj_err_set(err, -errno, "poll");
+        now = bj_clock_boot_usec();
+        if (fds[0].revents)
+            take_signals(e, now);
+        bj_httpd_run(e->serve.httpd, fds + 1, n, now);
+    }
+    return 0;
+}
+
+static void stop(struct exporter *e)
+{
+    bj_serve_free(&e->serve);
+    bj_core_free(e->core);
+    if (e->signals >= 0)
+        close(e->signals);
+    bj_exporter_conf_free(&e->conf);
+}
+
+/* What --help and --version print; anything else is no reason to end. */
+static bool print_text(const struct bj_exporter_conf *c)
+{
+    struct bj_buf out = {0};
+    if (c->help)
+        bj_exporter_conf_help(&out);
+    else if (c->version)
+        bj_buf_str(&out,
+                   "batchjob_exporter " BJ_VERSION " (" BJ_REVISION ")\n");
+    else
+        return false;
+    fwrite(out.p, 1, out.len, stdout);
+    bj_buf_free(&out);
+    return true;
+}
+
+static void set_up_log(const struct bj_exporter_conf *c)
+{
+    enum bj_log_level level = BJ_LOG_INFO;
+    enum bj_log_format format = BJ_LOG_LOGFMT;
+    bj_log_level_parse(c->log_level, &level);
+    bj_log_format_parse(c->log_format, &format);
+    bj_log_setup(level, format);
+}
+
+/* Wrong options explain themselves; with other errors the code tells more. */
+static const char *reason(const struct bj_err *err, char *buf, unsigned cap)
+{
+    if (err->code == -EINVAL || err->code == -ERANGE || err->code == -ENOENT)
+        return err->msg;
+    return bj_err_text(err, buf, cap);
+}
+
+static int run(struct exporter *e, int argc, char **argv)
+{
+    struct bj_err err = {0};
+    char text[320];
+    int r = bj_exporter_conf_load(&e->conf, argc, argv, &err);
+    if (r < 0) {
+        fprintf(stderr, "batchjob_exporter: %s\n",
+                reason(&err, text, sizeof(text)));
+        return r;
+    }
+    if (print_text(&e->conf))
+        return 0;
+    set_up_log(&e->conf);
+    raise_files();
+    r = start(e, &err);
+    if (r == 0)
+        r = loop(e, &err);
+    if (r < 0)
+        bj_log(BJ_LOG_ERROR, NULL, "%s", reason(&err, text, sizeof(text)));
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct exporter e = {.fold = BJ_FOLD_INIT, .signals = -1};
+    tune_malloc();
+    int r = run(&e, argc, argv);
+    stop(&e);
+    return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,164 @@
+#include "standalone/serve.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "standalone/accept.h"
+
+enum { GZIP_BYTES = 1024 }; /* a smaller page is sent as it is */
+
+/* Snapshots */
+
+int bj_serve_look(struct bj_serve *s, struct bj_err *err)
+{
+    struct bj_err why = {0};
+    bj_snap_unref(s->snap);
+    s->snap = NULL;
+    int r = bj_core_pass(s->core, &s->snap, &why);
+    if (r < 0 && s->failure.code == 0)
+        bj_log(BJ_LOG_ERROR, &why, "the look at the node failed");
+    s->failure = why;
+    s->failure.code = r < 0 ? r : 0;
+    return r < 0 ? bj_err_set(err, r, "%s", why.msg) : 0;
+}
+
+void bj_serve_round(struct bj_serve *s)
+{
+    if (s->conf->max_age_usec > 0)
+        return;
+    bj_snap_unref(s->snap);
+    s->snap = NULL;
+}
+
+static int fresh(struct bj_serve *s, struct bj_err *err)
+{
+    uint64_t limit = s->conf->max_age_usec;
+    if (s->snap &&
+        (limit == 0 || bj_clock_boot_usec() - s->snap->boot_usec <= limit))
+        return 0;
+    return bj_serve_look(s, err);
+}
+
+/* Routes */
+
+static void header(struct bj_http_reply *r, const char *name, const char *value)
+{
+    for (size_t i = 0; i < sizeof(r->header) / sizeof(r->header[0]); i++)
+        if (!r->header[i].name) {
+            r->header[i].name = name;
+            r->header[i].value = value;
+            return;
+        }
+}
+
+/* Replace a page by its packed form; it stays as it is when memory is out. */
+static void pack(struct bj_serve *s, struct bj_http_reply *r)
+{
+    struct bj_buf packed = bj_httpd_buf(s->httpd, s->packed_bytes);
+    struct bj_slice page = {r->body.p, r->body.len};
+    if (bj_gzip_pack(&s->gzip, page, &packed) < 0) {
+        bj_buf_free(&packed);
+        return;
+    }
+    bj_httpd_buf_return(s->httpd, &r->body);
+    r->body = packed;
+    s->packed_bytes = packed.len + packed.len / 16;
+    header(r, "Content-Encoding", "gzip");
+}
+
+static void write_page(struct bj_serve *s, enum bj_page_format format,
+                       struct bj_http_reply *r)
+{
+    size_t last = s->page_bytes[format];
+    r->body = bj_httpd_buf(s->httpd, last + last / 16);
+    bj_page_write(s->snap, format, &r->body);
+    s->page_bytes[format] = r->body.len;
+}
+
+static void on_metrics(void *ctx, const struct bj_http_request *req,
+                       struct bj_http_reply *r)
+{
+    struct bj_serve *s = ctx;
+    struct bj_err err = {0};
+    char text[256];
+    enum bj_page_format format =
+        bj_accept_format(bj_http_header(req, "Accept"));
+    r->type = bj_page_types[format];
+    header(r, "Vary", "Accept, Accept-Encoding");
+    if (req->method == BJ_HTTP_HEAD) {
+        r->unsized = true;
+        return;
+    }
+    if (fresh(s, &err) < 0) {
+        r->status = 500;
+        r->type = "text/plain; charset=utf-8";
+        bj_buf_printf(&r->body, "The look at the node failed: %s\n",
+                      bj_err_text(&err, text, sizeof(text)));
+        return;
+    }
+    write_page(s, format, r);
+    if (s->conf->gzip && !r->body.failed && r->body.len > GZIP_BYTES &&
+        bj_accept_gzip(bj_http_header(req, "Accept-Encoding")))
+        pack(s, r);
+}
+
+static void on_health(void *ctx, const struct bj_http_request *req,
+                      struct bj_http_reply *r)
+{
+    struct bj_serve *s = ctx;
+    char text[256];
+    (void)req;
+    if (s->failure.code == 0) {
+        bj_buf_str(&r->body, "ok\n");
+        return;
+    }
+    r->status = 503;
+    bj_buf_printf(&r->body, "The last look at the node failed: %s\n",
+                  bj_err_text(&s->failure, text, sizeof(text)));
+}
+
+static void on_landing(void *ctx, const struct bj_http_request *req,
+                       struct bj_http_reply *r)
+{
+    const struct bj_serve *s = ctx;
+    (void)req;
+    r->type = "text/html; charset=utf-8";
+    /* The path holds no character that HTML minds: conf.c sees to that. */
+    bj_buf_printf(
+        &r->body,
+        "<!DOCTYPE html>\n"
+        "<html lang=\"en\"><head><title>batchjob_exporter</title>"
+        "</head>\n<body><h1>batchjob_exporter</h1>\n"
+        "<p>Metrics of the batch jobs on this node, version " BJ_VERSION
+        " (" BJ_REVISION ").</p>\n"
+        "<ul><li><a href=\"%s\">Metrics</a></li>\n"
+        "<li><a href=\"/health\">Health</a></li></ul>\n"
+        "</body></html>\n",
+        s->conf->telemetry_path);
+}
+
+int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
+                  struct bj_core *core, struct bj_err *err)
+{
+    unsigned both = BJ_HTTP_GET | BJ_HTTP_HEAD;
+    struct bj_http_limits limits = {
+        .connections = (unsigned)conf->max_connections,
+        .responses = (unsigned)conf->max_requests,
+        .request_usec = conf->request_usec,
+    };
+    *s = (struct bj_serve){
+        .conf = conf,
+        .core = core,
+        .routes = {{conf->telemetry_path, both, false, on_metrics},
+                   {"/health", both, true, on_health},
+                   {"/", both, true, on_landing}},
+    };
+    return bj_httpd_new(s->routes, s, &limits, &s->httpd, err);
+}
+
+void bj_serve_free(struct bj_serve *s)
+{
+    bj_httpd_free(s->httpd);
+    bj_gzip_free(s->gzip);
+    bj_snap_unref(s->snap);
+    *s = (struct bj_serve){0};
+}

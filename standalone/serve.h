@@ -1,0 +1,39 @@
+/* What the exporter answers: the routes, and the snapshots behind them. */
+#ifndef BJ_STANDALONE_SERVE_H
+#define BJ_STANDALONE_SERVE_H
+
+#include "base/httpd.h"
+#include "core/core.h"
+#include "standalone/conf.h"
+#include "standalone/gzip.h"
+#include "standalone/page.h"
+
+enum { BJ_SERVE_ROUTES = 4 };
+
+struct bj_serve {
+    const struct bj_exporter_conf *conf;
+    struct bj_core *core;
+    struct bj_httpd *httpd;
+    struct bj_http_route routes[BJ_SERVE_ROUTES];
+    struct bj_gzip *gzip;
+    struct bj_snap *snap; /* of this round, or not older than max-age */
+    size_t page_bytes[BJ_PAGE_FORMATS]; /* of the last page of each format */
+    size_t packed_bytes;                /* a guess at the next packed one */
+    struct bj_err failure; /* why the last look failed; code 0: it did not */
+};
+
+/* Make the HTTP server (not listening yet) with its routes: /, the telemetry
+ * path, /health.  conf, core and s itself must stay where they are. */
+int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
+                  struct bj_core *core, struct bj_err *err);
+void bj_serve_free(struct bj_serve *s);
+
+/* Look at the node now, as for a scrape; the result serves this round, and as
+ * long as max-age allows. */
+int bj_serve_look(struct bj_serve *s, struct bj_err *err);
+
+/* The end of a round of the program's loop: whoever asks from now on is shown
+ * a new look.  Requests of one round share one. */
+void bj_serve_round(struct bj_serve *s);
+
+#endif

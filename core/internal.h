@@ -13,6 +13,7 @@ extern const char *const bj_run_names[BJ_RUNS];
 
 struct bj_run {
     bool ran, failing;
+    uint64_t pass; /* number of the pass it ran in last */
     uint64_t errors, duration_usec, good_usec; /* good: end of the last run
                                                   without fault, boot clock */
 };

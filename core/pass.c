@@ -52,16 +52,19 @@ void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
 {
     struct bj_run *r = &core->run[run];
     uint64_t now = bj_clock_boot_usec();
+    bool more = r->pass == core->passes; /* a second round of one pass */
+    bool failing = faults > 0 || (more && r->failing);
     r->ran = true;
-    r->duration_usec = now - begun_usec;
+    r->pass = core->passes;
+    r->duration_usec = now - begun_usec + (more ? r->duration_usec : 0);
     r->errors += faults;
-    if (faults == 0)
+    if (!failing)
         r->good_usec = now;
     /* Told when it begins and when it is over, not at every pass. */
-    if ((faults > 0) != r->failing)
-        say(core, faults ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
-            faults ? fault : NULL);
-    r->failing = faults > 0;
+    if (failing != r->failing)
+        say(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
+            failing ? fault : NULL);
+    r->failing = failing;
 }
 
 /* --- one job ------------------------------------------------------------- */
@@ -120,7 +123,9 @@ static void follow_processes(struct bj_track *t)
 {
     char path[4096];
     bool v2;
-    if (!t->proc && bj_track_procs_path(t, path, sizeof(path), &v2))
+    /* Cores of v1 jobs need no look at their threads. */
+    if (!t->proc && bj_track_procs_path(t, path, sizeof(path), &v2) &&
+        (v2 || t->core->conf->collect[BJ_COLLECT_PROCESS]))
         t->proc = bj_jobproc_new(t->core->proctab, path, v2);
 }
 
@@ -310,7 +315,7 @@ static void settle(struct bj_core *core)
             bj_track_steps_free(t);
             continue;
         }
-        core->refind |= t->unit.there != t->seen_there;
+        core->refind |= (t->seen_there & ~t->unit.there) != 0;
         t->seen_there = t->unit.there;
     }
 }

@@ -165,9 +165,10 @@ static void trouble(struct bj_unit *u, struct bj_reader *rd,
     /* A file that this kernel does not have, or a controller or PSI that is
      * off, is no fault; it may be switched on, so it is looked for again at
      * the slow pace. */
-    u->missing |= 1u << bit;
-    if (bj_err_gone(r) || r == -EOPNOTSUPP)
+    if (bj_err_gone(r) || r == -EOPNOTSUPP) {
+        u->missing |= 1u << bit;
         return;
+    }
     rd->faults++;
     bj_err_set(&rd->fault, r, "cgroup %s: %s",
                u->rel[rd->hiers->v[h].version - 1], f->name);

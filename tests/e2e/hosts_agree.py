@@ -114,13 +114,13 @@ def ident(parts, separators=""):
         hashed |= sep in part
         text += sep + part
     hashed |= separators != "" and "@" in parts[0]
-    hashed |= bool(re.search("-[0-9a-f]{12}$", text)) or text[:1] in (":", "[")
+    hashed |= bool(re.search("--[0-9a-f]{12}$", text)) or text[:1] in (":", "[")
     if text[:1] in ("/", "("):
         hashed |= any(c in text for c in ":[]")
         text = text.translate(str.maketrans("/()", ":[]"))
     clean = re.sub(r"[^A-Za-z0-9_.:@+\[\]-]", "_", text)
     if hashed or clean != text or len(clean) > 127:
-        clean = clean[:114] + "-" + digest(parts)
+        clean = clean[:113] + "--" + digest(parts)
     return clean
 
 
@@ -140,7 +140,7 @@ def instance_of(labels):
 def family_of(name, have):
     base = "collectd_batchjob_" + name.removeprefix("batchjob_")
     usec = re.sub("_seconds(_total)?$", r"_usec\1", base)
-    return (usec, 10**6) if usec in have else (base, 1)
+    return (usec, 10**6) if usec != base and usec in have else (base, 1)
 
 
 def translate(page, have):

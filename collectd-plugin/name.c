@@ -6,7 +6,7 @@
 
 enum {
     HASH_DIGITS = 12,
-    HASH_ROOM = HASH_DIGITS + 1, /* and the '-' before it */
+    HASH_ROOM = HASH_DIGITS + 2, /* and the "--" before it */
     TEXT_MAX = 3 * BJ_LABEL_MAX + 2,
 };
 
@@ -53,7 +53,7 @@ static void text_add(struct text *t, char before, struct bj_slice part)
 
 static bool looks_hashed(const struct text *t)
 {
-    if (t->n < HASH_ROOM || t->p[t->n - HASH_ROOM] != '-')
+    if (t->n < HASH_ROOM || memcmp(t->p + t->n - HASH_ROOM, "--", 2) != 0)
         return false;
     for (size_t i = t->n - HASH_DIGITS; i < t->n; i++)
         if (!memchr("0123456789abcdef", t->p[i], 16))
@@ -94,7 +94,7 @@ static void text_finish(struct text *t, char dst[BJ_NAME_SIZE])
     if (n > BJ_NAME_SIZE - 1 - HASH_ROOM)
         n = BJ_NAME_SIZE - 1 - HASH_ROOM;
     uint64_t h = (t->hash ^ t->hash >> 48) & 0xffffffffffffU;
-    snprintf(dst + n, BJ_NAME_SIZE - n, "-%0*llx", HASH_DIGITS,
+    snprintf(dst + n, BJ_NAME_SIZE - n, "--%0*llx", HASH_DIGITS,
              (unsigned long long)h);
 }
 

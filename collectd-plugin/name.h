@@ -5,9 +5,9 @@
  *   - what needs no change is taken as it is;
  *   - a path keeps its shape, "/usr/bin/ls" is ":usr:bin:ls", and "(other)" is
  *     "[other]"; names that begin with ':' or '[' are kept for these;
- *   - whatever else had to be cleaned or cut ends in '-' and a hash of the
- *     whole text, 12 hexadecimal digits, and so does a text that only looks as
- *     if it did. */
+ *   - whatever else had to be cleaned or cut ends in "--" and a hash of
+ *     the whole text, 12 hexadecimal digits, and so does a text that only
+ *     looks as if it did. */
 #ifndef BJ_COLLECTD_NAME_H
 #define BJ_COLLECTD_NAME_H
 

@@ -275,7 +275,7 @@ static void test_attributes(void **state)
            "batchjob-4711/job_cluster-alpha gauge 1" META3,
            "batchjob-4711/job_uid-1001 gauge 1" META3,
            /* hash: see test_plugin_name.c for how it is computed */
-           "batchjob-4711/job_partition-long_run-3d657454d4ed gauge 1" META3,
+           "batchjob-4711/job_partition-long_run--3d657454d4ed gauge 1" META3,
            "batchjob-4711/job_array_job_id-4700 gauge 1" META3,
            "batchjob-4711/job_array_task-11 gauge 1" META3,
            "batchjob-4711/job_batch_system-slurm gauge 1" META3);
@@ -316,7 +316,7 @@ static void test_meta(void **state)
     }
     struct bj_snap snap = snap_of(jobs, COUNT(jobs));
     dispatch(w, &snap);
-    EXPECT("batchjob-_-231c1dfaa458/job_tasks_charged gauge 0",
+    EXPECT("batchjob-_--231c1dfaa458/job_tasks_charged gauge 0",
            "batchjob-5/job_tasks_charged gauge 1 jobid=5 account=a\"b",
            "batchjob-6/job_tasks_charged gauge 2 jobid=6 account=physics");
     assert_int_equal(bj_double.metas, 2);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #define X32 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-#define X114 X32 X32 X32 "xxxxxxxxxxxxxxxxxx"
+#define X113 X32 X32 X32 "xxxxxxxxxxxxxxxxx"
 
 static const struct {
     const char *text, *name;
@@ -25,21 +25,23 @@ static const struct {
     {"/usr/bin/python3.11", ":usr:bin:python3.11"},
     {"/opt/my_app-2/x", ":opt:my_app-2:x"},
     {"(other)", "[other]"},
-    {X114 "xxxxxxxxxxxxx", X114 "xxxxxxxxxxxxx"}, /* 127 bytes */
+    {"1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809",
+     "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809"},
+    {X113 "xxxxxxxxxxxxxx", X113 "xxxxxxxxxxxxxx"}, /* 127 bytes */
     /* what cannot stay as it is */
-    {"a b", "a_b-b782aaf9e15f"},
-    {"\xc3\xa9", "_-231c1dfaa458"},
-    {"a\\b", "a_b-83835ae0dda7"},
-    {"1_-/;=,", "1_-____-dcac8151bdbb"},
-    {"/opt/my app/x", ":opt:my_app:x-0270e58faeec"},
-    {"/usr/bin/python3 (deleted)", ":usr:bin:python3_[deleted]-b1ca05b32339"},
-    {X114 "xxxxxxxxxxxxxx", X114 "-5638324d6d0b"}, /* 128 bytes */
+    {"a b", "a_b--b782aaf9e15f"},
+    {"\xc3\xa9", "_--231c1dfaa458"},
+    {"a\\b", "a_b--83835ae0dda7"},
+    {"1_-/;=,", "1_-____--dcac8151bdbb"},
+    {"/opt/my app/x", ":opt:my_app:x--0270e58faeec"},
+    {"/usr/bin/python3 (deleted)", ":usr:bin:python3_[deleted]--b1ca05b32339"},
+    {X113 "xxxxxxxxxxxxxxx", X113 "--5638324d6d0b"}, /* 128 bytes */
     /* what would look like another one */
-    {":usr:bin", ":usr:bin-54e7f85f72c5"},
-    {"[other]", "[other]-01b199b6ccf2"},
-    {"/a:b/c", ":a:b:c-9a21801846d5"},
-    {"(odd/]", "[odd:]-2ce3634b0ce8"},
-    {"run-0123456789ab", "run-0123456789ab-ba7f8fc61c92"},
+    {":usr:bin", ":usr:bin--54e7f85f72c5"},
+    {"[other]", "[other]--01b199b6ccf2"},
+    {"/a:b/c", ":a:b:c--9a21801846d5"},
+    {"(odd/]", "[odd:]--2ce3634b0ce8"},
+    {"run--0123456789ab", "run--0123456789ab--238904740320"},
 };
 
 static void test_texts(void **state)
@@ -64,10 +66,10 @@ static const struct {
     {"", "", "n1", "0", "", ""},
     /* the same letters, other parts */
     {"1.2", "", "", "3", "1.2", "1.2.3"},
-    {"1", "", "", "2.3", "1", "1.2.3-6c18732eea32"},
+    {"1", "", "", "2.3", "1", "1.2.3--6c18732eea32"},
     {"5", "", "n1", "0", "5@n1", "5@n1.0"},
-    {"5@n1", "", "", "0", "5@n1-cf7212f8bc7e", NULL},
-    {"5", "", "a@b", "0", "5@a@b-bff688cd2af1", NULL},
+    {"5@n1", "", "", "0", "5@n1--cf7212f8bc7e", NULL},
+    {"5", "", "a@b", "0", "5@a@b--bff688cd2af1", NULL},
 };
 
 static void test_jobs(void **state)

@@ -100,8 +100,10 @@ int bj_opt_argv(const struct bj_optset *sets, size_t n, int argc, char **argv,
 {
     struct line l = {.sets = sets, .n = n, .err = err};
     int r = 0;
-    l.end = argv + argc;
-    l.next = argc > 0 ? argv + 1 : l.end;
+    if (argc > 0) {
+        l.next = argv + 1;
+        l.end = argv + argc;
+    }
     while (l.next < l.end && r == 0)
         r = next_arg(&l);
     bj_optseen_free(&l.seen);

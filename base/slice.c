@@ -27,6 +27,8 @@ bool bj_slice_line(struct bj_slice *rest, struct bj_slice *ret_line)
 
 bool bj_slice_word(struct bj_slice *rest, struct bj_slice *ret_word)
 {
+    if (rest->n == 0)
+        return false;
     const char *p = rest->p;
     const char *const end = p + rest->n;
     while (p < end && is_blank(*p))
@@ -95,6 +97,8 @@ static inline unsigned eight_digits(const char *p, uint64_t *ret)
  * at the limit. */
 bool bj_slice_number(struct bj_slice *s, uint64_t *ret)
 {
+    if (s->n == 0)
+        return false;
     const char *p = s->p;
     const char *const end = p + s->n;
     const char *const safe = s->n > 19 ? p + 19 : end;

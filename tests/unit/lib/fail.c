@@ -1,0 +1,104 @@
+#include "tests/unit/lib/fail.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* The real ones: those of the sanitizer where there is one, else the C
+ * library's.  dlsym(3) would do, too, but it allocates by itself. */
+#define WEAK __attribute__((weak))
+extern void *__interceptor_malloc(size_t n) WEAK;
+extern void *__interceptor_calloc(size_t n, size_t size) WEAK;
+extern void *__interceptor_realloc(void *p, size_t n) WEAK;
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t n);
+
+enum state { OFF, ARMED, ONCE, FOREVER };
+
+/* Volatile: compilers know that malloc changes no variable of its caller. */
+static _Thread_local volatile enum state state;
+static _Thread_local bool lasting;
+static _Thread_local unsigned long left;
+
+/* True when this allocation has to fail. */
+static bool fails(void)
+{
+    if (state == ARMED && left-- == 0)
+        state = lasting ? FOREVER : ONCE;
+    else if (state != FOREVER)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+#define REAL(fn) (__interceptor_##fn ? __interceptor_##fn : __libc_##fn)
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT void *malloc(size_t n)
+{
+    return fails() ? NULL : REAL(malloc)(n);
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : REAL(calloc)(n, size);
+}
+
+EXPORT void *realloc(void *p, size_t n)
+{
+    return fails() ? NULL : REAL(realloc)(p, n);
+}
+
+static void arm(unsigned long n, bool forever)
+{
+    left = n;
+    lasting = forever;
+    state = ARMED;
+}
+
+void bj_fail_after(unsigned long n)
+{
+    arm(n, false);
+}
+
+void bj_fail_from(unsigned long n)
+{
+    arm(n, true);
+}
+
+bool bj_fail_stop(void)
+{
+    bool failed = state == ONCE || state == FOREVER;
+    state = OFF;
+    return failed;
+}
+
+bool bj_fail_works(void)
+{
+    bj_fail_after(0);
+    void *volatile p = malloc(1);
+    bool works = bj_fail_stop() && !p;
+    free(p);
+    return works;
+}
+
+unsigned long bj_fail_each(int (*run)(void *arg), void *arg)
+{
+    unsigned long n = 0;
+    for (int forever = 0; forever < 2; forever++)
+        for (n = 0;; n++) {
+            arm(n, forever);
+            int r = run(arg);
+            bool failed = bj_fail_stop();
+            assert_int_equal(r, failed ? -ENOMEM : 0);
+            if (!failed)
+                break;
+        }
+    return n;
+}

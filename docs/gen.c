@@ -2,7 +2,8 @@
  *   gen types.db   collectd's types
  *   gen metrics    docs/metrics.md
  *   gen rules      examples/rules-collectd.yml
- *   gen scrape     examples/prometheus-collectd.yml */
+ *   gen scrape     examples/prometheus-collectd.yml
+ *   gen man        docs/man/collectd-batchjob.5 */
 #include "docs/gen.h"
 
 #include "core/view/types.h"
@@ -179,10 +180,9 @@ static const struct {
     const char *name;
     int (*gen)(struct bj_buf *out);
 } products[] = {
-    {"types.db", gen_types},
-    {"metrics", gen_metrics},
-    {"rules", bj_gen_rules},
-    {"scrape", bj_gen_scrape},
+    {"types.db", gen_types}, {"metrics", gen_metrics},
+    {"rules", bj_gen_rules}, {"scrape", bj_gen_scrape},
+    {"man", bj_gen_man},
 };
 
 int main(int argc, char **argv)
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
             r = products[i].gen(&out);
     if (r < 0 || out.failed || fwrite(out.p, 1, out.len, stdout) != out.len ||
         fflush(stdout) != 0) {
-        fputs("gen types.db|metrics|rules|scrape: failed\n", stderr);
+        fputs("gen types.db|metrics|rules|scrape|man: failed\n", stderr);
         return 1;
     }
     bj_buf_free(&out);

@@ -12,4 +12,7 @@ int bj_gen_scrape(struct bj_buf *out);
 /* Recording rules that turn collectd's names and units into the exporter's. */
 int bj_gen_rules(struct bj_buf *out);
 
+/* The manual of the collectd plugin. */
+int bj_gen_man(struct bj_buf *out);
+
 #endif

@@ -1,11 +1,12 @@
 # What is generated from the metric tables.  The files are committed; they are
 # written here only when they change.
 GENERATED = types.db docs/metrics.md examples/rules-collectd.yml \
-            examples/prometheus-collectd.yml
+            examples/prometheus-collectd.yml docs/man/collectd-batchjob.5
 gen_types.db := types.db
 gen_metrics.md := metrics
 gen_rules-collectd.yml := rules
 gen_prometheus-collectd.yml := scrape
+gen_collectd-batchjob.5 := man
 
 $(O)/gen: $(call obj,$(wildcard docs/*.c)) $(O)/libcore.a $(O)/libbase.a
 	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_core)
@@ -15,7 +16,7 @@ $(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen
 	$(O)/gen $(gen_$(@F)) >$@
 
 $(GENERATED): %: $(O)/new/%
-	@cmp -s $< $@ || cp $< $@
+	@mkdir -p $(@D); cmp -s $< $@ || cp $< $@
 
 # Stale when what git would commit is; without git, when the file is.
 check-generated: $(addprefix $(O)/new/,$(GENERATED))

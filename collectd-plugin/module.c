@@ -116,6 +116,8 @@ static int start(struct bj_err *err)
 
     int r = need_presets(err);
     if (r == 0)
+        r = bj_opt_finish(&options, err);
+    if (r == 0)
         r = bj_dataset_ensure(&types, err);
     if (r < 0)
         return r;

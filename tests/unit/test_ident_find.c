@@ -302,9 +302,8 @@ static void condor(const char *variable, const char *ad, enum ad_kind kind,
     char text[2 * PATH_CAP], path[PATH_CAP];
     const char *const env[] = {text, NULL};
     fake_dir("scratch");
-    snprintf(text, sizeof(text), "%s%s", variable, fake_path("scratch", path));
-    if (strstr(variable, "JOB_AD"))
-        strncat(text, "/.job.ad", sizeof(text) - strlen(text) - 1);
+    snprintf(text, sizeof(text), "%s%s%s", variable, fake_path("scratch", path),
+             strstr(variable, "JOB_AD") ? "/.job.ad" : "");
     put_ad(kind, ad);
     fake_join("cg/slot1", fake_start("/bin/sleep", "sleep", fake_uid, env));
     struct question q = {.system = "htcondor", .dir = "cg/slot1"};

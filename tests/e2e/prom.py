@@ -11,6 +11,7 @@
 Exit 1 when there is no such sample, or the answer is no.  The parser here is
 our own and strict: a page that it cannot read is an error (exit 2)."""
 import json
+import os
 import re
 import sys
 
@@ -100,11 +101,14 @@ def main(args):
                  for labels, value in rows]
     for line in lines:
         print(line)
+    sys.stdout.flush()
     return 0 if lines else 1
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
+    except BrokenPipeError: # who reads us has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except (IndexError, TypeError):
         sys.exit(__doc__)

@@ -93,10 +93,8 @@ live_jobs_on() { # node
 no_live_jobs_on() { [ -z "$(live_jobs_on "$1")" ]; }
 
 hammer_clean() {
-    wait "$hammer"
-    local rc=$?
     cat "$tmp/hammer.out"
-    return $rc
+    return "$harm"
 }
 
 # --- jobs --------------------------------------------------------------------
@@ -131,8 +129,10 @@ in_cgroups() { # job: it has a directory
 not_in_cgroups() { ! in_cgroups "$1"; }
 
 hostile=$'a"b\\c\nd}\xff\xfe{jobid="1"} 1\n# HELP x \t\'$(id)'
-three=$(submit $ua "srun --overlap --mem=0 -n2 $W -t 40 &
+three=$(submit $ua "srun --overlap --mem=0 -n2 $W -t 600 &
+    sleep 1 # the steps are numbered as they come
     srun --overlap --mem=0 -n1 $W -t 600 -m 90 -i 98 &
+    sleep 1
     srun --overlap --mem=0 -n1 sh -c 'while :; do $W -t 0.3 -w 8 -d /tmp; done' &
     sleep 600" -N1 -n2 --mem=300M)
 array=$(submit $ub "exec $W -t 600 -i 90" --array=3,7 -A physics)
@@ -184,8 +184,11 @@ is "others have none" "$(value batchjob_job_oom_kills_total jobid="$array3")" 0
 scrape_collectd
 check "promtool finds nothing on collectd's page but its missing help" \
     collectd_page_clean
-is "collectd counts the OOM kill" \
-    "$(cvalue collectd_batchjob_job_oom_kills_total batchjob="$(on_node "$oom")")" 1
+collectd_oom_is() {
+    scrape_collectd &&
+        [ "$(cvalue collectd_batchjob_job_oom_kills_total batchjob="$(on_node "$oom")")" = "$1" ]
+}
+check "collectd counts the OOM kill" wait_for 5 collectd_oom_is 1
 
 # --- identity ----------------------------------------------------------------
 
@@ -197,7 +200,7 @@ is "account asked for" "$(info account "$array3")" physics
 is "account of another" "$(info account "$wide")" chemistry
 is "partition" "$(info partition "$three")" test
 is "batch system" "$(info batch_system "$three")" slurm
-is "source, with the prolog's files" "$(info source "$three")" file
+check "source, with the prolog's files" grep -q '^prolog' <<<"$(info source "$three")"
 is "array" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"
 is "its other task" "$(info array_job_id "$array7") $(info array_task "$array7")" "$array 7"
 is "het job" "$(info het_job_id "$het") $(info het_offset "$het")" "$het 0"
@@ -230,10 +233,11 @@ scancel "$three"
 check "a cancelled job's cgroup goes" wait_for 30 not_in_cgroups "$three"
 check "its end is noticed" wait_for 5 shows batchjob_job_end_time_seconds jobid="$three"
 noticed=$SECONDS
-near "its CPU time stays as it was" "$(value batchjob_job_cpu_seconds_total jobid="$three")" \
-    "$($prom value "$tmp/loaded" batchjob_job_cpu_seconds_total jobid="$three")" 0.9 30
+check "its CPU time has not fallen" at_least \
+    "$($prom value "$tmp/loaded" batchjob_job_cpu_seconds_total jobid="$three" | cut -d. -f1)" \
+    "$(value batchjob_job_cpu_seconds_total jobid="$three" | cut -d. -f1)"
+cp "$tmp/page" "$tmp/ended"
 is "its levels do not" "$(value batchjob_job_memory_rss_bytes jobid="$three")" ""
-absorb "$top/tests/e2e/slurm_check.py" sacct "$tmp/page" "$three"
 until [ $((SECONDS - noticed)) -ge $((grace - 2)) ]; do sleep 0.1; done
 check "it is still there just before the grace time is over" \
     shows batchjob_job_cpu_seconds_total jobid="$three"
@@ -242,6 +246,7 @@ check "and gone after it" shows_not batchjob_job_cpu_seconds_total jobid="$three
 check "with its steps" shows_not batchjob_step_cpu_seconds_total jobid="$three"
 check "from collectd too" wait_for 10 collectd_shows_not \
     collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$three")"
+absorb "$top/tests/e2e/slurm_check.py" sacct "$tmp/ended" "$three"
 
 # --- harm --------------------------------------------------------------------
 
@@ -269,7 +274,9 @@ check "a job runs there again" wait_for 90 running "$again"
 check "and is seen" wait_for 10 shows batchjob_job_cpu_seconds_total \
     jobid="$again" slurm_node="$node2"
 kill "$hammer"
-check "no scrape was harmed ($(head -n 1 "$tmp/hammer.out" 2>/dev/null))" hammer_clean
+wait "$hammer"
+harm=$?
+check "no scrape was harmed ($(head -n 1 "$tmp/hammer.out"))" hammer_clean
 scrape
 check "promtool finds nothing after all that" promtool_clean "$tmp/page"
 check "both hosts live" kill -0 "$main_exporter" "$collectd"

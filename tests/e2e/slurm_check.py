@@ -95,7 +95,7 @@ LEVELS = [
     ("memory_rss_bytes", ("memory", "memory.stat", key("total_rss"), 1),
      ("memory.stat", key("anon"), 1), 2 * MIB),
     ("memory_cache_bytes", ("memory", "memory.stat", key("total_cache"), 1),
-     ("memory.stat", key("file"), 1), 40 * MIB),
+     ("memory.stat", key("file"), 1), 2 * MIB),
     ("memory_mapped_file_bytes",
      ("memory", "memory.stat", key("total_mapped_file"), 1),
      ("memory.stat", key("file_mapped"), 1), 4 * MIB),
@@ -162,25 +162,29 @@ def collectd_index(samples):
 
 
 class Tally:
-    """One result for a metric of all jobs; what is wrong is named."""
+    """One result for a metric of all jobs; what is wrong is named.  A level
+    can go up and down again between two looks at its file, so all is looked at
+    more than once, and each figure has to be right once."""
 
     def __init__(self):
         self.rows = {}
 
-    def add(self, what, good, why):
-        row = self.rows.setdefault(what, [0, []])
-        row[0] += 1
-        if not good:
-            row[1].append(why)
+    def add(self, what, job, good, why):
+        jobs = self.rows.setdefault(what, {})
+        jobs[job] = None if good or jobs.get(job, why) is None else why
+
+    def bad(self):
+        return any(why for jobs in self.rows.values() for why in jobs.values())
 
     def report(self):
-        for what, (n, bad) in self.rows.items():
-            result(not bad, f"{what} ({n} jobs)" + "".join(
+        for what, jobs in self.rows.items():
+            bad = [why for why in jobs.values() if why]
+            result(not bad, f"{what} ({len(jobs)} jobs)" + "".join(
                 f"; {b}" for b in bad[:5]))
 
 
 def compare(tally, host, what, job, value, low, high):
-    tally.add(f"{host}: {what} agrees with the cgroup's file",
+    tally.add(f"{host}: {what} agrees with the cgroup's file", job,
               value is not None and low <= value <= high,
               f"{job[0]}@{job[1]}: {value}, file {low} to {high}")
 
@@ -228,25 +232,32 @@ def files(url, collectd_url, prefix):
     result(bool(running), f"{len(running)} jobs run")
     lost = running - set(jobs)
     result(not lost, f"each has a cgroup {sorted(lost) or ''}")
+    tally = Tally()
+    for attempt in range(5):
+        shown, cshown = look(jobs, running, url, collectd_url, tally)
+        if not tally.bad():
+            break
+        time.sleep(1)
+    result(running <= shown,
+           f"the exporter shows them all {sorted(running - shown) or ''}")
+    result(running <= cshown,
+           f"collectd shows them all {sorted(running - cshown) or ''}")
+    tally.report()
+
+
+def look(jobs, running, url, collectd_url, tally):
     before = read_all(jobs)
     ours_raw = page(url)
     after = read_all(jobs)
     theirs_raw = page(collectd_url)
     ours, theirs = index(ours_raw), collectd_index(theirs_raw)
-    shown = {(l["jobid"], l.get("slurm_node", "")) for n, l, _ in ours_raw
-             if n == "batchjob_job_info"}
-    result(running <= shown,
-           f"the exporter shows them all {sorted(running - shown) or ''}")
-    cshown = {k[1:] for k in theirs}
-    result(running <= cshown,
-           f"collectd shows them all {sorted(running - cshown) or ''}")
-    tally = Tally()
     for job in sorted(running & set(jobs)):
         for row in COUNTERS:
             check_counter(tally, row, job, before, after, ours, theirs)
         for row in LEVELS:
             check_level(tally, row, job, before, after, ours, theirs)
-    tally.report()
+    return ({(l["jobid"], l.get("slurm_node", "")) for n, l, _ in ours_raw
+             if n == "batchjob_job_info"}, {k[1:] for k in theirs})
 
 
 def seconds(text):
@@ -295,20 +306,21 @@ def sacct(path, job):
     """Figures that stay for the grace time, against the final record."""
     deadline = time.time() + 20
     while True:
-        out = run("sacct", "-nPX", "-j", job, "-o", "State,TotalCPU")
-        state, cpu = out.splitlines()[0].split("|")
-        if state not in ("RUNNING", "PENDING", "COMPLETING"):
-            break
-        if time.time() > deadline:
+        rows = [r.split("|") for r in run(
+            "sacct", "-nP", "-j", job, "-o",
+            "State,TotalCPU,MaxRSS").splitlines()]
+        # The steps' records come one by one.
+        if not any(r[0] in ("RUNNING", "PENDING", "COMPLETING")
+                   for r in rows) or time.time() > deadline:
             break
         time.sleep(0.5)
+    state, cpu, _ = rows[0]
     # The last look at a job is up to a scrape before its end, and Slurm's
     # TotalCPU includes slurmstepd, which v1 does not charge to the job.
     check_near(f"CPU time of job {job} agrees with sacct ({state})",
                one(path, "batchjob_job_cpu_seconds_total", f"jobid={job}"),
                seconds(cpu), 0.1, 3.0)
-    rows = run("sacct", "-nP", "-j", job, "-o", "JobID,MaxRSS").splitlines()
-    most = max(size(r.split("|")[1]) for r in rows if r.split("|")[1])
+    most = max(size(r[2]) for r in rows if r[2])
     peak = one(path, "batchjob_job_memory_peak_bytes", f"jobid={job}")
     # The peak is of all tasks together, with page cache and kernel memory.
     result(peak is not None and peak >= 0.95 * most,

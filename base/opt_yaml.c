@@ -106,11 +106,12 @@ static bool is_null(const yaml_event_t *ev)
             bj_slice_eq(s, BJ_SLICE("null")));
 }
 
-/* What a key names: an option, or a section by the first option in it. */
+/* What a key names: an option, a section, or both ("collector.process" and
+ * "collector.process.place"); then its value tells.  A section is told by the
+ * first option in it. */
 struct key {
     const struct bj_optset *set;
-    const struct bj_opt *opt;
-    bool section;
+    const struct bj_opt *opt, *section; /* NULL: none */
     yaml_mark_t mark;
 };
 
@@ -128,18 +129,24 @@ static int find_key(struct walk *w, struct key *k)
 {
     struct bj_slice name = {w->name, w->len};
     k->opt = bj_opt_find(w->sets, w->n, name, &k->set);
-    k->section = !k->opt;
-    if (!k->opt)
-        k->opt = find_section(w);
-    if (!k->opt) {
-        char shown[NAME_BYTES];
-        bj_text_clean(name, shown, sizeof(shown));
-        return bj_err_set(w->err, -ENOENT, "unknown option '%s'", shown);
-    }
-    int r = bj_optseen_add(&w->seen, k->opt, k->section ? w->len : 0);
-    if (r == 0)
-        return bj_err_set(w->err, -EINVAL, "%s: is given twice", w->name);
-    return r < 0 ? bj_err_set(w->err, r, "%s", w->name) : 0;
+    k->section = find_section(w);
+    if (k->opt || k->section)
+        return 0;
+    char shown[NAME_BYTES];
+    bj_text_clean(name, shown, sizeof(shown));
+    return bj_err_set(w->err, -ENOENT, "unknown option '%s'", shown);
+}
+
+/* Nothing may come twice. */
+static int note(struct walk *w, const struct key *k, bool section)
+{
+    int r = section ? bj_optseen_add(&w->seen, k->section, w->len)
+                    : bj_optseen_add(&w->seen, k->opt, 0);
+    if (r > 0)
+        return 0;
+    r = r < 0 ? bj_err_set(w->err, r, "%s", w->name)
+              : bj_err_set(w->err, -EINVAL, "%s: is given twice", w->name);
+    return at(w, &k->mark, r);
 }
 
 /* Put ".key" behind the name of the section. */
@@ -164,15 +171,13 @@ static int set_scalar(struct walk *w, const struct key *k,
                       const yaml_event_t *ev)
 {
     int r = 0;
-    if (is_null(ev))
-        r = k->section
-                ? 0
-                : bj_err_set(w->err, -EINVAL, "%s: has no value", w->name);
-    else if (k->section)
+    if (k->opt && is_null(ev))
+        r = bj_err_set(w->err, -EINVAL, "%s: has no value", w->name);
+    else if (k->opt)
+        r = bj_opt_assign(k->set, k->opt, scalar(ev), w->err);
+    else if (!is_null(ev))
         r = bj_err_set(w->err, -EINVAL, "%s: is a section, not an option",
                        w->name);
-    else
-        r = bj_opt_assign(k->set, k->opt, scalar(ev), w->err);
     return r < 0 ? at(w, &ev->start_mark, r) : 0;
 }
 
@@ -191,10 +196,10 @@ static int set_item(struct walk *w, const struct key *k, const yaml_event_t *ev)
 static int set_list(struct walk *w, const struct key *k,
                     const yaml_mark_t *mark)
 {
-    if (k->section || k->opt->kind != BJ_OPT_LIST)
+    if (!k->opt || k->opt->kind != BJ_OPT_LIST)
         return at(w, mark,
                   bj_err_set(w->err, -EINVAL, "%s: %s, not a list", w->name,
-                             k->section ? "is a section" : "takes one value"));
+                             k->opt ? "takes one value" : "is a section"));
     /* An empty list is a setting, too. */
     int r = bj_opt_assign(k->set, k->opt, BJ_SLICE(""), w->err);
     if (r < 0)
@@ -217,17 +222,21 @@ static int read_value(struct walk *w, const struct key *k)
 {
     autoevent ev = {0};
     int r = next(w, &ev);
+    bool mapping = r == 0 && ev.type == YAML_MAPPING_START_EVENT;
+    if (mapping && !k->section)
+        r = at(w, &ev.start_mark,
+               bj_err_set(w->err, -EINVAL, "%s: is an option, not a section",
+                          w->name));
+    if (r == 0)
+        r = note(w, k, mapping || !k->opt);
     if (r < 0)
         return r;
-    if (ev.type == YAML_SCALAR_EVENT)
-        return set_scalar(w, k, &ev);
-    if (ev.type == YAML_SEQUENCE_START_EVENT)
-        return set_list(w, k, &ev.start_mark);
-    if (k->section)
+    if (mapping)
         return read_section(w);
-    return at(w, &ev.start_mark,
-              bj_err_set(w->err, -EINVAL, "%s: is an option, not a section",
-                         w->name));
+    if (k->opt)
+        bj_opt_restart(k->set, k->opt);
+    return ev.type == YAML_SCALAR_EVENT ? set_scalar(w, k, &ev)
+                                        : set_list(w, k, &ev.start_mark);
 }
 
 static int read_key(struct walk *w, const yaml_event_t *ev)
@@ -243,8 +252,6 @@ static int read_key(struct walk *w, const yaml_event_t *ev)
         r = find_key(w, &k);
     if (r < 0)
         return at(w, &k.mark, r);
-    if (!k.section)
-        bj_opt_restart(k.set, k.opt);
     r = read_value(w, &k);
     w->len = len;
     w->name[len] = '\0';

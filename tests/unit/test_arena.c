@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 /* Let the sanitizer's malloc fail as the real one does. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";

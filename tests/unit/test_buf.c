@@ -13,7 +13,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Let the sanitizer's malloc fail as the real one does. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";

@@ -18,7 +18,7 @@
 
 struct conf {
     bool flag, off;
-    uint64_t jobs, timeout, size, free;
+    uint64_t jobs, timeout, size, free, rest;
     char *proc, *level, *none;
     struct bj_strv files, listen;
     bool flag_set;
@@ -38,6 +38,7 @@ static const struct bj_opt conf_opts[] = {
      .preset = "true",
      .help = "Read CPU time.",
      .set_off = offsetof(struct conf, flag_set)},
+    {.name = "collector.cpu.rest", AT(U64, rest), .help = "More of it."},
     {.name = "open-fds", AT(BOOL, off), .help = "Count descriptors."},
     {.name = "max-jobs",
      AT(U64, jobs),
@@ -137,6 +138,8 @@ static void show(const struct room *r, char *out, size_t cap)
         SHOW("jobs=%llu ", (unsigned long long)r->c.jobs);
     if (r->c.free)
         SHOW("free=%llu ", (unsigned long long)r->c.free);
+    if (r->c.rest)
+        SHOW("rest=%llu ", (unsigned long long)r->c.rest);
     if (r->c.timeout != 15000000)
         SHOW("timeout=%llu ", (unsigned long long)r->c.timeout);
     if (r->c.size != 65536)
@@ -618,6 +621,13 @@ static const struct {
      "timeout=120000000 level=debug fast=1"},
     {S("WEB:\n  Timeout: 2m\n"), 0, "timeout=120000000"},
     {S("collector:\n  cpu: off\nopen-fds: on\n"), 0, "cpu=0 fds=1"},
+    /* a name that is an option and a section */
+    {S("collector:\n  cpu:\n    rest: 2\n"), 0, "rest=2"},
+    {S("collector:\n  cpu: no\n  cpu.rest: 2\n"), 0, "cpu=0 rest=2"},
+    {S("collector.cpu: no\ncollector: {cpu: {rest: 2}}\n"), 0, "cpu=0 rest=2"},
+    {S("collector:\n  cpu:\n"), -EINVAL, "2:7: collector.cpu: has no value"},
+    {S("collector:\n  cpu: {}\n  cpu:\n    rest: 2\n"), -EINVAL,
+     "3:3: collector.cpu: is given twice"},
     {S("job-files:\n- /a\n- \"/b c\"\n"), 0, "file=/a file=/b c"},
     {S("job-files: [/a, /b]\n"), 0, "file=/a file=/b"},
     {S("job-files: /a\n"), 0, "file=/a"},
@@ -856,7 +866,7 @@ static void finding(void **state)
                      &other_opts[1]);
     assert_ptr_equal(set, &r.sets[1]);
     assert_ptr_equal(bj_opt_find(r.sets, 2, BJ_SLICE("Path.Proc-FS"), NULL),
-                     &conf_opts[6]);
+                     &conf_opts[7]);
     assert_null(bj_opt_find(r.sets, 1, BJ_SLICE("web.name"), NULL));
     assert_null(bj_opt_find(r.sets, 0, BJ_SLICE("web.name"), NULL));
     assert_null(bj_opt_find(r.sets, 2, (struct bj_slice){NULL, 0}, NULL));
@@ -865,6 +875,7 @@ static void finding(void **state)
 
 static const char help[] =
     "      --[no-]collector.cpu      Read CPU time. (default: true)\n"
+    "      --collector.cpu.rest=N    More of it.\n"
     "      --[no-]open-fds           Count descriptors. (default: false)\n"
     "      --max-jobs=1024           Jobs followed at a time.\n"
     "      --free=N                  Any number.\n"

@@ -16,21 +16,11 @@ struct walk {
     bool begun;
 };
 
-static int put(struct walk *w, const struct bj_sample *s)
+/* Announce the metric before its first value. */
+static int begin(struct walk *w)
 {
-    if (!w->begun) {
-        int r = w->sink->family(w->sink->ctx, w->table, w->metric);
-        if (r < 0)
-            return r;
-        w->begun = true;
-    }
-    return w->sink->sample(w->sink->ctx, s);
-}
-
-static uint64_t value_of(const struct walk *w, const void *record)
-{
-    const char *at = (const char *)record + w->table->rows_off;
-    return *(const uint64_t *)(const void *)(at + w->metric->off);
+    w->begun = true;
+    return w->sink->family(w->sink->ctx, w->table, w->metric);
 }
 
 /* Values of bj_job_info_keys lie side by side in the identity. */
@@ -45,49 +35,56 @@ static const struct bj_slice build_info[] = {
     {__VERSION__, sizeof(__VERSION__) - 1},
 };
 
-static int put_record(struct walk *w, const struct bj_job *job,
-                      const void *record)
+/* One record; most fields of most records are absent, so that is what this is
+ * quick at. */
+static inline int put_record(struct walk *w, const struct bj_job *job,
+                             const char *record)
 {
     const struct bj_table *t = w->table;
-    struct bj_sample s = {.job = job, .value = value_of(w, record)};
-    if (s.value == BJ_ABSENT)
+    uint64_t value = *(const uint64_t *)(const void *)(record + w->metric->off);
+    if (value == BJ_ABSENT)
         return 0;
+    int r = w->begun ? 0 : begin(w);
+    if (r < 0)
+        return r;
+    struct bj_sample s = {.job = job, .value = value};
     if (t->list)
-        s.sub = record;
+        s.sub = (const void *)record;
     if (t->info)
         s.info = job ? job_info(job) : build_info;
-    return put(w, &s);
+    return w->sink->sample(w->sink->ctx, &s);
 }
 
-/* The record itself, or each of the list that hangs there. */
-static int put_owner(struct walk *w, const struct bj_job *job,
-                     const void *owner)
+static inline int put_list(struct walk *w, const struct bj_job *job,
+                           const struct bj_list *list)
 {
-    const struct bj_table *t = w->table;
-    const char *at = (const char *)owner + t->off;
-    if (!t->list)
-        return put_record(w, job, at);
-    const struct bj_list *list = (const void *)at;
-    for (size_t i = 0; i < list->n; i++) {
-        int r = put_record(w, job, (const char *)list->v + i * t->size);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    int r = 0;
+    for (size_t i = 0; i < list->n && r >= 0; i++)
+        r = put_record(w, job, (const char *)list->v + i * w->table->size);
+    return r;
 }
 
 static int put_jobs(struct walk *w)
 {
-    const struct bj_job *jobs = w->snap->jobs.v;
-    for (size_t i = 0; i < w->snap->jobs.n; i++) {
-        const struct bj_job *job = &jobs[i];
+    const struct bj_table *t = w->table;
+    const struct bj_job *job = w->snap->jobs.v;
+    const struct bj_job *end = job + w->snap->jobs.n;
+    int r = 0;
+    for (; job < end && r >= 0; job++) {
+        const char *at = (const char *)job + t->off;
         if (w->metric->live && job->end_sec != BJ_ABSENT)
             continue;
-        int r = put_owner(w, job, job);
-        if (r < 0)
-            return r;
+        r = t->list ? put_list(w, job, (const void *)at)
+                    : put_record(w, job, at);
     }
-    return 0;
+    return r;
+}
+
+static int put_snap(struct walk *w)
+{
+    const char *at = (const char *)w->snap + w->table->off;
+    return w->table->list ? put_list(w, NULL, (const void *)at)
+                          : put_record(w, NULL, at);
 }
 
 int bj_view_native(const struct bj_snap *snap, const struct bj_sink *sink)
@@ -98,8 +95,7 @@ int bj_view_native(const struct bj_snap *snap, const struct bj_sink *sink)
                              .sink = sink,
                              .table = &bj_tables[t],
                              .metric = &bj_tables[t].rows[m]};
-            int r = w.table->owner == BJ_OF_JOB ? put_jobs(&w)
-                                                : put_owner(&w, NULL, snap);
+            int r = w.table->owner == BJ_OF_JOB ? put_jobs(&w) : put_snap(&w);
             if (r < 0)
                 return r;
         }

@@ -74,16 +74,23 @@ static void file_named(struct bj_finding *fd, struct bj_slice name, char *buf)
         int r = bj_jobfile_read(dirs->v[i], name, known, buf, &file, &err);
         if (r == 0)
             take_file(fd, &file);
-        else if (!bj_err_gone(r))
-            fd->src->fault(fd->src->ctx, &err);
+        if (r == 0 || bj_err_gone(r))
+            continue;
+        fd->src->fault(fd->src->ctx, &err);
+        /* what is wrong with the file itself stays wrong */
+        fd->missed |= r != -EINVAL && r != -EPERM && r != -EFBIG;
     }
 }
 
 static void from_files(struct bj_finding *fd)
 {
-    char *buf = fd->src->conf->job_files.n > 0 ? malloc(BJ_JOBFILE_CAP) : NULL;
-    if (!buf)
+    if (fd->src->conf->job_files.n == 0)
         return;
+    char *buf = malloc(BJ_JOBFILE_CAP);
+    if (!buf) {
+        fd->missed = true;
+        return;
+    }
     if (!fd->unknown_job)
         file_named(fd, fd->f[BJ_ID_JOBID], buf);
     if (!fd->file && fd->f[BJ_ID_SLUID].n > 0)
@@ -107,7 +114,7 @@ static void user_name(struct bj_finding *fd)
     struct bj_err err = {0};
     bj_err_set(&err, r, "look up the name of uid %u", (unsigned)uid);
     fd->src->fault(fd->src->ctx, &err);
-    fd->user_failed = true;
+    fd->missed = true;
 }
 
 static const char *source_text(const struct bj_finding *fd)
@@ -142,7 +149,7 @@ static bool is_complete(const struct bj_finding *fd)
 {
     if (!has_owner(fd))
         return true;
-    if (fd->unknown_job || fd->user_failed ||
+    if (fd->unknown_job || fd->missed ||
         (fd->f[BJ_ID_UID].n == 0 && fd->f[BJ_ID_USER].n == 0))
         return false;
     bool tried = bj_environ_knows(fd->f[BJ_ID_SYSTEM])

@@ -54,7 +54,7 @@ struct bj_finding {
     bool file, environ; /* these told something */
     bool unknown_job;   /* JOBID of the query is only a stand-in */
     bool denied;        /* an environment must not be read */
-    bool user_failed;   /* the user database could not be asked */
+    bool missed;        /* something could not be looked at for now */
     enum bj_ident_source uid_source;
     struct bj_job_proc *procs; /* oldest first */
     size_t nprocs;

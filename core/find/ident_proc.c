@@ -96,9 +96,10 @@ static int list_pids(const struct bj_finding *fd, pid_t *pids)
 void bj_finding_procs(struct bj_finding *fd)
 {
     pid_t *pids = malloc(PIDS_MAX * sizeof(*pids));
-    int n = pids ? list_pids(fd, pids) : 0;
+    int n = pids ? list_pids(fd, pids) : -ENOMEM;
     if (n > 0)
         fd->procs = calloc(BJ_PROCS_MAX, sizeof(*fd->procs));
+    fd->missed |= n == -ENOMEM || (n > 0 && !fd->procs);
     if (fd->procs)
         qsort(pids, (size_t)n, sizeof(*pids), by_pid);
     for (int i = 0; fd->procs && i < n && fd->nprocs < BJ_PROCS_MAX; i++) {
@@ -249,6 +250,7 @@ static enum said ask_proc(struct bj_finding *fd, const struct bj_job_proc *p,
 void bj_finding_environ(struct bj_finding *fd)
 {
     char *buf = malloc(BJ_ENVIRON_CAP);
+    fd->missed |= !buf;
     const struct bj_job_proc *step = NULL;
     int reads = 0, steps = 0;
     enum said said = NOTHING;

@@ -16,6 +16,7 @@ struct walk {
     pid_t one; /* stop at this process ... */
     bool any;  /* ... or at the first one, of whatever pid namespace */
     bool found;
+    int fault; /* the first one that was no ending */
 };
 
 static bool walk_done(const struct walk *w)
@@ -79,12 +80,23 @@ static bool may_be_dir(const struct dirent *e)
            (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
 }
 
-/* Owns dir.  Only what happens to the first directory is worth an error: in
- * those below it ENODEV (removed) and EOPNOTSUPP (threaded) are usual. */
+/* Directories that were removed meanwhile, and threaded ones (EOPNOTSUPP, their
+ * processes are listed further up), are usual. */
+static int note(struct walk *w, int r)
+{
+    if (r < 0 && !bj_err_gone(r) && r != -EOPNOTSUPP && w->fault == 0)
+        w->fault = r;
+    return r;
+}
+
+/* Owns dir. */
 static int walk_dir(struct walk *w, int dir, int depth)
 {
-    int r = read_procs(w, dir);
-    DIR *d = walk_done(w) || depth >= BJ_PIDS_DEPTH ? NULL : fdopendir(dir);
+    int r = note(w, read_procs(w, dir));
+    bool inner = !walk_done(w) && depth < BJ_PIDS_DEPTH;
+    DIR *d = inner ? fdopendir(dir) : NULL;
+    if (inner && !d)
+        note(w, -errno);
     if (!d) {
         close(dir);
         return r;
@@ -95,8 +107,11 @@ static int walk_dir(struct walk *w, int dir, int depth)
             continue;
         int sub = openat(dir, e->d_name,
                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (sub < 0)
+        if (sub < 0) {
+            if (errno != ENOTDIR && errno != ELOOP)
+                note(w, -errno);
             continue;
+        }
         w->dirs++;
         (void)walk_dir(w, sub, depth + 1);
     }
@@ -111,7 +126,9 @@ int bj_pids_below(int dirfd, const char *path, pid_t *pids, size_t max)
     if (dir < 0)
         return -errno;
     int r = walk_dir(&w, dir, 0);
-    return w.n > 0 || r == 0 || r == -EOPNOTSUPP ? (int)w.n : r;
+    if (w.n == 0 && w.fault < 0)
+        return w.fault;
+    return w.n == 0 && bj_err_gone(r) ? r : (int)w.n;
 }
 
 /* 1 populated, 0 not, -1 when the kernel does not say (v1). */
@@ -138,8 +155,8 @@ bool bj_pids_any(const char *path)
         close(dir);
         return p;
     }
-    int r = walk_dir(&w, dir, 0);
-    return w.found || (r < 0 && !bj_err_gone(r));
+    (void)walk_dir(&w, dir, 0);
+    return w.found || w.fault < 0;
 }
 
 bool bj_pids_has(const char *path, pid_t pid)

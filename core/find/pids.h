@@ -18,15 +18,15 @@ enum {
  * AT_FDCWD, when it is not absolute) and in all below it: at most max ids go
  * to pids, in no order.  Links below path are not followed.  Ids of other pid
  * namespaces, which the kernel shows as 0, are left out; an id may come twice
- * when its process moved meanwhile.  Returns how many ids there are, or
- * -errno when path itself cannot be read (-ENOENT: gone).  Directories that
- * vanish during the walk are no error. */
+ * when its process moved meanwhile.  Returns how many ids there are, or, when
+ * there is none, -errno for what could not be read (-ENOENT: path has gone).
+ * Directories that vanish during the walk are no error. */
 int bj_pids_below(int dirfd, const char *path, pid_t *pids, size_t max);
 
 /* True when any process is in path or below it: stops at the first one, and
  * needs one small read where the kernel has cgroup.events (v2).  False when
- * path has gone.  True when it is there but cannot be looked at (EACCES and
- * the like): a fault must not end a job. */
+ * path has gone.  True when something in there cannot be looked at (EACCES,
+ * EMFILE and the like): a fault must not end a job. */
 bool bj_pids_any(const char *path);
 
 /* True when pid is in path or below it. */

@@ -1,5 +1,6 @@
 /* Who a job is, found out from real processes and files: whose is it, when is
  * that certain, and who lies. */
+#include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/fakejob.h"
 
 #include "core/find/ident_find.h"
@@ -371,6 +372,52 @@ static void test_odd_pids(void **state)
     bj_ident_unref(id);
 }
 
+static void no_fault(void *ctx, const struct bj_err *err)
+{
+    (void)ctx;
+    (void)err;
+}
+
+/* Ask while memory is short at one place: no answer, or one that says that
+ * there is more to be had, or all of it. */
+static bool ask_short(const struct bj_ident_query *q, unsigned long n)
+{
+    struct bj_users *users = bj_users_new(&fake_users);
+    struct bj_ident_sources src = {&fake_conf, users, no_fault, NULL};
+    bj_fail_after(n);
+    struct bj_ident *id = bj_ident_find(&src, q);
+    bool failed = bj_fail_stop();
+    if (id && id->complete) {
+        fake_is(id, BJ_ID_ACCOUNT, "chemistry");
+        fake_is(id, BJ_ID_NAME, "sim");
+        fake_is(id, BJ_ID_UID, fake_uid_text);
+    }
+    assert_true(failed || (id && id->complete));
+    bj_ident_unref(id);
+    bj_users_free(users);
+    return failed;
+}
+
+static void test_short_of_memory(void **state)
+{
+    (void)state;
+    char path[PATH_CAP];
+    struct bj_resolver *r = fake_resolver(&fake_users); /* sets the options */
+    bj_resolver_free(r);
+    if (!bj_fail_works())
+        skip();
+    fake_append("jobs/7", "jobid=7\naccount=chemistry\n");
+    fake_join("cg/job_7/step_batch/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, fake_env_7));
+    struct bj_ident_query q = {.f = {[BJ_ID_SYSTEM] = bj_slice_str("slurm"),
+                                     [BJ_ID_JOBID] = bj_slice_str("7")}};
+    q.dirs[0] = bj_slice_str(fake_path("cg/job_7", path));
+    unsigned long n = 0;
+    while (ask_short(&q, n))
+        n++;
+    assert_true(n >= 8);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
 
 int main(void)
@@ -383,7 +430,7 @@ int main(void)
         TEST(test_sluid_title),   TEST(test_sluid_file),
         TEST(test_sluid_environ), TEST(test_sluid_forged),
         TEST(test_condor),        TEST(test_no_owner),
-        TEST(test_odd_pids),
+        TEST(test_odd_pids),      TEST(test_short_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -342,6 +342,32 @@ refused_at_init() {
     return $rc
 }
 
+kept() { # numbers of descriptors on cgroup files
+    find "/proc/$daemon/fd" -lname "$cg/*" -printf '%f\n' | sort -n
+}
+
+test_descriptors() {
+    local n
+    daemon_conf many "$our_types" "SampleSlow 0.5"
+    daemon_run prlimit --nofile=8192:8192
+    daemon_answers
+    check "with a high limit a job is told" wait_for 15 dshows $cpu batchjob="$name2"
+    n=$(dvalue collectd_batchjob_sampler_fds_kept)
+    check "descriptors are kept ($n)" [ "$n" -gt 5 ]
+    check "clear of those that select(2) needs" [ "$(kept | head -n 1)" -ge 1024 ]
+    is "the limit is as it was" \
+        "$(awk '/^Max open files/ { print $4 }' "/proc/$daemon/limits")" 8192
+    stop_in_time
+    daemon_conf few "$our_types" "SampleSlow 0.5"
+    daemon_run prlimit --nofile=540:540
+    daemon_answers
+    check "with a low limit a job is told too" wait_for 15 \
+        dshows $cpu batchjob="$name2"
+    check "but no more than limit / 2 - 256 are kept" \
+        [ "$(kept | wc -l)" -le 14 ]
+    stop_in_time
+}
+
 # --- examples ------------------------------------------------------------------
 
 test_chain() {
@@ -459,6 +485,7 @@ run)
     test_self_registration
     test_wrong_type
     test_config_errors
+    test_descriptors
     test_chain
     test_example_conf ;;
 valgrind)

@@ -112,6 +112,8 @@ static const struct bj_dead *dead_parent(const struct bj_proctab *t,
                                          int32_t ppid, uint64_t start_ticks)
 {
     struct bj_dead key = {.pid = ppid};
+    if (t->ndead == 0)
+        return NULL;
     const struct bj_dead *d =
         bsearch(&key, t->dead, t->ndead, sizeof(key), by_pid);
     return d && d->start_ticks <= start_ticks ? d : NULL;

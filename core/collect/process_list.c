@@ -288,23 +288,22 @@ static void member(struct bj_proctab *t, struct bj_jobproc *p, int32_t pid)
     e->list_no = p->list_no;
 }
 
-/* Every line is a pid; 0 stands for one of another pid namespace. */
+/* Every line is a pid; 0 stands for one of another pid namespace.  Returns how
+ * many there are. */
 static uint32_t members(struct bj_proctab *t, struct bj_jobproc *p,
                         struct bj_slice text)
 {
-    uint32_t lines = 0;
-    uint64_t pid;
-    while (text.n > 0) {
-        if (bj_slice_number(&text, &pid)) {
-            lines++;
-            if (pid > 0 && pid <= INT32_MAX)
-                member(t, p, (int32_t)pid);
+    uint32_t n = 0;
+    struct bj_slice line;
+    while (bj_slice_line(&text, &line)) {
+        uint64_t pid;
+        if (bj_slice_u64(line, &pid) < 0 || pid > INT32_MAX)
             continue;
-        }
-        text.p++;
-        text.n--;
+        n++;
+        if (pid > 0)
+            member(t, p, (int32_t)pid);
     }
-    return lines;
+    return n;
 }
 
 static bool buf_double(struct bj_proctab *t)

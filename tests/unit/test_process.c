@@ -1,0 +1,663 @@
+/* The process collector on real processes in hand-made cgroup directories:
+ * who is counted, what threads do, what is kept. */
+#include "tests/unit/test_process.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* What a test and its processes share. */
+struct shared {
+    atomic_int threads; /* wanted, the leader not counted */
+    atomic_int spin;    /* so many of them are to spin; the others sleep */
+};
+static struct shared *shared;
+
+static int setup(void **state)
+{
+    (void)state;
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return shared == MAP_FAILED ? -1 : 0;
+}
+
+/* Thread n: there while it is wanted, spinning or asleep. */
+static void *thread_main(void *arg)
+{
+    int n = (int)(intptr_t)arg;
+    while (atomic_load(&shared->threads) > n)
+        if (atomic_load(&shared->spin) <= n)
+            usleep(20000);
+    return NULL;
+}
+
+/* A process that has as many threads as wanted. */
+static pid_t spawn_threads(int threads)
+{
+    atomic_store(&shared->spin, 0);
+    atomic_store(&shared->threads, threads);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int n = 0;
+        for (;;) {
+            int want = atomic_load(&shared->threads);
+            for (; n < want; n++) {
+                pthread_t t;
+                void *arg = (void *)(intptr_t)n;
+                if (pthread_create(&t, NULL, thread_main, arg) != 0)
+                    _exit(1);
+                pthread_detach(t);
+            }
+            n = want;
+            usleep(1000);
+        }
+    }
+    rig_await(pid, THREADS, threads + 1);
+    return pid;
+}
+
+static void set_threads(pid_t pid, int threads)
+{
+    atomic_store(&shared->threads, threads);
+    rig_await(pid, THREADS, threads + 1);
+}
+
+static uint64_t count_fds(pid_t pid)
+{
+    char path[64];
+    uint64_t n = 0;
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+static void open_three(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 3; i++)
+        if (open("/dev/null", O_RDONLY) < 0)
+            _exit(1);
+}
+
+/* --- who is counted --- */
+
+static void counts(void **state)
+{
+    struct rig r;
+    (void)state;
+    rig_init(&r);
+    pid_t pid[3] = {rig_spawn(NULL, NULL), rig_spawn(open_three, NULL),
+                    spawn_threads(3)};
+    rig_procs(&r, "", NULL, 0);
+    rig_procs(&r, "step_extern", pid, 1);
+    rig_procs(&r, "step_0", NULL, 0);
+    rig_procs(&r, "step_0/task_0", pid + 1, 1);
+    rig_procs(&r, "step_0/task_1", pid + 2, 1);
+    rig_start(&r, r.dir, false);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(r.job.proc.processes, 3);
+        assert_int_equal(r.job.proc.threads, 6);
+        assert_int_equal(r.job.proc.processes_seen, 3);
+        assert_int_equal(r.job.proc.open_fds, count_fds(pid[0]) +
+                                                  count_fds(pid[1]) +
+                                                  count_fds(pid[2]));
+        assert_int_equal(bj_jobproc_alive(r.p), 3);
+        /* The leader of the third wakes every millisecond. */
+        uint64_t running = rig_state(&r, "running");
+        assert_int_equal(rig_state(&r, "sleeping") +
+                             (running == BJ_ABSENT ? 0 : running),
+                         6);
+    }
+    time_t now = time(NULL);
+    assert_in_range(r.job.start_sec, now - 60, now + 1);
+    for (int i = 0; i < 3; i++)
+        rig_kill(pid[i]);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 0);
+    assert_int_equal(r.job.proc.threads, 0);
+    assert_int_equal(r.job.proc.processes_seen, 3);
+    assert_int_equal(rig_state(&r, "sleeping"), 0);
+    assert_int_equal(bj_proctab_faults(r.t), 0);
+    rig_stop(&r);
+}
+
+static void name_badly(void *arg)
+{
+    (void)arg;
+    prctl(PR_SET_NAME, ") S 1 (\n) Z");
+}
+
+/* Names with parentheses, also ones that look like the batch system's. */
+static void names(void **state)
+{
+    struct rig r;
+    (void)state;
+    rig_init(&r);
+    pid_t pid = rig_spawn(name_badly, NULL);
+    rig_procs(&r, "", &pid, 1);
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 1);
+    assert_int_equal(rig_state(&r, "sleeping"), 1);
+    assert_int_equal(r.p->v[0].ppid, getpid());
+    rig_kill(pid);
+    rig_stop(&r);
+}
+
+static void become_stepd(void *arg)
+{
+    const uid_t *uid = arg;
+    if (setresuid(*uid, *uid, *uid) < 0)
+        _exit(1);
+    prctl(PR_SET_NAME, "slurmstepd");
+    /* /proc/PID then belongs to root. */
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* Only root's slurmstepd is the batch system. */
+static void batch_system(void **state)
+{
+    struct rig r;
+    uid_t uid[2] = {0, 12345};
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("[  SKIPPED ] batch_system: not root\n");
+        skip();
+    }
+    rig_init(&r);
+    pid_t pid[2] = {rig_spawn(become_stepd, &uid[0]),
+                    rig_spawn(become_stepd, &uid[1])};
+    rig_procs(&r, "", pid, 2);
+    rig_start(&r, r.dir, false);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rig_pass(&r, 20), 0);
+        assert_int_equal(r.job.proc.processes, 1);
+        assert_int_equal(r.job.proc.threads, 1);
+        assert_int_equal(r.job.proc.processes_seen, 1);
+        assert_int_equal(bj_jobproc_alive(r.p), 2);
+    }
+    rig_kill(pid[1]);
+    rig_procs(&r, "", pid, 1);
+    assert_int_equal(rig_pass(&r, 20), 0);
+    assert_int_equal(r.job.proc.processes, 0);
+    assert_int_equal(bj_jobproc_alive(r.p), 1);
+    rig_kill(pid[0]);
+    rig_procs(&r, "", NULL, 0);
+    assert_int_equal(rig_pass(&r, 20), 0);
+    assert_int_equal(bj_jobproc_alive(r.p), 0);
+    rig_stop(&r);
+}
+
+static void rename_self(int sig)
+{
+    (void)sig;
+    prctl(PR_SET_NAME, "work");
+}
+
+static void become_stepd_for_now(void *arg)
+{
+    signal(SIGUSR1, rename_self);
+    become_stepd(arg);
+}
+
+/* A fork of slurmstepd has its name until it starts its program. */
+static void batch_child(void **state)
+{
+    struct rig r;
+    uid_t root = 0;
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    rig_init(&r);
+    pid_t pid = rig_spawn(become_stepd_for_now, &root);
+    rig_procs(&r, "", &pid, 1);
+    /* On its own clock: the process is young. */
+    r.now_usec = (uint64_t)rig_field(pid, START) * 10000;
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 1), 0);
+    assert_int_equal(r.job.proc.processes, 0);
+    kill(pid, SIGUSR1);
+    usleep(50000);
+    assert_int_equal(rig_pass(&r, 1), 0);
+    assert_int_equal(r.job.proc.processes, 1);
+    assert_int_equal(r.job.proc.processes_seen, 1);
+    rig_kill(pid);
+    rig_stop(&r);
+}
+
+/* --- what they do --- */
+
+static void states(void **state)
+{
+    struct rig r;
+    (void)state;
+    rig_init(&r);
+    pid_t pid[3] = {rig_spawn(NULL, NULL), rig_spawn(NULL, NULL),
+                    spawn_threads(2)};
+    rig_procs(&r, "", pid, 3);
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(rig_state(&r, "stopped"), BJ_ABSENT);
+    kill(pid[0], SIGSTOP);
+    rig_await(pid[0], STATE, 'T');
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(rig_state(&r, "stopped"), 1);
+    kill(pid[0], SIGCONT);
+    rig_await(pid[0], STATE, 'S');
+    /* Dead, not waited for, and so no longer listed by the kernel. */
+    kill(pid[1], SIGKILL);
+    rig_await(pid[1], STATE, 'Z');
+    rig_procs(&r, "", (pid_t[]){pid[0], pid[2]}, 2);
+    atomic_store(&shared->spin, 2);
+    usleep(50000);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(rig_state(&r, "stopped"), 0);
+        assert_int_equal(rig_state(&r, "zombie"), 1);
+        assert_in_range(rig_state(&r, "running"), 2, 3);
+        assert_int_equal(r.job.proc.processes, 3);
+        assert_int_equal(r.job.proc.threads, 5);
+        assert_int_equal(bj_jobproc_alive(r.p), 2);
+    }
+    rig_kill(pid[1]);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(rig_state(&r, "zombie"), 0);
+    assert_int_equal(r.job.proc.processes, 2);
+    rig_kill(pid[0]);
+    rig_kill(pid[2]);
+    const struct bj_state_use *v = r.job.states.v;
+    for (size_t i = 1; i < r.job.states.n; i++)
+        assert_true(strcmp(v[i - 1].sub.key[0].p, v[i].sub.key[0].p) < 0);
+    rig_stop(&r);
+}
+
+static void threads(void **state)
+{
+    static const int want[] = {3, 3, 40, 41, 5, 0, 0, 7, 7, 7, 1};
+    struct rig r;
+    (void)state;
+    rig_init(&r);
+    pid_t pid = spawn_threads(0);
+    rig_procs(&r, "", &pid, 1);
+    rig_start(&r, r.dir, false);
+    for (size_t i = 0; i < COUNT(want); i++) {
+        set_threads(pid, want[i]);
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(r.job.proc.threads, want[i] + 1);
+        /* The same number, others. */
+        set_threads(pid, 0);
+        set_threads(pid, want[i]);
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(r.job.proc.threads, want[i] + 1);
+    }
+    assert_int_equal(bj_proctab_faults(r.t), 0);
+    rig_kill(pid);
+    rig_stop(&r);
+}
+
+static void *sleep_long(void *arg)
+{
+    (void)arg;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void three_sleepers(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 3; i++) {
+        pthread_t t;
+        if (pthread_create(&t, NULL, sleep_long, NULL) != 0)
+            _exit(1);
+    }
+}
+
+/* Those who sleep are left alone and are looked at once they have run. */
+static void quiet(void **state)
+{
+    struct rig r;
+    (void)state;
+    rig_init(&r);
+    pid_t pid = rig_spawn(three_sleepers, NULL);
+    rig_procs(&r, "", &pid, 1);
+    rig_start(&r, r.dir, false);
+    rig_await_all(pid, 'S');
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(rig_state(&r, "sleeping"), 4);
+    }
+    if (!r.t->schedstat) {
+        print_message("[  SKIPPED ] quiet: no schedstat\n");
+        rig_kill(pid);
+        rig_stop(&r);
+        skip();
+    }
+    assert_true(r.p->v[0].quiet.on);
+    assert_int_equal(r.p->v[0].stat, -1);
+    assert_true(r.p->v[0].full_usec < r.now_usec);
+    for (int i = 0; i < 3; i++) {
+        assert_true(r.p->v[0].threads[i].quiet.on);
+        assert_int_equal(r.p->v[0].threads[i].fd, -1);
+    }
+    for (int i = 0; i < 4; i++) {
+        kill(pid, SIGSTOP);
+        rig_await_all(pid, 'T');
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(rig_state(&r, "stopped"), 4);
+        kill(pid, SIGCONT);
+        rig_await_all(pid, 'S');
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(rig_state(&r, "sleeping"), 4);
+    }
+    /* They wake too often to be asked first. */
+    assert_false(r.p->v[0].quiet.on);
+    for (int i = 0; i < 20; i++)
+        rig_pass(&r, 2);
+    assert_true(r.p->v[0].quiet.on);
+    rig_kill(pid);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.threads, 0);
+    rig_stop(&r);
+}
+
+/* --- limits --- */
+
+/* What the budget leaves out is neither lost nor ended. */
+static void budget(void **state)
+{
+    struct rig r;
+    pid_t pid[5];
+    (void)state;
+    rig_init(&r);
+    for (int i = 0; i < 5; i++)
+        pid[i] = rig_spawn(NULL, NULL);
+    rig_procs(&r, "", pid, 5);
+    r.conf.max_processes = 2;
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 5);
+    assert_int_equal(r.job.proc.threads, 2);
+    assert_int_equal(bj_proctab_refused(r.t), 3);
+    assert_int_equal(bj_jobproc_alive(r.p), 5);
+    r.conf.max_processes = 5;
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.threads, 5);
+    assert_int_equal(bj_proctab_refused(r.t), 3);
+    struct bj_procsum before = r.job.proc;
+    for (uint64_t max = 0; max < 5; max++) {
+        r.conf.max_processes = max;
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(r.job.proc.processes, 5);
+        assert_int_equal(r.job.proc.threads, 5);
+        assert_int_equal(r.job.proc.processes_seen, 5);
+        assert_true(r.job.proc.io_read_ops >= before.io_read_ops);
+    }
+    for (int i = 0; i < 5; i++)
+        rig_kill(pid[i]);
+    r.conf.max_processes = 0;
+    rig_procs(&r, "", NULL, 0);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 0);
+    rig_stop(&r);
+}
+
+/* With few descriptors or none everything is the same, only dearer. */
+static void descriptors(void **state)
+{
+    static const unsigned max[] = {0, 1, 2, 3, 5, 8, 12, 16, 24, 64};
+    (void)state;
+    for (size_t i = 0; i < COUNT(max); i++) {
+        struct rig r;
+        rig_init(&r);
+        pid_t pid[2] = {rig_spawn(open_three, NULL),
+                        rig_spawn(three_sleepers, NULL)};
+        rig_procs(&r, "", NULL, 0);
+        rig_procs(&r, "a", pid, 1);
+        rig_procs(&r, "b", NULL, 0);
+        rig_procs(&r, "b/c", pid + 1, 1);
+        r.pool.max = max[i];
+        rig_start(&r, r.dir, true);
+        int fds = rig_open_fds();
+        for (int k = 0; k < 6; k++) {
+            assert_int_equal(rig_pass(&r, 2), 0);
+            assert_int_equal(r.job.proc.processes, 2);
+            assert_int_equal(r.job.proc.threads, 5);
+            assert_int_equal(rig_state(&r, "sleeping"), 5);
+            assert_int_equal(r.job.proc.open_fds,
+                             count_fds(pid[0]) + count_fds(pid[1]));
+            assert_true(r.job.proc.io_write_ops >= 2);
+            assert_true(r.pool.used <= max[i]);
+            assert_int_equal(rig_open_fds(), fds + (int)r.pool.used);
+        }
+        rig_kill(pid[0]);
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(r.job.proc.processes, 1);
+        rig_kill(pid[1]);
+        assert_int_equal(rig_pass(&r, 2), 0);
+        assert_int_equal(r.job.proc.processes, 0);
+        assert_int_equal(bj_proctab_faults(r.t), 0);
+        rig_stop(&r);
+    }
+}
+
+/* --- directories --- */
+
+static void directories(void **state)
+{
+    struct rig r;
+    char path[128];
+    (void)state;
+    rig_init(&r);
+    pid_t pid[2] = {rig_spawn(NULL, NULL), rig_spawn(NULL, NULL)};
+    snprintf(path, sizeof(path), "%s/job", r.dir);
+    rig_start(&r, path, true);
+    /* Not there yet. */
+    assert_int_equal(rig_pass(&r, 2), -ENOENT);
+    assert_int_equal(r.job.proc.processes, BJ_ABSENT);
+    rig_procs(&r, "job", pid, 1);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 1);
+    /* A step comes, and the other process in it; then deeper. */
+    rig_procs(&r, "job/s", pid + 1, 1);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 2);
+    rig_procs(&r, "job/s/user", NULL, 0);
+    rig_procs(&r, "job/s/user/task", pid + 1, 1);
+    rig_procs(&r, "job/s", NULL, 0);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 2);
+    assert_int_equal(r.job.proc.processes_seen, 2);
+    /* A file is no directory, nor is a link. */
+    snprintf(path, sizeof(path), "%s/job/link", r.dir);
+    assert_int_equal(symlink("s", path), 0);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(bj_jobproc_alive(r.p), 2);
+    /* The steps go. */
+    snprintf(path, sizeof(path), "%s/job/s", r.dir);
+    nftw(path, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
+    rig_kill(pid[1]);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 1);
+    assert_int_equal(bj_jobproc_alive(r.p), 1);
+    /* The job goes: totals stay. */
+    snprintf(path, sizeof(path), "%s/job", r.dir);
+    nftw(path, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
+    uint64_t reads = r.job.proc.io_read_ops;
+    assert_int_equal(rig_pass(&r, 2), -ENOENT);
+    assert_int_equal(bj_jobproc_alive(r.p), 0);
+    assert_int_equal(r.pool.used, 0);
+    assert_int_equal(r.job.proc.processes_seen, 2);
+    assert_int_equal(r.job.proc.io_read_ops, reads);
+    /* Another one of its name is not this one. */
+    rig_procs(&r, "job", pid, 1);
+    assert_int_equal(bj_proctab_faults(r.t), 0);
+    rig_kill(pid[0]);
+    rig_stop(&r);
+}
+
+/* The list may be as much as a second old, unless someone on it has ended. */
+static void fresh_lists(void **state)
+{
+    struct rig r;
+    (void)state;
+    rig_init(&r);
+    pid_t pid[3] = {rig_spawn(NULL, NULL), rig_spawn(NULL, NULL),
+                    rig_spawn(NULL, NULL)};
+    rig_procs(&r, "", pid, 1);
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    rig_procs(&r, "", pid, 2);
+    assert_int_equal(rig_pass(&r, 0), 0);
+    assert_int_equal(r.job.proc.processes, 1);
+    assert_int_equal(rig_pass(&r, 1), 0);
+    assert_int_equal(r.job.proc.processes, 2);
+    rig_kill(pid[0]);
+    rig_procs(&r, "", pid + 1, 2);
+    assert_int_equal(rig_pass(&r, 0), 0);
+    assert_int_equal(r.job.proc.processes, 2);
+    assert_int_equal(r.job.proc.processes_seen, 3);
+    rig_kill(pid[1]);
+    rig_kill(pid[2]);
+    rig_stop(&r);
+}
+
+/* Out of the job, and in again. */
+static void moved(void **state)
+{
+    struct rig r;
+    (void)state;
+    rig_init(&r);
+    pid_t pid[2] = {rig_spawn(NULL, NULL), rig_spawn(NULL, NULL)};
+    rig_procs(&r, "", pid, 2);
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 2);
+    rig_procs(&r, "", pid, 1);
+    /* It could have been between two directories. */
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 2);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 1);
+    rig_procs(&r, "", pid, 2);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 2);
+    assert_int_equal(r.job.proc.processes_seen, 2);
+    rig_kill(pid[0]);
+    rig_kill(pid[1]);
+    rig_stop(&r);
+}
+
+/* A list that does not fit into one read, junk in it, and foreign pids. */
+static void long_list(void **state)
+{
+    struct rig r;
+    char path[128];
+    (void)state;
+    rig_init(&r);
+    pid_t pid = rig_spawn(NULL, NULL);
+    rig_procs(&r, "", NULL, 0);
+    snprintf(path, sizeof(path), "%s/cgroup.procs", r.dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < 30000; i++)
+        fprintf(f, "0\n");
+    /* No process can have these numbers. */
+    fprintf(f, "4194305\n99999999999\n18446744073709551617\nx-7\n%d\n%d",
+            (int)pid, (int)pid);
+    fclose(f);
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.proc.processes, 1);
+    assert_int_equal(bj_jobproc_alive(r.p), 30003);
+    rig_kill(pid);
+    rig_stop(&r);
+}
+
+/* --- rights --- */
+
+/* What another user sees of root's process: run in a process of its own, whose
+ * exit status counts what was not as expected. */
+static int look_as_nobody(struct rig *r)
+{
+    int bad = 0;
+    if (setresuid(65534, 65534, 65534) < 0)
+        return 100;
+    if (bj_proctab_new(&r->conf, &r->pool, &r->t, &r->err) < 0)
+        return 101;
+    r->p = bj_jobproc_new(r->t, r->dir, false);
+    bad += rig_pass(r, 2) != -EACCES;
+    bad += r->job.proc.processes != 1;
+    bad += r->job.proc.io_read_bytes != BJ_ABSENT;
+    bad += r->job.proc.io_cancelled_write_bytes != BJ_ABSENT;
+    bad += r->t->fd_size == (r->job.proc.open_fds == BJ_ABSENT);
+    bad += r->job.states.n == 0;
+    /* One fault in all its life. */
+    for (int i = 0; i < 5; i++)
+        bad += rig_pass(r, 60) != 0;
+    bad += bj_proctab_faults(r->t) != 1;
+    bj_jobproc_free(r->t, r->p);
+    bj_proctab_free(r->t);
+    bj_arena_free(&r->arena);
+    return bad;
+}
+
+static void rights(void **state)
+{
+    struct rig r;
+    int status;
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("[  SKIPPED ] rights: not root\n");
+        skip();
+    }
+    rig_init(&r);
+    pid_t pid = rig_spawn(NULL, NULL);
+    rig_procs(&r, "", &pid, 1);
+    assert_int_equal(chmod(r.dir, 0755), 0);
+    pid_t looker = fork();
+    if (looker == 0)
+        _exit(look_as_nobody(&r));
+    assert_int_equal(waitpid(looker, &status, 0), looker);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    rig_kill(pid);
+    nftw(r.dir, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void wrong_options(void **state)
+{
+    struct rig r;
+    char none[] = "/nonexistent";
+    (void)state;
+    rig_init(&r);
+    r.conf.procfs = none;
+    assert_int_equal(bj_proctab_new(&r.conf, &r.pool, &r.t, &r.err), -ENOENT);
+    assert_string_equal(r.err.msg, "open /nonexistent");
+    nftw(r.dir, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts),        cmocka_unit_test(names),
+        cmocka_unit_test(batch_system),  cmocka_unit_test(batch_child),
+        cmocka_unit_test(states),        cmocka_unit_test(threads),
+        cmocka_unit_test(quiet),         cmocka_unit_test(budget),
+        cmocka_unit_test(descriptors),   cmocka_unit_test(directories),
+        cmocka_unit_test(fresh_lists),   cmocka_unit_test(moved),
+        cmocka_unit_test(long_list),     cmocka_unit_test(rights),
+        cmocka_unit_test(wrong_options),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

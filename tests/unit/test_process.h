@@ -1,0 +1,229 @@
+/* What the tests of the process collector share: a job that is a directory
+ * with hand-made cgroup.procs files, and processes to put into it. */
+#ifndef BJ_TESTS_UNIT_TEST_PROCESS_H
+#define BJ_TESTS_UNIT_TEST_PROCESS_H
+
+#include "core/collect/process_impl.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND ((uint64_t)1000000)
+
+/* Fields of stat, see proc(5). */
+enum { STATE = 3, UTIME = 14, STIME = 15, THREADS = 20, START = 22 };
+
+/* A collector with one job. */
+struct rig {
+    char dir[64];
+    char procfs[64];
+    struct bj_conf conf;
+    struct bj_fdpool pool;
+    struct bj_proctab *t;
+    struct bj_jobproc *p;
+    uint64_t now_usec;
+    uint64_t cgroup_cpu_usec;
+    struct bj_arena arena;
+    struct bj_job job; /* as the last pass published it */
+    struct bj_err err;
+};
+
+static inline void rig_init(struct rig *r)
+{
+    *r = (struct rig){.dir = "/tmp/bjproc.XXXXXX",
+                      .procfs = "/proc",
+                      .pool.max = 4096,
+                      .now_usec = 1000 * SECOND,
+                      .cgroup_cpu_usec = BJ_ABSENT};
+    assert_non_null(mkdtemp(r->dir));
+    r->conf.procfs = r->procfs;
+    r->conf.collect[BJ_COLLECT_PROCESS] = true;
+    r->conf.max_processes = 100000;
+    r->conf.exe_top = 4;
+    r->conf.open_fds = true;
+}
+
+static inline void rig_start(struct rig *r, const char *path, bool v2)
+{
+    assert_int_equal(bj_proctab_new(&r->conf, &r->pool, &r->t, &r->err), 0);
+    r->p = bj_jobproc_new(r->t, path, v2);
+    assert_non_null(r->p);
+}
+
+static inline int rig_rm(const char *path, const struct stat *st, int type,
+                         struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static inline void rig_stop(struct rig *r)
+{
+    bj_jobproc_free(r->t, r->p);
+    bj_proctab_free(r->t);
+    bj_arena_free(&r->arena);
+    assert_int_equal(r->pool.used, 0);
+    nftw(r->dir, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* One pass, seconds after the last. */
+static inline int rig_pass(struct rig *r, uint64_t seconds)
+{
+    bj_arena_reset(&r->arena);
+    r->job = (struct bj_job){.start_sec = BJ_ABSENT};
+    r->now_usec += seconds * SECOND;
+    bj_proctab_begin(r->t, r->now_usec);
+    int ret = bj_jobproc_update(r->t, r->p, r->cgroup_cpu_usec, &r->err);
+    bj_jobproc_publish(r->t, r->p, &r->arena, &r->job);
+    return ret;
+}
+
+/* Make the directory rel of the job with these processes in it (none: an
+ * empty list; n < 0: leave its list alone). */
+static inline void rig_procs(const struct rig *r, const char *rel,
+                             const pid_t *pids, int n)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s", r->dir, rel);
+    mkdir(path, 0755);
+    snprintf(path, sizeof(path), "%s/%s/cgroup.procs", r->dir, rel);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < n; i++)
+        fprintf(f, "%d\n", (int)pids[i]);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Field number n (3 or more) of a stat line, by another reader than the one
+ * under test.  A letter counts as its code; 0: the file has gone. */
+static inline long rig_field_of(const char *path, int n)
+{
+    char buf[1024];
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return 0;
+    buf[fread(buf, 1, sizeof(buf) - 1, f)] = 0;
+    fclose(f);
+    char *at = strrchr(buf, ')') + 1;
+    for (int i = 3; i < n; i++)
+        at = strchr(at + 1, ' ');
+    return n == 3 ? at[1] : strtol(at, NULL, 10);
+}
+
+static inline long rig_field(pid_t pid, int n)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    return rig_field_of(path, n);
+}
+
+/* Wait until the field has that value. */
+static inline void rig_await(pid_t pid, int field, long value)
+{
+    for (int i = 0; i < 10000 && rig_field(pid, field) != value; i++)
+        usleep(1000);
+    assert_int_equal(rig_field(pid, field), value);
+}
+
+/* Wait until all threads of the process are in that state. */
+static inline void rig_await_all(pid_t pid, char state)
+{
+    char path[300];
+    int others = 1;
+    for (int i = 0; others > 0 && i < 10000; i++) {
+        others = 0;
+        snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+        DIR *d = opendir(path);
+        assert_non_null(d);
+        for (struct dirent *e; (e = readdir(d)) != NULL;) {
+            snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid,
+                     e->d_name);
+            others += e->d_name[0] != '.' && rig_field_of(path, STATE) != state;
+        }
+        closedir(d);
+        if (others)
+            usleep(1000);
+    }
+    assert_int_equal(others, 0);
+}
+
+/* A process that runs fn(arg) and then waits to be killed.  Returns when all of
+ * its threads sleep. */
+static inline pid_t rig_spawn(void (*fn)(void *), void *arg)
+{
+    int ready[2];
+    char c = 0;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (fn)
+            fn(arg);
+        if (write(ready[1], &c, 1) != 1)
+            _exit(1);
+        close(ready[0]);
+        close(ready[1]);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    close(ready[0]);
+    rig_await_all(pid, 'S');
+    return pid;
+}
+
+static inline void rig_kill(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Threads in that state; BJ_ABSENT when it is not published. */
+static inline uint64_t rig_state(const struct rig *r, const char *name)
+{
+    const struct bj_state_use *v = r->job.states.v;
+    for (size_t i = 0; i < r->job.states.n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], bj_slice_str(name)))
+            return v[i].threads;
+    return BJ_ABSENT;
+}
+
+/* CPU time of an executable; BJ_ABSENT when it is not published. */
+static inline uint64_t rig_exe(const struct rig *r, const char *name)
+{
+    const struct bj_exe_use *v = r->job.exes.v;
+    for (size_t i = 0; i < r->job.exes.n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], bj_slice_str(name)))
+            return v[i].cpu_usec;
+    return BJ_ABSENT;
+}
+
+static inline int rig_open_fds(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+#endif

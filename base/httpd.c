@@ -272,7 +272,8 @@ static bool take(struct bj_httpd *h, int listener)
 {
     struct sockaddr_storage addr;
     socklen_t len = sizeof(addr);
-    if (alive(h) >= h->lim.connections && !make_room(h))
+    bool full = alive(h) >= h->lim.connections;
+    if (full && h->count[BJ_HTTPD_SEND] >= h->lim.connections)
         return false;
     int fd = accept4(listener, (struct sockaddr *)&addr, &len,
                      SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -283,6 +284,8 @@ static bool take(struct bj_httpd *h, int listener)
         scarce(h);
         return false;
     }
+    if (full)
+        make_room(h);
     h->stat.connections++;
     MHD_add_connection(h->mhd, fd, (struct sockaddr *)&addr, len);
     return true;

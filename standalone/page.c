@@ -2,7 +2,6 @@
 
 #include "base/digits.h"
 #include "core/find/ident.h"
-#include "core/view/view.h"
 
 const char *const bj_page_types[BJ_PAGE_FORMATS] = {
     [BJ_PAGE_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
@@ -11,23 +10,10 @@ const char *const bj_page_types[BJ_PAGE_FORMATS] = {
 };
 
 /* Room for a value, and for the brace, the blank and the newline around it. */
-enum { TAIL_BYTES = BJ_DIGITS_ROOM + 3, INFO_MAX = 16 };
-
-struct page {
-    struct bj_buf *out;
-    enum bj_page_format format;
-    struct bj_slice cluster;
-    /* What the lines of the present family have in common. */
-    bool micro;                     /* values are millionths */
-    struct bj_buf name;             /* of its samples */
-    struct bj_buf start;            /* name{ or name{cluster="...", */
-    struct bj_buf keys[2];          /* of the table: device=" */
-    struct bj_slice info[INFO_MAX]; /* names of its info labels */
-    size_t ninfo;
-};
+enum { TAIL_BYTES = BJ_DIGITS_ROOM + 3 };
 
 /* Text of HELP: OpenMetrics escapes quotes as well. */
-static void put_help(struct page *p, const char *help)
+static void put_help(struct bj_page *p, const char *help)
 {
     const char *special = p->format == BJ_PAGE_OPENMETRICS ? "\\\n\"" : "\\\n";
     for (;;) {
@@ -43,7 +29,8 @@ static void put_help(struct page *p, const char *help)
 }
 
 /* The start of a comment: "# TYPE name ". */
-static void put_comment(struct page *p, const char *what, struct bj_slice name)
+static void put_comment(struct bj_page *p, const char *what,
+                        struct bj_slice name)
 {
     bj_buf_str(p->out, what);
     bj_buf_slice(p->out, name);
@@ -57,7 +44,7 @@ static bool is_info(const struct bj_table *t, const struct bj_metric *m)
 
 /* The comments above a family.  OpenMetrics names it without the suffix of its
  * samples. */
-static void put_head(struct page *p, const struct bj_table *t,
+static void put_head(struct bj_page *p, const struct bj_table *t,
                      const struct bj_metric *m)
 {
     static const char *const types[] = {
@@ -85,7 +72,7 @@ static void put_head(struct page *p, const struct bj_table *t,
 static int on_family(void *ctx, const struct bj_table *t,
                      const struct bj_metric *m)
 {
-    struct page *p = ctx;
+    struct bj_page *p = ctx;
     p->micro = bj_units[m->unit].digits == 6;
     p->name.len = 0;
     bj_metric_prom_name(t, m, &p->name);
@@ -105,7 +92,7 @@ static int on_family(void *ctx, const struct bj_table *t,
         }
     }
     p->ninfo = 0;
-    while (t->info && p->ninfo < INFO_MAX && t->info[p->ninfo]) {
+    while (t->info && p->ninfo < BJ_PAGE_INFO_MAX && t->info[p->ninfo]) {
         p->info[p->ninfo] = bj_slice_str(t->info[p->ninfo]);
         p->ninfo++;
     }
@@ -139,7 +126,7 @@ static inline char *put_value(char *at, struct bj_slice s)
 }
 
 /* Most bytes that the labels of a sample can take, those of the job aside. */
-static size_t label_bytes(const struct page *p, const struct bj_sample *s)
+static size_t label_bytes(const struct bj_page *p, const struct bj_sample *s)
 {
     size_t n = 0;
     for (int i = 0; s->sub && i < 2; i++)
@@ -149,7 +136,7 @@ static size_t label_bytes(const struct page *p, const struct bj_sample *s)
     return n;
 }
 
-static char *put_labels(const struct page *p, const struct bj_sample *s,
+static char *put_labels(const struct bj_page *p, const struct bj_sample *s,
                         char *at)
 {
     for (int i = 0; s->sub && i < 2 && p->keys[i].len > 0; i++) {
@@ -166,7 +153,7 @@ static char *put_labels(const struct page *p, const struct bj_sample *s,
     return at;
 }
 
-static inline void put_number(const struct page *p, uint64_t v, char *at)
+static inline void put_number(const struct bj_page *p, uint64_t v, char *at)
 {
     at = p->micro ? bj_digits_micro(at, v) : bj_digits_u64(at, v);
     *at++ = '\n';
@@ -176,7 +163,7 @@ static inline void put_number(const struct page *p, uint64_t v, char *at)
 /* A sample with labels of its own, or without a job.  Each label ends with a
  * comma, so that nobody has to know who was first; the last comma, or the brace
  * when there is no label, is written over. */
-__attribute__((noinline)) static int put_other(const struct page *p,
+__attribute__((noinline)) static int put_other(const struct bj_page *p,
                                                const struct bj_sample *s)
 {
     struct bj_buf *out = p->out;
@@ -204,7 +191,7 @@ __attribute__((noinline)) static int put_other(const struct page *p,
 /* Nearly all samples are of a job and have its labels only. */
 static int on_sample(void *ctx, const struct bj_sample *s)
 {
-    const struct page *p = ctx;
+    const struct bj_page *p = ctx;
     struct bj_buf *out = p->out;
     if (!s->job || s->sub || s->info || s->job->ident->labels.n == 0)
         return put_other(p, s);
@@ -218,17 +205,31 @@ static int on_sample(void *ctx, const struct bj_sample *s)
     return 0;
 }
 
+struct bj_sink bj_page_begin(struct bj_page *p, enum bj_page_format format,
+                             struct bj_slice cluster, struct bj_buf *out)
+{
+    *p = (struct bj_page){.out = out, .format = format, .cluster = cluster};
+    return (struct bj_sink){p, on_family, on_sample};
+}
+
+int bj_page_end(struct bj_page *p)
+{
+    if (p->format == BJ_PAGE_OPENMETRICS)
+        bj_buf_str(p->out, "# EOF\n");
+    bj_buf_free(&p->name);
+    bj_buf_free(&p->start);
+    bj_buf_free(&p->keys[0]);
+    bj_buf_free(&p->keys[1]);
+    return p->out->failed ? -ENOMEM : 0;
+}
+
 int bj_page_write(const struct bj_snap *snap, enum bj_page_format format,
                   struct bj_buf *out)
 {
-    struct page p = {.out = out, .format = format, .cluster = snap->cluster};
-    struct bj_sink sink = {&p, on_family, on_sample};
+    struct bj_page p;
+    struct bj_sink sink = bj_page_begin(&p, format, snap->cluster, out);
     int r = bj_view_native(snap, &sink);
-    if (format == BJ_PAGE_OPENMETRICS)
-        bj_buf_str(out, "# EOF\n");
-    bj_buf_free(&p.name);
-    bj_buf_free(&p.start);
-    bj_buf_free(&p.keys[0]);
-    bj_buf_free(&p.keys[1]);
-    return r < 0 || out->failed ? -ENOMEM : 0;
+    if (r < 0)
+        out->failed = true;
+    return bj_page_end(&p);
 }

@@ -1,0 +1,261 @@
+/* Options of the exporter: who wins over whom, and what is said when something
+ * is wrong. */
+#include "standalone/conf.h"
+
+#include "tests/unit/lib/fail.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+enum { ARGS = 8 };
+
+static char file[] = "/tmp/bj-test-conf.XXXXXX";
+
+static void write_file(const char *text)
+{
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* Load a command line whose "FILE" is the test's own file. */
+static int load(struct bj_exporter_conf *c, const char *const args[ARGS],
+                struct bj_err *err)
+{
+    static char config[64];
+    char *argv[ARGS + 2] = {(char *)(uintptr_t) "batchjob_exporter"};
+    int argc = 1;
+    snprintf(config, sizeof(config), "--config.file=%s", file);
+    for (int i = 0; i < ARGS && args[i]; i++)
+        argv[argc++] =
+            strcmp(args[i], "FILE") == 0 ? config : (char *)(uintptr_t)args[i];
+    *c = (struct bj_exporter_conf){0};
+    return bj_exporter_conf_load(c, argc, argv, err);
+}
+
+static void presets(void **state)
+{
+    (void)state;
+    struct bj_exporter_conf c;
+    assert_int_equal(load(&c, (const char *[ARGS]){NULL}, NULL), 0);
+    assert_int_equal(c.listen.n, 1);
+    assert_string_equal(c.listen.v[0], ":9010");
+    assert_string_equal(c.telemetry_path, "/metrics");
+    assert_int_equal(c.max_requests, 40);
+    assert_int_equal(c.max_connections, 256);
+    assert_int_equal(c.request_usec, 10000000);
+    assert_int_equal(c.interval_usec, 0);
+    assert_int_equal(c.max_age_usec, 0);
+    assert_true(c.gzip);
+    assert_false(c.help || c.version);
+    assert_string_equal(c.log_level, "info");
+    assert_string_equal(c.log_format, "logfmt");
+    assert_string_equal(c.core.procfs, "/proc");
+    bj_exporter_conf_free(&c);
+}
+
+static void line_over_file_over_presets(void **state)
+{
+    (void)state;
+    struct bj_exporter_conf c;
+    write_file("web:\n"
+               "  listen-address: [ '127.0.0.1:1', '127.0.0.1:2' ]\n"
+               "  max-requests: 7\n"
+               "  telemetry-path: /file\n"
+               "path.procfs: /file/proc\n"
+               "path.sysfs: /file/sys\n"
+               "collector.node: false\n");
+    const char *args[ARGS] = {"--path.procfs=/line/proc", "FILE",
+                              "--web.telemetry-path=/line"};
+    assert_int_equal(load(&c, args, NULL), 0);
+    assert_int_equal(c.listen.n, 2);
+    assert_string_equal(c.listen.v[1], "127.0.0.1:2");
+    assert_int_equal(c.max_requests, 7);
+    assert_string_equal(c.telemetry_path, "/line");
+    assert_string_equal(c.core.procfs, "/line/proc");
+    assert_string_equal(c.core.sysfs, "/file/sys");
+    assert_string_equal(c.core.cgroupfs, "/sys/fs/cgroup");
+    assert_false(c.core.collect[BJ_COLLECT_NODE]);
+    assert_true(c.core.collect[BJ_COLLECT_CPU]);
+    bj_exporter_conf_free(&c);
+
+    const char *more[ARGS] = {"--web.listen-address=:1", "FILE",
+                              "--web.listen-address=[::1]:2", "--no-web.gzip"};
+    assert_int_equal(load(&c, more, NULL), 0);
+    assert_int_equal(c.listen.n, 2);
+    assert_string_equal(c.listen.v[0], ":1");
+    assert_string_equal(c.listen.v[1], "[::1]:2");
+    assert_false(c.gzip);
+    bj_exporter_conf_free(&c);
+}
+
+static void help_and_version_need_nothing_else(void **state)
+{
+    (void)state;
+    struct bj_exporter_conf c;
+    const char *help[ARGS] = {"--help", "--config.file=/nowhere/x"};
+    assert_int_equal(load(&c, help, NULL), 0);
+    assert_true(c.help);
+    bj_exporter_conf_free(&c);
+    const char *version[ARGS] = {"--version", "--web.telemetry-path=x"};
+    assert_int_equal(load(&c, version, NULL), 0);
+    assert_true(c.version);
+    bj_exporter_conf_free(&c);
+}
+
+/* The file's name in messages is "FILE" here. */
+static const struct {
+    const char *args[ARGS];
+    const char *text; /* of the file */
+    const char *want;
+} mistakes[] = {
+    {{"--web.telemetry-path=metrics"},
+     NULL,
+     "web.telemetry-path: 'metrics' is not a path such as /metrics"},
+    {{"--web.telemetry-path=/"},
+     NULL,
+     "web.telemetry-path: '/' is not a path such as /metrics"},
+    {{"--web.telemetry-path=/a b"},
+     NULL,
+     "web.telemetry-path: '/a b' is not a path such as /metrics"},
+    {{"--web.telemetry-path=/a/../b"},
+     NULL,
+     "web.telemetry-path: '/a/../b' is not a path such as /metrics"},
+    {{"--web.telemetry-path=/<b>"},
+     NULL,
+     "web.telemetry-path: '/<b>' is not a path such as /metrics"},
+    {{"--web.telemetry-path="},
+     NULL,
+     "web.telemetry-path: '' is not a path such as /metrics"},
+    {{"--web.telemetry-path=/health"},
+     NULL,
+     "web.telemetry-path: '/health' is taken"},
+    {{"--web.listen-address=9010"},
+     NULL,
+     "web.listen-address: '9010' is not HOST:PORT, :PORT or [IPV6]:PORT"},
+    {{"--web.listen-address=:9010", "--web.listen-address=::1:80"},
+     NULL,
+     "web.listen-address: '::1:80' is not HOST:PORT, :PORT or [IPV6]:PORT"},
+    {{"--web.listen-address=x:65536"},
+     NULL,
+     "web.listen-address: 'x:65536' is not HOST:PORT, :PORT or [IPV6]:PORT"},
+    {{"--web.listen-address="}, NULL, "web.listen-address: there must be one"},
+    {{"--web.max-requests=256"},
+     NULL,
+     "web.max-connections must be more than web.max-requests"},
+    {{"--web.max-requests=0"},
+     NULL,
+     "web.max-requests: '0' is not between 1 and 10000"},
+    {{"--web.request-timeout=1ms"},
+     NULL,
+     "web.request-timeout: '1ms' is not between 100ms and 1h"},
+    {{"--sample.interval=soon"},
+     NULL,
+     "sample.interval: 'soon' is not a duration such as 250ms, 15s, 2m or 1h"},
+    {{"--log.level=loud"},
+     NULL,
+     "log.level: 'loud' is not one of debug, info, warn, error"},
+    {{"--nonsense"}, NULL, "unknown option '--nonsense'"},
+    {{"-h"}, NULL, "'-h': options begin with two dashes"},
+    {{"--config.file=/nowhere/x.yml"},
+     NULL,
+     "config.file: '/nowhere/x.yml': No such file or directory"},
+    {{"FILE"},
+     "help: true\n",
+     "FILE: config.file, help and version belong on the command line"},
+    {{"FILE"},
+     "config.file: x\n",
+     "FILE: config.file, help and version belong on the command line"},
+    {{"FILE"},
+     "web:\n  max-requests: many\n",
+     "FILE:2:17: web.max-requests: 'many' is not a whole number"},
+    {{"FILE"}, "webb:\n  gzip: no\n", "FILE:1:1: unknown option 'webb'"},
+};
+
+static void what_is_wrong(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(mistakes); i++) {
+        struct bj_exporter_conf c;
+        struct bj_err err = {0};
+        char want[256] = "";
+        struct bj_slice w = bj_slice_str(mistakes[i].want);
+        if (mistakes[i].text)
+            write_file(mistakes[i].text);
+        if (bj_slice_starts(w, BJ_SLICE("FILE")))
+            snprintf(want, sizeof(want), "%s%s", file, w.p + 4);
+        else
+            snprintf(want, sizeof(want), "%s", w.p);
+        assert_true(load(&c, mistakes[i].args, &err) < 0);
+        assert_string_equal(err.msg, want);
+        bj_exporter_conf_free(&c);
+    }
+}
+
+/* Every option has a sentence, and the help names it. */
+static void help(void **state)
+{
+    (void)state;
+    struct bj_buf out = {0};
+    bj_exporter_conf_help(&out);
+    bj_buf_put(&out, "", 1);
+    assert_false(out.failed);
+    for (const struct bj_opt *o = bj_exporter_opts; o->name; o++) {
+        assert_non_null(strstr(out.p, o->name));
+        assert_int_equal(o->help[strlen(o->help) - 1], '.');
+    }
+    assert_non_null(strstr(out.p, "--path.cgroupfs"));
+    bj_buf_free(&out);
+}
+
+static int load_once(void *arg)
+{
+    struct bj_exporter_conf c;
+    (void)arg;
+    const char *args[ARGS] = {"FILE", "--web.telemetry-path=/x"};
+    int r = load(&c, args, NULL);
+    bj_exporter_conf_free(&c);
+    return r;
+}
+
+static void want_of_memory(void **state)
+{
+    (void)state;
+    if (!bj_fail_works())
+        skip();
+    write_file("cluster: c\n");
+    assert_true(bj_fail_each(load_once, NULL) > 10);
+}
+
+static int make_file(void **state)
+{
+    (void)state;
+    int fd = mkstemp(file);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(presets),
+        cmocka_unit_test(line_over_file_over_presets),
+        cmocka_unit_test(help_and_version_need_nothing_else),
+        cmocka_unit_test(what_is_wrong),
+        cmocka_unit_test(help),
+        cmocka_unit_test(want_of_memory),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

@@ -56,6 +56,16 @@ struct bj_core {
 void bj_core_look(struct bj_core *core, bool full);
 void bj_core_look_free(struct bj_core *core);
 
+/* Ask who the new jobs are and take what answers there are.  core/identity.c */
+void bj_core_identify(struct bj_core *core);
+
+/* core/life.c.  Before a job is read: look for its directories, its first
+ * process, the last one.  After all are: what has gone has ended.  At the end
+ * of a pass: forget those whose grace time is over. */
+void bj_track_live_on(struct bj_track *t);
+void bj_core_settle(struct bj_core *core);
+void bj_core_forget(struct bj_core *core);
+
 /* Note how a run went: faults since start of the run, the newest of them. */
 void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
                  uint64_t faults, const struct bj_err *fault);

@@ -1,5 +1,4 @@
 /* A pass: look for jobs, read them, publish a snapshot. */
-#include "core/find/pids.h"
 #include "core/internal.h"
 
 #include "base/text.h"
@@ -149,177 +148,6 @@ static void run_processes(struct bj_core *core, unsigned round)
                 bj_proctab_faults(core->proctab) - before, &err);
 }
 
-/* --- identity ------------------------------------------------------------ */
-
-static void ask(struct bj_track *t)
-{
-    struct bj_core *core = t->core;
-    struct bj_ident_query q = {0};
-    char paths[4][4096];
-    size_t n = 0;
-    memcpy(q.f, t->path_ident->f, sizeof(q.f));
-    for (unsigned h = 0; h < core->hiers.n && n < 4; h++)
-        if ((t->unit.there & 1u << h) &&
-            bj_unit_path(&t->unit, &core->reader, h, "", paths[n],
-                         sizeof(paths[n])) == 0) {
-            q.dirs[n] = bj_slice_str(paths[n]);
-            n++;
-        }
-    t->ask = bj_resolver_ask(core->resolver, &q);
-    /* What is not known yet is asked again, less and less often. */
-    unsigned wait = t->asked < 8 ? t->asked : 8;
-    t->asked++;
-    t->ask_usec = core->now_usec + ((uint64_t)SECOND << wait);
-}
-
-static size_t known_fields(const struct bj_ident *id)
-{
-    size_t n = 0;
-    for (int i = 0; i < BJ_ID_FIELDS; i++)
-        n += id->f[i].n > 0;
-    return n;
-}
-
-/* Take the answer when it tells more than is known. */
-static void take_answer(struct bj_track *t)
-{
-    struct bj_ident *id = t->ask ? bj_ident_ask_answer(t->ask) : NULL;
-    if (!id)
-        return;
-    bj_ident_ask_drop(t->ask);
-    t->ask = NULL;
-    t->answered++;
-    if (id->complete || known_fields(id) >= known_fields(t->ident)) {
-        bj_ident_unref(t->ident);
-        t->ident = id;
-    } else {
-        bj_ident_unref(id);
-    }
-}
-
-/* A SLUID or the name of the slot stands for the id of a job that nobody can
- * tell, once it has been asked for a while. */
-static void make_do(struct bj_track *t)
-{
-    enum { TRIES = 4 };
-    if (t->ident->f[BJ_ID_JOBID].n > 0 || t->answered < TRIES)
-        return;
-    struct bj_slice f[BJ_ID_FIELDS];
-    memcpy(f, t->ident->f, sizeof(f));
-    f[BJ_ID_JOBID] = bj_slice_str(t->id);
-    struct bj_ident *id = bj_ident_new(f, t->core->conf);
-    if (!id)
-        return;
-    id->start_sec = t->ident->start_sec;
-    bj_ident_unref(t->ident);
-    t->ident = id;
-}
-
-static void run_identity(struct bj_core *core)
-{
-    uint64_t begun = bj_clock_boot_usec();
-    bool waits = false;
-    for (size_t k = 0; k < core->tracks.n; k++) {
-        struct bj_track *t = core->tracks.v[k];
-        if (bj_track_live(t) && t->born && !t->ask && !t->ident->complete &&
-            core->now_usec >= t->ask_usec)
-            ask(t);
-        waits |= t->ask && t->asked == 1;
-    }
-    if (waits)
-        bj_resolver_wait(core->resolver, begun + core->conf->ident_wait_usec);
-    for (size_t k = 0; k < core->tracks.n; k++) {
-        take_answer(core->tracks.v[k]);
-        make_do(core->tracks.v[k]);
-    }
-    struct bj_resolver_stat st;
-    struct bj_err err = {0};
-    bj_resolver_stat(core->resolver, &st);
-    bj_resolver_fault(core->resolver, &err);
-    bj_core_ran(core, BJ_RUN_IDENT, begun, st.faults - core->ident_faults,
-                &err);
-    core->ident_faults = st.faults;
-}
-
-/* --- life ---------------------------------------------------------------- */
-
-static bool has_processes(const struct bj_track *t)
-{
-    char path[4096];
-    const struct bj_reader *rd = &t->core->reader;
-    for (unsigned h = 0; h < rd->hiers->n; h++)
-        if ((t->unit.there & 1u << h) &&
-            bj_unit_path(&t->unit, rd, h, "", path, sizeof(path)) == 0 &&
-            bj_pids_any(path))
-            return true;
-    return false;
-}
-
-/* Jobs are born with their first process: a directory left behind by a batch
- * system that crashed never is. */
-static void bear(struct bj_track *t)
-{
-    struct bj_core *core = t->core;
-    if (!t->born && has_processes(t)) {
-        t->born = true;
-        t->start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
-    }
-}
-
-/* At the slow pace: has a job whose CPU time stands still lost its processes,
- * or a shell found some? */
-static void check_empty(struct bj_track *t)
-{
-    struct bj_core *core = t->core;
-    bool idle = t->unit.use.cpu_usec == t->checked_cpu_usec ||
-                t->unit.use.cpu_usec == BJ_ABSENT;
-    t->checked_cpu_usec = t->unit.use.cpu_usec;
-    t->empty = idle && !has_processes(t) ? t->empty + 1 : 0;
-    if (t->empty == 2 && bj_track_live(t)) {
-        bj_track_end(t, core->now_usec, core->wall_usec);
-        t->shell = true;
-    } else if (t->empty == 0 && t->shell && has_processes(t)) {
-        t->shell = false;
-        t->end_usec = 0;
-        t->end_sec = BJ_ABSENT;
-    }
-}
-
-static void live_on(struct bj_track *t)
-{
-    struct bj_core *core = t->core;
-    if (core->now_usec >= t->place_usec)
-        bj_track_place(t, core->now_usec);
-    bear(t);
-    bool slow = core->now_usec >= t->unit.slow_due_usec;
-    if (slow && t->born && t->unit.slow_due_usec != 0)
-        check_empty(t);
-    if (bj_track_live(t))
-        bj_track_steps(t);
-    if (slow && t->shell)
-        t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
-}
-
-/* After reading: what has gone has ended. */
-static void settle(struct bj_core *core)
-{
-    for (size_t k = 0; k < core->tracks.n; k++) {
-        struct bj_track *t = core->tracks.v[k];
-        if (!bj_track_live(t) && !t->shell)
-            continue;
-        if (t->dying || t->replaced || t->unit.there == 0) {
-            if (bj_track_live(t))
-                bj_track_end(t, core->now_usec, core->wall_usec);
-            t->shell = false;
-            core->refind |= t->cookies > 0;
-            bj_track_steps_free(t);
-            continue;
-        }
-        core->refind |= (t->seen_there & ~t->unit.there) != 0;
-        t->seen_there = t->unit.there;
-    }
-}
-
 static void note_read(struct bj_core *core, unsigned round)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
@@ -335,25 +163,6 @@ static void note_read(struct bj_core *core, unsigned round)
     }
 }
 
-/* Forget jobs whose grace time is over.  A shell stays known, unpublished, as
- * long as its directory is there. */
-static void forget(struct bj_core *core)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < core->tracks.n; k++) {
-        struct bj_track *t = core->tracks.v[k];
-        bool over = !bj_track_live(t) &&
-                    core->now_usec >= t->end_usec + core->conf->grace_usec;
-        over |= !t->born && t->unit.there == 0;
-        t->hidden = over;
-        if ((over || t->replaced) && t->cookies == 0)
-            bj_track_free(t);
-        else
-            core->tracks.v[n++] = t;
-    }
-    core->tracks.n = n;
-}
-
 /* --- the pass ------------------------------------------------------------ */
 
 static void read_round(struct bj_core *core, unsigned round)
@@ -361,7 +170,7 @@ static void read_round(struct bj_core *core, unsigned round)
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         if ((bj_track_live(t) || t->shell) && !t->dying && t->unit.there)
-            live_on(t);
+            bj_track_live_on(t);
     }
     for (size_t i = 0;
          i < sizeof(cgroup_collectors) / sizeof(cgroup_collectors[0]); i++)
@@ -370,7 +179,7 @@ static void read_round(struct bj_core *core, unsigned round)
     if (core->proctab)
         run_processes(core, round);
     note_read(core, round);
-    settle(core);
+    bj_core_settle(core);
 }
 
 static void read_node(struct bj_core *core)
@@ -394,10 +203,10 @@ int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
         bj_core_look(core, true);
         read_round(core, 1);
     }
-    run_identity(core);
+    bj_core_identify(core);
     if (core->node)
         read_node(core);
-    forget(core);
+    bj_core_forget(core);
     int r = bj_core_publish(core, ret, err);
     pthread_mutex_unlock(&core->lock);
     return r;

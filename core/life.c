@@ -1,0 +1,99 @@
+/* The life of jobs: birth with the first process, end, grace. */
+#include "core/find/pids.h"
+#include "core/internal.h"
+
+static bool has_processes(const struct bj_track *t)
+{
+    char path[4096];
+    const struct bj_reader *rd = &t->core->reader;
+    for (unsigned h = 0; h < rd->hiers->n; h++)
+        if ((t->unit.there & 1u << h) &&
+            bj_unit_path(&t->unit, rd, h, "", path, sizeof(path)) == 0 &&
+            bj_pids_any(path))
+            return true;
+    return false;
+}
+
+/* Jobs are born with their first process: a directory left behind by a batch
+ * system that crashed never is. */
+static void bear(struct bj_track *t)
+{
+    struct bj_core *core = t->core;
+    if (!t->born && has_processes(t)) {
+        t->born = true;
+        t->start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
+    }
+}
+
+/* At the slow pace: has a job whose CPU time stands still lost its processes,
+ * or a shell found some? */
+static void check_empty(struct bj_track *t)
+{
+    struct bj_core *core = t->core;
+    bool idle = t->unit.use.cpu_usec == t->checked_cpu_usec ||
+                t->unit.use.cpu_usec == BJ_ABSENT;
+    t->checked_cpu_usec = t->unit.use.cpu_usec;
+    t->empty = idle && !has_processes(t) ? t->empty + 1 : 0;
+    if (t->empty == 2 && bj_track_live(t)) {
+        bj_track_end(t, core->now_usec, core->wall_usec);
+        t->shell = true;
+    } else if (t->empty == 0 && t->shell && has_processes(t)) {
+        t->shell = false;
+        t->end_usec = 0;
+        t->end_sec = BJ_ABSENT;
+    }
+}
+
+void bj_track_live_on(struct bj_track *t)
+{
+    struct bj_core *core = t->core;
+    if (core->now_usec >= t->place_usec)
+        bj_track_place(t, core->now_usec);
+    bear(t);
+    bool slow = core->now_usec >= t->unit.slow_due_usec;
+    if (slow && t->born && t->unit.slow_due_usec != 0)
+        check_empty(t);
+    if (bj_track_live(t))
+        bj_track_steps(t);
+    if (slow && t->shell)
+        t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
+}
+
+/* After reading: what has gone has ended. */
+void bj_core_settle(struct bj_core *core)
+{
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (!bj_track_live(t) && !t->shell)
+            continue;
+        if (t->dying || t->replaced || t->unit.there == 0) {
+            if (bj_track_live(t))
+                bj_track_end(t, core->now_usec, core->wall_usec);
+            t->shell = false;
+            core->refind |= t->cookies > 0;
+            bj_track_steps_free(t);
+            continue;
+        }
+        core->refind |= (t->seen_there & ~t->unit.there) != 0;
+        t->seen_there = t->unit.there;
+    }
+}
+
+/* Forget jobs whose grace time is over.  A shell stays known, unpublished, as
+ * long as its directory is there. */
+void bj_core_forget(struct bj_core *core)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        bool over = !bj_track_live(t) &&
+                    core->now_usec >= t->end_usec + core->conf->grace_usec;
+        over |= !t->born && t->unit.there == 0;
+        t->hidden = over;
+        if ((over || t->replaced) && t->cookies == 0)
+            bj_track_free(t);
+        else
+            core->tracks.v[n++] = t;
+    }
+    core->tracks.n = n;
+}

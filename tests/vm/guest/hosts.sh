@@ -1,6 +1,7 @@
 # The two hosts inside the guest: start, stop, and what their pages have in
 # common.  Sourced after lib.sh.
 
+job_files=/tmp/bj-slurm/jobs # where the sandbox's prolog leaves them
 unit_pattern='unit=batch\.slice/batch-(?<jobid>[^/]+)\.service'
 
 exporter_options() { # one to a line
@@ -8,8 +9,10 @@ exporter_options() { # one to a line
 		--web.listen-address=127.0.0.1:9010
 		--job.grace=${grace}s
 		--job.pattern=$unit_pattern
-		--job.files=/run/batchjob
+		--job.file-dir=$job_files
+		--collector.process
 		--collector.pressure
+		--sample.slow=100ms
 		--log.level=debug
 	END
 }
@@ -46,8 +49,10 @@ write_collectd_conf() {
 		<Plugin batchjob>
 		    JobGrace "${grace}s"
 		    JobPattern "$(sed 's/\\/\\\\/g' <<<"$unit_pattern")"
-		    JobFiles "/run/batchjob"
+		    JobFileDir "$job_files"
+		    CollectorProcess true
 		    CollectorPressure true
+		    SampleSlow "100ms"
 		</Plugin>
 	END
 }

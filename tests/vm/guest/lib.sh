@@ -89,7 +89,7 @@ samples() {
         index($0, name "{") == 1 {
             for (i = 1; i <= n; i++)
                 if (want[i] != "" && !has(want[i])) next
-            sub(/.*} /, ""); print
+            sub(/.*} /, ""); print $1
         }'
 }
 
@@ -98,7 +98,7 @@ collectd_name() {
     local n=$1 end=
     case $n in *_total) n=${n%_total} end=_total ;; esac
     case $n in
-    *_time_seconds) n=${n%_seconds}_sec ;;
+    *_time_seconds) ;; # seconds in both
     *_seconds) n=${n%_seconds}_usec ;;
     esac
     echo "collectd_batchjob_$n$end"
@@ -109,16 +109,18 @@ collectd_name() {
 # says nothing.
 value() {
     local host=$1 name=$2 job=$3 label=${4:-} sub=${5:-} scale=1
-    if [ "$host" = exporter ]; then
-        case $name in
-        *_time_seconds) ;;
-        *_seconds | *_seconds_total) scale=1000000 ;;
-        esac
-        page exporter | samples "batchjob_$name" "jobid=\"$job\"" ${label:+"$label=\"$sub\""}
-    else
+    if [ "$host" = collectd ]; then
         # The plugin instance is JOB, or JOB@NODE where there are several slurmd.
-        page collectd | samples "$(collectd_name "$name")" "batchjob=\"$job@" ${label:+"type=\"$sub\""}
-    fi | gawk -v scale=$scale '{ printf "%.0f\n", $1 * scale }'
+        page collectd | samples "$(collectd_name "$name")" "batchjob=\"$job@" \
+            ${label:+"type=\"$sub\""}
+        return
+    fi
+    case $name in
+    *_time_seconds) ;;
+    *_seconds | *_seconds_total) scale=1000000 ;;
+    esac
+    page exporter | samples "batchjob_$name" "jobid=\"$job\"" ${label:+"$label=\"$sub\""} |
+        gawk -v scale=$scale '{ printf "%.0f\n", $1 * scale }'
 }
 
 # When collectd took the newest sample of a job, in milliseconds.

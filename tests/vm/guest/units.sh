@@ -89,10 +89,10 @@ unit_parent_limit() {
     mkdir -p /run/systemd/system
     printf '[Slice]\nMemoryMax=300M\n' >/run/systemd/system/batch.slice
     systemctl daemon-reload
-    batch_unit 'odd@a:b\x2dc' -- "$here/work" -t 90000 -i 95
-    shown odd@a:b-c "a unit with an escaped name"
-    both_agree job_memory_limit_bytes odd@a:b-c 0 whole "$cgroup/batch.slice/memory.max"
-    systemctl stop 'batch-odd@a:b\x2dc.service'
+    batch_unit 'odd:a_b\x2dc' -- "$here/work" -t 90000 -i 95
+    shown odd:a_b-c "a unit with an escaped name"
+    both_agree job_memory_limit_bytes odd:a_b-c 0 whole "$cgroup/batch.slice/memory.max"
+    systemctl stop 'batch-odd:a_b\x2dc.service'
     rm -f /run/systemd/system/batch.slice
     systemctl daemon-reload
 }

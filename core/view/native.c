@@ -13,6 +13,7 @@ struct walk {
     const struct bj_sink *sink;
     const struct bj_table *table;
     const struct bj_metric *metric;
+    size_t off; /* of the value in a record */
     bool begun;
 };
 
@@ -41,7 +42,7 @@ static inline int put_record(struct walk *w, const struct bj_job *job,
                              const char *record)
 {
     const struct bj_table *t = w->table;
-    uint64_t value = *(const uint64_t *)(const void *)(record + w->metric->off);
+    uint64_t value = *(const uint64_t *)(const void *)(record + w->off);
     if (value == BJ_ABSENT)
         return 0;
     int r = w->begun ? 0 : begin(w);
@@ -91,10 +92,12 @@ int bj_view_native(const struct bj_snap *snap, const struct bj_sink *sink)
 {
     for (size_t t = 0; t < bj_ntables; t++)
         for (size_t m = 0; m < bj_tables[t].nrows; m++) {
+            const struct bj_metric *row = &bj_tables[t].rows[m];
             struct walk w = {.snap = snap,
                              .sink = sink,
                              .table = &bj_tables[t],
-                             .metric = &bj_tables[t].rows[m]};
+                             .metric = row,
+                             .off = bj_tables[t].rows_off + row->off};
             int r = w.table->owner == BJ_OF_JOB ? put_jobs(&w) : put_snap(&w);
             if (r < 0)
                 return r;

@@ -1,0 +1,46 @@
+#!/bin/bash
+# The demo shows jobs, in both hosts, and leaves nothing behind.  TAP.
+#
+#   demo.sh          the one without a scheduler
+#   demo.sh slurm    the one with Slurm
+. "$(dirname "$0")/lib.sh"
+kind=${1:-}
+
+# What a demo could leave: cgroups, files, processes of its own, users.
+traces() {
+    find /sys/fs/cgroup -maxdepth 5 -type d -name '*bjdemo*' 2>/dev/null
+    find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'bj-demo.*'
+    grep -lsz "$tmp/mark" /proc/[0-9]*/environ 2>/dev/null | grep -v "/$$/"
+    grep -E '^(bjanna|bjboris):' /etc/passwd
+}
+
+out() { cat "$tmp/demo.out"; }
+says() { grep -qE "$1" "$tmp/demo.out" || { out; return 1; }; }
+table_rows() { grep -cE '^[^ ]+ +[^ ]+ +[^ ]+ +[0-9.]+ +-?[0-9]+ +[0-9.]+ +[0-9]+ ' "$tmp/demo.out"; }
+before=$(traces)
+
+run_demo() { # seconds signal: after so long, if any
+    DEMO_SECONDS=$1 DEMO_MARK=$tmp/mark O=$O timeout 200 "$top/tests/demo" $kind \
+        >"$tmp/demo.out" 2>&1
+}
+
+check "the demo runs and ends by itself" run_demo 12
+check "it names the exporter's page" says 'http://127.0.0.1:[0-9]+/metrics'
+if [ "$(id -u)" = 0 ] || [ "$kind" = slurm ]; then
+    check "its table has jobs ($(table_rows) lines)" test "$(table_rows)" -ge 6
+fi
+if command -v collectd >/dev/null && [ -e "$O/batchjob.so" ]; then
+    check "collectd's page has them too" says 'collectd_batchjob_job_'
+fi
+is "nothing is left of it" "$(traces)" "$before"
+
+# Ended from outside, in the middle.
+DEMO_MARK=$tmp/mark O=$O "$top/tests/demo" $kind >"$tmp/demo.out" 2>&1 &
+demo=$!
+later "kill $demo 2>/dev/null"
+wait_for 60 says 'Ctrl-C ends it'
+kill -TERM $demo
+wait $demo
+is "a signal ends it with status 0" $? 0
+is "and nothing is left either" "$(traces)" "$before"
+complete=1

@@ -1,0 +1,38 @@
+#!/bin/bash
+# The exporter under valgrind's memcheck while jobs come and go: no bad access,
+# no leak, no descriptor left open at the end.  TAP.
+. "$(dirname "$0")/lib.sh"
+
+command -v valgrind >/dev/null || skip_all "valgrind is not installed"
+cg_init
+[ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
+
+log=$tmp/valgrind.log
+EXPORTER_UNDER="valgrind --quiet --error-exitcode=99 --leak-check=full
+    --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
+    --track-fds=yes --log-file=$log"
+start_exporter --job.system=slurm --job.grace=1 --sample.slow=1 \
+    --collector.process --collector.percore --collector.pressure \
+    --collector.steps=tasks
+cg_job 0 $(seq 1 20)
+cg_run 0 1 "$work" -t 600 -i 95 -p 3 -n 3
+check "it serves" shows batchjob_job_cpu_seconds_total jobid=1
+check "and OpenMetrics" scrape "$tmp/om" -H 'Accept: application/openmetrics-text'
+check "and gzip" scrape "$tmp/page" --compressed
+for i in $(seq 1 20); do
+    cg_kill 0 "$i"
+    cg_job 0 $((100 + i))
+    scrape || break
+done
+is "through all of it" "$i" 20
+"$top/tests/e2e/hammer.py" -t 5 "$url/metrics" "$url/" "$url/health" >"$tmp/hammer.out" 2>&1
+check "several clients" test -s "$tmp/hammer.out"
+kill -TERM "$exporter"
+wait "$exporter"
+is "memcheck finds nothing ($(grep -c . "$log") lines)" "$(
+    echo $?
+    grep -E 'Invalid|uninitialised|definitely lost|Open file descriptor' "$log" |
+        head -n 5
+)" 0
+[ ! -s "$log" ] || sed 's/^/# /' "$log" | head -n 60
+complete=1

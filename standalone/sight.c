@@ -71,22 +71,29 @@ unsigned bj_sight_judge(const struct bj_conf *conf, struct bj_slice status,
     bool search =
         (caps >> CAP_DAC_READ_SEARCH & 1) || (caps >> CAP_DAC_OVERRIDE & 1);
     unsigned n = 0;
+    /* The files have mode 0400 and are guarded by a ptrace check as well. */
+    if (!ptrace || !search)
+        ret[n++] = (struct bj_blindness){
+            "I/O counters, environment and open files of other users' "
+            "processes cannot be read: their jobs show no I/O and no open "
+            "files, and no account or partition unless the prolog writes it",
+            ptrace   ? "CAP_DAC_READ_SEARCH"
+            : search ? "CAP_SYS_PTRACE"
+                     : "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"};
     if (!ptrace)
         ret[n++] = (struct bj_blindness){
-            "I/O, open files and environment of other users' processes cannot "
-            "be read: no I/O and open file metrics for their jobs, and no "
-            "account or partition unless a prolog file has them",
+            "executables of other users' processes are known by their short "
+            "names only",
             "CAP_SYS_PTRACE"};
     if (!ptrace && hidepid(conf->procfs, mountinfo))
         ret[n++] = (struct bj_blindness){
-            "/proc is mounted with hidepid: processes of other users are not "
+            "proc is mounted with hidepid: processes of other users are not "
             "seen at all",
-            "CAP_SYS_PTRACE, or membership in the group of the mount option "
-            "gid="};
+            "CAP_SYS_PTRACE, or membership in the group that the mount option "
+            "gid= names"};
     if (!search && conf->job_files.n > 0)
         ret[n++] = (struct bj_blindness){
-            "job files and directories that only their owner may read are not "
-            "seen",
+            "job files that only their owner may read are not seen",
             "CAP_DAC_READ_SEARCH"};
     return n;
 }

@@ -97,14 +97,21 @@ static void sight(void **state)
     static const char both[] = "CapEff:\t0000000000080004\n";
     static const char all[] = "CapEff:\t000001ffffffffff\n";
     for (size_t i = 0; i < COUNT(mounts); i++) {
-        assert_int_equal(judge(none, mounts[i], true), 2u + hidden[i]);
-        assert_int_equal(judge(none, mounts[i], false), 1u + hidden[i]);
-        assert_int_equal(judge(search, mounts[i], true), 1u + hidden[i]);
-        assert_int_equal(judge(ptrace, mounts[i], true), 1);
+        assert_int_equal(judge(none, mounts[i], true), 3u + hidden[i]);
+        assert_int_equal(judge(none, mounts[i], false), 2u + hidden[i]);
+        assert_int_equal(judge(search, mounts[i], true), 2u + hidden[i]);
+        assert_int_equal(judge(ptrace, mounts[i], true), 2);
+        assert_int_equal(judge(ptrace, mounts[i], false), 1);
         assert_int_equal(judge(both, mounts[i], true), 0);
         assert_int_equal(judge(all, mounts[i], true), 0);
         assert_int_equal(judge("", mounts[i], true), 0);
     }
+    struct bj_blindness list[BJ_BLINDNESS_MAX];
+    struct bj_conf conf = {.procfs = (char *)(uintptr_t) "/proc"};
+    bj_sight_judge(&conf, bj_slice_str(ptrace), (struct bj_slice){0}, list);
+    assert_string_equal(list[0].cure, "CAP_DAC_READ_SEARCH");
+    bj_sight_judge(&conf, bj_slice_str(search), (struct bj_slice){0}, list);
+    assert_string_equal(list[0].cure, "CAP_SYS_PTRACE");
 }
 
 /* systemd */

@@ -215,6 +215,46 @@ static void help(void **state)
     bj_buf_free(&out);
 }
 
+/* Find name, with roff's escapes taken out of the text. */
+static bool names(const char *text, const char *name)
+{
+    for (; *text; text++) {
+        size_t i = 0, n = 0;
+        for (; name[i] && text[n]; n++) {
+            if (text[n] == '\\')
+                continue;
+            if (text[n] != name[i])
+                break;
+            i++;
+        }
+        if (!name[i])
+            return true;
+    }
+    return false;
+}
+
+/* The manual names every option, and the example is right.  Both are looked for
+ * from the root of the source. */
+static void manual_and_example(void **state)
+{
+    (void)state;
+    static char text[65536];
+    FILE *f = fopen("docs/man/batchjob_exporter.8", "r");
+    if (!f)
+        skip();
+    text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+    fclose(f);
+    for (const struct bj_opt *o = bj_exporter_opts; o->name; o++)
+        if (!names(text, o->name))
+            fail_msg("%s is not in the manual", o->name);
+    struct bj_exporter_conf c;
+    struct bj_err err = {0};
+    const char *args[ARGS] = {"--config.file=examples/batchjob_exporter.yml"};
+    if (load(&c, args, &err) < 0)
+        fail_msg("%s", err.msg);
+    bj_exporter_conf_free(&c);
+}
+
 static int load_once(void *arg)
 {
     struct bj_exporter_conf c;
@@ -255,6 +295,7 @@ int main(void)
         cmocka_unit_test(help_and_version_need_nothing_else),
         cmocka_unit_test(what_is_wrong),
         cmocka_unit_test(help),
+        cmocka_unit_test(manual_and_example),
         cmocka_unit_test(want_of_memory),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -15,7 +15,8 @@ $(O)/bench/pass_floor $(O)/bench/static/pass_floor: \
 $(O)/bench/sleepers $(O)/bench/static/sleepers: $(O)/tests/bench/sleepers.o
 $(O)/bench/scrape: $(O)/tests/bench/scrape.o
 $(O)/bench/pass_bench $(O)/bench/static/pass_bench: \
-	$(O)/tests/bench/pass_bench.o $(O)/libcore.a $(O)/libbase.a
+	$(O)/tests/bench/pass_bench.o $(O)/standalone/page.o \
+	$(O)/libcore.a $(O)/libbase.a
 $(O)/bench/pass_bench $(O)/bench/static/pass_bench: LIBS_bench = $(LIBS_core)
 $(BENCH_STATIC): LINK_bench = -static
 

@@ -15,6 +15,7 @@ import argparse
 import collections
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -23,20 +24,27 @@ import machine
 import targets
 import trees
 
-Shape = collections.namedtuple("Shape", "jobs steps users threads")
+# wake: milliseconds between the small signs of life of a job, 0 for none.
+Shape = collections.namedtuple("Shape", "jobs steps users threads wake")
 PASSES = "batchjob_sampler_passes_total"
 
-# The exporter's ways of working: the six files that every peer reads, what is
-# on by default, and process detail on top of that.
-MODES = {
-    "basic": ["--collector.disable-defaults", "--collector.cpu",
-              "--collector.memory", "--collector.basic"],
-    "default": [],
-    "process": ["--collector.process"],
-}
+# The exporter's ways of working (tests/bench/modes): the six files that every
+# peer reads, what is on by default, and process detail on top of that.  Those
+# with a pause read their slow files in every scrape as well; the floor, which
+# knows no slow files, is paused alike beside them.
 FLOORS = {"floor": [], "floor-keep": ["keep"],
-          "floor-process": ["keep", "processes"]}
+          "floor-process": ["keep", "processes"],
+          "floor-paced": ["keep"]}
+PAUSE = {"floor-paced": 120}
+MODES = {}
 PAGE_WRITER = "bj_page_write"
+
+
+def read_modes():
+    with open(os.path.dirname(os.path.abspath(__file__)) + "/modes") as f:
+        for line in f:
+            name, pause, *options = line.split()
+            MODES[name], PAUSE[name] = options, int(pause)
 
 
 def command(build, program, tree):
@@ -46,6 +54,11 @@ def command(build, program, tree):
     return [build + "/batchjob_exporter",
             "--web.listen-address=127.0.0.1:@PORT@",
             "--path.cgroupfs=" + tree.root] + MODES[program]
+
+
+def beside(program):
+    """The floor to compare with."""
+    return "floor-paced" if PAUSE.get(program) else "floor-keep"
 
 
 class Stage:
@@ -85,8 +98,10 @@ def measure(o, stages, results):
     for _ in range(o.rounds):
         for stage in stages:
             for name, server in stage.servers.items():
-                row = server.scrape(o.build, 5, o.milliseconds,
-                                    "" if name in FLOORS else PASSES)
+                pause = PAUSE.get(name, 0)
+                row = server.scrape(o.build, 5, o.milliseconds + 8 * pause,
+                                    "" if name in FLOORS else PASSES,
+                                    pause=pause)
                 best = results.rows.setdefault(stage.key(name), row)
                 if row["cpu_ms"] < best["cpu_ms"]:
                     best.update({k: row[k] for k in ("cpu_ms", "wall_ms")})
@@ -95,7 +110,7 @@ def measure(o, stages, results):
         for name, server in stage.servers.items():
             row = results.rows[stage.key(name)]
             row["rss_kib"] = machine.status(server.pid, "VmRSS")
-            calls = machine.system_calls(server, o.build)
+            calls = machine.system_calls(server, o.build, PAUSE.get(name, 0))
             row["calls"] = calls
             row["syscalls"] = sum(calls.values()) if calls else None
             show_row(results, stage, name, row)
@@ -106,7 +121,7 @@ HEAD = ("tree     jobs steps users program        cpu ms us/job x keep  wall ms"
 
 
 def show_row(results, stage, name, row):
-    keep = results.rows.get(stage.key("floor-keep"), row)["cpu_ms"]
+    keep = results.rows.get(stage.key(beside(name)), row)["cpu_ms"]
     s = stage.shape
     print("%-8s %4d %5d %5d %-13s %7.3f %6.1f %6.2f %8.3f %8.3f %9.1f %8d "
           "%6d %7d%s" %
@@ -117,19 +132,34 @@ def show_row(results, stage, name, row):
            else "  %.2f passes a scrape" % row["rise"]), flush=True)
 
 
+def suited(o, shape):
+    """The programs for a shape: paced ones for jobs that show signs of life,
+    for other numbers of steps and users only some."""
+    if shape.wake:
+        return [p for p in o.programs if PAUSE.get(p)]
+    some = ("floor-keep", "basic", "default")
+    usual = shape.steps == 1 and shape.users == 16
+    return [p for p in o.programs if not PAUSE.get(p) and
+            (usual or p in some)]
+
+
+def shapes(o, kind):
+    out = [Shape(n, 1, 16, 4, 0) for n in o.jobs]
+    if 128 in o.jobs and kind != "tmpfs-v1":
+        out += [Shape(128, 4, 16, 4, 0), Shape(128, 1, 128, 4, 0)]
+    if 128 in o.jobs and kind.startswith("real"):
+        out.append(Shape(128, 1, 16, 4, 50))
+    return out
+
+
 def run_matrix(o, results):
     print("\n## Scrapes\n" + HEAD)
     for kind in o.trees:
-        shapes = [Shape(n, 1, 16, 4) for n in o.jobs]
-        extra = [] if kind == "tmpfs-v1" or 128 not in o.jobs else [
-            Shape(128, 4, 16, 4), Shape(128, 1, 128, 4)]
         stages = []
         try:
-            for shape in shapes + extra:
+            for shape in shapes(o, kind):
                 stages.append(Stage(o, kind, shape))
-                stages[-1].start(o, [p for p in o.programs if shape in shapes
-                                     or p in ("floor-keep", "basic",
-                                              "default")])
+                stages[-1].start(o, suited(o, shape))
             measure(o, stages, results)
         finally:
             for stage in stages:
@@ -146,8 +176,10 @@ def run_memory(o, results):
     print("\n## Kernel memory, KiB a job at 512 jobs")
     kind, stage = o.trees[0], None
     try:
-        stage = Stage(o, kind, Shape(512, 1, 16, 4))
+        stage = Stage(o, kind, Shape(512, 1, 16, 4, 0))
         for name in o.programs:
+            if PAUSE.get(name):
+                continue
             seen = []
             for _ in range(5):
                 before = machine.kernel_kib()
@@ -166,7 +198,7 @@ def run_memory(o, results):
 def run_idle(o, results):
     """Wake-ups without scrapes, and processes started by scrapes."""
     print("\n## Idle for %d s, and processes started" % o.idle)
-    stage = Stage(o, o.trees[0], Shape(128, 1, 128, 4))
+    stage = Stage(o, o.trees[0], Shape(128, 1, 128, 4, 0))
     try:
         stage.start(o, [p for p in o.programs if p not in FLOORS])
         for server in stage.servers.values():
@@ -190,9 +222,11 @@ def run_idle(o, results):
 
 def run_instructions(o, results):
     print("\n## User-space instructions of a scrape, v2 tree, 128 jobs")
-    stage = Stage(o, "tmpfs-v2", Shape(128, 1, 16, 4))
+    stage = Stage(o, "tmpfs-v2", Shape(128, 1, 16, 4, 0))
     try:
         for name in o.programs:
+            if PAUSE.get(name):
+                continue
             argv = command(o.build, name, stage.tree)
             server = machine.Server(argv)
             series = server.scrape(o.build, 3)["series"]
@@ -219,12 +253,19 @@ def run_collectd(o, results):
 
 
 def read_vm(o, results):
-    """What "make bench-vm" has measured, when it has."""
+    """What "make bench-vm" has counted, when it has: instructions a job of
+    everything that is on by default, on cgroup v2 with most CPUs."""
     try:
-        with open(o.build + "/bench/vm.json") as f:
-            results.extra.update(json.load(f))
+        with open(o.build + "/bench/vm.txt") as f:
+            text = f.read()
     except OSError:
-        pass
+        return
+    for who in ("default", "default-all"):
+        found = re.findall(r"v=2 cpus=(\d+) who=%s jobs.*cpu_ns/job=(\d+)" %
+                           who, text)
+        if found:
+            results.extra["vm_" + who] = max(
+                (int(cpus), int(n)) for cpus, n in found)[1]
 
 
 PARTS = {"matrix": run_matrix, "memory": run_memory, "idle": run_idle,
@@ -242,7 +283,8 @@ def arguments():
     a.add_argument("--jobs", type=split)
     a.add_argument("--only", type=split, default=list(PARTS))
     a.add_argument("--programs", type=split,
-                   default=list(FLOORS) + list(MODES))
+                   default=list(FLOORS) + list(MODES),
+                   help="of " + " ".join(list(FLOORS) + list(MODES)))
     a.add_argument("--rounds", type=int)
     a.add_argument("--milliseconds", type=int, default=700,
                    help="of scrapes, a program and round")
@@ -270,6 +312,7 @@ def choose_trees(o):
 
 
 def main():
+    read_modes()
     o = arguments()
     results = targets.Results()
     results.extra["real"] = choose_trees(o)

@@ -84,7 +84,7 @@ def run(o, results, make_stage, shape):
     if not os.path.exists(o.build + "/batchjob.so"):
         raise machine.CannotRun("the plugin was not built")
     for jobs in (16, 128):
-        stage = make_stage(o, o.trees[0], shape(jobs, 1, 16, 4))
+        stage = make_stage(o, o.trees[0], shape(jobs, 1, 16, 4, 0))
         try:
             without, _ = cost(o, stage.tree, False)
             with_plugin, series = cost(o, stage.tree, True)

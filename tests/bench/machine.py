@@ -46,7 +46,7 @@ class Sleepers:
     def __init__(self, build, shape):
         self.process = subprocess.Popen(
             [build + "/bench/sleepers", str(shape.jobs), str(shape.steps),
-             str(shape.threads), str(shape.users)],
+             str(shape.threads), str(shape.users), str(shape.wake)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.lines = []
         for line in self.process.stdout:
@@ -67,10 +67,10 @@ class Peer:
         self.port, self.pid = port, pid
 
     def scrape(self, build, scrapes=10, milliseconds=0, counter="",
-               gzip=False):
+               gzip=False, pause=0):
         """What tests/bench/scrape.c prints."""
         argv = [build + "/bench/scrape", str(self.port), str(self.pid),
-                str(scrapes), str(milliseconds), counter]
+                str(scrapes), str(milliseconds), str(pause), counter]
         done = subprocess.run(argv + (["gzip"] if gzip else []),
                               capture_output=True, text=True)
         if done.returncode:
@@ -139,7 +139,7 @@ def kernel_kib():
     return 0
 
 
-def traced(server, build, scrapes, strace_args):
+def traced(server, build, scrapes, strace_args, pause=0):
     """The output of strace over some scrapes of a running server."""
     if not shutil.which("strace"):
         return None
@@ -150,7 +150,7 @@ def traced(server, build, scrapes, strace_args):
             wait_for("strace", 10, lambda: status(server.pid, "TracerPid"))
             time.sleep(0.3)
             # scrape itself warms up with three more
-            server.scrape(build, scrapes - 3)
+            server.scrape(build, scrapes - 3, pause=pause)
             time.sleep(0.3)
         finally:
             tracer.send_signal(signal.SIGINT)
@@ -158,11 +158,11 @@ def traced(server, build, scrapes, strace_args):
         return out.read()
 
 
-def system_calls(server, build, scrapes=10):
+def system_calls(server, build, pause=0, scrapes=10):
     """{name: calls a scrape}, without what making a connection costs."""
     runs = []
     for n in (scrapes, 3 * scrapes):
-        text = traced(server, build, n, ["-c"])
+        text = traced(server, build, n, ["-c"], pause)
         if text is None:
             return {}
         rows = re.findall(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?"

@@ -1,18 +1,22 @@
-/* pass_bench: what one pass of the core costs, without HTTP.
+/* pass_bench: what one pass of the core and the page about it cost, without
+ * HTTP.
  *
- *   pass_bench CGROUP_ROOT MILLISECONDS [--OPTION=VALUE...]
+ *   pass_bench CGROUP_ROOT MILLISECONDS PAUSE [--OPTION=VALUE...]
  *
  * Options are those of the core (core/conf.h).  Makes passes for a first while
- * to warm up, then for MILLISECONDS, and prints one line.  On a virtual machine
- * that counts one nanosecond an instruction, "ns" is instructions. */
+ * to warm up, then MILLISECONDS of them, PAUSE milliseconds apart, and prints
+ * one line.  On a virtual machine that counts one nanosecond an instruction,
+ * "ns" is instructions. */
 #include "core/core.h"
 #include "core/model/metric.h"
+#include "standalone/page.h"
 #include "tests/bench/num.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { WARM_PASSES = 5, MIN_PASSES = 5 };
 
@@ -45,35 +49,48 @@ static void die(const struct bj_err *err)
     exit(1);
 }
 
-/* One pass; the number of jobs that it saw. */
-static uint64_t pass(struct bj_core *core)
+/* Costs are added up over passes, pauses left out. */
+struct cost {
+    uint64_t passes, jobs, cpu_ns, wall_ns;
+};
+
+/* One pass and its page. */
+static void pass(struct bj_core *core, struct bj_buf *page, struct cost *c)
 {
+    uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t wall = now_ns(CLOCK_MONOTONIC);
     struct bj_snap *snap;
     struct bj_err err = {0};
     if (bj_core_pass(core, &snap, &err) < 0)
         die(&err);
-    uint64_t jobs = snap->jobs.n;
+    page->len = 0;
+    if (bj_page_write(snap, BJ_PAGE_TEXT, page) < 0)
+        die(&err);
+    c->jobs = snap->jobs.n ? snap->jobs.n : 1;
     bj_snap_unref(snap);
-    return jobs;
+    c->passes++;
+    c->cpu_ns += now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    c->wall_ns += now_ns(CLOCK_MONOTONIC) - wall;
 }
 
-static void measure(struct bj_core *core, uint64_t least_ns)
+static void measure(struct bj_core *core, uint64_t least_ns,
+                    unsigned pause_usec)
 {
-    uint64_t passes = 0, jobs = 0;
+    struct bj_buf page = {0};
+    struct cost c = {0};
     for (int i = 0; i < WARM_PASSES; i++)
-        pass(core);
-    uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
-    uint64_t start = now_ns(CLOCK_MONOTONIC), wall = 0;
-    while (passes < MIN_PASSES || wall < least_ns) {
-        jobs = pass(core);
-        passes++;
-        wall = now_ns(CLOCK_MONOTONIC) - start;
+        pass(core, &page, &c);
+    c = (struct cost){0};
+    while (c.passes < MIN_PASSES || c.wall_ns < least_ns) {
+        if (pause_usec > 0)
+            usleep(pause_usec);
+        pass(core, &page, &c);
     }
-    cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    uint64_t n = passes * (jobs ? jobs : 1);
+    bj_buf_free(&page);
+    uint64_t n = c.passes * c.jobs;
     printf("jobs=%" PRIu64 " passes=%" PRIu64 " cpu_ns/job=%" PRIu64
            " ns/job=%" PRIu64 " ns/pass=%" PRIu64 "\n",
-           jobs, passes, cpu / n, wall / n, wall / passes);
+           c.jobs, c.passes, c.cpu_ns / n, c.wall_ns / n, c.wall_ns / c.passes);
 }
 
 int main(int argc, char **argv)
@@ -83,19 +100,19 @@ int main(int argc, char **argv)
     struct bj_host host = {.thread = start_thread, .log = write_log};
     struct bj_core *core;
     struct bj_err err = {0};
-    if (argc < 3) {
-        fprintf(stderr, "usage: pass_bench CGROUP_ROOT MILLISECONDS "
+    if (argc < 4) {
+        fprintf(stderr, "usage: pass_bench CGROUP_ROOT MILLISECONDS PAUSE "
                         "[--OPTION=VALUE...]\n");
         return 2;
     }
-    uint64_t least_ns = bench_u64(argv[2]) * 1000000;
     if (bj_opt_presets(&set, &err) < 0 ||
         bj_opt_set(&set, 1, BJ_SLICE("path.cgroupfs"), bj_slice_str(argv[1]),
                    &err) < 0 ||
-        bj_opt_argv(&set, 1, argc - 2, argv + 2, &err) < 0 ||
+        bj_opt_argv(&set, 1, argc - 3, argv + 3, &err) < 0 ||
         bj_core_new(&conf, &host, &core, &err) < 0)
         die(&err);
-    measure(core, least_ns);
+    measure(core, bench_u64(argv[2]) * 1000000,
+            (unsigned)bench_u64(argv[3]) * 1000);
     bj_core_free(core);
     bj_opt_free(&set);
     return 0;

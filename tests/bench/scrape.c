@@ -1,13 +1,13 @@
 /* scrape: a Prometheus server's side of a scrape, over and over, on one kept
  * connection to 127.0.0.1.
  *
- *   scrape PORT PID SCRAPES MILLISECONDS [METRIC] [gzip]
+ *   scrape PORT PID SCRAPES MILLISECONDS PAUSE [METRIC] [gzip]
  *
  * After three scrapes to warm up, does at least SCRAPES and goes on for at
- * least MILLISECONDS.  Prints one JSON object: CPU time of process PID per
- * scrape (its process clock: nanoseconds, threads that ended included),
- * wall times, size of the page, number of its samples, and how much METRIC (a
- * counter without labels on the page) rose per scrape. */
+ * least MILLISECONDS, PAUSE milliseconds apart.  Prints one JSON object: CPU
+ * time of process PID per scrape (its process clock: nanoseconds, threads that
+ * ended included), wall times, size of the page, number of its samples, and how
+ * much METRIC (a counter without labels on the page) rose per scrape. */
 #include "tests/bench/num.h"
 
 #include <netinet/in.h>
@@ -206,43 +206,61 @@ static void set_up(struct peer *s, unsigned port, bool gzip)
     s->request_len = (size_t)n;
 }
 
+struct run {
+    size_t least;   /* scrapes, at least */
+    double seconds; /* and for at least so long */
+    unsigned pause_usec;
+    size_t n;
+    double wall[MAX_SCRAPES];
+};
+
+static void run(struct run *r, struct peer *s, struct page *a)
+{
+    double start = now(CLOCK_MONOTONIC), end = start;
+    while (r->n < MAX_SCRAPES &&
+           (r->n < r->least || end - start < r->seconds)) {
+        if (r->pause_usec > 0)
+            usleep(r->pause_usec);
+        double begin = now(CLOCK_MONOTONIC);
+        get(s, a);
+        end = now(CLOCK_MONOTONIC);
+        r->wall[r->n++] = end - begin;
+    }
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 5) {
-        fprintf(stderr, "usage: scrape PORT PID SCRAPES MILLISECONDS "
+    if (argc < 6) {
+        fprintf(stderr, "usage: scrape PORT PID SCRAPES MILLISECONDS PAUSE "
                         "[METRIC] [gzip]\n");
         return 2;
     }
-    static double wall[MAX_SCRAPES];
+    static struct run r;
     struct peer s;
     struct page a = {0};
     clockid_t clock;
-    const char *name = argc > 5 ? argv[5] : NULL;
-    size_t least = bench_u64(argv[3]), n = 0;
-    double seconds = (double)bench_u64(argv[4]) / 1e3;
+    const char *name = argc > 6 ? argv[6] : NULL;
+    r.least = bench_u64(argv[3]);
+    r.seconds = (double)bench_u64(argv[4]) / 1e3;
+    r.pause_usec = (unsigned)bench_u64(argv[5]) * 1000;
     set_up(&s, (unsigned)bench_u64(argv[1]),
-           argc > 6 && strcmp(argv[6], "gzip") == 0);
+           argc > 7 && strcmp(argv[7], "gzip") == 0);
     if (clock_getcpuclockid((pid_t)bench_u64(argv[2]), &clock) != 0)
         die("clock of the process");
     for (int i = 0; i < WARM; i++)
         get(&s, &a);
     double passes = metric(&a, name);
     usleep(SETTLE_USEC); /* what the server does after its answer counts */
-    double cpu = now(clock), start = now(CLOCK_MONOTONIC), t = start;
-    for (; n < MAX_SCRAPES && (n < least || t - start < seconds); n++) {
-        get(&s, &a);
-        double end = now(CLOCK_MONOTONIC);
-        wall[n] = end - t;
-        t = end;
-    }
+    double cpu = now(clock);
+    run(&r, &s, &a);
     usleep(SETTLE_USEC);
-    cpu = now(clock) - cpu;
-    qsort(wall, n, sizeof(wall[0]), by_time);
+    cpu = (now(clock) - cpu) / (double)r.n;
+    qsort(r.wall, r.n, sizeof(r.wall[0]), by_time);
     printf("{\"scrapes\": %zu, \"cpu_ms\": %.6f, \"wall_ms\": %.4f, "
            "\"p95_ms\": %.4f, \"bytes\": %zu, \"series\": %u, "
            "\"rise\": %.3f}\n",
-           n, cpu / (double)n * 1e3, wall[n / 2] * 1e3,
-           wall[n * 95 / 100] * 1e3, a.end - a.body, count_series(&a),
-           (metric(&a, name) - passes) / (double)n);
+           r.n, cpu * 1e3, r.wall[r.n / 2] * 1e3, r.wall[r.n * 95 / 100] * 1e3,
+           a.end - a.body, count_series(&a),
+           (metric(&a, name) - passes) / (double)r.n);
     return 0;
 }

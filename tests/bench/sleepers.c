@@ -1,11 +1,13 @@
 /* sleepers: the processes of N made-up Slurm jobs.
  *
- *   sleepers JOBS STEPS THREADS USERS
+ *   sleepers JOBS STEPS THREADS USERS WAKE
  *
  * A job has the step "extern" with one process of root, the step "batch" with
  * a script and an application of THREADS threads, and STEPS-1 numbered steps
  * with one application each.  As root, all but the extern one run under the
- * uid of the job's user.  They carry SLURM_JOB_* variables and sleep.
+ * uid of the job's user.  They carry SLURM_JOB_* variables and sleep; those
+ * of one thread wake up every WAKE milliseconds (0: never), so that the CPU
+ * time of their job does not stand still.
  *
  * Prints a line "job uid step pid tid,tid,..." for each and then "ready"; ends,
  * and all of them with it, when standard input ends. */
@@ -24,7 +26,7 @@
 enum { FIRST_JOB = 1000001, FIRST_UID = 60001, READY_FD = 3 };
 
 struct job {
-    unsigned id, uid;
+    unsigned id, uid, wake_msec;
 };
 
 static void *nap(void *arg)
@@ -35,8 +37,8 @@ static void *nap(void *arg)
     return NULL;
 }
 
-/* The program that a job runs: THREADS sleeping threads. */
-static int run_application(unsigned threads)
+/* The program that a job runs: sleeping threads. */
+static int run_application(unsigned threads, unsigned wake_msec)
 {
     pthread_attr_t attr;
     pthread_attr_init(&attr);
@@ -50,6 +52,8 @@ static int run_application(unsigned threads)
     if (write(READY_FD, "x", 1) != 1)
         return 1;
     close(READY_FD);
+    while (wake_msec > 0)
+        usleep(wake_msec * 1000);
     nap(NULL);
     return 0;
 }
@@ -84,8 +88,8 @@ static void exec_application(const struct job *j, const char *step,
              "SLURM_JOB_PARTITION=bench\nSLURM_STEP_ID=%s\nHOME=/home/u%u\n"
              "PATH=/usr/local/bin:/usr/bin:/bin",
              j->id, j->id, j->id, j->uid, j->uid, j->uid % 40, step, j->uid);
-    snprintf(args, sizeof(args), "./app.x\n--application\n%u\ninput.dat",
-             threads);
+    snprintf(args, sizeof(args), "./app.x\n--application\n%u\n%u", threads,
+             threads == 1 ? j->wake_msec : 0);
     split(vars, env, sizeof(env) / sizeof(env[0]));
     split(args, argv, sizeof(argv) / sizeof(argv[0]));
     execve("/proc/self/exe", argv, env);
@@ -154,16 +158,17 @@ static int start_job(const struct job *j, unsigned steps, unsigned threads)
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "--application") == 0)
-        return run_application((unsigned)bench_u64(argv[2]));
-    if (argc != 5) {
-        fprintf(stderr, "usage: sleepers JOBS STEPS THREADS USERS\n");
+        return run_application((unsigned)bench_u64(argv[2]),
+                               (unsigned)bench_u64(argv[3]));
+    if (argc != 6) {
+        fprintf(stderr, "usage: sleepers JOBS STEPS THREADS USERS WAKE\n");
         return 2;
     }
-    unsigned n[4];
-    for (int i = 0; i < 4; i++)
+    unsigned n[5];
+    for (int i = 0; i < 5; i++)
         n[i] = (unsigned)bench_u64(argv[i + 1]);
     for (unsigned i = 0; i < n[0]; i++) {
-        struct job j = {FIRST_JOB + i, FIRST_UID + i % (n[3] ? n[3] : 1)};
+        struct job j = {FIRST_JOB + i, FIRST_UID + i % (n[3] ? n[3] : 1), n[4]};
         if (start_job(&j, n[1], n[2]) != 0) {
             fprintf(stderr, "sleepers: job %u did not start\n", j.id);
             return 1;

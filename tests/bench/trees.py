@@ -14,6 +14,7 @@ V1_PICTURE = ["cpu,cpuacct", "cpuset", "memory", "pids", "blkio", "devices",
 V1_REAL = ["cpu", "cpuacct", "cpuset", "memory", "pids", "blkio"]
 V2_REAL = ["cpu", "memory", "io", "pids", "cpuset"]
 NODE_CPUS, JOB_CPUS, PAGE = 128, 4, 4096
+LIMIT = "16777216000"  # of a job's memory
 
 
 class Job:
@@ -204,7 +205,7 @@ def v2_files(f, pids, tids):
                    "dios=0\n" % tuple(f.below(10**x) for x in (11, 11, 7, 7)),
         "io.weight": "default 100\n",
         "memory.current": "%d\n" % used, "memory.peak": "%d\n" % f.peak,
-        "memory.max": "16777216000\n", "memory.stat": v2_memory_stat(f),
+        "memory.max": LIMIT + "\n", "memory.stat": v2_memory_stat(f),
         "memory.events": events, "memory.events.local": events,
         "memory.swap.events": "high 0\nmax 0\nfail 0\n",
         "pids.current": "%d\n" % len(tids), "pids.peak": "%d\n" % len(tids),
@@ -316,6 +317,8 @@ class Real:
                 for part in ("slurm", "uid_%d" % job.uid, "job_%d" % job.id):
                     path += "/" + part
                     self.mkdir_v1(ctl, path)
+                if ctl == "memory":
+                    put(path + "/memory.limit_in_bytes", LIMIT)
                 for step, processes in job.steps.items():
                     task = "%s/step_%s/task_0" % (path, step)
                     self.mkdir_v1(ctl, os.path.dirname(task))
@@ -339,6 +342,7 @@ class Real:
         for job in jobs:
             here = "%s/job_%d" % (scope, job.id)
             self.mkdir_v2(here)
+            put(here + "/memory.max", LIMIT)
             for step, processes in job.steps.items():
                 base = "%s/step_%s" % (here, step)
                 self.mkdir_v2(base)

@@ -11,7 +11,8 @@
 #
 # Environment: BENCH_KERNEL (vmlinuz; else Debian's package is downloaded and
 # unpacked, not installed), BENCH_BUSYBOX, BENCH_VERSIONS [2 1],
-# BENCH_CPUS [1 128], BENCH_JOBS [16], BENCH_MS [100].
+# BENCH_CPUS [1 128], BENCH_JOBS [16], BENCH_MS [100], BENCH_MODES [modes] (a line each:
+# name, pause in ms, options).
 set -eu
 O=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -52,7 +53,7 @@ for program in sleepers pass_floor pass_bench; do
     cp "$O/bench/static/$program" "$work/bin/"
 done
 cp "$here/vm_init.sh" "$work/init"
-cp "$here/modes" "$work/modes"
+cp "${BENCH_MODES:-$here/modes}" "$work/modes"
 chmod +x "$work/init"
 (cd "$work" && find . | cpio -o -H newc --quiet) | gzip -1 >"$O/bench/vm.cpio.gz"
 

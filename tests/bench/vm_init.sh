@@ -52,6 +52,7 @@ place() { # job uid step pid
     if [ $ver = 2 ]; then
         path=system.slice/slurmstepd.scope/job_$1/step_$3/user
         hand_down $path
+        echo 16777216000 >$scope/job_$1/memory.max
         mkdir -p $root/$path/task_0
         echo $4 >$root/$path/task_0/cgroup.procs
         return
@@ -61,6 +62,7 @@ place() { # job uid step pid
         make_v1 $ctl $path
         echo $4 >$root/$ctl/$path/cgroup.procs
     done
+    echo 16777216000 >$root/memory/slurm/uid_$2/job_$1/memory.limit_in_bytes
 }
 
 mount_cgroups() {
@@ -85,7 +87,7 @@ say() { # who, command...
 
 mount_cgroups
 mkfifo /tmp/hold
-sleepers $jobs 1 4 16 </tmp/hold >/tmp/table &
+sleepers $jobs 1 4 16 50 </tmp/hold >/tmp/table &
 exec 9>/tmp/hold
 until grep -q '^ready' /tmp/table; do sleep 0.1; done
 while read -r job uid step pid threads; do
@@ -95,8 +97,8 @@ echo "BENCH v=$ver cpus=$cpus kernel=$(uname -r)" \
     "possible=$(cat /sys/devices/system/cpu/possible)"
 say floor-keep pass_floor $ver $root $ms keep
 say floor-keep-page pass_floor $ver $root $ms keep page
-while read -r who options; do
-    say $who pass_bench $root $ms $options
+while read -r who pause options; do
+    say $who pass_bench $root $ms $pause $options
 done </modes
 echo "BENCH done"
 poweroff -f

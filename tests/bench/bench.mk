@@ -24,7 +24,7 @@ $(BENCH_PROGRAMS) $(BENCH_STATIC):
 	@mkdir -p $(@D)
 	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) $(LINK_bench) -o $@ $^ $(LIBS_bench)
 
-bench: $(PROGRAMS) types.db $(BENCH_PROGRAMS)
+bench: $(PROGRAMS) types.db $(BENCH_PROGRAMS) $(O)/bench/page_bench
 	python3 tests/bench/bench.py --build $(O) $(BENCH)
 
 bench-vm: $(BENCH_STATIC)

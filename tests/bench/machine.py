@@ -206,6 +206,17 @@ def callgrind(build, argv, scrapes):
     return number(total.group(1)), parts
 
 
+def program_instructions(argv):
+    """Instructions of a program that ends by itself."""
+    done = subprocess.run(["valgrind", "--tool=callgrind",
+                           "--callgrind-out-file=/dev/null"] + argv,
+                          capture_output=True, text=True)
+    total = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode or not total:
+        raise CannotRun("callgrind of %s: %s" % (argv[0], done.stderr[-500:]))
+    return int(total.group(1))
+
+
 def instructions(build, argv, few=10, many=30):
     """User-space instructions of one scrape: the difference of two run
     lengths, for the whole program and for each function."""

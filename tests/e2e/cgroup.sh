@@ -1,67 +1,114 @@
 # Jobs in real cgroups, as Slurm would make them, below a node name that is ours
 # alone; sourced by the end-to-end tests and the demo, which define note and
 # later.
+#
+# With cg_private=1 they are not at the root of the hierarchies but below a
+# directory of our own, and cg_view is what takes the place of /sys/fs/cgroup:
+# who looks there sees our jobs and nobody else's.
 # shellcheck shell=bash disable=SC2034
 cg=/sys/fs/cgroup
 cg_node=${cg_node:-bje2e$$}
+cg_slice=$cg_node.slice
 cg_controllers=
 cg_added=
-cg_slice=$cg_node.slice
+cg_top= # directory of our own below the root of a v1 hierarchy
+cg_view=$cg
 
 # Which hierarchies can be used (root only): sets cg_version to v1, v2 or none.
 cg_init() {
-    local c
     cg_version=none
     [ "$(id -u)" = 0 ] || return 0
     if [ -e $cg/cgroup.controllers ]; then
-        mkdir $cg/$cg_slice 2>/dev/null || return 0
-        cg_version=v2
-        for c in cpu memory pids cpuset io; do
-            # What we switch on for the whole machine is switched off again.
-            grep -qw $c $cg/cgroup.subtree_control ||
-                { echo +$c >$cg/cgroup.subtree_control && cg_added="$cg_added $c"; }
-            echo +$c >$cg/$cg_slice/cgroup.subtree_control
-        done 2>/dev/null
+        cg_init_v2
     else
-        for c in cpuacct memory cpuset pids cpu blkio freezer devices; do
-            mkdir "$cg/$c/slurm_$cg_node" 2>/dev/null || continue
-            cg_controllers="$cg_controllers $c"
-            [ $c != cpuset ] ||
-                echo 1 >$cg/$c/slurm_$cg_node/cgroup.clone_children
-            cg_version=v1
-        done
-        # clone_children copies what the parent has: that must be set first.
-        [ ! -d $cg/cpuset/slurm_$cg_node ] || for c in cpus mems; do
-            cat $cg/cpuset/cpuset.$c >$cg/cpuset/slurm_$cg_node/cpuset.$c
-        done
+        cg_init_v1
     fi
     [ $cg_version = none ] || later cg_end
 }
 
-cg_paths() { # uid job: the job's directories
-    local c
-    if [ $cg_version = v2 ]; then
-        echo "$cg/$cg_slice/${cg_node}_slurmstepd.scope/job_$2"
-    else
-        for c in $cg_controllers; do echo "$cg/$c/slurm_$cg_node/uid_$1/job_$2"; done
+cg_init_v1() {
+    local c d f
+    if [ -n "${cg_private:-}" ]; then
+        cg_top=/$cg_node
+        cg_view=$tmp/cgroupfs
+        mkdir "$cg_view"
     fi
-}
-
-# Where processes go: on v2 only leaves may have some.
-cg_leaf() { [ $cg_version = v2 ] && echo /step_0/user/task_0; }
-
-cg_job() { # uid job...: make them
-    local uid=$1 job p
-    shift
-    for job in "$@"; do
-        for p in $(cg_paths "$uid" "$job"); do
-            mkdir -p "$p$(cg_leaf)" || return
-            [ $cg_version != v2 ] || cg_delegate "$p"
+    for c in cpuacct memory cpuset pids cpu blkio freezer devices; do
+        d=$cg/$c$cg_top/slurm_$cg_node
+        mkdir -p "$d" 2>/dev/null || continue
+        [ -z "$cg_top" ] || ln -s "$cg/$c$cg_top" "$cg_view/$c"
+        cg_controllers="$cg_controllers $c"
+        cg_version=v1
+        [ $c = cpuset ] || continue
+        # A new cpuset is empty, and clone_children copies what the parent has.
+        for f in cpus mems; do
+            [ -z "$cg_top" ] || cat $cg/$c/cpuset.$f >"${d%/*}/cpuset.$f"
+            cat $cg/$c/cpuset.$f >"$d/cpuset.$f"
         done
+        echo 1 >"$d/cgroup.clone_children"
     done
 }
 
-cg_delegate() { # v2 directory: switch on below what is on here
+cg_init_v2() {
+    local c
+    mkdir "$cg/$cg_slice" 2>/dev/null || return 0
+    cg_version=v2
+    [ -z "${cg_private:-}" ] || cg_view=$cg/$cg_slice
+    for c in cpu memory pids cpuset io; do
+        # What we switch on for the whole machine is switched off again.
+        grep -qw $c $cg/cgroup.subtree_control ||
+            { echo +$c >$cg/cgroup.subtree_control && cg_added="$cg_added $c"; }
+        echo +$c >"$cg/$cg_slice/cgroup.subtree_control"
+    done 2>/dev/null
+}
+
+cg_end() {
+    local d
+    for d in $cg/*/"$cg_node" $cg/*/"slurm_$cg_node" "$cg/$cg_slice"; do
+        [ ! -d "$d" ] || cg_remove "$d"
+    done
+    for d in $cg_added; do
+        echo "-$d" >$cg/cgroup.subtree_control
+    done 2>/dev/null
+    cg_added=
+}
+
+# Set the array dirs: the job's directories.
+cg_dirs() { # uid job
+    local c
+    dirs=()
+    if [ $cg_version = v2 ]; then
+        dirs=("$cg/$cg_slice/${cg_node}_slurmstepd.scope/job_$2")
+    else
+        for c in $cg_controllers; do
+            dirs+=("$cg/$c$cg_top/slurm_$cg_node/uid_$1/job_$2")
+        done
+    fi
+}
+
+cg_paths() { # uid job: print them
+    local dirs
+    cg_dirs "$1" "$2"
+    printf '%s\n' "${dirs[@]}"
+}
+
+# Where processes go: on v2 only leaves may have some.
+cg_leaf() { [ $cg_version != v2 ] || echo /step_0/user/task_0; }
+
+cg_job() { # uid job...: make them
+    local uid=$1 job p dirs all=() leaf
+    shift
+    leaf=$(cg_leaf)
+    for job in "$@"; do
+        cg_dirs "$uid" "$job"
+        all+=("${dirs[@]}")
+    done
+    mkdir -p "${all[@]/%/$leaf}" || return
+    [ $cg_version = v2 ] || return 0
+    for p in "${all[@]}"; do cg_delegate "$p"; done
+}
+
+cg_delegate() { # v2 directory of a job: switch on below what is on here
     local d c
     for d in "${1%/*}" "$1" "$1/step_0" "$1/step_0/user"; do
         for c in $(cat "$d/cgroup.controllers" 2>/dev/null); do
@@ -71,9 +118,11 @@ cg_delegate() { # v2 directory: switch on below what is on here
 }
 
 cg_enter() { # uid job pid
-    local p
-    for p in $(cg_paths "$1" "$2"); do
-        echo "$3" >"$p$(cg_leaf)/cgroup.procs" || return
+    local p dirs leaf=
+    [ $cg_version != v2 ] || leaf=/step_0/user/task_0
+    cg_dirs "$1" "$2"
+    for p in "${dirs[@]}"; do
+        echo "$3" >"$p$leaf/cgroup.procs" || return
     done
 }
 
@@ -93,35 +142,30 @@ cg_run() { # uid job command...
     kill -CONT $cg_pid
 }
 
+cg_cpu_seconds() { # uid job: as the kernel says
+    local d
+    for d in $(cg_paths "$1" "$2"); do
+        awk '$1 == "usage_usec" { print $2 / 1e6 }' "$d/cpu.stat" 2>/dev/null
+        awk '{ print $1 / 1e9 }' "$d/cpuacct.usage" 2>/dev/null
+    done | head -n 1
+}
+
 cg_kill() { # uid job: its processes, then its directories
-    local p
-    for p in $(cg_paths "$1" "$2"); do
-        cg_remove "$p"
-    done
+    local p dirs
+    cg_dirs "$1" "$2"
+    for p in "${dirs[@]}"; do cg_remove "$p"; done
 }
 
 cg_remove() { # directory
-    local n d
+    local n
     for n in $(seq 200); do
         [ -d "$1" ] || return 0
         find "$1" -depth -name cgroup.procs -exec cat {} + 2>/dev/null |
             sort -u | xargs -r kill -KILL 2>/dev/null
-        find "$1" -depth -type d 2>/dev/null |
-            while read -r d; do rmdir "$d" 2>/dev/null; done
+        find "$1" -depth -type d -exec rmdir {} + 2>/dev/null
         [ -d "$1" ] || return 0
         sleep 0.05
     done
     note "cannot remove $1"
     return 1
-}
-
-cg_end() {
-    local d
-    for d in $cg/*/"slurm_$cg_node" "$cg/$cg_slice"; do
-        [ ! -d "$d" ] || cg_remove "$d"
-    done
-    for d in $cg_added; do
-        echo "-$d" >$cg/cgroup.subtree_control
-    done 2>/dev/null
-    cg_added=
 }

@@ -3,6 +3,7 @@
 # processes too keep nothing of them.  TAP.  Environment: PASSES [10000].
 . "$(dirname "$0")/lib.sh"
 
+cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
 cg_init
 [ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
 cg_job 0 1 # makes the directories above
@@ -12,7 +13,7 @@ bases=$(cg_paths 0 x | sed 's|/job_x$||')
 churn() { # what, option...
     note "$1"
     shift
-    start_exporter --job.system=slurm --job.grace=1 --sample.slow=1 "$@"
+    start_exporter --path.cgroupfs="$cg_view" --job.grace=1 --sample.slow=1 "$@"
     # shellcheck disable=SC2046,SC2086
     absorb "$top/tests/e2e/churn.py" --pid "$exporter" --url "$url" \
         --base $bases --leaf "$(cg_leaf)" --passes "${PASSES:-10000}"

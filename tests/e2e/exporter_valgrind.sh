@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 command -v valgrind >/dev/null || skip_all "valgrind is not installed"
+cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
 cg_init
 [ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
 
@@ -11,7 +12,7 @@ log=$tmp/valgrind.log
 EXPORTER_UNDER="valgrind --quiet --error-exitcode=99 --leak-check=full
     --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
     --track-fds=yes --log-file=$log"
-start_exporter --job.system=slurm --job.grace=1 --sample.slow=1 \
+start_exporter --path.cgroupfs="$cg_view" --job.grace=1 --sample.slow=1 \
     --collector.process --collector.percore --collector.pressure \
     --collector.steps=tasks
 cg_job 0 $(seq 1 20)

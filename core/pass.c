@@ -214,6 +214,19 @@ int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
 
 /* --- birth and death ----------------------------------------------------- */
 
+/* The controllers that any file of a collector that runs needs. */
+static unsigned needed(const struct bj_core *core)
+{
+    unsigned mask = 0;
+    for (size_t i = 0;
+         i < sizeof(cgroup_collectors) / sizeof(cgroup_collectors[0]); i++)
+        for (const struct bj_cgfile *f = cgroup_collectors[i].files;
+             core->conf->collect[cgroup_collectors[i].id] && f->name; f++)
+            if (f->basic || !core->conf->basic)
+                mask |= 1u << f->ctl;
+    return mask;
+}
+
 static int start_parts(struct bj_core *core, struct bj_err *err)
 {
     const struct bj_conf *conf = core->conf;
@@ -222,6 +235,7 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
         return r;
     if (bj_reader_init(&core->reader, conf, &core->hiers, &core->pool) < 0)
         return bj_err_set(err, -ENOMEM, "core");
+    core->reader.needed = needed(core);
     if (conf->collect[BJ_COLLECT_PROCESS] ||
         conf->collect[BJ_COLLECT_PERCORE]) {
         r = bj_proctab_new(conf, &core->pool, &core->proctab, err);

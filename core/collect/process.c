@@ -225,7 +225,7 @@ int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
 {
     t->err = err;
     t->fault = 0;
-    t->ndead = 0;
+    t->ndead = t->dead_sorted = 0;
     p->room = t->left;
     int r = bj_proc_list(t, p, false);
     if (r < 0) {

@@ -112,6 +112,7 @@ struct bj_proc {
     bool io_due;     /* its line has changed since its account was read */
     bool io_stale;   /* it may have run since then */
     bool reaps_self; /* its children are not waited for (SIGCHLD ignored) */
+    bool adopts;     /* others' children have been seen to become its own */
     bool denied;     /* a fault of it has been counted */
     bool io_denied, fds_denied;
 };
@@ -142,8 +143,10 @@ struct bj_dead {
     int32_t pid, ppid;
 };
 
+/* What of a process's account has been counted for children of it. */
 struct bj_debt {
     uint64_t io[BJ_PROCIO_FIELDS];
+    uint64_t loose[BJ_PROCIO_FIELDS]; /* of that, what may be elsewhere */
 };
 
 /* A named place; several may have one name. */
@@ -174,7 +177,7 @@ struct bj_proctab {
     char *buf;
     size_t cap;
     struct bj_dead *dead;
-    size_t ndead, dead_cap;
+    size_t ndead, dead_cap, dead_sorted;
     struct bj_debt *debts;
     size_t ndebts, debts_cap;
     uint64_t *links; /* hashes of open files seen, see process_place.c */

@@ -107,15 +107,22 @@ static int by_pid(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+static void sort_dead(struct bj_proctab *t)
+{
+    if (t->ndead > t->dead_sorted)
+        sort_dead(t);
+    t->dead_sorted = t->ndead;
+}
+
 /* The dead process that was the parent of a child started then. */
 static const struct bj_dead *dead_parent(const struct bj_proctab *t,
                                          int32_t ppid, uint64_t start_ticks)
 {
     struct bj_dead key = {.pid = ppid};
-    if (t->ndead == 0)
+    if (t->dead_sorted == 0)
         return NULL;
     const struct bj_dead *d =
-        bsearch(&key, t->dead, t->ndead, sizeof(key), by_pid);
+        bsearch(&key, t->dead, t->dead_sorted, sizeof(key), by_pid);
     return d && d->start_ticks <= start_ticks ? d : NULL;
 }
 
@@ -138,18 +145,16 @@ static struct bj_debt *debt_of(struct bj_proctab *t, struct bj_proc *e)
         t->debts = v;
         t->debts_cap = cap;
     }
-    t->debts[t->ndebts++] = (struct bj_debt){{0}};
+    t->debts[t->ndebts++] = (struct bj_debt){.io = {0}};
     e->debt = (uint32_t)t->ndebts;
     return &t->debts[t->ndebts - 1];
 }
 
-/* What d had counted is in the account of e now, if e waited for it. */
-static void owe(struct bj_proctab *t, struct bj_proc *e,
-                const struct bj_dead *d)
+static void add(uint64_t to[BJ_PROCIO_FIELDS],
+                const uint64_t v[BJ_PROCIO_FIELDS])
 {
-    struct bj_debt *debt = e->reaps_self ? NULL : debt_of(t, e);
-    for (unsigned f = 0; debt && f < BJ_PROCIO_FIELDS; f++)
-        debt->io[f] += d->io[f];
+    for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++)
+        to[f] += v[f];
 }
 
 /* Dead but not waited for: it may have waited for its children before. */
@@ -158,24 +163,42 @@ static bool is_zombie(const struct bj_proc *e)
     return e->state == 'Z' && e->nr_threads <= 1;
 }
 
-/* Find where the account of d went.  With its parent alive, it is there.  With
- * its parent dead as well, it went along to the first ancestor alive - or d
- * outlived its parent and was adopted by one further up: nobody can tell, so
- * each of them is taken to have it. */
+/* What d had counted is in the account of e, if e waited for it.  sure: e is
+ * its parent; otherwise the parent has ended too, and d may have been adopted
+ * by another one. */
+static void owe(struct bj_proctab *t, struct bj_proc *e,
+                const struct bj_dead *d, bool sure)
+{
+    struct bj_debt *debt = e->reaps_self ? NULL : debt_of(t, e);
+    if (!debt)
+        return;
+    add(debt->io, d->io);
+    if (!sure)
+        add(debt->loose, d->io);
+}
+
+/* Find where the account of d went: with its parent alive, there; else to the
+ * first ancestor alive and to those that are known to adopt orphans.  The
+ * accounts of the others above are wanted as well, see spread_loose. */
 static void owe_ancestors(struct bj_proctab *t, struct bj_jobproc *p,
                           const struct bj_dead *d)
 {
     int32_t ppid = d->ppid;
     uint64_t start = d->start_ticks;
-    bool orphan = false;
+    bool direct = true, found = false;
     for (int i = 0; i < MAX_ANCESTORS; i++) {
         struct bj_proc *e = live_parent(p, ppid, start);
         const struct bj_dead *x = e ? NULL : dead_parent(t, ppid, start);
-        if (e)
-            owe(t, e, d);
-        if ((e && !orphan && !is_zombie(e)) || (!e && !x))
+        if (!e && !x)
             return;
-        orphan = true;
+        direct = direct && e && !is_zombie(e);
+        if (e && (!found || e->adopts))
+            owe(t, e, d, direct);
+        else if (e)
+            debt_of(t, e);
+        if (direct)
+            return;
+        found = found || e;
         start = e ? e->start_ticks : x->start_ticks;
         ppid = e ? e->ppid : x->ppid;
     }
@@ -186,7 +209,7 @@ static void reckon_debts(struct bj_proctab *t, struct bj_jobproc *p)
     for (size_t i = 0; i < p->n; i++)
         p->v[i].debt = 0;
     t->ndebts = 0;
-    qsort(t->dead, t->ndead, sizeof(*t->dead), by_pid);
+    sort_dead(t);
     for (size_t i = 0; i < t->ndead; i++)
         if (!io_zero(t->dead[i].io))
             owe_ancestors(t, p, &t->dead[i]);
@@ -217,22 +240,62 @@ static bool may_hold(const struct bj_proc *parent, const struct bj_proc *child)
     return true;
 }
 
-/* A child that was alive when it was looked at may have ended before its
- * parent's account was read, and be in it.  Where the figures allow that, look
- * again. */
+/* A process that was alive when it was looked at may have ended before its
+ * parent's account was read, and be in it.  Where the figures allow that, or
+ * where its parent has ended, look again. */
 static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
 {
+    sort_dead(t);
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];
         if (!e->io_known || !io_may(e))
             continue;
         struct bj_proc *parent = live_parent(p, e->ppid, e->start_ticks);
-        if (parent && may_hold(parent, e) && !bj_proc_there(t, e))
+        if (parent ? !may_hold(parent, e)
+                   : !dead_parent(t, e->ppid, e->start_ticks))
+            continue;
+        if (!bj_proc_there(t, e))
             bj_proc_bury(t, p, e);
     }
 }
 
 /* --- sums --- */
+
+/* What e has done less what it owes; not below nothing. */
+static uint64_t surplus(const struct bj_proc *e, const struct bj_debt *debt,
+                        unsigned f)
+{
+    uint64_t more = e->io_fresh ? e->io_now[f] - e->io[f] : 0;
+    return more > debt->io[f] ? more - debt->io[f] : 0;
+}
+
+/* Orphans' accounts that the first ancestor alive cannot have, as its own has
+ * not grown so much, may be in those further up: adopted there. */
+static void spread_loose(struct bj_proctab *t, struct bj_jobproc *p,
+                         const struct bj_proc *e)
+{
+    uint64_t rest[BJ_PROCIO_FIELDS];
+    const struct bj_debt *debt = &t->debts[e->debt - 1];
+    for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++) {
+        uint64_t more = e->io_fresh ? e->io_now[f] - e->io[f] : 0;
+        uint64_t lacks = debt->io[f] > more ? debt->io[f] - more : 0;
+        rest[f] = lacks < debt->loose[f] ? lacks : debt->loose[f];
+    }
+    for (int i = 0; i < MAX_ANCESTORS && !io_zero(rest); i++) {
+        e = live_parent(p, e->ppid, e->start_ticks);
+        if (!e)
+            return;
+        if (!e->debt || e->adopts)
+            continue;
+        struct bj_debt *up = &t->debts[e->debt - 1];
+        for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++) {
+            uint64_t has = surplus(e, up, f);
+            uint64_t take = has < rest[f] ? has : rest[f];
+            up->io[f] += take;
+            rest[f] -= take;
+        }
+    }
+}
 
 static void settle_one(struct bj_proctab *t, struct bj_jobproc *p,
                        struct bj_proc *e)
@@ -279,6 +342,9 @@ void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p)
     }
     if (t->ndead != known)
         reckon_debts(t, p);
+    for (size_t i = 0; t->ndead > 0 && i < p->n; i++)
+        if (p->v[i].pid && p->v[i].debt)
+            spread_loose(t, p, &p->v[i]);
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];
         if (e->pid && e->io_fresh)

@@ -189,6 +189,18 @@ static bool other_program(const struct bj_proc *e, const struct bj_procstat *st,
     return comm != e->comm || (st->stack > 1 && st->stack != e->stack);
 }
 
+/* A parent that was not so before has adopted it. */
+static void note_parent(const struct bj_jobproc *p, struct bj_proc *e,
+                        int32_t ppid)
+{
+    struct bj_proc *parent = NULL;
+    if (e->start_ticks && ppid != e->ppid)
+        parent = bj_proc_find(p, ppid);
+    if (parent)
+        parent->adopts = true;
+    e->ppid = ppid;
+}
+
 enum { SIGCHLD_BIT = 1 << 16 }; /* signal 17: bit 16 */
 
 static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
@@ -204,8 +216,8 @@ static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
         return -ESRCH;
     uint32_t comm = (uint32_t)bj_proc_hash(st.comm);
     bool other = first || other_program(e, &st, comm);
+    note_parent(p, e, st.ppid <= INT32_MAX ? (int32_t)st.ppid : 0);
     e->start_ticks = st.start_ticks ? st.start_ticks : 1;
-    e->ppid = st.ppid <= INT32_MAX ? (int32_t)st.ppid : 0;
     e->state = st.state;
     e->nr_threads = (uint32_t)st.threads;
     e->cpu = st.cpu < INT16_MAX ? (int16_t)st.cpu : BJ_PROC_NO_CPU;

@@ -92,18 +92,17 @@ int bj_unit_place(struct bj_unit *u, const struct bj_reader *rd, unsigned h,
     int r = bj_unit_path(u, rd, h, "", path, sizeof(path));
     if (r < 0)
         return r;
-    u->dir[h] =
-        bj_fdpool_open(rd->pool, AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
-    if (u->dir[h] < 0 && u->dir[h] != -EMFILE) {
-        r = u->dir[h];
-        u->dir[h] = -1;
+    bool wanted = rd->hiers->v[h].controllers & rd->needed;
+    r = wanted
+            ? bj_fdpool_open(rd->pool, AT_FDCWD, path, O_RDONLY | O_DIRECTORY)
+            : -EMFILE;
+    if (r < 0 && r != -EMFILE)
         return r;
-    }
-    if (u->dir[h] < 0) { /* the pool is full: files are opened by path */
-        u->dir[h] = -1;
-        if (access(path, F_OK) < 0)
-            return -errno;
-    }
+    u->dir[h] = r < 0 ? -1 : r;
+    /* Nothing is read here, or the pool is full and files are opened by path:
+     * it has to be there all the same. */
+    if (r < 0 && access(path, F_OK) < 0)
+        return -errno;
     u->there |= (uint16_t)(1u << h);
     route(u, rd);
     return 0;

@@ -60,6 +60,7 @@ struct bj_reader {
     const struct bj_conf *conf;
     const struct bj_hiers *hiers;
     struct bj_fdpool *pool;
+    unsigned needed;    /* mask of the controllers whose files are read */
     uint64_t now_usec;  /* of this pass */
     uint64_t tick_usec; /* 1/USER_HZ */
     struct bj_kv_order order[4];
@@ -76,8 +77,8 @@ void bj_reader_fini(struct bj_reader *rd);
 void bj_unit_init(struct bj_unit *u);
 void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool);
 
-/* The unit has the directory rel in hierarchy h: open it.  -errno when it is
- * not there. */
+/* The unit has the directory rel in hierarchy h: open it, when files are read
+ * in that hierarchy.  -errno when it is not there. */
 int bj_unit_place(struct bj_unit *u, const struct bj_reader *rd, unsigned h,
                   const char *rel);
 

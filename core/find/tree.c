@@ -17,20 +17,28 @@ struct stamp {
     struct timespec mtime, ctime;
 };
 
-struct node {
-    struct node *next, *child;
-    char *rel;     /* below the root; "" for the root itself */
-    unsigned hash; /* of rel */
-    ino_t ino;
-    unsigned kind;
-    void *cookie; /* of a hit */
-    int fd;       /* of an inner directory, while the pool has room */
+/* What only a directory that is looked into needs. */
+struct inner {
+    struct node *child;
+    char *rel; /* below the root; "" for the root itself */
+    int fd;    /* while the pool has room; -1 */
     struct stamp stamp;
-    bool seen, read_once, offered;
+    bool read_once;
+};
+
+/* There may be one for each job in each hierarchy: kept small. */
+struct node {
+    struct node *next;
+    struct inner *inner; /* NULL: nothing is looked for below */
+    void *cookie;        /* of a hit */
+    ino_t ino;
+    unsigned hash; /* of name */
+    bool hit, seen, offered;
+    char name[];
 };
 
 struct bj_tree {
-    struct node root;
+    struct inner root;
     struct bj_tree_ops ops;
     struct bj_fdpool *pool;
     char *path;
@@ -50,31 +58,32 @@ int bj_tree_new(const char *root, const struct bj_tree_ops *ops,
     }
     t->ops = *ops;
     t->pool = pool;
-    t->root.kind = BJ_PATH_INNER;
     t->root.fd = -1;
     *ret = t;
     return 0;
 }
 
-static void drop_children(struct bj_tree *t, struct node *n, bool tell);
+static void drop_children(struct bj_tree *t, struct inner *in, bool tell);
 
 static void node_free(struct bj_tree *t, struct node *n, bool tell)
 {
-    drop_children(t, n, tell);
-    if (n->kind & BJ_PATH_INNER)
+    if (n->inner) {
+        drop_children(t, n->inner, tell);
+        bj_fdpool_close(t->pool, &n->inner->fd);
+        free(n->inner->rel);
+        free(n->inner);
         t->inner--;
+    }
     if (n->cookie && tell)
         t->ops.lost(t->ops.ctx, n->cookie);
-    bj_fdpool_close(t->pool, &n->fd);
-    free(n->rel);
     free(n);
 }
 
-static void drop_children(struct bj_tree *t, struct node *n, bool tell)
+static void drop_children(struct bj_tree *t, struct inner *in, bool tell)
 {
-    while (n->child) {
-        struct node *c = n->child;
-        n->child = c->next;
+    while (in->child) {
+        struct node *c = in->child;
+        in->child = c->next;
         node_free(t, c, tell);
     }
 }
@@ -90,8 +99,8 @@ void bj_tree_free(struct bj_tree *t, bool tell)
     free(t);
 }
 
-static bool node_path(const struct bj_tree *t, const struct node *n,
-                      char buf[PATH_CAP])
+static bool inner_path(const struct bj_tree *t, const struct inner *n,
+                       char buf[PATH_CAP])
 {
     int len =
         snprintf(buf, PATH_CAP, "%s%s%s", t->path, *n->rel ? "/" : "", n->rel);
@@ -99,14 +108,14 @@ static bool node_path(const struct bj_tree *t, const struct node *n,
 }
 
 /* Has the directory changed since it was read?  -errno when it has gone. */
-static int changed(struct bj_tree *t, struct node *n, struct stamp *ret)
+static int changed(struct bj_tree *t, struct inner *n, struct stamp *ret)
 {
     struct stat st;
     char path[PATH_CAP];
     if (n->fd >= 0) {
         if (fstat(n->fd, &st) < 0)
             return -errno;
-    } else if (!node_path(t, n, path)) {
+    } else if (!inner_path(t, n, path)) {
         return -ENAMETOOLONG;
     } else if (stat(path, &st) < 0) {
         return -errno;
@@ -119,24 +128,35 @@ static int changed(struct bj_tree *t, struct node *n, struct stamp *ret)
            n->stamp.ctime.tv_nsec != ret->ctime.tv_nsec;
 }
 
-static struct node *child_new(struct bj_tree *t, struct node **at,
-                              const char *rel, ino_t ino)
+static bool make_inner(struct bj_tree *t, struct node *n, const char *rel)
+{
+    n->inner = calloc(1, sizeof(*n->inner));
+    if (!n->inner || !(n->inner->rel = strdup(rel))) {
+        free(n->inner);
+        return false;
+    }
+    n->inner->fd = -1;
+    t->inner++;
+    return true;
+}
+
+static struct node *child_new(struct bj_tree *t, const char *rel,
+                              const char *name, ino_t ino)
 {
     unsigned kind = t->ops.classify(t->ops.ctx, rel);
     if (kind == BJ_PATH_OTHER)
         return NULL;
-    struct node *c = calloc(1, sizeof(*c));
-    if (!c || !(c->rel = strdup(rel))) {
+    size_t n = strlen(name) + 1;
+    struct node *c = calloc(1, sizeof(*c) + n);
+    if (!c)
+        return NULL;
+    memcpy(c->name, name, n);
+    c->ino = ino;
+    c->hit = kind & BJ_PATH_HIT;
+    if ((kind & BJ_PATH_INNER) && !make_inner(t, c, rel)) {
         free(c);
         return NULL;
     }
-    c->ino = ino;
-    c->kind = kind;
-    c->fd = -1;
-    c->next = *at;
-    *at = c;
-    if (kind & BJ_PATH_INNER)
-        t->inner++;
     return c;
 }
 
@@ -150,41 +170,55 @@ static unsigned hash_of(const char *name)
 
 /* The link that leads to the child of that name.  Directories are read in the
  * same order each time, so the one after the last is tried first. */
-static struct node **find_child(struct node *parent, struct node **hint,
-                                const char *rel, unsigned hash)
+static struct node **find_child(struct inner *parent, struct node **hint,
+                                const char *name, unsigned hash)
 {
-    if (*hint && (*hint)->hash == hash && strcmp((*hint)->rel, rel) == 0)
+    if (*hint && (*hint)->hash == hash && strcmp((*hint)->name, name) == 0)
         return hint;
     struct node **at = &parent->child;
-    while (*at && ((*at)->hash != hash || strcmp((*at)->rel, rel) != 0))
+    while (*at && ((*at)->hash != hash || strcmp((*at)->name, name) != 0))
         at = &(*at)->next;
     return at;
 }
 
+/* The path of a child, in buf; false when it is too long. */
+static bool child_rel(const struct inner *parent, const char *name,
+                      char buf[PATH_CAP])
+{
+    size_t have = strlen(parent->rel), more = strlen(name);
+    if (have + 1 + more + 1 > PATH_CAP)
+        return false;
+    memcpy(buf, parent->rel, have);
+    if (have > 0)
+        buf[have++] = '/';
+    memcpy(buf + have, name, more + 1);
+    return true;
+}
+
 /* A directory of that name is there: keep, replace or make its node. */
-static struct node **see(struct bj_tree *t, struct node *parent,
+static struct node **see(struct bj_tree *t, struct inner *parent,
                          struct node **hint, const char *name, ino_t ino)
 {
     char rel[PATH_CAP];
-    size_t have = strlen(parent->rel), more = strlen(name);
-    if (have + 1 + more + 1 > sizeof(rel))
-        return hint;
-    memcpy(rel, parent->rel, have);
-    if (have > 0)
-        rel[have++] = '/';
-    memcpy(rel + have, name, more + 1);
-    unsigned hash = hash_of(rel);
-    struct node **at = find_child(parent, hint, rel, hash), *c = *at;
+    unsigned hash = hash_of(name);
+    struct node **at = find_child(parent, hint, name, hash), *c = *at;
     if (c && c->ino != ino) {
         *at = c->next;
         node_free(t, c, true);
         c = NULL;
     }
-    if (!c && !(c = child_new(t, at, rel, ino)))
+    bool fresh = !c || (c->hit && !c->cookie);
+    if (fresh && !child_rel(parent, name, rel))
         return hint;
-    c->hash = hash;
+    if (!c) {
+        if (!(c = child_new(t, rel, name, ino)))
+            return hint;
+        c->hash = hash;
+        c->next = *at;
+        *at = c;
+    }
     c->seen = true;
-    if ((c->kind & BJ_PATH_HIT) && !c->cookie) {
+    if (c->hit && !c->cookie) {
         c->cookie = t->ops.appeared(t->ops.ctx, rel, c->offered);
         c->offered = true;
         t->refused |= !c->cookie;
@@ -192,7 +226,7 @@ static struct node **see(struct bj_tree *t, struct node *parent,
     return &c->next;
 }
 
-static void drop_unseen(struct bj_tree *t, struct node *n)
+static void drop_unseen(struct bj_tree *t, struct inner *n)
 {
     for (struct node **at = &n->child; *at;) {
         struct node *c = *at;
@@ -207,12 +241,12 @@ static void drop_unseen(struct bj_tree *t, struct node *n)
 }
 
 /* An inner directory open for reading: the kept one, or a new one. */
-static int node_open(struct bj_tree *t, struct node *n)
+static int inner_open(struct bj_tree *t, struct inner *n)
 {
     char path[PATH_CAP];
     if (n->fd >= 0)
         return lseek(n->fd, 0, SEEK_SET) < 0 ? -errno : n->fd;
-    if (!node_path(t, n, path))
+    if (!inner_path(t, n, path))
         return -ENAMETOOLONG;
     n->fd = bj_fdpool_open(t->pool, AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
     if (n->fd >= 0)
@@ -221,9 +255,9 @@ static int node_open(struct bj_tree *t, struct node *n)
 }
 
 /* Read the directory again. */
-static int scan(struct bj_tree *t, struct node *n)
+static int scan(struct bj_tree *t, struct inner *n)
 {
-    int fd = node_open(t, n);
+    int fd = inner_open(t, n);
     if (fd < 0)
         return fd;
     _Alignas(struct dirent64) char buf[32768];
@@ -246,7 +280,7 @@ static int scan(struct bj_tree *t, struct node *n)
     return r;
 }
 
-static int look(struct bj_tree *t, struct node *n, bool force, int depth)
+static int look(struct bj_tree *t, struct inner *n, bool force, int depth)
 {
     struct stamp stamp = n->stamp;
     int r = changed(t, n, &stamp);
@@ -261,8 +295,8 @@ static int look(struct bj_tree *t, struct node *n, bool force, int depth)
         return bj_err_gone(r) ? 0 : r;
     }
     for (struct node *c = n->child; c; c = c->next)
-        if ((c->kind & BJ_PATH_INNER) && depth < DEPTH_MAX) {
-            int k = look(t, c, force, depth + 1);
+        if (c->inner && depth < DEPTH_MAX) {
+            int k = look(t, c->inner, force, depth + 1);
             r = r < 0 ? r : k;
         }
     return r;

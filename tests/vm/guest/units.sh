@@ -96,3 +96,23 @@ unit_parent_limit() {
     rm -f /run/systemd/system/batch.slice
     systemctl daemon-reload
 }
+
+# The directories that Slurm 26.05 makes, with its long ids for names; this
+# guest's Slurm is older, so they are made by hand.  Their controllers are off:
+# CPU time is there and memory is not.
+unit_sluid() {
+    local top=$cgroup/system.slice/slurmstepd.scope sluid=sEKNKTV3WPV500 dir pid
+    dir=$top/$sluid/step_0/user/task_0
+    mkdir -p "$dir"
+    setsid bash -c "echo \$\$ >$dir/cgroup.procs
+        exec env SLURM_JOB_ID=4242 SLURM_JOB_ACCOUNT=physics $here/work -t 90000 -i 95" </dev/null >/dev/null 2>&1 &
+    shown 4242 "a job whose directory is named by a SLUID"
+    equal "its SLUID" "$(info_of 4242 sluid)" "sluid=\"$sluid\""
+    equal "its account" "$(labels_of 4242)" 'account="physics" user="root" '
+    both_agree job_cpu_seconds_total 4242 0 key "$top/$sluid/cpu.stat" usage_usec
+    equal "memory that nobody counts is absent" "$(value exporter job_memory_used_bytes 4242)" ""
+    for pid in $(cat "$dir/cgroup.procs"); do kill "$pid"; done
+    within "$patience" eval "! grep -q . $dir/cgroup.procs"
+    (cd "$top" && rmdir -p "$sluid/step_0/user/task_0"; rmdir "$top") 2>/dev/null
+    eventually "exporter: it leaves" hides exporter 4242
+}

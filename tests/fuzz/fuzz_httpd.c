@@ -1,0 +1,110 @@
+/* base/httpd.c over a real socket: whatever arrives, nothing is read past its
+ * end, no request that was not made gets an answer, and the next client is
+ * served.  A byte of 0xff cuts the input into pieces that arrive apart. */
+#include "base/httpd.h"
+#include "base/listen.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* One server for all inputs, on a clock of its own. */
+static struct {
+    struct bj_httpd *h;
+    struct sockaddr_in addr;
+    uint64_t now;
+    bool served;
+} rig;
+
+static void on_page(void *ctx, const struct bj_http_request *req,
+                    struct bj_http_reply *r)
+{
+    (void)ctx;
+    MUST(req->method == BJ_HTTP_GET || req->method == BJ_HTTP_HEAD);
+    struct bj_slice accept = bj_http_header(req, "Accept");
+    MUST(accept.n == 0 || accept.p);
+    rig.served = true;
+    r->unsized = req->method == BJ_HTTP_HEAD;
+    if (!r->unsized)
+        bj_buf_slice(&r->body, accept);
+}
+
+static const struct bj_http_route routes[] = {
+    {"/page", BJ_HTTP_GET | BJ_HTTP_HEAD, false, on_page},
+    {"/", BJ_HTTP_GET, true, on_page},
+    {.path = NULL},
+};
+
+static void start(void)
+{
+    struct bj_http_limits limits = {.connections = 8, .responses = 4};
+    socklen_t len = sizeof(rig.addr);
+    MUST(bj_httpd_new(routes, NULL, &limits, &rig.h, NULL) == 0);
+    int fd = bj_httpd_listen(rig.h, "127.0.0.1:0", NULL);
+    MUST(fd >= 0);
+    MUST(getsockname(fd, (struct sockaddr *)&rig.addr, &len) == 0);
+    rig.now = 1000000;
+}
+
+/* The kernel has what was sent before send(2) returns: no need to wait. */
+static void pump(void)
+{
+    struct pollfd fds[BJ_HTTPD_FDS];
+    for (int i = 0; i < 4; i++) {
+        nfds_t n = bj_httpd_poll(rig.h, fds);
+        poll(fds, n, 0);
+        bj_httpd_run(rig.h, fds, n, rig.now);
+    }
+}
+
+static int dial(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    MUST(fd >= 0);
+    MUST(connect(fd, (struct sockaddr *)&rig.addr, sizeof(rig.addr)) == 0);
+    pump();
+    return fd;
+}
+
+static void hang_up(int fd)
+{
+    struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    close(fd);
+    pump();
+}
+
+static void check_alive(void)
+{
+    static const char get[] = "GET /page HTTP/1.1\r\nHost: x\r\n\r\n";
+    int fd = dial();
+    rig.served = false;
+    MUST(send(fd, get, sizeof(get) - 1, MSG_NOSIGNAL) == sizeof(get) - 1);
+    pump();
+    MUST(rig.served);
+    hang_up(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char buf[512];
+    if (!rig.h)
+        start();
+    int fd = dial();
+    while (size > 0) {
+        const uint8_t *cut = memchr(data, 0xff, size);
+        size_t n = cut ? (size_t)(cut - data) : size;
+        if (n > 0)
+            send(fd, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        pump();
+        n += cut != NULL;
+        data += n;
+        size -= n;
+    }
+    ssize_t got = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+    MUST(got <= 0 || memcmp(buf, "HTTP/1.", 7) == 0);
+    hang_up(fd);
+    check_alive();
+    return 0;
+}

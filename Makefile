@@ -45,6 +45,12 @@ obj = $(patsubst %.c,$(O)/%.o,$(1))
 
 PROGRAMS = $(O)/batchjob_exporter $(if $(HAVE_COLLECTD),$(O)/batchjob.so)
 
+# One line a file; make V=1 shows the commands.
+ifndef V
+MAKEFLAGS += --no-print-directory
+Q = @printf '  %-3s %s\n' '$(1)' '$@';
+endif
+
 all: $(PROGRAMS) types.db docs/metrics.md
 	$(if $(HAVE_COLLECTD),,@echo "no collectd headers in $(COLLECTD_INCLUDE): the plugin was left out")
 
@@ -52,25 +58,25 @@ include $(sort $(wildcard */part.mk))
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(BJ_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(X_CFLAGS) -c -o $@ $<
+	$(call Q,CC)$(CC) $(BJ_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(X_CFLAGS) -c -o $@ $<
 
 $(O)/core/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
 $(O)/standalone/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
 $(O)/collectd-plugin/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
-# yaml.c of base is used by programs only; the archive lets the plugin leave
+# opt_yaml.c of base is used by programs only; the archive lets the plugin leave
 # it (and its library) out.
 $(O)/libbase.a: $(call obj,$(base_SRC))
 $(O)/libcore.a: $(call obj,$(core_SRC))
 $(O)/%.a:
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call Q,AR)$(AR) rcs $@ $^
 
 $(O)/batchjob_exporter: $(call obj,$(exporter_SRC)) $(O)/libcore.a $(O)/libbase.a
-	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_exporter)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_exporter)
 
 $(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libbase.a
-	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS_core)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS_core)
 
 -include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))
 

@@ -9,11 +9,11 @@ gen_prometheus-collectd.yml := scrape
 gen_collectd-batchjob.5 := man
 
 $(O)/gen: $(call obj,$(wildcard docs/*.c)) $(O)/libcore.a $(O)/libbase.a
-	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_core)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_core)
 
 $(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen
 	@mkdir -p $(@D)
-	$(O)/gen $(gen_$(@F)) >$@
+	$(call Q,GEN)$(O)/gen $(gen_$(@F)) >$@
 
 $(GENERATED): %: $(O)/new/%
 	@mkdir -p $(@D); cmp -s $< $@ || cp $< $@

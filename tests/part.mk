@@ -9,12 +9,12 @@ $(O)/tests/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 $(O)/unit/test_plugin_%: $(O)/tests/unit/test_plugin_%.o $(UNIT_HELP) \
 		$(call obj,$(wildcard collectd-plugin/*.c)) $(O)/libcore.a $(O)/libbase.a
 	@mkdir -p $(@D)
-	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
 $(O)/unit/test_%: $(O)/tests/unit/test_%.o $(UNIT_HELP) \
 		$(filter-out %/main.o,$(call obj,$(exporter_SRC))) $(O)/libcore.a $(O)/libbase.a
 	@mkdir -p $(@D)
-	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
 unit: $(UNIT)
 -include $(patsubst tests/unit/%.c,$(O)/tests/unit/%.d,$(UNIT_SRC))
@@ -24,7 +24,7 @@ unit: $(UNIT)
 e2e-tools: $(O)/e2e/work
 $(O)/e2e/work: tests/e2e/work.c
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -static -pthread -o $@ $<
+	$(call Q,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -static -pthread -o $@ $<
 
 # These work on a machine that has little more than make: what is missing is
 # installed first, and only then do the rules look at what there is.

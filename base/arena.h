@@ -11,7 +11,7 @@
 struct bj_arena {
     struct bj_arena_block *blocks;
     char *next, *end;
-    size_t used;       /* bytes handed out since the last reset */
+    size_t used; /* bytes handed out since the last reset */
     unsigned char failed;
 };
 

@@ -10,10 +10,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#define S(lit)                                                                 \
-    {                                                                          \
-        "" lit, sizeof(lit) - 1                                                \
-    }
 
 static void presets(void **state)
 {

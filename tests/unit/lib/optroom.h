@@ -4,6 +4,11 @@
 
 #include "base/opt.h"
 
+/* Initialiser of a slice, NUL bytes included. */
+#define S(lit)                                                                 \
+    {                                                                          \
+        "" lit, sizeof(lit) - 1                                                \
+    }
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 struct conf {

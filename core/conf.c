@@ -35,8 +35,8 @@ const struct bj_opt bj_conf_opts[] = {
               "Block I/O of jobs by device, where the io or blkio controller "
               "is enabled; read at the slow pace."),
     COLLECTOR(BJ_COLLECT_PRESSURE, "pressure", "false",
-              "Pressure stall information of jobs (cgroup v2). Dear on nodes "
-              "with many CPUs."),
+              "Pressure stall information of jobs (cgroup v2), at the slow "
+              "pace: it is dear on nodes with many CPUs."),
     COLLECTOR(BJ_COLLECT_PERCORE, "percore", "false",
               "CPU time of jobs by CPU: exact on cgroup v1, estimated from "
               "threads on v2."),

@@ -37,7 +37,8 @@ static int parse(struct bj_reader *rd, struct bj_unit *u,
 #define PRESSURE(file, field)                                                  \
     {                                                                          \
         .name = file, .version = BJ_CGROUP_V2, .ctl = BJ_CTL_UNIFIED,          \
-        .keep = -1, .parse = parse, .off = offsetof(struct bj_usage, field)    \
+        .keep = -1, .slow = true, .parse = parse,                              \
+        .off = offsetof(struct bj_usage, field)                                \
     }
 
 _Static_assert(offsetof(struct bj_usage, psi_cpu_full_usec) ==

@@ -69,8 +69,8 @@ static const char *const mounts[] = {
     "22 28 0:21 / /proc rw,nosuid - proc proc rw,hidepid=0\n",
     "22 28 0:21 / /proc rw,nosuid shared:5 - proc proc rw,hidepid=2,gid=4\n",
     "22 28 0:21 / /proc rw - proc proc rw,hidepid=invisible\n",
-    "22 28 0:21 / /proc rw - proc proc rw,hidepid=2\n"
-    "30 28 0:22 / /proc rw - proc proc rw\n",
+    ("22 28 0:21 / /proc rw - proc proc rw,hidepid=2\n"
+     "30 28 0:22 / /proc rw - proc proc rw\n"),
     "22 28 0:21 / /mnt/proc rw shared:5 - proc proc rw,hidepid=2\n",
     "22 28 0:21 / /proc rw - tmpfs none rw,hidepid=2\n",
     "short\n\n-\n",

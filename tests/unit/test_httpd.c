@@ -285,7 +285,7 @@ static void deadlines(void **state)
     assert_int_equal(bj_httpd_timeout(g.h, g.now), 10000);
     for (int i = 1; i < 10; i++) {
         g.now += SEC;
-        assert_int_equal(send(fd, "GET /hello HTTP" + i, 1, MSG_NOSIGNAL), 1);
+        assert_int_equal(send(fd, &"GET /hello HTTP"[i], 1, MSG_NOSIGNAL), 1);
         pump(&g);
         assert_int_equal(bj_httpd_timeout(g.h, g.now), 10000 - i * 1000);
     }

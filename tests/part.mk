@@ -6,15 +6,18 @@ UNIT_HELP := $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/lib/*.c))
 
 $(O)/tests/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
-$(O)/unit/test_plugin_%: $(O)/tests/unit/test_plugin_%.o $(UNIT_HELP) \
+# Static patterns: what they need is no intermediate file, to be removed again.
+UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))
+
+$(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
 		$(call obj,$(wildcard collectd-plugin/*.c)) $(O)/libcore.a $(O)/libbase.a
 	@mkdir -p $(@D)
-	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
+	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
-$(O)/unit/test_%: $(O)/tests/unit/test_%.o $(UNIT_HELP) \
+$(filter-out $(UNIT_PLUGIN),$(UNIT)): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
 		$(filter-out %/main.o,$(call obj,$(exporter_SRC))) $(O)/libcore.a $(O)/libbase.a
 	@mkdir -p $(@D)
-	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
+	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
 unit: $(UNIT)
 -include $(patsubst tests/unit/%.c,$(O)/tests/unit/%.d,$(UNIT_SRC))

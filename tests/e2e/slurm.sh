@@ -223,9 +223,12 @@ start_before=$($prom value "$tmp/before_requeue" batchjob_job_start_time_seconds
 scontrol requeue "$requeued"
 check "a requeued job ends" wait_for 20 shows batchjob_job_end_time_seconds jobid="$requeued"
 check "and runs again under its id" wait_for 60 running "$requeued"
-check "which is seen as a new run" wait_for 10 shows_not batchjob_job_end_time_seconds jobid="$requeued"
-check "with a start of its own" test \
-    "$(value batchjob_job_start_time_seconds jobid="$requeued")" -gt "${start_before:-0}"
+started_later() {
+    shows batchjob_job_start_time_seconds jobid="$requeued" &&
+        [ "$(value batchjob_job_start_time_seconds jobid="$requeued")" -gt "${start_before:-0}" ]
+}
+check "which is seen as a new run, with a start of its own" wait_for 20 started_later
+is "that has not ended" "$(value batchjob_job_end_time_seconds jobid="$requeued")" ""
 check "in collectd too" wait_for 10 collectd_shows \
     collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$requeued")"
 

@@ -12,12 +12,12 @@ UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))
 $(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
 		$(call obj,$(wildcard collectd-plugin/*.c)) $(O)/libcore.a $(O)/libbase.a
 	@mkdir -p $(@D)
-	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
 $(filter-out $(UNIT_PLUGIN),$(UNIT)): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
 		$(filter-out %/main.o,$(call obj,$(exporter_SRC))) $(O)/libcore.a $(O)/libbase.a
 	@mkdir -p $(@D)
-	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
 unit: $(UNIT)
 -include $(patsubst tests/unit/%.c,$(O)/tests/unit/%.d,$(UNIT_SRC))

@@ -332,13 +332,19 @@ const size_t bj_ntables = sizeof(bj_tables) / sizeof(bj_tables[0]);
 void bj_metric_prom_name(const struct bj_table *t, const struct bj_metric *m,
                          struct bj_buf *out)
 {
-    bj_buf_printf(out, "%s%s_%s%s%s", t->bare ? "" : "batchjob_", t->name,
-                  m->name, bj_units[m->unit].prom,
-                  m->kind == BJ_COUNTER ? "_total" : "");
+    bj_buf_str(out, t->bare ? "" : "batchjob_");
+    bj_buf_str(out, t->name);
+    bj_buf_str(out, "_");
+    bj_buf_str(out, m->name);
+    bj_buf_str(out, bj_units[m->unit].prom);
+    bj_buf_str(out, m->kind == BJ_COUNTER ? "_total" : "");
 }
 
 void bj_metric_collectd_type(const struct bj_table *t,
                              const struct bj_metric *m, struct bj_buf *out)
 {
-    bj_buf_printf(out, "%s_%s%s", t->name, m->name, bj_units[m->unit].collectd);
+    bj_buf_str(out, t->name);
+    bj_buf_str(out, "_");
+    bj_buf_str(out, m->name);
+    bj_buf_str(out, bj_units[m->unit].collectd);
 }

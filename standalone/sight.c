@@ -108,8 +108,8 @@ void bj_sight_warn(const struct bj_conf *conf)
     bj_file_read(AT_FDCWD, "/proc/self/status", status, sizeof(status), &s,
                  NULL);
     if (mounts)
-        bj_file_read(AT_FDCWD, "/proc/self/mountinfo", mounts, MOUNTS_BYTES, &m,
-                     NULL);
+        bj_file_read_all(AT_FDCWD, "/proc/self/mountinfo", mounts, MOUNTS_BYTES,
+                         &m, NULL);
     unsigned n = bj_sight_judge(conf, s, m, list);
     for (unsigned i = 0; i < n; i++)
         bj_log(BJ_LOG_WARN, NULL, "%s; what would help: %s", list[i].what,

@@ -110,7 +110,7 @@ static int by_pid(const void *a, const void *b)
 static void sort_dead(struct bj_proctab *t)
 {
     if (t->ndead > t->dead_sorted)
-        sort_dead(t);
+        qsort(t->dead, t->ndead, sizeof(*t->dead), by_pid);
     t->dead_sorted = t->ndead;
 }
 
@@ -240,21 +240,33 @@ static bool may_hold(const struct bj_proc *parent, const struct bj_proc *child)
     return true;
 }
 
-/* A process that was alive when it was looked at may have ended before its
- * parent's account was read, and be in it.  Where the figures allow that, or
- * where its parent has ended, look again. */
+/* Whether the account of e may be in that of an ancestor by now: of its parent,
+ * or, passed on by a parent that has ended too, of one further up. */
+static bool may_be_reaped(const struct bj_proctab *t,
+                          const struct bj_jobproc *p, const struct bj_proc *e)
+{
+    const struct bj_proc *child = e;
+    for (int i = 0; i < MAX_ANCESTORS; i++) {
+        const struct bj_proc *up = live_parent(p, e->ppid, e->start_ticks);
+        if (!up)
+            return dead_parent(t, e->ppid, e->start_ticks) != NULL;
+        if (may_hold(up, child))
+            return true;
+        e = up;
+    }
+    return false;
+}
+
+/* A process that was alive when it was looked at may have ended before an
+ * ancestor's account was read, and be in it.  Where the figures allow that,
+ * look again. */
 static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
 {
     sort_dead(t);
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];
-        if (!e->io_known || !io_may(e))
-            continue;
-        struct bj_proc *parent = live_parent(p, e->ppid, e->start_ticks);
-        if (parent ? !may_hold(parent, e)
-                   : !dead_parent(t, e->ppid, e->start_ticks))
-            continue;
-        if (!bj_proc_there(t, e))
+        if (e->pid && e->io_known && !e->batch && may_be_reaped(t, p, e) &&
+            !bj_proc_there(t, e))
             bj_proc_bury(t, p, e);
     }
 }

@@ -1,0 +1,619 @@
+/* I/O of a job is conserved: compared with what its processes themselves say
+ * they did, through births, deaths, orphans and races. */
+#include "tests/unit/test_process.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { ACTORS = 24, BUF = 65536, OUTSIDE = -1 };
+
+enum order { NONE, DO_IO, FORK, EXIT, REAP, IGNORE, ADOPT };
+
+/* A process that does what it is told.  Orders come through shared memory, as
+ * a pipe would be I/O too. */
+struct actor {
+    atomic_int pid; /* 0: free, or dead */
+    atomic_int order, arg;
+    int parent; /* who started it; OUTSIDE: the test */
+};
+
+struct stage {
+    struct actor actor[ACTORS];
+    atomic_ullong did[4];  /* rchar, wchar, syscr, syscw of all of them */
+    atomic_int pids[4096]; /* free runners */
+    atomic_int npids, stop;
+    pid_t test; /* the test itself */
+};
+static struct stage *stage;
+static int dev_null, dev_zero;
+
+static int setup(void **state)
+{
+    (void)state;
+    stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    dev_null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dev_zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    return stage == MAP_FAILED || dev_null < 0 || dev_zero < 0 ? -1 : 0;
+}
+
+/* Read n bytes and write half as many.  Noted before it is done, so that what
+ * is counted can never be more than what is noted. */
+static void do_io(unsigned n)
+{
+    static char buf[BUF];
+    atomic_fetch_add(&stage->did[0], n);
+    atomic_fetch_add(&stage->did[1], n / 2);
+    atomic_fetch_add(&stage->did[2], 1);
+    atomic_fetch_add(&stage->did[3], 1);
+    if (read(dev_zero, buf, n) != (ssize_t)n ||
+        write(dev_null, buf, n / 2) != (ssize_t)(n / 2))
+        _exit(1);
+}
+
+static void reap_all(void)
+{
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+static void actor_main(int self);
+
+static void actor_fork(int who)
+{
+    stage->actor[who].order = NONE;
+    pid_t pid = fork();
+    if (pid == 0)
+        actor_main(who);
+    atomic_store(&stage->actor[who].pid, pid < 0 ? 0 : pid);
+}
+
+static void actor_main(int self)
+{
+    struct actor *a = &stage->actor[self];
+    for (;;) {
+        int order = atomic_load(&a->order), arg = atomic_load(&a->arg);
+        switch (order) {
+        case NONE:
+            /* Nobody is to outlive the test. */
+            if (kill(stage->test, 0) < 0)
+                _exit(1);
+            usleep(100);
+            continue;
+        case DO_IO:
+            do_io((unsigned)arg);
+            break;
+        case FORK:
+            actor_fork(arg);
+            break;
+        case EXIT:
+            _exit(0);
+        case REAP:
+            reap_all();
+            break;
+        case IGNORE:
+            signal(SIGCHLD, SIG_IGN);
+            break;
+        case ADOPT:
+            prctl(PR_SET_CHILD_SUBREAPER, 1);
+            break;
+        }
+        atomic_store(&a->order, NONE);
+    }
+}
+
+static bool zombie_or_gone(pid_t pid)
+{
+    long state = rig_field(pid, STATE);
+    return state == 0 || state == 'Z';
+}
+
+/* Give an order and wait until it is done. */
+static void tell(int who, enum order order, int arg)
+{
+    struct actor *a = &stage->actor[who];
+    if (order == FORK) {
+        atomic_store(&stage->actor[arg].pid, 0);
+        stage->actor[arg].parent = who;
+    }
+    atomic_store(&a->arg, arg);
+    atomic_store(&a->order, order);
+    for (int i = 0; order == EXIT ? !zombie_or_gone(a->pid)
+                                  : atomic_load(&a->order) != NONE;
+         i++) {
+        if (i == 100000)
+            fail_msg("actor %d (process %d, state %ld) does not do %d", who,
+                     atomic_load(&a->pid), rig_field(a->pid, STATE), order);
+        usleep(100);
+    }
+    if (order == EXIT)
+        atomic_store(&a->pid, 0);
+}
+
+static void stage_clear(void)
+{
+    memset(stage, 0, sizeof(*stage));
+    stage->test = getpid();
+}
+
+static void start_root(void)
+{
+    stage_clear();
+    stage->actor[0].parent = OUTSIDE;
+    actor_fork(0);
+}
+
+static void list(struct rig *r)
+{
+    pid_t pids[ACTORS];
+    int n = 0;
+    for (int i = 0; i < ACTORS; i++)
+        if (atomic_load(&stage->actor[i].pid))
+            pids[n++] = atomic_load(&stage->actor[i].pid);
+    rig_procs(r, "", pids, n);
+}
+
+static void counted(const struct rig *r, uint64_t v[4])
+{
+    v[0] = r->job.proc.io_read_bytes;
+    v[1] = r->job.proc.io_write_bytes;
+    v[2] = r->job.proc.io_read_ops;
+    v[3] = r->job.proc.io_write_ops;
+}
+
+/* A pass; what is counted may neither fall nor be more than what was done. */
+static void pass(struct rig *r, uint64_t seconds, uint64_t last[4])
+{
+    uint64_t v[4];
+    assert_int_equal(rig_pass(r, seconds), 0);
+    counted(r, v);
+    for (int f = 0; f < 4; f++) {
+        assert_true(v[f] >= last[f]);
+        assert_true(v[f] <= atomic_load(&stage->did[f]));
+        last[f] = v[f];
+    }
+}
+
+/* All that was done is counted. */
+static void exact(struct rig *r, uint64_t last[4])
+{
+    pass(r, 31, last);
+    pass(r, 31, last);
+    for (int f = 0; f < 4; f++)
+        assert_int_equal(last[f], atomic_load(&stage->did[f]));
+}
+
+/* --- one thing at a time --- */
+
+struct scene {
+    struct rig r;
+    uint64_t last[4];
+};
+
+static void scene_begin(struct scene *s)
+{
+    memset(s->last, 0, sizeof(s->last));
+    rig_init(&s->r);
+    start_root();
+    list(&s->r);
+    rig_start(&s->r, s->r.dir, false);
+}
+
+static void see(struct scene *s)
+{
+    list(&s->r);
+    pass(&s->r, 31, s->last);
+}
+
+static void scene_end(struct scene *s)
+{
+    for (int i = ACTORS - 1; i >= 0; i--)
+        if (atomic_load(&stage->actor[i].pid))
+            kill(atomic_load(&stage->actor[i].pid), SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    assert_int_equal(bj_proctab_faults(s->r.t), 0);
+    rig_stop(&s->r);
+}
+
+static void child_seen(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_begin(&s);
+    tell(0, FORK, 1);
+    tell(1, DO_IO, 1000);
+    see(&s);
+    assert_int_equal(s.last[0], 1000);
+    tell(1, DO_IO, 500);
+    tell(1, EXIT, 0);
+    tell(0, REAP, 0);
+    tell(0, DO_IO, 30);
+    list(&s.r);
+    exact(&s.r, s.last);
+    scene_end(&s);
+}
+
+static void child_not_seen(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_begin(&s);
+    see(&s);
+    tell(0, FORK, 1);
+    tell(1, DO_IO, 1000);
+    tell(1, EXIT, 0);
+    tell(0, REAP, 0);
+    exact(&s.r, s.last);
+    scene_end(&s);
+}
+
+/* Dead and not waited for: no longer listed, but its account is there yet. */
+static void child_zombie(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_begin(&s);
+    tell(0, FORK, 1);
+    tell(1, DO_IO, 1000);
+    see(&s);
+    tell(1, DO_IO, 700);
+    tell(1, EXIT, 0);
+    tell(0, DO_IO, 5000);
+    list(&s.r);
+    exact(&s.r, s.last);
+    tell(0, DO_IO, 5000);
+    tell(0, REAP, 0);
+    exact(&s.r, s.last);
+    scene_end(&s);
+}
+
+static void child_and_parent(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_begin(&s);
+    tell(0, FORK, 1);
+    tell(1, FORK, 2);
+    tell(2, DO_IO, 3000);
+    tell(1, DO_IO, 200);
+    see(&s);
+    tell(2, DO_IO, 10);
+    tell(2, EXIT, 0);
+    tell(1, REAP, 0);
+    tell(1, EXIT, 0);
+    tell(0, REAP, 0);
+    tell(0, DO_IO, 1);
+    list(&s.r);
+    exact(&s.r, s.last);
+    scene_end(&s);
+}
+
+/* Children of a parent that ignores SIGCHLD are nobody's. */
+static void parent_ignores(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_begin(&s);
+    tell(0, IGNORE, 0);
+    tell(0, FORK, 1);
+    tell(1, DO_IO, 3000);
+    see(&s);
+    see(&s);
+    tell(1, EXIT, 0);
+    tell(0, DO_IO, 4000);
+    list(&s.r);
+    exact(&s.r, s.last);
+    scene_end(&s);
+}
+
+/* The grandchild is adopted by the root, which is seen before it ends ... */
+static void orphan_seen(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_begin(&s);
+    tell(0, ADOPT, 0);
+    tell(0, FORK, 1);
+    tell(1, FORK, 2);
+    tell(2, DO_IO, 3000);
+    for (int i = 0; i < 6; i++)
+        see(&s); /* long enough to be left alone */
+    tell(1, EXIT, 0);
+    tell(0, REAP, 0);
+    see(&s);
+    tell(2, EXIT, 0);
+    tell(0, REAP, 0);
+    tell(0, DO_IO, 4000);
+    list(&s.r);
+    exact(&s.r, s.last);
+    scene_end(&s);
+}
+
+/* ... or not ... */
+static void orphan_not_seen(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_begin(&s);
+    tell(0, ADOPT, 0);
+    tell(0, FORK, 1);
+    tell(1, FORK, 2);
+    tell(2, DO_IO, 3000);
+    see(&s);
+    tell(1, EXIT, 0);
+    tell(0, REAP, 0);
+    tell(2, EXIT, 0);
+    tell(0, REAP, 0);
+    tell(0, DO_IO, 4000);
+    list(&s.r);
+    exact(&s.r, s.last);
+    scene_end(&s);
+}
+
+/* ... and its dead parent may not have been waited for. */
+static void orphan_of_zombie(void **state)
+{
+    struct scene s;
+    (void)state;
+    scene_begin(&s);
+    tell(0, ADOPT, 0);
+    tell(0, FORK, 1);
+    tell(1, FORK, 2);
+    tell(1, DO_IO, 100);
+    tell(2, DO_IO, 3000);
+    for (int i = 0; i < 6; i++)
+        see(&s);
+    tell(1, EXIT, 0);
+    see(&s);
+    tell(2, EXIT, 0);
+    tell(0, REAP, 0);
+    tell(0, DO_IO, 4000);
+    list(&s.r);
+    exact(&s.r, s.last);
+    scene_end(&s);
+}
+
+/* Adopted outside the job: what it does unseen is lost, nothing else is. */
+static void orphan_leaves(void **state)
+{
+    struct scene s;
+    (void)state;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    scene_begin(&s);
+    tell(0, FORK, 1);
+    tell(1, FORK, 2);
+    tell(2, DO_IO, 3000);
+    tell(1, DO_IO, 200);
+    see(&s);
+    tell(1, EXIT, 0);
+    tell(0, REAP, 0);
+    see(&s);
+    exact(&s.r, s.last);
+    tell(2, EXIT, 0);
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+    tell(0, DO_IO, 10);
+    list(&s.r);
+    exact(&s.r, s.last);
+    scene_end(&s);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+/* --- at random --- */
+
+static uint64_t rng;
+
+static unsigned rnd(unsigned n)
+{
+    rng = rng * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(rng >> 33) % n;
+}
+
+static int free_actor(void)
+{
+    for (int i = 1; i < ACTORS; i++)
+        if (!atomic_load(&stage->actor[i].pid))
+            return i;
+    return -1;
+}
+
+static bool has_children(int who)
+{
+    for (int i = 0; i < ACTORS; i++)
+        if (atomic_load(&stage->actor[i].pid) && stage->actor[i].parent == who)
+            return true;
+    return false;
+}
+
+/* Whoever had that parent has none of ours now. */
+static void orphan(int who)
+{
+    for (int i = 0; i < ACTORS; i++)
+        if (stage->actor[i].parent == who)
+            stage->actor[i].parent = OUTSIDE;
+}
+
+static void random_order(int who, bool orphans)
+{
+    unsigned what = rnd(100);
+    int child = free_actor();
+    if (what < 40)
+        tell(who, DO_IO, (int)rnd(BUF));
+    else if (what < 65 && child > 0)
+        tell(who, FORK, child);
+    else if (what < 80)
+        tell(who, REAP, 0);
+    else if (who > 0 && (orphans || !has_children(who))) {
+        /* The dead become orphans as well. */
+        if (!orphans)
+            tell(who, REAP, 0);
+        tell(who, EXIT, 0);
+        orphan(who);
+    }
+}
+
+static void play(uint64_t seed, bool orphans, bool adopt, unsigned max_fds)
+{
+    struct scene s = {.last = {0}};
+    rng = seed;
+    print_message("seed %u\n", (unsigned)seed);
+    rig_init(&s.r);
+    s.r.pool.max = max_fds;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    start_root();
+    if (adopt)
+        tell(0, ADOPT, 0);
+    list(&s.r);
+    rig_start(&s.r, s.r.dir, false);
+    for (int i = 0; i < 700; i++) {
+        int who = (int)rnd(ACTORS);
+        if (rnd(8) == 0) {
+            list(&s.r);
+            pass(&s.r, 1 + rnd(40), s.last);
+        } else if (atomic_load(&stage->actor[who].pid)) {
+            random_order(who, orphans);
+        }
+    }
+    /* The youngest first, so that all are waited for by their parents. */
+    for (bool any = true; any;) {
+        any = false;
+        for (int i = ACTORS - 1; i >= 0; i--)
+            if (atomic_load(&stage->actor[i].pid)) {
+                tell(i, REAP, 0);
+                if (i > 0 && (orphans || !has_children(i))) {
+                    tell(i, EXIT, 0);
+                    any = true;
+                }
+            }
+    }
+    tell(0, REAP, 0);
+    list(&s.r);
+    if (orphans)
+        pass(&s.r, 31, s.last);
+    else
+        exact(&s.r, s.last);
+    scene_end(&s);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+static void at_random(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        play(seed, false, false, 4096);
+        play(seed + 100, true, false, 4096);
+        play(seed + 200, true, true, 4096);
+    }
+    play(300, false, false, 7);
+}
+
+/* --- all at once --- */
+
+static void runner_register(void)
+{
+    int n = atomic_fetch_add(&stage->npids, 1);
+    atomic_store(&stage->pids[n % 4096], getpid());
+    rng ^= (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
+}
+
+/* Does something, lets children do something, waits for all of them.  A child
+ * goes on here too, one level deeper. */
+static void runner(void)
+{
+    int depth = 0, children = 0;
+    runner_register();
+    while (!atomic_load(&stage->stop) && (depth == 0 || rnd(12) > 0)) {
+        unsigned what = rnd(10);
+        if (what < 4) {
+            do_io(rnd(BUF));
+        } else if (what < 7 && depth < 4 && children < 3) {
+            children++;
+            if (fork() == 0) {
+                depth++;
+                children = 0;
+                runner_register();
+            }
+        } else if (what < 9 && children > 0) {
+            waitpid(-1, NULL, 0);
+            children--;
+        } else {
+            usleep(rnd(3000));
+        }
+    }
+    while (children-- > 0)
+        waitpid(-1, NULL, 0);
+    if (depth > 0)
+        _exit(0);
+    atomic_store(&stage->stop, 2);
+    for (;;)
+        pause();
+}
+
+static void list_runners(struct rig *r)
+{
+    pid_t pids[512];
+    int n = 0, all = atomic_load(&stage->npids);
+    /* Children register in the order of their birth; the old ones are dead. */
+    pids[n++] = atomic_load(&stage->pids[0]);
+    for (int i = all > 500 ? all - 500 : 1; i < all; i++)
+        if (atomic_load(&stage->pids[i % 4096]))
+            pids[n++] = atomic_load(&stage->pids[i % 4096]);
+    rig_procs(r, "", pids, n);
+}
+
+static void race(uint64_t seed)
+{
+    struct rig r;
+    uint64_t last[4] = {0};
+    rig_init(&r);
+    stage_clear();
+    rng = seed;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        runner();
+    }
+    while (atomic_load(&stage->npids) == 0)
+        usleep(100);
+    list_runners(&r);
+    rig_start(&r, r.dir, false);
+    for (int i = 0; i < 150; i++) {
+        list_runners(&r);
+        pass(&r, 2, last);
+        usleep(rnd(8000));
+    }
+    atomic_store(&stage->stop, 1);
+    while (atomic_load(&stage->stop) != 2)
+        usleep(1000);
+    rig_procs(&r, "", &pid, 1);
+    exact(&r, last);
+    print_message("%d processes, %u seen, %u reads\n",
+                  atomic_load(&stage->npids),
+                  (unsigned)r.job.proc.processes_seen, (unsigned)last[2]);
+    rig_kill(pid);
+    assert_int_equal(bj_proctab_faults(r.t), 0);
+    rig_stop(&r);
+}
+
+static void races(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        race(seed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(child_seen),      cmocka_unit_test(child_not_seen),
+        cmocka_unit_test(child_zombie),    cmocka_unit_test(child_and_parent),
+        cmocka_unit_test(parent_ignores),  cmocka_unit_test(orphan_seen),
+        cmocka_unit_test(orphan_not_seen), cmocka_unit_test(orphan_of_zombie),
+        cmocka_unit_test(orphan_leaves),   cmocka_unit_test(at_random),
+        cmocka_unit_test(races),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

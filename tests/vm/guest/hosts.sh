@@ -75,7 +75,12 @@ start_hosts() {
     eventually "collectd answers" answers collectd || tail -n 20 "$tmp/collectd.log" "$tmp/collectd.err" | sed 's/^/#   /'
 }
 
+# Both are still there, as they were started.
 stop_hosts() {
+    local unit
+    for unit in bj-exporter bj-collectd; do
+        equal "$unit has run all the time" "$(systemctl is-active $unit)" active
+    done
     systemctl stop bj-exporter bj-collectd 2>/dev/null
     systemctl reset-failed bj-exporter bj-collectd 2>/dev/null
     return 0

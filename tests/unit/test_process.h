@@ -28,7 +28,7 @@ enum { STATE = 3, UTIME = 14, STIME = 15, THREADS = 20, START = 22 };
 
 /* A collector with one job. */
 struct rig {
-    char dir[64];
+    char dir[32];
     char procfs[64];
     struct bj_conf conf;
     struct bj_fdpool pool;
@@ -43,11 +43,13 @@ struct rig {
 
 static inline void rig_init(struct rig *r)
 {
-    *r = (struct rig){.dir = "/tmp/bjproc.XXXXXX",
-                      .procfs = "/proc",
+    *r = (struct rig){.procfs = "/proc",
                       .pool.max = 4096,
                       .now_usec = 1000 * SECOND,
                       .cgroup_cpu_usec = BJ_ABSENT};
+    /* In memory where that can be had: it is many small files. */
+    snprintf(r->dir, sizeof(r->dir), "%s/bjproc.XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     assert_non_null(mkdtemp(r->dir));
     r->conf.procfs = r->procfs;
     r->conf.collect[BJ_COLLECT_PROCESS] = true;

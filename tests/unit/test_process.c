@@ -1,71 +1,10 @@
 /* The process collector on real processes in hand-made cgroup directories:
- * who is counted, what threads do, what is kept. */
+ * who is counted, and within which limits. */
 #include "tests/unit/test_process.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-/* What a test and its processes share. */
-struct shared {
-    atomic_int threads; /* wanted, the leader not counted */
-    atomic_int spin;    /* so many of them are to spin; the others sleep */
-};
-static struct shared *shared;
-
-static int setup(void **state)
-{
-    (void)state;
-    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return shared == MAP_FAILED ? -1 : 0;
-}
-
-/* Thread n: there while it is wanted, spinning or asleep. */
-static void *thread_main(void *arg)
-{
-    int n = (int)(intptr_t)arg;
-    while (atomic_load(&shared->threads) > n)
-        if (atomic_load(&shared->spin) <= n)
-            usleep(20000);
-    return NULL;
-}
-
-/* A process that has as many threads as wanted. */
-static pid_t spawn_threads(int threads)
-{
-    atomic_store(&shared->spin, 0);
-    atomic_store(&shared->threads, threads);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        int n = 0;
-        for (;;) {
-            int want = atomic_load(&shared->threads);
-            for (; n < want; n++) {
-                pthread_t t;
-                void *arg = (void *)(intptr_t)n;
-                if (pthread_create(&t, NULL, thread_main, arg) != 0)
-                    _exit(1);
-                pthread_detach(t);
-            }
-            n = want;
-            usleep(1000);
-        }
-    }
-    rig_await(pid, THREADS, threads + 1);
-    return pid;
-}
-
-static void set_threads(pid_t pid, int threads)
-{
-    atomic_store(&shared->threads, threads);
-    rig_await(pid, THREADS, threads + 1);
-}
 
 static uint64_t count_fds(pid_t pid)
 {
@@ -96,7 +35,7 @@ static void counts(void **state)
     (void)state;
     rig_init(&r);
     pid_t pid[3] = {rig_spawn(NULL, NULL), rig_spawn(open_three, NULL),
-                    spawn_threads(3)};
+                    rig_spawn(rig_three_sleepers, NULL)};
     rig_procs(&r, "", NULL, 0);
     rig_procs(&r, "step_extern", pid, 1);
     rig_procs(&r, "step_0", NULL, 0);
@@ -112,11 +51,7 @@ static void counts(void **state)
                                                   count_fds(pid[1]) +
                                                   count_fds(pid[2]));
         assert_int_equal(bj_jobproc_alive(r.p), 3);
-        /* The leader of the third wakes every millisecond. */
-        uint64_t running = rig_state(&r, "running");
-        assert_int_equal(rig_state(&r, "sleeping") +
-                             (running == BJ_ABSENT ? 0 : running),
-                         6);
+        assert_int_equal(rig_state(&r, "sleeping"), 6);
     }
     time_t now = time(NULL);
     assert_in_range(r.job.start_sec, now - 60, now + 1);
@@ -235,142 +170,6 @@ static void batch_child(void **state)
     rig_stop(&r);
 }
 
-/* --- what they do --- */
-
-static void states(void **state)
-{
-    struct rig r;
-    (void)state;
-    rig_init(&r);
-    pid_t pid[3] = {rig_spawn(NULL, NULL), rig_spawn(NULL, NULL),
-                    spawn_threads(2)};
-    rig_procs(&r, "", pid, 3);
-    rig_start(&r, r.dir, false);
-    assert_int_equal(rig_pass(&r, 2), 0);
-    assert_int_equal(rig_state(&r, "stopped"), BJ_ABSENT);
-    kill(pid[0], SIGSTOP);
-    rig_await(pid[0], STATE, 'T');
-    assert_int_equal(rig_pass(&r, 2), 0);
-    assert_int_equal(rig_state(&r, "stopped"), 1);
-    kill(pid[0], SIGCONT);
-    rig_await(pid[0], STATE, 'S');
-    /* Dead, not waited for, and so no longer listed by the kernel. */
-    kill(pid[1], SIGKILL);
-    rig_await(pid[1], STATE, 'Z');
-    rig_procs(&r, "", (pid_t[]){pid[0], pid[2]}, 2);
-    atomic_store(&shared->spin, 2);
-    usleep(50000);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(rig_pass(&r, 2), 0);
-        assert_int_equal(rig_state(&r, "stopped"), 0);
-        assert_int_equal(rig_state(&r, "zombie"), 1);
-        assert_in_range(rig_state(&r, "running"), 2, 3);
-        assert_int_equal(r.job.proc.processes, 3);
-        assert_int_equal(r.job.proc.threads, 5);
-        assert_int_equal(bj_jobproc_alive(r.p), 2);
-    }
-    rig_kill(pid[1]);
-    assert_int_equal(rig_pass(&r, 2), 0);
-    assert_int_equal(rig_state(&r, "zombie"), 0);
-    assert_int_equal(r.job.proc.processes, 2);
-    rig_kill(pid[0]);
-    rig_kill(pid[2]);
-    const struct bj_state_use *v = r.job.states.v;
-    for (size_t i = 1; i < r.job.states.n; i++)
-        assert_true(strcmp(v[i - 1].sub.key[0].p, v[i].sub.key[0].p) < 0);
-    rig_stop(&r);
-}
-
-static void threads(void **state)
-{
-    static const int want[] = {3, 3, 40, 41, 5, 0, 0, 7, 7, 7, 1};
-    struct rig r;
-    (void)state;
-    rig_init(&r);
-    pid_t pid = spawn_threads(0);
-    rig_procs(&r, "", &pid, 1);
-    rig_start(&r, r.dir, false);
-    for (size_t i = 0; i < COUNT(want); i++) {
-        set_threads(pid, want[i]);
-        assert_int_equal(rig_pass(&r, 2), 0);
-        assert_int_equal(r.job.proc.threads, want[i] + 1);
-        /* The same number, others. */
-        set_threads(pid, 0);
-        set_threads(pid, want[i]);
-        assert_int_equal(rig_pass(&r, 2), 0);
-        assert_int_equal(r.job.proc.threads, want[i] + 1);
-    }
-    assert_int_equal(bj_proctab_faults(r.t), 0);
-    rig_kill(pid);
-    rig_stop(&r);
-}
-
-static void *sleep_long(void *arg)
-{
-    (void)arg;
-    for (;;)
-        pause();
-    return NULL;
-}
-
-static void three_sleepers(void *arg)
-{
-    (void)arg;
-    for (int i = 0; i < 3; i++) {
-        pthread_t t;
-        if (pthread_create(&t, NULL, sleep_long, NULL) != 0)
-            _exit(1);
-    }
-}
-
-/* Those who sleep are left alone and are looked at once they have run. */
-static void quiet(void **state)
-{
-    struct rig r;
-    (void)state;
-    rig_init(&r);
-    pid_t pid = rig_spawn(three_sleepers, NULL);
-    rig_procs(&r, "", &pid, 1);
-    rig_start(&r, r.dir, false);
-    rig_await_all(pid, 'S');
-    for (int i = 0; i < 10; i++) {
-        assert_int_equal(rig_pass(&r, 2), 0);
-        assert_int_equal(rig_state(&r, "sleeping"), 4);
-    }
-    if (!r.t->schedstat) {
-        print_message("[  SKIPPED ] quiet: no schedstat\n");
-        rig_kill(pid);
-        rig_stop(&r);
-        skip();
-    }
-    assert_true(r.p->v[0].quiet.on);
-    assert_int_equal(r.p->v[0].stat, -1);
-    assert_true(r.p->v[0].full_usec < r.now_usec);
-    for (int i = 0; i < 3; i++) {
-        assert_true(r.p->v[0].threads[i].quiet.on);
-        assert_int_equal(r.p->v[0].threads[i].fd, -1);
-    }
-    for (int i = 0; i < 4; i++) {
-        kill(pid, SIGSTOP);
-        rig_await_all(pid, 'T');
-        assert_int_equal(rig_pass(&r, 2), 0);
-        assert_int_equal(rig_state(&r, "stopped"), 4);
-        kill(pid, SIGCONT);
-        rig_await_all(pid, 'S');
-        assert_int_equal(rig_pass(&r, 2), 0);
-        assert_int_equal(rig_state(&r, "sleeping"), 4);
-    }
-    /* They wake too often to be asked first. */
-    assert_false(r.p->v[0].quiet.on);
-    for (int i = 0; i < 20; i++)
-        rig_pass(&r, 2);
-    assert_true(r.p->v[0].quiet.on);
-    rig_kill(pid);
-    assert_int_equal(rig_pass(&r, 2), 0);
-    assert_int_equal(r.job.proc.threads, 0);
-    rig_stop(&r);
-}
-
 /* --- limits --- */
 
 /* What the budget leaves out is neither lost nor ended. */
@@ -421,7 +220,7 @@ static void descriptors(void **state)
         struct rig r;
         rig_init(&r);
         pid_t pid[2] = {rig_spawn(open_three, NULL),
-                        rig_spawn(three_sleepers, NULL)};
+                        rig_spawn(rig_three_sleepers, NULL)};
         rig_procs(&r, "", NULL, 0);
         rig_procs(&r, "a", pid, 1);
         rig_procs(&r, "b", NULL, 0);
@@ -650,14 +449,12 @@ static void wrong_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),        cmocka_unit_test(names),
-        cmocka_unit_test(batch_system),  cmocka_unit_test(batch_child),
-        cmocka_unit_test(states),        cmocka_unit_test(threads),
-        cmocka_unit_test(quiet),         cmocka_unit_test(budget),
-        cmocka_unit_test(descriptors),   cmocka_unit_test(directories),
-        cmocka_unit_test(fresh_lists),   cmocka_unit_test(moved),
-        cmocka_unit_test(long_list),     cmocka_unit_test(rights),
-        cmocka_unit_test(wrong_options),
+        cmocka_unit_test(counts),       cmocka_unit_test(names),
+        cmocka_unit_test(batch_system), cmocka_unit_test(batch_child),
+        cmocka_unit_test(budget),       cmocka_unit_test(descriptors),
+        cmocka_unit_test(directories),  cmocka_unit_test(fresh_lists),
+        cmocka_unit_test(moved),        cmocka_unit_test(long_list),
+        cmocka_unit_test(rights),       cmocka_unit_test(wrong_options),
     };
-    return cmocka_run_group_tests(tests, setup, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -195,6 +196,25 @@ static inline void rig_kill(pid_t pid)
 {
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static inline void *rig_sleep_long(void *arg)
+{
+    (void)arg;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* Starts three threads that sleep. */
+static inline void rig_three_sleepers(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 3; i++) {
+        pthread_t t;
+        if (pthread_create(&t, NULL, rig_sleep_long, NULL) != 0)
+            _exit(1);
+    }
 }
 
 /* Threads in that state; BJ_ABSENT when it is not published. */

@@ -1,13 +1,8 @@
 /* I/O of a job is conserved: compared with what its processes themselves say
- * they did, through births, deaths, orphans and races. */
-#include "tests/unit/test_process.h"
+ * they did, through births, deaths and orphans. */
+#include "tests/unit/test_process_io.h"
 
-#include <signal.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
-#include <time.h>
-
-enum { ACTORS = 24, BUF = 65536, OUTSIDE = -1 };
+enum { ACTORS = 24, OUTSIDE = -1 };
 
 enum order { NONE, DO_IO, FORK, EXIT, REAP, IGNORE, ADOPT };
 
@@ -21,36 +16,16 @@ struct actor {
 
 struct stage {
     struct actor actor[ACTORS];
-    atomic_ullong did[4];  /* rchar, wchar, syscr, syscw of all of them */
-    atomic_int pids[4096]; /* free runners */
-    atomic_int npids, stop;
+    struct done done;
     pid_t test; /* the test itself */
 };
 static struct stage *stage;
-static int dev_null, dev_zero;
 
 static int setup(void **state)
 {
     (void)state;
-    stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    dev_null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dev_zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-    return stage == MAP_FAILED || dev_null < 0 || dev_zero < 0 ? -1 : 0;
-}
-
-/* Read n bytes and write half as many.  Noted before it is done, so that what
- * is counted can never be more than what is noted. */
-static void do_io(unsigned n)
-{
-    static char buf[BUF];
-    atomic_fetch_add(&stage->did[0], n);
-    atomic_fetch_add(&stage->did[1], n / 2);
-    atomic_fetch_add(&stage->did[2], 1);
-    atomic_fetch_add(&stage->did[3], 1);
-    if (read(dev_zero, buf, n) != (ssize_t)n ||
-        write(dev_null, buf, n / 2) != (ssize_t)(n / 2))
-        _exit(1);
+    stage = shared_memory(sizeof(*stage));
+    return 0;
 }
 
 static void reap_all(void)
@@ -83,7 +58,7 @@ static void actor_main(int self)
             usleep(100);
             continue;
         case DO_IO:
-            do_io((unsigned)arg);
+            do_io(&stage->done, (unsigned)arg);
             break;
         case FORK:
             actor_fork(arg);
@@ -155,36 +130,6 @@ static void list(struct rig *r)
     rig_procs(r, "", pids, n);
 }
 
-static void counted(const struct rig *r, uint64_t v[4])
-{
-    v[0] = r->job.proc.io_read_bytes;
-    v[1] = r->job.proc.io_write_bytes;
-    v[2] = r->job.proc.io_read_ops;
-    v[3] = r->job.proc.io_write_ops;
-}
-
-/* A pass; what is counted may neither fall nor be more than what was done. */
-static void pass(struct rig *r, uint64_t seconds, uint64_t last[4])
-{
-    uint64_t v[4];
-    assert_int_equal(rig_pass(r, seconds), 0);
-    counted(r, v);
-    for (int f = 0; f < 4; f++) {
-        assert_true(v[f] >= last[f]);
-        assert_true(v[f] <= atomic_load(&stage->did[f]));
-        last[f] = v[f];
-    }
-}
-
-/* All that was done is counted. */
-static void exact(struct rig *r, uint64_t last[4])
-{
-    pass(r, 31, last);
-    pass(r, 31, last);
-    for (int f = 0; f < 4; f++)
-        assert_int_equal(last[f], atomic_load(&stage->did[f]));
-}
-
 /* --- one thing at a time --- */
 
 struct scene {
@@ -204,7 +149,7 @@ static void scene_begin(struct scene *s)
 static void see(struct scene *s)
 {
     list(&s->r);
-    pass(&s->r, 31, s->last);
+    pass(&s->r, &stage->done, 31, s->last);
 }
 
 static void scene_end(struct scene *s)
@@ -232,7 +177,7 @@ static void child_seen(void **state)
     tell(0, REAP, 0);
     tell(0, DO_IO, 30);
     list(&s.r);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
 
@@ -246,7 +191,7 @@ static void child_not_seen(void **state)
     tell(1, DO_IO, 1000);
     tell(1, EXIT, 0);
     tell(0, REAP, 0);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
 
@@ -263,10 +208,10 @@ static void child_zombie(void **state)
     tell(1, EXIT, 0);
     tell(0, DO_IO, 5000);
     list(&s.r);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     tell(0, DO_IO, 5000);
     tell(0, REAP, 0);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
 
@@ -287,7 +232,7 @@ static void child_and_parent(void **state)
     tell(0, REAP, 0);
     tell(0, DO_IO, 1);
     list(&s.r);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
 
@@ -305,7 +250,7 @@ static void parent_ignores(void **state)
     tell(1, EXIT, 0);
     tell(0, DO_IO, 4000);
     list(&s.r);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
 
@@ -328,7 +273,7 @@ static void orphan_seen(void **state)
     tell(0, REAP, 0);
     tell(0, DO_IO, 4000);
     list(&s.r);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
 
@@ -349,7 +294,7 @@ static void orphan_not_seen(void **state)
     tell(0, REAP, 0);
     tell(0, DO_IO, 4000);
     list(&s.r);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
 
@@ -372,7 +317,7 @@ static void orphan_of_zombie(void **state)
     tell(0, REAP, 0);
     tell(0, DO_IO, 4000);
     list(&s.r);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
 
@@ -391,13 +336,13 @@ static void orphan_leaves(void **state)
     tell(1, EXIT, 0);
     tell(0, REAP, 0);
     see(&s);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     tell(2, EXIT, 0);
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
     tell(0, DO_IO, 10);
     list(&s.r);
-    exact(&s.r, s.last);
+    exact(&s.r, &stage->done, s.last);
     scene_end(&s);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
@@ -441,7 +386,7 @@ static void random_order(int who, bool orphans)
     unsigned what = rnd(100);
     int child = free_actor();
     if (what < 40)
-        tell(who, DO_IO, (int)rnd(BUF));
+        tell(who, DO_IO, (int)rnd(IO_MOST));
     else if (what < 65 && child > 0)
         tell(who, FORK, child);
     else if (what < 80)
@@ -472,7 +417,7 @@ static void play(uint64_t seed, bool orphans, bool adopt, unsigned max_fds)
         int who = (int)rnd(ACTORS);
         if (rnd(8) == 0) {
             list(&s.r);
-            pass(&s.r, 1 + rnd(40), s.last);
+            pass(&s.r, &stage->done, 1 + rnd(40), s.last);
         } else if (atomic_load(&stage->actor[who].pid)) {
             random_order(who, orphans);
         }
@@ -492,9 +437,9 @@ static void play(uint64_t seed, bool orphans, bool adopt, unsigned max_fds)
     tell(0, REAP, 0);
     list(&s.r);
     if (orphans)
-        pass(&s.r, 31, s.last);
+        pass(&s.r, &stage->done, 31, s.last);
     else
-        exact(&s.r, s.last);
+        exact(&s.r, &stage->done, s.last);
     scene_end(&s);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
@@ -510,101 +455,6 @@ static void at_random(void **state)
     play(300, false, false, 7);
 }
 
-/* --- all at once --- */
-
-static void runner_register(void)
-{
-    int n = atomic_fetch_add(&stage->npids, 1);
-    atomic_store(&stage->pids[n % 4096], getpid());
-    rng ^= (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
-}
-
-/* Does something, lets children do something, waits for all of them.  A child
- * goes on here too, one level deeper. */
-static void runner(void)
-{
-    int depth = 0, children = 0;
-    runner_register();
-    while (!atomic_load(&stage->stop) && (depth == 0 || rnd(12) > 0)) {
-        unsigned what = rnd(10);
-        if (what < 4) {
-            do_io(rnd(BUF));
-        } else if (what < 7 && depth < 4 && children < 3) {
-            children++;
-            if (fork() == 0) {
-                depth++;
-                children = 0;
-                runner_register();
-            }
-        } else if (what < 9 && children > 0) {
-            waitpid(-1, NULL, 0);
-            children--;
-        } else {
-            usleep(rnd(3000));
-        }
-    }
-    while (children-- > 0)
-        waitpid(-1, NULL, 0);
-    if (depth > 0)
-        _exit(0);
-    atomic_store(&stage->stop, 2);
-    for (;;)
-        pause();
-}
-
-static void list_runners(struct rig *r)
-{
-    pid_t pids[512];
-    int n = 0, all = atomic_load(&stage->npids);
-    /* Children register in the order of their birth; the old ones are dead. */
-    pids[n++] = atomic_load(&stage->pids[0]);
-    for (int i = all > 500 ? all - 500 : 1; i < all; i++)
-        if (atomic_load(&stage->pids[i % 4096]))
-            pids[n++] = atomic_load(&stage->pids[i % 4096]);
-    rig_procs(r, "", pids, n);
-}
-
-static void race(uint64_t seed)
-{
-    struct rig r;
-    uint64_t last[4] = {0};
-    rig_init(&r);
-    stage_clear();
-    rng = seed;
-    pid_t pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        runner();
-    }
-    while (atomic_load(&stage->npids) == 0)
-        usleep(100);
-    list_runners(&r);
-    rig_start(&r, r.dir, false);
-    for (int i = 0; i < 150; i++) {
-        list_runners(&r);
-        pass(&r, 2, last);
-        usleep(rnd(8000));
-    }
-    atomic_store(&stage->stop, 1);
-    while (atomic_load(&stage->stop) != 2)
-        usleep(1000);
-    rig_procs(&r, "", &pid, 1);
-    exact(&r, last);
-    print_message("%d processes, %u seen, %u reads\n",
-                  atomic_load(&stage->npids),
-                  (unsigned)r.job.proc.processes_seen, (unsigned)last[2]);
-    rig_kill(pid);
-    assert_int_equal(bj_proctab_faults(r.t), 0);
-    rig_stop(&r);
-}
-
-static void races(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 3; seed++)
-        race(seed);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,7 +463,6 @@ int main(void)
         cmocka_unit_test(parent_ignores),  cmocka_unit_test(orphan_seen),
         cmocka_unit_test(orphan_not_seen), cmocka_unit_test(orphan_of_zombie),
         cmocka_unit_test(orphan_leaves),   cmocka_unit_test(at_random),
-        cmocka_unit_test(races),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

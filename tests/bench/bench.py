@@ -138,10 +138,13 @@ def suited(o, shape):
     for other numbers of steps and users only some."""
     if shape.wake:
         return [p for p in o.programs if PAUSE.get(p)]
-    some = ("floor-keep", "basic", "default")
+    some = ["floor-keep", "basic", "default"]
     usual = shape.steps == 1 and shape.users == 16
+    if usual and shape.jobs <= 128:
+        some.append("floor-process")
     return [p for p in o.programs if not PAUSE.get(p) and
-            (usual or p in some)]
+            (p in some or (usual and p in MODES) or
+             (usual and p == "floor"))]
 
 
 def shapes(o, kind):
@@ -204,6 +207,7 @@ def run_idle(o, results):
         stage.start(o, [p for p in o.programs if p not in FLOORS])
         for server in stage.servers.values():
             server.scrape(o.build, 5)
+        machine.time.sleep(1)  # what follows the last scrape is no wake-up
         before = {n: machine.times_scheduled(s.pid)
                   for n, s in stage.servers.items()}
         machine.time.sleep(o.idle)

@@ -158,7 +158,7 @@ def traced(server, build, scrapes, strace_args, pause=0):
         return out.read()
 
 
-def system_calls(server, build, pause=0, scrapes=10):
+def system_calls(server, build, pause=0, scrapes=6):
     """{name: calls a scrape}, without what making a connection costs."""
     runs = []
     for n in (scrapes, 3 * scrapes):

@@ -11,9 +11,11 @@
  * What is read.  Of each process /proc/PID/stat, with one read(2) of a kept
  * descriptor; if that shows more than one thread, task/TID/stat of the others.
  * Anything dearer only when it shows a change: exe after an exec, io when the
- * line differs from the last one (or after 30 s), the list of threads when
- * their number differs or one of them has ended.  Descriptors of /proc/PID stay
- * bound to the process, so that the reuse of a pid mixes nothing up.
+ * line differs from the last one, the list of threads when their number differs
+ * or one of them has ended.  Threads that were found asleep a few times are
+ * asked for schedstat only, until that shows that they have run.  Descriptors
+ * of /proc/PID stay bound to the process, so that the reuse of a pid mixes
+ * nothing up.
  *
  * CPU time by executable.  What a process has used since the last look goes to
  * what it runs now.  An executable gets a row for good once it has used 0.1 s
@@ -25,16 +27,19 @@
  * its parent (kernel/exit.c, wait_task_zombie), so a parent's account jumps by
  * what the child did, of which we have counted what we saw.  Therefore, field
  * by field: a process counts what its account has grown by since the last
- * look, less what had been counted for its children that have ended since,
- * but not less than nothing.  If a child's parent has ended too, its share is
- * taken off at the first ancestor alive; and, as the child may have been
- * adopted, at those above it as well.  An account is read after the ends of
- * the children are known, and where a child could have ended in between, it is
- * looked at again.  A process seen for the first time counts all it has done.
- * So children too short to be seen are counted through their parent, nothing
- * is counted twice and no total falls.  Lost is what a process did after the
- * last look if nobody in the job waits for it.  Not waited for are the children
- * of a parent that ignores SIGCHLD: nothing is taken off there.
+ * look, less what had been counted for its children that have ended since, but
+ * not less than nothing.  If a child's parent has ended too, its share is taken
+ * off at the first ancestor alive, and at those above it that have been seen to
+ * adopt orphans; what the first one's growth cannot hold is taken off further
+ * up.  An account is read after the ends of the children are known, and where
+ * the figures allow that a child's is in it by now, the child is looked at
+ * again.  A process seen for the first time counts all it has done.  So
+ * children too short to be seen are counted through their parent, nothing is
+ * counted twice and no total falls.  Lost is what a process did after the last
+ * look if nobody in the job waits for it.  Not waited for are the children of a
+ * parent that ignores SIGCHLD: nothing is taken off there.  An account is read
+ * when the stat line has changed or 30 s have passed, not at all while the
+ * process sleeps on.
  *
  * Estimated CPU time by core (cgroup v2).  What a thread has used since the
  * last look goes to the CPU it was last on; threads that ended in between are

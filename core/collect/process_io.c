@@ -130,7 +130,10 @@ static struct bj_proc *live_parent(const struct bj_jobproc *p, int32_t ppid,
                                    uint64_t start_ticks)
 {
     struct bj_proc *e = bj_proc_find(p, ppid);
-    return e && io_may(e) && e->start_ticks <= start_ticks ? e : NULL;
+    return e && !e->batch && e->start_ticks != 0 &&
+                   e->start_ticks <= start_ticks
+               ? e
+               : NULL;
 }
 
 static struct bj_debt *debt_of(struct bj_proctab *t, struct bj_proc *e)
@@ -223,7 +226,7 @@ static void read_debtors(struct bj_proctab *t, struct bj_jobproc *p)
 {
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];
-        if (e->pid && e->debt && io_read(t, p, e) < 0)
+        if (e->pid && e->debt && io_may(e) && io_read(t, p, e) < 0)
             bj_proc_bury(t, p, e);
     }
 }
@@ -340,6 +343,14 @@ static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
     }
 }
 
+/* One that has left the job is not read: what it got from its children has
+ * been counted, and is not to be counted again should it come back or end. */
+static void settle_absent(const struct bj_proctab *t, struct bj_proc *e)
+{
+    if (e->debt && !io_may(e))
+        add(e->io, t->debts[e->debt - 1].io);
+}
+
 void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p)
 {
     read_due(t, p);
@@ -355,12 +366,13 @@ void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p)
     if (t->ndead != known)
         reckon_debts(t, p);
     for (size_t i = 0; t->ndead > 0 && i < p->n; i++)
-        if (p->v[i].pid && p->v[i].debt)
+        if (p->v[i].pid && p->v[i].debt && io_may(&p->v[i]))
             spread_loose(t, p, &p->v[i]);
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];
         if (e->pid && e->io_fresh)
             settle_one(t, p, e);
+        settle_absent(t, e);
         e->debt = 0;
     }
     if (p->orphans)

@@ -203,6 +203,14 @@ static void note_parent(const struct bj_jobproc *p, struct bj_proc *e,
 
 enum { SIGCHLD_BIT = 1 << 16 }; /* signal 17: bit 16 */
 
+/* It has been waited for and is being taken apart: its account is in its
+ * parent's, and the rest of the line is not to be trusted.  (kernel
+ * kernel/exit.c, wait_task_zombie; fs/proc/array.c, do_task_stat) */
+static bool is_reaped(const struct bj_procstat *st)
+{
+    return st->threads == 0 || st->state == 'X' || st->state == 'x';
+}
+
 static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e, struct bj_slice line)
 {
@@ -211,8 +219,7 @@ static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
     if (r < 0)
         return bj_proc_fault_once(t, e, r, "stat");
     bool first = e->start_ticks == 0;
-    bool dead = (st.state == 'X' || st.state == 'x') && st.threads == 0;
-    if (dead || (!first && st.start_ticks != e->start_ticks))
+    if (is_reaped(&st) || (!first && st.start_ticks != e->start_ticks))
         return -ESRCH;
     uint32_t comm = (uint32_t)bj_proc_hash(st.comm);
     bool other = first || other_program(e, &st, comm);
@@ -325,6 +332,10 @@ bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e)
 {
     char buf[STAT_BYTES];
     struct bj_slice line;
+    struct bj_procstat st;
     int r = stat_read(t, e, buf, sizeof(buf), &line);
-    return !bj_err_gone(r);
+    if (r < 0)
+        return !bj_err_gone(r);
+    return bj_procstat_parse(line, &st) < 0 ||
+           (!is_reaped(&st) && st.start_ticks == e->start_ticks);
 }

@@ -109,16 +109,19 @@ int bj_proc_fault_once(struct bj_proctab *t, struct bj_proc *e, int code,
     return code;
 }
 
+bool bj_proc_room(const struct bj_proctab *t, unsigned eighths)
+{
+    return (uint64_t)t->pool->used * 8 < (uint64_t)t->pool->max * eighths;
+}
+
 int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
                  unsigned eighths, bool retry)
 {
-    struct bj_fdpool *pool = t->pool;
-    if ((uint64_t)pool->used * 8 >= (uint64_t)pool->max * eighths) {
-        if (!retry)
-            pool->refused++;
-        return -EMFILE;
-    }
-    return bj_fdpool_open(pool, dirfd, name, flags);
+    if (bj_proc_room(t, eighths))
+        return bj_fdpool_open(t->pool, dirfd, name, flags);
+    if (!retry)
+        t->pool->refused++;
+    return -EMFILE;
 }
 
 /* --- one job --- */

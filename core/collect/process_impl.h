@@ -241,9 +241,12 @@ int bj_proc_fault(struct bj_proctab *t, int code, const char *fmt, ...)
 int bj_proc_fault_once(struct bj_proctab *t, struct bj_proc *e, int code,
                        const char *what);
 
-/* Keep a descriptor while less than eighths/8 of the pool are used, so that
- * one job's threads leave room for other jobs' files.  retry: it was refused
- * before and is not counted again. */
+/* Less than eighths/8 of the pool are used. */
+bool bj_proc_room(const struct bj_proctab *t, unsigned eighths);
+
+/* Keep a descriptor while there is room, so that one job's threads leave some
+ * for other jobs' files.  retry: it was refused before and is not counted
+ * again. */
 int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
                  unsigned eighths, bool retry);
 

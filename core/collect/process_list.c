@@ -334,6 +334,9 @@ static int procs_read_once(struct bj_proctab *t, struct bj_jobproc *p,
     if (kept && d->procs >= 0)
         return bj_file_pread(d->procs, t->buf, t->cap, ret);
     int at = dir_at(p, d, procs_file, name, sizeof(name));
+    /* Those that are mostly empty are not worth 4 KiB of the kernel's. */
+    if (d->inner && d->pids == 0)
+        kept = false;
     if (kept && at != AT_FDCWD)
         d->procs = bj_proc_keep(t, at, name, O_RDONLY, 7, d->pids > 0);
     if (kept && d->procs >= 0)

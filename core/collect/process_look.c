@@ -50,9 +50,9 @@ static int same_process(int dir, uint64_t start_ticks)
     return st.start_ticks == start_ticks ? 0 : -ESRCH;
 }
 
-/* Open the directory of a process that has none kept, and keep it if there is
- * room. */
-static int dir_open(struct bj_proctab *t, struct bj_proc *e)
+/* Open the directory of a process that has none kept.  sure: make certain that
+ * it is its own. */
+static int dir_open(struct bj_proctab *t, struct bj_proc *e, bool sure)
 {
     char text[PID_TEXT];
     const char *name = pid_text(e->pid, text);
@@ -67,7 +67,7 @@ static int dir_open(struct bj_proctab *t, struct bj_proc *e)
     int fd = openat(t->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    int r = e->start_ticks ? same_process(fd, e->start_ticks) : 0;
+    int r = sure && e->start_ticks ? same_process(fd, e->start_ticks) : 0;
     if (r < 0) {
         close(fd);
         return r;
@@ -77,19 +77,24 @@ static int dir_open(struct bj_proctab *t, struct bj_proc *e)
     return fd;
 }
 
-int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e)
+static int dir_get(struct bj_proctab *t, struct bj_proc *e, bool sure)
 {
     if (e->dir >= 0)
         return e->dir;
     if (t->tmp_dir >= 0 && t->tmp_pid == e->pid)
         return t->tmp_dir;
-    int fd = dir_open(t, e);
+    int fd = dir_open(t, e, sure);
     if (fd < 0)
         e->dir = -1;
-    else if (e->dir < 0)
+    else if (e->dir < 0 && sure)
         /* "." of the directory in hand: the same process for sure. */
         e->dir = bj_proc_keep(t, fd, ".", O_PATH | O_DIRECTORY, 7, true);
     return fd;
+}
+
+int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e)
+{
+    return dir_get(t, e, true);
 }
 
 /* --- its stat line --- */
@@ -99,7 +104,8 @@ static int stat_read(struct bj_proctab *t, struct bj_proc *e, char *buf,
 {
     int r;
     if (e->stat < 0) {
-        int dir = bj_proc_dir(t, e);
+        /* Who it is will be seen from the line, unless it is to be kept. */
+        int dir = dir_get(t, e, bj_proc_room(t, 7));
         if (dir < 0)
             return dir;
         e->stat = bj_proc_keep(t, dir, "stat", O_RDONLY, 7, e->start_ticks);

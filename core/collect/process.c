@@ -235,7 +235,6 @@ int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
         bj_proc_clear(t, p);
         bj_proc_list_free(t, p);
         p->alive = p->unlooked = 0;
-        bj_err_set(err, r, "%s", p->path);
     } else {
         collect(t, p, r == 1);
         bj_proc_sweep(p);

@@ -89,10 +89,10 @@ void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p);
 /* Look at the job's processes once and update the totals kept in p.
  * cgroup_cpu_usec is the CPU time of the whole job (BJ_ABSENT when unknown);
  * what no named executable accounts for becomes "(other)".
- * 0; a gone code when the cgroup has ended (totals stay, what was kept is
- * closed); another -errno for a fault (named in err), after which the rest was
- * still done.  A process whose files are not for us to read (EACCES) is one
- * fault in all its life. */
+ * 0; a gone code, without a message, when the cgroup has ended (totals stay,
+ * what was kept is closed); another -errno for a fault (named in err), after
+ * which the rest was still done.  A process whose files are not for us to read
+ * (EACCES) is one fault in all its life. */
 int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
                       uint64_t cgroup_cpu_usec, struct bj_err *err);
 

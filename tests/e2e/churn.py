@@ -104,7 +104,7 @@ class Exporter:
     def use(self):
         with open(f"/proc/{self.pid}/status", encoding="ascii") as f:
             rss = next(int(line.split()[1]) for line in f
-                       if line.startswith("VmRSS:"))
+                       if line.startswith("RssAnon:"))
         return rss, len(os.listdir(f"/proc/{self.pid}/fd"))
 
 

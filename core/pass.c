@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #define MSEC 1000u
 #define SECOND 1000000u
@@ -248,13 +249,26 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
     return bj_resolver_new(conf, &core->host, &core->resolver, err);
 }
 
+/* Descriptors that may be kept: the process needs some for itself, and what
+ * the kernel refuses looks like a fault. */
+static uint64_t keepable(uint64_t wanted)
+{
+    enum { RESERVE = 256 };
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == RLIM_INFINITY)
+        return wanted;
+    uint64_t most =
+        l.rlim_cur > 2 * RESERVE ? l.rlim_cur - RESERVE : l.rlim_cur / 2;
+    return wanted < most ? wanted : most;
+}
+
 static void take_conf(struct bj_core *core, const struct bj_conf *conf)
 {
     core->own_conf = *conf;
     core->conf = &core->own_conf;
     for (int i = 0; conf->disable_defaults && i < BJ_COLLECTORS; i++)
         core->own_conf.collect[i] = conf->collect[i] && conf->collect_set[i];
-    core->pool.max = (unsigned)conf->max_files;
+    core->pool.max = (unsigned)keepable(conf->max_files);
     core->pool.base = (unsigned)conf->fd_base;
     if (conf->cluster)
         bj_text_clean(bj_slice_str(conf->cluster), core->cluster,

@@ -1,5 +1,6 @@
 #include "core/track.h"
 
+#include "core/collect/procstat.h"
 #include "core/find/pids.h"
 #include "core/internal.h"
 
@@ -194,21 +195,6 @@ bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
     return false;
 }
 
-/* starttime, field 22 of /proc/PID/stat: ticks after boot.  The command may
- * hold anything, so fields are counted from the last parenthesis. */
-static bool start_ticks(struct bj_slice stat, uint64_t *ret)
-{
-    const char *close = memrchr(stat.p, ')', stat.n);
-    if (!close)
-        return false;
-    struct bj_slice rest = {close + 1, stat.n - (size_t)(close + 1 - stat.p)};
-    struct bj_slice word = {0};
-    for (int field = 3; field <= 22; field++)
-        if (!bj_slice_word(&rest, &word))
-            return false;
-    return bj_slice_u64(word, ret) == 0;
-}
-
 uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
                          uint64_t now_wall_usec)
 {
@@ -222,13 +208,14 @@ uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
     uint64_t oldest = BJ_ABSENT, tick = t->core->reader.tick_usec;
     for (int i = 0; i < n && i < LOOK_AT; i++) {
         char name[512];
-        struct bj_slice stat;
-        uint64_t ticks;
+        struct bj_slice line;
+        struct bj_procstat stat;
         snprintf(name, sizeof(name), "%.400s/%d/stat", t->core->conf->procfs,
                  (int)pids[i]);
-        if (bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &stat, NULL) == 0 &&
-            start_ticks(stat, &ticks) && ticks < oldest / tick)
-            oldest = ticks * tick;
+        if (bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &line, NULL) == 0 &&
+            bj_procstat_parse(line, &stat) == 0 &&
+            stat.start_ticks < oldest / tick)
+            oldest = stat.start_ticks * tick;
     }
     if (oldest > now_boot_usec)
         return BJ_ABSENT;

@@ -1,4 +1,5 @@
 /* The monitoring process itself. */
+#include "core/collect/procstat.h"
 #include "core/internal.h"
 
 #include <dirent.h>
@@ -45,20 +46,14 @@ static uint64_t resident_bytes(void)
 uint64_t bj_self_start_sec(void)
 {
     char buf[2048];
-    struct bj_slice text, word = {0};
-    uint64_t ticks;
-    const char *close;
-    if (bj_file_read(-1, "/proc/self/stat", buf, sizeof(buf), &text, NULL) <
+    struct bj_slice line;
+    struct bj_procstat stat;
+    if (bj_file_read(-1, "/proc/self/stat", buf, sizeof(buf), &line, NULL) <
             0 ||
-        !(close = memrchr(text.p, ')', text.n)))
+        bj_procstat_parse(line, &stat) < 0)
         return BJ_ABSENT;
-    struct bj_slice rest = {close + 1, text.n - (size_t)(close + 1 - text.p)};
-    for (int field = 3; field <= 22; field++)
-        if (!bj_slice_word(&rest, &word))
-            return BJ_ABSENT;
-    if (bj_slice_u64(word, &ticks) < 0)
-        return BJ_ABSENT;
-    uint64_t since_boot = ticks * (1000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    uint64_t since_boot =
+        stat.start_ticks * (1000000u / (uint64_t)sysconf(_SC_CLK_TCK));
     return (bj_clock_wall_usec() - (bj_clock_boot_usec() - since_boot)) /
            1000000;
 }

@@ -1,0 +1,28 @@
+/* The line of /proc/PID/stat.  Source: proc(5). */
+#ifndef BJ_CORE_COLLECT_PROCSTAT_H
+#define BJ_CORE_COLLECT_PROCSTAT_H
+
+#include "base/slice.h"
+
+/* What we take from a line of /proc/PID/stat or /proc/PID/task/TID/stat.
+ * The numbers are those of proc(5). */
+struct bj_procstat {
+    struct bj_slice comm;              /* 2, without its parentheses */
+    char state;                        /* 3 */
+    uint64_t ppid;                     /* 4 */
+    uint64_t utime_ticks, stime_ticks; /* 14, 15 */
+    uint64_t threads;                  /* 20 */
+    uint64_t start_ticks;              /* 22, since boot */
+    uint64_t stack;                    /* 28; 0 or 1 when not for us */
+    uint64_t sigignore;                /* 33 */
+    uint64_t cpu;                      /* 39; BJ_ABSENT when not told */
+};
+
+/* Parse a line.  The name may hold anything, parentheses and newlines too: it
+ * ends at the last ")".  0, or -EINVAL when a field up to 22 is no number. */
+int bj_procstat_parse(struct bj_slice line, struct bj_procstat *ret);
+
+/* The state alone; '?' when the line has none. */
+char bj_procstat_state(struct bj_slice line);
+
+#endif

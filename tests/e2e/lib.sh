@@ -123,6 +123,23 @@ s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])'
 }
 
+free_ports() { # how many: the first of so many in a row, where none is lent out
+    $python -c 'import random, socket, sys
+def free(port):
+    with socket.socket() as s:
+        try:
+            s.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+n = int(sys.argv[1])
+while True:
+    base = random.randrange(20000, 32000)
+    if all(free(p) for p in range(base, base + n)):
+        break
+print(base)' "$1"
+}
+
 dead() { ! kill -0 "$1" 2>/dev/null; }
 
 stop() { # pid: politely, then not

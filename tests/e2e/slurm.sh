@@ -16,7 +16,7 @@ export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
 export SLURM_SANDBOX_HOOKS=$top/examples
 # So that all jobs of the test run at the same time, on however few CPUs.
 export SLURM_SANDBOX_CONF='PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP'
-SLURM_SANDBOX_PORT=$(free_port)
+SLURM_SANDBOX_PORT=$(free_ports 6)
 export SLURM_SANDBOX_PORT
 sandbox=$top/tests/sandbox/slurm
 eval "$("$sandbox" env)"

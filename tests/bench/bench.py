@@ -30,9 +30,10 @@ Shape = collections.namedtuple("Shape", "jobs steps users threads wake")
 PASSES = "batchjob_sampler_passes_total"
 
 # The exporter's ways of working (tests/bench/modes): the six files that every
-# peer reads, what is on by default, and process detail on top of that.  Those
-# with a pause read their slow files in every scrape as well; the floor, which
-# knows no slow files, is paused alike beside them.
+# peer reads, what is on by default, and process detail on top of either.  Those
+# named -all pause between scrapes and look at what has a slow pace in each of
+# them; the others never do.  The floor knows no slow pace; it is paused alike
+# to be compared with the former.
 FLOORS = {"floor": [], "floor-keep": ["keep"],
           "floor-process": ["keep", "processes"],
           "floor-paced": ["keep"]}

@@ -212,9 +212,12 @@ is "and says so" "$(info source "$three")" environ
 is "user, which needs no file" "$(info user "$three")" $ua
 is "array, from a process" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"
 check "promtool finds nothing there" promtool_clean "$tmp/page"
-check "the hostile name does not show as it is" \
-    lacks "$tmp/page" 'jobid="1"}'
 url=$main_url
+scrape
+is "a hostile name, its newlines and broken characters replaced" "$(info name "$named")" \
+    $'a"b\\c?d}\xef\xbf\xbd\xef\xbf\xbd{jobid="1"} 1?# HELP x ?\'$(id)'
+check "and escaped on the page" \
+    lacks "$tmp/page" 'jobid="1"}'
 
 # --- an end, and the same id again ------------------------------------------
 

@@ -99,6 +99,41 @@ scrape
 check "a cgroup without processes yet is none" shows_not batchjob_job_end_time_seconds jobid=102
 cg_kill "$nobody" 102
 
+# --- a job that comes hierarchy by hierarchy ---------------------------------
+# As slurmstepd makes it; a look can fall between any two of them.
+
+slow_birth() { # step task
+    local p dirs
+    cg_dirs 0 103
+    "$work" -t 600 -i 100 &
+    newborn=$!
+    disown $newborn
+    for p in "${dirs[@]:(-2):2}" "${dirs[@]:0:${#dirs[@]}-2}"; do
+        case $p in
+        */freezer/* | */cpuset/*) p=$p/$1 ;;
+        *) p=$p/$1/$2 ;;
+        esac
+        mkdir -p "$p" && echo $newborn >"$p/cgroup.procs"
+        scrape "$tmp/birth"
+        sleep 0.1
+    done
+}
+if [ $cg_version = v1 ]; then
+    main_url=$url main=$exporter
+    start_exporter --path.cgroupfs="$cg_view" --job.grace=2 --collector.steps=tasks
+    slow_birth step_0 task_0
+    check "a job that is born slowly has all its figures" \
+        wait_for 15 shows batchjob_job_memory_used_bytes jobid=103
+    is "CPU time too" "$(value batchjob_job_cpu_seconds_total jobid=103 | wc -l)" 1
+    check "and its steps" wait_for 15 shows batchjob_step_cpu_seconds_total jobid=103 step=0
+    check "with their memory" wait_for 15 shows batchjob_step_memory_used_bytes jobid=103 step=0
+    check "and its tasks" wait_for 15 shows batchjob_task_memory_used_bytes jobid=103 task=0
+    kill -KILL $newborn
+    cg_kill 0 103
+    stop "$exporter"
+    url=$main_url exporter=$main
+fi
+
 # --- many jobs ---------------------------------------------------------------
 
 many=1000

@@ -102,34 +102,44 @@ cg_kill "$nobody" 102
 # --- a job that comes hierarchy by hierarchy ---------------------------------
 # As slurmstepd makes it; a look can fall between any two of them.
 
-slow_birth() { # step task
-    local p dirs
-    cg_dirs 0 103
+slow_birth() { # job step task hierarchy...
+    local job=$1 step=$2 task=$3 h p
+    shift 3
     "$work" -t 600 -i 100 &
     newborn=$!
     disown $newborn
-    for p in "${dirs[@]:(-2):2}" "${dirs[@]:0:${#dirs[@]}-2}"; do
-        case $p in
-        */freezer/* | */cpuset/*) p=$p/$1 ;;
-        *) p=$p/$1/$2 ;;
-        esac
+    for h in "$@"; do
+        case $h in freezer | cpuset) p=$step ;; *) p=$step/$task ;; esac
+        p=$cg/$h$cg_top/slurm_$cg_node/uid_0/job_$job/$p
         mkdir -p "$p" && echo $newborn >"$p/cgroup.procs"
         scrape "$tmp/birth"
         sleep 0.1
     done
 }
+all_of_it() { # job: what a job that is born slowly must have in the end
+    local m
+    scrape
+    for m in job_cpu_seconds_total job_memory_used_bytes; do
+        value batchjob_$m jobid="$1" || return
+    done
+    for m in cpu_seconds_total memory_used_bytes cpus; do
+        value batchjob_step_$m jobid="$1" step=0 || return
+    done
+    for m in cpu_seconds_total memory_used_bytes; do
+        value batchjob_task_$m jobid="$1" step=0 task=0 || return
+    done
+}
 if [ $cg_version = v1 ]; then
     main_url=$url main=$exporter
     start_exporter --path.cgroupfs="$cg_view" --job.grace=2 --collector.steps=tasks
-    slow_birth step_0 task_0
-    check "a job that is born slowly has all its figures" \
-        wait_for 15 shows batchjob_job_memory_used_bytes jobid=103
-    is "CPU time too" "$(value batchjob_job_cpu_seconds_total jobid=103 | wc -l)" 1
-    check "and its steps" wait_for 15 shows batchjob_step_cpu_seconds_total jobid=103 step=0
-    check "with their memory" wait_for 15 shows batchjob_step_memory_used_bytes jobid=103 step=0
-    check "and its tasks" wait_for 15 shows batchjob_task_memory_used_bytes jobid=103 task=0
+    slow_birth 103 step_0 task_0 freezer cpuset cpuacct memory devices
+    check "a job that is born slowly has all its figures" wait_for 15 all_of_it 103
     kill -KILL $newborn
     cg_kill 0 103
+    slow_birth 104 step_0 task_0 devices memory freezer cpuacct cpuset
+    check "in another order too" wait_for 15 all_of_it 104
+    kill -KILL $newborn
+    cg_kill 0 104
     stop "$exporter"
     url=$main_url exporter=$main
 fi

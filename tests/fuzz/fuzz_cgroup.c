@@ -30,6 +30,7 @@ static void check_file(const struct bj_cgfile *f, struct bj_slice text)
         return;
     bj_unit_init(&u);
     hiers.v[0].path = none;
+    hiers.v[0].version = BJ_CGROUP_V2;
     hiers.n = 1;
     u.ctl[BJ_CTL_MEMORY] = 0;
     for (int again = 0; again < 2; again++) { /* learnt order, then by it */

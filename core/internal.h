@@ -46,6 +46,7 @@ struct bj_core {
     char cluster[132];
     uint64_t now_usec, wall_usec; /* of the pass */
     uint64_t find_usec;           /* when everything is looked at again */
+    uint64_t node_usec;           /* when the node is read again */
     bool refind;                  /* something has gone: look again */
     uint64_t passes, jobs_refused, steps_refused, ident_faults;
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */

@@ -5,7 +5,7 @@
 #define PIDS(ver)                                                              \
     {                                                                          \
         .name = "pids.current", .version = ver, .ctl = BJ_CTL_PIDS,            \
-        .keep = -1, .parse = bj_parse_number,                                  \
+        .keep = -1, .slow = true, .parse = bj_parse_number,                    \
         .off = offsetof(struct bj_usage, pids)                                 \
     }
 

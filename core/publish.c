@@ -155,11 +155,14 @@ static int by_labels(const void *a, const void *b)
     return d;
 }
 
+/* Tracks are sorted by the id of their directory.  That is the order wanted,
+ * unless a job has another id than its directory, or one id is there twice. */
 static void sort_tracks(const struct bj_track **v, size_t n)
 {
-    for (size_t i = 1; i < n; i++)
-        if (by_labels(&v[i - 1], &v[i]) > 0) {
-            qsort(v, n, sizeof(*v), by_labels);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(v[i]->id, v[i]->ident->f[BJ_ID_JOBID].p) != 0 ||
+            (i > 0 && strcmp(v[i - 1]->id, v[i]->id) == 0)) {
+            qsort(v, n, sizeof(const void *), by_labels);
             return;
         }
 }

@@ -86,6 +86,7 @@ static void *appeared(void *ctx, const char *rel, bool again)
         return NULL;
     t->core->tracks.steps++;
     s->job = t;
+    s->first_usec = t->core->now_usec;
     bj_unit_init(&s->unit);
     s->step = strndup(m.step.p, m.step.n);
     s->task = m.task.n ? strndup(m.task.p, m.task.n) : strdup("");
@@ -115,26 +116,75 @@ static void lost(void *ctx, void *cookie)
     step_free(s);
 }
 
+/* Drop the tree and its steps without keeping what they have counted. */
+static void forget_steps(struct bj_track *t)
+{
+    bj_tree_free(t->step_tree, false);
+    t->step_tree = NULL;
+    while (t->steps) {
+        struct bj_step *s = t->steps;
+        t->steps = s->next;
+        step_free(s);
+    }
+}
+
+/* The hierarchy whose directories tell the steps: not all have the tasks. */
+static int best_hier(const struct bj_track *t)
+{
+    int h = t->unit.ctl[BJ_CTL_MEMORY];
+    if (h < 0)
+        h = t->unit.ctl[BJ_CTL_CPUACCT];
+    for (unsigned k = 0; h < 0 && k < BJ_HIERS; k++)
+        if (t->unit.there & 1u << k)
+            h = (int)k;
+    return h;
+}
+
+static void open_tree(struct bj_track *t, int h)
+{
+    const struct bj_tree_ops ops = {t, classify, appeared, lost};
+    char path[4096];
+    if (bj_unit_path(&t->unit, &t->core->reader, (unsigned)h, "", path,
+                     sizeof(path)) < 0)
+        return;
+    t->step_hier = (unsigned)h;
+    if (bj_tree_new(path, &ops, &t->core->pool, &t->step_tree) < 0)
+        t->step_tree = NULL;
+}
+
+/* The directories of a step appear one after the other, hierarchy by
+ * hierarchy, like those of its job. */
+static void place_late(struct bj_track *t, struct bj_step *s)
+{
+    enum { PATIENCE_USEC = 20 * 1000000 };
+    const struct bj_reader *rd = &t->core->reader;
+    const char *rel = s->unit.rel[BJ_CGROUP_V1 - 1];
+    if (!rel || t->core->now_usec - s->first_usec > PATIENCE_USEC ||
+        !wants_steps(t->core->conf))
+        return;
+    for (unsigned h = 0; h < rd->hiers->n; h++)
+        if (rd->hiers->v[h].version == BJ_CGROUP_V1 &&
+            (rd->hiers->v[h].controllers & rd->needed) &&
+            (t->unit.there & 1u << h) && !(s->unit.there & 1u << h))
+            bj_unit_place(&s->unit, rd, h, rel);
+}
+
 void bj_track_steps(struct bj_track *t)
 {
     if (!wants_steps(t->core->conf) && !sums_events(t))
         return;
-    if (!t->step_tree) {
-        const struct bj_tree_ops ops = {t, classify, appeared, lost};
-        char path[4096];
-        int h = t->unit.ctl[BJ_CTL_MEMORY];
-        if (h < 0)
-            h = t->unit.ctl[BJ_CTL_CPUACCT];
-        for (unsigned k = 0; h < 0 && k < BJ_HIERS; k++)
-            if (t->unit.there & 1u << k)
-                h = (int)k;
-        if (h < 0 || bj_unit_path(&t->unit, &t->core->reader, (unsigned)h, "",
-                                  path, sizeof(path)) < 0)
-            return;
-        t->step_hier = (unsigned)h;
-        if (bj_tree_new(path, &ops, &t->core->pool, &t->step_tree) < 0)
-            return;
-    }
+    int h = best_hier(t);
+    if (h < 0)
+        return;
+    /* A better one has appeared since: nothing has been counted yet. */
+    if (t->step_tree && (unsigned)h != t->step_hier)
+        forget_steps(t);
+    if (!t->step_tree)
+        open_tree(t, h);
+    if (!t->step_tree)
+        return;
+    for (struct bj_step *s = t->steps; s; s = s->next)
+        place_late(t, s);
     bj_tree_look(t->step_tree, false);
 }
 

@@ -15,7 +15,8 @@ struct bj_step {
     struct bj_step *next;
     struct bj_track *job;
     struct bj_unit unit;
-    char *step, *task; /* task: "" for the step itself */
+    char *step, *task;   /* task: "" for the step itself */
+    uint64_t first_usec; /* when it was seen first */
     /* v1: events of this very cgroup, and of those below that have gone. */
     uint64_t local[BJ_EVENTS], retired[BJ_EVENTS];
 };

@@ -104,6 +104,7 @@ int bj_unit_place(struct bj_unit *u, const struct bj_reader *rd, unsigned h,
     if (r < 0 && access(path, F_OK) < 0)
         return -errno;
     u->there |= (uint16_t)(1u << h);
+    u->slow_due_usec = 0; /* what is here has not been read yet */
     route(u, rd);
     return 0;
 }

@@ -2,7 +2,7 @@
 """Measure the exporter beside a floor that only reads the files.
 
   bench.py --build DIR [--quick] [--trees real,v2,v1] [--jobs 1,16,128,512]
-           [--only matrix,memory,idle,forks,instructions,collectd]
+           [--only matrix,memory,idle,instructions,collectd]
            [--programs NAME,...] [--rounds N]
 
 DIR holds the built programs.  All programs of a tree run at the same time and
@@ -205,7 +205,8 @@ def run_idle(o, results):
     print("\n## Idle for %d s, and processes started" % o.idle)
     stage = Stage(o, o.trees[0], Shape(128, 1, 128, 4, 0))
     try:
-        stage.start(o, [p for p in o.programs if p not in FLOORS])
+        stage.start(o, [p for p in o.programs
+                        if p in MODES and not PAUSE[p]])
         for server in stage.servers.values():
             server.scrape(o.build, 5)
         machine.time.sleep(1)  # what follows the last scrape is no wake-up

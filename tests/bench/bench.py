@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # the tree stays as it is
+
 import daemon
 import machine
 import targets

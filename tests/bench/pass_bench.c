@@ -42,7 +42,7 @@ static void write_log(void *ctx, enum bj_log_level level, const char *msg)
         fprintf(stderr, "pass_bench: %s\n", msg);
 }
 
-static void die(const struct bj_err *err)
+_Noreturn static void die(const struct bj_err *err)
 {
     char text[300];
     fprintf(stderr, "pass_bench: %s\n", bj_err_text(err, text, sizeof(text)));

@@ -37,7 +37,7 @@ struct peer {
     size_t request_len;
 };
 
-static void die(const char *what)
+_Noreturn static void die(const char *what)
 {
     perror(what);
     exit(1);

@@ -145,8 +145,8 @@ cg_run() { # uid job command...
 cg_cpu_seconds() { # uid job: as the kernel says
     local d
     for d in $(cg_paths "$1" "$2"); do
-        awk '$1 == "usage_usec" { print $2 / 1e6 }' "$d/cpu.stat" 2>/dev/null
-        awk '{ print $1 / 1e9 }' "$d/cpuacct.usage" 2>/dev/null
+        awk '$1 == "usage_usec" { printf "%.6f\n", $2 / 1e6 }' "$d/cpu.stat" 2>/dev/null
+        awk '{ printf "%.6f\n", $1 / 1e9 }' "$d/cpuacct.usage" 2>/dev/null
     done | head -n 1
 }
 

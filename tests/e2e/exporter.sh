@@ -24,6 +24,10 @@ info() { $prom label "$tmp/page" "$1" batchjob_job_info slurm_node="$cg_node" jo
 jobs_shown() { $prom label "$tmp/page" jobid batchjob_job_info slurm_node="$cg_node" | wc -l; }
 shows_jobs() { scrape && [ "$(jobs_shown)" = "$1" ]; }
 cpu_of() { value batchjob_job_cpu_seconds_total slurm_node="$cg_node" jobid="$1"; }
+between() { # low value high
+    echo "$@"
+    awk -v a="$1" -v v="$2" -v b="$3" 'BEGIN { exit !(a - 1e-6 <= v && v <= b + 1e-6) }'
+}
 refuses_option() {
     "$O/batchjob_exporter" --no.such.option=1 >"$tmp/refused" 2>&1
     local rc=$?
@@ -75,7 +79,8 @@ check "a job is seen at the first scrape" shows_jobs 1
 sleep 1
 used=$(cg_cpu_seconds "$nobody" 101)
 check "with CPU time" shows batchjob_job_cpu_seconds_total jobid=101 slurm_node="$cg_node"
-near "as the kernel counts it" "$(cpu_of 101)" "$used" 0.1 0.3
+check "as the kernel counts it" between "$used" "$(cpu_of 101)" \
+    "$(cg_cpu_seconds "$nobody" 101)"
 near "and its memory" "$(value batchjob_job_memory_rss_bytes jobid=101)" $((31 << 20)) 0.1 0
 is "its user" "$(info user 101)" nobody
 is "its uid" "$(info uid 101)" "$nobody"

@@ -376,17 +376,25 @@ def test_leaks(e):
     abuse(1000)
     e.good(2, "a scrape after 1,000 abusive connections")
     e.settle(base, 20)
-    # Pages of files come and go with the page cache; a leak is not of them.
-    rss = e.status("RssAnon")
-    abuse(2000)
-    e.good(2, "a scrape after 2,000 more")
+    # Pages of files come and go with the page cache; a leak is not of them.  How
+    # many responses stand at once is a matter of timing, and the heap keeps the
+    # room of the most there were; a leak grows in every round.
+    grown = []
+    for _ in range(1 if e.sanitized else 8):
+        before = e.status("RssAnon")
+        abuse(1000)
+        e.settle(base, 20)
+        grown.append(e.status("RssAnon") - before)
+        if len(grown) > 1 and grown[-1] <= 32:
+            break
+    e.good(2, f"a scrape after {len(grown)},000 more")
     result(e.settle(base, 20) <= base, "no descriptor is lost",
            (e.fds(), base))
     if e.sanitized:
         skip("memory stays where it was", "a sanitizer's memory grows")
     else:
-        more = e.status("RssAnon") - rss
-        result(more <= 256, "memory stays where it was", f"{more} KiB more")
+        result(min(grown) <= 32, "memory stays where it was",
+               f"more KiB in each round of 1,000 connections: {grown}")
 
 
 def test_idle(program):

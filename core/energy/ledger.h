@@ -1,0 +1,142 @@
+/* The ledger: splits the energy of a node over its jobs, exactly.
+ *
+ * Pure arithmetic on 64-bit integers: no files, clocks, threads or locks.
+ *
+ * What comes in (bj_ledger_tick) are totals in microjoules of each component
+ * that is metered, the total of the whole node where a meter tells one, and
+ * what each job has used.  What goes out is, for each component, an account
+ * for each job and three more: system, unallocated and deficit.  At any moment
+ *
+ *     jobs (those that were dropped too) + system + unallocated + pending
+ *         = total that came in          for cpu, dram and gpu
+ *     the same for other = node - cpu - dram - gpu + deficit
+ *
+ * to the microjoule, for every policy.  pending is what awaits settlement: a
+ * node meter is slower than the ticks, so the deltas of components and of the
+ * jobs' usage are held until the next reading of the node, and split then.
+ *
+ * The split of a window of length dt (docs/energy.md):
+ *   static   S = min(host, idle power * dt) of host = node - gpu, taken from
+ *            the components in proportion; to jobs by the share of the node
+ *            that they reserve, r = max(cpus/cpus, mem/mem); what nobody
+ *            reserves is unallocated; more than the node is scaled to it.
+ *   dynamic  the rest: cpu and other by CPU time used, dram by memory times
+ *            time; what the jobs have not used is system's.
+ *   hybrid = both; usage = all of it dynamic; reservation = all of it static.
+ * Remainders go to the largest fractions (ties: to the first), so every sum is
+ * exact.  gpu is not split here: its owners are told (bj_account_gpu). */
+#ifndef BJ_CORE_ENERGY_LEDGER_H
+#define BJ_CORE_ENERGY_LEDGER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/slice.h"
+#include "core/model/record.h"
+
+#include <stdbool.h>
+
+enum bj_component {
+    BJ_ENERGY_CPU,
+    BJ_ENERGY_DRAM,
+    BJ_ENERGY_GPU,
+    BJ_ENERGY_OTHER,
+    BJ_COMPONENTS
+};
+extern const char *const bj_component_names[BJ_COMPONENTS];
+
+enum bj_policy { BJ_HYBRID, BJ_USAGE, BJ_RESERVATION, BJ_POLICIES };
+extern const char *const bj_policy_names[BJ_POLICIES];
+
+struct bj_ledger;
+struct bj_account;
+
+struct bj_ledger_conf {
+    uint64_t idle_uw; /* power of the host (no gpu) without jobs; 0: learn */
+    uint64_t cpus;    /* of the node */
+    uint64_t mem_bytes;
+    uint64_t patience_usec; /* a node meter that tells nothing new for so long
+                               is taken for dead: the window is settled
+                               without other */
+};
+
+/* What a tick knows.  Totals never fall; BJ_ABSENT: no meter now.  A total
+ * that comes back after an absence goes on from its first value. */
+struct bj_tick {
+    uint64_t now_usec;                /* CLOCK_BOOTTIME */
+    uint64_t total_uj[BJ_COMPONENTS]; /* cpu, dram, gpu; other is ignored */
+    uint64_t node_uj;
+    uint64_t node_stamp_usec; /* of the reading behind node_uj: a new one ends
+                                 the window */
+    uint64_t cpu_usec;        /* used by everything on the node */
+    uint64_t mem_bytes;       /* used by everything on the node */
+    bool suspended;           /* the machine slept since the last tick */
+};
+
+struct bj_ledger *bj_ledger_new(const struct bj_ledger_conf *conf);
+void bj_ledger_free(struct bj_ledger *l); /* with all accounts */
+
+/* The account of a job.  key tells it from every other of this boot (job id
+ * and the inode of its cgroup).  One that the state file told is found again
+ * and keeps its totals.  whole: the job began after the last tick, so that
+ * everything it has used belongs to this window; else its usage counts from
+ * the first bj_account_use.  NULL: no memory. */
+struct bj_account *bj_ledger_open(struct bj_ledger *l, struct bj_slice key,
+                                  bool whole);
+
+/* What it has used until now (never falls; BJ_ABSENT: not known this time),
+ * the memory it holds, and what it reserves.  Before each tick. */
+struct bj_job_use {
+    uint64_t cpu_usec, mem_bytes;
+    uint64_t cpus, mem_limit_bytes; /* BJ_ABSENT: no such reservation */
+};
+void bj_account_use(struct bj_account *a, const struct bj_job_use *use);
+
+/* Energy of accelerators that it owns, since the last tick. */
+void bj_account_gpu(struct bj_account *a, uint64_t delta_uj);
+
+/* The job has ended; the account still takes part in the open window. */
+void bj_account_close(struct bj_account *a);
+
+/* True once the window in which it was closed is settled: its totals are
+ * final. */
+bool bj_account_final(const struct bj_account *a);
+
+/* Forget it.  What it was given counts as dropped. */
+void bj_ledger_drop(struct bj_ledger *l, struct bj_account *a);
+
+void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *tick);
+
+/* Totals in microjoules. */
+uint64_t bj_account_uj(const struct bj_account *a, enum bj_policy p,
+                       enum bj_component c);
+/* Part of them that was split after a restart over a time without ticks. */
+bool bj_account_flagged(const struct bj_account *a);
+
+struct bj_ledger_sums {
+    uint64_t system_uj[BJ_POLICIES][BJ_COMPONENTS];
+    uint64_t unallocated_uj[BJ_POLICIES][BJ_COMPONENTS];
+    uint64_t dropped_uj[BJ_POLICIES][BJ_COMPONENTS]; /* of jobs forgotten */
+    uint64_t pending_uj[BJ_COMPONENTS];
+    uint64_t taken_uj[BJ_COMPONENTS]; /* everything that came in, other too */
+    uint64_t node_uj;
+    uint64_t deficit_uj; /* components together above the node */
+    uint64_t idle_uw;    /* in use; 0: not known yet */
+    bool idle_learnt;
+    uint64_t windows;
+};
+void bj_ledger_sums(const struct bj_ledger *l, struct bj_ledger_sums *ret);
+
+/* The state, as text for a file: totals, open window, the raw position of each
+ * zone's accumulator (given by the caller as opaque lines), boot id.  Write
+ * into out; read back into a new ledger.  -EBADMSG with the line for damaged
+ * or foreign text.  Another boot id: only the learnt idle power is taken, and
+ * *ret_same_boot is false.  Same boot: the next tick's deltas span the time
+ * since the state was written; they go to the jobs that are on both sides by
+ * their use, and flag them. */
+void bj_ledger_save(const struct bj_ledger *l, struct bj_slice boot_id,
+                    struct bj_slice extra, struct bj_buf *out);
+int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
+                   struct bj_slice boot_id, struct bj_slice *ret_extra,
+                   bool *ret_same_boot, struct bj_err *err);
+
+#endif

@@ -1,0 +1,95 @@
+/* Power meters: what each kind does, and what it tells.
+ *
+ * A meter tells raw samples of zones; wraps, resets, gaps, threads, deadlines
+ * between readings, back-off and errors are the same for all kinds and done
+ * once (accum.h, meters.h).  A kind is a file and a row in bj_meter_kinds. */
+#ifndef BJ_CORE_ENERGY_METER_H
+#define BJ_CORE_ENERGY_METER_H
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "core/energy/conf.h"
+#include "core/model/record.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* What a zone's energy is of. */
+enum bj_zone_role {
+    BJ_ZONE_CPU,  /* processor packages */
+    BJ_ZONE_DRAM, /* memory, where it is not in the package's figure */
+    BJ_ZONE_GPU,  /* accelerators */
+    BJ_ZONE_NODE, /* the whole node, all of the above included */
+    BJ_ZONE_PART, /* a part or a repetition of another zone: told, not added */
+    BJ_ZONE_ROLES
+};
+
+enum { BJ_ZONES_MAX = 64, BJ_ZONE_NAME = 48 };
+
+/* One zone as its source tells it now.  Fields without value: BJ_ABSENT. */
+struct bj_zone_sample {
+    char name[BJ_ZONE_NAME]; /* unique in its meter; [a-z0-9_.-] */
+    enum bj_zone_role role;
+    uint64_t energy_uj;  /* counter, 0 .. range_uj */
+    uint64_t range_uj;   /* after this value comes 0; absent: never wraps */
+    uint64_t power_uw;   /* level; may be an average over the source's period */
+    uint64_t limit_uw;   /* power limit that is in force */
+    uint64_t max_uw;     /* the most that the zone can draw, for plausibility */
+    uint64_t stamp_usec; /* CLOCK_BOOTTIME when the source measured; absent:
+                            when it was read */
+};
+
+struct bj_meter_sample {
+    size_t n;
+    struct bj_zone_sample zone[BJ_ZONES_MAX];
+};
+
+/* What a meter may look at. */
+struct bj_meter_env {
+    const struct bj_energy_conf *conf;
+    const char *procfs, *sysfs, *devfs; /* mount points */
+    bool forced;             /* named by an option, not tried by itself */
+    const atomic_bool *stop; /* true: give up soon, with -ECANCELED */
+};
+
+/* A kind of meter.  The calls of one meter come from one thread. */
+struct bj_meter_kind {
+    const char *name; /* value of --energy.meter and label "meter" */
+    bool slow;        /* may block for longer than a millisecond: gets a thread
+                         and the period of conf->slow_usec */
+    bool partial; /* its node zone misses parts of the node (psys, module) */
+    /* Find the meter.  0 and *ret; -ENODEV when this machine has none (no
+     * complaint, asked again at a long pace); else a fault, with a message. */
+    int (*open)(const struct bj_meter_env *env, void **ret, struct bj_err *err);
+    /* Fill *out, which is zeroed with n = 0 before.  Zones may come and go.
+     * Returns 0, or the kind of fault:
+     *   -ETIMEDOUT  no answer before the deadline     (timeout)
+     *   -EIO etc.   the system refused                (io)
+     *   -EACCES     -EPERM                            (denied)
+     *   -EBADMSG    an answer that makes no sense     (protocol)
+     *   -ERANGE     a value that cannot be            (implausible)
+     *   -ENODEV     the meter has gone: closed, and opened again later
+     *   -ECANCELED  env->stop was set
+     * A fault of one zone leaves that zone out and the others in: return the
+     * fault with out->n > 0; both count. */
+    int (*read)(void *m, struct bj_meter_sample *out, struct bj_err *err);
+    void (*close)(void *m);
+};
+
+/* All kinds.  Of those that tell a node zone the first one that works is
+ * believed; the same for each other role. */
+extern const struct bj_meter_kind *const bj_meter_kinds[];
+extern const size_t bj_nmeter_kinds;
+
+extern const struct bj_meter_kind bj_meter_cray;    /* cray.c */
+extern const struct bj_meter_kind bj_meter_xcc;     /* ipmi_xcc.c */
+extern const struct bj_meter_kind bj_meter_dcmi;    /* ipmi_dcmi.c */
+extern const struct bj_meter_kind bj_meter_nm;      /* ipmi_nm.c */
+extern const struct bj_meter_kind bj_meter_sdr;     /* ipmi_sdr.c */
+extern const struct bj_meter_kind bj_meter_command; /* command.c */
+extern const struct bj_meter_kind bj_meter_redfish; /* redfish.c */
+extern const struct bj_meter_kind bj_meter_hwmon;   /* hwmon.c: ACPI, Grace */
+extern const struct bj_meter_kind bj_meter_rapl;    /* rapl.c: powercap */
+extern const struct bj_meter_kind bj_meter_perf;    /* rapl_perf.c */
+
+#endif

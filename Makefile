@@ -38,6 +38,7 @@ HAVE_COLLECTD := $(wildcard $(COLLECTD_INCLUDE)/core/daemon/plugin.h)
 
 # What a room is made of: every .c in it.  main.c files are programs.
 base_SRC     := $(wildcard base/*.c)
+sched_SRC    := $(wildcard sched/*.c)
 core_SRC     := $(wildcard core/*.c core/*/*.c)
 exporter_SRC := $(wildcard standalone/*.c)
 plugin_SRC   := $(filter-out %/double.c,$(wildcard collectd-plugin/*.c))
@@ -67,6 +68,7 @@ $(O)/collectd-plugin/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE
 # opt_yaml.c of base is used by programs only; the archive lets the plugin leave
 # it (and its library) out.
 $(O)/libbase.a: $(call obj,$(base_SRC))
+$(O)/libsched.a: $(call obj,$(sched_SRC))
 $(O)/libcore.a: $(call obj,$(core_SRC))
 $(O)/%.a:
 	@rm -f $@
@@ -78,7 +80,7 @@ $(O)/batchjob_exporter: $(call obj,$(exporter_SRC)) $(O)/libcore.a $(O)/libbase.
 $(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libbase.a
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS_core)
 
--include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))
+-include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(sched_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))
 
 INSTALL ?= install
 EXAMPLES = $(wildcard examples/*)

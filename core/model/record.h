@@ -5,13 +5,10 @@
 #ifndef BJ_CORE_MODEL_RECORD_H
 #define BJ_CORE_MODEL_RECORD_H
 
+#include "base/absent.h"
 #include "base/slice.h"
 
 #include <stdint.h>
-
-/* The value of a field that has none.  It is never printed: absent is absent,
- * not 0.  No source counts that high. */
-#define BJ_ABSENT UINT64_MAX
 
 /* n records of one kind. */
 struct bj_list {

@@ -259,21 +259,26 @@ static void put_attrs(struct bj_dispatch *d, const struct bj_sample *s)
 }
 
 /* What tells the sample from its siblings: a step goes into the plugin
- * instance, everything else is the type instance. */
+ * instance, and so does the first of several keys where there is no job;
+ * everything else is the type instance. */
 static void list_sub(struct bj_dispatch *d, const struct bj_sample *s)
 {
     const struct bj_sub *sub = s->sub;
-    const char *first = d->table->label[0];
-    bool step = s->job && first && strcmp(first, "step") == 0;
+    const char *const *label = d->table->label;
+    bool step = s->job && label[0] && strcmp(label[0], "step") == 0;
 
     d->list.type_instance[0] = '\0';
     if (!sub)
         return;
     if (step)
         bj_name_step(s->job->ident, sub->key[0], d->list.plugin_instance);
+    else if (label[1])
+        bj_name_text(sub->key[0], d->list.plugin_instance);
     else
         bj_name_text(sub->key[0], d->list.type_instance);
-    if (step && d->table->label[1])
+    if (label[2])
+        bj_name_pair(sub->key[1], sub->key[2], d->list.type_instance);
+    else if (label[1])
         bj_name_text(sub->key[1], d->list.type_instance);
 }
 

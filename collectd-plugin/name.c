@@ -107,6 +107,16 @@ void bj_name_text(struct bj_slice text, char dst[BJ_NAME_SIZE])
     text_finish(&t, dst);
 }
 
+void bj_name_pair(struct bj_slice a, struct bj_slice b, char dst[BJ_NAME_SIZE])
+{
+    struct text t = empty;
+    text_add(&t, '\0', a);
+    if (holds(a, ':'))
+        t.hashed = true;
+    text_add(&t, ':', b);
+    text_finish(&t, dst);
+}
+
 /* The id, and the node where several slurmd share the host. */
 static bool text_job(struct text *t, const struct bj_ident *ident)
 {

@@ -19,6 +19,9 @@ enum { BJ_NAME_SIZE = 128 }; /* bytes of a name, with its NUL */
 /* The name of a text (clean, base/text.h). */
 void bj_name_text(struct bj_slice text, char dst[BJ_NAME_SIZE]);
 
+/* The name of two texts, "a:b". */
+void bj_name_pair(struct bj_slice a, struct bj_slice b, char dst[BJ_NAME_SIZE]);
+
 /* The plugin instance of a job: "4711", "4711@node1" where a host runs several
  * slurmd.  A job whose id is not known (yet) has the name of its SLUID; ""
  * when that is unknown too. */

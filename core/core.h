@@ -18,6 +18,7 @@ struct bj_snap {
     struct bj_node node;
     struct bj_self self;
     struct bj_list jobs; /* struct bj_job, in the order of their ids */
+    struct bj_list meters, zones, meter_errors;
     struct bj_arena arena;
 };
 

@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef BJ_VERSION
+#define BJ_VERSION "unknown"
+#define BJ_REVISION "unknown"
+#endif
+
 struct bj_snap *bj_snap_ref(struct bj_snap *s)
 {
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
@@ -209,6 +214,13 @@ static void publish_runs(struct bj_core *core, struct bj_snap *s)
     s->self.collectors = (struct bj_list){v, n};
 }
 
+static const struct bj_info build_info = {
+    .one = 1,
+    .v = {{BJ_VERSION, sizeof(BJ_VERSION) - 1},
+          {BJ_REVISION, sizeof(BJ_REVISION) - 1},
+          {__VERSION__, sizeof(__VERSION__) - 1}},
+};
+
 static void publish_self(struct bj_core *core, struct bj_snap *s)
 {
     struct bj_self *self = &s->self;
@@ -225,7 +237,7 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     self->fds_kept = core->pool.used;
     self->fds_refused = core->pool.refused;
     self->start_sec = core->self_start_sec;
-    self->build_info = 1;
+    self->build_info = build_info;
     bj_self_read(self);
     publish_runs(core, s);
 }
@@ -256,7 +268,9 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
     s->jobs = (struct bj_list){0};
     s->cluster = bj_slice_str(core->cluster);
     memset(&s->node, 0xff, sizeof(s->node));
-    s->node.modes = (struct bj_list){0};
+    s->node.modes = s->node.energy = (struct bj_list){0};
+    s->meters = s->zones = s->meter_errors = (struct bj_list){0};
+    s->self.records = s->self.records_lost = BJ_ABSENT;
     if (core->node)
         bj_node_publish(core->node, &s->arena, &s->node);
     int r = publish_jobs(core, s);

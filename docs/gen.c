@@ -88,9 +88,14 @@ static const struct {
     {"job_state", "Jobs, by state of threads"},
     {"job_exe", "Jobs, by executable"},
     {"job_place", "Jobs, by place"},
+    {"job_energy", "Jobs, energy by component"},
     {"step", "Steps of jobs (on request)"},
     {"task", "Tasks of steps (on request)"},
     {"node", "The node"},
+    {"node_energy", "The node's energy"},
+    {"meter", "Power meters"},
+    {"meter_zone", "Power meters, by zone"},
+    {"meter_errors", "Power meters, faults by kind"},
     {"collector", "Collectors"},
     {"sampler", "The sampler"},
     {"process", "The monitoring process"},
@@ -150,7 +155,7 @@ static void put_row(struct bj_buf *out, const struct bj_table *t,
     if (t->info)
         put_names(out, t->info, SIZE_MAX);
     else
-        put_names(out, t->label, 2);
+        put_names(out, t->label, BJ_SUB_KEYS);
     bj_buf_str(out, " | ");
     put_types(out, t, m);
     bj_buf_printf(out, " | %s |\n", m->help);

@@ -78,18 +78,47 @@ static void put_relabel_keys(struct bj_buf *out, const struct bj_table *t,
             put_relabel_type(out, t, *keys, *keys);
 }
 
+/* Label to from a source label of all types of a table. */
+static void put_relabel_key(struct bj_buf *out, const struct bj_table *t,
+                            const char *source, const char *regex,
+                            const char *to)
+{
+    struct bj_buf all = {0};
+    bj_buf_str(&all, "(?:");
+    for (size_t i = 0; i < t->nrows; i++) {
+        bj_buf_str(&all, i > 0 ? "|" : "");
+        put_source(&all, t, &t->rows[i]);
+    }
+    bj_buf_printf(&all, ");%s", regex);
+    bj_buf_put(&all, "", 1);
+    if (all.failed)
+        out->failed = true;
+    else
+        put_relabel(out, source, all.p, to, "$1");
+    bj_buf_free(&all);
+}
+
+/* The keys of a table are where dispatch.c of the plugin puts them. */
 static void put_relabel_table(struct bj_buf *out, const struct bj_table *t)
 {
+    static const char instance[] = "__name__, batchjob",
+                      type[] = "__name__, type";
+    bool job = t->owner == BJ_OF_JOB;
     bool step = t->label[0] && strcmp(t->label[0], "step") == 0;
 
     if (t->info)
         put_relabel_keys(out, t, t->info);
-    if (t->info && t->owner == BJ_OF_JOB)
+    if (t->info && job)
         put_relabel_keys(out, t, bj_job_attr_keys);
     if (t->label[0] && !step)
-        put_relabel_type(out, t, ".+", t->label[0]);
-    if (t->label[1])
+        put_relabel_key(out, t, job ? type : instance, "(.+)", t->label[0]);
+    if (step && t->label[1])
         put_relabel_type(out, t, ".+", t->label[1]);
+    else if (t->label[1])
+        put_relabel_key(out, t, type, t->label[2] ? "(.+?):.*" : "(.+)",
+                        t->label[1]);
+    if (t->label[2])
+        put_relabel_key(out, t, type, ".+?:(.+)", t->label[2]);
 }
 
 int bj_gen_scrape(struct bj_buf *out)
@@ -177,9 +206,11 @@ static void put_job_info(struct bj_buf *out, const struct bj_table *t)
 }
 
 /* Every attribute is known, and there is one of each. */
-static void put_build_info(struct bj_buf *out, const struct bj_table *t)
+static void put_node_info(struct bj_buf *out, const struct bj_table *t)
 {
-    put_rule(out, "batchjob_build_info");
+    bj_buf_str(out, "      - record: ");
+    bj_metric_prom_name(t, &t->rows[0], out);
+    bj_buf_str(out, "\n        expr: ");
     for (size_t i = 0; t->info[i]; i++) {
         if (i > 0)
             bj_buf_printf(out, " * on (job, instance) group_left (%s) ",
@@ -212,7 +243,7 @@ int bj_gen_rules(struct bj_buf *out)
         if (t->info && t->owner == BJ_OF_JOB)
             put_job_info(out, t);
         else if (t->info)
-            put_build_info(out, t);
+            put_node_info(out, t);
         for (size_t k = 0; !t->info && k < t->nrows; k++)
             put_metric_rule(out, t, &t->rows[k]);
     }

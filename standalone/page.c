@@ -84,7 +84,7 @@ static int on_family(void *ctx, const struct bj_table *t,
         bj_buf_label(&p->start, p->cluster);
         bj_buf_str(&p->start, "\",");
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < BJ_SUB_KEYS; i++) {
         p->keys[i].len = 0;
         if (t->label[i]) {
             bj_buf_str(&p->keys[i], t->label[i]);
@@ -96,8 +96,10 @@ static int on_family(void *ctx, const struct bj_table *t,
         p->info[p->ninfo] = bj_slice_str(t->info[p->ninfo]);
         p->ninfo++;
     }
-    if (p->name.failed || p->start.failed || p->keys[0].failed ||
-        p->keys[1].failed)
+    bool failed = p->name.failed || p->start.failed;
+    for (int i = 0; i < BJ_SUB_KEYS; i++)
+        failed |= p->keys[i].failed;
+    if (failed)
         return -ENOMEM;
     put_head(p, t, m);
     return p->out->failed ? -ENOMEM : 0;
@@ -129,7 +131,7 @@ static inline char *put_value(char *at, struct bj_slice s)
 static size_t label_bytes(const struct bj_page *p, const struct bj_sample *s)
 {
     size_t n = 0;
-    for (int i = 0; s->sub && i < 2; i++)
+    for (int i = 0; s->sub && i < BJ_SUB_KEYS; i++)
         n += p->keys[i].len + 2 * s->sub->key[i].n + 2;
     for (size_t i = 0; s->info && i < p->ninfo; i++)
         n += p->info[i].n + 2 + 2 * s->info[i].n + 2;
@@ -139,7 +141,7 @@ static size_t label_bytes(const struct bj_page *p, const struct bj_sample *s)
 static char *put_labels(const struct bj_page *p, const struct bj_sample *s,
                         char *at)
 {
-    for (int i = 0; s->sub && i < 2 && p->keys[i].len > 0; i++) {
+    for (int i = 0; s->sub && i < BJ_SUB_KEYS && p->keys[i].len > 0; i++) {
         at = put(at, p->keys[i].p, p->keys[i].len);
         at = put_value(at, s->sub->key[i]);
     }
@@ -218,8 +220,8 @@ int bj_page_end(struct bj_page *p)
         bj_buf_str(p->out, "# EOF\n");
     bj_buf_free(&p->name);
     bj_buf_free(&p->start);
-    bj_buf_free(&p->keys[0]);
-    bj_buf_free(&p->keys[1]);
+    for (int i = 0; i < BJ_SUB_KEYS; i++)
+        bj_buf_free(&p->keys[i]);
     return p->out->failed ? -ENOMEM : 0;
 }
 

@@ -32,7 +32,7 @@ struct bj_page {
     bool micro;                             /* values are millionths */
     struct bj_buf name;                     /* of its samples */
     struct bj_buf start;                    /* name{ or name{cluster="...", */
-    struct bj_buf keys[2];                  /* of the table: device=" */
+    struct bj_buf keys[BJ_SUB_KEYS];        /* of the table: device=" */
     struct bj_slice info[BJ_PAGE_INFO_MAX]; /* names of its info labels */
     size_t ninfo;
 };

@@ -9,6 +9,8 @@ const struct bj_unit_name bj_units[] = {
     [BJ_USEC] = {"_seconds", "_usec", 6},
     [BJ_SEC] = {"_seconds", "_seconds", 0},
     [BJ_BYTES] = {"_bytes", "_bytes", 0},
+    [BJ_UJ] = {"_joules", "_uj", 6},
+    [BJ_UW] = {"_watts", "_uw", 6},
 };
 
 #define COUNTER(record, field, name, unit, help)                               \
@@ -191,6 +193,12 @@ static const struct bj_metric place_rows[] = {
           "Different files the job has open below a named place."),
 };
 
+static const struct bj_metric job_energy_rows[] = {
+    COUNTER(bj_energy_use, energy_uj, "", BJ_UJ,
+            "Energy of the node that the job was given, by component; the "
+            "method is in batchjob_node_energy_info."),
+};
+
 static const struct bj_metric node_rows[] = {
     GAUGE(bj_node, mem_total_bytes, "memory_total", BJ_BYTES,
           "Memory of the node."),
@@ -200,6 +208,60 @@ static const struct bj_metric node_rows[] = {
     GAUGE(bj_node, cores, "cores", BJ_NUMBER, "CPU cores on line."),
     GAUGE(bj_node, sockets, "sockets", BJ_NUMBER, "CPU sockets on line."),
     GAUGE(bj_node, boot_sec, "boot_time", BJ_SEC, "When the node booted."),
+    GAUGE(bj_node, power_uw, "power", BJ_UW,
+          "Power of the node, of the meter in batchjob_node_energy_info."),
+    GAUGE(bj_node, idle_uw, "idle_power", BJ_UW,
+          "Power of the node without jobs, accelerators left out: configured "
+          "or learnt."),
+};
+
+static const struct bj_metric node_energy_rows[] = {
+    COUNTER(bj_energy_split, energy_uj, "", BJ_UJ,
+            "Energy of the node by component, as metered; other is what the "
+            "node used beyond the metered components."),
+    COUNTER(bj_energy_split, system_uj, "system", BJ_UJ,
+            "Energy of the node given to what runs outside of jobs."),
+    COUNTER(bj_energy_split, unallocated_uj, "unallocated", BJ_UJ,
+            "Energy of the node given to what no job has reserved."),
+    COUNTER(bj_energy_split, deficit_uj, "deficit", BJ_UJ,
+            "Energy by which the components together exceeded the node's "
+            "meter."),
+};
+
+static const struct bj_metric energy_info_rows[] = {
+    GAUGE(bj_info, one, "info", BJ_NUMBER,
+          "1; the labels say which meter is believed and how its energy is "
+          "split."),
+};
+
+static const struct bj_metric meter_rows[] = {
+    GAUGE(bj_meter_stat, success, "success", BJ_NUMBER,
+          "1 when the last reading of the power meter had no fault."),
+    GAUGE(bj_meter_stat, age_usec, "age", BJ_USEC,
+          "Age of the power meter's last good reading."),
+    GAUGE(bj_meter_stat, duration_usec, "duration", BJ_USEC,
+          "Time the last reading of the power meter took."),
+};
+
+static const struct bj_metric zone_rows[] = {
+    COUNTER(bj_zone_stat, energy_uj, "energy", BJ_UJ,
+            "Energy of a zone of a power meter since we look; zones may "
+            "contain one another."),
+    GAUGE(bj_zone_stat, power_uw, "power", BJ_UW,
+          "Power of a zone: as told, or energy over the time between the last "
+          "two readings."),
+    GAUGE(bj_zone_stat, limit_uw, "power_limit", BJ_UW,
+          "Power limit in force in a zone."),
+    COUNTER(bj_zone_stat, resets, "resets", BJ_NUMBER,
+            "Times the zone's counter began anew; the energy of those "
+            "intervals is unknown and not counted."),
+    COUNTER(bj_zone_stat, gaps, "gaps", BJ_NUMBER,
+            "Times the readings of power lay too far apart to be integrated."),
+};
+
+static const struct bj_metric meter_error_rows[] = {
+    COUNTER(bj_meter_errors, errors, "", BJ_NUMBER,
+            "Faults of the power meter by kind."),
 };
 
 static const struct bj_metric mode_rows[] = {
@@ -235,11 +297,15 @@ static const struct bj_metric self_rows[] = {
           "Descriptors kept open between looks."),
     COUNTER(bj_self, fds_refused, "fds_refused", BJ_NUMBER,
             "Descriptors not kept because limit.files was reached."),
+    COUNTER(bj_self, records, "records", BJ_NUMBER,
+            "Final records of jobs written to the spool."),
+    COUNTER(bj_self, records_lost, "records_lost", BJ_NUMBER,
+            "Final records of jobs given up because the spool was full or "
+            "could not be written."),
 };
 
 static const struct bj_metric build_rows[] = {
-    GAUGE(bj_self, build_info, "info", BJ_NUMBER,
-          "1; the labels say what was built."),
+    GAUGE(bj_info, one, "info", BJ_NUMBER, "1; the labels say what was built."),
 };
 
 static const struct bj_metric process_rows[] = {
@@ -263,17 +329,19 @@ const char *const bj_job_info_keys[] = {
 const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
                                           NULL};
 
+const char *const bj_energy_info_keys[] = {"source", "quality", "policy",
+                                           "static", NULL};
+
 #define ROWS_AT(r, at) (r), sizeof(r) / sizeof((r)[0]), (at)
 #define ROWS(r) ROWS_AT(r, 0)
 #define JOB(name, member, r)                                                   \
     {                                                                          \
         name, BJ_OF_JOB, false, offsetof(struct bj_job, member),               \
-            sizeof(((struct bj_job *)0)->member), {NULL, NULL}, NULL, ROWS(r), \
-            false                                                              \
+            sizeof(((struct bj_job *)0)->member), {NULL}, NULL, ROWS(r), false \
     }
 #define WHOLE_JOB(name, info, r)                                               \
     {                                                                          \
-        name, BJ_OF_JOB, false, 0, sizeof(struct bj_job), {NULL, NULL}, info,  \
+        name, BJ_OF_JOB, false, 0, sizeof(struct bj_job), {NULL}, info,        \
             ROWS(r), false                                                     \
     }
 #define JOBS_AT(name, member, record, at, label, label2, r)                    \
@@ -290,14 +358,16 @@ const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
 #define SNAP(name, member, info, r)                                            \
     {                                                                          \
         name, BJ_OF_SNAP, false, offsetof(struct bj_snap, member),             \
-            sizeof(((struct bj_snap *)0)->member), {NULL, NULL}, info,         \
-            ROWS(r), false                                                     \
+            sizeof(((struct bj_snap *)0)->member), {NULL}, info, ROWS(r),      \
+            false                                                              \
     }
-#define SNAPS(name, member, record, label, r)                                  \
+#define SNAPS2(name, member, record, label, label2, r)                         \
     {                                                                          \
         name, BJ_OF_SNAP, true, offsetof(struct bj_snap, member),              \
-            sizeof(struct record), {label, NULL}, NULL, ROWS(r), false         \
+            sizeof(struct record), {label, label2}, NULL, ROWS(r), false       \
     }
+#define SNAPS(name, member, record, label, r)                                  \
+    SNAPS2(name, member, record, label, NULL, r)
 
 const struct bj_table bj_tables[] = {
     WHOLE_JOB("job", bj_job_info_keys, info_rows),
@@ -309,10 +379,20 @@ const struct bj_table bj_tables[] = {
     JOBS("job_state", states, bj_state_use, "state", NULL, state_rows),
     JOBS("job_exe", exes, bj_exe_use, "exe", NULL, exe_rows),
     JOBS("job_place", places, bj_place_use, "place", NULL, place_rows),
+    JOBS("job_energy", energy, bj_energy_use, "component", NULL,
+         job_energy_rows),
     STEPS("step", steps, "step", NULL, step_usage_rows),
     STEPS("task", tasks, "step", "task", task_usage_rows),
     SNAP("node", node, NULL, node_rows),
     SNAPS("node", node.modes, bj_mode_use, "mode", mode_rows),
+    SNAPS("node_energy", node.energy, bj_energy_split, "component",
+          node_energy_rows),
+    SNAP("node_energy", node.energy_info, bj_energy_info_keys,
+         energy_info_rows),
+    SNAPS("meter", meters, bj_meter_stat, "meter", meter_rows),
+    SNAPS2("meter_zone", zones, bj_zone_stat, "meter", "zone", zone_rows),
+    SNAPS2("meter_errors", meter_errors, bj_meter_errors, "meter", "kind",
+           meter_error_rows),
     SNAPS("collector", self.collectors, bj_collector_stat, "collector",
           collector_rows),
     SNAP("sampler", self, NULL, self_rows),
@@ -321,21 +401,27 @@ const struct bj_table bj_tables[] = {
      false,
      offsetof(struct bj_snap, self),
      sizeof(struct bj_self),
-     {NULL, NULL},
+     {NULL},
      NULL,
      ROWS(process_rows),
      true},
-    SNAP("build", self, bj_build_info_keys, build_rows),
+    SNAP("build", self.build_info, bj_build_info_keys, build_rows),
 };
 const size_t bj_ntables = sizeof(bj_tables) / sizeof(bj_tables[0]);
+
+static void put_name(const struct bj_table *t, const struct bj_metric *m,
+                     struct bj_buf *out)
+{
+    bj_buf_str(out, t->name);
+    bj_buf_str(out, *m->name ? "_" : "");
+    bj_buf_str(out, m->name);
+}
 
 void bj_metric_prom_name(const struct bj_table *t, const struct bj_metric *m,
                          struct bj_buf *out)
 {
     bj_buf_str(out, t->bare ? "" : "batchjob_");
-    bj_buf_str(out, t->name);
-    bj_buf_str(out, "_");
-    bj_buf_str(out, m->name);
+    put_name(t, m, out);
     bj_buf_str(out, bj_units[m->unit].prom);
     bj_buf_str(out, m->kind == BJ_COUNTER ? "_total" : "");
 }
@@ -343,8 +429,6 @@ void bj_metric_prom_name(const struct bj_table *t, const struct bj_metric *m,
 void bj_metric_collectd_type(const struct bj_table *t,
                              const struct bj_metric *m, struct bj_buf *out)
 {
-    bj_buf_str(out, t->name);
-    bj_buf_str(out, "_");
-    bj_buf_str(out, m->name);
+    put_name(t, m, out);
     bj_buf_str(out, bj_units[m->unit].collectd);
 }

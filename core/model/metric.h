@@ -13,7 +13,7 @@ enum bj_kind { BJ_GAUGE, BJ_COUNTER };
 /* Unit of the field.  Prometheus wants base units (seconds, bytes): the value
  * is divided on the way out, exactly; collectd counts whole numbers and gets
  * the field as it is. */
-enum bj_unit { BJ_NUMBER, BJ_USEC, BJ_SEC, BJ_BYTES };
+enum bj_unit { BJ_NUMBER, BJ_USEC, BJ_SEC, BJ_BYTES, BJ_UJ, BJ_UW };
 
 struct bj_unit_name {
     const char *prom;     /* "_seconds", "" */
@@ -24,7 +24,8 @@ extern const struct bj_unit_name bj_units[];
 
 /* One metric of a table. */
 struct bj_metric {
-    const char *name; /* "cpu_user": without prefix, table, unit or _total */
+    const char *name; /* "cpu_user": without prefix, table, unit or _total;
+                         "": the table's name says it all */
     enum bj_kind kind;
     enum bj_unit unit;
     size_t off; /* of its uint64_t in the table's record */
@@ -39,11 +40,14 @@ enum bj_owner { BJ_OF_SNAP, BJ_OF_JOB };
 struct bj_table {
     const char *name; /* "job_core": part of every metric's name */
     enum bj_owner owner;
-    bool list;               /* false: the record is the owner itself ... */
-    size_t off;              /* ... at this offset; true: a bj_list is there */
-    size_t size;             /* of one record */
-    const char *label[2];    /* Prometheus labels of bj_sub.key; NULL: none */
-    const char *const *info; /* info metric: its label names, else NULL */
+    bool list;   /* false: the record is the owner itself ... */
+    size_t off;  /* ... at this offset; true: a bj_list is there */
+    size_t size; /* of one record */
+    const char *label[BJ_SUB_KEYS]; /* Prometheus labels of bj_sub.key; NULL:
+                                       none */
+    const char *const *info; /* info metric: its label names, else NULL.  The
+                                values: of a job in its identity, else in the
+                                record, which is a bj_info */
     const struct bj_metric *rows;
     size_t nrows;
     size_t rows_off; /* where in a record the offsets of the rows begin */
@@ -63,8 +67,10 @@ void bj_metric_collectd_type(const struct bj_table *t,
                              const struct bj_metric *m, struct bj_buf *out);
 
 /* Labels of batchjob_job_info beyond those that every sample of a job has, in
- * the order of bj_ident.info; and of batchjob_build_info.  NULL-terminated. */
+ * the order of bj_ident.info; of batchjob_build_info, and of
+ * batchjob_node_energy_info.  NULL-terminated. */
 extern const char *const bj_job_info_keys[];
 extern const char *const bj_build_info_keys[];
+extern const char *const bj_energy_info_keys[];
 
 #endif

@@ -18,8 +18,9 @@ struct bj_list {
 
 /* Every record that belongs to another one begins with the identifiers that
  * tell it from its siblings: the values of its table's labels. */
+enum { BJ_SUB_KEYS = 3 };
 struct bj_sub {
-    struct bj_slice key[2]; /* clean (base/text.h), not escaped */
+    struct bj_slice key[BJ_SUB_KEYS]; /* clean (base/text.h), not escaped */
 };
 
 /* What a cgroup has used.  The same for a job, a step and a task: the kernel's
@@ -84,6 +85,11 @@ struct bj_place_use {  /* open files of a job below a named place */
     uint64_t files;
 };
 
+struct bj_energy_use { /* energy that a job was given */
+    struct bj_sub sub; /* component: cpu, dram, gpu, other */
+    uint64_t energy_uj;
+};
+
 struct bj_step_use {   /* a step, or a task of one */
     struct bj_sub sub; /* step; task (tasks only) */
     struct bj_usage use;
@@ -97,7 +103,7 @@ struct bj_job {
     uint64_t start_sec;  /* since 1970; the oldest process seen */
     uint64_t end_sec;    /* when its end was noticed; absent while it runs */
     uint64_t ident_info; /* 1: the row that carries the labels of the job */
-    struct bj_list cores, devices, states, exes, places, steps, tasks;
+    struct bj_list cores, devices, states, exes, places, steps, tasks, energy;
 };
 
 struct bj_mode_use {   /* CPU time of the node in one mode */
@@ -105,12 +111,44 @@ struct bj_mode_use {   /* CPU time of the node in one mode */
     uint64_t cpu_usec;
 };
 
+struct bj_energy_split { /* energy of the node by component, and what of it no
+                            job was given (core/energy/ledger.h) */
+    struct bj_sub sub;
+    uint64_t energy_uj, system_uj, unallocated_uj;
+    uint64_t deficit_uj; /* component other only */
+};
+
+/* What the labels of an info metric say; the record of one row. */
+enum { BJ_INFO_MAX = 8 };
+struct bj_info {
+    uint64_t one; /* 1, or absent */
+    struct bj_slice v[BJ_INFO_MAX];
+};
+
 /* The node. */
 struct bj_node {
     uint64_t mem_total_bytes, mem_available_bytes;
     uint64_t cpus, cores, sockets; /* on line */
     uint64_t boot_sec;             /* since 1970 */
-    struct bj_list modes;
+    uint64_t power_uw;             /* newest of the meter that is believed */
+    uint64_t idle_uw;              /* without jobs, in use by the split */
+    uint64_t energy_windows;
+    struct bj_info energy_info; /* bj_energy_info_keys */
+    struct bj_list modes, energy;
+};
+
+/* A power meter, its zones, its faults. */
+struct bj_meter_stat {
+    struct bj_sub sub; /* meter */
+    uint64_t success, age_usec, duration_usec;
+};
+struct bj_zone_stat {
+    struct bj_sub sub; /* meter, zone */
+    uint64_t energy_uj, power_uw, limit_uw, resets, gaps;
+};
+struct bj_meter_errors {
+    struct bj_sub sub; /* meter, kind of fault */
+    uint64_t errors;
 };
 
 /* How a collector fared. */
@@ -128,7 +166,8 @@ struct bj_self {
     uint64_t passes, pass_usec;
     uint64_t fds_kept, fds_refused;
     uint64_t cpu_usec, rss_bytes, open_fds, max_fds, start_sec;
-    uint64_t build_info; /* 1 */
+    uint64_t records, records_lost; /* final records written, given up */
+    struct bj_info build_info;      /* bj_build_info_keys */
     struct bj_list collectors;
 };
 

@@ -2,11 +2,6 @@
 #include "core/find/ident.h"
 #include "core/view/view.h"
 
-#ifndef BJ_VERSION
-#define BJ_VERSION "unknown"
-#define BJ_REVISION "unknown"
-#endif
-
 /* One metric on its way through the records. */
 struct walk {
     const struct bj_snap *snap;
@@ -30,12 +25,6 @@ static const struct bj_slice *job_info(const struct bj_job *job)
     return &job->ident->f[BJ_ID_UID];
 }
 
-static const struct bj_slice build_info[] = {
-    {BJ_VERSION, sizeof(BJ_VERSION) - 1},
-    {BJ_REVISION, sizeof(BJ_REVISION) - 1},
-    {__VERSION__, sizeof(__VERSION__) - 1},
-};
-
 /* One record; most fields of most records are absent, so that is what this is
  * quick at. */
 static inline int put_record(struct walk *w, const struct bj_job *job,
@@ -52,7 +41,7 @@ static inline int put_record(struct walk *w, const struct bj_job *job,
     if (t->list)
         s.sub = (const void *)record;
     if (t->info)
-        s.info = job ? job_info(job) : build_info;
+        s.info = job ? job_info(job) : ((const struct bj_info *)(const void *)record)->v;
     return w->sink->sample(w->sink->ctx, &s);
 }
 

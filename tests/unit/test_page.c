@@ -46,7 +46,7 @@ static struct bj_job *make_job(const char *id, const char *user)
     assert_non_null(job);
     memset(job, 0xff, sizeof(*job));
     job->cores = job->devices = job->states = job->exes = job->places =
-        job->steps = job->tasks = (struct bj_list){0};
+        job->steps = job->tasks = job->energy = (struct bj_list){0};
     f[BJ_ID_JOBID] = bj_slice_str(id);
     f[BJ_ID_USER] = bj_slice_str(user);
     f[BJ_ID_PARTITION] = BJ_SLICE("long");
@@ -175,7 +175,9 @@ static void native_view(void **state)
                                   {{{BJ_SLICE("9")}}, 1, BJ_ABSENT}};
     memset(&snap, 0xff, sizeof(snap));
     snap.cluster = (struct bj_slice){0};
-    snap.node.modes = snap.self.collectors = (struct bj_list){0};
+    snap.node.modes = snap.node.energy = snap.self.collectors =
+        (struct bj_list){0};
+    snap.meters = snap.zones = snap.meter_errors = (struct bj_list){0};
     snap.jobs = (struct bj_list){job, 1};
     snap.node.cpus = 64;
     job->ident_info = 1;

@@ -75,7 +75,7 @@ static struct bj_job job_of(const struct bj_ident *id)
     absent(&job, sizeof(job));
     job.ident = id;
     job.cores = job.devices = job.states = job.exes = job.places = job.steps =
-        job.tasks = (struct bj_list){NULL, 0};
+        job.tasks = job.energy = (struct bj_list){NULL, 0};
     return job;
 }
 
@@ -84,7 +84,8 @@ static struct bj_snap snap_of(struct bj_job *jobs, size_t n)
     struct bj_snap s = {.refs = 1, .jobs = {jobs, n}};
     absent(&s.node, sizeof(s.node));
     absent(&s.self, sizeof(s.self));
-    s.node.modes = s.self.collectors = (struct bj_list){NULL, 0};
+    s.node.modes = s.node.energy = s.self.collectors =
+        (struct bj_list){NULL, 0};
     return s;
 }
 
@@ -240,12 +241,40 @@ static void test_build_info(void **state)
 {
     struct world *w = *state;
     struct bj_snap snap = snap_of(NULL, 0);
-    snap.self.build_info = 1;
+    snap.self.build_info = (struct bj_info){
+        .one = 1, .v = {BJ_SLICE("0.1.0"), BJ_SLICE("abc"), BJ_SLICE("12")}};
     dispatch(w, &snap);
     assert_non_null(bj_double_find("batchjob/build_version-"));
     assert_non_null(bj_double_find("batchjob/build_compiler-"));
     for (size_t i = 0; i < bj_double.nlines; i++)
         assert_string_equal(strchr(bj_double.lines[i], ' '), " gauge 1");
+}
+
+static void test_meters(void **state)
+{
+    struct world *w = *state;
+    struct bj_snap snap = snap_of(NULL, 0);
+    struct bj_zone_stat zone = {
+        .sub.key = {BJ_SLICE("rapl"), BJ_SLICE("package-0")},
+        .energy_uj = 1234567,
+        .power_uw = 50000000,
+        .limit_uw = BJ_ABSENT,
+        .resets = 0,
+        .gaps = BJ_ABSENT};
+    struct bj_energy_split split = {.sub.key = {BJ_SLICE("cpu")},
+                                    .energy_uj = 7,
+                                    .system_uj = 3,
+                                    .unallocated_uj = 4,
+                                    .deficit_uj = BJ_ABSENT};
+    snap.zones = (struct bj_list){&zone, 1};
+    snap.node.energy = (struct bj_list){&split, 1};
+    dispatch(w, &snap);
+    EXPECT("batchjob-rapl/meter_zone_energy_uj-package-0 derive 1234567",
+           "batchjob-rapl/meter_zone_power_uw-package-0 gauge 50000000",
+           "batchjob-rapl/meter_zone_resets-package-0 derive 0",
+           "batchjob/node_energy_uj-cpu derive 7",
+           "batchjob/node_energy_system_uj-cpu derive 3",
+           "batchjob/node_energy_unallocated_uj-cpu derive 4");
 }
 
 #define META3 META " cluster=alpha"
@@ -405,10 +434,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_job_values),    T(test_subs),       T(test_steps),
-        T(test_node_and_self), T(test_build_info), T(test_attributes),
-        T(test_hidden_user),   T(test_meta),       T(test_passes),
-        T(test_hostile_ids),
+        T(test_job_values),    T(test_subs),        T(test_steps),
+        T(test_node_and_self), T(test_build_info),  T(test_meters),
+        T(test_attributes),    T(test_hidden_user), T(test_meta),
+        T(test_passes),        T(test_hostile_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

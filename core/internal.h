@@ -44,10 +44,11 @@ struct bj_core {
     struct bj_tracks tracks;
     struct bj_run run[BJ_RUNS];
     char cluster[132];
-    uint64_t now_usec, wall_usec; /* of the pass */
-    uint64_t find_usec;           /* when everything is looked at again */
-    uint64_t node_usec;           /* when the node is read again */
-    bool refind;                  /* something has gone: look again */
+    uint64_t now_usec, wall_usec;   /* of the pass */
+    uint64_t find_usec;             /* when everything is looked at again */
+    uint64_t node_usec;             /* when the node is read again */
+    uint64_t own_fds_usec, own_fds; /* when they are counted again; how many */
+    bool refind;                    /* something has gone: look again */
     uint64_t passes, jobs_refused, steps_refused, ident_faults;
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */
     struct bj_snap *last;
@@ -86,8 +87,10 @@ unsigned bj_node_read(struct bj_node_state *n, uint64_t now_usec,
 void bj_node_publish(const struct bj_node_state *n, struct bj_arena *arena,
                      struct bj_node *ret);
 
-/* core/collect/self.c: the monitoring process. */
-void bj_self_read(struct bj_self *ret);
+/* core/collect/self.c: the monitoring process.  Before Linux 6.2 its
+ * descriptors have to be counted one by one, which may cost a tenth of a pass:
+ * that is done when count says so, and remembered in *counted. */
+void bj_self_read(struct bj_self *ret, bool count, uint64_t *counted);
 uint64_t bj_self_start_sec(void);
 
 #endif

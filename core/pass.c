@@ -200,8 +200,9 @@ int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
 {
     pthread_mutex_lock(&core->lock);
     core->passes++;
-    core->now_usec = core->reader.now_usec = bj_clock_boot_usec();
+    core->now_usec = bj_clock_boot_usec();
     core->wall_usec = bj_clock_wall_usec();
+    bj_reader_begin(&core->reader);
     bj_core_look(core, false);
     read_round(core, 0);
     /* Something went away meanwhile, and may be back under the same name. */

@@ -238,7 +238,10 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     self->fds_refused = core->pool.refused;
     self->start_sec = core->self_start_sec;
     self->build_info = build_info;
-    bj_self_read(self);
+    bool count = core->now_usec >= core->own_fds_usec;
+    if (count)
+        core->own_fds_usec = core->now_usec + core->conf->slow_usec;
+    bj_self_read(self, count, &core->own_fds);
     publish_runs(core, s);
 }
 

@@ -7,13 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Open descriptors: the size of the directory since Linux 6.2, counted by hand
- * before that. */
-static uint64_t open_fds(void)
+static uint64_t count_fds(void)
 {
-    struct stat st;
-    if (stat("/proc/self/fd", &st) == 0 && st.st_size > 0)
-        return (uint64_t)st.st_size;
     DIR *d = opendir("/proc/self/fd");
     if (!d)
         return BJ_ABSENT;
@@ -23,6 +18,17 @@ static uint64_t open_fds(void)
         n += e->d_name[0] != '.';
     closedir(d);
     return n - 1; /* the one that counts them */
+}
+
+/* Open descriptors: the size of the directory since Linux 6.2. */
+static uint64_t open_fds(bool count, uint64_t *counted)
+{
+    struct stat st;
+    if (stat("/proc/self/fd", &st) == 0 && st.st_size > 0)
+        return (uint64_t)st.st_size;
+    if (count)
+        *counted = count_fds();
+    return *counted;
 }
 
 static uint64_t usec(struct timeval t)
@@ -58,7 +64,7 @@ uint64_t bj_self_start_sec(void)
            1000000;
 }
 
-void bj_self_read(struct bj_self *ret)
+void bj_self_read(struct bj_self *ret, bool count, uint64_t *counted)
 {
     struct rusage ru;
     struct rlimit rl;
@@ -67,6 +73,6 @@ void bj_self_read(struct bj_self *ret)
         ret->cpu_usec = usec(ru.ru_utime) + usec(ru.ru_stime);
     if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur != RLIM_INFINITY)
         ret->max_fds = rl.rlim_cur;
-    ret->open_fds = open_fds();
+    ret->open_fds = open_fds(count, counted);
     ret->rss_bytes = resident_bytes();
 }

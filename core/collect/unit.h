@@ -47,6 +47,8 @@ struct bj_cgfile {
     bool slow;       /* what changes rarely or costs much: at its own pace */
     bool basic;      /* read even when only the basic files are wanted */
     bool job_only;   /* not for steps and tasks */
+    bool notified;   /* the kernel tells when it has changed (bj_hier) */
+    bool swap;       /* stays 0 on a machine without swap space */
     size_t off;      /* for the parsers that fill one field */
     uint64_t mul;    /* ... and the factor (0: 1); divided by if div */
     uint64_t div;
@@ -61,7 +63,7 @@ struct bj_reader {
     const struct bj_hiers *hiers;
     struct bj_fdpool *pool;
     unsigned needed;    /* mask of the controllers whose files are read */
-    uint64_t now_usec;  /* of this pass */
+    bool swapless;      /* the machine has no swap space now */
     uint64_t tick_usec; /* 1/USER_HZ */
     struct bj_kv_order order[4];
     uint64_t faults;     /* counted up by bj_unit_read */
@@ -73,6 +75,8 @@ struct bj_reader {
 int bj_reader_init(struct bj_reader *rd, const struct bj_conf *conf,
                    const struct bj_hiers *hiers, struct bj_fdpool *pool);
 void bj_reader_fini(struct bj_reader *rd);
+/* A pass begins. */
+void bj_reader_begin(struct bj_reader *rd);
 
 void bj_unit_init(struct bj_unit *u);
 void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool);

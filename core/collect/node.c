@@ -219,6 +219,7 @@ void bj_node_publish(const struct bj_node_state *n, struct bj_arena *arena,
                      struct bj_node *ret)
 {
     *ret = n->node;
+    ret->energy = (struct bj_list){0};
     struct bj_mode_use *m = bj_arena_alloc(arena, n->modes * sizeof(*m));
     ret->modes = (struct bj_list){m, m ? n->modes : 0};
     for (unsigned i = 0; m && i < n->modes; i++) {

@@ -3,6 +3,7 @@
 #define BJ_CORE_CONF_H
 
 #include "base/opt.h"
+#include "core/energy/conf.h"
 
 #include <stdbool.h>
 
@@ -17,6 +18,7 @@ enum bj_collector_id {
     BJ_COLLECT_PERCORE,
     BJ_COLLECT_PROCESS,
     BJ_COLLECT_NODE,
+    BJ_COLLECT_ENERGY,
     BJ_COLLECTORS
 };
 
@@ -40,6 +42,7 @@ struct bj_conf {
     uint64_t ident_wait_usec; /* a pass waits so long for identities */
     uint64_t max_jobs, max_processes, max_steps;
     uint64_t max_files; /* kept descriptors */
+    struct bj_energy_conf energy;
     /* No option, the host sets it: kept descriptors get numbers of at least
      * this (bj_fdpool.base), clear of those that select(2) needs.  0: any. */
     uint64_t fd_base;

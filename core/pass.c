@@ -19,6 +19,7 @@ const char *const bj_run_names[BJ_RUNS] = {
     [BJ_COLLECT_PERCORE] = "percore",
     [BJ_COLLECT_PROCESS] = "process",
     [BJ_COLLECT_NODE] = "node",
+    [BJ_COLLECT_ENERGY] = "energy",
     [BJ_RUN_FIND] = "find",
     [BJ_RUN_IDENT] = "identity",
 };

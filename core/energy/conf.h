@@ -27,4 +27,9 @@ struct bj_energy_conf {
     uint64_t spool_files, spool_bytes; /* at most so many wait */
 };
 
+/* A copy of its own, for a thread that may outlive the options; -ENOMEM. */
+int bj_energy_conf_copy(struct bj_energy_conf *to,
+                        const struct bj_energy_conf *from);
+void bj_energy_conf_free(struct bj_energy_conf *c);
+
 #endif

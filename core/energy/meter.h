@@ -58,6 +58,10 @@ struct bj_meter_kind {
     bool slow;        /* may block for longer than a millisecond: gets a thread
                          and the period of conf->slow_usec */
     bool partial; /* its node zone misses parts of the node (psys, module) */
+    /* May there be one?  Cheap and never blocks: a file that is there, an
+     * option that is set.  NULL: always.  Asked now and then while there is
+     * none. */
+    bool (*present)(const struct bj_meter_env *env);
     /* Find the meter.  0 and *ret; -ENODEV when this machine has none (no
      * complaint, asked again at a long pace); else a fault, with a message. */
     int (*open)(const struct bj_meter_env *env, void **ret, struct bj_err *err);
@@ -75,11 +79,6 @@ struct bj_meter_kind {
     int (*read)(void *m, struct bj_meter_sample *out, struct bj_err *err);
     void (*close)(void *m);
 };
-
-/* All kinds.  Of those that tell a node zone the first one that works is
- * believed; the same for each other role. */
-extern const struct bj_meter_kind *const bj_meter_kinds[];
-extern const size_t bj_nmeter_kinds;
 
 extern const struct bj_meter_kind bj_meter_cray;    /* cray.c */
 extern const struct bj_meter_kind bj_meter_xcc;     /* ipmi_xcc.c */

@@ -1,0 +1,321 @@
+#include "core/energy/meters.h"
+
+#include "base/text.h"
+#include "core/energy/slot.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+enum { FRESH_PERIODS = 3 };
+
+/* In the order of trust for the power of the node, and for every other role
+ * (docs/energy.md, "Meters"). */
+static const struct bj_meter_kind *const slots[][BJ_SLOT_KINDS] = {
+    {&bj_meter_cray},
+    {&bj_meter_xcc, &bj_meter_dcmi, &bj_meter_nm, &bj_meter_sdr},
+    {&bj_meter_command},
+    {&bj_meter_redfish},
+    {&bj_meter_hwmon},
+    {&bj_meter_rapl, &bj_meter_perf},
+};
+enum { SLOTS = sizeof(slots) / sizeof(slots[0]) };
+
+struct bj_meters {
+    struct bj_slot *slot[SLOTS];
+    uint64_t role_uj[BJ_ZONE_ROLES];
+    uint64_t seen_uj[SLOTS][BJ_ZONE_ROLES]; /* at the last reading */
+    struct bj_slot_view view;               /* scratch */
+};
+
+static bool named(const struct bj_energy_conf *conf, const char *name)
+{
+    for (size_t i = 0; i < conf->meters.n; i++)
+        if (strcmp(conf->meters.v[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int slot_new(const struct bj_conf *conf, const struct bj_host *host,
+                    size_t i, struct bj_slot **ret)
+{
+    struct bj_meter_env env = {
+        .conf = &conf->energy,
+        .procfs = conf->procfs ? conf->procfs : "/proc",
+        .sysfs = conf->sysfs ? conf->sysfs : "/sys",
+        .devfs = "/dev",
+        .forced = conf->energy.meters.n > 0,
+    };
+    const struct bj_meter_kind *kinds[BJ_SLOT_KINDS];
+    size_t n = 0;
+    for (size_t k = 0; k < BJ_SLOT_KINDS && slots[i][k]; k++)
+        if (!env.forced || named(&conf->energy, slots[i][k]->name))
+            kinds[n++] = slots[i][k];
+    return n > 0 ? bj_slot_new(kinds, n, &env, host, ret) : 0;
+}
+
+int bj_meters_new(const struct bj_conf *conf, const struct bj_host *host,
+                  struct bj_meters **ret, struct bj_err *err)
+{
+    struct bj_meters *m = calloc(1, sizeof(*m));
+    if (!m)
+        return bj_err_set(err, -ENOMEM, "power meters");
+    for (size_t i = 0; i < SLOTS; i++)
+        if (slot_new(conf, host, i, &m->slot[i]) < 0) {
+            bj_meters_free(m);
+            return bj_err_set(err, -ENOMEM, "power meters");
+        }
+    *ret = m;
+    return 0;
+}
+
+void bj_meters_free(struct bj_meters *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < SLOTS; i++)
+        bj_slot_free(m->slot[i]);
+    free(m);
+}
+
+bool bj_meters_look(struct bj_meters *m, uint64_t now_usec)
+{
+    bool any = false;
+    for (size_t i = 0; i < SLOTS; i++)
+        any |= m->slot[i] && bj_slot_look(m->slot[i], now_usec);
+    return any;
+}
+
+/* --- sums -----------------------------------------------------------------*/
+
+/* What a meter tells of a role. */
+struct told {
+    bool any, fresh;
+    uint64_t uj, power_uw, stamp_usec;
+};
+
+static struct told told_of(const struct bj_slot_view *v, enum bj_zone_role role,
+                           uint64_t now_usec)
+{
+    struct told t = {.power_uw = 0};
+    for (size_t i = 0; i < v->nzones; i++) {
+        const struct bj_accum *a = &v->zone[i].accum;
+        if (v->zone[i].role != role)
+            continue;
+        t.any = true;
+        t.uj += a->total_uj;
+        t.fresh |= v->running &&
+                   a->stamp_usec + FRESH_PERIODS * v->period_usec >= now_usec;
+        if (a->power_uw == BJ_ABSENT || t.power_uw == BJ_ABSENT)
+            t.power_uw = BJ_ABSENT;
+        else
+            t.power_uw += a->power_uw;
+        if (a->stamp_usec > t.stamp_usec)
+            t.stamp_usec = a->stamp_usec;
+    }
+    return t;
+}
+
+/* Energy that passed while another meter was believed is not counted again: a
+ * change of the meter goes on from where the new one was at the last look. */
+static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
+                     struct bj_totals *ret)
+{
+    for (int r = 0; r < BJ_ZONE_PART; r++) {
+        struct bj_role_total *total = &ret->role[r];
+        struct told t = told_of(&m->view, (enum bj_zone_role)r, now_usec);
+        uint64_t delta = t.uj - m->seen_uj[i][r];
+        m->seen_uj[i][r] = t.uj;
+        if (!t.any || !t.fresh || total->source)
+            continue;
+        m->role_uj[r] += delta;
+        total->source = m->view.kind->name;
+        total->partial = m->view.kind->partial;
+        total->power_uw = t.power_uw;
+        total->stamp_usec = t.stamp_usec;
+    }
+}
+
+void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,
+                    struct bj_totals *ret)
+{
+    *ret = (struct bj_totals){0};
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (!m->slot[i])
+            continue;
+        if (slept)
+            bj_slot_slept(m->slot[i]);
+        bj_slot_tick(m->slot[i], now_usec);
+        bj_slot_view(m->slot[i], now_usec, &m->view);
+        add_slot(m, i, now_usec, ret);
+        for (int k = 0; k < BJ_METER_FAULTS; k++)
+            ret->faults += m->view.faults[k];
+    }
+    for (int r = 0; r < BJ_ZONE_ROLES; r++) {
+        ret->role[r].uj = m->role_uj[r];
+        if (!ret->role[r].source)
+            ret->role[r].power_uw = BJ_ABSENT;
+    }
+}
+
+/* --- telling --------------------------------------------------------------*/
+
+static void put_zones(const struct bj_slot_view *v, struct bj_arena *a,
+                      struct bj_zone_stat *out, size_t *n)
+{
+    for (size_t i = 0; i < v->nzones; i++) {
+        const struct bj_meter_zone *z = &v->zone[i];
+        struct bj_zone_stat *s = &out[(*n)++];
+        s->sub.key[0] = bj_slice_str(v->kind->name);
+        s->sub.key[1] = bj_arena_copy(a, bj_slice_str(z->name));
+        s->energy_uj = z->accum.total_uj;
+        s->power_uw = z->accum.power_uw;
+        s->limit_uw = z->accum.limit_uw;
+        s->resets = z->accum.resets;
+        s->gaps = z->accum.gaps;
+    }
+}
+
+static void put_errors(const struct bj_slot_view *v,
+                       struct bj_meter_errors *out, size_t *n)
+{
+    for (int k = 0; k < BJ_METER_FAULTS; k++) {
+        struct bj_meter_errors *e = &out[(*n)++];
+        e->sub.key[0] = bj_slice_str(v->kind->name);
+        e->sub.key[1] = bj_slice_str(bj_meter_fault_names[k]);
+        e->errors = v->faults[k];
+    }
+}
+
+void bj_meters_publish(struct bj_meters *m, uint64_t now_usec,
+                       struct bj_arena *arena, struct bj_snap *snap)
+{
+    size_t nm = 0, nz = 0, ne = 0, zones = 0;
+    for (size_t i = 0; i < SLOTS; i++)
+        if (m->slot[i]) {
+            bj_slot_view(m->slot[i], now_usec, &m->view);
+            zones += m->view.nzones;
+        }
+    struct bj_meter_stat *meters =
+        bj_arena_alloc(arena, SLOTS * sizeof(*meters));
+    struct bj_meter_errors *errors =
+        bj_arena_alloc(arena, SLOTS * BJ_METER_FAULTS * sizeof(*errors));
+    struct bj_zone_stat *z = bj_arena_alloc(arena, zones * sizeof(*z));
+    if (!meters || !errors || !z)
+        return;
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (!m->slot[i])
+            continue;
+        bj_slot_view(m->slot[i], now_usec, &m->view);
+        if (!m->view.ran || nz + m->view.nzones > zones)
+            continue;
+        struct bj_meter_stat *s = &meters[nm++];
+        s->sub.key[0] = bj_slice_str(m->view.kind->name);
+        s->success = m->view.running && !m->view.failing;
+        s->duration_usec = m->view.duration_usec;
+        s->age_usec = m->view.good_usec && m->view.good_usec <= now_usec
+                          ? now_usec - m->view.good_usec
+                          : BJ_ABSENT;
+        put_zones(&m->view, arena, z, &nz);
+        put_errors(&m->view, errors, &ne);
+    }
+    snap->meters = (struct bj_list){meters, nm};
+    snap->zones = (struct bj_list){z, nz};
+    snap->meter_errors = (struct bj_list){errors, ne};
+}
+
+/* --- positions ------------------------------------------------------------
+ *
+ * zone SLOT ROLE NAME and the numbers of positions[]
+ * role ROLE TOTAL */
+
+#define AT(member) offsetof(struct bj_accum, member)
+static const size_t positions[] = {AT(total_uj),
+                                   AT(raw_uj),
+                                   AT(raw_power_uw),
+                                   AT(counter_stamp_usec),
+                                   AT(power_stamp_usec),
+                                   AT(stamp_usec),
+                                   AT(resets),
+                                   AT(gaps),
+                                   AT(doubts)};
+enum { POSITIONS = sizeof(positions) / sizeof(positions[0]) };
+
+static uint64_t *position(struct bj_accum *a, size_t i)
+{
+    return (uint64_t *)(void *)((char *)a + positions[i]);
+}
+
+static void save_zone(const char *slot, struct bj_meter_zone *z,
+                      struct bj_buf *out)
+{
+    bj_buf_printf(out, "zone %s %d %s", slot, (int)z->role, z->name);
+    for (size_t n = 0; n < POSITIONS; n++) {
+        bj_buf_put(out, " ", 1);
+        bj_buf_u64(out, *position(&z->accum, n));
+    }
+    bj_buf_put(out, "\n", 1);
+}
+
+void bj_meters_save(struct bj_meters *m, struct bj_buf *out)
+{
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (!m->slot[i])
+            continue;
+        bj_slot_view(m->slot[i], 0, &m->view);
+        for (size_t k = 0; k < m->view.nzones; k++)
+            save_zone(slots[i][0]->name, &m->view.zone[k], out);
+    }
+    for (int r = 0; r < BJ_ZONE_PART; r++) {
+        bj_buf_printf(out, "role %d ", r);
+        bj_buf_u64(out, m->role_uj[r]);
+        bj_buf_put(out, "\n", 1);
+    }
+}
+
+static bool next_u64(struct bj_slice *line, uint64_t *ret)
+{
+    struct bj_slice word;
+    return bj_slice_word(line, &word) && bj_slice_u64(word, ret) == 0;
+}
+
+static void load_zone(struct bj_meters *m, struct bj_slice line)
+{
+    struct bj_slice slot, name;
+    uint64_t role;
+    struct bj_meter_zone z = {.accum.power_uw = BJ_ABSENT,
+                              .accum.limit_uw = BJ_ABSENT};
+    if (!bj_slice_word(&line, &slot) || !next_u64(&line, &role) ||
+        role >= BJ_ZONE_ROLES || !bj_slice_word(&line, &name) ||
+        name.n >= BJ_ZONE_NAME)
+        return;
+    for (size_t n = 0; n < POSITIONS; n++)
+        if (!next_u64(&line, position(&z.accum, n)))
+            return;
+    z.role = (enum bj_zone_role)role;
+    memcpy(z.name, name.p, name.n);
+    for (size_t i = 0; i < SLOTS; i++)
+        if (m->slot[i] && bj_slice_eq(slot, bj_slice_str(slots[i][0]->name))) {
+            bj_slot_restore(m->slot[i], &z);
+            m->seen_uj[i][role] += z.accum.total_uj;
+        }
+}
+
+static void load_role(struct bj_meters *m, struct bj_slice line)
+{
+    uint64_t role, uj;
+    if (next_u64(&line, &role) && role < BJ_ZONE_PART && next_u64(&line, &uj))
+        m->role_uj[role] = uj;
+}
+
+void bj_meters_load(struct bj_meters *m, struct bj_slice text)
+{
+    struct bj_slice line, word;
+    while (bj_slice_line(&text, &line)) {
+        if (!bj_slice_word(&line, &word))
+            continue;
+        if (bj_slice_eq(word, BJ_SLICE("zone")))
+            load_zone(m, line);
+        else if (bj_slice_eq(word, BJ_SLICE("role")))
+            load_role(m, line);
+    }
+}

@@ -27,12 +27,15 @@ BJ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -fPIC -fvisibility=hidden -pthread \
             $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
             -fno-sanitize-recover=all,-D_FORTIFY_SOURCE=2 \
             -fstack-protector-strong) -MMD -MP
-BJ_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now
+# Only libraries that a program really calls end up in it.
+BJ_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now \
+             -Wl,--as-needed
 
 PKG = $(shell pkg-config --libs $(1) 2>/dev/null)
 LIBS_core = $(call PKG,libpcre2-8)
+LIBS_base = $(call PKG,yajl) $(call PKG,libcurl)
 LIBS_exporter = $(call PKG,libmicrohttpd) $(call PKG,zlib) \
-                $(call PKG,yaml-0.1) $(LIBS_core)
+                $(call PKG,yaml-0.1) $(LIBS_core) $(LIBS_base)
 COLLECTD_INCLUDE ?= /usr/include/collectd
 HAVE_COLLECTD := $(wildcard $(COLLECTD_INCLUDE)/core/daemon/plugin.h)
 
@@ -65,8 +68,8 @@ $(O)/core/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION
 $(O)/standalone/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
 $(O)/collectd-plugin/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
-# opt_yaml.c of base is used by programs only; the archive lets the plugin leave
-# it (and its library) out.
+# Not every program uses all of base (opt_yaml.c, json*.c, fetch.c); the archive
+# lets it leave out what it does not need, the libraries behind it included.
 $(O)/libbase.a: $(call obj,$(base_SRC))
 $(O)/libsched.a: $(call obj,$(sched_SRC))
 $(O)/libcore.a: $(call obj,$(core_SRC))
@@ -78,7 +81,7 @@ $(O)/batchjob_exporter: $(call obj,$(exporter_SRC)) $(O)/libcore.a $(O)/libbase.
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_exporter)
 
 $(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libbase.a
-	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS_core)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS_core) $(LIBS_base)
 
 -include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(sched_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))
 

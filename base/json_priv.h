@@ -1,0 +1,112 @@
+/* What the parts of JSON share; nobody else needs it. */
+#ifndef BJ_BASE_JSON_PRIV_H
+#define BJ_BASE_JSON_PRIV_H
+
+#include "base/json.h"
+
+#include <setjmp.h>
+#include <yajl/yajl_common.h>
+
+enum { BJ_JSON_DEPTH = 64 };
+
+/* A value.  Members and elements are a list. */
+struct bj_json {
+    struct bj_json *next;
+    const char *key; /* NULL: no member of an object */
+    union {
+        const char *text;      /* of strings and numbers, terminated */
+        struct bj_json *first; /* of arrays and objects */
+    };
+    uint32_t key_n;
+    uint32_t n;         /* bytes of text; how many elements; 0 or 1 of a BOOL */
+    unsigned char kind; /* enum bj_json_kind */
+};
+
+/* The steps of a path. */
+struct bj_json_steps {
+    struct bj_slice rest;
+    char sep;
+    bool more;
+};
+struct bj_json_steps bj_json_steps(const char *path);
+bool bj_json_step(struct bj_json_steps *s, struct bj_slice *ret);
+
+/* --- memory for yajl ------------------------------------------------------*/
+
+/* yajl does not look whether it got the memory that it asks for, so when there
+ * is none it must not get to see that: the allocator jumps to out.  All that
+ * yajl holds then is still in the list, and is freed from there. */
+struct bj_json_mem {
+    struct bj_json_block *blocks;
+    jmp_buf out;
+};
+
+/* yajl's functions over mem, which must stay where it is. */
+yajl_alloc_funcs bj_json_mem_funcs(struct bj_json_mem *mem);
+void bj_json_mem_free(struct bj_json_mem *mem);
+
+/* --- building trees -------------------------------------------------------*/
+
+struct bj_json_build {
+    struct bj_arena *arena;
+    struct bj_json_limits limits; /* filled in, no zeros */
+    struct {
+        struct bj_json *node;
+        struct bj_json **tail;
+    } open[BJ_JSON_DEPTH];
+    unsigned depth;
+    size_t values;
+    struct bj_slice key; /* of the value that comes next; p NULL: none */
+    struct bj_json *root;
+};
+
+/* Make it ready for another tree. */
+void bj_json_build_start(struct bj_json_build *b);
+
+/* The events.  The tree is complete when depth is 0 after one of the last two.
+ * -EFBIG or -ENOMEM, with a message. */
+int bj_json_build_key(struct bj_json_build *b, struct bj_slice key,
+                      struct bj_err *err);
+int bj_json_build_open(struct bj_json_build *b, enum bj_json_kind kind,
+                       struct bj_err *err);
+void bj_json_build_close(struct bj_json_build *b);
+int bj_json_build_scalar(struct bj_json_build *b, enum bj_json_kind kind,
+                         struct bj_slice text, struct bj_err *err);
+
+/* --- reading --------------------------------------------------------------*/
+
+/* Who gets the events of a text.  A negative return ends it, err filled in.
+ * The text of a BOOL is "1" or "", that of NULL is empty. */
+struct bj_json_events {
+    int (*key)(void *ctx, struct bj_slice key, struct bj_err *err);
+    int (*open)(void *ctx, enum bj_json_kind kind, struct bj_err *err);
+    int (*close)(void *ctx, struct bj_err *err);
+    int (*scalar)(void *ctx, enum bj_json_kind kind, struct bj_slice text,
+                  struct bj_err *err);
+};
+
+struct bj_json_reader {
+    struct bj_json_mem mem;
+    struct yajl_handle_t *yajl;
+    const struct bj_json_events *events;
+    void *ctx;
+    const char *name;
+    uint64_t lines, line_bytes; /* before the piece that is being read */
+    bool deaf;                  /* failed: whatever comes is not heard */
+    struct bj_err err;
+};
+
+/* Start in memory that stays where it is; name and ctx, too.  Free it with
+ * bj_json_reader_fini also when this fails. */
+int bj_json_reader_init(struct bj_json_reader *r,
+                        const struct bj_json_events *events, void *ctx,
+                        const char *name, struct bj_err *err);
+int bj_json_reader_feed(struct bj_json_reader *r, struct bj_slice piece,
+                        struct bj_err *err);
+int bj_json_reader_end(struct bj_json_reader *r, struct bj_err *err);
+void bj_json_reader_fini(struct bj_json_reader *r);
+
+/* Limits without zeros; limits may be NULL. */
+struct bj_json_limits bj_json_limits(const struct bj_json_limits *limits);
+
+#endif

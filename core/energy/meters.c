@@ -22,9 +22,10 @@ enum { SLOTS = sizeof(slots) / sizeof(slots[0]) };
 
 struct bj_meters {
     struct bj_slot *slot[SLOTS];
+    struct bj_slot_view *read[SLOTS];  /* at the last reading; NULL: nothing */
+    struct bj_slot_view *shown[SLOTS]; /* when bj_meters_show was called */
     uint64_t role_uj[BJ_ZONE_ROLES];
     uint64_t seen_uj[SLOTS][BJ_ZONE_ROLES]; /* at the last reading */
-    struct bj_slot_view view;               /* scratch */
 };
 
 static bool named(const struct bj_energy_conf *conf, const char *name)
@@ -72,8 +73,11 @@ void bj_meters_free(struct bj_meters *m)
 {
     if (!m)
         return;
-    for (size_t i = 0; i < SLOTS; i++)
+    for (size_t i = 0; i < SLOTS; i++) {
         bj_slot_free(m->slot[i]);
+        free(m->read[i]);
+        free(m->shown[i]);
+    }
     free(m);
 }
 
@@ -122,17 +126,30 @@ static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
 {
     for (int r = 0; r < BJ_ZONE_PART; r++) {
         struct bj_role_total *total = &ret->role[r];
-        struct told t = told_of(&m->view, (enum bj_zone_role)r, now_usec);
+        const struct bj_slot_view *v = m->read[i];
+        struct told t = told_of(v, (enum bj_zone_role)r, now_usec);
         uint64_t delta = t.uj - m->seen_uj[i][r];
         m->seen_uj[i][r] = t.uj;
         if (!t.any || !t.fresh || total->source)
             continue;
         m->role_uj[r] += delta;
-        total->source = m->view.kind->name;
-        total->partial = m->view.kind->partial;
+        total->source = v->kind->name;
+        total->partial = v->kind->partial;
         total->power_uw = t.power_uw;
         total->stamp_usec = t.stamp_usec;
     }
+}
+
+/* Room for a view is made for slots that have something to tell. */
+static bool view_of(struct bj_meters *m, size_t i, uint64_t now_usec)
+{
+    if (!bj_slot_told(m->slot[i]))
+        return false;
+    if (!m->read[i])
+        m->read[i] = calloc(1, sizeof(*m->read[i]));
+    if (m->read[i])
+        bj_slot_view(m->slot[i], now_usec, m->read[i]);
+    return m->read[i];
 }
 
 void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,
@@ -145,10 +162,11 @@ void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,
         if (slept)
             bj_slot_slept(m->slot[i]);
         bj_slot_tick(m->slot[i], now_usec);
-        bj_slot_view(m->slot[i], now_usec, &m->view);
+        if (!view_of(m, i, now_usec))
+            continue;
         add_slot(m, i, now_usec, ret);
         for (int k = 0; k < BJ_METER_FAULTS; k++)
-            ret->faults += m->view.faults[k];
+            ret->faults += m->read[i]->faults[k];
     }
     for (int r = 0; r < BJ_ZONE_ROLES; r++) {
         ret->role[r].uj = m->role_uj[r];
@@ -186,37 +204,47 @@ static void put_errors(const struct bj_slot_view *v,
     }
 }
 
-void bj_meters_publish(struct bj_meters *m, uint64_t now_usec,
+void bj_meters_show(struct bj_meters *m)
+{
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (m->read[i] && !m->shown[i])
+            m->shown[i] = calloc(1, sizeof(*m->shown[i]));
+        if (m->read[i] && m->shown[i])
+            bj_slot_view_copy(m->shown[i], m->read[i]);
+    }
+}
+
+void bj_meters_publish(const struct bj_meters *m, uint64_t now_usec,
                        struct bj_arena *arena, struct bj_snap *snap)
 {
-    size_t nm = 0, nz = 0, ne = 0, zones = 0;
+    size_t nm = 0, nz = 0, ne = 0, slots_shown = 0, zones = 0;
     for (size_t i = 0; i < SLOTS; i++)
-        if (m->slot[i]) {
-            bj_slot_view(m->slot[i], now_usec, &m->view);
-            zones += m->view.nzones;
+        if (m->shown[i]) {
+            slots_shown++;
+            zones += m->shown[i]->nzones;
         }
+    if (slots_shown == 0)
+        return;
     struct bj_meter_stat *meters =
-        bj_arena_alloc(arena, SLOTS * sizeof(*meters));
+        bj_arena_alloc(arena, slots_shown * sizeof(*meters));
     struct bj_meter_errors *errors =
-        bj_arena_alloc(arena, SLOTS * BJ_METER_FAULTS * sizeof(*errors));
+        bj_arena_alloc(arena, slots_shown * BJ_METER_FAULTS * sizeof(*errors));
     struct bj_zone_stat *z = bj_arena_alloc(arena, zones * sizeof(*z));
     if (!meters || !errors || !z)
         return;
     for (size_t i = 0; i < SLOTS; i++) {
-        if (!m->slot[i])
-            continue;
-        bj_slot_view(m->slot[i], now_usec, &m->view);
-        if (!m->view.ran || nz + m->view.nzones > zones)
+        const struct bj_slot_view *v = m->shown[i];
+        if (!v || !v->ran)
             continue;
         struct bj_meter_stat *s = &meters[nm++];
-        s->sub.key[0] = bj_slice_str(m->view.kind->name);
-        s->success = m->view.running && !m->view.failing;
-        s->duration_usec = m->view.duration_usec;
-        s->age_usec = m->view.good_usec && m->view.good_usec <= now_usec
-                          ? now_usec - m->view.good_usec
+        s->sub.key[0] = bj_slice_str(v->kind->name);
+        s->success = v->running && !v->failing;
+        s->duration_usec = v->duration_usec;
+        s->age_usec = v->good_usec && v->good_usec <= now_usec
+                          ? now_usec - v->good_usec
                           : BJ_ABSENT;
-        put_zones(&m->view, arena, z, &nz);
-        put_errors(&m->view, errors, &ne);
+        put_zones(v, arena, z, &nz);
+        put_errors(v, errors, &ne);
     }
     snap->meters = (struct bj_list){meters, nm};
     snap->zones = (struct bj_list){z, nz};
@@ -240,18 +268,23 @@ static const size_t positions[] = {AT(total_uj),
                                    AT(doubts)};
 enum { POSITIONS = sizeof(positions) / sizeof(positions[0]) };
 
-static uint64_t *position(struct bj_accum *a, size_t i)
+static uint64_t get(const struct bj_accum *a, size_t i)
 {
-    return (uint64_t *)(void *)((char *)a + positions[i]);
+    return *(const uint64_t *)(const void *)((const char *)a + positions[i]);
 }
 
-static void save_zone(const char *slot, struct bj_meter_zone *z,
+static void put(struct bj_accum *a, size_t i, uint64_t v)
+{
+    *(uint64_t *)(void *)((char *)a + positions[i]) = v;
+}
+
+static void save_zone(const char *slot, const struct bj_meter_zone *z,
                       struct bj_buf *out)
 {
     bj_buf_printf(out, "zone %s %d %s", slot, (int)z->role, z->name);
     for (size_t n = 0; n < POSITIONS; n++) {
         bj_buf_put(out, " ", 1);
-        bj_buf_u64(out, *position(&z->accum, n));
+        bj_buf_u64(out, get(&z->accum, n));
     }
     bj_buf_put(out, "\n", 1);
 }
@@ -259,11 +292,8 @@ static void save_zone(const char *slot, struct bj_meter_zone *z,
 void bj_meters_save(struct bj_meters *m, struct bj_buf *out)
 {
     for (size_t i = 0; i < SLOTS; i++) {
-        if (!m->slot[i])
-            continue;
-        bj_slot_view(m->slot[i], 0, &m->view);
-        for (size_t k = 0; k < m->view.nzones; k++)
-            save_zone(slots[i][0]->name, &m->view.zone[k], out);
+        for (size_t k = 0; m->read[i] && k < m->read[i]->nzones; k++)
+            save_zone(slots[i][0]->name, &m->read[i]->zone[k], out);
     }
     for (int r = 0; r < BJ_ZONE_PART; r++) {
         bj_buf_printf(out, "role %d ", r);
@@ -288,9 +318,12 @@ static void load_zone(struct bj_meters *m, struct bj_slice line)
         role >= BJ_ZONE_ROLES || !bj_slice_word(&line, &name) ||
         name.n >= BJ_ZONE_NAME)
         return;
-    for (size_t n = 0; n < POSITIONS; n++)
-        if (!next_u64(&line, position(&z.accum, n)))
+    for (size_t n = 0; n < POSITIONS; n++) {
+        uint64_t v;
+        if (!next_u64(&line, &v))
             return;
+        put(&z.accum, n, v);
+    }
     z.role = (enum bj_zone_role)role;
     memcpy(z.name, name.p, name.n);
     for (size_t i = 0; i < SLOTS; i++)

@@ -45,10 +45,16 @@ bool bj_meters_look(struct bj_meters *m, uint64_t now_usec);
 void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,
                     struct bj_totals *ret);
 
-void bj_meters_publish(struct bj_meters *m, uint64_t now_usec,
+/* From now on, publish what was read last.  Until then the state before is
+ * told: what has been shown must have been saved, or a crash would make
+ * counters fall. */
+void bj_meters_show(struct bj_meters *m);
+
+void bj_meters_publish(const struct bj_meters *m, uint64_t now_usec,
                        struct bj_arena *arena, struct bj_snap *snap);
 
-/* The positions of all counters, as lines of text, and back.  What is not
+/* The positions of all counters at the last reading, as lines of text, and
+ * back.  What is not
  * understood is left out. */
 void bj_meters_save(struct bj_meters *m, struct bj_buf *out);
 void bj_meters_load(struct bj_meters *m, struct bj_slice text);

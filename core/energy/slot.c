@@ -381,14 +381,26 @@ void bj_slot_slept(struct bj_slot *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+bool bj_slot_told(struct bj_slot *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool told = s->view.ran || s->view.nzones > 0;
+    pthread_mutex_unlock(&s->lock);
+    return told;
+}
+
+void bj_slot_view_copy(struct bj_slot_view *to, const struct bj_slot_view *from)
+{
+    memcpy(to, from,
+           offsetof(struct bj_slot_view, zone) +
+               from->nzones * sizeof(from->zone[0]));
+}
+
 void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
                   struct bj_slot_view *ret)
 {
     pthread_mutex_lock(&s->lock);
-    const struct bj_slot_view *v = &s->view;
-    memcpy(ret, v,
-           offsetof(struct bj_slot_view, zone) +
-               v->nzones * sizeof(v->zone[0]));
+    bj_slot_view_copy(ret, &s->view);
     pthread_mutex_unlock(&s->lock);
     for (size_t i = 0; i < ret->nzones; i++)
         if (ret->zone[i].accum.stamp_usec + 3 * ret->period_usec < now_usec)

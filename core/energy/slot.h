@@ -45,9 +45,15 @@ void bj_slot_tick(struct bj_slot *s, uint64_t now_usec);
 /* The machine has slept: no zone's counter can be trusted over it. */
 void bj_slot_slept(struct bj_slot *s);
 
+/* Whether there is anything to view: it was read, or restored. */
+bool bj_slot_told(struct bj_slot *s);
+
 /* Zones without a sample for three periods have power BJ_ABSENT in it. */
 void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
                   struct bj_slot_view *ret);
+
+void bj_slot_view_copy(struct bj_slot_view *to,
+                       const struct bj_slot_view *from);
 
 /* A zone goes on from this state.  Before the first look. */
 void bj_slot_restore(struct bj_slot *s, const struct bj_meter_zone *zone);

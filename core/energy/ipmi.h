@@ -1,0 +1,156 @@
+/* Talking to the machine's own BMC through the IPMI device of the kernel.
+ *
+ * One handle is one open device and one thread's.  Each question gets an id of
+ * its own, so that the late answer to a question that was given up is never
+ * taken for the answer to the next one.
+ *
+ * Source: linux/ipmi.h, kernel driver-api/ipmi.rst; IPMI v2.0 rev. 1.1,
+ * section 5.2 (completion codes), 20.1 (Get Device ID). */
+#ifndef BJ_CORE_ENERGY_IPMI_H
+#define BJ_CORE_ENERGY_IPMI_H
+
+#include "base/err.h"
+#include "core/energy/meter.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BJ_IPMI_MAX = 272,  /* bytes of a message, at most */
+    BJ_IPMI_BMC = 0x20, /* address of the BMC itself */
+    BJ_IPMI_APP = 0x06, /* network functions */
+    BJ_IPMI_SENSOR = 0x04,
+    BJ_IPMI_STORAGE = 0x0a,
+};
+
+/* Completion codes that somebody treats in a way of his own. */
+enum {
+    BJ_IPMI_NOT_ACTIVE = 0x80, /* DCMI: no power limit is active */
+    BJ_IPMI_NAK = 0x83,        /* nobody at that address of the bus */
+    BJ_IPMI_BUSY = 0xc0,
+    BJ_IPMI_UNKNOWN = 0xc1,
+    BJ_IPMI_CANCELLED = 0xc5, /* the reservation is no longer good */
+    BJ_IPMI_TOO_LONG = 0xc8,
+    BJ_IPMI_TOO_MANY = 0xca, /* cannot return so many bytes at a time */
+    BJ_IPMI_UNSPECIFIED = 0xff,
+};
+
+/* The system calls, so that a test can put a BMC of its own behind them.  All
+ * return -errno on failure. */
+struct bj_ipmi_sys {
+    void *ctx;
+    int (*open)(void *ctx, const char *path); /* for reading and writing */
+    int (*ioctl)(void *ctx, int fd, unsigned long what, void *arg);
+    /* 1: there is something to read; 0: not within that time, or a signal.
+     * fd -1 only waits. */
+    int (*poll)(void *ctx, int fd, int timeout_msec);
+    void (*close)(void *ctx, int fd);
+    uint64_t (*now_usec)(void *ctx); /* CLOCK_BOOTTIME */
+};
+
+/* Those of the kernel. */
+extern const struct bj_ipmi_sys bj_ipmi_kernel;
+
+struct bj_ipmi;
+
+/* Open the device (env->conf->ipmi_device, else the usual names below
+ * env->devfs).  env->stop and env->conf must live as long as the handle; sys is
+ * copied.  -ENODEV: there is none.  -EACCES, with a message that says what
+ * would help. */
+int bj_ipmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
+                 struct bj_ipmi **ret, struct bj_err *err);
+
+/* NULL is fine. */
+void bj_ipmi_close(struct bj_ipmi *bmc);
+
+/* A question: to the BMC, or to somebody behind it on the bus (IPMB). */
+struct bj_ipmi_ask {
+    const char *what; /* for messages */
+    uint8_t netfn, cmd, lun;
+    uint8_t slave;   /* address on the bus; 0 or BJ_IPMI_BMC: the BMC */
+    uint8_t channel; /* of the bus */
+    const uint8_t *data;
+    size_t n;
+};
+
+/* The answer as the kernel hands it over, completion code first. */
+struct bj_ipmi_reply {
+    size_t n;
+    uint8_t b[BJ_IPMI_MAX];
+};
+
+/* Ask and wait for the answer, until env->conf->timeout_usec have passed.  A
+ * BMC that says that it is busy is asked again within that time.  0: the
+ * completion code is 0.  Else the faults of meter.h, and reply->n is above 0
+ * when there was an answer with another completion code:
+ *   -ENODEV     the device has gone, or the BMC does not know the command
+ *   -ETIMEDOUT  no answer, or none but "busy" or "timeout"
+ *   -EACCES     the BMC wants a higher privilege
+ *   -EBADMSG    the BMC complains about the length; an empty answer
+ *   -ESTALE     the reservation is no longer good
+ *   -EIO        any other completion code
+ *   -ECANCELED  env->stop */
+int bj_ipmi_ask(struct bj_ipmi *bmc, const struct bj_ipmi_ask *ask,
+                struct bj_ipmi_reply *reply, struct bj_err *err);
+
+/* What the result of the first question to a meter means for its being there:
+ * a BMC that refuses it in whatever words has no such meter, -ENODEV; all else
+ * is r itself. */
+int bj_ipmi_missing(int r, const struct bj_ipmi_reply *reply);
+
+/* Who the BMC is. */
+struct bj_ipmi_id {
+    uint32_t manufacturer; /* IANA enterprise number */
+    bool repository;       /* it holds sensor data records of all sensors */
+    bool device_records;   /* it holds records of its own sensors */
+};
+int bj_ipmi_identify(struct bj_ipmi *bmc, struct bj_ipmi_id *ret,
+                     struct bj_err *err);
+
+/* A new zone of the sample, all fields absent but name and role; NULL when
+ * there is no more room. */
+struct bj_zone_sample *bj_ipmi_zone(struct bj_meter_sample *out,
+                                    const char *name, enum bj_zone_role role);
+
+enum { BJ_IPMI_WATTS_MAX = 30000 };
+
+/* -ERANGE, with a message, for what no node draws: 0 W, 65535 W (which stands
+ * for "unknown"), more than BJ_IPMI_WATTS_MAX. */
+int bj_ipmi_plausible(uint64_t watts, struct bj_err *err);
+
+/* Numbers in messages have their low byte first. */
+static inline uint32_t bj_ipmi_le(const uint8_t *p, unsigned bytes)
+{
+    uint32_t v = 0;
+    for (unsigned i = bytes; i > 0; i--)
+        v = v << 8 | p[i - 1];
+    return v;
+}
+
+/* --- the meters, on other system calls than the kernel's: for tests -------*/
+
+int bj_dcmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
+                 void **ret, struct bj_err *err);
+int bj_nm_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
+               void **ret, struct bj_err *err);
+int bj_xcc_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
+                void **ret, struct bj_err *err);
+int bj_sdr_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
+                void **ret, struct bj_err *err);
+
+/* --- their decoders: answers as above, completion code 0 ------------------*/
+
+/* Get Power Reading of DCMI: the watts.  -EBADMSG, -ERANGE; -ENODATA when the
+ * measurement is not active. */
+int bj_dcmi_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
+                   struct bj_err *err);
+
+/* Get Node Manager Statistics: the watts.  -EBADMSG, -ERANGE. */
+int bj_nm_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
+                 struct bj_err *err);
+
+/* Lenovo's energy reading: the counter or the power, the other one absent. */
+int bj_xcc_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_uj,
+                  uint64_t *ret_uw, struct bj_err *err);
+
+#endif

@@ -1,0 +1,147 @@
+/* DCMI's power reading: the whole node, in watts.
+ *
+ * Source: DCMI v1.5, sections 6.6.1 (Get Power Reading), 6.6.2 (Get Power
+ * Limit); freeipmi and ipmitool, which read it the same way. */
+#include "core/energy/ipmi.h"
+
+#include <stdlib.h>
+
+enum {
+    NETFN_GROUP = 0x2c,
+    GROUP_DCMI = 0xdc,
+    GET_READING = 0x02,
+    GET_LIMIT = 0x03,
+    READING_BYTES = 19,
+    LIMIT_BYTES = 8, /* that we look at */
+    STATE_ACTIVE = 0x40,
+};
+
+struct dcmi {
+    struct bj_ipmi *bmc;
+    bool no_limit; /* the BMC does not tell limits */
+};
+
+/* Minimum, maximum and average of the reply are not looked at: they span a time
+ * of the BMC's choice, and some BMCs never fill them in. */
+int bj_dcmi_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
+                   struct bj_err *err)
+{
+    const uint8_t *b = reply->b;
+    if (reply->n < READING_BYTES)
+        return bj_err_set(err, -EBADMSG, "DCMI power reading: %zu bytes",
+                          reply->n);
+    if (b[1] != GROUP_DCMI)
+        return bj_err_set(err, -EBADMSG,
+                          "DCMI power reading: group 0x%02X instead of 0xDC",
+                          b[1]);
+    /* A mask: other bits of this byte are set by some BMCs. */
+    if (!(b[18] & STATE_ACTIVE))
+        return bj_err_set(err, -ENODATA,
+                          "DCMI power reading: measurement is not active");
+    uint64_t watts = bj_ipmi_le(b + 2, 2);
+    int r = bj_ipmi_plausible(watts, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "DCMI power reading");
+    *ret_watts = watts;
+    return 0;
+}
+
+static int reading(struct dcmi *d, struct bj_ipmi_reply *reply,
+                   uint64_t *ret_watts, struct bj_err *err)
+{
+    static const uint8_t data[] = {GROUP_DCMI, 0x01, 0x00, 0x00};
+    const struct bj_ipmi_ask ask = {
+        .what = "DCMI power reading",
+        .netfn = NETFN_GROUP,
+        .cmd = GET_READING,
+        .data = data,
+        .n = sizeof(data),
+    };
+    int r = bj_ipmi_ask(d->bmc, &ask, reply, err);
+    return r < 0 ? r : bj_dcmi_decode(reply, ret_watts, err);
+}
+
+/* The limit in force, if any.  A BMC that refuses is not asked again; only
+ * silence is a fault. */
+static int limit(struct dcmi *d, uint64_t *ret_uw, struct bj_err *err)
+{
+    static const uint8_t data[] = {GROUP_DCMI, 0x00, 0x00};
+    const struct bj_ipmi_ask ask = {
+        .what = "DCMI power limit",
+        .netfn = NETFN_GROUP,
+        .cmd = GET_LIMIT,
+        .data = data,
+        .n = sizeof(data),
+    };
+    struct bj_ipmi_reply reply;
+    struct bj_err why = {0};
+    if (d->no_limit)
+        return 0;
+    int r = bj_ipmi_ask(d->bmc, &ask, &reply, &why);
+    if (reply.n == 0 || r == -ETIMEDOUT)
+        return bj_err_set(err, r, "%s", why.msg);
+    if (reply.b[0] == BJ_IPMI_NOT_ACTIVE)
+        return 0;
+    d->no_limit = r < 0 || reply.n < LIMIT_BYTES || reply.b[1] != GROUP_DCMI;
+    if (d->no_limit)
+        return 0;
+    uint64_t watts = bj_ipmi_le(reply.b + 5, 2);
+    if (watts > 0 && watts < UINT16_MAX)
+        *ret_uw = watts * 1000000;
+    return 0;
+}
+
+static void dcmi_close(void *m)
+{
+    struct dcmi *d = m;
+    bj_ipmi_close(d->bmc);
+    free(d);
+}
+
+static int dcmi_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
+{
+    struct bj_ipmi_reply reply;
+    uint64_t watts;
+    int r = reading(m, &reply, &watts, err);
+    if (r < 0)
+        return r;
+    struct bj_zone_sample *z = bj_ipmi_zone(out, "node", BJ_ZONE_NODE);
+    z->power_uw = watts * 1000000;
+    return limit(m, &z->limit_uw, err);
+}
+
+int bj_dcmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
+                 void **ret, struct bj_err *err)
+{
+    struct bj_ipmi_reply reply;
+    uint64_t watts;
+    struct dcmi *d = calloc(1, sizeof(*d));
+    if (!d)
+        return bj_err_set(err, -ENOMEM, "DCMI");
+    int r = bj_ipmi_open(env, sys, &d->bmc, err);
+    if (r == 0) {
+        r = bj_ipmi_missing(reading(d, &reply, &watts, err), &reply);
+        if (r == -ENODATA)
+            r = -ENODEV; /* others may measure where DCMI does not */
+    }
+    if (r < 0) {
+        dcmi_close(d);
+        return r;
+    }
+    *ret = d;
+    return 0;
+}
+
+static int dcmi_open(const struct bj_meter_env *env, void **ret,
+                     struct bj_err *err)
+{
+    return bj_dcmi_open(env, &bj_ipmi_kernel, ret, err);
+}
+
+const struct bj_meter_kind bj_meter_dcmi = {
+    .name = "dcmi",
+    .slow = true,
+    .open = dcmi_open,
+    .read = dcmi_read,
+    .close = dcmi_close,
+};

@@ -1,0 +1,39 @@
+/* Job ids as schedulers print them, taken apart. */
+#ifndef BJ_SCHED_JOBID_H
+#define BJ_SCHED_JOBID_H
+
+#include "base/slice.h"
+
+#include <stdint.h>
+
+/* Slices point into the text that was parsed.  Numbers are BJ_ABSENT, slices
+ * empty, where the id has no such part. */
+struct bj_jobid {
+    uint64_t number;        /* what the id begins with: the job, or its array or
+                               het leader */
+    uint64_t task;          /* "123_4", "123[4]" */
+    uint64_t offset;        /* "123+1" */
+    struct bj_slice tasks;  /* "123_[1-10%2]": "1-10%2"; PBS "123[]": "" */
+    bool array;             /* an array, or a task of one */
+    struct bj_slice step;   /* "123.batch": "batch"; "123.0+1": "0" */
+    struct bj_slice server; /* PBS "123[4].pbs.example.org" */
+    struct bj_slice whole;  /* the id without its step */
+};
+
+/* Slurm: "123", "123_4", "123_[1-10%2]", "123+1", and each of them with
+ * ".batch", ".extern", ".interactive", ".0" behind it (a het step's "+1"
+ * behind that is passed over).  A cut list of tasks ("123_[1-5,...]") is taken.
+ * Source: Slurm, slurm_get_selected_step_id() and src/sacct/print.c. */
+int bj_jobid_slurm(struct bj_slice s, struct bj_jobid *ret);
+
+/* PBS: "123", "123.server", "123[4].server", "123[].server", "123[1-5]".
+ * Source: OpenPBS, pbs_job_identifier(7). */
+int bj_jobid_pbs(struct bj_slice s, struct bj_jobid *ret);
+
+/* LSF: "123", "123[4]", with "@cluster" behind it (server). */
+int bj_jobid_lsf(struct bj_slice s, struct bj_jobid *ret);
+
+/* All: 0 or -EINVAL, also for numbers of 2^63 and more; *ret is untouched on
+ * failure.  Every byte of s belongs to the grammar, or it is refused. */
+
+#endif

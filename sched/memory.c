@@ -1,0 +1,117 @@
+#include "sched/memory.h"
+
+#include <errno.h>
+
+/* How often the base is to be multiplied; -1 when the letter is none. */
+static int power_of(char c)
+{
+    switch (c) {
+    case 'k':
+    case 'K':
+        return 1;
+    case 'm':
+    case 'M':
+        return 2;
+    case 'g':
+    case 'G':
+        return 3;
+    case 't':
+    case 'T':
+        return 4;
+    case 'p':
+    case 'P':
+        return 5;
+    case 'e':
+    case 'E':
+    case '?':
+        return 6;
+    default:
+        return -1;
+    }
+}
+
+/* Cut the digits behind a point off *s as millionths; more than six digits say
+ * nothing that Slurm or PBS ever meant. */
+static int cut_fraction(struct bj_slice *s, uint64_t *ret)
+{
+    uint64_t v = 0, weight = 100000;
+    size_t i = 1;
+    for (; i < s->n && (unsigned char)(s->p[i] - '0') <= 9; i++) {
+        v += weight * (unsigned char)(s->p[i] - '0');
+        weight /= 10;
+    }
+    if (i == 1)
+        return -EINVAL;
+    s->p += i;
+    s->n -= i;
+    *ret = v;
+    return 0;
+}
+
+/* The unit that s says, or unit where it says none. */
+static int cut_unit(struct bj_slice s, uint64_t unit, uint64_t base,
+                    uint64_t *ret)
+{
+    const int power = s.n > 0 ? power_of(s.p[0]) : 0;
+    if (power > 0) {
+        s.p++;
+        s.n--;
+        unit = 1;
+        for (int i = 0; i < power; i++)
+            unit *= base;
+    }
+    if (s.n == 1 && (s.p[0] == 'b' || s.p[0] == 'B'))
+        unit = power > 0 ? unit : 1;
+    else if (s.n == 1 && (s.p[0] == 'w' || s.p[0] == 'W'))
+        unit = (power > 0 ? unit : 1) * 8;
+    else if (s.n > 0)
+        return -EINVAL;
+    *ret = unit;
+    return 0;
+}
+
+int bj_memory_scaled(struct bj_slice s, uint64_t unit, uint64_t base,
+                     uint64_t *ret)
+{
+    uint64_t whole, millionths = 0, scale, bytes;
+    const bool digit = s.n > 0 && (unsigned char)(s.p[0] - '0') <= 9;
+    if (!bj_slice_number(&s, &whole))
+        return digit ? -ERANGE : -EINVAL;
+    if (s.n > 0 && s.p[0] == '.') {
+        int r = cut_fraction(&s, &millionths);
+        if (r < 0)
+            return r;
+    }
+    int r = cut_unit(s, unit, base, &scale);
+    if (r < 0)
+        return r;
+    if (__builtin_mul_overflow(whole, scale, &bytes))
+        return -ERANGE;
+    /* In two parts, since an exabyte times a million does not fit. */
+    const uint64_t part =
+        scale / 1000000 * millionths + scale % 1000000 * millionths / 1000000;
+    if (__builtin_add_overflow(bytes, part, &bytes))
+        return -ERANGE;
+    *ret = bytes;
+    return 0;
+}
+
+int bj_memory_parse(struct bj_slice s, uint64_t unit, uint64_t *ret)
+{
+    return bj_memory_scaled(s, unit, 1024, ret);
+}
+
+int bj_memory_request(struct bj_slice s, uint64_t *ret,
+                      enum bj_memory_per *ret_per)
+{
+    enum bj_memory_per per = BJ_MEMORY_JOB;
+    const char last = s.n > 1 ? s.p[s.n - 1] : 0;
+    if (last == 'n' || last == 'c') {
+        per = last == 'n' ? BJ_MEMORY_NODE : BJ_MEMORY_CPU;
+        s.n--;
+    }
+    int r = bj_memory_parse(s, 1 << 20, ret);
+    if (r == 0)
+        *ret_per = per;
+    return r;
+}

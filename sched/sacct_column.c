@@ -1,0 +1,332 @@
+#include "sched/sacct_column.h"
+
+#include "sched/duration.h"
+#include "sched/jobid.h"
+#include "sched/memory.h"
+#include "sched/state.h"
+#include "sched/time.h"
+#include "sched/tres.h"
+#include "sched/word.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+/* --- one column each ------------------------------------------------------*/
+
+static int text(struct bj_slice s, void *to)
+{
+    *(struct bj_slice *)to = s;
+    return 0;
+}
+
+static int text_or_none(struct bj_slice s, void *to)
+{
+    *(struct bj_slice *)to = bj_word_text(s);
+    return 0;
+}
+
+/* Slurm's "no value" of 32 and 64 bits comes through here and there. */
+static uint64_t known(uint64_t v)
+{
+    return v == 0xfffffffe || v >= UINT64_MAX - 2 ? BJ_ABSENT : v;
+}
+
+static int number(struct bj_slice s, void *to)
+{
+    uint64_t v;
+    int r = bj_slice_u64(s, &v);
+    if (r == 0)
+        *(uint64_t *)to = known(v);
+    else if (r == -EINVAL && bj_word_is_none(s))
+        r = 0;
+    return r;
+}
+
+static int moment(struct bj_slice s, void *to)
+{
+    return bj_time_slurm(s, to);
+}
+
+static int seconds(struct bj_slice s, void *to)
+{
+    uint64_t v;
+    if (bj_slice_u64(s, &v) < 0) {
+        int r = bj_duration_sec(s, &v);
+        if (r < 0)
+            return r;
+    }
+    *(uint64_t *)to = known(v);
+    return 0;
+}
+
+static int duration(struct bj_slice s, void *to)
+{
+    return bj_duration_parse(s, to);
+}
+
+static int minutes(struct bj_slice s, void *to)
+{
+    uint64_t v;
+    if (bj_slice_u64(s, &v) < 0)
+        return bj_duration_sec(s, to);
+    if (v == UINT32_MAX)
+        v = BJ_UNLIMITED;
+    else if (known(v) != BJ_ABSENT && __builtin_mul_overflow(v, 60u, &v))
+        return -ERANGE;
+    *(uint64_t *)to = known(v);
+    return 0;
+}
+
+static int size(struct bj_slice s, void *to)
+{
+    uint64_t v;
+    int r = bj_memory_parse(s, 1, &v);
+    if (r == 0)
+        *(uint64_t *)to = known(v);
+    return r;
+}
+
+/* Where nothing measures energy, Slurm says 0. */
+static int joules(struct bj_slice s, void *to)
+{
+    uint64_t v;
+    int r = bj_memory_scaled(s, 1, 1000, &v);
+    if (r == 0 && v > 0 && known(v) != BJ_ABSENT)
+        *(uint64_t *)to = v;
+    return r;
+}
+
+/* "0:15" into two neighbours. */
+static int exit_pair(struct bj_slice s, void *to)
+{
+    uint64_t code, sig = 0;
+    if (!bj_slice_number(&s, &code))
+        return bj_word_is_none(s) ? 0 : -EINVAL;
+    if (s.n > 0) {
+        const struct bj_slice behind = {s.p + 1, s.n - 1};
+        if (s.p[0] != ':' || bj_slice_u64(behind, &sig) < 0)
+            return -EINVAL;
+    }
+    ((uint64_t *)to)[0] = code;
+    ((uint64_t *)to)[1] = sig;
+    return 0;
+}
+
+static int exit_text(struct bj_slice s, void *to)
+{
+    struct bj_sched_job *job = to;
+    job->exit_raw = s;
+    return exit_pair(s, &job->exit_code);
+}
+
+static int asked(struct bj_slice s, void *to)
+{
+    return bj_tres_parse(s, BJ_TRES_ASKED, to) ? -EINVAL : 0;
+}
+
+static int requested(struct bj_slice s, void *to)
+{
+    struct bj_sched_job *job = to;
+    job->tres_requested_raw = s;
+    return asked(s, &job->tres_requested);
+}
+
+static int allocated(struct bj_slice s, void *to)
+{
+    struct bj_sched_job *job = to;
+    job->tres_allocated_raw = s;
+    return asked(s, &job->tres_allocated);
+}
+
+/* The sums over the tasks of a step. */
+static int usage_in(struct bj_slice s, void *to)
+{
+    struct bj_job_use *use = to;
+    use->mem_peak_bytes = bj_tres_used(s, BJ_SLICE("mem"));
+    use->read_bytes = bj_tres_used(s, BJ_SLICE("fs/disk"));
+    return 0;
+}
+
+static int usage_out(struct bj_slice s, void *to)
+{
+    struct bj_job_use *use = to;
+    use->write_bytes = bj_tres_used(s, BJ_SLICE("fs/disk"));
+    return 0;
+}
+
+_Static_assert(offsetof(struct bj_sched_job, exit_signal) ==
+                       offsetof(struct bj_sched_job, exit_code) + 8 &&
+                   offsetof(struct bj_sched_job, derived_exit_signal) ==
+                       offsetof(struct bj_sched_job, derived_exit_code) + 8 &&
+                   offsetof(struct bj_job_step, exit_signal) ==
+                       offsetof(struct bj_job_step, exit_code) + 8,
+               "a code and its signal are neighbours");
+
+#define J(member) offsetof(struct bj_sacct_job_row, job.member)
+#define JROW(member) offsetof(struct bj_sacct_job_row, member)
+#define S(member) offsetof(struct bj_sacct_step_row, step.member)
+#define SROW(member) offsetof(struct bj_sacct_step_row, member)
+#define NO BJ_SACCT_NOWHERE
+
+#define TEXT text, "text"
+#define WORD text_or_none, "text"
+#define NUMBER number, "a number"
+#define MOMENT moment, "a time"
+#define SECONDS seconds, "a length of time"
+#define DURATION duration, "a length of time"
+#define SIZE size, "a size"
+
+/* In the order in which they are read: what is spare comes after what it stands
+ * in for. */
+const struct bj_sacct_column bj_sacct_columns[] = {
+    {BJ_WORD("SLUID"), WORD, J(sluid), NO, false},
+    {BJ_WORD("Cluster"), TEXT, J(cluster), NO, false},
+    {BJ_WORD("JobName"), TEXT, J(name), S(name), false},
+    {BJ_WORD("User"), TEXT, J(user), NO, false},
+    {BJ_WORD("UID"), NUMBER, J(uid), NO, false},
+    {BJ_WORD("Group"), TEXT, J(group), NO, false},
+    {BJ_WORD("GID"), NUMBER, J(gid), NO, false},
+    {BJ_WORD("Account"), TEXT, J(account), NO, false},
+    {BJ_WORD("WCKey"), TEXT, J(wckey), NO, false},
+    {BJ_WORD("Partition"), TEXT, J(partition), NO, false},
+    {BJ_WORD("QOS"), TEXT, J(qos), NO, false},
+    {BJ_WORD("State"), TEXT, J(state_raw), S(state_raw), false},
+    {BJ_WORD("Reason"), WORD, J(reason), NO, false},
+    {BJ_WORD("ExitCode"), exit_text, "code:signal", JROW(job), NO, false},
+    {BJ_WORD("ExitCode"), exit_pair, "code:signal", NO, S(exit_code), false},
+    {BJ_WORD("DerivedExitCode"), exit_pair, "code:signal", J(derived_exit_code),
+     NO, false},
+    {BJ_WORD("Restarts"), NUMBER, J(restarts), NO, false},
+    {BJ_WORD("Submit"), MOMENT, J(submit_sec), NO, false},
+    {BJ_WORD("Eligible"), MOMENT, J(eligible_sec), NO, false},
+    {BJ_WORD("Start"), MOMENT, J(start_sec), S(start_sec), false},
+    {BJ_WORD("End"), MOMENT, J(end_sec), S(end_sec), false},
+    {BJ_WORD("ElapsedRaw"), SECONDS, J(elapsed_sec), S(elapsed_sec), false},
+    {BJ_WORD("Elapsed"), SECONDS, J(elapsed_sec), S(elapsed_sec), true},
+    {BJ_WORD("Suspended"), SECONDS, J(suspended_sec), S(suspended_sec), false},
+    {BJ_WORD("TimelimitRaw"), minutes, "minutes", J(time_limit_sec), NO, false},
+    {BJ_WORD("Timelimit"), SECONDS, J(time_limit_sec), NO, true},
+    {BJ_WORD("AllocCPUS"), NUMBER, J(cpus), S(cpus), false},
+    {BJ_WORD("NCPUS"), NUMBER, J(cpus), S(cpus), true},
+    {BJ_WORD("ReqCPUS"), NUMBER, J(cpus_requested), NO, false},
+    {BJ_WORD("NNodes"), NUMBER, J(nodes), S(nodes), false},
+    {BJ_WORD("AllocNodes"), NUMBER, J(nodes), S(nodes), true},
+    {BJ_WORD("NTasks"), NUMBER, NO, S(tasks), false},
+    {BJ_WORD("NodeList"), WORD, J(nodelist), S(nodelist), false},
+    {BJ_WORD("ReqMem"), TEXT, JROW(req_mem), NO, false},
+    {BJ_WORD("ReqTRES"), requested, "resources", JROW(job), NO, false},
+    {BJ_WORD("AllocTRES"), allocated, "resources", JROW(job), NO, false},
+    {BJ_WORD("AllocTRES"), TEXT, NO, S(tres_alloc_raw), false},
+    {BJ_WORD("TotalCPU"), DURATION, J(use.cpu_usec), S(use.cpu_usec), false},
+    {BJ_WORD("UserCPU"), DURATION, J(use.cpu_user_usec), S(use.cpu_user_usec),
+     false},
+    {BJ_WORD("SystemCPU"), DURATION, J(use.cpu_system_usec),
+     S(use.cpu_system_usec), false},
+    {BJ_WORD("AveCPU"), DURATION, NO, S(use.cpu_task_usec), false},
+    {BJ_WORD("MaxRSS"), SIZE, NO, S(use.mem_task_peak_bytes), false},
+    {BJ_WORD("MaxRSSNode"), WORD, NO, S(mem_peak_node), false},
+    {BJ_WORD("MaxVMSize"), SIZE, NO, S(use.vmem_peak_bytes), false},
+    {BJ_WORD("TRESUsageInTot"), usage_in, "resources", NO, S(use), false},
+    {BJ_WORD("TRESUsageOutTot"), usage_out, "resources", NO, S(use), false},
+    {BJ_WORD("TRESUsageInMax"), TEXT, NO, SROW(usage_in_max), false},
+    {BJ_WORD("ConsumedEnergyRaw"), joules, "joules", J(use.energy_joules),
+     S(use.energy_joules), false},
+    {BJ_WORD("ConsumedEnergy"), joules, "joules", J(use.energy_joules),
+     S(use.energy_joules), true},
+    {BJ_WORD("Priority"), NUMBER, J(priority), NO, false},
+    {BJ_WORD("Reservation"), WORD, J(reservation), NO, false},
+    {BJ_WORD("Constraints"), WORD, J(constraints), NO, false},
+    {BJ_WORD("Licenses"), WORD, J(licenses), NO, false},
+    {BJ_WORD("Flags"), TEXT, J(flags), NO, false},
+    {BJ_WORD("WorkDir"), TEXT, J(work_dir), NO, false},
+    {BJ_WORD("SubmitLine"), TEXT, J(submit_line), S(submit_line), false},
+    {BJ_WORD("Container"), TEXT, J(container), NO, false},
+    {BJ_WORD("Comment"), TEXT, J(comment), NO, false},
+    {BJ_WORD("AdminComment"), TEXT, J(admin_comment), NO, false},
+    {BJ_WORD("SystemComment"), TEXT, J(system_comment), NO, false},
+};
+
+const unsigned bj_sacct_columns_n =
+    sizeof(bj_sacct_columns) / sizeof(bj_sacct_columns[0]);
+
+/* --- several together -----------------------------------------------------*/
+
+static uint64_t times(uint64_t v, uint64_t n)
+{
+    uint64_t ret;
+    if (n == BJ_ABSENT || __builtin_mul_overflow(v, n, &ret))
+        return BJ_ABSENT;
+    return ret;
+}
+
+/* ReqTRES counts the memory of the whole job; ReqMem did so only from 21.08
+ * on. */
+static uint64_t memory_requested(const struct bj_sacct_job_row *row)
+{
+    const struct bj_sched_job *job = &row->job;
+    uint64_t bytes = bj_tres_get(&job->tres_requested, BJ_TRES_MEM);
+    if (bytes != BJ_ABSENT && bytes > 0)
+        return bytes;
+    enum bj_memory_per per = BJ_MEMORY_JOB;
+    if (row->req_mem.n == 0 ||
+        bj_memory_request(row->req_mem, &bytes, &per) < 0 || bytes == 0)
+        return BJ_ABSENT;
+    if (per == BJ_MEMORY_CPU)
+        return times(bytes, job->cpus_requested != BJ_ABSENT
+                                ? job->cpus_requested
+                                : job->cpus);
+    return per == BJ_MEMORY_NODE ? times(bytes, job->nodes) : bytes;
+}
+
+/* "123_4", "123+1": what the number alone does not say. */
+static void settle_id(struct bj_sacct_job_row *row)
+{
+    struct bj_sched_job *job = &row->job;
+    struct bj_jobid id;
+    job->shown_id = row->job_id.n > 0 ? row->job_id : job->raw_id;
+    if (bj_slice_eq(job->shown_id, job->raw_id) &&
+        job->raw_id.n <= 18) { /* digits only: the common case */
+        struct bj_slice rest = job->raw_id;
+        if (bj_slice_number(&rest, &job->id_number) && rest.n == 0)
+            return;
+    }
+    if (bj_jobid_slurm(job->raw_id, &id) == 0)
+        job->id_number = id.number;
+    if (bj_jobid_slurm(job->shown_id, &id) < 0)
+        return;
+    if (id.array) {
+        job->array_job = id.number;
+        job->array_task = id.task;
+        job->array_tasks = id.tasks;
+    }
+    if (id.offset != BJ_ABSENT) {
+        job->het_job = id.number;
+        job->het_offset = id.offset;
+    }
+}
+
+void bj_sacct_settle_job(struct bj_sacct_job_row *row)
+{
+    struct bj_sched_job *job = &row->job;
+    settle_id(row);
+    job->state = bj_state_slurm(job->state_raw, &job->cancelled_by);
+    job->mem_requested_bytes = memory_requested(row);
+    if (job->tres_allocated.n > 0) {
+        const struct bj_tres_list *list = &job->tres_allocated;
+        job->mem_allocated_bytes = bj_tres_get(list, BJ_TRES_MEM);
+        job->gpus =
+            bj_tres_sum(list, BJ_TRES_GRES, BJ_SLICE("gpu"), &job->gpu_model);
+        const uint64_t told = bj_tres_get(list, BJ_TRES_ENERGY);
+        if (job->use.energy_joules == BJ_ABSENT && told > 0)
+            job->use.energy_joules = told;
+    }
+}
+
+void bj_sacct_settle_step(struct bj_sacct_step_row *row)
+{
+    struct bj_job_step *step = &row->step;
+    step->state = bj_state_slurm(step->state_raw, NULL);
+    if (step->use.mem_task_peak_bytes == BJ_ABSENT && row->usage_in_max.n > 0)
+        step->use.mem_task_peak_bytes =
+            bj_tres_used(row->usage_in_max, BJ_SLICE("mem"));
+}

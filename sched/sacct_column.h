@@ -1,0 +1,45 @@
+/* The columns of sacct that we know: inside of sched/sacct. */
+#ifndef BJ_SCHED_SACCT_COLUMN_H
+#define BJ_SCHED_SACCT_COLUMN_H
+
+#include "base/slice.h"
+#include "sched/job.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a row is read into: columns point into this. */
+struct bj_sacct_job_row {
+    struct bj_sched_job job;
+    struct bj_slice job_id, req_mem;
+};
+
+struct bj_sacct_step_row {
+    struct bj_job_step step;
+    struct bj_slice usage_in_max; /* for memory, where MaxRSS is no column */
+};
+
+enum { BJ_SACCT_NOWHERE = 0xffff };
+
+struct bj_sacct_column {
+    struct bj_slice name;
+    /* Turn s, which is not empty, into *to.  0 or -errno. */
+    int (*parse)(struct bj_slice s, void *to);
+    const char *expected;
+    uint16_t job, step; /* offsets into the rows; BJ_SACCT_NOWHERE */
+    bool spare; /* only where the number is absent: a column further up says the
+                   same thing better */
+};
+
+extern const struct bj_sacct_column bj_sacct_columns[];
+extern const unsigned bj_sacct_columns_n;
+
+/* The id columns, which are read before all others. */
+#define BJ_SACCT_JOBIDRAW BJ_SLICE("JobIDRaw")
+#define BJ_SACCT_JOBID BJ_SLICE("JobID")
+
+/* Everything that takes more than one column. */
+void bj_sacct_settle_job(struct bj_sacct_job_row *row);
+void bj_sacct_settle_step(struct bj_sacct_step_row *row);
+
+#endif

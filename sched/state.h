@@ -1,0 +1,44 @@
+/* Canonical job states, and what each scheduler calls them. */
+#ifndef BJ_SCHED_STATE_H
+#define BJ_SCHED_STATE_H
+
+#include "base/slice.h"
+#include "sched/job.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* "pending", "running", ..., "unknown": for databases, JSON and people.  A
+ * value that is none gives "unknown". */
+const char *bj_state_name(enum bj_job_state state);
+
+/* The state of that name; unknown when there is none. */
+enum bj_job_state bj_state_from_name(struct bj_slice name);
+
+/* This run will not go on. */
+static inline bool bj_state_ended(enum bj_job_state state)
+{
+    return state >= BJ_STATE_COMPLETED && state < BJ_STATES;
+}
+
+/* A state as Slurm prints it: a base state or the flag that hides it, in full
+ * ("OUT_OF_MEMORY") or compact ("OOM", "CD"), cut short by a narrow column
+ * ("CANCELLED+" or "OUT_OF_ME+"), with the canceller ("CANCELLED by 1000"), or
+ * several joined by '+' or ',' ("PENDING+REQUEUED", as JSON has them), of which
+ * a flag that says more than its base state wins.  *ret_uid (may be NULL) gets
+ * the canceller's uid, and is untouched where none is told.
+ * Source: Slurm, src/common/slurm_protocol_defs.c, job_state_string(). */
+enum bj_job_state bj_state_slurm(struct bj_slice text, uint64_t *ret_uid);
+
+/* PBS: the letter of job_state (B E F H M Q R S T U W X), for a job that has
+ * ended together with its Exit_status (INT64_MIN when there is none).
+ * Sources: qstat(1B); OpenPBS, src/include/job.h, JOB_EXEC_*. */
+enum bj_job_state bj_state_pbs(char letter, int64_t exit_status);
+
+/* LSF: the name of stat as bjobs prints it (PEND PROV PSUSP RUN USUSP SSUSP
+ * DONE EXIT WAIT ZOMBI UNKWN), and the number in lsb.acct (64, 32, ...).
+ * Source: LSF, lsbatch.h, JOB_STAT_*. */
+enum bj_job_state bj_state_lsf(struct bj_slice name);
+enum bj_job_state bj_state_lsf_number(uint64_t jstatus);
+
+#endif

@@ -1,0 +1,356 @@
+/* JSON read element by element, in pieces of every size. */
+#include "base/json.h"
+#include "tests/unit/lib/fail.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* What was handed over: "key=text;" for scalars, "key{n}" and "key[n]" with the
+ * texts of what is in them. */
+struct seen {
+    struct bj_buf got;
+    int stop_at, count; /* element that is refused; 0: none */
+};
+
+static void show(struct bj_buf *b, const struct bj_json *v)
+{
+    enum bj_json_kind kind = bj_json_kind(v);
+    struct bj_slice key = bj_json_key(v);
+    if (key.p)
+        bj_buf_printf(b, "%s=", key.p);
+    if (kind == BJ_JSON_OBJECT || kind == BJ_JSON_ARRAY) {
+        bj_buf_str(b, kind == BJ_JSON_OBJECT ? "{" : "[");
+        BJ_JSON_EACH(c, v)
+        {
+            show(b, c);
+        }
+        bj_buf_str(b, kind == BJ_JSON_OBJECT ? "}" : "]");
+    } else if (kind == BJ_JSON_NULL) {
+        bj_buf_str(b, "null,");
+    } else {
+        bool yes = false;
+        if (bj_json_bool(v, &yes) == 0 && kind == BJ_JSON_BOOL)
+            bj_buf_str(b, yes ? "true" : "false");
+        bj_buf_slice(b, bj_json_text(v));
+        bj_buf_str(b, ",");
+    }
+}
+
+static int take(struct seen *s, char which, struct bj_slice key,
+                const struct bj_json *v, struct bj_err *err)
+{
+    if (++s->count == s->stop_at)
+        return bj_err_set(err, -ELOOP, "enough");
+    bj_buf_printf(&s->got, "%c:%.*s:", which, (int)key.n, key.p);
+    show(&s->got, v);
+    bj_buf_str(&s->got, " ");
+    return 0;
+}
+
+static int take_a(void *s, struct bj_slice key, const struct bj_json *v,
+                  struct bj_err *err)
+{
+    return take(s, 'a', key, v, err);
+}
+
+static int take_b(void *s, struct bj_slice key, const struct bj_json *v,
+                  struct bj_err *err)
+{
+    return take(s, 'b', key, v, err);
+}
+
+static int feed_all(struct bj_json_stream *st, const char *text, size_t step,
+                    struct bj_err *err)
+{
+    size_t n = strlen(text);
+    int r = 0;
+    for (size_t at = 0; at < n && r == 0; at += step) {
+        size_t len = n - at < step ? n - at : step;
+        char *exact = malloc(len);
+        if (!exact)
+            return bj_err_set(err, -ENOMEM, "memory is short");
+        memcpy(exact, text + at, len);
+        r = bj_json_stream_feed(st, (struct bj_slice){exact, len}, err);
+        free(exact);
+    }
+    return r == 0 ? bj_json_stream_end(st, err) : r;
+}
+
+static void targets(void **state)
+{
+    static const struct {
+        const char *a, *b; /* paths */
+        const char *text, *want;
+        const char *met;
+    } cases[] = {
+        {"jobs", NULL, "{\"jobs\":[{\"id\":1,\"n\":\"x\"},{\"id\":2}]}",
+         "a::{id=1,n=x,} a::{id=2,} ", "a"},
+        /* what lies beside is passed over, of whatever shape */
+        {"jobs", NULL,
+         "{\"meta\":{\"jobs\":[9]},\"x\":[[{\"jobs\":[8]}]],\"jobs\":[1,null,"
+         "[2,[3]],true,\"s\"],\"jobs2\":[7],\"y\":{\"jobs\":[6]}}",
+         "a::1, a::null, a::[2,[3,]] a::true, a::s, ", "a"},
+        /* PBS: members of an object */
+        {"Jobs", "pbs_version",
+         "{\"timestamp\":1,\"pbs_version\":\"22.05\",\"Jobs\":{\"1.srv\":{"
+         "\"Job_Name\":\"a\"},\"2[].srv\":{\"Job_Name\":\"b\"}}}",
+         "b:pbs_version:22.05, a:1.srv:{Job_Name=a,} a:2[].srv:{Job_Name=b,} ",
+         "ab"},
+        /* the document itself */
+        {"", NULL, "[[1],[2,3],4]", "a::[1,] a::[2,3,] a::4, ", "a"},
+        {"", NULL, "{\"a\":1,\"b\":[2]}", "a:a:1, a:b:[2,] ", "a"},
+        {"", NULL, "\"s\"", "a::s, ", "a"},
+        /* deeper, and through arrays */
+        {"a.b.c", NULL, "{\"a\":{\"b\":{\"c\":[1,2]},\"c\":[3]},\"c\":[4]}",
+         "a::1, a::2, ", "a"},
+        {"x.1.y", NULL, "{\"x\":[{\"y\":[0]},{\"z\":1,\"y\":[1]},{\"y\":[2]}]}",
+         "a::1, ", "a"},
+        {"/a.b/c", NULL, "{\"a\":{\"b\":{\"c\":[1]}},\"a.b\":{\"c\":[2]}}",
+         "a::2, ", "a"},
+        {"a.x", "a.y", "{\"a\":{\"x\":[1],\"z\":[2],\"y\":{\"k\":3}}}",
+         "a::1, b:k:3, ", "ab"},
+        {"a.x", "a.y", "{\"a\":{\"b\":{\"x\":[5]},\"y\":[6],\"x\":7}}",
+         "b::6, a:x:7, ", "ab"},
+        {"1", "0", "[[5],[6],[7]]", "b::5, a::6, ", "ab"},
+        /* empty, absent, null, twice */
+        {"jobs", NULL, "{\"jobs\":[]}", "", "a"},
+        {"jobs", NULL, "{\"job\":[1]}", "", ""},
+        {"jobs", NULL, "{\"jobs\":null}", "a:jobs:null, ", "a"},
+        {"jobs", NULL, "{\"jobs\":[1],\"jobs\":[2]}", "a::1, a::2, ", "a"},
+        {"a.b", NULL, "{\"a\":[{\"b\":[1]}]}", "", ""},
+        {"0", NULL, "{\"0\":[1]}", "a::1, ", "a"},
+        {"jobs", NULL, "[]", "", ""},
+        {"jobs", NULL, "5", "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct bj_json_target want[] = {
+            {cases[i].a, take_a},
+            {cases[i].b, take_b},
+            {0},
+        };
+        for (size_t step = 1; step < 120; step += step < 20 ? 1 : 33) {
+            struct seen s = {0};
+            struct bj_json_stream *st;
+            struct bj_err err = {0};
+            assert_int_equal(
+                bj_json_stream_new(want, &s, "doc", NULL, &st, &err), 0);
+            int r = feed_all(st, cases[i].text, step, &err);
+            bj_buf_put(&s.got, "", 1);
+            if (r != 0 || strcmp(s.got.p, cases[i].want) != 0)
+                fail_msg("%s by %zu: %d %s: %s", cases[i].text, step, r,
+                         err.msg, s.got.p);
+            assert_int_equal(bj_json_stream_met(st, 0),
+                             strchr(cases[i].met, 'a') != NULL);
+            assert_int_equal(bj_json_stream_met(st, 1),
+                             strchr(cases[i].met, 'b') != NULL);
+            assert_false(bj_json_stream_met(st, 2));
+            bj_json_stream_free(st);
+            bj_buf_free(&s.got);
+        }
+    }
+}
+
+static void bad_targets(void **state)
+{
+    static const struct bj_json_target tables[][10] = {
+        {{"a", take_a}, {"a.b", take_b}},
+        {{"a.b", take_a}, {"/a", take_b}},
+        {{"a", take_a}, {"a", take_b}},
+        {{"", take_a}, {"a", take_b}},
+        {{"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q", take_a}},
+        {{"a", take_a},
+         {"b", take_a},
+         {"c", take_a},
+         {"d", take_a},
+         {"e", take_a},
+         {"f", take_a},
+         {"g", take_a},
+         {"h", take_a},
+         {"i", take_a}},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        struct bj_json_stream *st = NULL;
+        struct bj_err err = {0};
+        assert_int_equal(
+            bj_json_stream_new(tables[i], NULL, "doc", NULL, &st, &err),
+            -EINVAL);
+        assert_null(st);
+        assert_int_equal(err.code, -EINVAL);
+    }
+    bj_json_stream_free(NULL);
+}
+
+static const struct bj_json_target jobs[] = {{"jobs", take_a}, {0}};
+
+static void failures(void **state)
+{
+    static const struct {
+        const char *text;
+        int stop_at, want;
+        const char *msg, *got;
+    } cases[] = {
+        {"{\"jobs\":[1,\n2,\n3]}", 2, -ELOOP, "doc: line 2, byte ", "a::1, "},
+        {"{\"jobs\":[1,\n2,\nx]}", 0, -EINVAL, "doc: line 3, byte ",
+         "a::1, a::2, "},
+        {"{\"jobs\":[1,{\"a\":", 0, -EINVAL, "doc: line 1, byte ", "a::1, "},
+        {"{\"jobs\":[1]", 0, -EINVAL, "doc: line 1, byte ", "a::1, "},
+        {"", 0, -EINVAL, "doc: line 1, byte 0: premature EOF", ""},
+        {"{\"jobs\":[1]}}", 0, -EINVAL, "doc: line 1, byte ", "a::1, "},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct seen s = {.stop_at = cases[i].stop_at};
+        struct bj_json_stream *st;
+        struct bj_err err = {0};
+        assert_int_equal(bj_json_stream_new(jobs, &s, "doc", NULL, &st, &err),
+                         0);
+        assert_int_equal(feed_all(st, cases[i].text, 1, &err), cases[i].want);
+        assert_memory_equal(err.msg, cases[i].msg, strlen(cases[i].msg));
+        bj_buf_put(&s.got, "", 1);
+        assert_string_equal(s.got.p, cases[i].got);
+        /* It stays so. */
+        struct bj_err again = {0};
+        assert_int_equal(bj_json_stream_feed(st, BJ_SLICE("1"), &again),
+                         cases[i].want);
+        assert_string_equal(again.msg, err.msg);
+        assert_int_equal(bj_json_stream_end(st, NULL), cases[i].want);
+        bj_json_stream_free(st);
+        bj_buf_free(&s.got);
+    }
+}
+
+static int stream_limits(const struct bj_json_limits *lim, const char *text,
+                         struct bj_err *err)
+{
+    struct seen s = {0};
+    struct bj_json_stream *st;
+    assert_int_equal(bj_json_stream_new(jobs, &s, "doc", lim, &st, NULL), 0);
+    int r = feed_all(st, text, 65536, err);
+    bj_json_stream_free(st);
+    bj_buf_free(&s.got);
+    return r;
+}
+
+static void limits(void **state)
+{
+    struct bj_json_limits values = {.values = 3}, depth = {.depth = 3},
+                          bytes = {.bytes = 100000};
+    struct bj_err err = {0};
+    (void)state;
+    /* of one element, not of all */
+    assert_int_equal(
+        stream_limits(&values, "{\"jobs\":[[1,2],[1,2],[1,2]]}", &err), 0);
+    assert_int_equal(stream_limits(&values, "{\"jobs\":[[1,2,3]]}", &err),
+                     -EFBIG);
+    assert_int_equal(stream_limits(&depth, "{\"x\":[[1]],\"jobs\":[]}", &err),
+                     0);
+    assert_int_equal(stream_limits(&depth, "{\"x\":[[[1]]],\"jobs\":[]}", &err),
+                     -EFBIG);
+    assert_string_equal(err.msg, "doc: line 1, byte 8: more than 3 arrays and "
+                                 "objects in each other");
+    /* The depth of an element is counted from it, */
+    assert_int_equal(stream_limits(&depth, "{\"jobs\":[[[[1]]]]}", &err), 0);
+    assert_int_equal(stream_limits(&depth, "{\"jobs\":[[[[[1]]]]]}", &err),
+                     -EFBIG);
+
+    enum { BIG = 400000 };
+    char *text = malloc(BIG + 100);
+    /* 40000 small elements of 10 bytes, */
+    struct bj_buf b = {0};
+    bj_buf_str(&b, "{\"jobs\":[");
+    for (int i = 0; i < BIG / 10; i++)
+        bj_buf_str(&b, "\"1234567\",");
+    bj_buf_put(&b, "1]}", 4);
+    assert_int_equal(stream_limits(&bytes, b.p, &err), 0);
+    bj_buf_free(&b);
+    /* against one large string, inside and outside. */
+    memset(text, 'x', BIG);
+    memcpy(text, "{\"jobs\":[\"", 10);
+    memcpy(text + BIG, "\"]}", 4);
+    assert_int_equal(stream_limits(&bytes, text, &err), -EFBIG);
+    assert_string_equal(err.msg, "doc: an element of more than 100000 bytes");
+    memcpy(text, "{\"jobz\":[\"", 10);
+    assert_int_equal(stream_limits(&bytes, text, &err), -EFBIG);
+    /* and blanks without end */
+    memset(text, ' ', BIG);
+    assert_int_equal(stream_limits(&bytes, text, &err), -EFBIG);
+    free(text);
+}
+
+static int count_one(void *ctx, struct bj_slice key, const struct bj_json *v,
+                     struct bj_err *err)
+{
+    uint64_t id;
+    (void)key;
+    (void)err;
+    if (bj_json_u64(bj_json_get(v, "job_id"), &id) == 0)
+        *(uint64_t *)ctx += id;
+    return 0;
+}
+
+/* A hundred thousand jobs: all come, in the memory of one. */
+static void many(void **state)
+{
+    static const struct bj_json_target want[] = {{"jobs", count_one}, {0}};
+    uint64_t sum = 0;
+    struct bj_json_stream *st;
+    struct bj_buf b = {0};
+    (void)state;
+    assert_int_equal(bj_json_stream_new(want, &sum, "doc", NULL, &st, NULL), 0);
+    bj_buf_str(&b, "{\"jobs\":[\n");
+    for (uint64_t id = 1; id <= 100000; id++) {
+        bj_buf_printf(&b, "%s{\"job_id\":%llu,\"name\":\"job\\n\"}",
+                      id > 1 ? "," : "", (unsigned long long)id);
+        if (b.len > 4000 || id == 100000) {
+            struct bj_slice piece = {b.p, b.len};
+            assert_int_equal(bj_json_stream_feed(st, piece, NULL), 0);
+            b.len = 0;
+        }
+    }
+    assert_int_equal(bj_json_stream_feed(st, BJ_SLICE("]}"), NULL), 0);
+    assert_int_equal(bj_json_stream_end(st, NULL), 0);
+    assert_int_equal(sum, 100000ull * 100001 / 2);
+    bj_json_stream_free(st);
+    bj_buf_free(&b);
+}
+
+static int read_once(void *arg)
+{
+    struct seen s = {0};
+    struct bj_json_stream *st;
+    struct bj_err err = {0};
+    int r = bj_json_stream_new(jobs, &s, "doc", NULL, &st, &err);
+    if (r < 0)
+        return r;
+    r = feed_all(st, arg, 7, &err);
+    assert_int_equal(err.code, r);
+    if (s.got.failed)
+        r = -ENOMEM;
+    bj_json_stream_free(st);
+    bj_buf_free(&s.got);
+    return r;
+}
+
+static void no_memory(void **state)
+{
+    char text[] = "{\"key\":1,\"jobs\":[{\"a\":\"b\\tc\",\"d\":[1,2,3]}]}";
+    (void)state;
+    assert_true(bj_fail_each(read_once, text) > 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(targets),  cmocka_unit_test(bad_targets),
+        cmocka_unit_test(failures), cmocka_unit_test(limits),
+        cmocka_unit_test(many),     cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

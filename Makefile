@@ -42,6 +42,7 @@ HAVE_COLLECTD := $(wildcard $(COLLECTD_INCLUDE)/core/daemon/plugin.h)
 # What a room is made of: every .c in it.  main.c files are programs.
 base_SRC     := $(wildcard base/*.c)
 sched_SRC    := $(wildcard sched/*.c)
+carbon_SRC   := $(wildcard carbon/*.c)
 core_SRC     := $(wildcard core/*.c core/*/*.c)
 exporter_SRC := $(wildcard standalone/*.c)
 plugin_SRC   := $(filter-out %/double.c,$(wildcard collectd-plugin/*.c))
@@ -72,6 +73,7 @@ $(O)/collectd-plugin/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE
 # lets it leave out what it does not need, the libraries behind it included.
 $(O)/libbase.a: $(call obj,$(base_SRC))
 $(O)/libsched.a: $(call obj,$(sched_SRC))
+$(O)/libcarbon.a: $(call obj,$(carbon_SRC))
 $(O)/libcore.a: $(call obj,$(core_SRC))
 $(O)/%.a:
 	@rm -f $@
@@ -83,7 +85,7 @@ $(O)/batchjob_exporter: $(call obj,$(exporter_SRC)) $(O)/libcore.a $(O)/libbase.
 $(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libbase.a
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS_core) $(LIBS_base)
 
--include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(sched_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))
+-include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(sched_SRC) $(carbon_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))
 
 INSTALL ?= install
 EXAMPLES = $(wildcard examples/*)

@@ -1,0 +1,324 @@
+#include "carbon/feed.h"
+
+#include "carbon/feed_priv.h"
+
+#include <stdlib.h>
+
+#define SECOND 1000000u
+
+enum {
+    START_SEC = 5,    /* the first questions are spread over so much */
+    RETRY_SEC = 60,   /* behind the first failure */
+    RETRY_MAX = 3600, /* and behind many, or the period, if that is longer */
+    DENIED_SEC = 900, /* a token does not get better by asking */
+    FAILS_MAX = 16,   /* doublings */
+};
+
+/* --- making ---------------------------------------------------------------*/
+
+static int own_fetch(void *ctx, const struct bj_fetch_request *req,
+                     struct bj_fetch_reply *reply, struct bj_err *err)
+{
+    return bj_fetch(ctx, req, reply, err);
+}
+
+static void fill_status(struct bj_feed *feed, size_t i)
+{
+    const struct bj_carbon_slot *s = &feed->plan.v[i];
+    struct bj_feed_status *st = &feed->slot[i].status;
+    st->provider = s->provider->name;
+    memcpy(st->zone, s->zone, sizeof(st->zone));
+    memcpy(st->country, s->country, sizeof(st->country));
+    st->remote = s->provider->source == BJ_CARBON_HTTP;
+    st->success = s->provider->source > BJ_CARBON_FILE;
+}
+
+static bool any_remote(const struct bj_carbon_plan *plan)
+{
+    for (size_t i = 0; i < plan->n; i++)
+        if (plan->v[i].provider->source == BJ_CARBON_HTTP)
+            return true;
+    return false;
+}
+
+int bj_feed_new(const struct bj_carbon_conf *conf,
+                const struct bj_carbon_net *net, uint64_t seed,
+                struct bj_feed **ret, struct bj_err *err)
+{
+    struct bj_feed *feed = calloc(1, sizeof(*feed));
+    if (!feed)
+        return bj_err_set(err, -ENOMEM, "emission factors");
+    feed->conf = conf;
+    feed->random = seed * 2 + 1;
+    pthread_mutex_init(&feed->lock, NULL);
+    int r = bj_carbon_plan(conf, &feed->plan, err);
+    if (r == 0 && !net && any_remote(&feed->plan))
+        r = bj_fetch_new(&feed->fetch, err);
+    if (r < 0) {
+        bj_feed_free(feed);
+        return r;
+    }
+    feed->net = net ? *net : (struct bj_carbon_net){feed->fetch, own_fetch};
+    for (size_t i = 0; i < feed->plan.n; i++)
+        fill_status(feed, i);
+    *ret = feed;
+    return 0;
+}
+
+void bj_feed_free(struct bj_feed *feed)
+{
+    if (!feed)
+        return;
+    for (size_t i = 0; i < BJ_CARBON_SLOTS; i++) {
+        bj_points_free(&feed->data[i].points);
+        explicit_bzero(&feed->slot[i].session, sizeof(feed->slot[i].session));
+    }
+    bj_fetch_free(feed->fetch);
+    pthread_mutex_destroy(&feed->lock);
+    free(feed);
+}
+
+void bj_feed_abort(struct bj_feed *feed)
+{
+    atomic_store(&feed->abort, true);
+}
+
+/* --- paces ----------------------------------------------------------------*/
+
+/* A number below n.  Source: G. Marsaglia, "Xorshift RNGs" (2003). */
+static uint64_t draw(struct bj_feed *feed, uint64_t n)
+{
+    uint64_t x = feed->random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    feed->random = x;
+    return n ? (x >> 11) % n : 0;
+}
+
+/* How long to wait behind a failure, and how long at least. */
+static uint64_t retry_usec(const struct bj_feed *feed, size_t i,
+                           enum bj_carbon_fault f)
+{
+    uint64_t period = feed->plan.v[i].period_sec;
+    unsigned n =
+        feed->slot[i].fails < FAILS_MAX ? feed->slot[i].fails : FAILS_MAX;
+    uint64_t sec = (uint64_t)RETRY_SEC << (n > 0 ? n - 1 : 0);
+    uint64_t most = period > RETRY_MAX ? period : RETRY_MAX;
+    uint64_t least = f == BJ_CARBON_LIMITED  ? period
+                     : f == BJ_CARBON_DENIED ? DENIED_SEC
+                                             : 0;
+    sec = sec < most ? sec : most;
+    return (sec > least ? sec : least) * SECOND;
+}
+
+/* When slot i is due next.  Jitter only ever adds. */
+static void plan_next(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
+                      enum bj_carbon_fault f, uint64_t wait_usec)
+{
+    uint64_t usec = feed->plan.v[i].period_sec * SECOND, part = 20;
+    if (f != BJ_CARBON_OK && f != BJ_CARBON_EMPTY) {
+        usec = retry_usec(feed, i, f);
+        part = 4;
+    }
+    usec = usec > wait_usec ? usec : wait_usec;
+    if (feed->plan.v[i].provider->source == BJ_CARBON_FILE) {
+        usec = feed->plan.v[i].period_sec * SECOND; /* a look costs nothing */
+        part = 0;
+    }
+    usec += part ? draw(feed, usec / part) : 0;
+    feed->slot[i].due_usec = now.boot_usec + usec;
+    feed->data[i].not_before =
+        wait_usec ? now.wall_sec + wait_usec / SECOND : 0;
+}
+
+/* --- what came of it ------------------------------------------------------*/
+
+bool bj_feed_holds(const struct bj_feed *feed, size_t i, uint64_t wall_sec)
+{
+    enum bj_factor_from from;
+    for (unsigned k = 0; k < BJ_FACTOR_KINDS; k++)
+        if (bj_points_at(&feed->data[i].points, (enum bj_factor_kind)k,
+                         wall_sec, &from))
+            return true;
+    return false;
+}
+
+/* Count what came of it; its message goes on only when it is another fault than
+ * before. */
+static void settle(struct bj_feed *feed, size_t i, enum bj_carbon_fault f,
+                   uint64_t wall_sec, struct bj_err *err)
+{
+    struct feed_slot *s = &feed->slot[i];
+    bool told = f == s->status.fault;
+    pthread_mutex_lock(&feed->lock);
+    s->status.asked++;
+    s->status.fault = f;
+    s->status.success = f == BJ_CARBON_OK;
+    if (f == BJ_CARBON_OK)
+        s->status.success_sec = wall_sec;
+    else
+        s->status.errors[f]++;
+    pthread_mutex_unlock(&feed->lock);
+    s->fails = f == BJ_CARBON_OK || f == BJ_CARBON_EMPTY ? 0 : s->fails + 1;
+    if (told || f == BJ_CARBON_OK)
+        *err = (struct bj_err){0};
+    else
+        bj_err_wrap(err, err->code, "emissions: %s", s->status.provider);
+}
+
+static int merge(struct bj_feed *feed, size_t i, uint64_t now_sec)
+{
+    struct bj_points *p = &feed->data[i].points;
+    int r = 0;
+    pthread_mutex_lock(&feed->lock);
+    for (size_t k = 0; k < feed->reply.n && r == 0; k++) {
+        struct bj_carbon_point point = feed->reply.v[k];
+        point.fetched_sec = now_sec;
+        if (point.start_sec <= now_sec + BJ_POINTS_AHEAD_SEC)
+            r = bj_points_add(p, point);
+    }
+    bj_points_trim(
+        p, now_sec > BJ_POINTS_KEEP_SEC ? now_sec - BJ_POINTS_KEEP_SEC : 0,
+        now_sec + BJ_POINTS_AHEAD_SEC);
+    feed->data[i].asked_sec = now_sec;
+    pthread_mutex_unlock(&feed->lock);
+    return r;
+}
+
+static void save(struct bj_feed *feed, struct bj_err *err)
+{
+    if (!feed->conf->cache || !*feed->conf->cache)
+        return;
+    struct bj_err why = {0};
+    int r = bj_cache_save(feed->conf->cache, &feed->plan, feed->data, &why);
+    if (r < 0 && !feed->unsaved && err->code == 0) {
+        *err = why;
+        bj_err_wrap(err, r, "emissions");
+    }
+    feed->unsaved = r < 0;
+}
+
+/* --- steps ----------------------------------------------------------------*/
+
+static enum bj_carbon_fault take_reply(struct bj_feed *feed, size_t i,
+                                       uint64_t now_sec, struct bj_err *err)
+{
+    int r = merge(feed, i, now_sec);
+    if (r == -ENOMEM) {
+        bj_err_set(err, r, "values");
+        return BJ_CARBON_LOCAL;
+    }
+    if (r < 0) {
+        bj_err_set(err, r, "more than %d values", BJ_POINTS_MAX);
+        return BJ_CARBON_CONTENT;
+    }
+    if (bj_feed_holds(feed, i, now_sec))
+        return BJ_CARBON_OK;
+    bj_err_set(err, -ENODATA, "an answer without a value of the last 2 h");
+    return BJ_CARBON_EMPTY;
+}
+
+static void ask(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
+                struct bj_err *err)
+{
+    struct bj_carbon_question q = {.slot = &feed->plan.v[i],
+                                   .conf = feed->conf,
+                                   .net = &feed->net,
+                                   .abort = &feed->abort,
+                                   .boot_usec = now.boot_usec,
+                                   .wall_sec = now.wall_sec,
+                                   .session = &feed->slot[i].session};
+    uint64_t wait_usec;
+    bool aborted;
+    enum bj_carbon_fault f =
+        bj_carbon_ask(&q, &feed->reply, &wait_usec, &aborted, err);
+    if (aborted) {
+        *err = (struct bj_err){0};
+        feed->slot[i].due_usec = now.boot_usec + SECOND;
+        return;
+    }
+    if (f == BJ_CARBON_OK)
+        f = take_reply(feed, i, now.wall_sec, err);
+    settle(feed, i, f, now.wall_sec, err);
+    plan_next(feed, i, now, f, wait_usec);
+    if (f == BJ_CARBON_OK || f == BJ_CARBON_EMPTY || wait_usec > 0)
+        save(feed, err);
+}
+
+static void look(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
+                 struct bj_err *err)
+{
+    bool news;
+    enum bj_carbon_fault f = bj_feed_look(feed, i, now, &news, err);
+    if (news)
+        settle(feed, i, f, now.wall_sec, err);
+    else
+        *err = (struct bj_err){0};
+    plan_next(feed, i, now, f, 0);
+}
+
+/* The first time that slot i is due: soon, or when what the cache remembers
+ * says. */
+static void first_due(struct bj_feed *feed, size_t i, struct bj_carbon_now now)
+{
+    const struct bj_cache_slot *d = &feed->data[i];
+    uint64_t at = 0;
+    if (d->asked_sec > 0)
+        at = d->asked_sec + feed->plan.v[i].period_sec;
+    at = at > d->not_before ? at : d->not_before;
+    uint64_t wait = at > now.wall_sec ? (at - now.wall_sec) * SECOND : 0;
+    if (feed->plan.v[i].provider->source == BJ_CARBON_HTTP)
+        wait += draw(feed, START_SEC * SECOND);
+    feed->slot[i].due_usec = now.boot_usec + wait;
+}
+
+static void load(struct bj_feed *feed, struct bj_carbon_now now,
+                 struct bj_err *err)
+{
+    const char *path = feed->conf->cache;
+    struct bj_cache_slot data[BJ_CARBON_SLOTS] = {0};
+    if (path && *path &&
+        bj_cache_load(path, &feed->plan, now.wall_sec, data, err) < 0)
+        bj_err_wrap(err, err->code, "emissions.cache");
+    pthread_mutex_lock(&feed->lock);
+    memcpy(feed->data, data, sizeof(data));
+    pthread_mutex_unlock(&feed->lock);
+    for (size_t i = 0; i < feed->plan.n; i++)
+        first_due(feed, i, now);
+    feed->loaded = true;
+}
+
+/* The slot that is due first; plan.n when none ever is. */
+static size_t next_slot(const struct bj_feed *feed)
+{
+    size_t best = feed->plan.n;
+    for (size_t i = 0; i < feed->plan.n; i++)
+        if (feed->plan.v[i].provider->source <= BJ_CARBON_FILE &&
+            (best == feed->plan.n ||
+             feed->slot[i].due_usec < feed->slot[best].due_usec))
+            best = i;
+    return best;
+}
+
+uint64_t bj_feed_step(struct bj_feed *feed, struct bj_carbon_now now,
+                      struct bj_err *err)
+{
+    struct bj_err mine = {0};
+    bool first = !feed->loaded;
+    if (first)
+        load(feed, now, &mine);
+    size_t i = next_slot(feed);
+    if (i == feed->plan.n)
+        return UINT64_MAX;
+    /* A message of the cache is not to be lost: what is due waits a moment. */
+    if (mine.code == 0 && feed->slot[i].due_usec <= now.boot_usec) {
+        if (feed->plan.v[i].provider->source == BJ_CARBON_HTTP)
+            ask(feed, i, now, &mine);
+        else
+            look(feed, i, now, &mine);
+    }
+    if (err)
+        *err = mine;
+    return feed->slot[next_slot(feed)].due_usec;
+}

@@ -1,0 +1,124 @@
+/* The dropped file in a feed: when it is read, and when it does not count. */
+#include "base/file.h"
+#include "carbon/drop.h"
+#include "carbon/feed_priv.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#define SECOND 1000000u
+
+bool bj_feed_file_expired(const struct bj_feed *feed, size_t i,
+                          uint64_t wall_sec)
+{
+    uint64_t max_sec = feed->conf->file_age_usec / SECOND;
+    uint64_t written = feed->slot[i].written_sec;
+    return max_sec > 0 && written > 0 && wall_sec > written + max_sec;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+           a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static bool is_json(const char *path)
+{
+    size_t n = strlen(path);
+    return n >= 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+static int read_file(struct bj_feed *feed, size_t i, uint64_t now_sec,
+                     struct bj_points *ret, struct bj_err *err)
+{
+    const char *path = feed->conf->file;
+    size_t cap = feed->plan.v[i].provider->max_bytes;
+    char *buf = malloc(cap);
+    if (!buf)
+        return bj_err_set(err, -ENOMEM, "%s", path);
+    struct bj_slice text;
+    int r = bj_file_read_trusted(AT_FDCWD, path, buf, cap, &text, err);
+    struct bj_drop_want want = {feed->plan.v[i].zone, now_sec};
+    if (r == 0)
+        r = (is_json(path) ? bj_drop_json : bj_drop_csv)(text, path, &want, ret,
+                                                         err);
+    free(buf);
+    return r;
+}
+
+static void replace(struct bj_feed *feed, size_t i, struct bj_points points,
+                    int64_t written_sec)
+{
+    pthread_mutex_lock(&feed->lock);
+    struct bj_points old = feed->data[i].points;
+    feed->data[i].points = points;
+    feed->slot[i].written_sec = written_sec > 0 ? (uint64_t)written_sec : 0;
+    pthread_mutex_unlock(&feed->lock);
+    bj_points_free(&old);
+}
+
+/* A file that makes no sense leaves the factors of the last one that did. */
+static enum bj_carbon_fault read_again(struct bj_feed *feed, size_t i,
+                                       struct bj_carbon_now now,
+                                       struct bj_err *err)
+{
+    struct bj_points points = {0};
+    struct stat *st = &feed->slot[i].file;
+    int r = read_file(feed, i, now.wall_sec, &points, err);
+    if (r == 0) {
+        replace(feed, i, points, st->st_mtim.tv_sec);
+        return BJ_CARBON_OK;
+    }
+    if (r == -EINVAL || r == -EFBIG)
+        return BJ_CARBON_CONTENT;
+    *st = (struct stat){0}; /* not its content: worth another try */
+    return BJ_CARBON_LOCAL;
+}
+
+/* A file that has gone takes its factors along. */
+static enum bj_carbon_fault not_there(struct bj_feed *feed, size_t i, int code,
+                                      struct bj_err *err)
+{
+    bj_err_set(err, code, "%s", feed->conf->file);
+    if (code == -ENOENT)
+        replace(feed, i, (struct bj_points){0}, 0);
+    feed->slot[i].file = (struct stat){0};
+    return BJ_CARBON_LOCAL;
+}
+
+static enum bj_carbon_fault still_good(const struct bj_feed *feed, size_t i,
+                                       uint64_t now_sec, struct bj_err *err)
+{
+    const char *path = feed->conf->file;
+    if (bj_feed_file_expired(feed, i, now_sec))
+        bj_err_set(err, -ESTALE,
+                   "%s: not written for longer than emissions.file-max-age",
+                   path);
+    else if (!bj_feed_holds(feed, i, now_sec))
+        bj_err_set(err, -ESTALE, "%s: no factor of now for zone %s", path,
+                   feed->plan.v[i].zone);
+    else
+        return BJ_CARBON_OK;
+    return BJ_CARBON_EMPTY;
+}
+
+enum bj_carbon_fault bj_feed_look(struct bj_feed *feed, size_t i,
+                                  struct bj_carbon_now now, bool *ret_news,
+                                  struct bj_err *err)
+{
+    enum bj_carbon_fault before = feed->slot[i].status.fault, f = before;
+    struct stat st;
+    *ret_news = true;
+    if (stat(feed->conf->file, &st) < 0)
+        return not_there(feed, i, -errno, err);
+    bool same = same_file(&st, &feed->slot[i].file);
+    if (!same) {
+        feed->slot[i].file = st;
+        f = read_again(feed, i, now, err);
+    }
+    if (f == BJ_CARBON_OK || (same && f == BJ_CARBON_EMPTY))
+        f = still_good(feed, i, now.wall_sec, err);
+    *ret_news = !same || f != before;
+    return f;
+}

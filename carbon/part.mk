@@ -1,0 +1,7 @@
+# The yearly table is compiled in: nodes without network need no file.
+$(O)/carbon/factors.inc: carbon/factors.csv carbon/factors.awk
+	@mkdir -p $(@D)
+	$(call Q,GEN)LC_ALL=C awk -f carbon/factors.awk carbon/factors.csv >$@
+
+$(O)/carbon/table.o $(O)/fuzz/obj/carbon/table.o: $(O)/carbon/factors.inc
+$(O)/carbon/table.o $(O)/fuzz/obj/carbon/table.o: X_CFLAGS = -I$(O)

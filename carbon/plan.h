@@ -1,0 +1,34 @@
+/* The options of the emission factors, checked and put together. */
+#ifndef BJ_CARBON_PLAN_H
+#define BJ_CARBON_PLAN_H
+
+#include "carbon/conf.h"
+#include "carbon/provider.h"
+#include "carbon/table.h"
+
+enum { BJ_CARBON_SLOTS = 8 }; /* providers at a time, at most */
+
+/* A provider in use.  Strings belong to the options or are static. */
+struct bj_carbon_slot {
+    const struct bj_carbon_provider *provider;
+    char zone[BJ_ZONE_MAX]; /* "" none */
+    char country[3];        /* ISO 3166-1 alpha-2, "" unknown */
+    const char *origin;     /* of HTTP */
+    const char *token_file; /* NULL: none */
+    uint64_t period_sec;
+};
+
+struct bj_carbon_plan {
+    struct bj_carbon_slot v[BJ_CARBON_SLOTS]; /* the preferred first */
+    size_t n;
+    const struct bj_country *country; /* NULL: not given */
+    struct bj_factor constant;        /* mg_per_kwh 0: none */
+};
+
+/* Make a plan.  The options must outlive it.  -EINVAL with a message that names
+ * the option, its value and what was expected: something is missing, in excess
+ * or makes no sense.  Nothing is opened or asked. */
+int bj_carbon_plan(const struct bj_carbon_conf *conf,
+                   struct bj_carbon_plan *ret, struct bj_err *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* Yearly average factors by country, compiled in from carbon/factors.csv: what
+ * a node without network has. */
+#ifndef BJ_CARBON_TABLE_H
+#define BJ_CARBON_TABLE_H
+
+#include "carbon/factor.h"
+
+#include <stddef.h>
+
+/* A country or territory. */
+struct bj_country {
+    char iso3[4], iso2[3]; /* ISO 3166-1 */
+    unsigned year;         /* of the value */
+    uint32_t mg_per_kwh;   /* average_lifecycle; 0: unknown */
+    const char *name;      /* English */
+};
+
+/* All of them, in the order of iso3; static. */
+size_t bj_carbon_countries(const struct bj_country **ret);
+
+/* The country with this ISO 3166-1 code of two or three letters, without
+ * regard to case; NULL when there is none. */
+const struct bj_country *bj_carbon_country(struct bj_slice code);
+
+/* The table's factor of a country; false when it knows none. */
+bool bj_carbon_country_factor(const struct bj_country *c,
+                              struct bj_factor *ret);
+
+/* Whose figures these are and under which licences; one line. */
+const char *bj_carbon_table_credit(void);
+
+#endif

@@ -25,47 +25,71 @@ static const struct bj_slice *job_info(const struct bj_job *job)
     return &job->ident->f[BJ_ID_UID];
 }
 
-/* One record; most fields of most records are absent, so that is what this is
- * quick at. */
-static inline int put_record(struct walk *w, const struct bj_job *job,
-                             const char *record)
+static inline uint64_t value_of(const struct walk *w, const char *record)
 {
-    const struct bj_table *t = w->table;
-    uint64_t value = *(const uint64_t *)(const void *)(record + w->off);
-    if (value == BJ_ABSENT)
-        return 0;
-    int r = w->begun ? 0 : begin(w);
-    if (r < 0)
-        return r;
-    struct bj_sample s = {.job = job, .value = value};
-    if (t->list)
-        s.sub = (const void *)record;
-    if (t->info)
-        s.info = job ? job_info(job) : ((const struct bj_info *)(const void *)record)->v;
-    return w->sink->sample(w->sink->ctx, &s);
+    return *(const uint64_t *)(const void *)(record + w->off);
 }
 
-static inline int put_list(struct walk *w, const struct bj_job *job,
-                           const struct bj_list *list)
+static inline int put(struct walk *w, const struct bj_sample *s)
 {
+    int r = w->begun ? 0 : begin(w);
+    return r < 0 ? r : w->sink->sample(w->sink->ctx, s);
+}
+
+static int put_list(struct walk *w, const struct bj_job *job,
+                    const struct bj_list *list)
+{
+    const char *record = list->v;
     int r = 0;
-    for (size_t i = 0; i < list->n && r >= 0; i++)
-        r = put_record(w, job, (const char *)list->v + i * w->table->size);
+    for (size_t i = 0; i < list->n && r >= 0; i++, record += w->table->size) {
+        struct bj_sample s = {.job = job,
+                              .sub = (const void *)record,
+                              .value = value_of(w, record)};
+        if (s.value != BJ_ABSENT)
+            r = put(w, &s);
+    }
     return r;
 }
 
-static int put_jobs(struct walk *w)
+/* Whether any job has something in the lists of a table: most have not. */
+static bool any_listed(const struct bj_snap *snap, const struct bj_table *t)
 {
-    const struct bj_table *t = w->table;
+    const struct bj_job *job = snap->jobs.v;
+    for (size_t i = 0; i < snap->jobs.n; i++) {
+        const char *at = (const char *)&job[i] + t->off;
+        if (((const struct bj_list *)(const void *)at)->n > 0)
+            return true;
+    }
+    return false;
+}
+
+static int put_job_lists(struct walk *w)
+{
     const struct bj_job *job = w->snap->jobs.v;
     const struct bj_job *end = job + w->snap->jobs.n;
     int r = 0;
+    for (; job < end && r >= 0; job++)
+        if (!w->metric->live || job->end_sec == BJ_ABSENT)
+            r = put_list(w, job,
+                         (const void *)((const char *)job + w->table->off));
+    return r;
+}
+
+/* Most fields of most jobs are absent, so that is what this is quick at. */
+static int put_jobs(struct walk *w)
+{
+    const struct bj_job *job = w->snap->jobs.v;
+    const struct bj_job *end = job + w->snap->jobs.n;
+    const size_t off = w->table->off;
+    const bool info = w->table->info, live = w->metric->live;
+    int r = 0;
     for (; job < end && r >= 0; job++) {
-        const char *at = (const char *)job + t->off;
-        if (w->metric->live && job->end_sec != BJ_ABSENT)
+        uint64_t value = value_of(w, (const char *)job + off);
+        if (value == BJ_ABSENT || (live && job->end_sec != BJ_ABSENT))
             continue;
-        r = t->list ? put_list(w, job, (const void *)at)
-                    : put_record(w, job, at);
+        struct bj_sample s = {
+            .job = job, .info = info ? job_info(job) : NULL, .value = value};
+        r = put(w, &s);
     }
     return r;
 }
@@ -73,23 +97,38 @@ static int put_jobs(struct walk *w)
 static int put_snap(struct walk *w)
 {
     const char *at = (const char *)w->snap + w->table->off;
-    return w->table->list ? put_list(w, NULL, (const void *)at)
-                          : put_record(w, NULL, at);
+    if (w->table->list)
+        return put_list(w, NULL, (const void *)at);
+    struct bj_sample s = {.value = value_of(w, at)};
+    if (w->table->info)
+        s.info = ((const struct bj_info *)(const void *)at)->v;
+    return s.value == BJ_ABSENT ? 0 : put(w, &s);
+}
+
+static int put_table(const struct bj_snap *snap, const struct bj_sink *sink,
+                     const struct bj_table *t)
+{
+    int (*put_row)(struct walk *) = put_snap;
+    if (t->owner == BJ_OF_JOB)
+        put_row = t->list ? put_job_lists : put_jobs;
+    if (t->owner == BJ_OF_JOB && t->list && !any_listed(snap, t))
+        return 0;
+    int r = 0;
+    for (size_t m = 0; m < t->nrows && r >= 0; m++) {
+        struct walk w = {.snap = snap,
+                         .sink = sink,
+                         .table = t,
+                         .metric = &t->rows[m],
+                         .off = t->rows_off + t->rows[m].off};
+        r = put_row(&w);
+    }
+    return r;
 }
 
 int bj_view_native(const struct bj_snap *snap, const struct bj_sink *sink)
 {
-    for (size_t t = 0; t < bj_ntables; t++)
-        for (size_t m = 0; m < bj_tables[t].nrows; m++) {
-            const struct bj_metric *row = &bj_tables[t].rows[m];
-            struct walk w = {.snap = snap,
-                             .sink = sink,
-                             .table = &bj_tables[t],
-                             .metric = row,
-                             .off = bj_tables[t].rows_off + row->off};
-            int r = w.table->owner == BJ_OF_JOB ? put_jobs(&w) : put_snap(&w);
-            if (r < 0)
-                return r;
-        }
-    return 0;
+    int r = 0;
+    for (size_t t = 0; t < bj_ntables && r >= 0; t++)
+        r = put_table(snap, sink, &bj_tables[t]);
+    return r;
 }

@@ -44,6 +44,10 @@ static inline char *bj_digits_short(char *at, uint64_t v)
 /* v in decimal at at; returns what is behind it. */
 static inline char *bj_digits_u64(char *at, uint64_t v)
 {
+    if (v < 10) { /* half of all numbers */
+        *at = (char)('0' + v);
+        return at + 1;
+    }
     if (v < 100000000)
         return bj_digits_short(at, v);
     uint64_t low = v % 100000000, high = v / 100000000;

@@ -80,18 +80,19 @@ static int put_jobs(struct walk *w)
 {
     const struct bj_job *job = w->snap->jobs.v;
     const struct bj_job *end = job + w->snap->jobs.n;
-    const size_t off = w->table->off;
+    const char *field = (const char *)job + w->table->off + w->off;
     const bool info = w->table->info, live = w->metric->live;
-    int r = 0;
-    for (; job < end && r >= 0; job++) {
-        uint64_t value = value_of(w, (const char *)job + off);
+    for (; job < end; job++, field += sizeof(*job)) {
+        uint64_t value = *(const uint64_t *)(const void *)field;
         if (value == BJ_ABSENT || (live && job->end_sec != BJ_ABSENT))
             continue;
         struct bj_sample s = {
             .job = job, .info = info ? job_info(job) : NULL, .value = value};
-        r = put(w, &s);
+        int r = put(w, &s);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 static int put_snap(struct walk *w)

@@ -3,6 +3,10 @@
 #include "base/digits.h"
 #include "core/find/ident.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 const char *const bj_page_types[BJ_PAGE_FORMATS] = {
     [BJ_PAGE_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
     [BJ_PAGE_OPENMETRICS] =
@@ -12,29 +16,41 @@ const char *const bj_page_types[BJ_PAGE_FORMATS] = {
 /* Room for a value, and for the brace, the blank and the newline around it. */
 enum { TAIL_BYTES = BJ_DIGITS_ROOM + 3 };
 
+/* Heads */
+
+/* What the families have that were written before, piece by piece in one text:
+ * the comments, name{ with the cluster, device=" and its kind. */
+enum { COMMENTS, START, KEYS, PIECES = KEYS + BJ_SUB_KEYS };
+struct bj_page_head {
+    const struct bj_table *table;
+    const struct bj_metric *metric;
+    size_t end[PIECES + 1]; /* of the pieces; [0] is where the first begins */
+};
+
 /* Text of HELP: OpenMetrics escapes quotes as well. */
-static void put_help(struct bj_page *p, const char *help)
+static void put_help(struct bj_buf *b, enum bj_page_format format,
+                     const char *help)
 {
-    const char *special = p->format == BJ_PAGE_OPENMETRICS ? "\\\n\"" : "\\\n";
+    const char *special = format == BJ_PAGE_OPENMETRICS ? "\\\n\"" : "\\\n";
     for (;;) {
         size_t n = strcspn(help, special);
-        bj_buf_put(p->out, help, n);
+        bj_buf_put(b, help, n);
         help += n;
         if (!*help)
             return;
-        bj_buf_put(p->out, "\\", 1);
-        bj_buf_put(p->out, *help == '\n' ? "n" : help, 1);
+        bj_buf_put(b, "\\", 1);
+        bj_buf_put(b, *help == '\n' ? "n" : help, 1);
         help++;
     }
 }
 
 /* The start of a comment: "# TYPE name ". */
-static void put_comment(struct bj_page *p, const char *what,
+static void put_comment(struct bj_buf *b, const char *what,
                         struct bj_slice name)
 {
-    bj_buf_str(p->out, what);
-    bj_buf_slice(p->out, name);
-    bj_buf_put(p->out, " ", 1);
+    bj_buf_str(b, what);
+    bj_buf_slice(b, name);
+    bj_buf_put(b, " ", 1);
 }
 
 static bool is_info(const struct bj_table *t, const struct bj_metric *m)
@@ -44,64 +60,123 @@ static bool is_info(const struct bj_table *t, const struct bj_metric *m)
 
 /* The comments above a family.  OpenMetrics names it without the suffix of its
  * samples. */
-static void put_head(struct bj_page *p, const struct bj_table *t,
-                     const struct bj_metric *m)
+static void put_comments(struct bj_buf *b, enum bj_page_format format,
+                         const struct bj_page_head *h, struct bj_slice name)
 {
     static const char *const types[] = {
         [BJ_GAUGE] = "gauge", [BJ_COUNTER] = "counter"};
+    const struct bj_metric *m = h->metric;
     const char *type = types[m->kind];
     const char *unit = bj_units[m->unit].prom;
-    struct bj_slice name = {p->name.p, p->name.len};
-    if (p->format == BJ_PAGE_OPENMETRICS && m->kind == BJ_COUNTER) {
+    if (format == BJ_PAGE_OPENMETRICS && m->kind == BJ_COUNTER) {
         name.n -= strlen("_total");
-    } else if (p->format == BJ_PAGE_OPENMETRICS && is_info(t, m)) {
+    } else if (format == BJ_PAGE_OPENMETRICS && is_info(h->table, m)) {
         name.n -= strlen("_info");
         type = "info";
     }
-    put_comment(p, "# HELP ", name);
-    put_help(p, m->help);
-    put_comment(p, "\n# TYPE ", name);
-    bj_buf_str(p->out, type);
-    if (p->format == BJ_PAGE_OPENMETRICS && *unit) {
-        put_comment(p, "\n# UNIT ", name);
-        bj_buf_str(p->out, unit + 1);
+    put_comment(b, "# HELP ", name);
+    put_help(b, format, m->help);
+    put_comment(b, "\n# TYPE ", name);
+    bj_buf_str(b, type);
+    if (format == BJ_PAGE_OPENMETRICS && *unit) {
+        put_comment(b, "\n# UNIT ", name);
+        bj_buf_str(b, unit + 1);
     }
-    bj_buf_put(p->out, "\n", 1);
+    bj_buf_put(b, "\n", 1);
+}
+
+static void put_pieces(const struct bj_page *p, struct bj_page_head *h,
+                       struct bj_slice name)
+{
+    struct bj_buf *b = &p->heads->text;
+    h->end[0] = b->len;
+    put_comments(b, p->format, h, name);
+    h->end[COMMENTS + 1] = b->len;
+    bj_buf_slice(b, name);
+    bj_buf_put(b, "{", 1);
+    if (p->cluster.n > 0) {
+        bj_buf_str(b, "cluster=\"");
+        bj_buf_label(b, p->cluster);
+        bj_buf_str(b, "\",");
+    }
+    h->end[START + 1] = b->len;
+    for (int i = 0; i < BJ_SUB_KEYS; i++) {
+        if (h->table->label[i]) {
+            bj_buf_str(b, h->table->label[i]);
+            bj_buf_put(b, "=\"", 2);
+        }
+        h->end[KEYS + i + 1] = b->len;
+    }
+}
+
+static struct bj_page_head *new_head(const struct bj_page *p,
+                                     const struct bj_table *t,
+                                     const struct bj_metric *m)
+{
+    struct bj_page_heads *heads = p->heads;
+    struct bj_page_head *v =
+        realloc(heads->v, (heads->n + 1) * sizeof(*heads->v));
+    if (!v)
+        return NULL;
+    heads->v = v;
+    v[heads->n] = (struct bj_page_head){.table = t, .metric = m};
+    struct bj_buf name = {0};
+    bj_metric_prom_name(t, m, &name);
+    put_pieces(p, &v[heads->n], (struct bj_slice){name.p, name.len});
+    bool failed = name.failed || heads->text.failed;
+    bj_buf_free(&name);
+    return failed ? NULL : &v[heads->n++];
+}
+
+/* The head of a family.  They come in the same order each time, so the one
+ * behind the last is tried first. */
+static struct bj_page_head *head_of(const struct bj_page *p,
+                                    const struct bj_table *t,
+                                    const struct bj_metric *m)
+{
+    struct bj_page_heads *heads = p->heads;
+    for (size_t i = 0; i < heads->n; i++, heads->next++) {
+        if (heads->next >= heads->n)
+            heads->next = 0;
+        struct bj_page_head *h = &heads->v[heads->next];
+        if (h->metric == m && h->table == t) {
+            heads->next++;
+            return h;
+        }
+    }
+    return new_head(p, t, m);
+}
+
+void bj_page_heads_free(struct bj_page_heads *heads)
+{
+    bj_buf_free(&heads->text);
+    free(heads->v);
+    *heads = (struct bj_page_heads){0};
+}
+
+static struct bj_slice piece(const struct bj_page *p,
+                             const struct bj_page_head *h, int i)
+{
+    return (struct bj_slice){p->heads->text.p + h->end[i],
+                             h->end[i + 1] - h->end[i]};
 }
 
 static int on_family(void *ctx, const struct bj_table *t,
                      const struct bj_metric *m)
 {
     struct bj_page *p = ctx;
-    p->micro = bj_units[m->unit].digits == 6;
-    p->name.len = 0;
-    bj_metric_prom_name(t, m, &p->name);
-    p->start.len = 0;
-    bj_buf_put(&p->start, p->name.p, p->name.len);
-    bj_buf_put(&p->start, "{", 1);
-    if (p->cluster.n > 0) {
-        bj_buf_str(&p->start, "cluster=\"");
-        bj_buf_label(&p->start, p->cluster);
-        bj_buf_str(&p->start, "\",");
-    }
-    for (int i = 0; i < BJ_SUB_KEYS; i++) {
-        p->keys[i].len = 0;
-        if (t->label[i]) {
-            bj_buf_str(&p->keys[i], t->label[i]);
-            bj_buf_put(&p->keys[i], "=\"", 2);
-        }
-    }
-    p->ninfo = 0;
-    while (t->info && p->ninfo < BJ_PAGE_INFO_MAX && t->info[p->ninfo]) {
-        p->info[p->ninfo] = bj_slice_str(t->info[p->ninfo]);
-        p->ninfo++;
-    }
-    bool failed = p->name.failed || p->start.failed;
-    for (int i = 0; i < BJ_SUB_KEYS; i++)
-        failed |= p->keys[i].failed;
-    if (failed)
+    const struct bj_page_head *h = head_of(p, t, m);
+    if (!h) { /* what is half made must not stay */
+        bj_page_heads_free(p->heads);
         return -ENOMEM;
-    put_head(p, t, m);
+    }
+    p->table = t;
+    p->plain = t->owner == BJ_OF_JOB && !t->list && !t->info;
+    p->micro = bj_units[m->unit].digits == 6;
+    p->start = piece(p, h, START);
+    for (int i = 0; i < BJ_SUB_KEYS; i++)
+        p->key[i] = piece(p, h, KEYS + i);
+    bj_buf_slice(p->out, piece(p, h, COMMENTS));
     return p->out->failed ? -ENOMEM : 0;
 }
 
@@ -128,30 +203,52 @@ static inline char *put_value(char *at, struct bj_slice s)
 }
 
 /* Most bytes that the labels of a sample can take, those of the job aside. */
-static size_t label_bytes(const struct bj_page *p, const struct bj_sample *s)
+static size_t key_bytes(const struct bj_page *p, const struct bj_sub *sub)
 {
     size_t n = 0;
-    for (int i = 0; s->sub && i < BJ_SUB_KEYS; i++)
-        n += p->keys[i].len + 2 * s->sub->key[i].n + 2;
-    for (size_t i = 0; s->info && i < p->ninfo; i++)
-        n += p->info[i].n + 2 + 2 * s->info[i].n + 2;
+    for (int i = 0; i < BJ_SUB_KEYS && p->key[i].n > 0; i++)
+        n += p->key[i].n + 2 * sub->key[i].n + 2;
     return n;
 }
 
-static char *put_labels(const struct bj_page *p, const struct bj_sample *s,
-                        char *at)
+static size_t info_bytes(const struct bj_page *p, const struct bj_slice *values)
 {
-    for (int i = 0; s->sub && i < BJ_SUB_KEYS && p->keys[i].len > 0; i++) {
-        at = put(at, p->keys[i].p, p->keys[i].len);
-        at = put_value(at, s->sub->key[i]);
+    size_t n = 0;
+    for (size_t i = 0; p->table->info[i]; i++)
+        n += strlen(p->table->info[i]) + 2 + 2 * values[i].n + 2;
+    return n;
+}
+
+static char *put_keys(const struct bj_page *p, const struct bj_sub *sub,
+                      char *at)
+{
+    for (int i = 0; i < BJ_SUB_KEYS && p->key[i].n > 0; i++) {
+        at = put(at, p->key[i].p, p->key[i].n);
+        at = put_value(at, sub->key[i]);
     }
-    for (size_t i = 0; s->info && i < p->ninfo; i++) {
-        if (s->info[i].n == 0)
+    return at;
+}
+
+static char *put_info(const struct bj_page *p, const struct bj_slice *values,
+                      char *at)
+{
+    for (size_t i = 0; p->table->info[i]; i++) {
+        if (values[i].n == 0)
             continue;
-        at = put(at, p->info[i].p, p->info[i].n);
+        at = put(at, p->table->info[i], strlen(p->table->info[i]));
         at = put(at, "=\"", 2);
-        at = put_value(at, s->info[i]);
+        at = put_value(at, values[i]);
     }
+    return at;
+}
+
+/* Labels that are written already, if there are any. */
+static inline char *put_ready(char *at, struct bj_slice labels)
+{
+    if (labels.n == 0)
+        return at;
+    at = put(at, labels.p, labels.n);
+    *at++ = ',';
     return at;
 }
 
@@ -169,18 +266,22 @@ __attribute__((noinline)) static int put_other(const struct bj_page *p,
                                                const struct bj_sample *s)
 {
     struct bj_buf *out = p->out;
-    struct bj_slice job = {0};
+    struct bj_slice job = {0}, job_info = {0};
     if (s->job)
         job = s->job->ident->labels;
-    if (!bj_buf_room(out,
-                     p->start.len + job.n + label_bytes(p, s) + TAIL_BYTES))
+    if (s->job && s->info)
+        job_info = s->job->ident->info;
+    const struct bj_slice *values = s->job ? NULL : s->info;
+    size_t room = p->start.n + job.n + job_info.n + TAIL_BYTES;
+    room += s->sub ? key_bytes(p, s->sub) : 0;
+    room += values ? info_bytes(p, values) : 0;
+    if (!bj_buf_room(out, room))
         return -ENOMEM;
-    char *at = put(out->p + out->len, p->start.p, p->start.len);
-    if (job.n > 0) {
-        at = put(at, job.p, job.n);
-        *at++ = ',';
-    }
-    at = put_labels(p, s, at);
+    char *at = put(out->p + out->len, p->start.p, p->start.n);
+    at = put_ready(at, job);
+    at = put_ready(at, job_info);
+    at = s->sub ? put_keys(p, s->sub, at) : at;
+    at = values ? put_info(p, values, at) : at;
     if (at[-1] == ',')
         *at++ = ' ';
     at[-1] = ' ';
@@ -195,12 +296,12 @@ static int on_sample(void *ctx, const struct bj_sample *s)
 {
     const struct bj_page *p = ctx;
     struct bj_buf *out = p->out;
-    if (!s->job || s->sub || s->info || s->job->ident->labels.n == 0)
+    if (!p->plain)
         return put_other(p, s);
     const struct bj_slice *job = &s->job->ident->labels;
-    if (!bj_buf_room(out, p->start.len + job->n + TAIL_BYTES))
+    if (!bj_buf_room(out, p->start.n + job->n + TAIL_BYTES))
         return -ENOMEM;
-    char *at = put(out->p + out->len, p->start.p, p->start.len);
+    char *at = put(out->p + out->len, p->start.p, p->start.n);
     at = put(at, job->p, job->n);
     memcpy(at, "} ", 2);
     put_number(p, s->value, at + 2);
@@ -208,9 +309,14 @@ static int on_sample(void *ctx, const struct bj_sample *s)
 }
 
 struct bj_sink bj_page_begin(struct bj_page *p, enum bj_page_format format,
-                             struct bj_slice cluster, struct bj_buf *out)
+                             struct bj_slice cluster,
+                             struct bj_page_heads *heads, struct bj_buf *out)
 {
-    *p = (struct bj_page){.out = out, .format = format, .cluster = cluster};
+    *p = (struct bj_page){
+        .out = out, .format = format, .cluster = cluster, .heads = heads};
+    if (!heads)
+        p->heads = &p->own;
+    p->heads->next = 0;
     return (struct bj_sink){p, on_family, on_sample};
 }
 
@@ -218,18 +324,15 @@ int bj_page_end(struct bj_page *p)
 {
     if (p->format == BJ_PAGE_OPENMETRICS)
         bj_buf_str(p->out, "# EOF\n");
-    bj_buf_free(&p->name);
-    bj_buf_free(&p->start);
-    for (int i = 0; i < BJ_SUB_KEYS; i++)
-        bj_buf_free(&p->keys[i]);
+    bj_page_heads_free(&p->own);
     return p->out->failed ? -ENOMEM : 0;
 }
 
 int bj_page_write(const struct bj_snap *snap, enum bj_page_format format,
-                  struct bj_buf *out)
+                  struct bj_page_heads *heads, struct bj_buf *out)
 {
     struct bj_page p;
-    struct bj_sink sink = bj_page_begin(&p, format, snap->cluster, out);
+    struct bj_sink sink = bj_page_begin(&p, format, snap->cluster, heads, out);
     int r = bj_view_native(snap, &sink);
     if (r < 0)
         out->failed = true;

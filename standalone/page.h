@@ -15,33 +15,44 @@ enum bj_page_format {
 /* The content type of each format. */
 extern const char *const bj_page_types[BJ_PAGE_FORMATS];
 
-/* Append the page to out.  0 or -ENOMEM; out->failed is set then too.
+/* The heads of families as they were written first, from one page to the next:
+ * names and comments never change.  Zero-initialise; for pages of one format
+ * and cluster. */
+struct bj_page_heads {
+    struct bj_page_head *v;
+    size_t n, next; /* next: behind the one that was found last */
+    struct bj_buf text;
+};
+void bj_page_heads_free(struct bj_page_heads *heads);
+
+/* Append the page to out.  heads may be NULL.  0 or -ENOMEM; out->failed is
+ * set then too.
  * Sources: prometheus.io "Exposition formats"; OpenMetrics 1.0.0. */
 int bj_page_write(const struct bj_snap *snap, enum bj_page_format format,
-                  struct bj_buf *out);
+                  struct bj_page_heads *heads, struct bj_buf *out);
 
 /* The writer behind it, for other walks than the native view. */
-
-enum { BJ_PAGE_INFO_MAX = 16 }; /* labels of an info metric, at most */
 
 struct bj_page {
     struct bj_buf *out;
     enum bj_page_format format;
     struct bj_slice cluster;
+    struct bj_page_heads *heads, own; /* own: when none were given */
     /* What the lines of the present family have in common. */
-    bool micro;                             /* values are millionths */
-    struct bj_buf name;                     /* of its samples */
-    struct bj_buf start;                    /* name{ or name{cluster="...", */
-    struct bj_buf keys[BJ_SUB_KEYS];        /* of the table: device=" */
-    struct bj_slice info[BJ_PAGE_INFO_MAX]; /* names of its info labels */
-    size_t ninfo;
+    const struct bj_table *table;
+    bool plain;            /* samples have the labels of a job and no more */
+    bool micro;            /* values are millionths */
+    struct bj_slice start; /* name{ or name{cluster="...", */
+    struct bj_slice key[BJ_SUB_KEYS]; /* of the table: device=" */
 };
 
-/* Begin a page that is appended to out, which like p must stay where it is.
- * cluster is the value of a label of every sample; empty: none.  Returns the
- * sink that writes; what it is given may fail with -ENOMEM. */
+/* Begin a page that is appended to out, which like p and heads must stay where
+ * it is.  cluster is the value of a label of every sample; empty: none.  heads
+ * may be NULL.  Returns the sink that writes; what it is given may fail with
+ * -ENOMEM. */
 struct bj_sink bj_page_begin(struct bj_page *p, enum bj_page_format format,
-                             struct bj_slice cluster, struct bj_buf *out);
+                             struct bj_slice cluster,
+                             struct bj_page_heads *heads, struct bj_buf *out);
 
 /* Write what belongs to the end, free what the writer holds.  0 or -ENOMEM. */
 int bj_page_end(struct bj_page *p);

@@ -70,7 +70,7 @@ static void write_page(struct bj_serve *s, enum bj_page_format format,
 {
     size_t last = s->page_bytes[format];
     r->body = bj_httpd_buf(s->httpd, last + last / 16);
-    bj_page_write(s->snap, format, &r->body);
+    bj_page_write(s->snap, format, &s->heads[format], &r->body);
     s->page_bytes[format] = r->body.len;
 }
 
@@ -159,6 +159,8 @@ void bj_serve_free(struct bj_serve *s)
 {
     bj_httpd_free(s->httpd);
     bj_gzip_free(s->gzip);
+    for (int i = 0; i < BJ_PAGE_FORMATS; i++)
+        bj_page_heads_free(&s->heads[i]);
     bj_snap_unref(s->snap);
     *s = (struct bj_serve){0};
 }

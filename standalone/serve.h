@@ -17,6 +17,7 @@ struct bj_serve {
     struct bj_http_route routes[BJ_SERVE_ROUTES];
     struct bj_gzip *gzip;
     struct bj_snap *snap; /* of this round, or not older than max-age */
+    struct bj_page_heads heads[BJ_PAGE_FORMATS];
     size_t page_bytes[BJ_PAGE_FORMATS]; /* of the last page of each format */
     size_t packed_bytes;                /* a guess at the next packed one */
     struct bj_err failure; /* why the last look failed; code 0: it did not */

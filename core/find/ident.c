@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "core/model/record.h"
+#include "core/model/metric.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,19 +27,30 @@ static bool wanted(enum bj_ident_field f, const struct bj_conf *conf)
                                 : true;
 }
 
+static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
+{
+    bj_buf_str(b, b->len > 0 ? "," : "");
+    bj_buf_str(b, name);
+    bj_buf_str(b, "=\"");
+    bj_buf_label(b, value);
+    bj_buf_str(b, "\"");
+}
+
 static void put_labels(struct bj_buf *b, const struct bj_slice *f,
                        const struct bj_conf *conf)
 {
     for (size_t i = 0; i < sizeof(label_rows) / sizeof(label_rows[0]); i++) {
         enum bj_ident_field id = label_rows[i].field;
-        if (!wanted(id, conf) || (f[id].n == 0 && id != BJ_ID_JOBID))
-            continue;
-        bj_buf_str(b, b->len > 0 ? "," : "");
-        bj_buf_str(b, label_rows[i].name);
-        bj_buf_str(b, "=\"");
-        bj_buf_label(b, f[id]);
-        bj_buf_str(b, "\"");
+        if (wanted(id, conf) && (f[id].n > 0 || id == BJ_ID_JOBID))
+            put_label(b, label_rows[i].name, f[id]);
     }
+}
+
+static void put_info(struct bj_buf *b, const struct bj_slice *f)
+{
+    for (size_t i = 0; bj_job_info_keys[i]; i++)
+        if (f[BJ_ID_UID + i].n > 0)
+            put_label(b, bj_job_info_keys[i], f[BJ_ID_UID + i]);
 }
 
 /* The 32 bit FNV-1a hash of Fowler, Noll and Vo. */
@@ -65,10 +76,19 @@ static size_t mark_id(struct bj_slice raw, char *clean, size_t n)
     return n + HASH_LEN;
 }
 
-static struct bj_ident *assemble(const struct bj_slice *f,
-                                 struct bj_slice labels)
+static char *put_text(char *p, struct bj_slice s, struct bj_slice *ret)
 {
-    size_t size = labels.n + 1;
+    if (s.n > 0)
+        memcpy(p, s.p, s.n);
+    p[s.n] = '\0';
+    *ret = (struct bj_slice){p, s.n};
+    return p + s.n + 1;
+}
+
+static struct bj_ident *assemble(const struct bj_slice *f,
+                                 struct bj_slice labels, struct bj_slice info)
+{
+    size_t size = labels.n + 1 + info.n + 1;
     for (int i = 0; i < BJ_ID_FIELDS; i++)
         size += f[i].n + 1;
     struct bj_ident *id = malloc(sizeof(*id) + size);
@@ -77,15 +97,10 @@ static struct bj_ident *assemble(const struct bj_slice *f,
     *id = (struct bj_ident){.start_sec = BJ_ABSENT};
     atomic_init(&id->refs, 1);
     char *p = id->text;
-    for (int i = 0; i <= BJ_ID_FIELDS; i++) {
-        struct bj_slice s = i < BJ_ID_FIELDS ? f[i] : labels;
-        struct bj_slice *to = i < BJ_ID_FIELDS ? &id->f[i] : &id->labels;
-        if (s.n > 0)
-            memcpy(p, s.p, s.n);
-        p[s.n] = '\0';
-        *to = (struct bj_slice){p, s.n};
-        p += s.n + 1;
-    }
+    for (int i = 0; i < BJ_ID_FIELDS; i++)
+        p = put_text(p, f[i], &id->f[i]);
+    p = put_text(p, labels, &id->labels);
+    put_text(p, info, &id->info);
     return id;
 }
 
@@ -100,13 +115,15 @@ struct bj_ident *bj_ident_new(const struct bj_slice f[BJ_ID_FIELDS],
             n = mark_id(f[i], text[i], n);
         clean[i] = (struct bj_slice){text[i], n};
     }
-    struct bj_buf labels = {0};
+    struct bj_buf labels = {0}, info = {0};
     put_labels(&labels, clean, conf);
-    struct bj_ident *id =
-        labels.failed
-            ? NULL
-            : assemble(clean, (struct bj_slice){labels.p, labels.len});
+    put_info(&info, clean);
+    struct bj_ident *id = NULL;
+    if (!labels.failed && !info.failed)
+        id = assemble(clean, (struct bj_slice){labels.p, labels.len},
+                      (struct bj_slice){info.p, info.len});
     bj_buf_free(&labels);
+    bj_buf_free(&info);
     return id;
 }
 

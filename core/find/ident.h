@@ -54,6 +54,8 @@ struct bj_ident {
     /* The labels of every sample of the job, escaped, without braces:
      * jobid="4711",user="anna",account="physics" (as the options ask). */
     struct bj_slice labels;
+    /* Those of batchjob_job_info beyond them, likewise; empty: none. */
+    struct bj_slice info;
     uint64_t start_sec; /* from the prolog file; BJ_ABSENT when unknown */
     bool complete;      /* nothing more is to be learnt by asking again;
                            else ask again at growing distances: the first

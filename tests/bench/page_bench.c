@@ -75,6 +75,7 @@ int main(int argc, char **argv)
     enum bj_page_format format = BJ_PAGE_TEXT;
     bool count = false;
     struct bj_buf page = {0};
+    struct bj_page_heads heads = {0};
     if (argc > 1 && bj_slice_u64(bj_slice_str(argv[1]), &rounds) < 0)
         return 1;
     for (int i = 2; i < argc; i++) {
@@ -91,12 +92,13 @@ int main(int argc, char **argv)
         fill_job(&jobs[i], cores[i], i);
     for (uint64_t i = 0; i < rounds; i++) {
         page.len = 0;
-        if (bj_page_write(&snap, format, &page) < 0)
+        if (bj_page_write(&snap, format, &heads, &page) < 0)
             return 1;
     }
     if (count)
         printf("%zu series, %zu bytes\n", count_series(&page), page.len);
     bj_buf_free(&page);
+    bj_page_heads_free(&heads);
     for (size_t i = 0; i < JOBS; i++)
         bj_ident_unref(jobs[i].ident);
     return 0;

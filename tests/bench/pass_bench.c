@@ -55,7 +55,8 @@ struct cost {
 };
 
 /* One pass and its page. */
-static void pass(struct bj_core *core, struct bj_buf *page, struct cost *c)
+static void pass(struct bj_core *core, struct bj_page_heads *heads,
+                 struct bj_buf *page, struct cost *c)
 {
     uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
     uint64_t wall = now_ns(CLOCK_MONOTONIC);
@@ -64,7 +65,7 @@ static void pass(struct bj_core *core, struct bj_buf *page, struct cost *c)
     if (bj_core_pass(core, &snap, &err) < 0)
         die(&err);
     page->len = 0;
-    if (bj_page_write(snap, BJ_PAGE_TEXT, page) < 0)
+    if (bj_page_write(snap, BJ_PAGE_TEXT, heads, page) < 0)
         die(&err);
     c->jobs = snap->jobs.n ? snap->jobs.n : 1;
     bj_snap_unref(snap);
@@ -77,16 +78,18 @@ static void measure(struct bj_core *core, uint64_t least_ns,
                     unsigned pause_usec)
 {
     struct bj_buf page = {0};
+    struct bj_page_heads heads = {0};
     struct cost c = {0};
     for (int i = 0; i < WARM_PASSES; i++)
-        pass(core, &page, &c);
+        pass(core, &heads, &page, &c);
     c = (struct cost){0};
     while (c.passes < MIN_PASSES || c.wall_ns < least_ns) {
         if (pause_usec > 0)
             usleep(pause_usec);
-        pass(core, &page, &c);
+        pass(core, &heads, &page, &c);
     }
     bj_buf_free(&page);
+    bj_page_heads_free(&heads);
     uint64_t n = c.passes * c.jobs;
     printf("jobs=%" PRIu64 " passes=%" PRIu64 " cpu_ns/job=%" PRIu64
            " ns/job=%" PRIu64 " ns/pass=%" PRIu64 "\n",

@@ -142,7 +142,7 @@ static void check_page(enum bj_page_format format, struct bj_slice cluster,
     struct bj_buf out = {0};
     struct bj_page p;
     struct bj_job *job = make_job("7", "x\"y");
-    struct bj_sink sink = bj_page_begin(&p, format, cluster, &out);
+    struct bj_sink sink = bj_page_begin(&p, format, cluster, NULL, &out);
     write_all(&sink, job);
     assert_int_equal(bj_page_end(&p), 0);
     bj_buf_put(&out, "", 1);
@@ -184,7 +184,7 @@ static void native_view(void **state)
     job->use.cpu_usec = 3600 * (uint64_t)1000000 + 10;
     job->use.mem_used_bytes = 12345;
     job->cores = (struct bj_list){cores, 2};
-    assert_int_equal(bj_page_write(&snap, BJ_PAGE_TEXT, &out), 0);
+    assert_int_equal(bj_page_write(&snap, BJ_PAGE_TEXT, NULL, &out), 0);
 
     static const char *const want[] = {
         "batchjob_job_info{jobid=\"4711\",user=\"anna\",partition=\"long\","
@@ -218,7 +218,7 @@ static int write_once(void *arg)
     struct bj_buf out = {0};
     struct bj_page p;
     struct bj_sink k =
-        bj_page_begin(&p, BJ_PAGE_OPENMETRICS, BJ_SLICE("c"), &out);
+        bj_page_begin(&p, BJ_PAGE_OPENMETRICS, BJ_SLICE("c"), NULL, &out);
     const struct bj_sub disk = {{BJ_SLICE("sda")}};
     const struct bj_sample s = {.job = arg, .sub = &disk, .value = 1};
     int r = k.family(k.ctx, &listed, &rows[SIZE]);

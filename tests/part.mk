@@ -21,6 +21,7 @@ $(filter-out $(UNIT_PLUGIN),$(UNIT)): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HE
 
 unit: $(UNIT)
 -include $(patsubst tests/unit/%.c,$(O)/tests/unit/%.d,$(UNIT_SRC))
+-include $(UNIT_HELP:.o=.d)
 
 # What the end-to-end tests and demos start inside jobs; static, so that it runs
 # in any root.

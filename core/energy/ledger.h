@@ -1,30 +1,38 @@
 /* The ledger: splits the energy of a node over its jobs, exactly.
  *
- * Pure arithmetic on 64-bit integers: no files, clocks, threads or locks.
+ * Pure arithmetic on integers: no files, clocks, threads or locks.
  *
  * What comes in (bj_ledger_tick) are totals in microjoules of each component
  * that is metered, the total of the whole node where a meter tells one, and
  * what each job has used.  What goes out is, for each component, an account
  * for each job and three more: system, unallocated and deficit.  At any moment
  *
- *     jobs (those that were dropped too) + system + unallocated + pending
- *         = total that came in          for cpu, dram and gpu
- *     the same for other = node - cpu - dram - gpu + deficit
+ *     jobs + dropped + system + unallocated + pending = taken
  *
- * to the microjoule, for every policy.  pending is what awaits settlement: a
- * node meter is slower than the ticks, so the deltas of components and of the
- * jobs' usage are held until the next reading of the node, and split then.
+ * for each component and each policy, to the microjoule, where taken is the sum
+ * of all that came in, and for other it is
+ *
+ *     node - (cpu + dram + gpu, as settled with the node) + deficit
+ *
+ * pending is what awaits settlement: a node meter is slower than the ticks, so
+ * the deltas of components and of the jobs' usage are held until the next
+ * reading of the node, and split then.  The same while a meter that has told
+ * before has nothing to tell: the window stays open until it is back or the
+ * patience is over.
  *
  * The split of a window of length dt (docs/energy.md):
- *   static   S = min(host, idle power * dt) of host = node - gpu, taken from
- *            the components in proportion; to jobs by the share of the node
- *            that they reserve, r = max(cpus/cpus, mem/mem); what nobody
+ *   static   S = min(host, idle power * dt) of host = cpu + dram + other, taken
+ *            from these in proportion; to jobs by the share of the node that
+ *            they reserve, r = max(cpus/cpus, mem/mem), at most 1; what nobody
  *            reserves is unallocated; more than the node is scaled to it.
  *   dynamic  the rest: cpu and other by CPU time used, dram by memory times
  *            time; what the jobs have not used is system's.
  *   hybrid = both; usage = all of it dynamic; reservation = all of it static.
- * Remainders go to the largest fractions (ties: to the first), so every sum is
- * exact.  gpu is not split here: its owners are told (bj_account_gpu). */
+ * Each component is split on its own.  Remainders go to the largest fractions
+ * (ties: to the first), so every sum is exact and no receiver is a microjoule
+ * off.  A job counts half in the interval between two ticks in which it began
+ * or ended (reservation and memory; its CPU time is known).  gpu is not split
+ * here: its owners are told (bj_account_gpu), the rest is unallocated. */
 #ifndef BJ_CORE_ENERGY_LEDGER_H
 #define BJ_CORE_ENERGY_LEDGER_H
 
@@ -54,24 +62,28 @@ struct bj_ledger_conf {
     uint64_t idle_uw; /* power of the host (no gpu) without jobs; 0: learn */
     uint64_t cpus;    /* of the node */
     uint64_t mem_bytes;
-    uint64_t patience_usec; /* a node meter that tells nothing new for so long
-                               is taken for dead: the window is settled
-                               without other */
+    uint64_t patience_usec; /* a meter that tells nothing new for so long is
+                               taken for dead: the window is settled without
+                               it.  0: three minutes */
 };
 
-/* What a tick knows.  Totals never fall; BJ_ABSENT: no meter now.  A total
- * that comes back after an absence goes on from its first value. */
+/* What a tick knows.  Totals never fall; BJ_ABSENT: no meter, or no sample this
+ * time.  One that comes back within the patience has its difference split over
+ * the window that waited for it; later, or lower, it goes on from its first
+ * value (see missed_uj).  A node total that is read anew and has not moved had
+ * a gap: the window is settled without it. */
 struct bj_tick {
     uint64_t now_usec;                /* CLOCK_BOOTTIME */
     uint64_t total_uj[BJ_COMPONENTS]; /* cpu, dram, gpu; other is ignored */
     uint64_t node_uj;
     uint64_t node_stamp_usec; /* of the reading behind node_uj: a new one ends
                                  the window */
-    uint64_t cpu_usec;        /* used by everything on the node */
-    uint64_t mem_bytes;       /* used by everything on the node */
+    uint64_t cpu_usec;        /* used by everything on the node, or BJ_ABSENT */
+    uint64_t mem_bytes;       /* the same */
     bool suspended;           /* the machine slept since the last tick */
 };
 
+/* NULL: no memory. */
 struct bj_ledger *bj_ledger_new(const struct bj_ledger_conf *conf);
 void bj_ledger_free(struct bj_ledger *l); /* with all accounts */
 
@@ -91,10 +103,12 @@ struct bj_job_use {
 };
 void bj_account_use(struct bj_account *a, const struct bj_job_use *use);
 
-/* Energy of accelerators that it owns, since the last tick. */
+/* Energy of accelerators that it owns, since the last call; before the tick
+ * that takes it in.  Without a total for gpu the sum of these is the total. */
 void bj_account_gpu(struct bj_account *a, uint64_t delta_uj);
 
-/* The job has ended; the account still takes part in the open window. */
+/* The job has ended; the account still takes part in the open window.  Its last
+ * usage may be told until the next tick. */
 void bj_account_close(struct bj_account *a);
 
 /* True once the window in which it was closed is settled: its totals are
@@ -109,7 +123,7 @@ void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *tick);
 /* Totals in microjoules. */
 uint64_t bj_account_uj(const struct bj_account *a, enum bj_policy p,
                        enum bj_component c);
-/* Part of them that was split after a restart over a time without ticks. */
+/* Part of them was split after a restart over a time without ticks. */
 bool bj_account_flagged(const struct bj_account *a);
 
 struct bj_ledger_sums {
@@ -117,26 +131,42 @@ struct bj_ledger_sums {
     uint64_t unallocated_uj[BJ_POLICIES][BJ_COMPONENTS];
     uint64_t dropped_uj[BJ_POLICIES][BJ_COMPONENTS]; /* of jobs forgotten */
     uint64_t pending_uj[BJ_COMPONENTS];
-    uint64_t taken_uj[BJ_COMPONENTS]; /* everything that came in, other too */
-    uint64_t node_uj;
+    uint64_t taken_uj[BJ_COMPONENTS];  /* everything that came in, other too */
+    uint64_t alone_uj[BJ_COMPONENTS];  /* of that, settled without the node */
+    uint64_t missed_uj[BJ_COMPONENTS]; /* counted by a meter while it was taken
+                                          for dead: given to nobody */
+    uint64_t node_uj;                  /* of the windows settled with it */
+    uint64_t node_missed_uj;
     uint64_t deficit_uj; /* components together above the node */
     uint64_t idle_uw;    /* in use; 0: not known yet */
-    bool idle_learnt;
+    bool idle_learnt;    /* not configured */
     uint64_t windows;
+    uint64_t tick_usec; /* boot clock of the last tick, also of one before a
+                           restart: a job that began later is whole */
 };
 void bj_ledger_sums(const struct bj_ledger *l, struct bj_ledger_sums *ret);
 
-/* The state, as text for a file: totals, open window, the raw position of each
- * zone's accumulator (given by the caller as opaque lines), boot id.  Write
- * into out; read back into a new ledger.  -EBADMSG with the line for damaged
- * or foreign text.  Another boot id: only the learnt idle power is taken, and
- * *ret_same_boot is false.  Same boot: the next tick's deltas span the time
- * since the state was written; they go to the jobs that are on both sides by
- * their use, and flag them. */
+/* The state, as text for a file: totals, open window, learnt idle power, boot
+ * id, and lines of the caller (the position of each zone's accumulator; a
+ * newline is added where the last has none).  Save before totals that have
+ * grown are shown to anybody, so that they never fall over a crash. */
 void bj_ledger_save(const struct bj_ledger *l, struct bj_slice boot_id,
                     struct bj_slice extra, struct bj_buf *out);
+
+/* Read a state into a new ledger.  -EBADMSG with the line for text that is
+ * damaged, cut or foreign, -ENOMEM; the ledger is then as it was.  *ret_extra
+ * lies in text.  Another boot id: only the learnt idle power is taken, and
+ * *ret_same_boot is false.  Same boot: the next tick's deltas span the time
+ * since the state was written; they are split over the jobs that are on both
+ * sides, and flag them.  Accounts wait, asleep, for bj_ledger_open; those that
+ * nobody opens within the patience are dropped. */
 int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
                    struct bj_slice boot_id, struct bj_slice *ret_extra,
                    bool *ret_same_boot, struct bj_err *err);
+
+/* An account that still sleeps, and its key; NULL: none.  Its job ended while
+ * nobody looked, if it cannot be opened: read its totals, then drop it. */
+struct bj_account *bj_ledger_asleep(const struct bj_ledger *l,
+                                    struct bj_slice *ret_key);
 
 #endif

@@ -1,0 +1,149 @@
+/* Inside the ledger: ledger.c (accounts), ledger_tick.c (what a tick brings),
+ * ledger_settle.c (the end of a window), ledger_share.c (exact shares),
+ * ledger_idle.c (idle power), ledger_state.c and ledger_load.c (its text). */
+#ifndef BJ_CORE_ENERGY_LEDGER_IMPL_H
+#define BJ_CORE_ENERGY_LEDGER_IMPL_H
+
+#include "core/energy/ledger.h"
+
+__extension__ typedef unsigned __int128 bj_u128;
+
+/* Bounds that no real figure reaches.  They keep every product and every sum
+ * below 2^128: what is above is cut, energy is kept for the next window. */
+#define BJ_LEDGER_CPUS_MAX (UINT64_C(1) << 16)
+#define BJ_LEDGER_MEM_MAX (UINT64_C(1) << 48)
+#define BJ_LEDGER_TIME_MAX (UINT64_C(1) << 42)   /* of a window; 50 days */
+#define BJ_LEDGER_ENERGY_MAX (UINT64_C(1) << 61) /* in a window */
+#define BJ_LEDGER_TOTAL_MAX (UINT64_MAX / 4)     /* ever */
+#define BJ_LEDGER_WEIGHT_MAX ((bj_u128)1 << 108) /* of one receiver */
+
+/* By what energy is split. */
+enum bj_weight { BJ_W_RESERVED, BJ_W_CPU, BJ_W_MEM, BJ_W_GPU, BJ_WEIGHTS };
+
+/* Somebody who gets a part of a window. */
+struct bj_receiver {
+    struct bj_account *account; /* NULL: system or unallocated */
+    bj_u128 raw[BJ_WEIGHTS];
+    uint64_t weight[BJ_WEIGHTS]; /* scaled, so that each sum is below 2^63 */
+    uint64_t uj;                 /* what it gets */
+    bj_u128 fraction;            /* what was cut off that */
+};
+
+/* The receivers of a window; the last two are system and unallocated. */
+struct bj_split {
+    struct bj_receiver *v;
+    uint32_t *order; /* scratch, as long as v */
+    size_t n;
+    uint64_t sum[BJ_WEIGHTS]; /* of the scaled weights, never 0 */
+};
+
+struct bj_account {
+    struct bj_ledger *ledger;
+    struct bj_slice key;
+    bool cpu_known; /* cpu_seen_usec is from where its usage counts */
+    bool born;      /* opened since the last tick */
+    bool whole;     /* all that it has used belongs to the window */
+    bool closed; /* has ended, the next tick is the last one it takes part in */
+    bool ended;  /* that tick was taken */
+    bool final;  /* its last window is settled */
+    bool asleep; /* from a state file; nobody has opened it yet */
+    bool flagged;            /* see bj_account_flagged */
+    bool involved;           /* in the open window */
+    uint64_t cpu_usec;       /* told last; BJ_ABSENT: never */
+    uint64_t cpu_seen_usec;  /* at the last tick */
+    uint64_t mem_bytes;      /* told last; BJ_ABSENT: never */
+    uint64_t mem_seen_bytes; /* at the last tick; 0 before its birth */
+    uint64_t cpus, mem_limit_bytes;
+    uint64_t gpu_new_uj; /* told since the last tick */
+    /* In the open window.  Presence is counted in halves: a tick in which a job
+     * began or ended counts half, so that successors on the same CPUs add up to
+     * one.  Memory is twice the trapezoid below two ticks, for the same. */
+    bj_u128 raw[BJ_WEIGHTS];
+    uint64_t total_uj[BJ_POLICIES][BJ_COMPONENTS];
+};
+
+/* A total that comes in. */
+struct bj_intake {
+    uint64_t last_uj;
+    bool known; /* last_uj is one */
+    bool live;  /* it is waited for */
+};
+
+/* Powers of windows without jobs: a ring. */
+enum { BJ_IDLE_SAMPLES = 128 };
+struct bj_idle {
+    uint64_t uw[BJ_IDLE_SAMPLES];
+    uint64_t n, next;
+    uint64_t value_uw; /* what they tell; 0: too few */
+};
+
+struct bj_ledger {
+    struct bj_ledger_conf conf;
+    struct bj_account **accounts; /* in the order of opening */
+    size_t n, cap;
+    size_t asleep;                 /* how many of them */
+    struct bj_receiver *receivers; /* cap + 2 */
+    uint32_t *order;
+
+    bool ticked;            /* there was a first tick */
+    bool resumed;           /* the next tick is the first after a restart */
+    uint64_t tick_usec;     /* of the last tick */
+    uint64_t interval_usec; /* between the last two */
+    uint64_t cpu_usec, mem_bytes;           /* of the node, at the last tick */
+    struct bj_intake intake[BJ_COMPONENTS]; /* BJ_ENERGY_OTHER: the node */
+    uint64_t node_stamp_usec; /* of the last reading that counted */
+    uint64_t gpu_told_uj;     /* by owners since the last tick */
+
+    /* The open window. */
+    uint64_t span_usec;   /* its length, the machine being awake */
+    uint64_t waited_usec; /* the same, without the time of a restart */
+    bool odd;             /* no good to learn from */
+    bool gap;             /* there was a restart in it */
+    bool jobs;            /* there was one */
+    bj_u128 node_cpu;     /* used by everything, as BJ_W_CPU of an account */
+    bj_u128 node_mem;     /* the same for BJ_W_MEM */
+    uint64_t awake_usec;  /* since the restart, while accounts sleep */
+
+    struct bj_idle idle[2]; /* without and with a reading of the node */
+    struct bj_ledger_sums sums;
+};
+
+static inline bj_u128 bj_weight_add(bj_u128 a, bj_u128 b)
+{
+    bj_u128 sum = a + b;
+    return sum < BJ_LEDGER_WEIGHT_MAX ? sum : BJ_LEDGER_WEIGHT_MAX;
+}
+
+static inline uint64_t bj_min64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Scale the raw weights.  Of a kind that nobody has any of, all goes to
+ * unallocated (reservations, gpu) or system (usage). */
+void bj_split_scale(struct bj_split *s);
+
+/* still by reservation and moving by kind, in whole microjoules: what each
+ * receiver gets is less than one away from the exact sum of both of its shares,
+ * and together it is still + moving.  Both at most BJ_LEDGER_ENERGY_MAX. */
+void bj_split_share(struct bj_split *s, uint64_t still, uint64_t moving,
+                    enum bj_weight kind);
+
+/* Cut part, which is at most whole, the sum of n of v, in proportion to v. */
+void bj_share_few(uint64_t part, uint64_t whole, const uint64_t *v, size_t n,
+                  uint64_t *ret);
+
+/* Settle the window: with the energy of the node, or BJ_ABSENT. */
+void bj_ledger_settle(struct bj_ledger *l, uint64_t node_uj);
+/* Forget what the open window holds; accounts that have ended become final. */
+void bj_ledger_window(struct bj_ledger *l);
+
+/* A window without jobs took uj in usec, with or without a node reading. */
+void bj_idle_learn(struct bj_idle *idle, uint64_t uj, uint64_t usec);
+/* Work out what the ring tells. */
+void bj_idle_refresh(struct bj_idle *idle);
+
+/* A new account, also for the state's; NULL: no memory. */
+struct bj_account *bj_ledger_add(struct bj_ledger *l, struct bj_slice key);
+
+#endif

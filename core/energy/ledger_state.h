@@ -1,0 +1,35 @@
+/* Inside the ledger: its state as text, what writing and reading share. */
+#ifndef BJ_CORE_ENERGY_LEDGER_STATE_H
+#define BJ_CORE_ENERGY_LEDGER_STATE_H
+
+#include "core/energy/ledger_impl.h"
+
+#define BJ_STATE_HEAD "batchjob-ledger 1"
+
+/* WIDE: two words, the high one first. */
+enum bj_row_type { BJ_ROW_U64, BJ_ROW_FLAG, BJ_ROW_WIDE };
+
+/* Numbers in a structure: count of them, stride bytes apart. */
+struct bj_state_row {
+    const char *word; /* NULL behind the last row */
+    size_t off, count, stride;
+    enum bj_row_type type;
+};
+
+extern const struct bj_state_row bj_ledger_rows[], bj_account_rows[];
+
+/* FNV-1a, 64 bits. */
+uint64_t bj_state_sum(struct bj_slice s);
+
+/* s as one word without blanks: %xx for all but letters, digits and ._:@/+,-;
+ * "%" when it is empty. */
+void bj_state_word(struct bj_buf *out, struct bj_slice s);
+
+/* Undo that, in place; the length, or -EINVAL. */
+int bj_state_unword(char *s, size_t n);
+
+/* What a ledger must be for its arithmetic to hold; false: no ledger wrote
+ * this. */
+bool bj_state_sound(const struct bj_ledger *l);
+
+#endif

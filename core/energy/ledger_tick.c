@@ -1,0 +1,258 @@
+/* What a tick brings: energy, the jobs' usage, and the end of a window. */
+#include "core/energy/ledger_impl.h"
+
+/* Where nobody says how long to wait for a meter. */
+static const uint64_t default_patience_usec = 180000000;
+
+/* --- energy --------------------------------------------------------------- */
+
+/* Energy that a meter told and that is given to nobody. */
+static void miss(uint64_t *missed, uint64_t uj)
+{
+    *missed += bj_min64(uj, BJ_ABSENT - 1 - *missed);
+}
+
+/* Take what is new of a component. */
+static void take(struct bj_ledger *l, enum bj_component c, uint64_t total_uj)
+{
+    struct bj_intake *in = &l->intake[c];
+    struct bj_ledger_sums *sums = &l->sums;
+    if (total_uj == BJ_ABSENT)
+        return;
+    uint64_t uj = 0;
+    if (in->known && total_uj > in->last_uj)
+        uj = total_uj - in->last_uj;
+    if (in->live) {
+        uint64_t d = bj_min64(uj, BJ_LEDGER_TOTAL_MAX - sums->taken_uj[c]);
+        sums->taken_uj[c] += d;
+        sums->pending_uj[c] += d;
+        uj -= d;
+    }
+    miss(&sums->missed_uj[c], uj);
+    *in = (struct bj_intake){total_uj, true, true};
+}
+
+/* Accelerators that nobody sums up are as much as their owners were told. */
+static void take_told(struct bj_ledger *l)
+{
+    struct bj_ledger_sums *sums = &l->sums;
+    uint64_t d = bj_min64(l->gpu_told_uj,
+                          BJ_LEDGER_TOTAL_MAX - sums->taken_uj[BJ_ENERGY_GPU]);
+    sums->taken_uj[BJ_ENERGY_GPU] += d;
+    sums->pending_uj[BJ_ENERGY_GPU] += d;
+}
+
+static void take_energy(struct bj_ledger *l, const struct bj_tick *t)
+{
+    if (!l->intake[BJ_ENERGY_GPU].live)
+        take_told(l);
+    l->gpu_told_uj = 0;
+    take(l, BJ_ENERGY_CPU, t->total_uj[BJ_ENERGY_CPU]);
+    take(l, BJ_ENERGY_DRAM, t->total_uj[BJ_ENERGY_DRAM]);
+    take(l, BJ_ENERGY_GPU, t->total_uj[BJ_ENERGY_GPU]);
+}
+
+/* --- usage ---------------------------------------------------------------- */
+
+/* The share of the node that a job reserves, as part of bj_reserve_whole. */
+static bj_u128 reserved(const struct bj_ledger *l, const struct bj_account *a)
+{
+    uint64_t cpus = l->conf.cpus, mem = l->conf.mem_bytes;
+    bj_u128 by_cpus = 0, by_mem = 0;
+    if (a->cpus != BJ_ABSENT && cpus)
+        by_cpus = (bj_u128)bj_min64(a->cpus, cpus) * (mem ? mem : 1);
+    if (a->mem_limit_bytes != BJ_ABSENT && mem)
+        by_mem = (bj_u128)bj_min64(a->mem_limit_bytes, mem) * (cpus ? cpus : 1);
+    return by_cpus > by_mem ? by_cpus : by_mem;
+}
+
+static uint64_t memory(uint64_t bytes)
+{
+    return bytes == BJ_ABSENT ? 0 : bj_min64(bytes, BJ_LEDGER_MEM_MAX);
+}
+
+static void add_weight(struct bj_account *a, enum bj_weight kind, bj_u128 w)
+{
+    a->raw[kind] = bj_weight_add(a->raw[kind], w);
+}
+
+/* What it had before the interval and has after it. */
+static void weigh_time(struct bj_ledger *l, struct bj_account *a, uint64_t dt)
+{
+    uint64_t now = memory(a->mem_bytes), then = a->mem_seen_bytes;
+    unsigned halves = a->born || a->closed ? 1 : 2;
+    if (a->born)
+        then = a->closed ? now : 0;
+    if (a->closed)
+        now = 0;
+    add_weight(a, BJ_W_RESERVED, reserved(l, a) * halves * dt);
+    add_weight(a, BJ_W_MEM, ((bj_u128)then + now) * dt);
+}
+
+static void weigh(struct bj_ledger *l, struct bj_account *a, uint64_t dt)
+{
+    if (a->ended || a->asleep)
+        return;
+    if (a->cpu_known && a->cpu_usec != BJ_ABSENT) {
+        if (a->cpu_usec > a->cpu_seen_usec)
+            add_weight(a, BJ_W_CPU, a->cpu_usec - a->cpu_seen_usec);
+        a->cpu_seen_usec = a->cpu_usec;
+    }
+    if (!a->born || a->whole)
+        weigh_time(l, a, dt);
+    add_weight(a, BJ_W_GPU, a->gpu_new_uj);
+    a->gpu_new_uj = 0;
+    a->mem_seen_bytes = memory(a->mem_bytes);
+    a->born = false;
+    a->ended = a->closed;
+    a->involved = true;
+    l->jobs = true;
+}
+
+static void weigh_node(struct bj_ledger *l, const struct bj_tick *t,
+                       uint64_t dt)
+{
+    if (t->cpu_usec == BJ_ABSENT || l->cpu_usec == BJ_ABSENT)
+        l->odd = true;
+    else if (t->cpu_usec > l->cpu_usec)
+        l->node_cpu = bj_weight_add(l->node_cpu, t->cpu_usec - l->cpu_usec);
+    uint64_t now = t->mem_bytes == BJ_ABSENT ? l->mem_bytes : t->mem_bytes;
+    uint64_t then = l->mem_bytes == BJ_ABSENT ? now : l->mem_bytes;
+    l->node_mem =
+        bj_weight_add(l->node_mem, ((bj_u128)memory(now) + memory(then)) * dt);
+    l->mem_bytes = now;
+    if (t->cpu_usec != BJ_ABSENT)
+        l->cpu_usec = t->cpu_usec;
+}
+
+/* --- windows -------------------------------------------------------------- */
+
+/* How long the machine was awake since the last tick.  After a sleep nobody
+ * knows: as long as between the two ticks before it. */
+static uint64_t awake(struct bj_ledger *l, const struct bj_tick *t)
+{
+    uint64_t dt = 0;
+    if (t->now_usec > l->tick_usec)
+        dt = bj_min64(t->now_usec - l->tick_usec, BJ_LEDGER_TIME_MAX);
+    l->gap = l->gap || l->resumed;
+    l->odd = l->odd || l->resumed || t->suspended;
+    if (t->suspended)
+        return bj_min64(dt, l->interval_usec);
+    if (l->resumed)
+        return dt;
+    l->interval_usec = dt;
+    l->waited_usec += dt;
+    return dt;
+}
+
+/* A meter that has told in the past tells nothing at this tick. */
+static bool lacks(const struct bj_ledger *l, const struct bj_tick *t)
+{
+    for (enum bj_component c = 0; c < BJ_ENERGY_OTHER; c++)
+        if (l->intake[c].live && t->total_uj[c] == BJ_ABSENT)
+            return true;
+    return false;
+}
+
+static void give_up(struct bj_ledger *l, const struct bj_tick *t, bool fresh)
+{
+    for (enum bj_component c = 0; c < BJ_ENERGY_OTHER; c++)
+        if (t->total_uj[c] == BJ_ABSENT)
+            l->intake[c].live = false;
+    if (!fresh)
+        l->intake[BJ_ENERGY_OTHER].live = false;
+}
+
+/* Meters were read, but have moved nothing yet. */
+static bool nothing_to_settle(const struct bj_ledger *l)
+{
+    bool live = false;
+    for (enum bj_component c = 0; c < BJ_ENERGY_OTHER; c++) {
+        live = live || l->intake[c].live;
+        if (l->sums.pending_uj[c] > 0)
+            return false;
+    }
+    return live;
+}
+
+/* Settle with the node's new reading, or without one where it began anew: a
+ * total that did not move tells that its meter had a gap. */
+static void end_window(struct bj_ledger *l, const struct bj_tick *t, bool fresh)
+{
+    struct bj_intake *node = &l->intake[BJ_ENERGY_OTHER];
+    uint64_t uj = 0;
+    if (fresh && node->known && t->node_uj > node->last_uj)
+        uj = t->node_uj - node->last_uj;
+    if (!node->live) {
+        miss(&l->sums.node_missed_uj, uj);
+        uj = 0;
+    }
+    uint64_t d = bj_min64(uj, BJ_LEDGER_TOTAL_MAX - l->sums.node_uj);
+    d = bj_min64(d, BJ_LEDGER_ENERGY_MAX);
+    miss(&l->sums.node_missed_uj, uj - d);
+    bj_ledger_settle(l, d > 0 ? d : BJ_ABSENT);
+    if (!fresh)
+        return;
+    *node = (struct bj_intake){t->node_uj, true, true};
+    l->node_stamp_usec = t->node_stamp_usec;
+}
+
+static void close_window(struct bj_ledger *l, const struct bj_tick *t)
+{
+    uint64_t patience = l->conf.patience_usec;
+    bool fresh =
+        t->node_uj != BJ_ABSENT && (!l->intake[BJ_ENERGY_OTHER].known ||
+                                    t->node_stamp_usec != l->node_stamp_usec);
+    bool wait = lacks(l, t) || (l->intake[BJ_ENERGY_OTHER].live && !fresh) ||
+                (!fresh && nothing_to_settle(l));
+    if (wait && l->waited_usec < (patience ? patience : default_patience_usec))
+        return;
+    if (wait)
+        give_up(l, t, fresh);
+    end_window(l, t, fresh);
+}
+
+/* Accounts of the state file that nobody has opened after the patience: their
+ * jobs ended in between. */
+static void forget_sleepers(struct bj_ledger *l, uint64_t dt)
+{
+    uint64_t patience = l->conf.patience_usec;
+    l->awake_usec += dt;
+    if (l->awake_usec <= (patience ? patience : default_patience_usec))
+        return;
+    for (size_t i = l->n; i-- > 0 && l->asleep > 0;)
+        if (l->accounts[i]->asleep)
+            bj_ledger_drop(l, l->accounts[i]);
+}
+
+static void first_tick(struct bj_ledger *l, const struct bj_tick *t)
+{
+    l->ticked = true;
+    weigh_node(l, t, 0);
+    if (t->node_uj == BJ_ABSENT)
+        return;
+    l->intake[BJ_ENERGY_OTHER] = (struct bj_intake){t->node_uj, true, true};
+    l->node_stamp_usec = t->node_stamp_usec;
+}
+
+void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *t)
+{
+    bool first = !l->ticked;
+    uint64_t dt = first ? 0 : awake(l, t);
+    take_energy(l, t);
+    for (size_t i = 0; i < l->n; i++)
+        weigh(l, l->accounts[i], dt);
+    l->span_usec = bj_min64(l->span_usec + dt, BJ_LEDGER_TIME_MAX);
+    if (first) {
+        first_tick(l, t);
+        bj_ledger_window(l);
+    } else {
+        weigh_node(l, t, dt);
+        close_window(l, t);
+    }
+    if (l->asleep > 0)
+        forget_sleepers(l, l->resumed ? 0 : dt);
+    l->resumed = false;
+    l->tick_usec = l->sums.tick_usec =
+        t->now_usec > l->tick_usec ? t->now_usec : l->tick_usec;
+}

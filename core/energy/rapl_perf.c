@@ -1,0 +1,405 @@
+/* RAPL by the perf PMU "power", for where the files of powercap are closed.
+ * Counts have 64 bits and begin at 0 when an event is opened: they never wrap.
+ *
+ * Sources: kernel arch/x86/events/rapl.c, perf_event_open(2),
+ * ABI/testing/sysfs-bus-event_source-devices-events. */
+#include "core/energy/rapl_perf.h"
+
+#include "base/file.h"
+#include "core/energy/attr.h"
+#include "core/energy/rapl_scale.h"
+#include "core/energy/zone.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PMU "bus/event_source/devices/power"
+
+enum {
+    LOOK_READS = 12, /* the CPUs to count on are looked at every so often */
+    CPUS_MAX = 32,   /* packages or dies */
+    CPU_IDS = 8192,
+};
+
+static const struct source {
+    const char *event, *part; /* its zone is "package-0" and part */
+    enum bj_zone_role role;
+} sources[] = {
+    {"energy-pkg", "", BJ_ZONE_CPU},
+    {"energy-ram", ".dram", BJ_ZONE_DRAM},
+    {"energy-cores", ".core", BJ_ZONE_PART},
+    {"energy-gpu", ".uncore", BJ_ZONE_PART},
+    {"energy-psys", NULL, BJ_ZONE_NODE},
+};
+enum { SOURCES = sizeof(sources) / sizeof(sources[0]) };
+
+struct event {
+    bool there;
+    uint64_t config;
+    unsigned shift;
+};
+
+/* A CPU that counts for its package, or die. */
+struct place {
+    unsigned cpu, package, die;
+};
+
+struct zone {
+    int fd; /* or -errno of its open */
+    unsigned shift;
+    struct bj_zone_sample sample;
+};
+
+struct perf {
+    struct bj_perf_door door;
+    int root; /* of sysfs */
+    uint32_t type;
+    struct event event[SOURCES];
+    unsigned reads;
+    bool look;
+    size_t n;
+    struct zone zone[BJ_ZONES_MAX];
+};
+
+/* --- the PMU -------------------------------------------------------------- */
+
+/* "event=0x02" */
+static int config_of(struct bj_slice text, uint64_t *ret)
+{
+    const struct bj_slice start = BJ_SLICE("event=0x");
+    static const char digits[] = "0123456789abcdef";
+    uint64_t v = 0;
+    if (!bj_slice_starts(text, start) || text.n == start.n ||
+        text.n > start.n + 8)
+        return -EBADMSG;
+    for (size_t i = start.n; i < text.n; i++) {
+        const char *at = memchr(digits, text.p[i], 16);
+        if (!at)
+            return -EBADMSG;
+        v = v * 16 + (uint64_t)(at - digits);
+    }
+    *ret = v;
+    return 0;
+}
+
+/* An attribute of an event; -ENOENT when it has none of that name. */
+static int event_text(const struct perf *m, const char *event, const char *what,
+                      char buf[BJ_ATTR_CAP], struct bj_slice *ret)
+{
+    char path[128];
+    snprintf(path, sizeof(path), PMU "/events/%s%s", event, what);
+    return bj_attr_text(m->root, path, buf, ret, NULL);
+}
+
+static int read_event(const struct perf *m, const char *name, struct event *ret,
+                      struct bj_err *err)
+{
+    char buf[BJ_ATTR_CAP];
+    struct bj_slice text;
+    int r = event_text(m, name, "", buf, &text);
+    if (r == -ENOENT)
+        return 0;
+    if (r == 0)
+        r = config_of(text, &ret->config);
+    if (r < 0)
+        return bj_err_set(err, r, "perf PMU 'power': event %s", name);
+    r = event_text(m, name, ".scale", buf, &text);
+    if (r < 0 || bj_rapl_scale(text, &ret->shift) < 0)
+        return bj_err_set(err, -EBADMSG, "perf PMU 'power': scale of %s", name);
+    r = event_text(m, name, ".unit", buf, &text);
+    if (r < 0 ? r != -ENOENT : !bj_slice_eq(text, BJ_SLICE("Joules")))
+        return bj_err_set(err, -EBADMSG, "perf PMU 'power': unit of %s", name);
+    ret->there = true;
+    return 0;
+}
+
+/* A guest may have a PMU without a package, whose counts stand still. */
+static int read_pmu(struct perf *m, struct bj_err *err)
+{
+    uint64_t type;
+    int r = bj_attr_u64(m->root, PMU "/type", &type, err);
+    if (r == -ENOENT)
+        return bj_err_set(err, -ENODEV, "there is no perf PMU 'power'");
+    if (r == 0 && type > UINT32_MAX)
+        r = bj_err_set(err, -EBADMSG, PMU "/type: bad number");
+    if (r < 0)
+        return r;
+    m->type = (uint32_t)type;
+    for (size_t i = 0; i < SOURCES && r == 0; i++)
+        r = read_event(m, sources[i].event, &m->event[i], err);
+    if (r == 0 && !m->event[0].there)
+        r = bj_err_set(err, -ENODEV, "the perf PMU 'power' has no energy-pkg");
+    return r;
+}
+
+/* --- where to count ------------------------------------------------------- */
+
+static int read_place(const struct perf *m, unsigned cpu, struct place *ret,
+                      struct bj_err *err)
+{
+    char path[96];
+    uint64_t package, die;
+    snprintf(path, sizeof(path),
+             "devices/system/cpu/cpu%u/topology/physical_package_id", cpu);
+    int r = bj_attr_u64(m->root, path, &package, err);
+    if (r < 0)
+        return r;
+    snprintf(path, sizeof(path), "devices/system/cpu/cpu%u/topology/die_id",
+             cpu);
+    die = bj_attr_maybe(m->root, path);
+    if (package > CPU_IDS)
+        return bj_err_set(err, -EBADMSG, "CPU %u is in package %llu", cpu,
+                          (unsigned long long)package);
+    *ret = (struct place){cpu, (unsigned)package,
+                          die > CPU_IDS ? 0 : (unsigned)die};
+    return 0;
+}
+
+/* The CPUs that the PMU says to count on: one of each package, or die.
+ * Returns how many. */
+static int read_places(const struct perf *m, struct place place[CPUS_MAX],
+                       struct bj_err *err)
+{
+    char buf[1024];
+    unsigned char set[CPU_IDS / 8] = {0};
+    struct bj_slice text;
+    int n = 0;
+    int r = bj_file_read(m->root, PMU "/cpumask", buf, sizeof(buf), &text, err);
+    if (r < 0)
+        return r;
+    if (bj_slice_cpulist(bj_slice_trim(text), CPU_IDS, set) < 0)
+        return bj_err_set(err, -EBADMSG, PMU "/cpumask is no list of CPUs");
+    for (unsigned cpu = 0; cpu < CPU_IDS && n < CPUS_MAX; cpu++) {
+        if (!(set[cpu / 8] & 1u << cpu % 8))
+            continue;
+        struct bj_err e;
+        r = read_place(m, cpu, &place[n], &e);
+        if (r < 0 && !bj_err_gone(r)) {
+            if (err)
+                *err = e;
+            return r;
+        }
+        n += r == 0;
+    }
+    return n;
+}
+
+/* Names are those of powercap.  Dies are told when a package has several; the
+ * platform once for a package, of its first CPU.  False: it has no such zone.
+ */
+static bool name_zone(const struct place *place, int n, int at,
+                      const struct source *source, char text[64])
+{
+    unsigned package = place[at].package;
+    bool dies = false;
+    for (int i = 0; i < n; i++) {
+        if (i == at || place[i].package != package)
+            continue;
+        dies = true;
+        if (i < at && !source->part)
+            return false;
+    }
+    if (!source->part && package == 0)
+        snprintf(text, 64, "psys");
+    else if (!source->part)
+        snprintf(text, 64, "psys-%u", package);
+    else if (dies)
+        snprintf(text, 64, "package-%u-die-%u%s", package, place[at].die,
+                 source->part);
+    else
+        snprintf(text, 64, "package-%u%s", package, source->part);
+    return true;
+}
+
+/* --- zones ---------------------------------------------------------------- */
+
+static int open_event(void *ctx, struct perf_event_attr *attr, int cpu)
+{
+    (void)ctx;
+    long fd =
+        syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return fd < 0 ? -errno : (int)fd;
+}
+
+/* The zone of that name in the old table, whose event goes on counting also
+ * when the kernel moves it to another CPU of the package; else a new one. */
+static int keep_or_open(const struct perf *m, struct zone *old, size_t nold,
+                        const struct zone *z, uint64_t config, unsigned cpu)
+{
+    for (size_t i = 0; i < nold; i++) {
+        int fd = old[i].fd;
+        if (fd < 0 || strcmp(old[i].sample.name, z->sample.name) != 0)
+            continue;
+        old[i].fd = -1;
+        return fd;
+    }
+    struct perf_event_attr attr = {
+        .type = m->type, .size = sizeof(attr), .config = config};
+    return m->door.open(m->door.ctx, &attr, (int)cpu);
+}
+
+static void add_zones(struct perf *m, struct zone *old, size_t nold,
+                      const struct place *place, int n, int at)
+{
+    for (size_t i = 0; i < SOURCES && m->n < BJ_ZONES_MAX; i++) {
+        char name[64];
+        struct zone *z = &m->zone[m->n];
+        if (!m->event[i].there || !name_zone(place, n, at, &sources[i], name))
+            continue;
+        z->shift = m->event[i].shift;
+        bj_zone_init(&z->sample, name, sources[i].role);
+        z->fd =
+            keep_or_open(m, old, nold, z, m->event[i].config, place[at].cpu);
+        m->n += !bj_err_gone(z->fd);
+    }
+}
+
+static void close_zones(struct zone *zone, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (zone[i].fd >= 0)
+            close(zone[i].fd);
+}
+
+static int look(struct perf *m, struct bj_err *err)
+{
+    struct place place[CPUS_MAX];
+    struct zone old[BJ_ZONES_MAX];
+    size_t nold = m->n;
+    int n = read_places(m, place, err);
+    if (n < 0)
+        return n;
+    memcpy(old, m->zone, nold * sizeof(*old));
+    m->n = 0;
+    for (int i = 0; i < n; i++)
+        add_zones(m, old, nold, place, n, i);
+    close_zones(old, nold);
+    return 0;
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+static int denied(const struct zone *z, struct bj_err *err)
+{
+    if (z->fd != -EACCES && z->fd != -EPERM)
+        return bj_err_set(err, z->fd, "open the perf event of %s",
+                          z->sample.name);
+    return bj_err_set(err, z->fd,
+                      "the perf event of %s needs CAP_PERFMON (before Linux "
+                      "5.8 CAP_SYS_ADMIN), or kernel.perf_event_paranoid of 0 "
+                      "or less",
+                      z->sample.name);
+}
+
+/* An event whose CPUs have gone ends: read says so by giving nothing. */
+static int read_zone(struct zone *z, uint64_t *ret, struct bj_err *err)
+{
+    uint64_t count;
+    if (z->fd < 0)
+        return denied(z, err);
+    ssize_t n = read(z->fd, &count, sizeof(count));
+    int r = n < 0 ? -errno : n == 0 ? -ENODEV : 0;
+    if (n > 0 && (size_t)n != sizeof(count))
+        r = -EIO;
+    if (r == 0)
+        r = bj_rapl_uj(count, z->shift, ret);
+    if (bj_err_gone(r)) {
+        close(z->fd);
+        z->fd = r;
+    }
+    return r < 0
+               ? bj_err_set(err, r, "read the perf event of %s", z->sample.name)
+               : 0;
+}
+
+static int perf_read(void *meter, struct bj_meter_sample *out,
+                     struct bj_err *err)
+{
+    struct perf *m = meter;
+    int fault = 0;
+    if (++m->reads % LOOK_READS == 0 || m->look)
+        fault = look(m, err);
+    m->look = false;
+    for (size_t i = 0; i < m->n; i++) {
+        struct bj_err e = {0};
+        uint64_t uj = 0;
+        int r = read_zone(&m->zone[i], &uj, &e);
+        if (bj_err_gone(r))
+            m->look = true;
+        else if (r < 0)
+            bj_zone_fault(&fault, err, r, &e);
+        else if (m->zone[i].sample.role != BJ_ZONE_NODE || uj > 0)
+            bj_zone_add(out, &m->zone[i].sample)->energy_uj = uj;
+    }
+    if (fault == 0 && out->n == 0)
+        return bj_err_set(err, -ENODEV, "all events of 'power' have ended");
+    return fault;
+}
+
+static void perf_close(void *meter)
+{
+    struct perf *m = meter;
+    if (!m)
+        return;
+    close_zones(m->zone, m->n);
+    if (m->root >= 0)
+        close(m->root);
+    free(m);
+}
+
+static int usable(const struct perf *m, struct bj_err *err)
+{
+    if (m->n == 0)
+        return bj_err_set(err, -ENODEV, "the perf PMU 'power' has no CPUs");
+    for (size_t i = 0; i < m->n; i++)
+        if (m->zone[i].fd >= 0)
+            return 0;
+    return denied(&m->zone[0], err);
+}
+
+int bj_perf_open(const struct bj_meter_env *env,
+                 const struct bj_perf_door *door, void **ret,
+                 struct bj_err *err)
+{
+    struct perf *m = calloc(1, sizeof(*m));
+    if (!m)
+        return bj_err_set(err, -ENOMEM, "rapl_perf");
+    m->door = *door;
+    m->root = bj_dir_open(AT_FDCWD, env->sysfs);
+    int r =
+        m->root < 0 ? bj_err_set(err, -ENODEV, "no sysfs") : read_pmu(m, err);
+    if (r == 0)
+        r = look(m, err);
+    if (r == 0)
+        r = usable(m, err);
+    if (r < 0)
+        perf_close(m);
+    else
+        *ret = m;
+    return r;
+}
+
+static int perf_open(const struct bj_meter_env *env, void **ret,
+                     struct bj_err *err)
+{
+    struct bj_perf_door door = {open_event, NULL};
+    return bj_perf_open(env, &door, ret, err);
+}
+
+static bool perf_present(const struct bj_meter_env *env)
+{
+    bj_autoclose int root = bj_dir_open(AT_FDCWD, env->sysfs);
+    return root >= 0 && faccessat(root, PMU "/events/energy-pkg", F_OK, 0) == 0;
+}
+
+const struct bj_meter_kind bj_meter_perf = {
+    .name = "rapl_perf",
+    .partial = true,
+    .present = perf_present,
+    .open = perf_open,
+    .read = perf_read,
+    .close = perf_close,
+};

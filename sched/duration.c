@@ -1,6 +1,7 @@
 #include "sched/duration.h"
 
 #include "sched/job.h"
+#include "sched/number.h"
 #include "sched/word.h"
 
 #include <errno.h>
@@ -57,25 +58,48 @@ struct fields {
 
 static int cut_fields(struct bj_slice s, struct fields *f)
 {
+    const char *p = s.p;
+    const char *const end = s.p + s.n;
     for (;;) {
-        if (f->n == 4 || !bj_slice_number(&s, &f->v[f->n]))
+        const char *behind = bj_digits_at(p, end, &f->v[f->n]);
+        if (behind == p)
             return -EINVAL;
         f->n++;
-        if (s.n == 0)
+        if (behind == end)
             return 0;
-        if (s.p[0] == '.')
-            return fraction(s, &f->usec);
-        if (s.p[0] == '-' && f->n == 1)
+        if (*behind == '.')
+            return fraction((struct bj_slice){behind, (size_t)(end - behind)},
+                            &f->usec);
+        if (*behind == '-' && f->n == 1)
             f->day = true;
-        else if (s.p[0] != ':')
+        else if (*behind != ':')
+            return behind - p == 18 ? -ERANGE : -EINVAL;
+        if (f->n == 4)
             return -EINVAL;
-        s.p++;
-        s.n--;
+        p = behind + 1;
     }
+}
+
+/* "HH:MM:SS" and "MM:SS.mmm", which is how nearly all are written; false for
+ * all others. */
+static bool common(const char *p, size_t n, uint64_t *ret)
+{
+    if ((n != 8 && n != 9) || p[2] != ':' || p[5] != (n == 8 ? ':' : '.'))
+        return false;
+    const unsigned a = bj_two_digits(p), b = bj_two_digits(p + 3);
+    const unsigned c = bj_two_digits(p + 6);
+    const unsigned d = n == 9 ? (unsigned char)(p[8] - '0') : 0;
+    if (a > 99 || b > 99 || c > 99 || d > 9)
+        return false;
+    *ret = n == 8 ? (a * 3600 + b * 60 + c) * (uint64_t)1000000
+                  : (a * 60 + b) * (uint64_t)1000000 + c * 10000 + d * 1000;
+    return true;
 }
 
 int bj_duration_parse(struct bj_slice s, uint64_t *ret_usec)
 {
+    if (common(s.p, s.n, ret_usec))
+        return 0;
     if (s.n == 0) {
         *ret_usec = BJ_ABSENT;
         return 0;

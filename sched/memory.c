@@ -1,5 +1,7 @@
 #include "sched/memory.h"
 
+#include "sched/number.h"
+
 #include <errno.h>
 
 /* How often the base is to be multiplied; -1 when the letter is none. */
@@ -74,9 +76,16 @@ int bj_memory_scaled(struct bj_slice s, uint64_t unit, uint64_t base,
                      uint64_t *ret)
 {
     uint64_t whole, millionths = 0, scale, bytes;
-    const bool digit = s.n > 0 && (unsigned char)(s.p[0] - '0') <= 9;
-    if (!bj_slice_number(&s, &whole))
-        return digit ? -ERANGE : -EINVAL;
+    if (s.n == 0)
+        return -EINVAL;
+    const char *behind = bj_digits_at(s.p, s.p + s.n, &whole);
+    const size_t digits = (size_t)(behind - s.p);
+    if (digits == 0)
+        return -EINVAL;
+    if (digits == 18 && !bj_slice_number(&s, &whole))
+        return -ERANGE;
+    if (digits < 18)
+        s = (struct bj_slice){behind, s.n - digits};
     if (s.n > 0 && s.p[0] == '.') {
         int r = cut_fraction(&s, &millionths);
         if (r < 0)

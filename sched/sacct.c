@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "sched/sacct_column.h"
+#include "sched/sacct_cut.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +12,11 @@ enum {
     PIECE = 64 << 10, /* bytes taken from the caller at a time */
     STEPS_MAX = 1000, /* defaults */
     RECORD_MAX = 1 << 20,
-    COLUMN_ID = 0xfffe, /* no such column in the text */
+    NO_COLUMN = 0xffff,
 };
+
+_Static_assert((int)BJ_SACCT_DELIMITER_MAX <= (int)BJ_CUT_DELIMITER_MAX,
+               "what is taken fits");
 
 /* A column of the text that we know. */
 struct planned {
@@ -21,35 +25,15 @@ struct planned {
     uint16_t to; /* offset in the row */
 };
 
-struct field {
-    uint32_t at, n; /* bytes in the record */
-};
-
-/* The record being cut into fields; offsets, since the buffer moves. */
-struct cut {
-    size_t searched;   /* no newline before this */
-    size_t done;       /* cut up to here: where the line at hand begins */
-    size_t open;       /* where the field at hand begins */
-    unsigned n;        /* fields cut so far */
-    uint64_t newlines; /* within the record */
-};
-
 struct bj_sacct {
     struct bj_sacct_conf conf;
-    char delimiter[BJ_SACCT_DELIMITER_MAX];
+    struct bj_cut cut;
     struct bj_sacct_counts counts;
     struct bj_err failed; /* code 0: none */
 
-    struct bj_buf buf; /* what is not understood yet */
-    uint64_t line;     /* of what the buffer begins with, from 1 */
-    struct cut cut;
-    bool skipping; /* the rest of a line that is too long */
-
-    unsigned columns; /* 0: no header yet */
-    uint16_t raw_at, id_at;
     struct bj_buf header;
-    struct field name[BJ_SACCT_COLUMNS_MAX];  /* in header */
-    struct field field[BJ_SACCT_COLUMNS_MAX]; /* of the record at hand */
+    struct bj_cut_field name[BJ_CUT_COLUMNS_MAX]; /* in header */
+    uint16_t raw_at, id_at;                       /* NO_COLUMN */
     struct planned *job_plan, *step_plan;
     unsigned job_plan_n, step_plan_n;
 
@@ -65,19 +49,13 @@ struct bj_sacct {
 
 /* --- reports --------------------------------------------------------------*/
 
-static struct bj_slice field_of(const struct bj_sacct *r, const char *record,
-                                unsigned i)
-{
-    return (struct bj_slice){record + r->field[i].at, r->field[i].n};
-}
-
 static void report(struct bj_sacct *r, struct bj_sacct_bad bad)
 {
     if (bad.line_left_out)
         r->counts.bad_lines++;
     else
         r->counts.bad_fields++;
-    bad.line = r->line;
+    bad.line = r->cut.line;
     if (r->conf.bad)
         r->conf.bad(r->conf.ctx, &bad);
 }
@@ -167,7 +145,7 @@ static void read_row(struct bj_sacct *r, const char *record, void *row,
                      const struct planned *plan, unsigned n)
 {
     for (const struct planned *p = plan; p < plan + n; p++) {
-        const struct field *f = &r->field[p->at];
+        const struct bj_cut_field *f = &r->cut.field[p->at];
         if (f->n == 0)
             continue;
         void *to = (char *)row + p->to;
@@ -195,9 +173,9 @@ static int read_job(struct bj_sacct *r, const char *record, size_t len,
     r->job.req_mem = r->job.job_id = (struct bj_slice){NULL, 0};
     job->batch_system = BJ_SLICE("slurm");
     job->cluster = r->conf.cluster;
-    job->raw_id = field_of(r, text, r->raw_at);
-    if (r->id_at != COLUMN_ID)
-        r->job.job_id = field_of(r, text, r->id_at);
+    job->raw_id = bj_cut_field(&r->cut, text, r->raw_at);
+    if (r->id_at != NO_COLUMN)
+        r->job.job_id = bj_cut_field(&r->cut, text, r->id_at);
     read_row(r, text, &r->job, r->job_plan, r->job_plan_n);
     bj_sacct_settle_job(&r->job);
     bj_job_use_init(&r->sum);
@@ -233,7 +211,7 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
             return bj_err_set(err, -ENOMEM, "sacct: no memory for a step");
     }
     bj_job_step_init(&row.step);
-    const struct bj_slice id = field_of(r, record, r->raw_at);
+    const struct bj_slice id = bj_cut_field(&r->cut, record, r->raw_at);
     row.step.step_id = (struct bj_slice){id.p + dot + 1, id.n - dot - 1};
     read_row(r, record, &row, r->step_plan, r->step_plan_n);
     bj_sacct_settle_step(&row);
@@ -246,14 +224,67 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
     return 0;
 }
 
+/* --- the header -----------------------------------------------------------*/
+
+static struct bj_slice name_of(const struct bj_sacct *r, unsigned i)
+{
+    return (struct bj_slice){r->header.p + r->name[i].at, r->name[i].n};
+}
+
+/* The field of that name; NO_COLUMN when there is none. */
+static uint16_t column_at(const struct bj_sacct *r, struct bj_slice name)
+{
+    for (unsigned i = 0; i < r->cut.columns; i++)
+        if (bj_slice_eq(name_of(r, i), name))
+            return (uint16_t)i;
+    return NO_COLUMN;
+}
+
+static void plan(struct bj_sacct *r, const struct bj_sacct_column *c)
+{
+    const uint16_t at = column_at(r, c->name);
+    if (at == NO_COLUMN)
+        return;
+    if (c->job != BJ_SACCT_NOWHERE)
+        r->job_plan[r->job_plan_n++] = (struct planned){c, at, c->job};
+    if (c->step != BJ_SACCT_NOWHERE)
+        r->step_plan[r->step_plan_n++] = (struct planned){c, at, c->step};
+}
+
+static int read_header(struct bj_sacct *r, struct bj_err *err)
+{
+    const unsigned n = r->cut.fields;
+    if (n > BJ_CUT_COLUMNS_MAX)
+        return bj_err_set(err, -E2BIG, "sacct: more than %d columns",
+                          BJ_CUT_COLUMNS_MAX);
+    bj_buf_slice(&r->header, r->cut.record);
+    r->job_plan = calloc(bj_sacct_columns_n, sizeof(*r->job_plan));
+    r->step_plan = calloc(bj_sacct_columns_n, sizeof(*r->step_plan));
+    if (r->header.failed || !r->job_plan || !r->step_plan)
+        return bj_err_set(err, -ENOMEM, "sacct: no memory");
+    memcpy(r->name, r->cut.field, n * sizeof(*r->name));
+    r->cut.columns = n;
+    r->id_at = column_at(r, BJ_SLICE("JobID"));
+    r->raw_at = column_at(r, BJ_SLICE("JobIDRaw"));
+    if (r->raw_at == NO_COLUMN)
+        r->raw_at = r->id_at;
+    if (r->raw_at == NO_COLUMN)
+        return bj_err_set(err, -EINVAL,
+                          "sacct: line 1 is no header with JobIDRaw in it");
+    r->cut.id_first = r->raw_at == 0 || r->id_at == 0;
+    for (unsigned i = 0; i < bj_sacct_columns_n; i++)
+        plan(r, &bj_sacct_columns[i]);
+    return 0;
+}
+
 /* A record of the right number of fields. */
 static int read_record(struct bj_sacct *r, const char *record, size_t len,
                        struct bj_err *err)
 {
-    const struct bj_slice id = field_of(r, record, r->raw_at);
+    const struct bj_slice id = bj_cut_field(&r->cut, record, r->raw_at);
     const char *dot = id.n > 0 ? memchr(id.p, '.', id.n) : NULL;
     if (id.n == 0 || (unsigned char)(id.p[0] - '0') > 9) {
-        report(r, (struct bj_sacct_bad){.field = field_of(r, r->header.p, 0),
+        report(r, (struct bj_sacct_bad){.field = name_of(r, r->raw_at),
                                         .value = id,
                                         .expected = "a job id",
                                         .line_left_out = true});
@@ -271,228 +302,32 @@ static int read_record(struct bj_sacct *r, const char *record, size_t len,
     return read_step(r, record, len, job.n, err);
 }
 
-/* --- the header -----------------------------------------------------------*/
-
-/* The field of that name; COLUMN_ID when there is none. */
-static uint16_t column_at(const struct bj_sacct *r, struct bj_slice name)
+static int take(struct bj_sacct *r, struct bj_err *err)
 {
-    for (unsigned i = 0; i < r->columns; i++) {
-        const struct bj_slice have = {r->header.p + r->name[i].at,
-                                      r->name[i].n};
-        if (bj_slice_eq(have, name))
-            return (uint16_t)i;
-    }
-    return COLUMN_ID;
-}
-
-static void plan(struct bj_sacct *r, const struct bj_sacct_column *c)
-{
-    const uint16_t at = column_at(r, c->name);
-    if (at == COLUMN_ID)
-        return;
-    if (c->job != BJ_SACCT_NOWHERE)
-        r->job_plan[r->job_plan_n++] = (struct planned){c, at, c->job};
-    if (c->step != BJ_SACCT_NOWHERE)
-        r->step_plan[r->step_plan_n++] = (struct planned){c, at, c->step};
-}
-
-static int read_header(struct bj_sacct *r, const char *line, size_t len,
-                       struct bj_err *err)
-{
-    bj_buf_put(&r->header, line, len);
-    r->job_plan = calloc(bj_sacct_columns_n, sizeof(*r->job_plan));
-    r->step_plan = calloc(bj_sacct_columns_n, sizeof(*r->step_plan));
-    if (r->header.failed || !r->job_plan || !r->step_plan)
-        return bj_err_set(err, -ENOMEM, "sacct: no memory");
-    r->columns = r->cut.n;
-    memcpy(r->name, r->field, r->columns * sizeof(*r->name));
-    r->id_at = column_at(r, BJ_SACCT_JOBID);
-    r->raw_at = column_at(r, BJ_SACCT_JOBIDRAW);
-    if (r->raw_at == COLUMN_ID)
-        r->raw_at = r->id_at;
-    if (r->raw_at == COLUMN_ID)
-        return bj_err_set(err, -EINVAL,
-                          "sacct: line 1 is no header with JobIDRaw in it");
-    for (unsigned i = 0; i < bj_sacct_columns_n; i++)
-        plan(r, &bj_sacct_columns[i]);
-    return 0;
-}
-
-/* --- records --------------------------------------------------------------*/
-
-/* The next delimiter in p to end; end when there is none. */
-static inline const char *find_delimiter(const struct bj_sacct *r,
-                                         const char *p, const char *end)
-{
-    const size_t n = r->conf.delimiter.n;
-    while ((p = memchr(p, r->delimiter[0], (size_t)(end - p)))) {
-        if (n == 1 || ((size_t)(end - p) >= n &&
-                       memcmp(p + 1, r->delimiter + 1, n - 1) == 0))
-            return p;
-        p++;
-    }
-    return end;
-}
-
-static void close_field(struct bj_sacct *r, size_t end)
-{
-    struct cut *c = &r->cut;
-    if (c->n < BJ_SACCT_COLUMNS_MAX)
-        r->field[c->n] =
-            (struct field){(uint32_t)c->open, (uint32_t)(end - c->open)};
-    c->n++;
-}
-
-/* Cut the line up to newline into fields, behind those of the lines before. */
-static void cut_line(struct bj_sacct *r, const char *record, size_t newline)
-{
-    const char *p = record + r->cut.done;
-    const char *const end = record + newline;
-    while ((p = find_delimiter(r, p, end)) < end) {
-        close_field(r, (size_t)(p - record));
-        p += r->conf.delimiter.n;
-        r->cut.open = (size_t)(p - record);
-    }
-}
-
-/* How many fields a line has on its own, if it begins like a record. */
-static unsigned fields_alone(const struct bj_sacct *r, struct bj_slice line)
-{
-    const struct bj_slice d = r->conf.delimiter;
-    struct bj_slice rest = line;
-    uint64_t id;
-    if ((r->raw_at != 0 && r->id_at != 0) || !bj_slice_number(&rest, &id))
-        return 0;
-    const char *end = line.p + line.n;
-    unsigned n = 1;
-    for (const char *p = line.p; (p = find_delimiter(r, p, end)) < end; n++) {
-        /* the first field holds an id and nothing else */
-        if (n == 1 && (memchr(line.p, ' ', (size_t)(p - line.p))))
+    for (;;) {
+        int e = 0;
+        const enum bj_cut_found found = bj_cut_next(&r->cut);
+        if (found == BJ_CUT_MORE)
             return 0;
-        p += d.n;
+        if (found == BJ_CUT_BAD)
+            bad_line(r, r->cut.record, r->cut.expected);
+        else if (r->cut.columns == 0)
+            e = read_header(r, err);
+        else
+            e = read_record(r, r->cut.record.p, r->cut.record.n, err);
+        if (e < 0)
+            return e;
     }
-    return n;
-}
-
-/* Drop n bytes, which hold so many newlines, off the front of the buffer at
- * *at. */
-static void next_record(struct bj_sacct *r, size_t *at, size_t n)
-{
-    r->line += r->cut.newlines;
-    r->counts.lines += r->cut.newlines;
-    *at += n;
-    r->cut = (struct cut){.searched = 0};
-}
-
-/* The record has no end that fits: leave it out up to the line that begins at
- * record + line_at, or with that line where it cannot be one of its own. */
-static void leave_out(struct bj_sacct *r, size_t *at, const char *record,
-                      size_t line_at, size_t newline)
-{
-    bad_line(r, (struct bj_slice){record, newline},
-             "as many fields as columns");
-    const struct bj_slice last = {record + line_at, newline - line_at};
-    if (line_at > 0 && fields_alone(r, last) == r->columns) {
-        next_record(r, at, line_at);
-        return;
-    }
-    r->cut.newlines++;
-    next_record(r, at, newline + 1);
-}
-
-/* The line from cut.done to newline is complete: go on with its record. */
-static int take_line(struct bj_sacct *r, size_t *at, const char *record,
-                     size_t newline, struct bj_err *err)
-{
-    const size_t line_at = r->cut.done;
-    const unsigned before = r->cut.n;
-    if (r->columns && line_at > 0 && before > 0) {
-        const struct bj_slice line = {record + line_at, newline - line_at};
-        if (fields_alone(r, line) == r->columns) {
-            leave_out(r, at, record, line_at, newline);
-            return 0;
-        }
-    }
-    cut_line(r, record, newline);
-    if (r->columns && r->cut.n + 1 < r->columns) { /* it goes on */
-        r->cut.done = newline + 1;
-        r->cut.newlines++;
-        return 0;
-    }
-    close_field(r, newline);
-    if (r->cut.n > BJ_SACCT_COLUMNS_MAX && !r->columns)
-        return bj_err_set(err, -E2BIG, "sacct: more than %d columns",
-                          BJ_SACCT_COLUMNS_MAX);
-    if (r->columns && r->cut.n != r->columns) {
-        leave_out(r, at, record, line_at, newline);
-        return 0;
-    }
-    int e = r->columns ? read_record(r, record, newline, err)
-                       : read_header(r, record, newline, err);
-    r->cut.newlines++;
-    next_record(r, at, newline + 1);
-    return e;
-}
-
-/* Pass over the rest of a record that was too long. */
-static bool skip_line(struct bj_sacct *r, size_t *at)
-{
-    const char *p = r->buf.p + *at;
-    const char *nl = memchr(p, '\n', r->buf.len - *at);
-    if (!nl) {
-        *at = r->buf.len;
-        return false;
-    }
-    r->skipping = false;
-    r->cut.newlines = 1;
-    next_record(r, at, (size_t)(nl - p) + 1);
-    return true;
-}
-
-static int take_buffer(struct bj_sacct *r, struct bj_err *err)
-{
-    size_t at = 0;
-    int e = 0;
-    while (e == 0 && at < r->buf.len) {
-        if (r->skipping && !skip_line(r, &at))
-            break;
-        const char *record = r->buf.p + at;
-        const size_t n = r->buf.len - at;
-        const char *nl = n > r->cut.searched ? memchr(record + r->cut.searched,
-                                                      '\n', n - r->cut.searched)
-                                             : NULL;
-        const size_t newline = nl ? (size_t)(nl - record) : n;
-        if (newline > r->conf.max_record) {
-            bad_line(r, (struct bj_slice){record, r->conf.max_record},
-                     "a line of fewer bytes");
-            next_record(r, &at, r->cut.done);
-            r->skipping = true;
-            continue;
-        }
-        if (!nl) {
-            r->cut.searched = n;
-            break;
-        }
-        r->cut.searched = newline + 1;
-        e = take_line(r, &at, record, newline, err);
-    }
-    r->buf.len -= at;
-    memmove(r->buf.p, r->buf.p + at, r->buf.len);
-    return e;
 }
 
 /* --- calls ----------------------------------------------------------------*/
 
-static int fail(struct bj_sacct *r, int code, struct bj_err *err)
+/* What made the reading end, if anything. */
+static int fail(const struct bj_sacct *r, struct bj_err *err)
 {
-    if (r->failed.code == 0 && code < 0) {
-        if (err)
-            r->failed = *err;
-        r->failed.code = code;
-    } else if (err && r->failed.code < 0) {
+    if (err && r->failed.code < 0)
         *err = r->failed;
-    }
-    return r->failed.code;
+    return r->failed.code < 0 ? r->failed.code : 0;
 }
 
 int bj_sacct_new(const struct bj_sacct_conf *conf, struct bj_sacct **ret,
@@ -506,13 +341,14 @@ int bj_sacct_new(const struct bj_sacct_conf *conf, struct bj_sacct **ret,
     if (!r)
         return bj_err_set(err, -ENOMEM, "sacct: no memory");
     r->conf = *conf;
-    memcpy(r->delimiter, d.p, d.n);
-    r->conf.delimiter = (struct bj_slice){r->delimiter, d.n};
+    memcpy(r->cut.delimiter, d.p, d.n);
+    r->cut.delimiter_n = d.n;
+    r->cut.max_record = conf->max_record;
+    if (r->cut.max_record == 0 || r->cut.max_record > INT32_MAX)
+        r->cut.max_record = RECORD_MAX;
     if (r->conf.max_steps == 0)
         r->conf.max_steps = STEPS_MAX;
-    if (r->conf.max_record == 0 || r->conf.max_record > INT32_MAX)
-        r->conf.max_record = RECORD_MAX;
-    r->line = 1;
+    r->raw_at = r->id_at = NO_COLUMN;
     *ret = r;
     return 0;
 }
@@ -520,40 +356,42 @@ int bj_sacct_new(const struct bj_sacct_conf *conf, struct bj_sacct **ret,
 int bj_sacct_feed(struct bj_sacct *r, struct bj_slice piece, struct bj_err *err)
 {
     struct bj_err own = {0};
+    int e = 0;
     if (r->failed.code < 0)
-        return fail(r, 0, err);
-    r->counts.bytes += piece.n;
-    while (piece.n > 0) {
+        return fail(r, err);
+    while (piece.n > 0 && e == 0) {
         const size_t n = piece.n < PIECE ? piece.n : PIECE;
-        bj_buf_put(&r->buf, piece.p, n);
+        r->counts.bytes += n;
+        if (bj_cut_put(&r->cut, (struct bj_slice){piece.p, n}))
+            e = take(r, &own);
+        else
+            e = bj_err_set(&own, -ENOMEM, "sacct: no memory");
         piece.p += n;
         piece.n -= n;
-        int e = r->buf.failed ? bj_err_set(&own, -ENOMEM, "sacct: no memory")
-                              : take_buffer(r, &own);
-        if (e < 0) {
-            if (err)
-                *err = own;
-            return fail(r, e, &own);
-        }
     }
-    return 0;
+    r->counts.lines = r->cut.lines;
+    if (e < 0) {
+        own.code = e;
+        r->failed = own;
+    }
+    return fail(r, err);
 }
 
 int bj_sacct_end(struct bj_sacct *r, bool complete, struct bj_err *err)
 {
-    struct bj_err own = {0};
     if (r->failed.code < 0)
-        return fail(r, 0, err);
-    if (r->buf.len > 0 || r->skipping) {
-        bad_line(r, (struct bj_slice){r->buf.p, r->buf.len},
-                 "a newline at the end");
+        return fail(r, err);
+    const struct bj_slice rest = bj_cut_rest(&r->cut);
+    if (rest.n > 0 || r->cut.skipping) {
+        bad_line(r, rest, "a newline at the end");
         complete = false;
     }
-    r->buf.len = 0;
-    int e = complete ? hand_over(r, &own) : 0;
-    if (e < 0 && err)
-        *err = own;
-    return e < 0 ? fail(r, e, &own) : 0;
+    if (complete) {
+        struct bj_err own = {0};
+        own.code = hand_over(r, &own);
+        r->failed = own;
+    }
+    return fail(r, err);
 }
 
 const struct bj_sacct_counts *bj_sacct_counts(const struct bj_sacct *r)
@@ -563,14 +401,14 @@ const struct bj_sacct_counts *bj_sacct_counts(const struct bj_sacct *r)
 
 bool bj_sacct_has(const struct bj_sacct *r, struct bj_slice column)
 {
-    return column_at(r, column) != COLUMN_ID;
+    return column_at(r, column) != NO_COLUMN;
 }
 
 void bj_sacct_free(struct bj_sacct *r)
 {
     if (!r)
         return;
-    bj_buf_free(&r->buf);
+    bj_cut_free(&r->cut);
     bj_buf_free(&r->header);
     bj_buf_free(&r->job_text);
     bj_arena_free(&r->step_text);

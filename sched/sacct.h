@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BJ_SACCT_DELIMITER_MAX = 32, BJ_SACCT_COLUMNS_MAX = 256 };
+enum { BJ_SACCT_DELIMITER_MAX = 32 }; /* bytes */
 
 /* Something in the text that was not understood.  Slices and texts are good
  * during the call only; value may be long, and holds whatever the text held. */
@@ -72,7 +72,7 @@ int bj_sacct_new(const struct bj_sacct_conf *conf, struct bj_sacct **ret,
 /* The next piece of the text, cut anywhere.  A job is handed over when the one
  * behind it begins.
  *   -EINVAL  the first line is no header with JobIDRaw or JobID in it
- *   -E2BIG   more than BJ_SACCT_COLUMNS_MAX columns
+ *   -E2BIG   more than 256 columns
  *   -ENOMEM, and what the callback returns
  * After a failure every further call fails the same way. */
 int bj_sacct_feed(struct bj_sacct *r, struct bj_slice piece,

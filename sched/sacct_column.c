@@ -3,6 +3,7 @@
 #include "sched/duration.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
+#include "sched/number.h"
 #include "sched/state.h"
 #include "sched/time.h"
 #include "sched/tres.h"
@@ -34,7 +35,7 @@ static uint64_t known(uint64_t v)
 static int number(struct bj_slice s, void *to)
 {
     uint64_t v;
-    int r = bj_slice_u64(s, &v);
+    int r = bj_number(s, &v);
     if (r == 0)
         *(uint64_t *)to = known(v);
     else if (r == -EINVAL && bj_word_is_none(s))
@@ -50,7 +51,7 @@ static int moment(struct bj_slice s, void *to)
 static int seconds(struct bj_slice s, void *to)
 {
     uint64_t v;
-    if (bj_slice_u64(s, &v) < 0) {
+    if (bj_number(s, &v) < 0) {
         int r = bj_duration_sec(s, &v);
         if (r < 0)
             return r;
@@ -67,7 +68,7 @@ static int duration(struct bj_slice s, void *to)
 static int minutes(struct bj_slice s, void *to)
 {
     uint64_t v;
-    if (bj_slice_u64(s, &v) < 0)
+    if (bj_number(s, &v) < 0)
         return bj_duration_sec(s, to);
     if (v == UINT32_MAX)
         v = BJ_UNLIMITED;
@@ -104,7 +105,7 @@ static int exit_pair(struct bj_slice s, void *to)
         return bj_word_is_none(s) ? 0 : -EINVAL;
     if (s.n > 0) {
         const struct bj_slice behind = {s.p + 1, s.n - 1};
-        if (s.p[0] != ':' || bj_slice_u64(behind, &sig) < 0)
+        if (s.p[0] != ':' || bj_number(behind, &sig) < 0)
             return -EINVAL;
     }
     ((uint64_t *)to)[0] = code;
@@ -142,15 +143,19 @@ static int allocated(struct bj_slice s, void *to)
 static int usage_in(struct bj_slice s, void *to)
 {
     struct bj_job_use *use = to;
-    use->mem_peak_bytes = bj_tres_used(s, BJ_SLICE("mem"));
-    use->read_bytes = bj_tres_used(s, BJ_SLICE("fs/disk"));
+    struct bj_tres_used used;
+    bj_tres_used(s, &used);
+    use->mem_peak_bytes = used.mem_bytes;
+    use->read_bytes = used.disk_bytes;
     return 0;
 }
 
 static int usage_out(struct bj_slice s, void *to)
 {
     struct bj_job_use *use = to;
-    use->write_bytes = bj_tres_used(s, BJ_SLICE("fs/disk"));
+    struct bj_tres_used used;
+    bj_tres_used(s, &used);
+    use->write_bytes = used.disk_bytes;
     return 0;
 }
 
@@ -326,7 +331,9 @@ void bj_sacct_settle_step(struct bj_sacct_step_row *row)
 {
     struct bj_job_step *step = &row->step;
     step->state = bj_state_slurm(step->state_raw, NULL);
-    if (step->use.mem_task_peak_bytes == BJ_ABSENT && row->usage_in_max.n > 0)
-        step->use.mem_task_peak_bytes =
-            bj_tres_used(row->usage_in_max, BJ_SLICE("mem"));
+    if (step->use.mem_task_peak_bytes == BJ_ABSENT) {
+        struct bj_tres_used used;
+        bj_tres_used(row->usage_in_max, &used);
+        step->use.mem_task_peak_bytes = used.mem_bytes;
+    }
 }

@@ -34,10 +34,6 @@ struct bj_sacct_column {
 extern const struct bj_sacct_column bj_sacct_columns[];
 extern const unsigned bj_sacct_columns_n;
 
-/* The id columns, which are read before all others. */
-#define BJ_SACCT_JOBIDRAW BJ_SLICE("JobIDRaw")
-#define BJ_SACCT_JOBID BJ_SLICE("JobID")
-
 /* Everything that takes more than one column. */
 void bj_sacct_settle_job(struct bj_sacct_job_row *row);
 void bj_sacct_settle_step(struct bj_sacct_step_row *row);

@@ -115,6 +115,8 @@ enum bj_job_state bj_state_slurm(struct bj_slice text, uint64_t *ret_uid)
 {
     enum bj_job_state state = BJ_STATE_UNKNOWN;
     unsigned rank = 0;
+    if (bj_slice_eq(text, slurm[0].full))
+        return slurm[0].state;
     while (text.n > 0) {
         bool cut;
         const struct bj_slice word = slurm_word(&text, &cut);

@@ -2,6 +2,7 @@
 
 #include "base/absent.h"
 #include "base/stamp.h"
+#include "sched/number.h"
 #include "sched/word.h"
 
 #include <errno.h>
@@ -9,18 +10,6 @@
 static bool is_digit(char c)
 {
     return (unsigned char)(c - '0') <= 9;
-}
-
-/* n digits at p as a number; above 10^n when one of them is none. */
-static unsigned digits(const char *p, unsigned n)
-{
-    unsigned v = 0, bad = 0;
-    for (unsigned i = 0; i < n; i++) {
-        const unsigned d = (unsigned char)(p[i] - '0');
-        bad |= d > 9;
-        v = v * 10 + d;
-    }
-    return bad ? 1000000000 : v;
 }
 
 /* A moment of UTC; parts are checked here. */
@@ -42,7 +31,7 @@ static int moment(unsigned year, unsigned month, unsigned day,
 static int number(struct bj_slice s, uint64_t *ret)
 {
     uint64_t v;
-    int r = bj_slice_u64(s, &v);
+    int r = bj_number(s, &v);
     if (r < 0)
         return r;
     if (v > INT64_MAX)
@@ -55,14 +44,18 @@ int bj_time_slurm(struct bj_slice s, uint64_t *ret_sec)
 {
     if (s.n == 19 && s.p[4] == '-' && s.p[7] == '-' && s.p[10] == 'T' &&
         s.p[13] == ':' && s.p[16] == ':') {
-        const unsigned clock[] = {digits(s.p + 11, 2), digits(s.p + 14, 2),
-                                  digits(s.p + 17, 2)};
-        return moment(digits(s.p, 4), digits(s.p + 5, 2), digits(s.p + 8, 2),
-                      clock, ret_sec);
+        const unsigned clock[] = {bj_two_digits(s.p + 11),
+                                  bj_two_digits(s.p + 14),
+                                  bj_two_digits(s.p + 17)};
+        return moment(bj_two_digits(s.p) * 100 + bj_two_digits(s.p + 2),
+                      bj_two_digits(s.p + 5), bj_two_digits(s.p + 8), clock,
+                      ret_sec);
     }
-    if (s.n > 0 && is_digit(s.p[0]) && is_digit(s.p[s.n - 1]) &&
-        !memchr(s.p, '-', s.n))
-        return number(s, ret_sec);
+    if (s.n > 0 && is_digit(s.p[0])) {
+        int r = number(s, ret_sec);
+        if (r != -EINVAL)
+            return r;
+    }
     if (bj_word_is_none(s)) {
         *ret_sec = BJ_ABSENT;
         return 0;
@@ -192,11 +185,11 @@ int bj_time_pbs_stamp(struct bj_slice s, int offset_min, uint64_t *ret_sec)
     if (s.n != 19 || s.p[2] != '/' || s.p[5] != '/' || s.p[10] != ' ' ||
         s.p[13] != ':' || s.p[16] != ':')
         return -EINVAL;
-    const unsigned clock[] = {digits(s.p + 11, 2), digits(s.p + 14, 2),
-                              digits(s.p + 17, 2)};
+    const unsigned clock[] = {bj_two_digits(s.p + 11), bj_two_digits(s.p + 14),
+                              bj_two_digits(s.p + 17)};
     uint64_t local;
-    int r = moment(digits(s.p + 6, 4), digits(s.p, 2), digits(s.p + 3, 2),
-                   clock, &local);
+    int r = moment(bj_two_digits(s.p + 6) * 100 + bj_two_digits(s.p + 8),
+                   bj_two_digits(s.p), bj_two_digits(s.p + 3), clock, &local);
     if (r < 0)
         return r;
     const int64_t utc = (int64_t)local - offset_min * (int64_t)60;

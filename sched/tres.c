@@ -2,7 +2,10 @@
 
 #include "sched/duration.h"
 #include "sched/memory.h"
+#include "sched/number.h"
 #include "sched/word.h"
+
+#include <stddef.h>
 
 static const struct type {
     struct bj_slice key;
@@ -27,47 +30,47 @@ static const struct type {
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
-static void database_key(char digit, struct bj_tres *t)
+/* A number of Slurm's database. */
+static void database_key(struct bj_slice key, struct bj_tres *t)
 {
-    if (digit == '6') {
+    *t = (struct bj_tres){.type = BJ_TRES_OTHER, .name = key};
+    if (key.p[0] == '6') {
         t->type = BJ_TRES_FS;
         t->name = BJ_SLICE("disk");
         return;
     }
-    for (unsigned i = 0; i < TYPES; i++)
-        if (types[i].id == digit)
+    for (unsigned i = 0; i < TYPES; i++) {
+        if (types[i].id == key.p[0]) {
             t->type = types[i].type;
-}
-
-static enum bj_tres_type type_of(struct bj_slice word)
-{
-    for (unsigned i = 0; i < TYPES; i++)
-        if (word.p[0] == types[i].key.p[0] && bj_slice_eq(word, types[i].key))
-            return types[i].type;
-    return BJ_TRES_OTHER;
-}
-
-/* "cpu", "gres/gpu:a100", "license/matlab@server", "1". */
-static void parse_key(struct bj_slice key, struct bj_tres *t)
-{
-    *t = (struct bj_tres){.type = BJ_TRES_OTHER, .name = key};
-    if (key.n == 1) {
-        database_key(key.p[0], t);
-        if (t->type != BJ_TRES_OTHER && t->type != BJ_TRES_FS)
             t->name = (struct bj_slice){NULL, 0};
+        }
+    }
+}
+
+/* "cpu", "gres/gpu:a100", "license/matlab@server", "1"; slash is where the
+ * slash is, or the length of the key. */
+static void parse_key(struct bj_slice key, size_t slash, struct bj_tres *t)
+{
+    if (key.n == 1) {
+        database_key(key, t);
         return;
     }
-    const char *slash = memchr(key.p, '/', key.n);
-    const size_t n = slash ? (size_t)(slash - key.p) : key.n;
-    if (n == 0)
-        return;
-    t->type = type_of((struct bj_slice){key.p, n});
+    t->type = BJ_TRES_OTHER;
+    t->name = key;
+    t->model = (struct bj_slice){NULL, 0};
+    for (unsigned i = 0; i < TYPES; i++) {
+        if (key.p[0] == types[i].key.p[0] && slash == types[i].key.n &&
+            memcmp(key.p, types[i].key.p, slash) == 0) {
+            t->type = types[i].type;
+            break;
+        }
+    }
     if (t->type == BJ_TRES_OTHER)
         return;
     t->name = (struct bj_slice){NULL, 0};
-    if (!slash)
+    if (slash == key.n)
         return;
-    t->name = (struct bj_slice){slash + 1, key.n - n - 1};
+    t->name = (struct bj_slice){key.p + slash + 1, key.n - slash - 1};
     const char *colon = t->type == BJ_TRES_GRES && t->name.n > 0
                             ? memchr(t->name.p, ':', t->name.n)
                             : NULL;
@@ -81,19 +84,15 @@ static void parse_key(struct bj_slice key, struct bj_tres *t)
 static int parse_value(enum bj_tres_type type, enum bj_tres_kind kind,
                        struct bj_slice v, uint64_t *ret)
 {
-    if (bj_slice_u64(v, ret) == 0) {
-        const bool mib = kind == BJ_TRES_ASKED && type == BJ_TRES_MEM;
-        if (!mib)
-            return kind == BJ_TRES_USED && type == BJ_TRES_CPU
-                       ? bj_duration_parse(v, ret)
-                       : 0;
-    }
+    const bool plain =
+        kind == BJ_TRES_ASKED ? type != BJ_TRES_MEM : type != BJ_TRES_CPU;
+    if (plain && bj_number(v, ret) == 0)
+        return 0;
     switch (type) {
     case BJ_TRES_CPU:
         return kind == BJ_TRES_USED ? bj_duration_parse(v, ret)
-                                    : bj_memory_scaled(v, 1, 1024, ret);
+                                    : bj_memory_parse(v, 1, ret);
     case BJ_TRES_MEM:
-    case BJ_TRES_BB:
         return bj_memory_parse(v, kind == BJ_TRES_ASKED ? 1 << 20 : 1, ret);
     case BJ_TRES_ENERGY:
         return bj_memory_scaled(v, 1, 1000, ret);
@@ -102,18 +101,29 @@ static int parse_value(enum bj_tres_type type, enum bj_tres_kind kind,
     }
 }
 
-/* Cut "key=value" off *rest. */
+/* Cut "key=value" off *rest; *slash is where the key has its first slash, or
+ * its length. */
 static bool cut_entry(struct bj_slice *rest, struct bj_slice *key,
-                      struct bj_slice *value)
+                      size_t *slash, struct bj_slice *value)
 {
-    struct bj_slice item = {NULL, 0};
-    bj_slice_field(rest, ',', &item);
-    const char *eq = item.n > 0 ? memchr(item.p, '=', item.n) : NULL;
-    if (!eq || eq == item.p)
-        return false;
-    *key = (struct bj_slice){item.p, (size_t)(eq - item.p)};
-    *value = (struct bj_slice){eq + 1, item.n - key->n - 1};
-    return true;
+    const char *const begin = rest->p;
+    const char *const end = begin + rest->n;
+    const char *p = begin, *first = NULL;
+    for (; p < end && *p != '=' && *p != ','; p++)
+        if (*p == '/' && !first)
+            first = p;
+    const char *eq = p;
+    while (p < end && *p != ',')
+        p++;
+    const bool good = eq < p && eq > begin;
+    if (good) {
+        *key = (struct bj_slice){begin, (size_t)(eq - begin)};
+        *value = (struct bj_slice){eq + 1, (size_t)(p - eq) - 1};
+        *slash = first ? (size_t)(first - begin) : key->n;
+    }
+    p += p < end;
+    *rest = (struct bj_slice){p, (size_t)(end - p)};
+    return good;
 }
 
 /* Slurm's two ways of saying "no value": NO_VAL64 and, from older versions, 32
@@ -128,18 +138,20 @@ unsigned bj_tres_parse(struct bj_slice s, enum bj_tres_kind kind,
 {
     unsigned bad = 0;
     struct bj_slice key, value;
+    size_t slash;
     ret->n = 0;
     while (s.n > 0) {
-        struct bj_tres t;
-        if (!cut_entry(&s, &key, &value)) {
+        struct bj_tres spill;
+        struct bj_tres *t = ret->n < BJ_TRES_MAX ? &ret->v[ret->n] : &spill;
+        if (!cut_entry(&s, &key, &slash, &value)) {
             bad++;
             continue;
         }
-        parse_key(key, &t);
-        if (parse_value(t.type, kind, value, &t.count) < 0)
+        parse_key(key, slash, t);
+        if (parse_value(t->type, kind, value, &t->count) < 0)
             bad++;
-        else if (ret->n < BJ_TRES_MAX && !no_value(t.count))
-            ret->v[ret->n++] = t;
+        else if (t != &spill && !no_value(t->count))
+            ret->n++;
     }
     return bad;
 }
@@ -175,18 +187,38 @@ uint64_t bj_tres_sum(const struct bj_tres_list *list, enum bj_tres_type type,
     return have_total ? total : typed;
 }
 
-uint64_t bj_tres_used(struct bj_slice s, struct bj_slice key)
+static const struct used {
+    struct bj_slice key;
+    enum bj_tres_type type;
+    size_t at;
+} used[] = {
+    {BJ_WORD("mem="), BJ_TRES_MEM, offsetof(struct bj_tres_used, mem_bytes)},
+    {BJ_WORD("vmem="), BJ_TRES_VMEM, offsetof(struct bj_tres_used, vmem_bytes)},
+    {BJ_WORD("fs/disk="), BJ_TRES_FS,
+     offsetof(struct bj_tres_used, disk_bytes)},
+};
+
+void bj_tres_used(struct bj_slice s, struct bj_tres_used *ret)
 {
-    struct bj_slice k, v;
-    while (s.n > 0) {
-        struct bj_tres t;
-        if (!cut_entry(&s, &k, &v) || !bj_slice_eq(k, key))
+    *ret = (struct bj_tres_used){BJ_ABSENT, BJ_ABSENT, BJ_ABSENT};
+    const char *const end = s.n > 0 ? s.p + s.n : s.p;
+    for (const char *p = s.p; p < end; p++) {
+        const struct used *u = *p == 'm'   ? &used[0]
+                               : *p == 'v' ? &used[1]
+                               : *p == 'f' ? &used[2]
+                                           : NULL;
+        const char *value = p;
+        p = memchr(p, ',', (size_t)(end - p));
+        if (!p)
+            p = end;
+        if (!u || (size_t)(p - value) <= u->key.n ||
+            memcmp(value, u->key.p, u->key.n) != 0)
             continue;
-        parse_key(k, &t);
-        if (parse_value(t.type, BJ_TRES_USED, v, &t.count) < 0 ||
-            no_value(t.count))
-            return BJ_ABSENT;
-        return t.count;
+        value += u->key.n;
+        const struct bj_slice v = {value, (size_t)(p - value)};
+        uint64_t count;
+        if (parse_value(u->type, BJ_TRES_USED, v, &count) == 0 &&
+            !no_value(count))
+            *(uint64_t *)((char *)ret + u->at) = count;
     }
-    return BJ_ABSENT;
 }

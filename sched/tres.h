@@ -37,9 +37,11 @@ uint64_t bj_tres_get(const struct bj_tres_list *list, enum bj_tres_type type);
 uint64_t bj_tres_sum(const struct bj_tres_list *list, enum bj_tres_type type,
                      struct bj_slice name, struct bj_slice *ret_model);
 
-/* The resource of one type in a list of usage, straight from the text and
- * without a list: for what is read once per line.  BJ_ABSENT when there is none
- * or it cannot be read.  key is as written: "mem", "fs/disk". */
-uint64_t bj_tres_used(struct bj_slice s, struct bj_slice key);
+/* What is wanted of a list of usage (TRESUsageInTot and the like) in every line
+ * of sacct; BJ_ABSENT what is not there or cannot be read. */
+struct bj_tres_used {
+    uint64_t mem_bytes, vmem_bytes, disk_bytes;
+};
+void bj_tres_used(struct bj_slice s, struct bj_tres_used *ret);
 
 #endif

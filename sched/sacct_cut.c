@@ -1,0 +1,221 @@
+#include "sched/sacct_cut.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+bool bj_cut_put(struct bj_cut *c, struct bj_slice piece)
+{
+    if (c->at > 0) { /* what was handed out goes */
+        c->buf.len -= c->at;
+        memmove(c->buf.p, c->buf.p + c->at, c->buf.len);
+        c->next -= c->at;
+        c->at = 0;
+    }
+    bj_buf_slice(&c->buf, piece);
+    return !c->buf.failed;
+}
+
+/* Bits for the bytes at p that are ch, the first in the lowest bit: of the next
+ * BLOCK bytes where the machine compares 16 at once, else of 8, a byte of the
+ * word each. */
+#ifdef __SSE2__
+enum { BLOCK = 64, BITS = 1 };
+
+static inline uint64_t where_is(const char *p, char ch)
+{
+    const __m128i want = _mm_set1_epi8(ch);
+    uint64_t hits = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        const __m128i v = _mm_loadu_si128((const __m128i *)(p + 16 * i));
+        const int mask = _mm_movemask_epi8(_mm_cmpeq_epi8(v, want));
+        hits |= (uint64_t)(uint32_t)mask << (16 * i);
+    }
+    return hits;
+}
+#else
+enum { BLOCK = 8, BITS = 8 };
+
+static inline uint64_t where_is(const char *p, char ch)
+{
+    const uint64_t low = 0x7f7f7f7f7f7f7f7f;
+    uint64_t w;
+    memcpy(&w, p, sizeof(w));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    w = __builtin_bswap64(w);
+#endif
+    w ^= 0x0101010101010101 * (unsigned char)ch;
+    return ~(((w & low) + low) | w | low);
+}
+#endif
+
+/* A delimiter begins at p. */
+static inline bool is_delimiter(const struct bj_cut *c, const char *p,
+                                const char *end)
+{
+    const size_t n = c->delimiter_n;
+    return n == 1 || ((size_t)(end - p) >= n &&
+                      memcmp(p + 1, c->delimiter + 1, n - 1) == 0);
+}
+
+/* Cut p to end at its delimiters, from a field on that begins at *open.  Fields
+ * are written from slot n on, as far as there are slots.  Returns how many
+ * there are then; the one behind the last delimiter stays open. */
+static unsigned cut_fields(struct bj_cut *c, const char *record, size_t from,
+                           size_t to, unsigned n)
+{
+    const char *const end = record + to;
+    const char *open = record + c->open;
+    struct bj_cut_field *f = c->field + (n < BJ_CUT_COLUMNS_MAX ? n : 0);
+    for (const char *p = record + from; p < end; p += BLOCK) {
+        char last[BLOCK];
+        const bool whole = end - p >= BLOCK;
+        if (!whole) { /* no byte beyond the end is looked at */
+            memset(last, ~c->delimiter[0], sizeof(last));
+            memcpy(last, p, (size_t)(end - p));
+        }
+        uint64_t hits = where_is(whole ? p : last, c->delimiter[0]);
+        for (; hits; hits &= hits - 1) {
+            const char *hit = p + (unsigned)__builtin_ctzll(hits) / BITS;
+            if (hit < open || !is_delimiter(c, hit, end))
+                continue;
+            if (n++ < BJ_CUT_COLUMNS_MAX)
+                *f++ = (struct bj_cut_field){(uint32_t)(open - record),
+                                             (uint32_t)(hit - open)};
+            open = hit + c->delimiter_n;
+        }
+    }
+    c->open = (size_t)(open - record);
+    return n;
+}
+
+/* The line begins like a record, and has as many fields as one. */
+static bool is_record(const struct bj_cut *c, struct bj_slice line)
+{
+    struct bj_slice rest = line;
+    const char *const end = line.p + line.n;
+    uint64_t id;
+    if (!c->id_first || !bj_slice_number(&rest, &id))
+        return false;
+    unsigned n = 1;
+    for (const char *p = line.p; p < end;) {
+        const char *hit = memchr(p, c->delimiter[0], (size_t)(end - p));
+        if (!hit)
+            break;
+        const bool is = is_delimiter(c, hit, end);
+        if (is && n++ == 1 && memchr(line.p, ' ', (size_t)(hit - line.p)))
+            return false;
+        p = hit + (is ? c->delimiter_n : 1);
+    }
+    return n == c->columns;
+}
+
+/* The record ends before the line that begins at n from at. */
+static void until(struct bj_cut *c, size_t n)
+{
+    c->next = c->at + n;
+}
+
+static enum bj_cut_found bad(struct bj_cut *c, size_t n, const char *expected)
+{
+    c->record = (struct bj_slice){c->buf.p + c->at, n};
+    c->expected = expected;
+    return BJ_CUT_BAD;
+}
+
+/* The line from done to newline.  BJ_CUT_MORE: the record goes on. */
+static enum bj_cut_found take_line(struct bj_cut *c, size_t newline)
+{
+    static const char expected[] = "as many fields as there are columns";
+    const char *record = c->buf.p + c->at;
+    const size_t line_at = c->done;
+    const struct bj_slice line = {record + line_at, newline - line_at};
+    if (line_at > 0 && is_record(c, line)) {
+        /* what came before it was cut short */
+        until(c, line_at);
+        return bad(c, line_at - 1, expected);
+    }
+    c->newlines++;
+    c->fields = cut_fields(c, record, line_at, newline, c->fields);
+    if (c->columns && c->fields + 1 < c->columns) {
+        c->done = newline + 1;
+        return BJ_CUT_MORE;
+    }
+    if (c->fields < BJ_CUT_COLUMNS_MAX)
+        c->field[c->fields] = (struct bj_cut_field){
+            (uint32_t)c->open, (uint32_t)(newline - c->open)};
+    c->fields++;
+    until(c, newline + 1);
+    if (c->columns && c->fields != c->columns)
+        return bad(c, newline, expected);
+    c->record = (struct bj_slice){record, newline};
+    return BJ_CUT_RECORD;
+}
+
+/* Leave behind what was handed out. */
+static void go_on(struct bj_cut *c)
+{
+    if (c->next == c->at)
+        return;
+    c->line += c->newlines;
+    c->lines += c->newlines;
+    c->newlines = 0;
+    c->at = c->next;
+    c->fields = 0;
+    c->searched = c->done = c->open = 0;
+}
+
+/* Pass over the rest of a line; false when it has not come yet. */
+static bool skip_line(struct bj_cut *c)
+{
+    const size_t n = c->buf.len - c->at;
+    if (n == 0)
+        return false;
+    const char *p = c->buf.p + c->at;
+    const char *nl = memchr(p, '\n', n);
+    until(c, nl ? (size_t)(nl - p) + 1 : n);
+    c->newlines = nl ? 1 : 0;
+    go_on(c);
+    c->skipping = !nl;
+    return nl != NULL;
+}
+
+enum bj_cut_found bj_cut_next(struct bj_cut *c)
+{
+    if (c->line == 0)
+        c->line = 1;
+    go_on(c);
+    if (c->skipping && !skip_line(c))
+        return BJ_CUT_MORE;
+    enum bj_cut_found found = BJ_CUT_MORE;
+    while (found == BJ_CUT_MORE && c->at < c->buf.len) {
+        const char *record = c->buf.p + c->at;
+        const size_t n = c->buf.len - c->at;
+        const char *nl = n > c->searched ? memchr(record + c->searched, '\n',
+                                                  n - c->searched)
+                                         : NULL;
+        const size_t newline = nl ? (size_t)(nl - record) : n;
+        if (newline > c->max_record) {
+            c->skipping = true;
+            until(c, c->done);
+            return bad(c, c->max_record, "a line of fewer bytes");
+        }
+        c->searched = nl ? newline + 1 : n;
+        if (!nl)
+            break;
+        found = take_line(c, newline);
+    }
+    return found;
+}
+
+struct bj_slice bj_cut_rest(const struct bj_cut *c)
+{
+    if (c->buf.len == c->next)
+        return (struct bj_slice){NULL, 0};
+    return (struct bj_slice){c->buf.p + c->next, c->buf.len - c->next};
+}
+
+void bj_cut_free(struct bj_cut *c)
+{
+    bj_buf_free(&c->buf);
+}

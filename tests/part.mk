@@ -6,16 +6,19 @@ UNIT_HELP := $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/lib/*.c))
 
 $(O)/tests/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
+# Users before what they use.
+UNIT_LIBS = $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
+
 # Static patterns: what they need is no intermediate file, to be removed again.
 UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))
 
 $(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
-		$(call obj,$(wildcard collectd-plugin/*.c)) $(O)/libcore.a $(O)/libbase.a
+		$(call obj,$(wildcard collectd-plugin/*.c)) $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
 $(filter-out $(UNIT_PLUGIN),$(UNIT)): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
-		$(filter-out %/main.o,$(call obj,$(exporter_SRC))) $(O)/libcore.a $(O)/libbase.a
+		$(filter-out %/main.o,$(call obj,$(exporter_SRC))) $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 

@@ -15,8 +15,8 @@ int bj_attr_open(int dirfd, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-static int fd_text(int fd, const char *name, char buf[BJ_ATTR_CAP],
-                   struct bj_slice *ret, struct bj_err *err)
+int bj_attr_fd_text(int fd, const char *name, char buf[BJ_ATTR_CAP],
+                    struct bj_slice *ret, struct bj_err *err)
 {
     int r = bj_file_pread(fd, buf, BJ_ATTR_CAP, ret);
     if (r == -EFBIG)
@@ -33,11 +33,11 @@ int bj_attr_text(int dirfd, const char *name, char buf[BJ_ATTR_CAP],
     bj_autoclose int fd = bj_attr_open(dirfd, name);
     if (fd < 0)
         return bj_err_set(err, fd, "open %s", name);
-    return fd_text(fd, name, buf, ret, err);
+    return bj_attr_fd_text(fd, name, buf, ret, err);
 }
 
-static int number(struct bj_slice text, const char *name, uint64_t *ret,
-                  struct bj_err *err)
+int bj_attr_number(struct bj_slice text, const char *name, uint64_t *ret,
+                   struct bj_err *err)
 {
     uint64_t v;
     int r = bj_slice_u64(text, &v);
@@ -59,8 +59,8 @@ int bj_attr_fd_u64(int fd, const char *name, uint64_t *ret, struct bj_err *err)
 {
     char buf[BJ_ATTR_CAP];
     struct bj_slice text;
-    int r = fd_text(fd, name, buf, &text, err);
-    return r < 0 ? r : number(text, name, ret, err);
+    int r = bj_attr_fd_text(fd, name, buf, &text, err);
+    return r < 0 ? r : bj_attr_number(text, name, ret, err);
 }
 
 int bj_attr_u64(int dirfd, const char *name, uint64_t *ret, struct bj_err *err)
@@ -68,7 +68,7 @@ int bj_attr_u64(int dirfd, const char *name, uint64_t *ret, struct bj_err *err)
     char buf[BJ_ATTR_CAP];
     struct bj_slice text;
     int r = bj_attr_text(dirfd, name, buf, &text, err);
-    return r < 0 ? r : number(text, name, ret, err);
+    return r < 0 ? r : bj_attr_number(text, name, ret, err);
 }
 
 uint64_t bj_attr_maybe(int dirfd, const char *name)

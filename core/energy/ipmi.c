@@ -346,25 +346,6 @@ int bj_ipmi_identify(struct bj_ipmi *bmc, struct bj_ipmi_id *ret,
     return 0;
 }
 
-struct bj_zone_sample *bj_ipmi_zone(struct bj_meter_sample *out,
-                                    const char *name, enum bj_zone_role role)
-{
-    if (out->n == BJ_ZONES_MAX)
-        return NULL;
-    struct bj_zone_sample *z = &out->zone[out->n++];
-    *z = (struct bj_zone_sample){
-        .role = role,
-        .energy_uj = BJ_ABSENT,
-        .range_uj = BJ_ABSENT,
-        .power_uw = BJ_ABSENT,
-        .limit_uw = BJ_ABSENT,
-        .max_uw = BJ_ABSENT,
-        .stamp_usec = BJ_ABSENT,
-    };
-    snprintf(z->name, sizeof(z->name), "%s", name);
-    return z;
-}
-
 int bj_ipmi_plausible(uint64_t watts, struct bj_err *err)
 {
     if (watts > 0 && watts <= BJ_IPMI_WATTS_MAX)

@@ -107,11 +107,6 @@ struct bj_ipmi_id {
 int bj_ipmi_identify(struct bj_ipmi *bmc, struct bj_ipmi_id *ret,
                      struct bj_err *err);
 
-/* A new zone of the sample, all fields absent but name and role; NULL when
- * there is no more room. */
-struct bj_zone_sample *bj_ipmi_zone(struct bj_meter_sample *out,
-                                    const char *name, enum bj_zone_role role);
-
 enum { BJ_IPMI_WATTS_MAX = 30000 };
 
 /* -ERANGE, with a message, for what no node draws: 0 W, 65535 W (which stands

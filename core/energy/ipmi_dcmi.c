@@ -3,6 +3,7 @@
  * Source: DCMI v1.5, sections 6.6.1 (Get Power Reading), 6.6.2 (Get Power
  * Limit); freeipmi and ipmitool, which read it the same way. */
 #include "core/energy/ipmi.h"
+#include "core/energy/zone.h"
 
 #include <stdlib.h>
 
@@ -105,9 +106,12 @@ static int dcmi_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
     int r = reading(m, &reply, &watts, err);
     if (r < 0)
         return r;
-    struct bj_zone_sample *z = bj_ipmi_zone(out, "node", BJ_ZONE_NODE);
-    z->power_uw = watts * 1000000;
-    return limit(m, &z->limit_uw, err);
+    struct bj_zone_sample z;
+    bj_zone_init(&z, "node", BJ_ZONE_NODE);
+    z.power_uw = watts * 1000000;
+    r = limit(m, &z.limit_uw, err);
+    bj_zone_add(out, &z);
+    return r;
 }
 
 int bj_dcmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,

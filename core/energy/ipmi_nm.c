@@ -5,6 +5,7 @@
  * Statistics (C8h); EAR energy_inm_power.c, ipmitool ipmi_dcmi.c, which read it
  * the same way. */
 #include "core/energy/ipmi.h"
+#include "core/energy/zone.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,10 @@ static int nm_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
     int r = reading(m, &reply, &watts, err);
     if (r < 0)
         return r;
-    bj_ipmi_zone(out, "node", BJ_ZONE_NODE)->power_uw = watts * 1000000;
+    struct bj_zone_sample z;
+    bj_zone_init(&z, "node", BJ_ZONE_NODE);
+    z.power_uw = watts * 1000000;
+    bj_zone_add(out, &z);
     return 0;
 }
 

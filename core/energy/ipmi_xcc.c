@@ -4,6 +4,7 @@
  * Source: Slurm acct_gather_energy/xcc, which counts one byte more, the command
  * that its library puts in front. */
 #include "core/energy/ipmi.h"
+#include "core/energy/zone.h"
 
 #include <stdlib.h>
 
@@ -86,11 +87,13 @@ static int xcc_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
     int r = reading(m, &reply, &uj, &uw, err);
     if (r < 0)
         return r;
-    struct bj_zone_sample *z = bj_ipmi_zone(out, "node", BJ_ZONE_NODE);
-    z->energy_uj = uj;
-    z->power_uw = uw;
+    struct bj_zone_sample z;
+    bj_zone_init(&z, "node", BJ_ZONE_NODE);
+    z.energy_uj = uj;
+    z.power_uw = uw;
     if (uj != BJ_ABSENT)
-        z->range_uj = UINT32_MAX * UINT64_C(1000000) + 999000;
+        z.range_uj = UINT32_MAX * UINT64_C(1000000) + 999000;
+    bj_zone_add(out, &z);
     return 0;
 }
 

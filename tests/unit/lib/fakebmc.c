@@ -102,7 +102,9 @@ static size_t get_sdr(struct fake_bmc *f, const uint8_t *data, uint8_t *out)
     unsigned size = 5u + f->record[i][4];
     if (offset + count > size)
         return fail_with(out, 0xc9);
-    unsigned next = i + 1 < f->records ? (unsigned)i + 2 : 0xffff;
+    unsigned next = i + 1 < f->records ? (unsigned)i + 2
+                    : f->endless       ? 1
+                                       : 0xffff;
     out[0] = 0;
     out[1] = (uint8_t)next;
     out[2] = (uint8_t)(next >> 8);
@@ -123,13 +125,17 @@ static size_t repository(struct fake_bmc *f, const struct ipmi_msg *q,
         out[14] = 0x02;
         return 15;
     case 0x22:
+        if (f->no_reserve)
+            return fail_with(out, BJ_IPMI_UNKNOWN);
         f->reservation++;
         f->reserved_uses = 0;
         out[1] = (uint8_t)f->reservation;
         out[2] = (uint8_t)(f->reservation >> 8);
         return 3;
+    case 0x21:
     case 0x23:
-        return get_sdr(f, q->data, out);
+        if (f->device_records == (q->cmd == 0x21))
+            return get_sdr(f, q->data, out);
     }
     return fail_with(out, BJ_IPMI_UNKNOWN);
 }
@@ -202,7 +208,8 @@ static int question(struct fake_bmc *f, const struct ipmi_req *q)
     }
     struct fake_message *m = push(f, IPMI_RESPONSE_RECV_TYPE, q->msgid);
     m->ready_usec += 2000;
-    if (q->msg.netfn == BJ_IPMI_STORAGE && f->records > 0)
+    int keeps = f->device_records ? BJ_IPMI_SENSOR : BJ_IPMI_STORAGE;
+    if (q->msg.netfn == keeps && q->msg.cmd >= 0x20 && q->msg.cmd <= 0x23)
         m->n = repository(f, &q->msg, m->b);
     else
         m->n = fake_hex(f->no_answer, m->b, sizeof(m->b));

@@ -1,0 +1,74 @@
+/* Sensor data records that tell watts, and which of them is the node.
+ *
+ * Source: IPMI v2.0 rev. 1.1, sections 43.1 (full sensor record), 36.3
+ * (conversion), 43.15 (names), 43.14 (entities). */
+#ifndef BJ_CORE_ENERGY_IPMI_SDR_H
+#define BJ_CORE_ENERGY_IPMI_SDR_H
+
+#include "base/err.h"
+#include "core/energy/ipmi.h"
+#include "core/energy/meter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BJ_SDR_MAX = 64,    /* bytes of a record that we look at */
+    BJ_SDR_FULL = 0x01, /* type of records that describe analog sensors */
+    BJ_SDR_UNITS = 24,  /* bytes that show whether it is about watts */
+};
+
+/* What a sensor is to the node's power. */
+enum bj_sdr_part {
+    BJ_SDR_OTHER,  /* a part of it */
+    BJ_SDR_INPUT,  /* what a power supply takes in */
+    BJ_SDR_OUTPUT, /* what it gives */
+    BJ_SDR_MAYBE,  /* all of it, by its kind, though the name does not say so */
+    BJ_SDR_TOTAL,  /* all of it */
+};
+
+/* How a sensor is read and its raw byte becomes watts. */
+struct bj_sdr_sensor {
+    char name[BJ_ZONE_NAME];
+    uint8_t owner, channel, lun, number; /* whom to ask */
+    uint8_t format; /* 0 unsigned, 1 one's, 2 two's complement */
+    uint8_t linearisation;
+    int m, b, b_exp, r_exp;
+    enum bj_sdr_part part;
+    unsigned rank; /* of several totals the lowest is the best */
+};
+
+/* True when the beginning of a record (BJ_SDR_UNITS bytes at least) is of a
+ * full sensor record that tells plain watts. */
+bool bj_sdr_watts(const uint8_t *record, size_t n);
+
+/* Decode a whole record.  -ENOENT: not a sensor of watts, or one that cannot be
+ * converted by a fixed formula.  -EBADMSG: it contradicts itself. */
+int bj_sdr_decode(const uint8_t *record, size_t n, struct bj_sdr_sensor *ret,
+                  struct bj_err *err);
+
+/* A raw byte in microwatts.  -ERANGE: not a number that power can have. */
+int bj_sdr_convert(const struct bj_sdr_sensor *s, uint8_t raw, uint64_t *ret_uw,
+                   struct bj_err *err);
+
+/* Which sensors make up the node: those of *ret_part, added.  That is a total,
+ * the best one if there are several (the others then become BJ_SDR_OTHER); else
+ * the inputs of power supplies; else what may be a total, if it is the only
+ * one; else the outputs.  Never inputs and outputs together.  False when none
+ * tells of the node. */
+bool bj_sdr_choose(struct bj_sdr_sensor *s, size_t n,
+                   enum bj_sdr_part *ret_part);
+
+/* All sensors of watts in the BMC: reads its repository, in as small pieces as
+ * it wants.  At most max; those behind are left out.  *ret_changed is when the
+ * repository was last changed, in the BMC's own words (0: it does not say).
+ * -ENODEV: it keeps no records. */
+int bj_sdr_scan(struct bj_ipmi *bmc, struct bj_sdr_sensor *s, size_t max,
+                size_t *ret_n, uint64_t *ret_changed, struct bj_err *err);
+
+/* When the repository was last changed; as above. */
+int bj_sdr_changed(struct bj_ipmi *bmc, uint64_t *ret_changed,
+                   struct bj_err *err);
+
+#endif

@@ -1,0 +1,635 @@
+/* Sensor data records: finding those of watts, what they mean, and reading the
+ * sensors. */
+#include "tests/unit/lib/fakebmc.h"
+
+#include "core/energy/ipmi_sdr.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ID_REPOSITORY "00 23 02 01 06 02 9F 51 00 00 01 00 00 00 00 00"
+#define ID_DEVICE "00 23 82 01 06 02 9D 51 00 00 01 00 00 00 00 00"
+#define ID_NEITHER "00 23 02 01 06 02 9D 51 00 00 01 00 00 00 00 00"
+
+enum { BOARD = 7, SUPPLY = 10, CPU = 3 };
+
+/* The sensors of the BMC behind tests/fixtures/ipmi/sensors.csv. */
+static const struct fake_sensor recorded[] = {
+    {"CPU1 Temp", 1, 0x01, 3, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0},
+    {"Inlet Temp", 2, 0x01, 0x37, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0},
+    {"Fan1", 3, 0x04, 29, 0, 0, 0, 18, 0, 0, 75, 0, 0, 0},
+    {"12V", 4, 0x02, 7, 0, 0, 0, 4, 0, 0, 63, 0, -3, 0},
+    {"Pwr Consumption", 5, 0x0b, 7, 0, 0, 0, 6, 0, 0, 4, 0, 0, 0},
+    {"PSU1 Input", 6, 0x08, 10, 0, 0, 0, 6, 0, 0, 2, 0, 0, 0},
+};
+#define PSU(nr, text)                                                          \
+    {                                                                          \
+        text, nr, 0x08, SUPPLY, 0, 0, 0, 6, 0, 0, 2, 0, 0, 0                   \
+    }
+#define WATTS(nr, text, type, entity)                                          \
+    {                                                                          \
+        text, nr, type, entity, 0, 0, 0, 6, 0, 0, 4, 0, 0, 0                   \
+    }
+
+/* --- records --------------------------------------------------------------*/
+
+static int decode(struct fake_sensor s, struct bj_sdr_sensor *ret)
+{
+    static struct fake_bmc f;
+    f.records = 0;
+    fake_bmc_sensor(&f, s);
+    return bj_sdr_decode(f.record[0], 5u + f.record[0][4], ret, NULL);
+}
+
+static void test_recorded(void **state)
+{
+    (void)state;
+    struct bj_sdr_sensor s;
+    uint64_t uw;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(decode(recorded[i], &s), -ENOENT);
+    assert_int_equal(decode(recorded[4], &s), 0);
+    assert_string_equal(s.name, "pwr_consumption");
+    assert_int_equal(s.part, BJ_SDR_TOTAL);
+    assert_int_equal(s.number, 5);
+    /* raw 83 was shown as 332 W, raw 110 as 220 W */
+    assert_int_equal(bj_sdr_convert(&s, 83, &uw, NULL), 0);
+    assert_int_equal(uw, 332000000);
+    assert_int_equal(decode(recorded[5], &s), 0);
+    assert_string_equal(s.name, "psu1_input");
+    assert_int_equal(s.part, BJ_SDR_INPUT);
+    assert_int_equal(bj_sdr_convert(&s, 110, &uw, NULL), 0);
+    assert_int_equal(uw, 220000000);
+}
+
+/* IPMI 2.0, section 36.3: y = L[(M x + B 10^Bexp) 10^Rexp]; the values are from
+ * a pocket calculator. */
+static void test_convert(void **state)
+{
+    (void)state;
+    static const struct {
+        int m, b, b_exp, r_exp;
+        uint8_t format, linear, raw;
+        int want;
+        uint64_t uw;
+    } cases[] = {
+        {1, 0, 0, 0, 0, 0, 0, 0, 0},
+        {1, 0, 0, 0, 0, 0, 255, 0, 255000000},
+        {8, 0, 0, 0, 0, 0, 200, 0, 1600000000},
+        {63, 0, 0, -1, 0, 0, 41, 0, 258300000},
+        {1, 5, 2, 0, 0, 0, 7, 0, 507000000},
+        {1, 5, -1, 0, 0, 0, 7, 0, 7500000},
+        {1, -3, 0, 0, 0, 0, 10, 0, 7000000},
+        {511, 511, 0, -8, 0, 0, 255, 0, 1308}, /* 0.001308.. W */
+        {-512, 0, 0, 0, 0, 0, 1, -ERANGE, 0},
+        {-2, 500, 0, 0, 0, 0, 100, 0, 300000000},
+        {2, 0, 0, 0, 2, 0, 0x7f, 0, 254000000},
+        {2, 0, 0, 0, 2, 0, 0xff, -ERANGE, 0}, /* -2 W */
+        {2, 100, 0, 0, 2, 0, 0xff, 0, 98000000},
+        {2, 100, 0, 0, 1, 0, 0xfe, 0, 98000000}, /* one's complement of 1 */
+        {2, 100, 0, 0, 1, 0, 0xff, 0, 100000000},
+        {2, 100, 0, 0, 1, 0, 0x80, -ERANGE, 0}, /* -127 */
+        {511, 511, 7, 7, 0, 0, 255, -ERANGE, 0},
+        {1, 0, 0, 4, 0, 0, 3, 0, 30000000000}, /* as much as may be */
+        {1, 0, 0, 4, 0, 0, 4, -ERANGE, 0},
+        /* other curves */
+        {1, 0, 0, 0, 0, 1, 100, 0, 4605170}, /* ln */
+        {1, 0, 0, 0, 0, 1, 0, -ERANGE, 0},   /* of 0 */
+        {1, -5, 0, 0, 0, 1, 0, -ERANGE, 0},  /* of a negative number */
+        {1, 0, 0, 0, 0, 2, 100, 0, 2000000},
+        {1, 0, 0, 0, 0, 3, 8, 0, 3000000},
+        {1, 0, 0, 0, 0, 4, 5, 0, 148413159},
+        {1, 0, 0, 0, 0, 4, 255, -ERANGE, 0},
+        {1, 0, 0, 7, 0, 4, 255, -ERANGE, 0}, /* beyond all numbers */
+        {1, 0, 0, 0, 0, 5, 2, 0, 100000000},
+        {1, 0, 0, 0, 0, 6, 10, 0, 1024000000},
+        {1, 0, 0, 0, 0, 7, 4, 0, 250000},
+        {1, 0, 0, 0, 0, 7, 0, -ERANGE, 0}, /* 1/0 */
+        {1, 0, 0, 0, 0, 8, 20, 0, 400000000},
+        {1, 0, 0, 0, 0, 9, 6, 0, 216000000},
+        {1, 0, 0, 0, 0, 10, 2, 0, 1414214},
+        {1, -5, 0, 0, 0, 10, 2, -ERANGE, 0},
+        {1, 0, 0, 0, 0, 11, 27, 0, 3000000},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_err err = {0};
+        struct bj_sdr_sensor s;
+        uint64_t uw = 0;
+        struct fake_sensor f = {.name = "Watts",
+                                .units1 = (uint8_t)(cases[i].format << 6),
+                                .unit = 6,
+                                .linear = cases[i].linear,
+                                .m = cases[i].m,
+                                .b = cases[i].b,
+                                .bexp = cases[i].b_exp,
+                                .rexp = cases[i].r_exp};
+        assert_int_equal(decode(f, &s), 0);
+        assert_int_equal(s.m, cases[i].m);
+        assert_int_equal(s.b, cases[i].b);
+        int r = bj_sdr_convert(&s, cases[i].raw, &uw, &err);
+        if (r != cases[i].want || uw != cases[i].uw)
+            fail_msg("case %zu: %d, %llu uW: %s", i, r, (unsigned long long)uw,
+                     err.msg);
+    }
+}
+
+/* Records that tell no watts, or not by a fixed formula. */
+static void test_no_watts(void **state)
+{
+    (void)state;
+    static const struct fake_sensor none[] = {
+        {.name = "volts", .unit = 4, .m = 1},
+        {.name = "joules", .unit = 7, .m = 1},
+        {.name = "percent", .unit = 6, .units1 = 0x01, .m = 1},
+        {.name = "per second", .unit = 6, .units1 = 0x18, .m = 1},
+        {.name = "W times h", .unit = 6, .units1 = 0x04, .modifier = 30},
+        {.name = "no analog", .unit = 6, .units1 = 0xc0, .m = 1},
+        {.name = "non-linear", .unit = 6, .linear = 0x70, .m = 1},
+        {.name = "reserved", .unit = 6, .linear = 12, .m = 1},
+    };
+    struct bj_sdr_sensor s;
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        assert_int_equal(decode(none[i], &s), -ENOENT);
+    /* a record that ends too early, at every length */
+    static struct fake_bmc f;
+    f.records = 0;
+    fake_bmc_sensor(&f, recorded[4]);
+    for (size_t n = 0; n < 48; n++)
+        assert_int_equal(bj_sdr_decode(f.record[0], n, &s, NULL),
+                         n < 24 ? -ENOENT : -EBADMSG);
+    assert_int_equal(bj_sdr_decode(f.record[0], 48, &s, NULL), 0);
+    assert_string_equal(s.name, "sensor-5");
+    assert_int_equal(bj_sdr_decode(f.record[0], 51, &s, NULL), 0);
+    assert_string_equal(s.name, "pwr");
+    f.record[0][3] = 2; /* a compact record */
+    assert_int_equal(bj_sdr_decode(f.record[0], 60, &s, NULL), -ENOENT);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes; /* from the type and length byte on */
+        const char *want;
+    } cases[] = {
+        {"C4 50 53 55 31", "psu1"},
+        {"83 29 DC A6", "ipmi"}, /* the standard's own example */
+        {"43 12 3A 4B", "123_4-"},
+        {"04 50 00 53 00", "sensor-9"}, /* Unicode */
+        {"C0", "sensor-9"},
+        {"C3 20 20 20", "sensor-9"},
+        {"C3 FF 41 FE", "a"},
+        {"DF 50 53", "ps"}, /* longer than the record */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_sdr_sensor s;
+        static struct fake_bmc f;
+        f.records = 0;
+        fake_bmc_sensor(&f, (struct fake_sensor){
+                                .name = "", .number = 9, .unit = 6, .m = 1});
+        size_t n = fake_hex(cases[i].bytes, f.record[0] + 47, 17);
+        assert_int_equal(bj_sdr_decode(f.record[0], 47 + n, &s, NULL), 0);
+        assert_string_equal(s.name, cases[i].want);
+    }
+}
+
+/* --- which of them is the node --------------------------------------------*/
+
+/* Sets of sensors as makers name them. */
+static void test_choose(void **state)
+{
+    (void)state;
+    static const struct {
+        struct fake_sensor s[6];
+        const char *node; /* names, blanks between */
+    } cases[] = {
+        {{WATTS(1, "Pwr Consumption", 0x0b, BOARD), PSU(2, "PSU1 Input")},
+         "pwr_consumption"},
+        {{PSU(1, "PSU1 Input"), PSU(2, "PSU2 Input")}, "psu1_input psu2_input"},
+        {{PSU(1, "PS1 Input Power"), PSU(2, "PS1 Output Power"),
+          PSU(3, "PS2 Input Power"), PSU(4, "PS2 Output Power")},
+         "ps1_input_power ps2_input_power"},
+        {{PSU(1, "PSU1_PIN"), PSU(2, "PSU1_POUT"),
+          WATTS(3, "CPU0_Power", 0x0b, CPU)},
+         "psu1_pin"},
+        {{PSU(1, "PSU1 POUT"), PSU(2, "PSU2 POUT")}, "psu1_pout psu2_pout"},
+        {{WATTS(1, "Power Meter", 0x0b, BOARD), PSU(2, "Power Supply 1"),
+          PSU(3, "Power Supply 2")},
+         "power_meter"},
+        {{WATTS(1, "CPU Power", 0x0b, CPU), WATTS(2, "Mem Power", 0x0b, 32),
+          WATTS(3, "Sys Power", 0x0b, BOARD)},
+         "sys_power"},
+        {{WATTS(1, "Total Power", 0x0b, 19),
+          WATTS(2, "Total Power Out", 0x0b, 19), PSU(3, "PSU1 Power")},
+         "total_power"},
+        {{WATTS(1, "Avg Power", 0x0b, BOARD),
+          WATTS(2, "Sys Power", 0x0b, BOARD)},
+         "sys_power"},
+        {{WATTS(1, "Power", 0x0b, BOARD)}, "power"},
+        {{WATTS(1, "Power Limit", 0x0b, BOARD), PSU(2, "PS1 Input")},
+         "ps1_input"},
+        /* by its kind, when nothing else tells */
+        {{WATTS(1, "HSC Input", 0x0b, BOARD)}, "hsc_input"},
+        {{WATTS(1, "HSC Input", 0x0b, BOARD), PSU(2, "PS1 Input")},
+         "ps1_input"},
+        {{WATTS(1, "Riser 1", 0x0b, BOARD), WATTS(2, "Riser 2", 0x0b, BOARD)},
+         ""},
+        {{WATTS(1, "CPU1 Power", 0x0b, BOARD),
+          WATTS(2, "GPU Power", 0x0b, BOARD)},
+         ""},
+        {{{0}}, ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_sdr_sensor s[6];
+        enum bj_sdr_part part;
+        char got[1024] = "";
+        size_t n = 0;
+        while (n < 6 && cases[i].s[n].name) {
+            assert_int_equal(decode(cases[i].s[n], &s[n]), 0);
+            n++;
+        }
+        bool any = bj_sdr_choose(s, n, &part);
+        for (size_t k = 0; any && k < n; k++) {
+            size_t len = strlen(got);
+            if (s[k].part == part)
+                snprintf(got + len, sizeof(got) - len, "%s%s", len ? " " : "",
+                         s[k].name);
+        }
+        assert_string_equal(got, cases[i].node);
+    }
+}
+
+/* --- looking through a repository -----------------------------------------*/
+
+static void with(struct fake_bmc *f, const struct fake_sensor *s, size_t n)
+{
+    fake_bmc_init(f);
+    fake_bmc_says(f, BJ_IPMI_APP, 1, ID_REPOSITORY);
+    for (size_t i = 0; i < n; i++)
+        fake_bmc_sensor(f, s[i]);
+    f->changed = 1600000000;
+}
+
+static int scan(struct fake_bmc *f, struct bj_sdr_sensor *s, size_t *n)
+{
+    struct bj_ipmi *bmc;
+    uint64_t changed = 0;
+    *n = 0;
+    assert_int_equal(bj_ipmi_open(&f->env, &f->sys, &bmc, &f->err), 0);
+    int r = bj_sdr_scan(bmc, s, 8, n, &changed, &f->err);
+    bj_ipmi_close(bmc);
+    if (r == 0 && !f->device_records)
+        assert_int_equal(changed >> 32, 1600000000);
+    return r;
+}
+
+static void found_two(struct fake_bmc *f)
+{
+    struct bj_sdr_sensor s[8];
+    size_t n;
+    int r = scan(f, s, &n);
+    if (r < 0)
+        fail_msg("%d: %s", r, f->err.msg);
+    assert_int_equal(n, 2);
+    assert_string_equal(s[0].name, "pwr_consumption");
+    assert_string_equal(s[1].name, "psu1_input");
+    assert_int_equal(s[1].m, 2);
+}
+
+/* However the BMC wants to be read, the same sensors are found. */
+static void test_scan(void **state)
+{
+    (void)state;
+    static struct fake_bmc f;
+    static const uint8_t codes[] = {BJ_IPMI_TOO_MANY, BJ_IPMI_TOO_LONG,
+                                    BJ_IPMI_UNSPECIFIED};
+    with(&f, recorded, 6);
+    found_two(&f);
+    assert_in_range(f.asked, 10, 40);
+    for (size_t i = 0; i < sizeof(codes); i++) {
+        for (unsigned chunk = 4; chunk < 20; chunk++) {
+            with(&f, recorded, 6);
+            f.chunk = chunk;
+            f.chunk_code = codes[i];
+            found_two(&f);
+        }
+    }
+    with(&f, recorded, 6);
+    f.cancel_after = 6;
+    found_two(&f);
+    assert_true(f.reservation > 1);
+    with(&f, recorded, 6);
+    f.no_reserve = true;
+    found_two(&f);
+    with(&f, recorded, 6);
+    f.device_records = true;
+    fake_bmc_no_rules(&f);
+    fake_bmc_says(&f, BJ_IPMI_APP, 1, ID_DEVICE);
+    found_two(&f);
+    with(&f, recorded, 6);
+    fake_bmc_rule(&f, (struct fake_rule){.netfn = BJ_IPMI_STORAGE,
+                                         .answer = "C0",
+                                         .times = 2});
+    found_two(&f);
+}
+
+static void test_scan_faults(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id;
+        int cmd; /* what this is answered to */
+        const char *answer;
+        int want;
+    } cases[] = {
+        {ID_NEITHER, 0xff, "00", -ENODEV},
+        {NULL, 0xff, "00", -ETIMEDOUT},
+        {ID_REPOSITORY, 0x20, "C1", -ENODEV},
+        {ID_REPOSITORY, 0x20, "00 51 06 00", -EBADMSG},
+        {ID_REPOSITORY, 0x22, "00 01", -EBADMSG},
+        {ID_REPOSITORY, 0x22, "D5", -EIO},
+        {ID_REPOSITORY, 0x23, "CB", -ENODEV},
+        {ID_REPOSITORY, 0x23, "D0", -EIO},
+        {ID_REPOSITORY, 0x23, "FF", -EIO},
+        {ID_REPOSITORY, 0x23, "CA", -EIO},
+        {ID_REPOSITORY, 0x23, "C5", -EIO}, /* always cancelled */
+        {ID_REPOSITORY, 0x23, "00 02 00 01 00", -EBADMSG},
+        {ID_REPOSITORY, 0x23, NULL, -ETIMEDOUT},
+        /* records that follow themselves */
+        {ID_REPOSITORY, 0x23, "00 01 00 01 00 51 C0 05", -EBADMSG},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static struct fake_bmc f;
+        struct bj_sdr_sensor s[8];
+        size_t n;
+        with(&f, recorded, 6);
+        fake_bmc_no_rules(&f);
+        fake_bmc_says(&f, BJ_IPMI_APP, 1, cases[i].id);
+        fake_bmc_says(&f, BJ_IPMI_STORAGE, cases[i].cmd, cases[i].answer);
+        int r = scan(&f, s, &n);
+        if (r != cases[i].want)
+            fail_msg("case %zu: %d: %s", i, r, f.err.msg);
+        assert_true(f.err.msg[0]);
+    }
+}
+
+static void test_many(void **state)
+{
+    (void)state;
+    static struct fake_bmc f;
+    struct bj_sdr_sensor s[8];
+    size_t n;
+    with(&f, NULL, 0);
+    for (int i = 0; i < FAKE_RECORDS; i++)
+        fake_bmc_sensor(&f, i % 20 ? recorded[i % 4] : recorded[4]);
+    assert_int_equal(scan(&f, s, &n), 0);
+    assert_int_equal(n, 8); /* as much as there is room */
+    assert_string_equal(s[0].name, "pwr_consumption");
+    assert_string_equal(s[1].name, "pwr_consumption-2");
+    assert_string_equal(s[7].name, "pwr_consumption-8");
+    with(&f, recorded, 4);
+    f.endless = true;
+    assert_int_equal(scan(&f, s, &n), -EBADMSG);
+    with(&f, recorded, 6);
+    f.stop_usec = f.now_usec + 20000;
+    fake_bmc_rule(&f,
+                  (struct fake_rule){.netfn = BJ_IPMI_STORAGE, .cmd = 0x23});
+    assert_int_equal(scan(&f, s, &n), -ECANCELED);
+    /* a sensor that has the node's name */
+    static const struct fake_sensor node = WATTS(7, "Node", 0x0b, BOARD);
+    with(&f, &node, 1);
+    assert_int_equal(scan(&f, s, &n), 0);
+    assert_string_equal(s[0].name, "node-2");
+}
+
+/* --- the meter ------------------------------------------------------------*/
+
+enum { NUMBERS = 8 };
+
+/* What sensor "nr" says: a raw byte and flags, or a completion code. */
+static void sensor_says(struct fake_bmc *f, const char *nr, const char *answer)
+{
+    fake_bmc_rule(f, (struct fake_rule){.netfn = BJ_IPMI_SENSOR,
+                                        .cmd = 0x2d,
+                                        .data = nr,
+                                        .answer = answer});
+}
+
+static int read_it(struct fake_bmc *f, void *m, struct bj_meter_sample *s)
+{
+    memset(s, 0, sizeof(*s));
+    f->err = (struct bj_err){0};
+    int r = bj_meter_sdr.read(m, s, &f->err);
+    assert_int_equal(f->err.code, r);
+    return r;
+}
+
+static const struct bj_zone_sample *zone(const struct bj_meter_sample *s,
+                                         const char *name)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (strcmp(s->zone[i].name, name) == 0)
+            return &s->zone[i];
+    }
+    return NULL;
+}
+
+static void test_total(void **state)
+{
+    (void)state;
+    static struct fake_bmc f;
+    struct bj_meter_sample s;
+    void *m;
+    with(&f, recorded, 6);
+    sensor_says(&f, "05", "00 53 C0 00");
+    sensor_says(&f, "06", "00 6E C0 00 80");
+    assert_int_equal(bj_sdr_open(&f.env, &f.sys, &m, &f.err), 0);
+    assert_int_equal(read_it(&f, m, &s), 0);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(zone(&s, "node")->role, BJ_ZONE_NODE);
+    assert_int_equal(zone(&s, "node")->power_uw, 332000000);
+    assert_true(zone(&s, "node")->energy_uj == BJ_ABSENT);
+    assert_int_equal(zone(&s, "psu1_input")->role, BJ_ZONE_PART);
+    assert_int_equal(zone(&s, "psu1_input")->power_uw, 220000000);
+    /* a fault of a part does not take the node away */
+    fake_bmc_no_rules(&f);
+    sensor_says(&f, "05", "00 54 C0 00");
+    sensor_says(&f, "06", "FF");
+    assert_int_equal(read_it(&f, m, &s), 0);
+    assert_int_equal(s.n, 1);
+    assert_int_equal(zone(&s, "node")->power_uw, 336000000);
+    /* the records change under it */
+    f.changed++;
+    assert_int_equal(read_it(&f, m, &s), -ENODEV);
+    bj_meter_sdr.close(m);
+    assert_int_equal(f.closed, 1);
+}
+
+static const struct fake_sensor supplies[] = {
+    PSU(1, "PSU1 Input"),
+    PSU(2, "PSU2 Input"),
+    WATTS(3, "CPU Power", 0x0b, CPU),
+};
+
+static void *start_supplies(struct fake_bmc *f, const char *first,
+                            const char *second)
+{
+    void *m = NULL;
+    with(f, supplies, 3);
+    sensor_says(f, "01", first);
+    sensor_says(f, "02", second);
+    sensor_says(f, "03", "00 28 C0 00");
+    int r = bj_sdr_open(&f->env, &f->sys, &m, &f->err);
+    if (r < 0)
+        fail_msg("%d: %s", r, f->err.msg);
+    return m;
+}
+
+static int supplies_say(struct fake_bmc *f, void *m, const char *first,
+                        const char *second, struct bj_meter_sample *s)
+{
+    fake_bmc_no_rules(f);
+    sensor_says(f, "01", first);
+    sensor_says(f, "02", second);
+    sensor_says(f, "03", "00 28 C0 00");
+    return read_it(f, m, s);
+}
+
+#define W100 "00 32 C0 00"
+#define W140 "00 46 C0 00"
+#define W0 "00 00 C0 00"
+#define SILENT "00 32 E0 00" /* reading unavailable */
+#define OFF "00 32 80 00"    /* scanning is off */
+
+static void test_supplies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *second;
+        int want;
+        uint64_t uw;
+        size_t zones;
+    } cases[] = {
+        {W100, W140, 0, 240000000, 4},
+        {W100, W0, 0, 100000000, 4}, /* one of them idles */
+        {W0, W0, -ERANGE, 0, 3},
+        {W100, SILENT, -ENODATA, 0, 2},
+        {OFF, W140, -ENODATA, 0, 2},
+        {W100, "FF", -EIO, 0, 2},
+        {W100, "00 32", -EBADMSG, 0, 2},
+        {W100, "D5", -EIO, 0, 2},
+        {W100, "CB", -ENODEV, 0, 1},
+        {W100, NULL, -ETIMEDOUT, 0, 1},
+        {W100, "C3", -ETIMEDOUT, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static struct fake_bmc f;
+        struct bj_meter_sample s;
+        void *m = start_supplies(&f, W100, W140);
+        assert_int_equal(supplies_say(&f, m, W100, W140, &s), 0);
+        int r = supplies_say(&f, m, cases[i].first, cases[i].second, &s);
+        if (r != cases[i].want)
+            fail_msg("case %zu: %d: %s", i, r, f.err.msg);
+        assert_int_equal(s.n, cases[i].zones);
+        const struct bj_zone_sample *node = zone(&s, "node");
+        assert_int_equal(node != NULL, r == 0);
+        if (node)
+            assert_int_equal(node->power_uw, cases[i].uw);
+        bj_meter_sdr.close(m);
+    }
+}
+
+/* A supply that is silent for long has been switched off. */
+static void test_silence(void **state)
+{
+    (void)state;
+    static struct fake_bmc f;
+    struct bj_meter_sample s;
+    void *m = start_supplies(&f, W100, W140);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(supplies_say(&f, m, W100, SILENT, &s), -ENODATA);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(supplies_say(&f, m, W100, SILENT, &s), 0);
+        assert_int_equal(zone(&s, "node")->power_uw, 100000000);
+    }
+    assert_int_equal(supplies_say(&f, m, SILENT, SILENT, &s), -ENODATA);
+    assert_int_equal(supplies_say(&f, m, W100, W140, &s), 0);
+    assert_int_equal(zone(&s, "node")->power_uw, 240000000);
+    assert_int_equal(supplies_say(&f, m, W100, SILENT, &s), -ENODATA);
+    bj_meter_sdr.close(m);
+    /* one that was silent from the beginning is not waited for */
+    m = start_supplies(&f, SILENT, W140);
+    assert_int_equal(supplies_say(&f, m, SILENT, W140, &s), 0);
+    assert_int_equal(zone(&s, "node")->power_uw, 140000000);
+    bj_meter_sdr.close(m);
+}
+
+/* A sensor that belongs to another controller, and one at another LUN. */
+static void test_owner(void **state)
+{
+    (void)state;
+    static struct fake_bmc f;
+    static const struct fake_sensor away = {
+        "Sys Power", 9, 0x0b, BOARD, 0x2c, 0, 0, 6, 0, 0, 4, 0, 0, 0};
+    void *m;
+    with(&f, &away, 1);
+    fake_bmc_rule(&f, (struct fake_rule){.netfn = BJ_IPMI_SENSOR,
+                                         .slave = 0x2c,
+                                         .data = "09",
+                                         .answer = W100});
+    assert_int_equal(bj_sdr_open(&f.env, &f.sys, &m, &f.err), 0);
+    bj_meter_sdr.close(m);
+}
+
+static void test_detect(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id, *first;
+        size_t sensors;
+        int want;
+    } cases[] = {
+        {ID_REPOSITORY, W100, 4, -ENODEV}, /* none of watts */
+        {ID_NEITHER, W100, 6, -ENODEV},    {ID_REPOSITORY, SILENT, 6, -ENODEV},
+        {ID_REPOSITORY, "CB", 6, -ENODEV}, {ID_REPOSITORY, W0, 6, -ERANGE},
+        {ID_REPOSITORY, "FF", 6, -EIO},    {ID_REPOSITORY, NULL, 6, -ETIMEDOUT},
+        {NULL, W100, 6, -ETIMEDOUT},       {"C1", W100, 6, -ENODEV},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static struct fake_bmc f;
+        void *m = &f;
+        with(&f, recorded, cases[i].sensors);
+        fake_bmc_no_rules(&f);
+        fake_bmc_says(&f, BJ_IPMI_APP, 1, cases[i].id);
+        sensor_says(&f, "05", cases[i].first);
+        sensor_says(&f, "06", W100);
+        int r = bj_sdr_open(&f.env, &f.sys, &m, &f.err);
+        if (r != cases[i].want)
+            fail_msg("case %zu: %d: %s", i, r, f.err.msg);
+        assert_ptr_equal(m, &f);
+        assert_int_equal(f.closed, 1);
+    }
+    static struct fake_bmc f;
+    void *m;
+    fake_bmc_init(&f);
+    f.env.devfs = "/nonexistent";
+    assert_int_equal(bj_meter_sdr.open(&f.env, &m, &f.err), -ENODEV);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recorded),    cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_no_watts),    cmocka_unit_test(test_names),
+        cmocka_unit_test(test_choose),      cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_scan_faults), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_total),       cmocka_unit_test(test_supplies),
+        cmocka_unit_test(test_silence),     cmocka_unit_test(test_owner),
+        cmocka_unit_test(test_detect),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

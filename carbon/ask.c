@@ -1,6 +1,7 @@
 #include "carbon/ask.h"
 
 #include "base/file.h"
+#include "carbon/reply.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -130,7 +131,7 @@ static enum bj_carbon_fault log_in(struct exchange *x)
     if (s->token[0] && q->boot_usec < s->until_usec)
         return BJ_CARBON_OK;
     s->token[0] = '\0';
-    char secret[SECRET_MAX], url[600];
+    char secret[SECRET_MAX];
     if (read_secret(q->slot->token_file, secret, sizeof(secret), x->err) < 0)
         return BJ_CARBON_LOCAL;
     char *password = strchr(secret, ':');
@@ -140,10 +141,16 @@ static enum bj_carbon_fault log_in(struct exchange *x)
         return BJ_CARBON_LOCAL;
     }
     *password++ = '\0';
-    snprintf(url, sizeof(url), "%s%s", q->slot->origin, p->login_path);
-    enum bj_carbon_fault f =
-        send(x, &(struct bj_fetch_request){
-                    .url = url, .user = secret, .password = password});
+    struct bj_buf url = {0};
+    bj_carbon_url(&url, q->slot->origin, p->login_path);
+    bj_buf_put(&url, "", 1);
+    enum bj_carbon_fault f = BJ_CARBON_LOCAL;
+    if (url.failed)
+        bj_err_set(x->err, -ENOMEM, "a URL");
+    else
+        f = send(x, &(struct bj_fetch_request){
+                        .url = url.p, .user = secret, .password = password});
+    bj_buf_free(&url);
     explicit_bzero(secret, sizeof(secret));
     if (f != BJ_CARBON_OK)
         return f;

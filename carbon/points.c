@@ -29,10 +29,10 @@ static size_t place(const struct bj_points *p, uint64_t start_sec,
 
 static int grow(struct bj_points *p)
 {
-    if (p->n < p->cap)
-        return 0;
     if (p->n >= BJ_POINTS_MAX)
         return -E2BIG;
+    if (p->n < p->cap)
+        return 0;
     size_t cap = p->cap ? 2 * p->cap : 128;
     struct bj_carbon_point *v = realloc(p->v, cap * sizeof(*v));
     if (!v)

@@ -17,28 +17,9 @@ const char *const bj_policy_names[BJ_POLICIES] = {
     [BJ_RESERVATION] = "reservation",
 };
 
-struct bj_ledger *bj_ledger_new(const struct bj_ledger_conf *conf)
+static uint64_t size(uint64_t told, uint64_t max)
 {
-    struct bj_ledger *l = calloc(1, sizeof(*l));
-    if (!l)
-        return NULL;
-    l->conf = *conf;
-    l->conf.cpus = bj_min64(conf->cpus, BJ_LEDGER_CPUS_MAX);
-    l->conf.mem_bytes = bj_min64(conf->mem_bytes, BJ_LEDGER_MEM_MAX);
-    l->cpu_usec = l->mem_bytes = BJ_ABSENT;
-    return l;
-}
-
-void bj_ledger_free(struct bj_ledger *l)
-{
-    if (!l)
-        return;
-    for (size_t i = 0; i < l->n; i++)
-        free(l->accounts[i]);
-    free(l->accounts);
-    free(l->receivers);
-    free(l->order);
-    free(l);
+    return told == BJ_ABSENT ? 0 : bj_min64(told, max);
 }
 
 /* Room for one more account, and for as many receivers: a tick allocates
@@ -60,6 +41,35 @@ static bool grow(struct bj_ledger *l)
     if (v && r && o)
         l->cap = cap;
     return v && r && o;
+}
+
+struct bj_ledger *bj_ledger_new(const struct bj_ledger_conf *conf)
+{
+    struct bj_ledger *l = calloc(1, sizeof(*l));
+    if (!l)
+        return NULL;
+    l->conf = *conf;
+    l->conf.cpus = size(conf->cpus, BJ_LEDGER_CPUS_MAX);
+    l->conf.mem_bytes = size(conf->mem_bytes, BJ_LEDGER_MEM_MAX);
+    l->cpu_usec = l->mem_bytes = BJ_ABSENT;
+    /* system and unallocated need room without any job. */
+    if (!grow(l)) {
+        bj_ledger_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+void bj_ledger_free(struct bj_ledger *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        free(l->accounts[i]);
+    free(l->accounts);
+    free(l->receivers);
+    free(l->order);
+    free(l);
 }
 
 struct bj_account *bj_ledger_add(struct bj_ledger *l, struct bj_slice key)

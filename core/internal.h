@@ -27,6 +27,9 @@ struct bj_find {
 };
 
 struct bj_node_state; /* core/collect/node.c */
+struct bj_energy;     /* core/energy/energy.h */
+struct bj_spool;      /* core/spool.h */
+struct bj_sampler;    /* core/sampler.c */
 
 struct bj_core {
     const struct bj_conf *conf; /* own_conf */
@@ -41,6 +44,10 @@ struct bj_core {
     struct bj_resolver *resolver;
     struct bj_proctab *proctab;
     struct bj_node_state *node;
+    struct bj_energy *energy;   /* NULL: not wanted */
+    struct bj_spool *spool;     /* NULL: no final records */
+    struct bj_sampler *sampler; /* NULL: nobody needs one yet */
+    uint64_t records, records_lost;
     struct bj_tracks tracks;
     struct bj_run run[BJ_RUNS];
     char cluster[132];
@@ -71,6 +78,17 @@ void bj_core_forget(struct bj_core *core);
 /* Note how a run went: faults since start of the run, the newest of them. */
 void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
                  uint64_t faults, const struct bj_err *fault);
+
+/* Look, read and identify; the first part of every pass.  core/pass.c */
+void bj_core_read(struct bj_core *core);
+
+/* The sampler: a thread that looks at its own pace, for what must not depend
+ * on who scrapes: energy and final records.  It is started when there is
+ * something to do for it, and asked again now and then; core/sampler.c.  Want
+ * is called with the lock held, free without; false: it hangs at a disk, and
+ * what it uses must stay. */
+void bj_core_sampler_want(struct bj_core *core);
+bool bj_core_sampler_free(struct bj_core *core);
 
 /* Make the snapshot of this pass.  core/publish.c */
 int bj_core_publish(struct bj_core *core, struct bj_snap **ret,

@@ -44,6 +44,14 @@ static void check_empty(struct bj_track *t)
     }
 }
 
+bool bj_track_over(const struct bj_track *t)
+{
+    const struct bj_core *core = t->core;
+    return !bj_track_live(t) &&
+           (!t->shell || t->cookies == 0 ||
+            core->now_usec >= t->end_usec + core->conf->grace_usec);
+}
+
 void bj_track_live_on(struct bj_track *t)
 {
     struct bj_core *core = t->core;
@@ -79,6 +87,12 @@ void bj_core_settle(struct bj_core *core)
     }
 }
 
+/* Its energy is not settled, or its final record not written. */
+static bool owes(const struct bj_track *t)
+{
+    return t->core->sampler && t->born && !t->recorded;
+}
+
 /* Forget jobs whose grace time is over.  A shell stays known, unpublished, as
  * long as its directory is there. */
 void bj_core_forget(struct bj_core *core)
@@ -90,7 +104,7 @@ void bj_core_forget(struct bj_core *core)
                     core->now_usec >= t->end_usec + core->conf->grace_usec;
         over |= !t->born && t->unit.there == 0;
         t->hidden = over;
-        if ((over || t->replaced) && t->cookies == 0)
+        if ((over || t->replaced) && t->cookies == 0 && !owes(t))
             bj_track_free(t);
         else
             core->tracks.v[n++] = t;

@@ -2,6 +2,8 @@
 #include "core/internal.h"
 
 #include "base/text.h"
+#include "core/energy/energy.h"
+#include "core/spool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,16 +13,11 @@
 #define SECOND 1000000u
 
 const char *const bj_run_names[BJ_RUNS] = {
-    [BJ_COLLECT_CPU] = "cpu",
-    [BJ_COLLECT_MEMORY] = "memory",
-    [BJ_COLLECT_PIDS] = "pids",
-    [BJ_COLLECT_BLOCK] = "block",
-    [BJ_COLLECT_PRESSURE] = "pressure",
-    [BJ_COLLECT_PERCORE] = "percore",
-    [BJ_COLLECT_PROCESS] = "process",
-    [BJ_COLLECT_NODE] = "node",
-    [BJ_COLLECT_ENERGY] = "energy",
-    [BJ_RUN_FIND] = "find",
+    [BJ_COLLECT_CPU] = "cpu",           [BJ_COLLECT_MEMORY] = "memory",
+    [BJ_COLLECT_PIDS] = "pids",         [BJ_COLLECT_BLOCK] = "block",
+    [BJ_COLLECT_PRESSURE] = "pressure", [BJ_COLLECT_PERCORE] = "percore",
+    [BJ_COLLECT_PROCESS] = "process",   [BJ_COLLECT_NODE] = "node",
+    [BJ_COLLECT_ENERGY] = "energy",     [BJ_RUN_FIND] = "find",
     [BJ_RUN_IDENT] = "identity",
 };
 
@@ -197,9 +194,8 @@ static void read_node(struct bj_core *core)
     bj_core_ran(core, BJ_COLLECT_NODE, begun, faults, &err);
 }
 
-int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
+void bj_core_read(struct bj_core *core)
 {
-    pthread_mutex_lock(&core->lock);
     core->passes++;
     core->now_usec = bj_clock_boot_usec();
     core->wall_usec = bj_clock_wall_usec();
@@ -214,6 +210,13 @@ int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
     bj_core_identify(core);
     if (core->node)
         read_node(core);
+}
+
+int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
+{
+    pthread_mutex_lock(&core->lock);
+    bj_core_read(core);
+    bj_core_sampler_want(core);
     bj_core_forget(core);
     int r = bj_core_publish(core, ret, err);
     pthread_mutex_unlock(&core->lock);
@@ -253,6 +256,17 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
     if (conf->collect[BJ_COLLECT_NODE] &&
         bj_node_new(conf, &core->pool, &core->node) < 0)
         return bj_err_set(err, -ENOMEM, "core");
+    if (conf->collect[BJ_COLLECT_ENERGY]) {
+        r = bj_energy_new(conf, &core->host, &core->energy, err);
+        if (r < 0)
+            return r;
+    }
+    if (conf->energy.spool_dir && *conf->energy.spool_dir) {
+        r = bj_spool_new(conf->energy.spool_dir, conf->energy.spool_files,
+                         conf->energy.spool_bytes, &core->spool, err);
+        if (r < 0)
+            return r;
+    }
     return bj_resolver_new(conf, &core->host, &core->resolver, err);
 }
 
@@ -297,6 +311,9 @@ int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
         bj_core_free(core);
         return r;
     }
+    pthread_mutex_lock(&core->lock);
+    bj_core_sampler_want(core);
+    pthread_mutex_unlock(&core->lock);
     *ret = core;
     return 0;
 }
@@ -305,10 +322,14 @@ void bj_core_free(struct bj_core *core)
 {
     if (!core)
         return;
+    if (!bj_core_sampler_free(core))
+        return;
     bj_core_look_free(core);
     for (size_t k = 0; k < core->tracks.n; k++)
         bj_track_free(core->tracks.v[k]);
     free(core->tracks.v);
+    bj_energy_free(core->energy);
+    bj_spool_free(core->spool);
     bj_resolver_free(core->resolver);
     bj_proctab_free(core->proctab);
     bj_node_free(core->node);

@@ -1,5 +1,6 @@
 /* From tracks to an immutable snapshot. */
 #include "base/text.h"
+#include "core/energy/energy.h"
 #include "core/internal.h"
 
 #include <stdio.h>
@@ -129,6 +130,8 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
     publish_devices(&t->unit, a, job);
     if (t->proc)
         bj_jobproc_publish(core->proctab, t->proc, a, job);
+    if (core->energy)
+        bj_energy_publish_job(core->energy, t, a, job);
     const char *steps = core->conf->steps;
     if (bj_track_live(t) && steps && strcmp(steps, "off") != 0) {
         job->steps = publish_steps(t, a, false);
@@ -237,6 +240,8 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     self->fds_kept = core->pool.used;
     self->fds_refused = core->pool.refused;
     self->start_sec = core->self_start_sec;
+    self->records = core->spool ? core->records : BJ_ABSENT;
+    self->records_lost = core->spool ? core->records_lost : BJ_ABSENT;
     self->build_info = build_info;
     bool count = core->now_usec >= core->own_fds_usec;
     if (count)
@@ -273,9 +278,10 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
     memset(&s->node, 0xff, sizeof(s->node));
     s->node.modes = s->node.energy = (struct bj_list){0};
     s->meters = s->zones = s->meter_errors = (struct bj_list){0};
-    s->self.records = s->self.records_lost = BJ_ABSENT;
     if (core->node)
         bj_node_publish(core->node, &s->arena, &s->node);
+    if (core->energy)
+        bj_energy_publish(core->energy, s);
     int r = publish_jobs(core, s);
     s->boot_usec = bj_clock_boot_usec();
     s->wall_usec = bj_clock_wall_usec();

@@ -1,6 +1,7 @@
 #include "core/track.h"
 
 #include "core/collect/procstat.h"
+#include "core/energy/energy.h"
 #include "core/find/pids.h"
 #include "core/internal.h"
 
@@ -64,6 +65,7 @@ void bj_track_free(struct bj_track *t)
 {
     if (!t)
         return;
+    bj_energy_drop(t->core->energy, t);
     bj_track_steps_free(t);
     if (t->ask)
         bj_ident_ask_drop(t->ask);

@@ -4,6 +4,7 @@
 
 #include "core/collect/process.h"
 #include "core/collect/unit.h"
+#include "core/energy/ledger.h"
 #include "core/find/ident.h"
 #include "core/find/layout.h"
 #include "core/find/tree.h"
@@ -53,6 +54,11 @@ struct bj_track {
     struct bj_step *steps;
     unsigned step_hier;
     uint64_t retired[BJ_EVENTS];
+    struct bj_account *account; /* its energy; NULL: none, or settled */
+    bool closed;                /* the account knows of its end */
+    bool recorded;     /* its final record is written, or none is due */
+    bool energy_shown; /* energy_uj holds something */
+    uint64_t energy_uj[BJ_COMPONENTS]; /* as shown */
 };
 
 /* The tracks of a core, sorted by id. */
@@ -85,6 +91,10 @@ static inline bool bj_track_live(const struct bj_track *t)
 {
     return t->end_usec == 0;
 }
+
+/* True once it will not come back: a cgroup that has only lost its processes
+ * may get others, for the grace time. */
+bool bj_track_over(const struct bj_track *t);
 
 /* Its end was noticed now. */
 void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec);

@@ -101,6 +101,10 @@ int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
  * shell. */
 size_t bj_jobproc_alive(const struct bj_jobproc *p);
 
+/* The sums alone; of what nothing is known they are BJ_ABSENT. */
+void bj_jobproc_sums(const struct bj_proctab *t, const struct bj_jobproc *p,
+                     struct bj_procsum *ret);
+
 /* Write what is known into the job record; lists go to the arena.  Fields of
  * which nothing is known become BJ_ABSENT; job->cores is left alone unless
  * there is an estimate, and job->start_sec when it is known already.  Processes

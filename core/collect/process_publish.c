@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-static void publish_sums(const struct bj_proctab *t, const struct bj_jobproc *p,
-                         struct bj_procsum *s)
+void bj_jobproc_sums(const struct bj_proctab *t, const struct bj_jobproc *p,
+                     struct bj_procsum *s)
 {
     s->processes = p->processes;
     s->threads = p->threads;
@@ -124,7 +124,7 @@ void bj_jobproc_publish(const struct bj_proctab *t, const struct bj_jobproc *p,
             ((uint64_t *)(void *)&job->proc)[i] = BJ_ABSENT;
         return;
     }
-    publish_sums(t, p, &job->proc);
+    bj_jobproc_sums(t, p, &job->proc);
     publish_states(p, arena, &job->states);
     publish_exes(t, p, arena, &job->exes);
     publish_places(t, p, arena, &job->places);

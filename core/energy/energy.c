@@ -1,0 +1,444 @@
+#include "core/energy/energy.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "core/energy/meters.h"
+#include "core/energy/state.h"
+#include "core/energy/whole.h"
+#include "core/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+    SECOND = 1000000,
+    PATIENCE = 3,      /* periods of the slow meters */
+    ORPHAN_PERIODS = 2 /* ticks, before a job counts as one that has ended */
+};
+
+struct bj_energy {
+    const struct bj_conf *conf;
+    struct bj_host host;
+    struct bj_meters *meters;
+    struct bj_ledger *ledger; /* made at the first tick, when the node's size is
+                                 known */
+    struct bj_state *state;   /* NULL: totals end with us */
+    struct bj_buf text;       /* state to be saved */
+    enum bj_policy policy;
+    uint64_t last_usec;  /* of the last tick, of a process before us too; 0:
+                            none */
+    uint64_t begun_usec; /* of our first tick */
+    bool ticked;
+    uint64_t slept_usec; /* boot clock minus monotonic clock */
+    uint64_t faults;
+    struct bj_totals totals;
+    struct {
+        struct bj_ledger_sums sums;
+        struct bj_totals totals;
+        bool any;
+    } shown;
+};
+
+static void say(struct bj_energy *e, enum bj_log_level level,
+                const struct bj_err *err)
+{
+    char text[400], line[480];
+    snprintf(line, sizeof(line), "energy: %s",
+             err->code ? bj_err_text(err, text, sizeof(text)) : err->msg);
+    e->host.log(e->host.ctx, level, line);
+}
+
+static enum bj_policy policy_of(const char *name)
+{
+    for (int p = 0; name && p < BJ_POLICIES; p++)
+        if (strcmp(name, bj_policy_names[p]) == 0)
+            return (enum bj_policy)p;
+    return BJ_HYBRID;
+}
+
+/* Time spent in suspend so far. */
+static uint64_t slept_usec(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    uint64_t mono = (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec / 1000;
+    uint64_t boot = bj_clock_boot_usec();
+    return boot > mono ? boot - mono : 0;
+}
+
+int bj_energy_new(const struct bj_conf *conf, const struct bj_host *host,
+                  struct bj_energy **ret, struct bj_err *err)
+{
+    struct bj_energy *e = calloc(1, sizeof(*e));
+    if (!e)
+        return bj_err_set(err, -ENOMEM, "energy");
+    e->conf = conf;
+    e->host = *host;
+    e->policy = policy_of(conf->energy.policy);
+    e->slept_usec = slept_usec();
+    int r = bj_meters_new(conf, host, &e->meters, err);
+    if (r < 0) {
+        bj_energy_free(e);
+        return r;
+    }
+    *ret = e;
+    return 0;
+}
+
+void bj_energy_free(struct bj_energy *e)
+{
+    if (!e)
+        return;
+    bj_meters_free(e->meters);
+    bj_ledger_free(e->ledger);
+    bj_state_free(e->state);
+    bj_buf_free(&e->text);
+    free(e);
+}
+
+bool bj_energy_look(struct bj_energy *e, uint64_t now_usec)
+{
+    return bj_meters_look(e->meters, now_usec);
+}
+
+/* --- the first tick -------------------------------------------------------*/
+
+static void load_state(struct bj_energy *e)
+{
+    struct bj_err err = {0};
+    struct bj_slice text, extra;
+    bool same = false;
+    int r = bj_state_open(e->conf->energy.state_file, &e->state, &text, &err);
+    if (r < 0) {
+        say(e, BJ_LOG_WARN, &err);
+        return;
+    }
+    if (text.n == 0)
+        return;
+    r = bj_ledger_load(e->ledger, text, bj_state_boot_id(e->state), &extra,
+                       &same, &err);
+    if (r < 0) {
+        bj_state_keep_aside(e->state, &err);
+        say(e, BJ_LOG_WARN, &err);
+    } else if (same) {
+        bj_meters_load(e->meters, extra);
+    }
+}
+
+static int begin(struct bj_energy *e)
+{
+    struct bj_node_size size;
+    bj_node_size_read(e->conf, &size);
+    const struct bj_energy_conf *c = &e->conf->energy;
+    struct bj_ledger_conf conf = {
+        .idle_uw = c->idle_watts * 1000000,
+        .cpus = size.cpus,
+        .mem_bytes = size.mem_bytes,
+        .patience_usec = PATIENCE * c->slow_usec,
+    };
+    e->ledger = bj_ledger_new(&conf);
+    if (!e->ledger)
+        return -ENOMEM;
+    if (c->state_file && *c->state_file)
+        load_state(e);
+    struct bj_ledger_sums sums;
+    bj_ledger_sums(e->ledger, &sums);
+    e->last_usec = sums.tick_usec;
+    return 0;
+}
+
+/* --- accounts -------------------------------------------------------------*/
+
+/* The same id under another inode is another job. */
+static void key_of(const struct bj_track *t, char *buf, size_t cap)
+{
+    struct stat st = {0};
+    for (unsigned h = 0; h < BJ_HIERS; h++)
+        if ((t->unit.there & 1u << h) && t->unit.dir[h] >= 0 &&
+            fstat(t->unit.dir[h], &st) == 0)
+            break;
+    snprintf(buf, cap, "%s#%" PRIu64, t->key, (uint64_t)st.st_ino);
+}
+
+/* Whether all that it has used was used since the last tick. */
+static bool is_new(const struct bj_energy *e, const struct bj_track *t)
+{
+    const struct bj_core *core = t->core;
+    if (e->last_usec == 0 || t->first_usec <= e->last_usec)
+        return false;
+    if (t->start_sec == BJ_ABSENT)
+        return e->ticked;
+    uint64_t ago = core->now_usec - e->last_usec;
+    return (t->start_sec + 1) * SECOND + ago >= core->wall_usec;
+}
+
+static void open_account(struct bj_energy *e, struct bj_track *t)
+{
+    char key[1200];
+    key_of(t, key, sizeof(key));
+    t->account = bj_ledger_open(e->ledger, bj_slice_str(key), is_new(e, t));
+}
+
+static void use_account(struct bj_track *t)
+{
+    const struct bj_usage *u = &t->unit.use;
+    struct bj_job_use use = {
+        .cpu_usec = u->cpu_usec,
+        .mem_bytes = bj_track_live(t) ? u->mem_used_bytes : 0,
+        .cpus = u->cpus,
+        .mem_limit_bytes = u->mem_limit_bytes,
+    };
+    bj_account_use(t->account, &use);
+    if (bj_track_over(t)) {
+        bj_account_close(t->account);
+        t->closed = true;
+    }
+}
+
+static void use_accounts(struct bj_energy *e, struct bj_core *core)
+{
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (!t->account && t->born && !t->closed)
+            open_account(e, t);
+        if (t->account && !t->closed)
+            use_account(t);
+    }
+}
+
+/* --- a tick ---------------------------------------------------------------*/
+
+static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
+                                const struct bj_whole *whole)
+{
+    static const enum bj_zone_role roles[] = {
+        [BJ_ENERGY_CPU] = BJ_ZONE_CPU,
+        [BJ_ENERGY_DRAM] = BJ_ZONE_DRAM,
+        [BJ_ENERGY_GPU] = BJ_ZONE_GPU,
+    };
+    uint64_t slept = slept_usec();
+    struct bj_tick tick = {
+        .now_usec = core->now_usec,
+        .node_uj = BJ_ABSENT,
+        .cpu_usec = whole->cpu_usec,
+        .mem_bytes = whole->mem_bytes,
+        .suspended = slept > e->slept_usec + SECOND / 10,
+    };
+    e->slept_usec = slept;
+    bj_meters_read(e->meters, core->now_usec, tick.suspended, &e->totals);
+    for (int c = 0; c < BJ_ENERGY_OTHER; c++) {
+        const struct bj_role_total *role = &e->totals.role[roles[c]];
+        tick.total_uj[c] = role->source ? role->uj : BJ_ABSENT;
+    }
+    tick.total_uj[BJ_ENERGY_OTHER] = BJ_ABSENT;
+    if (e->totals.role[BJ_ZONE_NODE].source) {
+        tick.node_uj = e->totals.role[BJ_ZONE_NODE].uj;
+        tick.node_stamp_usec = e->totals.role[BJ_ZONE_NODE].stamp_usec;
+    }
+    return tick;
+}
+
+struct bj_account *bj_energy_orphan(struct bj_energy *e, uint64_t now_usec,
+                                    struct bj_slice *ret_key)
+{
+    uint64_t wait = ORPHAN_PERIODS * e->conf->energy.period_usec;
+    if (!e->ledger || now_usec < e->begun_usec + wait)
+        return NULL;
+    return bj_ledger_asleep(e->ledger, ret_key);
+}
+
+void bj_energy_forget(struct bj_energy *e, struct bj_account *a)
+{
+    bj_ledger_drop(e->ledger, a);
+}
+
+static void write_state(struct bj_energy *e)
+{
+    struct bj_buf meters = {0};
+    e->text.len = 0;
+    if (!e->state)
+        return;
+    bj_meters_save(e->meters, &meters);
+    if (!meters.failed)
+        bj_ledger_save(e->ledger, bj_state_boot_id(e->state),
+                       (struct bj_slice){meters.p, meters.len}, &e->text);
+    bj_buf_free(&meters);
+    if (e->text.failed)
+        bj_buf_free(&e->text);
+}
+
+uint64_t bj_energy_tick(struct bj_energy *e, struct bj_core *core)
+{
+    struct bj_whole whole;
+    bj_whole_read(e->conf, &core->hiers, &whole);
+    if (!e->ledger) {
+        e->begun_usec = core->now_usec;
+        if (begin(e) < 0)
+            return 1;
+    }
+    use_accounts(e, core);
+    struct bj_tick tick = make_tick(e, core, &whole);
+    bj_ledger_tick(e->ledger, &tick);
+    e->last_usec = core->now_usec;
+    e->ticked = true;
+    write_state(e);
+    uint64_t more = e->totals.faults - e->faults;
+    e->faults = e->totals.faults;
+    return more;
+}
+
+int bj_energy_save(struct bj_energy *e, struct bj_err *err)
+{
+    struct bj_slice text = {e->text.p, e->text.len};
+    return text.n > 0 ? bj_state_save(e->state, text, err) : 0;
+}
+
+void bj_energy_show(struct bj_energy *e, struct bj_core *core)
+{
+    if (!e->ledger)
+        return;
+    bj_ledger_sums(e->ledger, &e->shown.sums);
+    e->shown.totals = e->totals;
+    e->shown.any = true;
+    bj_meters_show(e->meters);
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        for (int c = 0; t->account && c < BJ_COMPONENTS; c++)
+            t->energy_uj[c] =
+                bj_account_uj(t->account, e->policy, (enum bj_component)c);
+        t->energy_shown |= t->account != NULL;
+    }
+}
+
+bool bj_energy_settled(const struct bj_track *t)
+{
+    return !t->account || (t->closed && bj_account_final(t->account));
+}
+
+void bj_energy_drop(struct bj_energy *e, struct bj_track *t)
+{
+    if (e && t->account)
+        bj_ledger_drop(e->ledger, t->account);
+    t->account = NULL;
+}
+
+/* --- telling --------------------------------------------------------------*/
+
+/* Components that have ever been metered. */
+static bool known(const struct bj_energy *e, int c)
+{
+    return e->shown.any && e->shown.sums.taken_uj[c] > 0;
+}
+
+static size_t count_known(const struct bj_energy *e)
+{
+    size_t n = 0;
+    for (int c = 0; c < BJ_COMPONENTS; c++)
+        n += known(e, c);
+    return n;
+}
+
+void bj_energy_publish_job(const struct bj_energy *e, const struct bj_track *t,
+                           struct bj_arena *a, struct bj_job *job)
+{
+    size_t n = t->energy_shown ? count_known(e) : 0;
+    struct bj_energy_use *v = n ? bj_arena_alloc(a, n * sizeof(*v)) : NULL;
+    if (!v)
+        return;
+    job->energy = (struct bj_list){v, n};
+    for (int c = 0; c < BJ_COMPONENTS; c++) {
+        if (!known(e, c))
+            continue;
+        v->sub.key[0] = bj_slice_str(bj_component_names[c]);
+        v++->energy_uj = t->energy_uj[c];
+    }
+}
+
+static struct bj_slice source_of(const struct bj_totals *t,
+                                 struct bj_slice *quality)
+{
+    const struct bj_role_total *node = &t->role[BJ_ZONE_NODE];
+    const struct bj_role_total *cpu = &t->role[BJ_ZONE_CPU];
+    *quality = node->source
+                   ? node->partial ? BJ_SLICE("partial") : BJ_SLICE("node")
+                   : BJ_SLICE("components");
+    const char *name = node->source ? node->source : cpu->source;
+    return bj_slice_str(name ? name : "none");
+}
+
+static struct bj_slice static_of(const struct bj_ledger_sums *s)
+{
+    if (s->idle_uw == 0)
+        return BJ_SLICE("unknown");
+    return s->idle_learnt ? BJ_SLICE("learnt") : BJ_SLICE("configured");
+}
+
+static void publish_split(const struct bj_energy *e, struct bj_snap *snap)
+{
+    const struct bj_ledger_sums *s = &e->shown.sums;
+    size_t n = count_known(e);
+    struct bj_energy_split *v =
+        n ? bj_arena_alloc(&snap->arena, n * sizeof(*v)) : NULL;
+    if (!v)
+        return;
+    snap->node.energy = (struct bj_list){v, n};
+    for (int c = 0; c < BJ_COMPONENTS; c++) {
+        if (!known(e, c))
+            continue;
+        v->sub.key[0] = bj_slice_str(bj_component_names[c]);
+        v->energy_uj = s->taken_uj[c] - s->pending_uj[c];
+        v->system_uj = s->system_uj[e->policy][c];
+        v->unallocated_uj = s->unallocated_uj[e->policy][c];
+        v++->deficit_uj = c == BJ_ENERGY_OTHER ? s->deficit_uj : BJ_ABSENT;
+    }
+}
+
+static void publish_info(const struct bj_energy *e, struct bj_info *info)
+{
+    info->one = 1;
+    info->v[0] = source_of(&e->shown.totals, &info->v[1]);
+    info->v[2] = bj_slice_str(bj_policy_names[e->policy]);
+    info->v[3] = static_of(&e->shown.sums);
+}
+
+void bj_energy_publish(const struct bj_energy *e, struct bj_snap *snap)
+{
+    if (!e->shown.any)
+        return;
+    bj_meters_publish(e->meters, bj_clock_boot_usec(), &snap->arena, snap);
+    if (count_known(e) == 0)
+        return;
+    publish_split(e, snap);
+    publish_info(e, &snap->node.energy_info);
+    snap->node.power_uw = e->shown.totals.role[BJ_ZONE_NODE].power_uw;
+    if (e->shown.sums.idle_uw > 0)
+        snap->node.idle_uw = e->shown.sums.idle_uw;
+}
+
+void bj_energy_final(const struct bj_energy *e, const struct bj_account *a,
+                     struct bj_json_out *o)
+{
+    struct bj_ledger_sums sums;
+    struct bj_slice quality, source = source_of(&e->totals, &quality);
+    bj_ledger_sums(e->ledger, &sums);
+    bj_json_put_object(o, "energy_uj");
+    for (int p = 0; p < BJ_POLICIES; p++) {
+        bj_json_put_object(o, bj_policy_names[p]);
+        for (int c = 0; c < BJ_COMPONENTS; c++)
+            if (sums.taken_uj[c] > 0)
+                bj_json_put_u64(
+                    o, bj_component_names[c],
+                    bj_account_uj(a, (enum bj_policy)p, (enum bj_component)c));
+        bj_json_put_end(o);
+    }
+    bj_json_put_end(o);
+    bj_json_put_str(o, "energy_policy",
+                    bj_slice_str(bj_policy_names[e->policy]));
+    bj_json_put_str(o, "energy_source", source);
+    bj_json_put_str(o, "energy_quality", quality);
+    bj_json_put_str(o, "energy_static", static_of(&sums));
+    bj_json_put_bool(o, "energy_gap", bj_account_flagged(a));
+}

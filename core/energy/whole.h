@@ -1,0 +1,26 @@
+/* What everything on the node uses, and how big the node is. */
+#ifndef BJ_CORE_ENERGY_WHOLE_H
+#define BJ_CORE_ENERGY_WHOLE_H
+
+#include "core/conf.h"
+#include "core/find/hier.h"
+
+/* BJ_ABSENT for what cannot be read. */
+struct bj_node_size {
+    uint64_t cpus; /* on line */
+    uint64_t mem_bytes;
+};
+void bj_node_size_read(const struct bj_conf *conf, struct bj_node_size *ret);
+
+struct bj_whole {
+    uint64_t cpu_usec;  /* by all tasks since the boot */
+    uint64_t mem_bytes; /* not free: page cache counts, as it does for jobs */
+};
+
+/* CPU time from the root cgroup where it is told there (the same clock as the
+ * jobs'), else from /proc/stat.  Sources: kernel admin-guide/cgroup-v2.rst,
+ * cgroup-v1/cpuacct.rst, proc(5). */
+void bj_whole_read(const struct bj_conf *conf, const struct bj_hiers *hiers,
+                   struct bj_whole *ret);
+
+#endif

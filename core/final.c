@@ -1,0 +1,180 @@
+#include "core/final.h"
+
+#include "base/json.h"
+#include "core/internal.h"
+
+#include <stddef.h>
+#include <unistd.h>
+
+/* Fields of a record; what is absent is left out. */
+struct field {
+    const char *name;
+    size_t off;
+};
+#define USE(name, member)                                                      \
+    {                                                                          \
+        name, offsetof(struct bj_usage, member)                                \
+    }
+#define PROC(name, member)                                                     \
+    {                                                                          \
+        name, offsetof(struct bj_procsum, member)                              \
+    }
+#define DEVICE(name, member)                                                   \
+    {                                                                          \
+        name, offsetof(struct bj_unit_device, member)                          \
+    }
+static const struct field use_fields[] = {
+    USE("cpu_usec", cpu_usec),
+    USE("cpu_user_usec", cpu_user_usec),
+    USE("cpu_system_usec", cpu_system_usec),
+    USE("cpu_throttled_usec", cpu_throttled_usec),
+    USE("cpus", cpus),
+    USE("memory_peak_bytes", mem_peak_bytes),
+    USE("memory_limit_bytes", mem_limit_bytes),
+    USE("memory_limit_hits", mem_limit_hits),
+    USE("oom_kills", mem_oom_kills),
+};
+static const struct field proc_fields[] = {
+    PROC("processes_seen", processes_seen),
+    PROC("io_read_bytes", io_read_bytes),
+    PROC("io_write_bytes", io_write_bytes),
+    PROC("io_read_operations", io_read_ops),
+    PROC("io_write_operations", io_write_ops),
+    PROC("io_storage_read_bytes", io_storage_read_bytes),
+    PROC("io_storage_write_bytes", io_storage_write_bytes),
+};
+static const struct field device_fields[] = {
+    DEVICE("read_bytes", read_bytes),
+    DEVICE("write_bytes", write_bytes),
+    DEVICE("read_operations", read_ops),
+    DEVICE("write_operations", write_ops),
+};
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+static void put(struct bj_json_out *o, const char *name, uint64_t v)
+{
+    if (v != BJ_ABSENT)
+        bj_json_put_u64(o, name, v);
+}
+
+static void put_fields(struct bj_json_out *o, const struct field *f, size_t n,
+                       const void *record)
+{
+    for (size_t i = 0; i < n; i++)
+        put(o, f[i].name,
+            *(const uint64_t *)(const void *)((const char *)record + f[i].off));
+}
+
+static void put_text(struct bj_json_out *o, const char *name, struct bj_slice s)
+{
+    if (s.n > 0)
+        bj_json_put_str(o, name, s);
+}
+
+static void put_ident(struct bj_json_out *o, const struct bj_ident *id)
+{
+    static const struct {
+        const char *name;
+        enum bj_ident_field field;
+    } names[] = {
+        {"batch_system", BJ_ID_SYSTEM},
+        {"jobid", BJ_ID_JOBID},
+        {"sluid", BJ_ID_SLUID},
+        {"slurm_node", BJ_ID_NODE},
+        {"user", BJ_ID_USER},
+        {"uid", BJ_ID_UID},
+        {"account", BJ_ID_ACCOUNT},
+        {"partition", BJ_ID_PARTITION},
+        {"qos", BJ_ID_QOS},
+        {"name", BJ_ID_NAME},
+        {"array_job_id", BJ_ID_ARRAY_JOB},
+        {"array_task", BJ_ID_ARRAY_TASK},
+        {"het_job_id", BJ_ID_HET_JOB},
+        {"het_offset", BJ_ID_HET_OFFSET},
+        {"identity_source", BJ_ID_SOURCE},
+    };
+    for (size_t i = 0; i < N(names); i++)
+        put_text(o, names[i].name, id->f[names[i].field]);
+}
+
+static void put_devices(struct bj_json_out *o, const struct bj_unit *u)
+{
+    if (u->ndevices == 0)
+        return;
+    bj_json_put_object(o, "devices");
+    for (uint32_t i = 0; i < u->ndevices; i++) {
+        bj_json_put_key(o, bj_slice_str(u->devices[i].name));
+        bj_json_put_object(o, NULL);
+        put_fields(o, device_fields, N(device_fields), &u->devices[i]);
+        bj_json_put_end(o);
+    }
+    bj_json_put_end(o);
+}
+
+static int begin(const struct bj_core *core, struct bj_buf *out,
+                 struct bj_json_out **ret)
+{
+    char host[256] = "";
+    int r = bj_json_out_new(out, false, ret);
+    if (r < 0)
+        return r;
+    gethostname(host, sizeof(host) - 1);
+    bj_json_put_object(*ret, NULL);
+    bj_json_put_u64(*ret, "format", 1);
+    put_text(*ret, "cluster", bj_slice_str(core->cluster));
+    put_text(*ret, "host", bj_slice_str(host));
+    return 0;
+}
+
+static int end(struct bj_json_out *o, struct bj_buf *out)
+{
+    bj_json_put_end(o);
+    int r = bj_json_out_end(o);
+    bj_buf_put(out, "\n", 1);
+    return r < 0 || out->failed ? -ENOMEM : 0;
+}
+
+int bj_final_write(const struct bj_core *core, const struct bj_track *t,
+                   struct bj_buf *out)
+{
+    struct bj_json_out *o;
+    struct bj_procsum proc;
+    if (begin(core, out, &o) < 0)
+        return -ENOMEM;
+    put_ident(o, t->ident);
+    put(o, "start",
+        t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec : t->start_sec);
+    put(o, "end", t->end_sec);
+    put_fields(o, use_fields, N(use_fields), &t->unit.use);
+    if (t->proc) {
+        bj_jobproc_sums(core->proctab, t->proc, &proc);
+        put_fields(o, proc_fields, N(proc_fields), &proc);
+    }
+    put_devices(o, &t->unit);
+    if (core->energy && t->account)
+        bj_energy_final(core->energy, t->account, o);
+    return end(o, out);
+}
+
+int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
+                    const struct bj_account *a, struct bj_buf *out)
+{
+    struct bj_json_out *o;
+    struct bj_slice system, node, id;
+    if (begin(core, out, &o) < 0)
+        return -ENOMEM;
+    /* The inode is of no use to anybody else. */
+    while (key.n > 0 && key.p[key.n - 1] != '#')
+        key.n--;
+    key.n -= key.n > 0;
+    if (bj_slice_field(&key, '/', &system) && bj_slice_field(&key, '/', &node))
+        id = key;
+    else
+        id = system = node = (struct bj_slice){0};
+    put_text(o, "batch_system", system);
+    put_text(o, "jobid", id);
+    put_text(o, "slurm_node", node);
+    bj_energy_final(core->energy, a, o);
+    bj_json_put_bool(o, "complete", false);
+    return end(o, out);
+}

@@ -1,0 +1,19 @@
+/* Final records: what is known of a job on this node when it has ended, as one
+ * line of JSON (docs/records.md). */
+#ifndef BJ_CORE_FINAL_H
+#define BJ_CORE_FINAL_H
+
+#include "base/buf.h"
+#include "core/energy/energy.h"
+#include "core/track.h"
+
+/* Append the record of an ended job and a newline; 0 or -ENOMEM. */
+int bj_final_write(const struct bj_core *core, const struct bj_track *t,
+                   struct bj_buf *out);
+
+/* The same for a job that ended while we did not run: key is its track's, and
+ * an inode. */
+int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
+                    const struct bj_account *a, struct bj_buf *out);
+
+#endif

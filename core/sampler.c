@@ -1,0 +1,259 @@
+/* The sampler: a look at the jobs at a pace of its own, whoever scrapes, for
+ * energy and final records.  What it writes to disks is written without the
+ * lock: a scrape never waits for a disk. */
+#include "core/energy/energy.h"
+#include "core/final.h"
+#include "core/internal.h"
+#include "core/spool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { SECOND = 1000000, STOP_SEC = 5 };
+
+/* A final record on its way to the spool. */
+struct record {
+    struct record *next;
+    uint64_t end_sec;
+    char id[80];
+    struct bj_buf line;
+};
+
+struct bj_sampler {
+    struct bj_core *core;
+    pthread_t thread;
+    pthread_cond_t wake;
+    bool stop; /* under the core's lock */
+    struct record *first, **last;
+    bool spool_fails, save_fails;
+};
+
+/* --- records --------------------------------------------------------------*/
+
+static void lose(struct bj_core *core, const struct bj_err *err)
+{
+    char text[400], line[480];
+    core->records_lost++;
+    if (core->sampler->spool_fails)
+        return;
+    core->sampler->spool_fails = true;
+    snprintf(line, sizeof(line), "final record lost: %s",
+             bj_err_text(err, text, sizeof(text)));
+    core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
+}
+
+static void queue(struct bj_core *core, struct bj_slice id, uint64_t end_sec,
+                  struct bj_buf *line, int made)
+{
+    struct bj_sampler *s = core->sampler;
+    struct record *rec = made == 0 ? calloc(1, sizeof(*rec)) : NULL;
+    struct bj_err err = {0};
+    if (!rec) {
+        bj_err_set(&err, -ENOMEM, "job %.*s", (int)id.n, id.p);
+        bj_buf_free(line);
+        lose(core, &err);
+        return;
+    }
+    snprintf(rec->id, sizeof(rec->id), "%.*s", (int)id.n, id.p);
+    rec->end_sec = end_sec;
+    rec->line = *line;
+    *s->last = rec;
+    s->last = &rec->next;
+}
+
+static void make_record(struct bj_core *core, const struct bj_track *t)
+{
+    struct bj_slice id = t->ident->f[BJ_ID_JOBID];
+    struct bj_buf line = {0};
+    int r = bj_final_write(core, t, &line);
+    queue(core, id.n > 0 ? id : bj_slice_str(t->id), t->end_sec, &line, r);
+}
+
+static void make_orphans(struct bj_core *core)
+{
+    struct bj_account *a;
+    struct bj_slice key;
+    while ((a = bj_energy_orphan(core->energy, core->now_usec, &key))) {
+        struct bj_buf line = {0};
+        if (core->spool)
+            queue(core, BJ_SLICE("unseen"), core->wall_usec / SECOND, &line,
+                  bj_final_orphan(core, key, a, &line));
+        bj_energy_forget(core->energy, a);
+    }
+}
+
+/* Jobs whose energy has settled are done with. */
+static void finish_jobs(struct bj_core *core)
+{
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (!bj_track_over(t) || t->recorded || !bj_energy_settled(t))
+            continue;
+        if (core->spool && t->born)
+            make_record(core, t);
+        t->recorded = true;
+    }
+}
+
+static void write_records(struct bj_core *core)
+{
+    struct bj_sampler *s = core->sampler;
+    while (s->first) {
+        struct record *rec = s->first;
+        struct bj_err err = {0};
+        int r =
+            bj_spool_put(core->spool, rec->end_sec, bj_slice_str(rec->id),
+                         (struct bj_slice){rec->line.p, rec->line.len}, &err);
+        s->first = rec->next;
+        pthread_mutex_lock(&core->lock);
+        if (r < 0) {
+            lose(core, &err);
+        } else {
+            core->records++;
+            s->spool_fails = false;
+        }
+        pthread_mutex_unlock(&core->lock);
+        bj_buf_free(&rec->line);
+        free(rec);
+    }
+    s->last = &s->first;
+}
+
+/* --- a tick ---------------------------------------------------------------*/
+
+static void tick(struct bj_core *core)
+{
+    bj_core_read(core);
+    if (core->energy) {
+        uint64_t begun = bj_clock_boot_usec();
+        struct bj_err err = {0};
+        uint64_t faults = bj_energy_tick(core->energy, core);
+        if (faults > 0)
+            bj_err_set(&err, 0, "a power meter has failed");
+        bj_core_ran(core, BJ_COLLECT_ENERGY, begun, faults, &err);
+    }
+    finish_jobs(core);
+    if (core->energy)
+        make_orphans(core);
+    bj_core_forget(core);
+}
+
+/* Without the lock. */
+static void save(struct bj_core *core)
+{
+    struct bj_sampler *s = core->sampler;
+    struct bj_err err = {0};
+    char text[400], line[480];
+    int r = core->energy ? bj_energy_save(core->energy, &err) : 0;
+    if (r < 0 && !s->save_fails) {
+        snprintf(line, sizeof(line), "energy: totals not saved: %s",
+                 bj_err_text(&err, text, sizeof(text)));
+        core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
+    }
+    s->save_fails = r < 0;
+    write_records(core);
+}
+
+static void wait_until(struct bj_sampler *s, uint64_t when_usec)
+{
+    struct timespec ts;
+    uint64_t now = bj_clock_boot_usec();
+    if (when_usec <= now || s->stop)
+        return;
+    uint64_t wait = when_usec - now;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    ts.tv_sec += (time_t)(wait / SECOND);
+    ts.tv_nsec += (long)(wait % SECOND) * 1000;
+    if (ts.tv_nsec >= 1000 * SECOND) {
+        ts.tv_nsec -= 1000 * SECOND;
+        ts.tv_sec++;
+    }
+    pthread_cond_timedwait(&s->wake, &s->core->lock, &ts);
+}
+
+static void *run(void *arg)
+{
+    struct bj_sampler *s = arg;
+    struct bj_core *core = s->core;
+    uint64_t period = core->conf->energy.period_usec;
+    pthread_mutex_lock(&core->lock);
+    uint64_t due = bj_clock_boot_usec();
+    while (!s->stop) {
+        tick(core);
+        pthread_mutex_unlock(&core->lock);
+        save(core);
+        pthread_mutex_lock(&core->lock);
+        if (core->energy)
+            bj_energy_show(core->energy, core);
+        /* A tick that took longer than the period skips what it missed. */
+        for (uint64_t now = bj_clock_boot_usec(); due <= now;)
+            due += period;
+        while (!s->stop && bj_clock_boot_usec() < due)
+            wait_until(s, due);
+    }
+    pthread_mutex_unlock(&core->lock);
+    return NULL;
+}
+
+/* --- birth and death ------------------------------------------------------*/
+
+static int init_wake(pthread_cond_t *wake)
+{
+    pthread_condattr_t attr;
+    if (pthread_condattr_init(&attr) != 0)
+        return -ENOMEM;
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    int e = pthread_cond_init(wake, &attr);
+    pthread_condattr_destroy(&attr);
+    return -e;
+}
+
+static void start(struct bj_core *core)
+{
+    struct bj_sampler *s = calloc(1, sizeof(*s));
+    if (!s || init_wake(&s->wake) < 0) {
+        free(s);
+        return;
+    }
+    s->core = core;
+    s->last = &s->first;
+    core->sampler = s;
+    int r = core->host.thread(core->host.ctx, &s->thread, run, s, "bj-sampler");
+    if (r < 0) {
+        core->sampler = NULL;
+        pthread_cond_destroy(&s->wake);
+        free(s);
+        core->host.log(core->host.ctx, BJ_LOG_ERROR,
+                       "no thread for the sampler: no energy, no final "
+                       "records");
+    }
+}
+
+void bj_core_sampler_want(struct bj_core *core)
+{
+    bool metered =
+        core->energy && bj_energy_look(core->energy, bj_clock_boot_usec());
+    if (!core->sampler && (metered || core->spool))
+        start(core);
+}
+
+bool bj_core_sampler_free(struct bj_core *core)
+{
+    struct bj_sampler *s = core->sampler;
+    struct timespec end;
+    if (!s)
+        return true;
+    pthread_mutex_lock(&core->lock);
+    s->stop = true;
+    pthread_cond_broadcast(&s->wake);
+    pthread_mutex_unlock(&core->lock);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += STOP_SEC;
+    if (pthread_clockjoin_np(s->thread, NULL, CLOCK_MONOTONIC, &end) != 0)
+        return false;
+    pthread_cond_destroy(&s->wake);
+    core->sampler = NULL;
+    free(s);
+    return true;
+}

@@ -1,0 +1,135 @@
+#include "core/spool.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/save.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COUNT_USEC = 10 * 1000000, LEFT_OVER_SEC = 3600 };
+
+struct bj_spool {
+    char *path;
+    int dir;
+    char host[65];
+    uint64_t max_files, max_bytes;
+    uint64_t files, bytes; /* when counted last, and what we added since */
+    uint64_t count_usec;   /* when it may be counted again */
+    uint64_t number;       /* of the next record */
+};
+
+/* A writer that was killed leaves its file behind, which nobody will rename. */
+static void sweep(struct bj_spool *s, const char *name, const struct stat *st)
+{
+    uint64_t now = bj_clock_wall_usec() / 1000000;
+    if (st->st_mtime >= 0 && (uint64_t)st->st_mtime + LEFT_OVER_SEC < now)
+        unlinkat(s->dir, name, 0);
+}
+
+static void count_one(struct bj_spool *s, const char *name)
+{
+    struct stat st;
+    if (fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !S_ISREG(st.st_mode))
+        return;
+    if (name[0] == '.') {
+        sweep(s, name, &st);
+        return;
+    }
+    s->files++;
+    s->bytes += (uint64_t)st.st_size;
+}
+
+/* Records are taken away by others, so what waits is counted anew when the
+ * limit is reached, now and then. */
+static void count(struct bj_spool *s)
+{
+    int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    s->files = s->bytes = 0;
+    for (const struct dirent *e; (e = readdir(d));)
+        count_one(s, e->d_name);
+    closedir(d);
+}
+
+static bool is_full(struct bj_spool *s, size_t more)
+{
+    bool full = s->files >= s->max_files || s->bytes + more > s->max_bytes;
+    uint64_t now = bj_clock_boot_usec();
+    if (!full || now < s->count_usec)
+        return full;
+    s->count_usec = now + COUNT_USEC;
+    count(s);
+    return s->files >= s->max_files || s->bytes + more > s->max_bytes;
+}
+
+int bj_spool_new(const char *dir, uint64_t max_files, uint64_t max_bytes,
+                 struct bj_spool **ret, struct bj_err *err)
+{
+    char name[256] = "";
+    struct bj_spool *s = calloc(1, sizeof(*s));
+    if (!s || !(s->path = strdup(dir))) {
+        free(s);
+        return bj_err_set(err, -ENOMEM, "record.dir");
+    }
+    s->max_files = max_files;
+    s->max_bytes = max_bytes;
+    if (mkdir(dir, 0750) < 0 && errno != EEXIST)
+        bj_err_set(err, -errno, "record.dir: make %s", dir);
+    s->dir = bj_dir_open(AT_FDCWD, dir);
+    if (s->dir < 0) {
+        int r = bj_err_set(err, s->dir, "record.dir: open %s", dir);
+        bj_spool_free(s);
+        return r;
+    }
+    gethostname(name, sizeof(name) - 1);
+    bj_text_ident(bj_slice_str(name), s->host, sizeof(s->host));
+    s->number = bj_clock_wall_usec();
+    count(s);
+    *ret = s;
+    return 0;
+}
+
+void bj_spool_free(struct bj_spool *s)
+{
+    if (!s)
+        return;
+    if (s->dir >= 0)
+        close(s->dir);
+    free(s->path);
+    free(s);
+}
+
+int bj_spool_put(struct bj_spool *s, uint64_t end_sec, struct bj_slice id,
+                 struct bj_slice line, struct bj_err *err)
+{
+    char name[224], safe[65];
+    if (is_full(s, line.n))
+        return bj_err_set(err, -EDQUOT,
+                          "%s: %" PRIu64 " records of %" PRIu64
+                          " bytes wait already",
+                          s->path, s->files, s->bytes);
+    bj_text_ident(id, safe, sizeof(safe));
+    snprintf(name, sizeof(name), "%s.%" PRIu64 ".%s.%" PRIx64 ".json", s->host,
+             end_sec, safe, s->number++);
+    int r =
+        bj_save_at(s->dir, name, line, 0640, BJ_SAVE_SYNC | BJ_SAVE_NEW, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "%s", s->path);
+    s->files++;
+    s->bytes += line.n;
+    return 0;
+}

@@ -1,0 +1,279 @@
+#include "base/command_child.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Two processes are started: a runner, a copy of us that waits for the command,
+ * and the command.  Only its parent can learn how a command ended, and in a
+ * host that ignores SIGCHLD (collectd), or waits for just any child, that must
+ * not be the host itself.  The runner also leads the group, so that the group's
+ * number is taken as long as it lives.
+ *
+ * All code below in_runner runs in a copy of a process that may have had many
+ * threads: it may call only what is safe in a signal handler. */
+
+/* Descriptors of the runner; the first three are the command's, too. */
+enum { NULL_FD, OUT_FD, COMPLAINT_FD, REPORT_FD, LEASH_FD, FDS };
+
+/* The ends of the pipes; as many as fit are opened. */
+struct pipes {
+    int ours[FDS], theirs[FDS];
+};
+
+static void pipes_close(int fd[FDS])
+{
+    for (int i = 0; i < FDS; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+}
+
+static int pipes_open(struct pipes *p)
+{
+    memset(p, 0xff, sizeof(*p));
+    p->theirs[NULL_FD] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (p->theirs[NULL_FD] < 0)
+        return -errno;
+    for (int i = OUT_FD; i < FDS; i++) {
+        int fd[2];
+        if (pipe2(fd, O_CLOEXEC) < 0)
+            return -errno;
+        bool to_us = i != LEASH_FD;
+        p->ours[i] = fd[to_us ? 0 : 1];
+        p->theirs[i] = fd[to_us ? 1 : 0];
+        if (to_us && fcntl(p->ours[i], F_SETFL, O_NONBLOCK) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+/* --- in the new processes -------------------------------------------------*/
+
+static void default_signals(void)
+{
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    sigset_t none;
+    for (int s = 1; s < NSIG; s++)
+        sigaction(s, &dfl, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void close_from(unsigned first)
+{
+    struct rlimit lim;
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+        return;
+#endif
+    unsigned end = 65536; /* kernels before 5.9: one by one, within reason */
+    if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < end)
+        end = (unsigned)lim.rlim_cur;
+    for (unsigned fd = first; fd < end; fd++)
+        close((int)fd);
+}
+
+/* Put fds at the numbers 0 to FDS-1, where some of them may be already, and
+ * close all others. */
+static bool place_fds(int fd[FDS])
+{
+    for (int i = 0; i < FDS; i++) {
+        fd[i] = fcntl(fd[i], F_DUPFD, FDS);
+        if (fd[i] < 0)
+            return false;
+    }
+    for (int i = 0; i < FDS; i++)
+        if (dup2(fd[i], i) < 0)
+            return false;
+    close_from(FDS);
+    return true;
+}
+
+static void send_report(const struct bj_command_report *r)
+{
+    while (write(REPORT_FD, r, sizeof(*r)) < 0 && errno == EINTR)
+        ;
+}
+
+/* A signal when whoever started us ends, who may be gone by now. */
+static void die_with(pid_t parent, int how)
+{
+    prctl(PR_SET_PDEATHSIG, how);
+    if (getppid() != parent)
+        _exit(127);
+}
+
+static void in_command(const struct bj_command_child *plan, pid_t runner)
+{
+    struct bj_command_report r = {0};
+    die_with(runner, SIGKILL);
+    default_signals();
+    close(LEASH_FD);
+    fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC);
+    if (chdir(plan->dir) < 0) {
+        r.dir_errno = errno;
+    } else {
+        /* The standard has it so; nothing is changed in what they point to. */
+        execve(plan->program, (char *const *)(uintptr_t)plan->argv, plan->env);
+        r.exec_errno = errno;
+    }
+    send_report(&r);
+    _exit(127);
+}
+
+/* Signals of the runner: SIGTERM goes to the group and is meant for the others;
+ * without SIGPIPE ignored a report that nobody wants would be the end; the end
+ * of the command and of the host are waited for. */
+static void runner_signals(sigset_t *ret_awaited)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    default_signals();
+    sigaction(SIGTERM, &ignore, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigemptyset(ret_awaited);
+    sigaddset(ret_awaited, SIGCHLD);
+    sigaddset(ret_awaited, SIGHUP);
+    sigprocmask(SIG_BLOCK, ret_awaited, NULL);
+}
+
+/* Until the command has ended; when the host ends, everything does. */
+static int await(pid_t pid, const sigset_t *awaited)
+{
+    int status = 0;
+    for (;;) {
+        pid_t r = waitpid(pid, &status, WNOHANG);
+        if (r == pid || (r < 0 && errno != EINTR))
+            return status;
+        if (sigwaitinfo(awaited, NULL) == SIGHUP)
+            kill(0, SIGKILL);
+    }
+}
+
+static void in_runner(const struct bj_command_child *plan, int fd[FDS],
+                      pid_t host)
+{
+    struct bj_command_report r = {0};
+    sigset_t awaited;
+    char c;
+    runner_signals(&awaited);
+    setsid();
+    die_with(host, SIGHUP);
+    pid_t self = getpid();
+    if (!place_fds(fd))
+        _exit(127);
+    pid_t pid = fork();
+    if (pid == 0)
+        in_command(plan, self);
+    for (int i = NULL_FD; i <= COMPLAINT_FD; i++)
+        close(i);
+    if (pid < 0)
+        r.exec_errno = errno;
+    else
+        r.status = await(pid, &awaited);
+    send_report(&r);
+    close(REPORT_FD);
+    while (read(LEASH_FD, &c, 1) < 0 && errno == EINTR)
+        ;
+    kill(0, SIGKILL);
+    _exit(0);
+}
+
+/* --- in the host ----------------------------------------------------------*/
+
+/* Signals wait meanwhile: the host's handlers must not run in its copy. */
+static pid_t fork_quietly(const struct bj_command_child *plan, int theirs[FDS])
+{
+    sigset_t all, old;
+    pid_t host = getpid();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pid_t pid = fork();
+    int saved = errno;
+    if (pid == 0)
+        in_runner(plan, theirs, host);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = saved;
+    return pid;
+}
+
+int bj_command_start(const struct bj_command_child *plan,
+                     struct bj_command_ends *ret)
+{
+    struct pipes p;
+    pid_t pid = -1;
+    int r = pipes_open(&p);
+    if (r == 0) {
+        pid = fork_quietly(plan, p.theirs);
+        r = pid < 0 ? -errno : 0;
+    }
+    pipes_close(p.theirs);
+    if (r < 0) {
+        pipes_close(p.ours);
+        return r;
+    }
+    *ret = (struct bj_command_ends){
+        .runner = pid,
+        .out = p.ours[OUT_FD],
+        .complaint = p.ours[COMPLAINT_FD],
+        .report = p.ours[REPORT_FD],
+        .leash = p.ours[LEASH_FD],
+    };
+    return 0;
+}
+
+/* --- the environment ------------------------------------------------------*/
+
+static bool sets(const char *const *env, const char *name)
+{
+    size_t n = strlen(name);
+    for (; env && *env; env++)
+        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+            return true;
+    return false;
+}
+
+/* "name=value" at *at, which moves behind it. */
+static char *put_setting(char **at, const char *name, const char *value)
+{
+    char *start = *at;
+    size_t n = strlen(name), m = strlen(value);
+    memcpy(start, name, n);
+    start[n] = '=';
+    memcpy(start + n + 1, value, m + 1);
+    *at = start + n + m + 2;
+    return start;
+}
+
+char **bj_command_env(const char *path, const char *tz, const char *const *more)
+{
+    const struct {
+        const char *name, *value;
+    } own[] = {{"PATH", path}, {"LC_ALL", "C"}, {"TZ", tz ? tz : "UTC0"}};
+    enum { OWN = sizeof(own) / sizeof(own[0]) };
+    size_t n = 0, bytes = 0, k = 0;
+    for (; more && more[n]; n++)
+        ;
+    for (size_t i = 0; i < OWN; i++)
+        bytes += strlen(own[i].name) + strlen(own[i].value) + 2;
+    char **env = malloc((n + OWN + 1) * sizeof(*env) + bytes);
+    if (!env)
+        return NULL;
+    char *at = (char *)(env + n + OWN + 1);
+    for (size_t i = 0; i < OWN; i++)
+        if (!sets(more, own[i].name))
+            env[k++] = put_setting(&at, own[i].name, own[i].value);
+    for (size_t i = 0; i < n; i++)
+        env[k++] = (char *)(uintptr_t)more[i];
+    env[k] = NULL;
+    return env;
+}

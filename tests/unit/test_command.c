@@ -1,0 +1,567 @@
+/* Commands, run for real. */
+#include "base/clock.h"
+#include "base/command.h"
+#include "tests/unit/lib/fail.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define SH(script) ((const char *const[]){"sh", "-c", script, NULL})
+
+enum { MS = 1000, SECOND = 1000000 };
+
+static struct bj_command_result res;
+static struct bj_err err;
+
+static int leave(void **state)
+{
+    (void)state;
+    bj_command_result_free(&res);
+    res = (struct bj_command_result){0};
+    err = (struct bj_err){0};
+    return 0;
+}
+
+static int run(const struct bj_command *cmd)
+{
+    err = (struct bj_err){0};
+    int r = bj_command_run(cmd, &res, &err);
+    assert_int_equal(err.code, r);
+    bj_buf_put(&res.out, "", 1); /* for comparing */
+    res.out.len--;
+    return r;
+}
+
+static int sh(const char *script)
+{
+    return run(&(struct bj_command){.argv = SH(script)});
+}
+
+/* Is the process that wrote its number into file gone?  It may take a moment
+ * until the kernel has buried it. */
+static bool gone(pid_t pid)
+{
+    for (int i = 0; i < 200; i++) {
+        char path[64], buf[256] = "";
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            return true;
+        ssize_t n = read(fd, buf, sizeof(buf) - 1);
+        close(fd);
+        const char *end = n > 0 ? strrchr(buf, ')') : NULL;
+        if (!end || end[2] == 'Z') /* whoever inherited it will wait for it */
+            return true;
+        usleep(10 * MS);
+    }
+    return false;
+}
+
+static pid_t number_in(const struct bj_buf *b)
+{
+    uint64_t v = 0;
+    struct bj_slice s = {b->p, b->len};
+    assert_true(bj_slice_number(&s, &v));
+    return (pid_t)v;
+}
+
+/* --- tests ---------------------------------------------------------------- */
+
+static void output(void **state)
+{
+    (void)state;
+    assert_int_equal(sh("echo one; echo two >&2; printf three"), 0);
+    assert_string_equal(res.out.p, "one\nthree");
+    assert_string_equal(res.complaint, "two\n");
+    assert_int_equal(res.complaint_len, 4);
+    assert_int_equal(res.exit, 0);
+    assert_int_equal(res.signal, 0);
+    assert_true(res.took_usec > 0 && res.took_usec < 20 * SECOND);
+    assert_int_equal(sh("cat"), 0); /* nothing to read */
+    assert_string_equal(res.out.p, "");
+    assert_string_equal(res.complaint, "");
+    const char *const argv[] = {"printf", "%s.", "a b", "$(id)", "'", "", NULL};
+    assert_int_equal(run(&(struct bj_command){.argv = argv}), 0);
+    assert_string_equal(res.out.p, "a b.$(id).'..");
+}
+
+static void ways_to_end(void **state)
+{
+    static const struct {
+        const char *script;
+        int want, exit, signal;
+        const char *msg;
+    } cases[] = {
+        {"exit 0", 0, 0, 0, ""},
+        {"exit 1", -EREMOTEIO, 1, 0, "sh: exit code 1"},
+        {"exit 127", -EREMOTEIO, 127, 0, "sh: exit code 127"},
+        {"exit 255", -EREMOTEIO, 255, 0, "sh: exit code 255"},
+        {"kill -9 $$", -EREMOTEIO, -1, 9, "sh: killed by signal 9"},
+        {"kill -15 $$", -EREMOTEIO, -1, 15, "sh: killed by signal 15"},
+        {"kill -PIPE $$", -EREMOTEIO, -1, 13, "sh: killed by signal 13"},
+        {"echo out; echo >&2; printf ' slurm_load_jobs error: \\033[1mx\\n"
+         "more\\n' >&2; exit 3",
+         -EREMOTEIO, 3, 0, "sh: exit code 3: slurm_load_jobs error: ?[1mx"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(sh(cases[i].script), cases[i].want);
+        assert_int_equal(res.exit, cases[i].exit);
+        assert_int_equal(res.signal, cases[i].signal);
+        assert_string_equal(err.msg, cases[i].msg);
+    }
+    assert_string_equal(res.out.p, "out\n"); /* kept in spite of the code */
+}
+
+static void what_cannot_run(void **state)
+{
+    char dir[] = "/tmp/bj-command-XXXXXX", plain[64], text[64], want[200];
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(plain, sizeof(plain), "%s/plain", dir);
+    snprintf(text, sizeof(text), "%s/text", dir);
+    int fd = open(plain, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    close(fd);
+    fd = open(text, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "no magic\n", 9), 9);
+    close(fd);
+
+    const char *argv[] = {"bj-none", NULL};
+    struct bj_command cmd = {.argv = argv, .path = "/bin:/none"};
+    assert_int_equal(run(&cmd), -ENOENT);
+    assert_string_equal(err.msg, "there is no bj-none in /bin:/none");
+    assert_int_equal(res.exit, -1);
+    argv[0] = "/bin/bj-none";
+    assert_int_equal(run(&cmd), -ENOENT);
+    assert_string_equal(err.msg, "there is no /bin/bj-none");
+    argv[0] = plain;
+    assert_int_equal(run(&cmd), -EACCES);
+    snprintf(want, sizeof(want), "%s cannot be executed", plain);
+    assert_string_equal(err.msg, want);
+    argv[0] = "plain";
+    cmd.path = dir;
+    assert_int_equal(run(&cmd), -EACCES);
+    snprintf(want, sizeof(want), "plain in %s cannot be executed", dir);
+    assert_string_equal(err.msg, want);
+    argv[0] = dir;
+    assert_int_equal(run(&cmd), -EACCES);
+    argv[0] = text;
+    assert_int_equal(run(&cmd), -ENOEXEC);
+    snprintf(want, sizeof(want), "execute %s", text);
+    assert_string_equal(err.msg, want);
+    cmd = (struct bj_command){.argv = SH("true"), .dir = "/none"};
+    assert_int_equal(run(&cmd), -ENOENT);
+    assert_string_equal(err.msg, "sh: go to /none");
+    argv[0] = NULL;
+    cmd = (struct bj_command){.argv = argv};
+    assert_int_equal(run(&cmd), -EINVAL);
+    cmd.argv = NULL;
+    assert_int_equal(run(&cmd), -EINVAL);
+    argv[0] = "";
+    cmd.argv = argv;
+    assert_int_equal(run(&cmd), -EINVAL);
+    unlink(plain);
+    unlink(text);
+    rmdir(dir);
+}
+
+static void looking_for_it(void **state)
+{
+    char buf[256], small[5];
+    (void)state;
+    assert_int_equal(
+        bj_command_find("sh", "/none::/bin", buf, sizeof(buf), NULL), 0);
+    assert_string_equal(buf, "/bin/sh");
+    /* Nothing is looked for where we happen to be. */
+    assert_int_equal(chdir("/bin"), 0);
+    assert_int_equal(bj_command_find("sh", ":.:", buf, sizeof(buf), NULL),
+                     -ENOENT);
+    assert_int_equal(bj_command_find("./sh", "", buf, sizeof(buf), NULL), 0);
+    assert_true(strlen(buf) > 5 && strcmp(buf + strlen(buf) - 5, "/./sh") == 0);
+    assert_int_equal(bj_command_find("./sh", "", small, sizeof(small), NULL),
+                     -ENAMETOOLONG);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(bj_command_find("/bin/sh", "", small, sizeof(small), NULL),
+                     -ENAMETOOLONG);
+}
+
+static void clean_environment(void **state)
+{
+    (void)state;
+    setenv("BJ_SECRET", "1", 1);
+    const char *const env[] = {"env", NULL};
+    struct bj_command cmd = {.argv = env};
+    assert_int_equal(run(&cmd), 0);
+    assert_string_equal(res.out.p,
+                        "PATH=" BJ_COMMAND_PATH "\nLC_ALL=C\nTZ=UTC0\n");
+    const char *const more[] = {"SLURM_CONF=/etc/x", "LC_ALL=de_DE", NULL};
+    cmd.env = more;
+    cmd.tz = "Europe/Berlin";
+    cmd.path = "/usr/bin:/bin";
+    assert_int_equal(run(&cmd), 0);
+    assert_string_equal(res.out.p, "PATH=/usr/bin:/bin\nTZ=Europe/Berlin\n"
+                                   "SLURM_CONF=/etc/x\nLC_ALL=de_DE\n");
+    unsetenv("BJ_SECRET");
+    assert_int_equal(sh("pwd"), 0);
+    assert_string_equal(res.out.p, "/\n");
+    cmd = (struct bj_command){.argv = SH("pwd"), .dir = "/usr"};
+    assert_int_equal(run(&cmd), 0);
+    assert_string_equal(res.out.p, "/usr\n");
+}
+
+/* Descriptors, signals and the group are the command's own. */
+static void nothing_inherited(void **state)
+{
+    sigset_t some, old;
+    (void)state;
+    int fd = open("/dev/null", O_RDONLY); /* not closed on exec */
+    int high = fcntl(fd, F_DUPFD, 200);
+    assert_true(fd >= 0 && high >= 200);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    sigemptyset(&some);
+    sigaddset(&some, SIGUSR1);
+    sigaddset(&some, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &some, &old);
+    assert_int_equal(sh("echo /proc/$$/fd/*; "
+                        "grep -E '^Sig(Blk|Ign)' /proc/self/status; "
+                        "readlink /proc/$$/fd/0"),
+                     0);
+    /* The shell's own list of descriptors has no more than these. */
+    assert_non_null(strstr(res.out.p, "/fd/0"));
+    assert_non_null(strstr(res.out.p, "/fd/2"));
+    assert_null(strstr(res.out.p, "/fd/4"));
+    assert_null(strstr(res.out.p, "/fd/200"));
+    assert_non_null(strstr(res.out.p, "SigBlk:\t0000000000000000\n"));
+    /* 32 and 33 are the C library's own: it leaves them as they were. */
+    const char *ign = strstr(res.out.p, "SigIgn:\t");
+    assert_non_null(ign);
+    assert_memory_equal(ign + 8, "0000000", 7);
+    assert_memory_equal(ign + 17, "0000000\n", 8);
+    assert_non_null(strstr(res.out.p, "\n/dev/null\n"));
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, &old, &now);
+    assert_true(sigismember(&now, SIGUSR1) && !sigismember(&now, SIGINT));
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    close(fd);
+    close(high);
+}
+
+static volatile sig_atomic_t handled;
+
+static void handler(int s)
+{
+    (void)s;
+    handled++;
+}
+
+/* Hosts do what they like with SIGCHLD. */
+static void child_signals(void **state)
+{
+    void (*const ways[])(int) = {SIG_IGN, handler, SIG_DFL};
+    (void)state;
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        signal(SIGCHLD, ways[i]);
+        assert_int_equal(sh("echo x; exit 0"), 0);
+        assert_string_equal(res.out.p, "x\n");
+        assert_int_equal(sh("exit 7"), -EREMOTEIO);
+        assert_int_equal(res.exit, 7);
+        assert_int_equal(sh("kill -9 $$"), -EREMOTEIO);
+        assert_int_equal(res.signal, 9);
+    }
+    /* Nothing is left to wait for. */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void deadline(void **state)
+{
+    struct bj_command cmd = {.argv = SH("echo begun; exec sleep 60"),
+                             .deadline_usec = 300 * MS};
+    (void)state;
+    uint64_t start = bj_clock_boot_usec();
+    assert_int_equal(run(&cmd), -ETIMEDOUT);
+    assert_string_equal(err.msg, "sh: killed after 300 ms");
+    assert_string_equal(res.out.p, "begun\n");
+    assert_int_equal(res.exit, -1);
+    assert_int_equal(res.signal, SIGTERM);
+    uint64_t took = bj_clock_boot_usec() - start;
+    assert_true(took >= 300 * MS && took < 2 * SECOND);
+    /* One that cleans up is still late. */
+    cmd.argv = SH("trap 'echo cleaned; exit 0' TERM; "
+                  "while :; do sleep 0.05; done");
+    assert_int_equal(run(&cmd), -ETIMEDOUT);
+    assert_int_equal(res.exit, 0);
+    /* One that won't. */
+    cmd.argv = SH("trap '' TERM; echo $$; while :; do sleep 0.1; done");
+    cmd.grace_usec = 200 * MS;
+    assert_int_equal(run(&cmd), -ETIMEDOUT);
+    assert_int_equal(res.signal, SIGKILL);
+    assert_true(gone(number_in(&res.out)));
+    /* So soon that hardly anything has started. */
+    for (uint64_t us = 1; us < 3000; us += 300) {
+        cmd = (struct bj_command){.argv = SH("trap '' TERM; sleep 60"),
+                                  .deadline_usec = us,
+                                  .grace_usec = us};
+        assert_int_equal(run(&cmd), -ETIMEDOUT);
+    }
+}
+
+struct sum {
+    uint64_t bytes, pieces, stop_at;
+};
+
+static int add(void *ctx, struct bj_slice piece, struct bj_err *e)
+{
+    struct sum *s = ctx;
+    s->bytes += piece.n;
+    if (++s->pieces == s->stop_at)
+        return bj_err_set(e, -ELOOP, "enough");
+    return 0;
+}
+
+static void grandchildren(void **state)
+{
+    (void)state;
+    /* It keeps our pipes open, and is not waited for; */
+    uint64_t start = bj_clock_boot_usec();
+    assert_int_equal(sh("sleep 60 & echo $!"), 0);
+    assert_true(bj_clock_boot_usec() - start < 5 * SECOND);
+    assert_true(gone(number_in(&res.out)));
+    /* it goes with the command; */
+    struct bj_command cmd = {
+        .argv = SH("sh -c 'trap \"\" TERM; sleep 60' & echo $!; wait"),
+        .deadline_usec = 300 * MS,
+        .grace_usec = 100 * MS};
+    assert_int_equal(run(&cmd), -ETIMEDOUT);
+    assert_true(gone(number_in(&res.out)));
+    /* and it may write as it likes. */
+    struct sum s = {0};
+    cmd = (struct bj_command){
+        .argv = SH("yes & sleep 0.2"), .sink = add, .ctx = &s};
+    assert_int_equal(run(&cmd), 0);
+    assert_true(s.bytes > 0);
+}
+
+static void large_outputs(void **state)
+{
+    struct sum s = {0};
+    struct bj_command cmd = {.argv = SH("head -c 1073741824 /dev/zero"),
+                             .sink = add,
+                             .ctx = &s,
+                             .deadline_usec = 120 * (uint64_t)SECOND};
+    (void)state;
+    assert_int_equal(run(&cmd), 0);
+    assert_true(s.bytes == 1 << 30);
+    assert_int_equal(res.out.len, 0);
+    /* more than is allowed, */
+    cmd = (struct bj_command){.argv = SH("yes"), .max_bytes = 1000001};
+    assert_int_equal(run(&cmd), -EFBIG);
+    assert_string_equal(err.msg, "sh: more than 1000001 bytes of output");
+    assert_int_equal(res.out.len, 1000001);
+    /* just so much, */
+    cmd = (struct bj_command){.argv = SH("printf 12345"), .max_bytes = 5};
+    assert_int_equal(run(&cmd), 0);
+    assert_string_equal(res.out.p, "12345");
+    cmd.max_bytes = 4;
+    assert_int_equal(run(&cmd), -EFBIG);
+    assert_string_equal(res.out.p, "1234");
+    /* and more than we want. */
+    s = (struct sum){.stop_at = 2};
+    cmd = (struct bj_command){.argv = SH("yes"), .sink = add, .ctx = &s};
+    assert_int_equal(run(&cmd), -ELOOP);
+    assert_string_equal(err.msg, "enough");
+    assert_int_equal(s.pieces, 2);
+    /* Complaints without end are read and forgotten. */
+    assert_int_equal(sh("head -c 3000000 /dev/zero | tr '\\0' x >&2"), 0);
+    assert_int_equal(res.complaint_len, sizeof(res.complaint) - 1);
+    assert_int_equal(strlen(res.complaint), sizeof(res.complaint) - 1);
+    /* What was written just before the end is there. */
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(sh("head -c 60000 /dev/zero"), 0);
+        assert_int_equal(res.out.len, 60000);
+    }
+}
+
+static void *set_flag(void *flag)
+{
+    usleep(200 * MS);
+    atomic_store((atomic_bool *)flag, true);
+    return NULL;
+}
+
+static void aborted(void **state)
+{
+    atomic_bool stop = false;
+    pthread_t t;
+    struct bj_command cmd = {.argv = SH("sleep 60"), .abort = &stop};
+    (void)state;
+    assert_int_equal(pthread_create(&t, NULL, set_flag, &stop), 0);
+    uint64_t start = bj_clock_boot_usec();
+    assert_int_equal(run(&cmd), -ECANCELED);
+    assert_string_equal(err.msg, "sh: aborted");
+    assert_true(bj_clock_boot_usec() - start < 3 * SECOND);
+    pthread_join(t, NULL);
+}
+
+static void *several(void *arg)
+{
+    struct bj_command_result own = {0};
+    struct bj_err e = {0};
+    const char *text = arg;
+    const char *const argv[] = {"echo", text, NULL};
+    struct bj_command cmd = {.argv = argv};
+    void *bad = NULL;
+    for (int i = 0; i < 30 && !bad; i++) {
+        int r = bj_command_run(&cmd, &own, &e);
+        if (r != 0 || own.out.len != strlen(text) + 1 ||
+            memcmp(own.out.p, text, strlen(text)) != 0)
+            bad = arg;
+    }
+    bj_command_result_free(&own);
+    return bad;
+}
+
+static void many_threads(void **state)
+{
+    static char names[][8] = {"one", "two", "three", "four"};
+    pthread_t t[COUNT(names)];
+    (void)state;
+    signal(SIGCHLD, SIG_IGN);
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_int_equal(pthread_create(&t[i], NULL, several, names[i]), 0);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        void *bad;
+        pthread_join(t[i], &bad);
+        assert_null(bad);
+    }
+    signal(SIGCHLD, SIG_DFL);
+}
+
+/* A host that is killed takes its command along. */
+static void host_dies(void **state)
+{
+    int fd[2];
+    char buf[32] = "";
+    (void)state;
+    assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+    pid_t host = fork();
+    if (host == 0) {
+        char script[64];
+        /* The pipe by its name, since descriptors are not inherited. */
+        snprintf(script, sizeof(script),
+                 "sleep 60 & echo $! >/proc/%d/fd/%d; wait", (int)getpid(),
+                 fd[1]);
+        bj_command_run(&(struct bj_command){.argv = SH(script)}, &res, NULL);
+        _exit(0);
+    }
+    assert_true(host > 0);
+    ssize_t n = read(fd[0], buf, sizeof(buf) - 1);
+    assert_true(n > 1);
+    kill(host, SIGKILL);
+    waitpid(host, NULL, 0);
+    struct bj_buf b = {.p = buf, .len = (size_t)n};
+    assert_true(gone(number_in(&b)));
+    close(fd[0]);
+    close(fd[1]);
+}
+
+/* Without any of our own descriptors 0 to 2, as a daemon may run. */
+static void no_standard_descriptors(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int i = 0; i < 3; i++)
+            close(i);
+        struct bj_command_result own = {0};
+        int r = bj_command_run(
+            &(struct bj_command){.argv = SH("echo a; echo b >&2; cat")}, &own,
+            NULL);
+        bool good = r == 0 && own.out.len == 2 && own.complaint_len == 2;
+        bj_command_result_free(&own);
+        _exit(good ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static unsigned open_fds(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static int run_once(void *arg)
+{
+    struct bj_command_result own = {0};
+    struct bj_err e = {0};
+    (void)arg;
+    struct bj_command cmd = {.argv = SH("echo x")};
+    int r = bj_command_run(&cmd, &own, &e);
+    assert_int_equal(e.code, r);
+    bj_command_result_free(&own);
+    return r;
+}
+
+static void nothing_lost(void **state)
+{
+    unsigned before = open_fds();
+    (void)state;
+    assert_true(bj_fail_each(run_once, NULL) > 1);
+    for (int i = 0; i < 20; i++) {
+        sh("exit 1");
+        const char *const none[] = {"bj-none", NULL};
+        run(&(struct bj_command){.argv = none});
+    }
+    assert_int_equal(open_fds(), before);
+    /* No descriptors at all. */
+    int fd[256], n = 0;
+    while (n < 256 && (fd[n] = fcntl(0, F_DUPFD_CLOEXEC, 3)) >= 0 &&
+           fd[n] < 100)
+        n++;
+    for (int i = 0; i < n; i++)
+        close(fd[i]);
+    if (n < 256 && fd[n] >= 0)
+        close(fd[n]);
+    assert_int_equal(open_fds(), before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(output, leave),
+        cmocka_unit_test_teardown(ways_to_end, leave),
+        cmocka_unit_test_teardown(what_cannot_run, leave),
+        cmocka_unit_test_teardown(looking_for_it, leave),
+        cmocka_unit_test_teardown(clean_environment, leave),
+        cmocka_unit_test_teardown(nothing_inherited, leave),
+        cmocka_unit_test_teardown(child_signals, leave),
+        cmocka_unit_test_teardown(deadline, leave),
+        cmocka_unit_test_teardown(grandchildren, leave),
+        cmocka_unit_test_teardown(large_outputs, leave),
+        cmocka_unit_test_teardown(aborted, leave),
+        cmocka_unit_test_teardown(many_threads, leave),
+        cmocka_unit_test_teardown(host_dies, leave),
+        cmocka_unit_test_teardown(no_standard_descriptors, leave),
+        cmocka_unit_test_teardown(nothing_lost, leave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

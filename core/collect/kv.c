@@ -1,6 +1,7 @@
 #include "core/collect/kv.h"
 
 #include <errno.h>
+#include <string.h>
 
 static void store(const struct bj_kv_key *k, void *record, uint64_t v)
 {
@@ -24,13 +25,17 @@ static inline bool take(struct bj_slice *rest, const struct bj_kv_key *k,
     return true;
 }
 
-static inline bool next_line(struct bj_slice *rest)
+/* To the next line, which is width bytes away at least.  What is in between is
+ * the rest of a number: too short for memchr(3) to pay. */
+static inline bool next_line(struct bj_slice *rest, size_t width)
 {
-    const char *nl = memchr(rest->p, '\n', rest->n);
-    if (!nl)
+    const char *end = rest->p + rest->n;
+    const char *p = width < rest->n ? rest->p + width : end;
+    while (p < end && *p != '\n')
+        p++;
+    if (p == end)
         return false;
-    rest->n -= (size_t)(nl + 1 - rest->p);
-    rest->p = nl + 1;
+    *rest = (struct bj_slice){p + 1, (size_t)(end - p) - 1};
     return rest->n > 0;
 }
 
@@ -41,10 +46,10 @@ static bool by_order(struct bj_slice rest, const struct bj_kv_key *keys,
     for (unsigned i = 0; i < order->lines; i++) {
         if (rest.n == 0)
             return false;
-        unsigned k = order->key[i];
+        unsigned k = order->line[i].key;
         if (k > 0 && !take(&rest, &keys[k - 1], record))
             return false;
-        if (!next_line(&rest))
+        if (!next_line(&rest, k > 0 ? 0 : order->line[i].width))
             return i + 1 == order->lines;
     }
     return order->lines > 0;
@@ -63,8 +68,10 @@ static int learn(struct bj_slice rest, const struct bj_kv_key *keys, size_t n,
         size_t k = 0;
         while (k < n && !bj_slice_eq(key, keys[k].key))
             k++;
-        if (i < BJ_KV_LINES)
-            order->key[i] = k < n ? (uint8_t)(k + 1) : 0;
+        if (i < BJ_KV_LINES) {
+            order->line[i].key = k < n ? (uint8_t)(k + 1) : 0;
+            order->line[i].width = key.n <= UINT8_MAX ? (uint8_t)key.n : 0;
+        }
         if (k == n)
             continue;
         struct bj_slice whole = line;

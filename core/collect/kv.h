@@ -20,8 +20,11 @@ struct bj_kv_key {
  * kernel prints them always alike.  Zero-initialise.  Only a hint: a line that
  * is not where it was makes the file be learnt anew. */
 struct bj_kv_order {
-    unsigned lines;           /* up to the last wanted key */
-    uint8_t key[BJ_KV_LINES]; /* index of the wanted key + 1; 0: pass over */
+    unsigned lines; /* up to the last wanted key */
+    struct {
+        uint8_t key;   /* index of the wanted key + 1; 0: pass over */
+        uint8_t width; /* of the line, at least: its key without the value */
+    } line[BJ_KV_LINES];
 };
 
 /* Read text into record: keys that it lacks leave their fields alone, unknown

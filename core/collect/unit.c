@@ -3,9 +3,9 @@
 #include "core/find/layout.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@ int bj_reader_init(struct bj_reader *rd, const struct bj_conf *conf,
     *rd = (struct bj_reader){.conf = conf, .hiers = hiers, .pool = pool};
     long hz = sysconf(_SC_CLK_TCK);
     rd->tick_usec = 1000000u / (uint64_t)(hz > 0 ? hz : 100);
+    rd->watch = epoll_create1(EPOLL_CLOEXEC);
     rd->cap = BUF_BYTES;
     rd->buf = malloc(rd->cap);
     return rd->buf ? 0 : -ENOMEM;
@@ -26,12 +27,31 @@ void bj_reader_fini(struct bj_reader *rd)
 {
     free(rd->buf);
     rd->buf = NULL;
+    bj_close_fd(&rd->watch);
 }
 
 void bj_reader_begin(struct bj_reader *rd)
 {
+    enum { SOME = 64 };
+    struct epoll_event e[SOME];
     struct sysinfo info;
+    int n;
     rd->swapless = sysinfo(&info) == 0 && info.totalswap == 0;
+    do {
+        n = epoll_wait(rd->watch, e, SOME, 0);
+        for (int i = 0; i < n; i++)
+            ((struct bj_unit *)e[i].data.ptr)->changed = true;
+    } while (n == SOME);
+}
+
+/* Have the kernel tell when a file changes.  Cgroups do that for some files
+ * (kernel admin-guide/cgroup-v2.rst), a copied tree for none.  Closing the file
+ * ends it. */
+static void watch(struct bj_unit *u, const struct bj_reader *rd, int fd)
+{
+    struct epoll_event e = {.events = EPOLLPRI | EPOLLET, .data.ptr = u};
+    u->watched = epoll_ctl(rd->watch, EPOLL_CTL_ADD, fd, &e) == 0;
+    u->changed = true;
 }
 
 void bj_unit_init(struct bj_unit *u)
@@ -135,8 +155,11 @@ static int read_file(struct bj_unit *u, struct bj_reader *rd,
     int dir = u->dir[h];
     if (f->keep >= 0) {
         int *fd = &u->kept[f->keep];
-        if (*fd < 0 && dir >= 0)
+        if (*fd < 0 && dir >= 0) {
             *fd = bj_fdpool_open(rd->pool, dir, f->name, O_RDONLY);
+            if (*fd >= 0 && f->notified)
+                watch(u, rd, *fd);
+        }
         if (*fd >= 0)
             return bj_file_pread(*fd, rd->buf, rd->cap, ret);
         int r = *fd;
@@ -189,17 +212,13 @@ static uint64_t *field(struct bj_unit *u, const struct bj_cgfile *f)
     return (uint64_t *)(void *)((char *)&u->use + f->off);
 }
 
-/* Is what was read last still true?  A poll costs the kernel an eighth of what
- * reading memory.events does. */
+/* Is what was read last still true? */
 static bool stands(struct bj_unit *u, const struct bj_reader *rd,
-                   const struct bj_cgfile *f, unsigned h)
+                   const struct bj_cgfile *f)
 {
     if (f->swap)
         return rd->swapless && *field(u, f) == 0;
-    if (!f->notified || !rd->hiers->v[h].notifies || u->kept[f->keep] < 0)
-        return false;
-    struct pollfd p = {.fd = u->kept[f->keep], .events = POLLPRI};
-    return poll(&p, 1, 0) == 0;
+    return f->notified && u->kept[f->keep] >= 0 && u->watched && !u->changed;
 }
 
 void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
@@ -213,12 +232,13 @@ void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
             (!f->basic && (which & BJ_UNIT_BASIC)) ||
             (f->job_only && !(which & BJ_UNIT_JOB)) ||
             ((u->missing & 1u << (first + i)) && !(which & BJ_UNIT_SLOW)) ||
-            stands(u, rd, f, (unsigned)h))
+            stands(u, rd, f))
             continue;
         struct bj_slice text;
         int r = read_file(u, rd, f, (unsigned)h, &text);
         if (r == 0) {
             u->missing &= ~(1u << (first + i));
+            u->changed &= !f->notified;
             r = f->parse(rd, u, f, text);
         }
         if (r < 0)

@@ -24,6 +24,7 @@ struct bj_unit {
     struct bj_usage use;
     uint64_t slow_due_usec;     /* when the slow files are to be read next */
     uint32_t missing;           /* bit i: file i is not there */
+    bool watched, changed;      /* its notified file: see bj_cgfile */
     uint16_t there;             /* bit h: it has a directory in hierarchy h */
     int8_t ctl[BJ_CONTROLLERS]; /* hierarchy that serves it; -1: none */
     int dir[BJ_HIERS];
@@ -47,7 +48,8 @@ struct bj_cgfile {
     bool slow;       /* what changes rarely or costs much: at its own pace */
     bool basic;      /* read even when only the basic files are wanted */
     bool job_only;   /* not for steps and tasks */
-    bool notified;   /* the kernel tells when it has changed (bj_hier) */
+    bool notified;   /* a kept one of which the kernel tells when it changes,
+                        one a unit at most: read when it has */
     bool swap;       /* stays 0 on a machine without swap space */
     size_t off;      /* for the parsers that fill one field */
     uint64_t mul;    /* ... and the factor (0: 1); divided by if div */
@@ -64,6 +66,7 @@ struct bj_reader {
     struct bj_fdpool *pool;
     unsigned needed;    /* mask of the controllers whose files are read */
     bool swapless;      /* the machine has no swap space now */
+    int watch;          /* epoll of the notified files; -1: none */
     uint64_t tick_usec; /* 1/USER_HZ */
     struct bj_kv_order order[4];
     uint64_t faults;     /* counted up by bj_unit_read */
@@ -75,7 +78,7 @@ struct bj_reader {
 int bj_reader_init(struct bj_reader *rd, const struct bj_conf *conf,
                    const struct bj_hiers *hiers, struct bj_fdpool *pool);
 void bj_reader_fini(struct bj_reader *rd);
-/* A pass begins. */
+/* A pass begins: take note of what has changed since the last one. */
 void bj_reader_begin(struct bj_reader *rd);
 
 void bj_unit_init(struct bj_unit *u);

@@ -5,11 +5,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 static const struct {
@@ -46,15 +44,12 @@ static int add(struct bj_hiers *h, const char *path, unsigned version,
     for (unsigned i = 0; i < h->n; i++)
         if (h->v[i].dev == st.st_dev && h->v[i].ino == st.st_ino)
             return 0;
-    struct statfs fs;
-    bool notifies = statfs(path, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
     char *copy = strdup(path);
     if (!copy)
         return -ENOMEM;
     h->v[h->n++] = (struct bj_hier){.version = version,
                                     .controllers = mask,
                                     .path = copy,
-                                    .notifies = notifies,
                                     .dev = st.st_dev,
                                     .ino = st.st_ino};
     return 1;

@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,7 +28,6 @@ struct bj_hier {
     unsigned version;     /* BJ_CGROUP_V1 or BJ_CGROUP_V2 */
     unsigned controllers; /* bit mask; all bits for v2 */
     char *path;           /* of its root */
-    bool notifies; /* a mounted v2: poll(2) tells what files of events change */
     dev_t dev;
     ino_t ino;
 };

@@ -73,6 +73,27 @@ const struct bj_ipmi_sys bj_ipmi_kernel = {
 
 /* --- opening --------------------------------------------------------------*/
 
+static const char *const device_names[] = {"ipmi0", "ipmi/0", "ipmidev/0"};
+enum { NAMES = sizeof(device_names) / sizeof(device_names[0]) };
+
+static bool is_given(const struct bj_energy_conf *conf)
+{
+    return conf->ipmi_device && conf->ipmi_device[0];
+}
+
+bool bj_ipmi_present(const struct bj_meter_env *env)
+{
+    char path[256];
+    if (is_given(env->conf))
+        return access(env->conf->ipmi_device, F_OK) == 0;
+    for (size_t i = 0; i < NAMES; i++) {
+        snprintf(path, sizeof(path), "%s/%s", env->devfs, device_names[i]);
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Errors that mean that there is no (more) BMC behind a name. */
 static bool no_device(int code)
 {
@@ -100,13 +121,11 @@ static int try_open(struct bj_ipmi *bmc, const char *path, struct bj_err *err)
 static int find_device(struct bj_ipmi *bmc, const struct bj_meter_env *env,
                        struct bj_err *err)
 {
-    static const char *const names[] = {"ipmi0", "ipmi/0", "ipmidev/0"};
-    const char *given = env->conf->ipmi_device;
     char path[256];
-    if (given && given[0])
-        return try_open(bmc, given, err);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", env->devfs, names[i]);
+    if (is_given(env->conf))
+        return try_open(bmc, env->conf->ipmi_device, err);
+    for (size_t i = 0; i < NAMES; i++) {
+        snprintf(path, sizeof(path), "%s/%s", env->devfs, device_names[i]);
         int r = try_open(bmc, path, err);
         if (r != -ENODEV)
             return r;

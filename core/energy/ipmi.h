@@ -51,6 +51,10 @@ struct bj_ipmi_sys {
 /* Those of the kernel. */
 extern const struct bj_ipmi_sys bj_ipmi_kernel;
 
+/* Whether there is such a device file, whatever is behind it: "present" of all
+ * meters that need one. */
+bool bj_ipmi_present(const struct bj_meter_env *env);
+
 struct bj_ipmi;
 
 /* Open the device (env->conf->ipmi_device, else the usual names below

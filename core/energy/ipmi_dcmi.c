@@ -143,8 +143,9 @@ static int dcmi_open(const struct bj_meter_env *env, void **ret,
 }
 
 const struct bj_meter_kind bj_meter_dcmi = {
-    .name = "dcmi",
+    .name = "ipmi_dcmi",
     .slow = true,
+    .present = bj_ipmi_present,
     .open = dcmi_open,
     .read = dcmi_read,
     .close = dcmi_close,

@@ -136,8 +136,9 @@ static int nm_open(const struct bj_meter_env *env, void **ret,
 }
 
 const struct bj_meter_kind bj_meter_nm = {
-    .name = "nm",
+    .name = "ipmi_nm",
     .slow = true,
+    .present = bj_ipmi_present,
     .open = nm_open,
     .read = nm_read,
     .close = nm_close,

@@ -196,8 +196,9 @@ static int sdr_open(const struct bj_meter_env *env, void **ret,
 }
 
 const struct bj_meter_kind bj_meter_sdr = {
-    .name = "sdr",
+    .name = "ipmi_sdr",
     .slow = true,
+    .present = bj_ipmi_present,
     .open = sdr_open,
     .read = sdr_read,
     .close = sdr_close,

@@ -137,8 +137,9 @@ static int xcc_open(const struct bj_meter_env *env, void **ret,
 }
 
 const struct bj_meter_kind bj_meter_xcc = {
-    .name = "xcc",
+    .name = "ipmi_xcc",
     .slow = true,
+    .present = bj_ipmi_present,
     .open = xcc_open,
     .read = xcc_read,
     .close = xcc_close,

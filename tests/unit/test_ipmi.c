@@ -309,12 +309,17 @@ static void test_kernel_calls(void **state)
     f.env.devfs = tmp_make();
     int r = bj_ipmi_open(&f.env, &bj_ipmi_kernel, &bmc, &f.err);
     assert_int_equal(r, -ENODEV);
+    assert_false(bj_ipmi_present(&f.env));
+    tmp_dir("ipmidev");
+    tmp_file("ipmidev/0", "");
+    assert_true(bj_ipmi_present(&f.env));
     tmp_file("ipmi0", "");
     assert_int_equal(bj_ipmi_open(&f.env, &bj_ipmi_kernel, &bmc, &f.err), 0);
     assert_int_equal(bj_ipmi_ask(bmc, &hello, &reply, &f.err), -ENODEV);
     bj_ipmi_close(bmc);
     snprintf(path, sizeof(path), "%s/none/x", f.env.devfs);
     f.conf.ipmi_device = path;
+    assert_false(bj_ipmi_present(&f.env));
     r = bj_ipmi_open(&f.env, &bj_ipmi_kernel, &bmc, &f.err);
     assert_int_equal(r, -ENODEV);
     tmp_gone();

@@ -1,0 +1,254 @@
+/* A command that prints the power of the node: ipmi-dcmi, ipmitool, ipmiutil,
+ * capmc, or a script of the site. */
+#include "core/energy/command.h"
+
+#include "base/command.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "core/energy/ipmi.h"
+#include "core/energy/zone.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 64, OUTPUT_BYTES = 65536, SECOND = 1000000 };
+
+struct command {
+    const char *argv[WORDS + 1];
+    char *words; /* what argv points into */
+    uint64_t timeout_usec;
+    const atomic_bool *stop;
+};
+
+/* --- what it prints -------------------------------------------------------*/
+
+static bool same_letters(struct bj_slice a, const char *lower)
+{
+    size_t n = strlen(lower);
+    if (a.n != n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        char c = a.p[i];
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        if (c != lower[i])
+            return false;
+    }
+    return true;
+}
+
+static bool is_one_of(struct bj_slice s, const char *const *words)
+{
+    for (; *words; words++) {
+        if (same_letters(s, *words))
+            return true;
+    }
+    return false;
+}
+
+/* "332", "332.5 W", "332 Watts": all of s.  -EINVAL: it is something else. */
+static int parse_watts(struct bj_slice s, uint64_t *ret_uw)
+{
+    static const char *const units[] = {"w", "watt", "watts", NULL};
+    struct bj_slice number, unit, more;
+    if (!bj_slice_word(&s, &number))
+        return -EINVAL;
+    if (bj_slice_word(&s, &unit) &&
+        (!is_one_of(unit, units) || bj_slice_word(&s, &more)))
+        return -EINVAL;
+    return bj_decimal_u64(number, 6, ret_uw);
+}
+
+/* A line "key: value"; s is trimmed. */
+static bool cut_key(struct bj_slice line, struct bj_slice *key,
+                    struct bj_slice *value)
+{
+    const char *colon = line.n ? memchr(line.p, ':', line.n) : NULL;
+    if (!colon)
+        return false;
+    size_t n = (size_t)(colon - line.p);
+    *key = bj_slice_trim((struct bj_slice){line.p, n});
+    *value = bj_slice_trim((struct bj_slice){colon + 1, line.n - n - 1});
+    return true;
+}
+
+/* freeipmi's, ipmitool's and others' words for the power now; and for whether
+ * it is measured at all. */
+static const char *const power_keys[] = {
+    "current power", "instantaneous power reading",
+    "power reading", "current power reading",
+    "power",         NULL,
+};
+static const char *const state_keys[] = {
+    "power measurement",
+    "power reading state is",
+    "power reading state",
+    NULL,
+};
+static const char *const good_states[] = {
+    "active", "activated", "enabled", "available", NULL,
+};
+
+struct found {
+    uint64_t uw;
+    bool any, inactive;
+    bool blank; /* the power's place holds something else, as "N/A" */
+};
+
+static int take_line(struct found *f, struct bj_slice line, struct bj_err *err)
+{
+    struct bj_slice key, value;
+    if (!cut_key(line, &key, &value))
+        return 0;
+    if (is_one_of(key, state_keys))
+        f->inactive |= !is_one_of(value, good_states);
+    if (!is_one_of(key, power_keys) || f->any)
+        return 0;
+    char text[64];
+    bj_text_clean(value, text, sizeof(text));
+    int r = parse_watts(value, &f->uw);
+    if (r == -ERANGE)
+        return bj_err_set(err, r, "'%s' cannot be", text);
+    f->any = r == 0;
+    f->blank |= r < 0;
+    return 0;
+}
+
+/* Output that is a number and nothing else. */
+static bool plain_number(struct bj_slice out, struct found *f)
+{
+    f->any = parse_watts(out, &f->uw) == 0;
+    return f->any;
+}
+
+int bj_power_output(struct bj_slice out, uint64_t *ret_uw, struct bj_err *err)
+{
+    struct found f = {0};
+    struct bj_slice rest = out, line;
+    if (!plain_number(bj_slice_trim(out), &f)) {
+        while (bj_slice_line(&rest, &line)) {
+            int r = take_line(&f, line, err);
+            if (r < 0)
+                return r;
+        }
+    }
+    if (f.inactive || (f.blank && !f.any))
+        return bj_err_set(err, -ENODATA, "it says that power is not measured");
+    if (!f.any)
+        return bj_err_set(err, -EBADMSG, "no power in its output");
+    int r = bj_ipmi_plausible((f.uw + 500000) / 1000000, err);
+    if (r < 0)
+        return r;
+    *ret_uw = f.uw;
+    return 0;
+}
+
+/* --- running it -----------------------------------------------------------*/
+
+/* What bj_command_run says, in the words of meters: -ENOENT would mean that
+ * something has gone, but a command that is configured should be there. */
+static int fault(int r)
+{
+    if (r == -ENOENT || r == -ENOEXEC || r == -EREMOTEIO)
+        return -EIO;
+    return r == -EFBIG ? -EBADMSG : r;
+}
+
+static int run(struct command *c, uint64_t *ret_uw, struct bj_err *err)
+{
+    const struct bj_command cmd = {
+        .argv = c->argv,
+        .deadline_usec = c->timeout_usec,
+        .grace_usec = SECOND,
+        .max_bytes = OUTPUT_BYTES,
+        .abort = c->stop,
+    };
+    struct bj_command_result res = {0};
+    int r = bj_command_run(&cmd, &res, err);
+    if (r < 0) {
+        r = fault(r);
+        if (err)
+            err->code = r;
+    } else {
+        r = bj_power_output((struct bj_slice){res.out.p, res.out.len}, ret_uw,
+                            err);
+        if (r < 0)
+            bj_err_wrap(err, r, "%s", c->argv[0]);
+    }
+    bj_command_result_free(&res);
+    return r;
+}
+
+static int command_read(void *m, struct bj_meter_sample *out,
+                        struct bj_err *err)
+{
+    struct bj_zone_sample z;
+    bj_zone_init(&z, "node", BJ_ZONE_NODE);
+    int r = run(m, &z.power_uw, err);
+    if (r == 0)
+        bj_zone_add(out, &z);
+    return r;
+}
+
+static void command_close(void *m)
+{
+    struct command *c = m;
+    free(c->words);
+    free(c);
+}
+
+/* Cut the words apart in place: a NUL behind each. */
+static int split(struct command *c, struct bj_err *err)
+{
+    struct bj_slice rest = bj_slice_str(c->words), word;
+    size_t n = 0;
+    while (bj_slice_word(&rest, &word)) {
+        if (n == WORDS)
+            return bj_err_set(err, -EINVAL, "command of more than %d words",
+                              WORDS);
+        c->argv[n++] = word.p;
+        c->words[word.p + word.n - c->words] = '\0';
+        if (rest.n > 0) { /* step over what is a NUL now */
+            rest.p++;
+            rest.n--;
+        }
+    }
+    return n > 0 ? 0 : bj_err_set(err, -ENODEV, "no command for the power");
+}
+
+static bool command_present(const struct bj_meter_env *env)
+{
+    return env->conf->command && env->conf->command[0];
+}
+
+static int command_open(const struct bj_meter_env *env, void **ret,
+                        struct bj_err *err)
+{
+    const char *text = env->conf->command;
+    struct command *c = calloc(1, sizeof(*c));
+    char *words = strdup(text ? text : "");
+    if (!c || !words) {
+        free(c);
+        free(words);
+        return bj_err_set(err, -ENOMEM, "power command");
+    }
+    c->words = words;
+    c->timeout_usec = env->conf->timeout_usec;
+    c->stop = env->stop;
+    int r = split(c, err);
+    if (r < 0) {
+        command_close(c);
+        return r;
+    }
+    *ret = c;
+    return 0;
+}
+
+const struct bj_meter_kind bj_meter_command = {
+    .name = "command",
+    .slow = true,
+    .present = command_present,
+    .open = command_open,
+    .read = command_read,
+    .close = command_close,
+};

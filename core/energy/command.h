@@ -1,0 +1,16 @@
+/* The power of the node as other programs print it. */
+#ifndef BJ_CORE_ENERGY_COMMAND_H
+#define BJ_CORE_ENERGY_COMMAND_H
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdint.h>
+
+/* Find the watts in what a command has printed: "Current Power : 332 Watts"
+ * (freeipmi), "Instantaneous power reading: 332 Watts" (ipmitool), or a number
+ * alone, with or without its unit.  -EBADMSG: there are none; -ENODATA: it says
+ * that power is not measured; -ERANGE: it cannot be. */
+int bj_power_output(struct bj_slice out, uint64_t *ret_uw, struct bj_err *err);
+
+#endif

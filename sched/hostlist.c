@@ -210,6 +210,8 @@ static bool cut_item(struct bj_hostlist *l, struct bj_slice *ret)
         s.n--;
     }
     size_t n = 0;
+    if (s.n == 0)
+        return false;
     while (n < s.n && !memchr(seps, s.p[n], kinds))
         n++;
     l->rest = (struct bj_slice){s.p + n, s.n - n};
@@ -217,12 +219,12 @@ static bool cut_item(struct bj_hostlist *l, struct bj_slice *ret)
     return n > 0;
 }
 
-/* "n1/0*4", "n1:ncpus=4:mem=2gb" */
+/* "n1/0*4", "n1:ncpus=4:mem=2gb", "n1[0]:ncpus=4": vnode 0 of n1 */
 static int pbs_item(struct bj_hostlist *l, struct bj_slice s,
                     struct bj_slice *name)
 {
     size_t n = 0;
-    while (n < s.n && s.p[n] != '/' && s.p[n] != ':')
+    while (n < s.n && s.p[n] != '/' && s.p[n] != ':' && s.p[n] != '[')
         n++;
     *name = (struct bj_slice){s.p, n};
     const char *star = n < s.n && s.p[n] == '/' ? memchr(s.p, '*', s.n) : NULL;

@@ -17,9 +17,10 @@ enum bj_hosts_grammar {
      * Source: Slurm, src/common/hostlist.c. */
     BJ_HOSTS_SLURM,
     /* PBS exec_host "n1/0*4+n2/1", exec_vnode "(n1:ncpus=4)+(n2:ncpus=1)" (in
-     * which one host's brackets may hold several vnodes, "(a:x=1+b:x=2)"), and
-     * exec_host of Torque, "n1/0+n1/1".  A host comes as often as it is named.
-     * Source: OpenPBS, pbs_job_attributes(7). */
+     * which one pair of brackets may hold several vnodes, and a vnode of a host
+     * is "n1[0]": the host is told), and exec_host of Torque, "n1/0+n1/1".  A
+     * host comes as often as it is named. Source: OpenPBS,
+     * pbs_job_attributes(7). */
     BJ_HOSTS_PBS,
     /* LSF "4*hostA hostB", also separated by ':' as bjobs does. */
     BJ_HOSTS_LSF,

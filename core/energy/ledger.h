@@ -60,8 +60,9 @@ struct bj_account;
 
 struct bj_ledger_conf {
     uint64_t idle_uw; /* power of the host (no gpu) without jobs; 0: learn */
-    uint64_t cpus;    /* of the node */
-    uint64_t mem_bytes;
+    uint64_t cpus;    /* of the node; 0, BJ_ABSENT: not known, shares of it then
+                         come from memory alone */
+    uint64_t mem_bytes;     /* the same */
     uint64_t patience_usec; /* a meter that tells nothing new for so long is
                                taken for dead: the window is settled without
                                it.  0: three minutes */

@@ -65,8 +65,9 @@ struct bj_account {
 /* A total that comes in. */
 struct bj_intake {
     uint64_t last_uj;
-    bool known; /* last_uj is one */
-    bool live;  /* it is waited for */
+    bool known;           /* last_uj is one */
+    bool live;            /* it is waited for */
+    uint64_t silent_usec; /* how long already */
 };
 
 /* Powers of windows without jobs: a ring. */

@@ -27,6 +27,9 @@ static bool idle_fits(const struct bj_idle *idle)
 
 static bool times_fit(const struct bj_ledger *l)
 {
+    for (enum bj_component c = 0; c < BJ_COMPONENTS; c++)
+        if (l->intake[c].silent_usec > BJ_LEDGER_TIME_MAX)
+            return false;
     return l->span_usec <= BJ_LEDGER_TIME_MAX &&
            l->waited_usec <= BJ_LEDGER_TIME_MAX &&
            l->interval_usec <= BJ_LEDGER_TIME_MAX &&

@@ -29,7 +29,7 @@ static void take(struct bj_ledger *l, enum bj_component c, uint64_t total_uj)
         uj -= d;
     }
     miss(&sums->missed_uj[c], uj);
-    *in = (struct bj_intake){total_uj, true, true};
+    *in = (struct bj_intake){total_uj, true, true, 0};
 }
 
 /* Accelerators that nobody sums up are as much as their owners were told. */
@@ -44,7 +44,8 @@ static void take_told(struct bj_ledger *l)
 
 static void take_energy(struct bj_ledger *l, const struct bj_tick *t)
 {
-    if (!l->intake[BJ_ENERGY_GPU].live)
+    if (l->ticked && !l->intake[BJ_ENERGY_GPU].live &&
+        t->total_uj[BJ_ENERGY_GPU] == BJ_ABSENT)
         take_told(l);
     l->gpu_told_uj = 0;
     take(l, BJ_ENERGY_CPU, t->total_uj[BJ_ENERGY_CPU]);
@@ -138,29 +139,46 @@ static uint64_t awake(struct bj_ledger *l, const struct bj_tick *t)
     l->odd = l->odd || l->resumed || t->suspended;
     if (t->suspended)
         return bj_min64(dt, l->interval_usec);
-    if (l->resumed)
-        return dt;
-    l->interval_usec = dt;
-    l->waited_usec += dt;
+    if (!l->resumed)
+        l->interval_usec = dt;
     return dt;
 }
 
-/* A meter that has told in the past tells nothing at this tick. */
-static bool lacks(const struct bj_ledger *l, const struct bj_tick *t)
+static uint64_t patience(const struct bj_ledger *l)
 {
-    for (enum bj_component c = 0; c < BJ_ENERGY_OTHER; c++)
-        if (l->intake[c].live && t->total_uj[c] == BJ_ABSENT)
-            return true;
-    return false;
+    return l->conf.patience_usec ? l->conf.patience_usec
+                                 : default_patience_usec;
 }
 
-static void give_up(struct bj_ledger *l, const struct bj_tick *t, bool fresh)
+/* The node was read anew. */
+static bool is_fresh(const struct bj_ledger *l, const struct bj_tick *t)
 {
+    return t->node_uj != BJ_ABSENT &&
+           (!l->intake[BJ_ENERGY_OTHER].known ||
+            t->node_stamp_usec != l->node_stamp_usec);
+}
+
+/* Is a meter that has told in the past silent at this tick, and worth waiting
+ * for?  One that has been silent for too long is taken for dead. */
+static bool wait_for(struct bj_ledger *l, struct bj_intake *in, bool told,
+                     uint64_t dt)
+{
+    if (told || !in->live) {
+        in->silent_usec = 0;
+        return false;
+    }
+    in->silent_usec = bj_min64(in->silent_usec + dt, BJ_LEDGER_TIME_MAX);
+    in->live = in->silent_usec < patience(l);
+    return in->live;
+}
+
+static bool wait_for_any(struct bj_ledger *l, const struct bj_tick *t,
+                         uint64_t dt)
+{
+    bool wait = false;
     for (enum bj_component c = 0; c < BJ_ENERGY_OTHER; c++)
-        if (t->total_uj[c] == BJ_ABSENT)
-            l->intake[c].live = false;
-    if (!fresh)
-        l->intake[BJ_ENERGY_OTHER].live = false;
+        wait |= wait_for(l, &l->intake[c], t->total_uj[c] != BJ_ABSENT, dt);
+    return wait_for(l, &l->intake[BJ_ENERGY_OTHER], is_fresh(l, t), dt) || wait;
 }
 
 /* Meters were read, but have moved nothing yet. */
@@ -191,24 +209,23 @@ static void end_window(struct bj_ledger *l, const struct bj_tick *t, bool fresh)
     d = bj_min64(d, BJ_LEDGER_ENERGY_MAX);
     miss(&l->sums.node_missed_uj, uj - d);
     bj_ledger_settle(l, d > 0 ? d : BJ_ABSENT);
+    node->live = false;
     if (!fresh)
         return;
-    *node = (struct bj_intake){t->node_uj, true, true};
+    *node = (struct bj_intake){t->node_uj, true, true, 0};
     l->node_stamp_usec = t->node_stamp_usec;
 }
 
-static void close_window(struct bj_ledger *l, const struct bj_tick *t)
+static void close_window(struct bj_ledger *l, const struct bj_tick *t,
+                         uint64_t waited)
 {
-    uint64_t patience = l->conf.patience_usec;
-    bool fresh =
-        t->node_uj != BJ_ABSENT && (!l->intake[BJ_ENERGY_OTHER].known ||
-                                    t->node_stamp_usec != l->node_stamp_usec);
-    bool wait = lacks(l, t) || (l->intake[BJ_ENERGY_OTHER].live && !fresh) ||
-                (!fresh && nothing_to_settle(l));
-    if (wait && l->waited_usec < (patience ? patience : default_patience_usec))
+    bool fresh = is_fresh(l, t);
+    bool wait = wait_for_any(l, t, waited);
+    if (!fresh && nothing_to_settle(l))
+        wait = true;
+    l->waited_usec = bj_min64(l->waited_usec + waited, BJ_LEDGER_TIME_MAX);
+    if (wait && l->waited_usec < patience(l))
         return;
-    if (wait)
-        give_up(l, t, fresh);
     end_window(l, t, fresh);
 }
 
@@ -216,9 +233,8 @@ static void close_window(struct bj_ledger *l, const struct bj_tick *t)
  * jobs ended in between. */
 static void forget_sleepers(struct bj_ledger *l, uint64_t dt)
 {
-    uint64_t patience = l->conf.patience_usec;
-    l->awake_usec += dt;
-    if (l->awake_usec <= (patience ? patience : default_patience_usec))
+    l->awake_usec = bj_min64(l->awake_usec + dt, BJ_LEDGER_TIME_MAX);
+    if (l->awake_usec <= patience(l))
         return;
     for (size_t i = l->n; i-- > 0 && l->asleep > 0;)
         if (l->accounts[i]->asleep)
@@ -231,7 +247,7 @@ static void first_tick(struct bj_ledger *l, const struct bj_tick *t)
     weigh_node(l, t, 0);
     if (t->node_uj == BJ_ABSENT)
         return;
-    l->intake[BJ_ENERGY_OTHER] = (struct bj_intake){t->node_uj, true, true};
+    l->intake[BJ_ENERGY_OTHER] = (struct bj_intake){t->node_uj, true, true, 0};
     l->node_stamp_usec = t->node_stamp_usec;
 }
 
@@ -239,6 +255,8 @@ void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *t)
 {
     bool first = !l->ticked;
     uint64_t dt = first ? 0 : awake(l, t);
+    /* Nobody was there to wait while we did not run. */
+    uint64_t waited = l->resumed ? 0 : dt;
     take_energy(l, t);
     for (size_t i = 0; i < l->n; i++)
         weigh(l, l->accounts[i], dt);
@@ -248,10 +266,10 @@ void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *t)
         bj_ledger_window(l);
     } else {
         weigh_node(l, t, dt);
-        close_window(l, t);
+        close_window(l, t, waited);
     }
     if (l->asleep > 0)
-        forget_sleepers(l, l->resumed ? 0 : dt);
+        forget_sleepers(l, waited);
     l->resumed = false;
     l->tick_usec = l->sums.tick_usec =
         t->now_usec > l->tick_usec ? t->now_usec : l->tick_usec;

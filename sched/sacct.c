@@ -149,7 +149,8 @@ static void read_row(struct bj_sacct *r, const char *record, void *row,
         if (f->n == 0)
             continue;
         void *to = (char *)row + p->to;
-        if (p->column->spare && *(const uint64_t *)to != BJ_ABSENT)
+        if ((p->column->flags & BJ_SACCT_SPARE) &&
+            *(const uint64_t *)to != BJ_ABSENT)
             continue;
         const struct bj_slice s = {record + f->at, f->n};
         if (p->column->parse(s, to) < 0)

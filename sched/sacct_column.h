@@ -21,14 +21,20 @@ struct bj_sacct_step_row {
 
 enum { BJ_SACCT_NOWHERE = 0xffff };
 
+enum {
+    /* only where the number is absent: a column further up says the same thing
+     * better */
+    BJ_SACCT_SPARE = 1,
+    BJ_SACCT_UNASKED = 2, /* sched/sacct_cmd.h leaves it out */
+};
+
 struct bj_sacct_column {
     struct bj_slice name;
     /* Turn s, which is not empty, into *to.  0 or -errno. */
     int (*parse)(struct bj_slice s, void *to);
     const char *expected;
     uint16_t job, step; /* offsets into the rows; BJ_SACCT_NOWHERE */
-    bool spare; /* only where the number is absent: a column further up says the
-                   same thing better */
+    unsigned flags;
 };
 
 extern const struct bj_sacct_column bj_sacct_columns[];

@@ -1,0 +1,203 @@
+#include "sched/sacct_cmd.h"
+
+#include "base/buf.h"
+#include "base/stamp.h"
+#include "sched/sacct_column.h"
+#include "sched/word.h"
+
+#include <errno.h>
+#include <sys/random.h>
+
+int bj_sacct_delimiter(char buf[static BJ_SACCT_DELIMITER + 1])
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789+-";
+    unsigned char chance[BJ_SACCT_DELIMITER - 1];
+    ssize_t n;
+    do
+        n = getrandom(chance, sizeof(chance), 0);
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(chance))
+        return n < 0 ? -errno : -EAGAIN;
+    buf[0] = '\x1f';
+    for (unsigned i = 0; i < sizeof(chance); i++)
+        buf[i + 1] = letters[chance[i] % 64];
+    buf[BJ_SACCT_DELIMITER] = '\0';
+    return 0;
+}
+
+unsigned bj_sacct_version(struct bj_slice text)
+{
+    struct bj_slice word;
+    uint64_t part[3] = {0, 0, 0};
+    if (!bj_slice_word(&text, &word) ||
+        (bj_slice_starts(word, BJ_SLICE("slurm")) &&
+         !bj_slice_word(&text, &word)))
+        return 0;
+    for (unsigned i = 0; i < 3; i++) {
+        if (!bj_slice_number(&word, &part[i]) || part[i] > 99)
+            return i < 2 ? 0 : (unsigned)(part[0] * 10000 + part[1] * 100);
+        if (word.n == 0 || word.p[0] != '.')
+            return i < 1 ? 0
+                         : (unsigned)(part[0] * 10000 + part[1] * 100 +
+                                      (i > 1 ? part[2] : 0));
+        word.p++;
+        word.n--;
+    }
+    return (unsigned)(part[0] * 10000 + part[1] * 100 + part[2]);
+}
+
+/* Columns that came after Slurm 20.11. */
+static const struct bj_slice later[] = {
+    BJ_WORD("SLUID"),         BJ_WORD("Restarts"),  BJ_WORD("SubmitLine"),
+    BJ_WORD("SystemComment"), BJ_WORD("Container"), BJ_WORD("Licenses"),
+};
+
+static bool is_later(struct bj_slice name)
+{
+    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+        if (bj_slice_eq(name, later[i]))
+            return true;
+    return false;
+}
+
+/* helpformat has the names in columns, with blanks between. */
+static bool is_offered(struct bj_slice helpformat, struct bj_slice name)
+{
+    struct bj_slice word;
+    if (helpformat.n == 0)
+        return !is_later(name);
+    while (bj_slice_word(&helpformat, &word))
+        if (bj_slice_eq(word, name))
+            return true;
+    return false;
+}
+
+/* JobIDRaw first and JobID last: neither can hold free text, so that both ends
+ * of a record are known. */
+static void put_format(struct bj_buf *b, const struct bj_sacct_ask *ask)
+{
+    bj_buf_str(b, "--format=JobIDRaw");
+    for (unsigned i = 0; i < bj_sacct_columns_n; i++) {
+        const struct bj_sacct_column *c = &bj_sacct_columns[i];
+        const bool again =
+            i > 0 && bj_slice_eq(c->name, bj_sacct_columns[i - 1].name);
+        const bool step_only = c->job == BJ_SACCT_NOWHERE;
+        if (c->flags || again || (ask->jobs_only && step_only) ||
+            !is_offered(ask->helpformat, c->name))
+            continue;
+        bj_buf_str(b, ",");
+        bj_buf_slice(b, c->name);
+    }
+    bj_buf_str(b, ",JobID");
+}
+
+/* The name, and the time without its "Z": sacct takes local time, and TZ says
+ * that this is UTC. */
+static void put_time(struct bj_buf *b, const char *option, uint64_t sec)
+{
+    char text[BJ_STAMP_MAX];
+    bj_stamp_text((int64_t)sec * 1000000, 0, 0, text);
+    bj_buf_str(b, option);
+    bj_buf_put(b, text, sizeof("2026-11-20T15:04:05") - 1);
+}
+
+static bool is_cluster_list(const char *s)
+{
+    for (; *s; s++)
+        if (!((*s | 32) >= 'a' && (*s | 32) <= 'z') &&
+            !(*s >= '0' && *s <= '9') && !strchr("_-.,", *s))
+            return false;
+    return true;
+}
+
+static int check(const struct bj_sacct_ask *ask, struct bj_err *err)
+{
+    if (ask->start_sec == 0 || ask->end_sec < ask->start_sec ||
+        ask->end_sec > INT64_MAX / 1000000)
+        return bj_err_set(err, -EINVAL, "sacct: no such window of time");
+    if (!ask->delimiter || !ask->delimiter[0])
+        return bj_err_set(err, -EINVAL, "sacct: no delimiter");
+    if (ask->clusters && !is_cluster_list(ask->clusters))
+        return bj_err_set(err, -EINVAL, "sacct: no such cluster '%s'",
+                          ask->clusters);
+    return 0;
+}
+
+enum { ARGS = 16 };
+
+/* A list of texts that end up in an arena. */
+struct list {
+    struct bj_arena *arena;
+    struct bj_buf text; /* being written */
+    const char **v;
+    unsigned n;
+};
+
+static void put(struct list *l)
+{
+    l->v[l->n++] =
+        bj_arena_copy(l->arena, (struct bj_slice){l->text.p, l->text.len}).p;
+    l->text.len = 0;
+}
+
+static void put_str(struct list *l, const char *a, const char *b)
+{
+    bj_buf_str(&l->text, a);
+    bj_buf_str(&l->text, b);
+    put(l);
+}
+
+static void put_args(struct list *l, const struct bj_sacct_ask *ask)
+{
+    put_str(l, ask->sacct ? ask->sacct : "sacct", "");
+    put_str(l, "--allusers", "");
+    put_str(l, "--duplicates", "");
+    put_str(l, "--noconvert", "");
+    put_str(l, "--parsable2", "");
+    put_str(l, "--delimiter=", ask->delimiter);
+    if (ask->jobs_only)
+        put_str(l, "--allocations", "");
+    if (ask->federation)
+        put_str(l, "--federation", "");
+    if (ask->clusters)
+        put_str(l, "--clusters=", ask->clusters);
+    put_time(&l->text, "--starttime=", ask->start_sec);
+    put(l);
+    put_time(&l->text, "--endtime=", ask->end_sec);
+    put(l);
+    put_format(&l->text, ask);
+    put(l);
+}
+
+static void put_env(struct list *l, const struct bj_sacct_ask *ask)
+{
+    put_str(l, "SLURM_TIME_FORMAT=%s", "");
+    put_str(l, "SLURM_BITSTR_LEN=0", ""); /* lists of array tasks in full */
+    if (ask->slurm_conf)
+        put_str(l, "SLURM_CONF=", ask->slurm_conf);
+}
+
+int bj_sacct_command(const struct bj_sacct_ask *ask, struct bj_arena *a,
+                     const char *const **ret_argv, const char *const **ret_env,
+                     struct bj_err *err)
+{
+    int r = check(ask, err);
+    if (r < 0)
+        return r;
+    struct list args = {.arena = a}, env = {.arena = a};
+    args.v = bj_arena_alloc(a, ARGS * sizeof(*args.v));
+    env.v = bj_arena_alloc(a, ARGS * sizeof(*env.v));
+    if (args.v && env.v) {
+        put_args(&args, ask);
+        put_env(&env, ask);
+    }
+    const bool failed = a->failed || args.text.failed || env.text.failed;
+    bj_buf_free(&args.text);
+    bj_buf_free(&env.text);
+    if (failed)
+        return bj_err_set(err, -ENOMEM, "sacct: no memory");
+    *ret_argv = args.v;
+    *ret_env = env.v;
+    return 0;
+}

@@ -27,6 +27,7 @@ static int teardown(void **state)
 static void start(void)
 {
     meter_tree(&rig, "cray-ex");
+    assert_true(bj_meter_cray.present(&rig.env));
     assert_int_equal(meter_open(&rig, &bj_meter_cray), 0);
 }
 

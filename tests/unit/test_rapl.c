@@ -64,6 +64,7 @@ static void test_machines(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(machines); i++) {
         meter_tree(&rig, machines[i].tree);
+        assert_true(bj_meter_rapl.present(&rig.env));
         assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
         meter_reads(&rig, 0, machines[i].want);
         meter_gone(&rig);
@@ -126,6 +127,7 @@ static void test_no_machine(void **state)
 {
     (void)state;
     meter_tree(&rig, NULL);
+    assert_false(bj_meter_rapl.present(&rig.env));
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), -ENODEV);
     tmp_dir("class/powercap/intel-rapl/power");
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), -ENODEV);

@@ -224,6 +224,7 @@ static void test_two_sockets(void **state)
 {
     (void)state;
     start("xeon-2s-dram");
+    assert_true(bj_meter_perf.present(&rig.env));
     assert_int_equal(open_meter(), 0);
     assert_int_equal(fake.n, 4);
     give_all(0);

@@ -1,0 +1,376 @@
+/* Power and energy sensors of the kernel's hardware monitors: ACPI power
+ * meters, the modules of NVIDIA Grace, and other chips as parts.
+ *
+ * Sources: kernel hwmon/sysfs-interface.rst, hwmon/acpi_power_meter.rst,
+ * ABI/testing/sysfs-class-hwmon; NVIDIA Grace performance tuning guide. */
+#include "base/file.h"
+#include "core/energy/attr.h"
+#include "core/energy/hwmon_chip.h"
+#include "core/energy/zone.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CLASS "class/hwmon"
+
+enum {
+    LOOK_READS = 12, /* chips are looked for every so many readings */
+    CHIPS = 256,
+};
+
+/* No node draws so much: 0xffff W and 0xffffffff mW are ways of an interface to
+ * say that it does not know. */
+static const uint64_t implausible_uw = 50000000000;
+
+/* What a sensor is on, from its label. */
+enum site { ELSEWHERE, ACPI, MODULE, SOCKET, CORES, SYSIO };
+
+struct channel {
+    int fd; /* or -errno of its open */
+    bool energy;
+    enum site site;
+    unsigned number;              /* of the socket */
+    char file[48];                /* "hwmon3/power1_average" */
+    struct bj_zone_sample sample; /* what does not change */
+};
+
+struct hwmon {
+    int root; /* of sysfs */
+    unsigned reads;
+    bool look;
+    size_t n;
+    struct channel channel[BJ_ZONES_MAX];
+};
+
+/* --- channels ------------------------------------------------------------- */
+
+/* "Module Power Socket 0": module is Grace, Hopper and all else on it; Grace is
+ * the processor with its memory; the two others are parts of Grace. */
+static enum site site_of(const struct bj_hwmon_chip *c, struct bj_slice label,
+                         unsigned *socket)
+{
+    static const struct {
+        struct bj_slice start;
+        enum site site;
+    } sites[] = {
+        {{"Module Power Socket ", 20}, MODULE},
+        {{"Grace Power Socket ", 19}, SOCKET},
+        {{"CPU Power Socket ", 17}, CORES},
+        {{"SysIO Power Socket ", 19}, SYSIO},
+    };
+    if (strcmp(c->name, "power_meter") != 0)
+        return ELSEWHERE;
+    for (size_t i = 0; i < sizeof(sites) / sizeof(sites[0]); i++) {
+        uint64_t v;
+        if (!bj_slice_starts(label, sites[i].start))
+            continue;
+        label.p += sites[i].start.n;
+        label.n -= sites[i].start.n;
+        if (bj_slice_u64(label, &v) < 0 || v > 255)
+            break;
+        *socket = (unsigned)v;
+        return sites[i].site;
+    }
+    return ACPI;
+}
+
+static bool taken(const struct hwmon *m, const char *name)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->channel[i].sample.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* "ina226-3-0040.power1"; the sensors of a Grace go by their label alone.  A
+ * name that is there already is told apart by its chip's number. */
+static void name_channel(const struct hwmon *m, struct channel *ch,
+                         const struct bj_hwmon_chip *c, struct bj_slice label)
+{
+    char text[3 * BJ_ATTR_CAP];
+    if (ch->site > ACPI)
+        snprintf(text, sizeof(text), "%.*s", (int)label.n, label.p);
+    else
+        snprintf(text, sizeof(text), "%s-%s.%.*s", c->name, c->device,
+                 (int)label.n, label.p);
+    bj_zone_init(&ch->sample, text, BJ_ZONE_PART);
+    if (!taken(m, ch->sample.name))
+        return;
+    snprintf(text, sizeof(text), "%.24s-%u.%.15s", c->name, c->number,
+             ch->file + strcspn(ch->file, "/") + 1);
+    bj_zone_name(ch->sample.name, bj_slice_str(text));
+}
+
+/* The label that the chip, or the firmware, has for a channel, else its name
+ * in the interface. */
+static struct bj_slice label_of(int dir, const char *channel,
+                                char buf[BJ_ATTR_CAP])
+{
+    static const char *const ends[] = {"label", "oem_info"};
+    for (size_t i = 0; i < 2; i++) {
+        char file[64];
+        struct bj_slice text;
+        snprintf(file, sizeof(file), "%s_%s", channel, ends[i]);
+        if (bj_attr_text(dir, file, buf, &text, NULL) == 0 && text.n > 0)
+            return text;
+    }
+    return bj_slice_str(channel);
+}
+
+/* amd_energy has a counter for every core. */
+static bool is_wanted(const struct bj_hwmon_chip *c, const char *channel,
+                      struct bj_slice label)
+{
+    char file[64];
+    snprintf(file, sizeof(file), "%s_enable", channel);
+    return bj_attr_maybe(c->dir, file) != 0 &&
+           !bj_slice_starts(label, BJ_SLICE("Ecore"));
+}
+
+static uint64_t power_cap(int dir, const char *channel)
+{
+    char file[64];
+    snprintf(file, sizeof(file), "%s_cap", channel);
+    uint64_t uw = bj_attr_maybe(dir, file);
+    return uw == 0 || uw > implausible_uw ? BJ_ABSENT : uw;
+}
+
+/* "power", 1, "_average" */
+static void add_channel(struct hwmon *m, const struct bj_hwmon_chip *c,
+                        const char *what, unsigned k, const char *end)
+{
+    char channel[32], file[64], buf[BJ_ATTR_CAP];
+    if (m->n == BJ_ZONES_MAX)
+        return;
+    struct channel *ch = &m->channel[m->n];
+    snprintf(channel, sizeof(channel), "%s%u", what, k);
+    struct bj_slice label = label_of(c->dir, channel, buf);
+    if (!is_wanted(c, channel, label))
+        return;
+    snprintf(file, sizeof(file), "%s%s", channel, end);
+    ch->fd = bj_attr_open(c->dir, file);
+    if (bj_err_gone(ch->fd))
+        return;
+    ch->energy = what[0] == 'e';
+    ch->site = site_of(c, label, &ch->number);
+    snprintf(ch->file, sizeof(ch->file), "hwmon%u/%.24s", c->number, file);
+    name_channel(m, ch, c, label);
+    if (!ch->energy)
+        ch->sample.limit_uw = power_cap(c->dir, channel);
+    m->n++;
+}
+
+static bool contains(const unsigned *list, int n, unsigned v)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+/* An average misses nothing between two readings: it goes before the level of
+ * the moment. */
+static int add_chip(struct hwmon *m, const struct bj_hwmon_chip *c)
+{
+    unsigned average[BJ_HWMON_CHANNELS], input[BJ_HWMON_CHANNELS],
+        energy[BJ_HWMON_CHANNELS];
+    int na = bj_hwmon_channels(c->dir, "power", "_average", average);
+    int ni = bj_hwmon_channels(c->dir, "power", "_input", input);
+    int ne = bj_hwmon_channels(c->dir, "energy", "_input", energy);
+    if (na < 0 || ni < 0 || ne < 0)
+        return na < 0 ? na : ni < 0 ? ni : ne;
+    for (int i = 0; i < na; i++)
+        add_channel(m, c, "power", average[i], "_average");
+    for (int i = 0; i < ni; i++)
+        if (!contains(average, na, input[i]))
+            add_channel(m, c, "power", input[i], "_input");
+    for (int i = 0; i < ne; i++)
+        add_channel(m, c, "energy", energy[i], "_input");
+    return 0;
+}
+
+/* --- roles ---------------------------------------------------------------- */
+
+static unsigned count(const struct hwmon *m, enum site site)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < m->n; i++)
+        n += m->channel[i].site == site;
+    return n;
+}
+
+static bool socket_told(const struct hwmon *m, unsigned number)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->channel[i].site == SOCKET && m->channel[i].number == number)
+            return true;
+    return false;
+}
+
+/* Of several ACPI meters nobody tells what each is of, so none is the node;
+ * modules add up to it. */
+static enum bj_zone_role role_of(const struct hwmon *m,
+                                 const struct channel *ch)
+{
+    switch (ch->site) {
+    case ACPI:
+        return count(m, ACPI) == 1 && count(m, MODULE) == 0 ? BJ_ZONE_NODE
+                                                            : BJ_ZONE_PART;
+    case MODULE:
+        return BJ_ZONE_NODE;
+    case SOCKET:
+        return BJ_ZONE_CPU;
+    case CORES:
+        return socket_told(m, ch->number) ? BJ_ZONE_PART : BJ_ZONE_CPU;
+    default:
+        return BJ_ZONE_PART;
+    }
+}
+
+static void drop_channels(struct hwmon *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->channel[i].fd >= 0)
+            close(m->channel[i].fd);
+    m->n = 0;
+}
+
+static int look(struct hwmon *m, struct bj_err *err)
+{
+    unsigned number[CHIPS];
+    int fault = 0;
+    m->look = false;
+    drop_channels(m);
+    bj_autoclose int dir = bj_dir_open(m->root, CLASS);
+    int n =
+        dir < 0 ? dir : bj_attr_numbers(dir, "hwmon", "", 10, number, CHIPS);
+    if (n < 0)
+        return bj_err_gone(n) ? 0 : bj_err_set(err, n, "list " CLASS);
+    for (int i = 0; i < n; i++) {
+        struct bj_hwmon_chip c = {0};
+        int r = bj_hwmon_chip_open(dir, number[i], &c);
+        if (r == 0) {
+            r = add_chip(m, &c);
+            close(c.dir);
+        }
+        if (r < 0 && !bj_err_gone(r))
+            fault = bj_err_set(err, r, CLASS "/hwmon%u", number[i]);
+    }
+    for (size_t i = 0; i < m->n; i++)
+        m->channel[i].sample.role = role_of(m, &m->channel[i]);
+    return fault;
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+/* 0 or what is not known (ENODATA) is no value: Grace tells 0 now and then.  A
+ * part may well draw nothing. */
+static int read_channel(const struct channel *ch, uint64_t *ret,
+                        struct bj_err *err)
+{
+    uint64_t v = 0;
+    struct bj_err e = {0};
+    int r = ch->fd < 0 ? bj_err_set(&e, ch->fd, "open") : 0;
+    if (r == 0)
+        r = bj_attr_fd_u64(ch->fd, ch->file, &v, &e);
+    if (r == -ENODATA)
+        return 0;
+    if (r == 0 && !ch->energy && v > implausible_uw)
+        r = bj_err_set(&e, -ERANGE, "%s: %llu uW", ch->file,
+                       (unsigned long long)v);
+    if (r < 0)
+        return bj_err_set(err, r, "%s", e.msg);
+    if (v > 0 || ch->energy || ch->sample.role == BJ_ZONE_PART)
+        *ret = v;
+    return 0;
+}
+
+static void tell(const struct channel *ch, uint64_t v,
+                 struct bj_meter_sample *out)
+{
+    struct bj_zone_sample *s = bj_zone_add(out, &ch->sample);
+    if (ch->energy)
+        s->energy_uj = v;
+    else
+        s->power_uw = v;
+}
+
+static int hwmon_read(void *meter, struct bj_meter_sample *out,
+                      struct bj_err *err)
+{
+    struct hwmon *m = meter;
+    int fault = 0;
+    if (++m->reads % LOOK_READS == 0 || m->look)
+        fault = look(m, err);
+    for (size_t i = 0; i < m->n; i++) {
+        struct bj_err e = {0};
+        uint64_t v = BJ_ABSENT;
+        int r = read_channel(&m->channel[i], &v, &e);
+        if (bj_err_gone(r))
+            m->look = true;
+        else if (r < 0)
+            bj_zone_fault(&fault, err, r, &e);
+        else if (v != BJ_ABSENT)
+            tell(&m->channel[i], v, out);
+    }
+    if (fault == 0 && m->n == 0)
+        return bj_err_set(err, -ENODEV, "no power sensors any more");
+    return fault;
+}
+
+static void hwmon_close(void *meter)
+{
+    struct hwmon *m = meter;
+    if (!m)
+        return;
+    drop_channels(m);
+    if (m->root >= 0)
+        close(m->root);
+    free(m);
+}
+
+static int hwmon_open(const struct bj_meter_env *env, void **ret,
+                      struct bj_err *err)
+{
+    struct hwmon *m = calloc(1, sizeof(*m));
+    if (!m)
+        return bj_err_set(err, -ENOMEM, "hwmon");
+    m->root = bj_dir_open(AT_FDCWD, env->sysfs);
+    int r = m->root < 0 ? 0 : look(m, err);
+    if (r == 0 && m->n == 0)
+        r = bj_err_set(err, -ENODEV, "no hardware monitor tells power");
+    if (r < 0)
+        hwmon_close(m);
+    else
+        *ret = m;
+    return r;
+}
+
+static bool hwmon_present(const struct bj_meter_env *env)
+{
+    unsigned number[CHIPS];
+    bool any = false;
+    bj_autoclose int root = bj_dir_open(AT_FDCWD, env->sysfs);
+    bj_autoclose int dir = root < 0 ? -1 : bj_dir_open(root, CLASS);
+    int n = dir < 0 ? 0 : bj_attr_numbers(dir, "hwmon", "", 10, number, CHIPS);
+    for (int i = 0; i < n && !any; i++) {
+        struct bj_hwmon_chip c = {0};
+        if (bj_hwmon_chip_open(dir, number[i], &c) < 0)
+            continue;
+        any = bj_hwmon_has_sensors(c.dir) > 0;
+        close(c.dir);
+    }
+    return any;
+}
+
+const struct bj_meter_kind bj_meter_hwmon = {
+    .name = "hwmon",
+    .slow = true, /* firmware, and what it asks, answers for ACPI */
+    .partial = true,
+    .present = hwmon_present,
+    .open = hwmon_open,
+    .read = hwmon_read,
+    .close = hwmon_close,
+};

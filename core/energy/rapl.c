@@ -131,16 +131,21 @@ static bool taken(const struct rapl *m, const char *name)
 }
 
 /* "package-0", below it "package-0.dram"; the end of the directory's name is
- * added to a name that is there already (two psys). */
+ * added to a name that is there already.  Two drivers that find one package
+ * must not make it two: the second is told and not added, with all in it. */
 static void name_zone(const struct rapl *m, struct zone *z,
-                      struct bj_slice name, const char *parent)
+                      struct bj_slice name, const struct zone *parent)
 {
     char text[2 * BJ_ATTR_CAP];
-    snprintf(text, sizeof(text), "%s%s%.*s", parent ? parent : "",
+    snprintf(text, sizeof(text), "%s%s%.*s", parent ? parent->sample.name : "",
              parent ? "." : "", (int)name.n, name.p);
     bj_zone_init(&z->sample, text, role_of(name));
+    if (parent && parent->sample.role == BJ_ZONE_PART)
+        z->sample.role = BJ_ZONE_PART;
     if (!taken(m, z->sample.name))
         return;
+    if (z->sample.role != BJ_ZONE_NODE)
+        z->sample.role = BJ_ZONE_PART;
     snprintf(text, sizeof(text), "%.*s.%s", (int)name.n, name.p,
              strchr(z->id, ':') + 1);
     bj_zone_name(z->sample.name, bj_slice_str(text));
@@ -151,7 +156,7 @@ static void name_zone(const struct rapl *m, struct zone *z,
 /* Take the zone of directory dir into the table.  -EEXIST: another control
  * type has it; -ENOENT: it goes away at this moment, or there is no room. */
 static int take_zone(struct rapl *m, int dir, const char *id, size_t control,
-                     const char *parent)
+                     const struct zone *parent)
 {
     char buf[BJ_ATTR_CAP];
     struct bj_slice name;
@@ -185,7 +190,7 @@ static void keep_fault(struct rapl *m, int r)
 
 /* The zone "ID:k" in up, and what lies in it. */
 static void look_zone(struct rapl *m, int up, const char *up_id, unsigned k,
-                      size_t control, const char *parent)
+                      size_t control, const struct zone *parent)
 {
     char id[ID_CAP], prefix[ID_CAP + 1];
     unsigned sub[BJ_ZONES_MAX];
@@ -194,12 +199,12 @@ static void look_zone(struct rapl *m, int up, const char *up_id, unsigned k,
     keep_fault(m, dir);
     if (dir < 0 || take_zone(m, dir, id, control, parent) < 0 || parent)
         return;
-    const char *name = m->zone[m->n - 1].sample.name;
+    const struct zone *zone = &m->zone[m->n - 1];
     snprintf(prefix, sizeof(prefix), "%s:", id);
     int n = bj_attr_numbers(dir, prefix, "", 16, sub, BJ_ZONES_MAX);
     keep_fault(m, n);
     for (int i = 0; i < n; i++)
-        look_zone(m, dir, id, sub[i], control, name);
+        look_zone(m, dir, id, sub[i], control, zone);
 }
 
 /* Zone numbers are hexadecimal. (powercap_register_zone) */

@@ -101,26 +101,38 @@ static void test_hexadecimal_numbers(void **state)
     assert_int_equal(rig.sample.n, at);
 }
 
-/* Two zones of one name, and a package that only mmio has. */
+/* Two psys of one name, a package that two drivers tell, and one that only mmio
+ * has; what is no zone. */
 static void test_odd_machines(void **state)
 {
     (void)state;
+    static const char mmio[] = "devices/virtual/powercap/intel-rapl-mmio/";
+    char lines[256];
     meter_tree(&rig, "client-psys-mmio");
-    meter_grow(ROOT "intel-rapl:2/name psys\n" ROOT "intel-rapl:2/energy_uj 5\n"
-                    "devices/virtual/powercap/intel-rapl-mmio/"
-                    "intel-rapl-mmio:1/name package-1\n"
-                    "devices/virtual/powercap/intel-rapl-mmio/"
-                    "intel-rapl-mmio:1/energy_uj 6\n" ROOT
-                    "intel-rapl:02/name not-a-zone\n" ROOT
-                    "intel-rapl:G/name not-a-zone\n");
+    meter_grow(ROOT "intel-rapl:2/name psys\n" ROOT
+                    "intel-rapl:2/energy_uj 5\n");
+    meter_grow(ROOT "intel-rapl:3/name package-0\n" ROOT
+                    "intel-rapl:3/energy_uj 7\n" ROOT
+                    "intel-rapl:3/intel-rapl:3:0/name dram\n" ROOT
+                    "intel-rapl:3/intel-rapl:3:0/energy_uj 8\n");
+    meter_grow(ROOT "intel-rapl:02/name no-zone\n" ROOT
+                    "intel-rapl:G/name no-zone\n");
+    snprintf(lines, sizeof(lines),
+             "%sintel-rapl-mmio:1/name package-1\n"
+             "%sintel-rapl-mmio:1/energy_uj 6\n",
+             mmio, mmio);
+    meter_grow(lines);
     assert_int_equal(meter_open(&rig, &bj_meter_rapl), 0);
-    assert_int_equal(meter_read(&rig), 0);
-    assert_int_equal(rig.sample.n, 6);
-    assert_string_equal(rig.sample.zone[4].name, "psys.2");
-    assert_int_equal(rig.sample.zone[4].energy_uj, 5);
-    assert_true(rig.sample.zone[4].range_uj == BJ_ABSENT);
-    assert_string_equal(rig.sample.zone[5].name, "package-1");
-    assert_int_equal(rig.sample.zone[5].energy_uj, 6);
+    meter_reads(
+        &rig, 0,
+        "package-0 cpu e=48123456789 r=262143328850 l=28000000 m=121000000\n"
+        "package-0.core part e=20011111111 r=262143328850\n"
+        "package-0.uncore part e=1500000001 r=262143328850\n"
+        "psys node e=99000000007 r=262143328850 l=65000000 m=4000000000\n"
+        "psys.2 node e=5 m=4000000000\n"
+        "package-0.3 part e=7\n"
+        "package-0.3.dram part e=8\n"
+        "package-1 cpu e=6\n");
 }
 
 static void test_no_machine(void **state)

@@ -396,7 +396,7 @@ static bool perf_present(const struct bj_meter_env *env)
 }
 
 const struct bj_meter_kind bj_meter_perf = {
-    .name = "rapl_perf",
+    .name = "perf",
     .partial = true,
     .present = perf_present,
     .open = perf_open,

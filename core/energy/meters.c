@@ -11,7 +11,10 @@ enum { FRESH_PERIODS = 3 };
 /* In the order of trust for the power of the node, and for every other role
  * (docs/energy.md, "Meters"). */
 static const struct bj_meter_kind *const slots[][BJ_SLOT_KINDS] = {
-    {&bj_meter_xcc, &bj_meter_dcmi, &bj_meter_nm},
+    {&bj_meter_cray},
+    {&bj_meter_xcc, &bj_meter_dcmi, &bj_meter_nm, &bj_meter_sdr},
+    {&bj_meter_command},
+    {&bj_meter_hwmon},
     {&bj_meter_rapl, &bj_meter_perf},
 };
 enum { SLOTS = sizeof(slots) / sizeof(slots[0]) };

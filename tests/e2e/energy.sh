@@ -1,0 +1,211 @@
+#!/bin/bash
+# Energy on real jobs: a node whose RAPL counters (a made sysfs) wrap every few
+# seconds and whose power a command tells, jobs that come and go in real cgroups,
+# both hosts at once.  What the jobs, the system and unallocated are given adds up
+# to the meters, to the microjoule, over restarts and kills too.  TAP.
+# Environment: ENERGY_SECONDS [20], how long jobs come and go.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/collectd_lib.sh"
+energy="$python $top/tests/e2e/energy.py"
+seconds=${ENERGY_SECONDS:-20}
+
+cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
+cg_init
+[ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
+[ -x "$work" ] || skip_all "no $work"
+
+# --- the node ----------------------------------------------------------------
+
+$energy node "$tmp/node" &
+node=$!
+later "stop $node"
+wait_for 10 test -s "$tmp/node/watts"
+printf '#!/bin/sh\nexec cat %s\n' "$tmp/node/watts" >"$tmp/watts"
+chmod 755 "$tmp/watts"
+
+options() { # state and spool
+    printf '%s ' --path.cgroupfs="$cg_view" --path.sysfs="$tmp/node/sys" \
+        --energy.interval=1 --energy.slow-interval=2 --job.grace=1h \
+        --energy.command="$tmp/watts" --energy.idle-watts=9000 \
+        --energy.state-file="$tmp/$1/state" --record.dir="$tmp/$1/spool"
+}
+
+run_exporter() {
+    # shellcheck disable=SC2046
+    start_exporter $(options exporter)
+}
+
+run_collectd() {
+    local o lines=
+    for o in $(options collectd); do
+        o=${o#--}
+        lines="$lines
+$(tr -d '.-' <<<"${o%%=*}") \"${o#*=}\""
+    done
+    daemon_conf energy "$our_types" "$lines"
+    daemon_run
+    daemon_answers
+}
+
+hosts="exporter"
+mkdir -p "$tmp/exporter" "$tmp/collectd"
+run_exporter
+if [ -e "$O/batchjob.so" ] && command -v collectd >/dev/null &&
+    plugins=$(collectd_plugins); then
+    hosts="exporter collectd"
+    run_collectd
+else
+    skip "collectd" "collectd or its plugin is not installed"
+fi
+
+# --- jobs --------------------------------------------------------------------
+
+job=1000
+spin() { # seconds: one more job, of any user, busy or idle
+    local uid=$((RANDOM % 3 * 1000))
+    job=$((job + 1))
+    cg_job $uid $job && cg_run $uid $job "$work" -m $((RANDOM % 40 + 1)) \
+        -n $((RANDOM % 3 + 1)) -i $((RANDOM % 100)) -t "$1"
+    live="$live $uid:$job:$((SECONDS + $1))"
+}
+
+reap() { # jobs that are over, and with "all" the others too
+    local j left=
+    for j in $live; do
+        if [ "${1:-}" = all ] || [ "${j##*:}" -lt $SECONDS ]; then
+            j=${j%:*}
+            cg_kill "${j%:*}" "${j#*:}"
+        else
+            left="$left $j"
+        fi
+    done
+    live=$left
+}
+
+live=
+churn() { # seconds
+    local end=$((SECONDS + $1))
+    while [ $SECONDS -lt $end ]; do
+        [ "$(wc -w <<<"$live")" -ge 12 ] || spin $((RANDOM % 6 + 1))
+        reap
+        sleep 0.$((RANDOM % 9 + 1))
+    done
+}
+
+adds_up() { # host [spool]
+    page_of "$1" "$tmp/sum.page" && $energy sum "$tmp/sum.page" ${2:+"$2"}
+}
+
+# The records of jobs that have just ended may be newer than the page, and
+# collectd's page changes line by line: at some moment it must add up.
+adds_up_soon() {
+    wait_for 20 adds_up "$@" || true
+    adds_up "$@"
+}
+
+page_of() { # host to
+    case $1 in
+    exporter) scrape "$2" ;;
+    collectd) curl -sf "$page" >"$2" ;;
+    esac
+}
+
+churn "$seconds"
+scrape
+check "promtool has nothing to say" promtool_clean "$tmp/page"
+is "which meter is believed, and how its energy is split" \
+    "$($prom labels "$tmp/page" batchjob_node_energy_info)" \
+    '{"policy": "hybrid", "quality": "node", "source": "command", "static": "configured"}'
+check "exporter: jobs, system and unallocated are what was metered" \
+    adds_up exporter
+note "$(cat "$tmp/check.out")"
+
+# A job that lives inside one window of the node's meter.
+spin 2
+short=$job
+sleep 2.5
+reap all
+check "a job inside one window gets its share" wait_for 15 eval \
+    "grep -qs '\"cpu\":[1-9]' $tmp/exporter/spool/*.$short.*.json"
+
+# --- restarts ----------------------------------------------------------------
+
+again() { # how: kill -KILL or stop
+    scrape "$tmp/before"
+    if [ "$1" = kill ]; then
+        kill -KILL $exporter
+        wait $exporter 2>/dev/null
+    else
+        stop "$exporter"
+    fi
+    sleep 2
+    run_exporter
+    # Right after the start there may be nothing to show yet.
+    wait_for 10 shows batchjob_job_energy_joules_total
+    check "$2: no counter has fallen" $energy falls "$tmp/before" "$tmp/page"
+    note "$(cat "$tmp/check.out")"
+}
+
+spin 300
+spin 300
+spin 4
+ended=$job
+sleep 3
+again stop "a restart"
+churn 4
+again kill "kill -9"
+sleep 6
+again kill "kill -9 again"
+check "a job that ended while nobody looked has its record" wait_for 15 eval \
+    "grep -qs '\"jobid\":\"$ended\"' $tmp/exporter/spool/*.json"
+
+# --- to the microjoule -------------------------------------------------------
+
+touch "$tmp/node/stop" # the meters stand still
+wait $node
+reap all
+for h in $hosts; do
+    check "$h: in the end all adds up" adds_up_soon "$h" "$tmp/$h/spool"
+    note "$(cat "$tmp/check.out")"
+done
+whole() { # what RAPL has counted since the exporter looked first is told whole
+    local zones
+    scrape
+    zones=$(value batchjob_meter_zone_energy_joules_total meter=rapl |
+        awk '{ split($1, p, "."); s += p[1] * 1000000 + substr(p[2] "000000", 1, 6) }
+            END { printf "%.0f", s }')
+    echo "zones $zones uJ, the node used $(awk '{ s += $2 } END { printf "%.0f", s }' \
+        "$tmp/node/truth") uJ since before"
+    # The first sample of each zone is where it begins; wraps lose a unit.
+    awk -v told="$zones" '{ s += $2 } END { exit !(told > 0.97 * s && told <= s) }' \
+        "$tmp/node/truth"
+}
+check "no wrap and no restart has lost energy" whole
+note "$(cat "$tmp/check.out")"
+is "no counter was taken for reset" \
+    "$(value batchjob_meter_zone_resets_total meter=rapl | sort -u)" 0
+
+# --- what can be wrong with a state ------------------------------------------
+
+stop "$exporter"
+sed -i '5s/./x/' "$tmp/exporter/state"
+run_exporter
+check "a damaged state is kept aside" test -s "$tmp/exporter/state.bad"
+check "and the log says so" grep -q 'energy: .*state.*\.bad' "$tmp/exporter.log"
+start_exporter --path.sysfs="$tmp/node/sys" --energy.interval=1 \
+    --energy.state-file="$tmp/exporter/state"
+check "two exporters do not share a state" wait_for 10 \
+    grep -q 'another one has locked' "$tmp/exporter.log"
+
+# --- a spool that is full ----------------------------------------------------
+
+start_exporter --path.cgroupfs="$cg_view" --path.sysfs="$tmp/none" \
+    --energy.interval=1 --energy.state-file= --record.dir="$tmp/full" \
+    --record.max-files=1
+spin 1
+spin 1
+check "a full spool loses the rest, counted" wait_for 30 eval \
+    'reap; shows batchjob_sampler_records_lost_total && [ "$(value batchjob_sampler_records_lost_total)" = 1 ]'
+is "and keeps what it has" "$(find "$tmp/full" -name '*.json' | wc -l)" 1
+reap all
+complete=1

@@ -38,7 +38,7 @@ struct bj_fetch_request {
     const char *method;         /* [GET; POST when there is a body] */
     const char *url;            /* http://... or https://... */
     const char *const *headers; /* "Name: value", NULL at the end [none] */
-    struct bj_slice body;       /* [none] */
+    struct bj_slice body; /* JSON unless a Content-Type says else [none] */
 
     /* Credentials; they go to the origin of url only. */
     const char *user, *password; /* HTTP basic [none] */
@@ -92,7 +92,9 @@ struct bj_slice bj_fetch_header(const struct bj_fetch_reply *reply,
 /* A handle keeps its connections from call to call.  One thread at a time. */
 struct bj_fetch;
 
-/* -ENOMEM, or -ENOSYS when libcurl does not start. */
+/* Starts libcurl when it is the first; then no other thread should be starting
+ * it (hosts make their handles while they are configured).  -ENOMEM, or -ENOSYS
+ * when libcurl does not start. */
 int bj_fetch_new(struct bj_fetch **ret, struct bj_err *err);
 
 /* Close its connections; NULL is fine.  May wait for a name look-up that is

@@ -1,0 +1,85 @@
+#include "base/fetch_priv.h"
+
+#include <curl/curl.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+enum { HEADERS_MAX = 65536, SECOND = 1000000, DAY_SEC = 86400 };
+
+const char *bj_fetch_fault_name(enum bj_fetch_fault fault)
+{
+    static const char *const names[] = {
+        [BJ_FETCH_OK] = "ok",           [BJ_FETCH_DNS] = "dns",
+        [BJ_FETCH_CONNECT] = "connect", [BJ_FETCH_TLS] = "tls",
+        [BJ_FETCH_TIMEOUT] = "timeout", [BJ_FETCH_HTTP] = "http",
+        [BJ_FETCH_TOO_BIG] = "too_big", [BJ_FETCH_PROTOCOL] = "protocol",
+        [BJ_FETCH_ABORTED] = "aborted", [BJ_FETCH_LOCAL] = "local",
+    };
+    return names[fault];
+}
+
+void bj_fetch_reply_free(struct bj_fetch_reply *reply)
+{
+    bj_buf_free(&reply->body);
+    bj_buf_free(&reply->headers);
+    *reply = (struct bj_fetch_reply){0};
+}
+
+void bj_fetch_reply_reset(struct bj_fetch_reply *reply)
+{
+    reply->body.len = reply->headers.len = 0;
+    reply->body.failed = reply->headers.failed = false;
+    *reply =
+        (struct bj_fetch_reply){.body = reply->body, .headers = reply->headers};
+}
+
+int bj_fetch_take_header(struct bj_fetch_reply *reply, struct bj_slice line)
+{
+    if (bj_slice_starts(line, BJ_SLICE("HTTP/")))
+        reply->headers.len = 0;
+    if (reply->headers.len + line.n > HEADERS_MAX)
+        return -EFBIG;
+    bj_buf_slice(&reply->headers, line);
+    return reply->headers.failed ? -ENOMEM : 0;
+}
+
+struct bj_slice bj_fetch_header(const struct bj_fetch_reply *reply,
+                                const char *name)
+{
+    struct bj_slice rest = {reply->headers.p, reply->headers.len}, line;
+    size_t n = strlen(name);
+    while (bj_slice_line(&rest, &line)) {
+        if (line.n > n && line.p[n] == ':' && strncasecmp(line.p, name, n) == 0)
+            return bj_slice_trim(
+                (struct bj_slice){line.p + n + 1, line.n - n - 1});
+    }
+    return (struct bj_slice){0};
+}
+
+/* Seconds, or a date.  Source: RFC 9110, 10.2.3. */
+static uint64_t retry_after(struct bj_slice s)
+{
+    uint64_t sec;
+    char text[64];
+    if (s.n == 0 || s.n >= sizeof(text))
+        return 0;
+    int r = bj_slice_u64(s, &sec);
+    if (r == -EINVAL) {
+        memcpy(text, s.p, s.n);
+        text[s.n] = '\0';
+        time_t then = curl_getdate(text, NULL), now = time(NULL);
+        sec = then > now ? (uint64_t)(then - now) : 0;
+    }
+    if (r == -ERANGE || sec > DAY_SEC)
+        sec = DAY_SEC;
+    return sec * SECOND;
+}
+
+void bj_fetch_read_headers(struct bj_fetch_reply *reply)
+{
+    reply->content_type = bj_fetch_header(reply, "Content-Type");
+    reply->etag = bj_fetch_header(reply, "ETag");
+    reply->retry_after_usec =
+        retry_after(bj_fetch_header(reply, "Retry-After"));
+}

@@ -1,0 +1,33 @@
+/* Asking a Redfish service, logged in as it likes.
+ *
+ * A session is opened with the first request, is renewed when the service no
+ * longer knows it, and is closed in the end, since BMCs have room for a few
+ * only.  A service without sessions gets the credentials each time.
+ *
+ * Source: DMTF DSP0266, 13.3 (authentication). */
+#ifndef BJ_CORE_ENERGY_REDFISH_SESSION_H
+#define BJ_CORE_ENERGY_REDFISH_SESSION_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "core/energy/meter.h"
+
+struct bj_redfish;
+
+/* Prepare to ask env->conf->redfish_url; nothing is sent yet.  The environment
+ * and its conf must live as long.  -ENODEV: no URL.  -EACCES: the password file
+ * cannot be read, or others may read or write it. */
+int bj_redfish_new(const struct bj_meter_env *env, struct bj_redfish **ret,
+                   struct bj_err *err);
+
+/* Log out and free; takes a second at most.  NULL is fine. */
+void bj_redfish_free(struct bj_redfish *s);
+
+/* Get a document.  The tree lives until the next call.  -ENODEV: there is no
+ * such document; -EBADMSG: it is no JSON, or no HTTP; -EACCES: the service does
+ * not want us; -ETIMEDOUT, -ECANCELED; other codes of base/fetch.h. */
+int bj_redfish_get(struct bj_redfish *s, const char *uri,
+                   const struct bj_json **ret, struct bj_err *err);
+
+#endif

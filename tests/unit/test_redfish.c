@@ -1,0 +1,572 @@
+/* Redfish: what services say, sessions, and services that misbehave. */
+#include "core/energy/redfish.h"
+
+#include "base/clock.h"
+#include "core/energy/zone.h"
+#include "tests/unit/lib/core.h"
+#include "tests/unit/lib/fakeredfish.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+enum { SECOND = 1000000 };
+
+/* --- documents ------------------------------------------------------------*/
+
+/* In the shape of DMTF's public mock-ups (DSP2043): a rack server. */
+#define POWER                                                                  \
+    "{\"@odata.type\":\"#Power.v1_7_0.Power\",\"Id\":\"Power\","               \
+    "\"PowerControl\":[{\"MemberId\":\"0\",\"Name\":\"Server Power Control\"," \
+    "\"PowerConsumedWatts\":344,\"PowerRequestedWatts\":800,"                  \
+    "\"PowerCapacityWatts\":800,\"PowerMetrics\":{\"IntervalInMin\":30,"       \
+    "\"MinConsumedWatts\":271,\"MaxConsumedWatts\":489,"                       \
+    "\"AverageConsumedWatts\":319},\"PowerLimit\":{\"LimitInWatts\":500,"      \
+    "\"LimitException\":\"LogEventOnly\",\"CorrectionInMs\":50}}],"            \
+    "\"PowerSupplies\":[{\"MemberId\":\"0\",\"PowerInputWatts\":190}]}"
+#define ENVIRONMENT                                                            \
+    "{\"@odata.type\":\"#EnvironmentMetrics.v1_3_0.EnvironmentMetrics\","      \
+    "\"PowerWatts\":{\"DataSourceUri\":\"/redfish/v1/x\",\"Reading\":374.25}," \
+    "\"EnergykWh\":{\"Reading\":325675},"                                      \
+    "\"PowerLimitWatts\":{\"SetPoint\":1000,\"AllowableMax\":1200}}"
+
+static int decode(const char *text, bool environment, struct bj_zone_sample *z,
+                  struct bj_err *err)
+{
+    struct bj_arena a = {0};
+    const struct bj_json *doc;
+    bj_zone_init(z, "x", BJ_ZONE_NODE);
+    if (bj_json_parse(&a, bj_slice_str(text), "doc", NULL, &doc, err) < 0)
+        fail_msg("%s: %s", text, err->msg);
+    int r = environment ? bj_redfish_environment(doc, z, err)
+                        : bj_redfish_power(doc, z, err);
+    bj_arena_free(&a);
+    return r;
+}
+
+#define CONTROL(text) "{\"PowerControl\":[" text "]}"
+#define CONSUMED(number) CONTROL("{\"PowerConsumedWatts\":" number "}")
+
+static void test_power(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int want;
+        uint64_t uw, limit;
+    } cases[] = {
+        {POWER, 0, 344000000, 500000000},
+        {CONSUMED("344.5"), 0, 344500000, BJ_ABSENT},
+        {CONSUMED("\"344\""), 0, 344000000, BJ_ABSENT},
+        {CONSUMED("3.44e2"), 0, 344000000, BJ_ABSENT},
+        {CONSUMED("null"), -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        {CONSUMED("0"), -ERANGE, BJ_ABSENT, BJ_ABSENT},
+        {CONSUMED("65535"), -ERANGE, BJ_ABSENT, BJ_ABSENT},
+        {CONSUMED("-1"), -ERANGE, BJ_ABSENT, BJ_ABSENT},
+        {CONSUMED("1e300"), -ERANGE, BJ_ABSENT, BJ_ABSENT},
+        {CONSUMED("\"lots\""), -EBADMSG, BJ_ABSENT, BJ_ABSENT},
+        {CONSUMED("[]"), -EBADMSG, BJ_ABSENT, BJ_ABSENT},
+        {CONTROL(""), -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        {CONTROL("{}"), -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        {CONTROL("null"), -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        {CONTROL("7"), -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        {"{\"PowerControl\":null}", -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        {"{}", -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        /* the parts behind the whole are not added */
+        {CONTROL("{\"PowerConsumedWatts\":300},{\"Name\":\"CPU Sub-system "
+                 "Power\",\"PowerConsumedWatts\":120}"),
+         0, 300000000, BJ_ABSENT},
+        {CONTROL("{\"PowerConsumedWatts\":null},{\"PowerConsumedWatts\":120}"),
+         0, 120000000, BJ_ABSENT},
+        {CONTROL("{\"PowerConsumedWatts\":300,\"PowerLimit\":"
+                 "{\"LimitInWatts\":null}}"),
+         0, 300000000, BJ_ABSENT},
+        {CONTROL("{\"PowerConsumedWatts\":300,\"PowerLimit\":"
+                 "{\"LimitInWatts\":0}}"),
+         0, 300000000, BJ_ABSENT},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_zone_sample z;
+        struct bj_err err = {0};
+        int r = decode(cases[i].text, false, &z, &err);
+        if (r != cases[i].want || z.power_uw != cases[i].uw ||
+            z.limit_uw != cases[i].limit)
+            fail_msg("%s: %d: %s", cases[i].text, r, err.msg);
+        assert_true(z.energy_uj == BJ_ABSENT);
+    }
+}
+
+static void test_environment(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int want;
+        uint64_t uw, uj;
+    } cases[] = {
+        {ENVIRONMENT, 0, 374250000, BJ_ABSENT},
+        {"{\"PowerWatts\":{\"Reading\":374},\"EnergyJoules\":{\"Reading\":"
+         "123456.789}}",
+         0, 374000000, 123456789000},
+        {"{\"PowerWatts\":{\"Reading\":374},\"EnergyJoules\":{\"Reading\":0}}",
+         0, 374000000, BJ_ABSENT},
+        {"{\"PowerWatts\":{\"Reading\":374},\"EnergyJoules\":{\"Reading\":-1}}",
+         0, 374000000, BJ_ABSENT},
+        /* a coarse counter is better than nothing */
+        {"{\"EnergykWh\":{\"Reading\":325675.5}}", 0, BJ_ABSENT,
+         1172431800000000000},
+        {"{\"EnergykWh\":{\"Reading\":0}}", -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        {"{\"EnergykWh\":{\"Reading\":9e12}}", -ERANGE, BJ_ABSENT, BJ_ABSENT},
+        {"{\"EnergykWh\":{\"Reading\":\"x\"}}", -EBADMSG, BJ_ABSENT, BJ_ABSENT},
+        {"{\"PowerWatts\":{\"Reading\":null}}", -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        {"{\"PowerWatts\":{\"Reading\":0}}", -ERANGE, BJ_ABSENT, BJ_ABSENT},
+        {"{\"PowerWatts\":{\"Reading\":[1]}}", -EBADMSG, BJ_ABSENT, BJ_ABSENT},
+        {"{\"PowerWatts\":374}", -ENODATA, BJ_ABSENT, BJ_ABSENT},
+        {"{}", -ENODATA, BJ_ABSENT, BJ_ABSENT},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_zone_sample z;
+        struct bj_err err = {0};
+        int r = decode(cases[i].text, true, &z, &err);
+        if (r != cases[i].want || z.power_uw != cases[i].uw ||
+            z.energy_uj != cases[i].uj)
+            fail_msg("%s: %d: %s", cases[i].text, r, err.msg);
+        assert_true(z.limit_uw == (i == 0 ? 1000000000 : BJ_ABSENT));
+    }
+}
+
+static void test_paths(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool good;
+        const char *id;
+    } cases[] = {
+        {"/redfish/v1/Chassis/1", true, "1"},
+        {"/redfish/v1/Chassis/System.Embedded.1/", true, "System.Embedded.1"},
+        {"/", true, ""},
+        {"", false, ""},
+        {"redfish", false, ""},
+        {"//evil.example/redfish", false, ""},
+        {"http://evil.example/", false, ""},
+        {"/a b", false, ""},
+        {"/a\r\nX: y", false, ""},
+        {"/\\evil", false, ""},
+        {"/\xc3\xa4", false, ""},
+    };
+    char uri[BJ_REDFISH_URI], big[BJ_REDFISH_URI + 1];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        bool good = bj_redfish_uri(bj_slice_str(cases[i].text), uri);
+        assert_int_equal(good, cases[i].good);
+        assert_string_equal(uri, good ? cases[i].text : "");
+        struct bj_slice id = bj_redfish_id(uri);
+        assert_true(bj_slice_eq(id, bj_slice_str(cases[i].id)));
+    }
+    memset(big, '/', 1);
+    memset(big + 1, 'a', BJ_REDFISH_URI);
+    assert_false(bj_redfish_uri((struct bj_slice){big, BJ_REDFISH_URI}, uri));
+    assert_true(
+        bj_redfish_uri((struct bj_slice){big, BJ_REDFISH_URI - 1}, uri));
+}
+
+/* --- a service ------------------------------------------------------------*/
+
+static struct fake_redfish service;
+static char password_file[128];
+static atomic_bool stop;
+static char user[] = "monitor";
+static struct bj_energy_conf conf;
+static struct bj_meter_env env = {.conf = &conf, .stop = &stop};
+
+#define ROOT "/redfish/v1/Chassis"
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(password_file, sizeof(password_file), "%s/password", tmp_make());
+    tmp_file("password", "pass\"word\nsecond line\n");
+    assert_int_equal(chmod(password_file, 0600), 0);
+    fake_redfish_start(&service);
+    conf = (struct bj_energy_conf){
+        .timeout_usec = 5 * SECOND,
+        .redfish_url = service.url,
+        .redfish_user = user,
+        .redfish_password_file = password_file,
+    };
+    atomic_store(&stop, false);
+    fake_redfish_put(&service, ROOT,
+                     "{\"Members\":[{\"@odata.id\":\"" ROOT "/1\"}]}");
+    fake_redfish_put(&service, ROOT "/1",
+                     "{\"Power\":{\"@odata.id\":\"" ROOT "/1/Power\"}}");
+    fake_redfish_put(&service, ROOT "/1/Power", POWER);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fake_redfish_stop(&service);
+    tmp_gone();
+    return 0;
+}
+
+static void *start(void)
+{
+    struct bj_err err = {0};
+    void *m = NULL;
+    assert_true(bj_meter_redfish.present(&env));
+    if (bj_meter_redfish.open(&env, &m, &err) < 0)
+        fail_msg("%s", err.msg);
+    return m;
+}
+
+static int read_it(void *m, struct bj_meter_sample *s, struct bj_err *err)
+{
+    memset(s, 0, sizeof(*s));
+    *err = (struct bj_err){0};
+    int r = bj_meter_redfish.read(m, s, err);
+    if (err->code != r)
+        fail_msg("%d but %d: %s", r, err->code, err->msg);
+    return r;
+}
+
+static const struct bj_zone_sample *zone(const struct bj_meter_sample *s,
+                                         const char *name)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (strcmp(s->zone[i].name, name) == 0)
+            return &s->zone[i];
+    }
+    fail_msg("no zone %s", name);
+    return NULL;
+}
+
+static void test_session(void **state)
+{
+    (void)state;
+    struct bj_meter_sample s;
+    struct bj_err err;
+    void *m = start();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(read_it(m, &s, &err), 0);
+        assert_int_equal(s.n, 1);
+        assert_int_equal(zone(&s, "node")->role, BJ_ZONE_NODE);
+        assert_int_equal(zone(&s, "node")->power_uw, 344000000);
+        assert_int_equal(zone(&s, "node")->limit_uw, 500000000);
+    }
+    assert_int_equal(service.logins, 1);
+    assert_int_equal(service.basic, 0);
+    assert_string_equal(service.last_body, "{\"UserName\":\"monitor\","
+                                           "\"Password\":\"pass\\\"word\"}");
+    bj_meter_redfish.close(m);
+    assert_int_equal(service.logouts, 1);
+}
+
+/* The BMC forgets the session: a new one, and no reading is lost. */
+static void test_renewal(void **state)
+{
+    (void)state;
+    struct bj_meter_sample s;
+    struct bj_err err;
+    service.absolute = true;
+    void *m = start();
+    fake_redfish_expire(&service);
+    assert_int_equal(read_it(m, &s, &err), 0);
+    assert_int_equal(s.n, 1);
+    assert_int_equal(service.logins, 2);
+    /* now it does not let us in any more */
+    fake_redfish_expire(&service);
+    service.login_status = 401;
+    assert_int_equal(read_it(m, &s, &err), -EACCES);
+    assert_non_null(strstr(err.msg, "log in"));
+    assert_null(strstr(err.msg, "word"));
+    assert_int_equal(service.logins, 3);
+    assert_int_equal(read_it(m, &s, &err), -EACCES);
+    service.login_status = 0;
+    assert_int_equal(read_it(m, &s, &err), 0);
+    bj_meter_redfish.close(m);
+    assert_int_equal(service.logouts, 1);
+}
+
+/* Services without sessions, and without any wish for credentials. */
+static void test_basic(void **state)
+{
+    (void)state;
+    static const unsigned statuses[] = {400, 404, 405, 501};
+    for (size_t i = 0; i < 4; i++) {
+        service.login_status = statuses[i];
+        service.logins = service.basic = 0;
+        bj_meter_redfish.close(start());
+        assert_int_equal(service.logins, 1);
+        assert_int_equal(service.basic, 3);
+    }
+    assert_int_equal(service.logouts, 0);
+    service.open = true;
+    service.logins = service.basic = 0;
+    conf.redfish_user = NULL;
+    bj_meter_redfish.close(start());
+    assert_int_equal(service.logins, 0);
+    assert_int_equal(service.basic, 0);
+}
+
+static void fails(int want, const char *message)
+{
+    struct bj_err err = {0};
+    void *m = NULL;
+    int r = bj_meter_redfish.open(&env, &m, &err);
+    if (r != want || (message && !strstr(err.msg, message)))
+        fail_msg("%d instead of %d: %s", r, want, err.msg);
+    assert_int_equal(err.code, r);
+    assert_null(m);
+    assert_null(strstr(err.msg, "pass\"word"));
+}
+
+static void test_open_faults(void **state)
+{
+    (void)state;
+    service.login_status = 401;
+    fails(-EACCES, "log in");
+    service.login_status = 403;
+    fails(-EACCES, "log in");
+    service.login_status = 503;
+    fails(-EAGAIN, "503");
+    service.login_status = 500;
+    fails(-EIO, "500");
+    service.login_status = 0;
+    service.no_token = true;
+    fails(-EBADMSG, "without token");
+    service.no_token = false;
+    service.no_location = true;
+    bj_meter_redfish.close(start());
+    assert_int_equal(service.logouts, 0); /* where should it go? */
+    fake_redfish_put(&service, ROOT, "<html>Please log in</html>");
+    fails(-EBADMSG, ROOT);
+    fake_redfish_put(&service, ROOT, "null");
+    fails(-EBADMSG, "no object");
+    fake_redfish_put(&service, ROOT, "{\"Members\":[{\"@odata.id\":");
+    fails(-EBADMSG, ROOT);
+    fake_redfish_put(&service, ROOT, "{\"Members\":[]}");
+    fails(-EIO, "no chassis");
+    fake_redfish_put(&service, ROOT, NULL);
+    fails(-EIO, "404");
+    service.junk = "SSH-2.0-OpenSSH_9.2\r\n";
+    fails(-EBADMSG, NULL);
+    service.junk = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}";
+    fails(-EBADMSG, NULL);
+    service.junk = NULL;
+    char url[] = "http://127.0.0.1:1";
+    conf.redfish_url = url;
+    fails(-ECONNREFUSED, "127.0.0.1:1");
+}
+
+static void test_no_power(void **state)
+{
+    (void)state;
+    fake_redfish_put(&service, ROOT "/1/Power", CONSUMED("0"));
+    fails(-ERANGE, "0 W");
+    fake_redfish_put(&service, ROOT "/1/Power", CONSUMED("null"));
+    fails(-EIO, "no chassis");
+    fake_redfish_put(&service, ROOT "/1/Power", NULL);
+    fails(-EIO, "no chassis");
+    fake_redfish_put(&service, ROOT "/1", "{\"Power\":{\"@odata.id\":7}}");
+    fails(-EIO, "no chassis");
+    fake_redfish_put(&service, ROOT "/1",
+                     "{\"Power\":{\"@odata.id\":\"//evil/x\"}}");
+    fails(-EIO, "no chassis");
+    char slash[] = "/";
+    conf.redfish_url = slash;
+    fails(-ENODEV, "no URL");
+    conf.redfish_url = NULL;
+    assert_false(bj_meter_redfish.present(&env));
+    fails(-ENODEV, "no URL");
+}
+
+/* A password that everybody may see is none. */
+static void test_password(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(password_file, 0640), 0);
+    bj_meter_redfish.close(start());
+    assert_int_equal(chmod(password_file, 0644), 0);
+    fails(-EACCES, "everybody may read");
+    assert_int_equal(chmod(password_file, 0602), 0);
+    fails(-EACCES, "everybody may write");
+    assert_int_equal(chmod(password_file, 0620), 0);
+    fails(-EACCES, "password file");
+    tmp_remove("password");
+    fails(-EACCES, "not there");
+    tmp_file("password", "\n");
+    assert_int_equal(chmod(password_file, 0600), 0);
+    fails(-EACCES, "no password in it");
+    assert_int_equal(service.logins, 1);
+    tmp_file("password", "pass\"word\r\n");
+    bj_meter_redfish.close(start());
+    assert_string_equal(service.last_body, "{\"UserName\":\"monitor\","
+                                           "\"Password\":\"pass\\\"word\"}");
+}
+
+static void test_hang(void **state)
+{
+    (void)state;
+    struct bj_meter_sample s;
+    struct bj_err err;
+    conf.timeout_usec = SECOND / 4;
+    void *m = start();
+    service.hang = true;
+    uint64_t begin = bj_clock_boot_usec();
+    assert_int_equal(read_it(m, &s, &err), -ETIMEDOUT);
+    assert_in_range(bj_clock_boot_usec() - begin, SECOND / 4, 3 * SECOND);
+    service.hang = false;
+    assert_int_equal(read_it(m, &s, &err), 0);
+    /* told to stop */
+    service.hang = true;
+    atomic_store(&stop, true);
+    conf.timeout_usec = 60 * SECOND;
+    begin = bj_clock_boot_usec();
+    assert_int_equal(read_it(m, &s, &err), -ECANCELED);
+    assert_in_range(bj_clock_boot_usec() - begin, 0, 3 * SECOND);
+    /* the goodbye is short */
+    service.hang = false;
+    service.hang_goodbye = true;
+    begin = bj_clock_boot_usec();
+    bj_meter_redfish.close(m);
+    assert_in_range(bj_clock_boot_usec() - begin, 0, 3 * SECOND);
+}
+
+/* --- several chassis ------------------------------------------------------*/
+
+static void put_three(void)
+{
+    fake_redfish_put(&service, ROOT,
+                     "{\"Members\":[{\"@odata.id\":\"" ROOT "/Base\"},"
+                     "{\"@odata.id\":\"" ROOT "/GPU_1\"},{\"x\":1},"
+                     "{\"@odata.id\":\"" ROOT "/Fans\"}],"
+                     "\"Members@odata.nextLink\":\"" ROOT "?skip=3\"}");
+    fake_redfish_put(&service, ROOT "?skip=3",
+                     "{\"Members\":[{\"@odata.id\":\"" ROOT "/Tray\"}]}");
+    fake_redfish_put(&service, ROOT "/Base",
+                     "{\"EnvironmentMetrics\":{\"@odata.id\":\"" ROOT
+                     "/Base/E\"},\"Power\":{\"@odata.id\":\"" ROOT
+                     "/Base/P\"}}");
+    fake_redfish_put(&service, ROOT "/Base/E", ENVIRONMENT);
+    fake_redfish_put(&service, ROOT "/Base/P", POWER);
+    /* its EnvironmentMetrics tell no power, but Power does */
+    fake_redfish_put(&service, ROOT "/GPU_1",
+                     "{\"EnvironmentMetrics\":{\"@odata.id\":\"" ROOT
+                     "/GPU_1/E\"},\"Power\":{\"@odata.id\":\"" ROOT
+                     "/GPU_1/P\"}}");
+    fake_redfish_put(&service, ROOT "/GPU_1/E", "{}");
+    fake_redfish_put(&service, ROOT "/GPU_1/P", CONSUMED("700"));
+    fake_redfish_put(&service, ROOT "/Fans", "{}");
+    fake_redfish_put(&service, ROOT "/Tray",
+                     "{\"Links\":{\"ContainedBy\":{\"@odata.id\":\"" ROOT
+                     "/Base\"}},\"Power\":{\"@odata.id\":\"" ROOT
+                     "/Tray/P\"}}");
+    fake_redfish_put(&service, ROOT "/Tray/P", CONSUMED("50"));
+}
+
+static void test_several(void **state)
+{
+    (void)state;
+    struct bj_meter_sample s;
+    struct bj_err err;
+    put_three();
+    void *m = start();
+    assert_int_equal(read_it(m, &s, &err), 0);
+    assert_int_equal(s.n, 3);
+    assert_int_equal(zone(&s, "chassis-base")->power_uw, 374250000);
+    assert_int_equal(zone(&s, "chassis-base")->role, BJ_ZONE_NODE);
+    assert_int_equal(zone(&s, "chassis-gpu_1")->power_uw, 700000000);
+    assert_int_equal(zone(&s, "chassis-gpu_1")->role, BJ_ZONE_NODE);
+    /* within another one whose power is told */
+    assert_int_equal(zone(&s, "chassis-tray")->role, BJ_ZONE_PART);
+    /* the fault of one does not hide the others */
+    fake_redfish_put(&service, ROOT "/GPU_1/P", CONSUMED("65535"));
+    assert_int_equal(read_it(m, &s, &err), -ERANGE);
+    assert_int_equal(s.n, 2);
+    assert_non_null(strstr(err.msg, "GPU_1"));
+    fake_redfish_put(&service, ROOT "/GPU_1/P", "<html>");
+    assert_int_equal(read_it(m, &s, &err), -EBADMSG);
+    assert_int_equal(s.n, 2);
+    /* one that vanishes makes us look again */
+    fake_redfish_put(&service, ROOT "/Base/E", NULL);
+    assert_int_equal(read_it(m, &s, &err), -ENODEV);
+    bj_meter_redfish.close(m);
+}
+
+static void test_chosen(void **state)
+{
+    (void)state;
+    struct bj_meter_sample s;
+    struct bj_err err;
+    char tray[] = "Tray", base[] = "Base", none[] = "None";
+    char *one[] = {tray, NULL}, *two[] = {base, tray, NULL},
+         *nobody[] = {none, NULL};
+    put_three();
+    conf.redfish_chassis = (struct bj_strv){one, 1};
+    void *m = start();
+    assert_int_equal(read_it(m, &s, &err), 0);
+    assert_int_equal(s.n, 1);
+    assert_int_equal(zone(&s, "node")->power_uw, 50000000);
+    assert_int_equal(zone(&s, "node")->role, BJ_ZONE_NODE);
+    bj_meter_redfish.close(m);
+    conf.redfish_chassis = (struct bj_strv){two, 2};
+    m = start();
+    assert_int_equal(read_it(m, &s, &err), 0);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(zone(&s, "chassis-tray")->role, BJ_ZONE_NODE);
+    bj_meter_redfish.close(m);
+    conf.redfish_chassis = (struct bj_strv){nobody, 1};
+    fails(-EIO, "no chassis");
+}
+
+/* Names that become the same, a list that never ends, and more than there is
+ * room for. */
+static void test_odd_lists(void **state)
+{
+    (void)state;
+    struct bj_meter_sample s;
+    struct bj_err err;
+    static char list[8192];
+    fake_redfish_put(&service, ROOT,
+                     "{\"Members\":[{\"@odata.id\":\"" ROOT "/1\"},"
+                     "{\"@odata.id\":\"" ROOT "/1/\"}]}");
+    fake_redfish_put(&service, ROOT "/1/",
+                     "{\"Power\":{\"@odata.id\":\"" ROOT "/1/Power\"}}");
+    void *m = start();
+    assert_int_equal(read_it(m, &s, &err), 0);
+    assert_int_equal(zone(&s, "chassis-1")->power_uw, 344000000);
+    assert_int_equal(zone(&s, "chassis-no-2")->power_uw, 344000000);
+    bj_meter_redfish.close(m);
+    snprintf(list, sizeof(list),
+             "{\"Members@odata.nextLink\":\"" ROOT "\",\"Members\":[{}");
+    for (int i = 0; i < 40; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list),
+                 ",{\"@odata.id\":\"" ROOT "/1\"}");
+    snprintf(list + strlen(list), sizeof(list) - strlen(list), "]}");
+    fake_redfish_put(&service, ROOT, list);
+    m = start();
+    assert_int_equal(read_it(m, &s, &err), 0);
+    assert_int_equal(s.n, BJ_REDFISH_CHASSIS);
+    bj_meter_redfish.close(m);
+}
+
+int main(void)
+{
+#define SERVICE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_power), cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_paths), SERVICE(test_session),
+        SERVICE(test_renewal),        SERVICE(test_basic),
+        SERVICE(test_open_faults),    SERVICE(test_no_power),
+        SERVICE(test_password),       SERVICE(test_hang),
+        SERVICE(test_several),        SERVICE(test_chosen),
+        SERVICE(test_odd_lists),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,35 @@
+/* A map from bytes to numbers that forgets everything when it is full. */
+#ifndef BJ_STATSDB_CACHE_H
+#define BJ_STATSDB_CACHE_H
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zero-initialise with max_entries and max_bytes (of keys) set; free with
+ * bj_cache_free. */
+struct bj_cache {
+    uint32_t max_entries, max_bytes;
+    uint32_t n, cap; /* entries; slots, a power of two */
+    uint32_t used, room;
+    struct bj_cache_slot *slot;
+    char *key;
+};
+
+/* A number that differs from process to process, so that nobody can choose
+ * texts that are slow to find. */
+uint64_t bj_cache_seed(void);
+uint64_t bj_cache_hash(uint64_t seed, struct bj_slice key);
+
+bool bj_cache_find(const struct bj_cache *c, uint64_t hash, struct bj_slice key,
+                   int64_t *ret);
+
+/* Remember a key that is not there.  Without memory it is not remembered. */
+void bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
+                  int64_t value);
+void bj_cache_clear(struct bj_cache *c);
+void bj_cache_free(struct bj_cache *c);
+size_t bj_cache_bytes(const struct bj_cache *c);
+
+#endif

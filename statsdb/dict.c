@@ -1,0 +1,236 @@
+#include "statsdb/dict.h"
+
+#include "statsdb/cache.h"
+#include "statsdb/dict_parts.h"
+#include "statsdb/sql.h"
+
+#include <stdlib.h>
+
+/* One dictionary: its statements, both with the same parameters, and how much
+ * of it is kept in memory. */
+struct shape {
+    const char *find, *add;
+    uint32_t entries, bytes;
+};
+
+#define TEXTS(table, column, entries, bytes)                                   \
+    {                                                                          \
+        "SELECT id FROM \"" table "\" WHERE " column " = ?1",                  \
+            "INSERT INTO \"" table "\"(" column ") VALUES(?1)", entries, bytes \
+    }
+
+enum { SMALL = 4096, LARGE = 16384, VAST = 65536, KIB = 1024 };
+
+static const struct shape shapes[BJ_DICTS] = {
+    [BJ_DICT_USER] = TEXTS("user", "name", LARGE, 512 * KIB),
+    [BJ_DICT_ACCOUNT] = TEXTS("account", "name", LARGE, 512 * KIB),
+    [BJ_DICT_PARTITION] = TEXTS("partition", "name", SMALL, 128 * KIB),
+    [BJ_DICT_QOS] = TEXTS("qos", "name", SMALL, 128 * KIB),
+    [BJ_DICT_JOBNAME] = TEXTS("jobname", "text", VAST, 2048 * KIB),
+    [BJ_DICT_HOSTS] = TEXTS("hosts", "text", VAST, 2048 * KIB),
+    [BJ_DICT_DIR] = TEXTS("dir", "path", VAST, 3072 * KIB),
+    [BJ_DICT_TRES] = TEXTS("tres", "text", SMALL, 256 * KIB),
+    [BJ_DICT_WORD] = TEXTS("word", "text", LARGE, 512 * KIB),
+    [BJ_DICT_OWNER] =
+        {"SELECT id FROM owner WHERE ifnull(uid, -1) = ifnull(?1, -1)"
+         " AND ifnull(gid, -1) = ifnull(?2, -1) AND grp = ?3",
+         "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3)", LARGE,
+         512 * KIB},
+    [BJ_DICT_ASSOC] =
+        {"SELECT id FROM assoc WHERE cluster = ?1 AND account = ?2"
+         " AND user = ?3 AND partition = ?4",
+         "INSERT INTO assoc(cluster, account, user, partition)"
+         " VALUES(?1, ?2, ?3, ?4)",
+         LARGE, 1024 * KIB},
+};
+
+struct bj_dicts {
+    struct sqlite3 *db;
+    uint64_t seed;
+    struct bj_dict_parts *parts;
+    enum bj_hosts_grammar grammar;
+    struct {
+        struct bj_cache cache;
+        struct sqlite3_stmt *find, *add;
+    } of[BJ_DICTS];
+};
+
+int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err)
+{
+    struct bj_dicts *d = calloc(1, sizeof(*d));
+    if (!d)
+        return bj_err_set(err, -ENOMEM, "dictionaries");
+    d->db = db;
+    d->seed = bj_cache_seed();
+    int r = bj_dict_parts_new(db, &d->parts, err);
+    for (int i = 0; r == 0 && i < BJ_DICTS; i++) {
+        d->of[i].cache.max_entries = shapes[i].entries;
+        d->of[i].cache.max_bytes = shapes[i].bytes;
+        r = bj_sql_prepare(db, shapes[i].find, &d->of[i].find, err);
+        if (r == 0)
+            r = bj_sql_prepare(db, shapes[i].add, &d->of[i].add, err);
+    }
+    if (r < 0) {
+        bj_dicts_free(d);
+        return r;
+    }
+    *ret = d;
+    return 0;
+}
+
+void bj_dicts_free(struct bj_dicts *d)
+{
+    if (!d)
+        return;
+    for (int i = 0; i < BJ_DICTS; i++) {
+        sqlite3_finalize(d->of[i].find);
+        sqlite3_finalize(d->of[i].add);
+        bj_cache_free(&d->of[i].cache);
+    }
+    bj_dict_parts_free(d->parts);
+    free(d);
+}
+
+void bj_dicts_clear(struct bj_dicts *d)
+{
+    for (int i = 0; i < BJ_DICTS; i++)
+        bj_cache_clear(&d->of[i].cache);
+}
+
+void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
+{
+    d->grammar = grammar;
+}
+
+/* Look a key up in its table, and enter it when it is not there.  Both
+ * statements have their parameters already. */
+static int find_or_add(struct bj_dicts *d, enum bj_dict_id which, int64_t *ret,
+                       bool *ret_new, struct bj_err *err)
+{
+    *ret_new = false;
+    struct sqlite3_stmt *find = d->of[which].find;
+    int r = bj_sql_row(find, err);
+    if (r > 0) {
+        *ret = bj_sql_get(find, 0);
+        sqlite3_reset(find);
+        return 0;
+    }
+    if (r == 0)
+        r = bj_sql_run(d->of[which].add, err);
+    if (r == 0) {
+        *ret = sqlite3_last_insert_rowid(d->db);
+        *ret_new = true;
+    }
+    return r;
+}
+
+/* Text that stays text when it is empty. */
+static void bind_text(struct bj_dicts *d, enum bj_dict_id which, int at,
+                      struct bj_slice s)
+{
+    const char *p = s.n > 0 ? s.p : "";
+    sqlite3_bind_text64(d->of[which].find, at, p, s.n, SQLITE_STATIC,
+                        SQLITE_UTF8);
+    sqlite3_bind_text64(d->of[which].add, at, p, s.n, SQLITE_STATIC,
+                        SQLITE_UTF8);
+}
+
+static void bind_int(struct bj_dicts *d, enum bj_dict_id which, int at,
+                     int64_t v)
+{
+    bj_sql_bind(d->of[which].find, at, v);
+    bj_sql_bind(d->of[which].add, at, v);
+}
+
+int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,
+                 struct bj_slice text, int64_t *ret, struct bj_err *err)
+{
+    if (text.n > BJ_DICT_TEXT_MAX)
+        text.n = BJ_DICT_TEXT_MAX;
+    struct bj_cache *c = &d->of[which].cache;
+    uint64_t hash = bj_cache_hash(d->seed, text);
+    if (bj_cache_find(c, hash, text, ret))
+        return 0;
+    bind_text(d, which, 1, text);
+    bool fresh;
+    int r = find_or_add(d, which, ret, &fresh, err);
+    if (r == 0 && fresh && which == BJ_DICT_HOSTS)
+        r = bj_dict_add_hosts(d->parts, *ret, text, d->grammar, err);
+    if (r == 0 && fresh && which == BJ_DICT_TRES)
+        r = bj_dict_add_tres(d->parts, *ret, text, err);
+    if (r == 0)
+        bj_cache_add(c, hash, text, *ret);
+    return r;
+}
+
+int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
+                  struct bj_slice group, int64_t *ret, struct bj_err *err)
+{
+    char key[16 + 256];
+    if (group.n > 256)
+        group.n = 256;
+    memcpy(key, &uid, 8);
+    memcpy(key + 8, &gid, 8);
+    if (group.n > 0)
+        memcpy(key + 16, group.p, group.n);
+    struct bj_slice k = {key, 16 + group.n};
+    struct bj_cache *c = &d->of[BJ_DICT_OWNER].cache;
+    uint64_t hash = bj_cache_hash(d->seed, k);
+    if (bj_cache_find(c, hash, k, ret))
+        return 0;
+    bind_int(d, BJ_DICT_OWNER, 1, uid);
+    bind_int(d, BJ_DICT_OWNER, 2, gid);
+    bind_text(d, BJ_DICT_OWNER, 3, group);
+    bool fresh;
+    int r = find_or_add(d, BJ_DICT_OWNER, ret, &fresh, err);
+    if (r == 0)
+        bj_cache_add(c, hash, k, *ret);
+    return r;
+}
+
+int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
+                  struct bj_err *err)
+{
+    struct bj_slice k = {(const char *)of, 4 * sizeof(*of)};
+    struct bj_cache *c = &d->of[BJ_DICT_ASSOC].cache;
+    uint64_t hash = bj_cache_hash(d->seed, k);
+    if (bj_cache_find(c, hash, k, ret))
+        return 0;
+    for (int i = 0; i < 4; i++)
+        bind_int(d, BJ_DICT_ASSOC, i + 1, of[i]);
+    bool fresh;
+    int r = find_or_add(d, BJ_DICT_ASSOC, ret, &fresh, err);
+    if (r == 0)
+        bj_cache_add(c, hash, k, *ret);
+    return r;
+}
+
+int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
+                    struct bj_slice system, int64_t *ret, struct bj_err *err)
+{
+    static const char sql[] =
+        "INSERT INTO cluster(name, system) VALUES(?1, ?2)"
+        " ON CONFLICT(name) DO UPDATE SET system = iif(excluded.system = '',"
+        " system, excluded.system) RETURNING id";
+    struct sqlite3_stmt *st;
+    int r = bj_sql_prepare(d->db, sql, &st, err);
+    if (r < 0)
+        return r;
+    sqlite3_bind_text64(st, 1, name.n ? name.p : "", name.n, SQLITE_STATIC,
+                        SQLITE_UTF8);
+    sqlite3_bind_text64(st, 2, system.n ? system.p : "", system.n,
+                        SQLITE_STATIC, SQLITE_UTF8);
+    r = bj_sql_row(st, err);
+    if (r > 0)
+        *ret = bj_sql_get(st, 0);
+    sqlite3_finalize(st);
+    return r < 0 ? r : 0;
+}
+
+size_t bj_dicts_bytes(const struct bj_dicts *d)
+{
+    size_t n = sizeof(*d);
+    for (int i = 0; i < BJ_DICTS; i++)
+        n += bj_cache_bytes(&d->of[i].cache);
+    return n;
+}

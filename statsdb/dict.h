@@ -1,0 +1,65 @@
+/* Dictionaries: what comes again and again is kept once and called by a small
+ * number.  Each has a cache in memory of bounded size in front of its table. */
+#ifndef BJ_STATSDB_DICT_H
+#define BJ_STATSDB_DICT_H
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "sched/hostlist.h"
+
+#include <stdint.h>
+
+struct sqlite3;
+
+enum bj_dict_id {
+    BJ_DICT_USER,
+    BJ_DICT_ACCOUNT,
+    BJ_DICT_PARTITION,
+    BJ_DICT_QOS,
+    BJ_DICT_JOBNAME,
+    BJ_DICT_HOSTS,
+    BJ_DICT_DIR,
+    BJ_DICT_TRES,
+    BJ_DICT_WORD,
+    BJ_DICT_TEXTS, /* those above hold texts, those below tuples */
+    BJ_DICT_OWNER = BJ_DICT_TEXTS,
+    BJ_DICT_ASSOC,
+    BJ_DICTS
+};
+
+/* Longest text of an entry; what is longer is cut. */
+enum { BJ_DICT_TEXT_MAX = 16384 };
+
+struct bj_dicts;
+
+/* For the store's one writer; not thread-safe. */
+int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err);
+void bj_dicts_free(struct bj_dicts *d);
+
+/* Forget what is cached: after a transaction that was rolled back. */
+void bj_dicts_clear(struct bj_dicts *d);
+
+/* How lists of hosts that are entered from now on are written. */
+void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar);
+
+/* The number of a text, which is entered when it is new.  An empty text is an
+ * entry as any other. */
+int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,
+                 struct bj_slice text, int64_t *ret, struct bj_err *err);
+
+/* The number of a job's owner; uid and gid may be BJ_SQL_NULL. */
+int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
+                  struct bj_slice group, int64_t *ret, struct bj_err *err);
+
+/* The number of a combination of cluster, account, user and partition. */
+int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
+                  struct bj_err *err);
+
+/* The number of a cluster and what batch system it has.  Not cached. */
+int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
+                    struct bj_slice system, int64_t *ret, struct bj_err *err);
+
+/* Bytes of memory that the caches hold, for tests. */
+size_t bj_dicts_bytes(const struct bj_dicts *d);
+
+#endif

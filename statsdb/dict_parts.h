@@ -1,0 +1,32 @@
+/* What the texts of two dictionaries are made of: the hosts of a list of hosts,
+ * and the items of a list of resources.  Entered once, with the text. */
+#ifndef BJ_STATSDB_DICT_PARTS_H
+#define BJ_STATSDB_DICT_PARTS_H
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "sched/hostlist.h"
+
+#include <stdint.h>
+
+struct sqlite3;
+struct bj_dict_parts;
+
+enum {
+    BJ_DICT_HOSTS_MAX = 10000
+}; /* hosts of a list; those beyond are not
+      found by their name */
+
+int bj_dict_parts_new(struct sqlite3 *db, struct bj_dict_parts **ret,
+                      struct bj_err *err);
+void bj_dict_parts_free(struct bj_dict_parts *p);
+
+/* Enter the hosts that the text with this number names. */
+int bj_dict_add_hosts(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
+                      enum bj_hosts_grammar grammar, struct bj_err *err);
+
+/* Enter the items of a list of resources. */
+int bj_dict_add_tres(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
+                     struct bj_err *err);
+
+#endif

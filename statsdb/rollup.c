@@ -1,0 +1,347 @@
+#include "statsdb/rollup.h"
+
+#include "base/stamp.h"
+
+#include <stdlib.h>
+
+/* One row of rollup_day that is to change. */
+struct cell {
+    int32_t month, day;
+    int64_t assoc;
+    bool used, negative;
+    int64_t sum[BJ_SUMS];
+};
+
+enum { SLOTS = 16384, FULL = 14000 }; /* 2.7 MiB */
+enum { DAY = 86400 };
+
+struct bj_rollup {
+    struct sqlite3 *db;
+    struct sqlite3_stmt *add, *sweep;
+    uint32_t n;
+    struct cell slot[SLOTS];
+    uint32_t order[SLOTS];
+};
+
+#define ALL_SUMS(X)                                                            \
+    X(jobs_started)                                                            \
+    X(jobs_ended)                                                              \
+    X(jobs_completed)                                                          \
+    X(jobs_failed)                                                             \
+    X(jobs_cancelled)                                                          \
+    X(jobs_timeout)                                                            \
+    X(jobs_oom)                                                                \
+    X(wait_sec)                                                                \
+    X(elapsed_sec)                                                             \
+    X(node_sec)                                                                \
+    X(cpu_sec)                                                                 \
+    X(gpu_sec)                                                                 \
+    X(mem_mib_sec)                                                             \
+    X(cpu_used_msec)                                                           \
+    X(cpu_unknown_sec)                                                         \
+    X(energy_joules)                                                           \
+    X(energy_cpu_sec)
+
+static const char *const names[BJ_SUMS] = {
+#define NAME(n) #n,
+    ALL_SUMS(NAME)
+#undef NAME
+};
+
+/* "INSERT ... ON CONFLICT DO UPDATE SET a = a + excluded.a, ..." and a DELETE
+ * of a row whose sums are all 0. */
+static void statements(struct bj_buf *add, struct bj_buf *sweep)
+{
+    bj_buf_str(add, "INSERT INTO rollup_day(id");
+    for (int i = 0; i < BJ_SUMS; i++)
+        bj_buf_printf(add, ", %s", names[i]);
+    bj_buf_str(add, ") VALUES(?1");
+    for (int i = 0; i < BJ_SUMS; i++)
+        bj_buf_printf(add, ", ?%d", i + 2);
+    bj_buf_str(add, ") ON CONFLICT(id) DO UPDATE SET ");
+    for (int i = 0; i < BJ_SUMS; i++)
+        bj_buf_printf(add, "%s%s = %s + excluded.%s", i ? ", " : "", names[i],
+                      names[i], names[i]);
+    bj_buf_str(sweep, "DELETE FROM rollup_day WHERE id = ?1");
+    for (int i = 0; i < BJ_SUMS; i++)
+        bj_buf_printf(sweep, " AND %s = 0", names[i]);
+    bj_buf_put(add, "", 1);
+    bj_buf_put(sweep, "", 1);
+}
+
+int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
+                  struct bj_err *err)
+{
+    struct bj_rollup *u = calloc(1, sizeof(*u));
+    if (!u)
+        return bj_err_set(err, -ENOMEM, "rollups");
+    struct bj_buf add = {0}, sweep = {0};
+    u->db = db;
+    statements(&add, &sweep);
+    int r = add.failed || sweep.failed
+                ? bj_err_set(err, -ENOMEM, "rollups")
+                : bj_sql_prepare(db, add.p, &u->add, err);
+    if (r == 0)
+        r = bj_sql_prepare(db, sweep.p, &u->sweep, err);
+    bj_buf_free(&add);
+    bj_buf_free(&sweep);
+    if (r < 0) {
+        bj_rollup_free(u);
+        return r;
+    }
+    *ret = u;
+    return 0;
+}
+
+void bj_rollup_free(struct bj_rollup *u)
+{
+    if (!u)
+        return;
+    sqlite3_finalize(u->add);
+    sqlite3_finalize(u->sweep);
+    free(u);
+}
+
+/* --- what one job gives ----------------------------------------------------
+ */
+
+/* What is larger is nonsense, and counts as nothing: so many of these fit into
+ * a sum that it can't overflow.  2^53 ms of CPU time are 100 days of a machine
+ * with a million CPUs. */
+static const int64_t most = INT64_C(1) << 53;
+static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */
+
+static int64_t sane(int64_t v)
+{
+    return v < 0 || v > most ? 0 : v; /* BJ_SQL_NULL is below 0 */
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    int64_t v;
+    return __builtin_mul_overflow(sane(a), sane(b), &v) ? 0 : sane(v);
+}
+
+static bool dated(int64_t sec)
+{
+    return sec >= 0 && sec <= last_sec;
+}
+
+/* What it took in all; the counts are not among it. */
+static void totals(const int64_t *v, int64_t total[BJ_SUMS])
+{
+    int64_t elapsed = v[BJ_COL_ELAPSED];
+    int64_t cpu = times(elapsed, v[BJ_COL_CPUS]);
+    memset(total, 0, BJ_SUMS * sizeof(*total));
+    total[BJ_SUM_ELAPSED_SEC] = sane(elapsed);
+    total[BJ_SUM_NODE_SEC] = times(elapsed, v[BJ_COL_NODES]);
+    total[BJ_SUM_CPU_SEC] = cpu;
+    total[BJ_SUM_GPU_SEC] = times(elapsed, v[BJ_JOB_GPUS]);
+    if (v[BJ_JOB_ALLOCATED_MEM] > 0)
+        total[BJ_SUM_MEM_MIB_SEC] =
+            times(elapsed, v[BJ_JOB_ALLOCATED_MEM] >> 20);
+    if (v[BJ_COL_CPU] != BJ_SQL_NULL)
+        total[BJ_SUM_CPU_USED_MSEC] = sane(v[BJ_COL_CPU] / 1000);
+    else
+        total[BJ_SUM_CPU_UNKNOWN_SEC] = cpu;
+    if (v[BJ_COL_ENERGY] != BJ_SQL_NULL) {
+        total[BJ_SUM_ENERGY_JOULES] = sane(v[BJ_COL_ENERGY]);
+        total[BJ_SUM_ENERGY_CPU_SEC] = cpu;
+    }
+}
+
+/* --- the cells it goes to --------------------------------------------------
+ */
+
+static struct cell *cell_of(struct bj_rollup *u, int32_t month, int32_t day,
+                            int64_t assoc)
+{
+    uint64_t h = (uint64_t)assoc * 0x9e3779b97f4a7c15 +
+                 (uint64_t)(month * 32 + day) * 0xc2b2ae3d27d4eb4f;
+    for (uint32_t i = (uint32_t)(h >> 40) & (SLOTS - 1);;
+         i = (i + 1) & (SLOTS - 1)) {
+        struct cell *c = &u->slot[i];
+        if (!c->used) {
+            *c = (struct cell){
+                .month = month, .day = day, .assoc = assoc, .used = true};
+            u->order[u->n++] = i;
+            return c;
+        }
+        if (c->assoc == assoc && c->month == month && c->day == day)
+            return c;
+    }
+}
+
+static void cell_add(struct cell *c, const int64_t sum[BJ_SUMS], int sign)
+{
+    c->negative = c->negative || sign < 0;
+    for (int i = 0; i < BJ_SUMS; i++)
+        c->sum[i] += sign < 0 ? -sum[i] : sum[i];
+}
+
+/* Add sums to a day, counted from 1970. */
+static int day_add(struct bj_rollup *u, int64_t assoc, int64_t day,
+                   const int64_t sum[BJ_SUMS], int sign, struct bj_err *err)
+{
+    if (u->n >= FULL) {
+        int r = bj_rollup_flush(u, err);
+        if (r < 0)
+            return r;
+    }
+    struct bj_civil date;
+    bj_civil_from_days(day, &date);
+    int32_t month = date.year * 12 + (int32_t)date.month - 1;
+    cell_add(cell_of(u, month, (int32_t)date.day, assoc), sum, sign);
+    return 0;
+}
+
+/* The share of total that falls to the first part of whole. */
+static int64_t share(int64_t total, int64_t part, int64_t whole)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return (int64_t)((wide)total * (wide)part / (wide)whole);
+}
+
+/* Spread what grows with time over the days from start to stop. */
+static int spread(struct bj_rollup *u, int64_t assoc, int64_t start,
+                  int64_t stop, const int64_t *v, int sign, struct bj_err *err)
+{
+    int64_t total[BJ_SUMS], done[BJ_SUMS] = {0};
+    totals(v, total);
+    if (stop - start > (int64_t)BJ_ROLLUP_DAYS * DAY || stop <= start)
+        start = stop;
+    int64_t last = (stop - (stop > start)) / DAY;
+    int r = 0;
+    for (int64_t day = start / DAY; r == 0 && day < last; day++) {
+        int64_t part[BJ_SUMS] = {0}, upto = (day + 1) * DAY - start;
+        for (int i = BJ_SUM_ELAPSED_SEC; i < BJ_SUMS; i++) {
+            if (total[i] == 0)
+                continue;
+            int64_t now = share(total[i], upto, stop - start);
+            part[i] = now - done[i];
+            done[i] = now;
+        }
+        r = day_add(u, assoc, day, part, sign, err);
+    }
+    for (int i = BJ_SUM_ELAPSED_SEC; i < BJ_SUMS; i++)
+        total[i] -= done[i];
+    return r < 0 ? r : day_add(u, assoc, last, total, sign, err);
+}
+
+static enum bj_rollup_sum end_sum(int64_t state)
+{
+    static const unsigned char sums[BJ_STATES] = {
+        [BJ_STATE_COMPLETED] = BJ_SUM_COMPLETED,
+        [BJ_STATE_FAILED] = BJ_SUM_FAILED,
+        [BJ_STATE_NODE_FAIL] = BJ_SUM_FAILED,
+        [BJ_STATE_BOOT_FAIL] = BJ_SUM_FAILED,
+        [BJ_STATE_CANCELLED] = BJ_SUM_CANCELLED,
+        [BJ_STATE_TIMEOUT] = BJ_SUM_TIMEOUT,
+        [BJ_STATE_DEADLINE] = BJ_SUM_TIMEOUT,
+        [BJ_STATE_OOM] = BJ_SUM_OOM,
+    };
+    enum bj_rollup_sum sum =
+        state >= 0 && state < BJ_STATES ? sums[state] : BJ_SUM_STARTED;
+    return sum == BJ_SUM_STARTED ? BJ_SUM_ENDED : sum;
+}
+
+/* Count its end where it falls; one that never started ended when it was
+ * submitted, if nothing better is known. */
+static int count_end(struct bj_rollup *u, int64_t assoc, const int64_t *v,
+                     int sign, struct bj_err *err)
+{
+    int64_t sum[BJ_SUMS] = {0};
+    int64_t at = dated(v[BJ_COL_END])     ? v[BJ_COL_END]
+                 : dated(v[BJ_COL_START]) ? v[BJ_COL_START]
+                                          : v[BJ_JOB_SUBMIT];
+    if (v[BJ_COL_STATE] < BJ_STATE_COMPLETED || !dated(at))
+        return 0;
+    sum[BJ_SUM_ENDED] = 1;
+    sum[end_sum(v[BJ_COL_STATE])] = 1;
+    return day_add(u, assoc, at / DAY, sum, sign, err);
+}
+
+static int count_start(struct bj_rollup *u, int64_t assoc, const int64_t *v,
+                       int sign, struct bj_err *err)
+{
+    int64_t sum[BJ_SUMS] = {0}, start = v[BJ_COL_START];
+    int64_t since = v[BJ_JOB_ELIGIBLE];
+    if (!dated(since))
+        since = v[BJ_JOB_SUBMIT] > 0 ? v[BJ_JOB_SUBMIT] : start;
+    sum[BJ_SUM_STARTED] = 1;
+    sum[BJ_SUM_WAIT_SEC] = since < start ? start - since : 0;
+    return day_add(u, assoc, start / DAY, sum, sign, err);
+}
+
+int bj_rollup_add(struct bj_rollup *u, int64_t assoc, const struct bj_row *job,
+                  int sign, struct bj_err *err)
+{
+    const int64_t *v = job->v;
+    int64_t start = v[BJ_COL_START], stop = v[BJ_COL_END];
+    int r = count_end(u, assoc, v, sign, err);
+    if (r < 0 || !dated(start))
+        return r;
+    if (!dated(stop))
+        stop = start + sane(v[BJ_COL_ELAPSED]) + sane(v[BJ_COL_SUSPENDED]);
+    if (!dated(stop))
+        stop = start;
+    r = count_start(u, assoc, v, sign, err);
+    return r < 0 ? r : spread(u, assoc, start, stop, v, sign, err);
+}
+
+/* --- writing ---------------------------------------------------------------
+ */
+
+static int by_key(const void *pa, const void *pb, void *ctx)
+{
+    const struct cell *slot = ctx;
+    const struct cell *a = &slot[*(const uint32_t *)pa];
+    const struct cell *b = &slot[*(const uint32_t *)pb];
+    if (a->month != b->month)
+        return a->month < b->month ? -1 : 1;
+    if (a->assoc != b->assoc)
+        return a->assoc < b->assoc ? -1 : 1;
+    return (a->day > b->day) - (a->day < b->day);
+}
+
+static bool cell_empty(const struct cell *c)
+{
+    for (int i = 0; i < BJ_SUMS; i++)
+        if (c->sum[i] != 0)
+            return false;
+    return true;
+}
+
+static int cell_write(struct bj_rollup *u, const struct cell *c,
+                      struct bj_err *err)
+{
+    int64_t id = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
+    sqlite3_bind_int64(u->add, 1, id);
+    for (int i = 0; i < BJ_SUMS; i++)
+        sqlite3_bind_int64(u->add, i + 2, c->sum[i]);
+    int r = bj_sql_run(u->add, err);
+    if (r < 0 || !c->negative)
+        return r;
+    sqlite3_bind_int64(u->sweep, 1, id);
+    return bj_sql_run(u->sweep, err);
+}
+
+int bj_rollup_flush(struct bj_rollup *u, struct bj_err *err)
+{
+    int r = 0;
+    qsort_r(u->order, u->n, sizeof(u->order[0]), by_key, u->slot);
+    for (uint32_t i = 0; r == 0 && i < u->n; i++) {
+        const struct cell *c = &u->slot[u->order[i]];
+        if (!cell_empty(c))
+            r = cell_write(u, c, err);
+    }
+    bj_rollup_drop(u);
+    return r < 0 ? bj_err_wrap(err, r, "rollups") : 0;
+}
+
+void bj_rollup_drop(struct bj_rollup *u)
+{
+    for (uint32_t i = 0; i < u->n; i++)
+        u->slot[u->order[i]].used = false;
+    u->n = 0;
+}

@@ -1,0 +1,167 @@
+/* Rows of the tables job, job_more and step: from a record of the scheduler to
+ * numbers, into statements and back.
+ *
+ * In memory a row has natural values (bytes, microseconds, dictionary numbers)
+ * and BJ_SQL_NULL where nothing is known; the short forms that schema_1.c
+ * describes exist only between here and SQLite. */
+#ifndef BJ_STATSDB_ROW_H
+#define BJ_STATSDB_ROW_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "sched/job.h"
+#include "statsdb/dict.h"
+#include "statsdb/sql.h"
+
+#include <stdbool.h>
+
+/* Columns that job and step have both come first, in the same order. */
+enum {
+    BJ_COL_NAME,
+    BJ_COL_STATE,
+    BJ_COL_STATE_RAW,
+    BJ_COL_EXIT_CODE,
+    BJ_COL_EXIT_SIGNAL,
+    BJ_COL_START,
+    BJ_COL_END,
+    BJ_COL_ELAPSED,
+    BJ_COL_SUSPENDED,
+    BJ_COL_CPUS,
+    BJ_COL_NODES,
+    BJ_COL_HOSTS,
+    BJ_COL_TRES_ALLOCATED,
+    BJ_COL_CPU,
+    BJ_COL_CPU_SYSTEM,
+    BJ_COL_CPU_USER,
+    BJ_COL_TASK_PEAK,
+    BJ_COL_PEAK,
+    BJ_COL_ENERGY,
+    BJ_COL_READ,
+    BJ_COL_WRITE,
+    BJ_COL_BOTH
+};
+
+enum {
+    BJ_JOB_CLUSTER = BJ_COL_BOTH,
+    BJ_JOB_RAW_ID,
+    BJ_JOB_SUBMIT,
+    BJ_JOB_USER,
+    BJ_JOB_ACCOUNT,
+    BJ_JOB_PARTITION,
+    BJ_JOB_QOS,
+    BJ_JOB_OWNER,
+    BJ_JOB_ELIGIBLE,
+    BJ_JOB_TIME_LIMIT,
+    BJ_JOB_GPUS,
+    BJ_JOB_REQUESTED_MEM,
+    BJ_JOB_ALLOCATED_MEM,
+    BJ_JOB_TRES_REQUESTED,
+    BJ_JOB_DIR,
+    BJ_JOB_LEAF,
+    BJ_JOB_ARRAY_JOB,
+    BJ_JOB_ARRAY_TASK,
+    BJ_JOB_DERIVED_EXIT_CODE,
+    BJ_JOB_DERIVED_EXIT_SIGNAL,
+    BJ_JOB_RESTARTS,
+    BJ_JOB_PRIORITY,
+    BJ_JOB_TASKS,
+    BJ_JOB_TASK_TIME,
+    BJ_JOB_VPEAK,
+    BJ_JOB_REASON,
+    BJ_JOB_FLAGS,
+    BJ_JOB_SLUID,
+    BJ_JOB_COLS
+};
+
+enum {
+    BJ_MORE_JOB,
+    BJ_MORE_SHOWN_ID,
+    BJ_MORE_CANCELLED_BY,
+    BJ_MORE_EXIT_RAW,
+    BJ_MORE_CPUS_REQUESTED,
+    BJ_MORE_GPU_MODEL,
+    BJ_MORE_STEPS_LEFT_OUT,
+    BJ_MORE_REST, /* from here on the table's order says it all */
+    BJ_MORE_COLS = BJ_MORE_REST + 15
+};
+
+enum {
+    BJ_STEP_ID = BJ_COL_BOTH,
+    BJ_STEP_OTHER,
+    BJ_STEP_TASKS,
+    BJ_STEP_PEAK_NODE,
+    BJ_STEP_TASK_TIME,
+    BJ_STEP_VPEAK,
+    BJ_STEP_SUBMIT_LINE,
+    BJ_STEP_COLS
+};
+
+enum { BJ_ROW_COLS = 56, BJ_ROW_TEXTS = 8 };
+
+/* Where in its job's row numbers a step has its own: schema_1.c. */
+enum {
+    BJ_STEP_BITS = 20,
+    BJ_SLOT_BATCH = 1,
+    BJ_SLOT_EXTERN = 2,
+    BJ_SLOT_INTERACTIVE = 3,
+    BJ_SLOT_ZERO = 16,
+    BJ_SLOT_OTHER = 1 << 19
+};
+
+/* Texts belong to the record or the statement that the row came from. */
+struct bj_row {
+    int64_t v[BJ_ROW_COLS];
+    struct bj_slice s[BJ_ROW_TEXTS]; /* v is then their place here, or NULL */
+};
+
+struct bj_table; /* how a row of one table looks */
+extern const struct bj_table bj_table_job, bj_table_more, bj_table_step;
+
+/* Make rows of records.  cluster and job are numbers of the store. */
+int bj_row_job(struct bj_dicts *d, int64_t cluster,
+               const struct bj_sched_job *job, struct bj_row *ret,
+               struct bj_err *err);
+int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
+                struct bj_row *ret, struct bj_err *err);
+int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
+                struct bj_row *ret, struct bj_err *err);
+
+/* True when a row of job_more says nothing but whose it is. */
+bool bj_row_more_empty(const struct bj_row *row);
+
+/* Bind all columns, from parameter 1 on; returns the number behind them. */
+int bj_row_bind(const struct bj_table *t, const struct bj_row *row,
+                struct sqlite3_stmt *st);
+
+/* Bind the columns that no index has; returns the number behind them. */
+int bj_row_bind_plain(const struct bj_table *t, const struct bj_row *row,
+                      struct sqlite3_stmt *st);
+
+/* Bind one column to a parameter, which NULL leaves as it is. */
+void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
+                     unsigned col, struct sqlite3_stmt *st, int at);
+
+/* Read all columns, the first being col of the statement's row. */
+void bj_row_read(const struct bj_table *t, struct sqlite3_stmt *st, int col,
+                 struct bj_row *ret);
+
+/* What came of a merge. */
+enum bj_row_change {
+    BJ_ROW_SAME,
+    BJ_ROW_PLAIN,  /* only columns that no index has */
+    BJ_ROW_INDEXED /* others too */
+};
+
+/* Put a new row over an old one, into *row.  What the new one does not know
+ * stays.  How far a run has got decides whose word counts: a record of a run
+ * that had not ended yet changes nothing of one that has, it can only add. */
+enum bj_row_change bj_row_merge(const struct bj_table *t,
+                                const struct bj_row *old, struct bj_row *row);
+
+/* Statements: all columns, with parameters in order. */
+void bj_row_sql_insert(const struct bj_table *t, struct bj_buf *ret);
+void bj_row_sql_columns(const struct bj_table *t, struct bj_buf *ret);
+void bj_row_sql_update(const struct bj_table *t, bool plain,
+                       struct bj_buf *ret);
+
+#endif

@@ -1,0 +1,406 @@
+#include "statsdb/row_table.h"
+
+#include <stdio.h>
+
+/* --- from records -------------------------------------------------------- */
+
+static int64_t field_u64(const void *rec, const struct bj_column *c)
+{
+    uint64_t v;
+    memcpy(&v, (const char *)rec + c->off, sizeof(v));
+    return bj_sql_u64(v);
+}
+
+static void set_text(struct bj_row *row, unsigned col, unsigned place,
+                     struct bj_slice s)
+{
+    row->s[place] = s;
+    row->v[col] = s.n > 0 ? (int64_t)place : BJ_SQL_NULL;
+}
+
+static int fill_one(struct bj_dicts *d, const struct bj_column *c,
+                    const void *rec, unsigned col, struct bj_row *row,
+                    struct bj_err *err)
+{
+    const char *at = (const char *)rec + c->off;
+    struct bj_slice s;
+    switch (c->kind) {
+    case BJ_KIND_U64:
+    case BJ_KIND_MEM:
+    case BJ_KIND_TIME:
+    case BJ_KIND_ELAPSED:
+    case BJ_KIND_CPU_USER:
+        row->v[col] = field_u64(rec, c);
+        return 0;
+    case BJ_KIND_ENUM:
+        row->v[col] = *(const enum bj_job_state *)at;
+        return 0;
+    case BJ_KIND_DICT:
+        memcpy(&s, at, sizeof(s));
+        row->v[col] = BJ_SQL_NULL;
+        if (s.n == 0)
+            return 0;
+        return bj_dict_text(d, c->which, s, &row->v[col], err);
+    case BJ_KIND_TEXT:
+        memcpy(&s, at, sizeof(s));
+        set_text(row, col, c->which, s);
+        return 0;
+    case BJ_KIND_OWN:
+    case BJ_KIND_ID:
+        break;
+    }
+    row->v[col] = BJ_SQL_NULL;
+    return 0;
+}
+
+static int fill(struct bj_dicts *d, const struct bj_table *t, const void *rec,
+                struct bj_row *row, struct bj_err *err)
+{
+    memset(row->s, 0, sizeof(row->s));
+    for (unsigned i = 0; i < t->n; i++) {
+        int r = fill_one(d, &t->col[i], rec, i, row, err);
+        if (r < 0)
+            return bj_err_wrap(err, r, "%s.%s", t->name, t->col[i].name);
+    }
+    return 0;
+}
+
+/* An id that is a plain number is one, so that it takes four bytes and sorts
+ * as people count; one with leading zeros would come back without them. */
+static void set_id(struct bj_row *row, unsigned col, unsigned place,
+                   struct bj_slice s)
+{
+    uint64_t v;
+    bool plain = s.n > 0 && s.n < 19 && (s.p[0] != '0' || s.n == 1) &&
+                 bj_slice_u64(s, &v) == 0;
+    row->s[place] = plain ? (struct bj_slice){NULL, 0} : s;
+    row->v[col] = plain ? (int64_t)v : 0;
+}
+
+/* The last component of a path goes with the job, what is before it into the
+ * dictionary: many jobs have a directory of their own beside each other. */
+static int set_dir(struct bj_dicts *d, struct bj_slice path, struct bj_row *row,
+                   struct bj_err *err)
+{
+    size_t n = path.n;
+    while (n > 0 && path.p[n - 1] != '/')
+        n--;
+    row->v[BJ_JOB_DIR] = BJ_SQL_NULL;
+    set_text(row, BJ_JOB_LEAF, 1, (struct bj_slice){path.p + n, path.n - n});
+    if (n == 0)
+        return 0;
+    return bj_dict_text(d, BJ_DICT_DIR, (struct bj_slice){path.p, n - 1},
+                        &row->v[BJ_JOB_DIR], err);
+}
+
+int bj_row_job(struct bj_dicts *d, int64_t cluster,
+               const struct bj_sched_job *job, struct bj_row *ret,
+               struct bj_err *err)
+{
+    int r = fill(d, &bj_table_job, job, ret, err);
+    if (r < 0)
+        return r;
+    ret->v[BJ_JOB_CLUSTER] = cluster;
+    set_id(ret, BJ_JOB_RAW_ID, 0, job->raw_id);
+    int64_t submit = bj_sql_u64(job->submit_sec);
+    ret->v[BJ_JOB_SUBMIT] = submit == BJ_SQL_NULL ? 0 : submit;
+    r = set_dir(d, job->work_dir, ret, err);
+    int64_t uid = bj_sql_u64(job->uid), gid = bj_sql_u64(job->gid);
+    if (r == 0 &&
+        (uid != BJ_SQL_NULL || gid != BJ_SQL_NULL || job->group.n > 0))
+        r = bj_dict_owner(d, uid, gid, job->group, &ret->v[BJ_JOB_OWNER], err);
+    return r;
+}
+
+/* Whether what people call the job follows from its other ids. */
+static bool shown_follows(const struct bj_sched_job *job)
+{
+    char text[64];
+    unsigned long long of = 0, at = 0;
+    char sep = 0;
+    if (job->array_job != BJ_ABSENT && job->array_task != BJ_ABSENT) {
+        of = job->array_job;
+        at = job->array_task;
+        sep = '_';
+    } else if (job->het_job != BJ_ABSENT && job->het_offset != BJ_ABSENT) {
+        of = job->het_job;
+        at = job->het_offset;
+        sep = '+';
+    }
+    if (job->shown_id.n == 0)
+        return true;
+    if (!sep)
+        return bj_slice_eq(job->shown_id, job->raw_id);
+    int n = snprintf(text, sizeof(text), "%llu%c%llu", of, sep, at);
+    return bj_slice_eq(job->shown_id, (struct bj_slice){text, (size_t)n});
+}
+
+static bool exit_follows(const struct bj_sched_job *job)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "%llu:%llu",
+                     (unsigned long long)job->exit_code,
+                     (unsigned long long)job->exit_signal);
+    return job->exit_raw.n == 0 ||
+           bj_slice_eq(job->exit_raw, (struct bj_slice){text, (size_t)n});
+}
+
+int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
+                struct bj_row *ret, struct bj_err *err)
+{
+    int r = fill(d, &bj_table_more, job, ret, err);
+    ret->v[BJ_MORE_JOB] = id;
+    if (r == 0 && !shown_follows(job))
+        set_text(ret, BJ_MORE_SHOWN_ID, 0, job->shown_id);
+    if (!bj_slice_starts(job->state_raw, BJ_SLICE("CANCELLED by ")))
+        ret->v[BJ_MORE_CANCELLED_BY] = bj_sql_u64(job->cancelled_by);
+    if (job->cpus_requested != job->cpus)
+        ret->v[BJ_MORE_CPUS_REQUESTED] = bj_sql_u64(job->cpus_requested);
+    if (job->steps_left_out > 0)
+        ret->v[BJ_MORE_STEPS_LEFT_OUT] = job->steps_left_out;
+    if (r == 0 && !exit_follows(job))
+        r = bj_dict_text(d, BJ_DICT_WORD, job->exit_raw,
+                         &ret->v[BJ_MORE_EXIT_RAW], err);
+    if (r == 0 && job->tres_allocated_raw.n == 0 && job->gpu_model.n > 0)
+        r = bj_dict_text(d, BJ_DICT_WORD, job->gpu_model,
+                         &ret->v[BJ_MORE_GPU_MODEL], err);
+    return r;
+}
+
+bool bj_row_more_empty(const struct bj_row *row)
+{
+    for (unsigned i = BJ_MORE_JOB + 1; i < BJ_MORE_COLS; i++)
+        if (row->v[i] != BJ_SQL_NULL)
+            return false;
+    return true;
+}
+
+static int64_t slot_of(struct bj_slice step)
+{
+    static const struct {
+        struct bj_slice name;
+        int64_t slot;
+    } names[] = {
+        {{"batch", 5}, BJ_SLOT_BATCH},
+        {{"extern", 6}, BJ_SLOT_EXTERN},
+        {{"interactive", 11}, BJ_SLOT_INTERACTIVE},
+    };
+    uint64_t v;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (bj_slice_eq(step, names[i].name))
+            return names[i].slot;
+    if (step.n > 0 && (step.p[0] != '0' || step.n == 1) &&
+        bj_slice_u64(step, &v) == 0 && v < BJ_SLOT_OTHER - BJ_SLOT_ZERO)
+        return (int64_t)v + BJ_SLOT_ZERO;
+    return BJ_SLOT_OTHER;
+}
+
+int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
+                struct bj_row *ret, struct bj_err *err)
+{
+    int r = fill(d, &bj_table_step, step, ret, err);
+    int64_t slot = slot_of(step->step_id);
+    ret->v[BJ_STEP_ID] = id << BJ_STEP_BITS | slot;
+    if (slot == BJ_SLOT_OTHER)
+        set_text(ret, BJ_STEP_OTHER, 0, step->step_id);
+    return r;
+}
+
+/* --- short forms ---------------------------------------------------------
+ * Arithmetic is unsigned: what nonsense in gives may be nonsense, but is
+ * defined, and comes back as it was. */
+
+static uint64_t or_zero(int64_t v)
+{
+    return v == BJ_SQL_NULL ? 0 : (uint64_t)v;
+}
+
+static int64_t shorten(int64_t v, int64_t unit)
+{
+    return v == BJ_SQL_NULL || v < 0 ? v : v % unit == 0 ? v / unit : -v;
+}
+
+static int64_t lengthen(int64_t v, int64_t unit)
+{
+    if (v == BJ_SQL_NULL)
+        return v;
+    return v < 0 ? (int64_t)(0 - (uint64_t)v)
+                 : (int64_t)((uint64_t)v * (uint64_t)unit);
+}
+
+/* What elapsed mostly is. */
+static uint64_t elapsed_base(const int64_t *v)
+{
+    if (v[BJ_COL_START] == BJ_SQL_NULL || v[BJ_COL_END] == BJ_SQL_NULL)
+        return 0;
+    return (uint64_t)v[BJ_COL_END] - (uint64_t)v[BJ_COL_START] -
+           or_zero(v[BJ_COL_SUSPENDED]);
+}
+
+static int64_t off(int64_t v, uint64_t base)
+{
+    return v == BJ_SQL_NULL ? v : (int64_t)((uint64_t)v - base);
+}
+
+static int64_t on(int64_t v, uint64_t base)
+{
+    return v == BJ_SQL_NULL ? v : (int64_t)((uint64_t)v + base);
+}
+
+static uint64_t user_base(const int64_t *v)
+{
+    return or_zero(v[BJ_COL_CPU]) - or_zero(v[BJ_COL_CPU_SYSTEM]);
+}
+
+static int64_t stored(const struct bj_column *c, const int64_t *v, unsigned col)
+{
+    switch (c->kind) {
+    case BJ_KIND_MEM:
+        return shorten(v[col], 1024);
+    case BJ_KIND_TIME:
+        return shorten(v[col], 1000);
+    case BJ_KIND_ELAPSED:
+        return off(v[col], elapsed_base(v));
+    case BJ_KIND_CPU_USER:
+        /* microseconds that user time lacks to the total, mostly none */
+        return v[col] == BJ_SQL_NULL
+                   ? BJ_SQL_NULL
+                   : (int64_t)(user_base(v) - (uint64_t)v[col]);
+    default:
+        return v[col];
+    }
+}
+
+static void restore(const struct bj_table *t, int64_t *v)
+{
+    for (unsigned i = 0; i < t->n; i++)
+        if (t->col[i].kind == BJ_KIND_MEM)
+            v[i] = lengthen(v[i], 1024);
+        else if (t->col[i].kind == BJ_KIND_TIME)
+            v[i] = lengthen(v[i], 1000);
+    if (!t->rank)
+        return;
+    v[BJ_COL_ELAPSED] = on(v[BJ_COL_ELAPSED], elapsed_base(v));
+    if (v[BJ_COL_CPU_USER] != BJ_SQL_NULL)
+        v[BJ_COL_CPU_USER] =
+            (int64_t)(user_base(v) - (uint64_t)v[BJ_COL_CPU_USER]);
+}
+
+/* --- to and from statements ---------------------------------------------- */
+
+static bool textual(const struct bj_column *c)
+{
+    return c->kind == BJ_KIND_TEXT || c->kind == BJ_KIND_ID;
+}
+
+void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
+                     unsigned col, struct sqlite3_stmt *st, int at)
+{
+    const struct bj_column *c = &t->col[col];
+    if (textual(c) && row->s[c->which].n > 0)
+        bj_sql_bind_text(st, at, row->s[c->which]);
+    else if (row->v[col] != BJ_SQL_NULL)
+        sqlite3_bind_int64(st, at, stored(c, row->v, col));
+}
+
+int bj_row_bind(const struct bj_table *t, const struct bj_row *row,
+                struct sqlite3_stmt *st)
+{
+    sqlite3_clear_bindings(st);
+    for (unsigned i = 0; i < t->n; i++)
+        bj_row_bind_one(t, row, i, st, (int)i + 1);
+    return (int)t->n + 1;
+}
+
+int bj_row_bind_plain(const struct bj_table *t, const struct bj_row *row,
+                      struct sqlite3_stmt *st)
+{
+    int at = 1;
+    sqlite3_clear_bindings(st);
+    for (unsigned i = 0; i < t->n; i++)
+        if (!t->col[i].key)
+            bj_row_bind_one(t, row, i, st, at++);
+    return at;
+}
+
+void bj_row_read(const struct bj_table *t, struct sqlite3_stmt *st, int col,
+                 struct bj_row *ret)
+{
+    for (unsigned i = 0; i < t->n; i++, col++) {
+        const struct bj_column *c = &t->col[i];
+        if (!textual(c)) {
+            ret->v[i] = bj_sql_get(st, col);
+        } else if (sqlite3_column_type(st, col) == SQLITE_TEXT) {
+            ret->s[c->which] = bj_sql_text(st, col);
+            ret->v[i] = 0;
+        } else {
+            ret->s[c->which] = (struct bj_slice){NULL, 0};
+            ret->v[i] = bj_sql_get(st, col);
+        }
+    }
+    restore(t, ret->v);
+}
+
+/* --- merging -------------------------------------------------------------- */
+
+/* How far a run has got.  A requeued one may go on under the same key where
+ * the scheduler does not count the runs. */
+static int rank(int64_t state)
+{
+    if (state == BJ_STATE_RUNNING || state == BJ_STATE_SUSPENDED ||
+        state == BJ_STATE_REQUEUED)
+        return 1;
+    return state == BJ_STATE_PENDING || state == BJ_STATE_UNKNOWN ? 0 : 2;
+}
+
+static bool known(const struct bj_column *c, const struct bj_row *row,
+                  unsigned col)
+{
+    if (textual(c))
+        return row->s[c->which].n > 0 || row->v[col] != BJ_SQL_NULL;
+    if (c->kind == BJ_KIND_ENUM)
+        return row->v[col] != BJ_STATE_UNKNOWN;
+    return row->v[col] != BJ_SQL_NULL;
+}
+
+static bool differ(const struct bj_column *c, const struct bj_row *a,
+                   const struct bj_row *b, unsigned col)
+{
+    if (!textual(c))
+        return a->v[col] != b->v[col];
+    return !bj_slice_eq(a->s[c->which], b->s[c->which]) ||
+           (a->s[c->which].n == 0 && a->v[col] != b->v[col]);
+}
+
+static void take(const struct bj_column *c, const struct bj_row *from,
+                 struct bj_row *to, unsigned col)
+{
+    to->v[col] = from->v[col];
+    if (textual(c))
+        to->s[c->which] = from->s[c->which];
+}
+
+enum bj_row_change bj_row_merge(const struct bj_table *t,
+                                const struct bj_row *old, struct bj_row *row)
+{
+    enum bj_row_change change = BJ_ROW_SAME;
+    bool stale = false, open = false;
+    if (t->rank) {
+        int64_t state = row->v[BJ_COL_STATE];
+        stale = rank(state) < rank(old->v[BJ_COL_STATE]);
+        open = !stale && state != BJ_STATE_UNKNOWN && rank(state) < 2;
+    }
+    for (unsigned i = 0; i < t->n; i++) {
+        const struct bj_column *c = &t->col[i];
+        /* What runs (again) has no end, whatever was told before. */
+        if (open && i == BJ_COL_END)
+            ;
+        else if (!known(c, row, i) || (stale && known(c, old, i)))
+            take(c, old, row, i);
+        if (!differ(c, old, row, i))
+            continue;
+        change =
+            c->key || change == BJ_ROW_INDEXED ? BJ_ROW_INDEXED : BJ_ROW_PLAIN;
+    }
+    return change;
+}

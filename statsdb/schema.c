@@ -1,0 +1,77 @@
+#include "statsdb/schema.h"
+
+#include "statsdb/schema_sql.h"
+#include "statsdb/sql.h"
+
+#include <stdio.h>
+
+/* Step i leads from version i to i + 1.  A released step is never changed. */
+static const char *const *const steps[][2] = {
+    {bj_schema_1, bj_schema_1_views},
+};
+
+enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+
+int bj_schema_version(void)
+{
+    return STEPS;
+}
+
+int bj_schema_read(struct sqlite3 *db, int *ret_version, struct bj_err *err)
+{
+    int64_t id, version, tables;
+    int r = bj_sql_int(db, "PRAGMA application_id", &id, err);
+    if (r == 0)
+        r = bj_sql_int(db, "PRAGMA user_version", &version, err);
+    if (r == 0)
+        r = bj_sql_int(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    if (r < 0)
+        return r;
+    if (id != BJ_SCHEMA_APPLICATION && (id || version || tables))
+        return bj_err_set(err, -EBADMSG, "not a store of batch job statistics");
+    *ret_version = (int)version;
+    return 0;
+}
+
+static int set_version(struct sqlite3 *db, struct bj_err *err)
+{
+    char sql[96];
+    snprintf(sql, sizeof(sql),
+             "PRAGMA application_id = %d; PRAGMA user_version = %d",
+             BJ_SCHEMA_APPLICATION, STEPS);
+    return bj_sql_exec(db, sql, err);
+}
+
+static int run_step(struct sqlite3 *db, int step, struct bj_err *err)
+{
+    int r = 0;
+    for (int part = 0; part < 2; part++)
+        for (const char *const *sql = steps[step][part]; r == 0 && *sql; sql++)
+            r = bj_sql_exec(db, *sql, err);
+    return r < 0 ? bj_err_wrap(err, r, "migration to version %d", step + 1) : 0;
+}
+
+int bj_schema_migrate(struct sqlite3 *db, struct bj_err *err)
+{
+    int version;
+    int r = bj_schema_read(db, &version, err);
+    if (r < 0)
+        return r;
+    if (version > STEPS)
+        return bj_err_set(
+            err, -ENOTSUP,
+            "the store has version %d, this program knows up to %d", version,
+            STEPS);
+    if (version == STEPS)
+        return 0;
+    r = bj_sql_exec(db, "BEGIN IMMEDIATE", err);
+    for (int i = version; r == 0 && i < STEPS; i++)
+        r = run_step(db, i, err);
+    if (r == 0)
+        r = set_version(db, err);
+    if (r == 0)
+        r = bj_sql_exec(db, "COMMIT", err);
+    if (r < 0 && !sqlite3_get_autocommit(db))
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return r;
+}

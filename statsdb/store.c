@@ -1,0 +1,239 @@
+#include "statsdb/store.h"
+
+#include "base/file.h"
+#include "statsdb/schema.h"
+#include "statsdb/sql.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+struct bj_store {
+    struct sqlite3 *db;
+    char *path, *wal_path;
+    int lock; /* descriptor of PATH.lock, or -1 */
+};
+
+/* File systems of more than one host.  Their locks and shared memory do not
+ * hold what WAL needs.  Sources: linux/magic.h, and the numbers that the
+ * clients themselves define (Lustre lustre_user.h, GPFS, BeeGFS, PanFS). */
+static const struct {
+    unsigned long magic;
+    const char *name;
+} remote[] = {
+    {NFS_SUPER_MAGIC, "NFS"},   {SMB_SUPER_MAGIC, "SMB"},
+    {SMB2_SUPER_MAGIC, "SMB"},  {CIFS_SUPER_MAGIC, "CIFS"},
+    {CEPH_SUPER_MAGIC, "Ceph"}, {AFS_SUPER_MAGIC, "AFS"},
+    {AFS_FS_MAGIC, "AFS"},      {CODA_SUPER_MAGIC, "Coda"},
+    {V9FS_MAGIC, "9P"},         {OCFS2_SUPER_MAGIC, "OCFS2"},
+    {NCP_SUPER_MAGIC, "NCP"},   {0x0bd00bd0, "Lustre"},
+    {0x47504653, "GPFS"},       {0x19830326, "BeeGFS"},
+    {0xaad7aaea, "PanFS"},      {0x01161970, "GFS2"},
+    {0x20030528, "OrangeFS"},
+};
+
+static int check_filesystem(const char *path, struct bj_err *err)
+{
+    char dir[4096];
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash - path) : 0;
+    snprintf(dir, sizeof(dir), "%.*s", n > 0 ? n : 1, slash ? path : ".");
+    struct statfs fs;
+    if (statfs(dir, &fs) < 0)
+        return bj_err_set(err, -errno, "%s", dir);
+    for (size_t i = 0; i < sizeof(remote) / sizeof(remote[0]); i++)
+        if ((unsigned long)fs.f_type == remote[i].magic)
+            return bj_err_set(err, -EREMOTE,
+                              "%s is on %s; a store must be on a local disk",
+                              path, remote[i].name);
+    return 0;
+}
+
+/* The lock has a file of its own: closing any descriptor of the database would
+ * drop the locks that SQLite holds on it. */
+static int take_lock(struct bj_store *s, struct bj_err *err)
+{
+    char name[4096];
+    if (snprintf(name, sizeof(name), "%s.lock", s->path) >= (int)sizeof(name))
+        return bj_err_set(err, -ENAMETOOLONG, "%s", s->path);
+    s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+    if (s->lock < 0)
+        return bj_err_set(err, -errno, "open %s", name);
+    if (flock(s->lock, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK
+                   ? bj_err_set(err, -EBUSY, "%s: another process writes it",
+                                s->path)
+                   : bj_err_set(err, -errno, "lock %s", name);
+    return 0;
+}
+
+static int set_up(struct bj_store *s, const struct bj_store_options *opt,
+                  struct bj_err *err)
+{
+    char sql[512];
+    uint64_t cache = opt->cache_bytes ? opt->cache_bytes : 8u << 20;
+    uint64_t busy = opt->busy_usec ? opt->busy_usec : 10000000;
+    sqlite3_busy_timeout(s->db, (int)(busy / 1000));
+    sqlite3_extended_result_codes(s->db, 1);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    snprintf(sql, sizeof(sql),
+             "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
+             "PRAGMA secure_delete = OFF; PRAGMA cache_size = -%llu;",
+             (unsigned long long)(cache / 1024));
+    int r = bj_sql_exec(s->db, sql, err);
+    if (r < 0 || opt->read_only)
+        return r < 0 ? r : bj_sql_exec(s->db, "PRAGMA query_only = ON", err);
+    /* A page that a transaction has changed is written to the WAL, and from
+     * there to its place; a longer WAL saves some of the latter. */
+    r = bj_sql_exec(s->db,
+                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                    "PRAGMA wal_autocheckpoint = 4000;"
+                    "PRAGMA journal_size_limit = 67108864",
+                    err);
+    if (r == 0 && opt->max_bytes > 0) {
+        snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %llu",
+                 (unsigned long long)(opt->max_bytes / 4096));
+        r = bj_sql_exec(s->db, sql, err);
+    }
+    return r;
+}
+
+static int open_db(struct bj_store *s, const struct bj_store_options *opt,
+                   struct bj_err *err)
+{
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+    flags |= opt->read_only ? SQLITE_OPEN_READONLY
+                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    int rc = sqlite3_open_v2(s->path, &s->db, flags, NULL);
+    if (rc != SQLITE_OK) {
+        int sys = s->db ? sqlite3_system_errno(s->db) : 0;
+        return bj_err_set(err, sys ? -sys : bj_sql_errno(rc), "open %s",
+                          s->path);
+    }
+    int r = set_up(s, opt, err), version = 0;
+    if (r == 0 && !opt->read_only)
+        r = bj_schema_migrate(s->db, err);
+    else if (r == 0)
+        r = bj_schema_read(s->db, &version, err);
+    if (r == 0 && opt->read_only && version != bj_schema_version())
+        r = bj_err_set(err, version > bj_schema_version() ? -ENOTSUP : -EAGAIN,
+                       "the store has version %d, this program reads %d",
+                       version, bj_schema_version());
+    return r < 0 ? bj_err_wrap(err, r, "%s", s->path) : 0;
+}
+
+int bj_store_open(const struct bj_store_options *opt, struct bj_store **ret,
+                  struct bj_err *err)
+{
+    struct bj_store *s = calloc(1, sizeof(*s));
+    if (!s)
+        return bj_err_set(err, -ENOMEM, "store");
+    s->lock = -1;
+    size_t n = strlen(opt->path);
+    s->path = strdup(opt->path);
+    s->wal_path = malloc(n + sizeof("-wal"));
+    int r = s->path && s->wal_path ? 0 : bj_err_set(err, -ENOMEM, "store");
+    if (r == 0) {
+        memcpy(s->wal_path, opt->path, n);
+        memcpy(s->wal_path + n, "-wal", sizeof("-wal"));
+    }
+    if (r == 0 && !opt->any_filesystem)
+        r = check_filesystem(opt->path, err);
+    if (r == 0 && !opt->read_only)
+        r = take_lock(s, err);
+    if (r == 0)
+        r = open_db(s, opt, err);
+    if (r < 0) {
+        bj_store_close(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+void bj_store_close(struct bj_store *s)
+{
+    if (!s)
+        return;
+    sqlite3_close_v2(s->db);
+    bj_close_fd(&s->lock);
+    free(s->path);
+    free(s->wal_path);
+    free(s);
+}
+
+struct sqlite3 *bj_store_db(struct bj_store *s)
+{
+    return s->db;
+}
+
+const char *bj_store_path(const struct bj_store *s)
+{
+    return s->path;
+}
+
+int bj_store_check(struct bj_store *s, struct bj_err *err)
+{
+    struct sqlite3_stmt *st;
+    int r = bj_sql_prepare(s->db, "PRAGMA integrity_check(1)", &st, err);
+    if (r < 0)
+        return r;
+    r = bj_sql_row(st, err);
+    struct bj_slice word = r > 0 ? bj_sql_text(st, 0) : BJ_SLICE("");
+    if (r > 0 && !bj_slice_eq(word, BJ_SLICE("ok")))
+        r = bj_err_set(err, -EBADMSG, "%s: %.*s", s->path, (int)word.n, word.p);
+    sqlite3_finalize(st);
+    if (r < 0)
+        return r;
+    r = bj_sql_prepare(s->db, "PRAGMA foreign_key_check", &st, err);
+    if (r < 0)
+        return r;
+    r = bj_sql_row(st, err);
+    if (r > 0)
+        r = bj_err_set(err, -EBADMSG,
+                       "%s: table %s, row %lld: no such row in %s", s->path,
+                       (const char *)sqlite3_column_text(st, 0),
+                       (long long)sqlite3_column_int64(st, 1),
+                       (const char *)sqlite3_column_text(st, 2));
+    sqlite3_finalize(st);
+    return r;
+}
+
+int bj_store_begin(struct bj_store *s, struct bj_err *err)
+{
+    return bj_sql_exec(s->db, "BEGIN IMMEDIATE", err);
+}
+
+int bj_store_commit(struct bj_store *s, struct bj_err *err)
+{
+    return bj_sql_exec(s->db, "COMMIT", err);
+}
+
+void bj_store_rollback(struct bj_store *s)
+{
+    /* Some faults, a full disk among them, have rolled it back already. */
+    if (!sqlite3_get_autocommit(s->db))
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int bj_store_checkpoint(struct bj_store *s, struct bj_err *err)
+{
+    int rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
+                                       NULL, NULL);
+    if (rc == SQLITE_BUSY)
+        rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
+                                       NULL, NULL);
+    return rc == SQLITE_OK ? 0 : bj_sql_fail(s->db, rc, err, "checkpoint");
+}
+
+uint64_t bj_store_wal_bytes(const struct bj_store *s)
+{
+    struct stat st;
+    return stat(s->wal_path, &st) < 0 ? 0 : (uint64_t)st.st_size;
+}

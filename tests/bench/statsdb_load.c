@@ -1,0 +1,160 @@
+/* What importing sacct's text into the store costs: tests/bench/statsdb.py.
+ *
+ *   statsdb_load STORE FILE [SKIP-LINES]
+ *
+ * Reads FILE ('|' between columns) through the same reader, dictionaries,
+ * rollups and indexes as the daemon, and prints one line of figures.  With
+ * SKIP-LINES the lines behind the header are passed over, so that the newest
+ * lines alone are imported (again). */
+#include "base/clock.h"
+#include "sched/sacct.h"
+#include "statsdb/sql.h"
+#include "statsdb/upsert.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BATCH = 20000, PIECE = 1 << 16 };
+
+struct load {
+    struct bj_upsert *upsert;
+    unsigned n;
+    uint64_t bad;
+};
+
+static int job(void *ctx, const struct bj_sched_job *job, struct bj_err *err)
+{
+    struct load *l = ctx;
+    int r = l->n == 0 ? bj_upsert_begin(l->upsert, err) : 0;
+    if (r == 0)
+        r = bj_upsert_job(l->upsert, BJ_SLICE("bench"), job, err);
+    l->n += 1 + job->steps;
+    if (r == 0 && l->n >= BATCH) {
+        r = bj_upsert_commit(l->upsert, err);
+        l->n = 0;
+    }
+    return r;
+}
+
+static void bad(void *ctx, const struct bj_sacct_bad *b)
+{
+    (void)b;
+    ((struct load *)ctx)->bad++;
+}
+
+/* Pass over lines behind the first. */
+static int feed(int fd, struct bj_sacct *reader, uint64_t skip,
+                struct bj_err *err)
+{
+    char buf[PIECE];
+    ssize_t n;
+    bool head = skip > 0;
+    int r = 0;
+    while (r == 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
+        char *p = buf, *end = buf + n;
+        while (p < end && (head || skip > 0)) {
+            char *nl = memchr(p, '\n', (size_t)(end - p));
+            char *next = nl ? nl + 1 : end;
+            if (head)
+                r = bj_sacct_feed(
+                    reader, (struct bj_slice){p, (size_t)(next - p)}, err);
+            else
+                skip -= nl != NULL;
+            head = head && !nl;
+            p = next;
+        }
+        if (r == 0 && p < end)
+            r = bj_sacct_feed(reader, (struct bj_slice){p, (size_t)(end - p)},
+                              err);
+    }
+    return r;
+}
+
+static double sec(struct timeval t)
+{
+    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void report(const struct load *l, const struct bj_sacct *reader,
+                   const char *path, uint64_t since)
+{
+    const struct bj_upsert_counts *c = bj_upsert_counts(l->upsert);
+    uint64_t lines = bj_sacct_counts(reader)->lines;
+    struct rusage u;
+    struct stat st;
+    getrusage(RUSAGE_SELF, &u);
+    if (stat(path, &st) < 0)
+        st.st_size = 0;
+    double wall = (double)(bj_clock_boot_usec() - since) / 1e6;
+    double cpu = sec(u.ru_utime) + sec(u.ru_stime);
+    double n = lines ? (double)lines : 1;
+    printf("lines=%llu jobs_new=%llu jobs_changed=%llu jobs_same=%llu "
+           "steps_new=%llu steps_changed=%llu steps_same=%llu bad=%llu "
+           "wall_s=%.3f cpu_s=%.3f us_line=%.3f lines_s=%.0f rss_mib=%.1f "
+           "file_bytes=%llu\n",
+           (unsigned long long)lines, (unsigned long long)c->jobs_new,
+           (unsigned long long)c->jobs_changed,
+           (unsigned long long)c->jobs_same, (unsigned long long)c->steps_new,
+           (unsigned long long)c->steps_changed,
+           (unsigned long long)c->steps_same, (unsigned long long)l->bad, wall,
+           cpu, cpu / n * 1e6, n / wall, (double)u.ru_maxrss / 1024,
+           (unsigned long long)st.st_size);
+}
+
+static int load(const char *path, int fd, uint64_t skip, struct bj_err *err)
+{
+    uint64_t since = bj_clock_boot_usec();
+    struct bj_store *store;
+    struct load l = {0};
+    struct bj_sacct *reader = NULL;
+    struct bj_sacct_conf conf = {.ctx = &l, .job = job, .bad = bad};
+    int r = bj_store_open(&(struct bj_store_options){.path = path}, &store,
+                          err);
+    if (r < 0)
+        return r;
+    r = bj_upsert_new(store, &l.upsert, err);
+    if (r == 0)
+        r = bj_sacct_new(&conf, &reader, err);
+    if (r == 0)
+        r = feed(fd, reader, skip, err);
+    if (r == 0)
+        r = bj_sacct_end(reader, true, err);
+    if (r == 0 && l.n > 0)
+        r = bj_upsert_commit(l.upsert, err);
+    if (r == 0)
+        r = bj_store_checkpoint(store, err);
+    if (r == 0)
+        report(&l, reader, path, since);
+    bj_sacct_free(reader);
+    bj_upsert_free(l.upsert);
+    bj_store_close(store);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct bj_err err = {0};
+    char text[400];
+    uint64_t skip = 0;
+    if (argc < 3 ||
+        (argc > 3 && bj_slice_u64(bj_slice_str(argv[3]), &skip) < 0)) {
+        fprintf(stderr, "usage: statsdb_load STORE FILE [SKIP-LINES]\n");
+        return 2;
+    }
+    bj_sql_single_thread();
+    int fd = open(argv[2], O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        perror(argv[2]);
+        return 1;
+    }
+    int r = load(argv[1], fd, skip, &err);
+    if (r < 0)
+        fprintf(stderr, "%s\n", bj_err_text(&err, text, sizeof(text)));
+    close(fd);
+    return r < 0;
+}

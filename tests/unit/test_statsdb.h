@@ -1,0 +1,101 @@
+/* What the tests of the store share. */
+#ifndef BJ_TEST_STATSDB_H
+#define BJ_TEST_STATSDB_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants those above */
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "statsdb/sql.h"
+#include "statsdb/store.h"
+#include "statsdb/upsert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct fixture {
+    char dir[64], path[96];
+};
+
+static inline void fixture_open(struct fixture *f)
+{
+    snprintf(f->dir, sizeof(f->dir), "/tmp/bj-statsdb-XXXXXX");
+    assert_non_null(mkdtemp(f->dir));
+    snprintf(f->path, sizeof(f->path), "%s/store.db", f->dir);
+}
+
+static inline void fixture_close(struct fixture *f)
+{
+    static const char *const tails[] = {"", "-wal", "-shm", ".lock", ".copy"};
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        char name[128];
+        snprintf(name, sizeof(name), "%s%s", f->path, tails[i]);
+        unlink(name);
+    }
+    assert_int_equal(rmdir(f->dir), 0);
+}
+
+static inline struct bj_store *store_open(const struct fixture *f)
+{
+    struct bj_err err = {0};
+    struct bj_store *s = NULL;
+    if (bj_store_open(&(struct bj_store_options){.path = f->path}, &s, &err) <
+        0)
+        fail_msg("%s", err.msg);
+    return s;
+}
+
+static inline struct bj_upsert *upsert_open(struct bj_store *s)
+{
+    struct bj_err err = {0};
+    struct bj_upsert *u = NULL;
+    if (bj_upsert_new(s, &u, &err) < 0)
+        fail_msg("%s", err.msg);
+    return u;
+}
+
+/* The rows of a query as text: columns with '|' between, lines end in '\n'. */
+static inline char *query(struct bj_store *s, const char *sql)
+{
+    struct bj_buf out = {0};
+    struct bj_err err = {0};
+    struct sqlite3_stmt *st;
+    int r = bj_sql_prepare(bj_store_db(s), sql, &st, &err);
+    while (r == 0 && (r = bj_sql_row(st, &err)) > 0) {
+        for (int i = 0; i < sqlite3_column_count(st); i++) {
+            struct bj_slice text = bj_sql_text(st, i);
+            bj_buf_str(&out, i ? "|" : "");
+            bj_buf_slice(&out, text);
+        }
+        bj_buf_str(&out, "\n");
+        r = 0;
+    }
+    if (r < 0)
+        fail_msg("%s: %s", sql, err.msg);
+    sqlite3_finalize(st);
+    bj_buf_put(&out, "", 1);
+    return out.p;
+}
+
+static inline void expect(struct bj_store *s, const char *sql, const char *want)
+{
+    char *got = query(s, sql);
+    assert_string_equal(got, want);
+    free(got);
+}
+
+static inline int64_t number(struct bj_store *s, const char *sql)
+{
+    struct bj_err err = {0};
+    int64_t v = 0;
+    if (bj_sql_int(bj_store_db(s), sql, &v, &err) < 0)
+        fail_msg("%s: %s", sql, err.msg);
+    return v;
+}
+
+#endif

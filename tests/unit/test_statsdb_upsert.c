@@ -1,0 +1,317 @@
+/* Records of jobs into the store: round trip, and what may change what. */
+#include "tests/unit/test_statsdb.h"
+
+static void put(struct bj_upsert *u, const struct bj_sched_job *job)
+{
+    struct bj_err err = {0};
+    if (bj_upsert_begin(u, &err) < 0 ||
+        bj_upsert_job(u, BJ_SLICE("here"), job, &err) < 0 ||
+        bj_upsert_commit(u, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+/* A job that ended, with everything that a record can tell. */
+static void full_job(struct bj_sched_job *j, struct bj_job_step *step)
+{
+    bj_sched_job_init(j);
+    bj_job_step_init(step);
+    j->cluster = BJ_SLICE("hal");
+    j->batch_system = BJ_SLICE("slurm");
+    j->raw_id = BJ_SLICE("4711");
+    j->shown_id = BJ_SLICE("4700_3");
+    j->sluid = BJ_SLICE("sEKNKTV3WPV500");
+    j->id_number = 4711;
+    j->array_job = 4700;
+    j->array_task = 3;
+    j->user = BJ_SLICE("ada");
+    j->group = BJ_SLICE("lovelace");
+    j->uid = 1000;
+    j->gid = 100;
+    j->account = BJ_SLICE("math");
+    j->project = BJ_SLICE("engine");
+    j->wckey = BJ_SLICE("w");
+    j->partition = BJ_SLICE("cpu");
+    j->qos = BJ_SLICE("normal");
+    j->name = BJ_SLICE("a|b\nc");
+    j->state_raw = BJ_SLICE("FAILED");
+    j->state = BJ_STATE_FAILED;
+    j->reason = BJ_SLICE("NonZeroExitCode");
+    j->exit_raw = BJ_SLICE("271");
+    j->exit_code = 3;
+    j->exit_signal = 9;
+    j->derived_exit_code = 1;
+    j->derived_exit_signal = 0;
+    j->restarts = 2;
+    j->submit_sec = 1700000000;
+    j->eligible_sec = 1700000001;
+    j->start_sec = 1700000100;
+    j->end_sec = 1700003700;
+    j->elapsed_sec = 3500;
+    j->suspended_sec = 100;
+    j->time_limit_sec = BJ_UNLIMITED;
+    j->cpus = 8;
+    j->cpus_requested = 6;
+    j->nodes = 2;
+    j->tasks = 4;
+    j->nodelist = BJ_SLICE("n[1-2]");
+    j->mem_requested_bytes = 4096001;
+    j->mem_allocated_bytes = 8192000;
+    j->gpus = 2;
+    j->tres_requested_raw = BJ_SLICE("cpu=6,mem=4000K");
+    j->tres_allocated_raw = BJ_SLICE("cpu=8,gres/gpu:a100=2,gres/gpu=2");
+    j->use.cpu_usec = 20000003;
+    j->use.cpu_user_usec = 15000001;
+    j->use.cpu_system_usec = 5000001;
+    j->use.cpu_task_usec = 7000000;
+    j->use.mem_task_peak_bytes = 1024;
+    j->use.mem_peak_bytes = 2047;
+    j->use.vmem_peak_bytes = 0;
+    j->use.energy_joules = 9000;
+    j->use.read_bytes = 1;
+    j->use.write_bytes = UINT64_MAX - 1;
+    j->priority = 77;
+    j->reservation = BJ_SLICE("res");
+    j->flags = BJ_SLICE("SchedMain");
+    j->work_dir = BJ_SLICE("/home/ada/x");
+    j->submit_line = BJ_SLICE("sbatch x");
+    j->comment = BJ_SLICE("it's \"ok\"");
+    j->steps_left_out = 5;
+    step->step_id = BJ_SLICE("batch");
+    step->name = BJ_SLICE("batch");
+    step->state = BJ_STATE_COMPLETED;
+    step->state_raw = BJ_SLICE("COMPLETED");
+    step->start_sec = 1700000101;
+    step->end_sec = 1700000102;
+    step->elapsed_sec = 1;
+    step->exit_code = step->exit_signal = 0;
+    step->cpus = 8;
+    step->nodelist = BJ_SLICE("n1");
+    step->mem_peak_node = BJ_SLICE("n1");
+    step->tres_alloc_raw = BJ_SLICE("cpu=8");
+    step->submit_line = BJ_SLICE("srun y");
+    step->use.cpu_usec = 999;
+    j->step = step;
+    j->steps = 1;
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_sched_job job;
+    struct bj_job_step step;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    full_job(&job, &step);
+    put(u, &job);
+    expect(s,
+           "SELECT cluster, batch_system, raw_id, shown_id, sluid, array_job,"
+           " array_task, user, uid, gid, \"group\", account, project, wckey,"
+           " partition, qos, name FROM job_v",
+           "hal|slurm|4711|4700_3|sEKNKTV3WPV500|4700|3|ada|1000|100|lovelace|"
+           "math|engine|w|cpu|normal|a|b\nc\n");
+    expect(s,
+           "SELECT state, state_raw, reason, exit_raw, exit_code, exit_signal,"
+           " derived_exit_code, derived_exit_signal, restarts, submit_sec,"
+           " eligible_sec, start_sec, end_sec, elapsed_sec, suspended_sec,"
+           " time_limit_sec, cpus, cpus_requested, nodes, tasks, nodelist,"
+           " priority FROM job_v",
+           "failed|FAILED|NonZeroExitCode|271|3|9|1|0|2|1700000000|1700000001|"
+           "1700000100|1700003700|3500|100|9223372036854775807|8|6|2|4|n[1-2]|"
+           "77\n");
+    expect(s,
+           "SELECT mem_requested_bytes, mem_allocated_bytes, gpus,"
+           " tres_requested, tres_allocated, cpu_usec, cpu_user_usec,"
+           " cpu_system_usec, cpu_task_usec, mem_task_peak_bytes,"
+           " mem_peak_bytes, vmem_peak_bytes, energy_joules, read_bytes,"
+           " write_bytes FROM job_v",
+           "4096001|8192000|2|cpu=6,mem=4000K|"
+           "cpu=8,gres/gpu:a100=2,gres/gpu=2|20000003|15000001|5000001|"
+           "7000000|1024|2047|0|9000|1|9223372036854775807\n");
+    expect(s,
+           "SELECT reservation, flags, work_dir, submit_line, comment,"
+           " admin_comment, steps_left_out, het_job FROM job_v",
+           "res|SchedMain|/home/ada/x|sbatch x|it's \"ok\"||5|\n");
+    expect(s,
+           "SELECT step_id, name, state, state_raw, start_sec, end_sec,"
+           " elapsed_sec, suspended_sec, cpus, nodes, nodelist, mem_peak_node,"
+           " tres_allocated, cpu_usec, cpu_user_usec, submit_line FROM step_v",
+           "batch|batch|completed|COMPLETED|1700000101|1700000102|1||8||n1|n1|"
+           "cpu=8|999||srun y\n");
+    expect(s,
+           "SELECT h.name FROM host h JOIN hosts_host x ON x.host = h.id"
+           " JOIN hosts l ON l.id = x.hosts WHERE l.text = 'n[1-2]'"
+           " ORDER BY 1",
+           "n1\nn2\n");
+    expect(s,
+           "SELECT type, name, model, count FROM tres_item JOIN tres"
+           " ON tres.id = tres WHERE text LIKE '%a100%' ORDER BY item",
+           "1|||8\n6|gpu|a100|2\n6|gpu||2\n");
+    assert_int_equal(bj_store_check(s, NULL), 0);
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+/* Ids and directories of every shape come back as they were. */
+static void test_shapes(void **state)
+{
+    static const struct {
+        const char *raw, *shown, *dir, *step;
+    } cases[] = {
+        {"1", "1", "/", "0"},
+        {"007", "007", "", "07"},
+        {"12.server", "12.server", "x", "interactive"},
+        {"12[3].server", "12[3].server", "a/", "extern"},
+        {"99999999999999999999", "?", "//a//b", "524271"},
+        {"18446744073709551615", "x y", "/a", "524272"},
+        {"922337203685477580", "+", "/a/", "0+1"},
+    };
+    (void)state;
+    struct fixture f;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+            struct bj_sched_job j;
+            struct bj_job_step step;
+            char want[256], sql[256];
+            bj_sched_job_init(&j);
+            bj_job_step_init(&step);
+            j.raw_id = bj_slice_str(cases[i].raw);
+            j.shown_id = bj_slice_str(cases[i].shown);
+            j.work_dir = bj_slice_str(cases[i].dir);
+            step.step_id = bj_slice_str(cases[i].step);
+            j.step = &step;
+            j.steps = 1;
+            put(u, &j);
+            snprintf(want, sizeof(want), "here|%s|%s|%s|%s\n", cases[i].raw,
+                     cases[i].shown, cases[i].dir, cases[i].step);
+            snprintf(sql, sizeof(sql),
+                     "SELECT cluster, raw_id, shown_id, work_dir, step_id"
+                     " FROM job_v j JOIN step_v s ON s.job = j.id"
+                     " WHERE j.id = %zu",
+                     i + 1);
+            expect(s, sql, want);
+        }
+    assert_int_equal(bj_upsert_counts(u)->jobs_new, 7);
+    assert_int_equal(bj_upsert_counts(u)->jobs_same, 7);
+    assert_int_equal(bj_upsert_counts(u)->steps_same, 7);
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+/* Records of one run, one after the other, and what is known behind each. */
+static void test_merge(void **state)
+{
+    static const struct {
+        const char *what;
+        enum bj_job_state state;
+        uint64_t start, end, elapsed, cpu;
+        const char *account;
+        const char *want; /* state|start|end|elapsed|cpu|account */
+    } cases[] = {
+        {"pending", BJ_STATE_PENDING, BJ_ABSENT, BJ_ABSENT, 0, BJ_ABSENT, "a",
+         "pending|||0||a\n"},
+        {"starts", BJ_STATE_RUNNING, 100, BJ_ABSENT, 10, BJ_ABSENT, "a",
+         "running|100||10||a\n"},
+        {"runs", BJ_STATE_RUNNING, 100, BJ_ABSENT, 20, BJ_ABSENT, "a",
+         "running|100||20||a\n"},
+        {"an older word of it", BJ_STATE_PENDING, BJ_ABSENT, BJ_ABSENT, 0,
+         BJ_ABSENT, "b", "running|100||20||a\n"},
+        {"ends", BJ_STATE_COMPLETED, 100, 150, 50, 7, "a",
+         "completed|100|150|50|7|a\n"},
+        {"told without its steps", BJ_STATE_COMPLETED, 100, 150, 50, BJ_ABSENT,
+         "", "completed|100|150|50|7|a\n"},
+        {"late word of its running", BJ_STATE_RUNNING, 100, BJ_ABSENT, 30, 3,
+         "c", "completed|100|150|50|7|a\n"},
+        {"without a state", BJ_STATE_UNKNOWN, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT,
+         BJ_ABSENT, "", "completed|100|150|50|7|a\n"},
+        {"corrected", BJ_STATE_TIMEOUT, 100, 160, 60, 8, "d",
+         "timeout|100|160|60|8|d\n"},
+    };
+    (void)state;
+    struct fixture f;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_sched_job j;
+        bj_sched_job_init(&j);
+        j.raw_id = BJ_SLICE("1");
+        j.submit_sec = 50;
+        j.state = cases[i].state;
+        j.start_sec = cases[i].start;
+        j.end_sec = cases[i].end;
+        j.elapsed_sec = cases[i].elapsed;
+        j.use.cpu_usec = cases[i].cpu;
+        j.account = bj_slice_str(cases[i].account);
+        print_message("# %s\n", cases[i].what);
+        put(u, &j);
+        expect(s,
+               "SELECT state, start_sec, end_sec, elapsed_sec, cpu_usec,"
+               " account FROM job_v",
+               cases[i].want);
+    }
+    /* A run of its own, and the same run found by its SLUID. */
+    struct bj_sched_job j;
+    bj_sched_job_init(&j);
+    j.raw_id = BJ_SLICE("1");
+    j.submit_sec = 60;
+    j.sluid = BJ_SLICE("s1");
+    put(u, &j);
+    j.submit_sec = 61;
+    put(u, &j);
+    expect(s, "SELECT raw_id, submit_sec, sluid FROM job_v ORDER BY id",
+           "1|50|\n1|61|s1\n");
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+/* What is rolled back has not happened, in memory neither. */
+static void test_rollback(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_sched_job job;
+    struct bj_job_step step;
+    struct bj_err err = {0};
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    full_job(&job, &step);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bj_upsert_begin(u, &err), 0);
+        assert_int_equal(bj_upsert_job(u, BJ_SLICE("x"), &job, &err), 0);
+        bj_upsert_rollback(u);
+        expect(s,
+               "SELECT (SELECT count(*) FROM job),"
+               " (SELECT count(*) FROM user), (SELECT count(*) FROM cluster),"
+               " (SELECT count(*) FROM rollup_day)",
+               "0|0|0|0\n");
+    }
+    put(u, &job);
+    assert_int_equal(number(s, "SELECT count(*) FROM rollup_day"), 1);
+    assert_int_equal(bj_store_check(s, NULL), 0);
+    job.raw_id = BJ_SLICE("");
+    assert_int_equal(bj_upsert_begin(u, &err), 0);
+    assert_int_equal(bj_upsert_job(u, BJ_SLICE("x"), &job, &err), -EINVAL);
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_rollback),
+    };
+    return cmocka_run_group_tests_name("statsdb_upsert", tests, NULL, NULL);
+}

@@ -31,9 +31,10 @@ static struct bj_slice value_text(const oconfig_value_t *v,
 static int set_item(struct bj_conf *conf, const oconfig_item_t *item,
                     struct bj_err *err)
 {
-    const struct bj_optset set = {bj_conf_opts, conf};
+    struct bj_optset sets[BJ_CONF_SETS];
+    bj_conf_sets(conf, sets);
     struct bj_slice key = bj_slice_str(item->key);
-    const struct bj_opt *opt = bj_opt_find(&set, 1, key, NULL);
+    const struct bj_opt *opt = bj_opt_find(sets, BJ_CONF_SETS, key, NULL);
     int r = 0;
 
     if (!opt)
@@ -46,7 +47,8 @@ static int set_item(struct bj_conf *conf, const oconfig_item_t *item,
         return bj_err_set(err, -EINVAL, "%s takes one value", item->key);
     for (int i = 0; r == 0 && i < item->values_num; i++) {
         char number[NUMBER_SIZE];
-        r = bj_opt_set(&set, 1, key, value_text(&item->values[i], number), err);
+        r = bj_opt_set(sets, BJ_CONF_SETS, key,
+                       value_text(&item->values[i], number), err);
     }
     return r;
 }

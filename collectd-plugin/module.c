@@ -23,8 +23,6 @@ static struct {
     c_complain_t failing;
 } plugin;
 
-static const struct bj_optset options = {bj_conf_opts, &plugin.conf};
-
 static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
                        void *arg, const char *name)
 {
@@ -58,7 +56,11 @@ static int need_presets(struct bj_err *err)
 {
     if (plugin.preset)
         return 0;
-    int r = bj_opt_presets(&options, err);
+    struct bj_optset sets[BJ_CONF_SETS];
+    bj_conf_sets(&plugin.conf, sets);
+    int r = 0;
+    for (int i = 0; i < BJ_CONF_SETS && r == 0; i++)
+        r = bj_opt_presets(&sets[i], err);
     plugin.preset = r == 0;
     return r;
 }
@@ -80,8 +82,10 @@ static int on_shutdown(void)
     plugin.dispatch = NULL;
     bj_core_free(plugin.core);
     plugin.core = NULL;
-    if (plugin.preset)
-        bj_opt_free(&options);
+    struct bj_optset sets[BJ_CONF_SETS];
+    bj_conf_sets(&plugin.conf, sets);
+    for (int i = 0; i < BJ_CONF_SETS && plugin.preset; i++)
+        bj_opt_free(&sets[i]);
     plugin.preset = false;
     return 0;
 }
@@ -114,9 +118,11 @@ static int start(struct bj_err *err)
     struct rlimit files;
     struct bj_dataset_count types;
 
+    struct bj_optset sets[BJ_CONF_SETS];
+    bj_conf_sets(&plugin.conf, sets);
     int r = need_presets(err);
-    if (r == 0)
-        r = bj_opt_finish(&options, err);
+    for (int i = 0; i < BJ_CONF_SETS && r == 0; i++)
+        r = bj_opt_finish(&sets[i], err);
     if (r == 0)
         r = bj_dataset_ensure(&types, err);
     if (r < 0)

@@ -47,6 +47,8 @@ const struct bj_opt bj_conf_opts[] = {
               "CPU time, memory and topology of the node."),
     COLLECTOR(BJ_COLLECT_ENERGY, "energy", "true",
               "Energy of the node and of jobs, where a power meter is found."),
+    COLLECTOR(BJ_COLLECT_EMISSIONS, "emissions", "false",
+              "Emission factors of electricity, in g/kWh."),
     {.name = "collector.disable-defaults",
      .kind = BJ_OPT_BOOL,
      .off = AT(disable_defaults),
@@ -284,3 +286,9 @@ const struct bj_opt bj_conf_opts[] = {
      .help = "Bytes that they may take."},
     {0},
 };
+
+void bj_conf_sets(struct bj_conf *conf, struct bj_optset ret[BJ_CONF_SETS])
+{
+    ret[0] = (struct bj_optset){bj_conf_opts, conf};
+    ret[1] = (struct bj_optset){bj_carbon_opts, &conf->carbon};
+}

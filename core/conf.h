@@ -3,6 +3,7 @@
 #define BJ_CORE_CONF_H
 
 #include "base/opt.h"
+#include "carbon/conf.h"
 #include "core/energy/conf.h"
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@ enum bj_collector_id {
     BJ_COLLECT_PROCESS,
     BJ_COLLECT_NODE,
     BJ_COLLECT_ENERGY,
+    BJ_COLLECT_EMISSIONS,
     BJ_COLLECTORS
 };
 
@@ -43,12 +45,16 @@ struct bj_conf {
     uint64_t max_jobs, max_processes, max_steps;
     uint64_t max_files; /* kept descriptors */
     struct bj_energy_conf energy;
+    struct bj_carbon_conf carbon;
     /* No option, the host sets it: kept descriptors get numbers of at least
      * this (bj_fdpool.base), clear of those that select(2) needs.  0: any. */
     uint64_t fd_base;
 };
 
-/* The option table; use with a struct bj_conf as base. */
+/* The option tables: bj_conf_opts over a struct bj_conf, and those of the rooms
+ * below over their parts of it. */
 extern const struct bj_opt bj_conf_opts[];
+enum { BJ_CONF_SETS = 2 };
+void bj_conf_sets(struct bj_conf *conf, struct bj_optset ret[BJ_CONF_SETS]);
 
 #endif

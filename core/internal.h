@@ -30,6 +30,7 @@ struct bj_node_state; /* core/collect/node.c */
 struct bj_energy;     /* core/energy/energy.h */
 struct bj_spool;      /* core/spool.h */
 struct bj_sampler;    /* core/sampler.c */
+struct bj_emissions;  /* core/emissions.h */
 
 struct bj_core {
     const struct bj_conf *conf; /* own_conf */
@@ -44,9 +45,10 @@ struct bj_core {
     struct bj_resolver *resolver;
     struct bj_proctab *proctab;
     struct bj_node_state *node;
-    struct bj_energy *energy;   /* NULL: not wanted */
-    struct bj_spool *spool;     /* NULL: no final records */
-    struct bj_sampler *sampler; /* NULL: nobody needs one yet */
+    struct bj_energy *energy;       /* NULL: not wanted */
+    struct bj_spool *spool;         /* NULL: no final records */
+    struct bj_emissions *emissions; /* NULL: not wanted */
+    struct bj_sampler *sampler;     /* NULL: nobody needs one yet */
     uint64_t records, records_lost;
     struct bj_tracks tracks;
     struct bj_run run[BJ_RUNS];

@@ -1,5 +1,6 @@
 /* From tracks to an immutable snapshot. */
 #include "base/text.h"
+#include "core/emissions.h"
 #include "core/energy/energy.h"
 #include "core/internal.h"
 
@@ -278,10 +279,13 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
     memset(&s->node, 0xff, sizeof(s->node));
     s->node.modes = s->node.energy = (struct bj_list){0};
     s->meters = s->zones = s->meter_errors = (struct bj_list){0};
+    s->factors = s->providers = (struct bj_list){0};
     if (core->node)
         bj_node_publish(core->node, &s->arena, &s->node);
     if (core->energy)
         bj_energy_publish(core->energy, s);
+    if (core->emissions)
+        bj_emissions_publish(core->emissions, s);
     int r = publish_jobs(core, s);
     s->boot_usec = bj_clock_boot_usec();
     s->wall_usec = bj_clock_wall_usec();

@@ -96,6 +96,8 @@ static const struct {
     {"meter", "Power meters"},
     {"meter_zone", "Power meters, by zone"},
     {"meter_errors", "Power meters, faults by kind"},
+    {"emission_factor", "Emission factors"},
+    {"emission_provider", "Providers of emission factors"},
     {"collector", "Collectors"},
     {"sampler", "The sampler"},
     {"process", "The monitoring process"},

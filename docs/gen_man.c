@@ -196,8 +196,12 @@ static void put_option(struct bj_buf *out, const struct bj_opt *o)
 int bj_gen_man(struct bj_buf *out)
 {
     bj_buf_str(out, head);
-    for (const struct bj_opt *o = bj_conf_opts; o->name; o++)
-        put_option(out, o);
+    struct bj_conf conf;
+    struct bj_optset sets[BJ_CONF_SETS];
+    bj_conf_sets(&conf, sets);
+    for (int i = 0; i < BJ_CONF_SETS; i++)
+        for (const struct bj_opt *o = sets[i].opts; o->name; o++)
+            put_option(out, o);
     bj_buf_str(out, tail);
     return 0;
 }

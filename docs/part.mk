@@ -8,8 +8,8 @@ gen_rules-collectd.yml := rules
 gen_prometheus-collectd.yml := scrape
 gen_collectd-batchjob.5 := man
 
-$(O)/gen: $(call obj,$(wildcard docs/*.c)) $(O)/libcore.a $(O)/libbase.a
-	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_core)
+$(O)/gen: $(call obj,$(wildcard docs/*.c)) $(O)/libcore.a $(O)/libcarbon.a $(O)/libbase.a
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_core) $(LIBS_base)
 
 $(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen
 	@mkdir -p $(@D)

@@ -94,12 +94,12 @@ const struct bj_opt bj_exporter_opts[] = {
     {.name = NULL},
 };
 
-enum { SETS = 2 };
+enum { SETS = 1 + BJ_CONF_SETS };
 
 static void name_sets(struct bj_exporter_conf *c, struct bj_optset sets[SETS])
 {
     sets[0] = (struct bj_optset){bj_exporter_opts, c};
-    sets[1] = (struct bj_optset){bj_conf_opts, &c->core};
+    bj_conf_sets(&c->core, sets + 1);
 }
 
 void bj_exporter_conf_free(struct bj_exporter_conf *c)
@@ -216,5 +216,9 @@ void bj_exporter_conf_help(struct bj_buf *out)
                     "Prometheus.\n\n");
     bj_opt_help(&(struct bj_optset){bj_exporter_opts, NULL}, out);
     bj_buf_str(out, "\nWhat is collected:\n");
-    bj_opt_help(&(struct bj_optset){bj_conf_opts, NULL}, out);
+    struct bj_conf conf;
+    struct bj_optset sets[BJ_CONF_SETS];
+    bj_conf_sets(&conf, sets);
+    for (int i = 0; i < BJ_CONF_SETS; i++)
+        bj_opt_help(&sets[i], out);
 }

@@ -11,6 +11,7 @@ const struct bj_unit_name bj_units[] = {
     [BJ_BYTES] = {"_bytes", "_bytes", 0},
     [BJ_UJ] = {"_joules", "_uj", 6},
     [BJ_UW] = {"_watts", "_uw", 6},
+    [BJ_UG_PER_KWH] = {"_grams_per_kwh", "_ug_per_kwh", 6},
 };
 
 #define COUNTER(record, field, name, unit, help)                               \
@@ -269,6 +270,26 @@ static const struct bj_metric mode_rows[] = {
             "CPU time of the node by mode."),
 };
 
+static const struct bj_metric factor_rows[] = {
+    GAUGE(bj_factor_stat, ug_per_kwh, "", BJ_UG_PER_KWH,
+          "CO2 equivalent that a kilowatt-hour of electricity stands for; "
+          "marginal and average ones are not to be mixed."),
+    GAUGE(bj_factor_stat, estimated, "estimated", BJ_NUMBER,
+          "1 when the factor is a forecast, an estimate or a profile of other "
+          "days."),
+    GAUGE(bj_factor_stat, start_sec, "start_time", BJ_SEC,
+          "Begin of the period that the factor was stated for."),
+};
+
+static const struct bj_metric provider_rows[] = {
+    GAUGE(bj_provider_stat, success, "success", BJ_NUMBER,
+          "1 when the provider's last answer was good."),
+    COUNTER(bj_provider_stat, errors, "errors", BJ_NUMBER,
+            "Questions to the provider that failed."),
+    GAUGE(bj_provider_stat, age_usec, "age", BJ_USEC,
+          "Age of the provider's newest value."),
+};
+
 static const struct bj_metric collector_rows[] = {
     GAUGE(bj_collector_stat, success, "success", BJ_NUMBER,
           "1 when the collector's last run had no fault."),
@@ -393,6 +414,17 @@ const struct bj_table bj_tables[] = {
     SNAPS2("meter_zone", zones, bj_zone_stat, "meter", "zone", zone_rows),
     SNAPS2("meter_errors", meter_errors, bj_meter_errors, "meter", "kind",
            meter_error_rows),
+    {"emission_factor",
+     BJ_OF_SNAP,
+     true,
+     offsetof(struct bj_snap, factors),
+     sizeof(struct bj_factor_stat),
+     {"provider", "kind", "country"},
+     NULL,
+     ROWS(factor_rows),
+     false},
+    SNAPS("emission_provider", providers, bj_provider_stat, "provider",
+          provider_rows),
     SNAPS("collector", self.collectors, bj_collector_stat, "collector",
           collector_rows),
     SNAP("sampler", self, NULL, self_rows),

@@ -13,7 +13,15 @@ enum bj_kind { BJ_GAUGE, BJ_COUNTER };
 /* Unit of the field.  Prometheus wants base units (seconds, bytes): the value
  * is divided on the way out, exactly; collectd counts whole numbers and gets
  * the field as it is. */
-enum bj_unit { BJ_NUMBER, BJ_USEC, BJ_SEC, BJ_BYTES, BJ_UJ, BJ_UW };
+enum bj_unit {
+    BJ_NUMBER,
+    BJ_USEC,
+    BJ_SEC,
+    BJ_BYTES,
+    BJ_UJ,
+    BJ_UW,
+    BJ_UG_PER_KWH
+};
 
 struct bj_unit_name {
     const char *prom;     /* "_seconds", "" */

@@ -137,6 +137,16 @@ struct bj_node {
     struct bj_list modes, energy;
 };
 
+/* Emission factors (carbon/factor.h), and how who tells them does. */
+struct bj_factor_stat {
+    struct bj_sub sub; /* provider, kind, country or zone */
+    uint64_t ug_per_kwh, estimated, start_sec;
+};
+struct bj_provider_stat {
+    struct bj_sub sub; /* provider */
+    uint64_t success, errors, age_usec;
+};
+
 /* A power meter, its zones, its faults. */
 struct bj_meter_stat {
     struct bj_sub sub; /* meter */

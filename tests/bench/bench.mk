@@ -6,28 +6,24 @@
 
 BENCH ?=
 BENCH_PROGRAMS := $(addprefix $(O)/bench/,floor sleepers scrape pass_floor pass_bench)
-BENCH_STATIC := $(addprefix $(O)/bench/static/,sleepers pass_floor pass_bench)
 bench_floor := $(addprefix $(O)/tests/bench/,floor_jobs.o floor_page.o floor_processes.o)
 
 $(O)/bench/floor: $(O)/tests/bench/floor.o $(bench_floor)
-$(O)/bench/pass_floor $(O)/bench/static/pass_floor: \
-	$(O)/tests/bench/pass_floor.o $(bench_floor)
-$(O)/bench/sleepers $(O)/bench/static/sleepers: $(O)/tests/bench/sleepers.o
+$(O)/bench/pass_floor: $(O)/tests/bench/pass_floor.o $(bench_floor)
+$(O)/bench/sleepers: $(O)/tests/bench/sleepers.o
 $(O)/bench/scrape: $(O)/tests/bench/scrape.o
-$(O)/bench/pass_bench $(O)/bench/static/pass_bench: \
-	$(O)/tests/bench/pass_bench.o $(O)/standalone/page.o \
-	$(O)/libcore.a $(O)/libbase.a
-$(O)/bench/pass_bench $(O)/bench/static/pass_bench: LIBS_bench = $(LIBS_core)
-$(BENCH_STATIC): LINK_bench = -static
+$(O)/bench/pass_bench: $(O)/tests/bench/pass_bench.o $(O)/standalone/page.o \
+	$(O)/libcore.a $(O)/libcarbon.a $(O)/libbase.a
+$(O)/bench/pass_bench: LIBS_bench = $(LIBS_core) $(LIBS_base)
 
-$(BENCH_PROGRAMS) $(BENCH_STATIC):
+$(BENCH_PROGRAMS):
 	@mkdir -p $(@D)
-	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) $(LINK_bench) -o $@ $^ $(LIBS_bench)
+	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_bench)
 
 bench: $(PROGRAMS) types.db $(BENCH_PROGRAMS) $(O)/bench/page_bench
 	python3 tests/bench/bench.py --build $(O) $(BENCH)
 
-bench-vm: $(BENCH_STATIC)
+bench-vm: $(BENCH_PROGRAMS)
 	tests/bench/vm.sh $(O)
 
 -include $(patsubst %.c,$(O)/%.d,$(wildcard tests/bench/*.c))

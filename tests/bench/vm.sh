@@ -48,9 +48,13 @@ done
 
 rm -rf "$work"
 mkdir -p "$work/bin" "$work/sys/fs/cgroup"
+root=$(cd "$work" && pwd)
 cp "$busybox" "$work/bin/busybox"
 for program in sleepers pass_floor pass_bench; do
-    cp "$O/bench/static/$program" "$work/bin/"
+    cp "$O/bench/$program" "$work/bin/"
+    # Its libraries, and what loads them, where it looks for them.
+    ldd "$O/bench/$program" | grep -o '/[^ ]*' |
+        (cd / && xargs cp -L --parents -t "$root")
 done
 cp "$here/vm_init.sh" "$work/init"
 cp "${BENCH_MODES:-$here/modes}" "$work/modes"

@@ -31,21 +31,24 @@ static void keep_line(void *ctx, enum bj_log_level level, const char *msg)
 
 void rig_start(struct rig *r, ...)
 {
-    struct bj_optset set = {bj_conf_opts, &r->conf};
+    struct bj_optset sets[BJ_CONF_SETS];
+    bj_conf_sets(&r->conf, sets);
     struct bj_err err = {0};
     *r = (struct rig){0};
-    assert_int_equal(bj_opt_presets(&set, &err), 0);
+    for (int i = 0; i < BJ_CONF_SETS; i++)
+        assert_int_equal(bj_opt_presets(&sets[i], &err), 0);
     va_list ap;
     va_start(ap, r);
     const char *text;
     while ((text = va_arg(ap, const char *))) {
         struct bj_slice value = bj_slice_str(text), name;
         bj_slice_field(&value, '=', &name);
-        if (bj_opt_set(&set, 1, name, value, &err) < 0)
+        if (bj_opt_set(sets, BJ_CONF_SETS, name, value, &err) < 0)
             fail_msg("%s", err.msg);
     }
     va_end(ap);
-    assert_int_equal(bj_opt_finish(&set, &err), 0);
+    for (int i = 0; i < BJ_CONF_SETS; i++)
+        assert_int_equal(bj_opt_finish(&sets[i], &err), 0);
     struct bj_host host = {r, start_thread, keep_line};
     if (bj_core_new(&r->conf, &host, &r->core, &err) < 0)
         fail_msg("%s", err.msg);
@@ -53,10 +56,12 @@ void rig_start(struct rig *r, ...)
 
 void rig_stop(struct rig *r)
 {
-    struct bj_optset set = {bj_conf_opts, &r->conf};
+    struct bj_optset sets[BJ_CONF_SETS];
+    bj_conf_sets(&r->conf, sets);
     bj_snap_unref(r->snap);
     bj_core_free(r->core);
-    bj_opt_free(&set);
+    for (int i = 0; i < BJ_CONF_SETS; i++)
+        bj_opt_free(&sets[i]);
 }
 
 void rig_pass(struct rig *r)

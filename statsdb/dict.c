@@ -208,22 +208,28 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
                     struct bj_slice system, int64_t *ret, struct bj_err *err)
 {
-    static const char sql[] =
+    /* The batch system of one that was known without it is entered later. */
+    static const char *const sql[] = {
         "INSERT INTO cluster(name, system) VALUES(?1, ?2)"
-        " ON CONFLICT(name) DO UPDATE SET system = iif(excluded.system = '',"
-        " system, excluded.system) RETURNING id";
-    struct sqlite3_stmt *st;
-    int r = bj_sql_prepare(d->db, sql, &st, err);
-    if (r < 0)
-        return r;
-    sqlite3_bind_text64(st, 1, name.n ? name.p : "", name.n, SQLITE_STATIC,
-                        SQLITE_UTF8);
-    sqlite3_bind_text64(st, 2, system.n ? system.p : "", system.n,
-                        SQLITE_STATIC, SQLITE_UTF8);
-    r = bj_sql_row(st, err);
-    if (r > 0)
-        *ret = bj_sql_get(st, 0);
-    sqlite3_finalize(st);
+        " ON CONFLICT(name) DO UPDATE SET system = excluded.system"
+        " WHERE system = '' AND excluded.system != ''",
+        "SELECT id FROM cluster WHERE name = ?1"};
+    int r = 0;
+    for (int i = 0; r >= 0 && i < 2; i++) {
+        struct sqlite3_stmt *st;
+        r = bj_sql_prepare(d->db, sql[i], &st, err);
+        if (r < 0)
+            return r;
+        sqlite3_bind_text64(st, 1, name.n ? name.p : "", name.n, SQLITE_STATIC,
+                            SQLITE_UTF8);
+        if (i == 0)
+            sqlite3_bind_text64(st, 2, system.n ? system.p : "", system.n,
+                                SQLITE_STATIC, SQLITE_UTF8);
+        r = bj_sql_row(st, err);
+        if (r > 0)
+            *ret = bj_sql_get(st, 0);
+        sqlite3_finalize(st);
+    }
     return r < 0 ? r : 0;
 }
 

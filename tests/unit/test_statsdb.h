@@ -19,14 +19,15 @@
 #include <unistd.h>
 
 struct fixture {
-    char dir[64], path[96];
+    char dir[64];
+    char path[80];
 };
 
 static inline void fixture_open(struct fixture *f)
 {
     snprintf(f->dir, sizeof(f->dir), "/tmp/bj-statsdb-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
-    snprintf(f->path, sizeof(f->path), "%s/store.db", f->dir);
+    snprintf(f->path, sizeof(f->path), "%.60s/store.db", f->dir);
 }
 
 static inline void fixture_close(struct fixture *f)

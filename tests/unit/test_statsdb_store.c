@@ -1,0 +1,270 @@
+/* The file: whose it is, which version, locks, full disks, sudden death. */
+#include "tests/unit/test_statsdb.h"
+
+#include "statsdb/schema.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static int try_open(const struct bj_store_options *opt, struct bj_err *err)
+{
+    struct bj_store *s;
+    int r = bj_store_open(opt, &s, err);
+    if (r == 0)
+        bj_store_close(s);
+    return r;
+}
+
+static void exec_file(const struct fixture *f, const char *sql)
+{
+    struct sqlite3 *db;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+static void test_versions(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    fixture_open(&f);
+    struct bj_store_options rw = {.path = f.path};
+    struct bj_store_options ro = {.path = f.path, .read_only = true};
+    assert_int_equal(try_open(&ro, &err), -ENOENT);
+    struct bj_store *s = store_open(&f);
+    expect(s, "PRAGMA journal_mode", "wal\n");
+    expect(s, "PRAGMA application_id", "1112175476\n"); /* "BJst" */
+    expect(s, "PRAGMA foreign_keys", "1\n");
+    assert_int_equal(number(s, "PRAGMA user_version"), bj_schema_version());
+    bj_store_close(s);
+    assert_int_equal(try_open(&ro, &err), 0);
+    exec_file(&f, "PRAGMA user_version = 1000");
+    assert_int_equal(try_open(&rw, &err), -ENOTSUP);
+    assert_int_equal(try_open(&ro, &err), -ENOTSUP);
+    exec_file(&f, "PRAGMA user_version = 0");
+    assert_int_equal(try_open(&ro, &err), -EAGAIN);
+    /* the tables are there already: a migration that fails leaves all as it
+     * was */
+    assert_true(try_open(&rw, &err) < 0);
+    exec_file(&f, "PRAGMA application_id = 1");
+    assert_int_equal(try_open(&rw, &err), -EBADMSG);
+    fixture_close(&f);
+}
+
+static void test_not_ours(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    fixture_open(&f);
+    struct bj_store_options rw = {.path = f.path};
+    FILE *file = fopen(f.path, "w");
+    for (int i = 0; i < 1000; i++)
+        fputs("this is no database\n", file);
+    fclose(file);
+    assert_int_equal(try_open(&rw, &err), -EBADMSG);
+    unlink(f.path);
+    exec_file(&f, "CREATE TABLE mine(x)");
+    assert_int_equal(try_open(&rw, &err), -EBADMSG);
+    assert_non_null(strstr(err.msg, "not a store"));
+    rw.path = "/nonexistent/dir/x";
+    assert_int_equal(try_open(&rw, &err), -ENOENT);
+    /* a link leads nowhere */
+    char name[128];
+    snprintf(name, sizeof(name), "%.60s/link", f.dir);
+    assert_int_equal(symlink(f.path, name), 0);
+    rw.path = name;
+    assert_true(try_open(&rw, &err) < 0);
+    unlink(name);
+    snprintf(name, sizeof(name), "%.60s/link.lock", f.dir);
+    unlink(name);
+    fixture_close(&f);
+}
+
+static void put_one(struct bj_upsert *u, unsigned id, struct bj_err *err)
+{
+    char raw[24], dir[64];
+    struct bj_sched_job j;
+    bj_sched_job_init(&j);
+    snprintf(raw, sizeof(raw), "%u", id);
+    snprintf(dir, sizeof(dir), "/scratch/%u/work", id);
+    j.raw_id = bj_slice_str(raw);
+    j.work_dir = bj_slice_str(dir);
+    j.user = BJ_SLICE("u");
+    j.submit_sec = 1700000000 + id;
+    j.start_sec = j.submit_sec + 10;
+    j.end_sec = j.start_sec + 100;
+    j.elapsed_sec = 100;
+    j.cpus = 1;
+    j.state = BJ_STATE_COMPLETED;
+    bj_upsert_job(u, BJ_SLICE("c"), &j, err);
+}
+
+static void test_locks(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f), *reader;
+    struct bj_store_options rw = {.path = f.path, .busy_usec = 50000};
+    assert_int_equal(try_open(&rw, &err), -EBUSY);
+    /* A reader sees what was committed when it looks, and disturbs nobody. */
+    struct bj_upsert *u = upsert_open(s);
+    struct bj_store_options ro = {.path = f.path, .read_only = true};
+    assert_int_equal(bj_store_open(&ro, &reader, &err), 0);
+    assert_int_equal(bj_upsert_begin(u, &err), 0);
+    put_one(u, 1, &err);
+    assert_int_equal(number(reader, "SELECT count(*) FROM job"), 0);
+    assert_int_equal(bj_upsert_commit(u, &err), 0);
+    assert_int_equal(number(reader, "SELECT count(*) FROM job"), 1);
+    assert_int_equal(bj_sql_exec(bj_store_db(reader), "DELETE FROM job", &err),
+                     -EROFS);
+    bj_store_close(reader);
+    bj_upsert_free(u);
+    bj_store_close(s);
+
+    /* Somebody else's transaction: we wait, then say so, then go on. */
+    struct sqlite3 *other;
+    assert_int_equal(bj_store_open(&rw, &s, &err), 0);
+    u = upsert_open(s);
+    assert_int_equal(sqlite3_open(f.path, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(bj_upsert_begin(u, &err), -EBUSY);
+    bj_upsert_rollback(u);
+    sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_close(other);
+    assert_int_equal(bj_upsert_begin(u, &err), 0);
+    put_one(u, 2, &err);
+    assert_int_equal(bj_upsert_commit(u, &err), 0);
+    assert_int_equal(number(s, "SELECT count(*) FROM job"), 2);
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+/* Batches until one fails: what was committed is there and whole. */
+static void fill_up(const struct bj_store_options *opt, bool unlimit)
+{
+    struct bj_store *s;
+    struct bj_err err = {0};
+    unsigned done = 0, id = 0;
+    if (bj_store_open(opt, &s, &err) < 0)
+        fail_msg("%s", err.msg);
+    struct bj_upsert *u = upsert_open(s);
+    for (;;) {
+        err.code = 0;
+        int r = bj_upsert_begin(u, &err);
+        for (unsigned i = 0; r == 0 && err.code == 0 && i < 100; i++)
+            put_one(u, id + i, &err);
+        if (r == 0 && err.code == 0)
+            r = bj_upsert_commit(u, &err);
+        if (r < 0 || err.code < 0)
+            break;
+        id += 100;
+        done = id;
+        assert_true(done < 100000);
+    }
+    print_message("# %u jobs, then: %s\n", done, err.msg);
+    assert_true(err.code == -ENOSPC || err.code == -EIO);
+    bj_upsert_rollback(u);
+    assert_int_equal(number(s, "SELECT count(*) FROM job"), done);
+    assert_int_equal(number(s, "SELECT ifnull(sum(jobs_ended), 0)"
+                               " FROM rollup_day"),
+                     done);
+    if (unlimit) { /* there is room again: it goes on where it was */
+        struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+        err.code = 0;
+        assert_int_equal(bj_upsert_begin(u, &err), 0);
+        for (unsigned i = 0; i < 1000; i++)
+            put_one(u, id + i, &err);
+        assert_int_equal(bj_upsert_commit(u, &err), 0);
+        assert_int_equal(number(s, "SELECT count(*) FROM job"), done + 1000);
+    }
+    assert_int_equal(bj_store_check(s, &err), 0);
+    bj_upsert_free(u);
+    bj_store_close(s);
+}
+
+static void test_full(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f);
+    struct bj_store_options opt = {.path = f.path, .max_bytes = 1 << 20};
+    fill_up(&opt, false);
+    fixture_close(&f);
+
+    /* Writes that the kernel refuses half-way, as on a full disk. */
+    fixture_open(&f);
+    struct rlimit few = {700 << 10, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    opt = (struct bj_store_options){.path = f.path};
+    fill_up(&opt, true);
+    fixture_close(&f);
+}
+
+/* A writer that is killed at a random moment, again and again; each new one
+ * tells everything from the start. */
+static void writer(const struct fixture *f)
+{
+    struct bj_err err = {0};
+    struct bj_store *s = store_open(f);
+    struct bj_upsert *u = upsert_open(s);
+    for (unsigned id = 0; id < 3000 && err.code == 0;) {
+        bj_upsert_begin(u, &err);
+        for (unsigned end = id + 50; id < end; id++)
+            put_one(u, id, &err);
+        bj_upsert_commit(u, &err);
+    }
+    _exit(err.code != 0);
+}
+
+static void test_killed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f);
+    int64_t before = 0;
+    bool whole = false;
+    for (unsigned i = 0; !whole; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            writer(&f);
+        usleep(3000 + i * 2000 + (unsigned)rand() % 20000);
+        kill(pid, SIGKILL);
+        int status;
+        waitpid(pid, &status, 0);
+        whole = WIFEXITED(status);
+        assert_true(!whole || WEXITSTATUS(status) == 0);
+        struct bj_store *s = store_open(&f);
+        int64_t n = number(s, "SELECT count(*) FROM job");
+        assert_true(n >= before && n % 50 == 0);
+        assert_int_equal(number(s, "SELECT ifnull(sum(jobs_ended), 0)"
+                                   " FROM rollup_day"),
+                         n);
+        assert_int_equal(bj_store_check(s, NULL), 0);
+        before = n;
+        bj_store_close(s);
+    }
+    assert_int_equal(before, 3000);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_versions), cmocka_unit_test(test_not_ours),
+        cmocka_unit_test(test_locks),    cmocka_unit_test(test_full),
+        cmocka_unit_test(test_killed),
+    };
+    return cmocka_run_group_tests_name("statsdb_store", tests, NULL, NULL);
+}

@@ -156,11 +156,11 @@ void bj_ledger_save(const struct bj_ledger *l, struct bj_slice boot_id,
 
 /* Read a state into a new ledger.  -EBADMSG with the line for text that is
  * damaged, cut or foreign, -ENOMEM; the ledger is then as it was.  *ret_extra
- * lies in text.  Another boot id: only the learnt idle power is taken, and
- * *ret_same_boot is false.  Same boot: the next tick's deltas span the time
- * since the state was written; they are split over the jobs that are on both
- * sides, and flag them.  Accounts wait, asleep, for bj_ledger_open; those that
- * nobody opens within the patience are dropped. */
+ * lies in text.  Another boot id, or an empty one: only the learnt idle power
+ * is taken, and *ret_same_boot is false.  Same boot: the next tick's deltas
+ * span the time since the state was written; they are split over the jobs that
+ * are on both sides, and flag them.  Accounts wait, asleep, for bj_ledger_open;
+ * those that nobody opens within the patience are dropped. */
 int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
                    struct bj_slice boot_id, struct bj_slice *ret_extra,
                    bool *ret_same_boot, struct bj_err *err);

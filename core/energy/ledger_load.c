@@ -202,7 +202,7 @@ static int read_all(struct cursor *c, struct bj_ledger *l,
         return bad(c, "not '" BJ_STATE_HEAD "'");
     if (r == 0)
         r = next(c, &line);
-    if (r == 0 && !starts(&line, "boot"))
+    if (r == 0 && (!starts(&line, "boot") || line.n == 0))
         return bad(c, "no boot id");
     *ret_boot = line;
     if (r == 0)
@@ -267,7 +267,8 @@ int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
         bj_err_set(err, r, "state");
     if (r == 0) {
         *ret_extra = extra;
-        *ret_same_boot = bj_slice_eq(boot, (struct bj_slice){ours.p, ours.len});
+        *ret_same_boot = boot_id.n > 0 &&
+                         bj_slice_eq(boot, (struct bj_slice){ours.p, ours.len});
         take_idle(l, read);
         if (*ret_same_boot) {
             take_idle(read, read);

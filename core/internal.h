@@ -57,6 +57,7 @@ struct bj_core {
     uint64_t find_usec;             /* when everything is looked at again */
     uint64_t node_usec;             /* when the node is read again */
     uint64_t own_fds_usec, own_fds; /* when they are counted again; how many */
+    uint64_t oom_kills, oom_pass;   /* of the machine, BJ_ABSENT; read when */
     bool refind;                    /* something has gone: look again */
     uint64_t passes, jobs_refused, steps_refused, ident_faults;
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */

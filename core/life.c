@@ -61,7 +61,7 @@ void bj_track_live_on(struct bj_track *t)
     bool slow = core->now_usec >= t->unit.slow_due_usec;
     if (slow && t->born && t->unit.slow_due_usec != 0)
         check_empty(t);
-    if (bj_track_live(t))
+    if (bj_track_live(t) && bj_tells_steps(core->conf))
         bj_track_steps(t);
     if (slow && t->shell)
         t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;

@@ -80,22 +80,16 @@ static unsigned which_files(const struct bj_core *core, const struct bj_unit *u)
            (core->now_usec >= u->slow_due_usec ? BJ_UNIT_SLOW : 0u);
 }
 
-static bool tells_steps(const struct bj_core *core)
-{
-    return core->conf->steps && strcmp(core->conf->steps, "off") != 0;
-}
-
 static void read_job(struct bj_track *t, const struct bj_cgfile *files,
                      unsigned first)
 {
     struct bj_core *core = t->core;
     bj_unit_read(&t->unit, &core->reader, files, first,
                  which_files(core, &t->unit) | BJ_UNIT_JOB);
-    if (!tells_steps(core))
-        return;
     for (struct bj_step *s = t->steps; s; s = s->next)
-        bj_unit_read(&s->unit, &core->reader, files, first,
-                     which_files(core, &s->unit));
+        if (s->unit)
+            bj_unit_read(s->unit, &core->reader, files, first,
+                         which_files(core, s->unit));
 }
 
 /* Jobs to be read in this round: those that run, and only the new ones when
@@ -164,8 +158,8 @@ static void note_read(struct bj_core *core, unsigned round)
         if (core->now_usec >= t->unit.slow_due_usec)
             t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
         for (struct bj_step *s = t->steps; s; s = s->next)
-            if (core->now_usec >= s->unit.slow_due_usec)
-                s->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
+            if (s->unit && core->now_usec >= s->unit->slow_due_usec)
+                s->unit->slow_due_usec = core->now_usec + core->conf->slow_usec;
     }
 }
 

@@ -110,7 +110,7 @@ static struct bj_list publish_steps(const struct bj_track *t,
         v[n].sub.key[0] = clean_copy(a, s->step);
         if (tasks)
             v[n].sub.key[1] = clean_copy(a, s->task);
-        v[n++].use = s->unit.use;
+        v[n++].use = s->unit->use;
     }
     qsort(v, n, sizeof(*v), by_step);
     return (struct bj_list){v, n};

@@ -15,11 +15,13 @@ enum { BJ_EV_HITS, BJ_EV_KILLS, BJ_EVENTS };
 struct bj_step {
     struct bj_step *next;
     struct bj_track *job;
-    struct bj_unit unit;
-    char *step, *task;   /* task: "" for the step itself */
-    uint64_t first_usec; /* when it was seen first */
+    struct bj_unit *unit;    /* NULL when steps are not told */
+    const char *rel;         /* path below the directories of the job */
+    const char *step, *task; /* task: "" for the step itself */
+    uint64_t first_usec;     /* when it was seen first */
     /* v1: events of this very cgroup, and of those below that have gone. */
     uint64_t local[BJ_EVENTS], retired[BJ_EVENTS];
+    char text[]; /* what rel, step and task point to */
 };
 
 /* A job. */
@@ -39,8 +41,11 @@ struct bj_track {
     uint64_t start_sec, end_sec;   /* wall clock, BJ_ABSENT */
     uint64_t place_usec;           /* when missing directories are looked for */
     unsigned place_tries;
-    uint64_t checked_cpu_usec;   /* CPU time at the last check for processes */
-    uint64_t seen_peak_bytes;    /* v1: peak when events were last read */
+    uint64_t checked_cpu_usec; /* CPU time at the last check for processes */
+    /* v1's memory events (core/events.c): when they are read at the latest;
+     * peak and OOM kills of the machine when they were read last; the lowest
+     * limit of a step. */
+    uint64_t events_usec, seen_peak_bytes, seen_oom_kills, step_limit_bytes;
     uint64_t read_pass;          /* number of the pass that read it last */
     uint16_t seen_there;         /* unit.there after the last pass */
     bool hidden;                 /* its grace time is over */
@@ -53,7 +58,7 @@ struct bj_track {
     struct bj_tree *step_tree;
     struct bj_step *steps;
     unsigned step_hier;
-    uint64_t retired[BJ_EVENTS];
+    uint64_t local[BJ_EVENTS], retired[BJ_EVENTS]; /* as of a step */
     struct bj_account *account; /* its energy; NULL: none, or settled */
     bool closed;                /* the account knows of its end */
     bool recorded;     /* its final record is written, or none is due */
@@ -111,10 +116,17 @@ uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
 bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
                          bool *ret_v2);
 
-/* Steps (core/step.c): follow them when the options or v1's events ask for it;
- * read the events that v1 keeps for each cgroup on its own. */
+/* Steps (core/step.c): whether they are told; a look for them, which v1's
+ * events need too.  The step of a task, or the step itself; NULL when it is not
+ * there. */
+bool bj_tells_steps(const struct bj_conf *conf);
 void bj_track_steps(struct bj_track *t);
-void bj_track_events(struct bj_track *t, bool slow);
+struct bj_step *bj_track_step(const struct bj_track *t, const char *step);
 void bj_track_steps_free(struct bj_track *t);
+
+/* Memory events that v1 keeps for each cgroup on its own (core/events.c):
+ * whether the job has such, and reading them. */
+bool bj_track_sums_events(const struct bj_track *t);
+void bj_track_events(struct bj_track *t, bool slow);
 
 #endif

@@ -59,7 +59,7 @@ static int parse_v1_stat(struct bj_reader *rd, struct bj_unit *u,
     return r;
 }
 
-/* oom_control of v1; events of v2. */
+/* memory.events of v2; v1 has them otherwise (core/events.c). */
 static const struct bj_kv_key oom_keys[] = {
     {{"oom_kill", 8}, FIELD(mem_oom_kills), 1},
     {{"max", 3}, FIELD(mem_limit_hits), 1},
@@ -154,15 +154,5 @@ const struct bj_cgfile bj_memory_files[] = {
      .basic = true,
      .parse = parse_v1_stat},
     NUMBER("memory.kmem.usage_in_bytes", V1, 5, false, mem_kernel_bytes),
-    {0},
-};
-
-const struct bj_cgfile bj_memory_event_files[] = {
-    NUMBER("memory.failcnt", V1, -1, false, mem_limit_hits),
-    {.name = "memory.oom_control",
-     .version = V1,
-     .ctl = BJ_CTL_MEMORY,
-     .keep = -1,
-     .parse = parse_events},
     {0},
 };

@@ -111,8 +111,5 @@ int bj_parse_number(struct bj_reader *rd, struct bj_unit *u,
 /* Tables, one a collector, each in a file of its own. */
 extern const struct bj_cgfile bj_cpu_files[], bj_memory_files[],
     bj_pids_files[], bj_block_files[], bj_pressure_files[], bj_percore_files[];
-/* What is read of the steps of a v1 job, whose memory events the kernel does
- * not add up: limit hits and OOM kills. */
-extern const struct bj_cgfile bj_memory_event_files[];
 
 #endif

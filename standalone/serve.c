@@ -3,8 +3,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "standalone/accept.h"
+#include "standalone/trim.h"
 
-enum { GZIP_BYTES = 1024 }; /* a smaller page is sent as it is */
+enum {
+    GZIP_BYTES = 1024, /* a smaller page is sent as it is */
+    TRIM_FIRST = 4,    /* the heap is trimmed after this look ... */
+    TRIM_LOOKS = 64,   /* ... and so many later again */
+};
 
 /* Snapshots */
 
@@ -16,6 +21,8 @@ int bj_serve_look(struct bj_serve *s, struct bj_err *err)
     int r = bj_core_pass(s->core, &s->snap, &why);
     if (r < 0 && s->failure.code == 0)
         bj_log(BJ_LOG_ERROR, &why, "the look at the node failed");
+    if (s->looks++ % TRIM_LOOKS == TRIM_FIRST)
+        bj_trim_heap();
     s->failure = why;
     s->failure.code = r < 0 ? r : 0;
     return r < 0 ? bj_err_set(err, r, "%s", why.msg) : 0;

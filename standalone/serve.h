@@ -16,6 +16,7 @@ struct bj_serve {
     struct bj_httpd *httpd;
     struct bj_http_route routes[BJ_SERVE_ROUTES];
     struct bj_gzip *gzip;
+    uint64_t looks;
     struct bj_snap *snap; /* of this round, or not older than max-age */
     struct bj_page_heads heads[BJ_PAGE_FORMATS];
     size_t page_bytes[BJ_PAGE_FORMATS]; /* of the last page of each format */

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -60,4 +61,9 @@ void bj_trim_libraries(void)
 {
     if (!is_traced())
         dl_iterate_phdr(forget, NULL);
+}
+
+void bj_trim_heap(void)
+{
+    malloc_trim(0);
 }

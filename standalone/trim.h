@@ -9,4 +9,8 @@
  * attached, whose breakpoints are in such pages. */
 void bj_trim_libraries(void);
 
+/* Give back what lies in holes of the heap: who many new jobs are is found out
+ * in memory that then is between what stays. */
+void bj_trim_heap(void);
+
 #endif

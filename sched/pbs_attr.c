@@ -1,0 +1,281 @@
+#include "sched/pbs_attr.h"
+
+#include "sched/duration.h"
+#include "sched/hostlist.h"
+#include "sched/jobid.h"
+#include "sched/memory.h"
+#include "sched/number.h"
+#include "sched/time.h"
+#include "sched/word.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+static int text(struct bj_slice s, void *to)
+{
+    *(struct bj_slice *)to = s;
+    return 0;
+}
+
+/* The project of those that have none. */
+static int project(struct bj_slice s, void *to)
+{
+    return bj_slice_eq(s, BJ_SLICE("_pbs_project_default")) ? 0 : text(s, to);
+}
+
+static int number(struct bj_slice s, void *to)
+{
+    return bj_number(s, to);
+}
+
+static int moment(struct bj_slice s, void *to)
+{
+    return bj_time_pbs(s, to);
+}
+
+static int seconds(struct bj_slice s, void *to)
+{
+    return bj_duration_sec(s, to);
+}
+
+static int usec(struct bj_slice s, void *to)
+{
+    return bj_duration_parse(s, to);
+}
+
+static int size(struct bj_slice s, void *to)
+{
+    return bj_memory_parse(s, 1, to);
+}
+
+static int exit_status(struct bj_slice s, void *to)
+{
+    struct bj_pbs_row *row = to;
+    uint64_t v;
+    struct bj_slice digits = s;
+    const bool minus = s.n > 0 && s.p[0] == '-';
+    if (minus) {
+        digits.p++;
+        digits.n--;
+    }
+    int r = bj_number(digits, &v);
+    if (r < 0 || v > INT32_MAX)
+        return r < 0 ? r : -ERANGE;
+    row->job.exit_raw = s;
+    row->exit_status = minus ? -(int64_t)v : (int64_t)v;
+    return 0;
+}
+
+#define J(member) offsetof(struct bj_pbs_row, job.member)
+#define ROW(member) offsetof(struct bj_pbs_row, member)
+
+#define TEXT text, "text"
+#define NUMBER number, "a number"
+#define MOMENT moment, "a time"
+#define SECONDS seconds, "a length of time"
+#define USEC usec, "a length of time"
+#define SIZE size, "a size"
+
+/* Sources: OpenPBS, pbs_job_attributes(7), src/server/accounting.c. */
+static const struct attr {
+    struct bj_slice key;
+    int (*parse)(struct bj_slice s, void *to);
+    const char *expected;
+    size_t at;
+} attrs[] = {
+    /* qstat */
+    {BJ_WORD("Job_Name"), TEXT, J(name)},
+    {BJ_WORD("Job_Owner"), TEXT, ROW(owner)},
+    {BJ_WORD("job_state"), TEXT, ROW(state)},
+    {BJ_WORD("substate"), NUMBER, ROW(substate)},
+    {BJ_WORD("euser"), TEXT, J(user)},
+    {BJ_WORD("egroup"), TEXT, J(group)},
+    {BJ_WORD("Account_Name"), TEXT, J(account)},
+    {BJ_WORD("stime"), MOMENT, J(start_sec)},
+    {BJ_WORD("obittime"), MOMENT, J(end_sec)},
+    {BJ_WORD("mtime"), MOMENT, ROW(modified_sec)},
+    {BJ_WORD("comment"), TEXT, J(comment)},
+    {BJ_WORD("Submit_arguments"), TEXT, J(submit_line)},
+    {BJ_WORD("Submit_Host"), TEXT, J(submit_host)},
+    {BJ_WORD("Priority"), NUMBER, J(priority)},
+    {BJ_WORD("reserve_ID"), TEXT, J(reservation)},
+    {BJ_WORD("Variable_List.PBS_O_WORKDIR"), TEXT, J(work_dir)},
+    /* accounting files */
+    {BJ_WORD("jobname"), TEXT, J(name)},
+    {BJ_WORD("user"), TEXT, J(user)},
+    {BJ_WORD("group"), TEXT, J(group)},
+    {BJ_WORD("account"), TEXT, J(account)},
+    {BJ_WORD("start"), MOMENT, J(start_sec)},
+    {BJ_WORD("end"), MOMENT, J(end_sec)},
+    {BJ_WORD("resvID"), TEXT, J(reservation)},
+    /* both */
+    {BJ_WORD("project"), project, "text", J(project)},
+    {BJ_WORD("queue"), TEXT, J(partition)},
+    {BJ_WORD("ctime"), MOMENT, J(submit_sec)},
+    {BJ_WORD("qtime"), MOMENT, ROW(qtime_sec)},
+    {BJ_WORD("etime"), MOMENT, J(eligible_sec)},
+    {BJ_WORD("exec_host"), TEXT, ROW(exec_host)},
+    {BJ_WORD("exec_vnode"), TEXT, ROW(exec_vnode)},
+    {BJ_WORD("run_count"), NUMBER, ROW(run_count)},
+    {BJ_WORD("Exit_status"), exit_status, "a number", 0},
+    {BJ_WORD("Resource_List.walltime"), SECONDS, J(time_limit_sec)},
+    {BJ_WORD("Resource_List.mem"), SIZE, J(mem_requested_bytes)},
+    {BJ_WORD("Resource_List.ncpus"), NUMBER, J(cpus_requested)},
+    {BJ_WORD("Resource_List.nodect"), NUMBER, J(nodes)},
+    {BJ_WORD("Resource_List.mpiprocs"), NUMBER, J(tasks)},
+    {BJ_WORD("Resource_List.ngpus"), NUMBER, ROW(gpus_requested)},
+    {BJ_WORD("Resource_List.select"), TEXT, J(tres_requested_raw)},
+    {BJ_WORD("Resource_List.place"), TEXT, J(constraints)},
+    {BJ_WORD("resources_used.walltime"), SECONDS, J(elapsed_sec)},
+    {BJ_WORD("resources_used.cput"), USEC, J(use.cpu_usec)},
+    {BJ_WORD("resources_used.mem"), SIZE, J(use.mem_peak_bytes)},
+    {BJ_WORD("resources_used.vmem"), SIZE, J(use.vmem_peak_bytes)},
+};
+
+void bj_pbs_row_init(struct bj_pbs_row *row)
+{
+    bj_sched_job_init(&row->job);
+    row->job.batch_system = BJ_SLICE("pbs");
+    row->state = row->owner = (struct bj_slice){NULL, 0};
+    row->exec_host = row->exec_vnode = (struct bj_slice){NULL, 0};
+    row->exit_status = INT64_MIN;
+    row->substate = row->qtime_sec = row->modified_sec = BJ_ABSENT;
+    row->run_count = row->gpus_requested = BJ_ABSENT;
+}
+
+const char *bj_pbs_attr(struct bj_pbs_row *row, struct bj_slice key,
+                        struct bj_slice value)
+{
+    for (size_t i = 0; i < sizeof(attrs) / sizeof(attrs[0]); i++) {
+        if (!bj_slice_eq(key, attrs[i].key))
+            continue;
+        void *to = (char *)row + attrs[i].at;
+        return value.n == 0 || attrs[i].parse(value, to) == 0
+                   ? NULL
+                   : attrs[i].expected;
+    }
+    return NULL;
+}
+
+/* Add the number that a chunk of exec_vnode, "n1:ncpus=4:mem=2gb", says of a
+ * resource. */
+static void add_chunk(struct bj_slice chunk, struct bj_slice key,
+                      int (*parse)(struct bj_slice, void *), uint64_t *sum)
+{
+    struct bj_slice part;
+    while (bj_slice_field(&chunk, ':', &part)) {
+        uint64_t v;
+        if (!bj_slice_starts(part, key))
+            continue;
+        part.p += key.n;
+        part.n -= key.n;
+        if (parse(part, &v) < 0)
+            continue;
+        if (*sum == BJ_ABSENT)
+            *sum = 0;
+        if (__builtin_add_overflow(*sum, v, sum) || *sum == BJ_ABSENT)
+            *sum = BJ_ABSENT - 1;
+    }
+}
+
+/* What was allocated, from "(n1:ncpus=4:ngpus=1)+(n2:ncpus=4)". */
+static void add_vnodes(struct bj_sched_job *job, struct bj_slice vnodes)
+{
+    struct bj_slice chunk;
+    while (bj_slice_field(&vnodes, '+', &chunk)) {
+        if (chunk.n > 0 && chunk.p[0] == '(') {
+            chunk.p++;
+            chunk.n--;
+        }
+        if (chunk.n > 0 && chunk.p[chunk.n - 1] == ')')
+            chunk.n--;
+        add_chunk(chunk, BJ_SLICE("ncpus="), number, &job->cpus);
+        add_chunk(chunk, BJ_SLICE("ngpus="), number, &job->gpus);
+        add_chunk(chunk, BJ_SLICE("mem="), size, &job->mem_allocated_bytes);
+    }
+    if (job->gpus == BJ_ABSENT)
+        job->gpus = 0;
+}
+
+/* How many hosts there are when neighbours that are the same count once: PBS
+ * names the chunks of a host one after the other. */
+static uint64_t count_hosts(struct bj_slice list)
+{
+    struct bj_hostlist l;
+    struct bj_slice name;
+    char last[BJ_HOST_MAX + 1] = "";
+    size_t last_n = 0;
+    uint64_t n = 0;
+    if (bj_hostlist_begin(&l, list, BJ_HOSTS_PBS) < 0)
+        return BJ_ABSENT;
+    while (bj_hostlist_next(&l, &name)) {
+        if (n > 0 && name.n == last_n && memcmp(name.p, last, last_n) == 0)
+            continue;
+        memcpy(last, name.p, name.n);
+        last_n = name.n;
+        n++;
+    }
+    return n > 0 ? n : BJ_ABSENT;
+}
+
+static void settle_id(struct bj_sched_job *job, struct bj_slice whole)
+{
+    struct bj_jobid id;
+    job->raw_id = job->shown_id = whole;
+    if (bj_jobid_pbs(whole, &id) < 0)
+        return;
+    job->id_number = id.number;
+    if (id.array) {
+        job->array_job = id.number;
+        job->array_task = id.task;
+        job->array_tasks = id.tasks;
+    }
+}
+
+/* Linux's PBS adds 256 to the signal that ended a job; what lies below is what
+ * its shell said. */
+static void settle_exit(struct bj_pbs_row *row)
+{
+    struct bj_sched_job *job = &row->job;
+    if (row->exit_status == INT64_MIN)
+        return;
+    if (row->exit_status >= 256) {
+        job->exit_code = 0;
+        job->exit_signal = (uint64_t)row->exit_status % 256;
+    } else if (row->exit_status >= 0) {
+        job->exit_code = (uint64_t)row->exit_status;
+        job->exit_signal = 0;
+    }
+}
+
+void bj_pbs_settle(struct bj_pbs_row *row, struct bj_slice id)
+{
+    struct bj_sched_job *job = &row->job;
+    settle_id(job, id);
+    settle_exit(row);
+    const struct bj_slice where =
+        row->exec_host.n > 0 ? row->exec_host : row->exec_vnode;
+    job->nodelist = where;
+    job->tres_allocated_raw = row->exec_vnode;
+    if (row->exec_vnode.n > 0)
+        add_vnodes(job, row->exec_vnode);
+    const uint64_t nodes = where.n > 0 ? count_hosts(where) : BJ_ABSENT;
+    if (nodes != BJ_ABSENT)
+        job->nodes = nodes;
+    if (job->cpus == BJ_ABSENT)
+        job->cpus = job->cpus_requested;
+    if (job->gpus == BJ_ABSENT && where.n > 0)
+        job->gpus = row->gpus_requested;
+    if (job->submit_sec == BJ_ABSENT)
+        job->submit_sec = row->qtime_sec;
+    if (row->run_count != BJ_ABSENT && row->run_count > 0)
+        job->restarts = row->run_count - 1;
+    const char *at =
+        row->owner.n > 0 ? memchr(row->owner.p, '@', row->owner.n) : NULL;
+    if (job->user.n == 0)
+        job->user = (struct bj_slice){
+            row->owner.p, at ? (size_t)(at - row->owner.p) : row->owner.n};
+    if (job->submit_host.n == 0 && at)
+        job->submit_host = (struct bj_slice){
+            at + 1, row->owner.n - (size_t)(at - row->owner.p) - 1};
+}

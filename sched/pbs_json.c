@@ -1,0 +1,348 @@
+#include "sched/pbs.h"
+
+#include "base/buf.h"
+#include "sched/pbs_attr.h"
+#include "sched/pbs_text.h"
+#include "sched/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    PIECE = 64 << 10,
+    JOB_MAX = 1 << 20,
+    MEMBERS_MAX = 4096, /* attributes of a job */
+    DEPTH_JOBS = 1,     /* how deep the key "Jobs" lies, ... */
+    DEPTH_JOB = 2,      /* ... the ids, and ... */
+    DEPTH_ATTR = 3,     /* ... the attributes */
+};
+
+struct text {
+    size_t at, n; /* in bj_pbs_json.text */
+};
+
+struct member {
+    struct text key, value;
+};
+
+struct bj_pbs_json {
+    struct bj_pbs_conf conf;
+    struct bj_pbs_counts counts;
+    struct bj_err failed;
+    uint64_t line;
+
+    struct bj_buf buf; /* not understood yet, from at on */
+    size_t at;
+    bool over; /* nothing follows what is in buf */
+
+    unsigned depth;  /* of objects */
+    unsigned arrays; /* of arrays, inside of which everything is passed over */
+    bool begun;      /* the outermost object has been seen */
+    bool have_key;   /* a key and its colon have been read */
+    bool in_jobs;    /* below "Jobs" */
+    struct bj_buf text; /* of the job at hand, unescaped */
+    struct text key, id, group;
+    struct member member[MEMBERS_MAX];
+    unsigned members;
+    const char *damage; /* what was expected; NULL: none */
+};
+
+static struct bj_slice text_of(const struct bj_pbs_json *r, struct text t)
+{
+    return (struct bj_slice){t.n ? r->text.p + t.at : NULL, t.n};
+}
+
+static void report(struct bj_pbs_json *r, struct bj_pbs_bad bad)
+{
+    if (bad.left_out)
+        r->counts.bad_jobs++;
+    else
+        r->counts.bad_fields++;
+    bad.line = r->line;
+    if (r->conf.bad)
+        r->conf.bad(r->conf.ctx, &bad);
+}
+
+/* --- jobs -----------------------------------------------------------------*/
+
+static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
+{
+    enum { KILLED_BY_USER = 91 }; /* JOB_SUBSTATE_TERMINATED */
+    struct bj_pbs_row row;
+    const struct bj_slice id = text_of(r, r->id);
+    bj_pbs_row_init(&row);
+    row.job.cluster = r->conf.cluster;
+    for (unsigned i = 0; i < r->members; i++) {
+        const struct bj_slice key = text_of(r, r->member[i].key);
+        const struct bj_slice value = text_of(r, r->member[i].value);
+        const char *expected = bj_pbs_attr(&row, key, value);
+        if (expected)
+            report(r, (struct bj_pbs_bad){.job = id,
+                                          .field = key,
+                                          .value = value,
+                                          .expected = expected});
+    }
+    bj_pbs_settle(&row, id);
+    if (row.job.id_number == BJ_ABSENT) {
+        report(r, (struct bj_pbs_bad){
+                      .job = id, .expected = "a job id", .left_out = true});
+        return 0;
+    }
+    row.job.state_raw = row.state;
+    row.job.state =
+        bj_state_pbs(row.state.n == 1 ? row.state.p[0] : 0, row.exit_status);
+    if (bj_state_ended(row.job.state)) {
+        if (row.substate == KILLED_BY_USER)
+            row.job.state = BJ_STATE_CANCELLED;
+        if (row.job.end_sec == BJ_ABSENT)
+            row.job.end_sec = row.modified_sec;
+    }
+    r->counts.jobs++;
+    return r->conf.job(r->conf.ctx, &row.job, err);
+}
+
+static int end_job(struct bj_pbs_json *r, struct bj_err *err)
+{
+    int e = 0;
+    if (r->damage)
+        report(r, (struct bj_pbs_bad){.job = text_of(r, r->id),
+                                      .expected = r->damage,
+                                      .left_out = true});
+    else
+        e = hand_over(r, err);
+    r->text.len = 0;
+    r->members = 0;
+    r->damage = NULL;
+    return e;
+}
+
+static void add_member(struct bj_pbs_json *r, struct text value)
+{
+    struct text key = r->key;
+    if (r->depth == DEPTH_ATTR + 1) { /* "Resource_List.ncpus" */
+        const size_t at = r->text.len;
+        if (!bj_buf_room(&r->text, r->group.n + r->key.n + 1))
+            return;
+        bj_buf_slice(&r->text, text_of(r, r->group));
+        bj_buf_put(&r->text, ".", 1);
+        bj_buf_slice(&r->text, text_of(r, r->key));
+        key = (struct text){at, r->text.len - at};
+    }
+    if (r->members < MEMBERS_MAX)
+        r->member[r->members++] = (struct member){key, value};
+}
+
+/* --- the outline ----------------------------------------------------------*/
+
+static void damaged(struct bj_pbs_json *r, const char *expected)
+{
+    if (!r->damage)
+        r->damage = expected;
+}
+
+/* A value that is no object. */
+static void scalar(struct bj_pbs_json *r, struct text value)
+{
+    if (r->arrays > 0)
+        return;
+    if (!r->have_key)
+        damaged(r, "a key before a value");
+    else if (r->in_jobs && r->depth >= DEPTH_ATTR && r->depth <= DEPTH_ATTR + 1)
+        add_member(r, value);
+    r->have_key = false;
+}
+
+static void open_object(struct bj_pbs_json *r)
+{
+    if (r->depth == DEPTH_JOBS)
+        r->in_jobs = bj_slice_eq(text_of(r, r->key), BJ_SLICE("Jobs"));
+    if (r->depth == DEPTH_JOB)
+        r->id = r->key;
+    if (r->depth == DEPTH_ATTR)
+        r->group = r->key;
+    r->depth++;
+    r->begun = true;
+    r->have_key = false;
+}
+
+static int close_object(struct bj_pbs_json *r, struct bj_err *err)
+{
+    r->have_key = false;
+    if (r->depth == 0)
+        return 0;
+    r->depth--;
+    if (r->depth == DEPTH_JOB && r->in_jobs)
+        return end_job(r, err);
+    if (r->depth <= DEPTH_JOB)
+        r->text.len = 0;
+    return 0;
+}
+
+static size_t skip_blanks(struct bj_pbs_json *r)
+{
+    size_t i = r->at;
+    while (i < r->buf.len && memchr(" \t\r\n", r->buf.p[i], 4))
+        i++;
+    return i;
+}
+
+/* A string or a value without quotes; false when it is not complete. */
+static bool take_text(struct bj_pbs_json *r)
+{
+    const struct bj_pbs_scan scan = {
+        .text = {r->buf.p, r->buf.len},
+        .over = r->over,
+        .key = !r->have_key && r->arrays == 0,
+        .array = r->arrays > 0,
+    };
+    const bool quoted = r->buf.p[r->at] == '"';
+    const size_t at = r->text.len;
+    const size_t behind = quoted ? bj_pbs_string(&scan, r->at, &r->text)
+                                 : bj_pbs_bare(&scan, r->at, &r->text);
+    if (behind == 0)
+        return false;
+    /* what is nothing that we know is passed over */
+    r->at = behind > r->at ? behind : r->at + 1;
+    const struct text t = {at, r->text.len - at};
+    if (quoted && scan.key) {
+        r->key = t;
+        r->have_key = true;
+    } else if (r->begun) {
+        scalar(r, t);
+    }
+    return true;
+}
+
+/* One token.  1: taken; 0: it is not complete; or an error. */
+static int take_token(struct bj_pbs_json *r, struct bj_err *err)
+{
+    const char c = r->buf.p[r->at];
+    int e = 0;
+    if (!memchr("{}[],:", c, 6))
+        return take_text(r);
+    r->at++;
+    if (c == '[' || (c == '{' && r->arrays > 0))
+        r->arrays++;
+    else if (c == '{')
+        open_object(r);
+    else if ((c == ']' || c == '}') && r->arrays > 0)
+        r->have_key = --r->arrays > 0 && r->have_key;
+    else if (c == '}')
+        e = close_object(r, err);
+    return e < 0 ? e : 1;
+}
+
+/* A job of too many bytes keeps nothing but its id. */
+static void bound(struct bj_pbs_json *r)
+{
+    if (r->depth <= DEPTH_JOB && !r->have_key)
+        r->text.len = 0;
+    if (r->text.len <= r->conf.max_job)
+        return;
+    damaged(r, "a job of fewer bytes");
+    r->text.len = r->depth > DEPTH_JOB ? r->id.at + r->id.n : 0;
+    r->members = 0;
+    r->have_key = false;
+    r->key = r->group = (struct text){0, 0};
+}
+
+/* Everything that is complete. */
+static int take(struct bj_pbs_json *r, struct bj_err *err)
+{
+    int more = 1;
+    while (more > 0) {
+        const size_t before = r->at;
+        r->at = skip_blanks(r);
+        if (r->at < r->buf.len)
+            more = take_token(r, err);
+        else
+            more = 0;
+        for (size_t i = before; i < r->at; i++)
+            r->line += r->buf.p[i] == '\n';
+        if (r->text.failed)
+            return bj_err_set(err, -ENOMEM, "qstat: no memory");
+        bound(r);
+    }
+    r->buf.len -= r->at;
+    memmove(r->buf.p, r->buf.p + r->at, r->buf.len);
+    r->at = 0;
+    if (r->buf.len > r->conf.max_job) { /* a value that does not end */
+        damaged(r, "a value of fewer bytes");
+        r->buf.len = 0;
+        r->have_key = false;
+    }
+    return more;
+}
+
+/* --- calls ----------------------------------------------------------------*/
+
+int bj_pbs_json_new(const struct bj_pbs_conf *conf, struct bj_pbs_json **ret,
+                    struct bj_err *err)
+{
+    if (!conf->job)
+        return bj_err_set(err, -EINVAL, "qstat: nobody wants the jobs");
+    struct bj_pbs_json *r = calloc(1, sizeof(*r));
+    if (!r)
+        return bj_err_set(err, -ENOMEM, "qstat: no memory");
+    r->conf = *conf;
+    if (r->conf.max_job == 0 || r->conf.max_job > INT32_MAX)
+        r->conf.max_job = JOB_MAX;
+    r->line = 1;
+    *ret = r;
+    return 0;
+}
+
+/* What made the reading end, if anything. */
+static int fail(const struct bj_pbs_json *r, struct bj_err *err)
+{
+    if (err && r->failed.code < 0)
+        *err = r->failed;
+    return r->failed.code < 0 ? r->failed.code : 0;
+}
+
+int bj_pbs_json_feed(struct bj_pbs_json *r, struct bj_slice piece,
+                     struct bj_err *err)
+{
+    int e = fail(r, err);
+    struct bj_err own = {0};
+    while (piece.n > 0 && e == 0) {
+        const size_t n = piece.n < PIECE ? piece.n : PIECE;
+        r->counts.bytes += n;
+        bj_buf_put(&r->buf, piece.p, n);
+        e = r->buf.failed ? bj_err_set(&own, -ENOMEM, "qstat: no memory")
+                          : take(r, &own);
+        piece.p += n;
+        piece.n -= n;
+        own.code = e;
+        r->failed = own;
+    }
+    return fail(r, err);
+}
+
+int bj_pbs_json_end(struct bj_pbs_json *r, struct bj_err *err)
+{
+    struct bj_err own = {0};
+    if (r->failed.code < 0)
+        return fail(r, err);
+    r->over = true;
+    own.code = r->buf.len > 0 ? take(r, &own) : 0;
+    if (own.code == 0 && (r->depth > 0 || (r->counts.bytes > 0 && !r->begun)))
+        bj_err_set(&own, -EINVAL, "qstat: line %llu: the text is cut short",
+                   (unsigned long long)r->line);
+    r->failed = own;
+    return fail(r, err);
+}
+
+const struct bj_pbs_counts *bj_pbs_json_counts(const struct bj_pbs_json *r)
+{
+    return &r->counts;
+}
+
+void bj_pbs_json_free(struct bj_pbs_json *r)
+{
+    if (!r)
+        return;
+    bj_buf_free(&r->buf);
+    bj_buf_free(&r->text);
+    free(r);
+}

@@ -219,9 +219,8 @@ int bj_cache_save(const char *path, const struct bj_carbon_plan *plan,
     r = bj_json_out_end(o);
     if (r < 0)
         bj_err_set(err, r, "%s", path);
-    else
-        r = bj_save(path, (struct bj_slice){text.p, text.len}, 0644,
-                    BJ_SAVE_SYNC, err);
+    else /* not synced: what a crash loses, a question brings back */
+        r = bj_save(path, (struct bj_slice){text.p, text.len}, 0644, 0, err);
     bj_buf_free(&text);
     return r;
 }

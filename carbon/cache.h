@@ -24,7 +24,8 @@ int bj_cache_load(const char *path, const struct bj_carbon_plan *plan,
                   uint64_t now_sec, struct bj_cache_slot *slots,
                   struct bj_err *err);
 
-/* Write the slots, mode 0644, atomically.  -errno. */
+/* Write the slots, mode 0644; readers see the old file or the new one.  -errno.
+ */
 int bj_cache_save(const char *path, const struct bj_carbon_plan *plan,
                   const struct bj_cache_slot *slots, struct bj_err *err);
 

@@ -1,6 +1,7 @@
 #include "carbon/drop.h"
 
 #include "base/stamp.h"
+#include "base/text.h"
 #include "carbon/table.h"
 
 /* The fields of a row, in both formats. */
@@ -31,9 +32,10 @@ struct drop {
 static int bad(const struct drop *d, int code, const char *what,
                struct bj_slice got, const char *expected)
 {
-    return bj_err_set(d->err, code, "%s:%zu: %s%s'%.*s': %s", d->name, d->line,
-                      what, *what ? ": " : "", (int)(got.n < 60 ? got.n : 60),
-                      got.p ? got.p : "", expected);
+    char text[64];
+    bj_text_clean(got, text, sizeof(text));
+    return bj_err_set(d->err, code, "%s:%zu: %s%s'%s': %s", d->name, d->line,
+                      what, *what ? ": " : "", text, expected);
 }
 
 static int find_field(struct bj_slice name)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define SECOND 1000000u
+#define CLOCK_MIN_SEC 1700000000u /* 2023: a clock before that is not set */
 
 enum {
     START_SEC = 5,    /* the first questions are spread over so much */
@@ -12,6 +13,7 @@ enum {
     RETRY_MAX = 3600, /* and behind many, or the period, if that is longer */
     DENIED_SEC = 900, /* a token does not get better by asking */
     FAILS_MAX = 16,   /* doublings */
+    CLOCK_SEC = 10,   /* looks at a clock that is not set */
 };
 
 /* --- making ---------------------------------------------------------------*/
@@ -305,12 +307,14 @@ uint64_t bj_feed_step(struct bj_feed *feed, struct bj_carbon_now now,
                       struct bj_err *err)
 {
     struct bj_err mine = {0};
-    bool first = !feed->loaded;
-    if (first)
-        load(feed, now, &mine);
     size_t i = next_slot(feed);
     if (i == feed->plan.n)
         return UINT64_MAX;
+    if (now.wall_sec < CLOCK_MIN_SEC)
+        return now.boot_usec + CLOCK_SEC * SECOND;
+    if (!feed->loaded)
+        load(feed, now, &mine);
+    i = next_slot(feed);
     /* A message of the cache is not to be lost: what is due waits a moment. */
     if (mine.code == 0 && feed->slot[i].due_usec <= now.boot_usec) {
         if (feed->plan.v[i].provider->source == BJ_CARBON_HTTP)

@@ -1,6 +1,7 @@
 #include "carbon/provider.h"
 
 #include "base/stamp.h"
+#include "base/text.h"
 #include "carbon/reply.h"
 
 enum { KIB = 1024 };
@@ -135,6 +136,15 @@ void bj_carbon_reply_add(struct bj_carbon_reply *ret,
         return;
     point.start_sec = (uint64_t)sec;
     ret->v[ret->n++] = point;
+}
+
+int bj_carbon_reply_odd(const char *what, struct bj_slice got,
+                        const char *expected, struct bj_err *err)
+{
+    char text[64];
+    bj_text_clean(got, text, sizeof(text));
+    return bj_err_set(err, -EINVAL, "%s: '%s' instead of '%s'", what, text,
+                      expected);
 }
 
 static int login_token(struct bj_slice text, struct bj_arena *a,

@@ -26,6 +26,10 @@ void bj_carbon_reply_add(struct bj_carbon_reply *ret,
                          const struct bj_json *start,
                          struct bj_carbon_point point);
 
+/* Say that a member of the answer is not as expected; -EINVAL. */
+int bj_carbon_reply_odd(const char *what, struct bj_slice got,
+                        const char *expected, struct bj_err *err);
+
 /* Append origin and path; behind them parameters, NAME=VALUE, the value
  * percent-encoded.  Neither origin nor path has a '?'. */
 void bj_carbon_url(struct bj_buf *out, const char *origin, const char *path);

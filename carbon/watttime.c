@@ -26,8 +26,7 @@ static int check(const struct bj_json *doc, const char *path, const char *want,
     struct bj_slice s = bj_json_text(bj_json_path(doc, path));
     if (s.n == 0 || bj_slice_starts(s, bj_slice_str(want)))
         return 0;
-    return bj_err_set(err, -EINVAL, "%s: '%.*s' instead of '%s'", path,
-                      (int)(s.n < 40 ? s.n : 40), s.p, want);
+    return bj_carbon_reply_odd(path, s, want, err);
 }
 
 static int read_row(const struct bj_json *row, const char *zone,

@@ -179,11 +179,11 @@ static const struct {
     {"electricitymaps", "FR",
      "{\"zone\":\"DE\",\"carbonIntensity\":3,\"datetime\":\"2026-11-20T15:00:"
      "00Z\"}",
-     "about zone 'DE', not 'FR'"},
+     "zone: 'DE' instead of 'FR'"},
     {"electricitymaps", "FR",
      "{\"zone\":\"FR\",\"carbonIntensity\":3,\"datetime\":\"2026-11-20T15:00:"
      "00Z\",\"emissionFactorType\":\"marginal\"}",
-     "neither lifecycle nor direct"},
+     "instead of 'lifecycle' or 'direct'"},
     {"electricitymaps", "FR", "{\"history\":3}", "history"},
     {"neso", "GB", "{\"data\":{}}", "data: expected an array"},
     {"neso", "GB", "{\"error\":{\"code\":\"400 Bad Request\"}}", "data"},

@@ -1,0 +1,425 @@
+/* The feed of emission factors and a site's files: secrets, the cache over
+ * restarts, dropped factors. */
+#include "carbon/feed.h"
+
+#include "tests/unit/lib/fakegrid.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define T 1795186800u /* 2026-11-20T15:00:00Z */
+enum { HOUR = 3600, DAY = 86400 };
+
+static char dir[] = "/tmp/bj-carbon-site.XXXXXX";
+static const char *const files[] = {"secret", "cache", "cache.bad", "drop.csv",
+                                    "drop.json"};
+
+struct room {
+    struct grid grid;
+    struct bj_carbon_conf conf;
+    struct bj_feed *feed;
+    struct bj_err err;
+};
+
+static struct room room;
+
+/* The path of a file; several may be in use at a time. */
+static const char *at(const char *name)
+{
+    static char paths[COUNT(files)][64];
+    size_t i = 0;
+    while (strcmp(files[i], name) != 0)
+        i++;
+    snprintf(paths[i], sizeof(paths[i]), "%s/%s", dir, name);
+    return paths[i];
+}
+
+static void put(const char *name, const char *text, mode_t mode)
+{
+    int fd = open(at(name), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(fchmod(fd, mode), 0);
+    close(fd);
+}
+
+/* The file was written then. */
+static void age(const char *name, uint64_t sec)
+{
+    struct timespec t[2] = {{.tv_sec = (time_t)sec}, {.tv_sec = (time_t)sec}};
+    assert_int_equal(utimensat(AT_FDCWD, at(name), t, 0), 0);
+}
+
+static void start(struct room *r)
+{
+    struct bj_carbon_net net = grid_net(&r->grid);
+    assert_int_equal(bj_feed_new(&r->conf, &net, 1, &r->feed, NULL), 0);
+}
+
+static void restart(struct room *r)
+{
+    bj_feed_free(r->feed);
+    start(r);
+}
+
+static int setup_all(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown_all(void **state)
+{
+    (void)state;
+    return rmdir(dir);
+}
+
+static int setup(void **state)
+{
+    *state = &room;
+    room = (struct room){.grid = {.boot_usec = 77000000, .wall_sec = T + 600}};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct room *r = *state;
+    bj_feed_free(r->feed);
+    grid_conf_free(&r->conf);
+    for (size_t i = 0; i < COUNT(files); i++)
+        unlink(at(files[i]));
+    return 0;
+}
+
+static struct bj_feed_status status(struct room *r)
+{
+    struct bj_feed_status s;
+    assert_int_equal(bj_feed_status(r->feed, r->grid.wall_sec, &s, 1), 1);
+    return s;
+}
+
+/* Wait for what is due next and do it; the fault that came of it. */
+static enum bj_carbon_fault once(struct room *r)
+{
+    uint64_t asked = status(r).asked;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t wait = grid_settle(&r->grid, r->feed, &r->err);
+        if (status(r).asked != asked)
+            break;
+        grid_sleep(&r->grid, wait);
+    }
+    return status(r).fault;
+}
+
+static uint32_t best_mg(struct room *r, bool marginal)
+{
+    struct bj_factor f;
+    return bj_feed_best(r->feed, r->grid.wall_sec, marginal, &f) ? f.mg_per_kwh
+                                                                 : 0;
+}
+
+/* --- secrets --------------------------------------------------------------*/
+
+static void test_header(void **state)
+{
+    struct room *r = *state;
+    put("secret", " key-42 \n", 0600);
+    r->conf = grid_conf(at("secret"), "provider=electricitymaps", NULL);
+    start(r);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_string_equal(r->grid.header, "auth-token: key-42");
+    assert_string_equal(r->grid.url, "http://electricitymaps/v3/"
+                                     "carbon-intensity/latest?zone=DE");
+}
+
+static void test_login(void **state)
+{
+    struct room *r = *state;
+    put("secret", "anna:pass:word\n", 0640);
+    r->conf = grid_conf(at("secret"), "provider=watttime", NULL);
+    start(r);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_string_equal(r->grid.user, "anna");
+    assert_string_equal(r->grid.password, "pass:word");
+    assert_int_equal(r->grid.logins, 1);
+    /* the token is used for 25 minutes, then there is another */
+    grid_run(&r->grid, r->feed, 20 * 60);
+    assert_int_equal(r->grid.logins, 1);
+    assert_in_range(r->grid.asked[GRID_WATTTIME], 4, 6);
+    grid_run(&r->grid, r->feed, 10 * 60);
+    assert_int_equal(r->grid.logins, 2);
+    /* one that ends before its time costs no failure */
+    r->grid.forget = true;
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(r->grid.logins, 3);
+    assert_int_equal(status(r).errors[BJ_CARBON_DENIED], 0);
+}
+
+/* A login that is refused, or answered with a page. */
+static void test_login_fails(void **state)
+{
+    struct room *r = *state;
+    put("secret", "anna:password", 0600);
+    r->conf = grid_conf(at("secret"), "provider=watttime", NULL);
+    start(r);
+    r->grid.mode[GRID_WATTTIME] = GRID_DENY;
+    assert_int_equal(once(r), BJ_CARBON_DENIED);
+    assert_null(strstr(r->err.msg, "password"));
+    r->grid.mode[GRID_WATTTIME] = GRID_HTML;
+    assert_int_equal(once(r), BJ_CARBON_CONTENT);
+    assert_int_equal(r->grid.logins, 2);
+    assert_int_equal(r->grid.asked[GRID_WATTTIME], 0);
+}
+
+/* What is in the file, its mode, and what is said. */
+static const struct {
+    const char *text;
+    mode_t mode;
+    const char *says;
+} secrets[] = {
+    {NULL, 0, "secret"},
+    {"", 0600, "secret: empty"},
+    {" \n", 0600, "secret: empty"},
+    {"a:b\nc:d\n", 0600, "expected one line of ASCII"},
+    {"a:b\xc3\xa4", 0600, "expected one line of ASCII"},
+    {"a:b", 0604, "secret: readable for others"},
+    {"a:b", 0660, "secret"},
+    {"nobody", 0600, "expected user:password"},
+};
+
+static void test_bad_secrets(void **state)
+{
+    struct room *r = *state;
+    r->conf = grid_conf(at("secret"), "provider=watttime", NULL);
+    for (size_t i = 0; i < COUNT(secrets); i++) {
+        if (secrets[i].text)
+            put("secret", secrets[i].text, secrets[i].mode);
+        restart(r);
+        assert_int_equal(once(r), BJ_CARBON_LOCAL);
+        print_message("# %s\n", r->err.msg);
+        assert_non_null(strstr(r->err.msg, secrets[i].says));
+        assert_int_equal(r->grid.logins, 0);
+    }
+    put("secret", "a:b", 0600);
+    assert_int_equal(once(r), BJ_CARBON_OK); /* looked at again each time */
+}
+
+/* --- the cache ------------------------------------------------------------*/
+
+static void test_restart(void **state)
+{
+    struct room *r = *state;
+    char cache[80];
+    snprintf(cache, sizeof(cache), "cache=%s", at("cache"));
+    r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
+    start(r);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    uint32_t mg = best_mg(r, false);
+    unsigned asked = r->grid.asked[GRID_RTE];
+    /* at once there is a value, and nobody is asked before it is time */
+    for (int i = 0; i < 10; i++) {
+        restart(r);
+        grid_settle(&r->grid, r->feed, NULL);
+        assert_int_equal(best_mg(r, false), mg);
+        grid_run(&r->grid, r->feed, 5);
+    }
+    assert_int_equal(r->grid.asked[GRID_RTE], asked);
+    grid_run(&r->grid, r->feed, HOUR / 2);
+    assert_int_equal(r->grid.asked[GRID_RTE], asked + 1);
+}
+
+/* The profile is there behind a restart in the middle of an outage. */
+static void test_restart_in_outage(void **state)
+{
+    struct room *r = *state;
+    char cache[80];
+    struct bj_factor f;
+    snprintf(cache, sizeof(cache), "cache=%s", at("cache"));
+    r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
+    start(r);
+    grid_run(&r->grid, r->feed, DAY);
+    r->grid.mode[GRID_RTE] = GRID_DOWN;
+    grid_run(&r->grid, r->feed, 5 * HOUR);
+    restart(r);
+    grid_settle(&r->grid, r->feed, NULL);
+    assert_true(bj_feed_best(r->feed, r->grid.wall_sec, false, &f));
+    assert_int_equal(f.from, BJ_FACTOR_PROFILE);
+}
+
+/* A provider that wants to be left alone is, over restarts, too. */
+static void test_restart_when_limited(void **state)
+{
+    struct room *r = *state;
+    char cache[80];
+    snprintf(cache, sizeof(cache), "cache=%s", at("cache"));
+    r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
+    r->grid.mode[GRID_RTE] = GRID_BUSY;
+    r->grid.retry_after_usec = 2ull * HOUR * 1000000;
+    start(r);
+    assert_int_equal(once(r), BJ_CARBON_LIMITED);
+    unsigned asked = r->grid.asked[GRID_RTE];
+    r->grid.mode[GRID_RTE] = GRID_GOOD;
+    uint64_t until = r->grid.wall_sec + 2 * HOUR;
+    restart(r);
+    grid_settle(&r->grid, r->feed, NULL);
+    assert_int_equal(r->grid.asked[GRID_RTE], asked);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_true(r->grid.wall_sec >= until);
+}
+
+static void test_cache_faults(void **state)
+{
+    struct room *r = *state;
+    char cache[80];
+    put("cache", "{\"format\":", 0600);
+    snprintf(cache, sizeof(cache), "cache=%s", at("cache"));
+    r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
+    start(r);
+    grid_settle(&r->grid, r->feed, &r->err);
+    assert_non_null(strstr(r->err.msg, "emissions.cache: "));
+    assert_non_null(strstr(r->err.msg, "cache.bad"));
+    assert_int_equal(access(at("cache.bad"), F_OK), 0);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(access(at("cache"), F_OK), 0);
+    grid_conf_free(&r->conf);
+    r->conf = grid_conf(NULL, "provider=rte", "cache=/nowhere/cache", NULL);
+    restart(r);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_non_null(strstr(r->err.msg, "/nowhere/cache"));
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(r->err.code, 0); /* said once */
+    assert_true(best_mg(r, false) > 0);
+}
+
+/* --- dropped factors ------------------------------------------------------*/
+
+#define HEAD "zone,kind,start,end,g_per_kwh\n"
+#define ROW(mg)                                                                \
+    "FR,average_direct,2026-11-20T15:00:00Z,2026-11-20T16:00:00Z," mg "\n"
+
+static void start_file(struct room *r, const char *name, const char *more)
+{
+    char file[80];
+    snprintf(file, sizeof(file), "file=%s", at(name));
+    r->conf = grid_conf(NULL, "provider=file", "country=FR", file, more, NULL);
+    start(r);
+}
+
+static void test_file(void **state)
+{
+    struct room *r = *state;
+    put("drop.csv", HEAD ROW("31"), 0644);
+    start_file(r, "drop.csv", NULL);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(best_mg(r, false), 31000);
+    grid_run(&r->grid, r->feed, 300);
+    assert_int_equal(status(r).asked, 1); /* read when it changes */
+    put("drop.csv", HEAD ROW("32.5"), 0644);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(best_mg(r, false), 32500);
+    /* one that makes no sense leaves what there was, and is told once */
+    put("drop.csv", HEAD ROW("0"), 0644);
+    assert_int_equal(once(r), BJ_CARBON_CONTENT);
+    assert_non_null(strstr(r->err.msg, "drop.csv:2: g_per_kwh: '0'"));
+    assert_int_equal(best_mg(r, false), 32500);
+    grid_run(&r->grid, r->feed, 300);
+    assert_int_equal(status(r).errors[BJ_CARBON_CONTENT], 1);
+    /* one that has gone takes them along */
+    unlink(at("drop.csv"));
+    assert_int_equal(once(r), BJ_CARBON_LOCAL);
+    assert_int_equal(best_mg(r, false), 0);
+    put("drop.csv", HEAD ROW("33"), 0644);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(best_mg(r, false), 33000);
+    assert_int_equal(status(r).remote, 0);
+}
+
+/* What it states ends; two hours from the start of a short period. */
+static void test_file_ends(void **state)
+{
+    struct room *r = *state;
+    put("drop.csv", HEAD ROW("31"), 0644);
+    start_file(r, "drop.csv", NULL);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(once(r), BJ_CARBON_EMPTY);
+    assert_non_null(strstr(r->err.msg, "no factor of now for zone FR"));
+    assert_in_range(r->grid.wall_sec, T + 2 * HOUR, T + 2 * HOUR + 60);
+    assert_int_equal(best_mg(r, false), 0);
+    r->grid.wall_sec = T + 2 * HOUR - 1;
+    assert_int_equal(best_mg(r, false), 31000);
+}
+
+static void test_file_json(void **state)
+{
+    struct room *r = *state;
+    put("drop.json",
+        "{\"factors\":[{\"zone\":\"FRA\",\"kind\":\"marginal\",\"year\":2026,"
+        "\"g_per_kwh\":480}]}",
+        0644);
+    start_file(r, "drop.json", NULL);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(best_mg(r, false), 0);
+    assert_int_equal(best_mg(r, true), 480000);
+    struct bj_factor f;
+    assert_int_equal(bj_feed_factors(r->feed, r->grid.wall_sec, &f, 1), 1);
+    assert_int_equal(f.from, BJ_FACTOR_STATED);
+}
+
+static void test_file_age(void **state)
+{
+    struct room *r = *state;
+    put("drop.csv", "zone,kind,year,g_per_kwh\nFR,average_direct,2026,45\n",
+        0644);
+    age("drop.csv", T - DAY + HOUR);
+    start_file(r, "drop.csv", "file-max-age=1d");
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(best_mg(r, false), 45000);
+    grid_run(&r->grid, r->feed, HOUR);
+    assert_int_equal(best_mg(r, false), 0);
+    assert_int_equal(status(r).fault, BJ_CARBON_EMPTY);
+    age("drop.csv", T);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+    assert_int_equal(best_mg(r, false), 45000);
+}
+
+/* Others may not write it: whoever could would decide about other people's
+ * figures. */
+static void test_file_not_trusted(void **state)
+{
+    struct room *r = *state;
+    put("drop.csv", HEAD ROW("31"), 0666);
+    start_file(r, "drop.csv", NULL);
+    assert_int_equal(once(r), BJ_CARBON_LOCAL);
+    assert_int_equal(best_mg(r, false), 0);
+    assert_int_equal(chmod(at("drop.csv"), 0644), 0);
+    assert_int_equal(once(r), BJ_CARBON_OK);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_header),
+        TEST(test_login),
+        TEST(test_login_fails),
+        TEST(test_bad_secrets),
+        TEST(test_restart),
+        TEST(test_restart_in_outage),
+        TEST(test_restart_when_limited),
+        TEST(test_cache_faults),
+        TEST(test_file),
+        TEST(test_file_ends),
+        TEST(test_file_json),
+        TEST(test_file_age),
+        TEST(test_file_not_trusted),
+    };
+    return cmocka_run_group_tests(tests, setup_all, teardown_all);
+}

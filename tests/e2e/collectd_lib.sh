@@ -34,6 +34,7 @@ daemon_conf() {
 		PluginDir "$so_dir"
 		LoadPlugin batchjob
 		<Plugin batchjob>
+		EnergyStateFile ""
 		$3
 		</Plugin>
 		PluginDir "$plugins"

@@ -19,7 +19,8 @@ from decimal import Decimal
 
 from prom import parse
 
-OF_THE_PROGRAM = re.compile(r"collectd_batchjob_(process|sampler|collector)_")
+OF_THE_PROGRAM = re.compile(r"collectd_batchjob_(process|sampler|collector)_"
+                            r"|collectd_batchjob_meter_(age|duration)_")
 FREE_TEXT = {"name"}
 PID_FILES = ("stat", "status", "io", "environ", "cgroup", "comm", "cmdline")
 
@@ -137,10 +138,17 @@ def instance_of(labels):
     return ident(parts, separators)
 
 
+MICRO = {"seconds": "usec", "joules": "uj", "watts": "uw",
+         "grams_per_kwh": "ug_per_kwh"}
+
+
 def family_of(name, have):
     base = "collectd_batchjob_" + name.removeprefix("batchjob_")
-    usec = re.sub("_seconds(_total)?$", r"_usec\1", base)
-    return (usec, 10**6) if usec != base and usec in have else (base, 1)
+    for unit, micro in MICRO.items():
+        type_ = re.sub(f"_{unit}(_total)?$", rf"_{micro}\1", base)
+        if type_ != base and type_ in have:
+            return type_, 10**6
+    return base, 1
 
 
 def translate(page, have):
@@ -166,11 +174,14 @@ def translate(page, have):
                 if text and key not in FREE_TEXT:
                     put(stem + key, instance, ident([text]), Decimal(1))
             continue
-        if len(labels) > 1:
+        rest = list(labels.values())
+        if instance is None and len(rest) > 1:
+            instance = ident([rest.pop(0)])
+        if len(rest) > 2 or (instance and "jobid" in labels and len(rest) > 1):
             sys.exit(f"{name}: more labels than collectd has room for: {labels}")
         family, scale = family_of(name, have)
-        rest = [ident([text]) for text in labels.values()]
-        put(family, instance, rest[0] if rest else None,
+        put(family, instance, ident(rest, ":" * (len(rest) - 1))
+            if rest else None,
             Decimal(value) * scale)
     return out
 

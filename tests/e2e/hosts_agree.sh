@@ -71,6 +71,16 @@ for tree in "$top"/tests/fixtures/trees/*/; do
         "${tree%/}" "$tmp/proc" $everything
 done
 trees=$top/tests/fixtures/trees
+# Counters that stand still: two hosts do not look at the same moment.
+$python - "$tmp/sys" <<-'END'
+	import sys
+	sys.path.insert(0, "tests/e2e")
+	import energy
+	energy.lay_out(sys.argv[1])
+END
+agree_on "power meters and emission factors" 4 "$trees/v1-slurm" "$tmp/proc" \
+    path.sysfs="$tmp/sys" collector.emissions=true emissions.country=FRA \
+    emissions.factor=12.5 energy.interval=1
 agree_on "few options" 4 "$trees/v1-slurm" "$tmp/proc"
 agree_on "no names" 2 "$trees/v1-oar" "$tmp/proc" \
     label.user=false label.account=false

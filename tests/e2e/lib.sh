@@ -162,7 +162,7 @@ start_exporter() {
     port=$(free_port)
     url=http://127.0.0.1:$port
     ${EXPORTER_UNDER:-} "$O/batchjob_exporter" \
-        --web.listen-address="127.0.0.1:$port" "$@" >>"$tmp/exporter.log" 2>&1 &
+        --web.listen-address="127.0.0.1:$port" --energy.state-file= "$@" >>"$tmp/exporter.log" 2>&1 &
     exporter=$!
     later "stop $exporter"
     wait_for 20 curl -sf "$url/health" ||
@@ -212,6 +212,7 @@ start_collectd() {
 		PluginDir "$O"
 		LoadPlugin batchjob
 		<Plugin batchjob>
+		EnergyStateFile ""
 		$2
 		</Plugin>
 		PluginDir "$(collectd_plugins)"

@@ -81,57 +81,58 @@ static int feed_all(struct bj_json_stream *st, const char *text, size_t step,
     return r == 0 ? bj_json_stream_end(st, err) : r;
 }
 
+static const struct {
+    const char *a, *b; /* paths */
+    const char *text, *want;
+    const char *met;
+} target_cases[] = {
+    {"jobs", NULL, "{\"jobs\":[{\"id\":1,\"n\":\"x\"},{\"id\":2}]}",
+     "a::{id=1,n=x,} a::{id=2,} ", "a"},
+    /* what lies beside is passed over, of whatever shape */
+    {"jobs", NULL,
+     "{\"meta\":{\"jobs\":[9]},\"x\":[[{\"jobs\":[8]}]],\"jobs\":[1,null,"
+     "[2,[3]],true,\"s\"],\"jobs2\":[7],\"y\":{\"jobs\":[6]}}",
+     "a::1, a::null, a::[2,[3,]] a::true, a::s, ", "a"},
+    /* PBS: members of an object */
+    {"Jobs", "pbs_version",
+     "{\"timestamp\":1,\"pbs_version\":\"22.05\",\"Jobs\":{\"1.srv\":{"
+     "\"Job_Name\":\"a\"},\"2[].srv\":{\"Job_Name\":\"b\"}}}",
+     "b:pbs_version:22.05, a:1.srv:{Job_Name=a,} a:2[].srv:{Job_Name=b,} ",
+     "ab"},
+    /* the document itself */
+    {"", NULL, "[[1],[2,3],4]", "a::[1,] a::[2,3,] a::4, ", "a"},
+    {"", NULL, "{\"a\":1,\"b\":[2]}", "a:a:1, a:b:[2,] ", "a"},
+    {"", NULL, "\"s\"", "a::s, ", "a"},
+    /* deeper, and through arrays */
+    {"a.b.c", NULL, "{\"a\":{\"b\":{\"c\":[1,2]},\"c\":[3]},\"c\":[4]}",
+     "a::1, a::2, ", "a"},
+    {"x.1.y", NULL, "{\"x\":[{\"y\":[0]},{\"z\":1,\"y\":[1]},{\"y\":[2]}]}",
+     "a::1, ", "a"},
+    {"/a.b/c", NULL, "{\"a\":{\"b\":{\"c\":[1]}},\"a.b\":{\"c\":[2]}}",
+     "a::2, ", "a"},
+    {"a.x", "a.y", "{\"a\":{\"x\":[1],\"z\":[2],\"y\":{\"k\":3}}}",
+     "a::1, b:k:3, ", "ab"},
+    {"a.x", "a.y", "{\"a\":{\"b\":{\"x\":[5]},\"y\":[6],\"x\":7}}",
+     "b::6, a:x:7, ", "ab"},
+    {"1", "0", "[[5],[6],[7]]", "b::5, a::6, ", "ab"},
+    /* empty, absent, null, twice */
+    {"jobs", NULL, "{\"jobs\":[]}", "", "a"},
+    {"jobs", NULL, "{\"job\":[1]}", "", ""},
+    {"jobs", NULL, "{\"jobs\":null}", "a:jobs:null, ", "a"},
+    {"jobs", NULL, "{\"jobs\":[1],\"jobs\":[2]}", "a::1, a::2, ", "a"},
+    {"a.b", NULL, "{\"a\":[{\"b\":[1]}]}", "", ""},
+    {"0", NULL, "{\"0\":[1]}", "a::1, ", "a"},
+    {"jobs", NULL, "[]", "", ""},
+    {"jobs", NULL, "5", "", ""},
+};
+
 static void targets(void **state)
 {
-    static const struct {
-        const char *a, *b; /* paths */
-        const char *text, *want;
-        const char *met;
-    } cases[] = {
-        {"jobs", NULL, "{\"jobs\":[{\"id\":1,\"n\":\"x\"},{\"id\":2}]}",
-         "a::{id=1,n=x,} a::{id=2,} ", "a"},
-        /* what lies beside is passed over, of whatever shape */
-        {"jobs", NULL,
-         "{\"meta\":{\"jobs\":[9]},\"x\":[[{\"jobs\":[8]}]],\"jobs\":[1,null,"
-         "[2,[3]],true,\"s\"],\"jobs2\":[7],\"y\":{\"jobs\":[6]}}",
-         "a::1, a::null, a::[2,[3,]] a::true, a::s, ", "a"},
-        /* PBS: members of an object */
-        {"Jobs", "pbs_version",
-         "{\"timestamp\":1,\"pbs_version\":\"22.05\",\"Jobs\":{\"1.srv\":{"
-         "\"Job_Name\":\"a\"},\"2[].srv\":{\"Job_Name\":\"b\"}}}",
-         "b:pbs_version:22.05, a:1.srv:{Job_Name=a,} a:2[].srv:{Job_Name=b,} ",
-         "ab"},
-        /* the document itself */
-        {"", NULL, "[[1],[2,3],4]", "a::[1,] a::[2,3,] a::4, ", "a"},
-        {"", NULL, "{\"a\":1,\"b\":[2]}", "a:a:1, a:b:[2,] ", "a"},
-        {"", NULL, "\"s\"", "a::s, ", "a"},
-        /* deeper, and through arrays */
-        {"a.b.c", NULL, "{\"a\":{\"b\":{\"c\":[1,2]},\"c\":[3]},\"c\":[4]}",
-         "a::1, a::2, ", "a"},
-        {"x.1.y", NULL, "{\"x\":[{\"y\":[0]},{\"z\":1,\"y\":[1]},{\"y\":[2]}]}",
-         "a::1, ", "a"},
-        {"/a.b/c", NULL, "{\"a\":{\"b\":{\"c\":[1]}},\"a.b\":{\"c\":[2]}}",
-         "a::2, ", "a"},
-        {"a.x", "a.y", "{\"a\":{\"x\":[1],\"z\":[2],\"y\":{\"k\":3}}}",
-         "a::1, b:k:3, ", "ab"},
-        {"a.x", "a.y", "{\"a\":{\"b\":{\"x\":[5]},\"y\":[6],\"x\":7}}",
-         "b::6, a:x:7, ", "ab"},
-        {"1", "0", "[[5],[6],[7]]", "b::5, a::6, ", "ab"},
-        /* empty, absent, null, twice */
-        {"jobs", NULL, "{\"jobs\":[]}", "", "a"},
-        {"jobs", NULL, "{\"job\":[1]}", "", ""},
-        {"jobs", NULL, "{\"jobs\":null}", "a:jobs:null, ", "a"},
-        {"jobs", NULL, "{\"jobs\":[1],\"jobs\":[2]}", "a::1, a::2, ", "a"},
-        {"a.b", NULL, "{\"a\":[{\"b\":[1]}]}", "", ""},
-        {"0", NULL, "{\"0\":[1]}", "a::1, ", "a"},
-        {"jobs", NULL, "[]", "", ""},
-        {"jobs", NULL, "5", "", ""},
-    };
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(target_cases); i++) {
         const struct bj_json_target want[] = {
-            {cases[i].a, take_a},
-            {cases[i].b, take_b},
+            {target_cases[i].a, take_a},
+            {target_cases[i].b, take_b},
             {0},
         };
         for (size_t step = 1; step < 120; step += step < 20 ? 1 : 33) {
@@ -140,15 +141,15 @@ static void targets(void **state)
             struct bj_err err = {0};
             assert_int_equal(
                 bj_json_stream_new(want, &s, "doc", NULL, &st, &err), 0);
-            int r = feed_all(st, cases[i].text, step, &err);
+            int r = feed_all(st, target_cases[i].text, step, &err);
             bj_buf_put(&s.got, "", 1);
-            if (r != 0 || strcmp(s.got.p, cases[i].want) != 0)
-                fail_msg("%s by %zu: %d %s: %s", cases[i].text, step, r,
+            if (r != 0 || strcmp(s.got.p, target_cases[i].want) != 0)
+                fail_msg("%s by %zu: %d %s: %s", target_cases[i].text, step, r,
                          err.msg, s.got.p);
             assert_int_equal(bj_json_stream_met(st, 0),
-                             strchr(cases[i].met, 'a') != NULL);
+                             strchr(target_cases[i].met, 'a') != NULL);
             assert_int_equal(bj_json_stream_met(st, 1),
-                             strchr(cases[i].met, 'b') != NULL);
+                             strchr(target_cases[i].met, 'b') != NULL);
             assert_false(bj_json_stream_met(st, 2));
             bj_json_stream_free(st);
             bj_buf_free(&s.got);

@@ -1,0 +1,295 @@
+/* Asking a web server: limits, and all that can go wrong. */
+#include "tests/unit/test_fetch.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <zlib.h>
+
+/* --- limits --------------------------------------------------------------- */
+
+static void too_big(void **state)
+{
+    enum { ZEROS = 20000000 };
+    char *zeros = calloc(1, ZEROS), *bomb = malloc(200000);
+    int n = snprintf(bomb, 1000, OK_HEAD "Content-Encoding: gzip\r\n\r\n");
+    z_stream z = {.next_in = (Bytef *)zeros,
+                  .avail_in = ZEROS,
+                  .next_out = (Bytef *)bomb + n,
+                  .avail_out = 150000};
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 9, 0), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    size_t len = (size_t)n + z.total_out;
+    deflateEnd(&z);
+    free(zeros);
+    static char headers[100000];
+    int m = snprintf(headers, 100, OK_HEAD "X-Long: ");
+    memset(headers + m, 'x', 70000);
+    snprintf(headers + m + 70000, 100, "\r\nContent-Length: 0\r\n\r\n");
+    const struct bj_stub_answer answers[] = {
+        {.text = OK_HEAD "Content-Length: 11\r\n\r\n12345678901"},
+        {.text = OK_HEAD "Transfer-Encoding: chunked\r\n\r\n6\r\n123456\r\n"
+                         "5\r\n78901\r\n0\r\n\r\n"},
+        {.text = OK_HEAD "\r\n12345678901"},
+        {.text = OK_HEAD "Content-Length: 10\r\n\r\n1234567890"},
+        {.text = bomb, .n = len},
+        {.text = bomb, .n = len},
+        {.text = headers},
+    };
+    (void)state;
+    PLAY(&stub, answers);
+    struct bj_fetch_request req = {.url = at("/"), .max_bytes = 10};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ask(&req), -EFBIG);
+        assert_int_equal(reply.fault, BJ_FETCH_TOO_BIG);
+        assert_message("/: too_big: more than the limit of bytes");
+        assert_true(reply.body.len <= 10);
+    }
+    assert_int_equal(ask(&req), 0);
+    assert_body("1234567890");
+    req.max_bytes = 0;
+    assert_int_equal(ask(&req), -EFBIG); /* 16 MiB */
+    req.max_bytes = ZEROS;
+    assert_int_equal(ask(&req), 0);
+    assert_int_equal(reply.body.len, ZEROS);
+    assert_int_equal(ask(&req), -EFBIG);
+    assert_message("/: too_big: more than 64 KiB of headers");
+    bj_stub_end(&stub);
+    free(bomb);
+}
+
+static void deadlines(void **state)
+{
+    static const struct bj_stub_answer answers[] = {
+        {.text = OK_HEAD "\r\n", .wait_ms = 5000},
+        {.text = OK_HEAD "\r\n..................................",
+         .drip_ms = 20},
+        {.text = "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n"
+                 "\r\n",
+         .keep = true,
+         .wait_ms = 150},
+        {.text = "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n"
+                 "\r\n",
+         .keep = true,
+         .wait_ms = 150},
+        {.text = "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n"
+                 "\r\n",
+         .keep = true,
+         .wait_ms = 1500},
+    };
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        bj_stub_begin(&stub, NULL, answers + i, i < 2 ? 1 : 3);
+        uint64_t start = bj_clock_boot_usec();
+        struct bj_fetch_request req = {
+            .url = at("/"), .total_usec = 400 * MS, .redirects = 9};
+        assert_int_equal(ask(&req), -ETIMEDOUT);
+        uint64_t took = bj_clock_boot_usec() - start;
+        assert_int_equal(reply.fault, BJ_FETCH_TIMEOUT);
+        assert_true(took >= 390 * MS && took < 3 * SECOND);
+        bj_stub_end(&stub);
+        bj_stub_free(&stub);
+    }
+}
+
+/* Nobody accepts: the queue of a listener that is full. */
+static void no_connection(void **state)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(in);
+    int l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), c[8];
+    (void)state;
+    assert_int_equal(bind(l, (struct sockaddr *)&in, len), 0);
+    assert_int_equal(getsockname(l, (struct sockaddr *)&in, &len), 0);
+    snprintf(stub.url, sizeof(stub.url), "http://127.0.0.1:%u",
+             ntohs(in.sin_port));
+    /* Bound, but nobody listens. */
+    assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/")}),
+                     -ECONNREFUSED);
+    assert_int_equal(reply.fault, BJ_FETCH_CONNECT);
+    assert_int_equal(reply.status, 0);
+    assert_int_equal(listen(l, 0), 0);
+    for (size_t i = 0; i < COUNT(c); i++) {
+        c[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        connect(c[i], (struct sockaddr *)&in, len);
+    }
+    uint64_t start = bj_clock_boot_usec();
+    assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/"),
+                                                    .connect_usec = 200 * MS}),
+                     -ETIMEDOUT);
+    assert_true(bj_clock_boot_usec() - start < 3 * SECOND);
+    for (size_t i = 0; i < COUNT(c); i++)
+        close(c[i]);
+    close(l);
+    /* A name that nobody can have. */
+    assert_int_equal(ask(&(struct bj_fetch_request){.url = "http://a..b/"}),
+                     -EHOSTUNREACH);
+    assert_int_equal(reply.fault, BJ_FETCH_DNS);
+    assert_memory_equal(err.msg, "GET http://a..b/: dns: ", 23);
+}
+
+static void *set_flag(void *flag)
+{
+    usleep(200 * MS);
+    atomic_store((atomic_bool *)flag, true);
+    return NULL;
+}
+
+static void aborted(void **state)
+{
+    static const struct bj_stub_answer answers[] = {
+        {.text = OK_HEAD "\r\n", .wait_ms = 8000}};
+    atomic_bool stop = false;
+    pthread_t t;
+    (void)state;
+    PLAY(&stub, answers);
+    assert_int_equal(pthread_create(&t, NULL, set_flag, &stop), 0);
+    uint64_t start = bj_clock_boot_usec();
+    struct bj_fetch_request req = {.url = at("/"), .abort = &stop};
+    assert_int_equal(ask(&req), -ECANCELED);
+    assert_int_equal(reply.fault, BJ_FETCH_ABORTED);
+    assert_true(bj_clock_boot_usec() - start < 3 * SECOND);
+    pthread_join(t, NULL);
+    bj_stub_end(&stub);
+    /* and before it has begun */
+    assert_int_equal(ask(&req), -ECANCELED);
+}
+
+/* --- bad ones ------------------------------------------------------------- */
+
+static void no_http(void **state)
+{
+    static const struct bj_stub_answer answers[] = {
+        {.text = ""},
+        {.text = "SSH-2.0-OpenSSH_9.2\r\n"},
+        {.text = "<html>old</html>"},
+        {.text = "HTTP/1.1 2x0 OK\r\n\r\n"},
+        {.text = OK_HEAD "Content-Length: 10\r\n\r\n12345"},
+        {.text = OK_HEAD "Content-Length: 4\r\nContent-Encoding: gzip\r\n\r\n"
+                         "abcd"},
+        {.text = OK_HEAD "Transfer-Encoding: chunked\r\n\r\nzz\r\n"},
+        {.text = OK_HEAD "Transfer-Encoding: chunked\r\n\r\n5\r\n12"},
+        {.text = "HTTP/1.1 20"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(answers); i++) {
+        bj_stub_begin(&stub, NULL, answers + i, 1);
+        int r = ask(&(struct bj_fetch_request){.url = at("/"),
+                                               .total_usec = 2 * SECOND});
+        if (r != -EPROTO || reply.fault != BJ_FETCH_PROTOCOL)
+            fail_msg("%zu: %d %s", i, r, err.msg);
+        bj_stub_end(&stub);
+        bj_stub_free(&stub);
+    }
+}
+
+static void bad_requests(void **state)
+{
+    static const char *const split[] = {"X: a\r\nY: b", NULL};
+    static const char *const bare[] = {"no colon", NULL};
+    const struct bj_fetch_request cases[] = {
+        {.url = NULL},
+        {.url = ""},
+        {.url = "127.0.0.1"},
+        {.url = "file:///etc/passwd"},
+        {.url = "ftp://127.0.0.1/"},
+        {.url = "gopher://127.0.0.1/"},
+        {.url = "http://"},
+        {.url = "http:///path"},
+        {.url = "http://127.0.0.1:99999/"},
+        {.url = "http://127.0.0.1:http/"},
+        {.url = "http://[::1/"},
+        {.url = "http://127.0.0.1/a b"},
+        {.url = "http://127.0.0.1:1/", .headers = split},
+        {.url = "http://127.0.0.1:1/", .headers = bare},
+        {.url = "http://127.0.0.1:1/", .bearer = "a\nb"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        int r = ask(&cases[i]);
+        if (r != -EINVAL || reply.fault != BJ_FETCH_LOCAL)
+            fail_msg("%zu: %d %s", i, r, err.msg);
+    }
+}
+
+static void secrets_stay_secret(void **state)
+{
+    static const struct {
+        const char *url, *want;
+    } cases[] = {
+        {"http://h/p", "http://h/p"},
+        {"HTTPS://user:pass@h:8443/p/q?token=t#f", "https://h:8443/p/q"},
+        {"http://user:p@ss/word@h/", "http://ss/word@h/"},
+        {"http://u@h?x", "http://h"},
+        {"http://[::1]:80/", "http://[::1]:80/"},
+        {"http://h/a\nb\xff", "http://h/a?b\xef\xbf\xbd"},
+        {"user:pass@host", "(no URL)"},
+        {"", "(no URL)"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char buf[BJ_FETCH_SHOWN];
+        assert_string_equal(bj_fetch_show(cases[i].url, buf), cases[i].want);
+    }
+    char huge[1000], buf[BJ_FETCH_SHOWN];
+    memset(huge, 'h', sizeof(huge));
+    memcpy(huge, "http://", 7);
+    huge[999] = '\0';
+    assert_int_equal(strlen(bj_fetch_show(huge, buf)), BJ_FETCH_SHOWN - 1);
+
+    static const struct bj_stub_answer answers[] = {
+        {.text = "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"}};
+    char url[200];
+    PLAY(&stub, answers);
+    snprintf(url, sizeof(url), "http://anna:geheim@127.0.0.1:%u/x?key=geheim",
+             stub.port);
+    assert_int_equal(ask(&(struct bj_fetch_request){.url = url}), -EREMOTEIO);
+    assert_message("/x: http: status 404");
+    bj_stub_end(&stub);
+    /* printf anna:geheim | base64 */
+    assert_non_null(
+        strstr(stub.seen.p, "Authorization: Basic YW5uYTpnZWhlaW0=\r\n"));
+}
+
+static void origins(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } cases[] = {
+        {"http://h/a", "http://h/b?c", true},
+        {"http://h", "http://H:80/", true},
+        {"https://h:443/", "https://u:p@h", true},
+        {"http://[::1]/", "http://[::1]:80", true},
+        {"http://h:/", "http://h", true},
+        {"http://h", "https://h", false},
+        {"http://h:80", "https://h:80", false},
+        {"http://h", "http://h:81", false},
+        {"http://h", "http://h.x", false},
+        {"http://h@evil/", "http://h/", false},
+        {"http://h", "http://evil#@h/", false},
+        {"http://h", "http://evil?@h/", false},
+        {"http://h", "http://evil/@h/", false},
+        {"http://h", "ftp://h", false},
+        {"x", "x", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (bj_fetch_same_origin(cases[i].a, cases[i].b) != cases[i].same)
+            fail_msg("%s %s", cases[i].a, cases[i].b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(too_big),
+        TEST(deadlines),
+        TEST(no_connection),
+        TEST(aborted),
+        TEST(no_http),
+        TEST(bad_requests),
+        TEST(secrets_stay_secret),
+        TEST(origins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -6,12 +6,16 @@
  *   job KEY NUMBER...           each account: all rows of bj_account_rows
  *   extra BYTES
  *   the caller's lines, so many bytes
- *   sum 16 hexadecimal digits   FNV-1a of all above, 64 bits
+ *   sum 16 hexadecimal digits   of all above
  *
- * FNV-1a needs no table, and each of its steps can be undone: a single byte
- * that was changed changes the sum for certain.
+ * The sum is FNV-1a with 64 bits that takes eight bytes in a step (little
+ * endian; what is left at the end one by one) and folds the upper half of the
+ * sum into the lower one, which a multiplication never does.  Each step can be
+ * undone: a change within one of them changes the sum for certain.
  * Source: G. Fowler, L. C. Noll, K.-P. Vo, "FNV hash" (RFC 9923). */
 #include "core/energy/ledger_state.h"
+
+#include "base/digits.h"
 
 #define AT(type, member) offsetof(struct type, member)
 #define U64(type, word, member, count)                                         \
@@ -91,9 +95,15 @@ const struct bj_state_row bj_account_rows[] = {
 
 uint64_t bj_state_sum(struct bj_slice s)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    uint64_t h = UINT64_C(0xcbf29ce484222325), word;
+    for (; s.n >= sizeof(word); s.p += sizeof(word), s.n -= sizeof(word)) {
+        memcpy(&word, s.p, sizeof(word));
+        h = (h ^ le64toh(word)) * prime;
+        h ^= h >> 32;
+    }
+    for (; s.n > 0; s.p++, s.n--)
+        h = (h ^ (unsigned char)*s.p) * prime;
     return h;
 }
 
@@ -118,34 +128,41 @@ void bj_state_word(struct bj_buf *out, struct bj_slice s)
     }
 }
 
-static void put_number(struct bj_buf *out, uint64_t v)
+enum { NUMBER_MAX = 1 + 20 }; /* a blank and 64 bits */
+
+static char *number(char *at, uint64_t v)
 {
-    bj_buf_put(out, " ", 1);
-    bj_buf_u64(out, v);
+    *at++ = ' ';
+    if (v >= 10)
+        return bj_digits_u64(at, v);
+    *at++ = (char)('0' + v);
+    return at;
+}
+
+static char *row_number(char *at, const struct bj_state_row *row, const char *p)
+{
+    uint64_t one;
+    bj_u128 wide;
+    if (row->type == BJ_ROW_FLAG)
+        return number(at, *(const bool *)p);
+    if (row->type == BJ_ROW_U64) {
+        memcpy(&one, p, sizeof(one));
+        return number(at, one);
+    }
+    memcpy(&wide, p, sizeof(wide));
+    return number(number(at, (uint64_t)(wide >> 64)), (uint64_t)wide);
 }
 
 static void put_row(struct bj_buf *out, const struct bj_state_row *row,
                     const void *of)
 {
     const char *p = (const char *)of + row->off;
-    for (size_t i = 0; i < row->count; i++, p += row->stride) {
-        uint64_t one;
-        bj_u128 wide;
-        switch (row->type) {
-        case BJ_ROW_FLAG:
-            put_number(out, *(const bool *)p);
-            break;
-        case BJ_ROW_U64:
-            memcpy(&one, p, sizeof(one));
-            put_number(out, one);
-            break;
-        case BJ_ROW_WIDE:
-            memcpy(&wide, p, sizeof(wide));
-            put_number(out, (uint64_t)(wide >> 64));
-            put_number(out, (uint64_t)wide);
-            break;
-        }
-    }
+    if (!bj_buf_room(out, 2 * row->count * NUMBER_MAX + BJ_DIGITS_ROOM))
+        return;
+    char *at = out->p + out->len;
+    for (size_t i = 0; i < row->count; i++, p += row->stride)
+        at = row_number(at, row, p);
+    out->len = (size_t)(at - out->p);
 }
 
 static void put_account(struct bj_buf *out, const struct bj_account *a)
@@ -172,8 +189,8 @@ void bj_ledger_save(const struct bj_ledger *l, struct bj_slice boot_id,
     }
     for (size_t i = 0; i < l->n; i++)
         put_account(out, l->accounts[i]);
-    bj_buf_str(out, "extra");
-    put_number(out, extra.n + open_line);
+    bj_buf_str(out, "extra ");
+    bj_buf_u64(out, extra.n + open_line);
     bj_buf_put(out, "\n", 1);
     bj_buf_slice(out, extra);
     bj_buf_put(out, "\n", open_line);

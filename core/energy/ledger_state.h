@@ -18,7 +18,7 @@ struct bj_state_row {
 
 extern const struct bj_state_row bj_ledger_rows[], bj_account_rows[];
 
-/* FNV-1a, 64 bits. */
+/* The checksum. */
 uint64_t bj_state_sum(struct bj_slice s);
 
 /* s as one word without blanks: %xx for all but letters, digits and ._:@/+,-;

@@ -54,7 +54,7 @@ struct bj_core {
     struct bj_run run[BJ_RUNS];
     char cluster[132];
     uint64_t now_usec, wall_usec;   /* of the pass */
-    uint64_t find_usec;             /* when everything is looked at again */
+    uint64_t find_usec, force_usec; /* when all is looked at, read again */
     uint64_t node_usec;             /* when the node is read again */
     uint64_t own_fds_usec, own_fds; /* when they are counted again; how many */
     uint64_t oom_kills, oom_pass;   /* of the machine, BJ_ABSENT; read when */
@@ -64,7 +64,8 @@ struct bj_core {
     struct bj_snap *last;
 };
 
-/* One look for jobs; full reads every directory.  core/look.c */
+/* One look for jobs; full reads every directory of every hierarchy.
+ * core/look.c */
 void bj_core_look(struct bj_core *core, bool full);
 void bj_core_look_free(struct bj_core *core);
 

@@ -133,12 +133,26 @@ static void choose_watched(struct bj_core *core)
         core->find[h].watched = watched == 0 || (watched & 1u << h);
 }
 
+/* Whether directories are read that look as they did: something has gone and
+ * may be back under its name, or it is a while since.  The kernel's directories
+ * only tell how many they hold. */
+static bool force(struct bj_core *core, bool full)
+{
+    enum { MINUTE = 60 * 1000000 };
+    uint64_t pace = core->conf->slow_usec;
+    if (!full && !core->refind && core->now_usec < core->force_usec)
+        return false;
+    core->force_usec = core->now_usec + (pace > MINUTE ? pace : MINUTE);
+    return true;
+}
+
 void bj_core_look(struct bj_core *core, bool full)
 {
     uint64_t begun = bj_clock_boot_usec();
     uint64_t faults = 0;
     struct bj_err err = {0};
-    full |= core->refind || core->now_usec >= core->find_usec;
+    bool forced = force(core, full);
+    full = forced || core->now_usec >= core->find_usec;
     core->refind = false;
     if (full) {
         core->find_usec = core->now_usec + core->conf->slow_usec;
@@ -150,7 +164,7 @@ void bj_core_look(struct bj_core *core, bool full)
         struct bj_find *f = &core->find[h];
         if (!f->tree || (!full && !f->watched))
             continue;
-        int r = bj_tree_look(f->tree, full);
+        int r = bj_tree_look(f->tree, forced);
         if (r < 0) {
             faults++;
             bj_err_set(&err, r, "read %s", core->hiers.v[h].path);

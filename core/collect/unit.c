@@ -148,13 +148,21 @@ void bj_unit_lose(struct bj_unit *u, const struct bj_reader *rd, unsigned h)
     route(u, rd);
 }
 
+/* Where the descriptor of a file is kept; NULL: it is not. */
+static int *slot(struct bj_unit *u, const struct bj_reader *rd,
+                 const struct bj_cgfile *f)
+{
+    bool kept = f->keep >= 0 && (!f->keep_basic || rd->conf->basic);
+    return kept ? &u->kept[f->keep] : NULL;
+}
+
 static int read_file(struct bj_unit *u, struct bj_reader *rd,
                      const struct bj_cgfile *f, unsigned h,
                      struct bj_slice *ret)
 {
     int dir = u->dir[h];
-    if (f->keep >= 0) {
-        int *fd = &u->kept[f->keep];
+    int *fd = slot(u, rd, f);
+    if (fd) {
         if (*fd < 0 && dir >= 0) {
             *fd = bj_fdpool_open(rd->pool, dir, f->name, O_RDONLY);
             if (*fd >= 0 && f->notified)
@@ -193,8 +201,9 @@ static void trouble(struct bj_unit *u, struct bj_reader *rd,
         bj_unit_lose(u, rd, h);
         return;
     }
-    if (f->keep >= 0) /* the next one may do better */
-        bj_fdpool_close(rd->pool, &u->kept[f->keep]);
+    int *fd = slot(u, rd, f);
+    if (fd) /* the next one may do better */
+        bj_fdpool_close(rd->pool, fd);
     /* A file that this kernel does not have, or a controller or PSI that is
      * off, is no fault; it may be switched on, so it is looked for again at
      * the slow pace. */
@@ -214,8 +223,10 @@ static uint64_t *field(struct bj_unit *u, const struct bj_cgfile *f)
 
 /* Is what was read last still true? */
 static bool stands(struct bj_unit *u, const struct bj_reader *rd,
-                   const struct bj_cgfile *f)
+                   const struct bj_cgfile *f, unsigned which)
 {
+    if (f->zero_slow)
+        return !(which & BJ_UNIT_SLOW) && *field(u, f) == 0;
     if (f->swap)
         return rd->swapless && *field(u, f) == 0;
     return f->notified && u->kept[f->keep] >= 0 && u->watched && !u->changed;
@@ -232,7 +243,7 @@ void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
             (!f->basic && (which & BJ_UNIT_BASIC)) ||
             (f->job_only && !(which & BJ_UNIT_JOB)) ||
             ((u->missing & 1u << (first + i)) && !(which & BJ_UNIT_SLOW)) ||
-            stands(u, rd, f))
+            stands(u, rd, f, which))
             continue;
         struct bj_slice text;
         int r = read_file(u, rd, f, (unsigned)h, &text);

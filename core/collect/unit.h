@@ -50,6 +50,9 @@ struct bj_cgfile {
     bool job_only;   /* not for steps and tasks */
     bool notified;   /* a kept one of which the kernel tells when it changes,
                         one a unit at most: read when it has */
+    bool zero_slow;  /* at the slow pace too while its field (off) is 0 */
+    bool keep_basic; /* keep is the slot of a file that the basic mode leaves
+                        out, so it is kept in that mode only */
     bool swap;       /* stays 0 on a machine without swap space */
     size_t off;      /* for the parsers that fill one field */
     uint64_t mul;    /* ... and the factor (0: 1); divided by if div */

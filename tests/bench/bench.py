@@ -2,7 +2,7 @@
 """Measure the exporter beside a floor that only reads the files.
 
   bench.py --build DIR [--quick] [--trees real,v2,v1] [--jobs 1,16,128,512]
-           [--only matrix,memory,idle,instructions,collectd]
+           [--only matrix,memory,idle,instructions,collectd,energy]
            [--programs NAME,...] [--rounds N]
 
 DIR holds the built programs.  All programs of a tree run at the same time and
@@ -22,7 +22,11 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the tree stays as it is
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                             "../e2e"))
+
 import daemon
+import energy as rapl
 import machine
 import targets
 import trees
@@ -274,6 +278,28 @@ def run_collectd(o, results):
     daemon.run(o, results, Stage, Shape)
 
 
+def run_energy(o, results):
+    """What metering and splitting energy costs beside a pass."""
+    print("\n## Energy: CPU of a pass and of what energy adds to it, 128 jobs")
+    stage = Stage(o, o.trees[0], Shape(128, 1, 16, 4, 0))
+    sysfs = tempfile.mkdtemp(prefix="sys.", dir=o.top)
+    rapl.lay_out(sysfs)
+    try:
+        run = subprocess.run(
+            [o.build + "/bench/energy_bench", stage.tree.root, sysfs, "2000",
+             f"--energy.state-file={sysfs}/state", "--sample.slow=1h"],
+            check=True, capture_output=True, text=True)
+    finally:
+        stage.end()
+    words = run.stdout.split()
+    cost = dict(zip(words[::2], map(float, words[1::2])))
+    results.extra["energy_share"] = cost["tick_us"] / cost["pass_us"]
+    print("pass %.0f us; meters, ledger and text of the state %.0f us (%.0f %%); "
+          "to save it %.0f us" %
+          (cost["pass_us"], cost["tick_us"],
+           100 * results.extra["energy_share"], cost["save_us"]))
+
+
 def read_vm(o, results):
     """What "make bench-vm" has counted, when it has: instructions a job of
     everything that is on by default, on cgroup v2 with most CPUs."""
@@ -291,7 +317,8 @@ def read_vm(o, results):
 
 
 PARTS = {"matrix": run_matrix, "memory": run_memory, "idle": run_idle,
-         "instructions": run_instructions, "collectd": run_collectd}
+         "instructions": run_instructions, "collectd": run_collectd,
+         "energy": run_energy}
 
 
 def arguments():

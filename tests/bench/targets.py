@@ -118,10 +118,12 @@ def rows(r):
     yield ("E11", "processes started", limit(extra("forks"), 0, "%d"))
     yield ("F1", "instructions to write a series",
            limit(extra("insn_write_series"), 220, "%.0f"))
+    yield ("energy", "128 jobs: CPU of meters and ledger over that of a pass",
+           limit(extra("energy_share"), 0.10))
 
 
 def show(r):
     word = {True: "reached", False: "missed", None: "-"}
     print("\n## Targets")
     for number, text, (figure, reached) in rows(r):
-        print("%-4s %-62s %-28s %s" % (number, text, figure, word[reached]))
+        print("%-6s %-62s %-28s %s" % (number, text, figure, word[reached]))

@@ -34,16 +34,17 @@ struct bj_json;
 
 /* Limits; 0 stands for the value in brackets. */
 struct bj_json_limits {
-    size_t bytes;   /* of the text; streams: no limit but what is set [64 M] */
+    size_t bytes;   /* of the text; of a stream: of one element [64 M] */
     size_t values;  /* in one tree, keys not counted [2 M] */
-    unsigned depth; /* arrays and objects in each other [64, at most 64] */
+    unsigned depth; /* arrays and objects in each other, of a stream: of one
+                       element, and around it [64, at most 64] */
 };
 
 /* --- a whole text ---------------------------------------------------------*/
 
 /* Parse a text into a tree in the arena, copies of all strings included: the
  * text may go at once, the tree lives as long as the arena's content.  A tree
- * takes about 56 bytes for each value besides its texts.  name stands for the
+ * takes about three times the memory of its text.  name stands for the
  * document in messages ("NAME: line 3, byte 57: what was expected"); limits
  * and err may be NULL.
  *   -EINVAL  no JSON, nothing at all, or something behind it
@@ -154,7 +155,7 @@ struct bj_json_stream;
 
 /* Begin to read a document that comes in pieces.  targets and ctx must outlive
  * the stream; name is copied (cut at 100 bytes).  Targets must not lie within
- * each other (-EINVAL).  limits->values counts for each element.  Memory: the
+ * each other (-EINVAL).  Limits are those of each element.  Memory: the
  * largest element, and about 100 KB.  -ENOMEM. */
 int bj_json_stream_new(const struct bj_json_target *targets, void *ctx,
                        const char *name, const struct bj_json_limits *limits,

@@ -38,7 +38,8 @@ struct bj_pbs_json {
     unsigned depth;  /* of objects */
     unsigned arrays; /* of arrays, inside of which everything is passed over */
     bool begun;      /* the outermost object has been seen */
-    bool have_key;   /* a key and its colon have been read */
+    bool have_key;   /* a key has been read, ... */
+    bool have_colon; /* ... and its colon */
     bool in_jobs;    /* below "Jobs" */
     struct bj_buf text; /* of the job at hand, unescaped */
     struct text key, id, group;
@@ -147,6 +148,8 @@ static void scalar(struct bj_pbs_json *r, struct text value)
         return;
     if (!r->have_key)
         damaged(r, "a key before a value");
+    else if (!r->have_colon)
+        damaged(r, "a colon behind a key");
     else if (r->in_jobs && r->depth >= DEPTH_ATTR && r->depth <= DEPTH_ATTR + 1)
         add_member(r, value);
     r->have_key = false;
@@ -154,6 +157,8 @@ static void scalar(struct bj_pbs_json *r, struct text value)
 
 static void open_object(struct bj_pbs_json *r)
 {
+    if (r->begun && !(r->have_key && r->have_colon))
+        damaged(r, "a key before an object");
     if (r->depth == DEPTH_JOBS)
         r->in_jobs = bj_slice_eq(text_of(r, r->key), BJ_SLICE("Jobs"));
     if (r->depth == DEPTH_JOB)
@@ -207,6 +212,7 @@ static bool take_text(struct bj_pbs_json *r)
     if (quoted && scan.key) {
         r->key = t;
         r->have_key = true;
+        r->have_colon = false;
     } else if (r->begun) {
         scalar(r, t);
     }
@@ -227,6 +233,8 @@ static int take_token(struct bj_pbs_json *r, struct bj_err *err)
         open_object(r);
     else if ((c == ']' || c == '}') && r->arrays > 0)
         r->have_key = --r->arrays > 0 && r->have_key;
+    else if (c == ':')
+        r->have_colon = true;
     else if (c == '}')
         e = close_object(r, err);
     return e < 0 ? e : 1;

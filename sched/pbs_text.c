@@ -29,7 +29,7 @@ static enum ends ends_here(const struct bj_pbs_scan *s, size_t i, bool escaped)
     if (s->key)
         return c == ':' && !escaped ? ENDS : GOES_ON;
     if (s->array)
-        return (c == ',' || c == ']') && !escaped ? ENDS : GOES_ON;
+        return memchr(",]}:", c, 4) && !escaped ? ENDS : GOES_ON;
     if (c != ',' && c != '}')
         return GOES_ON;
     const size_t behind = skip_blanks(s, i + 1, &lines);
@@ -87,32 +87,38 @@ static void put_utf8(struct bj_buf *b, uint32_t c)
     bj_buf_put(b, out, n);
 }
 
-/* "u00e9" at p: the character, and how long it is; 0 when it is none. */
-static size_t unicode(const char *p, size_t n, uint32_t *ret)
+/* "u00e9" at p as a number; above 0xffff when it is none. */
+static uint32_t hex4(const char *p, size_t n)
 {
     uint32_t v = 0;
     if (n < 5 || p[0] != 'u')
-        return 0;
+        return UINT32_MAX;
     for (int i = 1; i < 5; i++) {
         const char c = p[i];
-        const uint32_t d = c >= '0' && c <= '9' ? (uint32_t)(c - '0')
-                           : (c | 32) >= 'a' && (c | 32) <= 'f'
-                               ? (uint32_t)((c | 32) - 'a' + 10)
-                               : 16;
-        if (d == 16)
-            return 0;
-        v = v << 4 | d;
+        const char lower = (char)(c | 32);
+        if (c >= '0' && c <= '9')
+            v = v << 4 | (uint32_t)(c - '0');
+        else if (lower >= 'a' && lower <= 'f')
+            v = v << 4 | (uint32_t)(lower - 'a' + 10);
+        else
+            return UINT32_MAX;
     }
-    if (v >= 0xd800 && v < 0xdc00) {
-        uint32_t low;
-        if (n < 11 || p[5] != '\\' || unicode(p + 6, 5, &low) == 0 ||
-            low < 0xdc00 || low > 0xdfff)
-            return 0;
-        *ret = 0x10000 + ((v - 0xd800) << 10) + (low - 0xdc00);
-        return 11;
-    }
+    return v;
+}
+
+/* The character that is escaped at p, behind the backslash, and how long that
+ * is; 0 when it is none. */
+static size_t unicode(const char *p, size_t n, uint32_t *ret)
+{
+    const uint32_t v = hex4(p, n);
     *ret = v;
-    return v >= 0xdc00 && v < 0xe000 ? 0 : 5;
+    if (v < 0xd800 || (v > 0xdfff && v <= 0xffff))
+        return 5;
+    if (v > 0xdbff || n < 11 || p[5] != '\\')
+        return 0;
+    const uint32_t low = hex4(p + 6, n - 6);
+    *ret = 0x10000 + ((v - 0xd800) << 10) + (low - 0xdc00);
+    return low >= 0xdc00 && low <= 0xdfff ? 11 : 0;
 }
 
 /* What stands between quotes; a backslash that escapes nothing is itself. */

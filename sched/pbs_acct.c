@@ -1,0 +1,402 @@
+#include "sched/pbs.h"
+
+#include "base/buf.h"
+#include "sched/pbs_attr.h"
+#include "sched/state.h"
+#include "sched/time.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    PIECE = 64 << 10,
+    LINE_MAX_BYTES = 1 << 20,
+    SEEN = 1 << 16, /* jobs remembered; a power of two */
+};
+
+/* What later records of a job do not repeat. */
+struct seen {
+    uint64_t id; /* its hash; 0: none */
+    uint64_t queued_sec, start_sec;
+    bool deleted;
+};
+
+struct bj_pbs_acct {
+    struct bj_pbs_conf conf;
+    struct bj_pbs_counts counts;
+    struct bj_err failed;
+    struct bj_buf buf;
+    size_t searched; /* no newline before this */
+    bool skipping;   /* the rest of a line that is too long */
+    uint64_t line;
+    struct seen *seen; /* SEEN of them: a job's place is its hash's, and the
+                          later one of two that want it has it */
+};
+
+/* A line, taken apart. */
+struct record {
+    struct bj_slice stamp, type, id, rest;
+    uint64_t stamp_sec;
+};
+
+static void report(struct bj_pbs_acct *r, struct bj_pbs_bad bad)
+{
+    if (bad.left_out)
+        r->counts.bad_jobs++;
+    else
+        r->counts.bad_fields++;
+    bad.line = r->line;
+    if (r->conf.bad)
+        r->conf.bad(r->conf.ctx, &bad);
+}
+
+static void bad_line(struct bj_pbs_acct *r, struct bj_slice value,
+                     const char *expected)
+{
+    report(r, (struct bj_pbs_bad){
+                  .value = value, .expected = expected, .left_out = true});
+}
+
+/* --- jobs that were seen --------------------------------------------------*/
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash(struct bj_slice s)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3;
+    return h ? h : 1;
+}
+
+static struct seen *look(const struct bj_pbs_acct *r, struct bj_slice id)
+{
+    const uint64_t h = hash(id);
+    struct seen *s = &r->seen[(h ^ h >> 32) % SEEN];
+    return s->id == h ? s : NULL;
+}
+
+static struct seen *remember(struct bj_pbs_acct *r, struct bj_slice id)
+{
+    const uint64_t h = hash(id);
+    struct seen *s = &r->seen[(h ^ h >> 32) % SEEN];
+    if (s->id != h)
+        *s = (struct seen){
+            .id = h, .queued_sec = BJ_ABSENT, .start_sec = BJ_ABSENT};
+    return s;
+}
+
+static void forget(struct seen *s)
+{
+    if (s)
+        s->id = 0;
+}
+
+/* --- attributes -----------------------------------------------------------*/
+
+/* The end of a value in quotes that begins at p: a quote with a blank or
+ * nothing behind it; n when there is none. */
+static size_t closing(const char *p, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (p[i] == p[0] && (i + 1 == n || p[i + 1] == ' '))
+            return i;
+    return n;
+}
+
+/* Cut "key=value" off *rest: false at the end.  Values with blanks in them are
+ * in quotes of either kind; nothing is escaped in them. */
+static bool cut_attr(struct bj_slice *rest, struct bj_slice *key,
+                     struct bj_slice *value)
+{
+    struct bj_slice s = bj_slice_trim(*rest);
+    if (s.n == 0)
+        return false;
+    size_t n = 0;
+    while (n < s.n && s.p[n] != '=' && s.p[n] != ' ')
+        n++;
+    *key = (struct bj_slice){s.p, n};
+    n += n < s.n && s.p[n] == '=';
+    const char *v = s.p + n;
+    size_t left = s.n - n;
+    const bool quoted = left > 0 && (*v == '"' || *v == '\'');
+    const char *blank = left > 0 ? memchr(v, ' ', left) : NULL;
+    const size_t plain = blank ? (size_t)(blank - v) : left;
+    const size_t end = quoted ? closing(v, left) : left;
+    size_t behind = n + plain;
+    *value = (struct bj_slice){v, plain};
+    if (quoted && end < left) {
+        *value = (struct bj_slice){v + 1, end - 1};
+        behind = n + end + 1;
+    }
+    *rest = (struct bj_slice){s.p + behind, s.n - behind};
+    return true;
+}
+
+static void read_attrs(struct bj_pbs_acct *r, const struct record *rec,
+                       struct bj_pbs_row *row)
+{
+    struct bj_slice rest = rec->rest, key, value;
+    bj_pbs_row_init(row);
+    row->job.cluster = r->conf.cluster;
+    while (cut_attr(&rest, &key, &value)) {
+        const char *expected = bj_pbs_attr(row, key, value);
+        if (expected)
+            report(r, (struct bj_pbs_bad){.job = rec->id,
+                                          .field = key,
+                                          .value = value,
+                                          .expected = expected});
+    }
+    bj_pbs_settle(row, rec->id);
+    row->job.state_raw = rec->type;
+}
+
+/* --- types of records -----------------------------------------------------*/
+
+static void fill(uint64_t *to, uint64_t v)
+{
+    if (*to == BJ_ABSENT)
+        *to = v;
+}
+
+static void recall(struct bj_sched_job *job, const struct seen *s)
+{
+    if (!s)
+        return;
+    fill(&job->submit_sec, s->queued_sec);
+    fill(&job->start_sec, s->start_sec);
+}
+
+static bool queued(struct bj_pbs_acct *r, const struct record *rec,
+                   struct bj_sched_job *job)
+{
+    struct seen *s = remember(r, rec->id);
+    s->queued_sec = rec->stamp_sec;
+    fill(&job->submit_sec, rec->stamp_sec);
+    job->state = BJ_STATE_PENDING;
+    return true;
+}
+
+static bool started(struct bj_pbs_acct *r, const struct record *rec,
+                    struct bj_sched_job *job)
+{
+    struct seen *s = remember(r, rec->id);
+    fill(&job->submit_sec, s->queued_sec);
+    fill(&job->start_sec, rec->stamp_sec);
+    s->start_sec = job->start_sec;
+    if (s->queued_sec == BJ_ABSENT)
+        s->queued_sec = job->submit_sec;
+    job->state = BJ_STATE_RUNNING;
+    return true;
+}
+
+/* A job that was deleted while it ran ends with the signal that PBS sent. */
+static bool ended(struct bj_pbs_acct *r, const struct record *rec,
+                  struct bj_sched_job *job)
+{
+    struct seen *s = look(r, rec->id);
+    recall(job, s);
+    fill(&job->end_sec, rec->stamp_sec);
+    if (s && s->deleted && job->state == BJ_STATE_FAILED &&
+        job->exit_signal != BJ_ABSENT && job->exit_signal > 0)
+        job->state = BJ_STATE_CANCELLED;
+    forget(s);
+    return true;
+}
+
+static bool rerun(struct bj_pbs_acct *r, const struct record *rec,
+                  struct bj_sched_job *job)
+{
+    struct seen *s = look(r, rec->id);
+    recall(job, s);
+    fill(&job->end_sec, rec->stamp_sec);
+    job->state = BJ_STATE_REQUEUED;
+    if (s)
+        s->start_sec = BJ_ABSENT;
+    return true;
+}
+
+static bool aborted(struct bj_pbs_acct *r, const struct record *rec,
+                    struct bj_sched_job *job)
+{
+    struct seen *s = look(r, rec->id);
+    recall(job, s);
+    fill(&job->end_sec, rec->stamp_sec);
+    job->state = BJ_STATE_FAILED;
+    forget(s);
+    return true;
+}
+
+static bool deleted(struct bj_pbs_acct *r, const struct record *rec,
+                    struct bj_sched_job *job)
+{
+    struct seen *s = look(r, rec->id);
+    if (s && s->start_sec != BJ_ABSENT) { /* its E record tells */
+        s->deleted = true;
+        return false;
+    }
+    if (!s)
+        remember(r, rec->id)->deleted = true;
+    recall(job, s);
+    fill(&job->end_sec, rec->stamp_sec);
+    job->state = BJ_STATE_CANCELLED;
+    return true;
+}
+
+static const struct type {
+    char letter;
+    bool (*take)(struct bj_pbs_acct *, const struct record *,
+                 struct bj_sched_job *); /* false: nothing to hand over */
+} types[] = {
+    {'E', ended}, {'S', started}, {'Q', queued},
+    {'R', rerun}, {'A', aborted}, {'D', deleted},
+};
+
+/* --- lines ----------------------------------------------------------------*/
+
+static bool cut_record(const struct bj_pbs_acct *r, struct bj_slice line,
+                       struct record *rec)
+{
+    if (!bj_slice_field(&line, ';', &rec->stamp) ||
+        !bj_slice_field(&line, ';', &rec->type) || rec->type.n != 1)
+        return false;
+    const char *semi = line.n > 0 ? memchr(line.p, ';', line.n) : NULL;
+    if (!semi)
+        return false;
+    rec->id = (struct bj_slice){line.p, (size_t)(semi - line.p)};
+    rec->rest = (struct bj_slice){semi + 1, line.n - rec->id.n - 1};
+    return bj_time_pbs_stamp(rec->stamp, r->conf.offset_min, &rec->stamp_sec) ==
+           0;
+}
+
+static int take_line(struct bj_pbs_acct *r, struct bj_slice line,
+                     struct bj_err *err)
+{
+    struct record rec;
+    struct bj_pbs_row row;
+    const struct type *t = types;
+    if (bj_slice_trim(line).n == 0)
+        return 0;
+    if (!cut_record(r, line, &rec)) {
+        bad_line(r, line, "MM/DD/YYYY HH:MM:SS;T;ID;...");
+        return 0;
+    }
+    const struct type *const end = types + sizeof(types) / sizeof(types[0]);
+    while (t < end && t->letter != rec.type.p[0])
+        t++;
+    if (t == end) {
+        r->counts.others++;
+        return 0;
+    }
+    read_attrs(r, &rec, &row);
+    if (row.job.id_number == BJ_ABSENT) {
+        bad_line(r, rec.id, "a job id");
+        return 0;
+    }
+    row.job.state = bj_state_pbs('F', row.exit_status);
+    if (!t->take(r, &rec, &row.job))
+        return 0;
+    r->counts.jobs++;
+    return r->conf.job(r->conf.ctx, &row.job, err);
+}
+
+static int take(struct bj_pbs_acct *r, struct bj_err *err)
+{
+    size_t at = 0;
+    int e = 0;
+    while (e == 0) {
+        const size_t from = at + r->searched;
+        const char *nl = from < r->buf.len
+                             ? memchr(r->buf.p + from, '\n', r->buf.len - from)
+                             : NULL;
+        const size_t n = (nl ? (size_t)(nl - r->buf.p) : r->buf.len) - at;
+        if (n > r->conf.max_job && !r->skipping) {
+            bad_line(r, (struct bj_slice){r->buf.p + at, r->conf.max_job},
+                     "a line of fewer bytes");
+            r->skipping = true;
+        }
+        if (!nl) {
+            r->searched = r->skipping ? 0 : n;
+            at += r->skipping ? n : 0;
+            break;
+        }
+        if (!r->skipping)
+            e = take_line(r, (struct bj_slice){r->buf.p + at, n}, err);
+        r->skipping = false;
+        r->searched = 0;
+        r->line++;
+        at += n + 1;
+    }
+    r->buf.len -= at;
+    memmove(r->buf.p, r->buf.p + at, r->buf.len);
+    return e;
+}
+
+/* --- calls ----------------------------------------------------------------*/
+
+int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
+                    struct bj_err *err)
+{
+    if (!conf->job)
+        return bj_err_set(err, -EINVAL, "pbs: nobody wants the jobs");
+    struct bj_pbs_acct *r = calloc(1, sizeof(*r));
+    if (r)
+        r->seen = calloc(SEEN, sizeof(*r->seen));
+    if (!r || !r->seen) {
+        free(r);
+        return bj_err_set(err, -ENOMEM, "pbs: no memory");
+    }
+    r->conf = *conf;
+    if (r->conf.max_job == 0 || r->conf.max_job > INT32_MAX)
+        r->conf.max_job = LINE_MAX_BYTES;
+    r->line = 1;
+    *ret = r;
+    return 0;
+}
+
+/* What made the reading end, if anything. */
+static int fail(const struct bj_pbs_acct *r, struct bj_err *err)
+{
+    if (err && r->failed.code < 0)
+        *err = r->failed;
+    return r->failed.code < 0 ? r->failed.code : 0;
+}
+
+int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
+                     struct bj_err *err)
+{
+    int e = fail(r, err);
+    struct bj_err own = {0};
+    while (piece.n > 0 && e == 0) {
+        const size_t n = piece.n < PIECE ? piece.n : PIECE;
+        r->counts.bytes += n;
+        bj_buf_put(&r->buf, piece.p, n);
+        e = r->buf.failed ? bj_err_set(&own, -ENOMEM, "pbs: no memory")
+                          : take(r, &own);
+        piece.p += n;
+        piece.n -= n;
+        own.code = e;
+        r->failed = own;
+    }
+    return fail(r, err);
+}
+
+int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest, struct bj_err *err)
+{
+    if (ret_rest)
+        *ret_rest = r->buf.len;
+    return fail(r, err);
+}
+
+const struct bj_pbs_counts *bj_pbs_acct_counts(const struct bj_pbs_acct *r)
+{
+    return &r->counts;
+}
+
+void bj_pbs_acct_free(struct bj_pbs_acct *r)
+{
+    if (!r)
+        return;
+    bj_buf_free(&r->buf);
+    free(r->seen);
+    free(r);
+}

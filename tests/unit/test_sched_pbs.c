@@ -1,0 +1,510 @@
+/* What PBS tells of its jobs: the accounting lines and qstat's JSON as they are
+ * documented (PBS Professional Administrator's Guide; pbs_job_attributes(7)),
+ * and as users and older versions of PBS spoil them. */
+#include "sched/pbs.h"
+
+#include "base/buf.h"
+#include "sched/state.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+struct log {
+    struct bj_buf text;
+    int stop;
+};
+
+static void put(struct bj_buf *b, const char *name, struct bj_slice s)
+{
+    if (s.n > 0)
+        bj_buf_printf(b, " %s=%.*s", name, (int)s.n, s.p);
+}
+
+static void num(struct bj_buf *b, const char *name, uint64_t v)
+{
+    if (v != BJ_ABSENT)
+        bj_buf_printf(b, " %s=%llu", name, (unsigned long long)v);
+}
+
+/* All that is not absent. */
+static int put_job(void *ctx, const struct bj_sched_job *j, struct bj_err *err)
+{
+    struct log *log = ctx;
+    struct bj_buf *b = &log->text;
+    (void)err;
+    assert_true(bj_slice_eq(j->batch_system, BJ_SLICE("pbs")));
+    bj_buf_printf(b, "%.*s %s", (int)j->raw_id.n, j->raw_id.p,
+                  bj_state_name(j->state));
+    num(b, "array", j->array_job);
+    num(b, "task", j->array_task);
+    const struct {
+        const char *name;
+        struct bj_slice s;
+    } texts[] = {
+        {"tasks", j->array_tasks}, {"name", j->name},
+        {"user", j->user},         {"group", j->group},
+        {"account", j->account},   {"project", j->project},
+        {"queue", j->partition},   {"exit", j->exit_raw},
+    };
+    for (size_t i = 0; i < COUNT(texts); i++)
+        put(b, texts[i].name, texts[i].s);
+    num(b, "code", j->exit_code);
+    num(b, "signal", j->exit_signal);
+    num(b, "submit", j->submit_sec);
+    num(b, "eligible", j->eligible_sec);
+    num(b, "start", j->start_sec);
+    num(b, "end", j->end_sec);
+    num(b, "elapsed", j->elapsed_sec);
+    num(b, "limit", j->time_limit_sec);
+    num(b, "cpus", j->cpus);
+    num(b, "nodes", j->nodes);
+    num(b, "gpus", j->gpus);
+    num(b, "asked", j->mem_requested_bytes);
+    num(b, "peak", j->use.mem_peak_bytes);
+    num(b, "cpu_usec", j->use.cpu_usec);
+    num(b, "restarts", j->restarts);
+    put(b, "on", j->nodelist);
+    put(b, "from", j->submit_host);
+    put(b, "dir", j->work_dir);
+    put(b, "comment", j->comment);
+    bj_buf_str(b, "\n");
+    return log->stop;
+}
+
+static void put_bad(void *ctx, const struct bj_pbs_bad *bad)
+{
+    struct log *log = ctx;
+    bj_buf_printf(&log->text, "line %d: %.*s %.*s: %s%s\n", (int)bad->line,
+                  (int)bad->job.n, bad->job.n ? bad->job.p : "",
+                  (int)bad->field.n, bad->field.n ? bad->field.p : "",
+                  bad->expected, bad->left_out ? "!" : "");
+}
+
+static void same(const struct log *log, const char *want, const char *what)
+{
+    const struct bj_slice have = {log->text.p, log->text.len};
+    if (!bj_slice_eq(have, bj_slice_str(want)))
+        fail_msg("%s: have:\n%.*s\nwant:\n%s", what, (int)have.n,
+                 have.n ? have.p : "", want);
+}
+
+/* --- accounting -----------------------------------------------------------*/
+
+#define E_RECORD                                                               \
+    "11/20/2026 11:00:00;E;123.pbs;user=anna group=physics account=\"big "     \
+    "grant\" project=prj jobname=run queue=workq ctime=1795170000 "            \
+    "qtime=1795170001 etime=1795170002 start=1795170100 "                      \
+    "exec_host=n1/0*4+n2/0*4 "                                                 \
+    "exec_vnode=(n1:ncpus=4:ngpus=1:mem=4gb)+(n2:ncpus=4:ngpus=1) "            \
+    "Resource_List.mem=8gb Resource_List.ncpus=8 Resource_List.nodect=2 "      \
+    "Resource_List.place=pack Resource_List.select=2:ncpus=4:ngpus=1 "         \
+    "Resource_List.walltime=10:00:00 session=4711 end=1795173700 "             \
+    "Exit_status=0 resources_used.cpupercent=390 "                             \
+    "resources_used.cput=03:59:00 resources_used.mem=1048576kb "               \
+    "resources_used.ncpus=8 resources_used.vmem=2097152kb "                    \
+    "resources_used.walltime=01:00:00 run_count=1\n"
+#define E_WANT                                                                 \
+    "123.pbs completed name=run user=anna group=physics account=big grant "    \
+    "project=prj queue=workq exit=0 code=0 signal=0 submit=1795170000 "        \
+    "eligible=1795170002 start=1795170100 end=1795173700 elapsed=3600 "        \
+    "limit=36000 cpus=8 nodes=2 gpus=2 asked=8589934592 peak=1073741824 "      \
+    "cpu_usec=14340000000 restarts=0 on=n1/0*4+n2/0*4\n"
+
+/* Stamps of the lines are an hour ahead of UTC; 1795172400 is 11:00:00. */
+static const struct {
+    const char *what, *text, *want;
+} accounts[] = {
+    {"nothing", "", ""},
+    {"a job that ended", E_RECORD, E_WANT},
+    {"queued, deleted before it started",
+     "11/20/2026 12:00:00;Q;7.pbs;queue=workq\n"
+     "11/20/2026 12:01:00;D;7.pbs;requestor=anna@login1\n",
+     "7.pbs pending queue=workq submit=1795172400\n"
+     "7.pbs cancelled submit=1795172400 end=1795172460\n"},
+    {"deleted while it ran",
+     "11/20/2026 12:00:00;Q;7.pbs;queue=workq\n"
+     "11/20/2026 12:00:10;S;7.pbs;user=anna start=1795172410\n"
+     "11/20/2026 12:01:00;D;7.pbs;requestor=anna@login1\n"
+     "11/20/2026 12:01:01;E;7.pbs;user=anna Exit_status=271\n",
+     "7.pbs pending queue=workq submit=1795172400\n"
+     "7.pbs running user=anna submit=1795172400 start=1795172410\n"
+     "7.pbs cancelled user=anna exit=271 code=0 signal=15 submit=1795172400 "
+     "start=1795172410 end=1795172461\n"},
+    {"killed by a signal, nobody deleted it",
+     "11/20/2026 12:01:01;E;7.pbs;user=anna Exit_status=265\n",
+     "7.pbs failed user=anna exit=265 code=0 signal=9 end=1795172461\n"},
+    {"run again",
+     "11/20/2026 12:00:10;S;7.pbs;qtime=1795172400 run_count=1\n"
+     "11/20/2026 12:01:00;R;7.pbs;Exit_status=-9 run_count=1\n"
+     "11/20/2026 12:02:00;S;7.pbs;qtime=1795172400 run_count=2\n"
+     "11/20/2026 12:03:00;E;7.pbs;Exit_status=0 run_count=2\n",
+     "7.pbs running submit=1795172400 start=1795172410 restarts=0\n"
+     "7.pbs requeued exit=-9 submit=1795172400 start=1795172410 "
+     "end=1795172460 restarts=0\n"
+     "7.pbs running submit=1795172400 start=1795172520 restarts=1\n"
+     "7.pbs completed exit=0 code=0 signal=0 submit=1795172400 "
+     "start=1795172520 end=1795172580 restarts=1\n"},
+    {"PBS ended it",
+     "11/20/2026 12:00:00;E;1.pbs;Exit_status=-29\n"
+     "11/20/2026 12:00:00;E;2.pbs;Exit_status=-27\n"
+     "11/20/2026 12:00:00;E;3.pbs;Exit_status=-1\n"
+     "11/20/2026 12:00:00;A;4.pbs;Job deleted as result of dependency\n",
+     "1.pbs timeout exit=-29 end=1795172400\n"
+     "2.pbs oom exit=-27 end=1795172400\n"
+     "3.pbs failed exit=-1 end=1795172400\n"
+     "4.pbs failed end=1795172400\n"},
+    {"arrays",
+     "11/20/2026 12:00:00;E;9[3].pbs;Exit_status=1\n"
+     "11/20/2026 12:00:00;E;9[].pbs;Exit_status=0\n",
+     "9[3].pbs failed array=9 task=3 exit=1 code=1 signal=0 end=1795172400\n"
+     "9[].pbs completed array=9 exit=0 code=0 signal=0 end=1795172400\n"},
+    {"types that are not about a job's run",
+     "11/20/2026 12:00:00;L;license;floating license hour:3\n"
+     "11/20/2026 12:00:00;k;R5.pbs;requestor=root@pbs\n"
+     "11/20/2026 12:00:00;u;7.pbs;user=anna\n"
+     "11/20/2026 12:00:00;Z;7.pbs;\n",
+     ""},
+    {"values that want to be other keys",
+     "11/20/2026 12:00:00;E;7.pbs;user=anna jobname=\"a user=root b\" "
+     "account='it's queue=x' group=g Exit_status=0\n",
+     "7.pbs completed name=a user=root b user=anna group=g "
+     "account=it's queue=x exit=0 code=0 signal=0 end=1795172400\n"},
+    {"a quote that does not end",
+     "11/20/2026 12:00:00;E;7.pbs;jobname=\"a user=anna Exit_status=0\n",
+     "7.pbs completed name=\"a user=anna exit=0 code=0 signal=0 "
+     "end=1795172400\n"},
+    {"fields that are no numbers",
+     "11/20/2026 12:00:00;E;7.pbs;Resource_List.mem=lots start=x "
+     "Exit_status=9999999999 end=1795172400 Resource_List.walltime=\n",
+     "line 1: 7.pbs Resource_List.mem: a size\n"
+     "line 1: 7.pbs start: a time\n"
+     "line 1: 7.pbs Exit_status: a number\n"
+     "7.pbs cancelled end=1795172400\n"},
+    {"damaged lines",
+     "hello\n\n11/20/2026 12:00:00;EE;7.pbs;x\n11/20/2026 25:00:00;E;7.pbs;\n"
+     "11/20/2026 12:00:00;E;7.pbs\n11/20/2026 12:00:00;E;x;user=a\n;;;\n"
+     "11/20/2026 12:00:00;E;8.pbs;Exit_status=0\n11/20/2026 12:00:00;E;9",
+     "line 1:  : MM/DD/YYYY HH:MM:SS;T;ID;...!\n"
+     "line 3:  : MM/DD/YYYY HH:MM:SS;T;ID;...!\n"
+     "line 4:  : MM/DD/YYYY HH:MM:SS;T;ID;...!\n"
+     "line 5:  : MM/DD/YYYY HH:MM:SS;T;ID;...!\n"
+     "line 6:  : a job id!\n"
+     "line 7:  : MM/DD/YYYY HH:MM:SS;T;ID;...!\n"
+     "8.pbs completed exit=0 code=0 signal=0 end=1795172400\n"},
+};
+
+/* Read text in pieces of at most n bytes, each in memory of its own. */
+static int feed_acct(struct bj_pbs_acct *r, struct bj_slice text, size_t n)
+{
+    struct bj_err err = {0};
+    int e = 0;
+    while (text.n > 0 && e == 0) {
+        const size_t k = text.n < n ? text.n : n;
+        char *piece = malloc(k);
+        memcpy(piece, text.p, k);
+        e = bj_pbs_acct_feed(r, (struct bj_slice){piece, k}, &err);
+        free(piece);
+        text.p += k;
+        text.n -= k;
+    }
+    return e;
+}
+
+static void test_accounts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(accounts); i++) {
+        for (size_t n = 1; n < 2000; n += 1998) {
+            struct log log = {.stop = 0};
+            const struct bj_pbs_conf conf = {
+                .offset_min = 60, .ctx = &log, .job = put_job, .bad = put_bad};
+            const struct bj_slice text = bj_slice_str(accounts[i].text);
+            struct bj_pbs_acct *r;
+            size_t rest;
+            assert_int_equal(bj_pbs_acct_new(&conf, &r, NULL), 0);
+            assert_int_equal(feed_acct(r, text, n), 0);
+            assert_int_equal(bj_pbs_acct_end(r, &rest, NULL), 0);
+            const char *nl = text.n ? memrchr(text.p, '\n', text.n) : NULL;
+            assert_int_equal(rest, nl ? strlen(nl + 1) : 0);
+            same(&log, accounts[i].want, accounts[i].what);
+            assert_int_equal(bj_pbs_acct_counts(r)->bytes, text.n);
+            bj_pbs_acct_free(r);
+            bj_buf_free(&log.text);
+        }
+    }
+}
+
+static void test_long_line(void **state)
+{
+    (void)state;
+    struct log log = {.stop = 0};
+    const struct bj_pbs_conf conf = {
+        .max_job = 300, .ctx = &log, .job = put_job, .bad = put_bad};
+    struct bj_pbs_acct *r;
+    struct bj_buf b = {0};
+    for (int i = 0; i < 50000; i++)
+        bj_buf_str(&b, "abc");
+    bj_buf_str(&b, "\n11/20/2026 11:00:00;E;8.pbs;Exit_status=0\n");
+    assert_int_equal(bj_pbs_acct_new(&conf, &r, NULL), 0);
+    assert_int_equal(feed_acct(r, (struct bj_slice){b.p, b.len}, 5000), 0);
+    same(&log,
+         "line 1:  : a line of fewer bytes!\n"
+         "8.pbs completed exit=0 code=0 signal=0 end=1795172400\n",
+         "long line");
+    bj_pbs_acct_free(r);
+    bj_buf_free(&b);
+    bj_buf_free(&log.text);
+}
+
+/* --- qstat ----------------------------------------------------------------*/
+
+#define HEAD                                                                   \
+    "{\n    \"timestamp\":1795173800,\n    \"pbs_version\":\"20.0.1\",\n"      \
+    "    \"pbs_server\":\"pbs\",\n    \"Jobs\":{\n"
+#define TAIL "    }\n}\n"
+#define JOB(id, text)                                                          \
+    "        \"" id "\":{\n            \"job_state\":\"F\",\n" text            \
+    "            \"Exit_status\":0\n        }"
+
+static const struct {
+    const char *what, *text;
+    int status;
+    const char *want;
+} docs[] = {
+    {"nothing", "", 0, ""},
+    {"no jobs", "{\"timestamp\":1,\"Jobs\":{}}", 0, ""},
+    {"no member Jobs", "{\"timestamp\":1,\"pbs_version\":\"22\"}\n", 0, ""},
+    {"a job that ended",
+     HEAD "        \"123.pbs\":{\n"
+          "            \"Job_Name\":\"run\",\n"
+          "            \"Job_Owner\":\"anna@login1.example.org\",\n"
+          "            \"resources_used\":{\n"
+          "                \"cpupercent\":390,\n"
+          "                \"cput\":\"03:59:00\",\n"
+          "                \"mem\":\"1048576kb\",\n"
+          "                \"walltime\":\"01:00:00\"\n"
+          "            },\n"
+          "            \"job_state\":\"F\",\n"
+          "            \"queue\":\"workq\",\n"
+          "            \"ctime\":\"Fri Nov 20 10:20:00 2026\",\n"
+          "            \"exec_host\":\"n1/0*4+n2/0*4\",\n"
+          "            \"exec_vnode\":\"(n1:ncpus=4:ngpus=1)+(n2:ncpus=4)\",\n"
+          "            \"mtime\":\"Fri Nov 20 11:21:40 2026\",\n"
+          "            \"etime\":\"Fri Nov 20 10:20:02 2026\",\n"
+          "            \"Resource_List\":{\n"
+          "                \"mem\":\"8gb\",\n"
+          "                \"ncpus\":8,\n"
+          "                \"nodect\":2,\n"
+          "                \"walltime\":\"10:00:00\"\n"
+          "            },\n"
+          "            \"stime\":\"Fri Nov 20 10:21:40 2026\",\n"
+          "            \"substate\":92,\n"
+          "            \"Variable_List\":{\n"
+          "                \"PBS_O_HOME\":\"/home/anna\",\n"
+          "                \"PBS_O_WORKDIR\":\"/home/anna/w\",\n"
+          "                \"PBS_O_QUEUE\":\"other\"\n"
+          "            },\n"
+          "            \"euser\":\"anna\",\n"
+          "            \"comment\":\"Job run at Fri Nov 20 at 10:21 and "
+          "finished\",\n"
+          "            \"run_count\":2,\n"
+          "            \"Exit_status\":1,\n"
+          "            \"project\":\"_pbs_project_default\"\n"
+          "        }\n" TAIL,
+     0,
+     "123.pbs failed name=run user=anna queue=workq exit=1 code=1 signal=0 "
+     "submit=1795170000 eligible=1795170002 start=1795170100 end=1795173700 "
+     "elapsed=3600 limit=36000 cpus=8 nodes=2 gpus=1 asked=8589934592 "
+     "peak=1073741824 cpu_usec=14340000000 restarts=1 on=n1/0*4+n2/0*4 "
+     "from=login1.example.org dir=/home/anna/w comment=Job run at Fri Nov 20 "
+     "at 10:21 and finished\n"},
+    {"on one line",
+     "{\"Jobs\":{\"7[2].pbs\":{\"job_state\":\"X\",\"Exit_status\":0,\"Job_"
+     "Name\":\"a\\\"b\\\\c\\u00e9\\ud83d\\ude00\\n\"},\"8.pbs\":{\"job_"
+     "state\":\"R\",\"Job_Owner\":\"x\"}}}",
+     0,
+     "7[2].pbs completed array=7 task=2 name=a\"b\\c\xc3\xa9\xf0\x9f\x98\x80\n"
+     " exit=0 code=0 signal=0\n"
+     "8.pbs running user=x\n"},
+    {"deleted by a user, and never run",
+     HEAD JOB("7.pbs",
+              "\"substate\":91,\n\"Exit_status\":271,\n") ",\n"
+                                                          "\"8.pbs\":{\"job_"
+                                                          "state\":\"F\"},"
+                                                          "\n\"9.pbs\":{\"job_"
+                                                          "state\":\"H\"}" TAIL,
+     0,
+     "7.pbs cancelled exit=0 code=0 signal=0\n8.pbs cancelled\n"
+     "9.pbs pending\n"},
+    {"what looks like a number",
+     HEAD JOB("7.pbs", "\"Job_Name\":0123,\n\"Account_Name\":inf,\n"
+                       "\"project\":0x1f,\n\"queue\":.5,\n\"euser\":1e5,\n"
+                       "\"egroup\":-nan,\n\"comment\":null,\n") TAIL,
+     0,
+     "7.pbs completed name=0123 user=1e5 group=-nan account=inf project=0x1f "
+     "queue=.5 exit=0 code=0 signal=0\n"},
+    {"quotes that nobody escaped",
+     HEAD JOB("7.pbs", "\"Job_Name\":\"a\"b\",\n\"comment\":\"he said \"x\", "
+                       "and \"y\"\",\n") TAIL,
+     0,
+     "7.pbs completed name=a\"b exit=0 code=0 signal=0 comment=he said \"x\", "
+     "and \"y\"\n"},
+    {"quotes and commas that nobody escaped: no guess is made",
+     HEAD JOB("7.pbs", "\"euser\":\"an\",\"na\",\n") ",\n" JOB("8.pbs", "")
+         TAIL,
+     0,
+     "line 9: 7.pbs : a colon behind a key!\n"
+     "8.pbs completed exit=0 code=0 signal=0\n"},
+    {"newlines that nobody escaped, and a quote left out",
+     HEAD JOB("7.pbs", "\"comment\":\"one\ntwo \" x\n{ three\",\n"
+                       "\"Job_Name\":\"no end\n\"euser\":\"anna\",\n") TAIL,
+     0,
+     "7.pbs completed name=no end user=anna exit=0 code=0 signal=0 "
+     "comment=one\ntwo \" x\n{ three\n"},
+    {"backslashes that escape nothing",
+     HEAD JOB("7.pbs", "\"Job_Name\":\"C:\\dir\\q\",\n"
+                       "\"comment\":\"ends in \\\",\n\"euser\":\"\\ud800x\","
+                       "\n") TAIL,
+     0,
+     "7.pbs completed name=C:\\dir\\q user=\\ud800x exit=0 code=0 signal=0 "
+     "comment=ends in \\\n"},
+    {"the same key twice: the last one counts",
+     HEAD JOB("7.pbs", "\"euser\":\"a\",\n\"euser\":\"b\",\n") TAIL, 0,
+     "7.pbs completed user=b exit=0 code=0 signal=0\n"},
+    {"bytes that are no UTF-8",
+     HEAD JOB("7.pbs", "\"Job_Name\":\"\xff\xfe\",\n") TAIL, 0,
+     "7.pbs completed name=\xff\xfe exit=0 code=0 signal=0\n"},
+    {"a comma too many, and an array",
+     HEAD JOB("7.pbs",
+              "\"a\":[1,{\"euser\":\"x\"},\"y]\"],\n\"b\":{},\n") ",\n" TAIL,
+     0, "7.pbs completed exit=0 code=0 signal=0\n"},
+    {"attributes of other things",
+     "{\"Job_Name\":\"x\",\"Queue\":{\"q\":{\"job_state\":\"F\"}},\"Jobs\":{"
+     "\"7.pbs\":{\"job_state\":\"Q\",\"deep\":{\"er\":{\"euser\":\"root\"}}}"
+     "}}",
+     0, "7.pbs pending\n"},
+    {"fields that are no numbers",
+     HEAD JOB("7.pbs", "\"ctime\":\"soon\",\n\"Resource_List\":{\"mem\":"
+                       "\"lots\"},\n") TAIL,
+     0,
+     "line 10: 7.pbs ctime: a time\n"
+     "line 10: 7.pbs Resource_List.mem: a size\n"
+     "7.pbs completed exit=0 code=0 signal=0\n"},
+    {"an id that is none", HEAD JOB("R7.pbs", "") ",\n" JOB("8.pbs", "") TAIL,
+     0, "line 9: R7.pbs : a job id!\n8.pbs completed exit=0 code=0 signal=0\n"},
+    {"a value without a key",
+     HEAD JOB("7.pbs", "5,\n") ",\n" JOB("8.pbs", "") TAIL, 0,
+     "line 10: 7.pbs : a key before a value!\n"
+     "8.pbs completed exit=0 code=0 signal=0\n"},
+    {"cut short", HEAD JOB("7.pbs", "") ",\n\"8.pbs\":{\"job_state\":\"F",
+     -EINVAL, "7.pbs completed exit=0 code=0 signal=0\n"},
+    {"no JSON", "qstat: cannot connect to server\n", -EINVAL, ""},
+};
+
+static int feed_json(struct bj_pbs_json *r, struct bj_slice text, size_t n)
+{
+    struct bj_err err = {0};
+    int e = 0;
+    while (text.n > 0 && e == 0) {
+        const size_t k = text.n < n ? text.n : n;
+        char *piece = malloc(k);
+        memcpy(piece, text.p, k);
+        e = bj_pbs_json_feed(r, (struct bj_slice){piece, k}, &err);
+        free(piece);
+        text.p += k;
+        text.n -= k;
+    }
+    if (e == 0)
+        e = bj_pbs_json_end(r, &err);
+    assert_int_equal(e < 0, err.code < 0);
+    return e;
+}
+
+static void test_docs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(docs); i++) {
+        for (size_t n = 1; n < 5000; n = n * 5 + 2) {
+            struct log log = {.stop = 0};
+            const struct bj_pbs_conf conf = {
+                .ctx = &log, .job = put_job, .bad = put_bad};
+            struct bj_pbs_json *r;
+            assert_int_equal(bj_pbs_json_new(&conf, &r, NULL), 0);
+            const int e = feed_json(r, bj_slice_str(docs[i].text), n);
+            same(&log, docs[i].want, docs[i].what);
+            assert_int_equal(e, docs[i].status);
+            bj_pbs_json_free(r);
+            bj_buf_free(&log.text);
+        }
+    }
+}
+
+/* Jobs and values of any size cost bounded memory, and no other job. */
+static void test_huge(void **state)
+{
+    (void)state;
+    struct log log = {.stop = 0};
+    const struct bj_pbs_conf conf = {
+        .max_job = 5000, .ctx = &log, .job = put_job, .bad = put_bad};
+    struct bj_pbs_json *r;
+    struct bj_buf b = {0};
+    bj_buf_str(&b, HEAD "\"7.pbs\":{\"job_state\":\"F\"");
+    for (int i = 0; i < 50000; i++)
+        bj_buf_printf(&b, ",\"key%d\":\"value\"", i);
+    bj_buf_str(&b, "},\n" JOB("8.pbs", "") TAIL);
+    assert_int_equal(bj_pbs_json_new(&conf, &r, NULL), 0);
+    assert_int_equal(feed_json(r, (struct bj_slice){b.p, b.len}, 4096), 0);
+    same(&log,
+         "line 6: 7.pbs : a job of fewer bytes!\n"
+         "8.pbs completed exit=0 code=0 signal=0\n",
+         "huge");
+    bj_pbs_json_free(r);
+    bj_buf_free(&log.text);
+    bj_buf_free(&b);
+}
+
+static void test_stop(void **state)
+{
+    (void)state;
+    struct log log = {.stop = -ECANCELED};
+    const struct bj_pbs_conf conf = {.ctx = &log, .job = put_job};
+    const struct bj_pbs_conf nobody = {.ctx = &log};
+    struct bj_pbs_json *j;
+    struct bj_pbs_acct *a;
+    struct bj_err err = {0};
+    assert_int_equal(bj_pbs_json_new(&nobody, &j, &err), -EINVAL);
+    assert_int_equal(bj_pbs_acct_new(&nobody, &a, &err), -EINVAL);
+    assert_int_equal(bj_pbs_json_new(&conf, &j, NULL), 0);
+    assert_int_equal(
+        feed_json(j, BJ_SLICE(HEAD JOB("7.pbs", "") "," JOB("8.pbs", "") TAIL),
+                  9999),
+        -ECANCELED);
+    assert_int_equal(bj_pbs_json_end(j, NULL), -ECANCELED);
+    assert_int_equal(bj_pbs_json_counts(j)->jobs, 1);
+    bj_pbs_json_free(j);
+    bj_pbs_json_free(NULL);
+    assert_int_equal(bj_pbs_acct_new(&conf, &a, NULL), 0);
+    assert_int_equal(feed_acct(a, BJ_SLICE(E_RECORD E_RECORD), 9999),
+                     -ECANCELED);
+    assert_int_equal(bj_pbs_acct_counts(a)->jobs, 1);
+    bj_pbs_acct_free(a);
+    bj_pbs_acct_free(NULL);
+    bj_buf_free(&log.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_accounts), cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_docs),     cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -300,7 +300,7 @@ static void deadline(void **state)
     assert_int_equal(res.exit, -1);
     assert_int_equal(res.signal, SIGTERM);
     uint64_t took = bj_clock_boot_usec() - start;
-    assert_true(took >= 300 * MS && took < 2 * SECOND);
+    assert_true(took >= 300 * MS && took < 20 * SECOND);
     /* One that cleans up is still late. */
     cmd.argv = SH("trap 'echo cleaned; exit 0' TERM; "
                   "while :; do sleep 0.05; done");
@@ -340,7 +340,7 @@ static void grandchildren(void **state)
     /* It keeps our pipes open, and is not waited for; */
     uint64_t start = bj_clock_boot_usec();
     assert_int_equal(sh("sleep 60 & echo $!"), 0);
-    assert_true(bj_clock_boot_usec() - start < 5 * SECOND);
+    assert_true(bj_clock_boot_usec() - start < 20 * SECOND);
     assert_true(gone(number_in(&res.out)));
     /* it goes with the command; */
     struct bj_command cmd = {
@@ -414,7 +414,7 @@ static void aborted(void **state)
     uint64_t start = bj_clock_boot_usec();
     assert_int_equal(run(&cmd), -ECANCELED);
     assert_string_equal(err.msg, "sh: aborted");
-    assert_true(bj_clock_boot_usec() - start < 3 * SECOND);
+    assert_true(bj_clock_boot_usec() - start < 20 * SECOND);
     pthread_join(t, NULL);
 }
 

@@ -1,4 +1,5 @@
 /* Asking a web server: limits, and all that can go wrong. */
+#include "tests/unit/lib/fail.h"
 #include "tests/unit/test_fetch.h"
 
 #include <netinet/in.h>
@@ -60,7 +61,7 @@ static void too_big(void **state)
 static void deadlines(void **state)
 {
     static const struct bj_stub_answer answers[] = {
-        {.text = OK_HEAD "\r\n", .wait_ms = 5000},
+        {.text = OK_HEAD "\r\n", .wait_ms = 20000},
         {.text = OK_HEAD "\r\n..................................",
          .drip_ms = 20},
         {.text = "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n"
@@ -74,7 +75,7 @@ static void deadlines(void **state)
         {.text = "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n"
                  "\r\n",
          .keep = true,
-         .wait_ms = 1500},
+         .wait_ms = 15000},
     };
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -85,7 +86,7 @@ static void deadlines(void **state)
         assert_int_equal(ask(&req), -ETIMEDOUT);
         uint64_t took = bj_clock_boot_usec() - start;
         assert_int_equal(reply.fault, BJ_FETCH_TIMEOUT);
-        assert_true(took >= 390 * MS && took < 3 * SECOND);
+        assert_true(took >= 390 * MS && took < 10 * SECOND);
         bj_stub_end(&stub);
         bj_stub_free(&stub);
     }
@@ -117,7 +118,7 @@ static void no_connection(void **state)
     assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/"),
                                                     .connect_usec = 200 * MS}),
                      -ETIMEDOUT);
-    assert_true(bj_clock_boot_usec() - start < 3 * SECOND);
+    assert_true(bj_clock_boot_usec() - start < 10 * SECOND);
     for (size_t i = 0; i < COUNT(c); i++)
         close(c[i]);
     close(l);
@@ -138,7 +139,7 @@ static void *set_flag(void *flag)
 static void aborted(void **state)
 {
     static const struct bj_stub_answer answers[] = {
-        {.text = OK_HEAD "\r\n", .wait_ms = 8000}};
+        {.text = OK_HEAD "\r\n", .wait_ms = 30000}};
     atomic_bool stop = false;
     pthread_t t;
     (void)state;
@@ -148,7 +149,7 @@ static void aborted(void **state)
     struct bj_fetch_request req = {.url = at("/"), .abort = &stop};
     assert_int_equal(ask(&req), -ECANCELED);
     assert_int_equal(reply.fault, BJ_FETCH_ABORTED);
-    assert_true(bj_clock_boot_usec() - start < 3 * SECOND);
+    assert_true(bj_clock_boot_usec() - start < 10 * SECOND);
     pthread_join(t, NULL);
     bj_stub_end(&stub);
     /* and before it has begun */
@@ -279,6 +280,40 @@ static void origins(void **state)
             fail_msg("%s %s", cases[i].a, cases[i].b);
 }
 
+/* Memory runs out at every allocation there is, those of libcurl too, which may
+ * then say that it can't look up a name, or do without. */
+static void no_memory(void **state)
+{
+    enum { ENOUGH = 1000 };
+    static struct bj_stub_answer answers[ENOUGH];
+    static const char *const headers[] = {"X-A: b", NULL};
+    bool failed = true;
+    unsigned long n = 0;
+    (void)state;
+    for (size_t i = 0; i < ENOUGH; i++)
+        answers[i].text = OK_HEAD "Content-Length: 2\r\n\r\nhi";
+    PLAY(&stub, answers);
+    struct bj_fetch_request req = {
+        .url = stub.url, .headers = headers, .bearer = "x"};
+    for (; n < ENOUGH / 2 && failed; n++) {
+        for (int all = 0; all < 2; all++) {
+            struct bj_fetch *own = NULL;
+            all ? bj_fail_from(n) : bj_fail_after(n);
+            int r = bj_fetch_new(&own, NULL);
+            if (r == 0)
+                r = bj_fetch(own, &req, &reply, NULL);
+            failed = bj_fail_stop();
+            if (r != 0 && r != -ENOMEM && r != -EHOSTUNREACH)
+                fail_msg("%lu: %d", n, r);
+            assert_true(r == 0 || failed);
+            bj_fetch_free(own);
+            bj_fetch_reply_free(&reply);
+        }
+    }
+    assert_true(n > 5 || !bj_fail_works());
+    bj_stub_end(&stub);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +325,7 @@ int main(void)
         TEST(bad_requests),
         TEST(secrets_stay_secret),
         TEST(origins),
+        TEST(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -394,8 +394,8 @@ static const struct {
      HEAD JOB("7.pbs", "\"ctime\":\"soon\",\n\"Resource_List\":{\"mem\":"
                        "\"lots\"},\n") TAIL,
      0,
-     "line 10: 7.pbs ctime: a time\n"
-     "line 10: 7.pbs Resource_List.mem: a size\n"
+     "line 11: 7.pbs ctime: a time\n"
+     "line 11: 7.pbs Resource_List.mem: a size\n"
      "7.pbs completed exit=0 code=0 signal=0\n"},
     {"an id that is none", HEAD JOB("R7.pbs", "") ",\n" JOB("8.pbs", "") TAIL,
      0, "line 9: R7.pbs : a job id!\n8.pbs completed exit=0 code=0 signal=0\n"},

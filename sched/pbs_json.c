@@ -219,6 +219,12 @@ static bool take_text(struct bj_pbs_json *r)
     return true;
 }
 
+static void count_lines(struct bj_pbs_json *r, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        r->line += r->buf.p[i] == '\n';
+}
+
 /* One token.  1: taken; 0: it is not complete; or an error. */
 static int take_token(struct bj_pbs_json *r, struct bj_err *err)
 {
@@ -259,14 +265,12 @@ static int take(struct bj_pbs_json *r, struct bj_err *err)
 {
     int more = 1;
     while (more > 0) {
-        const size_t before = r->at;
-        r->at = skip_blanks(r);
-        if (r->at < r->buf.len)
-            more = take_token(r, err);
-        else
-            more = 0;
-        for (size_t i = before; i < r->at; i++)
-            r->line += r->buf.p[i] == '\n';
+        const size_t blanks = r->at;
+        const size_t token = skip_blanks(r);
+        count_lines(r, blanks, token);
+        r->at = token;
+        more = token < r->buf.len ? take_token(r, err) : 0;
+        count_lines(r, token, r->at);
         if (r->text.failed)
             return bj_err_set(err, -ENOMEM, "qstat: no memory");
         bound(r);

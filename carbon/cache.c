@@ -130,7 +130,7 @@ int bj_cache_parse(struct bj_slice text, const struct bj_carbon_plan *plan,
     if (r == 0)
         r = read_doc(doc, plan, now_sec, slots, err);
     bj_arena_free(&a);
-    return r == -EFBIG ? -EINVAL : r;
+    return r;
 }
 
 /* Kept for whoever wants to know what happened, and out of our way. */
@@ -156,13 +156,12 @@ int bj_cache_load(const char *path, const struct bj_carbon_plan *plan,
         return bj_err_set(err, -ENOMEM, "%s", path);
     struct bj_slice text;
     int r = bj_file_read_trusted(AT_FDCWD, path, buf, BYTES_MAX, &text, err);
-    if (r == 0) {
+    if (r == 0)
         r = bj_cache_parse(text, plan, now_sec, slots, err);
-        if (r == -EINVAL)
-            put_aside(path, err);
-    } else if (r == -ENOENT) {
+    if (r == -ENOENT)
         r = 0;
-    }
+    if (r == -EINVAL || r == -EFBIG)
+        r = put_aside(path, err);
     for (size_t i = 0; r < 0 && i < plan->n; i++) {
         bj_points_free(&slots[i].points);
         slots[i] = (struct bj_cache_slot){0};

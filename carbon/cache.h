@@ -29,8 +29,8 @@ int bj_cache_load(const char *path, const struct bj_carbon_plan *plan,
 int bj_cache_save(const char *path, const struct bj_carbon_plan *plan,
                   const struct bj_cache_slot *slots, struct bj_err *err);
 
-/* The text of such a file into slots; -EINVAL, -ENOMEM.  They may be filled in
- * part on failure. */
+/* The text of such a file into slots; -EINVAL, -EFBIG, -ENOMEM.  They may be
+ * filled in part on failure. */
 int bj_cache_parse(struct bj_slice text, const struct bj_carbon_plan *plan,
                    uint64_t now_sec, struct bj_cache_slot *slots,
                    struct bj_err *err);

@@ -162,6 +162,7 @@ static const char *const damaged[] = {
     POINTS("[1795186800,900,5,0,0,1,1]"),
     POINTS("[\"1795186800\",900,5,0,0,1]"),
     POINTS("[1795186800,900,5,0,0,1]") "x",
+    POINTS("[[[[[[[[[[[[]]]]]]]]]]]]"),
 };
 
 /* Refused with a message, kept aside, nothing half-way taken. */

@@ -1,0 +1,80 @@
+/* Dropped factors and the cache: what is taken is in order and within limits,
+ * what is refused is explained in one clean line.  The first byte chooses CSV,
+ * JSON or the cache. */
+#include "carbon/cache.h"
+#include "carbon/drop.h"
+#include "tests/fuzz/fuzz.h"
+
+#define NOW 1795187400u /* 2026-11-20T15:10:00Z */
+
+static void check_points(const struct bj_points *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        const struct bj_carbon_point *c = &p->v[i], *b = c - 1;
+        MUST(c->mg_per_kwh >= 1 && c->mg_per_kwh <= BJ_FACTOR_MG_MAX);
+        MUST(c->kind < BJ_FACTOR_KINDS && c->len_sec > 0);
+        MUST(i == 0 || b->start_sec < c->start_sec ||
+             (b->start_sec == c->start_sec && b->kind < c->kind));
+    }
+    for (unsigned k = 0; k < BJ_FACTOR_KINDS; k++) {
+        enum bj_factor_from from;
+        const struct bj_carbon_point *c =
+            bj_points_at(p, (enum bj_factor_kind)k, NOW, &from);
+        MUST(!c || (c->kind == k && c->start_sec <= NOW));
+        MUST(!c || (from == BJ_FACTOR_LIVE) ==
+                       (NOW - c->start_sec < BJ_FACTOR_LIVE_SEC));
+    }
+}
+
+static void check_message(int r, const struct bj_err *err)
+{
+    MUST(r == -EINVAL || r == -EFBIG);
+    MUST(err->code == r && err->msg[0]);
+    for (const char *p = err->msg; *p; p++)
+        MUST((unsigned char)*p >= ' ');
+}
+
+static void read_drop(struct bj_slice text, bool json)
+{
+    struct bj_points p = {0};
+    struct bj_err err = {0};
+    struct bj_drop_want want = {"FR", NOW};
+    int r = (json ? bj_drop_json : bj_drop_csv)(text, "f", &want, &p, &err);
+    if (r < 0)
+        check_message(r, &err);
+    check_points(&p);
+    bj_points_free(&p);
+}
+
+static void read_cache(struct bj_slice text)
+{
+    struct bj_carbon_plan plan = {.n = 1};
+    plan.v[0].provider = bj_carbon_provider(BJ_SLICE("rte"));
+    memcpy(plan.v[0].zone, "FR", 3);
+    struct bj_cache_slot slots[BJ_CARBON_SLOTS] = {0};
+    struct bj_err err = {0};
+    int r = bj_cache_parse(text, &plan, NOW, slots, &err);
+    if (r < 0)
+        check_message(r, &err);
+    MUST(slots[0].asked_sec <= NOW);
+    MUST(slots[0].not_before <= NOW + 86400);
+    check_points(&slots[0].points);
+    for (size_t i = 0; r == 0 && i < slots[0].points.n; i++)
+        MUST(slots[0].points.v[i].start_sec <= NOW);
+    bj_points_free(&slots[0].points);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    char *mem;
+    struct bj_slice text = fuzz_exact(data + 1, size - 1, &mem);
+    unsigned which = (data[0] - (unsigned)'0') % 3;
+    if (which == 2)
+        read_cache(text);
+    else
+        read_drop(text, which == 1);
+    free(mem);
+    return 0;
+}

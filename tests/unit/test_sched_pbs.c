@@ -360,7 +360,7 @@ static const struct {
      HEAD JOB("7.pbs", "\"euser\":\"an\",\"na\",\n") ",\n" JOB("8.pbs", "")
          TAIL,
      0,
-     "line 9: 7.pbs : a colon behind a key!\n"
+     "line 10: 7.pbs : a colon behind a key!\n"
      "8.pbs completed exit=0 code=0 signal=0\n"},
     {"newlines that nobody escaped, and a quote left out",
      HEAD JOB("7.pbs", "\"comment\":\"one\ntwo \" x\n{ three\",\n"

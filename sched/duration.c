@@ -96,7 +96,7 @@ static bool common(const char *p, size_t n, uint64_t *ret)
     return true;
 }
 
-int bj_duration_parse(struct bj_slice s, uint64_t *ret_usec)
+int bj_elapsed_parse(struct bj_slice s, uint64_t *ret_usec)
 {
     if (common(s.p, s.n, ret_usec))
         return 0;
@@ -130,7 +130,7 @@ int bj_duration_parse(struct bj_slice s, uint64_t *ret_usec)
 int bj_duration_sec(struct bj_slice s, uint64_t *ret_sec)
 {
     uint64_t usec;
-    int r = bj_duration_parse(s, &usec);
+    int r = bj_elapsed_parse(s, &usec);
     if (r == 0)
         *ret_sec = usec >= BJ_UNLIMITED ? usec : usec / 1000000;
     return r;

@@ -19,7 +19,7 @@
  * Returns 0, -EINVAL or -ERANGE; *ret is untouched on failure.
  * Sources: Slurm, src/common/parse_time.c, secs2time_str() and
  * mins2time_str(), src/sacct/print.c; PBS, pbs_resources(7), "duration". */
-int bj_duration_parse(struct bj_slice s, uint64_t *ret_usec);
+int bj_elapsed_parse(struct bj_slice s, uint64_t *ret_usec);
 
 /* The same in whole seconds, fractions dropped. */
 int bj_duration_sec(struct bj_slice s, uint64_t *ret_sec);

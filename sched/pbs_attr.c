@@ -17,6 +17,11 @@ static int text(struct bj_slice s, void *to)
     return 0;
 }
 
+static int letter(struct bj_slice s, void *to)
+{
+    return s.n == 1 ? text(s, to) : -EINVAL;
+}
+
 /* The project of those that have none. */
 static int project(struct bj_slice s, void *to)
 {
@@ -40,7 +45,7 @@ static int seconds(struct bj_slice s, void *to)
 
 static int usec(struct bj_slice s, void *to)
 {
-    return bj_duration_parse(s, to);
+    return bj_elapsed_parse(s, to);
 }
 
 static int size(struct bj_slice s, void *to)
@@ -86,7 +91,7 @@ static const struct attr {
     /* qstat */
     {BJ_WORD("Job_Name"), TEXT, J(name)},
     {BJ_WORD("Job_Owner"), TEXT, ROW(owner)},
-    {BJ_WORD("job_state"), TEXT, ROW(state)},
+    {BJ_WORD("job_state"), letter, "a letter", ROW(state)},
     {BJ_WORD("substate"), NUMBER, ROW(substate)},
     {BJ_WORD("euser"), TEXT, J(user)},
     {BJ_WORD("egroup"), TEXT, J(group)},

@@ -62,7 +62,7 @@ static int seconds(struct bj_slice s, void *to)
 
 static int duration(struct bj_slice s, void *to)
 {
-    return bj_duration_parse(s, to);
+    return bj_elapsed_parse(s, to);
 }
 
 static int minutes(struct bj_slice s, void *to)

@@ -90,7 +90,7 @@ static int parse_value(enum bj_tres_type type, enum bj_tres_kind kind,
         return 0;
     switch (type) {
     case BJ_TRES_CPU:
-        return kind == BJ_TRES_USED ? bj_duration_parse(v, ret)
+        return kind == BJ_TRES_USED ? bj_elapsed_parse(v, ret)
                                     : bj_memory_parse(v, 1, ret);
     case BJ_TRES_MEM:
         return bj_memory_parse(v, kind == BJ_TRES_ASKED ? 1 << 20 : 1, ret);

@@ -179,7 +179,7 @@ static void test_durations(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(durations); i++) {
         uint64_t v = 77, sec = 78;
-        const int r = bj_duration_parse(exact(durations[i].text), &v);
+        const int r = bj_elapsed_parse(exact(durations[i].text), &v);
         if (r != durations[i].status || v != (r < 0 ? 77 : durations[i].want))
             print_message("'%s': %d %llu\n", durations[i].text, r,
                           (unsigned long long)v);

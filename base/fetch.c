@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { SECOND = 1000000, WORDS_MAX = 65536, HEADERS = 64 };
 
@@ -306,6 +307,22 @@ static bool set_trust(CURL *h, const struct call *c)
     return !bad;
 }
 
+/* The TLS libraries have different names for a file that can't be read, and
+ * don't say which. */
+static int check_files(struct call *c)
+{
+    const struct bj_fetch_request *q = c->req;
+    const char *const files[] = {q->ca_file, q->cert_file, q->key_file};
+    char words[100];
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (!files[i] || access(files[i], R_OK) == 0)
+            continue;
+        snprintf(words, sizeof(words), "cannot read %s", files[i]);
+        return fail(c, BJ_FETCH_LOCAL, -EACCES, words);
+    }
+    return 0;
+}
+
 /* --- asking ---------------------------------------------------------------*/
 
 /* A TLS library may write to a connection that is gone.  The signal for that is
@@ -436,7 +453,9 @@ int bj_fetch(struct bj_fetch *f, const struct bj_fetch_request *req,
     if (bj_fetch_origin(c.url, &origin) < 0)
         return fail(&c, BJ_FETCH_LOCAL, -EINVAL,
                     "neither http:// nor https:// with a host");
-    int r = ask(&c);
+    int r = check_files(&c);
+    if (r == 0)
+        r = ask(&c);
     /* Nothing of the call may be remembered: headers and words point to it. */
     curl_easy_reset(f->curl);
     free(c.location);

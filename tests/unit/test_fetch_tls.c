@@ -243,11 +243,6 @@ static void our_certificate(void **state)
          .key = "stranger.key",
          .want = -EPROTO,
          .fault = BJ_FETCH_PROTOCOL},
-        {.ca = "ours.pem",
-         .cert = "client.pem",
-         .key = "stranger.key",
-         .want = -EACCES,
-         .fault = BJ_FETCH_LOCAL},
     };
     (void)state;
     expect_all("good", true, e, COUNT(e));

@@ -211,6 +211,9 @@ static int send_ask(struct bj_ipmi *bmc, const struct talk *t)
     do
         r = bmc->sys.ioctl(bmc->sys.ctx, bmc->fd, IPMICTL_SEND_COMMAND, &req);
     while (r == -EINTR);
+    if (r == -EINVAL && behind)
+        return bj_err_set(t->err, -ENODEV, "%s: the BMC has no bus %u",
+                          t->ask->what, t->ask->channel);
     return r < 0 ? device_fault(t, r, "send") : 0;
 }
 

@@ -87,7 +87,8 @@ struct bj_ipmi_reply {
  * BMC that says that it is busy is asked again within that time.  0: the
  * completion code is 0.  Else the faults of meter.h, and reply->n is above 0
  * when there was an answer with another completion code:
- *   -ENODEV     the device has gone, or the BMC does not know the command
+ *   -ENODEV     the device has gone, or the BMC does not know the command or
+ *               has no such bus
  *   -ETIMEDOUT  no answer, or none but "busy" or "timeout"
  *   -EACCES     the BMC wants a higher privilege
  *   -EBADMSG    the BMC complains about the length; an empty answer

@@ -117,6 +117,7 @@ static void test_system_faults(void **state)
         {{.send_fault = ENOTTY}, -ENODEV, "has gone", 0},
         {{.send_fault = EIO}, -EIO, "send", 0},
         {{.send_fault = EBUSY}, -EBUSY, "send", 0},
+        {{.send_fault = EINVAL}, -EINVAL, "send", 0},
         {{.send_fault = EPERM}, -EPERM, "send", 0},
         {{.send_fault = EINTR, .times = 1}, -ENODEV, "0xC1", 2},
         {{.receive_fault = EIO}, -EIO, "receive", 0},

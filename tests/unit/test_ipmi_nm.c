@@ -191,6 +191,7 @@ static void test_nm_detect(void **state)
         {{.answer = "00 58 01 00"}, ID_INTEL, false, -EBADMSG, 2},
         {{.answer = NM("00 00", "00 00")}, ID_INTEL, false, -ERANGE, 2},
         {{.send_fault = EIO}, ID_INTEL, false, -EIO, 2},
+        {{.netfn = OEM, .send_fault = EINVAL}, ID_INTEL, false, -ENODEV, 3},
         {{.answer = "83", .times = 1}, ID_INTEL, false, -ENODEV, 3},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

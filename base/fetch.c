@@ -9,37 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { SECOND = 1000000, WORDS_MAX = 65536, HEADERS = 64 };
-
-struct bj_fetch {
-    CURL *curl;
-    char words[CURL_ERROR_SIZE]; /* of libcurl about the last failure */
-};
-
-/* One call; one request after the other when there are redirects. */
-struct call {
-    struct bj_fetch *f;
-    const struct bj_fetch_request *req;
-    struct bj_fetch_reply *reply;
-    struct bj_err *err;
-    const char *method, *url; /* url: of the request under way */
-    char *location;           /* owned; what url points to after a redirect */
-    bool foreign;             /* it left the origin that was asked for */
-    struct curl_slist *headers;
-    uint64_t deadline;
-    size_t got;
-    int verdict; /* why we ended it; 0: we did not */
-    enum bj_fetch_fault fault;
-};
+enum { SECOND = 1000000, WORDS_MAX = 65536 };
 
 /* --- failures -------------------------------------------------------------*/
 
-static int fail(struct call *c, enum bj_fetch_fault fault, int code,
-                const char *words)
+int bj_fetch_fail(struct bj_fetch_call *c, enum bj_fetch_fault fault, int code,
+                  const char *words)
 {
     char url[BJ_FETCH_SHOWN], clean[100];
     bj_text_clean(bj_slice_str(words), clean, sizeof(clean));
@@ -76,15 +53,15 @@ static const struct {
     {CURLE_ABORTED_BY_CALLBACK, BJ_FETCH_ABORTED, -ECANCELED},
 };
 
-static int explain(struct call *c, CURLcode code)
+static int explain(struct bj_fetch_call *c, CURLcode code)
 {
     const char *words = c->f->words;
     if (!words[0])
         words = curl_easy_strerror(code);
     for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
         if (meanings[i].code == code)
-            return fail(c, meanings[i].fault, meanings[i].err, words);
-    return fail(c, BJ_FETCH_PROTOCOL, -EPROTO, words);
+            return bj_fetch_fail(c, meanings[i].fault, meanings[i].err, words);
+    return bj_fetch_fail(c, BJ_FETCH_PROTOCOL, -EPROTO, words);
 }
 
 /* --- what comes in --------------------------------------------------------*/
@@ -94,22 +71,22 @@ static bool success(unsigned status)
     return (status >= 200 && status <= 299) || status == 304;
 }
 
-static unsigned status_of(const struct call *c)
+static unsigned status_of(const struct bj_fetch_call *c)
 {
     long status = 0;
     curl_easy_getinfo(c->f->curl, CURLINFO_RESPONSE_CODE, &status);
     return status > 0 ? (unsigned)status : 0;
 }
 
-static int end_call(struct call *c, enum bj_fetch_fault fault, int code,
-                    const char *words)
+static int end_call(struct bj_fetch_call *c, enum bj_fetch_fault fault,
+                    int code, const char *words)
 {
     c->fault = fault;
-    c->verdict = fail(c, fault, code, words);
+    c->verdict = bj_fetch_fail(c, fault, code, words);
     return code;
 }
 
-static int take_success(struct call *c, struct bj_slice piece)
+static int take_success(struct bj_fetch_call *c, struct bj_slice piece)
 {
     size_t max = c->req->max_bytes ? c->req->max_bytes : (size_t)16 << 20;
     if (piece.n > max - c->got)
@@ -132,7 +109,7 @@ static int take_success(struct call *c, struct bj_slice piece)
 
 /* What a server has to say about a failure is of interest up to a limit; the
  * connection is given up beyond it. */
-static int take_words(struct call *c, struct bj_slice piece)
+static int take_words(struct bj_fetch_call *c, struct bj_slice piece)
 {
     size_t room = WORDS_MAX - c->got;
     c->got += piece.n < room ? piece.n : room;
@@ -142,7 +119,7 @@ static int take_words(struct call *c, struct bj_slice piece)
 
 static size_t on_body(char *p, size_t size, size_t n, void *call)
 {
-    struct call *c = call;
+    struct bj_fetch_call *c = call;
     struct bj_slice piece = {p, size * n};
     int r =
         success(status_of(c)) ? take_success(c, piece) : take_words(c, piece);
@@ -151,7 +128,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *call)
 
 static size_t on_header(char *p, size_t size, size_t n, void *call)
 {
-    struct call *c = call;
+    struct bj_fetch_call *c = call;
     int r = bj_fetch_take_header(c->reply, (struct bj_slice){p, size * n});
     if (r == 0)
         return size * n;
@@ -165,162 +142,9 @@ static size_t on_header(char *p, size_t size, size_t n, void *call)
 static int on_progress(void *call, curl_off_t dt, curl_off_t dn, curl_off_t ut,
                        curl_off_t un)
 {
-    const struct call *c = call;
+    const struct bj_fetch_call *c = call;
     (void)dt, (void)dn, (void)ut, (void)un;
     return c->req->abort && atomic_load(c->req->abort) ? 1 : 0;
-}
-
-/* --- setting it up --------------------------------------------------------*/
-
-static bool fits_a_line(const char *s)
-{
-    return !s || !strpbrk(s, "\r\n");
-}
-
-static bool add_header(struct call *c, const char *text)
-{
-    struct curl_slist *l = curl_slist_append(c->headers, text);
-    if (l)
-        c->headers = l;
-    return l != NULL;
-}
-
-static bool add_bearer(struct call *c)
-{
-    struct bj_buf b = {0};
-    bj_buf_str(&b, "Authorization: Bearer ");
-    bj_buf_str(&b, c->req->bearer);
-    bj_buf_put(&b, "", 1);
-    bool good = !b.failed && add_header(c, b.p);
-    if (b.p)
-        explicit_bzero(b.p, b.len);
-    bj_buf_free(&b);
-    return good;
-}
-
-/* Ours first, since the last one counts with libcurl; a body is JSON unless
- * something else is said, and is sent without asking first. */
-static int make_headers(struct call *c)
-{
-    const char *const *h = c->req->headers;
-    bool good = add_header(c, "Expect:"), typed = false;
-    for (unsigned i = 0; h && h[i] && !c->foreign; i++) {
-        if (i == HEADERS || !fits_a_line(h[i]) || !strchr(h[i], ':'))
-            return -EINVAL;
-        typed = typed || strncasecmp(h[i], "Content-Type:", 13) == 0;
-        good = good && add_header(c, h[i]);
-    }
-    if (c->req->body.p && !typed)
-        good = good && add_header(c, "Content-Type: application/json");
-    if (!fits_a_line(c->req->bearer))
-        return -EINVAL;
-    if (c->req->bearer && !c->foreign)
-        good = good && add_bearer(c);
-    return good ? 0 : -ENOMEM;
-}
-
-/* Options are remembered as failed, and checked once. */
-#define SET(option, value) (bad = bad || curl_easy_setopt(h, option, value))
-
-static bool set_limits(CURL *h, const struct call *c)
-{
-    uint64_t now = bj_clock_boot_usec();
-    uint64_t left = c->deadline > now ? c->deadline - now : 1;
-    uint64_t connect = c->req->connect_usec ? c->req->connect_usec : 5 * SECOND;
-    bool bad = false;
-    SET(CURLOPT_TIMEOUT_MS, (long)((left + 999) / 1000));
-    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)((connect + 999) / 1000));
-    SET(CURLOPT_NOSIGNAL, 1L);
-#if LIBCURL_VERSION_NUM >= 0x075500
-    SET(CURLOPT_PROTOCOLS_STR, "http,https");
-#else
-    SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
-#if LIBCURL_VERSION_NUM >= 0x074000
-    SET(CURLOPT_HTTP09_ALLOWED, 0L);
-#endif
-    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(CURLOPT_FOLLOWLOCATION, 0L);
-    return !bad;
-}
-
-static bool set_callbacks(CURL *h, struct call *c)
-{
-    bool bad = false;
-    SET(CURLOPT_ERRORBUFFER, c->f->words);
-    SET(CURLOPT_WRITEFUNCTION, on_body);
-    SET(CURLOPT_WRITEDATA, c);
-    SET(CURLOPT_HEADERFUNCTION, on_header);
-    SET(CURLOPT_HEADERDATA, c);
-    SET(CURLOPT_XFERINFOFUNCTION, on_progress);
-    SET(CURLOPT_XFERINFODATA, c);
-    SET(CURLOPT_NOPROGRESS, 0L);
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    return !bad;
-}
-
-static bool set_request(CURL *h, const struct call *c)
-{
-    const struct bj_fetch_request *q = c->req;
-    bool bad = false;
-    SET(CURLOPT_URL, c->url);
-    SET(CURLOPT_USERAGENT, "batchjob");
-    SET(CURLOPT_HTTPHEADER, c->headers);
-    SET(CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
-    if (q->body.p || strcmp(c->method, "POST") == 0) {
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->body.n);
-        SET(CURLOPT_POSTFIELDS, q->body.p ? q->body.p : "");
-    }
-    if (strcmp(c->method, "HEAD") == 0)
-        SET(CURLOPT_NOBODY, 1L);
-    else
-        SET(CURLOPT_CUSTOMREQUEST, c->method);
-    if (q->unix_socket)
-        SET(CURLOPT_UNIX_SOCKET_PATH, q->unix_socket);
-    if (q->no_proxy || q->unix_socket)
-        SET(CURLOPT_PROXY, "");
-    return !bad;
-}
-
-/* A file of certificates stands for the system's directory of them, too. */
-static bool set_trust(CURL *h, const struct call *c)
-{
-    const struct bj_fetch_request *q = c->req;
-    bool bad = false;
-    if (q->ca_file) {
-        SET(CURLOPT_CAINFO, q->ca_file);
-        SET(CURLOPT_CAPATH, NULL);
-    }
-    SET(CURLOPT_SSL_VERIFYPEER, q->insecure ? 0L : 1L);
-    SET(CURLOPT_SSL_VERIFYHOST, q->insecure ? 0L : 2L);
-    if (c->foreign)
-        return !bad;
-    if (q->user) {
-        SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-        SET(CURLOPT_USERNAME, q->user);
-        SET(CURLOPT_PASSWORD, q->password ? q->password : "");
-    }
-    if (q->cert_file) {
-        SET(CURLOPT_SSLCERT, q->cert_file);
-        SET(CURLOPT_SSLKEY, q->key_file ? q->key_file : q->cert_file);
-    }
-    return !bad;
-}
-
-/* The TLS libraries have different names for a file that can't be read, and
- * don't say which. */
-static int check_files(struct call *c)
-{
-    const struct bj_fetch_request *q = c->req;
-    const char *const files[] = {q->ca_file, q->cert_file, q->key_file};
-    char words[100];
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (!files[i] || access(files[i], R_OK) == 0)
-            continue;
-        snprintf(words, sizeof(words), "cannot read %s", files[i]);
-        return fail(c, BJ_FETCH_LOCAL, -EACCES, words);
-    }
-    return 0;
 }
 
 /* --- asking ---------------------------------------------------------------*/
@@ -343,20 +167,34 @@ static CURLcode perform(CURL *h)
     return code;
 }
 
-static int ask_once(struct call *c)
+static bool set_callbacks(CURL *h, struct bj_fetch_call *c)
+{
+    bool bad = false;
+    BJ_FETCH_SET(CURLOPT_ERRORBUFFER, c->f->words);
+    BJ_FETCH_SET(CURLOPT_WRITEFUNCTION, on_body);
+    BJ_FETCH_SET(CURLOPT_WRITEDATA, c);
+    BJ_FETCH_SET(CURLOPT_HEADERFUNCTION, on_header);
+    BJ_FETCH_SET(CURLOPT_HEADERDATA, c);
+    BJ_FETCH_SET(CURLOPT_XFERINFOFUNCTION, on_progress);
+    BJ_FETCH_SET(CURLOPT_XFERINFODATA, c);
+    BJ_FETCH_SET(CURLOPT_NOPROGRESS, 0L);
+    BJ_FETCH_SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    return !bad;
+}
+
+static int ask_once(struct bj_fetch_call *c)
 {
     CURL *h = c->f->curl;
     curl_easy_reset(h);
     bj_fetch_reply_reset(c->reply);
     c->f->words[0] = '\0';
     c->got = 0;
-    int r = make_headers(c);
-    if (r == 0 && !(set_limits(h, c) && set_callbacks(h, c) &&
-                    set_request(h, c) && set_trust(h, c)))
+    int r = bj_fetch_make_headers(c);
+    if (r == 0 && !(bj_fetch_set_options(c) && set_callbacks(h, c)))
         r = -EINVAL;
     if (r < 0)
-        return fail(c, BJ_FETCH_LOCAL, r,
-                    r == -ENOMEM ? "no memory" : "a bad request");
+        return bj_fetch_fail(c, BJ_FETCH_LOCAL, r,
+                             r == -ENOMEM ? "no memory" : "a bad request");
     CURLcode code = perform(h);
     c->reply->status = status_of(c);
     bj_fetch_read_headers(c->reply);
@@ -371,7 +209,7 @@ static int ask_once(struct call *c)
 }
 
 /* Where the answer sends us, when we go there. */
-static const char *redirect(const struct call *c)
+static const char *redirect(const struct bj_fetch_call *c)
 {
     const char *to = NULL;
     struct bj_fetch_origin from, there;
@@ -387,7 +225,7 @@ static const char *redirect(const struct call *c)
     return c->req->cross_origin || bj_fetch_same_origin(c->url, to) ? to : NULL;
 }
 
-static int judge(struct call *c)
+static int judge(struct bj_fetch_call *c)
 {
     char words[64];
     unsigned s = c->reply->status;
@@ -400,22 +238,22 @@ static int judge(struct call *c)
         code = -EAGAIN;
     snprintf(words, sizeof(words), "status %u%s", s,
              s / 100 == 3 ? ", not followed" : "");
-    return fail(c, BJ_FETCH_HTTP, code, words);
+    return bj_fetch_fail(c, BJ_FETCH_HTTP, code, words);
 }
 
 /* Go there next; the old URL is needed until now. */
-static int go_to(struct call *c, const char *to)
+static int go_to(struct bj_fetch_call *c, const char *to)
 {
     char *copy = strdup(to);
     if (!copy)
-        return fail(c, BJ_FETCH_LOCAL, -ENOMEM, "no memory");
+        return bj_fetch_fail(c, BJ_FETCH_LOCAL, -ENOMEM, "no memory");
     c->foreign = c->foreign || !bj_fetch_same_origin(c->req->url, to);
     free(c->location);
     c->url = c->location = copy;
     return 0;
 }
 
-static int ask(struct call *c)
+static int ask(struct bj_fetch_call *c)
 {
     for (unsigned hop = 0;; hop++) {
         int r = ask_once(c);
@@ -437,7 +275,7 @@ int bj_fetch(struct bj_fetch *f, const struct bj_fetch_request *req,
 {
     struct bj_err own = {0};
     struct bj_fetch_origin origin;
-    struct call c = {
+    struct bj_fetch_call c = {
         .f = f,
         .req = req,
         .reply = reply,
@@ -451,9 +289,9 @@ int bj_fetch(struct bj_fetch *f, const struct bj_fetch_request *req,
     };
     bj_fetch_reply_reset(reply);
     if (bj_fetch_origin(c.url, &origin) < 0)
-        return fail(&c, BJ_FETCH_LOCAL, -EINVAL,
-                    "neither http:// nor https:// with a host");
-    int r = check_files(&c);
+        return bj_fetch_fail(&c, BJ_FETCH_LOCAL, -EINVAL,
+                             "neither http:// nor https:// with a host");
+    int r = bj_fetch_check_files(&c);
     if (r == 0)
         r = ask(&c);
     /* Nothing of the call may be remembered: headers and words point to it. */

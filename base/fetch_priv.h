@@ -4,6 +4,8 @@
 
 #include "base/fetch.h"
 
+#include <curl/curl.h>
+
 /* Where a URL leads; slices point into it. */
 struct bj_fetch_origin {
     bool https;
@@ -30,5 +32,44 @@ void bj_fetch_read_headers(struct bj_fetch_reply *reply);
 
 /* Forget the last answer, keep the memory. */
 void bj_fetch_reply_reset(struct bj_fetch_reply *reply);
+
+struct bj_fetch {
+    CURL *curl;
+    char words[CURL_ERROR_SIZE]; /* of libcurl about the last failure */
+};
+
+/* One call; one request after the other when there are redirects. */
+struct bj_fetch_call {
+    struct bj_fetch *f;
+    const struct bj_fetch_request *req;
+    struct bj_fetch_reply *reply;
+    struct bj_err *err;
+    const char *method, *url; /* url: of the request under way */
+    char *location;           /* owned; what url points to after a redirect */
+    bool foreign;             /* it left the origin that was asked for */
+    struct curl_slist *headers;
+    uint64_t deadline;
+    size_t got;
+    int verdict; /* why we ended it; 0: we did not */
+    enum bj_fetch_fault fault;
+};
+
+/* Fill in what the call has failed with: "METHOD URL: fault: words".  Returns
+ * code. */
+int bj_fetch_fail(struct bj_fetch_call *c, enum bj_fetch_fault fault, int code,
+                  const char *words);
+
+/* Look whether the files of the request can be read; -EACCES. */
+int bj_fetch_check_files(struct bj_fetch_call *c);
+
+/* The headers of the request; -EINVAL, -ENOMEM. */
+int bj_fetch_make_headers(struct bj_fetch_call *c);
+
+/* Set an option of h, unless one before has failed (bad). */
+#define BJ_FETCH_SET(option, value)                                            \
+    (bad = bad || curl_easy_setopt(h, option, value))
+
+/* All options of libcurl but its callbacks; false when one is refused. */
+bool bj_fetch_set_options(struct bj_fetch_call *c);
 
 #endif

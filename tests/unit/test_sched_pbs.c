@@ -401,7 +401,8 @@ static const struct {
      0, "line 9: R7.pbs : a job id!\n8.pbs completed exit=0 code=0 signal=0\n"},
     {"a value without a key",
      HEAD JOB("7.pbs", "5,\n") ",\n" JOB("8.pbs", "") TAIL, 0,
-     "line 10: 7.pbs : a key before a value!\n"
+     "line 10: 7.pbs job_state: a letter\n"
+     "7.pbs unknown exit=0 code=0 signal=0\n"
      "8.pbs completed exit=0 code=0 signal=0\n"},
     {"cut short", HEAD JOB("7.pbs", "") ",\n\"8.pbs\":{\"job_state\":\"F",
      -EINVAL, "7.pbs completed exit=0 code=0 signal=0\n"},

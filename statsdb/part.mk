@@ -7,3 +7,18 @@ STATSDB_LIBS = $(O)/libstatsdb.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
 $(O)/libstatsdb.a: $(call obj,$(statsdb_SRC))
 -include $(patsubst %.o,%.d,$(call obj,$(wildcard statsdb/*.c)))
+
+$(O)/statsdb/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
+
+$(O)/batchjob_stats_db: $(O)/statsdb/main.o $(STATSDB_LIBS)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb)
+
+ifeq ($(HAVE_SQLITE),yes)
+PROGRAMS += $(O)/batchjob_stats_db
+all: $(O)/batchjob_stats_db
+install: install-statsdb
+endif
+
+install-statsdb: $(O)/batchjob_stats_db
+	$(INSTALL) -D -m 755 $< $(DESTDIR)$(bindir)/batchjob_stats_db
+.PHONY: install-statsdb

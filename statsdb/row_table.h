@@ -9,13 +9,13 @@
 /* What a column holds.  U64 to TEXT come straight from a field of a record. */
 enum bj_column_kind {
     BJ_KIND_U64,
-    BJ_KIND_MEM,   /* bytes, kept in the short form of memory */
-    BJ_KIND_TIME,  /* microseconds, kept in the short form of time */
-    BJ_KIND_ENUM,  /* a state */
-    BJ_KIND_DICT,  /* a text's number in a dictionary, NULL when empty */
-    BJ_KIND_TEXT,  /* a text of its own */
-    BJ_KIND_OWN,   /* a number that code sets */
-    BJ_KIND_ID,    /* a number, or a text; code sets it */
+    BJ_KIND_MEM,  /* bytes, kept in the short form of memory */
+    BJ_KIND_TIME, /* microseconds, kept in the short form of time */
+    BJ_KIND_ENUM, /* a state */
+    BJ_KIND_DICT, /* a text's number in a dictionary, NULL when empty */
+    BJ_KIND_TEXT, /* a text of its own */
+    BJ_KIND_OWN,  /* a number that code sets */
+    BJ_KIND_ID,   /* a number, or a text; code sets it */
     BJ_KIND_ELAPSED,
     BJ_KIND_CPU_USER
 };

@@ -223,6 +223,13 @@ const char *const bj_schema_1[] = {
     "assoc INT GENERATED ALWAYS AS ((id >> 5) & 0xffffffff) VIRTUAL"
     " REFERENCES assoc,"
     "day INT GENERATED ALWAYS AS (id & 31) VIRTUAL) STRICT",
+    /* How far each source has been read, and up to when jobs were removed. */
+    "CREATE TABLE covered(cluster TEXT NOT NULL, source TEXT NOT NULL,"
+    " from_sec INT NOT NULL, to_sec INT NOT NULL,"
+    " PRIMARY KEY(cluster, source)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE removed(id INTEGER PRIMARY KEY CHECK(id = 1),"
+    " before_sec INT NOT NULL) STRICT",
+
     /* The days of a month and of one assoc lie beside each other. */
     "CREATE VIEW rollup_month AS SELECT month, assoc" ROLLUP_SUMS
     " FROM rollup_day GROUP BY month, assoc",

@@ -92,6 +92,7 @@ static int set_up(struct bj_store *s, const struct bj_store_options *opt,
     /* A page that a transaction has changed is written to the WAL, and from
      * there to its place; a longer WAL saves some of the latter. */
     r = bj_sql_exec(s->db,
+                    "PRAGMA auto_vacuum = INCREMENTAL;"
                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
                     "PRAGMA wal_autocheckpoint = 4000;"
                     "PRAGMA journal_size_limit = 67108864",
@@ -236,4 +237,80 @@ uint64_t bj_store_wal_bytes(const struct bj_store *s)
 {
     struct stat st;
     return stat(s->wal_path, &st) < 0 ? 0 : (uint64_t)st.st_size;
+}
+
+/* --- backup ----------------------------------------------------------------
+ */
+
+/* Copy all pages: so many at a time, so that a writer of another process gets
+ * its turn; what it writes starts the copy anew, which SQLite does itself. */
+static int copy(struct bj_store *s, struct sqlite3 *to,
+                int (*progress)(void *ctx, uint64_t done, uint64_t all),
+                void *ctx, struct bj_err *err)
+{
+    enum { PAGES = 4096 };
+    sqlite3_backup *b = sqlite3_backup_init(to, "main", s->db, "main");
+    int rc, r = 0;
+    if (!b)
+        return bj_sql_fail(to, sqlite3_errcode(to), err, "backup");
+    do {
+        rc = sqlite3_backup_step(b, PAGES);
+        int all = sqlite3_backup_pagecount(b),
+            left = sqlite3_backup_remaining(b);
+        if (progress && all >= left)
+            r = progress(ctx, (uint64_t)(all - left), (uint64_t)all);
+        if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+            sqlite3_sleep(20);
+    } while (r == 0 &&
+             (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED));
+    sqlite3_backup_finish(b);
+    if (r < 0)
+        return r;
+    return rc == SQLITE_DONE ? 0 : bj_sql_fail(NULL, rc, err, "backup");
+}
+
+/* The copy has no WAL of its own beside it. */
+static int copy_to(struct bj_store *s, const char *name,
+                   int (*progress)(void *ctx, uint64_t done, uint64_t all),
+                   void *ctx, struct bj_err *err)
+{
+    struct sqlite3 *to = NULL;
+    int rc = sqlite3_open_v2(name, &to,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+                                 SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+                             NULL);
+    int r = rc == SQLITE_OK ? copy(s, to, progress, ctx, err)
+                            : bj_sql_fail(to, rc, err, name);
+    if (r == 0)
+        r = bj_sql_exec(to, "PRAGMA journal_mode = DELETE", err);
+    sqlite3_close(to);
+    return r;
+}
+
+static int sync_file(const char *name, struct bj_err *err)
+{
+    bj_autoclose int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) < 0)
+        return bj_err_set(err, -errno, "%s", name);
+    return 0;
+}
+
+int bj_store_backup(struct bj_store *s, const char *to,
+                    int (*progress)(void *ctx, uint64_t done, uint64_t all),
+                    void *ctx, struct bj_err *err)
+{
+    char part[4096];
+    if (snprintf(part, sizeof(part), "%s.part", to) >= (int)sizeof(part))
+        return bj_err_set(err, -ENAMETOOLONG, "%s", to);
+    if (access(to, F_OK) == 0)
+        return bj_err_set(err, -EEXIST, "%s", to);
+    unlink(part);
+    int r = copy_to(s, part, progress, ctx, err);
+    if (r == 0)
+        r = sync_file(part, err);
+    /* link(2) does not replace a file that came into being meanwhile. */
+    if (r == 0 && link(part, to) < 0)
+        r = bj_err_set(err, -errno, "%s", to);
+    unlink(part);
+    return r;
 }

@@ -1,5 +1,6 @@
 #include "statsdb/upsert.h"
 
+#include "statsdb/covered.h"
 #include "statsdb/dict.h"
 #include "statsdb/rollup.h"
 #include "statsdb/row.h"
@@ -50,6 +51,7 @@ struct bj_upsert {
     struct bj_rollup *rollup;
     struct sqlite3_stmt *st[STATEMENTS];
     struct bj_upsert_counts counts;
+    int64_t removed_before;
     bool expect_new;           /* the last job was: the next one may be, too */
     char cluster[CLUSTER_MAX]; /* the last one, and its number */
     size_t cluster_len;
@@ -125,7 +127,8 @@ void bj_upsert_free(struct bj_upsert *u)
 
 int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err)
 {
-    return bj_store_begin(u->store, err);
+    int r = bj_store_begin(u->store, err);
+    return r < 0 ? r : bj_removed_before(u->store, &u->removed_before, err);
 }
 
 int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err)
@@ -377,6 +380,10 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
     bool fresh = false, more = false;
     if (job->raw_id.n == 0)
         return bj_err_set(err, -EINVAL, "a job without an id");
+    if (job->end_sec < (uint64_t)u->removed_before) {
+        u->counts.jobs_removed++;
+        return 0;
+    }
     int r = cluster_of(u, cluster, job, err);
     if (r == 0)
         r = bj_row_job(u->dicts, u->cluster_id, job, &u->row, err);

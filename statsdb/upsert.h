@@ -20,6 +20,7 @@ struct bj_upsert;
  * included. */
 struct bj_upsert_counts {
     uint64_t jobs_new, jobs_changed, jobs_same;
+    uint64_t jobs_removed; /* not taken: statsdb/retention.h */
     uint64_t steps_new, steps_changed, steps_same;
 };
 

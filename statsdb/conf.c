@@ -1,0 +1,322 @@
+#include "statsdb/conf.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AT(member) offsetof(struct bj_statsdb_conf, member)
+#define OF(member) offsetof(struct bj_cluster_conf, member)
+
+enum { HOUR = 3600, DAY = 86400, CLUSTERS_MAX = 64 };
+#define SEC(n) ((uint64_t)(n)*1000000)
+
+static const struct bj_opt options[] = {
+    {.name = "store.path",
+     .kind = BJ_OPT_STR,
+     .off = AT(path),
+     .preset = "/var/lib/batchjob/stats.db",
+     .arg = "FILE",
+     .help = "The store; it must be on a local disk."},
+    {.name = "store.cache",
+     .kind = BJ_OPT_SIZE,
+     .off = AT(cache_bytes),
+     .lo = 1 << 20,
+     .preset = "8M",
+     .help = "How much of the store is kept in memory."},
+    {.name = "store.busy-timeout",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(busy_usec),
+     .lo = 1000,
+     .hi = SEC(HOUR),
+     .preset = "10s",
+     .help = "How long to wait for a lock that somebody else holds."},
+    {.name = "store.max-size",
+     .kind = BJ_OPT_SIZE,
+     .off = AT(max_bytes),
+     .preset = "0",
+     .help = "The store never grows beyond this; 0 for no limit."},
+    {.name = "store.batch-lines",
+     .kind = BJ_OPT_U64,
+     .off = AT(batch_lines),
+     .lo = 100,
+     .hi = 10000000,
+     .preset = "20000",
+     .help = "Jobs and steps that are written in one transaction."},
+    {.name = "store.any-filesystem",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(any_filesystem),
+     .preset = "false",
+     .help = "Use the store even on a network file system. Its locks may not "
+             "hold: the store can be damaged."},
+    {.name = "store.check",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(check),
+     .preset = "false",
+     .help = "Look at the start whether the store is consistent; takes long."},
+    {.name = "store.retention",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(retention_usec),
+     .preset = "0s",
+     .help = "Jobs that ended longer ago are removed, their daily sums are "
+             "kept; 0 to keep all."},
+    {.name = "cluster.file",
+     .kind = BJ_OPT_LIST,
+     .off = AT(cluster_files),
+     .arg = "FILE",
+     .help = "YAML file of a cluster; give it again for more."},
+    {.name = "log.level",
+     .kind = BJ_OPT_STR,
+     .off = AT(log_level),
+     .preset = "info",
+     .help = "Least weight of a line to be logged.",
+     .choices = "debug|info|warn|error"},
+    {.name = "log.format",
+     .kind = BJ_OPT_STR,
+     .off = AT(log_format),
+     .preset = "logfmt",
+     .help = "What log lines look like.",
+     .choices = "logfmt|json"},
+    {.name = NULL},
+};
+
+/* What makes no sense in a file. */
+static const struct bj_opt command_options[] = {
+    {.name = "config.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(file),
+     .arg = "FILE",
+     .help = "YAML file with the options above; the command line goes before "
+             "it."},
+    {.name = "once",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(once),
+     .preset = "false",
+     .help = "Ask for all that is new and all of the history, then end."},
+    {.name = "dry-run",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(dry_run),
+     .preset = "false",
+     .help = "Do what --once does for the newest slice, but write nothing."},
+    {.name = "since",
+     .kind = BJ_OPT_STR,
+     .off = AT(since),
+     .arg = "TIME",
+     .help = "Go back to this time (2026-01-31, 2026-01-31T12:00:00Z) instead "
+             "of the cluster's history; export: jobs that ended since."},
+    {.name = "until",
+     .kind = BJ_OPT_STR,
+     .off = AT(until),
+     .arg = "TIME",
+     .help = "Export: jobs that ended before."},
+    {.name = "format",
+     .kind = BJ_OPT_STR,
+     .off = AT(format),
+     .preset = "csv",
+     .help = "Export: comma separated values or a JSON object a line.",
+     .choices = "csv|jsonl"},
+    {.name = "version",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(version),
+     .preset = "false",
+     .help = "Print the version and exit."},
+    {.name = "help",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(help),
+     .preset = "false",
+     .help = "Print this and exit."},
+    {.name = NULL},
+};
+
+static const struct bj_opt cluster_options[] = {
+    {.name = "name",
+     .kind = BJ_OPT_STR,
+     .off = OF(name),
+     .help = "The cluster's name where the scheduler does not tell it, and in "
+             "messages."},
+    {.name = "sacct.command",
+     .kind = BJ_OPT_STR,
+     .off = OF(sacct),
+     .preset = "sacct",
+     .help = "The program to ask; empty for none."},
+    {.name = "sacct.slurm-conf",
+     .kind = BJ_OPT_STR,
+     .off = OF(slurm_conf),
+     .arg = "FILE",
+     .help = "Its slurm.conf, where that is not the usual one."},
+    {.name = "sacct.clusters",
+     .kind = BJ_OPT_STR,
+     .off = OF(clusters),
+     .help = "Clusters to ask for, with commas between, or \"all\"; the "
+             "command's own when empty."},
+    {.name = "sacct.federation",
+     .kind = BJ_OPT_BOOL,
+     .off = OF(federation),
+     .preset = "false",
+     .help = "Ask for the jobs of the federation."},
+    {.name = "sacct.interval",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(interval_usec),
+     .lo = SEC(1),
+     .hi = SEC(DAY),
+     .preset = "5m",
+     .help = "How often to ask for what is new."},
+    {.name = "sacct.overlap",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(overlap_usec),
+     .hi = SEC(30 * DAY),
+     .preset = "2h",
+     .help = "How much of what is known is asked for again: the accounting "
+             "database gets its last word late."},
+    {.name = "sacct.slice",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(slice_usec),
+     .lo = SEC(60),
+     .hi = SEC(366 * DAY),
+     .preset = "1d",
+     .help = "Longest time to ask for at once; shorter when a question takes "
+             "too long."},
+    {.name = "sacct.pause",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(pause_usec),
+     .hi = SEC(HOUR),
+     .preset = "5s",
+     .help = "Rest between two questions, at least; it is never shorter than "
+             "the last question took."},
+    {.name = "sacct.deadline",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(deadline_usec),
+     .lo = SEC(1),
+     .hi = SEC(DAY),
+     .preset = "10m",
+     .help = "A question that takes longer is given up."},
+    {.name = "sacct.history",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(history_usec),
+     .lo = SEC(60),
+     .preset = "365d",
+     .help = "How far back to ask, newest first."},
+    {.name = "sacct.max-steps",
+     .kind = BJ_OPT_U64,
+     .off = OF(max_steps),
+     .lo = 1,
+     .hi = 100000,
+     .preset = "1000",
+     .help = "Steps of a job that are kept; all count in its sums."},
+    {.name = "records.dir",
+     .kind = BJ_OPT_LIST,
+     .off = OF(records),
+     .arg = "DIR",
+     .help = "Directory where final records of nodes arrive; they are removed "
+             "when they are in the store."},
+    {.name = NULL},
+};
+
+static void cluster_free(struct bj_cluster_conf *c)
+{
+    bj_opt_free(&(struct bj_optset){cluster_options, c});
+}
+
+void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
+{
+    for (size_t i = 0; i < c->clusters; i++)
+        cluster_free(&c->cluster[i]);
+    free(c->cluster);
+    c->cluster = NULL;
+    c->clusters = 0;
+    bj_opt_free(&(struct bj_optset){options, c});
+    bj_opt_free(&(struct bj_optset){command_options, c});
+}
+
+/* The code alone does not tell a file that is not there from an option that is
+ * not known. */
+static int readable(const char *what, const char *path, struct bj_err *err)
+{
+    if (access(path, R_OK) == 0)
+        return 0;
+    char why[64];
+    return bj_err_set(err, -EINVAL, "%s: '%s': %s", what, path,
+                      strerror_r(errno, why, sizeof(why)));
+}
+
+static int load_cluster(struct bj_cluster_conf *c, const char *path,
+                        struct bj_err *err)
+{
+    struct bj_optset set = {cluster_options, c};
+    int r = readable("cluster.file", path, err);
+    if (r == 0)
+        r = bj_opt_presets(&set, err);
+    if (r == 0)
+        r = bj_opt_yaml(&set, 1, path, err);
+    if (r == 0)
+        r = bj_opt_finish(&set, err);
+    if (r == 0 && (!c->name || !c->name[0]))
+        r = bj_err_set(err, -EINVAL, "%s: name: a cluster needs one", path);
+    return r;
+}
+
+static int load_clusters(struct bj_statsdb_conf *c, struct bj_err *err)
+{
+    size_t n = c->cluster_files.n;
+    if (n > CLUSTERS_MAX)
+        return bj_err_set(err, -EINVAL, "cluster.file: more than %d",
+                          CLUSTERS_MAX);
+    c->cluster = calloc(n ? n : 1, sizeof(*c->cluster));
+    if (!c->cluster)
+        return bj_err_set(err, -ENOMEM, "options");
+    for (size_t i = 0; i < n; i++) {
+        c->clusters = i + 1;
+        int r = load_cluster(&c->cluster[i], c->cluster_files.v[i], err);
+        if (r < 0)
+            return r;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(c->cluster[k].name, c->cluster[i].name) == 0)
+                return bj_err_set(err, -EINVAL, "%s: name: '%s' comes twice",
+                                  c->cluster_files.v[i], c->cluster[i].name);
+    }
+    return 0;
+}
+
+/* All sources in turn; path may be NULL. */
+static int apply(struct bj_statsdb_conf *c, const char *path, int argc,
+                 char **argv, struct bj_err *err)
+{
+    struct bj_optset sets[2] = {{options, c}, {command_options, c}};
+    bj_statsdb_conf_free(c);
+    memset(c, 0, sizeof(*c));
+    int r = bj_opt_presets(&sets[0], err);
+    if (r == 0)
+        r = bj_opt_presets(&sets[1], err);
+    if (r == 0 && path)
+        r = readable("config.file", path, err);
+    if (r == 0 && path)
+        r = bj_opt_yaml(sets, 1, path, err);
+    if (r == 0)
+        r = bj_opt_argv(sets, 2, argc, argv, err);
+    return r < 0 ? r : bj_opt_finish(&sets[0], err);
+}
+
+int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
+                         struct bj_err *err)
+{
+    /* The first round is there to find the file. */
+    int r = apply(c, NULL, argc, argv, err);
+    if (r < 0 || c->help || c->version)
+        return r;
+    char *path = c->file;
+    c->file = NULL;
+    if (path)
+        r = apply(c, path, argc, argv, err);
+    free(path);
+    if (r == 0 && (!c->path || !c->path[0]))
+        r = bj_err_set(err, -EINVAL, "store.path: there must be one");
+    return r < 0 ? r : load_clusters(c, err);
+}
+
+void bj_statsdb_conf_help(struct bj_buf *out)
+{
+    bj_opt_help(&(struct bj_optset){options, NULL}, out);
+    bj_buf_str(out, "\nOn the command line only:\n");
+    bj_opt_help(&(struct bj_optset){command_options, NULL}, out);
+    bj_buf_str(out, "\nIn the file of a cluster:\n");
+    bj_opt_help(&(struct bj_optset){cluster_options, NULL}, out);
+}

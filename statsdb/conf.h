@@ -1,0 +1,52 @@
+/* Configuration of batchjob_stats_db: one file for the program, and one for
+ * each cluster, both YAML. */
+#ifndef BJ_STATSDB_CONF_H
+#define BJ_STATSDB_CONF_H
+
+#include "base/opt.h"
+
+#include <stdbool.h>
+
+/* A cluster, from a file of its own. */
+struct bj_cluster_conf {
+    char *name;
+    char *sacct, *slurm_conf, *clusters;
+    bool federation;
+    uint64_t interval_usec; /* between questions about what is new */
+    uint64_t overlap_usec;
+    uint64_t slice_usec; /* asked for at a time */
+    uint64_t pause_usec; /* between questions, at least */
+    uint64_t deadline_usec;
+    uint64_t history_usec; /* how far back */
+    uint64_t max_steps;
+    struct bj_strv records; /* directories with final records of nodes */
+};
+
+struct bj_statsdb_conf {
+    char *path; /* of the store */
+    uint64_t cache_bytes, busy_usec, max_bytes, batch_lines;
+    bool any_filesystem, check;
+    uint64_t retention_usec; /* 0: for ever */
+    struct bj_strv cluster_files;
+    char *log_level, *log_format;
+    /* only on the command line */
+    char *file, *since, *until, *format;
+    bool once, dry_run, version, help;
+
+    struct bj_cluster_conf *cluster;
+    size_t clusters;
+};
+
+/* Fill a zeroed conf: presets, then the file of --config.file, then the command
+ * line without its program and command, then the files of the clusters.  With
+ * help or version given, nothing else is looked at.  The message names the
+ * option, or file, line and column.  Free it with bj_statsdb_conf_free,
+ * whatever was returned. */
+int bj_statsdb_conf_load(struct bj_statsdb_conf *conf, int argc, char **argv,
+                         struct bj_err *err);
+void bj_statsdb_conf_free(struct bj_statsdb_conf *conf);
+
+/* Append the options as --help shows them. */
+void bj_statsdb_conf_help(struct bj_buf *out);
+
+#endif

@@ -1,0 +1,330 @@
+#include "statsdb/daemon.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "base/text.h"
+#include "statsdb/covered.h"
+#include "statsdb/progress.h"
+#include "statsdb/retention.h"
+#include "statsdb/source_sacct.h"
+#include "statsdb/upsert.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SEC(usec) ((int64_t)((usec) / 1000000))
+
+enum {
+    PATIENCE_SEC = 60, /* after the first failure; doubles */
+    PATIENCE_MAX_SEC = 3600,
+    SLICE_MIN_SEC = 900, /* shortest question after timeouts */
+    OLD_JOBS = 2000,     /* removed in one transaction */
+    SHRINK_PAGES = 2000,
+    BAD_TOLD = 5 /* of one answer, in the log */
+};
+
+/* One cluster. */
+struct source {
+    const struct bj_cluster_conf *conf;
+    struct bj_source_sacct *sacct;
+    struct bj_covered covered;
+    struct bj_window_rules rules;
+    struct bj_progress progress;
+    uint64_t due_usec; /* boot clock */
+    unsigned failures; /* in a row */
+    unsigned bad;      /* of this answer */
+    uint64_t lines;    /* of this answer, told to progress */
+    bool finished;     /* once: there is nothing left to ask */
+};
+
+struct daemon {
+    const struct bj_statsdb_conf *conf;
+    struct bj_store *store;
+    struct bj_upsert *upsert;
+    struct bj_daemon_stop *stop;
+    struct source *source;
+    uint64_t old_due_usec; /* when old jobs are looked for */
+    int64_t since_sec;
+};
+
+static int64_t wall_sec(void)
+{
+    return SEC(bj_clock_wall_usec());
+}
+
+static bool single(const struct daemon *d)
+{
+    return d->conf->once || d->conf->dry_run;
+}
+
+/* --- one question ----------------------------------------------------------
+ */
+
+static void on_progress(void *ctx, const struct bj_sacct_counts *counts)
+{
+    struct source *s = ctx;
+    uint64_t lines = counts->lines - s->lines;
+    s->lines = counts->lines;
+    bj_progress_add(&s->progress, lines, bj_window_done(&s->rules, &s->covered),
+                    bj_clock_boot_usec());
+}
+
+static void on_bad(void *ctx, const struct bj_sacct_bad *bad)
+{
+    struct source *s = ctx;
+    char job[64], field[64], value[96];
+    if (++s->bad > BAD_TOLD)
+        return;
+    bj_progress_clear(&s->progress);
+    bj_text_clean(bad->job, job, sizeof(job));
+    bj_text_clean(bad->field, field, sizeof(field));
+    bj_text_clean(bad->value, value, sizeof(value));
+    bj_log(BJ_LOG_WARN, NULL,
+           "%s: sacct line %llu, job %s: %s '%s' is not %s; %s", s->conf->name,
+           (unsigned long long)bad->line, job, field, value, bad->expected,
+           bad->line_left_out ? "line left out" : "field left out");
+}
+
+static void tell(const struct source *s, const struct bj_window *w,
+                 const struct bj_sacct_counts *n,
+                 const struct bj_upsert_counts *was,
+                 const struct bj_upsert_counts *now)
+{
+    char from[BJ_STAMP_MAX], to[BJ_STAMP_MAX];
+    bj_stamp_text(w->start_sec * 1000000, 0, 0, from);
+    bj_stamp_text(w->end_sec * 1000000, 0, 0, to);
+    bj_log(s->progress.terminal ? BJ_LOG_DEBUG : BJ_LOG_INFO, NULL,
+           "%s: %s to %s: %llu jobs, %llu steps; %llu jobs new, %llu changed, "
+           "%llu lines bad",
+           s->conf->name, from, to, (unsigned long long)n->jobs,
+           (unsigned long long)n->steps,
+           (unsigned long long)(now->jobs_new - was->jobs_new),
+           (unsigned long long)(now->jobs_changed - was->jobs_changed),
+           (unsigned long long)n->bad_lines);
+}
+
+/* Ask, and note with the last of the answer how far that leads. */
+static int ask(struct daemon *d, struct source *s, const struct bj_window *w,
+               struct bj_err *err)
+{
+    bool dry = d->conf->dry_run;
+    struct bj_source_run run = {.upsert = d->upsert,
+                                .batch_lines = dry ? 0 : d->conf->batch_lines,
+                                .stop = &d->stop->now,
+                                .ctx = s,
+                                .progress = on_progress,
+                                .bad = on_bad};
+    struct bj_upsert_counts was = *bj_upsert_counts(d->upsert);
+    struct bj_sacct_counts n;
+    s->bad = 0;
+    s->lines = 0;
+    int r = bj_source_sacct_run(s->sacct, w, &run, &n, err);
+    if (r < 0)
+        return r;
+    if (!dry)
+        r = bj_covered_write(d->store, s->conf->name, "sacct", &w->after, err);
+    if (r == 0 && !dry)
+        r = bj_upsert_commit(d->upsert, err);
+    if (r < 0 || dry)
+        bj_upsert_rollback(d->upsert);
+    if (r < 0)
+        return r;
+    s->covered = w->after;
+    on_progress(s, &n);
+    if (s->bad > BAD_TOLD)
+        bj_log(BJ_LOG_WARN, NULL, "%s: %u more like that", s->conf->name,
+               s->bad - BAD_TOLD);
+    tell(s, w, &n, &was, bj_upsert_counts(d->upsert));
+    return 0;
+}
+
+/* --- when ------------------------------------------------------------------
+ */
+
+/* The next question comes after a rest at least as long as the last one took,
+ * so that the scheduler's database has half of its time to itself. */
+static void plan(struct daemon *d, struct source *s, const struct bj_window *w,
+                 uint64_t began_usec)
+{
+    uint64_t now = bj_clock_boot_usec(), rest = s->conf->pause_usec;
+    bool back = !w->backfill && w->end_sec < s->covered.to_sec;
+    if (now - began_usec > rest)
+        rest = now - began_usec;
+    struct bj_window next;
+    int64_t wall = wall_sec();
+    if (back || !bj_window_next(&s->rules, &s->covered, wall, &next)) {
+        s->finished = true;
+        rest = s->conf->interval_usec;
+    }
+    if (d->conf->dry_run)
+        s->finished = true;
+    s->due_usec = now + rest;
+}
+
+/* Failures of the store concern all; those of a source only itself. */
+static bool of_the_store(int code)
+{
+    return code == -ENOSPC || code == -EIO || code == -EBADMSG ||
+           code == -EROFS || code == -ENOMEM;
+}
+
+static void put_off(const struct daemon *d, struct source *s,
+                    const struct bj_err *err)
+{
+    uint64_t wait = PATIENCE_SEC;
+    for (unsigned i = 0; i < s->failures && wait < PATIENCE_MAX_SEC; i++)
+        wait *= 2;
+    if (wait > PATIENCE_MAX_SEC)
+        wait = PATIENCE_MAX_SEC;
+    if (s->failures < UINT_MAX)
+        s->failures++;
+    s->due_usec = bj_clock_boot_usec() + wait * 1000000;
+    /* A question that takes too long may be too large. */
+    if (err->code == -ETIMEDOUT && s->rules.slice_sec > SLICE_MIN_SEC)
+        s->rules.slice_sec /= 2;
+    if (!single(d))
+        bj_log(BJ_LOG_ERROR, err, "%s: will be asked again in %llu s",
+               s->conf->name, (unsigned long long)wait);
+}
+
+static int visit(struct daemon *d, struct source *s, struct bj_err *err)
+{
+    struct bj_window w;
+    int64_t now = wall_sec();
+    uint64_t began = bj_clock_boot_usec();
+    s->rules.since_sec =
+        d->since_sec ? d->since_sec : now - SEC(s->conf->history_usec);
+    if (!bj_window_next(&s->rules, &s->covered, now, &w)) {
+        s->finished = true;
+        s->due_usec = began + s->conf->pause_usec + 1000000;
+        return 0;
+    }
+    int r = ask(d, s, &w, err);
+    bj_progress_clear(&s->progress);
+    if (r < 0) {
+        if (atomic_load(&d->stop->now))
+            return 0;
+        put_off(d, s, err);
+        s->finished = true;
+        return r;
+    }
+    s->failures = 0;
+    if (s->rules.slice_sec < SEC(s->conf->slice_usec))
+        s->rules.slice_sec += s->rules.slice_sec / 4;
+    plan(d, s, &w, began);
+    return 0;
+}
+
+/* --- old jobs --------------------------------------------------------------
+ */
+
+/* A little at a time, so that questions are not kept waiting. */
+static int remove_old(struct daemon *d, struct bj_err *err)
+{
+    uint64_t now = bj_clock_boot_usec();
+    if (d->conf->retention_usec == 0 || d->conf->dry_run ||
+        now < d->old_due_usec)
+        return 0;
+    int64_t before = wall_sec() - SEC(d->conf->retention_usec);
+    int n = bj_retention_step(d->store, before, OLD_JOBS, err);
+    if (n < 0)
+        return n;
+    if (n > 0)
+        bj_log(BJ_LOG_INFO, NULL, "%d old jobs removed", n);
+    d->old_due_usec = now + (n > 0 ? 1000000 : 3600ull * 1000000);
+    return bj_retention_shrink(d->store, SHRINK_PAGES, err);
+}
+
+/* --- rounds ----------------------------------------------------------------
+ */
+
+static int add_source(struct daemon *d, size_t i, struct bj_err *err)
+{
+    struct source *s = &d->source[i];
+    s->conf = &d->conf->cluster[i];
+    s->rules =
+        (struct bj_window_rules){.overlap_sec = SEC(s->conf->overlap_usec),
+                                 .slice_sec = SEC(s->conf->slice_usec),
+                                 .interval_sec = SEC(s->conf->interval_usec)};
+    s->progress = (struct bj_progress){.name = s->conf->name,
+                                       .terminal = isatty(STDERR_FILENO) == 1};
+    int r = bj_source_sacct_new(s->conf, &s->sacct, err);
+    return r < 0 ? r
+                 : bj_covered_read(d->store, s->conf->name, "sacct",
+                                   &s->covered, err);
+}
+
+static bool all_finished(const struct daemon *d)
+{
+    for (size_t i = 0; i < d->conf->clusters; i++)
+        if (d->source[i].conf->sacct && d->source[i].conf->sacct[0] &&
+            !d->source[i].finished)
+            return false;
+    return true;
+}
+
+/* Sleep until something is due or somebody wakes us. */
+static void wait_for(struct daemon *d)
+{
+    uint64_t now = bj_clock_boot_usec(), next = now + 60ull * 1000000;
+    for (size_t i = 0; i < d->conf->clusters; i++)
+        if (d->source[i].due_usec < next)
+            next = d->source[i].due_usec;
+    if (d->conf->retention_usec > 0 && d->old_due_usec < next)
+        next = d->old_due_usec;
+    struct pollfd fd = {.fd = d->stop->wake_fd, .events = POLLIN};
+    poll(&fd, 1, next > now ? (int)((next - now) / 1000 + 1) : 0);
+}
+
+static int loop(struct daemon *d, struct bj_err *err)
+{
+    int last = 0;
+    while (!atomic_load(&d->stop->now)) {
+        for (size_t i = 0; i < d->conf->clusters; i++) {
+            struct source *s = &d->source[i];
+            struct bj_err why = {0};
+            if (!s->conf->sacct || !s->conf->sacct[0] ||
+                s->due_usec > bj_clock_boot_usec() ||
+                (single(d) && s->finished) || atomic_load(&d->stop->now))
+                continue;
+            int r = visit(d, s, &why);
+            if (r < 0)
+                last = bj_err_set(err, r, "%s: %s", s->conf->name, why.msg);
+            if (of_the_store(r) && r != -ENOSPC)
+                return r;
+        }
+        struct bj_err why = {0};
+        int r = remove_old(d, &why);
+        if (r < 0) {
+            bj_log(BJ_LOG_ERROR, &why, "old jobs stay");
+            d->old_due_usec = bj_clock_boot_usec() + 3600ull * 1000000;
+        }
+        if (single(d) && all_finished(d))
+            return last;
+        wait_for(d);
+    }
+    return 0;
+}
+
+int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
+                  int64_t since_sec, struct bj_daemon_stop *stop,
+                  struct bj_err *err)
+{
+    struct daemon d = {
+        .conf = conf, .store = store, .stop = stop, .since_sec = since_sec};
+    d.source = calloc(conf->clusters ? conf->clusters : 1, sizeof(*d.source));
+    int r = d.source ? bj_upsert_new(store, &d.upsert, err)
+                     : bj_err_set(err, -ENOMEM, "sources");
+    for (size_t i = 0; r == 0 && i < conf->clusters; i++)
+        r = add_source(&d, i, err);
+    if (r == 0)
+        r = loop(&d, err);
+    for (size_t i = 0; d.source && i < conf->clusters; i++)
+        bj_source_sacct_free(d.source[i].sacct);
+    bj_upsert_free(d.upsert);
+    free(d.source);
+    return r;
+}

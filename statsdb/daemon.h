@@ -1,0 +1,28 @@
+/* The rounds of batchjob_stats_db: which source is asked when. */
+#ifndef BJ_STATSDB_DAEMON_H
+#define BJ_STATSDB_DAEMON_H
+
+#include "base/err.h"
+#include "statsdb/conf.h"
+#include "statsdb/store.h"
+
+#include <stdatomic.h>
+
+/* How to stop: set the flag and make wake_fd readable, from anywhere. */
+struct bj_daemon_stop {
+    atomic_bool now;
+    int wake_fd;
+};
+
+/* Ask all sources in turn until it is stopped or, with conf->once or dry_run,
+ * until all is there.  since_sec: how far back, 0 for each cluster's history.
+ * A cluster that fails is told in the log and asked again later; the others go
+ * on.  0; with once or dry_run, the error of the last cluster that failed; and
+ * what makes the store itself unusable (-ENOSPC, -EIO, -EBADMSG, -EROFS,
+ * -ENOMEM), which ends the daemon unless the disk is full: that it waits
+ * out. */
+int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
+                  int64_t since_sec, struct bj_daemon_stop *stop,
+                  struct bj_err *err);
+
+#endif

@@ -1,0 +1,129 @@
+#include "statsdb/export.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "statsdb/sql.h"
+
+#include <stdlib.h>
+
+enum { FLUSH_BYTES = 1 << 16 };
+
+/* A field is quoted where RFC 4180 asks for it.  A spreadsheet takes text that
+ * begins with one of =+-@ (tab and return, too) for a formula. */
+static void put_field(struct bj_buf *out, struct bj_slice s)
+{
+    bool quote = false;
+    for (size_t i = 0; i < s.n && !quote; i++)
+        quote = memchr(",\"\r\n", s.p[i], 4) != NULL;
+    bool formula = s.n > 0 && memchr("=+-@\t\r", s.p[0], 6) != NULL;
+    if (!quote && !formula) {
+        bj_buf_slice(out, s);
+        return;
+    }
+    bj_buf_str(out, formula ? "\"'" : "\"");
+    for (size_t i = 0; i < s.n; i++)
+        bj_buf_put(out, s.p[i] == '"' ? "\"\"" : &s.p[i],
+                   s.p[i] == '"' ? 2 : 1);
+    bj_buf_str(out, "\"");
+}
+
+static void csv_value(struct bj_buf *out, struct sqlite3_stmt *st, int col)
+{
+    struct bj_slice s = bj_sql_text(st, col);
+    if (sqlite3_column_type(st, col) == SQLITE_INTEGER) {
+        bj_buf_slice(out, s);
+        return;
+    }
+    char small[512], *text = small;
+    size_t cap = 3 * s.n + 1; /* U+FFFD has three bytes */
+    if (cap > sizeof(small) && !(text = malloc(cap))) {
+        out->failed = true;
+        return;
+    }
+    size_t n =
+        bj_text_clean(s, text, cap > sizeof(small) ? cap : sizeof(small));
+    put_field(out, (struct bj_slice){text, n});
+    if (text != small)
+        free(text);
+}
+
+static void csv_row(struct bj_buf *out, struct sqlite3_stmt *st)
+{
+    for (int i = 0; i < sqlite3_column_count(st); i++) {
+        bj_buf_str(out, i ? "," : "");
+        csv_value(out, st, i);
+    }
+    bj_buf_str(out, "\r\n");
+}
+
+static int json_row(struct bj_buf *out, struct sqlite3_stmt *st)
+{
+    struct bj_json_out *o;
+    if (bj_json_out_new(out, false, &o) < 0)
+        return -ENOMEM;
+    bj_json_put_object(o, NULL);
+    for (int i = 0; i < sqlite3_column_count(st); i++) {
+        const char *name = sqlite3_column_name(st, i);
+        int type = sqlite3_column_type(st, i);
+        if (type == SQLITE_NULL)
+            bj_json_put_null(o, name);
+        else if (type == SQLITE_INTEGER)
+            bj_json_put_i64(o, name, sqlite3_column_int64(st, i));
+        else
+            bj_json_put_str(o, name, bj_sql_text(st, i));
+    }
+    bj_json_put_end(o);
+    int r = bj_json_out_end(o);
+    bj_buf_str(out, "\n");
+    return r;
+}
+
+static int flush(struct bj_buf *out, size_t least, FILE *to, struct bj_err *err)
+{
+    if (out->failed)
+        return bj_err_set(err, -ENOMEM, "export");
+    if (out->len < least)
+        return 0;
+    if (fwrite(out->p, 1, out->len, to) != out->len)
+        return bj_err_set(err, errno ? -errno : -EIO, "export");
+    out->len = 0;
+    return 0;
+}
+
+int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
+                   struct bj_err *err)
+{
+    /* Jobs that never started are found by when they were submitted. */
+    static const char sql[] =
+        "SELECT v.* FROM job AS o JOIN job_v AS v ON v.id = o.id"
+        " WHERE o.\"end\" >= ?1 AND o.\"end\" < ?2 ORDER BY o.at, o.id";
+    struct sqlite3_stmt *st;
+    struct bj_buf out = {0};
+    int r = bj_sql_prepare(bj_store_db(s), sql, &st, err);
+    if (r < 0)
+        return r;
+    sqlite3_bind_int64(st, 1, what->since_sec);
+    sqlite3_bind_int64(st, 2, what->until_sec);
+    if (what->format == BJ_EXPORT_CSV) {
+        for (int i = 0; i < sqlite3_column_count(st); i++)
+            bj_buf_printf(&out, "%s%s", i ? "," : "",
+                          sqlite3_column_name(st, i));
+        bj_buf_str(&out, "\r\n");
+    }
+    while (r == 0 && (r = bj_sql_row(st, err)) > 0) {
+        r = 0;
+        if (what->format == BJ_EXPORT_CSV)
+            csv_row(&out, st);
+        else if (json_row(&out, st) < 0)
+            out.failed = true;
+        r = flush(&out, FLUSH_BYTES, to, err);
+    }
+    if (r == 0)
+        r = flush(&out, 1, to, err);
+    if (r == 0 && fflush(to) != 0)
+        r = bj_err_set(err, -errno, "export");
+    sqlite3_finalize(st);
+    bj_buf_free(&out);
+    return r;
+}

@@ -1,0 +1,247 @@
+/* batchjob_stats_db: the accounting of every job, for ever, in one file. */
+#include "base/log.h"
+#include "base/stamp.h"
+#include "statsdb/conf.h"
+#include "statsdb/daemon.h"
+#include "statsdb/export.h"
+#include "statsdb/sql.h"
+#include "statsdb/store.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* A signal handler has nothing else to reach it by. */
+static struct bj_daemon_stop stop = {.wake_fd = -1};
+
+static void on_signal(int number)
+{
+    (void)number;
+    int saved = errno;
+    uint64_t one = 1;
+    atomic_store(&stop.now, true);
+    if (write(stop.wake_fd, &one, sizeof(one)) < 0) {
+        /* it is readable already */
+    }
+    errno = saved;
+}
+
+static int catch_signals(struct bj_err *err)
+{
+    struct sigaction act = {.sa_handler = on_signal};
+    stop.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (stop.wake_fd < 0)
+        return bj_err_set(err, -errno, "eventfd");
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGINT, &act, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    return 0;
+}
+
+static int open_store(const struct bj_statsdb_conf *c, bool read_only,
+                      struct bj_store **ret, struct bj_err *err)
+{
+    struct bj_store_options opt = {.path = c->path,
+                                   .read_only = read_only,
+                                   .any_filesystem = c->any_filesystem,
+                                   .cache_bytes = c->cache_bytes,
+                                   .busy_usec = c->busy_usec,
+                                   .max_bytes = c->max_bytes};
+    return bj_store_open(&opt, ret, err);
+}
+
+static int time_of(const char *option, const char *text, int64_t otherwise,
+                   int64_t *ret, struct bj_err *err)
+{
+    *ret = otherwise;
+    if (!text || !text[0])
+        return 0;
+    int r = bj_stamp_sec(bj_slice_str(text), BJ_STAMP_BARE_UTC, ret);
+    return r < 0 ? bj_err_set(err, -EINVAL, "%s: '%.60s' is not a time", option,
+                              text)
+                 : 0;
+}
+
+/* --- commands --------------------------------------------------------------
+ */
+
+static int run(const struct bj_statsdb_conf *c, struct bj_err *err)
+{
+    struct bj_store *store;
+    int64_t since;
+    int r = time_of("since", c->since, 0, &since, err);
+    if (r == 0 && c->clusters == 0)
+        r = bj_err_set(err, -EINVAL, "cluster.file: there is no cluster");
+    if (r == 0)
+        r = catch_signals(err);
+    if (r == 0)
+        r = open_store(c, false, &store, err);
+    if (r < 0)
+        return r;
+    if (c->check)
+        r = bj_store_check(store, err);
+    if (r == 0)
+        r = bj_daemon_run(c, store, since, &stop, err);
+    bj_store_close(store);
+    if (atomic_load(&stop.now))
+        bj_log(BJ_LOG_INFO, NULL, "stopped");
+    return r;
+}
+
+static int check_config(const struct bj_statsdb_conf *c, struct bj_err *err)
+{
+    int64_t since;
+    int r = time_of("since", c->since, 0, &since, err);
+    if (r == 0)
+        printf("store %s, %zu cluster%s: fine\n", c->path, c->clusters,
+               c->clusters == 1 ? "" : "s");
+    return r;
+}
+
+static int check_store(const struct bj_statsdb_conf *c, struct bj_err *err)
+{
+    struct bj_store *store;
+    int r = open_store(c, true, &store, err);
+    if (r < 0)
+        return r;
+    r = bj_store_check(store, err);
+    if (r == 0)
+        printf("%s: consistent\n", c->path);
+    bj_store_close(store);
+    return r;
+}
+
+static int on_page(void *ctx, uint64_t done, uint64_t all)
+{
+    (void)ctx;
+    if (isatty(STDERR_FILENO) && all > 0)
+        fprintf(stderr, "\r%3llu %%%s", (unsigned long long)(done * 100 / all),
+                done == all ? "\n" : "");
+    return atomic_load(&stop.now) ? -EINTR : 0;
+}
+
+static int backup(const struct bj_statsdb_conf *c, const char *to,
+                  struct bj_err *err)
+{
+    struct bj_store *store;
+    if (!to)
+        return bj_err_set(err, -EINVAL, "backup: to which file?");
+    int r = catch_signals(err);
+    if (r == 0)
+        r = open_store(c, true, &store, err);
+    if (r < 0)
+        return r;
+    r = bj_store_backup(store, to, on_page, NULL, err);
+    if (r == -EINTR)
+        bj_err_set(err, r, "backup: stopped, nothing is left behind");
+    bj_store_close(store);
+    return r;
+}
+
+static int export(const struct bj_statsdb_conf *c, struct bj_err *err)
+{
+    struct bj_store *store;
+    struct bj_export what = {.format = strcmp(c->format, "jsonl") == 0
+                                           ? BJ_EXPORT_JSONL
+                                           : BJ_EXPORT_CSV};
+    int r = time_of("since", c->since, 0, &what.since_sec, err);
+    if (r == 0)
+        r = time_of("until", c->until, INT64_MAX, &what.until_sec, err);
+    if (r == 0)
+        r = open_store(c, true, &store, err);
+    if (r < 0)
+        return r;
+    r = bj_export_jobs(store, &what, stdout, err);
+    bj_store_close(store);
+    return r;
+}
+
+/* --- start -----------------------------------------------------------------
+ */
+
+static void print_help(void)
+{
+    struct bj_buf out = {0};
+    bj_buf_str(
+        &out,
+        "Usage: batchjob_stats_db [COMMAND] [OPTION]...\n"
+        "The accounting of every job of the schedulers, kept in one file.\n\n"
+        "  run           ask the schedulers, again and again (or --once)\n"
+        "  check-config  read the configuration and say whether it is right\n"
+        "  check         look whether the store is consistent\n"
+        "  backup FILE   copy the store while it is used\n"
+        "  export        jobs as CSV or JSON lines on standard output\n\n"
+        "Without a command it runs.  Options:\n\n");
+    bj_statsdb_conf_help(&out);
+    fwrite(out.p, 1, out.len, stdout);
+    bj_buf_free(&out);
+}
+
+static int dispatch(const struct bj_statsdb_conf *c, const char *command,
+                    const char *argument, struct bj_err *err)
+{
+    if (strcmp(command, "run") == 0)
+        return run(c, err);
+    if (strcmp(command, "check-config") == 0)
+        return check_config(c, err);
+    if (strcmp(command, "check") == 0)
+        return check_store(c, err);
+    if (strcmp(command, "backup") == 0)
+        return backup(c, argument, err);
+    if (strcmp(command, "export") == 0)
+        return export(c, err);
+    return bj_err_set(err, -EINVAL, "'%.40s' is no command; see --help",
+                      command);
+}
+
+static void set_up_log(const struct bj_statsdb_conf *c)
+{
+    enum bj_log_level level = BJ_LOG_INFO;
+    enum bj_log_format format = BJ_LOG_LOGFMT;
+    bj_log_level_parse(c->log_level, &level);
+    bj_log_format_parse(c->log_format, &format);
+    bj_log_setup(level, format);
+}
+
+/* Take words that are no options off the front: a command, and for backup its
+ * file. */
+static const char *take_word(int *argc, char ***argv)
+{
+    if (*argc < 2 || (*argv)[1][0] == '-')
+        return NULL;
+    char *word = (*argv)[1];
+    (*argv)[1] = (*argv)[0];
+    (*argc)--;
+    (*argv)++;
+    return word;
+}
+
+int main(int argc, char **argv)
+{
+    struct bj_statsdb_conf conf = {0};
+    struct bj_err err = {0};
+    char text[400];
+    const char *command = take_word(&argc, &argv), *argument = NULL;
+    if (command && strcmp(command, "backup") == 0)
+        argument = take_word(&argc, &argv);
+    bj_sql_single_thread();
+    int r = bj_statsdb_conf_load(&conf, argc, argv, &err), loaded = r;
+    if (r == 0 && conf.help) {
+        print_help();
+    } else if (r == 0 && conf.version) {
+        puts("batchjob_stats_db " BJ_VERSION " (" BJ_REVISION ")");
+    } else if (r == 0) {
+        set_up_log(&conf);
+        r = dispatch(&conf, command ? command : "run", argument, &err);
+    }
+    if (r < 0)
+        fprintf(stderr, "batchjob_stats_db: %s\n",
+                loaded < 0 || r == -EINVAL
+                    ? err.msg /* wrong options explain themselves */
+                    : bj_err_text(&err, text, sizeof(text)));
+    bj_statsdb_conf_free(&conf);
+    return r < 0 ? 1 : 0;
+}

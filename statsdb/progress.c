@@ -1,0 +1,64 @@
+#include "statsdb/progress.h"
+
+#include "base/log.h"
+#include "base/opt_value.h"
+
+#include <stdio.h>
+
+enum { WIDTH = 30, REDRAW_USEC = 200000, LOG_USEC = 30 * 1000000 };
+
+/* What is left at the pace of what has been done since the beginning. */
+static uint64_t left_sec(const struct bj_progress *p, uint64_t took_usec)
+{
+    unsigned gained = p->done - p->first;
+    if (p->done < p->first || gained == 0)
+        return 0;
+    return took_usec / gained * (1000 - p->done) / 1000000;
+}
+
+const char *bj_progress_text(const struct bj_progress *p, uint64_t now_usec,
+                             char *buf, size_t cap)
+{
+    char bar[WIDTH + 1], amount[BJ_AMOUNT_MAX] = "";
+    unsigned done = p->done > 1000 ? 1000 : p->done, full = done * WIDTH / 1000;
+    uint64_t took = now_usec - p->begin_usec;
+    uint64_t left = left_sec(p, took);
+    for (unsigned i = 0; i < WIDTH; i++)
+        bar[i] = i < full ? '=' : i == full ? '>' : ' ';
+    bar[WIDTH] = '\0';
+    if (left > 0)
+        bj_duration_text(left * 1000000, amount);
+    snprintf(buf, cap, "[%s] %3u %%  %llu lines/s%s%s%s  %s", bar, done / 10,
+             (unsigned long long)(took ? p->lines * 1000000 / took : 0),
+             left ? "  " : "", amount, left ? " left" : "", p->name);
+    return buf;
+}
+
+void bj_progress_add(struct bj_progress *p, uint64_t lines, unsigned done,
+                     uint64_t now_usec)
+{
+    char text[160];
+    if (p->begin_usec == 0) {
+        p->begin_usec = p->told_usec = now_usec;
+        p->first = done;
+    }
+    p->lines += lines;
+    p->done = done;
+    if (now_usec - p->told_usec < (p->terminal ? REDRAW_USEC : LOG_USEC))
+        return;
+    p->told_usec = now_usec;
+    bj_progress_text(p, now_usec, text, sizeof(text));
+    if (!p->terminal) {
+        bj_log(BJ_LOG_INFO, NULL, "%s", text);
+        return;
+    }
+    fprintf(stderr, "\r%s\033[K", text);
+    p->drawn = true;
+}
+
+void bj_progress_clear(struct bj_progress *p)
+{
+    if (p->drawn)
+        fputs("\r\033[K", stderr);
+    p->drawn = false;
+}

@@ -1,0 +1,21 @@
+/* Removing what is old, and giving its room back. */
+#ifndef BJ_STATSDB_RETENTION_H
+#define BJ_STATSDB_RETENTION_H
+
+#include "base/err.h"
+#include "statsdb/store.h"
+
+#include <stdint.h>
+
+/* Remove jobs that ended before a time, with their steps, at most so many, in
+ * one transaction of its own.  Their daily sums are kept; so that they are not
+ * counted again, such jobs are not taken any more.  Returns how many were
+ * removed; 0: there are none left. */
+int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max_jobs,
+                      struct bj_err *err);
+
+/* Give at most so many free pages at the end of the file back to the file
+ * system. */
+int bj_retention_shrink(struct bj_store *s, unsigned pages, struct bj_err *err);
+
+#endif

@@ -1,0 +1,161 @@
+#include "statsdb/source_sacct.h"
+
+#include "base/arena.h"
+#include "base/command.h"
+#include "sched/sacct_cmd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct bj_source_sacct {
+    const struct bj_cluster_conf *conf;
+    struct bj_arena arena; /* of one question */
+    struct bj_buf columns; /* what this sacct has; empty: not asked yet */
+};
+
+/* A question on its way. */
+struct answer {
+    const struct bj_source_run *run;
+    struct bj_slice cluster;
+    struct bj_sacct *reader;
+    uint64_t lines; /* of the open transaction */
+};
+
+int bj_source_sacct_new(const struct bj_cluster_conf *conf,
+                        struct bj_source_sacct **ret, struct bj_err *err)
+{
+    struct bj_source_sacct *s = calloc(1, sizeof(*s));
+    if (!s)
+        return bj_err_set(err, -ENOMEM, "source");
+    s->conf = conf;
+    *ret = s;
+    return 0;
+}
+
+void bj_source_sacct_free(struct bj_source_sacct *s)
+{
+    if (!s)
+        return;
+    bj_arena_free(&s->arena);
+    bj_buf_free(&s->columns);
+    free(s);
+}
+
+/* sacct fails on a column that it does not know: ask what it has, once. */
+static int ask_columns(struct bj_source_sacct *s,
+                       const struct bj_source_run *run, struct bj_err *err)
+{
+    if (s->columns.len > 0)
+        return 0;
+    char conf[4096 + 16];
+    const char *env[2] = {NULL, NULL};
+    const char *argv[] = {s->conf->sacct, "--helpformat", NULL};
+    if (s->conf->slurm_conf && s->conf->slurm_conf[0]) {
+        snprintf(conf, sizeof(conf), "SLURM_CONF=%s", s->conf->slurm_conf);
+        env[0] = conf;
+    }
+    struct bj_command_result res = {0};
+    struct bj_command cmd = {.argv = argv, .env = env, .abort = run->stop};
+    int r = bj_command_run(&cmd, &res, err);
+    if (r == 0) {
+        bj_buf_free(&s->columns);
+        s->columns = res.out;
+        res.out = (struct bj_buf){0};
+    }
+    bj_command_result_free(&res);
+    return r;
+}
+
+static int take_job(void *ctx, const struct bj_sched_job *job,
+                    struct bj_err *err)
+{
+    struct answer *a = ctx;
+    const struct bj_source_run *run = a->run;
+    if (run->batch_lines > 0 && a->lines >= run->batch_lines) {
+        int r = bj_upsert_commit(run->upsert, err);
+        if (r == 0)
+            r = bj_upsert_begin(run->upsert, err);
+        if (r < 0)
+            return r;
+        a->lines = 0;
+        if (run->progress)
+            run->progress(run->ctx, bj_sacct_counts(a->reader));
+    }
+    a->lines += 1 + job->steps;
+    return bj_upsert_job(run->upsert, a->cluster, job, err);
+}
+
+static void take_bad(void *ctx, const struct bj_sacct_bad *bad)
+{
+    const struct answer *a = ctx;
+    if (a->run->bad)
+        a->run->bad(a->run->ctx, bad);
+}
+
+static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
+{
+    const struct answer *a = ctx;
+    return bj_sacct_feed(a->reader, piece, err);
+}
+
+static int ask(struct bj_source_sacct *s, const struct bj_window *w,
+               struct answer *a, struct bj_err *err)
+{
+    const struct bj_cluster_conf *c = s->conf;
+    char delimiter[BJ_SACCT_DELIMITER + 1];
+    int r = bj_sacct_delimiter(delimiter);
+    if (r < 0)
+        return bj_err_set(err, r, "random numbers");
+    struct bj_sacct_ask what = {
+        .sacct = c->sacct,
+        .clusters = c->clusters && c->clusters[0] ? c->clusters : NULL,
+        .federation = c->federation,
+        .start_sec = (uint64_t)w->start_sec,
+        .end_sec = (uint64_t)w->end_sec,
+        .delimiter = delimiter,
+        .slurm_conf = c->slurm_conf && c->slurm_conf[0] ? c->slurm_conf : NULL,
+        .helpformat = {s->columns.p, s->columns.len}};
+    struct bj_sacct_conf conf = {.delimiter = {delimiter, BJ_SACCT_DELIMITER},
+                                 .cluster = a->cluster,
+                                 .max_steps = (unsigned)c->max_steps,
+                                 .ctx = a,
+                                 .job = take_job,
+                                 .bad = take_bad};
+    struct bj_command cmd = {.deadline_usec = c->deadline_usec,
+                             .sink = take_text,
+                             .ctx = a,
+                             .abort = a->run->stop};
+    struct bj_command_result res = {0};
+    bj_arena_reset(&s->arena);
+    r = bj_sacct_command(&what, &s->arena, &cmd.argv, &cmd.env, err);
+    if (r == 0)
+        r = bj_sacct_new(&conf, &a->reader, err);
+    if (r == 0)
+        r = bj_command_run(&cmd, &res, err);
+    if (r == 0)
+        r = bj_sacct_end(a->reader, true, err);
+    bj_command_result_free(&res);
+    return r;
+}
+
+int bj_source_sacct_run(struct bj_source_sacct *s,
+                        const struct bj_window *window,
+                        const struct bj_source_run *run,
+                        struct bj_sacct_counts *ret, struct bj_err *err)
+{
+    struct answer a = {.run = run, .cluster = bj_slice_str(s->conf->name)};
+    int r = ask_columns(s, run, err);
+    if (r < 0)
+        return r;
+    r = bj_upsert_begin(run->upsert, err);
+    if (r < 0)
+        return r;
+    r = ask(s, window, &a, err);
+    *ret = (struct bj_sacct_counts){0};
+    if (a.reader)
+        *ret = *bj_sacct_counts(a.reader);
+    bj_sacct_free(a.reader);
+    if (r < 0)
+        bj_upsert_rollback(run->upsert);
+    return r;
+}

@@ -1,0 +1,43 @@
+/* Slurm's accounting as a source: sacct, asked for one stretch of time. */
+#ifndef BJ_STATSDB_SOURCE_SACCT_H
+#define BJ_STATSDB_SOURCE_SACCT_H
+
+#include "base/err.h"
+#include "sched/sacct.h"
+#include "statsdb/conf.h"
+#include "statsdb/upsert.h"
+#include "statsdb/window.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct bj_source_sacct;
+
+/* What a question needs besides its time.  Callbacks may be NULL. */
+struct bj_source_run {
+    struct bj_upsert *upsert;
+    uint64_t batch_lines; /* per transaction; 0: all in one */
+    const atomic_bool *stop;
+    void *ctx;
+    /* So much has been written for good; called between transactions. */
+    void (*progress)(void *ctx, const struct bj_sacct_counts *counts);
+    /* Something in the answer was not understood. */
+    void (*bad)(void *ctx, const struct bj_sacct_bad *bad);
+};
+
+/* conf must outlive it. */
+int bj_source_sacct_new(const struct bj_cluster_conf *conf,
+                        struct bj_source_sacct **ret, struct bj_err *err);
+void bj_source_sacct_free(struct bj_source_sacct *s);
+
+/* Ask for a window and put the answer into the store.  On success a transaction
+ * with the last of it is open: the caller notes what is covered and commits.
+ * On failure the last transaction has been rolled back; what was committed
+ * before is right, but not all.  Errors are those of base/command.h, sacct.h
+ * and upsert.h. */
+int bj_source_sacct_run(struct bj_source_sacct *s,
+                        const struct bj_window *window,
+                        const struct bj_source_run *run,
+                        struct bj_sacct_counts *ret, struct bj_err *err);
+
+#endif

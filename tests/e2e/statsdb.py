@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""batchjob_stats_db against a made-up sacct: a full history, killed again and
+again, then told once more; every job must be there as it was told, once.  TAP."""
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import statsdb_sacct  # noqa: E402
+
+O = os.environ.get("O", "build")
+PROGRAM = os.path.abspath(os.path.join(HERE, "../..", O, "batchjob_stats_db"))
+DAYS, COUNT = 4, 2500
+number, failed = 0, 0
+
+
+def check(good, what, *more):
+    global number, failed
+    number += 1
+    failed += not good
+    print("%sok %d - %s" % ("" if good else "not ", number, what))
+    for m in more if not good else ():
+        print("# %s" % (m,))
+    sys.stdout.flush()
+
+
+class Site:
+    def __init__(self, folder):
+        self.folder = folder
+        self.store = os.path.join(folder, "stats.db")
+        self.now = int(time.time())
+        shutil.copy(os.path.join(HERE, "statsdb_sacct.py"), os.path.join(folder, "sacct"))
+        os.chmod(os.path.join(folder, "sacct"), 0o755)
+        with open(os.path.join(folder, "fake.yml"), "w") as f:
+            f.write("name: fake\nsacct:\n  command: %s/sacct\n  history: %dd\n  slice: 6h\n"
+                    "  pause: 0s\n" % (folder, DAYS + 1))
+        with open(os.path.join(folder, "site.yml"), "w") as f:
+            f.write("store:\n  path: %s\n  batch-lines: 100\ncluster:\n  file: %s/fake.yml\n"
+                    % (self.store, folder))
+        self.world()
+
+    def world(self, **more):
+        self.env = dict(seed=7, now=self.now, count=COUNT, days=DAYS, **more)
+        with open(os.path.join(self.folder, "sacct.env"), "w") as f:
+            json.dump(self.env, f)
+
+    def args(self, *command):
+        return [PROGRAM] + list(command) + ["--config.file=%s/site.yml" % self.folder]
+
+    def run(self, *command):
+        return subprocess.run(self.args(*command), capture_output=True, timeout=300)
+
+    def rows(self, sql):
+        db = sqlite3.connect("file:%s?mode=ro" % self.store, uri=True)
+        db.text_factory = bytes
+        try:
+            return db.execute(sql).fetchall()
+        finally:
+            db.close()
+
+
+def num(text):
+    return int(text) if text.isdigit() else None
+
+
+def seconds(text):
+    h, m, s = text.split(":")
+    return int(h) * 3600 + int(m) * 60 + int(s)
+
+
+def told(site):
+    """What the store must hold, from what the cluster tells."""
+    want, steps = {}, {}
+    for _, _, lines in statsdb_sacct.jobs(7, site.now, COUNT, DAYS):
+        j = lines[0]
+        key = (int(j["JobIDRaw"]), int(j["Submit"]))
+        want[key] = (j["User"].encode(), int(j["UID"]), j["Account"].encode(),
+                     j["JobName"].encode() or None, j["State"].encode(), num(j["Start"]),
+                     num(j["End"]), int(j["ElapsedRaw"]), int(j["AllocCPUS"]),
+                     seconds(j["TotalCPU"]) * 1000000,
+                     None if "None" in j["NodeList"] else j["NodeList"].encode(),
+                     j["WorkDir"].encode())
+        for s in lines[1:]:
+            steps[key + (s["JobIDRaw"].split(".")[1].encode(),)] = (
+                s["State"].encode(), int(s["MaxRSS"][:-1]) * 1024)
+    return want, steps
+
+
+def kept(site):
+    jobs = {tuple(r[:2]): tuple(r[2:]) for r in site.rows(
+        "SELECT raw_id, submit_sec, user, uid, account, name, state_raw, start_sec, end_sec,"
+        " elapsed_sec, cpus, cpu_usec, nodelist, work_dir FROM job_v")}
+    steps = {tuple(r[:3]): tuple(r[3:]) for r in site.rows(
+        "SELECT raw_id, submit_sec, step_id, s.state_raw, s.mem_task_peak_bytes"
+        " FROM step_v s JOIN job_v j ON j.id = s.job")}
+    return jobs, steps
+
+
+def compare(site, what):
+    want, want_steps = told(site)
+    jobs, steps = kept(site)
+    wrong = [(k, want.get(k), jobs.get(k)) for k in set(want) | set(jobs)
+             if want.get(k) != jobs.get(k)]
+    check(not wrong, "%s: %d jobs are as they were told" % (what, len(want)), len(wrong),
+          *wrong[:3])
+    check(steps == want_steps, "%s: %d steps are as they were told" % (what, len(want_steps)),
+          len(steps))
+    check(site.run("check").returncode == 0, "%s: the store is consistent" % what)
+
+
+def same_sums(site, what):
+    """The daily sums against the jobs, which have run without a pause."""
+    have = {(r[0], r[1]): (r[2], r[3]) for r in site.rows(
+        "SELECT printf('%04d-%02d-%02d', month / 12, month % 12 + 1, day), u.name,"
+        " sum(cpu_sec), sum(jobs_ended) FROM rollup_day JOIN assoc a ON a.id = assoc"
+        " JOIN user u ON u.id = a.user GROUP BY 1, 2")}
+    want = {}
+    for user, start, end, took, cpus in site.rows(
+            "SELECT user, start_sec, end_sec, elapsed_sec, cpus FROM job_v"
+            " WHERE start_sec IS NOT NULL"):
+        last = start + took
+        at = start
+        while at < last:
+            to = min(last, at - at % 86400 + 86400)
+            key = (time.strftime("%Y-%m-%d", time.gmtime(at)).encode(), user)
+            old = want.get(key, (0, 0))
+            want[key] = (old[0] + (to - at) * cpus, old[1])
+            at = to
+        if end is not None:
+            key = (time.strftime("%Y-%m-%d", time.gmtime(end)).encode(), user)
+            old = want.get(key, (0, 0))
+            want[key] = (old[0], old[1] + 1)
+    have = {k: v for k, v in have.items() if v != (0, 0)}
+    check(have == want, "%s: the daily sums are those of the jobs" % what,
+          sorted(set(have.items()) ^ set(want.items()))[:4])
+
+
+def killed(site):
+    rnd = random.Random(3)
+    kills, runs = 0, 0
+    site.world(fail=4, slow=0.01)
+    while runs < 400:
+        runs += 1
+        p = subprocess.Popen(site.args("--once"), stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        try:
+            if p.wait(timeout=0.05 + rnd.random() * (0.1 + runs * 0.02)) == 0:
+                break
+        except subprocess.TimeoutExpired:
+            p.send_signal(signal.SIGKILL)
+            p.wait()
+            kills += 1
+    site.world()
+    check(kills > 5, "killed %d times in %d runs, then through" % (kills, runs))
+
+
+def stopped(site):
+    site.world(slow=20)
+    p = subprocess.Popen(site.args(), stderr=subprocess.PIPE)
+    time.sleep(1)
+    begin = time.time()
+    p.terminate()
+    err = p.communicate(timeout=30)[1]
+    check(p.returncode == 0 and time.time() - begin < 3, "SIGTERM stops it within a question",
+          p.returncode, time.time() - begin, err)
+    site.world()
+
+
+def copied(site):
+    to = os.path.join(site.folder, "copy.db")
+    check(site.run("backup", to).returncode == 0, "a backup is made")
+    check(site.run("backup", to).returncode != 0, "and is not overwritten")
+    p = subprocess.run([PROGRAM, "check", "--store.path=" + to], capture_output=True)
+    check(p.returncode == 0, "it is consistent", p.stderr)
+    check(sqlite3.connect(to).execute("SELECT count(*) FROM job").fetchone()
+          == site.rows("SELECT count(*) FROM job")[0], "it has all jobs")
+
+
+def exported(site):
+    p = site.run("export", "--format=jsonl")
+    lines = [json.loads(line) for line in p.stdout.decode().splitlines()]
+    ended = site.rows("SELECT count(*) FROM job_v WHERE end_sec IS NOT NULL")[0][0]
+    check(len(lines) == ended and len({frozenset(line) for line in lines}) == 1,
+          "JSON lines have all %d jobs that ended, and every key" % ended, p.stderr)
+    p = site.run("export", "--since=2100-01-01")
+    check(p.returncode == 0 and p.stdout.count(b"\n") == 1, "--since bounds it", p.stdout[:300])
+
+
+def dry(site):
+    before = site.rows("SELECT * FROM covered")
+    p = site.run("--dry-run")
+    check(p.returncode == 0 and site.rows("SELECT * FROM covered") == before,
+          "--dry-run writes nothing", p.stderr)
+
+
+def main():
+    if not os.access(PROGRAM, os.X_OK):
+        print("1..0 # SKIP %s was not built: SQLite is not installed" % PROGRAM)
+        return 0
+    folder = tempfile.mkdtemp(prefix="bj-statsdb-")
+    try:
+        site = Site(folder)
+        killed(site)
+        compare(site, "after kills")
+        same_sums(site, "after kills")
+        before = kept(site)
+        for covered in (False, True):
+            if covered:
+                db = sqlite3.connect(site.store)
+                db.execute("DELETE FROM covered")
+                db.commit()
+                db.close()
+            p = site.run("--once")
+            check(p.returncode == 0 and kept(site) == before,
+                  "told %s again, nothing changes" % ("all" if covered else "what is new"),
+                  p.stderr[-400:])
+        same_sums(site, "told again")
+        copied(site)
+        exported(site)
+        dry(site)
+        stopped(site)
+    finally:
+        shutil.rmtree(folder)
+    print("1..%d" % number)
+    return failed > 0
+
+
+sys.exit(main())

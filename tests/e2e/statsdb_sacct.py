@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Stands in for sacct: answers a window of time from a made-up cluster.
+
+The cluster is the same for the same SACCT_SEED.  Jobs have hostile names, are
+requeued, run over midnight, fail in every way.  Times lie before SACCT_NOW.
+
+  SACCT_FAIL=N   every N-th call (on average) breaks off in the middle
+  SACCT_SLOW=S   a call takes S seconds
+"""
+import calendar
+import json
+import os
+import random
+import sys
+import time
+
+COLUMNS = """JobIDRaw JobID Cluster User UID Group Account Partition QOS JobName
+State ExitCode Submit Eligible Start End ElapsedRaw AllocCPUS NNodes NodeList
+ReqTRES AllocTRES TotalCPU UserCPU SystemCPU MaxRSS WorkDir""".split()
+STATES = ["COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL",
+          "PREEMPTED", "CANCELLED by 1002", "DEADLINE", "BOOT_FAIL"]
+NAMES = ["run.sh", "a|b|c", "new\nline", "tab\there", "-dash", "=cmd()", "", "x" * 300,
+         "4711|4711|c|u", "\x1f\x1e", "quote\"'\\", "ä€𝄞"]
+
+
+def clock(sec):
+    return "%02d:%02d:%02d" % (sec // 3600, sec // 60 % 60, sec % 60)
+
+
+def jobs(seed, now, count, days):
+    """Every line of the cluster as a dictionary, with when it was active."""
+    rnd = random.Random(seed)
+    submits = sorted(rnd.randrange(now - days * 86400, now - 60) for _ in range(count))
+    for n, submit in enumerate(submits):
+        job = 1000 + (n if rnd.random() > 0.05 or n == 0 else n - 1)
+        start = submit + rnd.randrange(3600)
+        took = rnd.randrange(1, 7200) if rnd.random() > 0.1 else rnd.randrange(1, 40 * 3600)
+        end, state = start + took, rnd.choice(STATES)
+        if start >= now:
+            start, end, state = None, None, "PENDING"
+        elif end >= now:
+            end, state = None, "RUNNING"
+        cpus = rnd.choice([1, 2, 8, 64])
+        user = rnd.randrange(20)
+        used = took * cpus * 7 // 10
+        row = {
+            "JobIDRaw": str(job), "JobID": str(job), "Cluster": "fake",
+            "User": "user%d" % user, "UID": str(1000 + user), "Group": "g%d" % (user % 3),
+            "Account": "acct%d" % (user % 4), "Partition": rnd.choice(["cpu", "gpu"]),
+            "QOS": "normal", "JobName": rnd.choice(NAMES), "State": state,
+            "ExitCode": "1:0" if state == "FAILED" else "0:0",
+            "Submit": str(submit), "Eligible": str(submit + 1),
+            "Start": str(start) if start else "Unknown", "End": str(end) if end else "Unknown",
+            "ElapsedRaw": str((end or now) - start if start else 0), "AllocCPUS": str(cpus),
+            "NNodes": "1", "NodeList": "n%02d" % rnd.randrange(30) if start else "None assigned",
+            "ReqTRES": "cpu=%d,mem=%dM,node=1" % (cpus, cpus * 100),
+            "AllocTRES": "cpu=%d,mem=%dM,node=1" % (cpus, cpus * 100) if start else "",
+            "TotalCPU": clock(used), "UserCPU": clock(used - used // 9),
+            "SystemCPU": clock(used // 9), "MaxRSS": "", "WorkDir": "/home/u%d/w%d" % (user, n),
+        }
+        lines = [row]
+        for step in ["batch", "extern"][:rnd.randrange(3)] if end else []:
+            lines.append(dict(row, JobIDRaw="%d.%s" % (job, step), JobID="%d.%s" % (job, step),
+                              JobName=step, MaxRSS="%dK" % rnd.randrange(1, 10**6), WorkDir="",
+                              User="", UID="", Partition="", QOS="", ReqTRES="",
+                              State=state.split()[0]))
+        yield submit, end or now, lines
+
+
+def main():
+    if "--helpformat" in sys.argv:
+        print(" ".join(COLUMNS))
+        return 0
+    opt = dict(a[2:].split("=", 1) for a in sys.argv[1:] if "=" in a)
+    with open(os.path.join(os.path.dirname(sys.argv[0]), "sacct.env")) as f:
+        env = json.load(f)
+    time.sleep(env.get("slow", 0))
+    at = [time.strptime(opt[k], "%Y-%m-%dT%H:%M:%S") for k in ("starttime", "endtime")]
+    since, until = (calendar.timegm(t) for t in at)
+    columns = opt["format"].split(",")
+    out = [opt["delimiter"].join(columns)]
+    for first, last, lines in jobs(env["seed"], env["now"], env["count"], env["days"]):
+        if first <= until and last >= since:
+            out += [opt["delimiter"].join(line[c] for c in columns) for line in lines]
+    text = ("\n".join(out) + "\n").encode()
+    if env.get("fail") and random.randrange(env["fail"]) == 0:
+        sys.stdout.buffer.write(text[:random.randrange(len(text))])
+        sys.stdout.flush()
+        return 1
+    sys.stdout.buffer.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+/* Which stretch of time is asked for next. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants those above */
+#include <cmocka.h>
+
+#include "statsdb/window.h"
+
+static const struct bj_window_rules rules = {.since_sec = 1000,
+                                             .overlap_sec = 100,
+                                             .slice_sec = 500,
+                                             .interval_sec = 60};
+
+static void test_cases(void **state)
+{
+    static const struct {
+        const char *what;
+        struct bj_covered covered;
+        int64_t now;
+        bool any;
+        struct bj_window want;
+    } cases[] = {
+        {"nothing yet", {0, 0}, 9000, true, {8500, 9000, {8500, 9000}, false}},
+        {"nothing yet, little to ask for",
+         {0, 0},
+         1200,
+         true,
+         {1000, 1200, {1000, 1200}, false}},
+        {"back", {8500, 9000}, 9059, true, {8000, 8500, {8000, 9000}, true}},
+        {"the new end goes first",
+         {8500, 9000},
+         9060,
+         true,
+         {8900, 9060, {8500, 9060}, false}},
+        {"the last slice back",
+         {1200, 9000},
+         9001,
+         true,
+         {1000, 1200, {1000, 9000}, true}},
+        {"all is there", {1000, 9000}, 9059, false, {0}},
+        {"more than was wanted", {900, 9000}, 9059, false, {0}},
+        {"after a long rest",
+         {1000, 9000},
+         20000,
+         true,
+         {8900, 9500, {1000, 9500}, false}},
+        {"the clock was set back",
+         {1000, 9000},
+         5000,
+         true,
+         {4900, 5000, {1000, 9000}, false}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_window w = {0};
+        print_message("# %s\n", cases[i].what);
+        assert_int_equal(
+            bj_window_next(&rules, &cases[i].covered, cases[i].now, &w),
+            cases[i].any);
+        assert_int_equal(w.start_sec, cases[i].want.start_sec);
+        assert_int_equal(w.end_sec, cases[i].want.end_sec);
+        assert_int_equal(w.after.from_sec, cases[i].want.after.from_sec);
+        assert_int_equal(w.after.to_sec, cases[i].want.after.to_sec);
+        assert_int_equal(w.backfill, cases[i].want.backfill);
+    }
+}
+
+/* Every second since the beginning is asked for, whatever fails in between. */
+static void test_no_gap(void **state)
+{
+    static unsigned char asked[20000];
+    struct bj_covered c = {0, 0};
+    uint64_t seed = 5;
+    (void)state;
+    for (int64_t now = 5000; now < 19000;) {
+        struct bj_window w;
+        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+        if (!bj_window_next(&rules, &c, now, &w)) {
+            assert_true(bj_window_due(&rules, &c, now) > now);
+            now = bj_window_due(&rules, &c, now) + (int64_t)(seed >> 33) % 900;
+            continue;
+        }
+        assert_true(w.start_sec < w.end_sec && w.end_sec <= now);
+        assert_true(w.end_sec - w.start_sec <=
+                    rules.slice_sec + rules.overlap_sec);
+        if ((seed >> 40) % 3 == 0) { /* it failed */
+            now += (int64_t)(seed >> 33) % 50;
+            continue;
+        }
+        for (int64_t t = w.start_sec; t < w.end_sec; t++)
+            asked[t] = 1;
+        c = w.after;
+        for (int64_t t = c.from_sec; t < c.to_sec; t++)
+            assert_true(asked[t]);
+    }
+    assert_int_equal(c.from_sec, 1000);
+    assert_int_equal(bj_window_done(&rules, &c), 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_no_gap),
+    };
+    return cmocka_run_group_tests_name("statsdb_window", tests, NULL, NULL);
+}

@@ -1,0 +1,384 @@
+#!/usr/bin/python3
+"""Ask providers of emission factors over real HTTP and HTTPS.
+
+  emissions.py [FEED]     default: $O/e2e/emissions_feed
+
+A server on loopback plays all of them, well and badly: the first word of the
+path says how.  Its certificates are made here.  Results are TAP; exit 1 when
+something failed."""
+import base64
+import contextlib
+import datetime
+import http.server
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FEED = (sys.argv[1] if len(sys.argv) > 1 else
+        os.path.join(TOP, os.environ.get("O", "build"), "e2e/emissions_feed"))
+count, failures = 0, 0
+scratch = tempfile.mkdtemp(prefix="bj-emissions.")
+MIB = 1 << 20
+
+
+# --- results -----------------------------------------------------------------
+
+def result(ok, name, why=""):
+    global count, failures
+    count += 1
+    failures += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
+    if not ok:
+        for line in str(why).splitlines()[:30]:
+            print(f"# {line}")
+
+
+def is_(got, want, name):
+    result(got == want, name, f"got {got!r}, want {want!r}")
+
+
+# --- what providers say ------------------------------------------------------
+
+def stamp(t):
+    return datetime.datetime.fromtimestamp(t, datetime.timezone.utc).isoformat()
+
+
+def steps(step, hours):
+    """The starts of the periods of the last hours, the running one included."""
+    now = int(time.time())
+    end = now - now % step
+    return range(end - hours * 3600, end + 1, step)
+
+
+def rte(value):
+    rows = [{"taux_co2": value, "date_heure": stamp(t)} for t in steps(900, 3)]
+    rows.append({"taux_co2": None, "date_heure": stamp(time.time() + 900)})
+    return {"total_count": len(rows), "results": rows[::-1]}
+
+
+def emaps(value):
+    return {"zone": "DE", "carbonIntensity": value, "isEstimated": True,
+            "datetime": stamp(steps(3600, 0)[0]), "emissionFactorType": "direct"}
+
+
+def neso(value):
+    rows = [{"from": stamp(t)[:16] + "Z", "to": stamp(t + 1800)[:16] + "Z",
+             "intensity": {"forecast": value, "actual": None, "index": "low"}}
+            for t in steps(1800, 3)]
+    return {"data": rows}
+
+
+def watttime(value):
+    rows = [{"point_time": stamp(t), "value": value} for t in steps(300, 2)]
+    return {"data": rows, "meta": {"units": "lbs_co2_per_mwh",
+                                   "region": "CAISO_NORTH",
+                                   "signal_type": "co2_moer"}}
+
+
+# What their URLs hold, what they say, how often it is said, and the factor.
+PROVIDERS = {
+    "rte": ("/eco2mix-national-tr/", rte, 31, 900,
+            "average_direct live FR 31000"),
+    "electricitymaps": ("/carbon-intensity/latest", emaps, 302, 3600,
+                        "average_direct live DE 302000"),
+    "neso": ("/pt24h", neso, 258, 1800, "average_direct live GB 258000"),
+    # 870 lb/MWh times 0.45359237 kg
+    "watttime": ("/v3/historical", watttime, 870, 300,
+                 "marginal live CAISO_NORTH 394625"),
+}
+TOKENS = {"electricitymaps": "key-4711", "watttime": "anna:pass:word"}
+ZONES = {"electricitymaps": "DE", "watttime": "CAISO_NORTH"}
+
+
+# --- the server --------------------------------------------------------------
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    seen = []            # (path, headers) of all requests
+    stop = threading.Event()
+
+    def log_message(self, *_):
+        pass
+
+    def send(self, body, status=200, headers=(), length=None, kind="application/json"):
+        if isinstance(body, str):
+            body = body.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", length or len(body))
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def allowed(self, provider):
+        auth = self.headers.get("Authorization", "")
+        if provider == "electricitymaps":
+            return self.headers.get("auth-token") == TOKENS[provider]
+        if provider == "watttime":
+            return auth == "Bearer tok-1"
+        return not auth and not self.headers.get("auth-token")
+
+    def login(self):
+        want = "Basic " + base64.b64encode(TOKENS["watttime"].encode()).decode()
+        if self.headers.get("Authorization") == want:
+            self.send(json.dumps({"token": "tok-1"}))
+        else:
+            self.send("{}", 401)
+
+    def do_GET(self):
+        Handler.seen.append((self.path, dict(self.headers)))
+        url = urllib.parse.urlsplit(self.path)
+        mode = url.path.split("/")[1]
+        if url.netloc:
+            mode = "good"       # we are somebody's proxy
+        with contextlib.suppress(OSError):
+            self.reply(mode, url)
+
+    def reply(self, mode, url):
+        if url.path.endswith("/login") and mode in ("good", "null", "html", "forgets"):
+            return self.login()
+        provider = next(p for p in PROVIDERS if PROVIDERS[p][0] in url.path
+                        or url.path.endswith("/login"))
+        _, make, value, _, _ = PROVIDERS[provider]
+        good = json.dumps(make(value))
+        if mode == "good":
+            return self.send(good) if self.allowed(provider) else self.send("{}", 401)
+        return getattr(self, mode)(good, make)
+
+    # The ways to be bad.
+    def null(self, _, make): self.send(json.dumps(make(None)))
+    def zero(self, _, make): self.send(json.dumps(make(0)))
+    def text(self, _, make): self.send(json.dumps(make("31.5")))
+    def empty(self, *_): self.send('{"total_count":0,"results":[],"data":[]}')
+    def html(self, *_): self.send("<!DOCTYPE html><html>hello</html>", kind="text/html")
+    def nothing(self, *_): self.send("")
+    def cut(self, good, _): self.send(good[:len(good) // 2])
+    def short(self, good, _): self.send(good[:40], length=len(good)); self.close_connection = True
+    def error(self, *_): self.send("<html>oops</html>", 500)
+    def missing(self, *_): self.send("{}", 404)
+    def busy(self, *_): self.send("{}", 429)
+    def wait(self, *_): self.send("{}", 429, [("Retry-After", "7200")])
+    def deny(self, *_): self.send("{}", 403)
+    def away(self, *_): self.send("", 302, [("Location", "/good" + self.path[5:])])
+    def hang(self, *_): Handler.stop.wait(30)
+    def noise(self, *_): self.wfile.write(b"\x00\xff" * 4000); self.close_connection = True
+
+    def abroad(self, *_):
+        self.send("", 302, [("Location", f"http://localhost:{other}/good" + self.path[7:])])
+
+    def huge(self, *_):
+        self.send_response(200)
+        self.end_headers()
+        for _ in range(64):
+            self.wfile.write(b"[" * MIB)
+        self.close_connection = True
+
+    def drip(self, *_):
+        self.send_response(200)
+        self.end_headers()
+        while not Handler.stop.wait(0.2):
+            self.wfile.write(b" ")
+
+
+def serve(context=None):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None
+    if context:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_address[1]
+
+
+def openssl(*args):
+    subprocess.run(["openssl", *args], cwd=scratch, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def certificate(name, san):
+    """name.pem with key, signed by the authority in ca.pem."""
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key",
+            "-out", f"{name}.csr", "-subj", f"/CN={name}")
+    with open(f"{scratch}/{name}.ext", "w") as f:
+        f.write(f"subjectAltName={san}\n")
+    openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey",
+            "ca.key", "-CAcreateserial", "-days", "2", "-extfile",
+            f"{name}.ext", "-out", f"{name}.pem")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{scratch}/{name}.pem", f"{scratch}/{name}.key")
+    return context
+
+
+# --- the feed ----------------------------------------------------------------
+
+class Run:
+    def __init__(self, provider, url, *args, rounds=1, env=None, timeout="2s"):
+        command = [FEED, "--rounds", str(rounds), "--emissions.provider", provider,
+                   "--emissions.url", f"{provider}={url}",
+                   "--emissions.timeout", timeout, *args]
+        if provider in TOKENS:
+            command += ["--emissions.token-file", f"{provider}={scratch}/{provider}",
+                        "--emissions.zone", f"{provider}={ZONES[provider]}"]
+        clean = {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}
+        Handler.seen.clear()
+        start = time.monotonic()
+        p = subprocess.run(command, capture_output=True, text=True, timeout=60,
+                           env={**clean, **(env or {})})
+        self.seconds = time.monotonic() - start
+        self.text = p.stdout + p.stderr
+        self.rc = p.returncode
+        lines = [line.split(" ") for line in p.stdout.splitlines()]
+        self.factors = [" ".join(l[2:6]) for l in lines if l[0] == "factor"]
+        self.starts = [int(l[6]) for l in lines if l[0] == "factor"]
+        self.fault = next((l[2] for l in lines if l[0] == "status"), None)
+        self.next = next((int(l[1]) for l in lines if l[0] == "next"), None)
+
+
+def test_good():
+    for provider, (_, _, _, step, factor) in PROVIDERS.items():
+        r = Run(provider, http_url + "/good")
+        ok = (r.rc, r.factors, r.fault) == (0, [factor], "ok")
+        result(ok, f"{provider}: its factor", r.text)
+        now = time.time()
+        result(r.starts and now - step - 60 < r.starts[0] <= now,
+               f"{provider}: of now", f"{r.starts} {now}")
+        secret = TOKENS.get(provider, "none").split(":")[-1]
+        result(secret not in r.text, f"{provider}: no secret is shown", r.text)
+    r = Run("rte", http_url + "/text")
+    is_(r.factors, ["average_direct live FR 31500"], "a number in quotes")
+    r = Run("rte", http_url + "/away")
+    is_(r.factors, ["average_direct live FR 31000"], "a redirect inside the origin")
+
+
+BAD = {
+    # mode: fault, least and most seconds until the next question
+    "null": ("empty", 1800, 1900), "zero": ("empty", 1800, 1900),
+    "empty": ("empty", 1800, 1900), "html": ("content", 60, 76),
+    "nothing": ("content", 60, 76), "cut": ("content", 60, 76),
+    "short": ("content", 60, 76), "noise": ("content", 60, 76),
+    "huge": ("content", 60, 76), "error": ("status", 60, 76),
+    "missing": ("status", 60, 76), "busy": ("limited", 1800, 2251),
+    "wait": ("limited", 7200, 9001), "deny": ("denied", 900, 1126),
+    "hang": ("timeout", 60, 76), "drip": ("timeout", 60, 76),
+    "abroad": ("status", 60, 76),
+}
+
+
+def test_bad():
+    for mode, (fault, least, most) in BAD.items():
+        r = Run("rte", f"{http_url}/{mode}")
+        result((r.rc, r.fault, r.factors) == (0, fault, []),
+               f"{mode}: {fault}, and no factor", r.text)
+        result(r.next is not None and least <= r.next <= most,
+               f"{mode}: asked again in time", r.text)
+        result(r.seconds < 8, f"{mode}: takes no longer than allowed", r.seconds)
+    for mode in ("html", "hang", "cut", "deny"):
+        r = Run("electricitymaps", f"{http_url}/{mode}")
+        result((r.fault, r.factors) == (BAD[mode][0], []) and
+               TOKENS["electricitymaps"] not in r.text,
+               f"electricitymaps: {mode}", r.text)
+        r = Run("watttime", f"{http_url}/{mode}")
+        result((r.fault, r.factors) == (BAD[mode][0], []) and
+               "word" not in r.text and "tok-1" not in r.text,
+               f"watttime: {mode}", r.text)
+    Run("electricitymaps", f"{http_url}/abroad")
+    result(not any("localhost" in h.get("Host", "") for _, h in Handler.seen),
+           "a token does not travel to another origin", Handler.seen)
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        r = Run("rte", f"http://127.0.0.1:{s.getsockname()[1]}")
+    is_(r.fault, "connect", "nobody listens")
+    r = Run("rte", "http://emissions.invalid")
+    is_(r.fault, "connect", "no such host")
+
+
+def test_tls():
+    ca = ["--emissions.ca-file", f"{scratch}/ca.pem"]
+    r = Run("rte", f"https://127.0.0.1:{tls}/good", *ca)
+    is_((r.factors, r.fault), (["average_direct live FR 31000"], "ok"),
+        "HTTPS with a certificate that is trusted")
+    r = Run("watttime", f"https://127.0.0.1:{tls}/good", *ca)
+    is_(r.fault, "ok", "HTTPS with a login")
+    r = Run("rte", f"https://127.0.0.1:{tls}/good")
+    is_((r.factors, r.fault), ([], "tls"), "a certificate that nobody trusts")
+    r = Run("watttime", f"https://127.0.0.1:{wrong}/good", *ca)
+    is_((r.factors, r.fault), ([], "tls"), "a certificate of another name")
+    is_(Handler.seen, [], "no password is sent to it")
+    r = Run("rte", f"https://127.0.0.1:{http_port}/good", *ca)
+    is_(r.fault, "tls", "no TLS where it is asked for")
+    r = Run("rte", f"https://127.0.0.1:{tls}/good",
+            "--emissions.ca-file", f"{scratch}/none.pem")
+    is_((r.factors, r.fault), ([], "local"), "no such file of certificates")
+
+
+def test_proxy():
+    r = Run("neso", "http://grid.example.org", env={"http_proxy": http_url})
+    is_(r.fault, "ok", "a proxy from the environment")
+    result(any(p.startswith("http://grid.example.org/") for p, _ in Handler.seen),
+           "it is asked for the provider's URL", Handler.seen)
+
+
+def test_cache():
+    cache = f"{scratch}/cache"
+    r = Run("rte", http_url + "/good", "--emissions.cache", cache)
+    is_(r.fault, "ok", "a question fills the cache")
+    r = Run("rte", http_url + "/good", "--emissions.cache", cache, rounds=0)
+    is_(r.factors, [], "before the first step nothing is read")
+    with open(cache) as f:
+        text = f.read()
+    with open(cache, "w") as f:
+        f.write(text[:100])
+    r = Run("rte", http_url + "/good", "--emissions.cache", cache)
+    result("damaged, kept as" in r.text and os.path.exists(cache + ".bad") and
+           r.fault == "ok", "a damaged cache is put aside", r.text)
+    with open(cache, "w") as f:
+        f.write(text)
+    r = Run("rte", http_url + "/error", "--emissions.cache", cache)
+    result(r.factors == ["average_direct live FR 31000"] and r.fault == "status",
+           "what is in it holds while the provider is ill", r.text)
+
+
+def test_abort():
+    for mode in ("hang", "drip"):
+        r = Run("rte", f"{http_url}/{mode}", "--abort-after", "500ms",
+                timeout="60s")
+        result(r.seconds < 10 and r.rc == 0, f"{mode}: shut down at once",
+               f"{r.seconds} {r.text}")
+
+
+def main():
+    global http_port, http_url, other, tls, wrong
+    for name, secret in TOKENS.items():
+        with open(f"{scratch}/{name}", "w") as f:
+            f.write(secret + "\n")
+        os.chmod(f"{scratch}/{name}", 0o600)
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key",
+            "-out", "ca.pem", "-days", "2", "-subj", "/CN=test authority")
+    http_port, other = serve(), serve()
+    http_url = f"http://127.0.0.1:{http_port}"
+    tls = serve(certificate("right", "IP:127.0.0.1,DNS:localhost"))
+    wrong = serve(certificate("wrong", "DNS:other.example.org"))
+    for test in (test_good, test_bad, test_tls, test_proxy, test_cache, test_abort):
+        test()
+    Handler.stop.set()
+
+
+if not shutil.which("openssl"):
+    print("1..0 # SKIP openssl is not installed")
+    sys.exit(0)
+try:
+    main()
+finally:
+    shutil.rmtree(scratch)
+print(f"1..{count}")
+sys.exit(failures > 0)

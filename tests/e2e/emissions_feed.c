@@ -1,0 +1,135 @@
+/* A feed of emission factors alone: asks each provider a number of times
+ * without waiting in between, and prints what came of it, a line each:
+ *
+ *     note MESSAGE                            what a host would log
+ *     factor PROVIDER KIND FROM ZONE MG START ESTIMATED
+ *     status PROVIDER FAULT ASKED SUCCESS
+ *     next SECONDS                            until it wants to be called
+ *
+ *   emissions_feed [--rounds N] [--abort-after SEC] --emissions.OPTION ... */
+#include "base/clock.h"
+#include "carbon/feed.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define SECOND 1000000u
+
+struct own {
+    uint64_t rounds, abort_usec;
+};
+
+static const struct bj_opt own_opts[] = {
+    {.name = "rounds",
+     .kind = BJ_OPT_U64,
+     .off = offsetof(struct own, rounds),
+     .preset = "1",
+     .help = "Questions to each provider."},
+    {.name = "abort-after",
+     .kind = BJ_OPT_DURATION,
+     .off = offsetof(struct own, abort_usec),
+     .preset = "0",
+     .help = "Shut down after this time."},
+    {0},
+};
+
+struct alarm {
+    struct bj_feed *feed;
+    uint64_t usec;
+};
+
+static void *ring(void *arg)
+{
+    const struct alarm *a = arg;
+    usleep((useconds_t)a->usec);
+    bj_feed_abort(a->feed);
+    return NULL;
+}
+
+static bool done(struct bj_feed *feed, uint64_t rounds)
+{
+    struct bj_feed_status s[BJ_CARBON_SLOTS];
+    size_t n = bj_feed_status(feed, 0, s, BJ_CARBON_SLOTS);
+    for (size_t i = 0; i < n; i++)
+        if (s[i].remote && s[i].asked < rounds)
+            return false;
+    return true;
+}
+
+/* The feed's clock of boot jumps to what is due; a question that was aborted is
+ * no question, so the tries are counted. */
+static uint64_t run(struct bj_feed *feed, uint64_t rounds)
+{
+    uint64_t boot = bj_clock_boot_usec(), next = boot;
+    for (int tries = 0; tries < 50 && !done(feed, rounds); tries++) {
+        struct bj_err err = {0};
+        boot = next > boot && next != UINT64_MAX ? next : boot;
+        next = bj_feed_step(
+            feed, (struct bj_carbon_now){boot, bj_clock_wall_usec() / SECOND},
+            &err);
+        if (err.code)
+            printf("note %s\n", err.msg);
+    }
+    return next == UINT64_MAX ? 0 : (next - boot) / SECOND;
+}
+
+static void show(struct bj_feed *feed)
+{
+    uint64_t now = bj_clock_wall_usec() / SECOND;
+    struct bj_factor f[BJ_FEED_FACTORS];
+    struct bj_feed_status s[BJ_CARBON_SLOTS];
+    size_t n = bj_feed_factors(feed, now, f, BJ_FEED_FACTORS);
+    for (size_t i = 0; i < n; i++)
+        printf("factor %s %s %s %s %u %llu %d\n", f[i].provider,
+               bj_factor_kind_name(f[i].kind), bj_factor_from_name(f[i].from),
+               f[i].zone, (unsigned)f[i].mg_per_kwh,
+               (unsigned long long)f[i].start_sec, f[i].estimated);
+    n = bj_feed_status(feed, now, s, BJ_CARBON_SLOTS);
+    for (size_t i = 0; i < n; i++)
+        printf("status %s %s %llu %d\n", s[i].provider,
+               bj_carbon_fault_name(s[i].fault), (unsigned long long)s[i].asked,
+               s[i].success);
+}
+
+static int run_feed(const struct own *own, const struct bj_carbon_conf *conf,
+                    struct bj_err *err)
+{
+    struct bj_feed *feed;
+    int r = bj_feed_new(conf, NULL, 1, &feed, err);
+    if (r < 0)
+        return r;
+    struct alarm alarm = {feed, own->abort_usec};
+    pthread_t thread;
+    bool rings =
+        own->abort_usec > 0 && pthread_create(&thread, NULL, ring, &alarm) == 0;
+    uint64_t next = run(feed, own->rounds);
+    if (rings)
+        pthread_join(thread, NULL);
+    show(feed);
+    printf("next %llu\n", (unsigned long long)next);
+    bj_feed_free(feed);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct own own = {0};
+    struct bj_carbon_conf conf = {0};
+    struct bj_optset sets[] = {{own_opts, &own}, {bj_carbon_opts, &conf}};
+    struct bj_err err = {0};
+    int r = 0;
+    for (int i = 0; i < 2 && r == 0; i++)
+        r = bj_opt_presets(&sets[i], &err);
+    if (r == 0)
+        r = bj_opt_argv(sets, 2, argc, argv, &err);
+    for (int i = 0; i < 2 && r == 0; i++)
+        r = bj_opt_finish(&sets[i], &err);
+    if (r == 0)
+        r = run_feed(&own, &conf, &err);
+    if (r < 0)
+        fprintf(stderr, "%s\n", err.msg);
+    for (int i = 0; i < 2; i++)
+        bj_opt_free(&sets[i]);
+    return r < 0;
+}

@@ -33,7 +33,8 @@ struct bj_slot {
     bool slow; /* is served by a thread */
     /* of whoever serves it */
     void *meter;
-    unsigned in_a_row; /* faults */
+    const struct bj_meter_kind *kind; /* of meter, or tried last */
+    unsigned in_a_row;                /* faults */
     struct bj_meter_sample sample;
     /* under lock */
     pthread_mutex_t lock;
@@ -104,44 +105,46 @@ static void take_sample(struct bj_slot *s, uint64_t now_usec)
 
 /* Open the first alternative that is there.  A fault of one does not keep the
  * next from being tried. */
-static int open_first(struct bj_slot *s, const struct bj_meter_kind **ret,
-                      struct bj_err *err)
+static int open_first(struct bj_slot *s, struct bj_err *err)
 {
     int worst = -ENODEV;
+    const struct bj_meter_kind *failed = NULL;
     for (size_t i = 0; i < s->nkinds && !atomic_load(&s->stop); i++) {
         struct bj_err why = {0};
-        *ret = s->kinds[i];
-        if (s->kinds[i]->present && !s->kinds[i]->present(&s->env))
+        s->kind = s->kinds[i];
+        if (s->kind->present && !s->kind->present(&s->env))
             continue;
-        int r = s->kinds[i]->open(&s->env, &s->meter, &why);
+        int r = s->kind->open(&s->env, &s->meter, &why);
         if (r == 0)
             return 0;
-        if (!bj_err_gone(r) && worst == -ENODEV) {
+        if (!bj_err_gone(r) && !failed) {
+            failed = s->kind;
             worst = r;
             *err = why;
         }
     }
+    if (failed)
+        s->kind = failed;
     return worst;
 }
 
-static void close_meter(struct bj_slot *s, const struct bj_meter_kind *kind)
+static void close_meter(struct bj_slot *s)
 {
     if (s->meter)
-        kind->close(s->meter);
+        s->kind->close(s->meter);
     s->meter = NULL;
 }
 
 /* One try: 0, -ENODEV (there is none), or a fault. */
-static int attempt(struct bj_slot *s, const struct bj_meter_kind **kind,
-                   struct bj_err *err)
+static int attempt(struct bj_slot *s, struct bj_err *err)
 {
-    int r = s->meter ? 0 : open_first(s, kind, err);
+    int r = s->meter ? 0 : open_first(s, err);
     if (r < 0)
         return r;
     memset(&s->sample, 0, sizeof(s->sample));
-    r = (*kind)->read(s->meter, &s->sample, err);
+    r = s->kind->read(s->meter, &s->sample, err);
     if (bj_err_gone(r))
-        close_meter(s, *kind);
+        close_meter(s);
     return bj_err_gone(r) ? -ENODEV : r;
 }
 
@@ -164,14 +167,14 @@ static uint64_t next_try(struct bj_slot *s, int r)
     return s->view.period_usec;
 }
 
-static void note(struct bj_slot *s, const struct bj_meter_kind *kind, int r,
-                 uint64_t begun, uint64_t now, const struct bj_err *err)
+static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
+                 const struct bj_err *err)
 {
     struct bj_slot_view *v = &s->view;
     bool fails = r < 0 && r != -ENODEV;
     bool news = fails != v->failing || (r == 0 && !v->running);
     v->running = s->meter != NULL;
-    v->kind = kind;
+    v->kind = s->kind;
     v->failing = fails;
     s->due_usec = next_try(s, r);
     if (s->due_usec != UINT64_MAX)
@@ -187,21 +190,20 @@ static void note(struct bj_slot *s, const struct bj_meter_kind *kind, int r,
         v->good_usec = now;
     take_sample(s, now);
     if (news)
-        say(s, kind->name, fails ? err : NULL);
+        say(s, s->kind->name, fails ? err : NULL);
 }
 
 /* Read the meter once, opening it before when it must be. */
 static void serve(struct bj_slot *s)
 {
-    const struct bj_meter_kind *kind = s->view.kind;
     struct bj_err err = {0};
     uint64_t begun = bj_clock_boot_usec();
     s->sample.n = 0;
-    int r = attempt(s, &kind, &err);
+    int r = attempt(s, &err);
     if (atomic_load(&s->stop))
         return;
     pthread_mutex_lock(&s->lock);
-    note(s, kind, r, begun, bj_clock_boot_usec(), &err);
+    note(s, r, begun, bj_clock_boot_usec(), &err);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -247,7 +249,7 @@ static void *run(void *arg)
         }
     }
     pthread_mutex_unlock(&s->lock);
-    close_meter(s, s->view.kind);
+    close_meter(s);
     pthread_mutex_lock(&s->lock);
     s->ended = true;
     pthread_cond_broadcast(&s->change);
@@ -316,7 +318,7 @@ void bj_slot_free(struct bj_slot *s)
     else if (s->threaded)
         pthread_detach(s->thread);
     else
-        close_meter(s, s->view.kind);
+        close_meter(s);
     slot_unref(s);
 }
 

@@ -1,0 +1,368 @@
+/* Slots of meters, with meters that do what the test says. */
+#include "core/energy/slot.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define SECOND 1000000u
+#define PERIOD 20000u /* of the slow ones */
+
+/* What the fakes do next, and what was done to them. */
+static struct {
+    bool there[2];
+    int open_code[2], code; /* what open and read return */
+    size_t zones;
+    uint64_t energy_uj;
+    atomic_uint opened[2], closed, reads;
+    atomic_bool hang, hangs; /* read waits, is waiting, until hang is false */
+    bool heeds_stop;
+    char log[2048];
+} fake;
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void nap(uint64_t usec)
+{
+    nanosleep(&(struct timespec){(time_t)(usec / SECOND),
+                                 (long)(usec % SECOND) * 1000},
+              NULL);
+}
+
+static int open_fake(int which, const struct bj_meter_env *env, void **ret,
+                     struct bj_err *err)
+{
+    if (fake.open_code[which] < 0)
+        return bj_err_set(err, fake.open_code[which], "open of %d", which);
+    fake.opened[which]++;
+    *ret = (void *)env;
+    return 0;
+}
+
+static int open_first(const struct bj_meter_env *env, void **ret,
+                      struct bj_err *err)
+{
+    return open_fake(0, env, ret, err);
+}
+
+static int open_second(const struct bj_meter_env *env, void **ret,
+                       struct bj_err *err)
+{
+    return open_fake(1, env, ret, err);
+}
+
+static int read_fake(void *m, struct bj_meter_sample *out, struct bj_err *err)
+{
+    const struct bj_meter_env *env = m;
+    fake.reads++;
+    while (atomic_load(&fake.hang)) {
+        atomic_store(&fake.hangs, true);
+        if (fake.heeds_stop && atomic_load(env->stop))
+            return -ECANCELED;
+        nap(1000);
+    }
+    for (size_t i = 0; i < fake.zones; i++) {
+        struct bj_zone_sample *z = &out->zone[out->n++];
+        *z = (struct bj_zone_sample){.role = BJ_ZONE_CPU,
+                                     .energy_uj = fake.energy_uj,
+                                     .range_uj = BJ_ABSENT,
+                                     .power_uw = BJ_ABSENT,
+                                     .limit_uw = BJ_ABSENT,
+                                     .max_uw = BJ_ABSENT,
+                                     .stamp_usec = BJ_ABSENT};
+        snprintf(z->name, sizeof(z->name), "zone-%zu", i);
+    }
+    return fake.code < 0 ? bj_err_set(err, fake.code, "what went wrong") : 0;
+}
+
+static void close_fake(void *m)
+{
+    (void)m;
+    fake.closed++;
+}
+
+static bool first_there(const struct bj_meter_env *env)
+{
+    (void)env;
+    return fake.there[0];
+}
+
+static bool second_there(const struct bj_meter_env *env)
+{
+    (void)env;
+    return fake.there[1];
+}
+
+static const struct bj_meter_kind fast[2] = {
+    {"one", false, false, first_there, open_first, read_fake, close_fake},
+    {"two", false, false, second_there, open_second, read_fake, close_fake}};
+static const struct bj_meter_kind slow = {
+    "slow", true, false, first_there, open_first, read_fake, close_fake};
+
+static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
+                       void *arg, const char *name)
+{
+    (void)ctx;
+    (void)name;
+    return -pthread_create(ret, NULL, fn, arg);
+}
+
+static void host_log(void *ctx, enum bj_log_level level, const char *msg)
+{
+    (void)ctx;
+    pthread_mutex_lock(&log_lock);
+    size_t n = strlen(fake.log);
+    snprintf(fake.log + n, sizeof(fake.log) - n, "%d %s\n", (int)level, msg);
+    pthread_mutex_unlock(&log_lock);
+}
+
+static struct bj_slot *make(const struct bj_meter_kind *a,
+                            const struct bj_meter_kind *b)
+{
+    static struct bj_energy_conf conf = {.period_usec = 5 * SECOND,
+                                         .slow_usec = PERIOD};
+    const struct bj_meter_env env = {.conf = &conf};
+    const struct bj_host host = {NULL, host_thread, host_log};
+    const struct bj_meter_kind *const kinds[] = {a, b};
+    struct bj_slot *s;
+    assert_int_equal(bj_slot_new(kinds, b ? 2 : 1, &env, &host, &s), 0);
+    return s;
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    memset(&fake, 0, sizeof(fake));
+    fake.there[0] = fake.there[1] = true;
+    fake.zones = 1;
+    return 0;
+}
+
+static struct bj_slot_view view(struct bj_slot *s)
+{
+    static struct bj_slot_view v;
+    bj_slot_view(s, 0, &v);
+    return v;
+}
+
+/* Until the condition holds, for ten seconds at most. */
+#define WAIT_FOR(condition)                                                    \
+    for (int i_ = 0; !(condition); i_++) {                                     \
+        assert_true(i_ < 10000);                                               \
+        nap(1000);                                                             \
+    }
+
+static void test_first_that_is_there(void **state)
+{
+    (void)state;
+    struct bj_slot *s = make(&fast[0], &fast[1]);
+    fake.there[0] = false;
+    uint64_t now = bj_clock_boot_usec();
+    assert_true(bj_slot_look(s, now));
+    assert_int_equal(fake.opened[0], 0);
+    assert_int_equal(fake.opened[1], 1);
+    assert_ptr_equal(view(s).kind, &fast[1]);
+    assert_string_equal(fake.log, "2 power meter two: works\n");
+    fake.energy_uj = 1500;
+    bj_slot_tick(s, now);
+    assert_int_equal(view(s).zone[0].accum.total_uj, 1500);
+    bj_slot_free(s);
+    assert_int_equal(fake.closed, 1);
+}
+
+/* One that cannot be opened does not keep the next from being tried. */
+static void test_next_after_a_fault(void **state)
+{
+    (void)state;
+    struct bj_slot *s = make(&fast[0], &fast[1]);
+    fake.open_code[0] = -EACCES;
+    assert_true(bj_slot_look(s, bj_clock_boot_usec()));
+    assert_int_equal(fake.opened[1], 1);
+    assert_true(view(s).running);
+    bj_slot_free(s);
+}
+
+static void test_none(void **state)
+{
+    (void)state;
+    struct bj_slot *s = make(&fast[0], &fast[1]);
+    uint64_t now = bj_clock_boot_usec();
+    fake.there[0] = fake.there[1] = false;
+    assert_false(bj_slot_look(s, now));
+    fake.there[0] = true;
+    assert_false(bj_slot_look(s, now + SECOND)); /* not asked so soon */
+    fake.open_code[0] = -ENODEV;
+    assert_false(bj_slot_look(s, now + 61 * SECOND));
+    assert_false(bj_slot_told(s));
+    fake.open_code[0] = 0;
+    assert_true(bj_slot_look(s, now + 122 * SECOND));
+    assert_string_equal(fake.log, "2 power meter one: works\n");
+    bj_slot_free(s);
+}
+
+/* A fault of one zone costs that zone; the others count. */
+static void test_fault_beside_zones(void **state)
+{
+    (void)state;
+    struct bj_slot *s = make(&fast[0], NULL);
+    uint64_t now = bj_clock_boot_usec();
+    bj_slot_look(s, now);
+    fake.energy_uj = 700;
+    fake.code = -EIO;
+    bj_slot_tick(s, now);
+    bj_slot_tick(s, now);
+    struct bj_slot_view v = view(s);
+    assert_true(v.running && v.failing);
+    assert_int_equal(v.faults[1], 2); /* io */
+    assert_int_equal(v.zone[0].accum.total_uj, 700);
+    fake.code = 0;
+    bj_slot_tick(s, now);
+    /* told when it begins and when it is over */
+    assert_string_equal(fake.log, "2 power meter one: works\n"
+                                  "1 power meter one: what went wrong: "
+                                  "Input/output error\n"
+                                  "2 power meter one: works\n");
+    bj_slot_free(s);
+}
+
+static void test_kinds_of_fault(void **state)
+{
+    static const struct {
+        int code;
+        const char *name;
+    } cases[] = {{-ETIMEDOUT, "timeout"}, {-EIO, "io"},
+                 {-ENOTTY, "io"},         {-EACCES, "denied"},
+                 {-EPERM, "denied"},      {-EBADMSG, "protocol"},
+                 {-ERANGE, "implausible"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        reset(NULL);
+        struct bj_slot *s = make(&fast[0], NULL);
+        fake.code = cases[i].code;
+        bj_slot_look(s, bj_clock_boot_usec());
+        struct bj_slot_view v = view(s);
+        for (int k = 0; k < BJ_METER_FAULTS; k++)
+            assert_int_equal(v.faults[k], strcmp(bj_meter_fault_names[k],
+                                                 cases[i].name) == 0);
+        bj_slot_free(s);
+    }
+}
+
+/* Gone: closed, no fault, and looked for again; what was counted stays. */
+static void test_gone_and_back(void **state)
+{
+    (void)state;
+    struct bj_slot *s = make(&fast[0], NULL);
+    uint64_t now = bj_clock_boot_usec();
+    bj_slot_look(s, now);
+    fake.energy_uj = 40;
+    bj_slot_tick(s, now);
+    fake.code = -ENODEV;
+    bj_slot_tick(s, now);
+    assert_int_equal(fake.closed, 1);
+    assert_false(view(s).running || view(s).failing);
+    fake.code = 0;
+    bj_slot_tick(s, now);
+    assert_int_equal(fake.opened[0], 1);
+    assert_true(bj_slot_look(s, now + 61 * SECOND));
+    bj_slot_tick(s, now + 61 * SECOND);
+    assert_int_equal(fake.opened[0], 2);
+    assert_int_equal(view(s).nzones, 1);
+    assert_int_equal(view(s).zone[0].accum.total_uj, 40);
+    bj_slot_free(s);
+}
+
+static void test_restored(void **state)
+{
+    (void)state;
+    struct bj_slot *s = make(&fast[0], NULL);
+    uint64_t now = bj_clock_boot_usec();
+    struct bj_meter_zone z = {.name = "zone-0",
+                              .role = BJ_ZONE_CPU,
+                              .accum = {.total_uj = 1000,
+                                        .raw_uj = 50,
+                                        .stamp_usec = now - SECOND,
+                                        .counter_stamp_usec = now - SECOND}};
+    bj_slot_restore(s, &z);
+    assert_true(bj_slot_told(s));
+    fake.energy_uj = 80;
+    bj_slot_look(s, now);
+    assert_int_equal(view(s).nzones, 1);
+    assert_int_equal(view(s).zone[0].accum.total_uj, 1030);
+    bj_slot_free(s);
+}
+
+static void test_thread(void **state)
+{
+    (void)state;
+    struct bj_slot *s = make(&slow, NULL);
+    assert_true(bj_slot_look(s, bj_clock_boot_usec()));
+    WAIT_FOR(fake.reads >= 3);
+    assert_true(view(s).running);
+    bj_slot_free(s);
+    assert_int_equal(fake.closed, 1);
+    unsigned reads = fake.reads;
+    nap(3 * PERIOD);
+    assert_int_equal(fake.reads, reads);
+}
+
+/* Nothing waits for a meter that hangs: neither a tick, nor a view, nor the
+ * end, whether it heeds the stop or not. */
+static void test_hanging(void **state)
+{
+    (void)state;
+    for (int heeds = 0; heeds < 2; heeds++) {
+        reset(NULL);
+        fake.heeds_stop = heeds;
+        fake.hang = true;
+        struct bj_slot *s = make(&slow, NULL);
+        uint64_t begun = bj_clock_boot_usec();
+        bj_slot_look(s, begun);
+        WAIT_FOR(atomic_load(&fake.hangs));
+        bj_slot_tick(s, begun);
+        assert_false(view(s).ran);
+        bj_slot_free(s);
+        uint64_t took = bj_clock_boot_usec() - begun;
+        assert_true(took < 8 * SECOND);
+        atomic_store(&fake.hang, false);
+        /* One that was left behind ends in its own time. */
+        WAIT_FOR(fake.closed == 1);
+    }
+}
+
+/* One that fails is asked less and less often. */
+static void test_back_off(void **state)
+{
+    (void)state;
+    struct bj_slot *s = make(&slow, NULL);
+    fake.code = -ETIMEDOUT;
+    bj_slot_look(s, bj_clock_boot_usec());
+    nap(25 * PERIOD);
+    unsigned reads = fake.reads;
+    bj_slot_free(s);
+    /* at 0, 1, 3, 7, 15 periods and not at each of the 25 */
+    assert_in_range(reads, 1, 8);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup(f, reset)
+    const struct CMUnitTest tests[] = {
+        T(test_first_that_is_there),
+        T(test_next_after_a_fault),
+        T(test_none),
+        T(test_fault_beside_zones),
+        T(test_kinds_of_fault),
+        T(test_gone_and_back),
+        T(test_restored),
+        T(test_thread),
+        T(test_hanging),
+        T(test_back_off),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

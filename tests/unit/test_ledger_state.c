@@ -1,4 +1,5 @@
 /* The ledger's state: what goes on after a restart, and what is refused. */
+#include "core/energy/ledger_state.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/ledger_room.h"
 
@@ -373,6 +374,60 @@ static void foreign_text(void **state)
     }
 }
 
+/* Put to for from, and the sum that belongs to the result below it. */
+static struct bj_buf forged(const struct bj_buf *text, const char *from,
+                            const char *to)
+{
+    struct bj_buf out = {0};
+    char *line = memmem(text->p, text->len, from, strlen(from));
+    assert_non_null(line);
+    size_t at = (size_t)(line - text->p), behind = at + strlen(from);
+    bj_buf_put(&out, text->p, at);
+    bj_buf_str(&out, to);
+    bj_buf_put(&out, text->p + behind, text->len - behind - 21);
+    bj_buf_printf(&out, "sum %016llx\n",
+                  (unsigned long long)bj_state_sum(slice(&out)));
+    return out;
+}
+
+/* The sum is right, what is above it cannot be. */
+static void unsound(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"\npending ", "\npending 1"},
+        {"\ntaken ", "\ntaken 1"},
+        {"\nalone ", "\nalone 9"},
+        {"\nnode ", "\nnode 1"},
+        {"\ndeficit ", "\ndeficit 1"},
+        {"\nsystem ", "\nsystem 1"},
+        {"\nspan ", "\nspan 9999999999"},
+        {"\nsilent ", "\nsilent 9999999999999"},
+        {"\nwindow-cpu 0 ", "\nwindow-cpu 999999999999999999 "},
+        {"\nidle-part-n 0", "\nidle-part-n 129"},
+        {"\nidle-node-next 0", "\nidle-node-next 128"},
+        {"\nidle-node 0 ", "\nidle-node 9999999999999999999 "},
+        {"job slurm", "job %2slurm"},
+        {"job slurm", "job %"},
+        {"job slurm", "jobs lurm"},
+        {"extra 39", "extra 40"},
+        {"extra 39", "extra 38"},
+        {"extra 39", "extra 18446744073709551615"},
+    };
+    struct room r = lived();
+    struct bj_buf text = save(&r, ZONES), same = forged(&text, "boot", "boot");
+    assert_int_equal(same.len, text.len);
+    assert_memory_equal(same.p, text.p, text.len);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_buf bad = forged(&text, cases[i][0], cases[i][1]);
+        refused(bad.p, bad.len, lines_in(&bad));
+        bj_buf_free(&bad);
+    }
+    bj_buf_free(&same);
+    bj_buf_free(&text);
+    leave(&r);
+}
+
 /* Into a ledger that has begun. */
 static void too_late(void **state)
 {
@@ -436,13 +491,21 @@ static void ticks_need_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),   cmocka_unit_test(extra_lines),
-        cmocka_unit_test(appended),     cmocka_unit_test(same_boot),
-        cmocka_unit_test(sleepers),     cmocka_unit_test(opened_late),
-        cmocka_unit_test(other_boot),   cmocka_unit_test(resized),
-        cmocka_unit_test(cut_anywhere), cmocka_unit_test(damaged_anywhere),
-        cmocka_unit_test(foreign_text), cmocka_unit_test(too_late),
-        cmocka_unit_test(no_memory),    cmocka_unit_test(ticks_need_no_memory),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(extra_lines),
+        cmocka_unit_test(appended),
+        cmocka_unit_test(same_boot),
+        cmocka_unit_test(sleepers),
+        cmocka_unit_test(opened_late),
+        cmocka_unit_test(other_boot),
+        cmocka_unit_test(resized),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(damaged_anywhere),
+        cmocka_unit_test(foreign_text),
+        cmocka_unit_test(unsound),
+        cmocka_unit_test(too_late),
+        cmocka_unit_test(no_memory),
+        cmocka_unit_test(ticks_need_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "sched/pbs.h"
 
-#include "base/buf.h"
+#include "sched/lines.h"
 #include "sched/pbs_attr.h"
 #include "sched/state.h"
 #include "sched/time.h"
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 enum {
-    PIECE = 64 << 10,
     LINE_MAX_BYTES = 1 << 20,
     SEEN = 1 << 16, /* jobs remembered; a power of two */
 };
@@ -25,10 +24,7 @@ struct bj_pbs_acct {
     struct bj_pbs_conf conf;
     struct bj_pbs_counts counts;
     struct bj_err failed;
-    struct bj_buf buf;
-    size_t searched; /* no newline before this */
-    bool skipping;   /* the rest of a line that is too long */
-    uint64_t line;
+    struct bj_lines lines;
     struct seen *seen; /* SEEN of them: a job's place is its hash's, and the
                           later one of two that want it has it */
 };
@@ -45,7 +41,7 @@ static void report(struct bj_pbs_acct *r, struct bj_pbs_bad bad)
         r->counts.bad_jobs++;
     else
         r->counts.bad_fields++;
-    bad.line = r->line;
+    bad.line = r->lines.line;
     if (r->conf.bad)
         r->conf.bad(r->conf.ctx, &bad);
 }
@@ -301,33 +297,17 @@ static int take_line(struct bj_pbs_acct *r, struct bj_slice line,
 
 static int take(struct bj_pbs_acct *r, struct bj_err *err)
 {
-    size_t at = 0;
+    struct bj_slice line;
     int e = 0;
     while (e == 0) {
-        const size_t from = at + r->searched;
-        const char *nl = from < r->buf.len
-                             ? memchr(r->buf.p + from, '\n', r->buf.len - from)
-                             : NULL;
-        const size_t n = (nl ? (size_t)(nl - r->buf.p) : r->buf.len) - at;
-        if (n > r->conf.max_job && !r->skipping) {
-            bad_line(r, (struct bj_slice){r->buf.p + at, r->conf.max_job},
-                     "a line of fewer bytes");
-            r->skipping = true;
-        }
-        if (!nl) {
-            r->searched = r->skipping ? 0 : n;
-            at += r->skipping ? n : 0;
+        const enum bj_lines_found found = bj_lines_next(&r->lines, &line);
+        if (found == BJ_LINES_MORE)
             break;
-        }
-        if (!r->skipping)
-            e = take_line(r, (struct bj_slice){r->buf.p + at, n}, err);
-        r->skipping = false;
-        r->searched = 0;
-        r->line++;
-        at += n + 1;
+        if (found == BJ_LINES_LONG)
+            bad_line(r, line, "a line of fewer bytes");
+        else
+            e = take_line(r, line, err);
     }
-    r->buf.len -= at;
-    memmove(r->buf.p, r->buf.p + at, r->buf.len);
     return e;
 }
 
@@ -346,9 +326,7 @@ int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
         return bj_err_set(err, -ENOMEM, "pbs: no memory");
     }
     r->conf = *conf;
-    if (r->conf.max_job == 0 || r->conf.max_job > INT32_MAX)
-        r->conf.max_job = LINE_MAX_BYTES;
-    r->line = 1;
+    r->lines.max = conf->max_job ? conf->max_job : LINE_MAX_BYTES;
     *ret = r;
     return 0;
 }
@@ -367,23 +345,20 @@ int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
     int e = fail(r, err);
     struct bj_err own = {0};
     while (piece.n > 0 && e == 0) {
-        const size_t n = piece.n < PIECE ? piece.n : PIECE;
-        r->counts.bytes += n;
-        bj_buf_put(&r->buf, piece.p, n);
-        e = r->buf.failed ? bj_err_set(&own, -ENOMEM, "pbs: no memory")
-                          : take(r, &own);
-        piece.p += n;
-        piece.n -= n;
+        e = bj_lines_put(&r->lines, &piece)
+                ? take(r, &own)
+                : bj_err_set(&own, -ENOMEM, "pbs: no memory");
         own.code = e;
         r->failed = own;
     }
+    r->counts.bytes = r->lines.bytes;
     return fail(r, err);
 }
 
 int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest, struct bj_err *err)
 {
     if (ret_rest)
-        *ret_rest = r->buf.len;
+        *ret_rest = bj_lines_rest(&r->lines);
     return fail(r, err);
 }
 
@@ -396,7 +371,7 @@ void bj_pbs_acct_free(struct bj_pbs_acct *r)
 {
     if (!r)
         return;
-    bj_buf_free(&r->buf);
+    bj_lines_free(&r->lines);
     free(r->seen);
     free(r);
 }

@@ -1,0 +1,413 @@
+#include "sched/lsf.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "sched/lines.h"
+#include "sched/lsf_job.h"
+#include "sched/number.h"
+#include "sched/state.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+enum {
+    LINE_MAX_BYTES = 1 << 20,
+    HOSTS_MAX = 1 << 20, /* in one list */
+};
+
+struct bj_lsf_acct {
+    struct bj_lsf_conf conf;
+    struct bj_lsf_counts counts;
+    struct bj_err failed;
+    struct bj_lines lines;
+    struct bj_buf text;  /* of the job at hand, quotes undoubled */
+    struct bj_buf hosts; /* "4*hostA hostB" */
+};
+
+/* A field: its place in text. */
+struct field {
+    size_t at, n;
+};
+
+/* What a line is read into. */
+struct row {
+    uint64_t time, id, uid, slots, submit, begin, start;
+    uint64_t status, utime, stime, exit, index, rmem, rswap, reason;
+    struct field user, queue, res_req, from, cwd, name, command, project;
+    uint64_t hosts, used_slots;
+};
+
+/* --- fields ---------------------------------------------------------------*/
+
+static bool at_end(struct bj_slice *line)
+{
+    while (line->n > 0 && (line->p[0] == ' ' || line->p[0] == '\r')) {
+        line->p++;
+        line->n--;
+    }
+    return line->n == 0;
+}
+
+/* Cut a field off the line into text: a word, or what is in quotes with the
+ * doubled ones single.  False at the end, or where a quote is missing. */
+static bool cut_field(struct bj_lsf_acct *r, struct bj_slice *line,
+                      struct field *ret)
+{
+    if (at_end(line))
+        return false;
+    ret->at = r->text.len;
+    if (line->p[0] != '"') {
+        struct bj_slice word;
+        if (!bj_slice_field(line, ' ', &word))
+            return false;
+        bj_buf_slice(&r->text, word);
+        ret->n = r->text.len - ret->at;
+        return true;
+    }
+    size_t i = 1;
+    for (; i < line->n; i++) {
+        const bool quote = line->p[i] == '"';
+        if (quote && (i + 1 == line->n || line->p[i + 1] != '"'))
+            break;
+        i += quote;
+        bj_buf_put(&r->text, line->p + i, 1);
+    }
+    if (i >= line->n)
+        return false;
+    ret->n = r->text.len - ret->at;
+    line->p += i + 1;
+    line->n -= i + 1;
+    return true;
+}
+
+static struct bj_slice text_of(const struct bj_lsf_acct *r, struct field f)
+{
+    return (struct bj_slice){f.n ? r->text.p + f.at : NULL, f.n};
+}
+
+/* How a field is read. */
+enum kind {
+    SKIP,   /* passed over */
+    TEXT,   /* into a struct field */
+    NUMBER, /* into a uint64_t; -1 is absent */
+    USEC,   /* seconds with a fraction, into microseconds; -1 is absent */
+    ASKED,  /* a count, and so many hosts that were asked for */
+    HOSTS,  /* a count, and so many hosts that it ran on */
+};
+
+#define AT(member) offsetof(struct row, member)
+
+/* In the order of the line.  What comes behind the project is not in every
+ * version, so that a line may end there. */
+static const struct column {
+    const char *name;
+    enum kind kind;
+    size_t at;
+    unsigned times; /* fields like this in a row */
+} columns[] = {
+    {"version", SKIP, 0, 1},
+    {"eventTime", NUMBER, AT(time), 1},
+    {"jobId", NUMBER, AT(id), 1},
+    {"userId", NUMBER, AT(uid), 1},
+    {"options", SKIP, 0, 1},
+    {"numProcessors", NUMBER, AT(slots), 1},
+    {"submitTime", NUMBER, AT(submit), 1},
+    {"beginTime", NUMBER, AT(begin), 1},
+    {"termTime", SKIP, 0, 1},
+    {"startTime", NUMBER, AT(start), 1},
+    {"userName", TEXT, AT(user), 1},
+    {"queue", TEXT, AT(queue), 1},
+    {"resReq", TEXT, AT(res_req), 1},
+    {"dependCond, preExecCmd", SKIP, 0, 2},
+    {"fromHost", TEXT, AT(from), 1},
+    {"cwd", TEXT, AT(cwd), 1},
+    {"inFile, outFile, errFile, jobFile", SKIP, 0, 4},
+    {"askedHosts", ASKED, 0, 1},
+    {"execHosts", HOSTS, 0, 1},
+    {"jStatus", NUMBER, AT(status), 1},
+    {"hostFactor", SKIP, 0, 1},
+    {"jobName", TEXT, AT(name), 1},
+    {"command", TEXT, AT(command), 1},
+    {"ru_utime", USEC, AT(utime), 1},
+    {"ru_stime", USEC, AT(stime), 1},
+    {"ru_maxrss and the others", SKIP, 0, 17},
+    {"mailUser", SKIP, 0, 1},
+    {"projectName", TEXT, AT(project), 1},
+    {"exitStatus", NUMBER, AT(exit), 1},
+    {"maxNumProcessors, loginShell, timeEvent", SKIP, 0, 3},
+    {"idx", NUMBER, AT(index), 1},
+    {"maxRMem", NUMBER, AT(rmem), 1},
+    {"maxRSwap", NUMBER, AT(rswap), 1},
+    {"inFileSpool to additionalInfo", SKIP, 0, 6},
+    {"exitInfo", NUMBER, AT(reason), 1},
+};
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), NEEDED = 28 };
+
+static int read_number(struct bj_slice s, enum kind kind, uint64_t *to)
+{
+    if (bj_slice_starts(s, BJ_SLICE("-1"))) {
+        *to = BJ_ABSENT;
+        return 0;
+    }
+    return kind == USEC ? bj_decimal_u64(s, 6, to) : bj_number(s, to);
+}
+
+/* Put one host into the list; LSF names it once for each slot. */
+static void put_hosts(struct bj_lsf_acct *r, struct field host, uint64_t times)
+{
+    if (r->hosts.len > 0)
+        bj_buf_put(&r->hosts, " ", 1);
+    if (times > 1)
+        bj_buf_printf(&r->hosts, "%llu*", (unsigned long long)times);
+    bj_buf_slice(&r->hosts, text_of(r, host));
+}
+
+/* A count and so many hosts. */
+static bool read_hosts(struct bj_lsf_acct *r, struct bj_slice *line, bool keep)
+{
+    struct field f, last = {0, 0};
+    uint64_t n, times = 0;
+    if (!cut_field(r, line, &f) || bj_number(text_of(r, f), &n) < 0 ||
+        n > HOSTS_MAX)
+        return false;
+    for (uint64_t i = 0; i < n; i++) {
+        if (!cut_field(r, line, &f))
+            return false;
+        if (!keep)
+            continue;
+        if (times > 0 && !bj_slice_eq(text_of(r, f), text_of(r, last))) {
+            put_hosts(r, last, times);
+            times = 0;
+        }
+        last = f;
+        times++;
+    }
+    if (times > 0)
+        put_hosts(r, last, times);
+    return true;
+}
+
+/* One column; false where the line does not have it, or not like this. */
+static bool read_column(struct bj_lsf_acct *r, struct bj_slice *line,
+                        const struct column *c, struct row *row)
+{
+    if (c->kind == ASKED || c->kind == HOSTS)
+        return read_hosts(r, line, c->kind == HOSTS);
+    void *to = (char *)row + c->at;
+    for (unsigned i = 0; i < c->times; i++) {
+        struct field f;
+        const size_t before = r->text.len;
+        if (!cut_field(r, line, &f))
+            return false;
+        if (c->kind == SKIP)
+            r->text.len = before;
+        else if (c->kind == TEXT)
+            *(struct field *)to = f;
+        else if (read_number(text_of(r, f), c->kind, to) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* --- jobs -----------------------------------------------------------------*/
+
+static void report(struct bj_lsf_acct *r, struct bj_slice value,
+                   const char *expected)
+{
+    r->counts.bad_jobs++;
+    const struct bj_lsf_bad bad = {.line = r->lines.line,
+                                   .value = value,
+                                   .expected = expected,
+                                   .left_out = true};
+    if (r->conf.bad)
+        r->conf.bad(r->conf.ctx, &bad);
+}
+
+static uint64_t moment(uint64_t v)
+{
+    return v == 0 || v > INT64_MAX ? BJ_ABSENT : v;
+}
+
+static void settle_state(struct bj_sched_job *job, const struct row *row)
+{
+    job->state = bj_state_lsf_number(row->status);
+    if (job->state == BJ_STATE_FAILED && row->reason != BJ_ABSENT) {
+        const char *name = bj_lsf_reason_name(row->reason);
+        job->state = bj_lsf_reason_number(row->reason);
+        if (name)
+            job->reason = bj_slice_str(name);
+    }
+    if (row->exit == BJ_ABSENT)
+        return;
+    /* as wait(2) gives it: the code above, the signal below */
+    job->exit_code = row->exit >> 8 & 0xff;
+    job->exit_signal = row->exit & 0x7f;
+}
+
+static void settle(const struct bj_lsf_acct *r, const struct row *row,
+                   struct bj_sched_job *job)
+{
+    job->user = text_of(r, row->user);
+    job->partition = text_of(r, row->queue);
+    job->constraints = text_of(r, row->res_req);
+    job->submit_host = text_of(r, row->from);
+    job->work_dir = text_of(r, row->cwd);
+    job->name = text_of(r, row->name);
+    job->submit_line = text_of(r, row->command);
+    job->project = text_of(r, row->project);
+    job->uid = row->uid;
+    job->submit_sec = moment(row->submit);
+    job->eligible_sec = moment(row->begin);
+    job->start_sec = moment(row->start);
+    job->end_sec = moment(row->time);
+    if (job->start_sec != BJ_ABSENT && job->end_sec != BJ_ABSENT &&
+        job->end_sec >= job->start_sec)
+        job->elapsed_sec = job->end_sec - job->start_sec;
+    job->cpus = job->cpus_requested = row->slots;
+    job->nodelist = (struct bj_slice){r->hosts.p, r->hosts.len};
+    uint64_t hosts, slots;
+    if (bj_lsf_hosts(job->nodelist, &hosts, &slots)) {
+        job->nodes = hosts;
+        job->cpus = slots;
+    }
+    job->use.cpu_user_usec = row->utime;
+    job->use.cpu_system_usec = row->stime;
+    if (row->utime != BJ_ABSENT && row->stime != BJ_ABSENT &&
+        row->utime <= BJ_UNLIMITED && row->stime <= BJ_UNLIMITED)
+        job->use.cpu_usec = row->utime + row->stime;
+    if (row->rmem < UINT64_MAX >> 10)
+        job->use.mem_peak_bytes = row->rmem << 10;
+    settle_state(job, row);
+}
+
+static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
+                    struct bj_err *err)
+{
+    struct row row;
+    struct bj_sched_job job;
+    char id[48];
+    const struct bj_slice whole = line;
+    r->hosts.len = 0;
+    memset(&row, 0xff, sizeof(row)); /* numbers absent */
+    row.user = row.queue = row.res_req = row.from = (struct field){0, 0};
+    row.cwd = row.name = row.command = row.project = (struct field){0, 0};
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        if (i >= NEEDED && at_end(&line))
+            break;
+        if (!read_column(r, &line, &columns[i], &row)) {
+            report(r, whole, columns[i].name);
+            return 0;
+        }
+    }
+    if (r->text.failed || r->hosts.failed)
+        return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
+    if (row.id == BJ_ABSENT) {
+        report(r, whole, "jobId");
+        return 0;
+    }
+    bj_sched_job_init(&job);
+    job.batch_system = BJ_SLICE("lsf");
+    job.cluster = r->conf.cluster;
+    bj_lsf_id(&job, row.id, row.index == BJ_ABSENT ? 0 : row.index, id);
+    settle(r, &row, &job);
+    r->counts.jobs++;
+    return r->conf.job(r->conf.ctx, &job, err);
+}
+
+static int take_line(struct bj_lsf_acct *r, struct bj_slice line,
+                     struct bj_err *err)
+{
+    struct field type;
+    const struct bj_slice whole = line;
+    r->text.len = 0;
+    if (at_end(&line) || line.p[0] == '#')
+        return 0;
+    if (!cut_field(r, &line, &type)) {
+        report(r, whole, "an event type");
+        return 0;
+    }
+    if (bj_slice_eq(text_of(r, type), BJ_SLICE("JOB_FINISH")))
+        return take_job(r, line, err);
+    r->counts.others++;
+    return 0;
+}
+
+static int take(struct bj_lsf_acct *r, struct bj_err *err)
+{
+    struct bj_slice line;
+    int e = 0;
+    while (e == 0) {
+        const enum bj_lines_found found = bj_lines_next(&r->lines, &line);
+        if (found == BJ_LINES_MORE)
+            break;
+        if (found == BJ_LINES_LONG)
+            report(r, line, "a line of fewer bytes");
+        else
+            e = take_line(r, line, err);
+    }
+    return e;
+}
+
+/* --- calls ----------------------------------------------------------------*/
+
+int bj_lsf_acct_new(const struct bj_lsf_conf *conf, struct bj_lsf_acct **ret,
+                    struct bj_err *err)
+{
+    if (!conf->job)
+        return bj_err_set(err, -EINVAL, "lsb.acct: nobody wants the jobs");
+    struct bj_lsf_acct *r = calloc(1, sizeof(*r));
+    if (!r)
+        return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
+    r->conf = *conf;
+    r->lines.max = conf->max_line ? conf->max_line : LINE_MAX_BYTES;
+    *ret = r;
+    return 0;
+}
+
+/* What made the reading end, if anything. */
+static int fail(const struct bj_lsf_acct *r, struct bj_err *err)
+{
+    if (err && r->failed.code < 0)
+        *err = r->failed;
+    return r->failed.code < 0 ? r->failed.code : 0;
+}
+
+int bj_lsf_acct_feed(struct bj_lsf_acct *r, struct bj_slice piece,
+                     struct bj_err *err)
+{
+    int e = fail(r, err);
+    struct bj_err own = {0};
+    while (piece.n > 0 && e == 0) {
+        e = bj_lines_put(&r->lines, &piece)
+                ? take(r, &own)
+                : bj_err_set(&own, -ENOMEM, "lsb.acct: no memory");
+        own.code = e;
+        r->failed = own;
+    }
+    r->counts.bytes = r->lines.bytes;
+    return fail(r, err);
+}
+
+int bj_lsf_acct_end(struct bj_lsf_acct *r, size_t *ret_rest, struct bj_err *err)
+{
+    if (ret_rest)
+        *ret_rest = bj_lines_rest(&r->lines);
+    return fail(r, err);
+}
+
+const struct bj_lsf_counts *bj_lsf_acct_counts(const struct bj_lsf_acct *r)
+{
+    return &r->counts;
+}
+
+void bj_lsf_acct_free(struct bj_lsf_acct *r)
+{
+    if (!r)
+        return;
+    bj_lines_free(&r->lines);
+    bj_buf_free(&r->text);
+    bj_buf_free(&r->hosts);
+    free(r);
+}

@@ -1,0 +1,117 @@
+#include "sched/lsf_job.h"
+
+#include "sched/hostlist.h"
+#include "sched/memory.h"
+#include "sched/word.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* In the order of lsbatch.h, TERM_UNKNOWN being 0. */
+static const struct {
+    struct bj_slice name;
+    enum bj_job_state state;
+} reasons[] = {
+    {BJ_WORD("TERM_UNKNOWN"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_PREEMPT"), BJ_STATE_PREEMPTED},
+    {BJ_WORD("TERM_WINDOW"), BJ_STATE_TIMEOUT}, /* its queue's hours ended */
+    {BJ_WORD("TERM_LOAD"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_OTHER"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_RUNLIMIT"), BJ_STATE_TIMEOUT},
+    {BJ_WORD("TERM_DEADLINE"), BJ_STATE_DEADLINE},
+    {BJ_WORD("TERM_PROCESSLIMIT"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_FORCE_OWNER"), BJ_STATE_CANCELLED},
+    {BJ_WORD("TERM_FORCE_ADMIN"), BJ_STATE_CANCELLED},
+    {BJ_WORD("TERM_REQUEUE_OWNER"), BJ_STATE_REQUEUED},
+    {BJ_WORD("TERM_REQUEUE_ADMIN"), BJ_STATE_REQUEUED},
+    {BJ_WORD("TERM_CPULIMIT"), BJ_STATE_TIMEOUT},
+    {BJ_WORD("TERM_CHKPNT"), BJ_STATE_REQUEUED},
+    {BJ_WORD("TERM_OWNER"), BJ_STATE_CANCELLED},
+    {BJ_WORD("TERM_ADMIN"), BJ_STATE_CANCELLED},
+    {BJ_WORD("TERM_MEMLIMIT"), BJ_STATE_OOM},
+    {BJ_WORD("TERM_EXTERNAL_SIGNAL"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_RMS"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_ZOMBIE"), BJ_STATE_NODE_FAIL},
+    {BJ_WORD("TERM_SWAP"), BJ_STATE_OOM},
+    {BJ_WORD("TERM_THREADLIMIT"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_SLURM"), BJ_STATE_FAILED},
+    {BJ_WORD("TERM_BUCKET_KILL"), BJ_STATE_CANCELLED},
+};
+
+enum { REASONS = sizeof(reasons) / sizeof(reasons[0]) };
+
+enum bj_job_state bj_lsf_reason(struct bj_slice text)
+{
+    size_t n = 0;
+    while (n < text.n &&
+           ((text.p[n] >= 'A' && text.p[n] <= 'Z') || text.p[n] == '_'))
+        n++;
+    for (unsigned i = 0; i < REASONS; i++)
+        if (bj_slice_eq((struct bj_slice){text.p, n}, reasons[i].name))
+            return reasons[i].state;
+    return BJ_STATE_FAILED;
+}
+
+enum bj_job_state bj_lsf_reason_number(uint64_t n)
+{
+    return n < REASONS ? reasons[n].state : BJ_STATE_FAILED;
+}
+
+const char *bj_lsf_reason_name(uint64_t n)
+{
+    return n > 0 && n < REASONS ? reasons[n].name.p : NULL;
+}
+
+int bj_lsf_size(struct bj_slice s, uint64_t *ret)
+{
+    struct bj_slice number, unit = {NULL, 0};
+    char text[32];
+    if (!bj_slice_word(&s, &number) || number.n > sizeof(text) - 1)
+        return -EINVAL;
+    /* "2 Mbytes" is "2M" elsewhere */
+    bj_slice_word(&s, &unit);
+    memcpy(text, number.p, number.n);
+    size_t n = number.n;
+    if (unit.n > 0 && unit.p[0] != 'b')
+        text[n++] = unit.p[0];
+    return bj_memory_parse((struct bj_slice){text, n}, 1, ret);
+}
+
+void bj_lsf_id(struct bj_sched_job *job, uint64_t id, uint64_t index,
+               char text[static 48])
+{
+    const int n = index > 0
+                      ? snprintf(text, 48, "%llu[%llu]", (unsigned long long)id,
+                                 (unsigned long long)index)
+                      : snprintf(text, 48, "%llu", (unsigned long long)id);
+    job->raw_id = job->shown_id = (struct bj_slice){text, (size_t)n};
+    job->id_number = id;
+    if (index > 0) {
+        job->array_job = id;
+        job->array_task = index;
+    }
+}
+
+bool bj_lsf_hosts(struct bj_slice list, uint64_t *ret_hosts,
+                  uint64_t *ret_slots)
+{
+    struct bj_hostlist l;
+    struct bj_slice name;
+    char last[BJ_HOST_MAX + 1] = "";
+    size_t last_n = 0;
+    uint64_t hosts = 0, slots = 0;
+    if (bj_hostlist_begin(&l, list, BJ_HOSTS_LSF) < 0)
+        return false;
+    while (bj_hostlist_next(&l, &name)) {
+        if (__builtin_add_overflow(slots, l.slots, &slots))
+            return false;
+        if (hosts > 0 && name.n == last_n && memcmp(name.p, last, last_n) == 0)
+            continue;
+        memcpy(last, name.p, name.n);
+        last_n = name.n;
+        hosts++;
+    }
+    *ret_hosts = hosts;
+    *ret_slots = slots;
+    return hosts > 0;
+}

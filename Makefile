@@ -33,7 +33,7 @@ BJ_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now \
 
 PKG = $(shell pkg-config --libs $(1) 2>/dev/null)
 LIBS_core = $(call PKG,libpcre2-8) -lm
-LIBS_base = $(call PKG,yajl) $(call PKG,libcurl)
+LIBS_base = $(call PKG,yajl) -ldl
 LIBS_exporter = $(call PKG,libmicrohttpd) $(call PKG,zlib) \
                 $(call PKG,yaml-0.1) $(LIBS_core) $(LIBS_base)
 COLLECTD_INCLUDE ?= /usr/include/collectd

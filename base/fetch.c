@@ -3,7 +3,6 @@
 #include "base/fetch_priv.h"
 #include "base/text.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,7 +56,7 @@ static int explain(struct bj_fetch_call *c, CURLcode code)
 {
     const char *words = c->f->words;
     if (!words[0])
-        words = curl_easy_strerror(code);
+        words = c->f->lib.easy_strerror(code);
     for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
         if (meanings[i].code == code)
             return bj_fetch_fail(c, meanings[i].fault, meanings[i].err, words);
@@ -74,7 +73,7 @@ static bool success(unsigned status)
 static unsigned status_of(const struct bj_fetch_call *c)
 {
     long status = 0;
-    curl_easy_getinfo(c->f->curl, CURLINFO_RESPONSE_CODE, &status);
+    c->f->lib.easy_getinfo(c->f->curl, CURLINFO_RESPONSE_CODE, &status);
     return status > 0 ? (unsigned)status : 0;
 }
 
@@ -151,7 +150,7 @@ static int on_progress(void *call, curl_off_t dt, curl_off_t dn, curl_off_t ut,
 
 /* A TLS library may write to a connection that is gone.  The signal for that is
  * held back, and taken off when it is new. */
-static CURLcode perform(CURL *h)
+static CURLcode perform(const struct bj_fetch *f)
 {
     const struct timespec now = {0};
     sigset_t pipe_only, old, pending;
@@ -160,7 +159,7 @@ static CURLcode perform(CURL *h)
     sigpending(&pending);
     bool had = sigismember(&pending, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_only, &old);
-    CURLcode code = curl_easy_perform(h);
+    CURLcode code = f->lib.easy_perform(f->curl);
     while (!had && sigtimedwait(&pipe_only, NULL, &now) == SIGPIPE)
         ;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -185,7 +184,7 @@ static bool set_callbacks(CURL *h, struct bj_fetch_call *c)
 static int ask_once(struct bj_fetch_call *c)
 {
     CURL *h = c->f->curl;
-    curl_easy_reset(h);
+    c->f->lib.easy_reset(h);
     bj_fetch_reply_reset(c->reply);
     c->f->words[0] = '\0';
     c->got = 0;
@@ -195,9 +194,9 @@ static int ask_once(struct bj_fetch_call *c)
     if (r < 0)
         return bj_fetch_fail(c, BJ_FETCH_LOCAL, r,
                              r == -ENOMEM ? "no memory" : "a bad request");
-    CURLcode code = perform(h);
+    CURLcode code = perform(c->f);
     c->reply->status = status_of(c);
-    bj_fetch_read_headers(c->reply);
+    bj_fetch_read_headers(c->reply, c->f->lib.getdate);
     if (c->verdict < 0) {
         c->reply->fault = c->fault;
         return c->verdict;
@@ -218,7 +217,7 @@ static const char *redirect(const struct bj_fetch_call *c)
     bool safe = strcmp(c->method, "GET") == 0 || strcmp(c->method, "HEAD") == 0;
     if (!moved || !safe)
         return NULL;
-    curl_easy_getinfo(c->f->curl, CURLINFO_REDIRECT_URL, &to);
+    c->f->lib.easy_getinfo(c->f->curl, CURLINFO_REDIRECT_URL, &to);
     if (!to || bj_fetch_origin(c->url, &from) < 0 ||
         bj_fetch_origin(to, &there) < 0 || (from.https && !there.https))
         return NULL;
@@ -257,7 +256,7 @@ static int ask(struct bj_fetch_call *c)
 {
     for (unsigned hop = 0;; hop++) {
         int r = ask_once(c);
-        curl_slist_free_all(c->headers);
+        c->f->lib.slist_free_all(c->headers);
         c->headers = NULL;
         if (r < 0)
             return r;
@@ -295,29 +294,30 @@ int bj_fetch(struct bj_fetch *f, const struct bj_fetch_request *req,
     if (r == 0)
         r = ask(&c);
     /* Nothing of the call may be remembered: headers and words point to it. */
-    curl_easy_reset(f->curl);
+    f->lib.easy_reset(f->curl);
     free(c.location);
     return r;
 }
 
 /* --- the handle -----------------------------------------------------------*/
 
-static void start_libcurl(void)
-{
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
 int bj_fetch_new(struct bj_fetch **ret, struct bj_err *err)
 {
     /* libcurl's own state is started once in a process and never stopped:
      * others may use it, too. */
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (pthread_once(&once, start_libcurl) != 0)
-        return bj_err_set(err, -ENOSYS, "libcurl does not start");
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     struct bj_fetch *f = calloc(1, sizeof(*f));
     if (!f)
         return bj_err_set(err, -ENOMEM, "no memory");
-    f->curl = curl_easy_init();
+    int r = bj_libcurl_load(&f->lib, err);
+    if (r < 0) {
+        free(f);
+        return r;
+    }
+    pthread_mutex_lock(&one_at_a_time);
+    f->lib.global_init(CURL_GLOBAL_DEFAULT);
+    pthread_mutex_unlock(&one_at_a_time);
+    f->curl = f->lib.easy_init();
     if (!f->curl) {
         free(f);
         return bj_err_set(err, -ENOMEM, "libcurl: no memory");
@@ -330,6 +330,6 @@ void bj_fetch_free(struct bj_fetch *f)
 {
     if (!f)
         return;
-    curl_easy_cleanup(f->curl);
+    f->lib.easy_cleanup(f->curl);
     free(f);
 }

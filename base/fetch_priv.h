@@ -3,8 +3,9 @@
 #define BJ_BASE_FETCH_PRIV_H
 
 #include "base/fetch.h"
+#include "base/libcurl.h"
 
-#include <curl/curl.h>
+#include <time.h>
 
 /* Where a URL leads; slices point into it. */
 struct bj_fetch_origin {
@@ -27,13 +28,15 @@ const char *bj_fetch_show(const char *url, char buf[static BJ_FETCH_SHOWN]);
  * than 64 KiB, -ENOMEM. */
 int bj_fetch_take_header(struct bj_fetch_reply *reply, struct bj_slice line);
 
-/* Fill in what the headers say. */
-void bj_fetch_read_headers(struct bj_fetch_reply *reply);
+/* Fill in what the headers say.  date reads a date as libcurl does. */
+typedef time_t bj_fetch_date(const char *text, const time_t *unused);
+void bj_fetch_read_headers(struct bj_fetch_reply *reply, bj_fetch_date *date);
 
 /* Forget the last answer, keep the memory. */
 void bj_fetch_reply_reset(struct bj_fetch_reply *reply);
 
 struct bj_fetch {
+    struct bj_libcurl lib;
     CURL *curl;
     char words[CURL_ERROR_SIZE]; /* of libcurl about the last failure */
 };
@@ -67,7 +70,7 @@ int bj_fetch_make_headers(struct bj_fetch_call *c);
 
 /* Set an option of h, unless one before has failed (bad). */
 #define BJ_FETCH_SET(option, value)                                            \
-    (bad = bad || curl_easy_setopt(h, option, value))
+    (bad = bad || c->f->lib.easy_setopt(h, option, value))
 
 /* All options of libcurl but its callbacks; false when one is refused. */
 bool bj_fetch_set_options(struct bj_fetch_call *c);

@@ -1,6 +1,5 @@
 #include "base/fetch_priv.h"
 
-#include <curl/curl.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -58,7 +57,7 @@ struct bj_slice bj_fetch_header(const struct bj_fetch_reply *reply,
 }
 
 /* Seconds, or a date.  Source: RFC 9110, 10.2.3. */
-static uint64_t retry_after(struct bj_slice s)
+static uint64_t retry_after(struct bj_slice s, bj_fetch_date *date)
 {
     uint64_t sec;
     char text[64];
@@ -68,7 +67,7 @@ static uint64_t retry_after(struct bj_slice s)
     if (r == -EINVAL) {
         memcpy(text, s.p, s.n);
         text[s.n] = '\0';
-        time_t then = curl_getdate(text, NULL), now = time(NULL);
+        time_t then = date(text, NULL), now = time(NULL);
         sec = then > now ? (uint64_t)(then - now) : 0;
     }
     if (r == -ERANGE || sec > DAY_SEC)
@@ -76,10 +75,10 @@ static uint64_t retry_after(struct bj_slice s)
     return sec * SECOND;
 }
 
-void bj_fetch_read_headers(struct bj_fetch_reply *reply)
+void bj_fetch_read_headers(struct bj_fetch_reply *reply, bj_fetch_date *date)
 {
     reply->content_type = bj_fetch_header(reply, "Content-Type");
     reply->etag = bj_fetch_header(reply, "ETag");
     reply->retry_after_usec =
-        retry_after(bj_fetch_header(reply, "Retry-After"));
+        retry_after(bj_fetch_header(reply, "Retry-After"), date);
 }

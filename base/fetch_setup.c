@@ -16,7 +16,7 @@ static bool fits_a_line(const char *s)
 
 static bool add_header(struct bj_fetch_call *c, const char *text)
 {
-    struct curl_slist *l = curl_slist_append(c->headers, text);
+    struct curl_slist *l = c->f->lib.slist_append(c->headers, text);
     if (l)
         c->headers = l;
     return l != NULL;

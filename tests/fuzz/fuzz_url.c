@@ -30,7 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct bj_slice whole = {line.p, (size_t)(rest.p - line.p)};
         MUST(bj_fetch_take_header(&reply, whole) == 0 || size > 65536);
     }
-    bj_fetch_read_headers(&reply);
+    struct bj_libcurl lib;
+    MUST(bj_libcurl_load(&lib, NULL) == 0);
+    bj_fetch_read_headers(&reply, lib.getdate);
     MUST(reply.retry_after_usec <= 86400ull * 1000000);
     struct bj_slice tag = reply.etag;
     MUST(!tag.p || (tag.p >= reply.headers.p &&

@@ -1,0 +1,29 @@
+/* libcurl, loaded when somebody asks a server: with the libraries behind it
+ * (LDAP, Kerberos, SSH and more) it takes 1.2 MiB of a process that need not
+ * ever ask. */
+#ifndef BJ_BASE_LIBCURL_H
+#define BJ_BASE_LIBCURL_H
+
+#include "base/err.h"
+
+#include <curl/curl.h>
+
+/* Its calls as far as they are used, under their names. */
+struct bj_libcurl {
+    __typeof__(curl_global_init) *global_init;
+    __typeof__(curl_easy_init) *easy_init;
+    __typeof__(curl_easy_setopt) *easy_setopt;
+    __typeof__(curl_easy_perform) *easy_perform;
+    __typeof__(curl_easy_getinfo) *easy_getinfo;
+    __typeof__(curl_easy_reset) *easy_reset;
+    __typeof__(curl_easy_cleanup) *easy_cleanup;
+    __typeof__(curl_easy_strerror) *easy_strerror;
+    __typeof__(curl_slist_append) *slist_append;
+    __typeof__(curl_slist_free_all) *slist_free_all;
+    __typeof__(curl_getdate) *getdate;
+};
+
+/* Find them; the library stays loaded.  -ENOSYS when there is none. */
+int bj_libcurl_load(struct bj_libcurl *ret, struct bj_err *err);
+
+#endif

@@ -209,7 +209,10 @@ static int record(void *ctx, struct bj_slice key, const struct bj_json *v,
     read_fields(r, v, &row);
     settle(&row);
     r->counts.jobs++;
-    return r->conf.job(r->conf.ctx, &row.job, err);
+    int e = r->conf.job(r->conf.ctx, &row.job, err);
+    if (e < 0 && err && err->code == 0) /* the stream's code comes from it */
+        bj_err_set(err, e, "bjobs: no more jobs are wanted");
+    return e;
 }
 
 static const struct bj_json_target targets[] = {

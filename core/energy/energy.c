@@ -418,12 +418,22 @@ void bj_energy_publish(const struct bj_energy *e, struct bj_snap *snap)
         snap->node.idle_uw = e->shown.sums.idle_uw;
 }
 
+static bool metered(const struct bj_ledger_sums *s)
+{
+    uint64_t any = 0;
+    for (int c = 0; c < BJ_COMPONENTS; c++)
+        any |= s->taken_uj[c];
+    return any > 0;
+}
+
 void bj_energy_final(const struct bj_energy *e, const struct bj_account *a,
                      struct bj_json_out *o)
 {
     struct bj_ledger_sums sums;
     struct bj_slice quality, source = source_of(&e->totals, &quality);
     bj_ledger_sums(e->ledger, &sums);
+    if (!metered(&sums))
+        return;
     bj_json_put_object(o, "energy_uj");
     for (int p = 0; p < BJ_POLICIES; p++) {
         bj_json_put_object(o, bj_policy_names[p]);

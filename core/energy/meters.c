@@ -14,6 +14,7 @@ static const struct bj_meter_kind *const slots[][BJ_SLOT_KINDS] = {
     {&bj_meter_cray},
     {&bj_meter_xcc, &bj_meter_dcmi, &bj_meter_nm, &bj_meter_sdr},
     {&bj_meter_command},
+    {&bj_meter_redfish},
     {&bj_meter_hwmon},
     {&bj_meter_rapl, &bj_meter_perf},
 };

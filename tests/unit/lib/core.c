@@ -37,6 +37,8 @@ void rig_start(struct rig *r, ...)
     *r = (struct rig){0};
     for (int i = 0; i < BJ_CONF_SETS; i++)
         assert_int_equal(bj_opt_presets(&sets[i], &err), 0);
+    /* The machine may have meters, and a state of its own. */
+    r->conf.collect[BJ_COLLECT_ENERGY] = false;
     va_list ap;
     va_start(ap, r);
     const char *text;

@@ -1,0 +1,271 @@
+/* The sampler of a core: final records and energy, whoever scrapes. */
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "core/find/ident.h"
+#include "tests/unit/lib/core.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SCOPE "cgroup/system.slice/slurmstepd.scope/"
+#define ZONE "sys/devices/virtual/powercap/intel-rapl/intel-rapl:0/"
+
+static char top[100], cgroup_opt[160], sys_opt[160], spool_opt[160],
+    state_opt[160];
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(top, sizeof(top), "%s", tmp_make());
+    snprintf(cgroup_opt, sizeof(cgroup_opt), "path.cgroupfs=%s/cgroup", top);
+    snprintf(sys_opt, sizeof(sys_opt), "path.sysfs=%s/sys", top);
+    snprintf(spool_opt, sizeof(spool_opt), "record.dir=%s/spool", top);
+    snprintf(state_opt, sizeof(state_opt), "energy.state-file=%s/state", top);
+    tmp_dir("cgroup");
+    tmp_file("cgroup/cgroup.controllers", "cpu memory\n");
+    tmp_dir(SCOPE);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    tmp_gone();
+    return 0;
+}
+
+#define START(r, ...)                                                          \
+    rig_start(&(r), cgroup_opt, sys_opt, "collector.node=false",               \
+              "job.file-dir=", "energy.interval=1s", __VA_ARGS__, NULL)
+
+static void nap_ms(long ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* The record in the spool once there is one, in ten seconds. */
+static const struct bj_json *wait_for_record(struct bj_arena *a)
+{
+    char path[300], buf[4096];
+    struct bj_slice text;
+    const struct bj_json *doc;
+    snprintf(path, sizeof(path), "%s/spool", top);
+    for (int i = 0; i < 100; i++, nap_ms(100)) {
+        DIR *d = opendir(path);
+        const struct dirent *e;
+        char name[600] = "";
+        while (d && (e = readdir(d)))
+            if (e->d_name[0] != '.')
+                snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
+        if (d)
+            closedir(d);
+        if (!*name)
+            continue;
+        assert_int_equal(
+            bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &text, NULL), 0);
+        assert_int_equal(text.p[text.n - 1], '\n');
+        assert_int_equal(bj_json_parse(a, text, name, NULL, &doc, NULL), 0);
+        assert_int_equal(unlink(name), 0);
+        return doc;
+    }
+    fail_msg("no record");
+    return NULL;
+}
+
+static uint64_t number(const struct bj_json *doc, const char *path)
+{
+    return bj_json_u64_or(bj_json_path(doc, path), UINT64_MAX);
+}
+
+/* Without a meter too; nobody has scraped. */
+static void test_record_of_a_job(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct bj_arena a = {0};
+    uint64_t before = bj_clock_wall_usec() / 1000000;
+    tmp_v2_job(SCOPE "job_17", 1234567, 4096, "1\n");
+    START(r, spool_opt, "cluster=alpha", "collector.energy=true");
+    nap_ms(500);
+    tmp_remove(SCOPE "job_17");
+    const struct bj_json *doc = wait_for_record(&a);
+    assert_int_equal(number(doc, "format"), 1);
+    assert_int_equal(number(doc, "cpu_usec"), 1234567);
+    assert_true(number(doc, "end") >= before);
+    assert_true(
+        bj_slice_eq(bj_json_text(bj_json_get(doc, "jobid")), BJ_SLICE("17")));
+    assert_true(bj_slice_eq(bj_json_text(bj_json_get(doc, "cluster")),
+                            BJ_SLICE("alpha")));
+    assert_true(bj_slice_eq(bj_json_text(bj_json_get(doc, "batch_system")),
+                            BJ_SLICE("slurm")));
+    assert_null(bj_json_get(doc, "energy_uj"));
+    nap_ms(200);
+    rig_pass(&r);
+    assert_int_equal(r.snap->self.records, 1);
+    assert_int_equal(r.snap->self.records_lost, 0);
+    rig_stop(&r);
+    bj_arena_free(&a);
+}
+
+static void set_energy(uint64_t uj)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%llu\n", (unsigned long long)uj);
+    tmp_file(ZONE "energy_uj", text);
+}
+
+static void make_rapl(void)
+{
+    char from[300], to[300];
+    tmp_dir(ZONE);
+    tmp_dir("sys/devices/system/cpu");
+    tmp_file(ZONE "name", "package-0\n");
+    tmp_file(ZONE "enabled", "1\n");
+    tmp_file(ZONE "max_energy_range_uj", "262143328850\n");
+    set_energy(5000000);
+    tmp_dir("sys/class/powercap");
+    static const char *const names[] = {"intel-rapl", "intel-rapl:0"};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(from, sizeof(from),
+                 "%s/sys/devices/virtual/powercap/intel-rapl%s", top,
+                 i ? "/intel-rapl:0" : "");
+        snprintf(to, sizeof(to), "%s/sys/class/powercap/%s", top, names[i]);
+        assert_int_equal(symlink(from, to), 0);
+    }
+    tmp_file("sys/devices/system/cpu/online", "0-3\n");
+}
+
+/* The counter of the one component that is metered, of the only job. */
+static uint64_t job_energy(const struct rig *r)
+{
+    const struct bj_job *job = rig_job(r, "17");
+    const struct bj_energy_use *e = job ? job->energy.v : NULL;
+    return job && job->energy.n == 1 ? e->energy_uj : BJ_ABSENT;
+}
+
+static void wait_for_energy(struct rig *r, uint64_t least)
+{
+    for (int i = 0; i < 100; i++, nap_ms(100)) {
+        rig_pass(r);
+        uint64_t uj = job_energy(r);
+        if (uj != BJ_ABSENT && uj >= least)
+            return;
+    }
+    fail_msg("the job was given nothing");
+}
+
+/* All energy goes to the only user of a CPU but for what the rest of this
+ * machine uses; it is given once, over a restart as well. */
+static void test_energy_and_restart(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct bj_arena a = {0};
+    make_rapl();
+    /* The whole node has used what the job has: nothing is left to system. */
+    tmp_file("cgroup/cpu.stat", "usage_usec 1000000\n");
+    tmp_v2_job(SCOPE "job_17", 1000000, 4096, "1\n");
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    rig_pass(&r);
+    assert_int_equal(job_energy(&r), BJ_ABSENT); /* nothing is known yet */
+    nap_ms(1200);
+    tmp_file("cgroup/cpu.stat", "usage_usec 3000000\n");
+    tmp_v2_job(SCOPE "job_17", 3000000, 4096, "1\n");
+    set_energy(5000000 + 700001);
+    wait_for_energy(&r, 1);
+    assert_int_equal(job_energy(&r), 700001);
+    assert_int_equal(r.snap->meters.n, 1);
+    assert_int_equal(r.snap->zones.n, 1);
+    rig_stop(&r);
+    /* Meanwhile the meter goes on. */
+    tmp_file("cgroup/cpu.stat", "usage_usec 4000000\n");
+    tmp_v2_job(SCOPE "job_17", 4000000, 4096, "1\n");
+    set_energy(5000000 + 700001 + 300002);
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    wait_for_energy(&r, 700002);
+    assert_int_equal(job_energy(&r), 1000003);
+    tmp_remove(SCOPE "job_17");
+    nap_ms(1200);
+    set_energy(5000000 + 700001 + 300002 + 10); /* its window ends */
+    const struct bj_json *doc = wait_for_record(&a);
+    assert_int_equal(number(doc, "energy_uj.hybrid.cpu"), 1000003);
+    assert_int_equal(number(doc, "energy_uj.usage.cpu"), 1000003);
+    assert_true(bj_slice_eq(bj_json_text(bj_json_get(doc, "energy_source")),
+                            BJ_SLICE("rapl")));
+    bool gap = false;
+    assert_int_equal(bj_json_bool(bj_json_get(doc, "energy_gap"), &gap), 0);
+    assert_true(gap);
+    rig_stop(&r);
+    bj_arena_free(&a);
+}
+
+/* One that ended while nobody looked is told with what is known. */
+static void test_orphan(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct bj_arena a = {0};
+    make_rapl();
+    tmp_file("cgroup/cpu.stat", "usage_usec 1000000\n");
+    tmp_v2_job(SCOPE "job_17", 1000000, 4096, "1\n");
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    nap_ms(1200);
+    tmp_file("cgroup/cpu.stat", "usage_usec 2000000\n");
+    tmp_v2_job(SCOPE "job_17", 2000000, 4096, "1\n");
+    set_energy(5000000 + 42);
+    wait_for_energy(&r, 42);
+    rig_stop(&r);
+    tmp_remove(SCOPE "job_17");
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    const struct bj_json *doc = wait_for_record(&a);
+    bool complete = true;
+    assert_int_equal(bj_json_bool(bj_json_get(doc, "complete"), &complete), 0);
+    assert_false(complete);
+    assert_true(
+        bj_slice_eq(bj_json_text(bj_json_get(doc, "jobid")), BJ_SLICE("17")));
+    assert_int_equal(number(doc, "energy_uj.hybrid.cpu"), 42);
+    rig_stop(&r);
+    bj_arena_free(&a);
+}
+
+/* Nothing to sample: no sampler, and no thread for a meter. */
+static void test_nothing_to_do(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    return; /* it has a thread of its own */
+#endif
+    struct rig r;
+    START(r, state_opt, "collector.energy=true");
+    rig_pass(&r);
+    DIR *d = opendir("/proc/self/task");
+    int n = 0;
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    assert_int_equal(n, 2 + 2); /* with "." and "..": us, and the resolver */
+    rig_stop(&r);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_record_of_a_job),
+        T(test_energy_and_restart),
+        T(test_orphan),
+        T(test_nothing_to_do),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

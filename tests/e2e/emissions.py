@@ -348,6 +348,26 @@ def test_cache():
            "what is in it holds while the provider is ill", r.text)
 
 
+def test_drop():
+    drop, file = f"{TOP}/examples/emissions-drop.sh", f"{scratch}/drop.csv"
+    old = "FR,average_direct,2020-01-01T00:00:00Z,2020-01-01T01:00:00Z,5,false"
+    with open(file, "w") as f:
+        f.write(f"zone,kind,start,end,g_per_kwh,estimated\n{old}\n")
+    for row in (["FR", "average_direct", "31.5"], ["DE", "marginal", "700"],
+                ["FR", "marginal", "480", "30", "true"]):
+        subprocess.run([drop, file, *row], check=True)
+    p = subprocess.run([FEED, "--emissions.provider=file", "--emissions.country=FR",
+                        f"--emissions.file={file}", "--steps=3"],
+                       capture_output=True, text=True)
+    got = [l.split(" ")[2:6] for l in p.stdout.splitlines() if l.startswith("factor")]
+    is_(got, [["average_direct", "live", "FR", "31500"],
+              ["marginal", "live", "FR", "480000"]], "factors dropped by the example")
+    with open(file) as f:
+        result(old not in f.read(), "old ones are left out")
+    p = subprocess.run([drop], capture_output=True, text=True)
+    result(p.returncode == 2 and "GRAMS" in p.stderr, "it says how it is used", p.stderr)
+
+
 def test_abort():
     for mode in ("hang", "drip"):
         r = Run("rte", f"{http_url}/{mode}", "--abort-after", "500ms",
@@ -368,7 +388,8 @@ def main():
     http_url = f"http://127.0.0.1:{http_port}"
     tls = serve(certificate("right", "IP:127.0.0.1,DNS:localhost"))
     wrong = serve(certificate("wrong", "DNS:other.example.org"))
-    for test in (test_good, test_bad, test_tls, test_proxy, test_cache, test_abort):
+    for test in (test_good, test_bad, test_tls, test_proxy, test_cache,
+                 test_drop, test_abort):
         test()
     Handler.stop.set()
 

@@ -6,7 +6,8 @@
  *     status PROVIDER FAULT ASKED SUCCESS
  *     next SECONDS                            until it wants to be called
  *
- *   emissions_feed [--rounds N] [--abort-after SEC] --emissions.OPTION ... */
+ *   emissions_feed [--rounds N] [--steps N] [--abort-after SEC]
+ *                  --emissions.OPTION ... */
 #include "base/clock.h"
 #include "carbon/feed.h"
 
@@ -17,7 +18,7 @@
 #define SECOND 1000000u
 
 struct own {
-    uint64_t rounds, abort_usec;
+    uint64_t rounds, steps, abort_usec;
 };
 
 static const struct bj_opt own_opts[] = {
@@ -26,6 +27,11 @@ static const struct bj_opt own_opts[] = {
      .off = offsetof(struct own, rounds),
      .preset = "1",
      .help = "Questions to each provider."},
+    {.name = "steps",
+     .kind = BJ_OPT_U64,
+     .off = offsetof(struct own, steps),
+     .preset = "0",
+     .help = "Steps at least."},
     {.name = "abort-after",
      .kind = BJ_OPT_DURATION,
      .off = offsetof(struct own, abort_usec),
@@ -59,10 +65,12 @@ static bool done(struct bj_feed *feed, uint64_t rounds)
 
 /* The feed's clock of boot jumps to what is due; a question that was aborted is
  * no question, so the tries are counted. */
-static uint64_t run(struct bj_feed *feed, uint64_t rounds)
+static uint64_t run(struct bj_feed *feed, const struct own *own)
 {
     uint64_t boot = bj_clock_boot_usec(), next = boot;
-    for (int tries = 0; tries < 50 && !done(feed, rounds); tries++) {
+    for (uint64_t tries = 0;
+         tries < 50 && (tries < own->steps || !done(feed, own->rounds));
+         tries++) {
         struct bj_err err = {0};
         boot = next > boot && next != UINT64_MAX ? next : boot;
         next = bj_feed_step(
@@ -103,7 +111,7 @@ static int run_feed(const struct own *own, const struct bj_carbon_conf *conf,
     pthread_t thread;
     bool rings =
         own->abort_usec > 0 && pthread_create(&thread, NULL, ring, &alarm) == 0;
-    uint64_t next = run(feed, own->rounds);
+    uint64_t next = run(feed, own);
     if (rings)
         pthread_join(thread, NULL);
     show(feed);

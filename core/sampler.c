@@ -24,7 +24,7 @@ struct bj_sampler {
     struct bj_core *core;
     pthread_t thread;
     pthread_cond_t wake;
-    bool stop; /* under the core's lock */
+    bool stop, ended; /* under the core's lock */
     struct record *first, **last;
     bool spool_fails, save_fails;
 };
@@ -192,6 +192,8 @@ static void *run(void *arg)
         while (!s->stop && bj_clock_boot_usec() < due)
             wait_until(s, due);
     }
+    s->ended = true;
+    pthread_cond_broadcast(&s->wake);
     pthread_mutex_unlock(&core->lock);
     return NULL;
 }
@@ -244,14 +246,19 @@ bool bj_core_sampler_free(struct bj_core *core)
     struct timespec end;
     if (!s)
         return true;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += STOP_SEC;
+    int e = 0;
     pthread_mutex_lock(&core->lock);
     s->stop = true;
     pthread_cond_broadcast(&s->wake);
+    while (!s->ended && e != ETIMEDOUT)
+        e = pthread_cond_timedwait(&s->wake, &core->lock, &end);
+    bool ended = s->ended;
     pthread_mutex_unlock(&core->lock);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += STOP_SEC;
-    if (pthread_clockjoin_np(s->thread, NULL, CLOCK_MONOTONIC, &end) != 0)
+    if (!ended)
         return false;
+    pthread_join(s->thread, NULL);
     pthread_cond_destroy(&s->wake);
     core->sampler = NULL;
     free(s);

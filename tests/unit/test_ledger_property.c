@@ -375,7 +375,7 @@ static void live(uint64_t seed, unsigned max_jobs, unsigned *checked)
             boot(n);
     }
     *checked += n->checked;
-    print_message("seed %llu: %u windows, %u restarts, %u wraps, %u resets, "
+    print_message("# seed %llu: %u windows, %u restarts, %u wraps, %u resets, "
                   "%u deficits, %u shares\n",
                   (unsigned long long)seed, n->windows, n->restarts, n->wraps,
                   n->resets, n->deficits, n->checked);

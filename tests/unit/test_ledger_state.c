@@ -43,6 +43,7 @@ static struct room lived(void)
     struct room r = room_of(0);
     struct bj_account *a = job(&r, "slurm/4711#99", true);
     struct bj_account *b = job(&r, "odd key \xff%\n", false);
+    job(&r, "", true);
     r.t.total_uj[BJ_ENERGY_DRAM] = 0;
     r.t.mem_bytes = 50 * GIB;
     node(&r, 0);
@@ -404,6 +405,7 @@ static void unsound(void **state)
         {"\nspan ", "\nspan 9999999999"},
         {"\nsilent ", "\nsilent 9999999999999"},
         {"\nwindow-cpu 0 ", "\nwindow-cpu 999999999999999999 "},
+        {"\ntaken ", "\ntaken 99999999999"},
         {"\nidle-part-n 0", "\nidle-part-n 129"},
         {"\nidle-node-next 0", "\nidle-node-next 128"},
         {"\nidle-node 0 ", "\nidle-node 9999999999999999999 "},
@@ -476,6 +478,21 @@ static void no_memory(void **state)
     leave(&r);
 }
 
+/* A state that has no room says so, wherever that happens. */
+static void save_without_memory(void **state)
+{
+    (void)state;
+    struct room r = lived();
+    for (unsigned long i = 0; i < 8 && bj_fail_works(); i++) {
+        struct bj_buf text = {0};
+        bj_fail_from(i);
+        bj_ledger_save(r.l, HERE, ZONES, &text);
+        assert_true(bj_fail_stop() == text.failed);
+        bj_buf_free(&text);
+    }
+    leave(&r);
+}
+
 /* A tick allocates nothing. */
 static void ticks_need_no_memory(void **state)
 {
@@ -505,6 +522,7 @@ int main(void)
         cmocka_unit_test(unsound),
         cmocka_unit_test(too_late),
         cmocka_unit_test(no_memory),
+        cmocka_unit_test(save_without_memory),
         cmocka_unit_test(ticks_need_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

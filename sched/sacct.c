@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "sched/fold.h"
 #include "sched/sacct_column.h"
 #include "sched/sacct_cut.h"
 
@@ -40,8 +41,7 @@ struct bj_sacct {
     bool have_job;
     struct bj_sacct_job_row job; /* its text lies in job_text */
     struct bj_buf job_text;
-    struct bj_job_use sum; /* over the steps of the job */
-    uint64_t energy[3];    /* extern, batch, numbered steps */
+    struct bj_fold fold; /* over its steps */
     struct bj_job_step *step;
     unsigned steps, steps_cap;
     struct bj_arena step_text;
@@ -69,69 +69,12 @@ static void bad_line(struct bj_sacct *r, struct bj_slice value,
 
 /* --- jobs -----------------------------------------------------------------*/
 
-static void add(uint64_t *sum, uint64_t v)
-{
-    if (v == BJ_ABSENT)
-        return;
-    if (*sum == BJ_ABSENT)
-        *sum = v;
-    else if (__builtin_add_overflow(*sum, v, sum) || *sum == BJ_ABSENT)
-        *sum = BJ_ABSENT - 1;
-}
-
-static void largest(uint64_t *max, uint64_t v)
-{
-    if (v != BJ_ABSENT && (*max == BJ_ABSENT || v > *max))
-        *max = v;
-}
-
-static void fold_step(struct bj_sacct *r, const struct bj_job_step *step)
-{
-    const struct bj_job_use *use = &step->use;
-    add(&r->sum.cpu_usec, use->cpu_usec);
-    add(&r->sum.cpu_user_usec, use->cpu_user_usec);
-    add(&r->sum.cpu_system_usec, use->cpu_system_usec);
-    largest(&r->sum.mem_task_peak_bytes, use->mem_task_peak_bytes);
-    largest(&r->sum.mem_peak_bytes, use->mem_peak_bytes);
-    largest(&r->sum.vmem_peak_bytes, use->vmem_peak_bytes);
-    add(&r->sum.read_bytes, use->read_bytes);
-    add(&r->sum.write_bytes, use->write_bytes);
-    const unsigned kind = bj_slice_eq(step->step_id, BJ_SLICE("extern"))  ? 0
-                          : bj_slice_eq(step->step_id, BJ_SLICE("batch")) ? 1
-                                                                          : 2;
-    add(&r->energy[kind], use->energy_joules);
-}
-
-/* What the job's own row says counts, except where it says nothing.  Slurm
- * measures the energy of a step on whole nodes, so steps that run at the same
- * time all count it: the extern step has the whole job, the batch step its
- * first node, and sruns all nodes for a while.  Added up they would count twice
- * what each of them, or the sruns together, count once at most. */
-static void fold_job(struct bj_sacct *r)
-{
-    struct bj_job_use *use = &r->job.job.use;
-    const bool timed = use->cpu_usec != BJ_ABSENT && use->cpu_usec > 0;
-    if (!timed && r->sum.cpu_usec != BJ_ABSENT) {
-        use->cpu_usec = r->sum.cpu_usec;
-        use->cpu_user_usec = r->sum.cpu_user_usec;
-        use->cpu_system_usec = r->sum.cpu_system_usec;
-    }
-    use->mem_task_peak_bytes = r->sum.mem_task_peak_bytes;
-    use->mem_peak_bytes = r->sum.mem_peak_bytes;
-    use->vmem_peak_bytes = r->sum.vmem_peak_bytes;
-    use->read_bytes = r->sum.read_bytes;
-    use->write_bytes = r->sum.write_bytes;
-    if (use->energy_joules == BJ_ABSENT)
-        for (unsigned i = 0; i < 3; i++)
-            largest(&use->energy_joules, r->energy[i]);
-}
-
 static int hand_over(struct bj_sacct *r, struct bj_err *err)
 {
     if (!r->have_job)
         return 0;
     r->have_job = false;
-    fold_job(r);
+    bj_fold_end(&r->fold, &r->job.job.use);
     r->job.job.step = r->steps ? r->step : NULL;
     r->job.job.steps = r->steps;
     r->counts.jobs++;
@@ -179,8 +122,7 @@ static int read_job(struct bj_sacct *r, const char *record, size_t len,
         r->job.job_id = bj_cut_field(&r->cut, text, r->id_at);
     read_row(r, text, &r->job, r->job_plan, r->job_plan_n);
     bj_sacct_settle_job(&r->job);
-    bj_job_use_init(&r->sum);
-    r->energy[0] = r->energy[1] = r->energy[2] = BJ_ABSENT;
+    bj_fold_begin(&r->fold);
     r->steps = 0;
     bj_arena_reset(&r->step_text);
     r->have_job = true;
@@ -216,7 +158,7 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
     row.step.step_id = (struct bj_slice){id.p + dot + 1, id.n - dot - 1};
     read_row(r, record, &row, r->step_plan, r->step_plan_n);
     bj_sacct_settle_step(&row);
-    fold_step(r, &row.step);
+    bj_fold_step(&r->fold, &row.step);
     if (kept)
         r->step[r->steps++] = row.step;
     else

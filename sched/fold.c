@@ -1,0 +1,63 @@
+#include "sched/fold.h"
+
+static void add(uint64_t *sum, uint64_t v)
+{
+    if (v == BJ_ABSENT)
+        return;
+    if (*sum == BJ_ABSENT)
+        *sum = v;
+    else if (__builtin_add_overflow(*sum, v, sum) || *sum == BJ_ABSENT)
+        *sum = BJ_ABSENT - 1;
+}
+
+static void largest(uint64_t *max, uint64_t v)
+{
+    if (v != BJ_ABSENT && (*max == BJ_ABSENT || v > *max))
+        *max = v;
+}
+
+void bj_fold_begin(struct bj_fold *f)
+{
+    bj_job_use_init(&f->sum);
+    f->energy[0] = f->energy[1] = f->energy[2] = BJ_ABSENT;
+}
+
+void bj_fold_step(struct bj_fold *f, const struct bj_job_step *step)
+{
+    const struct bj_job_use *use = &step->use;
+    add(&f->sum.cpu_usec, use->cpu_usec);
+    add(&f->sum.cpu_user_usec, use->cpu_user_usec);
+    add(&f->sum.cpu_system_usec, use->cpu_system_usec);
+    largest(&f->sum.mem_task_peak_bytes, use->mem_task_peak_bytes);
+    largest(&f->sum.mem_peak_bytes, use->mem_peak_bytes);
+    largest(&f->sum.vmem_peak_bytes, use->vmem_peak_bytes);
+    add(&f->sum.read_bytes, use->read_bytes);
+    add(&f->sum.write_bytes, use->write_bytes);
+    const unsigned kind = bj_slice_eq(step->step_id, BJ_SLICE("extern"))  ? 0
+                          : bj_slice_eq(step->step_id, BJ_SLICE("batch")) ? 1
+                                                                          : 2;
+    add(&f->energy[kind], use->energy_joules);
+}
+
+/* What the job's own row says counts, except where it says nothing.  Slurm
+ * measures the energy of a step on whole nodes, so steps that run at the same
+ * time all count it: the extern step has the whole job, the batch step its
+ * first node, and sruns all nodes for a while.  Added up they would count twice
+ * what each of them, or the sruns together, count once at most. */
+void bj_fold_end(const struct bj_fold *f, struct bj_job_use *use)
+{
+    const bool timed = use->cpu_usec != BJ_ABSENT && use->cpu_usec > 0;
+    if (!timed && f->sum.cpu_usec != BJ_ABSENT) {
+        use->cpu_usec = f->sum.cpu_usec;
+        use->cpu_user_usec = f->sum.cpu_user_usec;
+        use->cpu_system_usec = f->sum.cpu_system_usec;
+    }
+    use->mem_task_peak_bytes = f->sum.mem_task_peak_bytes;
+    use->mem_peak_bytes = f->sum.mem_peak_bytes;
+    use->vmem_peak_bytes = f->sum.vmem_peak_bytes;
+    use->read_bytes = f->sum.read_bytes;
+    use->write_bytes = f->sum.write_bytes;
+    if (use->energy_joules == BJ_ABSENT)
+        for (unsigned i = 0; i < 3; i++)
+            largest(&use->energy_joules, f->energy[i]);
+}

@@ -1,12 +1,12 @@
 #include "core/emissions.h"
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/wait.h"
 #include "carbon/feed.h"
+#include "core/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SECOND = 1000000 };
@@ -35,33 +35,14 @@ static void say(struct bj_emissions *e, const struct bj_err *err)
     e->host.log(e->host.ctx, BJ_LOG_WARN, line);
 }
 
-/* Under lock.  Providers are asked by the hour, so a second more or less does
- * not matter; UINT64_MAX sleeps until the end. */
-static void wait_until(struct bj_emissions *e, uint64_t when_usec)
-{
-    struct timespec ts;
-    uint64_t boot = bj_clock_boot_usec();
-    if (when_usec == UINT64_MAX) {
-        pthread_cond_wait(&e->wake, &e->lock);
-        return;
-    }
-    if (when_usec <= boot)
-        return;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    ts.tv_sec += (time_t)((when_usec - boot) / SECOND + 1);
-    pthread_cond_timedwait(&e->wake, &e->lock, &ts);
-}
-
 static void *run(void *arg)
 {
     struct bj_emissions *e = arg;
     pthread_mutex_lock(&e->lock);
     uint64_t due = 0;
     while (!e->stop) {
-        if (due > bj_clock_boot_usec()) {
-            wait_until(e, due);
+        if (bj_wait_until(&e->wake, &e->lock, due))
             continue;
-        }
         struct bj_err err = {0};
         pthread_mutex_unlock(&e->lock);
         due = bj_feed_step(e->feed, now(), &err);
@@ -73,24 +54,11 @@ static void *run(void *arg)
     return NULL;
 }
 
-static int init_sync(struct bj_emissions *e)
-{
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0)
-        return -ENOMEM;
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    int r = pthread_cond_init(&e->wake, &attr);
-    pthread_condattr_destroy(&attr);
-    if (r == 0 && (r = pthread_mutex_init(&e->lock, NULL)) != 0)
-        pthread_cond_destroy(&e->wake);
-    return -r;
-}
-
 int bj_emissions_new(const struct bj_conf *conf, const struct bj_host *host,
                      struct bj_emissions **ret, struct bj_err *err)
 {
     struct bj_emissions *e = calloc(1, sizeof(*e));
-    if (!e || init_sync(e) < 0) {
+    if (!e || bj_wait_init(&e->lock, &e->wake) < 0) {
         free(e);
         return bj_err_set(err, -ENOMEM, "emissions");
     }
@@ -124,19 +92,11 @@ void bj_emissions_free(struct bj_emissions *e)
     if (e->threaded)
         pthread_join(e->thread, NULL);
     bj_feed_free(e->feed);
-    pthread_cond_destroy(&e->wake);
-    pthread_mutex_destroy(&e->lock);
+    bj_wait_destroy(&e->lock, &e->wake);
     free(e);
 }
 
 /* --- telling --------------------------------------------------------------*/
-
-static struct bj_slice clean_copy(struct bj_arena *a, const char *s)
-{
-    char buf[BJ_LABEL_MAX + 1];
-    size_t n = bj_text_clean(bj_slice_str(s), buf, sizeof(buf));
-    return bj_arena_copy(a, (struct bj_slice){buf, n});
-}
 
 static void publish_factors(const struct bj_emissions *e, uint64_t wall_sec,
                             struct bj_snap *snap)
@@ -149,8 +109,8 @@ static void publish_factors(const struct bj_emissions *e, uint64_t wall_sec,
     for (size_t i = 0; i < n; i++) {
         v[i].sub.key[0] = bj_slice_str(f[i].provider);
         v[i].sub.key[1] = bj_slice_str(bj_factor_kind_name(f[i].kind));
-        v[i].sub.key[2] =
-            clean_copy(&snap->arena, *f[i].country ? f[i].country : f[i].zone);
+        v[i].sub.key[2] = bj_core_clean(
+            &snap->arena, *f[i].country ? f[i].country : f[i].zone);
         v[i].ug_per_kwh = (uint64_t)f[i].mg_per_kwh * 1000;
         v[i].estimated = f[i].estimated;
         v[i].start_sec = f[i].start_sec ? f[i].start_sec : BJ_ABSENT;

@@ -94,6 +94,9 @@ void bj_core_read(struct bj_core *core);
 void bj_core_sampler_want(struct bj_core *core);
 bool bj_core_sampler_free(struct bj_core *core);
 
+/* A label value of any text, in the arena. */
+struct bj_slice bj_core_clean(struct bj_arena *a, const char *s);
+
 /* Make the snapshot of this pass.  core/publish.c */
 int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
                     struct bj_err *err);

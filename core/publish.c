@@ -87,7 +87,7 @@ static int by_step(const void *a, const void *b)
                : strverscmp(x->sub.key[1].p, y->sub.key[1].p);
 }
 
-static struct bj_slice clean_copy(struct bj_arena *a, const char *s)
+struct bj_slice bj_core_clean(struct bj_arena *a, const char *s)
 {
     char buf[BJ_LABEL_MAX + 1];
     size_t n = bj_text_clean(bj_slice_str(s), buf, sizeof(buf));
@@ -107,9 +107,9 @@ static struct bj_list publish_steps(const struct bj_track *t,
     for (const struct bj_step *s = t->steps; s; s = s->next) {
         if (tasks != (*s->task != '\0'))
             continue;
-        v[n].sub.key[0] = clean_copy(a, s->step);
+        v[n].sub.key[0] = bj_core_clean(a, s->step);
         if (tasks)
-            v[n].sub.key[1] = clean_copy(a, s->task);
+            v[n].sub.key[1] = bj_core_clean(a, s->task);
         v[n++].use = s->unit->use;
     }
     qsort(v, n, sizeof(*v), by_step);

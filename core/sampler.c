@@ -1,6 +1,7 @@
 /* The sampler: a look at the jobs at a pace of its own, whoever scrapes, for
  * energy and final records.  What it writes to disks is written without the
  * lock: a scrape never waits for a disk. */
+#include "base/wait.h"
 #include "core/energy/energy.h"
 #include "core/final.h"
 #include "core/internal.h"
@@ -8,7 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { SECOND = 1000000, STOP_SEC = 5 };
 
@@ -155,23 +155,6 @@ static void save(struct bj_core *core)
     write_records(core);
 }
 
-static void wait_until(struct bj_sampler *s, uint64_t when_usec)
-{
-    struct timespec ts;
-    uint64_t now = bj_clock_boot_usec();
-    if (when_usec <= now || s->stop)
-        return;
-    uint64_t wait = when_usec - now;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    ts.tv_sec += (time_t)(wait / SECOND);
-    ts.tv_nsec += (long)(wait % SECOND) * 1000;
-    if (ts.tv_nsec >= 1000 * SECOND) {
-        ts.tv_nsec -= 1000 * SECOND;
-        ts.tv_sec++;
-    }
-    pthread_cond_timedwait(&s->wake, &s->core->lock, &ts);
-}
-
 static void *run(void *arg)
 {
     struct bj_sampler *s = arg;
@@ -189,8 +172,8 @@ static void *run(void *arg)
         /* A tick that took longer than the period skips what it missed. */
         for (uint64_t now = bj_clock_boot_usec(); due <= now;)
             due += period;
-        while (!s->stop && bj_clock_boot_usec() < due)
-            wait_until(s, due);
+        while (!s->stop && bj_wait_until(&s->wake, &core->lock, due))
+            ;
     }
     s->ended = true;
     pthread_cond_broadcast(&s->wake);
@@ -200,21 +183,10 @@ static void *run(void *arg)
 
 /* --- birth and death ------------------------------------------------------*/
 
-static int init_wake(pthread_cond_t *wake)
-{
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0)
-        return -ENOMEM;
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    int e = pthread_cond_init(wake, &attr);
-    pthread_condattr_destroy(&attr);
-    return -e;
-}
-
 static void start(struct bj_core *core)
 {
     struct bj_sampler *s = calloc(1, sizeof(*s));
-    if (!s || init_wake(&s->wake) < 0) {
+    if (!s || bj_wait_cond_init(&s->wake) < 0) {
         free(s);
         return;
     }
@@ -243,17 +215,14 @@ void bj_core_sampler_want(struct bj_core *core)
 bool bj_core_sampler_free(struct bj_core *core)
 {
     struct bj_sampler *s = core->sampler;
-    struct timespec end;
     if (!s)
         return true;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += STOP_SEC;
-    int e = 0;
+    uint64_t end = bj_clock_boot_usec() + STOP_SEC * SECOND;
     pthread_mutex_lock(&core->lock);
     s->stop = true;
     pthread_cond_broadcast(&s->wake);
-    while (!s->ended && e != ETIMEDOUT)
-        e = pthread_cond_timedwait(&s->wake, &core->lock, &end);
+    while (!s->ended && bj_wait_until(&s->wake, &core->lock, end))
+        ;
     bool ended = s->ended;
     pthread_mutex_unlock(&core->lock);
     if (!ended)

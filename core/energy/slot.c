@@ -1,11 +1,11 @@
 #include "core/energy/slot.h"
 
 #include "base/clock.h"
+#include "base/wait.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     SECOND = 1000000,
@@ -207,27 +207,11 @@ static void serve(struct bj_slot *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-static struct timespec at(uint64_t usec)
-{
-    struct timespec ts;
-    uint64_t now = bj_clock_boot_usec();
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    uint64_t wait = usec > now ? usec - now : 0;
-    ts.tv_sec += (time_t)(wait / SECOND);
-    ts.tv_nsec += (long)(wait % SECOND) * 1000;
-    if (ts.tv_nsec >= 1000000000) {
-        ts.tv_nsec -= 1000000000;
-        ts.tv_sec++;
-    }
-    return ts;
-}
-
 static void slot_unref(struct bj_slot *s)
 {
     if (atomic_fetch_sub(&s->refs, 1) != 1)
         return;
-    pthread_cond_destroy(&s->change);
-    pthread_mutex_destroy(&s->lock);
+    bj_wait_destroy(&s->lock, &s->change);
     bj_energy_conf_free(&s->conf);
     free(s);
 }
@@ -237,16 +221,11 @@ static void *run(void *arg)
     struct bj_slot *s = arg;
     pthread_mutex_lock(&s->lock);
     while (!atomic_load(&s->stop)) {
-        if (s->due_usec == UINT64_MAX) {
-            pthread_cond_wait(&s->change, &s->lock);
-        } else if (s->due_usec > bj_clock_boot_usec()) {
-            struct timespec end = at(s->due_usec);
-            pthread_cond_timedwait(&s->change, &s->lock, &end);
-        } else {
-            pthread_mutex_unlock(&s->lock);
-            serve(s);
-            pthread_mutex_lock(&s->lock);
-        }
+        if (bj_wait_until(&s->change, &s->lock, s->due_usec))
+            continue;
+        pthread_mutex_unlock(&s->lock);
+        serve(s);
+        pthread_mutex_lock(&s->lock);
     }
     pthread_mutex_unlock(&s->lock);
     close_meter(s);
@@ -260,26 +239,13 @@ static void *run(void *arg)
 
 /* --- for the owner --------------------------------------------------------*/
 
-static int init_sync(struct bj_slot *s)
-{
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0)
-        return -ENOMEM;
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    int e = pthread_cond_init(&s->change, &attr);
-    pthread_condattr_destroy(&attr);
-    if (e == 0 && (e = pthread_mutex_init(&s->lock, NULL)) != 0)
-        pthread_cond_destroy(&s->change);
-    return -e;
-}
-
 int bj_slot_new(const struct bj_meter_kind *const *kinds, size_t n,
                 const struct bj_meter_env *env, const struct bj_host *host,
                 struct bj_slot **ret)
 {
     struct bj_slot *s = calloc(1, sizeof(*s));
     if (!s || bj_energy_conf_copy(&s->conf, env->conf) < 0 ||
-        init_sync(s) < 0) {
+        bj_wait_init(&s->lock, &s->change) < 0) {
         if (s)
             bj_energy_conf_free(&s->conf);
         free(s);
@@ -304,13 +270,12 @@ void bj_slot_free(struct bj_slot *s)
 {
     if (!s)
         return;
-    struct timespec end = at(bj_clock_boot_usec() + STOP_SEC * SECOND);
+    uint64_t end = bj_clock_boot_usec() + STOP_SEC * SECOND;
     pthread_mutex_lock(&s->lock);
     atomic_store(&s->stop, true);
     pthread_cond_broadcast(&s->change);
-    int e = 0;
-    while (s->threaded && !s->ended && e != ETIMEDOUT)
-        e = pthread_cond_timedwait(&s->change, &s->lock, &end);
+    while (s->threaded && !s->ended && bj_wait_until(&s->change, &s->lock, end))
+        ;
     bool ended = s->ended;
     pthread_mutex_unlock(&s->lock);
     if (s->threaded && ended)

@@ -1,10 +1,10 @@
 #include "core/find/resolver.h"
 
 #include "base/clock.h"
+#include "base/wait.h"
 #include "core/find/ident_find.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { QUEUE_MAX = 16384, STOP_SEC = 2, SEEN = 64 };
 
@@ -86,8 +86,7 @@ static void resolver_unref(struct bj_resolver *r)
         return;
     queue_clear(r);
     pthread_cond_destroy(&r->asked);
-    pthread_cond_destroy(&r->done);
-    pthread_mutex_destroy(&r->lock);
+    bj_wait_destroy(&r->lock, &r->done);
     bj_users_free(r->users);
     conf_free(&r->conf);
     free(r);
@@ -173,22 +172,14 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* A deadline must not move when somebody sets the wall clock. */
 static int init_sync(struct bj_resolver *r)
 {
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0)
+    if (bj_wait_init(&r->lock, &r->done) < 0)
         return -ENOMEM;
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    int e = pthread_cond_init(&r->done, &attr);
-    pthread_condattr_destroy(&attr);
-    if (e == 0 && (e = pthread_cond_init(&r->asked, NULL)) != 0)
-        pthread_cond_destroy(&r->done);
-    if (e == 0 && (e = pthread_mutex_init(&r->lock, NULL)) != 0) {
-        pthread_cond_destroy(&r->done);
-        pthread_cond_destroy(&r->asked);
-    }
-    return -e;
+    if (pthread_cond_init(&r->asked, NULL) == 0)
+        return 0;
+    bj_wait_destroy(&r->lock, &r->done);
+    return -ENOMEM;
 }
 
 int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
@@ -225,30 +216,16 @@ int bj_resolver_new(const struct bj_conf *conf, const struct bj_host *host,
     return bj_resolver_new_with(conf, host, &bj_userdb_system, ret, err);
 }
 
-static struct timespec from_now(uint64_t usec)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    ts.tv_sec += (time_t)(usec / 1000000);
-    ts.tv_nsec += (long)(usec % 1000000) * 1000;
-    if (ts.tv_nsec >= 1000000000) {
-        ts.tv_nsec -= 1000000000;
-        ts.tv_sec++;
-    }
-    return ts;
-}
-
 void bj_resolver_free(struct bj_resolver *r)
 {
     if (!r)
         return;
-    struct timespec end = from_now(STOP_SEC * 1000000);
+    uint64_t end = bj_clock_boot_usec() + STOP_SEC * 1000000;
     pthread_mutex_lock(&r->lock);
     r->stop = true;
     pthread_cond_broadcast(&r->asked);
-    int e = 0;
-    while (!r->ended && e != ETIMEDOUT)
-        e = pthread_cond_timedwait(&r->done, &r->lock, &end);
+    while (!r->ended && bj_wait_until(&r->done, &r->lock, end))
+        ;
     bool ended = r->ended;
     queue_clear(r);
     pthread_mutex_unlock(&r->lock);
@@ -319,14 +296,10 @@ struct bj_ident_ask *bj_resolver_ask(struct bj_resolver *r,
 
 void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec)
 {
-    uint64_t now = bj_clock_boot_usec();
-    if (now >= deadline_usec)
-        return;
-    struct timespec end = from_now(deadline_usec - now);
-    int e = 0;
     pthread_mutex_lock(&r->lock);
-    while (r->stat.waiting > 0 && e != ETIMEDOUT)
-        e = pthread_cond_timedwait(&r->done, &r->lock, &end);
+    while (r->stat.waiting > 0 &&
+           bj_wait_until(&r->done, &r->lock, deadline_usec))
+        ;
     pthread_mutex_unlock(&r->lock);
 }
 

@@ -92,8 +92,8 @@ struct exchange {
     struct bj_err *err;
 };
 
-static enum bj_carbon_fault send(struct exchange *x,
-                                 struct bj_fetch_request *req)
+static enum bj_carbon_fault request(struct exchange *x,
+                                    struct bj_fetch_request *req)
 {
     const struct bj_carbon_question *q = x->q;
     uint64_t timeout = q->conf->timeout_usec;
@@ -106,9 +106,9 @@ static enum bj_carbon_fault send(struct exchange *x,
     req->max_bytes = q->slot->provider->max_bytes;
     req->abort = q->abort;
     int r = q->net->fetch(q->net->ctx, req, &x->reply, x->err);
+    *x->wait_usec = r < 0 ? x->reply.retry_after_usec : 0;
     if (r == 0)
         return BJ_CARBON_OK;
-    *x->wait_usec = x->reply.retry_after_usec;
     *x->aborted = x->reply.fault == BJ_FETCH_ABORTED;
     return fault_of(&x->reply);
 }
@@ -148,8 +148,8 @@ static enum bj_carbon_fault log_in(struct exchange *x)
     if (url.failed)
         bj_err_set(x->err, -ENOMEM, "a URL");
     else
-        f = send(x, &(struct bj_fetch_request){
-                        .url = url.p, .user = secret, .password = password});
+        f = request(x, &(struct bj_fetch_request){
+                           .url = url.p, .user = secret, .password = password});
     bj_buf_free(&url);
     explicit_bzero(secret, sizeof(secret));
     if (f != BJ_CARBON_OK)
@@ -189,7 +189,7 @@ static enum bj_carbon_fault get(struct exchange *x, const char *url)
         req.bearer = x->q->session->token;
     }
     if (f == BJ_CARBON_OK)
-        f = send(x, &req);
+        f = request(x, &req);
     explicit_bzero(header, sizeof(header));
     return f;
 }

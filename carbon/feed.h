@@ -5,11 +5,10 @@
  * which may wait for the network; all other calls but bj_feed_free are for any
  * thread and never wait for it.
  *
- * Order of what holds, from B1 of the design: the value of a provider that
- * began less than two hours ago, in the order of the providers; what the same
- * hour was like some days ago; the yearly table and the operator's constant;
- * nothing. A factor is never 0, and averages are never filled up with marginal
- * ones. */
+ * Order of what holds: the value of a provider that began less than two hours
+ * ago, in the order of the providers; what the same hour was like some days ago;
+ * the yearly table and the operator's constant; nothing.  A factor is never 0,
+ * and averages are never filled up with marginal ones. */
 #ifndef BJ_CARBON_FEED_H
 #define BJ_CARBON_FEED_H
 

@@ -93,7 +93,7 @@ static void put_rows(struct bj_buf *b, const struct grid *g,
     bj_buf_str(b, before[p]);
     for (uint64_t t = end - span; g->mode[p] != GRID_EMPTY && t <= end;
          t += grids[p].step) {
-        if (b->p[b->len - 1] != '[')
+        if (t != end - span)
             bj_buf_str(b, ",");
         put_row(b, g, p, t);
     }

@@ -240,6 +240,74 @@ static void test_v1_events(void **state)
     rig_stop(&r);
 }
 
+#define V1_JOB "memory/slurm/uid_7/job_5"
+
+/* Passes at the slow pace; the OOM kills that are told. */
+static uint64_t kills_told(struct rig *r)
+{
+    usleep(110000);
+    rig_pass(r);
+    return rig_job(r, "5")->use.mem_oom_kills;
+}
+
+/* While the peak stands still below the limits and the machine counts no OOM
+ * kill, nothing can have happened, and nothing is read. */
+static void test_v1_events_due(void **state)
+{
+    (void)state;
+    struct rig r;
+    char procfs[160];
+    snprintf(procfs, sizeof(procfs), "path.procfs=%s/proc",
+             strchr(root_opt, '/'));
+    tmp_dir("proc");
+    tmp_file("proc/vmstat", "nr_free_pages 1\noom_kill 5\nother 2\n");
+    v1_dir(V1_JOB, "0");
+    v1_dir(V1_JOB "/step_0", "1");
+    tmp_file(V1_JOB "/memory.max_usage_in_bytes", "100\n");
+    tmp_file(V1_JOB "/memory.stat", "hierarchical_memory_limit 16000000000\n");
+    tmp_file(V1_JOB "/step_0/memory.limit_in_bytes", "9223372036854771712\n");
+    START(r, procfs, "sample.slow=100ms");
+    assert_int_equal(kills_told(&r), 1);
+    v1_dir(V1_JOB "/step_0", "2"); /* not possible, so seen only if read */
+    assert_int_equal(kills_told(&r), 1);
+    tmp_file("proc/vmstat", "nr_free_pages 1\noom_kill 6\nother 2\n");
+    assert_int_equal(kills_told(&r), 2);
+    v1_dir(V1_JOB "/step_0", "3");
+    assert_int_equal(kills_told(&r), 2);
+    v1_dir(V1_JOB "/step_1", "1"); /* what is new has not been read */
+    assert_int_equal(kills_told(&r), 4);
+    v1_dir(V1_JOB "/step_0", "4");
+    tmp_file(V1_JOB "/memory.max_usage_in_bytes", "15900000000\n");
+    assert_int_equal(kills_told(&r), 5);
+    v1_dir(V1_JOB "/step_0", "5"); /* the peak is near the limit */
+    assert_int_equal(kills_told(&r), 6);
+    rig_stop(&r);
+}
+
+/* The CPU quota of v1: looked at slowly while it has never been enforced. */
+static void test_v1_quota(void **state)
+{
+    (void)state;
+    struct rig r;
+    tmp_dir("cpu/slurm/uid_7/job_5");
+    tmp_file("cpu/slurm/uid_7/job_5/cgroup.procs", "1\n");
+    tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
+             "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+    START(r, "sample.slow=100ms");
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 0);
+    tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
+             "nr_periods 3\nnr_throttled 1\nthrottled_time 7000\n");
+    usleep(110000);
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 7);
+    tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
+             "nr_periods 4\nnr_throttled 2\nthrottled_time 9000\n");
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 9);
+    rig_stop(&r);
+}
+
 /* Jobs that come and go leave nothing. */
 static void test_churn(void **state)
 {
@@ -289,6 +357,8 @@ int main(void)
         TEST(test_caps),
         TEST(test_steps),
         TEST(test_v1_events),
+        TEST(test_v1_events_due),
+        TEST(test_v1_quota),
         TEST(test_churn),
         TEST(test_only_named),
     };

@@ -7,8 +7,6 @@
  * rise, with the machine. */
 #include "core/energy/ledger_impl.h"
 
-#include <stdlib.h>
-
 enum {
     ENOUGH = 10, /* windows, so that one of them may be too low */
     SHORTEST_USEC = 1000000,
@@ -28,19 +26,26 @@ void bj_idle_learn(struct bj_idle *idle, uint64_t uj, uint64_t usec)
     bj_idle_refresh(idle);
 }
 
-static int ascending(const void *a, const void *b)
+static void swap(uint64_t *a, uint64_t *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+    uint64_t t = *a;
+    *a = *b;
+    *b = t;
 }
 
+/* The least ones are brought to the front, as many as it takes; qsort(3) would
+ * allocate. */
 void bj_idle_refresh(struct bj_idle *idle)
 {
-    uint64_t sorted[BJ_IDLE_SAMPLES];
+    uint64_t v[BJ_IDLE_SAMPLES];
+    size_t n = idle->n, rank = n / PART;
     idle->value_uw = 0;
-    if (idle->n < ENOUGH)
+    if (n < ENOUGH)
         return;
-    memcpy(sorted, idle->uw, idle->n * sizeof(sorted[0]));
-    qsort(sorted, idle->n, sizeof(sorted[0]), ascending);
-    idle->value_uw = sorted[idle->n / PART];
+    memcpy(v, idle->uw, n * sizeof(v[0]));
+    for (size_t i = 0; i <= rank; i++)
+        for (size_t k = i + 1; k < n; k++)
+            if (v[k] < v[i])
+                swap(&v[k], &v[i]);
+    idle->value_uw = v[rank];
 }

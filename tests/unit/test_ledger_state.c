@@ -493,16 +493,21 @@ static void save_without_memory(void **state)
     leave(&r);
 }
 
-/* A tick allocates nothing. */
+/* A tick allocates nothing, neither when it settles nor when it learns. */
 static void ticks_need_no_memory(void **state)
 {
     (void)state;
-    struct room r = lived();
+    struct room r = lived(), empty = room_of(0);
+    tick(&empty, 0, 0, 0);
     bj_fail_from(0);
     node(&r, 10000 * J);
     tick(&r, 10, 1000 * J, 5);
+    for (int i = 0; i < 200; i++)
+        tick(&empty, 10, 1000 * J, 0);
     assert_false(bj_fail_stop());
+    assert_int_equal(empty.s.idle_uw, 100 * J);
     leave(&r);
+    leave(&empty);
 }
 
 int main(void)

@@ -156,7 +156,7 @@ struct bj_json_stream;
 /* Begin to read a document that comes in pieces.  targets and ctx must outlive
  * the stream; name is copied (cut at 100 bytes).  Targets must not lie within
  * each other (-EINVAL).  Limits are those of each element.  Memory: the
- * largest element, and about 100 KB.  -ENOMEM. */
+ * largest element, and some 15 KB.  -ENOMEM. */
 int bj_json_stream_new(const struct bj_json_target *targets, void *ctx,
                        const char *name, const struct bj_json_limits *limits,
                        struct bj_json_stream **ret, struct bj_err *err);

@@ -125,8 +125,7 @@ static void get(struct fake_redfish *s, int c, const struct request *q)
     for (size_t i = 0; i < REDFISH_DOCS; i++) {
         if (!s->doc[i].path || strcmp(s->doc[i].path, q->path) != 0)
             continue;
-        answer(c, s->doc[i].status ? s->doc[i].status : 200, "",
-               s->doc[i].body);
+        answer(c, s->get_status ? s->get_status : 200, "", s->doc[i].body);
         return;
     }
     answer(c, 404, "", "{}");
@@ -211,5 +210,5 @@ void fake_redfish_put(struct fake_redfish *s, const char *path,
     if (!room)
         FATAL("documents");
     if (body)
-        *room = (struct redfish_doc){path, body, 0};
+        *room = (struct redfish_doc){path, body};
 }

@@ -11,13 +11,13 @@ enum { REDFISH_DOCS = 24 };
 struct redfish_doc {
     const char *path;
     const char *body;
-    unsigned status; /* 0: 200 */
 };
 
 /* Change it only while nobody asks. */
 struct fake_redfish {
     struct redfish_doc doc[REDFISH_DOCS]; /* up to path NULL */
     bool open;                            /* no credentials are wanted */
+    unsigned get_status;                  /* of all documents; 0: their own */
     unsigned login_status;                /* 0: 201 with a token */
     bool no_token, no_location;
     bool absolute;     /* Location is a whole URL */

@@ -166,7 +166,7 @@ static void settle(struct bj_feed *feed, size_t i, enum bj_carbon_fault f,
     if (told || f == BJ_CARBON_OK)
         *err = (struct bj_err){0};
     else
-        bj_err_wrap(err, err->code, "emissions: %s", s->status.provider);
+        bj_err_wrap(err, err->code, "%s", s->status.provider);
 }
 
 static int merge(struct bj_feed *feed, size_t i, uint64_t now_sec)
@@ -196,7 +196,7 @@ static void save(struct bj_feed *feed, struct bj_err *err)
     int r = bj_cache_save(feed->conf->cache, &feed->plan, feed->data, &why);
     if (r < 0 && !feed->unsaved && err->code == 0) {
         *err = why;
-        bj_err_wrap(err, r, "emissions");
+        bj_err_wrap(err, r, "cache");
     }
     feed->unsaved = r < 0;
 }
@@ -282,7 +282,7 @@ static void load(struct bj_feed *feed, struct bj_carbon_now now,
     struct bj_cache_slot data[BJ_CARBON_SLOTS] = {0};
     if (path && *path &&
         bj_cache_load(path, &feed->plan, now.wall_sec, data, err) < 0)
-        bj_err_wrap(err, err->code, "emissions.cache");
+        bj_err_wrap(err, err->code, "cache");
     pthread_mutex_lock(&feed->lock);
     memcpy(feed->data, data, sizeof(data));
     pthread_mutex_unlock(&feed->lock);

@@ -38,8 +38,9 @@ void bj_feed_free(struct bj_feed *feed);
  * again, on the clock of boot: maybe at once.  Takes up to twice
  * emissions.timeout.  As long as the wall clock is not set (years before 2023)
  * nobody is asked.  UINT64_MAX: there is nothing to be done, ever.  err has a
- * code and a message when something went wrong that had not gone wrong the same
- * way before: worth a line in the log.  err may be NULL. */
+ * code and a message ("rte: GET https://...: HTTP 500") when something went
+ * wrong that had not gone wrong the same way before: worth a line in the log.
+ * err may be NULL. */
 uint64_t bj_feed_step(struct bj_feed *feed, struct bj_carbon_now now,
                       struct bj_err *err);
 

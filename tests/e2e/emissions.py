@@ -4,7 +4,7 @@
   emissions.py [FEED]     default: $O/e2e/emissions_feed
 
 A server on loopback plays all of them, well and badly: the first word of the
-path says how.  Its certificates are made here.  Results are TAP; exit 1 when
+path says how.  First a feed alone asks, then one in the exporter beside it.  Its certificates are made here.  Results are TAP; exit 1 when
 something failed."""
 import base64
 import contextlib
@@ -21,10 +21,12 @@ import tempfile
 import threading
 import time
 import urllib.parse
+import urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FEED = (sys.argv[1] if len(sys.argv) > 1 else
         os.path.join(TOP, os.environ.get("O", "build"), "e2e/emissions_feed"))
+EXPORTER = os.path.join(os.path.dirname(FEED), "../batchjob_exporter")
 count, failures = 0, 0
 scratch = tempfile.mkdtemp(prefix="bj-emissions.")
 MIB = 1 << 20
@@ -376,6 +378,78 @@ def test_abort():
                f"{r.seconds} {r.text}")
 
 
+class Exporter:
+    """batchjob_exporter with factors of electricity; .page() is /metrics."""
+
+    def __init__(self, *args):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        self.log = tempfile.TemporaryFile("w+", dir=scratch)
+        self.proc = subprocess.Popen(
+            [EXPORTER, f"--web.listen-address=127.0.0.1:{self.port}",
+             "--collector.disable-defaults", "--collector.emissions", *args],
+            stderr=self.log, stdout=self.log)
+
+    def page(self):
+        url = f"http://127.0.0.1:{self.port}/metrics"
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.read().decode()
+
+    def wait_for(self, *lines):
+        """All these lines are on the page; else what is."""
+        end, page = time.monotonic() + 30, ""
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                page = self.page()
+            if all(line in page.splitlines() for line in lines):
+                return None
+            time.sleep(0.2)
+        self.log.seek(0)
+        return "\n".join(l for l in page.splitlines() if "emission" in l) + self.log.read()
+
+    def stop(self):
+        start = time.monotonic()
+        self.proc.terminate()
+        self.rc = self.proc.wait(30)
+        return time.monotonic() - start
+
+
+def test_exporter():
+    factor = "batchjob_emission_factor_grams_per_kwh"
+    table = f'{factor}{{provider="table",kind="average_lifecycle",country="FR"}} 56.039'
+    live = f'{factor}{{provider="rte",kind="average_direct",country="FR"}} 31'
+    args = ["--emissions.provider=rte", "--emissions.provider=table",
+            "--emissions.country=FR"]
+    e = Exporter(*args, f"--emissions.url=rte={http_url}/good")
+    why = e.wait_for(table, live, 'batchjob_emission_provider_success{provider="rte"} 1')
+    result(not why, "exporter: the factors are on the page", why)
+    e.stop()
+    e = Exporter(*args, f"--emissions.url=rte={http_url}/html")
+    why = e.wait_for(table, 'batchjob_emission_provider_success{provider="rte"} 0',
+                     'batchjob_emission_provider_errors_total{provider="rte"} 1')
+    result(not why, "exporter: a page of HTML is a fault and no factor", why)
+    result(f'{factor}{{provider="rte"' not in e.page(), "exporter: the table holds")
+    e.stop()
+    Handler.seen.clear()
+    e = Exporter(*args, f"--emissions.url=rte={http_url}/hang", "--emissions.timeout=60s")
+    why = e.wait_for(table)
+    begin = time.monotonic()
+    while not Handler.seen and time.monotonic() < begin + 20:
+        time.sleep(0.1)
+    start = time.monotonic()
+    e.page()
+    took = time.monotonic() - start
+    result(not why and Handler.seen and took < 5,
+           "exporter: a provider that hangs holds up no scrape", f"{why} {took}")
+    seconds = e.stop()
+    result(seconds < 10 and e.rc == 0, "exporter: and not its end", f"{seconds} {e.rc}")
+    p = subprocess.run([EXPORTER, "--collector.emissions", "--emissions.country=XX"],
+                       capture_output=True, text=True, timeout=20)
+    result(p.returncode != 0 and "emissions.country: 'XX': expected" in p.stderr,
+           "exporter: options that make no sense are named", p.stderr)
+
+
 def main():
     global http_port, http_url, other, tls, wrong
     for name, secret in TOKENS.items():
@@ -389,7 +463,7 @@ def main():
     tls = serve(certificate("right", "IP:127.0.0.1,DNS:localhost"))
     wrong = serve(certificate("wrong", "DNS:other.example.org"))
     for test in (test_good, test_bad, test_tls, test_proxy, test_cache,
-                 test_drop, test_abort):
+                 test_drop, test_abort, test_exporter):
         test()
     Handler.stop.set()
 

@@ -284,7 +284,7 @@ static void test_cache_faults(void **state)
     r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
     start(r);
     grid_settle(&r->grid, r->feed, &r->err);
-    assert_non_null(strstr(r->err.msg, "emissions.cache: "));
+    assert_non_null(strstr(r->err.msg, "cache: "));
     assert_non_null(strstr(r->err.msg, "cache.bad"));
     assert_int_equal(access(at("cache.bad"), F_OK), 0);
     assert_int_equal(once(r), BJ_CARBON_OK);

@@ -90,27 +90,34 @@ struct bj_account *bj_ledger_add(struct bj_ledger *l, struct bj_slice key)
     return a;
 }
 
-static struct bj_account *wake(struct bj_ledger *l, struct bj_slice key)
+/* It goes on from where it was saved at the first tick after the restart.
+ * Later that would be the usage of many windows in one: it begins anew. */
+static void wake(struct bj_ledger *l, struct bj_account *a)
 {
-    for (size_t i = 0; l->asleep > 0 && i < l->n; i++) {
-        struct bj_account *a = l->accounts[i];
-        if (a->asleep && bj_slice_eq(a->key, key)) {
-            a->asleep = a->closed = a->ended = a->final = false;
-            l->asleep--;
-            return a;
-        }
-    }
+    a->asleep = a->closed = a->ended = a->final = false;
+    l->asleep--;
+    if (l->resumed || !l->ticked)
+        return;
+    a->born = a->flagged = true;
+    a->whole = a->cpu_known = false;
+}
+
+static struct bj_account *find_asleep(const struct bj_ledger *l,
+                                      struct bj_slice key)
+{
+    for (size_t i = 0; l->asleep > 0 && i < l->n; i++)
+        if (l->accounts[i]->asleep && bj_slice_eq(l->accounts[i]->key, key))
+            return l->accounts[i];
     return NULL;
 }
 
 struct bj_account *bj_ledger_open(struct bj_ledger *l, struct bj_slice key,
                                   bool whole)
 {
-    struct bj_account *a = wake(l, key);
-    if (a)
-        return a;
-    a = bj_ledger_add(l, key);
+    struct bj_account *a = find_asleep(l, key);
     if (a) {
+        wake(l, a);
+    } else if ((a = bj_ledger_add(l, key))) {
         a->born = true;
         a->whole = a->cpu_known = whole;
     }

@@ -124,7 +124,8 @@ void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *tick);
 /* Totals in microjoules. */
 uint64_t bj_account_uj(const struct bj_account *a, enum bj_policy p,
                        enum bj_component c);
-/* Part of them was split after a restart over a time without ticks. */
+/* Part of them was split after a restart over a time without ticks, or is
+ * missing for such a time (it was opened again after the first tick). */
 bool bj_account_flagged(const struct bj_account *a);
 
 struct bj_ledger_sums {
@@ -159,8 +160,9 @@ void bj_ledger_save(const struct bj_ledger *l, struct bj_slice boot_id,
  * lies in text.  Another boot id, or an empty one: only the learnt idle power
  * is taken, and *ret_same_boot is false.  Same boot: the next tick's deltas
  * span the time since the state was written; they are split over the jobs that
- * are on both sides, and flag them.  Accounts wait, asleep, for bj_ledger_open;
- * those that nobody opens within the patience are dropped. */
+ * are on both sides, and flag them.  Accounts wait, asleep, for bj_ledger_open,
+ * before the first tick if their usage is to go on; those that nobody opens
+ * within the patience are dropped. */
 int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
                    struct bj_slice boot_id, struct bj_slice *ret_extra,
                    bool *ret_same_boot, struct bj_err *err);

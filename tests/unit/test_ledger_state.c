@@ -189,7 +189,8 @@ static void sleepers(void **state)
     leave(&r);
 }
 
-/* Opened late it still has what it had. */
+/* Opened late it still has what it had, but not the usage of all that time in
+ * one window. */
 static void opened_late(void **state)
 {
     (void)state;
@@ -200,12 +201,16 @@ static void opened_late(void **state)
     tick(&r, 10, 1000 * J, 5);
     struct bj_buf text = save(&r, ZONES);
     restart(&r, slice(&text), HERE);
-    tick(&r, 10, 100 * J, 1);
+    tick(&r, 500, 100 * J, 600);
     a = job(&r, "a", false);
     assert_int_equal(cpu(a, BJ_USAGE), 1000 * J);
-    use(a, 6, 5);
-    tick(&r, 10, 100 * J, 1);
-    assert_int_equal(cpu(a, BJ_USAGE), 1100 * J);
+    use(a, 505, 5);
+    tick(&r, 10, 100 * J, 2);
+    assert_int_equal(cpu(a, BJ_USAGE), 1000 * J);
+    use(a, 506, 5);
+    tick(&r, 10, 100 * J, 2);
+    assert_int_equal(cpu(a, BJ_USAGE), 1050 * J);
+    assert_true(bj_account_flagged(a));
     bj_buf_free(&text);
     leave(&r);
 }

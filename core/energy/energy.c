@@ -330,7 +330,9 @@ void bj_energy_drop(struct bj_energy *e, struct bj_track *t)
 /* Components that have ever been metered. */
 static bool known(const struct bj_energy *e, int c)
 {
-    return e->shown.any && e->shown.sums.taken_uj[c] > 0;
+    const struct bj_ledger_sums *s = &e->shown.sums;
+    bool deficit = c == BJ_ENERGY_OTHER && s->deficit_uj > 0;
+    return e->shown.any && (s->taken_uj[c] > 0 || deficit);
 }
 
 static size_t count_known(const struct bj_energy *e)

@@ -219,7 +219,7 @@ static enum bj_zone_role role_of(const struct hwmon *m,
         return count(m, ACPI) == 1 && count(m, MODULE) == 0 ? BJ_ZONE_NODE
                                                             : BJ_ZONE_PART;
     case MODULE:
-        return BJ_ZONE_NODE;
+        return BJ_ZONE_PLATFORM;
     case SOCKET:
         return BJ_ZONE_CPU;
     case CORES:
@@ -368,7 +368,6 @@ static bool hwmon_present(const struct bj_meter_env *env)
 const struct bj_meter_kind bj_meter_hwmon = {
     .name = "hwmon",
     .slow = true, /* firmware, and what it asks, answers for ACPI */
-    .partial = true,
     .present = hwmon_present,
     .open = hwmon_open,
     .read = hwmon_read,

@@ -16,10 +16,12 @@
 
 /* What a zone's energy is of. */
 enum bj_zone_role {
-    BJ_ZONE_CPU,  /* processor packages */
-    BJ_ZONE_DRAM, /* memory, where it is not in the package's figure */
-    BJ_ZONE_GPU,  /* accelerators */
-    BJ_ZONE_NODE, /* the whole node, all of the above included */
+    BJ_ZONE_CPU,      /* processor packages */
+    BJ_ZONE_DRAM,     /* memory, where it is not in the package's figure */
+    BJ_ZONE_GPU,      /* accelerators */
+    BJ_ZONE_NODE,     /* the whole node, all of the above included */
+    BJ_ZONE_PLATFORM, /* the same, but parts of the node are not in it (psys, a
+                         module): stands for the node, and says so */
     BJ_ZONE_PART, /* a part or a repetition of another zone: told, not added */
     BJ_ZONE_ROLES
 };
@@ -57,7 +59,6 @@ struct bj_meter_kind {
     const char *name; /* value of --energy.meter and label "meter" */
     bool slow;        /* may block for longer than a millisecond: gets a thread
                          and the period of conf->slow_usec */
-    bool partial; /* its node zone misses parts of the node (psys, module) */
     /* May there be one?  Cheap and never blocks: a file that is there, an
      * option that is set.  NULL: always.  Asked now and then while there is
      * none. */

@@ -24,8 +24,8 @@ struct bj_meters {
     struct bj_slot *slot[SLOTS];
     struct bj_slot_view *read[SLOTS];  /* at the last reading; NULL: nothing */
     struct bj_slot_view *shown[SLOTS]; /* when bj_meters_show was called */
-    uint64_t role_uj[BJ_ZONE_ROLES];
-    uint64_t seen_uj[SLOTS][BJ_ZONE_ROLES]; /* at the last reading */
+    uint64_t role_uj[BJ_ROLES];
+    uint64_t seen_uj[SLOTS][BJ_ROLES]; /* at the last reading */
 };
 
 static bool named(const struct bj_energy_conf *conf, const char *name)
@@ -93,7 +93,7 @@ bool bj_meters_look(struct bj_meters *m, uint64_t now_usec)
 
 /* What a meter tells of a role. */
 struct told {
-    bool any, fresh;
+    bool any, fresh, partial;
     uint64_t uj, power_uw, stamp_usec;
 };
 
@@ -103,9 +103,11 @@ static struct told told_of(const struct bj_slot_view *v, enum bj_zone_role role,
     struct told t = {.power_uw = 0};
     for (size_t i = 0; i < v->nzones; i++) {
         const struct bj_accum *a = &v->zone[i].accum;
-        if (v->zone[i].role != role)
+        bool platform = v->zone[i].role == BJ_ZONE_PLATFORM;
+        if (v->zone[i].role != role && !(platform && role == BJ_ZONE_NODE))
             continue;
         t.any = true;
+        t.partial |= platform;
         t.uj += a->total_uj;
         t.fresh |= v->running &&
                    a->stamp_usec + FRESH_PERIODS * v->period_usec >= now_usec;
@@ -124,7 +126,7 @@ static struct told told_of(const struct bj_slot_view *v, enum bj_zone_role role,
 static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
                      struct bj_totals *ret)
 {
-    for (int r = 0; r < BJ_ZONE_PART; r++) {
+    for (int r = 0; r < BJ_ROLES; r++) {
         struct bj_role_total *total = &ret->role[r];
         const struct bj_slot_view *v = m->read[i];
         struct told t = told_of(v, (enum bj_zone_role)r, now_usec);
@@ -134,7 +136,7 @@ static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
             continue;
         m->role_uj[r] += delta;
         total->source = v->kind->name;
-        total->partial = v->kind->partial;
+        total->partial = t.partial;
         total->power_uw = t.power_uw;
         total->stamp_usec = t.stamp_usec;
     }
@@ -168,7 +170,7 @@ void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,
         for (int k = 0; k < BJ_METER_FAULTS; k++)
             ret->faults += m->read[i]->faults[k];
     }
-    for (int r = 0; r < BJ_ZONE_ROLES; r++) {
+    for (int r = 0; r < BJ_ROLES; r++) {
         ret->role[r].uj = m->role_uj[r];
         if (!ret->role[r].source)
             ret->role[r].power_uw = BJ_ABSENT;
@@ -253,7 +255,7 @@ void bj_meters_publish(const struct bj_meters *m, uint64_t now_usec,
 
 /* --- positions ------------------------------------------------------------
  *
- * zone SLOT ROLE NAME and the numbers of positions[]
+ * zone KIND ROLE NAME and the numbers of positions[]
  * role ROLE TOTAL */
 
 #define AT(member) offsetof(struct bj_accum, member)
@@ -278,10 +280,10 @@ static void put(struct bj_accum *a, size_t i, uint64_t v)
     *(uint64_t *)(void *)((char *)a + positions[i]) = v;
 }
 
-static void save_zone(const char *slot, const struct bj_meter_zone *z,
+static void save_zone(const char *kind, const struct bj_meter_zone *z,
                       struct bj_buf *out)
 {
-    bj_buf_printf(out, "zone %s %d %s", slot, (int)z->role, z->name);
+    bj_buf_printf(out, "zone %s %d %s", kind, (int)z->role, z->name);
     for (size_t n = 0; n < POSITIONS; n++) {
         bj_buf_put(out, " ", 1);
         bj_buf_u64(out, get(&z->accum, n));
@@ -293,9 +295,9 @@ void bj_meters_save(struct bj_meters *m, struct bj_buf *out)
 {
     for (size_t i = 0; i < SLOTS; i++) {
         for (size_t k = 0; m->read[i] && k < m->read[i]->nzones; k++)
-            save_zone(slots[i][0]->name, &m->read[i]->zone[k], out);
+            save_zone(m->read[i]->kind->name, &m->read[i]->zone[k], out);
     }
-    for (int r = 0; r < BJ_ZONE_PART; r++) {
+    for (int r = 0; r < BJ_ROLES; r++) {
         bj_buf_printf(out, "role %d ", r);
         bj_buf_u64(out, m->role_uj[r]);
         bj_buf_put(out, "\n", 1);
@@ -310,11 +312,11 @@ static bool next_u64(struct bj_slice *line, uint64_t *ret)
 
 static void load_zone(struct bj_meters *m, struct bj_slice line)
 {
-    struct bj_slice slot, name;
+    struct bj_slice kind, name;
     uint64_t role;
     struct bj_meter_zone z = {.accum.power_uw = BJ_ABSENT,
                               .accum.limit_uw = BJ_ABSENT};
-    if (!bj_slice_word(&line, &slot) || !next_u64(&line, &role) ||
+    if (!bj_slice_word(&line, &kind) || !next_u64(&line, &role) ||
         role >= BJ_ZONE_ROLES || !bj_slice_word(&line, &name) ||
         name.n >= BJ_ZONE_NAME)
         return;
@@ -326,17 +328,18 @@ static void load_zone(struct bj_meters *m, struct bj_slice line)
     }
     z.role = (enum bj_zone_role)role;
     memcpy(z.name, name.p, name.n);
+    if (role == BJ_ZONE_PLATFORM)
+        role = BJ_ZONE_NODE;
     for (size_t i = 0; i < SLOTS; i++)
-        if (m->slot[i] && bj_slice_eq(slot, bj_slice_str(slots[i][0]->name))) {
-            bj_slot_restore(m->slot[i], &z);
+        if (m->slot[i] && bj_slot_restore(m->slot[i], kind, &z) == 0 &&
+            role < BJ_ROLES)
             m->seen_uj[i][role] += z.accum.total_uj;
-        }
 }
 
 static void load_role(struct bj_meters *m, struct bj_slice line)
 {
     uint64_t role, uj;
-    if (next_u64(&line, &role) && role < BJ_ZONE_PART && next_u64(&line, &uj))
+    if (next_u64(&line, &role) && role < BJ_ROLES && next_u64(&line, &uj))
         m->role_uj[role] = uj;
 }
 

@@ -71,7 +71,7 @@ static enum bj_zone_role role_of(struct bj_slice name)
     } roles[] = {
         {{"package-", 8}, BJ_ZONE_CPU},
         {{"dram", 4}, BJ_ZONE_DRAM},
-        {{"psys", 4}, BJ_ZONE_NODE},
+        {{"psys", 4}, BJ_ZONE_PLATFORM},
     };
     for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
         if (bj_slice_starts(name, roles[i].start))
@@ -118,7 +118,7 @@ static void learn_power(int dir, struct bj_zone_sample *s)
     }
     if (sum > 0)
         s->max_uw = sum > top ? sum : top;
-    else if (s->role == BJ_ZONE_NODE)
+    else if (s->role == BJ_ZONE_PLATFORM)
         s->max_uw = psys_max_uw;
 }
 
@@ -144,7 +144,7 @@ static void name_zone(const struct rapl *m, struct zone *z,
         z->sample.role = BJ_ZONE_PART;
     if (!taken(m, z->sample.name))
         return;
-    if (z->sample.role != BJ_ZONE_NODE)
+    if (z->sample.role != BJ_ZONE_PLATFORM)
         z->sample.role = BJ_ZONE_PART;
     snprintf(text, sizeof(text), "%.*s.%s", (int)name.n, name.p,
              strchr(z->id, ':') + 1);
@@ -296,7 +296,7 @@ static int read_zone(const struct zone *z, uint64_t *ret, struct bj_err *err)
 /* A domain that the platform does not feed stands at 0. */
 static bool dead_psys(const struct zone *z, uint64_t energy_uj)
 {
-    return z->sample.role == BJ_ZONE_NODE && energy_uj == 0;
+    return z->sample.role == BJ_ZONE_PLATFORM && energy_uj == 0;
 }
 
 static int rapl_read(void *meter, struct bj_meter_sample *out,
@@ -373,7 +373,6 @@ static int rapl_open(const struct bj_meter_env *env, void **ret,
 
 const struct bj_meter_kind bj_meter_rapl = {
     .name = "rapl",
-    .partial = true,
     .present = rapl_present,
     .open = rapl_open,
     .read = rapl_read,

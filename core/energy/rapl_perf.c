@@ -32,7 +32,7 @@ static const struct source {
     {"energy-ram", ".dram", BJ_ZONE_DRAM},
     {"energy-cores", ".core", BJ_ZONE_PART},
     {"energy-gpu", ".uncore", BJ_ZONE_PART},
-    {"energy-psys", NULL, BJ_ZONE_NODE},
+    {"energy-psys", NULL, BJ_ZONE_PLATFORM},
 };
 enum { SOURCES = sizeof(sources) / sizeof(sources[0]) };
 
@@ -331,7 +331,7 @@ static int perf_read(void *meter, struct bj_meter_sample *out,
             m->look = true;
         else if (r < 0)
             bj_zone_fault(&fault, err, r, &e);
-        else if (m->zone[i].sample.role != BJ_ZONE_NODE || uj > 0)
+        else if (m->zone[i].sample.role != BJ_ZONE_PLATFORM || uj > 0)
             bj_zone_add(out, &m->zone[i].sample)->energy_uj = uj;
     }
     if (fault == 0 && out->n == 0)
@@ -397,7 +397,6 @@ static bool perf_present(const struct bj_meter_env *env)
 
 const struct bj_meter_kind bj_meter_perf = {
     .name = "perf",
-    .partial = true,
     .present = perf_present,
     .open = perf_open,
     .read = perf_read,

@@ -89,6 +89,15 @@ static struct bj_meter_zone *zone_of(struct bj_slot_view *v, const char *name)
     return z;
 }
 
+/* Another kind counts from elsewhere: totals go on, positions do not. */
+static void forget_positions(struct bj_slot_view *v)
+{
+    for (size_t i = 0; i < v->nzones; i++) {
+        v->zone[i].accum.counter_stamp_usec = 0;
+        v->zone[i].accum.power_stamp_usec = 0;
+    }
+}
+
 static void take_sample(struct bj_slot *s, uint64_t now_usec)
 {
     for (size_t i = 0; i < s->sample.n; i++) {
@@ -174,6 +183,8 @@ static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
     bool fails = r < 0 && r != -ENODEV;
     bool news = fails != v->failing || (r == 0 && !v->running);
     v->running = s->meter != NULL;
+    if (v->kind && v->kind != s->kind && s->meter)
+        forget_positions(v);
     v->kind = s->kind;
     v->failing = fails;
     s->due_usec = next_try(s, r);
@@ -374,9 +385,16 @@ void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
             ret->zone[i].accum.power_uw = BJ_ABSENT;
 }
 
-void bj_slot_restore(struct bj_slot *s, const struct bj_meter_zone *zone)
+int bj_slot_restore(struct bj_slot *s, struct bj_slice kind,
+                    const struct bj_meter_zone *zone)
 {
-    struct bj_meter_zone *z = zone_of(&s->view, zone->name);
-    if (z)
-        *z = *zone;
+    for (size_t i = 0; i < s->nkinds; i++)
+        if (bj_slice_eq(kind, bj_slice_str(s->kinds[i]->name))) {
+            struct bj_meter_zone *z = zone_of(&s->view, zone->name);
+            if (z)
+                *z = *zone;
+            s->view.kind = s->kinds[i];
+            return 0;
+        }
+    return -ENOENT;
 }

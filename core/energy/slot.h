@@ -55,7 +55,9 @@ void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
 void bj_slot_view_copy(struct bj_slot_view *to,
                        const struct bj_slot_view *from);
 
-/* A zone goes on from this state.  Before the first look. */
-void bj_slot_restore(struct bj_slot *s, const struct bj_meter_zone *zone);
+/* A zone goes on from this state, which was told by that kind.  Before the
+ * first look.  -ENOENT when it is none of the slot's. */
+int bj_slot_restore(struct bj_slot *s, struct bj_slice kind,
+                    const struct bj_meter_zone *zone);
 
 #endif

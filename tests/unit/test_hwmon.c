@@ -30,7 +30,7 @@ static const struct {
 } machines[] = {
     /* The module holds the accelerator: it is the node, and all others are in
      * it.  Grace holds CPU and SysIO. */
-    {"grace-hopper", "module_power_socket_0 node p=612345000\n"
+    {"grace-hopper", "module_power_socket_0 platform p=612345000\n"
                      "grace_power_socket_0 cpu p=141222000\n"
                      "cpu_power_socket_0 part p=88111000\n"
                      "sysio_power_socket_0 part p=23999000\n"},
@@ -89,8 +89,8 @@ static const struct {
      "class/hwmon/hwmon1/name power_meter\n"
      "class/hwmon/hwmon1/power1_average 500000002\n"
      "class/hwmon/hwmon1/power1_oem_info Module Power Socket 3\n",
-     "module_power_socket_0 node p=500000001\n"
-     "module_power_socket_3 node p=500000002\n"},
+     "module_power_socket_0 platform p=500000001\n"
+     "module_power_socket_3 platform p=500000002\n"},
     {"class/hwmon/hwmon0/name power_meter\n"
      "class/hwmon/hwmon0/power1_average 300000000\n"
      "class/hwmon/hwmon1/name power_meter\n"
@@ -183,7 +183,7 @@ static void test_values(void **state)
         meter_set("class/hwmon/hwmon1/power1_input", values[i].part);
         assert_int_equal(meter_read(&rig), values[i].want);
         for (size_t k = 0; k < rig.sample.n; k++) {
-            bool node = rig.sample.zone[k].role == BJ_ZONE_NODE;
+            bool node = rig.sample.zone[k].role == BJ_ZONE_PLATFORM;
             snprintf(got + strlen(got), sizeof(got) - strlen(got),
                      "%s p=%llu\n", node ? "N node" : "P part",
                      (unsigned long long)rig.sample.zone[k].power_uw);
@@ -222,7 +222,7 @@ static void test_refused(void **state)
     tmp_dir(ACPI "ACPI000D:01/power1_average");
     assert_int_equal(meter_open(&rig, &bj_meter_hwmon), 0);
     meter_reads(&rig, -EISDIR,
-                "module_power_socket_0 node p=612345000\n"
+                "module_power_socket_0 platform p=612345000\n"
                 "cpu_power_socket_0 part p=88111000\n"
                 "sysio_power_socket_0 part p=23999000\n");
     assert_string_equal(rig.err.msg, "read hwmon2/power1_average");

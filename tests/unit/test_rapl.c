@@ -38,7 +38,7 @@ static const struct {
      "package-0 cpu e=48123456789 r=262143328850 l=28000000 m=121000000\n"
      "package-0.core part e=20011111111 r=262143328850\n"
      "package-0.uncore part e=1500000001 r=262143328850\n"
-     "psys node e=99000000007 r=262143328850 l=65000000 m=4000000000\n"},
+     "psys platform e=99000000007 r=262143328850 l=65000000 m=4000000000\n"},
     {"xeon-2s-dram",
      "package-0 cpu e=150000000000 r=262143328850 l=150000000 m=526000000\n"
      "package-0.dram dram e=21428571428 r=65532610987 m=41250000\n"
@@ -96,7 +96,7 @@ static void test_hexadecimal_numbers(void **state)
         if (s > 1)
             continue;
         assert_string_equal(rig.sample.zone[at].name, s ? "psys-1" : "psys");
-        assert_int_equal(rig.sample.zone[at++].role, BJ_ZONE_NODE);
+        assert_int_equal(rig.sample.zone[at++].role, BJ_ZONE_PLATFORM);
     }
     assert_int_equal(rig.sample.n, at);
 }
@@ -128,8 +128,8 @@ static void test_odd_machines(void **state)
         "package-0 cpu e=48123456789 r=262143328850 l=28000000 m=121000000\n"
         "package-0.core part e=20011111111 r=262143328850\n"
         "package-0.uncore part e=1500000001 r=262143328850\n"
-        "psys node e=99000000007 r=262143328850 l=65000000 m=4000000000\n"
-        "psys.2 node e=5 m=4000000000\n"
+        "psys platform e=99000000007 r=262143328850 l=65000000 m=4000000000\n"
+        "psys.2 platform e=5 m=4000000000\n"
         "package-0.3 part e=7\n"
         "package-0.3.dram part e=8\n"
         "package-1 cpu e=6\n");

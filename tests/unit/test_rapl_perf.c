@@ -280,7 +280,7 @@ static void test_psys(void **state)
     meter_reads(&rig, 0,
                 "package-0-die-0 cpu e=0\npackage-0-die-0.dram dram e=0\n"
                 "package-0-die-0.core part e=1000000\n"
-                "package-0-die-0.uncore part e=2000000\npsys node e=7000000\n"
+                "package-0-die-0.uncore part e=2000000\npsys platform e=7000000\n"
                 "package-0-die-1 cpu e=0\npackage-0-die-1.dram dram e=0\n"
                 "package-0-die-1.core part e=1000000\n"
                 "package-0-die-1.uncore part e=2000000\n"

@@ -99,10 +99,10 @@ static bool second_there(const struct bj_meter_env *env)
 }
 
 static const struct bj_meter_kind fast[2] = {
-    {"one", false, false, first_there, open_first, read_fake, close_fake},
-    {"two", false, false, second_there, open_second, read_fake, close_fake}};
-static const struct bj_meter_kind slow = {
-    "slow", true, false, first_there, open_first, read_fake, close_fake};
+    {"one", false, first_there, open_first, read_fake, close_fake},
+    {"two", false, second_there, open_second, read_fake, close_fake}};
+static const struct bj_meter_kind slow = {"slow",     true,      first_there,
+                                          open_first, read_fake, close_fake};
 
 static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
                        void *arg, const char *name)
@@ -169,6 +169,7 @@ static void test_first_that_is_there(void **state)
     assert_ptr_equal(view(s).kind, &fast[1]);
     assert_string_equal(fake.log, "2 power meter two: works\n");
     fake.energy_uj = 1500;
+    nap(10);
     bj_slot_tick(s, now);
     assert_int_equal(view(s).zone[0].accum.total_uj, 1500);
     bj_slot_free(s);
@@ -214,6 +215,7 @@ static void test_fault_beside_zones(void **state)
     bj_slot_look(s, now);
     fake.energy_uj = 700;
     fake.code = -EIO;
+    nap(10);
     bj_slot_tick(s, now);
     bj_slot_tick(s, now);
     struct bj_slot_view v = view(s);
@@ -261,6 +263,7 @@ static void test_gone_and_back(void **state)
     uint64_t now = bj_clock_boot_usec();
     bj_slot_look(s, now);
     fake.energy_uj = 40;
+    nap(10);
     bj_slot_tick(s, now);
     fake.code = -ENODEV;
     bj_slot_tick(s, now);
@@ -288,12 +291,39 @@ static void test_restored(void **state)
                                         .raw_uj = 50,
                                         .stamp_usec = now - SECOND,
                                         .counter_stamp_usec = now - SECOND}};
-    bj_slot_restore(s, &z);
+    assert_int_equal(bj_slot_restore(s, BJ_SLICE("other"), &z), -ENOENT);
+    assert_int_equal(bj_slot_restore(s, BJ_SLICE("one"), &z), 0);
     assert_true(bj_slot_told(s));
     fake.energy_uj = 80;
     bj_slot_look(s, now);
     assert_int_equal(view(s).nzones, 1);
     assert_int_equal(view(s).zone[0].accum.total_uj, 1030);
+    bj_slot_free(s);
+}
+
+/* What another kind counted is no position of this one's. */
+static void test_another_kind(void **state)
+{
+    (void)state;
+    struct bj_slot *s = make(&fast[0], &fast[1]);
+    uint64_t now = bj_clock_boot_usec();
+    bj_slot_look(s, now);
+    fake.energy_uj = 100;
+    nap(10); /* samples of one microsecond are one */
+    bj_slot_tick(s, now);
+    fake.code = -ENODEV;
+    bj_slot_tick(s, now);
+    fake.code = 0;
+    fake.there[0] = false;
+    fake.energy_uj = 1000000;
+    bj_slot_look(s, now + 61 * SECOND);
+    bj_slot_tick(s, now + 61 * SECOND);
+    assert_ptr_equal(view(s).kind, &fast[1]);
+    assert_int_equal(view(s).zone[0].accum.total_uj, 100);
+    fake.energy_uj += 5;
+    nap(10);
+    bj_slot_tick(s, now + 62 * SECOND);
+    assert_int_equal(view(s).zone[0].accum.total_uj, 105);
     bj_slot_free(s);
 }
 
@@ -360,6 +390,7 @@ int main(void)
         T(test_kinds_of_fault),
         T(test_gone_and_back),
         T(test_restored),
+        T(test_another_kind),
         T(test_thread),
         T(test_hanging),
         T(test_back_off),

@@ -135,8 +135,8 @@ static size_t put(char *at, size_t cap, char key, uint64_t v)
 
 const char *meter_text(struct meter_rig *r)
 {
-    static const char *const roles[BJ_ZONE_ROLES] = {"cpu", "dram", "gpu",
-                                                     "node", "part"};
+    static const char *const roles[BJ_ZONE_ROLES] = {
+        "cpu", "dram", "gpu", "node", "platform", "part"};
     size_t n = 0, cap = sizeof(r->text);
     r->text[0] = '\0';
     for (size_t i = 0; i < r->sample.n; i++) {

@@ -6,9 +6,9 @@
  * thread and never wait for it.
  *
  * Order of what holds: the value of a provider that began less than two hours
- * ago, in the order of the providers; what the same hour was like some days ago;
- * the yearly table and the operator's constant; nothing.  A factor is never 0,
- * and averages are never filled up with marginal ones. */
+ * ago, in the order of the providers; what the same hour was like some days
+ * ago; the yearly table and the operator's constant; nothing.  A factor is
+ * never 0, and averages are never filled up with marginal ones. */
 #ifndef BJ_CARBON_FEED_H
 #define BJ_CARBON_FEED_H
 

@@ -122,7 +122,10 @@ static int read_sensors(struct sdr *m, struct bj_meter_sample *out,
     r = bj_ipmi_plausible((sum.uw + 500000) / 1000000, err);
     if (r < 0)
         return bj_err_wrap(err, r, "sensors of the node");
-    put(out, "node", BJ_ZONE_NODE, sum.uw);
+    if (m->part == BJ_SDR_OUTPUT) /* without the losses of the supplies */
+        put(out, "outputs", BJ_ZONE_PLATFORM, sum.uw);
+    else
+        put(out, "node", BJ_ZONE_NODE, sum.uw);
     return 0;
 }
 

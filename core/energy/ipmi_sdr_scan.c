@@ -146,7 +146,7 @@ static int read_record(struct scan *c, struct record *rec)
 static bool name_taken(const struct bj_sdr_sensor *s, size_t n,
                        const char *name)
 {
-    bool taken = strcmp(name, "node") == 0;
+    bool taken = strcmp(name, "node") == 0 || strcmp(name, "outputs") == 0;
     for (size_t i = 0; i < n; i++)
         taken |= strcmp(s[i].name, name) == 0;
     return taken;

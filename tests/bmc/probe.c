@@ -17,8 +17,9 @@
 static const struct bj_meter_kind *const kinds[] = {
     &bj_meter_dcmi, &bj_meter_nm, &bj_meter_xcc, &bj_meter_sdr};
 static const char *const roles[BJ_ZONE_ROLES] = {
-    [BJ_ZONE_CPU] = "cpu",   [BJ_ZONE_DRAM] = "dram", [BJ_ZONE_GPU] = "gpu",
-    [BJ_ZONE_NODE] = "node", [BJ_ZONE_PART] = "part",
+    [BJ_ZONE_CPU] = "cpu",           [BJ_ZONE_DRAM] = "dram",
+    [BJ_ZONE_GPU] = "gpu",           [BJ_ZONE_NODE] = "node",
+    [BJ_ZONE_PLATFORM] = "platform", [BJ_ZONE_PART] = "part",
 };
 
 static void value(const char *name, uint64_t v, uint64_t unit)

@@ -337,6 +337,28 @@ static void test_silence(void **state)
     bj_meter_sdr.close(m);
 }
 
+/* Outputs alone leave out what the supplies lose. */
+static void test_outputs(void **state)
+{
+    (void)state;
+    static struct fake_bmc f;
+    static const struct fake_sensor outputs[] = {PSU(1, "PSU1 Output"),
+                                                 PSU(2, "PSU2 Output")};
+    struct bj_meter_sample s;
+    void *m;
+    with(&f, outputs, 2);
+    sensor_says(&f, "01", W100);
+    sensor_says(&f, "02", W140);
+    assert_int_equal(bj_sdr_open(&f.env, &f.sys, &m, &f.err), 0);
+    assert_int_equal(read_it(&f, m, &s), 0);
+    assert_int_equal(s.n, 3);
+    assert_null(zone(&s, "node"));
+    assert_int_equal(zone(&s, "outputs")->role, BJ_ZONE_PLATFORM);
+    assert_int_equal(zone(&s, "outputs")->power_uw, 240000000);
+    assert_int_equal(zone(&s, "psu1_output")->role, BJ_ZONE_PART);
+    bj_meter_sdr.close(m);
+}
+
 /* A sensor that belongs to another controller, and one at another LUN. */
 static void test_owner(void **state)
 {
@@ -395,7 +417,8 @@ int main(void)
         cmocka_unit_test(test_scan),     cmocka_unit_test(test_scan_faults),
         cmocka_unit_test(test_many),     cmocka_unit_test(test_total),
         cmocka_unit_test(test_supplies), cmocka_unit_test(test_silence),
-        cmocka_unit_test(test_owner),    cmocka_unit_test(test_detect),
+        cmocka_unit_test(test_outputs),  cmocka_unit_test(test_owner),
+        cmocka_unit_test(test_detect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -317,6 +317,7 @@ static void test_another_kind(void **state)
     fake.there[0] = false;
     fake.energy_uj = 1000000;
     bj_slot_look(s, now + 61 * SECOND);
+    nap(10);
     bj_slot_tick(s, now + 61 * SECOND);
     assert_ptr_equal(view(s).kind, &fast[1]);
     assert_int_equal(view(s).zone[0].accum.total_uj, 100);

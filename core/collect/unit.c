@@ -25,9 +25,28 @@ int bj_reader_init(struct bj_reader *rd, const struct bj_conf *conf,
 
 void bj_reader_fini(struct bj_reader *rd)
 {
+    if (!rd->conf)
+        return;
     free(rd->buf);
-    rd->buf = NULL;
+    free(rd->changed);
     bj_close_fd(&rd->watch);
+    *rd = (struct bj_reader){0};
+}
+
+static bool has_changed(const struct bj_reader *rd, int fd)
+{
+    return rd->changed[fd / 8] & 1u << fd % 8;
+}
+
+static void note_change(struct bj_reader *rd, int fd, bool changed)
+{
+    unsigned char bit = (unsigned char)(1u << fd % 8);
+    if ((size_t)fd / 8 >= rd->changed_bytes)
+        return;
+    if (changed)
+        rd->changed[fd / 8] |= bit;
+    else
+        rd->changed[fd / 8] &= (unsigned char)~bit;
 }
 
 void bj_reader_begin(struct bj_reader *rd)
@@ -40,18 +59,36 @@ void bj_reader_begin(struct bj_reader *rd)
     do {
         n = epoll_wait(rd->watch, e, SOME, 0);
         for (int i = 0; i < n; i++)
-            ((struct bj_unit *)e[i].data.ptr)->changed = true;
+            note_change(rd, e[i].data.fd, true);
     } while (n == SOME);
+}
+
+static bool make_room(struct bj_reader *rd, int fd)
+{
+    size_t want = (size_t)fd / 8 + 1;
+    if (want <= rd->changed_bytes)
+        return true;
+    want *= 2;
+    unsigned char *more = realloc(rd->changed, want);
+    if (!more)
+        return false;
+    memset(more + rd->changed_bytes, 0, want - rd->changed_bytes);
+    rd->changed = more;
+    rd->changed_bytes = want;
+    return true;
 }
 
 /* Have the kernel tell when a file changes.  Cgroups do that for some files
  * (kernel admin-guide/cgroup-v2.rst), a copied tree for none.  Closing the file
- * ends it. */
-static void watch(struct bj_unit *u, const struct bj_reader *rd, int fd)
+ * ends it; where a process that was forked off still has it, another file of
+ * that number may be told of in its place, which costs a reading. */
+static bool watch(struct bj_reader *rd, int fd)
 {
-    struct epoll_event e = {.events = EPOLLPRI | EPOLLET, .data.ptr = u};
-    u->watched = epoll_ctl(rd->watch, EPOLL_CTL_ADD, fd, &e) == 0;
-    u->changed = true;
+    struct epoll_event e = {.events = EPOLLPRI | EPOLLET, .data.fd = fd};
+    if (!make_room(rd, fd))
+        return false;
+    note_change(rd, fd, true);
+    return epoll_ctl(rd->watch, EPOLL_CTL_ADD, fd, &e) == 0;
 }
 
 void bj_unit_init(struct bj_unit *u)
@@ -166,7 +203,7 @@ static int read_file(struct bj_unit *u, struct bj_reader *rd,
         if (*fd < 0 && dir >= 0) {
             *fd = bj_fdpool_open(rd->pool, dir, f->name, O_RDONLY);
             if (*fd >= 0 && f->notified)
-                watch(u, rd, *fd);
+                u->watched = watch(rd, *fd);
         }
         if (*fd >= 0)
             return bj_file_pread(*fd, rd->buf, rd->cap, ret);
@@ -229,7 +266,8 @@ static bool stands(struct bj_unit *u, const struct bj_reader *rd,
         return !(which & BJ_UNIT_SLOW) && *field(u, f) == 0;
     if (f->swap)
         return rd->swapless && *field(u, f) == 0;
-    return f->notified && u->kept[f->keep] >= 0 && u->watched && !u->changed;
+    return f->notified && u->kept[f->keep] >= 0 && u->watched &&
+           !has_changed(rd, u->kept[f->keep]);
 }
 
 void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
@@ -249,7 +287,8 @@ void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
         int r = read_file(u, rd, f, (unsigned)h, &text);
         if (r == 0) {
             u->missing &= ~(1u << (first + i));
-            u->changed &= !f->notified;
+            if (f->notified && u->kept[f->keep] >= 0)
+                note_change(rd, u->kept[f->keep], false);
             r = f->parse(rd, u, f, text);
         }
         if (r < 0)

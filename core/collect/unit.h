@@ -24,7 +24,7 @@ struct bj_unit {
     struct bj_usage use;
     uint64_t slow_due_usec;     /* when the slow files are to be read next */
     uint32_t missing;           /* bit i: file i is not there */
-    bool watched, changed;      /* its notified file: see bj_cgfile */
+    bool watched;               /* the kernel tells of its notified file */
     uint16_t there;             /* bit h: it has a directory in hierarchy h */
     int8_t ctl[BJ_CONTROLLERS]; /* hierarchy that serves it; -1: none */
     int dir[BJ_HIERS];
@@ -67,9 +67,11 @@ struct bj_reader {
     const struct bj_conf *conf;
     const struct bj_hiers *hiers;
     struct bj_fdpool *pool;
-    unsigned needed;    /* mask of the controllers whose files are read */
-    bool swapless;      /* the machine has no swap space now */
-    int watch;          /* epoll of the notified files; -1: none */
+    unsigned needed;        /* mask of the controllers whose files are read */
+    bool swapless;          /* the machine has no swap space now */
+    int watch;              /* epoll of the notified files; -1: none */
+    unsigned char *changed; /* bit n: that on descriptor n has, since read */
+    size_t changed_bytes;
     uint64_t tick_usec; /* 1/USER_HZ */
     struct bj_kv_order order[4];
     uint64_t faults;     /* counted up by bj_unit_read */

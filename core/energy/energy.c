@@ -187,7 +187,7 @@ static void use_account(struct bj_track *t)
     const struct bj_usage *u = &t->unit.use;
     struct bj_job_use use = {
         .cpu_usec = u->cpu_usec,
-        .mem_bytes = bj_track_live(t) ? u->mem_used_bytes : 0,
+        .mem_bytes = bj_track_live(t) ? u->mem_used_bytes : BJ_ABSENT,
         .cpus = u->cpus,
         .mem_limit_bytes = u->mem_limit_bytes,
     };
@@ -394,6 +394,7 @@ static void publish_split(const struct bj_energy *e, struct bj_snap *snap)
         v->energy_uj = s->taken_uj[c] - s->pending_uj[c];
         v->system_uj = s->system_uj[e->policy][c];
         v->unallocated_uj = s->unallocated_uj[e->policy][c];
+        v->missed_uj = s->missed_uj[c];
         v++->deficit_uj = c == BJ_ENERGY_OTHER ? s->deficit_uj : BJ_ABSENT;
     }
 }

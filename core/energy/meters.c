@@ -192,6 +192,7 @@ static void put_zones(const struct bj_slot_view *v, struct bj_arena *a,
         s->limit_uw = z->accum.limit_uw;
         s->resets = z->accum.resets;
         s->gaps = z->accum.gaps;
+        s->doubts = z->accum.doubts;
     }
 }
 

@@ -224,6 +224,9 @@ static const struct bj_metric node_energy_rows[] = {
             "Energy of the node given to what runs outside of jobs."),
     COUNTER(bj_energy_split, unallocated_uj, "unallocated", BJ_UJ,
             "Energy of the node given to what no job has reserved."),
+    COUNTER(bj_energy_split, missed_uj, "missed", BJ_UJ,
+            "Energy that a meter counted while it was taken for dead; given "
+            "to nobody."),
     COUNTER(bj_energy_split, deficit_uj, "deficit", BJ_UJ,
             "Energy by which the components together exceeded the node's "
             "meter."),
@@ -258,6 +261,9 @@ static const struct bj_metric zone_rows[] = {
             "intervals is unknown and not counted."),
     COUNTER(bj_zone_stat, gaps, "gaps", BJ_NUMBER,
             "Times the readings of power lay too far apart to be integrated."),
+    COUNTER(bj_zone_stat, doubts, "doubts", BJ_NUMBER,
+            "Times the readings of the counter lay so far apart that it may "
+            "have wrapped once more."),
 };
 
 static const struct bj_metric meter_error_rows[] = {

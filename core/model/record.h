@@ -114,7 +114,7 @@ struct bj_mode_use {   /* CPU time of the node in one mode */
 struct bj_energy_split { /* energy of the node by component, and what of it no
                             job was given (core/energy/ledger.h) */
     struct bj_sub sub;
-    uint64_t energy_uj, system_uj, unallocated_uj;
+    uint64_t energy_uj, system_uj, unallocated_uj, missed_uj;
     uint64_t deficit_uj; /* component other only */
 };
 
@@ -154,7 +154,7 @@ struct bj_meter_stat {
 };
 struct bj_zone_stat {
     struct bj_sub sub; /* meter, zone */
-    uint64_t energy_uj, power_uw, limit_uw, resets, gaps;
+    uint64_t energy_uj, power_uw, limit_uw, resets, gaps, doubts;
 };
 struct bj_meter_errors {
     struct bj_sub sub; /* meter, kind of fault */

@@ -260,11 +260,13 @@ static void test_meters(void **state)
         .power_uw = 50000000,
         .limit_uw = BJ_ABSENT,
         .resets = 0,
-        .gaps = BJ_ABSENT};
+        .gaps = BJ_ABSENT,
+        .doubts = BJ_ABSENT};
     struct bj_energy_split split = {.sub.key = {BJ_SLICE("cpu")},
                                     .energy_uj = 7,
                                     .system_uj = 3,
                                     .unallocated_uj = 4,
+                                    .missed_uj = BJ_ABSENT,
                                     .deficit_uj = BJ_ABSENT};
     snap.zones = (struct bj_list){&zone, 1};
     snap.node.energy = (struct bj_list){&split, 1};

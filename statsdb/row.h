@@ -141,6 +141,11 @@ int bj_row_bind_plain(const struct bj_table *t, const struct bj_row *row,
 void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
                      unsigned col, struct sqlite3_stmt *st, int at);
 
+/* Give one column as the result of a function of SQL; texts must stay until the
+ * statement has run. */
+void bj_row_result(const struct bj_table *t, const struct bj_row *row,
+                   unsigned col, struct sqlite3_context *out);
+
 /* Read all columns, the first being col of the statement's row. */
 void bj_row_read(const struct bj_table *t, struct sqlite3_stmt *st, int col,
                  struct bj_row *ret);

@@ -303,6 +303,19 @@ void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
         sqlite3_bind_int64(st, at, stored(c, row->v, col));
 }
 
+void bj_row_result(const struct bj_table *t, const struct bj_row *row,
+                   unsigned col, struct sqlite3_context *out)
+{
+    const struct bj_column *c = &t->col[col];
+    if (row->v[col] == BJ_SQL_NULL)
+        return;
+    if (textual(c) && row->s[c->which].n > 0)
+        sqlite3_result_text64(out, row->s[c->which].p, row->s[c->which].n,
+                              SQLITE_STATIC, SQLITE_UTF8);
+    else
+        sqlite3_result_int64(out, stored(c, row->v, col));
+}
+
 int bj_row_bind(const struct bj_table *t, const struct bj_row *row,
                 struct sqlite3_stmt *st)
 {

@@ -90,33 +90,19 @@ const char *const bj_schema_1[] = {
 
     "CREATE TABLE job("
     "id INTEGER PRIMARY KEY,"
-    "cluster INT NOT NULL REFERENCES cluster,"
-    "raw_id ANY NOT NULL," /* an integer where it is all digits */
-    "submit INT NOT NULL," /* 0: not told */
-    "user INT REFERENCES user,"
-    "account INT REFERENCES account,"
-    "partition INT REFERENCES partition,"
-    "qos INT REFERENCES qos,"
-    "owner INT REFERENCES owner,"
     "name INT REFERENCES jobname,"
     "state INT NOT NULL REFERENCES state,"
     "state_raw INT REFERENCES word,"
     "exit_code INT,"
     "exit_signal INT,"
-    "eligible INT,"
     "start INT,"
     "\"end\" INT,"
     "elapsed_off INT," /* elapsed less (end - start - suspended), or, while
                           start or end is NULL, elapsed */
     "suspended INT,"
-    "time_limit INT," /* seconds; 2^63-1: none */
     "cpus INT,"
     "nodes INT,"
-    "gpus INT,"
     "hosts INT REFERENCES hosts,"
-    "requested_mem INT,"
-    "allocated_mem INT,"
-    "tres_requested INT REFERENCES tres,"
     "tres_allocated INT REFERENCES tres,"
     "cpu_time INT,"
     "cpu_system_time INT,"
@@ -126,6 +112,20 @@ const char *const bj_schema_1[] = {
     "energy_joules INT,"
     "read_bytes INT,"
     "write_bytes INT,"
+    "cluster INT NOT NULL REFERENCES cluster,"
+    "raw_id ANY NOT NULL," /* an integer where it is all digits */
+    "submit INT NOT NULL," /* 0: not told */
+    "user INT REFERENCES user,"
+    "account INT REFERENCES account,"
+    "partition INT REFERENCES partition,"
+    "qos INT REFERENCES qos,"
+    "owner INT REFERENCES owner,"
+    "eligible INT,"
+    "time_limit INT," /* seconds; 2^63-1: none */
+    "gpus INT,"
+    "requested_mem INT,"
+    "allocated_mem INT,"
+    "tres_requested INT REFERENCES tres,"
     "dir INT REFERENCES dir," /* working directory but its last component */
     "leaf TEXT,"              /* the last component */
     "array_job INT,"
@@ -177,7 +177,6 @@ const char *const bj_schema_1[] = {
     /* id: number of the job << 20 | slot; slot 1 is the batch script, 2 extern,
      * 3 interactive, 16 + n step n, and from 2^19 on what has another name. */
     "CREATE TABLE step("
-    "id INTEGER PRIMARY KEY,"
     "name INT REFERENCES jobname,"
     "state INT NOT NULL REFERENCES state,"
     "state_raw INT REFERENCES word,"
@@ -189,22 +188,23 @@ const char *const bj_schema_1[] = {
     "suspended INT,"
     "cpus INT,"
     "nodes INT,"
-    "tasks INT,"
     "hosts INT REFERENCES hosts,"
-    "peak_node INT REFERENCES word," /* where the largest task was */
     "tres_allocated INT REFERENCES tres,"
     "cpu_time INT,"
     "cpu_system_time INT,"
     "cpu_off_time INT,"
-    "task_time INT,"
     "task_peak_mem INT,"
     "peak_mem INT,"
-    "vpeak_mem INT,"
     "energy_joules INT,"
     "read_bytes INT,"
     "write_bytes INT,"
-    "submit_line TEXT,"
+    "id INTEGER PRIMARY KEY,"
     "other TEXT," /* its name, if slot does not say it */
+    "tasks INT,"
+    "peak_node INT REFERENCES word," /* where the largest task was */
+    "task_time INT,"
+    "vpeak_mem INT,"
+    "submit_line TEXT,"
     "job INT GENERATED ALWAYS AS (id >> 20) VIRTUAL REFERENCES job) STRICT",
 
     /* Who used what where: the dimensions of the rollups. */

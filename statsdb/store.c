@@ -92,7 +92,7 @@ static int set_up(struct bj_store *s, const struct bj_store_options *opt,
     /* A page that a transaction has changed is written to the WAL, and from
      * there to its place; a longer WAL saves some of the latter. */
     r = bj_sql_exec(s->db,
-                    "PRAGMA auto_vacuum = INCREMENTAL;"
+                    ""
                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
                     "PRAGMA wal_autocheckpoint = 4000;"
                     "PRAGMA journal_size_limit = 67108864",

@@ -1,0 +1,237 @@
+#include "statsdb/upsert_impl.h"
+
+static const struct statement {
+    const struct bj_table *table;
+    enum { FIND, ADD, SET, SET_PLAIN, FEED, PLAIN } kind;
+    const char *where;
+} statements[BJ_STATEMENTS] = {
+    [BJ_ST_JOB_FIND] = {&bj_table_job, FIND,
+                        "cluster = ?1 AND raw_id = ?2 AND submit = ?3"},
+    [BJ_ST_JOB_FIND_SLUID] = {&bj_table_job, FIND, "sluid = ?1"},
+    [BJ_ST_JOB_ADD] = {&bj_table_job, ADD, NULL},
+    [BJ_ST_JOB_SET] = {&bj_table_job, SET, NULL},
+    [BJ_ST_JOB_SET_PLAIN] = {&bj_table_job, SET_PLAIN, NULL},
+    [BJ_ST_MORE_FIND] = {&bj_table_more, FIND, "job = ?1"},
+    [BJ_ST_MORE_ADD] = {&bj_table_more, ADD, NULL},
+    [BJ_ST_MORE_SET_PLAIN] = {&bj_table_more, SET_PLAIN, NULL},
+    [BJ_ST_STEP_FIND] = {&bj_table_step, FIND, "id = ?1"},
+    [BJ_ST_STEP_ADD] = {&bj_table_step, ADD, NULL},
+    [BJ_ST_STEP_SET_PLAIN] = {&bj_table_step, SET_PLAIN, NULL},
+    [BJ_ST_JOB_FEED] = {&bj_table_job, FEED, "id, "},
+    [BJ_ST_STEP_FEED] = {&bj_table_step, FEED, ""},
+    [BJ_ST_JOB_IS_THERE] = {NULL, PLAIN, "SELECT 1 FROM job WHERE id = ?1"},
+};
+
+static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
+{
+    const struct statement *s = &statements[i];
+    struct bj_buf sql = {0};
+    if (s->kind == FIND) {
+        bj_buf_str(&sql, "SELECT ");
+        if (s->table == &bj_table_job)
+            bj_buf_str(&sql, "id, ");
+        bj_row_sql_columns(s->table, &sql);
+        bj_buf_printf(&sql, " FROM %s WHERE %s",
+                      s->table == &bj_table_job    ? "job"
+                      : s->table == &bj_table_more ? "job_more"
+                                                   : "step",
+                      s->where);
+    } else if (s->kind == PLAIN) {
+        bj_buf_str(&sql, s->where);
+    } else if (s->kind == FEED) {
+        bool job = s->table == &bj_table_job;
+        bj_buf_printf(&sql, "INSERT INTO %s(%s", job ? "job" : "step",
+                      s->where);
+        bj_row_sql_columns(s->table, &sql);
+        bj_buf_printf(&sql,
+                      ") SELECT * FROM %s WHERE true ON CONFLICT DO NOTHING",
+                      job ? "bj_feed_job" : "bj_feed_step");
+    } else if (s->kind == ADD) {
+        bj_row_sql_insert(s->table, &sql);
+    } else {
+        bj_row_sql_update(s->table, s->kind == SET_PLAIN, &sql);
+    }
+    bj_buf_put(&sql, "", 1);
+    int r = sql.failed ? bj_err_set(err, -ENOMEM, "statements")
+                       : bj_sql_prepare(u->db, sql.p, &u->st[i], err);
+    bj_buf_free(&sql);
+    return r;
+}
+
+int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err)
+{
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < BJ_STATEMENTS; i++)
+        r = prepare(u, i, err);
+    return r;
+}
+
+/* Insert a row unless one with its key is there: 1 inserted, 0 not. */
+static int add(struct bj_upsert *u, unsigned which, const struct bj_row *row,
+               struct bj_err *err)
+{
+    bj_row_bind(statements[which].table, row, u->st[which]);
+    int r = bj_sql_run(u->st[which], err);
+    return r < 0 ? r : sqlite3_changes(u->db) > 0;
+}
+
+int bj_upsert_share(struct bj_upsert *u, const struct bj_row *row, int sign,
+                    struct bj_err *err)
+{
+    static const struct {
+        unsigned col;
+        enum bj_dict_id dict;
+    } parts[4] = {{BJ_JOB_CLUSTER, BJ_DICT_WORD},
+                  {BJ_JOB_ACCOUNT, BJ_DICT_ACCOUNT},
+                  {BJ_JOB_USER, BJ_DICT_USER},
+                  {BJ_JOB_PARTITION, BJ_DICT_PARTITION}};
+    int64_t of[4], assoc;
+    int r = 0;
+    for (int i = 0; r == 0 && i < 4; i++) {
+        of[i] = row->v[parts[i].col];
+        if (of[i] == BJ_SQL_NULL) /* not known: in sums it is "" */
+            r = bj_dict_text(u->dicts, parts[i].dict, BJ_SLICE(""), &of[i],
+                             err);
+    }
+    if (r == 0)
+        r = bj_dict_assoc(u->dicts, of, &assoc, err);
+    return r < 0 ? r : bj_rollup_add(u->rollup, assoc, row, sign, err);
+}
+
+/* Look the job up: 1 and u->old when it is there.  The statement is left at
+ * its row, which texts of u->old point into. */
+static int job_find(struct bj_upsert *u, struct sqlite3_stmt **ret_st,
+                    int64_t *ret_id, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = u->st[BJ_ST_JOB_FIND];
+    bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_CLUSTER, st, 1);
+    bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_RAW_ID, st, 2);
+    bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_SUBMIT, st, 3);
+    int r = bj_sql_row(st, err);
+    if (r == 0 && u->row.v[BJ_JOB_SLUID] != BJ_SQL_NULL) {
+        st = u->st[BJ_ST_JOB_FIND_SLUID];
+        bj_row_bind_one(&bj_table_job, &u->row, BJ_JOB_SLUID, st, 1);
+        r = bj_sql_row(st, err);
+    }
+    *ret_st = st;
+    if (r <= 0)
+        return r;
+    *ret_id = sqlite3_column_int64(st, 0);
+    bj_row_read(&bj_table_job, st, 1, &u->old);
+    return 1;
+}
+
+static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
+                   struct bj_err *err)
+{
+    unsigned which =
+        change == BJ_ROW_PLAIN ? BJ_ST_JOB_SET_PLAIN : BJ_ST_JOB_SET;
+    struct sqlite3_stmt *st = u->st[which];
+    int at = change == BJ_ROW_PLAIN
+                 ? bj_row_bind_plain(&bj_table_job, &u->row, st)
+                 : bj_row_bind(&bj_table_job, &u->row, st);
+    sqlite3_bind_int64(st, at, id);
+    int r = bj_upsert_share(u, &u->old, -1, err);
+    if (r == 0)
+        r = bj_upsert_share(u, &u->row, 1, err);
+    return r < 0 ? r : bj_sql_run(st, err);
+}
+
+int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
+                      struct bj_err *err)
+{
+    struct sqlite3_stmt *st;
+    int r = job_find(u, &st, ret_id, err);
+    *ret_new = r == 0;
+    if (r == 0) {
+        r = add(u, BJ_ST_JOB_ADD, &u->row, err);
+        if (r == 0)
+            return bj_err_set(err, -EPROTO, "a job is neither there nor new");
+        *ret_id = sqlite3_last_insert_rowid(u->db);
+        u->counts.jobs_new++;
+        return r < 0 ? r : bj_upsert_share(u, &u->row, 1, err);
+    }
+    if (r < 0)
+        return r;
+    enum bj_row_change change = bj_row_merge(&bj_table_job, &u->old, &u->row);
+    if (change == BJ_ROW_SAME)
+        u->counts.jobs_same++;
+    else
+        u->counts.jobs_changed++;
+    r = change == BJ_ROW_SAME ? 0 : job_set(u, *ret_id, change, err);
+    sqlite3_reset(st);
+    return r;
+}
+
+int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
+                       struct bj_err *err)
+{
+    struct sqlite3_stmt *find = u->st[BJ_ST_MORE_FIND];
+    struct sqlite3_stmt *set = u->st[BJ_ST_MORE_SET_PLAIN];
+    u->row.v[BJ_MORE_JOB] = id;
+    sqlite3_bind_int64(find, 1, id);
+    int r = fresh ? 0 : bj_sql_row(find, err);
+    if (r == 0)
+        r = add(u, BJ_ST_MORE_ADD, &u->row, err);
+    else if (r > 0) {
+        bj_row_read(&bj_table_more, find, 0, &u->old);
+        r = 0;
+        if (bj_row_merge(&bj_table_more, &u->old, &u->row) != BJ_ROW_SAME) {
+            int at = bj_row_bind_plain(&bj_table_more, &u->row, set);
+            sqlite3_bind_int64(set, at, id);
+            r = bj_sql_run(set, err);
+        }
+        sqlite3_reset(find);
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Look the step of u->row up: 1 and u->old when it is there.  Steps with names
+ * that nobody has foreseen look for a free place. */
+static int step_find(struct bj_upsert *u, struct bj_err *err)
+{
+    struct sqlite3_stmt *find = u->st[BJ_ST_STEP_FIND];
+    struct bj_slice other = u->row.s[0];
+    for (;;) {
+        sqlite3_bind_int64(find, 1, u->row.v[BJ_STEP_ID]);
+        int r = bj_sql_row(find, err);
+        if (r <= 0)
+            return r;
+        bj_row_read(&bj_table_step, find, 0, &u->old);
+        if (bj_slice_eq(u->old.s[0], other))
+            return 1;
+        sqlite3_reset(find);
+        u->row.v[BJ_STEP_ID]++;
+    }
+}
+
+int bj_upsert_put_step(struct bj_upsert *u, bool fresh, struct bj_err *err)
+{
+    struct sqlite3_stmt *set = u->st[BJ_ST_STEP_SET_PLAIN];
+    int r = 0;
+    if (fresh && u->row.s[0].n == 0)
+        r = add(u, BJ_ST_STEP_ADD, &u->row, err);
+    if (r != 0) {
+        u->counts.steps_new += r > 0;
+        return r < 0 ? r : 0;
+    }
+    r = step_find(u, err);
+    if (r == 0) {
+        r = add(u, BJ_ST_STEP_ADD, &u->row, err);
+        u->counts.steps_new += r > 0;
+        return r < 0 ? r : 0;
+    }
+    if (r < 0)
+        return r;
+    if (bj_row_merge(&bj_table_step, &u->old, &u->row) == BJ_ROW_SAME) {
+        u->counts.steps_same++;
+        r = 0;
+    } else {
+        int at = bj_row_bind_plain(&bj_table_step, &u->row, set);
+        sqlite3_bind_int64(set, at, u->row.v[BJ_STEP_ID]);
+        u->counts.steps_changed++;
+        r = bj_sql_run(set, err);
+    }
+    sqlite3_reset(u->st[BJ_ST_STEP_FIND]);
+    return r;
+}

@@ -61,7 +61,7 @@ static int count_bracket(struct bj_host_range *r, uint64_t *ret)
 static bool is_name(struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7f || s.p[i] == ']')
+        if ((unsigned char)s.p[i] <= ' ' || memchr("[],\x7f", s.p[i], 4))
             return false;
     return true;
 }

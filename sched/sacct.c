@@ -171,7 +171,8 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
 
 static struct bj_slice name_of(const struct bj_sacct *r, unsigned i)
 {
-    return (struct bj_slice){r->header.p + r->name[i].at, r->name[i].n};
+    const struct bj_cut_field *f = &r->name[i];
+    return (struct bj_slice){f->n > 0 ? r->header.p + f->at : NULL, f->n};
 }
 
 /* The field of that name; NO_COLUMN when there is none. */

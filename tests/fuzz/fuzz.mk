@@ -21,7 +21,7 @@ $(O)/fuzz/obj/%.o: %.c
 	    $(CPPFLAGS) $(FUZZ_CFLAGS) $(X_CFLAGS) -c -o $@ $<
 
 # An archive: a fuzzer takes what it needs of it.
-$(O)/fuzz/libfuzz.a: $(call fuzz_obj,$(core_SRC) $(base_SRC))
+$(O)/fuzz/libfuzz.a: $(call fuzz_obj,$(core_SRC) $(sched_SRC) $(base_SRC))
 	@rm -f $@
 	$(AR) rcs $@ $^
 
@@ -40,5 +40,5 @@ $(FUZZ_RUN): fuzz-run-%: $(O)/fuzz/%
 
 fuzz: $(FUZZ_RUN)
 
--include $(patsubst %.o,%.d,$(call fuzz_obj,$(core_SRC) $(base_SRC) $(FUZZ_SRC)))
+-include $(patsubst %.o,%.d,$(call fuzz_obj,$(core_SRC) $(sched_SRC) $(base_SRC) $(FUZZ_SRC)))
 .PHONY: fuzz $(FUZZ_RUN)

@@ -171,6 +171,7 @@ static const struct {
 } texts[] = {
     {"nothing", "", 0, "", 0, ""},
     {"a header only", "JobIDRaw|State\n", 0, "", 0, ""},
+    {"an empty first line", "\nJobIDRaw\n", -EINVAL, "", 0, ""},
     {"no header", "1|COMPLETED\n2|FAILED\n", -EINVAL, "", 0, ""},
     {"columns that nobody knows", "Foo|JobID|Bar\nx|7|y\n", 0,
      "7|-|-|-|-||||||||unknown|-|-|-|-|-|-|-||-|-|-|-|-|"

@@ -1,0 +1,167 @@
+/* What the fuzzers of schedulers' texts share: everything that a reader hands
+ * over is read, byte by byte, and made into one number, which must not depend
+ * on where the text was cut. */
+#ifndef BJ_TESTS_FUZZ_FUZZ_SCHED_H
+#define BJ_TESTS_FUZZ_FUZZ_SCHED_H
+
+#include "base/err.h"
+#include "sched/job.h"
+#include "tests/fuzz/fuzz.h"
+
+struct seen {
+    uint64_t hash;
+    uint64_t jobs, bad;
+};
+
+static inline void seen_num(struct seen *s, uint64_t v)
+{
+    s->hash = (s->hash ^ v) * 0x9e3779b97f4a7c15 + 1;
+    s->hash ^= s->hash >> 29;
+}
+
+static inline void seen_text(struct seen *s, struct bj_slice t)
+{
+    seen_num(s, t.n);
+    for (size_t i = 0; i < t.n; i++)
+        seen_num(s, (unsigned char)t.p[i]);
+}
+
+static inline void seen_tres(struct seen *s, const struct bj_tres_list *list)
+{
+    MUST(list->n <= BJ_TRES_MAX);
+    for (unsigned i = 0; i < list->n; i++) {
+        const struct bj_tres *t = &list->v[i];
+        MUST((unsigned)t->type < BJ_TRES_TYPES);
+        seen_text(s, t->name);
+        seen_text(s, t->model);
+        seen_num(s, t->count);
+    }
+}
+
+static inline void seen_use(struct seen *s, const struct bj_job_use *u)
+{
+    const uint64_t v[] = {u->cpu_usec,        u->cpu_user_usec,
+                          u->cpu_system_usec, u->cpu_task_usec,
+                          u->mem_peak_bytes,  u->mem_task_peak_bytes,
+                          u->vmem_peak_bytes, u->energy_joules,
+                          u->read_bytes,      u->write_bytes};
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+        seen_num(s, v[i]);
+}
+
+static inline void seen_step(struct seen *s, const struct bj_job_step *t)
+{
+    MUST((unsigned)t->state < BJ_STATES);
+    const struct bj_slice text[] = {
+        t->step_id,       t->name,        t->state_raw,     t->nodelist,
+        t->mem_peak_node, t->submit_line, t->tres_alloc_raw};
+    for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+        seen_text(s, text[i]);
+    const uint64_t v[] = {t->start_sec,     t->end_sec,   t->elapsed_sec,
+                          t->suspended_sec, t->exit_code, t->exit_signal,
+                          t->cpus,          t->nodes,     t->tasks};
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+        seen_num(s, v[i]);
+    seen_use(s, &t->use);
+}
+
+static inline int seen_job(void *ctx, const struct bj_sched_job *j,
+                           struct bj_err *err)
+{
+    struct seen *s = ctx;
+    (void)err;
+    s->jobs++;
+    MUST((unsigned)j->state < BJ_STATES);
+    MUST(j->raw_id.n > 0 && j->batch_system.n > 0);
+    MUST(j->steps == 0 || j->step);
+    const struct bj_slice text[] = {j->cluster,
+                                    j->raw_id,
+                                    j->shown_id,
+                                    j->sluid,
+                                    j->array_tasks,
+                                    j->user,
+                                    j->group,
+                                    j->account,
+                                    j->project,
+                                    j->wckey,
+                                    j->partition,
+                                    j->qos,
+                                    j->name,
+                                    j->state_raw,
+                                    j->reason,
+                                    j->exit_raw,
+                                    j->nodelist,
+                                    j->gpu_model,
+                                    j->reservation,
+                                    j->constraints,
+                                    j->licenses,
+                                    j->flags,
+                                    j->batch_host,
+                                    j->submit_host,
+                                    j->work_dir,
+                                    j->submit_line,
+                                    j->container,
+                                    j->comment,
+                                    j->admin_comment,
+                                    j->system_comment,
+                                    j->tres_requested_raw,
+                                    j->tres_allocated_raw};
+    for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+        seen_text(s, text[i]);
+    const uint64_t v[] = {j->id_number,
+                          j->array_job,
+                          j->array_task,
+                          j->het_job,
+                          j->het_offset,
+                          j->uid,
+                          j->gid,
+                          j->cancelled_by,
+                          j->exit_code,
+                          j->exit_signal,
+                          j->restarts,
+                          j->submit_sec,
+                          j->eligible_sec,
+                          j->start_sec,
+                          j->end_sec,
+                          j->elapsed_sec,
+                          j->suspended_sec,
+                          j->time_limit_sec,
+                          j->cpus,
+                          j->nodes,
+                          j->tasks,
+                          j->cpus_requested,
+                          j->mem_requested_bytes,
+                          j->mem_allocated_bytes,
+                          j->gpus,
+                          j->priority};
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+        seen_num(s, v[i]);
+    seen_tres(s, &j->tres_requested);
+    seen_tres(s, &j->tres_allocated);
+    seen_use(s, &j->use);
+    for (unsigned i = 0; i < j->steps; i++)
+        seen_step(s, &j->step[i]);
+    return 0;
+}
+
+/* Feed text in pieces of at most n bytes, each in memory of exactly its size.
+ */
+#define FEED(call, reader, text, n)                                            \
+    ({                                                                         \
+        struct bj_slice rest_ = (text);                                        \
+        struct bj_err err_ = {0};                                              \
+        int e_ = 0;                                                            \
+        while (rest_.n > 0 && e_ == 0) {                                       \
+            const size_t k_ = rest_.n < (n) ? rest_.n : (n);                   \
+            char *mem_;                                                        \
+            const struct bj_slice piece_ = fuzz_exact(rest_.p, k_, &mem_);     \
+            e_ = call(reader, piece_, &err_);                                  \
+            free(mem_);                                                        \
+            rest_.p += k_;                                                     \
+            rest_.n -= k_;                                                     \
+        }                                                                      \
+        MUST((e_ < 0) == (err_.code < 0));                                     \
+        e_;                                                                    \
+    })
+
+#endif

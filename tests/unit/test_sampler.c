@@ -161,7 +161,7 @@ static void wait_for_energy(struct rig *r, uint64_t least)
         if (uj != BJ_ABSENT && uj >= least)
             return;
     }
-    fail_msg("the job was given nothing");
+    fail_msg("the job was given nothing\n%s", r->log);
 }
 
 /* All energy goes to the only user of a CPU but for what the rest of this

@@ -1,6 +1,7 @@
 #include "statsdb/rollup.h"
 
 #include "base/stamp.h"
+#include "statsdb/feed.h"
 
 #include <stdlib.h>
 
@@ -17,6 +18,7 @@ enum { DAY = 86400 };
 
 struct bj_rollup {
     struct sqlite3 *db;
+    struct bj_feed feed;
     struct sqlite3_stmt *add, *sweep;
     uint32_t n;
     struct cell slot[SLOTS];
@@ -55,10 +57,8 @@ static void statements(struct bj_buf *add, struct bj_buf *sweep)
     bj_buf_str(add, "INSERT INTO rollup_day(id");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(add, ", %s", names[i]);
-    bj_buf_str(add, ") VALUES(?1");
-    for (int i = 0; i < BJ_SUMS; i++)
-        bj_buf_printf(add, ", ?%d", i + 2);
-    bj_buf_str(add, ") ON CONFLICT(id) DO UPDATE SET ");
+    bj_buf_str(add, ") SELECT * FROM bj_feed_rollup WHERE true"
+                    " ON CONFLICT(id) DO UPDATE SET ");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(add, "%s%s = %s + excluded.%s", i ? ", " : "", names[i],
                       names[i], names[i]);
@@ -69,6 +69,19 @@ static void statements(struct bj_buf *add, struct bj_buf *sweep)
     bj_buf_put(sweep, "", 1);
 }
 
+static int64_t cell_id(const struct cell *c)
+{
+    return (int64_t)c->month << 37 | c->assoc << 5 | c->day;
+}
+
+static void cell_value(void *ctx, uint32_t row, unsigned col,
+                       struct sqlite3_context *out)
+{
+    const struct bj_rollup *u = ctx;
+    const struct cell *c = &u->slot[u->order[row]];
+    sqlite3_result_int64(out, col == 0 ? cell_id(c) : c->sum[col - 1]);
+}
+
 int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
                   struct bj_err *err)
 {
@@ -77,10 +90,13 @@ int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
         return bj_err_set(err, -ENOMEM, "rollups");
     struct bj_buf add = {0}, sweep = {0};
     u->db = db;
+    u->feed = (struct bj_feed){BJ_SUMS + 1, 0, u, cell_value};
     statements(&add, &sweep);
     int r = add.failed || sweep.failed
                 ? bj_err_set(err, -ENOMEM, "rollups")
-                : bj_sql_prepare(db, add.p, &u->add, err);
+                : bj_feed_add(db, "bj_feed_rollup", &u->feed, err);
+    if (r == 0)
+        r = bj_sql_prepare(db, add.p, &u->add, err);
     if (r == 0)
         r = bj_sql_prepare(db, sweep.p, &u->sweep, err);
     bj_buf_free(&add);
@@ -99,6 +115,7 @@ void bj_rollup_free(struct bj_rollup *u)
         return;
     sqlite3_finalize(u->add);
     sqlite3_finalize(u->sweep);
+    bj_feed_remove(u->db, "bj_feed_rollup");
     free(u);
 }
 
@@ -312,28 +329,30 @@ static bool cell_empty(const struct cell *c)
     return true;
 }
 
-static int cell_write(struct bj_rollup *u, const struct cell *c,
-                      struct bj_err *err)
+/* Cells of what was taken away and added again the same need no writing. */
+static uint32_t pack(struct bj_rollup *u)
 {
-    int64_t id = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
-    sqlite3_bind_int64(u->add, 1, id);
-    for (int i = 0; i < BJ_SUMS; i++)
-        sqlite3_bind_int64(u->add, i + 2, c->sum[i]);
-    int r = bj_sql_run(u->add, err);
-    if (r < 0 || !c->negative)
-        return r;
-    sqlite3_bind_int64(u->sweep, 1, id);
-    return bj_sql_run(u->sweep, err);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < u->n; i++)
+        if (cell_empty(&u->slot[u->order[i]]))
+            u->slot[u->order[i]].used = false;
+        else
+            u->order[n++] = u->order[i];
+    return n;
 }
 
 int bj_rollup_flush(struct bj_rollup *u, struct bj_err *err)
 {
-    int r = 0;
+    u->n = pack(u);
     qsort_r(u->order, u->n, sizeof(u->order[0]), by_key, u->slot);
+    u->feed.rows = u->n;
+    int r = u->n > 0 ? bj_sql_run(u->add, err) : 0;
     for (uint32_t i = 0; r == 0 && i < u->n; i++) {
         const struct cell *c = &u->slot[u->order[i]];
-        if (!cell_empty(c))
-            r = cell_write(u, c, err);
+        if (!c->negative)
+            continue;
+        sqlite3_bind_int64(u->sweep, 1, cell_id(c));
+        r = bj_sql_run(u->sweep, err);
     }
     bj_rollup_drop(u);
     return r < 0 ? bj_err_wrap(err, r, "rollups") : 0;

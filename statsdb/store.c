@@ -76,7 +76,7 @@ static int set_up(struct bj_store *s, const struct bj_store_options *opt,
                   struct bj_err *err)
 {
     char sql[512];
-    uint64_t cache = opt->cache_bytes ? opt->cache_bytes : 8u << 20;
+    uint64_t cache = opt->cache_bytes ? opt->cache_bytes : 12u << 20;
     uint64_t busy = opt->busy_usec ? opt->busy_usec : 10000000;
     sqlite3_busy_timeout(s->db, (int)(busy / 1000));
     sqlite3_extended_result_codes(s->db, 1);

@@ -18,7 +18,7 @@ struct bj_store_options {
     const char *path;
     bool read_only;       /* no lock, no migration, no file is made */
     bool any_filesystem;  /* also on one that is known not to be local */
-    uint64_t cache_bytes; /* of the database that are kept in memory [8 M] */
+    uint64_t cache_bytes; /* of the database that are kept in memory [12 M] */
     uint64_t busy_usec;   /* how long to wait for a lock [10 s] */
     uint64_t max_bytes;   /* the file never grows beyond [no limit] */
 };

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BATCH = 20000, PIECE = 1 << 16 };
+enum { BATCH = 50000, PIECE = 1 << 16 };
 
 struct load {
     struct bj_upsert *upsert;

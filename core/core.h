@@ -19,7 +19,7 @@ struct bj_snap {
     struct bj_self self;
     struct bj_list jobs; /* struct bj_job, in the order of their ids */
     struct bj_list meters, zones, meter_errors;
-    struct bj_list factors, providers;
+    struct bj_list factors, providers, provider_errors;
     struct bj_arena arena;
 };
 

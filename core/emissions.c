@@ -118,6 +118,26 @@ static void publish_factors(const struct bj_emissions *e, uint64_t wall_sec,
     snap->factors = (struct bj_list){v, n};
 }
 
+static void publish_errors(const struct bj_feed_status *st, size_t n,
+                           struct bj_snap *snap)
+{
+    size_t all = n * BJ_CARBON_FAULTS, used = 0;
+    struct bj_provider_errors *v =
+        bj_arena_alloc(&snap->arena, all * sizeof(*v));
+    if (!v)
+        return;
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < BJ_CARBON_FAULTS; k++) {
+            if (k == BJ_CARBON_OK || !st[i].remote)
+                continue;
+            v[used].sub.key[0] = bj_slice_str(st[i].provider);
+            v[used].sub.key[1] =
+                bj_slice_str(bj_carbon_fault_name((enum bj_carbon_fault)k));
+            v[used++].errors = st[i].errors[k];
+        }
+    snap->provider_errors = (struct bj_list){v, used};
+}
+
 static void publish_providers(const struct bj_emissions *e, uint64_t wall_sec,
                               struct bj_snap *snap)
 {
@@ -129,12 +149,11 @@ static void publish_providers(const struct bj_emissions *e, uint64_t wall_sec,
     for (size_t i = 0; i < n; i++) {
         v[i].sub.key[0] = bj_slice_str(st[i].provider);
         v[i].success = st[i].success;
-        for (int k = 0; k < BJ_CARBON_FAULTS; k++)
-            v[i].errors += st[i].errors[k];
         v[i].age_usec =
             st[i].age_sec == BJ_ABSENT ? BJ_ABSENT : st[i].age_sec * SECOND;
     }
     snap->providers = (struct bj_list){v, n};
+    publish_errors(st, n, snap);
 }
 
 void bj_emissions_publish(const struct bj_emissions *e, struct bj_snap *snap)

@@ -279,7 +279,7 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
     memset(&s->node, 0xff, sizeof(s->node));
     s->node.modes = s->node.energy = (struct bj_list){0};
     s->meters = s->zones = s->meter_errors = (struct bj_list){0};
-    s->factors = s->providers = (struct bj_list){0};
+    s->factors = s->providers = s->provider_errors = (struct bj_list){0};
     if (core->node)
         bj_node_publish(core->node, &s->arena, &s->node);
     if (core->energy)

@@ -98,6 +98,8 @@ static const struct {
     {"meter_errors", "Power meters, faults by kind"},
     {"emission_factor", "Emission factors"},
     {"emission_provider", "Providers of emission factors"},
+    {"emission_provider_errors",
+     "Providers of emission factors, faults by kind"},
     {"collector", "Collectors"},
     {"sampler", "The sampler"},
     {"process", "The monitoring process"},

@@ -290,10 +290,14 @@ static const struct bj_metric factor_rows[] = {
 static const struct bj_metric provider_rows[] = {
     GAUGE(bj_provider_stat, success, "success", BJ_NUMBER,
           "1 when the provider's last answer was good."),
-    COUNTER(bj_provider_stat, errors, "errors", BJ_NUMBER,
-            "Questions to the provider that failed."),
     GAUGE(bj_provider_stat, age_usec, "age", BJ_USEC,
           "Age of the provider's newest value."),
+};
+
+static const struct bj_metric provider_error_rows[] = {
+    COUNTER(bj_provider_errors, errors, "", BJ_NUMBER,
+            "Questions to the provider that failed, by kind; empty: its answer "
+            "had no value of now."),
 };
 
 static const struct bj_metric collector_rows[] = {
@@ -431,6 +435,8 @@ const struct bj_table bj_tables[] = {
      false},
     SNAPS("emission_provider", providers, bj_provider_stat, "provider",
           provider_rows),
+    SNAPS2("emission_provider_errors", provider_errors, bj_provider_errors,
+           "provider", "kind", provider_error_rows),
     SNAPS("collector", self.collectors, bj_collector_stat, "collector",
           collector_rows),
     SNAP("sampler", self, NULL, self_rows),

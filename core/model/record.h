@@ -144,7 +144,48 @@ struct bj_factor_stat {
 };
 struct bj_provider_stat {
     struct bj_sub sub; /* provider */
-    uint64_t success, errors, age_usec;
+    uint64_t success, age_usec;
+};
+struct bj_provider_errors {
+    struct bj_sub sub; /* provider, kind of fault */
+    uint64_t errors;
+};
+
+/* An accelerator, or an instance of one that is partitioned.  Levels are absent
+ * while its driver does not answer.  Sources: core/gpu/gpu.h. */
+struct bj_gpu_use {
+    struct bj_sub sub; /* UUID; index; model, address, ... (the tables' third
+                          label) */
+    uint64_t one;      /* 1: the row that carries a third label */
+    uint64_t success;  /* 1: its last reading had no fault */
+    uint64_t errors;   /* faults since the start */
+    uint64_t minor, slices, multiprocessors;
+    uint64_t memory_total_bytes, memory_used_bytes, memory_reserved_bytes;
+    uint64_t busy_ppm, memory_busy_ppm, processes;
+    uint64_t power_uw, power_limit_uw, energy_uj, energy_resets;
+    uint64_t temperature_mc, memory_temperature_mc;
+    uint64_t sm_clock_hz, graphics_clock_hz, memory_clock_hz, video_clock_hz;
+    uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
+    uint64_t ecc_corrected_ever, ecc_uncorrected_ever;
+    uint64_t rows_corrected, rows_uncorrected, rows_pending, rows_failed;
+    uint64_t pcie_tx_bytes, pcie_rx_bytes, pcie_replays;
+    uint64_t nvlink_tx_bytes, nvlink_rx_bytes;
+    /* profiling, over the time between the last two readings */
+    uint64_t graphics_ppm, sm_ppm, occupancy_ppm, tensor_ppm, dram_ppm;
+    uint64_t dfma_ppm, hmma_ppm, dmma_ppm, imma_ppm;
+    uint64_t fp64_ppm, fp32_ppm, fp16_ppm;
+    uint64_t pcie_tx_rate, pcie_rx_rate, nvlink_tx_rate, nvlink_rx_rate;
+};
+
+struct bj_gpu_reason { /* why its clocks are held back */
+    struct bj_sub sub; /* UUID, index, reason */
+    uint64_t active;   /* 1: it is one now */
+};
+
+/* A source of accelerators. */
+struct bj_gpu_source {
+    struct bj_sub sub; /* nvml, amd, intel */
+    uint64_t success, errors, age_usec, duration_usec, devices;
 };
 
 /* A power meter, its zones, its faults. */

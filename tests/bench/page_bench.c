@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     snap.node.modes = snap.node.energy = snap.self.collectors =
         (struct bj_list){0};
     snap.meters = snap.zones = snap.meter_errors = snap.factors =
-        snap.providers = (struct bj_list){0};
+        snap.providers = snap.provider_errors = (struct bj_list){0};
     snap.jobs = (struct bj_list){jobs, JOBS};
     for (size_t i = 0; i < JOBS; i++)
         fill_job(&jobs[i], cores[i], i);

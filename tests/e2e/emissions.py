@@ -427,7 +427,7 @@ def test_exporter():
     e.stop()
     e = Exporter(*args, f"--emissions.url=rte={http_url}/html")
     why = e.wait_for(table, 'batchjob_emission_provider_success{provider="rte"} 0',
-                     'batchjob_emission_provider_errors_total{provider="rte"} 1')
+                     'batchjob_emission_provider_errors_total{provider="rte",kind="content"} 1')
     result(not why, "exporter: a page of HTML is a fault and no factor", why)
     result(f'{factor}{{provider="rte"' not in e.page(), "exporter: the table holds")
     e.stop()

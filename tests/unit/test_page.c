@@ -178,7 +178,7 @@ static void native_view(void **state)
     snap.node.modes = snap.node.energy = snap.self.collectors =
         (struct bj_list){0};
     snap.meters = snap.zones = snap.meter_errors = snap.factors =
-        snap.providers = (struct bj_list){0};
+        snap.providers = snap.provider_errors = (struct bj_list){0};
     snap.jobs = (struct bj_list){job, 1};
     snap.node.cpus = 64;
     job->ident_info = 1;

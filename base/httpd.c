@@ -112,8 +112,10 @@ static void on_connection(void *ctx, struct MHD_Connection *mhd, void **slot,
     struct bj_httpd *h = ctx;
     struct bj_httpd_conn *c = *slot;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        if (c)
+        if (c) {
             unlink_conn(c);
+            bj_buf_free(&c->upload);
+        }
         free(c);
         return;
     }
@@ -219,6 +221,17 @@ int bj_httpd_listen(struct bj_httpd *h, const char *address, struct bj_err *err)
     if (fd >= 0)
         h->listener[h->listeners++] = fd;
     return fd;
+}
+
+int bj_httpd_adopt(struct bj_httpd *h, int fd, struct bj_err *err)
+{
+    if (h->listeners == BJ_HTTPD_LISTENERS) {
+        close(fd);
+        return bj_err_set(err, -ENOSPC, "more than %d addresses to listen on",
+                          BJ_HTTPD_LISTENERS);
+    }
+    h->listener[h->listeners++] = fd;
+    return 0;
 }
 
 nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds)

@@ -20,21 +20,37 @@
 #include <stdint.h>
 
 /* Methods, for masks. */
-enum { BJ_HTTP_GET = 1, BJ_HTTP_HEAD = 2 };
+enum { BJ_HTTP_GET = 1, BJ_HTTP_HEAD = 2, BJ_HTTP_POST = 4 };
 
 /* At most so many listening sockets, and descriptors to poll. */
 enum { BJ_HTTPD_LISTENERS = 16, BJ_HTTPD_FDS = BJ_HTTPD_LISTENERS + 1 };
 
 /* A complete request, valid while its handler runs. */
 struct bj_http_request {
-    unsigned method; /* one of BJ_HTTP_... */
-    void *handle;    /* the server's own */
+    unsigned method;      /* one of BJ_HTTP_... */
+    void *handle;         /* the server's own */
+    int fd;               /* its connection, to ask who is at the other end */
+    struct bj_slice tail; /* what '*' of the route stands for; terminated */
+    struct bj_slice body; /* of a POST */
 };
 
 /* The value of a request header, the first when there are several; p is NULL
  * when there is none.  name is matched without case. */
 struct bj_slice bj_http_header(const struct bj_http_request *req,
                                const char *name);
+
+/* How many request headers of that name there are; the values of the first max
+ * of them go to ret. */
+unsigned bj_http_header_all(const struct bj_http_request *req, const char *name,
+                            struct bj_slice *ret, unsigned max);
+
+/* Call each with the parameters of the query string in their order, decoded
+ * ('+' is a blank); a value may be {NULL, 0} and may hold NULs.  Ends when each
+ * returns something else than 0, and returns that. */
+int bj_http_each_arg(const struct bj_http_request *req,
+                     int (*each)(void *ctx, struct bj_slice key,
+                                 struct bj_slice value),
+                     void *ctx);
 
 /* The answer, filled in by the handler.  It arrives as status 200 with type
  * "text/plain; charset=utf-8" and an empty body. */
@@ -44,11 +60,15 @@ struct bj_http_reply {
     struct bj_buf body; /* taken over by the server */
     struct {
         const char *name, *value;
-    } header[4];  /* more headers, ending with name NULL; copied */
+    } header[6];  /* more headers, ending with name NULL; copied */
     bool unsized; /* HEAD: what GET would send is of unknown length */
 };
 
-/* One path.  The table ends with path NULL. */
+/* One path; the first that fits is taken.  One that ends with a slash and '*'
+ * fits everything longer that begins with what is before the '*'.  The table
+ * ends with path NULL; when that entry has a handle, it is called for what the
+ * server refuses by itself, with the status and a sentence as body, to give the
+ * answer another form. */
 struct bj_http_route {
     const char *path; /* compared byte by byte after decoding once */
     unsigned methods; /* mask of BJ_HTTP_...; others get 405 */
@@ -67,7 +87,8 @@ struct bj_http_limits {
     uint64_t send_usec;    /* from a request to its response's end [30 s] */
     uint64_t stall_usec;   /* a response in flight for longer gives way to a
                               new one at the limit [2 s] */
-    size_t body_bytes;     /* of a request, to be ignored; more get 413 [4 K] */
+    size_t body_bytes;     /* of a request, ignored unless it is a POST to a
+                              route that takes it; more get 413 [4 K] */
     size_t memory_bytes;   /* a connection: its request's headers and those of
                               the response have to fit [16 K] */
     size_t keep_bytes;     /* a buffer up to this size is kept [512 K] */
@@ -98,6 +119,10 @@ void bj_httpd_free(struct bj_httpd *h);
  * BJ_HTTPD_LISTENERS. */
 int bj_httpd_listen(struct bj_httpd *h, const char *address,
                     struct bj_err *err);
+
+/* Take connections from a descriptor that listens already (a unix socket).  It
+ * is the server's from now on, closed also on failure.  -ENOSPC as above. */
+int bj_httpd_adopt(struct bj_httpd *h, int fd, struct bj_err *err);
 
 /* What to poll: fills fds (BJ_HTTPD_FDS of them) and returns how many. */
 nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds);

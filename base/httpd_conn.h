@@ -16,6 +16,8 @@ enum bj_httpd_phase {
     BJ_HTTPD_PHASES
 };
 
+enum { BJ_HTTPD_TAIL = 192 };
+
 struct bj_httpd_link {
     struct bj_httpd_link *prev, *next;
 };
@@ -27,9 +29,11 @@ struct bj_httpd_conn {
     enum bj_httpd_phase phase;
     uint64_t deadline, since;          /* boot clock; since: the phase */
     const struct bj_http_route *route; /* of the request line; NULL: none */
-    unsigned status;    /* of a bad request line; 0: it is good */
-    bool seen;          /* the headers have been looked at */
-    struct bj_buf body; /* of the response */
+    unsigned status;          /* of a bad request line; 0: it is good */
+    bool seen;                /* the headers have been looked at */
+    struct bj_buf body;       /* of the response */
+    struct bj_buf upload;     /* body of the request */
+    char tail[BJ_HTTPD_TAIL]; /* what '*' of the route stands for */
 };
 
 struct bj_httpd {

@@ -41,28 +41,47 @@ static unsigned decode(const char *uri, char *path)
     return 0;
 }
 
+/* The first route for a path. */
+static const struct bj_http_route *find_route(struct bj_httpd_conn *c,
+                                              const char *path)
+{
+    struct bj_slice whole = bj_slice_str(path);
+    for (const struct bj_http_route *r = c->h->routes; r->path; r++) {
+        struct bj_slice want = bj_slice_str(r->path);
+        if (bj_slice_eq(whole, want))
+            return r;
+        if (want.n < 2 || want.p[--want.n] != '*' ||
+            want.p[want.n - 1] != '/' || whole.n == want.n ||
+            !bj_slice_starts(whole, want) ||
+            whole.n - want.n >= sizeof(c->tail))
+            continue;
+        memcpy(c->tail, path + want.n, whole.n - want.n + 1);
+        return r;
+    }
+    return NULL;
+}
+
 /* The request line has come.  This is the only call that shows the path as it
  * was sent. */
 void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
 {
-    struct bj_httpd *h = ctx;
     struct bj_httpd_conn *c =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
             ->socket_context;
     char path[PATH_BYTES];
+    (void)ctx;
     if (!c || c->phase == BJ_HTTPD_DEAD)
         return NULL;
     if (c->phase == BJ_HTTPD_IDLE)
         bj_httpd_conn_move(c, BJ_HTTPD_WAIT);
     c->seen = false;
+    c->tail[0] = '\0';
+    c->upload.len = 0;
     c->route = NULL;
     c->status = uri ? decode(uri, path) : MHD_HTTP_BAD_REQUEST;
     if (c->status != 0)
         return c;
-    const struct bj_http_route *r = h->routes;
-    while (r->path && strcmp(r->path, path) != 0)
-        r++;
-    c->route = r->path ? r : NULL;
+    c->route = find_route(c, path);
     if (!c->route)
         c->status = MHD_HTTP_NOT_FOUND;
     return c;
@@ -100,6 +119,8 @@ static unsigned method_of(const char *name)
 {
     if (strcmp(name, "GET") == 0)
         return BJ_HTTP_GET;
+    if (strcmp(name, "POST") == 0)
+        return BJ_HTTP_POST;
     return strcmp(name, "HEAD") == 0 ? BJ_HTTP_HEAD : 0;
 }
 
@@ -130,11 +151,23 @@ static void explain(struct bj_http_reply *r, unsigned status)
 
 static void refuse_method(struct bj_http_reply *r, unsigned methods)
 {
+    static const char *const allow[] = {
+        "",     "GET",       "HEAD",       "GET, HEAD",
+        "POST", "GET, POST", "HEAD, POST", "GET, HEAD, POST"};
     explain(r, MHD_HTTP_METHOD_NOT_ALLOWED);
     r->header[0].name = MHD_HTTP_HEADER_ALLOW;
-    r->header[0].value = methods == BJ_HTTP_GET    ? "GET"
-                         : methods == BJ_HTTP_HEAD ? "HEAD"
-                                                   : "GET, HEAD";
+    r->header[0].value = allow[methods & 7];
+}
+
+/* Let the program give a refusal its own form. */
+static void dress(struct bj_httpd *h, const struct bj_http_request *req,
+                  struct bj_http_reply *r)
+{
+    const struct bj_http_route *end = h->routes;
+    while (end->path)
+        end++;
+    if (end->handle)
+        end->handle(h->ctx, req, r);
 }
 
 /* The response is over. */
@@ -201,8 +234,11 @@ static void answer(struct bj_httpd_conn *c, const struct bj_http_request *req,
                    struct bj_http_reply *r)
 {
     struct bj_httpd *h = c->h;
+    bool refused = true;
     h->stat.requests++;
-    if (c->status != 0) {
+    if (c->upload.failed) {
+        explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
+    } else if (c->status != 0) {
         explain(r, c->status);
     } else if (!(c->route->methods & req->method)) {
         refuse_method(r, c->route->methods);
@@ -212,8 +248,22 @@ static void answer(struct bj_httpd_conn *c, const struct bj_http_request *req,
         r->header[0].name = MHD_HTTP_HEADER_RETRY_AFTER;
         r->header[0].value = "1";
     } else {
+        refused = false;
         c->route->handle(h->ctx, req, r);
     }
+    if (refused)
+        dress(h, req, r);
+}
+
+/* A piece of the request's body.  Its length was looked at before; that the
+ * library keeps to it is not taken for granted. */
+static void take_upload(struct bj_httpd_conn *c, unsigned method,
+                        const char *piece, size_t n)
+{
+    if (method == BJ_HTTP_POST && c->route &&
+        (c->route->methods & BJ_HTTP_POST) &&
+        n <= c->h->lim.body_bytes - c->upload.len)
+        bj_buf_put(&c->upload, piece, n);
 }
 
 enum MHD_Result bj_httpd_on_request(void *ctx, struct MHD_Connection *mhd,
@@ -228,9 +278,10 @@ enum MHD_Result bj_httpd_on_request(void *ctx, struct MHD_Connection *mhd,
     (void)ctx;
     (void)url;
     (void)version;
-    (void)upload;
     if (!c || c->phase == BJ_HTTPD_DEAD)
         return MHD_NO;
+    req.fd = c->fd;
+    req.tail = bj_slice_str(c->tail);
     if (!c->seen) {
         c->seen = true;
         unsigned status = refuse_body(c->h, &req);
@@ -238,10 +289,13 @@ enum MHD_Result bj_httpd_on_request(void *ctx, struct MHD_Connection *mhd,
             return MHD_YES;
         c->h->stat.requests++;
         explain(&reply, status);
+        dress(c->h, &req, &reply);
     } else if (*upload_size > 0) {
+        take_upload(c, req.method, upload, *upload_size);
         *upload_size = 0;
         return MHD_YES;
     } else {
+        req.body = (struct bj_slice){c->upload.p, c->upload.len};
         answer(c, &req, &reply);
     }
     return send_reply(c, mhd, &reply);
@@ -256,6 +310,7 @@ void bj_httpd_on_completed(void *ctx, struct MHD_Connection *mhd, void **slot,
     (void)why;
     if (!c || c->phase == BJ_HTTPD_DEAD)
         return;
+    bj_buf_free(&c->upload);
     bj_httpd_conn_move(c, BJ_HTTPD_IDLE);
     if (c->h->draining)
         bj_httpd_conn_hang_up(c);
@@ -270,4 +325,60 @@ struct bj_slice bj_http_header(const struct bj_http_request *req,
                                       strlen(name), &value, &n) != MHD_YES)
         return (struct bj_slice){0};
     return (struct bj_slice){value, n};
+}
+
+/* Counting headers of one name. */
+struct wanted {
+    struct bj_slice name;
+    struct bj_slice *ret;
+    unsigned n, max;
+};
+
+static enum MHD_Result on_header(void *ctx, enum MHD_ValueKind kind,
+                                 const char *key, size_t key_size,
+                                 const char *value, size_t value_size)
+{
+    struct wanted *w = ctx;
+    (void)kind;
+    if (key_size != w->name.n || strncasecmp(key, w->name.p, key_size) != 0)
+        return MHD_YES;
+    if (w->n < w->max)
+        w->ret[w->n] = (struct bj_slice){value ? value : "", value_size};
+    w->n++;
+    return MHD_YES;
+}
+
+unsigned bj_http_header_all(const struct bj_http_request *req, const char *name,
+                            struct bj_slice *ret, unsigned max)
+{
+    struct wanted w = {bj_slice_str(name), ret, 0, max};
+    MHD_get_connection_values_n(req->handle, MHD_HEADER_KIND, on_header, &w);
+    return w.n;
+}
+
+struct args {
+    int (*each)(void *ctx, struct bj_slice key, struct bj_slice value);
+    void *ctx;
+    int result;
+};
+
+static enum MHD_Result on_arg(void *ctx, enum MHD_ValueKind kind,
+                              const char *key, size_t key_size,
+                              const char *value, size_t value_size)
+{
+    struct args *a = ctx;
+    (void)kind;
+    a->result = a->each(a->ctx, (struct bj_slice){key, key_size},
+                        (struct bj_slice){value, value_size});
+    return a->result == 0 ? MHD_YES : MHD_NO;
+}
+
+int bj_http_each_arg(const struct bj_http_request *req,
+                     int (*each)(void *ctx, struct bj_slice key,
+                                 struct bj_slice value),
+                     void *ctx)
+{
+    struct args a = {each, ctx, 0};
+    MHD_get_connection_values_n(req->handle, MHD_GET_ARGUMENT_KIND, on_arg, &a);
+    return a.result;
 }

@@ -72,12 +72,37 @@ static void on_failed(void *ctx, const struct bj_http_request *req,
     r->body.failed = true;
 }
 
+static int echo_arg(void *ctx, struct bj_slice key, struct bj_slice value)
+{
+    struct bj_buf *b = ctx;
+    bj_buf_printf(b, " %.*s=", (int)key.n, key.p);
+    bj_buf_slice(b, value);
+    return bj_slice_eq(key, BJ_SLICE("stop"));
+}
+
+static void on_echo(void *ctx, const struct bj_http_request *req,
+                    struct bj_http_reply *r)
+{
+    struct bj_slice who[2];
+    (void)ctx;
+    bj_buf_printf(&r->body, "tail %s", req->tail.p);
+    bj_http_each_arg(req, echo_arg, &r->body);
+    unsigned n = bj_http_header_all(req, "x-who", who, 2);
+    bj_buf_printf(&r->body, " who %u", n);
+    for (unsigned i = 0; i < n && i < 2; i++)
+        bj_buf_printf(&r->body, " %.*s", (int)who[i].n, who[i].p);
+    bj_buf_str(&r->body, " body ");
+    bj_buf_slice(&r->body, req->body);
+    bj_buf_str(&r->body, "!\n");
+}
+
 static const struct bj_http_route routes[] = {
     {"/hello", BJ_HTTP_GET | BJ_HTTP_HEAD, false, on_hello},
     {"/big", BJ_HTTP_GET, false, on_big},
     {"/always", BJ_HTTP_GET, true, on_hello},
     {"/failed", BJ_HTTP_GET, false, on_failed},
     {"/head", BJ_HTTP_HEAD, false, on_hello},
+    {"/echo/*", BJ_HTTP_GET | BJ_HTTP_POST, false, on_echo},
     {.path = NULL},
 };
 
@@ -255,6 +280,38 @@ static void refusing(void **state)
         if (status(got) != cases[i].status || !strstr(got, cases[i].has))
             fail_msg("%s\ngot: %s", cases[i].request, got);
     }
+    stop(&g);
+}
+
+/* Parameters, several headers of a name, paths with a tail, and bodies. */
+static void echoing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request, *want;
+    } cases[] = {
+        {GET("/echo/a%20b/c?x=1&y&x=%26+z&=q"),
+         "tail a b/c x=1 y= x=& z =q who 0 body !\n"},
+        {GET("/echo/a?stop=1&x=1"), "tail a stop=1 who 0 body !\n"},
+        {"GET /echo/a HTTP/1.1\r\nHost: x\r\nX-Who: a\r\nx-who: b\r\nX-WHO: "
+         "c\r\nX-Who2: d\r\n\r\n",
+         "tail a who 3 a b body !\n"},
+        {"POST /echo/a HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd",
+         "tail a who 0 body abcd!\n"},
+        {"GET /echo/a HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd",
+         "tail a who 0 body !\n"},
+    };
+    struct rig g;
+    start(&g, (struct bj_http_limits){0});
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *got = ask(&g, cases[i].request);
+        const char *body = strstr(got, "\r\n\r\n");
+        assert_non_null(body);
+        assert_string_equal(body + 4, cases[i].want);
+    }
+    assert_int_equal(status(ask(&g, GET("/echo/"))), 404);
+    assert_int_equal(status(ask(&g, GET("/echo"))), 404);
+    assert_int_equal(status(ask(&g, GET("/echo%2fx"))), 400);
     stop(&g);
 }
 
@@ -473,11 +530,17 @@ static void want_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answering),     cmocka_unit_test(refusing),
-        cmocka_unit_test(keeping_alive), cmocka_unit_test(deadlines),
-        cmocka_unit_test(making_room),   cmocka_unit_test(too_many_responses),
-        cmocka_unit_test(draining),      cmocka_unit_test(buffers),
-        cmocka_unit_test(wrong_options), cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(answering),
+        cmocka_unit_test(refusing),
+        cmocka_unit_test(echoing),
+        cmocka_unit_test(keeping_alive),
+        cmocka_unit_test(deadlines),
+        cmocka_unit_test(making_room),
+        cmocka_unit_test(too_many_responses),
+        cmocka_unit_test(draining),
+        cmocka_unit_test(buffers),
+        cmocka_unit_test(wrong_options),
+        cmocka_unit_test(want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

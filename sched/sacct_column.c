@@ -136,7 +136,12 @@ static int allocated(struct bj_slice s, void *to)
 {
     struct bj_sched_job *job = to;
     job->tres_allocated_raw = s;
-    return asked(s, &job->tres_allocated);
+    if (!bj_slice_eq(s, job->tres_requested_raw)) /* most often they are */
+        return asked(s, &job->tres_allocated);
+    const struct bj_tres_list *same = &job->tres_requested;
+    memcpy(job->tres_allocated.v, same->v, same->n * sizeof(same->v[0]));
+    job->tres_allocated.n = same->n;
+    return 0;
 }
 
 /* The sums over the tasks of a step. */

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "statsdb/covered.h"
 #include "statsdb/progress.h"
+#include "statsdb/record.h"
 #include "statsdb/retention.h"
 #include "statsdb/source_sacct.h"
 #include "statsdb/upsert.h"
@@ -23,6 +24,8 @@ enum {
     SLICE_MIN_SEC = 900, /* shortest question after timeouts */
     OLD_JOBS = 2000,     /* removed in one transaction */
     SHRINK_PAGES = 2000,
+    RECORDS = 1000, /* of a directory, in one transaction */
+    RECORDS_SEC = 20,
     BAD_TOLD = 5 /* of one answer, in the log */
 };
 
@@ -46,7 +49,8 @@ struct daemon {
     struct bj_upsert *upsert;
     struct bj_daemon_stop *stop;
     struct source *source;
-    uint64_t old_due_usec; /* when old jobs are looked for */
+    struct bj_records *records;
+    uint64_t records_due_usec, old_due_usec; /* when they are looked for */
     int64_t since_sec;
 };
 
@@ -218,6 +222,51 @@ static int visit(struct daemon *d, struct source *s, struct bj_err *err)
     return 0;
 }
 
+/* --- records of nodes ------------------------------------------------------
+ */
+
+/* All that lie in a directory. */
+static int collect_dir(struct daemon *d, const struct bj_cluster_conf *c,
+                       const char *dir, struct bj_err *err)
+{
+    struct bj_records_counts n;
+    struct bj_err why;
+    int r;
+    do {
+        why = (struct bj_err){0};
+        r = bj_records_collect(d->records, bj_slice_str(c->name), dir, RECORDS,
+                               &n, &why, err);
+        if (n.bad > 0)
+            bj_log(BJ_LOG_WARN, &why, "%s: %llu files are no records", dir,
+                   (unsigned long long)n.bad);
+        if (n.taken > 0)
+            bj_log(BJ_LOG_DEBUG, NULL, "%s: %llu records", dir,
+                   (unsigned long long)n.taken);
+    } while (r == RECORDS && !atomic_load(&d->stop->now));
+    return r < 0 ? r : 0;
+}
+
+static int collect(struct daemon *d, struct bj_err *err)
+{
+    uint64_t now = bj_clock_boot_usec();
+    int last = 0;
+    if (d->conf->dry_run || now < d->records_due_usec)
+        return 0;
+    for (size_t i = 0; i < d->conf->clusters; i++) {
+        const struct bj_cluster_conf *c = &d->conf->cluster[i];
+        for (size_t k = 0; k < c->records.n; k++) {
+            struct bj_err why = {0};
+            int r = collect_dir(d, c, c->records.v[k], &why);
+            if (r == 0)
+                continue;
+            bj_log(BJ_LOG_ERROR, &why, "%s: records stay", c->name);
+            last = bj_err_set(err, r, "%s", why.msg);
+        }
+    }
+    d->records_due_usec = now + RECORDS_SEC * 1000000ull;
+    return last;
+}
+
 /* --- old jobs --------------------------------------------------------------
  */
 
@@ -273,6 +322,8 @@ static void wait_for(struct daemon *d)
     for (size_t i = 0; i < d->conf->clusters; i++)
         if (d->source[i].due_usec < next)
             next = d->source[i].due_usec;
+    if (d->records_due_usec < next)
+        next = d->records_due_usec;
     if (d->conf->retention_usec > 0 && d->old_due_usec < next)
         next = d->old_due_usec;
     struct pollfd fd = {.fd = d->stop->wake_fd, .events = POLLIN};
@@ -297,7 +348,12 @@ static int loop(struct daemon *d, struct bj_err *err)
                 return r;
         }
         struct bj_err why = {0};
-        int r = remove_old(d, &why);
+        int r = collect(d, &why);
+        if (r < 0)
+            last = bj_err_set(err, r, "%s", why.msg);
+        if (of_the_store(r) && r != -ENOSPC)
+            return r;
+        r = remove_old(d, &why);
         if (r < 0) {
             bj_log(BJ_LOG_ERROR, &why, "old jobs stay");
             d->old_due_usec = bj_clock_boot_usec() + 3600ull * 1000000;
@@ -318,12 +374,15 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
     d.source = calloc(conf->clusters ? conf->clusters : 1, sizeof(*d.source));
     int r = d.source ? bj_upsert_new(store, &d.upsert, err)
                      : bj_err_set(err, -ENOMEM, "sources");
+    if (r == 0)
+        r = bj_records_new(store, &d.records, err);
     for (size_t i = 0; r == 0 && i < conf->clusters; i++)
         r = add_source(&d, i, err);
     if (r == 0)
         r = loop(&d, err);
     for (size_t i = 0; d.source && i < conf->clusters; i++)
         bj_source_sacct_free(d.source[i].sacct);
+    bj_records_free(d.records);
     bj_upsert_free(d.upsert);
     free(d.source);
     return r;

@@ -47,6 +47,7 @@ static int open_store(const struct bj_statsdb_conf *c, bool read_only,
     struct bj_store_options opt = {.path = c->path,
                                    .read_only = read_only,
                                    .any_filesystem = c->any_filesystem,
+                                   .shrink = c->retention_usec > 0,
                                    .cache_bytes = c->cache_bytes,
                                    .busy_usec = c->busy_usec,
                                    .max_bytes = c->max_bytes};

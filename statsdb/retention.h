@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-/* Remove jobs that ended before a time, with their steps, at most so many, in
- * one transaction of its own.  Their daily sums are kept; so that they are not
- * counted again, such jobs are not taken any more.  Returns how many were
- * removed; 0: there are none left. */
+/* Remove jobs that ended before a time, with their steps, and records of nodes,
+ * at most so many of each, in one transaction of its own.  Their daily sums are
+ * kept; so that they are not counted again, such jobs are not taken any more.
+ * Returns how many jobs were removed; 0: there are none left. */
 int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max_jobs,
                       struct bj_err *err);
 

@@ -82,4 +82,19 @@ const char *const bj_schema_1_views[] = {
     "1024) AS vmem_peak_bytes, s.energy_joules, s.read_bytes, "
     "s.write_bytes, (SELECT text FROM word WHERE id = s.peak_node) AS "
     "mem_peak_node, s.submit_line FROM step AS s",
+
+    /* Which run a record belongs to: ids come again, and clocks differ. */
+    "CREATE VIEW node_record_job AS SELECT r.id AS record, (SELECT j.id"
+    " FROM job AS j WHERE j.cluster = r.cluster AND j.raw_id = r.raw_id"
+    " AND j.start <= r.\"end\" + 120 AND (j.\"end\" IS NULL"
+    " OR j.\"end\" >= r.\"end\" - 600)"
+    " ORDER BY j.start DESC LIMIT 1) AS job FROM node_record AS r",
+
+    /* Energy of a job by policy and component, over its nodes. */
+    "CREATE VIEW job_energy_v AS SELECT l.job, p.text AS policy,"
+    " c.text AS component, sum(e.microjoules) AS microjoules,"
+    " count(*) AS nodes FROM node_record_job AS l"
+    " JOIN node_energy AS e ON e.record = l.record"
+    " JOIN word AS p ON p.id = e.policy JOIN word AS c ON c.id = e.component"
+    " WHERE l.job IS NOT NULL GROUP BY l.job, p.text, c.text",
     NULL};

@@ -16,8 +16,9 @@ struct bj_store;
 /* Numbers that are 0 stand for the value in brackets. */
 struct bj_store_options {
     const char *path;
-    bool read_only;       /* no lock, no migration, no file is made */
-    bool any_filesystem;  /* also on one that is known not to be local */
+    bool read_only;      /* no lock, no migration, no file is made */
+    bool any_filesystem; /* also on one that is known not to be local */
+    bool shrink; /* a new file can give room back: statsdb/retention.h */
     uint64_t cache_bytes; /* of the database that are kept in memory [12 M] */
     uint64_t busy_usec;   /* how long to wait for a lock [10 s] */
     uint64_t max_bytes;   /* the file never grows beyond [no limit] */

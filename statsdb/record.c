@@ -1,0 +1,298 @@
+#include "statsdb/record.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "statsdb/dict.h"
+#include "statsdb/record_impl.h"
+#include "statsdb/sql.h"
+
+#include <stdlib.h>
+
+/* Fields and the columns of the same name; those of the key come first. */
+enum kind { CLUSTER, ID, HOST, TEXT, TIME, COUNT, FLAG, WORD, NAME, ACCOUNT };
+
+static const struct {
+    const char *field, *column;
+    enum kind kind;
+} fields[] = {
+    {"cluster", "cluster", CLUSTER},
+    {"jobid", "raw_id", ID},
+    {"host", "host", HOST},
+    {"slurm_node", "slurm_node", TEXT},
+    {"start", "start", TIME},
+    {"end", "\"end\"", COUNT},
+    {"sluid", "sluid", WORD},
+    {"user", "user", NAME},
+    {"uid", "uid", COUNT},
+    {"account", "account", ACCOUNT},
+    {"identity_source", "identity_source", WORD},
+    {"cpus", "cpus", COUNT},
+    {"cpu_usec", "cpu_usec", COUNT},
+    {"cpu_user_usec", "cpu_user_usec", COUNT},
+    {"cpu_system_usec", "cpu_system_usec", COUNT},
+    {"cpu_throttled_usec", "cpu_throttled_usec", COUNT},
+    {"memory_peak_bytes", "memory_peak_bytes", COUNT},
+    {"memory_limit_bytes", "memory_limit_bytes", COUNT},
+    {"memory_limit_hits", "memory_limit_hits", COUNT},
+    {"oom_kills", "oom_kills", COUNT},
+    {"processes_seen", "processes_seen", COUNT},
+    {"io_read_bytes", "io_read_bytes", COUNT},
+    {"io_write_bytes", "io_write_bytes", COUNT},
+    {"io_read_operations", "io_read_operations", COUNT},
+    {"io_write_operations", "io_write_operations", COUNT},
+    {"io_storage_read_bytes", "io_storage_read_bytes", COUNT},
+    {"io_storage_write_bytes", "io_storage_write_bytes", COUNT},
+    {"energy_policy", "energy_policy", WORD},
+    {"energy_source", "energy_source", WORD},
+    {"energy_quality", "energy_quality", WORD},
+    {"energy_static", "energy_static", WORD},
+    {"energy_gap", "energy_gap", FLAG},
+    {"complete", "complete", FLAG},
+};
+
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]), KEYS = 5 };
+
+static const char *const texts[BJ_RECORD_STATEMENTS] = {
+    [BJ_RECORD_HOST] = "SELECT id FROM host WHERE name = ?1",
+    [BJ_RECORD_HOST_ADD] = "INSERT INTO host(name) VALUES(?1)",
+    [BJ_RECORD_ENERGY] =
+        "INSERT INTO node_energy(record, policy, component, microjoules)"
+        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
+        " SET microjoules = ?4 WHERE microjoules != ?4",
+    [BJ_RECORD_DEVICE] =
+        "INSERT INTO node_device(record, device, read_bytes, write_bytes,"
+        " read_operations, write_operations) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+        " ON CONFLICT DO UPDATE SET read_bytes = ?3, write_bytes = ?4,"
+        " read_operations = ?5, write_operations = ?6",
+};
+
+static void put_sql(struct bj_buf *sql)
+{
+    bj_buf_str(sql, "INSERT INTO node_record(");
+    for (int i = 0; i < FIELDS; i++)
+        bj_buf_printf(sql, "%s%s", i ? ", " : "", fields[i].column);
+    bj_buf_str(sql, ") VALUES(");
+    for (int i = 0; i < FIELDS; i++)
+        bj_buf_printf(sql, "%s?%d", i ? ", " : "", i + 1);
+    bj_buf_str(sql, ") ON CONFLICT(cluster, raw_id, host, slurm_node, start)"
+                    " DO UPDATE SET ");
+    for (int i = KEYS; i < FIELDS; i++)
+        bj_buf_printf(sql, "%s%s = ifnull(excluded.%s, %s)",
+                      i > KEYS ? ", " : "", fields[i].column, fields[i].column,
+                      fields[i].column);
+    bj_buf_str(sql, " RETURNING id");
+    bj_buf_put(sql, "", 1);
+}
+
+int bj_records_new(struct bj_store *s, struct bj_records **ret,
+                   struct bj_err *err)
+{
+    struct bj_records *r = calloc(1, sizeof(*r));
+    if (!r)
+        return bj_err_set(err, -ENOMEM, "records");
+    struct sqlite3 *db = bj_store_db(s);
+    struct bj_buf sql = {0};
+    r->store = s;
+    put_sql(&sql);
+    int e = sql.failed ? bj_err_set(err, -ENOMEM, "records")
+                       : bj_dicts_new(db, &r->dicts, err);
+    for (int i = 0; e == 0 && i < BJ_RECORD_STATEMENTS; i++)
+        e = bj_sql_prepare(db, texts[i] ? texts[i] : sql.p, &r->st[i], err);
+    bj_buf_free(&sql);
+    if (e < 0) {
+        bj_records_free(r);
+        return e;
+    }
+    *ret = r;
+    return 0;
+}
+
+void bj_records_free(struct bj_records *r)
+{
+    if (!r)
+        return;
+    for (int i = 0; i < BJ_RECORD_STATEMENTS; i++)
+        sqlite3_finalize(r->st[i]);
+    bj_dicts_free(r->dicts);
+    bj_arena_free(&r->arena);
+    free(r);
+}
+
+static int host_id(struct bj_records *r, struct bj_slice name, int64_t *ret,
+                   struct bj_err *err)
+{
+    struct sqlite3_stmt *find = r->st[BJ_RECORD_HOST];
+    bj_sql_bind_text(find, 1, name);
+    int e = bj_sql_row(find, err);
+    if (e > 0) {
+        *ret = bj_sql_get(find, 0);
+        sqlite3_reset(find);
+        return 0;
+    }
+    bj_sql_bind_text(r->st[BJ_RECORD_HOST_ADD], 1, name);
+    if (e == 0)
+        e = bj_sql_run(r->st[BJ_RECORD_HOST_ADD], err);
+    *ret = sqlite3_last_insert_rowid(bj_store_db(r->store));
+    return e;
+}
+
+static int64_t count(const struct bj_json *v)
+{
+    return bj_sql_u64(bj_json_u64_or(v, BJ_ABSENT));
+}
+
+/* The number of a text in the dictionary of its kind. */
+static int entry(struct bj_records *r, enum kind kind, struct bj_slice text,
+                 int64_t *ret, struct bj_err *err)
+{
+    enum bj_dict_id which = kind == NAME      ? BJ_DICT_USER
+                            : kind == ACCOUNT ? BJ_DICT_ACCOUNT
+                                              : BJ_DICT_WORD;
+    return text.n > 0 ? bj_dict_text(r->dicts, which, text, ret, err) : 0;
+}
+
+/* Bind one field of a record. */
+static int bind(struct bj_records *r, int i, const struct bj_json *doc,
+                struct bj_slice cluster, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = r->st[BJ_RECORD_ADD];
+    const struct bj_json *v = bj_json_get(doc, fields[i].field);
+    struct bj_slice text = bj_json_text(v);
+    int64_t n = BJ_SQL_NULL;
+    uint64_t id;
+    bool flag;
+    int e = 0;
+    switch (fields[i].kind) {
+    case CLUSTER:
+        e = bj_dict_cluster(r->dicts, text.n > 0 ? text : cluster,
+                            bj_json_text(bj_json_get(doc, "batch_system")), &n,
+                            err);
+        break;
+    case HOST:
+        e = host_id(r, text, &n, err);
+        break;
+    case ID:
+        if (text.n < 19 && (text.p[0] != '0' || text.n == 1) &&
+            bj_slice_u64(text, &id) == 0) {
+            n = (int64_t)id;
+            break;
+        }
+        sqlite3_bind_text64(st, i + 1, text.p, text.n, SQLITE_STATIC,
+                            SQLITE_UTF8);
+        return 0;
+    case TEXT:
+        sqlite3_bind_text64(st, i + 1, text.n ? text.p : "", text.n,
+                            SQLITE_STATIC, SQLITE_UTF8);
+        return 0;
+    case TIME:
+        n = count(v) == BJ_SQL_NULL ? 0 : count(v);
+        break;
+    case COUNT:
+        n = count(v);
+        break;
+    case FLAG:
+        if (bj_json_bool(v, &flag) == 0)
+            n = flag;
+        break;
+    case WORD:
+    case NAME:
+    case ACCOUNT:
+        e = entry(r, fields[i].kind, text, &n, err);
+        break;
+    }
+    bj_sql_bind(st, i + 1, n);
+    return e;
+}
+
+static int put_energy(struct bj_records *r, int64_t id,
+                      const struct bj_json *energy, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = r->st[BJ_RECORD_ENERGY];
+    int e = 0;
+    BJ_JSON_EACH(policy, energy)
+    {
+        BJ_JSON_EACH(part, policy)
+        {
+            int64_t p = BJ_SQL_NULL, c = BJ_SQL_NULL, uj = count(part);
+            e = entry(r, WORD, bj_json_key(policy), &p, err);
+            if (e == 0)
+                e = entry(r, WORD, bj_json_key(part), &c, err);
+            if (e < 0)
+                return e;
+            if (uj == BJ_SQL_NULL || p == BJ_SQL_NULL || c == BJ_SQL_NULL)
+                continue;
+            sqlite3_bind_int64(st, 1, id);
+            sqlite3_bind_int64(st, 2, p);
+            sqlite3_bind_int64(st, 3, c);
+            sqlite3_bind_int64(st, 4, uj);
+            e = bj_sql_run(st, err);
+            if (e < 0)
+                return e;
+        }
+    }
+    return 0;
+}
+
+static int put_devices(struct bj_records *r, int64_t id,
+                       const struct bj_json *devices, struct bj_err *err)
+{
+    static const char *const names[] = {"read_bytes", "write_bytes",
+                                        "read_operations", "write_operations"};
+    struct sqlite3_stmt *st = r->st[BJ_RECORD_DEVICE];
+    BJ_JSON_EACH(device, devices)
+    {
+        if (bj_json_key(device).n == 0)
+            continue;
+        sqlite3_bind_int64(st, 1, id);
+        bj_sql_bind_text(st, 2, bj_json_key(device));
+        for (int i = 0; i < 4; i++)
+            bj_sql_bind(st, i + 3, count(bj_json_get(device, names[i])));
+        int e = bj_sql_run(st, err);
+        if (e < 0)
+            return e;
+    }
+    return 0;
+}
+
+static int check(const struct bj_json *doc, const char *name,
+                 struct bj_err *err)
+{
+    static const char *const wanted[] = {"jobid", "host", "end"};
+    if (bj_json_u64_or(bj_json_get(doc, "format"), 0) != 1)
+        return bj_err_set(err, -EINVAL, "%s: format: only 1 is known", name);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        if (bj_json_text(bj_json_get(doc, wanted[i])).n == 0)
+            return bj_err_set(err, -EINVAL, "%s: %s: it must be there", name,
+                              wanted[i]);
+    return 0;
+}
+
+int bj_record_put(struct bj_records *r, struct bj_slice cluster,
+                  const char *name, struct bj_slice text, struct bj_err *err)
+{
+    const struct bj_json_limits limits = {
+        .bytes = BJ_RECORD_BYTES, .values = 20000, .depth = 8};
+    const struct bj_json *doc;
+    struct sqlite3_stmt *st = r->st[BJ_RECORD_ADD];
+    bj_arena_reset(&r->arena);
+    int e = bj_json_parse(&r->arena, text, name, &limits, &doc, err);
+    if (e == -EFBIG)
+        e = err ? (err->code = -EINVAL) : -EINVAL;
+    if (e == 0)
+        e = check(doc, name, err);
+    for (int i = 0; e == 0 && i < FIELDS; i++)
+        e = bind(r, i, doc, cluster, err);
+    if (e < 0)
+        return e;
+    e = bj_sql_row(st, err);
+    int64_t id = e > 0 ? bj_sql_get(st, 0) : 0;
+    /* The row is written when the statement has run to its end. */
+    while (e > 0)
+        e = bj_sql_row(st, err);
+    if (e == 0)
+        e = put_energy(r, id, bj_json_get(doc, "energy_uj"), err);
+    if (e == 0)
+        e = put_devices(r, id, bj_json_get(doc, "devices"), err);
+    return e < 0 ? bj_err_wrap(err, e, "%s", name) : 0;
+}

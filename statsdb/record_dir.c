@@ -1,0 +1,131 @@
+#include "statsdb/record_impl.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "statsdb/sql.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Names of files, as offsets into one text. */
+struct names {
+    struct bj_buf text;
+    unsigned n;
+};
+
+static bool wanted(const char *name)
+{
+    size_t n = strlen(name);
+    return name[0] != '.' && n > 5 && strcmp(name + n - 5, ".json") == 0;
+}
+
+/* The names are kept before anything is read: what comes into the directory
+ * meanwhile waits for the next round. */
+static int list(int fd, unsigned max, struct names *names, const char *dir,
+                struct bj_err *err)
+{
+    int copy = dup(fd);
+    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    if (!d) {
+        int e = -errno;
+        if (copy >= 0)
+            close(copy);
+        return bj_err_set(err, e, "%s", dir);
+    }
+    const struct dirent *entry;
+    while (names->n < max && (entry = readdir(d)) != NULL) {
+        if (!wanted(entry->d_name))
+            continue;
+        bj_buf_put(&names->text, entry->d_name, strlen(entry->d_name) + 1);
+        names->n++;
+    }
+    closedir(d);
+    return names->text.failed ? bj_err_set(err, -ENOMEM, "%s", dir) : 0;
+}
+
+/* Out of the way, where a person can look at it. */
+static void set_aside(int fd, const char *name)
+{
+    char to[NAME_MAX + 8];
+    if (snprintf(to, sizeof(to), "%s.bad", name) < (int)sizeof(to))
+        renameat(fd, name, fd, to);
+}
+
+/* Read and put one file: 1 it is to be removed once that is safe, 0 it is not,
+ * or what ends the round. */
+static int take(struct bj_records *r, int fd, const char *name,
+                struct bj_slice cluster, struct bj_records_counts *n,
+                struct bj_err *ret_why, struct bj_err *err)
+{
+    struct bj_slice text;
+    struct bj_err why = {0};
+    int e =
+        bj_file_read_trusted(fd, name, r->text, sizeof(r->text), &text, &why);
+    if (e == -ENOENT)
+        return 0;
+    if (e == 0)
+        e = bj_record_put(r, cluster, name, text, &why);
+    if (e == 0) {
+        n->taken++;
+        return 1;
+    }
+    if (e != -EINVAL && e != -EPERM && e != -EFBIG && e != -ELOOP) {
+        if (err)
+            *err = why;
+        return e;
+    }
+    if (n->bad++ == 0 && ret_why)
+        *ret_why = why;
+    set_aside(fd, name);
+    return 0;
+}
+
+static int take_all(struct bj_records *r, int fd, const struct names *names,
+                    struct bj_slice cluster, struct bj_records_counts *n,
+                    struct bj_err *ret_why, struct bj_err *err)
+{
+    const char *name = names->text.p;
+    unsigned char *done = calloc(names->n, 1);
+    int e = done ? bj_store_begin(r->store, err)
+                 : bj_err_set(err, -ENOMEM, "records");
+    for (unsigned i = 0; e >= 0 && i < names->n; i++) {
+        e = take(r, fd, name, cluster, n, ret_why, err);
+        done[i] = e > 0;
+        name += strlen(name) + 1;
+    }
+    if (e >= 0)
+        e = bj_store_commit(r->store, err);
+    if (e < 0) {
+        bj_store_rollback(r->store);
+        bj_dicts_clear(r->dicts);
+    }
+    name = names->text.p;
+    for (unsigned i = 0; e == 0 && i < names->n; i++) {
+        if (done[i])
+            unlinkat(fd, name, 0);
+        name += strlen(name) + 1;
+    }
+    free(done);
+    return e;
+}
+
+int bj_records_collect(struct bj_records *r, struct bj_slice cluster,
+                       const char *dir, unsigned max_files,
+                       struct bj_records_counts *ret, struct bj_err *ret_why,
+                       struct bj_err *err)
+{
+    struct names names = {0};
+    *ret = (struct bj_records_counts){0};
+    bj_autoclose int fd = bj_dir_open(AT_FDCWD, dir);
+    if (fd < 0)
+        return bj_err_set(err, fd, "%s", dir);
+    int e = list(fd, max_files, &names, dir, err);
+    if (e == 0 && names.n > 0)
+        e = take_all(r, fd, &names, cluster, ret, ret_why, err);
+    bj_buf_free(&names.text);
+    return e < 0 ? e : (int)names.n;
+}

@@ -1,0 +1,26 @@
+/* What record.c and record_dir.c share; nobody else needs it. */
+#ifndef BJ_STATSDB_RECORD_IMPL_H
+#define BJ_STATSDB_RECORD_IMPL_H
+
+#include "base/arena.h"
+#include "statsdb/dict.h"
+#include "statsdb/record.h"
+
+enum {
+    BJ_RECORD_ADD,
+    BJ_RECORD_HOST,
+    BJ_RECORD_HOST_ADD,
+    BJ_RECORD_ENERGY,
+    BJ_RECORD_DEVICE,
+    BJ_RECORD_STATEMENTS
+};
+
+struct bj_records {
+    struct bj_store *store;
+    struct bj_dicts *dicts;
+    struct bj_arena arena; /* of one record */
+    struct sqlite3_stmt *st[BJ_RECORD_STATEMENTS];
+    char text[BJ_RECORD_BYTES];
+};
+
+#endif

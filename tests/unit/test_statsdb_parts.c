@@ -1,0 +1,238 @@
+/* Smaller parts: what is exported, removed, backed up and configured. */
+#include "tests/unit/test_statsdb.h"
+
+#include "statsdb/cache.h"
+#include "statsdb/conf.h"
+#include "statsdb/covered.h"
+#include "statsdb/export.h"
+#include "statsdb/progress.h"
+#include "statsdb/retention.h"
+
+static void put_job(struct bj_upsert *u, unsigned id, uint64_t end,
+                    const char *name)
+{
+    char raw[16];
+    struct bj_err err = {0};
+    struct bj_sched_job j;
+    struct bj_job_step step;
+    bj_sched_job_init(&j);
+    bj_job_step_init(&step);
+    snprintf(raw, sizeof(raw), "%u", id);
+    j.raw_id = bj_slice_str(raw);
+    j.name = bj_slice_str(name);
+    j.submit_sec = j.start_sec = end - 100;
+    j.end_sec = end;
+    j.elapsed_sec = 100;
+    j.cpus = 2;
+    j.comment = BJ_SLICE("c");
+    j.state = BJ_STATE_COMPLETED;
+    step.step_id = BJ_SLICE("batch");
+    j.step = &step;
+    j.steps = 1;
+    if (bj_upsert_begin(u, &err) < 0 ||
+        bj_upsert_job(u, BJ_SLICE("x"), &j, &err) < 0 ||
+        bj_upsert_commit(u, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+/* The named columns of the first data line of what was exported. */
+static char *exported(struct bj_store *s, enum bj_export_format format)
+{
+    char *text = NULL;
+    size_t n = 0;
+    struct bj_err err = {0};
+    struct bj_export what = {format, 0, INT64_MAX};
+    FILE *f = open_memstream(&text, &n);
+    if (bj_export_jobs(s, &what, f, &err) < 0)
+        fail_msg("%s", err.msg);
+    fclose(f);
+    return text;
+}
+
+static void test_export(void **state)
+{
+    static const struct {
+        const char *name, *csv, *json;
+    } cases[] = {
+        {"plain", ",plain,", "\"name\":\"plain\""},
+        {"a,b", ",\"a,b\",", "\"name\":\"a,b\""},
+        {"say \"x\"", ",\"say \"\"x\"\"\",", "\"name\":\"say \\\"x\\\"\""},
+        {"=1+1", ",\"'=1+1\",", "\"name\":\"=1+1\""},
+        {"-x", ",\"'-x\",", "\"name\":\"-x\""},
+        {"bad\xff", ",bad\xef\xbf\xbd,", "\"name\":\"bad\xef\xbf\xbd\""},
+        {"new\nline", ",new?line,", "\"name\":\"new\\nline\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        fixture_open(&f);
+        struct bj_store *s = store_open(&f);
+        struct bj_upsert *u = upsert_open(s);
+        put_job(u, 1, 2000, cases[i].name);
+        char *csv = exported(s, BJ_EXPORT_CSV);
+        char *json = exported(s, BJ_EXPORT_JSONL);
+        if (!strstr(csv, cases[i].csv))
+            fail_msg("%s", csv);
+        if (!strstr(json, cases[i].json))
+            fail_msg("%s", json);
+        assert_int_equal(strncmp(csv, "id,cluster,", 11), 0);
+        assert_non_null(strstr(json, "\"elapsed_sec\":100,"));
+        assert_non_null(strstr(json, "\"energy_joules\":null,"));
+        free(csv);
+        free(json);
+        bj_upsert_free(u);
+        bj_store_close(s);
+        fixture_close(&f);
+    }
+}
+
+/* What is old goes, its sums stay, and it does not come back. */
+static void test_retention(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    fixture_open(&f);
+    struct bj_store *s;
+    struct bj_store_options opt = {.path = f.path, .shrink = true};
+    assert_int_equal(bj_store_open(&opt, &s, &err), 0);
+    struct bj_upsert *u = upsert_open(s);
+    for (unsigned i = 1; i <= 50; i++)
+        put_job(u, i, 1000 * i, "n");
+    assert_int_equal(bj_retention_step(s, 20500, 15, &err), 15);
+    assert_int_equal(bj_retention_step(s, 20500, 15, &err), 5);
+    assert_int_equal(bj_retention_step(s, 20500, 15, &err), 0);
+    expect(s,
+           "SELECT (SELECT count(*) FROM job), (SELECT count(*) FROM step),"
+           " (SELECT count(*) FROM job_more), (SELECT min(\"end\") FROM job),"
+           " (SELECT sum(jobs_ended) FROM rollup_day)",
+           "30|30|30|21000|50\n");
+    put_job(u, 3, 3000, "n");
+    put_job(u, 21, 21000, "n");
+    assert_int_equal(bj_upsert_counts(u)->jobs_removed, 1);
+    expect(s,
+           "SELECT (SELECT count(*) FROM job),"
+           " (SELECT sum(jobs_ended) FROM rollup_day)",
+           "30|50\n");
+    assert_int_equal(bj_retention_shrink(s, 100, &err), 0);
+    assert_int_equal(number(s, "PRAGMA freelist_count"), 0);
+    assert_int_equal(bj_store_check(s, NULL), 0);
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+static void test_covered(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    struct bj_covered c;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    assert_int_equal(bj_covered_read(s, "a", "sacct", &c, &err), 0);
+    assert_true(c.from_sec == 0 && c.to_sec == 0);
+    assert_int_equal(
+        bj_covered_write(s, "a", "sacct", &(struct bj_covered){5, 9}, &err), 0);
+    assert_int_equal(
+        bj_covered_write(s, "a", "sacct", &(struct bj_covered){3, 9}, &err), 0);
+    assert_int_equal(bj_covered_read(s, "b", "sacct", &c, &err), 0);
+    assert_true(c.from_sec == 0 && c.to_sec == 0);
+    assert_int_equal(bj_covered_read(s, "a", "sacct", &c, &err), 0);
+    assert_true(c.from_sec == 3 && c.to_sec == 9);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+static void test_conf(void **state)
+{
+    static const struct {
+        const char *yaml;
+        const char *want; /* in the message; NULL: fine */
+    } cases[] = {
+        {"name: a\n", NULL},
+        {"name: a\nsacct:\n  interval: 1m\nrecords:\n  dir: [/x, /y]\n", NULL},
+        {"", "name: a cluster needs one"},
+        {"name: a\nsacct:\n  intervall: 1m\n", "c.yml:3:3: "},
+        {"name: a\nsacct:\n  interval: soon\n", "c.yml:3:"},
+        {"name: a\n\nsacct: [\n", "c.yml:"},
+    };
+    (void)state;
+    char dir[] = "/tmp/bj-conf-XXXXXX", path[64], option[96];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/c.yml", dir);
+    snprintf(option, sizeof(option), "--cluster.file=%s", path);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_statsdb_conf c = {0};
+        struct bj_err err = {0};
+        char program[] = "x";
+        char *argv[] = {program, option, NULL};
+        FILE *file = fopen(path, "w");
+        fputs(cases[i].yaml, file);
+        fclose(file);
+        int r = bj_statsdb_conf_load(&c, 2, argv, &err);
+        assert_int_equal(r == 0, cases[i].want == NULL);
+        if (cases[i].want && !strstr(err.msg, cases[i].want))
+            fail_msg("%s", err.msg);
+        if (r == 0)
+            assert_string_equal(c.cluster[0].name, "a");
+        bj_statsdb_conf_free(&c);
+    }
+    unlink(path);
+    rmdir(dir);
+}
+
+/* Full, it forgets; what it does remember is right. */
+static void test_cache(void **state)
+{
+    (void)state;
+    struct bj_cache c = {.max_entries = 100, .max_bytes = 4000};
+    uint64_t seed = bj_cache_seed();
+    unsigned found = 0;
+    for (unsigned i = 0; i < 100000; i++) {
+        char text[64];
+        unsigned k = (i * 2654435761u >> 7) % 150;
+        int n = snprintf(text, sizeof(text), "%0*u", (int)(k % 40), k);
+        struct bj_slice key = {text, (size_t)n};
+        uint64_t hash = bj_cache_hash(seed, key);
+        int64_t v;
+        if (bj_cache_find(&c, hash, key, &v)) {
+            found++;
+            assert_int_equal(v, k);
+        } else {
+            bj_cache_add(&c, hash, key, k);
+        }
+        assert_true(bj_cache_bytes(&c) < 20000);
+    }
+    assert_true(found > 100);
+    bj_cache_free(&c);
+}
+
+static void test_progress(void **state)
+{
+    (void)state;
+    char text[160];
+    struct bj_progress p = {.name = "alpha",
+                            .begin_usec = 1000000,
+                            .lines = 600000,
+                            .first = 100,
+                            .done = 400};
+    assert_string_equal(
+        bj_progress_text(&p, 61000000, text, sizeof(text)),
+        "[============>                 ]  40 %  10000 lines/s  2m left  "
+        "alpha");
+    p.done = 1000;
+    assert_string_equal(bj_progress_text(&p, 61000000, text, sizeof(text)),
+                        "[==============================] 100 %  10000 lines/s"
+                        "  alpha");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_export),  cmocka_unit_test(test_retention),
+        cmocka_unit_test(test_covered), cmocka_unit_test(test_conf),
+        cmocka_unit_test(test_cache),   cmocka_unit_test(test_progress),
+    };
+    return cmocka_run_group_tests_name("statsdb_parts", tests, NULL, NULL);
+}

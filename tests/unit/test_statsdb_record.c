@@ -1,0 +1,210 @@
+/* Final records of nodes: what becomes of one, of a spool, and of what is
+ * none. */
+#include "tests/unit/test_statsdb.h"
+
+#include "statsdb/record.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* The example of docs/records.md. */
+static const char example[] =
+    "{\"format\":1,\"cluster\":\"alpha\",\"host\":\"node07\","
+    "\"batch_system\":\"slurm\",\"jobid\":\"4711\",\"user\":\"anna\","
+    "\"uid\":\"1000\",\"account\":\"physics\",\"partition\":\"long\","
+    "\"start\":1763649000,\"end\":1763650000,\"cpu_usec\":3998211000,"
+    "\"cpus\":4,\"memory_peak_bytes\":8123456789,\"energy_uj\":{"
+    "\"hybrid\":{\"cpu\":81234567,\"dram\":1234567},"
+    "\"usage\":{\"cpu\":90000001,\"dram\":1300000},"
+    "\"reservation\":{\"cpu\":70000000,\"dram\":1200000}},"
+    "\"energy_policy\":\"hybrid\",\"energy_source\":\"rapl\","
+    "\"energy_quality\":\"components\",\"energy_static\":\"learnt\","
+    "\"energy_gap\":false,\"devices\":{\"sda\":{\"read_bytes\":5}}}";
+
+static void put(struct bj_store *s, struct bj_records *r, const char *text)
+{
+    struct bj_err err = {0};
+    if (bj_store_begin(s, &err) < 0 ||
+        bj_record_put(r, BJ_SLICE("c"), "x", bj_slice_str(text), &err) < 0 ||
+        bj_store_commit(s, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static void test_record(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    struct bj_records *r;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    assert_int_equal(bj_records_new(s, &r, &err), 0);
+    for (int i = 0; i < 3; i++) {
+        put(s, r, example);
+        expect(s,
+               "SELECT c.name, raw_id, h.name, slurm_node, start, r.\"end\","
+               " u.name, uid, a.name, cpus, cpu_usec, memory_peak_bytes,"
+               " oom_kills, energy_gap, complete FROM node_record r"
+               " JOIN cluster c ON c.id = cluster JOIN host h ON h.id = host"
+               " JOIN user u ON u.id = user JOIN account a ON a.id = account",
+               "alpha|4711|node07||1763649000|1763650000|anna|1000|physics|4|"
+               "3998211000|8123456789||0|\n");
+        expect(s,
+               "SELECT p.text, c.text, microjoules FROM node_energy"
+               " JOIN word p ON p.id = policy JOIN word c ON c.id = component"
+               " ORDER BY 1, 2",
+               "hybrid|cpu|81234567\nhybrid|dram|1234567\n"
+               "reservation|cpu|70000000\nreservation|dram|1200000\n"
+               "usage|cpu|90000001\nusage|dram|1300000\n");
+        expect(s, "SELECT device, read_bytes, write_bytes FROM node_device",
+               "sda|5|\n");
+    }
+    /* The run it belongs to, and another with the same id. */
+    struct bj_upsert *u = upsert_open(s);
+    for (uint64_t start = 1763000000; start < 1764000000; start += 649000) {
+        struct bj_sched_job j;
+        bj_sched_job_init(&j);
+        j.raw_id = BJ_SLICE("4711");
+        j.submit_sec = start;
+        j.start_sec = start;
+        j.end_sec = start + 1000;
+        j.state = BJ_STATE_COMPLETED;
+        assert_int_equal(bj_upsert_begin(u, &err), 0);
+        assert_int_equal(bj_upsert_job(u, BJ_SLICE("alpha"), &j, &err), 0);
+        assert_int_equal(bj_upsert_commit(u, &err), 0);
+    }
+    expect(s,
+           "SELECT j.submit, policy, component, microjoules FROM job_energy_v"
+           " JOIN job j ON j.id = job WHERE policy = 'usage' ORDER BY 3",
+           "1763649000|usage|cpu|90000001\n1763649000|usage|dram|1300000\n");
+    assert_int_equal(bj_store_check(s, NULL), 0);
+    bj_upsert_free(u);
+    bj_records_free(r);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+static void test_none(void **state)
+{
+    static const char *const cases[] = {
+        "",
+        "x",
+        "[]",
+        "{}",
+        "{\"format\":2,\"jobid\":\"1\",\"host\":\"h\",\"end\":1}",
+        "{\"format\":1,\"host\":\"h\",\"end\":1}",
+        "{\"format\":1,\"jobid\":\"1\",\"end\":1}",
+        "{\"format\":1,\"jobid\":\"1\",\"host\":\"h\"}",
+        "{\"format\":1,\"jobid\":\"1\",\"host\":\"h\",\"end\":1",
+    };
+    /* Nonsense in other fields is nothing known. */
+    static const char *const odd[] = {
+        "{\"format\":1,\"jobid\":\"7[1].s\",\"host\":\"h\",\"end\":\"1\","
+        "\"energy_uj\":[1],\"devices\":7,\"cpus\":\"many\",\"user\":{}}",
+        "{\"format\":1,\"jobid\":8,\"host\":\"h\",\"end\":1,"
+        "\"energy_uj\":{\"a\":{\"b\":-1,\"\":3,\"c\":1e99},\"\":{\"x\":1}}}",
+    };
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    struct bj_records *r;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    assert_int_equal(bj_records_new(s, &r, &err), 0);
+    assert_int_equal(bj_store_begin(s, &err), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(
+            bj_record_put(r, BJ_SLICE("c"), "x", bj_slice_str(cases[i]), &err),
+            -EINVAL);
+    assert_int_equal(bj_store_commit(s, &err), 0);
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+        put(s, r, odd[i]);
+    expect(s, "SELECT raw_id, cpus, user FROM node_record ORDER BY id",
+           "7[1].s||\n8||\n");
+    assert_int_equal(number(s, "SELECT count(*) FROM node_energy"), 0);
+    bj_records_free(r);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+static void write_file(const char *dir, const char *name, const char *text,
+                       mode_t mode)
+{
+    char path[200];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static bool there(const char *dir, const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static void test_spool(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char dir[100];
+    struct bj_err err = {0}, why = {0};
+    struct bj_records *r;
+    struct bj_records_counts n;
+    fixture_open(&f);
+    snprintf(dir, sizeof(dir), "%s/spool", f.dir);
+    struct bj_store *s = store_open(&f);
+    assert_int_equal(bj_records_new(s, &r, &err), 0);
+    assert_int_equal(
+        bj_records_collect(r, BJ_SLICE("c"), dir, 10, &n, &why, &err), -ENOENT);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    write_file(dir, "a.json", example, 0640);
+    write_file(dir, "bad.json", "{", 0640);
+    write_file(dir, "open.json", example, 0666);
+    write_file(dir, ".hidden.json", example, 0640);
+    write_file(dir, "other.txt", example, 0640);
+    assert_int_equal(
+        bj_records_collect(r, BJ_SLICE("c"), dir, 10, &n, &why, &err), 3);
+    assert_int_equal(n.taken, 1);
+    assert_int_equal(n.bad, 2);
+    assert_true(why.code < 0);
+    assert_false(there(dir, "a.json"));
+    assert_true(there(dir, "bad.json.bad"));
+    assert_true(there(dir, "open.json.bad"));
+    assert_true(there(dir, ".hidden.json"));
+    assert_true(there(dir, "other.txt"));
+    assert_int_equal(
+        bj_records_collect(r, BJ_SLICE("c"), dir, 10, &n, &why, &err), 0);
+    /* What can't be written stays. */
+    write_file(dir, "b.json", example, 0640);
+    assert_int_equal(
+        bj_sql_exec(bj_store_db(s), "PRAGMA query_only = ON", NULL), 0);
+    assert_true(bj_records_collect(r, BJ_SLICE("d"), dir, 10, &n, &why, &err) <
+                0);
+    assert_true(there(dir, "b.json"));
+    assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 1);
+    bj_records_free(r);
+    bj_store_close(s);
+    static const char *const left[] = {"bad.json.bad", "open.json.bad",
+                                       ".hidden.json", "other.txt", "b.json"};
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        char path[200];
+        snprintf(path, sizeof(path), "%s/%s", dir, left[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(dir), 0);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_spool),
+    };
+    return cmocka_run_group_tests_name("statsdb_record", tests, NULL, NULL);
+}

@@ -2,9 +2,7 @@
 
 #include "base/listen.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define AT(member) offsetof(struct bj_exporter_conf, member)
 
@@ -63,43 +61,16 @@ const struct bj_opt bj_exporter_opts[] = {
      .hi = (uint64_t)3600 * 1000000,
      .preset = "0s",
      .help = "Serve what was seen this long ago at most, without a new look."},
-    {.name = "log.level",
-     .kind = BJ_OPT_STR,
-     .off = AT(log_level),
-     .preset = "info",
-     .help = "Least weight of a line to be logged.",
-     .choices = "debug|info|warn|error"},
-    {.name = "log.format",
-     .kind = BJ_OPT_STR,
-     .off = AT(log_format),
-     .preset = "logfmt",
-     .help = "What log lines look like.",
-     .choices = "logfmt|json"},
-    {.name = "config.file",
-     .kind = BJ_OPT_STR,
-     .off = AT(file),
-     .arg = "FILE",
-     .help = "YAML file with the same options; the command line goes before "
-             "it."},
-    {.name = "version",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(version),
-     .preset = "false",
-     .help = "Print the version and exit."},
-    {.name = "help",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(help),
-     .preset = "false",
-     .help = "Print this and exit."},
     {.name = NULL},
 };
 
-enum { SETS = 1 + BJ_CONF_SETS };
+enum { SETS = 2 + BJ_CONF_SETS };
 
 static void name_sets(struct bj_exporter_conf *c, struct bj_optset sets[SETS])
 {
     sets[0] = (struct bj_optset){bj_exporter_opts, c};
-    bj_conf_sets(&c->core, sets + 1);
+    sets[1] = (struct bj_optset){bj_program_opts, &c->program};
+    bj_conf_sets(&c->core, sets + 2);
 }
 
 void bj_exporter_conf_free(struct bj_exporter_conf *c)
@@ -108,54 +79,6 @@ void bj_exporter_conf_free(struct bj_exporter_conf *c)
     name_sets(c, sets);
     for (int i = 0; i < SETS; i++)
         bj_opt_free(&sets[i]);
-}
-
-static int set_presets(struct bj_exporter_conf *c, struct bj_err *err)
-{
-    struct bj_optset sets[SETS];
-    int r = 0;
-    bj_exporter_conf_free(c);
-    *c = (struct bj_exporter_conf){0};
-    name_sets(c, sets);
-    for (int i = 0; i < SETS && r == 0; i++)
-        r = bj_opt_presets(&sets[i], err);
-    return r;
-}
-
-static int read_file(struct bj_exporter_conf *c, const char *path,
-                     struct bj_err *err)
-{
-    struct bj_optset sets[SETS];
-    char why[64];
-    name_sets(c, sets);
-    /* The code alone does not tell a file that is not there from an option that
-     * is not known. */
-    if (access(path, R_OK) < 0)
-        return bj_err_set(err, -EINVAL, "config.file: '%s': %s", path,
-                          strerror_r(errno, why, sizeof(why)));
-    int r = bj_opt_yaml(sets, SETS, path, err);
-    if (r == 0 && (c->file || c->help || c->version))
-        r = bj_err_set(err, -EINVAL,
-                       "%s: config.file, help and version belong on the "
-                       "command line",
-                       path);
-    return r;
-}
-
-/* All sources in turn; path may be NULL. */
-static int apply(struct bj_exporter_conf *c, const char *path, int argc,
-                 char **argv, struct bj_err *err)
-{
-    struct bj_optset sets[SETS];
-    int r = set_presets(c, err);
-    name_sets(c, sets);
-    if (r == 0 && path)
-        r = read_file(c, path, err);
-    if (r == 0)
-        r = bj_opt_argv(sets, SETS, argc, argv, err);
-    for (int i = 0; i < SETS && r == 0; i++)
-        r = bj_opt_finish(&sets[i], err);
-    return r;
 }
 
 /* Paths are compared byte by byte after decoding: what needs an escape, or what
@@ -197,16 +120,12 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
 int bj_exporter_conf_load(struct bj_exporter_conf *c, int argc, char **argv,
                           struct bj_err *err)
 {
-    /* The first round is there to find the file. */
-    int r = apply(c, NULL, argc, argv, err);
-    if (r < 0 || c->help || c->version)
+    struct bj_optset sets[SETS];
+    name_sets(c, sets);
+    int r = bj_program_load(&c->program, sets, SETS, argc, argv, err);
+    if (r < 0 || c->program.help || c->program.version)
         return r;
-    char *path = c->file;
-    c->file = NULL;
-    if (path)
-        r = apply(c, path, argc, argv, err);
-    free(path);
-    return r < 0 ? r : check(c, err);
+    return check(c, err);
 }
 
 void bj_exporter_conf_help(struct bj_buf *out)
@@ -215,6 +134,7 @@ void bj_exporter_conf_help(struct bj_buf *out)
                     "Metrics of the batch jobs on this node, for "
                     "Prometheus.\n\n");
     bj_opt_help(&(struct bj_optset){bj_exporter_opts, NULL}, out);
+    bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
     bj_buf_str(out, "\nWhat is collected:\n");
     struct bj_conf conf;
     struct bj_optset sets[BJ_CONF_SETS];

@@ -2,7 +2,7 @@
 #ifndef BJ_STANDALONE_CONF_H
 #define BJ_STANDALONE_CONF_H
 
-#include "base/opt.h"
+#include "base/program.h"
 #include "core/conf.h"
 
 #include <stdbool.h>
@@ -16,10 +16,7 @@ struct bj_exporter_conf {
     bool gzip;
     uint64_t interval_usec; /* between passes; 0: only when scraped */
     uint64_t max_age_usec;  /* a younger snapshot is served again */
-    char *log_level, *log_format;
-    /* only on the command line */
-    char *file;
-    bool version, help;
+    struct bj_program program;
 };
 
 /* The option table; use with a struct bj_exporter_conf as base. */

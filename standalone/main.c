@@ -198,9 +198,9 @@ static void stop(struct exporter *e)
 static bool print_text(const struct bj_exporter_conf *c)
 {
     struct bj_buf out = {0};
-    if (c->help)
+    if (c->program.help)
         bj_exporter_conf_help(&out);
-    else if (c->version)
+    else if (c->program.version)
         bj_buf_str(&out,
                    "batchjob_exporter " BJ_VERSION " (" BJ_REVISION ")\n");
     else
@@ -210,23 +210,6 @@ static bool print_text(const struct bj_exporter_conf *c)
     return true;
 }
 
-static void set_up_log(const struct bj_exporter_conf *c)
-{
-    enum bj_log_level level = BJ_LOG_INFO;
-    enum bj_log_format format = BJ_LOG_LOGFMT;
-    bj_log_level_parse(c->log_level, &level);
-    bj_log_format_parse(c->log_format, &format);
-    bj_log_setup(level, format);
-}
-
-/* Wrong options explain themselves; with other errors the code tells more. */
-static const char *reason(const struct bj_err *err, char *buf, unsigned cap)
-{
-    if (err->code == -EINVAL || err->code == -ERANGE || err->code == -ENOENT)
-        return err->msg;
-    return bj_err_text(err, buf, cap);
-}
-
 static int run(struct exporter *e, int argc, char **argv)
 {
     struct bj_err err = {0};
@@ -234,18 +217,19 @@ static int run(struct exporter *e, int argc, char **argv)
     int r = bj_exporter_conf_load(&e->conf, argc, argv, &err);
     if (r < 0) {
         fprintf(stderr, "batchjob_exporter: %s\n",
-                reason(&err, text, sizeof(text)));
+                bj_program_reason(&err, text, sizeof(text)));
         return r;
     }
     if (print_text(&e->conf))
         return 0;
-    set_up_log(&e->conf);
+    bj_program_log(&e->conf.program);
     raise_files();
     r = start(e, &err);
     if (r == 0)
         r = loop(e, &err);
     if (r < 0)
-        bj_log(BJ_LOG_ERROR, NULL, "%s", reason(&err, text, sizeof(text)));
+        bj_log(BJ_LOG_ERROR, NULL, "%s",
+               bj_program_reason(&err, text, sizeof(text)));
     return r;
 }
 

@@ -54,9 +54,9 @@ static void presets(void **state)
     assert_int_equal(c.interval_usec, 0);
     assert_int_equal(c.max_age_usec, 0);
     assert_true(c.gzip);
-    assert_false(c.help || c.version);
-    assert_string_equal(c.log_level, "info");
-    assert_string_equal(c.log_format, "logfmt");
+    assert_false(c.program.help || c.program.version);
+    assert_string_equal(c.program.log_level, "info");
+    assert_string_equal(c.program.log_format, "logfmt");
     assert_string_equal(c.core.procfs, "/proc");
     bj_exporter_conf_free(&c);
 }
@@ -102,11 +102,11 @@ static void help_and_version_need_nothing_else(void **state)
     struct bj_exporter_conf c;
     const char *help[ARGS] = {"--help", "--config.file=/nowhere/x"};
     assert_int_equal(load(&c, help, NULL), 0);
-    assert_true(c.help);
+    assert_true(c.program.help);
     bj_exporter_conf_free(&c);
     const char *version[ARGS] = {"--version", "--web.telemetry-path=x"};
     assert_int_equal(load(&c, version, NULL), 0);
-    assert_true(c.version);
+    assert_true(c.program.version);
     bj_exporter_conf_free(&c);
 }
 

@@ -1,0 +1,108 @@
+#include "base/program.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AT(member) offsetof(struct bj_program, member)
+
+const struct bj_opt bj_program_opts[] = {
+    {.name = "log.level",
+     .kind = BJ_OPT_STR,
+     .off = AT(log_level),
+     .preset = "info",
+     .help = "Least weight of a line to be logged.",
+     .choices = "debug|info|warn|error"},
+    {.name = "log.format",
+     .kind = BJ_OPT_STR,
+     .off = AT(log_format),
+     .preset = "logfmt",
+     .help = "What log lines look like.",
+     .choices = "logfmt|json"},
+    {.name = "config.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(file),
+     .arg = "FILE",
+     .help = "YAML file with the same options; the command line goes before "
+             "it."},
+    {.name = "version",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(version),
+     .preset = "false",
+     .help = "Print the version and exit."},
+    {.name = "help",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(help),
+     .preset = "false",
+     .help = "Print this and exit."},
+    {.name = NULL},
+};
+
+static int read_file(const struct bj_program *p, const struct bj_optset *sets,
+                     size_t n, const char *path, struct bj_err *err)
+{
+    char why[64];
+    /* The code alone does not tell a file that is not there from an option that
+     * is not known. */
+    if (access(path, R_OK) < 0)
+        return bj_err_set(err, -EINVAL, "config.file: '%s': %s", path,
+                          strerror_r(errno, why, sizeof(why)));
+    int r = bj_opt_yaml(sets, n, path, err);
+    if (r == 0 && (p->file || p->help || p->version))
+        r = bj_err_set(err, -EINVAL,
+                       "%s: config.file, help and version belong on the "
+                       "command line",
+                       path);
+    return r;
+}
+
+/* All sources in turn; path may be NULL. */
+static int apply(const struct bj_program *p, const struct bj_optset *sets,
+                 size_t n, const char *path, int argc, char **argv,
+                 struct bj_err *err)
+{
+    int r = 0;
+    for (size_t i = 0; i < n; i++)
+        bj_opt_free(&sets[i]);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = bj_opt_presets(&sets[i], err);
+    if (r == 0 && path)
+        r = read_file(p, sets, n, path, err);
+    if (r == 0)
+        r = bj_opt_argv(sets, n, argc, argv, err);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = bj_opt_finish(&sets[i], err);
+    return r;
+}
+
+int bj_program_load(struct bj_program *p, const struct bj_optset *sets,
+                    size_t n, int argc, char **argv, struct bj_err *err)
+{
+    /* The first round is there to find the file. */
+    int r = apply(p, sets, n, NULL, argc, argv, err);
+    if (r < 0 || p->help || p->version || !p->file)
+        return r;
+    char *path = p->file;
+    p->file = NULL;
+    r = apply(p, sets, n, path, argc, argv, err);
+    free(path);
+    return r;
+}
+
+void bj_program_log(const struct bj_program *p)
+{
+    enum bj_log_level level = BJ_LOG_INFO;
+    enum bj_log_format format = BJ_LOG_LOGFMT;
+    bj_log_level_parse(p->log_level, &level);
+    bj_log_format_parse(p->log_format, &format);
+    bj_log_setup(level, format);
+}
+
+const char *bj_program_reason(const struct bj_err *err, char *buf, unsigned cap)
+{
+    if (err->code == -EINVAL || err->code == -ERANGE || err->code == -ENOENT)
+        return err->msg;
+    return bj_err_text(err, buf, cap);
+}

@@ -1,0 +1,36 @@
+/* What the programs have in common: a log, a file of options beside the command
+ * line, --help and --version. */
+#ifndef BJ_BASE_PROGRAM_H
+#define BJ_BASE_PROGRAM_H
+
+#include "base/opt.h"
+
+#include <stdbool.h>
+
+struct bj_program {
+    char *log_level, *log_format;
+    /* only on the command line */
+    char *file;
+    bool version, help;
+};
+
+/* Their option table; use with a struct bj_program as base. */
+extern const struct bj_opt bj_program_opts[];
+
+/* Fill what n sets describe, p's own among them, from all sources: presets,
+ * then the YAML file of --config.file, then the command line.  With help or
+ * version given the file is not looked at.  What the sets held before is freed;
+ * zeroed structures are fine.  0, or -errno with a message that names the
+ * option, or file and line; bj_opt_free of the sets is right in any case. */
+int bj_program_load(struct bj_program *p, const struct bj_optset *sets,
+                    size_t n, int argc, char **argv, struct bj_err *err);
+
+/* Set up the log as the options say (base/log.h). */
+void bj_program_log(const struct bj_program *p);
+
+/* The message of an error for a person: what explains itself, such as wrong
+ * options, without the meaning of its code.  Like bj_err_text. */
+const char *bj_program_reason(const struct bj_err *err, char *buf,
+                              unsigned cap);
+
+#endif

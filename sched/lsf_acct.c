@@ -296,13 +296,14 @@ static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
     for (unsigned i = 0; i < COLUMNS; i++) {
         if (i >= NEEDED && at_end(&line))
             break;
-        if (!read_column(r, &line, &columns[i], &row)) {
+        const bool good = read_column(r, &line, &columns[i], &row);
+        if (r->text.failed || r->hosts.failed)
+            return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
+        if (!good) {
             report(r, whole, columns[i].name);
             return 0;
         }
     }
-    if (r->text.failed || r->hosts.failed)
-        return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
     if (row.id == BJ_ABSENT) {
         report(r, whole, "jobId");
         return 0;
@@ -324,7 +325,10 @@ static int take_line(struct bj_lsf_acct *r, struct bj_slice line,
     r->text.len = 0;
     if (at_end(&line) || line.p[0] == '#')
         return 0;
-    if (!cut_field(r, &line, &type)) {
+    const bool good = cut_field(r, &line, &type);
+    if (r->text.failed)
+        return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
+    if (!good) {
         report(r, whole, "an event type");
         return 0;
     }

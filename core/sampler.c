@@ -128,10 +128,10 @@ static void tick(struct bj_core *core)
     if (core->energy) {
         uint64_t begun = bj_clock_boot_usec();
         struct bj_err err = {0};
-        uint64_t faults = bj_energy_tick(core->energy, core);
-        if (faults > 0)
-            bj_err_set(&err, 0, "a power meter has failed");
-        bj_core_ran(core, BJ_COLLECT_ENERGY, begun, faults, &err);
+        int r = bj_energy_tick(core->energy, core);
+        if (r < 0)
+            bj_err_set(&err, r, "ledger");
+        bj_core_ran(core, BJ_COLLECT_ENERGY, begun, r < 0, &err);
     }
     finish_jobs(core);
     if (core->energy)

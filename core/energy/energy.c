@@ -33,7 +33,6 @@ struct bj_energy {
     uint64_t begun_usec; /* of our first tick */
     bool ticked;
     uint64_t slept_usec; /* boot clock minus monotonic clock */
-    uint64_t faults;
     struct bj_totals totals;
     struct {
         struct bj_ledger_sums sums;
@@ -270,14 +269,14 @@ static void write_state(struct bj_energy *e)
         bj_buf_free(&e->text);
 }
 
-uint64_t bj_energy_tick(struct bj_energy *e, struct bj_core *core)
+int bj_energy_tick(struct bj_energy *e, struct bj_core *core)
 {
     struct bj_whole whole;
     bj_whole_read(e->conf, &core->hiers, &whole);
     if (!e->ledger) {
         e->begun_usec = core->now_usec;
         if (begin(e) < 0)
-            return 1;
+            return -ENOMEM;
     }
     use_accounts(e, core);
     struct bj_tick tick = make_tick(e, core, &whole);
@@ -285,9 +284,7 @@ uint64_t bj_energy_tick(struct bj_energy *e, struct bj_core *core)
     e->last_usec = core->now_usec;
     e->ticked = true;
     write_state(e);
-    uint64_t more = e->totals.faults - e->faults;
-    e->faults = e->totals.faults;
-    return more;
+    return 0;
 }
 
 int bj_energy_save(struct bj_energy *e, struct bj_err *err)
@@ -412,11 +409,11 @@ void bj_energy_publish(const struct bj_energy *e, struct bj_snap *snap)
     if (!e->shown.any)
         return;
     bj_meters_publish(e->meters, bj_clock_boot_usec(), &snap->arena, snap);
+    snap->node.power_uw = e->shown.totals.role[BJ_ZONE_NODE].power_uw;
     if (count_known(e) == 0)
         return;
     publish_split(e, snap);
     publish_info(e, &snap->node.energy_info);
-    snap->node.power_uw = e->shown.totals.role[BJ_ZONE_NODE].power_uw;
     if (e->shown.sums.idle_uw > 0)
         snap->node.idle_uw = e->shown.sums.idle_uw;
 }

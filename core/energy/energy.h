@@ -22,9 +22,9 @@ void bj_energy_free(struct bj_energy *e); /* NULL is fine */
 /* Look for meters now and then; true while there is one. */
 bool bj_energy_look(struct bj_energy *e, uint64_t now_usec);
 
-/* Meter and split.  The tracks are those of core, read in this pass.  Returns
- * the faults of the meters since the last tick. */
-uint64_t bj_energy_tick(struct bj_energy *e, struct bj_core *core);
+/* Meter and split.  The tracks are those of core, read in this pass.  -ENOMEM
+ * at the first time; faults of meters are told by themselves. */
+int bj_energy_tick(struct bj_energy *e, struct bj_core *core);
 
 /* Save the state, without the core's lock; and then, with it, show what was
  * split. */

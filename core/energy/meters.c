@@ -167,8 +167,6 @@ void bj_meters_read(struct bj_meters *m, uint64_t now_usec, bool slept,
         if (!view_of(m, i, now_usec))
             continue;
         add_slot(m, i, now_usec, ret);
-        for (int k = 0; k < BJ_METER_FAULTS; k++)
-            ret->faults += m->read[i]->faults[k];
     }
     for (int r = 0; r < BJ_ROLES; r++) {
         ret->role[r].uj = m->role_uj[r];

@@ -27,7 +27,6 @@ enum { BJ_ROLES = BJ_ZONE_NODE + 1 }; /* those that are summed */
 
 struct bj_totals {
     struct bj_role_total role[BJ_ROLES];
-    uint64_t faults; /* of all meters, so far */
 };
 
 /* conf names the kinds (-EINVAL for a name that is none); it and host must

@@ -2,7 +2,7 @@
 # with the plugin's objects and the double of collectd.
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 ifndef HAVE_SQLITE
-UNIT_SRC := $(filter-out tests/unit/test_statsdb_%,$(UNIT_SRC))
+UNIT_SRC := $(filter-out tests/unit/test_statsdb_% tests/unit/test_api_%,$(UNIT_SRC))
 endif
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
 UNIT_HELP := $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/lib/*.c))
@@ -15,6 +15,7 @@ UNIT_LIBS = $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 # Static patterns: what they need is no intermediate file, to be removed again.
 UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))
 UNIT_STATSDB := $(filter $(O)/unit/test_statsdb_%,$(UNIT))
+UNIT_API := $(filter $(O)/unit/test_api_%,$(UNIT))
 
 $(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
 		$(call obj,$(wildcard collectd-plugin/*.c)) $(UNIT_LIBS)
@@ -25,7 +26,11 @@ $(UNIT_STATSDB): $(O)/unit/%: $(O)/tests/unit/%.o $(STATSDB_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_statsdb)
 
-$(filter-out $(UNIT_PLUGIN) $(UNIT_STATSDB),$(UNIT)): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
+$(UNIT_API): $(O)/unit/%: $(O)/tests/unit/%.o $(API_LIBS)
+	@mkdir -p $(@D)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_api)
+
+$(filter-out $(UNIT_PLUGIN) $(UNIT_STATSDB) $(UNIT_API),$(UNIT)): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
 		$(filter-out %/main.o,$(call obj,$(exporter_SRC))) $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)

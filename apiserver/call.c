@@ -1,0 +1,68 @@
+#include "apiserver/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct {
+    unsigned status;
+    const char *type;
+} types[] = {
+    {400, "bad_data"},          {403, "forbidden"},
+    {404, "not_found"},         {405, "method_not_allowed"},
+    {406, "not_acceptable"},    {409, "ambiguous"},
+    {411, "bad_data"},          {413, "bad_data"},
+    {429, "too_many_requests"}, {503, "unavailable"},
+    {500, "internal"},
+};
+
+const char *bj_error_type(unsigned status)
+{
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (types[i].status == status)
+            return types[i].type;
+    return "internal";
+}
+
+int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    size_t len = n < 0                      ? 0
+                 : (size_t)n < sizeof(text) ? (size_t)n
+                                            : sizeof(text) - 1;
+    struct bj_buf *b = &c->reply->body;
+    c->reply->status = status;
+    c->reply->type = "application/json";
+    b->len = 0;
+    bj_buf_printf(b, "{\"status\":\"error\",\"errorType\":\"%s\",\"error\":",
+                  bj_error_type(status));
+    bj_out_text(b, (struct bj_slice){text, len});
+    bj_buf_str(b, ",\"data\":[]}\n");
+    return (int)status;
+}
+
+void bj_call_header(struct bj_call *c, const char *name, const char *value)
+{
+    struct bj_http_reply *r = c->reply;
+    for (size_t i = 0; i < sizeof(r->header) / sizeof(r->header[0]); i++)
+        if (!r->header[i].name) {
+            r->header[i].name = name;
+            r->header[i].value = value;
+            return;
+        }
+}
+
+void bj_call_open(struct bj_call *c)
+{
+    c->reply->type = "application/json";
+    bj_buf_str(&c->reply->body, "{\"status\":\"success\",\"data\":");
+}
+
+void bj_call_close(struct bj_call *c, const char *more)
+{
+    bj_buf_str(&c->reply->body, more);
+    bj_buf_str(&c->reply->body, "}\n");
+}

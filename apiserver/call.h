@@ -1,0 +1,57 @@
+/* A request on its way through the API, and its answer. */
+#ifndef BJ_APISERVER_CALL_H
+#define BJ_APISERVER_CALL_H
+
+#include "apiserver/out.h"
+#include "apiserver/reader.h"
+#include "base/err.h"
+#include "base/httpd.h"
+
+struct bj_api;
+struct bj_endpoint;
+
+struct bj_call {
+    struct bj_api *api;
+    const struct bj_endpoint *endpoint; /* NULL: none fits */
+    const struct bj_http_request *req;
+    struct bj_http_reply *reply;
+    struct bj_slice tail;     /* what '*' of the endpoint stands for */
+    struct bj_reader *reader; /* begun, where the endpoint asks for it */
+    int64_t now_sec;          /* wall clock */
+    struct bj_err err;
+};
+
+/* What an endpoint may need before it runs. */
+enum { BJ_NEED_STORE = 1 };
+
+/* One path of the API. */
+struct bj_endpoint {
+    const char *path; /* as in base/httpd.h, '*' included */
+    unsigned methods;
+    unsigned needs;
+    /* Answer.  0: done; positive: what bj_call_refuse gave; negative: an error
+     * of the store, with call->err filled in.  Anything but 0 throws away what
+     * was written so far. */
+    int (*run)(struct bj_call *call);
+};
+
+/* The parts of the API, each with path NULL at its end. */
+extern const struct bj_endpoint bj_endpoints_own[];
+
+/* Refuse: an error document with one readable sentence.  Returns status. */
+int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Add a header to the answer; value must stay until the handler returns (text
+ * of the call's keep does). */
+void bj_call_header(struct bj_call *c, const char *name, const char *value);
+
+/* The envelope: {"status":"success","data": is written, what follows is the
+ * value of data, then bj_call_close with more members ("" or ",\"k\":v"). */
+void bj_call_open(struct bj_call *c);
+void bj_call_close(struct bj_call *c, const char *more);
+
+/* "bad_data", "forbidden", ...: what an error of this status is called. */
+const char *bj_error_type(unsigned status);
+
+#endif

@@ -1,0 +1,170 @@
+#include "apiserver/conf.h"
+
+#include "base/listen.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define AT(member) offsetof(struct bj_api_conf, member)
+#define SEC(n) ((uint64_t)(n)*1000000)
+
+static const struct bj_opt options[] = {
+    {.name = "web.listen-address",
+     .kind = BJ_OPT_LIST,
+     .off = AT(listen),
+     .preset = "127.0.0.1:9020",
+     .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT; give it "
+             "again for more."},
+    {.name = "web.max-requests",
+     .kind = BJ_OPT_U64,
+     .off = AT(max_requests),
+     .lo = 1,
+     .hi = 10000,
+     .preset = "128",
+     .help = "Responses in flight at a time; more are refused with status "
+             "503."},
+    {.name = "web.max-connections",
+     .kind = BJ_OPT_U64,
+     .off = AT(max_connections),
+     .lo = 2,
+     .hi = 20000,
+     .preset = "512",
+     .help = "Connections open at a time; the oldest without a request makes "
+             "room for a new one."},
+    {.name = "web.request-timeout",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(request_usec),
+     .lo = SEC(1) / 10,
+     .hi = SEC(3600),
+     .preset = "10s",
+     .help = "Time in which a request must have arrived in full."},
+    {.name = "store.path",
+     .kind = BJ_OPT_STR,
+     .off = AT(store),
+     .preset = "/var/lib/batchjob/stats.db",
+     .arg = "FILE",
+     .help = "The store that batchjob_stats_db writes; it is only read."},
+    {.name = "store.any-filesystem",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(any_filesystem),
+     .preset = "false",
+     .help = "Read it also from a network file system, which can go wrong."},
+    {.name = "store.cache",
+     .kind = BJ_OPT_SIZE,
+     .off = AT(cache_bytes),
+     .lo = 256 << 10,
+     .hi = (uint64_t)1 << 40,
+     .preset = "4M",
+     .help = "Memory for pages of the store."},
+    {.name = "query.timeout",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(query_usec),
+     .lo = SEC(1) / 100,
+     .hi = SEC(3600),
+     .preset = "2s",
+     .help = "How long the store may work for one request."},
+    {.name = "log.level",
+     .kind = BJ_OPT_STR,
+     .off = AT(log_level),
+     .preset = "info",
+     .help = "Least weight of a line to be logged.",
+     .choices = "debug|info|warn|error"},
+    {.name = "log.format",
+     .kind = BJ_OPT_STR,
+     .off = AT(log_format),
+     .preset = "logfmt",
+     .help = "What log lines look like.",
+     .choices = "logfmt|json"},
+    {.name = "config.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(file),
+     .arg = "FILE",
+     .help = "YAML file with the same options; the command line goes before "
+             "it."},
+    {.name = "version",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(version),
+     .preset = "false",
+     .help = "Print the version and exit."},
+    {.name = "help",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(help),
+     .preset = "false",
+     .help = "Print this and exit."},
+    {.name = NULL},
+};
+
+void bj_api_conf_free(struct bj_api_conf *c)
+{
+    bj_opt_free(&(struct bj_optset){options, c});
+}
+
+static int read_file(struct bj_api_conf *c, const char *path,
+                     struct bj_err *err)
+{
+    char why[64];
+    /* The code alone does not tell a file that is not there from an option that
+     * is not known. */
+    if (access(path, R_OK) < 0)
+        return bj_err_set(err, -EINVAL, "config.file: '%s': %s", path,
+                          strerror_r(errno, why, sizeof(why)));
+    int r = bj_opt_yaml(&(struct bj_optset){options, c}, 1, path, err);
+    if (r == 0 && (c->file || c->help || c->version))
+        r = bj_err_set(err, -EINVAL,
+                       "%s: config.file, help and version belong on the "
+                       "command line",
+                       path);
+    return r;
+}
+
+/* All sources in turn; path may be NULL. */
+static int apply(struct bj_api_conf *c, const char *path, int argc, char **argv,
+                 struct bj_err *err)
+{
+    struct bj_optset set = {options, c};
+    bj_api_conf_free(c);
+    *c = (struct bj_api_conf){0};
+    int r = bj_opt_presets(&set, err);
+    if (r == 0 && path)
+        r = read_file(c, path, err);
+    if (r == 0)
+        r = bj_opt_argv(&set, 1, argc, argv, err);
+    return r < 0 ? r : bj_opt_finish(&set, err);
+}
+
+static int check(const struct bj_api_conf *c, struct bj_err *err)
+{
+    if (c->listen.n == 0)
+        return bj_err_set(err, -EINVAL,
+                          "web.listen-address: there must be one");
+    for (size_t i = 0; i < c->listen.n; i++)
+        if (bj_listen_check(c->listen.v[i], err) < 0)
+            return bj_err_wrap(err, -EINVAL, "web.listen-address");
+    if (c->max_connections <= c->max_requests)
+        return bj_err_set(err, -EINVAL,
+                          "web.max-connections must be more than "
+                          "web.max-requests");
+    if (!c->store || !c->store[0])
+        return bj_err_set(err, -EINVAL, "store.path: there must be one");
+    return 0;
+}
+
+int bj_api_conf_load(struct bj_api_conf *c, int argc, char **argv,
+                     struct bj_err *err)
+{
+    /* The first round is there to find the file. */
+    int r = apply(c, NULL, argc, argv, err);
+    if (r < 0 || c->help || c->version)
+        return r;
+    char *path = c->file;
+    c->file = NULL;
+    if (path)
+        r = apply(c, path, argc, argv, err);
+    free(path);
+    return r < 0 ? r : check(c, err);
+}
+
+void bj_api_conf_help(struct bj_buf *out)
+{
+    bj_opt_help(&(struct bj_optset){options, NULL}, out);
+}

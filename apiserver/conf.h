@@ -1,0 +1,34 @@
+/* Options of the API server. */
+#ifndef BJ_APISERVER_CONF_H
+#define BJ_APISERVER_CONF_H
+
+#include "base/opt.h"
+
+#include <stdbool.h>
+
+struct bj_api_conf {
+    struct bj_strv listen; /* addresses, as in base/listen.h */
+    uint64_t max_requests, max_connections;
+    uint64_t request_usec;
+    char *store; /* path of the SQLite file */
+    bool any_filesystem;
+    uint64_t cache_bytes;
+    uint64_t query_usec; /* how long the store may work for a request */
+    char *log_level, *log_format;
+    /* only on the command line */
+    char *file;
+    bool version, help;
+};
+
+/* Fill a zeroed conf: presets, then the file, then the command line, then see
+ * whether it all fits together.  With help or version given, nothing else is
+ * looked at.  0 or -errno with a message that names the option, or file and
+ * line.  Free it with bj_api_conf_free, whatever was returned. */
+int bj_api_conf_load(struct bj_api_conf *conf, int argc, char **argv,
+                     struct bj_err *err);
+void bj_api_conf_free(struct bj_api_conf *conf);
+
+/* Append the text of the options for --help. */
+void bj_api_conf_help(struct bj_buf *out);
+
+#endif

@@ -1,0 +1,264 @@
+/* batchjob_stats_server: the accounting of jobs as JSON, for Grafana and for
+ * people's scripts. */
+#include "apiserver/server.h"
+#include "base/clock.h"
+#include "base/listen.h"
+#include "base/log.h"
+
+#include <limits.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { FAREWELL_USEC = 5 * 1000000, BIG_BYTES = 256 * 1024 };
+
+/* The program between its start and its end. */
+struct program {
+    int argc;
+    char **argv;
+    struct bj_api_conf *conf;
+    struct bj_api api;
+    int signals;
+    bool stopping;
+    uint64_t stop_usec; /* when patience ends */
+};
+
+/* Big buffers go back to the kernel when they are freed. */
+static void tune_malloc(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, BIG_BYTES);
+    mallopt(M_TRIM_THRESHOLD, BIG_BYTES);
+}
+
+static void raise_files(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == l.rlim_max)
+        return;
+    l.rlim_cur = l.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static int open_signals(struct program *p, struct bj_err *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return p->signals < 0 ? bj_err_set(err, -errno, "signalfd") : 0;
+}
+
+static int open_addresses(struct program *p, struct bj_err *err)
+{
+    char name[BJ_ADDRESS_MAX];
+    for (size_t i = 0; i < p->conf->listen.n; i++) {
+        struct bj_err why = {0};
+        int fd = bj_httpd_listen(p->api.httpd, p->conf->listen.v[i], &why);
+        if (fd < 0)
+            return bj_err_set(err, fd, "web.listen-address: %s", why.msg);
+        bj_log(BJ_LOG_INFO, NULL, "listening on %s", bj_listen_name(fd, name));
+    }
+    return 0;
+}
+
+static void set_up_log(const struct bj_api_conf *c)
+{
+    enum bj_log_level level = BJ_LOG_INFO;
+    enum bj_log_format format = BJ_LOG_LOGFMT;
+    bj_log_level_parse(c->log_level, &level);
+    bj_log_format_parse(c->log_format, &format);
+    bj_log_setup(level, format);
+}
+
+static void drop_conf(struct bj_api_conf *c)
+{
+    if (c)
+        bj_api_conf_free(c);
+    free(c);
+}
+
+static int load_conf(struct program *p, struct bj_api_conf **ret,
+                     struct bj_err *err)
+{
+    struct bj_api_conf *c = calloc(1, sizeof(*c));
+    int r = c ? bj_api_conf_load(c, p->argc, p->argv, err)
+              : bj_err_set(err, -ENOMEM, "options");
+    if (r < 0)
+        drop_conf(c);
+    else
+        *ret = c;
+    return r;
+}
+
+/* --- reload ----------------------------------------------------------------
+ */
+
+static bool same_list(const struct bj_strv *a, const struct bj_strv *b)
+{
+    bool same = a->n == b->n;
+    for (size_t i = 0; same && i < a->n; i++)
+        same = strcmp(a->v[i], b->v[i]) == 0;
+    return same;
+}
+
+/* What a socket or the HTTP server was made with can't change. */
+static int same_sockets(const struct bj_api_conf *a,
+                        const struct bj_api_conf *b, struct bj_err *err)
+{
+    if (same_list(&a->listen, &b->listen) &&
+        a->max_requests == b->max_requests &&
+        a->max_connections == b->max_connections &&
+        a->request_usec == b->request_usec)
+        return 0;
+    return bj_err_set(err, -EINVAL,
+                      "addresses and limits (web.*) change with a restart "
+                      "only");
+}
+
+static void reload(struct program *p)
+{
+    struct bj_api_conf *fresh;
+    struct bj_err err = {0};
+    int r = load_conf(p, &fresh, &err);
+    if (r == 0) {
+        r = same_sockets(p->conf, fresh, &err);
+        if (r == 0)
+            r = bj_api_reload(&p->api, fresh, &err);
+        drop_conf(r < 0 ? fresh : p->conf);
+    }
+    p->api.reload_failed = r < 0;
+    if (r < 0) {
+        bj_log(BJ_LOG_ERROR, NULL, "reload: %s; the old options stay", err.msg);
+        return;
+    }
+    p->conf = fresh;
+    set_up_log(fresh);
+    bj_log(BJ_LOG_INFO, NULL, "reloaded");
+}
+
+/* --- the loop --------------------------------------------------------------
+ */
+
+static void take_signals(struct program *p, uint64_t now)
+{
+    struct signalfd_siginfo info;
+    while (read(p->signals, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGHUP) {
+            reload(p);
+        } else if (!p->stopping) {
+            bj_log(BJ_LOG_INFO, NULL, "stopping on signal %u", info.ssi_signo);
+            p->stopping = true;
+            p->stop_usec = now + FAREWELL_USEC;
+            bj_httpd_drain(p->api.httpd);
+        } else {
+            p->stop_usec = now;
+        }
+    }
+}
+
+static int wait_ms(const struct program *p, uint64_t now)
+{
+    int ms = bj_httpd_timeout(p->api.httpd, now);
+    if (!p->stopping)
+        return ms;
+    uint64_t left = p->stop_usec > now ? (p->stop_usec - now + 999) / 1000 : 0;
+    return ms >= 0 && (uint64_t)ms < left ? ms : (int)left;
+}
+
+static int loop(struct program *p, struct bj_err *err)
+{
+    struct pollfd fds[1 + BJ_HTTPD_FDS] = {
+        {.fd = p->signals, .events = POLLIN}};
+    uint64_t now = bj_clock_boot_usec();
+    while (!p->stopping ||
+           (bj_httpd_busy(p->api.httpd) > 0 && now < p->stop_usec)) {
+        nfds_t n = bj_httpd_poll(p->api.httpd, fds + 1);
+        if (poll(fds, 1 + n, wait_ms(p, now)) < 0 && errno != EINTR)
+            return bj_err_set(err, -errno, "poll");
+        now = bj_clock_boot_usec();
+        if (fds[0].revents)
+            take_signals(p, now);
+        bj_httpd_run(p->api.httpd, fds + 1, n, now);
+    }
+    return 0;
+}
+
+/* --- start and end ---------------------------------------------------------
+ */
+
+/* What --help and --version print; anything else is no reason to end. */
+static bool print_text(const struct bj_api_conf *c)
+{
+    struct bj_buf out = {0};
+    if (c->help) {
+        bj_buf_str(&out,
+                   "Usage: batchjob_stats_server [OPTION]...\n"
+                   "The accounting of batch jobs as JSON, for Grafana and for "
+                   "scripts.\n\n");
+        bj_api_conf_help(&out);
+    } else if (c->version) {
+        bj_buf_str(&out,
+                   "batchjob_stats_server " BJ_VERSION " (" BJ_REVISION ")\n");
+    } else {
+        return false;
+    }
+    fwrite(out.p, 1, out.len, stdout);
+    bj_buf_free(&out);
+    return true;
+}
+
+/* Wrong options explain themselves; with other errors the code tells more. */
+static const char *reason(const struct bj_err *err, char *buf, unsigned cap)
+{
+    if (err->code == -EINVAL || err->code == -ERANGE || err->code == -ENOENT)
+        return err->msg;
+    return bj_err_text(err, buf, cap);
+}
+
+static int run(struct program *p)
+{
+    struct bj_err err = {0};
+    char text[320];
+    int r = load_conf(p, &p->conf, &err);
+    if (r < 0) {
+        fprintf(stderr, "batchjob_stats_server: %s\n",
+                reason(&err, text, sizeof(text)));
+        return r;
+    }
+    if (print_text(p->conf))
+        return 0;
+    set_up_log(p->conf);
+    raise_files();
+    bj_sql_single_thread();
+    r = open_signals(p, &err);
+    if (r == 0)
+        r = bj_api_init(&p->api, p->conf, &err);
+    if (r == 0)
+        r = open_addresses(p, &err);
+    if (r == 0)
+        r = loop(p, &err);
+    if (r < 0)
+        bj_log(BJ_LOG_ERROR, NULL, "%s", reason(&err, text, sizeof(text)));
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct program p = {.argc = argc, .argv = argv, .signals = -1};
+    tune_malloc();
+    int r = run(&p);
+    bj_api_free(&p.api);
+    if (p.signals >= 0)
+        close(p.signals);
+    drop_conf(p.conf);
+    return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,210 @@
+#include "apiserver/out.h"
+
+#include "base/stamp.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* Bytes that can stand in a JSON string as they are. */
+static size_t plain(struct bj_slice s)
+{
+    size_t n = 0;
+    while (n < s.n && (unsigned char)s.p[n] >= 0x20 &&
+           (unsigned char)s.p[n] < 0x7f && s.p[n] != '"' && s.p[n] != '\\')
+        n++;
+    return n;
+}
+
+static void put_escape(struct bj_buf *b, char c)
+{
+    if (c == '"' || c == '\\')
+        bj_buf_printf(b, "\\%c", c);
+    else if (c == '\n')
+        bj_buf_str(b, "\\n");
+    else if (c == '\t')
+        bj_buf_str(b, "\\t");
+    else
+        bj_buf_printf(b, "\\u%04x", (unsigned)(unsigned char)c);
+}
+
+/* One character that is not plain, cleaned; returns its bytes. */
+static size_t put_odd(struct bj_buf *b, struct bj_slice s)
+{
+    char clean[16];
+    unsigned char c = (unsigned char)s.p[0];
+    if (c < 0x20 || c == '"' || c == '\\') {
+        put_escape(b, (char)c);
+        return 1;
+    }
+    /* All that is not ASCII up to the next byte that is, in one go, so that
+     * what is cut in pieces is no character. */
+    size_t n = 1;
+    while (n < s.n && n < 4 && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n++;
+    size_t len = bj_text_clean((struct bj_slice){s.p, n}, clean, sizeof(clean));
+    bj_buf_put(b, clean, len);
+    return n;
+}
+
+void bj_out_text(struct bj_buf *b, struct bj_slice s)
+{
+    bj_buf_put(b, "\"", 1);
+    while (s.n > 0) {
+        size_t n = plain(s);
+        bj_buf_put(b, s.p, n);
+        if (n < s.n)
+            n += put_odd(b, (struct bj_slice){s.p + n, s.n - n});
+        s.p += n;
+        s.n -= n;
+    }
+    bj_buf_put(b, "\"", 1);
+}
+
+void bj_out_csv(struct bj_buf *b, struct bj_slice s)
+{
+    bool formula = s.n > 0 && memchr("=+-@\t\r", s.p[0], 6);
+    bool quote = formula || memchr(s.p ? s.p : "", ' ', s.n);
+    for (size_t i = 0; i < s.n && !quote; i++)
+        quote = plain((struct bj_slice){s.p + i, 1}) == 0 || s.p[i] == ',';
+    if (!quote) {
+        bj_buf_slice(b, s);
+        return;
+    }
+    bj_buf_str(b, formula ? "\"'" : "\"");
+    while (s.n > 0) {
+        size_t n = plain(s);
+        bj_buf_put(b, s.p, n);
+        if (n < s.n && s.p[n] == '"') {
+            bj_buf_str(b, "\"\"");
+            n++;
+        } else if (n < s.n && (unsigned char)s.p[n] < 0x7f) {
+            /* line ends are allowed within quotes, the rest helps nobody */
+            bj_buf_put(b, s.p[n] == '\n' || s.p[n] == '\\' ? s.p + n : "?", 1);
+            n++;
+        } else if (n < s.n) {
+            n += put_odd(b, (struct bj_slice){s.p + n, s.n - n});
+        }
+        s.p += n;
+        s.n -= n;
+    }
+    bj_buf_str(b, "\"");
+}
+
+/* --- tables ----------------------------------------------------------------
+ */
+
+void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, bool csv,
+                   const char *const *key, unsigned keys)
+{
+    *r = (struct bj_rows){.to = to, .csv = csv, .key = key, .keys = keys};
+    if (!csv) {
+        bj_buf_str(to, "[");
+        return;
+    }
+    for (unsigned i = 0; i < keys; i++)
+        bj_buf_printf(to, "%s%s", i ? "," : "", key[i]);
+    bj_buf_str(to, "\r\n");
+}
+
+void bj_rows_end(struct bj_rows *r)
+{
+    if (!r->csv)
+        bj_buf_str(r->to, "]");
+}
+
+void bj_row_begin(struct bj_rows *r)
+{
+    r->at = 0;
+    if (!r->csv)
+        bj_buf_str(r->to, r->n ? ",{" : "{");
+    r->n++;
+}
+
+void bj_row_end(struct bj_rows *r)
+{
+    bj_buf_str(r->to, r->csv ? "\r\n" : "}");
+}
+
+static void next(struct bj_rows *r)
+{
+    const char *key = r->key[r->at];
+    size_t n = strlen(key);
+    if (r->csv) {
+        if (r->at++ > 0)
+            bj_buf_put(r->to, ",", 1);
+        return;
+    }
+    if (!bj_buf_room(r->to, n + 4))
+        return;
+    char *p = r->to->p + r->to->len;
+    if (r->at++ > 0)
+        *p++ = ',';
+    *p++ = '"';
+    memcpy(p, key, n);
+    p += n;
+    *p++ = '"';
+    *p++ = ':';
+    r->to->len = (size_t)(p - r->to->p);
+}
+
+void bj_put_null(struct bj_rows *r)
+{
+    next(r);
+    if (!r->csv)
+        bj_buf_put(r->to, "null", 4);
+}
+
+void bj_put_text(struct bj_rows *r, struct bj_slice s)
+{
+    if (!s.p) {
+        bj_put_null(r);
+        return;
+    }
+    next(r);
+    if (r->csv)
+        bj_out_csv(r->to, s);
+    else
+        bj_out_text(r->to, s);
+}
+
+static uint64_t sign(struct bj_buf *b, int64_t v)
+{
+    if (v >= 0)
+        return (uint64_t)v;
+    bj_buf_put(b, "-", 1);
+    return ~(uint64_t)v + 1;
+}
+
+void bj_put_int(struct bj_rows *r, int64_t v)
+{
+    next(r);
+    bj_buf_u64(r->to, sign(r->to, v));
+}
+
+void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits)
+{
+    next(r);
+    bj_buf_fixed(r->to, sign(r->to, v), digits);
+}
+
+void bj_put_bool(struct bj_rows *r, bool v)
+{
+    next(r);
+    bj_buf_str(r->to, v ? "true" : "false");
+}
+
+void bj_put_time(struct bj_rows *r, int64_t sec)
+{
+    char text[BJ_STAMP_MAX];
+    /* what is outside the years is clipped; first without overflow */
+    int64_t limit = INT64_MAX / 1000000;
+    sec = sec > limit ? limit : sec < -limit ? -limit : sec;
+    bj_stamp_text(sec * 1000000, 0, 0, text);
+    bj_put_text(r, bj_slice_str(text));
+}
+
+void bj_put_time_ms(struct bj_rows *r, int64_t sec)
+{
+    int64_t limit = INT64_MAX / 1000;
+    bj_put_int(r, (sec > limit ? limit : sec < -limit ? -limit : sec) * 1000);
+}

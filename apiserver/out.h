@@ -1,0 +1,50 @@
+/* Rows of an answer, as JSON or as CSV. */
+#ifndef BJ_APISERVER_OUT_H
+#define BJ_APISERVER_OUT_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A JSON string: what is not UTF-8 becomes U+FFFD, control characters of ASCII
+ * are escaped, those of C1 and DEL become '?'. */
+void bj_out_text(struct bj_buf *b, struct bj_slice s);
+
+/* A field of CSV (RFC 4180).  What a spreadsheet would take for a formula gets
+ * a quote in front. */
+void bj_out_csv(struct bj_buf *b, struct bj_slice s);
+
+/* A table being written: every row has every key, in one order.  Put exactly
+ * one value per key between row_begin and row_end. */
+struct bj_rows {
+    struct bj_buf *to;
+    bool csv;
+    const char *const *key; /* plain ASCII, no quotes */
+    unsigned keys, at;
+    uint64_t n; /* rows so far */
+};
+
+/* JSON: "[", CSV: the line of names.  key must outlive the table. */
+void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, bool csv,
+                   const char *const *key, unsigned keys);
+void bj_rows_end(struct bj_rows *r);
+
+void bj_row_begin(struct bj_rows *r);
+void bj_row_end(struct bj_rows *r);
+
+/* Values; {NULL, 0} is null, which CSV leaves empty. */
+void bj_put_text(struct bj_rows *r, struct bj_slice s);
+void bj_put_null(struct bj_rows *r);
+void bj_put_int(struct bj_rows *r, int64_t v);
+void bj_put_bool(struct bj_rows *r, bool v);
+
+/* v / 10^digits, exact. */
+void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits);
+
+/* Seconds since 1970 as "2026-11-20T15:04:05Z", and as milliseconds. */
+void bj_put_time(struct bj_rows *r, int64_t sec);
+void bj_put_time_ms(struct bj_rows *r, int64_t sec);
+
+#endif

@@ -1,0 +1,153 @@
+/* What the server says of itself: /, /health, /metrics. */
+#include "apiserver/server.h"
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int on_root(struct bj_call *c)
+{
+    bj_call_open(c);
+    bj_buf_str(&c->reply->body, "[{\"program\":\"batchjob_stats_server\","
+                                "\"version\":\"" BJ_VERSION "\"}]");
+    bj_call_close(c, "");
+    return 0;
+}
+
+/* A store that is not there is a fact about the store; whether the server is
+ * well is what this is asked for by those who restart it.  Hence 503 only when
+ * it can answer nothing. */
+static int on_health(struct bj_call *c)
+{
+    int r = bj_reader_begin(c->api->reader, &c->err);
+    char text[128];
+    if (r < 0)
+        return bj_call_refuse(c, 503, "The store can't be read: %s.",
+                              strerror_r(-r, text, sizeof(text)));
+    bj_reader_end(c->api->reader);
+    bj_call_open(c);
+    bj_buf_str(&c->reply->body, "[{\"store\":\"ok\"}]");
+    bj_call_close(c, "");
+    return 0;
+}
+
+/* --- /metrics --------------------------------------------------------------
+ */
+
+static void family(struct bj_buf *b, const char *name, const char *type,
+                   const char *help)
+{
+    bj_buf_printf(b, "# HELP batchjob_api_%s %s\n# TYPE batchjob_api_%s %s\n",
+                  name, help, name, type);
+}
+
+static void single(struct bj_buf *b, const char *name, const char *type,
+                   const char *help, uint64_t v)
+{
+    family(b, name, type, help);
+    bj_buf_printf(b, "batchjob_api_%s %llu\n", name, (unsigned long long)v);
+}
+
+static const char *endpoint_name(const struct bj_api *a, unsigned i)
+{
+    return i < BJ_API_ENDPOINTS - 1 ? a->endpoint[i]->path : "none";
+}
+
+static bool present(const struct bj_api *a, unsigned i)
+{
+    return i == BJ_API_ENDPOINTS - 1 || a->endpoint[i];
+}
+
+static void put_requests(const struct bj_api *a, struct bj_buf *b)
+{
+    family(b, "requests_total", "counter", "Requests answered.");
+    for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
+        for (unsigned k = 1; k < BJ_API_CLASSES && present(a, i); k++)
+            if (a->count[i].n[k] > 0)
+                bj_buf_printf(b,
+                              "batchjob_api_requests_total{endpoint=\"%s\","
+                              "code=\"%uxx\"} %llu\n",
+                              endpoint_name(a, i), k,
+                              (unsigned long long)a->count[i].n[k]);
+    family(b, "request_seconds_total", "counter", "Time spent making answers.");
+    for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
+        if (present(a, i) && a->count[i].usec > 0) {
+            bj_buf_printf(
+                b, "batchjob_api_request_seconds_total{endpoint=\"%s\"} ",
+                endpoint_name(a, i));
+            bj_buf_fixed(b, a->count[i].usec, 6);
+            bj_buf_str(b, "\n");
+        }
+}
+
+static void put_process(struct bj_buf *b)
+{
+    struct rusage u;
+    unsigned long long pages = 0;
+    char line[128];
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fgets(line, sizeof(line), f)) {
+        struct bj_slice rest = bj_slice_str(line), word;
+        uint64_t v = 0;
+        if (bj_slice_word(&rest, &word) && bj_slice_word(&rest, &word) &&
+            bj_slice_u64(word, &v) == 0)
+            pages = v;
+    }
+    if (f)
+        fclose(f);
+    bj_buf_printf(b,
+                  "# HELP process_resident_memory_bytes Resident memory.\n"
+                  "# TYPE process_resident_memory_bytes gauge\n"
+                  "process_resident_memory_bytes %llu\n",
+                  pages * (unsigned long long)sysconf(_SC_PAGESIZE));
+    if (getrusage(RUSAGE_SELF, &u) < 0)
+        return;
+    bj_buf_str(b, "# HELP process_cpu_seconds_total CPU time used.\n"
+                  "# TYPE process_cpu_seconds_total counter\n"
+                  "process_cpu_seconds_total ");
+    bj_buf_fixed(b,
+                 (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 +
+                     (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec),
+                 6);
+    bj_buf_str(b, "\n");
+}
+
+static int on_metrics(struct bj_call *c)
+{
+    const struct bj_api *a = c->api;
+    struct bj_buf *b = &c->reply->body;
+    struct bj_reader_stat store;
+    struct bj_httpd_stat http;
+    bj_reader_stat(a->reader, &store);
+    bj_httpd_stat(a->httpd, &http);
+    c->reply->type = "text/plain; version=0.0.4; charset=utf-8";
+    family(b, "build_info", "gauge", "What is running; always 1.");
+    bj_buf_str(b, "batchjob_api_build_info{version=\"" BJ_VERSION
+                  "\",revision=\"" BJ_REVISION "\"} 1\n");
+    put_requests(a, b);
+    single(b, "store_up", "gauge", "1 while the store is open.", store.open);
+    single(b, "store_opens_total", "counter", "How often it was opened.",
+           store.opened);
+    single(b, "query_timeouts_total", "counter",
+           "Requests that took the store too long.", store.timeouts);
+    single(b, "connections_total", "counter", "Connections accepted.",
+           http.connections);
+    single(b, "refused_total", "counter",
+           "Requests refused because too many were in flight.", http.refused);
+    single(b, "expired_total", "counter",
+           "Connections closed at their deadline.", http.expired);
+    single(b, "evicted_total", "counter", "Connections closed to make room.",
+           http.evicted);
+    single(b, "config_reload_success", "gauge",
+           "1 unless the last reload failed.", !a->reload_failed);
+    put_process(b);
+    return 0;
+}
+
+const struct bj_endpoint bj_endpoints_own[] = {
+    {"/", BJ_HTTP_GET, 0, on_root},
+    {"/health", BJ_HTTP_GET, 0, on_health},
+    {"/metrics", BJ_HTTP_GET, 0, on_metrics},
+    {.path = NULL},
+};

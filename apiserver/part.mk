@@ -1,0 +1,23 @@
+# The API server: a library, so that tests can have its parts, and the program.
+LIBS_api = $(call PKG,libmicrohttpd) $(LIBS_statsdb)
+api_SRC := $(filter-out apiserver/main.c,$(wildcard apiserver/*.c))
+API_LIBS = $(addprefix $(O)/,libapi.a libstatsdb.a libcarbon.a libsched.a libbase.a)
+
+$(O)/libapi.a: $(call obj,$(api_SRC))
+-include $(patsubst %.o,%.d,$(call obj,$(wildcard apiserver/*.c)))
+
+$(O)/apiserver/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
+
+$(O)/batchjob_stats_server: $(O)/apiserver/main.o $(API_LIBS)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_api)
+
+HAVE_SQLITE ?= $(shell pkg-config --atleast-version=3.37 sqlite3 && echo yes)
+ifeq ($(HAVE_SQLITE),yes)
+PROGRAMS += $(O)/batchjob_stats_server
+all: $(O)/batchjob_stats_server
+install: install-api
+endif
+
+install-api: $(O)/batchjob_stats_server
+	$(INSTALL) -D -m 755 $< $(DESTDIR)$(bindir)/batchjob_stats_server
+.PHONY: install-api

@@ -1,0 +1,279 @@
+#include "apiserver/reader.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "statsdb/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum {
+    STATEMENTS = 48,
+    OPS = 2000,             /* of SQLite's machine between two looks at the
+                               clock: some 100 us */
+    BUSY_USEC = 200 * 1000, /* a reader of a WAL waits for next to nobody */
+    LIKE_BYTES = 600
+};
+
+struct statement {
+    struct sqlite3_stmt *st;
+    uint64_t used; /* when, in requests */
+};
+
+struct bj_reader {
+    struct bj_reader_options opt;
+    char *path, *shm_path;
+    struct bj_store *store;
+    dev_t dev;
+    ino_t ino, shm_ino; /* of the file, and of the index of its WAL */
+    struct statement statement[STATEMENTS];
+    uint64_t clock, deadline;
+    bool begun, late, warned;
+    int64_t data_version;
+    uint64_t version;
+    struct bj_reader_stat stat;
+};
+
+int bj_reader_new(const struct bj_reader_options *opt, struct bj_reader **ret,
+                  struct bj_err *err)
+{
+    struct bj_reader *r = calloc(1, sizeof(*r));
+    if (!r)
+        return bj_err_set(err, -ENOMEM, "store");
+    r->opt = *opt;
+    r->path = strdup(opt->path);
+    if (!r->path || asprintf(&r->shm_path, "%s-shm", opt->path) < 0) {
+        free(r->path);
+        free(r);
+        return bj_err_set(err, -ENOMEM, "store");
+    }
+    *ret = r;
+    return 0;
+}
+
+void bj_reader_close(struct bj_reader *r)
+{
+    for (int i = 0; i < STATEMENTS; i++) {
+        sqlite3_finalize(r->statement[i].st);
+        r->statement[i] = (struct statement){0};
+    }
+    bj_store_close(r->store);
+    r->store = NULL;
+    r->begun = false;
+}
+
+void bj_reader_free(struct bj_reader *r)
+{
+    if (!r)
+        return;
+    bj_reader_close(r);
+    free(r->path);
+    free(r->shm_path);
+    free(r);
+}
+
+static int on_progress(void *ctx)
+{
+    struct bj_reader *r = ctx;
+    if (!r->begun || bj_clock_boot_usec() < r->deadline)
+        return 0;
+    r->late = true;
+    return 1;
+}
+
+/* What a statement may do: read, compute, begin and end a transaction. */
+static int on_authorize(void *ctx, int action, const char *a, const char *b,
+                        const char *database, const char *trigger)
+{
+    (void)ctx;
+    (void)database;
+    (void)trigger;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_TRANSACTION:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return b && strcmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA:
+        return a && strcmp(a, "data_version") == 0 ? SQLITE_OK : SQLITE_DENY;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static void fence(struct bj_reader *r)
+{
+    struct sqlite3 *db = bj_store_db(r->store);
+    sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LIKE_BYTES);
+    sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 64 * 1024);
+    sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_progress_handler(db, OPS, on_progress, r);
+    sqlite3_set_authorizer(db, on_authorize, NULL);
+}
+
+static int open_store(struct bj_reader *r, struct bj_err *err)
+{
+    struct bj_store_options opt = {.path = r->path,
+                                   .read_only = true,
+                                   .any_filesystem = r->opt.any_filesystem,
+                                   .cache_bytes = r->opt.cache_bytes,
+                                   .busy_usec = BUSY_USEC};
+    struct bj_store *store;
+    struct stat st = {0};
+    /* Looked at before it is opened: when it is replaced in between, the next
+     * look sees another file. */
+    if (stat(r->path, &st) < 0)
+        return bj_err_set(err, -errno, "%s", r->path);
+    int rc = bj_store_open(&opt, &store, err);
+    if (rc < 0)
+        return rc;
+    bj_reader_close(r);
+    r->store = store;
+    r->dev = st.st_dev;
+    r->ino = st.st_ino;
+    r->shm_ino = 0;
+    r->data_version = -1;
+    r->stat.opened++;
+    fence(r);
+    return 0;
+}
+
+static ino_t shm_of(const struct bj_reader *r)
+{
+    struct stat st;
+    return stat(r->shm_path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Is there another file under the name?  While the WAL of the old one is still
+ * beside it, SQLite would take its pages for the new one's: then we wait. */
+static bool replaced(struct bj_reader *r)
+{
+    struct stat st;
+    if (stat(r->path, &st) < 0 || (st.st_ino == r->ino && st.st_dev == r->dev))
+        return false;
+    bool stale = r->shm_ino != 0 && shm_of(r) == r->shm_ino;
+    if (stale && !r->warned)
+        bj_log(BJ_LOG_WARN, NULL,
+               "%s was replaced, but the -wal and -shm files of the old one "
+               "are still there: remove them",
+               r->path);
+    r->warned = stale;
+    return !stale;
+}
+
+static int look_at_version(struct bj_reader *r, struct bj_err *err)
+{
+    struct sqlite3_stmt *st;
+    int rc = bj_reader_prepare(r, "PRAGMA data_version", &st, err);
+    if (rc == 0)
+        rc = bj_sql_row(st, err);
+    if (rc < 0)
+        return rc;
+    int64_t now = bj_sql_get(st, 0);
+    sqlite3_reset(st);
+    if (r->shm_ino == 0)
+        r->shm_ino = shm_of(r);
+    if (now != r->data_version)
+        r->version++;
+    r->data_version = now;
+    return 0;
+}
+
+static int begin(struct bj_reader *r, struct bj_err *err)
+{
+    struct sqlite3_stmt *st;
+    r->clock++;
+    r->late = false;
+    r->begun = true;
+    r->deadline = bj_clock_boot_usec() + r->opt.query_usec;
+    int rc = bj_reader_prepare(r, "BEGIN", &st, err);
+    if (rc == 0)
+        rc = bj_sql_run(st, err);
+    return rc < 0 ? rc : look_at_version(r, err);
+}
+
+int bj_reader_begin(struct bj_reader *r, struct bj_err *err)
+{
+    int rc = 0;
+    if (!r->store)
+        rc = open_store(r, err);
+    else if (replaced(r))
+        open_store(r, NULL); /* not yet whole: the old one goes on */
+    if (rc == 0)
+        rc = begin(r, err);
+    if (rc < 0 && r->store && bj_reader_broken(rc)) {
+        bj_reader_close(r);
+        rc = open_store(r, err);
+        if (rc == 0)
+            rc = begin(r, err);
+    }
+    if (rc < 0)
+        bj_reader_end(r);
+    return rc;
+}
+
+void bj_reader_end(struct bj_reader *r)
+{
+    if (r->late)
+        r->stat.timeouts++;
+    r->begun = r->late = false;
+    if (!r->store)
+        return;
+    for (int i = 0; i < STATEMENTS; i++)
+        if (r->statement[i].st && r->statement[i].used == r->clock)
+            sqlite3_reset(r->statement[i].st);
+    if (!sqlite3_get_autocommit(bj_store_db(r->store)))
+        sqlite3_exec(bj_store_db(r->store), "COMMIT", NULL, NULL, NULL);
+}
+
+/* The place for a text: where it is, else the one unused for longest. */
+static struct statement *place(struct bj_reader *r, const char *sql)
+{
+    struct statement *oldest = &r->statement[0];
+    for (int i = 0; i < STATEMENTS; i++) {
+        struct statement *s = &r->statement[i];
+        if (s->st && strcmp(sqlite3_sql(s->st), sql) == 0)
+            return s;
+        if (s->used < oldest->used)
+            oldest = s;
+    }
+    sqlite3_finalize(oldest->st);
+    *oldest = (struct statement){0};
+    return oldest;
+}
+
+int bj_reader_prepare(struct bj_reader *r, const char *sql,
+                      struct sqlite3_stmt **ret, struct bj_err *err)
+{
+    struct statement *s = place(r, sql);
+    if (!s->st) {
+        int rc = bj_sql_prepare(bj_store_db(r->store), sql, &s->st, err);
+        if (rc < 0)
+            return rc;
+    }
+    s->used = r->clock;
+    sqlite3_reset(s->st);
+    sqlite3_clear_bindings(s->st);
+    *ret = s->st;
+    return 0;
+}
+
+uint64_t bj_reader_version(const struct bj_reader *r)
+{
+    return r->version + r->stat.opened;
+}
+
+bool bj_reader_broken(int code)
+{
+    return code == -EBADMSG || code == -EIO || code == -ENOENT ||
+           code == -EROFS || code == -EACCES || code == -EPROTO;
+}
+
+void bj_reader_stat(const struct bj_reader *r, struct bj_reader_stat *ret)
+{
+    *ret = r->stat;
+    ret->open = r->store != NULL;
+}

@@ -1,0 +1,105 @@
+/* Rows of the API as JSON and CSV. */
+#include "apiserver/out.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants those above */
+#include <cmocka.h>
+
+#define S(lit)                                                                 \
+    {                                                                          \
+        lit, sizeof(lit) - 1                                                   \
+    }
+
+static const struct {
+    struct bj_slice in;
+    const char *json, *csv;
+} texts[] = {
+    {S(""), "\"\"", ""},
+    {S("plain-1.2_x"), "\"plain-1.2_x\"", "plain-1.2_x"},
+    {S("a\"b\\c"), "\"a\\\"b\\\\c\"", "\"a\"\"b\\c\""},
+    {S("two words"), "\"two words\"", "\"two words\""},
+    {S("a,b"), "\"a,b\"", "\"a,b\""},
+    {S("l\nt\tr\r"), "\"l\\nt\\tr\\u000d\"", "\"l\nt?r?\""},
+    {S("nul\0x"), "\"nul\\u0000x\"", "\"nul?x\""},
+    {S("\x7f"), "\"?\"", "\"?\""},
+    {S("gr\xc3\xbc\xc3\x9f"), "\"gr\xc3\xbc\xc3\x9f\"",
+     "\"gr\xc3\xbc\xc3\x9f\""},
+    {S("\xf0\x9f\x98\x80"), "\"\xf0\x9f\x98\x80\"", "\"\xf0\x9f\x98\x80\""},
+    {S("a\xff"
+       "b"),
+     "\"a\xef\xbf\xbd"
+     "b\"",
+     "\"a\xef\xbf\xbd"
+     "b\""},
+    {S("\xe2\x82"), "\"\xef\xbf\xbd\"", "\"\xef\xbf\xbd\""},
+    {S("\xc2\x85"), "\"?\"", "\"?\""},
+    {S("=1+1"), "\"=1+1\"", "\"'=1+1\""},
+    {S("-x"), "\"-x\"", "\"'-x\""},
+    {S("@a"), "\"@a\"", "\"'@a\""},
+};
+
+static void test_texts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct bj_buf b = {0};
+        bj_out_text(&b, texts[i].in);
+        bj_buf_put(&b, "", 1);
+        assert_string_equal(b.p, texts[i].json);
+        b.len = 0;
+        bj_out_csv(&b, texts[i].in);
+        bj_buf_put(&b, "", 1);
+        assert_string_equal(b.p, texts[i].csv);
+        bj_buf_free(&b);
+    }
+}
+
+static void write_table(struct bj_buf *b, bool csv)
+{
+    static const char *const keys[] = {"a", "b", "t", "t_ms"};
+    struct bj_rows r;
+    bj_rows_begin(&r, b, csv, keys, 4);
+    bj_row_begin(&r);
+    bj_put_text(&r, BJ_SLICE("x"));
+    bj_put_fixed(&r, -1500, 3);
+    bj_put_time(&r, 1700000000);
+    bj_put_time_ms(&r, 1700000000);
+    bj_row_end(&r);
+    bj_row_begin(&r);
+    bj_put_text(&r, (struct bj_slice){0});
+    bj_put_int(&r, INT64_MIN);
+    bj_put_null(&r);
+    bj_put_bool(&r, true);
+    bj_row_end(&r);
+    bj_rows_end(&r);
+    bj_buf_put(b, "", 1);
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    struct bj_buf b = {0};
+    write_table(&b, false);
+    assert_string_equal(
+        b.p, "[{\"a\":\"x\",\"b\":-1.5,\"t\":\"2023-11-14T22:13:20Z\","
+             "\"t_ms\":1700000000000},{\"a\":null,\"b\":-9223372036854775808,"
+             "\"t\":null,\"t_ms\":true}]");
+    b.len = 0;
+    write_table(&b, true);
+    assert_string_equal(b.p, "a,b,t,t_ms\r\n"
+                             "x,-1.5,2023-11-14T22:13:20Z,1700000000000\r\n"
+                             ",-9223372036854775808,,true\r\n");
+    bj_buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

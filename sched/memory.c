@@ -58,9 +58,9 @@ static int cut_unit(struct bj_slice s, uint64_t unit, uint64_t base,
     if (power > 0) {
         s.p++;
         s.n--;
-        unit = 1;
-        for (int i = 0; i < power; i++)
-            unit *= base;
+        unit = 1ull << 10 * power;
+        for (int i = 0; base != 1024 && i < power; i++)
+            unit = i == 0 ? base : unit * base;
     }
     if (s.n == 1 && (s.p[0] == 'b' || s.p[0] == 'B'))
         unit = power > 0 ? unit : 1;
@@ -96,6 +96,10 @@ int bj_memory_scaled(struct bj_slice s, uint64_t unit, uint64_t base,
         return r;
     if (__builtin_mul_overflow(whole, scale, &bytes))
         return -ERANGE;
+    if (millionths == 0) {
+        *ret = bytes;
+        return 0;
+    }
     /* In two parts, since an exabyte times a million does not fit. */
     const uint64_t part =
         scale / 1000000 * millionths + scale % 1000000 * millionths / 1000000;

@@ -44,6 +44,8 @@ static const struct shape shapes[BJ_DICTS] = {
          LARGE, 1024 * KIB},
 };
 
+enum { LAST = 64 };
+
 struct bj_dicts {
     struct sqlite3 *db;
     uint64_t seed;
@@ -52,6 +54,9 @@ struct bj_dicts {
     struct {
         struct bj_cache cache;
         struct sqlite3_stmt *find, *add;
+        char last[LAST]; /* what was asked for last, and its number */
+        size_t last_len; /* above LAST: nothing */
+        int64_t last_id;
     } of[BJ_DICTS];
 };
 
@@ -64,6 +69,7 @@ int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err)
     d->seed = bj_cache_seed();
     int r = bj_dict_parts_new(db, &d->parts, err);
     for (int i = 0; r == 0 && i < BJ_DICTS; i++) {
+        d->of[i].last_len = LAST + 1;
         d->of[i].cache.max_entries = shapes[i].entries;
         d->of[i].cache.max_bytes = shapes[i].bytes;
         r = bj_sql_prepare(db, shapes[i].find, &d->of[i].find, err);
@@ -93,8 +99,10 @@ void bj_dicts_free(struct bj_dicts *d)
 
 void bj_dicts_clear(struct bj_dicts *d)
 {
-    for (int i = 0; i < BJ_DICTS; i++)
+    for (int i = 0; i < BJ_DICTS; i++) {
         bj_cache_clear(&d->of[i].cache);
+        d->of[i].last_len = LAST + 1;
+    }
 }
 
 void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
@@ -142,11 +150,9 @@ static void bind_int(struct bj_dicts *d, enum bj_dict_id which, int at,
     bj_sql_bind(d->of[which].add, at, v);
 }
 
-int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,
-                 struct bj_slice text, int64_t *ret, struct bj_err *err)
+static int look_up(struct bj_dicts *d, enum bj_dict_id which,
+                   struct bj_slice text, int64_t *ret, struct bj_err *err)
 {
-    if (text.n > BJ_DICT_TEXT_MAX)
-        text.n = BJ_DICT_TEXT_MAX;
     struct bj_cache *c = &d->of[which].cache;
     uint64_t hash = bj_cache_hash(d->seed, text);
     if (bj_cache_find(c, hash, text, ret))
@@ -160,6 +166,26 @@ int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,
         r = bj_dict_add_tres(d->parts, *ret, text, err);
     if (r == 0)
         bj_cache_add(c, hash, text, *ret);
+    return r;
+}
+
+/* Steps mostly repeat what was in the line before. */
+int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,
+                 struct bj_slice text, int64_t *ret, struct bj_err *err)
+{
+    if (text.n > BJ_DICT_TEXT_MAX)
+        text.n = BJ_DICT_TEXT_MAX;
+    if (text.n == d->of[which].last_len && text.n > 0 &&
+        memcmp(text.p, d->of[which].last, text.n) == 0) {
+        *ret = d->of[which].last_id;
+        return 0;
+    }
+    int r = look_up(d, which, text, ret, err);
+    if (r == 0 && text.n > 0 && text.n <= LAST) {
+        memcpy(d->of[which].last, text.p, text.n);
+        d->of[which].last_len = text.n;
+        d->of[which].last_id = *ret;
+    }
     return r;
 }
 

@@ -112,6 +112,7 @@ enum {
 struct bj_row {
     int64_t v[BJ_ROW_COLS];
     struct bj_slice s[BJ_ROW_TEXTS]; /* v is then their place here, or NULL */
+    uint64_t texts; /* columns that are texts, while in short forms */
 };
 
 struct bj_table; /* how a row of one table looks */
@@ -125,6 +126,10 @@ int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
                 struct bj_row *ret, struct bj_err *err);
 int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
                 struct bj_row *ret, struct bj_err *err);
+
+/* True when there can be nothing in a row of job_more, which then need not be
+ * made; false: perhaps. */
+bool bj_row_more_none(const struct bj_sched_job *job);
 
 /* True when a row of job_more says nothing but whose it is. */
 bool bj_row_more_empty(const struct bj_row *row);
@@ -141,10 +146,26 @@ int bj_row_bind_plain(const struct bj_table *t, const struct bj_row *row,
 void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
                      unsigned col, struct sqlite3_stmt *st, int at);
 
-/* Give one column as the result of a function of SQL; texts must stay until the
- * statement has run. */
-void bj_row_result(const struct bj_table *t, const struct bj_row *row,
-                   unsigned col, struct sqlite3_context *out);
+/* Turn a row into its short forms, for bj_row_give, and back. */
+void bj_row_shorten(const struct bj_table *t, struct bj_row *row);
+void bj_row_lengthen(const struct bj_table *t, struct bj_row *row);
+
+/* Give one column of a row in short forms as the result of a function of SQL;
+ * texts must stay until the statement has run.  This is done for every value of
+ * an import. */
+static inline void bj_row_give(const struct bj_row *row, unsigned col,
+                               struct sqlite3_context *out)
+{
+    int64_t v = row->v[col];
+    if (v == BJ_SQL_NULL)
+        return;
+    if (!(row->texts >> col & 1)) {
+        sqlite3_result_int64(out, v);
+        return;
+    }
+    const struct bj_slice *s = &row->s[v];
+    sqlite3_result_text64(out, s->p, s->n, SQLITE_STATIC, SQLITE_UTF8);
+}
 
 /* Read all columns, the first being col of the statement's row. */
 void bj_row_read(const struct bj_table *t, struct sqlite3_stmt *st, int col,

@@ -145,6 +145,22 @@ static bool exit_follows(const struct bj_sched_job *job)
            bj_slice_eq(job->exit_raw, (struct bj_slice){text, (size_t)n});
 }
 
+bool bj_row_more_none(const struct bj_sched_job *job)
+{
+    for (unsigned i = BJ_MORE_REST; i < BJ_MORE_COLS; i++) {
+        const struct bj_column *c = &bj_table_more.col[i];
+        const char *at = (const char *)job + c->off;
+        if (c->kind == BJ_KIND_U64
+                ? *(const uint64_t *)(const void *)at != BJ_ABSENT
+                : ((const struct bj_slice *)(const void *)at)->n > 0)
+            return false;
+    }
+    return job->steps_left_out == 0 && job->cancelled_by == BJ_ABSENT &&
+           job->cpus_requested == job->cpus && shown_follows(job) &&
+           exit_follows(job) &&
+           (job->gpu_model.n == 0 || job->tres_allocated_raw.n > 0);
+}
+
 int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
                 struct bj_row *ret, struct bj_err *err)
 {
@@ -303,17 +319,33 @@ void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
         sqlite3_bind_int64(st, at, stored(c, row->v, col));
 }
 
-void bj_row_result(const struct bj_table *t, const struct bj_row *row,
-                   unsigned col, struct sqlite3_context *out)
+void bj_row_shorten(const struct bj_table *t, struct bj_row *row)
 {
-    const struct bj_column *c = &t->col[col];
-    if (row->v[col] == BJ_SQL_NULL)
-        return;
-    if (textual(c) && row->s[c->which].n > 0)
-        sqlite3_result_text64(out, row->s[c->which].p, row->s[c->which].n,
-                              SQLITE_STATIC, SQLITE_UTF8);
-    else
-        sqlite3_result_int64(out, stored(c, row->v, col));
+    int64_t off[2] = {BJ_SQL_NULL, BJ_SQL_NULL};
+    row->texts = 0;
+    if (t->rank) { /* before what they are made from is shortened */
+        off[0] = stored(&t->col[BJ_COL_ELAPSED], row->v, BJ_COL_ELAPSED);
+        off[1] = stored(&t->col[BJ_COL_CPU_USER], row->v, BJ_COL_CPU_USER);
+    }
+    for (unsigned i = 0; i < t->n; i++) {
+        const struct bj_column *c = &t->col[i];
+        if (c->kind == BJ_KIND_MEM || c->kind == BJ_KIND_TIME) {
+            row->v[i] = stored(c, row->v, i);
+        } else if (textual(c) && row->s[c->which].n > 0) {
+            row->texts |= UINT64_C(1) << i;
+            row->v[i] = c->which;
+        }
+    }
+    if (t->rank) {
+        row->v[BJ_COL_ELAPSED] = off[0];
+        row->v[BJ_COL_CPU_USER] = off[1];
+    }
+}
+
+void bj_row_lengthen(const struct bj_table *t, struct bj_row *row)
+{
+    restore(t, row->v);
+    row->texts = 0;
 }
 
 int bj_row_bind(const struct bj_table *t, const struct bj_row *row,

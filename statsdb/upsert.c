@@ -11,14 +11,14 @@ static void job_value(void *ctx, uint32_t row, unsigned col,
     if (col == 0)
         sqlite3_result_int64(out, u->first_id + row);
     else
-        bj_row_result(&bj_table_job, &u->wait[row].row, col - 1, out);
+        bj_row_give(&u->wait[row].row, col - 1, out);
 }
 
 static void step_value(void *ctx, uint32_t row, unsigned col,
                        struct sqlite3_context *out)
 {
     const struct bj_upsert *u = ctx;
-    bj_row_result(&bj_table_step, &u->wait_step[row], col, out);
+    bj_row_give(&u->wait_step[row], col, out);
 }
 
 static int set_up(struct bj_upsert *u, struct bj_err *err)
@@ -145,10 +145,14 @@ static int put_all_steps(struct bj_upsert *u, struct bj_err *err)
         plain = u->wait_step[i].s[0].n == 0;
     int r = 0;
     u->step_feed.rows = n;
+    for (uint32_t i = 0; plain && i < n; i++)
+        bj_row_shorten(&bj_table_step, &u->wait_step[i]);
     if (plain && n > 0)
         r = bj_sql_run(u->st[BJ_ST_STEP_FEED], err);
     bool done = plain && (n == 0 || sqlite3_changes(u->db) == (int)n);
     u->counts.steps_new += done ? n : 0;
+    for (uint32_t i = 0; plain && !done && i < n; i++)
+        bj_row_lengthen(&bj_table_step, &u->wait_step[i]);
     for (uint32_t i = 0; r == 0 && i < u->waiting; i++) {
         struct bj_waiting w = u->wait[i];
         w.steps = done ? 0 : w.steps;
@@ -186,7 +190,11 @@ static int flush(struct bj_upsert *u, struct bj_err *err)
     if (u->waiting == 0)
         return 0;
     u->job_feed.rows = u->waiting;
+    for (uint32_t i = 0; i < u->waiting; i++)
+        bj_row_shorten(&bj_table_job, &u->wait[i].row);
     int r = bj_sql_run(u->st[BJ_ST_JOB_FEED], err);
+    for (uint32_t i = 0; i < u->waiting; i++)
+        bj_row_lengthen(&bj_table_job, &u->wait[i].row);
     if (r == 0 && sqlite3_changes(u->db) == (int)u->waiting) {
         u->counts.jobs_new += u->waiting;
         u->guess = u->guess < BJ_WAIT_JOBS / 2 ? 2 * u->guess : BJ_WAIT_JOBS;
@@ -224,8 +232,9 @@ static int let_wait(struct bj_upsert *u, const struct bj_sched_job *job,
     w->more = NULL;
     w->step = u->waiting_steps;
     w->steps = job->steps;
-    int r = bj_row_more(u->dicts, id, job, &u->row, err);
-    if (r == 0 && !bj_row_more_empty(&u->row)) {
+    bool none = bj_row_more_none(job);
+    int r = none ? 0 : bj_row_more(u->dicts, id, job, &u->row, err);
+    if (r == 0 && !none && !bj_row_more_empty(&u->row)) {
         w->more = bj_arena_alloc(&u->text, sizeof(*w->more));
         if (w->more) {
             *w->more = u->row;
@@ -312,9 +321,10 @@ static int put_now(struct bj_upsert *u, const struct bj_sched_job *job,
     bool fresh = false;
     int r = bj_upsert_put_job(u, &id, &fresh, err);
     u->guess = r == 0 && fresh ? 1 : 0;
-    if (r == 0)
+    bool none = bj_row_more_none(job);
+    if (r == 0 && !none)
         r = bj_row_more(u->dicts, id, job, &u->row, err);
-    if (r == 0 && !bj_row_more_empty(&u->row))
+    if (r == 0 && !none && !bj_row_more_empty(&u->row))
         r = bj_upsert_put_more(u, id, fresh, err);
     for (uint32_t i = 0; r == 0 && i < job->steps; i++) {
         r = bj_row_step(u->dicts, id, &job->step[i], &u->row, err);

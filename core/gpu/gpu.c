@@ -1,0 +1,73 @@
+#include "core/gpu/gpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* nvml.h, nvmlClocksEventReason*: bit 0 first. */
+const char *const bj_gpu_reasons[BJ_GPU_REASONS] = {
+    "idle",        "clock_setting",  "power_cap",
+    "hw_slowdown", "sync_boost",     "sw_thermal",
+    "hw_thermal",  "hw_power_brake", "display_clock"};
+
+void bj_gpu_set_clear(struct bj_gpu_set *s)
+{
+    s->stamp_usec = s->faults = 0;
+    s->n = s->nprocs = 0;
+    s->driver[0] = '\0';
+}
+
+struct bj_gpu *bj_gpu_add(struct bj_gpu_set *s)
+{
+    if (s->n == BJ_GPUS_MAX)
+        return NULL;
+    struct bj_gpu *g = &s->v[s->n++];
+    *g = (struct bj_gpu){.index = BJ_ABSENT,
+                         .parent = -1,
+                         .throttle = BJ_ABSENT,
+                         .energy_raw_uj = BJ_ABSENT};
+    memset(&g->use, 0xff, sizeof(g->use));
+    memset(&g->use.sub, 0, sizeof(g->use.sub));
+    return g;
+}
+
+struct bj_gpu_proc *bj_gpu_add_proc(struct bj_gpu_set *s, uint32_t gpu,
+                                    uint32_t pid)
+{
+    if (s->nprocs == BJ_GPU_PROCS_MAX)
+        return NULL;
+    struct bj_gpu_proc *p = &s->proc[s->nprocs++];
+    *p = (struct bj_gpu_proc){gpu, pid, BJ_ABSENT, BJ_ABSENT};
+    return p;
+}
+
+void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from)
+{
+    to->stamp_usec = from->stamp_usec;
+    to->faults = from->faults;
+    to->n = from->n;
+    to->nprocs = from->nprocs;
+    memcpy(to->driver, from->driver, sizeof(to->driver));
+    memcpy(to->v, from->v, from->n * sizeof(from->v[0]));
+    memcpy(to->proc, from->proc, from->nprocs * sizeof(from->proc[0]));
+}
+
+void bj_gpu_pci_text(const char *from, char ret[32])
+{
+    size_t n = strnlen(from, 31);
+    unsigned colons = 0;
+    for (size_t i = 0; i < n; i++)
+        colons += from[i] == ':';
+    if (colons == 2) { /* the domain has four digits in sysfs, if they do */
+        while (n > 12 && *from == '0') {
+            from++;
+            n--;
+        }
+        snprintf(ret, 32, "%.*s", (int)n, from);
+    } else {
+        snprintf(ret, 32, "%s%.*s", n > 0 ? "0000:" : "",
+                 (int)(n < 26 ? n : 26), from);
+    }
+    for (char *c = ret; *c; c++)
+        if (*c >= 'A' && *c <= 'F')
+            *c = (char)(*c - 'A' + 'a');
+}

@@ -1,0 +1,95 @@
+/* Accelerators as their driver tells them: what each kind of source does, and
+ * what it hands over.
+ *
+ * A driver may hang, so a source is read by a thread of its own (core/gpu/
+ * watch.h) and a pass takes what was read last.  A kind is a file. */
+#ifndef BJ_CORE_GPU_GPU_H
+#define BJ_CORE_GPU_GPU_H
+
+#include "base/err.h"
+#include "core/model/record.h"
+
+#include <stdbool.h>
+
+enum {
+    BJ_GPUS_MAX = 160, /* devices and their instances of one source */
+    BJ_GPU_PROCS_MAX = 2048,
+    BJ_GPU_TEXT = 96
+};
+
+/* A device or an instance of one. */
+struct bj_gpu {
+    char uuid[BJ_GPU_TEXT]; /* never empty, unique on the machine; where there
+                               is none, the PCI address */
+    char model[BJ_GPU_TEXT];
+    char pci[32];    /* "0000:65:00.0", lower case; empty: not known */
+    uint64_t index;  /* among the devices; an instance has its parent's */
+    int parent;      /* of an instance: place in the set; -1: a device */
+    bool split;      /* a device that is partitioned: its instances are used */
+    uint32_t gi, ci; /* of an instance */
+    uint64_t throttle;      /* mask of bj_gpu_reasons; BJ_ABSENT */
+    uint64_t energy_raw_uj; /* counter; BJ_ABSENT: there is none */
+    bool failed;            /* a fault in this reading */
+    struct bj_gpu_use use;  /* sub, one, success, errors, energy_uj and
+                               energy_resets: not here */
+};
+
+/* A process on a device. */
+struct bj_gpu_proc {
+    uint32_t gpu; /* place in the set */
+    uint32_t pid;
+    uint64_t memory_bytes; /* BJ_ABSENT: not told */
+    uint64_t sm_ppm;       /* of the device, since the last reading; absent */
+};
+
+/* All that a reading told. */
+struct bj_gpu_set {
+    uint64_t stamp_usec; /* boot clock, when it began */
+    size_t n, nprocs;
+    uint64_t faults; /* of this reading */
+    char driver[BJ_GPU_TEXT];
+    struct bj_gpu v[BJ_GPUS_MAX];
+    struct bj_gpu_proc proc[BJ_GPU_PROCS_MAX];
+};
+
+/* Names of the bits of bj_gpu.throttle. */
+enum { BJ_GPU_REASONS = 9 };
+extern const char *const bj_gpu_reasons[BJ_GPU_REASONS];
+
+/* What a source may look at.  The strings outlive it. */
+struct bj_gpu_env {
+    const char *procfs, *sysfs;
+    const char *nvml; /* path of NVIDIA's library; "": the system's, when the
+                         driver is there */
+};
+
+/* A kind of source.  The calls of one source come from one thread. */
+struct bj_gpu_kind {
+    const char *name;
+    /* May there be one?  Cheap, never blocks. */
+    bool (*present)(const struct bj_gpu_env *env);
+    /* 0 and *ret; -ENODEV when there is none; else a fault. */
+    int (*open)(const struct bj_gpu_env *env, void **ret, struct bj_err *err);
+    /* Fill *out, which bj_gpu_set_clear has emptied.  0, a fault (what was read
+     * in spite of it is in *out; *err has the newest), or -ENODEV: close it and
+     * open it anew. */
+    int (*read)(void *m, struct bj_gpu_set *out, struct bj_err *err);
+    void (*close)(void *m);
+};
+extern const struct bj_gpu_kind bj_gpu_nvml; /* nvml_read.c */
+
+void bj_gpu_set_clear(struct bj_gpu_set *s);
+
+/* One more device, all of whose values are absent; NULL: there are too many. */
+struct bj_gpu *bj_gpu_add(struct bj_gpu_set *s);
+struct bj_gpu_proc *bj_gpu_add_proc(struct bj_gpu_set *s, uint32_t gpu,
+                                    uint32_t pid);
+
+/* Copy what is used of a set. */
+void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from);
+
+/* A PCI address as sysfs has it, "0000:65:00.0", from "00000000:65:00.0" or
+ * "65:00.0" in any case of letters. */
+void bj_gpu_pci_text(const char *from, char ret[32]);
+
+#endif

@@ -1,0 +1,161 @@
+/* Processes on a device, and what each uses of it. */
+#include "core/gpu/nvml_read.h"
+
+#include <stdlib.h>
+
+enum { LIST_MAX = 8192, ROOM = 32, PPM_PERCENT = 10000 };
+
+/* Room for n; false when there is none. */
+static bool grow(void **v, unsigned *have, unsigned n, size_t size)
+{
+    if (*have >= n)
+        return true;
+    if (n > LIST_MAX)
+        return false;
+    void *more = realloc(*v, n * size);
+    if (!more)
+        return false;
+    *v = more;
+    *have = n;
+    return true;
+}
+
+static bool grow_procs(struct bj_nvml_reader *r, unsigned n)
+{
+    void *v = r->procs;
+    bool grown = grow(&v, &r->nprocs, n, sizeof(*r->procs));
+    r->procs = v;
+    return grown;
+}
+
+static bool grow_uses(struct bj_nvml_reader *r, unsigned n)
+{
+    void *v = r->uses;
+    bool grown = grow(&v, &r->nuses, n, sizeof(*r->uses));
+    r->uses = v;
+    return grown;
+}
+
+/* The instance a process is on, or the device. */
+static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
+                         uint32_t ci)
+{
+    uint32_t parent = (uint32_t)(v->gpu - v->set->v);
+    for (uint32_t i = parent + 1; v->gpu->split && i < v->set->n; i++) {
+        const struct bj_gpu *g = &v->set->v[i];
+        if (g->parent == (int)parent && g->gi == gi &&
+            (g->ci == ci || ci == UINT32_MAX))
+            return i;
+    }
+    return parent;
+}
+
+/* One that is in two lists (MPS clients are) is one. */
+static void add(struct bj_nvml_visit *v, const struct bj_nvml_process *p)
+{
+    uint32_t at = place_of(v, p->gpu_instance, p->compute_instance);
+    for (size_t i = 0; i < v->set->nprocs; i++)
+        if (v->set->proc[i].gpu == at && v->set->proc[i].pid == p->pid)
+            return;
+    struct bj_gpu_proc *n = bj_gpu_add_proc(v->set, at, p->pid);
+    if (!n)
+        return;
+    n->memory_bytes = p->used_memory; /* -1 is what absent is, too */
+    v->set->v[at].use.processes++;
+}
+
+/* The list may grow between two calls: it is asked again once or twice. */
+static bool list(struct bj_nvml_visit *v,
+                 int (*call)(struct bj_nvml_device *, unsigned *,
+                             struct bj_nvml_process *),
+                 const char *what)
+{
+    struct bj_nvml_reader *r = v->r;
+    int code = BJ_NVML_TOO_SMALL;
+    unsigned n = 0, want = ROOM;
+    for (int i = 0; code == BJ_NVML_TOO_SMALL && i < 3; i++) {
+        if (!grow_procs(r, want))
+            break;
+        n = r->nprocs;
+        code = call(v->dev->handle, &n, r->procs);
+        want = n < LIST_MAX - ROOM ? n + ROOM : LIST_MAX;
+    }
+    if (!bj_nvml_took(v, code, what))
+        return false;
+    for (unsigned i = 0; i < n && i < r->nprocs; i++)
+        add(v, &r->procs[i]);
+    return true;
+}
+
+/* Instances begin with none, once the device tells who is on it. */
+static void begin(struct bj_nvml_visit *v, uint64_t n)
+{
+    int parent = (int)(v->gpu - v->set->v);
+    v->gpu->use.processes = n;
+    for (size_t i = 0; i < v->set->n; i++)
+        if (v->set->v[i].parent == parent)
+            v->set->v[i].use.processes = n;
+}
+
+/* The mean of the samples of each process since the last reading.  Samples are
+ * of processes that did something; one that did nothing has none. */
+static void take_uses(struct bj_nvml_visit *v, unsigned n)
+{
+    struct bj_nvml_process_use *use = v->r->uses;
+    unsigned long long newest = v->dev->seen_usec;
+    uint32_t at = (uint32_t)(v->gpu - v->set->v);
+    for (size_t i = 0; i < v->set->nprocs; i++) {
+        struct bj_gpu_proc *p = &v->set->proc[i];
+        uint64_t sum = 0, count = 0;
+        for (unsigned k = 0; p->gpu == at && k < n; k++)
+            if (use[k].pid == p->pid && use[k].sm <= 100 &&
+                use[k].stamp_usec > v->dev->seen_usec) {
+                sum += use[k].sm;
+                count++;
+            }
+        if (p->gpu == at)
+            p->sm_ppm = count ? sum * PPM_PERCENT / count : 0;
+    }
+    for (unsigned k = 0; k < n; k++)
+        if (use[k].stamp_usec > newest)
+            newest = use[k].stamp_usec;
+    v->dev->seen_usec = newest;
+}
+
+static void uses(struct bj_nvml_visit *v)
+{
+    struct bj_nvml_reader *r = v->r;
+    int code = BJ_NVML_TOO_SMALL;
+    unsigned n = 0, want = 4 * ROOM;
+    for (int i = 0; code == BJ_NVML_TOO_SMALL && i < 3; i++) {
+        if (!grow_uses(r, want))
+            return;
+        n = r->nuses;
+        code =
+            r->nv.process_use(v->dev->handle, r->uses, &n, v->dev->seen_usec);
+        want = n < LIST_MAX - ROOM ? n + ROOM : LIST_MAX;
+    }
+    /* "Not found" is what it says when nobody did anything. */
+    if (code == BJ_NVML_NOT_FOUND)
+        take_uses(v, 0);
+    else if (bj_nvml_took(v, code, "process utilization"))
+        take_uses(v, n < r->nuses ? n : r->nuses);
+}
+
+void bj_nvml_processes(struct bj_nvml_visit *v)
+{
+    const struct bj_nvml *nv = &v->r->nv;
+    if (v->lost || !nv->compute)
+        return;
+    begin(v, 0);
+    if (!list(v, nv->compute, "compute processes")) {
+        begin(v, BJ_ABSENT);
+        return;
+    }
+    if (nv->mps && !v->lost)
+        list(v, nv->mps, "MPS processes");
+    if (nv->graphics && !v->lost)
+        list(v, nv->graphics, "graphics processes");
+    if (nv->process_use && !v->gpu->split && !v->lost)
+        uses(v);
+}

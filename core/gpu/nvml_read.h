@@ -1,0 +1,54 @@
+/* Reading NVIDIA's GPUs.  Internal: nvml_read.c (devices and instances),
+ * nvml_values.c (their values), nvml_procs.c (processes), nvml_gpm.c
+ * (profiling). */
+#ifndef BJ_CORE_GPU_NVML_READ_H
+#define BJ_CORE_GPU_NVML_READ_H
+
+#include "core/gpu/gpu.h"
+#include "core/gpu/nvml.h"
+
+enum { BJ_NVML_DEVICES = 32, BJ_NVML_INSTANCES = 8 };
+
+/* What is known of a device while the library is open. */
+struct bj_nvml_dev {
+    struct bj_nvml_device *handle; /* NULL: it could not be had */
+    char uuid[BJ_GPU_TEXT], model[BJ_GPU_TEXT], pci[32];
+    uint64_t minor;
+    unsigned long long seen_usec; /* newest sample of a process */
+};
+
+struct bj_nvml_reader {
+    struct bj_nvml nv;
+    char driver[BJ_GPU_TEXT];
+    uint64_t opened_usec;
+    unsigned n;
+    struct bj_nvml_dev dev[BJ_NVML_DEVICES];
+    struct bj_nvml_process *procs; /* scratch */
+    unsigned nprocs;
+    struct bj_nvml_process_use *uses;
+    unsigned nuses;
+};
+
+/* A reading of one device. */
+struct bj_nvml_visit {
+    struct bj_nvml_reader *r;
+    struct bj_nvml_dev *dev;
+    struct bj_gpu_set *set;
+    struct bj_gpu *gpu;
+    struct bj_err *err;
+    int worst; /* the newest fault, -ENODEV before all others */
+    bool lost; /* nothing more is to be had from it */
+};
+
+/* Whether a call brought a value; what is a fault is noted. */
+bool bj_nvml_took(struct bj_nvml_visit *v, int code, const char *what);
+
+/* Values of the device, or of an instance with its handle. */
+void bj_nvml_device_values(struct bj_nvml_visit *v);
+void bj_nvml_memory_values(struct bj_nvml_visit *v,
+                           struct bj_nvml_device *handle);
+
+/* Processes of the device and of its instances, which are in the set. */
+void bj_nvml_processes(struct bj_nvml_visit *v);
+
+#endif

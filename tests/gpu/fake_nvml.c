@@ -1,0 +1,561 @@
+/* A libnvidia-ml.so.1 that plays a script, for machines without a GPU.  The
+ * layouts are those of core/gpu/nvml.h; nothing else of ours is in it.
+ *
+ * FAKE_NVML names the script, which is read again whenever it changes (it must
+ * be replaced, not written over).  Lines, '#' begins a remark:
+ *
+ *   driver VERSION
+ *   code SYMBOL CODE             what a call without device returns
+ *   gpu N KEY VALUE              a value of device N (keys below); the devices
+ *                                are those that have a uuid
+ *   mig N K KEY VALUE            of instance K of device N
+ *   fail N SYMBOL CODE           what a call returns for device N
+ *   hang SYMBOL MSEC             how long a call takes, for any device
+ *   proc N LIST PID BYTES GI CI  a process; LIST is compute, graphics or mps;
+ *                                -1: no instance, bytes not known
+ *   use N PID STAMP SM           a sample of a process
+ *   field N ID TYPE VALUE        a field value
+ *   gpm N GI ID VALUE CODE       a GPM metric; GI -1: of the device
+ *
+ * Keys: uuid name pci minor memory_total memory_used memory_reserved busy
+ * memory_busy power power_limit energy temperature graphics_clock sm_clock
+ * memory_clock video_clock ecc_00 ecc_10 ecc_01 ecc_11 rows_corrected
+ * rows_uncorrected rows_pending rows_failed throttle gpm; of instances: uuid
+ * name gi ci slices sms memory_total memory_used.  A value that the script
+ * lacks is not supported.  "_" in a name stands for a blank. */
+#include "core/gpu/nvml.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { GPUS = 16, MIGS = 8, ENTRIES = 4096, WORDS = 7, WORD = 100 };
+
+/* A handle: device, and instance or -1. */
+struct bj_nvml_device {
+    int gpu, mig;
+};
+struct bj_nvml_gpm_sample {
+    const struct bj_nvml_device *dev;
+    int gi;
+    struct timespec at;
+};
+
+static struct bj_nvml_device handles[GPUS][MIGS + 1];
+
+static struct {
+    pthread_mutex_t lock;
+    struct timespec changed;
+    ino_t inode;
+    size_t n;
+    char line[ENTRIES][WORDS][WORD];
+    int samples; /* GPM samples in use */
+} script = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+#define EXPORT __attribute__((visibility("default")))
+
+static int num(const char *text)
+{
+    return (int)strtol(text, NULL, 0);
+}
+
+/* --- the script -----------------------------------------------------------*/
+
+static void read_script(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char text[WORDS * WORD];
+    script.n = 0;
+    while (f && script.n < ENTRIES && fgets(text, sizeof(text), f)) {
+        char *at = text, *word;
+        char(*to)[WORD] = script.line[script.n];
+        int n = 0;
+        memset(to, 0, sizeof(script.line[0]));
+        while (n < WORDS && (word = strsep(&at, " \n")) && *word != '#')
+            if (*word)
+                snprintf(to[n++], WORD, "%s", word);
+        script.n += n > 0;
+    }
+    if (f)
+        fclose(f);
+}
+
+static void refresh(void)
+{
+    const char *path = getenv("FAKE_NVML");
+    struct stat st;
+    if (!path || stat(path, &st) < 0) {
+        script.n = 0;
+        return;
+    }
+    if (st.st_ino == script.inode &&
+        st.st_mtim.tv_nsec == script.changed.tv_nsec &&
+        st.st_mtim.tv_sec == script.changed.tv_sec)
+        return;
+    script.inode = st.st_ino;
+    script.changed = st.st_mtim;
+    read_script(path);
+}
+
+/* The word behind those given, in the last line that begins with them. */
+static const char *say(const char *a, const char *b, const char *c,
+                       const char *d)
+{
+    const char *want[] = {a, b, c, d}, *found = NULL;
+    for (size_t i = 0; i < script.n; i++) {
+        int k = 0;
+        while (k < 4 && want[k] && !strcmp(script.line[i][k], want[k]))
+            k++;
+        if (k == 4 || !want[k])
+            found = script.line[i][k];
+    }
+    return found;
+}
+
+static const char *number(int n, char text[12])
+{
+    snprintf(text, 12, "%d", n);
+    return text;
+}
+
+/* A value of a device or an instance; NULL: not supported. */
+static const char *get(const struct bj_nvml_device *d, const char *key)
+{
+    char gpu[12], mig[12];
+    return d->mig < 0
+               ? say("gpu", number(d->gpu, gpu), key, NULL)
+               : say("mig", number(d->gpu, gpu), number(d->mig, mig), key);
+}
+
+static void hang(const char *symbol)
+{
+    const char *msec = say("hang", symbol, NULL, NULL);
+    long ms = msec ? num(msec) : 0;
+    struct timespec ts = {ms / 1000, ms % 1000 * 1000000};
+    if (ms == 0)
+        return;
+    pthread_mutex_unlock(&script.lock);
+    nanosleep(&ts, NULL);
+    pthread_mutex_lock(&script.lock);
+}
+
+/* A call begins: what it must return, 0 when it may go on.  Every call ends
+ * with done(). */
+static int begin(const struct bj_nvml_device *d, const char *symbol)
+{
+    char gpu[12];
+    pthread_mutex_lock(&script.lock);
+    refresh();
+    hang(symbol);
+    const char *code = d ? say("fail", number(d->gpu, gpu), symbol, NULL)
+                         : say("code", symbol, NULL, NULL);
+    return code ? num(code) : 0;
+}
+
+static int done(int code)
+{
+    pthread_mutex_unlock(&script.lock);
+    return code;
+}
+
+static int give_u64(const struct bj_nvml_device *d, const char *symbol,
+                    const char *key, unsigned long long *ret)
+{
+    int code = begin(d, symbol);
+    const char *v = code ? NULL : get(d, key);
+    if (v)
+        *ret = strtoull(v, NULL, 0);
+    return done(code ? code : v ? 0 : BJ_NVML_NOT_SUPPORTED);
+}
+
+static int give(const struct bj_nvml_device *d, const char *symbol,
+                const char *key, unsigned *ret)
+{
+    unsigned long long v;
+    int code = give_u64(d, symbol, key, &v);
+    if (code == 0)
+        *ret = (unsigned)v;
+    return code;
+}
+
+static int give_text(const struct bj_nvml_device *d, const char *symbol,
+                     const char *key, char *to, unsigned n)
+{
+    int code = begin(d, symbol);
+    const char *v = code ? NULL : get(d, key);
+    if (v && strlen(v) < n) {
+        snprintf(to, n, "%s", v);
+        for (char *c = to; *c; c++)
+            *c = *c == '_' ? ' ' : *c;
+    }
+    return done(code ? code : v ? 0 : BJ_NVML_NOT_SUPPORTED);
+}
+
+/* --- library --------------------------------------------------------------*/
+
+#define CALL(name, ...)                                                        \
+    EXPORT int name(__VA_ARGS__);                                              \
+    EXPORT int name(__VA_ARGS__)
+#define DEV struct bj_nvml_device *
+
+CALL(nvmlInit_v2, void)
+{
+    return done(begin(NULL, "nvmlInit_v2"));
+}
+
+CALL(nvmlShutdown, void)
+{
+    return done(begin(NULL, "nvmlShutdown"));
+}
+
+CALL(nvmlDeviceGetCount_v2, unsigned *n)
+{
+    int code = begin(NULL, "nvmlDeviceGetCount_v2");
+    char gpu[12];
+    *n = 0;
+    while (*n < GPUS && say("gpu", number((int)*n, gpu), "uuid", NULL))
+        ++*n;
+    return done(code);
+}
+
+CALL(nvmlDeviceGetHandleByIndex_v2, unsigned i, DEV *ret)
+{
+    if (i >= GPUS)
+        return 2;
+    handles[i][0] = (struct bj_nvml_device){(int)i, -1};
+    *ret = &handles[i][0];
+    return done(begin(*ret, "nvmlDeviceGetHandleByIndex_v2"));
+}
+
+CALL(nvmlSystemGetDriverVersion, char *to, unsigned n)
+{
+    int code = begin(NULL, "nvmlSystemGetDriverVersion");
+    const char *v = say("driver", NULL, NULL, NULL);
+    snprintf(to, n, "%s", v ? v : "");
+    return done(code);
+}
+
+/* --- values ---------------------------------------------------------------*/
+
+CALL(nvmlDeviceGetUUID, DEV d, char *to, unsigned n)
+{
+    return give_text(d, "nvmlDeviceGetUUID", "uuid", to, n);
+}
+
+CALL(nvmlDeviceGetName, DEV d, char *to, unsigned n)
+{
+    return give_text(d, "nvmlDeviceGetName", "name", to, n);
+}
+
+CALL(nvmlDeviceGetMinorNumber, DEV d, unsigned *ret)
+{
+    return give(d, "nvmlDeviceGetMinorNumber", "minor", ret);
+}
+
+CALL(nvmlDeviceGetPciInfo_v3, DEV d, struct bj_nvml_pci *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    return give_text(d, "nvmlDeviceGetPciInfo_v3", "pci", ret->bus_id,
+                     sizeof(ret->bus_id));
+}
+
+static int memory(const struct bj_nvml_device *d, const char *symbol,
+                  struct bj_nvml_memory2 *ret)
+{
+    unsigned long long total, used = 0, reserved = 0;
+    int code = give_u64(d, symbol, "memory_total", &total);
+    if (code)
+        return code;
+    give_u64(d, symbol, "memory_used", &used);
+    give_u64(d, symbol, "memory_reserved", &reserved);
+    ret->total = total;
+    ret->used = used;
+    ret->reserved = reserved;
+    ret->free = total - used - reserved;
+    return 0;
+}
+
+CALL(nvmlDeviceGetMemoryInfo_v2, DEV d, struct bj_nvml_memory2 *ret)
+{
+    if (ret->version != BJ_NVML_MEMORY2)
+        return 25;
+    return memory(d, "nvmlDeviceGetMemoryInfo_v2", ret);
+}
+
+/* What is reserved counts as used here. */
+CALL(nvmlDeviceGetMemoryInfo, DEV d, struct bj_nvml_memory *ret)
+{
+    struct bj_nvml_memory2 two = {.version = 0};
+    int code = memory(d, "nvmlDeviceGetMemoryInfo", &two);
+    if (!code)
+        *ret = (struct bj_nvml_memory){two.total, two.free,
+                                       two.used + two.reserved};
+    return code;
+}
+
+CALL(nvmlDeviceGetUtilizationRates, DEV d, struct bj_nvml_utilization *ret)
+{
+    static const char me[] = "nvmlDeviceGetUtilizationRates";
+    int code = give(d, me, "busy", &ret->gpu);
+    return code ? code : give(d, me, "memory_busy", &ret->memory);
+}
+
+CALL(nvmlDeviceGetPowerUsage, DEV d, unsigned *ret)
+{
+    return give(d, "nvmlDeviceGetPowerUsage", "power", ret);
+}
+
+CALL(nvmlDeviceGetEnforcedPowerLimit, DEV d, unsigned *ret)
+{
+    return give(d, "nvmlDeviceGetEnforcedPowerLimit", "power_limit", ret);
+}
+
+CALL(nvmlDeviceGetTotalEnergyConsumption, DEV d, unsigned long long *ret)
+{
+    return give_u64(d, "nvmlDeviceGetTotalEnergyConsumption", "energy", ret);
+}
+
+CALL(nvmlDeviceGetTemperature, DEV d, int sensor, unsigned *ret)
+{
+    return sensor ? 2 : give(d, "nvmlDeviceGetTemperature", "temperature", ret);
+}
+
+CALL(nvmlDeviceGetClockInfo, DEV d, int type, unsigned *ret)
+{
+    static const char *const key[] = {"graphics_clock", "sm_clock",
+                                      "memory_clock", "video_clock"};
+    return type < 0 || type > 3
+               ? 2
+               : give(d, "nvmlDeviceGetClockInfo", key[type], ret);
+}
+
+CALL(nvmlDeviceGetTotalEccErrors, DEV d, int type, int counter,
+     unsigned long long *ret)
+{
+    char key[24];
+    snprintf(key, sizeof(key), "ecc_%d%d", type, counter);
+    return give_u64(d, "nvmlDeviceGetTotalEccErrors", key, ret);
+}
+
+CALL(nvmlDeviceGetRemappedRows, DEV d, unsigned *corrected,
+     unsigned *uncorrected, unsigned *pending, unsigned *failed)
+{
+    static const char me[] = "nvmlDeviceGetRemappedRows";
+    int code = give(d, me, "rows_corrected", corrected);
+    if (!code)
+        code = give(d, me, "rows_uncorrected", uncorrected);
+    if (!code)
+        code = give(d, me, "rows_pending", pending);
+    return code ? code : give(d, me, "rows_failed", failed);
+}
+
+CALL(nvmlDeviceGetCurrentClocksEventReasons, DEV d, unsigned long long *ret)
+{
+    return give_u64(d, "nvmlDeviceGetCurrentClocksEventReasons", "throttle",
+                    ret);
+}
+
+static void put_field(struct bj_nvml_field *f, const char *type,
+                      const char *value)
+{
+    f->type = (uint32_t)num(type);
+    f->code = 0;
+    memset(&f->value, 0, sizeof(f->value));
+    if (f->type == BJ_NVML_U32)
+        f->value.u32 = (uint32_t)strtoull(value, NULL, 0);
+    else if (f->type == BJ_NVML_S32)
+        f->value.s32 = num(value);
+    else
+        f->value.u64 = strtoull(value, NULL, 0);
+}
+
+CALL(nvmlDeviceGetFieldValues, DEV d, int n, struct bj_nvml_field *f)
+{
+    int code = begin(d, "nvmlDeviceGetFieldValues");
+    for (int i = 0; !code && i < n; i++) {
+        f[i].code = BJ_NVML_NOT_SUPPORTED;
+        for (size_t k = 0; k < script.n; k++) {
+            char(*l)[WORD] = script.line[k];
+            if (!strcmp(l[0], "field") && num(l[1]) == d->gpu &&
+                (uint32_t)num(l[2]) == f[i].id)
+                put_field(&f[i], l[3], l[4]);
+        }
+    }
+    return done(code);
+}
+
+/* --- processes ------------------------------------------------------------*/
+
+static int list(const struct bj_nvml_device *d, const char *symbol,
+                const char *which, unsigned *n, struct bj_nvml_process *to)
+{
+    int code = begin(d, symbol);
+    unsigned room = *n, found = 0;
+    for (size_t k = 0; !code && k < script.n; k++) {
+        char(*l)[WORD] = script.line[k];
+        if (strcmp(l[0], "proc") != 0 || num(l[1]) != d->gpu ||
+            strcmp(l[2], which) != 0)
+            continue;
+        if (found < room)
+            to[found] = (struct bj_nvml_process){
+                (uint32_t)num(l[3]), 0, strtoull(l[4], NULL, 0),
+                (uint32_t)num(l[5]), (uint32_t)num(l[6])};
+        found++;
+    }
+    *n = found;
+    return done(code ? code : found > room ? BJ_NVML_TOO_SMALL : 0);
+}
+
+CALL(nvmlDeviceGetComputeRunningProcesses_v3, DEV d, unsigned *n,
+     struct bj_nvml_process *to)
+{
+    return list(d, "nvmlDeviceGetComputeRunningProcesses_v3", "compute", n, to);
+}
+
+CALL(nvmlDeviceGetGraphicsRunningProcesses_v3, DEV d, unsigned *n,
+     struct bj_nvml_process *to)
+{
+    return list(d, "nvmlDeviceGetGraphicsRunningProcesses_v3", "graphics", n,
+                to);
+}
+
+CALL(nvmlDeviceGetMPSComputeRunningProcesses_v3, DEV d, unsigned *n,
+     struct bj_nvml_process *to)
+{
+    return list(d, "nvmlDeviceGetMPSComputeRunningProcesses_v3", "mps", n, to);
+}
+
+CALL(nvmlDeviceGetProcessUtilization, DEV d, struct bj_nvml_process_use *to,
+     unsigned *n, unsigned long long since)
+{
+    int code = begin(d, "nvmlDeviceGetProcessUtilization");
+    unsigned room = *n, found = 0;
+    for (size_t k = 0; !code && k < script.n; k++) {
+        char(*l)[WORD] = script.line[k];
+        if (strcmp(l[0], "use") != 0 || num(l[1]) != d->gpu ||
+            strtoull(l[3], NULL, 0) <= since)
+            continue;
+        if (found < room)
+            to[found] = (struct bj_nvml_process_use){
+                .pid = (uint32_t)num(l[2]),
+                .stamp_usec = strtoull(l[3], NULL, 0),
+                .sm = (uint32_t)num(l[4])};
+        found++;
+    }
+    *n = found;
+    return done(code           ? code
+                : found > room ? BJ_NVML_TOO_SMALL
+                : found == 0   ? BJ_NVML_NOT_FOUND
+                               : 0);
+}
+
+/* --- MIG ------------------------------------------------------------------*/
+
+CALL(nvmlDeviceGetMigMode, DEV d, unsigned *current, unsigned *pending)
+{
+    *pending = 0;
+    return give(d, "nvmlDeviceGetMigMode", "mig_mode", current);
+}
+
+CALL(nvmlDeviceGetMaxMigDeviceCount, DEV d, unsigned *ret)
+{
+    *ret = 7;
+    return done(begin(d, "nvmlDeviceGetMaxMigDeviceCount"));
+}
+
+CALL(nvmlDeviceGetMigDeviceHandleByIndex, DEV d, unsigned i, DEV *ret)
+{
+    int code = begin(d, "nvmlDeviceGetMigDeviceHandleByIndex");
+    if (!code && i < MIGS) {
+        handles[d->gpu][i + 1] = (struct bj_nvml_device){d->gpu, (int)i};
+        *ret = &handles[d->gpu][i + 1];
+    }
+    if (!code && (i >= MIGS || !get(*ret, "uuid")))
+        code = BJ_NVML_NOT_FOUND;
+    return done(code);
+}
+
+CALL(nvmlDeviceGetGpuInstanceId, DEV d, unsigned *ret)
+{
+    return give(d, "nvmlDeviceGetGpuInstanceId", "gi", ret);
+}
+
+CALL(nvmlDeviceGetComputeInstanceId, DEV d, unsigned *ret)
+{
+    return give(d, "nvmlDeviceGetComputeInstanceId", "ci", ret);
+}
+
+CALL(nvmlDeviceGetAttributes_v2, DEV d, struct bj_nvml_attributes *ret)
+{
+    static const char me[] = "nvmlDeviceGetAttributes_v2";
+    memset(ret, 0, sizeof(*ret));
+    int code = give(d, me, "slices", &ret->gpu_slices);
+    return code ? code : give(d, me, "sms", &ret->sms);
+}
+
+/* --- GPM ------------------------------------------------------------------*/
+
+CALL(nvmlGpmQueryDeviceSupport, DEV d, struct bj_nvml_gpm_support *ret)
+{
+    if (ret->version != 1)
+        return 25;
+    return give(d, "nvmlGpmQueryDeviceSupport", "gpm", &ret->supported);
+}
+
+CALL(nvmlGpmSampleAlloc, struct bj_nvml_gpm_sample **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : BJ_NVML_UNKNOWN;
+}
+
+CALL(nvmlGpmSampleFree, struct bj_nvml_gpm_sample *s)
+{
+    free(s);
+    return 0;
+}
+
+CALL(nvmlGpmMigSampleGet, DEV d, unsigned gi, struct bj_nvml_gpm_sample *s)
+{
+    int code = begin(d, "nvmlGpmMigSampleGet");
+    s->dev = d;
+    s->gi = (int)gi;
+    clock_gettime(CLOCK_MONOTONIC, &s->at);
+    return done(code);
+}
+
+CALL(nvmlGpmSampleGet, DEV d, struct bj_nvml_gpm_sample *s)
+{
+    int code = begin(d, "nvmlGpmSampleGet");
+    s->dev = d;
+    s->gi = -1;
+    clock_gettime(CLOCK_MONOTONIC, &s->at);
+    return done(code);
+}
+
+CALL(nvmlGpmMetricsGet, struct bj_nvml_gpm_get *get_)
+{
+    const struct bj_nvml_gpm_sample *a = get_->older, *b = get_->newer;
+    if (get_->version != 1)
+        return 25;
+    if (!a->dev || a->dev != b->dev || a->gi != b->gi ||
+        a->at.tv_sec > b->at.tv_sec ||
+        (a->at.tv_sec == b->at.tv_sec && a->at.tv_nsec >= b->at.tv_nsec))
+        return 2;
+    int code = begin(a->dev, "nvmlGpmMetricsGet");
+    for (uint32_t i = 0; !code && i < get_->n; i++) {
+        struct bj_nvml_gpm_metric *m = &get_->metric[i];
+        m->code = BJ_NVML_NOT_SUPPORTED;
+        for (size_t k = 0; k < script.n; k++) {
+            char(*l)[WORD] = script.line[k];
+            if (strcmp(l[0], "gpm") != 0 || num(l[1]) != a->dev->gpu ||
+                num(l[2]) != a->gi || (uint32_t)num(l[3]) != m->id)
+                continue;
+            m->value = strtod(l[4], NULL);
+            m->code = num(l[5]);
+        }
+    }
+    return done(code);
+}

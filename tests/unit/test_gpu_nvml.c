@@ -1,0 +1,323 @@
+/* NVIDIA's GPUs, read through a library that plays a script. */
+#include "tests/unit/test_gpu.h"
+
+#include "core/gpu/nvml.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define VALUE(member) offsetof(struct bj_gpu_use, member)
+
+static struct gpu_rig rig;
+
+static int teardown(void **state)
+{
+    (void)state;
+    gpu_end(&rig);
+    return 0;
+}
+
+static uint64_t value(const struct bj_gpu *g, size_t off)
+{
+    return *(const uint64_t *)(const void *)((const char *)&g->use + off);
+}
+
+static void test_no_library(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, GPU_A);
+    rig.env.nvml = "/nonexistent/libnvidia-ml.so.1";
+    assert_false(bj_gpu_nvml.present(&rig.env));
+    assert_int_equal(gpu_open(&rig), -ENODEV);
+    rig.env.nvml = "/proc/self/exe"; /* a library without its calls */
+    int r = gpu_open(&rig);
+    assert_true(r == -ENODEV || r == -ELIBBAD);
+    /* Without an option the driver must be there. */
+    rig.env.nvml = "";
+    assert_false(bj_gpu_nvml.present(&rig.env));
+    tmp_dir("driver/nvidia");
+    tmp_file("driver/nvidia/version", "NVRM version: ...\n");
+    assert_true(bj_gpu_nvml.present(&rig.env));
+}
+
+/* What is said at the start, and what it means. */
+static void test_init(void **state)
+{
+    static const struct {
+        int code, want;
+    } cases[] = {{BJ_NVML_NO_DRIVER, -ENODEV}, {BJ_NVML_NO_GPU, -ENODEV},
+                 {BJ_NVML_MISMATCH, -EIO},     {BJ_NVML_NO_PERMISSION, -EACCES},
+                 {BJ_NVML_UNKNOWN, -EIO},      {12345, -EIO}};
+    (void)state;
+    gpu_begin(&rig, "");
+    assert_int_equal(gpu_open(&rig), -ENODEV); /* no device */
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "code nvmlInit_v2 %d\n", cases[i].code);
+        fake_script(rig.dir, text);
+        assert_int_equal(gpu_open(&rig), cases[i].want);
+        assert_true(cases[i].want == -ENODEV || rig.err.code < 0);
+    }
+}
+
+/* Values and the units they come in: NVML's are milliwatts, millijoules,
+ * percent, degrees, MHz, KiB. */
+static void test_values(void **state)
+{
+    static const struct {
+        size_t off;
+        uint64_t want;
+    } cases[] = {
+        {VALUE(minor), 2},
+        {VALUE(memory_total_bytes), 42949672960},
+        {VALUE(memory_used_bytes), 1073741824},
+        {VALUE(memory_reserved_bytes), 536870912},
+        {VALUE(busy_ppm), 870000},
+        {VALUE(memory_busy_ppm), 310000},
+        {VALUE(power_uw), 253172000},
+        {VALUE(power_limit_uw), 400000000},
+        {VALUE(temperature_mc), 61000},
+        {VALUE(memory_temperature_mc), 72000},
+        {VALUE(graphics_clock_hz), 1410000000},
+        {VALUE(sm_clock_hz), 1395000000},
+        {VALUE(memory_clock_hz), 1215000000},
+        {VALUE(video_clock_hz), 1275000000},
+        {VALUE(ecc_corrected), 5},
+        {VALUE(ecc_uncorrected), 1},
+        {VALUE(ecc_corrected_ever), 105},
+        {VALUE(ecc_uncorrected_ever), 11},
+        {VALUE(rows_corrected), 4},
+        {VALUE(rows_uncorrected), 3},
+        {VALUE(rows_pending), 1},
+        {VALUE(rows_failed), 0},
+        {VALUE(pcie_replays), 7},
+        {VALUE(nvlink_tx_bytes), 3072},
+        {VALUE(nvlink_rx_bytes), BJ_ABSENT}, /* blank */
+        {VALUE(pcie_tx_bytes), 123456789012},
+        {VALUE(pcie_rx_bytes), BJ_ABSENT}, /* unknown to the driver */
+        {VALUE(processes), 0},
+        {VALUE(sm_ppm), BJ_ABSENT},
+        {VALUE(slices), BJ_ABSENT},
+    };
+    (void)state;
+    gpu_begin(&rig, GPU_A
+              "gpu 0 memory_total 42949672960\ngpu 0 memory_used 1073741824\n"
+              "gpu 0 memory_reserved 536870912\ngpu 0 busy 87\n"
+              "gpu 0 memory_busy 31\ngpu 0 power 253172\n"
+              "gpu 0 power_limit 400000\ngpu 0 energy 987654321\n"
+              "gpu 0 temperature 61\ngpu 0 graphics_clock 1410\n"
+              "gpu 0 sm_clock 1395\ngpu 0 memory_clock 1215\n"
+              "gpu 0 video_clock 1275\ngpu 0 ecc_00 5\ngpu 0 ecc_10 1\n"
+              "gpu 0 ecc_01 105\ngpu 0 ecc_11 11\ngpu 0 rows_corrected 4\n"
+              "gpu 0 rows_uncorrected 3\ngpu 0 rows_pending 1\n"
+              "gpu 0 rows_failed 0\ngpu 0 throttle 0x44\n"
+              "field 0 82 1 72\nfield 0 94 1 7\nfield 0 138 3 3\n"
+              "field 0 139 3 0xffffffffffffffff\nfield 0 197 3 123456789012\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.n, 1);
+    const struct bj_gpu *g = &rig.set.v[0];
+    assert_string_equal(g->uuid, "GPU-6f0f0e3c-1111-2222-3333-444455556666");
+    assert_string_equal(g->model, "NVIDIA A100-SXM4-40GB");
+    assert_string_equal(g->pci, "0000:07:00.0");
+    assert_string_equal(rig.set.driver, "550.54.15");
+    assert_int_equal(g->index, 0);
+    assert_int_equal(g->parent, -1);
+    assert_int_equal(g->throttle, 0x44);
+    assert_int_equal(g->energy_raw_uj, 987654321000);
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (value(g, cases[i].off) != cases[i].want)
+            fail_msg("value %zu is %llu", i,
+                     (unsigned long long)value(g, cases[i].off));
+}
+
+/* A driver of old that knows only the first version, which counts what is
+ * reserved as used. */
+static void test_old_memory(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, GPU_A "gpu 0 memory_total 1000\ngpu 0 memory_used 300\n"
+                          "gpu 0 memory_reserved 100\n"
+                          "fail 0 nvmlDeviceGetMemoryInfo_v2 13\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.v[0].use.memory_total_bytes, 1000);
+    assert_int_equal(rig.set.v[0].use.memory_used_bytes, 400);
+    assert_int_equal(rig.set.v[0].use.memory_reserved_bytes, BJ_ABSENT);
+}
+
+/* Nothing is supported: the device is there, without a value or a fault. */
+static void test_bare(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, "gpu 0 uuid GPU-x\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.n, 1);
+    assert_int_equal(rig.set.v[0].use.minor, BJ_ABSENT);
+    assert_int_equal(rig.set.v[0].use.power_uw, BJ_ABSENT);
+    assert_int_equal(rig.set.v[0].energy_raw_uj, BJ_ABSENT);
+    assert_int_equal(rig.set.v[0].throttle, BJ_ABSENT);
+}
+
+/* A fault costs one value; a lost GPU costs its own values, not another's. */
+static void test_faults(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, GPU_A GPU_B
+              "gpu 0 power 1000\ngpu 0 temperature 30\ngpu 1 power 2000\n"
+              "fail 0 nvmlDeviceGetPowerUsage 999\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), -EIO);
+    assert_int_equal(rig.set.n, 2);
+    assert_int_equal(rig.set.faults, 1);
+    assert_true(rig.set.v[0].failed);
+    assert_false(rig.set.v[1].failed);
+    assert_int_equal(rig.set.v[0].use.power_uw, BJ_ABSENT);
+    assert_int_equal(rig.set.v[0].use.temperature_mc, 30000);
+    assert_int_equal(rig.set.v[1].use.power_uw, 2000000);
+    assert_non_null(strstr(rig.err.msg, "GPU-6f0f0e3c"));
+    fake_script(rig.dir, GPU_A GPU_B
+                "gpu 0 power 1000\ngpu 0 temperature 30\ngpu 1 power 2000\n"
+                "fail 0 nvmlDeviceGetPowerUsage 15\n");
+    assert_int_equal(gpu_read(&rig), -ENXIO);
+    assert_int_equal(rig.set.faults, 1); /* nothing more was asked of it */
+    assert_int_equal(rig.set.v[0].use.temperature_mc, BJ_ABSENT);
+    assert_int_equal(rig.set.v[1].use.power_uw, 2000000);
+}
+
+/* What makes the library be opened anew. */
+static void test_reopen(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, GPU_A);
+    assert_int_equal(gpu_open(&rig), 0);
+    fake_script(rig.dir, GPU_A GPU_B); /* one more device */
+    assert_int_equal(gpu_read(&rig), -ENODEV);
+    bj_gpu_nvml.close(rig.source);
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.n, 2);
+    fake_script(rig.dir, GPU_A GPU_B "fail 1 nvmlDeviceGetTemperature 1\n");
+    assert_int_equal(gpu_read(&rig), -ENODEV);
+    fake_script(rig.dir, GPU_A GPU_B "code nvmlDeviceGetCount_v2 18\n");
+    assert_int_equal(gpu_read(&rig), -ENODEV);
+}
+
+/* One that cannot be opened leaves the numbers of the others as they are. */
+static void test_closed_device(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, GPU_A GPU_B "fail 0 nvmlDeviceGetHandleByIndex_v2 4\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), -ENXIO);
+    assert_int_equal(rig.set.n, 1);
+    assert_int_equal(rig.set.v[0].index, 1);
+    assert_int_equal(rig.set.faults, 1);
+}
+
+#define MIG                                                                    \
+    "gpu 0 mig_mode 1\ngpu 0 busy 99\n"                                        \
+    "mig 0 0 uuid MIG-a\nmig 0 0 gi 1\nmig 0 0 ci 0\nmig 0 0 slices 4\n"       \
+    "mig 0 0 sms 56\nmig 0 0 memory_total 20000\nmig 0 0 memory_used 5000\n"   \
+    "mig 0 3 uuid MIG-b\nmig 0 3 gi 5\nmig 0 3 ci 0\nmig 0 3 slices 2\n"       \
+    "mig 0 3 sms 28\n"
+
+/* Instances, with a hole between them, and processes on each. */
+static void test_mig(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, GPU_A GPU_B MIG "proc 0 compute 100 1000 1 0\n"
+                                    "proc 0 compute 101 2000 5 0\n"
+                                    "proc 1 compute 102 3000 -1 -1\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.n, 4);
+    const struct bj_gpu *g = rig.set.v;
+    assert_true(g[0].split);
+    assert_int_equal(g[0].use.busy_ppm, BJ_ABSENT);
+    assert_string_equal(g[1].uuid, "MIG-a");
+    assert_string_equal(g[1].pci, "0000:07:00.0");
+    assert_int_equal(g[1].parent, 0);
+    assert_int_equal(g[1].use.slices, 4);
+    assert_int_equal(g[1].use.multiprocessors, 56);
+    assert_int_equal(g[1].use.memory_used_bytes, 5000);
+    assert_int_equal(g[1].gi, 1);
+    assert_int_equal(g[2].parent, 0);
+    assert_string_equal(g[2].uuid, "MIG-b");
+    assert_int_equal(g[3].parent, -1);
+    assert_int_equal(g[3].index, 1);
+    assert_int_equal(rig.set.nprocs, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(rig.set.proc[i].gpu, i + 1);
+        assert_int_equal(rig.set.proc[i].pid, 100 + i);
+        assert_int_equal(g[i + 1].use.processes, 1);
+    }
+    assert_int_equal(g[0].use.processes, 0);
+}
+
+/* Processes: many, in two lists, with memory that is not told; samples. */
+static void test_processes(void **state)
+{
+    char text[16384] = GPU_A "proc 0 compute 7 -1 -1 -1\n"
+                             "proc 0 mps 7 -1 -1 -1\nproc 0 graphics 8 4096 "
+                             "-1 -1\nuse 0 100 1000 40\nuse 0 100 2000 60\n"
+                             "use 0 101 2500 5\nuse 0 8 2600 101\n";
+    (void)state;
+    for (int i = 100; i < 400; i++) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof(text) - n, "proc 0 compute %d 10 -1 -1\n", i);
+    }
+    gpu_begin(&rig, text);
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.nprocs, 302);
+    assert_int_equal(rig.set.v[0].use.processes, 302);
+    const struct bj_gpu_proc *p = rig.set.proc;
+    assert_int_equal(p[0].pid, 7);
+    assert_int_equal(p[0].memory_bytes, BJ_ABSENT);
+    assert_int_equal(p[0].sm_ppm, 0);
+    assert_int_equal(p[1].pid, 100);
+    assert_int_equal(p[1].sm_ppm, 500000);
+    assert_int_equal(p[2].sm_ppm, 50000);
+    assert_int_equal(p[301].memory_bytes, 4096);
+    assert_int_equal(p[301].sm_ppm, 0); /* no percentage */
+    /* Samples count once. */
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.proc[1].sm_ppm, 0);
+    /* They are not known: that is not idle. */
+    fake_script(rig.dir,
+                GPU_A "fail 0 nvmlDeviceGetComputeRunningProcesses_v3 3\n");
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.v[0].use.processes, BJ_ABSENT);
+}
+
+static void test_pci_text(void **state)
+{
+    static const char *const cases[][2] = {
+        {"00000000:07:00.0", "0000:07:00.0"},
+        {"00000001:C7:00.0", "0001:c7:00.0"},
+        {"00010000:07:00.0", "10000:07:00.0"},
+        {"0000:07:00.0", "0000:07:00.0"},
+        {"07:00.0", "0000:07:00.0"},
+        {"", ""},
+    };
+    char text[32];
+    (void)state;
+    gpu_begin(&rig, "");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        bj_gpu_pci_text(cases[i][0], text);
+        assert_string_equal(text, cases[i][1]);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_teardown(f, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_no_library), TEST(test_init),          TEST(test_values),
+        TEST(test_old_memory), TEST(test_bare),          TEST(test_faults),
+        TEST(test_reopen),     TEST(test_closed_device), TEST(test_mig),
+        TEST(test_processes),  TEST(test_pci_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

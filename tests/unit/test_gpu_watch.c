@@ -1,0 +1,198 @@
+/* The thread that reads a driver, and drivers that hang. */
+#include "tests/unit/test_gpu.h"
+
+#include "base/clock.h"
+#include "core/gpu/watch.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { MSEC = 1000, PERIOD = 20 * MSEC, HANG = 200 * MSEC };
+
+static struct gpu_rig rig;
+static struct bj_gpu_watch *watch;
+static char lines[2048];
+static pthread_mutex_t lines_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int threads;
+
+static int start_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
+                        void *arg, const char *name)
+{
+    (void)ctx;
+    (void)name;
+    atomic_fetch_add(&threads, 1);
+    return -pthread_create(ret, NULL, fn, arg);
+}
+
+static void keep(void *ctx, enum bj_log_level level, const char *msg)
+{
+    (void)ctx;
+    (void)level;
+    pthread_mutex_lock(&lines_lock);
+    size_t n = strlen(lines);
+    snprintf(lines + n, sizeof(lines) - n, "%s\n", msg);
+    pthread_mutex_unlock(&lines_lock);
+}
+
+static bool said(const char *what)
+{
+    pthread_mutex_lock(&lines_lock);
+    bool found = strstr(lines, what) != NULL;
+    pthread_mutex_unlock(&lines_lock);
+    return found;
+}
+
+static void begin(const char *script)
+{
+    const struct bj_host host = {NULL, start_thread, keep};
+    gpu_begin(&rig, script);
+    lines[0] = '\0';
+    atomic_store(&threads, 0);
+    assert_int_equal(
+        bj_gpu_watch_new(&bj_gpu_nvml, &rig.env, &host, PERIOD, HANG, &watch),
+        0);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    bj_gpu_watch_free(watch);
+    watch = NULL;
+    gpu_end(&rig);
+    return 0;
+}
+
+static struct bj_gpu_watch_stat stat_now(void)
+{
+    struct bj_gpu_watch_stat s;
+    bj_gpu_watch_stat(watch, bj_clock_boot_usec(), &s);
+    return s;
+}
+
+/* Wait until a reading has that power on device 0. */
+static bool power_comes(uint64_t uw)
+{
+    for (int i = 0; i < 500; i++) {
+        if (bj_gpu_watch_take(watch, &rig.set) && rig.set.n > 0 &&
+            rig.set.v[0].use.power_uw == uw)
+            return true;
+        usleep(10 * MSEC);
+    }
+    return false;
+}
+
+static void test_reads(void **state)
+{
+    (void)state;
+    begin(GPU_A "gpu 0 power 1000\n");
+    assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    assert_true(power_comes(1000000));
+    fake_script(rig.dir, GPU_A "gpu 0 power 2000\n");
+    assert_true(power_comes(2000000));
+    struct bj_gpu_watch_stat s = stat_now();
+    assert_true(s.ran && s.running && !s.failing && !s.hung);
+    assert_true(s.good_usec > 0);
+    assert_true(said("GPU source nvml: works"));
+}
+
+/* Nothing there: no thread, no word. */
+static void test_nothing(void **state)
+{
+    (void)state;
+    begin(GPU_A);
+    bj_gpu_watch_free(watch);
+    rig.env.nvml = "/nonexistent/lib.so";
+    const struct bj_host host = {NULL, start_thread, keep};
+    assert_int_equal(
+        bj_gpu_watch_new(&bj_gpu_nvml, &rig.env, &host, PERIOD, HANG, &watch),
+        0);
+    assert_false(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    assert_int_equal(atomic_load(&threads), 0);
+    assert_false(stat_now().ran);
+    assert_string_equal(lines, "");
+}
+
+/* A driver with no GPU: silent, too. */
+static void test_no_gpu(void **state)
+{
+    (void)state;
+    begin("");
+    uint64_t now = bj_clock_boot_usec();
+    assert_true(bj_gpu_watch_look(watch, now));
+    for (int i = 0; i < 500 && bj_gpu_watch_look(watch, now); i++)
+        usleep(10 * MSEC);
+    assert_false(bj_gpu_watch_look(watch, now));
+    assert_false(stat_now().ran);
+    assert_string_equal(lines, "");
+    /* It is looked for again in a minute. */
+    fake_script(rig.dir, GPU_A "gpu 0 power 1000\n");
+    assert_true(bj_gpu_watch_look(watch, now + 61000 * MSEC));
+    assert_true(power_comes(1000000));
+}
+
+/* While the driver hangs nobody waits, and it is said once; then it goes on. */
+static void test_hang(void **state)
+{
+    (void)state;
+    begin(GPU_A "gpu 0 power 1000\n");
+    assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    assert_true(power_comes(1000000));
+    fake_script(rig.dir,
+                GPU_A "gpu 0 power 3000\nhang nvmlDeviceGetPowerUsage 1000\n");
+    bool hung = false;
+    for (int i = 0; i < 500 && !hung; i++) {
+        uint64_t before = bj_clock_boot_usec();
+        hung = stat_now().hung;
+        assert_true(bj_clock_boot_usec() - before < 500 * MSEC);
+        usleep(10 * MSEC);
+    }
+    assert_true(hung);
+    assert_true(stat_now().failing);
+    assert_true(said("the driver does not answer"));
+    uint64_t faults = stat_now().faults;
+    assert_int_equal(stat_now().faults, faults);
+    fake_script(rig.dir, GPU_A "gpu 0 power 4000\n");
+    assert_true(power_comes(4000000));
+    assert_false(stat_now().hung);
+    assert_false(stat_now().failing);
+}
+
+/* A thread that hangs for good is left behind after two seconds, and finds
+ * everything in its place when it comes back. */
+static void test_left_behind(void **state)
+{
+    (void)state;
+    begin(GPU_A "hang nvmlInit_v2 3000\n");
+    assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    while (!stat_now().hung)
+        usleep(10 * MSEC);
+    uint64_t before = bj_clock_boot_usec();
+    bj_gpu_watch_free(watch);
+    watch = NULL;
+    assert_true(bj_clock_boot_usec() - before < 2900 * MSEC);
+    usleep(1500 * MSEC);
+}
+
+/* The number of devices changes: the library is opened anew at once. */
+static void test_more_devices(void **state)
+{
+    (void)state;
+    begin(GPU_A "gpu 0 power 1000\n");
+    assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    assert_true(power_comes(1000000));
+    fake_script(rig.dir, GPU_A GPU_B "gpu 0 power 5000\n");
+    assert_true(power_comes(5000000));
+    assert_int_equal(rig.set.n, 2);
+    assert_false(stat_now().failing);
+}
+
+#define TEST(f) cmocka_unit_test_teardown(f, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_reads), TEST(test_nothing),     TEST(test_no_gpu),
+        TEST(test_hang),  TEST(test_left_behind), TEST(test_more_devices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -326,6 +326,21 @@ static const struct bj_json_target targets[] = {
     {NULL, NULL},
 };
 
+int bj_slurmrest_path(unsigned version, uint64_t start_sec, uint64_t end_sec,
+                      char buf[static BJ_SLURMREST_PATH_MAX])
+{
+    enum { OLDEST = 37, DUPLICATES = 40, NEWEST = 99 };
+    if (version < OLDEST || version > NEWEST || start_sec == 0 ||
+        end_sec < start_sec || end_sec > INT64_MAX)
+        return -EINVAL;
+    snprintf(buf, BJ_SLURMREST_PATH_MAX,
+             "/slurmdb/v0.0.%u/jobs?start_time=uts%llu&end_time=uts%llu%s",
+             version, (unsigned long long)start_sec,
+             (unsigned long long)end_sec,
+             version >= DUPLICATES ? "&show_duplicates=true" : "");
+    return 0;
+}
+
 int bj_slurmrest_new(const struct bj_slurmrest_conf *conf,
                      struct bj_slurmrest **ret, struct bj_err *err)
 {

@@ -47,6 +47,15 @@ struct bj_slurmrest_counts {
     uint64_t bad_fields; /* absent, in jobs that were taken */
 };
 
+enum { BJ_SLURMREST_PATH_MAX = 128 };
+
+/* The path to ask for: jobs of a window of time, as plugin 0.0.VERSION (37 to
+ * 99) has it, all runs of requeued jobs where it can (40 and later).  Times are
+ * written "uts1795171872", which Slurm's parse_time() takes without a zone.
+ * -EINVAL: no such version, or no window. */
+int bj_slurmrest_path(unsigned version, uint64_t start_sec, uint64_t end_sec,
+                      char buf[static BJ_SLURMREST_PATH_MAX]);
+
 struct bj_slurmrest;
 
 int bj_slurmrest_new(const struct bj_slurmrest_conf *conf,

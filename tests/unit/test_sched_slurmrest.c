@@ -397,12 +397,29 @@ static void test_docs(void **state)
     bj_buf_free(&log.bad);
 }
 
+static void test_path(void **state)
+{
+    (void)state;
+    char buf[BJ_SLURMREST_PATH_MAX];
+    assert_int_equal(bj_slurmrest_path(38, 1795171872, 1795175472, buf), 0);
+    assert_string_equal(buf, "/slurmdb/v0.0.38/jobs?start_time=uts1795171872"
+                             "&end_time=uts1795175472");
+    assert_int_equal(bj_slurmrest_path(41, 5, INT64_MAX, buf), 0);
+    assert_string_equal(buf, "/slurmdb/v0.0.41/jobs?start_time=uts5"
+                             "&end_time=uts9223372036854775807"
+                             "&show_duplicates=true");
+    assert_int_equal(bj_slurmrest_path(36, 5, 6, buf), -EINVAL);
+    assert_int_equal(bj_slurmrest_path(38, 0, 6, buf), -EINVAL);
+    assert_int_equal(bj_slurmrest_path(38, 6, 5, buf), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recording),
         cmocka_unit_test(test_later),
         cmocka_unit_test(test_docs),
+        cmocka_unit_test(test_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

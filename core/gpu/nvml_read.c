@@ -39,6 +39,7 @@ static bool present(const struct bj_gpu_env *env)
 static void close_reader(void *m)
 {
     struct bj_nvml_reader *r = m;
+    bj_nvml_gpm_prune(r, true);
     bj_nvml_close(&r->nv);
     free(r->procs);
     free(r->uses);
@@ -138,6 +139,7 @@ static void read_instance(struct bj_nvml_visit *v, struct bj_nvml_device *mig)
         g->use.slices = a.gpu_slices;
     }
     bj_nvml_memory_values(v, mig);
+    bj_nvml_profile(v);
     v->gpu = device;
 }
 
@@ -183,6 +185,7 @@ static int read_device(struct bj_nvml_reader *r, unsigned i,
         .r = r, .dev = dev, .set = out, .gpu = g, .err = err};
     read_instances(&v);
     bj_nvml_device_values(&v);
+    bj_nvml_profile(&v);
     bj_nvml_processes(&v);
     return v.worst;
 }
@@ -205,12 +208,14 @@ static int read_all(void *m, struct bj_gpu_set *out, struct bj_err *err)
     int code = r->nv.count(&n);
     if (code != BJ_NVML_OK || (n != r->n && n <= BJ_NVML_DEVICES))
         return -ENODEV;
+    r->reading++;
     memcpy(out->driver, r->driver, sizeof(out->driver));
     for (unsigned i = 0; i < r->n; i++) {
         int f = read_device(r, i, out, err);
         again |= stale(r, f);
         worst = f < 0 ? f : worst;
     }
+    bj_nvml_gpm_prune(r, false);
     return again ? -ENODEV : worst;
 }
 

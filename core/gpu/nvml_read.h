@@ -15,7 +15,10 @@ struct bj_nvml_dev {
     char uuid[BJ_GPU_TEXT], model[BJ_GPU_TEXT], pci[32];
     uint64_t minor;
     unsigned long long seen_usec; /* newest sample of a process */
+    bool gpm_asked, gpm;          /* it can be profiled */
 };
+
+struct bj_nvml_gpm;
 
 struct bj_nvml_reader {
     struct bj_nvml nv;
@@ -27,6 +30,9 @@ struct bj_nvml_reader {
     unsigned nprocs;
     struct bj_nvml_process_use *uses;
     unsigned nuses;
+    struct bj_nvml_gpm *gpm; /* samples */
+    struct bj_nvml_gpm_get *get;
+    uint64_t reading; /* number of it */
 };
 
 /* A reading of one device. */
@@ -50,5 +56,10 @@ void bj_nvml_memory_values(struct bj_nvml_visit *v,
 
 /* Processes of the device and of its instances, which are in the set. */
 void bj_nvml_processes(struct bj_nvml_visit *v);
+
+/* Profiling of the device or instance in v->gpu.  Samples of those that were
+ * not seen in this reading, or of all, are freed. */
+void bj_nvml_profile(struct bj_nvml_visit *v);
+void bj_nvml_gpm_prune(struct bj_nvml_reader *r, bool all);
 
 #endif

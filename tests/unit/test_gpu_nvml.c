@@ -60,43 +60,44 @@ static void test_init(void **state)
 
 /* Values and the units they come in: NVML's are milliwatts, millijoules,
  * percent, degrees, MHz, KiB. */
+static const struct {
+    size_t off;
+    uint64_t want;
+} values[] = {
+    {VALUE(minor), 2},
+    {VALUE(memory_total_bytes), 42949672960},
+    {VALUE(memory_used_bytes), 1073741824},
+    {VALUE(memory_reserved_bytes), 536870912},
+    {VALUE(busy_ppm), 870000},
+    {VALUE(memory_busy_ppm), 310000},
+    {VALUE(power_uw), 253172000},
+    {VALUE(power_limit_uw), 400000000},
+    {VALUE(temperature_mc), 61000},
+    {VALUE(memory_temperature_mc), 72000},
+    {VALUE(graphics_clock_hz), 1410000000},
+    {VALUE(sm_clock_hz), 1395000000},
+    {VALUE(memory_clock_hz), 1215000000},
+    {VALUE(video_clock_hz), 1275000000},
+    {VALUE(ecc_corrected), 5},
+    {VALUE(ecc_uncorrected), 1},
+    {VALUE(ecc_corrected_ever), 105},
+    {VALUE(ecc_uncorrected_ever), 11},
+    {VALUE(rows_corrected), 4},
+    {VALUE(rows_uncorrected), 3},
+    {VALUE(rows_pending), 1},
+    {VALUE(rows_failed), 0},
+    {VALUE(pcie_replays), 7},
+    {VALUE(nvlink_tx_bytes), 3072},
+    {VALUE(nvlink_rx_bytes), BJ_ABSENT}, /* blank */
+    {VALUE(pcie_tx_bytes), 123456789012},
+    {VALUE(pcie_rx_bytes), BJ_ABSENT}, /* unknown to the driver */
+    {VALUE(processes), 0},
+    {VALUE(sm_ppm), BJ_ABSENT},
+    {VALUE(slices), BJ_ABSENT},
+};
+
 static void test_values(void **state)
 {
-    static const struct {
-        size_t off;
-        uint64_t want;
-    } cases[] = {
-        {VALUE(minor), 2},
-        {VALUE(memory_total_bytes), 42949672960},
-        {VALUE(memory_used_bytes), 1073741824},
-        {VALUE(memory_reserved_bytes), 536870912},
-        {VALUE(busy_ppm), 870000},
-        {VALUE(memory_busy_ppm), 310000},
-        {VALUE(power_uw), 253172000},
-        {VALUE(power_limit_uw), 400000000},
-        {VALUE(temperature_mc), 61000},
-        {VALUE(memory_temperature_mc), 72000},
-        {VALUE(graphics_clock_hz), 1410000000},
-        {VALUE(sm_clock_hz), 1395000000},
-        {VALUE(memory_clock_hz), 1215000000},
-        {VALUE(video_clock_hz), 1275000000},
-        {VALUE(ecc_corrected), 5},
-        {VALUE(ecc_uncorrected), 1},
-        {VALUE(ecc_corrected_ever), 105},
-        {VALUE(ecc_uncorrected_ever), 11},
-        {VALUE(rows_corrected), 4},
-        {VALUE(rows_uncorrected), 3},
-        {VALUE(rows_pending), 1},
-        {VALUE(rows_failed), 0},
-        {VALUE(pcie_replays), 7},
-        {VALUE(nvlink_tx_bytes), 3072},
-        {VALUE(nvlink_rx_bytes), BJ_ABSENT}, /* blank */
-        {VALUE(pcie_tx_bytes), 123456789012},
-        {VALUE(pcie_rx_bytes), BJ_ABSENT}, /* unknown to the driver */
-        {VALUE(processes), 0},
-        {VALUE(sm_ppm), BJ_ABSENT},
-        {VALUE(slices), BJ_ABSENT},
-    };
     (void)state;
     gpu_begin(&rig, GPU_A
               "gpu 0 memory_total 42949672960\ngpu 0 memory_used 1073741824\n"
@@ -123,10 +124,10 @@ static void test_values(void **state)
     assert_int_equal(g->parent, -1);
     assert_int_equal(g->throttle, 0x44);
     assert_int_equal(g->energy_raw_uj, 987654321000);
-    for (size_t i = 0; i < COUNT(cases); i++)
-        if (value(g, cases[i].off) != cases[i].want)
+    for (size_t i = 0; i < COUNT(values); i++)
+        if (value(g, values[i].off) != values[i].want)
             fail_msg("value %zu is %llu", i,
-                     (unsigned long long)value(g, cases[i].off));
+                     (unsigned long long)value(g, values[i].off));
 }
 
 /* A driver of old that knows only the first version, which counts what is
@@ -309,6 +310,65 @@ static void test_pci_text(void **state)
     }
 }
 
+/* Figures cover the time between two readings; codes of single metrics count;
+ * what is no percentage is no figure. */
+static void test_gpm(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, GPU_A GPU_B
+              "gpu 0 gpm 1\ngpu 1 gpm 0\n"
+              "gpm 0 -1 2 63.5 0\ngpm 0 -1 3 100.2 0\ngpm 0 -1 5 12.25 3\n"
+              "gpm 0 -1 10 nan 0\ngpm 0 -1 11 -1 0\ngpm 0 -1 12 250 0\n"
+              "gpm 0 -1 20 1.5 0\ngpm 0 -1 61 2048 0\ngpm 1 -1 2 50 0\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    const struct bj_gpu_use *u = &rig.set.v[0].use;
+    assert_int_equal(u->sm_ppm, BJ_ABSENT); /* one sample is none */
+    usleep(110000);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(u->sm_ppm, 635000);
+    assert_int_equal(u->occupancy_ppm, 1000000);
+    assert_int_equal(u->tensor_ppm, BJ_ABSENT);
+    assert_int_equal(u->dram_ppm, BJ_ABSENT);
+    assert_int_equal(u->fp64_ppm, BJ_ABSENT);
+    assert_int_equal(u->fp32_ppm, BJ_ABSENT);
+    assert_int_equal(u->fp16_ppm, BJ_ABSENT);
+    assert_int_equal(u->pcie_tx_rate, 1572864);
+    assert_int_equal(u->nvlink_tx_rate, 2147483648);
+    assert_int_equal(rig.set.v[1].use.sm_ppm, BJ_ABSENT);
+    /* Too soon after the last one. */
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(u->sm_ppm, BJ_ABSENT);
+}
+
+/* A sample that fails begins the pair anew; so does a new instance. */
+static void test_gpm_mig(void **state)
+{
+    (void)state;
+    gpu_begin(&rig, GPU_A MIG "gpu 0 gpm 1\ngpm 0 1 2 25 0\ngpm 0 5 2 75 0\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    usleep(110000);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.v[0].use.sm_ppm, BJ_ABSENT);
+    assert_int_equal(rig.set.v[1].use.sm_ppm, 250000);
+    assert_int_equal(rig.set.v[2].use.sm_ppm, 750000);
+    fake_script(rig.dir, GPU_A MIG "gpu 0 gpm 1\ngpm 0 1 2 25 0\n"
+                                   "fail 0 nvmlGpmMigSampleGet 999\n");
+    usleep(110000);
+    assert_int_equal(gpu_read(&rig), -EIO);
+    assert_int_equal(rig.set.v[1].use.sm_ppm, BJ_ABSENT);
+    assert_int_equal(rig.set.v[1].use.memory_used_bytes, 5000);
+    fake_script(rig.dir, GPU_A MIG "gpu 0 gpm 1\ngpm 0 1 2 30 0\n"
+                                   "mig 0 3 uuid MIG-new\n");
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.v[1].use.sm_ppm, BJ_ABSENT);
+    usleep(110000);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(rig.set.v[1].use.sm_ppm, 300000);
+    assert_int_equal(rig.set.v[2].use.sm_ppm, BJ_ABSENT); /* not told */
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(void)
@@ -317,7 +377,8 @@ int main(void)
         TEST(test_no_library), TEST(test_init),          TEST(test_values),
         TEST(test_old_memory), TEST(test_bare),          TEST(test_faults),
         TEST(test_reopen),     TEST(test_closed_device), TEST(test_mig),
-        TEST(test_processes),  TEST(test_pci_text),
+        TEST(test_processes),  TEST(test_pci_text),      TEST(test_gpm),
+        TEST(test_gpm_mig),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

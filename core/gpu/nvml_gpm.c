@@ -1,0 +1,175 @@
+/* Profiling of Hopper and later without DCGM: two samples of each device and
+ * instance, swapped at each reading, so that figures cover all the time between
+ * two readings.
+ *
+ * Source: nvml.h, "GPM"; ids of nvmlGpmMetricId_t. */
+#include "core/gpu/nvml_read.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { APART_USEC = 100000, PPM_PERCENT = 10000, MIB = 1048576 };
+
+#define AT(member) offsetof(struct bj_gpu_use, member)
+static const struct {
+    uint32_t id;
+    size_t off;
+    uint32_t mul; /* PPM_PERCENT: the value is a percentage */
+} metrics[] = {
+    {1, AT(graphics_ppm), PPM_PERCENT},  {2, AT(sm_ppm), PPM_PERCENT},
+    {3, AT(occupancy_ppm), PPM_PERCENT}, {5, AT(tensor_ppm), PPM_PERCENT},
+    {6, AT(dfma_ppm), PPM_PERCENT},      {7, AT(hmma_ppm), PPM_PERCENT},
+    {8, AT(dmma_ppm), PPM_PERCENT},      {9, AT(imma_ppm), PPM_PERCENT},
+    {10, AT(dram_ppm), PPM_PERCENT},     {11, AT(fp64_ppm), PPM_PERCENT},
+    {12, AT(fp32_ppm), PPM_PERCENT},     {13, AT(fp16_ppm), PPM_PERCENT},
+    {20, AT(pcie_tx_rate), MIB},         {21, AT(pcie_rx_rate), MIB},
+    {60, AT(nvlink_rx_rate), MIB},       {61, AT(nvlink_tx_rate), MIB},
+};
+enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
+
+/* The samples of a device or an instance. */
+struct bj_nvml_gpm {
+    struct bj_nvml_gpm *next;
+    struct bj_nvml_gpm_sample *sample[2];
+    unsigned newest;
+    uint64_t stamp_usec; /* of the newest; 0: there is none */
+    uint64_t reading;    /* in which it was seen last */
+    char uuid[BJ_GPU_TEXT];
+};
+
+static void free_pair(const struct bj_nvml *nv, struct bj_nvml_gpm *p)
+{
+    for (int i = 0; i < 2; i++)
+        if (p->sample[i])
+            nv->gpm_free(p->sample[i]);
+    free(p);
+}
+
+void bj_nvml_gpm_prune(struct bj_nvml_reader *r, bool all)
+{
+    struct bj_nvml_gpm **at = &r->gpm;
+    while (*at) {
+        struct bj_nvml_gpm *p = *at;
+        if (!all && p->reading == r->reading) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        free_pair(&r->nv, p);
+    }
+    if (all) {
+        free(r->get);
+        r->get = NULL;
+    }
+}
+
+static struct bj_nvml_gpm *pair_of(struct bj_nvml_reader *r, const char *uuid)
+{
+    struct bj_nvml_gpm *p = r->gpm;
+    while (p && strcmp(p->uuid, uuid) != 0)
+        p = p->next;
+    if (p)
+        return p;
+    p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    memcpy(p->uuid, uuid, sizeof(p->uuid));
+    for (int i = 0; i < 2; i++)
+        if (r->nv.gpm_alloc(&p->sample[i]) != BJ_NVML_OK) {
+            p->sample[i] = NULL;
+            free_pair(&r->nv, p);
+            return NULL;
+        }
+    p->next = r->gpm;
+    return r->gpm = p;
+}
+
+/* Whether the device can do it; asked once. */
+static bool supported(struct bj_nvml_visit *v)
+{
+    const struct bj_nvml *nv = &v->r->nv;
+    struct bj_nvml_gpm_support s = {.version = 1};
+    if (!nv->gpm_support || !nv->gpm_alloc || !nv->gpm_free ||
+        !nv->gpm_sample || !nv->gpm_metrics)
+        return false;
+    if (!v->dev->gpm_asked)
+        v->dev->gpm = nv->gpm_support(v->dev->handle, &s) == BJ_NVML_OK &&
+                      s.supported == 1;
+    v->dev->gpm_asked = true;
+    return v->dev->gpm;
+}
+
+static void take(struct bj_gpu *g, size_t i, double value)
+{
+    double most = metrics[i].mul == PPM_PERCENT ? 101 : 1e12;
+    if (!isfinite(value) || value < 0 || value > most)
+        return;
+    if (metrics[i].mul == PPM_PERCENT && value > 100)
+        value = 100; /* as far as rounding takes it */
+    *(uint64_t *)(void *)((char *)&g->use + metrics[i].off) =
+        (uint64_t)(value * metrics[i].mul + 0.5);
+}
+
+static void compare(struct bj_nvml_visit *v, const struct bj_nvml_gpm *p)
+{
+    struct bj_nvml_reader *r = v->r;
+    if (!r->get)
+        r->get = malloc(sizeof(*r->get));
+    if (!r->get)
+        return;
+    memset(r->get, 0, sizeof(*r->get));
+    r->get->version = 1;
+    r->get->n = METRICS;
+    r->get->older = p->sample[1 - p->newest];
+    r->get->newer = p->sample[p->newest];
+    for (uint32_t i = 0; i < METRICS; i++) {
+        r->get->metric[i].id = metrics[i].id;
+        r->get->metric[i].code = BJ_NVML_NO_DATA;
+    }
+    if (!bj_nvml_took(v, r->nv.gpm_metrics(r->get), "GPM metrics"))
+        return;
+    for (uint32_t i = 0; i < METRICS; i++)
+        if (r->get->metric[i].code == BJ_NVML_OK)
+            take(v->gpu, i, r->get->metric[i].value);
+}
+
+/* Compute instances of one GPU instance: it is sampled as a whole, and its
+ * figures are the first one's. */
+static bool repeated(const struct bj_nvml_visit *v)
+{
+    const struct bj_gpu *g = v->gpu;
+    for (const struct bj_gpu *o = v->set->v; o < g; o++)
+        if (o->parent == g->parent && o->gi == g->gi)
+            return true;
+    return false;
+}
+
+void bj_nvml_profile(struct bj_nvml_visit *v)
+{
+    const struct bj_nvml *nv = &v->r->nv;
+    bool instance = v->gpu->parent >= 0;
+    if (v->lost || v->gpu->split || !supported(v) ||
+        (instance && (!nv->gpm_mig_sample || repeated(v))))
+        return;
+    struct bj_nvml_gpm *p = pair_of(v->r, v->gpu->uuid);
+    if (!p)
+        return;
+    p->reading = v->r->reading;
+    uint64_t now = bj_clock_boot_usec();
+    if (p->stamp_usec && now < p->stamp_usec + APART_USEC)
+        return;
+    struct bj_nvml_gpm_sample *s = p->sample[1 - p->newest];
+    int code = instance ? nv->gpm_mig_sample(v->dev->handle, v->gpu->gi, s)
+                        : nv->gpm_sample(v->dev->handle, s);
+    bool older = p->stamp_usec != 0;
+    p->stamp_usec = 0;
+    if (!bj_nvml_took(v, code, "GPM sample"))
+        return;
+    p->newest = 1 - p->newest;
+    p->stamp_usec = now;
+    if (older)
+        compare(v, p);
+}

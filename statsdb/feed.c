@@ -13,6 +13,7 @@ struct table {
 struct cursor {
     sqlite3_vtab_cursor base;
     uint32_t row;
+    struct bj_feed_row at;
 };
 
 static const struct bj_feed *feed_of(sqlite3_vtab_cursor *c)
@@ -71,6 +72,14 @@ static int close_cursor(sqlite3_vtab_cursor *c)
     return SQLITE_OK;
 }
 
+static void load(sqlite3_vtab_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    const struct bj_feed *feed = feed_of(base);
+    if (c->row < feed->rows)
+        feed->row(feed->ctx, c->row, &c->at);
+}
+
 static int filter(sqlite3_vtab_cursor *c, int number, const char *text,
                   int argc, sqlite3_value **argv)
 {
@@ -79,12 +88,14 @@ static int filter(sqlite3_vtab_cursor *c, int number, const char *text,
     (void)argc;
     (void)argv;
     ((struct cursor *)c)->row = 0;
+    load(c);
     return SQLITE_OK;
 }
 
 static int next(sqlite3_vtab_cursor *c)
 {
     ((struct cursor *)c)->row++;
+    load(c);
     return SQLITE_OK;
 }
 
@@ -93,10 +104,18 @@ static int at_end(sqlite3_vtab_cursor *c)
     return ((struct cursor *)c)->row >= feed_of(c)->rows;
 }
 
-static int column(sqlite3_vtab_cursor *c, sqlite3_context *out, int col)
+/* Done for every value of an import. */
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
 {
-    const struct bj_feed *feed = feed_of(c);
-    feed->value(feed->ctx, ((struct cursor *)c)->row, (unsigned)col, out);
+    const struct bj_feed_row *row = &((struct cursor *)base)->at;
+    int64_t v = row->v[col];
+    if (v == BJ_SQL_NULL)
+        return SQLITE_OK;
+    if (!(row->texts >> col & 1))
+        sqlite3_result_int64(out, v);
+    else
+        sqlite3_result_text64(out, row->text[v].p, row->text[v].n,
+                              SQLITE_STATIC, SQLITE_UTF8);
     return SQLITE_OK;
 }
 

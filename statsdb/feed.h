@@ -9,21 +9,27 @@
 #define BJ_STATSDB_FEED_H
 
 #include "base/err.h"
+#include "base/slice.h"
 
 #include <stdint.h>
 
 struct sqlite3;
-struct sqlite3_context;
+
+/* A row: numbers, BJ_SQL_NULL being NULL.  Where texts has the column's bit,
+ * the number says which of text it is. */
+struct bj_feed_row {
+    const int64_t *v;
+    uint64_t texts;
+    const struct bj_slice *text;
+};
 
 /* What is fed.  It must stay where it is until the connection is closed or the
- * feed is taken off. */
+ * feed is taken off, and the rows until the statement has run. */
 struct bj_feed {
     unsigned columns;
     uint32_t rows; /* set before a statement runs */
     void *ctx;
-    /* Give a value with sqlite3_result_*; without, it is NULL. */
-    void (*value)(void *ctx, uint32_t row, unsigned col,
-                  struct sqlite3_context *out);
+    void (*row)(void *ctx, uint32_t i, struct bj_feed_row *ret);
 };
 
 /* Make the feed known to a connection under a name. */

@@ -10,7 +10,7 @@ struct cell {
     int32_t month, day;
     int64_t assoc;
     bool used, negative;
-    int64_t sum[BJ_SUMS];
+    int64_t row[1 + BJ_SUMS]; /* the row's number, then the sums */
 };
 
 enum { SLOTS = 16384, FULL = 14000 }; /* 2.7 MiB */
@@ -69,17 +69,12 @@ static void statements(struct bj_buf *add, struct bj_buf *sweep)
     bj_buf_put(sweep, "", 1);
 }
 
-static int64_t cell_id(const struct cell *c)
+static void cell_row(void *ctx, uint32_t i, struct bj_feed_row *ret)
 {
-    return (int64_t)c->month << 37 | c->assoc << 5 | c->day;
-}
-
-static void cell_value(void *ctx, uint32_t row, unsigned col,
-                       struct sqlite3_context *out)
-{
-    const struct bj_rollup *u = ctx;
-    const struct cell *c = &u->slot[u->order[row]];
-    sqlite3_result_int64(out, col == 0 ? cell_id(c) : c->sum[col - 1]);
+    struct bj_rollup *u = ctx;
+    struct cell *c = &u->slot[u->order[i]];
+    c->row[0] = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
+    *ret = (struct bj_feed_row){c->row, 0, NULL};
 }
 
 int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
@@ -90,7 +85,7 @@ int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
         return bj_err_set(err, -ENOMEM, "rollups");
     struct bj_buf add = {0}, sweep = {0};
     u->db = db;
-    u->feed = (struct bj_feed){BJ_SUMS + 1, 0, u, cell_value};
+    u->feed = (struct bj_feed){BJ_SUMS + 1, 0, u, cell_row};
     statements(&add, &sweep);
     int r = add.failed || sweep.failed
                 ? bj_err_set(err, -ENOMEM, "rollups")
@@ -193,7 +188,7 @@ static void cell_add(struct cell *c, const int64_t sum[BJ_SUMS], int sign)
 {
     c->negative = c->negative || sign < 0;
     for (int i = 0; i < BJ_SUMS; i++)
-        c->sum[i] += sign < 0 ? -sum[i] : sum[i];
+        c->row[i + 1] += sign < 0 ? -sum[i] : sum[i];
 }
 
 /* Add sums to a day, counted from 1970. */
@@ -324,7 +319,7 @@ static int by_key(const void *pa, const void *pb, void *ctx)
 static bool cell_empty(const struct cell *c)
 {
     for (int i = 0; i < BJ_SUMS; i++)
-        if (c->sum[i] != 0)
+        if (c->row[i + 1] != 0)
             return false;
     return true;
 }
@@ -351,7 +346,7 @@ int bj_rollup_flush(struct bj_rollup *u, struct bj_err *err)
         const struct cell *c = &u->slot[u->order[i]];
         if (!c->negative)
             continue;
-        sqlite3_bind_int64(u->sweep, 1, cell_id(c));
+        sqlite3_bind_int64(u->sweep, 1, c->row[0]);
         r = bj_sql_run(u->sweep, err);
     }
     bj_rollup_drop(u);

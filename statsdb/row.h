@@ -70,7 +70,8 @@ enum {
     BJ_JOB_REASON,
     BJ_JOB_FLAGS,
     BJ_JOB_SLUID,
-    BJ_JOB_COLS
+    BJ_JOB_COLS,
+    BJ_JOB_ID = BJ_JOB_COLS /* behind the others, and only in feeds */
 };
 
 enum {
@@ -146,26 +147,9 @@ int bj_row_bind_plain(const struct bj_table *t, const struct bj_row *row,
 void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
                      unsigned col, struct sqlite3_stmt *st, int at);
 
-/* Turn a row into its short forms, for bj_row_give, and back. */
+/* Turn a row into its short forms, for statsdb/feed.h, and back. */
 void bj_row_shorten(const struct bj_table *t, struct bj_row *row);
 void bj_row_lengthen(const struct bj_table *t, struct bj_row *row);
-
-/* Give one column of a row in short forms as the result of a function of SQL;
- * texts must stay until the statement has run.  This is done for every value of
- * an import. */
-static inline void bj_row_give(const struct bj_row *row, unsigned col,
-                               struct sqlite3_context *out)
-{
-    int64_t v = row->v[col];
-    if (v == BJ_SQL_NULL)
-        return;
-    if (!(row->texts >> col & 1)) {
-        sqlite3_result_int64(out, v);
-        return;
-    }
-    const struct bj_slice *s = &row->s[v];
-    sqlite3_result_text64(out, s->p, s->n, SQLITE_STATIC, SQLITE_UTF8);
-}
 
 /* Read all columns, the first being col of the statement's row. */
 void bj_row_read(const struct bj_table *t, struct sqlite3_stmt *st, int col,

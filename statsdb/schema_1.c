@@ -89,7 +89,6 @@ const char *const bj_schema_1[] = {
     " PRIMARY KEY(tres, item)) STRICT, WITHOUT ROWID",
 
     "CREATE TABLE job("
-    "id INTEGER PRIMARY KEY,"
     "name INT REFERENCES jobname,"
     "state INT NOT NULL REFERENCES state,"
     "state_raw INT REFERENCES word,"
@@ -140,6 +139,7 @@ const char *const bj_schema_1[] = {
     "reason INT REFERENCES word,"
     "flags INT REFERENCES word,"
     "sluid TEXT,"
+    "id INTEGER PRIMARY KEY,"
     "at INT GENERATED ALWAYS AS (ifnull(start, submit)) VIRTUAL) STRICT",
     "CREATE UNIQUE INDEX job_key ON job(cluster, raw_id, submit)",
     "CREATE UNIQUE INDEX job_sluid ON job(sluid) WHERE sluid IS NOT NULL",

@@ -4,21 +4,19 @@
 
 #include <stdlib.h>
 
-static void job_value(void *ctx, uint32_t row, unsigned col,
-                      struct sqlite3_context *out)
+static void job_row(void *ctx, uint32_t i, struct bj_feed_row *ret)
 {
-    const struct bj_upsert *u = ctx;
-    if (col == 0)
-        sqlite3_result_int64(out, u->first_id + row);
-    else
-        bj_row_give(&u->wait[row].row, col - 1, out);
+    struct bj_upsert *u = ctx;
+    struct bj_row *row = &u->wait[i].row;
+    row->v[BJ_JOB_ID] = u->first_id + i;
+    *ret = (struct bj_feed_row){row->v, row->texts, row->s};
 }
 
-static void step_value(void *ctx, uint32_t row, unsigned col,
-                       struct sqlite3_context *out)
+static void step_row(void *ctx, uint32_t i, struct bj_feed_row *ret)
 {
     const struct bj_upsert *u = ctx;
-    bj_row_give(&u->wait_step[row], col, out);
+    const struct bj_row *row = &u->wait_step[i];
+    *ret = (struct bj_feed_row){row->v, row->texts, row->s};
 }
 
 static int set_up(struct bj_upsert *u, struct bj_err *err)
@@ -27,8 +25,8 @@ static int set_up(struct bj_upsert *u, struct bj_err *err)
     u->wait_step = calloc(BJ_WAIT_STEPS, sizeof(*u->wait_step));
     if (!u->wait || !u->wait_step)
         return bj_err_set(err, -ENOMEM, "upsert");
-    u->job_feed = (struct bj_feed){BJ_JOB_COLS + 1, 0, u, job_value};
-    u->step_feed = (struct bj_feed){BJ_STEP_COLS, 0, u, step_value};
+    u->job_feed = (struct bj_feed){BJ_JOB_COLS + 1, 0, u, job_row};
+    u->step_feed = (struct bj_feed){BJ_STEP_COLS, 0, u, step_row};
     /* Every number that goes into a row comes from its dictionary in the same
      * transaction; having SQLite look it up again costs a third of an import.
      * bj_store_check looks at all of them. */

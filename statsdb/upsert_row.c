@@ -17,7 +17,7 @@ static const struct statement {
     [BJ_ST_STEP_FIND] = {&bj_table_step, FIND, "id = ?1"},
     [BJ_ST_STEP_ADD] = {&bj_table_step, ADD, NULL},
     [BJ_ST_STEP_SET_PLAIN] = {&bj_table_step, SET_PLAIN, NULL},
-    [BJ_ST_JOB_FEED] = {&bj_table_job, FEED, "id, "},
+    [BJ_ST_JOB_FEED] = {&bj_table_job, FEED, ", id"},
     [BJ_ST_STEP_FEED] = {&bj_table_step, FEED, ""},
     [BJ_ST_JOB_IS_THERE] = {NULL, PLAIN, "SELECT 1 FROM job WHERE id = ?1"},
 };
@@ -40,12 +40,11 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
         bj_buf_str(&sql, s->where);
     } else if (s->kind == FEED) {
         bool job = s->table == &bj_table_job;
-        bj_buf_printf(&sql, "INSERT INTO %s(%s", job ? "job" : "step",
-                      s->where);
+        bj_buf_printf(&sql, "INSERT INTO %s(", job ? "job" : "step");
         bj_row_sql_columns(s->table, &sql);
         bj_buf_printf(&sql,
-                      ") SELECT * FROM %s WHERE true ON CONFLICT DO NOTHING",
-                      job ? "bj_feed_job" : "bj_feed_step");
+                      "%s) SELECT * FROM %s WHERE true ON CONFLICT DO NOTHING",
+                      s->where, job ? "bj_feed_job" : "bj_feed_step");
     } else if (s->kind == ADD) {
         bj_row_sql_insert(s->table, &sql);
     } else {

@@ -7,7 +7,8 @@
  * numbers or objects.  What is missing stays absent.
  *
  * Before 0.0.39 (Slurm 22.05 and older) every exit code but a signal is called
- * SUCCESS: such a code of a job that failed is absent here.  Neither is there a
+ * SUCCESS: such a code of a job that failed is absent here.  Of a requeued job
+ * only the last run is told before 0.0.40.  Neither is there a
  * uid, a submit line, or who cancelled a job.  sacct (sched/sacct.h) tells
  * more.
  *

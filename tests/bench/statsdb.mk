@@ -1,4 +1,14 @@
-# What the accounting database costs: tests/bench/statsdb_load.c.
-$(O)/bench/statsdb_load: $(O)/tests/bench/statsdb_load.o $(STATSDB_LIBS)
+# What the accounting database costs: tests/bench/statsdb.sh.
+BENCH_STATSDB := $(addprefix $(O)/bench/,statsdb_load statsdb_gen statsdb_query)
+
+$(BENCH_STATSDB): $(O)/bench/%: $(O)/tests/bench/%.o $(STATSDB_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_statsdb)
+
+bench-statsdb: $(BENCH_STATSDB)
+	tests/bench/statsdb.sh $(O) $(BENCH_LINES)
+
+ifeq ($(HAVE_SQLITE),yes)
+bench: bench-statsdb
+endif
+.PHONY: bench-statsdb

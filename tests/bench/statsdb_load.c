@@ -113,8 +113,8 @@ static int load(const char *path, int fd, uint64_t skip, struct bj_err *err)
     struct load l = {0};
     struct bj_sacct *reader = NULL;
     struct bj_sacct_conf conf = {.ctx = &l, .job = job, .bad = bad};
-    int r = bj_store_open(&(struct bj_store_options){.path = path}, &store,
-                          err);
+    int r =
+        bj_store_open(&(struct bj_store_options){.path = path}, &store, err);
     if (r < 0)
         return r;
     r = bj_upsert_new(store, &l.upsert, err);

@@ -1,0 +1,62 @@
+#!/bin/bash
+# What importing accounting text costs, and questions to the store.
+#
+#   tests/bench/statsdb.sh BUILD-FOLDER [LINES]      LINES: 1000000
+#
+# Prints figures and what they are to be; counts of instructions need valgrind.
+# Times wander on a machine that is not idle: believe ratios of one run.
+set -eu
+export LC_ALL=C
+O=$1 lines=${2:-1000000}
+here=$(dirname "$0")
+dir=$(mktemp -d "${TMPDIR:-/tmp}/bj-bench-XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+
+figure() { sed "s/.*\\b$1=\\([0-9.]*\\).*/\\1/"; } # name: from a line of figures
+say() { printf '%-58s %14s   %s\n' "$1" "$2" "$3"; }
+
+"$O/bench/statsdb_gen" "$lines" >"$dir/text"
+py=$(python3 "$here/statsdb_loader.py" "$dir/text" "$dir/py.db")
+ours=$("$O/bench/statsdb_load" "$dir/s.db" "$dir/text")
+again=$("$O/bench/statsdb_load" "$dir/s.db" "$dir/text" $((lines - 20000)))
+echo "python: $py"
+echo "ours:   $ours"
+echo "again:  $again"
+
+n=$(figure lines <<<"$ours")
+say "bytes of the file a line, indexes and sums included" \
+    "$(($(figure file_bytes <<<"$ours") / n))" "at most 150"
+say "memory (RSS, MiB)" "$(figure rss_mib <<<"$ours")" "at most 32"
+say "lines/s over the Python loader's" \
+    "$(python3 -c "print('%.1f' % ($(figure lines_s <<<"$ours") / $(figure lines_s <<<"$py")))")" \
+    "at least 4"
+say "CPU of a line over the Python loader's" \
+    "$(python3 -c "print('1/%.1f' % ($(figure us_line <<<"$py") / $(figure us_line <<<"$ours")))")" ""
+say "the newest 20000 lines again, CPU a line over the bulk's" \
+    "$(python3 -c "print('%.2f' % ($(figure us_line <<<"$again") / $(figure us_line <<<"$ours")))")" \
+    "at most 1.5"
+
+busy="SELECT user FROM job GROUP BY user ORDER BY count(*) DESC LIMIT 1 OFFSET 40"
+user=$(python3 - "$dir/s.db" "$busy" <<'PY'
+import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])
+PY
+)
+q=$("$O/bench/statsdb_query" "$dir/s.db" 200 \
+    "SELECT * FROM job WHERE user = $user AND at >= 1764633600 ORDER BY at DESC")
+echo "a user's last 30 days: $q"
+say "scan steps" "$(figure scan_steps <<<"$q")" "0"
+say "us a row" \
+    "$(python3 -c "print('%.2f' % ($(figure median_us <<<"$q") / $(figure rows <<<"$q")))")" \
+    "at most 3"
+
+if command -v valgrind >/dev/null; then
+    for k in 10000 30000; do
+        head -n $((k + 1)) "$dir/text" >"$dir/part"
+        valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+            "$O/bench/statsdb_load" "$dir/$k.db" "$dir/part" 2>"$dir/$k.log" >/dev/null
+    done
+    refs() { sed -n 's/.*I *refs: *//p' "$dir/$1.log" | tr -d ,; }
+    say "instructions a line, between 10000 and 30000 lines" \
+        "$((($(refs 30000) - $(refs 10000)) / 20000))" "at most 30000"
+fi

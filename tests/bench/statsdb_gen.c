@@ -95,7 +95,7 @@ static void print_times(const struct job *j, bool step)
            (unsigned long long)j->mem_mib, (unsigned long long)j->nodes,
            (unsigned long long)j->node);
     if (!step)
-        printf("/work/u%04llu/p%02llu/r%llu", (unsigned long long)j->user,
+        printf("/data/u%04llu/p%02llu/r%llu", (unsigned long long)j->user,
                (unsigned long long)(j->id % 31), (unsigned long long)j->id);
     printf("|%s|%s|%s|", span(used, total), span(used - used / 25, user),
            span(used / 25, sys));

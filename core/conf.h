@@ -21,6 +21,7 @@ enum bj_collector_id {
     BJ_COLLECT_NODE,
     BJ_COLLECT_ENERGY,
     BJ_COLLECT_EMISSIONS,
+    BJ_COLLECT_GPU,
     BJ_COLLECTORS
 };
 
@@ -44,6 +45,8 @@ struct bj_conf {
     uint64_t ident_wait_usec; /* a pass waits so long for identities */
     uint64_t max_jobs, max_processes, max_steps;
     uint64_t max_files; /* kept descriptors */
+    uint64_t gpu_usec;  /* pace at which drivers of GPUs are asked */
+    char *gpu_nvml;     /* path of NVIDIA's library; empty: the system's */
     struct bj_energy_conf energy;
     struct bj_carbon_conf carbon;
     /* No option, the host sets it: kept descriptors get numbers of at least

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "core/emissions.h"
 #include "core/energy/energy.h"
+#include "core/gpu/gpus.h"
 #include "core/spool.h"
 
 #include <stdio.h>
@@ -14,17 +15,12 @@
 #define SECOND 1000000u
 
 const char *const bj_run_names[BJ_RUNS] = {
-    [BJ_COLLECT_CPU] = "cpu",
-    [BJ_COLLECT_MEMORY] = "memory",
-    [BJ_COLLECT_PIDS] = "pids",
-    [BJ_COLLECT_BLOCK] = "block",
-    [BJ_COLLECT_PRESSURE] = "pressure",
-    [BJ_COLLECT_PERCORE] = "percore",
-    [BJ_COLLECT_PROCESS] = "process",
-    [BJ_COLLECT_NODE] = "node",
-    [BJ_COLLECT_ENERGY] = "energy",
-    [BJ_COLLECT_EMISSIONS] = "emissions",
-    [BJ_RUN_FIND] = "find",
+    [BJ_COLLECT_CPU] = "cpu",           [BJ_COLLECT_MEMORY] = "memory",
+    [BJ_COLLECT_PIDS] = "pids",         [BJ_COLLECT_BLOCK] = "block",
+    [BJ_COLLECT_PRESSURE] = "pressure", [BJ_COLLECT_PERCORE] = "percore",
+    [BJ_COLLECT_PROCESS] = "process",   [BJ_COLLECT_NODE] = "node",
+    [BJ_COLLECT_ENERGY] = "energy",     [BJ_COLLECT_EMISSIONS] = "emissions",
+    [BJ_COLLECT_GPU] = "gpu",           [BJ_RUN_FIND] = "find",
     [BJ_RUN_IDENT] = "identity",
 };
 
@@ -209,6 +205,8 @@ void bj_core_read(struct bj_core *core)
         read_round(core, 1);
     }
     bj_core_identify(core);
+    if (core->gpus)
+        bj_gpus_read(core->gpus, core);
     if (core->node)
         read_node(core);
 }
@@ -264,6 +262,11 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
     }
     if (conf->collect[BJ_COLLECT_EMISSIONS]) {
         r = bj_emissions_new(conf, &core->host, &core->emissions, err);
+        if (r < 0)
+            return r;
+    }
+    if (conf->collect[BJ_COLLECT_GPU]) {
+        r = bj_gpus_new(conf, &core->host, &core->gpus, err);
         if (r < 0)
             return r;
     }
@@ -337,6 +340,7 @@ void bj_core_free(struct bj_core *core)
     bj_energy_free(core->energy);
     bj_spool_free(core->spool);
     bj_emissions_free(core->emissions);
+    bj_gpus_free(core->gpus);
     bj_resolver_free(core->resolver);
     bj_proctab_free(core->proctab);
     bj_node_free(core->node);

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "core/emissions.h"
 #include "core/energy/energy.h"
+#include "core/gpu/gpus.h"
 #include "core/internal.h"
 
 #include <stdio.h>
@@ -279,6 +280,8 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
     memset(&s->node, 0xff, sizeof(s->node));
     s->node.modes = s->node.energy = (struct bj_list){0};
     s->meters = s->zones = s->meter_errors = (struct bj_list){0};
+    s->gpus = s->gpu_sources = s->gpu_reasons = (struct bj_list){0};
+    s->gpu_models = s->gpu_addresses = s->gpu_parents = (struct bj_list){0};
     s->factors = s->providers = s->provider_errors = (struct bj_list){0};
     if (core->node)
         bj_node_publish(core->node, &s->arena, &s->node);
@@ -286,6 +289,8 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
         bj_energy_publish(core->energy, s);
     if (core->emissions)
         bj_emissions_publish(core->emissions, s);
+    if (core->gpus)
+        bj_gpus_publish(core->gpus, s);
     int r = publish_jobs(core, s);
     s->boot_usec = bj_clock_boot_usec();
     s->wall_usec = bj_clock_wall_usec();

@@ -30,7 +30,7 @@ struct bj_gpu {
     uint64_t throttle;      /* mask of bj_gpu_reasons; BJ_ABSENT */
     uint64_t energy_raw_uj; /* counter; BJ_ABSENT: there is none */
     bool failed;            /* a fault in this reading */
-    struct bj_gpu_use use;  /* sub, one, success, errors, energy_uj and
+    struct bj_gpu_use use;  /* sub, success, errors, energy_uj and
                                energy_resets: not here */
 };
 

@@ -70,7 +70,7 @@ static void state_values(struct bj_nvml_visit *v)
     }
     if (ASK(v, temperature, v->dev->handle, TEMPERATURE_GPU, &celsius) &&
         celsius < 1000)
-        u->temperature_mc = celsius * UINT64_C(1000);
+        u->temperature_uc = celsius * UINT64_C(1000000);
     if (ASK(v, throttle, v->dev->handle, &mask))
         v->gpu->throttle = mask;
 }
@@ -142,7 +142,7 @@ static void field_values(struct bj_nvml_visit *v)
         size_t off;
         uint64_t mul;
     } fields[] = {
-        {FIELD_MEMORY_TEMPERATURE, 0, AT(memory_temperature_mc), 1000},
+        {FIELD_MEMORY_TEMPERATURE, 0, AT(memory_temperature_uc), 1000000},
         {FIELD_PCIE_REPLAYS, 0, AT(pcie_replays), 1},
         {FIELD_NVLINK_TX, UINT32_MAX, AT(nvlink_tx_bytes), 1024},
         {FIELD_NVLINK_RX, UINT32_MAX, AT(nvlink_rx_bytes), 1024},
@@ -160,7 +160,7 @@ static void field_values(struct bj_nvml_visit *v)
     for (size_t i = 0; i < COUNT(fields); i++) {
         uint64_t value;
         if (f[i].code == BJ_NVML_OK && field_value(&f[i], &value) &&
-            value < UINT64_MAX / 1024)
+            value < UINT64_MAX / 1000000)
             put(v->gpu, fields[i].off, value * fields[i].mul);
     }
 }

@@ -1,6 +1,8 @@
 #include "core/model/metric.h"
 
 #include "core/core.h"
+#include "core/model/metric_gpu.h"
+#include "core/model/metric_rows.h"
 
 #include <stddef.h>
 
@@ -12,21 +14,11 @@ const struct bj_unit_name bj_units[] = {
     [BJ_UJ] = {"_joules", "_uj", 6},
     [BJ_UW] = {"_watts", "_uw", 6},
     [BJ_UG_PER_KWH] = {"_grams_per_kwh", "_ug_per_kwh", 6},
+    [BJ_PPM] = {"_ratio", "_ppm", 6},
+    [BJ_UCELSIUS] = {"_celsius", "_ucelsius", 6},
+    [BJ_HERTZ] = {"_hertz", "_hertz", 0},
+    [BJ_BYTES_PER_SEC] = {"_bytes_per_second", "_bytes_per_second", 0},
 };
-
-#define COUNTER(record, field, name, unit, help)                               \
-    {                                                                          \
-        name, BJ_COUNTER, unit, offsetof(struct record, field), false, help    \
-    }
-#define GAUGE(record, field, name, unit, help)                                 \
-    {                                                                          \
-        name, BJ_GAUGE, unit, offsetof(struct record, field), false, help      \
-    }
-/* A level that says nothing any more once the job has ended. */
-#define LEVEL(record, field, name, unit, help)                                 \
-    {                                                                          \
-        name, BJ_GAUGE, unit, offsetof(struct record, field), true, help       \
-    }
 
 /* The same figures for a job, a step and a task. */
 #define USAGE_ROWS(noun)                                                       \
@@ -397,6 +389,12 @@ const char *const bj_energy_info_keys[] = {"source", "quality", "policy",
         name, BJ_OF_SNAP, true, offsetof(struct bj_snap, member),              \
             sizeof(struct record), {label, label2}, NULL, ROWS(r), false       \
     }
+#define SNAPS3(name, member, record, label, label2, label3, r)                 \
+    {                                                                          \
+        name, BJ_OF_SNAP, true, offsetof(struct bj_snap, member),              \
+            sizeof(struct record), {label, label2, label3}, NULL, ROWS(r),     \
+            false                                                              \
+    }
 #define SNAPS(name, member, record, label, r)                                  \
     SNAPS2(name, member, record, label, NULL, r)
 
@@ -424,6 +422,16 @@ const struct bj_table bj_tables[] = {
     SNAPS2("meter_zone", zones, bj_zone_stat, "meter", "zone", zone_rows),
     SNAPS2("meter_errors", meter_errors, bj_meter_errors, "meter", "kind",
            meter_error_rows),
+    SNAPS3("gpu", gpu_models, bj_gpu_label, "gpu", "index", "model",
+           gpu_model_rows),
+    SNAPS3("gpu_address", gpu_addresses, bj_gpu_label, "gpu", "index", "pci",
+           gpu_address_rows),
+    SNAPS3("gpu_instance", gpu_parents, bj_gpu_label, "gpu", "index", "device",
+           gpu_parent_rows),
+    SNAPS2("gpu", gpus, bj_gpu_use, "gpu", "index", gpu_rows),
+    SNAPS3("gpu_throttle", gpu_reasons, bj_gpu_label, "gpu", "index", "reason",
+           gpu_reason_rows),
+    SNAPS("gpu_source", gpu_sources, bj_gpu_source, "source", gpu_source_rows),
     {"emission_factor",
      BJ_OF_SNAP,
      true,

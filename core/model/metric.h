@@ -20,7 +20,11 @@ enum bj_unit {
     BJ_BYTES,
     BJ_UJ,
     BJ_UW,
-    BJ_UG_PER_KWH
+    BJ_UG_PER_KWH,
+    BJ_PPM,
+    BJ_UCELSIUS,
+    BJ_HERTZ,
+    BJ_BYTES_PER_SEC
 };
 
 struct bj_unit_name {

@@ -154,16 +154,14 @@ struct bj_provider_errors {
 /* An accelerator, or an instance of one that is partitioned.  Levels are absent
  * while its driver does not answer.  Sources: core/gpu/gpu.h. */
 struct bj_gpu_use {
-    struct bj_sub sub; /* UUID; index; model, address, ... (the tables' third
-                          label) */
-    uint64_t one;      /* 1: the row that carries a third label */
+    struct bj_sub sub; /* UUID, index */
     uint64_t success;  /* 1: its last reading had no fault */
     uint64_t errors;   /* faults since the start */
     uint64_t minor, slices, multiprocessors;
     uint64_t memory_total_bytes, memory_used_bytes, memory_reserved_bytes;
     uint64_t busy_ppm, memory_busy_ppm, processes;
     uint64_t power_uw, power_limit_uw, energy_uj, energy_resets;
-    uint64_t temperature_mc, memory_temperature_mc;
+    uint64_t temperature_uc, memory_temperature_uc;
     uint64_t sm_clock_hz, graphics_clock_hz, memory_clock_hz, video_clock_hz;
     uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
     uint64_t ecc_corrected_ever, ecc_uncorrected_ever;
@@ -177,9 +175,9 @@ struct bj_gpu_use {
     uint64_t pcie_tx_rate, pcie_rx_rate, nvlink_tx_rate, nvlink_rx_rate;
 };
 
-struct bj_gpu_reason { /* why its clocks are held back */
-    struct bj_sub sub; /* UUID, index, reason */
-    uint64_t active;   /* 1: it is one now */
+struct bj_gpu_label {  /* what else there is to know of it */
+    struct bj_sub sub; /* UUID; index; model, address, device or reason */
+    uint64_t value;    /* 1; of a reason: 1 while it is one */
 };
 
 /* A source of accelerators. */

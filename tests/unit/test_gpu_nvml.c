@@ -72,8 +72,8 @@ static const struct {
     {VALUE(memory_busy_ppm), 310000},
     {VALUE(power_uw), 253172000},
     {VALUE(power_limit_uw), 400000000},
-    {VALUE(temperature_mc), 61000},
-    {VALUE(memory_temperature_mc), 72000},
+    {VALUE(temperature_uc), 61000000},
+    {VALUE(memory_temperature_uc), 72000000},
     {VALUE(graphics_clock_hz), 1410000000},
     {VALUE(sm_clock_hz), 1395000000},
     {VALUE(memory_clock_hz), 1215000000},
@@ -173,7 +173,7 @@ static void test_faults(void **state)
     assert_true(rig.set.v[0].failed);
     assert_false(rig.set.v[1].failed);
     assert_int_equal(rig.set.v[0].use.power_uw, BJ_ABSENT);
-    assert_int_equal(rig.set.v[0].use.temperature_mc, 30000);
+    assert_int_equal(rig.set.v[0].use.temperature_uc, 30000000);
     assert_int_equal(rig.set.v[1].use.power_uw, 2000000);
     assert_non_null(strstr(rig.err.msg, "GPU-6f0f0e3c"));
     fake_script(rig.dir, GPU_A GPU_B
@@ -181,7 +181,7 @@ static void test_faults(void **state)
                 "fail 0 nvmlDeviceGetPowerUsage 15\n");
     assert_int_equal(gpu_read(&rig), -ENXIO);
     assert_int_equal(rig.set.faults, 1); /* nothing more was asked of it */
-    assert_int_equal(rig.set.v[0].use.temperature_mc, BJ_ABSENT);
+    assert_int_equal(rig.set.v[0].use.temperature_uc, BJ_ABSENT);
     assert_int_equal(rig.set.v[1].use.power_uw, 2000000);
 }
 

@@ -1,0 +1,140 @@
+#include "core/gpu/gpus.h"
+
+#include "core/gpu/gpus_impl.h"
+#include "core/internal.h"
+
+#include <stdlib.h>
+
+enum { SECOND = 1000000, HANG_USEC = 10 * SECOND, FRESH_PERIODS = 3 };
+
+const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {&bj_gpu_nvml};
+
+int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
+                struct bj_gpus **ret, struct bj_err *err)
+{
+    struct bj_gpus *g = calloc(1, sizeof(*g));
+    const struct bj_gpu_env env = {conf->procfs ? conf->procfs : "/proc",
+                                   conf->sysfs ? conf->sysfs : "/sys",
+                                   conf->gpu_nvml};
+    uint64_t period = conf->gpu_usec ? conf->gpu_usec : 5 * SECOND;
+    if (!g)
+        return bj_err_set(err, -ENOMEM, "GPUs");
+    g->conf = conf;
+    for (int i = 0; i < BJ_GPU_KINDS; i++)
+        if (bj_gpu_watch_new(bj_gpu_kinds[i], &env, host, period, HANG_USEC,
+                             &g->watch[i]) < 0) {
+            bj_gpus_free(g);
+            return bj_err_set(err, -ENOMEM, "GPUs");
+        }
+    *ret = g;
+    return 0;
+}
+
+void bj_gpus_free(struct bj_gpus *g)
+{
+    if (!g)
+        return;
+    for (int i = 0; i < BJ_GPU_KINDS; i++) {
+        bj_gpu_watch_free(g->watch[i]);
+        free(g->set[i]);
+    }
+    free(g->dev);
+    free(g);
+}
+
+/* --- devices --------------------------------------------------------------*/
+
+static struct bj_gpu_dev *dev_of(struct bj_gpus *g, const char *uuid)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (strcmp(g->dev[i].now.uuid, uuid) == 0)
+            return &g->dev[i];
+    if (g->n == BJ_GPU_DEVS_MAX)
+        return NULL;
+    if (g->n == g->cap) {
+        size_t cap = g->cap ? 2 * g->cap : 16;
+        struct bj_gpu_dev *v = realloc(g->dev, cap * sizeof(*v));
+        if (!v)
+            return NULL;
+        g->dev = v;
+        g->cap = cap;
+    }
+    struct bj_gpu_dev *d = &g->dev[g->n++];
+    *d = (struct bj_gpu_dev){
+        .parent = -1, .energy = {.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT}};
+    return d;
+}
+
+static void meter(struct bj_gpus *g, struct bj_gpu_dev *d, uint64_t stamp_usec)
+{
+    const struct bj_zone_sample s = {.energy_uj = d->now.energy_raw_uj,
+                                     .range_uj = BJ_ABSENT,
+                                     .power_uw = d->now.use.power_uw,
+                                     .limit_uw = d->now.use.power_limit_uw,
+                                     .max_uw = BJ_ABSENT,
+                                     .stamp_usec = stamp_usec};
+    bj_accum_take(&d->energy, &s, stamp_usec, g->conf->gpu_usec);
+}
+
+/* A set has come: what is not in it is not there. */
+static void take_set(struct bj_gpus *g, unsigned kind)
+{
+    const struct bj_gpu_set *set = g->set[kind];
+    for (size_t i = 0; i < g->n; i++)
+        if (g->dev[i].kind == kind)
+            g->dev[i].there = false;
+    for (size_t i = 0; i < set->n; i++) {
+        const struct bj_gpu *now = &set->v[i];
+        struct bj_gpu_dev *d = dev_of(g, now->uuid);
+        if (!d || d->there)
+            continue;
+        d->now = *now;
+        d->kind = kind;
+        d->there = true;
+        d->errors += now->failed;
+        d->parent = -1;
+        for (size_t k = 0; now->parent >= 0 && k < g->n; k++)
+            if (strcmp(g->dev[k].now.uuid, set->v[now->parent].uuid) == 0)
+                d->parent = (int)k;
+        if (now->parent < 0)
+            meter(g, d, set->stamp_usec);
+    }
+}
+
+/* Look at one source; true when it has told something new. */
+static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
+{
+    if (!bj_gpu_watch_look(g->watch[kind], now_usec) && !g->set[kind])
+        return false;
+    if (!g->set[kind])
+        g->set[kind] = calloc(1, sizeof(*g->set[kind]));
+    if (!g->set[kind])
+        return false;
+    bool news = bj_gpu_watch_take(g->watch[kind], g->set[kind]);
+    if (news)
+        take_set(g, kind);
+    bj_gpu_watch_stat(g->watch[kind], now_usec, &g->stat[kind]);
+    bool fresh =
+        !g->stat[kind].hung &&
+        now_usec < g->set[kind]->stamp_usec + FRESH_PERIODS * g->conf->gpu_usec;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->dev[i].kind == kind)
+            g->dev[i].fresh = fresh && g->dev[i].there;
+    return news;
+}
+
+void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)
+{
+    uint64_t begun = bj_clock_boot_usec(), faults = 0;
+    bool news = false;
+    for (unsigned k = 0; k < BJ_GPU_KINDS; k++) {
+        news |= read_kind(g, k, core->now_usec);
+        faults += g->stat[k].faults;
+    }
+    if (!news && faults == g->faults)
+        return;
+    struct bj_err err = {0};
+    bj_err_set(&err, 0, "a GPU or its driver has failed");
+    bj_core_ran(core, BJ_COLLECT_GPU, begun, faults - g->faults, &err);
+    g->faults = faults;
+}

@@ -2,6 +2,7 @@
 #ifndef BJ_APISERVER_CALL_H
 #define BJ_APISERVER_CALL_H
 
+#include "apiserver/gate.h"
 #include "apiserver/out.h"
 #include "apiserver/reader.h"
 #include "base/err.h"
@@ -17,12 +18,13 @@ struct bj_call {
     struct bj_http_reply *reply;
     struct bj_slice tail;     /* what '*' of the endpoint stands for */
     struct bj_reader *reader; /* begun, where the endpoint asks for it */
+    struct bj_identity who;   /* where the endpoint asks for it */
     int64_t now_sec;          /* wall clock */
     struct bj_err err;
 };
 
 /* What an endpoint may need before it runs. */
-enum { BJ_NEED_STORE = 1 };
+enum { BJ_NEED_STORE = 1, BJ_NEED_USER = 2 };
 
 /* One path of the API. */
 struct bj_endpoint {
@@ -36,7 +38,7 @@ struct bj_endpoint {
 };
 
 /* The parts of the API, each with path NULL at its end. */
-extern const struct bj_endpoint bj_endpoints_own[];
+extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[];
 
 /* Refuse: an error document with one readable sentence.  Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)

@@ -8,12 +8,19 @@
 
 struct bj_api_conf {
     struct bj_strv listen; /* addresses, as in base/listen.h */
+    char *socket;          /* path of a unix socket, empty: none */
+    char *web_file;        /* names and passwords */
     uint64_t max_requests, max_connections;
     uint64_t request_usec;
     char *store; /* path of the SQLite file */
     bool any_filesystem;
     uint64_t cache_bytes;
-    uint64_t query_usec; /* how long the store may work for a request */
+    uint64_t query_usec;        /* how long the store may work for a request */
+    struct bj_strv proxies;     /* names whose password is that of a proxy */
+    struct bj_strv proxy_users; /* users that are proxies, on the socket */
+    bool trust_loopback;
+    struct bj_strv admins, coordinators;
+    char *access_file, *token_file;
     char *log_level, *log_format;
     /* only on the command line */
     char *file;

@@ -1,6 +1,8 @@
 /* batchjob_stats_server: the accounting of jobs as JSON, for Grafana and for
  * people's scripts. */
+#include "apiserver/secret.h"
 #include "apiserver/server.h"
+#include "apiserver/socket.h"
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
@@ -23,6 +25,7 @@ struct program {
     struct bj_api_conf *conf;
     struct bj_api api;
     int signals;
+    const char *socket; /* to be removed at the end */
     bool stopping;
     uint64_t stop_usec; /* when patience ends */
 };
@@ -67,7 +70,14 @@ static int open_addresses(struct program *p, struct bj_err *err)
             return bj_err_set(err, fd, "web.listen-address: %s", why.msg);
         bj_log(BJ_LOG_INFO, NULL, "listening on %s", bj_listen_name(fd, name));
     }
-    return 0;
+    if (!p->conf->socket || !p->conf->socket[0])
+        return 0;
+    int fd = bj_socket_open(p->conf->socket, err);
+    if (fd < 0)
+        return fd;
+    p->socket = p->conf->socket;
+    bj_log(BJ_LOG_INFO, NULL, "listening on %s", p->socket);
+    return bj_httpd_adopt(p->api.httpd, fd, err);
 }
 
 static void set_up_log(const struct bj_api_conf *c)
@@ -117,7 +127,8 @@ static int same_sockets(const struct bj_api_conf *a,
     if (same_list(&a->listen, &b->listen) &&
         a->max_requests == b->max_requests &&
         a->max_connections == b->max_connections &&
-        a->request_usec == b->request_usec)
+        a->request_usec == b->request_usec &&
+        strcmp(a->socket ? a->socket : "", b->socket ? b->socket : "") == 0)
         return 0;
     return bj_err_set(err, -EINVAL,
                       "addresses and limits (web.*) change with a restart "
@@ -141,6 +152,7 @@ static void reload(struct program *p)
         return;
     }
     p->conf = fresh;
+    p->socket = p->socket ? fresh->socket : NULL;
     set_up_log(fresh);
     bj_log(BJ_LOG_INFO, NULL, "reloaded");
 }
@@ -202,6 +214,7 @@ static bool print_text(const struct bj_api_conf *c)
     if (c->help) {
         bj_buf_str(&out,
                    "Usage: batchjob_stats_server [OPTION]...\n"
+                   "       batchjob_stats_server make-token USER [EXPIRES]\n"
                    "The accounting of batch jobs as JSON, for Grafana and for "
                    "scripts.\n\n");
         bj_api_conf_help(&out);
@@ -251,12 +264,35 @@ static int run(struct program *p)
     return r;
 }
 
+/* make-token USER [EXPIRES]: the line for the file on standard output, and the
+ * token, which is for the user's eyes only, on standard error. */
+static int make_token(int argc, char **argv)
+{
+    char id[16], token[BJ_TOKEN_BYTES], hash[BJ_HASH_BYTES];
+    struct bj_err err = {0};
+    if (argc < 3 || argc > 4 || !bj_access_is_name(bj_slice_str(argv[2]))) {
+        fprintf(stderr, "batchjob_stats_server: make-token USER [EXPIRES]\n");
+        return 1;
+    }
+    if (bj_token_make(id, token, hash, &err) < 0) {
+        fprintf(stderr, "batchjob_stats_server: %s\n", err.msg);
+        return 1;
+    }
+    fprintf(stderr, "%s\n", token);
+    printf("%s %s %s %s\n", id, hash, argv[2], argc == 4 ? argv[3] : "never");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "make-token") == 0)
+        return make_token(argc, argv);
     struct program p = {.argc = argc, .argv = argv, .signals = -1};
     tune_malloc();
     int r = run(&p);
     bj_api_free(&p.api);
+    if (p.socket)
+        unlink(p.socket);
     if (p.signals >= 0)
         close(p.signals);
     drop_conf(p.conf);

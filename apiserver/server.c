@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-static const struct bj_endpoint *const parts[] = {bj_endpoints_own, NULL};
+static const struct bj_endpoint *const parts[] = {bj_endpoints_own,
+                                                  bj_endpoints_lists, NULL};
 
 /* --- finding the endpoint --------------------------------------------------
  */
@@ -88,6 +89,16 @@ static int run(struct bj_call *c)
     return r < 0 ? failed(c, r) : r;
 }
 
+static int identify(struct bj_call *c)
+{
+    if (!(c->endpoint->needs & BJ_NEED_USER))
+        return 0;
+    struct bj_err why = {0};
+    unsigned status = bj_gate_identify(
+        c->api->gate, c->req, bj_clock_boot_usec(), c->now_sec, &c->who, &why);
+    return status ? bj_call_refuse(c, status, "%s", why.msg) : 0;
+}
+
 static void answer(struct bj_call *c)
 {
     bj_call_header(c, "Cache-Control", "no-store");
@@ -104,7 +115,16 @@ static void answer(struct bj_call *c)
         bj_call_refuse(c, 405, "This path does not know that method.");
         return;
     }
-    run(c);
+    if (identify(c) == 0)
+        run(c);
+}
+
+static const char *method_name(unsigned method)
+{
+    return method == BJ_HTTP_POST   ? "POST"
+           : method == BJ_HTTP_HEAD ? "HEAD"
+           : method == BJ_HTTP_GET  ? "GET"
+                                    : "?";
 }
 
 static void count(struct bj_call *c, unsigned at, uint64_t usec)
@@ -114,13 +134,11 @@ static void count(struct bj_call *c, unsigned at, uint64_t usec)
     n->n[class < BJ_API_CLASSES ? class : 0]++;
     n->usec += usec;
     bj_log(BJ_LOG_INFO, NULL,
-           "request %s: %s %s, status %u, %zu bytes, %llu us",
-           c->api->request_id,
-           c->req->method == BJ_HTTP_POST   ? "POST"
-           : c->req->method == BJ_HTTP_HEAD ? "HEAD"
-                                            : "GET",
-           c->endpoint ? c->endpoint->path : "?", c->reply->status,
-           c->reply->body.len, (unsigned long long)usec);
+           "request %s: %s %s, user %s%s, status %u, %zu bytes, %llu us",
+           c->api->request_id, method_name(c->req->method),
+           c->endpoint ? c->endpoint->path : "?",
+           c->who.user[0] ? c->who.user : "-", c->who.admin ? " (admin)" : "",
+           c->reply->status, c->reply->body.len, (unsigned long long)usec);
 }
 
 static void on_request(void *ctx, const struct bj_http_request *req,
@@ -207,6 +225,8 @@ int bj_api_init(struct bj_api *a, const struct bj_api_conf *conf,
             if (n < BJ_API_ENDPOINTS - 1)
                 a->endpoint[n++] = e;
     int r = open_reader(conf, &a->reader, err);
+    if (r == 0)
+        r = bj_gate_new(conf, &a->gate, err);
     return r < 0 ? r : bj_httpd_new(routes, a, &limits, &a->httpd, err);
 }
 
@@ -214,18 +234,26 @@ void bj_api_free(struct bj_api *a)
 {
     bj_httpd_free(a->httpd);
     bj_reader_free(a->reader);
+    bj_gate_free(a->gate);
     *a = (struct bj_api){0};
 }
 
 int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
                   struct bj_err *err)
 {
-    struct bj_reader *reader;
+    struct bj_reader *reader = NULL;
+    struct bj_gate *gate;
     int r = open_reader(conf, &reader, err);
-    if (r < 0)
+    if (r == 0)
+        r = bj_gate_new(conf, &gate, err);
+    if (r < 0) {
+        bj_reader_free(reader);
         return r;
+    }
     bj_reader_free(a->reader);
+    bj_gate_free(a->gate);
     a->reader = reader;
+    a->gate = gate;
     a->conf = conf;
     return 0;
 }

@@ -17,6 +17,7 @@ struct bj_api {
     const struct bj_api_conf *conf;
     struct bj_httpd *httpd;
     struct bj_reader *reader;
+    struct bj_gate *gate;
     const struct bj_endpoint *endpoint[BJ_API_ENDPOINTS]; /* NULL at the end */
     struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one: no endpoint */
     bool reload_failed;

@@ -1,0 +1,35 @@
+/* Who may see what: users their own jobs, coordinators those of their
+ * accounts, admins all. */
+#ifndef BJ_APISERVER_ACCESS_H
+#define BJ_APISERVER_ACCESS_H
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+
+struct bj_access;
+
+/* Make the lists.  admins: words; coordinators: "ACCOUNT: WORD WORD ..."; file
+ * (NULL or empty: none): lines "admin WORD ..." and "coordinator ACCOUNT WORD
+ * ...", '#' begins a comment.  A WORD is a user's name, or "@GROUP" for those
+ * whom the user database lists as members of a Unix group.
+ * -EINVAL with a message that names file and line, or the option. */
+int bj_access_new(const struct bj_strv *admins,
+                  const struct bj_strv *coordinators, const char *file,
+                  struct bj_access **ret, struct bj_err *err);
+void bj_access_free(struct bj_access *a); /* NULL is fine */
+
+bool bj_access_is_admin(const struct bj_access *a, struct bj_slice user);
+
+/* The accounts that user coordinates: the first max into ret; returns how many
+ * there are.  The texts belong to a. */
+unsigned bj_access_accounts(const struct bj_access *a, struct bj_slice user,
+                            struct bj_slice *ret, unsigned max);
+
+/* Can this be the name of a user?  Letters, digits and . _ - @ +, beginning
+ * with a letter, a digit or '_', at most 63 bytes. */
+bool bj_access_is_name(struct bj_slice s);
+
+#endif

@@ -1,0 +1,200 @@
+#include "apiserver/secret.h"
+
+#include <crypt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+enum { KNOWN = 64, SECRET_MAX = 256, BURST = 10, REFILL_USEC = 500 * 1000 };
+
+struct known {
+    char hash[BJ_HASH_BYTES];
+    char secret[SECRET_MAX];
+    size_t n;
+};
+
+struct bj_secrets {
+    struct known known[KNOWN];
+    unsigned next;
+    unsigned left; /* tries */
+    uint64_t refilled_usec;
+    struct crypt_data data;
+};
+
+/* Of a password that nobody has: the first 22 characters are a salt, the rest
+ * is no result of bcrypt for any text that could be sent. */
+static const char nobody[] =
+    "$2b$10$abcdefghijklmnopqrstuu0000000000000000000000000000000";
+
+int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err)
+{
+    struct bj_secrets *s = calloc(1, sizeof(*s));
+    if (!s)
+        return bj_err_set(err, -ENOMEM, "secrets");
+    s->left = BURST;
+    *ret = s;
+    return 0;
+}
+
+void bj_secrets_free(struct bj_secrets *s)
+{
+    if (s)
+        explicit_bzero(s, sizeof(*s));
+    free(s);
+}
+
+bool bj_secret_same(struct bj_slice a, struct bj_slice b)
+{
+    unsigned char differ = a.n != b.n;
+    for (size_t i = 0; i < a.n; i++)
+        differ |= (unsigned char)(a.p[i] ^ (b.n ? b.p[i % b.n] : 0xff));
+    return differ == 0;
+}
+
+static bool is_known(const struct bj_secrets *s, const char *hash,
+                     struct bj_slice secret)
+{
+    for (int i = 0; i < KNOWN; i++) {
+        const struct known *k = &s->known[i];
+        if (k->hash[0] && strcmp(k->hash, hash) == 0 &&
+            bj_secret_same((struct bj_slice){k->secret, k->n}, secret))
+            return true;
+    }
+    return false;
+}
+
+static void remember(struct bj_secrets *s, const char *hash,
+                     struct bj_slice secret)
+{
+    struct known *k = &s->known[s->next++ % KNOWN];
+    size_t n = strlen(hash);
+    if (n >= sizeof(k->hash))
+        return;
+    memcpy(k->hash, hash, n + 1);
+    memcpy(k->secret, secret.p, secret.n);
+    k->n = secret.n;
+}
+
+static bool may_try(struct bj_secrets *s, uint64_t now)
+{
+    uint64_t more = (now - s->refilled_usec) / REFILL_USEC;
+    if (more > 0) {
+        s->left = more + s->left > BURST ? BURST : s->left + (unsigned)more;
+        s->refilled_usec = now;
+    }
+    if (s->left == 0)
+        return false;
+    s->left--;
+    return true;
+}
+
+int bj_secret_check(struct bj_secrets *s, const char *hash,
+                    struct bj_slice secret, uint64_t now_usec)
+{
+    char text[SECRET_MAX];
+    if (secret.n == 0 || secret.n >= sizeof(text) ||
+        memchr(secret.p, '\0', secret.n))
+        return 0;
+    if (hash && is_known(s, hash, secret))
+        return 1;
+    if (!may_try(s, now_usec))
+        return -EAGAIN;
+    memcpy(text, secret.p, secret.n);
+    text[secret.n] = '\0';
+    const char *want = hash ? hash : nobody;
+    const char *got = crypt_rn(text, want, &s->data, sizeof(s->data));
+    bool right = got && got[0] != '*' &&
+                 bj_secret_same(bj_slice_str(got), bj_slice_str(want)) && hash;
+    explicit_bzero(text, sizeof(text));
+    if (right)
+        remember(s, hash, secret);
+    return right;
+}
+
+bool bj_secret_usable(const char *hash)
+{
+    static const char *const good[] = {"$2a$", "$2b$", "$2y$", "$5$",
+                                       "$6$",  "$7$",  "$y$",  "$gy$"};
+    struct bj_slice text = bj_slice_str(hash);
+    int r = crypt_checksalt(hash);
+    if (text.n >= BJ_HASH_BYTES || r == CRYPT_SALT_INVALID ||
+        r == CRYPT_SALT_METHOD_DISABLED)
+        return false;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        if (bj_slice_starts(text, bj_slice_str(good[i])))
+            return true;
+    return false;
+}
+
+/* --- base64 ----------------------------------------------------------------
+ */
+
+static int digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+int bj_base64(struct bj_slice s, char *dst, size_t cap)
+{
+    unsigned bits = 0, have = 0;
+    size_t n = 0;
+    if (s.n % 4 != 0)
+        return -EINVAL;
+    for (int i = 0; i < 2 && s.n > 0 && s.p[s.n - 1] == '='; i++)
+        s.n--;
+    for (size_t i = 0; i < s.n; i++) {
+        int d = digit(s.p[i]);
+        if (d < 0)
+            return -EINVAL;
+        bits = bits << 6 | (unsigned)d;
+        have += 6;
+        if (have < 8)
+            continue;
+        have -= 8;
+        if (n == cap)
+            return -EFBIG;
+        dst[n++] = (char)(bits >> have & 0xff);
+    }
+    return have < 6 && (bits & ((1u << have) - 1)) == 0 ? (int)n : -EINVAL;
+}
+
+/* --- tokens ----------------------------------------------------------------
+ */
+
+int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
+                  char hash[static BJ_HASH_BYTES], struct bj_err *err)
+{
+    unsigned char random[4 + 24 + 16];
+    char secret[2 * 24 + 1], salt[CRYPT_GENSALT_OUTPUT_SIZE];
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return bj_err_set(err, -EIO, "getrandom");
+    for (unsigned i = 0; i < 4; i++)
+        snprintf(id + 2 * i, 3, "%02x", random[i]);
+    for (unsigned i = 0; i < 24; i++)
+        snprintf(secret + 2 * i, 3, "%02x", random[4 + i]);
+    snprintf(token, BJ_TOKEN_BYTES, "bj_%s_%s", id, secret);
+    /* The secret is random: there is nothing to guess, rounds add nothing. */
+    if (!crypt_gensalt_rn("$5$", 1000, (const char *)random + 28, 16, salt,
+                          sizeof(salt)))
+        return bj_err_set(err, -errno, "crypt_gensalt");
+    struct crypt_data *data = calloc(1, sizeof(*data));
+    const char *got = data ? crypt_rn(secret, salt, data, sizeof(*data)) : NULL;
+    if (got)
+        snprintf(hash, BJ_HASH_BYTES, "%s", got);
+    free(data);
+    return got ? 0 : bj_err_set(err, -ENOMEM, "crypt");
+}
+
+bool bj_token_split(struct bj_slice token, struct bj_slice *ret_id,
+                    struct bj_slice *ret_secret)
+{
+    if (token.n < 13 || !bj_slice_starts(token, BJ_SLICE("bj_")) ||
+        token.p[11] != '_')
+        return false;
+    *ret_id = (struct bj_slice){token.p + 3, 8};
+    *ret_secret = (struct bj_slice){token.p + 12, token.n - 12};
+    return true;
+}

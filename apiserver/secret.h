@@ -1,0 +1,46 @@
+/* Passwords and tokens against what crypt(3) has made of them. */
+#ifndef BJ_APISERVER_SECRET_H
+#define BJ_APISERVER_SECRET_H
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Remembers what was right, so that one bcrypt is not paid for every request,
+ * and lets only so many others be tried: bcrypt is made to take long, and it
+ * must not be strangers who decide for how long. */
+struct bj_secrets;
+
+int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err);
+void bj_secrets_free(struct bj_secrets *s); /* NULL is fine */
+
+/* Is secret what hash was made of?  hash is any that crypt(3) knows; NULL
+ * stands for "no such user": as much is computed, and it is wrong.
+ * 1, 0, or -EAGAIN: too many were tried just now. */
+int bj_secret_check(struct bj_secrets *s, const char *hash,
+                    struct bj_slice secret, uint64_t now_usec);
+
+/* Is it a hash that crypt(3) can check, and not one of the broken ones? */
+bool bj_secret_usable(const char *hash);
+
+/* The same bytes?  Takes a time that does not tell where they differ. */
+bool bj_secret_same(struct bj_slice a, struct bj_slice b);
+
+/* Undo base64 (RFC 4648, section 4) into dst (cap bytes); -EINVAL or -EFBIG,
+ * else the number of bytes. */
+int bj_base64(struct bj_slice s, char *dst, size_t cap);
+
+enum { BJ_TOKEN_BYTES = 80, BJ_HASH_BYTES = 256 };
+
+/* Make a token, "bj_ID_SECRET", and the hash of its secret (both terminated).
+ * id gets the ID, which is no secret. */
+int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
+                  char hash[static BJ_HASH_BYTES], struct bj_err *err);
+
+/* Take a token apart; false when it does not look like one. */
+bool bj_token_split(struct bj_slice token, struct bj_slice *ret_id,
+                    struct bj_slice *ret_secret);
+
+#endif

@@ -1,0 +1,99 @@
+#include "apiserver/tokens.h"
+
+#include "apiserver/access.h"
+#include "apiserver/secret.h"
+#include "base/file.h"
+#include "base/stamp.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+enum { FILE_BYTES = 1 << 20 };
+
+struct bj_tokens {
+    struct bj_token *v;
+    size_t n;
+};
+
+void bj_tokens_free(struct bj_tokens *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n; i++) {
+        free(t->v[i].id);
+        free(t->v[i].hash);
+        free(t->v[i].user);
+    }
+    free(t->v);
+    free(t);
+}
+
+const struct bj_token *bj_tokens_find(const struct bj_tokens *t,
+                                      struct bj_slice id)
+{
+    for (size_t i = 0; t && i < t->n; i++)
+        if (bj_slice_eq(bj_slice_str(t->v[i].id), id))
+            return &t->v[i];
+    return NULL;
+}
+
+static int expiry(struct bj_slice word, int64_t *ret)
+{
+    *ret = INT64_MAX;
+    return bj_slice_eq(word, BJ_SLICE("never"))
+               ? 0
+               : bj_stamp_sec(word, BJ_STAMP_BARE_UTC, ret);
+}
+
+static int read_line(struct bj_tokens *t, struct bj_slice line,
+                     struct bj_err *err)
+{
+    struct bj_slice id, hash, user, expires;
+    if (!bj_slice_word(&line, &id) || id.p[0] == '#')
+        return 0;
+    if (!bj_slice_word(&line, &hash) || !bj_slice_word(&line, &user) ||
+        !bj_slice_word(&line, &expires))
+        return bj_err_set(err, -EINVAL, "a line is ID HASH USER EXPIRES");
+    if (!bj_access_is_name(user))
+        return bj_err_set(err, -EINVAL, "the third word is no user's name");
+    if (id.n != 8 || bj_tokens_find(t, id))
+        return bj_err_set(err, -EINVAL, "the ID is of 8 characters, and once");
+    struct bj_token *v = reallocarray(t->v, t->n + 1, sizeof(*v));
+    if (!v)
+        return bj_err_set(err, -ENOMEM, "tokens");
+    t->v = v;
+    v += t->n++;
+    *v = (struct bj_token){.id = strndup(id.p, id.n),
+                           .hash = strndup(hash.p, hash.n),
+                           .user = strndup(user.p, user.n)};
+    if (!v->id || !v->hash || !v->user)
+        return bj_err_set(err, -ENOMEM, "tokens");
+    if (!bj_secret_usable(v->hash))
+        return bj_err_set(err, -EINVAL, "the second word is no hash");
+    if (expiry(expires, &v->expires_sec) < 0)
+        return bj_err_set(err, -EINVAL, "'%.*s' is no date, nor \"never\"",
+                          expires.n < 60 ? (int)expires.n : 60, expires.p);
+    return 0;
+}
+
+int bj_tokens_read(const char *path, struct bj_tokens **ret, struct bj_err *err)
+{
+    struct bj_slice text, line;
+    struct bj_tokens *t = calloc(1, sizeof(*t));
+    char *buf = malloc(FILE_BYTES);
+    int r = t && buf ? 0 : bj_err_set(err, -ENOMEM, "tokens");
+    if (r == 0 &&
+        bj_file_read_trusted(AT_FDCWD, path, buf, FILE_BYTES, &text, err) < 0)
+        r = bj_err_wrap(err, -EINVAL, "access.token-file");
+    for (unsigned n = 1; r == 0 && bj_slice_line(&text, &line); n++) {
+        r = read_line(t, line, err);
+        if (r < 0)
+            bj_err_wrap(err, r, "%s:%u", path, n);
+    }
+    free(buf);
+    if (r < 0)
+        bj_tokens_free(t);
+    else
+        *ret = t;
+    return r;
+}

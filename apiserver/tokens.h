@@ -1,0 +1,30 @@
+/* Tokens for scripts: a file with a line for each,
+ *     ID HASH USER EXPIRES [NOTE]
+ * EXPIRES being a date, a stamp with zone, or "never"; '#' begins a comment.
+ * The program prints such a line when it makes a token. */
+#ifndef BJ_APISERVER_TOKENS_H
+#define BJ_APISERVER_TOKENS_H
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdint.h>
+
+struct bj_token {
+    char *id, *hash, *user;
+    int64_t expires_sec; /* INT64_MAX: never */
+};
+
+struct bj_tokens;
+
+/* Read the file, which must belong to root or to us and be writable by nobody
+ * else.  -EINVAL with file and line. */
+int bj_tokens_read(const char *path, struct bj_tokens **ret,
+                   struct bj_err *err);
+void bj_tokens_free(struct bj_tokens *t); /* NULL is fine */
+
+/* NULL when there is none; t may be NULL. */
+const struct bj_token *bj_tokens_find(const struct bj_tokens *t,
+                                      struct bj_slice id);
+
+#endif

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Who may ask batchjob_stats_server: every kind of proof, right and wrong.  TAP."""
+import os
+import pwd
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import SERVER, basic, bcrypt, check, run, same, user  # noqa: E402
+
+ME = "/api/v1/me"
+GRAFANA = basic("grafana", "s3cret")
+
+
+def configure(site, *more):
+    web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n  bob: %s\n"
+                    % (bcrypt("s3cret"), bcrypt("b0b")))
+    p = subprocess.run([SERVER, "make-token", "carol", "2999-01-01"], capture_output=True)
+    old = subprocess.run([SERVER, "make-token", "carol", "2020-01-01"], capture_output=True)
+    site.token, site.expired = p.stderr.decode().strip(), old.stderr.decode().strip()
+    tokens = site.file("tokens", "# for scripts\n" + p.stdout.decode() + old.stdout.decode())
+    access = site.file("access", "admin root-of-all\ncoordinator acct1 user2 bob # his\n")
+    site.socket = os.path.join(site.folder, "api.sock")
+    site.options = ["--web.config.file=" + web, "--access.token-file=" + tokens,
+                    "--access.file=" + access, "--access.admins=boss second",
+                    "--access.coordinators=acct0: user1 user2",
+                    "--web.unix-socket=" + site.socket] + list(more)
+    site.start(*site.options)
+
+
+def who(answer):
+    return answer.data[0]["user"] if answer.status == 200 else None
+
+
+def proofs(site):
+    configure(site)
+    bearer = ("Authorization", "Bearer " + site.token)
+    good = [
+        ("a proxy with a header", [GRAFANA, user("alice")], "alice"),
+        ("a proxy, header in another case", [GRAFANA, ("x-gRAFANA-uSER", "al.ice-2")],
+         "al.ice-2"),
+        ("a name and password that are no proxy's", [basic("bob", "b0b")], "bob"),
+        ("the same, with a header that agrees", [basic("bob", "b0b"), user("bob")], "bob"),
+        ("a token", [bearer], "carol"),
+        ("a token, scheme in small letters", [("Authorization", "bearer " + site.token)], "carol"),
+        ("a token and a header that agrees", [bearer, user("carol")], "carol"),
+    ]
+    for what, headers, name in good:
+        same(who(site.ask(ME, *headers)), name, what)
+    bad = [
+        ("nothing", [], 403),
+        ("a header alone", [user("alice")], 403),
+        ("a proxy without a header", [GRAFANA], 403),
+        ("a proxy whose header was dropped as hop-by-hop",
+         [GRAFANA, ("Connection", "X-Grafana-User")], 403),
+        ("a proxy with two headers", [GRAFANA, user("alice"), user("root")], 400),
+        ("a proxy with two headers that agree", [GRAFANA, user("alice"), user("alice")], 400),
+        ("a proxy with joined names", [GRAFANA, user("alice, root")], 400),
+        ("a proxy with an empty header", [GRAFANA, user("")], 400),
+        ("a proxy with a macro that was not replaced", [GRAFANA, user("${__user.login}")], 400),
+        ("a proxy with a name of another alphabet", [GRAFANA, user("\xe4lice")], 400),
+        ("a name with a blank", [GRAFANA, user("al ice")], 400),
+        ("a name with a quote", [GRAFANA, user("alice'--")], 400),
+        ("a name that is too long", [GRAFANA, user("a" * 64)], 400),
+        ("a user that names another", [basic("bob", "b0b"), user("alice")], 403),
+        ("a token that names another", [bearer, user("alice")], 403),
+        ("a wrong password", [basic("grafana", "wrong"), user("alice")], 403),
+        ("an empty password", [basic("grafana", ""), user("alice")], 403),
+        ("somebody unknown", [basic("nobody", "s3cret"), user("alice")], 403),
+        ("two kinds of credentials", [GRAFANA, bearer, user("alice")], 400),
+        ("another scheme", [("Authorization", "Digest x"), user("alice")], 403),
+        ("no base64", [("Authorization", "Basic ???"), user("alice")], 403),
+        ("no scheme", [("Authorization", ""), user("alice")], 403),
+        ("an expired token", [("Authorization", "Bearer " + site.expired)], 403),
+        ("a token that was changed", [("Authorization", "Bearer " + site.token[:-1] + "!")], 403),
+        ("a token of nobody", [("Authorization", "Bearer bj_00000000_" + "0" * 48)], 403),
+        ("other identity headers", [("X-Remote-User", "alice"), ("X-WEBAUTH-USER", "alice"),
+                                    ("X-DS-Authorization", GRAFANA[1])], 403),
+    ]
+    for what, headers, status in bad:
+        time.sleep(0.3)  # wrong passwords are taken slowly
+        a = site.ask(ME, *headers)
+        check(a.status == status and a.json["status"] == "error" and a.json["error"].endswith("."),
+              "%s: %d" % (what, status), a)
+        check("WWW-Authenticate" not in a.headers, "%s: no 401's header" % what)
+
+
+def roles(site):
+    def me(name):
+        return site.ask(ME, GRAFANA, user(name)).data[0]
+    for name, admin, accounts in (
+            ("boss", True, ""), ("second", True, ""), ("root-of-all", True, ""),
+            ("user1", False, "acct0"), ("user2", False, "acct0,acct1"), ("bob", False, "acct1"),
+            ("his", False, ""), ("user", False, ""), ("user11", False, "")):
+        got = me(name)
+        check(got["admin"] is admin and ",".join(sorted(got["accounts"].split(","))) == accounts,
+              "%s is %s" % (name, "admin" if admin else accounts or "a user"), got)
+
+
+def peers(site):
+    own = pwd.getpwuid(os.getuid()).pw_name
+    same(who(site.ask(ME, unix=site.socket)), own, "the socket's peer is who asks")
+    same(site.ask(ME, user("alice"), unix=site.socket).status, 403,
+         "and can't name another")
+    same(who(site.ask(ME, GRAFANA, user("alice"), unix=site.socket)), "alice",
+         "a password counts on the socket too")
+    site.start(*site.options, "--access.proxy-users=" + own)
+    same(who(site.ask(ME, user("alice"), unix=site.socket)), "alice",
+         "a proxy on the socket needs no password")
+    same(site.ask(ME, unix=site.socket).status, 403, "but a header")
+
+
+def loopback(site):
+    site.start("--access.trust-loopback")
+    same(who(site.ask(ME, user("alice"))), "alice", "loopback is trusted when asked for by name")
+    same(site.ask(ME).status, 403, "and needs the header even so")
+    same(site.ask(ME, basic("grafana", "x"), user("alice")).status, 403,
+         "credentials that are wrong are not passed over")
+
+
+def flood(site):
+    """Guessing is slowed down, for the others nothing changes."""
+    configure(site)
+    same(who(site.ask(ME, GRAFANA, user("alice"))), "alice", "Grafana has logged in")
+    begin = time.time()
+    got = [site.ask(ME, basic("grafana", "guess%d" % i), user("alice")).status
+           for i in range(60)]
+    check(set(got) == {403, 429} and got.count(403) < 30, "guesses are refused unchecked",
+          got, time.time() - begin)
+    same(who(site.ask(ME, GRAFANA, user("alice"))), "alice", "who is known gets in all the time")
+
+
+def reloads(site):
+    with open(os.path.join(site.folder, "access"), "a") as f:
+        f.write("admin alice\n")
+    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], False, "not yet an admin")
+    site.reload()
+    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], True, "an admin after SIGHUP")
+    with open(os.path.join(site.folder, "access"), "a") as f:
+        f.write("emperor alice\n")
+    site.reload()
+    check("access:" in open(site.log).read() and "the old options stay" in open(site.log).read(),
+          "a wrong line is told with file and line")
+    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], True, "and the old rules stay")
+    same(site.ask("/metrics").body.count(b"batchjob_api_config_reload_success 0"), 1,
+         "which /metrics says")
+    site.file("tokens", "")
+    site.file("access", "admin boss\n")
+    site.reload()
+    same(site.ask(ME, ("Authorization", "Bearer " + site.token)).status, 403,
+         "a token is revoked by removing its line")
+
+
+def wrong_files(site):
+    cases = [
+        ("web", "basic_auth_users:\n  a: plain\n", "web:2:"),
+        ("web", "tls_server_config:\n  cert_file: x\n", "web:1:"),
+        ("web", "basic_auth_users:\n  a: [1]\n", "web:2:"),
+        ("web", "- a\n", "web:1:"),
+        ("web", "a: {", "web:"),
+        ("tok", "x y z\n", "tok:1:"),
+        ("tok", "\n12345678 $5$x$abc alice tomorrow\n", "tok:2:"),
+        ("acc", "admin @no-such-group-here\n", "acc:1:"),
+        ("acc", "\n\nadmin a'b\n", "acc:3:"),
+        ("acc", "coordinator\n", "acc:1:"),
+    ]
+    option = {"web": "--web.config.file=", "tok": "--access.token-file=",
+              "acc": "--access.file="}
+    for name, text, where in cases:
+        path = site.file(name, text)
+        p = subprocess.run([SERVER, "--web.listen-address=127.0.0.1:0", option[name] + path],
+                           capture_output=True, timeout=20)
+        check(p.returncode == 1 and where in p.stderr.decode(), "%r is refused at %s"
+              % (text[:30], where), p.stderr)
+    path = site.file("tok", "", 0o666)
+    p = subprocess.run([SERVER, "--web.listen-address=127.0.0.1:0",
+                        "--access.token-file=" + path], capture_output=True, timeout=20)
+    check(p.returncode == 1, "a token file that others may write is refused", p.stderr)
+
+
+def stops(site):
+    same(site.stop(), 0, "it stops with 0 on SIGTERM")
+    check(not os.path.exists(site.socket), "and takes its socket with it")
+
+
+sys.exit(run(proofs, roles, peers, loopback, flood, reloads, wrong_files, stops, count=20, days=2))

@@ -1,0 +1,211 @@
+"""What the end-to-end tests of the API share: a store filled by the importer
+from a made-up cluster, the server, requests as raw as they need to be.  TAP."""
+import base64
+import crypt
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import statsdb_sacct  # noqa: E402
+
+O = os.environ.get("O", "build")
+TOP = os.path.abspath(os.path.join(HERE, "../.."))
+SERVER = os.path.abspath(os.path.join(TOP, O, "batchjob_stats_server"))
+IMPORTER = os.path.abspath(os.path.join(TOP, O, "batchjob_stats_db"))
+number, failed = 0, 0
+
+
+def check(good, what, *more):
+    global number, failed
+    number += 1
+    failed += not good
+    print("%sok %d - %s" % ("" if good else "not ", number, what))
+    for m in more if not good else ():
+        print("# %s" % (str(m)[:600],))
+    sys.stdout.flush()
+    return good
+
+
+def same(got, want, what):
+    return check(got == want, what, "got  %r" % (got,), "want %r" % (want,))
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        def refuse(word):
+            raise ValueError("%s is not JSON" % word)
+        return json.loads(self.body, parse_constant=refuse)
+
+    @property
+    def data(self):
+        return self.json["data"]
+
+    def __repr__(self):
+        return "%d %r" % (self.status, self.body[:300])
+
+
+def basic(name, password):
+    return ("Authorization", "Basic " + base64.b64encode(
+        ("%s:%s" % (name, password)).encode()).decode())
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=20)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(20)
+        self.sock.connect(self.path)
+
+
+class Site:
+    """A folder with a store of a made-up cluster, and the server over it."""
+
+    def __init__(self, count=1500, days=20, seed=7):
+        self.folder = tempfile.mkdtemp(prefix="bj-api-")
+        os.chmod(self.folder, 0o755)
+        self.store = os.path.join(self.folder, "stats.db")
+        self.now = int(time.time())
+        self.world = dict(seed=seed, now=self.now, count=count, days=days)
+        self.server = None
+        self.port = 0
+        self.log = os.path.join(self.folder, "log")
+
+    def file(self, name, text, mode=0o600):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def fill(self):
+        sacct = os.path.join(self.folder, "sacct")
+        shutil.copy(os.path.join(HERE, "statsdb_sacct.py"), sacct)
+        os.chmod(sacct, 0o755)
+        self.file("sacct.env", json.dumps(self.world))
+        days = self.world["days"]
+        cluster = self.file("fake.yml", "name: fake\nsacct:\n  command: %s\n  history: %dd\n"
+                            "  slice: %dd\n  pause: 0s\n" % (sacct, days + 1, days + 1))
+        p = subprocess.run([IMPORTER, "--once", "--store.path=" + self.store,
+                            "--cluster.file=" + cluster], capture_output=True, timeout=300)
+        if p.returncode != 0:
+            raise RuntimeError(p.stderr.decode()[-600:])
+
+    def told(self):
+        """The jobs, as the cluster tells them; a requeued one is several."""
+        return [lines[0] for _, _, lines in statsdb_sacct.jobs(
+            self.world["seed"], self.now, self.world["count"], self.world["days"])]
+
+    def start(self, *options):
+        self.stop()
+        with open(self.log, "wb") as log:
+            self.server = subprocess.Popen(
+                [SERVER, "--web.listen-address=127.0.0.1:0", "--store.path=" + self.store]
+                + list(options), stderr=log)
+        for _ in range(200):
+            with open(self.log) as f:
+                for line in f:
+                    if "listening on 127.0.0.1:" in line:
+                        self.port = int(line.split("127.0.0.1:")[1].split('"')[0])
+                        return
+            if self.server.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise RuntimeError("the server does not start: " + open(self.log).read()[-600:])
+
+    def stop(self):
+        if not self.server:
+            return 0
+        if self.server.poll() is None:
+            self.server.send_signal(signal.SIGTERM)
+        rc = self.server.wait(20)
+        self.server = None
+        return rc
+
+    def reload(self):
+        before = open(self.log).read().count("reload")
+        self.server.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            if open(self.log).read().count("reload") > before:
+                return
+            time.sleep(0.05)
+
+    def ask(self, path, *headers, method="GET", body=None, unix=None):
+        """One request on a connection of its own; headers as pairs."""
+        c = (UnixConnection(unix) if unix
+             else http.client.HTTPConnection("127.0.0.1", self.port, timeout=20))
+        try:
+            c.putrequest(method, path, skip_accept_encoding=True)
+            for name, value in headers:
+                c.putheader(name, value)
+            if body is not None:
+                body = body if isinstance(body, bytes) else json.dumps(body).encode()
+                c.putheader("Content-Length", str(len(body)))
+            c.endheaders(body)
+            r = c.getresponse()
+            return Answer(r.status, r.headers, r.read())
+        finally:
+            c.close()
+
+    def raw(self, data, wait=10):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as s:
+            s.sendall(data)
+            out = b""
+            try:
+                while True:
+                    piece = s.recv(65536)
+                    if not piece:
+                        break
+                    out += piece
+            except OSError:
+                pass
+            return out
+
+    def db(self):
+        return sqlite3.connect("file:%s?mode=ro" % self.store, uri=True)
+
+    def done(self):
+        self.stop()
+        shutil.rmtree(self.folder)
+
+
+def bcrypt(password):
+    return crypt.crypt(password, crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16))
+
+
+def user(name):
+    return ("X-Grafana-User", name)
+
+
+def run(*parts, **site):
+    """Run the parts over one site; each gets it."""
+    for program in (SERVER, IMPORTER):
+        if not os.access(program, os.X_OK):
+            print("1..0 # SKIP %s was not built: SQLite is not installed" % program)
+            return 0
+    s = Site(**site)
+    try:
+        s.fill()
+        for part in parts:
+            part(s)
+    finally:
+        s.done()
+    print("1..%d" % number)
+    return failed > 0

@@ -1,0 +1,159 @@
+/* Passwords, tokens, base64, and the lists of who may see what. */
+#include "apiserver/access.h"
+#include "apiserver/secret.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants those above */
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define S(lit)                                                                 \
+    {                                                                          \
+        lit, sizeof(lit) - 1                                                   \
+    }
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The vectors of RFC 4648, section 10, and what must not pass. */
+static void test_base64(void **state)
+{
+    (void)state;
+    static const struct {
+        struct bj_slice in;
+        int n;
+        const char *out;
+    } cases[] = {
+        {S(""), 0, ""},
+        {S("Zg=="), 1, "f"},
+        {S("Zm8="), 2, "fo"},
+        {S("Zm9v"), 3, "foo"},
+        {S("Zm9vYg=="), 4, "foob"},
+        {S("Zm9vYmE="), 5, "fooba"},
+        {S("Zm9vYmFy"), 6, "foobar"},
+        {S("Zg"), -EINVAL, ""},
+        {S("Zh=="), -EINVAL, ""}, /* bits behind the end */
+        {S("Z==="), -EINVAL, ""},
+        {S("Zm=v"), -EINVAL, ""},
+        {S("Zm 9"), -EINVAL, ""},
+        {S("Zm9\0"), -EINVAL, ""},
+        {S("Zm9vYmFyYg=="), -EFBIG, ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char out[6];
+        int n = bj_base64(cases[i].in, out, sizeof(out));
+        assert_int_equal(n, cases[i].n);
+        if (n > 0)
+            assert_memory_equal(out, cases[i].out, (size_t)n);
+    }
+}
+
+static void test_check(void **state)
+{
+    (void)state;
+    /* from the test vectors of bcrypt's author (crypt_blowfish, wrapper.c) and
+     * of "openssl passwd -5 -salt saltstring" */
+    static const char b[] =
+        "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+    static const char five[] =
+        "$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5";
+    struct bj_secrets *s;
+    uint64_t now = 1000000;
+    assert_int_equal(bj_secrets_new(&s, NULL), 0);
+    assert_int_equal(bj_secret_check(s, b, BJ_SLICE("U*U"), now), 1);
+    assert_int_equal(bj_secret_check(s, b, BJ_SLICE("U*V"), now), 0);
+    assert_int_equal(bj_secret_check(s, five, BJ_SLICE("Hello world!"), now),
+                     1);
+    assert_int_equal(bj_secret_check(s, NULL, BJ_SLICE("U*U"), now), 0);
+    assert_int_equal(bj_secret_check(s, b, BJ_SLICE(""), now), 0);
+    assert_int_equal(bj_secret_check(s, b, BJ_SLICE("U*U\0x"), now), 0);
+    /* what is known costs no try, the others run out */
+    int tries = 0;
+    while (bj_secret_check(s, five, BJ_SLICE("wrong"), now) == 0)
+        assert_true(tries++ < 20);
+    assert_int_equal(bj_secret_check(s, b, BJ_SLICE("U*U"), now), 1);
+    assert_int_equal(bj_secret_check(s, five, BJ_SLICE("wrong"), now + 600000),
+                     0);
+    bj_secrets_free(s);
+    assert_true(bj_secret_usable(b));
+    assert_true(bj_secret_usable(five));
+    assert_false(bj_secret_usable("secret"));
+    assert_false(bj_secret_usable("$1$salt$abc"));
+    assert_false(bj_secret_usable(""));
+}
+
+static void test_tokens(void **state)
+{
+    (void)state;
+    char id[16], token[BJ_TOKEN_BYTES], hash[BJ_HASH_BYTES];
+    struct bj_slice got_id, secret;
+    struct bj_secrets *s;
+    assert_int_equal(bj_secrets_new(&s, NULL), 0);
+    assert_int_equal(bj_token_make(id, token, hash, NULL), 0);
+    assert_true(bj_secret_usable(hash));
+    assert_true(bj_token_split(bj_slice_str(token), &got_id, &secret));
+    assert_true(bj_slice_eq(got_id, bj_slice_str(id)));
+    assert_int_equal(secret.n, 48);
+    assert_int_equal(bj_secret_check(s, hash, secret, 1), 1);
+    secret.n--;
+    assert_int_equal(bj_secret_check(s, hash, secret, 1), 0);
+    assert_false(bj_token_split(BJ_SLICE("bj_1234567_x"), &got_id, &secret));
+    assert_false(bj_token_split(BJ_SLICE("bj_12345678_"), &got_id, &secret));
+    bj_secrets_free(s);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct bj_slice good[] = {S("a"), S("A.b-c_d+e@f"), S("_x"),
+                                           S("1000")};
+    static const struct bj_slice bad[] = {
+        S(""),   S("-a"),  S(".a"),  S("a b"),  S("a,b"), S("a\0b"),
+        S("\0"), S("a/b"), S("a'b"), S("\xc3"), S("a\n")};
+    for (size_t i = 0; i < COUNT(good); i++)
+        assert_true(bj_access_is_name(good[i]));
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_false(bj_access_is_name(bad[i]));
+}
+
+static void test_access(void **state)
+{
+    (void)state;
+    char *admins[] = {(char *)"ada boss"},
+         *coordinators[] = {(char *)"math: bob  ada", (char *)" phys :bob"};
+    struct bj_strv a = {admins, 1}, c = {coordinators, 2}, none = {0};
+    struct bj_slice account[1];
+    struct bj_access *x;
+    struct bj_err err = {0};
+    assert_int_equal(bj_access_new(&a, &c, NULL, &x, &err), 0);
+    assert_true(bj_access_is_admin(x, BJ_SLICE("ada")));
+    assert_true(bj_access_is_admin(x, BJ_SLICE("boss")));
+    assert_false(bj_access_is_admin(x, BJ_SLICE("bob")));
+    assert_false(bj_access_is_admin(x, BJ_SLICE("")));
+    assert_false(bj_access_is_admin(x, BJ_SLICE("bos")));
+    assert_int_equal(bj_access_accounts(x, BJ_SLICE("bob"), account, 1), 2);
+    assert_int_equal(bj_access_accounts(x, BJ_SLICE("ada"), account, 1), 1);
+    assert_true(bj_slice_eq(account[0], BJ_SLICE("math")));
+    assert_int_equal(bj_access_accounts(x, BJ_SLICE("boss"), account, 1), 0);
+    bj_access_free(x);
+    coordinators[1] = (char *)"no colon";
+    assert_int_equal(bj_access_new(&a, &c, NULL, &x, &err), -EINVAL);
+    assert_int_equal(bj_access_new(&none, &none, "/nonexistent/x", &x, &err),
+                     -EINVAL);
+    assert_int_equal(bj_access_new(&none, &none, "", &x, &err), 0);
+    assert_false(bj_access_is_admin(x, BJ_SLICE("ada")));
+    bj_access_free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_base64), cmocka_unit_test(test_check),
+        cmocka_unit_test(test_tokens), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_access),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

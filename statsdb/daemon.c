@@ -40,6 +40,7 @@ struct source {
     unsigned failures; /* in a row */
     unsigned bad;      /* of this answer */
     uint64_t lines;    /* of this answer, told to progress */
+    bool asked_new;    /* since the start */
     bool finished;     /* once: there is nothing left to ask */
 };
 
@@ -159,6 +160,7 @@ static void plan(struct daemon *d, struct source *s, const struct bj_window *w,
         rest = now - began_usec;
     struct bj_window next;
     int64_t wall = wall_sec();
+    s->rules.interval_sec = SEC(s->conf->interval_usec);
     if (back || !bj_window_next(&s->rules, &s->covered, wall, &next)) {
         s->finished = true;
         rest = s->conf->interval_usec;
@@ -199,6 +201,9 @@ static int visit(struct daemon *d, struct source *s, struct bj_err *err)
     struct bj_window w;
     int64_t now = wall_sec();
     uint64_t began = bj_clock_boot_usec();
+    /* Who says --once wants what is new, however little time has passed. */
+    s->rules.interval_sec =
+        single(d) && !s->asked_new ? 1 : SEC(s->conf->interval_usec);
     s->rules.since_sec =
         d->since_sec ? d->since_sec : now - SEC(s->conf->history_usec);
     if (!bj_window_next(&s->rules, &s->covered, now, &w)) {
@@ -216,6 +221,7 @@ static int visit(struct daemon *d, struct source *s, struct bj_err *err)
         return r;
     }
     s->failures = 0;
+    s->asked_new = s->asked_new || !w.backfill;
     if (s->rules.slice_sec < SEC(s->conf->slice_usec))
         s->rules.slice_sec += s->rules.slice_sec / 4;
     plan(d, s, &w, began);

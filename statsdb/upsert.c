@@ -1,6 +1,7 @@
-#include "statsdb/upsert_impl.h"
+#include "statsdb/upsert.h"
 
 #include "statsdb/covered.h"
+#include "statsdb/upsert_impl.h"
 
 #include <stdlib.h>
 

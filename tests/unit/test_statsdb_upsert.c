@@ -10,11 +10,8 @@ static void put(struct bj_upsert *u, const struct bj_sched_job *job)
         fail_msg("%s", err.msg);
 }
 
-/* A job that ended, with everything that a record can tell. */
-static void full_job(struct bj_sched_job *j, struct bj_job_step *step)
+static void full_ids(struct bj_sched_job *j)
 {
-    bj_sched_job_init(j);
-    bj_job_step_init(step);
     j->cluster = BJ_SLICE("hal");
     j->batch_system = BJ_SLICE("slurm");
     j->raw_id = BJ_SLICE("4711");
@@ -33,6 +30,10 @@ static void full_job(struct bj_sched_job *j, struct bj_job_step *step)
     j->partition = BJ_SLICE("cpu");
     j->qos = BJ_SLICE("normal");
     j->name = BJ_SLICE("a|b\nc");
+}
+
+static void full_times(struct bj_sched_job *j)
+{
     j->state_raw = BJ_SLICE("FAILED");
     j->state = BJ_STATE_FAILED;
     j->reason = BJ_SLICE("NonZeroExitCode");
@@ -49,6 +50,10 @@ static void full_job(struct bj_sched_job *j, struct bj_job_step *step)
     j->elapsed_sec = 3500;
     j->suspended_sec = 100;
     j->time_limit_sec = BJ_UNLIMITED;
+}
+
+static void full_use(struct bj_sched_job *j)
+{
     j->cpus = 8;
     j->cpus_requested = 6;
     j->nodes = 2;
@@ -76,6 +81,16 @@ static void full_job(struct bj_sched_job *j, struct bj_job_step *step)
     j->submit_line = BJ_SLICE("sbatch x");
     j->comment = BJ_SLICE("it's \"ok\"");
     j->steps_left_out = 5;
+}
+
+/* A job that ended, with everything that a record can tell. */
+static void full_job(struct bj_sched_job *j, struct bj_job_step *step)
+{
+    bj_sched_job_init(j);
+    bj_job_step_init(step);
+    full_ids(j);
+    full_times(j);
+    full_use(j);
     step->step_id = BJ_SLICE("batch");
     step->name = BJ_SLICE("batch");
     step->state = BJ_STATE_COMPLETED;
@@ -205,56 +220,57 @@ static void test_shapes(void **state)
 }
 
 /* Records of one run, one after the other, and what is known behind each. */
+static const struct {
+    const char *what;
+    enum bj_job_state state;
+    uint64_t start, end, elapsed, cpu;
+    const char *account;
+    const char *want; /* state|start|end|elapsed|cpu|account */
+} merges[] = {
+    {"pending", BJ_STATE_PENDING, BJ_ABSENT, BJ_ABSENT, 0, BJ_ABSENT, "a",
+     "pending|||0||a\n"},
+    {"starts", BJ_STATE_RUNNING, 100, BJ_ABSENT, 10, BJ_ABSENT, "a",
+     "running|100||10||a\n"},
+    {"runs", BJ_STATE_RUNNING, 100, BJ_ABSENT, 20, BJ_ABSENT, "a",
+     "running|100||20||a\n"},
+    {"an older word of it", BJ_STATE_PENDING, BJ_ABSENT, BJ_ABSENT, 0,
+     BJ_ABSENT, "b", "running|100||20||a\n"},
+    {"ends", BJ_STATE_COMPLETED, 100, 150, 50, 7, "a",
+     "completed|100|150|50|7|a\n"},
+    {"told without its steps", BJ_STATE_COMPLETED, 100, 150, 50, BJ_ABSENT, "",
+     "completed|100|150|50|7|a\n"},
+    {"late word of its running", BJ_STATE_RUNNING, 100, BJ_ABSENT, 30, 3, "c",
+     "completed|100|150|50|7|a\n"},
+    {"without a state", BJ_STATE_UNKNOWN, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT,
+     BJ_ABSENT, "", "completed|100|150|50|7|a\n"},
+    {"corrected", BJ_STATE_TIMEOUT, 100, 160, 60, 8, "d",
+     "timeout|100|160|60|8|d\n"},
+};
+
 static void test_merge(void **state)
 {
-    static const struct {
-        const char *what;
-        enum bj_job_state state;
-        uint64_t start, end, elapsed, cpu;
-        const char *account;
-        const char *want; /* state|start|end|elapsed|cpu|account */
-    } cases[] = {
-        {"pending", BJ_STATE_PENDING, BJ_ABSENT, BJ_ABSENT, 0, BJ_ABSENT, "a",
-         "pending|||0||a\n"},
-        {"starts", BJ_STATE_RUNNING, 100, BJ_ABSENT, 10, BJ_ABSENT, "a",
-         "running|100||10||a\n"},
-        {"runs", BJ_STATE_RUNNING, 100, BJ_ABSENT, 20, BJ_ABSENT, "a",
-         "running|100||20||a\n"},
-        {"an older word of it", BJ_STATE_PENDING, BJ_ABSENT, BJ_ABSENT, 0,
-         BJ_ABSENT, "b", "running|100||20||a\n"},
-        {"ends", BJ_STATE_COMPLETED, 100, 150, 50, 7, "a",
-         "completed|100|150|50|7|a\n"},
-        {"told without its steps", BJ_STATE_COMPLETED, 100, 150, 50, BJ_ABSENT,
-         "", "completed|100|150|50|7|a\n"},
-        {"late word of its running", BJ_STATE_RUNNING, 100, BJ_ABSENT, 30, 3,
-         "c", "completed|100|150|50|7|a\n"},
-        {"without a state", BJ_STATE_UNKNOWN, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT,
-         BJ_ABSENT, "", "completed|100|150|50|7|a\n"},
-        {"corrected", BJ_STATE_TIMEOUT, 100, 160, 60, 8, "d",
-         "timeout|100|160|60|8|d\n"},
-    };
     (void)state;
     struct fixture f;
     fixture_open(&f);
     struct bj_store *s = store_open(&f);
     struct bj_upsert *u = upsert_open(s);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(merges) / sizeof(merges[0]); i++) {
         struct bj_sched_job j;
         bj_sched_job_init(&j);
         j.raw_id = BJ_SLICE("1");
         j.submit_sec = 50;
-        j.state = cases[i].state;
-        j.start_sec = cases[i].start;
-        j.end_sec = cases[i].end;
-        j.elapsed_sec = cases[i].elapsed;
-        j.use.cpu_usec = cases[i].cpu;
-        j.account = bj_slice_str(cases[i].account);
-        print_message("# %s\n", cases[i].what);
+        j.state = merges[i].state;
+        j.start_sec = merges[i].start;
+        j.end_sec = merges[i].end;
+        j.elapsed_sec = merges[i].elapsed;
+        j.use.cpu_usec = merges[i].cpu;
+        j.account = bj_slice_str(merges[i].account);
+        print_message("# %s\n", merges[i].what);
         put(u, &j);
         expect(s,
                "SELECT state, start_sec, end_sec, elapsed_sec, cpu_usec,"
                " account FROM job_v",
-               cases[i].want);
+               merges[i].want);
     }
     /* A run of its own, and the same run found by its SLUID. */
     struct bj_sched_job j;

@@ -1,0 +1,83 @@
+#!/bin/bash
+# The accounting of a real Slurm: jobs of many ends, arrays, heterogeneous and
+# requeued ones, and hostile names; the store must hold what sacct -D tells of
+# each.  Needs root and Slurm's packages.  TAP; about two minutes.
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+missing=$("$top/tests/deps" -n test slurm) ||
+    skip_all "not installed: $missing"
+[ -x "$O/batchjob_stats_db" ] || skip_all "batchjob_stats_db was not built"
+
+export SLURM_SANDBOX_DIR=/tmp/bj-stats.$$ SLURM_SANDBOX_PREFIX=bs$$n
+ua=bsa$$ ub=bsb$$
+export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
+export SLURM_SANDBOX_CONF='PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP
+JobRequeue=1
+OverTimeLimit=0'
+SLURM_SANDBOX_PORT=$(free_ports 6)
+export SLURM_SANDBOX_PORT
+sandbox=$top/tests/sandbox/slurm
+eval "$("$sandbox" env)"
+later "$sandbox purge"
+"$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
+    { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
+pass "Slurm runs"
+
+as() { "$sandbox" as "$@"; }
+submit() { # user sbatch-argument...: prints the job's id
+    local user=$1
+    shift
+    as "$user" sbatch --parsable -o /dev/null -p test -n 1 --mem=20 "$@"
+}
+
+# --- jobs ----------------------------------------------------------------------
+
+submit $ua -J 'plain' --wrap 'srun true; true' >/dev/null
+submit $ua -J 'a|b|COMPLETED|4711|' --wrap 'true' >/dev/null
+submit $ub -A physics -J $'two\nlines\n99999|99999|x' --wrap 'exit 3' >/dev/null
+submit $ub -J $'\x1f\x1e "quoted" \\ \xff' --wrap 'kill -9 $$' >/dev/null
+submit $ua -J 'array' -a 1-3 --wrap 'exit $((SLURM_ARRAY_TASK_ID - 1))' >/dev/null
+submit $ua -J 'never' -d singleton --begin=now+1hour --wrap true >"$tmp/never"
+submit $ua -J 'stopped' --wrap 'sleep 300' >"$tmp/stopped"
+submit $ua -J 'again' --requeue --wrap 'sleep 300' >"$tmp/again"
+submit $ua -J 'waits' -a 1-5%1 --begin=now+1hour --wrap true >/dev/null
+submit $ua -J 'runs' --wrap 'sleep 600' >"$tmp/runs"
+submit $ub -A chemistry -J 'late' -t 1 --wrap 'sleep 300' >"$tmp/late"
+as $ua sbatch --parsable -o /dev/null -p test -J het -n 1 --mem=20 : -n 1 --mem=30 \
+    --wrap 'srun true' >"$tmp/het" 2>&1 || true
+
+state_of() { squeue -h -j "$1" -o %T 2>/dev/null; }
+running() { [ "$(state_of "$(cat "$tmp/$1")")" = RUNNING ]; }
+for j in stopped again runs late; do
+    wait_for 90 running $j || fail "$j runs"
+done
+as $ua scancel "$(cat "$tmp/stopped")" "$(cat "$tmp/never")"
+scontrol requeue "$(cat "$tmp/again")"
+wait_for 120 running again || fail "the requeued job runs again"
+timed_out() { [ "$(sacct -nPX -j "$(cat "$tmp/late")" -o state)" = TIMEOUT ]; }
+wait_for 180 timed_out || fail "a job meets its limit"
+sleep 2
+
+# --- the store -------------------------------------------------------------------
+
+cat >"$tmp/cluster.yml" <<END
+name: elsewhere
+sacct:
+  slurm-conf: $SLURM_CONF
+  history: 1d
+  pause: 0s
+END
+db=$tmp/stats.db
+stats() { "$O/batchjob_stats_db" "$@" --store.path="$db" --cluster.file="$tmp/cluster.yml"; }
+check "everything is asked for" stats run --once
+
+absorb "$top/tests/e2e/statsdb_slurm.py" "$db"
+is "a job that never started is there" "$(python3 -c "
+import sqlite3
+print(sqlite3.connect('$db').execute('''SELECT count(*) FROM job_v WHERE name = 'never'
+    AND state = 'cancelled' AND nodelist IS NULL''').fetchone()[0])")" 1
+check "a second time" stats run --once
+absorb "$top/tests/e2e/statsdb_slurm.py" "$db"
+check "the store is consistent" stats check
+complete=1

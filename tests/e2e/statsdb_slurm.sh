@@ -38,7 +38,6 @@ submit $ua -J 'a|b|COMPLETED|4711|' --wrap 'true' >/dev/null
 submit $ub -A physics -J $'two\nlines\n99999|99999|x' --wrap 'exit 3' >/dev/null
 submit $ub -J $'\x1f\x1e "quoted" \\ \xff' --wrap 'kill -9 $$' >/dev/null
 submit $ua -J 'array' -a 1-3 --wrap 'exit $((SLURM_ARRAY_TASK_ID - 1))' >/dev/null
-submit $ua -J 'never' -d singleton --begin=now+1hour --wrap true >"$tmp/never"
 submit $ua -J 'stopped' --wrap 'sleep 300' >"$tmp/stopped"
 submit $ua -J 'again' --requeue --wrap 'sleep 300' >"$tmp/again"
 submit $ua -J 'waits' -a 1-5%1 --begin=now+1hour --wrap true >/dev/null
@@ -52,6 +51,10 @@ running() { [ "$(state_of "$(cat "$tmp/$1")")" = RUNNING ]; }
 for j in stopped again runs late; do
     wait_for 90 running $j || fail "$j runs"
 done
+# Nobody tells of a job that was cancelled before it was eligible; this one waits
+# for nodes that are not free.
+submit $ua -J 'never' -n 2 -N 2 --exclusive --wrap true >"$tmp/never"
+sleep 1
 as $ua scancel "$(cat "$tmp/stopped")" "$(cat "$tmp/never")"
 scontrol requeue "$(cat "$tmp/again")"
 wait_for 120 running again || fail "the requeued job runs again"

@@ -1,0 +1,41 @@
+/* Finding out which accelerators a job claims: files of other people's
+ * processes may be slow to read, so a thread does it. */
+#ifndef BJ_CORE_GPU_ASKER_H
+#define BJ_CORE_GPU_ASKER_H
+
+#include "base/opt.h"
+#include "core/gpu/claim.h"
+#include "core/host.h"
+
+struct bj_gpu_asker;
+struct bj_gpu_ask;
+
+/* procfs and the list of directories with prolog files are copied.  The thread
+ * starts with the first question. */
+int bj_gpu_asker_new(const char *procfs, const struct bj_strv *note_dirs,
+                     const struct bj_host *host, struct bj_gpu_asker **ret);
+/* Waits two seconds at most; NULL is fine. */
+void bj_gpu_asker_free(struct bj_gpu_asker *a);
+
+/* A job: its directories (up to an empty one) and its devices.list (may be
+ * NULL).  The text is copied. */
+struct bj_gpu_question {
+    struct bj_slice system, jobid;
+    const char *dirs[4];
+    const char *devices;
+};
+
+/* Ask; never blocks.  NULL: no memory. */
+struct bj_gpu_ask *bj_gpu_asker_ask(struct bj_gpu_asker *a,
+                                    const struct bj_gpu_question *q);
+/* The answer, once there is one. */
+bool bj_gpu_ask_answer(struct bj_gpu_asker *a, struct bj_gpu_ask *ask,
+                       struct bj_gpu_claim *ret);
+void bj_gpu_ask_drop(struct bj_gpu_asker *a, struct bj_gpu_ask *ask);
+
+/* The prolog's notes as they were when they were read last, which was not long
+ * ago; copied.  They are read again after this call. */
+enum { BJ_GPU_NOTES_MAX = 1024 };
+size_t bj_gpu_asker_notes(struct bj_gpu_asker *a, struct bj_gpu_note *notes);
+
+#endif

@@ -1,0 +1,206 @@
+#include "core/gpu/claim.h"
+
+#include "base/file.h"
+#include "core/find/environ.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NVIDIA_MAJOR = 195 };
+
+static bool has_uuid(struct bj_slice s)
+{
+    return bj_slice_starts(s, BJ_SLICE("GPU-")) ||
+           bj_slice_starts(s, BJ_SLICE("MIG-"));
+}
+
+/* The numbers of CUDA_VISIBLE_DEVICES are counted anew inside a device cgroup
+ * of Slurm; other batch systems say there what they gave. */
+static bool find_list(struct bj_slice env, struct bj_slice system,
+                      struct bj_slice *ret)
+{
+    static const struct bj_slice lists[] = {{"SLURM_JOB_GPUS", 14},
+                                            {"SLURM_STEP_GPUS", 15}};
+    struct bj_slice visible = {0};
+    bool known =
+        bj_environ_get(env, BJ_SLICE("CUDA_VISIBLE_DEVICES"), &visible);
+    if (known && has_uuid(visible)) {
+        *ret = visible;
+        return true;
+    }
+    for (size_t i = 0; i < 2; i++)
+        if (bj_environ_get(env, lists[i], ret) && ret->n > 0)
+            return true;
+    *ret = visible;
+    return known && visible.n > 0 && !bj_slice_eq(system, BJ_SLICE("slurm"));
+}
+
+bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
+                          struct bj_slice jobid, struct bj_gpu_claim *ret)
+{
+    static const struct bj_slice sharing[] = {
+        {"SLURM_SHARDS_ON_NODE", 20},
+        {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", 33}};
+    struct bj_environ e;
+    struct bj_slice list, value;
+    if (!bj_environ_job(env, system, jobid, &e) ||
+        !find_list(env, system, &list) || list.n >= sizeof(ret->text))
+        return false;
+    ret->environ = true;
+    ret->step = e.step;
+    ret->by_uuid = has_uuid(list);
+    memcpy(ret->text, list.p, list.n);
+    ret->text[list.n] = '\0';
+    for (size_t i = 0; i < 2; i++)
+        ret->shared |= bj_environ_get(env, sharing[i], &value);
+    return true;
+}
+
+/* "c 195:3 rwm"; "a *:* rwm" is everything. */
+void bj_gpu_claim_devices(struct bj_slice text, struct bj_gpu_claim *ret)
+{
+    struct bj_slice line, type, number, major;
+    uint64_t v;
+    memset(ret->minors, 0, sizeof(ret->minors));
+    ret->devices = false;
+    while (bj_slice_line(&text, &line)) {
+        if (!bj_slice_word(&line, &type) || !bj_slice_word(&line, &number))
+            continue;
+        if (bj_slice_eq(type, BJ_SLICE("a"))) {
+            ret->devices = false;
+            return;
+        }
+        if (!bj_slice_eq(type, BJ_SLICE("c")) ||
+            !bj_slice_field(&number, ':', &major) ||
+            bj_slice_u64(major, &v) < 0 || v != NVIDIA_MAJOR)
+            continue;
+        if (bj_slice_eq(number, BJ_SLICE("*"))) {
+            ret->devices = false;
+            return;
+        }
+        /* Those at the end are the control devices. */
+        if (bj_slice_u64(number, &v) == 0 && v < BJ_GPU_MINORS - 8) {
+            ret->minors[v / 64] |= UINT64_C(1) << v % 64;
+            ret->devices = true;
+        }
+    }
+}
+
+/* "0", "0-3". */
+static bool number_in(struct bj_slice word, uint64_t n)
+{
+    uint64_t lo, hi;
+    if (!bj_slice_number(&word, &lo))
+        return false;
+    hi = lo;
+    if (word.n > 0) {
+        if (*word.p != '-')
+            return false;
+        word.p++;
+        word.n--;
+        if (bj_slice_u64(word, &hi) < 0)
+            return false;
+    }
+    return n >= lo && n <= hi;
+}
+
+/* CUDA takes any beginning of a UUID that only one device has; one that is
+ * worth believing has more than the first group. */
+static bool uuid_is(struct bj_slice word, const char *uuid)
+{
+    enum { LEAST = 12 };
+    struct bj_slice whole = bj_slice_str(uuid);
+    return bj_slice_eq(word, whole) ||
+           (word.n >= LEAST && bj_slice_starts(whole, word));
+}
+
+bool bj_gpu_claim_names(const struct bj_gpu_claim *c, const struct bj_gpu *g,
+                        bool by_minor)
+{
+    struct bj_slice rest = bj_slice_str(c->text), word;
+    uint64_t n = by_minor ? g->use.minor : g->index;
+    if (!c->environ)
+        return false;
+    while (bj_slice_field(&rest, ',', &word)) {
+        word = bj_slice_trim(word);
+        if (c->by_uuid ? uuid_is(word, g->uuid)
+                       : g->parent < 0 && !g->split && n != BJ_ABSENT &&
+                             number_in(word, n))
+            return true;
+    }
+    return false;
+}
+
+bool bj_gpu_claim_opens(const struct bj_gpu_claim *c, const struct bj_gpu *g)
+{
+    uint64_t m = g->use.minor;
+    return c->devices && m < BJ_GPU_MINORS &&
+           (c->minors[m / 64] >> m % 64 & 1) != 0;
+}
+
+/* --- prolog ---------------------------------------------------------------*/
+
+bool bj_gpu_note_is(const char *name, const struct bj_gpu *g, bool by_minor)
+{
+    struct bj_slice rest = bj_slice_str(name);
+    uint64_t n, gi, own = by_minor ? g->use.minor : g->index;
+    if (strcmp(name, g->uuid) == 0)
+        return true;
+    if (own == BJ_ABSENT || !bj_slice_number(&rest, &n) || n != own)
+        return false;
+    if (rest.n == 0)
+        return g->parent < 0 && !g->split;
+    if (*rest.p != '.' || g->parent < 0)
+        return false;
+    rest.p++;
+    rest.n--;
+    return bj_slice_u64(rest, &gi) == 0 && gi == g->gi;
+}
+
+static bool is_name(const char *name)
+{
+    return (*name >= '0' && *name <= '9') || has_uuid(bj_slice_str(name));
+}
+
+static size_t take_notes(int dir, const char *name, struct bj_gpu_note *notes,
+                         size_t max)
+{
+    char buf[4096];
+    struct bj_slice text, line, word;
+    size_t n = 0;
+    if (strlen(name) >= BJ_GPU_TEXT ||
+        bj_file_read_trusted(dir, name, buf, sizeof(buf), &text, NULL) < 0)
+        return 0;
+    while (n < max && bj_slice_line(&text, &line)) {
+        if (!bj_slice_word(&line, &word) || word.n >= sizeof(notes->jobid))
+            continue;
+        snprintf(notes[n].name, sizeof(notes[n].name), "%s", name);
+        snprintf(notes[n].jobid, sizeof(notes[n].jobid), "%.*s", (int)word.n,
+                 word.p);
+        n++;
+    }
+    return n;
+}
+
+int bj_gpu_notes_read(const char *dir, struct bj_gpu_note *notes, size_t max)
+{
+    int fd = bj_dir_open(AT_FDCWD, dir);
+    if (fd < 0)
+        return fd;
+    DIR *d = fdopendir(fd);
+    if (!d) {
+        int code = -errno;
+        close(fd);
+        return code;
+    }
+    size_t n = 0;
+    struct dirent *e;
+    while (n < max && (e = readdir(d)))
+        if (is_name(e->d_name))
+            n += take_notes(dirfd(d), e->d_name, notes + n, max - n);
+    closedir(d);
+    return (int)n;
+}

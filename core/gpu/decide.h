@@ -1,0 +1,51 @@
+/* Who holds an accelerator, out of all that speaks for it, and how a shared one
+ * is divided.  Arithmetic only. */
+#ifndef BJ_CORE_GPU_DECIDE_H
+#define BJ_CORE_GPU_DECIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What speaks for a job. */
+enum {
+    BJ_GPU_SAYS = 1,  /* its environment */
+    BJ_GPU_NOTED = 2, /* a file of the prolog */
+    BJ_GPU_OPENS = 4, /* the device cgroup lets it, and names devices */
+    BJ_GPU_RUNS = 8   /* a process of it is on the device */
+};
+
+enum bj_gpu_conflict {
+    BJ_GPU_AGREED,
+    BJ_GPU_DENIED, /* it says that it has the device; another job proves it */
+    BJ_GPU_STRAY,  /* it runs on a device that it was not given */
+    BJ_GPU_DOUBLE, /* several jobs, none of which asked for sharing */
+    BJ_GPU_CONFLICTS
+};
+extern const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS];
+
+/* A job that something speaks for. */
+struct bj_gpu_candidate {
+    size_t job; /* of the caller */
+    unsigned evidence;
+    bool shared;    /* it asked for a part of a device */
+    bool elsewhere; /* it is known what it was given: not this */
+    bool barred;    /* the device cgroup keeps it out */
+    /* the answer */
+    bool holds;
+    enum bj_gpu_conflict conflict;
+};
+
+/* Decide about one device.  What the kernel shows counts more than what root
+ * has noted, and that more than an environment: a job that only says so loses
+ * against one that proves it.  A job that uses what it was not given gets what
+ * it uses, and is a conflict. */
+void bj_gpu_decide(struct bj_gpu_candidate *c, size_t n);
+
+/* Cut whole in proportion to n weights, which may all be 0 (then in equal
+ * parts).  The parts add up to it; none is 1 or more off.  Ties go to the
+ * first. */
+void bj_gpu_divide(uint64_t whole, const uint64_t *weight, size_t n,
+                   uint64_t *ret);
+
+#endif

@@ -1,0 +1,189 @@
+/* What jobs say they have: environments, devices.list, files of prologs. */
+#include "tests/unit/test_gpu.h"
+
+#include "core/gpu/claim.h"
+
+#include <sys/stat.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define S(lit)                                                                 \
+    {                                                                          \
+        "" lit, sizeof(lit) - 1                                                \
+    }
+#define JOB "SLURM_JOB_ID=7\0"
+
+/* Device 2 on the bus is /dev/nvidia5. */
+static struct bj_gpu device(void)
+{
+    struct bj_gpu g = {.uuid = "GPU-6f0f0e3c-1111-2222-3333-444455556666",
+                       .index = 2,
+                       .parent = -1};
+    g.use.minor = 5;
+    return g;
+}
+
+static const struct {
+    struct bj_slice env;
+    const char *system, *jobid;
+    bool told, step, by_uuid, shared;
+    bool by_index, by_minor; /* names the device */
+} environs[] = {
+    {S(JOB "SLURM_JOB_GPUS=2\0"), "slurm", "7", .told = true, .by_index = true},
+    {S(JOB "SLURM_JOB_GPUS=0,1,5\0"), "slurm", "7", .told = true,
+     .by_minor = true},
+    {S(JOB "SLURM_JOB_GPUS=0-3\0"), "slurm", "7", .told = true,
+     .by_index = true},
+    {S(JOB "SLURM_JOB_GPUS=12,20-29\0"), "slurm", "7", .told = true},
+    {S(JOB "SLURM_JOB_GPUS=2x,3-,-2\0"), "slurm", "7", .told = true},
+    /* of another job, of none */
+    {S(JOB "SLURM_JOB_GPUS=2\0"), "slurm", "8", .told = false},
+    {S("SLURM_JOB_GPUS=2\0"), "slurm", "7", .told = false},
+    {S(JOB "SLURM_JOB_GPUS=\0"), "slurm", "7", .told = false},
+    /* the job's before a step's */
+    {S(JOB "SLURM_STEP_GPUS=1\0SLURM_JOB_GPUS=2\0"), "slurm", "7", .told = true,
+     .by_index = true},
+    {S(JOB "SLURM_STEP_ID=0\0SLURM_STEP_GPUS=2\0"), "slurm", "7", .told = true,
+     .step = true, .by_index = true},
+    /* Numbers that Slurm's cgroup has counted anew say nothing. */
+    {S(JOB "CUDA_VISIBLE_DEVICES=2\0"), "slurm", "7", .told = false},
+    {S("PBS_JOBID=7.srv\0CUDA_VISIBLE_DEVICES=2\0"), "pbs", "7.srv",
+     .told = true, .by_index = true},
+    {S(JOB "SLURM_JOB_GPUS=0\0CUDA_VISIBLE_DEVICES=GPU-6f0f0e3c-1111-2222-"
+           "3333-444455556666\0"),
+     "slurm", "7", .told = true, .by_uuid = true, .by_index = true,
+     .by_minor = true},
+    {S(JOB "CUDA_VISIBLE_DEVICES=GPU-a,GPU-6f0f0e3c\0"), "slurm", "7",
+     .told = true, .by_uuid = true, .by_index = true, .by_minor = true},
+    {S(JOB "CUDA_VISIBLE_DEVICES=GPU-6\0"), "slurm", "7", .told = true,
+     .by_uuid = true},
+    {S(JOB "SLURM_JOB_GPUS=2\0SLURM_SHARDS_ON_NODE=4\0"), "slurm", "7",
+     .told = true, .shared = true, .by_index = true},
+    {S(JOB "SLURM_JOB_GPUS=2\0CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50\0"), "slurm",
+     "7", .told = true, .shared = true, .by_index = true},
+};
+
+static void test_environ(void **state)
+{
+    const struct bj_gpu g = device();
+    (void)state;
+    for (size_t i = 0; i < COUNT(environs); i++) {
+        struct bj_gpu_claim c = {.environ = false};
+        bool told = bj_gpu_claim_environ(environs[i].env,
+                                         bj_slice_str(environs[i].system),
+                                         bj_slice_str(environs[i].jobid), &c);
+        if (told != environs[i].told || c.environ != told ||
+            c.step != environs[i].step || c.by_uuid != environs[i].by_uuid ||
+            c.shared != environs[i].shared ||
+            bj_gpu_claim_names(&c, &g, false) != environs[i].by_index ||
+            bj_gpu_claim_names(&c, &g, true) != environs[i].by_minor)
+            fail_msg("environment %zu", i);
+    }
+}
+
+/* Numbers do not say which instance is meant; UUIDs do. */
+static void test_instances(void **state)
+{
+    static const struct bj_slice env[] = {
+        S(JOB "SLURM_JOB_GPUS=2\0"),
+        S(JOB "CUDA_VISIBLE_DEVICES=MIG-11111111-2222\0")};
+    struct bj_gpu split = device(), mig = device();
+    struct bj_gpu_claim number = {.step = false}, uuid = {.step = false};
+    (void)state;
+    split.split = true;
+    mig.parent = 0;
+    mig.gi = 9;
+    snprintf(mig.uuid, sizeof(mig.uuid), "MIG-11111111-2222");
+    assert_true(bj_gpu_claim_environ(env[0], BJ_SLICE("slurm"), BJ_SLICE("7"),
+                                     &number));
+    assert_true(
+        bj_gpu_claim_environ(env[1], BJ_SLICE("slurm"), BJ_SLICE("7"), &uuid));
+    assert_false(bj_gpu_claim_names(&number, &split, false));
+    assert_false(bj_gpu_claim_names(&number, &mig, false));
+    assert_false(bj_gpu_claim_names(&uuid, &split, false));
+    assert_true(bj_gpu_claim_names(&uuid, &mig, false));
+    assert_true(bj_gpu_note_is("2.9", &mig, false));
+    assert_false(bj_gpu_note_is("2.8", &mig, false));
+    assert_false(bj_gpu_note_is("2", &mig, false));
+    assert_false(bj_gpu_note_is("2", &split, false));
+    assert_true(bj_gpu_note_is("MIG-11111111-2222", &mig, false));
+}
+
+static const struct {
+    const char *text;
+    bool known, opens;
+} lists[] = {
+    {"a *:* rwm\n", false, false},
+    {"c 1:3 rwm\nc 195:5 rwm\nc 195:255 rw\n", true, true},
+    {"c 195:4 rwm\nc 195:255 rw\nc 195:254 rw\n", true, false},
+    {"c 195:255 rw\nc 1:5 rwm\n", false, false}, /* no GPU at all */
+    {"c 195:* rwm\n", false, false},
+    {"b 195:5 rwm\nc 195 rwm\nc\n\nc 195:99999 r\n", false, false},
+    {"c 195:5 rwm\na *:* rwm\n", false, false},
+    {"", false, false},
+};
+
+static void test_devices(void **state)
+{
+    const struct bj_gpu g = device();
+    (void)state;
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        struct bj_gpu_claim c = {.environ = false};
+        bj_gpu_claim_devices(bj_slice_str(lists[i].text), &c);
+        if (c.devices != lists[i].known ||
+            bj_gpu_claim_opens(&c, &g) != lists[i].opens)
+            fail_msg("list %zu", i);
+    }
+}
+
+static const char *of(const struct bj_gpu_note *v, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(v[i].name, name) == 0)
+            return v[i].jobid;
+    return "-";
+}
+
+/* Both formats; what others may write is not believed. */
+static void test_notes(void **state)
+{
+    static struct bj_gpu_note v[16];
+    const struct bj_gpu g = device();
+    char path[256];
+    (void)state;
+    const char *dir = tmp_make();
+    tmp_dir("gpustat");
+    tmp_file("gpustat/2", "4711 1000\n");
+    tmp_file("gpustat/GPU-6f0f0e3c-1111-2222-3333-444455556666", "4712 1000");
+    tmp_file("gpustat/3.1", "4713\n4714\n");
+    tmp_file("gpustat/4", "");
+    tmp_file("gpustat/5", "4715\n");
+    tmp_file("gpustat/readme", "4716\n");
+    snprintf(path, sizeof(path), "%s/gpustat/5", dir);
+    assert_int_equal(chmod(path, 0666), 0);
+    snprintf(path, sizeof(path), "%s/gpustat", dir);
+    int n = bj_gpu_notes_read(path, v, 16);
+    assert_int_equal(n, 4);
+    assert_string_equal(of(v, n, "2"), "4711");
+    assert_string_equal(of(v, n, "GPU-6f0f0e3c-1111-2222-3333-444455556666"),
+                        "4712");
+    assert_string_equal(of(v, n, "3.1"), "4713");
+    assert_string_equal(of(v, n, "5"), "-");
+    assert_int_equal(bj_gpu_notes_read(path, v, 2), 2);
+    assert_true(bj_gpu_note_is("2", &g, false));
+    assert_false(bj_gpu_note_is("2", &g, true));
+    assert_true(bj_gpu_note_is("5", &g, true));
+    assert_true(bj_gpu_note_is(g.uuid, &g, true));
+    tmp_gone();
+    assert_int_equal(bj_gpu_notes_read(path, v, 16), -ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_environ),
+        cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_notes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

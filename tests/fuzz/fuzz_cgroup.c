@@ -6,8 +6,8 @@
 #include "tests/fuzz/fuzz.h"
 
 static const struct bj_cgfile *const tables[] = {
-    bj_cpu_files,      bj_memory_files,  bj_pids_files,        bj_block_files,
-    bj_pressure_files, bj_percore_files, bj_memory_event_files};
+    bj_cpu_files,   bj_memory_files,   bj_pids_files,
+    bj_block_files, bj_pressure_files, bj_percore_files};
 
 static const struct bj_cgfile *pick(unsigned n)
 {

@@ -206,6 +206,10 @@ static int visit(struct daemon *d, struct source *s, struct bj_err *err)
         single(d) && !s->asked_new ? 1 : SEC(s->conf->interval_usec);
     s->rules.since_sec =
         d->since_sec ? d->since_sec : now - SEC(s->conf->history_usec);
+    /* What would be removed at once is not asked for. */
+    if (d->conf->retention_usec > 0 &&
+        s->rules.since_sec < now - SEC(d->conf->retention_usec))
+        s->rules.since_sec = now - SEC(d->conf->retention_usec);
     if (!bj_window_next(&s->rules, &s->covered, now, &w)) {
         s->finished = true;
         s->due_usec = began + s->conf->pause_usec + 1000000;

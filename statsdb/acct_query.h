@@ -1,0 +1,37 @@
+/* Which jobs batchjob_acct shows. */
+#ifndef BJ_STATSDB_ACCT_QUERY_H
+#define BJ_STATSDB_ACCT_QUERY_H
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "statsdb/store.h"
+
+#include <stdint.h>
+
+/* Lists that are empty ask for nothing; in each, commas separate values, too.
+ */
+struct bj_acct_filter {
+    struct bj_strv user, account, partition, state, cluster, job;
+    int64_t since_sec, until_sec; /* jobs that began since, and before; began:
+                                     started, or came while they wait */
+    uint64_t limit;               /* the newest so many; 0: all */
+};
+
+/* Numbers of jobs, the newest first; free v. */
+struct bj_acct_ids {
+    int64_t *v;
+    size_t n, cap;
+};
+
+/* Find them by an index: the jobs' ids, else the one user (or account), else
+ * the time; runs that have not ended by their own.  Only numbers are taken, so
+ * that a reader who takes his time does not hold a transaction open, which
+ * would let the writer's log grow.
+ *   -EINVAL  no such state, no such id */
+int bj_acct_find(struct bj_store *s, const struct bj_acct_filter *f,
+                 struct bj_acct_ids *ret, struct bj_err *err);
+
+/* True when only states are asked for in which a run has not ended. */
+bool bj_acct_only_open(const struct bj_strv *states);
+
+#endif

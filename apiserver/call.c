@@ -66,3 +66,11 @@ void bj_call_close(struct bj_call *c, const char *more)
     bj_buf_str(&c->reply->body, more);
     bj_buf_str(&c->reply->body, "}\n");
 }
+
+/* Only what names it: a browser's list with any type at its end is answered in
+ * JSON. */
+bool bj_call_wants_csv(const struct bj_call *c)
+{
+    struct bj_slice accept = bj_http_header(c->req, "Accept");
+    return bj_slice_starts(bj_slice_trim(accept), BJ_SLICE("text/csv"));
+}

@@ -19,6 +19,7 @@ struct bj_call {
     struct bj_slice tail;     /* what '*' of the endpoint stands for */
     struct bj_reader *reader; /* begun, where the endpoint asks for it */
     struct bj_identity who;   /* where the endpoint asks for it */
+    struct bj_slice about;    /* what an admin has looked at, for the log */
     int64_t now_sec;          /* wall clock */
     struct bj_err err;
 };
@@ -38,7 +39,8 @@ struct bj_endpoint {
 };
 
 /* The parts of the API, each with path NULL at its end. */
-extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[];
+extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[],
+    bj_endpoints_jobs[];
 
 /* Refuse: an error document with one readable sentence.  Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
@@ -52,6 +54,9 @@ void bj_call_header(struct bj_call *c, const char *name, const char *value);
  * value of data, then bj_call_close with more members ("" or ",\"k\":v"). */
 void bj_call_open(struct bj_call *c);
 void bj_call_close(struct bj_call *c, const char *more);
+
+/* Does the client rather want CSV? */
+bool bj_call_wants_csv(const struct bj_call *c);
 
 /* "bad_data", "forbidden", ...: what an error of this status is called. */
 const char *bj_error_type(unsigned status);

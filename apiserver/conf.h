@@ -15,7 +15,10 @@ struct bj_api_conf {
     char *store; /* path of the SQLite file */
     bool any_filesystem;
     uint64_t cache_bytes;
-    uint64_t query_usec;        /* how long the store may work for a request */
+    uint64_t query_usec; /* how long the store may work for a request */
+    uint64_t max_rows;
+    uint64_t longest_usec; /* jobs that began longer before a time than this are
+                              not looked at */
     struct bj_strv proxies;     /* names whose password is that of a proxy */
     struct bj_strv proxy_users; /* users that are proxies, on the socket */
     bool trust_loopback;

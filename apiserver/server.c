@@ -2,11 +2,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
-static const struct bj_endpoint *const parts[] = {bj_endpoints_own,
-                                                  bj_endpoints_lists, NULL};
+static const struct bj_endpoint *const parts[] = {
+    bj_endpoints_own, bj_endpoints_lists, bj_endpoints_jobs, NULL};
 
 /* --- finding the endpoint --------------------------------------------------
  */
@@ -133,11 +134,17 @@ static void count(struct bj_call *c, unsigned at, uint64_t usec)
     unsigned class = c->reply->status / 100;
     n->n[class < BJ_API_CLASSES ? class : 0]++;
     n->usec += usec;
+    char about[80];
+    bj_text_clean(c->about, about, sizeof(about));
     bj_log(BJ_LOG_INFO, NULL,
-           "request %s: %s %s, user %s%s, status %u, %zu bytes, %llu us",
+           "request %s: %s %s, user %s%s%s, status %u, %zu bytes, %llu us",
            c->api->request_id, method_name(c->req->method),
            c->endpoint ? c->endpoint->path : "?",
-           c->who.user[0] ? c->who.user : "-", c->who.admin ? " (admin)" : "",
+           c->who.user[0] ? c->who.user : "-",
+           c->who.admin ? " as admin, about " : "",
+           !c->who.admin ? ""
+           : about[0]    ? about
+                         : "everybody",
            c->reply->status, c->reply->body.len, (unsigned long long)usec);
 }
 
@@ -227,6 +234,8 @@ int bj_api_init(struct bj_api *a, const struct bj_api_conf *conf,
     int r = open_reader(conf, &a->reader, err);
     if (r == 0)
         r = bj_gate_new(conf, &a->gate, err);
+    if (r == 0)
+        r = bj_words_new(&a->words, err);
     return r < 0 ? r : bj_httpd_new(routes, a, &limits, &a->httpd, err);
 }
 
@@ -235,6 +244,7 @@ void bj_api_free(struct bj_api *a)
     bj_httpd_free(a->httpd);
     bj_reader_free(a->reader);
     bj_gate_free(a->gate);
+    bj_words_free(a->words);
     *a = (struct bj_api){0};
 }
 
@@ -242,16 +252,23 @@ int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
                   struct bj_err *err)
 {
     struct bj_reader *reader = NULL;
-    struct bj_gate *gate;
+    struct bj_gate *gate = NULL;
+    struct bj_words *words = NULL;
     int r = open_reader(conf, &reader, err);
     if (r == 0)
         r = bj_gate_new(conf, &gate, err);
+    if (r == 0)
+        r = bj_words_new(&words, err);
     if (r < 0) {
+        bj_gate_free(gate);
         bj_reader_free(reader);
         return r;
     }
     bj_reader_free(a->reader);
     bj_gate_free(a->gate);
+    /* Another store may have given its numbers to other words. */
+    bj_words_free(a->words);
+    a->words = words;
     a->reader = reader;
     a->gate = gate;
     a->conf = conf;

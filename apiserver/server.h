@@ -4,6 +4,7 @@
 
 #include "apiserver/call.h"
 #include "apiserver/conf.h"
+#include "apiserver/words.h"
 
 enum { BJ_API_ENDPOINTS = 48, BJ_API_CLASSES = 6 };
 
@@ -18,12 +19,14 @@ struct bj_api {
     struct bj_httpd *httpd;
     struct bj_reader *reader;
     struct bj_gate *gate;
+    struct bj_words *words;
     const struct bj_endpoint *endpoint[BJ_API_ENDPOINTS]; /* NULL at the end */
     struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one: no endpoint */
     bool reload_failed;
     uint64_t started_sec;
     uint64_t requests;   /* for request ids */
     char request_id[40]; /* of the one that runs */
+    char next[48];       /* the cursor it ends with */
 };
 
 /* Make it; conf must outlive it.  Free it with bj_api_free, whatever was

@@ -1,0 +1,192 @@
+#include "apiserver/params.h"
+
+#include "apiserver/call.h"
+#include "base/stamp.h"
+
+#include <string.h>
+
+const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
+    [BJ_PARAM_USER] = {"user", BJ_PARAM_LIST, "Jobs of these users."},
+    [BJ_PARAM_ACCOUNT] = {"account", BJ_PARAM_LIST, "Jobs of these accounts."},
+    [BJ_PARAM_PARTITION] = {"partition", BJ_PARAM_LIST,
+                            "Jobs in these partitions or queues."},
+    [BJ_PARAM_CLUSTER] = {"cluster", BJ_PARAM_LIST, "Jobs of these clusters."},
+    [BJ_PARAM_STATE] = {"state", BJ_PARAM_LIST,
+                        "Jobs in these states; ended and all are known too."},
+    [BJ_PARAM_NODE] = {"node", BJ_PARAM_LIST, "Jobs that ran on these nodes."},
+    [BJ_PARAM_NAME] = {"name", BJ_PARAM_TEXT,
+                       "Jobs whose name holds this text; small and capital "
+                       "letters of ASCII are the same."},
+    [BJ_PARAM_JOB] = {"job", BJ_PARAM_TEXT,
+                      "One job: its key, SLUID, id or array id."},
+    [BJ_PARAM_FIELDS] = {"fields", BJ_PARAM_LIST, "Only these keys."},
+    [BJ_PARAM_GROUP_BY] = {"group_by", BJ_PARAM_LIST,
+                           "A row for each of these: cluster, account, user, "
+                           "partition, day, month."},
+    [BJ_PARAM_FROM] = {"from", BJ_PARAM_TIME,
+                       "Begin of the time; a week ago if not given."},
+    [BJ_PARAM_TO] = {"to", BJ_PARAM_TIME, "End of the time; now if not given."},
+    [BJ_PARAM_LIMIT] = {"limit", BJ_PARAM_UINT, "At most so many rows."},
+    [BJ_PARAM_CURSOR] = {"cursor", BJ_PARAM_TEXT,
+                         "Go on where the answer with this meta.next ended."},
+    [BJ_PARAM_ORDER] = {"order", BJ_PARAM_TEXT,
+                        "desc (newest first) or asc, by begin."},
+    [BJ_PARAM_TOTAL] = {"total", BJ_PARAM_FLAG,
+                        "Count all that the filters let through."},
+    [BJ_PARAM_MINE] = {"mine", BJ_PARAM_FLAG,
+                       "Only what is the asker's own, whatever else he may "
+                       "see."},
+    [BJ_PARAM_RUNNING] = {"running", BJ_PARAM_FLAG,
+                          "Only jobs that have started and not ended, or only "
+                          "others."},
+};
+
+struct reading {
+    struct bj_call *c;
+    struct bj_params *p;
+    unsigned mask;
+    bool all[BJ_PARAMS]; /* a value said: no filter */
+};
+
+int bj_param_time(struct bj_slice s, int64_t now_sec, int64_t *ret)
+{
+    uint64_t v;
+    if (bj_slice_eq(s, BJ_SLICE("now"))) {
+        *ret = now_sec;
+        return 0;
+    }
+    if (bj_slice_u64(s, &v) == 0) {
+        /* Seconds until the year 5138, milliseconds since 1973. */
+        v = v >= 100000000000 ? v / 1000 : v;
+        if (v > 253402300799) /* the end of the year 9999 */
+            return -EINVAL;
+        *ret = (int64_t)v;
+        return 0;
+    }
+    return bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret) < 0 ? -EINVAL : 0;
+}
+
+static int wrong(struct reading *r, enum bj_param which, const char *what)
+{
+    return bj_call_refuse(r->c, 400, "The parameter %s %s.",
+                          bj_param_rules[which].name, what);
+}
+
+static int add_value(struct reading *r, enum bj_param which, struct bj_slice s)
+{
+    struct bj_params *p = r->p;
+    if (p->values == BJ_PARAM_VALUES)
+        return bj_call_refuse(r->c, 400, "There are more than %d values.",
+                              BJ_PARAM_VALUES);
+    p->value[p->values].which = which;
+    p->value[p->values++].text = s;
+    p->given[which] = true;
+    return 0;
+}
+
+static bool means_all(struct bj_slice s)
+{
+    return s.n == 0 || bj_slice_eq(s, BJ_SLICE("*")) ||
+           bj_slice_eq(s, BJ_SLICE("$__all"));
+}
+
+static int add_list(struct reading *r, enum bj_param which, struct bj_slice s)
+{
+    struct bj_slice item;
+    int rc = 0;
+    if (s.n >= 2 && s.p[0] == '{' && s.p[s.n - 1] == '}')
+        s = (struct bj_slice){s.p + 1, s.n - 2};
+    if (s.n == 0)
+        r->all[which] = true;
+    while (rc == 0 && bj_slice_field(&s, ',', &item)) {
+        if (means_all(item))
+            r->all[which] = true;
+        else
+            rc = add_value(r, which, item);
+    }
+    return rc;
+}
+
+static int add_flag(struct reading *r, enum bj_param which, struct bj_slice s)
+{
+    bool yes = s.n == 0 || bj_slice_eq(s, BJ_SLICE("true")) ||
+               bj_slice_eq(s, BJ_SLICE("1"));
+    if (!yes && !bj_slice_eq(s, BJ_SLICE("false")) &&
+        !bj_slice_eq(s, BJ_SLICE("0")))
+        return wrong(r, which, "is true or false");
+    r->p->given[which] = true;
+    r->p->number[which] = yes;
+    return 0;
+}
+
+static int add(struct reading *r, enum bj_param which, struct bj_slice s)
+{
+    uint64_t v;
+    if (s.n > 0 && memchr(s.p, '\0', s.n))
+        return wrong(r, which, "holds a NUL");
+    switch (bj_param_rules[which].kind) {
+    case BJ_PARAM_LIST:
+        return add_list(r, which, s);
+    case BJ_PARAM_FLAG:
+        return add_flag(r, which, s);
+    case BJ_PARAM_TEXT:
+        if (r->p->given[which])
+            return wrong(r, which, "is given twice");
+        return s.n == 0 ? 0 : add_value(r, which, s);
+    case BJ_PARAM_TIME:
+        if (s.n == 0)
+            return 0;
+        if (bj_param_time(s, r->c->now_sec, &r->p->number[which]) < 0)
+            return wrong(r, which,
+                         "is no time: epoch seconds, epoch "
+                         "milliseconds or ISO 8601");
+        break;
+    case BJ_PARAM_UINT:
+        if (s.n == 0)
+            return 0;
+        if (bj_slice_u64(s, &v) < 0 || v > INT64_MAX)
+            return wrong(r, which, "is no whole number");
+        r->p->number[which] = (int64_t)v;
+        break;
+    }
+    r->p->given[which] = true;
+    return 0;
+}
+
+static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
+{
+    struct reading *r = ctx;
+    struct bj_slice name = key;
+    bool var = bj_slice_starts(key, BJ_SLICE("var-"));
+    if (var)
+        name = (struct bj_slice){key.p + 4, key.n - 4};
+    for (int i = 0; i < BJ_PARAMS; i++)
+        if ((r->mask & BJ_BIT(i)) &&
+            bj_slice_eq(bj_slice_str(bj_param_rules[i].name), name))
+            return add(r, (enum bj_param)i, value);
+    if (var)
+        return 0;
+    return bj_call_refuse(r->c, 400, "There is no parameter '%.*s' here.",
+                          key.n < 60 ? (int)key.n : 60, key.p);
+}
+
+int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret)
+{
+    struct reading r = {.c = c, .p = ret, .mask = mask};
+    ret->values = 0;
+    memset(ret->given, 0, sizeof(ret->given));
+    memset(ret->number, 0, sizeof(ret->number));
+    int rc = bj_http_each_arg(c->req, on_arg, &r);
+    for (int i = 0; i < BJ_PARAMS; i++)
+        if (r.all[i])
+            ret->given[i] = false;
+    return rc;
+}
+
+struct bj_slice bj_params_text(const struct bj_params *p, enum bj_param which)
+{
+    for (unsigned i = 0; i < p->values; i++)
+        if (p->value[i].which == which)
+            return p->value[i].text;
+    return (struct bj_slice){0};
+}

@@ -1,0 +1,76 @@
+/* The parameters of a request, as people and Grafana write them. */
+#ifndef BJ_APISERVER_PARAMS_H
+#define BJ_APISERVER_PARAMS_H
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bj_call;
+
+/* All parameters that there are, in the order of bj_param_names. */
+enum bj_param {
+    BJ_PARAM_USER,
+    BJ_PARAM_ACCOUNT,
+    BJ_PARAM_PARTITION,
+    BJ_PARAM_CLUSTER,
+    BJ_PARAM_STATE,
+    BJ_PARAM_NODE,
+    BJ_PARAM_NAME,
+    BJ_PARAM_JOB,
+    BJ_PARAM_FIELDS,
+    BJ_PARAM_GROUP_BY,
+    BJ_PARAM_FROM,
+    BJ_PARAM_TO,
+    BJ_PARAM_LIMIT,
+    BJ_PARAM_CURSOR,
+    BJ_PARAM_ORDER,
+    BJ_PARAM_TOTAL,
+    BJ_PARAM_MINE,
+    BJ_PARAM_RUNNING,
+    BJ_PARAMS
+};
+
+/* What each may hold. */
+struct bj_param_rule {
+    const char *name;
+    enum {
+        BJ_PARAM_LIST, /* repeated, "a,b", "{a,b}"; empty, "*", "$__all": no
+                          filter */
+        BJ_PARAM_TEXT, /* one text as it is; empty: none */
+        BJ_PARAM_TIME, /* epoch seconds or milliseconds, ISO 8601, "now" */
+        BJ_PARAM_UINT,
+        BJ_PARAM_FLAG /* true, false, 1, 0; without value: true */
+    } kind;
+    const char *help;
+};
+extern const struct bj_param_rule bj_param_rules[BJ_PARAMS];
+
+enum { BJ_PARAM_VALUES = 200 }; /* of all lists together */
+
+struct bj_params {
+    struct {
+        enum bj_param which;
+        struct bj_slice text;
+    } value[BJ_PARAM_VALUES];
+    unsigned values;
+    bool given[BJ_PARAMS];     /* it filters */
+    int64_t number[BJ_PARAMS]; /* of times (seconds), counts and flags */
+};
+
+/* Bit of a parameter in a mask. */
+#define BJ_BIT(param) (1u << (param))
+
+/* Read those of the request, of which the mask says which are known here;
+ * "var-" may stand before a name, and unknown ones that begin so are passed
+ * over.  0 or what bj_call_refuse gave. */
+int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret);
+
+/* The first value of a parameter, or {NULL, 0}. */
+struct bj_slice bj_params_text(const struct bj_params *p, enum bj_param which);
+
+/* A time as the API takes it; -EINVAL when it is none. */
+int bj_param_time(struct bj_slice s, int64_t now_sec, int64_t *ret);
+
+#endif

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Jobs of API v1 against what the made-up cluster has told.  TAP."""
+import csv
+import io
+import os
+import sys
+import time
+import urllib.parse
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import check, run, same, user  # noqa: E402
+
+STATES = {"COMPLETED": "completed", "FAILED": "failed", "TIMEOUT": "timeout",
+          "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_fail", "PREEMPTED": "preempted",
+          "CANCELLED by 1002": "cancelled", "DEADLINE": "deadline", "BOOT_FAIL": "boot_fail",
+          "PENDING": "pending", "RUNNING": "running"}
+
+
+def num(text):
+    return int(text) if text.isdigit() else None
+
+
+def key(job):
+    return "fake:%s:%s" % (job["JobIDRaw"], job["Submit"])
+
+
+def ask(site, path, who="boss", **params):
+    if params:
+        path += "?" + urllib.parse.urlencode(params, doseq=True)
+    return site.ask(path, user(who))
+
+
+def pages(site, who="boss", limit=100, **params):
+    """All rows of a list, page by page."""
+    rows, cursor = [], ""
+    while cursor is not None:
+        a = ask(site, "/api/v1/jobs", who, limit=limit, cursor=cursor, **params)
+        if a.status != 200:
+            return a
+        rows += a.data
+        cursor = a.json["meta"]["next"]
+    return rows
+
+
+def begin(site):
+    site.start("--access.trust-loopback", "--access.admins=boss",
+               "--access.coordinators=acct1: user2", "--query.max-rows=1000",
+               "--query.longest-job=3650d")
+    site.jobs = site.told()
+    site.all = {"from": "2000-01-01", "to": site.now + 1}
+
+
+def everything(site):
+    rows = pages(site, **site.all)
+    want = sorted(((num(j["Start"]) or num(j["Submit"])), key(j)) for j in site.jobs)
+    same(len(rows), len(want), "every run is in the list, once")
+    same(sorted(r["key"] for r in rows), sorted(k for _, k in want), "under its key")
+    first = [num(j["Start"]) or num(j["Submit"]) for j in site.jobs]
+    order = [(r["start_ms"] or r["submit_ms"]) // 1000 for r in rows]
+    same(order, sorted(first, reverse=True), "newest first")
+    same({frozenset(r) for r in rows}, {frozenset(rows[0])}, "every row has every key")
+    check(not any(isinstance(v, (dict, list)) for r in rows for v in r.values()),
+          "all values are flat")
+    told = {key(j): j for j in site.jobs}
+    wrong = []
+    for r in rows:
+        j = told[r["key"]]
+        got = (r["id"], r["user"], r["uid"], r["account"], r["partition"], r["state"],
+               r["state_raw"], r["name"], r["start_ms"], r["end_ms"], r["to"], r["elapsed_sec"],
+               r["cpus"], r["nodelist"], r["work_dir"], r["mem_requested_bytes"])
+        end = num(j["End"])
+        want = (j["JobIDRaw"], j["User"], num(j["UID"]), j["Account"], j["Partition"],
+                STATES[j["State"]], j["State"], j["JobName"] or None,
+                num(j["Start"]) and num(j["Start"]) * 1000, end and end * 1000,
+                str(end * 1000) if end else "now", num(j["ElapsedRaw"]), num(j["AllocCPUS"]),
+                None if "None" in j["NodeList"] else j["NodeList"], j["WorkDir"],
+                num(j["AllocCPUS"]) * 100 << 20)
+        if got != want:
+            wrong.append((got, want))
+    check(not wrong, "rows say what the cluster told, hostile names included", *wrong[:2])
+    r = next(r for r in rows if r["end_ms"])
+    same(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(r["end_ms"] / 1000)), r["end"],
+         "both forms of a time agree")
+    used = r["cpu_sec"] / (r["cpus"] * r["elapsed_sec"]) * 100
+    check(abs(r["cpu_efficiency"] - used) < 0.1, "efficiency is in percent", r)
+
+
+def filters(site):
+    def keys(rows):
+        return sorted(r["key"] for r in rows)
+
+    def want(test):
+        return sorted(key(j) for j in site.jobs if test(j))
+    cases = [
+        ("user", {"user": "user3"}, lambda j: j["User"] == "user3"),
+        ("users", {"user": "user3,user5"}, lambda j: j["User"] in ("user3", "user5")),
+        ("users in braces", {"user": "{user3,user5}"}, lambda j: j["User"] in ("user3", "user5")),
+        ("users, repeated", {"user": ["user3", "user5"]},
+         lambda j: j["User"] in ("user3", "user5")),
+        ("var-user", {"var-user": "user3"}, lambda j: j["User"] == "user3"),
+        ("nobody", {"user": "nobody"}, lambda j: False),
+        ("no filter: empty", {"user": ""}, lambda j: True),
+        ("no filter: *", {"user": "*"}, lambda j: True),
+        ("no filter: $__all", {"var-user": "$__all"}, lambda j: True),
+        ("another variable", {"var-ds": "x"}, lambda j: True),
+        ("account", {"account": "acct1"}, lambda j: j["Account"] == "acct1"),
+        ("account and user", {"account": "acct1", "user": "user5"},
+         lambda j: j["Account"] == "acct1" and j["User"] == "user5"),
+        ("partition", {"partition": "gpu"}, lambda j: j["Partition"] == "gpu"),
+        ("cluster", {"cluster": "fake"}, lambda j: True),
+        ("no such cluster", {"cluster": "other"}, lambda j: False),
+        ("state", {"state": "oom"}, lambda j: j["State"] == "OUT_OF_MEMORY"),
+        ("states", {"state": "oom,failed"}, lambda j: j["State"] in ("OUT_OF_MEMORY", "FAILED")),
+        ("ended", {"state": "ended"}, lambda j: num(j["End"]) is not None),
+        ("all states", {"state": "all"}, lambda j: True),
+        ("node", {"node": "n05"}, lambda j: j["NodeList"] == "n05"),
+        ("nodes", {"node": "n05,n06"}, lambda j: j["NodeList"] in ("n05", "n06")),
+        ("text in name", {"name": "RUN.s"}, lambda j: "run.s" in j["JobName"]),
+        ("wildcards are plain", {"name": "%"}, lambda j: "%" in j["JobName"]),
+        ("a quote is plain", {"name": "\"'\\"}, lambda j: "\"'\\" in j["JobName"]),
+        ("running", {"running": "true"}, lambda j: j["State"] == "RUNNING"),
+        ("not running", {"running": "0"}, lambda j: j["State"] != "RUNNING"),
+    ]
+    for what, params, test in cases:
+        got = pages(site, fields="key", limit=313, **params, **site.all)
+        same(keys(got) if isinstance(got, list) else got, want(test), "filter: " + what)
+    a = ask(site, "/api/v1/jobs", limit=0, total=1, user="user3", **site.all)
+    same((a.data, a.json["meta"]["total"]), ([], len(want(lambda j: j["User"] == "user3"))),
+         "the total is counted")
+
+
+def overlap(site):
+    t = site.now - 10 * 86400
+    spans = [(t, t + 86400), (t, t), (t * 1000, (t + 3600) * 1000),
+             (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t)), t + 7200),
+             (time.strftime("%Y-%m-%dT%H:%M:%S.000+0000", time.gmtime(t)), t + 7200),
+             (site.now - 60, "now")]
+    for low, high in spans:
+        def sec(v):
+            return (int(v) // 1000 if int(v) > 10**11 else int(v)) if isinstance(v, int) \
+                else site.now + 5 if v == "now" else t
+        want = sorted(key(j) for j in site.jobs
+                      if (num(j["Start"]) or num(j["Submit"])) <= sec(high)
+                      and (num(j["End"]) is None or num(j["End"]) >= sec(low)))
+        rows = pages(site, fields="key", **{"from": low, "to": high})
+        same(sorted(r["key"] for r in rows), want, "overlap with %s to %s" % (low, high))
+
+
+def one(site):
+    ids = {}
+    for j in site.jobs:
+        ids.setdefault(j["JobIDRaw"], []).append(j)
+    single = next(v[0] for v in ids.values() if len(v) == 1)
+    double = next(v for v in ids.values() if len(v) == 2)
+    for name in (key(single), single["JobIDRaw"]):
+        a = ask(site, "/api/v1/jobs/" + name)
+        same([r["key"] for r in a.data], [key(single)], "one job by %s" % name)
+    a = ask(site, "/api/v1/jobs/" + double[0]["JobIDRaw"])
+    same((a.status, sorted(r["key"] for r in a.data)), (409, sorted(map(key, double))),
+         "an id of two runs is told, not guessed")
+    a = ask(site, "/api/v1/jobs/" + key(double[1]))
+    same([r["key"] for r in a.data], [key(double[1])], "each has a key")
+    a = ask(site, "/api/v1/jobs", job=key(double[0]), fields="key")
+    same(a.data, [{"key": key(double[0])}], "a list of one for a dashboard")
+    for bad in ("none", "99999999", "fake:1:2", "a:b", ":::", "0" + single["JobIDRaw"], "%27",
+                "s00000000000000", "1_2", "x" * 150):
+        same(ask(site, "/api/v1/jobs/" + bad).status, 404, "no such job: %s" % bad[:20])
+
+
+def nothing_foreign(site):
+    """For every user, everything that can be asked holds nothing of others."""
+    mine = {"user%d" % n: {key(j) for j in site.jobs if j["User"] == "user%d" % n}
+            for n in (0, 2, 3)}
+    coordinated = {key(j) for j in site.jobs if j["Account"] == "acct1"}
+    for who, own in mine.items():
+        see = own | (coordinated if who == "user2" else set())
+        got = {r["key"] for r in pages(site, who, fields="key", **site.all)}
+        same(got, see, "%s sees what is his to see" % who)
+        got = {r["key"] for r in pages(site, who, fields="key", mine="1", **site.all)}
+        same(got, own, "%s sees his own with mine" % who)
+        for params in ({"user": "user1"}, {"user": "user1,user7"}, {"user": "*"},
+                       {"var-user": "$__all"}, {"account": "acct0,acct1,acct2,acct3"},
+                       {"user": "' OR 1=1 --"}, {"name": "' OR '1'='1"}, {"node": "n01') OR (1"},
+                       {"partition": "x\") OR 1=1; --"}, {"cluster": "fake' UNION SELECT 1"},
+                       {"cursor": "9999999999.9999999999"}, {"state": "all"}):
+            rows = pages(site, who, fields="key", **{**site.all, **params}) \
+                if "cursor" not in params \
+                else ask(site, "/api/v1/jobs", who, fields="key", **{**site.all, **params}).data
+            check(isinstance(rows, list) and {r["key"] for r in rows} <= see,
+                  "%s with %r sees nothing foreign" % (who, params), str(rows)[:300])
+    foreign = next(j for j in site.jobs if j["User"] == "user1" and j["Account"] == "acct1")
+    hidden = next(j for j in site.jobs if j["User"] == "user3")
+    same(ask(site, "/api/v1/jobs/" + key(foreign), "user2").status, 200, "a coordinator sees it")
+    a, b = (ask(site, "/api/v1/jobs/" + k, "user0") for k in (key(hidden), "fake:1:1"))
+    same((a.status, a.body), (b.status, b.body), "someone else's job and none look the same")
+    a = ask(site, "/api/v1/jobs", "newcomer")
+    same((a.status, a.data), (200, []), "a user without jobs has an empty list")
+    with open(site.log) as f:
+        check("user boss as admin, about user3," in f.read(), "what an admin reads is logged")
+
+
+def wrong_questions(site):
+    for query in ("limit=x", "limit=-1", "from=yesterday", "from=2026-13-01", "to=1e9",
+                  "from=20&to=10", "cursor=x", "cursor=1", "cursor=1.2.3", "cursor=-1.5",
+                  "fields=key,nothing", "state=sleeping", "order=up", "nothing=1", "mine=perhaps",
+                  "name=a&name=b", "user=a%00b", "from=99999999999999999999", "name=" + "x" * 300,
+                  "user=" + ",".join("u%d" % i for i in range(300)), "account'=1"):
+        a = site.ask("/api/v1/jobs?" + query, user("boss"))
+        check(a.status == 400 and a.json["errorType"] == "bad_data"
+              and a.json["error"].endswith("."), "%s is 400" % query[:40], a)
+    a = site.ask("/api/v1/jobs?limit=100000", user("boss"))
+    same(a.json["meta"]["limit"], 1000, "no answer is longer than it may be")
+
+
+def as_csv(site):
+    a = site.ask("/api/v1/jobs?limit=500&from=2000-01-01&fields=key,name,end_ms", user("boss"),
+                 ("Accept", "text/csv"))
+    rows = list(csv.reader(io.StringIO(a.body.decode(), newline="")))
+    check(a.headers["Content-Type"].startswith("text/csv") and rows[0] == ["key", "name", "end_ms"]
+          and len(rows) == 501 and {len(r) for r in rows} == {3}, "CSV by Accept", rows[:3])
+    check(not any(r[1][:1] in ("=", "-", "+", "@") for r in rows), "no cell is a formula")
+    check(a.headers["X-Next-Cursor"], "and says where to go on")
+
+
+def stable(site):
+    """Jobs that come while somebody reads neither double a row nor hide one."""
+    a = ask(site, "/api/v1/jobs", limit=100, fields="key", **site.all)
+    cursor = a.json["meta"]["next"]
+    rows = [r["key"] for r in a.data]
+    site.world["count"] += 0
+    site.fill()
+    while cursor:
+        a = ask(site, "/api/v1/jobs", limit=100, fields="key", cursor=cursor, **site.all)
+        rows += [r["key"] for r in a.data]
+        cursor = a.json["meta"]["next"]
+    same((len(rows), len(set(rows))), (len(site.jobs),) * 2, "pages fit together over an import")
+    up = [r["key"] for r in pages(site, fields="key", order="asc", **site.all)]
+    same(up, rows[::-1], "and backwards")
+
+
+sys.exit(run(begin, everything, filters, overlap, one, nothing_foreign, wrong_questions, as_csv,
+             stable, count=1200, days=20))

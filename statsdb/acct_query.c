@@ -101,8 +101,8 @@ static enum bj_job_state state_of(struct bj_slice name)
         return s;
     char up[32] = {0};
     for (size_t i = 0; low[i]; i++)
-        up[i] = low[i] >= 'a' && low[i] <= 'z' ? (char)(low[i] & ~0x20)
-                                               : low[i];
+        up[i] =
+            low[i] >= 'a' && low[i] <= 'z' ? (char)(low[i] & ~0x20) : low[i];
     s = bj_state_slurm(bj_slice_str(up), NULL);
     return s == BJ_STATE_UNKNOWN ? BJ_STATES : s;
 }

@@ -2,7 +2,7 @@
 # API server share, and the programs.  SQLite 3.37 brings STRICT tables.
 HAVE_SQLITE := $(shell pkg-config --atleast-version=3.37 sqlite3 && echo yes)
 LIBS_statsdb = $(call PKG,sqlite3) $(call PKG,yaml-0.1) $(LIBS_base)
-statsdb_SRC := $(filter-out statsdb/main.c,$(wildcard statsdb/*.c))
+statsdb_SRC := $(filter-out statsdb/main.c statsdb/acct_main.c,$(wildcard statsdb/*.c))
 STATSDB_LIBS = $(O)/libstatsdb.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
 $(O)/libstatsdb.a: $(call obj,$(statsdb_SRC))
@@ -13,12 +13,18 @@ $(O)/statsdb/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVIS
 $(O)/batchjob_stats_db: $(O)/statsdb/main.o $(STATSDB_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb)
 
+$(O)/batchjob_acct: $(O)/statsdb/acct_main.o $(STATSDB_LIBS)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb)
+
 ifeq ($(HAVE_SQLITE),yes)
-PROGRAMS += $(O)/batchjob_stats_db
-all: $(O)/batchjob_stats_db
+PROGRAMS += $(O)/batchjob_stats_db $(O)/batchjob_acct
+all: $(O)/batchjob_stats_db $(O)/batchjob_acct
 install: install-statsdb
 endif
 
-install-statsdb: $(O)/batchjob_stats_db
-	$(INSTALL) -D -m 755 $< $(DESTDIR)$(bindir)/batchjob_stats_db
+install-statsdb: $(O)/batchjob_stats_db $(O)/batchjob_acct
+	$(INSTALL) -D -m 755 $(O)/batchjob_stats_db $(DESTDIR)$(bindir)/batchjob_stats_db
+	$(INSTALL) -D -m 755 $(O)/batchjob_acct $(DESTDIR)$(bindir)/batchjob_acct
+	for f in $(wildcard docs/man/*.1); do \
+	    $(INSTALL) -D -m 644 $$f $(DESTDIR)$(mandir)/man1/$${f##*/} || exit 1; done
 .PHONY: install-statsdb

@@ -1,0 +1,320 @@
+/* batchjob_acct: jobs out of the accounting database, for people. */
+#include "base/clock.h"
+#include "base/program.h"
+#include "statsdb/acct_column.h"
+#include "statsdb/acct_out.h"
+#include "statsdb/acct_query.h"
+#include "statsdb/acct_text.h"
+#include "statsdb/sql.h"
+#include "statsdb/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct conf {
+    struct bj_program program;
+    char *path;
+    bool any_filesystem;
+    struct bj_acct_filter filter;
+    char *since, *until;
+    struct bj_strv format;
+    char *output, *colour;
+    bool header, utc;
+};
+
+#define AT(member) offsetof(struct conf, member)
+
+#define DEFAULT_FORMAT                                                         \
+    "JobID, JobName, User, Account, Partition, State, Start, Elapsed, NCPUS, " \
+    "CPUEff, MemEff, TimeEff, Energy"
+
+static const struct bj_opt options[] = {
+    {.name = "user",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.user),
+     .help = "Jobs of these users. Here and below, commas separate several."},
+    {.name = "account",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.account),
+     .help = "Of these accounts."},
+    {.name = "partition",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.partition),
+     .help = "In these partitions or queues."},
+    {.name = "state",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.state),
+     .help = "In these states: pending, running, suspended, completed, "
+             "failed, cancelled, timeout, oom, node_fail, preempted, "
+             "requeued, deadline, boot_fail, resized, unknown; or Slurm's "
+             "names."},
+    {.name = "cluster",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.cluster),
+     .help = "Of these clusters."},
+    {.name = "job",
+     .kind = BJ_OPT_LIST,
+     .off = AT(filter.job),
+     .arg = "ID",
+     .help = "These jobs, arrays with all their tasks; may also stand in "
+             "front of all options."},
+    {.name = "since",
+     .kind = BJ_OPT_STR,
+     .off = AT(since),
+     .arg = "TIME",
+     .help = "Jobs that began since: 2026-01-31, 2026-01-31T12:00:00, or how "
+             "long ago, 12h. Without, 7d, or all where --job or states "
+             "that have not ended are asked for."},
+    {.name = "until",
+     .kind = BJ_OPT_STR,
+     .off = AT(until),
+     .arg = "TIME",
+     .help = "Jobs that began before."},
+    {.name = "limit",
+     .kind = BJ_OPT_U64,
+     .off = AT(filter.limit),
+     .hi = INT64_MAX,
+     .preset = "0",
+     .help = "The newest so many; 0 for all."},
+    {.name = "format",
+     .kind = BJ_OPT_LIST,
+     .off = AT(format),
+     .arg = "COLUMNS",
+     .help =
+         "Columns, of those below, or \"all\"; without: " DEFAULT_FORMAT "."},
+    {.name = "output",
+     .kind = BJ_OPT_STR,
+     .off = AT(output),
+     .preset = "table",
+     .help = "A table for people, or what programs read: times in UTC, "
+             "seconds, bytes, joules, percent.",
+     .choices = "table|csv|json"},
+    {.name = "header",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(header),
+     .preset = "true",
+     .help = "Names of the columns in the first line."},
+    {.name = "utc",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(utc),
+     .preset = "false",
+     .help = "Times of the table and of options are UTC, not local time."},
+    {.name = "color",
+     .kind = BJ_OPT_STR,
+     .off = AT(colour),
+     .preset = "auto",
+     .help = "Colour states; auto: on a terminal, unless NO_COLOR is set.",
+     .choices = "auto|always|never"},
+    {.name = "store.path",
+     .kind = BJ_OPT_STR,
+     .off = AT(path),
+     .preset = "/var/lib/batchjob/stats.db",
+     .arg = "FILE",
+     .help = "The store that batchjob_stats_db writes; it is only read."},
+    {.name = "store.any-filesystem",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(any_filesystem),
+     .preset = "false",
+     .help = "Read it even from a network file system."},
+    {.name = NULL},
+};
+
+static void print_help(void)
+{
+    struct bj_buf out = {0};
+    bj_buf_str(&out,
+               "Usage: batchjob_acct [JOB]... [OPTION]...\n"
+               "Jobs of the accounting database, the newest first, with what "
+               "they used of what they\nhad.  Unknown is empty.\n\n");
+    bj_opt_help(&(struct bj_optset){options, NULL}, &out);
+    bj_buf_str(&out, "\n");
+    bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, &out);
+    bj_buf_str(&out, "\nColumns:\n\n");
+    bj_acct_columns_help(&out);
+    fwrite(out.p, 1, out.len, stdout);
+    bj_buf_free(&out);
+}
+
+/* --- how it looks ----------------------------------------------------------
+ */
+
+static unsigned terminal_width(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+        return 0;
+    return size.ws_col;
+}
+
+static bool coloured(const char *choice)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (strcmp(choice, "auto") != 0)
+        return strcmp(choice, "always") == 0;
+    return isatty(STDOUT_FILENO) && !(no && no[0]) && term &&
+           strcmp(term, "dumb") != 0;
+}
+
+/* Without a choice: ids come again in another cluster, so where there are
+ * several, say which. */
+static int columns(const struct conf *c, struct bj_store *s,
+                   const struct bj_acct_column *ret[BJ_ACCT_COLUMNS_MAX],
+                   unsigned *ret_n, struct bj_err *err)
+{
+    char with[] = "Cluster", usual[] = DEFAULT_FORMAT;
+    char *names[] = {with, usual};
+    struct bj_strv format = {names, 2};
+    int64_t clusters = 0;
+    int r = bj_sql_int(bj_store_db(s), "SELECT count(*) FROM cluster",
+                       &clusters, err);
+    if (r < 0)
+        return r;
+    if (clusters < 2)
+        format = (struct bj_strv){names + 1, 1};
+    return bj_acct_format(c->format.n > 0 ? &c->format : &format, ret, ret_n,
+                          err);
+}
+
+/* --- what is asked ---------------------------------------------------------
+ */
+
+static int time_option(const struct conf *c, const char *name, const char *text,
+                       int64_t *ret, struct bj_err *err)
+{
+    int64_t now = (int64_t)(bj_clock_wall_usec() / 1000000);
+    if (!text || !text[0])
+        return 0;
+    if (bj_acct_time(text, now, c->utc, ret) < 0)
+        return bj_err_set(err, -EINVAL, "%s: '%.60s' is not a time", name,
+                          text);
+    return 0;
+}
+
+static int times(struct conf *c, struct bj_err *err)
+{
+    bool all = c->filter.job.n > 0 || bj_acct_only_open(&c->filter.state);
+    c->filter.since_sec = INT64_MIN;
+    c->filter.until_sec = INT64_MAX;
+    int r = time_option(c, "until", c->until, &c->filter.until_sec, err);
+    if (r == 0)
+        r = time_option(c, "since",
+                        c->since ? c->since
+                        : all    ? ""
+                                 : "7d",
+                        &c->filter.since_sec, err);
+    return r;
+}
+
+static int show(struct bj_store *s, const struct bj_acct_look *look,
+                const struct bj_acct_ids *ids, struct bj_err *err)
+{
+    struct bj_acct_out *out = NULL;
+    struct sqlite3_stmt *st = NULL;
+    struct bj_buf sql = {0};
+    bj_acct_select(look->column, look->columns, &sql);
+    bj_buf_put(&sql, "", 1);
+    int r = sql.failed ? bj_err_set(err, -ENOMEM, "columns")
+                       : bj_sql_prepare(bj_store_db(s), sql.p, &st, err);
+    if (r == 0)
+        r = bj_acct_out_new(look, &out, err);
+    for (size_t i = 0; r == 0 && i < ids->n; i++) {
+        sqlite3_bind_int64(st, 1, ids->v[i]);
+        r = bj_sql_row(st, err); /* 0: it has been removed meanwhile */
+        if (r > 0)
+            r = bj_acct_out_row(out, st, err);
+        sqlite3_reset(st);
+    }
+    if (r == 0)
+        r = bj_acct_out_end(out, err);
+    bj_acct_out_free(out);
+    sqlite3_finalize(st);
+    bj_buf_free(&sql);
+    return r;
+}
+
+static int run(struct conf *c, struct bj_err *err)
+{
+    const struct bj_acct_column *column[BJ_ACCT_COLUMNS_MAX];
+    struct bj_acct_ids ids = {NULL, 0, 0};
+    struct bj_store *store;
+    struct bj_acct_look look = {.form = BJ_ACCT_TABLE,
+                                .column = column,
+                                .header = c->header,
+                                .utc = c->utc,
+                                .colour = coloured(c->colour),
+                                .width = terminal_width(),
+                                .to = stdout};
+    int r = times(c, err);
+    if (r < 0)
+        return r;
+    if (strcmp(c->output, "csv") == 0)
+        look.form = BJ_ACCT_CSV;
+    if (strcmp(c->output, "json") == 0)
+        look.form = BJ_ACCT_JSON;
+    r = bj_store_open(
+        &(struct bj_store_options){.path = c->path,
+                                   .read_only = true,
+                                   .any_filesystem = c->any_filesystem},
+        &store, err);
+    if (r < 0)
+        return r;
+    r = columns(c, store, column, &look.columns, err);
+    if (r == 0)
+        r = bj_acct_find(store, &c->filter, &ids, err);
+    if (r == 0)
+        r = show(store, &look, &ids, err);
+    free(ids.v);
+    bj_store_close(store);
+    return r;
+}
+
+/* --- start -----------------------------------------------------------------
+ */
+
+/* Words in front of all options are jobs: "4711" becomes "--job=4711". */
+static char **jobs_to_options(int argc, char **argv)
+{
+    char **v = calloc((size_t)argc + 1, sizeof(*v));
+    bool front = true;
+    for (int i = 0; v && i < argc; i++) {
+        front = front && (i == 0 || argv[i][0] != '-');
+        v[i] = argv[i];
+        if (i > 0 && front && asprintf(&v[i], "--job=%s", argv[i]) < 0)
+            return NULL;
+    }
+    return v;
+}
+
+int main(int argc, char **argv)
+{
+    struct conf conf = {.path = NULL};
+    struct bj_err err = {0};
+    char text[400];
+    const struct bj_optset sets[] = {{options, &conf},
+                                     {bj_program_opts, &conf.program}};
+    bj_sql_single_thread();
+    char **args = jobs_to_options(argc, argv);
+    int r = args ? bj_program_load(&conf.program, sets, 2, argc, args, &err)
+                 : bj_err_set(&err, -ENOMEM, "options");
+    if (r == 0 && conf.program.help) {
+        print_help();
+    } else if (r == 0 && conf.program.version) {
+        puts("batchjob_acct " BJ_VERSION " (" BJ_REVISION ")");
+    } else if (r == 0) {
+        bj_program_log(&conf.program);
+        r = run(&conf, &err);
+    }
+    if (r < 0)
+        fprintf(stderr, "batchjob_acct: %s\n",
+                bj_program_reason(&err, text, sizeof(text)));
+    for (int i = 1; args && i < argc; i++)
+        if (args[i] != argv[i])
+            free(args[i]);
+    free(args);
+    bj_opt_free(&sets[0]);
+    bj_opt_free(&sets[1]);
+    return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,40 @@
+/* Rows of batchjob_acct as a table for people, as CSV and as JSON. */
+#ifndef BJ_STATSDB_ACCT_OUT_H
+#define BJ_STATSDB_ACCT_OUT_H
+
+#include "base/err.h"
+#include "statsdb/acct_column.h"
+
+#include <stdio.h>
+
+struct sqlite3_stmt;
+
+enum bj_acct_form { BJ_ACCT_TABLE, BJ_ACCT_CSV, BJ_ACCT_JSON };
+
+struct bj_acct_look {
+    enum bj_acct_form form;
+    const struct bj_acct_column *const *column;
+    unsigned columns;
+    bool header;    /* of tables and CSV */
+    bool utc;       /* times of tables; else local time */
+    bool colour;    /* states of tables */
+    unsigned width; /* of lines of tables; 0: any */
+    FILE *to;
+};
+
+struct bj_acct_out;
+
+/* look and what it points to must outlive it. */
+int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
+                    struct bj_err *err);
+
+/* The row at hand of a statement of bj_acct_select.  Tables wait until the
+ * width of their columns can be told.  -ENOMEM, or of writing. */
+int bj_acct_out_row(struct bj_acct_out *o, struct sqlite3_stmt *st,
+                    struct bj_err *err);
+
+/* The rest of it. */
+int bj_acct_out_end(struct bj_acct_out *o, struct bj_err *err);
+void bj_acct_out_free(struct bj_acct_out *o); /* NULL is fine */
+
+#endif

@@ -1,0 +1,198 @@
+#include "statsdb/acct_text.h"
+
+#include "base/opt_value.h"
+#include "base/stamp.h"
+#include "base/text.h"
+#include "statsdb/csv.h"
+#include "statsdb/sql.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* --- time ------------------------------------------------------------------
+ */
+
+/* Minutes by which local time is ahead of UTC then. */
+static int offset_at(int64_t sec)
+{
+    time_t t = (time_t)sec;
+    struct tm tm;
+    return localtime_r(&t, &tm) ? (int)(tm.tm_gmtoff / 60) : 0;
+}
+
+static int local(const struct bj_civil *c, int64_t *ret)
+{
+    struct tm tm = {.tm_year = c->year - 1900,
+                    .tm_mon = (int)c->month - 1,
+                    .tm_mday = (int)c->day,
+                    .tm_hour = (int)c->hour,
+                    .tm_min = (int)c->minute,
+                    .tm_sec = (int)c->second,
+                    .tm_isdst = -1};
+    time_t t = mktime(&tm);
+    *ret = t;
+    return t == (time_t)-1 ? -EINVAL : 0;
+}
+
+int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec)
+{
+    struct bj_slice s = bj_slice_str(text);
+    struct bj_civil c;
+    uint64_t usec;
+    if (bj_duration_parse(s, &usec) == 0) {
+        *ret_sec = now_sec - (int64_t)(usec / 1000000);
+        return 0;
+    }
+    if (bj_civil_parse(s, &c) < 0)
+        return -EINVAL;
+    if (!c.zoned && !utc)
+        return local(&c, ret_sec);
+    return bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret_sec);
+}
+
+static void put_time(struct bj_buf *out, int64_t sec, bool utc)
+{
+    char text[BJ_STAMP_MAX];
+    int offset = utc ? 0 : offset_at(sec);
+    struct bj_slice s =
+        bj_slice_str(bj_stamp_text(sec * 1000000, 0, offset, text));
+    /* Everybody knows the zone of the table. */
+    bj_buf_put(out, s.p, s.n < 19 ? s.n : 19);
+}
+
+/* --- units -----------------------------------------------------------------
+ */
+
+static void put_seconds(struct bj_buf *out, int64_t v)
+{
+    uint64_t s = (uint64_t)(v < 0 ? -v : v);
+    bj_buf_str(out, v < 0 ? "-" : "");
+    if (s >= 86400)
+        bj_buf_printf(out, "%llu-", (unsigned long long)(s / 86400));
+    s %= 86400;
+    bj_buf_printf(out, "%02u:%02u:%02u", (unsigned)(s / 3600),
+                  (unsigned)(s / 60 % 60), (unsigned)(s % 60));
+}
+
+/* Three digits or four, and a unit. */
+static void put_amount(struct bj_buf *out, int64_t v, unsigned base,
+                       const char *const *unit)
+{
+    double d = (double)v;
+    while (unit[1] && d >= (double)base) {
+        d /= (double)base;
+        unit++;
+    }
+    bj_buf_printf(out, d == (double)v || d >= 99.95 ? "%.0f%s" : "%.1f%s", d,
+                  *unit);
+}
+
+static const char *const bytes[] = {"", "K", "M", "G", "T", "P", NULL};
+static const char *const joules[] = {"J", "kJ", "MJ", "GJ", "TJ", NULL};
+
+static void put_clean(struct bj_buf *out, struct bj_slice s)
+{
+    /* U+FFFD has three bytes */
+    if (!bj_buf_room(out, 3 * s.n + 1))
+        return;
+    out->len += bj_text_clean(s, out->p + out->len, out->cap - out->len);
+}
+
+void bj_acct_for_people(struct bj_buf *out, const struct bj_acct_column *c,
+                        struct sqlite3_stmt *st, int col, bool utc)
+{
+    if (sqlite3_column_type(st, col) == SQLITE_NULL)
+        return;
+    int64_t v = sqlite3_column_int64(st, col);
+    switch (c->kind) {
+    case BJ_ACCT_TIME:
+        put_time(out, v, utc);
+        break;
+    case BJ_ACCT_SECONDS:
+        if (v == INT64_MAX)
+            bj_buf_str(out, "unlimited");
+        else
+            put_seconds(out, v);
+        break;
+    case BJ_ACCT_CPU:
+        put_seconds(out, v / 1000000);
+        break;
+    case BJ_ACCT_BYTES:
+        put_amount(out, v, 1024, bytes);
+        break;
+    case BJ_ACCT_JOULES:
+        put_amount(out, v, 1000, joules);
+        break;
+    case BJ_ACCT_PERCENT:
+        bj_buf_printf(out, "%.1f%%", sqlite3_column_double(st, col));
+        break;
+    case BJ_ACCT_TEXT:
+    case BJ_ACCT_NAME:
+    case BJ_ACCT_STATE:
+    case BJ_ACCT_INT:
+        put_clean(out, bj_sql_text(st, col));
+        break;
+    }
+}
+
+/* --- for programs ----------------------------------------------------------
+ */
+
+static bool is_text(const struct bj_acct_column *c)
+{
+    return c->kind == BJ_ACCT_TEXT || c->kind == BJ_ACCT_NAME ||
+           c->kind == BJ_ACCT_STATE;
+}
+
+/* What is no text of the job's own; false: it is one. */
+static bool put_plain(struct bj_buf *out, const struct bj_acct_column *c,
+                      struct sqlite3_stmt *st, int col, const char *quote)
+{
+    char text[BJ_STAMP_MAX];
+    int64_t v = sqlite3_column_int64(st, col);
+    if (is_text(c))
+        return false;
+    if (c->kind == BJ_ACCT_TIME)
+        bj_buf_printf(out, "%s%s%s", quote,
+                      bj_stamp_text(v * 1000000, 0, 0, text), quote);
+    else if (c->kind == BJ_ACCT_SECONDS && v == INT64_MAX)
+        bj_buf_printf(out, "%sunlimited%s", quote, quote);
+    else if (c->kind == BJ_ACCT_CPU && v >= 0)
+        bj_buf_fixed(out, (uint64_t)v, 6);
+    else
+        bj_buf_slice(out, bj_sql_text(st, col));
+    return true;
+}
+
+void bj_acct_csv(struct bj_buf *out, const struct bj_acct_column *c,
+                 struct sqlite3_stmt *st, int col)
+{
+    if (sqlite3_column_type(st, col) != SQLITE_NULL &&
+        !put_plain(out, c, st, col, ""))
+        bj_csv_text(out, bj_sql_text(st, col));
+}
+
+/* Text is cleaned first, and so holds neither control characters nor what is
+ * no UTF-8. */
+void bj_acct_json(struct bj_buf *out, const struct bj_acct_column *c,
+                  struct sqlite3_stmt *st, int col)
+{
+    struct bj_buf text = {0};
+    if (sqlite3_column_type(st, col) == SQLITE_NULL) {
+        bj_buf_str(out, "null");
+        return;
+    }
+    if (put_plain(out, c, st, col, "\""))
+        return;
+    put_clean(&text, bj_sql_text(st, col));
+    bj_buf_str(out, "\"");
+    for (size_t i = 0; i < text.len; i++) {
+        bool escape = text.p[i] == '"' || text.p[i] == '\\';
+        bj_buf_str(out, escape ? "\\" : "");
+        bj_buf_put(out, &text.p[i], 1);
+    }
+    bj_buf_str(out, "\"");
+    out->failed = out->failed || text.failed;
+    bj_buf_free(&text);
+}

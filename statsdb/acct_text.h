@@ -1,0 +1,25 @@
+/* Values of batchjob_acct as text. */
+#ifndef BJ_STATSDB_ACCT_TEXT_H
+#define BJ_STATSDB_ACCT_TEXT_H
+
+#include "base/buf.h"
+#include "statsdb/acct_column.h"
+
+struct sqlite3_stmt;
+
+/* Append a value as people read it: "1-02:03:04", "13.8G", "2.5kJ"; nothing
+ * where it is not known.  Text is cleaned.  Times are local unless utc. */
+void bj_acct_for_people(struct bj_buf *out, const struct bj_acct_column *c,
+                        struct sqlite3_stmt *st, int col, bool utc);
+
+/* As programs read it: RFC 3339 in UTC, seconds, bytes, joules, percent. */
+void bj_acct_csv(struct bj_buf *out, const struct bj_acct_column *c,
+                 struct sqlite3_stmt *st, int col);
+void bj_acct_json(struct bj_buf *out, const struct bj_acct_column *c,
+                  struct sqlite3_stmt *st, int col);
+
+/* A time as people write it: a date or a stamp, local unless it has a zone or
+ * utc is set; or how long before now: "7d", "12h".  -EINVAL. */
+int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec);
+
+#endif

@@ -179,7 +179,7 @@ static int add_str(const struct bj_opt *o, struct bj_strv *list,
 static void note_set(const struct bj_optset *set, const struct bj_opt *o,
                      bool was_set)
 {
-    if (o->kind == BJ_OPT_BOOL && o->set_off > 0)
+    if (o->set_off > 0)
         *(bool *)((char *)set->base + o->set_off) = was_set;
 }
 
@@ -256,7 +256,7 @@ int bj_opt_finish(const struct bj_optset *set, struct bj_err *err)
         while (bj_slice_field(&rest, ',', &word)) {
             if (word.n == 0)
                 continue;
-            int r = bj_opt_assign(set, o, word, err);
+            int r = assign(set, o, word, err);
             if (r < 0)
                 return bj_err_wrap(err, r, "preset");
         }

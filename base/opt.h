@@ -40,8 +40,8 @@ struct bj_opt {
     const char *arg;     /* name of the argument in --help */
     const char *help;    /* one sentence */
     const char *choices; /* STR, LIST: "a|b|c", the only values; NULL: any */
-    size_t set_off;      /* BOOL: where a second bool is that becomes true when
-                            a source, not the preset, sets it; 0: nowhere */
+    size_t set_off;      /* where a bool is that becomes true when a source, not
+                            the preset, sets the option; 0: nowhere */
 };
 
 /* A set of options: several tables over one structure each. */

@@ -1,0 +1,159 @@
+/* Dialects: a snapshot under the names, units and labels of other exporters,
+ * so that their dashboards and rules go on working.
+ *
+ * A dialect is a table over the same records as the native view: a row says
+ * which field leaves under which name, in which unit, with which labels.
+ * Nothing is computed here that native does not tell, but for units and for
+ * sums of two fields.  docs/dialects.md says where a peer meant something else,
+ * and what of it is not told. */
+#ifndef BJ_CORE_VIEW_DIALECT_H
+#define BJ_CORE_VIEW_DIALECT_H
+
+#include "base/buf.h"
+#include "core/core.h"
+#include "core/model/metric.h"
+
+/* Where the record of a row is, and how far a row goes. */
+enum bj_row_of {
+    BJ_ROW_JOB,   /* a field of each job */
+    BJ_ROW_USAGE, /* one of its bj_usage: of steps and tasks as well, where
+                     those are collected */
+    BJ_ROW_JOBS,  /* a field of each record of a list of each job */
+    BJ_ROW_SNAP,  /* a field of the snapshot */
+    BJ_ROW_SNAPS, /* a field of each record of a list of the snapshot */
+    BJ_ROW_INFO,  /* 1, with the values of a bj_info of the snapshot */
+    BJ_ROW_COUNT, /* how many jobs run */
+    BJ_ROW_UID,   /* the number of the job's owner */
+    BJ_ROW_ONE,   /* 1 for each job that runs */
+};
+
+/* From the unit of the field to the peer's. */
+enum bj_scale {
+    BJ_SCALE_NONE,    /* the number as it is */
+    BJ_SCALE_MICRO,   /* millionths: seconds, joules, watts, grams */
+    BJ_SCALE_NSEC,    /* microseconds to nanoseconds */
+    BJ_SCALE_TICKS,   /* microseconds to the ticks of user space, 100 a second
+                         (kernel, asm-generic/param.h: USER_HZ) */
+    BJ_SCALE_MIB,     /* bytes to 2^20 of them, cut to six places */
+    BJ_SCALE_MILLI,   /* microwatts to milliwatts */
+    BJ_SCALE_PERCENT, /* millionths to hundredths */
+    BJ_SCALE_FLAG     /* 1 when it is not 0 */
+};
+
+/* What a second field of the same record is for. */
+enum bj_second { BJ_SECOND_NONE, BJ_SECOND_ADD, BJ_SECOND_ELSE };
+
+struct bj_dialect_word {
+    const char *ours, *theirs; /* ends with ours NULL */
+};
+
+/* A family. */
+struct bj_dialect_row {
+    const char *name, *help;
+    enum bj_kind kind;
+    enum bj_row_of of;
+    bool live; /* as in bj_metric: left out once the job has ended */
+    enum bj_scale scale;
+    size_t off; /* of the value: in the job, the snapshot, or a list's record */
+    enum bj_second use; /* what is at second; both have to be known to be
+                           added */
+    size_t second;
+    size_t list, size; /* of the bj_list in its owner; of a record */
+    unsigned labels;   /* which of the dialect's sets of labels goes before */
+    const char *key[BJ_SUB_KEYS]; /* names of bj_sub.key; NULL: not told */
+    const char *const *info;      /* BJ_ROW_INFO: names of its values */
+    /* Which records.  Others are left out. */
+    const char *only[2];     /* bj_sub.key is this; "a*": begins so, "*a": ends
+                                so */
+    const char *const *skip; /* bj_sub.key[0], behind its last slash, is none
+                                of these; ends with NULL */
+    uint64_t least;          /* not below this, in the unit of the field */
+    bool first;              /* only the first that is left */
+    /* What the peer calls values of bj_sub.key[word].  Others stay as they
+     * are, or are left out. */
+    const struct bj_dialect_word *words;
+    unsigned word;
+    bool words_only;
+};
+
+/* A label that a job has in all samples. */
+enum bj_label_of {
+    BJ_LABEL_IDENT,
+    BJ_LABEL_TEXT,
+    BJ_LABEL_HOST,      /* as the machine calls itself */
+    BJ_LABEL_SHORT_HOST /* of that what is before the first dot */
+};
+struct bj_dialect_label {
+    const char *name; /* ends with NULL */
+    enum bj_label_of of;
+    int field;        /* IDENT: bj_ident_field (core/find/ident.h) */
+    const char *text; /* TEXT; IDENT: while that is not known */
+};
+
+enum { BJ_DIALECT_SETS = 4 };
+
+struct bj_dialect {
+    const char *name;
+    const char *port;   /* that its own program listens on; NULL: none */
+    const char *system; /* jobs of this batch system only; NULL: all */
+    bool empty;         /* families without samples are announced, too */
+    bool openmetrics;   /* its own program writes them on request */
+    unsigned collect;   /* collectors that it needs: bits 1 << BJ_COLLECT_... */
+    const struct bj_dialect_row *rows;
+    size_t nrows;
+    /* Labels that go before those of a row; of the snapshot's rows only those
+     * that need no job. */
+    const struct bj_dialect_label *labels[BJ_DIALECT_SETS];
+    const char *step[2]; /* names of the labels of a step and a task: both are
+                            in all samples of BJ_ROW_USAGE; NULL: no steps */
+};
+
+extern const struct bj_dialect *const bj_dialects[]; /* ends with NULL */
+const struct bj_dialect *bj_dialect_find(struct bj_slice name); /* or NULL */
+
+/* What a dialect may tell that no snapshot knows. */
+struct bj_dialect_env {
+    struct bj_slice host;         /* name of the machine, clean */
+    bool hide_user, hide_account; /* these labels stay empty */
+};
+
+/* One value on its way out. */
+struct bj_dialect_sample {
+    struct bj_slice labels; /* written and escaped, each with a comma behind */
+    const struct bj_slice *key; /* values of the family's own; clean */
+    uint64_t value;
+    bool micro; /* value is in millionths */
+};
+
+/* Where values go; family comes before its samples.  key has the names of the
+ * family's own labels, NULL-terminated.  A result below 0 ends the walk and is
+ * returned. */
+struct bj_dialect_sink {
+    void *ctx;
+    int (*family)(void *ctx, const struct bj_dialect_row *row,
+                  const char *const *key);
+    int (*sample)(void *ctx, const struct bj_dialect_sample *s);
+};
+
+/* What a walk needs, kept from one to the next.  Zero-initialise. */
+struct bj_dialect_room {
+    struct bj_buf text; /* of labels */
+    struct bj_dialect_job *v;
+    size_t n, cap;
+};
+void bj_dialect_room_free(struct bj_dialect_room *room);
+
+/* Walk a snapshot: family by family, jobs by id.  No two samples of a family
+ * have the same labels, not even when jobs do under the labels of the dialect:
+ * one of them is told then, one that runs rather than one that has ended.
+ * 0, -ENOMEM, or what the sink returned. */
+int bj_view_dialect(const struct bj_dialect *d, const struct bj_snap *snap,
+                    const struct bj_dialect_env *env,
+                    struct bj_dialect_room *room,
+                    const struct bj_dialect_sink *sink);
+
+/* The value of a row in a record whose own begin is at record: scaled, or
+ * BJ_ABSENT. */
+uint64_t bj_dialect_value(const struct bj_dialect_row *row, const char *record);
+
+#endif

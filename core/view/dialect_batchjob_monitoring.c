@@ -1,0 +1,88 @@
+/* The names that batchjob_monitoring began with, of December 2023. */
+#include "core/view/dialect_energy.h"
+
+#define ROW(text_name, text, ...)                                              \
+    {                                                                          \
+        BJ_NAMED("batchjob_" text_name, BJ_GAUGE, text), __VA_ARGS__           \
+    }
+#define COUNTER(text_name, text, ...)                                          \
+    {                                                                          \
+        BJ_NAMED("batchjob_" text_name, BJ_COUNTER, text), __VA_ARGS__         \
+    }
+
+enum { OF_JOB, OF_NODE };
+
+static const char *const build_keys[] = {"version", "revision", "compiler",
+                                         NULL};
+
+static const struct bj_dialect_row rows[] = {
+    ROW("cpu_user_seconds", "CPU time in user mode.",
+        BJ_IN_USAGE(cpu_user_usec), BJ_UNIT(MICRO)),
+    ROW("cpu_system_seconds", "CPU time of the kernel.",
+        BJ_IN_USAGE(cpu_system_usec), BJ_UNIT(MICRO)),
+    ROW("cpu_total_seconds", "CPU time.", BJ_IN_USAGE(cpu_usec),
+        BJ_UNIT(MICRO)),
+    ROW("cpus", "CPUs that may be used.", BJ_IN_USAGE(cpus), BJ_LEVEL),
+    ROW("memory_rss_bytes", "Anonymous memory.", BJ_IN_USAGE(mem_rss_bytes),
+        BJ_LEVEL),
+    ROW("memory_cache_bytes", "Page cache, shared memory included.",
+        BJ_IN_USAGE(mem_cache_bytes), BJ_LEVEL),
+    ROW("memory_used_bytes", "Memory charged, page cache included.",
+        BJ_IN_USAGE(mem_used_bytes), BJ_LEVEL),
+    ROW("memory_total_bytes", "Memory limit: its own, else the nearest above.",
+        BJ_IN_USAGE(mem_limit_bytes)),
+    ROW("memory_fail_count", "Times the memory limit was hit.",
+        BJ_IN_USAGE(mem_limit_hits)),
+    ROW("memsw_used_bytes", "Memory and swap space in use.",
+        BJ_IN_USAGE(mem_used_bytes), BJ_AND_JOB(use.mem_swap_bytes), BJ_LEVEL),
+    ROW("ipmi_dcmi_watts_total", "Power of the node as its BMC tells it.",
+        BJ_ZONE(power_uw, "ipmi_dcmi", "node"), BJ_UNIT(MICRO),
+        .labels = OF_NODE),
+    COUNTER("rapl_package_joules_total", "Energy of CPU packages.",
+            BJ_RAPL(bj_rapl_packages), .labels = OF_NODE),
+    COUNTER("rapl_dram_joules_total", "Energy of memory.",
+            BJ_RAPL(bj_rapl_drams), .labels = OF_NODE),
+    COUNTER("rapl_core_joules_total", "Energy of CPU cores.",
+            BJ_RAPL(bj_rapl_cores), .labels = OF_NODE),
+    COUNTER("rapl_uncore_joules_total", "Energy of CPUs beside their cores.",
+            BJ_RAPL(bj_rapl_uncores), .labels = OF_NODE),
+    COUNTER("rapl_psys_joules_total", "Energy of the platform.",
+            BJ_RAPL(bj_rapl_psys), .labels = OF_NODE),
+    ROW("emissions_gCo2_kWh",
+        "CO2 equivalent of a kilowatt-hour of electricity, in grams.",
+        BJ_IN_SNAPS(factors, bj_factor_stat, ug_per_kwh), BJ_UNIT(MICRO),
+        .only = {NULL, "average_lifecycle"}, .first = true, .labels = OF_NODE),
+    ROW("scrape_collector_duration_seconds",
+        "Time the collector's last run took.",
+        BJ_IN_SNAPS(self.collectors, bj_collector_stat, duration_usec),
+        BJ_UNIT(MICRO), .key = {"collector"}, .labels = OF_NODE),
+    ROW("scrape_collector_success",
+        "1 when the collector's last run had no fault.",
+        BJ_IN_SNAPS(self.collectors, bj_collector_stat, success),
+        .key = {"collector"}, .labels = OF_NODE),
+    ROW("exporter_build_info", "1; what was built.", .of = BJ_ROW_INFO,
+        .off = offsetof(struct bj_snap, self.build_info), .info = build_keys,
+        .labels = OF_NODE),
+};
+
+/* Of the job's identifier of its own, jobuuid, a part is the list of its
+ * nodes, which no node knows for sure: as in the original where that was not to
+ * be had, it is the job id. */
+static const struct bj_dialect_label labels[] = {
+    BJ_FIXED("batch", "slurm"),
+    BJ_FROM("jobid", BJ_ID_JOBID),
+    BJ_FROM("jobaccount", BJ_ID_ACCOUNT),
+    BJ_FROM("jobuuid", BJ_ID_JOBID),
+    {.name = NULL},
+};
+static const struct bj_dialect_label none[] = {{.name = NULL}};
+
+const struct bj_dialect bj_dialect_batchjob_monitoring = {
+    .name = "batchjob_monitoring",
+    .port = "9010",
+    .system = "slurm",
+    .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(ENERGY),
+    BJ_TABLE(rows),
+    .labels = {[OF_JOB] = labels, [OF_NODE] = none},
+    .step = {"step", "task"},
+};

@@ -1,0 +1,125 @@
+/* The names of CEEMS, of its Slurm collector. */
+#include "core/view/dialect_energy.h"
+
+#define ROW(text_name, text, ...)                                              \
+    {                                                                          \
+        BJ_NAMED("ceems_" text_name, BJ_GAUGE, text), __VA_ARGS__              \
+    }
+#define COUNTER(text_name, text, ...)                                          \
+    {                                                                          \
+        BJ_NAMED("ceems_" text_name, BJ_COUNTER, text), __VA_ARGS__            \
+    }
+#define UNIT(text_name, text, ...)                                             \
+    ROW("compute_unit_" text_name, text, __VA_ARGS__)
+
+enum { OF_UNIT, OF_NODE, OF_MANAGER, BARE };
+
+static const char *const build_keys[] = {"version", "revision", "compiler",
+                                         NULL};
+
+static const struct bj_dialect_row rows[] = {
+    ROW("compute_units", "Jobs on the node.", .of = BJ_ROW_COUNT,
+        .labels = OF_MANAGER),
+    COUNTER("compute_unit_cpu_user_seconds_total", "CPU time in user mode.",
+            BJ_IN_JOB(use.cpu_user_usec), BJ_UNIT(MICRO)),
+    COUNTER("compute_unit_cpu_system_seconds_total", "CPU time of the kernel.",
+            BJ_IN_JOB(use.cpu_system_usec), BJ_UNIT(MICRO)),
+    UNIT("cpus", "CPUs that may be used.", BJ_IN_JOB(use.cpus), BJ_LEVEL),
+    UNIT("memory_rss_bytes", "Anonymous memory.", BJ_IN_JOB(use.mem_rss_bytes),
+         BJ_LEVEL),
+    UNIT("memory_cache_bytes", "Page cache, shared memory included.",
+         BJ_IN_JOB(use.mem_cache_bytes), BJ_LEVEL),
+    UNIT("memory_used_bytes", "Memory charged, page cache included.",
+         BJ_IN_JOB(use.mem_used_bytes), BJ_LEVEL),
+    UNIT("memory_total_bytes", "Memory limit: its own, else the nearest above.",
+         BJ_IN_JOB(use.mem_limit_bytes)),
+    UNIT("memory_fail_count", "Times the memory limit was hit.",
+         BJ_IN_JOB(use.mem_limit_hits)),
+    UNIT("memsw_used_bytes", "Memory and swap space in use.",
+         BJ_IN_JOB(use.mem_used_bytes), BJ_AND_JOB(use.mem_swap_bytes),
+         BJ_LEVEL),
+    UNIT("cpu_psi_seconds", "Time in which all threads waited for a CPU.",
+         BJ_IN_JOB(use.psi_cpu_full_usec), BJ_UNIT(MICRO)),
+    UNIT("memory_psi_seconds", "Time in which all threads waited for memory.",
+         BJ_IN_JOB(use.psi_mem_full_usec), BJ_UNIT(MICRO)),
+    COUNTER("cpu_seconds_total", "CPU time of the node by mode.",
+            BJ_IN_SNAPS(node.modes, bj_mode_use, cpu_usec), BJ_UNIT(MICRO),
+            .key = {"mode"}, .labels = OF_NODE),
+    ROW("cpu_count", "CPUs on line.", BJ_IN_SNAP(node.cpus), .labels = OF_NODE),
+    ROW("meminfo_MemTotal_bytes", "Memory of the node.",
+        BJ_IN_SNAP(node.mem_total_bytes), .labels = OF_NODE),
+    ROW("meminfo_MemAvailable_bytes",
+        "Memory that could be had without swapping.",
+        BJ_IN_SNAP(node.mem_available_bytes), .labels = OF_NODE),
+    COUNTER("rapl_package_joules_total", "Energy of CPU packages.",
+            BJ_RAPL(bj_rapl_packages), .labels = OF_NODE),
+    COUNTER("rapl_dram_joules_total", "Energy of memory.",
+            BJ_RAPL(bj_rapl_drams), .labels = OF_NODE),
+    COUNTER("rapl_core_joules_total", "Energy of CPU cores.",
+            BJ_RAPL(bj_rapl_cores), .labels = OF_NODE),
+    COUNTER("rapl_uncore_joules_total", "Energy of CPUs beside their cores.",
+            BJ_RAPL(bj_rapl_uncores), .labels = OF_NODE),
+    COUNTER("rapl_psys_joules_total", "Energy of the platform.",
+            BJ_RAPL(bj_rapl_psys), .labels = OF_NODE),
+    ROW("rapl_package_power_limit_watts_total", "Power limit of CPU packages.",
+        BJ_RAPL_OF(limit_uw, bj_rapl_packages), .labels = OF_NODE),
+    ROW("ipmi_dcmi_current_watts", "Power of the node as its BMC tells it.",
+        BJ_ZONE(power_uw, "ipmi_dcmi", "node"), BJ_UNIT(MICRO),
+        .labels = OF_NODE),
+    ROW("redfish_current_watts", "Power of a chassis as its BMC tells it.",
+        BJ_ZONE(power_uw, "redfish", NULL), BJ_UNIT(MICRO),
+        .key = {NULL, "chassis"}, .labels = OF_NODE),
+    ROW("cray_pm_counters_energy_joules", "Energy as the blade tells it.",
+        BJ_ZONE(energy_uj, "cray", NULL), BJ_UNIT(MICRO),
+        .key = {NULL, "domain"}, .labels = OF_NODE),
+    ROW("cray_pm_counters_power_watts", "Power as the blade tells it.",
+        BJ_ZONE(power_uw, "cray", NULL), BJ_UNIT(MICRO),
+        .key = {NULL, "domain"}, .labels = OF_NODE),
+    ROW("cray_pm_counters_power_limit_watts",
+        "Power limit as the blade tells it.", BJ_ZONE(limit_uw, "cray", NULL),
+        BJ_UNIT(MICRO), .key = {NULL, "domain"}, .labels = OF_NODE),
+    ROW("emissions_gCo2_kWh",
+        "CO2 equivalent of a kilowatt-hour of electricity, in grams.",
+        BJ_IN_SNAPS(factors, bj_factor_stat, ug_per_kwh), BJ_UNIT(MICRO),
+        .only = {NULL, "average_lifecycle"},
+        .key = {"provider", NULL, "country_code"}, .labels = BARE),
+    ROW("scrape_collector_duration_seconds",
+        "Time the collector's last run took.",
+        BJ_IN_SNAPS(self.collectors, bj_collector_stat, duration_usec),
+        BJ_UNIT(MICRO), .key = {"collector"}, .labels = BARE),
+    ROW("scrape_collector_success",
+        "1 when the collector's last run had no fault.",
+        BJ_IN_SNAPS(self.collectors, bj_collector_stat, success),
+        .key = {"collector"}, .labels = BARE),
+    ROW("exporter_build_info", "1; what was built.", .of = BJ_ROW_INFO,
+        .off = offsetof(struct bj_snap, self.build_info), .info = build_keys,
+        .labels = BARE),
+};
+
+static const struct bj_dialect_label unit[] = {
+    BJ_FIXED("manager", "slurm"),
+    {.name = "hostname", .of = BJ_LABEL_HOST},
+    BJ_FROM("cgrouphostname", BJ_ID_NODE),
+    BJ_FROM("uuid", BJ_ID_JOBID),
+    {.name = NULL},
+};
+static const struct bj_dialect_label manager[] = {
+    BJ_FIXED("manager", "slurm"),
+    {.name = "hostname", .of = BJ_LABEL_HOST},
+    {.name = NULL},
+};
+static const struct bj_dialect_label node[] = {
+    {.name = "hostname", .of = BJ_LABEL_HOST},
+    {.name = NULL},
+};
+static const struct bj_dialect_label bare[] = {{.name = NULL}};
+
+const struct bj_dialect bj_dialect_ceems = {
+    .name = "ceems",
+    .port = "9010",
+    .system = "slurm",
+    .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PRESSURE) |
+               BJ_COLLECT(NODE) | BJ_COLLECT(ENERGY),
+    BJ_TABLE(rows),
+    .labels = {unit, node, manager, bare},
+};

@@ -1,0 +1,23 @@
+/* Power meters in the dialects: which of our zones are which of theirs.
+ * Internal. */
+#ifndef BJ_CORE_VIEW_DIALECT_ENERGY_H
+#define BJ_CORE_VIEW_DIALECT_ENERGY_H
+
+#include "core/view/dialect_tables.h"
+
+/* Names of the zones of the meter rapl, and the index that the peers give
+ * them: the number of the package.  A node has at most eight. */
+extern const struct bj_dialect_word bj_rapl_packages[], bj_rapl_drams[],
+    bj_rapl_cores[], bj_rapl_uncores[], bj_rapl_psys[];
+
+/* A field of the zone of a meter; both are patterns. */
+#define BJ_ZONE(field, meter, zone)                                            \
+    BJ_IN_SNAPS(zones, bj_zone_stat, field), .only = {meter, zone}
+
+#define BJ_RAPL_OF(field, zone_words)                                          \
+    BJ_ZONE(field, "rapl", NULL), BJ_UNIT(MICRO),                              \
+        .key = {NULL, "index"}, .words = (zone_words), .word = 1,              \
+        .words_only = true
+#define BJ_RAPL(zone_words) BJ_RAPL_OF(energy_uj, zone_words)
+
+#endif

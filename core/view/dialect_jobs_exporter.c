@@ -1,0 +1,57 @@
+/* The names of petricore's jobs_exporter. */
+#include "core/view/dialect_tables.h"
+
+#define ROW(text_name, text, ...)                                              \
+    {                                                                          \
+        BJ_NAMED("jobs_" text_name, BJ_GAUGE, text), __VA_ARGS__               \
+    }
+
+static const struct bj_dialect_row rows[] = {
+    ROW("spawned_processes", "Processes of the job.", BJ_IN_JOB(proc.processes),
+        BJ_LEVEL),
+    ROW("opened_files",
+        "Different files the job has open, below the place named files.",
+        BJ_IN_JOBS(places, bj_place_use, files), BJ_LEVEL, .only = {"files"}),
+    ROW("user_time", "CPU time of the job in user mode, in ticks.",
+        BJ_IN_JOB(use.cpu_user_usec), BJ_UNIT(TICKS)),
+    ROW("system_time", "CPU time of the kernel for the job, in ticks.",
+        BJ_IN_JOB(use.cpu_system_usec), BJ_UNIT(TICKS)),
+    ROW("cpu_time_core", "CPU time the job used on one CPU, in seconds.",
+        BJ_IN_JOBS(cores, bj_core_use, cpu_usec), BJ_UNIT(MICRO),
+        .use = BJ_SECOND_ELSE,
+        .second = offsetof(struct bj_core_use, cpu_estimated_usec),
+        .key = {"core"}),
+    ROW("cpu_time_total", "CPU time of the job, in seconds.",
+        BJ_IN_JOB(use.cpu_usec), BJ_UNIT(MICRO)),
+    ROW("uses_scratch",
+        "1 while the job has a file open below the place named scratch.",
+        BJ_IN_JOBS(places, bj_place_use, files), BJ_LEVEL, BJ_UNIT(FLAG),
+        .only = {"scratch"}),
+    ROW("read_mb", "Fetched from storage by the job, in MiB.",
+        BJ_IN_JOB(proc.io_storage_read_bytes), BJ_UNIT(MIB)),
+    ROW("write_mb", "Given by the job to be sent to storage, in MiB.",
+        BJ_IN_JOB(proc.io_storage_write_bytes), BJ_UNIT(MIB)),
+    ROW("read_count", "Read system calls of the job.",
+        BJ_IN_JOB(proc.io_read_ops)),
+    ROW("write_count", "Write system calls of the job.",
+        BJ_IN_JOB(proc.io_write_ops)),
+    ROW("rss",
+        "Resident memory of the job, anonymous and mapped from files, in MiB.",
+        BJ_IN_JOB(use.mem_rss_bytes), BJ_AND_JOB(use.mem_mapped_bytes),
+        BJ_LEVEL, BJ_UNIT(MIB)),
+};
+
+static const struct bj_dialect_label labels[] = {
+    {.name = "instance", .of = BJ_LABEL_SHORT_HOST},
+    BJ_FROM("slurm_job", BJ_ID_JOBID),
+    {.name = NULL},
+};
+
+const struct bj_dialect bj_dialect_jobs_exporter = {
+    .name = "jobs_exporter",
+    .system = "slurm",
+    .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
+               BJ_COLLECT(PROCESS),
+    BJ_TABLE(rows),
+    .labels = {labels},
+};

@@ -1,0 +1,85 @@
+/* The names of slurm-job-exporter 0.4. */
+#include "core/view/dialect_tables.h"
+
+#define ROW(text_name, text, ...)                                              \
+    {                                                                          \
+        BJ_NAMED("slurm_job_" text_name, BJ_GAUGE, text), __VA_ARGS__          \
+    }
+#define COUNTER(text_name, text, ...)                                          \
+    {                                                                          \
+        BJ_NAMED("slurm_job_" text_name "_total", BJ_COUNTER, text),           \
+            __VA_ARGS__                                                        \
+    }
+
+/* The way to a job is no work of it. */
+static const char *const helpers[] = {"ssh",  "sshd",    "bash",
+                                      "srun", "(other)", NULL};
+
+/* As psutil calls the states of a thread. */
+static const struct bj_dialect_word states[] = {
+    {"disk_sleep", "disk-sleep"},
+    {"tracing_stop", "tracing-stop"},
+    {"wake_kill", "wake-kill"},
+    {NULL, NULL},
+};
+
+static const struct bj_dialect_row rows[] = {
+    ROW("memory_usage", "Memory charged to the job, page cache included.",
+        BJ_IN_JOB(use.mem_used_bytes), BJ_LEVEL),
+    ROW("memory_max", "Highest memory ever charged to the job.",
+        BJ_IN_JOB(use.mem_peak_bytes)),
+    ROW("memory_limit", "Memory limit of the job.",
+        BJ_IN_JOB(use.mem_limit_bytes)),
+    ROW("memory_cache", "Page cache of the job.",
+        BJ_IN_JOB(use.mem_cache_bytes), BJ_LEVEL),
+    ROW("memory_rss", "Anonymous memory of the job.",
+        BJ_IN_JOB(use.mem_rss_bytes), BJ_LEVEL),
+    ROW("memory_rss_huge",
+        "Anonymous memory of the job in transparent huge pages.",
+        BJ_IN_JOB(use.mem_huge_bytes), BJ_LEVEL),
+    ROW("memory_mapped_file",
+        "Page cache that processes of the job have mapped.",
+        BJ_IN_JOB(use.mem_mapped_bytes), BJ_LEVEL),
+    ROW("memory_active_file", "Page cache the job has used lately.",
+        BJ_IN_JOB(use.mem_active_file_bytes), BJ_LEVEL),
+    ROW("memory_inactive_file",
+        "Page cache of the job that the kernel would drop first.",
+        BJ_IN_JOB(use.mem_inactive_file_bytes), BJ_LEVEL),
+    ROW("memory_unevictable", "Memory of the job that cannot be reclaimed.",
+        BJ_IN_JOB(use.mem_unevictable_bytes), BJ_LEVEL),
+    COUNTER("core_usage", "CPU time the job used on one CPU, in nanoseconds.",
+            BJ_IN_JOBS(cores, bj_core_use, cpu_usec), BJ_UNIT(NSEC),
+            .use = BJ_SECOND_ELSE,
+            .second = offsetof(struct bj_core_use, cpu_estimated_usec),
+            .key = {"core"}),
+    ROW("process_count", "Processes of the job.", BJ_IN_JOB(proc.processes),
+        BJ_LEVEL),
+    ROW("threads_count", "Threads of the job by state.",
+        BJ_IN_JOBS(states, bj_state_use, threads), BJ_LEVEL, .key = {"state"},
+        .words = states),
+    COUNTER("process_usage", "CPU time of the job by executable, in seconds.",
+            BJ_IN_JOBS(exes, bj_exe_use, cpu_usec), BJ_UNIT(MICRO),
+            .key = {"exe"}, .skip = helpers, .least = 60 * 1000000),
+};
+
+static const struct bj_dialect_label labels[] = {
+    BJ_FROM("user", BJ_ID_USER),
+    {.name = "account",
+     .of = BJ_LABEL_IDENT,
+     .field = BJ_ID_ACCOUNT,
+     .text = "error"},
+    BJ_FROM("slurmjobid", BJ_ID_JOBID),
+    {.name = NULL},
+};
+
+const struct bj_dialect bj_dialect_slurm_job_exporter = {
+    .name = "slurm-job-exporter",
+    .port = "9798",
+    .system = "slurm",
+    .empty = true,
+    .openmetrics = true,
+    .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
+               BJ_COLLECT(PROCESS),
+    BJ_TABLE(rows),
+    .labels = {labels},
+};

@@ -1,0 +1,135 @@
+#include "standalone/dialect.h"
+
+#include "base/digits.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <sys/utsname.h>
+
+/* Room for the end of a line: brace, blank, value, newline. */
+enum { TAIL_BYTES = BJ_DIGITS_ROOM + 3, KEYS = BJ_INFO_MAX };
+
+struct page {
+    struct bj_buf *out;
+    enum bj_page_format format;
+    /* The present family. */
+    const char *name;
+    size_t name_len, key_len[KEYS];
+    const char *const *key;
+};
+
+/* Texts of HELP are ours and hold nothing that needs an escape; a test sees to
+ * that. */
+static void put_comment(struct page *p, const char *what, size_t name_len,
+                        const char *text)
+{
+    bj_buf_str(p->out, what);
+    bj_buf_put(p->out, p->name, name_len);
+    bj_buf_put(p->out, " ", 1);
+    bj_buf_str(p->out, text);
+    bj_buf_put(p->out, "\n", 1);
+}
+
+static int on_family(void *ctx, const struct bj_dialect_row *row,
+                     const char *const *key)
+{
+    struct page *p = ctx;
+    p->name = row->name;
+    p->name_len = strlen(row->name);
+    p->key = key;
+    for (size_t i = 0; key[i]; i++)
+        p->key_len[i] = strlen(key[i]);
+    size_t family = p->name_len;
+    if (p->format == BJ_PAGE_OPENMETRICS && row->kind == BJ_COUNTER)
+        family -= strlen("_total");
+    put_comment(p, "# HELP ", family, row->help);
+    put_comment(p, "# TYPE ", family,
+                row->kind == BJ_COUNTER ? "counter" : "gauge");
+    return p->out->failed ? -ENOMEM : 0;
+}
+
+static inline char *put(char *at, const char *from, size_t n)
+{
+    memcpy(at, from, n);
+    return at + n;
+}
+
+/* A label value, its closing quote and a comma. */
+static char *put_value(char *at, struct bj_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (c == '\\' || c == '"' || c == '\n')
+            *at++ = '\\';
+        *at++ = c == '\n' ? 'n' : c;
+    }
+    *at++ = '"';
+    *at++ = ',';
+    return at;
+}
+
+static size_t key_bytes(const struct page *p, const struct bj_slice *value)
+{
+    size_t n = 0;
+    for (size_t i = 0; value && p->key[i]; i++)
+        n += p->key_len[i] + 2 + 2 * value[i].n + 2;
+    return n;
+}
+
+/* Every line asks for room once and then writes at a cursor.  Each label ends
+ * with a comma; the last one, or the brace when there is none, is written
+ * over. */
+static int on_sample(void *ctx, const struct bj_dialect_sample *s)
+{
+    const struct page *p = ctx;
+    struct bj_buf *out = p->out;
+    size_t room = p->name_len + 1 + s->labels.n + TAIL_BYTES;
+    room += key_bytes(p, s->key);
+    if (!bj_buf_room(out, room))
+        return -ENOMEM;
+    char *at = put(out->p + out->len, p->name, p->name_len);
+    *at++ = '{';
+    if (s->labels.n > 0)
+        at = put(at, s->labels.p, s->labels.n);
+    for (size_t i = 0; s->key && p->key[i]; i++) {
+        at = put(at, p->key[i], p->key_len[i]);
+        at = put(at, "=\"", 2);
+        at = put_value(at, s->key[i]);
+    }
+    if (at[-1] == ',') {
+        at[-1] = '}';
+        *at++ = ' ';
+    } else {
+        at[-1] = ' ';
+    }
+    at = s->micro ? bj_digits_micro(at, s->value) : bj_digits_u64(at, s->value);
+    *at++ = '\n';
+    out->len = (size_t)(at - out->p);
+    return 0;
+}
+
+int bj_dialect_page(const struct bj_dialect *d, const struct bj_snap *snap,
+                    const struct bj_dialect_env *env,
+                    enum bj_page_format format, struct bj_dialect_room *room,
+                    struct bj_buf *out)
+{
+    struct page p = {.out = out, .format = format};
+    const struct bj_dialect_sink sink = {&p, on_family, on_sample};
+    if (bj_view_dialect(d, snap, env, room, &sink) < 0)
+        out->failed = true;
+    if (format == BJ_PAGE_OPENMETRICS)
+        bj_buf_str(out, "# EOF\n");
+    return out->failed ? -ENOMEM : 0;
+}
+
+void bj_dialect_env_make(const struct bj_conf *conf, char host[BJ_HOST_BYTES],
+                         struct bj_dialect_env *ret)
+{
+    struct utsname name;
+    size_t n = 0;
+    if (uname(&name) == 0)
+        n = bj_text_clean(bj_slice_str(name.nodename), host, BJ_HOST_BYTES);
+    *ret = (struct bj_dialect_env){.host = {host, n},
+                                   .hide_user = !conf->label_user,
+                                   .hide_account = !conf->label_account};
+}

@@ -1,0 +1,460 @@
+/* Dialects: that the tables are sound, and that what they tell of a snapshot is
+ * what native tells of it, in another unit.  Whole pages by hand are in
+ * test_dialect_page.c. */
+#include "core/view/dialect.h"
+
+#include "core/find/ident.h"
+#include "core/view/view.h"
+#include "tests/unit/lib/fail.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static bool is_name(const char *s, bool colons)
+{
+    if (!isalpha((unsigned char)*s) && *s != '_')
+        return false;
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && *s != '_' && !(colons && *s == ':'))
+            return false;
+    return true;
+}
+
+/* All names of labels that a sample of the row may have. */
+static size_t label_names(const struct bj_dialect *d,
+                          const struct bj_dialect_row *row, const char *ret[32])
+{
+    size_t n = 0;
+    const struct bj_dialect_label *l = d->labels[row->labels];
+    assert_non_null(l);
+    ret[n++] = "cluster";
+    for (; l->name; l++)
+        ret[n++] = l->name;
+    for (int i = 0; i < 2 && row->of == BJ_ROW_USAGE; i++)
+        if (d->step[i])
+            ret[n++] = d->step[i];
+    for (int i = 0; i < BJ_SUB_KEYS; i++)
+        if (row->key[i])
+            ret[n++] = row->key[i];
+    for (int i = 0; row->info && row->info[i]; i++)
+        ret[n++] = row->info[i];
+    return n;
+}
+
+static void check_row(const struct bj_dialect *d, size_t i)
+{
+    const struct bj_dialect_row *row = &d->rows[i];
+    const char *label[32];
+    size_t n = label_names(d, row, label);
+    print_message("# %s %s\n", d->name, row->name);
+    assert_true(is_name(row->name, true));
+    for (size_t k = 0; k < i; k++)
+        assert_string_not_equal(row->name, d->rows[k].name);
+    assert_true(*row->help && !strpbrk(row->help, "\\\n\""));
+    if (d->openmetrics && row->kind == BJ_COUNTER)
+        assert_non_null(strstr(row->name, "_total"));
+    for (size_t a = 0; a < n; a++) {
+        assert_true(is_name(label[a], false));
+        for (size_t b = 0; b < a; b++)
+            assert_string_not_equal(label[a], label[b]);
+    }
+    if (row->words_only)
+        assert_non_null(row->words);
+    if (row->of == BJ_ROW_JOBS || row->of == BJ_ROW_SNAPS)
+        assert_true(row->size >= sizeof(struct bj_sub) + sizeof(uint64_t));
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    assert_null(bj_dialect_find(BJ_SLICE("native")));
+    assert_null(bj_dialect_find((struct bj_slice){0}));
+    for (size_t d = 0; bj_dialects[d]; d++) {
+        struct bj_slice name = bj_slice_str(bj_dialects[d]->name);
+        assert_ptr_equal(bj_dialect_find(name), bj_dialects[d]);
+        for (size_t i = 0; i < bj_dialects[d]->nrows; i++)
+            check_row(bj_dialects[d], i);
+    }
+}
+
+/* The row of the native tables over the same field. */
+
+static bool is_of_job(const struct bj_dialect_row *row)
+{
+    return row->of == BJ_ROW_JOB || row->of == BJ_ROW_USAGE ||
+           row->of == BJ_ROW_JOBS;
+}
+
+static bool is_list(const struct bj_dialect_row *row)
+{
+    return row->of == BJ_ROW_JOBS || row->of == BJ_ROW_SNAPS;
+}
+
+static bool has_field(const struct bj_dialect_row *row)
+{
+    return is_of_job(row) || is_list(row) || row->of == BJ_ROW_SNAP;
+}
+
+static const struct bj_metric *native_of(const struct bj_dialect_row *row,
+                                         size_t off,
+                                         const struct bj_table **ret)
+{
+    enum bj_owner owner = is_of_job(row) ? BJ_OF_JOB : BJ_OF_SNAP;
+    for (size_t t = 0; t < bj_ntables; t++) {
+        const struct bj_table *table = &bj_tables[t];
+        if (table->owner != owner || table->list != is_list(row) ||
+            (table->list && table->off != row->list))
+            continue;
+        size_t base = table->rows_off + (table->list ? 0 : table->off);
+        for (size_t m = 0; m < table->nrows; m++)
+            if (base + table->rows[m].off == off) {
+                *ret = table;
+                return &table->rows[m];
+            }
+    }
+    return NULL;
+}
+
+/* What a unit of ours is in a unit of theirs, and which of ours that fits. */
+static const struct {
+    double times, by;
+    bool whole;
+    bool fits[BJ_BYTES_PER_SEC + 1];
+} scales[] = {
+    [BJ_SCALE_NONE] = {1,
+                       1,
+                       true,
+                       {[BJ_NUMBER] = 1, [BJ_SEC] = 1, [BJ_BYTES] = 1}},
+    [BJ_SCALE_MICRO] =
+        {1,
+         1e6,
+         false,
+         {[BJ_USEC] = 1, [BJ_UJ] = 1, [BJ_UW] = 1, [BJ_UG_PER_KWH] = 1}},
+    [BJ_SCALE_NSEC] = {1e3, 1, true, {[BJ_USEC] = 1}},
+    [BJ_SCALE_TICKS] = {1, 1e4, true, {[BJ_USEC] = 1}},
+    [BJ_SCALE_MIB] = {1, 1048576, false, {[BJ_BYTES] = 1}},
+    [BJ_SCALE_MILLI] = {1, 1e3, false, {[BJ_UW] = 1}},
+    [BJ_SCALE_PERCENT] = {1, 1e4, false, {[BJ_PPM] = 1}},
+    [BJ_SCALE_FLAG] = {0, 1, true, {[BJ_NUMBER] = 1}},
+};
+
+static void rows_are_native(void **state)
+{
+    (void)state;
+    for (size_t d = 0; bj_dialects[d]; d++)
+        for (size_t i = 0; i < bj_dialects[d]->nrows; i++) {
+            const struct bj_dialect_row *row = &bj_dialects[d]->rows[i];
+            const struct bj_table *t;
+            if (!has_field(row))
+                continue;
+            print_message("# %s %s\n", bj_dialects[d]->name, row->name);
+            const struct bj_metric *m = native_of(row, row->off, &t);
+            assert_non_null(m);
+            assert_int_equal(m->live, row->live);
+            assert_true(scales[row->scale].fits[m->unit]);
+            if (row->kind == BJ_COUNTER)
+                assert_int_equal(m->kind, BJ_COUNTER);
+            if (is_list(row))
+                assert_int_equal(t->size, row->size);
+            if (row->use == BJ_SECOND_NONE)
+                continue;
+            const struct bj_metric *more = native_of(row, row->second, &t);
+            assert_non_null(more);
+            assert_int_equal(more->unit, m->unit);
+            assert_int_equal(more->live, m->live);
+        }
+}
+
+/* Snapshots of chance, through both views. */
+
+enum { JOBS = 9, SUBS = 4, SEEN = 100000 };
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 11;
+}
+
+/* Often absent, often 0, of any size that a counter may have. */
+static uint64_t any_value(uint64_t *seed)
+{
+    uint64_t what = next_random(seed) % 8;
+    if (what < 2)
+        return what ? 0 : BJ_ABSENT;
+    return next_random(seed) >> (4 + next_random(seed) % 50);
+}
+
+static void fill(uint64_t *seed, void *from, size_t bytes)
+{
+    uint64_t *v = from;
+    for (size_t i = 0; i < bytes / sizeof(*v); i++)
+        v[i] = any_value(seed);
+}
+
+/* Identifiers that the tables ask for, and others. */
+static const char *const first_keys[] = {"rapl", "disk_sleep", "/bin/bash",
+                                         "scratch"};
+static const char *const second_keys[] = {"package-0", "package-1.dram",
+                                          "average_lifecycle", "node"};
+
+static struct bj_list any_list(uint64_t *seed, size_t size)
+{
+    char *v = calloc(SUBS, size);
+    assert_non_null(v);
+    for (size_t i = 0; i < SUBS; i++) {
+        char *record = v + i * size;
+        struct bj_sub *sub = (void *)record;
+        fill(seed, record + sizeof(*sub), size - sizeof(*sub));
+        sub->key[0] = bj_slice_str(first_keys[i]);
+        sub->key[1] = bj_slice_str(second_keys[(i + size) % SUBS]);
+    }
+    return (struct bj_list){v, next_random(seed) % (SUBS + 1)};
+}
+
+static struct bj_ident *any_ident(uint64_t *seed, unsigned number)
+{
+    struct bj_slice f[BJ_ID_FIELDS] = {{0}};
+    struct bj_conf conf = {.label_user = true, .label_account = true};
+    char id[16];
+    snprintf(id, sizeof(id), "%u", number);
+    f[BJ_ID_JOBID] = bj_slice_str(id);
+    f[BJ_ID_USER] = BJ_SLICE("anna");
+    f[BJ_ID_UID] = BJ_SLICE("1000");
+    if (next_random(seed) % 4)
+        f[BJ_ID_SYSTEM] = BJ_SLICE("slurm");
+    struct bj_ident *ident = bj_ident_new(f, &conf);
+    assert_non_null(ident);
+    return ident;
+}
+
+/* Lists of a job, of the snapshot: where they are, and how big their records.
+ */
+static void any_lists(uint64_t *seed, enum bj_owner owner, char *record)
+{
+    for (size_t t = 0; t < bj_ntables; t++) {
+        const struct bj_table *table = &bj_tables[t];
+        if (table->owner != owner || !table->list)
+            continue;
+        struct bj_list *list = (void *)(record + table->off);
+        if (!list->v)
+            *list = any_list(seed, table->size);
+    }
+}
+
+static void free_lists(enum bj_owner owner, char *record)
+{
+    for (size_t t = 0; t < bj_ntables; t++) {
+        struct bj_list *list = (void *)(record + bj_tables[t].off);
+        if (bj_tables[t].owner != owner || !bj_tables[t].list)
+            continue;
+        free(list->v);
+        *list = (struct bj_list){0};
+    }
+}
+
+static struct bj_snap *make_snap(uint64_t seed)
+{
+    struct bj_snap *snap = calloc(1, sizeof(*snap));
+    struct bj_job *job = calloc(JOBS, sizeof(*job));
+    assert_true(snap && job);
+    fill(&seed, &snap->node, sizeof(snap->node));
+    fill(&seed, &snap->self, sizeof(snap->self));
+    snap->node.modes = snap->node.energy = (struct bj_list){0};
+    snap->self.collectors = (struct bj_list){0};
+    memset(&snap->node.energy_info, 0, sizeof(snap->node.energy_info));
+    memset(&snap->self.build_info, 0, sizeof(snap->self.build_info));
+    snap->node.energy_info.one = snap->self.build_info.one = 1;
+    any_lists(&seed, BJ_OF_SNAP, (char *)snap);
+    for (unsigned i = 0; i < JOBS; i++) {
+        fill(&seed, &job[i].use, sizeof(job[i].use));
+        fill(&seed, &job[i].proc, sizeof(job[i].proc));
+        job[i].ident = any_ident(&seed, i);
+        job[i].end_sec = next_random(&seed) % 3 ? BJ_ABSENT : 1;
+        job[i].ident_info = 1;
+        any_lists(&seed, BJ_OF_JOB, (char *)&job[i]);
+    }
+    snap->jobs = (struct bj_list){job, JOBS};
+    return snap;
+}
+
+static void free_snap(struct bj_snap *snap)
+{
+    struct bj_job *job = snap->jobs.v;
+    for (int i = 0; i < JOBS; i++) {
+        free_lists(BJ_OF_JOB, (char *)&job[i]);
+        bj_ident_unref(job[i].ident);
+    }
+    free(job);
+    free_lists(BJ_OF_SNAP, (char *)snap);
+    free(snap);
+}
+
+/* What native tells of one metric, in its order. */
+struct seen {
+    const struct bj_metric *want, *now;
+    size_t n;
+    uint64_t v[JOBS * SUBS + JOBS];
+};
+
+static int native_family(void *ctx, const struct bj_table *t,
+                         const struct bj_metric *m)
+{
+    (void)t;
+    ((struct seen *)ctx)->now = m;
+    return 0;
+}
+
+static int native_sample(void *ctx, const struct bj_sample *s)
+{
+    struct seen *seen = ctx;
+    if (seen->now != seen->want)
+        return 0;
+    if (s->job &&
+        !bj_slice_eq(s->job->ident->f[BJ_ID_SYSTEM], BJ_SLICE("slurm")))
+        return 0;
+    assert_true(seen->n < COUNT(seen->v));
+    seen->v[seen->n++] = s->value;
+    return 0;
+}
+
+struct told {
+    const struct bj_dialect_row *now;
+    size_t n;
+    struct {
+        const struct bj_dialect_row *row;
+        double value;
+        bool job_itself;
+    } v[SEEN];
+};
+
+static int dialect_family(void *ctx, const struct bj_dialect_row *row,
+                          const char *const *key)
+{
+    (void)key;
+    ((struct told *)ctx)->now = row;
+    return 0;
+}
+
+static int dialect_sample(void *ctx, const struct bj_dialect_sample *s)
+{
+    struct told *told = ctx;
+    assert_true(told->n < SEEN);
+    told->v[told->n].row = told->now;
+    told->v[told->n].job_itself =
+        told->now->of != BJ_ROW_USAGE || s->key[0].n == 0;
+    told->v[told->n++].value = (double)s->value / (s->micro ? 1e6 : 1);
+    return 0;
+}
+
+/* Rows that tell every record that native tells, as it is. */
+static bool is_plain(const struct bj_dialect_row *row)
+{
+    return has_field(row) && row->use == BJ_SECOND_NONE && !row->only[0] &&
+           !row->only[1] && !row->skip && !row->least && !row->first &&
+           !row->words_only && row->scale != BJ_SCALE_FLAG;
+}
+
+static void compare(const struct bj_snap *snap, const struct told *told,
+                    const struct bj_dialect_row *row)
+{
+    const struct bj_table *t;
+    struct seen seen = {.want = native_of(row, row->off, &t)};
+    bj_view_native(snap,
+                   &(struct bj_sink){&seen, native_family, native_sample});
+    size_t k = 0;
+    for (size_t i = 0; i < told->n; i++) {
+        if (told->v[i].row != row || !told->v[i].job_itself)
+            continue;
+        assert_true(k < seen.n);
+        double want = (double)seen.v[k++] * scales[row->scale].times /
+                      scales[row->scale].by;
+        if (scales[row->scale].whole)
+            want = floor(want);
+        double off = fabs(told->v[i].value - want);
+        assert_true(off <= 1e-6 + 1e-9 * want);
+    }
+    assert_int_equal(k, seen.n);
+}
+
+static void agrees_with_native(void **state)
+{
+    (void)state;
+    static struct told told;
+    struct bj_dialect_room room = {0};
+    const struct bj_dialect_env env = {.host = BJ_SLICE("node1.site")};
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct bj_snap *snap = make_snap(seed * 7919);
+        for (size_t d = 0; bj_dialects[d]; d++) {
+            const struct bj_dialect *dialect = bj_dialects[d];
+            const struct bj_dialect_sink sink = {&told, dialect_family,
+                                                 dialect_sample};
+            told.n = 0;
+            assert_int_equal(bj_view_dialect(dialect, snap, &env, &room, &sink),
+                             0);
+            for (size_t i = 0; i < dialect->nrows; i++)
+                if (is_plain(&dialect->rows[i]))
+                    compare(snap, &told, &dialect->rows[i]);
+        }
+        free_snap(snap);
+    }
+    bj_dialect_room_free(&room);
+}
+
+/* Scales at their ends. */
+static const struct {
+    enum bj_scale scale;
+    uint64_t in, out;
+} ends[] = {
+    {BJ_SCALE_NSEC, 1, 1000},
+    {BJ_SCALE_NSEC, UINT64_MAX / 1000, UINT64_MAX / 1000 * 1000},
+    {BJ_SCALE_NSEC, UINT64_MAX / 1000 + 1, BJ_ABSENT},
+    {BJ_SCALE_TICKS, 9999, 0},
+    {BJ_SCALE_TICKS, 10000, 1},
+    {BJ_SCALE_MIB, 1048576, 1000000},
+    {BJ_SCALE_MIB, 1, 0},
+    {BJ_SCALE_MIB, 3, 2}, /* 3 / 1048576 = 0.00000286 */
+    {BJ_SCALE_MIB, 1ull << 63, (1ull << 43) * 1000000},
+    {BJ_SCALE_PERCENT, 1000000, 100 * 1000000},
+    {BJ_SCALE_MILLI, 250, 250000},
+    {BJ_SCALE_FLAG, 0, 0},
+    {BJ_SCALE_FLAG, 17, 1},
+    {BJ_SCALE_NONE, BJ_ABSENT, BJ_ABSENT},
+};
+
+static void scale_ends(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        const struct bj_dialect_row row = {.scale = ends[i].scale};
+        assert_int_equal(bj_dialect_value(&row, (const char *)&ends[i].in),
+                         ends[i].out);
+    }
+    const uint64_t two[] = {5, BJ_ABSENT, 7};
+    struct bj_dialect_row row = {.use = BJ_SECOND_ADD,
+                                 .second = sizeof(uint64_t)};
+    assert_int_equal(bj_dialect_value(&row, (const char *)two), BJ_ABSENT);
+    row.second = 2 * sizeof(uint64_t);
+    assert_int_equal(bj_dialect_value(&row, (const char *)two), 12);
+    row.off = sizeof(uint64_t);
+    row.use = BJ_SECOND_ELSE;
+    assert_int_equal(bj_dialect_value(&row, (const char *)two), 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables),
+        cmocka_unit_test(rows_are_native),
+        cmocka_unit_test(agrees_with_native),
+        cmocka_unit_test(scale_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,7 +1,10 @@
 #include "standalone/conf.h"
 
 #include "base/listen.h"
+#include "core/view/dialect.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define AT(member) offsetof(struct bj_exporter_conf, member)
@@ -14,12 +17,21 @@ const struct bj_opt bj_exporter_opts[] = {
      .off = AT(listen),
      .preset = ":9010",
      .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT; give it "
-             "again for more."},
+             "again for more.",
+     .set_off = AT(listen_set)},
     {.name = "web.telemetry-path",
      .kind = BJ_OPT_STR,
      .off = AT(telemetry_path),
      .preset = "/metrics",
      .help = "Path of the metrics."},
+    {.name = "web.dialect",
+     .kind = BJ_OPT_STR,
+     .off = AT(dialect),
+     .preset = "native",
+     .arg = "NAME",
+     .help = "Whose names the metrics have: native, or those of another "
+             "exporter, whose port is then the preset of web.listen-address "
+             "and whose collectors are on unless they are named."},
     {.name = "web.max-requests",
      .kind = BJ_OPT_U64,
      .off = AT(max_requests),
@@ -93,6 +105,33 @@ static bool path_fits(const char *path)
            !strstr(path, "/.");
 }
 
+/* Be what another exporter is: at its port, with what it tells. */
+static int take_dialect(struct bj_exporter_conf *c, struct bj_err *err)
+{
+    const char *name = c->dialect ? c->dialect : "";
+    const struct bj_dialect *d = bj_dialect_find(bj_slice_str(name));
+    char port[32];
+    if (strcmp(name, "native") == 0)
+        return 0;
+    if (!d)
+        return bj_err_set(err, -EINVAL,
+                          "web.dialect: '%.40s' is not native and no name in "
+                          "docs/dialects.md",
+                          name);
+    for (unsigned i = 0; i < BJ_COLLECTORS; i++)
+        if (d->collect & 1u << i && !c->core.collect_set[i])
+            c->core.collect[i] = true;
+    if (!d->port || c->listen_set || c->listen.n != 1)
+        return 0;
+    snprintf(port, sizeof(port), ":%s", d->port);
+    char *address = strdup(port);
+    if (!address)
+        return bj_err_set(err, -ENOMEM, "web.dialect");
+    free(c->listen.v[0]);
+    c->listen.v[0] = address;
+    return 0;
+}
+
 static int check(const struct bj_exporter_conf *c, struct bj_err *err)
 {
     const char *path = c->telemetry_path ? c->telemetry_path : "";
@@ -125,7 +164,8 @@ int bj_exporter_conf_load(struct bj_exporter_conf *c, int argc, char **argv,
     int r = bj_program_load(&c->program, sets, SETS, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
-    return check(c, err);
+    r = take_dialect(c, err);
+    return r < 0 ? r : check(c, err);
 }
 
 void bj_exporter_conf_help(struct bj_buf *out)

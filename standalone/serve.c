@@ -5,6 +5,8 @@
 #include "standalone/accept.h"
 #include "standalone/trim.h"
 
+#include <stdio.h>
+
 enum {
     GZIP_BYTES = 1024, /* a smaller page is sent as it is */
     TRIM_FIRST = 4,    /* the heap is trimmed after this look ... */
@@ -81,14 +83,25 @@ static void write_page(struct bj_serve *s, enum bj_page_format format,
     s->page_bytes[format] = r->body.len;
 }
 
-static void on_metrics(void *ctx, const struct bj_http_request *req,
-                       struct bj_http_reply *r)
+static void write_dialect(struct bj_serve *s, const struct bj_dialect *d,
+                          enum bj_page_format format, struct bj_http_reply *r)
 {
-    struct bj_serve *s = ctx;
+    size_t last = s->dialect_bytes;
+    r->body = bj_httpd_buf(s->httpd, last + last / 16);
+    bj_dialect_page(d, s->snap, &s->env, format, &s->room, &r->body);
+    s->dialect_bytes = r->body.len;
+}
+
+/* A page; d is NULL for our own names. */
+static void send_page(struct bj_serve *s, const struct bj_http_request *req,
+                      const struct bj_dialect *d, struct bj_http_reply *r)
+{
     struct bj_err err = {0};
     char text[256];
     enum bj_page_format format =
         bj_accept_format(bj_http_header(req, "Accept"));
+    if (d && !d->openmetrics)
+        format = BJ_PAGE_TEXT;
     r->type = bj_page_types[format];
     header(r, "Vary", "Accept, Accept-Encoding");
     if (req->method == BJ_HTTP_HEAD) {
@@ -102,10 +115,36 @@ static void on_metrics(void *ctx, const struct bj_http_request *req,
                       bj_err_text(&err, text, sizeof(text)));
         return;
     }
-    write_page(s, format, r);
+    if (d)
+        write_dialect(s, d, format, r);
+    else
+        write_page(s, format, r);
     if (s->conf->gzip && !r->body.failed && r->body.len > GZIP_BYTES &&
         bj_accept_gzip(bj_http_header(req, "Accept-Encoding")))
         pack(s, r);
+}
+
+static void on_metrics(void *ctx, const struct bj_http_request *req,
+                       struct bj_http_reply *r)
+{
+    struct bj_serve *s = ctx;
+    send_page(s, req, s->dialect, r);
+}
+
+static void on_dialect(void *ctx, const struct bj_http_request *req,
+                       struct bj_http_reply *r)
+{
+    struct bj_serve *s = ctx;
+    const struct bj_dialect *d = bj_dialect_find(req->tail);
+    if (d || bj_slice_eq(req->tail, BJ_SLICE("native"))) {
+        send_page(s, req, d, r);
+        return;
+    }
+    r->status = 404;
+    bj_buf_str(&r->body, "No such dialect; there are: native");
+    for (size_t i = 0; bj_dialects[i]; i++)
+        bj_buf_printf(&r->body, ", %s", bj_dialects[i]->name);
+    bj_buf_str(&r->body, "\n");
 }
 
 static void on_health(void *ctx, const struct bj_http_request *req,
@@ -155,10 +194,14 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
     *s = (struct bj_serve){
         .conf = conf,
         .core = core,
+        .dialect = bj_dialect_find(bj_slice_str(conf->dialect)),
         .routes = {{conf->telemetry_path, both, false, on_metrics},
+                   {s->below, both, false, on_dialect},
                    {"/health", both, true, on_health},
                    {"/", both, true, on_landing}},
     };
+    snprintf(s->below, sizeof(s->below), "%s/*", conf->telemetry_path);
+    bj_dialect_env_make(&conf->core, s->host, &s->env);
     return bj_httpd_new(s->routes, s, &limits, &s->httpd, err);
 }
 
@@ -168,6 +211,7 @@ void bj_serve_free(struct bj_serve *s)
     bj_gzip_free(s->gzip);
     for (int i = 0; i < BJ_PAGE_FORMATS; i++)
         bj_page_heads_free(&s->heads[i]);
+    bj_dialect_room_free(&s->room);
     bj_snap_unref(s->snap);
     *s = (struct bj_serve){0};
 }

@@ -5,10 +5,11 @@
 #include "base/httpd.h"
 #include "core/core.h"
 #include "standalone/conf.h"
+#include "standalone/dialect.h"
 #include "standalone/gzip.h"
 #include "standalone/page.h"
 
-enum { BJ_SERVE_ROUTES = 4 };
+enum { BJ_SERVE_ROUTES = 5, BJ_SERVE_PATH = 160 };
 
 struct bj_serve {
     const struct bj_exporter_conf *conf;
@@ -21,11 +22,19 @@ struct bj_serve {
     struct bj_page_heads heads[BJ_PAGE_FORMATS];
     size_t page_bytes[BJ_PAGE_FORMATS]; /* of the last page of each format */
     size_t packed_bytes;                /* a guess at the next packed one */
+    /* Pages of other exporters: of telemetry_path (NULL: our own), and below
+     * it, each under its name. */
+    const struct bj_dialect *dialect;
+    struct bj_dialect_env env;
+    struct bj_dialect_room room;
+    char host[BJ_HOST_BYTES], below[BJ_SERVE_PATH];
+    size_t dialect_bytes;
     struct bj_err failure; /* why the last look failed; code 0: it did not */
 };
 
 /* Make the HTTP server (not listening yet) with its routes: /, the telemetry
- * path, /health.  conf, core and s itself must stay where they are. */
+ * path and what is below it, /health.  conf, core and s itself must stay where
+ * they are. */
 int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
                   struct bj_core *core, struct bj_err *err);
 void bj_serve_free(struct bj_serve *s);

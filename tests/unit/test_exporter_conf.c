@@ -110,6 +110,44 @@ static void help_and_version_need_nothing_else(void **state)
     bj_exporter_conf_free(&c);
 }
 
+/* The dialect of another exporter takes its port and needs collectors, and both
+ * only where nobody asked for something else. */
+static const struct {
+    const char *args[ARGS];
+    const char *listen;
+    bool process, percore;
+} dialects[] = {
+    {{"--web.dialect=native"}, ":9010", false, false},
+    {{"--web.dialect=slurm-job-exporter"}, ":9798", true, true},
+    {{"--web.dialect=jobstats"}, ":9306", false, false},
+    {{"--web.dialect=jobs_exporter"}, ":9010", true, true},
+    {{"--web.dialect=jobstats", "--web.listen-address=:9010"},
+     ":9010",
+     false,
+     false},
+    {{"--web.dialect=slurm-job-exporter", "--no-collector.process"},
+     ":9798",
+     false,
+     true},
+};
+
+static void dialect_of_others(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(dialects); i++) {
+        struct bj_exporter_conf c;
+        struct bj_err err = {0};
+        assert_int_equal(load(&c, dialects[i].args, &err), 0);
+        assert_int_equal(c.listen.n, 1);
+        assert_string_equal(c.listen.v[0], dialects[i].listen);
+        assert_int_equal(c.core.collect[BJ_COLLECT_PROCESS],
+                         dialects[i].process);
+        assert_int_equal(c.core.collect[BJ_COLLECT_PERCORE],
+                         dialects[i].percore);
+        bj_exporter_conf_free(&c);
+    }
+}
+
 /* The file's name in messages is "FILE" here. */
 static const struct {
     const char *args[ARGS];
@@ -137,6 +175,9 @@ static const struct {
     {{"--web.telemetry-path=/health"},
      NULL,
      "web.telemetry-path: '/health' is taken"},
+    {{"--web.dialect=nobody"},
+     NULL,
+     "web.dialect: 'nobody' is not native and no name in docs/dialects.md"},
     {{"--web.listen-address=9010"},
      NULL,
      "web.listen-address: '9010' is not HOST:PORT, :PORT or [IPV6]:PORT"},
@@ -293,6 +334,7 @@ int main(void)
         cmocka_unit_test(presets),
         cmocka_unit_test(line_over_file_over_presets),
         cmocka_unit_test(help_and_version_need_nothing_else),
+        cmocka_unit_test(dialect_of_others),
         cmocka_unit_test(what_is_wrong),
         cmocka_unit_test(help),
         cmocka_unit_test(manual_and_example),

@@ -64,6 +64,12 @@ static const struct bj_opt options[] = {
      .off = AT(cluster_files),
      .arg = "FILE",
      .help = "YAML file of a cluster; give it again for more."},
+    {.name = "metrics.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(metrics_file),
+     .arg = "FILE",
+     .help = "Write how the asking goes into this file, in Prometheus' text "
+             "format, every 15 s; for node_exporter's textfile collector."},
     {.name = "log.level",
      .kind = BJ_OPT_STR,
      .off = AT(log_level),

@@ -28,6 +28,7 @@ struct bj_statsdb_conf {
     bool any_filesystem, check;
     uint64_t retention_usec; /* 0: for ever */
     struct bj_strv cluster_files;
+    char *metrics_file; /* NULL or empty: none */
     char *log_level, *log_format;
     /* only on the command line */
     char *file, *since, *until, *format;

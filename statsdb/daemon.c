@@ -7,6 +7,7 @@
 #include "statsdb/covered.h"
 #include "statsdb/progress.h"
 #include "statsdb/record.h"
+#include "statsdb/report.h"
 #include "statsdb/retention.h"
 #include "statsdb/source_sacct.h"
 #include "statsdb/upsert.h"
@@ -26,6 +27,7 @@ enum {
     SHRINK_PAGES = 2000,
     RECORDS = 1000, /* of a directory, in one transaction */
     RECORDS_SEC = 20,
+    REPORT_SEC = 15,
     BAD_TOLD = 5 /* of one answer, in the log */
 };
 
@@ -52,6 +54,9 @@ struct daemon {
     struct source *source;
     struct bj_records *records;
     uint64_t records_due_usec, old_due_usec; /* when they are looked for */
+    uint64_t report_due_usec;
+    uint64_t removed_jobs;
+    struct bj_report_cluster *report; /* in the order of the sources */
     int64_t since_sec;
 };
 
@@ -138,6 +143,12 @@ static int ask(struct daemon *d, struct source *s, const struct bj_window *w,
     if (r < 0)
         return r;
     s->covered = w->after;
+    struct bj_report_cluster *report = &d->report[s - d->source];
+    report->questions++;
+    report->lines += n.lines;
+    report->bad_lines += n.bad_lines;
+    report->bad_fields += n.bad_fields;
+    report->success_sec = wall_sec();
     on_progress(s, &n);
     if (s->bad > BAD_TOLD)
         bj_log(BJ_LOG_WARN, NULL, "%s: %u more like that", s->conf->name,
@@ -220,6 +231,7 @@ static int visit(struct daemon *d, struct source *s, struct bj_err *err)
     if (r < 0) {
         if (atomic_load(&d->stop->now))
             return 0;
+        d->report[s - d->source].fault[bj_report_fault(r)]++;
         put_off(d, s, err);
         s->finished = true;
         return r;
@@ -236,9 +248,10 @@ static int visit(struct daemon *d, struct source *s, struct bj_err *err)
  */
 
 /* All that lie in a directory. */
-static int collect_dir(struct daemon *d, const struct bj_cluster_conf *c,
-                       const char *dir, struct bj_err *err)
+static int collect_dir(struct daemon *d, size_t i, const char *dir,
+                       struct bj_err *err)
 {
+    const struct bj_cluster_conf *c = &d->conf->cluster[i];
     struct bj_records_counts n;
     struct bj_err why;
     int r;
@@ -249,6 +262,8 @@ static int collect_dir(struct daemon *d, const struct bj_cluster_conf *c,
         if (n.bad > 0)
             bj_log(BJ_LOG_WARN, &why, "%s: %llu files are no records", dir,
                    (unsigned long long)n.bad);
+        d->report[i].records += n.taken;
+        d->report[i].bad_records += n.bad;
         if (n.taken > 0)
             bj_log(BJ_LOG_DEBUG, NULL, "%s: %llu records", dir,
                    (unsigned long long)n.taken);
@@ -266,7 +281,7 @@ static int collect(struct daemon *d, struct bj_err *err)
         const struct bj_cluster_conf *c = &d->conf->cluster[i];
         for (size_t k = 0; k < c->records.n; k++) {
             struct bj_err why = {0};
-            int r = collect_dir(d, c, c->records.v[k], &why);
+            int r = collect_dir(d, i, c->records.v[k], &why);
             if (r == 0)
                 continue;
             bj_log(BJ_LOG_ERROR, &why, "%s: records stay", c->name);
@@ -291,10 +306,42 @@ static int remove_old(struct daemon *d, struct bj_err *err)
     int n = bj_retention_step(d->store, before, OLD_JOBS, err);
     if (n < 0)
         return n;
+    d->removed_jobs += (uint64_t)n;
     if (n > 0)
         bj_log(BJ_LOG_INFO, NULL, "%d old jobs removed", n);
     d->old_due_usec = now + (n > 0 ? 1000000 : 3600ull * 1000000);
     return bj_retention_shrink(d->store, SHRINK_PAGES, err);
+}
+
+/* --- how it goes -----------------------------------------------------------
+ */
+
+static void report(struct daemon *d)
+{
+    const char *path = d->conf->metrics_file;
+    uint64_t now = bj_clock_boot_usec();
+    if (!path || !path[0] || now < d->report_due_usec)
+        return;
+    const struct bj_upsert_counts *c = bj_upsert_counts(d->upsert);
+    struct bj_report r = {.cluster = d->report,
+                          .clusters = d->conf->clusters,
+                          .jobs_new = c->jobs_new,
+                          .jobs_changed = c->jobs_changed,
+                          .jobs_same = c->jobs_same,
+                          .steps_new = c->steps_new,
+                          .steps_changed = c->steps_changed,
+                          .steps_same = c->steps_same,
+                          .removed_jobs = d->removed_jobs,
+                          .store_bytes = bj_store_bytes(d->store),
+                          .wal_bytes = bj_store_wal_bytes(d->store)};
+    for (size_t i = 0; i < d->conf->clusters; i++) {
+        d->report[i].from_sec = d->source[i].covered.from_sec;
+        d->report[i].to_sec = d->source[i].covered.to_sec;
+    }
+    struct bj_err err = {0};
+    if (bj_report_save(&r, path, &err) < 0)
+        bj_log(BJ_LOG_WARN, &err, "metrics.file");
+    d->report_due_usec = now + REPORT_SEC * 1000000ull;
 }
 
 /* --- rounds ----------------------------------------------------------------
@@ -304,6 +351,7 @@ static int add_source(struct daemon *d, size_t i, struct bj_err *err)
 {
     struct source *s = &d->source[i];
     s->conf = &d->conf->cluster[i];
+    d->report[i].name = s->conf->name;
     s->rules =
         (struct bj_window_rules){.overlap_sec = SEC(s->conf->overlap_usec),
                                  .slice_sec = SEC(s->conf->slice_usec),
@@ -332,6 +380,9 @@ static void wait_for(struct daemon *d)
     for (size_t i = 0; i < d->conf->clusters; i++)
         if (d->source[i].due_usec < next)
             next = d->source[i].due_usec;
+    if (d->conf->metrics_file && d->conf->metrics_file[0] &&
+        d->report_due_usec < next)
+        next = d->report_due_usec;
     if (d->records_due_usec < next)
         next = d->records_due_usec;
     if (d->conf->retention_usec > 0 && d->old_due_usec < next)
@@ -368,7 +419,11 @@ static int loop(struct daemon *d, struct bj_err *err)
             bj_log(BJ_LOG_ERROR, &why, "old jobs stay");
             d->old_due_usec = bj_clock_boot_usec() + 3600ull * 1000000;
         }
-        if (single(d) && all_finished(d))
+        bool end = single(d) && all_finished(d);
+        if (end)
+            d->report_due_usec = 0;
+        report(d);
+        if (end)
             return last;
         wait_for(d);
     }
@@ -382,8 +437,9 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
     struct daemon d = {
         .conf = conf, .store = store, .stop = stop, .since_sec = since_sec};
     d.source = calloc(conf->clusters ? conf->clusters : 1, sizeof(*d.source));
-    int r = d.source ? bj_upsert_new(store, &d.upsert, err)
-                     : bj_err_set(err, -ENOMEM, "sources");
+    d.report = calloc(conf->clusters ? conf->clusters : 1, sizeof(*d.report));
+    int r = d.source && d.report ? bj_upsert_new(store, &d.upsert, err)
+                                 : bj_err_set(err, -ENOMEM, "sources");
     if (r == 0)
         r = bj_records_new(store, &d.records, err);
     for (size_t i = 0; r == 0 && i < conf->clusters; i++)
@@ -394,6 +450,7 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
         bj_source_sacct_free(d.source[i].sacct);
     bj_records_free(d.records);
     bj_upsert_free(d.upsert);
+    free(d.report);
     free(d.source);
     return r;
 }

@@ -99,7 +99,7 @@ static int set_up(struct bj_store *s, const struct bj_store_options *opt,
      * there to its place; a longer WAL saves some of the latter. */
     r = bj_sql_exec(s->db,
                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                    "PRAGMA wal_autocheckpoint = 4000;"
+                    "PRAGMA wal_autocheckpoint = 16000;"
                     "PRAGMA journal_size_limit = 67108864",
                     err);
     if (r == 0 && opt->max_bytes > 0) {
@@ -242,6 +242,12 @@ uint64_t bj_store_wal_bytes(const struct bj_store *s)
 {
     struct stat st;
     return stat(s->wal_path, &st) < 0 ? 0 : (uint64_t)st.st_size;
+}
+
+uint64_t bj_store_bytes(const struct bj_store *s)
+{
+    struct stat st;
+    return stat(s->path, &st) < 0 ? 0 : (uint64_t)st.st_size;
 }
 
 /* --- backup ----------------------------------------------------------------

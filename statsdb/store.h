@@ -57,6 +57,9 @@ void bj_store_rollback(struct bj_store *s);
 int bj_store_checkpoint(struct bj_store *s, struct bj_err *err);
 uint64_t bj_store_wal_bytes(const struct bj_store *s);
 
+/* Bytes of the store's file. */
+uint64_t bj_store_bytes(const struct bj_store *s);
+
 /* Copy the store, as it is now, into a new file while it is being used.  The
  * copy appears under its name only when it is whole and on disk.  -EEXIST when
  * the file is there already.  progress (may be NULL) is called with pages done

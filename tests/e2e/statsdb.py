@@ -44,8 +44,8 @@ class Site:
             f.write("name: fake\nsacct:\n  command: %s/sacct\n  history: %dd\n  slice: 6h\n"
                     "  pause: 0s\n" % (folder, DAYS + 1))
         with open(os.path.join(folder, "site.yml"), "w") as f:
-            f.write("store:\n  path: %s\n  batch-lines: 100\ncluster:\n  file: %s/fake.yml\n"
-                    % (self.store, folder))
+            f.write("store:\n  path: %s\n  batch-lines: 100\nmetrics:\n  file: %s/page.prom\n"
+                    "cluster:\n  file: %s/fake.yml\n" % (self.store, folder, folder))
         self.world()
 
     def world(self, **more):
@@ -195,6 +195,19 @@ def exported(site):
     check(p.returncode == 0 and p.stdout.count(b"\n") == 1, "--since bounds it", p.stdout[:300])
 
 
+def page(site):
+    name = os.path.join(site.folder, "page.prom")
+    with open(name) as f:
+        lines = dict(line.rsplit(" ", 1) for line in f if line[0] != "#")
+    lag = site.now - int(lines['batchjob_stats_covered_to_timestamp_seconds{cluster="fake"}'])
+    check(lag <= 0 and int(lines['batchjob_stats_questions_total{cluster="fake"}']) > 0,
+          "its metrics tell how far it has got", lines)
+    if shutil.which("promtool"):
+        with open(name) as f:
+            p = subprocess.run(["promtool", "check", "metrics"], stdin=f, capture_output=True)
+        check(p.returncode == 0, "promtool likes them", p.stdout, p.stderr)
+
+
 def dry(site):
     before = site.rows("SELECT * FROM covered")
     p = site.run("--dry-run")
@@ -224,6 +237,7 @@ def main():
                   "told %s again, nothing changes" % ("all" if covered else "what is new"),
                   p.stderr[-400:])
         same_sums(site, "told again")
+        page(site)
         copied(site)
         exported(site)
         dry(site)

@@ -6,6 +6,7 @@
 #include "statsdb/covered.h"
 #include "statsdb/export.h"
 #include "statsdb/progress.h"
+#include "statsdb/report.h"
 #include "statsdb/retention.h"
 
 static void put_job(struct bj_upsert *u, unsigned id, uint64_t end,
@@ -227,12 +228,41 @@ static void test_progress(void **state)
                         "  alpha");
 }
 
+static void test_report(void **state)
+{
+    static const char *const lines[] = {
+        "# TYPE batchjob_stats_questions_total counter\n",
+        "\nbatchjob_stats_questions_total{cluster=\"a\\\"b\"} 3\n",
+        "\nbatchjob_stats_questions_total{cluster=\"c\"} 0\n",
+        "\nbatchjob_stats_covered_to_timestamp_seconds{cluster=\"c\"} 99\n",
+        "\nbatchjob_stats_errors_total{cluster=\"c\",kind=\"timeout\"} 2\n",
+        "\nbatchjob_stats_jobs_total{result=\"same\"} 7\n",
+        "\nbatchjob_stats_wal_bytes 4096\n",
+    };
+    (void)state;
+    struct bj_report_cluster c[2] = {{.name = "a\"b", .questions = 3},
+                                     {.name = "c", .to_sec = 99}};
+    c[1].fault[bj_report_fault(-ETIMEDOUT)] = 2;
+    struct bj_report r = {
+        .cluster = c, .clusters = 2, .jobs_same = 7, .wal_bytes = 4096};
+    struct bj_buf out = {0};
+    bj_report_text(&r, &out);
+    bj_buf_put(&out, "", 1);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        if (!strstr(out.p, lines[i]))
+            fail_msg("no '%s' in %s", lines[i], out.p);
+    /* A time that is not known is not there. */
+    assert_null(strstr(out.p, "covered_to_timestamp_seconds{cluster=\"a"));
+    bj_buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_export),  cmocka_unit_test(test_retention),
         cmocka_unit_test(test_covered), cmocka_unit_test(test_conf),
         cmocka_unit_test(test_cache),   cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_report),
     };
     return cmocka_run_group_tests_name("statsdb_parts", tests, NULL, NULL);
 }

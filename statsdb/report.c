@@ -1,0 +1,161 @@
+#include "statsdb/report.h"
+
+#include "base/save.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define AT(member) offsetof(struct bj_report_cluster, member)
+#define OF(member) offsetof(struct bj_report, member)
+
+/* Seconds and counts of a cluster.  Those that are 0 for "not yet" are left
+ * out. */
+static const struct {
+    const char *name, *type, *help;
+    size_t off;
+    bool optional;
+} of_cluster[] = {
+    {"batchjob_stats_questions_total", "counter",
+     "Questions to the scheduler that were answered.", AT(questions), false},
+    {"batchjob_stats_lines_total", "counter",
+     "Lines of answers that were read.", AT(lines), false},
+    {"batchjob_stats_bad_lines_total", "counter",
+     "Lines that were not understood and left out.", AT(bad_lines), false},
+    {"batchjob_stats_bad_fields_total", "counter",
+     "Fields that were not understood, in lines that were taken.",
+     AT(bad_fields), false},
+    {"batchjob_stats_records_total", "counter",
+     "Final records of nodes that were taken.", AT(records), false},
+    {"batchjob_stats_bad_records_total", "counter",
+     "Files in a spool that were no records.", AT(bad_records), false},
+    {"batchjob_stats_last_success_timestamp_seconds", "gauge",
+     "When a question was last answered.", AT(success_sec), true},
+    {"batchjob_stats_covered_from_timestamp_seconds", "gauge",
+     "How far back accounting has been read.", AT(from_sec), true},
+    {"batchjob_stats_covered_to_timestamp_seconds", "gauge",
+     "Up to when accounting has been read: the lag is time() less this.",
+     AT(to_sec), true},
+};
+
+static const struct {
+    const char *name, *type, *help, *label;
+    size_t off;
+} of_store[] = {
+    {"batchjob_stats_jobs_total", "counter",
+     "Runs of jobs that were told, by what became of them.", "result=\"new\"",
+     OF(jobs_new)},
+    {"batchjob_stats_jobs_total", NULL, NULL, "result=\"changed\"",
+     OF(jobs_changed)},
+    {"batchjob_stats_jobs_total", NULL, NULL, "result=\"same\"", OF(jobs_same)},
+    {"batchjob_stats_steps_total", "counter",
+     "Steps that were told, by what became of them.", "result=\"new\"",
+     OF(steps_new)},
+    {"batchjob_stats_steps_total", NULL, NULL, "result=\"changed\"",
+     OF(steps_changed)},
+    {"batchjob_stats_steps_total", NULL, NULL, "result=\"same\"",
+     OF(steps_same)},
+    {"batchjob_stats_removed_jobs_total", "counter",
+     "Old jobs that were removed.", "", OF(removed_jobs)},
+    {"batchjob_stats_store_bytes", "gauge", "Size of the store.", "",
+     OF(store_bytes)},
+    {"batchjob_stats_wal_bytes", "gauge",
+     "Size of the file that holds what is not in the store's own yet; it grows "
+     "while a reader stays in one transaction.",
+     "", OF(wal_bytes)},
+};
+
+enum bj_report_fault bj_report_fault(int code)
+{
+    switch (code) {
+    case -ETIMEDOUT:
+        return BJ_FAULT_TIMEOUT;
+    case -EREMOTEIO:
+    case -ENOENT:
+    case -EACCES:
+    case -ENOEXEC:
+        return BJ_FAULT_COMMAND;
+    case -ENOSPC:
+    case -EIO:
+    case -EBADMSG:
+    case -EBUSY:
+    case -EROFS:
+        return BJ_FAULT_STORE;
+    default:
+        return BJ_FAULT_OTHER;
+    }
+}
+
+static void head(struct bj_buf *out, const char *name, const char *type,
+                 const char *help)
+{
+    bj_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_name(struct bj_buf *out, const char *name, const char *cluster)
+{
+    char clean[BJ_LABEL_MAX + 1];
+    size_t n = bj_text_clean(bj_slice_str(cluster), clean, sizeof(clean));
+    bj_buf_printf(out, "%s{cluster=\"", name);
+    bj_buf_label(out, (struct bj_slice){clean, n});
+    bj_buf_str(out, "\"");
+}
+
+static uint64_t number(const void *base, size_t off)
+{
+    uint64_t v;
+    memcpy(&v, (const char *)base + off, sizeof(v));
+    return v;
+}
+
+static void put_faults(const struct bj_report *r, struct bj_buf *out)
+{
+    static const char name[] = "batchjob_stats_errors_total";
+    static const char *const kinds[BJ_FAULTS] = {"command", "timeout", "store",
+                                                 "other"};
+    head(out, name, "counter", "Questions that failed, by why.");
+    for (size_t c = 0; c < r->clusters; c++)
+        for (int k = 0; k < BJ_FAULTS; k++) {
+            put_name(out, name, r->cluster[c].name);
+            bj_buf_printf(out, ",kind=\"%s\"} ", kinds[k]);
+            bj_buf_u64(out, r->cluster[c].fault[k]);
+            bj_buf_str(out, "\n");
+        }
+}
+
+void bj_report_text(const struct bj_report *r, struct bj_buf *out)
+{
+    for (size_t i = 0; i < sizeof(of_cluster) / sizeof(of_cluster[0]); i++) {
+        head(out, of_cluster[i].name, of_cluster[i].type, of_cluster[i].help);
+        for (size_t c = 0; c < r->clusters; c++) {
+            uint64_t v = number(&r->cluster[c], of_cluster[i].off);
+            if (of_cluster[i].optional && v == 0)
+                continue;
+            put_name(out, of_cluster[i].name, r->cluster[c].name);
+            bj_buf_str(out, "} ");
+            bj_buf_u64(out, v);
+            bj_buf_str(out, "\n");
+        }
+    }
+    put_faults(r, out);
+    for (size_t i = 0; i < sizeof(of_store) / sizeof(of_store[0]); i++) {
+        if (of_store[i].type)
+            head(out, of_store[i].name, of_store[i].type, of_store[i].help);
+        bool label = of_store[i].label[0] != '\0';
+        bj_buf_printf(out, "%s%s%s%s ", of_store[i].name, label ? "{" : "",
+                      of_store[i].label, label ? "}" : "");
+        bj_buf_u64(out, number(r, of_store[i].off));
+        bj_buf_str(out, "\n");
+    }
+}
+
+int bj_report_save(const struct bj_report *r, const char *path,
+                   struct bj_err *err)
+{
+    struct bj_buf out = {0};
+    bj_report_text(r, &out);
+    int e = out.failed ? bj_err_set(err, -ENOMEM, "%s", path)
+                       : bj_save(path, (struct bj_slice){out.p, out.len}, 0644,
+                                 0, err);
+    bj_buf_free(&out);
+    return e;
+}

@@ -1,0 +1,50 @@
+/* What the daemon tells of itself: a page in Prometheus' text format, for
+ * node_exporter's textfile collector. */
+#ifndef BJ_STATSDB_REPORT_H
+#define BJ_STATSDB_REPORT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum bj_report_fault {
+    BJ_FAULT_COMMAND, /* the scheduler's command: its exit code, not there */
+    BJ_FAULT_TIMEOUT, /* it took longer than its deadline */
+    BJ_FAULT_STORE,   /* the store: full, damaged, locked */
+    BJ_FAULT_OTHER,
+    BJ_FAULTS
+};
+
+/* Of one cluster; numbers since the start, times in seconds since 1970 (0: not
+ * yet). */
+struct bj_report_cluster {
+    const char *name;
+    uint64_t questions, lines, bad_lines, bad_fields;
+    uint64_t fault[BJ_FAULTS];
+    int64_t success_sec;      /* of the last question that went well */
+    int64_t from_sec, to_sec; /* what is covered */
+    uint64_t records, bad_records;
+};
+
+struct bj_report {
+    const struct bj_report_cluster *cluster;
+    size_t clusters;
+    uint64_t jobs_new, jobs_changed, jobs_same;
+    uint64_t steps_new, steps_changed, steps_same;
+    uint64_t removed_jobs;
+    uint64_t store_bytes, wal_bytes;
+};
+
+enum bj_report_fault bj_report_fault(int code);
+
+/* Append the page. */
+void bj_report_text(const struct bj_report *r, struct bj_buf *out);
+
+/* Write it to a file, whole or not at all. */
+int bj_report_save(const struct bj_report *r, const char *path,
+                   struct bj_err *err);
+
+#endif

@@ -90,7 +90,7 @@ const struct bj_acct_column bj_acct_columns[] = {
     {"EnergyMeasured", "energy_measured_joules", BJ_ACCT_JOULES,
      "(SELECT sum(e.microjoules) / 1000000" MEASURED ")",
      "of the nodes that have told"},
-    {"EnergySlurm", "energy_scheduler_joules", BJ_ACCT_JOULES,
+    {"EnergyScheduler", "energy_scheduler_joules", BJ_ACCT_JOULES,
      "v.energy_joules", "the scheduler's"},
     {"Priority", "priority", BJ_ACCT_INT, "v.priority", NULL},
     {"Reservation", "reservation", BJ_ACCT_NAME, "v.reservation", NULL},

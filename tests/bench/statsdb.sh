@@ -50,6 +50,17 @@ say "us a row" \
     "$(python3 -c "print('%.2f' % ($(figure median_us <<<"$q") / $(figure rows <<<"$q")))")" \
     "at most 3"
 
+name=$(python3 - "$dir/s.db" "SELECT name FROM user WHERE id = $user" <<'PY'
+import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])
+PY
+)
+began=${EPOCHREALTIME/./}
+rows=$("$O/batchjob_acct" --store.path="$dir/s.db" --user="$name" \
+    --since=2025-12-02 --output=csv --no-header | wc -l)
+say "batchjob_acct, the same as a table of 13 columns" \
+    "$(((${EPOCHREALTIME/./} - began) / 1000)) ms" "$rows rows, the program's start included"
+
 if command -v valgrind >/dev/null; then
     for k in 10000 30000; do
         head -n $((k + 1)) "$dir/text" >"$dir/part"

@@ -1,0 +1,564 @@
+/* batchjob_acct: which jobs it finds and how, and what it makes of them. */
+#include "tests/unit/test_statsdb.h"
+
+#include "statsdb/acct_out.h"
+#include "statsdb/acct_query.h"
+#include "statsdb/acct_text.h"
+#include "statsdb/record.h"
+
+#include <time.h>
+
+enum { DAY = 86400, T0 = 1700000000 };
+
+struct world {
+    struct fixture f;
+    struct bj_store *s;
+    struct bj_upsert *u;
+    int scans, sorts; /* of the last statement that found jobs */
+};
+
+static struct bj_sched_job job_of(const char *raw, const char *user,
+                                  uint64_t start)
+{
+    struct bj_sched_job j;
+    bj_sched_job_init(&j);
+    j.batch_system = BJ_SLICE("slurm");
+    j.raw_id = bj_slice_str(raw);
+    j.shown_id = j.raw_id;
+    j.user = bj_slice_str(user);
+    j.account = BJ_SLICE("math");
+    j.partition = BJ_SLICE("cpu");
+    j.name = BJ_SLICE("run");
+    j.state = BJ_STATE_COMPLETED;
+    j.submit_sec = start - 10;
+    j.start_sec = start;
+    j.end_sec = start + 100;
+    j.elapsed_sec = 100;
+    return j;
+}
+
+static void put(struct world *w, const char *cluster,
+                const struct bj_sched_job *j)
+{
+    struct bj_err err = {0};
+    if (bj_upsert_begin(w->u, &err) < 0 ||
+        bj_upsert_job(w->u, bj_slice_str(cluster), j, &err) < 0 ||
+        bj_upsert_commit(w->u, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static int on_statement(unsigned what, void *ctx, void *st, void *nanoseconds)
+{
+    struct world *w = ctx;
+    (void)what;
+    (void)nanoseconds;
+    w->scans = sqlite3_stmt_status(st, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0);
+    w->sorts = sqlite3_stmt_status(st, SQLITE_STMTSTATUS_SORT, 0);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    fixture_open(&w->f);
+    w->s = store_open(&w->f);
+    w->u = upsert_open(w->s);
+    sqlite3_trace_v2(bj_store_db(w->s), SQLITE_TRACE_PROFILE, on_statement, w);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+    bj_upsert_free(w->u);
+    bj_store_close(w->s);
+    fixture_close(&w->f);
+    free(w);
+    return 0;
+}
+
+/* --- finding ---------------------------------------------------------------
+ */
+
+/* A hundred jobs of four users, and some with ids of other shapes. */
+static void populate(struct world *w)
+{
+    static const char *const users[] = {"ada", "bob", "cid", "dan"};
+    char id[16], id_shown[16];
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(id, sizeof(id), "%u", 1000 + i);
+        snprintf(id_shown, sizeof(id_shown), i >= 90 ? "1090_%u" : "1050+%u",
+                 i >= 90 ? i - 90 : i - 50);
+        struct bj_sched_job j = job_of(id, users[i % 4], T0 + i * 3600);
+        j.account = i % 2 ? BJ_SLICE("math") : BJ_SLICE("physics");
+        if (i >= 90 || i == 50 || i == 51)
+            j.shown_id = bj_slice_str(id_shown);
+        if (i >= 90) {
+            j.array_job = 1090;
+            j.array_task = i - 90;
+        }
+        if (i == 50 || i == 51) {
+            j.het_job = 1050;
+            j.het_offset = i - 50;
+        }
+        if (i == 7)
+            j.state = BJ_STATE_OOM;
+        put(w, i % 10 == 9 ? "two" : "one", &j);
+    }
+    struct bj_sched_job j = job_of("5000.pbs.example", "eve", T0);
+    put(w, "pbs", &j);
+    j = job_of("5001[3].pbs.example", "eve", T0 + 1);
+    put(w, "pbs", &j);
+    j = job_of("50001.pbs.example", "eve", T0 + 2);
+    put(w, "pbs", &j);
+    j = job_of("6000", "eve", T0 - 100 * DAY); /* runs for long */
+    j.state = BJ_STATE_RUNNING;
+    j.end_sec = BJ_ABSENT;
+    put(w, "one", &j);
+    j = job_of("6001", "eve", BJ_ABSENT);
+    j.state = BJ_STATE_PENDING;
+    j.submit_sec = T0 + 5;
+    j.start_sec = j.end_sec = j.elapsed_sec = BJ_ABSENT;
+    put(w, "one", &j);
+}
+
+struct ask {
+    const char *user, *account, *partition, *state, *cluster, *job;
+    int64_t since, until;
+    uint64_t limit;
+    const char *want; /* shown ids with blanks; NULL: only how many */
+    size_t n;
+    bool sorted; /* the index does not give the order */
+};
+
+static struct bj_strv list(const char *const *text)
+{
+    /* bj_strv is not const, but nothing here writes */
+    return (struct bj_strv){(char **)(uintptr_t)text, *text ? 1 : 0};
+}
+
+static struct bj_acct_filter filter_of(const struct ask *a)
+{
+    return (struct bj_acct_filter){.user = list(&a->user),
+                                   .account = list(&a->account),
+                                   .partition = list(&a->partition),
+                                   .state = list(&a->state),
+                                   .cluster = list(&a->cluster),
+                                   .job = list(&a->job),
+                                   .since_sec = a->since ? a->since : INT64_MIN,
+                                   .until_sec = a->until ? a->until : INT64_MAX,
+                                   .limit = a->limit};
+}
+
+static void test_find(void **state)
+{
+    static const struct ask asks[] = {
+        {.user = "ada", .n = 25},
+        {.user = "ada", .limit = 2, .want = "1090_6 1090_2", .n = 2},
+        {.user = "ada", .since = T0 + 90 * 3600, .n = 2},
+        {.user = "ada", .until = T0 + 3600, .want = "1000", .n = 1},
+        {.user = "ada,bob", .n = 50, .sorted = true},
+        {.user = " ada , ,bob", .n = 50, .sorted = true},
+        {.user = "nobody", .n = 0},
+        {.user = "ada", .account = "math", .n = 0},
+        {.user = "ada", .account = "physics", .n = 25},
+        {.account = "physics", .n = 50},
+        {.account = "physics", .cluster = "two", .n = 0},
+        {.cluster = "two", .n = 10},
+        {.partition = "cpu", .limit = 3, .n = 3},
+        {.partition = "gpu", .n = 0},
+        {.state = "oom", .want = "1007", .n = 1},
+        {.state = "OUT_OF_MEMORY", .want = "1007", .n = 1},
+        {.state = "OOM,running", .n = 2},
+        {.state = "running", .want = "6000", .n = 1, .sorted = true},
+        {.state = "running,PENDING",
+         .want = "6001 6000",
+         .n = 2,
+         .sorted = true},
+        {.state = "running", .user = "ada", .n = 0, .sorted = true},
+        {.since = T0 + 98 * 3600, .want = "1090_9 1090_8", .n = 2},
+        {.job = "1003", .want = "1003", .n = 1, .sorted = true},
+        {.job = "1003,1005", .want = "1005 1003", .n = 2, .sorted = true},
+        {.job = "1003", .user = "ada", .n = 0, .sorted = true},
+        {.job = "1090", .n = 10, .sorted = true},
+        {.job = "1090_4", .want = "1090_4", .n = 1, .sorted = true},
+        {.job = "1050", .want = "1050+1 1050+0", .n = 2, .sorted = true},
+        {.job = "1050+1", .want = "1050+1", .n = 1, .sorted = true},
+        {.job = "1049+1", .n = 0, .sorted = true},
+        {.job = "5000", .want = "5000.pbs.example", .n = 1, .sorted = true},
+        {.job = "5000.pbs", .want = "5000.pbs.example", .n = 1, .sorted = true},
+        {.job = "5001", .want = "5001[3].pbs.example", .n = 1, .sorted = true},
+        {.job = "5001[3].pbs.example",
+         .want = "5001[3].pbs.example",
+         .n = 1,
+         .sorted = true},
+        {.job = "500", .n = 0, .sorted = true},
+        {.job = "';DROP TABLE job;--", .n = 0, .sorted = true},
+        {.user = "a' OR 1=1 --", .n = 0},
+        {.job = "9223372036854775807", .n = 0, .sorted = true},
+        {.job = "99999999999999999999", .n = 0, .sorted = true},
+    };
+    struct world *w = *state;
+    struct bj_err err = {0};
+    populate(w);
+    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+        const struct ask *a = &asks[i];
+        struct bj_acct_filter f = filter_of(a);
+        struct bj_acct_ids ids;
+        if (bj_acct_find(w->s, &f, &ids, &err) < 0)
+            fail_msg("ask %zu: %s", i, err.msg);
+        if (ids.n != a->n || (w->sorts > 0 && !a->sorted))
+            fail_msg("ask %zu: %zu jobs, %d sorts", i, ids.n, w->sorts);
+        struct bj_buf got = {0};
+        for (size_t k = 0; a->want && k < ids.n; k++) {
+            char sql[96];
+            snprintf(sql, sizeof(sql),
+                     "SELECT shown_id FROM job_v WHERE id = %lld",
+                     (long long)ids.v[k]);
+            char *text = query(w->s, sql);
+            bj_buf_printf(&got, "%s%.*s", k ? " " : "", (int)strlen(text) - 1,
+                          text);
+            free(text);
+        }
+        bj_buf_put(&got, "", 1);
+        if (a->want)
+            assert_string_equal(got.p, a->want);
+        bj_buf_free(&got);
+        free(ids.v);
+    }
+    struct ask bad = {.state = "tired"};
+    struct bj_acct_filter f = filter_of(&bad);
+    struct bj_acct_ids ids;
+    assert_int_equal(bj_acct_find(w->s, &f, &ids, &err), -EINVAL);
+    assert_string_equal(err.msg, "state: 'tired' is no state");
+}
+
+/* What one user, one account, a time and ids ask for is found without reading
+ * what is not asked for. */
+static void test_no_scan(void **state)
+{
+    static const struct ask asks[] = {
+        {.user = "ada", .since = T0 + 50 * 3600},
+        {.user = "ada,bob", .since = T0 + 50 * 3600},
+        {.account = "math", .until = T0},
+        {.since = T0 + 90 * 3600},
+        {.job = "1090"},
+        {.job = "1090_4,1050+1,5000,5000.pbs.example"},
+        {.state = "running,pending"},
+        {.state = "running", .cluster = "one"},
+        {.user = "ada", .partition = "cpu", .state = "oom", .account = "x"},
+    };
+    struct world *w = *state;
+    populate(w);
+    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+        struct bj_acct_filter f = filter_of(&asks[i]);
+        struct bj_acct_ids ids;
+        assert_int_equal(bj_acct_find(w->s, &f, &ids, NULL), 0);
+        /* the clusters are few */
+        if (w->scans > 40)
+            fail_msg("ask %zu: %d steps of scans", i, w->scans);
+        free(ids.v);
+    }
+}
+
+/* --- showing ---------------------------------------------------------------
+ */
+
+static char *shown(struct world *w, const char *format, enum bj_acct_form form,
+                   unsigned width, bool colour)
+{
+    const struct bj_acct_column *column[BJ_ACCT_COLUMNS_MAX];
+    struct bj_acct_look look = {.form = form,
+                                .column = column,
+                                .header = true,
+                                .utc = true,
+                                .colour = colour,
+                                .width = width};
+    struct bj_err err = {0};
+    struct bj_strv names = list(&format);
+    struct bj_acct_out *out;
+    struct bj_buf sql = {0};
+    struct sqlite3_stmt *st;
+    char *text = NULL;
+    size_t len;
+    if (bj_acct_format(&names, column, &look.columns, &err) < 0)
+        fail_msg("%s", err.msg);
+    look.to = open_memstream(&text, &len);
+    assert_non_null(look.to);
+    assert_int_equal(bj_acct_out_new(&look, &out, &err), 0);
+    bj_acct_select(column, look.columns, &sql);
+    bj_buf_put(&sql, "", 1);
+    struct ask all = {.user = NULL};
+    struct bj_acct_filter f = filter_of(&all);
+    struct bj_acct_ids ids;
+    assert_int_equal(bj_acct_find(w->s, &f, &ids, &err), 0);
+    if (bj_sql_prepare(bj_store_db(w->s), sql.p, &st, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < ids.n; i++) {
+        sqlite3_bind_int64(st, 1, ids.v[i]);
+        assert_int_equal(bj_sql_row(st, &err), 1);
+        assert_int_equal(bj_acct_out_row(out, st, &err), 0);
+        sqlite3_reset(st);
+    }
+    assert_int_equal(bj_acct_out_end(out, &err), 0);
+    bj_acct_out_free(out);
+    sqlite3_finalize(st);
+    fclose(look.to);
+    bj_buf_free(&sql);
+    free(ids.v);
+    return text;
+}
+
+static void expect_shown(struct world *w, const char *format,
+                         enum bj_acct_form form, const char *want)
+{
+    char *got = shown(w, format, form, 0, false);
+    assert_string_equal(got, want);
+    free(got);
+}
+
+/* A job that used 160 s of 4 x 50 s, 3 GiB of 2 GiB, 50 s of 100 s. */
+static void put_used(struct world *w)
+{
+    struct bj_sched_job j = job_of("1", "ada", T0);
+    j.elapsed_sec = 50;
+    j.end_sec = T0 + 60;
+    j.suspended_sec = 10;
+    j.time_limit_sec = 100;
+    j.cpus = 4;
+    j.nodes = 2;
+    j.use.cpu_usec = 160000000;
+    j.use.mem_task_peak_bytes = 1 << 30;
+    j.use.mem_peak_bytes = 3ull << 30;
+    j.mem_requested_bytes = 2ull << 30;
+    j.use.energy_joules = 7200;
+    put(w, "one", &j);
+    /* Nothing is known of this one, and that one still runs. */
+    bj_sched_job_init(&j);
+    j.raw_id = BJ_SLICE("2");
+    j.submit_sec = T0 - 1;
+    put(w, "one", &j);
+    j = job_of("3", "bob", T0 - 2);
+    j.state = BJ_STATE_RUNNING;
+    j.end_sec = BJ_ABSENT;
+    j.time_limit_sec = BJ_UNLIMITED;
+    j.cpus = 4;
+    j.use.cpu_usec = 0;
+    put(w, "one", &j);
+}
+
+static void test_values(void **state)
+{
+    struct world *w = *state;
+    put_used(w);
+    expect_shown(w, "jobid,CPUEff,MEMEFF,TimeEff,Energy", BJ_ACCT_CSV,
+                 "job_id,cpu_efficiency_percent,mem_efficiency_percent,"
+                 "time_efficiency_percent,energy_joules\r\n"
+                 "1,80.0,150.0,50.0,7200\r\n2,,,,\r\n3,,,,\r\n");
+    expect_shown(w, "JobID,Timelimit,Start,TotalCPU,PeakMem", BJ_ACCT_CSV,
+                 "job_id,time_limit_sec,start,cpu_used_sec,mem_peak_bytes\r\n"
+                 "1,100,2023-11-14T22:13:20Z,160,3221225472\r\n2,,,,\r\n"
+                 "3,unlimited,2023-11-14T22:13:18Z,0,\r\n");
+    expect_shown(w, "JobID, CPUEff, MemEff, PeakMem, Energy, Timelimit, Start",
+                 BJ_ACCT_TABLE,
+                 "JobID  CPUEff  MemEff  PeakMem  Energy  Timelimit  Start\n"
+                 "1       80.0%  150.0%     3.0G   7.2kJ   00:01:40  "
+                 "2023-11-14T22:13:20\n"
+                 "2                                                  \n"
+                 "3                                       unlimited  "
+                 "2023-11-14T22:13:18\n");
+    expect_shown(w, "JobID,NCPUS,MemEff,Timelimit,End", BJ_ACCT_JSON,
+                 "[\n{\"job_id\":\"1\",\"cpus\":4,"
+                 "\"mem_efficiency_percent\":150.0,\"time_limit_sec\":100,"
+                 "\"end\":\"2023-11-14T22:14:20Z\"},\n"
+                 "{\"job_id\":\"2\",\"cpus\":null,"
+                 "\"mem_efficiency_percent\":null,\"time_limit_sec\":null,"
+                 "\"end\":null},\n{\"job_id\":\"3\",\"cpus\":4,"
+                 "\"mem_efficiency_percent\":null,"
+                 "\"time_limit_sec\":\"unlimited\",\"end\":null}\n]\n");
+}
+
+static void record(struct world *w, const char *host, uint64_t start,
+                   const char *energy)
+{
+    struct bj_err err = {0};
+    struct bj_records *r;
+    char text[512];
+    snprintf(text, sizeof(text),
+             "{\"format\":1,\"cluster\":\"one\",\"host\":\"%s\","
+             "\"batch_system\":\"slurm\",\"jobid\":\"1\",\"start\":%llu,"
+             "\"end\":%llu,\"energy_uj\":{\"hybrid\":{%s},"
+             "\"usage\":{\"cpu\":999000000}},\"energy_policy\":\"hybrid\"}",
+             host, (unsigned long long)start, (unsigned long long)start + 60,
+             energy);
+    if (bj_records_new(w->s, &r, &err) < 0 || bj_store_begin(w->s, &err) < 0 ||
+        bj_record_put(r, BJ_SLICE("one"), "x", bj_slice_str(text), &err) < 0 ||
+        bj_store_commit(w->s, &err) < 0)
+        fail_msg("%s", err.msg);
+    bj_records_free(r);
+}
+
+/* What nodes measured counts where all of a job have told; an earlier run with
+ * the same id has its own. */
+static void test_energy(void **state)
+{
+    static const char format[] =
+        "JobID,Start,Energy,EnergyNodes,EnergyMeasured,EnergyScheduler";
+    static const char head[] =
+        "job_id,start,energy_joules,energy_measured_nodes,"
+        "energy_measured_joules,energy_scheduler_joules\r\n";
+    struct world *w = *state;
+    char want[512];
+    struct bj_sched_job j = job_of("1", "ada", T0);
+    j.nodes = 2;
+    j.use.energy_joules = 7200;
+    put(w, "one", &j);
+    j = job_of("1", "ada", T0 - 1000);
+    j.nodes = 1;
+    put(w, "one", &j);
+    record(w, "n1", T0, "\"cpu\":5000000,\"dram\":1500000");
+    snprintf(want, sizeof(want),
+             "%s1,2023-11-14T22:13:20Z,7200,1,6,7200\r\n"
+             "1,2023-11-14T21:56:40Z,,,,\r\n",
+             head);
+    expect_shown(w, format, BJ_ACCT_CSV, want);
+    record(w, "n2", T0, "\"cpu\":5000000");
+    record(w, "n2", T0 - 1000, "\"cpu\":3000000");
+    snprintf(want, sizeof(want),
+             "%s1,2023-11-14T22:13:20Z,11,2,11,7200\r\n"
+             "1,2023-11-14T21:56:40Z,3,1,3,\r\n",
+             head);
+    expect_shown(w, format, BJ_ACCT_CSV, want);
+}
+
+static void test_hostile(void **state)
+{
+    struct world *w = *state;
+    struct bj_sched_job j = job_of("1", "ada", T0);
+    j.name = BJ_SLICE("=1+\"x\",\n\033[2J\xff\\");
+    put(w, "one", &j);
+    j = job_of("2", "bob", T0 - 1);
+    j.name = BJ_SLICE("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4"
+                      "\xc3\xb6\xc3\xbc");
+    put(w, "one", &j);
+    expect_shown(w, "JobName", BJ_ACCT_CSV,
+                 "name\r\n\"'=1+\"\"x\"\",??[2J\xef\xbf\xbd\\\"\r\n"
+                 "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4"
+                 "\xc3\xb6\xc3\xbc\r\n");
+    expect_shown(w, "JobName", BJ_ACCT_JSON,
+                 "[\n{\"name\":\"=1+\\\"x\\\",??[2J\xef\xbf\xbd\\\\\"},\n"
+                 "{\"name\":\"\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"
+                 "\xc3\xa4\xc3\xb6\xc3\xbc\"}\n]\n");
+    char *got = shown(w, "JobName,State,User", BJ_ACCT_TABLE, 24, false);
+    assert_string_equal(got, "JobName  State      User\n"
+                             "=1+\"x\"+  completed  ada\n"
+                             "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc+"
+                             "  completed  bob\n");
+    free(got);
+    got = shown(w, "State,User", BJ_ACCT_TABLE, 80, true);
+    assert_string_equal(got, "State      User\n"
+                             "\033[32mcompleted\033[0m  ada\n"
+                             "\033[32mcompleted\033[0m  bob\n");
+    free(got);
+}
+
+/* More rows than the table waits for; the later ones have their width. */
+static void test_many(void **state)
+{
+    struct world *w = *state;
+    char id[16];
+    for (unsigned i = 0; i < 1500; i++) {
+        snprintf(id, sizeof(id), "%u", 1000 + i);
+        struct bj_sched_job j = job_of(id, "ada", T0 + i);
+        if (i == 3)
+            j.user = BJ_SLICE("somebody_with_a_long_name");
+        put(w, "one", &j);
+    }
+    char *got = shown(w, "JobID,User,State", BJ_ACCT_TABLE, 20, false);
+    unsigned lines = 0;
+    for (char *p = got; (p = strchr(p, '\n')); p++)
+        lines++;
+    assert_int_equal(lines, 1501);
+    assert_non_null(strstr(got, "\n1003   som+  completed\n"));
+    free(got);
+}
+
+static void test_format(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+        unsigned n;
+        const char *msg;
+    } cases[] = {
+        {"JobID", 0, 1, NULL},
+        {"jobid , USER", 0, 2, NULL},
+        {"all", 0, 50, NULL},
+        {"", -EINVAL, 0, "format: no column"},
+        {"JobID,,User", -EINVAL, 0, "format: '' is no column; see --help"},
+        {"Job", -EINVAL, 0, "format: 'Job' is no column; see --help"},
+        {"all,all", -EINVAL, 0, "format: more than 64 columns"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct bj_acct_column *column[BJ_ACCT_COLUMNS_MAX];
+        struct bj_err err = {0};
+        unsigned n = 0;
+        struct bj_strv names = list(&cases[i].text);
+        assert_int_equal(bj_acct_format(&names, column, &n, &err),
+                         cases[i].code);
+        if (cases[i].code < 0)
+            assert_string_equal(err.msg, cases[i].msg);
+        else
+            assert_int_equal(n, cases[i].n);
+    }
+}
+
+static void test_time(void **state)
+{
+    static const struct {
+        const char *text;
+        bool utc;
+        int64_t want; /* INT64_MIN: refused */
+    } cases[] = {
+        {"2023-11-14T22:13:20Z", false, T0},
+        {"2023-11-14T22:13:20+01:00", true, T0 - 3600},
+        {"2023-11-14T22:13:20", true, T0},
+        {"2023-11-14T23:13:20", false, T0},
+        {"2023-07-01T00:00:00", false, 1688162400}, /* summer time */
+        {"2023-11-14", true, T0 - T0 % DAY},
+        {"7d", false, T0 - 7 * DAY},
+        {"1h30m", true, T0 - 5400},
+        {"yesterday", true, INT64_MIN},
+        {"2023-02-30", true, INT64_MIN},
+        {"-1d", true, INT64_MIN},
+    };
+    (void)state;
+    setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+    tzset();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t got = INT64_MIN;
+        int r = bj_acct_time(cases[i].text, T0, cases[i].utc, &got);
+        assert_int_equal(r, cases[i].want == INT64_MIN ? -EINVAL : 0);
+        assert_int_equal(got, cases[i].want);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_find),
+        TEST(test_no_scan),
+        TEST(test_values),
+        TEST(test_energy),
+        TEST(test_hostile),
+        TEST(test_many),
+        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

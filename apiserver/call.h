@@ -40,11 +40,15 @@ struct bj_endpoint {
 
 /* The parts of the API, each with path NULL at its end. */
 extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[],
-    bj_endpoints_jobs[];
+    bj_endpoints_jobs[], bj_endpoints_original[];
 
 /* Refuse: an error document with one readable sentence.  Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Find out who asks, for endpoints that do not leave it to BJ_NEED_USER.  0, or
+ * a refusal. */
+int bj_call_identify(struct bj_call *c);
 
 /* Add a header to the answer; value must stay until the handler returns (text
  * of the call's keep does). */

@@ -131,6 +131,12 @@ static const struct bj_opt options[] = {
      .off = AT(token_file),
      .arg = "FILE",
      .help = "Tokens for scripts, as \"make-token\" prints them."},
+    {.name = "original.strict",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(original_strict),
+     .preset = "false",
+     .help = "Answer /api/jobs and /api/accounts as the original server did, "
+             "its mistakes included."},
     {.name = "log.level",
      .kind = BJ_OPT_STR,
      .off = AT(log_level),

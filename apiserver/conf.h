@@ -24,6 +24,7 @@ struct bj_api_conf {
     bool trust_loopback;
     struct bj_strv admins, coordinators;
     char *access_file, *token_file;
+    bool original_strict;
     char *log_level, *log_format;
     /* only on the command line */
     char *file;

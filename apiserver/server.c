@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 static const struct bj_endpoint *const parts[] = {
-    bj_endpoints_own, bj_endpoints_lists, bj_endpoints_jobs, NULL};
+    bj_endpoints_own, bj_endpoints_lists, bj_endpoints_jobs,
+    bj_endpoints_original, NULL};
 
 /* --- finding the endpoint --------------------------------------------------
  */
@@ -90,10 +91,8 @@ static int run(struct bj_call *c)
     return r < 0 ? failed(c, r) : r;
 }
 
-static int identify(struct bj_call *c)
+int bj_call_identify(struct bj_call *c)
 {
-    if (!(c->endpoint->needs & BJ_NEED_USER))
-        return 0;
     struct bj_err why = {0};
     unsigned status = bj_gate_identify(
         c->api->gate, c->req, bj_clock_boot_usec(), c->now_sec, &c->who, &why);
@@ -116,7 +115,7 @@ static void answer(struct bj_call *c)
         bj_call_refuse(c, 405, "This path does not know that method.");
         return;
     }
-    if (identify(c) == 0)
+    if (!(c->endpoint->needs & BJ_NEED_USER) || bj_call_identify(c) == 0)
         run(c);
 }
 

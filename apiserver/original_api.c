@@ -1,0 +1,341 @@
+/* The API of the original stats server: /api/health, /api/accounts, /api/jobs.
+ *
+ * With original.strict it answers as that did, its mistakes included: every
+ * answer has status 200, empty lists are null, jobs without an account named
+ * are none, times are local without a zone and compared as text.  Who may see
+ * what is not among the mistakes that can be had. */
+#include "apiserver/original.h"
+#include "apiserver/params.h"
+#include "apiserver/query.h"
+#include "apiserver/server.h"
+
+#include <stdlib.h>
+
+enum { WINDOW = 168 * 3600, ACCOUNTS = 100, TEXTS = 17 };
+
+struct asked {
+    struct bj_call *c;
+    bool strict;
+    struct bj_params p; /* accounts only */
+    struct bj_slice from, to;
+    int64_t from_sec, to_sec;
+};
+
+static void open_envelope(struct bj_call *c, const char *warnings)
+{
+    c->reply->type = "application/json";
+    bj_buf_printf(&c->reply->body,
+                  "{\"status\":\"success\",\"errorType\":\"\",\"error\":\"\","
+                  "\"warnings\":%s,\"data\":",
+                  warnings);
+}
+
+static int refuse(struct bj_call *c, const char *type, const char *text)
+{
+    c->reply->status = 200;
+    c->reply->type = "application/json";
+    c->reply->body.len = 0;
+    bj_buf_printf(&c->reply->body,
+                  "{\"status\":\"error\",\"errorType\":\"%s\",\"error\":\"%s\","
+                  "\"warnings\":null,\"data\":[]}\n",
+                  type, text);
+    return 200;
+}
+
+/* Who asks; strict answers have their own way to say that nobody does. */
+static int identify(struct bj_call *c)
+{
+    int r = bj_call_identify(c);
+    return r != 0 && c->api->conf->original_strict
+               ? refuse(c, "User Error", "No user identified")
+               : r;
+}
+
+static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
+{
+    struct asked *a = ctx;
+    struct bj_slice item;
+    if (bj_slice_eq(key, BJ_SLICE("from")))
+        a->from = value;
+    else if (bj_slice_eq(key, BJ_SLICE("to")))
+        a->to = value;
+    if (!bj_slice_eq(key, BJ_SLICE("account")) &&
+        !bj_slice_eq(key, BJ_SLICE("var-account")))
+        return 0;
+    if (a->strict && a->p.values < ACCOUNTS) {
+        a->p.value[a->p.values].which = BJ_PARAM_ACCOUNT;
+        a->p.value[a->p.values++].text = value;
+    }
+    while (!a->strict && a->p.values < ACCOUNTS &&
+           bj_slice_field(&value, ',', &item)) {
+        a->p.value[a->p.values].which = BJ_PARAM_ACCOUNT;
+        a->p.value[a->p.values++].text = item;
+    }
+    return 0;
+}
+
+/* "account=*" and an empty one mean all, but not to the original. */
+static void settle_accounts(struct asked *a)
+{
+    a->p.given[BJ_PARAM_ACCOUNT] = a->strict || a->p.values > 0;
+    for (unsigned i = 0; !a->strict && i < a->p.values; i++) {
+        struct bj_slice s = a->p.value[i].text;
+        if (s.n == 0 || bj_slice_eq(s, BJ_SLICE("*")) ||
+            bj_slice_eq(s, BJ_SLICE("$__all")))
+            a->p.given[BJ_PARAM_ACCOUNT] = false;
+    }
+}
+
+static int read_times(struct asked *a)
+{
+    struct bj_call *c = a->c;
+    a->to_sec = c->now_sec;
+    if (!a->strict && a->to.n > 0 &&
+        bj_param_time(a->to, c->now_sec, &a->to_sec) < 0)
+        return bj_call_refuse(c, 400, "The parameter to is no time.");
+    a->from_sec = a->to_sec - WINDOW;
+    if (!a->strict && a->from.n > 0 &&
+        bj_param_time(a->from, c->now_sec, &a->from_sec) < 0)
+        return bj_call_refuse(c, 400, "The parameter from is no time.");
+    return 0;
+}
+
+#define LOCAL(column)                                                          \
+    "strftime('%Y-%m-%dT%H:%M:%S', " column ", 'unixepoch', 'localtime')"
+#define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column ", 'unixepoch')"
+
+/* What a row needs, in the order of its columns. */
+static const char *const columns[2] =
+    {
+        "coalesce(m.shown_id, j.array_job || '_' || j.array_task, m.het_job || "
+        "'+' "
+        "|| m.het_offset, j.raw_id), "
+        "(SELECT name FROM partition WHERE id = j.partition), "
+        "(SELECT name FROM account WHERE id = j.account), o.grp, o.gid, "
+        "(SELECT name FROM user WHERE id = j.user), o.uid, " UTC("nullif(j."
+                                                                 "submit, 0)") ", " UTC(
+            "j.start") ", " UTC("j.\"end\"") ", j.elapsed_off + iif(j.start IS "
+                                             "NULL OR j.\"end\" IS NULL, 0, "
+                                             "j.\"end\" - j.start - "
+                                             "ifnull(j.suspended, 0)), "
+                                             "j.exit_code || ':' || "
+                                             "ifnull(j.exit_signal, 0), "
+                                             "(SELECT text FROM word WHERE id "
+                                             "= j.state_raw), j.nodes, "
+                                             "(SELECT text FROM hosts WHERE id "
+                                             "= j.hosts)",
+        "coalesce(m.shown_id, j.array_job || '_' || j.array_task, m.het_job || "
+        "'+' "
+        "|| m.het_offset, j.raw_id), "
+        "(SELECT name FROM partition WHERE id = j.partition), "
+        "(SELECT name FROM account WHERE id = j.account), o.grp, o.gid, "
+        "(SELECT name FROM user WHERE id = j.user), o.uid, " LOCAL("nullif(j."
+                                                                   "submit, 0)") ", " LOCAL(
+            "j.start") ", " LOCAL("j.\"end\"") ", j.elapsed_off + iif(j.start "
+                                               "IS NULL OR j.\"end\" IS NULL, "
+                                               "0, "
+                                               "j.\"end\" - j.start - "
+                                               "ifnull(j.suspended, 0)), "
+                                               "j.exit_code || ':' || "
+                                               "ifnull(j.exit_signal, 0), "
+                                               "(SELECT text FROM word WHERE "
+                                               "id = j.state_raw), j.nodes, "
+                                               "(SELECT text FROM hosts WHERE "
+                                               "id = j.hosts)",
+};
+
+static void add_times(struct bj_query *q, const struct asked *a)
+{
+    if (!a->strict) {
+        bj_query_sql(q, " AND j.at BETWEEN ");
+        bj_query_int(q, a->from_sec);
+        bj_query_sql(q, " AND ");
+        bj_query_int(q, a->to_sec);
+        bj_query_sql(q, " AND j.start IS NOT NULL");
+        return;
+    }
+    /* completed, failed, cancelled, timeout, node_fail, preempted */
+    bj_query_sql(q, " AND +j.state IN (4, 5, 6, 7, 9, 10) AND " LOCAL(
+                        "j.start") " BETWEEN ");
+    if (a->from.n > 0)
+        bj_query_text(q, a->from);
+    else
+        bj_query_sql(q, "strftime('%Y-%m-%dT%H:%M:%S', 'now', '-168 hours', "
+                        "'localtime')");
+    bj_query_sql(q, " AND ");
+    if (a->to.n > 0)
+        bj_query_text(q, a->to);
+    else
+        bj_query_sql(q, "strftime('%Y-%m-%dT%H:%M:%S', 'now', 'localtime')");
+}
+
+static struct bj_slice text_of(struct sqlite3_stmt *st, int col)
+{
+    struct bj_slice s = bj_sql_text(st, col);
+    return s.p ? s : BJ_SLICE("");
+}
+
+/* Row as the keys have it; scratch holds what is made here. */
+static void put_row(struct bj_rows *rows, struct sqlite3_stmt *st)
+{
+    struct bj_buf uuid = {0}, elapsed = {0}, hosts = {0};
+    struct bj_slice nodelist = text_of(st, 14);
+    int64_t sec = bj_sql_get(st, 10);
+    bj_original_uuid(text_of(st, 0), text_of(st, 6), text_of(st, 2), nodelist,
+                     &uuid);
+    bj_original_elapsed(sec < 0 ? 0 : (uint64_t)sec, &elapsed);
+    bj_buf_put(&hosts, "", 0);
+    bj_original_hosts(nodelist, &hosts);
+    bj_row_begin(rows);
+    bj_put_text(rows, text_of(st, 0));
+    bj_put_text(rows, (struct bj_slice){uuid.p ? uuid.p : "", uuid.len});
+    for (int i = 1; i < 15; i++) {
+        bool unknown = i >= 7 && i <= 9 && !bj_sql_text(st, i).p;
+        if (i == 10)
+            bj_put_text(rows, (struct bj_slice){elapsed.p ? elapsed.p : "",
+                                                elapsed.len});
+        else
+            bj_put_text(rows, unknown ? BJ_SLICE("Unknown") : text_of(st, i));
+    }
+    bj_put_text(rows, (struct bj_slice){hosts.p ? hosts.p : "", hosts.len});
+    bj_row_end(rows);
+    bj_buf_free(&uuid);
+    bj_buf_free(&elapsed);
+    bj_buf_free(&hosts);
+}
+
+/* The jobs into found; *cut when there are more than may be sent. */
+static int read_jobs(struct asked *a, struct bj_rows *rows, bool *cut)
+{
+    struct bj_call *c = a->c;
+    struct bj_query *q = calloc(1, sizeof(*q));
+    struct sqlite3_stmt *st = NULL;
+    if (!q)
+        return bj_err_set(&c->err, -ENOMEM, "jobs");
+    bj_query_sql(q, "SELECT ");
+    bj_query_sql(q, columns[a->strict]);
+    bj_query_sql(q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id "
+                    "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1");
+    /* The original knows no coordinators and no admins. */
+    a->p.given[BJ_PARAM_MINE] = true;
+    a->p.number[BJ_PARAM_MINE] = 1;
+    int r = bj_query_scope(q, c, &a->p, "j");
+    add_times(q, a);
+    bj_query_sql(q, " ORDER BY j.at DESC, j.id DESC LIMIT ");
+    bj_query_int(q, (int64_t)c->api->conf->max_rows + 1);
+    if (r == 0)
+        r = bj_query_open(q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+        r = 0;
+        *cut = rows->n == c->api->conf->max_rows;
+        if (*cut)
+            break;
+        put_row(rows, st);
+    }
+    bj_query_free(q);
+    free(q);
+    return r;
+}
+
+static int answer_jobs(struct asked *a)
+{
+    static const char *const keys[TEXTS] = {
+        "jobid",    "id",    "partition", "account",  "group",      "gid",
+        "user",     "uid",   "submit",    "start",    "end",        "elapsed",
+        "exitcode", "state", "nnodes",    "nodelist", "nodelistexp"};
+    struct bj_call *c = a->c;
+    struct bj_buf found = {0};
+    struct bj_rows rows;
+    bool cut = false;
+    int r = identify(c);
+    if (r == 0)
+        r = bj_http_each_arg(c->req, on_arg, a);
+    settle_accounts(a);
+    if (r == 0)
+        r = read_times(a);
+    if (r != 0)
+        return r;
+    bj_rows_begin(&rows, &found, false, keys, TEXTS);
+    r = read_jobs(a, &rows, &cut);
+    bj_rows_end(&rows);
+    if (r == 0) {
+        open_envelope(c, cut ? "[\"The list was cut: ask for a shorter "
+                               "time.\"]"
+                             : "null");
+        if (a->strict && rows.n == 0)
+            bj_buf_str(&c->reply->body, "null");
+        else
+            bj_buf_put(&c->reply->body, found.p, found.len);
+        c->reply->body.failed = c->reply->body.failed || found.failed;
+        bj_call_close(c, "");
+    }
+    bj_buf_free(&found);
+    return r < 0 && a->strict && !bj_reader_broken(r)
+               ? refuse(c, "Data error", "Failed to retrieve user jobs")
+               : r;
+}
+
+static int on_jobs(struct bj_call *c)
+{
+    struct asked *a = calloc(1, sizeof(*a));
+    if (!a)
+        return bj_err_set(&c->err, -ENOMEM, "jobs");
+    a->c = c;
+    a->strict = c->api->conf->original_strict;
+    int r = answer_jobs(a);
+    free(a);
+    return r;
+}
+
+static int on_accounts(struct bj_call *c)
+{
+    static const char *const keys[] = {"id"};
+    struct sqlite3_stmt *st;
+    struct bj_rows rows;
+    int r = identify(c);
+    if (r == 0)
+        r = bj_reader_prepare(
+            c->reader,
+            "SELECT DISTINCT n.name FROM user AS u JOIN assoc "
+            "AS a ON a.user = u.id JOIN account AS n ON n.id = "
+            "a.account WHERE u.name = ?1 AND n.name <> '' "
+            "ORDER BY 1",
+            &st, &c->err);
+    if (r != 0)
+        return r;
+    sqlite3_bind_text(st, 1, c->who.user, -1, SQLITE_STATIC);
+    open_envelope(c, "null");
+    size_t start = c->reply->body.len;
+    bj_rows_begin(&rows, &c->reply->body, false, keys, 1);
+    while ((r = bj_sql_row(st, &c->err)) > 0) {
+        bj_row_begin(&rows);
+        bj_put_text(&rows, bj_sql_text(st, 0));
+        bj_row_end(&rows);
+    }
+    bj_rows_end(&rows);
+    if (r < 0)
+        return r;
+    if (rows.n == 0 && c->api->conf->original_strict) {
+        c->reply->body.len = start;
+        bj_buf_str(&c->reply->body, "null");
+    }
+    bj_call_close(c, "");
+    return 0;
+}
+
+static int on_health(struct bj_call *c)
+{
+    bool ok = bj_reader_begin(c->api->reader, NULL) == 0;
+    if (ok)
+        bj_reader_end(c->api->reader);
+    c->reply->status = ok ? 200 : 503;
+    bj_buf_str(&c->reply->body, ok ? "OK" : "KO");
+    return 0;
+}
+
+const struct bj_endpoint bj_endpoints_original[] = {
+    {"/api/health", BJ_HTTP_GET, 0, on_health},
+    {"/api/accounts", BJ_HTTP_GET, BJ_NEED_STORE, on_accounts},
+    {"/api/jobs", BJ_HTTP_GET, BJ_NEED_STORE, on_jobs},
+    {.path = NULL},
+};

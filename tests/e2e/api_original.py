@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""The API of the original stats server, corrected and strict.  TAP."""
+import os
+import sys
+import time
+import urllib.parse
+
+sys.dont_write_bytecode = True
+os.environ["TZ"] = "Europe/Paris"
+time.tzset()
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import check, run, same, user  # noqa: E402
+
+KEYS = ["jobid", "id", "partition", "account", "group", "gid", "user", "uid", "submit", "start",
+        "end", "elapsed", "exitcode", "state", "nnodes", "nodelist", "nodelistexp"]
+
+
+def clock(sec):
+    days = "%d-" % (sec // 86400) if sec >= 86400 else ""
+    return days + "%02d:%02d:%02d" % (sec // 3600 % 24, sec // 60 % 60, sec % 60)
+
+
+def ask(site, path, who="user3", **params):
+    return site.ask(path + "?" + urllib.parse.urlencode(params, doseq=True), user(who))
+
+
+def corrected(site):
+    site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
+    site.jobs = [j for j in site.told() if j["Start"].isdigit()]
+    same((site.ask("/api/health").status, site.ask("/api/health").body), (200, b"OK"),
+         "/api/health")
+    a = ask(site, "/api/accounts")
+    same(list(a.json), ["status", "errorType", "error", "warnings", "data"],
+         "the envelope's keys are in their order")
+    same(a.data, [{"id": "acct3"}], "the accounts of a user")
+    for params in ({"from": "2000-01-01"}, {"from": 946684800, "account": "acct3"},
+                   {"from": 946684800000, "var-account": "$__all"},
+                   {"from": "2000-01-01T00:00:00+01:00", "account": "acct0,acct3"}):
+        got = ask(site, "/api/jobs", **params).data
+        want = [j for j in site.jobs if j["User"] == "user3"]
+        same(sorted((r["jobid"], r["submit"]) for r in got),
+             sorted((j["JobIDRaw"], time.strftime("%Y-%m-%dT%H:%M:%SZ",
+                                                  time.gmtime(int(j["Submit"])))) for j in want),
+             "jobs with %r" % (params,))
+    same(list(got[0]), KEYS, "a job's keys")
+    check(all(isinstance(v, str) for r in got for v in r.values()), "all are text")
+    same(ask(site, "/api/jobs", account="acct1", **{"from": 0}).data, [], "not of other accounts")
+    week = [j for j in site.jobs if j["User"] == "user3"
+            and int(j["Start"]) >= site.now - 168 * 3600]
+    same(len(ask(site, "/api/jobs").data), len(week), "a week without times")
+    same(len(ask(site, "/api/jobs", "boss").data), 0, "an admin has only his own here")
+    same(site.ask("/api/jobs").status, 403, "nobody is refused")
+    same(ask(site, "/api/jobs", **{"from": "x"}).status, 400, "a bad time is 400")
+
+
+def strict(site):
+    site.start("--access.trust-loopback", "--original.strict", "--query.max-rows=100000")
+    a = site.ask("/api/jobs")
+    same((a.status, a.json), (200, {"status": "error", "errorType": "User Error",
+                                    "error": "No user identified", "warnings": None, "data": []}),
+         "strict: no user is status 200")
+    same(ask(site, "/api/jobs").json["data"], None, "strict: no account, no jobs, null")
+    same(ask(site, "/api/accounts", "nobody").json["data"], None, "strict: no accounts are null")
+    got = ask(site, "/api/jobs", account="acct3", **{"from": "2000", "to": "3000"}).data
+    kept = ("COMPLETED", "FAILED", "CANCELLED by 1002", "NODE_FAIL", "PREEMPTED", "TIMEOUT")
+    want = {}
+    for j in site.jobs:
+        if j["User"] == "user3" and j["State"] in kept:
+            def local(t):
+                return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(int(t)))
+            want[j["JobIDRaw"], local(j["Submit"])] = (
+                j["Partition"], j["Account"], j["Group"], j["User"], j["UID"], local(j["Start"]),
+                local(j["End"]), clock(int(j["ElapsedRaw"])), j["ExitCode"], j["State"],
+                j["NNodes"], j["NodeList"], j["NodeList"])
+    have = {(r["jobid"], r["submit"]): tuple(r[k] for k in (
+        "partition", "account", "group", "user", "uid", "start", "end", "elapsed", "exitcode",
+        "state", "nnodes", "nodelist", "nodelistexp")) for r in got}
+    same(have, want, "strict: %d jobs as sacct wrote them, in local time" % len(want))
+    low, high = sorted(r["start"] for r in got)[2:5:2]
+    same(len(ask(site, "/api/jobs", account="acct3", **{"from": low, "to": high}).data), 3,
+         "strict: times are compared as text")
+    same(ask(site, "/api/jobs", account="acct3", **{"from": "946684800", "to": "999"}).data, None,
+         "strict: so epoch seconds find nothing")
+    same(ask(site, "/api/jobs", account="acct3' OR 1=1 --", **{"from": "2000"}).json["data"], None,
+         "strict: text is no SQL")
+
+
+sys.exit(run(corrected, strict, count=800, days=20))

@@ -142,8 +142,8 @@ static const struct bj_opt cluster_options[] = {
     {.name = "sacct.command",
      .kind = BJ_OPT_STR,
      .off = OF(sacct),
-     .preset = "sacct",
-     .help = "The program to ask; empty for none."},
+     .help = "The program to ask Slurm's accounting; sacct when no source is "
+             "named, empty for none."},
     {.name = "sacct.slurm-conf",
      .kind = BJ_OPT_STR,
      .off = OF(slurm_conf),
@@ -208,6 +208,46 @@ static const struct bj_opt cluster_options[] = {
      .hi = 100000,
      .preset = "1000",
      .help = "Steps of a job that are kept; all count in its sums."},
+    {.name = "qstat.command",
+     .kind = BJ_OPT_STR,
+     .off = OF(snapshot[BJ_SNAPSHOT_QSTAT].command),
+     .help = "The program that tells of the jobs of PBS, those that ended "
+             "lately included (job_history_enable)."},
+    {.name = "qstat.interval",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(snapshot[BJ_SNAPSHOT_QSTAT].interval_usec),
+     .lo = SEC(1),
+     .hi = SEC(DAY),
+     .preset = "5m",
+     .help = "How often to ask it; it must be less than the time for which "
+             "jobs that ended are remembered."},
+    {.name = "qstat.deadline",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(snapshot[BJ_SNAPSHOT_QSTAT].deadline_usec),
+     .lo = SEC(1),
+     .hi = SEC(DAY),
+     .preset = "2m",
+     .help = "A question that takes longer is given up."},
+    {.name = "bjobs.command",
+     .kind = BJ_OPT_STR,
+     .off = OF(snapshot[BJ_SNAPSHOT_BJOBS].command),
+     .help = "The program that tells of the jobs of LSF, those that ended "
+             "lately included (CLEAN_PERIOD)."},
+    {.name = "bjobs.interval",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(snapshot[BJ_SNAPSHOT_BJOBS].interval_usec),
+     .lo = SEC(1),
+     .hi = SEC(DAY),
+     .preset = "5m",
+     .help = "How often to ask it; it must be less than the time for which "
+             "jobs that ended are remembered."},
+    {.name = "bjobs.deadline",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(snapshot[BJ_SNAPSHOT_BJOBS].deadline_usec),
+     .lo = SEC(1),
+     .hi = SEC(DAY),
+     .preset = "2m",
+     .help = "A question that takes longer is given up."},
     {.name = "records.dir",
      .kind = BJ_OPT_LIST,
      .off = OF(records),
@@ -255,6 +295,10 @@ static int load_cluster(struct bj_cluster_conf *c, const char *path,
         r = bj_opt_yaml(&set, 1, path, err);
     if (r == 0)
         r = bj_opt_finish(&set, err);
+    if (r == 0 && !c->sacct && !c->snapshot[BJ_SNAPSHOT_QSTAT].command &&
+        !c->snapshot[BJ_SNAPSHOT_BJOBS].command &&
+        !(c->sacct = strdup("sacct")))
+        r = bj_err_set(err, -ENOMEM, "options");
     if (r == 0 && (!c->name || !c->name[0]))
         r = bj_err_set(err, -EINVAL, "%s: name: a cluster needs one", path);
     return r;

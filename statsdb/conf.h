@@ -7,9 +7,18 @@
 
 #include <stdbool.h>
 
+/* Schedulers that tell of all their jobs at once. */
+enum bj_snapshot_kind { BJ_SNAPSHOT_QSTAT, BJ_SNAPSHOT_BJOBS, BJ_SNAPSHOTS };
+
+struct bj_snapshot_conf {
+    char *command; /* NULL or empty: not asked */
+    uint64_t interval_usec, deadline_usec;
+};
+
 /* A cluster, from a file of its own. */
 struct bj_cluster_conf {
     char *name;
+    struct bj_snapshot_conf snapshot[BJ_SNAPSHOTS];
     char *sacct, *slurm_conf, *clusters;
     bool federation;
     uint64_t interval_usec; /* between questions about what is new */

@@ -10,6 +10,7 @@
 #include "statsdb/report.h"
 #include "statsdb/retention.h"
 #include "statsdb/source_sacct.h"
+#include "statsdb/source_snapshot.h"
 #include "statsdb/upsert.h"
 
 #include <limits.h>
@@ -31,8 +32,16 @@ enum {
     BAD_TOLD = 5 /* of one answer, in the log */
 };
 
+/* A command that tells of all jobs at once. */
+struct snapshot {
+    uint64_t due_usec;
+    unsigned failures;
+    bool asked;
+};
+
 /* One cluster. */
 struct source {
+    struct snapshot snapshot[BJ_SNAPSHOTS];
     const struct bj_cluster_conf *conf;
     struct bj_source_sacct *sacct;
     struct bj_covered covered;
@@ -92,9 +101,9 @@ static void on_bad(void *ctx, const struct bj_sacct_bad *bad)
     bj_text_clean(bad->job, job, sizeof(job));
     bj_text_clean(bad->field, field, sizeof(field));
     bj_text_clean(bad->value, value, sizeof(value));
-    bj_log(BJ_LOG_WARN, NULL,
-           "%s: sacct line %llu, job %s: %s '%s' is not %s; %s", s->conf->name,
-           (unsigned long long)bad->line, job, field, value, bad->expected,
+    bj_log(BJ_LOG_WARN, NULL, "%s: line %llu, job %s: %s '%s' is not %s; %s",
+           s->conf->name, (unsigned long long)bad->line, job, field, value,
+           bad->expected,
            bad->line_left_out ? "line left out" : "field left out");
 }
 
@@ -114,6 +123,15 @@ static void tell(const struct source *s, const struct bj_window *w,
            (unsigned long long)(now->jobs_new - was->jobs_new),
            (unsigned long long)(now->jobs_changed - was->jobs_changed),
            (unsigned long long)n->bad_lines);
+}
+
+static void count(struct bj_report_cluster *r, const struct bj_sacct_counts *n)
+{
+    r->questions++;
+    r->lines += n->lines;
+    r->bad_lines += n->bad_lines;
+    r->bad_fields += n->bad_fields;
+    r->success_sec = wall_sec();
 }
 
 /* Ask, and note with the last of the answer how far that leads. */
@@ -143,12 +161,7 @@ static int ask(struct daemon *d, struct source *s, const struct bj_window *w,
     if (r < 0)
         return r;
     s->covered = w->after;
-    struct bj_report_cluster *report = &d->report[s - d->source];
-    report->questions++;
-    report->lines += n.lines;
-    report->bad_lines += n.bad_lines;
-    report->bad_fields += n.bad_fields;
-    report->success_sec = wall_sec();
+    count(&d->report[s - d->source], &n);
     on_progress(s, &n);
     if (s->bad > BAD_TOLD)
         bj_log(BJ_LOG_WARN, NULL, "%s: %u more like that", s->conf->name,
@@ -188,16 +201,21 @@ static bool of_the_store(int code)
            code == -EROFS || code == -ENOMEM;
 }
 
+/* Seconds to wait after one failure more. */
+static uint64_t patience(unsigned *failures)
+{
+    uint64_t wait = PATIENCE_SEC;
+    for (unsigned i = 0; i < *failures && wait < PATIENCE_MAX_SEC; i++)
+        wait *= 2;
+    if (*failures < UINT_MAX)
+        ++*failures;
+    return wait > PATIENCE_MAX_SEC ? PATIENCE_MAX_SEC : wait;
+}
+
 static void put_off(const struct daemon *d, struct source *s,
                     const struct bj_err *err)
 {
-    uint64_t wait = PATIENCE_SEC;
-    for (unsigned i = 0; i < s->failures && wait < PATIENCE_MAX_SEC; i++)
-        wait *= 2;
-    if (wait > PATIENCE_MAX_SEC)
-        wait = PATIENCE_MAX_SEC;
-    if (s->failures < UINT_MAX)
-        s->failures++;
+    uint64_t wait = patience(&s->failures);
     s->due_usec = bj_clock_boot_usec() + wait * 1000000;
     /* A question that takes too long may be too large. */
     if (err->code == -ETIMEDOUT && s->rules.slice_sec > SLICE_MIN_SEC)
@@ -242,6 +260,73 @@ static int visit(struct daemon *d, struct source *s, struct bj_err *err)
         s->rules.slice_sec += s->rules.slice_sec / 4;
     plan(d, s, &w, began);
     return 0;
+}
+
+/* --- snapshots -------------------------------------------------------------
+ */
+
+static int take_snapshot(struct daemon *d, struct source *s,
+                         enum bj_snapshot_kind kind, struct bj_err *err)
+{
+    bool dry = d->conf->dry_run;
+    struct bj_source_run run = {.upsert = d->upsert,
+                                .batch_lines = dry ? 0 : d->conf->batch_lines,
+                                .stop = &d->stop->now,
+                                .ctx = s,
+                                .bad = on_bad};
+    struct bj_upsert_counts was = *bj_upsert_counts(d->upsert);
+    struct bj_sacct_counts n;
+    s->bad = 0;
+    int r = bj_source_snapshot_run(kind, s->conf, &run, &n, err);
+    if (r == 0 && !dry)
+        r = bj_upsert_commit(d->upsert, err);
+    if (r < 0 || dry)
+        bj_upsert_rollback(d->upsert);
+    if (r < 0)
+        return r;
+    const struct bj_upsert_counts *now = bj_upsert_counts(d->upsert);
+    count(&d->report[s - d->source], &n);
+    bj_log(BJ_LOG_INFO, NULL,
+           "%s: %llu jobs; %llu new, %llu changed, %llu left out",
+           s->conf->name, (unsigned long long)n.jobs,
+           (unsigned long long)(now->jobs_new - was.jobs_new),
+           (unsigned long long)(now->jobs_changed - was.jobs_changed),
+           (unsigned long long)n.bad_lines);
+    return 0;
+}
+
+static bool has_snapshot(const struct source *s, int kind)
+{
+    const char *command = s->conf->snapshot[kind].command;
+    return command && command[0];
+}
+
+/* Ask those that are due. */
+static int visit_snapshots(struct daemon *d, struct source *s,
+                           struct bj_err *err)
+{
+    int last = 0;
+    for (int kind = 0; kind < BJ_SNAPSHOTS; kind++) {
+        struct snapshot *snap = &s->snapshot[kind];
+        if (!has_snapshot(s, kind) || snap->due_usec > bj_clock_boot_usec() ||
+            (single(d) && snap->asked) || atomic_load(&d->stop->now))
+            continue;
+        int r = take_snapshot(d, s, (enum bj_snapshot_kind)kind, err);
+        uint64_t wait = s->conf->snapshot[kind].interval_usec;
+        snap->asked = true;
+        if (r == 0) {
+            snap->failures = 0;
+        } else if (!atomic_load(&d->stop->now)) {
+            last = r;
+            wait = patience(&snap->failures) * 1000000;
+            d->report[s - d->source].fault[bj_report_fault(r)]++;
+            if (!single(d))
+                bj_log(BJ_LOG_ERROR, err, "%s: will be asked again in %llu s",
+                       s->conf->name, (unsigned long long)(wait / 1000000));
+        }
+        snap->due_usec = bj_clock_boot_usec() + wait;
+    }
+    return last;
 }
 
 /* --- records of nodes ------------------------------------------------------
@@ -367,6 +452,11 @@ static int add_source(struct daemon *d, size_t i, struct bj_err *err)
 static bool all_finished(const struct daemon *d)
 {
     for (size_t i = 0; i < d->conf->clusters; i++)
+        for (int k = 0; k < BJ_SNAPSHOTS; k++)
+            if (has_snapshot(&d->source[i], k) &&
+                !d->source[i].snapshot[k].asked)
+                return false;
+    for (size_t i = 0; i < d->conf->clusters; i++)
         if (d->source[i].conf->sacct && d->source[i].conf->sacct[0] &&
             !d->source[i].finished)
             return false;
@@ -377,9 +467,14 @@ static bool all_finished(const struct daemon *d)
 static void wait_for(struct daemon *d)
 {
     uint64_t now = bj_clock_boot_usec(), next = now + 60ull * 1000000;
-    for (size_t i = 0; i < d->conf->clusters; i++)
-        if (d->source[i].due_usec < next)
-            next = d->source[i].due_usec;
+    for (size_t i = 0; i < d->conf->clusters; i++) {
+        const struct source *s = &d->source[i];
+        if (s->conf->sacct && s->conf->sacct[0] && s->due_usec < next)
+            next = s->due_usec;
+        for (int k = 0; k < BJ_SNAPSHOTS; k++)
+            if (has_snapshot(s, k) && s->snapshot[k].due_usec < next)
+                next = s->snapshot[k].due_usec;
+    }
     if (d->conf->metrics_file && d->conf->metrics_file[0] &&
         d->report_due_usec < next)
         next = d->report_due_usec;
@@ -391,33 +486,49 @@ static void wait_for(struct daemon *d)
     poll(&fd, 1, next > now ? (int)((next - now) / 1000 + 1) : 0);
 }
 
+/* Ask the sources of one cluster that are due. */
+static int visit_cluster(struct daemon *d, struct source *s, struct bj_err *err)
+{
+    bool sacct = s->conf->sacct && s->conf->sacct[0] &&
+                 s->due_usec <= bj_clock_boot_usec() &&
+                 !(single(d) && s->finished) && !atomic_load(&d->stop->now);
+    int r = sacct ? visit(d, s, err) : 0;
+    if (of_the_store(r))
+        return r;
+    struct bj_err why = {0};
+    int e = visit_snapshots(d, s, &why);
+    return e < 0 ? bj_err_set(err, e, "%s", why.msg) : r;
+}
+
+/* What is to be done besides asking. */
+static int keep_house(struct daemon *d, struct bj_err *err)
+{
+    struct bj_err why = {0};
+    int r = collect(d, err), e = 0;
+    if (!of_the_store(r) || r == -ENOSPC)
+        e = remove_old(d, &why);
+    if (e < 0) {
+        bj_log(BJ_LOG_ERROR, &why, "old jobs stay");
+        d->old_due_usec = bj_clock_boot_usec() + 3600ull * 1000000;
+    }
+    return r;
+}
+
 static int loop(struct daemon *d, struct bj_err *err)
 {
     int last = 0;
     while (!atomic_load(&d->stop->now)) {
-        for (size_t i = 0; i < d->conf->clusters; i++) {
-            struct source *s = &d->source[i];
+        for (size_t i = 0; i <= d->conf->clusters; i++) {
             struct bj_err why = {0};
-            if (!s->conf->sacct || !s->conf->sacct[0] ||
-                s->due_usec > bj_clock_boot_usec() ||
-                (single(d) && s->finished) || atomic_load(&d->stop->now))
-                continue;
-            int r = visit(d, s, &why);
+            bool house = i == d->conf->clusters;
+            int r = house ? keep_house(d, &why)
+                          : visit_cluster(d, &d->source[i], &why);
             if (r < 0)
-                last = bj_err_set(err, r, "%s: %s", s->conf->name, why.msg);
+                last = bj_err_set(err, r, "%s%s%s",
+                                  house ? "" : d->source[i].conf->name,
+                                  house ? "" : ": ", why.msg);
             if (of_the_store(r) && r != -ENOSPC)
                 return r;
-        }
-        struct bj_err why = {0};
-        int r = collect(d, &why);
-        if (r < 0)
-            last = bj_err_set(err, r, "%s", why.msg);
-        if (of_the_store(r) && r != -ENOSPC)
-            return r;
-        r = remove_old(d, &why);
-        if (r < 0) {
-            bj_log(BJ_LOG_ERROR, &why, "old jobs stay");
-            d->old_due_usec = bj_clock_boot_usec() + 3600ull * 1000000;
         }
         bool end = single(d) && all_finished(d);
         if (end)

@@ -208,6 +208,60 @@ def page(site):
         check(p.returncode == 0, "promtool likes them", p.stdout, p.stderr)
 
 
+QSTAT = """{"timestamp":1,"Jobs":{"123.pbs":{"Job_Name":"run","Job_Owner":"anna@login",
+"resources_used":{"cput":"03:59:00","mem":"1048576kb","walltime":"01:00:00"},"job_state":"%s",
+"queue":"workq","ctime":"Fri Nov 20 10:20:00 2026","stime":"Fri Nov 20 10:21:40 2026",
+"mtime":"Fri Nov 20 11:21:40 2026","exec_host":"n1/0*4+n2/0*4",
+"Resource_List":{"mem":"8gb","ncpus":8,"walltime":"10:00:00"}%s}}}"""
+BJOBS = """{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{"JOBID":"77","STAT":"DONE","USER":"bob",
+"QUEUE":"normal","JOB_NAME":"x","EXEC_HOST":"2*h1:h2","SLOTS":"3",
+"SUBMIT_TIME":"Nov 20 10:20:00 2026","START_TIME":"Nov 20 10:21:40 2026",
+"FINISH_TIME":"Nov 20 11:21:40 2026","CPU_USED":"144.5 second(s)","RUN_TIME":"3600 second(s)"}]}"""
+
+
+def snapshots(site):
+    """PBS and LSF, from what they tell of all jobs at once."""
+    where = site.folder
+    for name, text in (("qstat", ""), ("bjobs", "")):
+        with open(os.path.join(where, name), "w") as f:
+            f.write("#!/bin/sh\necho \"$0 $*\" >>%s/asked\ncat %s/%s.json\n"
+                    % (where, where, name))
+        os.chmod(os.path.join(where, name), 0o755)
+        with open(os.path.join(where, name + ".yml"), "w") as f:
+            f.write("name: %s\n%s:\n  command: %s/%s\n" % (name, name, where, name))
+    db = os.path.join(where, "other.db")
+    command = [PROGRAM, "--once", "--store.path=" + db, "--cluster.file=%s/qstat.yml" % where,
+               "--cluster.file=%s/bjobs.yml" % where]
+
+    def ask(state, more, want):
+        for name, text in (("qstat", QSTAT % (state, more)), ("bjobs", BJOBS)):
+            with open(os.path.join(where, name + ".json"), "w") as f:
+                f.write(text)
+        p = subprocess.run(command, capture_output=True, timeout=60)
+        rows = sqlite3.connect(db).execute(
+            "SELECT cluster, batch_system, raw_id, user, state, cpus, nodes, cpu_usec,"
+            " end_sec - start_sec FROM job_v ORDER BY 1").fetchall()
+        check(p.returncode == 0 and rows == want, "PBS and LSF, the former's job %s" % state,
+              rows, p.stderr)
+
+    lsf = ("bjobs", "lsf", 77, "bob", "completed", 3, 2, 144500000, 3600)
+    ask("R", "", [lsf, ("qstat", "pbs", "123.pbs", "anna", "running", 8, 2, 14340000000, None)])
+    ended = [lsf, ("qstat", "pbs", "123.pbs", "anna", "completed", 8, 2, 14340000000, 3600)]
+    ask("F", ',"Exit_status":0', ended)
+    ask("R", "", ended)
+    hosts = sqlite3.connect(db).execute("SELECT name FROM host ORDER BY 1").fetchall()
+    check(hosts == [("h1",), ("h2",), ("n1",), ("n2",)], "their lists of hosts are taken apart",
+          hosts)
+    with open(os.path.join(where, "qstat.json"), "w") as f:
+        f.write("qstat: cannot connect")
+    p = subprocess.run(command, capture_output=True, timeout=60)
+    check(p.returncode == 1 and b"qstat" in p.stderr, "what is no answer is an error", p.stderr)
+    with open(os.path.join(where, "asked")) as f:
+        asked = f.read()
+    check("-x -f -F json" in asked and "-u all -a -o jobid" in asked, "as they are to be asked",
+          asked[:300])
+
+
 def dry(site):
     before = site.rows("SELECT * FROM covered")
     p = site.run("--dry-run")
@@ -238,6 +292,7 @@ def main():
                   p.stderr[-400:])
         same_sums(site, "told again")
         page(site)
+        snapshots(site)
         copied(site)
         exported(site)
         dry(site)

@@ -1,0 +1,18 @@
+/* Schedulers that tell of all their jobs at once, those that ended lately
+ * among them: PBS by qstat, LSF by bjobs.  There are no windows; what has left
+ * the scheduler's memory before it was asked is not seen. */
+#ifndef BJ_STATSDB_SOURCE_SNAPSHOT_H
+#define BJ_STATSDB_SOURCE_SNAPSHOT_H
+
+#include "statsdb/source_sacct.h"
+
+/* Ask, and put the answer into the store.  On success a transaction with the
+ * last of it is open, on failure the last one has been rolled back.  Counts:
+ * bytes, jobs (lines are jobs, too), bad_lines (jobs left out), bad_fields.
+ * Errors as of bj_source_sacct_run. */
+int bj_source_snapshot_run(enum bj_snapshot_kind kind,
+                           const struct bj_cluster_conf *conf,
+                           const struct bj_source_run *run,
+                           struct bj_sacct_counts *ret, struct bj_err *err);
+
+#endif

@@ -33,10 +33,8 @@ static struct bj_track *start(struct bj_core *core,
                               const char *rel, bool again)
 {
     struct bj_track *old = bj_tracks_find(&core->tracks, key, m->f[BJ_ID_UID]);
-    if (old) { /* the same id has come back: make way */
-        old->replaced = true;
-        old->key[0] = '\0';
-    }
+    if (old)
+        old->former = true;
     if (live(&core->tracks) >= core->conf->max_jobs) {
         core->jobs_refused += !again;
         return NULL;

@@ -120,9 +120,19 @@ struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key,
                                 struct bj_slice uid)
 {
     for (size_t i = 0; i < ts->n; i++)
-        if (strcmp(ts->v[i]->key, key) == 0 && same_owner(ts->v[i], uid))
+        if (!ts->v[i]->former && strcmp(ts->v[i]->key, key) == 0 &&
+            same_owner(ts->v[i], uid))
             return ts->v[i];
     return NULL;
+}
+
+void bj_tracks_replace(struct bj_tracks *ts, const struct bj_track *t)
+{
+    struct bj_slice uid = t->path_ident->f[BJ_ID_UID];
+    for (size_t i = 0; i < ts->n; i++)
+        if (ts->v[i]->former && strcmp(ts->v[i]->key, t->key) == 0 &&
+            same_owner(ts->v[i], uid))
+            ts->v[i]->replaced = true;
 }
 
 void bj_track_learn(struct bj_track *t, const struct bj_path_match *m)

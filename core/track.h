@@ -34,7 +34,9 @@ struct bj_track {
     unsigned cookies; /* hierarchies in which a tree knows it */
     bool born;        /* processes were seen in it */
     bool dying;       /* a hierarchy has lost it: it is over */
-    bool replaced;    /* the same id has come back as another job */
+    bool former;      /* over, and directories of its name are there again:
+                         what is left of it, or the same id once more */
+    bool replaced;    /* ... which it is, once there are processes in them */
     bool shell;       /* no processes any more, but its cgroup is still there */
     unsigned empty;   /* checks in a row that found no process */
     uint64_t first_usec, end_usec; /* boot clock; end 0 while it runs */
@@ -86,6 +88,9 @@ int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t);
 struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key,
                                 struct bj_slice uid);
 void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t);
+
+/* t is born: a former job of the same id makes way. */
+void bj_tracks_replace(struct bj_tracks *ts, const struct bj_track *t);
 
 /* The key of a match, in buf. */
 const char *bj_track_key(const struct bj_path_match *m, const char *rel,

@@ -240,6 +240,53 @@ static void test_v1_events(void **state)
     rig_stop(&r);
 }
 
+static void v1_job(const char *job)
+{
+    char rel[128], name[256];
+    snprintf(rel, sizeof(rel), "memory/slurm/uid_7/%s", job);
+    v1_dir(rel, "0");
+    snprintf(rel, sizeof(rel), "cpuacct/slurm/uid_7/%s", job);
+    tmp_dir(rel);
+    snprintf(name, sizeof(name), "%s/cpuacct.usage", rel);
+    tmp_file(name, "9000000\n");
+    snprintf(name, sizeof(name), "%s/cgroup.procs", rel);
+    tmp_file(name, "1\n");
+}
+
+/* Hierarchies lose a job one after the other: what is left of it is no job of
+ * the same id, and its last values stay.  One of the two is not watched, and
+ * seen for the first time when the job has begun to go. */
+static void test_v1_ends_piecemeal(void **state)
+{
+    static const char *const order[][2] = {{"memory", "cpuacct"},
+                                           {"cpuacct", "memory"}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig r;
+        char rel[128];
+        v1_job("job_4");
+        START(r, "sample.slow=300ms", "job.grace=1h");
+        rig_pass(&r);
+        v1_job("job_5");
+        rig_pass(&r);
+        assert_int_equal(rig_job(&r, "5")->use.cpu_usec, 9000);
+        tmp_file("cpuacct/slurm/uid_7/job_5/cgroup.procs", "");
+        tmp_file("memory/slurm/uid_7/job_5/cgroup.procs", "");
+        for (int gone = 0; gone < 2; gone++) {
+            snprintf(rel, sizeof(rel), "%s/slurm/uid_7/job_5", order[i][gone]);
+            tmp_remove(rel);
+            for (int n = 0; n < 3; n++) {
+                rig_pass(&r); /* looks where it is watched, then everywhere */
+                assert_int_equal(r.snap->jobs.n, 2);
+                assert_int_equal(rig_job(&r, "5")->use.cpu_usec, 9000);
+                usleep(150000);
+            }
+        }
+        assert_true(rig_job(&r, "5")->end_sec != BJ_ABSENT);
+        rig_stop(&r);
+    }
+}
+
 #define V1_JOB "memory/slurm/uid_7/job_5"
 
 /* Passes at the slow pace; the OOM kills that are told. */
@@ -357,6 +404,7 @@ int main(void)
         TEST(test_caps),
         TEST(test_steps),
         TEST(test_v1_events),
+        TEST(test_v1_ends_piecemeal),
         TEST(test_v1_events_due),
         TEST(test_v1_quota),
         TEST(test_churn),

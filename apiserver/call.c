@@ -74,3 +74,12 @@ bool bj_call_wants_csv(const struct bj_call *c)
     struct bj_slice accept = bj_http_header(c->req, "Accept");
     return bj_slice_starts(bj_slice_trim(accept), BJ_SLICE("text/csv"));
 }
+
+unsigned bj_key_names(const struct bj_key *keys,
+                      const char *ret[static BJ_KEYS])
+{
+    unsigned n = 0;
+    for (; keys[n].name && n < BJ_KEYS; n++)
+        ret[n] = keys[n].name;
+    return n;
+}

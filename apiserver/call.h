@@ -10,6 +10,7 @@
 
 struct bj_api;
 struct bj_endpoint;
+struct bj_key;
 
 struct bj_call {
     struct bj_api *api;
@@ -36,11 +37,29 @@ struct bj_endpoint {
      * of the store, with call->err filled in.  Anything but 0 throws away what
      * was written so far. */
     int (*run)(struct bj_call *call);
+    /* For the OpenAPI document; help NULL: not in it. */
+    const char *help;
+    unsigned params; /* mask of apiserver/params.h */
+    const struct bj_key *keys;
+    bool jobs; /* keys are those of jobs */
 };
+
+/* One key of an answer's rows; the last of a table has name NULL. */
+struct bj_key {
+    const char *name, *type; /* of JSON: "string", "integer", ... */
+    const char *help;
+};
+
+enum { BJ_KEYS = 40 };
+
+/* The names of a table of keys, for bj_rows_begin; returns how many. */
+unsigned bj_key_names(const struct bj_key *keys,
+                      const char *ret[static BJ_KEYS]);
 
 /* The parts of the API, each with path NULL at its end. */
 extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[],
-    bj_endpoints_jobs[], bj_endpoints_original[];
+    bj_endpoints_jobs[], bj_endpoints_original[], bj_endpoints_usage[],
+    bj_endpoints_openapi[];
 
 /* Refuse: an error document with one readable sentence.  Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)

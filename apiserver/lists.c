@@ -1,5 +1,8 @@
 /* Who the asker is, and what there is to choose from. */
-#include "apiserver/call.h"
+#include "apiserver/params.h"
+#include "apiserver/query.h"
+
+#include <stdlib.h>
 
 static int on_base(struct bj_call *c)
 {
@@ -9,25 +12,36 @@ static int on_base(struct bj_call *c)
     return 0;
 }
 
+static const struct bj_key me_keys[] = {
+    {"user", "string", "Who asks, as the server sees it."},
+    {"admin", "boolean", "Sees everything."},
+    {"coordinator", "boolean", "Sees the jobs of some accounts."},
+    {"accounts", "string", "Which ones, with commas between."},
+    {NULL, NULL, NULL},
+};
+
 static int on_me(struct bj_call *c)
 {
-    static const char *const keys[] = {"user", "admin", "coordinator",
-                                       "accounts"};
+    const char *names[BJ_KEYS];
     struct bj_buf accounts = {0};
     struct bj_rows rows;
+    struct bj_params p;
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r != 0)
+        return r;
     for (unsigned i = 0; i < c->who.accounts; i++) {
         bj_buf_str(&accounts, i ? "," : "");
         bj_buf_slice(&accounts, c->who.account[i]);
     }
     bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, false, keys, 4);
+    bj_rows_begin(&rows, &c->reply->body, false, names,
+                  bj_key_names(me_keys, names));
     bj_row_begin(&rows);
     bj_put_text(&rows, bj_slice_str(c->who.user));
     bj_put_bool(&rows, c->who.admin);
     bj_put_bool(&rows, c->who.accounts > 0);
-    bj_put_text(&rows, accounts.len > 0
-                           ? (struct bj_slice){accounts.p, accounts.len}
-                           : BJ_SLICE(""));
+    bj_put_text(&rows,
+                (struct bj_slice){accounts.p ? accounts.p : "", accounts.len});
     bj_row_end(&rows);
     bj_rows_end(&rows);
     bj_buf_free(&accounts);
@@ -35,9 +49,182 @@ static int on_me(struct bj_call *c)
     return 0;
 }
 
+/* --- lists -----------------------------------------------------------------
+ */
+
+/* Rows of text, integers and times, as the keys say: those that end with "_ms"
+ * are times, like the one before them. */
+static int put_rows(struct bj_call *c, struct sqlite3_stmt *st,
+                    struct bj_rows *rows)
+{
+    int r;
+    while ((r = bj_sql_row(st, &c->err)) > 0) {
+        bj_row_begin(rows);
+        for (unsigned i = 0; i < rows->keys; i++) {
+            int64_t sec = i >= 2 ? bj_sql_get(st, (int)i) : 0;
+            if (i < 2)
+                bj_put_text(rows, bj_sql_text(st, (int)i));
+            else if (sec == BJ_SQL_NULL)
+                bj_put_null(rows);
+            else if (i == 2)
+                bj_put_time(rows, sec);
+            else
+                bj_put_time_ms(rows, sec);
+        }
+        bj_row_end(rows);
+    }
+    return r;
+}
+
+static int list(struct bj_call *c, struct bj_query *q)
+{
+    const char *names[BJ_KEYS];
+    struct sqlite3_stmt *st;
+    struct bj_rows rows;
+    bool csv = bj_call_wants_csv(c);
+    int r = bj_query_open(q, c->reader, &st, &c->err);
+    if (r < 0)
+        return r;
+    if (csv)
+        c->reply->type = "text/csv; charset=utf-8";
+    else
+        bj_call_open(c);
+    bj_rows_begin(&rows, &c->reply->body, csv, names,
+                  bj_key_names(c->endpoint->keys, names));
+    r = put_rows(c, st, &rows);
+    if (r < 0)
+        return r;
+    bj_rows_end(&rows);
+    if (!csv)
+        bj_call_close(c, "");
+    return 0;
+}
+
+/* A list whose SQL is made by a function. */
+static int with_query(struct bj_call *c,
+                      int (*make)(struct bj_call *c, struct bj_query *q,
+                                  const struct bj_params *p))
+{
+    struct bj_params p;
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    struct bj_query *q = r == 0 ? calloc(1, sizeof(*q)) : NULL;
+    if (r == 0 && !q)
+        r = bj_err_set(&c->err, -ENOMEM, "list");
+    if (r == 0)
+        r = make(c, q, &p);
+    if (r == 0)
+        r = list(c, q);
+    if (q)
+        bj_query_free(q);
+    free(q);
+    return r;
+}
+
+static const struct bj_key account_keys[] = {
+    {"account", "string", "Account."},
+    {NULL, NULL, NULL},
+};
+
+static int make_accounts(struct bj_call *c, struct bj_query *q,
+                         const struct bj_params *p)
+{
+    bj_query_sql(q, "SELECT DISTINCT n.name FROM assoc AS a JOIN account AS n "
+                    "ON n.id = a.account WHERE n.name <> ''");
+    int r = bj_query_scope(q, c, p, "a");
+    bj_query_sql(q, " ORDER BY 1");
+    return r;
+}
+
+static int on_accounts(struct bj_call *c)
+{
+    return with_query(c, make_accounts);
+}
+
+static const struct bj_key user_keys[] = {
+    {"user", "string",
+     "User; of those that are not admins, oneself first of "
+     "all."},
+    {NULL, NULL, NULL},
+};
+
+static int make_users(struct bj_call *c, struct bj_query *q,
+                      const struct bj_params *p)
+{
+    bj_query_sql(q, "SELECT n.name FROM assoc AS a JOIN user AS n ON n.id = "
+                    "a.user WHERE n.name <> ''");
+    int r = bj_query_scope(q, c, p, "a");
+    /* Who has no jobs yet is a user all the same. */
+    bj_query_sql(q, c->who.admin ? " GROUP BY 1" : " UNION SELECT ");
+    if (!c->who.admin)
+        bj_query_text(q, bj_slice_str(c->who.user));
+    bj_query_sql(q, " ORDER BY 1");
+    return r;
+}
+
+static int on_users(struct bj_call *c)
+{
+    return with_query(c, make_users);
+}
+
+static const struct bj_key cluster_keys[] = {
+    {"cluster", "string", "Cluster."},
+    {"batch_system", "string", "slurm, pbs or lsf."},
+    {"last_update", "string", "Up to when its accounting has been read."},
+    {"last_update_ms", "integer", "The same in milliseconds."},
+    {NULL, NULL, NULL},
+};
+
+static int make_clusters(struct bj_call *c, struct bj_query *q,
+                         const struct bj_params *p)
+{
+    (void)c;
+    (void)p;
+    bj_query_sql(q, "SELECT c.name, c.system, max(v.to_sec), max(v.to_sec) "
+                    "FROM cluster AS c LEFT JOIN covered AS v ON v.cluster = "
+                    "c.name GROUP BY c.id ORDER BY 1");
+    return 0;
+}
+
+static int on_clusters(struct bj_call *c)
+{
+    return with_query(c, make_clusters);
+}
+
+enum {
+    STORE_AND_USER = BJ_NEED_STORE | BJ_NEED_USER,
+    SCOPE = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
+            BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
+            BJ_BIT(BJ_PARAM_MINE)
+};
+
 const struct bj_endpoint bj_endpoints_lists[] = {
-    {"/api", BJ_HTTP_GET, 0, on_base},
-    {"/api/v1", BJ_HTTP_GET, 0, on_base},
-    {"/api/v1/me", BJ_HTTP_GET, BJ_NEED_USER, on_me},
+    {.path = "/api", .methods = BJ_HTTP_GET, .run = on_base},
+    {.path = "/api/v1", .methods = BJ_HTTP_GET, .run = on_base},
+    {.path = "/api/v1/me",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_USER,
+     .run = on_me,
+     .help = "Who asks, and what he may see.",
+     .keys = me_keys},
+    {.path = "/api/v1/accounts",
+     .methods = BJ_HTTP_GET,
+     .needs = STORE_AND_USER,
+     .run = on_accounts,
+     .help = "Accounts with jobs that the asker may see.",
+     .params = SCOPE,
+     .keys = account_keys},
+    {.path = "/api/v1/users",
+     .methods = BJ_HTTP_GET,
+     .needs = STORE_AND_USER,
+     .run = on_users,
+     .help = "Users with jobs that the asker may see.",
+     .params = SCOPE,
+     .keys = user_keys},
+    {.path = "/api/v1/clusters",
+     .methods = BJ_HTTP_GET,
+     .needs = STORE_AND_USER,
+     .run = on_clusters,
+     .help = "Clusters, and how fresh what is known of them is.",
+     .keys = cluster_keys},
     {.path = NULL},
 };

@@ -105,43 +105,84 @@ static int read_times(struct asked *a)
 #define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column ", 'unixepoch')"
 
 /* What a row needs, in the order of its columns. */
-static const char *const columns[2] =
-    {
-        "coalesce(m.shown_id, j.array_job || '_' || j.array_task, m.het_job || "
-        "'+' "
-        "|| m.het_offset, j.raw_id), "
-        "(SELECT name FROM partition WHERE id = j.partition), "
-        "(SELECT name FROM account WHERE id = j.account), o.grp, o.gid, "
-        "(SELECT name FROM user WHERE id = j.user), o.uid, " UTC("nullif(j."
-                                                                 "submit, 0)") ", " UTC(
-            "j.start") ", " UTC("j.\"end\"") ", j.elapsed_off + iif(j.start IS "
-                                             "NULL OR j.\"end\" IS NULL, 0, "
-                                             "j.\"end\" - j.start - "
-                                             "ifnull(j.suspended, 0)), "
-                                             "j.exit_code || ':' || "
-                                             "ifnull(j.exit_signal, 0), "
-                                             "(SELECT text FROM word WHERE id "
-                                             "= j.state_raw), j.nodes, "
-                                             "(SELECT text FROM hosts WHERE id "
-                                             "= j.hosts)",
-        "coalesce(m.shown_id, j.array_job || '_' || j.array_task, m.het_job || "
-        "'+' "
-        "|| m.het_offset, j.raw_id), "
-        "(SELECT name FROM partition WHERE id = j.partition), "
-        "(SELECT name FROM account WHERE id = j.account), o.grp, o.gid, "
-        "(SELECT name FROM user WHERE id = j.user), o.uid, " LOCAL("nullif(j."
-                                                                   "submit, 0)") ", " LOCAL(
-            "j.start") ", " LOCAL("j.\"end\"") ", j.elapsed_off + iif(j.start "
-                                               "IS NULL OR j.\"end\" IS NULL, "
-                                               "0, "
-                                               "j.\"end\" - j.start - "
-                                               "ifnull(j.suspended, 0)), "
-                                               "j.exit_code || ':' || "
-                                               "ifnull(j.exit_signal, 0), "
-                                               "(SELECT text FROM word WHERE "
-                                               "id = j.state_raw), j.nodes, "
-                                               "(SELECT text FROM hosts WHERE "
-                                               "id = j.hosts)",
+static const char *const columns[2] = {
+    "coalesce(m.shown_id, j.array_job || '_' || j.array_task, m.het_job || "
+    "'+' "
+    "|| m.het_offset, j.raw_id), "
+    "(SELECT name FROM partition WHERE id = j.partition), "
+    "(SELECT name FROM account WHERE id = j.account), o.grp, o.gid, "
+    "(SELECT name FROM user WHERE id = j.user), o.uid, " UTC(
+        "nullif(j."
+        "submit, 0)") ", " UTC("j.start") ", " UTC("j.\"end\"") ", "
+                                                                "j.elapsed_off "
+                                                                "+ iif(j.start "
+                                                                "IS "
+                                                                "NULL OR "
+                                                                "j.\"end\" IS "
+                                                                "NULL, 0, "
+                                                                "j.\"end\" - "
+                                                                "j.start - "
+                                                                "ifnull(j."
+                                                                "suspended, "
+                                                                "0)), "
+                                                                "j.exit_code "
+                                                                "|| ':' || "
+                                                                "ifnull(j.exit_"
+                                                                "signal, 0), "
+                                                                "(SELECT text "
+                                                                "FROM word "
+                                                                "WHERE id "
+                                                                "= "
+                                                                "j.state_raw), "
+                                                                "j.nodes, "
+                                                                "(SELECT text "
+                                                                "FROM hosts "
+                                                                "WHERE id "
+                                                                "= j.hosts)",
+    "coalesce(m.shown_id, j.array_job || '_' || j.array_task, m.het_job || "
+    "'+' "
+    "|| m.het_offset, j.raw_id), "
+    "(SELECT name FROM partition WHERE id = j.partition), "
+    "(SELECT name FROM account WHERE id = j.account), o.grp, o.gid, "
+    "(SELECT name FROM user WHERE id = j.user), o.uid, " LOCAL(
+        "nullif(j."
+        "submit, 0)") ", " LOCAL("j.start") ", " LOCAL("j.\"end\"") ", "
+                                                                    "j.elapsed_"
+                                                                    "off + "
+                                                                    "iif(j."
+                                                                    "start "
+                                                                    "IS NULL "
+                                                                    "OR "
+                                                                    "j.\"end\" "
+                                                                    "IS NULL, "
+                                                                    "0, "
+                                                                    "j.\"end\" "
+                                                                    "- j.start "
+                                                                    "- "
+                                                                    "ifnull(j."
+                                                                    "suspended,"
+                                                                    " 0)), "
+                                                                    "j.exit_"
+                                                                    "code || "
+                                                                    "':' || "
+                                                                    "ifnull(j."
+                                                                    "exit_"
+                                                                    "signal, "
+                                                                    "0), "
+                                                                    "(SELECT "
+                                                                    "text FROM "
+                                                                    "word "
+                                                                    "WHERE "
+                                                                    "id = "
+                                                                    "j.state_"
+                                                                    "raw), "
+                                                                    "j.nodes, "
+                                                                    "(SELECT "
+                                                                    "text FROM "
+                                                                    "hosts "
+                                                                    "WHERE "
+                                                                    "id = "
+                                                                    "j.hosts)",
 };
 
 static void add_times(struct bj_query *q, const struct asked *a)
@@ -334,8 +375,17 @@ static int on_health(struct bj_call *c)
 }
 
 const struct bj_endpoint bj_endpoints_original[] = {
-    {"/api/health", BJ_HTTP_GET, 0, on_health},
-    {"/api/accounts", BJ_HTTP_GET, BJ_NEED_STORE, on_accounts},
-    {"/api/jobs", BJ_HTTP_GET, BJ_NEED_STORE, on_jobs},
+    {.path = "/api/health",
+     .methods = BJ_HTTP_GET,
+     .needs = 0,
+     .run = on_health},
+    {.path = "/api/accounts",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE,
+     .run = on_accounts},
+    {.path = "/api/jobs",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE,
+     .run = on_jobs},
     {.path = NULL},
 };

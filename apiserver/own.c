@@ -146,8 +146,8 @@ static int on_metrics(struct bj_call *c)
 }
 
 const struct bj_endpoint bj_endpoints_own[] = {
-    {"/", BJ_HTTP_GET, 0, on_root},
-    {"/health", BJ_HTTP_GET, 0, on_health},
-    {"/metrics", BJ_HTTP_GET, 0, on_metrics},
+    {.path = "/", .methods = BJ_HTTP_GET, .needs = 0, .run = on_root},
+    {.path = "/health", .methods = BJ_HTTP_GET, .needs = 0, .run = on_health},
+    {.path = "/metrics", .methods = BJ_HTTP_GET, .needs = 0, .run = on_metrics},
     {.path = NULL},
 };

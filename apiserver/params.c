@@ -161,7 +161,7 @@ static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
     if (var)
         name = (struct bj_slice){key.p + 4, key.n - 4};
     for (int i = 0; i < BJ_PARAMS; i++)
-        if ((r->mask & BJ_BIT(i)) &&
+        if ((r->mask & 1u << i) &&
             bj_slice_eq(bj_slice_str(bj_param_rules[i].name), name))
             return add(r, (enum bj_param)i, value);
     if (var)

@@ -60,7 +60,7 @@ struct bj_params {
 };
 
 /* Bit of a parameter in a mask. */
-#define BJ_BIT(param) (1u << (param))
+#define BJ_BIT(param) (1 << (param))
 
 /* Read those of the request, of which the mask says which are known here;
  * "var-" may stand before a name, and unknown ones that begin so are passed

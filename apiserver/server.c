@@ -6,9 +6,13 @@
 
 #include <stdio.h>
 
-static const struct bj_endpoint *const parts[] = {
-    bj_endpoints_own, bj_endpoints_lists, bj_endpoints_jobs,
-    bj_endpoints_original, NULL};
+static const struct bj_endpoint *const parts[] = {bj_endpoints_own,
+                                                  bj_endpoints_lists,
+                                                  bj_endpoints_jobs,
+                                                  bj_endpoints_original,
+                                                  bj_endpoints_usage,
+                                                  bj_endpoints_openapi,
+                                                  NULL};
 
 /* --- finding the endpoint --------------------------------------------------
  */

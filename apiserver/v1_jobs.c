@@ -12,16 +12,18 @@ enum {
     NAMED_MAX = 100     /* jobs that one name may mean */
 };
 
-const unsigned bj_jobs_mask =
-    BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
-    BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
-    BJ_BIT(BJ_PARAM_STATE) | BJ_BIT(BJ_PARAM_NODE) | BJ_BIT(BJ_PARAM_NAME) |
-    BJ_BIT(BJ_PARAM_JOB) | BJ_BIT(BJ_PARAM_FIELDS) | BJ_BIT(BJ_PARAM_FROM) |
-    BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) | BJ_BIT(BJ_PARAM_CURSOR) |
-    BJ_BIT(BJ_PARAM_ORDER) | BJ_BIT(BJ_PARAM_TOTAL) | BJ_BIT(BJ_PARAM_MINE) |
-    BJ_BIT(BJ_PARAM_RUNNING);
-const unsigned bj_job_mask =
-    BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_FIELDS) | BJ_BIT(BJ_PARAM_MINE);
+enum {
+    JOBS_MASK =
+        BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
+        BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
+        BJ_BIT(BJ_PARAM_STATE) | BJ_BIT(BJ_PARAM_NODE) | BJ_BIT(BJ_PARAM_NAME) |
+        BJ_BIT(BJ_PARAM_JOB) | BJ_BIT(BJ_PARAM_FIELDS) | BJ_BIT(BJ_PARAM_FROM) |
+        BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) | BJ_BIT(BJ_PARAM_CURSOR) |
+        BJ_BIT(BJ_PARAM_ORDER) | BJ_BIT(BJ_PARAM_TOTAL) |
+        BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_RUNNING),
+    JOB_MASK = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_FIELDS) |
+               BJ_BIT(BJ_PARAM_MINE)
+};
 
 struct list {
     struct bj_params p;
@@ -52,7 +54,7 @@ static int read_list(struct bj_call *c, struct list *l)
 {
     struct bj_params *p = &l->p;
     int64_t max = (int64_t)c->api->conf->max_rows;
-    int r = bj_params_read(c, bj_jobs_mask, p);
+    int r = bj_params_read(c, JOBS_MASK, p);
     if (r == 0)
         r = bj_jobs_pick(c, p, &l->k);
     if (r != 0)
@@ -323,7 +325,7 @@ static int answer_one(struct bj_call *c, struct list *l)
 {
     struct bj_rows rows;
     struct bj_buf found = {0};
-    int r = bj_params_read(c, bj_job_mask, &l->p);
+    int r = bj_params_read(c, JOB_MASK, &l->p);
     if (r == 0)
         r = bj_jobs_pick(c, &l->p, &l->k);
     if (r != 0)
@@ -363,7 +365,19 @@ static int on_job(struct bj_call *c)
 }
 
 const struct bj_endpoint bj_endpoints_jobs[] = {
-    {"/api/v1/jobs", BJ_HTTP_GET, BJ_NEED_STORE | BJ_NEED_USER, on_jobs},
-    {"/api/v1/jobs/*", BJ_HTTP_GET, BJ_NEED_STORE | BJ_NEED_USER, on_job},
+    {.path = "/api/v1/jobs",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_jobs,
+     .help = "Jobs that overlap with a time, newest first.",
+     .params = JOBS_MASK,
+     .jobs = true},
+    {.path = "/api/v1/jobs/*",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_job,
+     .help = "One job, by its key, SLUID, id or array id.",
+     .params = JOB_MASK,
+     .jobs = true},
     {.path = NULL},
 };

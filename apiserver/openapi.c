@@ -1,0 +1,118 @@
+/* /api/v1/openapi.json: the API's own description, made from the tables that it
+ * runs by.  Format: OpenAPI 3.1.0. */
+#include "apiserver/column.h"
+#include "apiserver/params.h"
+#include "apiserver/server.h"
+
+static void text(struct bj_buf *b, const char *before, const char *s)
+{
+    bj_buf_str(b, before);
+    bj_out_text(b, bj_slice_str(s));
+}
+
+static void put_param(struct bj_buf *b, const struct bj_param_rule *p)
+{
+    static const char *const schema[] = {
+        [BJ_PARAM_LIST] = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}"
+                          "},\"style\":\"form\",\"explode\":false",
+        [BJ_PARAM_TEXT] = "{\"type\":\"string\"}",
+        [BJ_PARAM_TIME] = "{\"type\":[\"string\",\"integer\"]}",
+        [BJ_PARAM_UINT] = "{\"type\":\"integer\",\"minimum\":0}",
+        [BJ_PARAM_FLAG] = "{\"type\":\"boolean\"}"};
+    text(b, "{\"in\":\"query\",\"name\":", p->name);
+    text(b, ",\"description\":", p->help);
+    bj_buf_printf(b, ",\"schema\":%s}", schema[p->kind]);
+}
+
+static void put_params(struct bj_buf *b, const struct bj_endpoint *e,
+                       bool in_path)
+{
+    bool any = in_path;
+    bj_buf_str(b, ",\"parameters\":[");
+    if (in_path)
+        bj_buf_str(b, "{\"in\":\"path\",\"name\":\"job\",\"required\":true,"
+                      "\"schema\":{\"type\":\"string\"}}");
+    for (int i = 0; i < BJ_PARAMS; i++)
+        if (e->params & 1u << i) {
+            bj_buf_str(b, any ? "," : "");
+            put_param(b, &bj_param_rules[i]);
+            any = true;
+        }
+    bj_buf_str(b, "]");
+}
+
+static void put_key(struct bj_buf *b, const char *name, const char *type,
+                    const char *help, bool first)
+{
+    text(b, first ? "" : ",", name);
+    bj_buf_printf(b, ":{\"type\":[\"%s\",\"null\"]", type);
+    text(b, ",\"description\":", help);
+    bj_buf_str(b, "}");
+}
+
+static void put_job_keys(struct bj_buf *b)
+{
+    static const char *const types[] = {
+        [BJ_AS_INT] = "integer",     [BJ_AS_TENTHS] = "number",
+        [BJ_AS_MICRO] = "number",    [BJ_AS_TEXT] = "string",
+        [BJ_AS_WORD] = "string",     [BJ_AS_TIME] = "string",
+        [BJ_AS_TIME_MS] = "integer", [BJ_AS_LINK_END] = "string"};
+    for (const struct bj_api_column *k = bj_api_columns; k->key; k++)
+        put_key(b, k->key, types[k->kind], k->help, k == bj_api_columns);
+}
+
+static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
+{
+    struct bj_slice path = bj_slice_str(e->path);
+    bool in_path = path.p[path.n - 1] == '*';
+    bj_buf_printf(b, "\"%.*s%s\":{\"get\":{", (int)path.n - in_path, path.p,
+                  in_path ? "{job}" : "");
+    text(b, "\"summary\":", e->help);
+    put_params(b, e, in_path);
+    bj_buf_str(b, ",\"responses\":{\"200\":{\"description\":\"Rows; every row "
+                  "has every key, or those of the parameter fields.\","
+                  "\"content\":{\"application/json\":{\"schema\":{\"type\":"
+                  "\"object\",\"required\":[\"status\",\"data\"],"
+                  "\"properties\":{\"status\":{\"const\":\"success\"},\"data\":"
+                  "{\"type\":\"array\",\"items\":{\"type\":\"object\","
+                  "\"properties\":{");
+    if (e->jobs)
+        put_job_keys(b);
+    for (const struct bj_key *k = e->keys; k && k->name; k++)
+        put_key(b, k->name, k->type, k->help, k == e->keys);
+    bj_buf_str(b, "},\"additionalProperties\":false}}}}}}},\"default\":{\"$ref"
+                  "\":\"#/components/responses/error\"}}}}");
+}
+
+static int on_openapi(struct bj_call *c)
+{
+    struct bj_buf *b = &c->reply->body;
+    bool any = false;
+    c->reply->type = "application/json";
+    bj_buf_str(b, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":"
+                  "\"batchjob_stats_server\",\"version\":\"" BJ_VERSION
+                  "\"},\"security\":[{\"basic\":[]},{\"bearer\":[]},{}],"
+                  "\"paths\":{");
+    for (unsigned i = 0; c->api->endpoint[i]; i++)
+        if (c->api->endpoint[i]->help) {
+            bj_buf_str(b, any ? "," : "");
+            put_endpoint(b, c->api->endpoint[i]);
+            any = true;
+        }
+    bj_buf_str(
+        b,
+        "},\"components\":{\"securitySchemes\":{\"basic\":{\"type\":\"http\","
+        "\"scheme\":\"basic\"},\"bearer\":{\"type\":\"http\",\"scheme\":"
+        "\"bearer\"}},\"responses\":{\"error\":{\"description\":\"What was "
+        "wrong, in one sentence.\",\"content\":{\"application/json\":{"
+        "\"schema\":{\"type\":\"object\",\"required\":[\"status\","
+        "\"errorType\",\"error\"],\"properties\":{\"status\":{\"const\":"
+        "\"error\"},\"errorType\":{\"type\":\"string\"},\"error\":{\"type\":"
+        "\"string\"},\"data\":{\"type\":\"array\"}}}}}}}}}\n");
+    return 0;
+}
+
+const struct bj_endpoint bj_endpoints_openapi[] = {
+    {.path = "/api/v1/openapi.json", .methods = BJ_HTTP_GET, .run = on_openapi},
+    {.path = NULL},
+};

@@ -1,0 +1,336 @@
+/* /api/v1/usage: what was used, from the daily sums of the store. */
+#include "apiserver/params.h"
+#include "apiserver/query.h"
+#include "apiserver/server.h"
+#include "apiserver/words.h"
+#include "base/stamp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DAY = 86400, WEEK = 7 * DAY };
+
+enum group { BY_CLUSTER, BY_ACCOUNT, BY_USER, BY_PARTITION, BY_MONTH, BY_DAY };
+enum { GROUPS = BY_DAY + 1 };
+
+static const struct {
+    const char *name, *sql;
+    enum bj_word word;
+} groups[GROUPS] = {
+    [BY_CLUSTER] = {"cluster", "a.cluster", BJ_WORD_CLUSTER},
+    [BY_ACCOUNT] = {"account", "a.account", BJ_WORD_ACCOUNT},
+    [BY_USER] = {"user", "a.user", BJ_WORD_USER},
+    [BY_PARTITION] = {"partition", "a.partition", BJ_WORD_PARTITION},
+    [BY_MONTH] = {"month", "mo.m", 0},
+    [BY_DAY] = {"day", "(r.id & 31)", 0},
+};
+
+/* In the order of the columns behind the groups. */
+enum sum {
+    STARTED,
+    ENDED,
+    COMPLETED,
+    FAILED,
+    CANCELLED,
+    TIMEOUT,
+    OOM,
+    WAIT,
+    ELAPSED,
+    NODE,
+    CPU,
+    GPU,
+    MEM,
+    USED,
+    UNKNOWN,
+    ENERGY,
+    ENERGY_CPU,
+    SUMS
+};
+
+static const char sums[] =
+    "sum(jobs_started), sum(jobs_ended), sum(jobs_completed), "
+    "sum(jobs_failed), sum(jobs_cancelled), sum(jobs_timeout), sum(jobs_oom), "
+    "sum(wait_sec), sum(elapsed_sec), sum(node_sec), sum(cpu_sec), "
+    "sum(gpu_sec), sum(mem_mib_sec), sum(cpu_used_msec), "
+    "sum(cpu_unknown_sec), sum(energy_joules), sum(energy_cpu_sec)";
+
+static const struct bj_key keys[] = {
+    {"cluster", "string", "null unless grouped by it, like the next four"},
+    {"account", "string", "Account."},
+    {"user", "string", "User."},
+    {"partition", "string", "Partition or queue."},
+    {"month", "string", "2026-11"},
+    {"day", "string", "2026-11-20, of UTC."},
+    {"time", "string", "Begin of that day or month."},
+    {"time_ms", "integer", "The same in milliseconds."},
+    {"jobs_started", "integer", "Jobs that started in the time."},
+    {"jobs_ended", "integer", "Jobs that ended in the time."},
+    {"jobs_completed", "integer", "Of them: well."},
+    {"jobs_failed", "integer", "Of them: failed."},
+    {"jobs_cancelled", "integer", "Of them: cancelled."},
+    {"jobs_timeout", "integer", "Of them: ran into a limit of time."},
+    {"jobs_oom", "integer", "Of them: out of memory."},
+    {"wait_mean_sec", "integer", "Mean wait of the jobs that started."},
+    {"job_hours", "number", "Time that jobs ran for."},
+    {"node_hours", "number", "Nodes allocated, times hours."},
+    {"core_hours", "number", "CPUs allocated, times hours."},
+    {"gpu_hours", "number", "GPUs allocated, times hours."},
+    {"mem_gib_hours", "number", "GiB allocated, times hours."},
+    {"cpu_used_hours", "number", "CPU time used."},
+    {"cpu_efficiency", "number",
+     "CPU time used in percent of what was allocated, of jobs that tell it."},
+    {"energy_kwh", "number", "Energy, of jobs that tell it; null: of none."},
+    {"energy_coverage", "number",
+     "Jobs that tell it, in percent of core_hours."},
+    {NULL, NULL, NULL},
+};
+
+struct asked {
+    struct bj_params p;
+    struct bj_query q;
+    bool by[GROUPS];
+    int64_t from, to;    /* days: month << 5 | day */
+    int64_t first, last; /* months */
+};
+
+static int read_groups(struct bj_call *c, struct asked *a)
+{
+    for (unsigned i = 0; a->p.given[BJ_PARAM_GROUP_BY] && i < a->p.values;
+         i++) {
+        struct bj_slice s = a->p.value[i].text;
+        unsigned g = 0;
+        if (a->p.value[i].which != BJ_PARAM_GROUP_BY)
+            continue;
+        while (g < GROUPS && !bj_slice_eq(bj_slice_str(groups[g].name), s))
+            g++;
+        if (g == GROUPS)
+            return bj_call_refuse(c, 400, "There is no grouping by '%.*s'.",
+                                  s.n < 60 ? (int)s.n : 60, s.p);
+        a->by[g] = true;
+    }
+    /* The 20th of which month? */
+    a->by[BY_MONTH] = a->by[BY_MONTH] || a->by[BY_DAY];
+    return 0;
+}
+
+static int64_t day_of(int64_t sec, int64_t *month)
+{
+    struct bj_civil t = {0};
+    bj_civil_from_days(sec >= 0 ? sec / DAY : 0, &t);
+    *month = (int64_t)t.year * 12 + t.month - 1;
+    return *month << 5 | t.day;
+}
+
+/* Months without sums cost time and give nothing. */
+static int first_month(struct bj_call *c, int64_t *ret)
+{
+    struct sqlite3_stmt *st;
+    int r = bj_reader_prepare(
+        c->reader, "SELECT id >> 37 FROM rollup_day ORDER BY id LIMIT 1", &st,
+        &c->err);
+    if (r == 0 && (r = bj_sql_row(st, &c->err)) > 0)
+        *ret = bj_sql_get(st, 0);
+    return r < 0 ? r : 0;
+}
+
+static int read_asked(struct bj_call *c, struct asked *a)
+{
+    int64_t first = INT64_MAX;
+    int r = bj_params_read(c, c->endpoint->params, &a->p);
+    if (r == 0)
+        r = read_groups(c, a);
+    if (r == 0)
+        r = first_month(c, &first);
+    if (r != 0)
+        return r;
+    int64_t now = c->now_sec + DAY;
+    int64_t to =
+        a->p.given[BJ_PARAM_TO] ? a->p.number[BJ_PARAM_TO] : c->now_sec;
+    int64_t from =
+        a->p.given[BJ_PARAM_FROM] ? a->p.number[BJ_PARAM_FROM] : to - WEEK;
+    if (from > to)
+        return bj_call_refuse(c, 400, "The time ends before it begins.");
+    a->from = day_of(from, &a->first);
+    a->to = day_of(to < now ? to : now, &a->last);
+    if (a->first < first)
+        a->first = first;
+    return 0;
+}
+
+static int build(struct bj_call *c, struct asked *a)
+{
+    struct bj_query *q = &a->q;
+    bool any = false;
+    bj_query_sql(q, "WITH RECURSIVE mo(m) AS (SELECT ");
+    bj_query_int(q, a->first);
+    bj_query_sql(q, " UNION ALL SELECT m + 1 FROM mo WHERE m < ");
+    bj_query_int(q, a->last);
+    bj_query_sql(q, ") SELECT ");
+    for (int g = 0; g < GROUPS; g++) {
+        bj_query_sql(q, a->by[g] ? groups[g].sql : "NULL");
+        bj_query_sql(q, ", ");
+    }
+    bj_query_sql(q, sums);
+    /* The sums of one month and one combination lie beside each other. */
+    bj_query_sql(q, " FROM mo CROSS JOIN assoc AS a CROSS JOIN rollup_day AS r"
+                    " WHERE r.id BETWEEN ((mo.m << 37) | (a.id << 5)) AND"
+                    " ((mo.m << 37) | (a.id << 5) | 31) AND mo.m <= ");
+    bj_query_int(q, a->last);
+    bj_query_sql(q, " AND ((mo.m << 5) | (r.id & 31)) BETWEEN ");
+    bj_query_int(q, a->from);
+    bj_query_sql(q, " AND ");
+    bj_query_int(q, a->to);
+    int r = bj_query_scope(q, c, &a->p, "a");
+    for (int g = 0; g < GROUPS; g++)
+        if (a->by[g]) {
+            bj_query_sql(q, any ? ", " : " GROUP BY ");
+            bj_query_sql(q, groups[g].sql);
+            any = true;
+        }
+    for (int g = BY_MONTH; g < GROUPS; g++)
+        if (a->by[g]) {
+            bj_query_sql(q, g == BY_MONTH ? " ORDER BY " : ", ");
+            bj_query_sql(q, groups[g].sql);
+        }
+    bj_query_sql(q, " LIMIT ");
+    bj_query_int(q, (int64_t)c->api->conf->max_rows + 1);
+    return r;
+}
+
+/* --- rows ------------------------------------------------------------------
+ */
+
+static int put_groups(struct bj_call *c, const struct asked *a,
+                      struct sqlite3_stmt *st, struct bj_rows *rows)
+{
+    int r = 0;
+    for (int g = 0; g < BY_MONTH && r == 0; g++) {
+        struct bj_slice text = {0};
+        if (a->by[g])
+            r = bj_words_text(c->api->words, c->reader, groups[g].word,
+                              bj_sql_get(st, g), &text, &c->err);
+        bj_put_text(rows, text);
+    }
+    if (!a->by[BY_MONTH]) {
+        for (int i = 0; i < 4; i++)
+            bj_put_null(rows);
+        return r;
+    }
+    char month[16], day[24];
+    int64_t m = bj_sql_get(st, BY_MONTH);
+    int64_t d = a->by[BY_DAY] ? bj_sql_get(st, BY_DAY) : 1;
+    snprintf(month, sizeof(month), "%04d-%02d", (int)(m / 12 % 10000),
+             (int)(m % 12) + 1);
+    snprintf(day, sizeof(day), "%s-%02d", month, (int)(d % 32));
+    int64_t sec =
+        bj_days_from_civil((int)(m / 12), (unsigned)(m % 12) + 1, (unsigned)d) *
+        DAY;
+    bj_put_text(rows, bj_slice_str(month));
+    bj_put_text(rows, a->by[BY_DAY] ? bj_slice_str(day) : (struct bj_slice){0});
+    bj_put_time(rows, sec);
+    bj_put_time_ms(rows, sec);
+    return r;
+}
+
+/* v * times / by, halves up, with so many digits behind the point. */
+static void put_ratio(struct bj_rows *rows, int64_t v, int64_t times,
+                      int64_t by, unsigned digits)
+{
+    if (by <= 0) {
+        bj_put_null(rows);
+        return;
+    }
+    int64_t whole, rest;
+    if (v < 0 || __builtin_mul_overflow(v / by, times, &whole) ||
+        __builtin_mul_overflow(v % by, times, &rest) ||
+        rest > INT64_MAX - by / 2 ||
+        __builtin_add_overflow(whole, (rest + by / 2) / by, &whole))
+        bj_put_null(rows);
+    else
+        bj_put_fixed(rows, whole, digits);
+}
+
+static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
+{
+    int64_t v[SUMS];
+    for (int i = 0; i < SUMS; i++) {
+        v[i] = bj_sql_get(st, GROUPS + i);
+        v[i] = v[i] == BJ_SQL_NULL ? 0 : v[i];
+    }
+    for (int i = STARTED; i <= OOM; i++)
+        bj_put_int(rows, v[i]);
+    put_ratio(rows, v[WAIT], 1, v[STARTED], 0);
+    for (int i = ELAPSED; i <= GPU; i++)
+        put_ratio(rows, v[i], 1000, 3600, 3);
+    put_ratio(rows, v[MEM], 1000, 3600 * 1024, 3);
+    put_ratio(rows, v[USED], 1, 3600, 3);
+    put_ratio(rows, v[USED], 1, v[CPU] - v[UNKNOWN], 1);
+    if (v[ENERGY_CPU] > 0)
+        put_ratio(rows, v[ENERGY], 10, 36, 6);
+    else
+        bj_put_null(rows);
+    put_ratio(rows, v[ENERGY_CPU], 1000, v[CPU], 1);
+}
+
+static int answer(struct bj_call *c, struct asked *a)
+{
+    const char *names[BJ_KEYS];
+    struct sqlite3_stmt *st = NULL;
+    struct bj_rows rows;
+    bool csv = bj_call_wants_csv(c), cut = false;
+    int r = read_asked(c, a);
+    if (r == 0)
+        r = build(c, a);
+    if (r == 0)
+        r = bj_query_open(&a->q, c->reader, &st, &c->err);
+    if (r != 0)
+        return r;
+    if (csv)
+        c->reply->type = "text/csv; charset=utf-8";
+    else
+        bj_call_open(c);
+    bj_rows_begin(&rows, &c->reply->body, csv, names,
+                  bj_key_names(keys, names));
+    while (r == 0 && !cut && (r = bj_sql_row(st, &c->err)) > 0) {
+        cut = rows.n == c->api->conf->max_rows;
+        if (cut)
+            break;
+        bj_row_begin(&rows);
+        r = put_groups(c, a, st, &rows);
+        put_sums(st, &rows);
+        bj_row_end(&rows);
+    }
+    if (r < 0)
+        return r;
+    bj_rows_end(&rows);
+    if (!csv)
+        bj_call_close(c, cut ? ",\"meta\":{\"cut\":true}"
+                             : ",\"meta\":{\"cut\":false}");
+    return 0;
+}
+
+static int on_usage(struct bj_call *c)
+{
+    struct asked *a = calloc(1, sizeof(*a));
+    if (!a)
+        return bj_err_set(&c->err, -ENOMEM, "usage");
+    int r = answer(c, a);
+    bj_query_free(&a->q);
+    free(a);
+    return r;
+}
+
+const struct bj_endpoint bj_endpoints_usage[] = {
+    {.path = "/api/v1/usage",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_usage,
+     .help = "What was used, in whole days of UTC; one row, or one for each "
+             "group.",
+     .params = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
+               BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
+               BJ_BIT(BJ_PARAM_GROUP_BY) | BJ_BIT(BJ_PARAM_FROM) |
+               BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_MINE),
+     .keys = keys},
+    {.path = NULL},
+};

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Usage, lists and the API's own description.  TAP."""
+import calendar
+import os
+import sys
+import time
+import urllib.parse
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import check, run, same, user  # noqa: E402
+
+V1 = "/api/v1"
+
+
+def num(text):
+    return int(text) if text.isdigit() else None
+
+
+def ask(site, path, who="boss", **params):
+    if params:
+        path += "?" + urllib.parse.urlencode(params, doseq=True)
+    return site.ask(V1 + path, user(who))
+
+
+def begin(site):
+    site.start("--access.trust-loopback", "--access.admins=boss",
+               "--access.coordinators=acct1: user2")
+    site.jobs = site.told()
+    site.all = {"from": "2000-01-01", "to": site.now + 86400}
+
+
+def sums(site, test):
+    """Core hours and jobs that ended, from what was told."""
+    cores = ended = used = 0
+    for j in site.jobs:
+        if num(j["Start"]) is None or not test(j):
+            continue
+        cores += num(j["ElapsedRaw"]) * num(j["AllocCPUS"])
+        ended += num(j["End"]) is not None
+        h, m, s = j["TotalCPU"].split(":")
+        used += int(h) * 3600 + int(m) * 60 + int(s)
+    return round(cores / 3600, 3), ended
+
+
+def near(row, want):
+    return abs(row["core_hours"] - want[0]) < 0.002 and row["jobs_ended"] == want[1]
+
+
+def totals(site):
+    a = ask(site, "/usage", **site.all)
+    check(len(a.data) == 1 and near(a.data[0], sums(site, lambda j: True)),
+          "the total of everybody", a.data, sums(site, lambda j: True))
+    check(not any(isinstance(v, (dict, list)) for v in a.data[0].values()), "flat")
+    same(a.data[0]["energy_kwh"], None, "energy that nobody told is null, not 0")
+    for what, params, test in (
+            ("a user's", {"user": "user3"}, lambda j: j["User"] == "user3"),
+            ("an account's", {"account": "acct1"}, lambda j: j["Account"] == "acct1"),
+            ("two partitions'", {"partition": "cpu,gpu"}, lambda j: True),
+            ("nobody's", {"user": "nobody"}, lambda j: False)):
+        row = ask(site, "/usage", **params, **site.all).data[0]
+        check(near(row, sums(site, test)), "%s total" % what, row, sums(site, test))
+    for by, field in (("user", "User"), ("account", "Account"), ("partition", "Partition"),
+                      ("cluster", "Cluster")):
+        rows = ask(site, "/usage", group_by=by, **site.all).data
+        want = {j[field] for j in site.jobs if num(j["Start"]) is not None}
+        same({r[by] for r in rows} - {r[by] for r in rows if not r["jobs_started"]}, want,
+             "a row for each %s" % by)
+        check(all(near(r, sums(site, lambda j, r=r: j[field] == r[by])) for r in rows),
+              "with its sums")
+        same({frozenset(r) for r in rows}, {frozenset(rows[0])}, "and every key")
+    days = ask(site, "/usage", group_by="day", **site.all).data
+    check(abs(sum(r["core_hours"] for r in days) - sums(site, lambda j: True)[0]) < 0.1,
+          "days add up to the whole")
+    same([r["time"] for r in days], sorted(r["time"] for r in days), "in their order")
+    same(days[0]["time_ms"], calendar.timegm(time.strptime(days[0]["day"], "%Y-%m-%d")) * 1000,
+         "a day begins at midnight of UTC")
+    one = ask(site, "/usage", group_by="day", **{"from": days[3]["time_ms"],
+                                                 "to": days[4]["time_ms"] + 1000}).data
+    same(one, days[3:5], "a range of days")
+    months = ask(site, "/usage", group_by="month,user", user="user3", **site.all).data
+    check({r["user"] for r in months} == {"user3"} and all(len(r["month"]) == 7 for r in months),
+          "grouped by two things", months[:1])
+    same(ask(site, "/usage", group_by="day", **{"from": 0, "to": 86400}).data, [],
+         "nothing before the beginning")
+    same(ask(site, "/usage", group_by="name").status, 400, "no grouping by something else")
+
+
+def nothing_foreign(site):
+    for who, test in (("user3", lambda j: j["User"] == "user3"),
+                      ("user2", lambda j: j["User"] == "user2" or j["Account"] == "acct1"),
+                      ("newcomer", lambda j: False)):
+        row = ask(site, "/usage", who, **site.all).data[0]
+        check(near(row, sums(site, test)), "%s's total is of what is his to see" % who, row)
+        for params in ({"user": "*"}, {"user": "user1,user5"}, {"account": "acct0"},
+                       {"group_by": "user", "account": "' OR 1=1 --"}):
+            rows = ask(site, "/usage", who, **{**params, "group_by": "user,account", **site.all}).data
+            see = {(j["User"], j["Account"]) for j in site.jobs if test(j)}
+            check({(r["user"], r["account"]) for r in rows} <= see,
+                  "%s with %r" % (who, params), rows[:2])
+        rows = ask(site, "/users", who).data
+        same({r["user"] for r in rows}, {j["User"] for j in site.jobs if test(j)} | {who},
+             "%s's list of users" % who)
+        rows = ask(site, "/accounts", who).data
+        same({r["account"] for r in rows}, {j["Account"] for j in site.jobs if test(j)},
+             "%s's list of accounts" % who)
+    same({r["user"] for r in ask(site, "/users").data}, {j["User"] for j in site.jobs},
+         "an admin's list of users")
+    rows = ask(site, "/clusters", "user3").data
+    check([r["cluster"] for r in rows] == ["fake"] and rows[0]["batch_system"] == "slurm"
+          and abs(rows[0]["last_update_ms"] / 1000 - site.now) < 600, "clusters", rows)
+
+
+def described(site):
+    """The document says what there is, and what there is does what it says."""
+    doc = site.ask(V1 + "/openapi.json").json
+    same(doc["openapi"], "3.1.0", "an OpenAPI document")
+    row = ask(site, "/jobs", limit=1, **site.all).data[0]
+    for path, item in doc["paths"].items():
+        get = item["get"]
+        real = path.replace("{job}", row["key"])
+        a = site.ask(real, user("boss"))
+        check(a.status == 200, "%s is there" % path, a)
+        schema = get["responses"]["200"]["content"]["application/json"]["schema"]
+        keys = schema["properties"]["data"]["items"]["properties"]
+        rows = a.data or ask(site, path[len(V1):], **site.all).data
+        same([list(r) for r in rows[:3]], [list(keys)] * len(rows[:3]), "with these keys")
+        types = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
+        check(all(v is None or isinstance(v, types[keys[k]["type"][0]])
+                  for r in rows for k, v in r.items()), "of these types")
+        known = {p["name"] for p in get["parameters"] if p["in"] == "query"}
+        for name in known | {"nonsense"}:
+            a = site.ask(real + "?%s=" % name, user("boss"))
+            # no job is the admin's own
+            same(a.status, 400 if name not in known else 404 if name == "mine" and "{" in path
+                 else 200, "%s?%s" % (path, name))
+        same(site.ask(real, user("a b")).status, 400, "a bad user is refused at %s" % path)
+        same(site.ask(real).status, 403, "and nobody at all")
+        same(site.ask(real, user("boss"), method="POST", body=b"{}").status, 405, "no POST")
+        same((site.ask(real, user("boss"), method="HEAD").status,
+              site.ask(real, user("boss"), method="HEAD").body), (200, b""), "HEAD")
+    for base in ("/", "/api", "/api/v1", "/health"):
+        same(site.ask(base).status, 200, "%s needs no user" % base)
+
+
+sys.exit(run(begin, totals, nothing_foreign, described, count=1000, days=40))

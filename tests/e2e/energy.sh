@@ -25,7 +25,7 @@ chmod 755 "$tmp/watts"
 
 options() { # state and spool
     printf '%s ' --path.cgroupfs="$cg_view" --path.sysfs="$tmp/node/sys" \
-        --energy.interval=1 --energy.slow-interval=2 --job.grace=1h \
+        --energy.interval=1 --energy.slow-interval=2 --job.grace=1d \
         --energy.command="$tmp/watts" --energy.idle-watts=9000 \
         --energy.state-file="$tmp/$1/state" --record.dir="$tmp/$1/spool"
 }

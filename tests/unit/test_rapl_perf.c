@@ -277,16 +277,17 @@ static void test_psys(void **state)
         give(fake.event[i].cpu, fake.event[i].config, 2, 8);
     give(0, 5, UINT64_C(7) << 32, 8);
     give(48, 5, 0, 8);
-    meter_reads(&rig, 0,
-                "package-0-die-0 cpu e=0\npackage-0-die-0.dram dram e=0\n"
-                "package-0-die-0.core part e=1000000\n"
-                "package-0-die-0.uncore part e=2000000\npsys platform e=7000000\n"
-                "package-0-die-1 cpu e=0\npackage-0-die-1.dram dram e=0\n"
-                "package-0-die-1.core part e=1000000\n"
-                "package-0-die-1.uncore part e=2000000\n"
-                "package-1 cpu e=0\npackage-1.dram dram e=0\n"
-                "package-1.core part e=1000000\n"
-                "package-1.uncore part e=2000000\n");
+    meter_reads(
+        &rig, 0,
+        "package-0-die-0 cpu e=0\npackage-0-die-0.dram dram e=0\n"
+        "package-0-die-0.core part e=1000000\n"
+        "package-0-die-0.uncore part e=2000000\npsys platform e=7000000\n"
+        "package-0-die-1 cpu e=0\npackage-0-die-1.dram dram e=0\n"
+        "package-0-die-1.core part e=1000000\n"
+        "package-0-die-1.uncore part e=2000000\n"
+        "package-1 cpu e=0\npackage-1.dram dram e=0\n"
+        "package-1.core part e=1000000\n"
+        "package-1.uncore part e=2000000\n");
 }
 
 /* --- what the files may hold ---------------------------------------------- */

@@ -52,7 +52,10 @@ static void put_link_end(struct bj_rows *rows, int64_t sec)
     if (sec == BJ_SQL_NULL)
         snprintf(text, sizeof(text), "now");
     else
-        snprintf(text, sizeof(text), "%lld000", (long long)sec);
+        snprintf(text, sizeof(text), "%lld",
+                 sec > INT64_MAX / 1000 || sec < INT64_MIN / 1000
+                     ? 0
+                     : (long long)sec * 1000);
     bj_put_text(rows, bj_slice_str(text));
 }
 

@@ -254,12 +254,12 @@ static void close_list(struct bj_call *c, const struct list *l,
                  (long long)(total > TOTAL_MAX ? TOTAL_MAX : total));
     snprintf(more, sizeof(more),
              ",\"meta\":{\"rows\":%llu,\"limit\":%lld,\"next\":%s%s%s,"
-             "\"total\":%s,\"total_is_minimum\":%s,\"from_ms\":%lld000,"
-             "\"to_ms\":%lld000}",
+             "\"total\":%s,\"total_is_minimum\":%s,\"from_ms\":%lld,"
+             "\"to_ms\":%lld}",
              (unsigned long long)rows->n, (long long)l->limit,
              *next ? "\"" : "", *next ? next : "null", *next ? "\"" : "", count,
-             total > TOTAL_MAX ? "true" : "false", (long long)l->from,
-             (long long)l->to);
+             total > TOTAL_MAX ? "true" : "false", (long long)l->from * 1000,
+             (long long)l->to * 1000);
     bj_call_close(c, more);
 }
 

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""batchjob_stats_server among strangers: slow and broken requests, rubbish in
+every parameter, a store that changes, goes and comes.  TAP."""
+import os
+import random
+import shutil
+import socket
+import sqlite3
+import sys
+import threading
+import time
+import urllib.parse
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import basic, bcrypt, check, run, same, user  # noqa: E402
+
+GRAFANA = basic("grafana", "s3cret")
+PARAMS = ("user account partition cluster state node name job fields group_by from to limit"
+          " cursor order total mine running").split()
+RUBBISH = ["'", "\"", "' OR 1=1 --", "\") OR 1=1 --", "1; DROP TABLE job", "%00", "%ff%fe",
+           "%", "_", "\\", "*", "{", "{}", "{,,,}", ",", ",,,,", "0", "-1", "1e999", "NaN", "null",
+           "9223372036854775808", "99999999999999999999999", "now", "0.0",
+           "9223372036854775807.9223372036854775807", "../../etc/passwd", "${x}", "x" * 3000,
+           "a," * 150, "%F0%9F%98%80", "%0d%0aX-Grafana-User:%20boss", "+", "1970-01-01T24:00",
+           "253402300799", "9999-12-31T23:59:59+23:59", "0001-01-01"]
+
+
+def begin(site):
+    web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n" % bcrypt("s3cret"))
+    site.start("--web.config.file=" + web, "--access.admins=boss", "--web.request-timeout=2s",
+               "--web.max-connections=100", "--web.max-requests=50")
+    site.ask("/api/v1/me", GRAFANA, user("boss"))
+    site.keys = {"fake:%s:%s" % (j["JobIDRaw"], j["Submit"]): j["User"] for j in site.told()}
+
+
+def rss(site):
+    with open("/proc/%d/statm" % site.server.pid) as f:
+        return int(f.read().split()[1]) * 4096 / 2**20
+
+
+def alive(site, what):
+    a = site.ask("/api/v1/jobs?limit=3&from=2000-01-01&fields=key", GRAFANA, user("user3"))
+    check(a.status == 200 and len(a.data) == 3
+          and all(site.keys[r["key"]] == "user3" for r in a.data), what, a)
+
+
+def rubbish(site):
+    """In every parameter of every path, as an ordinary user."""
+    odd, leaks = [], []
+    for path in ("/api/v1/jobs", "/api/v1/jobs/1", "/api/v1/usage", "/api/v1/users",
+                 "/api/v1/accounts", "/api/jobs", "/api/accounts"):
+        for name in PARAMS:
+            for text in RUBBISH:
+                value = text if "%" in text else urllib.parse.quote(text)
+                a = site.ask("%s?from=0&%s=%s" % (path, name, value), GRAFANA, user("user3"))
+                if a.status not in (200, 400, 404, 409, 414, 431):
+                    odd.append((path, name, text[:30], a))
+                if a.status == 200:
+                    for row in a.data or []:
+                        if row.get("user", "user3") not in ("user3", None):
+                            leaks.append((path, name, text[:30], row))
+    check(not odd, "rubbish is refused or finds nothing", *odd[:5])
+    check(not leaks, "and shows nothing foreign", *leaks[:5])
+    alive(site, "all is well afterwards")
+
+
+def paths(site):
+    bad = []
+    for path in ("//api/v1/me", "/api/v1/../v1/me", "/api/v1/%6de", "/api/v1/me/", "/api%2fv1/me",
+                 "/api/v1/jobs/%2e%2e/me", "/api/v1/jobs/a%00b", "/api/v1/jobs/", "/api/v2/jobs",
+                 "/API/V1/ME", "/api/v1/jobs/" + "a" * 5000, "http://x/api/v1/me?user=boss"):
+        a = site.ask(path, user("boss"))
+        if a.status not in (400, 403, 404, 414, 431):
+            bad.append((path[:40], a))
+    check(not bad, "no odd path leads in without proof", *bad)
+
+
+def noise(site):
+    """Bytes that are no requests, and requests with some bytes changed."""
+    rnd = random.Random(5)
+    whole = (b"GET /api/v1/jobs?user=user3&limit=2 HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n"
+             b"X-Grafana-User: user3\r\n\r\n" % GRAFANA[1].encode())
+    odd = []
+    for i in range(300):
+        data = bytearray(whole)
+        for _ in range(rnd.randrange(1, 6)):
+            at = rnd.randrange(len(data))
+            kind = rnd.randrange(3)
+            if kind == 0:
+                data[at] = rnd.randrange(256)
+            elif kind == 1:
+                del data[at:at + rnd.randrange(1, 5)]
+            else:
+                data[at:at] = bytes(rnd.randrange(256) for _ in range(rnd.randrange(8)))
+        got = site.raw(bytes(data), wait=0.05)
+        if got and not got.startswith(b"HTTP/1.1"):
+            odd.append((bytes(data), got))
+        if b'"user":"user' in got.replace(b'"user":"user3"', b""):
+            odd.append((bytes(data), got))
+    check(not odd, "300 broken requests get an answer or none", *odd[:3])
+    alive(site, "all is well afterwards")
+
+
+def slow(site):
+    """Many that send a byte now and then do not disturb one that does not."""
+    socks, stop = [], threading.Event()
+
+    def connect():
+        try:
+            s = socket.create_connection(("127.0.0.1", site.port), timeout=5)
+            s.sendall(b"GET /api/v1/jobs HTTP/1.1\r\nX-")
+            socks.append(s)
+        except OSError:
+            pass
+
+    def trickle():
+        while not stop.wait(0.2):
+            for s in socks:
+                try:
+                    s.send(b"a", socket.MSG_DONTWAIT)
+                except OSError:
+                    pass
+    for _ in range(500):
+        connect()
+    thread = threading.Thread(target=trickle)
+    thread.start()
+    took = []
+    for _ in range(30):
+        start = time.time()
+        alive_one = site.ask("/api/v1/me", GRAFANA, user("user3")).status
+        took.append(time.time() - start)
+        if alive_one != 200:
+            took.append(99)
+        time.sleep(0.1)
+    stop.set()
+    thread.join()
+    for s in socks:
+        s.close()
+    check(sorted(took)[-3] < 1, "500 slow clients do not disturb a fast one", took)
+
+
+def bodies(site):
+    big = site.ask("/api/v1/jobs", GRAFANA, user("user3"), method="POST", body=b"x" * 100000)
+    same(big.status, 413, "a long body is refused")
+    got = site.raw(b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                   b"5\r\nhello\r\n0\r\n\r\n", 1)
+    check(got.startswith(b"HTTP/1.1 411") and b'"status":"error"' in got,
+          "so is one of unknown length, in JSON", got)
+
+
+def changing(site):
+    """A store that is written, replaced and taken away costs no error."""
+    bad, stop = [], threading.Event()
+
+    def read():
+        while not stop.is_set():
+            a = site.ask("/api/v1/jobs?from=0&limit=50&fields=key,user,state", GRAFANA,
+                         user("user3"))
+            b = site.ask("/api/v1/usage?from=0&group_by=day", GRAFANA, user("boss"))
+            if (a.status, b.status) != (200, 200) or {r["user"] for r in a.data} != {"user3"}:
+                bad.append((a, b))
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for _ in range(3):
+        db = sqlite3.connect(site.store)
+        db.execute("DELETE FROM covered")
+        db.execute("UPDATE job SET priority = ifnull(priority, 0) + 1")
+        db.commit()
+        db.close()
+        site.fill()
+    check(not bad, "while it is written", *bad[:3])
+    copy = site.store + ".new"
+    for _ in range(5):
+        source, target = sqlite3.connect(site.store), sqlite3.connect(copy)
+        source.backup(target)
+        target.execute("PRAGMA journal_mode = WAL")
+        target.close()
+        source.close()
+        for tail in ("-wal", "-shm"):
+            if os.path.exists(site.store + tail):
+                os.unlink(site.store + tail)
+        os.rename(copy, site.store)
+        time.sleep(0.2)
+    check(not bad, "while it is replaced", *bad[:3])
+    os.rename(site.store, site.store + ".away")
+    time.sleep(0.3)
+    os.rename(site.store + ".away", site.store)
+    time.sleep(0.2)
+    check(not bad, "while it is away", *bad[:3])
+    stop.set()
+    for t in threads:
+        t.join()
+    same(site.ask("/health").status, 200, "the server is well")
+
+
+def no_store(site):
+    """Without one there is an answer, and with one there is another."""
+    away = site.store + ".away"
+    shutil.move(site.store, away)
+    for tail in ("-wal", "-shm"):
+        if os.path.exists(site.store + tail):
+            os.unlink(site.store + tail)
+    site.start("--access.trust-loopback")
+    a = site.ask("/api/v1/jobs", user("user3"))
+    check(a.status == 503 and a.json["error"].endswith("."), "no store is 503", a)
+    same((site.ask("/health").status, site.ask("/api/v1/me", user("x")).status), (503, 200),
+         "which /health tells, and what needs no store works")
+    with open(site.store, "w") as f:
+        f.write("this is no database" * 100)
+    same(site.ask("/api/v1/jobs", user("user3")).status, 503, "a file that is none, too")
+    os.unlink(site.store)
+    shutil.move(away, site.store)
+    same(site.ask("/api/v1/jobs", user("user3")).status, 200, "then it comes")
+
+
+def bounded(site):
+    """Long answers and many of them leave no memory behind."""
+    site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
+    for i in range(150):
+        site.ask("/api/v1/jobs?from=0&limit=100000", user("boss"))
+    if "asan" not in os.environ.get("O", ""):
+        check(rss(site) < 20, "memory stays below 20 MiB", rss(site))
+    same(site.stop(), 0, "and it ends well")
+    with open(site.log) as f:
+        text = f.read()
+    check("ERROR: " not in text and "runtime error" not in text, "no sanitizer complained",
+          text[-600:])
+
+
+def late(site):
+    site.start("--access.trust-loopback", "--access.admins=boss", "--query.timeout=10ms",
+               "--query.max-rows=100000")
+    got = [site.ask("/api/v1/jobs?from=0&limit=100000&name=zzz%d&total=1" % i, user("boss"))
+           for i in range(3)]
+    check(all(a.status in (200, 503) for a in got) and site.ask("/health").status == 200,
+          "a question that takes too long ends", got)
+
+
+sys.exit(run(begin, rubbish, paths, noise, slow, bodies, changing, no_store, late, bounded,
+             count=1500, days=30))

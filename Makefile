@@ -79,10 +79,10 @@ $(O)/%.a:
 	@rm -f $@
 	$(call Q,AR)$(AR) rcs $@ $^
 
-$(O)/batchjob_exporter: $(call obj,$(exporter_SRC)) $(O)/libcore.a $(O)/libcarbon.a $(O)/libbase.a
+$(O)/batchjob_exporter: $(call obj,$(exporter_SRC)) $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_exporter)
 
-$(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libcarbon.a $(O)/libbase.a
+$(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS_core) $(LIBS_base)
 
 -include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(sched_SRC) $(carbon_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))

@@ -49,6 +49,9 @@ const struct bj_opt bj_conf_opts[] = {
               "Energy of the node and of jobs, where a power meter is found."),
     COLLECTOR(BJ_COLLECT_EMISSIONS, "emissions", "false",
               "Emission factors of electricity, in g/kWh."),
+    COLLECTOR(BJ_COLLECT_CLUSTER, "cluster", "false",
+              "Queue, nodes and limits of the whole cluster, from Slurm's "
+              "commands; on one host of a cluster."),
     COLLECTOR(BJ_COLLECT_GPU, "gpu", "true",
               "GPUs and what jobs do with them, where a driver is found."),
     {.name = "collector.disable-defaults",
@@ -307,4 +310,5 @@ void bj_conf_sets(struct bj_conf *conf, struct bj_optset ret[BJ_CONF_SETS])
 {
     ret[0] = (struct bj_optset){bj_conf_opts, conf};
     ret[1] = (struct bj_optset){bj_carbon_opts, &conf->carbon};
+    ret[2] = (struct bj_optset){bj_cluster_opts, &conf->scheduler};
 }

@@ -4,6 +4,7 @@
 
 #include "base/opt.h"
 #include "carbon/conf.h"
+#include "core/cluster/conf.h"
 #include "core/energy/conf.h"
 
 #include <stdbool.h>
@@ -22,6 +23,7 @@ enum bj_collector_id {
     BJ_COLLECT_ENERGY,
     BJ_COLLECT_EMISSIONS,
     BJ_COLLECT_GPU,
+    BJ_COLLECT_CLUSTER,
     BJ_COLLECTORS
 };
 
@@ -49,6 +51,7 @@ struct bj_conf {
     char *gpu_nvml;     /* path of NVIDIA's library; empty: the system's */
     struct bj_energy_conf energy;
     struct bj_carbon_conf carbon;
+    struct bj_cluster_conf scheduler;
     /* No option, the host sets it: kept descriptors get numbers of at least
      * this (bj_fdpool.base), clear of those that select(2) needs.  0: any. */
     uint64_t fd_base;
@@ -57,7 +60,7 @@ struct bj_conf {
 /* The option tables: bj_conf_opts over a struct bj_conf, and those of the rooms
  * below over their parts of it. */
 extern const struct bj_opt bj_conf_opts[];
-enum { BJ_CONF_SETS = 2 };
+enum { BJ_CONF_SETS = 3 };
 void bj_conf_sets(struct bj_conf *conf, struct bj_optset ret[BJ_CONF_SETS]);
 
 #endif

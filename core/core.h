@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "core/conf.h"
 #include "core/host.h"
+#include "core/model/cluster.h"
 #include "core/model/record.h"
 
 #include <stdatomic.h>
@@ -22,6 +23,7 @@ struct bj_snap {
     struct bj_list factors, providers, provider_errors;
     struct bj_list gpus, gpu_sources;
     struct bj_list gpu_models, gpu_addresses, gpu_parents, gpu_reasons;
+    struct bj_cluster_lists cluster_lists; /* held by its parts */
     struct bj_arena arena;
 };
 

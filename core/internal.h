@@ -31,6 +31,7 @@ struct bj_energy;     /* core/energy/energy.h */
 struct bj_spool;      /* core/spool.h */
 struct bj_sampler;    /* core/sampler.c */
 struct bj_emissions;  /* core/emissions.h */
+struct bj_cluster;    /* core/cluster/cluster.h */
 struct bj_gpus;       /* core/gpu/gpus.h */
 
 struct bj_core {
@@ -49,6 +50,7 @@ struct bj_core {
     struct bj_energy *energy;       /* NULL: not wanted */
     struct bj_spool *spool;         /* NULL: no final records */
     struct bj_emissions *emissions; /* NULL: not wanted */
+    struct bj_cluster *scheduler;   /* NULL: not wanted */
     struct bj_gpus *gpus;           /* NULL: not wanted */
     struct bj_sampler *sampler;     /* NULL: nobody needs one yet */
     uint64_t records, records_lost;

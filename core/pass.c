@@ -2,6 +2,7 @@
 #include "core/internal.h"
 
 #include "base/text.h"
+#include "core/cluster/cluster.h"
 #include "core/emissions.h"
 #include "core/energy/energy.h"
 #include "core/gpu/gpus.h"
@@ -15,12 +16,19 @@
 #define SECOND 1000000u
 
 const char *const bj_run_names[BJ_RUNS] = {
-    [BJ_COLLECT_CPU] = "cpu",           [BJ_COLLECT_MEMORY] = "memory",
-    [BJ_COLLECT_PIDS] = "pids",         [BJ_COLLECT_BLOCK] = "block",
-    [BJ_COLLECT_PRESSURE] = "pressure", [BJ_COLLECT_PERCORE] = "percore",
-    [BJ_COLLECT_PROCESS] = "process",   [BJ_COLLECT_NODE] = "node",
-    [BJ_COLLECT_ENERGY] = "energy",     [BJ_COLLECT_EMISSIONS] = "emissions",
-    [BJ_COLLECT_GPU] = "gpu",           [BJ_RUN_FIND] = "find",
+    [BJ_COLLECT_CPU] = "cpu",
+    [BJ_COLLECT_MEMORY] = "memory",
+    [BJ_COLLECT_PIDS] = "pids",
+    [BJ_COLLECT_BLOCK] = "block",
+    [BJ_COLLECT_PRESSURE] = "pressure",
+    [BJ_COLLECT_PERCORE] = "percore",
+    [BJ_COLLECT_PROCESS] = "process",
+    [BJ_COLLECT_NODE] = "node",
+    [BJ_COLLECT_ENERGY] = "energy",
+    [BJ_COLLECT_EMISSIONS] = "emissions",
+    [BJ_COLLECT_CLUSTER] = "cluster",
+    [BJ_COLLECT_GPU] = "gpu",
+    [BJ_RUN_FIND] = "find",
     [BJ_RUN_IDENT] = "identity",
 };
 
@@ -270,6 +278,12 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
         if (r < 0)
             return r;
     }
+    if (conf->collect[BJ_COLLECT_CLUSTER]) {
+        r = bj_cluster_new(&conf->scheduler, &core->host, &core->scheduler,
+                           err);
+        if (r < 0)
+            return r;
+    }
     if (conf->energy.spool_dir && *conf->energy.spool_dir) {
         r = bj_spool_new(conf->energy.spool_dir, conf->energy.spool_files,
                          conf->energy.spool_bytes, &core->spool, err);
@@ -340,6 +354,7 @@ void bj_core_free(struct bj_core *core)
     bj_energy_free(core->energy);
     bj_spool_free(core->spool);
     bj_emissions_free(core->emissions);
+    bj_cluster_free(core->scheduler);
     bj_gpus_free(core->gpus);
     bj_resolver_free(core->resolver);
     bj_proctab_free(core->proctab);

@@ -1,5 +1,6 @@
 /* From tracks to an immutable snapshot. */
 #include "base/text.h"
+#include "core/cluster/cluster.h"
 #include "core/emissions.h"
 #include "core/energy/energy.h"
 #include "core/gpu/gpus.h"
@@ -25,6 +26,7 @@ void bj_snap_free(struct bj_snap *s)
     for (size_t i = 0; i < s->jobs.n; i++)
         bj_ident_unref(jobs[i].ident);
     s->jobs.n = 0;
+    bj_cluster_release(s);
 }
 
 void bj_snap_unref(struct bj_snap *s)
@@ -269,6 +271,14 @@ static struct bj_snap *take(struct bj_core *core)
     return s;
 }
 
+/* As configured, else as the scheduler says. */
+static struct bj_slice cluster_name(struct bj_core *core, struct bj_snap *s)
+{
+    return *core->cluster || !core->scheduler
+               ? bj_slice_str(core->cluster)
+               : bj_cluster_name(core->scheduler, &s->arena);
+}
+
 int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
                     struct bj_err *err)
 {
@@ -276,7 +286,7 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
     if (!s)
         return bj_err_set(err, -ENOMEM, "snapshot");
     s->jobs = (struct bj_list){0};
-    s->cluster = bj_slice_str(core->cluster);
+    s->cluster = cluster_name(core, s);
     memset(&s->node, 0xff, sizeof(s->node));
     s->node.modes = s->node.energy = (struct bj_list){0};
     s->meters = s->zones = s->meter_errors = (struct bj_list){0};
@@ -291,6 +301,8 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
         bj_emissions_publish(core->emissions, s);
     if (core->gpus)
         bj_gpus_publish(core->gpus, s);
+    if (core->scheduler)
+        bj_cluster_publish(core->scheduler, core->now_usec, s);
     int r = publish_jobs(core, s);
     s->boot_usec = bj_clock_boot_usec();
     s->wall_usec = bj_clock_wall_usec();

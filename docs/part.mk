@@ -8,7 +8,7 @@ gen_rules-collectd.yml := rules
 gen_prometheus-collectd.yml := scrape
 gen_collectd-batchjob.5 := man
 
-$(O)/gen: $(call obj,$(wildcard docs/*.c)) $(O)/libcore.a $(O)/libcarbon.a $(O)/libbase.a
+$(O)/gen: $(call obj,$(wildcard docs/*.c)) $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_core) $(LIBS_base)
 
 $(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen

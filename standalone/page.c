@@ -150,6 +150,7 @@ static struct bj_page_head *head_of(const struct bj_page *p,
 void bj_page_heads_free(struct bj_page_heads *heads)
 {
     bj_buf_free(&heads->text);
+    bj_buf_free(&heads->cluster);
     free(heads->v);
     *heads = (struct bj_page_heads){0};
 }
@@ -316,6 +317,12 @@ struct bj_sink bj_page_begin(struct bj_page *p, enum bj_page_format format,
         .out = out, .format = format, .cluster = cluster, .heads = heads};
     if (!heads)
         p->heads = &p->own;
+    const struct bj_buf *old = &p->heads->cluster;
+    if (!bj_slice_eq(cluster, (struct bj_slice){old->p, old->len})) {
+        bj_page_heads_free(p->heads);
+        bj_buf_slice(&p->heads->cluster, cluster);
+        out->failed |= p->heads->cluster.failed;
+    }
     p->heads->next = 0;
     return (struct bj_sink){p, on_family, on_sample};
 }

@@ -17,11 +17,12 @@ extern const char *const bj_page_types[BJ_PAGE_FORMATS];
 
 /* The heads of families as they were written first, from one page to the next:
  * names and comments never change.  Zero-initialise; for pages of one format
- * and cluster. */
+ * (another cluster begins anew). */
 struct bj_page_heads {
     struct bj_page_head *v;
     size_t n, next; /* next: behind the one that was found last */
     struct bj_buf text;
+    struct bj_buf cluster; /* its name in them */
 };
 void bj_page_heads_free(struct bj_page_heads *heads);
 

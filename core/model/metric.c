@@ -1,6 +1,7 @@
 #include "core/model/metric.h"
 
 #include "core/core.h"
+#include "core/model/metric_cluster.h"
 #include "core/model/metric_gpu.h"
 #include "core/model/metric_rows.h"
 
@@ -445,6 +446,7 @@ const struct bj_table bj_tables[] = {
           provider_rows),
     SNAPS2("emission_provider_errors", provider_errors, bj_provider_errors,
            "provider", "kind", provider_error_rows),
+    CLUSTER_TABLES,
     SNAPS("collector", self.collectors, bj_collector_stat, "collector",
           collector_rows),
     SNAP("sampler", self, NULL, self_rows),

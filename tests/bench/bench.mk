@@ -13,7 +13,7 @@ $(O)/bench/pass_floor: $(O)/tests/bench/pass_floor.o $(bench_floor)
 $(O)/bench/sleepers: $(O)/tests/bench/sleepers.o
 $(O)/bench/scrape: $(O)/tests/bench/scrape.o
 $(O)/bench/pass_bench: $(O)/tests/bench/pass_bench.o $(O)/standalone/page.o \
-	$(O)/libcore.a $(O)/libcarbon.a $(O)/libbase.a
+	$(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 $(O)/bench/pass_bench: LIBS_bench = $(LIBS_core) $(LIBS_base)
 
 $(BENCH_PROGRAMS):

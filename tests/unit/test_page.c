@@ -173,12 +173,10 @@ static void native_view(void **state)
     struct bj_job *job = make_job("4711", "anna");
     struct bj_core_use cores[] = {{{{BJ_SLICE("0")}}, 2000000, BJ_ABSENT},
                                   {{{BJ_SLICE("9")}}, 1, BJ_ABSENT}};
-    memset(&snap, 0xff, sizeof(snap));
-    snap.cluster = (struct bj_slice){0};
+    memset(&snap.node, 0xff, sizeof(snap.node));
+    memset(&snap.self, 0xff, sizeof(snap.self));
     snap.node.modes = snap.node.energy = snap.self.collectors =
         (struct bj_list){0};
-    snap.meters = snap.zones = snap.meter_errors = snap.factors =
-        snap.providers = snap.provider_errors = (struct bj_list){0};
     snap.jobs = (struct bj_list){job, 1};
     snap.node.cpus = 64;
     job->ident_info = 1;

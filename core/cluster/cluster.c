@@ -1,0 +1,402 @@
+#include "core/cluster/cluster.h"
+
+#include "base/clock.h"
+#include "base/command.h"
+#include "base/wait.h"
+#include "core/cluster/part.h"
+#include "sched/lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SECOND = 1000000, LINE_MAX_BYTES = 1 << 16, STALE_PERIODS = 3 };
+
+/* Kinds of faults. */
+enum { MISSING, TIMEOUT, FAILED, OUTPUT, SYSTEM, KINDS };
+static const char *const kinds[KINDS] = {
+    [MISSING] = "missing", [TIMEOUT] = "timeout", [FAILED] = "exit",
+    [OUTPUT] = "output",   [SYSTEM] = "system",
+};
+
+struct source {
+    bool wanted, ran, failing;
+    uint64_t period_usec, due_usec, good_usec, duration_usec;
+    uint64_t runs, bad_lines, refused, errors[KINDS];
+    struct bj_cluster_part *part; /* newest, or NULL */
+};
+
+struct bj_cluster {
+    const struct bj_cluster_conf *conf;
+    struct bj_host host;
+    unsigned by;
+    char env_conf[4096]; /* SLURM_CONF=... */
+    pthread_t thread;
+    bool threaded;
+    atomic_bool abort;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop;                                /* under lock */
+    struct source source[BJ_CLUSTER_SOURCES]; /* under lock */
+};
+
+/* --- one command --------------------------------------------------------- */
+
+struct reading {
+    struct bj_cluster_work *work;
+    const struct bj_cluster_reader *reader;
+    struct bj_lines lines;
+};
+
+static int take_piece(void *ctx, struct bj_slice piece, struct bj_err *err)
+{
+    struct reading *r = ctx;
+    struct bj_slice line;
+    while (piece.n > 0) {
+        enum bj_lines_found found;
+        if (!bj_lines_put(&r->lines, &piece))
+            return bj_err_set(err, -ENOMEM, "%s", r->reader->name);
+        while ((found = bj_lines_next(&r->lines, &line)) != BJ_LINES_MORE)
+            if (bj_cluster_work_line(r->work, r->reader, line) < 0)
+                return bj_err_set(err, -ENOMEM, "%s", r->reader->name);
+    }
+    return 0;
+}
+
+static int run_command(struct bj_cluster *c, struct reading *r,
+                       struct bj_err *err)
+{
+    const char *env[] = {"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0",
+                         *c->env_conf ? c->env_conf : NULL, NULL};
+    struct bj_command cmd = {
+        .argv = r->reader->argv,
+        .path = c->conf->path && *c->conf->path ? c->conf->path : NULL,
+        .env = env,
+        .deadline_usec = c->conf->timeout_usec,
+        .sink = take_piece,
+        .ctx = r,
+        .abort = &c->abort,
+    };
+    struct bj_command_result res = {0};
+    int e = bj_command_run(&cmd, &res, err);
+    bj_command_result_free(&res);
+    /* A last line without newline is a line, too. */
+    if (e == 0 && bj_lines_rest(&r->lines) > 0)
+        e = take_piece(r, BJ_SLICE("\n"), err);
+    return e;
+}
+
+static int read_source(struct bj_cluster *c, enum bj_cluster_source id,
+                       struct bj_cluster_work *w, struct bj_err *err)
+{
+    struct reading r = {.work = w,
+                        .reader = &bj_cluster_readers[id],
+                        .lines = {.max = LINE_MAX_BYTES}};
+    int e = bj_cluster_work_begin(w);
+    if (e < 0)
+        return bj_err_set(err, e, "%s", r.reader->name);
+    e = run_command(c, &r, err);
+    bj_lines_free(&r.lines);
+    if (e < 0)
+        return e;
+    e = bj_cluster_work_end(w, r.reader);
+    if (e == -EINVAL)
+        return bj_err_set(err, -EBADMSG, "%s printed what we do not understand",
+                          r.reader->argv[0]);
+    return e < 0 ? bj_err_set(err, e, "%s", r.reader->name) : 0;
+}
+
+/* --- the thread ---------------------------------------------------------- */
+
+static int kind_of(int code)
+{
+    switch (code) {
+    case -ENOENT:
+    case -EACCES:
+    case -ENOEXEC:
+        return MISSING;
+    case -ETIMEDOUT:
+        return TIMEOUT;
+    case -EREMOTEIO:
+        return FAILED;
+    case -EBADMSG:
+        return OUTPUT;
+    default:
+        return SYSTEM;
+    }
+}
+
+static void say(struct bj_cluster *c, enum bj_cluster_source id,
+                const struct bj_err *err)
+{
+    char text[400], line[480];
+    snprintf(line, sizeof(line), "cluster, %s: %s", bj_cluster_readers[id].name,
+             err ? bj_err_text(err, text, sizeof(text)) : "works again");
+    c->host.log(c->host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO, line);
+}
+
+/* The name is asked for at the pace of the queue until it is known. */
+static uint64_t pace(const struct bj_cluster *c, enum bj_cluster_source id,
+                     bool failed)
+{
+    return failed && id == BJ_CLUSTER_CONFIG ? c->conf->period_usec
+                                             : c->source[id].period_usec;
+}
+
+/* Note how it went; the work's part is taken when it is good. */
+static void note(struct bj_cluster *c, enum bj_cluster_source id,
+                 struct bj_cluster_work *w, uint64_t begun, int code)
+{
+    struct source *s = &c->source[id];
+    const uint64_t now = bj_clock_boot_usec();
+    s->ran = true;
+    s->runs++;
+    s->duration_usec = now - begun;
+    s->failing = code < 0;
+    s->due_usec = begun + pace(c, id, s->failing);
+    s->bad_lines += w->bad;
+    if (code < 0) {
+        s->errors[kind_of(code)]++;
+        return;
+    }
+    s->refused = 0;
+    for (unsigned k = 0; k < BJ_CL_LISTS; k++)
+        s->refused += w->group[k].refused;
+    bj_cluster_part_unref(s->part);
+    s->part = w->part;
+    w->part = NULL;
+    s->good_usec = now;
+}
+
+static bool fresh(const struct source *s, uint64_t now_usec)
+{
+    return s->part && now_usec - s->good_usec <= STALE_PERIODS * s->period_usec;
+}
+
+/* Called and left with the lock held. */
+static void run_source(struct bj_cluster *c, enum bj_cluster_source id)
+{
+    const struct source *resv = &c->source[BJ_CLUSTER_RESERVATIONS];
+    const struct source *config = &c->source[BJ_CLUSTER_CONFIG];
+    const uint64_t begun = bj_clock_boot_usec();
+    struct bj_cluster_part *held =
+        fresh(resv, begun) ? bj_cluster_part_ref(resv->part) : NULL;
+    struct bj_cluster_part *named =
+        config->part ? bj_cluster_part_ref(config->part) : NULL;
+    struct bj_cluster_work w = {.conf = c->conf,
+                                .by = c->by,
+                                .wall_sec = bj_clock_wall_usec() / SECOND,
+                                .reservations = held};
+    if (named)
+        w.name = named->cluster;
+    struct bj_err err = {0};
+    pthread_mutex_unlock(&c->lock);
+    int code = read_source(c, id, &w, &err);
+    pthread_mutex_lock(&c->lock);
+    const bool was = c->source[id].failing;
+    if (code != -ECANCELED)
+        note(c, id, &w, begun, code);
+    pthread_mutex_unlock(&c->lock);
+    if (code != -ECANCELED && was != (code < 0))
+        say(c, id, code < 0 ? &err : NULL);
+    bj_cluster_work_free(&w);
+    bj_cluster_part_unref(held);
+    bj_cluster_part_unref(named);
+    pthread_mutex_lock(&c->lock);
+}
+
+/* The first that is due next. */
+static enum bj_cluster_source next_source(const struct bj_cluster *c)
+{
+    enum bj_cluster_source best = BJ_CLUSTER_CONFIG;
+    const uint64_t now = bj_clock_boot_usec();
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++) {
+        const struct source *s = &c->source[i];
+        if (!s->wanted)
+            continue;
+        if (s->due_usec <= now)
+            return (enum bj_cluster_source)i;
+        if (s->due_usec < c->source[best].due_usec)
+            best = (enum bj_cluster_source)i;
+    }
+    return best;
+}
+
+static void *run(void *arg)
+{
+    struct bj_cluster *c = arg;
+    pthread_mutex_lock(&c->lock);
+    while (!c->stop) {
+        const enum bj_cluster_source id = next_source(c);
+        if (!bj_wait_until(&c->wake, &c->lock, c->source[id].due_usec))
+            run_source(c, id);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* --- birth and death ----------------------------------------------------- */
+
+static bool named(const struct bj_strv *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->v[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void want(struct bj_cluster *c)
+{
+    static const struct {
+        const char *name;
+        unsigned by;
+    } by[] = {
+        {"partition", BJ_BY_PARTITION},
+        {"user", BJ_BY_USER},
+        {"account", BJ_BY_ACCOUNT},
+        {"qos", BJ_BY_QOS},
+        {"host", BJ_BY_HOST},
+        {"reason", BJ_BY_REASON},
+        {"reservation", BJ_BY_RESERVATION},
+        {"node", BJ_BY_NODE},
+    };
+    for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++)
+        if (named(&c->conf->by, by[i].name))
+            c->by |= by[i].by;
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++) {
+        const struct bj_cluster_reader *r = &bj_cluster_readers[i];
+        struct source *s = &c->source[i];
+        s->wanted = i == BJ_CLUSTER_CONFIG || i == BJ_CLUSTER_QUEUE ||
+                    i == BJ_CLUSTER_NODES || named(&c->conf->extra, r->name);
+        s->period_usec = r->slow ? c->conf->slow_usec : c->conf->period_usec;
+    }
+}
+
+int bj_cluster_new(const struct bj_cluster_conf *conf,
+                   const struct bj_host *host, struct bj_cluster **ret,
+                   struct bj_err *err)
+{
+    struct bj_cluster *c = calloc(1, sizeof(*c));
+    if (!c || bj_wait_init(&c->lock, &c->wake) < 0) {
+        free(c);
+        return bj_err_set(err, -ENOMEM, "cluster");
+    }
+    c->conf = conf;
+    c->host = *host;
+    want(c);
+    int r = 0;
+    if (conf->slurm_conf && *conf->slurm_conf &&
+        (size_t)snprintf(c->env_conf, sizeof(c->env_conf), "SLURM_CONF=%s",
+                         conf->slurm_conf) >= sizeof(c->env_conf))
+        r = bj_err_set(err, -EINVAL, "cluster.slurm-conf is too long");
+    if (r == 0) {
+        r = host->thread(host->ctx, &c->thread, run, c, "bj-cluster");
+        c->threaded = r == 0;
+        if (r < 0)
+            bj_err_set(err, r, "cluster: start its thread");
+    }
+    if (r < 0) {
+        bj_cluster_free(c);
+        return r;
+    }
+    *ret = c;
+    return 0;
+}
+
+void bj_cluster_free(struct bj_cluster *c)
+{
+    if (!c)
+        return;
+    atomic_store(&c->abort, true);
+    pthread_mutex_lock(&c->lock);
+    c->stop = true;
+    pthread_cond_broadcast(&c->wake);
+    pthread_mutex_unlock(&c->lock);
+    if (c->threaded)
+        pthread_join(c->thread, NULL);
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
+        bj_cluster_part_unref(c->source[i].part);
+    bj_wait_destroy(&c->lock, &c->wake);
+    free(c);
+}
+
+/* --- telling ------------------------------------------------------------- */
+
+static void publish_parts(struct bj_cluster *c, uint64_t now_usec,
+                          struct bj_cluster_lists *ret)
+{
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++) {
+        const struct source *s = &c->source[i];
+        if (!fresh(s, now_usec))
+            continue;
+        ret->part[i] = bj_cluster_part_ref(s->part);
+        for (unsigned k = 0; k < BJ_CL_LISTS; k++)
+            if (s->part->list[k].n > 0)
+                ret->list[k] = s->part->list[k];
+    }
+}
+
+static void publish_errors(const struct bj_cluster *c, struct bj_snap *snap)
+{
+    struct bj_count_stat *v =
+        bj_arena_alloc(&snap->arena, sizeof(*v) * BJ_CLUSTER_SOURCES * KINDS);
+    size_t n = 0;
+    for (unsigned i = 0; v && i < BJ_CLUSTER_SOURCES; i++)
+        for (int k = 0; c->source[i].ran && k < KINDS; k++) {
+            v[n].sub.key[0] = bj_slice_str(bj_cluster_readers[i].name);
+            v[n].sub.key[1] = bj_slice_str(kinds[k]);
+            v[n++].count = c->source[i].errors[k];
+        }
+    snap->cluster_lists.list[BJ_CL_SOURCE_ERRORS] = (struct bj_list){v, n};
+}
+
+static void publish_sources(const struct bj_cluster *c, uint64_t now_usec,
+                            struct bj_snap *snap)
+{
+    struct bj_source_stat *v =
+        bj_arena_alloc(&snap->arena, sizeof(*v) * BJ_CLUSTER_SOURCES);
+    size_t n = 0;
+    for (unsigned i = 0; v && i < BJ_CLUSTER_SOURCES; i++) {
+        const struct source *s = &c->source[i];
+        if (!s->ran)
+            continue;
+        v[n].sub.key[0] = bj_slice_str(bj_cluster_readers[i].name);
+        v[n].success = !s->failing;
+        v[n].age_usec = s->good_usec ? now_usec - s->good_usec : BJ_ABSENT;
+        v[n].duration_usec = s->duration_usec;
+        v[n].runs = s->runs;
+        v[n].bad_lines = s->bad_lines;
+        v[n++].refused = s->refused;
+    }
+    snap->cluster_lists.list[BJ_CL_SOURCES] = (struct bj_list){v, n};
+}
+
+void bj_cluster_publish(struct bj_cluster *c, uint64_t now_usec,
+                        struct bj_snap *snap)
+{
+    pthread_mutex_lock(&c->lock);
+    /* A command may have ended since the pass began. */
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
+        if (c->source[i].good_usec > now_usec)
+            now_usec = c->source[i].good_usec;
+    publish_parts(c, now_usec, &snap->cluster_lists);
+    publish_sources(c, now_usec, snap);
+    publish_errors(c, snap);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void bj_cluster_release(struct bj_snap *snap)
+{
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
+        bj_cluster_part_unref(snap->cluster_lists.part[i]);
+    snap->cluster_lists = (struct bj_cluster_lists){0};
+}
+
+struct bj_slice bj_cluster_name(struct bj_cluster *c, struct bj_arena *arena)
+{
+    struct bj_slice name = {"", 0};
+    pthread_mutex_lock(&c->lock);
+    if (c->source[BJ_CLUSTER_CONFIG].part)
+        name = bj_arena_copy(arena, c->source[BJ_CLUSTER_CONFIG].part->cluster);
+    pthread_mutex_unlock(&c->lock);
+    return name;
+}

@@ -1,0 +1,76 @@
+#include "core/cluster/conf.h"
+
+#define AT(member) offsetof(struct bj_cluster_conf, member)
+#define SECOND 1000000u
+
+const struct bj_opt bj_cluster_opts[] = {
+    {.name = "cluster.interval",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(period_usec),
+     .lo = SECOND,
+     .hi = 3600ull * SECOND,
+     .preset = "30s",
+     .help = "Pace at which the scheduler is asked for queue and nodes, "
+             "whoever scrapes; run this on one host of a cluster."},
+    {.name = "cluster.slow-interval",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(slow_usec),
+     .lo = SECOND,
+     .hi = 86400ull * SECOND,
+     .preset = "5m",
+     .help = "Pace of what comes from the accounting database: shares and "
+             "limits."},
+    {.name = "cluster.timeout",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(timeout_usec),
+     .lo = SECOND / 10,
+     .hi = 600ull * SECOND,
+     .preset = "10s",
+     .help = "How long a command of the scheduler may take before it is "
+             "killed."},
+    {.name = "cluster.by",
+     .kind = BJ_OPT_LIST,
+     .off = AT(by),
+     .preset = "partition,user,account,qos,reason,reservation",
+     .choices = "partition|user|account|qos|host|reason|reservation|node|none",
+     .arg = "LABEL",
+     .help = "What jobs and nodes are told by, besides their state."},
+    {.name = "cluster.source",
+     .kind = BJ_OPT_LIST,
+     .off = AT(extra),
+     .preset = "diag,licenses,reservations",
+     .choices = "diag|licenses|reservations|shares|limits|none",
+     .arg = "SOURCE",
+     .help = "What the scheduler is asked for, besides queue and nodes."},
+    {.name = "cluster.max-series",
+     .kind = BJ_OPT_U64,
+     .off = AT(max_series),
+     .lo = 16,
+     .hi = 1000000,
+     .preset = "5000",
+     .help = "Series of one kind, such as jobs by user and state; the rest "
+             "is summed up as (other)."},
+    {.name = "cluster.gpu-idle-cpus",
+     .kind = BJ_OPT_U64,
+     .off = AT(gpu_idle_cpus),
+     .lo = 0,
+     .hi = 1024,
+     .preset = "1",
+     .help = "Free GPUs of a node with fewer idle CPUs than this are told as "
+             "blocked, not as idle."},
+    {.name = "cluster.path",
+     .kind = BJ_OPT_STR,
+     .off = AT(path),
+     .preset = "",
+     .arg = "DIRS",
+     .help = "Directories with the scheduler's commands, ':' between; the "
+             "usual ones when not given."},
+    {.name = "cluster.slurm-conf",
+     .kind = BJ_OPT_STR,
+     .off = AT(slurm_conf),
+     .preset = "",
+     .arg = "FILE",
+     .help = "Configuration file of Slurm, for its commands; their default "
+             "when not given."},
+    {0},
+};

@@ -1,0 +1,23 @@
+/* Options of the cluster collector. */
+#ifndef BJ_CORE_CLUSTER_CONF_H
+#define BJ_CORE_CLUSTER_CONF_H
+
+#include "base/opt.h"
+
+/* Owned by the options. */
+struct bj_cluster_conf {
+    uint64_t period_usec;  /* between looks at queue and nodes */
+    uint64_t slow_usec;    /* between looks at shares and limits */
+    uint64_t timeout_usec; /* of one command */
+    struct bj_strv by;     /* what jobs and nodes are told by */
+    struct bj_strv extra;  /* sources besides queue and nodes */
+    uint64_t max_series;   /* keys of one kind that get series of their own */
+    uint64_t gpu_idle_cpus;
+    char *path;       /* where the commands are; empty: the usual places */
+    char *slurm_conf; /* SLURM_CONF for them; empty: none */
+};
+
+/* The option table; use with a struct bj_cluster_conf as base. */
+extern const struct bj_opt bj_cluster_opts[];
+
+#endif

@@ -1,0 +1,218 @@
+/* The smaller sources: name, controller, licences, reservations, shares,
+ * limits. */
+#include "core/cluster/part.h"
+#include "sched/hostlist.h"
+#include "sched/sdiag.h"
+#include "sched/slurmlist.h"
+
+#include <errno.h>
+
+enum { HELD_MAX = 1 << 20 }; /* nodes of a reservation, at most */
+
+static const struct bj_slice none; /* no such key */
+
+int bj_cluster_text_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    bj_buf_slice(&w->text, line);
+    bj_buf_str(&w->text, "\n");
+    return w->text.failed ? -ENOMEM : 0;
+}
+
+int bj_cluster_config_end(struct bj_cluster_work *w)
+{
+    struct bj_label l;
+    const struct bj_slice name =
+        bj_slurm_cluster((struct bj_slice){w->text.p, w->text.len});
+    if (name.n == 0)
+        return -EINVAL;
+    w->part->cluster =
+        bj_arena_copy(&w->part->arena, bj_cluster_label(name, &l));
+    return 0;
+}
+
+/* --- the controller ------------------------------------------------------ */
+
+static void take_rpc(void *ctx, const struct bj_sdiag_rpc *r)
+{
+    struct bj_cluster_work *w = ctx;
+    struct bj_label l;
+    if (r->user && !(w->by & BJ_BY_USER))
+        return;
+    struct bj_rpc_stat *s =
+        bj_cluster_at(w, r->user ? BJ_CL_RPC_USERS : BJ_CL_RPC_TYPES,
+                      bj_cluster_label(r->name, &l), none, none);
+    if (!s)
+        return; /* the arena knows */
+    bj_cluster_add(&s->count, r->count);
+    bj_cluster_add(&s->total_usec, r->total_usec);
+}
+
+int bj_cluster_diag_end(struct bj_cluster_work *w)
+{
+    struct bj_sdiag d;
+    if (bj_sdiag_parse((struct bj_slice){w->text.p, w->text.len}, &d, take_rpc,
+                       w) < 0)
+        return -EINVAL;
+    struct bj_controller_stat *s =
+        bj_cluster_at(w, BJ_CL_CONTROLLER, none, none, none);
+    if (s)
+        s->diag = d;
+    return 0;
+}
+
+int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    struct bj_license v;
+    struct bj_label l;
+    int r = bj_license_parse(line, &v);
+    if (r < 0)
+        return r;
+    struct bj_license_stat *s = bj_cluster_at(
+        w, BJ_CL_LICENSES, bj_cluster_label(v.name, &l), none, none);
+    if (!s)
+        return 0;
+    bj_cluster_add(&s->total, v.total);
+    bj_cluster_add(&s->used, v.used);
+    bj_cluster_add(&s->free, v.free);
+    bj_cluster_add(&s->reserved, v.reserved);
+    return 0;
+}
+
+/* --- reservations -------------------------------------------------------- */
+
+/* A node may be in several at a time; all are told. */
+static int hold(struct bj_cluster_work *w, struct bj_slice node,
+                struct bj_slice name, const void *id)
+{
+    char both[2 * BJ_LABEL_MAX + 2];
+    struct bj_label l;
+    const struct bj_slice key[BJ_SUB_KEYS] = {bj_cluster_label(node, &l)};
+    struct bj_held *h = bj_group_at(&w->part->held, key);
+    if (!h)
+        return -ENOMEM;
+    if (h->newest == id)
+        return 0;
+    h->newest = id;
+    if (h->by.n == 0) {
+        h->by = name;
+        return 0;
+    }
+    memcpy(both, h->by.p, h->by.n);
+    both[h->by.n] = ',';
+    memcpy(both + h->by.n + 1, name.p, name.n);
+    struct bj_label cut;
+    h->by = bj_arena_copy(
+        &w->part->arena,
+        bj_cluster_label((struct bj_slice){both, h->by.n + 1 + name.n}, &cut));
+    return 0;
+}
+
+static int hold_all(struct bj_cluster_work *w, const struct bj_reservation *v,
+                    struct bj_slice label)
+{
+    struct bj_hostlist list;
+    struct bj_slice node;
+    const struct bj_slice name = bj_arena_copy(&w->part->arena, label);
+    if (bj_hostlist_begin(&list, v->nodes, BJ_HOSTS_SLURM) < 0)
+        return 0;
+    for (int i = 0; i < HELD_MAX && bj_hostlist_next(&list, &node); i++)
+        if (hold(w, node, name, name.p) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+int bj_cluster_reservation_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    static const struct bj_slice active = {"ACTIVE", 6};
+    struct bj_reservation v;
+    struct bj_label l;
+    int r = bj_reservation_parse(line, &v);
+    if (r < 0)
+        return r;
+    const struct bj_slice name = bj_cluster_label(v.name, &l);
+    struct bj_reservation_stat *s =
+        bj_cluster_own(w, BJ_CL_RESERVATIONS, name, none, none);
+    if (!s)
+        return 0;
+    s->active = bj_slice_eq(v.state, active);
+    s->start_sec = v.start_sec;
+    s->end_sec = v.end_sec;
+    s->nodes = v.node_count;
+    s->cores = v.core_count;
+    return s->active ? hold_all(w, &v, name) : 0;
+}
+
+/* --- accounting ---------------------------------------------------------- */
+
+/* A user's line with users not told is left out. */
+static bool told(const struct bj_cluster_work *w, struct bj_slice user)
+{
+    return user.n == 0 || (w->by & BJ_BY_USER);
+}
+
+int bj_cluster_share_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    struct bj_share v;
+    struct bj_label account, user;
+    if (bj_share_parse(line, &v) < 0)
+        return -EINVAL;
+    if (!told(w, v.user))
+        return 0;
+    struct bj_share_stat *s =
+        bj_cluster_own(w, BJ_CL_SHARES, bj_cluster_label(v.account, &account),
+                       bj_cluster_label(v.user, &user), none);
+    if (!s)
+        return 0;
+    s->shares = v.shares;
+    s->usage = v.usage;
+    s->norm_ppm = v.norm_ppm;
+    s->used_ppm = v.used_ppm;
+    s->fairshare_ppm = v.fairshare_ppm;
+    return 0;
+}
+
+/* GPUs of a limit; absent where there is none. */
+static uint64_t gpu_limit(const struct bj_tres_list *list)
+{
+    static const struct bj_slice gpu = {"gpu", 3};
+    for (unsigned i = 0; i < list->n; i++)
+        if (list->v[i].type == BJ_TRES_GRES &&
+            bj_slice_eq(list->v[i].name, gpu))
+            return bj_tres_sum(list, BJ_TRES_GRES, gpu, NULL);
+    return BJ_ABSENT;
+}
+
+static void take_limits(const struct bj_limits *v, struct bj_limit_stat *s)
+{
+    s->jobs = v->jobs;
+    s->submit = v->submit;
+    s->max_jobs = v->max_jobs;
+    s->max_submit = v->max_submit;
+    s->cpus = bj_tres_get(&v->group, BJ_TRES_CPU);
+    s->nodes = bj_tres_get(&v->group, BJ_TRES_NODE);
+    s->mem_bytes = bj_tres_get(&v->group, BJ_TRES_MEM);
+    s->gpus = gpu_limit(&v->group);
+    s->max_cpus = bj_tres_get(&v->max, BJ_TRES_CPU);
+    s->max_nodes = bj_tres_get(&v->max, BJ_TRES_NODE);
+    s->max_mem_bytes = bj_tres_get(&v->max, BJ_TRES_MEM);
+    s->max_gpus = gpu_limit(&v->max);
+}
+
+int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    struct bj_limits v;
+    struct bj_label account, user, partition;
+    if (bj_limits_parse(line, &v) < 0)
+        return -EINVAL;
+    /* One database may serve several clusters. */
+    if (!told(w, v.user) || (w->name.n > 0 && !bj_slice_eq(w->name, v.cluster)))
+        return 0;
+    struct bj_limit_stat *s =
+        bj_cluster_own(w, BJ_CL_LIMITS, bj_cluster_label(v.account, &account),
+                       bj_cluster_label(v.user, &user),
+                       bj_cluster_label(v.partition, &partition));
+    if (!s)
+        return 0;
+    take_limits(&v, s);
+    return 0;
+}

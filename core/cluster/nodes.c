@@ -1,0 +1,224 @@
+/* The nodes: by state, by flag, by where they belong. */
+#include "core/cluster/part.h"
+#include "sched/sinfo.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static const struct bj_slice none; /* no such key */
+
+/* A node on its way into the sums. */
+struct entry {
+    const struct bj_sinfo_node *node;
+    const struct bj_node_gpus *gpus;
+    struct bj_slice base, flags, state; /* "mixed", "drain", "mixed+drain" */
+    char text[512];                     /* of state */
+};
+
+/* --- GPUs -----------------------------------------------------------------*/
+
+/* Free GPUs of such a node are not to be had, as sinfo says of its CPUs. */
+static bool usable(struct bj_node_state s)
+{
+    const uint32_t out = 1u << BJ_NODE_DRAIN | 1u << BJ_NODE_FAIL |
+                         1u << BJ_NODE_NOT_RESPONDING |
+                         1u << BJ_NODE_REBOOT_ISSUED |
+                         1u << BJ_NODE_INVALID_REG | 1u << BJ_NODE_BLOCKED |
+                         1u << BJ_NODE_POWERING_DOWN;
+    return (s.base == BJ_NODE_IDLE || s.base == BJ_NODE_MIXED ||
+            s.base == BJ_NODE_ALLOCATED) &&
+           !(s.flags & out);
+}
+
+static struct bj_gpus_stat *gpus_of(struct bj_node_gpus *g,
+                                    struct bj_slice type)
+{
+    for (unsigned i = 0; i < g->n; i++)
+        if (bj_slice_eq(g->v[i].sub.key[0], type))
+            return &g->v[i];
+    if (g->n == BJ_NODE_GPU_TYPES)
+        return NULL;
+    g->v[g->n].sub.key[0] = type;
+    return &g->v[g->n++];
+}
+
+/* So many are used; those of a type that the node does not have, or of none,
+ * are taken for those that it has. */
+static void use_gpus(struct bj_node_gpus *g, struct bj_slice type, uint64_t n)
+{
+    for (int any = 0; any < 2; any++)
+        for (unsigned i = 0; i < g->n && n > 0; i++) {
+            struct bj_gpus_stat *s = &g->v[i];
+            uint64_t room = s->gpus - s->allocated;
+            if (!any && !bj_slice_eq(s->sub.key[0], type))
+                continue;
+            room = room < n ? room : n;
+            s->allocated += room;
+            n -= room;
+        }
+}
+
+void bj_node_gpus(const struct bj_sinfo_node *node, uint64_t idle_cpus,
+                  struct bj_node_gpus *ret)
+{
+    static const struct bj_slice gpu = {"gpu", 3};
+    struct bj_slice rest = node->gres;
+    struct bj_gres g;
+    *ret = (struct bj_node_gpus){0};
+    while (bj_gres_next(&rest, &g, NULL)) {
+        struct bj_gpus_stat *s =
+            bj_slice_eq(g.name, gpu) ? gpus_of(ret, g.type) : NULL;
+        if (s)
+            bj_cluster_add(&s->gpus, g.count);
+    }
+    rest = node->gres_used;
+    while (bj_gres_next(&rest, &g, NULL))
+        if (bj_slice_eq(g.name, gpu))
+            use_gpus(ret, g.type, g.count);
+    for (unsigned i = 0; i < ret->n; i++) {
+        struct bj_gpus_stat *s = &ret->v[i];
+        const uint64_t unused = s->gpus - s->allocated;
+        if (!usable(node->state))
+            s->other = unused;
+        else if (node->idle < idle_cpus)
+            s->blocked = unused;
+        else
+            s->idle = unused;
+    }
+}
+
+/* --- sums -----------------------------------------------------------------*/
+
+static void add_node(struct bj_cluster_work *w, const struct entry *e,
+                     enum bj_cluster_list list, struct bj_slice k0,
+                     struct bj_slice k1, struct bj_slice k2)
+{
+    const struct bj_sinfo_node *n = e->node;
+    struct bj_nodes_stat *s = bj_cluster_at(w, list, k0, k1, k2);
+    if (!s)
+        return; /* the arena knows */
+    s->nodes++;
+    bj_cluster_add(&s->cpus, n->cpus);
+    bj_cluster_add(&s->cpus_allocated, n->allocated);
+    bj_cluster_add(&s->cpus_idle, n->idle);
+    bj_cluster_add(&s->cpus_other, n->other);
+    bj_cluster_add(&s->mem_bytes, n->mem_bytes);
+    bj_cluster_add(&s->mem_allocated_bytes, n->mem_allocated_bytes);
+    bj_cluster_add(&s->mem_free_bytes, n->mem_free_bytes);
+}
+
+/* at: which of the keys is to be the type. */
+static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
+                     enum bj_cluster_list list, struct bj_slice k0,
+                     struct bj_slice k1, unsigned at)
+{
+    for (unsigned i = 0; i < e->gpus->n; i++) {
+        const struct bj_gpus_stat *g = &e->gpus->v[i];
+        struct bj_slice key[BJ_SUB_KEYS] = {k0, k1};
+        struct bj_label l;
+        key[at] = bj_cluster_label(g->sub.key[0], &l);
+        struct bj_gpus_stat *s = bj_cluster_at(w, list, key[0], key[1], key[2]);
+        if (!s)
+            return;
+        bj_cluster_add(&s->gpus, g->gpus);
+        bj_cluster_add(&s->allocated, g->allocated);
+        bj_cluster_add(&s->idle, g->idle);
+        bj_cluster_add(&s->blocked, g->blocked);
+        bj_cluster_add(&s->other, g->other);
+    }
+}
+
+static void add_flags(struct bj_cluster_work *w, const struct entry *e,
+                      const struct bj_slice *partition)
+{
+    for (unsigned f = 0; f < BJ_NODE_FLAGS; f++) {
+        if (!(e->node->state.flags & 1u << f))
+            continue;
+        const struct bj_slice flag =
+            bj_slice_str(bj_node_flag_name((enum bj_node_flag)f));
+        if (partition) {
+            add_node(w, e, BJ_CL_PARTITION_FLAGS, *partition, flag, none);
+            add_gpus(w, e, BJ_CL_PARTITION_FLAG_GPUS, *partition, flag, 2);
+        } else {
+            add_node(w, e, BJ_CL_FLAGS, flag, none, none);
+            add_gpus(w, e, BJ_CL_FLAG_GPUS, flag, none, 1);
+        }
+    }
+}
+
+static void make_state(struct entry *e)
+{
+    const struct bj_node_state s = e->node->state;
+    e->base = bj_slice_str(bj_node_base_name(s.base));
+    int n = snprintf(e->text, sizeof(e->text), "%s", e->base.p);
+    for (unsigned f = 0; f < BJ_NODE_FLAGS; f++)
+        if (s.flags & 1u << f)
+            n += snprintf(e->text + n, sizeof(e->text) - (size_t)n, "+%s",
+                          bj_node_flag_name((enum bj_node_flag)f));
+    e->state = (struct bj_slice){e->text, (size_t)n};
+    if (e->state.n > BJ_LABEL_MAX)
+        e->state.n = BJ_LABEL_MAX;
+    e->flags = (struct bj_slice){e->text + e->base.n, 0};
+    if (s.flags) {
+        e->flags.p++;
+        e->flags.n = e->state.n - e->base.n - 1;
+    }
+}
+
+static void add_reservation(struct bj_cluster_work *w, const struct entry *e,
+                            struct bj_slice node)
+{
+    const struct bj_slice key[BJ_SUB_KEYS] = {node};
+    struct bj_slice by = {"", 0};
+    if (!(w->by & BJ_BY_RESERVATION) || !w->reservations)
+        return;
+    const struct bj_held *h = bj_group_find(&w->reservations->held, key);
+    if (h)
+        by = h->by;
+    add_node(w, e, BJ_CL_RESERVATION_NODES, by, e->base, e->flags);
+    add_gpus(w, e, BJ_CL_RESERVATION_GPUS, by, e->state, 2);
+}
+
+/* What counts once, in however many partitions the node is. */
+static void add_once(struct bj_cluster_work *w, const struct entry *e,
+                     struct bj_slice node)
+{
+    add_node(w, e, BJ_CL_NODES, e->base, e->flags, none);
+    add_gpus(w, e, BJ_CL_GPUS, e->base, e->flags, 2);
+    add_flags(w, e, NULL);
+    add_reservation(w, e, node);
+    if ((w->by & BJ_BY_REASON) && e->node->reason.n > 0) {
+        struct bj_label l;
+        add_node(w, e, BJ_CL_REASONS, bj_cluster_label(e->node->reason, &l),
+                 e->base, e->flags);
+    }
+    if (w->by & BJ_BY_NODE) {
+        add_node(w, e, BJ_CL_EACH_NODE, node, e->base, e->flags);
+        add_gpus(w, e, BJ_CL_EACH_NODE_GPUS, node, e->state, 2);
+    }
+}
+
+int bj_cluster_node_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    struct bj_sinfo_node n;
+    struct bj_node_gpus gpus;
+    struct bj_label name, partition;
+    if (bj_sinfo_parse(line, &n) < 0)
+        return -EINVAL;
+    struct entry e = {.node = &n, .gpus = &gpus};
+    bj_node_gpus(&n, w->conf->gpu_idle_cpus, &gpus);
+    make_state(&e);
+    const struct bj_slice key[BJ_SUB_KEYS] = {bj_cluster_label(n.name, &name)};
+    if (!bj_group_find(&w->seen, key)) {
+        if (!bj_group_at(&w->seen, key))
+            return -ENOMEM;
+        add_once(w, &e, key[0]);
+    }
+    if (w->by & BJ_BY_PARTITION) {
+        const struct bj_slice p = bj_cluster_label(n.partition, &partition);
+        add_node(w, &e, BJ_CL_PARTITION_NODES, p, e.base, e.flags);
+        add_gpus(w, &e, BJ_CL_PARTITION_GPUS, p, e.state, 2);
+        add_flags(w, &e, &p);
+    }
+    return 0;
+}

@@ -1,0 +1,142 @@
+#include "core/cluster/part.h"
+
+#include "sched/sdiag.h"
+#include "sched/sinfo.h"
+#include "sched/slurmlist.h"
+#include "sched/squeue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+const struct bj_cluster_reader bj_cluster_readers[BJ_CLUSTER_SOURCES] = {
+    [BJ_CLUSTER_CONFIG] = {"config", bj_slurm_config_argv, bj_cluster_text_line,
+                           bj_cluster_config_end, true},
+    [BJ_CLUSTER_RESERVATIONS] = {"reservations", bj_reservations_argv,
+                                 bj_cluster_reservation_line, NULL, false},
+    [BJ_CLUSTER_QUEUE] = {"queue", bj_squeue_argv, bj_cluster_queue_line, NULL,
+                          false},
+    [BJ_CLUSTER_NODES] = {"nodes", bj_sinfo_argv, bj_cluster_node_line, NULL,
+                          false},
+    [BJ_CLUSTER_DIAG] = {"diag", bj_sdiag_argv, bj_cluster_text_line,
+                         bj_cluster_diag_end, false},
+    [BJ_CLUSTER_LICENSES] = {"licenses", bj_licenses_argv,
+                             bj_cluster_license_line, NULL, false},
+    [BJ_CLUSTER_SHARES] = {"shares", bj_shares_argv, bj_cluster_share_line,
+                           NULL, true},
+    [BJ_CLUSTER_LIMITS] = {"limits", bj_limits_argv, bj_cluster_limit_line,
+                           NULL, true},
+};
+
+static const struct {
+    enum bj_cluster_list first, last;
+    size_t size;
+} sizes[] = {
+    {BJ_CL_JOBS, BJ_CL_PARTITION_PENDING, sizeof(struct bj_jobs_stat)},
+    {BJ_CL_JOBS_GPUS, BJ_CL_PARTITION_JOBS_GPUS, sizeof(struct bj_count_stat)},
+    {BJ_CL_NODES, BJ_CL_EACH_NODE, sizeof(struct bj_nodes_stat)},
+    {BJ_CL_GPUS, BJ_CL_EACH_NODE_GPUS, sizeof(struct bj_gpus_stat)},
+    {BJ_CL_CONTROLLER, BJ_CL_CONTROLLER, sizeof(struct bj_controller_stat)},
+    {BJ_CL_RPC_TYPES, BJ_CL_RPC_USERS, sizeof(struct bj_rpc_stat)},
+    {BJ_CL_LICENSES, BJ_CL_LICENSES, sizeof(struct bj_license_stat)},
+    {BJ_CL_RESERVATIONS, BJ_CL_RESERVATIONS,
+     sizeof(struct bj_reservation_stat)},
+    {BJ_CL_SHARES, BJ_CL_SHARES, sizeof(struct bj_share_stat)},
+    {BJ_CL_LIMITS, BJ_CL_LIMITS, sizeof(struct bj_limit_stat)},
+};
+
+int bj_cluster_work_begin(struct bj_cluster_work *w)
+{
+    struct bj_cluster_part *p = calloc(1, sizeof(*p));
+    if (!p)
+        return -ENOMEM;
+    atomic_init(&p->refs, 1);
+    w->part = p;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        for (unsigned k = sizes[i].first; k <= sizes[i].last; k++)
+            w->group[k] = (struct bj_group){.arena = &p->arena,
+                                            .size = sizes[i].size,
+                                            .cap = w->conf->max_series};
+    w->seen = (struct bj_group){
+        .arena = &p->arena, .size = sizeof(struct bj_sub), .cap = UINT32_MAX};
+    p->held = (struct bj_group){
+        .arena = &p->arena, .size = sizeof(struct bj_held), .cap = UINT32_MAX};
+    return 0;
+}
+
+int bj_cluster_work_line(struct bj_cluster_work *w,
+                         const struct bj_cluster_reader *r,
+                         struct bj_slice line)
+{
+    if (line.n == 0)
+        return 0;
+    int e = r->line(w, line);
+    if (e == -EINVAL)
+        w->bad++;
+    else if (e == 0)
+        w->good++;
+    return e == -ENOMEM ? e : 0;
+}
+
+int bj_cluster_work_end(struct bj_cluster_work *w,
+                        const struct bj_cluster_reader *r)
+{
+    int e = r->end ? r->end(w) : 0;
+    /* A line here and there is free text with a newline in it.  Nothing but
+     * such lines is another program's output. */
+    if (e == 0 && w->good == 0 && w->bad > 0)
+        e = -EINVAL;
+    for (unsigned k = 0; e == 0 && k < BJ_CL_LISTS; k++)
+        if (w->group[k].size > 0)
+            w->part->list[k] = bj_group_list(&w->group[k]);
+    return w->part->arena.failed || w->text.failed ? -ENOMEM : e;
+}
+
+void bj_cluster_work_free(struct bj_cluster_work *w)
+{
+    for (unsigned k = 0; k < BJ_CL_LISTS; k++)
+        bj_group_free(&w->group[k]);
+    bj_group_free(&w->seen);
+    bj_buf_free(&w->text);
+    bj_cluster_part_unref(w->part);
+    w->part = NULL;
+}
+
+struct bj_cluster_part *bj_cluster_part_ref(struct bj_cluster_part *p)
+{
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+    return p;
+}
+
+void bj_cluster_part_unref(struct bj_cluster_part *p)
+{
+    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    bj_group_free(&p->held);
+    bj_arena_free(&p->arena);
+    free(p);
+}
+
+void *bj_cluster_at(struct bj_cluster_work *w, enum bj_cluster_list list,
+                    struct bj_slice k0, struct bj_slice k1, struct bj_slice k2)
+{
+    const struct bj_slice key[BJ_SUB_KEYS] = {k0, k1, k2};
+    return bj_group_at(&w->group[list], key);
+}
+
+void *bj_cluster_own(struct bj_cluster_work *w, enum bj_cluster_list list,
+                     struct bj_slice k0, struct bj_slice k1, struct bj_slice k2)
+{
+    const struct bj_slice key[BJ_SUB_KEYS] = {k0, k1, k2};
+    struct bj_group *g = &w->group[list];
+    if (g->n >= g->cap && !bj_group_find(g, key)) {
+        g->refused++;
+        return NULL;
+    }
+    return bj_group_at(g, key);
+}
+
+struct bj_slice bj_cluster_label(struct bj_slice s, struct bj_label *l)
+{
+    return (struct bj_slice){l->text,
+                             bj_text_clean(s, l->text, sizeof(l->text))};
+}

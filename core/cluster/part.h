@@ -1,0 +1,134 @@
+/* From a command's output to records.  Inside of core/cluster/. */
+#ifndef BJ_CORE_CLUSTER_PART_H
+#define BJ_CORE_CLUSTER_PART_H
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "core/cluster/conf.h"
+#include "core/cluster/group.h"
+#include "core/model/cluster.h"
+#include "sched/gres.h"
+#include "sched/sinfo.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* What a command said, as records; immutable and shared once it is made. */
+struct bj_cluster_part {
+    atomic_uint refs;
+    struct bj_arena arena;
+    struct bj_list list[BJ_CL_LISTS];
+    struct bj_slice cluster; /* its name, clean; BJ_CLUSTER_CONFIG only */
+    struct bj_group held;    /* reservations of nodes, BJ_CLUSTER_RESERVATIONS
+                                only: struct bj_held */
+};
+
+/* A node in active reservations. */
+struct bj_held {
+    struct bj_sub sub;  /* node */
+    struct bj_slice by; /* their names, ',' between */
+    const void *newest; /* the one that was added last */
+};
+
+/* What things are told by. */
+enum {
+    BJ_BY_PARTITION = 1,
+    BJ_BY_USER = 2,
+    BJ_BY_ACCOUNT = 4,
+    BJ_BY_QOS = 8,
+    BJ_BY_HOST = 16,
+    BJ_BY_REASON = 32,
+    BJ_BY_RESERVATION = 64,
+    BJ_BY_NODE = 128,
+};
+
+/* A part in the making.  Zero-initialise, set what comes first. */
+struct bj_cluster_work {
+    const struct bj_cluster_conf *conf;
+    unsigned by;          /* BJ_BY_* */
+    uint64_t wall_sec;    /* when the command was started */
+    struct bj_slice name; /* of the cluster, empty: not known */
+    const struct bj_cluster_part *reservations; /* NULL: not known */
+
+    struct bj_cluster_part *part;
+    struct bj_group group[BJ_CL_LISTS];
+    struct bj_group seen; /* nodes: struct bj_sub */
+    uint64_t good, bad;   /* lines */
+    struct bj_buf text;   /* of what is not read line by line */
+};
+
+/* A source: its command and its reader. */
+struct bj_cluster_reader {
+    const char *name;
+    const char *const *argv;
+    /* A line: 0, or -EINVAL when it is none of theirs. */
+    int (*line)(struct bj_cluster_work *w, struct bj_slice line);
+    /* All lines were read; may be NULL.  -EINVAL as above. */
+    int (*end)(struct bj_cluster_work *w);
+    bool slow; /* at cluster.slow-interval */
+};
+extern const struct bj_cluster_reader bj_cluster_readers[BJ_CLUSTER_SOURCES];
+
+/* Begin, with an empty part; -ENOMEM.  After the last line, end: puts the lists
+ * into the part.  Free frees what is left of either, but no part that was
+ * taken (part set to NULL). */
+int bj_cluster_work_begin(struct bj_cluster_work *w);
+int bj_cluster_work_line(struct bj_cluster_work *w,
+                         const struct bj_cluster_reader *r,
+                         struct bj_slice line);
+int bj_cluster_work_end(struct bj_cluster_work *w,
+                        const struct bj_cluster_reader *r);
+void bj_cluster_work_free(struct bj_cluster_work *w);
+
+struct bj_cluster_part *bj_cluster_part_ref(struct bj_cluster_part *p);
+void bj_cluster_part_unref(struct bj_cluster_part *p); /* NULL is fine */
+
+/* The record of keys in a list that is being made; NULL: no memory, which the
+ * part's arena then knows (failed). */
+void *bj_cluster_at(struct bj_cluster_work *w, enum bj_cluster_list list,
+                    struct bj_slice k0, struct bj_slice k1, struct bj_slice k2);
+
+/* The same for what cannot be summed up: NULL also when there is no room for
+ * more keys, which is counted. */
+void *bj_cluster_own(struct bj_cluster_work *w, enum bj_cluster_list list,
+                     struct bj_slice k0, struct bj_slice k1,
+                     struct bj_slice k2);
+
+/* A label of text from outside, in a buffer of the caller's. */
+struct bj_label {
+    char text[BJ_LABEL_MAX + 1];
+};
+struct bj_slice bj_cluster_label(struct bj_slice s, struct bj_label *l);
+
+/* Sums that stop at the end instead of beginning anew. */
+static inline void bj_cluster_add(uint64_t *sum, uint64_t v)
+{
+    if (v == BJ_ABSENT)
+        return;
+    if (__builtin_add_overflow(*sum, v, sum) || *sum == BJ_ABSENT)
+        *sum = BJ_ABSENT - 1;
+}
+
+/* The GPUs of a node by type (key[0], raw).  A node with fewer idle CPUs than
+ * idle_cpus has no idle GPUs, only blocked ones. */
+enum { BJ_NODE_GPU_TYPES = 16 };
+struct bj_node_gpus {
+    struct bj_gpus_stat v[BJ_NODE_GPU_TYPES];
+    unsigned n;
+};
+void bj_node_gpus(const struct bj_sinfo_node *node, uint64_t idle_cpus,
+                  struct bj_node_gpus *ret);
+
+/* The readers' lines. */
+int bj_cluster_queue_line(struct bj_cluster_work *w, struct bj_slice line);
+int bj_cluster_node_line(struct bj_cluster_work *w, struct bj_slice line);
+int bj_cluster_text_line(struct bj_cluster_work *w, struct bj_slice line);
+int bj_cluster_config_end(struct bj_cluster_work *w);
+int bj_cluster_diag_end(struct bj_cluster_work *w);
+int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line);
+int bj_cluster_reservation_line(struct bj_cluster_work *w,
+                                struct bj_slice line);
+int bj_cluster_share_line(struct bj_cluster_work *w, struct bj_slice line);
+int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line);
+
+#endif

@@ -1,0 +1,144 @@
+/* The queue: jobs by what they have in common. */
+#include "core/cluster/part.h"
+#include "sched/squeue.h"
+
+#include <errno.h>
+
+static const struct bj_slice none; /* no such key */
+
+struct entry {
+    const struct bj_squeue_job *job;
+    struct bj_jobs_stat v; /* all that the line stands for */
+    struct bj_slice state;
+    bool pending;
+};
+
+static void add_to(struct bj_cluster_work *w, const struct entry *e,
+                   enum bj_cluster_list list, struct bj_slice k0,
+                   struct bj_slice k1)
+{
+    struct bj_jobs_stat *s = bj_cluster_at(w, list, k0, k1, none);
+    if (!s)
+        return; /* the arena knows */
+    bj_cluster_add(&s->jobs, e->v.jobs);
+    bj_cluster_add(&s->cpus, e->v.cpus);
+    bj_cluster_add(&s->nodes, e->v.nodes);
+    bj_cluster_add(&s->mem_bytes, e->v.mem_bytes);
+    bj_cluster_add(&s->gpus, e->v.gpus);
+    if (!e->pending) {
+        s->wait_sec = s->wait_max_sec = BJ_ABSENT;
+        return;
+    }
+    bj_cluster_add(&s->wait_sec, e->v.wait_sec);
+    if (e->v.wait_max_sec > s->wait_max_sec)
+        s->wait_max_sec = e->v.wait_max_sec;
+}
+
+static uint64_t times(uint64_t n, uint64_t v)
+{
+    uint64_t r;
+    if (v == BJ_ABSENT || __builtin_mul_overflow(n, v, &r))
+        return 0;
+    return r;
+}
+
+/* A line may stand for many tasks; what it asks for is for one of them. */
+static struct entry make_entry(const struct bj_cluster_work *w,
+                               const struct bj_squeue_job *j)
+{
+    static const struct bj_slice pending = {"PENDING", 7};
+    static const struct bj_slice gpu = {"gpu", 3};
+    struct entry e = {.job = j, .pending = bj_slice_eq(j->state, pending)};
+    const uint64_t n = j->jobs;
+    e.v.jobs = n;
+    e.v.cpus = times(n, bj_tres_get(&j->tres, BJ_TRES_CPU));
+    e.v.nodes = times(n, j->nodes);
+    e.v.mem_bytes = times(n, bj_tres_get(&j->tres, BJ_TRES_MEM));
+    e.v.gpus = times(n, bj_tres_sum(&j->tres, BJ_TRES_GRES, gpu, NULL));
+    if (e.pending && j->submit_sec != BJ_ABSENT &&
+        w->wall_sec > j->submit_sec) {
+        e.v.wait_max_sec = w->wall_sec - j->submit_sec;
+        e.v.wait_sec = times(n, e.v.wait_max_sec);
+    }
+    return e;
+}
+
+/* GPUs by model.  What the untyped total has beyond the typed ones goes under
+ * the empty model, so that the parts make up the whole. */
+static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
+                     struct bj_slice partition)
+{
+    static const struct bj_slice gpu = {"gpu", 3};
+    uint64_t left = e->v.gpus;
+    const struct bj_tres_list *list = &e->job->tres;
+    for (unsigned i = 0; i <= list->n && left > 0; i++) {
+        const bool rest = i == list->n;
+        const struct bj_tres *t = &list->v[rest ? 0 : i];
+        if (!rest && (t->type != BJ_TRES_GRES || t->model.n == 0 ||
+                      !bj_slice_eq(t->name, gpu)))
+            continue;
+        uint64_t n = rest ? left : times(e->job->jobs, t->count);
+        n = n < left ? n : left;
+        left -= n;
+        struct bj_label l;
+        struct bj_slice model =
+            bj_cluster_label(rest ? (struct bj_slice){"", 0} : t->model, &l);
+        struct bj_count_stat *s =
+            bj_cluster_at(w, BJ_CL_JOBS_GPUS, e->state, model, none);
+        if (s)
+            bj_cluster_add(&s->count, n);
+        if (!(w->by & BJ_BY_PARTITION))
+            continue;
+        s = bj_cluster_at(w, BJ_CL_PARTITION_JOBS_GPUS, partition, e->state,
+                          model);
+        if (s)
+            bj_cluster_add(&s->count, n);
+    }
+}
+
+static void add_reason(struct bj_cluster_work *w, const struct entry *e,
+                       struct bj_slice partition)
+{
+    struct bj_label l;
+    if (!e->pending || !(w->by & BJ_BY_REASON))
+        return;
+    const struct bj_slice reason =
+        bj_cluster_label(bj_squeue_reason(e->job->reason), &l);
+    add_to(w, e, BJ_CL_PENDING, reason, none);
+    if (w->by & BJ_BY_PARTITION)
+        add_to(w, e, BJ_CL_PARTITION_PENDING, partition, reason);
+}
+
+int bj_cluster_queue_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    struct bj_squeue_job j;
+    struct bj_label state, partition;
+    if (bj_squeue_parse(line, &j) < 0)
+        return -EINVAL;
+    struct entry e = make_entry(w, &j);
+    e.state = bj_cluster_label(j.state, &state);
+    const struct bj_slice part = bj_cluster_label(j.partition, &partition);
+    const struct {
+        unsigned by;
+        enum bj_cluster_list list;
+        struct bj_slice key;
+    } told[] = {
+        {BJ_BY_USER, BJ_CL_USER_JOBS, j.user},
+        {BJ_BY_ACCOUNT, BJ_CL_ACCOUNT_JOBS, j.account},
+        {BJ_BY_QOS, BJ_CL_QOS_JOBS, j.qos},
+        {BJ_BY_HOST, BJ_CL_HOST_JOBS, j.host},
+        {BJ_BY_RESERVATION, BJ_CL_RESERVATION_JOBS, j.reservation},
+    };
+    add_to(w, &e, BJ_CL_JOBS, e.state, none);
+    if (w->by & BJ_BY_PARTITION)
+        add_to(w, &e, BJ_CL_PARTITION_JOBS, part, e.state);
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        struct bj_label l;
+        if (w->by & told[i].by)
+            add_to(w, &e, told[i].list, bj_cluster_label(told[i].key, &l),
+                   e.state);
+    }
+    add_gpus(w, &e, part);
+    add_reason(w, &e, part);
+    return 0;
+}

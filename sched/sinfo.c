@@ -1,0 +1,103 @@
+#include "sched/sinfo.h"
+
+#include "base/absent.h"
+#include "sched/number.h"
+#include "sched/squeue.h"
+#include "sched/word.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#define F(name) name ":" BJ_SLURM_SEP ","
+
+enum {
+    NAME,
+    PARTITION,
+    STATE,
+    CPUS,
+    MEMORY,
+    ALLOC_MEMORY,
+    FREE_MEMORY,
+    GRES,
+    GRES_USED,
+    FIELDS /* the reason is what is behind them */
+};
+
+const char *const bj_sinfo_argv[] = {
+    "sinfo",
+    "--local",
+    "--all",
+    "--noheader",
+    "--Node",
+    "-O",
+    F("NodeList") F("PartitionName") F("StateComplete") F("CPUsState")
+        F("Memory") F("AllocMem") F("FreeMem") F("Gres")
+            F("GresUsed") "Reason:",
+    NULL};
+
+/* "2/0/0/2": allocated, idle, other, all of them. */
+static int parse_cpus(struct bj_slice s, struct bj_sinfo_node *ret)
+{
+    uint64_t *const v[] = {&ret->allocated, &ret->idle, &ret->other,
+                           &ret->cpus};
+    for (int i = 0; i < 4; i++) {
+        if (!bj_slice_number(&s, v[i]) || (i < 3 && (s.n == 0 || *s.p != '/')))
+            return -EINVAL;
+        if (i < 3) {
+            s.p++;
+            s.n--;
+        }
+    }
+    return s.n == 0 ? 0 : -EINVAL;
+}
+
+static int parse_mib(struct bj_slice s, bool may_lack, uint64_t *ret)
+{
+    if (may_lack && bj_word_is_none(s)) {
+        *ret = BJ_ABSENT;
+        return 0;
+    }
+    return bj_number(s, ret) < 0 ||
+                   __builtin_mul_overflow(*ret, (uint64_t)1 << 20, ret)
+               ? -EINVAL
+               : 0;
+}
+
+/* sinfo's idle leaves out CPUs that are in a state of their own; whatever the
+ * three say, together they are no more than all. */
+static void settle_cpus(struct bj_sinfo_node *n)
+{
+    if (n->allocated > n->cpus)
+        n->allocated = n->cpus;
+    if (n->idle > n->cpus - n->allocated)
+        n->idle = n->cpus - n->allocated;
+    n->other = n->cpus - n->allocated - n->idle;
+}
+
+int bj_sinfo_parse(struct bj_slice line, struct bj_sinfo_node *ret)
+{
+    struct bj_slice f[FIELDS];
+    for (int i = 0; i < FIELDS; i++) {
+        if (line.n == 0 || !memchr(line.p, *BJ_SLURM_SEP, line.n))
+            return -EINVAL;
+        bj_slice_field(&line, *BJ_SLURM_SEP, &f[i]);
+    }
+    *ret = (struct bj_sinfo_node){.name = f[NAME],
+                                  .partition = f[PARTITION],
+                                  .state_text = f[STATE],
+                                  .gres = bj_word_text(f[GRES]),
+                                  .gres_used = bj_word_text(f[GRES_USED])};
+    static const struct bj_slice none = BJ_WORD("none");
+    if (!bj_slice_eq(line, none))
+        ret->reason = bj_word_text(bj_slice_trim(line));
+    if (ret->partition.n > 0 && ret->partition.p[ret->partition.n - 1] == '*')
+        ret->partition.n--;
+    if (ret->name.n == 0 || parse_cpus(f[CPUS], ret) < 0 ||
+        parse_mib(f[MEMORY], false, &ret->mem_bytes) < 0 ||
+        parse_mib(f[ALLOC_MEMORY], false, &ret->mem_allocated_bytes) < 0 ||
+        parse_mib(f[FREE_MEMORY], true, &ret->mem_free_bytes) < 0)
+        return -EINVAL;
+    settle_cpus(ret);
+    ret->state = bj_node_state_parse(f[STATE], ret->allocated, ret->cpus);
+    return 0;
+}

@@ -1,0 +1,205 @@
+#include "sched/slurmlist.h"
+
+#include "base/absent.h"
+#include "sched/number.h"
+#include "sched/time.h"
+#include "sched/word.h"
+
+#include <errno.h>
+
+const char *const bj_licenses_argv[] = {"scontrol", "--oneliner", "show",
+                                        "licenses", NULL};
+const char *const bj_reservations_argv[] = {"scontrol", "--oneliner", "show",
+                                            "reservation", NULL};
+const char *const bj_shares_argv[] = {
+    "sshare",
+    "--all",
+    "--noheader",
+    "--parsable2",
+    "-o",
+    "account,user,rawshares,rawusage,normshares,effectvusage,fairshare",
+    NULL};
+const char *const bj_limits_argv[] = {
+    "sacctmgr",
+    "--noheader",
+    "--parsable2",
+    "--readonly",
+    "list",
+    "associations",
+    "format=Cluster,Account,User,Partition,GrpJobs,GrpSubmitJobs,MaxJobs,"
+    "MaxSubmitJobs,GrpTRES,MaxTRES",
+    NULL};
+const char *const bj_slurm_config_argv[] = {"scontrol", "show", "config", NULL};
+
+/* --- "Key=value Key=value" ----------------------------------------------- */
+
+/* The value of a key, up to the next blank; the key with a blank before it and
+ * '=' behind. */
+static struct bj_slice value_of(struct bj_slice line, struct bj_slice key)
+{
+    const char *at = memmem(line.p, line.n, key.p, key.n);
+    if (!at)
+        return (struct bj_slice){NULL, 0};
+    at += key.n;
+    const size_t n = line.n - (size_t)(at - line.p);
+    const char *blank = n > 0 ? memchr(at, ' ', n) : NULL;
+    return (struct bj_slice){at, blank ? (size_t)(blank - at) : n};
+}
+
+static uint64_t number_of(struct bj_slice s)
+{
+    uint64_t v;
+    return bj_number(s, &v) == 0 ? v : BJ_ABSENT;
+}
+
+/* What the line begins with: the name behind first, up to next. */
+static int cut_name(struct bj_slice *line, struct bj_slice first,
+                    struct bj_slice next, struct bj_slice *ret)
+{
+    static const struct bj_slice none = BJ_WORD("No ");
+    if (bj_slice_starts(*line, none))
+        return -ENOENT;
+    if (!bj_slice_starts(*line, first))
+        return -EINVAL;
+    line->p += first.n;
+    line->n -= first.n;
+    const char *at = memmem(line->p, line->n, next.p, next.n);
+    if (!at || at == line->p)
+        return -EINVAL;
+    *ret = (struct bj_slice){line->p, (size_t)(at - line->p)};
+    line->n -= ret->n;
+    line->p = at;
+    return 0;
+}
+
+int bj_license_parse(struct bj_slice line, struct bj_license *ret)
+{
+    line = bj_slice_trim(line);
+    int r = cut_name(&line, BJ_SLICE("LicenseName="), BJ_SLICE(" Total="),
+                     &ret->name);
+    if (r < 0)
+        return r;
+    ret->total = number_of(value_of(line, BJ_SLICE(" Total=")));
+    ret->used = number_of(value_of(line, BJ_SLICE(" Used=")));
+    ret->free = number_of(value_of(line, BJ_SLICE(" Free=")));
+    ret->reserved = number_of(value_of(line, BJ_SLICE(" Reserved=")));
+    return 0;
+}
+
+int bj_reservation_parse(struct bj_slice line, struct bj_reservation *ret)
+{
+    line = bj_slice_trim(line);
+    int r = cut_name(&line, BJ_SLICE("ReservationName="),
+                     BJ_SLICE(" StartTime="), &ret->name);
+    if (r < 0)
+        return r;
+    ret->start_sec = ret->end_sec = BJ_ABSENT;
+    if (bj_time_slurm(value_of(line, BJ_SLICE(" StartTime=")),
+                      &ret->start_sec) < 0 ||
+        bj_time_slurm(value_of(line, BJ_SLICE(" EndTime=")), &ret->end_sec) < 0)
+        return -EINVAL;
+    ret->nodes = bj_word_text(value_of(line, BJ_SLICE(" Nodes=")));
+    ret->flags = bj_word_text(value_of(line, BJ_SLICE(" Flags=")));
+    ret->state = value_of(line, BJ_SLICE(" State="));
+    ret->node_count = number_of(value_of(line, BJ_SLICE(" NodeCnt=")));
+    ret->core_count = number_of(value_of(line, BJ_SLICE(" CoreCnt=")));
+    return 0;
+}
+
+struct bj_slice bj_slurm_cluster(struct bj_slice text)
+{
+    static const struct bj_slice key = BJ_WORD("ClusterName");
+    struct bj_slice line, name;
+    while (bj_slice_line(&text, &line)) {
+        if (!bj_slice_word(&line, &name) || !bj_slice_eq(name, key))
+            continue;
+        bj_slice_field(&line, '=', &name);
+        return bj_word_text(bj_slice_trim(line));
+    }
+    return (struct bj_slice){NULL, 0};
+}
+
+/* --- "a|b|c" --------------------------------------------------------------*/
+
+/* Exactly n fields. */
+static int cut_fields(struct bj_slice line, struct bj_slice *f, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *bar = line.n > 0 ? memchr(line.p, '|', line.n) : NULL;
+        if ((bar == NULL) != (i + 1 == n))
+            return -EINVAL;
+        f[i].p = line.p;
+        f[i].n = bar ? (size_t)(bar - line.p) : line.n;
+        line.p += f[i].n + (bar != NULL);
+        line.n -= f[i].n + (bar != NULL);
+    }
+    return 0;
+}
+
+/* "0.031250" in millionths; "inf" and nothing are absent. */
+static uint64_t ppm_of(struct bj_slice s)
+{
+    uint64_t whole, part = 0;
+    if (!bj_slice_number(&s, &whole) || whole > 1000000)
+        return BJ_ABSENT;
+    if (s.n == 0)
+        return whole * 1000000;
+    if (*s.p != '.')
+        return BJ_ABSENT;
+    for (size_t i = 1; i <= 6; i++) {
+        const unsigned d = i < s.n ? (unsigned)(unsigned char)s.p[i] - '0' : 0;
+        if (d > 9)
+            return BJ_ABSENT;
+        part = part * 10 + d;
+    }
+    return whole * 1000000 + part;
+}
+
+int bj_share_parse(struct bj_slice line, struct bj_share *ret)
+{
+    enum { ACCOUNT, USER, SHARES, USAGE, NORM, USED, FAIR, FIELDS };
+    struct bj_slice f[FIELDS];
+    if (cut_fields(line, f, FIELDS) < 0)
+        return -EINVAL;
+    *ret = (struct bj_share){.account = bj_slice_trim(f[ACCOUNT]),
+                             .user = f[USER],
+                             .shares = number_of(f[SHARES]),
+                             .usage = number_of(f[USAGE]),
+                             .norm_ppm = ppm_of(f[NORM]),
+                             .used_ppm = ppm_of(f[USED]),
+                             .fairshare_ppm = ppm_of(f[FAIR])};
+    return ret->account.n > 0 ? 0 : -EINVAL;
+}
+
+int bj_limits_parse(struct bj_slice line, struct bj_limits *ret)
+{
+    enum {
+        CLUSTER,
+        ACCOUNT,
+        USER,
+        PARTITION,
+        JOBS,
+        SUBMIT,
+        MAX_JOBS,
+        MAX_SUBMIT,
+        GROUP,
+        MAX,
+        FIELDS
+    };
+    struct bj_slice f[FIELDS];
+    if (cut_fields(line, f, FIELDS) < 0)
+        return -EINVAL;
+    *ret = (struct bj_limits){.cluster = f[CLUSTER],
+                              .account = f[ACCOUNT],
+                              .user = f[USER],
+                              .partition = f[PARTITION],
+                              .jobs = number_of(f[JOBS]),
+                              .submit = number_of(f[SUBMIT]),
+                              .max_jobs = number_of(f[MAX_JOBS]),
+                              .max_submit = number_of(f[MAX_SUBMIT])};
+    return ret->account.n > 0 &&
+                   bj_tres_parse(f[GROUP], BJ_TRES_ASKED, &ret->group) == 0 &&
+                   bj_tres_parse(f[MAX], BJ_TRES_ASKED, &ret->max) == 0
+               ? 0
+               : -EINVAL;
+}

@@ -260,7 +260,7 @@ static void put_attrs(struct bj_dispatch *d, const struct bj_sample *s)
 
 /* What tells the sample from its siblings: a step goes into the plugin
  * instance, and so does the first of several keys where there is no job;
- * everything else is the type instance. */
+ * everything else is the type instance, "a:b" where a job has two keys. */
 static void list_sub(struct bj_dispatch *d, const struct bj_sample *s)
 {
     const struct bj_sub *sub = s->sub;
@@ -272,13 +272,15 @@ static void list_sub(struct bj_dispatch *d, const struct bj_sample *s)
         return;
     if (step)
         bj_name_step(s->job->ident, sub->key[0], d->list.plugin_instance);
+    else if (s->job && label[1])
+        bj_name_pair(sub->key[0], sub->key[1], d->list.type_instance);
     else if (label[1])
         bj_name_text(sub->key[0], d->list.plugin_instance);
     else
         bj_name_text(sub->key[0], d->list.type_instance);
     if (label[2])
         bj_name_pair(sub->key[1], sub->key[2], d->list.type_instance);
-    else if (label[1])
+    else if (label[1] && (step || !s->job))
         bj_name_text(sub->key[1], d->list.type_instance);
 }
 

@@ -186,6 +186,21 @@ const struct bj_opt bj_conf_opts[] = {
      .arg = "FILE",
      .help = "NVIDIA's management library (libnvidia-ml.so.1); the system's, "
              "where the driver is loaded, when not given."},
+    {.name = "gpu.order",
+     .kind = BJ_OPT_STR,
+     .off = AT(gpu_order),
+     .preset = "bus",
+     .choices = "bus|minor",
+     .help = "What the batch system's number of a GPU means: its place on the "
+             "bus (AutoDetect=nvml), or N of /dev/nvidiaN (File= in "
+             "gres.conf)."},
+    {.name = "gpu.map-dir",
+     .kind = BJ_OPT_LIST,
+     .off = AT(gpu_map_dirs),
+     .preset = "/run/gpustat",
+     .arg = "DIR",
+     .help = "Directory in which the prolog leaves a file for each GPU, in the "
+             "format of jobstats or of dcgm-exporter."},
     {.name = "energy.meter",
      .kind = BJ_OPT_LIST,
      .off = AT(energy.meters),

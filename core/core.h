@@ -21,7 +21,7 @@ struct bj_snap {
     struct bj_list jobs; /* struct bj_job, in the order of their ids */
     struct bj_list meters, zones, meter_errors;
     struct bj_list factors, providers, provider_errors;
-    struct bj_list gpus, gpu_sources;
+    struct bj_list gpus, gpu_sources, gpu_conflicts;
     struct bj_list gpu_models, gpu_addresses, gpu_parents, gpu_reasons;
     struct bj_cluster_lists cluster_lists; /* held by its parts */
     struct bj_arena arena;

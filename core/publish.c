@@ -136,6 +136,8 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
         bj_jobproc_publish(core->proctab, t->proc, a, job);
     if (core->energy)
         bj_energy_publish_job(core->energy, t, a, job);
+    if (core->gpus)
+        bj_gpus_publish_job(core->gpus, t, a, job);
     const char *steps = core->conf->steps;
     if (bj_track_live(t) && steps && strcmp(steps, "off") != 0) {
         job->steps = publish_steps(t, a, false);
@@ -291,6 +293,7 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
     s->node.modes = s->node.energy = (struct bj_list){0};
     s->meters = s->zones = s->meter_errors = (struct bj_list){0};
     s->gpus = s->gpu_sources = s->gpu_reasons = (struct bj_list){0};
+    s->gpu_conflicts = (struct bj_list){0};
     s->gpu_models = s->gpu_addresses = s->gpu_parents = (struct bj_list){0};
     s->factors = s->providers = s->provider_errors = (struct bj_list){0};
     if (core->node)

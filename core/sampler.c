@@ -4,6 +4,7 @@
 #include "base/wait.h"
 #include "core/energy/energy.h"
 #include "core/final.h"
+#include "core/gpu/gpus.h"
 #include "core/internal.h"
 #include "core/spool.h"
 
@@ -208,6 +209,8 @@ void bj_core_sampler_want(struct bj_core *core)
 {
     bool metered =
         core->energy && bj_energy_look(core->energy, bj_clock_boot_usec());
+    metered |= core->energy && core->gpus &&
+               bj_gpus_look(core->gpus, bj_clock_boot_usec());
     if (!core->sampler && (metered || core->spool))
         start(core);
 }

@@ -3,6 +3,7 @@
 #include "core/collect/procstat.h"
 #include "core/energy/energy.h"
 #include "core/find/pids.h"
+#include "core/gpu/gpus.h"
 #include "core/internal.h"
 
 #include <fcntl.h>
@@ -66,6 +67,7 @@ void bj_track_free(struct bj_track *t)
     if (!t)
         return;
     bj_energy_drop(t->core->energy, t);
+    bj_gpus_drop(t->core->gpus, t);
     bj_track_steps_free(t);
     if (t->ask)
         bj_ident_ask_drop(t->ask);

@@ -110,10 +110,14 @@ static void put_relabel_table(struct bj_buf *out, const struct bj_table *t)
         put_relabel_keys(out, t, t->info);
     if (t->info && job)
         put_relabel_keys(out, t, bj_job_attr_keys);
+    bool pair = job && !step && t->label[1];
     if (t->label[0] && !step)
-        put_relabel_key(out, t, job ? type : instance, "(.+)", t->label[0]);
+        put_relabel_key(out, t, job ? type : instance,
+                        pair ? "(.+):[^:]*" : "(.+)", t->label[0]);
     if (step && t->label[1])
         put_relabel_type(out, t, ".+", t->label[1]);
+    else if (pair)
+        put_relabel_key(out, t, type, ".+:([^:]*)", t->label[1]);
     else if (t->label[1])
         put_relabel_key(out, t, type, t->label[2] ? "(.+?):.*" : "(.+)",
                         t->label[1]);

@@ -5,6 +5,7 @@
 #include "core/energy/meters.h"
 #include "core/energy/state.h"
 #include "core/energy/whole.h"
+#include "core/gpu/gpus.h"
 #include "core/internal.h"
 
 #include <inttypes.h>
@@ -34,6 +35,10 @@ struct bj_energy {
     bool ticked;
     uint64_t slept_usec; /* boot clock minus monotonic clock */
     struct bj_totals totals;
+    bool gpu_own;      /* GPUs tell their energy themselves */
+    uint64_t gpu_told; /* to the ledger, at the last tick */
+    uint64_t gpu_base; /* what that is above the GPUs' own total; may be below
+                          0 */
     struct {
         struct bj_ledger_sums sums;
         struct bj_totals totals;
@@ -105,7 +110,33 @@ bool bj_energy_look(struct bj_energy *e, uint64_t now_usec)
 
 /* --- the first tick -------------------------------------------------------*/
 
-static void load_state(struct bj_energy *e)
+/* "gpus TOTAL": what was told to the ledger; then a line for each device. */
+static void save_gpus(const struct bj_energy *e, const struct bj_core *core,
+                      struct bj_buf *out)
+{
+    if (!core->gpus || !e->gpu_own)
+        return;
+    bj_buf_printf(out, "gpus %" PRIu64 "\n", e->gpu_told);
+    bj_gpus_save(core->gpus, out);
+}
+
+static void load_gpus(struct bj_energy *e, const struct bj_core *core,
+                      struct bj_slice text)
+{
+    struct bj_slice rest = text, line, word;
+    while (core->gpus && bj_slice_line(&rest, &line))
+        if (bj_slice_word(&line, &word) &&
+            bj_slice_eq(word, BJ_SLICE("gpus")) &&
+            bj_slice_word(&line, &word) &&
+            bj_slice_u64(word, &e->gpu_base) == 0) {
+            e->gpu_told = e->gpu_base;
+            e->gpu_own = true;
+            bj_gpus_load(core->gpus, text);
+            return;
+        }
+}
+
+static void load_state(struct bj_energy *e, const struct bj_core *core)
 {
     struct bj_err err = {0};
     struct bj_slice text, extra;
@@ -124,10 +155,11 @@ static void load_state(struct bj_energy *e)
         say(e, BJ_LOG_WARN, &err);
     } else if (same) {
         bj_meters_load(e->meters, extra);
+        load_gpus(e, core, extra);
     }
 }
 
-static int begin(struct bj_energy *e)
+static int begin(struct bj_energy *e, const struct bj_core *core)
 {
     struct bj_node_size size;
     bj_node_size_read(e->conf, &size);
@@ -142,7 +174,7 @@ static int begin(struct bj_energy *e)
     if (!e->ledger)
         return -ENOMEM;
     if (c->state_file && *c->state_file)
-        load_state(e);
+        load_state(e, core);
     struct bj_ledger_sums sums;
     bj_ledger_sums(e->ledger, &sums);
     e->last_usec = sums.tick_usec;
@@ -210,7 +242,25 @@ static void use_accounts(struct bj_energy *e, struct bj_core *core)
 
 /* --- a tick ---------------------------------------------------------------*/
 
-static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
+/* Energy of the accelerators: as their drivers tell it, which know each, else
+ * as a meter does.  Who tells may change; the total goes on from where it was.
+ */
+static uint64_t gpu_total(struct bj_energy *e, struct bj_core *core,
+                          uint64_t metered_uj)
+{
+    uint64_t own =
+        core->gpus ? bj_gpus_account(core->gpus, e->gpu_own) : BJ_ABSENT;
+    if (own == BJ_ABSENT) {
+        e->gpu_told = metered_uj == BJ_ABSENT ? e->gpu_told : metered_uj;
+        return metered_uj;
+    }
+    if (!e->gpu_own)
+        e->gpu_base = e->gpu_told - own;
+    e->gpu_own = true;
+    return e->gpu_told = e->gpu_base + own;
+}
+
+static struct bj_tick make_tick(struct bj_energy *e, struct bj_core *core,
                                 const struct bj_whole *whole)
 {
     static const enum bj_zone_role roles[] = {
@@ -232,6 +282,8 @@ static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
         const struct bj_role_total *role = &e->totals.role[roles[c]];
         tick.total_uj[c] = role->source ? role->uj : BJ_ABSENT;
     }
+    tick.total_uj[BJ_ENERGY_GPU] =
+        gpu_total(e, core, tick.total_uj[BJ_ENERGY_GPU]);
     tick.total_uj[BJ_ENERGY_OTHER] = BJ_ABSENT;
     if (e->totals.role[BJ_ZONE_NODE].source) {
         tick.node_uj = e->totals.role[BJ_ZONE_NODE].uj;
@@ -254,13 +306,14 @@ void bj_energy_forget(struct bj_energy *e, struct bj_account *a)
     bj_ledger_drop(e->ledger, a);
 }
 
-static void write_state(struct bj_energy *e)
+static void write_state(struct bj_energy *e, const struct bj_core *core)
 {
     struct bj_buf meters = {0};
     e->text.len = 0;
     if (!e->state)
         return;
     bj_meters_save(e->meters, &meters);
+    save_gpus(e, core, &meters);
     if (!meters.failed)
         bj_ledger_save(e->ledger, bj_state_boot_id(e->state),
                        (struct bj_slice){meters.p, meters.len}, &e->text);
@@ -275,7 +328,7 @@ int bj_energy_tick(struct bj_energy *e, struct bj_core *core)
     bj_whole_read(e->conf, &core->hiers, &whole);
     if (!e->ledger) {
         e->begun_usec = core->now_usec;
-        if (begin(e) < 0)
+        if (begin(e, core) < 0)
             return -ENOMEM;
     }
     use_accounts(e, core);
@@ -283,7 +336,7 @@ int bj_energy_tick(struct bj_energy *e, struct bj_core *core)
     bj_ledger_tick(e->ledger, &tick);
     e->last_usec = core->now_usec;
     e->ticked = true;
-    write_state(e);
+    write_state(e, core);
     return 0;
 }
 

@@ -122,13 +122,12 @@ bool bj_gpu_claim_names(const struct bj_gpu_claim *c, const struct bj_gpu *g,
 {
     struct bj_slice rest = bj_slice_str(c->text), word;
     uint64_t n = by_minor ? g->use.minor : g->index;
-    if (!c->environ)
+    if (!c->environ || g->split)
         return false;
     while (bj_slice_field(&rest, ',', &word)) {
         word = bj_slice_trim(word);
         if (c->by_uuid ? uuid_is(word, g->uuid)
-                       : g->parent < 0 && !g->split && n != BJ_ABSENT &&
-                             number_in(word, n))
+                       : g->parent < 0 && n != BJ_ABSENT && number_in(word, n))
             return true;
     }
     return false;

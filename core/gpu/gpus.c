@@ -20,6 +20,13 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
     if (!g)
         return bj_err_set(err, -ENOMEM, "GPUs");
     g->conf = conf;
+    g->host = *host;
+    g->by_minor = conf->gpu_order && strcmp(conf->gpu_order, "minor") == 0;
+    if (bj_gpu_asker_new(env.procfs, &conf->gpu_map_dirs, host, &g->asker) <
+        0) {
+        bj_gpus_free(g);
+        return bj_err_set(err, -ENOMEM, "GPUs");
+    }
     for (int i = 0; i < BJ_GPU_KINDS; i++)
         if (bj_gpu_watch_new(bj_gpu_kinds[i], &env, host, period, HANG_USEC,
                              &g->watch[i]) < 0) {
@@ -38,13 +45,22 @@ void bj_gpus_free(struct bj_gpus *g)
         bj_gpu_watch_free(g->watch[i]);
         free(g->set[i]);
     }
+    bj_gpus_jobs_free(g);
     free(g->dev);
     free(g);
 }
 
+bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec)
+{
+    bool any = false;
+    for (int i = 0; i < BJ_GPU_KINDS; i++)
+        any |= bj_gpu_watch_look(g->watch[i], now_usec);
+    return any;
+}
+
 /* --- devices --------------------------------------------------------------*/
 
-static struct bj_gpu_dev *dev_of(struct bj_gpus *g, const char *uuid)
+struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
 {
     for (size_t i = 0; i < g->n; i++)
         if (strcmp(g->dev[i].now.uuid, uuid) == 0)
@@ -61,19 +77,22 @@ static struct bj_gpu_dev *dev_of(struct bj_gpus *g, const char *uuid)
     }
     struct bj_gpu_dev *d = &g->dev[g->n++];
     *d = (struct bj_gpu_dev){
-        .parent = -1, .energy = {.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT}};
+        .parent = -1,
+        .idle_uw = BJ_ABSENT,
+        .energy = {.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT}};
     return d;
 }
 
-static void meter(struct bj_gpus *g, struct bj_gpu_dev *d, uint64_t stamp_usec)
+void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,
+                   struct bj_accum *a)
 {
     const struct bj_zone_sample s = {.energy_uj = d->now.energy_raw_uj,
                                      .range_uj = BJ_ABSENT,
                                      .power_uw = d->now.use.power_uw,
                                      .limit_uw = d->now.use.power_limit_uw,
                                      .max_uw = BJ_ABSENT,
-                                     .stamp_usec = stamp_usec};
-    bj_accum_take(&d->energy, &s, stamp_usec, g->conf->gpu_usec);
+                                     .stamp_usec = d->stamp_usec};
+    bj_accum_take(a, &s, d->stamp_usec, g->conf->gpu_usec);
 }
 
 /* A set has come: what is not in it is not there. */
@@ -85,19 +104,21 @@ static void take_set(struct bj_gpus *g, unsigned kind)
             g->dev[i].there = false;
     for (size_t i = 0; i < set->n; i++) {
         const struct bj_gpu *now = &set->v[i];
-        struct bj_gpu_dev *d = dev_of(g, now->uuid);
+        struct bj_gpu_dev *d = bj_gpus_dev(g, now->uuid);
         if (!d || d->there)
             continue;
         d->now = *now;
         d->kind = kind;
         d->there = true;
+        d->before_usec = d->stamp_usec;
+        d->stamp_usec = set->stamp_usec;
         d->errors += now->failed;
         d->parent = -1;
         for (size_t k = 0; now->parent >= 0 && k < g->n; k++)
             if (strcmp(g->dev[k].now.uuid, set->v[now->parent].uuid) == 0)
                 d->parent = (int)k;
         if (now->parent < 0)
-            meter(g, d, set->stamp_usec);
+            bj_gpus_count(g, d, &d->energy);
     }
 }
 
@@ -123,14 +144,27 @@ static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
     return news;
 }
 
+/* In that order: energy goes to who held the device while it was used. */
+static void read_news(struct bj_gpus *g, struct bj_core *core,
+                      const bool news[BJ_GPU_KINDS])
+{
+    bj_gpus_ask(g, core);
+    for (unsigned k = 0; k < BJ_GPU_KINDS; k++)
+        if (news[k]) {
+            bj_gpus_hold(g, core, k);
+            bj_gpus_meter(g, k);
+        }
+}
+
 void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)
 {
     uint64_t begun = bj_clock_boot_usec(), faults = 0;
-    bool news = false;
+    bool news = false, told[BJ_GPU_KINDS];
     for (unsigned k = 0; k < BJ_GPU_KINDS; k++) {
-        news |= read_kind(g, k, core->now_usec);
+        news |= told[k] = read_kind(g, k, core->now_usec);
         faults += g->stat[k].faults;
     }
+    read_news(g, core, told);
     if (!news && faults == g->faults)
         return;
     struct bj_err err = {0};

@@ -3,6 +3,7 @@
 #ifndef BJ_CORE_GPU_GPUS_H
 #define BJ_CORE_GPU_GPUS_H
 
+#include "base/buf.h"
 #include "core/core.h"
 
 struct bj_gpus;
@@ -13,10 +14,30 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_gpus **ret, struct bj_err *err);
 void bj_gpus_free(struct bj_gpus *g); /* NULL is fine */
 
+struct bj_track;
+
 /* In a pass: take what drivers have told.  Never waits for one. */
 void bj_gpus_read(struct bj_gpus *g, struct bj_core *core);
 
-/* Into a snapshot. */
+/* The track goes: forget what it held.  g NULL is fine. */
+void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t);
+
+/* Look for drivers now and then; cheap.  True while one is read. */
+bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec);
+
+/* The energy of all devices since we look (BJ_ABSENT: no device tells any).
+ * What was given to jobs since the last call is told to their accounts, or with
+ * tell false to nobody. */
+uint64_t bj_gpus_account(struct bj_gpus *g, bool tell);
+
+/* The positions of the energy counters, as lines of text, and back, not long
+ * after the first reading.  What is not understood is left out. */
+void bj_gpus_save(struct bj_gpus *g, struct bj_buf *out);
+void bj_gpus_load(struct bj_gpus *g, struct bj_slice text);
+
+/* Into a snapshot: the devices; what a job holds. */
 void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap);
+void bj_gpus_publish_job(const struct bj_gpus *g, const struct bj_track *t,
+                         struct bj_arena *a, struct bj_job *job);
 
 #endif

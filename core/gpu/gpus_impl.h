@@ -1,13 +1,22 @@
 /* Between the files of the accelerators: gpus.c (devices over time),
+ * gpus_jobs.c (what speaks for the jobs), gpus_hold.c (who holds what),
+ * gpus_energy.c (whose energy it is), gpus_state.c (over a restart),
  * gpus_publish.c (snapshots). */
 #ifndef BJ_CORE_GPU_GPUS_IMPL_H
 #define BJ_CORE_GPU_GPUS_IMPL_H
 
 #include "core/energy/accum.h"
+#include "core/gpu/asker.h"
+#include "core/gpu/decide.h"
 #include "core/gpu/gpus.h"
 #include "core/gpu/watch.h"
 
-enum { BJ_GPU_KINDS = 1, BJ_GPU_DEVS_MAX = 512 };
+enum {
+    BJ_GPU_KINDS = 1,
+    BJ_GPU_DEVS_MAX = 512,
+    BJ_GPU_JOBS_MAX = 1024, /* jobs that are asked about */
+    BJ_GPU_HOLDERS_MAX = 64 /* of one device */
+};
 
 /* A device or an instance, as long as we run. */
 struct bj_gpu_dev {
@@ -17,19 +26,98 @@ struct bj_gpu_dev {
     bool fresh;             /* its source answers: its levels count */
     struct bj_accum energy; /* of devices */
     uint64_t errors;
-    int parent; /* number of the device of an instance, or -1 */
+    int parent;           /* number of the device of an instance, or -1 */
+    uint64_t stamp_usec;  /* of the last reading that had it ... */
+    uint64_t before_usec; /* ... and of the one before; 0: none */
+    uint64_t given_uj;    /* of its energy, to whoever */
+    uint64_t idle_uw;     /* the least power seen; BJ_ABSENT */
+};
+
+/* A job that is asked about. */
+struct bj_gpu_job {
+    struct bj_track *track;
+    struct bj_gpu_ask *ask;
+    uint64_t ask_usec; /* when it is asked again */
+    unsigned asked;
+    bool noted; /* some file of the prolog is about it */
+    struct bj_gpu_claim claim;
+};
+
+/* A job on a device. */
+struct bj_gpu_hold {
+    struct bj_track *track;
+    size_t dev;
+    bool now, was; /* in the last reading; in the one before, but not in it */
+    bool told;     /* the conflict was logged */
+    unsigned evidence;
+    bool estimated;                                      /* its share is */
+    uint64_t share_ppm, memory_bytes, processes, sm_ppm; /* of its processes */
+    uint64_t held_usec, idle_usec;
+    uint64_t energy_uj;  /* given to it */
+    uint64_t pending_uj; /* of that, not yet in its account */
 };
 
 struct bj_gpus {
     const struct bj_conf *conf;
+    struct bj_host host;
+    bool by_minor;
     struct bj_gpu_watch *watch[BJ_GPU_KINDS];
     struct bj_gpu_set *set[BJ_GPU_KINDS]; /* NULL: it has never been there */
     struct bj_gpu_watch_stat stat[BJ_GPU_KINDS];
     struct bj_gpu_dev *dev;
     size_t n, cap;
     uint64_t faults; /* of all sources, as reported */
+    struct bj_gpu_asker *asker;
+    struct bj_gpu_job **job;
+    size_t njobs, job_cap;
+    struct bj_gpu_note *notes; /* BJ_GPU_NOTES_MAX; NULL until they matter */
+    size_t nnotes;
+    struct bj_gpu_hold *hold;
+    size_t nholds, hold_cap;
+    uint64_t conflicts[BJ_GPU_CONFLICTS];
+    unsigned waits; /* readings whose energy waits for answers about jobs */
+    bool metered;
+    uint64_t total_uj; /* of all devices since we look */
 };
 
 extern const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS];
+
+/* The device of that UUID, a new one if need be; NULL: no room.  Pointers to
+ * devices hold until then. */
+struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid);
+
+/* Take the last reading of a device into an accumulator. */
+void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,
+                   struct bj_accum *a);
+
+/* Ask about new jobs and take answers; note what the prolog says. */
+void bj_gpus_ask(struct bj_gpus *g, struct bj_core *core);
+void bj_gpus_jobs_free(struct bj_gpus *g);
+
+/* Whether the first answer about a job is still to come. */
+bool bj_gpus_waits(const struct bj_gpus *g);
+
+/* The job on whose cgroup a process is, or NULL. */
+struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
+                                const struct bj_core *core, uint32_t pid);
+
+/* What speaks for a job having a device, processes left out. */
+unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
+                          const struct bj_gpu *dev);
+
+/* Whether that job was given something. */
+bool bj_gpus_given(const struct bj_gpu_job *j);
+
+/* A source has told something new: who holds what now, for how long. */
+void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind);
+
+/* Give the energy of its devices since the last reading away. */
+void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
+
+/* Whether a hold is of that device, and counts now. */
+static inline bool bj_gpus_holds(const struct bj_gpu_hold *h, size_t dev)
+{
+    return h->now && h->dev == dev;
+}
 
 #endif

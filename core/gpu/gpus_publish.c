@@ -93,6 +93,17 @@ static void publish_sources(const struct bj_gpus *g, struct bj_snap *snap)
     snap->gpu_sources = (struct bj_list){v, n};
 }
 
+static void publish_conflicts(const struct bj_gpus *g, struct bj_snap *snap)
+{
+    enum { KINDS = BJ_GPU_CONFLICTS - BJ_GPU_AGREED - 1 };
+    struct bj_gpu_label *v = bj_arena_alloc(&snap->arena, KINDS * sizeof(*v));
+    for (int i = 0; v && i < KINDS; i++) {
+        v[i].sub.key[0] = bj_slice_str(bj_gpu_conflict_names[i + 1]);
+        v[i].value = g->conflicts[i + 1];
+    }
+    snap->gpu_conflicts = (struct bj_list){v, v ? KINDS : 0};
+}
+
 void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap)
 {
     struct bj_arena *a = &snap->arena;
@@ -107,6 +118,7 @@ void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap)
         !make_list(&snap->gpu_reasons, a, n * BJ_GPU_REASONS,
                    sizeof(struct bj_gpu_label)))
         return;
+    publish_conflicts(g, snap);
     for (size_t i = 0; i < g->n; i++) {
         const struct bj_gpu_dev *d = &g->dev[i];
         struct bj_gpu_use *u = (struct bj_gpu_use *)snap->gpus.v + snap->gpus.n;
@@ -117,5 +129,84 @@ void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap)
         u->sub.key[1] = number(a, d->now.index);
         put_values(d, u);
         put_labels(g, d, u, snap);
+    }
+}
+
+/* --- jobs -----------------------------------------------------------------*/
+
+static size_t holders_of(const struct bj_gpus *g, size_t dev)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->nholds; i++)
+        n += bj_gpus_holds(&g->hold[i], dev);
+    return n;
+}
+
+/* Levels: of a device that it has for itself the device's, of another what its
+ * processes use.  The power of an instance is not known. */
+static void put_levels(const struct bj_gpus *g, const struct bj_gpu_hold *h,
+                       struct bj_gpu_part *p)
+{
+    const struct bj_gpu_dev *d = &g->dev[h->dev];
+    const struct bj_gpu_use *u = &d->now.use;
+    bool alone = holders_of(g, h->dev) == 1;
+    p->share_ppm = p->estimated = p->busy_ppm = BJ_ABSENT;
+    p->memory_used_bytes = p->power_uw = p->processes = BJ_ABSENT;
+    if (!h->now || !d->fresh)
+        return;
+    p->share_ppm = h->share_ppm;
+    p->estimated = h->estimated || d->parent >= 0;
+    p->processes = h->processes;
+    p->memory_used_bytes = alone ? u->memory_used_bytes : h->memory_bytes;
+    p->busy_ppm = alone ? u->busy_ppm : h->sm_ppm;
+    if (u->power_uw != BJ_ABSENT)
+        p->power_uw =
+            (uint64_t)((double)u->power_uw * (double)h->share_ppm / 1000000 +
+                       0.5);
+}
+
+/* The best that speaks for it. */
+static struct bj_slice source_of(const struct bj_gpu_hold *h)
+{
+    return h->evidence & BJ_GPU_OPENS   ? BJ_SLICE("devices")
+           : h->evidence & BJ_GPU_NOTED ? BJ_SLICE("prolog")
+           : h->evidence & BJ_GPU_RUNS  ? BJ_SLICE("process")
+                                        : BJ_SLICE("environ");
+}
+
+/* It has had the device at some time. */
+static bool counts(const struct bj_gpu_hold *h, const struct bj_track *t)
+{
+    return h->track == t && h->evidence != 0;
+}
+
+void bj_gpus_publish_job(const struct bj_gpus *g, const struct bj_track *t,
+                         struct bj_arena *a, struct bj_job *job)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->nholds; i++)
+        n += counts(&g->hold[i], t);
+    if (n == 0 || !make_list(&job->gpus, a, n, sizeof(struct bj_gpu_part)) ||
+        !make_list(&job->gpu_claims, a, n, sizeof(struct bj_gpu_label)))
+        return;
+    for (size_t i = 0; i < g->nholds; i++) {
+        const struct bj_gpu_hold *h = &g->hold[i];
+        const struct bj_gpu *dev = &g->dev[h->dev].now;
+        if (!counts(h, t))
+            continue;
+        struct bj_gpu_part *p =
+            (struct bj_gpu_part *)job->gpus.v + job->gpus.n++;
+        p->sub.key[0] = bj_core_clean(a, dev->uuid);
+        p->sub.key[1] = number(a, dev->index);
+        p->held_usec = h->held_usec;
+        p->idle_usec = h->idle_usec;
+        p->energy_uj = g->metered ? h->energy_uj : BJ_ABSENT;
+        put_levels(g, h, p);
+        struct bj_gpu_label *l =
+            (struct bj_gpu_label *)job->gpu_claims.v + job->gpu_claims.n;
+        *l = (struct bj_gpu_label){.value = 1};
+        l->sub.key[0] = p->sub.key[0];
+        l->sub.key[1] = source_of(h);
+        job->gpu_claims.n += h->now;
     }
 }

@@ -108,6 +108,43 @@ static const struct bj_metric gpu_rows[] = {
           "Rate at which the GPU received over all NVLinks (GPM)."),
 };
 
+static const struct bj_metric job_gpu_rows[] = {
+    LEVEL(bj_gpu_part, share_ppm, "share", BJ_PPM,
+          "Part of the GPU that the job holds; the parts of a GPU's jobs add "
+          "up to 1."),
+    LEVEL(bj_gpu_part, estimated, "estimated", BJ_NUMBER,
+          "1 when the part, and the energy that goes with it, is estimated: "
+          "the GPU is shared or partitioned."),
+    LEVEL(bj_gpu_part, busy_ppm, "busy", BJ_PPM,
+          "Share of the last moments in which anything of the job ran on the "
+          "GPU; of a shared one what its processes used."),
+    LEVEL(bj_gpu_part, memory_used_bytes, "memory_used", BJ_BYTES,
+          "Memory of the GPU in use; of a shared one by the job's processes."),
+    LEVEL(bj_gpu_part, power_uw, "power", BJ_UW,
+          "The job's part of the power of the GPU."),
+    LEVEL(bj_gpu_part, processes, "processes", BJ_NUMBER,
+          "Processes of the job on the GPU."),
+    COUNTER(bj_gpu_part, held_usec, "held", BJ_USEC,
+            "Time the job has held the GPU."),
+    COUNTER(bj_gpu_part, idle_usec, "idle", BJ_USEC,
+            "Time the job has held the GPU without anything of it running."),
+    COUNTER(bj_gpu_part, energy_uj, "energy", BJ_UJ,
+            "Energy of the GPU that the job was given, since we look."),
+};
+
+static const struct bj_metric job_gpu_claim_rows[] = {
+    LEVEL(bj_gpu_label, value, "info", BJ_NUMBER,
+          "1; where it is known from that the job holds the GPU: devices, "
+          "prolog, process, environ."),
+};
+
+static const struct bj_metric gpu_conflict_rows[] = {
+    COUNTER(bj_gpu_label, value, "", BJ_NUMBER,
+            "Times it was in doubt whose GPU it is: denied (a job says that it "
+            "has one that another proves), stray (it runs on one it was not "
+            "given), double (two jobs that asked for no sharing)."),
+};
+
 static const struct bj_metric gpu_model_rows[] = {
     GAUGE(bj_gpu_label, value, "info", BJ_NUMBER,
           "1; the labels say what the GPU is."),

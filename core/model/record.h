@@ -104,6 +104,7 @@ struct bj_job {
     uint64_t end_sec;    /* when its end was noticed; absent while it runs */
     uint64_t ident_info; /* 1: the row that carries the labels of the job */
     struct bj_list cores, devices, states, exes, places, steps, tasks, energy;
+    struct bj_list gpus, gpu_claims;
 };
 
 struct bj_mode_use {   /* CPU time of the node in one mode */
@@ -175,8 +176,16 @@ struct bj_gpu_use {
     uint64_t pcie_tx_rate, pcie_rx_rate, nvlink_tx_rate, nvlink_rx_rate;
 };
 
+struct bj_gpu_part {   /* an accelerator, or a part of it, that a job holds */
+    struct bj_sub sub; /* UUID, index */
+    uint64_t share_ppm, estimated;
+    uint64_t busy_ppm, memory_used_bytes, power_uw, processes;
+    uint64_t held_usec, idle_usec, energy_uj;
+};
+
 struct bj_gpu_label {  /* what else there is to know of it */
-    struct bj_sub sub; /* UUID; index; model, address, device or reason */
+    struct bj_sub sub; /* UUID; index (of a job: source); model, address,
+                          device or reason */
     uint64_t value;    /* 1; of a reason: 1 while it is one */
 };
 

@@ -74,8 +74,9 @@ static struct bj_job job_of(const struct bj_ident *id)
     struct bj_job job;
     absent(&job, sizeof(job));
     job.ident = id;
-    job.cores = job.devices = job.states = job.exes = job.places = job.steps =
-        job.tasks = job.energy = (struct bj_list){NULL, 0};
+    job.cores = job.gpus = job.gpu_claims = job.devices = job.states =
+        job.exes = job.places = job.steps = job.tasks = job.energy =
+            (struct bj_list){NULL, 0};
     return job;
 }
 
@@ -160,7 +161,13 @@ static void test_subs(void **state)
         {{{BJ_SLICE("(other)")}}, 8},
     };
     struct bj_place_use places[] = {{{{BJ_SLICE("scratch")}}, 2}};
+    struct bj_gpu_part gpus[1];
+    absent(gpus, sizeof(gpus));
+    gpus[0].sub =
+        (struct bj_sub){{BJ_SLICE("GPU-6f0f0e3c-1111"), BJ_SLICE("3")}};
+    gpus[0].held_usec = 5;
     struct bj_job job = job_of(id);
+    job.gpus = (struct bj_list)LIST(gpus);
     job.cores = (struct bj_list)LIST(cores);
     job.devices = (struct bj_list)LIST(devices);
     job.states = (struct bj_list)LIST(states);
@@ -176,7 +183,8 @@ static void test_subs(void **state)
            "batchjob-4711/job_state_threads-running gauge 3" META,
            "batchjob-4711/job_exe_cpu_usec-:usr:bin:python3.11 derive 7" META,
            "batchjob-4711/job_exe_cpu_usec-[other] derive 8" META,
-           "batchjob-4711/job_place_open_files-scratch gauge 2" META);
+           "batchjob-4711/job_place_open_files-scratch gauge 2" META,
+           "batchjob-4711/job_gpu_held_usec-GPU-6f0f0e3c-1111:3 derive 5" META);
     bj_ident_unref(id);
 }
 

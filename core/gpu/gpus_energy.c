@@ -1,0 +1,134 @@
+/* Whose energy it is: a device's to who holds it; of one that is partitioned,
+ * what it takes at rest by slices, the rest by what the instances do. */
+#include "core/gpu/gpus_impl.h"
+#include "core/internal.h"
+
+enum { SLICES = 7, SECOND = 1000000 };
+
+__extension__ typedef unsigned __int128 bj_u128;
+
+/* To the holders of a device, exactly; where it has none, to those whose job
+ * has ended since the reading before; nobody's is unallocated. */
+static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
+{
+    bool now = false;
+    uint64_t weight[BJ_GPU_HOLDERS_MAX] = {0}, part[BJ_GPU_HOLDERS_MAX];
+    struct bj_gpu_hold *v[BJ_GPU_HOLDERS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < g->nholds; i++)
+        now |= bj_gpus_holds(&g->hold[i], dev);
+    for (size_t i = 0; i < g->nholds && n < BJ_GPU_HOLDERS_MAX; i++) {
+        struct bj_gpu_hold *h = &g->hold[i];
+        if (h->dev != dev || (now ? !h->now : !h->was))
+            continue;
+        weight[n] = h->share_ppm;
+        v[n++] = h;
+    }
+    bj_gpu_divide(uj, weight, n, part);
+    for (size_t i = 0; i < n; i++) {
+        v[i]->energy_uj += part[i];
+        v[i]->pending_uj += part[i];
+    }
+}
+
+/* Instances of a device, and one more receiver: what nobody can use. */
+struct parts {
+    size_t n, dev[BJ_GPUS_MAX];
+    uint64_t slices[BJ_GPUS_MAX + 1], active[BJ_GPUS_MAX + 1];
+    bool told; /* what each does is known */
+};
+
+static void instances_of(const struct bj_gpus *g, size_t dev, struct parts *p)
+{
+    uint64_t used = 0;
+    p->n = 0;
+    p->told = true;
+    for (size_t i = 0; i < g->n && p->n < BJ_GPUS_MAX; i++) {
+        const struct bj_gpu_dev *d = &g->dev[i];
+        const struct bj_gpu_use *u = &d->now.use;
+        if (!d->there || d->parent != (int)dev)
+            continue;
+        p->slices[p->n] = u->slices == BJ_ABSENT ? 1 : u->slices;
+        used += p->slices[p->n];
+        bool known = u->sm_ppm != BJ_ABSENT && u->multiprocessors != BJ_ABSENT;
+        p->told &= known;
+        p->active[p->n] = known ? u->sm_ppm * u->multiprocessors : 0;
+        p->dev[p->n++] = i;
+    }
+    p->slices[p->n] = used < SLICES ? SLICES - used : 0;
+    p->active[p->n] = 0;
+}
+
+static void give_instances(struct bj_gpus *g, size_t dev, uint64_t uj,
+                           uint64_t dt_usec)
+{
+    const struct bj_gpu_dev *d = &g->dev[dev];
+    struct parts p;
+    uint64_t still[BJ_GPUS_MAX + 1], moving[BJ_GPUS_MAX + 1], any = 0;
+    instances_of(g, dev, &p);
+    for (size_t i = 0; i < p.n; i++)
+        any += p.active[i];
+    bj_u128 idle =
+        d->idle_uw == BJ_ABSENT ? 0 : (bj_u128)d->idle_uw * dt_usec / SECOND;
+    uint64_t rest = idle < uj ? (uint64_t)idle : uj;
+    bool by_use = p.told && any > 0;
+    bj_gpu_divide(rest, p.slices, p.n + 1, still);
+    bj_gpu_divide(uj - rest, by_use ? p.active : p.slices, p.n + 1, moving);
+    for (size_t i = 0; i < p.n; i++)
+        give(g, p.dev[i], still[i] + moving[i]);
+}
+
+/* The least power that a device was seen to take is about what it takes at
+ * rest. */
+static void learn_idle(struct bj_gpu_dev *d)
+{
+    uint64_t uw = d->now.use.power_uw;
+    if (uw != BJ_ABSENT && uw > 0 &&
+        (d->idle_uw == BJ_ABSENT || uw < d->idle_uw))
+        d->idle_uw = uw;
+}
+
+/* What a job that is new here has used, and after a restart that is much, must
+ * not be taken for nobody's only because it was not asked yet. */
+static bool defer(struct bj_gpus *g)
+{
+    enum { PATIENCE = 3 };
+    bool wait = g->waits < PATIENCE && bj_gpus_waits(g);
+    g->waits = wait ? g->waits + 1 : 0;
+    return wait;
+}
+
+void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
+{
+    if (defer(g))
+        return;
+    for (size_t i = 0; i < g->n; i++) {
+        struct bj_gpu_dev *d = &g->dev[i];
+        if (d->kind != kind || !d->there || d->parent >= 0)
+            continue;
+        learn_idle(d);
+        uint64_t uj = 0;
+        if (d->energy.total_uj > d->given_uj)
+            uj = d->energy.total_uj - d->given_uj;
+        uint64_t dt = d->before_usec ? d->stamp_usec - d->before_usec : 0;
+        d->given_uj = d->energy.total_uj;
+        g->metered |= d->energy.counter_stamp_usec != 0 ||
+                      d->energy.power_stamp_usec != 0;
+        g->total_uj += uj;
+        if (d->now.split)
+            give_instances(g, i, uj, dt);
+        else
+            give(g, i, uj);
+    }
+}
+
+uint64_t bj_gpus_account(struct bj_gpus *g, bool tell)
+{
+    for (size_t i = 0; i < g->nholds; i++) {
+        struct bj_gpu_hold *h = &g->hold[i];
+        if (tell && h->track->account)
+            bj_account_gpu(h->track->account, h->pending_uj);
+        h->pending_uj = 0;
+    }
+    return g->metered ? g->total_uj : BJ_ABSENT;
+}

@@ -1,0 +1,217 @@
+/* Who holds what, for how long, and what part of it. */
+#include "core/gpu/gpus_impl.h"
+#include "core/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct bj_gpu_hold *hold_of(struct bj_gpus *g, struct bj_track *t,
+                                   size_t dev)
+{
+    for (size_t i = 0; i < g->nholds; i++)
+        if (g->hold[i].track == t && g->hold[i].dev == dev)
+            return &g->hold[i];
+    if (g->nholds == g->hold_cap) {
+        size_t cap = g->hold_cap ? 2 * g->hold_cap : 32;
+        struct bj_gpu_hold *v = realloc(g->hold, cap * sizeof(*v));
+        if (!v)
+            return NULL;
+        g->hold = v;
+        g->hold_cap = cap;
+    }
+    struct bj_gpu_hold *h = &g->hold[g->nholds++];
+    *h = (struct bj_gpu_hold){.track = t, .dev = dev};
+    return h;
+}
+
+/* --- processes ------------------------------------------------------------*/
+
+/* The job of each process of a set, in its order. */
+static struct bj_track **owners_of(const struct bj_gpus *g,
+                                   const struct bj_core *core,
+                                   const struct bj_gpu_set *set)
+{
+    struct bj_track **v = calloc(set->nprocs + 1, sizeof(void *));
+    for (size_t i = 0; v && i < set->nprocs; i++) {
+        /* One process may be on many devices. */
+        size_t k = 0;
+        while (set->proc[k].pid != set->proc[i].pid)
+            k++;
+        v[i] = k < i ? v[k] : bj_gpus_job_of(g, core, set->proc[i].pid);
+    }
+    return v;
+}
+
+/* What the processes of a job use of a device. */
+static void sum_processes(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
+                          struct bj_track *const *owner, size_t at)
+{
+    bool told = set->v[at].use.processes != BJ_ABSENT;
+    h->processes = told ? 0 : BJ_ABSENT;
+    h->memory_bytes = h->sm_ppm = told ? 0 : BJ_ABSENT;
+    for (size_t i = 0; i < set->nprocs; i++) {
+        const struct bj_gpu_proc *p = &set->proc[i];
+        if (p->gpu != at || owner[i] != h->track)
+            continue;
+        h->processes++;
+        if (p->memory_bytes == BJ_ABSENT)
+            h->memory_bytes = BJ_ABSENT;
+        else if (h->memory_bytes != BJ_ABSENT)
+            h->memory_bytes += p->memory_bytes;
+        if (p->sm_ppm == BJ_ABSENT)
+            h->sm_ppm = BJ_ABSENT;
+        else if (h->sm_ppm != BJ_ABSENT)
+            h->sm_ppm += p->sm_ppm;
+    }
+    /* Where nobody tells what processes of a device use, none is no answer. */
+    if (set->v[at].parent >= 0 && h->processes == 0)
+        h->sm_ppm = 0;
+}
+
+/* --- deciding -------------------------------------------------------------*/
+
+static void tell(struct bj_gpus *g, struct bj_gpu_hold *h,
+                 enum bj_gpu_conflict conflict)
+{
+    static const char *const text[BJ_GPU_CONFLICTS] = {
+        [BJ_GPU_DENIED] =
+            "says that it has it, which is proved to be another's",
+        [BJ_GPU_STRAY] = "runs on it without having been given it",
+        [BJ_GPU_DOUBLE] = "has it at the same time as another that asked for "
+                          "no sharing"};
+    char line[480];
+    if (conflict == BJ_GPU_AGREED) {
+        h->told = false;
+        return;
+    }
+    if (h->told)
+        return;
+    h->told = true;
+    g->conflicts[conflict]++;
+    struct bj_slice id = h->track->ident->f[BJ_ID_JOBID];
+    snprintf(line, sizeof(line), "GPU %s: job %.*s %s", g->dev[h->dev].now.uuid,
+             (int)id.n, id.p, text[conflict]);
+    g->host.log(g->host.ctx, BJ_LOG_WARN, line);
+}
+
+static bool runs_on(const struct bj_gpu_set *set, struct bj_track *const *owner,
+                    size_t at, const struct bj_track *t)
+{
+    for (size_t i = 0; i < set->nprocs; i++)
+        if (set->proc[i].gpu == at && owner[i] == t)
+            return true;
+    return false;
+}
+
+/* What speaks for whom. */
+static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
+                         struct bj_track *const *owner, size_t at,
+                         struct bj_gpu_candidate *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->njobs && n < BJ_GPU_HOLDERS_MAX; i++) {
+        const struct bj_gpu_job *j = g->job[i];
+        if (!bj_track_live(j->track))
+            continue;
+        unsigned e = bj_gpus_evidence(g, j, &set->v[at]);
+        bool given = bj_gpus_given(j) && e == 0;
+        if (runs_on(set, owner, at, j->track))
+            e |= BJ_GPU_RUNS;
+        if (e != 0)
+            c[n++] = (struct bj_gpu_candidate){
+                .job = i,
+                .evidence = e,
+                .shared = j->claim.shared,
+                .elsewhere = given,
+                .barred = j->claim.devices && !set->v[at].split &&
+                          set->v[at].parent < 0 && !(e & BJ_GPU_OPENS)};
+    }
+    bj_gpu_decide(c, n);
+    return n;
+}
+
+/* Idle: nothing of it was seen to run since the last reading.  Not known is not
+ * idle. */
+static bool is_idle(const struct bj_gpu_dev *d, const struct bj_gpu_hold *h,
+                    size_t holders)
+{
+    const struct bj_gpu_use *u = &d->now.use;
+    if (holders > 1)
+        return h->processes == 0 || h->sm_ppm == 0;
+    if (u->busy_ppm != BJ_ABSENT)
+        return u->busy_ppm == 0;
+    if (u->sm_ppm != BJ_ABSENT)
+        return u->sm_ppm == 0;
+    return u->processes == 0;
+}
+
+/* Parts by what their processes use, or equal ones. */
+static void share(struct bj_gpus *g, size_t dev)
+{
+    uint64_t weight[BJ_GPU_HOLDERS_MAX], part[BJ_GPU_HOLDERS_MAX];
+    struct bj_gpu_hold *v[BJ_GPU_HOLDERS_MAX];
+    size_t n = 0;
+    bool known = true;
+    for (size_t i = 0; i < g->nholds && n < BJ_GPU_HOLDERS_MAX; i++)
+        if (bj_gpus_holds(&g->hold[i], dev)) {
+            v[n] = &g->hold[i];
+            known &= v[n]->sm_ppm != BJ_ABSENT;
+            weight[n] = v[n]->sm_ppm;
+            n++;
+        }
+    for (size_t i = 0; i < n && !known; i++)
+        weight[i] = 0;
+    bj_gpu_divide(1000000, weight, n, part);
+    for (size_t i = 0; i < n; i++) {
+        v[i]->share_ppm = part[i];
+        v[i]->estimated = n > 1;
+    }
+}
+
+static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
+                        struct bj_track *const *owner, size_t at, size_t dev)
+{
+    struct bj_gpu_candidate c[BJ_GPU_HOLDERS_MAX];
+    size_t n = candidates(g, set, owner, at, c), holders = 0;
+    struct bj_gpu_dev *d = &g->dev[dev];
+    uint64_t dt = d->before_usec ? d->stamp_usec - d->before_usec : 0;
+    for (size_t i = 0; i < g->nholds; i++)
+        if (g->hold[i].dev == dev) {
+            g->hold[i].was = g->hold[i].now;
+            g->hold[i].now = false;
+        }
+    for (size_t i = 0; i < n; i++)
+        holders += c[i].holds;
+    for (size_t i = 0; i < n; i++) {
+        struct bj_gpu_hold *h = hold_of(g, g->job[c[i].job]->track, dev);
+        if (!h)
+            continue;
+        tell(g, h, c[i].conflict);
+        if (!c[i].holds)
+            continue;
+        h->now = true;
+        h->was = false;
+        h->evidence |= c[i].evidence;
+        sum_processes(h, set, owner, at);
+        h->held_usec += dt;
+        if (is_idle(d, h, holders))
+            h->idle_usec += dt;
+    }
+    share(g, dev);
+}
+
+void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind)
+{
+    const struct bj_gpu_set *set = g->set[kind];
+    struct bj_track **owner = owners_of(g, core, set);
+    for (size_t i = 0; i < g->nholds; i++)
+        if (g->dev[g->hold[i].dev].kind == kind &&
+            !g->dev[g->hold[i].dev].there)
+            g->hold[i].now = g->hold[i].was = false;
+    for (size_t at = 0; owner && at < set->n; at++)
+        for (size_t dev = 0; dev < g->n; dev++)
+            if (g->dev[dev].there &&
+                strcmp(g->dev[dev].now.uuid, set->v[at].uuid) == 0)
+                take_device(g, set, owner, at, dev);
+    free(owner);
+}

@@ -1,0 +1,223 @@
+/* What speaks for the jobs: asked in a thread, once and again while a job is
+ * young. */
+#include "core/gpu/gpus_impl.h"
+#include "core/internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SECOND = 1000000, TRIES = 8 };
+
+static struct bj_gpu_job *job_of(const struct bj_gpus *g,
+                                 const struct bj_track *t)
+{
+    for (size_t i = 0; i < g->njobs; i++)
+        if (g->job[i]->track == t)
+            return g->job[i];
+    return NULL;
+}
+
+static struct bj_gpu_job *add_job(struct bj_gpus *g, struct bj_track *t)
+{
+    if (g->njobs == BJ_GPU_JOBS_MAX)
+        return NULL;
+    if (g->njobs == g->job_cap) {
+        size_t cap = g->job_cap ? 2 * g->job_cap : 16;
+        struct bj_gpu_job **v = realloc(g->job, cap * sizeof(*v));
+        if (!v)
+            return NULL;
+        g->job = v;
+        g->job_cap = cap;
+    }
+    struct bj_gpu_job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return NULL;
+    j->track = t;
+    return g->job[g->njobs++] = j;
+}
+
+static void drop_job(struct bj_gpus *g, size_t i)
+{
+    bj_gpu_ask_drop(g->asker, g->job[i]->ask);
+    free(g->job[i]);
+    g->job[i] = g->job[--g->njobs];
+}
+
+void bj_gpus_jobs_free(struct bj_gpus *g)
+{
+    while (g->njobs > 0)
+        drop_job(g, 0);
+    free(g->job);
+    free(g->notes);
+    free(g->hold);
+    bj_gpu_asker_free(g->asker);
+}
+
+void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t)
+{
+    if (!g)
+        return;
+    for (size_t i = g->njobs; i-- > 0;)
+        if (g->job[i]->track == t)
+            drop_job(g, i);
+    for (size_t i = g->nholds; i-- > 0;)
+        if (g->hold[i].track == t)
+            g->hold[i] = g->hold[--g->nholds];
+}
+
+/* --- asking ---------------------------------------------------------------*/
+
+/* devices.list of v1, in a hierarchy that need not be one we read. */
+static const char *devices_path(const struct bj_track *t, char *buf, size_t cap)
+{
+    const struct bj_core *core = t->core;
+    const char *rel = t->unit.rel[BJ_CGROUP_V1 - 1];
+    for (unsigned h = 0; rel && h < core->hiers.n; h++) {
+        const struct bj_hier *hier = &core->hiers.v[h];
+        if (hier->version != BJ_CGROUP_V1 ||
+            !(hier->controllers & 1u << BJ_CTL_DEVICES))
+            continue;
+        int n = snprintf(buf, cap, "%s/%s/devices.list", hier->path, rel);
+        return n > 0 && (size_t)n < cap ? buf : NULL;
+    }
+    return NULL;
+}
+
+static void ask(struct bj_gpus *g, struct bj_gpu_job *j)
+{
+    enum { DIRS = 4, PATH = 4096 };
+    const struct bj_track *t = j->track;
+    const struct bj_core *core = t->core;
+    char paths[DIRS][PATH], devices[PATH];
+    struct bj_gpu_question q = {.system = t->ident->f[BJ_ID_SYSTEM],
+                                .jobid = t->ident->f[BJ_ID_JOBID]};
+    size_t n = 0;
+    for (unsigned h = 0; h < core->hiers.n && n < DIRS; h++)
+        if ((t->unit.there & 1u << h) &&
+            bj_unit_path(&t->unit, &core->reader, h, "", paths[n], PATH) == 0) {
+            q.dirs[n] = paths[n];
+            n++;
+        }
+    q.devices = devices_path(t, devices, sizeof(devices));
+    j->ask = bj_gpu_asker_ask(g->asker, &q);
+    j->ask_usec = core->now_usec + ((uint64_t)SECOND << j->asked);
+    j->asked++;
+}
+
+static void ask_again(struct bj_gpus *g, struct bj_gpu_job *j)
+{
+    struct bj_gpu_claim claim;
+    bool known = j->claim.environ && !j->claim.step;
+    if (j->ask && bj_gpu_ask_answer(g->asker, j->ask, &claim)) {
+        bj_gpu_ask_drop(g->asker, j->ask);
+        j->ask = NULL;
+        /* A step that has ended since told something, too. */
+        if (claim.environ || !j->claim.environ)
+            j->claim = claim;
+    } else if (!j->ask && !known && j->asked < TRIES &&
+               j->track->core->now_usec >= j->ask_usec) {
+        ask(g, j);
+    }
+}
+
+static void take_notes(struct bj_gpus *g)
+{
+    if (!g->notes)
+        g->notes = calloc(BJ_GPU_NOTES_MAX, sizeof(*g->notes));
+    if (g->notes)
+        g->nnotes = bj_gpu_asker_notes(g->asker, g->notes);
+}
+
+static bool note_of(const struct bj_gpu_note *note, const struct bj_gpu_job *j)
+{
+    return bj_slice_eq(bj_slice_str(note->jobid),
+                       j->track->ident->f[BJ_ID_JOBID]);
+}
+
+void bj_gpus_ask(struct bj_gpus *g, struct bj_core *core)
+{
+    if (g->n == 0)
+        return;
+    take_notes(g);
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        struct bj_track *t = core->tracks.v[k];
+        if (!bj_track_live(t) || !t->born || t->replaced ||
+            t->ident->f[BJ_ID_JOBID].n == 0)
+            continue;
+        struct bj_gpu_job *j = job_of(g, t);
+        if (!j && !(j = add_job(g, t)))
+            continue;
+        ask_again(g, j);
+        j->noted = false;
+        for (size_t i = 0; i < g->nnotes && !j->noted; i++)
+            j->noted = note_of(&g->notes[i], j);
+    }
+}
+
+bool bj_gpus_waits(const struct bj_gpus *g)
+{
+    for (size_t i = 0; i < g->njobs; i++)
+        if (g->job[i]->ask && g->job[i]->asked == 1 &&
+            bj_track_live(g->job[i]->track))
+            return true;
+    return false;
+}
+
+/* --- evidence -------------------------------------------------------------*/
+
+unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
+                          const struct bj_gpu *dev)
+{
+    unsigned e = 0;
+    if (bj_gpu_claim_names(&j->claim, dev, g->by_minor))
+        e |= BJ_GPU_SAYS;
+    /* A device cgroup does not tell instances from each other. */
+    if (dev->parent < 0 && !dev->split && bj_gpu_claim_opens(&j->claim, dev))
+        e |= BJ_GPU_OPENS;
+    for (size_t i = 0; j->noted && i < g->nnotes; i++)
+        if (note_of(&g->notes[i], j) &&
+            bj_gpu_note_is(g->notes[i].name, dev, g->by_minor))
+            e |= BJ_GPU_NOTED;
+    return e;
+}
+
+bool bj_gpus_given(const struct bj_gpu_job *j)
+{
+    return j->noted || j->claim.devices || j->claim.environ;
+}
+
+/* Is the path of a cgroup that of the job, or below it?  What is in front of it
+ * does not count: namespaces cut and add there. */
+static bool path_has(struct bj_slice path, const char *rel)
+{
+    size_t n = rel ? strlen(rel) : 0;
+    for (size_t at = 0; n > 0 && at + n < path.n; at++)
+        if (path.p[at] == '/' && memcmp(path.p + at + 1, rel, n) == 0 &&
+            (at + 1 + n == path.n || path.p[at + 1 + n] == '/'))
+            return true;
+    return false;
+}
+
+struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
+                                const struct bj_core *core, uint32_t pid)
+{
+    char name[512], buf[8192];
+    struct bj_slice text, line, number, controllers;
+    snprintf(name, sizeof(name), "%.400s/%u/cgroup",
+             g->conf->procfs ? g->conf->procfs : "/proc", (unsigned)pid);
+    if (bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &text, NULL) < 0)
+        return NULL;
+    while (bj_slice_line(&text, &line)) {
+        if (!bj_slice_field(&line, ':', &number) ||
+            !bj_slice_field(&line, ':', &controllers))
+            continue;
+        int version =
+            bj_slice_eq(number, BJ_SLICE("0")) ? BJ_CGROUP_V2 : BJ_CGROUP_V1;
+        for (size_t k = 0; k < core->tracks.n; k++)
+            if (bj_track_live(core->tracks.v[k]) &&
+                path_has(line, core->tracks.v[k]->unit.rel[version - 1]))
+                return core->tracks.v[k];
+    }
+    return NULL;
+}

@@ -1,0 +1,308 @@
+/* A node with GPUs and jobs on them: who has what, for how long, with how much
+ * energy.  The processes and the library are made up, the core is not. */
+#include "tests/unit/test_gpu.h"
+
+#include "base/buf.h"
+
+#include <time.h>
+
+#define SCOPE "system.slice/slurmstepd.scope/"
+#define DEVICES                                                                \
+    "gpu 0 uuid GPU-a\ngpu 1 uuid GPU-b\ngpu 2 uuid GPU-c\ngpu 3 uuid GPU-d\n" \
+    "gpu 0 busy 80\ngpu 1 busy 0\ngpu 2 mig_mode 1\ngpu 3 busy 10\n"           \
+    "gpu 0 memory_busy 5\ngpu 1 memory_busy 0\ngpu 3 memory_busy 0\n"          \
+    "gpu 0 memory_total 100\ngpu 0 memory_used 60\n"                           \
+    "gpu 0 minor 3\ngpu 1 minor 2\ngpu 2 minor 1\ngpu 3 minor 0\n"             \
+    "mig 2 0 uuid MIG-x\nmig 2 0 gi 1\nmig 2 0 ci 0\nmig 2 0 slices 3\n"       \
+    "mig 2 0 sms 42\nmig 2 1 sms 42\n"                                         \
+    "mig 2 1 uuid MIG-11111111-y\nmig 2 1 gi 2\nmig 2 1 ci 0\n"                \
+    "mig 2 1 slices 3\n"                                                       \
+    "proc 0 compute 1100 50 -1 -1\nproc 2 compute 1300 7 1 0\n"                \
+    "proc 3 compute 1500 9 -1 -1\n"
+
+static struct rig rig;
+static const char *dir;
+static char proc_opt[128], cgroup_opt[128], sys_opt[128], nvml_opt[4300],
+    map_opt[128], state_opt[128];
+
+static void process(unsigned pid, const char *job, const char *env, size_t n)
+{
+    char rel[128], path[256], text[256];
+    snprintf(rel, sizeof(rel), "proc/%u", pid);
+    tmp_dir(rel);
+    snprintf(path, sizeof(path), "%s/%s/environ", dir, rel);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fwrite(env, 1, n, f);
+    fclose(f);
+    snprintf(path, sizeof(path), "%s/cgroup", rel);
+    snprintf(text, sizeof(text), "0::/" SCOPE "%s/step_0/user/task_0\n", job);
+    tmp_file(path, text);
+    snprintf(path, sizeof(path), "cg/" SCOPE "%s", job);
+    snprintf(text, sizeof(text), "%u\n", pid);
+    tmp_v2_job(path, 1000, 4096, text);
+}
+#define PROCESS(pid, job, env) process(pid, job, env, sizeof(env) - 1)
+
+/* What the devices have counted, in joules. */
+static void count(unsigned a, unsigned b, unsigned c, unsigned d)
+{
+    struct bj_buf text = {0};
+    bj_buf_printf(&text,
+                  DEVICES "gpu 0 energy %u000\ngpu 1 energy %u000\n"
+                          "gpu 2 energy %u000\ngpu 3 energy %u000\n",
+                  a, b, c, d);
+    bj_buf_put(&text, "", 1);
+    fake_script(dir, text.p);
+    bj_buf_free(&text);
+}
+
+static void start(void)
+{
+    rig_start(&rig, proc_opt, sys_opt, cgroup_opt, nvml_opt, map_opt, state_opt,
+              "collector.node=false", "job.file-dir=", "gpu.interval=1s",
+              "collector.energy=true", "energy.interval=1s", NULL);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    dir = tmp_make();
+    tmp_dir("cg");
+    tmp_dir("sys");
+    tmp_dir("gpustat");
+    tmp_file("cg/cgroup.controllers", "cpu memory\n");
+    snprintf(proc_opt, sizeof(proc_opt), "path.procfs=%s/proc", dir);
+    snprintf(sys_opt, sizeof(sys_opt), "path.sysfs=%s/sys", dir);
+    snprintf(cgroup_opt, sizeof(cgroup_opt), "path.cgroupfs=%s/cg", dir);
+    snprintf(nvml_opt, sizeof(nvml_opt), "gpu.nvml=%s", fake_nvml());
+    snprintf(map_opt, sizeof(map_opt), "gpu.map-dir=%s/gpustat", dir);
+    PROCESS(1100, "job_11", "SLURM_JOB_ID=11\0SLURM_JOB_GPUS=0\0");
+    PROCESS(1200, "job_12", "SLURM_JOB_ID=12\0SLURM_JOB_GPUS=1\0");
+    PROCESS(1300, "job_13", "SLURM_JOB_ID=13\0");
+    PROCESS(1400, "job_14",
+            "SLURM_JOB_ID=14\0CUDA_VISIBLE_DEVICES=MIG-11111111-y\0");
+    PROCESS(1500, "job_15", "SLURM_JOB_ID=15\0SLURM_JOB_GPUS=0\0");
+    snprintf(state_opt, sizeof(state_opt), "energy.state-file=%s/state", dir);
+    count(10, 10, 10, 10);
+    start();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    rig_stop(&rig);
+    tmp_gone();
+    unsetenv("FAKE_NVML");
+    return 0;
+}
+
+static const struct bj_gpu_part *part(const char *jobid, const char *gpu)
+{
+    const struct bj_job *job = rig_job(&rig, jobid);
+    const struct bj_gpu_part *p = job ? job->gpus.v : NULL;
+    for (size_t i = 0; job && i < job->gpus.n; i++)
+        if (bj_slice_eq(p[i].sub.key[0], bj_slice_str(gpu)))
+            return &p[i];
+    return NULL;
+}
+
+static const char *source(const char *jobid)
+{
+    static char text[32];
+    const struct bj_job *job = rig_job(&rig, jobid);
+    const struct bj_gpu_label *l = job->gpu_claims.v;
+    if (job->gpu_claims.n != 1)
+        return "not one";
+    snprintf(text, sizeof(text), "%.*s", (int)l->sub.key[1].n, l->sub.key[1].p);
+    return text;
+}
+
+static uint64_t conflicts(const char *kind)
+{
+    const struct bj_gpu_label *l = rig.snap->gpu_conflicts.v;
+    for (size_t i = 0; i < rig.snap->gpu_conflicts.n; i++)
+        if (bj_slice_eq(l[i].sub.key[0], bj_slice_str(kind)))
+            return l[i].value;
+    return BJ_ABSENT;
+}
+
+/* Passes until device 0 has that energy (J). */
+static void until(uint64_t joules)
+{
+    for (int i = 0; i < 300; i++) {
+        rig_pass(&rig);
+        const struct bj_gpu_use *u = rig.snap->gpus.v;
+        if (rig.snap->gpus.n == 6 && u->energy_uj == joules * 1000000 &&
+            part("14", "MIG-11111111-y"))
+            return;
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
+    const struct bj_gpu_use *u = rig.snap->gpus.v;
+    fail_msg("device 0 has never told %u J: %zu, %llu uJ, %s", (unsigned)joules,
+             rig.snap->gpus.n,
+             rig.snap->gpus.n ? (unsigned long long)u->energy_uj : 0, rig.log);
+}
+
+static bool held_by(const char *jobid, const char *gpu)
+{
+    const struct bj_gpu_part *p = part(jobid, gpu);
+    return p && p->share_ppm == 1000000;
+}
+
+/* Five jobs: one works, one is idle, two have an instance each, the
+ * environment of the last lies. */
+static void test_owners(void **state)
+{
+    (void)state;
+    until(0);
+    nanosleep(&(struct timespec){1, 500000000}, NULL);
+    rig_pass(&rig);
+    assert_true(held_by("11", "GPU-a"));
+    assert_true(held_by("12", "GPU-b"));
+    assert_true(held_by("13", "MIG-x"));
+    assert_true(held_by("14", "MIG-11111111-y"));
+    assert_true(held_by("15", "GPU-d"));
+    assert_null(part("15", "GPU-a"));
+    for (int i = 11; i <= 15; i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "%d", i);
+        assert_int_equal(rig_job(&rig, id)->gpus.n, 1);
+    }
+    assert_string_equal(source("11"), "process");
+    assert_string_equal(source("12"), "environ");
+    assert_string_equal(source("13"), "process");
+    assert_string_equal(source("14"), "environ");
+    assert_string_equal(source("15"), "process");
+    assert_int_equal(conflicts("denied"), 1);
+    assert_int_equal(conflicts("stray"), 1);
+    assert_int_equal(conflicts("double"), 0);
+    assert_non_null(strstr(rig.log, "GPU GPU-a: job 15 says that it has it"));
+    assert_non_null(strstr(rig.log, "GPU GPU-d: job 15 runs on it"));
+    const struct bj_gpu_part *p = part("11", "GPU-a");
+    assert_int_equal(p->busy_ppm, 800000);
+    assert_int_equal(p->memory_used_bytes, 60);
+    assert_int_equal(p->processes, 1);
+    assert_int_equal(p->estimated, 0);
+    assert_int_equal(part("13", "MIG-x")->estimated, 1);
+    /* Held and idle. */
+    assert_true(p->held_usec > 900000);
+    assert_int_equal(p->idle_usec, 0);
+    p = part("12", "GPU-b");
+    assert_true(p->held_usec > 900000);
+    assert_int_equal(p->idle_usec, p->held_usec);
+    p = part("14", "MIG-11111111-y");
+    assert_int_equal(p->idle_usec, p->held_usec);
+    assert_int_equal(part("13", "MIG-x")->idle_usec, 0);
+}
+
+static uint64_t ledger_gpu(const struct bj_job *job)
+{
+    const struct bj_energy_use *e = job->energy.v;
+    for (size_t i = 0; i < job->energy.n; i++)
+        if (bj_slice_eq(e[i].sub.key[0], BJ_SLICE("gpu")))
+            return e[i].energy_uj;
+    return BJ_ABSENT;
+}
+
+/* The energy of each device is its holder's; of the one with instances 3/7 each
+ * and 1/7 nobody's; the ledger has the same. */
+static void test_energy(void **state)
+{
+    static const struct {
+        const char *job, *gpu;
+        uint64_t uj;
+    } want[] = {{"11", "GPU-a", 100000000},
+                {"12", "GPU-b", 20000000},
+                {"13", "MIG-x", 30000000},
+                {"14", "MIG-11111111-y", 30000000},
+                {"15", "GPU-d", 5000000}};
+    (void)state;
+    until(0);
+    nanosleep(&(struct timespec){2, 500000000}, NULL);
+    rig_pass(&rig);
+    count(110, 30, 80, 15);
+    until(100);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(part(want[i].job, want[i].gpu)->energy_uj, want[i].uj);
+    /* Shown once it has been settled. */
+    for (int i = 0; i < 100 && ledger_gpu(rig_job(&rig, "11")) != 100000000;
+         i++) {
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+        rig_pass(&rig);
+    }
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(ledger_gpu(rig_job(&rig, want[i].job)), want[i].uj);
+    const struct bj_energy_split *s = rig.snap->node.energy.v;
+    assert_int_equal(rig.snap->node.energy.n, 1);
+    assert_int_equal(s->energy_uj, 195000000);
+    assert_int_equal(s->unallocated_uj, 10000000);
+    /* A counter that begins anew adds nothing, and is counted. */
+    count(1, 31, 80, 15);
+    nanosleep(&(struct timespec){2, 0}, NULL);
+    rig_pass(&rig);
+    const struct bj_gpu_use *u = rig.snap->gpus.v;
+    assert_int_equal(u->energy_uj, 100000000);
+    assert_int_equal(u->energy_resets, 1);
+    assert_int_equal(part("12", "GPU-b")->energy_uj, 21000000);
+}
+
+/* What was used while nobody looked goes to those who are there on both sides,
+ * in the ledger too. */
+static void test_restart(void **state)
+{
+    (void)state;
+    until(0);
+    nanosleep(&(struct timespec){2, 500000000}, NULL);
+    count(20, 30, 10, 10);
+    until(10);
+    for (int i = 0; i < 100 && ledger_gpu(rig_job(&rig, "12")) != 20000000;
+         i++) {
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+        rig_pass(&rig);
+    }
+    rig_stop(&rig);
+    count(120, 130, 10, 10);
+    start();
+    until(110);
+    for (int i = 0; i < 200 && ledger_gpu(rig_job(&rig, "12")) != 120000000;
+         i++) {
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+        rig_pass(&rig);
+    }
+    assert_int_equal(ledger_gpu(rig_job(&rig, "11")), 110000000);
+    assert_int_equal(ledger_gpu(rig_job(&rig, "12")), 120000000);
+    const struct bj_energy_split *s = rig.snap->node.energy.v;
+    assert_int_equal(s->energy_uj, 230000000);
+    assert_int_equal(s->unallocated_uj, 0);
+    assert_int_equal(part("12", "GPU-b")->energy_uj, 100000000);
+}
+
+/* A prolog's file speaks against an environment, and a stale one against
+ * nobody. */
+static void test_prolog(void **state)
+{
+    (void)state;
+    tmp_file("gpustat/1", "15 1000\n");
+    tmp_file("gpustat/0", "4711 1000\n");
+    until(0);
+    for (int i = 0; i < 100 && !part("15", "GPU-b"); i++) {
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+        rig_pass(&rig);
+    }
+    nanosleep(&(struct timespec){2, 0}, NULL);
+    rig_pass(&rig);
+    assert_true(held_by("15", "GPU-b"));
+    assert_false(held_by("12", "GPU-b"));
+    assert_true(held_by("11", "GPU-a"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(test_owners), TEST(test_energy),
+                                       TEST(test_prolog), TEST(test_restart)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

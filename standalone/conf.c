@@ -76,13 +76,14 @@ const struct bj_opt bj_exporter_opts[] = {
     {.name = NULL},
 };
 
-enum { SETS = 2 + BJ_CONF_SETS };
+enum { SETS = 3 + BJ_CONF_SETS };
 
 static void name_sets(struct bj_exporter_conf *c, struct bj_optset sets[SETS])
 {
     sets[0] = (struct bj_optset){bj_exporter_opts, c};
     sets[1] = (struct bj_optset){bj_program_opts, &c->program};
-    bj_conf_sets(&c->core, sets + 2);
+    sets[2] = (struct bj_optset){bj_trace_opts, &c->trace};
+    bj_conf_sets(&c->core, sets + 3);
 }
 
 void bj_exporter_conf_free(struct bj_exporter_conf *c)
@@ -132,6 +133,23 @@ static int take_dialect(struct bj_exporter_conf *c, struct bj_err *err)
     return 0;
 }
 
+/* The path of tracing is none of another route. */
+static int check_trace(const struct bj_exporter_conf *c, struct bj_err *err)
+{
+    const char *path = c->trace.path ? c->trace.path : "";
+    size_t n = strlen(c->telemetry_path);
+    if (!c->trace.enabled)
+        return 0;
+    if (!path_fits(path) || strcmp(path, "/health") == 0 ||
+        (strncmp(path, c->telemetry_path, n) == 0 &&
+         (path[n] == '\0' || path[n] == '/')))
+        return bj_err_set(err, -EINVAL,
+                          "trace.path: '%.80s' is not a path such as /trace, "
+                          "or taken",
+                          path);
+    return 0;
+}
+
 static int check(const struct bj_exporter_conf *c, struct bj_err *err)
 {
     const char *path = c->telemetry_path ? c->telemetry_path : "";
@@ -143,6 +161,8 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
     if (strcmp(path, "/health") == 0)
         return bj_err_set(err, -EINVAL,
                           "web.telemetry-path: '/health' is taken");
+    if (check_trace(c, err) < 0)
+        return -EINVAL;
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
                           "web.listen-address: there must be one");
@@ -174,6 +194,7 @@ void bj_exporter_conf_help(struct bj_buf *out)
                     "Metrics of the batch jobs on this node, for "
                     "Prometheus.\n\n");
     bj_opt_help(&(struct bj_optset){bj_exporter_opts, NULL}, out);
+    bj_opt_help(&(struct bj_optset){bj_trace_opts, NULL}, out);
     bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
     bj_buf_str(out, "\nWhat is collected:\n");
     struct bj_conf conf;

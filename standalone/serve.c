@@ -92,9 +92,11 @@ static void write_dialect(struct bj_serve *s, const struct bj_dialect *d,
     s->dialect_bytes = r->body.len;
 }
 
-/* A page; d is NULL for our own names. */
+/* A page; d is NULL for our own names.  What is traced is on that page only
+ * that the site has chosen. */
 static void send_page(struct bj_serve *s, const struct bj_http_request *req,
-                      const struct bj_dialect *d, struct bj_http_reply *r)
+                      const struct bj_dialect *d, bool traced,
+                      struct bj_http_reply *r)
 {
     struct bj_err err = {0};
     char text[256];
@@ -119,6 +121,9 @@ static void send_page(struct bj_serve *s, const struct bj_http_request *req,
         write_dialect(s, d, format, r);
     else
         write_page(s, format, r);
+    if (s->trace && traced && !r->body.failed)
+        bj_trace_metrics(s->trace, bj_clock_boot_usec(), format,
+                         s->snap->cluster, &r->body);
     if (s->conf->gzip && !r->body.failed && r->body.len > GZIP_BYTES &&
         bj_accept_gzip(bj_http_header(req, "Accept-Encoding")))
         pack(s, r);
@@ -128,7 +133,7 @@ static void on_metrics(void *ctx, const struct bj_http_request *req,
                        struct bj_http_reply *r)
 {
     struct bj_serve *s = ctx;
-    send_page(s, req, s->dialect, r);
+    send_page(s, req, s->dialect, true, r);
 }
 
 static void on_dialect(void *ctx, const struct bj_http_request *req,
@@ -137,7 +142,7 @@ static void on_dialect(void *ctx, const struct bj_http_request *req,
     struct bj_serve *s = ctx;
     const struct bj_dialect *d = bj_dialect_find(req->tail);
     if (d || bj_slice_eq(req->tail, BJ_SLICE("native"))) {
-        send_page(s, req, d, r);
+        send_page(s, req, d, false, r);
         return;
     }
     r->status = 404;
@@ -145,6 +150,25 @@ static void on_dialect(void *ctx, const struct bj_http_request *req,
     for (size_t i = 0; bj_dialects[i]; i++)
         bj_buf_printf(&r->body, ", %s", bj_dialects[i]->name);
     bj_buf_str(&r->body, "\n");
+}
+
+static void on_trace(void *ctx, const struct bj_http_request *req,
+                     struct bj_http_reply *r)
+{
+    struct bj_serve *s = ctx;
+    uint64_t now = bj_clock_boot_usec();
+    if (req->method != BJ_HTTP_POST) {
+        r->type = "text/html; charset=utf-8";
+        bj_trace_html(s->trace, now, &r->body);
+        return;
+    }
+    r->status =
+        bj_trace_post(s->trace, req->body, bj_http_header(req, "Authorization"),
+                      now, &r->body);
+    if (r->status == 429)
+        header(r, "Retry-After", "1");
+    if (r->status == 401)
+        header(r, "WWW-Authenticate", "Bearer");
 }
 
 static void on_health(void *ctx, const struct bj_http_request *req,
@@ -182,6 +206,16 @@ static void on_landing(void *ctx, const struct bj_http_request *req,
         s->conf->telemetry_path);
 }
 
+/* In front of those that are there. */
+static void add_route(struct bj_serve *s, struct bj_http_route route)
+{
+    size_t n = 0;
+    while (s->routes[n].path)
+        n++;
+    memmove(&s->routes[1], &s->routes[0], n * sizeof(route));
+    s->routes[0] = route;
+}
+
 int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
                   struct bj_core *core, struct bj_err *err)
 {
@@ -202,6 +236,14 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
     };
     snprintf(s->below, sizeof(s->below), "%s/*", conf->telemetry_path);
     bj_dialect_env_make(&conf->core, s->host, &s->env);
+    if (conf->trace.enabled) {
+        int r = bj_trace_new(&conf->trace, &s->trace, err);
+        if (r < 0)
+            return r;
+        add_route(s,
+                  (struct bj_http_route){conf->trace.path, both | BJ_HTTP_POST,
+                                         false, on_trace});
+    }
     return bj_httpd_new(s->routes, s, &limits, &s->httpd, err);
 }
 
@@ -212,6 +254,7 @@ void bj_serve_free(struct bj_serve *s)
     for (int i = 0; i < BJ_PAGE_FORMATS; i++)
         bj_page_heads_free(&s->heads[i]);
     bj_dialect_room_free(&s->room);
+    bj_trace_free(s->trace);
     bj_snap_unref(s->snap);
     *s = (struct bj_serve){0};
 }

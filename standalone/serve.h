@@ -8,8 +8,9 @@
 #include "standalone/dialect.h"
 #include "standalone/gzip.h"
 #include "standalone/page.h"
+#include "standalone/trace.h"
 
-enum { BJ_SERVE_ROUTES = 5, BJ_SERVE_PATH = 160 };
+enum { BJ_SERVE_ROUTES = 6, BJ_SERVE_PATH = 160 };
 
 struct bj_serve {
     const struct bj_exporter_conf *conf;
@@ -29,11 +30,13 @@ struct bj_serve {
     struct bj_dialect_room room;
     char host[BJ_HOST_BYTES], below[BJ_SERVE_PATH];
     size_t dialect_bytes;
-    struct bj_err failure; /* why the last look failed; code 0: it did not */
+    struct bj_trace *trace; /* NULL: not wanted */
+    struct bj_err failure;  /* why the last look failed; code 0: it did not */
 };
 
 /* Make the HTTP server (not listening yet) with its routes: /, the telemetry
- * path and what is below it, /health.  conf, core and s itself must stay where
+ * path and what is below it, that of
+ * tracing, /health.  conf, core and s itself must stay where
  * they are. */
 int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
                   struct bj_core *core, struct bj_err *err);

@@ -1,0 +1,445 @@
+#include "standalone/trace.h"
+
+#include "base/absent.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define AT(member) offsetof(struct bj_trace_conf, member)
+
+enum {
+    TEXT_BYTES = BJ_LABEL_MAX + 1,
+    TOKEN_BYTES = 512,
+    BURST = 2, /* seconds' worth of posts that may come at once */
+    SECOND = 1000000
+};
+
+const struct bj_opt bj_trace_opts[] = {
+    {.name = "trace.enabled",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(enabled),
+     .preset = "false",
+     .help = "Take what wrappers tell of the processes of jobs."},
+    {.name = "trace.path",
+     .kind = BJ_OPT_STR,
+     .off = AT(path),
+     .preset = "/trace",
+     .help = "Path to which they post, and where people see it."},
+    {.name = "trace.rate",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(keep_usec),
+     .lo = SECOND,
+     .hi = (uint64_t)86400 * SECOND,
+     .preset = "10s",
+     .help = "For how long it is shown, unless the wrapper posts again."},
+    {.name = "trace.entries",
+     .kind = BJ_OPT_U64,
+     .off = AT(entries),
+     .lo = 1,
+     .hi = 1000000,
+     .preset = "10000",
+     .help = "Jobs, times their hosts, at a time; more are refused with status "
+             "429."},
+    {.name = "trace.max-rate",
+     .kind = BJ_OPT_U64,
+     .off = AT(rate),
+     .lo = 1,
+     .hi = 1000000,
+     .preset = "200",
+     .help = "Posts a second; more are refused with status 429."},
+    {.name = "trace.token-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(token_file),
+     .arg = "FILE",
+     .help = "File with a secret that posts must have in their header "
+             "Authorization, behind the word Bearer."},
+    {.name = NULL},
+};
+
+/* What is known of a job on a host. */
+struct entry {
+    uint64_t job, stamp_usec;
+    char host[TEXT_BYTES], user[TEXT_BYTES];
+    uint64_t pid, threads, mem_bytes, read_bytes, write_bytes;
+    uint64_t cpu_micro; /* percent */
+};
+
+/* The numbers of an entry: key in JSON, family on the page, heading. */
+static const struct number {
+    const char *key, *family, *help, *heading;
+    size_t off;
+    unsigned digits;
+    bool user; /* the label username, too */
+} numbers[] = {
+    {"pid", "slurm_proc_pid", "Process that the wrapper has started.",
+     "process", offsetof(struct entry, pid), 0, false},
+    {"cpus", "slurm_proc_cpu_usage",
+     "CPU time over time that the wrapper has measured, in percent of a CPU.",
+     "CPU %", offsetof(struct entry, cpu_micro), 6, true},
+    {"threads", "slurm_proc_threadcount", "Threads that the wrapper has seen.",
+     "threads", offsetof(struct entry, threads), 0, true},
+    {"mem", "slurm_proc_mem_usage",
+     "Resident memory that the wrapper has seen, in bytes.", "memory",
+     offsetof(struct entry, mem_bytes), 0, true},
+    {"read_bytes", "slurm_proc_read_bytes",
+     "Bytes read that the wrapper has seen.", "read",
+     offsetof(struct entry, read_bytes), 0, true},
+    {"write_bytes", "slurm_proc_write_bytes",
+     "Bytes written that the wrapper has seen.", "written",
+     offsetof(struct entry, write_bytes), 0, true},
+};
+enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+
+struct bj_trace {
+    const struct bj_trace_conf *conf;
+    struct entry **v; /* by job and host */
+    size_t n, cap;
+    uint64_t credit;      /* posts that may come, in millionths ... */
+    uint64_t credit_usec; /* ... at this time */
+    char token[TOKEN_BYTES];
+    struct bj_arena arena;
+};
+
+static uint64_t *number_at(struct entry *e, const struct number *n)
+{
+    return (uint64_t *)(void *)((char *)e + n->off);
+}
+
+static uint64_t number_of(const struct entry *e, const struct number *n)
+{
+    return *(const uint64_t *)(const void *)((const char *)e + n->off);
+}
+
+static int read_token(struct bj_trace *t, struct bj_err *err)
+{
+    char buf[TOKEN_BYTES];
+    const char *path = t->conf->token_file;
+    struct bj_slice s;
+    if (!path || !*path)
+        return 0;
+    int r = bj_file_read(AT_FDCWD, path, buf, sizeof(buf), &s, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "trace.token-file");
+    s = bj_slice_trim(s);
+    if (s.n == 0)
+        return bj_err_set(err, -EINVAL, "trace.token-file: '%s' is empty",
+                          path);
+    memcpy(t->token, s.p, s.n);
+    return 0;
+}
+
+int bj_trace_new(const struct bj_trace_conf *conf, struct bj_trace **ret,
+                 struct bj_err *err)
+{
+    struct bj_trace *t = calloc(1, sizeof(*t));
+    if (!t)
+        return bj_err_set(err, -ENOMEM, "trace");
+    t->conf = conf;
+    t->credit = BURST * SECOND * conf->rate;
+    int r = read_token(t, err);
+    if (r < 0) {
+        bj_trace_free(t);
+        return r;
+    }
+    *ret = t;
+    return 0;
+}
+
+void bj_trace_free(struct bj_trace *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n; i++)
+        free(t->v[i]);
+    free(t->v);
+    bj_arena_free(&t->arena);
+    free(t);
+}
+
+/* Forget what is too old. */
+static void expire(struct bj_trace *t, uint64_t now_usec)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (now_usec - t->v[i]->stamp_usec <= t->conf->keep_usec)
+            t->v[kept++] = t->v[i];
+        else
+            free(t->v[i]);
+    t->n = kept;
+}
+
+/* Posts */
+
+/* In the same time for all tokens of that length. */
+static bool authorized(const struct bj_trace *t, struct bj_slice header)
+{
+    size_t n = strlen(t->token);
+    if (n == 0)
+        return true;
+    if (!bj_slice_starts(header, BJ_SLICE("Bearer ")))
+        return false;
+    header = bj_slice_trim((struct bj_slice){header.p + 7, header.n - 7});
+    unsigned char differs = header.n != n;
+    for (size_t i = 0; i < n && i < header.n; i++)
+        differs |= (unsigned char)(header.p[i] ^ t->token[i]);
+    return !differs;
+}
+
+/* Whether one more post may come now. */
+static bool paid(struct bj_trace *t, uint64_t now_usec)
+{
+    uint64_t most = (uint64_t)BURST * SECOND * t->conf->rate, more;
+    if (__builtin_mul_overflow(now_usec - t->credit_usec, t->conf->rate,
+                               &more) ||
+        more > most - t->credit)
+        t->credit = most;
+    else
+        t->credit += more;
+    t->credit_usec = now_usec;
+    if (t->credit < SECOND)
+        return false;
+    t->credit -= SECOND;
+    return true;
+}
+
+/* A string, or nothing. */
+static int take_text(const struct bj_json *v, const char *key,
+                     char to[TEXT_BYTES], struct bj_err *err)
+{
+    v = bj_json_get(v, key);
+    if (v && !bj_json_is_null(v) && bj_json_kind(v) != BJ_JSON_STRING)
+        return bj_err_set(err, -EINVAL, "%s is no string", key);
+    bj_text_clean(bj_json_text(v), to, TEXT_BYTES);
+    return 0;
+}
+
+static int take_number(const struct bj_json *v, const struct number *n,
+                       struct entry *e, struct bj_err *err)
+{
+    int64_t value = 0;
+    int r = bj_json_fixed(bj_json_get(v, n->key), n->digits, &value);
+    *number_at(e, n) = r < 0 ? BJ_ABSENT : (uint64_t)value;
+    if ((r < 0 && r != -ENOENT) || value < 0)
+        return bj_err_set(err, -EINVAL, "%s is no number from 0 on", n->key);
+    return 0;
+}
+
+static int take_entry(struct bj_trace *t, struct bj_slice body, struct entry *e,
+                      struct bj_err *err)
+{
+    static const struct bj_json_limits limits = {.values = 200, .depth = 8};
+    const struct bj_json *v;
+    bj_arena_reset(&t->arena);
+    int r = bj_json_parse(&t->arena, body, "trace", &limits, &v, err);
+    if (r < 0)
+        return r;
+    if (bj_json_kind(v) != BJ_JSON_OBJECT)
+        return bj_err_set(err, -EINVAL, "trace: not an object");
+    if (bj_json_u64(bj_json_get(v, "job_id"), &e->job) < 0 || e->job == 0)
+        return bj_err_set(err, -EINVAL,
+                          "job_id has to be a whole number above 0");
+    r = take_text(v, "hostname", e->host, err);
+    if (r == 0)
+        r = take_text(v, "username", e->user, err);
+    for (int i = 0; i < NUMBERS && r == 0; i++)
+        r = take_number(v, &numbers[i], e, err);
+    return r;
+}
+
+/* Where an entry is, or would be. */
+static size_t place_of(const struct bj_trace *t, const struct entry *e,
+                       bool *found)
+{
+    size_t from = 0, to = t->n;
+    *found = false;
+    while (from < to && !*found) {
+        size_t mid = from + (to - from) / 2;
+        const struct entry *at = t->v[mid];
+        int d = (at->job > e->job) - (at->job < e->job);
+        d = d ? d : strcmp(at->host, e->host);
+        if (d < 0)
+            from = mid + 1;
+        else
+            to = mid;
+        *found = d == 0;
+    }
+    return to;
+}
+
+/* 0, -ENOSPC or -ENOMEM. */
+static int keep(struct bj_trace *t, const struct entry *e)
+{
+    bool found;
+    size_t at = place_of(t, e, &found);
+    if (found) {
+        *t->v[at] = *e;
+        return 0;
+    }
+    if (t->n >= t->conf->entries)
+        return -ENOSPC;
+    if (t->n == t->cap) {
+        size_t cap = t->cap ? 2 * t->cap : 64;
+        struct entry **v = realloc(t->v, cap * sizeof(*v));
+        if (!v)
+            return -ENOMEM;
+        t->v = v;
+        t->cap = cap;
+    }
+    struct entry *copy = malloc(sizeof(*copy));
+    if (!copy)
+        return -ENOMEM;
+    *copy = *e;
+    memmove(&t->v[at + 1], &t->v[at], (t->n - at) * sizeof(*t->v));
+    t->v[at] = copy;
+    t->n++;
+    return 0;
+}
+
+static unsigned refuse(struct bj_buf *why, unsigned status, const char *text)
+{
+    bj_buf_str(why, text);
+    bj_buf_str(why, "\n");
+    return status;
+}
+
+unsigned bj_trace_post(struct bj_trace *t, struct bj_slice body,
+                       struct bj_slice authorization, uint64_t now_usec,
+                       struct bj_buf *why)
+{
+    struct entry e = {.stamp_usec = now_usec};
+    struct bj_err err = {0};
+    if (!paid(t, now_usec))
+        return refuse(why, 429, "Too many posts; trace.max-rate is reached.");
+    if (!authorized(t, authorization))
+        return refuse(why, 401, "This is not the token of trace.token-file.");
+    int r = take_entry(t, body, &e, &err);
+    if (r == 0) {
+        expire(t, now_usec);
+        r = keep(t, &e);
+    }
+    if (r == -ENOSPC)
+        return refuse(why, 429, "Too many jobs; trace.entries is reached.");
+    if (r == -ENOMEM)
+        return refuse(why, 500, "Out of memory.");
+    return r < 0 ? refuse(why, 400, err.msg) : 200;
+}
+
+/* What is shown */
+
+static void put_html(struct bj_buf *b, const char *s)
+{
+    for (; *s; s++) {
+        const char *as = *s == '&'   ? "&amp;"
+                         : *s == '<' ? "&lt;"
+                         : *s == '>' ? "&gt;"
+                         : *s == '"' ? "&quot;"
+                                     : NULL;
+        if (as)
+            bj_buf_str(b, as);
+        else
+            bj_buf_put(b, s, 1);
+    }
+}
+
+static void put_value(struct bj_buf *b, const struct entry *e,
+                      const struct number *n)
+{
+    uint64_t v = number_of(e, n);
+    if (v != BJ_ABSENT)
+        bj_buf_fixed(b, v, n->digits);
+}
+
+static void html_row(const struct entry *e, uint64_t now_usec,
+                     struct bj_buf *out)
+{
+    bj_buf_printf(out, "<tr><td>%" PRIu64 "</td><td>", e->job);
+    put_html(out, e->host);
+    bj_buf_str(out, "</td><td>");
+    put_html(out, e->user);
+    for (int i = 0; i < NUMBERS; i++) {
+        bj_buf_str(out, "</td><td>");
+        put_value(out, e, &numbers[i]);
+    }
+    bj_buf_printf(out, "</td><td>%" PRIu64 " s</td></tr>\n",
+                  (now_usec - e->stamp_usec) / SECOND);
+}
+
+void bj_trace_html(struct bj_trace *t, uint64_t now_usec, struct bj_buf *out)
+{
+    expire(t, now_usec);
+    bj_buf_str(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><title>Traced "
+                    "jobs</title></head>\n<body><h1>Traced jobs</h1>\n"
+                    "<table border=\"1\">\n<tr><th>job</th><th>host</th>"
+                    "<th>user</th>");
+    for (int i = 0; i < NUMBERS; i++)
+        bj_buf_printf(out, "<th>%s</th>", numbers[i].heading);
+    bj_buf_str(out, "<th>age</th></tr>\n");
+    for (size_t i = 0; i < t->n; i++)
+        html_row(t->v[i], now_usec, out);
+    bj_buf_str(out, "</table>\n</body></html>\n");
+}
+
+static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
+{
+    bj_buf_str(b, name);
+    bj_buf_str(b, "=\"");
+    bj_buf_label(b, value);
+    bj_buf_str(b, "\"");
+}
+
+static void put_sample(const struct number *n, const struct entry *e,
+                       struct bj_slice cluster, struct bj_buf *out)
+{
+    bj_buf_str(out, n->family);
+    bj_buf_str(out, "{");
+    if (cluster.n > 0) {
+        put_label(out, "cluster", cluster);
+        bj_buf_str(out, ",");
+    }
+    bj_buf_printf(out, "jobid=\"%" PRIu64 "\",", e->job);
+    put_label(out, "hostname", bj_slice_str(e->host));
+    if (n->user) {
+        bj_buf_str(out, ",");
+        put_label(out, "username", bj_slice_str(e->user));
+    }
+    bj_buf_str(out, "} ");
+    put_value(out, e, n);
+    bj_buf_str(out, "\n");
+}
+
+static void put_family(const struct bj_trace *t, const struct number *n,
+                       struct bj_slice cluster, struct bj_buf *out)
+{
+    bool begun = false;
+    for (size_t i = 0; i < t->n; i++) {
+        if (number_of(t->v[i], n) == BJ_ABSENT)
+            continue;
+        if (!begun)
+            bj_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", n->family,
+                          n->help, n->family);
+        begun = true;
+        put_sample(n, t->v[i], cluster, out);
+    }
+}
+
+void bj_trace_metrics(struct bj_trace *t, uint64_t now_usec,
+                      enum bj_page_format format, struct bj_slice cluster,
+                      struct bj_buf *out)
+{
+    static const char eof[] = "# EOF\n";
+    const size_t n = sizeof(eof) - 1;
+    bool ends = format == BJ_PAGE_OPENMETRICS && out->len >= n &&
+                memcmp(out->p + out->len - n, eof, n) == 0;
+    expire(t, now_usec);
+    if (ends)
+        out->len -= n;
+    for (int i = 0; i < NUMBERS; i++)
+        put_family(t, &numbers[i], cluster, out);
+    if (ends)
+        bj_buf_put(out, eof, n);
+}

@@ -1,0 +1,110 @@
+#!/bin/bash
+# Tracing: what wrappers post, by curl and Python as others do it, and by our own
+# wrapper around a real process; what is refused.  TAP; about 20 seconds.
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$O/batchjob_exporter" ] || { fail "the exporter was built"; exit 1; }
+
+post() { # body [curl option...]: prints the status
+    local body=$1
+    shift
+    printf '%s' "$body" | curl -s -o "$tmp/body" -w '%{http_code}' \
+        --data-binary @- "$@" "$url/trace"
+}
+get_status() { curl -s -o "$tmp/body" -w '%{http_code}' "$@"; }
+traced() { value slurm_proc_pid jobid="$1" hostname="$2"; }
+start() { start_exporter --path.cgroupfs="$tmp/none" "$@"; }
+
+start
+is "nobody may post unless it is asked for" "$(post '{"job_id":1}')" 404
+check "nor are there metrics" shows_not slurm_proc_pid
+stop "$exporter"
+
+start --trace.enabled --trace.rate=4 --trace.max-rate=50 --trace.entries=20
+is "a post as others send it" "$(post '{"job_id": 77, "pid": 4711, "cpus": 98.5,
+    "write_bytes": 10, "read_bytes": 20, "threads": 3, "mem": 4096,
+    "username": "anna", "hostname": "n1", "io_wait": 0.1}')" 200
+is "has an empty answer" "$(wc -c <"$tmp/body")" 0
+is "another host of the job" "$(post '{"job_id":77,"pid":5,"hostname":"n2"}' \
+    -H 'Content-Type: application/json')" 200
+cat >"$tmp/post.py" <<'END'
+import json, sys, urllib.request
+body = json.dumps({"job_id": 78, "pid": 6, "cpus": 12.0, "write_bytes": 0,
+                   "read_bytes": 0, "threads": 1, "mem": 1.5e6,
+                   "username": "bob", "hostname": "n3"}).encode()
+with urllib.request.urlopen(sys.argv[1], data=body, timeout=5) as f:
+    print(f.status, len(f.read()))
+END
+is "one by Python" "$($python "$tmp/post.py" "$url/trace")" "200 0"
+check "the page has them" scrape
+is "by job and host" "$(traced 77 n1) $(traced 77 n2) $(traced 78 n3)" "4711 5 6"
+is "with CPU use" "$(value slurm_proc_cpu_usage jobid=77 username=anna)" 98.5
+is "and memory" "$(value slurm_proc_mem_usage jobid=78 username=bob)" 1500000
+check "a reference parser reads it" $prom text "$tmp/page"
+check "OpenMetrics" scrape "$tmp/om" -H 'Accept: application/openmetrics-text; version=1.0.0'
+check "is read, too" $prom openmetrics "$tmp/om"
+check "and has them" grep -q '^slurm_proc_pid{jobid="77",hostname="n1"} 4711$' "$tmp/om"
+is "people get a page" "$(get_status "$url/trace")" 200
+check "that lists them" grep -q '<td>77</td><td>n1</td><td>anna</td>' "$tmp/body"
+is "HEAD" "$(get_status -I "$url/trace")" 200
+is "what is no JSON is refused" "$(post 'job_id=1')" 400
+is "so is a post without a job" "$(post '{"pid":1}')" 400
+check "and the reason is told" grep -q job_id "$tmp/body"
+is "what is too long is refused" "$(post "{\"job_id\":1,\"x\":\"$(head -c 9000 /dev/zero | tr '\0' x)\"}")" 413
+is "another method, too" "$(get_status -X PUT -d x "$url/trace")" 405
+codes=$(for i in $(seq 1 40); do post "{\"job_id\":$i,\"hostname\":\"many\"}" && echo; done | sort | uniq -c | tr -s ' ' | tr '\n' ' ')
+check "more jobs than trace.entries are refused: $codes" grep -q 429 <<<"$codes"
+check "all is forgotten in time" wait_for 8 shows_not slurm_proc_pid
+$python - "$url/trace" >"$tmp/flood" <<'END'
+import collections, http.client, sys, urllib.parse
+u = urllib.parse.urlsplit(sys.argv[1])
+c = http.client.HTTPConnection(u.hostname, u.port, timeout=10)
+n = collections.Counter()
+for i in range(300):
+    c.request("POST", u.path, b'{"job_id":1}')
+    r = c.getresponse()
+    r.read()
+    n[r.status] += 1
+    again = r.getheader("Retry-After") or again if i else ""
+print(sorted(n), again)
+END
+is "a flood is refused" "$(cat "$tmp/flood")" "[200, 429] 1"
+
+# --- our own wrapper -------------------------------------------------------------
+
+sleep 1.1
+SLURM_JOB_ID=900 "$top/examples/batchjob_trace.sh" -e "${url#http://}" -r 1 \
+    "$work" -t 60 -m 20 -n 3 &
+wrapped=$!
+later "kill $wrapped 2>/dev/null"
+host=$(uname -n)
+check "our wrapper tells of its command" wait_for 10 shows slurm_proc_cpu_usage jobid=900 hostname="$host"
+scrape
+is "which has the process of the wrapper" "$(traced 900 "$host")" $wrapped
+memory=$(value slurm_proc_mem_usage jobid=900)
+near "its memory" "$memory" "$(awk '$1 == "VmRSS:" { print $2 * 1024 }' /proc/$wrapped/status)" 0.05 0
+check "its user" test "$(value slurm_proc_threadcount jobid=900 username="$(id -un)")" -ge 3
+check "its CPU use" awk -v v="$(value slurm_proc_cpu_usage jobid=900)" 'BEGIN { exit !(v > 5 && v < 400) }'
+kill $wrapped
+wait $wrapped
+is "a signal reaches the command" $? 143
+check "and it is gone" wait_for 10 shows_not slurm_proc_pid jobid=900
+echo in | "$top/examples/batchjob_trace.sh" -e "$url" -j 901 sh -c 'read -r x; echo "$x-$1"; exit 3' . out >"$tmp/wrapped"
+is "input, output and status are the command's" "$?-$(cat "$tmp/wrapped")" 3-in-out
+"$top/examples/batchjob_trace.sh" -e 127.0.0.1:1 -j 902 true
+is "nobody has to listen" $? 0
+"$top/examples/batchjob_trace.sh" -j x true 2>/dev/null
+is "a job id is needed" $? 2
+stop "$exporter"
+
+# --- a token -----------------------------------------------------------------
+
+printf 's3"cret\\\n' >"$tmp/token"
+start --trace.enabled --trace.token-file="$tmp/token" --trace.path=/t/race
+url=$url/t/race
+is "at another path" "$(get_status "$url")" 200
+is "a post without the token is refused" "$(get_status -d '{"job_id":1}' "$url")" 401
+"$top/examples/batchjob_trace.sh" -e "$url" -j 903 -t "$tmp/token" sleep 2
+is "one of our wrapper has it" "$(get_status "$url"; grep -c '<td>903</td>' "$tmp/body")" 2001
+stop "$exporter"
+complete=1

@@ -1,5 +1,7 @@
 #include "apiserver/access.h"
 
+#include "apiserver/conf.h"
+
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -127,7 +129,7 @@ static int read_file(struct bj_access *a, const char *path, struct bj_err *err)
         return bj_err_set(err, -ENOMEM, "access");
     int r = bj_file_read_trusted(AT_FDCWD, path, buf, FILE_BYTES, &text, err);
     if (r < 0)
-        r = bj_err_wrap(err, -EINVAL, "access.file");
+        r = bj_api_conf_unread("access.file", err);
     for (unsigned n = 1; r == 0 && bj_slice_line(&text, &line); n++) {
         r = read_line(a, line, err);
         if (r < 0)

@@ -238,6 +238,15 @@ int bj_api_conf_load(struct bj_api_conf *c, int argc, char **argv,
     return r < 0 ? r : check(c, err);
 }
 
+int bj_api_conf_unread(const char *option, struct bj_err *err)
+{
+    char text[240];
+    if (!err)
+        return -EINVAL;
+    bj_err_text(err, text, sizeof(text));
+    return bj_err_set(err, -EINVAL, "%s: %s", option, text);
+}
+
 void bj_api_conf_help(struct bj_buf *out)
 {
     bj_opt_help(&(struct bj_optset){options, NULL}, out);

@@ -39,6 +39,10 @@ int bj_api_conf_load(struct bj_api_conf *conf, int argc, char **argv,
                      struct bj_err *err);
 void bj_api_conf_free(struct bj_api_conf *conf);
 
+/* A file that an option names can't be read: turn err, which says how far that
+ * got, into -EINVAL with the option's name and the reason. */
+int bj_api_conf_unread(const char *option, struct bj_err *err);
+
 /* Append the text of the options for --help. */
 void bj_api_conf_help(struct bj_buf *out);
 

@@ -1,6 +1,7 @@
 #include "apiserver/tokens.h"
 
 #include "apiserver/access.h"
+#include "apiserver/conf.h"
 #include "apiserver/secret.h"
 #include "base/file.h"
 #include "base/stamp.h"
@@ -84,7 +85,7 @@ int bj_tokens_read(const char *path, struct bj_tokens **ret, struct bj_err *err)
     int r = t && buf ? 0 : bj_err_set(err, -ENOMEM, "tokens");
     if (r == 0 &&
         bj_file_read_trusted(AT_FDCWD, path, buf, FILE_BYTES, &text, err) < 0)
-        r = bj_err_wrap(err, -EINVAL, "access.token-file");
+        r = bj_api_conf_unread("access.token-file", err);
     for (unsigned n = 1; r == 0 && bj_slice_line(&text, &line); n++) {
         r = read_line(t, line, err);
         if (r < 0)

@@ -1,5 +1,6 @@
 #include "apiserver/webconf.h"
 
+#include "apiserver/conf.h"
 #include "apiserver/secret.h"
 #include "base/file.h"
 
@@ -127,7 +128,7 @@ int bj_webconf_read(struct bj_webconf *c, const char *path, struct bj_err *err)
         return bj_err_set(err, -ENOMEM, "%s", path);
     int r = bj_file_read_all(AT_FDCWD, path, buf, FILE_BYTES, &text, err);
     if (r < 0)
-        r = bj_err_wrap(err, -EINVAL, "web.config.file: %s", path);
+        r = bj_api_conf_unread("web.config.file", err);
     else
         r = parse(c, path, text, err);
     explicit_bzero(buf, FILE_BYTES);

@@ -109,24 +109,26 @@ static bool grow_keys(struct bj_cache *c, uint32_t need)
     return true;
 }
 
-void bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
+bool bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
                   int64_t value)
 {
     uint32_t n = (uint32_t)key.n, need = n + (uint32_t)sizeof(n);
     if (key.n > c->max_bytes / 4)
-        return;
-    if (c->n >= c->max_entries || c->used + need > c->max_bytes)
+        return false;
+    bool full = c->n >= c->max_entries || c->used + need > c->max_bytes;
+    if (full)
         bj_cache_clear(c);
     if (c->n >= c->cap / 2 && !grow_slots(c))
-        return;
+        return false;
     if (c->room - c->used < need && !grow_keys(c, need))
-        return;
+        return false;
     memcpy(c->key + c->used, &n, sizeof(n));
     if (n > 0)
         memcpy(c->key + c->used + sizeof(n), key.p, n);
     put(c->slot, c->cap, (struct bj_cache_slot){mark(hash), c->used, value});
     c->used += need;
     c->n++;
+    return !full;
 }
 
 void bj_cache_clear(struct bj_cache *c)

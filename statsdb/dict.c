@@ -4,18 +4,19 @@
 #include "statsdb/dict_parts.h"
 #include "statsdb/sql.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* One dictionary: its statements, both with the same parameters, and how much
  * of it is kept in memory. */
 struct shape {
-    const char *find, *add;
+    const char *table, *find, *add;
     uint32_t entries, bytes;
 };
 
 #define TEXTS(table, column, entries, bytes)                                   \
     {                                                                          \
-        "SELECT id FROM \"" table "\" WHERE " column " = ?1",                  \
+        table, "SELECT id FROM \"" table "\" WHERE " column " = ?1",           \
             "INSERT INTO \"" table "\"(" column ") VALUES(?1)", entries, bytes \
     }
 
@@ -32,12 +33,14 @@ static const struct shape shapes[BJ_DICTS] = {
     [BJ_DICT_TRES] = TEXTS("tres", "text", SMALL, 256 * KIB),
     [BJ_DICT_WORD] = TEXTS("word", "text", LARGE, 512 * KIB),
     [BJ_DICT_OWNER] =
-        {"SELECT id FROM owner WHERE ifnull(uid, -1) = ifnull(?1, -1)"
+        {"owner",
+         "SELECT id FROM owner WHERE ifnull(uid, -1) = ifnull(?1, -1)"
          " AND ifnull(gid, -1) = ifnull(?2, -1) AND grp = ?3",
          "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3)", LARGE,
          512 * KIB},
     [BJ_DICT_ASSOC] =
-        {"SELECT id FROM assoc WHERE cluster = ?1 AND account = ?2"
+        {"assoc",
+         "SELECT id FROM assoc WHERE cluster = ?1 AND account = ?2"
          " AND user = ?3 AND partition = ?4",
          "INSERT INTO assoc(cluster, account, user, partition)"
          " VALUES(?1, ?2, ?3, ?4)",
@@ -53,12 +56,23 @@ struct bj_dicts {
     enum bj_hosts_grammar grammar;
     struct {
         struct bj_cache cache;
+        bool complete; /* the cache has all of the table, as far as we know */
         struct sqlite3_stmt *find, *add;
         char last[LAST]; /* what was asked for last, and its number */
         size_t last_len; /* above LAST: nothing */
         int64_t last_id;
     } of[BJ_DICTS];
 };
+
+/* Whether a table is empty; asked of it when nothing is cached yet. */
+static bool is_empty(struct bj_dicts *d, enum bj_dict_id which)
+{
+    char sql[80];
+    int64_t id;
+    snprintf(sql, sizeof(sql), "SELECT max(id) FROM \"%s\"",
+             shapes[which].table);
+    return bj_sql_int(d->db, sql, &id, NULL) == 0 && id == BJ_SQL_NULL;
+}
 
 int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err)
 {
@@ -75,6 +89,7 @@ int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err)
         r = bj_sql_prepare(db, shapes[i].find, &d->of[i].find, err);
         if (r == 0)
             r = bj_sql_prepare(db, shapes[i].add, &d->of[i].add, err);
+        d->of[i].complete = r == 0 && is_empty(d, (enum bj_dict_id)i);
     }
     if (r < 0) {
         bj_dicts_free(d);
@@ -101,6 +116,7 @@ void bj_dicts_clear(struct bj_dicts *d)
 {
     for (int i = 0; i < BJ_DICTS; i++) {
         bj_cache_clear(&d->of[i].cache);
+        d->of[i].complete = false;
         d->of[i].last_len = LAST + 1;
     }
 }
@@ -110,26 +126,48 @@ void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
     d->grammar = grammar;
 }
 
+static int find(struct bj_dicts *d, enum bj_dict_id which, int64_t *ret,
+                struct bj_err *err)
+{
+    struct sqlite3_stmt *st = d->of[which].find;
+    int r = bj_sql_row(st, err);
+    if (r <= 0)
+        return r;
+    *ret = bj_sql_get(st, 0);
+    sqlite3_reset(st);
+    return 1;
+}
+
 /* Look a key up in its table, and enter it when it is not there.  Both
- * statements have their parameters already. */
+ * statements have their parameters already.  Where all of the table is in the
+ * cache the first can be spared; the table itself says when we are wrong. */
 static int find_or_add(struct bj_dicts *d, enum bj_dict_id which, int64_t *ret,
                        bool *ret_new, struct bj_err *err)
 {
     *ret_new = false;
-    struct sqlite3_stmt *find = d->of[which].find;
-    int r = bj_sql_row(find, err);
-    if (r > 0) {
-        *ret = bj_sql_get(find, 0);
-        sqlite3_reset(find);
-        return 0;
+    if (!d->of[which].complete) {
+        int r = find(d, which, ret, err);
+        if (r != 0)
+            return r < 0 ? r : 0;
     }
-    if (r == 0)
-        r = bj_sql_run(d->of[which].add, err);
+    int r = bj_sql_run(d->of[which].add, err);
+    if (r == -EEXIST && d->of[which].complete) {
+        d->of[which].complete = false;
+        r = find(d, which, ret, err);
+        return r < 0 ? r : 0;
+    }
     if (r == 0) {
         *ret = sqlite3_last_insert_rowid(d->db);
         *ret_new = true;
     }
     return r;
+}
+
+static void keep(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
+                 struct bj_slice key, int64_t id)
+{
+    if (!bj_cache_add(&d->of[which].cache, hash, key, id))
+        d->of[which].complete = false;
 }
 
 /* Text that stays text when it is empty. */
@@ -165,7 +203,7 @@ static int look_up(struct bj_dicts *d, enum bj_dict_id which,
     if (r == 0 && fresh && which == BJ_DICT_TRES)
         r = bj_dict_add_tres(d->parts, *ret, text, err);
     if (r == 0)
-        bj_cache_add(c, hash, text, *ret);
+        keep(d, which, hash, text, *ret);
     return r;
 }
 
@@ -210,7 +248,7 @@ int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
     bool fresh;
     int r = find_or_add(d, BJ_DICT_OWNER, ret, &fresh, err);
     if (r == 0)
-        bj_cache_add(c, hash, k, *ret);
+        keep(d, BJ_DICT_OWNER, hash, k, *ret);
     return r;
 }
 
@@ -227,7 +265,7 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
     bool fresh;
     int r = find_or_add(d, BJ_DICT_ASSOC, ret, &fresh, err);
     if (r == 0)
-        bj_cache_add(c, hash, k, *ret);
+        keep(d, BJ_DICT_ASSOC, hash, k, *ret);
     return r;
 }
 

@@ -138,6 +138,10 @@ static bool shown_follows(const struct bj_sched_job *job)
 static bool exit_follows(const struct bj_sched_job *job)
 {
     char text[64];
+    const char *raw = job->exit_raw.p;
+    if (job->exit_raw.n == 3 && job->exit_code < 10 && job->exit_signal < 10)
+        return (uint64_t)raw[0] == '0' + job->exit_code && raw[1] == ':' &&
+               (uint64_t)raw[2] == '0' + job->exit_signal;
     int n = snprintf(text, sizeof(text), "%llu:%llu",
                      (unsigned long long)job->exit_code,
                      (unsigned long long)job->exit_signal);
@@ -155,9 +159,12 @@ bool bj_row_more_none(const struct bj_sched_job *job)
                 : ((const struct bj_slice *)(const void *)at)->n > 0)
             return false;
     }
-    return job->steps_left_out == 0 && job->cancelled_by == BJ_ABSENT &&
-           job->cpus_requested == job->cpus && shown_follows(job) &&
-           exit_follows(job) &&
+    return job->steps_left_out == 0 &&
+           (job->cancelled_by == BJ_ABSENT ||
+            bj_slice_starts(job->state_raw, BJ_SLICE("CANCELLED by "))) &&
+           (job->cpus_requested == BJ_ABSENT ||
+            job->cpus_requested == job->cpus) &&
+           shown_follows(job) && exit_follows(job) &&
            (job->gpu_model.n == 0 || job->tres_allocated_raw.n > 0);
 }
 

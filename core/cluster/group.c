@@ -56,7 +56,7 @@ static bool make_room(struct bj_group *g)
 {
     if (g->n == g->room) {
         size_t room = g->room > 0 ? 2 * g->room : 16;
-        char *v = reallocarray(g->v, room, g->size);
+        char *v = realloc(g->v, room * g->size);
         if (!v)
             return false;
         g->v = v;

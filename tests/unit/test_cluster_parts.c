@@ -1,0 +1,406 @@
+/* Queue and nodes summed up: recordings of Slurm 22.05, and nodes in states
+ * that the recording has not. */
+#include "core/cluster/part.h"
+#include "tests/unit/lib/fail.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define FIXTURES "tests/fixtures/cluster/"
+#define S(text) bj_slice_str(text)
+#define SEP "\x1f"
+
+enum { ALL = 255, NOW = 1795195564 };
+
+static struct bj_cluster_conf conf = {.max_series = 1000, .gpu_idle_cpus = 1};
+
+static char *load(const char *name)
+{
+    static char text[1 << 16];
+    FILE *f = fopen(name, "rb");
+    if (!f)
+        fail_msg("%s is missing", name);
+    text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+    fclose(f);
+    return text;
+}
+
+/* Read a text as a source's; the work is the caller's to free. */
+static int read_text(struct bj_cluster_work *w, enum bj_cluster_source id,
+                     const char *text)
+{
+    struct bj_slice rest = S(text), line;
+    int r = bj_cluster_work_begin(w);
+    while (r == 0 && bj_slice_line(&rest, &line))
+        r = bj_cluster_work_line(w, &bj_cluster_readers[id], line);
+    return r < 0 ? r : bj_cluster_work_end(w, &bj_cluster_readers[id]);
+}
+
+static struct bj_cluster_work make(enum bj_cluster_source id, const char *text,
+                                   const struct bj_cluster_part *held)
+{
+    struct bj_cluster_work w = {
+        .conf = &conf, .by = ALL, .wall_sec = NOW, .reservations = held};
+    assert_int_equal(read_text(&w, id, text), 0);
+    return w;
+}
+
+/* The record of keys; NULL when there is none. */
+static const void *find(const struct bj_cluster_work *w,
+                        enum bj_cluster_list list, const char *k0,
+                        const char *k1, const char *k2)
+{
+    const struct bj_list *l = &w->part->list[list];
+    const char *key[] = {k0, k1, k2};
+    for (size_t i = 0; i < l->n; i++) {
+        const struct bj_sub *sub =
+            (const void *)((const char *)l->v + i * w->group[list].size);
+        bool same = true;
+        for (int k = 0; k < 3 && key[k]; k++)
+            same &= bj_slice_eq(sub->key[k], S(key[k]));
+        if (same)
+            return sub;
+    }
+    return NULL;
+}
+
+static void check_jobs(const struct bj_cluster_work *w,
+                       enum bj_cluster_list list, const char *k0,
+                       const char *k1, uint64_t jobs, uint64_t cpus,
+                       uint64_t mib)
+{
+    const struct bj_jobs_stat *s = find(w, list, k0, k1, NULL);
+    if (!s)
+        fail_msg("list %d has no %s, %s", (int)list, k0, k1 ? k1 : "-");
+    assert_int_equal(s->jobs, jobs);
+    assert_int_equal(s->cpus, cpus);
+    assert_int_equal(s->mem_bytes, mib << 20);
+}
+
+/* Counted in the recording by hand; its array 1-40:3 has 14 tasks. */
+static void test_queue(void **state)
+{
+    (void)state;
+    struct bj_cluster_work w =
+        make(BJ_CLUSTER_QUEUE, load(FIXTURES "squeue.txt"), NULL);
+    check_jobs(&w, BJ_CL_JOBS, "PENDING", NULL, 18, 67, 17 * 50 + 150);
+    check_jobs(&w, BJ_CL_JOBS, "RUNNING", NULL, 2, 2, 100);
+    check_jobs(&w, BJ_CL_JOBS, "COMPLETED", NULL, 4, 4, 200);
+    check_jobs(&w, BJ_CL_JOBS, "CANCELLED", NULL, 1, 1, 50);
+    check_jobs(&w, BJ_CL_PARTITION_JOBS, "test", "PENDING", 14, 14, 700);
+    check_jobs(&w, BJ_CL_PARTITION_JOBS, "test,batch", "PENDING", 2, 51, 100);
+    check_jobs(&w, BJ_CL_USER_JOBS, "clboris", "PENDING", 4, 53, 300);
+    check_jobs(&w, BJ_CL_ACCOUNT_JOBS, "chemistry", "PENDING", 1, 1, 150);
+    check_jobs(&w, BJ_CL_PENDING, "JobHeldUser", NULL, 14, 14, 700);
+    check_jobs(&w, BJ_CL_PENDING, "ReqNodeNotAvail", NULL, 1, 50, 50);
+    check_jobs(&w, BJ_CL_PARTITION_PENDING, "big",
+               "Nodes required for job are DOWN", 1, 1, 50);
+    const struct bj_jobs_stat *s = find(&w, BJ_CL_JOBS, "PENDING", NULL, NULL);
+    assert_int_equal(s->wait_max_sec, NOW - 1795194467);
+    assert_int_equal(s->wait_sec, 3 * (NOW - 1795194467) + 15 * 4);
+    s = find(&w, BJ_CL_JOBS, "RUNNING", NULL, NULL);
+    assert_true(s->wait_sec == BJ_ABSENT);
+    assert_int_equal(w.bad, 0);
+    bj_cluster_work_free(&w);
+}
+
+/* The parts make up the whole, whatever the jobs are told by. */
+static void test_queue_sums(void **state)
+{
+    (void)state;
+    struct bj_cluster_work w =
+        make(BJ_CLUSTER_QUEUE, load(FIXTURES "squeue.txt"), NULL);
+    for (unsigned k = BJ_CL_JOBS; k <= BJ_CL_RESERVATION_JOBS; k++) {
+        const struct bj_jobs_stat *v = w.part->list[k].v;
+        uint64_t jobs = 0, cpus = 0;
+        for (size_t i = 0; i < w.part->list[k].n; i++) {
+            jobs += v[i].jobs;
+            cpus += v[i].cpus;
+        }
+        assert_int_equal(jobs, 25);
+        assert_int_equal(cpus, 74);
+    }
+    bj_cluster_work_free(&w);
+}
+
+static void test_queue_gpus(void **state)
+{
+    (void)state;
+#define JOB(id, state, tres)                                                   \
+    id SEP "N/A" SEP state SEP "gpu" SEP "a" SEP "u" SEP "q" SEP "h" SEP       \
+           "(null)" SEP "1" SEP "1" SEP "1" SEP "1" SEP tres SEP "None\n"
+    static const char text[] =
+        JOB("1", "RUNNING", "cpu=1,gres/gpu=2,gres/gpu:a100=2")
+            JOB("2", "RUNNING", "cpu=1,gres/gpu:a100=1,gres/gpu=3")
+                JOB("3", "RUNNING", "cpu=1,gres/gpu:v100=4")
+                    JOB("4", "PENDING", "cpu=1,gres/gpu=5")
+                        JOB("5", "RUNNING", "cpu=1,gres/tpu=5");
+    struct bj_cluster_work w = make(BJ_CLUSTER_QUEUE, text, NULL);
+    static const struct {
+        const char *state, *type;
+        uint64_t n;
+    } want[] = {{"RUNNING", "a100", 3},
+                {"RUNNING", "v100", 4},
+                {"RUNNING", "", 2},
+                {"PENDING", "", 5}};
+    assert_int_equal(w.part->list[BJ_CL_JOBS_GPUS].n, COUNT(want));
+    for (size_t i = 0; i < COUNT(want); i++) {
+        const struct bj_count_stat *s =
+            find(&w, BJ_CL_JOBS_GPUS, want[i].state, want[i].type, NULL);
+        assert_non_null(s);
+        assert_int_equal(s->count, want[i].n);
+    }
+    const struct bj_jobs_stat *j = find(&w, BJ_CL_JOBS, "RUNNING", NULL, NULL);
+    assert_int_equal(j->gpus, 9);
+    bj_cluster_work_free(&w);
+}
+
+/* --- nodes ----------------------------------------------------------------*/
+
+static void check_nodes(const struct bj_cluster_work *w,
+                        enum bj_cluster_list list, const char *k0,
+                        const char *k1, const char *k2, uint64_t nodes,
+                        uint64_t allocated, uint64_t idle, uint64_t other)
+{
+    const struct bj_nodes_stat *s = find(w, list, k0, k1, k2);
+    if (!s)
+        fail_msg("list %d has no %s, %s, %s", (int)list, k0, k1 ? k1 : "-",
+                 k2 ? k2 : "-");
+    assert_int_equal(s->nodes, nodes);
+    assert_int_equal(s->cpus_allocated, allocated);
+    assert_int_equal(s->cpus_idle, idle);
+    assert_int_equal(s->cpus_other, other);
+    assert_int_equal(s->cpus, allocated + idle + other);
+}
+
+/* A node counts once, in three or four partitions. */
+static void test_nodes(void **state)
+{
+    (void)state;
+    struct bj_cluster_work r =
+        make(BJ_CLUSTER_RESERVATIONS, load(FIXTURES "reservations.txt"), NULL);
+    struct bj_cluster_work w =
+        make(BJ_CLUSTER_NODES, load(FIXTURES "sinfo.txt"), r.part);
+    assert_int_equal(w.good, 18);
+    assert_int_equal(w.bad, 4);
+    assert_int_equal(w.part->list[BJ_CL_NODES].n, 5);
+    check_nodes(&w, BJ_CL_NODES, "allocated", "", NULL, 1, 2, 0, 0);
+    check_nodes(&w, BJ_CL_NODES, "idle", "drain", NULL, 1, 0, 0, 2);
+    check_nodes(&w, BJ_CL_NODES, "unknown", "drain+not_responding", NULL, 1, 0,
+                0, 80);
+    check_nodes(&w, BJ_CL_NODES, "down", "not_responding", NULL, 1, 0, 0, 80);
+    check_nodes(&w, BJ_CL_FLAGS, "drain", NULL, NULL, 2, 0, 0, 82);
+    check_nodes(&w, BJ_CL_FLAGS, "not_responding", NULL, NULL, 3, 0, 80, 160);
+    check_nodes(&w, BJ_CL_PARTITION_NODES, "batch", "allocated", "", 1, 2, 0,
+                0);
+    check_nodes(&w, BJ_CL_PARTITION_FLAGS, "big", "drain", NULL, 1, 0, 0, 80);
+    check_nodes(&w, BJ_CL_REASONS, "kernel \"5|6", "idle", "drain", 1, 0, 0, 2);
+    check_nodes(&w, BJ_CL_REASONS, "fan", "down", "not_responding", 1, 0, 0,
+                80);
+    /* clx2 is in two active reservations, clx3 in one that is not active */
+    check_nodes(&w, BJ_CL_RESERVATION_NODES, "maint1,maint2", "unknown",
+                "maintenance+not_responding+reserved", 1, 0, 80, 0);
+    check_nodes(&w, BJ_CL_RESERVATION_NODES, "maint2", "unknown",
+                "drain+not_responding", 1, 0, 0, 80);
+    check_nodes(&w, BJ_CL_RESERVATION_NODES, "", "down", "not_responding", 1, 0,
+                0, 80);
+    check_nodes(&w, BJ_CL_EACH_NODE, "cln02", "idle", "drain", 1, 0, 0, 2);
+    bj_cluster_work_free(&w);
+    bj_cluster_work_free(&r);
+}
+
+#define NODE(name, state, cpus, gres, used)                                    \
+    name SEP "p" SEP state SEP cpus SEP "1000" SEP "10" SEP                    \
+             "900" SEP gres SEP used SEP "none\n"
+
+static void check_gpus(const struct bj_cluster_work *w, const char *node,
+                       const char *type, uint64_t allocated, uint64_t idle,
+                       uint64_t blocked, uint64_t other)
+{
+    const struct bj_gpus_stat *s = NULL;
+    const struct bj_list *l = &w->part->list[BJ_CL_EACH_NODE_GPUS];
+    const struct bj_gpus_stat *v = l->v;
+    for (size_t i = 0; i < l->n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], S(node)) &&
+            bj_slice_eq(v[i].sub.key[2], S(type)))
+            s = &v[i];
+    if (!s)
+        fail_msg("%s has no GPU of type '%s'", node, type);
+    assert_int_equal(s->allocated, allocated);
+    assert_int_equal(s->idle, idle);
+    assert_int_equal(s->blocked, blocked);
+    assert_int_equal(s->other, other);
+    assert_int_equal(s->gpus, allocated + idle + blocked + other);
+}
+
+static void test_gpus(void **state)
+{
+    (void)state;
+    static const char text[] =
+        /* all GPUs of a mixed node are used, 48 CPUs are idle */
+        NODE("a", "mixed", "32/48/0/80", "gpu:rtx8000:8(S:0-1)",
+             "gpu:rtx8000:8(IDX:0-7)")
+        /* no idle CPU: its free GPUs are blocked; one: they are idle */
+        NODE("b", "allocated", "80/0/0/80", "gpu:a100:4", "gpu:a100:1(IDX:0)")
+            NODE("c", "mixed", "79/1/0/80", "gpu:a100:4", "gpu:a100:1(IDX:3)")
+        /* drained, but for one that a job still has */
+        NODE("d", "mixed+drain", "1/0/79/80", "gpu:4", "gpu:(null):1(IDX:0)")
+            NODE("e", "down*", "0/0/80/80", "gpu:4,tpu:2", "gpu:0,tpu:0") NODE(
+                "f", "idle+planned", "0/80/0/80", "gpu:a100:2,gpu:v100:2",
+                "gpu:a100:0(IDX:N/A),gpu:v100:1(IDX:2)")
+                NODE("g", "reboot^", "0/0/80/80", "gpu:a100:2", "gpu:a100:0")
+                    NODE("h", "idle", "0/80/0/80", "(null)", "gpu:0")
+        /* more used than there are, of a type that is not there */
+        NODE("i", "mixed", "1/79/0/80", "gpu:a100:2", "gpu:h100:1,gpu:a100:2");
+    struct bj_cluster_work w = make(BJ_CLUSTER_NODES, text, NULL);
+    check_gpus(&w, "a", "rtx8000", 8, 0, 0, 0);
+    check_gpus(&w, "b", "a100", 1, 0, 3, 0);
+    check_gpus(&w, "c", "a100", 1, 3, 0, 0);
+    check_gpus(&w, "d", "", 1, 0, 0, 3);
+    check_gpus(&w, "e", "", 0, 0, 0, 4);
+    check_gpus(&w, "f", "a100", 0, 2, 0, 0);
+    check_gpus(&w, "f", "v100", 1, 1, 0, 0);
+    check_gpus(&w, "g", "a100", 0, 0, 0, 2);
+    check_gpus(&w, "i", "a100", 2, 0, 0, 0);
+    assert_int_equal(w.part->list[BJ_CL_EACH_NODE_GPUS].n, 9);
+    /* a rebooting node is not in drain; a planned one is idle */
+    check_nodes(&w, BJ_CL_FLAGS, "drain", NULL, NULL, 1, 1, 0, 79);
+    check_nodes(&w, BJ_CL_FLAGS, "reboot_issued", NULL, NULL, 1, 0, 0, 80);
+    check_nodes(&w, BJ_CL_NODES, "idle", "planned", NULL, 1, 0, 80, 0);
+    check_nodes(&w, BJ_CL_NODES, "mixed", "", NULL, 3, 112, 128, 0);
+    check_nodes(&w, BJ_CL_NODES, "mixed", "drain", NULL, 1, 1, 0, 79);
+    bj_cluster_work_free(&w);
+}
+
+/* Too many users: the rest is one, and nothing is lost. */
+static void test_cap(void **state)
+{
+    (void)state;
+    enum { USERS = 300 };
+    char text[USERS * 80];
+    size_t n = 0;
+    for (int i = 0; i < USERS; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n,
+                              "%d" SEP "N/A" SEP "%s" SEP "p" SEP "a" SEP
+                              "user%d" SEP "q" SEP "h" SEP SEP "1" SEP SEP SEP
+                              "1" SEP "cpu=2" SEP "None\n",
+                              i + 1, i % 2 ? "RUNNING" : "PENDING", i);
+    struct bj_cluster_conf small = {.max_series = 100};
+    struct bj_cluster_work w = {.conf = &small, .by = ALL, .wall_sec = NOW};
+    assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
+    assert_int_equal(w.part->list[BJ_CL_USER_JOBS].n, 102);
+    assert_int_equal(w.group[BJ_CL_USER_JOBS].refused, 200);
+    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "RUNNING", 100, 200, 0);
+    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "PENDING", 100, 200, 0);
+    check_jobs(&w, BJ_CL_JOBS, "RUNNING", NULL, 150, 300, 0);
+    bj_cluster_work_free(&w);
+}
+
+static void test_garbage(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"Segmentation fault\n",
+                                        "{\"jobs\": []}\n", "\x1f\x1f\n"};
+    for (size_t i = 0; i < COUNT(texts); i++)
+        for (int k = 0; k < BJ_CLUSTER_SOURCES; k++) {
+            struct bj_cluster_work w = {.conf = &conf, .by = ALL};
+            assert_int_equal(read_text(&w, (enum bj_cluster_source)k, texts[i]),
+                             -EINVAL);
+            bj_cluster_work_free(&w);
+        }
+    /* nothing at all is an empty queue */
+    struct bj_cluster_work w = make(BJ_CLUSTER_QUEUE, "", NULL);
+    assert_int_equal(w.part->list[BJ_CL_JOBS].n, 0);
+    bj_cluster_work_free(&w);
+    w = make(BJ_CLUSTER_LICENSES, "No licenses configured in Slurm.\n", NULL);
+    bj_cluster_work_free(&w);
+}
+
+/* --- the rest -------------------------------------------------------------*/
+
+static void test_accounting(void **state)
+{
+    (void)state;
+    struct bj_cluster_work w = {
+        .conf = &conf, .by = ALL, .name = {"sandbox", 7}};
+    assert_int_equal(
+        read_text(&w, BJ_CLUSTER_LIMITS, load(FIXTURES "limits.txt")), 0);
+    const struct bj_limit_stat *l = find(&w, BJ_CL_LIMITS, "chemistry", "", "");
+    assert_non_null(l);
+    assert_int_equal(l->jobs, 3);
+    assert_int_equal(l->cpus, 8);
+    assert_int_equal(l->mem_bytes, 2ull << 30);
+    assert_true(l->gpus == BJ_ABSENT && l->submit == BJ_ABSENT);
+    l = find(&w, BJ_CL_LIMITS, "physics", "clboris", "");
+    assert_int_equal(l->max_jobs, 7);
+    assert_int_equal(l->max_nodes, 2);
+    bj_cluster_work_free(&w);
+    w = make(BJ_CLUSTER_SHARES, load(FIXTURES "shares.txt"), NULL);
+    const struct bj_share_stat *s =
+        find(&w, BJ_CL_SHARES, "physics", "clanna", NULL);
+    assert_int_equal(s->shares, 1);
+    assert_int_equal(w.part->list[BJ_CL_SHARES].n, 7);
+    bj_cluster_work_free(&w);
+    w = make(BJ_CLUSTER_DIAG, load(FIXTURES "sdiag.txt"), NULL);
+    assert_int_equal(w.part->list[BJ_CL_RPC_TYPES].n, 19);
+    assert_int_equal(w.part->list[BJ_CL_RPC_USERS].n, 4);
+    const struct bj_controller_stat *c = w.part->list[BJ_CL_CONTROLLER].v;
+    assert_int_equal(c->diag.bf_max_usec, 831);
+    bj_cluster_work_free(&w);
+    w = make(BJ_CLUSTER_CONFIG, load(FIXTURES "config.txt"), NULL);
+    assert_true(bj_slice_eq(w.part->cluster, S("sandbox")));
+    bj_cluster_work_free(&w);
+}
+
+static int read_all(void *arg)
+{
+    char *const *texts = arg;
+    int r = 0;
+    for (size_t i = 0; i < BJ_CLUSTER_SOURCES && r == 0; i++) {
+        struct bj_cluster_work w = {.conf = &conf, .by = ALL};
+        r = read_text(&w, (enum bj_cluster_source)i, texts[i]);
+        bj_cluster_work_free(&w);
+    }
+    return r;
+}
+
+static void test_want_of_memory(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        "config.txt", "reservations.txt", "squeue.txt", "sinfo.txt",
+        "sdiag.txt",  "licenses.txt",     "shares.txt", "limits.txt"};
+    char *texts[COUNT(files)];
+    if (!bj_fail_works())
+        skip();
+    for (size_t i = 0; i < COUNT(files); i++) {
+        char name[100];
+        snprintf(name, sizeof(name), FIXTURES "%s", files[i]);
+        texts[i] = strdup(load(name));
+    }
+    assert_true(bj_fail_each(read_all, texts) > 20);
+    for (size_t i = 0; i < COUNT(files); i++)
+        free(texts[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_queue_sums),
+        cmocka_unit_test(test_queue_gpus),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_gpus),
+        cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_accounting),
+        cmocka_unit_test(test_want_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -76,7 +76,8 @@ struct bj_gpu_kind {
     int (*read)(void *m, struct bj_gpu_set *out, struct bj_err *err);
     void (*close)(void *m);
 };
-extern const struct bj_gpu_kind bj_gpu_nvml; /* nvml_read.c */
+extern const struct bj_gpu_kind bj_gpu_nvml;              /* nvml_read.c */
+extern const struct bj_gpu_kind bj_gpu_amd, bj_gpu_intel; /* drm.c */
 
 void bj_gpu_set_clear(struct bj_gpu_set *s);
 

@@ -7,7 +7,8 @@
 
 enum { SECOND = 1000000, HANG_USEC = 10 * SECOND, FRESH_PERIODS = 3 };
 
-const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {&bj_gpu_nvml};
+const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {
+    &bj_gpu_nvml, &bj_gpu_amd, &bj_gpu_intel};
 
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_gpus **ret, struct bj_err *err)

@@ -12,7 +12,7 @@
 #include "core/gpu/watch.h"
 
 enum {
-    BJ_GPU_KINDS = 1,
+    BJ_GPU_KINDS = 3,
     BJ_GPU_DEVS_MAX = 512,
     BJ_GPU_JOBS_MAX = 1024, /* jobs that are asked about */
     BJ_GPU_HOLDERS_MAX = 64 /* of one device */

@@ -98,6 +98,9 @@ int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
 int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
                      struct bj_err *err);
 
+/* From here on the server's local time is so many minutes ahead of UTC. */
+void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min);
+
 /* The file is over; bytes behind its last newline are not taken: a line may
  * still be being written.  They are *ret_rest (may be NULL). */
 int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest,

@@ -166,8 +166,8 @@ static bool queued(struct bj_pbs_acct *r, const struct record *rec,
                    struct bj_sched_job *job)
 {
     struct seen *s = remember(r, rec->id);
-    s->queued_sec = rec->stamp_sec;
     fill(&job->submit_sec, rec->stamp_sec);
+    s->queued_sec = job->submit_sec;
     job->state = BJ_STATE_PENDING;
     return true;
 }
@@ -179,8 +179,7 @@ static bool started(struct bj_pbs_acct *r, const struct record *rec,
     fill(&job->submit_sec, s->queued_sec);
     fill(&job->start_sec, rec->stamp_sec);
     s->start_sec = job->start_sec;
-    if (s->queued_sec == BJ_ABSENT)
-        s->queued_sec = job->submit_sec;
+    s->queued_sec = job->submit_sec;
     job->state = BJ_STATE_RUNNING;
     return true;
 }
@@ -353,6 +352,11 @@ int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
     }
     r->counts.bytes = r->lines.bytes;
     return fail(r, err);
+}
+
+void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min)
+{
+    r->conf.offset_min = offset_min;
 }
 
 int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest, struct bj_err *err)

@@ -1,0 +1,199 @@
+#include "statsdb/pbs_run.h"
+
+#include "sched/state.h"
+#include "statsdb/cache.h"
+#include "statsdb/sql.h"
+
+#include <stdlib.h>
+
+enum {
+    PLACED = 4096,   /* remembered: more than bj_upsert keeps back */
+    RUNS_MAX = 1000, /* of a job, that are told apart */
+};
+
+struct run {
+    int64_t submit, start, end; /* BJ_SQL_NULL: not known */
+    enum bj_job_state state;
+};
+
+/* The last run that a job was placed into; it may not be in the table yet. */
+struct placed {
+    uint64_t hash; /* of cluster and id; 0: none */
+    struct run run;
+};
+
+struct bj_pbs_runs {
+    struct sqlite3_stmt *find;
+    uint64_t seed;
+    struct placed *placed;
+};
+
+/* What is known of a job. */
+struct known {
+    struct run newest, same; /* same: with the start of the record */
+    bool any, has_same;
+};
+
+int bj_pbs_runs_new(struct bj_store *s, struct bj_pbs_runs **ret,
+                    struct bj_err *err)
+{
+    struct bj_pbs_runs *r = calloc(1, sizeof(*r));
+    if (r)
+        r->placed = calloc(PLACED, sizeof(*r->placed));
+    if (!r || !r->placed) {
+        free(r);
+        return bj_err_set(err, -ENOMEM, "runs");
+    }
+    r->seed = bj_cache_seed();
+    int e = bj_sql_prepare(
+        bj_store_db(s),
+        "SELECT submit, start, \"end\", state FROM job WHERE cluster ="
+        " (SELECT id FROM cluster WHERE name = ?1) AND raw_id = ?2"
+        " AND submit >= ?3 AND submit < ?4 ORDER BY submit",
+        &r->find, err);
+    if (e < 0) {
+        bj_pbs_runs_free(r);
+        return e;
+    }
+    *ret = r;
+    return 0;
+}
+
+void bj_pbs_runs_free(struct bj_pbs_runs *r)
+{
+    if (!r)
+        return;
+    sqlite3_finalize(r->find);
+    free(r->placed);
+    free(r);
+}
+
+void bj_pbs_runs_clear(struct bj_pbs_runs *r)
+{
+    memset(r->placed, 0, PLACED * sizeof(*r->placed));
+}
+
+static struct placed *place_of(const struct bj_pbs_runs *r,
+                               struct bj_slice cluster, struct bj_slice id,
+                               uint64_t *ret_hash)
+{
+    uint64_t h = bj_cache_hash(r->seed, cluster);
+    h = bj_cache_hash(h, id);
+    *ret_hash = h ? h : 1;
+    return &r->placed[h % PLACED];
+}
+
+static void meet(struct known *k, const struct run *run,
+                 const struct bj_sched_job *job)
+{
+    if (!k->any || run->submit >= k->newest.submit)
+        k->newest = *run;
+    k->any = true;
+    if (job->start_sec != BJ_ABSENT && run->start == (int64_t)job->start_sec) {
+        k->same = *run;
+        k->has_same = true;
+    }
+}
+
+/* All runs whose keys lie between two times. */
+static int look(struct bj_pbs_runs *r, struct bj_slice cluster,
+                const struct bj_sched_job *job, const struct run *placed,
+                int64_t from, int64_t to, struct known *k, struct bj_err *err)
+{
+    uint64_t number;
+    int e;
+    *k = (struct known){.any = false};
+    bj_sql_bind_text(r->find, 1, cluster);
+    if (bj_slice_u64(job->raw_id, &number) == 0 && number <= INT64_MAX)
+        sqlite3_bind_int64(r->find, 2, (int64_t)number);
+    else
+        bj_sql_bind_text(r->find, 2, job->raw_id);
+    sqlite3_bind_int64(r->find, 3, from);
+    sqlite3_bind_int64(r->find, 4, to);
+    while ((e = bj_sql_row(r->find, err)) > 0) {
+        struct run run = {bj_sql_get(r->find, 0), bj_sql_get(r->find, 1),
+                          bj_sql_get(r->find, 2),
+                          (enum bj_job_state)bj_sql_get(r->find, 3)};
+        if (!placed || run.submit != placed->submit)
+            meet(k, &run, job);
+    }
+    if (e == 0 && placed && placed->submit >= from && placed->submit < to)
+        meet(k, placed, job);
+    return e;
+}
+
+/* Which key a record has whose job was submitted at base. */
+static int64_t choose(const struct known *k, const struct bj_sched_job *job,
+                      int64_t base)
+{
+    const bool has_told =
+        job->restarts != BJ_ABSENT && job->restarts < RUNS_MAX;
+    const int64_t told = has_told ? base + (int64_t)job->restarts : base;
+    const struct run *n = &k->newest;
+    if (k->has_same)
+        return k->same.submit;
+    if (!k->any)
+        return told;
+    if (job->state == BJ_STATE_PENDING)
+        return n->submit;
+    bool another = job->start_sec != BJ_ABSENT && n->start != BJ_SQL_NULL;
+    if (another && has_told && told < n->submit)
+        return told; /* an earlier one, told late */
+    if (another || n->state == BJ_STATE_REQUEUED)
+        return told > n->submit ? told : n->submit + 1;
+    return n->submit;
+}
+
+/* D and A tell no times of the job. */
+static void choose_bare(const struct known *k, struct bj_sched_job *job)
+{
+    const struct run *n = &k->newest;
+    if (!k->any)
+        return;
+    if (n->state == BJ_STATE_REQUEUED && n->end != (int64_t)job->end_sec)
+        job->submit_sec = (uint64_t)n->submit + 1;
+    else if (!bj_state_ended(n->state) || n->end == (int64_t)job->end_sec)
+        job->submit_sec = (uint64_t)n->submit;
+}
+
+static void remember(struct placed *p, uint64_t hash,
+                     const struct bj_sched_job *job)
+{
+    struct run was = p->run;
+    bool known = p->hash == hash && was.submit == (int64_t)job->submit_sec;
+    p->hash = hash;
+    p->run = (struct run){(int64_t)job->submit_sec, bj_sql_u64(job->start_sec),
+                          bj_sql_u64(job->end_sec), job->state};
+    /* As in the store, a run that has ended stays so. */
+    if (known && p->run.start == BJ_SQL_NULL)
+        p->run.start = was.start;
+    if (known && p->run.end == BJ_SQL_NULL)
+        p->run.end = was.end;
+    if (known && bj_state_ended(was.state) && !bj_state_ended(job->state))
+        p->run.state = was.state;
+}
+
+int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
+                      struct bj_sched_job *job, struct bj_err *err)
+{
+    const bool bare = job->submit_sec == BJ_ABSENT;
+    const int64_t base = bare ? 0 : bj_sql_u64(job->submit_sec);
+    const int64_t end =
+        bare || base > INT64_MAX - RUNS_MAX ? INT64_MAX : base + RUNS_MAX;
+    struct known k;
+    uint64_t hash;
+    if (job->cluster.n > 0)
+        cluster = job->cluster;
+    struct placed *p = place_of(r, cluster, job->raw_id, &hash);
+    int e = look(r, cluster, job, p->hash == hash ? &p->run : NULL, base, end,
+                 &k, err);
+    if (e < 0)
+        return e;
+    if (bare)
+        choose_bare(&k, job);
+    else
+        job->submit_sec = (uint64_t)choose(&k, job, base);
+    if (job->submit_sec != BJ_ABSENT)
+        remember(p, hash, job);
+    return 0;
+}

@@ -1,0 +1,479 @@
+#include "statsdb/source_follow.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "sched/lsf.h"
+#include "sched/pbs.h"
+#include "statsdb/covered.h"
+#include "statsdb/pbs_run.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    CHUNK = 2 << 20,    /* longer lines are passed over */
+    BATCH = 8 << 20,    /* bytes of a transaction */
+    HEAD = 64 << 10,    /* in which the first line must end */
+    FILES_MAX = 100000, /* of a directory */
+};
+
+/* A file of the list, with how it looked when nothing more was to be read. */
+struct file {
+    char name[NAME_MAX + 1];
+    uint64_t order; /* the day; of lsb.acct.N less and less */
+    bool done;
+    dev_t dev;
+    ino_t ino;
+    off_t size;
+    struct timespec mtime;
+};
+
+struct bj_source_follow {
+    enum bj_follow_kind kind;
+    struct bj_slice cluster;
+    const char *cluster_name;
+    char dir[PATH_MAX], base[NAME_MAX + 1]; /* base: of LSF */
+    struct bj_store *store;
+    struct bj_pbs_runs *runs;
+    struct bj_pbs_acct *pbs; /* one of both, kept from file to file */
+    struct bj_lsf_acct *lsf;
+    struct file *file;
+    size_t files;
+    char *chunk;
+
+    /* of one call */
+    const struct bj_source_run *run;
+    struct bj_sacct_counts counts;
+    bool dry, open;
+};
+
+static const char *const source_names[BJ_FOLLOWS] = {
+    [BJ_FOLLOW_PBS] = "pbs.accounting", [BJ_FOLLOW_LSF] = "lsf.acct"};
+
+/* --- readers ---------------------------------------------------------------
+ */
+
+static int take_pbs(void *ctx, const struct bj_sched_job *job,
+                    struct bj_err *err)
+{
+    struct bj_source_follow *f = ctx;
+    struct bj_sched_job copy = *job;
+    f->counts.jobs++;
+    int r = bj_pbs_runs_place(f->runs, f->cluster, &copy, err);
+    return r < 0 ? r : bj_upsert_job(f->run->upsert, f->cluster, &copy, err);
+}
+
+static int take_lsf(void *ctx, const struct bj_sched_job *job,
+                    struct bj_err *err)
+{
+    struct bj_source_follow *f = ctx;
+    f->counts.jobs++;
+    return bj_upsert_job(f->run->upsert, f->cluster, job, err);
+}
+
+static void take_bad(struct bj_source_follow *f, const struct bj_sacct_bad *bad)
+{
+    if (bad->line_left_out)
+        f->counts.bad_lines++;
+    else
+        f->counts.bad_fields++;
+    if (f->run->bad)
+        f->run->bad(f->run->ctx, bad);
+}
+
+static void bad_pbs(void *ctx, const struct bj_pbs_bad *b)
+{
+    take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
+                                         b->expected, b->left_out});
+}
+
+static void bad_lsf(void *ctx, const struct bj_lsf_bad *b)
+{
+    take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
+                                         b->expected, b->left_out});
+}
+
+static void close_reader(struct bj_source_follow *f)
+{
+    bj_pbs_acct_free(f->pbs);
+    bj_lsf_acct_free(f->lsf);
+    f->pbs = NULL;
+    f->lsf = NULL;
+}
+
+static int open_reader(struct bj_source_follow *f, struct bj_err *err)
+{
+    if (f->pbs || f->lsf)
+        return 0;
+    if (f->kind == BJ_FOLLOW_PBS)
+        return bj_pbs_acct_new(
+            &(struct bj_pbs_conf){.ctx = f, .job = take_pbs, .bad = bad_pbs},
+            &f->pbs, err);
+    return bj_lsf_acct_new(
+        &(struct bj_lsf_conf){.ctx = f, .job = take_lsf, .bad = bad_lsf},
+        &f->lsf, err);
+}
+
+static int feed(struct bj_source_follow *f, struct bj_slice text,
+                struct bj_err *err)
+{
+    f->counts.bytes += text.n;
+    return f->pbs ? bj_pbs_acct_feed(f->pbs, text, err)
+                  : bj_lsf_acct_feed(f->lsf, text, err);
+}
+
+/* Stamps of PBS are its server's local time, which is ours. */
+static void set_zone(struct bj_source_follow *f, uint64_t day)
+{
+    struct tm tm = {.tm_year = (int)(day / 10000) - 1900,
+                    .tm_mon = (int)(day / 100 % 100) - 1,
+                    .tm_mday = (int)(day % 100),
+                    .tm_hour = 12,
+                    .tm_isdst = -1};
+    if (f->pbs && mktime(&tm) != (time_t)-1)
+        bj_pbs_acct_zone(f->pbs, (int)(tm.tm_gmtoff / 60));
+}
+
+/* --- transactions ----------------------------------------------------------
+ */
+
+/* Nothing of what is open has happened; readers must forget it, too. */
+static int give_up(struct bj_source_follow *f, int code)
+{
+    bj_upsert_rollback(f->run->upsert);
+    f->open = false;
+    close_reader(f);
+    if (f->runs)
+        bj_pbs_runs_clear(f->runs);
+    return code;
+}
+
+static int begin(struct bj_source_follow *f, struct bj_err *err)
+{
+    if (f->open)
+        return 0;
+    int r = bj_upsert_begin(f->run->upsert, err);
+    f->open = r == 0;
+    return r;
+}
+
+/* Note how far the file has been read, and make it safe. */
+static int keep(struct bj_source_follow *f, const char *source, int64_t at,
+                struct bj_err *err)
+{
+    if (f->dry || !f->open)
+        return 0;
+    int r = bj_covered_write(f->store, f->cluster_name, source,
+                             &(struct bj_covered){0, at}, err);
+    if (r == 0)
+        r = bj_upsert_commit(f->run->upsert, err);
+    f->open = f->open && r < 0;
+    return r;
+}
+
+/* --- one file --------------------------------------------------------------
+ */
+
+/* FNV-1a, 64 bits: the same for ever. */
+static uint64_t hash(struct bj_slice s)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3;
+    return h;
+}
+
+/* What a file is called in the store: after its first line that is no remark.
+ * False while there is no such line. */
+static bool name_of(const struct bj_source_follow *f, int fd,
+                    char name[static 48])
+{
+    struct bj_slice rest = {f->chunk, 0}, line;
+    ssize_t n = pread(fd, f->chunk, HEAD, 0);
+    if (n <= 0)
+        return false;
+    rest.n = (size_t)n;
+    while (bj_slice_line(&rest, &line))
+        if (line.n > 0 && line.p[0] != '#') {
+            /* It must be whole, or it would change. */
+            if (line.p + line.n == f->chunk + n && n < HEAD)
+                return false;
+            snprintf(name, 48, "%s %016llx", source_names[f->kind],
+                     (unsigned long long)hash(line));
+            return true;
+        }
+    return false;
+}
+
+/* Bytes up to the end of the last whole line of a chunk at a place of the file;
+ * what is no line of a bearable length is passed over and *skip tells how much
+ * that is.  0: there is no whole line; or -errno. */
+static ssize_t whole_lines(struct bj_source_follow *f, int fd, off_t at,
+                           off_t *skip)
+{
+    *skip = 0;
+    for (;;) {
+        ssize_t n = pread(fd, f->chunk, CHUNK, at + *skip);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
+        bool begun = *skip > 0; /* within a line that is too long */
+        const char *end = begun ? memchr(f->chunk, '\n', (size_t)n)
+                                : memrchr(f->chunk, '\n', (size_t)n);
+        if (end && !begun)
+            return end + 1 - f->chunk;
+        if (end) {
+            *skip += end + 1 - f->chunk;
+            return 0;
+        }
+        if (n < CHUNK) {
+            *skip = 0;
+            return 0;
+        }
+        *skip += n;
+    }
+}
+
+static int read_on(struct bj_source_follow *f, int fd, const char *source,
+                   int64_t at, struct bj_err *err)
+{
+    const uint64_t most = f->run->batch_lines;
+    uint64_t jobs = f->counts.jobs; /* then, and the place then */
+    int64_t kept = at;
+    int r = 0;
+    while (r == 0 && !(f->run->stop && atomic_load(f->run->stop))) {
+        off_t skip;
+        ssize_t n = whole_lines(f, fd, at, &skip);
+        if (n < 0)
+            r = bj_err_set(err, (int)n, "reading");
+        if (n == 0 && skip == 0)
+            break;
+        if (n > 0 && (r = begin(f, err)) == 0)
+            r = feed(f, (struct bj_slice){f->chunk, (size_t)n}, err);
+        if (n == 0 && (r = begin(f, err)) == 0)
+            f->counts.bad_lines++;
+        at += n + skip;
+        if (r == 0 && (at - kept >= BATCH ||
+                       (most > 0 && f->counts.jobs - jobs >= most))) {
+            r = keep(f, source, at, err);
+            kept = at;
+            jobs = f->counts.jobs;
+        }
+    }
+    if (r == 0)
+        r = keep(f, source, at, err);
+    return r < 0 ? give_up(f, r) : 0;
+}
+
+static bool unchanged(const struct file *file, const struct stat *st)
+{
+    return file->done && file->dev == st->st_dev && file->ino == st->st_ino &&
+           file->size == st->st_size &&
+           file->mtime.tv_sec == st->st_mtim.tv_sec &&
+           file->mtime.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+static int take_file(struct bj_source_follow *f, struct file *file, int dir,
+                     struct bj_err *err)
+{
+    char source[48];
+    struct stat st;
+    struct bj_covered at;
+    bj_autoclose int fd =
+        openat(dir, file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT) /* renamed meanwhile */
+        return 0;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return bj_err_set(err, -errno, "open");
+    if (!S_ISREG(st.st_mode) || unchanged(file, &st) || !name_of(f, fd, source))
+        return 0;
+    int r = bj_covered_read(f->store, f->cluster_name, source, &at, err);
+    if (r == 0)
+        r = open_reader(f, err);
+    if (r < 0)
+        return r;
+    if (f->kind == BJ_FOLLOW_PBS)
+        set_zone(f, file->order);
+    /* One that has become shorter is another one that begins the same way, or
+     * an old copy: what is known of it changes nothing. */
+    r = read_on(f, fd, source, at.to_sec <= st.st_size ? at.to_sec : 0, err);
+    if (r < 0 || (f->run->stop && atomic_load(f->run->stop)))
+        return r;
+    file->done = true;
+    file->dev = st.st_dev;
+    file->ino = st.st_ino;
+    file->size = st.st_size;
+    file->mtime = st.st_mtim;
+    return 0;
+}
+
+/* --- all files -------------------------------------------------------------
+ */
+
+/* Is it one of ours, and which place has it among them? */
+static bool order_of(const struct bj_source_follow *f, const char *name,
+                     uint64_t *ret)
+{
+    struct bj_slice s = bj_slice_str(name);
+    if (f->kind == BJ_FOLLOW_PBS)
+        return s.n == 8 && bj_slice_u64(s, ret) == 0;
+    struct bj_slice base = bj_slice_str(f->base);
+    *ret = UINT64_MAX;
+    if (bj_slice_eq(s, base))
+        return true;
+    if (!bj_slice_starts(s, base) || s.n < base.n + 2 || s.p[base.n] != '.')
+        return false;
+    s = (struct bj_slice){s.p + base.n + 1, s.n - base.n - 1};
+    if (bj_slice_u64(s, ret) < 0 || *ret > UINT32_MAX)
+        return false;
+    *ret = UINT32_MAX - *ret;
+    return true;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const struct file *x = a, *y = b;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static const struct file *find(const struct file *v, size_t n, uint64_t order)
+{
+    struct file key = {.order = order};
+    return n > 0 ? bsearch(&key, v, n, sizeof(*v), by_order) : NULL;
+}
+
+/* List the files, remembering of those that were there how they looked. */
+static int list(struct bj_source_follow *f, int fd, struct bj_err *err)
+{
+    struct file *v = NULL;
+    size_t n = 0, cap = 0;
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry;
+    if (!d) {
+        r = bj_err_set(err, -errno, "%s", f->dir);
+        if (copy >= 0)
+            close(copy);
+        return r;
+    }
+    while (r == 0 && n < FILES_MAX && (entry = readdir(d)) != NULL) {
+        uint64_t order;
+        if (!order_of(f, entry->d_name, &order))
+            continue;
+        if (n == cap) {
+            cap = cap ? 2 * cap : 64;
+            struct file *more = reallocarray(v, cap, sizeof(*v));
+            if (!more) {
+                r = bj_err_set(err, -ENOMEM, "%s", f->dir);
+                break;
+            }
+            v = more;
+        }
+        const struct file *old = find(f->file, f->files, order);
+        v[n] = old ? *old : (struct file){.order = order};
+        snprintf(v[n].name, sizeof(v[n].name), "%s", entry->d_name);
+        n++;
+    }
+    closedir(d);
+    if (r < 0) {
+        free(v);
+        return r;
+    }
+    if (n > 0)
+        qsort(v, n, sizeof(*v), by_order);
+    free(f->file);
+    f->file = v;
+    f->files = n;
+    return 0;
+}
+
+int bj_source_follow_run(struct bj_source_follow *f,
+                         const struct bj_source_run *run, bool dry,
+                         struct bj_sacct_counts *ret, struct bj_err *err)
+{
+    f->run = run;
+    f->dry = dry;
+    f->open = false;
+    f->counts = (struct bj_sacct_counts){0};
+    *ret = f->counts;
+    bj_autoclose int fd = bj_dir_open(AT_FDCWD, f->dir);
+    if (fd < 0)
+        return bj_err_set(err, fd, "%s", f->dir);
+    int r = list(f, fd, err);
+    for (size_t i = 0; r == 0 && i < f->files; i++) {
+        r = take_file(f, &f->file[i], fd, err);
+        if (r < 0)
+            bj_err_wrap(err, r, "%s/%s", f->dir, f->file[i].name);
+        if (run->stop && atomic_load(run->stop))
+            break;
+    }
+    if (f->open) /* dry */
+        give_up(f, 0);
+    for (size_t i = 0; dry && i < f->files; i++)
+        f->file[i].done = false;
+    f->counts.lines = f->counts.jobs;
+    *ret = f->counts;
+    return r;
+}
+
+/* --- beginning and end -----------------------------------------------------
+ */
+
+static int set_path(struct bj_source_follow *f, const char *path,
+                    struct bj_err *err)
+{
+    const char *slash =
+        f->kind == BJ_FOLLOW_LSF ? strrchr(path, '/') : path + strlen(path);
+    if (f->kind == BJ_FOLLOW_LSF &&
+        (!slash || !slash[1] || strlen(slash + 1) >= sizeof(f->base)))
+        return bj_err_set(err, -EINVAL, "lsf.acct: '%.100s' is no file", path);
+    if (slash - path >= PATH_MAX)
+        return bj_err_set(err, -ENAMETOOLONG, "%.100s", path);
+    snprintf(f->dir, sizeof(f->dir), "%.*s",
+             slash == path ? 1 : (int)(slash - path), path);
+    if (f->kind == BJ_FOLLOW_LSF)
+        snprintf(f->base, sizeof(f->base), "%s", slash + 1);
+    return 0;
+}
+
+int bj_source_follow_new(enum bj_follow_kind kind, const char *cluster,
+                         const char *path, struct bj_store *store,
+                         struct bj_source_follow **ret, struct bj_err *err)
+{
+    struct bj_source_follow *f = calloc(1, sizeof(*f));
+    if (!f || !(f->chunk = malloc(CHUNK))) {
+        free(f);
+        return bj_err_set(err, -ENOMEM, "source");
+    }
+    f->kind = kind;
+    f->cluster_name = cluster;
+    f->cluster = bj_slice_str(cluster);
+    f->store = store;
+    int r = set_path(f, path, err);
+    if (r == 0 && kind == BJ_FOLLOW_PBS)
+        r = bj_pbs_runs_new(store, &f->runs, err);
+    if (r < 0) {
+        bj_source_follow_free(f);
+        return r;
+    }
+    *ret = f;
+    return 0;
+}
+
+void bj_source_follow_free(struct bj_source_follow *f)
+{
+    if (!f)
+        return;
+    close_reader(f);
+    bj_pbs_runs_free(f->runs);
+    free(f->file);
+    free(f->chunk);
+    free(f);
+}

@@ -1,0 +1,421 @@
+/* Accounting files, followed: what is taken of files that grow, are renamed and
+ * made anew, and which run of a job a line of PBS is about. */
+#include "tests/unit/test_statsdb.h"
+
+#include "statsdb/source_follow.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+struct world {
+    struct fixture f;
+    char dir[96]; /* of the files */
+    struct bj_store *s;
+    struct bj_upsert *u;
+    struct bj_source_follow *follow;
+    enum bj_follow_kind kind;
+    unsigned bad;
+};
+
+static void on_bad(void *ctx, const struct bj_sacct_bad *bad)
+{
+    struct world *w = ctx;
+    (void)bad;
+    w->bad++;
+}
+
+static void path_of(const struct world *w, const char *name, char path[192])
+{
+    snprintf(path, 192, "%s/%s", w->dir, name);
+}
+
+static void add(const struct world *w, const char *name, const char *text)
+{
+    char path[192];
+    path_of(w, name, path);
+    FILE *f = fopen(path, "a");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
+    assert_int_equal(fclose(f), 0);
+}
+
+static void drop(const struct world *w, const char *name)
+{
+    char path[192];
+    path_of(w, name, path);
+    unlink(path);
+}
+
+static void open_all(struct world *w)
+{
+    char path[192];
+    struct bj_err err = {0};
+    w->s = store_open(&w->f);
+    w->u = upsert_open(w->s);
+    /* The source keeps neither name nor path: both are the world's. */
+    static const char *const base[] = {"", "/lsb.acct"};
+    snprintf(path, sizeof(path), "%s%s", w->dir, base[w->kind]);
+    if (bj_source_follow_new(w->kind, "c", path, w->s, &w->follow, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static void close_all(struct world *w)
+{
+    bj_source_follow_free(w->follow);
+    bj_upsert_free(w->u);
+    bj_store_close(w->s);
+}
+
+static void world_open(struct world *w, enum bj_follow_kind kind)
+{
+    *w = (struct world){.kind = kind};
+    setenv("TZ", "UTC", 1);
+    tzset();
+    fixture_open(&w->f);
+    snprintf(w->dir, sizeof(w->dir), "%s/acct", w->f.dir);
+    assert_int_equal(mkdir(w->dir, 0700), 0);
+    open_all(w);
+}
+
+static void world_close(struct world *w)
+{
+    static const char *const names[] = {"20261119", "20261120",   "20261121",
+                                        "lsb.acct", "lsb.acct.1", "lsb.acct.2"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        drop(w, names[i]);
+    assert_int_equal(bj_store_check(w->s, NULL), 0);
+    close_all(w);
+    assert_int_equal(rmdir(w->dir), 0);
+    fixture_close(&w->f);
+}
+
+static uint64_t take_dry(struct world *w, bool dry)
+{
+    struct bj_err err = {0};
+    struct bj_sacct_counts n;
+    struct bj_source_run run = {.upsert = w->u, .ctx = w, .bad = on_bad};
+    if (bj_source_follow_run(w->follow, &run, dry, &n, &err) < 0)
+        fail_msg("%s", err.msg);
+    return n.jobs;
+}
+
+static uint64_t take(struct world *w)
+{
+    return take_dry(w, false);
+}
+
+static const char all_runs[] =
+    "SELECT raw_id, submit, state, start, \"end\", restarts FROM job"
+    " ORDER BY raw_id, submit";
+
+/* --- PBS -------------------------------------------------------------------
+ */
+
+#define Q(id) "11/20/2026 12:00:00;Q;" id ";user=anna queue=workq ctime=1000\n"
+#define S(id, start)                                                           \
+    "11/20/2026 12:00:10;S;" id ";user=anna ctime=1000 start=" start "\n"
+#define R(id, start, n)                                                        \
+    "11/20/2026 12:01:00;R;" id ";user=anna ctime=1000 start=" start           \
+    " end=1900 Exit_status=-11 run_count=" n "\n"
+#define E(id, start, end, n)                                                   \
+    "11/20/2026 12:02:00;E;" id ";user=anna ctime=1000 start=" start           \
+    " end=" end " Exit_status=0 resources_used.cput=00:00:05 run_count=" n     \
+    "\n"
+#define D(id) "11/20/2026 12:03:00;D;" id ";requestor=anna@login1\n"
+
+/* 12:03:00 is 1795176180. */
+static const struct {
+    const char *what, *text, *want;
+} stories[] = {
+    {"a run", Q("1.s") S("1.s", "1500") E("1.s", "1500", "2000", "1"),
+     "1.s|1000|4|1500|2000|0\n"},
+    {"run again",
+     Q("1.s") S("1.s", "1500") R("1.s", "1500", "1") S("1.s", "1950")
+         E("1.s", "1950", "2500", "2"),
+     "1.s|1000|11|1500|1900|0\n1.s|1001|4|1950|2500|1\n"},
+    {"run again, and again",
+     S("1.s", "1500") R("1.s", "1500", "1") S("1.s", "1950")
+         R("1.s", "1950", "2") S("1.s", "2950") E("1.s", "2950", "3500", "3"),
+     "1.s|1000|11|1500|1900|0\n1.s|1001|11|1950|1900|1\n"
+     "1.s|1002|4|2950|3500|2\n"},
+    {"run again, still going on",
+     S("1.s", "1500") R("1.s", "1500", "1") S("1.s", "1950"),
+     "1.s|1000|11|1500|1900|0\n1.s|1001|2|1950||\n"},
+    {"starts that failed count, but are no runs",
+     S("1.s", "1500") E("1.s", "1500", "2000", "4"),
+     "1.s|1000|4|1500|2000|3\n"},
+    {"only the end of the second run is told", E("1.s", "1950", "2500", "2"),
+     "1.s|1001|4|1950|2500|1\n"},
+    {"the runs are told in the wrong order",
+     E("1.s", "1950", "2500", "2") R("1.s", "1500", "1"),
+     "1.s|1000|11|1500|1900|0\n1.s|1001|4|1950|2500|1\n"},
+    {"no run_count anywhere",
+     S("1.s",
+       "1500") "11/20/2026 12:01:00;R;1.s;ctime=1000 start=1500 "
+               "end=1900\n" S(
+                   "1.s",
+                   "1950") "11/20/2026 12:02:00;E;1.s;ctime=1000 start=1950 "
+                           "end=2500 Exit_status=0\n",
+     "1.s|1000|11|1500|1900|\n1.s|1001|4|1950|2500|\n"},
+    {"deleted while it waited", Q("1.s") D("1.s"), "1.s|1000|6||1795176180|\n"},
+    {"deleted while it waited to run again",
+     Q("1.s") S("1.s", "1500") R("1.s", "1500", "1") D("1.s"),
+     "1.s|1000|11|1500|1900|0\n1.s|1001|6||1795176180|\n"},
+    {"ids that begin alike",
+     E("1.s", "1500", "2000", "1") E("1[2].s", "1500", "2000", "1")
+         E("11.s", "1500", "2000", "1"),
+     "1.s|1000|4|1500|2000|0\n11.s|1000|4|1500|2000|0\n"
+     "1[2].s|1000|4|1500|2000|0\n"},
+};
+
+/* However a story is cut, it is the same: the source is made anew at each cut,
+ * and told all of it again in the end. */
+static void tell(const char *what, const char *text, const char *want,
+                 size_t cut)
+{
+    struct world w;
+    char head[2048];
+    world_open(&w, BJ_FOLLOW_PBS);
+    snprintf(head, sizeof(head), "%.*s", (int)cut, text);
+    add(&w, "20261120", head);
+    take(&w);
+    close_all(&w);
+    open_all(&w);
+    add(&w, "20261120", text + cut);
+    take(&w);
+    char *got = query(w.s, all_runs);
+    if (strcmp(got, want) != 0)
+        fail_msg("%s, cut at %zu:\n%s", what, cut, got);
+    free(got);
+    assert_int_equal(take(&w), 0);
+    /* Forgotten, how far it was read. */
+    assert_int_equal(bj_sql_exec(bj_store_db(w.s), "DELETE FROM covered", NULL),
+                     0);
+    close_all(&w);
+    open_all(&w);
+    assert_true(take(&w) > 0);
+    got = query(w.s, all_runs);
+    if (strcmp(got, want) != 0)
+        fail_msg("%s, again after a cut at %zu:\n%s", what, cut, got);
+    free(got);
+    assert_int_equal(w.bad, 0);
+    world_close(&w);
+}
+
+static void test_stories(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++)
+        for (const char *p = stories[i].text; p; p = strchr(p + 1, '\n')) {
+            size_t cut = (size_t)(p - stories[i].text);
+            tell(stories[i].what, stories[i].text, stories[i].want, cut);
+            if (cut > 0) /* behind the newline, and within a line */
+                tell(stories[i].what, stories[i].text, stories[i].want,
+                     cut + 1);
+        }
+}
+
+static void test_days(void **state)
+{
+    struct world w;
+    (void)state;
+    world_open(&w, BJ_FOLLOW_PBS);
+    add(&w, "20261121", E("2.s", "1500", "2000", "1"));
+    add(&w, "20261120", Q("1.s") S("1.s", "1500") "cut o");
+    add(&w, "2026112", "no such file\n");
+    assert_int_equal(take_dry(&w, true), 3);
+    assert_int_equal(number(w.s, "SELECT count(*) FROM job"), 0);
+    assert_int_equal(number(w.s, "SELECT count(*) FROM covered"), 0);
+    assert_int_equal(take(&w), 3);
+    assert_int_equal(take(&w), 0);
+    /* Deleted after midnight, while it ran. */
+    add(&w, "20261121",
+        D("1.s") "11/21/2026 00:00:01;E;1.s;ctime=1000 "
+                 "start=1500 end=2600 Exit_status=271\n");
+    assert_int_equal(take(&w), 1);
+    expect(w.s, all_runs, "1.s|1000|6|1500|2600|\n2.s|1000|4|1500|2000|0\n");
+    drop(&w, "2026112");
+    world_close(&w);
+}
+
+static void test_files(void **state)
+{
+    struct world w;
+    char from[192], to[192];
+    (void)state;
+    world_open(&w, BJ_FOLLOW_PBS);
+    /* No newline yet, not even a first line. */
+    add(&w, "20261120", "11/20/2026 12:00:00;E;1.s;ctime=1000 start=15");
+    assert_int_equal(take(&w), 0);
+    add(&w, "20261120", "00 end=2000 Exit_status=0\n");
+    assert_int_equal(take(&w), 1);
+    /* A copy under another name, and the same one cut short and grown. */
+    path_of(&w, "20261120", from);
+    path_of(&w, "20261119", to);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(take(&w), 0);
+    /* Rubbish is passed over; the rest goes on. */
+    add(&w, "20261120", "rubbish\n\n;;;;\n" E("2.s", "1", "2", "1"));
+    assert_int_equal(take(&w), 1);
+    assert_int_equal(w.bad, 2);
+    /* Another file of the same name. */
+    drop(&w, "20261120");
+    add(&w, "20261120", E("3.s", "1", "2", "1"));
+    assert_int_equal(take(&w), 1);
+    assert_int_equal(number(w.s, "SELECT count(*) FROM job"), 3);
+    world_close(&w);
+}
+
+/* A line that is longer than anybody's, which is one bad line. */
+static void test_long(void **state)
+{
+    struct world w;
+    char *text = malloc(5 << 20);
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'x', 5 << 20);
+    text[(5 << 20) - 1] = '\0';
+    world_open(&w, BJ_FOLLOW_PBS);
+    add(&w, "20261120", E("1.s", "1", "2", "1"));
+    add(&w, "20261120", text);
+    assert_int_equal(take(&w), 1);
+    add(&w, "20261120", "\n" E("2.s", "1", "2", "1"));
+    assert_int_equal(take(&w), 1);
+    assert_int_equal(take(&w), 0);
+    assert_int_equal(number(w.s, "SELECT count(*) FROM job"), 2);
+    free(text);
+    world_close(&w);
+}
+
+/* --- LSF -------------------------------------------------------------------
+ */
+
+#define FINISH(id)                                                             \
+    "\"JOB_FINISH\" \"10.1\" 1795173700 " id                                   \
+    " 1001 33816579 4 1795170000 0 0 1795170100 \"anna\" \"normal\" "          \
+    "\"span[hosts=1]\" \"\" \"\" \"login1\" \"proj/w\" \"\" \"out\" \"\" "     \
+    "\"1795170000.123\" 0 1 \"hostA\" 64 60.0 \"run\" \"sleep 10\" "           \
+    "143.250000 0.750001 0 0 -1 0 0 7 0 0 0 0 -1 0 0 0 1 2 -1 \"\" "           \
+    "\"default\" 0 4 \"\" \"\" 0 1048576 2097152\n"
+
+static void test_lsf(void **state)
+{
+    struct world w;
+    char from[192], to[192];
+    (void)state;
+    world_open(&w, BJ_FOLLOW_LSF);
+    add(&w, "lsb.acct.1", FINISH("1") FINISH("2"));
+    add(&w, "lsb.acct", FINISH("3"));
+    add(&w, "lsb.acct.bak", FINISH("9"));
+    assert_int_equal(take(&w), 3);
+    /* What is written between a look and the renaming is not lost. */
+    add(&w, "lsb.acct", FINISH("4"));
+    path_of(&w, "lsb.acct.1", from);
+    path_of(&w, "lsb.acct.2", to);
+    assert_int_equal(rename(from, to), 0);
+    path_of(&w, "lsb.acct", from);
+    path_of(&w, "lsb.acct.1", to);
+    assert_int_equal(rename(from, to), 0);
+    add(&w, "lsb.acct", "# a remark\n" FINISH("5"));
+    assert_int_equal(take(&w), 2);
+    assert_int_equal(take(&w), 0);
+    expect(w.s, "SELECT raw_id FROM job ORDER BY 1", "1\n2\n3\n4\n5\n");
+    expect(w.s, "SELECT count(*), sum(to_sec > 0) FROM covered", "3|3\n");
+    drop(&w, "lsb.acct.bak");
+    world_close(&w);
+}
+
+/* --- killed ----------------------------------------------------------------
+ */
+
+static void write_many(const struct world *w, unsigned jobs)
+{
+    char path[192];
+    path_of(w, "20261120", path);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (unsigned i = 1; i <= jobs; i++) {
+        fprintf(f, "11/20/2026 12:00:00;S;%u.s;user=u%u ctime=%u start=%u\n", i,
+                i % 7, i, i + 10);
+        bool again = i % 5 == 0;
+        if (again)
+            fprintf(f,
+                    "11/20/2026 12:00:00;R;%u.s;user=u%u ctime=%u start=%u "
+                    "end=%u Exit_status=-11 run_count=1\n",
+                    i, i % 7, i, i + 10, i + 20);
+        fprintf(f,
+                "11/20/2026 12:00:00;E;%u.s;user=u%u ctime=%u start=%u "
+                "end=%u Exit_status=0 resources_used.walltime=00:00:%d "
+                "run_count=%d %0900d\n",
+                i, i % 7, i, i + 10 + 20 * again, i + 50, again ? 20 : 40,
+                1 + again, 0);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+/* In a process of its own; it ends by a signal or with 0. */
+static int follow_in_child(struct world *w, unsigned patience_usec)
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        open_all(w);
+        struct bj_sacct_counts n;
+        struct bj_source_run run = {.upsert = w->u, .batch_lines = 500};
+        _exit(bj_source_follow_run(w->follow, &run, false, &n, NULL) < 0);
+    }
+    usleep(patience_usec);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void test_killed(void **state)
+{
+    enum { JOBS = 20000 };
+    struct world w;
+    unsigned killed = 0, step = 3000;
+    int64_t before = 0;
+    bool done = false;
+    (void)state;
+    world_open(&w, BJ_FOLLOW_PBS);
+    close_all(&w);
+    write_many(&w, JOBS);
+    for (unsigned i = 0; i < 200 && !done; i++) {
+        int status = follow_in_child(&w, step * (1 + i % 23));
+        done = WIFEXITED(status);
+        if (done)
+            assert_int_equal(WEXITSTATUS(status), 0);
+        killed += !done;
+        step += i % 23 == 22 ? 20000 : 0;
+        w.s = store_open(&w.f);
+        int64_t now = number(w.s, "SELECT count(*) FROM job");
+        assert_true(now >= before);
+        before = now;
+        bj_store_close(w.s);
+    }
+    assert_true(done && killed > 3);
+    open_all(&w);
+    assert_int_equal(take(&w), 0);
+    expect(w.s,
+           "SELECT count(*), sum(state = 4), sum(state = 11),"
+           " count(DISTINCT raw_id), sum(\"end\" - start) FROM job",
+           "24000|20000|4000|20000|760000\n");
+    /* 16000 of 40 s, 4000 of 10 s and 20 s */
+    assert_int_equal(number(w.s, "SELECT sum(elapsed_sec) FROM rollup_day"),
+                     number(w.s, "SELECT sum(elapsed_sec) FROM job_v"));
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stories), cmocka_unit_test(test_days),
+        cmocka_unit_test(test_files),   cmocka_unit_test(test_long),
+        cmocka_unit_test(test_lsf),     cmocka_unit_test(test_killed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

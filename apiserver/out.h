@@ -16,6 +16,8 @@ void bj_out_text(struct bj_buf *b, struct bj_slice s);
  * a quote in front. */
 void bj_out_csv(struct bj_buf *b, struct bj_slice s);
 
+enum { BJ_ROW_KEYS = 96 }; /* of a table, at most, of 255 bytes each */
+
 /* A table being written: every row has every key, in one order.  Put exactly
  * one value per key between row_begin and row_end. */
 struct bj_rows {
@@ -23,7 +25,8 @@ struct bj_rows {
     bool csv;
     const char *const *key; /* plain ASCII, no quotes */
     unsigned keys, at;
-    uint64_t n; /* rows so far */
+    unsigned char bytes[BJ_ROW_KEYS]; /* of each key */
+    uint64_t n;                       /* rows so far */
 };
 
 /* JSON: "[", CSV: the line of names.  key must outlive the table. */

@@ -1,6 +1,8 @@
 /* Rows of the API as JSON and CSV. */
 #include "apiserver/out.h"
 
+#include "base/stamp.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,11 +97,38 @@ static void test_tables(void **state)
     bj_buf_free(&b);
 }
 
+/* Against the calendar of base/stamp.h, and the ends of what can be told. */
+static void test_times(void **state)
+{
+    (void)state;
+    static const int64_t secs[] = {
+        0,          -1,           1,          951782399,    951782400,
+        1700000000, 253402300799, 4102444799, -62135596800, INT64_MAX,
+        INT64_MIN,  -86400,       -86401,     86399,        1709164800};
+    static const char *const keys[] = {"t"};
+    for (size_t i = 0; i < sizeof(secs) / sizeof(secs[0]); i++) {
+        struct bj_buf b = {0};
+        struct bj_rows r;
+        char want[BJ_STAMP_MAX];
+        int64_t sec = secs[i] > INT64_MAX / 1000000   ? INT64_MAX / 1000000
+                      : secs[i] < INT64_MIN / 1000000 ? INT64_MIN / 1000000
+                                                      : secs[i];
+        bj_stamp_text(sec * 1000000, 0, 0, want);
+        bj_rows_begin(&r, &b, true, keys, 1);
+        b.len = 0;
+        bj_put_time(&r, secs[i]);
+        bj_buf_put(&b, "", 1);
+        assert_string_equal(b.p, want);
+        bj_buf_free(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""What requests to batchjob_stats_server cost.
+
+  api.py [--build DIR] [--jobs N] [--seconds S] [--store FILE]
+
+Fills a store (or takes one that is there), starts the server, lets wrk ask, and
+prints CPU time of the server a request, requests a second, latency and memory.
+The CPU time hardly depends on what else the machine does; the rest does."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+EIGHT = "key,user,account,state,start_ms,end_ms,cpus,name"
+
+
+def ticks(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        part = f.read().rsplit(")", 1)[1].split()
+    return (int(part[11]) + int(part[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def rss(pid):
+    with open("/proc/%d/statm" % pid) as f:
+        return int(f.read().split()[1]) * 4096 / 2**20
+
+
+def start(build, store):
+    p = subprocess.Popen(
+        [build + "/batchjob_stats_server", "--web.listen-address=127.0.0.1:0", "--log.level=info",
+         "--access.trust-loopback", "--access.admins=boss", "--store.path=" + store],
+        stderr=subprocess.PIPE, text=True)
+    port = re.search(r"127\.0\.0\.1:(\d+)", p.stderr.readline()).group(1)
+    # What it logs is thrown away by a reader, as a journal would take it.
+    subprocess.Popen(["cat"], stdin=p.stderr, stdout=subprocess.DEVNULL)
+    return p, port
+
+
+def wrk(port, path, user, connections, seconds):
+    out = subprocess.run(
+        ["wrk", "-t2", "-c%d" % connections, "-d%ds" % seconds, "--latency",
+         "-H", "X-Grafana-User: " + user, "http://127.0.0.1:%s%s" % (port, path)],
+        capture_output=True, text=True, check=True).stdout
+    bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
+    return {"requests": int(re.search(r"(\d+) requests in", out).group(1)),
+            "rate": float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1)),
+            "p99": re.search(r"99%\s+(\S+)", out).group(1),
+            "bad": int(bad.group(1)) if bad else 0}
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("--build", default="build")
+    a.add_argument("--jobs", type=int, default=1000000)
+    a.add_argument("--seconds", type=int, default=5)
+    a.add_argument("--store")
+    a = a.parse_args()
+    if not shutil.which("wrk"):
+        sys.exit("wrk is not installed")
+    folder = tempfile.mkdtemp(prefix="bj-bench-api-")
+    store = a.store or folder + "/store.db"
+    try:
+        if not os.path.exists(store):
+            begin = time.time()
+            subprocess.run([a.build + "/bench/api_fill", store, str(a.jobs)], check=True)
+            print("%d jobs in %.0f s, %.0f bytes a job" % (
+                a.jobs, time.time() - begin, os.path.getsize(store) / a.jobs))
+        now = int(time.time())
+        year = "from=%d&to=%d" % (now - 366 * 86400, now)
+        p, port = start(a.build, store)
+        questions = [
+            ("nothing of the store", "/api/v1/me", "user7", 16),
+            ("100 jobs, all keys", "/api/v1/jobs?limit=100&" + year, "user7", 16),
+            ("100 jobs, 8 fields", "/api/v1/jobs?limit=100&fields=%s&%s" % (EIGHT, year),
+             "user7", 16),
+            ("the same, 64 connections", "/api/v1/jobs?limit=100&fields=%s&%s" % (EIGHT, year),
+             "user7", 64),
+            ("one job", "/api/v1/jobs/77",
+             "boss", 16),
+            ("the newest 100 of everybody", "/api/v1/jobs?limit=100&fields=" + EIGHT, "boss", 16),
+            ("a user's year by day", "/api/v1/usage?group_by=day&" + year, "user7", 16),
+        ]
+        print("%-30s %9s %9s %9s %8s %6s" % ("", "CPU us", "req/s", "p99", "RSS MiB", "bad"))
+        for what, path, user, connections in questions:
+            wrk(port, path, user, connections, 1)
+            before = ticks(p.pid)
+            r = wrk(port, path, user, connections, a.seconds)
+            used = (ticks(p.pid) - before) / max(r["requests"], 1) * 1e6
+            print("%-30s %9.1f %9.0f %9s %8.1f %6d" % (
+                what, used, r["rate"], r["p99"], rss(p.pid), r["bad"]))
+        p.terminate()
+        p.wait()
+    finally:
+        shutil.rmtree(folder)
+
+
+main()

@@ -2,6 +2,7 @@
 
 #include "core/find/ident.h"
 #include "core/view/dialect_tables.h"
+#include "core/view/dialect_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,25 +11,6 @@ const struct bj_dialect *const bj_dialects[] = {
     &bj_dialect_batchjob_monitoring, &bj_dialect_ceems,
     &bj_dialect_jobs_exporter,       &bj_dialect_jobstats,
     &bj_dialect_slurm_job_exporter,  NULL,
-};
-
-/* A job that is told, and its labels where they begin in the room's text. */
-struct bj_dialect_job {
-    const struct bj_job *job;
-    size_t begin[BJ_DIALECT_SETS + 1];
-};
-
-struct walk {
-    const struct bj_dialect *dialect;
-    const struct bj_snap *snap;
-    const struct bj_dialect_env *env;
-    struct bj_dialect_room *room;
-    const struct bj_dialect_sink *sink;
-    struct bj_slice bare[BJ_DIALECT_SETS]; /* labels of what has no job */
-    /* The present family. */
-    const struct bj_dialect_row *row;
-    const char *key[BJ_INFO_MAX + 1];
-    bool begun;
 };
 
 const struct bj_dialect *bj_dialect_find(struct bj_slice name)
@@ -44,146 +26,6 @@ void bj_dialect_room_free(struct bj_dialect_room *room)
     bj_buf_free(&room->text);
     free(room->v);
     *room = (struct bj_dialect_room){0};
-}
-
-/* Labels of jobs: written once a walk, and copied for each sample. */
-
-static struct bj_slice short_host(struct bj_slice host)
-{
-    const char *dot = host.n > 0 ? memchr(host.p, '.', host.n) : NULL;
-    return dot ? (struct bj_slice){host.p, (size_t)(dot - host.p)} : host;
-}
-
-static struct bj_slice label_value(const struct bj_dialect_label *l,
-                                   const struct bj_dialect_env *env,
-                                   const struct bj_job *job)
-{
-    struct bj_slice v = {0};
-    switch (l->of) {
-    case BJ_LABEL_HOST:
-        return env->host;
-    case BJ_LABEL_SHORT_HOST:
-        return short_host(env->host);
-    case BJ_LABEL_TEXT:
-        return bj_slice_str(l->text);
-    case BJ_LABEL_IDENT:
-        break;
-    }
-    if ((l->field == BJ_ID_USER && env->hide_user) ||
-        (l->field == BJ_ID_ACCOUNT && env->hide_account))
-        return v;
-    if (job)
-        v = job->ident->f[l->field];
-    return v.n > 0 ? v : bj_slice_str(l->text);
-}
-
-static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
-{
-    bj_buf_str(b, name);
-    bj_buf_put(b, "=\"", 2);
-    bj_buf_label(b, value);
-    bj_buf_put(b, "\",", 2);
-}
-
-/* Where a host runs several slurmd, as tests and emulations do, a job may be
- * there twice.  A peer that has no name for that does not see such jobs: they
- * get our label. */
-static void put_node(struct bj_buf *b, const struct bj_dialect_label *l,
-                     const struct bj_job *job)
-{
-    bool told = job->ident->f[BJ_ID_NODE].n == 0;
-    for (; l->name; l++)
-        told |= l->of == BJ_LABEL_IDENT && l->field == BJ_ID_NODE;
-    if (!told)
-        put_label(b, "slurm_node", job->ident->f[BJ_ID_NODE]);
-}
-
-/* Write one set of labels; those that need a job only when there is one. */
-static void put_set(const struct walk *w, int set, const struct bj_job *job)
-{
-    const struct bj_dialect_label *l = w->dialect->labels[set];
-    struct bj_buf *b = &w->room->text;
-    if (!l)
-        return;
-    if (w->snap->cluster.n > 0)
-        put_label(b, "cluster", w->snap->cluster);
-    if (job)
-        put_node(b, l, job);
-    for (; l->name; l++)
-        if (job || l->of != BJ_LABEL_IDENT)
-            put_label(b, l->name, label_value(l, w->env, job));
-}
-
-static struct bj_slice labels_of(const struct walk *w,
-                                 const struct bj_dialect_job *j, unsigned set)
-{
-    return (struct bj_slice){w->room->text.p + j->begin[set],
-                             j->begin[set + 1] - j->begin[set]};
-}
-
-static bool runs(const struct bj_job *job)
-{
-    return job->end_sec == BJ_ABSENT;
-}
-
-static bool same_id(const struct bj_job *a, const struct bj_job *b)
-{
-    return bj_slice_eq(a->ident->f[BJ_ID_JOBID], b->ident->f[BJ_ID_JOBID]);
-}
-
-/* Jobs come by id, so that those that might be one under the labels of a
- * dialect are neighbours.  True when the newest one may stay. */
-static bool unique(struct walk *w)
-{
-    struct bj_dialect_room *room = w->room;
-    struct bj_dialect_job *new = &room->v[room->n];
-    for (size_t i = room->n; i-- > 0;) {
-        struct bj_dialect_job *old = &room->v[i];
-        if (!same_id(old->job, new->job))
-            return true;
-        if (!bj_slice_eq(labels_of(w, old, 0), labels_of(w, new, 0)))
-            continue;
-        if (runs(new->job) && !runs(old->job))
-            *old = *new;
-        return false;
-    }
-    return true;
-}
-
-static bool spoken(const struct bj_dialect *d, const struct bj_job *job)
-{
-    return !d->system ||
-           bj_slice_eq(job->ident->f[BJ_ID_SYSTEM], bj_slice_str(d->system));
-}
-
-static int take_jobs(struct walk *w)
-{
-    const struct bj_job *job = w->snap->jobs.v;
-    struct bj_dialect_room *room = w->room;
-    room->n = 0;
-    if (room->cap < w->snap->jobs.n) {
-        size_t cap = w->snap->jobs.n + w->snap->jobs.n / 2;
-        struct bj_dialect_job *v = realloc(room->v, cap * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        room->v = v;
-        room->cap = cap;
-    }
-    for (size_t i = 0; i < w->snap->jobs.n; i++) {
-        if (!spoken(w->dialect, &job[i]))
-            continue;
-        struct bj_dialect_job *j = &room->v[room->n];
-        j->job = &job[i];
-        for (int set = 0; set < BJ_DIALECT_SETS; set++) {
-            j->begin[set] = room->text.len;
-            put_set(w, set, &job[i]);
-        }
-        j->begin[BJ_DIALECT_SETS] = room->text.len;
-        if (room->text.failed)
-            return -ENOMEM;
-        room->n += unique(w);
-    }
-    return 0;
 }
 
 /* Values */
@@ -313,13 +155,13 @@ static size_t put_keys(const struct bj_dialect_row *row,
 
 /* Samples */
 
-static int begin(struct walk *w)
+static int begin(struct bj_dialect_walk *w)
 {
     w->begun = true;
     return w->sink->family(w->sink->ctx, w->row, w->key);
 }
 
-static int put(struct walk *w, struct bj_slice labels,
+static int put(struct bj_dialect_walk *w, struct bj_slice labels,
                const struct bj_slice *key, uint64_t value)
 {
     const struct bj_dialect_sample s = {labels, key, value,
@@ -328,7 +170,7 @@ static int put(struct walk *w, struct bj_slice labels,
     return r < 0 ? r : w->sink->sample(w->sink->ctx, &s);
 }
 
-static int put_list(struct walk *w, struct bj_slice labels,
+static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
                     const struct bj_list *list)
 {
     const struct bj_dialect_row *row = w->row;
@@ -348,7 +190,7 @@ static int put_list(struct walk *w, struct bj_slice labels,
 }
 
 /* A field of a bj_usage, of the steps or tasks of a job. */
-static int put_steps(struct walk *w, struct bj_slice labels,
+static int put_steps(struct bj_dialect_walk *w, struct bj_slice labels,
                      const struct bj_list *list)
 {
     const struct bj_step_use *s = list->v;
@@ -366,6 +208,33 @@ static int put_steps(struct walk *w, struct bj_slice labels,
     return r;
 }
 
+/* The accelerators that a job holds: a field of theirs, or of its part. */
+static int put_gpus(struct bj_dialect_walk *w, struct bj_slice labels,
+                    const struct bj_list *parts)
+{
+    const struct bj_dialect_row *row = w->row;
+    const struct bj_gpu_part *part = parts->v;
+    int r = 0;
+    for (size_t i = 0; i < parts->n && r >= 0; i++) {
+        const struct bj_gpu_use *use;
+        struct bj_slice name, model, key[BJ_SUB_KEYS];
+        size_t n = 0;
+        bj_dialect_gpu(w->snap, &part[i].sub, &use, &name, &model);
+        if (row->key[0])
+            key[n++] = name;
+        if (row->key[1])
+            key[n++] = model;
+        if (row->fixed)
+            key[n++] = bj_slice_str(row->fixed);
+        const char *record =
+            row->of == BJ_ROW_GPUS ? (const char *)use : (const char *)&part[i];
+        uint64_t v = record ? value_of(row, record) : BJ_ABSENT;
+        if (v != BJ_ABSENT)
+            r = put(w, labels, key, v);
+    }
+    return r;
+}
+
 static uint64_t uid_of(const struct bj_job *job)
 {
     uint64_t uid = BJ_ABSENT;
@@ -373,16 +242,18 @@ static uint64_t uid_of(const struct bj_job *job)
     return uid;
 }
 
-static int put_job(struct walk *w, const struct bj_dialect_job *j)
+static int put_job(struct bj_dialect_walk *w, const struct bj_dialect_job *j)
 {
     static const struct bj_slice no_step[BJ_SUB_KEYS];
     const struct bj_dialect_row *row = w->row;
     const char *record = (const char *)j->job;
-    struct bj_slice labels = labels_of(w, j, row->labels);
+    struct bj_slice labels = bj_dialect_labels(w, j, row->labels);
     uint64_t v = BJ_ABSENT;
     int r = 0;
     if (row->of == BJ_ROW_JOBS)
         return put_list(w, labels, (const void *)(record + row->list));
+    if (row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_PARTS)
+        return put_gpus(w, labels, &j->job->gpus);
     if (row->of == BJ_ROW_UID)
         v = uid_of(j->job);
     else
@@ -397,14 +268,14 @@ static int put_job(struct walk *w, const struct bj_dialect_job *j)
 }
 
 /* Nearly all samples are a field of a job. */
-static int put_jobs(struct walk *w)
+static int put_jobs(struct bj_dialect_walk *w)
 {
     const struct bj_dialect_row *row = w->row;
     const struct bj_dialect_job *j = w->room->v, *end = j + w->room->n;
     const bool plain = row->of == BJ_ROW_JOB;
     int r = 0;
     for (; j < end && r >= 0; j++) {
-        if (row->live && !runs(j->job))
+        if (row->live && !bj_dialect_runs(j->job))
             continue;
         if (!plain) {
             r = put_job(w, j);
@@ -412,20 +283,20 @@ static int put_jobs(struct walk *w)
         }
         uint64_t v = value_of(row, (const char *)j->job);
         if (v != BJ_ABSENT)
-            r = put(w, labels_of(w, j, row->labels), NULL, v);
+            r = put(w, bj_dialect_labels(w, j, row->labels), NULL, v);
     }
     return r;
 }
 
-static uint64_t running_jobs(const struct walk *w)
+static uint64_t running_jobs(const struct bj_dialect_walk *w)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < w->room->n; i++)
-        n += runs(w->room->v[i].job);
+        n += bj_dialect_runs(w->room->v[i].job);
     return n;
 }
 
-static int put_snap(struct walk *w)
+static int put_snap(struct bj_dialect_walk *w)
 {
     const struct bj_dialect_row *row = w->row;
     const char *record = (const char *)w->snap;
@@ -443,7 +314,7 @@ static int put_snap(struct walk *w)
 }
 
 /* Names of the labels that the samples of a family have of their own. */
-static void name_keys(struct walk *w)
+static void name_keys(struct bj_dialect_walk *w)
 {
     const struct bj_dialect_row *row = w->row;
     size_t n = 0;
@@ -458,14 +329,14 @@ static void name_keys(struct walk *w)
     w->key[n] = NULL;
 }
 
-static int put_row(struct walk *w, const struct bj_dialect_row *row)
+static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
 {
     bool of_snap = row->of == BJ_ROW_SNAP || row->of == BJ_ROW_SNAPS ||
                    row->of == BJ_ROW_INFO || row->of == BJ_ROW_COUNT;
     w->row = row;
-    w->begun = false;
+    w->begun = row->more && w->begun;
     name_keys(w);
-    int r = w->dialect->empty ? begin(w) : 0;
+    int r = w->dialect->empty && !w->begun ? begin(w) : 0;
     if (r < 0)
         return r;
     return of_snap ? put_snap(w) : put_jobs(w);
@@ -476,23 +347,9 @@ int bj_view_dialect(const struct bj_dialect *d, const struct bj_snap *snap,
                     struct bj_dialect_room *room,
                     const struct bj_dialect_sink *sink)
 {
-    struct walk w = {
+    struct bj_dialect_walk w = {
         .dialect = d, .snap = snap, .env = env, .room = room, .sink = sink};
-    size_t begins[BJ_DIALECT_SETS + 1];
-    room->text.len = 0;
-    room->text.failed = false;
-    for (int set = 0; set < BJ_DIALECT_SETS; set++) {
-        begins[set] = room->text.len;
-        put_set(&w, set, NULL);
-    }
-    begins[BJ_DIALECT_SETS] = room->text.len;
-    int r = take_jobs(&w);
-    /* The text has found its place only now. */
-    for (int set = 0; set < BJ_DIALECT_SETS; set++)
-        w.bare[set] = (struct bj_slice){room->text.p + begins[set],
-                                        begins[set + 1] - begins[set]};
-    if (r == 0 && room->text.failed)
-        r = -ENOMEM;
+    int r = bj_dialect_take_jobs(&w);
     for (size_t i = 0; i < d->nrows && r >= 0; i++)
         r = put_row(&w, &d->rows[i]);
     return r < 0 ? r : 0;

@@ -19,12 +19,15 @@ enum bj_row_of {
     BJ_ROW_USAGE, /* one of its bj_usage: of steps and tasks as well, where
                      those are collected */
     BJ_ROW_JOBS,  /* a field of each record of a list of each job */
-    BJ_ROW_SNAP,  /* a field of the snapshot */
-    BJ_ROW_SNAPS, /* a field of each record of a list of the snapshot */
-    BJ_ROW_INFO,  /* 1, with the values of a bj_info of the snapshot */
-    BJ_ROW_COUNT, /* how many jobs run */
-    BJ_ROW_UID,   /* the number of the job's owner */
-    BJ_ROW_ONE,   /* 1 for each job that runs */
+    BJ_ROW_GPUS,  /* a field of each accelerator that the job holds; of key, the
+                     first is its name, the second its model */
+    BJ_ROW_GPU_PARTS, /* likewise, of the part that the job holds */
+    BJ_ROW_SNAP,      /* a field of the snapshot */
+    BJ_ROW_SNAPS,     /* a field of each record of a list of the snapshot */
+    BJ_ROW_INFO,      /* 1, with the values of a bj_info of the snapshot */
+    BJ_ROW_COUNT,     /* how many jobs run */
+    BJ_ROW_UID,       /* the number of the job's owner */
+    BJ_ROW_ONE,       /* 1 for each job that runs */
 };
 
 /* From the unit of the field to the peer's. */
@@ -61,7 +64,9 @@ struct bj_dialect_row {
     size_t list, size; /* of the bj_list in its owner; of a record */
     unsigned labels;   /* which of the dialect's sets of labels goes before */
     const char *key[BJ_SUB_KEYS]; /* names of bj_sub.key; NULL: not told */
-    const char *const *info;      /* BJ_ROW_INFO: names of its values */
+    const char *fixed;            /* GPUS, GPU_PARTS: the value of key[2] */
+    bool more; /* of the family before, under another fixed label */
+    const char *const *info; /* BJ_ROW_INFO: names of its values */
     /* Which records.  Others are left out. */
     const char *only[2];     /* bj_sub.key is this; "a*": begins so, "*a": ends
                                 so */

@@ -42,6 +42,9 @@ static const struct bj_dialect_row rows[] = {
          BJ_IN_JOB(use.psi_cpu_full_usec), BJ_UNIT(MICRO)),
     UNIT("memory_psi_seconds", "Time in which all threads waited for memory.",
          BJ_IN_JOB(use.psi_mem_full_usec), BJ_UNIT(MICRO)),
+    UNIT("gpu_index_flag", "Part of the GPU that the job holds, 0 to 1.",
+         BJ_IN_JOBS(gpus, bj_gpu_part, share_ppm), BJ_LEVEL, BJ_UNIT(MICRO),
+         .key = {"gpuuuid", "index"}),
     COUNTER("cpu_seconds_total", "CPU time of the node by mode.",
             BJ_IN_SNAPS(node.modes, bj_mode_use, cpu_usec), BJ_UNIT(MICRO),
             .key = {"mode"}, .labels = OF_NODE),
@@ -119,7 +122,7 @@ const struct bj_dialect bj_dialect_ceems = {
     .port = "9010",
     .system = "slurm",
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PRESSURE) |
-               BJ_COLLECT(NODE) | BJ_COLLECT(ENERGY),
+               BJ_COLLECT(NODE) | BJ_COLLECT(ENERGY) | BJ_COLLECT(GPU),
     BJ_TABLE(rows),
     .labels = {unit, node, manager, bare},
 };

@@ -39,6 +39,8 @@ static const struct bj_dialect_row rows[] = {
         "Resident memory of the job, anonymous and mapped from files, in MiB.",
         BJ_IN_JOB(use.mem_rss_bytes), BJ_AND_JOB(use.mem_mapped_bytes),
         BJ_LEVEL, BJ_UNIT(MIB)),
+    ROW("gpus_used", "1 for each GPU that the job holds.",
+        BJ_IN_PARTS(share_ppm), BJ_LEVEL, BJ_UNIT(FLAG), .key = {"gpuid"}),
 };
 
 static const struct bj_dialect_label labels[] = {
@@ -51,7 +53,7 @@ const struct bj_dialect bj_dialect_jobs_exporter = {
     .name = "jobs_exporter",
     .system = "slurm",
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
-               BJ_COLLECT(PROCESS),
+               BJ_COLLECT(PROCESS) | BJ_COLLECT(GPU),
     BJ_TABLE(rows),
     .labels = {labels},
 };

@@ -11,6 +11,20 @@
             __VA_ARGS__                                                        \
     }
 
+#define GPU(text_name, text, ...)                                              \
+    {                                                                          \
+        BJ_NAMED("slurm_job_" text_name, BJ_GAUGE, text), BJ_LEVEL,            \
+            .key = {"gpu", "gpu_type"}, __VA_ARGS__                            \
+    }
+#define WAY(text_name, text, way, field, again)                                \
+    {                                                                          \
+        BJ_NAMED("slurm_job_" text_name, BJ_GAUGE, text), BJ_LEVEL,            \
+            .key = {"gpu", "gpu_type", "direction"}, .fixed = (way),           \
+            .more = (again), BJ_IN_GPUS(field)                                 \
+    }
+#define LINK(text_name, text, tx, rx)                                          \
+    WAY(text_name, text, "TX", tx, false), WAY(text_name, text, "RX", rx, true)
+
 /* The way to a job is no work of it. */
 static const char *const helpers[] = {"ssh",  "sshd",    "bash",
                                       "srun", "(other)", NULL};
@@ -60,6 +74,32 @@ static const struct bj_dialect_row rows[] = {
     COUNTER("process_usage", "CPU time of the job by executable, in seconds.",
             BJ_IN_JOBS(exes, bj_exe_use, cpu_usec), BJ_UNIT(MICRO),
             .key = {"exe"}, .skip = helpers, .least = 60 * 1000000),
+    GPU("memory_total_gpu", "Memory of the GPU.",
+        BJ_IN_GPUS(memory_total_bytes)),
+    GPU("memory_usage_gpu", "Memory of the GPU in use, by the job.",
+        BJ_IN_PARTS(memory_used_bytes)),
+    GPU("power_gpu", "Power of the GPU that goes to the job, in milliwatts.",
+        BJ_IN_PARTS(power_uw), BJ_UNIT(MILLI)),
+    GPU("utilization_gpu", "Share of its multiprocessors in use, in percent.",
+        BJ_IN_GPUS(sm_ppm), BJ_UNIT(PERCENT), .use = BJ_SECOND_ELSE,
+        .second = offsetof(struct bj_gpu_use, busy_ppm)),
+    GPU("utilization_gpu_memory",
+        "Share of the bandwidth of its memory in use, in percent.",
+        BJ_IN_GPUS(dram_ppm), BJ_UNIT(PERCENT), .use = BJ_SECOND_ELSE,
+        .second = offsetof(struct bj_gpu_use, memory_busy_ppm)),
+    GPU("sm_occupancy_gpu", "Share of its warps that are resident, in percent.",
+        BJ_IN_GPUS(occupancy_ppm), BJ_UNIT(PERCENT)),
+    GPU("tensor_gpu", "Share of time its tensor pipe is in use, in percent.",
+        BJ_IN_GPUS(tensor_ppm), BJ_UNIT(PERCENT)),
+    GPU("fp64_gpu", "Share of time its FP64 pipe is in use, in percent.",
+        BJ_IN_GPUS(fp64_ppm), BJ_UNIT(PERCENT)),
+    GPU("fp32_gpu", "Share of time its FP32 pipe is in use, in percent.",
+        BJ_IN_GPUS(fp32_ppm), BJ_UNIT(PERCENT)),
+    GPU("fp16_gpu", "Share of time its FP16 pipe is in use, in percent.",
+        BJ_IN_GPUS(fp16_ppm), BJ_UNIT(PERCENT)),
+    LINK("pcie_gpu", "Bytes a second over PCIe.", pcie_tx_rate, pcie_rx_rate),
+    LINK("nvlink_gpu", "Bytes a second over NVLink.", nvlink_tx_rate,
+         nvlink_rx_rate),
 };
 
 static const struct bj_dialect_label labels[] = {
@@ -79,7 +119,7 @@ const struct bj_dialect bj_dialect_slurm_job_exporter = {
     .empty = true,
     .openmetrics = true,
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
-               BJ_COLLECT(PROCESS),
+               BJ_COLLECT(PROCESS) | BJ_COLLECT(GPU),
     BJ_TABLE(rows),
     .labels = {labels},
 };

@@ -39,6 +39,11 @@ extern const struct bj_dialect bj_dialect_slurm_job_exporter;
 #define BJ_IN_SNAP(member)                                                     \
     .of = BJ_ROW_SNAP, .off = offsetof(struct bj_snap, member)
 
+#define BJ_IN_GPUS(field)                                                      \
+    .of = BJ_ROW_GPUS, .off = offsetof(struct bj_gpu_use, field)
+#define BJ_IN_PARTS(field)                                                     \
+    .of = BJ_ROW_GPU_PARTS, .off = offsetof(struct bj_gpu_part, field)
+
 #define BJ_UNIT(scale_name) .scale = BJ_SCALE_##scale_name
 #define BJ_TABLE(r) .rows = (r), .nrows = sizeof(r) / sizeof((r)[0])
 

@@ -49,6 +49,19 @@ static size_t label_names(const struct bj_dialect *d,
     return n;
 }
 
+/* A row that goes on with the family before: the same labels, but for the value
+ * of the one that is fixed. */
+static void check_more(const struct bj_dialect_row *row,
+                       const struct bj_dialect_row *before)
+{
+    assert_string_equal(row->name, before->name);
+    assert_int_equal(row->kind, before->kind);
+    assert_int_equal(row->labels, before->labels);
+    assert_string_not_equal(row->fixed, before->fixed);
+    for (int i = 0; i < BJ_SUB_KEYS; i++)
+        assert_string_equal(row->key[i], before->key[i]);
+}
+
 static void check_row(const struct bj_dialect *d, size_t i)
 {
     const struct bj_dialect_row *row = &d->rows[i];
@@ -56,8 +69,11 @@ static void check_row(const struct bj_dialect *d, size_t i)
     size_t n = label_names(d, row, label);
     print_message("# %s %s\n", d->name, row->name);
     assert_true(is_name(row->name, true));
-    for (size_t k = 0; k < i; k++)
+    for (size_t k = 0; k < i - row->more; k++)
         assert_string_not_equal(row->name, d->rows[k].name);
+    if (row->more)
+        check_more(row, &d->rows[i - 1]);
+    assert_int_equal(row->fixed != NULL, row->fixed && row->key[2]);
     assert_true(*row->help && !strpbrk(row->help, "\\\n\""));
     if (d->openmetrics && row->kind == BJ_COUNTER)
         assert_non_null(strstr(row->name, "_total"));
@@ -89,18 +105,26 @@ static void tables(void **state)
 
 static bool is_of_job(const struct bj_dialect_row *row)
 {
-    return row->of == BJ_ROW_JOB || row->of == BJ_ROW_USAGE ||
-           row->of == BJ_ROW_JOBS;
+    return row->of == BJ_ROW_GPU_PARTS || row->of == BJ_ROW_JOB ||
+           row->of == BJ_ROW_USAGE || row->of == BJ_ROW_JOBS;
 }
 
 static bool is_list(const struct bj_dialect_row *row)
 {
-    return row->of == BJ_ROW_JOBS || row->of == BJ_ROW_SNAPS;
+    return row->of == BJ_ROW_JOBS || row->of == BJ_ROW_SNAPS ||
+           row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_PARTS;
 }
 
 static bool has_field(const struct bj_dialect_row *row)
 {
     return is_of_job(row) || is_list(row) || row->of == BJ_ROW_SNAP;
+}
+
+static size_t list_of(const struct bj_dialect_row *row)
+{
+    return row->of == BJ_ROW_GPUS        ? offsetof(struct bj_snap, gpus)
+           : row->of == BJ_ROW_GPU_PARTS ? offsetof(struct bj_job, gpus)
+                                         : row->list;
 }
 
 static const struct bj_metric *native_of(const struct bj_dialect_row *row,
@@ -111,7 +135,7 @@ static const struct bj_metric *native_of(const struct bj_dialect_row *row,
     for (size_t t = 0; t < bj_ntables; t++) {
         const struct bj_table *table = &bj_tables[t];
         if (table->owner != owner || table->list != is_list(row) ||
-            (table->list && table->off != row->list))
+            (table->list && table->off != list_of(row)))
             continue;
         size_t base = table->rows_off + (table->list ? 0 : table->off);
         for (size_t m = 0; m < table->nrows; m++)
@@ -132,18 +156,24 @@ static const struct {
     [BJ_SCALE_NONE] = {1,
                        1,
                        true,
-                       {[BJ_NUMBER] = 1, [BJ_SEC] = 1, [BJ_BYTES] = 1}},
-    [BJ_SCALE_MICRO] =
-        {1,
-         1e6,
-         false,
-         {[BJ_USEC] = 1, [BJ_UJ] = 1, [BJ_UW] = 1, [BJ_UG_PER_KWH] = 1}},
+                       {[BJ_NUMBER] = 1,
+                        [BJ_SEC] = 1,
+                        [BJ_BYTES] = 1,
+                        [BJ_BYTES_PER_SEC] = 1}},
+    [BJ_SCALE_MICRO] = {1,
+                        1e6,
+                        false,
+                        {[BJ_USEC] = 1,
+                         [BJ_UJ] = 1,
+                         [BJ_UW] = 1,
+                         [BJ_UG_PER_KWH] = 1,
+                         [BJ_PPM] = 1}},
     [BJ_SCALE_NSEC] = {1e3, 1, true, {[BJ_USEC] = 1}},
     [BJ_SCALE_TICKS] = {1, 1e4, true, {[BJ_USEC] = 1}},
     [BJ_SCALE_MIB] = {1, 1048576, false, {[BJ_BYTES] = 1}},
     [BJ_SCALE_MILLI] = {1, 1e3, false, {[BJ_UW] = 1}},
     [BJ_SCALE_PERCENT] = {1, 1e4, false, {[BJ_PPM] = 1}},
-    [BJ_SCALE_FLAG] = {0, 1, true, {[BJ_NUMBER] = 1}},
+    [BJ_SCALE_FLAG] = {0, 1, true, {[BJ_NUMBER] = 1, [BJ_PPM] = 1}},
 };
 
 static void rows_are_native(void **state)
@@ -158,11 +188,12 @@ static void rows_are_native(void **state)
             print_message("# %s %s\n", bj_dialects[d]->name, row->name);
             const struct bj_metric *m = native_of(row, row->off, &t);
             assert_non_null(m);
-            assert_int_equal(m->live, row->live);
+            if (row->of != BJ_ROW_GPUS) /* those outlive a job */
+                assert_int_equal(m->live, row->live);
             assert_true(scales[row->scale].fits[m->unit]);
             if (row->kind == BJ_COUNTER)
                 assert_int_equal(m->kind, BJ_COUNTER);
-            if (is_list(row))
+            if (row->list > 0)
                 assert_int_equal(t->size, row->size);
             if (row->use == BJ_SECOND_NONE)
                 continue;
@@ -359,7 +390,8 @@ static bool is_plain(const struct bj_dialect_row *row)
 {
     return has_field(row) && row->use == BJ_SECOND_NONE && !row->only[0] &&
            !row->only[1] && !row->skip && !row->least && !row->first &&
-           !row->words_only && row->scale != BJ_SCALE_FLAG;
+           !row->words_only && row->scale != BJ_SCALE_FLAG &&
+           row->of != BJ_ROW_GPUS;
 }
 
 static void compare(const struct bj_snap *snap, const struct told *told,

@@ -76,6 +76,13 @@ static struct bj_factor_stat factors[] = {
 };
 static struct bj_collector_stat collectors[] = {{KEY1("cpu"), 1, 1500, 0, 0}};
 
+static struct bj_gpu_use gpus[2];
+static struct bj_gpu_label models[] = {
+    {{{WORD("GPU-aa"), WORD("3"), WORD("NVIDIA H100")}}, 1},
+    {{{WORD("MIG-bb"), WORD("0"), WORD("1g.10gb")}}, 1},
+};
+static struct bj_gpu_part parts[2];
+
 static const struct bj_ident *make_ident(const char *id, const char *user,
                                          const char *account, const char *uid,
                                          const char *system, const char *node)
@@ -100,6 +107,37 @@ static void empty_job(struct bj_job *job, const struct bj_ident *ident)
         job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
             (struct bj_list){0};
     job->ident = ident;
+}
+
+static void make_gpus(void)
+{
+    memset(gpus, 0xff, sizeof(gpus));
+    memset(parts, 0xff, sizeof(parts));
+    for (int i = 0; i < 2; i++) {
+        gpus[i].sub = parts[i].sub = models[i].sub;
+        gpus[i].sub.key[2] = parts[i].sub.key[2] = (struct bj_slice){0};
+    }
+    gpus[0].memory_total_bytes = 85899345920;
+    gpus[0].memory_used_bytes = 1;
+    gpus[0].sm_ppm = 123400;
+    gpus[0].busy_ppm = 500000;
+    gpus[0].dram_ppm = 250000;
+    gpus[0].memory_busy_ppm = 1;
+    gpus[0].occupancy_ppm = 100;
+    gpus[0].tensor_ppm = 1000000;
+    gpus[0].fp64_ppm = 0;
+    gpus[0].pcie_tx_rate = 1000;
+    gpus[0].pcie_rx_rate = 2000;
+    gpus[0].nvlink_rx_rate = 7;
+    gpus[1].memory_total_bytes = 10;
+    gpus[1].busy_ppm = 400000;
+    gpus[1].memory_busy_ppm = 30000;
+    parts[0].share_ppm = 1000000;
+    parts[0].memory_used_bytes = 4096;
+    parts[0].power_uw = 250500000;
+    parts[1].share_ppm = 142857;
+    parts[1].memory_used_bytes = 5;
+    parts[1].power_uw = 1500000;
 }
 
 static void first_job(struct bj_job *job)
@@ -137,6 +175,8 @@ static void first_job(struct bj_job *job)
     job->places = (struct bj_list)LIST(places);
     memset(&steps[0].use, 0xff, sizeof(steps[0].use));
     memset(&tasks[0].use, 0xff, sizeof(tasks[0].use));
+    make_gpus();
+    job->gpus = (struct bj_list)LIST(parts);
     steps[0].sub.key[0] = tasks[0].sub.key[0] = BJ_SLICE("batch");
     tasks[0].sub.key[1] = BJ_SLICE("0");
     steps[0].use.cpu_usec = 7 * SEC;
@@ -157,6 +197,7 @@ static void second_job(struct bj_job *job)
     job->use.mem_peak_bytes = 42;
     job->proc.processes = 1;
     job->cores = (struct bj_list)LIST(cores2);
+    job->gpus = (struct bj_list){parts, 1};
 }
 
 enum { JOBS = 3 };
@@ -176,6 +217,8 @@ static void make_snap(struct bj_snap *snap, struct bj_job job[JOBS])
     snap->node.mem_total_bytes = 274877906944;
     snap->node.mem_available_bytes = 137438953472;
     snap->zones = (struct bj_list)LIST(zones);
+    snap->gpus = (struct bj_list)LIST(gpus);
+    snap->gpu_models = (struct bj_list)LIST(models);
     snap->factors = (struct bj_list)LIST(factors);
     snap->self.collectors = (struct bj_list)LIST(collectors);
     snap->self.build_info =

@@ -1,0 +1,155 @@
+#include "core/view/dialect_walk.h"
+
+#include "core/find/ident.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Labels of jobs: written once a walk, and copied for each sample. */
+
+static struct bj_slice short_host(struct bj_slice host)
+{
+    const char *dot = host.n > 0 ? memchr(host.p, '.', host.n) : NULL;
+    return dot ? (struct bj_slice){host.p, (size_t)(dot - host.p)} : host;
+}
+
+static struct bj_slice label_value(const struct bj_dialect_label *l,
+                                   const struct bj_dialect_env *env,
+                                   const struct bj_job *job)
+{
+    struct bj_slice v = {0};
+    switch (l->of) {
+    case BJ_LABEL_HOST:
+        return env->host;
+    case BJ_LABEL_SHORT_HOST:
+        return short_host(env->host);
+    case BJ_LABEL_TEXT:
+        return bj_slice_str(l->text);
+    case BJ_LABEL_IDENT:
+        break;
+    }
+    if ((l->field == BJ_ID_USER && env->hide_user) ||
+        (l->field == BJ_ID_ACCOUNT && env->hide_account))
+        return v;
+    if (job)
+        v = job->ident->f[l->field];
+    return v.n > 0 ? v : bj_slice_str(l->text);
+}
+
+static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
+{
+    bj_buf_str(b, name);
+    bj_buf_put(b, "=\"", 2);
+    bj_buf_label(b, value);
+    bj_buf_put(b, "\",", 2);
+}
+
+/* Where a host runs several slurmd, as tests and emulations do, a job may be
+ * there twice.  A peer that has no name for that does not see such jobs: they
+ * get our label. */
+static void put_node(struct bj_buf *b, const struct bj_dialect_label *l,
+                     const struct bj_job *job)
+{
+    bool told = job->ident->f[BJ_ID_NODE].n == 0;
+    for (; l->name; l++)
+        told |= l->of == BJ_LABEL_IDENT && l->field == BJ_ID_NODE;
+    if (!told)
+        put_label(b, "slurm_node", job->ident->f[BJ_ID_NODE]);
+}
+
+/* Write one set of labels; those that need a job only when there is one. */
+static void put_set(const struct bj_dialect_walk *w, int set,
+                    const struct bj_job *job)
+{
+    const struct bj_dialect_label *l = w->dialect->labels[set];
+    struct bj_buf *b = &w->room->text;
+    if (!l)
+        return;
+    if (w->snap->cluster.n > 0)
+        put_label(b, "cluster", w->snap->cluster);
+    if (job)
+        put_node(b, l, job);
+    for (; l->name; l++)
+        if (job || l->of != BJ_LABEL_IDENT)
+            put_label(b, l->name, label_value(l, w->env, job));
+}
+
+static bool same_id(const struct bj_job *a, const struct bj_job *b)
+{
+    return bj_slice_eq(a->ident->f[BJ_ID_JOBID], b->ident->f[BJ_ID_JOBID]);
+}
+
+/* Jobs come by id, so that those that might be one under the labels of a
+ * dialect are neighbours.  True when the newest one may stay. */
+static bool unique(struct bj_dialect_walk *w)
+{
+    struct bj_dialect_room *room = w->room;
+    struct bj_dialect_job *new = &room->v[room->n];
+    for (size_t i = room->n; i-- > 0;) {
+        struct bj_dialect_job *old = &room->v[i];
+        if (!same_id(old->job, new->job))
+            return true;
+        if (!bj_slice_eq(bj_dialect_labels(w, old, 0),
+                         bj_dialect_labels(w, new, 0)))
+            continue;
+        if (bj_dialect_runs(new->job) && !bj_dialect_runs(old->job))
+            *old = *new;
+        return false;
+    }
+    return true;
+}
+
+static bool spoken(const struct bj_dialect *d, const struct bj_job *job)
+{
+    return !d->system ||
+           bj_slice_eq(job->ident->f[BJ_ID_SYSTEM], bj_slice_str(d->system));
+}
+
+static int put_jobs(struct bj_dialect_walk *w)
+{
+    const struct bj_job *job = w->snap->jobs.v;
+    struct bj_dialect_room *room = w->room;
+    room->n = 0;
+    if (room->cap < w->snap->jobs.n) {
+        size_t cap = w->snap->jobs.n + w->snap->jobs.n / 2;
+        struct bj_dialect_job *v = realloc(room->v, cap * sizeof(*v));
+        if (!v)
+            return -ENOMEM;
+        room->v = v;
+        room->cap = cap;
+    }
+    for (size_t i = 0; i < w->snap->jobs.n; i++) {
+        if (!spoken(w->dialect, &job[i]))
+            continue;
+        struct bj_dialect_job *j = &room->v[room->n];
+        j->job = &job[i];
+        for (int set = 0; set < BJ_DIALECT_SETS; set++) {
+            j->begin[set] = room->text.len;
+            put_set(w, set, &job[i]);
+        }
+        j->begin[BJ_DIALECT_SETS] = room->text.len;
+        if (room->text.failed)
+            return -ENOMEM;
+        room->n += unique(w);
+    }
+    return 0;
+}
+
+int bj_dialect_take_jobs(struct bj_dialect_walk *w)
+{
+    size_t begins[BJ_DIALECT_SETS + 1];
+    struct bj_buf *text = &w->room->text;
+    text->len = 0;
+    text->failed = false;
+    for (int set = 0; set < BJ_DIALECT_SETS; set++) {
+        begins[set] = text->len;
+        put_set(w, set, NULL);
+    }
+    begins[BJ_DIALECT_SETS] = text->len;
+    int r = put_jobs(w);
+    /* The text has found its place only now. */
+    for (int set = 0; set < BJ_DIALECT_SETS; set++)
+        w->bare[set] = (struct bj_slice){text->p + begins[set],
+                                         begins[set + 1] - begins[set]};
+    return r == 0 && text->failed ? -ENOMEM : r;
+}

@@ -1,0 +1,51 @@
+/* A walk in a dialect, between the files that make it.  Internal. */
+#ifndef BJ_CORE_VIEW_DIALECT_WALK_H
+#define BJ_CORE_VIEW_DIALECT_WALK_H
+
+#include "core/view/dialect.h"
+
+/* A job that is told, and its labels where they begin in the room's text. */
+struct bj_dialect_job {
+    const struct bj_job *job;
+    size_t begin[BJ_DIALECT_SETS + 1];
+};
+
+struct bj_dialect_walk {
+    const struct bj_dialect *dialect;
+    const struct bj_snap *snap;
+    const struct bj_dialect_env *env;
+    struct bj_dialect_room *room;
+    const struct bj_dialect_sink *sink;
+    struct bj_slice bare[BJ_DIALECT_SETS]; /* labels of what has no job */
+    /* The present family. */
+    const struct bj_dialect_row *row;
+    const char *key[BJ_INFO_MAX + 1];
+    bool begun;
+};
+
+/* Write the labels of all jobs that are told, and those of what has no job.  0
+ * or -ENOMEM.  dialect_labels.c */
+int bj_dialect_take_jobs(struct bj_dialect_walk *w);
+
+/* The labels of a job, of one of the dialect's sets. */
+static inline struct bj_slice bj_dialect_labels(const struct bj_dialect_walk *w,
+                                                const struct bj_dialect_job *j,
+                                                unsigned set)
+{
+    return (struct bj_slice){w->room->text.p + j->begin[set],
+                             j->begin[set + 1] - j->begin[set]};
+}
+
+static inline bool bj_dialect_runs(const struct bj_job *job)
+{
+    return job->end_sec == BJ_ABSENT;
+}
+
+/* What is known of an accelerator that a job holds a part of; *use is NULL when
+ * its driver tells nothing.  name is how peers call it: its index, or the UUID
+ * of an instance.  dialect_gpu.c */
+void bj_dialect_gpu(const struct bj_snap *snap, const struct bj_sub *part,
+                    const struct bj_gpu_use **use, struct bj_slice *name,
+                    struct bj_slice *model);
+
+#endif

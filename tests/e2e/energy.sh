@@ -8,6 +8,11 @@
 . "$(dirname "$0")/collectd_lib.sh"
 energy="$python $top/tests/e2e/energy.py"
 seconds=${ENERGY_SECONDS:-20}
+# In a short run all jobs stay on the page, where they add up by themselves; in a
+# long one there would be more of them than collectd can dispatch in a second,
+# and those that have ended are taken from their records.
+grace=1d
+[ "$seconds" -le 120 ] || grace=10s
 
 cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
 cg_init
@@ -25,7 +30,7 @@ chmod 755 "$tmp/watts"
 
 options() { # state and spool
     printf '%s ' --path.cgroupfs="$cg_view" --path.sysfs="$tmp/node/sys" \
-        --energy.interval=1 --energy.slow-interval=2 --job.grace=1d \
+        --energy.interval=1 --energy.slow-interval=2 --job.grace=$grace \
         --energy.command="$tmp/watts" --energy.idle-watts=9000 \
         --energy.state-file="$tmp/$1/state" --record.dir="$tmp/$1/spool"
 }
@@ -116,9 +121,17 @@ check "promtool has nothing to say" promtool_clean "$tmp/page"
 is "which meter is believed, and how its energy is split" \
     "$($prom labels "$tmp/page" batchjob_node_energy_info)" \
     '{"policy": "hybrid", "quality": "node", "source": "command", "static": "configured"}'
-check "exporter: jobs, system and unallocated are what was metered" \
-    adds_up exporter
-note "$(cat "$tmp/check.out")"
+if [ $grace = 1d ]; then
+    check "exporter: jobs, system and unallocated are what was metered" \
+        adds_up exporter
+    note "$(cat "$tmp/check.out")"
+else
+    for h in $hosts; do
+        check "$h: jobs, system and unallocated are what was metered" \
+            adds_up_soon "$h" "$tmp/$h/spool"
+        note "$(cat "$tmp/check.out")"
+    done
+fi
 
 # A job that lives inside one window of the node's meter.
 spin 2

@@ -248,6 +248,64 @@ static const struct bj_opt cluster_options[] = {
      .hi = SEC(DAY),
      .preset = "2m",
      .help = "A question that takes longer is given up."},
+    {.name = "pbs.accounting",
+     .kind = BJ_OPT_STR,
+     .off = OF(snapshot[BJ_SNAPSHOT_PBS_FILES].command),
+     .arg = "DIR",
+     .help = "Directory of PBS's accounting files, which are followed: "
+             "PBS_HOME/server_priv/accounting."},
+    {.name = "pbs.interval",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(snapshot[BJ_SNAPSHOT_PBS_FILES].interval_usec),
+     .lo = SEC(1),
+     .hi = SEC(DAY),
+     .preset = "30s",
+     .help = "How often to look at them."},
+    {.name = "lsf.acct",
+     .kind = BJ_OPT_STR,
+     .off = OF(snapshot[BJ_SNAPSHOT_LSF_FILES].command),
+     .arg = "FILE",
+     .help = "LSF's lsb.acct, which is followed, with lsb.acct.1 and so on "
+             "beside it."},
+    {.name = "lsf.interval",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(snapshot[BJ_SNAPSHOT_LSF_FILES].interval_usec),
+     .lo = SEC(1),
+     .hi = SEC(DAY),
+     .preset = "30s",
+     .help = "How often to look at them."},
+    {.name = "slurmrestd.url",
+     .kind = BJ_OPT_STR,
+     .off = OF(rest.url),
+     .help = "Ask slurmrestd instead of sacct: http://HOST:6820. What is set "
+             "of sacct.interval, overlap, slice, pause, deadline, history and "
+             "max-steps counts here, too."},
+    {.name = "slurmrestd.unix-socket",
+     .kind = BJ_OPT_STR,
+     .off = OF(rest.socket),
+     .arg = "PATH",
+     .help = "The same by a socket of this host."},
+    {.name = "slurmrestd.user",
+     .kind = BJ_OPT_STR,
+     .off = OF(rest.user),
+     .help = "The user that the token is for, where that is not who we are."},
+    {.name = "slurmrestd.token-file",
+     .kind = BJ_OPT_STR,
+     .off = OF(rest.token_file),
+     .arg = "FILE",
+     .help = "A file with the token (JWT), which is read for each question; "
+             "none needs one on a socket with auth/local."},
+    {.name = "slurmrestd.ca-file",
+     .kind = BJ_OPT_STR,
+     .off = OF(rest.ca_file),
+     .arg = "FILE",
+     .help = "Certificates to believe for https; the system's when empty."},
+    {.name = "slurmrestd.version",
+     .kind = BJ_OPT_U64,
+     .off = OF(rest.version),
+     .hi = 99,
+     .preset = "0",
+     .help = "The plugin to ask: 40 for v0.0.40; 0 for the newest there is."},
     {.name = "records.dir",
      .kind = BJ_OPT_LIST,
      .off = OF(records),
@@ -284,6 +342,26 @@ static int readable(const char *what, const char *path, struct bj_err *err)
                       strerror_r(errno, why, sizeof(why)));
 }
 
+bool bj_cluster_has_rest(const struct bj_cluster_conf *c)
+{
+    return (c->rest.url && c->rest.url[0]) ||
+           (c->rest.socket && c->rest.socket[0]);
+}
+
+bool bj_cluster_has_windows(const struct bj_cluster_conf *c)
+{
+    return (c->sacct && c->sacct[0]) || bj_cluster_has_rest(c);
+}
+
+/* Is anything named besides sacct? */
+static bool has_source(const struct bj_cluster_conf *c)
+{
+    bool any = bj_cluster_has_rest(c);
+    for (int i = 0; i < BJ_SNAPSHOTS; i++)
+        any = any || c->snapshot[i].command;
+    return any;
+}
+
 static int load_cluster(struct bj_cluster_conf *c, const char *path,
                         struct bj_err *err)
 {
@@ -295,9 +373,10 @@ static int load_cluster(struct bj_cluster_conf *c, const char *path,
         r = bj_opt_yaml(&set, 1, path, err);
     if (r == 0)
         r = bj_opt_finish(&set, err);
-    if (r == 0 && !c->sacct && !c->snapshot[BJ_SNAPSHOT_QSTAT].command &&
-        !c->snapshot[BJ_SNAPSHOT_BJOBS].command &&
-        !(c->sacct = strdup("sacct")))
+    if (r == 0 && c->sacct && c->sacct[0] && bj_cluster_has_rest(c))
+        r = bj_err_set(err, -EINVAL,
+                       "%s: one of sacct and slurmrestd is to be asked", path);
+    if (r == 0 && !c->sacct && !has_source(c) && !(c->sacct = strdup("sacct")))
         r = bj_err_set(err, -ENOMEM, "options");
     if (r == 0 && (!c->name || !c->name[0]))
         r = bj_err_set(err, -EINVAL, "%s: name: a cluster needs one", path);

@@ -7,18 +7,33 @@
 
 #include <stdbool.h>
 
-/* Schedulers that tell of all their jobs at once. */
-enum bj_snapshot_kind { BJ_SNAPSHOT_QSTAT, BJ_SNAPSHOT_BJOBS, BJ_SNAPSHOTS };
+/* What is looked at again and again: commands that tell of all jobs at once,
+ * and files that are followed. */
+enum bj_snapshot_kind {
+    BJ_SNAPSHOT_QSTAT,
+    BJ_SNAPSHOT_BJOBS,
+    BJ_SNAPSHOT_COMMANDS, /* those above */
+    BJ_SNAPSHOT_PBS_FILES = BJ_SNAPSHOT_COMMANDS,
+    BJ_SNAPSHOT_LSF_FILES,
+    BJ_SNAPSHOTS
+};
 
 struct bj_snapshot_conf {
-    char *command; /* NULL or empty: not asked */
+    char *command; /* or directory, or file; NULL or empty: not asked */
     uint64_t interval_usec, deadline_usec;
+};
+
+/* slurmrestd, asked instead of sacct where it has a url or a socket. */
+struct bj_rest_conf {
+    char *url, *socket, *user, *token_file, *ca_file;
+    uint64_t version; /* 0: the newest it has */
 };
 
 /* A cluster, from a file of its own. */
 struct bj_cluster_conf {
     char *name;
     struct bj_snapshot_conf snapshot[BJ_SNAPSHOTS];
+    struct bj_rest_conf rest;
     char *sacct, *slurm_conf, *clusters;
     bool federation;
     uint64_t interval_usec; /* between questions about what is new */
@@ -46,6 +61,10 @@ struct bj_statsdb_conf {
     struct bj_cluster_conf *cluster;
     size_t clusters;
 };
+
+/* Is slurmrestd to be asked; or anything that is asked for windows of time? */
+bool bj_cluster_has_rest(const struct bj_cluster_conf *c);
+bool bj_cluster_has_windows(const struct bj_cluster_conf *c);
 
 /* Fill a zeroed conf: presets, then the file of --config.file, then the command
  * line without its program and command, then the files of the clusters.  With

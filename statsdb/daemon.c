@@ -9,6 +9,8 @@
 #include "statsdb/record.h"
 #include "statsdb/report.h"
 #include "statsdb/retention.h"
+#include "statsdb/source_follow.h"
+#include "statsdb/source_rest.h"
 #include "statsdb/source_sacct.h"
 #include "statsdb/source_snapshot.h"
 #include "statsdb/upsert.h"
@@ -32,8 +34,9 @@ enum {
     BAD_TOLD = 5 /* of one answer, in the log */
 };
 
-/* A command that tells of all jobs at once. */
+/* A command that tells of all jobs at once, or files that are followed. */
 struct snapshot {
+    struct bj_source_follow *follow; /* NULL: a command */
     uint64_t due_usec;
     unsigned failures;
     bool asked;
@@ -44,6 +47,7 @@ struct source {
     struct snapshot snapshot[BJ_SNAPSHOTS];
     const struct bj_cluster_conf *conf;
     struct bj_source_sacct *sacct;
+    struct bj_source_rest *rest; /* NULL: sacct is asked */
     struct bj_covered covered;
     struct bj_window_rules rules;
     struct bj_progress progress;
@@ -134,6 +138,11 @@ static void count(struct bj_report_cluster *r, const struct bj_sacct_counts *n)
     r->success_sec = wall_sec();
 }
 
+static const char *covered_name(const struct source *s)
+{
+    return s->rest ? "slurmrestd" : "sacct";
+}
+
 /* Ask, and note with the last of the answer how far that leads. */
 static int ask(struct daemon *d, struct source *s, const struct bj_window *w,
                struct bj_err *err)
@@ -149,11 +158,13 @@ static int ask(struct daemon *d, struct source *s, const struct bj_window *w,
     struct bj_sacct_counts n;
     s->bad = 0;
     s->lines = 0;
-    int r = bj_source_sacct_run(s->sacct, w, &run, &n, err);
+    int r = s->rest ? bj_source_rest_run(s->rest, w, &run, &n, err)
+                    : bj_source_sacct_run(s->sacct, w, &run, &n, err);
     if (r < 0)
         return r;
     if (!dry)
-        r = bj_covered_write(d->store, s->conf->name, "sacct", &w->after, err);
+        r = bj_covered_write(d->store, s->conf->name, covered_name(s),
+                             &w->after, err);
     if (r == 0 && !dry)
         r = bj_upsert_commit(d->upsert, err);
     if (r < 0 || dry)
@@ -269,7 +280,9 @@ static int take_snapshot(struct daemon *d, struct source *s,
                          enum bj_snapshot_kind kind, struct bj_err *err)
 {
     bool dry = d->conf->dry_run;
+    struct bj_source_follow *follow = s->snapshot[kind].follow;
     struct bj_source_run run = {.upsert = d->upsert,
+                                .store = d->store,
                                 .batch_lines = dry ? 0 : d->conf->batch_lines,
                                 .stop = &d->stop->now,
                                 .ctx = s,
@@ -277,16 +290,17 @@ static int take_snapshot(struct daemon *d, struct source *s,
     struct bj_upsert_counts was = *bj_upsert_counts(d->upsert);
     struct bj_sacct_counts n;
     s->bad = 0;
-    int r = bj_source_snapshot_run(kind, s->conf, &run, &n, err);
-    if (r == 0 && !dry)
+    int r = follow ? bj_source_follow_run(follow, &run, dry, &n, err)
+                   : bj_source_snapshot_run(kind, s->conf, &run, &n, err);
+    if (r == 0 && !dry && !follow)
         r = bj_upsert_commit(d->upsert, err);
-    if (r < 0 || dry)
+    if (!follow && (r < 0 || dry))
         bj_upsert_rollback(d->upsert);
     if (r < 0)
         return r;
     const struct bj_upsert_counts *now = bj_upsert_counts(d->upsert);
     count(&d->report[s - d->source], &n);
-    bj_log(BJ_LOG_INFO, NULL,
+    bj_log(follow && n.bytes == 0 ? BJ_LOG_DEBUG : BJ_LOG_INFO, NULL,
            "%s: %llu jobs; %llu new, %llu changed, %llu left out",
            s->conf->name, (unsigned long long)n.jobs,
            (unsigned long long)(now->jobs_new - was.jobs_new),
@@ -443,10 +457,26 @@ static int add_source(struct daemon *d, size_t i, struct bj_err *err)
                                  .interval_sec = SEC(s->conf->interval_usec)};
     s->progress = (struct bj_progress){.name = s->conf->name,
                                        .terminal = isatty(STDERR_FILENO) == 1};
-    int r = bj_source_sacct_new(s->conf, &s->sacct, err);
+    int r = bj_cluster_has_rest(s->conf)
+                ? bj_source_rest_new(s->conf, &s->rest, err)
+                : bj_source_sacct_new(s->conf, &s->sacct, err);
+    for (int k = BJ_SNAPSHOT_COMMANDS; r == 0 && k < BJ_SNAPSHOTS; k++)
+        if (has_snapshot(s, k))
+            r = bj_source_follow_new(
+                k == BJ_SNAPSHOT_PBS_FILES ? BJ_FOLLOW_PBS : BJ_FOLLOW_LSF,
+                s->conf->name, s->conf->snapshot[k].command, d->store,
+                &s->snapshot[k].follow, err);
     return r < 0 ? r
-                 : bj_covered_read(d->store, s->conf->name, "sacct",
+                 : bj_covered_read(d->store, s->conf->name, covered_name(s),
                                    &s->covered, err);
+}
+
+static void free_source(struct source *s)
+{
+    bj_source_sacct_free(s->sacct);
+    bj_source_rest_free(s->rest);
+    for (int k = 0; k < BJ_SNAPSHOTS; k++)
+        bj_source_follow_free(s->snapshot[k].follow);
 }
 
 static bool all_finished(const struct daemon *d)
@@ -457,8 +487,7 @@ static bool all_finished(const struct daemon *d)
                 !d->source[i].snapshot[k].asked)
                 return false;
     for (size_t i = 0; i < d->conf->clusters; i++)
-        if (d->source[i].conf->sacct && d->source[i].conf->sacct[0] &&
-            !d->source[i].finished)
+        if (bj_cluster_has_windows(d->source[i].conf) && !d->source[i].finished)
             return false;
     return true;
 }
@@ -469,7 +498,7 @@ static void wait_for(struct daemon *d)
     uint64_t now = bj_clock_boot_usec(), next = now + 60ull * 1000000;
     for (size_t i = 0; i < d->conf->clusters; i++) {
         const struct source *s = &d->source[i];
-        if (s->conf->sacct && s->conf->sacct[0] && s->due_usec < next)
+        if (bj_cluster_has_windows(s->conf) && s->due_usec < next)
             next = s->due_usec;
         for (int k = 0; k < BJ_SNAPSHOTS; k++)
             if (has_snapshot(s, k) && s->snapshot[k].due_usec < next)
@@ -489,10 +518,10 @@ static void wait_for(struct daemon *d)
 /* Ask the sources of one cluster that are due. */
 static int visit_cluster(struct daemon *d, struct source *s, struct bj_err *err)
 {
-    bool sacct = s->conf->sacct && s->conf->sacct[0] &&
-                 s->due_usec <= bj_clock_boot_usec() &&
-                 !(single(d) && s->finished) && !atomic_load(&d->stop->now);
-    int r = sacct ? visit(d, s, err) : 0;
+    bool due = bj_cluster_has_windows(s->conf) &&
+               s->due_usec <= bj_clock_boot_usec() &&
+               !(single(d) && s->finished) && !atomic_load(&d->stop->now);
+    int r = due ? visit(d, s, err) : 0;
     if (of_the_store(r))
         return r;
     struct bj_err why = {0};
@@ -558,7 +587,7 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
     if (r == 0)
         r = loop(&d, err);
     for (size_t i = 0; d.source && i < conf->clusters; i++)
-        bj_source_sacct_free(d.source[i].sacct);
+        free_source(&d.source[i]);
     bj_records_free(d.records);
     bj_upsert_free(d.upsert);
     free(d.report);

@@ -407,6 +407,8 @@ int bj_source_follow_run(struct bj_source_follow *f,
     if (fd < 0)
         return bj_err_set(err, fd, "%s", f->dir);
     int r = list(f, fd, err);
+    if (r == 0 && f->files == 0 && f->kind == BJ_FOLLOW_LSF)
+        r = bj_err_set(err, -ENOENT, "%s/%s", f->dir, f->base);
     for (size_t i = 0; r == 0 && i < f->files; i++) {
         r = take_file(f, &f->file[i], fd, err);
         if (r < 0)

@@ -16,7 +16,8 @@ struct bj_source_sacct;
 /* What a question needs besides its time.  Callbacks may be NULL. */
 struct bj_source_run {
     struct bj_upsert *upsert;
-    uint64_t batch_lines; /* per transaction; 0: all in one */
+    struct bj_store *store; /* for sources that look into it */
+    uint64_t batch_lines;   /* per transaction; 0: all in one */
     const atomic_bool *stop;
     void *ctx;
     /* So much has been written for good; called between transactions. */

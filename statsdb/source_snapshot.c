@@ -4,12 +4,14 @@
 #include "base/command.h"
 #include "sched/lsf.h"
 #include "sched/pbs.h"
+#include "statsdb/pbs_run.h"
 
 /* A question on its way. */
 struct answer {
     const struct bj_source_run *run;
     struct bj_slice cluster;
     struct bj_pbs_json *pbs;
+    struct bj_pbs_runs *runs; /* of PBS */
     struct bj_lsf_json *lsf;
     uint64_t lines; /* of the open transaction */
 };
@@ -19,7 +21,7 @@ struct answer {
 static const struct {
     const char *args[8];
     const char *env[2];
-} asked[BJ_SNAPSHOTS] = {
+} asked[BJ_SNAPSHOT_COMMANDS] = {
     [BJ_SNAPSHOT_QSTAT] = {{"-x", "-f", "-F", "json"}, {NULL}},
     [BJ_SNAPSHOT_BJOBS] = {{"-u", "all", "-a", "-o", BJ_LSF_FIELDS, "-json"},
                            {"LSB_DISPLAY_YEAR=y"}},
@@ -39,7 +41,11 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
         a->lines = 0;
     }
     a->lines++;
-    return bj_upsert_job(run->upsert, a->cluster, job, err);
+    if (!a->runs)
+        return bj_upsert_job(run->upsert, a->cluster, job, err);
+    struct bj_sched_job copy = *job;
+    int r = bj_pbs_runs_place(a->runs, a->cluster, &copy, err);
+    return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, &copy, err);
 }
 
 static void take_bad(const struct answer *a, const struct bj_sacct_bad *bad)
@@ -131,6 +137,8 @@ int bj_source_snapshot_run(enum bj_snapshot_kind kind,
 {
     struct answer a = {.run = run, .cluster = bj_slice_str(conf->name)};
     int r = open_reader(kind, &a, err);
+    if (r == 0 && kind == BJ_SNAPSHOT_QSTAT)
+        r = bj_pbs_runs_new(run->store, &a.runs, err);
     if (r == 0)
         r = bj_upsert_begin(run->upsert, err);
     if (r == 0) {
@@ -139,5 +147,6 @@ int bj_source_snapshot_run(enum bj_snapshot_kind kind,
             bj_upsert_rollback(run->upsert);
     }
     close_reader(&a, ret);
+    bj_pbs_runs_free(a.runs);
     return r;
 }

@@ -126,8 +126,9 @@ static uint64_t wait_after(const struct bj_gpu_watch *w, int r)
     return wait < BACK_OFF_MAX ? wait : BACK_OFF_MAX;
 }
 
-/* Under lock. */
-static void note(struct bj_gpu_watch *w, int r, uint64_t begun,
+/* Under lock.  True when there is something to say: in *err, or that it works.
+ */
+static bool note(struct bj_gpu_watch *w, int r, uint64_t begun,
                  struct bj_err *err)
 {
     struct bj_gpu_watch_stat *s = &w->stat;
@@ -149,10 +150,11 @@ static void note(struct bj_gpu_watch *w, int r, uint64_t begun,
     if (r == 0)
         s->good_usec = now;
     if (r == -EAGAIN)
-        return;
+        return false;
     s->failing = fails;
-    if (news && s->ran)
-        say(w, fails ? err : NULL);
+    if (!fails)
+        err->code = 0;
+    return news && s->ran;
 }
 
 static void *run(void *arg)
@@ -169,7 +171,11 @@ static void *run(void *arg)
         pthread_mutex_lock(&w->lock);
         w->busy_usec = 0;
         w->told_hung = false;
-        note(w, r, begun, &err);
+        bool news = note(w, r, begun, &err);
+        pthread_mutex_unlock(&w->lock);
+        if (news)
+            say(w, err.code ? &err : NULL);
+        pthread_mutex_lock(&w->lock);
     }
     pthread_mutex_unlock(&w->lock);
     if (w->source)

@@ -20,7 +20,8 @@ from decimal import Decimal
 from prom import parse
 
 OF_THE_PROGRAM = re.compile(r"collectd_batchjob_(process|sampler|collector)_"
-                            r"|collectd_batchjob_meter_(age|duration)_")
+                            r"|collectd_batchjob_(meter|gpu_source)_(age|duration)_"
+                            r"|collectd_batchjob_job_gpu_(held|idle)_")
 FREE_TEXT = {"name"}
 PID_FILES = ("stat", "status", "io", "environ", "cgroup", "comm", "cmdline")
 
@@ -139,7 +140,7 @@ def instance_of(labels):
 
 
 MICRO = {"seconds": "usec", "joules": "uj", "watts": "uw",
-         "grams_per_kwh": "ug_per_kwh"}
+         "grams_per_kwh": "ug_per_kwh", "ratio": "ppm", "celsius": "ucelsius"}
 
 
 def family_of(name, have):
@@ -167,7 +168,7 @@ def translate(page, have):
         labels = dict(labels)
         of_job = {k: labels.pop(k, "") for k in ("user", "account", "cluster")}
         instance = instance_of(labels) if "jobid" in labels else None
-        if name.endswith("_info"):
+        if name.endswith("_info") and "gpu" not in labels:
             stem = "collectd_batchjob_" + name[len("batchjob_"):-len("info")]
             labels.update(of_job if instance else {})
             for key, text in labels.items():

@@ -25,7 +25,7 @@ plugin_lines() { # option...: as collectd spells them
 # With so many jobs.
 same() { # jobs
     scrape && dpage && $agree compare "$tmp/page" "$dir/page" || return
-    is_number "$(grep -c '^batchjob_job_info' "$tmp/page")" "$1"
+    is_number "$(grep -c '^batchjob_job_info' "$tmp/page")" "$1" && ${also:-:}
 }
 is_number() { [ "$1" = "$2" ] || { echo "$1 jobs, want $2"; return 1; }; }
 
@@ -81,6 +81,66 @@ END
 agree_on "power meters and emission factors" 4 "$trees/v1-slurm" "$tmp/proc" \
     path.sysfs="$tmp/sys" collector.emissions=true emissions.country=FRA \
     emissions.factor=12.5 energy.interval=1
+
+# GPUs of a library that plays a script: one job proves the one it has, one says
+# that it has another, one has an instance.
+gpu_process() { # job step variable=value...
+    local path=system.slice/node01_slurmstepd.scope/$1/$2/user/task_0 pid
+    pid=$(head -n 1 "$trees/v2-slurm/$path/cgroup.procs")
+    mkdir -p "$tmp/gpu/$pid"
+    echo "0::/$path" >"$tmp/gpu/$pid/cgroup"
+    printf '%s\0' "SLURM_JOB_ID=${1#job_}" "${@:3}" >"$tmp/gpu/$pid/environ"
+    echo "$pid"
+}
+mkdir -p "$tmp/gpu"
+cp "$tmp"/proc/* "$tmp/gpu"
+pid=$(gpu_process job_1 step_batch A=b)
+gpu_process job_3 step_0 SLURM_JOB_GPUS=1 >/dev/null
+cat >"$tmp/gpu.script" <<END
+driver 550.54.15
+gpu 0 uuid GPU-6f0f0e3c-1111-2222-3333-444455556666
+gpu 0 name NVIDIA_H100_"80GB"
+gpu 0 pci 00000000:07:00.0
+gpu 0 minor 1
+gpu 0 memory_total 85899345920
+gpu 0 memory_used 1073741825
+gpu 0 busy 87
+gpu 0 memory_busy 3
+gpu 0 power 253172
+gpu 0 energy 987654321
+gpu 0 temperature 61
+gpu 0 sm_clock 1395
+gpu 0 throttle 0x44
+gpu 0 gpm 1
+gpm 0 -1 2 63.5 0
+gpm 0 -1 20 1.5 0
+proc 0 compute $pid 1073741824 -1 -1
+gpu 1 uuid GPU-7f0f0e3c-1111-2222-3333-444455556666
+gpu 1 fail
+gpu 2 uuid GPU-8f0f0e3c-1111-2222-3333-444455556666
+gpu 2 mig_mode 1
+mig 2 0 uuid MIG-11111111-2222-3333-4444-555566667777
+mig 2 0 gi 9
+mig 2 0 slices 3
+mig 2 0 sms 42
+proc 2 compute $pid 4096 9 0
+fail 1 nvmlDeviceGetTemperature 15
+END
+if [ -e "$O/gpu/libnvidia-ml.so.1" ]; then
+    export FAKE_NVML=$tmp/gpu.script
+    three_held() {
+        is_number "$(grep -c '^batchjob_job_gpu_held_seconds' "$tmp/page")" 3
+    }
+    also=three_held
+    agree_on "GPUs" 4 "$trees/v2-slurm" "$tmp/gpu" \
+        gpu.nvml="$(realpath "$O/gpu/libnvidia-ml.so.1")" gpu.interval=1
+    check "GPUs: three are told, one is lost" \
+        is_number "$(grep -c '^batchjob_gpu_success{.*} 1$' "$tmp/page")" 3
+    check "GPUs: the jobs have three of them" three_held
+    also=
+else
+    skip "GPUs" "no $O/gpu/libnvidia-ml.so.1"
+fi
 agree_on "few options" 4 "$trees/v1-slurm" "$tmp/proc"
 agree_on "no names" 2 "$trees/v1-oar" "$tmp/proc" \
     label.user=false label.account=false

@@ -6,6 +6,7 @@ $(FAKE_NVML): $(O)/tests/gpu/fake_nvml.o
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,-soname,libnvidia-ml.so.1 -o $@ $^
 
 gpu-fake: $(FAKE_NVML)
+e2e-tools: $(FAKE_NVML)
 $(filter $(O)/unit/test_gpu_%,$(UNIT)): | $(FAKE_NVML)
 -include $(O)/tests/gpu/fake_nvml.d
 .PHONY: gpu-fake

@@ -46,7 +46,9 @@ static void begin(const char *script)
 {
     const struct bj_host host = {NULL, start_thread, keep};
     gpu_begin(&rig, script);
+    pthread_mutex_lock(&lines_lock);
     lines[0] = '\0';
+    pthread_mutex_unlock(&lines_lock);
     atomic_store(&threads, 0);
     assert_int_equal(
         bj_gpu_watch_new(&bj_gpu_nvml, &rig.env, &host, PERIOD, HANG, &watch),

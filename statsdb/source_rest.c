@@ -120,21 +120,39 @@ static int get(struct bj_source_rest *s, const char *path, struct answer *a,
     return bj_fetch(s->fetch, &req, reply, err);
 }
 
-/* The newest of "/slurmdb/v0.0.NN/jobs" in a text. */
+/* Cut a text off the front, in which slashes may be escaped, as JSON may. */
+static bool cut(struct bj_slice *s, const char *text)
+{
+    struct bj_slice rest = *s;
+    for (; *text; text++) {
+        if (*text == '/' && rest.n > 0 && rest.p[0] == '\\') {
+            rest.p++;
+            rest.n--;
+        }
+        if (rest.n == 0 || rest.p[0] != *text)
+            return false;
+        rest.p++;
+        rest.n--;
+    }
+    *s = rest;
+    return true;
+}
+
+/* The newest of "/slurmdb/v0.0.NN/jobs" in a text that we know. */
 static unsigned newest(struct bj_slice text)
 {
-    static const char prefix[] = "/slurmdb/v0.0.";
+    static const char word[] = "slurmdb";
     unsigned best = 0;
     while (text.n > 0) {
-        const char *p = memmem(text.p, text.n, prefix, sizeof(prefix) - 1);
+        const char *p = memmem(text.p, text.n, word, sizeof(word) - 1);
         if (!p)
             break;
-        p += sizeof(prefix) - 1;
+        p += sizeof(word) - 1;
         text = (struct bj_slice){p, text.n - (size_t)(p - text.p)};
-        uint64_t v;
         char path[BJ_SLURMREST_PATH_MAX];
-        if (bj_slice_number(&text, &v) &&
-            bj_slice_starts(text, BJ_SLICE("/jobs")) && v > best && v < 100 &&
+        uint64_t v;
+        if (cut(&text, "/v0.0.") && bj_slice_number(&text, &v) &&
+            cut(&text, "/jobs") && v > best && v < 100 &&
             bj_slurmrest_path((unsigned)v, 1, 2, path) == 0)
             best = (unsigned)v;
     }

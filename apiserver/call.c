@@ -69,10 +69,12 @@ void bj_call_close(struct bj_call *c, const char *more)
 
 /* Only what names it: a browser's list with any type at its end is answered in
  * JSON. */
-bool bj_call_wants_csv(const struct bj_call *c)
+enum bj_shape bj_call_shape(const struct bj_call *c)
 {
     struct bj_slice accept = bj_http_header(c->req, "Accept");
-    return bj_slice_starts(bj_slice_trim(accept), BJ_SLICE("text/csv"));
+    return bj_slice_starts(bj_slice_trim(accept), BJ_SLICE("text/csv"))
+               ? BJ_SHAPE_CSV
+               : BJ_SHAPE_OBJECTS;
 }
 
 unsigned bj_key_names(const struct bj_key *keys,

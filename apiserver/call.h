@@ -11,17 +11,19 @@
 struct bj_api;
 struct bj_endpoint;
 struct bj_key;
+struct bj_json;
 
 struct bj_call {
     struct bj_api *api;
     const struct bj_endpoint *endpoint; /* NULL: none fits */
     const struct bj_http_request *req;
     struct bj_http_reply *reply;
-    struct bj_slice tail;     /* what '*' of the endpoint stands for */
-    struct bj_reader *reader; /* begun, where the endpoint asks for it */
-    struct bj_identity who;   /* where the endpoint asks for it */
-    struct bj_slice about;    /* what an admin has looked at, for the log */
-    int64_t now_sec;          /* wall clock */
+    struct bj_slice tail;       /* what '*' of the endpoint stands for */
+    struct bj_reader *reader;   /* begun, where the endpoint asks for it */
+    struct bj_identity who;     /* where the endpoint asks for it */
+    const struct bj_json *body; /* of a POST, where it was parsed */
+    struct bj_slice about;      /* what an admin has looked at, for the log */
+    int64_t now_sec;            /* wall clock */
     struct bj_err err;
 };
 
@@ -59,7 +61,7 @@ unsigned bj_key_names(const struct bj_key *keys,
 /* The parts of the API, each with path NULL at its end. */
 extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[],
     bj_endpoints_jobs[], bj_endpoints_original[], bj_endpoints_usage[],
-    bj_endpoints_openapi[];
+    bj_endpoints_openapi[], bj_endpoints_simpod[];
 
 /* Refuse: an error document with one readable sentence.  Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
@@ -78,8 +80,8 @@ void bj_call_header(struct bj_call *c, const char *name, const char *value);
 void bj_call_open(struct bj_call *c);
 void bj_call_close(struct bj_call *c, const char *more);
 
-/* Does the client rather want CSV? */
-bool bj_call_wants_csv(const struct bj_call *c);
+/* CSV when the client asks for it, else objects. */
+enum bj_shape bj_call_shape(const struct bj_call *c);
 
 /* "bad_data", "forbidden", ...: what an error of this status is called. */
 const char *bj_error_type(unsigned status);

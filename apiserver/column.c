@@ -113,3 +113,13 @@ const struct bj_api_column bj_api_columns[] = {
     {"comment", BJ_AS_TEXT, 0, "m.comment", "Comment, free text."},
     {.key = NULL},
 };
+
+const char *bj_column_type(const struct bj_api_column *k)
+{
+    static const char *const types[] = {
+        [BJ_AS_INT] = "integer",     [BJ_AS_TENTHS] = "number",
+        [BJ_AS_MICRO] = "number",    [BJ_AS_TEXT] = "string",
+        [BJ_AS_WORD] = "string",     [BJ_AS_TIME] = "string",
+        [BJ_AS_TIME_MS] = "integer", [BJ_AS_LINK_END] = "string"};
+    return types[k->kind];
+}

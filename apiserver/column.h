@@ -29,4 +29,7 @@ enum { BJ_API_COLUMNS = 72 }; /* at most */
 /* Ends with key NULL. */
 extern const struct bj_api_column bj_api_columns[];
 
+/* The JSON type of its values: "string", "integer", "number". */
+const char *bj_column_type(const struct bj_api_column *k);
+
 #endif

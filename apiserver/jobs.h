@@ -24,6 +24,22 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
                 struct sqlite3_stmt *st, struct bj_rows *rows);
 
+/* What a list of jobs can be asked with. */
+enum {
+    BJ_JOBS_MASK =
+        BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
+        BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
+        BJ_BIT(BJ_PARAM_STATE) | BJ_BIT(BJ_PARAM_NODE) | BJ_BIT(BJ_PARAM_NAME) |
+        BJ_BIT(BJ_PARAM_JOB) | BJ_BIT(BJ_PARAM_FIELDS) | BJ_BIT(BJ_PARAM_FROM) |
+        BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) | BJ_BIT(BJ_PARAM_ORDER) |
+        BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_RUNNING)
+};
+
+/* A whole list, without an envelope: the columns are those of bj_jobs_pick. 0,
+ * a refusal, or an error of the store. */
+int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
+                 enum bj_shape shape, struct bj_buf *to);
+
 /* Append " AND ..." for a job named by key, SLUID, id or array id. */
 int bj_jobs_named(struct bj_query *q, struct bj_call *c, struct bj_slice name);
 

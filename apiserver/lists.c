@@ -34,7 +34,7 @@ static int on_me(struct bj_call *c)
         bj_buf_slice(&accounts, c->who.account[i]);
     }
     bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, false, names,
+    bj_rows_begin(&rows, &c->reply->body, BJ_SHAPE_OBJECTS, names,
                   bj_key_names(me_keys, names));
     bj_row_begin(&rows);
     bj_put_text(&rows, bj_slice_str(c->who.user));
@@ -81,7 +81,7 @@ static int list(struct bj_call *c, struct bj_query *q)
     const char *names[BJ_KEYS];
     struct sqlite3_stmt *st;
     struct bj_rows rows;
-    bool csv = bj_call_wants_csv(c);
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
     int r = bj_query_open(q, c->reader, &st, &c->err);
     if (r < 0)
         return r;
@@ -89,8 +89,8 @@ static int list(struct bj_call *c, struct bj_query *q)
         c->reply->type = "text/csv; charset=utf-8";
     else
         bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, csv, names,
-                  bj_key_names(c->endpoint->keys, names));
+    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
+                  names, bj_key_names(c->endpoint->keys, names));
     r = put_rows(c, st, &rows);
     if (r < 0)
         return r;

@@ -52,13 +52,8 @@ static void put_key(struct bj_buf *b, const char *name, const char *type,
 
 static void put_job_keys(struct bj_buf *b)
 {
-    static const char *const types[] = {
-        [BJ_AS_INT] = "integer",     [BJ_AS_TENTHS] = "number",
-        [BJ_AS_MICRO] = "number",    [BJ_AS_TEXT] = "string",
-        [BJ_AS_WORD] = "string",     [BJ_AS_TIME] = "string",
-        [BJ_AS_TIME_MS] = "integer", [BJ_AS_LINK_END] = "string"};
     for (const struct bj_api_column *k = bj_api_columns; k->key; k++)
-        put_key(b, k->key, types[k->kind], k->help, k == bj_api_columns);
+        put_key(b, k->key, bj_column_type(k), k->help, k == bj_api_columns);
 }
 
 static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)

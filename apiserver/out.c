@@ -93,13 +93,13 @@ void bj_out_csv(struct bj_buf *b, struct bj_slice s)
 /* --- tables ----------------------------------------------------------------
  */
 
-void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, bool csv,
+void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, enum bj_shape shape,
                    const char *const *key, unsigned keys)
 {
-    *r = (struct bj_rows){.to = to, .csv = csv, .key = key, .keys = keys};
+    *r = (struct bj_rows){.to = to, .shape = shape, .key = key, .keys = keys};
     for (unsigned i = 0; i < keys && i < BJ_ROW_KEYS; i++)
         r->bytes[i] = (unsigned char)strlen(key[i]);
-    if (!csv) {
+    if (shape != BJ_SHAPE_CSV) {
         bj_buf_str(to, "[");
         return;
     }
@@ -110,28 +110,34 @@ void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, bool csv,
 
 void bj_rows_end(struct bj_rows *r)
 {
-    if (!r->csv)
+    if (r->shape != BJ_SHAPE_CSV)
         bj_buf_str(r->to, "]");
 }
 
 void bj_row_begin(struct bj_rows *r)
 {
+    static const char *const open[] = {[BJ_SHAPE_OBJECTS] = ",{",
+                                       [BJ_SHAPE_CSV] = "",
+                                       [BJ_SHAPE_ARRAYS] = ",["};
     r->at = 0;
-    if (!r->csv)
-        bj_buf_str(r->to, r->n ? ",{" : "{");
+    if (r->shape != BJ_SHAPE_CSV)
+        bj_buf_str(r->to, open[r->shape] + (r->n == 0));
     r->n++;
 }
 
 void bj_row_end(struct bj_rows *r)
 {
-    bj_buf_str(r->to, r->csv ? "\r\n" : "}");
+    static const char *const end[] = {[BJ_SHAPE_OBJECTS] = "}",
+                                      [BJ_SHAPE_CSV] = "\r\n",
+                                      [BJ_SHAPE_ARRAYS] = "]"};
+    bj_buf_str(r->to, end[r->shape]);
 }
 
 static void next(struct bj_rows *r)
 {
     const char *key = r->key[r->at];
     size_t n = r->bytes[r->at];
-    if (r->csv) {
+    if (r->shape != BJ_SHAPE_OBJECTS) {
         if (r->at++ > 0)
             bj_buf_put(r->to, ",", 1);
         return;
@@ -152,7 +158,7 @@ static void next(struct bj_rows *r)
 void bj_put_null(struct bj_rows *r)
 {
     next(r);
-    if (!r->csv)
+    if (r->shape != BJ_SHAPE_CSV)
         bj_buf_put(r->to, "null", 4);
 }
 
@@ -163,7 +169,7 @@ void bj_put_text(struct bj_rows *r, struct bj_slice s)
         return;
     }
     next(r);
-    if (r->csv)
+    if (r->shape == BJ_SHAPE_CSV)
         bj_out_csv(r->to, s);
     else
         bj_out_text(r->to, s);
@@ -222,10 +228,10 @@ void bj_put_time(struct bj_rows *r, int64_t sec)
     p = two(p, rest / 60 % 60, ':');
     p = two(p, rest % 60, 'Z');
     next(r);
-    if (!r->csv)
+    if (r->shape != BJ_SHAPE_CSV)
         bj_buf_put(r->to, "\"", 1);
     bj_buf_put(r->to, text, (size_t)(p - text));
-    if (!r->csv)
+    if (r->shape != BJ_SHAPE_CSV)
         bj_buf_put(r->to, "\"", 1);
 }
 

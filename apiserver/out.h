@@ -16,13 +16,20 @@ void bj_out_text(struct bj_buf *b, struct bj_slice s);
  * a quote in front. */
 void bj_out_csv(struct bj_buf *b, struct bj_slice s);
 
+/* What a table looks like. */
+enum bj_shape {
+    BJ_SHAPE_OBJECTS, /* JSON: [{"key":value},...] */
+    BJ_SHAPE_CSV,
+    BJ_SHAPE_ARRAYS /* JSON: [[value,...],...] */
+};
+
 enum { BJ_ROW_KEYS = 96 }; /* of a table, at most, of 255 bytes each */
 
 /* A table being written: every row has every key, in one order.  Put exactly
  * one value per key between row_begin and row_end. */
 struct bj_rows {
     struct bj_buf *to;
-    bool csv;
+    enum bj_shape shape;
     const char *const *key; /* plain ASCII, no quotes */
     unsigned keys, at;
     unsigned char bytes[BJ_ROW_KEYS]; /* of each key */
@@ -30,7 +37,7 @@ struct bj_rows {
 };
 
 /* JSON: "[", CSV: the line of names.  key must outlive the table. */
-void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, bool csv,
+void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, enum bj_shape shape,
                    const char *const *key, unsigned keys);
 void bj_rows_end(struct bj_rows *r);
 

@@ -45,7 +45,6 @@ struct reading {
     struct bj_call *c;
     struct bj_params *p;
     unsigned mask;
-    bool all[BJ_PARAMS]; /* a value said: no filter */
 };
 
 int bj_param_time(struct bj_slice s, int64_t now_sec, int64_t *ret)
@@ -97,10 +96,10 @@ static int add_list(struct reading *r, enum bj_param which, struct bj_slice s)
     if (s.n >= 2 && s.p[0] == '{' && s.p[s.n - 1] == '}')
         s = (struct bj_slice){s.p + 1, s.n - 2};
     if (s.n == 0)
-        r->all[which] = true;
+        r->p->all[which] = true;
     while (rc == 0 && bj_slice_field(&s, ',', &item)) {
         if (means_all(item))
-            r->all[which] = true;
+            r->p->all[which] = true;
         else
             rc = add_value(r, which, item);
     }
@@ -153,6 +152,16 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
     return 0;
 }
 
+/* -1: there is no such parameter. */
+static int find(unsigned mask, struct bj_slice name)
+{
+    for (int i = 0; i < BJ_PARAMS; i++)
+        if ((mask & 1u << i) &&
+            bj_slice_eq(bj_slice_str(bj_param_rules[i].name), name))
+            return i;
+    return -1;
+}
+
 static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
 {
     struct reading *r = ctx;
@@ -160,26 +169,44 @@ static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
     bool var = bj_slice_starts(key, BJ_SLICE("var-"));
     if (var)
         name = (struct bj_slice){key.p + 4, key.n - 4};
-    for (int i = 0; i < BJ_PARAMS; i++)
-        if ((r->mask & 1u << i) &&
-            bj_slice_eq(bj_slice_str(bj_param_rules[i].name), name))
-            return add(r, (enum bj_param)i, value);
+    int which = find(r->mask, name);
+    if (which >= 0)
+        return add(r, (enum bj_param)which, value);
     if (var)
         return 0;
     return bj_call_refuse(r->c, 400, "There is no parameter '%.*s' here.",
                           key.n < 60 ? (int)key.n : 60, key.p);
 }
 
+void bj_params_clear(struct bj_params *p)
+{
+    p->values = 0;
+    memset(p->given, 0, sizeof(p->given));
+    memset(p->all, 0, sizeof(p->all));
+    memset(p->number, 0, sizeof(p->number));
+}
+
+void bj_params_end(struct bj_params *p)
+{
+    for (int i = 0; i < BJ_PARAMS; i++)
+        if (p->all[i])
+            p->given[i] = false;
+}
+
+int bj_params_put(struct bj_call *c, struct bj_params *p, unsigned mask,
+                  struct bj_slice name, struct bj_slice value)
+{
+    struct reading r = {c, p, mask};
+    int which = find(mask, name);
+    return which < 0 ? 0 : add(&r, (enum bj_param)which, value);
+}
+
 int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret)
 {
     struct reading r = {.c = c, .p = ret, .mask = mask};
-    ret->values = 0;
-    memset(ret->given, 0, sizeof(ret->given));
-    memset(ret->number, 0, sizeof(ret->number));
+    bj_params_clear(ret);
     int rc = bj_http_each_arg(c->req, on_arg, &r);
-    for (int i = 0; i < BJ_PARAMS; i++)
-        if (r.all[i])
-            ret->given[i] = false;
+    bj_params_end(ret);
     return rc;
 }
 

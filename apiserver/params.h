@@ -56,6 +56,7 @@ struct bj_params {
     } value[BJ_PARAM_VALUES];
     unsigned values;
     bool given[BJ_PARAMS];     /* it filters */
+    bool all[BJ_PARAMS];       /* a value of its list said: no filter */
     int64_t number[BJ_PARAMS]; /* of times (seconds), counts and flags */
 };
 
@@ -66,6 +67,14 @@ struct bj_params {
  * "var-" may stand before a name, and unknown ones that begin so are passed
  * over.  0 or what bj_call_refuse gave. */
 int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret);
+
+/* The same piece by piece, for what does not come from the query string: clear,
+ * put any number of values, end.  bj_params_put gives what bj_params_read does,
+ * and an unknown name is passed over. */
+void bj_params_clear(struct bj_params *p);
+int bj_params_put(struct bj_call *c, struct bj_params *p, unsigned mask,
+                  struct bj_slice name, struct bj_slice value);
+void bj_params_end(struct bj_params *p);
 
 /* The first value of a parameter, or {NULL, 0}. */
 struct bj_slice bj_params_text(const struct bj_params *p, enum bj_param which);

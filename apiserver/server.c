@@ -6,13 +6,11 @@
 
 #include <stdio.h>
 
-static const struct bj_endpoint *const parts[] = {bj_endpoints_own,
-                                                  bj_endpoints_lists,
-                                                  bj_endpoints_jobs,
-                                                  bj_endpoints_original,
-                                                  bj_endpoints_usage,
-                                                  bj_endpoints_openapi,
-                                                  NULL};
+static const struct bj_endpoint *const parts[] = {
+    bj_endpoints_own,    bj_endpoints_lists,
+    bj_endpoints_jobs,   bj_endpoints_original,
+    bj_endpoints_usage,  bj_endpoints_openapi,
+    bj_endpoints_simpod, NULL};
 
 /* --- finding the endpoint --------------------------------------------------
  */

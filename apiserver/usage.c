@@ -1,5 +1,6 @@
 /* /api/v1/usage: what was used, from the daily sums of the store. */
-#include "apiserver/params.h"
+#include "apiserver/usage.h"
+
 #include "apiserver/query.h"
 #include "apiserver/server.h"
 #include "apiserver/words.h"
@@ -54,7 +55,7 @@ static const char sums[] =
     "sum(gpu_sec), sum(mem_mib_sec), sum(cpu_used_msec), "
     "sum(cpu_unknown_sec), sum(energy_joules), sum(energy_cpu_sec)";
 
-static const struct bj_key keys[] = {
+const struct bj_key bj_usage_keys[] = {
     {"cluster", "string", "null unless grouped by it, like the next four"},
     {"account", "string", "Account."},
     {"user", "string", "User."},
@@ -136,9 +137,7 @@ static int first_month(struct bj_call *c, int64_t *ret)
 static int read_asked(struct bj_call *c, struct asked *a)
 {
     int64_t first = INT64_MAX;
-    int r = bj_params_read(c, c->endpoint->params, &a->p);
-    if (r == 0)
-        r = read_groups(c, a);
+    int r = read_groups(c, a);
     if (r == 0)
         r = first_month(c, &first);
     if (r != 0)
@@ -272,51 +271,69 @@ static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
     put_ratio(rows, v[ENERGY_CPU], 1000, v[CPU], 1);
 }
 
-static int answer(struct bj_call *c, struct asked *a)
+/* The table; *cut when there would be more rows. */
+static int write_table(struct bj_call *c, struct asked *a, enum bj_shape shape,
+                       struct bj_buf *to, bool *cut)
 {
     const char *names[BJ_KEYS];
     struct sqlite3_stmt *st = NULL;
     struct bj_rows rows;
-    bool csv = bj_call_wants_csv(c), cut = false;
-    int r = read_asked(c, a);
-    if (r == 0)
-        r = build(c, a);
+    int r = build(c, a);
     if (r == 0)
         r = bj_query_open(&a->q, c->reader, &st, &c->err);
     if (r != 0)
         return r;
-    if (csv)
-        c->reply->type = "text/csv; charset=utf-8";
-    else
-        bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, csv, names,
-                  bj_key_names(keys, names));
-    while (r == 0 && !cut && (r = bj_sql_row(st, &c->err)) > 0) {
-        cut = rows.n == c->api->conf->max_rows;
-        if (cut)
+    bj_rows_begin(&rows, to, shape, names, bj_key_names(bj_usage_keys, names));
+    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+        *cut = rows.n == c->api->conf->max_rows;
+        r = 0;
+        if (*cut)
             break;
         bj_row_begin(&rows);
         r = put_groups(c, a, st, &rows);
         put_sums(st, &rows);
         bj_row_end(&rows);
     }
-    if (r < 0)
-        return r;
     bj_rows_end(&rows);
-    if (!csv)
-        bj_call_close(c, cut ? ",\"meta\":{\"cut\":true}"
-                             : ",\"meta\":{\"cut\":false}");
-    return 0;
+    return r;
 }
 
-static int on_usage(struct bj_call *c)
+int bj_usage_list(struct bj_call *c, const struct bj_params *p,
+                  enum bj_shape shape, struct bj_buf *to, bool *cut)
 {
     struct asked *a = calloc(1, sizeof(*a));
     if (!a)
         return bj_err_set(&c->err, -ENOMEM, "usage");
-    int r = answer(c, a);
+    a->p = *p;
+    *cut = false;
+    int r = read_asked(c, a);
+    if (r == 0)
+        r = write_table(c, a, shape, to, cut);
     bj_query_free(&a->q);
     free(a);
+    return r;
+}
+
+static int on_usage(struct bj_call *c)
+{
+    struct bj_params p;
+    struct bj_buf found = {0};
+    enum bj_shape shape = bj_call_shape(c);
+    bool cut;
+    int r = bj_params_read(c, BJ_USAGE_MASK, &p);
+    if (r == 0)
+        r = bj_usage_list(c, &p, shape, &found, &cut);
+    if (r == 0 && shape == BJ_SHAPE_CSV)
+        c->reply->type = "text/csv; charset=utf-8";
+    else if (r == 0)
+        bj_call_open(c);
+    if (r == 0)
+        bj_buf_put(&c->reply->body, found.p, found.len);
+    if (r == 0 && shape != BJ_SHAPE_CSV)
+        bj_call_close(c, cut ? ",\"meta\":{\"cut\":true}"
+                             : ",\"meta\":{\"cut\":false}");
+    c->reply->body.failed = c->reply->body.failed || found.failed;
+    bj_buf_free(&found);
     return r;
 }
 
@@ -327,10 +344,7 @@ const struct bj_endpoint bj_endpoints_usage[] = {
      .run = on_usage,
      .help = "What was used, in whole days of UTC; one row, or one for each "
              "group.",
-     .params = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
-               BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
-               BJ_BIT(BJ_PARAM_GROUP_BY) | BJ_BIT(BJ_PARAM_FROM) |
-               BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_MINE),
-     .keys = keys},
+     .params = BJ_USAGE_MASK,
+     .keys = bj_usage_keys},
     {.path = NULL},
 };

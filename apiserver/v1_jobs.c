@@ -13,14 +13,7 @@ enum {
 };
 
 enum {
-    JOBS_MASK =
-        BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
-        BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
-        BJ_BIT(BJ_PARAM_STATE) | BJ_BIT(BJ_PARAM_NODE) | BJ_BIT(BJ_PARAM_NAME) |
-        BJ_BIT(BJ_PARAM_JOB) | BJ_BIT(BJ_PARAM_FIELDS) | BJ_BIT(BJ_PARAM_FROM) |
-        BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) | BJ_BIT(BJ_PARAM_CURSOR) |
-        BJ_BIT(BJ_PARAM_ORDER) | BJ_BIT(BJ_PARAM_TOTAL) |
-        BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_RUNNING),
+    JOBS_MASK = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR) | BJ_BIT(BJ_PARAM_TOTAL),
     JOB_MASK = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_FIELDS) |
                BJ_BIT(BJ_PARAM_MINE)
 };
@@ -54,9 +47,7 @@ static int read_list(struct bj_call *c, struct list *l)
 {
     struct bj_params *p = &l->p;
     int64_t max = (int64_t)c->api->conf->max_rows;
-    int r = bj_params_read(c, JOBS_MASK, p);
-    if (r == 0)
-        r = bj_jobs_pick(c, p, &l->k);
+    int r = bj_jobs_pick(c, p, &l->k);
     if (r != 0)
         return r;
     l->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
@@ -266,11 +257,13 @@ static void close_list(struct bj_call *c, const struct list *l,
 static int answer_list(struct bj_call *c, struct list *l)
 {
     struct bj_rows rows;
-    bool csv = bj_call_wants_csv(c);
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
     char *next = c->api->next;
     int64_t total = -1;
     next[0] = '\0';
-    int r = read_list(c, l);
+    int r = bj_params_read(c, JOBS_MASK, &l->p);
+    if (r == 0)
+        r = read_list(c, l);
     if (r == 0 && l->p.given[BJ_PARAM_TOTAL] && l->p.number[BJ_PARAM_TOTAL])
         r = count_all(c, l, &total);
     if (r != 0)
@@ -279,7 +272,8 @@ static int answer_list(struct bj_call *c, struct list *l)
         c->reply->type = "text/csv; charset=utf-8";
     else
         bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, csv, l->k.key, l->k.n);
+    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
+                  l->k.key, l->k.n);
     r = write_rows(c, l, &rows, next, sizeof(c->api->next));
     if (r != 0)
         return r;
@@ -297,6 +291,27 @@ static int on_jobs(struct bj_call *c)
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "list");
     int r = answer_list(c, l);
+    bj_query_free(&l->q);
+    free(l);
+    return r;
+}
+
+int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
+                 enum bj_shape shape, struct bj_buf *to)
+{
+    struct bj_rows rows;
+    char next[48] = "";
+    struct list *l = calloc(1, sizeof(*l));
+    if (!l)
+        return bj_err_set(&c->err, -ENOMEM, "list");
+    l->p = *p;
+    int r = read_list(c, l);
+    if (r == 0) {
+        bj_rows_begin(&rows, to, shape, l->k.key, l->k.n);
+        r = write_rows(c, l, &rows, next, sizeof(next));
+    }
+    if (r == 0)
+        bj_rows_end(&rows);
     bj_query_free(&l->q);
     free(l);
     return r;
@@ -331,7 +346,7 @@ static int answer_one(struct bj_call *c, struct list *l)
     if (r != 0)
         return r;
     c->about = c->tail;
-    bj_rows_begin(&rows, &found, false, l->k.key, l->k.n);
+    bj_rows_begin(&rows, &found, BJ_SHAPE_OBJECTS, l->k.key, l->k.n);
     r = find_named(c, l, &rows);
     bj_rows_end(&rows);
     if (r == 0 && rows.n == 0)
@@ -347,6 +362,7 @@ static int answer_one(struct bj_call *c, struct list *l)
                          "\"error\":\"Several jobs have had this id; ask for "
                          "one by its key.\",\"data\":");
         bj_buf_put(&c->reply->body, found.p, found.len);
+        c->reply->body.failed = c->reply->body.failed || found.failed;
         bj_call_close(c, "");
     }
     bj_buf_free(&found);

@@ -59,11 +59,11 @@ static void test_texts(void **state)
     }
 }
 
-static void write_table(struct bj_buf *b, bool csv)
+static void write_table(struct bj_buf *b, enum bj_shape shape)
 {
     static const char *const keys[] = {"a", "b", "t", "t_ms"};
     struct bj_rows r;
-    bj_rows_begin(&r, b, csv, keys, 4);
+    bj_rows_begin(&r, b, shape, keys, 4);
     bj_row_begin(&r);
     bj_put_text(&r, BJ_SLICE("x"));
     bj_put_fixed(&r, -1500, 3);
@@ -84,16 +84,21 @@ static void test_tables(void **state)
 {
     (void)state;
     struct bj_buf b = {0};
-    write_table(&b, false);
+    write_table(&b, BJ_SHAPE_OBJECTS);
     assert_string_equal(
         b.p, "[{\"a\":\"x\",\"b\":-1.5,\"t\":\"2023-11-14T22:13:20Z\","
              "\"t_ms\":1700000000000},{\"a\":null,\"b\":-9223372036854775808,"
              "\"t\":null,\"t_ms\":true}]");
     b.len = 0;
-    write_table(&b, true);
+    write_table(&b, BJ_SHAPE_CSV);
     assert_string_equal(b.p, "a,b,t,t_ms\r\n"
                              "x,-1.5,2023-11-14T22:13:20Z,1700000000000\r\n"
                              ",-9223372036854775808,,true\r\n");
+    b.len = 0;
+    write_table(&b, BJ_SHAPE_ARRAYS);
+    assert_string_equal(b.p,
+                        "[[\"x\",-1.5,\"2023-11-14T22:13:20Z\",1700000000000],"
+                        "[null,-9223372036854775808,null,true]]");
     bj_buf_free(&b);
 }
 
@@ -114,7 +119,7 @@ static void test_times(void **state)
                       : secs[i] < INT64_MIN / 1000000 ? INT64_MIN / 1000000
                                                       : secs[i];
         bj_stamp_text(sec * 1000000, 0, 0, want);
-        bj_rows_begin(&r, &b, true, keys, 1);
+        bj_rows_begin(&r, &b, BJ_SHAPE_CSV, keys, 1);
         b.len = 0;
         bj_put_time(&r, secs[i]);
         bj_buf_put(&b, "", 1);

@@ -1,0 +1,453 @@
+/* The endpoints of Grafana's JSON data source (simpod-json-datasource), old and
+ * new: base URL /api/simpod.
+ *
+ * Targets are "jobs" and "usage", which are tables, and the figures of usage,
+ * which are series by day.  What is asked for is in the payload, with the names
+ * and values of API v1's parameters.
+ * Source: simPod/GrafanaJsonDatasource, README and src/types.ts, 0.2 to 0.6. */
+#include "apiserver/jobs.h"
+#include "apiserver/server.h"
+#include "apiserver/usage.h"
+#include "base/json.h"
+
+#include <stdlib.h>
+
+enum { TARGETS = 20, DEPTH = 12, BODY_VALUES = 4000 };
+
+/* Figures of usage that make a series. */
+static const char *const series[] = {
+    "core_hours",     "gpu_hours",     "node_hours", "job_hours",
+    "cpu_used_hours", "jobs_started",  "jobs_ended", "jobs_failed",
+    "energy_kwh",     "cpu_efficiency"};
+enum { SERIES = sizeof(series) / sizeof(series[0]) };
+
+/* Parameters that a payload may hold. */
+static const enum bj_param payloads[] = {
+    BJ_PARAM_USER,    BJ_PARAM_ACCOUNT,  BJ_PARAM_PARTITION,
+    BJ_PARAM_CLUSTER, BJ_PARAM_STATE,    BJ_PARAM_NAME,
+    BJ_PARAM_FIELDS,  BJ_PARAM_GROUP_BY, BJ_PARAM_LIMIT};
+enum { PAYLOADS = sizeof(payloads) / sizeof(payloads[0]) };
+
+struct body {
+    struct bj_arena arena;
+    const struct bj_json *doc;
+};
+
+static int read_body(struct bj_call *c, struct body *b)
+{
+    struct bj_json_limits limits = {.values = BODY_VALUES, .depth = DEPTH};
+    struct bj_err err = {0};
+    struct bj_slice text = c->req->body;
+    /* Some requests come without one. */
+    if (bj_slice_trim(text).n == 0)
+        text = BJ_SLICE("{}");
+    return bj_json_parse(&b->arena, text, "body", &limits, &b->doc, &err) < 0
+               ? bj_call_refuse(c, 400, "The body is no JSON: %s.", err.msg)
+               : 0;
+}
+
+/* --- payloads --------------------------------------------------------------
+ */
+
+static int put_value(struct bj_call *c, struct bj_params *p, unsigned mask,
+                     struct bj_slice name, const struct bj_json *v)
+{
+    int r = 0;
+    if (bj_json_kind(v) != BJ_JSON_ARRAY)
+        return bj_params_put(c, p, mask, name, bj_json_text(v));
+    BJ_JSON_EACH(item, v)
+    if (r == 0)
+        r = bj_params_put(c, p, mask, name, bj_json_text(item));
+    return r;
+}
+
+/* Ad hoc filters, which had another name until 0.6.3. */
+static int read_filters(struct bj_call *c, const struct bj_json *doc,
+                        unsigned mask, struct bj_params *p)
+{
+    static const char *const places[] = {"filters", "adhocFilters"};
+    int r = 0;
+    for (int i = 0; i < 2; i++)
+        BJ_JSON_EACH(f, bj_json_get(doc, places[i]))
+        {
+            struct bj_slice is = bj_json_text(bj_json_get(f, "operator"));
+            if (r == 0 && !bj_slice_eq(is, BJ_SLICE("=")))
+                r = bj_call_refuse(c, 400, "The only operator is '='.");
+            if (r == 0)
+                r = bj_params_put(c, p, mask,
+                                  bj_json_text(bj_json_get(f, "key")),
+                                  bj_json_text(bj_json_get(f, "value")));
+        }
+    return r;
+}
+
+/* The parameters of a target: its payload ("data" until 0.2), and the range of
+ * the panel. */
+static int read_payload(struct bj_call *c, const struct bj_json *doc,
+                        const struct bj_json *target, unsigned mask,
+                        struct bj_params *p)
+{
+    static const char *const places[] = {"payload", "data"};
+    int r = 0;
+    bj_params_clear(p);
+    for (int i = 0; i < 2; i++)
+        BJ_JSON_EACH(v, bj_json_get(target, places[i]))
+    if (r == 0 && bj_json_kind(v) != BJ_JSON_NULL)
+        r = put_value(c, p, mask, bj_json_key(v), v);
+    if (r == 0)
+        r = read_filters(c, doc, mask, p);
+    if (r == 0)
+        r = bj_params_put(c, p, mask, BJ_SLICE("from"),
+                          bj_json_text(bj_json_path(doc, "range.from")));
+    if (r == 0)
+        r = bj_params_put(c, p, mask, BJ_SLICE("to"),
+                          bj_json_text(bj_json_path(doc, "range.to")));
+    bj_params_end(p);
+    return r;
+}
+
+/* --- /query ----------------------------------------------------------------
+ */
+
+static void put_head(struct bj_buf *b, struct bj_slice ref, const char *type,
+                     bool first)
+{
+    bj_buf_str(b, first ? "{\"refId\":" : ",{\"refId\":");
+    bj_out_text(b, ref);
+    bj_buf_str(b, type);
+}
+
+static void put_column(struct bj_buf *b, const char *name, const char *type,
+                       bool first)
+{
+    size_t n = strlen(name);
+    bool time = n > 3 && strcmp(name + n - 3, "_ms") == 0;
+    bool number = strcmp(type, "integer") == 0 || strcmp(type, "number") == 0;
+    bj_buf_printf(b, "%s{\"text\":\"%s\",\"type\":\"%s\"}", first ? "" : ",",
+                  name,
+                  time     ? "time"
+                  : number ? "number"
+                           : "string");
+}
+
+static int put_jobs(struct bj_call *c, const struct bj_json *target,
+                    struct bj_buf *b)
+{
+    struct bj_params p;
+    struct bj_picked k;
+    int r = read_payload(c, c->body, target, BJ_JOBS_MASK, &p);
+    if (r == 0)
+        r = bj_jobs_pick(c, &p, &k);
+    if (r != 0)
+        return r;
+    bj_buf_str(b, ",\"type\":\"table\",\"columns\":[");
+    for (unsigned i = 0; i < k.n; i++)
+        put_column(b, k.key[i], bj_column_type(&bj_api_columns[k.at[i]]),
+                   i == 0);
+    bj_buf_str(b, "],\"rows\":");
+    r = bj_jobs_list(c, &p, BJ_SHAPE_ARRAYS, b);
+    bj_buf_str(b, "}");
+    return r;
+}
+
+static int put_usage(struct bj_call *c, const struct bj_json *target,
+                     struct bj_buf *b)
+{
+    struct bj_params p;
+    bool cut;
+    int r = read_payload(c, c->body, target, BJ_USAGE_MASK, &p);
+    if (r != 0)
+        return r;
+    bj_buf_str(b, ",\"type\":\"table\",\"columns\":[");
+    for (const struct bj_key *k = bj_usage_keys; k->name; k++)
+        put_column(b, k->name, k->type, k == bj_usage_keys);
+    bj_buf_str(b, "],\"rows\":");
+    r = bj_usage_list(c, &p, BJ_SHAPE_ARRAYS, b, &cut);
+    bj_buf_str(b, "}");
+    return r;
+}
+
+static unsigned usage_key(const char *name)
+{
+    unsigned i = 0;
+    while (bj_usage_keys[i].name && strcmp(bj_usage_keys[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* The rows of usage by day, as they were written, become pairs of a value and
+ * its time. */
+static int pair_up(struct bj_call *c, struct bj_slice rows, const char *name,
+                   struct bj_buf *b)
+{
+    struct bj_arena arena = {0};
+    const struct bj_json *doc;
+    unsigned value = usage_key(name), time = usage_key("time_ms");
+    bool first = true;
+    int r = bj_json_parse(&arena, rows, "usage", NULL, &doc, &c->err);
+    BJ_JSON_EACH(row, r == 0 ? doc : NULL)
+    {
+        const struct bj_json *v = bj_json_at(row, value);
+        bj_buf_str(b, first ? "[" : ",[");
+        if (bj_json_kind(v) == BJ_JSON_NUMBER)
+            bj_buf_slice(b, bj_json_text(v));
+        else
+            bj_buf_str(b, "null");
+        bj_buf_str(b, ",");
+        bj_buf_slice(b, bj_json_text(bj_json_at(row, time)));
+        bj_buf_str(b, "]");
+        first = false;
+    }
+    bj_arena_free(&arena);
+    return r;
+}
+
+static int put_series(struct bj_call *c, const struct bj_json *target,
+                      const char *name, struct bj_buf *b)
+{
+    struct bj_params p;
+    struct bj_buf rows = {0};
+    bool cut;
+    int r = read_payload(
+        c, c->body, target,
+        (unsigned)BJ_USAGE_MASK & ~(unsigned)BJ_BIT(BJ_PARAM_GROUP_BY), &p);
+    if (r == 0)
+        r = bj_params_put(c, &p, BJ_USAGE_MASK, BJ_SLICE("group_by"),
+                          BJ_SLICE("day"));
+    if (r == 0)
+        r = bj_usage_list(c, &p, BJ_SHAPE_ARRAYS, &rows, &cut);
+    bj_buf_printf(b, ",\"target\":\"%s\",\"datapoints\":[", name);
+    if (r == 0 && rows.failed)
+        r = bj_err_set(&c->err, -ENOMEM, "series");
+    if (r == 0)
+        r = pair_up(c, (struct bj_slice){rows.p, rows.len}, name, b);
+    bj_buf_str(b, "]}");
+    bj_buf_free(&rows);
+    return r;
+}
+
+static int put_target(struct bj_call *c, const struct bj_json *target,
+                      struct bj_buf *b, bool first)
+{
+    struct bj_slice name = bj_json_text(bj_json_get(target, "target"));
+    struct bj_slice ref = bj_json_text(bj_json_get(target, "refId"));
+    put_head(b, ref, "", first);
+    if (bj_slice_eq(name, BJ_SLICE("jobs")))
+        return put_jobs(c, target, b);
+    if (bj_slice_eq(name, BJ_SLICE("usage")))
+        return put_usage(c, target, b);
+    for (unsigned i = 0; i < SERIES; i++)
+        if (bj_slice_eq(name, bj_slice_str(series[i])))
+            return put_series(c, target, series[i], b);
+    return bj_call_refuse(c, 400, "There is no target '%.*s'.",
+                          name.n < 60 ? (int)name.n : 60, name.p ? name.p : "");
+}
+
+static int on_query_body(struct bj_call *c, const struct bj_json *doc)
+{
+    struct bj_buf b = {0};
+    unsigned n = 0;
+    int r = 0;
+    bj_buf_str(&b, "[");
+    BJ_JSON_EACH(target, bj_json_get(doc, "targets"))
+    {
+        /* A new panel has a target without a name. */
+        struct bj_slice name = bj_json_text(bj_json_get(target, "target"));
+        if (r != 0 || name.n == 0)
+            continue;
+        r = n < TARGETS
+                ? put_target(c, target, &b, n == 0)
+                : bj_call_refuse(c, 400, "There are more than %d targets.",
+                                 TARGETS);
+        n++;
+    }
+    bj_buf_str(&b, "]\n");
+    if (r == 0) {
+        bj_buf_put(&c->reply->body, b.p, b.len);
+        c->reply->body.failed = c->reply->body.failed || b.failed;
+    }
+    bj_buf_free(&b);
+    return r;
+}
+
+/* --- what there is to ask for ----------------------------------------------
+ */
+
+static int on_metrics_body(struct bj_call *c, const struct bj_json *doc)
+{
+    struct bj_buf *b = &c->reply->body;
+    (void)doc;
+    bj_buf_str(b, "[");
+    for (unsigned i = 0; i < SERIES + 2; i++) {
+        const char *name = i == 0 ? "jobs" : i == 1 ? "usage" : series[i - 2];
+        bj_buf_printf(b,
+                      "%s{\"text\":\"%s\",\"label\":\"%s\",\"value\":\"%s\","
+                      "\"payloads\":[",
+                      i ? "," : "", name, name, name);
+        for (unsigned k = 0; k < PAYLOADS; k++) {
+            bj_buf_printf(b,
+                          "%s{\"type\":\"input\",\"name\":\"%s\","
+                          "\"placeholder\":",
+                          k ? "," : "", bj_param_rules[payloads[k]].name);
+            bj_out_text(b, bj_slice_str(bj_param_rules[payloads[k]].help));
+            bj_buf_str(b, "}");
+        }
+        bj_buf_str(b, "]}");
+    }
+    bj_buf_str(b, "]\n");
+    return 0;
+}
+
+/* Until 0.5 metrics are texts; the endpoint is the same for variables. */
+static int on_search_body(struct bj_call *c, const struct bj_json *doc)
+{
+    struct bj_buf *b = &c->reply->body;
+    (void)doc;
+    bj_buf_str(b, "[\"jobs\",\"usage\"");
+    for (unsigned i = 0; i < SERIES; i++)
+        bj_buf_printf(b, ",\"%s\"", series[i]);
+    bj_buf_str(b, "]\n");
+    return 0;
+}
+
+/* Words that the asker may choose from: names of users or of accounts, of
+ * partitions, clusters.  form is printf's for one. */
+static int put_words(struct bj_call *c, struct bj_slice what,
+                     const char *before, const char *between)
+{
+    static const struct {
+        const char *name, *sql;
+    } lists[] = {
+        {"user", "SELECT DISTINCT n.name FROM assoc AS a JOIN user AS n ON "
+                 "n.id = a.user WHERE n.name <> ''"},
+        {"account", "SELECT DISTINCT n.name FROM assoc AS a JOIN account AS n "
+                    "ON n.id = a.account WHERE n.name <> ''"},
+        {"partition", "SELECT DISTINCT n.name FROM assoc AS a JOIN partition "
+                      "AS n ON n.id = a.partition WHERE n.name <> ''"},
+        {"cluster", "SELECT DISTINCT n.name FROM assoc AS a JOIN cluster AS n "
+                    "ON n.id = a.cluster WHERE n.name <> ''"},
+    };
+    struct bj_buf *b = &c->reply->body;
+    struct sqlite3_stmt *st = NULL;
+    unsigned i = 0, n = 0;
+    /* "accounts" is as good as "account" */
+    if (what.n > 0 && what.p[what.n - 1] == 's')
+        what.n--;
+    while (i < 4 && !bj_slice_eq(bj_slice_str(lists[i].name), what))
+        i++;
+    if (i == 4)
+        return bj_call_refuse(c, 400,
+                              "There are users, accounts, partitions and "
+                              "clusters to choose from.");
+    struct bj_query *q = calloc(1, sizeof(*q));
+    int r = q ? 0 : bj_err_set(&c->err, -ENOMEM, "words");
+    if (r == 0) {
+        bj_query_sql(q, lists[i].sql);
+        r = bj_query_visible(q, c, false, "a");
+        bj_query_sql(q, " ORDER BY 1");
+    }
+    if (r == 0)
+        r = bj_query_open(q, c->reader, &st, &c->err);
+    bj_buf_str(b, "[");
+    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+        struct bj_slice text = bj_sql_text(st, 0);
+        r = 0;
+        bj_buf_str(b, n++ ? "," : "");
+        bj_buf_str(b, before);
+        bj_out_text(b, text);
+        if (*between) {
+            bj_buf_str(b, between);
+            bj_out_text(b, text);
+        }
+        bj_buf_str(b, *before ? "}" : "");
+    }
+    bj_buf_str(b, "]\n");
+    if (q)
+        bj_query_free(q);
+    free(q);
+    return r;
+}
+
+static int on_variable_body(struct bj_call *c, const struct bj_json *doc)
+{
+    return put_words(c, bj_json_text(bj_json_path(doc, "payload.target")),
+                     "{\"__text\":", ",\"__value\":");
+}
+
+static int on_options_body(struct bj_call *c, const struct bj_json *doc)
+{
+    return put_words(c, bj_json_text(bj_json_get(doc, "name")),
+                     "{\"label\":", ",\"value\":");
+}
+
+static int on_tag_keys_body(struct bj_call *c, const struct bj_json *doc)
+{
+    (void)doc;
+    bj_buf_str(&c->reply->body,
+               "[{\"type\":\"string\",\"text\":\"user\"},{\"type\":\"string\","
+               "\"text\":\"account\"},{\"type\":\"string\",\"text\":"
+               "\"partition\"},{\"type\":\"string\",\"text\":\"cluster\"}]\n");
+    return 0;
+}
+
+static int on_tag_values_body(struct bj_call *c, const struct bj_json *doc)
+{
+    return put_words(c, bj_json_text(bj_json_get(doc, "key")),
+                     "{\"text\":", "");
+}
+
+/* --- endpoints -------------------------------------------------------------
+ */
+
+static int with_body(struct bj_call *c,
+                     int (*run)(struct bj_call *c, const struct bj_json *doc))
+{
+    struct body b = {0};
+    int r = read_body(c, &b);
+    c->body = b.doc;
+    c->reply->type = "application/json";
+    if (r == 0)
+        r = run(c, b.doc);
+    c->body = NULL;
+    bj_arena_free(&b.arena);
+    return r;
+}
+
+#define ENDPOINT(name)                                                         \
+    static int on_##name(struct bj_call *c)                                    \
+    {                                                                          \
+        return with_body(c, on_##name##_body);                                 \
+    }
+ENDPOINT(query)
+ENDPOINT(metrics)
+ENDPOINT(search)
+ENDPOINT(variable)
+ENDPOINT(options)
+ENDPOINT(tag_keys)
+ENDPOINT(tag_values)
+
+static int on_base(struct bj_call *c)
+{
+    bj_call_open(c);
+    bj_buf_str(&c->reply->body, "[]");
+    bj_call_close(c, "");
+    return 0;
+}
+
+#define POST(name, handler, need)                                              \
+    {                                                                          \
+        .path = "/api/simpod/" name, .methods = BJ_HTTP_POST,                  \
+        .needs = BJ_NEED_USER | (need), .run = handler                         \
+    }
+
+const struct bj_endpoint bj_endpoints_simpod[] = {
+    {.path = "/api/simpod", .methods = BJ_HTTP_GET, .run = on_base},
+    POST("query", on_query, BJ_NEED_STORE),
+    POST("metrics", on_metrics, 0),
+    POST("search", on_search, 0),
+    POST("variable", on_variable, BJ_NEED_STORE),
+    POST("metric-payload-options", on_options, BJ_NEED_STORE),
+    POST("tag-keys", on_tag_keys, 0),
+    POST("tag-values", on_tag_values, BJ_NEED_STORE),
+    {.path = NULL},
+};

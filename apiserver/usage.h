@@ -1,0 +1,22 @@
+/* Usage of API v1, as a table. */
+#ifndef BJ_APISERVER_USAGE_H
+#define BJ_APISERVER_USAGE_H
+
+#include "apiserver/call.h"
+#include "apiserver/params.h"
+
+/* What usage can be asked with, and the keys of its rows. */
+enum {
+    BJ_USAGE_MASK = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
+                    BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
+                    BJ_BIT(BJ_PARAM_GROUP_BY) | BJ_BIT(BJ_PARAM_FROM) |
+                    BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_MINE)
+};
+extern const struct bj_key bj_usage_keys[];
+
+/* The table; *cut when there would be more rows.  0, a refusal, or an error of
+ * the store. */
+int bj_usage_list(struct bj_call *c, const struct bj_params *p,
+                  enum bj_shape shape, struct bj_buf *to, bool *cut);
+
+#endif

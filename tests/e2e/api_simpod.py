@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""The endpoints of Grafana's simPod JSON data source.  TAP."""
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import check, run, same, user  # noqa: E402
+
+BASE = "/api/simpod"
+
+
+def iso(sec):
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(sec))
+
+
+def post(site, name, body, who="boss"):
+    return site.ask(BASE + "/" + name, user(who), ("Content-Type", "application/json"),
+                    method="POST", body=body)
+
+
+def query(site, *targets, who="boss", **more):
+    return post(site, "query", {
+        "app": "dashboard", "requestId": "Q1", "timezone": "utc", "panelId": 1,
+        "range": {"from": iso(site.now - 30 * 86400), "to": iso(site.now + 60),
+                  "raw": {"from": "now-30d", "to": "now"}},
+        "interval": "30s", "intervalMs": 30000, "maxDataPoints": 500,
+        "scopedVars": {"__interval": {"text": "30s", "value": "30s"}}, **more,
+        "targets": [dict(refId=chr(65 + i), **t) for i, t in enumerate(targets)]}, who)
+
+
+def begin(site):
+    site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
+    site.jobs = site.told()
+    a = site.ask(BASE)
+    same(a.status, 200, "health")
+
+
+def tables(site):
+    a = query(site, {"target": "jobs", "payload": {"user": "user3", "limit": 1000}})
+    t = a.json[0]
+    same((t["refId"], t["type"], len(t["rows"])),
+         ("A", "table", sum(j["User"] == "user3" for j in site.jobs)), "a table of jobs")
+    names = [c["text"] for c in t["columns"]]
+    types = {c["text"]: c["type"] for c in t["columns"]}
+    same((types["start_ms"], types["id"], types["cpus"]), ("time", "string", "number"),
+         "columns have types")
+    check(all(len(r) == len(names) and r[names.index("user")] == "user3" for r in t["rows"]),
+          "rows are of full length")
+    check(all(isinstance(r[names.index("submit_ms")], int) for r in t["rows"]),
+          "times are numbers")
+    a = query(site, {"target": "jobs", "payload": {"account": ["acct1", "acct2"], "limit": 1,
+                                                   "fields": ["key", "state"]}},
+              {"target": "usage", "payload": {"group_by": "account"}})
+    same(([c["text"] for c in a.json[0]["columns"]], a.json[1]["refId"]),
+         (["key", "state"], "B"), "several targets, fields, lists")
+    same({r[1] for r in a.json[1]["rows"]}, {"acct0", "acct1", "acct2", "acct3"},
+         "usage by account")
+    a = query(site, {"target": "jobs", "data": {"user": "user3", "limit": 1000}, "type": "table"})
+    same(len(a.json[0]["rows"]), len(t["rows"]), "the payload's old name")
+    for name in ("filters", "adhocFilters"):
+        a = query(site, {"target": "jobs", "payload": {"limit": 1000}},
+                  **{name: [{"key": "user", "operator": "=", "value": "user3"}]})
+        same(len(a.json[0]["rows"]), len(t["rows"]), "ad hoc: " + name)
+    same(query(site, {"target": ""}).json, [], "a target without a name is none")
+
+
+def series(site):
+    day = query(site, {"target": "usage", "payload": {"group_by": "day", "user": "user3"}}).json[0]
+    names = [c["text"] for c in day["columns"]]
+    a = query(site, {"target": "core_hours", "payload": {"user": "user3"}},
+              {"target": "cpu_efficiency", "payload": {}})
+    s = a.json[0]
+    same((s["target"], s["refId"]), ("core_hours", "A"), "a series")
+    same(s["datapoints"], [[r[names.index("core_hours")], r[names.index("time_ms")]]
+                           for r in day["rows"]], "value first, then milliseconds")
+
+
+def lists(site):
+    whole = [x["value"] for x in post(site, "metrics", {}).json]
+    same(post(site, "search", {"target": ""}).json, whole, "/search and /metrics agree")
+    check({"jobs", "usage", "energy_kwh"} <= set(whole), "what there is")
+    users = sorted({j["User"] for j in site.jobs})
+    same(post(site, "variable", {"payload": {"target": "users"}, "range": {}}).json,
+         [{"__text": u, "__value": u} for u in users], "a variable")
+    same(post(site, "metric-payload-options",
+              {"metric": "jobs", "payload": {}, "name": "account"}).json,
+         [{"label": "acct%d" % i, "value": "acct%d" % i} for i in range(4)], "options")
+    same([k["text"] for k in post(site, "tag-keys", b"").json],
+         ["user", "account", "partition", "cluster"], "keys of ad hoc filters")
+    same(post(site, "tag-values", {"key": "cluster"}).json, [{"text": "fake"}], "their values")
+
+
+def nothing_foreign(site):
+    a = query(site, {"target": "jobs", "payload": {"limit": 1000, "user": "*",
+                                                   "fields": "user"}}, who="user3")
+    same({r[0] for r in a.json[0]["rows"]}, {"user3"}, "jobs of others are not shown")
+    a = query(site, {"target": "usage", "payload": {"group_by": "user"}}, who="user3")
+    same({r[2] for r in a.json[0]["rows"]}, {"user3"}, "nor their usage")
+    same(post(site, "variable", {"payload": {"target": "users"}}, "user3").json,
+         [{"__text": "user3", "__value": "user3"}], "nor their names")
+    for name in ("query", "metrics", "search", "variable", "metric-payload-options", "tag-keys",
+                 "tag-values"):
+        same(site.ask(BASE + "/" + name, method="POST", body=b"{}").status, 403,
+             "/%s needs a user" % name)
+        same(site.ask(BASE + "/" + name, user("boss")).status, 405, "and is no GET")
+
+
+def wrong(site):
+    for what, body in (("no JSON", b"{"), ("an array", b"[]"), ("nothing", b""),
+                       ("a number", b"1"), ("deep", b"[" * 50 + b"]" * 50),
+                       ("not UTF-8", b'{"targets":[{"target":"\xff"}]}'),
+                       ("a NUL", b'{"targets":[{"target":"jobs","payload":{"user":"a\\u0000"}}]}'),
+                       ("no target", b'{"targets":[{"target":"drop"}]}'),
+                       ("too many", b'{"targets":[%s]}' % b",".join([b'{"target":"jobs"}'] * 21)),
+                       ("an operator", b'{"targets":[{"target":"jobs"}],"filters":[{"key":"user",'
+                        b'"operator":"=~","value":"."}]}'),
+                       ("a bad value", b'{"targets":[{"target":"jobs","payload":{"limit":"x"}}]}'),
+                       ("SQL", b'{"targets":[{"target":"jobs","payload":{"user":"\' OR 1=1"}}]}')):
+        a = post(site, "query", body)
+        good = (a.status == 400 and a.json["status"] == "error") or (
+            a.status == 200 and isinstance(a.json, list) and not any(t["rows"] for t in a.json))
+        check(good, "a query that is %s" % what, a)
+        for name in ("variable", "metric-payload-options", "tag-values"):
+            check(post(site, name, body).status == 400, "/%s, the same" % name)
+    same(site.ask("/health").status, 200, "all is well afterwards")
+
+
+sys.exit(run(begin, tables, series, lists, nothing_foreign, wrong, count=600, days=20))

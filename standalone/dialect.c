@@ -4,7 +4,9 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 /* Room for the end of a line: brace, blank, value, newline. */
 enum { TAIL_BYTES = BJ_DIGITS_ROOM + 3, KEYS = BJ_INFO_MAX };
@@ -129,7 +131,11 @@ void bj_dialect_env_make(const struct bj_conf *conf, char host[BJ_HOST_BYTES],
     size_t n = 0;
     if (uname(&name) == 0)
         n = bj_text_clean(bj_slice_str(name.nodename), host, BJ_HOST_BYTES);
-    *ret = (struct bj_dialect_env){.host = {host, n},
+    char path[512];
+    snprintf(path, sizeof(path), "%s/cgroup.controllers",
+             conf->cgroupfs ? conf->cgroupfs : "");
+    *ret = (struct bj_dialect_env){.unified = access(path, F_OK) == 0,
+                                   .host = {host, n},
                                    .hide_user = !conf->label_user,
                                    .hide_account = !conf->label_account};
 }

@@ -8,9 +8,13 @@
 #include <stdlib.h>
 
 const struct bj_dialect *const bj_dialects[] = {
-    &bj_dialect_batchjob_monitoring, &bj_dialect_ceems,
-    &bj_dialect_jobs_exporter,       &bj_dialect_jobstats,
-    &bj_dialect_slurm_job_exporter,  NULL,
+    &bj_dialect_batchjob_monitoring,
+    &bj_dialect_ceems,
+    &bj_dialect_cgroup_exporter,
+    &bj_dialect_jobs_exporter,
+    &bj_dialect_jobstats,
+    &bj_dialect_slurm_job_exporter,
+    NULL,
 };
 
 const struct bj_dialect *bj_dialect_find(struct bj_slice name)

@@ -85,8 +85,10 @@ struct bj_dialect_row {
 enum bj_label_of {
     BJ_LABEL_IDENT,
     BJ_LABEL_TEXT,
-    BJ_LABEL_HOST,      /* as the machine calls itself */
-    BJ_LABEL_SHORT_HOST /* of that what is before the first dot */
+    BJ_LABEL_HOST,       /* as the machine calls itself */
+    BJ_LABEL_SHORT_HOST, /* of that what is before the first dot */
+    BJ_LABEL_CGROUP /* of the job's cgroup, as Slurm calls it where nobody asked
+                       for something else */
 };
 struct bj_dialect_label {
     const char *name; /* ends with NULL */
@@ -120,6 +122,7 @@ const struct bj_dialect *bj_dialect_find(struct bj_slice name); /* or NULL */
 struct bj_dialect_env {
     struct bj_slice host;         /* name of the machine, clean */
     bool hide_user, hide_account; /* these labels stay empty */
+    bool unified;                 /* cgroup v2 has the jobs */
 };
 
 /* One value on its way out. */

@@ -13,6 +13,35 @@ static struct bj_slice short_host(struct bj_slice host)
     return dot ? (struct bj_slice){host.p, (size_t)(dot - host.p)} : host;
 }
 
+static void put_text(struct bj_buf *b, const char *text, struct bj_slice value)
+{
+    bj_buf_str(b, text);
+    bj_buf_label(b, value);
+}
+
+/* cgroup="...".  Source: the directories that Slurm's cgroup plugins make, v1
+ * and v2; where a host runs several slurmd, the name of their node goes in. */
+static void put_cgroup(struct bj_buf *b, const char *name, bool unified,
+                       const struct bj_slice *id)
+{
+    const struct bj_slice node = id[BJ_ID_NODE];
+    bj_buf_str(b, name);
+    if (unified) {
+        put_text(b, "=\"/system.slice/", node);
+        bj_buf_str(b, node.n > 0 ? "_slurmstepd.scope/" : "slurmstepd.scope/");
+    } else {
+        bj_buf_str(b, "=\"/slurm");
+        put_text(b, node.n > 0 ? "_" : "", node);
+        put_text(b, "/uid_", id[BJ_ID_UID]);
+        bj_buf_str(b, "/");
+    }
+    if (unified && id[BJ_ID_SLUID].n > 0)
+        put_text(b, "", id[BJ_ID_SLUID]);
+    else
+        put_text(b, "job_", id[BJ_ID_JOBID]);
+    bj_buf_str(b, "\",");
+}
+
 static struct bj_slice label_value(const struct bj_dialect_label *l,
                                    const struct bj_dialect_env *env,
                                    const struct bj_job *job)
@@ -26,6 +55,7 @@ static struct bj_slice label_value(const struct bj_dialect_label *l,
     case BJ_LABEL_TEXT:
         return bj_slice_str(l->text);
     case BJ_LABEL_IDENT:
+    case BJ_LABEL_CGROUP:
         break;
     }
     if ((l->field == BJ_ID_USER && env->hide_user) ||
@@ -52,7 +82,8 @@ static void put_node(struct bj_buf *b, const struct bj_dialect_label *l,
 {
     bool told = job->ident->f[BJ_ID_NODE].n == 0;
     for (; l->name; l++)
-        told |= l->of == BJ_LABEL_IDENT && l->field == BJ_ID_NODE;
+        told |= l->of == BJ_LABEL_CGROUP ||
+                (l->of == BJ_LABEL_IDENT && l->field == BJ_ID_NODE);
     if (!told)
         put_label(b, "slurm_node", job->ident->f[BJ_ID_NODE]);
 }
@@ -70,7 +101,9 @@ static void put_set(const struct bj_dialect_walk *w, int set,
     if (job)
         put_node(b, l, job);
     for (; l->name; l++)
-        if (job || l->of != BJ_LABEL_IDENT)
+        if (job && l->of == BJ_LABEL_CGROUP)
+            put_cgroup(b, l->name, w->env->unified, job->ident->f);
+        else if (job || l->of != BJ_LABEL_IDENT)
             put_label(b, l->name, label_value(l, w->env, job));
 }
 

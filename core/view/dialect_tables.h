@@ -9,6 +9,7 @@
 
 extern const struct bj_dialect bj_dialect_batchjob_monitoring;
 extern const struct bj_dialect bj_dialect_ceems;
+extern const struct bj_dialect bj_dialect_cgroup_exporter;
 extern const struct bj_dialect bj_dialect_jobs_exporter;
 extern const struct bj_dialect bj_dialect_jobstats;
 extern const struct bj_dialect bj_dialect_slurm_job_exporter;

@@ -6,11 +6,13 @@
 
 [ -x "$O/batchjob_exporter" ] || { fail "the exporter was built"; exit 1; }
 
-dialects='slurm-job-exporter jobs_exporter jobstats batchjob_monitoring ceems'
+dialects='slurm-job-exporter jobs_exporter jobstats cgroup_exporter
+    batchjob_monitoring ceems'
 # Findings of promtool that are names which the others have chosen.
 chosen='slurm_job_process_count slurm_job_threads_count jobs_thread_count
     jobs_cpu_time_total jobs_read_mb jobs_write_mb jobs_read_count
-    jobs_write_count cgroup_memory_fail_count batchjob_memory_fail_count
+    jobs_write_count cgroup_cpu_user_seconds cgroup_cpu_system_seconds
+    cgroup_cpu_total_seconds cgroup_memory_fail_count batchjob_memory_fail_count
     batchjob_ipmi_dcmi_watts_total batchjob_emissions_gCo2_kWh
     ceems_compute_unit_memory_fail_count ceems_cpu_count
     ceems_meminfo_MemTotal_bytes ceems_meminfo_MemAvailable_bytes
@@ -82,6 +84,10 @@ limit_memory() {
         v1:$cg/memory/*) echo "$1" >"$p/memory.limit_in_bytes" ;;
         esac
     done
+}
+cgroup_of_job() { # below the root that the exporter sees
+    by_version "echo /slurm_$cg_node/uid_$nobody/job_$id" \
+        "echo /system.slice/${cg_node}_slurmstepd.scope/job_$id"
 }
 calls_of() { awk -v k="$1:" '$1 == k { print $2 }' "/proc/$cg_pid/io"; }
 calc() { awk "BEGIN { printf \"%.9f\", $1 }"; }
@@ -156,6 +162,13 @@ is "cgroup_uid" "$(C uid)" "$nobody"
 is "cgroup_info" "$(C info username=nobody uid="$nobody")" 1
 [ $cg_version = v1 ] || near "a task's CPU time" \
     "$(C cpu_total_seconds step=0 task=0)" "$(calc "$(cpu_nsec) / 1e9")" 0 0.1
+
+page cgroup_exporter
+near "cgroup_cpu_total_seconds by cgroup" \
+    "$(value cgroup_cpu_total_seconds cgroup="$(cgroup_of_job)")" \
+    "$(calc "$(cpu_nsec) / 1e9")" 0 0.0011
+is "cgroup_info by cgroup" "$(value cgroup_info cgroup="$(cgroup_of_job)" \
+    username=nobody uid="$nobody" jobid=$id)" 1
 
 page batchjob_monitoring
 B() { value "batchjob_$1" jobid=$id batch=slurm jobaccount=physics "${@:2}"; }

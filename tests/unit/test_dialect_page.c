@@ -259,13 +259,17 @@ static char *write_page(const char *name, enum bj_page_format format,
 static const struct {
     const char *dialect, *file;
     enum bj_page_format format;
+    bool unified;
 } pages[] = {
-    {"slurm-job-exporter", "slurm-job-exporter.txt", BJ_PAGE_TEXT},
-    {"slurm-job-exporter", "slurm-job-exporter.om.txt", BJ_PAGE_OPENMETRICS},
-    {"jobs_exporter", "jobs_exporter.txt", BJ_PAGE_TEXT},
-    {"jobstats", "jobstats.txt", BJ_PAGE_TEXT},
-    {"batchjob_monitoring", "batchjob_monitoring.txt", BJ_PAGE_TEXT},
-    {"ceems", "ceems.txt", BJ_PAGE_TEXT},
+    {"slurm-job-exporter", "slurm-job-exporter.txt", BJ_PAGE_TEXT, true},
+    {"slurm-job-exporter", "slurm-job-exporter.om.txt", BJ_PAGE_OPENMETRICS,
+     true},
+    {"jobs_exporter", "jobs_exporter.txt", BJ_PAGE_TEXT, true},
+    {"jobstats", "jobstats.txt", BJ_PAGE_TEXT, true},
+    {"batchjob_monitoring", "batchjob_monitoring.txt", BJ_PAGE_TEXT, true},
+    {"ceems", "ceems.txt", BJ_PAGE_TEXT, true},
+    {"cgroup_exporter", "cgroup_exporter.txt", BJ_PAGE_TEXT, false},
+    {"cgroup_exporter", "cgroup_exporter.v2.txt", BJ_PAGE_TEXT, true},
 };
 
 static void golden(void **state)
@@ -284,7 +288,9 @@ static void golden(void **state)
             fail_msg("%s: run from the root of the source", path);
         want[fread(want, 1, sizeof(want) - 1, f)] = '\0';
         fclose(f);
-        char *got = write_page(pages[i].dialect, pages[i].format, &snap, &env);
+        struct bj_dialect_env e = env;
+        e.unified = pages[i].unified;
+        char *got = write_page(pages[i].dialect, pages[i].format, &snap, &e);
         if (strcmp(got, want) != 0)
             print_message("# %s\n%s", path, got);
         assert_string_equal(got, want);
@@ -337,6 +343,32 @@ static void labels(void **state)
                 MAX "{user=\"\",account=\"\",slurmjobid=\"1\"} 5\n");
     bj_ident_unref(job[0].ident);
     bj_ident_unref(job[1].ident);
+}
+
+/* The path of a job's cgroup, where Slurm's defaults are not all there is. */
+static void cgroup_label(void **state)
+{
+    (void)state;
+    struct bj_slice f[BJ_ID_FIELDS] = {[BJ_ID_JOBID] = BJ_SLICE("17"),
+                                       [BJ_ID_UID] = BJ_SLICE("5"),
+                                       [BJ_ID_NODE] = BJ_SLICE("n\"2"),
+                                       [BJ_ID_SYSTEM] = BJ_SLICE("slurm"),
+                                       [BJ_ID_SLUID] = BJ_SLICE("sABC")};
+    struct bj_conf conf = {0};
+    struct bj_job job;
+    struct bj_snap snap = {.jobs = {&job, 1}};
+    empty_job(&job, bj_ident_new(f, &conf));
+    job.use.cpus = 2;
+    for (int v2 = 0; v2 < 2; v2++) {
+        const struct bj_dialect_env e = {.unified = v2};
+        char *page = write_page("cgroup_exporter", BJ_PAGE_TEXT, &snap, &e);
+        const char *want =
+            v2 ? "{cgroup=\"/system.slice/n\\\"2_slurmstepd.scope/sABC\"} 2\n"
+               : "{cgroup=\"/slurm_n\\\"2/uid_5/job_17\"} 2\n";
+        assert_non_null(strstr(page, want));
+        free(page);
+    }
+    bj_ident_unref(job.ident);
 }
 
 /* Jobs that would have the same labels: one is told, rather one that runs. */
@@ -407,9 +439,9 @@ static void want_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden),          cmocka_unit_test(labels),
-        cmocka_unit_test(no_series_twice), cmocka_unit_test(without_jobs),
-        cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(golden),       cmocka_unit_test(labels),
+        cmocka_unit_test(cgroup_label), cmocka_unit_test(no_series_twice),
+        cmocka_unit_test(without_jobs), cmocka_unit_test(want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

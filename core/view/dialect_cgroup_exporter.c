@@ -1,0 +1,66 @@
+/* The names of treydock's cgroup_exporter 1.2.1. */
+#include "core/view/dialect_tables.h"
+
+#define ROW(text_name, text, ...)                                              \
+    {                                                                          \
+        BJ_NAMED("cgroup_" text_name, BJ_GAUGE, text), __VA_ARGS__             \
+    }
+#define COUNTER(text_name, text, ...)                                          \
+    {                                                                          \
+        BJ_NAMED("cgroup_" text_name, BJ_COUNTER, text), __VA_ARGS__           \
+    }
+
+enum { PLAIN, PERSON, BARE };
+
+static const char *const build_keys[] = {"version", "revision", "compiler",
+                                         NULL};
+
+static const struct bj_dialect_row rows[] = {
+    COUNTER("cpu_user_seconds", "CPU time in user mode.",
+            BJ_IN_JOB(use.cpu_user_usec), BJ_UNIT(MICRO)),
+    COUNTER("cpu_system_seconds", "CPU time of the kernel.",
+            BJ_IN_JOB(use.cpu_system_usec), BJ_UNIT(MICRO)),
+    COUNTER("cpu_total_seconds", "CPU time.", BJ_IN_JOB(use.cpu_usec),
+            BJ_UNIT(MICRO)),
+    ROW("cpus", "CPUs that may be used.", BJ_IN_JOB(use.cpus), BJ_LEVEL),
+    ROW("memory_rss_bytes", "Anonymous memory.", BJ_IN_JOB(use.mem_rss_bytes),
+        BJ_LEVEL),
+    ROW("memory_cache_bytes", "Page cache, shared memory included.",
+        BJ_IN_JOB(use.mem_cache_bytes), BJ_LEVEL),
+    ROW("memory_used_bytes", "Memory charged, page cache included.",
+        BJ_IN_JOB(use.mem_used_bytes), BJ_LEVEL),
+    ROW("memory_total_bytes", "Memory limit: its own, else the nearest above.",
+        BJ_IN_JOB(use.mem_limit_bytes)),
+    ROW("memory_fail_count", "Times the memory limit was hit.",
+        BJ_IN_JOB(use.mem_limit_hits)),
+    ROW("memsw_used_bytes", "Memory and swap space in use.",
+        BJ_IN_JOB(use.mem_used_bytes), BJ_AND_JOB(use.mem_swap_bytes),
+        BJ_LEVEL),
+    ROW("info", "1; whose job it is.", .of = BJ_ROW_ONE, BJ_LEVEL,
+        .labels = PERSON),
+    ROW("exporter_build_info", "1; what was built.", .of = BJ_ROW_INFO,
+        .off = offsetof(struct bj_snap, self.build_info), .info = build_keys,
+        .labels = BARE),
+};
+
+static const struct bj_dialect_label plain[] = {
+    {.name = "cgroup", .of = BJ_LABEL_CGROUP},
+    {.name = NULL},
+};
+static const struct bj_dialect_label person[] = {
+    {.name = "cgroup", .of = BJ_LABEL_CGROUP},
+    BJ_FROM("username", BJ_ID_USER),
+    BJ_FROM("uid", BJ_ID_UID),
+    BJ_FROM("jobid", BJ_ID_JOBID),
+    {.name = NULL},
+};
+static const struct bj_dialect_label bare[] = {{.name = NULL}};
+
+const struct bj_dialect bj_dialect_cgroup_exporter = {
+    .name = "cgroup_exporter",
+    .port = "9306",
+    .system = "slurm",
+    .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY),
+    BJ_TABLE(rows),
+    .labels = {plain, person, bare},
+};

@@ -1,0 +1,1 @@
+$(O)/fuzz/libfuzz.a: $(O)/fuzz/obj/standalone/trace.o

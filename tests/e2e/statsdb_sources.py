@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""batchjob_stats_db and sources other than sacct: accounting files of PBS and LSF
+that grow, rotate and are told again, the daemon killed at random moments; a
+slurmrestd that wants a token; a source that fails beside others.  TAP."""
+import http.server
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+O = os.path.join(HERE, "../..", os.environ.get("O", "build"))
+DAEMON = os.path.abspath(os.path.join(O, "batchjob_stats_db"))
+ACCT = os.path.abspath(os.path.join(O, "batchjob_acct"))
+FIXTURE = os.path.join(HERE, "../fixtures/sched/slurmdb-v0.0.38.json")
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.made.up"
+number = failed = 0
+
+
+def check(good, what, *more):
+    global number, failed
+    number += 1
+    failed += not good
+    print("%sok %d - %s" % ("" if good else "not ", number, what))
+    for m in more if not good else ():
+        print("# %s" % (m,))
+    sys.stdout.flush()
+
+
+class Rest(http.server.BaseHTTPRequestHandler):
+    asked = []
+
+    def do_GET(self):
+        Rest.asked.append(self.path)
+        body, status = b"{}", 200
+        if (self.headers.get("X-SLURM-USER-TOKEN"), self.headers.get("X-SLURM-USER-NAME")) != \
+                (TOKEN, "anna"):
+            status = 401
+        elif self.path == "/openapi/v3":
+            body = (b'{"paths":{"/slurm/v0.0.40/jobs":{},"\\/slurmdb\\/v0.0.38\\/jobs":{},'
+                    b'"/slurmdb/v0.0.37/jobs":{},"/slurmdb/v0.0.38/job/{job_id}":{}}}')
+        elif self.path.startswith("/slurmdb/v0.0.38/jobs?start_time=uts"):
+            with open(FIXTURE, "rb") as f:
+                body = f.read()
+        else:
+            status = 404
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+class Site:
+    def __init__(self, folder):
+        self.folder = folder
+        self.store = os.path.join(folder, "stats.db")
+        self.files = []
+        self.extra = ""
+
+    def cluster(self, name, text):
+        path = os.path.join(self.folder, name + ".yml")
+        with open(path, "w") as f:
+            f.write("name: %s\n%s" % (name, text))
+        self.files.append(path)
+
+    def args(self, *command):
+        with open(os.path.join(self.folder, "site.yml"), "w") as f:
+            f.write("store:\n  path: %s\n  batch-lines: 100\ncluster:\n  file: [%s]\n"
+                    % (self.store, ", ".join(self.files)))
+        return [DAEMON] + list(command) + ["--config.file=%s/site.yml" % self.folder]
+
+    def run(self, *command):
+        return subprocess.run(self.args(*command), capture_output=True, timeout=120)
+
+    def rows(self, sql):
+        db = sqlite3.connect("file:%s?mode=ro" % self.store, uri=True)
+        try:
+            return db.execute(sql).fetchall()
+        finally:
+            db.close()
+
+
+def pbs_lines(rng, count, first):
+    """Lines of the life of jobs, in the order of time, and what must be kept."""
+    events, want = [], {}
+    for i in range(count):
+        raw = "%d%s.pbs" % (first + i, "[%d]" % (i % 4) if i % 6 == 0 else "")
+        t = 1763600000 + rng.randrange(80000)
+        name = rng.choice(["run", "a;E;1.pbs;", "x=y", "it's", 'say "hi"', "\xe4\xff"])
+        who = "user=u%d queue=workq jobname=\"%s\" ctime=%d" % (i % 5, name, t)
+        events.append((t, "Q", raw, who))
+        if i % 11 == 0:
+            events.append((t + 9, "D", raw, "requestor=u@h"))
+            want[raw] = [("cancelled", None)]
+            continue
+        want[raw] = []
+        start = t
+        for run in range(1, 1 + rng.choice([1, 1, 1, 2, 3])):
+            if want[raw]:
+                want[raw][-1] = ("requeued", want[raw][-1][1])
+                events[-1] = (events[-1][0], "R") + events[-1][2:]
+            start += 100
+            run_text = "%s start=%d exec_host=n%d/0*4" % (who, start, i % 9)
+            events.append((start, "S", raw, run_text))
+            code = rng.choice([0, 0, 1, 271])
+            events.append((start + 50, "E", raw, "%s end=%d Exit_status=%d run_count=%d "
+                           "resources_used.cput=00:00:%02d resources_used.walltime=00:00:50"
+                           % (run_text, start + 50, code, run, i % 60)))
+            want[raw].append(("completed" if code == 0 else "failed", start))
+    events.sort(key=lambda e: e[0])
+    lines = []
+    for t, kind, raw, text in events:
+        stamp = time.strftime("%m/%d/%Y %H:%M:%S", time.gmtime(t))
+        lines.append((t, "%s;%s;%s;%s\n" % (stamp, kind, raw, text)))
+    return lines, want
+
+
+def write_piece(folder, t, text):
+    name = time.strftime("%Y%m%d", time.gmtime(t))
+    with open(os.path.join(folder, name), "ab") as f:
+        f.write(text)
+
+
+def pbs_killed(site, rng):
+    """Write while the daemon follows and is killed again and again."""
+    folder = os.path.join(site.folder, "accounting")
+    os.mkdir(folder)
+    site.cluster("pbs", "pbs:\n  accounting: %s\n  interval: 1s\n" % folder)
+    lines, want = pbs_lines(rng, 3000, 5000)
+    env = dict(os.environ, TZ="UTC")
+    text = [(t, line.encode("utf-8" if rng.random() < 0.5 else "latin-1")) for t, line in lines]
+    kills, at = 0, 0
+    while at < len(text):
+        daemon = subprocess.Popen(site.args(), env=env, stderr=subprocess.DEVNULL)
+        end = time.time() + rng.random() * 0.4
+        while time.time() < end and at < len(text):
+            for t, line in text[at:at + 97]:
+                cut = rng.randrange(len(line)) if rng.random() < 0.01 else 0
+                write_piece(folder, t, line[:cut])
+                write_piece(folder, t, line[cut:])
+            at += 97
+            time.sleep(0.02)
+        daemon.send_signal(signal.SIGKILL)
+        daemon.wait()
+        kills += 1
+    done = site.run("--once")
+    check(done.returncode == 0, "the files are followed to their end", done.stderr)
+    have = {}
+    for raw, state, start in site.rows(
+            "SELECT raw_id, state, start_sec FROM job_v ORDER BY raw_id, submit_sec"):
+        have.setdefault(raw, []).append((state, start))
+    wrong = ["%s: wanted %s, kept %s" % (k, want.get(k), have.get(k))
+             for k in sorted(set(want) | set(have)) if want.get(k) != have.get(k)]
+    check(not wrong, "every run is there once, after %d kills (%d jobs, %d runs)"
+          % (kills, len(want), sum(map(len, want.values()))), *wrong[:9])
+    again = site.run("--once")
+    check(b"0 jobs" in again.stderr or again.stderr == b"", "nothing is read twice", again.stderr)
+    db = sqlite3.connect(site.store)
+    dump = db.execute("SELECT * FROM job ORDER BY id").fetchall()
+    db.execute("DELETE FROM covered")
+    db.commit()
+    db.close()
+    site.run("--once")
+    check(site.rows("SELECT * FROM job ORDER BY id") == dump, "told all again, nothing changes")
+    check(site.run("check").returncode == 0, "the store is consistent")
+
+
+def people(site):
+    out = subprocess.run([ACCT, "--store.path=" + site.store, "--since=2025-11-01", "--output=json",
+                          "--user=u1", "--format=JobID,State,User,Elapsed,TotalCPU,CPUEff"],
+                         capture_output=True)
+    jobs = json.loads(out.stdout)
+    n = site.rows("SELECT count(*) FROM job_v WHERE user = 'u1'")[0][0]
+    check(len(jobs) == n > 0 and all(j["user"] == "u1" for j in jobs),
+          "batchjob_acct shows the jobs of a user", out.stderr)
+    check(all(j["cpu_efficiency_percent"] is None for j in jobs if j["cpu_used_sec"] is None),
+          "what is not known stays unknown")
+    out = subprocess.run([ACCT, "5002", "--store.path=" + site.store, "--utc"],
+                         capture_output=True, env=dict(os.environ, LINES="9", COLUMNS="20"))
+    lines = out.stdout.decode().splitlines()
+    check(lines[0].startswith("JobID") and lines[1].startswith("5002.pbs") and "\033" not in
+          out.stdout.decode(), "and a job by its number, without colours", out.stdout)
+
+
+def slurmrestd(site):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Rest)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    token = os.path.join(site.folder, "token")
+    site.cluster("gone", "lsf:\n  acct: %s/nowhere/lsb.acct\n" % site.folder)
+    with open(token, "w") as f:
+        f.write("stale\n")
+    os.chmod(token, 0o600)
+    site.cluster("rest", "slurmrestd:\n  url: http://127.0.0.1:%d\n  token-file: %s\n  user: anna\n"
+                 "sacct:\n  history: 1h\n  pause: 0s\n" % (server.server_port, token))
+    out = site.run("--once")
+    check(out.returncode == 1 and b"rest: GET http://127.0.0.1" in out.stderr and
+          b"status 401" in out.stderr, "a token that is refused is told", out.stderr)
+    with open(token, "w") as f:
+        f.write("SLURM_JWT=%s\n" % TOKEN)
+    site.run("--once")
+    with open(FIXTURE) as f:
+        told = len({(j["job_id"], j["time"]["submission"]) for j in json.load(f)["jobs"]})
+    kept = site.rows("SELECT count(*) FROM job_v WHERE cluster != 'pbs'")[0][0]
+    check(told == kept > 0, "the token is read again, and slurmrestd's jobs are kept",
+          (told, kept), Rest.asked)
+    check(not any("v0.0.37" in a or "v0.0.40" in a for a in Rest.asked),
+          "its newest plugin for accounting is asked", Rest.asked)
+    check(TOKEN.encode() not in out.stderr + out.stdout, "no token is told")
+    time.sleep(1.1)
+    out = site.run("--once")
+    check(out.returncode == 1 and b"gone: " in out.stderr and b"nowhere" in out.stderr and
+          b"rest: 20" in out.stderr, "one that fails is told, the others go on", out.stderr)
+    os.chmod(token, 0o666)
+    time.sleep(1.1)
+    out = site.run("--once")
+    check(out.returncode == 1 and b"slurmrestd.token-file" in out.stderr,
+          "a token that anybody can change is not believed", out.stderr)
+    server.shutdown()
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="bj-sources-")
+    try:
+        rng = random.Random(7)
+        site = Site(folder)
+        pbs_killed(site, rng)
+        people(site)
+        slurmrestd(site)
+    finally:
+        shutil.rmtree(folder)
+    print("1..%d" % number)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

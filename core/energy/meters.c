@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { FRESH_PERIODS = 3 };
+enum { FRESH_PERIODS = 3, LOOK_USEC = 1000000 };
 
 /* In the order of trust for the power of the node, and for every other role
  * (docs/energy.md, "Meters"). */
@@ -24,6 +24,8 @@ struct bj_meters {
     struct bj_slot *slot[SLOTS];
     struct bj_slot_view *read[SLOTS];  /* at the last reading; NULL: nothing */
     struct bj_slot_view *shown[SLOTS]; /* when bj_meters_show was called */
+    uint64_t look_usec;                /* when meters are looked for again */
+    bool any;
     uint64_t role_uj[BJ_ROLES];
     uint64_t seen_uj[SLOTS][BJ_ROLES]; /* at the last reading */
 };
@@ -83,10 +85,13 @@ void bj_meters_free(struct bj_meters *m)
 
 bool bj_meters_look(struct bj_meters *m, uint64_t now_usec)
 {
-    bool any = false;
+    if (now_usec < m->look_usec)
+        return m->any;
+    m->look_usec = now_usec + LOOK_USEC;
+    m->any = false;
     for (size_t i = 0; i < SLOTS; i++)
-        any |= m->slot[i] && bj_slot_look(m->slot[i], now_usec);
-    return any;
+        m->any |= m->slot[i] && bj_slot_look(m->slot[i], now_usec);
+    return m->any;
 }
 
 /* --- sums -----------------------------------------------------------------*/

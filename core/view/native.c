@@ -51,10 +51,14 @@ static int put_list(struct walk *w, const struct bj_job *job,
     return r;
 }
 
-/* Whether any job has something in the lists of a table: most have not. */
+/* Whether there is anything in the lists of a table: mostly there is not. */
 static bool any_listed(const struct bj_snap *snap, const struct bj_table *t)
 {
     const struct bj_job *job = snap->jobs.v;
+    if (t->owner == BJ_OF_SNAP) {
+        const char *at = (const char *)snap + t->off;
+        return ((const struct bj_list *)(const void *)at)->n > 0;
+    }
     for (size_t i = 0; i < snap->jobs.n; i++) {
         const char *at = (const char *)&job[i] + t->off;
         if (((const struct bj_list *)(const void *)at)->n > 0)
@@ -112,7 +116,7 @@ static int put_table(const struct bj_snap *snap, const struct bj_sink *sink,
     int (*put_row)(struct walk *) = put_snap;
     if (t->owner == BJ_OF_JOB)
         put_row = t->list ? put_job_lists : put_jobs;
-    if (t->owner == BJ_OF_JOB && t->list && !any_listed(snap, t))
+    if (t->list && !any_listed(snap, t))
         return 0;
     int r = 0;
     for (size_t m = 0; m < t->nrows && r >= 0; m++) {

@@ -44,7 +44,7 @@ struct bj_gpu_proc {
 
 /* All that a reading told. */
 struct bj_gpu_set {
-    uint64_t stamp_usec; /* boot clock, when it began */
+    uint64_t stamp_usec; /* boot clock, when it ended */
     size_t n, nprocs;
     uint64_t faults; /* of this reading */
     char driver[BJ_GPU_TEXT];

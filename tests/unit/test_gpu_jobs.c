@@ -3,6 +3,7 @@
 #include "tests/unit/test_gpu.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 
 #include <time.h>
 
@@ -279,6 +280,37 @@ static void test_restart(void **state)
     assert_int_equal(part("12", "GPU-b")->energy_uj, 100000000);
 }
 
+/* While the driver hangs no pass waits, levels are gone, counters and jobs
+ * stay; afterwards all goes on. */
+static void test_hang(void **state)
+{
+    (void)state;
+    until(0);
+    const struct bj_gpu_use *u = rig.snap->gpus.v;
+    assert_int_equal(u->busy_ppm, 800000);
+    fake_script(dir, DEVICES "hang nvmlDeviceGetCount_v2 6000\n");
+    for (int i = 0; i < 120 && u->success == 1; i++) {
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+        uint64_t before = bj_clock_boot_usec();
+        rig_pass(&rig);
+        assert_true(bj_clock_boot_usec() - before < 1500000);
+        u = rig.snap->gpus.v;
+    }
+    assert_int_equal(rig.snap->gpus.n, 6);
+    assert_int_equal(u->success, 0);
+    assert_int_equal(u->busy_ppm, BJ_ABSENT);
+    assert_int_equal(u->energy_uj, 0);
+    const struct bj_gpu_part *p = part("11", "GPU-a");
+    assert_non_null(p);
+    assert_int_equal(p->busy_ppm, BJ_ABSENT);
+    assert_int_not_equal(p->held_usec, BJ_ABSENT);
+    count(17, 10, 10, 10);
+    until(7);
+    u = rig.snap->gpus.v;
+    assert_int_equal(u->success, 1);
+    assert_int_equal(part("11", "GPU-a")->energy_uj, 7000000);
+}
+
 /* A prolog's file speaks against an environment, and a stale one against
  * nobody. */
 static void test_prolog(void **state)
@@ -303,6 +335,7 @@ static void test_prolog(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_owners), TEST(test_energy),
-                                       TEST(test_prolog), TEST(test_restart)};
+                                       TEST(test_prolog), TEST(test_restart),
+                                       TEST(test_hang)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

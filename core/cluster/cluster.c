@@ -204,20 +204,15 @@ static void run_source(struct bj_cluster *c, enum bj_cluster_source id)
     pthread_mutex_lock(&c->lock);
 }
 
-/* The first that is due next. */
+/* The one that has been due longest, or will be first: where commands take
+ * longer than their period, all get their turn. */
 static enum bj_cluster_source next_source(const struct bj_cluster *c)
 {
     enum bj_cluster_source best = BJ_CLUSTER_CONFIG;
-    const uint64_t now = bj_clock_boot_usec();
-    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++) {
-        const struct source *s = &c->source[i];
-        if (!s->wanted)
-            continue;
-        if (s->due_usec <= now)
-            return (enum bj_cluster_source)i;
-        if (s->due_usec < c->source[best].due_usec)
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
+        if (c->source[i].wanted &&
+            c->source[i].due_usec < c->source[best].due_usec)
             best = (enum bj_cluster_source)i;
-    }
     return best;
 }
 

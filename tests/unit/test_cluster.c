@@ -209,6 +209,21 @@ static void test_faults(void **state)
     assert_non_null(strstr(first, "cluster, queue: works again"));
 }
 
+/* Where everything takes longer than its period, all have their turn. */
+static void test_slow_all(void **state)
+{
+    (void)state;
+    struct rig r;
+    command("scontrol", "exec /bin/sleep 60");
+    START(r, "cluster.interval=1s", "cluster.timeout=600ms");
+    wait_runs(&r, "config", 3);
+    assert_true(source(&r, "queue")->runs >= 2);
+    assert_true(source(&r, "nodes")->runs >= 2);
+    assert_true(errors(&r, "reservations", "timeout") >= 2);
+    assert_int_equal(jobs_of(&r, "RUNNING"), 2);
+    rig_stop(&r);
+}
+
 static void test_stop_while_it_hangs(void **state)
 {
     (void)state;
@@ -228,10 +243,8 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_all),
-        TEST(test_configured_name),
-        TEST(test_faults),
-        TEST(test_stop_while_it_hangs),
+        TEST(test_all),      TEST(test_configured_name),     TEST(test_faults),
+        TEST(test_slow_all), TEST(test_stop_while_it_hangs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,137 @@
+#!/bin/bash
+# The cluster collector on a real Slurm with jobs, GPUs that are only pretended,
+# and nodes that are drained, down or reserved: its figures against those of
+# other commands than it uses.  Needs root and Slurm's packages.  TAP; about a
+# minute.
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+missing=$("$top/tests/deps" -n test slurm) ||
+    skip_all "not installed: $missing"
+
+export SLURM_SANDBOX_DIR=/tmp/bj-cluster.$$ SLURM_SANDBOX_PREFIX=bjc$$n
+ua=bjc$$a ub=bjc$$b # users of this run alone
+export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
+export SLURM_SANDBOX_NODE=Gres=gpu:tesla:2
+export SLURM_SANDBOX_CONF="GresTypes=gpu
+AccountingStorageTRES=gres/gpu,gres/gpu:tesla
+NodeName=bjx[1-3] NodeAddr=127.0.0.1 NodeHostname=localhost Port=1 CPUs=80 RealMemory=1000 Gres=gpu:rtx8000:8
+PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP
+PartitionName=big Nodes=bjx[1-3] MaxTime=00:30:00 State=UP
+Licenses=matlab:5,abaqus@srv:20"
+SLURM_SANDBOX_PORT=$(free_ports 6)
+export SLURM_SANDBOX_PORT
+sandbox=$top/tests/sandbox/slurm
+eval "$("$sandbox" env)"
+later "$sandbox purge"
+# Character devices of a number for local use, without a driver.
+mkdir -p "$SLURM_SANDBOX_DIR/etc" "$SLURM_SANDBOX_DIR/dev"
+for i in 0 1; do
+    mknod -m 666 "$SLURM_SANDBOX_DIR/dev/gpu$i" c 240 $i 2>"$tmp/mknod.out" ||
+        skip_all "no devices can be made here"
+done
+echo "NodeName=$SLURM_SANDBOX_PREFIX[01-02] Name=gpu Type=tesla File=$SLURM_SANDBOX_DIR/dev/gpu[0-1]" \
+    >"$SLURM_SANDBOX_DIR/etc/gres.conf"
+"$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
+    { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
+pass "Slurm runs"
+
+# --- a busy cluster ----------------------------------------------------------
+
+submit() { # user sbatch-option...: prints the job id
+    local user=$1
+    shift
+    "$sandbox" as "$user" sbatch --parsable -o /dev/null --mem=50M \
+        --wrap 'sleep 600' "$@"
+}
+
+hostile=$'a\x1fb|c\nd"{$(id)'
+gpu=$(submit $ua -p test --gres=gpu:tesla:1 -J "$hostile")
+submit $ua -p test --array=1-20%3 --hold >/dev/null
+submit $ub -p test --array=0-2 -A physics >/dev/null
+submit $ub -p test,batch -A chemistry -n 50 >/dev/null
+submit $ub -p big -A chemistry --begin=now+1hour >/dev/null
+scancel "$(submit $ua -p batch --hold)"
+untyped=$(submit $ub -p test --gres=gpu:1 -A physics)
+scontrol update nodename=bjx1 state=drain reason=$'bad\x1fdisk, "x"|State=IDLE'
+scontrol update nodename=bjx3 state=down reason='fan'
+scontrol create reservation=repair start=now duration=60 nodes=bjx2 \
+    users=root flags=maint >/dev/null
+scontrol create reservation=later starttime=now+1hour duration=60 \
+    nodes=bjx3 users=root flags=ignore_jobs >/dev/null
+sacctmgr -i modify account chemistry set GrpTRES=cpu=8,mem=2G GrpJobs=3 >/dev/null
+running() { squeue -h -j "$1" -t R -o %A 2>/dev/null | grep -q .; }
+check "the jobs run" wait_for 30 running "$gpu"
+check "all of them" wait_for 30 running "$untyped"
+
+# shellcheck disable=SC2086
+start_exporter --collector.cluster --cluster.interval=2 \
+    --cluster.slow-interval=2 --cluster.timeout=2 \
+    --cluster.slurm-conf="$SLURM_CONF" \
+    --cluster.source=diag --cluster.source=licenses \
+    --cluster.source=reservations --cluster.source=shares \
+    --cluster.source=limits
+check "the cluster is seen" wait_for 20 shows \
+    batchjob_cluster_source_success source=limits
+
+# --- figures -----------------------------------------------------------------
+
+# The queue must stand still between the answer and the questions.
+absorb "$top/tests/e2e/cluster_check.py" "$url"
+scrape
+is "the name is Slurm's own" \
+    "$($prom label "$tmp/page" cluster batchjob_cluster_nodes | sort -u)" \
+    sandbox
+check "promtool finds nothing" promtool_clean "$tmp/page"
+check "a reference parser reads the text" $prom text "$tmp/page"
+is "licences" "$(value batchjob_cluster_licenses license=abaqus@srv)" 20
+is "a limit of CPUs" "$(value batchjob_cluster_limit_cpus account=chemistry)" 8
+is "a limit of memory" \
+    "$(value batchjob_cluster_limit_memory_bytes account=chemistry)" 2147483648
+is "a limit of jobs" "$(value batchjob_cluster_limit_jobs account=chemistry)" 3
+is "shares" "$(value batchjob_cluster_shares account=physics user=$ua)" 1
+is "a reservation in force" \
+    "$(value batchjob_reservation_active reservation=repair)" 1
+is "one that is not" "$(value batchjob_reservation_active reservation=later)" 0
+is "its node" "$(value batchjob_reservation_cpus reservation=repair)" 80
+is "a reason for drain" \
+    "$($prom label "$tmp/page" reason batchjob_cluster_reason_nodes | grep bad)" \
+    'bad?disk, "x"|State=IDLE'
+submitted() {
+    sdiag | sed -n 's/^Jobs submitted: *//p'
+}
+is "jobs submitted" \
+    "$(value batchjob_cluster_controller_jobs_submitted_total)" "$(submitted)"
+
+# --- who asks how often ------------------------------------------------------
+
+runs() { scrape; value batchjob_cluster_source_runs_total source=queue; }
+before=$(runs) start=$SECONDS
+pids=
+for _ in $(seq 20); do
+    (for _ in $(seq 10); do curl -sf "$url/metrics" >/dev/null; done) &
+    pids="$pids $!"
+done
+# shellcheck disable=SC2086
+wait $pids
+more=$(($(runs) - before)) allowed=$(((SECONDS - start) / 2 + 2))
+check "20 scrapers cost no command: $more rounds, $allowed allowed" \
+    [ "$more" -le "$allowed" ]
+
+# --- a controller that hangs -------------------------------------------------
+
+ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
+kill -STOP "$ctld"
+later "kill -CONT $ctld 2>/dev/null"
+hung() { scrape && [ "$(value batchjob_cluster_source_success source=queue)" = 0 ]; }
+check "a controller that hangs is told" wait_for 30 hung
+check "as a timeout" test \
+    "$(value batchjob_cluster_source_errors_total source=queue kind=timeout)" -gt 0
+took=$(curl -s -o /dev/null -w '%{time_total}' "$url/metrics")
+near "a scrape does not wait for it" "$took" 0 0 1
+check "its old figures go" wait_for 40 shows_not batchjob_cluster_jobs
+check "the node's stay" shows batchjob_node_cpus
+kill -CONT "$ctld"
+check "and come back" wait_for 60 shows batchjob_cluster_jobs state=RUNNING
+
+complete=1

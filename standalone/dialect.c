@@ -9,14 +9,19 @@
 #include <unistd.h>
 
 /* Room for the end of a line: brace, blank, value, newline. */
-enum { TAIL_BYTES = BJ_DIGITS_ROOM + 3, KEYS = BJ_INFO_MAX };
+enum {
+    TAIL_BYTES = BJ_DIGITS_ROOM + 3,
+    KEYS = BJ_INFO_MAX,
+    NAME_BYTES = 100 /* of a family; a test sees to that */
+};
 
 struct page {
     struct bj_buf *out;
     enum bj_page_format format;
     /* The present family. */
     const char *name;
-    size_t name_len, key_len[KEYS];
+    size_t name_len, start_len, key_len[KEYS];
+    char start[NAME_BYTES + 1]; /* name{ */
     const char *const *key;
 };
 
@@ -41,6 +46,9 @@ static int on_family(void *ctx, const struct bj_dialect_row *row,
     p->key = key;
     for (size_t i = 0; key[i]; i++)
         p->key_len[i] = strlen(key[i]);
+    p->start_len = p->name_len < NAME_BYTES ? p->name_len : NAME_BYTES;
+    memcpy(p->start, p->name, p->start_len);
+    p->start[p->start_len++] = '{';
     size_t family = p->name_len;
     if (p->format == BJ_PAGE_OPENMETRICS && row->kind == BJ_COUNTER)
         family -= strlen("_total");
@@ -73,31 +81,16 @@ static char *put_value(char *at, struct bj_slice s)
 static size_t key_bytes(const struct page *p, const struct bj_slice *value)
 {
     size_t n = 0;
-    for (size_t i = 0; value && p->key[i]; i++)
+    for (size_t i = 0; p->key[i]; i++)
         n += p->key_len[i] + 2 + 2 * value[i].n + 2;
     return n;
 }
 
-/* Every line asks for room once and then writes at a cursor.  Each label ends
- * with a comma; the last one, or the brace when there is none, is written
- * over. */
-static int on_sample(void *ctx, const struct bj_dialect_sample *s)
+/* The end of a line.  Each label ends with a comma; the last one, or the brace
+ * when there is none, is written over. */
+static inline void put_end(struct page *p, const struct bj_dialect_sample *s,
+                           char *at)
 {
-    const struct page *p = ctx;
-    struct bj_buf *out = p->out;
-    size_t room = p->name_len + 1 + s->labels.n + TAIL_BYTES;
-    room += key_bytes(p, s->key);
-    if (!bj_buf_room(out, room))
-        return -ENOMEM;
-    char *at = put(out->p + out->len, p->name, p->name_len);
-    *at++ = '{';
-    if (s->labels.n > 0)
-        at = put(at, s->labels.p, s->labels.n);
-    for (size_t i = 0; s->key && p->key[i]; i++) {
-        at = put(at, p->key[i], p->key_len[i]);
-        at = put(at, "=\"", 2);
-        at = put_value(at, s->key[i]);
-    }
     if (at[-1] == ',') {
         at[-1] = '}';
         *at++ = ' ';
@@ -106,7 +99,43 @@ static int on_sample(void *ctx, const struct bj_dialect_sample *s)
     }
     at = s->micro ? bj_digits_micro(at, s->value) : bj_digits_u64(at, s->value);
     *at++ = '\n';
-    out->len = (size_t)(at - out->p);
+    p->out->len = (size_t)(at - p->out->p);
+}
+
+/* A sample with labels of the family's own. */
+__attribute__((noinline)) static int
+put_other(struct page *p, const struct bj_dialect_sample *s)
+{
+    struct bj_buf *out = p->out;
+    if (!bj_buf_room(out, p->start_len + s->labels.n + key_bytes(p, s->key) +
+                              TAIL_BYTES))
+        return -ENOMEM;
+    char *at = put(out->p + out->len, p->start, p->start_len);
+    if (s->labels.n > 0)
+        at = put(at, s->labels.p, s->labels.n);
+    for (size_t i = 0; p->key[i]; i++) {
+        at = put(at, p->key[i], p->key_len[i]);
+        at = put(at, "=\"", 2);
+        at = put_value(at, s->key[i]);
+    }
+    put_end(p, s, at);
+    return 0;
+}
+
+/* Nearly all samples have the labels of their job and no more.  A line asks for
+ * room once and is then written at a cursor. */
+static int on_sample(void *ctx, const struct bj_dialect_sample *s)
+{
+    struct page *p = ctx;
+    struct bj_buf *out = p->out;
+    if (s->key)
+        return put_other(p, s);
+    if (!bj_buf_room(out, p->start_len + s->labels.n + TAIL_BYTES))
+        return -ENOMEM;
+    char *at = put(out->p + out->len, p->start, p->start_len);
+    if (s->labels.n > 0)
+        at = put(at, s->labels.p, s->labels.n);
+    put_end(p, s, at);
     return 0;
 }
 

@@ -168,8 +168,7 @@ static int begin(struct bj_dialect_walk *w)
 static int put(struct bj_dialect_walk *w, struct bj_slice labels,
                const struct bj_slice *key, uint64_t value)
 {
-    const struct bj_dialect_sample s = {labels, key, value,
-                                        is_micro(w->row->scale)};
+    const struct bj_dialect_sample s = {labels, key, value, w->micro};
     int r = w->begun ? 0 : begin(w);
     return r < 0 ? r : w->sink->sample(w->sink->ctx, &s);
 }
@@ -285,7 +284,9 @@ static int put_jobs(struct bj_dialect_walk *w)
             r = put_job(w, j);
             continue;
         }
-        uint64_t v = value_of(row, (const char *)j->job);
+        const char *record = (const char *)j->job;
+        uint64_t v =
+            w->simple ? field(record, row->off) : value_of(row, record);
         if (v != BJ_ABSENT)
             r = put(w, bj_dialect_labels(w, j, row->labels), NULL, v);
     }
@@ -335,15 +336,16 @@ static void name_keys(struct bj_dialect_walk *w)
 
 static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
 {
-    bool of_snap = row->of == BJ_ROW_SNAP || row->of == BJ_ROW_SNAPS ||
-                   row->of == BJ_ROW_INFO || row->of == BJ_ROW_COUNT;
     w->row = row;
     w->begun = row->more && w->begun;
+    w->micro = is_micro(row->scale);
+    w->simple = row->use == BJ_SECOND_NONE && row->least == 0 &&
+                (row->scale == BJ_SCALE_NONE || row->scale == BJ_SCALE_MICRO);
     name_keys(w);
     int r = w->dialect->empty && !w->begun ? begin(w) : 0;
     if (r < 0)
         return r;
-    return of_snap ? put_snap(w) : put_jobs(w);
+    return bj_dialect_of_jobs(row) ? put_jobs(w) : put_snap(w);
 }
 
 int bj_view_dialect(const struct bj_dialect *d, const struct bj_snap *snap,

@@ -66,12 +66,26 @@ static struct bj_slice label_value(const struct bj_dialect_label *l,
     return v.n > 0 ? v : bj_slice_str(l->text);
 }
 
+/* name="value", in one piece: every job has some of these. */
 static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
 {
-    bj_buf_str(b, name);
-    bj_buf_put(b, "=\"", 2);
-    bj_buf_label(b, value);
-    bj_buf_put(b, "\",", 2);
+    size_t n = strlen(name);
+    if (!bj_buf_room(b, n + 2 * value.n + 4))
+        return;
+    char *at = b->p + b->len;
+    memcpy(at, name, n);
+    at += n;
+    *at++ = '=';
+    *at++ = '"';
+    for (size_t i = 0; i < value.n; i++) {
+        char c = value.p[i];
+        if (c == '\\' || c == '"' || c == '\n')
+            *at++ = '\\';
+        *at++ = c == '\n' ? 'n' : c;
+    }
+    *at++ = '"';
+    *at++ = ',';
+    b->len = (size_t)(at - b->p);
 }
 
 /* Where a host runs several slurmd, as tests and emulations do, a job may be
@@ -138,10 +152,21 @@ static bool spoken(const struct bj_dialect *d, const struct bj_job *job)
            bj_slice_eq(job->ident->f[BJ_ID_SYSTEM], bj_slice_str(d->system));
 }
 
+/* The sets of labels that rows of jobs have; the first tells jobs apart. */
+static unsigned sets_of_jobs(const struct bj_dialect *d)
+{
+    unsigned sets = 1;
+    for (size_t i = 0; i < d->nrows; i++)
+        if (bj_dialect_of_jobs(&d->rows[i]))
+            sets |= 1u << d->rows[i].labels;
+    return sets;
+}
+
 static int put_jobs(struct bj_dialect_walk *w)
 {
     const struct bj_job *job = w->snap->jobs.v;
     struct bj_dialect_room *room = w->room;
+    const unsigned sets = sets_of_jobs(w->dialect);
     room->n = 0;
     if (room->cap < w->snap->jobs.n) {
         size_t cap = w->snap->jobs.n + w->snap->jobs.n / 2;
@@ -158,7 +183,8 @@ static int put_jobs(struct bj_dialect_walk *w)
         j->job = &job[i];
         for (int set = 0; set < BJ_DIALECT_SETS; set++) {
             j->begin[set] = room->text.len;
-            put_set(w, set, &job[i]);
+            if (sets & 1u << set)
+                put_set(w, set, &job[i]);
         }
         j->begin[BJ_DIALECT_SETS] = room->text.len;
         if (room->text.failed)

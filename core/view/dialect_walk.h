@@ -21,6 +21,7 @@ struct bj_dialect_walk {
     const struct bj_dialect_row *row;
     const char *key[BJ_INFO_MAX + 1];
     bool begun;
+    bool micro, simple; /* simple: the value is the field as it is */
 };
 
 /* Write the labels of all jobs that are told, and those of what has no job.  0
@@ -34,6 +35,13 @@ static inline struct bj_slice bj_dialect_labels(const struct bj_dialect_walk *w,
 {
     return (struct bj_slice){w->room->text.p + j->begin[set],
                              j->begin[set + 1] - j->begin[set]};
+}
+
+/* Whether a row is told of jobs; else of the snapshot. */
+static inline bool bj_dialect_of_jobs(const struct bj_dialect_row *row)
+{
+    return row->of != BJ_ROW_SNAP && row->of != BJ_ROW_SNAPS &&
+           row->of != BJ_ROW_INFO && row->of != BJ_ROW_COUNT;
 }
 
 static inline bool bj_dialect_runs(const struct bj_job *job)

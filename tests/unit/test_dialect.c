@@ -69,6 +69,7 @@ static void check_row(const struct bj_dialect *d, size_t i)
     size_t n = label_names(d, row, label);
     print_message("# %s %s\n", d->name, row->name);
     assert_true(is_name(row->name, true));
+    assert_true(strlen(row->name) < 100);
     for (size_t k = 0; k < i - row->more; k++)
         assert_string_not_equal(row->name, d->rows[k].name);
     if (row->more)

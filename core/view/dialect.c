@@ -301,6 +301,18 @@ static uint64_t running_jobs(const struct bj_dialect_walk *w)
     return n;
 }
 
+static int put_gpu_jobs(struct bj_dialect_walk *w, struct bj_slice labels)
+{
+    const struct bj_gpu_use *gpu = w->snap->gpus.v;
+    int r = 0;
+    for (size_t i = 0; i < w->snap->gpus.n && r >= 0; i++) {
+        uint64_t id = bj_dialect_gpu_job(w, &gpu[i].sub);
+        if (id != BJ_ABSENT)
+            r = put(w, labels, &gpu[i].sub.key[0], id);
+    }
+    return r;
+}
+
 static int put_snap(struct bj_dialect_walk *w)
 {
     const struct bj_dialect_row *row = w->row;
@@ -308,6 +320,8 @@ static int put_snap(struct bj_dialect_walk *w)
     struct bj_slice labels = w->bare[row->labels];
     if (row->of == BJ_ROW_SNAPS)
         return put_list(w, labels, (const void *)(record + row->list));
+    if (row->of == BJ_ROW_GPU_JOB)
+        return put_gpu_jobs(w, labels);
     if (row->of == BJ_ROW_COUNT)
         return put(w, labels, NULL, running_jobs(w));
     if (row->of == BJ_ROW_INFO) {

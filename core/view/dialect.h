@@ -24,6 +24,8 @@ enum bj_row_of {
     BJ_ROW_GPU_PARTS, /* likewise, of the part that the job holds */
     BJ_ROW_SNAP,      /* a field of the snapshot */
     BJ_ROW_SNAPS,     /* a field of each record of a list of the snapshot */
+    BJ_ROW_GPU_JOB,   /* the id of the job that holds most of each accelerator,
+                         0 for none; of key, the first is its UUID */
     BJ_ROW_INFO,      /* 1, with the values of a bj_info of the snapshot */
     BJ_ROW_COUNT,     /* how many jobs run */
     BJ_ROW_UID,       /* the number of the job's owner */

@@ -52,6 +52,8 @@ static const struct bj_dialect_row rows[] = {
         "CO2 equivalent of a kilowatt-hour of electricity, in grams.",
         BJ_IN_SNAPS(factors, bj_factor_stat, ug_per_kwh), BJ_UNIT(MICRO),
         .only = {NULL, "average_lifecycle"}, .first = true, .labels = OF_NODE),
+    ROW("nvidia_gpu_jobid", "The job that holds the GPU; 0: none does.",
+        .of = BJ_ROW_GPU_JOB, .key = {"uuid"}, .labels = OF_NODE),
     ROW("scrape_collector_duration_seconds",
         "Time the collector's last run took.",
         BJ_IN_SNAPS(self.collectors, bj_collector_stat, duration_usec),
@@ -81,7 +83,8 @@ const struct bj_dialect bj_dialect_batchjob_monitoring = {
     .name = "batchjob_monitoring",
     .port = "9010",
     .system = "slurm",
-    .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(ENERGY),
+    .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(ENERGY) |
+               BJ_COLLECT(GPU),
     BJ_TABLE(rows),
     .labels = {[OF_JOB] = labels, [OF_NODE] = none},
     .step = {"step", "task"},

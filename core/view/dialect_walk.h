@@ -41,7 +41,8 @@ static inline struct bj_slice bj_dialect_labels(const struct bj_dialect_walk *w,
 static inline bool bj_dialect_of_jobs(const struct bj_dialect_row *row)
 {
     return row->of != BJ_ROW_SNAP && row->of != BJ_ROW_SNAPS &&
-           row->of != BJ_ROW_INFO && row->of != BJ_ROW_COUNT;
+           row->of != BJ_ROW_INFO && row->of != BJ_ROW_GPU_JOB &&
+           row->of != BJ_ROW_COUNT;
 }
 
 static inline bool bj_dialect_runs(const struct bj_job *job)
@@ -55,5 +56,10 @@ static inline bool bj_dialect_runs(const struct bj_job *job)
 void bj_dialect_gpu(const struct bj_snap *snap, const struct bj_sub *part,
                     const struct bj_gpu_use **use, struct bj_slice *name,
                     struct bj_slice *model);
+
+/* The id of the job that holds most of an accelerator; 0 for none, BJ_ABSENT
+ * when it is no number. */
+uint64_t bj_dialect_gpu_job(const struct bj_dialect_walk *w,
+                            const struct bj_sub *gpu);
 
 #endif

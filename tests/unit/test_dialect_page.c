@@ -76,7 +76,7 @@ static struct bj_factor_stat factors[] = {
 };
 static struct bj_collector_stat collectors[] = {{KEY1("cpu"), 1, 1500, 0, 0}};
 
-static struct bj_gpu_use gpus[2];
+static struct bj_gpu_use gpus[3];
 static struct bj_gpu_label models[] = {
     {{{WORD("GPU-aa"), WORD("3"), WORD("NVIDIA H100")}}, 1},
     {{{WORD("MIG-bb"), WORD("0"), WORD("1g.10gb")}}, 1},
@@ -117,6 +117,9 @@ static void make_gpus(void)
         gpus[i].sub = parts[i].sub = models[i].sub;
         gpus[i].sub.key[2] = parts[i].sub.key[2] = (struct bj_slice){0};
     }
+    gpus[2].sub.key[0] = BJ_SLICE("GPU-cc");
+    gpus[2].sub.key[1] = BJ_SLICE("4");
+    gpus[2].sub.key[2] = (struct bj_slice){0};
     gpus[0].memory_total_bytes = 85899345920;
     gpus[0].memory_used_bytes = 1;
     gpus[0].sm_ppm = 123400;

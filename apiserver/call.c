@@ -1,5 +1,7 @@
 #include "apiserver/call.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -42,6 +44,11 @@ int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     bj_out_text(b, (struct bj_slice){text, len});
     bj_buf_str(b, ",\"data\":[]}\n");
     return (int)status;
+}
+
+void bj_call_about(struct bj_call *c, struct bj_slice s)
+{
+    bj_text_clean(s, c->about, sizeof(c->about));
 }
 
 void bj_call_header(struct bj_call *c, const char *name, const char *value)

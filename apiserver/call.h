@@ -22,7 +22,7 @@ struct bj_call {
     struct bj_reader *reader;   /* begun, where the endpoint asks for it */
     struct bj_identity who;     /* where the endpoint asks for it */
     const struct bj_json *body; /* of a POST, where it was parsed */
-    struct bj_slice about;      /* what an admin has looked at, for the log */
+    char about[80];             /* what an admin has looked at, for the log */
     int64_t now_sec;            /* wall clock */
     struct bj_err err;
 };
@@ -70,6 +70,9 @@ int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
 /* Find out who asks, for endpoints that do not leave it to BJ_NEED_USER.  0, or
  * a refusal. */
 int bj_call_identify(struct bj_call *c);
+
+/* Note what an admin looks at; what s points to may go. */
+void bj_call_about(struct bj_call *c, struct bj_slice s);
 
 /* Add a header to the answer; value must stay until the handler returns (text
  * of the call's keep does). */

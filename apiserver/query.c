@@ -116,8 +116,8 @@ int bj_query_scope(struct bj_query *q, struct bj_call *c,
 {
     bool mine = p->given[BJ_PARAM_MINE] && p->number[BJ_PARAM_MINE];
     bool narrow = !c->who.admin || mine;
-    c->about =
-        mine ? bj_slice_str(c->who.user) : bj_params_text(p, BJ_PARAM_USER);
+    bj_call_about(c, mine ? bj_slice_str(c->who.user)
+                          : bj_params_text(p, BJ_PARAM_USER));
     int r = bj_query_visible(q, c, mine, alias);
     if (r == 0)
         r = filter(q, c, p, BJ_PARAM_USER, BJ_WORD_USER, alias, narrow);

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
 
 #include <stdio.h>
 
@@ -135,8 +134,6 @@ static void count(struct bj_call *c, unsigned at, uint64_t usec)
     unsigned class = c->reply->status / 100;
     n->n[class < BJ_API_CLASSES ? class : 0]++;
     n->usec += usec;
-    char about[80];
-    bj_text_clean(c->about, about, sizeof(about));
     bj_log(BJ_LOG_INFO, NULL,
            "request %s: %s %s, user %s%s%s, status %u, %zu bytes, %llu us",
            c->api->request_id, method_name(c->req->method),
@@ -144,7 +141,7 @@ static void count(struct bj_call *c, unsigned at, uint64_t usec)
            c->who.user[0] ? c->who.user : "-",
            c->who.admin ? " as admin, about " : "",
            !c->who.admin ? ""
-           : about[0]    ? about
+           : c->about[0] ? c->about
                          : "everybody",
            c->reply->status, c->reply->body.len, (unsigned long long)usec);
 }

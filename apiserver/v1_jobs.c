@@ -345,9 +345,9 @@ static int answer_one(struct bj_call *c, struct list *l)
         r = bj_jobs_pick(c, &l->p, &l->k);
     if (r != 0)
         return r;
-    c->about = c->tail;
     bj_rows_begin(&rows, &found, BJ_SHAPE_OBJECTS, l->k.key, l->k.n);
     r = find_named(c, l, &rows);
+    bj_call_about(c, c->tail);
     bj_rows_end(&rows);
     if (r == 0 && rows.n == 0)
         r = bj_call_refuse(c, 404,

@@ -196,8 +196,12 @@ def nothing_foreign(site):
     same((a.status, a.body), (b.status, b.body), "someone else's job and none look the same")
     a = ask(site, "/api/v1/jobs", "newcomer")
     same((a.status, a.data), (200, []), "a user without jobs has an empty list")
+    ask(site, "/api/v1/jobs/" + key(hidden))
     with open(site.log) as f:
-        check("user boss as admin, about user3," in f.read(), "what an admin reads is logged")
+        text = f.read()
+    check("user boss as admin, about user3," in text
+          and "user boss as admin, about %s," % key(hidden) in text,
+          "what an admin reads is logged")
 
 
 def wrong_questions(site):

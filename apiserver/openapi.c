@@ -13,15 +13,18 @@ static void text(struct bj_buf *b, const char *before, const char *s)
 static void put_param(struct bj_buf *b, const struct bj_param_rule *p)
 {
     static const char *const schema[] = {
-        [BJ_PARAM_LIST] = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}"
-                          "},\"style\":\"form\",\"explode\":false",
+        [BJ_PARAM_LIST] =
+            "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}",
         [BJ_PARAM_TEXT] = "{\"type\":\"string\"}",
         [BJ_PARAM_TIME] = "{\"type\":[\"string\",\"integer\"]}",
         [BJ_PARAM_UINT] = "{\"type\":\"integer\",\"minimum\":0}",
         [BJ_PARAM_FLAG] = "{\"type\":\"boolean\"}"};
     text(b, "{\"in\":\"query\",\"name\":", p->name);
     text(b, ",\"description\":", p->help);
-    bj_buf_printf(b, ",\"schema\":%s}", schema[p->kind]);
+    bj_buf_printf(b, ",\"schema\":%s%s}", schema[p->kind],
+                  p->kind == BJ_PARAM_LIST
+                      ? ",\"style\":\"form\",\"explode\":false"
+                      : "");
 }
 
 static void put_params(struct bj_buf *b, const struct bj_endpoint *e,

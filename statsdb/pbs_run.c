@@ -30,8 +30,10 @@ struct bj_pbs_runs {
 
 /* What is known of a job. */
 struct known {
-    struct run newest, same; /* same: with the start of the record */
-    bool any, has_same;
+    struct run newest;
+    struct run same; /* with the start of the record */
+    struct run open; /* the first that has not ended */
+    bool any, has_same, has_open;
 };
 
 int bj_pbs_runs_new(struct bj_store *s, struct bj_pbs_runs **ret,
@@ -89,6 +91,11 @@ static void meet(struct known *k, const struct run *run,
     if (!k->any || run->submit >= k->newest.submit)
         k->newest = *run;
     k->any = true;
+    if (!bj_state_ended(run->state) &&
+        (!k->has_open || run->submit < k->open.submit)) {
+        k->open = *run;
+        k->has_open = true;
+    }
     if (job->start_sec != BJ_ABSENT && run->start == (int64_t)job->start_sec) {
         k->same = *run;
         k->has_same = true;
@@ -173,8 +180,24 @@ static void remember(struct placed *p, uint64_t hash,
         p->run.state = was.state;
 }
 
+/* A run before this one, of which nobody told how it ended. */
+static bool left_behind(const struct known *k, const struct bj_sched_job *job,
+                        struct bj_sched_job *left)
+{
+    if (!k->has_open || k->open.submit >= (int64_t)job->submit_sec)
+        return false;
+    bj_sched_job_init(left);
+    left->cluster = job->cluster;
+    left->batch_system = job->batch_system;
+    left->raw_id = left->shown_id = job->raw_id;
+    left->submit_sec = (uint64_t)k->open.submit;
+    left->state = BJ_STATE_REQUEUED;
+    return true;
+}
+
 int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
-                      struct bj_sched_job *job, struct bj_err *err)
+                      struct bj_sched_job *job, struct bj_sched_job *left,
+                      struct bj_err *err)
 {
     const bool bare = job->submit_sec == BJ_ABSENT;
     const int64_t base = bare ? 0 : bj_sql_u64(job->submit_sec);
@@ -193,7 +216,8 @@ int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
         choose_bare(&k, job);
     else
         job->submit_sec = (uint64_t)choose(&k, job, base);
-    if (job->submit_sec != BJ_ABSENT)
-        remember(p, hash, job);
-    return 0;
+    if (job->submit_sec == BJ_ABSENT)
+        return 0;
+    remember(p, hash, job);
+    return left_behind(&k, job, left);
 }

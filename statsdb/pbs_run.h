@@ -30,8 +30,12 @@ void bj_pbs_runs_clear(struct bj_pbs_runs *r);
 /* Give a record the submit time of its run's key, before it is put.  The
  * cluster is the record's, or the given one where it has none.  A record
  * without submit time gets that of the last run of its id, if that has not
- * ended or ended at the same time. */
+ * ended or ended at the same time.
+ *
+ * Returns 1 when a run before this one has not ended, as far as is known: then
+ * *left says that it was requeued, and is to be put, too. */
 int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
-                      struct bj_sched_job *job, struct bj_err *err);
+                      struct bj_sched_job *job, struct bj_sched_job *left,
+                      struct bj_err *err);
 
 #endif

@@ -43,8 +43,10 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
     a->lines++;
     if (!a->runs)
         return bj_upsert_job(run->upsert, a->cluster, job, err);
-    struct bj_sched_job copy = *job;
-    int r = bj_pbs_runs_place(a->runs, a->cluster, &copy, err);
+    struct bj_sched_job copy = *job, left;
+    int r = bj_pbs_runs_place(a->runs, a->cluster, &copy, &left, err);
+    if (r > 0)
+        r = bj_upsert_job(run->upsert, a->cluster, &left, err);
     return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, &copy, err);
 }
 

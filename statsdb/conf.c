@@ -294,7 +294,7 @@ static const struct bj_opt cluster_options[] = {
      .off = OF(rest.token_file),
      .arg = "FILE",
      .help = "A file with the token (JWT), which is read for each question; "
-             "none needs one on a socket with auth/local."},
+             "a socket with rest_auth/local needs none."},
     {.name = "slurmrestd.ca-file",
      .kind = BJ_OPT_STR,
      .off = OF(rest.ca_file),

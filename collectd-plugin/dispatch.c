@@ -35,6 +35,7 @@ struct bj_dispatch {
     const struct bj_conf *conf;
     struct job_name *jobs; /* in the order of the snapshot's */
     size_t njobs;
+    char cluster[BJ_LABEL_MAX + 1]; /* in their meta data */
     /* the walk at hand */
     const struct bj_snap *snap;
     const struct bj_table *table;
@@ -149,8 +150,24 @@ static void name_fill(const struct bj_dispatch *d, struct job_name *name,
     bj_name_job(ident, name->name);
 }
 
+/* The cluster's name may become known while jobs are. */
+static void cluster_refresh(struct bj_dispatch *d)
+{
+    const struct bj_slice name = d->snap->cluster;
+    if (name.n >= sizeof(d->cluster) ||
+        bj_slice_eq(name, bj_slice_str(d->cluster)))
+        return;
+    names_free(d->jobs, d->njobs);
+    d->jobs = NULL;
+    d->njobs = 0;
+    if (name.n > 0)
+        memcpy(d->cluster, name.p, name.n);
+    d->cluster[name.n] = '\0';
+}
+
 static int names_refresh(struct bj_dispatch *d)
 {
+    cluster_refresh(d);
     const struct bj_job *jobs = d->snap->jobs.v;
     size_t n = d->snap->jobs.n, from = 0;
     struct job_name *names = calloc(n > 0 ? n : 1, sizeof(*names));

@@ -231,6 +231,28 @@ static int write_once(void *arg)
     return r;
 }
 
+/* What is kept of one page is not used for another cluster's. */
+static void another_cluster(void **state)
+{
+    (void)state;
+    static struct bj_snap snap;
+    struct bj_page_heads heads = {0};
+    static const char *const names[] = {"", "alpha", "alpha", "beta", ""};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct bj_buf kept = {0}, fresh = {0};
+        snap.cluster = bj_slice_str(names[i]);
+        assert_int_equal(bj_page_write(&snap, BJ_PAGE_TEXT, &heads, &kept), 0);
+        assert_int_equal(bj_page_write(&snap, BJ_PAGE_TEXT, NULL, &fresh), 0);
+        assert_int_equal(kept.len, fresh.len);
+        assert_memory_equal(kept.p, fresh.p, fresh.len);
+        assert_true(!*names[i] ||
+                    memmem(kept.p, kept.len, names[i], strlen(names[i])));
+        bj_buf_free(&kept);
+        bj_buf_free(&fresh);
+    }
+    bj_page_heads_free(&heads);
+}
+
 static void want_of_memory(void **state)
 {
     (void)state;
@@ -279,8 +301,11 @@ static void digits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_by_hand), cmocka_unit_test(openmetrics_by_hand),
-        cmocka_unit_test(native_view),  cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(text_by_hand),
+        cmocka_unit_test(openmetrics_by_hand),
+        cmocka_unit_test(native_view),
+        cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(another_cluster),
         cmocka_unit_test(digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

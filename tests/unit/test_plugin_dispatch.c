@@ -364,7 +364,8 @@ static void test_meta(void **state)
 }
 
 /* Meta data are made once for a job, not once for a pass; a job that ends takes
- * its own along, and an identity that was learnt later replaces them. */
+ * its own along, and an identity, or the cluster's name, that was learnt later
+ * replaces them. */
 static void test_passes(void **state)
 {
     struct world *w = *state;
@@ -392,6 +393,13 @@ static void test_passes(void **state)
     snap.jobs.n = 1;
     dispatch(w, &snap);
     EXPECT("batchjob-2/job_tasks_charged gauge 1 jobid=2 user=bert");
+    assert_int_equal(bj_double.metas, 1);
+
+    bj_double_clear();
+    snap.cluster = BJ_SLICE("alpha"); /* the scheduler has said its name */
+    dispatch(w, &snap);
+    EXPECT("batchjob-2/job_tasks_charged gauge 1 jobid=2 user=bert "
+           "cluster=alpha");
     assert_int_equal(bj_double.metas, 1);
     snap.jobs.n = 0;
     dispatch(w, &snap);

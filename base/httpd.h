@@ -92,6 +92,8 @@ struct bj_http_limits {
     size_t memory_bytes;   /* a connection: its request's headers and those of
                               the response have to fit [16 K] */
     size_t keep_bytes;     /* a buffer up to this size is kept [512 K] */
+    size_t flight_bytes; /* of bodies in flight: from here on it is as if there
+                            were too many responses [no limit] */
 };
 
 /* What has happened since the start. */

@@ -48,6 +48,7 @@ struct bj_httpd {
     bool draining;
     uint64_t now, accept_after;
     struct bj_buf spare;
+    size_t flight_bytes; /* of bodies in flight */
     struct bj_httpd_stat stat;
 };
 

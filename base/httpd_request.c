@@ -101,11 +101,12 @@ static unsigned refuse_body(const struct bj_httpd *h,
     return n > h->lim.body_bytes ? MHD_HTTP_CONTENT_TOO_LARGE : 0;
 }
 
-/* May one more response start?  At the limit, one that has been standing for
+/* May one more response start?  At a limit, one that has been standing for
  * a while goes. */
 static bool may_respond(struct bj_httpd *h)
 {
-    if (h->count[BJ_HTTPD_SEND] < h->lim.responses)
+    bool full = h->lim.flight_bytes && h->flight_bytes >= h->lim.flight_bytes;
+    if (h->count[BJ_HTTPD_SEND] < h->lim.responses && !full)
         return true;
     struct bj_httpd_conn *c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND);
     if (!c || h->now - c->since < h->lim.stall_usec)
@@ -174,6 +175,7 @@ static void dress(struct bj_httpd *h, const struct bj_http_request *req,
 static void release_body(void *cls)
 {
     struct bj_httpd_conn *c = cls;
+    c->h->flight_bytes -= c->body.cap;
     bj_httpd_buf_return(c->h, &c->body);
 }
 
@@ -193,6 +195,7 @@ static struct MHD_Response *build(struct bj_httpd_conn *c,
     if (r->body.failed)
         explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
     c->body = r->body;
+    c->h->flight_bytes += c->body.cap;
     if (r->unsized && r->body.len == 0)
         m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64, nothing, c,
                                               release_body);

@@ -434,6 +434,26 @@ static void too_many_responses(void **state)
     stop(&g);
 }
 
+/* Readers that stand still hold so many bytes and no more; then one that has
+ * stood for long goes. */
+static void too_many_bytes(void **state)
+{
+    (void)state;
+    struct rig g;
+    start(&g, (struct bj_http_limits){.flight_bytes = 2 * (size_t)BIG});
+    int a = dial(&g, GET("/big")), b = dial(&g, GET("/big"));
+    assert_int_equal(bj_httpd_busy(g.h), 2);
+    assert_int_equal(status(ask(&g, GET("/hello"))), 503);
+    assert_int_equal(status(ask(&g, GET("/always"))), 200);
+    g.now += 3 * SEC;
+    assert_int_equal(status(ask(&g, GET("/hello"))), 200);
+    assert_int_equal(bj_httpd_busy(g.h), 1);
+    assert_int_equal(status(ask(&g, GET("/hello"))), 200);
+    close(a);
+    close(b);
+    stop(&g);
+}
+
 static void draining(void **state)
 {
     (void)state;
@@ -530,17 +550,12 @@ static void want_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answering),
-        cmocka_unit_test(refusing),
-        cmocka_unit_test(echoing),
-        cmocka_unit_test(keeping_alive),
-        cmocka_unit_test(deadlines),
-        cmocka_unit_test(making_room),
-        cmocka_unit_test(too_many_responses),
-        cmocka_unit_test(draining),
-        cmocka_unit_test(buffers),
-        cmocka_unit_test(wrong_options),
-        cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(answering),     cmocka_unit_test(refusing),
+        cmocka_unit_test(echoing),       cmocka_unit_test(too_many_bytes),
+        cmocka_unit_test(keeping_alive), cmocka_unit_test(deadlines),
+        cmocka_unit_test(making_room),   cmocka_unit_test(too_many_responses),
+        cmocka_unit_test(draining),      cmocka_unit_test(buffers),
+        cmocka_unit_test(wrong_options), cmocka_unit_test(want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

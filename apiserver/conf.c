@@ -42,6 +42,15 @@ static const struct bj_opt options[] = {
      .preset = "512",
      .help = "Connections open at a time; the oldest without a request makes "
              "room for a new one."},
+    {.name = "web.max-bytes",
+     .kind = BJ_OPT_SIZE,
+     .off = AT(flight_bytes),
+     .lo = 1 << 20,
+     .hi = (uint64_t)1 << 40,
+     .preset = "32M",
+     .help = "Memory for answers in flight; from there on a reader that stands "
+             "still makes room, else the request is refused with status "
+             "503."},
     {.name = "web.request-timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(request_usec),

@@ -11,7 +11,7 @@ struct bj_api_conf {
     char *socket;          /* path of a unix socket, empty: none */
     char *web_file;        /* names and passwords */
     uint64_t max_requests, max_connections;
-    uint64_t request_usec;
+    uint64_t request_usec, flight_bytes;
     char *store; /* path of the SQLite file */
     bool any_filesystem;
     uint64_t cache_bytes;

@@ -128,6 +128,7 @@ static int same_sockets(const struct bj_api_conf *a,
         a->max_requests == b->max_requests &&
         a->max_connections == b->max_connections &&
         a->request_usec == b->request_usec &&
+        a->flight_bytes == b->flight_bytes &&
         strcmp(a->socket ? a->socket : "", b->socket ? b->socket : "") == 0)
         return 0;
     return bj_err_set(err, -EINVAL,

@@ -221,6 +221,7 @@ int bj_api_init(struct bj_api *a, const struct bj_api_conf *conf,
         .request_usec = conf->request_usec,
         .idle_usec = 100 * 1000000ull, /* Grafana keeps its own for 90 s */
         .body_bytes = 64 * 1024,
+        .flight_bytes = conf->flight_bytes,
     };
     *a = (struct bj_api){.conf = conf,
                          .started_sec = bj_clock_wall_usec() / 1000000};

@@ -152,59 +152,57 @@ static struct bj_acct_filter filter_of(const struct ask *a)
                                    .limit = a->limit};
 }
 
+static const struct ask found[] = {
+    {.user = "ada", .n = 25},
+    {.user = "ada", .limit = 2, .want = "1090_6 1090_2", .n = 2},
+    {.user = "ada", .since = T0 + 90 * 3600, .n = 2},
+    {.user = "ada", .until = T0 + 3600, .want = "1000", .n = 1},
+    {.user = "ada,bob", .n = 50, .sorted = true},
+    {.user = " ada , ,bob", .n = 50, .sorted = true},
+    {.user = "nobody", .n = 0},
+    {.user = "ada", .account = "math", .n = 0},
+    {.user = "ada", .account = "physics", .n = 25},
+    {.account = "physics", .n = 50},
+    {.account = "physics", .cluster = "two", .n = 0},
+    {.cluster = "two", .n = 10},
+    {.partition = "cpu", .limit = 3, .n = 3},
+    {.partition = "gpu", .n = 0},
+    {.state = "oom", .want = "1007", .n = 1},
+    {.state = "OUT_OF_MEMORY", .want = "1007", .n = 1},
+    {.state = "OOM,running", .n = 2},
+    {.state = "running", .want = "6000", .n = 1, .sorted = true},
+    {.state = "running,PENDING", .want = "6001 6000", .n = 2, .sorted = true},
+    {.state = "running", .user = "ada", .n = 0, .sorted = true},
+    {.since = T0 + 98 * 3600, .want = "1090_9 1090_8", .n = 2},
+    {.job = "1003", .want = "1003", .n = 1, .sorted = true},
+    {.job = "1003,1005", .want = "1005 1003", .n = 2, .sorted = true},
+    {.job = "1003", .user = "ada", .n = 0, .sorted = true},
+    {.job = "1090", .n = 10, .sorted = true},
+    {.job = "1090_4", .want = "1090_4", .n = 1, .sorted = true},
+    {.job = "1050", .want = "1050+1 1050+0", .n = 2, .sorted = true},
+    {.job = "1050+1", .want = "1050+1", .n = 1, .sorted = true},
+    {.job = "1049+1", .n = 0, .sorted = true},
+    {.job = "5000", .want = "5000.pbs.example", .n = 1, .sorted = true},
+    {.job = "5000.pbs", .want = "5000.pbs.example", .n = 1, .sorted = true},
+    {.job = "5001", .want = "5001[3].pbs.example", .n = 1, .sorted = true},
+    {.job = "5001[3].pbs.example",
+     .want = "5001[3].pbs.example",
+     .n = 1,
+     .sorted = true},
+    {.job = "500", .n = 0, .sorted = true},
+    {.job = "';DROP TABLE job;--", .n = 0, .sorted = true},
+    {.user = "a' OR 1=1 --", .n = 0},
+    {.job = "9223372036854775807", .n = 0, .sorted = true},
+    {.job = "99999999999999999999", .n = 0, .sorted = true},
+};
+
 static void test_find(void **state)
 {
-    static const struct ask asks[] = {
-        {.user = "ada", .n = 25},
-        {.user = "ada", .limit = 2, .want = "1090_6 1090_2", .n = 2},
-        {.user = "ada", .since = T0 + 90 * 3600, .n = 2},
-        {.user = "ada", .until = T0 + 3600, .want = "1000", .n = 1},
-        {.user = "ada,bob", .n = 50, .sorted = true},
-        {.user = " ada , ,bob", .n = 50, .sorted = true},
-        {.user = "nobody", .n = 0},
-        {.user = "ada", .account = "math", .n = 0},
-        {.user = "ada", .account = "physics", .n = 25},
-        {.account = "physics", .n = 50},
-        {.account = "physics", .cluster = "two", .n = 0},
-        {.cluster = "two", .n = 10},
-        {.partition = "cpu", .limit = 3, .n = 3},
-        {.partition = "gpu", .n = 0},
-        {.state = "oom", .want = "1007", .n = 1},
-        {.state = "OUT_OF_MEMORY", .want = "1007", .n = 1},
-        {.state = "OOM,running", .n = 2},
-        {.state = "running", .want = "6000", .n = 1, .sorted = true},
-        {.state = "running,PENDING",
-         .want = "6001 6000",
-         .n = 2,
-         .sorted = true},
-        {.state = "running", .user = "ada", .n = 0, .sorted = true},
-        {.since = T0 + 98 * 3600, .want = "1090_9 1090_8", .n = 2},
-        {.job = "1003", .want = "1003", .n = 1, .sorted = true},
-        {.job = "1003,1005", .want = "1005 1003", .n = 2, .sorted = true},
-        {.job = "1003", .user = "ada", .n = 0, .sorted = true},
-        {.job = "1090", .n = 10, .sorted = true},
-        {.job = "1090_4", .want = "1090_4", .n = 1, .sorted = true},
-        {.job = "1050", .want = "1050+1 1050+0", .n = 2, .sorted = true},
-        {.job = "1050+1", .want = "1050+1", .n = 1, .sorted = true},
-        {.job = "1049+1", .n = 0, .sorted = true},
-        {.job = "5000", .want = "5000.pbs.example", .n = 1, .sorted = true},
-        {.job = "5000.pbs", .want = "5000.pbs.example", .n = 1, .sorted = true},
-        {.job = "5001", .want = "5001[3].pbs.example", .n = 1, .sorted = true},
-        {.job = "5001[3].pbs.example",
-         .want = "5001[3].pbs.example",
-         .n = 1,
-         .sorted = true},
-        {.job = "500", .n = 0, .sorted = true},
-        {.job = "';DROP TABLE job;--", .n = 0, .sorted = true},
-        {.user = "a' OR 1=1 --", .n = 0},
-        {.job = "9223372036854775807", .n = 0, .sorted = true},
-        {.job = "99999999999999999999", .n = 0, .sorted = true},
-    };
     struct world *w = *state;
     struct bj_err err = {0};
     populate(w);
-    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
-        const struct ask *a = &asks[i];
+    for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+        const struct ask *a = &found[i];
         struct bj_acct_filter f = filter_of(a);
         struct bj_acct_ids ids;
         if (bj_acct_find(w->s, &f, &ids, &err) < 0)

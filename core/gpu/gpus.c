@@ -61,10 +61,26 @@ bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec)
 
 /* --- devices --------------------------------------------------------------*/
 
-struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
+/* Nobody refers to it any more. */
+static bool forgotten(const struct bj_gpus *g, size_t at)
 {
+    if (g->dev[at].there)
+        return false;
+    for (size_t i = 0; i < g->nholds; i++)
+        if (g->hold[i].dev == at)
+            return false;
     for (size_t i = 0; i < g->n; i++)
-        if (strcmp(g->dev[i].now.uuid, uuid) == 0)
+        if (g->dev[i].there && g->dev[i].parent == (int)at)
+            return false;
+    return true;
+}
+
+/* Room for one more.  Instances come and go; the oldest places are used again
+ * when there are very many. */
+static struct bj_gpu_dev *free_dev(struct bj_gpus *g)
+{
+    for (size_t i = 0; i < g->n && g->n == BJ_GPU_DEVS_MAX; i++)
+        if (forgotten(g, i))
             return &g->dev[i];
     if (g->n == BJ_GPU_DEVS_MAX)
         return NULL;
@@ -76,7 +92,17 @@ struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
         g->dev = v;
         g->cap = cap;
     }
-    struct bj_gpu_dev *d = &g->dev[g->n++];
+    return &g->dev[g->n++];
+}
+
+struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (strcmp(g->dev[i].now.uuid, uuid) == 0)
+            return &g->dev[i];
+    struct bj_gpu_dev *d = free_dev(g);
+    if (!d)
+        return NULL;
     *d = (struct bj_gpu_dev){
         .parent = -1,
         .idle_uw = BJ_ABSENT,
@@ -123,11 +149,26 @@ static void take_set(struct bj_gpus *g, unsigned kind)
     }
 }
 
+/* The driver has been unloaded, or its last device is gone: that is no fault,
+ * and nothing to tell. */
+static void lose(struct bj_gpus *g, unsigned kind)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->dev[i].kind == kind)
+            g->dev[i].there = g->dev[i].fresh = false;
+    for (size_t i = 0; i < g->nholds; i++)
+        if (g->dev[g->hold[i].dev].kind == kind)
+            g->hold[i].now = g->hold[i].was = false;
+}
+
 /* Look at one source; true when it has told something new. */
 static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
 {
-    if (!bj_gpu_watch_look(g->watch[kind], now_usec) && !g->set[kind])
+    if (!bj_gpu_watch_look(g->watch[kind], now_usec)) {
+        bj_gpu_watch_stat(g->watch[kind], now_usec, &g->stat[kind]);
+        lose(g, kind);
         return false;
+    }
     if (!g->set[kind])
         g->set[kind] = calloc(1, sizeof(*g->set[kind]));
     if (!g->set[kind])

@@ -109,7 +109,10 @@ static int attempt(struct bj_gpu_watch *w, struct bj_err *err)
     w->work->stamp_usec = bj_clock_boot_usec();
     if (r != -ENODEV)
         return r;
-    /* Open it anew, at once when it had been open for a while. */
+    /* Open it anew, at once when it had been open for a while.  What was read
+     * before it noticed may be nothing: that is not to be told. */
+    if (w->work->n == 0)
+        w->work->stamp_usec = 0;
     w->kind->close(w->source);
     w->source = NULL;
     return was_open ? -EAGAIN : -EIO;

@@ -311,6 +311,23 @@ static void test_hang(void **state)
     assert_int_equal(part("11", "GPU-a")->energy_uj, 7000000);
 }
 
+/* The last device goes: no series, and nobody holds anything. */
+static void test_gone(void **state)
+{
+    (void)state;
+    until(0);
+    fake_script(dir, "");
+    for (int i = 0; i < 100 && rig.snap->gpus.n > 0; i++) {
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+        rig_pass(&rig);
+    }
+    assert_int_equal(rig.snap->gpus.n, 0);
+    const struct bj_gpu_part *p = part("11", "GPU-a");
+    assert_non_null(p);
+    assert_int_equal(p->share_ppm, BJ_ABSENT);
+    assert_int_equal(rig_job(&rig, "11")->gpu_claims.n, 0);
+}
+
 /* A prolog's file speaks against an environment, and a stale one against
  * nobody. */
 static void test_prolog(void **state)
@@ -336,6 +353,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_owners), TEST(test_energy),
                                        TEST(test_prolog), TEST(test_restart),
-                                       TEST(test_hang)};
+                                       TEST(test_hang),   TEST(test_gone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

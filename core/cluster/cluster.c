@@ -2,14 +2,21 @@
 
 #include "base/clock.h"
 #include "base/command.h"
+#include "base/file.h"
 #include "base/wait.h"
 #include "core/cluster/part.h"
 #include "sched/lines.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SECOND = 1000000, LINE_MAX_BYTES = 1 << 16, STALE_PERIODS = 3 };
+enum {
+    SECOND = 1000000,
+    LINE_MAX_BYTES = 1 << 16,
+    CONSTANTS_BYTES = 1 << 14,
+    STALE_PERIODS = 3
+};
 
 /* Kinds of faults. */
 enum { MISSING, TIMEOUT, FAILED, OUTPUT, SYSTEM, KINDS };
@@ -62,6 +69,16 @@ static int take_piece(void *ctx, struct bj_slice piece, struct bj_err *err)
     return 0;
 }
 
+static int read_constants(const struct bj_cluster *c, struct reading *r,
+                          struct bj_err *err)
+{
+    char text[CONSTANTS_BYTES];
+    struct bj_slice piece;
+    int e = bj_file_read(AT_FDCWD, c->conf->constants, text, sizeof(text),
+                         &piece, err);
+    return e < 0 ? e : take_piece(r, piece, err);
+}
+
 static int run_command(struct bj_cluster *c, struct reading *r,
                        struct bj_err *err)
 {
@@ -79,9 +96,6 @@ static int run_command(struct bj_cluster *c, struct reading *r,
     struct bj_command_result res = {0};
     int e = bj_command_run(&cmd, &res, err);
     bj_command_result_free(&res);
-    /* A last line without newline is a line, too. */
-    if (e == 0 && bj_lines_rest(&r->lines) > 0)
-        e = take_piece(r, BJ_SLICE("\n"), err);
     return e;
 }
 
@@ -94,14 +108,18 @@ static int read_source(struct bj_cluster *c, enum bj_cluster_source id,
     int e = bj_cluster_work_begin(w);
     if (e < 0)
         return bj_err_set(err, e, "%s", r.reader->name);
-    e = run_command(c, &r, err);
+    e = r.reader->argv ? run_command(c, &r, err) : read_constants(c, &r, err);
+    /* A last line without newline is a line, too. */
+    if (e == 0 && bj_lines_rest(&r.lines) > 0)
+        e = take_piece(&r, BJ_SLICE("\n"), err);
     bj_lines_free(&r.lines);
     if (e < 0)
         return e;
     e = bj_cluster_work_end(w, r.reader);
     if (e == -EINVAL)
-        return bj_err_set(err, -EBADMSG, "%s printed what we do not understand",
-                          r.reader->argv[0]);
+        return bj_err_set(err, -EBADMSG, "%s says what we do not understand",
+                          r.reader->argv ? r.reader->argv[0]
+                                         : c->conf->constants);
     return e < 0 ? bj_err_set(err, e, "%s", r.reader->name) : 0;
 }
 
@@ -262,6 +280,8 @@ static void want(struct bj_cluster *c)
         struct source *s = &c->source[i];
         s->wanted = i == BJ_CLUSTER_CONFIG || i == BJ_CLUSTER_QUEUE ||
                     i == BJ_CLUSTER_NODES || named(&c->conf->extra, r->name);
+        if (i == BJ_CLUSTER_CONSTANTS)
+            s->wanted = c->conf->constants && *c->conf->constants;
         s->period_usec = r->slow ? c->conf->slow_usec : c->conf->period_usec;
     }
 }

@@ -58,6 +58,13 @@ const struct bj_opt bj_cluster_opts[] = {
      .preset = "1",
      .help = "Free GPUs of a node with fewer idle CPUs than this are told as "
              "blocked, not as idle."},
+    {.name = "cluster.constants",
+     .kind = BJ_OPT_STR,
+     .off = AT(constants),
+     .preset = "",
+     .arg = "FILE",
+     .help = "File of named numbers that are told as metrics, such as "
+             "allocations: a name and a number on each line."},
     {.name = "cluster.path",
      .kind = BJ_OPT_STR,
      .off = AT(path),

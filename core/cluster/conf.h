@@ -13,6 +13,7 @@ struct bj_cluster_conf {
     struct bj_strv extra;  /* sources besides queue and nodes */
     uint64_t max_series;   /* keys of one kind that get series of their own */
     uint64_t gpu_idle_cpus;
+    char *constants;  /* file of named numbers; empty: none */
     char *path;       /* where the commands are; empty: the usual places */
     char *slurm_conf; /* SLURM_CONF for them; empty: none */
 };

@@ -1,5 +1,6 @@
 /* The smaller sources: name, controller, licences, reservations, shares,
  * limits. */
+#include "base/json.h"
 #include "core/cluster/part.h"
 #include "sched/hostlist.h"
 #include "sched/sdiag.h"
@@ -214,5 +215,34 @@ int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line)
     if (!s)
         return 0;
     take_limits(&v, s);
+    return 0;
+}
+
+/* --- constants ------------------------------------------------------------*/
+
+/* "name 40.5", "name = 40.5" or "name: 40.5"; '#' begins a remark. */
+int bj_cluster_constant_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    struct bj_slice name, rest = line;
+    struct bj_label l;
+    uint64_t micro;
+    bj_slice_field(&rest, '#', &line);
+    line = bj_slice_trim(line);
+    if (line.n == 0)
+        return 0;
+    name = line;
+    for (name.n = 0; name.n < line.n && !memchr(" \t=:", line.p[name.n], 4);)
+        name.n++;
+    rest = (struct bj_slice){line.p + name.n, line.n - name.n};
+    while (rest.n > 0 && memchr(" \t=:", *rest.p, 4)) {
+        rest.p++;
+        rest.n--;
+    }
+    if (name.n == 0 || bj_decimal_u64(rest, 6, &micro) < 0)
+        return -EINVAL;
+    struct bj_constant_stat *s = bj_cluster_own(
+        w, BJ_CL_CONSTANTS, bj_cluster_label(name, &l), none, none);
+    if (s)
+        s->micro = micro;
     return 0;
 }

@@ -23,6 +23,8 @@ const struct bj_cluster_reader bj_cluster_readers[BJ_CLUSTER_SOURCES] = {
                              bj_cluster_license_line, NULL, false},
     [BJ_CLUSTER_SHARES] = {"shares", bj_shares_argv, bj_cluster_share_line,
                            NULL, true},
+    [BJ_CLUSTER_CONSTANTS] = {"constants", NULL, bj_cluster_constant_line, NULL,
+                              false},
     [BJ_CLUSTER_LIMITS] = {"limits", bj_limits_argv, bj_cluster_limit_line,
                            NULL, true},
 };
@@ -42,6 +44,7 @@ static const struct {
      sizeof(struct bj_reservation_stat)},
     {BJ_CL_SHARES, BJ_CL_SHARES, sizeof(struct bj_share_stat)},
     {BJ_CL_LIMITS, BJ_CL_LIMITS, sizeof(struct bj_limit_stat)},
+    {BJ_CL_CONSTANTS, BJ_CL_CONSTANTS, sizeof(struct bj_constant_stat)},
 };
 
 int bj_cluster_work_begin(struct bj_cluster_work *w)

@@ -60,7 +60,7 @@ struct bj_cluster_work {
 /* A source: its command and its reader. */
 struct bj_cluster_reader {
     const char *name;
-    const char *const *argv;
+    const char *const *argv; /* NULL: cluster.constants is read */
     /* A line: 0, or -EINVAL when it is none of theirs. */
     int (*line)(struct bj_cluster_work *w, struct bj_slice line);
     /* All lines were read; may be NULL.  -EINVAL as above. */
@@ -129,6 +129,7 @@ int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_reservation_line(struct bj_cluster_work *w,
                                 struct bj_slice line);
 int bj_cluster_share_line(struct bj_cluster_work *w, struct bj_slice line);
+int bj_cluster_constant_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line);
 
 #endif

@@ -74,6 +74,11 @@ struct bj_source_stat {
     uint64_t refused;   /* keys that were summed up as (other), last time */
 };
 
+struct bj_constant_stat {
+    struct bj_sub sub; /* name */
+    uint64_t micro;    /* its millionths */
+};
+
 enum bj_cluster_list {
     /* of the queue: bj_jobs_stat ... */
     BJ_CL_JOBS,
@@ -111,6 +116,7 @@ enum bj_cluster_list {
     BJ_CL_RESERVATIONS,
     BJ_CL_SHARES,
     BJ_CL_LIMITS,
+    BJ_CL_CONSTANTS,
     BJ_CL_SOURCES,
     BJ_CL_SOURCE_ERRORS, /* bj_count_stat */
     BJ_CL_LISTS
@@ -126,6 +132,7 @@ enum bj_cluster_source {
     BJ_CLUSTER_LICENSES,
     BJ_CLUSTER_SHARES,
     BJ_CLUSTER_LIMITS,
+    BJ_CLUSTER_CONSTANTS, /* a file, not a command */
     BJ_CLUSTER_SOURCES
 };
 

@@ -9,6 +9,7 @@
 
 const struct bj_unit_name bj_units[] = {
     [BJ_NUMBER] = {"", "", 0},
+    [BJ_MICRO] = {"", "_micro", 6},
     [BJ_USEC] = {"_seconds", "_usec", 6},
     [BJ_SEC] = {"_seconds", "_seconds", 0},
     [BJ_BYTES] = {"_bytes", "_bytes", 0},

@@ -15,6 +15,7 @@ enum bj_kind { BJ_GAUGE, BJ_COUNTER };
  * the field as it is. */
 enum bj_unit {
     BJ_NUMBER,
+    BJ_MICRO, /* a number with decimals */
     BJ_USEC,
     BJ_SEC,
     BJ_BYTES,

@@ -289,6 +289,10 @@ static const struct bj_metric limit_rows[] = {
     GAUGE(bj_limit_stat, max_gpus, "job_gpus", BJ_NUMBER,
           "GPUs that a job of an association may have."),
 };
+static const struct bj_metric constant_rows[] = {
+    GAUGE(bj_constant_stat, micro, "", BJ_MICRO,
+          "A number of the site's own, from the file cluster.constants."),
+};
 static const struct bj_metric source_rows[] = {
     GAUGE(bj_source_stat, success, "success", BJ_NUMBER,
           "1 when the scheduler's command worked the last time."),
@@ -386,6 +390,8 @@ static const struct bj_metric source_error_rows[] = {
                  "user", NULL, share_rows),                                    \
         CLUSTER3("cluster_limit", BJ_CL_LIMITS, bj_limit_stat, "account",      \
                  "user", "partition", limit_rows),                             \
+        CLUSTER3("cluster_constant", BJ_CL_CONSTANTS, bj_constant_stat,        \
+                 "name", NULL, NULL, constant_rows),                           \
         CLUSTER3("cluster_source", BJ_CL_SOURCES, bj_source_stat, "source",    \
                  NULL, NULL, source_rows),                                     \
         CLUSTER3("cluster_source_errors", BJ_CL_SOURCE_ERRORS, bj_count_stat,  \

@@ -209,6 +209,24 @@ static void test_faults(void **state)
     assert_non_null(strstr(first, "cluster, queue: works again"));
 }
 
+/* A file that changes shows without a restart; one that is gone is told. */
+static void test_constants(void **state)
+{
+    (void)state;
+    struct rig r;
+    char opt[256];
+    snprintf(opt, sizeof(opt), "cluster.constants=%s/numbers", dir);
+    START(r, opt, "cluster.interval=1s", "cluster.source=none");
+    wait_runs(&r, "constants", 1);
+    assert_int_equal(errors(&r, "constants", "missing"), 1);
+    tmp_file("numbers", "gpu_years 40.5\n");
+    wait_runs(&r, "constants", source(&r, "constants")->runs + 1);
+    const struct bj_constant_stat *v = list(&r, BJ_CL_CONSTANTS)->v;
+    assert_int_equal(list(&r, BJ_CL_CONSTANTS)->n, 1);
+    assert_int_equal(v->micro, 40500000);
+    rig_stop(&r);
+}
+
 /* Where everything takes longer than its period, all have their turn. */
 static void test_slow_all(void **state)
 {
@@ -243,8 +261,9 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_all),      TEST(test_configured_name),     TEST(test_faults),
-        TEST(test_slow_all), TEST(test_stop_while_it_hangs),
+        TEST(test_all),       TEST(test_configured_name),
+        TEST(test_faults),    TEST(test_slow_all),
+        TEST(test_constants), TEST(test_stop_while_it_hangs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

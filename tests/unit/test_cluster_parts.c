@@ -358,11 +358,37 @@ static void test_accounting(void **state)
     bj_cluster_work_free(&w);
 }
 
+static void test_constants(void **state)
+{
+    (void)state;
+    struct bj_cluster_work w =
+        make(BJ_CLUSTER_CONSTANTS,
+             "# numbers of ours\n\ngpu_years 40\nstudents = 1234 # at least\n"
+             "factor: 0.25\nbroken\nnegative -1\nlast=7",
+             NULL);
+    static const struct {
+        const char *name;
+        uint64_t micro;
+    } want[] = {{"factor", 250000},
+                {"gpu_years", 40000000},
+                {"last", 7000000},
+                {"students", 1234000000}};
+    assert_int_equal(w.bad, 2);
+    assert_int_equal(w.part->list[BJ_CL_CONSTANTS].n, COUNT(want));
+    for (size_t i = 0; i < COUNT(want); i++) {
+        const struct bj_constant_stat *s =
+            find(&w, BJ_CL_CONSTANTS, want[i].name, NULL, NULL);
+        assert_non_null(s);
+        assert_int_equal(s->micro, want[i].micro);
+    }
+    bj_cluster_work_free(&w);
+}
+
 static int read_all(void *arg)
 {
     char *const *texts = arg;
     int r = 0;
-    for (size_t i = 0; i < BJ_CLUSTER_SOURCES && r == 0; i++) {
+    for (size_t i = 0; i <= BJ_CLUSTER_LIMITS && r == 0; i++) {
         struct bj_cluster_work w = {.conf = &conf, .by = ALL};
         r = read_text(&w, (enum bj_cluster_source)i, texts[i]);
         bj_cluster_work_free(&w);
@@ -400,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_cap),
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_accounting),
+        cmocka_unit_test(test_constants),
         cmocka_unit_test(test_want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,64 @@
+#!/bin/bash
+# The names of other exporters, and tracing, for a job of a real Slurm: what only
+# a scheduler makes so, as users, accounts, ids and paths.  The figures are held
+# against the kernel in dialects.sh.  Needs root, Slurm's packages and cgroups that
+# can be written.  TAP; about half a minute.
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+missing=$("$top/tests/deps" -n test slurm) ||
+    skip_all "not installed: $missing"
+
+export SLURM_SANDBOX_DIR=/tmp/bj-slurm.$$ SLURM_SANDBOX_PREFIX=bj$$n
+user=bjd$$
+export SLURM_SANDBOX_USERS="$user:physics" SLURM_SANDBOX_NODES=1
+SLURM_SANDBOX_PORT=$(free_ports 6)
+export SLURM_SANDBOX_PORT
+sandbox=$top/tests/sandbox/slurm
+eval "$("$sandbox" env)"
+[ "$SLURM_SANDBOX_CGROUP" != none ] || skip_all "no cgroups to write to here"
+later "$sandbox purge"
+"$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
+    { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
+pass "Slurm runs, cgroups $SLURM_SANDBOX_CGROUP"
+
+start_exporter --web.dialect=slurm-job-exporter --collector.steps=steps \
+    --trace.enabled --sample.slow=1
+page() { curl -sSf --max-time 20 "$url/metrics/$1" >"$tmp/page"; }
+
+cp "$top/examples/batchjob_trace.sh" "$work" "$tmp"
+cat >"$tmp/job.sh" <<END
+#!/bin/sh
+srun -n 1 $tmp/batchjob_trace.sh -e ${url#http://} -r 1 $tmp/work -t 60 -m 20
+END
+chmod 755 "$tmp/job.sh"
+job=$("$sandbox" as "$user" sbatch --parsable --account=physics --mem=200 -o /dev/null "$tmp/job.sh")
+[ -n "$job" ] && pass "a job is submitted ($job)" || fail "a job is submitted"
+check "slurm-job-exporter has it, with its user and account" wait_for 30 \
+    shows slurm_job_memory_usage slurmjobid="$job" user="$user" account=physics
+check "its limit is what was asked for" \
+    wait_for 10 shows slurm_job_memory_limit slurmjobid="$job"
+is "in bytes" "$(value slurm_job_memory_limit slurmjobid="$job")" $((200 << 20))
+check "the wrapper tells from within the job" wait_for 20 \
+    shows slurm_proc_mem_usage jobid="$job" username="$user" hostname="$(uname -n)"
+pid=$(value slurm_proc_pid jobid="$job")
+check "of a process that is in it" grep -q "job_$job/step_0" "/proc/$pid/cgroup"
+page jobs_exporter
+check "jobs_exporter has it" value jobs_cpu_time_total slurm_job="$job"
+page jobstats
+is "jobstats has its owner" "$(value cgroup_uid jobid="$job")" "$(id -u "$user")"
+check "and its step" value cgroup_memory_used_bytes jobid="$job" step=0 task=
+page batchjob_monitoring
+check "batchjob_monitoring has it" value batchjob_cpus jobid="$job" jobaccount=physics step= task=
+page ceems
+check "ceems has it" value ceems_compute_unit_cpus uuid="$job" manager=slurm
+page cgroup_exporter
+path=$($prom label "$tmp/page" cgroup cgroup_info jobid="$job")
+note "$path"
+check "the path that cgroup_exporter has is that of the job" \
+    grep -qF ":$path/" "/proc/$pid/cgroup"
+"$sandbox" as "$user" scancel "$job"
+check "when it has gone, so have its levels" wait_for 30 shows_not slurm_job_memory_usage slurmjobid="$job"
+check "and what was traced" wait_for 20 shows_not slurm_proc_pid jobid="$job"
+stop "$exporter"
+complete=1

@@ -48,11 +48,12 @@ static const struct bj_http_route *find_route(struct bj_httpd_conn *c,
     struct bj_slice whole = bj_slice_str(path);
     for (const struct bj_http_route *r = c->h->routes; r->path; r++) {
         struct bj_slice want = bj_slice_str(r->path);
-        if (bj_slice_eq(whole, want))
+        bool below = want.n > 1 && want.p[want.n - 1] == '*' &&
+                     want.p[want.n - 2] == '/';
+        if (!below && bj_slice_eq(whole, want))
             return r;
-        if (want.n < 2 || want.p[--want.n] != '*' ||
-            want.p[want.n - 1] != '/' || whole.n == want.n ||
-            !bj_slice_starts(whole, want) ||
+        want.n -= below;
+        if (!below || whole.n <= want.n || !bj_slice_starts(whole, want) ||
             whole.n - want.n >= sizeof(c->tail))
             continue;
         memcpy(c->tail, path + want.n, whole.n - want.n + 1);

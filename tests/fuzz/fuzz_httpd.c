@@ -30,10 +30,49 @@ static void on_page(void *ctx, const struct bj_http_request *req,
         bj_buf_slice(&r->body, accept);
 }
 
+static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
+{
+    struct bj_buf *b = ctx;
+    MUST(key.p && (value.n == 0 || value.p));
+    bj_buf_slice(b, key);
+    bj_buf_slice(b, value);
+    return b->len > 4096;
+}
+
+/* What comes with a request: parameters, headers of a name, a tail, a body. */
+static void on_echo(void *ctx, const struct bj_http_request *req,
+                    struct bj_http_reply *r)
+{
+    struct bj_slice host[2];
+    (void)ctx;
+    MUST(req->method == BJ_HTTP_GET || req->method == BJ_HTTP_POST);
+    MUST(req->tail.n > 0 && strlen(req->tail.p) == req->tail.n);
+    MUST(req->method == BJ_HTTP_POST || req->body.n == 0);
+    MUST(req->body.n <= 4096);
+    bj_http_each_arg(req, on_arg, &r->body);
+    unsigned n = bj_http_header_all(req, "Host", host, 2);
+    for (unsigned i = 0; i < n && i < 2; i++)
+        bj_buf_slice(&r->body, host[i]);
+    bj_buf_slice(&r->body, req->tail);
+    bj_buf_slice(&r->body, req->body);
+    rig.served = true;
+}
+
+/* Refusals in another form. */
+static void on_refusal(void *ctx, const struct bj_http_request *req,
+                       struct bj_http_reply *r)
+{
+    (void)ctx;
+    (void)req;
+    MUST(r->status >= 400);
+    bj_buf_str(&r->body, "!");
+}
+
 static const struct bj_http_route routes[] = {
+    {"/echo/*", BJ_HTTP_GET | BJ_HTTP_POST, false, on_echo},
     {"/page", BJ_HTTP_GET | BJ_HTTP_HEAD, false, on_page},
     {"/", BJ_HTTP_GET, true, on_page},
-    {.path = NULL},
+    {NULL, 0, false, on_refusal},
 };
 
 static void start(void)

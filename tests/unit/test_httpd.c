@@ -292,6 +292,7 @@ static void echoing(void **state)
     } cases[] = {
         {GET("/echo/a%20b/c?x=1&y&x=%26+z&=q"),
          "tail a b/c x=1 y= x=& z =q who 0 body !\n"},
+        {GET("/echo/*"), "tail * who 0 body !\n"},
         {GET("/echo/a?stop=1&x=1"), "tail a stop=1 who 0 body !\n"},
         {"GET /echo/a HTTP/1.1\r\nHost: x\r\nX-Who: a\r\nx-who: b\r\nX-WHO: "
          "c\r\nX-Who2: d\r\n\r\n",

@@ -19,10 +19,10 @@ static bool fits(const char *pattern, struct bj_slice path,
 {
     struct bj_slice want = bj_slice_str(pattern);
     *ret_tail = (struct bj_slice){"", 0};
-    if (bj_slice_eq(want, path))
-        return true;
-    if (want.p[want.n - 1] != '*' || path.n < want.n ||
-        memcmp(want.p, path.p, want.n - 1) != 0)
+    bool below = want.n > 0 && want.p[want.n - 1] == '*';
+    if (!below)
+        return bj_slice_eq(want, path);
+    if (path.n < want.n || memcmp(want.p, path.p, want.n - 1) != 0)
         return false;
     *ret_tail = (struct bj_slice){path.p + want.n - 1, path.n - want.n + 1};
     return true;

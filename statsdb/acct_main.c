@@ -299,6 +299,7 @@ int main(int argc, char **argv)
     char **args = jobs_to_options(argc, argv);
     int r = args ? bj_program_load(&conf.program, sets, 2, argc, args, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
+    bool loaded = r == 0;
     if (r == 0 && conf.program.help) {
         print_help();
     } else if (r == 0 && conf.program.version) {
@@ -309,7 +310,8 @@ int main(int argc, char **argv)
     }
     if (r < 0)
         fprintf(stderr, "batchjob_acct: %s\n",
-                bj_program_reason(&err, text, sizeof(text)));
+                loaded && r != -EINVAL ? bj_err_text(&err, text, sizeof(text))
+                                       : err.msg);
     for (int i = 1; args && i < argc; i++)
         if (args[i] != argv[i])
             free(args[i]);

@@ -70,29 +70,11 @@ static const struct bj_opt options[] = {
      .arg = "FILE",
      .help = "Write how the asking goes into this file, in Prometheus' text "
              "format, every 15 s; for node_exporter's textfile collector."},
-    {.name = "log.level",
-     .kind = BJ_OPT_STR,
-     .off = AT(log_level),
-     .preset = "info",
-     .help = "Least weight of a line to be logged.",
-     .choices = "debug|info|warn|error"},
-    {.name = "log.format",
-     .kind = BJ_OPT_STR,
-     .off = AT(log_format),
-     .preset = "logfmt",
-     .help = "What log lines look like.",
-     .choices = "logfmt|json"},
     {.name = NULL},
 };
 
 /* What makes no sense in a file. */
 static const struct bj_opt command_options[] = {
-    {.name = "config.file",
-     .kind = BJ_OPT_STR,
-     .off = AT(file),
-     .arg = "FILE",
-     .help = "YAML file with the options above; the command line goes before "
-             "it."},
     {.name = "once",
      .kind = BJ_OPT_BOOL,
      .off = AT(once),
@@ -120,16 +102,6 @@ static const struct bj_opt command_options[] = {
      .preset = "csv",
      .help = "Export: comma separated values or a JSON object a line.",
      .choices = "csv|jsonl"},
-    {.name = "version",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(version),
-     .preset = "false",
-     .help = "Print the version and exit."},
-    {.name = "help",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(help),
-     .preset = "false",
-     .help = "Print this and exit."},
     {.name = NULL},
 };
 
@@ -329,6 +301,7 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
     c->clusters = 0;
     bj_opt_free(&(struct bj_optset){options, c});
     bj_opt_free(&(struct bj_optset){command_options, c});
+    bj_opt_free(&(struct bj_optset){bj_program_opts, &c->program});
 }
 
 /* The code alone does not tell a file that is not there from an option that is
@@ -405,37 +378,26 @@ static int load_clusters(struct bj_statsdb_conf *c, struct bj_err *err)
     return 0;
 }
 
-/* All sources in turn; path may be NULL. */
-static int apply(struct bj_statsdb_conf *c, const char *path, int argc,
-                 char **argv, struct bj_err *err)
+/* A file that says --once is refused, by the place where it says so. */
+static int only_lasting(const char *path, struct bj_err *err)
 {
-    struct bj_optset sets[2] = {{options, c}, {command_options, c}};
-    bj_statsdb_conf_free(c);
-    memset(c, 0, sizeof(*c));
-    int r = bj_opt_presets(&sets[0], err);
-    if (r == 0)
-        r = bj_opt_presets(&sets[1], err);
-    if (r == 0 && path)
-        r = readable("config.file", path, err);
-    if (r == 0 && path)
-        r = bj_opt_yaml(sets, 1, path, err);
-    if (r == 0)
-        r = bj_opt_argv(sets, 2, argc, argv, err);
-    return r < 0 ? r : bj_opt_finish(&sets[0], err);
+    struct bj_statsdb_conf c = {.path = NULL};
+    const struct bj_optset sets[] = {{options, &c},
+                                     {bj_program_opts, &c.program}};
+    int r = path ? bj_opt_yaml(sets, 2, path, err) : 0;
+    bj_statsdb_conf_free(&c);
+    return r;
 }
 
 int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
                          struct bj_err *err)
 {
-    /* The first round is there to find the file. */
-    int r = apply(c, NULL, argc, argv, err);
-    if (r < 0 || c->help || c->version)
+    const struct bj_optset sets[] = {
+        {options, c}, {command_options, c}, {bj_program_opts, &c->program}};
+    int r = bj_program_load(&c->program, sets, 3, argc, argv, err);
+    if (r < 0 || c->program.help || c->program.version)
         return r;
-    char *path = c->file;
-    c->file = NULL;
-    if (path)
-        r = apply(c, path, argc, argv, err);
-    free(path);
+    r = only_lasting(c->program.file, err);
     if (r == 0 && (!c->path || !c->path[0]))
         r = bj_err_set(err, -EINVAL, "store.path: there must be one");
     return r < 0 ? r : load_clusters(c, err);
@@ -444,7 +406,9 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
 void bj_statsdb_conf_help(struct bj_buf *out)
 {
     bj_opt_help(&(struct bj_optset){options, NULL}, out);
-    bj_buf_str(out, "\nOn the command line only:\n");
+    bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
+    bj_buf_str(out, "\nOn the command line only, as config.file, help and "
+                    "version:\n");
     bj_opt_help(&(struct bj_optset){command_options, NULL}, out);
     bj_buf_str(out, "\nIn the file of a cluster:\n");
     bj_opt_help(&(struct bj_optset){cluster_options, NULL}, out);

@@ -3,7 +3,7 @@
 #ifndef BJ_STATSDB_CONF_H
 #define BJ_STATSDB_CONF_H
 
-#include "base/opt.h"
+#include "base/program.h"
 
 #include <stdbool.h>
 
@@ -53,10 +53,10 @@ struct bj_statsdb_conf {
     uint64_t retention_usec; /* 0: for ever */
     struct bj_strv cluster_files;
     char *metrics_file; /* NULL or empty: none */
-    char *log_level, *log_format;
+    struct bj_program program;
     /* only on the command line */
-    char *file, *since, *until, *format;
-    bool once, dry_run, version, help;
+    char *since, *until, *format;
+    bool once, dry_run;
 
     struct bj_cluster_conf *cluster;
     size_t clusters;

@@ -198,15 +198,6 @@ static int dispatch(const struct bj_statsdb_conf *c, const char *command,
                       command);
 }
 
-static void set_up_log(const struct bj_statsdb_conf *c)
-{
-    enum bj_log_level level = BJ_LOG_INFO;
-    enum bj_log_format format = BJ_LOG_LOGFMT;
-    bj_log_level_parse(c->log_level, &level);
-    bj_log_format_parse(c->log_format, &format);
-    bj_log_setup(level, format);
-}
-
 /* Take words that are no options off the front: a command, and for backup its
  * file. */
 static const char *take_word(int *argc, char ***argv)
@@ -230,12 +221,12 @@ int main(int argc, char **argv)
         argument = take_word(&argc, &argv);
     bj_sql_single_thread();
     int r = bj_statsdb_conf_load(&conf, argc, argv, &err), loaded = r;
-    if (r == 0 && conf.help) {
+    if (r == 0 && conf.program.help) {
         print_help();
-    } else if (r == 0 && conf.version) {
+    } else if (r == 0 && conf.program.version) {
         puts("batchjob_stats_db " BJ_VERSION " (" BJ_REVISION ")");
     } else if (r == 0) {
-        set_up_log(&conf);
+        bj_program_log(&conf.program);
         r = dispatch(&conf, command ? command : "run", argument, &err);
     }
     if (r < 0)

@@ -83,4 +83,37 @@ print(sqlite3.connect('$db').execute('''SELECT count(*) FROM job_v WHERE name = 
 check "a second time" stats run --once
 absorb "$top/tests/e2e/statsdb_slurm.py" "$db"
 check "the store is consistent" stats check
+
+# --- the same by slurmrestd ----------------------------------------------------
+
+if command -v slurmrestd >/dev/null; then
+    mkdir "$tmp/rest" && chmod 777 "$tmp/rest"
+    cat >"$tmp/rest.yml" <<-END
+		name: sandbox
+		slurmrestd:
+		  unix-socket: $tmp/rest/socket
+		sacct:
+		  history: 1d
+		  pause: 0s
+	END
+    "$sandbox" as $ua slurmrestd -a rest_auth/local -s openapi/dbv0.0.38 "unix:$tmp/rest/socket" \
+        >"$tmp/rest.log" 2>&1 &
+    restd=$!
+    later "kill $restd 2>/dev/null"
+    wait_for 20 [ -S "$tmp/rest/socket" ] || fail "slurmrestd starts" "$tmp/rest.log"
+    rest() {
+        "$O/batchjob_stats_db" "$@" --store.path="$tmp/rest.db" \
+            --cluster.file="$tmp/rest.yml"
+    }
+    check "slurmrestd is asked for everything" rest run --once
+    absorb "$top/tests/e2e/statsdb_rest.py" "$db" "$tmp/rest.db"
+    ended="import sqlite3; print(sqlite3.connect('$tmp/rest.db').execute('''SELECT * FROM job
+        WHERE \"end\" IS NOT NULL ORDER BY id''').fetchall())"
+    before=$(python3 -c "$ended")
+    check "and again" rest run --once
+    is "which changes nothing of what has ended" "$(python3 -c "$ended")" "$before"
+    check "that store is consistent" rest check
+else
+    skip "the same by slurmrestd" "not installed: slurmrestd"
+fi
 complete=1

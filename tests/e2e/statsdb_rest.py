@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Compare what slurmrestd told with what sacct told: TAP.
+
+    statsdb_rest.py STORE-BY-SACCT STORE-BY-SLURMRESTD
+
+slurmrestd of Slurm 22.05 tells the last run of a job only, and no exit codes of
+jobs that failed."""
+import sqlite3
+import sys
+
+COLUMNS = ["shown_id", "cluster", "user", "account", "partition", "qos", "name", "state",
+           "start_sec", "end_sec", "time_limit_sec", "nodes", "nodelist", "array_job", "array_task",
+           "het_job", "het_offset", "gpus"]
+LATE = {"start_sec", "end_sec", "state", "nodes", "nodelist"}  # of runs that had not ended
+
+
+def runs(path):
+    db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
+    db.text_factory = lambda b: b.decode("utf-8", "replace")
+    rows = db.execute("SELECT raw_id, submit_sec, (SELECT count(*) FROM step_v WHERE job = v.id),"
+                      " %s FROM job_v AS v" % ", ".join(COLUMNS))
+    return {(r[0], r[1]): dict(zip(["steps"] + COLUMNS, r[2:])) for r in rows}
+
+
+def main():
+    sacct, rest = runs(sys.argv[1]), runs(sys.argv[2])
+    last = {}
+    for raw, submit in sacct:
+        last[raw] = max(last.get(raw, 0), submit)
+    bad, ended = [], 0
+    for key, a in sorted(sacct.items()):
+        b = rest.get(key)
+        if b is None:
+            if last[key[0]] == key[1]:
+                bad.append("%s is missing" % (key,))
+            continue
+        over = a["end_sec"] is not None
+        ended += over
+        for c in COLUMNS + ["steps"]:
+            if c == "nodes" and a["nodelist"] is None:
+                continue  # sacct tells what was asked for
+            if a[c] != b[c] and (over or c not in LATE | {"steps"}):
+                bad.append("%s: %s is %r, by slurmrestd %r" % (key, c, a[c], b[c]))
+    bad += ["%s is only told by slurmrestd" % (k,) for k in sorted(set(rest) - set(sacct))]
+    print("%sok - slurmrestd tells the same of %d runs" % ("not " if bad or not ended else "",
+                                                            len(rest)))
+    for line in bad[:30]:
+        print("# " + line)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

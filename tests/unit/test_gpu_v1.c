@@ -1,0 +1,92 @@
+/* cgroup v1: what the device cgroup lets a job open is what it was given,
+ * whatever its environment says. */
+#include "tests/unit/test_gpu.h"
+
+#include <time.h>
+
+#define JOB "slurm/uid_0/job_21"
+
+static const char *dir;
+static struct rig rig;
+
+static void make_node(const char *list)
+{
+    char path[256];
+    static const char env[] = "SLURM_JOB_ID=21\0SLURM_JOB_GPUS=1\0";
+    tmp_dir("sys");
+    tmp_dir("cg/cpuacct/" JOB);
+    tmp_dir("cg/devices/" JOB);
+    tmp_file("cg/cpuacct/" JOB "/cpuacct.usage", "1000000\n");
+    tmp_file("cg/cpuacct/" JOB "/cgroup.procs", "2100\n");
+    tmp_file("cg/devices/" JOB "/cgroup.procs", "2100\n");
+    tmp_file("cg/devices/" JOB "/devices.list", list);
+    tmp_dir("proc/2100");
+    tmp_file("proc/2100/cgroup", "11:devices:/" JOB "\n5:cpuacct:/" JOB "\n");
+    snprintf(path, sizeof(path), "%s/proc/2100/environ", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fwrite(env, 1, sizeof(env) - 1, f);
+    fclose(f);
+}
+
+static void run(const char *list)
+{
+    char proc[128], cgroup[128], sys[128], nvml[4300];
+    dir = tmp_make();
+    make_node(list);
+    fake_script(dir, GPU_A GPU_B "gpu 0 busy 0\ngpu 0 memory_busy 0\n");
+    snprintf(proc, sizeof(proc), "path.procfs=%s/proc", dir);
+    snprintf(sys, sizeof(sys), "path.sysfs=%s/sys", dir);
+    snprintf(cgroup, sizeof(cgroup), "path.cgroupfs=%s/cg", dir);
+    snprintf(nvml, sizeof(nvml), "gpu.nvml=%s", fake_nvml());
+    rig_start(&rig, proc, sys, cgroup, nvml, "collector.node=false",
+              "job.file-dir=", "gpu.interval=1s", NULL);
+    for (int i = 0; i < 60; i++) {
+        rig_pass(&rig);
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
+}
+
+static void end(void)
+{
+    rig_stop(&rig);
+    tmp_gone();
+    unsetenv("FAKE_NVML");
+}
+
+/* The one GPU of the job, and where that is known from. */
+static void is(const char *gpu, const char *source)
+{
+    const struct bj_job *job = rig_job(&rig, "21");
+    assert_non_null(job);
+    assert_int_equal(job->gpus.n, 1);
+    assert_int_equal(job->gpu_claims.n, 1);
+    const struct bj_gpu_label *l = job->gpu_claims.v;
+    assert_true(bj_slice_eq(l->sub.key[0], bj_slice_str(gpu)));
+    assert_true(bj_slice_eq(l->sub.key[1], bj_slice_str(source)));
+}
+
+static void test_list(void **state)
+{
+    (void)state;
+    run("c 1:3 rwm\nc 195:2 rwm\nc 195:255 rw\n");
+    is("GPU-6f0f0e3c-1111-2222-3333-444455556666", "devices");
+    assert_non_null(strstr(rig.log, "job 21 says that it has it"));
+    end();
+}
+
+/* A list that allows everything says nothing: the environment has to do. */
+static void test_everything(void **state)
+{
+    (void)state;
+    run("a *:* rwm\n");
+    is("GPU-7f0f0e3c-1111-2222-3333-444455556666", "environ");
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_list),
+                                       cmocka_unit_test(test_everything)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

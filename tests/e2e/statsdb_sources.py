@@ -175,6 +175,64 @@ def pbs_killed(site, rng):
     check(site.run("check").returncode == 0, "the store is consistent")
 
 
+def lsf_line(rng, i):
+    """A line of lsb.acct, and what must be kept of it."""
+    name = rng.choice(["run", 'a ""b"" 64 c', "x" * 300, "#no remark", "JOB_FINISH"])
+    hosts = rng.randrange(1, 4)
+    status, code = rng.choice([(64, 0), (32, 256)])
+    index = rng.choice([0, 0, 3])
+    text = ('"JOB_FINISH" "10.1" %d %d 1001 33816579 4 %d 0 0 %d "u%d" "normal" "span[hosts=1]" '
+            '"" "" "login1" "w" "" "out" "" "1795170000.%d" 2 "a" "b" %d %s %d 60.0 "%s" "true" '
+            '1.5 0.5 0 0 -1 0 0 7 0 0 0 0 -1 0 0 0 1 2 -1 "" "default" %d 4 "" "" %d 1024 2048\n'
+            % (1795170100 + i, i, 1795170000, 1795170050, i % 5, i, hosts, '"h" ' * hosts,
+               status, name, code, index))
+    raw = "%d[%d]" % (i, index) if index else i
+    return text, (raw, "completed" if status == 64 else "failed",
+                  name.replace('""', '"'), hosts)
+
+
+def lsf_killed(site, rng):
+    """The same with lsb.acct, which is renamed now and then."""
+    base = os.path.join(site.folder, "lsb.acct")
+    site.cluster("lsf", "lsf:\n  acct: %s\n  interval: 1s\n" % base)
+    want, at, kills, files = [], 1, 0, 0
+    open(base, "w").close()
+    while at < 3000:
+        daemon = subprocess.Popen(site.args(), stderr=subprocess.DEVNULL)
+        end = time.time() + rng.random() * 0.4
+        while time.time() < end:
+            with open(base, "a") as f:
+                for at in range(at, at + rng.randrange(1, 99)):
+                    text, job = lsf_line(rng, at)
+                    want.append(job)
+                    f.write(text[:9])
+                    f.flush()
+                    f.write(text[9:])
+                at += 1
+            if rng.random() < 0.2:
+                for k in range(files, -1, -1):
+                    os.rename("%s.%d" % (base, k) if k else base, "%s.%d" % (base, k + 1))
+                files += 1
+                with open(base, "w") as f:
+                    f.write("# made anew\n")
+            time.sleep(0.02)
+        daemon.send_signal(signal.SIGKILL)
+        daemon.wait()
+        kills += 1
+    done = site.run("--once")
+    check(done.returncode == 0, "lsb.acct is followed to its end", done.stderr)
+    have = site.rows("SELECT raw_id, state, name, cpus FROM job_v WHERE cluster = 'lsf'")
+    key = str
+    wrong = ["%s: kept %s" % (w, h) for w, h in zip(sorted(want, key=key), sorted(have, key=key))
+             if (w[0], w[1], w[2], w[3]) != h]
+    check(len(want) == len(have) and not wrong,
+          "every job of LSF is there once, after %d kills and %d new files" % (kills, files),
+          len(want), len(have), *wrong[:5])
+    time.sleep(1.1)
+    again = site.run("--once")
+    check(b"jobs" not in again.stderr, "nothing of LSF is read twice", again.stderr)
+
+
 def people(site):
     out = subprocess.run([ACCT, "--store.path=" + site.store, "--since=2025-11-01", "--output=json",
                           "--user=u1", "--format=JobID,State,User,Elapsed,TotalCPU,CPUEff"],
@@ -210,7 +268,7 @@ def slurmrestd(site):
     site.run("--once")
     with open(FIXTURE) as f:
         told = len({(j["job_id"], j["time"]["submission"]) for j in json.load(f)["jobs"]})
-    kept = site.rows("SELECT count(*) FROM job_v WHERE cluster != 'pbs'")[0][0]
+    kept = site.rows("SELECT count(*) FROM job_v WHERE cluster NOT IN ('pbs', 'lsf')")[0][0]
     check(told == kept > 0, "the token is read again, and slurmrestd's jobs are kept",
           (told, kept), Rest.asked)
     check(not any("v0.0.37" in a or "v0.0.40" in a for a in Rest.asked),
@@ -235,6 +293,7 @@ def main():
         site = Site(folder)
         pbs_killed(site, rng)
         people(site)
+        lsf_killed(site, rng)
         slurmrestd(site)
     finally:
         shutil.rmtree(folder)

@@ -60,6 +60,25 @@ static void column(struct bj_query *q, const char *alias, const char *name)
     bj_buf_printf(&q->sql, "%s.\"%s\"", alias, name);
 }
 
+/* "(user = 7 AND at BETWEEN ...)": a term of an OR. */
+static void term(struct bj_query *q, const char *alias, const char *name,
+                 int64_t id)
+{
+    bj_query_sql(q, "(");
+    column(q, alias, name);
+    bj_query_sql(q, " = ");
+    bj_query_int(q, id);
+    if (q->ranged) {
+        bj_query_sql(q, " AND ");
+        column(q, alias, "at");
+        bj_query_sql(q, " BETWEEN ");
+        bj_query_int(q, q->at_from);
+        bj_query_sql(q, " AND ");
+        bj_query_int(q, q->at_to);
+    }
+    bj_query_sql(q, ")");
+}
+
 int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
                      const char *alias)
 {
@@ -69,16 +88,12 @@ int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
     int r = bj_words_find(c->reader, BJ_WORD_USER, bj_slice_str(c->who.user),
                           &id, &c->err);
     bj_query_sql(q, " AND (");
-    column(q, alias, "user");
-    bj_query_sql(q, " = ");
-    bj_query_int(q, id);
+    term(q, alias, "user", id);
     for (unsigned i = 0; r == 0 && !mine && i < c->who.accounts; i++) {
         r = bj_words_find(c->reader, BJ_WORD_ACCOUNT, c->who.account[i], &id,
                           &c->err);
         bj_query_sql(q, " OR ");
-        column(q, alias, "account");
-        bj_query_sql(q, " = ");
-        bj_query_int(q, id);
+        term(q, alias, "account", id);
     }
     bj_query_sql(q, ")");
     return r;

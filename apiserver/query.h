@@ -17,6 +17,11 @@ struct bj_query {
     } value[BJ_QUERY_VALUES];
     unsigned values;
     bool full; /* more values than there is room for */
+    /* Set before bj_query_scope: the rows have a column "at" that will be
+     * between these.  An index for each thing that makes a row visible can then
+     * be used for both. */
+    bool ranged;
+    int64_t at_from, at_to;
 };
 
 void bj_query_free(struct bj_query *q);

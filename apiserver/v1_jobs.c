@@ -146,6 +146,9 @@ static int add_filters(struct bj_call *c, struct list *l,
 {
     struct bj_query *q = &l->q;
     const struct bj_params *p = &l->p;
+    q->at_from = l->from - (int64_t)(c->api->conf->longest_usec / 1000000);
+    q->at_to = l->to;
+    q->ranged = !p->given[BJ_PARAM_JOB] && c->who.accounts > 0;
     int r = bj_query_scope(q, c, p, "j");
     if (r == 0)
         r = add_states(q, c, p);
@@ -162,9 +165,9 @@ static int add_filters(struct bj_call *c, struct list *l,
     if (p->given[BJ_PARAM_JOB])
         return bj_jobs_named(q, c, bj_params_text(p, BJ_PARAM_JOB));
     bj_query_sql(q, " AND j.at BETWEEN ");
-    bj_query_int(q, l->from - (int64_t)(c->api->conf->longest_usec / 1000000));
+    bj_query_int(q, q->at_from);
     bj_query_sql(q, " AND ");
-    bj_query_int(q, l->to);
+    bj_query_int(q, q->at_to);
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, l->from);
     bj_query_sql(q, ")");

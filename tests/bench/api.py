@@ -32,7 +32,8 @@ def rss(pid):
 def start(build, store):
     p = subprocess.Popen(
         [build + "/batchjob_stats_server", "--web.listen-address=127.0.0.1:0", "--log.level=info",
-         "--access.trust-loopback", "--access.admins=boss", "--store.path=" + store],
+         "--access.trust-loopback", "--access.admins=boss",
+         "--access.coordinators=acct7: lead", "--store.path=" + store],
         stderr=subprocess.PIPE, text=True)
     port = re.search(r"127\.0\.0\.1:(\d+)", p.stderr.readline()).group(1)
     # What it logs is thrown away by a reader, as a journal would take it.
@@ -82,6 +83,7 @@ def main():
             ("one job", "/api/v1/jobs/77",
              "boss", 16),
             ("the newest 100 of everybody", "/api/v1/jobs?limit=100&fields=" + EIGHT, "boss", 16),
+            ("a coordinator's week", "/api/v1/jobs?limit=100&fields=" + EIGHT, "lead", 16),
             ("a user's year by day", "/api/v1/usage?group_by=day&" + year, "user7", 16),
         ]
         print("%-30s %9s %9s %9s %8s %6s" % ("", "CPU us", "req/s", "p99", "RSS MiB", "bad"))

@@ -36,6 +36,7 @@ def check(good, what, *more):
 
 class Rest(http.server.BaseHTTPRequestHandler):
     asked = []
+    cut = False  # tell half of it
 
     def do_GET(self):
         Rest.asked.append(self.path)
@@ -49,6 +50,7 @@ class Rest(http.server.BaseHTTPRequestHandler):
         elif self.path.startswith("/slurmdb/v0.0.38/jobs?start_time=uts"):
             with open(FIXTURE, "rb") as f:
                 body = f.read()
+            body = body[:len(body) // 2] if Rest.cut else body
         else:
             status = 404
         self.send_response(status)
@@ -278,6 +280,15 @@ def slurmrestd(site):
     out = site.run("--once")
     check(out.returncode == 1 and b"gone: " in out.stderr and b"nowhere" in out.stderr and
           b"rest: 20" in out.stderr, "one that fails is told, the others go on", out.stderr)
+    state = "SELECT (SELECT group_concat(from_sec || '-' || to_sec) FROM covered WHERE source ="\
+        " 'slurmrestd'), (SELECT count(*) FROM job), (SELECT count(*) FROM step)"
+    before = site.rows(state)
+    Rest.cut = True
+    time.sleep(1.1)
+    out = site.run("--once")
+    Rest.cut = False
+    check(out.returncode == 1 and site.rows(state) == before,
+          "an answer that is cut short leaves nothing, and is asked for again", out.stderr)
     os.chmod(token, 0o666)
     time.sleep(1.1)
     out = site.run("--once")

@@ -157,6 +157,11 @@ static void test_conf(void **state)
         {"name: a\nsacct:\n  intervall: 1m\n", "c.yml:3:3: "},
         {"name: a\nsacct:\n  interval: soon\n", "c.yml:3:"},
         {"name: a\n\nsacct: [\n", "c.yml:"},
+        {"name: a\npbs:\n  accounting: /x\nlsf:\n  acct: /y/lsb.acct\n", NULL},
+        {"name: a\nslurmrestd:\n  url: http://x\n", NULL},
+        {"name: a\nsacct:\n  command: sacct\nslurmrestd:\n  url: http://x\n",
+         "one of sacct and slurmrestd"},
+        {"name: a\nslurmrestd:\n  version: 100\n", "c.yml:3:"},
     };
     (void)state;
     char dir[] = "/tmp/bj-conf-XXXXXX", path[64], option[96];

@@ -259,6 +259,11 @@ static int run(struct conf *c, struct bj_err *err)
                                    .read_only = true,
                                    .any_filesystem = c->any_filesystem},
         &store, err);
+    if (r == -EROFS)
+        return bj_err_set(err, -EAGAIN,
+                          "%s: who may not write beside it can read it only "
+                          "while batchjob_stats_db runs",
+                          c->path);
     if (r < 0)
         return r;
     r = columns(c, store, column, &look.columns, err);
@@ -310,8 +315,9 @@ int main(int argc, char **argv)
     }
     if (r < 0)
         fprintf(stderr, "batchjob_acct: %s\n",
-                loaded && r != -EINVAL ? bj_err_text(&err, text, sizeof(text))
-                                       : err.msg);
+                loaded && r != -EINVAL && r != -EAGAIN
+                    ? bj_err_text(&err, text, sizeof(text))
+                    : err.msg);
     for (int i = 1; args && i < argc; i++)
         if (args[i] != argv[i])
             free(args[i]);

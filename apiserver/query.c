@@ -60,42 +60,39 @@ static void column(struct bj_query *q, const char *alias, const char *name)
     bj_buf_printf(&q->sql, "%s.\"%s\"", alias, name);
 }
 
-/* "(user = 7 AND at BETWEEN ...)": a term of an OR. */
-static void term(struct bj_query *q, const char *alias, const char *name,
-                 int64_t id)
+static bool wanted(const struct bj_query *q, unsigned branch)
 {
-    bj_query_sql(q, "(");
-    column(q, alias, name);
-    bj_query_sql(q, " = ");
-    bj_query_int(q, id);
-    if (q->ranged) {
-        bj_query_sql(q, " AND ");
-        column(q, alias, "at");
-        bj_query_sql(q, " BETWEEN ");
-        bj_query_int(q, q->at_from);
-        bj_query_sql(q, " AND ");
-        bj_query_int(q, q->at_to);
-    }
-    bj_query_sql(q, ")");
+    return !q->branch || *q->branch == branch;
 }
 
 int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
                      const char *alias)
 {
     int64_t id;
+    bool first = true;
     if (c->who.admin && !mine)
         return 0;
     int r = bj_words_find(c->reader, BJ_WORD_USER, bj_slice_str(c->who.user),
                           &id, &c->err);
     bj_query_sql(q, " AND (");
-    term(q, alias, "user", id);
+    if (wanted(q, 0)) {
+        column(q, alias, "user");
+        bj_query_sql(q, " = ");
+        bj_query_int(q, id);
+        first = false;
+    }
     for (unsigned i = 0; r == 0 && !mine && i < c->who.accounts; i++) {
+        if (!wanted(q, i + 1))
+            continue;
         r = bj_words_find(c->reader, BJ_WORD_ACCOUNT, c->who.account[i], &id,
                           &c->err);
-        bj_query_sql(q, " OR ");
-        term(q, alias, "account", id);
+        bj_query_sql(q, first ? "" : " OR ");
+        column(q, alias, "account");
+        bj_query_sql(q, " = ");
+        bj_query_int(q, id);
+        first = false;
     }
-    bj_query_sql(q, ")");
+    bj_query_sql(q, first ? "0)" : ")");
     return r;
 }
 

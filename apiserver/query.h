@@ -7,7 +7,7 @@
 #include "apiserver/params.h"
 #include "base/buf.h"
 
-enum { BJ_QUERY_VALUES = 600 };
+enum { BJ_QUERY_VALUES = 3000 };
 
 struct bj_query {
     struct bj_buf sql;
@@ -17,11 +17,10 @@ struct bj_query {
     } value[BJ_QUERY_VALUES];
     unsigned values;
     bool full; /* more values than there is room for */
-    /* Set before bj_query_scope: the rows have a column "at" that will be
-     * between these.  An index for each thing that makes a row visible can then
-     * be used for both. */
-    bool ranged;
-    int64_t at_from, at_to;
+    /* Of the things that make a row visible only this one: 0 is being one's
+     * own, n is being of the n-th account that one coordinates; set before
+     * bj_query_scope.  NULL: all of them. */
+    const unsigned *branch;
 };
 
 void bj_query_free(struct bj_query *q);

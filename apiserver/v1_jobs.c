@@ -125,13 +125,16 @@ static int add_name(struct bj_query *q, struct bj_call *c, struct bj_slice s,
         return 0;
     if (s.n > 200)
         return bj_call_refuse(c, 400, "The name is too long.");
-    bj_buf_str(pattern, "%");
-    for (size_t i = 0; i < s.n; i++) {
+    bool made = pattern->len > 0;
+    if (!made)
+        bj_buf_str(pattern, "%");
+    for (size_t i = 0; i < s.n && !made; i++) {
         if (strchr("%_\\", s.p[i]))
             bj_buf_str(pattern, "\\");
         bj_buf_put(pattern, &s.p[i], 1);
     }
-    bj_buf_str(pattern, "%");
+    if (!made)
+        bj_buf_str(pattern, "%");
     if (pattern->failed)
         return bj_err_set(&c->err, -ENOMEM, "name");
     bj_query_sql(q, " AND (SELECT text FROM jobname WHERE id = j.name) LIKE ");
@@ -146,9 +149,6 @@ static int add_filters(struct bj_call *c, struct list *l,
 {
     struct bj_query *q = &l->q;
     const struct bj_params *p = &l->p;
-    q->at_from = l->from - (int64_t)(c->api->conf->longest_usec / 1000000);
-    q->at_to = l->to;
-    q->ranged = !p->given[BJ_PARAM_JOB] && c->who.accounts > 0;
     int r = bj_query_scope(q, c, p, "j");
     if (r == 0)
         r = add_states(q, c, p);
@@ -165,9 +165,9 @@ static int add_filters(struct bj_call *c, struct list *l,
     if (p->given[BJ_PARAM_JOB])
         return bj_jobs_named(q, c, bj_params_text(p, BJ_PARAM_JOB));
     bj_query_sql(q, " AND j.at BETWEEN ");
-    bj_query_int(q, q->at_from);
+    bj_query_int(q, l->from - (int64_t)(c->api->conf->longest_usec / 1000000));
     bj_query_sql(q, " AND ");
-    bj_query_int(q, q->at_to);
+    bj_query_int(q, l->to);
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, l->from);
     bj_query_sql(q, ")");
@@ -198,16 +198,10 @@ static int count_all(struct bj_call *c, struct list *l, int64_t *ret)
     return r;
 }
 
-/* Rows, and whether there are more; *next gets where they begin. */
-static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows,
-                      char *next, size_t cap)
+/* Where to go on, the order, and how many. */
+static void add_page(struct list *l)
 {
-    struct bj_buf pattern = {0};
-    struct sqlite3_stmt *st = NULL;
-    int64_t at = 0, id = 0;
     struct bj_query *q = &l->q;
-    bj_jobs_select(q, &l->k);
-    int r = add_filters(c, l, &pattern);
     if (bj_params_text(&l->p, BJ_PARAM_CURSOR).n > 0) {
         bj_query_sql(q, l->ascending ? " AND (j.at, j.id) > ("
                                      : " AND (j.at, j.id) < (");
@@ -219,6 +213,44 @@ static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows,
     bj_query_sql(q, l->ascending ? " ORDER BY j.at, j.id LIMIT "
                                  : " ORDER BY j.at DESC, j.id DESC LIMIT ");
     bj_query_int(q, l->limit + 1);
+}
+
+/* A coordinator's page is among the first of his own jobs and the first of each
+ * account: an index gives each of these in order, but not all of them. */
+static int add_branches(struct bj_call *c, struct list *l,
+                        struct bj_buf *pattern)
+{
+    struct bj_query *q = &l->q;
+    int r = 0;
+    bj_query_sql(q, " AND j.id IN (");
+    for (unsigned i = 0; i <= c->who.accounts && r == 0; i++) {
+        bj_query_sql(q, i ? " UNION " : "");
+        bj_query_sql(q, "SELECT id FROM (SELECT j.id AS id FROM job AS j "
+                        "WHERE 1");
+        q->branch = &i;
+        r = add_filters(c, l, pattern);
+        q->branch = NULL;
+        add_page(l);
+        bj_query_sql(q, ")");
+    }
+    bj_query_sql(q, ")");
+    return r;
+}
+
+/* Rows, and whether there are more; *next gets where they begin. */
+static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows,
+                      char *next, size_t cap)
+{
+    struct bj_buf pattern = {0};
+    struct sqlite3_stmt *st = NULL;
+    int64_t at = 0, id = 0;
+    struct bj_query *q = &l->q;
+    bool mine = l->p.given[BJ_PARAM_MINE] && l->p.number[BJ_PARAM_MINE];
+    bj_jobs_select(q, &l->k);
+    int r = c->who.accounts > 0 && !c->who.admin && !mine
+                ? add_branches(c, l, &pattern)
+                : add_filters(c, l, &pattern);
+    add_page(l);
     if (r == 0)
         r = bj_query_open(q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {

@@ -53,10 +53,13 @@ void bj_gpus_free(struct bj_gpus *g)
 
 bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec)
 {
-    bool any = false;
+    if (now_usec < g->look_usec)
+        return g->any;
+    g->look_usec = now_usec + SECOND;
+    g->any = false;
     for (int i = 0; i < BJ_GPU_KINDS; i++)
-        any |= bj_gpu_watch_look(g->watch[i], now_usec);
-    return any;
+        g->any |= bj_gpu_watch_look(g->watch[i], now_usec);
+    return g->any;
 }
 
 /* --- devices --------------------------------------------------------------*/
@@ -200,6 +203,8 @@ static void read_news(struct bj_gpus *g, struct bj_core *core,
 
 void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)
 {
+    if (!bj_gpus_look(g, core->now_usec) && g->n == 0)
+        return;
     uint64_t begun = bj_clock_boot_usec(), faults = 0;
     bool news = false, told[BJ_GPU_KINDS];
     for (unsigned k = 0; k < BJ_GPU_KINDS; k++) {

@@ -58,6 +58,8 @@ struct bj_gpu_hold {
 };
 
 struct bj_gpus {
+    uint64_t look_usec; /* when drivers are looked for again */
+    bool any;           /* one is there, or may be */
     const struct bj_conf *conf;
     struct bj_host host;
     bool by_minor;

@@ -98,8 +98,7 @@ finish() {
     [ -n "${complete:-}" ] || fail "ran to its end (it stopped with code $rc)"
     echo "1..$tests"
     if [ -n "${KEEP:-}" ]; then note "kept $tmp"; else rm -rf "$tmp"; fi
-    [ $failures = 0 ]
-    exit
+    exit $((failures > 0))
 }
 trap finish EXIT
 trap 'exit 130' INT

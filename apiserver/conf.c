@@ -146,73 +146,23 @@ static const struct bj_opt options[] = {
      .preset = "false",
      .help = "Answer /api/jobs and /api/accounts as the original server did, "
              "its mistakes included."},
-    {.name = "log.level",
-     .kind = BJ_OPT_STR,
-     .off = AT(log_level),
-     .preset = "info",
-     .help = "Least weight of a line to be logged.",
-     .choices = "debug|info|warn|error"},
-    {.name = "log.format",
-     .kind = BJ_OPT_STR,
-     .off = AT(log_format),
-     .preset = "logfmt",
-     .help = "What log lines look like.",
-     .choices = "logfmt|json"},
-    {.name = "config.file",
-     .kind = BJ_OPT_STR,
-     .off = AT(file),
-     .arg = "FILE",
-     .help = "YAML file with the same options; the command line goes before "
-             "it."},
-    {.name = "version",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(version),
-     .preset = "false",
-     .help = "Print the version and exit."},
-    {.name = "help",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(help),
-     .preset = "false",
-     .help = "Print this and exit."},
     {.name = NULL},
 };
 
+enum { SETS = 2 };
+
+static void name_sets(struct bj_api_conf *c, struct bj_optset sets[SETS])
+{
+    sets[0] = (struct bj_optset){options, c};
+    sets[1] = (struct bj_optset){bj_program_opts, &c->program};
+}
+
 void bj_api_conf_free(struct bj_api_conf *c)
 {
-    bj_opt_free(&(struct bj_optset){options, c});
-}
-
-static int read_file(struct bj_api_conf *c, const char *path,
-                     struct bj_err *err)
-{
-    char why[64];
-    /* The code alone does not tell a file that is not there from an option that
-     * is not known. */
-    if (access(path, R_OK) < 0)
-        return bj_err_set(err, -EINVAL, "config.file: '%s': %s", path,
-                          strerror_r(errno, why, sizeof(why)));
-    int r = bj_opt_yaml(&(struct bj_optset){options, c}, 1, path, err);
-    if (r == 0 && (c->file || c->help || c->version))
-        r = bj_err_set(err, -EINVAL,
-                       "%s: config.file, help and version belong on the "
-                       "command line",
-                       path);
-    return r;
-}
-
-/* All sources in turn; path may be NULL. */
-static int apply(struct bj_api_conf *c, const char *path, int argc, char **argv,
-                 struct bj_err *err)
-{
-    struct bj_optset set = {options, c};
-    bj_api_conf_free(c);
-    *c = (struct bj_api_conf){0};
-    int r = bj_opt_presets(&set, err);
-    if (r == 0 && path)
-        r = read_file(c, path, err);
-    if (r == 0)
-        r = bj_opt_argv(&set, 1, argc, argv, err);
-    return r < 0 ? r : bj_opt_finish(&set, err);
+    struct bj_optset sets[SETS];
+    name_sets(c, sets);
+    for (int i = 0; i < SETS; i++)
+        bj_opt_free(&sets[i]);
 }
 
 static int check(const struct bj_api_conf *c, struct bj_err *err)
@@ -235,16 +185,12 @@ static int check(const struct bj_api_conf *c, struct bj_err *err)
 int bj_api_conf_load(struct bj_api_conf *c, int argc, char **argv,
                      struct bj_err *err)
 {
-    /* The first round is there to find the file. */
-    int r = apply(c, NULL, argc, argv, err);
-    if (r < 0 || c->help || c->version)
+    struct bj_optset sets[SETS];
+    name_sets(c, sets);
+    int r = bj_program_load(&c->program, sets, SETS, argc, argv, err);
+    if (r < 0 || c->program.help || c->program.version)
         return r;
-    char *path = c->file;
-    c->file = NULL;
-    if (path)
-        r = apply(c, path, argc, argv, err);
-    free(path);
-    return r < 0 ? r : check(c, err);
+    return check(c, err);
 }
 
 int bj_api_conf_unread(const char *option, struct bj_err *err)
@@ -259,4 +205,5 @@ int bj_api_conf_unread(const char *option, struct bj_err *err)
 void bj_api_conf_help(struct bj_buf *out)
 {
     bj_opt_help(&(struct bj_optset){options, NULL}, out);
+    bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
 }

@@ -2,7 +2,7 @@
 #ifndef BJ_APISERVER_CONF_H
 #define BJ_APISERVER_CONF_H
 
-#include "base/opt.h"
+#include "base/program.h"
 
 #include <stdbool.h>
 
@@ -25,10 +25,7 @@ struct bj_api_conf {
     struct bj_strv admins, coordinators;
     char *access_file, *token_file;
     bool original_strict;
-    char *log_level, *log_format;
-    /* only on the command line */
-    char *file;
-    bool version, help;
+    struct bj_program program;
 };
 
 /* Fill a zeroed conf: presets, then the file, then the command line, then see

@@ -8,11 +8,9 @@
 #include "base/log.h"
 
 #include <limits.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -29,36 +27,6 @@ struct program {
     bool stopping;
     uint64_t stop_usec; /* when patience ends */
 };
-
-/* Big buffers go back to the kernel when they are freed. */
-static void tune_malloc(void)
-{
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_MMAP_THRESHOLD, BIG_BYTES);
-    mallopt(M_TRIM_THRESHOLD, BIG_BYTES);
-}
-
-static void raise_files(void)
-{
-    struct rlimit l;
-    if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == l.rlim_max)
-        return;
-    l.rlim_cur = l.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &l);
-}
-
-static int open_signals(struct program *p, struct bj_err *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return p->signals < 0 ? bj_err_set(err, -errno, "signalfd") : 0;
-}
 
 static int open_addresses(struct program *p, struct bj_err *err)
 {
@@ -78,15 +46,6 @@ static int open_addresses(struct program *p, struct bj_err *err)
     p->socket = p->conf->socket;
     bj_log(BJ_LOG_INFO, NULL, "listening on %s", p->socket);
     return bj_httpd_adopt(p->api.httpd, fd, err);
-}
-
-static void set_up_log(const struct bj_api_conf *c)
-{
-    enum bj_log_level level = BJ_LOG_INFO;
-    enum bj_log_format format = BJ_LOG_LOGFMT;
-    bj_log_level_parse(c->log_level, &level);
-    bj_log_format_parse(c->log_format, &format);
-    bj_log_setup(level, format);
 }
 
 static void drop_conf(struct bj_api_conf *c)
@@ -154,7 +113,7 @@ static void reload(struct program *p)
     }
     p->conf = fresh;
     p->socket = p->socket ? fresh->socket : NULL;
-    set_up_log(fresh);
+    bj_program_log(&fresh->program);
     bj_log(BJ_LOG_INFO, NULL, "reloaded");
 }
 
@@ -212,14 +171,14 @@ static int loop(struct program *p, struct bj_err *err)
 static bool print_text(const struct bj_api_conf *c)
 {
     struct bj_buf out = {0};
-    if (c->help) {
+    if (c->program.help) {
         bj_buf_str(&out,
                    "Usage: batchjob_stats_server [OPTION]...\n"
                    "       batchjob_stats_server make-token USER [EXPIRES]\n"
                    "The accounting of batch jobs as JSON, for Grafana and for "
                    "scripts.\n\n");
         bj_api_conf_help(&out);
-    } else if (c->version) {
+    } else if (c->program.version) {
         bj_buf_str(&out,
                    "batchjob_stats_server " BJ_VERSION " (" BJ_REVISION ")\n");
     } else {
@@ -230,14 +189,6 @@ static bool print_text(const struct bj_api_conf *c)
     return true;
 }
 
-/* Wrong options explain themselves; with other errors the code tells more. */
-static const char *reason(const struct bj_err *err, char *buf, unsigned cap)
-{
-    if (err->code == -EINVAL || err->code == -ERANGE || err->code == -ENOENT)
-        return err->msg;
-    return bj_err_text(err, buf, cap);
-}
-
 static int run(struct program *p)
 {
     struct bj_err err = {0};
@@ -245,23 +196,24 @@ static int run(struct program *p)
     int r = load_conf(p, &p->conf, &err);
     if (r < 0) {
         fprintf(stderr, "batchjob_stats_server: %s\n",
-                reason(&err, text, sizeof(text)));
+                bj_program_reason(&err, text, sizeof(text)));
         return r;
     }
     if (print_text(p->conf))
         return 0;
-    set_up_log(p->conf);
-    raise_files();
+    bj_program_log(&p->conf->program);
+    bj_program_files();
     bj_sql_single_thread();
-    r = open_signals(p, &err);
-    if (r == 0)
+    r = p->signals = bj_program_signals(&err);
+    if (r >= 0)
         r = bj_api_init(&p->api, p->conf, &err);
     if (r == 0)
         r = open_addresses(p, &err);
     if (r == 0)
         r = loop(p, &err);
     if (r < 0)
-        bj_log(BJ_LOG_ERROR, NULL, "%s", reason(&err, text, sizeof(text)));
+        bj_log(BJ_LOG_ERROR, NULL, "%s",
+               bj_program_reason(&err, text, sizeof(text)));
     return r;
 }
 
@@ -289,7 +241,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "make-token") == 0)
         return make_token(argc, argv);
     struct program p = {.argc = argc, .argv = argv, .signals = -1};
-    tune_malloc();
+    bj_program_malloc(BIG_BYTES);
     int r = run(&p);
     bj_api_free(&p.api);
     if (p.socket)

@@ -2,8 +2,12 @@
 
 #include "base/log.h"
 
+#include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define AT(member) offsetof(struct bj_program, member)
@@ -98,6 +102,35 @@ void bj_program_log(const struct bj_program *p)
     bj_log_level_parse(p->log_level, &level);
     bj_log_format_parse(p->log_format, &format);
     bj_log_setup(level, format);
+}
+
+void bj_program_malloc(size_t big_bytes)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, (int)big_bytes);
+    mallopt(M_TRIM_THRESHOLD, (int)big_bytes);
+}
+
+void bj_program_files(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == l.rlim_max)
+        return;
+    l.rlim_cur = l.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &l);
+}
+
+int bj_program_signals(struct bj_err *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd < 0 ? bj_err_set(err, -errno, "signalfd") : fd;
 }
 
 const char *bj_program_reason(const struct bj_err *err, char *buf, unsigned cap)

@@ -28,6 +28,19 @@ int bj_program_load(struct bj_program *p, const struct bj_optset *sets,
 /* Set up the log as the options say (base/log.h). */
 void bj_program_log(const struct bj_program *p);
 
+/* At the start of a daemon with one thread that matters: */
+
+/* Blocks of this size and more go back to the kernel when they are freed, for
+ * good: otherwise malloc would learn to keep them. */
+void bj_program_malloc(size_t big_bytes);
+
+/* Take all file descriptors that the limits allow. */
+void bj_program_files(void);
+
+/* SIGTERM, SIGINT and SIGHUP come through a descriptor (signalfd(2), not
+ * blocking) from now on, and SIGPIPE is ignored.  The descriptor or -errno. */
+int bj_program_signals(struct bj_err *err);
+
 /* The message of an error for a person: what explains itself, such as wrong
  * options, without the meaning of its code.  Like bj_err_text. */
 const char *bj_program_reason(const struct bj_err *err, char *buf,

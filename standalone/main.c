@@ -9,10 +9,8 @@
 #include "standalone/trim.h"
 
 #include <limits.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -31,38 +29,6 @@ struct exporter {
     uint64_t sample_usec, watchdog_usec; /* when next; 0: never */
     uint64_t watchdog_pace;
 };
-
-/* Big buffers go back to the kernel when they are freed, for good: otherwise
- * malloc would learn to keep them. */
-static void tune_malloc(void)
-{
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_MMAP_THRESHOLD, BIG_BYTES);
-    mallopt(M_TRIM_THRESHOLD, BIG_BYTES);
-}
-
-/* Kept cgroup files and connections need descriptors: take all there are. */
-static void raise_files(void)
-{
-    struct rlimit l;
-    if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == l.rlim_max)
-        return;
-    l.rlim_cur = l.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &l);
-}
-
-static int open_signals(struct exporter *e, struct bj_err *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    e->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return e->signals < 0 ? bj_err_set(err, -errno, "signalfd") : 0;
-}
 
 static int open_addresses(struct exporter *e, struct bj_err *err)
 {
@@ -87,8 +53,8 @@ static void notify(const char *state)
 static int start(struct exporter *e, struct bj_err *err)
 {
     e->host = bj_host_make(&e->fold);
-    int r = open_signals(e, err);
-    if (r == 0)
+    int r = e->signals = bj_program_signals(err);
+    if (r >= 0)
         r = bj_core_new(&e->conf.core, &e->host, &e->core, err);
     if (r == 0)
         r = bj_serve_init(&e->serve, &e->conf, e->core, err);
@@ -223,7 +189,7 @@ static int run(struct exporter *e, int argc, char **argv)
     if (print_text(&e->conf))
         return 0;
     bj_program_log(&e->conf.program);
-    raise_files();
+    bj_program_files();
     r = start(e, &err);
     if (r == 0)
         r = loop(e, &err);
@@ -236,7 +202,7 @@ static int run(struct exporter *e, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct exporter e = {.fold = BJ_FOLD_INIT, .signals = -1};
-    tune_malloc();
+    bj_program_malloc(BIG_BYTES);
     int r = run(&e, argc, argv);
     stop(&e);
     return r < 0 ? 1 : 0;

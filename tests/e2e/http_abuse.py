@@ -69,7 +69,9 @@ class Exporter:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (nofile, nofile))
         self.proc = subprocess.Popen(
             [program, *(f"--web.listen-address={a}" for a in listen),
-             f"--path.cgroupfs={tree}", *options],
+             f"--path.cgroupfs={tree}",
+             # What this machine has is not the server's.
+             "--no-collector.energy", "--no-collector.gpu", *options],
             stderr=self.log, stdout=self.log, preexec_fn=limit,
             env={**os.environ, **(env or {})})
         self.pid = self.proc.pid

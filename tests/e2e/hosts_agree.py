@@ -21,7 +21,9 @@ from prom import parse
 
 OF_THE_PROGRAM = re.compile(r"collectd_batchjob_(process|sampler|collector)_"
                             r"|collectd_batchjob_(meter|gpu_source)_(age|duration)_"
-                            r"|collectd_batchjob_job_gpu_(held|idle)_")
+                            r"|collectd_batchjob_job_gpu_(held|idle)_"
+                            # faults count at every reading, not at every look
+                            r"|collectd_batchjob_gpu_(source_)?errors_")
 FREE_TEXT = {"name"}
 PID_FILES = ("stat", "status", "io", "environ", "cgroup", "comm", "cmdline")
 

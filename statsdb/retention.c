@@ -15,11 +15,22 @@ static const char *const texts[] = {
     "DELETE FROM step WHERE id IN (SELECT s.id FROM temp.old AS o JOIN step AS"
     " s ON s.id BETWEEN o.id << 20 AND (o.id << 20) + 0xfffff)",
     "DELETE FROM job_more WHERE job IN (SELECT id FROM temp.old)",
+    /* What was worked out of them; the daily sums of that stay, too. */
+    "DELETE FROM job_finding WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM job_grams WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM job_bin WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM job_prom_energy WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM job_prom WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM job_use WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM derive_todo WHERE job IN (SELECT id FROM temp.old)",
+    "DELETE FROM prom_todo WHERE \"end\" < ?1",
     "CREATE TEMP TABLE old_record(id INTEGER PRIMARY KEY)",
     "INSERT INTO temp.old_record SELECT id FROM node_record WHERE \"end\" < ?1"
     " ORDER BY \"end\" LIMIT ?2",
     "DELETE FROM node_energy WHERE record IN (SELECT id FROM temp.old_record)",
     "DELETE FROM node_device WHERE record IN (SELECT id FROM temp.old_record)",
+    "DELETE FROM derive_record WHERE record IN (SELECT id FROM"
+    " temp.old_record)",
     "DELETE FROM node_record WHERE id IN (SELECT id FROM temp.old_record)",
     "DROP TABLE temp.old_record",
     "DELETE FROM job WHERE id IN (SELECT id FROM temp.old)",

@@ -8,6 +8,7 @@
 /* Step i leads from version i to i + 1.  A released step is never changed. */
 static const char *const *const steps[][2] = {
     {bj_schema_1, bj_schema_1_views},
+    {bj_schema_2, bj_schema_2_views},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

@@ -5,5 +5,7 @@
 /* Statements, NULL at the end. */
 extern const char *const bj_schema_1[];
 extern const char *const bj_schema_1_views[];
+extern const char *const bj_schema_2[];
+extern const char *const bj_schema_2_views[];
 
 #endif

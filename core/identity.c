@@ -9,7 +9,7 @@ static void ask(struct bj_track *t)
     struct bj_ident_query q = {0};
     char paths[4][4096];
     size_t n = 0;
-    memcpy(q.f, t->path_ident->f, sizeof(q.f));
+    bj_told_fields(t->told, q.f);
     for (unsigned h = 0; h < core->hiers.n && n < 4; h++)
         if ((t->unit.there & 1u << h) &&
             bj_unit_path(&t->unit, &core->reader, h, "", paths[n],
@@ -24,11 +24,11 @@ static void ask(struct bj_track *t)
     t->ask_usec = core->now_usec + ((uint64_t)SECOND << wait);
 }
 
-static size_t known_fields(const struct bj_ident *id)
+static size_t known_fields(const struct bj_slice f[BJ_ID_FIELDS])
 {
     size_t n = 0;
     for (int i = 0; i < BJ_ID_FIELDS; i++)
-        n += id->f[i].n > 0;
+        n += f[i].n > 0;
     return n;
 }
 
@@ -41,30 +41,35 @@ static void take_answer(struct bj_track *t)
     bj_ident_ask_drop(t->ask);
     t->ask = NULL;
     t->answered++;
-    if (id->complete || known_fields(id) >= known_fields(t->ident)) {
+    struct bj_slice told[BJ_ID_FIELDS];
+    bj_told_fields(t->told, told);
+    size_t n = known_fields(id->f);
+    if (id->complete ||
+        (n >= known_fields(t->ident->f) && n >= known_fields(told))) {
         bj_ident_unref(t->ident);
         t->ident = id;
+        t->found = true;
     } else {
         bj_ident_unref(id);
     }
 }
 
-/* A SLUID or the name of the slot stands for the id of a job that nobody can
- * tell, once it has been asked for a while. */
+/* Until there is an answer the path tells who it is.  A SLUID or the name of
+ * the slot stands for the id of a job that nobody can tell, once it has been
+ * asked for a while. */
 static void make_do(struct bj_track *t)
 {
     enum { TRIES = 4 };
+    struct bj_slice f[BJ_ID_FIELDS];
+    if (t->ident == t->core->nobody) {
+        bj_told_fields(t->told, f);
+        bj_track_name(t, f);
+    }
     if (t->ident->f[BJ_ID_JOBID].n > 0 || t->answered < TRIES)
         return;
-    struct bj_slice f[BJ_ID_FIELDS];
     memcpy(f, t->ident->f, sizeof(f));
     f[BJ_ID_JOBID] = bj_slice_str(t->id);
-    struct bj_ident *id = bj_ident_new(f, t->core->conf);
-    if (!id)
-        return;
-    id->start_sec = t->ident->start_sec;
-    bj_ident_unref(t->ident);
-    t->ident = id;
+    t->found |= bj_track_name(t, f);
 }
 
 void bj_core_identify(struct bj_core *core)

@@ -55,6 +55,7 @@ struct bj_core {
     struct bj_sampler *sampler;     /* NULL: nobody needs one yet */
     uint64_t records, records_lost;
     struct bj_tracks tracks;
+    struct bj_ident *nobody; /* who a job is that was not asked for yet */
     struct bj_run run[BJ_RUNS];
     char cluster[132];
     uint64_t now_usec, wall_usec;   /* of the pass */

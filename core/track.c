@@ -37,6 +37,24 @@ const char *bj_track_key(const struct bj_path_match *m, const char *rel,
     return buf;
 }
 
+/* Behind the second slash of a key; a NUL in the id has cut it short. */
+static const char *id_in(const char *key, const struct bj_path_match *m)
+{
+    size_t at = m->f[BJ_ID_SYSTEM].n + 1 + m->f[BJ_ID_NODE].n + 1;
+    size_t n = strlen(key);
+    return key + (at < n ? at : n);
+}
+
+/* Fields of a path as an identity would have them: clean. */
+static struct bj_told *told_by(const struct bj_track *t,
+                               const struct bj_slice f[BJ_ID_FIELDS])
+{
+    struct bj_ident *id = bj_ident_new(f, t->core->conf);
+    struct bj_told *told = id ? bj_told_new(id->f) : NULL;
+    bj_ident_unref(id);
+    return told;
+}
+
 struct bj_track *bj_track_new(struct bj_core *core,
                               const struct bj_path_match *m, const char *rel)
 {
@@ -50,15 +68,14 @@ struct bj_track *bj_track_new(struct bj_core *core,
     t->first_usec = core->now_usec;
     t->start_sec = t->end_sec = BJ_ABSENT;
     t->checked_cpu_usec = BJ_ABSENT;
-    struct bj_slice id = id_of(m, rel);
-    t->id = strndup(id.p, id.n);
     t->key = strdup(bj_track_key(m, rel, key, sizeof(key)));
-    t->ident = bj_ident_new(m->f, core->conf);
-    if (!t->id || !t->key || !t->ident) {
+    t->id = t->key ? id_in(t->key, m) : NULL;
+    t->ident = bj_ident_ref(core->nobody);
+    t->told = told_by(t, m->f);
+    if (!t->key || !t->told) {
         bj_track_free(t);
         return NULL;
     }
-    t->path_ident = bj_ident_ref(t->ident);
     return t;
 }
 
@@ -74,10 +91,9 @@ void bj_track_free(struct bj_track *t)
     if (t->proc)
         bj_jobproc_free(t->core->proctab, t->proc);
     bj_ident_unref(t->ident);
-    bj_ident_unref(t->path_ident);
+    free(t->told);
     bj_unit_fini(&t->unit, &t->core->pool);
     free(t->key);
-    free(t->id);
     free(t);
 }
 
@@ -111,10 +127,17 @@ int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
     return 0;
 }
 
+static struct bj_slice owner(const struct bj_track *t)
+{
+    struct bj_slice f[BJ_ID_FIELDS];
+    bj_told_fields(t->told, f);
+    return f[BJ_ID_UID];
+}
+
 /* Not every path tells the owner: only two that differ make two jobs. */
 static bool same_owner(const struct bj_track *t, struct bj_slice uid)
 {
-    struct bj_slice known = t->path_ident->f[BJ_ID_UID];
+    struct bj_slice known = owner(t);
     return known.n == 0 || uid.n == 0 || bj_slice_eq(known, uid);
 }
 
@@ -130,7 +153,7 @@ struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key,
 
 void bj_tracks_replace(struct bj_tracks *ts, const struct bj_track *t)
 {
-    struct bj_slice uid = t->path_ident->f[BJ_ID_UID];
+    struct bj_slice uid = owner(t);
     for (size_t i = 0; i < ts->n; i++)
         if (ts->v[i]->former && strcmp(ts->v[i]->key, t->key) == 0 &&
             same_owner(ts->v[i], uid))
@@ -141,20 +164,31 @@ void bj_track_learn(struct bj_track *t, const struct bj_path_match *m)
 {
     struct bj_slice f[BJ_ID_FIELDS];
     bool more = false;
+    bj_told_fields(t->told, f);
     for (int i = 0; i < BJ_ID_FIELDS; i++) {
-        bool lacks = t->path_ident->f[i].n == 0 && m->f[i].n > 0;
-        f[i] = lacks ? m->f[i] : t->path_ident->f[i];
-        more |= lacks;
+        if (f[i].n > 0 || m->f[i].n == 0)
+            continue;
+        f[i] = m->f[i];
+        more = true;
     }
-    struct bj_ident *id = more ? bj_ident_new(f, t->core->conf) : NULL;
-    if (!id)
+    struct bj_told *told = more ? told_by(t, f) : NULL;
+    if (!told)
         return;
-    if (t->ident == t->path_ident) {
-        bj_ident_unref(t->ident);
-        t->ident = bj_ident_ref(id);
-    }
-    bj_ident_unref(t->path_ident);
-    t->path_ident = id;
+    if (!t->found)
+        bj_track_name(t, f);
+    free(t->told);
+    t->told = told;
+}
+
+bool bj_track_name(struct bj_track *t, const struct bj_slice f[BJ_ID_FIELDS])
+{
+    struct bj_ident *id = bj_ident_new(f, t->core->conf);
+    if (!id)
+        return false;
+    id->start_sec = t->ident->start_sec;
+    bj_ident_unref(t->ident);
+    t->ident = id;
+    return true;
 }
 
 void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t)

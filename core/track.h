@@ -7,6 +7,7 @@
 #include "core/energy/ledger.h"
 #include "core/find/ident.h"
 #include "core/find/layout.h"
+#include "core/find/told.h"
 #include "core/find/tree.h"
 
 enum { BJ_EV_HITS, BJ_EV_KILLS, BJ_EVENTS };
@@ -30,7 +31,8 @@ struct bj_track {
     struct bj_unit unit;
     const struct bj_layout *layout;
     char *key;        /* system, node, id: what makes it this job */
-    char *id;         /* job id, or what stands for it until it is known */
+    const char *id;   /* job id, or what stands for it until it is known: the
+                         end of key */
     unsigned cookies; /* hierarchies in which a tree knows it */
     bool born;        /* processes were seen in it */
     bool dying;       /* a hierarchy has lost it: it is over */
@@ -48,11 +50,12 @@ struct bj_track {
      * peak and OOM kills of the machine when they were read last; the lowest
      * limit of a step. */
     uint64_t events_usec, seen_peak_bytes, seen_oom_kills, step_limit_bytes;
-    uint64_t read_pass;          /* number of the pass that read it last */
-    uint16_t seen_there;         /* unit.there after the last pass */
-    bool hidden;                 /* its grace time is over */
-    struct bj_ident *path_ident; /* what its path tells */
-    struct bj_ident *ident;
+    uint64_t read_pass;     /* number of the pass that read it last */
+    uint16_t seen_there;    /* unit.there after the last pass */
+    bool hidden;            /* its grace time is over */
+    struct bj_told *told;   /* by its path */
+    struct bj_ident *ident; /* the core's nobody, until it was asked for */
+    bool found;             /* it holds more than the path told */
     struct bj_ident_ask *ask;
     unsigned asked, answered;
     uint64_t ask_usec;
@@ -91,6 +94,10 @@ void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t);
 
 /* t is born: a former job of the same id makes way. */
 void bj_tracks_replace(struct bj_tracks *ts, const struct bj_track *t);
+
+/* Its identity is made of these fields from now on.  false, and it stays as it
+ * is, when memory is out. */
+bool bj_track_name(struct bj_track *t, const struct bj_slice f[BJ_ID_FIELDS]);
 
 /* The key of a match, in buf. */
 const char *bj_track_key(const struct bj_path_match *m, const char *rel,

@@ -67,7 +67,7 @@ static int start(struct exporter *e, struct bj_err *err)
     e->watchdog_pace = bj_notify_pace();
     e->watchdog_usec = e->watchdog_pace ? now : 0;
     e->sample_usec = e->conf.interval_usec ? now : 0;
-    bj_trim_libraries();
+    bj_trim();
     notify("READY=1");
     return 0;
 }

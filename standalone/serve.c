@@ -9,7 +9,7 @@
 
 enum {
     GZIP_BYTES = 1024, /* a smaller page is sent as it is */
-    TRIM_FIRST = 4,    /* the heap is trimmed after this look ... */
+    TRIM_FIRST = 4,    /* memory is trimmed after this look ... */
     TRIM_LOOKS = 64,   /* ... and so many later again */
 };
 
@@ -24,7 +24,7 @@ int bj_serve_look(struct bj_serve *s, struct bj_err *err)
     if (r < 0 && s->failure.code == 0)
         bj_log(BJ_LOG_ERROR, &why, "the look at the node failed");
     if (s->looks++ % TRIM_LOOKS == TRIM_FIRST)
-        bj_trim_heap();
+        bj_trim();
     s->failure = why;
     s->failure.code = r < 0 ? r : 0;
     return r < 0 ? bj_err_set(err, r, "%s", why.msg) : 0;

@@ -57,13 +57,9 @@ static bool is_traced(void)
     return true;
 }
 
-void bj_trim_libraries(void)
-{
-    if (!is_traced())
-        dl_iterate_phdr(forget, NULL);
-}
-
-void bj_trim_heap(void)
+void bj_trim(void)
 {
     malloc_trim(0);
+    if (!is_traced())
+        dl_iterate_phdr(forget, NULL);
 }

@@ -35,7 +35,6 @@ struct bj_slot {
     void *meter;
     const struct bj_meter_kind *kind; /* of meter, or tried last */
     unsigned in_a_row;                /* faults */
-    struct bj_meter_sample sample;
     /* under lock */
     pthread_mutex_t lock;
     pthread_cond_t change; /* stop, or ended */
@@ -44,6 +43,9 @@ struct bj_slot {
     uint64_t due_usec; /* when it is served next; UINT64_MAX: no meter */
     uint64_t look_usec;
     struct bj_slot_view view;
+    /* Of whoever serves it.  Last, like the zones of the view: most slots have
+     * no meter, and never touch the pages of either. */
+    struct bj_meter_sample sample;
 };
 
 static void say(struct bj_slot *s, const char *name, const struct bj_err *err)

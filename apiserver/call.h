@@ -11,6 +11,7 @@
 struct bj_api;
 struct bj_endpoint;
 struct bj_key;
+struct bj_api_column;
 struct bj_json;
 
 struct bj_call {
@@ -22,6 +23,7 @@ struct bj_call {
     struct bj_reader *reader;   /* begun, where the endpoint asks for it */
     struct bj_identity who;     /* where the endpoint asks for it */
     const struct bj_json *body; /* of a POST, where it was parsed */
+    void *work;                 /* what run has left for after to do */
     char about[80];             /* what an admin has looked at, for the log */
     int64_t now_sec;            /* wall clock */
     struct bj_err err;
@@ -39,11 +41,17 @@ struct bj_endpoint {
      * of the store, with call->err filled in.  Anything but 0 throws away what
      * was written so far. */
     int (*run)(struct bj_call *call);
+    /* NULL, or the second half, once run has returned 0 and the store is let
+     * go.  It may block, so it touches nothing but work (which it frees), req,
+     * reply and err.  Returns as run does. */
+    int (*after)(struct bj_call *call);
     /* For the OpenAPI document; help NULL: not in it. */
     const char *help;
     unsigned params; /* mask of apiserver/params.h */
     const struct bj_key *keys;
-    bool jobs; /* keys are those of jobs */
+    const struct bj_api_column *columns; /* where they are of such */
+    bool jobs;                           /* keys are those of jobs */
+    bool series;                         /* keys are those of series */
 };
 
 /* One key of an answer's rows; the last of a table has name NULL. */
@@ -61,11 +69,15 @@ unsigned bj_key_names(const struct bj_key *keys,
 /* The parts of the API, each with path NULL at its end. */
 extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[],
     bj_endpoints_jobs[], bj_endpoints_original[], bj_endpoints_usage[],
-    bj_endpoints_openapi[], bj_endpoints_simpod[];
+    bj_endpoints_openapi[], bj_endpoints_simpod[], bj_endpoints_series[],
+    bj_endpoints_parts[], bj_endpoints_facts[];
 
 /* Refuse: an error document with one readable sentence.  Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Log what the call's err says, with what it was about. */
+void bj_call_log(const struct bj_call *c, const char *about);
 
 /* Find out who asks, for endpoints that do not leave it to BJ_NEED_USER.  0, or
  * a refusal. */

@@ -9,6 +9,13 @@
 #define ELAPSED                                                                \
     "(j.elapsed_off + iif(j.start IS NULL OR j.\"end\" IS NULL, 0, "           \
     "j.\"end\" - j.start - ifnull(j.suspended, 0)))"
+#define FROM(column)                                                           \
+    "CASE " column " WHEN 1 THEN 'nodes' WHEN 2 THEN 'prometheus' WHEN 3 "     \
+    "THEN 'scheduler' END"
+#define GRAMS(column)                                                          \
+    "(SELECT g." column " FROM job_grams AS g WHERE g.job = j.id AND g.source" \
+    " = (SELECT id FROM factor_source WHERE cluster IS NULL AND provider = "   \
+    "'best' AND kind = 'average' AND zone = ''))"
 #define WORD(column) "(SELECT text FROM word WHERE id = " column ")"
 
 const struct bj_api_column bj_api_columns[] = {
@@ -111,6 +118,44 @@ const struct bj_api_column bj_api_columns[] = {
      "Working directory."},
     {"submit_line", BJ_AS_TEXT, 0, "m.submit_line", "How it was submitted."},
     {"comment", BJ_AS_TEXT, 0, "m.comment", "Comment, free text."},
+    /* What is worked out once a job has ended: statsdb/schema_2.c. */
+    {"best_cpu_efficiency", BJ_AS_PPM, 0, "u.cpu_efficiency_ppm",
+     "CPU time used in percent of what was allocated, as the best source "
+     "tells it."},
+    {"best_cpu_source", BJ_AS_TEXT, 0, FROM("u.cpu_efficiency_source"),
+     "Which one: nodes, prometheus or scheduler."},
+    {"best_mem_efficiency", BJ_AS_PPM, 0, "u.mem_efficiency_ppm",
+     "Highest memory in percent of what was allocated, as the best source "
+     "tells it."},
+    {"best_mem_source", BJ_AS_TEXT, 0, FROM("u.mem_efficiency_source"),
+     "Which one."},
+    {"gpu_efficiency", BJ_AS_PPM, 0, "u.gpu_efficiency_ppm",
+     "How busy its GPUs were, in percent of the time."},
+    {"gpus_unused", BJ_AS_INT, 0, "u.gpus_unused",
+     "GPUs on which nothing ever ran."},
+    {"gpu_held_sec", BJ_AS_MICRO, 0, "u.gpu_held_usec",
+     "Time that it held GPUs for."},
+    {"gpu_idle_sec", BJ_AS_MICRO, 0, "u.gpu_idle_usec",
+     "Of it: without using them."},
+    {"gpu_mem_peak_bytes", BJ_AS_INT, 0, "u.gpu_mem_peak_bytes",
+     "Memory on its GPUs, highest."},
+    {"best_energy_joules", BJ_AS_MICRO, 0, "u.energy_uj",
+     "Energy, as the best source tells it, of all its nodes."},
+    {"best_energy_source", BJ_AS_TEXT, 0, FROM("u.energy_source"),
+     "Which one."},
+    {"energy_policy", BJ_AS_TEXT, 0, WORD("u.energy_policy"),
+     "How nodes split their energy over jobs."},
+    {"emissions_g", BJ_AS_MICRO, 0, GRAMS("micrograms"),
+     "CO2 equivalent of that energy, by the best average factors, in grams."},
+    {"emissions_estimated", BJ_AS_BOOL, 0, GRAMS("estimated"),
+     "Some of these factors are a forecast, an estimate or a profile."},
+    {"findings", BJ_AS_INT, 0,
+     "(SELECT count(*) FROM job_finding WHERE job = j.id)",
+     "How many things were found wrong with it."},
+    {"finding_names", BJ_AS_TEXT, 0,
+     "(SELECT group_concat(r.name) FROM job_finding AS f JOIN finding_rule AS "
+     "r ON r.id = f.rule WHERE f.job = j.id)",
+     "Their names, with commas between."},
     {.key = NULL},
 };
 
@@ -118,7 +163,9 @@ const char *bj_column_type(const struct bj_api_column *k)
 {
     static const char *const types[] = {
         [BJ_AS_INT] = "integer",     [BJ_AS_TENTHS] = "number",
-        [BJ_AS_MICRO] = "number",    [BJ_AS_TEXT] = "string",
+        [BJ_AS_MICRO] = "number",    [BJ_AS_MILLI] = "number",
+        [BJ_AS_PPM] = "number",      [BJ_AS_REAL] = "number",
+        [BJ_AS_BOOL] = "boolean",    [BJ_AS_TEXT] = "string",
         [BJ_AS_WORD] = "string",     [BJ_AS_TIME] = "string",
         [BJ_AS_TIME_MS] = "integer", [BJ_AS_LINK_END] = "string"};
     return types[k->kind];

@@ -4,11 +4,17 @@
 
 #include "apiserver/words.h"
 
+#include <stdbool.h>
+
 /* How the SQL value of a column becomes JSON. */
 enum bj_column_kind {
     BJ_AS_INT,
     BJ_AS_TENTHS,  /* of it */
+    BJ_AS_MILLI,   /* thousandths of it */
+    BJ_AS_PPM,     /* millionths, in percent */
     BJ_AS_MICRO,   /* millionths of it */
+    BJ_AS_REAL,    /* a real number of SQL */
+    BJ_AS_BOOL,    /* 0 is false */
     BJ_AS_TEXT,    /* text as it is */
     BJ_AS_WORD,    /* the text that a dictionary has for a number */
     BJ_AS_TIME,    /* seconds as ISO 8601 */
@@ -20,11 +26,16 @@ struct bj_api_column {
     const char *key;
     enum bj_column_kind kind;
     enum bj_word word;
-    const char *sql; /* over j (job), m (job_more) and o (owner) */
+    const char *sql; /* of jobs: over j (job), m (job_more), o (owner)
+                        and, where derived, u (job_use) */
     const char *help;
 };
 
-enum { BJ_API_COLUMNS = 72 }; /* at most */
+enum { BJ_API_COLUMNS = 96 }; /* at most */
+
+/* The first of those that are worked out of others: it and what follows it is
+ * in lists only where it is asked for. */
+#define BJ_COLUMN_DERIVED "best_cpu_efficiency"
 
 /* Ends with key NULL. */
 extern const struct bj_api_column bj_api_columns[];

@@ -146,15 +146,23 @@ static const struct bj_opt options[] = {
      .preset = "false",
      .help = "Answer /api/jobs and /api/accounts as the original server did, "
              "its mistakes included."},
+    {.name = "constants.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(constants),
+     .arg = "FILE",
+     .help = "Numbers of the site's own for /api/v1/constants: lines with a "
+             "name and a number, below [CLUSTER] where they are one's; read "
+             "with each request."},
     {.name = NULL},
 };
 
-enum { SETS = 2 };
+enum { SETS = 3 };
 
 static void name_sets(struct bj_api_conf *c, struct bj_optset sets[SETS])
 {
     sets[0] = (struct bj_optset){options, c};
-    sets[1] = (struct bj_optset){bj_program_opts, &c->program};
+    sets[1] = (struct bj_optset){bj_prom_opts, &c->prom};
+    sets[2] = (struct bj_optset){bj_program_opts, &c->program};
 }
 
 void bj_api_conf_free(struct bj_api_conf *c)
@@ -179,7 +187,7 @@ static int check(const struct bj_api_conf *c, struct bj_err *err)
                           "web.max-requests");
     if (!c->store || !c->store[0])
         return bj_err_set(err, -EINVAL, "store.path: there must be one");
-    return 0;
+    return bj_prom_check(&c->prom, err);
 }
 
 int bj_api_conf_load(struct bj_api_conf *c, int argc, char **argv,
@@ -205,5 +213,6 @@ int bj_api_conf_unread(const char *option, struct bj_err *err)
 void bj_api_conf_help(struct bj_buf *out)
 {
     bj_opt_help(&(struct bj_optset){options, NULL}, out);
+    bj_opt_help(&(struct bj_optset){bj_prom_opts, NULL}, out);
     bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
 }

@@ -2,6 +2,7 @@
 #ifndef BJ_APISERVER_CONF_H
 #define BJ_APISERVER_CONF_H
 
+#include "apiserver/prom.h"
 #include "base/program.h"
 
 #include <stdbool.h>
@@ -25,6 +26,8 @@ struct bj_api_conf {
     struct bj_strv admins, coordinators;
     char *access_file, *token_file;
     bool original_strict;
+    char *constants; /* file of the site's own numbers; empty: none */
+    struct bj_prom_conf prom;
     struct bj_program program;
 };
 

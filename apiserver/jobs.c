@@ -1,8 +1,9 @@
 #include "apiserver/jobs.h"
 
 #include "apiserver/server.h"
+#include "apiserver/table.h"
 
-#include <stdio.h>
+enum { HET_SKIPPED = 256 };
 
 static const struct bj_api_column *find_key(struct bj_slice key, unsigned *at)
 {
@@ -12,7 +13,7 @@ static const struct bj_api_column *find_key(struct bj_slice key, unsigned *at)
     return NULL;
 }
 
-int bj_jobs_pick(struct bj_call *c, const struct bj_params *p,
+int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool derived,
                  struct bj_picked *ret)
 {
     bool want[BJ_API_COLUMNS] = {false};
@@ -26,12 +27,18 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p,
                                   s.n < 60 ? (int)s.n : 60, s.p);
         want[at] = true;
     }
+    bool behind = false;
     ret->n = 0;
-    for (unsigned i = 0; bj_api_columns[i].key; i++)
-        if (want[i] || !p->given[BJ_PARAM_FIELDS]) {
-            ret->at[ret->n] = (unsigned char)i;
-            ret->key[ret->n++] = bj_api_columns[i].key;
-        }
+    ret->derived = false;
+    for (unsigned i = 0; bj_api_columns[i].key; i++) {
+        behind =
+            behind || strcmp(bj_api_columns[i].key, BJ_COLUMN_DERIVED) == 0;
+        if (p->given[BJ_PARAM_FIELDS] ? !want[i] : behind && !derived)
+            continue;
+        ret->derived = ret->derived || behind;
+        ret->at[ret->n] = (unsigned char)i;
+        ret->key[ret->n++] = bj_api_columns[i].key;
+    }
     return 0;
 }
 
@@ -43,37 +50,11 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
         bj_query_sql(q, bj_api_columns[k->at[i]].sql);
     }
     bj_query_sql(q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id"
-                    " LEFT JOIN owner AS o ON o.id = j.owner WHERE 1");
-}
-
-static void put_link_end(struct bj_rows *rows, int64_t sec)
-{
-    char text[32];
-    if (sec == BJ_SQL_NULL)
-        snprintf(text, sizeof(text), "now");
-    else
-        snprintf(text, sizeof(text), "%lld",
-                 sec > INT64_MAX / 1000 || sec < INT64_MIN / 1000
-                     ? 0
-                     : (long long)sec * 1000);
-    bj_put_text(rows, bj_slice_str(text));
-}
-
-static void put_number(const struct bj_api_column *k, struct bj_rows *rows,
-                       int64_t v)
-{
-    if (k->kind == BJ_AS_LINK_END)
-        put_link_end(rows, v);
-    else if (v == BJ_SQL_NULL)
-        bj_put_null(rows);
-    else if (k->kind == BJ_AS_TENTHS || k->kind == BJ_AS_MICRO)
-        bj_put_fixed(rows, v, k->kind == BJ_AS_TENTHS ? 1 : 6);
-    else if (k->kind == BJ_AS_TIME)
-        bj_put_time(rows, v);
-    else if (k->kind == BJ_AS_TIME_MS)
-        bj_put_time_ms(rows, v);
-    else
-        bj_put_int(rows, v);
+                    " LEFT JOIN owner AS o ON o.id = j.owner");
+    /* Work only for those who ask for it. */
+    if (k->derived)
+        bj_query_sql(q, " LEFT JOIN job_use AS u ON u.job = j.id");
+    bj_query_sql(q, " WHERE 1");
 }
 
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
@@ -85,14 +66,12 @@ int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
     for (unsigned i = 0; i < k->n && r == 0; i++) {
         const struct bj_api_column *col = &bj_api_columns[k->at[i]];
         int at = (int)i + 2;
-        if (col->kind == BJ_AS_TEXT) {
-            bj_put_text(rows, bj_sql_text(st, at));
-        } else if (col->kind == BJ_AS_WORD) {
+        if (col->kind == BJ_AS_WORD) {
             r = bj_words_text(c->api->words, c->reader, col->word,
                               bj_sql_get(st, at), &text, &c->err);
             bj_put_text(rows, text);
         } else {
-            put_number(col, rows, bj_sql_get(st, at));
+            bj_table_value(col, rows, st, at);
         }
     }
     bj_row_end(rows);
@@ -137,6 +116,32 @@ static bool split_task(struct bj_slice s, uint64_t *job, uint64_t *task)
            *job <= INT64_MAX && *task <= INT64_MAX;
 }
 
+/* "4711+1", the blank being what an unescaped '+' of a query string becomes. */
+static bool split_het(struct bj_slice s, uint64_t *leader, uint64_t *offset)
+{
+    return bj_slice_number(&s, leader) && s.n > 1 &&
+           (s.p[0] == '+' || s.p[0] == ' ') &&
+           bj_slice_u64((struct bj_slice){s.p + 1, s.n - 1}, offset) == 0 &&
+           *leader <= INT64_MAX / 2 && *offset <= INT64_MAX / 4;
+}
+
+/* Slurm gives the components of a heterogeneous job ids in a row, of which it
+ * leaves out those that are taken. */
+static void named_het(struct bj_query *q, int64_t leader, int64_t offset)
+{
+    bj_query_sql(q, " AND j.cluster IN (SELECT id FROM cluster) AND j.raw_id"
+                    " BETWEEN ");
+    bj_query_int(q, leader);
+    bj_query_sql(q, " AND ");
+    bj_query_int(q, leader + offset + HET_SKIPPED);
+    bj_query_sql(q, " AND EXISTS (SELECT 1 FROM job_more AS h WHERE h.job ="
+                    " j.id AND h.het_job = ");
+    bj_query_int(q, leader);
+    bj_query_sql(q, " AND h.het_offset = ");
+    bj_query_int(q, offset);
+    bj_query_sql(q, ")");
+}
+
 static bool is_sluid(struct bj_slice s)
 {
     if (s.n != 14 || s.p[0] != 's')
@@ -170,6 +175,8 @@ int bj_jobs_named(struct bj_query *q, struct bj_call *c, struct bj_slice name)
         bj_query_int(q, (int64_t)a);
         bj_query_sql(q, " AND j.array_task = ");
         bj_query_int(q, (int64_t)b);
+    } else if (split_het(name, &a, &b)) {
+        named_het(q, (int64_t)a, (int64_t)b);
     } else {
         bj_query_sql(q, " AND j.cluster IN (SELECT id FROM cluster)"
                         " AND j.raw_id = ");

@@ -11,10 +11,12 @@ struct bj_picked {
     unsigned char at[BJ_API_COLUMNS];
     const char *key[BJ_API_COLUMNS];
     unsigned n;
+    bool derived; /* some of them are */
 };
 
-/* Those that "fields" names, or all.  0 or a refusal. */
-int bj_jobs_pick(struct bj_call *c, const struct bj_params *p,
+/* Those that "fields" names; else all, derived ones only when wanted.  0 or a
+ * refusal. */
+int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool derived,
                  struct bj_picked *ret);
 
 /* Begin "SELECT j.at, j.id, COLUMNS FROM ... WHERE 1". */

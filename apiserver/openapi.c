@@ -2,6 +2,7 @@
  * runs by.  Format: OpenAPI 3.1.0. */
 #include "apiserver/column.h"
 #include "apiserver/params.h"
+#include "apiserver/series.h"
 #include "apiserver/server.h"
 
 static void text(struct bj_buf *b, const char *before, const char *s)
@@ -53,18 +54,31 @@ static void put_key(struct bj_buf *b, const char *name, const char *type,
     bj_buf_str(b, "}");
 }
 
-static void put_job_keys(struct bj_buf *b)
+static void put_columns(struct bj_buf *b, const struct bj_api_column *first)
 {
-    for (const struct bj_api_column *k = bj_api_columns; k->key; k++)
-        put_key(b, k->key, bj_column_type(k), k->help, k == bj_api_columns);
+    for (const struct bj_api_column *k = first; k->key; k++)
+        put_key(b, k->key, bj_column_type(k), k->help, k == first);
+}
+
+static void put_series_keys(struct bj_buf *b)
+{
+    put_key(b, "time", "string", "Time of the values.", true);
+    put_key(b, "time_ms", "integer", "The same in milliseconds.", false);
+    put_key(b, "node", "string", "Node; null for the whole job.", false);
+    put_key(b, "gpu", "string", "GPU; null but with by=gpu.", false);
+    for (const struct bj_series_metric *m = bj_series_metrics; m->name; m++)
+        put_key(b, m->name, "number", m->help, false);
 }
 
 static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
 {
-    struct bj_slice path = bj_slice_str(e->path);
-    bool in_path = path.p[path.n - 1] == '*';
-    bj_buf_printf(b, "\"%.*s%s\":{\"get\":{", (int)path.n - in_path, path.p,
-                  in_path ? "{job}" : "");
+    const char *star = strchr(e->path, '*');
+    bool in_path = star;
+    if (star)
+        bj_buf_printf(b, "\"%.*s{job}%s\":{\"get\":{", (int)(star - e->path),
+                      e->path, star + 1);
+    else
+        bj_buf_printf(b, "\"%s\":{\"get\":{", e->path);
     text(b, "\"summary\":", e->help);
     put_params(b, e, in_path);
     bj_buf_str(b, ",\"responses\":{\"200\":{\"description\":\"Rows; every row "
@@ -75,7 +89,11 @@ static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
                   "{\"type\":\"array\",\"items\":{\"type\":\"object\","
                   "\"properties\":{");
     if (e->jobs)
-        put_job_keys(b);
+        put_columns(b, bj_api_columns);
+    if (e->columns)
+        put_columns(b, e->columns);
+    if (e->series)
+        put_series_keys(b);
     for (const struct bj_key *k = e->keys; k && k->name; k++)
         put_key(b, k->name, k->type, k->help, k == e->keys);
     bj_buf_str(b, "},\"additionalProperties\":false}}}}}}},\"default\":{\"$ref"

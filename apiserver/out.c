@@ -175,6 +175,16 @@ void bj_put_text(struct bj_rows *r, struct bj_slice s)
         bj_out_text(r->to, s);
 }
 
+void bj_put_number(struct bj_rows *r, struct bj_slice s)
+{
+    if (!s.p) {
+        bj_put_null(r);
+        return;
+    }
+    next(r);
+    bj_buf_slice(r->to, s);
+}
+
 static uint64_t sign(struct bj_buf *b, int64_t v)
 {
     if (v >= 0)

@@ -48,6 +48,8 @@ void bj_row_end(struct bj_rows *r);
 void bj_put_text(struct bj_rows *r, struct bj_slice s);
 void bj_put_null(struct bj_rows *r);
 void bj_put_int(struct bj_rows *r, int64_t v);
+/* A number that is text already, in the form of JSON; {NULL, 0} is null. */
+void bj_put_number(struct bj_rows *r, struct bj_slice s);
 void bj_put_bool(struct bj_rows *r, bool v);
 
 /* v / 10^digits, exact. */

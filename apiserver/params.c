@@ -19,13 +19,18 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                        "letters of ASCII are the same."},
     [BJ_PARAM_JOB] = {"job", BJ_PARAM_TEXT,
                       "One job: its key, SLUID, id or array id."},
-    [BJ_PARAM_FIELDS] = {"fields", BJ_PARAM_LIST, "Only these keys."},
+    [BJ_PARAM_FIELDS] = {"fields", BJ_PARAM_LIST,
+                         "Only these keys; lists have the derived ones only "
+                         "when they are named."},
     [BJ_PARAM_GROUP_BY] = {"group_by", BJ_PARAM_LIST,
                            "A row for each of these: cluster, account, user, "
                            "partition, day, month."},
     [BJ_PARAM_FROM] = {"from", BJ_PARAM_TIME,
-                       "Begin of the time; a week ago if not given."},
-    [BJ_PARAM_TO] = {"to", BJ_PARAM_TIME, "End of the time; now if not given."},
+                       "Begin of the time; if not given a week ago, of one "
+                       "job its start."},
+    [BJ_PARAM_TO] = {"to", BJ_PARAM_TIME,
+                     "End of the time; if not given now, of one job its "
+                     "end."},
     [BJ_PARAM_LIMIT] = {"limit", BJ_PARAM_UINT, "At most so many rows."},
     [BJ_PARAM_CURSOR] = {"cursor", BJ_PARAM_TEXT,
                          "Go on where the answer with this meta.next ended."},
@@ -39,6 +44,16 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
     [BJ_PARAM_RUNNING] = {"running", BJ_PARAM_FLAG,
                           "Only jobs that have started and not ended, or only "
                           "others."},
+    [BJ_PARAM_METRIC] = {"metric", BJ_PARAM_LIST,
+                         "Only these metrics of /api/v1/series."},
+    [BJ_PARAM_BY] = {"by", BJ_PARAM_TEXT,
+                     "Rows for the whole job (job, the default), for each "
+                     "node, or for each gpu."},
+    [BJ_PARAM_STEP] = {"step", BJ_PARAM_UINT,
+                       "Seconds from row to row; made for the length of the "
+                       "time if not given."},
+    [BJ_PARAM_FINDING] = {"finding", BJ_PARAM_LIST,
+                          "Only findings with these names."},
 };
 
 struct reading {

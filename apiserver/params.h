@@ -29,6 +29,10 @@ enum bj_param {
     BJ_PARAM_TOTAL,
     BJ_PARAM_MINE,
     BJ_PARAM_RUNNING,
+    BJ_PARAM_METRIC,
+    BJ_PARAM_BY,
+    BJ_PARAM_STEP,
+    BJ_PARAM_FINDING,
     BJ_PARAMS
 };
 

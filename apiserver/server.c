@@ -5,26 +5,35 @@
 
 #include <stdio.h>
 
-static const struct bj_endpoint *const parts[] = {
-    bj_endpoints_own,    bj_endpoints_lists,
-    bj_endpoints_jobs,   bj_endpoints_original,
-    bj_endpoints_usage,  bj_endpoints_openapi,
-    bj_endpoints_simpod, NULL};
+static const struct bj_endpoint *const parts[] = {bj_endpoints_own,
+                                                  bj_endpoints_lists,
+                                                  bj_endpoints_series,
+                                                  bj_endpoints_parts,
+                                                  bj_endpoints_facts,
+                                                  bj_endpoints_jobs,
+                                                  bj_endpoints_original,
+                                                  bj_endpoints_usage,
+                                                  bj_endpoints_openapi,
+                                                  bj_endpoints_simpod,
+                                                  NULL};
 
 /* --- finding the endpoint --------------------------------------------------
  */
 
+/* A pattern may have one '*', which stands for at least one byte. */
 static bool fits(const char *pattern, struct bj_slice path,
                  struct bj_slice *ret_tail)
 {
     struct bj_slice want = bj_slice_str(pattern);
+    const char *star = memchr(pattern, '*', want.n);
     *ret_tail = (struct bj_slice){"", 0};
-    bool below = want.n > 0 && want.p[want.n - 1] == '*';
-    if (!below)
+    if (!star)
         return bj_slice_eq(want, path);
-    if (path.n < want.n || memcmp(want.p, path.p, want.n - 1) != 0)
+    size_t before = (size_t)(star - pattern), behind = want.n - before - 1;
+    if (path.n < want.n || memcmp(pattern, path.p, before) != 0 ||
+        memcmp(star + 1, path.p + path.n - behind, behind) != 0)
         return false;
-    *ret_tail = (struct bj_slice){path.p + want.n - 1, path.n - want.n + 1};
+    *ret_tail = (struct bj_slice){path.p + before, path.n - before - behind};
     return true;
 }
 
@@ -64,6 +73,13 @@ static int failed(struct bj_call *c, int code)
     return bj_call_refuse(c, 503, "The store can't be read at present.");
 }
 
+void bj_call_log(const struct bj_call *c, const char *about)
+{
+    char text[320];
+    bj_log(BJ_LOG_ERROR, NULL, "request %s: %s: %s", c->api->request_id, about,
+           bj_err_text(&c->err, text, sizeof(text)));
+}
+
 static int with_store(struct bj_call *c)
 {
     int r = bj_reader_begin(c->api->reader, &c->err);
@@ -77,7 +93,7 @@ static int with_store(struct bj_call *c)
 
 /* A store that was replaced or restored while it was being read is opened
  * anew, once. */
-static int run(struct bj_call *c)
+static int first_half(struct bj_call *c)
 {
     if (!(c->endpoint->needs & BJ_NEED_STORE))
         return c->endpoint->run(c);
@@ -89,6 +105,14 @@ static int run(struct bj_call *c)
         c->err = (struct bj_err){0};
         r = with_store(c);
     }
+    return r;
+}
+
+static int run(struct bj_call *c)
+{
+    int r = first_half(c);
+    if (r == 0 && c->work)
+        r = c->endpoint->after(c);
     return r < 0 ? failed(c, r) : r;
 }
 
@@ -235,6 +259,8 @@ int bj_api_init(struct bj_api *a, const struct bj_api_conf *conf,
         r = bj_gate_new(conf, &a->gate, err);
     if (r == 0)
         r = bj_words_new(&a->words, err);
+    if (r == 0)
+        r = bj_prom_new(&conf->prom, &a->prom, err);
     return r < 0 ? r : bj_httpd_new(routes, a, &limits, &a->httpd, err);
 }
 
@@ -244,6 +270,7 @@ void bj_api_free(struct bj_api *a)
     bj_reader_free(a->reader);
     bj_gate_free(a->gate);
     bj_words_free(a->words);
+    bj_prom_unref(a->prom);
     *a = (struct bj_api){0};
 }
 
@@ -253,12 +280,16 @@ int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
     struct bj_reader *reader = NULL;
     struct bj_gate *gate = NULL;
     struct bj_words *words = NULL;
+    struct bj_prom *prom = NULL;
     int r = open_reader(conf, &reader, err);
     if (r == 0)
         r = bj_gate_new(conf, &gate, err);
     if (r == 0)
         r = bj_words_new(&words, err);
+    if (r == 0)
+        r = bj_prom_new(&conf->prom, &prom, err);
     if (r < 0) {
+        bj_words_free(words);
         bj_gate_free(gate);
         bj_reader_free(reader);
         return r;
@@ -267,6 +298,8 @@ int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
     bj_gate_free(a->gate);
     /* Another store may have given its numbers to other words. */
     bj_words_free(a->words);
+    bj_prom_unref(a->prom);
+    a->prom = prom;
     a->words = words;
     a->reader = reader;
     a->gate = gate;

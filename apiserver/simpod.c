@@ -137,7 +137,7 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
     struct bj_picked k;
     int r = read_payload(c, c->body, target, BJ_JOBS_MASK, &p);
     if (r == 0)
-        r = bj_jobs_pick(c, &p, &k);
+        r = bj_jobs_pick(c, &p, false, &k);
     if (r != 0)
         return r;
     bj_buf_str(b, ",\"type\":\"table\",\"columns\":[");

@@ -45,15 +45,21 @@ enum sum {
     UNKNOWN,
     ENERGY,
     ENERGY_CPU,
+    BEST_MJ,
+    BEST_CPU,
+    GRAMS_UG,
+    GRAMS_MJ,
     SUMS
 };
 
 static const char sums[] =
-    "sum(jobs_started), sum(jobs_ended), sum(jobs_completed), "
-    "sum(jobs_failed), sum(jobs_cancelled), sum(jobs_timeout), sum(jobs_oom), "
-    "sum(wait_sec), sum(elapsed_sec), sum(node_sec), sum(cpu_sec), "
-    "sum(gpu_sec), sum(mem_mib_sec), sum(cpu_used_msec), "
-    "sum(cpu_unknown_sec), sum(energy_joules), sum(energy_cpu_sec)";
+    "sum(r.jobs_started), sum(r.jobs_ended), sum(r.jobs_completed), "
+    "sum(r.jobs_failed), sum(r.jobs_cancelled), sum(r.jobs_timeout), "
+    "sum(r.jobs_oom), sum(r.wait_sec), sum(r.elapsed_sec), sum(r.node_sec), "
+    "sum(r.cpu_sec), sum(r.gpu_sec), sum(r.mem_mib_sec), "
+    "sum(r.cpu_used_msec), sum(r.cpu_unknown_sec), sum(r.energy_joules), "
+    "sum(r.energy_cpu_sec), sum(e.energy_mj), sum(e.cpu_sec), "
+    "sum(g.micrograms), sum(g.covered_mj)";
 
 const struct bj_key bj_usage_keys[] = {
     {"cluster", "string", "null unless grouped by it, like the next four"},
@@ -83,6 +89,15 @@ const struct bj_key bj_usage_keys[] = {
     {"energy_kwh", "number", "Energy, of jobs that tell it; null: of none."},
     {"energy_coverage", "number",
      "Jobs that tell it, in percent of core_hours."},
+    {"best_energy_kwh", "number",
+     "Energy of jobs that have ended, as the best source tells it: nodes, "
+     "Prometheus or the batch system; null: of none."},
+    {"best_energy_coverage", "number",
+     "Jobs of which it is known, in percent of core_hours."},
+    {"emissions_g", "number",
+     "CO2 equivalent of that energy, by the best average factors, in grams."},
+    {"emissions_coverage", "number",
+     "Energy for which there were factors, in percent."},
     {NULL, NULL, NULL},
 };
 
@@ -172,6 +187,11 @@ static int build(struct bj_call *c, struct asked *a)
     bj_query_sql(q, sums);
     /* The sums of one month and one combination lie beside each other. */
     bj_query_sql(q, " FROM mo CROSS JOIN assoc AS a CROSS JOIN rollup_day AS r"
+                    " LEFT JOIN rollup_energy_day AS e ON e.id = r.id"
+                    " LEFT JOIN rollup_grams_day AS g ON g.id = r.id AND"
+                    " g.source = (SELECT id FROM factor_source WHERE cluster IS"
+                    " NULL AND provider = 'best' AND kind = 'average' AND"
+                    " zone = '')"
                     " WHERE r.id BETWEEN ((mo.m << 37) | (a.id << 5)) AND"
                     " ((mo.m << 37) | (a.id << 5) | 31) AND mo.m <= ");
     bj_query_int(q, a->last);
@@ -269,6 +289,10 @@ static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
     else
         bj_put_null(rows);
     put_ratio(rows, v[ENERGY_CPU], 1000, v[CPU], 1);
+    put_ratio(rows, v[BEST_MJ], 1, v[BEST_CPU] > 0 ? 3600 : 0, 6);
+    put_ratio(rows, v[BEST_CPU], 1000, v[CPU], 1);
+    put_ratio(rows, v[GRAMS_UG], 1, v[GRAMS_MJ] > 0 ? 1 : 0, 6);
+    put_ratio(rows, v[GRAMS_MJ], 1000, v[BEST_MJ], 1);
 }
 
 /* The table; *cut when there would be more rows. */

@@ -47,7 +47,7 @@ static int read_list(struct bj_call *c, struct list *l)
 {
     struct bj_params *p = &l->p;
     int64_t max = (int64_t)c->api->conf->max_rows;
-    int r = bj_jobs_pick(c, p, &l->k);
+    int r = bj_jobs_pick(c, p, false, &l->k);
     if (r != 0)
         return r;
     l->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
@@ -377,7 +377,7 @@ static int answer_one(struct bj_call *c, struct list *l)
     struct bj_buf found = {0};
     int r = bj_params_read(c, JOB_MASK, &l->p);
     if (r == 0)
-        r = bj_jobs_pick(c, &l->p, &l->k);
+        r = bj_jobs_pick(c, &l->p, true, &l->k);
     if (r != 0)
         return r;
     bj_rows_begin(&rows, &found, BJ_SHAPE_OBJECTS, l->k.key, l->k.n);

@@ -1,0 +1,67 @@
+#include "apiserver/found.h"
+
+#include "apiserver/jobs.h"
+
+#include <stdlib.h>
+
+static const char found_sql[] =
+    "SELECT j.id, c.name || ':' || j.raw_id || ':' || j.submit, c.name, "
+    "CAST(j.raw_id AS TEXT), (SELECT name FROM user WHERE id = j.user), o.uid, "
+    "j.start, j.\"end\" FROM job AS j JOIN cluster AS c ON c.id = j.cluster "
+    "LEFT JOIN job_more AS m ON m.job = j.id LEFT JOIN owner AS o ON "
+    "o.id = j.owner WHERE 1";
+
+static void take(struct sqlite3_stmt *st, struct bj_arena *a,
+                 struct bj_found *f)
+{
+    f->job = bj_sql_get(st, 0);
+    f->key = bj_arena_copy(a, bj_sql_text(st, 1));
+    f->cluster = bj_arena_copy(a, bj_sql_text(st, 2));
+    f->id = bj_arena_copy(a, bj_sql_text(st, 3));
+    f->user = bj_arena_copy(a, bj_sql_text(st, 4));
+    f->uid = bj_sql_get(st, 5);
+    f->start = bj_sql_get(st, 6);
+    f->end = bj_sql_get(st, 7);
+}
+
+static int look(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,
+                struct bj_found *ret)
+{
+    struct sqlite3_stmt *st = NULL;
+    int r = bj_query_open(q, c->reader, &st, &c->err);
+    if (r == 0)
+        r = bj_sql_row(st, &c->err);
+    if (r == 0)
+        return bj_call_refuse(c, 404,
+                              "There is no such job, or it is not yours to "
+                              "see.");
+    if (r < 0)
+        return r;
+    take(st, arena, ret);
+    r = bj_sql_row(st, &c->err);
+    if (r > 0)
+        return bj_call_refuse(c, 409,
+                              "Several jobs have had this id; ask for one by "
+                              "its key.");
+    return r == 0 && arena->failed ? bj_err_set(&c->err, -ENOMEM, "job") : r;
+}
+
+int bj_found_get(struct bj_call *c, const struct bj_params *p,
+                 struct bj_slice name, struct bj_arena *arena,
+                 struct bj_found *ret)
+{
+    struct bj_query *q = calloc(1, sizeof(*q));
+    if (!q)
+        return bj_err_set(&c->err, -ENOMEM, "job");
+    bj_query_sql(q, found_sql);
+    int r = bj_query_scope(q, c, p, "j");
+    if (r == 0)
+        r = bj_jobs_named(q, c, name);
+    bj_query_sql(q, " LIMIT 2");
+    if (r == 0)
+        r = look(c, q, arena, ret);
+    bj_call_about(c, name);
+    bj_query_free(q);
+    free(q);
+    return r;
+}

@@ -1,0 +1,465 @@
+/* /api/v1/jobs/JOB/series: what Prometheus knows of a job.  The client names
+ * metrics of a table; the questions are made here, once it is known that the
+ * job may be seen, and cannot be about any other. */
+#include "apiserver/series.h"
+
+#include "apiserver/found.h"
+#include "apiserver/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    POINTS_MAX = 2000,
+    GROUPS_MAX = 2000,
+    CELLS_MAX = 250000,
+    NUMBER_BYTES = 40,
+    FIXED_KEYS = 4
+};
+
+/* Rows that one node, or one GPU of it, will have. */
+struct group {
+    struct bj_slice node, gpu;
+    const char **cell; /* [point * metrics + metric]; NULL: no value */
+};
+
+/* What is left to do when the store is no longer needed. */
+struct work {
+    struct bj_prom *prom;
+    struct bj_prom_range range;
+    enum bj_series_by by;
+    unsigned char metric[BJ_SERIES_METRICS];
+    unsigned metrics;
+    struct bj_buf query;
+    struct bj_slice key;
+    unsigned points;
+    struct group group[GROUPS_MAX];
+    unsigned groups;
+    bool too_much;
+    struct bj_arena arena;
+};
+
+static void free_work(struct work *w)
+{
+    if (!w)
+        return;
+    bj_prom_unref(w->prom);
+    bj_buf_free(&w->query);
+    bj_arena_free(&w->arena);
+    free(w);
+}
+
+/* --- what is asked ---------------------------------------------------------
+ */
+
+static int find_metric(struct bj_slice name)
+{
+    for (int i = 0; bj_series_metrics[i].name; i++)
+        if (bj_slice_eq(bj_slice_str(bj_series_metrics[i].name), name))
+            return i;
+    return -1;
+}
+
+/* Those that are named, or all, in the order of the table. */
+static int pick(struct bj_call *c, const struct bj_params *p, struct work *w)
+{
+    bool want[BJ_SERIES_METRICS] = {false};
+    for (unsigned i = 0; i < p->values; i++) {
+        struct bj_slice s = p->value[i].text;
+        int at = p->value[i].which == BJ_PARAM_METRIC ? find_metric(s) : 0;
+        if (at < 0)
+            return bj_call_refuse(c, 400,
+                                  "There is no metric '%.*s'; /api/v1/series "
+                                  "lists them.",
+                                  s.n < 60 ? (int)s.n : 60, s.p);
+        if (p->value[i].which == BJ_PARAM_METRIC)
+            want[at] = true;
+    }
+    for (int i = 0; bj_series_metrics[i].name; i++)
+        if (want[i] || !p->given[BJ_PARAM_METRIC])
+            w->metric[w->metrics++] = (unsigned char)i;
+    return 0;
+}
+
+static int read_by(struct bj_call *c, const struct bj_params *p,
+                   enum bj_series_by *ret)
+{
+    static const char *const names[] = {"job", "node", "gpu"};
+    struct bj_slice s = bj_params_text(p, BJ_PARAM_BY);
+    *ret = BJ_SERIES_JOB;
+    if (s.n == 0)
+        return 0;
+    for (unsigned i = 0; i < 3; i++)
+        if (bj_slice_eq(bj_slice_str(names[i]), s)) {
+            *ret = (enum bj_series_by)i;
+            return 0;
+        }
+    return bj_call_refuse(c, 400, "The parameter by is job, node or gpu.");
+}
+
+static int64_t scrape_sec(const struct bj_call *c)
+{
+    uint64_t usec = c->api->conf->prom.scrape_usec;
+    return (int64_t)((usec + 999999) / 1000000);
+}
+
+/* The job's time, and of it what is asked for: outside of it the same id may
+ * have been another job's. */
+static int read_range(struct bj_call *c, const struct bj_params *p,
+                      const struct bj_found *f, struct bj_prom_range *ret)
+{
+    int64_t least = scrape_sec(c);
+    if (f->start == BJ_SQL_NULL) { /* it has not run yet */
+        *ret = (struct bj_prom_range){c->now_sec, c->now_sec - 1, least};
+        return 0;
+    }
+    int64_t end = f->end == BJ_SQL_NULL ? c->now_sec : f->end + least;
+    ret->from = f->start;
+    ret->to = end < c->now_sec ? end : c->now_sec;
+    if (p->given[BJ_PARAM_FROM] && p->number[BJ_PARAM_FROM] > ret->from)
+        ret->from = p->number[BJ_PARAM_FROM];
+    if (p->given[BJ_PARAM_TO] && p->number[BJ_PARAM_TO] < ret->to)
+        ret->to = p->number[BJ_PARAM_TO];
+    int64_t span = ret->to > ret->from ? ret->to - ret->from : 0;
+    ret->step = bj_series_step(span, least);
+    if (p->given[BJ_PARAM_STEP]) {
+        ret->step = p->number[BJ_PARAM_STEP];
+        if (ret->step < least)
+            ret->step = least;
+    }
+    if (span / ret->step >= POINTS_MAX)
+        return bj_call_refuse(c, 400,
+                              "That would be more than %d points; ask for a "
+                              "longer step or a shorter time.",
+                              POINTS_MAX);
+    return 0;
+}
+
+static int prepare(struct bj_call *c, struct bj_params *p, struct work *w)
+{
+    const struct bj_prom_conf *conf = &c->api->conf->prom;
+    struct bj_found f;
+    struct bj_buf selector = {0};
+    int r = bj_found_get(c, p, c->tail, &w->arena, &f);
+    if (r == 0)
+        r = pick(c, p, w);
+    if (r == 0)
+        r = read_by(c, p, &w->by);
+    if (r == 0)
+        r = read_range(c, p, &f, &w->range);
+    if (r != 0)
+        return r;
+    struct bj_series_job job = {.id = f.id,
+                                .user = f.user,
+                                .cluster = f.cluster,
+                                .uid = f.uid == BJ_SQL_NULL ? -1 : f.uid,
+                                .match = conf->match,
+                                .cluster_label = conf->cluster_label};
+    int64_t window = 4 * scrape_sec(c);
+    bj_series_selector(&selector, &job);
+    bj_series_query(&w->query, w->metric, w->metrics,
+                    (struct bj_slice){selector.p, selector.len}, w->by,
+                    window > w->range.step ? window : w->range.step);
+    if (selector.failed || w->query.failed)
+        r = bj_err_set(&c->err, -ENOMEM, "series");
+    bj_buf_free(&selector);
+    w->key = f.key;
+    w->points =
+        w->range.to < w->range.from
+            ? 0
+            : (unsigned)((w->range.to - w->range.from) / w->range.step) + 1;
+    return r;
+}
+
+static int on_series(struct bj_call *c)
+{
+    struct bj_params p;
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r != 0)
+        return r;
+    if (!c->api->prom)
+        return bj_call_refuse(c, 404,
+                              "No Prometheus server is configured here "
+                              "(prometheus.url).");
+    struct work *w = calloc(1, sizeof(*w));
+    if (!w)
+        return bj_err_set(&c->err, -ENOMEM, "series");
+    w->prom = bj_prom_ref(c->api->prom);
+    r = prepare(c, &p, w);
+    if (r == 0)
+        c->work = w;
+    else
+        free_work(w);
+    return r;
+}
+
+/* --- what comes back -------------------------------------------------------
+ */
+
+static bool digits(struct bj_slice *s)
+{
+    size_t n = 0;
+    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+        n++;
+    s->p += n;
+    s->n -= n;
+    return n > 0;
+}
+
+static bool skip(struct bj_slice *s, const char *any)
+{
+    bool there = s->n > 0 && s->p[0] && strchr(any, s->p[0]);
+    s->p += there;
+    s->n -= there;
+    return there;
+}
+
+/* Can it stand in JSON as a number?  NaN and +Inf, which Prometheus has, can
+ * not. */
+static bool is_number(struct bj_slice s)
+{
+    if (s.n == 0 || s.n >= NUMBER_BYTES)
+        return false;
+    skip(&s, "-");
+    if (s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9')
+        return false;
+    if (!digits(&s) || (skip(&s, ".") && !digits(&s)))
+        return false;
+    if (skip(&s, "eE")) {
+        skip(&s, "+-");
+        if (!digits(&s))
+            return false;
+    }
+    return s.n == 0;
+}
+
+static struct bj_slice label(const struct bj_json *metric, const char *name)
+{
+    return bj_json_text(bj_json_get(metric, name));
+}
+
+/* The node: as the batch system calls it, else the host of the address that
+ * was scraped. */
+static struct bj_slice node_of(const struct bj_json *metric)
+{
+    struct bj_slice s = label(metric, "slurm_node");
+    if (s.n > 0)
+        return s;
+    s = label(metric, "instance");
+    size_t n = s.n;
+    while (n > 0 && s.p[n - 1] >= '0' && s.p[n - 1] <= '9')
+        n--;
+    if (n > 1 && n < s.n && s.p[n - 1] == ':')
+        s.n = n - 1;
+    return s;
+}
+
+static struct group *group_of(struct work *w, const struct bj_json *metric)
+{
+    struct bj_slice node = node_of(metric), gpu = label(metric, "gpu");
+    for (unsigned i = 0; i < w->groups; i++)
+        if (bj_slice_eq(w->group[i].node, node) &&
+            bj_slice_eq(w->group[i].gpu, gpu))
+            return &w->group[i];
+    uint64_t cells = (uint64_t)w->points * w->metrics;
+    if (w->groups == GROUPS_MAX || cells * (w->groups + 1) > CELLS_MAX) {
+        w->too_much = true;
+        return NULL;
+    }
+    struct group *g = &w->group[w->groups++];
+    g->node = bj_arena_copy(&w->arena, node);
+    g->gpu = bj_arena_copy(&w->arena, gpu);
+    g->cell = bj_arena_alloc(&w->arena, (size_t)cells * sizeof(*g->cell));
+    return g;
+}
+
+static int metric_at(const struct work *w, struct bj_slice name)
+{
+    for (unsigned i = 0; i < w->metrics; i++)
+        if (bj_slice_eq(bj_slice_str(bj_series_metrics[w->metric[i]].name),
+                        name))
+            return (int)i;
+    return -1;
+}
+
+/* One element: {"metric": {...}, "values": [[TIME, "VALUE"], ...]}. */
+static int take_series(void *ctx, const struct bj_json *v, struct bj_err *err)
+{
+    struct work *w = ctx;
+    const struct bj_json *metric = bj_json_get(v, "metric");
+    int at = metric_at(w, label(metric, "bj"));
+    if (at < 0)
+        return bj_err_set(err, -EPROTO, "prometheus: a series not asked for");
+    struct group *g = group_of(w, metric);
+    if (!g)
+        return bj_err_set(err, -EFBIG, "prometheus: too many values");
+    if (!g->cell)
+        return bj_err_set(err, -ENOMEM, "series");
+    BJ_JSON_EACH(pair, bj_json_get(v, "values"))
+    {
+        int64_t sec;
+        struct bj_slice text = bj_json_text(bj_json_at(pair, 1));
+        if (bj_json_i64(bj_json_at(pair, 0), &sec) < 0 || sec < w->range.from ||
+            sec > w->range.to || !is_number(text))
+            continue;
+        size_t point = (size_t)((sec - w->range.from) / w->range.step);
+        g->cell[point * w->metrics + (size_t)at] =
+            bj_arena_copy(&w->arena, text).p;
+    }
+    return w->arena.failed ? bj_err_set(err, -ENOMEM, "series") : 0;
+}
+
+/* --- the answer ------------------------------------------------------------
+ */
+
+static void put_row(struct bj_rows *rows, const struct work *w,
+                    const struct group *g, unsigned point)
+{
+    int64_t sec = w->range.from + (int64_t)point * w->range.step;
+    struct bj_slice none = {0};
+    bj_row_begin(rows);
+    bj_put_time(rows, sec);
+    bj_put_time_ms(rows, sec);
+    bj_put_text(rows, g->node.n > 0 ? g->node : none);
+    bj_put_text(rows, g->gpu.n > 0 ? g->gpu : none);
+    for (unsigned m = 0; m < w->metrics; m++) {
+        const char *text = g->cell[(size_t)point * w->metrics + m];
+        bj_put_number(rows, bj_slice_str(text));
+    }
+    bj_row_end(rows);
+}
+
+static bool empty(const struct work *w, const struct group *g, unsigned point)
+{
+    for (unsigned m = 0; m < w->metrics; m++)
+        if (g->cell[(size_t)point * w->metrics + m])
+            return false;
+    return true;
+}
+
+static int write_rows(struct bj_call *c, const struct work *w)
+{
+    const char *key[FIXED_KEYS + BJ_SERIES_METRICS] = {"time", "time_ms",
+                                                       "node", "gpu"};
+    struct bj_rows rows;
+    char more[200];
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
+    for (unsigned i = 0; i < w->metrics; i++)
+        key[FIXED_KEYS + i] = bj_series_metrics[w->metric[i]].name;
+    if (csv)
+        c->reply->type = "text/csv; charset=utf-8";
+    else
+        bj_call_open(c);
+    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
+                  key, FIXED_KEYS + w->metrics);
+    for (unsigned i = 0; i < w->points; i++)
+        for (unsigned g = 0; g < w->groups; g++)
+            if (!empty(w, &w->group[g], i))
+                put_row(&rows, w, &w->group[g], i);
+    bj_rows_end(&rows);
+    if (csv)
+        return 0;
+    bj_buf_str(&c->reply->body, ",\"meta\":{\"job\":");
+    bj_out_text(&c->reply->body, w->key);
+    snprintf(more, sizeof(more),
+             ",\"rows\":%llu,\"step_sec\":%lld,\"from_ms\":%lld,"
+             "\"to_ms\":%lld}",
+             (unsigned long long)rows.n, (long long)w->range.step,
+             (long long)w->range.from * 1000, (long long)w->range.to * 1000);
+    bj_call_close(c, more);
+    return 0;
+}
+
+static int failed(struct bj_call *c, const struct work *w, int code)
+{
+    if (w->too_much)
+        return bj_call_refuse(c, 400,
+                              "That would be more than %d values; ask for "
+                              "fewer metrics, a longer step or not by node.",
+                              CELLS_MAX);
+    if (code == -ENOMEM)
+        return code;
+    bj_call_log(c, "prometheus");
+    if (code == -EBUSY)
+        return bj_call_refuse(c, 503,
+                              "Too many time series are being asked for just "
+                              "now.");
+    if (code == -ETIMEDOUT)
+        return bj_call_refuse(c, 503,
+                              "The Prometheus server took too long; ask for "
+                              "fewer metrics or a longer step.");
+    return bj_call_refuse(c, 503, "The Prometheus server did not answer this.");
+}
+
+/* May wait for as long as prometheus.timeout says. */
+static int after_series(struct bj_call *c)
+{
+    struct work *w = c->work;
+    int r = 0;
+    if (w->points > 0 && w->metrics > 0)
+        r = bj_prom_ask(w->prom, (struct bj_slice){w->query.p, w->query.len},
+                        &w->range, take_series, w, &c->err);
+    r = r == 0 ? write_rows(c, w) : failed(c, w, r);
+    free_work(w);
+    c->work = NULL;
+    return r;
+}
+
+/* --- the names -------------------------------------------------------------
+ */
+
+static const struct bj_key list_keys[] = {
+    {"metric", "string", "Name, for the parameter metric."},
+    {"unit", "string", "Unit."},
+    {"help", "string", "What it is."},
+    {NULL, NULL, NULL},
+};
+
+static int on_list(struct bj_call *c)
+{
+    const char *names[BJ_KEYS];
+    struct bj_rows rows;
+    struct bj_params p;
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r != 0)
+        return r;
+    if (csv)
+        c->reply->type = "text/csv; charset=utf-8";
+    else
+        bj_call_open(c);
+    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
+                  names, bj_key_names(list_keys, names));
+    for (const struct bj_series_metric *m = bj_series_metrics; m->name; m++) {
+        bj_row_begin(&rows);
+        bj_put_text(&rows, bj_slice_str(m->name));
+        bj_put_text(&rows, bj_slice_str(m->unit));
+        bj_put_text(&rows, bj_slice_str(m->help));
+        bj_row_end(&rows);
+    }
+    bj_rows_end(&rows);
+    if (!csv)
+        bj_call_close(c, "");
+    return 0;
+}
+
+const struct bj_endpoint bj_endpoints_series[] = {
+    {.path = "/api/v1/jobs/*/series",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_series,
+     .after = after_series,
+     .help = "What Prometheus knows of a job, by time.",
+     .params = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE) |
+               BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_BY) |
+               BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
+               BJ_BIT(BJ_PARAM_STEP),
+     .series = true},
+    {.path = "/api/v1/series",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_USER,
+     .run = on_list,
+     .help = "The metrics that a job's series can be asked for.",
+     .keys = list_keys},
+    {.path = NULL},
+};

@@ -1,0 +1,44 @@
+/* The time series of jobs: what they are called here, and what that is in
+ * PromQL. */
+#ifndef BJ_APISERVER_SERIES_H
+#define BJ_APISERVER_SERIES_H
+
+#include "apiserver/prom.h"
+#include "base/buf.h"
+
+/* What rows are told by. */
+enum bj_series_by { BJ_SERIES_JOB, BJ_SERIES_NODE, BJ_SERIES_GPU };
+
+/* One metric.  promql has $S for the selector of the job's series, $B for the
+ * labels to group by, $W for the window of rates. */
+struct bj_series_metric {
+    const char *name, *unit, *promql, *help;
+};
+
+enum { BJ_SERIES_METRICS = 32 }; /* at most */
+
+/* Ends with name NULL. */
+extern const struct bj_series_metric bj_series_metrics[];
+
+/* Whose series, in which words. */
+struct bj_series_job {
+    struct bj_slice id, user, cluster;
+    int64_t uid;                       /* negative: not known */
+    const char *match, *cluster_label; /* options; NULL or empty: none */
+};
+
+/* Append the selector, "{jobid=\"4711\",...}".  Series whose labels do not tell
+ * user or cluster fit, those that tell another one do not. */
+void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j);
+
+/* Append one question for n metrics, given by their place in the table.  Each
+ * series of the answer has the metric's name as label "bj". */
+void bj_series_query(struct bj_buf *b, const unsigned char *metric, unsigned n,
+                     struct bj_slice selector, enum bj_series_by by,
+                     int64_t window_sec);
+
+/* A good step for a time of so many seconds: some 300 points, round, and no
+ * shorter than least. */
+int64_t bj_series_step(int64_t span_sec, int64_t least_sec);
+
+#endif

@@ -1,0 +1,155 @@
+#include "apiserver/series.h"
+
+#include <string.h>
+
+#define RATE(metric) "sum by($B)(rate(batchjob_job_" metric "$S[$W]))"
+#define SUM(metric) "sum by($B)(batchjob_job_" metric "$S)"
+
+const struct bj_series_metric bj_series_metrics[] = {
+    {"cpus_used", "cores", RATE("cpu_seconds_total"), "CPUs in use."},
+    {"cpus_allocated", "cores", SUM("cpus"), "CPUs that the job may use."},
+    {"cpus_system", "cores", RATE("cpu_system_seconds_total"),
+     "CPUs that the kernel uses on the job's behalf."},
+    {"memory_bytes", "bytes", SUM("memory_used_bytes"),
+     "Memory charged, page cache included."},
+    {"memory_rss_bytes", "bytes", SUM("memory_rss_bytes"), "Anonymous memory."},
+    {"memory_peak_bytes", "bytes", SUM("memory_peak_bytes"),
+     "Highest memory so far, of each node, added up."},
+    {"memory_limit_bytes", "bytes", SUM("memory_limit_bytes"), "Memory limit."},
+    {"memory_limit_hits_per_sec", "1/s", RATE("memory_limit_hits_total"),
+     "How often it hits its memory limit."},
+    {"processes", "count", SUM("processes"), "Processes."},
+    {"threads", "count", SUM("threads"), "Threads."},
+    {"read_bytes_per_sec", "bytes/s", RATE("io_read_bytes_total"),
+     "Read by system calls."},
+    {"write_bytes_per_sec", "bytes/s", RATE("io_write_bytes_total"),
+     "Written by system calls."},
+    {"storage_read_bytes_per_sec", "bytes/s",
+     RATE("io_storage_read_bytes_total"), "Fetched from storage."},
+    {"storage_write_bytes_per_sec", "bytes/s",
+     RATE("io_storage_write_bytes_total"), "Sent to storage."},
+    {"cpu_pressure_ratio", "ratio",
+     "avg by($B)(rate(batchjob_job_pressure_cpu_some_seconds_total$S[$W]))",
+     "Part of the time in which some threads waited for a CPU; mean of nodes."},
+    {"memory_pressure_ratio", "ratio",
+     "avg by($B)(rate(batchjob_job_pressure_memory_some_seconds_total$S[$W]))",
+     "Part of the time in which some threads waited for memory; mean of "
+     "nodes."},
+    {"power_watts", "watts", RATE("energy_joules_total"),
+     "Power of its share of the nodes."},
+    {"gpu_busy_ratio", "ratio", "avg by($B)(batchjob_job_gpu_busy_ratio$S)",
+     "Part of the time in which its GPUs were busy; mean of GPUs."},
+    {"gpu_memory_bytes", "bytes", SUM("gpu_memory_used_bytes"),
+     "Memory in use on its GPUs."},
+    {"gpu_power_watts", "watts", SUM("gpu_power_watts"),
+     "Power of its share of GPUs."},
+    {"gpus_held", "count", RATE("gpu_held_seconds_total"), "GPUs held."},
+    {"gpus_idle", "count", RATE("gpu_idle_seconds_total"),
+     "GPUs held without being used."},
+    {.name = NULL},
+};
+
+/* --- the selector ----------------------------------------------------------
+ */
+
+/* A string of PromQL, which has Go's escapes. */
+static void put_string(struct bj_buf *b, struct bj_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '"' || s.p[i] == '\\')
+            bj_buf_str(b, "\\");
+        if (s.p[i] == '\n')
+            bj_buf_str(b, "\\n");
+        else
+            bj_buf_put(b, &s.p[i], 1);
+    }
+}
+
+/* Text in a regular expression (RE2) in such a string. */
+static void put_plain(struct bj_buf *b, struct bj_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (strchr("\\.+*?()|[]{}^$", s.p[i]) && s.p[i])
+            bj_buf_str(b, "\\\\");
+        put_string(b, (struct bj_slice){s.p + i, 1});
+    }
+}
+
+void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j)
+{
+    bj_buf_str(b, "{jobid=\"");
+    put_string(b, j->id);
+    bj_buf_str(b, "\"");
+    /* Where labels do not tell, the id must do. */
+    if (j->user.n > 0) {
+        bj_buf_str(b, ",user=~\"");
+        put_plain(b, j->user);
+        bj_buf_str(b, "|");
+        if (j->uid >= 0) {
+            bj_buf_u64(b, (uint64_t)j->uid);
+            bj_buf_str(b, "|");
+        }
+        bj_buf_str(b, "\"");
+    }
+    if (j->cluster_label && j->cluster_label[0]) {
+        bj_buf_printf(b, ",%s=~\"", j->cluster_label);
+        put_plain(b, j->cluster);
+        bj_buf_str(b, "|\"");
+    }
+    if (j->match && j->match[0])
+        bj_buf_printf(b, ",%s", j->match);
+    bj_buf_str(b, "}");
+}
+
+/* --- the question ----------------------------------------------------------
+ */
+
+static void put_template(struct bj_buf *b, const char *text,
+                         struct bj_slice selector, enum bj_series_by by,
+                         int64_t window)
+{
+    static const char *const labels[] = {
+        [BJ_SERIES_JOB] = "",
+        [BJ_SERIES_NODE] = "instance,slurm_node",
+        [BJ_SERIES_GPU] = "instance,slurm_node,gpu"};
+    for (const char *p = text; *p; p++) {
+        if (*p != '$') {
+            bj_buf_put(b, p, 1);
+            continue;
+        }
+        p++;
+        if (*p == 'S')
+            bj_buf_slice(b, selector);
+        else if (*p == 'B')
+            bj_buf_str(b, labels[by]);
+        else
+            bj_buf_printf(b, "%llds", (long long)window);
+    }
+}
+
+void bj_series_query(struct bj_buf *b, const unsigned char *metric, unsigned n,
+                     struct bj_slice selector, enum bj_series_by by,
+                     int64_t window_sec)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct bj_series_metric *m = &bj_series_metrics[metric[i]];
+        bj_buf_str(b, i ? " or label_replace(" : "label_replace(");
+        put_template(b, m->promql, selector, by, window_sec);
+        bj_buf_printf(b, ",\"bj\",\"%s\",\"\",\"\")", m->name);
+    }
+}
+
+int64_t bj_series_step(int64_t span_sec, int64_t least_sec)
+{
+    static const int64_t round[] = {1,    2,    5,     10,    15,    20,   30,
+                                    60,   120,  300,   600,   900,   1200, 1800,
+                                    3600, 7200, 10800, 21600, 43200, 86400};
+    const unsigned n = sizeof(round) / sizeof(round[0]);
+    int64_t step = span_sec / 300 + 1;
+    if (step < least_sec)
+        step = least_sec;
+    for (unsigned i = 0; i < n; i++)
+        if (round[i] >= step)
+            return round[i];
+    return (step + 86399) / 86400 * 86400;
+}

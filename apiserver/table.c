@@ -1,0 +1,145 @@
+#include "apiserver/table.h"
+
+#include "apiserver/found.h"
+#include "apiserver/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void bj_table_select(struct bj_query *q, const struct bj_api_column *columns)
+{
+    for (const struct bj_api_column *k = columns; k->key; k++) {
+        bj_query_sql(q, k == columns ? "" : ", ");
+        bj_query_sql(q, k->sql);
+    }
+}
+
+static void put_link_end(struct bj_rows *rows, int64_t sec)
+{
+    char text[32];
+    if (sec == BJ_SQL_NULL)
+        snprintf(text, sizeof(text), "now");
+    else
+        snprintf(text, sizeof(text), "%lld",
+                 sec > INT64_MAX / 1000 || sec < INT64_MIN / 1000
+                     ? 0
+                     : (long long)sec * 1000);
+    bj_put_text(rows, bj_slice_str(text));
+}
+
+static void put_real(struct bj_rows *rows, double v)
+{
+    char text[40];
+    int n = snprintf(text, sizeof(text), "%.15g", v);
+    /* inf and nan are no numbers of JSON */
+    bool fine = v - v == 0 && n > 0 && n < (int)sizeof(text);
+    bj_put_number(rows, fine ? (struct bj_slice){text, (size_t)n}
+                             : (struct bj_slice){0});
+}
+
+void bj_table_value(const struct bj_api_column *k, struct bj_rows *rows,
+                    struct sqlite3_stmt *st, int at)
+{
+    static const unsigned char digits[] = {[BJ_AS_TENTHS] = 1,
+                                           [BJ_AS_MILLI] = 3,
+                                           [BJ_AS_PPM] = 4,
+                                           [BJ_AS_MICRO] = 6};
+    if (k->kind == BJ_AS_TEXT) {
+        bj_put_text(rows, bj_sql_text(st, at));
+        return;
+    }
+    int64_t v = bj_sql_get(st, at);
+    if (k->kind == BJ_AS_LINK_END)
+        put_link_end(rows, v);
+    else if (v == BJ_SQL_NULL)
+        bj_put_null(rows);
+    else if (k->kind == BJ_AS_REAL)
+        put_real(rows, sqlite3_column_double(st, at));
+    else if (k->kind == BJ_AS_BOOL)
+        bj_put_bool(rows, v != 0);
+    else if (k->kind < sizeof(digits) && digits[k->kind] > 0)
+        bj_put_fixed(rows, v, digits[k->kind]);
+    else if (k->kind == BJ_AS_TIME)
+        bj_put_time(rows, v);
+    else if (k->kind == BJ_AS_TIME_MS)
+        bj_put_time_ms(rows, v);
+    else
+        bj_put_int(rows, v);
+}
+
+static unsigned keys_of(const struct bj_api_column *columns,
+                        const char *ret[static BJ_API_COLUMNS])
+{
+    unsigned n = 0;
+    for (; columns[n].key && n < BJ_API_COLUMNS; n++)
+        ret[n] = columns[n].key;
+    return n;
+}
+
+int bj_table_answer(struct bj_call *c, struct bj_query *q,
+                    const struct bj_api_column *columns, uint64_t max)
+{
+    const char *key[BJ_API_COLUMNS];
+    unsigned n = keys_of(columns, key);
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV, cut = false;
+    struct sqlite3_stmt *st = NULL;
+    struct bj_rows rows;
+    int r = bj_query_open(q, c->reader, &st, &c->err);
+    if (r < 0)
+        return r;
+    if (csv)
+        c->reply->type = "text/csv; charset=utf-8";
+    else
+        bj_call_open(c);
+    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
+                  key, n);
+    while (!cut && (r = bj_sql_row(st, &c->err)) > 0) {
+        cut = rows.n == max;
+        if (cut)
+            break;
+        bj_row_begin(&rows);
+        for (unsigned i = 0; i < n; i++)
+            bj_table_value(&columns[i], &rows, st, (int)i);
+        bj_row_end(&rows);
+    }
+    if (r < 0)
+        return r;
+    bj_rows_end(&rows);
+    if (!csv)
+        bj_call_close(c, cut ? ",\"meta\":{\"cut\":true}"
+                             : ",\"meta\":{\"cut\":false}");
+    return 0;
+}
+
+static int of_job(struct bj_call *c, const struct bj_api_column *columns,
+                  const char *from, const char *behind, struct bj_query *q)
+{
+    struct bj_arena arena = {0};
+    struct bj_params p;
+    struct bj_found f;
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r == 0)
+        r = bj_found_get(c, &p, c->tail, &arena, &f);
+    if (r == 0) {
+        bj_query_sql(q, "SELECT ");
+        bj_table_select(q, columns);
+        bj_query_sql(q, from);
+        bj_query_int(q, f.job);
+        bj_query_sql(q, behind);
+        r = bj_table_answer(c, q, columns, c->api->conf->max_rows);
+    }
+    bj_arena_free(&arena);
+    return r;
+}
+
+int bj_table_of_job(struct bj_call *c, const struct bj_api_column *columns,
+                    const char *from, const char *behind)
+{
+    struct bj_query *q = calloc(1, sizeof(*q));
+    if (!q)
+        return bj_err_set(&c->err, -ENOMEM, "table");
+    int r = of_job(c, columns, from, behind, q);
+    bj_query_free(q);
+    free(q);
+    return r;
+}

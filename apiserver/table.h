@@ -1,0 +1,28 @@
+/* Answers that are a table of SQL: a row of a table for each key, as of jobs
+ * (column.h). */
+#ifndef BJ_APISERVER_TABLE_H
+#define BJ_APISERVER_TABLE_H
+
+#include "apiserver/column.h"
+#include "apiserver/query.h"
+
+/* Append the SQL of the columns (to a table's end), with commas between. */
+void bj_table_select(struct bj_query *q, const struct bj_api_column *columns);
+
+/* Write the value that a column of the present row has; not for BJ_AS_WORD. */
+void bj_table_value(const struct bj_api_column *k, struct bj_rows *rows,
+                    struct sqlite3_stmt *st, int at);
+
+/* Run a query that begins with these columns, and answer with its rows, of
+ * which there are at most max; meta.cut says whether there would be more.  0,
+ * or an error of the store. */
+int bj_table_answer(struct bj_call *c, struct bj_query *q,
+                    const struct bj_api_column *columns, uint64_t max);
+
+/* The same for what is told of one job: the query is FROM and WHERE up to the
+ * job's number, which is bound, and what follows it.  Finds the job that the
+ * call's tail names.  0, a refusal, or an error of the store. */
+int bj_table_of_job(struct bj_call *c, const struct bj_api_column *columns,
+                    const char *from, const char *behind);
+
+#endif

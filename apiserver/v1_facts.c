@@ -1,0 +1,321 @@
+/* What is not about one job: emission factors, findings of many jobs, and the
+ * site's own numbers. */
+#include "apiserver/server.h"
+#include "apiserver/table.h"
+
+#include "base/file.h"
+#include "base/json.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WEEK = 7 * 86400, LIMIT_DEFAULT = 100, FILE_BYTES = 65536 };
+enum { STORE_AND_USER = BJ_NEED_STORE | BJ_NEED_USER };
+
+struct span {
+    int64_t from, to;
+    uint64_t limit;
+};
+
+static int read_span(struct bj_call *c, const struct bj_params *p,
+                     uint64_t limit, struct span *ret)
+{
+    ret->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
+    ret->from =
+        p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : ret->to - WEEK;
+    ret->limit =
+        p->given[BJ_PARAM_LIMIT] ? (uint64_t)p->number[BJ_PARAM_LIMIT] : limit;
+    if (ret->limit > c->api->conf->max_rows)
+        ret->limit = c->api->conf->max_rows;
+    return ret->from > ret->to
+               ? bj_call_refuse(c, 400, "The time ends before it begins.")
+               : 0;
+}
+
+/* --- emission factors ------------------------------------------------------
+ */
+
+static const struct bj_api_column factor_columns[] = {
+    {"cluster", BJ_AS_TEXT, 0,
+     "(SELECT name FROM cluster WHERE id = s.cluster)",
+     "For which cluster; null: for all."},
+    {"provider", BJ_AS_TEXT, 0, "s.provider",
+     "Who told it; best: for each moment the best of them."},
+    {"kind", BJ_AS_TEXT, 0, "s.kind",
+     "What it counts; kinds are not to be compared."},
+    {"zone", BJ_AS_TEXT, 0, "nullif(s.zone, '')", "Zone of the grid."},
+    {"country", BJ_AS_TEXT, 0, "nullif(s.country, '')", "Country."},
+    {"start", BJ_AS_TIME, 0, "f.start", "Begin of the period."},
+    {"start_ms", BJ_AS_TIME_MS, 0, "f.start", "The same."},
+    {"end", BJ_AS_TIME, 0, "nullif(f.\"end\", 9223372036854775807)",
+     "End of the period."},
+    {"end_ms", BJ_AS_TIME_MS, 0, "nullif(f.\"end\", 9223372036854775807)",
+     "The same."},
+    {"grams_per_kwh", BJ_AS_MILLI, 0, "f.mg_per_kwh",
+     "CO2 equivalent of a kilowatt-hour, in grams."},
+    {"basis", BJ_AS_TEXT, 0,
+     "CASE f.basis WHEN 0 THEN 'live' WHEN 1 THEN 'stated' WHEN 2 THEN "
+     "'profile' WHEN 3 THEN 'year' WHEN 4 THEN 'constant' END",
+     "live, stated, profile (of other days), year or constant."},
+    {"estimated", BJ_AS_BOOL, 0, "f.estimated",
+     "It is a forecast, an estimate or a profile."},
+    {"fetched", BJ_AS_TIME, 0, "nullif(f.fetched, 0)",
+     "When it was asked for."},
+    {.key = NULL},
+};
+
+static int make_factors(struct bj_call *c, struct bj_query *q,
+                        const struct bj_params *p, struct span *s)
+{
+    int r = read_span(c, p, c->api->conf->max_rows, s);
+    bool first = true;
+    bj_query_sql(q, " FROM factor AS f JOIN factor_source AS s ON s.id ="
+                    " f.source WHERE f.start <= ");
+    bj_query_int(q, s->to);
+    bj_query_sql(q, " AND f.\"end\" > ");
+    bj_query_int(q, s->from);
+    if (p->given[BJ_PARAM_CLUSTER]) {
+        bj_query_sql(q, " AND (s.cluster IS NULL OR s.cluster IN (SELECT id"
+                        " FROM cluster WHERE name IN (");
+        for (unsigned i = 0; i < p->values; i++)
+            if (p->value[i].which == BJ_PARAM_CLUSTER) {
+                bj_query_sql(q, first ? "" : ",");
+                bj_query_text(q, p->value[i].text);
+                first = false;
+            }
+        bj_query_sql(q, ")))");
+    }
+    bj_query_sql(q, " ORDER BY f.start, s.rank, s.id, f.basis LIMIT ");
+    bj_query_int(q, (int64_t)s->limit + 1);
+    return r;
+}
+
+/* --- findings --------------------------------------------------------------
+ */
+
+#define WORD(table, column)                                                    \
+    "(SELECT name FROM " table " WHERE id = j." column ")"
+
+static const struct bj_api_column finding_columns[] = {
+    {"key", BJ_AS_TEXT, 0,
+     WORD("cluster", "cluster") " || ':' || j.raw_id || ':' || j.submit",
+     "Key of the job."},
+    {"id", BJ_AS_TEXT, 0, "CAST(j.raw_id AS TEXT)", "Its id."},
+    {"cluster", BJ_AS_TEXT, 0, WORD("cluster", "cluster"), "Its cluster."},
+    {"user", BJ_AS_TEXT, 0, WORD("user", "user"), "Its owner."},
+    {"account", BJ_AS_TEXT, 0, WORD("account", "account"), "Its account."},
+    {"partition", BJ_AS_TEXT, 0, WORD("partition", "partition"),
+     "Its partition or queue."},
+    {"name", BJ_AS_TEXT, 0, "(SELECT text FROM jobname WHERE id = j.name)",
+     "Its name."},
+    {"start", BJ_AS_TIME, 0, "j.start", "Started."},
+    {"start_ms", BJ_AS_TIME_MS, 0, "j.start", "The same."},
+    {"end", BJ_AS_TIME, 0, "j.\"end\"", "Ended."},
+    {"end_ms", BJ_AS_TIME_MS, 0, "j.\"end\"", "The same."},
+    {"to", BJ_AS_LINK_END, 0, "j.\"end\"", "End of a link: end_ms, or now."},
+    {"cpus", BJ_AS_INT, 0, "j.cpus", "CPUs allocated."},
+    {"gpus", BJ_AS_INT, 0, "j.gpus", "GPUs allocated."},
+    {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
+    {"severity", BJ_AS_TEXT, 0, "r.severity", "How bad it is."},
+    {"text", BJ_AS_TEXT, 0,
+     "replace(replace(r.text, '{value}', ifnull(printf('%.4g', f.value), "
+     "'?')), '{threshold}', ifnull(printf('%.4g', f.threshold), '?'))",
+     "A sentence for people."},
+    {"value", BJ_AS_REAL, 0, "f.value", "What was measured."},
+    {"threshold", BJ_AS_REAL, 0, "f.threshold", "What it was held against."},
+    {.key = NULL},
+};
+
+static void add_names(struct bj_query *q, const struct bj_params *p)
+{
+    bool first = true;
+    if (!p->given[BJ_PARAM_FINDING])
+        return;
+    bj_query_sql(q, " AND r.name IN (");
+    for (unsigned i = 0; i < p->values; i++)
+        if (p->value[i].which == BJ_PARAM_FINDING) {
+            bj_query_sql(q, first ? "" : ",");
+            bj_query_text(q, p->value[i].text);
+            first = false;
+        }
+    bj_query_sql(q, ")");
+}
+
+static int make_findings(struct bj_call *c, struct bj_query *q,
+                         const struct bj_params *p, struct span *s)
+{
+    int r = read_span(c, p, LIMIT_DEFAULT, s);
+    /* The order of the jobs leads, not what few of them have. */
+    bj_query_sql(q, " FROM job AS j CROSS JOIN job_finding AS f ON f.job ="
+                    " j.id CROSS JOIN finding_rule AS r ON r.id = f.rule"
+                    " WHERE 1");
+    if (r == 0)
+        r = bj_query_scope(q, c, p, "j");
+    if (r != 0)
+        return r;
+    add_names(q, p);
+    bj_query_sql(q, " AND j.at BETWEEN ");
+    bj_query_int(q, s->from - (int64_t)(c->api->conf->longest_usec / 1000000));
+    bj_query_sql(q, " AND ");
+    bj_query_int(q, s->to);
+    bj_query_sql(q, " AND j.\"end\" >= ");
+    bj_query_int(q, s->from);
+    bj_query_sql(q, " ORDER BY j.at DESC, j.id DESC, r.severity, r.name"
+                    " LIMIT ");
+    bj_query_int(q, (int64_t)s->limit + 1);
+    return 0;
+}
+
+static int with_query(struct bj_call *c,
+                      int (*make)(struct bj_call *c, struct bj_query *q,
+                                  const struct bj_params *p, struct span *s))
+{
+    struct bj_params p;
+    struct span s = {0};
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r != 0)
+        return r;
+    struct bj_query *q = calloc(1, sizeof(*q));
+    if (!q)
+        return bj_err_set(&c->err, -ENOMEM, "table");
+    bj_query_sql(q, "SELECT ");
+    bj_table_select(q, c->endpoint->columns);
+    r = make(c, q, &p, &s);
+    if (r == 0)
+        r = bj_table_answer(c, q, c->endpoint->columns, s.limit);
+    bj_query_free(q);
+    free(q);
+    return r;
+}
+
+static int on_factors(struct bj_call *c)
+{
+    return with_query(c, make_factors);
+}
+
+static int on_findings(struct bj_call *c)
+{
+    return with_query(c, make_findings);
+}
+
+/* --- numbers of the site's own ---------------------------------------------
+ */
+
+static const struct bj_key constant_keys[] = {
+    {"cluster", "string", "For which cluster; null: for all."},
+    {"name", "string", "Name."},
+    {"value", "number", "Number."},
+    {NULL, NULL, NULL},
+};
+
+/* "name 40.5", "name = 40.5" or "name: 40.5", as cluster.constants of the
+ * exporter has it, here below "[cluster]" where it is one's.  False: no such
+ * line. */
+static bool put_constant(struct bj_rows *rows, struct bj_slice cluster,
+                         struct bj_slice line)
+{
+    int64_t micro;
+    struct bj_slice name = {line.p, 0}, none = {0};
+    while (name.n < line.n && !memchr(" \t=:", line.p[name.n], 4))
+        name.n++;
+    struct bj_slice rest = {line.p + name.n, line.n - name.n};
+    while (rest.n > 0 && memchr(" \t=:", *rest.p, 4)) {
+        rest.p++;
+        rest.n--;
+    }
+    if (name.n == 0 || bj_decimal_i64(rest, 6, &micro) < 0)
+        return false;
+    bj_row_begin(rows);
+    bj_put_text(rows, cluster.n > 0 ? cluster : none);
+    bj_put_text(rows, name);
+    bj_put_fixed(rows, micro, 6);
+    bj_row_end(rows);
+    return true;
+}
+
+/* Lines that are none are counted: the others are no worse for them. */
+static unsigned put_constants(struct bj_rows *rows, struct bj_slice text)
+{
+    struct bj_slice line, cluster = {0};
+    unsigned bad = 0;
+    while (bj_slice_line(&text, &line)) {
+        const char *hash = line.n > 0 ? memchr(line.p, '#', line.n) : NULL;
+        if (hash)
+            line.n = (size_t)(hash - line.p);
+        line = bj_slice_trim(line);
+        if (line.n == 0)
+            continue;
+        if (line.n > 2 && line.p[0] == '[' && line.p[line.n - 1] == ']')
+            cluster = (struct bj_slice){line.p + 1, line.n - 2};
+        else if (!put_constant(rows, cluster, line))
+            bad++;
+    }
+    return bad;
+}
+
+/* The file is small, and read each time: a change shows at once. */
+static int on_constants(struct bj_call *c)
+{
+    const char *path = c->api->conf->constants;
+    const char *names[BJ_KEYS];
+    char *text = malloc(FILE_BYTES);
+    char more[64];
+    struct bj_slice s = {0};
+    struct bj_params p;
+    struct bj_rows rows;
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
+    int r = text ? bj_params_read(c, c->endpoint->params, &p)
+                 : bj_err_set(&c->err, -ENOMEM, "constants");
+    if (r == 0 && path && *path)
+        r = bj_file_read_all(AT_FDCWD, path, text, FILE_BYTES, &s, &c->err);
+    if (r < 0 && text) {
+        bj_call_log(c, "constants.file");
+        r = bj_call_refuse(c, 503, "The constants can't be read at present.");
+    }
+    if (r == 0) {
+        if (csv)
+            c->reply->type = "text/csv; charset=utf-8";
+        else
+            bj_call_open(c);
+        bj_rows_begin(&rows, &c->reply->body,
+                      csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS, names,
+                      bj_key_names(constant_keys, names));
+        snprintf(more, sizeof(more), ",\"meta\":{\"bad_lines\":%u}",
+                 put_constants(&rows, s));
+        bj_rows_end(&rows);
+        if (!csv)
+            bj_call_close(c, more);
+    }
+    free(text);
+    return r;
+}
+
+const struct bj_endpoint bj_endpoints_facts[] = {
+    {.path = "/api/v1/emission-factors",
+     .methods = BJ_HTTP_GET,
+     .needs = STORE_AND_USER,
+     .run = on_factors,
+     .help = "Emission factors of electricity over time.",
+     .params = BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
+               BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_LIMIT),
+     .columns = factor_columns},
+    {.path = "/api/v1/findings",
+     .methods = BJ_HTTP_GET,
+     .needs = STORE_AND_USER,
+     .run = on_findings,
+     .help = "What was found wrong with jobs that have ended, newest first.",
+     .params = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
+               BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
+               BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_FROM) |
+               BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) |
+               BJ_BIT(BJ_PARAM_FINDING),
+     .columns = finding_columns},
+    {.path = "/api/v1/constants",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_USER,
+     .run = on_constants,
+     .help = "Numbers of the site's own, such as allocations.",
+     .keys = constant_keys},
+    {.path = NULL},
+};

@@ -1,0 +1,177 @@
+/* What is told of one job beside its row: its steps, energy, grams of CO2, and
+ * what was found wrong with it. */
+#include "apiserver/server.h"
+#include "apiserver/table.h"
+
+enum {
+    STORE_AND_USER = BJ_NEED_STORE | BJ_NEED_USER,
+    JOB = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE)
+};
+
+/* The number of a step's row begins with that of its job, so that a job's steps
+ * are found by it (statsdb/schema_1.c). */
+#define MEM(c) "iif(s." c " < 0, -s." c ", s." c " * 1024)"
+#define USEC(c) "iif(s." c " < 0, -s." c ", s." c " * 1000)"
+#define ELAPSED                                                                \
+    "(s.elapsed_off + iif(s.start IS NULL OR s.\"end\" IS NULL, 0, "           \
+    "s.\"end\" - s.start - ifnull(s.suspended, 0)))"
+#define WORD(column) "(SELECT text FROM word WHERE id = " column ")"
+
+static const struct bj_api_column step_columns[] = {
+    {"step", BJ_AS_TEXT, 0,
+     "CASE s.id & 0xfffff WHEN 1 THEN 'batch' WHEN 2 THEN 'extern' WHEN 3 THEN "
+     "'interactive' ELSE ifnull(s.other, CAST((s.id & 0xfffff) - 16 AS TEXT)) "
+     "END",
+     "batch, extern, interactive, or its number."},
+    {"name", BJ_AS_TEXT, 0, "(SELECT text FROM jobname WHERE id = s.name)",
+     "Name."},
+    {"state", BJ_AS_TEXT, 0, "(SELECT name FROM state WHERE id = s.state)",
+     "State, the same for all batch systems."},
+    {"state_raw", BJ_AS_TEXT, 0, WORD("s.state_raw"),
+     "State as the batch system tells it."},
+    {"exit_code", BJ_AS_INT, 0, "s.exit_code", "Exit code."},
+    {"exit_signal", BJ_AS_INT, 0, "s.exit_signal", "Signal that ended it."},
+    {"start", BJ_AS_TIME, 0, "s.start", "Started."},
+    {"start_ms", BJ_AS_TIME_MS, 0, "s.start", "The same."},
+    {"end", BJ_AS_TIME, 0, "s.\"end\"", "Ended."},
+    {"end_ms", BJ_AS_TIME_MS, 0, "s.\"end\"", "The same."},
+    {"elapsed_sec", BJ_AS_INT, 0, ELAPSED, "Ran for so long."},
+    {"suspended_sec", BJ_AS_INT, 0, "s.suspended", "Was suspended for."},
+    {"cpus", BJ_AS_INT, 0, "s.cpus", "CPUs allocated."},
+    {"nodes", BJ_AS_INT, 0, "s.nodes", "Nodes allocated."},
+    {"tasks", BJ_AS_INT, 0, "s.tasks", "Tasks."},
+    {"nodelist", BJ_AS_TEXT, 0, "(SELECT text FROM hosts WHERE id = s.hosts)",
+     "On which nodes."},
+    {"tres_allocated", BJ_AS_TEXT, 0,
+     "(SELECT text FROM tres WHERE id = s.tres_allocated)",
+     "Resources allocated, as told."},
+    {"cpu_sec", BJ_AS_MICRO, 0, USEC("cpu_time"), "CPU time used."},
+    {"cpu_system_sec", BJ_AS_MICRO, 0, USEC("cpu_system_time"),
+     "Of it in the kernel."},
+    {"cpu_efficiency", BJ_AS_TENTHS, 0,
+     USEC("cpu_time") " / 1000 / nullif(s.cpus * " ELAPSED ", 0)",
+     "CPU time used, in percent of what was allocated."},
+    {"mem_task_peak_bytes", BJ_AS_INT, 0, MEM("task_peak_mem"),
+     "Memory of the largest task."},
+    {"mem_task_peak_node", BJ_AS_TEXT, 0, WORD("s.peak_node"),
+     "Where that was."},
+    {"mem_peak_bytes", BJ_AS_INT, 0, MEM("peak_mem"), "Memory, highest."},
+    {"energy_joules", BJ_AS_INT, 0, "s.energy_joules", "Energy."},
+    {"read_bytes", BJ_AS_INT, 0, "s.read_bytes", "Read from file systems."},
+    {"write_bytes", BJ_AS_INT, 0, "s.write_bytes", "Written to them."},
+    {"submit_line", BJ_AS_TEXT, 0, "s.submit_line", "How it was submitted."},
+    {.key = NULL},
+};
+
+static int on_steps(struct bj_call *c)
+{
+    return bj_table_of_job(c, step_columns,
+                           " FROM job AS b JOIN step AS s ON s.id BETWEEN"
+                           " b.id << 20 AND (b.id << 20 | 0xfffff)"
+                           " WHERE b.id = ",
+                           " ORDER BY s.id");
+}
+
+/* --- energy and grams ------------------------------------------------------
+ */
+
+#define FROM(column)                                                           \
+    "CASE " column " WHEN 1 THEN 'nodes' WHEN 2 THEN 'prometheus' WHEN 3 "     \
+    "THEN 'scheduler' END"
+
+static const struct bj_api_column energy_columns[] = {
+    {"component", BJ_AS_TEXT, 0, "p.name",
+     "total; of it cpu, dram, gpu and other; and what it would be if all were "
+     "split by use (if_by_use) or by what was reserved (if_by_reservation)."},
+    {"joules", BJ_AS_MICRO, 0, "p.uj", "Energy."},
+    {"kwh", BJ_AS_MICRO, 0, "(p.uj + 1800000) / 3600000",
+     "The same in kilowatt-hours."},
+    {"source", BJ_AS_TEXT, 0, FROM("u.energy_source"),
+     "Who told: nodes, prometheus or scheduler."},
+    {"policy", BJ_AS_TEXT, 0, WORD("u.energy_policy"),
+     "How nodes split their energy over jobs."},
+    {.key = NULL},
+};
+
+static int on_energy(struct bj_call *c)
+{
+    return bj_table_of_job(
+        c, energy_columns,
+        " FROM (SELECT job, 0 AS n, 'total' AS name, energy_uj AS uj FROM"
+        " job_use UNION ALL SELECT job, 1, 'cpu', energy_cpu_uj FROM job_use"
+        " UNION ALL SELECT job, 2, 'dram', energy_dram_uj FROM job_use"
+        " UNION ALL SELECT job, 3, 'gpu', energy_gpu_uj FROM job_use"
+        " UNION ALL SELECT job, 4, 'other', energy_other_uj FROM job_use"
+        " UNION ALL SELECT job, 5, 'if_by_use', energy_used_uj FROM job_use"
+        " UNION ALL SELECT job, 6, 'if_by_reservation', energy_reserved_uj FROM"
+        " job_use) AS p JOIN job_use AS u ON u.job = p.job WHERE p.uj IS NOT"
+        " NULL AND p.job = ",
+        " ORDER BY p.n");
+}
+
+static const struct bj_api_column gram_columns[] = {
+    {"provider", BJ_AS_TEXT, 0, "f.provider",
+     "Who told the factors; best: for each moment the best of them."},
+    {"kind", BJ_AS_TEXT, 0, "f.kind",
+     "What the factors count; kinds are not to be compared."},
+    {"zone", BJ_AS_TEXT, 0, "nullif(f.zone, '')", "Zone of the grid."},
+    {"country", BJ_AS_TEXT, 0, "nullif(f.country, '')", "Country."},
+    {"grams", BJ_AS_MICRO, 0, "g.micrograms", "CO2 equivalent."},
+    {"covered_joules", BJ_AS_MICRO, 0, "g.covered_uj",
+     "Energy for which there were factors."},
+    {"estimated", BJ_AS_BOOL, 0, "g.estimated",
+     "Some of the factors are a forecast, an estimate or a profile."},
+    {.key = NULL},
+};
+
+static int on_grams(struct bj_call *c)
+{
+    return bj_table_of_job(c, gram_columns,
+                           " FROM job_grams AS g JOIN factor_source AS f ON"
+                           " f.id = g.source WHERE g.job = ",
+                           " ORDER BY f.rank, f.provider, f.kind, f.zone");
+}
+
+/* --- findings --------------------------------------------------------------
+ */
+
+/* {value} and {threshold} are numbers in the text of a rule. */
+#define FINDING_TEXT                                                           \
+    "replace(replace(r.text, '{value}', ifnull(printf('%.4g', f.value), "      \
+    "'?')), '{threshold}', ifnull(printf('%.4g', f.threshold), '?'))"
+
+static const struct bj_api_column finding_columns[] = {
+    {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
+    {"severity", BJ_AS_TEXT, 0, "r.severity", "How bad it is."},
+    {"text", BJ_AS_TEXT, 0, FINDING_TEXT, "A sentence for people."},
+    {"value", BJ_AS_REAL, 0, "f.value", "What was measured."},
+    {"threshold", BJ_AS_REAL, 0, "f.threshold", "What it was held against."},
+    {"condition", BJ_AS_TEXT, 0, "r.condition", "The rule, as it was then."},
+    {.key = NULL},
+};
+
+static int on_findings(struct bj_call *c)
+{
+    return bj_table_of_job(c, finding_columns,
+                           " FROM job_finding AS f JOIN finding_rule AS r ON"
+                           " r.id = f.rule WHERE f.job = ",
+                           " ORDER BY r.severity, r.name");
+}
+
+#define OF_JOB(name, handler, table, text)                                     \
+    {                                                                          \
+        .path = "/api/v1/jobs/*/" name, .methods = BJ_HTTP_GET,                \
+        .needs = STORE_AND_USER, .run = handler, .help = text, .params = JOB,  \
+        .columns = table                                                       \
+    }
+
+const struct bj_endpoint bj_endpoints_parts[] = {
+    OF_JOB("steps", on_steps, step_columns, "The steps of a job."),
+    OF_JOB("energy", on_energy, energy_columns,
+           "The energy of a job, as far as it is known: by component."),
+    OF_JOB("emissions", on_grams, gram_columns,
+           "The CO2 equivalent of a job's energy, by source of factors."),
+    OF_JOB("findings", on_findings, finding_columns,
+           "What was found wrong with a job that has ended."),
+    {.path = NULL},
+};

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""What there is of one job beside its row - steps, energy, grams, findings -,
+findings and factors of many, constants, heterogeneous jobs.  TAP."""
+import csv
+import io
+import os
+import sqlite3
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import check, run, same, user  # noqa: E402
+
+V1 = "/api/v1"
+PARTS = ["steps", "energy", "emissions", "findings"]
+
+
+def begin(site):
+    site.constants = site.file("constants", "students 1234\n\n[fake]\ngpu_years = 40.5 # of ours\n")
+    site.start("--access.trust-loopback", "--access.admins=boss", "--constants.file="
+               + site.constants, "--access.coordinators=acct1: user2")
+    site.jobs = site.told()
+    ended = {}
+    for j in site.jobs:
+        if j["End"] != "Unknown" and j["User"] not in ("", "user2") and j["Account"] == "acct1":
+            ended.setdefault(j["JobIDRaw"], []).append(j)
+    one = next(js[0] for js in ended.values() if len(js) == 1)
+    site.who, site.key = one["User"], site.derive(one["JobIDRaw"])
+    site.row = one
+
+
+def part(site, name, who=None, key=None, *headers):
+    return site.ask("%s/jobs/%s/%s" % (V1, key or site.key, name), user(who or site.who), *headers)
+
+
+def steps(site):
+    """Against what the cluster told, through another program: SQLite's own."""
+    for j in site.jobs[:400]:
+        if j["End"] == "Unknown":
+            continue
+        key = "fake:%s:%s" % (j["JobIDRaw"], j["Submit"])
+        want = site.db().execute(
+            "SELECT step_id, s.mem_task_peak_bytes, s.state FROM step_v AS s JOIN job AS j ON"
+            " j.id = s.job WHERE j.raw_id = ? AND j.submit = ? ORDER BY step_id",
+            (int(j["JobIDRaw"]), int(j["Submit"]))).fetchall()
+        if len(want) < 2:
+            continue
+        a = part(site, "steps", "boss", key)
+        same(sorted((r["step"], r["mem_task_peak_bytes"], r["state"]) for r in a.data),
+             [(str(s), m, t) for s, m, t in want], "steps of a job")
+        check(all(r["elapsed_sec"] == int(j["ElapsedRaw"]) and abs(r["cpu_efficiency"] - 70) < 0.5
+                  or int(j["ElapsedRaw"]) < 100 for r in a.data), "with their figures", a)
+        return
+    check(False, "a job has two steps")
+
+
+def figures(site):
+    row = site.ask("%s/jobs/%s" % (V1, site.key), user(site.who)).data[0]
+    same([row[k] for k in ("best_cpu_efficiency", "best_cpu_source", "best_mem_efficiency",
+                           "best_mem_source", "gpu_efficiency", "gpus_unused", "gpu_held_sec",
+                           "gpu_idle_sec", "best_energy_joules", "best_energy_source",
+                           "energy_policy", "emissions_g", "emissions_estimated", "findings")],
+         [12.3456, "nodes", 50, "prometheus", 3, 1, 7200, 7000, 7200, "nodes", "hybrid", 0.1,
+          True, 2], "one job has all that is worked out of it")
+    same(sorted(row["finding_names"].split(",")), ["gpu_unused", "low_cpu"], "and its findings")
+    rows = site.ask(V1 + "/jobs?from=0&limit=2", user(site.who)).data
+    check(rows and "findings" not in rows[0], "a list has not")
+    a = site.ask(V1 + "/jobs?from=0&limit=1000&fields=key,findings,emissions_g", user(site.who))
+    same({r["key"]: (r["findings"], r["emissions_g"]) for r in a.data}[site.key], (2, 0.1),
+         "unless it is asked for")
+    check(all((r["findings"], r["emissions_g"]) == (0, None)
+              for r in a.data if r["key"] != site.key), "of others nothing is known")
+    same({r["component"]: (r["joules"], r["kwh"]) for r in part(site, "energy").data},
+         {"total": (7200, 0.002), "cpu": (3600, 0.001), "gpu": (1800, 0.0005),
+          "other": (1800, 0.0005), "if_by_use": (7000, 0.001944),
+          "if_by_reservation": (7400, 0.002056)}, "energy by component")
+    same([(r["provider"], r["grams"], r["estimated"]) for r in part(site, "emissions").data],
+         [("best", 0.1, True), ("rte", 0.1, True)], "grams by source of factors")
+    same([(r["finding"], r["severity"], r["text"], r["value"], r["threshold"])
+          for r in part(site, "findings").data],
+         [("low_cpu", "info", "Used 1.5 %, not 25 %.", 1.5, 25),
+          ("gpu_unused", "warning", "1.5 of its GPUs did nothing.", 1.5, 25)], "findings")
+    usage = site.ask(V1 + "/usage?from=%d" % (site.now - 30 * 86400), user(site.who)).data[0]
+    same((usage["best_energy_kwh"], usage["emissions_g"], usage["emissions_coverage"]),
+         (0.002, 0.1, 100), "and in usage")
+    usage = site.ask(V1 + "/usage?from=0&to=86400", user(site.who)).data[0]
+    same((usage["best_energy_kwh"], usage["emissions_g"]), (None, None), "null where none is known")
+
+
+def many(site):
+    a = site.ask(V1 + "/findings?from=0", user(site.who))
+    same([(r["key"], r["finding"]) for r in a.data],
+         [(site.key, "low_cpu"), (site.key, "gpu_unused")], "findings of many jobs")
+    same(len(site.ask(V1 + "/findings?from=0&finding=gpu_unused", user("boss")).data), 1, "by name")
+    same(site.ask(V1 + "/findings?from=0&limit=1", user("boss")).json["meta"], {"cut": True},
+         "a page that is cut says so")
+    same(site.ask(V1 + "/findings?from=0&to=100", user("boss")).data, [], "in a time")
+    same(site.ask(V1 + "/findings?from=0&user=" + site.who, user("user4" if site.who != "user4"
+                                                                 else "user5")).data, [],
+         "nothing of others")
+    a = site.ask(V1 + "/emission-factors?from=0", user("newcomer"))
+    same(sorted((r["provider"], r["grams_per_kwh"], r["basis"], r["estimated"], r["country"])
+                for r in a.data),
+         [("best", 50, "live", True, None), ("rte", 50, "live", True, "FRA")], "emission factors")
+    same(site.ask(V1 + "/emission-factors?from=0&to=100", user("boss")).data, [], "in a time")
+
+
+def nothing_foreign(site):
+    stranger = next("user%d" % n for n in range(20) if "user%d" % n not in (site.who, "user2"))
+    for name in PARTS:
+        for who, status in ((site.who, 200), ("boss", 200), ("user2", 200), (stranger, 404),
+                            ("newcomer", 404)):
+            same(part(site, name, who).status, status, "%s for %s" % (name, who))
+        same(part(site, name, stranger).body, part(site, name, stranger, "fake:1:1").body,
+             "a foreign job's %s look like none" % name)
+        same(part(site, name, "boss").status, 200, "an admin's")
+        same(site.ask("%s/jobs/%s/%s?mine=true" % (V1, site.key, name), user("boss")).status, 404,
+             "not his own")
+        same(site.ask("%s/jobs/%s/%s" % (V1, site.key, name)).status, 403, "nobody's")
+        a = part(site, name, None, None, ("Accept", "text/csv"))
+        rows = list(csv.DictReader(io.StringIO(a.body.decode())))
+        plain = part(site, name).data
+        same((len(rows), list(rows[0]) if rows else []),
+             (len(plain), list(plain[0]) if plain else []), "%s as CSV" % name)
+    twice = {}
+    for j in site.jobs:
+        twice.setdefault(j["JobIDRaw"], []).append(j)
+    two = next(js for js in twice.values() if len(js) > 1)
+    same(part(site, "steps", "boss", two[0]["JobIDRaw"]).status, 409, "an id of several jobs")
+    same(site.ask(V1 + "/jobs/a/b/steps", user("boss")).status, 404, "a name with a slash")
+
+
+def constants(site):
+    def get():
+        a = site.ask(V1 + "/constants", user("newcomer"))
+        return [(r["cluster"], r["name"], r["value"]) for r in a.data], a.json["meta"]
+    same(get(), ([(None, "students", 1234), ("fake", "gpu_years", 40.5)], {"bad_lines": 0}),
+         "constants")
+    site.file("constants", "students: -3.25\nnonsense\n=\nx 1e400\n")
+    same(get(), ([(None, "students", -3.25)], {"bad_lines": 3}), "a change shows at once")
+    os.remove(site.constants)
+    same(site.ask(V1 + "/constants", user("newcomer")).status, 503, "no file")
+    site.start("--access.trust-loopback", "--access.admins=boss")
+    same(site.ask(V1 + "/constants", user("newcomer")).data, [], "none configured")
+
+
+def heterogeneous(site):
+    db = sqlite3.connect(site.store)
+    ids = [r for r in db.execute("SELECT id, raw_id FROM job GROUP BY raw_id HAVING count(*) = 1"
+                                 " ORDER BY raw_id LIMIT 3")]
+    for n, (job, _) in enumerate(ids):
+        db.execute("DELETE FROM job_more WHERE job = ?", (job,))
+        db.execute("INSERT INTO job_more(job, het_job, het_offset) VALUES(?, ?, ?)",
+                   (job, ids[0][1], n))
+    db.commit()
+    db.close()
+    for n, (_, raw) in enumerate(ids):
+        name = "%d%%2B%d" % (ids[0][1], n)
+        a = site.ask(V1 + "/jobs/%s" % name, user("boss"))
+        same([(r["id"], r["shown_id"], r["het_offset"]) for r in a.data],
+             [(str(raw), "%d+%d" % (ids[0][1], n), n)], "component %d" % n)
+        for form in (name, "%d+%d" % (ids[0][1], n)):
+            a = site.ask(V1 + "/jobs?fields=id&job=" + form, user("boss"))
+            same([r["id"] for r in a.data], [str(raw)], "as a filter: " + form)
+    same(site.ask(V1 + "/jobs/%d+9" % ids[0][1], user("boss")).status, 404, "no such component")
+    same(site.ask(V1 + "/jobs/%d+x" % ids[0][1], user("boss")).status, 404, "no such name")
+
+
+sys.exit(run(begin, steps, figures, many, nothing_foreign, constants, heterogeneous,
+             count=1500, days=20))

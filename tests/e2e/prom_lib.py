@@ -1,0 +1,103 @@
+"""A node with real jobs (api_node.sh) and a real Prometheus that scrapes it,
+for the tests of the API."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for(what, seconds=30):
+    """What the call gives, once that is true; else None."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        got = what()
+        if got:
+            return got
+        time.sleep(0.2)
+    return None
+
+
+class Node:
+    """jobs: (id, uid, user, account); without why it is there."""
+
+    def __init__(self, cluster, jobs):
+        self.p = subprocess.Popen(
+            [os.path.join(HERE, "api_node.sh"), cluster] + [" ".join(map(str, j)) for j in jobs],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.url = self.why = None
+        for line in self.p.stdout:
+            word, _, rest = line.strip().partition(" ")
+            if word == "url":
+                self.url = rest
+                return
+            if word == "none":
+                self.why = rest
+                break
+        self.why = self.why or "the node does not start"
+
+    def stop(self):
+        self.p.stdin.close()
+        self.p.stdout.read()
+        self.p.wait(60)
+
+
+class Prometheus:
+    def __init__(self, *targets):
+        self.folder = tempfile.mkdtemp(prefix="bj-prom-")
+        self.url = None
+        self.why = None if shutil.which("prometheus") else "prometheus is not installed"
+        if self.why:
+            return
+        port = free_port()
+        with open(self.folder + "/conf.yml", "w") as f:
+            json.dump({"global": {"scrape_interval": "1s"}, "scrape_configs": [
+                {"job_name": "batchjob", "static_configs": [
+                    {"targets": [t.split("//")[1] for t in targets]}]}]}, f)
+        with open(self.folder + "/log", "w") as log:
+            self.p = subprocess.Popen(
+                ["prometheus", "--config.file=" + self.folder + "/conf.yml",
+                 "--storage.tsdb.path=" + self.folder + "/data", "--log.level=warn",
+                 "--web.listen-address=127.0.0.1:%d" % port], stderr=log, stdout=log)
+        self.url = "http://127.0.0.1:%d" % port
+        if not wait_for(lambda: self.get("/-/ready"), 60):
+            self.why = "prometheus does not start: " + open(self.folder + "/log").read()[-300:]
+
+    def get(self, path):
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=10) as r:
+                return r.read()
+        except (OSError, urllib.error.HTTPError):
+            return None
+
+    def query(self, promql):
+        r = self.get("/api/v1/query?" + urllib.parse.urlencode({"query": promql}))
+        return json.loads(r)["data"]["result"] if r else None
+
+    def hold(self):
+        """Let it answer nothing, without closing its connections."""
+        self.p.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.p.send_signal(signal.SIGCONT)
+
+    def stop(self):
+        if self.url:
+            self.p.send_signal(signal.SIGCONT)
+            self.p.terminate()
+            self.p.wait(30)
+        shutil.rmtree(self.folder)

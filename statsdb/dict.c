@@ -2,49 +2,49 @@
 
 #include "statsdb/cache.h"
 #include "statsdb/dict_parts.h"
+#include "statsdb/dict_wait.h"
 #include "statsdb/sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One dictionary: its statements, both with the same parameters, and how much
- * of it is kept in memory. */
+/* One dictionary: its statements, both with the same parameters, how much of it
+ * is kept in memory, and, where entries may wait, its columns. */
 struct shape {
     const char *table, *find, *add;
     uint32_t entries, bytes;
+    const char *columns;
 };
 
 #define TEXTS(table, column, entries, bytes)                                   \
-    {                                                                          \
-        table, "SELECT id FROM \"" table "\" WHERE " column " = ?1",           \
-            "INSERT INTO \"" table "\"(" column ") VALUES(?1)", entries, bytes \
-    }
+    table, "SELECT id FROM \"" table "\" WHERE " column " = ?1",               \
+        "INSERT INTO \"" table "\"(" column ") VALUES(?1)", entries, bytes
 
 enum { SMALL = 4096, LARGE = 16384, VAST = 65536, KIB = 1024 };
 
 static const struct shape shapes[BJ_DICTS] = {
-    [BJ_DICT_USER] = TEXTS("user", "name", LARGE, 512 * KIB),
-    [BJ_DICT_ACCOUNT] = TEXTS("account", "name", LARGE, 512 * KIB),
-    [BJ_DICT_PARTITION] = TEXTS("partition", "name", SMALL, 128 * KIB),
-    [BJ_DICT_QOS] = TEXTS("qos", "name", SMALL, 128 * KIB),
-    [BJ_DICT_JOBNAME] = TEXTS("jobname", "text", VAST, 2048 * KIB),
-    [BJ_DICT_HOSTS] = TEXTS("hosts", "text", VAST, 2048 * KIB),
-    [BJ_DICT_DIR] = TEXTS("dir", "path", VAST, 3072 * KIB),
-    [BJ_DICT_TRES] = TEXTS("tres", "text", SMALL, 256 * KIB),
-    [BJ_DICT_WORD] = TEXTS("word", "text", LARGE, 512 * KIB),
+    [BJ_DICT_USER] = {TEXTS("user", "name", LARGE, 512 * KIB), NULL},
+    [BJ_DICT_ACCOUNT] = {TEXTS("account", "name", LARGE, 512 * KIB), NULL},
+    [BJ_DICT_PARTITION] = {TEXTS("partition", "name", SMALL, 128 * KIB), NULL},
+    [BJ_DICT_QOS] = {TEXTS("qos", "name", SMALL, 128 * KIB), NULL},
+    [BJ_DICT_JOBNAME] = {TEXTS("jobname", "text", VAST, 2048 * KIB), "text"},
+    [BJ_DICT_HOSTS] = {TEXTS("hosts", "text", VAST, 2048 * KIB), NULL},
+    [BJ_DICT_DIR] = {TEXTS("dir", "path", VAST, 3072 * KIB), "path"},
+    [BJ_DICT_TRES] = {TEXTS("tres", "text", SMALL, 256 * KIB), NULL},
+    [BJ_DICT_WORD] = {TEXTS("word", "text", LARGE, 512 * KIB), NULL},
     [BJ_DICT_OWNER] =
         {"owner",
          "SELECT id FROM owner WHERE ifnull(uid, -1) = ifnull(?1, -1)"
          " AND ifnull(gid, -1) = ifnull(?2, -1) AND grp = ?3",
          "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3)", LARGE,
-         512 * KIB},
+         512 * KIB, "uid, gid, grp"},
     [BJ_DICT_ASSOC] =
         {"assoc",
          "SELECT id FROM assoc WHERE cluster = ?1 AND account = ?2"
          " AND user = ?3 AND partition = ?4",
          "INSERT INTO assoc(cluster, account, user, partition)"
          " VALUES(?1, ?2, ?3, ?4)",
-         LARGE, 1024 * KIB},
+         LARGE, 1024 * KIB, "cluster, account, user, partition"},
 };
 
 enum { LAST = 64 };
@@ -58,8 +58,9 @@ struct bj_dicts {
         struct bj_cache cache;
         bool complete; /* the cache has all of the table, as far as we know */
         struct sqlite3_stmt *find, *add;
-        char last[LAST]; /* what was asked for last, and its number */
-        size_t last_len; /* above LAST: nothing */
+        struct bj_dict_wait *wait; /* NULL: entries do not */
+        char last[LAST];           /* what was asked for last, and its number */
+        size_t last_len;           /* above LAST: nothing */
         int64_t last_id;
     } of[BJ_DICTS];
 };
@@ -106,6 +107,7 @@ void bj_dicts_free(struct bj_dicts *d)
     for (int i = 0; i < BJ_DICTS; i++) {
         sqlite3_finalize(d->of[i].find);
         sqlite3_finalize(d->of[i].add);
+        bj_dict_wait_free(d->of[i].wait);
         bj_cache_free(&d->of[i].cache);
     }
     bj_dict_parts_free(d->parts);
@@ -116,6 +118,8 @@ void bj_dicts_clear(struct bj_dicts *d)
 {
     for (int i = 0; i < BJ_DICTS; i++) {
         bj_cache_clear(&d->of[i].cache);
+        if (d->of[i].wait)
+            bj_dict_wait_drop(d->of[i].wait);
         d->of[i].complete = false;
         d->of[i].last_len = LAST + 1;
     }
@@ -126,10 +130,39 @@ void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
     d->grammar = grammar;
 }
 
-static int find(struct bj_dicts *d, enum bj_dict_id which, int64_t *ret,
-                struct bj_err *err)
+int bj_dicts_wait(struct bj_dicts *d, struct bj_err *err)
+{
+    int r = 0;
+    for (int i = 0; r == 0 && i < BJ_DICTS; i++)
+        if (shapes[i].columns && !d->of[i].wait)
+            r = bj_dict_wait_new(d->db, shapes[i].table, shapes[i].columns,
+                                 &d->of[i].wait, err);
+    return r;
+}
+
+int bj_dicts_flush(struct bj_dicts *d, struct bj_err *err)
+{
+    int r = 0;
+    for (int i = 0; r == 0 && i < BJ_DICTS; i++)
+        if (d->of[i].wait)
+            r = bj_dict_wait_flush(d->of[i].wait, err);
+    return r;
+}
+
+static void bind(struct sqlite3_stmt *st, const struct bj_dict_entry *e)
+{
+    for (unsigned i = 0; i < e->ints; i++)
+        bj_sql_bind(st, (int)i + 1, e->v[i]);
+    if (e->text.p)
+        sqlite3_bind_text64(st, (int)e->ints + 1, e->text.p, e->text.n,
+                            SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static int find(struct bj_dicts *d, enum bj_dict_id which,
+                const struct bj_dict_entry *e, int64_t *ret, struct bj_err *err)
 {
     struct sqlite3_stmt *st = d->of[which].find;
+    bind(st, e);
     int r = bj_sql_row(st, err);
     if (r <= 0)
         return r;
@@ -138,22 +171,28 @@ static int find(struct bj_dicts *d, enum bj_dict_id which, int64_t *ret,
     return 1;
 }
 
-/* Look a key up in its table, and enter it when it is not there.  Both
- * statements have their parameters already.  Where all of the table is in the
- * cache the first can be spared; the table itself says when we are wrong. */
-static int find_or_add(struct bj_dicts *d, enum bj_dict_id which, int64_t *ret,
+/* Look an entry up in its table, and enter it when it is not there.  Where all
+ * of the table is in the cache the first can be spared; the table itself says
+ * when we are wrong. */
+static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
+                       const struct bj_dict_entry *e, int64_t *ret,
                        bool *ret_new, struct bj_err *err)
 {
     *ret_new = false;
     if (!d->of[which].complete) {
-        int r = find(d, which, ret, err);
+        int r = find(d, which, e, ret, err);
         if (r != 0)
             return r < 0 ? r : 0;
     }
+    if (d->of[which].wait) {
+        *ret_new = true;
+        return bj_dict_wait_put(d->of[which].wait, e, ret, err);
+    }
+    bind(d->of[which].add, e);
     int r = bj_sql_run(d->of[which].add, err);
     if (r == -EEXIST && d->of[which].complete) {
         d->of[which].complete = false;
-        r = find(d, which, ret, err);
+        r = find(d, which, e, ret, err);
         return r < 0 ? r : 0;
     }
     if (r == 0) {
@@ -163,29 +202,16 @@ static int find_or_add(struct bj_dicts *d, enum bj_dict_id which, int64_t *ret,
     return r;
 }
 
-static void keep(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
-                 struct bj_slice key, int64_t id)
+/* What waits is either in the cache or, before the cache forgets it, in the
+ * table. */
+static int keep(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
+                struct bj_slice key, int64_t id, struct bj_err *err)
 {
-    if (!bj_cache_add(&d->of[which].cache, hash, key, id))
-        d->of[which].complete = false;
-}
-
-/* Text that stays text when it is empty. */
-static void bind_text(struct bj_dicts *d, enum bj_dict_id which, int at,
-                      struct bj_slice s)
-{
-    const char *p = s.n > 0 ? s.p : "";
-    sqlite3_bind_text64(d->of[which].find, at, p, s.n, SQLITE_STATIC,
-                        SQLITE_UTF8);
-    sqlite3_bind_text64(d->of[which].add, at, p, s.n, SQLITE_STATIC,
-                        SQLITE_UTF8);
-}
-
-static void bind_int(struct bj_dicts *d, enum bj_dict_id which, int at,
-                     int64_t v)
-{
-    bj_sql_bind(d->of[which].find, at, v);
-    bj_sql_bind(d->of[which].add, at, v);
+    if (bj_cache_add(&d->of[which].cache, hash, key, id))
+        return 0;
+    d->of[which].complete = false;
+    struct bj_dict_wait *wait = d->of[which].wait;
+    return wait ? bj_dict_wait_flush(wait, err) : 0;
 }
 
 static int look_up(struct bj_dicts *d, enum bj_dict_id which,
@@ -195,16 +221,14 @@ static int look_up(struct bj_dicts *d, enum bj_dict_id which,
     uint64_t hash = bj_cache_hash(d->seed, text);
     if (bj_cache_find(c, hash, text, ret))
         return 0;
-    bind_text(d, which, 1, text);
+    struct bj_dict_entry e = {.text = {text.n > 0 ? text.p : "", text.n}};
     bool fresh;
-    int r = find_or_add(d, which, ret, &fresh, err);
+    int r = find_or_add(d, which, &e, ret, &fresh, err);
     if (r == 0 && fresh && which == BJ_DICT_HOSTS)
         r = bj_dict_add_hosts(d->parts, *ret, text, d->grammar, err);
     if (r == 0 && fresh && which == BJ_DICT_TRES)
         r = bj_dict_add_tres(d->parts, *ret, text, err);
-    if (r == 0)
-        keep(d, which, hash, text, *ret);
-    return r;
+    return r < 0 ? r : keep(d, which, hash, text, *ret, err);
 }
 
 /* Steps mostly repeat what was in the line before. */
@@ -242,14 +266,12 @@ int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
     uint64_t hash = bj_cache_hash(d->seed, k);
     if (bj_cache_find(c, hash, k, ret))
         return 0;
-    bind_int(d, BJ_DICT_OWNER, 1, uid);
-    bind_int(d, BJ_DICT_OWNER, 2, gid);
-    bind_text(d, BJ_DICT_OWNER, 3, group);
+    struct bj_dict_entry e = {.v = {uid, gid},
+                              .ints = 2,
+                              .text = {group.n > 0 ? group.p : "", group.n}};
     bool fresh;
-    int r = find_or_add(d, BJ_DICT_OWNER, ret, &fresh, err);
-    if (r == 0)
-        keep(d, BJ_DICT_OWNER, hash, k, *ret);
-    return r;
+    int r = find_or_add(d, BJ_DICT_OWNER, &e, ret, &fresh, err);
+    return r < 0 ? r : keep(d, BJ_DICT_OWNER, hash, k, *ret, err);
 }
 
 int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
@@ -260,13 +282,10 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
     uint64_t hash = bj_cache_hash(d->seed, k);
     if (bj_cache_find(c, hash, k, ret))
         return 0;
-    for (int i = 0; i < 4; i++)
-        bind_int(d, BJ_DICT_ASSOC, i + 1, of[i]);
+    struct bj_dict_entry e = {.v = {of[0], of[1], of[2], of[3]}, .ints = 4};
     bool fresh;
-    int r = find_or_add(d, BJ_DICT_ASSOC, ret, &fresh, err);
-    if (r == 0)
-        keep(d, BJ_DICT_ASSOC, hash, k, *ret);
-    return r;
+    int r = find_or_add(d, BJ_DICT_ASSOC, &e, ret, &fresh, err);
+    return r < 0 ? r : keep(d, BJ_DICT_ASSOC, hash, k, *ret, err);
 }
 
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
@@ -301,6 +320,7 @@ size_t bj_dicts_bytes(const struct bj_dicts *d)
 {
     size_t n = sizeof(*d);
     for (int i = 0; i < BJ_DICTS; i++)
-        n += bj_cache_bytes(&d->of[i].cache);
+        n += bj_cache_bytes(&d->of[i].cache) +
+             (d->of[i].wait ? bj_dict_wait_bytes(d->of[i].wait) : 0);
     return n;
 }

@@ -36,7 +36,15 @@ struct bj_dicts;
 int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err);
 void bj_dicts_free(struct bj_dicts *d);
 
-/* Forget what is cached: after a transaction that was rolled back. */
+/* From now on, let new entries of those dictionaries that nobody else enters
+ * anything into wait (statsdb/dict_wait.h) until bj_dicts_flush, which comes
+ * before the end of the transaction.  Their numbers may be used at once where
+ * foreign keys are off. */
+int bj_dicts_wait(struct bj_dicts *d, struct bj_err *err);
+int bj_dicts_flush(struct bj_dicts *d, struct bj_err *err);
+
+/* Forget what is cached, and what waits: after a transaction that was rolled
+ * back. */
 void bj_dicts_clear(struct bj_dicts *d);
 
 /* How lists of hosts that are entered from now on are written. */

@@ -54,7 +54,7 @@ static const char *const names[BJ_SUMS] = {
  * of a row whose sums are all 0. */
 static void statements(struct bj_buf *add, struct bj_buf *sweep)
 {
-    bj_buf_str(add, "INSERT INTO rollup_day(id");
+    bj_buf_str(add, "INSERT OR FAIL INTO rollup_day(id");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(add, ", %s", names[i]);
     bj_buf_str(add, ") SELECT * FROM bj_feed_rollup WHERE true"

@@ -151,6 +151,9 @@ void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
 void bj_row_shorten(const struct bj_table *t, struct bj_row *row);
 void bj_row_lengthen(const struct bj_table *t, struct bj_row *row);
 
+/* Those among some columns (a bit each) that are not NULL. */
+uint64_t bj_row_known(const struct bj_row *row, uint64_t among);
+
 /* Read all columns, the first being col of the statement's row. */
 void bj_row_read(const struct bj_table *t, struct sqlite3_stmt *st, int col,
                  struct bj_row *ret);
@@ -173,5 +176,11 @@ void bj_row_sql_insert(const struct bj_table *t, struct bj_buf *ret);
 void bj_row_sql_columns(const struct bj_table *t, struct bj_buf *ret);
 void bj_row_sql_update(const struct bj_table *t, bool plain,
                        struct bj_buf *ret);
+
+/* All rows of a feed at once, unless they are there: only the columns of known
+ * are asked of it, the others are NULL.  behind: a column behind those of the
+ * table, or NULL. */
+void bj_row_sql_feed(const struct bj_table *t, const char *behind,
+                     const char *feed, uint64_t known, struct bj_buf *ret);
 
 #endif

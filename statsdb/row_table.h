@@ -32,7 +32,9 @@ struct bj_table {
     const char *name, *where; /* where: which row an update is for */
     const struct bj_column *col;
     unsigned n;
-    bool rank; /* has states, which say how far a run has got */
+    bool rank;              /* has states, which say how far a run has got */
+    uint64_t scaled, texts; /* columns of MEM and TIME, of TEXT and ID, as bits:
+                               they are looked for in every row */
 };
 
 #endif

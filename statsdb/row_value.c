@@ -296,11 +296,10 @@ static int64_t stored(const struct bj_column *c, const int64_t *v, unsigned col)
 
 static void restore(const struct bj_table *t, int64_t *v)
 {
-    for (unsigned i = 0; i < t->n; i++)
-        if (t->col[i].kind == BJ_KIND_MEM)
-            v[i] = lengthen(v[i], 1024);
-        else if (t->col[i].kind == BJ_KIND_TIME)
-            v[i] = lengthen(v[i], 1000);
+    for (uint64_t m = t->scaled; m; m &= m - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(m);
+        v[i] = lengthen(v[i], t->col[i].kind == BJ_KIND_MEM ? 1024 : 1000);
+    }
     if (!t->rank)
         return;
     v[BJ_COL_ELAPSED] = on(v[BJ_COL_ELAPSED], elapsed_base(v));
@@ -334,19 +333,30 @@ void bj_row_shorten(const struct bj_table *t, struct bj_row *row)
         off[0] = stored(&t->col[BJ_COL_ELAPSED], row->v, BJ_COL_ELAPSED);
         off[1] = stored(&t->col[BJ_COL_CPU_USER], row->v, BJ_COL_CPU_USER);
     }
-    for (unsigned i = 0; i < t->n; i++) {
-        const struct bj_column *c = &t->col[i];
-        if (c->kind == BJ_KIND_MEM || c->kind == BJ_KIND_TIME) {
-            row->v[i] = stored(c, row->v, i);
-        } else if (textual(c) && row->s[c->which].n > 0) {
-            row->texts |= UINT64_C(1) << i;
-            row->v[i] = c->which;
-        }
+    for (uint64_t m = t->scaled; m; m &= m - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(m);
+        row->v[i] = stored(&t->col[i], row->v, i);
+    }
+    for (uint64_t m = t->texts; m; m &= m - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(m);
+        if (row->s[t->col[i].which].n == 0)
+            continue;
+        row->texts |= UINT64_C(1) << i;
+        row->v[i] = t->col[i].which;
     }
     if (t->rank) {
         row->v[BJ_COL_ELAPSED] = off[0];
         row->v[BJ_COL_CPU_USER] = off[1];
     }
+}
+
+uint64_t bj_row_known(const struct bj_row *row, uint64_t among)
+{
+    uint64_t known = 0;
+    for (; among; among &= among - 1)
+        if (row->v[__builtin_ctzll(among)] != BJ_SQL_NULL)
+            known |= among & (~among + 1);
+    return known;
 }
 
 void bj_row_lengthen(const struct bj_table *t, struct bj_row *row)

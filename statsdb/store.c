@@ -75,18 +75,16 @@ static int take_lock(struct bj_store *s, struct bj_err *err)
 static int set_up(struct bj_store *s, const struct bj_store_options *opt,
                   struct bj_err *err)
 {
-    char sql[512];
-    uint64_t cache = opt->cache_bytes ? opt->cache_bytes : 12u << 20;
     uint64_t busy = opt->busy_usec ? opt->busy_usec : 10000000;
     sqlite3_busy_timeout(s->db, (int)(busy / 1000));
     sqlite3_extended_result_codes(s->db, 1);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    snprintf(sql, sizeof(sql),
-             "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
-             "PRAGMA secure_delete = OFF; PRAGMA cache_size = -%llu;",
-             (unsigned long long)(cache / 1024));
-    int r = bj_sql_exec(s->db, sql, err);
+    int r =
+        bj_sql_exec(s->db,
+                    "PRAGMA page_size = 8192; PRAGMA foreign_keys = ON;"
+                    "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF",
+                    err);
     if (r < 0 || opt->read_only)
         return r < 0 ? r : bj_sql_exec(s->db, "PRAGMA query_only = ON", err);
     /* Maps of who points to which page make an import a twentieth dearer, and
@@ -97,17 +95,32 @@ static int set_up(struct bj_store *s, const struct bj_store_options *opt,
         return r;
     /* A page that a transaction has changed is written to the WAL, and from
      * there to its place; a longer WAL saves some of the latter. */
-    r = bj_sql_exec(s->db,
-                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                    "PRAGMA wal_autocheckpoint = 16000;"
-                    "PRAGMA journal_size_limit = 67108864",
-                    err);
-    if (r == 0 && opt->max_bytes > 0) {
-        snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %llu",
-                 (unsigned long long)(opt->max_bytes / 4096));
-        r = bj_sql_exec(s->db, sql, err);
-    }
-    return r;
+    return bj_sql_exec(s->db,
+                       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                       "PRAGMA wal_autocheckpoint = 8000;"
+                       "PRAGMA journal_size_limit = 67108864",
+                       err);
+}
+
+/* What is counted in pages, once it is known how large those of this store
+ * are: SQLite takes a size in bytes for one in pages of 4 KiB until then. */
+static int set_limits(struct bj_store *s, const struct bj_store_options *opt,
+                      struct bj_err *err)
+{
+    char sql[128];
+    uint64_t cache = opt->cache_bytes ? opt->cache_bytes : 12u << 20;
+    int64_t page;
+    int r = bj_sql_int(s->db, "PRAGMA page_size", &page, err);
+    if (r < 0)
+        return r;
+    snprintf(sql, sizeof(sql), "PRAGMA cache_size = -%llu",
+             (unsigned long long)(cache / 1024));
+    r = bj_sql_exec(s->db, sql, err);
+    if (r < 0 || opt->read_only || opt->max_bytes == 0)
+        return r;
+    snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %llu",
+             (unsigned long long)(opt->max_bytes / (uint64_t)page));
+    return bj_sql_exec(s->db, sql, err);
 }
 
 static int open_db(struct bj_store *s, const struct bj_store_options *opt,
@@ -131,6 +144,8 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
         r = bj_err_set(err, version > bj_schema_version() ? -ENOTSUP : -EAGAIN,
                        "the store has version %d, this program reads %d",
                        version, bj_schema_version());
+    if (r == 0)
+        r = set_limits(s, opt, err);
     return r < 0 ? bj_err_wrap(err, r, "%s", s->path) : 0;
 }
 

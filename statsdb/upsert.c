@@ -26,6 +26,8 @@ static int set_up(struct bj_upsert *u, struct bj_err *err)
     u->wait_step = calloc(BJ_WAIT_STEPS, sizeof(*u->wait_step));
     if (!u->wait || !u->wait_step)
         return bj_err_set(err, -ENOMEM, "upsert");
+    u->unasked[0] = (UINT64_C(1) << BJ_STEP_COLS) - 1;
+    u->unasked[1] = (UINT64_C(1) << BJ_JOB_COLS) - 1;
     u->job_feed = (struct bj_feed){BJ_JOB_COLS + 1, 0, u, job_row};
     u->step_feed = (struct bj_feed){BJ_STEP_COLS, 0, u, step_row};
     /* Every number that goes into a row comes from its dictionary in the same
@@ -38,6 +40,8 @@ static int set_up(struct bj_upsert *u, struct bj_err *err)
         r = bj_feed_add(u->db, "bj_feed_step", &u->step_feed, err);
     if (r == 0)
         r = bj_dicts_new(u->db, &u->dicts, err);
+    if (r == 0)
+        r = bj_dicts_wait(u->dicts, err);
     if (r == 0)
         r = bj_rollup_new(u->db, &u->rollup, err);
     return r < 0 ? r : bj_upsert_prepare(u, err);
@@ -142,12 +146,15 @@ static int put_all_steps(struct bj_upsert *u, struct bj_err *err)
     bool plain = true;
     for (uint32_t i = 0; plain && i < n; i++)
         plain = u->wait_step[i].s[0].n == 0;
+    uint64_t more = 0;
     int r = 0;
     u->step_feed.rows = n;
-    for (uint32_t i = 0; plain && i < n; i++)
+    for (uint32_t i = 0; plain && i < n; i++) {
         bj_row_shorten(&bj_table_step, &u->wait_step[i]);
+        more |= bj_row_known(&u->wait_step[i], u->unasked[0]);
+    }
     if (plain && n > 0)
-        r = bj_sql_run(u->st[BJ_ST_STEP_FEED], err);
+        r = bj_upsert_feed(u, BJ_ST_STEP_FEED, more, err);
     bool done = plain && (n == 0 || sqlite3_changes(u->db) == (int)n);
     u->counts.steps_new += done ? n : 0;
     for (uint32_t i = 0; plain && !done && i < n; i++)
@@ -188,10 +195,13 @@ static int flush(struct bj_upsert *u, struct bj_err *err)
 {
     if (u->waiting == 0)
         return 0;
+    uint64_t more = 0;
     u->job_feed.rows = u->waiting;
-    for (uint32_t i = 0; i < u->waiting; i++)
+    for (uint32_t i = 0; i < u->waiting; i++) {
         bj_row_shorten(&bj_table_job, &u->wait[i].row);
-    int r = bj_sql_run(u->st[BJ_ST_JOB_FEED], err);
+        more |= bj_row_known(&u->wait[i].row, u->unasked[1]);
+    }
+    int r = bj_upsert_feed(u, BJ_ST_JOB_FEED, more, err);
     for (uint32_t i = 0; i < u->waiting; i++)
         bj_row_lengthen(&bj_table_job, &u->wait[i].row);
     if (r == 0 && sqlite3_changes(u->db) == (int)u->waiting) {
@@ -266,6 +276,8 @@ int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err)
     int r = flush(u, err);
     if (r == 0)
         r = bj_rollup_flush(u->rollup, err);
+    if (r == 0)
+        r = bj_dicts_flush(u->dicts, err);
     return r < 0 ? r : bj_store_commit(u->store, err);
 }
 

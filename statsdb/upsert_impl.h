@@ -64,9 +64,16 @@ struct bj_upsert {
     int64_t first_id;     /* number of the first that waits */
     struct bj_arena text; /* of those that wait */
     struct bj_feed job_feed, step_feed;
+    uint64_t unasked[2]; /* columns that the feeds' statements do not ask for,
+                            of step and of job: NULL in all rows so far */
 };
 
 int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err);
+
+/* Run one of the two statements over a feed; more are columns that it has to
+ * ask for from now on. */
+int bj_upsert_feed(struct bj_upsert *u, unsigned which, uint64_t more,
+                   struct bj_err *err);
 
 /* Add what a job gives to the daily sums, or take it away. */
 int bj_upsert_share(struct bj_upsert *u, const struct bj_row *row, int sign,

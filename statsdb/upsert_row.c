@@ -17,8 +17,8 @@ static const struct statement {
     [BJ_ST_STEP_FIND] = {&bj_table_step, FIND, "id = ?1"},
     [BJ_ST_STEP_ADD] = {&bj_table_step, ADD, NULL},
     [BJ_ST_STEP_SET_PLAIN] = {&bj_table_step, SET_PLAIN, NULL},
-    [BJ_ST_JOB_FEED] = {&bj_table_job, FEED, ", id"},
-    [BJ_ST_STEP_FEED] = {&bj_table_step, FEED, ""},
+    [BJ_ST_JOB_FEED] = {&bj_table_job, FEED, "id"},
+    [BJ_ST_STEP_FEED] = {&bj_table_step, FEED, NULL},
     [BJ_ST_JOB_IS_THERE] = {NULL, PLAIN, "SELECT 1 FROM job WHERE id = ?1"},
 };
 
@@ -40,11 +40,9 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
         bj_buf_str(&sql, s->where);
     } else if (s->kind == FEED) {
         bool job = s->table == &bj_table_job;
-        bj_buf_printf(&sql, "INSERT INTO %s(", job ? "job" : "step");
-        bj_row_sql_columns(s->table, &sql);
-        bj_buf_printf(&sql,
-                      "%s) SELECT * FROM %s WHERE true ON CONFLICT DO NOTHING",
-                      s->where, job ? "bj_feed_job" : "bj_feed_step");
+        bj_row_sql_feed(s->table, s->where,
+                        job ? "bj_feed_job" : "bj_feed_step", ~u->unasked[job],
+                        &sql);
     } else if (s->kind == ADD) {
         bj_row_sql_insert(s->table, &sql);
     } else {
@@ -55,6 +53,20 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
                        : bj_sql_prepare(u->db, sql.p, &u->st[i], err);
     bj_buf_free(&sql);
     return r;
+}
+
+int bj_upsert_feed(struct bj_upsert *u, unsigned which, uint64_t more,
+                   struct bj_err *err)
+{
+    bool job = statements[which].table == &bj_table_job;
+    int r = 0;
+    if (more) {
+        u->unasked[job] &= ~more;
+        sqlite3_finalize(u->st[which]);
+        u->st[which] = NULL;
+        r = prepare(u, which, err);
+    }
+    return r < 0 ? r : bj_sql_run(u->st[which], err);
 }
 
 int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err)

@@ -1,11 +1,9 @@
-/* What importing sacct's text into the store costs: tests/bench/statsdb.py.
+/* What importing sacct's text into the store costs: tests/bench/statsdb.sh.
  *
- *   statsdb_load STORE FILE [SKIP-LINES]
+ *   statsdb_load STORE FILE
  *
  * Reads FILE ('|' between columns) through the same reader, dictionaries,
- * rollups and indexes as the daemon, and prints one line of figures.  With
- * SKIP-LINES the lines behind the header are passed over, so that the newest
- * lines alone are imported (again). */
+ * rollups and indexes as the daemon, and prints one line of figures. */
 #include "base/clock.h"
 #include "sched/sacct.h"
 #include "statsdb/sql.h"
@@ -47,31 +45,13 @@ static void bad(void *ctx, const struct bj_sacct_bad *b)
     ((struct load *)ctx)->bad++;
 }
 
-/* Pass over lines behind the first. */
-static int feed(int fd, struct bj_sacct *reader, uint64_t skip,
-                struct bj_err *err)
+static int feed(int fd, struct bj_sacct *reader, struct bj_err *err)
 {
     char buf[PIECE];
     ssize_t n;
-    bool head = skip > 0;
     int r = 0;
-    while (r == 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
-        char *p = buf, *end = buf + n;
-        while (p < end && (head || skip > 0)) {
-            char *nl = memchr(p, '\n', (size_t)(end - p));
-            char *next = nl ? nl + 1 : end;
-            if (head)
-                r = bj_sacct_feed(
-                    reader, (struct bj_slice){p, (size_t)(next - p)}, err);
-            else
-                skip -= nl != NULL;
-            head = head && !nl;
-            p = next;
-        }
-        if (r == 0 && p < end)
-            r = bj_sacct_feed(reader, (struct bj_slice){p, (size_t)(end - p)},
-                              err);
-    }
+    while (r == 0 && (n = read(fd, buf, sizeof(buf))) > 0)
+        r = bj_sacct_feed(reader, (struct bj_slice){buf, (size_t)n}, err);
     return r;
 }
 
@@ -106,7 +86,7 @@ static void report(const struct load *l, const struct bj_sacct *reader,
            (unsigned long long)st.st_size);
 }
 
-static int load(const char *path, int fd, uint64_t skip, struct bj_err *err)
+static int load(const char *path, int fd, struct bj_err *err)
 {
     uint64_t since = bj_clock_boot_usec();
     struct bj_store *store;
@@ -121,7 +101,7 @@ static int load(const char *path, int fd, uint64_t skip, struct bj_err *err)
     if (r == 0)
         r = bj_sacct_new(&conf, &reader, err);
     if (r == 0)
-        r = feed(fd, reader, skip, err);
+        r = feed(fd, reader, err);
     if (r == 0)
         r = bj_sacct_end(reader, true, err);
     if (r == 0 && l.n > 0)
@@ -140,10 +120,8 @@ int main(int argc, char **argv)
 {
     struct bj_err err = {0};
     char text[400];
-    uint64_t skip = 0;
-    if (argc < 3 ||
-        (argc > 3 && bj_slice_u64(bj_slice_str(argv[3]), &skip) < 0)) {
-        fprintf(stderr, "usage: statsdb_load STORE FILE [SKIP-LINES]\n");
+    if (argc != 3) {
+        fprintf(stderr, "usage: statsdb_load STORE FILE\n");
         return 2;
     }
     bj_sql_single_thread();
@@ -152,7 +130,7 @@ int main(int argc, char **argv)
         perror(argv[2]);
         return 1;
     }
-    int r = load(argv[1], fd, skip, &err);
+    int r = load(argv[1], fd, &err);
     if (r < 0)
         fprintf(stderr, "%s\n", bj_err_text(&err, text, sizeof(text)));
     close(fd);

@@ -1,0 +1,43 @@
+/* Entries of one dictionary that wait to be entered together: a statement for
+ * each costs three times as much.  Their numbers are known at once.  For a
+ * dictionary that nobody else enters anything into. */
+#ifndef BJ_STATSDB_DICT_WAIT_H
+#define BJ_STATSDB_DICT_WAIT_H
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sqlite3;
+
+enum { BJ_DICT_INTS = 4 };
+
+/* What an entry holds besides its number: some numbers (BJ_SQL_NULL is NULL),
+ * and behind them a text unless text.p is NULL. */
+struct bj_dict_entry {
+    int64_t v[BJ_DICT_INTS];
+    unsigned ints;
+    struct bj_slice text;
+};
+
+struct bj_dict_wait;
+
+/* columns: those of an entry, in order, as SQL names them. */
+int bj_dict_wait_new(struct sqlite3 *db, const char *table, const char *columns,
+                     struct bj_dict_wait **ret, struct bj_err *err);
+void bj_dict_wait_free(struct bj_dict_wait *w);
+
+/* Let an entry wait that is not in the table; its text is copied. */
+int bj_dict_wait_put(struct bj_dict_wait *w, const struct bj_dict_entry *e,
+                     int64_t *ret_id, struct bj_err *err);
+
+/* Enter all that wait; or forget them, after a transaction that was rolled
+ * back. */
+int bj_dict_wait_flush(struct bj_dict_wait *w, struct bj_err *err);
+void bj_dict_wait_drop(struct bj_dict_wait *w);
+
+size_t bj_dict_wait_bytes(const struct bj_dict_wait *w);
+
+#endif

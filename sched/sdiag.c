@@ -47,6 +47,7 @@ static const struct {
     {MAIN, BJ_WORD("Mean cycle"), AT(cycle_mean_usec)},
     {MAIN, BJ_WORD("Mean depth cycle"), AT(depth_mean)},
     {MAIN, BJ_WORD("Last queue length"), AT(queue_length)},
+    {MAIN, BJ_WORD("Cycles per minute"), AT(cycles_per_min)},
     {BACKFILL, BJ_WORD("Total backfilled jobs (since last slurm start)"),
      AT(bf_jobs)},
     {BACKFILL, BJ_WORD("Total backfilled jobs (since last stats cycle start)"),

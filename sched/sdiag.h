@@ -18,7 +18,7 @@ struct bj_sdiag {
     uint64_t jobs_failed;
     /* the main scheduler */
     uint64_t cycles, cycle_last_usec, cycle_max_usec, cycle_mean_usec;
-    uint64_t depth_mean, queue_length;
+    uint64_t depth_mean, queue_length, cycles_per_min;
     /* backfill */
     uint64_t bf_jobs; /* since the controller started */
     uint64_t bf_jobs_cycle, bf_het_jobs;

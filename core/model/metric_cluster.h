@@ -184,6 +184,8 @@ static const struct bj_metric controller_rows[] = {
          "Jobs that the main scheduler looked at in a cycle, on average."),
     DIAG(BJ_GAUGE, queue_length, "schedule_queue_length", BJ_NUMBER,
          "Jobs in the main scheduler's queue at its last cycle."),
+    DIAG(BJ_GAUGE, cycles_per_min, "schedule_cycles_per_minute", BJ_NUMBER,
+         "Cycles of the main scheduler in a minute, since the counters began."),
     DIAG(BJ_COUNTER, bf_jobs, "backfill_jobs", BJ_NUMBER,
          "Jobs started by backfill since the controller started."),
     DIAG(BJ_GAUGE, bf_jobs_cycle, "backfill_jobs_since_reset", BJ_NUMBER,

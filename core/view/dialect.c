@@ -13,7 +13,10 @@ const struct bj_dialect *const bj_dialects[] = {
     &bj_dialect_cgroup_exporter,
     &bj_dialect_jobs_exporter,
     &bj_dialect_jobstats,
+    &bj_dialect_mila,
+    &bj_dialect_prometheus_slurm_exporter,
     &bj_dialect_slurm_job_exporter,
+    &bj_dialect_vpenso,
     NULL,
 };
 
@@ -28,6 +31,8 @@ const struct bj_dialect *bj_dialect_find(struct bj_slice name)
 void bj_dialect_room_free(struct bj_dialect_room *room)
 {
     bj_buf_free(&room->text);
+    bj_arena_free(&room->arena);
+    free(room->sums);
     free(room->v);
     *room = (struct bj_dialect_room){0};
 }
@@ -40,7 +45,7 @@ static uint64_t times(uint64_t v, uint64_t by)
     return __builtin_mul_overflow(v, by, &ret) ? BJ_ABSENT : ret;
 }
 
-static uint64_t scaled(enum bj_scale scale, uint64_t v)
+uint64_t bj_dialect_scaled(enum bj_scale scale, uint64_t v)
 {
     switch (scale) {
     case BJ_SCALE_NONE:
@@ -55,6 +60,8 @@ static uint64_t scaled(enum bj_scale scale, uint64_t v)
         return v / 16384 * 15625 + v % 16384 * 15625 / 16384;
     case BJ_SCALE_PERCENT:
         return times(v, 100);
+    case BJ_SCALE_MB:
+        return times(v >> 20, 1000000);
     case BJ_SCALE_FLAG:
         return v != 0;
     }
@@ -67,25 +74,20 @@ static bool is_micro(enum bj_scale scale)
            scale == BJ_SCALE_MILLI || scale == BJ_SCALE_PERCENT;
 }
 
-static inline uint64_t field(const char *record, size_t off)
-{
-    return *(const uint64_t *)(const void *)(record + off);
-}
-
 static inline uint64_t value_of(const struct bj_dialect_row *row,
                                 const char *record)
 {
-    uint64_t v = field(record, row->off);
+    uint64_t v = bj_dialect_field(record, row->off);
     if (row->use == BJ_SECOND_ELSE && v == BJ_ABSENT)
-        v = field(record, row->second);
+        v = bj_dialect_field(record, row->second);
     if (v == BJ_ABSENT || v < row->least)
         return BJ_ABSENT;
     if (row->use == BJ_SECOND_ADD) {
-        uint64_t more = field(record, row->second);
+        uint64_t more = bj_dialect_field(record, row->second);
         if (more == BJ_ABSENT || __builtin_add_overflow(v, more, &v))
             return BJ_ABSENT;
     }
-    return scaled(row->scale, v);
+    return bj_dialect_scaled(row->scale, v);
 }
 
 uint64_t bj_dialect_value(const struct bj_dialect_row *row, const char *record)
@@ -124,36 +126,37 @@ static bool skipped(const char *const *skip, struct bj_slice path)
     return false;
 }
 
-static const struct bj_dialect_word *find_word(const struct bj_dialect_row *row,
-                                               const struct bj_sub *sub)
+static const struct bj_dialect_word *
+find_word(const struct bj_dialect_row *row,
+          const struct bj_slice key[BJ_SUB_KEYS])
 {
     for (const struct bj_dialect_word *w = row->words; w && w->ours; w++)
-        if (bj_slice_eq(sub->key[row->word], bj_slice_str(w->ours)))
+        if (bj_slice_eq(key[row->word], bj_slice_str(w->ours)))
             return w;
     return NULL;
 }
 
-static bool wanted(const struct bj_dialect_row *row, const struct bj_sub *sub)
+bool bj_dialect_wanted(const struct bj_dialect_row *row,
+                       const struct bj_slice key[BJ_SUB_KEYS])
 {
     for (int i = 0; i < 2; i++)
-        if (row->only[i] && !fits(sub->key[i], row->only[i]))
+        if (row->only[i] && !fits(key[i], row->only[i]))
             return false;
-    if (row->words_only && !find_word(row, sub))
+    if (row->words_only && !find_word(row, key))
         return false;
-    return !row->skip || !skipped(row->skip, sub->key[0]);
+    return !row->skip || !skipped(row->skip, key[0]);
 }
 
-/* The identifiers that the peer tells; returns how many. */
-static size_t put_keys(const struct bj_dialect_row *row,
-                       const struct bj_sub *sub,
-                       struct bj_slice key[BJ_SUB_KEYS])
+size_t bj_dialect_keys(const struct bj_dialect_row *row,
+                       const struct bj_slice key[BJ_SUB_KEYS],
+                       struct bj_slice ret[BJ_SUB_KEYS])
 {
-    const struct bj_dialect_word *word = find_word(row, sub);
+    const struct bj_dialect_word *word = find_word(row, key);
     size_t n = 0;
     for (unsigned k = 0; k < BJ_SUB_KEYS; k++)
         if (row->key[k])
-            key[n++] = word && k == row->word ? bj_slice_str(word->theirs)
-                                              : sub->key[k];
+            ret[n++] =
+                word && k == row->word ? bj_slice_str(word->theirs) : key[k];
     return n;
 }
 
@@ -165,12 +168,18 @@ static int begin(struct bj_dialect_walk *w)
     return w->sink->family(w->sink->ctx, w->row, w->key);
 }
 
-static int put(struct bj_dialect_walk *w, struct bj_slice labels,
-               const struct bj_slice *key, uint64_t value)
+static inline int put(struct bj_dialect_walk *w, struct bj_slice labels,
+                      const struct bj_slice *key, uint64_t value)
 {
     const struct bj_dialect_sample s = {labels, key, value, w->micro};
     int r = w->begun ? 0 : begin(w);
     return r < 0 ? r : w->sink->sample(w->sink->ctx, &s);
+}
+
+int bj_dialect_put(struct bj_dialect_walk *w, struct bj_slice labels,
+                   const struct bj_slice *key, uint64_t value)
+{
+    return put(w, labels, key, value);
 }
 
 static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
@@ -182,10 +191,11 @@ static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
     for (size_t i = 0; i < list->n && r >= 0; i++, record += row->size) {
         const struct bj_sub *sub = (const void *)record;
         uint64_t v = value_of(row, record);
-        if (v == BJ_ABSENT || !wanted(row, sub))
+        if (v == BJ_ABSENT || !bj_dialect_wanted(row, sub->key))
             continue;
         struct bj_slice key[BJ_SUB_KEYS];
-        r = put(w, labels, put_keys(row, sub, key) > 0 ? key : NULL, v);
+        size_t n = bj_dialect_keys(row, sub->key, key);
+        r = put(w, labels, n > 0 ? key : NULL, v);
         if (row->first)
             break;
     }
@@ -285,8 +295,8 @@ static int put_jobs(struct bj_dialect_walk *w)
             continue;
         }
         const char *record = (const char *)j->job;
-        uint64_t v =
-            w->simple ? field(record, row->off) : value_of(row, record);
+        uint64_t v = w->simple ? bj_dialect_field(record, row->off)
+                               : value_of(row, record);
         if (v != BJ_ABSENT)
             r = put(w, bj_dialect_labels(w, j, row->labels), NULL, v);
     }
@@ -320,6 +330,8 @@ static int put_snap(struct bj_dialect_walk *w)
     struct bj_slice labels = w->bare[row->labels];
     if (row->of == BJ_ROW_SNAPS)
         return put_list(w, labels, (const void *)(record + row->list));
+    if (row->of == BJ_ROW_SUMS)
+        return bj_dialect_put_sums(w, labels);
     if (row->of == BJ_ROW_GPU_JOB)
         return put_gpu_jobs(w, labels);
     if (row->of == BJ_ROW_COUNT)
@@ -348,11 +360,21 @@ static void name_keys(struct bj_dialect_walk *w)
     w->key[n] = NULL;
 }
 
+/* Whether a row is for the way in which we speak. */
+static bool spoken(const struct bj_dialect_walk *w,
+                   const struct bj_dialect_row *row)
+{
+    return row->when == BJ_WHEN_ANY ||
+           (row->when == BJ_WHEN_STRICT) == w->env->strict;
+}
+
 static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
 {
+    if (!spoken(w, row))
+        return 0;
     w->row = row;
     w->begun = row->more && w->begun;
-    w->micro = is_micro(row->scale);
+    w->micro = is_micro(row->scale) || row->use == BJ_SECOND_SHARE;
     w->simple = row->use == BJ_SECOND_NONE && row->least == 0 &&
                 (row->scale == BJ_SCALE_NONE || row->scale == BJ_SCALE_MICRO);
     name_keys(w);

@@ -9,6 +9,7 @@
 #ifndef BJ_CORE_VIEW_DIALECT_H
 #define BJ_CORE_VIEW_DIALECT_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "core/core.h"
 #include "core/model/metric.h"
@@ -24,12 +25,13 @@ enum bj_row_of {
     BJ_ROW_GPU_PARTS, /* likewise, of the part that the job holds */
     BJ_ROW_SNAP,      /* a field of the snapshot */
     BJ_ROW_SNAPS,     /* a field of each record of a list of the snapshot */
-    BJ_ROW_GPU_JOB,   /* the id of the job that holds most of each accelerator,
-                         0 for none; of key, the first is its UUID */
-    BJ_ROW_INFO,      /* 1, with the values of a bj_info of the snapshot */
-    BJ_ROW_COUNT,     /* how many jobs run */
-    BJ_ROW_UID,       /* the number of the job's owner */
-    BJ_ROW_ONE,       /* 1 for each job that runs */
+    BJ_ROW_SUMS, /* likewise, of records whose told keys are the same the sum */
+    BJ_ROW_GPU_JOB, /* the id of the job that holds most of each accelerator,
+                       0 for none; of key, the first is its UUID */
+    BJ_ROW_INFO,    /* 1, with the values of a bj_info of the snapshot */
+    BJ_ROW_COUNT,   /* how many jobs run */
+    BJ_ROW_UID,     /* the number of the job's owner */
+    BJ_ROW_ONE,     /* 1 for each job that runs */
 };
 
 /* From the unit of the field to the peer's. */
@@ -40,13 +42,27 @@ enum bj_scale {
     BJ_SCALE_TICKS,   /* microseconds to the ticks of user space, 100 a second
                          (kernel, asm-generic/param.h: USER_HZ) */
     BJ_SCALE_MIB,     /* bytes to 2^20 of them, cut to six places */
-    BJ_SCALE_MILLI,   /* microwatts to milliwatts */
+    BJ_SCALE_MILLI,   /* microwatts to milliwatts, likewise microseconds */
     BJ_SCALE_PERCENT, /* millionths to hundredths */
+    BJ_SCALE_MB,      /* bytes to a million times their MiB: the error of taking
+                         Slurm's M for 10^6 */
     BJ_SCALE_FLAG     /* 1 when it is not 0 */
 };
 
 /* What a second field of the same record is for. */
-enum bj_second { BJ_SECOND_NONE, BJ_SECOND_ADD, BJ_SECOND_ELSE };
+enum bj_second {
+    BJ_SECOND_NONE,
+    BJ_SECOND_ADD,
+    BJ_SECOND_ELSE, /* it is told where the first is absent */
+    /* BJ_ROW_SUMS, of the sums: */
+    BJ_SECOND_SUB,  /* what the first has more than it; never below 0 */
+    BJ_SECOND_PER,  /* the first divided by it, nothing where it is 0 */
+    BJ_SECOND_SHARE /* likewise, in millionths */
+};
+
+/* A row may be for one way of speaking only: as is right, or with the errors of
+ * the peer (bj_dialect_env.strict). */
+enum bj_when { BJ_WHEN_ANY, BJ_WHEN_RIGHT, BJ_WHEN_STRICT };
 
 struct bj_dialect_word {
     const char *ours, *theirs; /* ends with ours NULL */
@@ -81,6 +97,20 @@ struct bj_dialect_row {
     const struct bj_dialect_word *words;
     unsigned word;
     bool words_only;
+    enum bj_when when;
+    /* BJ_ROW_SUMS */
+    /* Makes the peer's keys of ours, before all that looks at them; text of
+     * its own goes to the arena.  False: the record is left out. */
+    bool (*map)(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS]);
+    /* Instead of the field at off. */
+    uint64_t (*value)(const void *record);
+    bool split; /* key[0] is a list with commas: it is told for each of them */
+    /* Which source knows it: told is 0, too, where there is no record but the
+     * source has answered.  One more than its bj_cluster_source; 0: none. */
+    unsigned source;
+    /* For each record one sample for each of these, 1 where key[1] is it, else
+     * 0; ends with NULL. */
+    const char *const *states;
 };
 
 /* A label that a job has in all samples. */
@@ -108,6 +138,8 @@ struct bj_dialect {
     bool empty;         /* families without samples are announced, too */
     bool openmetrics;   /* its own program writes them on request */
     unsigned collect;   /* collectors that it needs: bits 1 << BJ_COLLECT_... */
+    const char *by;     /* and cluster.by, commas between; NULL: nothing */
+    const char *sources; /* and cluster.source, likewise */
     const struct bj_dialect_row *rows;
     size_t nrows;
     /* Labels that go before those of a row; of the snapshot's rows only those
@@ -125,6 +157,7 @@ struct bj_dialect_env {
     struct bj_slice host;         /* name of the machine, clean */
     bool hide_user, hide_account; /* these labels stay empty */
     bool unified;                 /* cgroup v2 has the jobs */
+    bool strict; /* errors of the peer that dashboards may depend on are made */
 };
 
 /* One value on its way out. */
@@ -150,6 +183,9 @@ struct bj_dialect_room {
     struct bj_buf text; /* of labels */
     struct bj_dialect_job *v;
     size_t n, cap;
+    struct bj_arena arena; /* of mapped keys */
+    struct bj_dialect_sum *sums;
+    size_t nsums, sums_cap;
 };
 void bj_dialect_room_free(struct bj_dialect_room *room);
 

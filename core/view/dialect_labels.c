@@ -110,7 +110,7 @@ static void put_set(const struct bj_dialect_walk *w, int set,
     struct bj_buf *b = &w->room->text;
     if (!l)
         return;
-    if (w->snap->cluster.n > 0)
+    if (w->snap->cluster.n > 0 && !w->env->strict)
         put_label(b, "cluster", w->snap->cluster);
     if (job)
         put_node(b, l, job);

@@ -42,13 +42,38 @@ static inline bool bj_dialect_of_jobs(const struct bj_dialect_row *row)
 {
     return row->of != BJ_ROW_SNAP && row->of != BJ_ROW_SNAPS &&
            row->of != BJ_ROW_INFO && row->of != BJ_ROW_GPU_JOB &&
-           row->of != BJ_ROW_COUNT;
+           row->of != BJ_ROW_COUNT && row->of != BJ_ROW_SUMS;
 }
 
 static inline bool bj_dialect_runs(const struct bj_job *job)
 {
     return job->end_sec == BJ_ABSENT;
 }
+
+/* A field of a record. */
+static inline uint64_t bj_dialect_field(const char *record, size_t off)
+{
+    return *(const uint64_t *)(const void *)(record + off);
+}
+
+/* Whether a record of these keys is told. */
+bool bj_dialect_wanted(const struct bj_dialect_row *row,
+                       const struct bj_slice key[BJ_SUB_KEYS]);
+
+/* The identifiers that the peer tells, in front of ret; returns how many. */
+size_t bj_dialect_keys(const struct bj_dialect_row *row,
+                       const struct bj_slice key[BJ_SUB_KEYS],
+                       struct bj_slice ret[BJ_SUB_KEYS]);
+
+/* A sum, a field's, in the unit of the row. */
+uint64_t bj_dialect_scaled(enum bj_scale scale, uint64_t v);
+
+/* A sample, behind its family if it is the first. */
+int bj_dialect_put(struct bj_dialect_walk *w, struct bj_slice labels,
+                   const struct bj_slice *key, uint64_t value);
+
+/* A row of BJ_ROW_SUMS.  dialect_sums.c */
+int bj_dialect_put_sums(struct bj_dialect_walk *w, struct bj_slice labels);
 
 /* What is known of an accelerator that a job holds a part of; *use is NULL when
  * its driver tells nothing.  name is how peers call it: its index, or the UUID

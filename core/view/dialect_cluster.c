@@ -1,0 +1,37 @@
+#include "core/view/dialect_cluster.h"
+
+#include "sched/sinfo_long.h"
+
+/* key[at] and the one behind it.  What stands for the rest, "(other)", stays
+ * what it is. */
+static bool map_state(struct bj_arena *arena, struct bj_slice *key)
+{
+    char text[BJ_NODE_LONG_BYTES];
+    struct bj_node_state s = bj_node_state_parse(key[0], 0, 0);
+    if (s.unknown == 0) {
+        s.flags |= bj_node_state_parse(key[1], 0, 0).flags;
+        key[0] = bj_arena_copy(arena, bj_node_state_long(s, text));
+    }
+    key[1] = (struct bj_slice){0};
+    return true;
+}
+
+bool bj_dialect_state_first(struct bj_arena *arena,
+                            struct bj_slice key[BJ_SUB_KEYS])
+{
+    return map_state(arena, key);
+}
+
+bool bj_dialect_state_second(struct bj_arena *arena,
+                             struct bj_slice key[BJ_SUB_KEYS])
+{
+    return map_state(arena, key + 1);
+}
+
+bool bj_dialect_no_key(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS])
+{
+    (void)arena;
+    for (int i = 0; i < BJ_SUB_KEYS; i++)
+        key[i] = (struct bj_slice){0};
+    return true;
+}

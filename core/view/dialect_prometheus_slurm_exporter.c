@@ -1,0 +1,197 @@
+/* The names of rivosinc's prometheus-slurm-exporter 1.7. */
+#include "core/view/dialect_cluster.h"
+
+#define ROW(text_name, text, ...)                                              \
+    {                                                                          \
+        BJ_NAMED(text_name, BJ_GAUGE, text), __VA_ARGS__                       \
+    }
+#define COUNTER(text_name, text, ...)                                          \
+    {                                                                          \
+        BJ_NAMED(text_name, BJ_COUNTER, text), __VA_ARGS__                     \
+    }
+/* Bytes: Slurm's M is 2^20 of them, and 10^6 in the original. */
+#define BYTES(text_name, text, ...)                                            \
+    ROW(text_name, text, __VA_ARGS__, BJ_RIGHT),                               \
+        ROW(text_name, text, __VA_ARGS__, BJ_UNIT(MB), BJ_STRICT)
+
+#define JOBS(index, field) BJ_IN_SUMS(index, bj_jobs_stat, field), BJ_NOT_ZERO
+#define BY_STATE(label) .key = {label, "state"}
+#define FEATURE .map = bj_dialect_no_key, .key = {"feature"}
+
+#define NODES(field) BJ_IN_SUMS(BJ_CL_NODES, bj_nodes_stat, field)
+#define STATE .map = bj_dialect_state_first, .key = {"state"}
+#define PARTITION(field)                                                       \
+    BJ_IN_SUMS(BJ_CL_PARTITION_NODES, bj_nodes_stat, field), BJ_NOT_ZERO
+#define PARTITION_STATE                                                        \
+    .map = bj_dialect_state_second, .key = {"partition", "state"}
+#define LESS(field) BJ_SUM_WITH(SUB, bj_nodes_stat, field)
+
+/* How a command does. */
+#define TOOK(text_name, source)                                                \
+    ROW(text_name, "Time that the last " source " took, in milliseconds.",     \
+        BJ_IN_SUMS(BJ_CL_SOURCES, bj_source_stat, duration_usec),              \
+        .only = {source}, BJ_UNIT(MILLI))
+#define FAILED(text_name, source)                                              \
+    COUNTER(text_name, "Times that " source " failed.",                        \
+            BJ_IN_SUMS(BJ_CL_SOURCE_ERRORS, bj_count_stat, count),             \
+            .only = {source})
+
+#define LICENSE(text_name, text, field)                                        \
+    ROW("slurm_lic_" text_name, text,                                          \
+        BJ_IN_SUMS(BJ_CL_LICENSES, bj_license_stat, field), .key = {"name"},   \
+        BJ_NOT_ZERO)
+#define RPC_USER(field)                                                        \
+    BJ_IN_SUMS(BJ_CL_RPC_USERS, bj_rpc_stat, field), .key = {"user"},          \
+                                                     BJ_NOT_ZERO
+#define RPC_TYPE(field)                                                        \
+    BJ_IN_SUMS(BJ_CL_RPC_TYPES, bj_rpc_stat, field), .key = {"type"}
+#define LIMIT(field)                                                           \
+    BJ_IN_SUMS(BJ_CL_LIMITS, bj_limit_stat, field),                            \
+        .map = of_account, .key = {"account"}, BJ_NOT_ZERO
+
+/* Of the account itself: no user's, no partition's. */
+static bool of_account(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS])
+{
+    (void)arena;
+    return key[1].n == 0 && key[2].n == 0;
+}
+
+static uint64_t backfill_usec(const void *record)
+{
+    const struct bj_sdiag *d =
+        &((const struct bj_controller_stat *)record)->diag;
+    uint64_t sum;
+    return d->bf_cycles == BJ_ABSENT || d->bf_mean_usec == BJ_ABSENT ||
+                   __builtin_mul_overflow(d->bf_cycles, d->bf_mean_usec, &sum)
+               ? BJ_ABSENT
+               : sum;
+}
+
+static const struct bj_dialect_row rows[] = {
+    ROW("slurm_user_state_total", "Jobs of the user.",
+        JOBS(BJ_CL_USER_JOBS, jobs), BY_STATE("username")),
+    ROW("slurm_user_cpu_alloc", "CPUs of the user's jobs.",
+        JOBS(BJ_CL_USER_JOBS, cpus), BY_STATE("username")),
+    BYTES("slurm_user_mem_alloc", "Memory of the user's jobs, in bytes.",
+          JOBS(BJ_CL_USER_JOBS, mem_bytes), BY_STATE("username")),
+    ROW("slurm_account_job_state_total", "Jobs of the account.",
+        JOBS(BJ_CL_ACCOUNT_JOBS, jobs), BY_STATE("account")),
+    ROW("slurm_account_job_state_cpu_alloc", "CPUs of the account's jobs.",
+        JOBS(BJ_CL_ACCOUNT_JOBS, cpus), BY_STATE("account")),
+    BYTES("slurm_account_job_state_mem_alloc",
+          "Memory of the account's jobs, in bytes.",
+          JOBS(BJ_CL_ACCOUNT_JOBS, mem_bytes), BY_STATE("account")),
+    ROW("slurm_partition_job_state_total", "Jobs of the partition.",
+        JOBS(BJ_CL_PARTITION_JOBS, jobs), BY_STATE("partition")),
+    ROW("slurm_feature_total", "Jobs.", JOBS(BJ_CL_JOBS, jobs), FEATURE),
+    ROW("slurm_feature_cpu_alloc", "CPUs of jobs.", JOBS(BJ_CL_JOBS, cpus),
+        FEATURE),
+    BYTES("slurm_feature_mem_alloc", "Memory of jobs, in bytes.",
+          JOBS(BJ_CL_JOBS, mem_bytes), FEATURE),
+    ROW("slurm_pending_reason_total", "Pending jobs by reason.",
+        JOBS(BJ_CL_PENDING, jobs), .key = {"reason"}),
+    TOOK("slurm_job_scrape_duration", "queue"),
+    COUNTER("job_scrape_errors", "Lines of squeue that were not understood.",
+            BJ_IN_SUMS(BJ_CL_SOURCES, bj_source_stat, bad_lines),
+            .only = {"queue"}),
+    ROW("slurm_partition_total_cpus", "CPUs of the partition.", PARTITION(cpus),
+        .key = {"partition"}),
+    ROW("slurm_partition_idle_cpus", "CPUs of the partition that are free.",
+        PARTITION(cpus_idle), .key = {"partition"}),
+    BYTES("slurm_partition_real_mem", "Memory of the partition, in bytes.",
+          PARTITION(mem_bytes), .key = {"partition"}),
+    BYTES("slurm_partition_free_mem",
+          "Memory of the partition that its systems do not use, in bytes.",
+          PARTITION(mem_free_bytes), .key = {"partition"}),
+    ROW("slurm_partition_alloc_cpus",
+        "CPUs of the partition that are allocated.", PARTITION(cpus_allocated),
+        PARTITION_STATE),
+    ROW("slurm_partition_alloc_mem",
+        "Memory of the partition that is allocated, in bytes.",
+        PARTITION(mem_allocated_bytes), PARTITION_STATE, BJ_RIGHT),
+    ROW("slurm_partition_alloc_mem",
+        "Memory of the partition that is not free, in bytes.",
+        PARTITION(mem_bytes), LESS(mem_free_bytes), PARTITION_STATE,
+        BJ_UNIT(MB), BJ_STRICT),
+    ROW("slurm_partition_node_count", "Nodes of the partition.",
+        PARTITION(nodes), PARTITION_STATE),
+    ROW("slurm_cpus_total", "CPUs.", NODES(cpus), BJ_OR_ZERO(NODES)),
+    ROW("slurm_cpus_idle", "CPUs that are free.", NODES(cpus_idle),
+        BJ_OR_ZERO(NODES)),
+    ROW("slurm_cpus_per_state", "CPUs of nodes in the state.", NODES(cpus),
+        STATE),
+    ROW("slurm_node_count_per_state", "Nodes in the state.", NODES(nodes),
+        STATE),
+    BYTES("slurm_mem_real", "Memory, in bytes.", NODES(mem_bytes),
+          BJ_OR_ZERO(NODES)),
+    BYTES("slurm_mem_free", "Memory that systems do not use, in bytes.",
+          NODES(mem_free_bytes), BJ_OR_ZERO(NODES)),
+    ROW("slurm_mem_alloc", "Memory that is allocated, in bytes.",
+        NODES(mem_allocated_bytes), BJ_OR_ZERO(NODES), BJ_RIGHT),
+    ROW("slurm_mem_alloc", "Memory that is not free, in bytes.",
+        NODES(mem_bytes), LESS(mem_free_bytes), BJ_OR_ZERO(NODES), BJ_UNIT(MB),
+        BJ_STRICT),
+    TOOK("slurm_node_scrape_duration", "nodes"),
+    FAILED("slurm_node_scrape_error", "nodes"),
+    LICENSE("total", "Licences.", total),
+    LICENSE("used", "Licences in use.", used),
+    LICENSE("free", "Licences that are free.", free),
+    LICENSE("reserved", "Licences that are reserved.", reserved),
+    FAILED("slurm_lic_scrape_error", "licenses"),
+    ROW("slurm_rpc_user_count", "Calls of the user.", RPC_USER(count)),
+    ROW("slurm_rpc_user_total_time",
+        "Time that the user's calls took, in microseconds.",
+        RPC_USER(total_usec)),
+    ROW("slurm_rpc_msg_type_count", "Calls of the kind.", RPC_TYPE(count)),
+    ROW("slurm_rpc_msg_type_avg_time",
+        "Time that calls of the kind took on average, in microseconds.",
+        RPC_TYPE(total_usec), BJ_SUM_WITH(PER, bj_rpc_stat, count)),
+    ROW("slurm_rpc_msg_type_total_time",
+        "Time that calls of the kind took, in microseconds.",
+        RPC_TYPE(total_usec)),
+    ROW("slurm_daemon_thread_count",
+        "Threads of the controller that serve calls.",
+        BJ_IN_DIAG(server_threads)),
+    ROW("slurm_dbd_agent_queue_size",
+        "Messages that the controller has yet to send to accounting.",
+        BJ_IN_DIAG(dbd_queue)),
+    ROW("slurm_backfill_job_count",
+        "Jobs that backfill started since the controller did.",
+        BJ_IN_DIAG(bf_jobs)),
+    ROW("slurm_backfill_last_depth",
+        "Jobs that backfill looked at in its last cycle.",
+        BJ_IN_DIAG(bf_depth)),
+    ROW("slurm_backfill_last_depth_try_sched",
+        "Jobs that backfill tried to start in its last cycle.",
+        BJ_IN_DIAG(bf_depth_try)),
+    ROW("slurm_backfill_cycle_counter", "Cycles of backfill.",
+        BJ_IN_DIAG(bf_cycles)),
+    ROW("slurm_backfill_cycle_count",
+        "Time that backfill's cycles took, in microseconds: their mean times "
+        "their number.",
+        BJ_IN_DIAG(bf_mean_usec), .value = backfill_usec),
+    TOOK("slurm_diag_scrape_duration", "diag"),
+    FAILED("slurm_diag_scrape_error", "diag"),
+    ROW("slurm_account_cpu_limit", "CPUs that the account may have.",
+        LIMIT(cpus)),
+    BYTES("slurm_account_mem_limit",
+          "Memory that the account may have, in bytes.", LIMIT(mem_bytes)),
+    ROW("slurm_account_job_alloc_limit",
+        "Jobs that may run at a time in the account.", LIMIT(jobs)),
+    ROW("slurm_account_job_limit",
+        "Jobs that may run and wait at a time in the account.", LIMIT(submit)),
+    TOOK("slurm_limit_scrape_duration", "limits"),
+    FAILED("slurm_account_collect_error", "limits"),
+};
+
+static const struct bj_dialect_label bare[] = {{.name = NULL}};
+
+const struct bj_dialect bj_dialect_prometheus_slurm_exporter = {
+    .name = "prometheus-slurm-exporter",
+    .port = "9092",
+    .collect = BJ_COLLECT(CLUSTER),
+    .by = "partition,user,account,reason",
+    .sources = "diag,licenses,limits",
+    BJ_TABLE(rows),
+    .labels = {bare},
+};

@@ -1,0 +1,217 @@
+/* The names of vpenso's prometheus-slurm-exporter. */
+#include "core/view/dialect_cluster.h"
+
+#define ROW(text_name, text, ...)                                              \
+    {                                                                          \
+        BJ_NAMED("slurm_" text_name, BJ_GAUGE, text), __VA_ARGS__              \
+    }
+
+/* Jobs by what they belong to: list, field, state. */
+#define JOBS(text_name, text, index, field, state, label)                      \
+    ROW(text_name, text, BJ_IN_SUMS(index, bj_jobs_stat, field),               \
+        .only = {NULL, state}, .key = {label}, BJ_NOT_ZERO)
+#define OWNERS_JOBS(noun, index)                                               \
+    JOBS(noun "_jobs_pending", "Pending jobs of the " noun ".", index, jobs,   \
+         "PENDING", noun),                                                     \
+        JOBS(noun "_jobs_running", "Running jobs of the " noun ".", index,     \
+             jobs, "RUNNING", noun),                                           \
+        JOBS(noun "_cpus_running", "CPUs of the " noun "'s running jobs.",     \
+             index, cpus, "RUNNING", noun),                                    \
+        JOBS(noun "_jobs_suspended", "Suspended jobs of the " noun ".", index, \
+             jobs, "SUSPENDED", noun)
+
+#define QUEUE(text_name, state)                                                \
+    ROW("queue_" text_name, "Jobs in the state " state ".",                    \
+        BJ_IN_SUMS(BJ_CL_JOBS, bj_jobs_stat, jobs), .only = {state},           \
+        BJ_OR_ZERO(QUEUE))
+
+#define CPUS(text_name, text, field)                                           \
+    ROW("cpus_" text_name, text,                                               \
+        BJ_IN_SUMS(BJ_CL_NODES, bj_nodes_stat, field), BJ_OR_ZERO(NODES))
+#define PARTITION(text_name, text, field)                                      \
+    ROW("partition_cpus_" text_name, text,                                     \
+        BJ_IN_SUMS(BJ_CL_PARTITION_NODES, bj_nodes_stat, field),               \
+        .key = {"partition"}, BJ_NOT_ZERO)
+#define NODE(text_name, text, field, ...)                                      \
+    ROW("node_" text_name, text,                                               \
+        BJ_IN_SUMS(BJ_CL_EACH_NODE, bj_nodes_stat, field),                     \
+        .map = bj_dialect_state_second, .key = {"node", "status"},             \
+        __VA_ARGS__)
+#define NODES(text_name, class_map, ...)                                       \
+    ROW("nodes_" text_name,                                                    \
+        "Nodes whose state sinfo has a word for that begins with " text_name   \
+        ".",                                                                   \
+        BJ_IN_SUMS(BJ_CL_NODES, bj_nodes_stat, nodes), .map = (class_map),     \
+        .only = {text_name "*"}, BJ_OR_ZERO(NODES), __VA_ARGS__)
+#define GPUS(text_name, text, field, ...)                                      \
+    ROW("gpus_" text_name, text, BJ_IN_SUMS(BJ_CL_GPUS, bj_gpus_stat, field),  \
+        BJ_OR_ZERO(NODES), __VA_ARGS__)
+#define SCHEDULER(text_name, text, field)                                      \
+    ROW("scheduler_" text_name, text, BJ_IN_DIAG(field))
+#define RPC(text_name, text, index, label, field, ...)                         \
+    ROW(text_name, text, BJ_IN_SUMS(index, bj_rpc_stat, field),                \
+        .key = {label}, __VA_ARGS__)
+#define RPCS(prefix, noun, index, label)                                       \
+    RPC(prefix "rpc_stats", "Calls of the " noun ".", index, label, count,     \
+        BJ_NO_MORE),                                                           \
+        RPC(prefix "rpc_stats_avg_time",                                       \
+            "Time that calls of the " noun                                     \
+            " took on average, in microseconds.",                              \
+            index, label, total_usec, BJ_SUM_WITH(PER, bj_rpc_stat, count)),   \
+        RPC(prefix "rpc_stats_total_time",                                     \
+            "Time that calls of the " noun " took, in microseconds.", index,   \
+            label, total_usec, BJ_NO_MORE)
+
+/* Words begin as sinfo's; those of "resv" are "reserved" there, and nodes that
+ * backfill plans with are idle until it uses them. */
+static bool map_class(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS])
+{
+    bj_dialect_state_first(arena, key);
+    if (bj_slice_starts(key[0], BJ_SLICE("res")))
+        key[0] = BJ_SLICE("resv");
+    return true;
+}
+
+static bool map_class_right(struct bj_arena *arena,
+                            struct bj_slice key[BJ_SUB_KEYS])
+{
+    map_class(arena, key);
+    if (bj_slice_starts(key[0], BJ_SLICE("planned")))
+        key[0] = BJ_SLICE("idle");
+    return true;
+}
+
+/* A job that waits for one of several partitions is none of theirs there. */
+static bool map_one_partition(struct bj_arena *arena,
+                              struct bj_slice key[BJ_SUB_KEYS])
+{
+    (void)arena;
+    return key[0].n > 0 && !memchr(key[0].p, ',', key[0].n);
+}
+
+/* Not by a row that tells this reason only, and 0 without it: the reasons may
+ * not be known. */
+static uint64_t of_dependency(const void *record)
+{
+    const struct bj_jobs_stat *s = record;
+    return bj_slice_eq(s->sub.key[0], BJ_SLICE("Dependency")) ? s->jobs : 0;
+}
+
+static uint64_t fairshare_or_zero(const void *record)
+{
+    const struct bj_share_stat *s = record;
+    return s->fairshare_ppm == BJ_ABSENT ? 0 : s->fairshare_ppm;
+}
+
+static const struct bj_dialect_row rows[] = {
+    OWNERS_JOBS("account", BJ_CL_ACCOUNT_JOBS),
+    OWNERS_JOBS("user", BJ_CL_USER_JOBS),
+    CPUS("alloc", "CPUs that are allocated.", cpus_allocated),
+    CPUS("idle", "CPUs that are free.", cpus_idle),
+    CPUS("other", "CPUs that are neither.", cpus_other),
+    CPUS("total", "CPUs.", cpus),
+    GPUS("alloc", "GPUs that are allocated.", allocated, BJ_NO_MORE),
+    GPUS("idle", "GPUs that are not allocated.", gpus,
+         BJ_SUM_WITH(SUB, bj_gpus_stat, allocated)),
+    GPUS("total", "GPUs.", gpus, BJ_NO_MORE),
+    GPUS("utilization", "Part of the GPUs that is allocated, 0 to 1.",
+         allocated, BJ_SUM_WITH(SHARE, bj_gpus_stat, gpus)),
+    NODES("alloc", map_class, BJ_NO_MORE),
+    NODES("comp", map_class, BJ_NO_MORE),
+    NODES("down", map_class, BJ_NO_MORE),
+    NODES("drain", map_class, BJ_NO_MORE),
+    NODES("err", map_class, BJ_NO_MORE),
+    NODES("fail", map_class, BJ_NO_MORE),
+    NODES("idle", map_class_right, BJ_RIGHT),
+    NODES("idle", map_class, BJ_STRICT),
+    NODES("maint", map_class, BJ_NO_MORE),
+    NODES("mix", map_class, BJ_NO_MORE),
+    NODES("resv", map_class, BJ_NO_MORE),
+    NODE("cpu_alloc", "CPUs of the node that are allocated.", cpus_allocated,
+         BJ_NO_MORE),
+    NODE("cpu_idle", "CPUs of the node that are free.", cpus_idle, BJ_NO_MORE),
+    NODE("cpu_other", "CPUs of the node that are neither.", cpus_other,
+         BJ_NO_MORE),
+    NODE("cpu_total", "CPUs of the node.", cpus, BJ_NO_MORE),
+    NODE("mem_alloc", "Memory of the node that is allocated, in MiB.",
+         mem_allocated_bytes, BJ_UNIT(MIB)),
+    NODE("mem_total", "Memory of the node, in MiB.", mem_bytes, BJ_UNIT(MIB)),
+    PARTITION("allocated", "CPUs of the partition that are allocated.",
+              cpus_allocated),
+    PARTITION("idle", "CPUs of the partition that are free.", cpus_idle),
+    PARTITION("other", "CPUs of the partition that are neither.", cpus_other),
+    PARTITION("total", "CPUs of the partition.", cpus),
+    ROW("partition_jobs_pending", "Pending jobs of the partition.",
+        BJ_IN_SUMS(BJ_CL_PARTITION_JOBS, bj_jobs_stat, jobs), .split = true,
+        .only = {NULL, "PENDING"}, .key = {"partition"}, BJ_NOT_ZERO, BJ_RIGHT),
+    ROW("partition_jobs_pending", "Pending jobs of the partition.",
+        BJ_IN_SUMS(BJ_CL_PARTITION_JOBS, bj_jobs_stat, jobs),
+        .map = map_one_partition, .only = {NULL, "PENDING"},
+        .key = {"partition"}, BJ_NOT_ZERO, BJ_STRICT),
+    QUEUE("pending", "PENDING"),
+    ROW("queue_pending_dependency", "Pending jobs that depend on others.",
+        BJ_IN_SUMS(BJ_CL_PENDING, bj_jobs_stat, jobs), .value = of_dependency),
+    QUEUE("running", "RUNNING"),
+    QUEUE("suspended", "SUSPENDED"),
+    QUEUE("cancelled", "CANCELLED"),
+    QUEUE("completing", "COMPLETING"),
+    QUEUE("completed", "COMPLETED"),
+    QUEUE("configuring", "CONFIGURING"),
+    QUEUE("failed", "FAILED"),
+    QUEUE("timeout", "TIMEOUT"),
+    QUEUE("preempted", "PREEMPTED"),
+    QUEUE("node_fail", "NODE_FAIL"),
+    SCHEDULER("threads", "Threads of the controller that serve calls.",
+              server_threads),
+    SCHEDULER("queue_size", "Messages that the controller has yet to send.",
+              agent_queue),
+    SCHEDULER("dbd_queue_size",
+              "Messages that the controller has yet to send to accounting.",
+              dbd_queue),
+    SCHEDULER("last_cycle",
+              "Time of the main scheduler's last cycle, in microseconds.",
+              cycle_last_usec),
+    SCHEDULER("mean_cycle",
+              "Time of the main scheduler's cycles on average, in "
+              "microseconds.",
+              cycle_mean_usec),
+    SCHEDULER("cycle_per_minute", "Cycles of the main scheduler in a minute.",
+              cycles_per_min),
+    SCHEDULER("backfill_last_cycle",
+              "Time of backfill's last cycle, in microseconds.", bf_last_usec),
+    SCHEDULER("backfill_mean_cycle",
+              "Time of backfill's cycles on average, in microseconds.",
+              bf_mean_usec),
+    SCHEDULER("backfill_depth_mean",
+              "Jobs that backfill looked at in a cycle, on average.",
+              bf_depth_mean),
+    SCHEDULER("backfilled_jobs_since_start_total",
+              "Jobs that backfill started since the controller did.", bf_jobs),
+    SCHEDULER("backfilled_jobs_since_cycle_total",
+              "Jobs that backfill started since the counters began.",
+              bf_jobs_cycle),
+    SCHEDULER("backfilled_heterogeneous_total",
+              "Parts of heterogeneous jobs that backfill started.",
+              bf_het_jobs),
+    RPCS("", "kind", BJ_CL_RPC_TYPES, "operation"),
+    RPCS("user_", "user", BJ_CL_RPC_USERS, "user"),
+    ROW("account_fairshare", "Fair share factor of the account.",
+        BJ_IN_SUMS(BJ_CL_SHARES, bj_share_stat, fairshare_ppm), BJ_UNIT(MICRO),
+        .only = {NULL, ""}, .key = {"account"}, BJ_RIGHT),
+    ROW("account_fairshare", "Fair share factor of the account.",
+        BJ_IN_SUMS(BJ_CL_SHARES, bj_share_stat, fairshare_ppm), BJ_UNIT(MICRO),
+        .value = fairshare_or_zero, .only = {NULL, ""}, .key = {"account"},
+        BJ_STRICT),
+};
+
+static const struct bj_dialect_label bare[] = {{.name = NULL}};
+
+const struct bj_dialect bj_dialect_vpenso = {
+    .name = "vpenso",
+    .port = "8080",
+    .collect = BJ_COLLECT(CLUSTER),
+    .by = "partition,user,account,reason,node",
+    .sources = "diag,shares",
+    BJ_TABLE(rows),
+    .labels = {bare},
+};

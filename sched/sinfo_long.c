@@ -1,0 +1,87 @@
+#include "sched/sinfo_long.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define FLAG(name) (1u << BJ_NODE_##name)
+
+/* The mark of a flag, the one that hides the others first. */
+static const struct {
+    uint32_t flag;
+    char mark;
+} marks[] = {
+    {FLAG(MAINTENANCE), '$'},      {FLAG(REBOOT_ISSUED), '^'},
+    {FLAG(REBOOT_REQUESTED), '@'}, {FLAG(POWERING_UP), '#'},
+    {FLAG(POWERING_DOWN), '%'},    {FLAG(POWERED_DOWN), '~'},
+    {FLAG(POWER_DOWN), '!'},       {FLAG(NOT_RESPONDING), '*'},
+};
+
+static char mark_of(uint32_t flags)
+{
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (flags & marks[i].flag)
+            return marks[i].mark;
+    return '\0';
+}
+
+/* Flags that hide the base state; NULL: none of them is set.  *mark is left
+ * alone where the word takes the usual one. */
+static const char *hiding_word(struct bj_node_state s, char *mark)
+{
+    const bool busy = s.base == BJ_NODE_ALLOCATED || s.base == BJ_NODE_MIXED;
+    const bool completing = s.flags & FLAG(COMPLETING);
+    const char deaf = s.flags & FLAG(NOT_RESPONDING) ? '*' : '\0';
+    if (s.flags & FLAG(INVALID_REG)) {
+        *mark = '\0';
+        return "inval";
+    }
+    if (s.flags & FLAG(MAINTENANCE) && !(s.flags & FLAG(DRAIN)) && !busy &&
+        s.base != BJ_NODE_DOWN) {
+        *mark = deaf;
+        return "maint";
+    }
+    if (s.flags & (FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED)) && !busy) {
+        *mark = s.flags & FLAG(REBOOT_ISSUED) ? '^' : deaf;
+        return "reboot";
+    }
+    if (s.flags & FLAG(DRAIN))
+        return busy || completing ? "draining" : "drained";
+    if (s.flags & FLAG(FAIL)) {
+        *mark = deaf;
+        return s.base == BJ_NODE_ALLOCATED || completing ? "failing" : "fail";
+    }
+    return completing && s.base != BJ_NODE_DOWN && s.base != BJ_NODE_ALLOCATED
+               ? "completing"
+               : NULL;
+}
+
+/* Flags that show only where nothing else does. */
+static const char *base_word(struct bj_node_state s, char *mark)
+{
+    if (s.base == BJ_NODE_UNKNOWN)
+        *mark = s.flags & FLAG(NOT_RESPONDING) ? '*' : '\0';
+    if (*mark == '\0' && s.base == BJ_NODE_IDLE) {
+        if (s.flags & FLAG(RESERVED))
+            return "reserved";
+        if (s.flags & FLAG(PLANNED))
+            return "planned";
+    }
+    if (*mark == '\0' && s.base == BJ_NODE_MIXED && s.flags & FLAG(PLANNED))
+        *mark = '-';
+    if (*mark == '\0' && s.base == BJ_NODE_ALLOCATED &&
+        s.flags & FLAG(COMPLETING))
+        *mark = '+';
+    return bj_node_base_name(s.base);
+}
+
+struct bj_slice bj_node_state_long(struct bj_node_state s,
+                                   char text[BJ_NODE_LONG_BYTES])
+{
+    char mark = mark_of(s.flags);
+    const char *word = hiding_word(s, &mark);
+    if (!word)
+        word = base_word(s, &mark);
+    int n = snprintf(text, BJ_NODE_LONG_BYTES, "%s%.1s", word,
+                     mark ? (char[]){mark, '\0'} : "");
+    return (struct bj_slice){text, (size_t)n};
+}

@@ -1,0 +1,180 @@
+/* The cluster under the names of others: a recording of Slurm 22.05, and a few
+ * simulated nodes and jobs, against what tests/fixtures/cluster/peers.py works
+ * out from the same texts by the originals' definitions. */
+#include "core/cluster/part.h"
+#include "standalone/dialect.h"
+#include "tests/unit/lib/fail.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define FIXTURES "tests/fixtures/"
+#define S(text) bj_slice_str(text)
+
+enum { ALL = 255, NOW = 1795195564, LINES = 2000 };
+
+static struct bj_cluster_conf conf = {.max_series = 1000, .gpu_idle_cpus = 1};
+
+static struct bj_slice load(const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof(path), FIXTURES "%s", name);
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        fail_msg("%s: run from the root of the source", path);
+    char *text = malloc(1 << 17);
+    assert_non_null(text);
+    const size_t n = fread(text, 1, 1 << 17, f);
+    fclose(f);
+    return (struct bj_slice){text, n};
+}
+
+static const struct {
+    enum bj_cluster_source id;
+    const char *file[2];
+} sources[] = {
+    {BJ_CLUSTER_RESERVATIONS, {"cluster/reservations.txt"}},
+    {BJ_CLUSTER_QUEUE, {"cluster/squeue.txt", "cluster/sim.squeue.txt"}},
+    {BJ_CLUSTER_NODES, {"cluster/sinfo.txt", "cluster/sim.sinfo.txt"}},
+    {BJ_CLUSTER_DIAG, {"cluster/sdiag.txt"}},
+    {BJ_CLUSTER_LICENSES, {"cluster/licenses.txt"}},
+    {BJ_CLUSTER_SHARES, {"cluster/shares.txt"}},
+    {BJ_CLUSTER_LIMITS, {"cluster/limits.txt"}},
+};
+
+static void read_file(struct bj_cluster_work *w, enum bj_cluster_source id,
+                      const char *name)
+{
+    struct bj_slice all = load(name), rest = all, line;
+    while (bj_slice_line(&rest, &line))
+        assert_int_equal(bj_cluster_work_line(w, &bj_cluster_readers[id], line),
+                         0);
+    free((void *)(uintptr_t)all.p);
+}
+
+/* A part of a source, the snapshot's. */
+static void read_source(struct bj_snap *snap, size_t i)
+{
+    enum bj_cluster_source id = sources[i].id;
+    struct bj_cluster_work w = {
+        .conf = &conf,
+        .by = ALL,
+        .wall_sec = NOW,
+        .reservations = snap->cluster_lists.part[BJ_CLUSTER_RESERVATIONS]};
+    assert_int_equal(bj_cluster_work_begin(&w), 0);
+    for (int f = 0; f < 2 && sources[i].file[f]; f++)
+        read_file(&w, id, sources[i].file[f]);
+    assert_int_equal(bj_cluster_work_end(&w, &bj_cluster_readers[id]), 0);
+    for (unsigned k = 0; k < BJ_CL_LISTS; k++)
+        if (w.part->list[k].n > 0)
+            snap->cluster_lists.list[k] = w.part->list[k];
+    snap->cluster_lists.part[id] = w.part;
+    w.part = NULL;
+    bj_cluster_work_free(&w);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The samples of a page as peers.py writes them; one string for the caller. */
+static char *sorted(const struct bj_buf *page)
+{
+    static char *lines[LINES];
+    struct bj_slice rest = {page->p, page->len}, line;
+    struct bj_buf out = {0};
+    size_t n = 0;
+    while (bj_slice_line(&rest, &line))
+        if (line.n > 0 && *line.p != '#') {
+            assert_true(n < LINES);
+            lines[n++] = strndup(line.p, line.n);
+        }
+    qsort(lines, n, sizeof(*lines), by_bytes);
+    for (size_t i = 0; i < n; i++) {
+        bj_buf_str(&out, lines[i]);
+        bj_buf_str(&out, "\n");
+        free(lines[i]);
+    }
+    bj_buf_put(&out, "", 1);
+    assert_false(out.failed);
+    return out.p;
+}
+
+static struct bj_snap snap;
+
+static int setup(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(sources); i++)
+        read_source(&snap, i);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
+        bj_cluster_part_unref(snap.cluster_lists.part[i]);
+    return 0;
+}
+
+static char *write_page(const char *dialect, bool strict)
+{
+    const struct bj_dialect_env env = {.strict = strict};
+    struct bj_dialect_room room = {0};
+    struct bj_buf page = {0};
+    assert_int_equal(bj_dialect_page(bj_dialect_find(S(dialect)), &snap, &env,
+                                     BJ_PAGE_TEXT, &room, &page),
+                     0);
+    char *ret = sorted(&page);
+    bj_buf_free(&page);
+    bj_dialect_room_free(&room);
+    return ret;
+}
+
+/* The first line in which two texts differ. */
+static void same(const char *name, const char *got, struct bj_slice want)
+{
+    struct bj_slice g = S(got), a = {0}, b = {0};
+    bool more = true;
+    while (more && bj_slice_eq(a, b)) {
+        a = b = (struct bj_slice){0};
+        more = bj_slice_line(&g, &a);
+        more |= bj_slice_line(&want, &b);
+    }
+    if (more)
+        fail_msg("%s: got '%.*s', wanted '%.*s'", name, (int)a.n, a.p, (int)b.n,
+                 b.p);
+}
+
+static void as_computed(void **state)
+{
+    static const char *const names[] = {"vpenso", "prometheus-slurm-exporter",
+                                        "mila"};
+    (void)state;
+    for (size_t i = 0; i < 2 * COUNT(names); i++) {
+        char file[100];
+        snprintf(file, sizeof(file), "dialects/%s%s.samples", names[i / 2],
+                 i % 2 ? ".strict" : "");
+        struct bj_slice want = load(file);
+        char *got = write_page(names[i / 2], i % 2);
+        assert_true(want.n > 500);
+        same(file, got, want);
+        free((void *)(uintptr_t)want.p);
+        free(got);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_computed),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -76,14 +76,15 @@ const struct bj_opt bj_exporter_opts[] = {
     {.name = NULL},
 };
 
-enum { SETS = 3 + BJ_CONF_SETS };
+enum { OWN_SETS = 4, SETS = OWN_SETS + BJ_CONF_SETS };
 
 static void name_sets(struct bj_exporter_conf *c, struct bj_optset sets[SETS])
 {
     sets[0] = (struct bj_optset){bj_exporter_opts, c};
     sets[1] = (struct bj_optset){bj_program_opts, &c->program};
     sets[2] = (struct bj_optset){bj_trace_opts, &c->trace};
-    bj_conf_sets(&c->core, sets + 3);
+    sets[3] = (struct bj_optset){bj_style_opts, &c->style};
+    bj_conf_sets(&c->core, sets + OWN_SETS);
 }
 
 void bj_exporter_conf_free(struct bj_exporter_conf *c)
@@ -106,6 +107,44 @@ static bool path_fits(const char *path)
            !strstr(path, "/.");
 }
 
+/* Put the words of a list with commas into one of options, but those that are
+ * there. */
+static int add_words(struct bj_strv *list, const char *words)
+{
+    struct bj_slice rest = bj_slice_str(words), word;
+    while (bj_slice_field(&rest, ',', &word)) {
+        size_t i = 0;
+        while (i < list->n && !bj_slice_eq(bj_slice_str(list->v[i]), word))
+            i++;
+        if (i < list->n)
+            continue;
+        char **v = realloc(list->v, (list->n + 1) * sizeof(*v));
+        char *copy = strndup(word.p, word.n);
+        if (v)
+            list->v = v;
+        if (!v || !copy) {
+            free(copy);
+            return -ENOMEM;
+        }
+        list->v[list->n++] = copy;
+    }
+    return 0;
+}
+
+/* What a dialect needs, unless it was named by somebody. */
+static int take_needs(struct bj_exporter_conf *c, const struct bj_dialect *d)
+{
+    struct bj_cluster_conf *cluster = &c->core.scheduler;
+    for (unsigned i = 0; i < BJ_COLLECTORS; i++)
+        if (d->collect & 1u << i && !c->core.collect_set[i])
+            c->core.collect[i] = true;
+    if (d->by && !cluster->by_set && add_words(&cluster->by, d->by) < 0)
+        return -ENOMEM;
+    return d->sources && !cluster->extra_set
+               ? add_words(&cluster->extra, d->sources)
+               : 0;
+}
+
 /* Be what another exporter is: at its port, with what it tells. */
 static int take_dialect(struct bj_exporter_conf *c, struct bj_err *err)
 {
@@ -119,9 +158,8 @@ static int take_dialect(struct bj_exporter_conf *c, struct bj_err *err)
                           "web.dialect: '%.40s' is not native and no name in "
                           "docs/dialects.md",
                           name);
-    for (unsigned i = 0; i < BJ_COLLECTORS; i++)
-        if (d->collect & 1u << i && !c->core.collect_set[i])
-            c->core.collect[i] = true;
+    if (take_needs(c, d) < 0)
+        return bj_err_set(err, -ENOMEM, "web.dialect");
     if (!d->port || c->listen_set || c->listen.n != 1)
         return 0;
     snprintf(port, sizeof(port), ":%s", d->port);
@@ -163,6 +201,9 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
                           "web.telemetry-path: '/health' is taken");
     if (check_trace(c, err) < 0)
         return -EINVAL;
+    int r = bj_style_check(&c->style, err);
+    if (r < 0)
+        return r;
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
                           "web.listen-address: there must be one");
@@ -194,6 +235,7 @@ void bj_exporter_conf_help(struct bj_buf *out)
                     "Metrics of the batch jobs on this node, for "
                     "Prometheus.\n\n");
     bj_opt_help(&(struct bj_optset){bj_exporter_opts, NULL}, out);
+    bj_opt_help(&(struct bj_optset){bj_style_opts, NULL}, out);
     bj_opt_help(&(struct bj_optset){bj_trace_opts, NULL}, out);
     bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
     bj_buf_str(out, "\nWhat is collected:\n");

@@ -4,6 +4,7 @@
 
 #include "base/program.h"
 #include "core/conf.h"
+#include "standalone/style.h"
 #include "standalone/trace.h"
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@ struct bj_exporter_conf {
     bool gzip;
     uint64_t interval_usec; /* between passes; 0: only when scraped */
     uint64_t max_age_usec;  /* a younger snapshot is served again */
+    struct bj_style_conf style;
     struct bj_trace_conf trace;
     struct bj_program program;
 };

@@ -4,9 +4,6 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 /* Room for the end of a line: brace, blank, value, newline. */
 enum {
@@ -18,10 +15,11 @@ enum {
 struct page {
     struct bj_buf *out;
     enum bj_page_format format;
+    const struct bj_style *style;
     /* The present family. */
-    const char *name;
-    size_t name_len, start_len, key_len[KEYS];
-    char start[NAME_BYTES + 1]; /* name{ */
+    bool excluded;
+    size_t start_len, key_len[KEYS];
+    char start[BJ_PREFIX_BYTES + NAME_BYTES + 1]; /* name{ */
     const char *const *key;
 };
 
@@ -31,7 +29,7 @@ static void put_comment(struct page *p, const char *what, size_t name_len,
                         const char *text)
 {
     bj_buf_str(p->out, what);
-    bj_buf_put(p->out, p->name, name_len);
+    bj_buf_put(p->out, p->start, name_len);
     bj_buf_put(p->out, " ", 1);
     bj_buf_str(p->out, text);
     bj_buf_put(p->out, "\n", 1);
@@ -41,15 +39,20 @@ static int on_family(void *ctx, const struct bj_dialect_row *row,
                      const char *const *key)
 {
     struct page *p = ctx;
-    p->name = row->name;
-    p->name_len = strlen(row->name);
+    const char *prefix = p->style->prefix ? p->style->prefix : "";
+    size_t before = strnlen(prefix, BJ_PREFIX_BYTES);
+    size_t family = before + strnlen(row->name, NAME_BYTES);
+    memcpy(p->start, prefix, before);
+    memcpy(p->start + before, row->name, family - before);
     p->key = key;
     for (size_t i = 0; key[i]; i++)
         p->key_len[i] = strlen(key[i]);
-    p->start_len = p->name_len < NAME_BYTES ? p->name_len : NAME_BYTES;
-    memcpy(p->start, p->name, p->start_len);
-    p->start[p->start_len++] = '{';
-    size_t family = p->name_len;
+    p->start[family] = '{';
+    p->start_len = family + 1;
+    p->excluded =
+        bj_style_excludes(p->style, (struct bj_slice){p->start, family});
+    if (p->excluded)
+        return 0;
     if (p->format == BJ_PAGE_OPENMETRICS && row->kind == BJ_COUNTER)
         family -= strlen("_total");
     put_comment(p, "# HELP ", family, row->help);
@@ -128,6 +131,8 @@ static int on_sample(void *ctx, const struct bj_dialect_sample *s)
 {
     struct page *p = ctx;
     struct bj_buf *out = p->out;
+    if (p->excluded)
+        return 0;
     if (s->key)
         return put_other(p, s);
     if (!bj_buf_room(out, p->start_len + s->labels.n + TAIL_BYTES))
@@ -140,31 +145,14 @@ static int on_sample(void *ctx, const struct bj_dialect_sample *s)
 }
 
 int bj_dialect_page(const struct bj_dialect *d, const struct bj_snap *snap,
-                    const struct bj_dialect_env *env,
-                    enum bj_page_format format, struct bj_dialect_room *room,
-                    struct bj_buf *out)
+                    const struct bj_style *style, enum bj_page_format format,
+                    struct bj_dialect_room *room, struct bj_buf *out)
 {
-    struct page p = {.out = out, .format = format};
+    struct page p = {.out = out, .format = format, .style = style};
     const struct bj_dialect_sink sink = {&p, on_family, on_sample};
-    if (bj_view_dialect(d, snap, env, room, &sink) < 0)
+    if (bj_view_dialect(d, snap, &style->env, room, &sink) < 0)
         out->failed = true;
     if (format == BJ_PAGE_OPENMETRICS)
         bj_buf_str(out, "# EOF\n");
     return out->failed ? -ENOMEM : 0;
-}
-
-void bj_dialect_env_make(const struct bj_conf *conf, char host[BJ_HOST_BYTES],
-                         struct bj_dialect_env *ret)
-{
-    struct utsname name;
-    size_t n = 0;
-    if (uname(&name) == 0)
-        n = bj_text_clean(bj_slice_str(name.nodename), host, BJ_HOST_BYTES);
-    char path[512];
-    snprintf(path, sizeof(path), "%s/cgroup.controllers",
-             conf->cgroupfs ? conf->cgroupfs : "");
-    *ret = (struct bj_dialect_env){.unified = access(path, F_OK) == 0,
-                                   .host = {host, n},
-                                   .hide_user = !conf->label_user,
-                                   .hide_account = !conf->label_account};
 }

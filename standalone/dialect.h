@@ -4,20 +4,14 @@
 
 #include "core/view/dialect.h"
 #include "standalone/page.h"
+#include "standalone/style.h"
 
 /* Append the page of a dialect to out.  room is kept from page to page.
  * OpenMetrics is for dialects that have it (d->openmetrics).  0 or -ENOMEM;
  * out->failed is set then too.
  * Sources: as for bj_page_write. */
 int bj_dialect_page(const struct bj_dialect *d, const struct bj_snap *snap,
-                    const struct bj_dialect_env *env,
-                    enum bj_page_format format, struct bj_dialect_room *room,
-                    struct bj_buf *out);
-
-/* What the options ask of a dialect: labels that are to stay empty.  The name
- * of this machine goes to host, which *ret points to. */
-enum { BJ_HOST_BYTES = 128 };
-void bj_dialect_env_make(const struct bj_conf *conf, char host[BJ_HOST_BYTES],
-                         struct bj_dialect_env *ret);
+                    const struct bj_style *style, enum bj_page_format format,
+                    struct bj_dialect_room *room, struct bj_buf *out);
 
 #endif

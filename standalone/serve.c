@@ -88,7 +88,7 @@ static void write_dialect(struct bj_serve *s, const struct bj_dialect *d,
 {
     size_t last = s->dialect_bytes;
     r->body = bj_httpd_buf(s->httpd, last + last / 16);
-    bj_dialect_page(d, s->snap, &s->env, format, &s->room, &r->body);
+    bj_dialect_page(d, s->snap, &s->style, format, &s->room, &r->body);
     s->dialect_bytes = r->body.len;
 }
 
@@ -165,6 +165,11 @@ static void on_trace(void *ctx, const struct bj_http_request *req,
     r->status =
         bj_trace_post(s->trace, req->body, bj_http_header(req, "Authorization"),
                       now, &r->body);
+    if (s->style.env.strict && s->dialect) {
+        /* The original has no other answer. */
+        r->status = 200;
+        r->body.len = 0;
+    }
     if (r->status == 429)
         header(r, "Retry-After", "1");
     if (r->status == 401)
@@ -235,9 +240,11 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
                    {"/", both, true, on_landing}},
     };
     snprintf(s->below, sizeof(s->below), "%s/*", conf->telemetry_path);
-    bj_dialect_env_make(&conf->core, s->host, &s->env);
+    int r = bj_style_init(&conf->style, &conf->core, &s->style, err);
+    if (r < 0)
+        return r;
     if (conf->trace.enabled) {
-        int r = bj_trace_new(&conf->trace, &s->trace, err);
+        r = bj_trace_new(&conf->trace, &s->trace, err);
         if (r < 0)
             return r;
         add_route(s,
@@ -254,6 +261,7 @@ void bj_serve_free(struct bj_serve *s)
     for (int i = 0; i < BJ_PAGE_FORMATS; i++)
         bj_page_heads_free(&s->heads[i]);
     bj_dialect_room_free(&s->room);
+    bj_style_free(&s->style);
     bj_trace_free(s->trace);
     bj_snap_unref(s->snap);
     *s = (struct bj_serve){0};

@@ -26,9 +26,9 @@ struct bj_serve {
     /* Pages of other exporters: of telemetry_path (NULL: our own), and below
      * it, each under its name. */
     const struct bj_dialect *dialect;
-    struct bj_dialect_env env;
+    struct bj_style style;
     struct bj_dialect_room room;
-    char host[BJ_HOST_BYTES], below[BJ_SERVE_PATH];
+    char below[BJ_SERVE_PATH];
     size_t dialect_bytes;
     struct bj_trace *trace; /* NULL: not wanted */
     struct bj_err failure;  /* why the last look failed; code 0: it did not */

@@ -4,14 +4,17 @@
 
 #include "base/opt.h"
 
+#include <stdbool.h>
+
 /* Owned by the options. */
 struct bj_cluster_conf {
-    uint64_t period_usec;  /* between looks at queue and nodes */
-    uint64_t slow_usec;    /* between looks at shares and limits */
-    uint64_t timeout_usec; /* of one command */
-    struct bj_strv by;     /* what jobs and nodes are told by */
-    struct bj_strv extra;  /* sources besides queue and nodes */
-    uint64_t max_series;   /* keys of one kind that get series of their own */
+    uint64_t period_usec;   /* between looks at queue and nodes */
+    uint64_t slow_usec;     /* between looks at shares and limits */
+    uint64_t timeout_usec;  /* of one command */
+    struct bj_strv by;      /* what jobs and nodes are told by */
+    struct bj_strv extra;   /* sources besides queue and nodes */
+    bool by_set, extra_set; /* not by their presets */
+    uint64_t max_series;    /* keys of one kind that get series of their own */
     uint64_t gpu_idle_cpus;
     char *constants;  /* file of named numbers; empty: none */
     char *path;       /* where the commands are; empty: the usual places */

@@ -157,6 +157,8 @@ struct bj_dialect_env {
     struct bj_slice host;         /* name of the machine, clean */
     bool hide_user, hide_account; /* these labels stay empty */
     bool unified;                 /* cgroup v2 has the jobs */
+    const uint64_t *skip_uids;    /* jobs of these users are left out */
+    size_t nskip_uids;
     bool strict; /* errors of the peer that dashboards may depend on are made */
 };
 

@@ -146,10 +146,26 @@ static bool unique(struct bj_dialect_walk *w)
     return true;
 }
 
-static bool spoken(const struct bj_dialect *d, const struct bj_job *job)
+static bool skipped(const struct bj_dialect_env *env, const struct bj_job *job)
 {
-    return !d->system ||
-           bj_slice_eq(job->ident->f[BJ_ID_SYSTEM], bj_slice_str(d->system));
+    uint64_t uid;
+    if (env->nskip_uids == 0 ||
+        bj_slice_u64(job->ident->f[BJ_ID_UID], &uid) < 0)
+        return false;
+    for (size_t i = 0; i < env->nskip_uids; i++)
+        if (env->skip_uids[i] == uid)
+            return true;
+    return false;
+}
+
+/* Peers forget a job as soon as it has ended. */
+static bool spoken(const struct bj_dialect_walk *w, const struct bj_job *job)
+{
+    const char *system = w->dialect->system;
+    if (system &&
+        !bj_slice_eq(job->ident->f[BJ_ID_SYSTEM], bj_slice_str(system)))
+        return false;
+    return !(w->env->strict && !bj_dialect_runs(job)) && !skipped(w->env, job);
 }
 
 /* The sets of labels that rows of jobs have; the first tells jobs apart. */
@@ -177,7 +193,7 @@ static int put_jobs(struct bj_dialect_walk *w)
         room->cap = cap;
     }
     for (size_t i = 0; i < w->snap->jobs.n; i++) {
-        if (!spoken(w->dialect, &job[i]))
+        if (!spoken(w, &job[i]))
             continue;
         struct bj_dialect_job *j = &room->v[room->n];
         j->job = &job[i];

@@ -116,7 +116,8 @@ static bool is_of_job(const struct bj_dialect_row *row)
 static bool is_list(const struct bj_dialect_row *row)
 {
     return row->of == BJ_ROW_JOBS || row->of == BJ_ROW_SNAPS ||
-           row->of == BJ_ROW_SUMS || row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_PARTS;
+           row->of == BJ_ROW_SUMS || row->of == BJ_ROW_GPUS ||
+           row->of == BJ_ROW_GPU_PARTS;
 }
 
 static bool has_field(const struct bj_dialect_row *row)

@@ -126,10 +126,10 @@ static int teardown(void **state)
 
 static char *write_page(const char *dialect, bool strict)
 {
-    const struct bj_dialect_env env = {.strict = strict};
+    const struct bj_style style = {.env = {.strict = strict}};
     struct bj_dialect_room room = {0};
     struct bj_buf page = {0};
-    assert_int_equal(bj_dialect_page(bj_dialect_find(S(dialect)), &snap, &env,
+    assert_int_equal(bj_dialect_page(bj_dialect_find(S(dialect)), &snap, &style,
                                      BJ_PAGE_TEXT, &room, &page),
                      0);
     char *ret = sorted(&page);

@@ -245,7 +245,8 @@ static char *write_page(const char *name, enum bj_page_format format,
     struct bj_buf all = {0}, out = {0};
     struct bj_dialect_room room = {0};
     assert_non_null(d);
-    assert_int_equal(bj_dialect_page(d, snap, e, format, &room, &all), 0);
+    const struct bj_style style = {.env = *e};
+    assert_int_equal(bj_dialect_page(d, snap, &style, format, &room, &all), 0);
     struct bj_slice rest = {all.p, all.len}, line;
     while (bj_slice_line(&rest, &line))
         if (!bj_slice_starts(line, BJ_SLICE("# HELP "))) {
@@ -416,11 +417,12 @@ static void without_jobs(void **state)
 
 static int write_once(void *arg)
 {
+    const struct bj_style style = {.env = env};
     struct bj_buf out = {0};
     struct bj_dialect_room room = {0};
     int r = 0;
     for (size_t i = 0; bj_dialects[i] && r == 0; i++)
-        r = bj_dialect_page(bj_dialects[i], arg, &env, BJ_PAGE_TEXT, &room,
+        r = bj_dialect_page(bj_dialects[i], arg, &style, BJ_PAGE_TEXT, &room,
                             &out);
     bj_buf_free(&out);
     bj_dialect_room_free(&room);

@@ -1,0 +1,185 @@
+#include "standalone/style.h"
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#define AT(member) offsetof(struct bj_style_conf, member)
+
+enum { FILE_BYTES = 1 << 16, MATCH_LIMIT = 100000 };
+
+const struct bj_opt bj_style_opts[] = {
+    {.name = "dialect.strict",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(strict),
+     .preset = "false",
+     .help = "In the names of another exporter make the errors of the "
+             "original that dashboards may depend on; docs/dialects.md lists "
+             "them."},
+    {.name = "dialect.exclude",
+     .kind = BJ_OPT_STR,
+     .off = AT(exclude),
+     .preset = "",
+     .arg = "REGEX",
+     .help = "In the names of another exporter leave out the families in whose "
+             "name the expression finds something."},
+    {.name = "dialect.prefix",
+     .kind = BJ_OPT_STR,
+     .off = AT(prefix),
+     .preset = "",
+     .arg = "TEXT",
+     .help = "Begin the names of another exporter's metrics with this."},
+    {.name = "dialect.skip-uids",
+     .kind = BJ_OPT_STR,
+     .off = AT(skip_uids),
+     .preset = "",
+     .arg = "FILE",
+     .help = "In the names of another exporter leave out the jobs of these "
+             "users, one number a line; read at the start."},
+    {.name = NULL},
+};
+
+struct bj_style_regex {
+    pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_match_context *limits;
+};
+
+static void regex_free(struct bj_style_regex *r)
+{
+    if (!r)
+        return;
+    pcre2_match_context_free(r->limits);
+    pcre2_match_data_free(r->match);
+    pcre2_code_free(r->code);
+    free(r);
+}
+
+static int regex_new(const char *text, struct bj_style_regex **ret,
+                     struct bj_err *err)
+{
+    int code;
+    PCRE2_SIZE at;
+    struct bj_style_regex *r = calloc(1, sizeof(*r));
+    *ret = r;
+    if (!r)
+        return bj_err_set(err, -ENOMEM, "dialect.exclude");
+    r->code =
+        pcre2_compile((PCRE2_SPTR)text, strlen(text), 0, &code, &at, NULL);
+    if (!r->code) {
+        PCRE2_UCHAR why[120];
+        pcre2_get_error_message(code, why, sizeof(why));
+        return bj_err_set(err, -EINVAL, "dialect.exclude: at byte %zu: %s",
+                          (size_t)at, (const char *)why);
+    }
+    r->match = pcre2_match_data_create_from_pattern(r->code, NULL);
+    r->limits = pcre2_match_context_create(NULL);
+    if (!r->match || !r->limits)
+        return bj_err_set(err, -ENOMEM, "dialect.exclude");
+    pcre2_set_match_limit(r->limits, MATCH_LIMIT);
+    return 0;
+}
+
+bool bj_style_excludes(const struct bj_style *s, struct bj_slice family)
+{
+    const struct bj_style_regex *r = s->exclude;
+    return r && pcre2_match(r->code, (PCRE2_SPTR)family.p, family.n, 0, 0,
+                            r->match, r->limits) >= 0;
+}
+
+/* What may begin a name, and no more than there is room for. */
+static bool prefix_fits(const char *s)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_:0123456789";
+    size_t n = strlen(s);
+    return n < BJ_PREFIX_BYTES && s[strspn(s, plain)] == '\0' &&
+           (n == 0 || *s < '0' || *s > '9');
+}
+
+static bool given(const char *s)
+{
+    return s && *s;
+}
+
+int bj_style_check(const struct bj_style_conf *conf, struct bj_err *err)
+{
+    struct bj_style_regex *r = NULL;
+    int e = 0;
+    if (conf->prefix && !prefix_fits(conf->prefix))
+        return bj_err_set(err, -EINVAL,
+                          "dialect.prefix: '%.40s' cannot begin the name of a "
+                          "metric",
+                          conf->prefix);
+    if (given(conf->exclude))
+        e = regex_new(conf->exclude, &r, err);
+    regex_free(r);
+    return e;
+}
+
+static int read_uids(struct bj_style *s, const char *path, struct bj_err *err)
+{
+    char text[FILE_BYTES];
+    struct bj_slice rest, line;
+    size_t lines = 1, n = 0;
+    int r = bj_file_read_all(AT_FDCWD, path, text, sizeof(text), &rest, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "dialect.skip-uids");
+    for (size_t i = 0; i < rest.n; i++)
+        lines += rest.p[i] == '\n';
+    s->uids = calloc(lines, sizeof(*s->uids));
+    if (!s->uids)
+        return bj_err_set(err, -ENOMEM, "dialect.skip-uids");
+    while (bj_slice_line(&rest, &line)) {
+        line = bj_slice_trim(line);
+        if (line.n > 0 && bj_slice_u64(line, &s->uids[n++]) < 0)
+            return bj_err_set(err, -EINVAL,
+                              "dialect.skip-uids: %s: '%.*s' is no number",
+                              path, (int)(line.n < 40 ? line.n : 40), line.p);
+    }
+    s->env.skip_uids = s->uids;
+    s->env.nskip_uids = n;
+    return 0;
+}
+
+int bj_style_init(const struct bj_style_conf *conf, const struct bj_conf *core,
+                  struct bj_style *ret, struct bj_err *err)
+{
+    struct utsname name;
+    size_t n = 0;
+    char path[512];
+    if (uname(&name) == 0)
+        n = bj_text_clean(bj_slice_str(name.nodename), ret->host,
+                          BJ_HOST_BYTES);
+    snprintf(path, sizeof(path), "%s/cgroup.controllers",
+             core->cgroupfs ? core->cgroupfs : "");
+    ret->env = (struct bj_dialect_env){.unified = access(path, F_OK) == 0,
+                                       .strict = conf->strict,
+                                       .host = {ret->host, n},
+                                       .hide_user = !core->label_user,
+                                       .hide_account = !core->label_account};
+    if (given(conf->prefix))
+        ret->prefix = conf->prefix;
+    int r = 0;
+    if (given(conf->exclude))
+        r = regex_new(conf->exclude, &ret->exclude, err);
+    if (r == 0 && given(conf->skip_uids))
+        r = read_uids(ret, conf->skip_uids, err);
+    return r;
+}
+
+void bj_style_free(struct bj_style *s)
+{
+    regex_free(s->exclude);
+    free(s->uids);
+    *s = (struct bj_style){0};
+}

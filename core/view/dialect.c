@@ -80,7 +80,9 @@ static inline uint64_t value_of(const struct bj_dialect_row *row,
     uint64_t v = bj_dialect_field(record, row->off);
     if (row->use == BJ_SECOND_ELSE && v == BJ_ABSENT)
         v = bj_dialect_field(record, row->second);
-    if (v == BJ_ABSENT || v < row->least)
+    if (v == BJ_ABSENT)
+        return row->lack ? row->lack : BJ_ABSENT;
+    if (v < row->least)
         return BJ_ABSENT;
     if (row->use == BJ_SECOND_ADD) {
         uint64_t more = bj_dialect_field(record, row->second);
@@ -364,8 +366,13 @@ static void name_keys(struct bj_dialect_walk *w)
 static bool spoken(const struct bj_dialect_walk *w,
                    const struct bj_dialect_row *row)
 {
-    return row->when == BJ_WHEN_ANY ||
-           (row->when == BJ_WHEN_STRICT) == w->env->strict;
+    const bool v2 = w->env->strict && w->env->unified;
+    const bool when[] = {[BJ_WHEN_ANY] = true,
+                         [BJ_WHEN_RIGHT] = !w->env->strict,
+                         [BJ_WHEN_STRICT] = w->env->strict,
+                         [BJ_WHEN_RIGHT_V2] = !v2,
+                         [BJ_WHEN_STRICT_V2] = v2};
+    return when[row->when];
 }
 
 static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
@@ -375,7 +382,7 @@ static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
     w->row = row;
     w->begun = row->more && w->begun;
     w->micro = is_micro(row->scale) || row->use == BJ_SECOND_SHARE;
-    w->simple = row->use == BJ_SECOND_NONE && row->least == 0 &&
+    w->simple = row->use == BJ_SECOND_NONE && !row->least && !row->lack &&
                 (row->scale == BJ_SCALE_NONE || row->scale == BJ_SCALE_MICRO);
     name_keys(w);
     int r = w->dialect->empty && !w->begun ? begin(w) : 0;

@@ -61,8 +61,14 @@ enum bj_second {
 };
 
 /* A row may be for one way of speaking only: as is right, or with the errors of
- * the peer (bj_dialect_env.strict). */
-enum bj_when { BJ_WHEN_ANY, BJ_WHEN_RIGHT, BJ_WHEN_STRICT };
+ * the peer (bj_dialect_env.strict).  _V2: where it errs on cgroup v2 only. */
+enum bj_when {
+    BJ_WHEN_ANY,
+    BJ_WHEN_RIGHT,
+    BJ_WHEN_STRICT,
+    BJ_WHEN_RIGHT_V2,
+    BJ_WHEN_STRICT_V2
+};
 
 struct bj_dialect_word {
     const char *ours, *theirs; /* ends with ours NULL */
@@ -98,6 +104,7 @@ struct bj_dialect_row {
     unsigned word;
     bool words_only;
     enum bj_when when;
+    uint64_t lack; /* is told where the field is absent; 0: nothing is */
     /* BJ_ROW_SUMS */
     /* Makes the peer's keys of ours, before all that looks at them; text of
      * its own goes to the arena.  False: the record is left out. */

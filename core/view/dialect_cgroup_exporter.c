@@ -12,6 +12,10 @@
 
 enum { PLAIN, PERSON, BARE };
 
+/* The number next to it, 2^64 - 1, stands for absent here.  As a double, which
+ * is what Prometheus makes of it, it is the same. */
+#define UNLIMITED (UINT64_MAX - 1)
+
 static const char *const build_keys[] = {"version", "revision", "compiler",
                                          NULL};
 
@@ -24,13 +28,18 @@ static const struct bj_dialect_row rows[] = {
             BJ_UNIT(MICRO)),
     ROW("cpus", "CPUs that may be used.", BJ_IN_JOB(use.cpus), BJ_LEVEL),
     ROW("memory_rss_bytes", "Anonymous memory.", BJ_IN_JOB(use.mem_rss_bytes),
-        BJ_LEVEL),
+        BJ_LEVEL, BJ_WHEN(RIGHT_V2)),
+    ROW("memory_rss_bytes", "Anonymous memory and page cache.",
+        BJ_IN_JOB(use.mem_rss_bytes), BJ_AND_JOB(use.mem_cache_bytes), BJ_LEVEL,
+        BJ_WHEN(STRICT_V2)),
     ROW("memory_cache_bytes", "Page cache, shared memory included.",
         BJ_IN_JOB(use.mem_cache_bytes), BJ_LEVEL),
     ROW("memory_used_bytes", "Memory charged, page cache included.",
         BJ_IN_JOB(use.mem_used_bytes), BJ_LEVEL),
     ROW("memory_total_bytes", "Memory limit: its own, else the nearest above.",
-        BJ_IN_JOB(use.mem_limit_bytes)),
+        BJ_IN_JOB(use.mem_limit_bytes), BJ_WHEN(RIGHT)),
+    ROW("memory_total_bytes", "Memory limit; 2^64 without.",
+        BJ_IN_JOB(use.mem_limit_bytes), .lack = UNLIMITED, BJ_WHEN(STRICT)),
     ROW("memory_fail_count", "Times the memory limit was hit.",
         BJ_IN_JOB(use.mem_limit_hits)),
     ROW("memsw_used_bytes", "Memory and swap space in use.",

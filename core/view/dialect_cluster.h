@@ -17,8 +17,6 @@
 
 #define BJ_SUM_WITH(use_name, record, field)                                   \
     .use = BJ_SECOND_##use_name, .second = offsetof(struct record, field)
-#define BJ_RIGHT .when = BJ_WHEN_RIGHT
-#define BJ_STRICT .when = BJ_WHEN_STRICT
 
 /* For macros that want something more, where there is nothing. */
 #define BJ_NO_MORE .first = false

@@ -14,12 +14,12 @@
 #define GPUS(text_name, text, field, ...)                                      \
     ROW("gpus_" text_name, text,                                               \
         BJ_IN_SUMS(BJ_CL_RESERVATION_GPUS, bj_gpus_stat, field),               \
-        .key = {"reservation", NULL, "type"}, .words = none, BJ_RIGHT,         \
+        .key = {"reservation", NULL, "type"}, .words = none, BJ_WHEN(RIGHT),   \
         __VA_ARGS__),                                                          \
         ROW("gpus_" text_name, text,                                           \
             BJ_IN_SUMS(BJ_CL_RESERVATION_GPUS, bj_gpus_stat, field),           \
             .key = {"reservation", NULL, "type"}, .words = none,               \
-            .map = map_typed, BJ_STRICT, __VA_ARGS__)
+            .map = map_typed, BJ_WHEN(STRICT), __VA_ARGS__)
 
 /* A node that is in no reservation. */
 static const struct bj_dialect_word none[] = {{"", "None"}, {NULL, NULL}};
@@ -95,13 +95,13 @@ static const struct bj_dialect_word job_states[] = {
 static const struct bj_dialect_row rows[] = {
     CPUS("total", "CPUs.", cpus, BJ_NO_MORE),
     CPUS("alloc", "CPUs that are allocated.", cpus_allocated, BJ_NO_MORE),
-    CPUS("idle", "CPUs that are free.", cpus_idle, BJ_RIGHT),
+    CPUS("idle", "CPUs that are free.", cpus_idle, BJ_WHEN(RIGHT)),
     CPUS("idle", "CPUs of nodes that take jobs.", cpus, .value = all_idle,
-         BJ_STRICT),
+         BJ_WHEN(STRICT)),
     CPUS("drain", "CPUs that are neither allocated nor free.", cpus_other,
-         BJ_RIGHT),
+         BJ_WHEN(RIGHT)),
     CPUS("drain", "CPUs of nodes that take no jobs.", cpus,
-         .value = all_drained, BJ_STRICT),
+         .value = all_drained, BJ_WHEN(STRICT)),
     GPUS("total", "GPUs.", gpus, BJ_NO_MORE),
     GPUS("alloc", "GPUs that are allocated.", allocated, BJ_NO_MORE),
     GPUS("idle", "GPUs that are free.", idle, BJ_NO_MORE),

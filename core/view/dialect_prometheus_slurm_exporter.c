@@ -11,8 +11,8 @@
     }
 /* Bytes: Slurm's M is 2^20 of them, and 10^6 in the original. */
 #define BYTES(text_name, text, ...)                                            \
-    ROW(text_name, text, __VA_ARGS__, BJ_RIGHT),                               \
-        ROW(text_name, text, __VA_ARGS__, BJ_UNIT(MB), BJ_STRICT)
+    ROW(text_name, text, __VA_ARGS__, BJ_WHEN(RIGHT)),                         \
+        ROW(text_name, text, __VA_ARGS__, BJ_UNIT(MB), BJ_WHEN(STRICT))
 
 #define JOBS(index, field) BJ_IN_SUMS(index, bj_jobs_stat, field), BJ_NOT_ZERO
 #define BY_STATE(label) .key = {label, "state"}
@@ -108,11 +108,11 @@ static const struct bj_dialect_row rows[] = {
         PARTITION_STATE),
     ROW("slurm_partition_alloc_mem",
         "Memory of the partition that is allocated, in bytes.",
-        PARTITION(mem_allocated_bytes), PARTITION_STATE, BJ_RIGHT),
+        PARTITION(mem_allocated_bytes), PARTITION_STATE, BJ_WHEN(RIGHT)),
     ROW("slurm_partition_alloc_mem",
         "Memory of the partition that is not free, in bytes.",
         PARTITION(mem_bytes), LESS(mem_free_bytes), PARTITION_STATE,
-        BJ_UNIT(MB), BJ_STRICT),
+        BJ_UNIT(MB), BJ_WHEN(STRICT)),
     ROW("slurm_partition_node_count", "Nodes of the partition.",
         PARTITION(nodes), PARTITION_STATE),
     ROW("slurm_cpus_total", "CPUs.", NODES(cpus), BJ_OR_ZERO(NODES)),
@@ -127,10 +127,10 @@ static const struct bj_dialect_row rows[] = {
     BYTES("slurm_mem_free", "Memory that systems do not use, in bytes.",
           NODES(mem_free_bytes), BJ_OR_ZERO(NODES)),
     ROW("slurm_mem_alloc", "Memory that is allocated, in bytes.",
-        NODES(mem_allocated_bytes), BJ_OR_ZERO(NODES), BJ_RIGHT),
+        NODES(mem_allocated_bytes), BJ_OR_ZERO(NODES), BJ_WHEN(RIGHT)),
     ROW("slurm_mem_alloc", "Memory that is not free, in bytes.",
         NODES(mem_bytes), LESS(mem_free_bytes), BJ_OR_ZERO(NODES), BJ_UNIT(MB),
-        BJ_STRICT),
+        BJ_WHEN(STRICT)),
     TOOK("slurm_node_scrape_duration", "nodes"),
     FAILED("slurm_node_scrape_error", "nodes"),
     LICENSE("total", "Licences.", total),

@@ -48,6 +48,9 @@ extern const struct bj_dialect bj_dialect_vpenso;
 #define BJ_IN_PARTS(field)                                                     \
     .of = BJ_ROW_GPU_PARTS, .off = offsetof(struct bj_gpu_part, field)
 
+/* Told of one way of speaking only (bj_when). */
+#define BJ_WHEN(way) .when = BJ_WHEN_##way
+
 #define BJ_UNIT(scale_name) .scale = BJ_SCALE_##scale_name
 #define BJ_TABLE(r) .rows = (r), .nrows = sizeof(r) / sizeof((r)[0])
 

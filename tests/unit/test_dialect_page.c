@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -375,6 +376,99 @@ static void cgroup_label(void **state)
     bj_ident_unref(job.ident);
 }
 
+/* The errors of the originals. */
+static const struct {
+    const char *dialect, *want, *v1;
+} strict[] = {
+    /* file_mapped + shmem, on v2 only */
+    {"slurm-job-exporter",
+     "_mapped_file{user=\"anna\",account=\"physics\","
+     "slurmjobid=\"4711\"} 157810688\n",
+     "_mapped_file{user=\"anna\",account=\"physics\",slurmjobid=\"4711\"} "
+     "105381888\n"},
+    /* anon + file */
+    {"cgroup_exporter",
+     "rss_bytes{cgroup=\"/system.slice/slurmstepd.scope/"
+     "job_4711\"} 5368709120\n",
+     "rss_bytes{cgroup=\"/slurm/uid_1001/job_4711\"} 4294967296\n"},
+    {"batchjob_monitoring", "# TYPE batchjob_ipmi_dcmi_watts_total counter\n",
+     NULL},
+};
+
+static void errors_of_the_originals(void **state)
+{
+    static struct bj_snap snap;
+    struct bj_job job[JOBS];
+    (void)state;
+    make_snap(&snap, job);
+    snap.cluster = BJ_SLICE("alpha");
+    for (size_t i = 0; i < 2 * COUNT(strict); i++) {
+        const bool v2 = i % 2 == 0;
+        struct bj_dialect_env e = env;
+        const char *want =
+            v2 || !strict[i / 2].v1 ? strict[i / 2].want : strict[i / 2].v1;
+        e.strict = true;
+        e.unified = v2;
+        char *page = write_page(strict[i / 2].dialect, BJ_PAGE_TEXT, &snap, &e);
+        if (!strstr(page, want))
+            fail_msg("no %s in\n%s", want, page);
+        assert_null(strstr(page, "4712")); /* it has ended */
+        assert_null(strstr(page, "alpha"));
+        free(page);
+    }
+    job[1].use.mem_limit_bytes = NO;
+    struct bj_dialect_env e = {.strict = true};
+    char *page = write_page("cgroup_exporter", BJ_PAGE_TEXT, &snap, &e);
+    char *at = strstr(page, "total_bytes{");
+    assert_non_null(at);
+    assert_true(strtod(strchr(at, ' '), NULL) == 18446744073709551615.0);
+    free(page);
+    free_jobs(job);
+}
+
+/* What the options add. */
+static void styles(void **state)
+{
+    static struct bj_snap snap;
+    struct bj_job job[JOBS];
+    struct bj_buf out = {0};
+    struct bj_dialect_room room = {0};
+    char file[] = "/tmp/test_dialect_page.XXXXXX",
+         exclude[] = "^x_jobs_.*_time$";
+    char prefix[] = "x_", uids[] = "1002\n 1003 \n\n1001\n";
+    struct bj_style_conf conf = {
+        .exclude = exclude, .prefix = prefix, .skip_uids = file};
+    struct bj_conf core = {.label_user = true, .label_account = true};
+    struct bj_style style = {0};
+    struct bj_err err = {0};
+    (void)state;
+    int fd = mkstemp(file);
+    assert_true(fd >= 0);
+    const struct bj_dialect *d = bj_dialect_find(BJ_SLICE("jobs_exporter"));
+    make_snap(&snap, job);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bj_style_init(&conf, &core, &style, &err), 0);
+        assert_int_equal(
+            bj_dialect_page(d, &snap, &style, BJ_PAGE_TEXT, &room, &out), 0);
+        bj_buf_put(&out, "", 1);
+        assert_int_equal(strstr(out.p, "\nx_jobs_rss{") != NULL, i == 0);
+        assert_null(strstr(out.p, "jobs_user_time"));
+        assert_null(strstr(out.p, "\njobs_"));
+        bj_style_free(&style);
+        out.len = 0;
+        assert_int_equal(write(fd, uids, strlen(uids)), strlen(uids));
+    }
+    assert_int_equal(write(fd, "anna\n", 5), 5);
+    assert_true(bj_style_init(&conf, &core, &style, &err) < 0);
+    assert_non_null(strstr(err.msg, "'anna' is no number"));
+    bj_style_free(&style);
+    bj_buf_free(&out);
+    bj_dialect_room_free(&room);
+    free_jobs(job);
+    close(fd);
+    unlink(file);
+}
+
 /* Jobs that would have the same labels: one is told, rather one that runs. */
 static void no_series_twice(void **state)
 {
@@ -444,9 +538,14 @@ static void want_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden),       cmocka_unit_test(labels),
-        cmocka_unit_test(cgroup_label), cmocka_unit_test(no_series_twice),
-        cmocka_unit_test(without_jobs), cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(golden),
+        cmocka_unit_test(labels),
+        cmocka_unit_test(cgroup_label),
+        cmocka_unit_test(no_series_twice),
+        cmocka_unit_test(errors_of_the_originals),
+        cmocka_unit_test(styles),
+        cmocka_unit_test(without_jobs),
+        cmocka_unit_test(want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,9 @@ static const struct {
     {{"--web.dialect=slurm-job-exporter"}, ":9798", true, true},
     {{"--web.dialect=jobstats"}, ":9306", false, false},
     {{"--web.dialect=jobs_exporter"}, ":9010", true, true},
+    {{"--web.dialect=vpenso"}, ":8080", false, false},
+    {{"--web.dialect=mila"}, ":19998", false, false},
+    {{"--web.dialect=prometheus-slurm-exporter"}, ":9092", false, false},
     {{"--web.dialect=jobstats", "--web.listen-address=:9010"},
      ":9010",
      false,
@@ -190,6 +193,12 @@ static const struct {
     {{"--web.dialect=nobody"},
      NULL,
      "web.dialect: 'nobody' is not native and no name in docs/dialects.md"},
+    {{"--dialect.exclude=a(b"},
+     NULL,
+     "dialect.exclude: at byte 3: missing closing parenthesis"},
+    {{"--dialect.prefix=9"},
+     NULL,
+     "dialect.prefix: '9' cannot begin the name of a metric"},
     {{"--web.listen-address=9010"},
      NULL,
      "web.listen-address: '9010' is not HOST:PORT, :PORT or [IPV6]:PORT"},
@@ -288,6 +297,34 @@ static bool names(const char *text, const char *name)
 
 /* The manual names every option, and the example is right.  Both are looked for
  * from the root of the source. */
+static bool has(const struct bj_strv *list, const char *word)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->v[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* What the scheduler is asked for, likewise. */
+static void cluster_of_others(void **state)
+{
+    struct bj_exporter_conf c;
+    const char *plain[ARGS] = {"--web.dialect=vpenso"};
+    const char *named[ARGS] = {"--web.dialect=vpenso", "--cluster.by=user",
+                               "--cluster.source=none"};
+    (void)state;
+    assert_int_equal(load(&c, plain, NULL), 0);
+    assert_true(c.core.collect[BJ_COLLECT_CLUSTER]);
+    assert_true(has(&c.core.scheduler.by, "node"));
+    assert_true(has(&c.core.scheduler.by, "qos"));
+    assert_true(has(&c.core.scheduler.extra, "shares"));
+    bj_exporter_conf_free(&c);
+    assert_int_equal(load(&c, named, NULL), 0);
+    assert_int_equal(c.core.scheduler.by.n, 1);
+    assert_int_equal(c.core.scheduler.extra.n, 1);
+    bj_exporter_conf_free(&c);
+}
+
 static void manual_and_example(void **state)
 {
     (void)state;
@@ -347,6 +384,7 @@ int main(void)
         cmocka_unit_test(line_over_file_over_presets),
         cmocka_unit_test(help_and_version_need_nothing_else),
         cmocka_unit_test(dialect_of_others),
+        cmocka_unit_test(cluster_of_others),
         cmocka_unit_test(what_is_wrong),
         cmocka_unit_test(help),
         cmocka_unit_test(manual_and_example),

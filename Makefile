@@ -34,8 +34,9 @@ BJ_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now \
 PKG = $(shell pkg-config --libs $(1) 2>/dev/null)
 LIBS_core = $(call PKG,libpcre2-8) -lm
 LIBS_base = $(call PKG,yajl) -ldl
-LIBS_exporter = $(call PKG,libmicrohttpd) $(call PKG,zlib) \
-                $(call PKG,yaml-0.1) $(LIBS_core) $(LIBS_base)
+LIBS_httpd = $(call PKG,libmicrohttpd) $(call PKG,gnutls) $(call PKG,yaml-0.1) \
+             $(call PKG,libcrypt)
+LIBS_exporter = $(LIBS_httpd) $(call PKG,zlib) $(LIBS_core) $(LIBS_base)
 COLLECTD_INCLUDE ?= /usr/include/collectd
 HAVE_COLLECTD := $(wildcard $(COLLECTD_INCLUDE)/core/daemon/plugin.h)
 

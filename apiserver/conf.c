@@ -24,8 +24,8 @@ static const struct bj_opt options[] = {
      .kind = BJ_OPT_STR,
      .off = AT(web_file),
      .arg = "FILE",
-     .help = "Names and hashed passwords, in the format of Prometheus' "
-             "exporters (basic_auth_users)."},
+     .help = "TLS, names and hashed passwords, in the format of Prometheus' "
+             "exporters."},
     {.name = "web.max-requests",
      .kind = BJ_OPT_U64,
      .off = AT(max_requests),
@@ -112,6 +112,14 @@ static const struct bj_opt options[] = {
      .arg = "USER",
      .help = "Users of this machine that are such a proxy on the unix "
              "socket."},
+    {.name = "access.certificates",
+     .kind = BJ_OPT_LIST,
+     .off = AT(certificates),
+     .arg = "TEXT",
+     .help = "Whose a client's certificate is: \"KIND:PATTERN NAME\", KIND "
+             "being cn, subject, dns, email or uri; a '*' in PATTERN stands "
+             "for any text, and is that text as NAME.  NAME may be one of "
+             "access.proxies."},
     {.name = "access.trust-loopback",
      .kind = BJ_OPT_BOOL,
      .off = AT(trust_loopback),

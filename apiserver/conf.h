@@ -20,8 +20,9 @@ struct bj_api_conf {
     uint64_t max_rows;
     uint64_t longest_usec; /* jobs that began longer before a time than this are
                               not looked at */
-    struct bj_strv proxies;     /* names whose password is that of a proxy */
-    struct bj_strv proxy_users; /* users that are proxies, on the socket */
+    struct bj_strv proxies;      /* names whose password is that of a proxy */
+    struct bj_strv certificates; /* whose they are: apiserver/certs.h */
+    struct bj_strv proxy_users;  /* users that are proxies, on the socket */
     bool trust_loopback;
     struct bj_strv admins, coordinators;
     char *access_file, *token_file;

@@ -1,8 +1,8 @@
 #include "apiserver/gate.h"
 
-#include "apiserver/secret.h"
+#include "apiserver/certs.h"
 #include "apiserver/tokens.h"
-#include "apiserver/webconf.h"
+#include "base/secret.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -23,8 +23,9 @@ struct peer {
 
 struct bj_gate {
     const struct bj_api_conf *conf;
-    struct bj_webconf web;
+    struct bj_web *web;
     struct bj_tokens *tokens;
+    struct bj_certs *certs;
     struct bj_access *access;
     struct bj_secrets *secrets;
     struct peer peer[PEERS];
@@ -41,10 +42,12 @@ int bj_gate_new(const struct bj_api_conf *conf, struct bj_gate **ret,
         return bj_err_set(err, -ENOMEM, "access");
     g->conf = conf;
     int r = bj_secrets_new(&g->secrets, err);
-    if (r == 0 && conf->web_file && conf->web_file[0])
-        r = bj_webconf_read(&g->web, conf->web_file, err);
+    if (r == 0)
+        r = bj_web_new(conf->web_file, &g->web, err);
     if (r == 0 && conf->token_file && conf->token_file[0])
         r = bj_tokens_read(conf->token_file, &g->tokens, err);
+    if (r == 0)
+        r = bj_certs_new(&conf->certificates, &g->certs, err);
     if (r == 0)
         r = bj_access_new(&conf->admins, &conf->coordinators, conf->access_file,
                           &g->access, err);
@@ -59,11 +62,17 @@ void bj_gate_free(struct bj_gate *g)
 {
     if (!g)
         return;
-    bj_webconf_free(&g->web);
+    bj_web_unref(g->web);
     bj_tokens_free(g->tokens);
+    bj_certs_free(g->certs);
     bj_access_free(g->access);
     bj_secrets_free(g->secrets);
     free(g);
+}
+
+struct bj_web *bj_gate_web(const struct bj_gate *g)
+{
+    return g->web;
 }
 
 static bool in_list(const struct bj_strv *list, struct bj_slice s)
@@ -108,17 +117,13 @@ static unsigned by_password(struct bj_gate *g, struct bj_slice coded,
                             enum proof *proof, struct bj_err *err)
 {
     char plain[CREDENTIAL_BYTES];
-    struct bj_slice name;
-    int n = bj_base64(coded, plain, sizeof(plain));
-    struct bj_slice rest = {plain, n < 0 ? 0 : (size_t)n};
-    if (n <= 0 || !memchr(plain, ':', rest.n) ||
-        !bj_slice_field(&rest, ':', &name))
+    struct bj_slice name, secret;
+    if (!bj_secret_basic(coded, plain, sizeof(plain), &name, &secret))
         return refuse(err, 403, "The credentials are not readable.");
+    const char *hash = bj_web_conf_hash(&g->web->conf, name);
     unsigned bad =
-        outcome(bj_secret_check(g->secrets, bj_webconf_hash(&g->web, name),
-                                rest, now_usec),
-                err);
-    explicit_bzero(plain + name.n, rest.n);
+        outcome(bj_secret_check(g->secrets, hash, secret, now_usec), err);
+    explicit_bzero(plain + name.n, secret.n);
     if (bad)
         return bad;
     *proof = in_list(&g->conf->proxies, name) ? PROOF_PROXY : PROOF_USER;
@@ -206,12 +211,35 @@ static bool is_loopback(const struct sockaddr_storage *a)
             in6.sin6_addr.s6_addr[12] == 127);
 }
 
-static unsigned by_connection(struct bj_gate *g, int fd, uint64_t now,
+/* A certificate stands for a name of access.certificates, if for any. */
+static unsigned by_certificate(struct bj_gate *g, struct bj_slice names,
+                               struct bj_identity *ret, enum proof *proof,
+                               struct bj_err *err)
+{
+    char user[BJ_USER_BYTES];
+    int r = bj_certs_match(g->certs, names, user);
+    if (r == -ENOENT)
+        return 0;
+    struct bj_slice name = bj_slice_str(user);
+    if (r < 0 || !bj_access_is_name(name))
+        return refuse(err, 403, "The certificate does not stand for one user.");
+    *proof = in_list(&g->conf->proxies, name) ? PROOF_PROXY : PROOF_USER;
+    return *proof == PROOF_PROXY ? 0 : take_name(name, ret, err);
+}
+
+static unsigned by_connection(struct bj_gate *g,
+                              const struct bj_http_request *req, uint64_t now,
                               struct bj_identity *ret, enum proof *proof,
                               struct bj_err *err)
 {
     struct sockaddr_storage a = {0};
+    int fd = req->fd;
     socklen_t len = sizeof(a);
+    if (req->peer.n > 0) {
+        unsigned bad = by_certificate(g, req->peer, ret, proof, err);
+        if (bad || *proof != PROOF_NONE)
+            return bad;
+    }
     if (getpeername(fd, (struct sockaddr *)&a, &len) < 0)
         return refuse(err, 403, "Nobody is at the other end.");
     if (a.ss_family == AF_UNIX)
@@ -236,7 +264,7 @@ static unsigned prove(struct bj_gate *g, const struct bj_http_request *req,
         return refuse(err, 400, "There is more than one Authorization header.");
     if (n == 1)
         return by_header(g, auth, now_usec, now_sec, ret, proof, err);
-    return by_connection(g, req->fd, now_usec, ret, proof, err);
+    return by_connection(g, req, now_usec, ret, proof, err);
 }
 
 /* What X-Grafana-User says.  From a proxy it is the user; beside any other
@@ -274,7 +302,7 @@ unsigned bj_gate_identify(struct bj_gate *g, const struct bj_http_request *req,
     if (!bad && proof == PROOF_NONE)
         bad = refuse(err, 403,
                      "Credentials are needed: a token, a name and password, "
-                     "or the server's unix socket.");
+                     "a certificate, or the server's unix socket.");
     if (!bad)
         bad = told(req, proof, ret, err);
     if (bad) {

@@ -3,6 +3,7 @@
  * A proof is one of
  *   a name and password of the web configuration file (basic auth),
  *   a token (Authorization: Bearer),
+ *   a client's certificate that access.certificates knows (mutual TLS),
  *   the process at the other end of a unix socket,
  *   nothing at all from the loopback interface, when that was asked for.
  * A proof of a proxy (Grafana) says nothing about the user: that is told by
@@ -12,10 +13,12 @@
 #define BJ_APISERVER_GATE_H
 
 #include "apiserver/access.h"
+#include "apiserver/certs.h"
 #include "apiserver/conf.h"
 #include "base/httpd.h"
+#include "base/web.h"
 
-enum { BJ_USER_BYTES = 64, BJ_COORDINATED = 64 };
+enum { BJ_COORDINATED = 64 };
 
 struct bj_identity {
     char user[BJ_USER_BYTES];
@@ -32,6 +35,9 @@ struct bj_gate;
 int bj_gate_new(const struct bj_api_conf *conf, struct bj_gate **ret,
                 struct bj_err *err);
 void bj_gate_free(struct bj_gate *g); /* NULL is fine */
+
+/* The web configuration in force; the gate's own reference. */
+struct bj_web *bj_gate_web(const struct bj_gate *g);
 
 /* Who asks?  0, or the status to refuse with (400, 403, 429, 500) and a
  * sentence in err. */

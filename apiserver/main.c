@@ -1,8 +1,8 @@
 /* batchjob_stats_server: the accounting of jobs as JSON, for Grafana and for
  * people's scripts. */
-#include "apiserver/secret.h"
 #include "apiserver/server.h"
 #include "apiserver/socket.h"
+#include "apiserver/tokens.h"
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
@@ -159,6 +159,7 @@ static int loop(struct program *p, struct bj_err *err)
         now = bj_clock_boot_usec();
         if (fds[0].revents)
             take_signals(p, now);
+        bj_api_follow(&p->api, now);
         bj_httpd_run(p->api.httpd, fds + 1, n, now);
     }
     return 0;

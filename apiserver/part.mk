@@ -1,5 +1,5 @@
 # The API server: a library, so that tests can have its parts, and the program.
-LIBS_api = $(call PKG,libmicrohttpd) $(call PKG,libcrypt) $(LIBS_statsdb)
+LIBS_api = $(LIBS_httpd) $(LIBS_statsdb)
 api_SRC := $(filter-out apiserver/main.c,$(wildcard apiserver/*.c))
 API_LIBS = $(addprefix $(O)/,libapi.a libstatsdb.a libcarbon.a libsched.a libbase.a)
 

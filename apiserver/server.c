@@ -129,6 +129,14 @@ static void answer(struct bj_call *c)
     bj_call_header(c, "Cache-Control", "no-store");
     bj_call_header(c, "X-Content-Type-Options", "nosniff");
     bj_call_header(c, "X-Request-Id", c->api->request_id);
+    const struct bj_web_conf *web = &bj_gate_web(c->api->gate)->conf;
+    if (web->rate_usec > 0 &&
+        bj_bucket_take(&c->api->bucket, web->rate_usec, web->burst,
+                       bj_clock_boot_usec()) > 0) {
+        bj_call_header(c, "Retry-After", "1");
+        bj_call_refuse(c, 429, "There are too many requests; try again.");
+        return;
+    }
     if (!c->endpoint) {
         bj_call_refuse(c, 404, "There is nothing at this path.");
         return;
@@ -261,7 +269,9 @@ int bj_api_init(struct bj_api *a, const struct bj_api_conf *conf,
         r = bj_words_new(&a->words, err);
     if (r == 0)
         r = bj_prom_new(&conf->prom, &a->prom, err);
-    return r < 0 ? r : bj_httpd_new(routes, a, &limits, &a->httpd, err);
+    if (r == 0)
+        r = bj_httpd_new(routes, a, &limits, &a->httpd, err);
+    return r < 0 ? r : bj_httpd_configure(a->httpd, bj_gate_web(a->gate), err);
 }
 
 void bj_api_free(struct bj_api *a)
@@ -288,10 +298,13 @@ int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
         r = bj_words_new(&words, err);
     if (r == 0)
         r = bj_prom_new(&conf->prom, &prom, err);
+    if (r == 0)
+        r = bj_httpd_configure(a->httpd, bj_gate_web(gate), err);
     if (r < 0) {
-        bj_words_free(words);
+        bj_prom_unref(prom);
         bj_gate_free(gate);
         bj_reader_free(reader);
+        bj_words_free(words);
         return r;
     }
     bj_reader_free(a->reader);
@@ -305,4 +318,17 @@ int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
     a->gate = gate;
     a->conf = conf;
     return 0;
+}
+
+void bj_api_follow(struct bj_api *a, uint64_t now_usec)
+{
+    struct bj_err err = {0};
+    if (!bj_web_changed(bj_gate_web(a->gate), &a->watch, now_usec))
+        return;
+    int r = bj_api_reload(a, a->conf, &err);
+    a->reload_failed = r < 0;
+    if (r < 0)
+        bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays", err.msg);
+    else
+        bj_log(BJ_LOG_INFO, NULL, "%s was read again", a->conf->web_file);
 }

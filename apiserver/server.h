@@ -23,6 +23,8 @@ struct bj_api {
     struct bj_prom *prom; /* NULL: none is configured */
     const struct bj_endpoint *endpoint[BJ_API_ENDPOINTS]; /* NULL at the end */
     struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one: no endpoint */
+    struct bj_web_watch watch;
+    struct bj_bucket bucket; /* of all requests together */
     bool reload_failed;
     uint64_t started_sec;
     uint64_t requests;   /* for request ids */
@@ -39,5 +41,9 @@ void bj_api_free(struct bj_api *a);
 /* Go on with other options.  The old ones stay when the new ones can't be. */
 int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
                   struct bj_err *err);
+
+/* Take over what has changed in the files of the web configuration, when it is
+ * time to look; what is wrong is told in the log. */
+void bj_api_follow(struct bj_api *a, uint64_t now_usec);
 
 #endif

@@ -2,12 +2,14 @@
 
 #include "apiserver/access.h"
 #include "apiserver/conf.h"
-#include "apiserver/secret.h"
 #include "base/file.h"
 #include "base/stamp.h"
 
+#include <crypt.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 enum { FILE_BYTES = 1 << 20 };
 
@@ -97,4 +99,41 @@ int bj_tokens_read(const char *path, struct bj_tokens **ret, struct bj_err *err)
     else
         *ret = t;
     return r;
+}
+/* --- making them ------------------------------------------------------------
+ */
+
+int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
+                  char hash[static BJ_HASH_BYTES], struct bj_err *err)
+{
+    unsigned char random[4 + 24 + 16];
+    char secret[2 * 24 + 1], salt[CRYPT_GENSALT_OUTPUT_SIZE];
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return bj_err_set(err, -EIO, "getrandom");
+    for (unsigned i = 0; i < 4; i++)
+        snprintf(id + 2 * i, 3, "%02x", random[i]);
+    for (unsigned i = 0; i < 24; i++)
+        snprintf(secret + 2 * i, 3, "%02x", random[4 + i]);
+    snprintf(token, BJ_TOKEN_BYTES, "bj_%s_%s", id, secret);
+    /* The secret is random: there is nothing to guess, rounds add nothing. */
+    if (!crypt_gensalt_rn("$5$", 1000, (const char *)random + 28, 16, salt,
+                          sizeof(salt)))
+        return bj_err_set(err, -errno, "crypt_gensalt");
+    struct crypt_data *data = calloc(1, sizeof(*data));
+    const char *got = data ? crypt_rn(secret, salt, data, sizeof(*data)) : NULL;
+    if (got)
+        snprintf(hash, BJ_HASH_BYTES, "%s", got);
+    free(data);
+    return got ? 0 : bj_err_set(err, -ENOMEM, "crypt");
+}
+
+bool bj_token_split(struct bj_slice token, struct bj_slice *ret_id,
+                    struct bj_slice *ret_secret)
+{
+    if (token.n < 13 || !bj_slice_starts(token, BJ_SLICE("bj_")) ||
+        token.p[11] != '_')
+        return false;
+    *ret_id = (struct bj_slice){token.p + 3, 8};
+    *ret_secret = (struct bj_slice){token.p + 12, token.n - 12};
+    return true;
 }

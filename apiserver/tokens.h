@@ -6,6 +6,7 @@
 #define BJ_APISERVER_TOKENS_H
 
 #include "base/err.h"
+#include "base/secret.h"
 #include "base/slice.h"
 
 #include <stdint.h>
@@ -26,5 +27,16 @@ void bj_tokens_free(struct bj_tokens *t); /* NULL is fine */
 /* NULL when there is none; t may be NULL. */
 const struct bj_token *bj_tokens_find(const struct bj_tokens *t,
                                       struct bj_slice id);
+
+enum { BJ_TOKEN_BYTES = 80 };
+
+/* Make a token, "bj_ID_SECRET", and the hash of its secret (both terminated).
+ * id gets the ID, which is no secret. */
+int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
+                  char hash[static BJ_HASH_BYTES], struct bj_err *err);
+
+/* Take a token apart; false when it does not look like one. */
+bool bj_token_split(struct bj_slice token, struct bj_slice *ret_id,
+                    struct bj_slice *ret_secret);
 
 #endif

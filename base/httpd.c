@@ -31,6 +31,7 @@ static void link_conn(struct bj_httpd_conn *c, enum bj_httpd_phase to)
     static const size_t spans[BJ_HTTPD_PHASES] = {
         [BJ_HTTPD_WAIT] = offsetof(struct bj_http_limits, request_usec),
         [BJ_HTTPD_IDLE] = offsetof(struct bj_http_limits, idle_usec),
+        [BJ_HTTPD_WORK] = offsetof(struct bj_http_limits, send_usec),
         [BJ_HTTPD_SEND] = offsetof(struct bj_http_limits, send_usec),
     };
     struct bj_httpd *h = c->h;
@@ -64,7 +65,7 @@ struct bj_httpd_conn *bj_httpd_conn_oldest(struct bj_httpd *h,
 static unsigned alive(const struct bj_httpd *h)
 {
     return h->count[BJ_HTTPD_WAIT] + h->count[BJ_HTTPD_IDLE] +
-           h->count[BJ_HTTPD_SEND];
+           bj_httpd_in_flight(h);
 }
 
 /* End a connection.  The library sees the hang-up in its next run and lets go
@@ -76,6 +77,7 @@ void bj_httpd_conn_hang_up(struct bj_httpd_conn *c)
     if (c->phase == BJ_HTTPD_SEND)
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
     shutdown(c->fd, SHUT_RDWR);
+    __atomic_store_n(&c->given_up, true, __ATOMIC_RELAXED);
     bj_httpd_conn_move(c, BJ_HTTPD_DEAD);
 }
 
@@ -90,7 +92,7 @@ static bool make_room(struct bj_httpd *h)
         c = idle;
     if (!c)
         return false;
-    h->stat.evicted++;
+    bj_httpd_count(&h->stat.evicted, 1);
     bj_httpd_conn_hang_up(c);
     return true;
 }
@@ -102,34 +104,44 @@ static unsigned expire(struct bj_httpd *h)
         for (struct bj_httpd_conn *c;
              (c = bj_httpd_conn_oldest(h, p)) && c->deadline <= h->now; n++)
             bj_httpd_conn_hang_up(c);
-    h->stat.expired += n;
+    bj_httpd_count(&h->stat.expired, n);
     return n;
+}
+
+static void forget(struct bj_httpd_conn *c)
+{
+    if (!c)
+        return;
+    if (c->response)
+        MHD_destroy_response(c->response);
+    unlink_conn(c);
+    bj_buf_free(&c->upload);
+    bj_httpd_tls_end(c);
+    free(c);
 }
 
 static void on_connection(void *ctx, struct MHD_Connection *mhd, void **slot,
                           enum MHD_ConnectionNotificationCode code)
 {
     struct bj_httpd *h = ctx;
-    struct bj_httpd_conn *c = *slot;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        if (c) {
-            unlink_conn(c);
-            bj_buf_free(&c->upload);
-        }
-        free(c);
+        forget(*slot);
         return;
     }
     int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)
                  ->connect_fd;
-    c = calloc(1, sizeof(*c));
+    struct bj_httpd_conn *c = calloc(1, sizeof(*c));
     *slot = c;
     if (!c) {
         shutdown(fd, SHUT_RDWR);
         return;
     }
     c->h = h;
+    c->mhd = mhd;
     c->fd = fd;
     link_conn(c, BJ_HTTPD_WAIT);
+    if (bj_httpd_tls_begin(c) < 0)
+        bj_httpd_conn_hang_up(c);
 }
 
 /* The server */
@@ -156,16 +168,21 @@ static void fill_limits(struct bj_http_limits *l)
 /* Connections are accepted here and handed to the library, not accepted by
  * it: it knows no other limit than to stop accepting, and spins when the
  * process is out of descriptors. */
-static struct MHD_Daemon *start(struct bj_httpd *h)
+struct MHD_Daemon *bj_httpd_start(struct bj_httpd *h, unsigned kind)
 {
+    unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
+                     (kind == BJ_HTTPD_TLS ? MHD_USE_TLS : 0u) |
+                     (h->lim.later ? MHD_ALLOW_SUSPEND_RESUME : 0u);
     return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
-        bj_httpd_on_request, h, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        h->lim.memory_bytes, MHD_OPTION_CONNECTION_LIMIT,
-        h->lim.connections + 2 * ACCEPT_ROUND, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_URI_LOG_CALLBACK, bj_httpd_on_uri, h,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
-        MHD_OPTION_NOTIFY_COMPLETED, bj_httpd_on_completed, h, MHD_OPTION_END);
+        flags, 0, NULL, NULL, bj_httpd_on_request, h,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, h->lim.memory_bytes,
+        MHD_OPTION_CONNECTION_LIMIT, h->lim.connections + 2 * ACCEPT_ROUND,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
+        bj_httpd_on_uri, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+        MHD_OPTION_NOTIFY_COMPLETED, bj_httpd_on_completed, h,
+        /* without TLS the list ends here */
+        kind == BJ_HTTPD_TLS ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END,
+        bj_httpd_no_cert, MHD_OPTION_END);
 }
 
 int bj_httpd_new(const struct bj_http_route *routes, void *ctx,
@@ -187,11 +204,12 @@ int bj_httpd_new(const struct bj_http_route *routes, void *ctx,
                           "an HTTP server needs more connections than "
                           "responses in flight");
     }
-    h->mhd = start(h);
-    if (!h->mhd) {
+    h->mhd[BJ_HTTPD_PLAIN] = bj_httpd_start(h, BJ_HTTPD_PLAIN);
+    if (!h->mhd[BJ_HTTPD_PLAIN]) {
         free(h);
         return bj_err_set(err, -ENOMEM, "libmicrohttpd does not start");
     }
+    pthread_mutex_init(&h->spare_lock, NULL);
     *ret = h;
     return 0;
 }
@@ -207,8 +225,13 @@ void bj_httpd_free(struct bj_httpd *h)
     if (!h)
         return;
     close_listeners(h);
-    MHD_stop_daemon(h->mhd);
-    bj_buf_free(&h->spare);
+    for (int k = 0; k < BJ_HTTPD_KINDS; k++)
+        if (h->mhd[k])
+            MHD_stop_daemon(h->mhd[k]);
+    for (int i = 0; i < BJ_HTTPD_SPARES; i++)
+        bj_buf_free(&h->spare[i]);
+    pthread_mutex_destroy(&h->spare_lock);
+    bj_web_unref(h->web);
     free(h);
 }
 
@@ -218,8 +241,10 @@ int bj_httpd_listen(struct bj_httpd *h, const char *address, struct bj_err *err)
         return bj_err_set(err, -ENOSPC, "more than %d addresses to listen on",
                           BJ_HTTPD_LISTENERS);
     int fd = bj_listen_open(address, BACKLOG, err);
-    if (fd >= 0)
+    if (fd >= 0) {
+        h->adopted[h->listeners] = false;
         h->listener[h->listeners++] = fd;
+    }
     return fd;
 }
 
@@ -230,17 +255,30 @@ int bj_httpd_adopt(struct bj_httpd *h, int fd, struct bj_err *err)
         return bj_err_set(err, -ENOSPC, "more than %d addresses to listen on",
                           BJ_HTTPD_LISTENERS);
     }
+    h->adopted[h->listeners] = true;
     h->listener[h->listeners++] = fd;
     return 0;
+}
+
+void bj_httpd_guard(struct bj_httpd *h,
+                    bool (*guard)(void *ctx, const struct bj_http_request *req,
+                                  struct bj_http_reply *ret))
+{
+    h->guard = guard;
 }
 
 nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds)
 {
     nfds_t n = 0;
-    int epoll = MHD_get_daemon_info(h->mhd, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    fds[n++] = (struct pollfd){.fd = epoll, .events = POLLIN};
+    for (int k = 0; k < BJ_HTTPD_KINDS; k++) {
+        int fd = -1;
+        if (h->mhd[k])
+            fd = MHD_get_daemon_info(h->mhd[k], MHD_DAEMON_INFO_EPOLL_FD)
+                     ->epoll_fd;
+        fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
     /* With every connection busy, newcomers wait in the backlog. */
-    bool full = h->count[BJ_HTTPD_SEND] >= h->lim.connections;
+    bool full = bj_httpd_in_flight(h) >= h->lim.connections;
     for (unsigned i = 0; i < h->listeners; i++)
         fds[n++] =
             (struct pollfd){.fd = full || h->accept_after ? -1 : h->listener[i],
@@ -248,11 +286,24 @@ nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds)
     return n;
 }
 
-int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec)
+/* Has the library something to do that no descriptor tells of? */
+static bool is_due(struct MHD_Daemon *mhd)
 {
     MHD_UNSIGNED_LONG_LONG ms;
+    return mhd && MHD_get_timeout(mhd, &ms) == MHD_YES && ms == 0;
+}
+
+static void run_all(struct bj_httpd *h)
+{
+    for (int k = 0; k < BJ_HTTPD_KINDS; k++)
+        if (h->mhd[k])
+            MHD_run(h->mhd[k]);
+}
+
+int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec)
+{
     uint64_t next = h->accept_after ? h->accept_after : UINT64_MAX;
-    if (MHD_get_timeout(h->mhd, &ms) == MHD_YES && ms == 0)
+    if (is_due(h->mhd[BJ_HTTPD_PLAIN]) || is_due(h->mhd[BJ_HTTPD_TLS]))
         return 0;
     for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_DEAD; p++) {
         const struct bj_httpd_conn *c =
@@ -281,12 +332,13 @@ static void scarce(struct bj_httpd *h)
 }
 
 /* Take one connection.  False when there is none, or no room for it. */
-static bool take(struct bj_httpd *h, int listener)
+static bool take(struct bj_httpd *h, unsigned i)
 {
+    int listener = h->listener[i];
     struct sockaddr_storage addr;
     socklen_t len = sizeof(addr);
     bool full = alive(h) >= h->lim.connections;
-    if (full && h->count[BJ_HTTPD_SEND] >= h->lim.connections)
+    if (full && bj_httpd_in_flight(h) >= h->lim.connections)
         return false;
     int fd = accept4(listener, (struct sockaddr *)&addr, &len,
                      SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -299,17 +351,19 @@ static bool take(struct bj_httpd *h, int listener)
     }
     if (full)
         make_room(h);
-    h->stat.connections++;
-    MHD_add_connection(h->mhd, fd, (struct sockaddr *)&addr, len);
+    bj_httpd_count(&h->stat.connections, 1);
+    bool secure = h->web && h->web->tls && !h->adopted[i];
+    MHD_add_connection(h->mhd[secure ? BJ_HTTPD_TLS : BJ_HTTPD_PLAIN], fd,
+                       (struct sockaddr *)&addr, len);
     return true;
 }
 
 static unsigned take_all(struct bj_httpd *h, const struct pollfd *fds, nfds_t n)
 {
     unsigned taken = 0;
-    for (nfds_t i = 1; i < n && i <= h->listeners; i++)
-        while (fds[i].revents && taken < ACCEPT_ROUND &&
-               take(h, h->listener[i - 1]))
+    for (unsigned i = 0; i + BJ_HTTPD_KINDS < n && i < h->listeners; i++)
+        while (fds[i + BJ_HTTPD_KINDS].revents && taken < ACCEPT_ROUND &&
+               take(h, i))
             taken++;
     return taken;
 }
@@ -317,18 +371,17 @@ static unsigned take_all(struct bj_httpd *h, const struct pollfd *fds, nfds_t n)
 void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,
                   uint64_t now_usec)
 {
-    MHD_UNSIGNED_LONG_LONG ms;
     h->now = now_usec;
     if (h->accept_after && h->accept_after <= now_usec)
         h->accept_after = 0;
     /* What has been asked for is served before anybody is turned out. */
-    if ((n > 0 && fds[0].revents) ||
-        (MHD_get_timeout(h->mhd, &ms) == MHD_YES && ms == 0))
-        MHD_run(h->mhd);
+    for (nfds_t k = 0; k < BJ_HTTPD_KINDS; k++)
+        if (h->mhd[k] && ((k < n && fds[k].revents) || is_due(h->mhd[k])))
+            MHD_run(h->mhd[k]);
     unsigned changed = take_all(h, fds, n);
     changed += expire(h);
     if (changed > 0 || h->count[BJ_HTTPD_DEAD] > 0)
-        MHD_run(h->mhd);
+        run_all(h);
 }
 
 void bj_httpd_drain(struct bj_httpd *h)
@@ -339,20 +392,33 @@ void bj_httpd_drain(struct bj_httpd *h)
     while ((c = bj_httpd_conn_oldest(h, BJ_HTTPD_WAIT)) ||
            (c = bj_httpd_conn_oldest(h, BJ_HTTPD_IDLE)))
         bj_httpd_conn_hang_up(c);
-    MHD_run(h->mhd);
+    run_all(h);
 }
 
 unsigned bj_httpd_busy(const struct bj_httpd *h)
 {
-    return h->count[BJ_HTTPD_SEND];
+    return bj_httpd_in_flight(h);
+}
+
+/* The spare buffer with the most room, and the one with the least. */
+static struct bj_buf *spare(struct bj_httpd *h, bool most)
+{
+    struct bj_buf *found = &h->spare[0];
+    for (int i = 1; i < BJ_HTTPD_SPARES; i++)
+        if (most ? h->spare[i].cap > found->cap : h->spare[i].cap < found->cap)
+            found = &h->spare[i];
+    return found;
 }
 
 struct bj_buf bj_httpd_buf(struct bj_httpd *h, size_t bytes)
 {
     struct bj_buf b = {0};
     if (bytes <= h->lim.keep_bytes || bytes > SIZE_MAX / 2) {
-        b = h->spare;
-        h->spare = (struct bj_buf){0};
+        pthread_mutex_lock(&h->spare_lock);
+        struct bj_buf *s = spare(h, true);
+        b = *s;
+        *s = (struct bj_buf){0};
+        pthread_mutex_unlock(&h->spare_lock);
         return b;
     }
     size_t cap = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
@@ -366,15 +432,24 @@ struct bj_buf bj_httpd_buf(struct bj_httpd *h, size_t bytes)
 
 void bj_httpd_buf_return(struct bj_httpd *h, struct bj_buf *b)
 {
-    if (b->cap > h->spare.cap && b->cap <= h->lim.keep_bytes && !b->failed) {
-        bj_buf_free(&h->spare);
-        h->spare = (struct bj_buf){.p = b->p, .cap = b->cap};
-        *b = (struct bj_buf){0};
+    if (b->cap <= h->lim.keep_bytes && !b->failed) {
+        pthread_mutex_lock(&h->spare_lock);
+        struct bj_buf *s = spare(h, false), old = *s;
+        if (b->cap > old.cap) {
+            *s = (struct bj_buf){.p = b->p, .cap = b->cap};
+            *b = old;
+        }
+        pthread_mutex_unlock(&h->spare_lock);
     }
     bj_buf_free(b);
 }
 
 void bj_httpd_stat(const struct bj_httpd *h, struct bj_httpd_stat *ret)
 {
-    *ret = h->stat;
+    const struct bj_httpd_stat *s = &h->stat;
+    ret->connections = __atomic_load_n(&s->connections, __ATOMIC_RELAXED);
+    ret->requests = __atomic_load_n(&s->requests, __ATOMIC_RELAXED);
+    ret->refused = __atomic_load_n(&s->refused, __ATOMIC_RELAXED);
+    ret->expired = __atomic_load_n(&s->expired, __ATOMIC_RELAXED);
+    ret->evicted = __atomic_load_n(&s->evicted, __ATOMIC_RELAXED);
 }

@@ -7,7 +7,11 @@
  * responses in flight run out, one that its reader has left standing is given
  * up, else the newcomer gets a 503.
  *
- * Protocol: libmicrohttpd (HTTP/1.0 and 1.1, no TLS).  RFC 9110, RFC 9112. */
+ * A handler answers at once, or later: then its request waits, out of the way
+ * of the others, until the program hands in the answer.
+ *
+ * Protocol: libmicrohttpd (HTTP/1.0 and 1.1, with TLS by GnuTLS).  RFC 9110,
+ * RFC 9112. */
 #ifndef BJ_BASE_HTTPD_H
 #define BJ_BASE_HTTPD_H
 
@@ -23,15 +27,23 @@
 enum { BJ_HTTP_GET = 1, BJ_HTTP_HEAD = 2, BJ_HTTP_POST = 4 };
 
 /* At most so many listening sockets, and descriptors to poll. */
-enum { BJ_HTTPD_LISTENERS = 16, BJ_HTTPD_FDS = BJ_HTTPD_LISTENERS + 1 };
+enum { BJ_HTTPD_LISTENERS = 16, BJ_HTTPD_FDS = BJ_HTTPD_LISTENERS + 2 };
 
-/* A complete request, valid while its handler runs. */
+struct bj_tls;
+struct bj_web;
+
+/* A complete request, valid while its handler runs, or until bj_httpd_finish
+ * when it is answered later; by one thread at a time. */
 struct bj_http_request {
     unsigned method;      /* one of BJ_HTTP_... */
     void *handle;         /* the server's own */
     int fd;               /* its connection, to ask who is at the other end */
     struct bj_slice tail; /* what '*' of the route stands for; terminated */
     struct bj_slice body; /* of a POST */
+    struct bj_slice peer; /* names in the client's certificate, which is
+                             verified and valid, as bj_tls_names has them; empty
+                             when there is none */
+    bool secure;          /* it came by TLS */
 };
 
 /* The value of a request header, the first when there are several; p is NULL
@@ -62,6 +74,7 @@ struct bj_http_reply {
         const char *name, *value;
     } header[6];  /* more headers, ending with name NULL; copied */
     bool unsized; /* HEAD: what GET would send is of unknown length */
+    bool later;   /* the answer comes with bj_httpd_finish */
 };
 
 /* One path; the first that fits is taken.  One that ends with a slash and '*'
@@ -91,9 +104,10 @@ struct bj_http_limits {
                               route that takes it; more get 413 [4 K] */
     size_t memory_bytes;   /* a connection: its request's headers and those of
                               the response have to fit [16 K] */
-    size_t keep_bytes;     /* a buffer up to this size is kept [512 K] */
+    size_t keep_bytes;     /* buffers up to this size are kept [512 K] */
     size_t flight_bytes; /* of bodies in flight: from here on it is as if there
                             were too many responses [no limit] */
+    bool later;          /* handlers may answer later */
 };
 
 /* What has happened since the start. */
@@ -126,6 +140,30 @@ int bj_httpd_listen(struct bj_httpd *h, const char *address,
  * is the server's from now on, closed also on failure.  -ENOSPC as above. */
 int bj_httpd_adopt(struct bj_httpd *h, int fd, struct bj_err *err);
 
+/* A web configuration for connections that come from now on, to addresses that
+ * bj_httpd_listen has opened: with TLS or without, and what headers every
+ * response gets.  Connections that are open go on as they began, but for
+ * certificates of clients, which have to be good by the new one.  The server
+ * keeps a reference.  -ENOSYS when libmicrohttpd has no TLS. */
+int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
+                       struct bj_err *err);
+
+/* Called before every handler; when it returns false, what it has filled in is
+ * the answer.  NULL: nothing is asked. */
+void bj_httpd_guard(struct bj_httpd *h,
+                    bool (*guard)(void *ctx, const struct bj_http_request *req,
+                                  struct bj_http_reply *ret));
+
+/* Answer a request whose handler has set "later"; req is gone afterwards.  The
+ * answer goes out with the next bj_httpd_run.  All must be answered before
+ * bj_httpd_free. */
+void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
+                     struct bj_http_reply *reply);
+
+/* Has such a request lost its client, so that no answer is needed?  From any
+ * thread. */
+bool bj_http_given_up(const struct bj_http_request *req);
+
 /* What to poll: fills fds (BJ_HTTPD_FDS of them) and returns how many. */
 nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds);
 
@@ -147,7 +185,9 @@ unsigned bj_httpd_busy(const struct bj_httpd *h);
  * response has left, or a new one.  One too big to be kept is made of huge
  * pages where the kernel gives them: they are ten times cheaper to come by, and
  * such a buffer comes anew with every response.  Owned by the caller, who puts
- * it into a reply or gives it back; its room is a hint, it may have none. */
+ * it into a reply or gives it back; its room is a hint, it may have none.  This
+ * and bj_httpd_buf_return may be called from any thread, and so may
+ * bj_httpd_stat. */
 struct bj_buf bj_httpd_buf(struct bj_httpd *h, size_t bytes);
 
 /* Give a buffer back that is in no reply.  *b is then empty. */

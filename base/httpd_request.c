@@ -107,12 +107,12 @@ static unsigned refuse_body(const struct bj_httpd *h,
 static bool may_respond(struct bj_httpd *h)
 {
     bool full = h->lim.flight_bytes && h->flight_bytes >= h->lim.flight_bytes;
-    if (h->count[BJ_HTTPD_SEND] < h->lim.responses && !full)
+    if (bj_httpd_in_flight(h) < h->lim.responses && !full)
         return true;
     struct bj_httpd_conn *c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND);
     if (!c || h->now - c->since < h->lim.stall_usec)
         return false;
-    h->stat.evicted++;
+    bj_httpd_count(&h->stat.evicted, 1);
     bj_httpd_conn_hang_up(c);
     return true;
 }
@@ -189,6 +189,21 @@ static ssize_t nothing(void *cls, uint64_t pos, char *buf, size_t max)
     return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
+/* What the site wants in every response, but where the program says it. */
+static void add_site_headers(const struct bj_httpd *h, struct MHD_Response *m,
+                             const struct bj_http_reply *r)
+{
+    for (int i = 0; h->web && i < BJ_WEB_HEADERS; i++) {
+        const char *name = h->web->conf.header[i].name;
+        size_t n = sizeof(r->header) / sizeof(r->header[0]), j = 0;
+        while (name && j < n && r->header[j].name &&
+               strcasecmp(r->header[j].name, name) != 0)
+            j++;
+        if (name && (j == n || !r->header[j].name))
+            MHD_add_response_header(m, name, h->web->conf.header[i].value);
+    }
+}
+
 static struct MHD_Response *build(struct bj_httpd_conn *c,
                                   struct bj_http_reply *r)
 {
@@ -217,21 +232,53 @@ static struct MHD_Response *build(struct bj_httpd_conn *c,
             break;
         MHD_add_response_header(m, r->header[i].name, r->header[i].value);
     }
+    add_site_headers(c->h, m, r);
     return m;
 }
 
-static enum MHD_Result send_reply(struct bj_httpd_conn *c,
-                                  struct MHD_Connection *mhd,
-                                  struct bj_http_reply *r)
+static enum MHD_Result queue(struct bj_httpd_conn *c, unsigned status,
+                             struct MHD_Response *m)
 {
-    struct MHD_Response *m = build(c, r);
     if (!m)
         return MHD_NO;
-    enum MHD_Result ok = MHD_queue_response(mhd, r->status, m);
+    enum MHD_Result ok = MHD_queue_response(c->mhd, status, m);
     MHD_destroy_response(m);
     if (ok == MHD_YES && c->phase != BJ_HTTPD_DEAD)
         bj_httpd_conn_move(c, BJ_HTTPD_SEND);
     return ok;
+}
+
+/* Out of the library's way until bj_httpd_finish. */
+static enum MHD_Result suspend(struct bj_httpd_conn *c)
+{
+    c->suspended = true;
+    MHD_suspend_connection(c->mhd);
+    bj_httpd_conn_move(c, BJ_HTTPD_WORK);
+    return MHD_YES;
+}
+
+void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
+                     struct bj_http_reply *reply)
+{
+    struct bj_httpd_conn *c =
+        (struct bj_httpd_conn *)((char *)(uintptr_t)req -
+                                 offsetof(struct bj_httpd_conn, req));
+    if (c->phase == BJ_HTTPD_DEAD) {
+        bj_httpd_buf_return(h, &reply->body);
+    } else {
+        c->response = build(c, reply);
+        c->response_status = reply->status;
+    }
+    c->suspended = false;
+    MHD_resume_connection(c->mhd);
+}
+
+bool bj_http_given_up(const struct bj_http_request *req)
+{
+    const struct bj_httpd_conn *c =
+        (const struct bj_httpd_conn *)((const char *)req -
+                                       offsetof(struct bj_httpd_conn, req));
+    return __atomic_load_n(&c->given_up, __ATOMIC_RELAXED);
 }
 
 static void answer(struct bj_httpd_conn *c, const struct bj_http_request *req,
@@ -239,15 +286,17 @@ static void answer(struct bj_httpd_conn *c, const struct bj_http_request *req,
 {
     struct bj_httpd *h = c->h;
     bool refused = true;
-    h->stat.requests++;
-    if (c->upload.failed) {
+    bj_httpd_count(&h->stat.requests, 1);
+    if (h->guard && !h->guard(h->ctx, req, r)) {
+        refused = false;
+    } else if (c->upload.failed) {
         explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
     } else if (c->status != 0) {
         explain(r, c->status);
     } else if (!(c->route->methods & req->method)) {
         refuse_method(r, c->route->methods);
     } else if (!c->route->always && !may_respond(h)) {
-        h->stat.refused++;
+        bj_httpd_count(&h->stat.refused, 1);
         explain(r, MHD_HTTP_SERVICE_UNAVAILABLE);
         r->header[0].name = MHD_HTTP_HEADER_RETRY_AFTER;
         r->header[0].value = "1";
@@ -270,39 +319,61 @@ static void take_upload(struct bj_httpd_conn *c, unsigned method,
         bj_buf_put(&c->upload, piece, n);
 }
 
+/* The request is complete.  One that was answered later comes here again. */
+static enum MHD_Result complete(struct bj_httpd_conn *c,
+                                struct bj_http_reply *reply)
+{
+    if (c->response || c->phase == BJ_HTTPD_WORK) {
+        struct MHD_Response *m = c->response;
+        c->response = NULL;
+        return queue(c, c->response_status, m);
+    }
+    c->req.body = (struct bj_slice){c->upload.p, c->upload.len};
+    bj_httpd_tls_peer(c);
+    answer(c, &c->req, reply);
+    return reply->later ? suspend(c) : queue(c, reply->status, build(c, reply));
+}
+
+/* The headers have come. */
+static enum MHD_Result begin(struct bj_httpd_conn *c, const char *method,
+                             struct bj_http_reply *reply)
+{
+    c->seen = true;
+    c->req = (struct bj_http_request){.method = method_of(method),
+                                      .handle = c->mhd,
+                                      .fd = c->fd,
+                                      .tail = bj_slice_str(c->tail),
+                                      .secure = c->tls != NULL};
+    unsigned status = refuse_body(c->h, &c->req);
+    if (status == 0)
+        return MHD_YES;
+    bj_httpd_count(&c->h->stat.requests, 1);
+    explain(reply, status);
+    dress(c->h, &c->req, reply);
+    return queue(c, reply->status, build(c, reply));
+}
+
 enum MHD_Result bj_httpd_on_request(void *ctx, struct MHD_Connection *mhd,
                                     const char *url, const char *method,
                                     const char *version, const char *upload,
                                     size_t *upload_size, void **slot)
 {
     struct bj_httpd_conn *c = *slot;
-    struct bj_http_request req = {.method = method_of(method), .handle = mhd};
     struct bj_http_reply reply = {.status = MHD_HTTP_OK,
                                   .type = "text/plain; charset=utf-8"};
     (void)ctx;
+    (void)mhd;
     (void)url;
     (void)version;
     if (!c || c->phase == BJ_HTTPD_DEAD)
         return MHD_NO;
-    req.fd = c->fd;
-    req.tail = bj_slice_str(c->tail);
-    if (!c->seen) {
-        c->seen = true;
-        unsigned status = refuse_body(c->h, &req);
-        if (status == 0)
-            return MHD_YES;
-        c->h->stat.requests++;
-        explain(&reply, status);
-        dress(c->h, &req, &reply);
-    } else if (*upload_size > 0) {
-        take_upload(c, req.method, upload, *upload_size);
-        *upload_size = 0;
-        return MHD_YES;
-    } else {
-        req.body = (struct bj_slice){c->upload.p, c->upload.len};
-        answer(c, &req, &reply);
-    }
-    return send_reply(c, mhd, &reply);
+    if (!c->seen)
+        return begin(c, method, &reply);
+    if (*upload_size == 0)
+        return complete(c, &reply);
+    take_upload(c, c->req.method, upload, *upload_size);
+    *upload_size = 0;
+    return MHD_YES;
 }
 
 void bj_httpd_on_completed(void *ctx, struct MHD_Connection *mhd, void **slot,
@@ -312,6 +383,10 @@ void bj_httpd_on_completed(void *ctx, struct MHD_Connection *mhd, void **slot,
     (void)ctx;
     (void)mhd;
     (void)why;
+    if (c && c->response)
+        MHD_destroy_response(c->response);
+    if (c)
+        c->response = NULL;
     if (!c || c->phase == BJ_HTTPD_DEAD)
         return;
     bj_buf_free(&c->upload);

@@ -32,6 +32,12 @@ const struct bj_opt bj_exporter_opts[] = {
      .help = "Whose names the metrics have: native, or those of another "
              "exporter, whose port is then the preset of web.listen-address "
              "and whose collectors are on unless they are named."},
+    {.name = "web.config.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(web_file),
+     .arg = "FILE",
+     .help = "TLS, names and hashed passwords, in the format of Prometheus' "
+             "exporters; read again when it changes."},
     {.name = "web.max-requests",
      .kind = BJ_OPT_U64,
      .off = AT(max_requests),

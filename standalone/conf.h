@@ -14,7 +14,8 @@ struct bj_exporter_conf {
     struct bj_strv listen; /* addresses, as in base/listen.h */
     bool listen_set;       /* not by its preset */
     char *telemetry_path;
-    char *dialect; /* of the page at telemetry_path; "native" */
+    char *dialect;  /* of the page at telemetry_path; "native" */
+    char *web_file; /* TLS, names and passwords */
     uint64_t max_requests, max_connections;
     uint64_t request_usec;
     bool gzip;

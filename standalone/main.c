@@ -80,13 +80,22 @@ static void begin_stop(struct exporter *e, uint64_t now)
     bj_httpd_drain(e->serve.httpd);
 }
 
+static void reload(struct exporter *e, uint64_t now)
+{
+    if (e->conf.web_file && e->conf.web_file[0])
+        bj_guard_follow(&e->serve.guard, e->serve.httpd, true, now);
+    else
+        bj_log(BJ_LOG_WARN, NULL,
+               "SIGHUP ignored: there is no web.config.file, and options are "
+               "read at the start only");
+}
+
 static void take_signals(struct exporter *e, uint64_t now)
 {
     struct signalfd_siginfo info;
     while (read(e->signals, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGHUP) {
-            bj_log(BJ_LOG_WARN, NULL,
-                   "SIGHUP ignored: options are read at the start only");
+            reload(e, now);
         } else if (!e->stopping) {
             bj_log(BJ_LOG_INFO, NULL, "stopping on signal %u", info.ssi_signo);
             begin_stop(e, now);
@@ -146,6 +155,7 @@ static int loop(struct exporter *e, struct bj_err *err)
         now = bj_clock_boot_usec();
         if (fds[0].revents)
             take_signals(e, now);
+        bj_guard_follow(&e->serve.guard, e->serve.httpd, false, now);
         bj_httpd_run(e->serve.httpd, fds + 1, n, now);
     }
     return 0;

@@ -211,6 +211,13 @@ static void on_landing(void *ctx, const struct bj_http_request *req,
         s->conf->telemetry_path);
 }
 
+static bool on_guard(void *ctx, const struct bj_http_request *req,
+                     struct bj_http_reply *r)
+{
+    struct bj_serve *s = ctx;
+    return bj_guard_check(&s->guard, req, r);
+}
+
 /* In front of those that are there. */
 static void add_route(struct bj_serve *s, struct bj_http_route route)
 {
@@ -251,12 +258,17 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
                   (struct bj_http_route){conf->trace.path, both | BJ_HTTP_POST,
                                          false, on_trace});
     }
-    return bj_httpd_new(s->routes, s, &limits, &s->httpd, err);
+    int r = bj_httpd_new(s->routes, s, &limits, &s->httpd, err);
+    if (r < 0)
+        return r;
+    bj_httpd_guard(s->httpd, on_guard);
+    return bj_guard_init(&s->guard, conf->web_file, s->httpd, err);
 }
 
 void bj_serve_free(struct bj_serve *s)
 {
     bj_httpd_free(s->httpd);
+    bj_guard_free(&s->guard);
     bj_gzip_free(s->gzip);
     for (int i = 0; i < BJ_PAGE_FORMATS; i++)
         bj_page_heads_free(&s->heads[i]);

@@ -6,6 +6,7 @@
 #include "core/core.h"
 #include "standalone/conf.h"
 #include "standalone/dialect.h"
+#include "standalone/guard.h"
 #include "standalone/gzip.h"
 #include "standalone/page.h"
 #include "standalone/trace.h"
@@ -16,6 +17,7 @@ struct bj_serve {
     const struct bj_exporter_conf *conf;
     struct bj_core *core;
     struct bj_httpd *httpd;
+    struct bj_guard guard;
     struct bj_http_route routes[BJ_SERVE_ROUTES];
     struct bj_gzip *gzip;
     uint64_t looks;

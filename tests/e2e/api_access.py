@@ -156,7 +156,7 @@ def reloads(site):
 def wrong_files(site):
     cases = [
         ("web", "basic_auth_users:\n  a: plain\n", "web:2:"),
-        ("web", "tls_server_config:\n  cert_file: x\n", "web:1:"),
+        ("web", "tls_server_config:\n  cert_file: x\n", "web:2:"),
         ("web", "basic_auth_users:\n  a: [1]\n", "web:2:"),
         ("web", "- a\n", "web:1:"),
         ("web", "a: {", "web:"),

@@ -1,6 +1,6 @@
 /* Passwords, tokens, base64, and the lists of who may see what. */
 #include "apiserver/access.h"
-#include "apiserver/secret.h"
+#include "apiserver/tokens.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Passwords and tokens against what crypt(3) has made of them. */
-#ifndef BJ_APISERVER_SECRET_H
-#define BJ_APISERVER_SECRET_H
+#ifndef BJ_BASE_SECRET_H
+#define BJ_BASE_SECRET_H
 
 #include "base/err.h"
 #include "base/slice.h"
@@ -32,15 +32,12 @@ bool bj_secret_same(struct bj_slice a, struct bj_slice b);
  * else the number of bytes. */
 int bj_base64(struct bj_slice s, char *dst, size_t cap);
 
-enum { BJ_TOKEN_BYTES = 80, BJ_HASH_BYTES = 256 };
+/* Take what follows "Basic" in an Authorization header apart, in buf, which
+ * holds a secret afterwards.  False when it is not readable.  RFC 7617. */
+bool bj_secret_basic(struct bj_slice coded, char *buf, size_t cap,
+                     struct bj_slice *ret_name, struct bj_slice *ret_secret);
 
-/* Make a token, "bj_ID_SECRET", and the hash of its secret (both terminated).
- * id gets the ID, which is no secret. */
-int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
-                  char hash[static BJ_HASH_BYTES], struct bj_err *err);
-
-/* Take a token apart; false when it does not look like one. */
-bool bj_token_split(struct bj_slice token, struct bj_slice *ret_id,
-                    struct bj_slice *ret_secret);
+/* Bytes of a hash, NUL included. */
+enum { BJ_HASH_BYTES = 256 };
 
 #endif

@@ -1,0 +1,28 @@
+/* Whose a client's certificate is, by the lines of access.certificates:
+ *     KIND:PATTERN NAME
+ * KIND is cn, subject, dns, email or uri, PATTERN the text of such a name, with
+ * one '*' for any text at most, and NAME a user, one of access.proxies, or '*'
+ * for what PATTERN's '*' stands for. */
+#ifndef BJ_APISERVER_CERTS_H
+#define BJ_APISERVER_CERTS_H
+
+#include "apiserver/access.h"
+#include "base/err.h"
+#include "base/opt.h"
+
+enum { BJ_USER_BYTES = 64 };
+
+struct bj_certs;
+
+/* lines must outlive it.  -EINVAL with the line. */
+int bj_certs_new(const struct bj_strv *lines, struct bj_certs **ret,
+                 struct bj_err *err);
+void bj_certs_free(struct bj_certs *c); /* NULL is fine */
+
+/* The name for a certificate with these names (bj_tls_names in base/tls.h), by
+ * the first line that fits one of them.  0; -ENOENT: no line fits; -EINVAL: the
+ * line fits several, for different users, or the name is too long. */
+int bj_certs_match(const struct bj_certs *c, struct bj_slice names,
+                   char ret[static BJ_USER_BYTES]);
+
+#endif

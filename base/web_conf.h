@@ -1,0 +1,72 @@
+/* The web configuration file that Prometheus' exporters share: TLS, users with
+ * hashed passwords, response headers, a rate limit.
+ * Source: prometheus/exporter-toolkit, docs/web-configuration.md. */
+#ifndef BJ_BASE_WEB_CONF_H
+#define BJ_BASE_WEB_CONF_H
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is wanted of a client's certificate; the names are those of Go's
+ * crypto/tls, which the file uses. */
+enum bj_client_auth {
+    BJ_CLIENT_NONE,     /* NoClientCert */
+    BJ_CLIENT_REQUEST,  /* RequestClientCert: asked for, not verified */
+    BJ_CLIENT_ANY,      /* RequireAnyClientCert: any, not verified */
+    BJ_CLIENT_IF_GIVEN, /* VerifyClientCertIfGiven */
+    BJ_CLIENT_REQUIRED, /* RequireAndVerifyClientCert */
+};
+
+enum { BJ_WEB_HEADERS = 5, BJ_TLS_VERSIONS = 4 /* TLS 1.0 to 1.3 */ };
+
+/* A certificate, key or list of such: the name of a file, or PEM itself. */
+struct bj_pem {
+    char *file, *text;
+};
+
+struct bj_tls_conf {
+    bool given; /* TLS is served */
+    struct bj_pem cert, key, client_ca;
+    unsigned client_auth;   /* enum bj_client_auth */
+    struct bj_strv sans;    /* one of them must be in a client's certificate */
+    unsigned lowest, upper; /* versions: N of TLS 1.N */
+    bool server_order;      /* our ciphers' order counts, not the client's */
+    struct bj_strv curves;  /* GnuTLS' names of groups; none: its own choice */
+};
+
+struct bj_web_conf {
+    struct bj_webuser {
+        char *name, *hash;
+    } * user;
+    size_t users;
+    struct bj_tls_conf tls;
+    struct {
+        const char *name; /* static */
+        char *value;
+    } header[BJ_WEB_HEADERS]; /* ends with name NULL */
+    uint64_t rate_usec;       /* a request each so often; 0: no limit */
+    uint64_t burst;
+};
+
+/* Read it into a zeroed structure.  What is not supported, not known, or does
+ * not fit together is refused by name and not ignored, since whoever writes it
+ * counts on it.  Names of files are relative to the folder of path; what they
+ * hold is not looked at.  -EINVAL with file and line, or what reading the file
+ * said.  Free it whatever came of it. */
+int bj_web_conf_read(struct bj_web_conf *c, const char *path,
+                     struct bj_err *err);
+
+/* The same for text in memory; path is for messages and the folder. */
+int bj_web_conf_parse(struct bj_web_conf *c, const char *path,
+                      struct bj_slice text, struct bj_err *err);
+void bj_web_conf_free(struct bj_web_conf *c);
+
+/* The hash of a user, or NULL. */
+const char *bj_web_conf_hash(const struct bj_web_conf *c, struct bj_slice name);
+
+#endif

@@ -1,0 +1,34 @@
+/* Who may ask the exporter: its web configuration, and the names and passwords
+ * in it. */
+#ifndef BJ_STANDALONE_GUARD_H
+#define BJ_STANDALONE_GUARD_H
+
+#include "base/httpd.h"
+#include "base/web.h"
+
+struct bj_secrets;
+
+struct bj_guard {
+    const char *path; /* of web.config.file; NULL or empty: none */
+    struct bj_web *web;
+    struct bj_web_watch watch;
+    struct bj_secrets *secrets; /* NULL: nobody has a password yet */
+    struct bj_bucket bucket;
+};
+
+/* Read the file of path, which must outlive it, for httpd.  Free it whatever
+ * came of it. */
+int bj_guard_init(struct bj_guard *g, const char *path, struct bj_httpd *httpd,
+                  struct bj_err *err);
+void bj_guard_free(struct bj_guard *g);
+
+/* Take over what has changed in the files, at once or when it is time to look;
+ * what is wrong is told in the log, and the old one stays. */
+void bj_guard_follow(struct bj_guard *g, struct bj_httpd *httpd, bool at_once,
+                     uint64_t now_usec);
+
+/* May this request be answered?  Else ret says why not. */
+bool bj_guard_check(struct bj_guard *g, const struct bj_http_request *req,
+                    struct bj_http_reply *ret);
+
+#endif

@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""TLS of batchjob_exporter and batchjob_stats_server, with curl and openssl as
+clients: versions, certificates of clients, passwords, certificates that change
+under open connections, handshakes that never end.  TAP."""
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import O, SERVER, TOP, bcrypt, check, same  # noqa: E402
+import api_lib  # noqa: E402
+
+EXPORTER = os.path.abspath(os.path.join(TOP, O, "batchjob_exporter"))
+ALL = {"exporter": "/health", "server": "/api/v1/me"}
+folder = tempfile.mkdtemp(prefix="bj-tls-")
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def write(name, text):
+    """As a whole, the way tools that renew certificates do it."""
+    with open(path(name + ".new"), "w") as f:
+        f.write(text)
+    os.rename(path(name + ".new"), path(name))
+
+
+def openssl(*args, data=None):
+    p = subprocess.run(["openssl"] + list(args), cwd=folder, input=data, capture_output=True,
+                       timeout=60)
+    return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
+
+
+def ca(name):
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out",
+            name + ".pem", "-subj", "/CN=" + name, "-days", "30")
+
+
+def cert(name, by, subject, ext, days=10):
+    """A certificate; days may be negative: it has ended."""
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out",
+            name + ".csr", "-subj", subject)
+    write(name + ".ext", ext)
+    when = ["-days", str(days)]
+    rc, _, why = openssl("x509", "-req", "-in", name + ".csr", "-CA", by + ".pem", "-CAkey",
+                         by + ".key", "-CAcreateserial", "-out", name + ".pem", "-extfile",
+                         name + ".ext", *when)
+    if rc != 0:
+        raise RuntimeError(why)
+
+
+class Program:
+    def __init__(self, kind, web, *options, files=None):
+        self.kind = kind
+        self.log = path(kind + ".log")
+        write("web.yml", web)
+        args = ([EXPORTER, "--path.cgroupfs=" + folder, "--no-collector.energy",
+                 "--no-collector.gpu"] if kind == "exporter" else
+                [SERVER, "--store.path=" + path("none.db")])
+        with open(self.log, "wb") as log:
+            self.p = subprocess.Popen(
+                args + ["--web.listen-address=127.0.0.1:0", "--web.config.file=" + path("web.yml")]
+                + list(options), stderr=log, cwd="/")
+        for _ in range(200):
+            got = re.search(r"listening on 127\.0\.0\.1:(\d+)", self.text())
+            if got:
+                self.port = int(got.group(1))
+                return
+            if self.p.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise RuntimeError(kind + " does not start: " + self.text())
+
+    def text(self):
+        with open(self.log) as f:
+            return f.read()
+
+    def says(self, what, times=1, seconds=10):
+        for _ in range(seconds * 20):
+            if self.text().count(what) >= times:
+                return True
+            time.sleep(0.05)
+        return False
+
+    def rss(self):
+        with open("/proc/%d/statm" % self.p.pid) as f:
+            return int(f.read().split()[1]) * 4096 / 2**20
+
+    def curl(self, *options, path=None, scheme="https"):
+        """Status, or 0 where there was no answer."""
+        p = subprocess.run(
+            ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", "ca.pem",
+             "--max-time", "20"] + list(options) +
+            ["%s://localhost:%d%s" % (scheme, self.port, path or ALL[self.kind])],
+            cwd=folder, capture_output=True, timeout=60)
+        return int(p.stdout or b"0")
+
+    def client(self, name):
+        return self.curl("--cert", name + ".pem", "--key", name + ".key")
+
+    def serial(self):
+        """Of the certificate that newcomers see."""
+        _, out, _ = openssl("s_client", "-connect", "127.0.0.1:%d" % self.port, data=b"")
+        return openssl("x509", "-noout", "-serial", data=out.encode())[1].strip()
+
+    def stop(self):
+        self.p.send_signal(signal.SIGTERM)
+        rc = self.p.wait(20)
+        text = self.text()
+        check(rc == 0 and "ERROR: " not in text and "runtime error" not in text,
+              "%s ends well" % self.kind, rc, text[-600:])
+
+
+SERVING = "tls_server_config:\n  cert_file: own.pem\n  key_file: own.key\n"
+MUTUAL = SERVING + "  client_auth_type: %s\n  client_ca_file: ca.pem\n"
+
+
+def make_files():
+    ca("ca")
+    ca("foreign")
+    server = "subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth"
+    client = "extendedKeyUsage=clientAuth\nsubjectAltName=%s"
+    cert("own", "ca", "/CN=localhost", server)
+    cert("own2", "ca", "/CN=localhost", server)
+    cert("grafana", "ca", "/O=x/CN=grafana-host", client % "DNS:grafana.example")
+    cert("alice", "ca", "/O=hpc/CN=alice", client % "email:alice@hpc.example")
+    cert("two", "ca", "/O=hpc/CN=two", client % "email:a@hpc.example,email:b@hpc.example")
+    cert("odd", "ca", "/CN=al ice", client % "email:x@else.example")
+    cert("ended", "ca", "/CN=alice", client % "email:alice@hpc.example", -1)
+    cert("stranger", "foreign", "/CN=alice", client % "email:alice@hpc.example")
+    cert("aserver", "ca", "/CN=alice",
+         "extendedKeyUsage=serverAuth\nsubjectAltName=email:alice@hpc.example")
+
+
+def versions(kind):
+    p = Program(kind, SERVING)
+    good = 200 if kind == "exporter" else 403
+    same(p.curl(), good, "%s speaks TLS" % kind)
+    same(p.curl("--tlsv1.2", "--tls-max", "1.2"), good, "1.2")
+    same(p.curl("--tlsv1.3"), good, "1.3")
+    same(p.curl("--tls-max", "1.1"), 0, "but not 1.1")
+    same(p.curl("--tls-max", "1.2", "--ciphers", "AES128-SHA:AES128-GCM-SHA256"), 0,
+         "and no key exchange without forward secrecy")
+    same(p.curl(scheme="http"), 0, "nor plain HTTP")
+    check(p.rss() < 20, "in little memory", p.rss())
+    p.stop()
+    p = Program(kind, SERVING + "  min_version: TLS13\n  curve_preferences: [CurveP384]\n")
+    same([p.curl("--tls-max", "1.2"), p.curl()], [0, good], "min_version is kept to")
+    out = openssl("s_client", "-connect", "127.0.0.1:%d" % p.port, data=b"")[1]
+    check("secp384r1" in out or "P-384" in out, "and curve_preferences", out[-600:])
+    p.stop()
+
+
+def clients(kind):
+    good = 200 if kind == "exporter" else 403
+    p = Program(kind, MUTUAL % "RequireAndVerifyClientCert")
+    same([p.client("alice"), p.curl(), p.client("ended"), p.client("stranger"),
+          p.client("aserver")], [good, 0, 0, 0, 0],
+         "%s: who has no good certificate has no connection" % kind)
+    p.stop()
+    p = Program(kind, MUTUAL % "RequireAndVerifyClientCert" +
+                "  client_allowed_sans: [grafana.example]\n")
+    same([p.client("grafana"), p.client("alice")], [good, 0], "client_allowed_sans")
+    p.stop()
+    p = Program(kind, MUTUAL % "VerifyClientCertIfGiven")
+    same([p.client("alice"), p.curl(), p.client("ended"), p.client("stranger")],
+         [good, good, 0, 0], "VerifyClientCertIfGiven")
+    p.stop()
+    p = Program(kind, SERVING + "  client_auth_type: RequireAnyClientCert\n")
+    same([p.client("alice"), p.curl(), p.client("stranger")], [good, 0, good],
+         "RequireAnyClientCert")
+    p.stop()
+
+
+def identities():
+    """In the server a verified certificate is somebody."""
+    p = Program("server", MUTUAL % "VerifyClientCertIfGiven",
+                "--access.certificates=dns:grafana.example grafana",
+                "--access.certificates=email:*@hpc.example *",
+                "--access.certificates=cn:al* *")
+
+    def me(name, *more):
+        q = subprocess.run(
+            ["curl", "-s", "--cacert", "ca.pem", "--cert", name + ".pem", "--key", name + ".key"]
+            + list(more) + ["https://localhost:%d/api/v1/me" % p.port], cwd=folder,
+            capture_output=True, timeout=60)
+        got = re.search(r'"user":"([^"]*)"', q.stdout.decode())
+        return got.group(1) if got else None
+    user = "X-Grafana-User: bob"
+    same(me("alice"), "alice", "a certificate is a user")
+    same(me("alice", "-H", user), None, "who can't be another")
+    same(me("alice", "-H", "X-Grafana-User: alice"), "alice", "but say so again")
+    same(me("grafana", "-H", user), "bob", "a proxy's certificate tells of others")
+    same(me("grafana"), None, "and must")
+    same(me("grafana", "-H", user, "-H", user), None, "once")
+    same(me("grafana", "-H", user, "-H", "Connection: X-Grafana-User"), "bob",
+         "hop-by-hop is no matter here: there is no hop behind")
+    same(me("two"), None, "one that could be two users is none")
+    same(me("odd"), None, "nor one whose name is none of a user")
+    same(me("alice", "-H", "Authorization: Bearer bj_00000000_x"), None,
+         "credentials that are wrong are not passed over")
+    p.stop()
+    p = Program("server", SERVING + "  client_auth_type: RequireAnyClientCert\n",
+                "--access.certificates=email:*@hpc.example *")
+    same(me("alice"), None, "what is not verified proves nothing")
+    p.stop()
+    p = Program("server", MUTUAL % "VerifyClientCertIfGiven",
+                "--access.certificates=cn:* *")
+    write("other.pem", open(path("ca.pem")).read())
+    c = connect(p, "alice")
+    same(ask(c, "/api/v1/me")[0], 200, "a connection with a certificate")
+    write("web.yml", (MUTUAL % "VerifyClientCertIfGiven").replace("ca.pem", "foreign.pem"))
+    p.p.send_signal(signal.SIGHUP)
+    check(p.says("reloaded"), "the CA changes")
+    same(ask(c, "/api/v1/me")[0], 403, "an open connection loses what it proved")
+    p.stop()
+
+
+def connect(p, name=None):
+    context = ssl.create_default_context(cafile=path("ca.pem"))
+    if name:
+        context.load_cert_chain(path(name + ".pem"), path(name + ".key"))
+    c = http.client.HTTPSConnection("localhost", p.port, timeout=20, context=context)
+    c.connect()
+    return c
+
+
+def ask(c, what):
+    c.request("GET", what)
+    r = c.getresponse()
+    return r.status, r.read()
+
+
+def passwords():
+    web = SERVING + "basic_auth_users:\n  prom: '%s'\n" % bcrypt("s3cret")
+    p = Program("exporter", web)
+    same([p.curl(), p.curl("-u", "prom:wrong"), p.curl("-u", "nobody:s3cret"),
+          p.curl("-u", "prom:s3cret"), p.curl("-u", "prom:s3cret", path="/metrics"),
+          p.curl(path="/metrics"), p.curl(path="/nothing")],
+         [401, 401, 401, 200, 200, 401, 401], "exporter: names and passwords")
+    got = [p.curl("-u", "prom:guess%d" % i) for i in range(30)]
+    check(set(got) == {401, 429}, "guesses are slowed down", got)
+    same(p.curl("-u", "prom:s3cret"), 200, "who is known gets in all the time")
+    p.stop()
+    p = Program("exporter", "rate_limit:\n  interval: 10s\n  burst: 3\n")
+    got = [p.curl(scheme="http") for _ in range(5)]
+    same(got, [200, 200, 200, 429, 429], "rate_limit")
+    p.stop()
+    p = Program("server", "rate_limit:\n  interval: 10s\n  burst: 3\n"
+                "http_server_config:\n  headers:\n    X-Frame-Options: deny\n",
+                "--access.trust-loopback")
+    got = [p.curl("-H", "X-Grafana-User: a", scheme="http") for _ in range(5)]
+    same(got, [200, 200, 200, 429, 429], "rate_limit of the server")
+    q = subprocess.run(["curl", "-si", "http://localhost:%d/health" % p.port],
+                       capture_output=True, text=True)
+    check("X-Frame-Options: deny" in q.stdout, "headers", q.stdout)
+    p.stop()
+
+
+def rotation(kind):
+    p = Program(kind, SERVING)
+    keep = {n: open(path(n)).read() for n in ("own.pem", "own.key", "own2.pem", "own2.key")}
+    old, c = p.serial(), connect(p)
+    good = ask(c, ALL[kind])[0]
+    write("own.pem", keep["own2.pem"])
+    time.sleep(1.2)
+    same(p.serial(), old, "%s: half of a new pair is not taken" % kind)
+    check(p.says("the old configuration stays"), "which the log says")
+    time.sleep(1.2)
+    same((p.serial(), p.text().count("the old configuration stays")), (old, 1), "once")
+    write("own.key", keep["own2.key"])
+    time.sleep(1.2)
+    p.serial()
+    new = p.serial()
+    check(new and new != old, "the whole pair is taken without a restart", old, new)
+    same(ask(c, ALL[kind])[0], good, "under a connection that goes on")
+    write("web.yml", SERVING + "  nonsense: 1\n")
+    p.p.send_signal(signal.SIGHUP)
+    check(p.says("nonsense"), "SIGHUP with nonsense is told")
+    same((p.serial(), ask(c, ALL[kind])[0]), (new, good), "and changes nothing")
+    write("web.yml", SERVING)
+    write("own.pem", keep["own.pem"])
+    write("own.key", keep["own.key"])
+    p.p.send_signal(signal.SIGHUP)
+    for _ in range(100):
+        if p.serial() == old:
+            break
+        time.sleep(0.05)
+    same(p.serial(), old, "SIGHUP takes what is there at once")
+    for _ in range(20):  # many times, under requests
+        write("own.pem", keep["own2.pem"])
+        write("own.key", keep["own2.key"])
+        p.p.send_signal(signal.SIGHUP)
+        same_state = ask(c, ALL[kind])[0] == good and ask(connect(p), ALL[kind])[0] == good
+        write("own.pem", keep["own.pem"])
+        write("own.key", keep["own.key"])
+        p.p.send_signal(signal.SIGHUP)
+        if not same_state:
+            break
+    check(same_state, "forty changes cost no request")
+    p.stop()
+    write("own.pem", keep["own.pem"])
+    write("own.key", keep["own.key"])
+
+
+def hello():
+    """The first flight of a TLS client."""
+    a, b = ssl.MemoryBIO(), ssl.MemoryBIO()
+    o = ssl.create_default_context().wrap_bio(a, b, server_hostname="localhost")
+    try:
+        o.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return b.read()
+
+
+def half_open(kind):
+    """Many that never finish, at several points, under the absolute deadline."""
+    p = Program(kind, SERVING, "--web.request-timeout=3s", "--web.max-connections=200",
+                "--web.max-requests=40")
+    good, first = p.curl(), hello()
+    socks, start = [], time.time()
+    for i in range(150):
+        s = socket.create_connection(("127.0.0.1", p.port), timeout=10)
+        s.sendall((b"", first[:1], first[:40], first[:-1], first, b"GET / HTTP/1.1\r\n\r\n")[i % 6])
+        socks.append(s)
+    took = []
+    for _ in range(10):
+        begin = time.time()
+        if p.curl() != good:
+            took.append(99)
+        took.append(time.time() - begin)
+    check(sorted(took)[-2] < 2, "%s: half-open handshakes do not disturb others" % kind, took)
+    memory, gone = p.rss(), 0
+    while time.time() < start + 20 and gone < len(socks):
+        for s in socks:
+            try:
+                s.send(b"\x16", socket.MSG_DONTWAIT)  # a trickle moves no deadline
+            except OSError:
+                pass
+        gone = 0
+        for s in socks:
+            s.setblocking(False)
+            try:
+                while s.recv(4096):
+                    pass
+                gone += 1
+            except BlockingIOError:
+                pass
+            except OSError:
+                gone += 1
+        time.sleep(0.2)
+    same(gone, len(socks), "and end at the deadline")
+    if "asan" not in O and "tsan" not in O:
+        check(memory < 20, "in bounded memory", memory)
+    for s in socks:
+        s.close()
+    for _ in range(3):  # a client that wants to negotiate anew
+        subprocess.run(["openssl", "s_client", "-tls1_2", "-connect", "127.0.0.1:%d" % p.port],
+                       input=b"R\nGET / HTTP/1.1\r\n\r\n", capture_output=True, timeout=20)
+    same(p.curl(), good, "a new negotiation harms nobody")
+    p.stop()
+
+
+def switched_on(kind):
+    """TLS comes with a reload, and addresses stay open."""
+    p = Program(kind, "")
+    good = p.curl(scheme="http")
+    check(good in (200, 403), "%s without TLS" % kind, good)
+    write("web.yml", SERVING)
+    p.p.send_signal(signal.SIGHUP)
+    for _ in range(100):
+        if p.curl() == good:
+            break
+        time.sleep(0.05)
+    same((p.curl(), p.curl(scheme="http")), (good, 0), "with TLS after SIGHUP")
+    p.stop()
+
+
+def main():
+    for tool in ("curl", "openssl"):
+        if not shutil.which(tool):
+            print("1..0 # SKIP %s is not installed" % tool)
+            return 0
+    kinds = [k for k, f in (("exporter", EXPORTER), ("server", SERVER)) if os.access(f, os.X_OK)]
+    try:
+        make_files()
+        for kind in kinds:
+            for part in (versions, clients, rotation, half_open, switched_on):
+                part(kind)
+        if "server" in kinds:
+            identities()
+            passwords()
+    finally:
+        shutil.rmtree(folder)
+    print("1..%d" % api_lib.number)
+    return api_lib.failed > 0
+
+
+sys.exit(main())

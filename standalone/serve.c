@@ -258,7 +258,7 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
                   (struct bj_http_route){conf->trace.path, both | BJ_HTTP_POST,
                                          false, on_trace});
     }
-    int r = bj_httpd_new(s->routes, s, &limits, &s->httpd, err);
+    r = bj_httpd_new(s->routes, s, &limits, &s->httpd, err);
     if (r < 0)
         return r;
     bj_httpd_guard(s->httpd, on_guard);

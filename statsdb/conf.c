@@ -1,5 +1,7 @@
 #include "statsdb/conf.h"
 
+#include "base/listen.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,6 +72,11 @@ static const struct bj_opt options[] = {
      .arg = "FILE",
      .help = "Write how the asking goes into this file, in Prometheus' text "
              "format, every 15 s; for node_exporter's textfile collector."},
+    {.name = "web.listen-address",
+     .kind = BJ_OPT_LIST,
+     .off = AT(listen),
+     .help = "Tell the same over HTTP, under /metrics: HOST:PORT, :PORT or "
+             "[IPV6]:PORT; give it again for more."},
     {.name = NULL},
 };
 
@@ -400,6 +407,9 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
     r = only_lasting(c->program.file, err);
     if (r == 0 && (!c->path || !c->path[0]))
         r = bj_err_set(err, -EINVAL, "store.path: there must be one");
+    for (size_t i = 0; r == 0 && i < c->listen.n; i++)
+        if (bj_listen_check(c->listen.v[i], err) < 0)
+            r = bj_err_wrap(err, -EINVAL, "web.listen-address");
     return r < 0 ? r : load_clusters(c, err);
 }
 

@@ -53,6 +53,7 @@ struct bj_statsdb_conf {
     uint64_t retention_usec; /* 0: for ever */
     struct bj_strv cluster_files;
     char *metrics_file; /* NULL or empty: none */
+    struct bj_strv listen;
     struct bj_program program;
     /* only on the command line */
     char *since, *until, *format;

@@ -11,7 +11,8 @@ $(O)/libstatsdb.a: $(call obj,$(statsdb_SRC))
 $(O)/statsdb/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
 
 $(O)/batchjob_stats_db: $(O)/statsdb/main.o $(STATSDB_LIBS)
-	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb) \
+	    $(call PKG,libmicrohttpd)
 
 $(O)/batchjob_acct: $(O)/statsdb/acct_main.o $(STATSDB_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb)

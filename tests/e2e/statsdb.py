@@ -4,6 +4,7 @@ again, then told once more; every job must be there as it was told, once.  TAP."
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -175,6 +178,44 @@ def stopped(site):
     site.world()
 
 
+def over_http(site):
+    """Its metrics, while it waits for a scheduler that takes its time."""
+    site.world(slow=20)
+    p = subprocess.Popen(site.args("run", "--web.listen-address=127.0.0.1:0"),
+                         stderr=subprocess.PIPE)
+    where = None
+    for line in p.stderr:
+        found = re.search(rb"listening on ([0-9.:]+)", line)
+        if found:
+            where = "http://%s/" % found.group(1).decode()
+            break
+    text = status = None
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(where + "metrics", timeout=10) as answer:
+                text = answer.read().decode()
+            break
+        except urllib.error.HTTPError as e: # no page yet
+            status = e.code
+            time.sleep(0.1)
+    check(text and 'batchjob_stats_questions_total{cluster="fake"} 0' in text,
+          "its metrics are there while a question is asked", status, text)
+    try:
+        urllib.request.urlopen(where + "else", timeout=10)
+        status = 200
+    except urllib.error.HTTPError as e:
+        status = e.code
+    check(status == 404, "and nothing else is", status)
+    second = subprocess.run(site.args("run", "--web.listen-address=127.0.0.1:x"),
+                            capture_output=True, timeout=30)
+    check(second.returncode == 1 and b"web.listen-address" in second.stderr,
+          "an address that is none is named", second.stderr)
+    p.terminate()
+    p.communicate(timeout=30)
+    check(p.returncode == 0, "SIGTERM stops that, too", p.returncode)
+    site.world()
+
+
 def copied(site):
     to = os.path.join(site.folder, "copy.db")
     check(site.run("backup", to).returncode == 0, "a backup is made")
@@ -297,6 +338,7 @@ def main():
         exported(site)
         dry(site)
         stopped(site)
+        over_http(site)
     finally:
         shutil.rmtree(folder)
     print("1..%d" % number)

@@ -1,0 +1,194 @@
+#include "statsdb/daemon_impl.h"
+
+#include "base/log.h"
+#include "base/stamp.h"
+#include "base/text.h"
+
+#include <limits.h>
+
+enum {
+    PATIENCE_SEC = 60, /* after the first failure; doubles */
+    PATIENCE_MAX_SEC = 3600,
+    SLICE_MIN_SEC = 900, /* shortest question after timeouts */
+};
+
+/* --- one question ----------------------------------------------------------
+ */
+
+static void on_progress(void *ctx, const struct bj_sacct_counts *counts)
+{
+    struct bj_daemon_source *s = ctx;
+    uint64_t lines = counts->lines - s->lines;
+    s->lines = counts->lines;
+    bj_progress_add(&s->progress, lines, bj_window_done(&s->rules, &s->covered),
+                    bj_clock_boot_usec());
+    bj_daemon_report(s->daemon, false);
+}
+
+void bj_daemon_on_bad(void *ctx, const struct bj_sacct_bad *bad)
+{
+    struct bj_daemon_source *s = ctx;
+    char job[64], field[64], value[96];
+    if (++s->bad > BJ_DAEMON_BAD_TOLD)
+        return;
+    bj_progress_clear(&s->progress);
+    bj_text_clean(bad->job, job, sizeof(job));
+    bj_text_clean(bad->field, field, sizeof(field));
+    bj_text_clean(bad->value, value, sizeof(value));
+    bj_log(BJ_LOG_WARN, NULL, "%s: line %llu, job %s: %s '%s' is not %s; %s",
+           s->conf->name, (unsigned long long)bad->line, job, field, value,
+           bad->expected,
+           bad->line_left_out ? "line left out" : "field left out");
+}
+
+static void tell(const struct bj_daemon_source *s, const struct bj_window *w,
+                 const struct bj_sacct_counts *n,
+                 const struct bj_upsert_counts *was,
+                 const struct bj_upsert_counts *now)
+{
+    char from[BJ_STAMP_MAX], to[BJ_STAMP_MAX];
+    bj_stamp_text(w->start_sec * 1000000, 0, 0, from);
+    bj_stamp_text(w->end_sec * 1000000, 0, 0, to);
+    bj_log(s->progress.terminal ? BJ_LOG_DEBUG : BJ_LOG_INFO, NULL,
+           "%s: %s to %s: %llu jobs, %llu steps; %llu jobs new, %llu changed, "
+           "%llu lines bad",
+           s->conf->name, from, to, (unsigned long long)n->jobs,
+           (unsigned long long)n->steps,
+           (unsigned long long)(now->jobs_new - was->jobs_new),
+           (unsigned long long)(now->jobs_changed - was->jobs_changed),
+           (unsigned long long)n->bad_lines);
+}
+
+void bj_daemon_count(struct bj_report_cluster *r,
+                     const struct bj_sacct_counts *n)
+{
+    r->questions++;
+    r->lines += n->lines;
+    r->bad_lines += n->bad_lines;
+    r->bad_fields += n->bad_fields;
+    r->success_sec = bj_daemon_wall_sec();
+}
+
+/* Ask, and note with the last of the answer how far that leads. */
+static int ask(struct bj_daemon *d, struct bj_daemon_source *s,
+               const struct bj_window *w, struct bj_err *err)
+{
+    bool dry = d->conf->dry_run;
+    struct bj_source_run run = {.upsert = d->upsert,
+                                .batch_lines = dry ? 0 : d->conf->batch_lines,
+                                .stop = &d->stop->now,
+                                .ctx = s,
+                                .progress = on_progress,
+                                .bad = bj_daemon_on_bad};
+    struct bj_upsert_counts was = *bj_upsert_counts(d->upsert);
+    struct bj_sacct_counts n;
+    s->bad = 0;
+    s->lines = 0;
+    int r = s->rest ? bj_source_rest_run(s->rest, w, &run, &n, err)
+                    : bj_source_sacct_run(s->sacct, w, &run, &n, err);
+    if (r < 0)
+        return r;
+    if (!dry)
+        r = bj_covered_write(d->store, s->conf->name, bj_daemon_covered_name(s),
+                             &w->after, err);
+    if (r == 0 && !dry)
+        r = bj_upsert_commit(d->upsert, err);
+    if (r < 0 || dry)
+        bj_upsert_rollback(d->upsert);
+    if (r < 0)
+        return r;
+    s->covered = w->after;
+    bj_daemon_count(&d->report[s - d->source], &n);
+    on_progress(s, &n);
+    if (s->bad > BJ_DAEMON_BAD_TOLD)
+        bj_log(BJ_LOG_WARN, NULL, "%s: %u more like that", s->conf->name,
+               s->bad - BJ_DAEMON_BAD_TOLD);
+    tell(s, w, &n, &was, bj_upsert_counts(d->upsert));
+    return 0;
+}
+
+/* --- when ------------------------------------------------------------------
+ */
+
+/* The next question comes after a rest at least as long as the last one took,
+ * so that the scheduler's database has half of its time to itself. */
+static void plan(struct bj_daemon *d, struct bj_daemon_source *s,
+                 const struct bj_window *w, uint64_t began_usec)
+{
+    uint64_t now = bj_clock_boot_usec(), rest = s->conf->pause_usec;
+    bool back = !w->backfill && w->end_sec < s->covered.to_sec;
+    if (now - began_usec > rest)
+        rest = now - began_usec;
+    struct bj_window next;
+    int64_t wall = bj_daemon_wall_sec();
+    s->rules.interval_sec = SEC(s->conf->interval_usec);
+    if (back || !bj_window_next(&s->rules, &s->covered, wall, &next)) {
+        s->finished = true;
+        rest = s->conf->interval_usec;
+    }
+    if (d->conf->dry_run)
+        s->finished = true;
+    s->due_usec = now + rest;
+}
+
+/* Seconds to wait after one failure more. */
+uint64_t bj_daemon_patience(unsigned *failures)
+{
+    uint64_t wait = PATIENCE_SEC;
+    for (unsigned i = 0; i < *failures && wait < PATIENCE_MAX_SEC; i++)
+        wait *= 2;
+    if (*failures < UINT_MAX)
+        ++*failures;
+    return wait > PATIENCE_MAX_SEC ? PATIENCE_MAX_SEC : wait;
+}
+
+static void put_off(const struct bj_daemon *d, struct bj_daemon_source *s,
+                    const struct bj_err *err)
+{
+    uint64_t wait = bj_daemon_patience(&s->failures);
+    s->due_usec = bj_clock_boot_usec() + wait * 1000000;
+    /* A question that takes too long may be too large. */
+    if (err->code == -ETIMEDOUT && s->rules.slice_sec > SLICE_MIN_SEC)
+        s->rules.slice_sec /= 2;
+    if (!bj_daemon_single(d))
+        bj_log(BJ_LOG_ERROR, err, "%s: will be asked again in %llu s",
+               s->conf->name, (unsigned long long)wait);
+}
+
+int bj_daemon_visit(struct bj_daemon *d, struct bj_daemon_source *s,
+                    struct bj_err *err)
+{
+    struct bj_window w;
+    int64_t now = bj_daemon_wall_sec();
+    uint64_t began = bj_clock_boot_usec();
+    /* Who says --once wants what is new, however little time has passed. */
+    s->rules.interval_sec =
+        bj_daemon_single(d) && !s->asked_new ? 1 : SEC(s->conf->interval_usec);
+    s->rules.since_sec =
+        d->since_sec ? d->since_sec : now - SEC(s->conf->history_usec);
+    /* What would be removed at once is not asked for. */
+    if (d->conf->retention_usec > 0 &&
+        s->rules.since_sec < now - SEC(d->conf->retention_usec))
+        s->rules.since_sec = now - SEC(d->conf->retention_usec);
+    if (!bj_window_next(&s->rules, &s->covered, now, &w)) {
+        s->finished = true;
+        s->due_usec = began + s->conf->pause_usec + 1000000;
+        return 0;
+    }
+    int r = ask(d, s, &w, err);
+    bj_progress_clear(&s->progress);
+    if (r < 0) {
+        if (atomic_load(&d->stop->now))
+            return 0;
+        d->report[s - d->source].fault[bj_report_fault(r)]++;
+        put_off(d, s, err);
+        s->finished = true;
+        return r;
+    }
+    s->failures = 0;
+    s->asked_new = s->asked_new || !w.backfill;
+    if (s->rules.slice_sec < SEC(s->conf->slice_usec))
+        s->rules.slice_sec += s->rules.slice_sec / 4;
+    plan(d, s, &w, began);
+    return 0;
+}

@@ -1,0 +1,124 @@
+/* What the files of the daemon share; nobody else needs it. */
+#ifndef BJ_STATSDB_DAEMON_IMPL_H
+#define BJ_STATSDB_DAEMON_IMPL_H
+
+#include "base/clock.h"
+#include "statsdb/covered.h"
+#include "statsdb/daemon.h"
+#include "statsdb/progress.h"
+#include "statsdb/record.h"
+#include "statsdb/report.h"
+#include "statsdb/source_follow.h"
+#include "statsdb/source_rest.h"
+#include "statsdb/source_sacct.h"
+#include "statsdb/upsert.h"
+#include "statsdb/web.h"
+
+#define SEC(usec) ((int64_t)((usec) / 1000000))
+
+enum { BJ_DAEMON_BAD_TOLD = 5 /* of one answer, in the log */ };
+
+/* A command that tells of all jobs at once, or files that are followed. */
+struct bj_daemon_snapshot {
+    struct bj_source_follow *follow; /* NULL: a command */
+    uint64_t due_usec;
+    unsigned failures;
+    bool asked;
+};
+
+/* One cluster. */
+struct bj_daemon_source {
+    struct bj_daemon_snapshot snapshot[BJ_SNAPSHOTS];
+    struct bj_daemon *daemon;
+    const struct bj_cluster_conf *conf;
+    struct bj_source_sacct *sacct;
+    struct bj_source_rest *rest; /* NULL: sacct is asked */
+    struct bj_covered covered;
+    struct bj_window_rules rules;
+    struct bj_progress progress;
+    uint64_t due_usec; /* boot clock */
+    unsigned failures; /* in a row */
+    unsigned bad;      /* of this answer */
+    uint64_t lines;    /* of this answer, told to progress */
+    bool asked_new;    /* since the start */
+    bool finished;     /* once: there is nothing left to ask */
+};
+
+struct bj_daemon {
+    const struct bj_statsdb_conf *conf;
+    struct bj_store *store;
+    struct bj_upsert *upsert;
+    struct bj_daemon_stop *stop;
+    struct bj_daemon_source *source;
+    struct bj_records *records;
+    uint64_t records_due_usec, old_due_usec; /* when they are looked for */
+    uint64_t report_due_usec, web_due_usec;
+    struct bj_web *web; /* NULL: nobody can ask */
+    uint64_t removed_jobs;
+    struct bj_report_cluster *report; /* in the order of the sources */
+    int64_t since_sec;
+};
+
+static inline int64_t bj_daemon_wall_sec(void)
+{
+    return SEC(bj_clock_wall_usec());
+}
+
+static inline bool bj_daemon_single(const struct bj_daemon *d)
+{
+    return d->conf->once || d->conf->dry_run;
+}
+
+/* Failures of the store concern all; those of a source only itself. */
+static inline bool bj_daemon_of_the_store(int code)
+{
+    return code == -ENOSPC || code == -EIO || code == -EBADMSG ||
+           code == -EROFS || code == -ENOMEM;
+}
+
+/* Under which name it is noted how far a source has been read. */
+static inline const char *
+bj_daemon_covered_name(const struct bj_daemon_source *s)
+{
+    return s->rest ? "slurmrestd" : "sacct";
+}
+
+/* --- daemon_ask.c: questions for windows of time ---------------------------*/
+
+/* Ask a cluster the question that is next; what went wrong is counted, told,
+ * and asked again later. */
+int bj_daemon_visit(struct bj_daemon *d, struct bj_daemon_source *s,
+                    struct bj_err *err);
+
+/* Seconds to wait after one failure more. */
+uint64_t bj_daemon_patience(unsigned *failures);
+
+/* What was not understood goes to the log, the first few of an answer; ctx is
+ * the source. */
+void bj_daemon_on_bad(void *ctx, const struct bj_sacct_bad *bad);
+
+/* Count an answer. */
+void bj_daemon_count(struct bj_report_cluster *r,
+                     const struct bj_sacct_counts *n);
+
+/* --- daemon_snapshot.c: all at once, and files -----------------------------*/
+
+bool bj_daemon_has_snapshot(const struct bj_daemon_source *s, int kind);
+
+/* Ask those that are due. */
+int bj_daemon_visit_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
+                              struct bj_err *err);
+
+/* --- daemon_house.c: what is to be done besides asking ---------------------*/
+
+/* Take the records of nodes in, when it is time to look for some. */
+int bj_daemon_collect(struct bj_daemon *d, struct bj_err *err);
+
+/* Remove some old jobs, when it is time to. */
+int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err);
+
+/* Tell how it goes, in the file and over HTTP, each when that is due or, with
+ * now, at once. */
+void bj_daemon_report(struct bj_daemon *d, bool now);
+
+#endif

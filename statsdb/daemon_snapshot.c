@@ -1,0 +1,72 @@
+#include "statsdb/daemon_impl.h"
+
+#include "base/log.h"
+#include "statsdb/source_snapshot.h"
+
+static int take_snapshot(struct bj_daemon *d, struct bj_daemon_source *s,
+                         enum bj_snapshot_kind kind, struct bj_err *err)
+{
+    bool dry = d->conf->dry_run;
+    struct bj_source_follow *follow = s->snapshot[kind].follow;
+    struct bj_source_run run = {.upsert = d->upsert,
+                                .store = d->store,
+                                .batch_lines = dry ? 0 : d->conf->batch_lines,
+                                .stop = &d->stop->now,
+                                .ctx = s,
+                                .bad = bj_daemon_on_bad};
+    struct bj_upsert_counts was = *bj_upsert_counts(d->upsert);
+    struct bj_sacct_counts n;
+    s->bad = 0;
+    int r = follow ? bj_source_follow_run(follow, &run, dry, &n, err)
+                   : bj_source_snapshot_run(kind, s->conf, &run, &n, err);
+    if (r == 0 && !dry && !follow)
+        r = bj_upsert_commit(d->upsert, err);
+    if (!follow && (r < 0 || dry))
+        bj_upsert_rollback(d->upsert);
+    if (r < 0)
+        return r;
+    const struct bj_upsert_counts *now = bj_upsert_counts(d->upsert);
+    bj_daemon_count(&d->report[s - d->source], &n);
+    bj_log(follow && n.bytes == 0 ? BJ_LOG_DEBUG : BJ_LOG_INFO, NULL,
+           "%s: %llu jobs; %llu new, %llu changed, %llu left out",
+           s->conf->name, (unsigned long long)n.jobs,
+           (unsigned long long)(now->jobs_new - was.jobs_new),
+           (unsigned long long)(now->jobs_changed - was.jobs_changed),
+           (unsigned long long)n.bad_lines);
+    return 0;
+}
+
+bool bj_daemon_has_snapshot(const struct bj_daemon_source *s, int kind)
+{
+    const char *command = s->conf->snapshot[kind].command;
+    return command && command[0];
+}
+
+/* Ask those that are due. */
+int bj_daemon_visit_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
+                              struct bj_err *err)
+{
+    int last = 0;
+    for (int kind = 0; kind < BJ_SNAPSHOTS; kind++) {
+        struct bj_daemon_snapshot *snap = &s->snapshot[kind];
+        if (!bj_daemon_has_snapshot(s, kind) ||
+            snap->due_usec > bj_clock_boot_usec() ||
+            (bj_daemon_single(d) && snap->asked) || atomic_load(&d->stop->now))
+            continue;
+        int r = take_snapshot(d, s, (enum bj_snapshot_kind)kind, err);
+        uint64_t wait = s->conf->snapshot[kind].interval_usec;
+        snap->asked = true;
+        if (r == 0) {
+            snap->failures = 0;
+        } else if (!atomic_load(&d->stop->now)) {
+            last = r;
+            wait = bj_daemon_patience(&snap->failures) * 1000000;
+            d->report[s - d->source].fault[bj_report_fault(r)]++;
+            if (!bj_daemon_single(d))
+                bj_log(BJ_LOG_ERROR, err, "%s: will be asked again in %llu s",
+                       s->conf->name, (unsigned long long)(wait / 1000000));
+        }
+        snap->due_usec = bj_clock_boot_usec() + wait;
+    }
+    return last;
+}

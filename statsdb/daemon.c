@@ -1,6 +1,7 @@
-#include "statsdb/daemon_impl.h"
+#include "statsdb/daemon.h"
 
 #include "base/log.h"
+#include "statsdb/daemon_impl.h"
 
 #include <poll.h>
 #include <stdlib.h>

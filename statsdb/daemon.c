@@ -148,10 +148,10 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
     for (size_t i = 0; r == 0 && i < conf->clusters; i++)
         r = add_source(&d, i, err);
     if (r == 0 && conf->listen.n > 0)
-        r = bj_web_new(&conf->listen, &d.web, err);
+        r = bj_metrics_http_new(&conf->listen, &d.web, err);
     if (r == 0)
         r = loop(&d, err);
-    bj_web_free(d.web);
+    bj_metrics_http_free(d.web);
     for (size_t i = 0; d.source && i < conf->clusters; i++)
         free_source(&d.source[i]);
     bj_records_free(d.records);

@@ -122,6 +122,6 @@ void bj_daemon_report(struct bj_daemon *d, bool now)
         return;
     struct bj_buf page = {0};
     bj_report_text(&r, &page);
-    bj_web_put(d->web, &page);
+    bj_metrics_http_put(d->web, &page);
     d->web_due_usec = clock + WEB_SEC * 1000000ull;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "statsdb/covered.h"
 #include "statsdb/daemon.h"
+#include "statsdb/metrics_http.h"
 #include "statsdb/progress.h"
 #include "statsdb/record.h"
 #include "statsdb/report.h"
@@ -12,7 +13,6 @@
 #include "statsdb/source_rest.h"
 #include "statsdb/source_sacct.h"
 #include "statsdb/upsert.h"
-#include "statsdb/web.h"
 
 #define SEC(usec) ((int64_t)((usec) / 1000000))
 
@@ -53,7 +53,7 @@ struct bj_daemon {
     struct bj_records *records;
     uint64_t records_due_usec, old_due_usec; /* when they are looked for */
     uint64_t report_due_usec, web_due_usec;
-    struct bj_web *web; /* NULL: nobody can ask */
+    struct bj_metrics_http *web; /* NULL: nobody can ask */
     uint64_t removed_jobs;
     struct bj_report_cluster *report; /* in the order of the sources */
     int64_t since_sec;

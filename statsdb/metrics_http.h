@@ -3,24 +3,24 @@
  * A thread of its own answers, with the page that was put last, so that whoever
  * asks never waits for a question to a scheduler, and the store never for who
  * asks. */
-#ifndef BJ_STATSDB_WEB_H
-#define BJ_STATSDB_WEB_H
+#ifndef BJ_STATSDB_METRICS_HTTP_H
+#define BJ_STATSDB_METRICS_HTTP_H
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
 
-struct bj_web;
+struct bj_metrics_http;
 
 /* Listen on all addresses (base/listen.h) and begin to answer: with 503 until
  * there is a page.  -EADDRINUSE and the like, with a message. */
-int bj_web_new(const struct bj_strv *addresses, struct bj_web **ret,
-               struct bj_err *err);
+int bj_metrics_http_new(const struct bj_strv *addresses,
+                        struct bj_metrics_http **ret, struct bj_err *err);
 
 /* Stop answering; NULL is fine. */
-void bj_web_free(struct bj_web *w);
+void bj_metrics_http_free(struct bj_metrics_http *w);
 
 /* The page from now on.  The buffer is taken over, *page is then empty. */
-void bj_web_put(struct bj_web *w, struct bj_buf *page);
+void bj_metrics_http_put(struct bj_metrics_http *w, struct bj_buf *page);
 
 #endif

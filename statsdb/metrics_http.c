@@ -1,4 +1,4 @@
-#include "statsdb/web.h"
+#include "statsdb/metrics_http.h"
 
 #include "base/clock.h"
 #include "base/httpd.h"
@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-struct bj_web {
+struct bj_metrics_http {
     struct bj_httpd *httpd;
     pthread_t thread;
     bool runs;
@@ -23,7 +23,7 @@ struct bj_web {
 static void answer(void *ctx, const struct bj_http_request *req,
                    struct bj_http_reply *ret)
 {
-    struct bj_web *w = ctx;
+    struct bj_metrics_http *w = ctx;
     (void)req;
     pthread_mutex_lock(&w->lock);
     bj_buf_put(&ret->body, w->page.p, w->page.len);
@@ -41,7 +41,7 @@ static const struct bj_http_route routes[] = {
 
 static void *serve(void *ctx)
 {
-    struct bj_web *w = ctx;
+    struct bj_metrics_http *w = ctx;
     struct pollfd fds[BJ_HTTPD_FDS + 1];
     for (;;) {
         nfds_t n = bj_httpd_poll(w->httpd, fds);
@@ -53,8 +53,8 @@ static void *serve(void *ctx)
     }
 }
 
-static int listen_all(struct bj_web *w, const struct bj_strv *addresses,
-                      struct bj_err *err)
+static int listen_all(struct bj_metrics_http *w,
+                      const struct bj_strv *addresses, struct bj_err *err)
 {
     char name[BJ_ADDRESS_MAX];
     for (size_t i = 0; i < addresses->n; i++) {
@@ -67,7 +67,7 @@ static int listen_all(struct bj_web *w, const struct bj_strv *addresses,
 }
 
 /* Signals are for the main thread. */
-static int start(struct bj_web *w, struct bj_err *err)
+static int start(struct bj_metrics_http *w, struct bj_err *err)
 {
     sigset_t all, was;
     sigfillset(&all);
@@ -78,10 +78,10 @@ static int start(struct bj_web *w, struct bj_err *err)
     return r < 0 ? bj_err_set(err, r, "a thread for HTTP") : 0;
 }
 
-int bj_web_new(const struct bj_strv *addresses, struct bj_web **ret,
-               struct bj_err *err)
+int bj_metrics_http_new(const struct bj_strv *addresses,
+                        struct bj_metrics_http **ret, struct bj_err *err)
 {
-    struct bj_web *w = calloc(1, sizeof(*w));
+    struct bj_metrics_http *w = calloc(1, sizeof(*w));
     if (!w)
         return bj_err_set(err, -ENOMEM, "HTTP");
     pthread_mutex_init(&w->lock, NULL);
@@ -95,14 +95,14 @@ int bj_web_new(const struct bj_strv *addresses, struct bj_web **ret,
     if (r == 0)
         r = start(w, err);
     if (r < 0) {
-        bj_web_free(w);
+        bj_metrics_http_free(w);
         return r;
     }
     *ret = w;
     return 0;
 }
 
-void bj_web_free(struct bj_web *w)
+void bj_metrics_http_free(struct bj_metrics_http *w)
 {
     if (!w)
         return;
@@ -116,7 +116,7 @@ void bj_web_free(struct bj_web *w)
     free(w);
 }
 
-void bj_web_put(struct bj_web *w, struct bj_buf *page)
+void bj_metrics_http_put(struct bj_metrics_http *w, struct bj_buf *page)
 {
     pthread_mutex_lock(&w->lock);
     struct bj_buf was = w->page;

@@ -136,8 +136,10 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
         bj_jobproc_publish(core->proctab, t->proc, a, job);
     if (core->energy)
         bj_energy_publish_job(core->energy, t, a, job);
-    if (core->gpus)
+    if (core->gpus) {
         bj_gpus_publish_job(core->gpus, t, a, job);
+        bj_gpus_publish_engines(core->gpus, t, a, job);
+    }
     const char *steps = core->conf->steps;
     if (bj_track_live(t) && steps && strcmp(steps, "off") != 0) {
         job->steps = publish_steps(t, a, false);

@@ -25,11 +25,11 @@ struct number_file {
     uint64_t mul, max;
 };
 
-/* A vendor: the files that make a card one that computes, and those that tell
- * something, of the device and of its monitor; the first of two for one field
- * counts. */
+/* A vendor: the file that makes a card one that computes, the address of what
+ * is none unless its monitor has a file, and the files that tell something, of
+ * the device and of its monitor; the first of two for one field counts. */
 struct vendor {
-    const char *id, *must, *must_monitor;
+    const char *id, *must, *inside, *must_monitor;
     struct number_file device[6], monitor[6];
 };
 
@@ -49,6 +49,7 @@ static const struct vendor amd = {
 
 static const struct vendor intel = {
     .id = "0x8086",
+    .inside = "0000:00:02.0", /* of a processor */
     .must_monitor = "energy1_input",
     .monitor = {{"power1_max", AT(power_limit_uw), 1, UINT64_MAX}},
 };
@@ -76,6 +77,19 @@ static bool is_there(int dir, const char *name)
     return faccessat(dir, name, F_OK, 0) == 0;
 }
 
+/* The address is the last part of where "device" leads to. */
+static bool read_address(int card, char pci[32])
+{
+    char link[512];
+    ssize_t n = readlinkat(card, "device", link, sizeof(link) - 1);
+    if (n <= 0)
+        return false;
+    link[n] = '\0';
+    const char *slash = strrchr(link, '/');
+    bj_gpu_pci_text(slash ? slash + 1 : link, pci);
+    return true;
+}
+
 /* A card of the vendor that has what is measured: what only shows a picture has
  * not. */
 static int open_card(const struct drm *d, unsigned number, int *monitor)
@@ -95,7 +109,7 @@ static int open_card(const struct drm *d, unsigned number, int *monitor)
         return -ENODEV;
     }
     *monitor = open_monitor(card);
-    if (v->must_monitor &&
+    if (v->inside && read_address(card, path) && strcmp(path, v->inside) == 0 &&
         (*monitor < 0 || !is_there(*monitor, v->must_monitor))) {
         bj_close_fd(monitor);
         *monitor = -1;
@@ -105,23 +119,11 @@ static int open_card(const struct drm *d, unsigned number, int *monitor)
     return card;
 }
 
-/* The address is the last part of where "device" leads to. */
-static void read_address(int card, struct bj_gpu *g)
-{
-    char link[512];
-    ssize_t n = readlinkat(card, "device", link, sizeof(link) - 1);
-    if (n <= 0)
-        return;
-    link[n] = '\0';
-    const char *slash = strrchr(link, '/');
-    bj_gpu_pci_text(slash ? slash + 1 : link, g->pci);
-}
-
 static void read_identity(int card, struct bj_gpu *g)
 {
     char buf[BJ_ATTR_CAP];
     struct bj_slice text;
-    read_address(card, g);
+    read_address(card, g->pci);
     if (bj_attr_text(card, "device/unique_id", buf, &text, NULL) == 0 &&
         text.n > 0 && text.n < sizeof(g->uuid))
         memcpy(g->uuid, text.p, text.n);

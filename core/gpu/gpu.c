@@ -12,7 +12,8 @@ const char *const bj_gpu_reasons[BJ_GPU_REASONS] = {
 void bj_gpu_set_clear(struct bj_gpu_set *s)
 {
     s->stamp_usec = s->faults = 0;
-    s->n = s->nprocs = 0;
+    s->n = s->nprocs = s->ntimes = s->ntraced = 0;
+    s->traced_usec = 0;
     s->driver[0] = '\0';
 }
 
@@ -49,6 +50,22 @@ void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from)
     memcpy(to->driver, from->driver, sizeof(to->driver));
     memcpy(to->v, from->v, from->n * sizeof(from->v[0]));
     memcpy(to->proc, from->proc, from->nprocs * sizeof(from->proc[0]));
+    to->ntimes = from->ntimes;
+    to->ntraced = from->ntraced;
+    to->traced_usec = from->traced_usec;
+    memcpy(to->time, from->time, from->ntimes * sizeof(from->time[0]));
+    memcpy(to->traced, from->traced, from->ntraced * sizeof(from->traced[0]));
+}
+
+struct bj_gpu *bj_gpu_at(struct bj_gpu_set *s, const char *pci)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->v[i].parent < 0 && strcmp(s->v[i].pci, pci) == 0)
+            return &s->v[i];
+    struct bj_gpu *g = bj_gpu_add(s);
+    if (g)
+        snprintf(g->pci, sizeof(g->pci), "%s", pci);
+    return g;
 }
 
 void bj_gpu_pci_text(const char *from, char ret[32])

@@ -14,7 +14,10 @@
 enum {
     BJ_GPUS_MAX = 160, /* devices and their instances of one source */
     BJ_GPU_PROCS_MAX = 2048,
-    BJ_GPU_TEXT = 96
+    BJ_GPU_TIMES_MAX = 2048,
+    BJ_GPU_TRACED_MAX = 1024,
+    BJ_GPU_TEXT = 96,
+    BJ_GPU_ENGINE = 32
 };
 
 /* A device or an instance of one. */
@@ -42,25 +45,41 @@ struct bj_gpu_proc {
     uint64_t sm_ppm;       /* of the device, since the last reading; absent */
 };
 
+/* What processes of a job have used of an engine class of a device since the
+ * job is looked at; never falls. */
+struct bj_gpu_time {
+    uint32_t gpu; /* place in the set */
+    uint64_t job; /* its number among the places of env */
+    uint64_t busy_usec, capacity;
+    char engine[BJ_GPU_ENGINE];
+};
+
 /* All that a reading told. */
 struct bj_gpu_set {
     uint64_t stamp_usec; /* boot clock, when it ended */
-    size_t n, nprocs;
+    size_t n, nprocs, ntimes, ntraced;
     uint64_t faults; /* of this reading */
     char driver[BJ_GPU_TEXT];
     struct bj_gpu v[BJ_GPUS_MAX];
     struct bj_gpu_proc proc[BJ_GPU_PROCS_MAX];
+    struct bj_gpu_time time[BJ_GPU_TIMES_MAX];
+    uint64_t traced[BJ_GPU_TRACED_MAX]; /* jobs all of whose processes are in
+                                           proc, and their times in time */
+    uint64_t traced_usec;               /* boot clock, when that was */
 };
 
 /* Names of the bits of bj_gpu.throttle. */
 enum { BJ_GPU_REASONS = 9 };
 extern const char *const bj_gpu_reasons[BJ_GPU_REASONS];
 
-/* What a source may look at.  The strings outlive it. */
+struct bj_gpu_places;
+
+/* What a source may look at.  All of it outlives the source. */
 struct bj_gpu_env {
     const char *procfs, *sysfs;
     const char *nvml; /* path of NVIDIA's library; "": the system's, when the
                          driver is there */
+    struct bj_gpu_places *places; /* of jobs; NULL: not told */
 };
 
 /* A kind of source.  The calls of one source come from one thread. */
@@ -79,12 +98,19 @@ struct bj_gpu_kind {
 extern const struct bj_gpu_kind bj_gpu_nvml;              /* nvml_read.c */
 extern const struct bj_gpu_kind bj_gpu_amd, bj_gpu_intel; /* drm.c */
 
+/* Kinds that add to devices which others tell: what they tell of one is known
+ * by its UUID or its PCI address (core/gpu/gpus_over.c). */
+extern const struct bj_gpu_kind bj_gpu_fdinfo; /* fdinfo_read.c */
+
 void bj_gpu_set_clear(struct bj_gpu_set *s);
 
 /* One more device, all of whose values are absent; NULL: there are too many. */
 struct bj_gpu *bj_gpu_add(struct bj_gpu_set *s);
 struct bj_gpu_proc *bj_gpu_add_proc(struct bj_gpu_set *s, uint32_t gpu,
                                     uint32_t pid);
+
+/* The device of that PCI address, a new one if need be; NULL: too many. */
+struct bj_gpu *bj_gpu_at(struct bj_gpu_set *s, const char *pci);
 
 /* Copy what is used of a set. */
 void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from);

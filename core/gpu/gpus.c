@@ -5,26 +5,28 @@
 
 #include <stdlib.h>
 
-enum { SECOND = 1000000, HANG_USEC = 10 * SECOND, FRESH_PERIODS = 3 };
+enum { SECOND = 1000000, HANG_USEC = 10 * SECOND };
 
 const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {
-    &bj_gpu_nvml, &bj_gpu_amd, &bj_gpu_intel};
+    &bj_gpu_nvml, &bj_gpu_amd, &bj_gpu_intel, /* BJ_GPU_OVER: */
+    &bj_gpu_fdinfo};
 
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_gpus **ret, struct bj_err *err)
 {
     struct bj_gpus *g = calloc(1, sizeof(*g));
-    const struct bj_gpu_env env = {conf->procfs ? conf->procfs : "/proc",
-                                   conf->sysfs ? conf->sysfs : "/sys",
-                                   conf->gpu_nvml};
+    struct bj_gpu_env env = {conf->procfs ? conf->procfs : "/proc",
+                             conf->sysfs ? conf->sysfs : "/sys", conf->gpu_nvml,
+                             NULL};
     uint64_t period = conf->gpu_usec ? conf->gpu_usec : 5 * SECOND;
     if (!g)
         return bj_err_set(err, -ENOMEM, "GPUs");
     g->conf = conf;
     g->host = *host;
     g->by_minor = conf->gpu_order && strcmp(conf->gpu_order, "minor") == 0;
-    if (bj_gpu_asker_new(env.procfs, &conf->gpu_map_dirs, host, &g->asker) <
-        0) {
+    env.places = g->places = bj_gpu_places_new();
+    if (!g->places || bj_gpu_asker_new(env.procfs, &conf->gpu_map_dirs, host,
+                                       &g->asker) < 0) {
         bj_gpus_free(g);
         return bj_err_set(err, -ENOMEM, "GPUs");
     }
@@ -47,6 +49,7 @@ void bj_gpus_free(struct bj_gpus *g)
         free(g->set[i]);
     }
     bj_gpus_jobs_free(g);
+    bj_gpu_places_unref(g->places);
     free(g->dev);
     free(g);
 }
@@ -57,8 +60,10 @@ bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec)
         return g->any;
     g->look_usec = now_usec + SECOND;
     g->any = false;
-    for (int i = 0; i < BJ_GPU_KINDS; i++)
+    for (int i = 0; i < BJ_GPU_OVER; i++)
         g->any |= bj_gpu_watch_look(g->watch[i], now_usec);
+    if (g->any)
+        bj_gpus_over_look(g, now_usec);
     return g->any;
 }
 
@@ -177,12 +182,14 @@ static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
     if (!g->set[kind])
         return false;
     bool news = bj_gpu_watch_take(g->watch[kind], g->set[kind]);
-    if (news)
+    if (news) {
+        bj_gpus_over_add(g, g->set[kind], kind);
         take_set(g, kind);
+    }
     bj_gpu_watch_stat(g->watch[kind], now_usec, &g->stat[kind]);
     bool fresh =
         !g->stat[kind].hung &&
-        now_usec < g->set[kind]->stamp_usec + FRESH_PERIODS * g->conf->gpu_usec;
+        now_usec < g->set[kind]->stamp_usec + BJ_GPU_FRESH * g->conf->gpu_usec;
     for (size_t i = 0; i < g->n; i++)
         if (g->dev[i].kind == kind)
             g->dev[i].fresh = fresh && g->dev[i].there;
@@ -194,7 +201,8 @@ static void read_news(struct bj_gpus *g, struct bj_core *core,
                       const bool news[BJ_GPU_KINDS])
 {
     bj_gpus_ask(g, core);
-    for (unsigned k = 0; k < BJ_GPU_KINDS; k++)
+    bj_gpus_over_tell(g);
+    for (unsigned k = 0; k < BJ_GPU_OVER; k++)
         if (news[k]) {
             bj_gpus_hold(g, core, k);
             bj_gpus_meter(g, k);
@@ -206,11 +214,12 @@ void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)
     if (!bj_gpus_look(g, core->now_usec) && g->n == 0)
         return;
     uint64_t begun = bj_clock_boot_usec(), faults = 0;
-    bool news = false, told[BJ_GPU_KINDS];
-    for (unsigned k = 0; k < BJ_GPU_KINDS; k++) {
+    bool news = false, told[BJ_GPU_KINDS] = {false};
+    bj_gpus_over_take(g, core->now_usec);
+    for (unsigned k = 0; k < BJ_GPU_OVER; k++)
         news |= told[k] = read_kind(g, k, core->now_usec);
+    for (unsigned k = 0; k < BJ_GPU_KINDS; k++)
         faults += g->stat[k].faults;
-    }
     read_news(g, core, told);
     if (!news && faults == g->faults)
         return;

@@ -39,5 +39,7 @@ void bj_gpus_load(struct bj_gpus *g, struct bj_slice text);
 void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap);
 void bj_gpus_publish_job(const struct bj_gpus *g, const struct bj_track *t,
                          struct bj_arena *a, struct bj_job *job);
+void bj_gpus_publish_engines(const struct bj_gpus *g, const struct bj_track *t,
+                             struct bj_arena *a, struct bj_job *job);
 
 #endif

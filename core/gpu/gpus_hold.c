@@ -44,9 +44,9 @@ static struct bj_track **owners_of(const struct bj_gpus *g,
 
 /* What the processes of a job use of a device. */
 static void sum_processes(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
-                          struct bj_track *const *owner, size_t at)
+                          struct bj_track *const *owner, size_t at, bool traced)
 {
-    bool told = set->v[at].use.processes != BJ_ABSENT;
+    bool told = traced || set->v[at].use.processes != BJ_ABSENT;
     h->processes = told ? 0 : BJ_ABSENT;
     h->memory_bytes = h->sm_ppm = told ? 0 : BJ_ABSENT;
     for (size_t i = 0; i < set->nprocs; i++) {
@@ -142,6 +142,8 @@ static bool is_idle(const struct bj_gpu_dev *d, const struct bj_gpu_hold *h,
         return u->busy_ppm == 0;
     if (u->sm_ppm != BJ_ABSENT)
         return u->sm_ppm == 0;
+    if (h->engines_told)
+        return h->engine_ppm == 0;
     return u->processes == 0;
 }
 
@@ -192,7 +194,8 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
         h->now = true;
         h->was = false;
         h->evidence |= c[i].evidence;
-        sum_processes(h, set, owner, at);
+        sum_processes(h, set, owner, at, bj_gpus_traced(set, g->job[c[i].job]));
+        bj_gpus_engines(h, set, g->job[c[i].job], at);
         h->held_usec += dt;
         if (is_idle(d, h, holders))
             h->idle_usec += dt;

@@ -1,5 +1,6 @@
 /* Between the files of the accelerators: gpus.c (devices over time),
- * gpus_jobs.c (what speaks for the jobs), gpus_hold.c (who holds what),
+ * gpus_jobs.c (what speaks for the jobs), gpus_over.c (sources that
+ * add to devices of others), gpus_hold.c (who holds what),
  * gpus_energy.c (whose energy it is), gpus_state.c (over a restart),
  * gpus_publish.c (snapshots). */
 #ifndef BJ_CORE_GPU_GPUS_IMPL_H
@@ -9,13 +10,17 @@
 #include "core/gpu/asker.h"
 #include "core/gpu/decide.h"
 #include "core/gpu/gpus.h"
+#include "core/gpu/places.h"
 #include "core/gpu/watch.h"
 
+/* Kinds of sources.  Those from BJ_GPU_OVER on add to what the others tell. */
 enum {
-    BJ_GPU_KINDS = 3,
+    BJ_GPU_OVER = 3,
+    BJ_GPU_KINDS = 4,
     BJ_GPU_DEVS_MAX = 512,
-    BJ_GPU_JOBS_MAX = 1024, /* jobs that are asked about */
-    BJ_GPU_HOLDERS_MAX = 64 /* of one device */
+    BJ_GPU_JOBS_MAX = 1024,  /* jobs that are asked about */
+    BJ_GPU_HOLDERS_MAX = 64, /* of one device */
+    BJ_GPU_FRESH = 3         /* periods after which what a source told is old */
 };
 
 /* A device or an instance, as long as we run. */
@@ -35,12 +40,20 @@ struct bj_gpu_dev {
 
 /* A job that is asked about. */
 struct bj_gpu_job {
+    uint64_t id; /* never used again */
     struct bj_track *track;
     struct bj_gpu_ask *ask;
     uint64_t ask_usec; /* when it is asked again */
     unsigned asked;
     bool noted; /* some file of the prolog is about it */
     struct bj_gpu_claim claim;
+};
+
+/* What a job's processes have used of an engine class of a device. */
+enum { BJ_GPU_ENGINES = 12 };
+struct bj_gpu_engine {
+    char name[BJ_GPU_ENGINE];
+    uint64_t busy_usec;
 };
 
 /* A job on a device. */
@@ -55,6 +68,11 @@ struct bj_gpu_hold {
     uint64_t held_usec, idle_usec;
     uint64_t energy_uj;  /* given to it */
     uint64_t pending_uj; /* of that, not yet in its account */
+    unsigned nengines;
+    struct bj_gpu_engine engine[BJ_GPU_ENGINES];
+    uint64_t traced_usec; /* when that was told; 0: never */
+    uint64_t engine_ppm;  /* of the busiest class in the time before ... */
+    bool engines_told;    /* ... if that is known */
 };
 
 struct bj_gpus {
@@ -72,7 +90,10 @@ struct bj_gpus {
     struct bj_gpu_asker *asker;
     struct bj_gpu_job **job;
     size_t njobs, job_cap;
-    struct bj_gpu_note *notes; /* BJ_GPU_NOTES_MAX; NULL until they matter */
+    uint64_t job_ids;             /* given so far */
+    struct bj_gpu_places *places; /* of these jobs ... */
+    uint64_t places_sum;          /* ... when they were told last */
+    struct bj_gpu_note *notes;    /* BJ_GPU_NOTES_MAX; NULL until they matter */
     size_t nnotes;
     struct bj_gpu_hold *hold;
     size_t nholds, hold_cap;
@@ -115,6 +136,27 @@ void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind);
 
 /* Give the energy of its devices since the last reading away. */
 void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
+
+/* gpus_over.c: sources that add to devices of others.  Look for them; tell them
+ * where the jobs are; take what they tell; add it to a set of the others. */
+void bj_gpus_over_look(struct bj_gpus *g, uint64_t now_usec);
+void bj_gpus_over_tell(struct bj_gpus *g);
+void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec);
+void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,
+                      unsigned kind);
+
+/* Whether all processes of the job, and their time on engines, are told. */
+bool bj_gpus_traced(const struct bj_gpu_set *set, const struct bj_gpu_job *j);
+
+/* Take the times of a job on the device at that place of a set: what it uses of
+ * it is known from them, where its processes let it. */
+void bj_gpus_engines(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
+                     const struct bj_gpu_job *j, size_t at);
+
+/* Directories of a job: at most max, of BJ_GPU_PATH bytes each.  How many. */
+enum { BJ_GPU_PATH = 4096, BJ_GPU_DIRS = 4 };
+size_t bj_gpus_dirs(const struct bj_track *t, char (*paths)[BJ_GPU_PATH],
+                    size_t max);
 
 /* Whether a hold is of that device, and counts now. */
 static inline bool bj_gpus_holds(const struct bj_gpu_hold *h, size_t dev)

@@ -33,6 +33,7 @@ static struct bj_gpu_job *add_job(struct bj_gpus *g, struct bj_track *t)
     struct bj_gpu_job *j = calloc(1, sizeof(*j));
     if (!j)
         return NULL;
+    j->id = ++g->job_ids;
     j->track = t;
     return g->job[g->njobs++] = j;
 }
@@ -84,21 +85,29 @@ static const char *devices_path(const struct bj_track *t, char *buf, size_t cap)
     return NULL;
 }
 
+size_t bj_gpus_dirs(const struct bj_track *t, char (*paths)[BJ_GPU_PATH],
+                    size_t max)
+{
+    const struct bj_core *core = t->core;
+    size_t n = 0;
+    for (unsigned h = 0; h < core->hiers.n && n < max; h++)
+        if ((t->unit.there & 1u << h) &&
+            bj_unit_path(&t->unit, &core->reader, h, "", paths[n],
+                         BJ_GPU_PATH) == 0)
+            n++;
+    return n;
+}
+
 static void ask(struct bj_gpus *g, struct bj_gpu_job *j)
 {
-    enum { DIRS = 4, PATH = 4096 };
     const struct bj_track *t = j->track;
     const struct bj_core *core = t->core;
-    char paths[DIRS][PATH], devices[PATH];
+    char paths[BJ_GPU_DIRS][BJ_GPU_PATH], devices[BJ_GPU_PATH];
     struct bj_gpu_question q = {.system = t->ident->f[BJ_ID_SYSTEM],
                                 .jobid = t->ident->f[BJ_ID_JOBID]};
-    size_t n = 0;
-    for (unsigned h = 0; h < core->hiers.n && n < DIRS; h++)
-        if ((t->unit.there & 1u << h) &&
-            bj_unit_path(&t->unit, &core->reader, h, "", paths[n], PATH) == 0) {
-            q.dirs[n] = paths[n];
-            n++;
-        }
+    size_t n = bj_gpus_dirs(t, paths, BJ_GPU_DIRS);
+    for (size_t i = 0; i < n; i++)
+        q.dirs[i] = paths[i];
     q.devices = devices_path(t, devices, sizeof(devices));
     j->ask = bj_gpu_asker_ask(g->asker, &q);
     j->ask_usec = core->now_usec + ((uint64_t)SECOND << j->asked);

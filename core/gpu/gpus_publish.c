@@ -159,6 +159,11 @@ static void put_levels(const struct bj_gpus *g, const struct bj_gpu_hold *h,
     p->processes = h->processes;
     p->memory_used_bytes = alone ? u->memory_used_bytes : h->memory_bytes;
     p->busy_ppm = alone ? u->busy_ppm : h->sm_ppm;
+    /* Where the device does not tell, its only job's processes do. */
+    if (p->memory_used_bytes == BJ_ABSENT)
+        p->memory_used_bytes = h->memory_bytes;
+    if (p->busy_ppm == BJ_ABSENT && h->engines_told)
+        p->busy_ppm = h->engine_ppm;
     if (u->power_uw != BJ_ABSENT)
         p->power_uw =
             (uint64_t)((double)u->power_uw * (double)h->share_ppm / 1000000 +

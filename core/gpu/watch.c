@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/wait.h"
+#include "core/gpu/places.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,7 +25,6 @@ struct bj_gpu_watch {
     atomic_bool stop;
     const struct bj_gpu_kind *kind;
     struct bj_gpu_env env;
-    char *procfs, *sysfs, *nvml;
     struct bj_host host;
     uint64_t period_usec, hang_usec;
     /* of the thread */
@@ -52,6 +52,36 @@ static void say(struct bj_gpu_watch *w, const struct bj_err *err)
     w->host.log(w->host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO, line);
 }
 
+/* Strings of an environment. */
+#define AT(member) offsetof(struct bj_gpu_env, member)
+static const size_t env_text[] = {AT(procfs), AT(sysfs), AT(nvml)};
+enum { TEXTS = sizeof(env_text) / sizeof(env_text[0]) };
+
+static char **text_of(struct bj_gpu_env *env, size_t i)
+{
+    return (char **)(void *)((char *)env + env_text[i]);
+}
+
+static void free_env(struct bj_gpu_env *env)
+{
+    for (size_t i = 0; i < TEXTS; i++)
+        free(*text_of(env, i));
+    bj_gpu_places_unref(env->places);
+}
+
+static int copy_env(const struct bj_gpu_env *from, struct bj_gpu_env *to)
+{
+    bool whole = true;
+    *to = *from;
+    for (size_t i = 0; i < TEXTS; i++) {
+        char **text = text_of(to, i);
+        *text = strdup(*text ? *text : "");
+        whole &= *text != NULL;
+    }
+    to->places = bj_gpu_places_ref(from->places);
+    return whole ? 0 : -ENOMEM;
+}
+
 static void unref(struct bj_gpu_watch *w)
 {
     if (!w || atomic_fetch_sub(&w->refs, 1) != 1)
@@ -59,9 +89,7 @@ static void unref(struct bj_gpu_watch *w)
     bj_wait_destroy(&w->lock, &w->change);
     free(w->work);
     free(w->fresh);
-    free(w->procfs);
-    free(w->sysfs);
-    free(w->nvml);
+    free_env(&w->env);
     free(w);
 }
 
@@ -83,14 +111,10 @@ int bj_gpu_watch_new(const struct bj_gpu_kind *kind,
     w->period_usec = period_usec;
     w->hang_usec = hang_usec;
     w->due_usec = UINT64_MAX;
-    w->procfs = strdup(env->procfs);
-    w->sysfs = strdup(env->sysfs);
-    w->nvml = strdup(env->nvml ? env->nvml : "");
-    if (!w->procfs || !w->sysfs || !w->nvml) {
+    if (copy_env(env, &w->env) < 0) {
         unref(w);
         return -ENOMEM;
     }
-    w->env = (struct bj_gpu_env){w->procfs, w->sysfs, w->nvml};
     *ret = w;
     return 0;
 }

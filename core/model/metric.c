@@ -415,6 +415,8 @@ const struct bj_table bj_tables[] = {
     JOBS("job_gpu", gpu_claims, bj_gpu_label, "gpu", "source",
          job_gpu_claim_rows),
     JOBS("job_gpu", gpus, bj_gpu_part, "gpu", "index", job_gpu_rows),
+    JOBS("job_gpu_engine", gpu_engines, bj_gpu_engine_use, "gpu", "engine",
+         job_gpu_engine_rows),
     STEPS("step", steps, "step", NULL, step_usage_rows),
     STEPS("task", tasks, "step", "task", task_usage_rows),
     SNAP("node", node, NULL, node_rows),

@@ -132,6 +132,13 @@ static const struct bj_metric job_gpu_rows[] = {
             "Energy of the GPU that the job was given, since we look."),
 };
 
+static const struct bj_metric job_gpu_engine_rows[] = {
+    COUNTER(bj_gpu_engine_use, busy_usec, "busy", BJ_USEC,
+            "Time that processes of the job have used the engines of that "
+            "class, as the kernel tells of AMD's and Intel's GPUs; engines at "
+            "the same time add up.  What ROCm computes is not in it."),
+};
+
 static const struct bj_metric job_gpu_claim_rows[] = {
     LEVEL(bj_gpu_label, value, "info", BJ_NUMBER,
           "1; where it is known from that the job holds the GPU: devices, "

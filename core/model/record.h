@@ -104,7 +104,7 @@ struct bj_job {
     uint64_t end_sec;    /* when its end was noticed; absent while it runs */
     uint64_t ident_info; /* 1: the row that carries the labels of the job */
     struct bj_list cores, devices, states, exes, places, steps, tasks, energy;
-    struct bj_list gpus, gpu_claims;
+    struct bj_list gpus, gpu_claims, gpu_engines;
 };
 
 struct bj_mode_use {   /* CPU time of the node in one mode */
@@ -181,6 +181,11 @@ struct bj_gpu_part {   /* an accelerator, or a part of it, that a job holds */
     uint64_t share_ppm, estimated;
     uint64_t busy_ppm, memory_used_bytes, power_uw, processes;
     uint64_t held_usec, idle_usec, energy_uj;
+};
+
+struct bj_gpu_engine_use { /* time of a job on engines of an accelerator */
+    struct bj_sub sub;     /* UUID, engine class as the driver names it */
+    uint64_t busy_usec;
 };
 
 struct bj_gpu_label {  /* what else there is to know of it */

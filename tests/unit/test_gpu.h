@@ -53,7 +53,8 @@ static inline void gpu_begin(struct gpu_rig *r, const char *script)
 {
     memset(r, 0, sizeof(*r));
     r->dir = tmp_make();
-    r->env = (struct bj_gpu_env){r->dir, r->dir, fake_nvml()};
+    r->env = (struct bj_gpu_env){
+        .procfs = r->dir, .sysfs = r->dir, .nvml = fake_nvml()};
     fake_script(r->dir, script);
 }
 

@@ -74,7 +74,8 @@ static const char *grow(const char *const *lines, size_t n)
 
 static int begin(const char *dir, const struct bj_gpu_kind *k)
 {
-    const struct bj_gpu_env env = {"/nonexistent", dir, ""};
+    const struct bj_gpu_env env = {
+        .procfs = "/nonexistent", .sysfs = dir, .nvml = ""};
     struct bj_err err = {0};
     kind = k;
     source = NULL;

@@ -1,0 +1,247 @@
+/* Processes of jobs on DRM devices (AMD, Intel), with their memory and time on
+ * the engines: whatever the vendor, and without his libraries.
+ *
+ * Only the processes of jobs are looked at, and of their open files only those
+ * that lead to a DRM device.  That needs the right to look into processes of
+ * others (CAP_SYS_PTRACE); a job that cannot be looked into is not told of. */
+#include "core/gpu/clients.h"
+#include "core/gpu/places.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "core/find/pids.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { DIRS = 4, PIDS = 8192, FILES_MAX = 65536, PATH = 512, TEXT = 8192 };
+
+struct tracer {
+    char procfs[PATH];
+    struct bj_gpu_places *places;
+    struct bj_gpu_clients *clients;
+    struct bj_buf list;
+    pid_t pids[PIDS];
+};
+
+/* A process that is looked at. */
+struct process {
+    struct tracer *t;
+    struct bj_gpu_set *set;
+    uint64_t job;
+    const char *cgroup;
+    pid_t pid;
+    int dir;  /* /proc/PID: of this process, whoever gets its number later */
+    bool drm; /* it has a device open */
+    bool kfd; /* it computes through ROCm's queues, whose time nobody tells */
+    bool ours, asked; /* it is still in the job */
+};
+
+/* --- an open file ---------------------------------------------------------*/
+
+enum kind { OTHER, DRM, KFD };
+
+static enum kind kind_of(int fds, const char *name)
+{
+    char link[64];
+    ssize_t n = readlinkat(fds, name, link, sizeof(link));
+    struct bj_slice to = {link, n > 0 ? (size_t)n : 0};
+    if (bj_slice_starts(to, BJ_SLICE("/dev/dri/")))
+        return DRM;
+    return bj_slice_eq(to, BJ_SLICE("/dev/kfd")) ? KFD : OTHER;
+}
+
+static bool still_ours(struct process *p)
+{
+    if (!p->asked)
+        p->ours = bj_pids_has(p->cgroup, p->pid);
+    p->asked = true;
+    return p->ours;
+}
+
+/* The process on the device; it may have several files of it open. */
+static struct bj_gpu_proc *proc_of(struct process *p, const char *pdev)
+{
+    struct bj_gpu *g = bj_gpu_at(p->set, pdev);
+    if (!g)
+        return NULL;
+    uint32_t at = (uint32_t)(g - p->set->v);
+    for (size_t i = p->set->nprocs;
+         i-- > 0 && p->set->proc[i].pid == (uint32_t)p->pid;)
+        if (p->set->proc[i].gpu == at)
+            return &p->set->proc[i];
+    struct bj_gpu_proc *new = bj_gpu_add_proc(p->set, at, (uint32_t)p->pid);
+    if (new)
+        new->memory_bytes = new->sm_ppm = 0;
+    return new;
+}
+
+/* What it shares with another is that one's.  The use of the device is told by
+ * the times of the job, where they have all of it. */
+static void take_values(const struct process *p, struct bj_gpu_proc *proc,
+                        const struct bj_fdinfo *f, int r)
+{
+    if (r > 0 && f->memory_bytes != BJ_ABSENT &&
+        proc->memory_bytes != BJ_ABSENT)
+        proc->memory_bytes += f->memory_bytes;
+    else if (r != 0)
+        proc->memory_bytes = BJ_ABSENT;
+    if (p->kfd || r < 0 || r == 2)
+        proc->sm_ppm = BJ_ABSENT;
+}
+
+static int take_file(struct process *p, const char *name)
+{
+    char path[64], buf[TEXT];
+    struct bj_slice text;
+    struct bj_fdinfo f;
+    snprintf(path, sizeof(path), "fdinfo/%.20s", name);
+    int r = bj_file_read_all(p->dir, path, buf, sizeof(buf), &text, NULL);
+    if (r < 0 || !bj_fdinfo_parse(text, &f) || !still_ours(p))
+        return bj_err_gone(r) ? 0 : r;
+    struct bj_gpu_proc *proc = proc_of(p, f.pdev);
+    r = bj_gpu_clients_take(p->t->clients, p->job, &f, !p->kfd);
+    if (!proc || r == -ENOMEM || r == -E2BIG)
+        return -E2BIG;
+    take_values(p, proc, &f, r);
+    return 0;
+}
+
+/* --- a process ------------------------------------------------------------*/
+
+/* First to see what there is, then, when it is worth it, to take it: whether
+ * the first file counts may be said by the last one. */
+static int walk_files(struct process *p, DIR *d, bool take)
+{
+    const struct dirent *e;
+    int r = 0, n = 0;
+    rewinddir(d);
+    while (r == 0 && (e = readdir(d))) {
+        if (e->d_name[0] < '0' || e->d_name[0] > '9')
+            continue;
+        if (n++ == FILES_MAX)
+            return -E2BIG;
+        enum kind k = kind_of(dirfd(d), e->d_name);
+        p->kfd |= k == KFD;
+        p->drm |= k == DRM;
+        if (k == DRM && take)
+            r = take_file(p, e->d_name);
+    }
+    return r;
+}
+
+static int walk_process(struct process *p)
+{
+    char path[PATH + 32];
+    snprintf(path, sizeof(path), "%s/%d", p->t->procfs, (int)p->pid);
+    p->dir = bj_dir_open(AT_FDCWD, path);
+    int fds = p->dir < 0 ? p->dir : bj_dir_open(p->dir, "fd");
+    DIR *d = fds < 0 ? NULL : fdopendir(fds);
+    if (fds < 0)
+        return fds;
+    if (!d) {
+        close(fds);
+        return -ENOMEM;
+    }
+    int r = walk_files(p, d, false);
+    if (r == 0 && p->drm)
+        r = walk_files(p, d, true);
+    closedir(d);
+    return r;
+}
+
+static int look_at(const struct process *like, pid_t pid)
+{
+    struct process p = *like;
+    p.pid = pid;
+    p.dir = -1;
+    int r = walk_process(&p);
+    bj_close_fd(&p.dir);
+    return bj_err_gone(r) ? 0 : r;
+}
+
+/* --- a job ----------------------------------------------------------------*/
+
+static int by_number(const void *a, const void *b)
+{
+    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A file that processes share is the oldest one's, more or less. */
+static void look_at_job(struct tracer *t, struct bj_gpu_set *out, uint64_t job,
+                        const char *const dirs[DIRS])
+{
+    struct process p = {.t = t, .set = out, .job = job};
+    int n = 0;
+    for (int i = 0; i < DIRS && n <= 0 && dirs[i]; i++) {
+        p.cgroup = dirs[i];
+        n = bj_pids_below(AT_FDCWD, dirs[i], t->pids, PIDS);
+    }
+    bool whole = bj_gpu_clients_job(t->clients, job) && n < PIDS &&
+                 (n >= 0 || bj_err_gone(n)) && out->ntraced < BJ_GPU_TRACED_MAX;
+    if (n > 0)
+        qsort(t->pids, (size_t)n, sizeof(t->pids[0]), by_number);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || t->pids[i] != t->pids[i - 1])
+            whole &= look_at(&p, t->pids[i]) == 0;
+    if (whole)
+        out->traced[out->ntraced++] = job;
+}
+
+/* --- the source -----------------------------------------------------------*/
+
+static bool present(const struct bj_gpu_env *env)
+{
+    return env->places != NULL;
+}
+
+static void close_tracer(void *m)
+{
+    struct tracer *t = m;
+    bj_gpu_clients_free(t->clients);
+    bj_gpu_places_unref(t->places);
+    bj_buf_free(&t->list);
+    free(t);
+}
+
+static int open_tracer(const struct bj_gpu_env *env, void **ret,
+                       struct bj_err *err)
+{
+    struct tracer *t = calloc(1, sizeof(*t));
+    if (!t || bj_gpu_clients_new(&t->clients) < 0) {
+        free(t);
+        return bj_err_set(err, -ENOMEM, "processes on GPUs");
+    }
+    snprintf(t->procfs, sizeof(t->procfs), "%s", env->procfs);
+    t->places = bj_gpu_places_ref(env->places);
+    *ret = t;
+    return 0;
+}
+
+static int read_tracer(void *m, struct bj_gpu_set *out, struct bj_err *err)
+{
+    struct tracer *t = m;
+    const char *dirs[DIRS];
+    uint64_t job;
+    t->list.len = 0;
+    if (!bj_gpu_places_get(t->places, &t->list)) {
+        bj_buf_free(&t->list);
+        return bj_err_set(err, -ENOMEM, "processes on GPUs");
+    }
+    struct bj_slice list = {t->list.p, t->list.len};
+    uint64_t now = bj_clock_boot_usec();
+    bj_gpu_clients_begin(t->clients, now);
+    while (bj_gpu_places_next(&list, &job, dirs, DIRS))
+        look_at_job(t, out, job, dirs);
+    bj_gpu_clients_end(t->clients);
+    bj_gpu_clients_tell(t->clients, out);
+    out->traced_usec = now;
+    return 0;
+}
+
+const struct bj_gpu_kind bj_gpu_fdinfo = {"fdinfo", present, open_tracer,
+                                          read_tracer, close_tracer};

@@ -1,0 +1,250 @@
+/* Sources that add to devices which others tell: processes and their time on
+ * engines (fdinfo). */
+#include "core/gpu/gpus_impl.h"
+#include "core/internal.h"
+
+#include <stdlib.h>
+
+enum { NVML, AMD, INTEL };
+
+/* For whose devices a source is worth looking for. */
+static const unsigned over[BJ_GPU_KINDS - BJ_GPU_OVER] = {
+    1u << AMD | 1u << INTEL, /* fdinfo */
+};
+
+/* --- telling them where the jobs are --------------------------------------*/
+
+/* Changes whenever a job comes or goes. */
+static uint64_t sum_of_jobs(const struct bj_gpus *g)
+{
+    uint64_t sum = 1;
+    for (size_t i = 0; i < g->njobs; i++)
+        if (bj_track_live(g->job[i]->track))
+            sum += g->job[i]->id * UINT64_C(0x9e3779b97f4a7c15);
+    return sum;
+}
+
+static bool any_drm(const struct bj_gpus *g)
+{
+    return (g->set[AMD] && g->set[AMD]->n > 0) ||
+           (g->set[INTEL] && g->set[INTEL]->n > 0);
+}
+
+void bj_gpus_over_tell(struct bj_gpus *g)
+{
+    char paths[BJ_GPU_DIRS][BJ_GPU_PATH];
+    struct bj_buf list = {0};
+    uint64_t sum = any_drm(g) ? sum_of_jobs(g) : 0;
+    if (sum == g->places_sum || sum == 0)
+        return;
+    for (size_t i = 0; i < g->njobs; i++) {
+        if (!bj_track_live(g->job[i]->track))
+            continue;
+        size_t n = bj_gpus_dirs(g->job[i]->track, paths, BJ_GPU_DIRS);
+        bj_buf_u64(&list, g->job[i]->id);
+        bj_buf_put(&list, "", 1);
+        for (size_t k = 0; k < n; k++)
+            bj_buf_put(&list, paths[k], strlen(paths[k]) + 1);
+        bj_buf_put(&list, "", 1);
+    }
+    if (list.failed) {
+        bj_buf_free(&list);
+        return;
+    }
+    bj_gpu_places_set(g->places, &list);
+    g->places_sum = sum;
+}
+
+/* --- looking and taking ---------------------------------------------------*/
+
+void bj_gpus_over_look(struct bj_gpus *g, uint64_t now_usec)
+{
+    unsigned there = 0;
+    for (unsigned k = 0; k < BJ_GPU_OVER; k++)
+        there |= (unsigned)(g->set[k] && g->set[k]->n > 0) << k;
+    for (unsigned k = BJ_GPU_OVER; k < BJ_GPU_KINDS; k++)
+        if (over[k - BJ_GPU_OVER] & there)
+            bj_gpu_watch_look(g->watch[k], now_usec);
+}
+
+void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec)
+{
+    for (unsigned k = BJ_GPU_OVER; k < BJ_GPU_KINDS; k++) {
+        bj_gpu_watch_stat(g->watch[k], now_usec, &g->stat[k]);
+        if (!g->stat[k].ran)
+            continue;
+        if (!g->set[k])
+            g->set[k] = calloc(1, sizeof(*g->set[k]));
+        if (g->set[k])
+            bj_gpu_watch_take(g->watch[k], g->set[k]);
+    }
+}
+
+/* --- adding to a set ------------------------------------------------------*/
+
+/* A process that two sources tell is one; what either does not know of its use
+ * is not known. */
+static bool add_process(struct bj_gpu_set *set, uint32_t at,
+                        const struct bj_gpu_proc *p)
+{
+    struct bj_gpu_proc *old = NULL;
+    for (size_t i = 0; i < set->nprocs && !old; i++)
+        if (set->proc[i].gpu == at && set->proc[i].pid == p->pid)
+            old = &set->proc[i];
+    struct bj_gpu_proc *to = old ? old : bj_gpu_add_proc(set, at, p->pid);
+    if (!to)
+        return false;
+    if (to->memory_bytes == BJ_ABSENT)
+        to->memory_bytes = p->memory_bytes;
+    if (!old || p->sm_ppm == BJ_ABSENT)
+        to->sm_ppm = p->sm_ppm;
+    return true;
+}
+
+static void add_times(struct bj_gpu_set *set, uint32_t at,
+                      const struct bj_gpu_set *from, uint32_t from_at)
+{
+    for (size_t i = 0; i < from->ntimes; i++)
+        if (from->time[i].gpu == from_at && set->ntimes < BJ_GPU_TIMES_MAX) {
+            set->time[set->ntimes] = from->time[i];
+            set->time[set->ntimes++].gpu = at;
+        }
+}
+
+/* What one source tells of the device at that place. */
+static bool add_device(struct bj_gpu_set *set, uint32_t at,
+                       const struct bj_gpu_set *from, uint32_t from_at)
+{
+    bool whole = true;
+    for (size_t i = 0; i < from->nprocs; i++)
+        if (from->proc[i].gpu == from_at)
+            whole &= add_process(set, at, &from->proc[i]);
+    add_times(set, at, from, from_at);
+    return whole;
+}
+
+/* Where a device of another set is in this one; set->n: nowhere. */
+static uint32_t place_of(const struct bj_gpu_set *set, const struct bj_gpu *g)
+{
+    uint32_t at = 0;
+    while (at < set->n &&
+           (set->v[at].parent >= 0 || strcmp(set->v[at].pci, g->pci) != 0))
+        at++;
+    return at;
+}
+
+static void add_set(struct bj_gpu_set *set, const struct bj_gpu_set *from)
+{
+    bool whole = true;
+    for (uint32_t i = 0; i < from->n; i++) {
+        uint32_t at =
+            from->v[i].pci[0] ? place_of(set, &from->v[i]) : (uint32_t)set->n;
+        if (at < set->n)
+            whole &= add_device(set, at, from, i);
+    }
+    if (!whole || from->traced_usec == 0)
+        return;
+    set->traced_usec = from->traced_usec;
+    set->ntraced = from->ntraced;
+    memcpy(set->traced, from->traced, from->ntraced * sizeof(set->traced[0]));
+}
+
+/* A source that is silent adds nothing. */
+static bool answers(const struct bj_gpus *g, unsigned k)
+{
+    return g->set[k] && g->stat[k].running && !g->stat[k].hung &&
+           bj_clock_boot_usec() <
+               g->set[k]->stamp_usec + BJ_GPU_FRESH * g->conf->gpu_usec;
+}
+
+void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,
+                      unsigned kind)
+{
+    for (unsigned k = BJ_GPU_OVER; k < BJ_GPU_KINDS; k++)
+        if ((over[k - BJ_GPU_OVER] & 1u << kind) && answers(g, k))
+            add_set(set, g->set[k]);
+}
+
+/* --- jobs -----------------------------------------------------------------*/
+
+bool bj_gpus_traced(const struct bj_gpu_set *set, const struct bj_gpu_job *j)
+{
+    for (size_t i = 0; i < set->ntraced; i++)
+        if (set->traced[i] == j->id)
+            return true;
+    return false;
+}
+
+static struct bj_gpu_engine *engine_of(struct bj_gpu_hold *h, const char *name)
+{
+    for (unsigned i = 0; i < h->nengines; i++)
+        if (strcmp(h->engine[i].name, name) == 0)
+            return &h->engine[i];
+    if (h->nengines == BJ_GPU_ENGINES)
+        return NULL;
+    struct bj_gpu_engine *e = &h->engine[h->nengines++];
+    *e = (struct bj_gpu_engine){.busy_usec = 0};
+    memcpy(e->name, name, sizeof(e->name));
+    return e;
+}
+
+/* The part of the time that the busiest class was at work. */
+static uint64_t take_times(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
+                           uint64_t job, size_t at, uint64_t dt_usec)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < set->ntimes; i++) {
+        const struct bj_gpu_time *t = &set->time[i];
+        if (t->gpu != at || t->job != job)
+            continue;
+        struct bj_gpu_engine *e = engine_of(h, t->engine);
+        if (!e || t->busy_usec <= e->busy_usec)
+            continue;
+        double ppm = (double)(t->busy_usec - e->busy_usec) * 1e6 /
+                     ((double)dt_usec * (double)t->capacity);
+        e->busy_usec = t->busy_usec;
+        uint64_t bounded = ppm < 1e6 ? (uint64_t)(ppm + 0.5) : 1000000;
+        most = bounded > most ? bounded : most;
+    }
+    return most;
+}
+
+void bj_gpus_engines(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
+                     const struct bj_gpu_job *j, size_t at)
+{
+    if (set->traced_usec == 0 || set->v[at].parent >= 0) {
+        h->engines_told = false;
+        return;
+    }
+    if (set->traced_usec != h->traced_usec) {
+        uint64_t dt = h->traced_usec ? set->traced_usec - h->traced_usec : 0;
+        h->engine_ppm = take_times(h, set, j->id, at, dt ? dt : 1);
+        h->engines_told = dt > 0;
+        h->traced_usec = set->traced_usec;
+    }
+    /* A process whose time is not told leaves it open what the job used. */
+    if (!bj_gpus_traced(set, j) || h->sm_ppm == BJ_ABSENT)
+        h->engines_told = false;
+    h->sm_ppm = h->engines_told ? h->engine_ppm : BJ_ABSENT;
+}
+
+void bj_gpus_publish_engines(const struct bj_gpus *g, const struct bj_track *t,
+                             struct bj_arena *a, struct bj_job *job)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->nholds; i++)
+        n += g->hold[i].track == t ? g->hold[i].nengines : 0;
+    struct bj_gpu_engine_use *v =
+        n > 0 ? bj_arena_alloc(a, n * sizeof(*v)) : NULL;
+    job->gpu_engines = (struct bj_list){v, v ? n : 0};
+    for (size_t i = 0; v && i < g->nholds; i++) {
+        const struct bj_gpu_hold *h = &g->hold[i];
+        for (unsigned k = 0; h->track == t && k < h->nengines; k++) {
+            *v =
+                (struct bj_gpu_engine_use){.busy_usec = h->engine[k].busy_usec};
+            v->sub.key[0] = bj_core_clean(a, g->dev[h->dev].now.uuid);
+            v->sub.key[1] = bj_core_clean(a, h->engine[k].name);
+            v++;
+        }
+    }
+}

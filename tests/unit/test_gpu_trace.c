@@ -1,0 +1,273 @@
+/* A node with GPUs of AMD and Intel and jobs on them: who has what is seen by
+ * the files that processes have open.  Trees stand for /sys, /proc and cgroups;
+ * the core is the real one. */
+#include "tests/unit/test_gpu.h"
+
+#include <time.h>
+
+#define SCOPE "system.slice/slurmstepd.scope/"
+#define AMD "devices/pci0000:00/0000:c1:00.0"
+#define INTEL "devices/pci0000:00/0000:29:00.0"
+
+static struct rig rig;
+static const char *dir;
+static char proc_opt[256], cgroup_opt[256], sys_opt[256];
+
+static void link_to(const char *rel, const char *target)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", dir, rel);
+    assert_int_equal(symlink(target, path), 0);
+}
+
+static void make_cards(void)
+{
+    tmp_dir("sys/" AMD);
+    tmp_dir("sys/" INTEL);
+    tmp_dir("sys/class/drm/card0");
+    tmp_dir("sys/class/drm/card1");
+    tmp_file("sys/" AMD "/vendor", "0x1002\n");
+    tmp_file("sys/" AMD "/unique_id", "f45b8f2f3c7d6a11\n");
+    tmp_file("sys/" AMD "/mem_info_vram_total", "68702699520\n");
+    tmp_file("sys/" AMD "/mem_info_vram_used", "10737418240\n");
+    tmp_file("sys/" AMD "/gpu_busy_percent", "50\n");
+    tmp_file("sys/" INTEL "/vendor", "0x8086\n");
+    link_to("sys/class/drm/card0/device", "../../../" INTEL);
+    link_to("sys/class/drm/card1/device", "../../../" AMD);
+}
+
+static void make_process(unsigned pid, const char *job, const char *pids)
+{
+    char path[512], text[512];
+    snprintf(path, sizeof(path), "proc/%u/fd", pid);
+    tmp_dir(path);
+    snprintf(path, sizeof(path), "proc/%u/fdinfo", pid);
+    tmp_dir(path);
+    snprintf(path, sizeof(path), "proc/%u/cgroup", pid);
+    snprintf(text, sizeof(text), "0::/" SCOPE "%s/step_0/user/task_0\n", job);
+    tmp_file(path, text);
+    snprintf(path, sizeof(path), "proc/%u/environ", pid);
+    tmp_file(path, "A=B");
+    snprintf(path, sizeof(path), "cg/" SCOPE "%s", job);
+    tmp_v2_job(path, 1000, 4096, pids);
+}
+
+static void open_file(unsigned pid, unsigned fd, const char *to)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "proc/%u/fd/%u", pid, fd);
+    link_to(path, to);
+    snprintf(path, sizeof(path), "proc/%u/fdinfo/%u", pid, fd);
+    tmp_file(path, "pos:\t0\nflags:\t0100000\n");
+}
+
+static void use_amd(unsigned pid, unsigned fd, unsigned client,
+                    unsigned long long busy_ns, unsigned mib)
+{
+    char path[512], path2[512], text[512];
+    snprintf(path, sizeof(path), "%s/fdinfo.new", dir);
+    snprintf(path2, sizeof(path2), "%s/proc/%u/fdinfo/%u", dir, pid, fd);
+    snprintf(text, sizeof(text),
+             "drm-driver:\tamdgpu\ndrm-client-id:\t%u\n"
+             "drm-pdev:\t0000:c1:00.0\ndrm-memory-vram:\t%u MiB\n"
+             "drm-engine-compute:\t%llu ns\n",
+             client, mib, busy_ns);
+    tmp_file("fdinfo.new", text);
+    assert_int_equal(rename(path, path2), 0);
+}
+
+static void use_intel(unsigned pid, unsigned fd, unsigned long long busy_ns)
+{
+    char path[512], path2[512], text[512];
+    snprintf(path, sizeof(path), "%s/fdinfo.new", dir);
+    snprintf(path2, sizeof(path2), "%s/proc/%u/fdinfo/%u", dir, pid, fd);
+    snprintf(text, sizeof(text),
+             "drm-driver:\ti915\ndrm-client-id:\t7\n"
+             "drm-pdev:\t0000:29:00.0\ndrm-resident-local0:\t4 MiB\n"
+             "drm-engine-compute:\t%llu ns\n",
+             busy_ns);
+    tmp_file("fdinfo.new", text);
+    assert_int_equal(rename(path, path2), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    dir = tmp_make();
+    tmp_dir("cg");
+    tmp_file("cg/cgroup.controllers", "cpu memory\n");
+    make_cards();
+    snprintf(proc_opt, sizeof(proc_opt), "path.procfs=%s/proc", dir);
+    snprintf(sys_opt, sizeof(sys_opt), "path.sysfs=%s/sys", dir);
+    snprintf(cgroup_opt, sizeof(cgroup_opt), "path.cgroupfs=%s/cg", dir);
+    make_process(1100, "job_11", "1100\n1101\n");
+    make_process(1101, "job_11", "1100\n1101\n");
+    make_process(1200, "job_12", "1200\n");
+    make_process(1300, "job_13", "1300\n");
+    open_file(1100, 0, "/dev/null");
+    open_file(1100, 5, "/dev/dri/renderD128");
+    open_file(1101, 5, "/dev/dri/renderD128"); /* inherited */
+    open_file(1101, 6, "/dev/dri/renderD128");
+    open_file(1200, 3, "/dev/dri/renderD128");
+    open_file(1300, 3, "/dev/dri/renderD129");
+    open_file(1300, 4, "socket:[4711]");
+    return 0;
+}
+
+static void start(void)
+{
+    rig_start(&rig, proc_opt, sys_opt, cgroup_opt, "collector.node=false",
+              "job.file-dir=", "gpu.map-dir=/nonexistent", "gpu.interval=1s",
+              "collector.energy=false", NULL);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    rig_stop(&rig);
+    tmp_gone();
+    return 0;
+}
+
+static const struct bj_gpu_part *part(const char *jobid, const char *gpu)
+{
+    const struct bj_job *job = rig_job(&rig, jobid);
+    const struct bj_gpu_part *p = job ? job->gpus.v : NULL;
+    for (size_t i = 0; job && i < job->gpus.n; i++)
+        if (bj_slice_eq(p[i].sub.key[0], bj_slice_str(gpu)))
+            return &p[i];
+    return NULL;
+}
+
+/* Milliseconds on compute engines of all GPUs. */
+static uint64_t engine(const char *jobid)
+{
+    const struct bj_job *job = rig_job(&rig, jobid);
+    const struct bj_gpu_engine_use *e = job ? job->gpu_engines.v : NULL;
+    if (!job || job->gpu_engines.n != 1)
+        return BJ_ABSENT;
+    assert_true(bj_slice_eq(e->sub.key[1], BJ_SLICE("compute")));
+    return e->busy_usec / 1000;
+}
+
+/* Passes until a counter has that value. */
+static void until(const char *jobid, uint64_t msec)
+{
+    for (int i = 0; i < 400; i++) {
+        rig_pass(&rig);
+        if (engine(jobid) == msec)
+            return;
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
+    fail_msg("job %s has never used %u ms", jobid, (unsigned)msec);
+}
+
+/* Passes until at least so many readings of the devices went by. */
+static void readings(unsigned n)
+{
+    for (unsigned i = 0; i < 22 * n; i++) {
+        rig_pass(&rig);
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
+}
+
+#define GPU_AMD "f45b8f2f3c7d6a11"
+#define GPU_INTEL "0000:29:00.0"
+
+static void test_shares(void **state)
+{
+    (void)state;
+    use_amd(1100, 5, 1, 1000000000, 100);
+    use_amd(1101, 5, 1, 1000000000, 100);
+    use_amd(1101, 6, 2, 2000000000, 50);
+    use_amd(1200, 3, 3, 1000000, 30);
+    start();
+    until("11", 3000);
+    until("12", 1);
+    readings(2);
+    const struct bj_gpu_part *a = part("11", GPU_AMD), *b = part("12", GPU_AMD);
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_null(part("13", GPU_AMD));
+    assert_int_equal(a->processes, 2);
+    assert_int_equal(b->processes, 1);
+    assert_int_equal(a->memory_used_bytes, 150 * 1048576);
+    assert_int_equal(b->memory_used_bytes, 30 * 1048576);
+    assert_int_equal(a->estimated, 1);
+    /* nobody did anything */
+    assert_int_equal(a->share_ppm + b->share_ppm, 1000000);
+    assert_int_equal(a->share_ppm, 500000);
+    assert_int_equal(a->busy_ppm, 0);
+    /* One goes with 3 s in all; what both have used is known. */
+    tmp_remove("proc/1101");
+    use_amd(1100, 5, 1, 1300000000, 100);
+    use_amd(1200, 3, 3, 101000000, 30);
+    until("11", 3300);
+    until("12", 101);
+    readings(1);
+    a = part("11", GPU_AMD);
+    assert_int_equal(a->processes, 1);
+    assert_int_equal(a->memory_used_bytes, 100 * 1048576);
+    const struct bj_gpu_use *u = rig.snap->gpus.v;
+    assert_int_equal(rig.snap->gpus.n, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(u[i].processes, BJ_ABSENT); /* others are not seen */
+    const struct bj_gpu_source *s = rig.snap->gpu_sources.v;
+    assert_int_equal(rig.snap->gpu_sources.n, 3);
+    assert_true(bj_slice_eq(s[2].sub.key[0], BJ_SLICE("fdinfo")));
+    assert_int_equal(s[2].success, 1);
+}
+
+/* Of ROCm's queues the kernel tells no time: none is better than 0. */
+static void test_rocm(void **state)
+{
+    (void)state;
+    open_file(1200, 9, "/dev/kfd");
+    use_amd(1100, 5, 1, 1000000000, 100);
+    use_amd(1101, 6, 2, 0, 1);
+    use_amd(1200, 3, 3, 1000000, 30);
+    start();
+    until("11", 1000);
+    readings(3);
+    assert_int_equal(engine("12"), BJ_ABSENT);
+    const struct bj_gpu_part *p = part("12", GPU_AMD);
+    assert_non_null(p);
+    assert_int_equal(p->share_ppm, 500000);
+    assert_int_equal(p->busy_ppm, BJ_ABSENT);
+    assert_int_equal(p->idle_usec, 0);
+    assert_int_equal(p->memory_used_bytes, 30 * 1048576);
+}
+
+/* A card that tells nothing of itself: what its only job does is known. */
+static void test_intel(void **state)
+{
+    (void)state;
+    use_intel(1300, 3, 5000000000);
+    start();
+    until("13", 5000);
+    readings(3);
+    const struct bj_gpu_part *p = part("13", GPU_INTEL);
+    assert_non_null(p);
+    assert_int_equal(p->share_ppm, 1000000);
+    assert_int_equal(p->memory_used_bytes, 4 * 1048576);
+    assert_int_equal(p->busy_ppm, 0);
+    uint64_t idle = p->idle_usec;
+    assert_true(idle > 0 && idle < p->held_usec);
+    use_intel(1300, 3, 5000000000 + 3600000000000);
+    until("13", 3605000);
+    p = part("13", GPU_INTEL);
+    assert_int_equal(p->busy_ppm, 1000000);
+    /* An hour that it had while it was seen to be there. */
+    tmp_remove("proc/1300/fd");
+    readings(2);
+    assert_int_equal(engine("13"), 3605000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_shares, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rocm, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_intel, setup, teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -34,13 +34,16 @@ enum {
         BJ_BIT(BJ_PARAM_STATE) | BJ_BIT(BJ_PARAM_NODE) | BJ_BIT(BJ_PARAM_NAME) |
         BJ_BIT(BJ_PARAM_JOB) | BJ_BIT(BJ_PARAM_FIELDS) | BJ_BIT(BJ_PARAM_FROM) |
         BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) | BJ_BIT(BJ_PARAM_ORDER) |
-        BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_RUNNING)
+        BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_RUNNING) | BJ_BIT(BJ_PARAM_GPU)
 };
 
 /* A whole list, without an envelope: the columns are those of bj_jobs_pick. 0,
  * a refusal, or an error of the store. */
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
                  enum bj_shape shape, struct bj_buf *to);
+
+/* Append " AND ..." for the parameter gpu. */
+void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p);
 
 /* Append " AND ..." for a job named by key, SLUID, id or array id. */
 int bj_jobs_named(struct bj_query *q, struct bj_call *c, struct bj_slice name);

@@ -54,6 +54,8 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                        "time if not given."},
     [BJ_PARAM_FINDING] = {"finding", BJ_PARAM_LIST,
                           "Only findings with these names."},
+    [BJ_PARAM_GPU] = {"gpu", BJ_PARAM_FLAG,
+                      "Only jobs with GPUs, or only those without."},
 };
 
 struct reading {

@@ -33,6 +33,7 @@ enum bj_param {
     BJ_PARAM_BY,
     BJ_PARAM_STEP,
     BJ_PARAM_FINDING,
+    BJ_PARAM_GPU,
     BJ_PARAMS
 };
 

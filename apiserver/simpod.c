@@ -16,9 +16,9 @@ enum { TARGETS = 20, DEPTH = 12, BODY_VALUES = 4000 };
 
 /* Figures of usage that make a series. */
 static const char *const series[] = {
-    "core_hours",     "gpu_hours",     "node_hours", "job_hours",
-    "cpu_used_hours", "jobs_started",  "jobs_ended", "jobs_failed",
-    "energy_kwh",     "cpu_efficiency"};
+    "core_hours",     "gpu_hours",      "node_hours",      "job_hours",
+    "cpu_used_hours", "jobs_started",   "jobs_ended",      "jobs_failed",
+    "energy_kwh",     "cpu_efficiency", "best_energy_kwh", "emissions_g"};
 enum { SERIES = sizeof(series) / sizeof(series[0]) };
 
 /* Parameters that a payload may hold. */

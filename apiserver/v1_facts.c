@@ -1,5 +1,6 @@
 /* What is not about one job: emission factors, findings of many jobs, and the
  * site's own numbers. */
+#include "apiserver/jobs.h"
 #include "apiserver/server.h"
 #include "apiserver/table.h"
 
@@ -155,6 +156,7 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
     if (r != 0)
         return r;
     add_names(q, p);
+    bj_jobs_with_gpu(q, p);
     bj_query_sql(q, " AND j.at BETWEEN ");
     bj_query_int(q, s->from - (int64_t)(c->api->conf->longest_usec / 1000000));
     bj_query_sql(q, " AND ");
@@ -309,7 +311,7 @@ const struct bj_endpoint bj_endpoints_facts[] = {
                BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
                BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_FROM) |
                BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) |
-               BJ_BIT(BJ_PARAM_FINDING),
+               BJ_BIT(BJ_PARAM_FINDING) | BJ_BIT(BJ_PARAM_GPU),
      .columns = finding_columns},
     {.path = "/api/v1/constants",
      .methods = BJ_HTTP_GET,

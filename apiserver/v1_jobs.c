@@ -157,6 +157,7 @@ static int add_filters(struct bj_call *c, struct list *l,
     if (r != 0)
         return r;
     add_nodes(q, p);
+    bj_jobs_with_gpu(q, p);
     if (p->given[BJ_PARAM_RUNNING])
         bj_query_sql(q, p->number[BJ_PARAM_RUNNING]
                             ? " AND j.\"end\" IS NULL AND j.start IS NOT NULL"

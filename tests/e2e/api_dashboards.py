@@ -1,40 +1,87 @@
 #!/usr/bin/env python3
-"""The dashboards in examples/grafana: what they ask is answered, by columns of
-one length, and their metrics exist.  TAP."""
+"""The dashboards in examples/grafana: every question they ask is answered with
+data, by a real store and by a real Prometheus that has scraped real jobs and
+the cluster collector; and what Grafana's published packages make of it.  TAP."""
 import glob
 import json
 import os
 import re
+import shutil
+import sqlite3
+import subprocess
 import sys
+import time
 import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from api_lib import TOP, check, run, same, user  # noqa: E402
+from api_lib import O, TOP, check, run, same, user  # noqa: E402
+from prom_lib import Node, Prometheus, wait_for  # noqa: E402
 
 FOLDER = os.path.join(TOP, "examples/grafana")
+NODE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grafana")
+# What the made-up cluster or this machine need not tell.
+UNKNOWN = {"Ended", "timeEnd", "Name", "Limit", "Memory used", "Memory", "Country", "limit", "GPUs",
+           "Tasks"}
+cases = []
 
 
 def begin(site):
+    """A running job with curves, and one that has ended with all that there can
+    be of it; both of one user."""
     site.start("--access.trust-loopback", "--access.admins=boss")
-    site.key = site.ask("/api/v1/jobs?limit=1&from=0&state=ended&fields=key",
-                        user("user3")).data[0]["key"]
+    running = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,id,uid,user,account",
+                       user("boss")).data
+    for job in running:
+        ended = site.ask("/api/v1/jobs?from=0&state=completed&limit=1&fields=key,id,nodelist&user="
+                         + job["user"], user("boss")).data
+        steps = ended and site.ask("/api/v1/jobs/%s/steps" % ended[0]["key"], user("boss"))
+        if steps and steps.status == 200 and steps.data:
+            break
+    else:
+        raise RuntimeError("nobody has both a running job and one that has ended")
+    site.who, site.running, site.ended = job["user"], job, ended[0]
+    same(site.derive(ended[0]["id"]), ended[0]["key"], "a job that was measured")
+    db = sqlite3.connect(site.store)
+    db.execute("UPDATE job SET gpus = 2 WHERE raw_id = ?", (int(ended[0]["id"]),))
+    db.commit()
+    db.close()
+    site.node = Node("fake", [(job["id"], job["uid"], job["user"], job["account"])])
+    site.prom = None if site.node.why else Prometheus(site.node.url)
+    site.why = site.node.why or site.prom.why
+    if site.why:
+        print("# no curves: " + site.why)
+        return
+    for what in ('rate(batchjob_job_energy_joules_total{jobid="%s"}[5s]) > 0' % job["id"],
+                 "rate(batchjob_job_cpu_seconds_total[5s]) > 0", "batchjob_cluster_limit_jobs",
+                 "batchjob_cluster_licenses", "batchjob_cluster_shares",
+                 "batchjob_cluster_controller_schedule_cycle_last_seconds",
+                 "batchjob_cluster_source_age_seconds", "batchjob_emission_factor_grams_per_kwh"):
+        check(wait_for(lambda: site.prom.query(what), 60), "Prometheus has " + what)
+    site.gpus = wait_for(lambda: site.prom.query("rate(batchjob_job_gpu_held_seconds_total[5s])"), 20)
+    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url="
+               + site.prom.url, "--prometheus.scrape-interval=1s")
 
 
-def fill(text, site, all_value):
+def fill(text, site, job, all_value):
     """As Grafana and the plugin would: macros and variables."""
     values = {"user": all_value, "account": all_value, "partition": "*", "state": "all",
-              "job": site.key, "id": site.key.split(":")[1]}
+              "job": urllib.parse.quote(job["key"], safe=""), "id": job["id"], "cluster": ".*",
+              "__rate_interval": "5s", "__from": "%d000" % (site.now - 30 * 86400),
+              "__to": "%d000" % (site.now + 60)}
+    if job is site.running:
+        text = text.replace("$__unixEpochFrom()", str(int(time.time()) - 20))
     text = text.replace("$__unixEpochFrom()", str(site.now - 30 * 86400))
-    text = text.replace("$__unixEpochTo()", str(site.now))
+    text = text.replace("$__unixEpochTo()", str(int(time.time()) + 60))
     return re.sub(r"\$\{(\w+)(?::\w+)?\}|\$(\w+)",
                   lambda m: values[m.group(1) or m.group(2)], text)
 
 
-def ask(site, target, who, all_value):
-    params = [(fill(k, site, all_value), fill(v, site, all_value)) for k, v in target["params"]]
-    return site.ask("/api/v1%s?%s" % (target["urlPath"], urllib.parse.urlencode(params)),
-                    user(who))
+def ask(site, target, who, job, all_value):
+    params = [(fill(k, site, job, all_value), urllib.parse.unquote(fill(v, site, job, all_value)))
+              for k, v in target["params"]]
+    return site.ask("/api/v1%s?%s" % (fill(target["urlPath"], site, job, all_value),
+                                      urllib.parse.urlencode(params)), user(who))
 
 
 def column(rows, path):
@@ -43,62 +90,242 @@ def column(rows, path):
     return [r[key] for r in rows if key in r]
 
 
-def look(site, where, target):
-    for who, all_value in (("user3", "*"), ("user3", "$__all"), ("boss", "*"), ("newcomer", "")):
-        a = ask(site, target, who, all_value)
-        if a.status != 200:
-            check(False, where, who, a)
-            return
-        lengths = {len(column(a.data, f["jsonPath"])) for f in target["fields"]}
-        if lengths != {len(a.data)}:
-            check(False, where + ": fields of one length", who, lengths)
-            return
-        for f in target["fields"]:
-            kinds = {"number": (int, float), "time": (int, float), "string": str,
-                     "boolean": bool}[f["type"]]
-            values = column(a.data, f["jsonPath"])
-            if not all(v is None or isinstance(v, kinds) for v in values):
-                check(False, "%s: %s is %s" % (where, f["name"], f["type"]), values[:3])
+def fits(where, target, a):
+    lengths = {len(column(a.data, f["jsonPath"])) for f in target["fields"]}
+    if lengths != {len(a.data)}:
+        return check(False, where + ": fields of one length", lengths)
+    for f in target["fields"]:
+        kinds = {"number": (int, float), "time": (int, float), "string": str,
+                 "boolean": bool}[f["type"]]
+        values = column(a.data, f["jsonPath"])
+        if not all(v is None or isinstance(v, kinds) for v in values):
+            return check(False, "%s: %s is %s" % (where, f["name"], f["type"]), values[:3])
+    return True
+
+
+def look(site, where, target, kind=None):
+    """Everybody gets an answer; who has jobs gets data, of one job or the other."""
+    about_job = "$job" in json.dumps(target) or "${job" in json.dumps(target)
+    if "/series" in target["urlPath"] and site.why:
+        check(True, where + " # SKIP " + site.why)
+        return
+    for who, all_value in ((site.who, "*"), (site.who, "$__all"), ("boss", "*"), ("newcomer", "")):
+        good, numbers = [], []
+        for job in (site.running, site.ended):
+            a = ask(site, target, who, job, all_value)
+            if who == "newcomer" and about_job and a.status == 404:
+                continue
+            if a.status != 200:
+                check(False, "%s for %s" % (where, who), a)
                 return
-        if who == "user3" and not a.data:
-            check(False, where + " has data")
-            return
-    check(target["cacheDurationSeconds"] == 0, where + " is answered")
+            if not fits(where, target, a):
+                return
+            cases.append({"kind": "jsonapi", "what": "Grafana: %s for %s" % (where, who),
+                          "body": a.body.decode(), "fields": target["fields"],
+                          "series": kind == "timeseries"})
+            good.append(a.data)
+            numbers.append({f["name"] for f in target["fields"]
+                            if any(v is not None for v in column(a.data, f["jsonPath"]))})
+        if who == site.who:
+            seen = set().union(*numbers)
+            want = {f["name"] for f in target["fields"]}
+            if "Waiting" in where and not seen:
+                want = set()  # no pressure in cgroup v1
+            if "busy" in want and not site.gpus:
+                want = set()
+            lacking = want - seen - UNKNOWN
+            if lacking:
+                check(False, where + ": every column has data", lacking, good and good[0][:1])
+                return
+    check(target["cacheDurationSeconds"] == 0, where + " has data")
+
+
+def prom_range(site, expr, instant):
+    now = int(time.time())
+    if instant:
+        path = "/api/v1/query?" + urllib.parse.urlencode({"query": expr})
+    else:
+        path = "/api/v1/query_range?" + urllib.parse.urlencode(
+            {"query": expr, "start": now - 8, "end": now, "step": 1})
+    got = site.prom.get(path)
+    return json.loads(got)["data"]["result"] if got else None
+
+
+def curve(site, where, target):
+    expr = fill(target["expr"], site, site.running, ".*")
+    cases.append({"kind": "promql", "what": "PromQL: " + where, "expr": expr})
+    if site.why:
+        check(True, where + " # SKIP " + site.why)
+        return None
+    if "gpu" in expr and not site.gpus and "cluster_gpus" not in expr:
+        check(True, where + " # SKIP no library that plays a GPU")
+        return None
+    got = wait_for(lambda: prom_range(site, expr, target["instant"]), 10)
+    check(got, where + " has data", expr)
+    labels = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+    if got and labels:
+        check(any(l in r["metric"] for r in got for l in labels), where + ": the legend has labels",
+              labels, got[0]["metric"])
+    return got
+
+
+def tables_of(panel, results):
+    """Prometheus' answers as Grafana's data source hands them on as tables."""
+    out = []
+    for target, result in zip(panel["targets"], results):
+        names = sorted({k for r in result for k in r["metric"] if k != "__name__"})
+        value = "Value" if len(results) == 1 else "Value #" + target["refId"]
+        out.append({"refId": target["refId"], "fields": [
+            {"name": "Time", "type": "time", "values": [r["value"][0] * 1000 for r in result]}]
+            + [{"name": n, "type": "string", "values": [r["metric"].get(n) for r in result]}
+               for n in names]
+            + [{"name": value, "type": "number", "values": [float(r["value"][1]) for r in result]}]})
+    return out
+
+
+def one_panel(site, name, p, metrics):
+    where = "%s: %s" % (name, p["title"])
+    if p["type"] == "row":
+        return
+    results = []
+    for t in p["targets"]:
+        if "expr" not in t:
+            look(site, where, t, p["type"])
+            continue
+        unknown = set(re.findall(r"batchjob_\w+", t["expr"])) - metrics
+        check(not unknown, where + " asks for metrics that there are", unknown)
+        if name == "one-job.json":
+            same(t["expr"].count('{jobid="$id"}'), len(re.findall(r"batchjob_\w+", t["expr"])),
+                 where + " asks about one job")
+        results.append(curve(site, where + " " + t["refId"], t))
+    case = {"kind": "panel", "what": "panel: " + where, "tables": [], "columns": [],
+            "units": [p["fieldConfig"]["defaults"]["unit"]] + [
+                x["value"] for o in p["fieldConfig"]["overrides"] for x in o["properties"]
+                if x["id"] == "unit"],
+            "transformations": p.get("transformations", [])}
+    names = {f["name"] for t in p["targets"] for f in t.get("fields", [])}
+    for o in p["fieldConfig"]["overrides"]:
+        check(o["matcher"]["options"] in names, where + ": %s is a column"
+              % o["matcher"]["options"], names)
+    if p.get("transformations") and all(results):
+        case["tables"] = tables_of(p, results)
+        case["columns"] = [v for s in p["transformations"]
+                           for v in s["options"].get("renameByName", {}).values()]
+    else:
+        case["transformations"] = []
+        case["tables"] = [{"fields": [{"name": "x", "values": [1]}]}]
+    cases.append(case)
 
 
 def boards(site):
     metrics = set(re.findall(r"`(batchjob_\w+)`", open(os.path.join(TOP, "docs/metrics.md")).read()))
     uids = {}
-    for path in sorted(glob.glob(FOLDER + "/*.json")):
+    paths = sorted(glob.glob(FOLDER + "/*.json"))
+    same([os.path.basename(p) for p in paths],
+         ["cluster.json", "energy.json", "gpu-waste.json", "my-jobs.json", "one-job.json"],
+         "five dashboards")
+    for path in paths:
         name = os.path.basename(path)
         with open(path) as f:
             board = json.load(f)
         uids[board["uid"]] = board
         same((board["id"], board["schemaVersion"] >= 36), (None, True), name + " can be imported")
         names = [v["name"] for v in board["templating"]["list"]]
-        text = json.dumps(board["panels"])
+        text = json.dumps([board["panels"], board["annotations"]])
         used = set(re.findall(r"\$\{?(\w+)", text)) - {"__unixEpochFrom", "__unixEpochTo", "__data",
                                                        "__rate_interval", "data"}
         check({u for u in used if not u.startswith("__")} <= set(names),
               name + " uses variables that it has", used - set(names))
+        check(not re.search(r"https?://", text), name + " names no host")
         ids = [p["id"] for p in board["panels"]]
         same(len(set(ids)), len(ids), name + ": panels have numbers of their own")
+        taken = [(p["gridPos"]["y"] + j, p["gridPos"]["x"] + i) for p in board["panels"]
+                 for j in range(p["gridPos"]["h"]) for i in range(p["gridPos"]["w"])]
+        check(len(taken) == len(set(taken)) and max(x for _, x in taken) < 24,
+              name + ": panels do not overlap")
         for v in board["templating"]["list"]:
-            if v["type"] == "query":
+            if v["type"] == "query" and "fields" in v["query"]:
                 look(site, "%s: variable %s" % (name, v["name"]), v["query"])
+            elif v["type"] == "query":
+                m = re.fullmatch(r"label_values\((\w+), (\w+)\)", v["query"]["query"])
+                check(site.why or any(m.group(2) in r["metric"] for r in
+                                      site.prom.query(m.group(1)) or []),
+                      "%s: variable %s" % (name, v["name"]))
+        for a in board["annotations"]["list"]:
+            look(site, "%s: annotation" % name, a["target"])
         for p in board["panels"]:
-            for t in p["targets"]:
-                where = "%s: %s" % (name, p["title"])
-                if "expr" in t:
-                    unknown = set(re.findall(r"batchjob_\w+", t["expr"])) - metrics
-                    check(not unknown and t["expr"].count('{jobid="$id"}')
-                          == len(re.findall(r"batchjob_\w+", t["expr"])),
-                          where + " asks for metrics of one job", unknown)
-                else:
-                    look(site, where, t)
+            one_panel(site, name, p, metrics)
     for board in uids.values():
         for uid in re.findall(r"/d/([\w-]+)/", json.dumps(board)):
             check(uid in uids, "%s links to a dashboard that is there" % board["title"], uid)
 
 
-sys.exit(run(begin, boards, count=600, days=25))
+def simpod(site):
+    """Its answers, for Grafana's own code to read."""
+    def iso(sec):
+        return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(sec))
+    for target in ("jobs", "usage", "core_hours", "best_energy_kwh"):
+        a = site.ask("/api/simpod/query", user(site.who), ("Content-Type", "application/json"),
+                     method="POST", body={
+                         "range": {"from": iso(site.now - 20 * 86400), "to": iso(site.now + 60)},
+                         "targets": [{"refId": "Q", "target": target, "payload": {}}]})
+        check(a.status == 200, "simPod: " + target, a)
+        cases.append({"kind": "simpod", "what": "simPod in Grafana: " + target,
+                      "body": a.body.decode()})
+
+
+def packages(_site):
+    """Grafana's own code over all of the answers above."""
+    folder = os.path.abspath(os.path.join(TOP, O, "grafana-node"))
+    if not shutil.which("npm") or not shutil.which("node"):
+        check(True, "Grafana's packages # SKIP no npm here")
+        return
+    os.makedirs(folder, exist_ok=True)
+    for name in os.listdir(NODE):
+        shutil.copy(os.path.join(NODE, name), folder)
+    stamp = os.path.join(folder, "installed")
+    with open(os.path.join(NODE, "package.json")) as f:
+        wanted = f.read()
+    if not os.path.exists(stamp) or open(stamp).read() != wanted:
+        p = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
+                            "--legacy-peer-deps", "--fetch-timeout=30000", "--fetch-retries=1"],
+                           cwd=folder, capture_output=True, text=True, timeout=300)
+        if p.returncode != 0:
+            offline = re.search("ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|network", p.stderr)
+            check(bool(offline), "Grafana's packages # SKIP npm can't be reached", p.stderr[-500:])
+            return
+        with open(stamp, "w") as f:
+            f.write(wanted)
+    p = subprocess.run(["node", "check.mjs"], cwd=folder, input=json.dumps(cases), text=True,
+                       capture_output=True, timeout=300)
+    lines = p.stdout.splitlines()
+    same((len(lines), p.returncode), (len(cases), 0), "every answer was read by Grafana's code")
+    seen = set()
+    for line in lines:
+        if line.startswith("ok ") and line not in seen:
+            check(True, line[3:])
+        elif not line.startswith("ok "):
+            check(False, line[7:])
+        seen.add(line)
+    if p.returncode:
+        print("# " + p.stderr[-800:].replace("\n", "\n# "))
+
+
+def end(site):
+    site.node.stop()
+    if site.prom:
+        site.prom.stop()
+
+
+def everything(site):
+    site.gpus = None
+    begin(site)
+    try:
+        boards(site)
+        simpod(site)
+        packages(site)
+    finally:
+        end(site)
+
+
+sys.exit(run(everything, count=1500, days=25))

@@ -1,0 +1,85 @@
+// What Grafana makes of answers: its own data frames, units and
+// transformations, the JSONPath library of the JSON API plugin, Prometheus'
+// own parser.  Reads a JSON array of cases, prints "ok WHAT" or "not ok WHAT: WHY".
+import { createRequire } from 'module';
+import { pathToFileURL } from 'url';
+globalThis.window = globalThis;
+globalThis.navigator ??= { language: 'en', languages: ['en'] };
+const require = createRequire(pathToFileURL(process.cwd() + '/'));
+const data = require('@grafana/data');
+const { JSONPath } = require('jsonpath-plus');
+const { parser } = require('@prometheus-io/lezer-promql');
+const { standardTransformers, standardTransformersRegistry } = data;
+
+// Some are there under two names.
+const steps = new Map(Object.values(standardTransformers).map(
+  (t) => [t.id, { id: t.id, name: t.name, transformation: t, editor: () => null }]));
+standardTransformersRegistry.setInit(() => [...steps.values()]);
+const units = new Set(data.getValueFormats().flatMap((g) => g.submenu.map((u) => u.value)));
+
+function demand(good, why) {
+  if (!good) throw new Error(why);
+}
+
+async function transform(frames, steps) {
+  let got;
+  await new Promise((resolve, reject) => data.transformDataFrame(steps, frames).subscribe(
+    { next: (v) => { got = v; }, complete: resolve, error: reject }));
+  return got;
+}
+
+// As the plugin does: a column for each JSONPath, all of one length.
+async function jsonapi(c) {
+  const json = JSON.parse(c.body);
+  const fields = c.fields.map((f) => ({
+    name: f.name, type: f.type, config: {}, values: JSONPath({ path: f.jsonPath, json }) }));
+  demand(new Set(fields.map((f) => f.values.length)).size === 1, 'Fields have different lengths');
+  const frame = data.toDataFrame({ refId: 'A', fields });
+  demand(frame.length === json.data.length, `${frame.length} rows of ${json.data.length}`);
+  for (const f of frame.fields) {
+    const show = data.getDisplayProcessor({ field: f, theme: data.createTheme() });
+    for (const v of f.values) {
+      demand(v === null || f.type !== 'time' || (v > 9e11 && Number.isInteger(v)),
+        `${f.name}: ${v} is no time in ms`);
+      demand(typeof show(v).text === 'string', `${f.name}: cannot show ${v}`);
+    }
+  }
+  if (c.series) demand(frame.fields.some((f) => f.type === 'time'), 'a series without time');
+}
+
+async function simpod(c) {
+  for (const r of JSON.parse(c.body)) {
+    const frame = data.toDataFrame(r);
+    demand(frame.refId === r.refId, 'refId is lost');
+    demand(frame.length === (r.rows ?? r.datapoints).length, 'rows are lost');
+    for (const f of frame.fields)
+      for (const v of f.values)
+        demand(v === null || f.type !== 'time' || typeof v === 'number', `${f.name}: ${v}`);
+  }
+}
+
+async function promql(c) {
+  parser.parse(c.expr).iterate({
+    enter: (n) => demand(!n.type.isError, `at ${n.from}: ${c.expr.slice(n.from, n.from + 40)}`) });
+}
+
+async function panel(c) {
+  for (const unit of c.units) demand(units.has(unit), `there is no unit ${unit}`);
+  const frames = c.tables.map((t) => data.toDataFrame(t));
+  const got = await transform(frames, c.transformations);
+  demand(got.length > 0 && got.every((f) => f.length > 0), 'nothing is left');
+  for (const name of c.columns)
+    demand(got.some((f) => f.fields.some((x) => data.getFieldDisplayName(x, f, got) === name)),
+      `no column ${name}: ` + got.map((f) => f.fields.map((x) => data.getFieldDisplayName(x, f, got))));
+}
+
+let text = '';
+for await (const piece of process.stdin) text += piece;
+for (const c of JSON.parse(text)) {
+  try {
+    await { jsonapi, simpod, promql, panel }[c.kind](c);
+    console.log(`ok ${c.what}`);
+  } catch (e) {
+    console.log(`not ok ${c.what}: ${e.message.replaceAll('\n', ' ')}`);
+  }
+}

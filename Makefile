@@ -3,7 +3,7 @@
 #   make            all programs          make demo         try it (no scheduler)
 #   make test       everything CI runs    make demo-slurm   try it with a real Slurm
 #   make check-long what takes long       make bench        measure it
-#   make install    DESTDIR, prefix       make lint, make dist
+#   make install    DESTDIR, prefix       make lint, make dist, make deb, make rpm
 #
 # Variables: O (build folder), CC, CFLAGS, SAN (address,undefined | thread),
 # prefix, DESTDIR, WERROR=1 (warnings are errors).

@@ -53,7 +53,7 @@ test:
 	@O=$(O) MAKE="$(MAKE)" tests/run
 
 check-long:
-	@tests/deps test slurm
+	@tests/deps test slurm packages
 	@O=$(O) MAKE="$(MAKE)" tests/run --long
 
 lint:

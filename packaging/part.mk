@@ -1,0 +1,25 @@
+# Packages of what is committed: make deb (needs debhelper), make rpm (needs
+# rpmbuild; RPMFLAGS=--nodeps on a distribution without rpm packages).
+PACKAGE := batchjob-monitoring-$(VERSION)
+PACKED   = $(abspath $(O))/packages
+# The make of the package has variables of its own.
+CLEAN_ENV = env -u O -u CFLAGS -u MAKEFLAGS -u MFLAGS
+
+deb:
+	rm -rf $(PACKED)/deb
+	mkdir -p $(PACKED)/deb
+	git archive --prefix=$(PACKAGE)/ HEAD | tar -x -C $(PACKED)/deb
+	cp -r packaging/debian $(PACKED)/deb/$(PACKAGE)/
+	cd $(PACKED)/deb/$(PACKAGE) && $(CLEAN_ENV) REVISION=$(REVISION) dpkg-buildpackage -b -us -uc
+	@ls $(PACKED)/deb/*.deb
+
+rpm:
+	rm -rf $(PACKED)/rpm
+	mkdir -p $(PACKED)/rpm
+	git archive --prefix=$(PACKAGE)/ -o $(PACKED)/rpm/$(PACKAGE).tar.gz HEAD
+	$(CLEAN_ENV) rpmbuild -bb $(RPMFLAGS) --define '_sourcedir $(PACKED)/rpm' \
+	    --define '_topdir $(PACKED)/rpm' --define '_revision $(REVISION)' \
+	    --define '_package_version $(VERSION)' packaging/batchjob-monitoring.spec
+	@find $(PACKED)/rpm -name '*.rpm'
+
+.PHONY: deb rpm

@@ -1,0 +1,39 @@
+#!/bin/bash
+# The packages: built from what is committed, unpacked, and what their services
+# name is in them.  TAP; some minutes.
+. "$(dirname "$0")/lib.sh"
+cd "$top" || exit 1
+
+unpack_deb() { dpkg-deb -x "$1" "$root"; }
+unpack_rpm() { rpm2cpio "$1" | (cd "$root" && cpio -idm --quiet); }
+
+# Programs and files in /etc that a service's command lines name.
+needs() {
+    sed -n 's/^Exec[A-Za-z]*=//p' "$1" | grep -o '/\(usr\|etc\)/[^ ]*' | sort -u
+}
+
+packed() { # kind tool
+    local f unit want have dir
+    root=$tmp/$1
+    mkdir -p "$root"
+    command -v "$2" >/dev/null || { skip "packages of $1" "no $2"; return; }
+    check "make $1" make "$1" O="$tmp/build" RPMFLAGS=--nodeps
+    for f in $(find "$tmp/build/packages/$1" -name "*.$1" ! -name '*dbgsym*'); do
+        check "${f##*/} unpacks" "unpack_$1" "$f"
+    done
+    for f in batchjob_exporter batchjob_stats_db batchjob_stats_server batchjob_acct; do
+        is "$1: $f is that version" "$("$root/usr/bin/$f" --version | awk '{print $2}')" \
+            "$(sed -n 's/^VERSION *:= //p' Makefile)"
+    done
+    dir=$(dirname "$(find "$root" -name batchjob_exporter.service)")
+    for unit in "${dir:-no}"/*.service; do
+        want=$(needs "$unit")
+        have=$(for f in $want; do [ ! -e "$root$f" ] || echo "$f"; done)
+        is "$1: what ${unit##*/} starts and reads is there" "$have" "$want"
+    done
+}
+
+git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
+packed deb dpkg-buildpackage
+packed rpm rpmbuild
+complete=1

@@ -1,6 +1,7 @@
 #include "core/final.h"
 
 #include "base/json.h"
+#include "core/gpu/gpus.h"
 #include "core/internal.h"
 
 #include <stddef.h>
@@ -153,6 +154,8 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
     put_devices(o, &t->unit);
     if (core->energy && t->account)
         bj_energy_final(core->energy, t->account, o);
+    if (core->gpus)
+        bj_gpus_final(core->gpus, t, o);
     return end(o, out);
 }
 
@@ -163,6 +166,7 @@ int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
     struct bj_slice system, node, id;
     if (begin(core, out, &o) < 0)
         return -ENOMEM;
+    struct bj_slice whole = key;
     /* The inode is of no use to anybody else. */
     while (key.n > 0 && key.p[key.n - 1] != '#')
         key.n--;
@@ -175,6 +179,8 @@ int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
     put_text(o, "jobid", id);
     put_text(o, "slurm_node", node);
     bj_energy_final(core->energy, a, o);
+    if (core->gpus)
+        bj_gpus_final_orphan(core->gpus, whole, o);
     bj_json_put_bool(o, "complete", false);
     return end(o, out);
 }

@@ -80,6 +80,8 @@ static void make_orphans(struct bj_core *core)
         if (core->spool)
             queue(core, BJ_SLICE("unseen"), core->wall_usec / SECOND, &line,
                   bj_final_orphan(core, key, a, &line));
+        if (core->gpus)
+            bj_gpus_forget(core->gpus, key);
         bj_energy_forget(core->energy, a);
     }
 }

@@ -114,9 +114,10 @@ bool bj_energy_look(struct bj_energy *e, uint64_t now_usec)
 static void save_gpus(const struct bj_energy *e, const struct bj_core *core,
                       struct bj_buf *out)
 {
-    if (!core->gpus || !e->gpu_own)
+    if (!core->gpus)
         return;
-    bj_buf_printf(out, "gpus %" PRIu64 "\n", e->gpu_told);
+    if (e->gpu_own)
+        bj_buf_printf(out, "gpus %" PRIu64 "\n", e->gpu_told);
     bj_gpus_save(core->gpus, out);
 }
 
@@ -124,14 +125,16 @@ static void load_gpus(struct bj_energy *e, const struct bj_core *core,
                       struct bj_slice text)
 {
     struct bj_slice rest = text, line, word;
-    while (core->gpus && bj_slice_line(&rest, &line))
+    if (!core->gpus)
+        return;
+    bj_gpus_load(core->gpus, text);
+    while (bj_slice_line(&rest, &line))
         if (bj_slice_word(&line, &word) &&
             bj_slice_eq(word, BJ_SLICE("gpus")) &&
             bj_slice_word(&line, &word) &&
             bj_slice_u64(word, &e->gpu_base) == 0) {
             e->gpu_told = e->gpu_base;
             e->gpu_own = true;
-            bj_gpus_load(core->gpus, text);
             return;
         }
 }
@@ -211,6 +214,8 @@ static void open_account(struct bj_energy *e, struct bj_track *t)
     char key[1200];
     key_of(t, key, sizeof(key));
     t->account = bj_ledger_open(e->ledger, bj_slice_str(key), is_new(e, t));
+    if (t->core->gpus)
+        bj_gpus_resume(t->core->gpus, t, bj_slice_str(key));
 }
 
 static void use_account(struct bj_track *t)
@@ -233,10 +238,17 @@ static void use_accounts(struct bj_energy *e, struct bj_core *core)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
+        /* Its final record lies on the disk: after a restart there must not be
+         * another one.  What it has is shown from the track. */
+        if (t->recorded)
+            bj_energy_drop(e, t);
         if (!t->account && t->born && !t->closed)
             open_account(e, t);
         if (t->account && !t->closed)
             use_account(t);
+        if (t->closed && t->account && core->gpus)
+            bj_account_linger(t->account,
+                              bj_gpus_owe(core->gpus, t, core->now_usec));
     }
 }
 
@@ -336,6 +348,8 @@ int bj_energy_tick(struct bj_energy *e, struct bj_core *core)
     bj_ledger_tick(e->ledger, &tick);
     e->last_usec = core->now_usec;
     e->ticked = true;
+    if (core->gpus)
+        bj_gpus_mark(core->gpus);
     write_state(e, core);
     return 0;
 }
@@ -354,6 +368,8 @@ void bj_energy_show(struct bj_energy *e, struct bj_core *core)
     e->shown.totals = e->totals;
     e->shown.any = true;
     bj_meters_show(e->meters);
+    if (core->gpus)
+        bj_gpus_show(core->gpus);
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         for (int c = 0; t->account && c < BJ_COMPONENTS; c++)

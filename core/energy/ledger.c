@@ -147,7 +147,7 @@ void bj_account_use(struct bj_account *a, const struct bj_job_use *use)
 
 void bj_account_gpu(struct bj_account *a, uint64_t delta_uj)
 {
-    if (a->ended || delta_uj == BJ_ABSENT)
+    if (a->final || delta_uj == BJ_ABSENT)
         return;
     uint64_t d = bj_min64(delta_uj, BJ_LEDGER_ENERGY_MAX - a->gpu_new_uj);
     a->gpu_new_uj += d;
@@ -158,6 +158,16 @@ void bj_account_gpu(struct bj_account *a, uint64_t delta_uj)
 void bj_account_close(struct bj_account *a)
 {
     a->closed = true;
+}
+
+void bj_account_linger(struct bj_account *a, bool lingers)
+{
+    a->lingers = lingers;
+}
+
+struct bj_slice bj_account_key(const struct bj_account *a)
+{
+    return a->key;
 }
 
 bool bj_account_final(const struct bj_account *a)

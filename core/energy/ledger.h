@@ -112,6 +112,14 @@ void bj_account_gpu(struct bj_account *a, uint64_t delta_uj);
  * usage may be told until the next tick. */
 void bj_account_close(struct bj_account *a);
 
+/* Energy of accelerators from before its end is still to be told
+ * (bj_account_gpu): until that is over the account does not become final.  It
+ * takes part in nothing else any more. */
+void bj_account_linger(struct bj_account *a, bool lingers);
+
+/* The name it was opened under. */
+struct bj_slice bj_account_key(const struct bj_account *a);
+
 /* True once the window in which it was closed is settled: its totals are
  * final. */
 bool bj_account_final(const struct bj_account *a);

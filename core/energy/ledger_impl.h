@@ -45,8 +45,9 @@ struct bj_account {
     bool whole;     /* all that it has used belongs to the window */
     bool closed; /* has ended, the next tick is the last one it takes part in */
     bool ended;  /* that tick was taken */
-    bool final;  /* its last window is settled */
-    bool asleep; /* from a state file; nobody has opened it yet */
+    bool lingers;            /* energy of accelerators is still to come */
+    bool final;              /* its last window is settled */
+    bool asleep;             /* from a state file; nobody has opened it yet */
     bool flagged;            /* see bj_account_flagged */
     bool involved;           /* in the open window */
     uint64_t cpu_usec;       /* told last; BJ_ABSENT: never */

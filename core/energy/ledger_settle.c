@@ -163,7 +163,7 @@ void bj_ledger_window(struct bj_ledger *l)
         struct bj_account *a = l->accounts[i];
         if (a->involved && l->gap)
             a->flagged = true;
-        if (a->ended)
+        if (a->ended && !a->lingers)
             a->final = true;
         a->involved = false;
         memset(a->raw, 0, sizeof(a->raw));

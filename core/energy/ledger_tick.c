@@ -90,10 +90,24 @@ static void weigh_time(struct bj_ledger *l, struct bj_account *a, uint64_t dt)
     add_weight(a, BJ_W_MEM, ((bj_u128)then + now) * dt);
 }
 
+/* What its accelerators took before its end was told late. */
+static void weigh_late(struct bj_account *a)
+{
+    if (a->final || a->gpu_new_uj == 0)
+        return;
+    add_weight(a, BJ_W_GPU, a->gpu_new_uj);
+    a->gpu_new_uj = 0;
+    a->involved = true;
+}
+
 static void weigh(struct bj_ledger *l, struct bj_account *a, uint64_t dt)
 {
-    if (a->ended || a->asleep)
+    if (a->asleep)
         return;
+    if (a->ended) {
+        weigh_late(a);
+        return;
+    }
     if (a->cpu_known && a->cpu_usec != BJ_ABSENT) {
         if (a->cpu_usec > a->cpu_seen_usec)
             add_weight(a, BJ_W_CPU, a->cpu_usec - a->cpu_seen_usec);

@@ -23,6 +23,7 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
         return bj_err_set(err, -ENOMEM, "GPUs");
     g->conf = conf;
     g->host = *host;
+    g->saves = conf->collect[BJ_COLLECT_ENERGY];
     g->by_minor = conf->gpu_order && strcmp(conf->gpu_order, "minor") == 0;
     env.places = g->places = bj_gpu_places_new();
     if (!g->places || bj_gpu_asker_new(env.procfs, &conf->gpu_map_dirs, host,
@@ -50,6 +51,9 @@ void bj_gpus_free(struct bj_gpus *g)
     }
     bj_gpus_jobs_free(g);
     bj_gpu_places_unref(g->places);
+    while (g->nkept > 0)
+        free(g->kept[--g->nkept].key);
+    free(g->kept);
     free(g->dev);
     free(g);
 }
@@ -76,6 +80,9 @@ static bool forgotten(const struct bj_gpus *g, size_t at)
         return false;
     for (size_t i = 0; i < g->nholds; i++)
         if (g->hold[i].dev == at)
+            return false;
+    for (size_t i = 0; i < g->nkept; i++)
+        if (g->kept[i].dev == at)
             return false;
     for (size_t i = 0; i < g->n; i++)
         if (g->dev[i].there && g->dev[i].parent == (int)at)
@@ -114,6 +121,8 @@ struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid)
     *d = (struct bj_gpu_dev){
         .parent = -1,
         .idle_uw = BJ_ABSENT,
+        .marked_uj = BJ_ABSENT,
+        .shown_uj = BJ_ABSENT,
         .energy = {.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT}};
     return d;
 }

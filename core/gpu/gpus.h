@@ -9,7 +9,8 @@
 struct bj_gpus;
 
 /* conf must outlive it.  Without a driver there is no thread and nothing to
- * tell. */
+ * tell.  Where energy is collected, what counts up is shown once bj_gpus_show
+ * says so. */
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_gpus **ret, struct bj_err *err);
 void bj_gpus_free(struct bj_gpus *g); /* NULL is fine */
@@ -30,10 +31,34 @@ bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec);
  * tell false to nobody. */
 uint64_t bj_gpus_account(struct bj_gpus *g, bool tell);
 
-/* The positions of the energy counters, as lines of text, and back, not long
- * after the first reading.  What is not understood is left out. */
+/* The positions of the energy counters and what jobs have counted, as lines of
+ * text, and back, not long after the first reading.  What is not understood is
+ * left out.  Jobs are told by the keys of their accounts. */
 void bj_gpus_save(struct bj_gpus *g, struct bj_buf *out);
 void bj_gpus_load(struct bj_gpus *g, struct bj_slice text);
+
+/* This is what is being saved; and it has reached the disk: show it.  Until
+ * then nothing that counts up is shown, so that nothing ever falls. */
+void bj_gpus_mark(struct bj_gpus *g);
+void bj_gpus_show(struct bj_gpus *g);
+
+/* A job has got its account: what a process before us knew of it goes on.  The
+ * account of a job that ended meanwhile is forgotten. */
+void bj_gpus_resume(struct bj_gpus *g, struct bj_track *t, struct bj_slice key);
+void bj_gpus_forget(struct bj_gpus *g, struct bj_slice key);
+
+/* The job has ended, but what its GPUs took until then was not read yet. */
+bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,
+                 uint64_t now_usec);
+
+struct bj_json_out;
+
+/* Into a final record: what the job had; of a job that was never seen, by the
+ * key of its account. */
+void bj_gpus_final(const struct bj_gpus *g, const struct bj_track *t,
+                   struct bj_json_out *o);
+void bj_gpus_final_orphan(const struct bj_gpus *g, struct bj_slice key,
+                          struct bj_json_out *o);
 
 /* Into a snapshot: the devices; what a job holds. */
 void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap);

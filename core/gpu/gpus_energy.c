@@ -7,26 +7,55 @@ enum { SLICES = 7, SECOND = 1000000 };
 
 __extension__ typedef unsigned __int128 bj_u128;
 
-/* To the holders of a device, exactly; where it has none, to those whose job
- * has ended since the reading before; nobody's is unallocated. */
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The time between two readings that was its. */
+struct span {
+    uint64_t from_usec, to_usec; /* of the readings */
+    uint64_t end_usec;           /* when the last of those before ended */
+};
+
+static uint64_t had_for(const struct bj_gpu_hold *h, const struct span *s)
+{
+    uint64_t begin = s->from_usec, end = h->track->end_usec;
+    if (h->now && h->since_usec > begin)
+        begin = later(h->since_usec, s->end_usec);
+    if (h->now || end == 0 || end > s->to_usec)
+        end = s->to_usec;
+    return end > begin ? end - begin : 0;
+}
+
+/* To those who hold the device, and to those whose job has ended since it was
+ * read before: by their shares, and where it went from one to another also by
+ * the time each had it.  Exactly; nobody's is unallocated. */
 static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
 {
-    bool now = false;
+    const struct bj_gpu_dev *d = &g->dev[dev];
+    struct span s = {d->parent < 0 ? d->given_usec
+                                   : g->dev[d->parent].given_usec,
+                     d->stamp_usec, 0};
     uint64_t weight[BJ_GPU_HOLDERS_MAX] = {0}, part[BJ_GPU_HOLDERS_MAX];
     struct bj_gpu_hold *v[BJ_GPU_HOLDERS_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < g->nholds; i++)
-        now |= bj_gpus_holds(&g->hold[i], dev);
     for (size_t i = 0; i < g->nholds && n < BJ_GPU_HOLDERS_MAX; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
-        if (h->dev != dev || (now ? !h->now : !h->was))
+        if (h->dev != dev || !(h->now || h->was) || h->track->recorded)
             continue;
-        weight[n] = h->share_ppm;
+        if (!h->now)
+            s.end_usec = later(s.end_usec, h->track->end_usec);
         v[n++] = h;
+    }
+    for (size_t i = 0; i < n; i++) {
+        weight[i] = v[i]->share_ppm;
+        if (s.end_usec != 0 && s.from_usec != 0)
+            weight[i] *= had_for(v[i], &s);
     }
     bj_gpu_divide(uj, weight, n, part);
     for (size_t i = 0; i < n; i++) {
-        v[i]->energy_uj += part[i];
+        v[i]->sums.energy_uj += part[i];
         v[i]->pending_uj += part[i];
     }
 }
@@ -112,6 +141,7 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
             uj = d->energy.total_uj - d->given_uj;
         uint64_t dt = d->before_usec ? d->stamp_usec - d->before_usec : 0;
         d->given_uj = d->energy.total_uj;
+        d->given_usec = d->stamp_usec;
         g->metered |= d->energy.counter_stamp_usec != 0 ||
                       d->energy.power_stamp_usec != 0;
         g->total_uj += uj;
@@ -122,11 +152,32 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
     }
 }
 
+/* The driver that is silent for so long is not waited for. */
+enum { LINGER_USEC = 30 * SECOND };
+
+bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,
+                 uint64_t now_usec)
+{
+    if (now_usec >= t->end_usec + LINGER_USEC)
+        return false;
+    for (size_t i = 0; i < g->nholds; i++) {
+        const struct bj_gpu_hold *h = &g->hold[i];
+        const struct bj_gpu_dev *d = &g->dev[h->dev];
+        const struct bj_gpu_dev *whole = d->parent < 0 ? d : &g->dev[d->parent];
+        if (h->track == t && (h->now || h->was) &&
+            whole->energy.stamp_usec != 0 && whole->given_usec < t->end_usec)
+            return true;
+    }
+    return false;
+}
+
 uint64_t bj_gpus_account(struct bj_gpus *g, bool tell)
 {
     for (size_t i = 0; i < g->nholds; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
-        if (tell && h->track->account)
+        if (!tell)
+            h->sums.energy_uj -= h->pending_uj;
+        else if (h->track->account)
             bj_account_gpu(h->track->account, h->pending_uj);
         h->pending_uj = 0;
     }

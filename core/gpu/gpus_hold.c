@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct bj_gpu_hold *hold_of(struct bj_gpus *g, struct bj_track *t,
-                                   size_t dev)
+struct bj_gpu_hold *bj_gpus_hold_of(struct bj_gpus *g, struct bj_track *t,
+                                    size_t dev)
 {
     for (size_t i = 0; i < g->nholds; i++)
         if (g->hold[i].track == t && g->hold[i].dev == dev)
@@ -20,9 +20,12 @@ static struct bj_gpu_hold *hold_of(struct bj_gpus *g, struct bj_track *t,
         g->hold_cap = cap;
     }
     struct bj_gpu_hold *h = &g->hold[g->nholds++];
-    *h = (struct bj_gpu_hold){.track = t, .dev = dev};
+    *h = (struct bj_gpu_hold){
+        .track = t, .dev = dev, .sums.memory_peak_bytes = BJ_ABSENT};
     return h;
 }
+
+enum { SILENT_PERIODS = 3 };
 
 /* --- processes ------------------------------------------------------------*/
 
@@ -167,46 +170,115 @@ static void share(struct bj_gpus *g, size_t dev)
     for (size_t i = 0; i < n; i++) {
         v[i]->share_ppm = part[i];
         v[i]->estimated = n > 1;
+        v[i]->ever_estimated |= n > 1 || g->dev[dev].parent >= 0;
     }
 }
 
+/* How long of the time between two readings: a job that is new is not older
+ * than it is. */
+static uint64_t held_for(const struct bj_gpu_dev *d,
+                         const struct bj_gpu_hold *h)
+{
+    uint64_t from = h->track->first_usec;
+    if (d->before_usec == 0 || from >= d->stamp_usec)
+        return 0;
+    return d->stamp_usec - (from > d->before_usec ? from : d->before_usec);
+}
+
+static void add_mean(struct bj_gpu_mean *m, uint64_t ppm, uint64_t usec)
+{
+    if (ppm == BJ_ABSENT)
+        return;
+    m->sum_usec += (uint64_t)((double)usec * (double)ppm / 1000000 + 0.5);
+    m->of_usec += usec;
+}
+
+static void add_levels(struct bj_gpus *g, struct bj_gpu_hold *h, uint64_t usec)
+{
+    struct bj_gpu_levels l = bj_gpus_levels(g, h);
+    struct bj_gpu_sums *s = &h->sums;
+    add_mean(&s->busy, l.busy_ppm, usec);
+    add_mean(&s->sm, l.sm_ppm, usec);
+    if (l.memory_bytes != BJ_ABSENT && (s->memory_peak_bytes == BJ_ABSENT ||
+                                        l.memory_bytes > s->memory_peak_bytes))
+        s->memory_peak_bytes = l.memory_bytes;
+}
+
+/* It holds the device no more, but held it after that was given to anybody
+ * last. */
+static bool owed(const struct bj_gpus *g, const struct bj_gpu_dev *d,
+                 const struct bj_gpu_hold *h)
+{
+    const struct bj_gpu_dev *whole = d->parent < 0 ? d : &g->dev[d->parent];
+    return h->now ||
+           (h->was && (g->waits > 0 || h->track->end_usec > whole->given_usec));
+}
+
+/* Nobody has it, for the moment. */
+static void let_go(struct bj_gpus *g, size_t dev)
+{
+    for (size_t i = 0; i < g->nholds; i++) {
+        struct bj_gpu_hold *h = &g->hold[i];
+        if (h->dev != dev)
+            continue;
+        h->was = owed(g, &g->dev[dev], h);
+        h->had = h->now;
+        h->now = false;
+    }
+}
+
+static void take_hold(struct bj_gpu_hold *h, const struct bj_gpu_dev *d,
+                      unsigned evidence)
+{
+    uint64_t first = h->track->first_usec;
+    h->now = true;
+    h->was = false;
+    h->evidence |= evidence;
+    if (!h->had)
+        h->since_usec = first > d->before_usec ? first : d->before_usec;
+}
+
 static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
-                        struct bj_track *const *owner, size_t at, size_t dev)
+                        struct bj_track *const *owner, size_t at, size_t dev,
+                        bool certain)
 {
     struct bj_gpu_candidate c[BJ_GPU_HOLDERS_MAX];
     size_t n = candidates(g, set, owner, at, c), holders = 0;
     struct bj_gpu_dev *d = &g->dev[dev];
-    uint64_t dt = d->before_usec ? d->stamp_usec - d->before_usec : 0;
-    for (size_t i = 0; i < g->nholds; i++)
-        if (g->hold[i].dev == dev) {
-            g->hold[i].was = g->hold[i].now;
-            g->hold[i].now = false;
-        }
+    bool known =
+        d->stamp_usec - d->before_usec <= SILENT_PERIODS * g->conf->gpu_usec;
+    let_go(g, dev);
     for (size_t i = 0; i < n; i++)
         holders += c[i].holds;
     for (size_t i = 0; i < n; i++) {
-        struct bj_gpu_hold *h = hold_of(g, g->job[c[i].job]->track, dev);
+        struct bj_gpu_hold *h =
+            bj_gpus_hold_of(g, g->job[c[i].job]->track, dev);
         if (!h)
             continue;
-        tell(g, h, c[i].conflict);
+        if (certain)
+            tell(g, h, c[i].conflict);
         if (!c[i].holds)
             continue;
-        h->now = true;
-        h->was = false;
-        h->evidence |= c[i].evidence;
+        take_hold(h, d, c[i].evidence);
         sum_processes(h, set, owner, at, bj_gpus_traced(set, g->job[c[i].job]));
         bj_gpus_engines(h, set, g->job[c[i].job], at);
-        h->held_usec += dt;
-        if (is_idle(d, h, holders))
-            h->idle_usec += dt;
+        h->sums.held_usec += held_for(d, h);
+        /* After a silence nobody knows what ran meanwhile. */
+        if (known && is_idle(d, h, holders))
+            h->sums.idle_usec += held_for(d, h);
     }
     share(g, dev);
+    for (size_t i = 0; i < g->nholds && known; i++)
+        if (bj_gpus_holds(&g->hold[i], dev))
+            add_levels(g, &g->hold[i], held_for(d, &g->hold[i]));
 }
 
 void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind)
 {
     const struct bj_gpu_set *set = g->set[kind];
     struct bj_track **owner = owners_of(g, core, set);
+    /* A job that has not been asked yet may be about to agree. */
+    bool certain = !bj_gpus_waits(g);
     for (size_t i = 0; i < g->nholds; i++)
         if (g->dev[g->hold[i].dev].kind == kind &&
             !g->dev[g->hold[i].dev].there)
@@ -215,6 +287,6 @@ void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind)
         for (size_t dev = 0; dev < g->n; dev++)
             if (g->dev[dev].there &&
                 strcmp(g->dev[dev].now.uuid, set->v[at].uuid) == 0)
-                take_device(g, set, owner, at, dev);
+                take_device(g, set, owner, at, dev, certain);
     free(owner);
 }

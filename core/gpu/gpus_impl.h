@@ -2,7 +2,7 @@
  * gpus_jobs.c (what speaks for the jobs), gpus_over.c (sources that
  * add to devices of others), gpus_hold.c (who holds what),
  * gpus_energy.c (whose energy it is), gpus_state.c (over a restart),
- * gpus_publish.c (snapshots). */
+ * gpus_publish.c (snapshots), gpus_final.c (final records). */
 #ifndef BJ_CORE_GPU_GPUS_IMPL_H
 #define BJ_CORE_GPU_GPUS_IMPL_H
 
@@ -34,8 +34,34 @@ struct bj_gpu_dev {
     int parent;           /* number of the device of an instance, or -1 */
     uint64_t stamp_usec;  /* of the last reading that had it ... */
     uint64_t before_usec; /* ... and of the one before; 0: none */
-    uint64_t given_uj;    /* of its energy, to whoever */
+    uint64_t given_uj;    /* of its energy, to whoever ... */
+    uint64_t given_usec;  /* ... up to this reading */
     uint64_t idle_uw;     /* the least power seen; BJ_ABSENT */
+    /* Of its energy: what is being saved, and what has been; BJ_ABSENT */
+    uint64_t marked_uj, shown_uj;
+};
+
+/* A mean over time: the sum of parts of a million by microseconds, and these.
+ */
+struct bj_gpu_mean {
+    uint64_t sum_usec, of_usec;
+};
+
+/* What counts up while a job holds a device. */
+struct bj_gpu_sums {
+    uint64_t held_usec, idle_usec;
+    uint64_t energy_uj;          /* given to it */
+    struct bj_gpu_mean busy, sm; /* where they are told */
+    uint64_t memory_peak_bytes;  /* the most of all readings; BJ_ABSENT */
+};
+
+/* What a job of a process before us had, until the job is seen. */
+struct bj_gpu_kept {
+    char *key; /* of its account */
+    size_t dev;
+    unsigned evidence;
+    bool estimated;
+    struct bj_gpu_sums sums;
 };
 
 /* A job that is asked about. */
@@ -60,14 +86,18 @@ struct bj_gpu_engine {
 struct bj_gpu_hold {
     struct bj_track *track;
     size_t dev;
-    bool now, was; /* in the last reading; in the one before, but not in it */
-    bool told;     /* the conflict was logged */
+    bool now, had; /* in the last reading; in the one before */
+    bool was;      /* not in it, but it has a part of what was not given yet */
+    uint64_t since_usec; /* now: from when on */
+    bool told;           /* the conflict was logged */
     unsigned evidence;
     bool estimated;                                      /* its share is */
+    bool ever_estimated;                                 /* or was */
     uint64_t share_ppm, memory_bytes, processes, sm_ppm; /* of its processes */
-    uint64_t held_usec, idle_usec;
-    uint64_t energy_uj;  /* given to it */
-    uint64_t pending_uj; /* of that, not yet in its account */
+    /* As they are now, as they are being saved, as they have been. */
+    struct bj_gpu_sums sums, marked, shown;
+    bool any_marked, any_shown;
+    uint64_t pending_uj; /* of its energy, not yet in its account */
     unsigned nengines;
     struct bj_gpu_engine engine[BJ_GPU_ENGINES];
     uint64_t traced_usec; /* when that was told; 0: never */
@@ -98,8 +128,11 @@ struct bj_gpus {
     struct bj_gpu_hold *hold;
     size_t nholds, hold_cap;
     uint64_t conflicts[BJ_GPU_CONFLICTS];
+    struct bj_gpu_kept *kept; /* of jobs that have not been seen yet */
+    size_t nkept;
     unsigned waits; /* readings whose energy waits for answers about jobs */
     bool metered;
+    bool saves;        /* what counts up is shown when it has been saved */
     uint64_t total_uj; /* of all devices since we look */
 };
 
@@ -108,6 +141,23 @@ extern const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS];
 /* The device of that UUID, a new one if need be; NULL: no room.  Pointers to
  * devices hold until then. */
 struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid);
+
+/* What a job has of a device, made if need be; NULL: no memory.  Pointers hold
+ * until the next call. */
+struct bj_gpu_hold *bj_gpus_hold_of(struct bj_gpus *g, struct bj_track *t,
+                                    size_t dev);
+
+/* What is told of a job on a device: of one that it has for itself the
+ * device's, of another what its processes use.  BJ_ABSENT where nobody tells.
+ */
+struct bj_gpu_levels {
+    uint64_t busy_ppm, sm_ppm, memory_bytes;
+};
+struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
+                                    const struct bj_gpu_hold *h);
+
+/* The best that speaks for a hold: devices, prolog, process, environ. */
+struct bj_slice bj_gpus_source(unsigned evidence);
 
 /* Take the last reading of a device into an accumulator. */
 void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,

@@ -15,7 +15,8 @@ static struct bj_slice number(struct bj_arena *a, uint64_t v)
 
 /* Values of a device whose driver does not answer are none; what has been
  * counted stays. */
-static void put_values(const struct bj_gpu_dev *d, struct bj_gpu_use *u)
+static void put_values(const struct bj_gpu_dev *d, uint64_t shown_uj,
+                       struct bj_gpu_use *u)
 {
     struct bj_sub sub = u->sub;
     if (d->fresh)
@@ -27,7 +28,7 @@ static void put_values(const struct bj_gpu_dev *d, struct bj_gpu_use *u)
     u->errors = d->errors;
     u->energy_uj = u->energy_resets = BJ_ABSENT;
     if (d->energy.stamp_usec != 0 && d->now.parent < 0) {
-        u->energy_uj = d->energy.total_uj;
+        u->energy_uj = shown_uj;
         u->energy_resets = d->energy.resets;
     }
 }
@@ -127,7 +128,7 @@ void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap)
         snap->gpus.n++;
         u->sub.key[0] = bj_core_clean(a, d->now.uuid);
         u->sub.key[1] = number(a, d->now.index);
-        put_values(d, u);
+        put_values(d, g->saves ? d->shown_uj : d->energy.total_uj, u);
         put_labels(g, d, u, snap);
     }
 }
@@ -142,14 +143,28 @@ static size_t holders_of(const struct bj_gpus *g, size_t dev)
     return n;
 }
 
-/* Levels: of a device that it has for itself the device's, of another what its
- * processes use.  The power of an instance is not known. */
+struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
+                                    const struct bj_gpu_hold *h)
+{
+    const struct bj_gpu_use *u = &g->dev[h->dev].now.use;
+    struct bj_gpu_levels l = {u->busy_ppm, u->sm_ppm, u->memory_used_bytes};
+    if (holders_of(g, h->dev) != 1)
+        l = (struct bj_gpu_levels){h->sm_ppm, h->sm_ppm, h->memory_bytes};
+    /* Where the device does not tell, its only job's processes do. */
+    if (l.memory_bytes == BJ_ABSENT)
+        l.memory_bytes = h->memory_bytes;
+    if (l.busy_ppm == BJ_ABSENT && h->engines_told)
+        l.busy_ppm = h->engine_ppm;
+    return l;
+}
+
+/* The power of an instance is not known. */
 static void put_levels(const struct bj_gpus *g, const struct bj_gpu_hold *h,
                        struct bj_gpu_part *p)
 {
     const struct bj_gpu_dev *d = &g->dev[h->dev];
     const struct bj_gpu_use *u = &d->now.use;
-    bool alone = holders_of(g, h->dev) == 1;
+    struct bj_gpu_levels l = bj_gpus_levels(g, h);
     p->share_ppm = p->estimated = p->busy_ppm = BJ_ABSENT;
     p->memory_used_bytes = p->power_uw = p->processes = BJ_ABSENT;
     if (!h->now || !d->fresh)
@@ -157,26 +172,34 @@ static void put_levels(const struct bj_gpus *g, const struct bj_gpu_hold *h,
     p->share_ppm = h->share_ppm;
     p->estimated = h->estimated || d->parent >= 0;
     p->processes = h->processes;
-    p->memory_used_bytes = alone ? u->memory_used_bytes : h->memory_bytes;
-    p->busy_ppm = alone ? u->busy_ppm : h->sm_ppm;
-    /* Where the device does not tell, its only job's processes do. */
-    if (p->memory_used_bytes == BJ_ABSENT)
-        p->memory_used_bytes = h->memory_bytes;
-    if (p->busy_ppm == BJ_ABSENT && h->engines_told)
-        p->busy_ppm = h->engine_ppm;
+    p->memory_used_bytes = l.memory_bytes;
+    p->busy_ppm = l.busy_ppm;
     if (u->power_uw != BJ_ABSENT)
         p->power_uw =
             (uint64_t)((double)u->power_uw * (double)h->share_ppm / 1000000 +
                        0.5);
 }
 
-/* The best that speaks for it. */
-static struct bj_slice source_of(const struct bj_gpu_hold *h)
+struct bj_slice bj_gpus_source(unsigned evidence)
 {
-    return h->evidence & BJ_GPU_OPENS   ? BJ_SLICE("devices")
-           : h->evidence & BJ_GPU_NOTED ? BJ_SLICE("prolog")
-           : h->evidence & BJ_GPU_RUNS  ? BJ_SLICE("process")
-                                        : BJ_SLICE("environ");
+    return evidence & BJ_GPU_OPENS   ? BJ_SLICE("devices")
+           : evidence & BJ_GPU_NOTED ? BJ_SLICE("prolog")
+           : evidence & BJ_GPU_RUNS  ? BJ_SLICE("process")
+                                     : BJ_SLICE("environ");
+}
+
+/* What counts up. */
+static void put_sums(const struct bj_gpus *g, const struct bj_gpu_hold *h,
+                     struct bj_gpu_part *p)
+{
+    const struct bj_gpu_sums *s = g->saves ? &h->shown : &h->sums;
+    p->held_usec = p->idle_usec = p->energy_uj = BJ_ABSENT;
+    if (g->saves && !h->any_shown)
+        return;
+    p->held_usec = s->held_usec;
+    p->idle_usec = s->idle_usec;
+    if (g->metered)
+        p->energy_uj = s->energy_uj;
 }
 
 /* It has had the device at some time. */
@@ -203,15 +226,13 @@ void bj_gpus_publish_job(const struct bj_gpus *g, const struct bj_track *t,
             (struct bj_gpu_part *)job->gpus.v + job->gpus.n++;
         p->sub.key[0] = bj_core_clean(a, dev->uuid);
         p->sub.key[1] = number(a, dev->index);
-        p->held_usec = h->held_usec;
-        p->idle_usec = h->idle_usec;
-        p->energy_uj = g->metered ? h->energy_uj : BJ_ABSENT;
+        put_sums(g, h, p);
         put_levels(g, h, p);
         struct bj_gpu_label *l =
             (struct bj_gpu_label *)job->gpu_claims.v + job->gpu_claims.n;
         *l = (struct bj_gpu_label){.value = 1};
         l->sub.key[0] = p->sub.key[0];
-        l->sub.key[1] = source_of(h);
+        l->sub.key[1] = bj_gpus_source(h->evidence);
         job->gpu_claims.n += h->now;
     }
 }

@@ -1,9 +1,15 @@
-/* The positions of the energy counters over a restart:
+/* What is kept over a restart:
  *
- * gpu UUID and the numbers of positions[] */
+ * gpu UUID and the numbers of positions[]
+ * gpu-job KEY UUID EVIDENCE ESTIMATED and the numbers of sums[]
+ *
+ * KEY is that of the job's account. */
+#include "core/energy/ledger_state.h"
 #include "core/gpu/gpus_impl.h"
+#include "core/internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define AT(member) offsetof(struct bj_accum, member)
 static const size_t positions[] = {AT(total_uj),         AT(raw_uj),
@@ -16,14 +22,63 @@ static uint64_t *at(struct bj_accum *a, size_t i)
 {
     return (uint64_t *)(void *)((char *)a + positions[i]);
 }
+#undef AT
+
+#define AT(member) offsetof(struct bj_gpu_sums, member)
+static const size_t sums[] = {
+    AT(held_usec),    AT(idle_usec),   AT(energy_uj),  AT(busy.sum_usec),
+    AT(busy.of_usec), AT(sm.sum_usec), AT(sm.of_usec), AT(memory_peak_bytes)};
+enum { SUMS = sizeof(sums) / sizeof(sums[0]), KEPT_MAX = 8192 };
+
+static uint64_t *sum_at(struct bj_gpu_sums *s, size_t i)
+{
+    return (uint64_t *)(void *)((char *)s + sums[i]);
+}
+
+/* --- writing --------------------------------------------------------------*/
+
+static bool is_word(const char *uuid)
+{
+    struct bj_slice rest = bj_slice_str(uuid), word;
+    return bj_slice_word(&rest, &word) && rest.n == 0;
+}
+
+static void save_sums(const struct bj_gpus *g, struct bj_slice key, size_t dev,
+                      unsigned evidence, bool estimated, struct bj_gpu_sums *s,
+                      struct bj_buf *out)
+{
+    if (!is_word(g->dev[dev].now.uuid) || evidence == 0)
+        return;
+    bj_buf_str(out, "gpu-job ");
+    bj_state_word(out, key);
+    bj_buf_printf(out, " %s %u %d", g->dev[dev].now.uuid, evidence, estimated);
+    for (size_t k = 0; k < SUMS; k++) {
+        bj_buf_put(out, " ", 1);
+        bj_buf_u64(out, *sum_at(s, k));
+    }
+    bj_buf_put(out, "\n", 1);
+}
+
+static void save_jobs(struct bj_gpus *g, struct bj_buf *out)
+{
+    for (size_t i = 0; i < g->nholds; i++) {
+        struct bj_gpu_hold *h = &g->hold[i];
+        if (h->track->account)
+            save_sums(g, bj_account_key(h->track->account), h->dev, h->evidence,
+                      h->ever_estimated, &h->sums, out);
+    }
+    for (size_t i = 0; i < g->nkept; i++) {
+        struct bj_gpu_kept *k = &g->kept[i];
+        save_sums(g, bj_slice_str(k->key), k->dev, k->evidence, k->estimated,
+                  &k->sums, out);
+    }
+}
 
 void bj_gpus_save(struct bj_gpus *g, struct bj_buf *out)
 {
     for (size_t i = 0; i < g->n; i++) {
         struct bj_gpu_dev *d = &g->dev[i];
-        struct bj_slice rest = bj_slice_str(d->now.uuid), word;
-        if (d->energy.stamp_usec == 0 || !bj_slice_word(&rest, &word) ||
-            rest.n > 0)
+        if (d->energy.stamp_usec == 0 || !is_word(d->now.uuid))
             continue;
         bj_buf_printf(out, "gpu %s", d->now.uuid);
         for (size_t k = 0; k < POSITIONS; k++) {
@@ -32,37 +87,174 @@ void bj_gpus_save(struct bj_gpus *g, struct bj_buf *out)
         }
         bj_buf_put(out, "\n", 1);
     }
+    save_jobs(g, out);
+}
+
+void bj_gpus_mark(struct bj_gpus *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        g->dev[i].marked_uj = g->dev[i].energy.total_uj;
+    for (size_t i = 0; i < g->nholds; i++) {
+        g->hold[i].marked = g->hold[i].sums;
+        g->hold[i].any_marked = true;
+    }
+}
+
+void bj_gpus_show(struct bj_gpus *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        g->dev[i].shown_uj = g->dev[i].marked_uj;
+    for (size_t i = 0; i < g->nholds; i++) {
+        g->hold[i].shown = g->hold[i].marked;
+        g->hold[i].any_shown = g->hold[i].any_marked;
+    }
+}
+
+/* --- reading --------------------------------------------------------------*/
+
+static bool cut_uuid(struct bj_slice *line, char uuid[BJ_GPU_TEXT])
+{
+    struct bj_slice word;
+    if (!bj_slice_word(line, &word) || word.n >= BJ_GPU_TEXT)
+        return false;
+    snprintf(uuid, BJ_GPU_TEXT, "%.*s", (int)word.n, word.p);
+    return true;
+}
+
+static bool cut_number(struct bj_slice *line, uint64_t *ret)
+{
+    struct bj_slice word;
+    return bj_slice_word(line, &word) && bj_slice_u64(word, ret) == 0;
+}
+
+/* A device that is not there, or not yet. */
+static struct bj_gpu_dev *dev_of(struct bj_gpus *g, const char *uuid)
+{
+    struct bj_gpu_dev *d = bj_gpus_dev(g, uuid);
+    if (d && !*d->now.uuid) {
+        snprintf(d->now.uuid, sizeof(d->now.uuid), "%s", uuid);
+        d->now.parent = -1;
+        d->now.index = BJ_ABSENT;
+    }
+    return d;
 }
 
 static void load_line(struct bj_gpus *g, struct bj_slice line)
 {
-    struct bj_slice word;
     struct bj_accum a = {.power_uw = BJ_ABSENT, .limit_uw = BJ_ABSENT};
     char uuid[BJ_GPU_TEXT];
-    if (!bj_slice_word(&line, &word) || word.n >= sizeof(uuid))
+    if (!cut_uuid(&line, uuid))
         return;
-    snprintf(uuid, sizeof(uuid), "%.*s", (int)word.n, word.p);
     for (size_t k = 0; k < POSITIONS; k++)
-        if (!bj_slice_word(&line, &word) || bj_slice_u64(word, at(&a, k)) < 0)
+        if (!cut_number(&line, at(&a, k)))
             return;
-    struct bj_gpu_dev *d = bj_gpus_dev(g, uuid);
+    struct bj_gpu_dev *d = dev_of(g, uuid);
     if (!d)
         return;
     d->given_uj += a.total_uj;
-    if (d->energy.stamp_usec != 0) {
-        /* It was read already: as if that had been with the old position. */
+    /* Was it read already?  As if that had been with the old position. */
+    if (d->energy.stamp_usec != 0)
         bj_gpus_count(g, d, &a);
-    } else {
-        snprintf(d->now.uuid, sizeof(d->now.uuid), "%s", uuid);
-        d->now.parent = -1;
-    }
     d->energy = a;
+}
+
+/* The key of an account, without the escapes. */
+static char *cut_key(struct bj_slice *line)
+{
+    struct bj_slice word;
+    char *key = bj_slice_word(line, &word) ? strndup(word.p, word.n) : NULL;
+    int n = key ? bj_state_unword(key, word.n) : -1;
+    if (n < 0) {
+        free(key);
+        return NULL;
+    }
+    key[n] = '\0';
+    return key;
+}
+
+static bool cut_kept(struct bj_gpus *g, struct bj_slice line,
+                     struct bj_gpu_kept *k)
+{
+    char uuid[BJ_GPU_TEXT];
+    uint64_t evidence, estimated;
+    if (!cut_uuid(&line, uuid) || !cut_number(&line, &evidence) ||
+        !cut_number(&line, &estimated))
+        return false;
+    k->evidence = (unsigned)evidence;
+    k->estimated = estimated != 0;
+    for (size_t i = 0; i < SUMS; i++)
+        if (!cut_number(&line, sum_at(&k->sums, i)))
+            return false;
+    struct bj_gpu_dev *d = dev_of(g, uuid);
+    if (d)
+        k->dev = (size_t)(d - g->dev);
+    return d != NULL;
+}
+
+static void load_job(struct bj_gpus *g, struct bj_slice line)
+{
+    struct bj_gpu_kept k = {.key = cut_key(&line)};
+    struct bj_gpu_kept *v = NULL;
+    if (k.key && g->nkept < KEPT_MAX && cut_kept(g, line, &k))
+        v = realloc(g->kept, (g->nkept + 1) * sizeof(*v));
+    if (!v) {
+        free(k.key);
+        return;
+    }
+    g->kept = v;
+    g->kept[g->nkept++] = k;
 }
 
 void bj_gpus_load(struct bj_gpus *g, struct bj_slice text)
 {
     struct bj_slice line, word;
-    while (bj_slice_line(&text, &line))
-        if (bj_slice_word(&line, &word) && bj_slice_eq(word, BJ_SLICE("gpu")))
+    while (bj_slice_line(&text, &line)) {
+        if (!bj_slice_word(&line, &word))
+            continue;
+        if (bj_slice_eq(word, BJ_SLICE("gpu")))
             load_line(g, line);
+        else if (bj_slice_eq(word, BJ_SLICE("gpu-job")))
+            load_job(g, line);
+    }
+}
+
+/* --- whose it was ---------------------------------------------------------*/
+
+static void forget(struct bj_gpus *g, size_t i)
+{
+    free(g->kept[i].key);
+    g->kept[i] = g->kept[--g->nkept];
+}
+
+/* Some of it may have been counted before the state was read. */
+static void resume(struct bj_gpu_hold *h, struct bj_gpu_kept *k)
+{
+    uint64_t peak = h->sums.memory_peak_bytes;
+    for (size_t i = 0; i < SUMS; i++)
+        if (sums[i] != AT(memory_peak_bytes))
+            *sum_at(&h->sums, i) += *sum_at(&k->sums, i);
+    if (peak == BJ_ABSENT || (k->sums.memory_peak_bytes != BJ_ABSENT &&
+                              k->sums.memory_peak_bytes > peak))
+        h->sums.memory_peak_bytes = k->sums.memory_peak_bytes;
+    h->evidence |= k->evidence;
+    h->ever_estimated |= k->estimated;
+}
+
+void bj_gpus_resume(struct bj_gpus *g, struct bj_track *t, struct bj_slice key)
+{
+    for (size_t i = g->nkept; i-- > 0;) {
+        struct bj_gpu_hold *h = NULL;
+        if (bj_slice_eq(bj_slice_str(g->kept[i].key), key) &&
+            (h = bj_gpus_hold_of(g, t, g->kept[i].dev))) {
+            resume(h, &g->kept[i]);
+            forget(g, i);
+        }
+    }
+}
+
+void bj_gpus_forget(struct bj_gpus *g, struct bj_slice key)
+{
+    for (size_t i = g->nkept; i-- > 0;)
+        if (bj_slice_eq(bj_slice_str(g->kept[i].key), key))
+            forget(g, i);
 }

@@ -129,7 +129,7 @@ static const struct bj_metric job_gpu_rows[] = {
     COUNTER(bj_gpu_part, idle_usec, "idle", BJ_USEC,
             "Time the job has held the GPU without anything of it running."),
     COUNTER(bj_gpu_part, energy_uj, "energy", BJ_UJ,
-            "Energy of the GPU that the job was given, since we look."),
+            "Energy of the GPU that the job was given."),
 };
 
 static const struct bj_metric job_gpu_engine_rows[] = {

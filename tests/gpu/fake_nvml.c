@@ -5,15 +5,19 @@
  * be replaced, not written over).  Lines, '#' begins a remark:
  *
  *   driver VERSION
+ *   match                        when VERSION is another than it was at
+ *                                nvmlInit, calls fail, as those of a library
+ *                                whose driver was replaced
  *   code SYMBOL CODE             what a call without device returns
  *   gpu N KEY VALUE              a value of device N (keys below); the devices
  *                                are those that have a uuid
  *   mig N K KEY VALUE            of instance K of device N
- *   fail N SYMBOL CODE           what a call returns for device N
+ *   fail N SYMBOL CODE           what a call returns for device N; SYMBOL may
+ *                                be any
  *   hang SYMBOL MSEC             how long a call takes, for any device
  *   proc N LIST PID BYTES GI CI  a process; LIST is compute, graphics or mps;
  *                                -1: no instance, bytes not known
- *   use N PID STAMP SM           a sample of a process
+ *   use N PID STAMP SM           a sample of a process; STAMP may be now
  *   field N ID TYPE VALUE        a field value
  *   gpm N GI ID VALUE CODE       a GPM metric; GI -1: of the device
  *
@@ -26,6 +30,7 @@
 #include "core/gpu/nvml.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +57,8 @@ static struct {
     ino_t inode;
     size_t n;
     char line[ENTRIES][WORDS][WORD];
-    int samples; /* GPM samples in use */
+    int samples;       /* GPM samples in use */
+    char driver[WORD]; /* at nvmlInit */
 } script = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #define EXPORT __attribute__((visibility("default")))
@@ -142,6 +148,13 @@ static void hang(const char *symbol)
     pthread_mutex_lock(&script.lock);
 }
 
+static bool replaced(void)
+{
+    const char *now = say("driver", NULL, NULL, NULL);
+    return now && say("match", NULL, NULL, NULL) && *script.driver &&
+           strcmp(now, script.driver) != 0;
+}
+
 /* A call begins: what it must return, 0 when it may go on.  Every call ends
  * with done(). */
 static int begin(const struct bj_nvml_device *d, const char *symbol)
@@ -152,6 +165,10 @@ static int begin(const struct bj_nvml_device *d, const char *symbol)
     hang(symbol);
     const char *code = d ? say("fail", number(d->gpu, gpu), symbol, NULL)
                          : say("code", symbol, NULL, NULL);
+    if (d && !code)
+        code = say("fail", number(d->gpu, gpu), "any", NULL);
+    if (!code && replaced())
+        return BJ_NVML_MISMATCH;
     return code ? num(code) : 0;
 }
 
@@ -203,6 +220,11 @@ static int give_text(const struct bj_nvml_device *d, const char *symbol,
 
 CALL(nvmlInit_v2, void)
 {
+    pthread_mutex_lock(&script.lock);
+    refresh();
+    const char *now = say("driver", NULL, NULL, NULL);
+    snprintf(script.driver, WORD, "%s", now ? now : "");
+    pthread_mutex_unlock(&script.lock);
     return done(begin(NULL, "nvmlInit_v2"));
 }
 
@@ -428,6 +450,15 @@ CALL(nvmlDeviceGetMPSComputeRunningProcesses_v3, DEV d, unsigned *n,
     return list(d, "nvmlDeviceGetMPSComputeRunningProcesses_v3", "mps", n, to);
 }
 
+static unsigned long long stamp_of(const char *text)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return strcmp(text, "now") == 0 ? (unsigned long long)ts.tv_sec * 1000000 +
+                                          (unsigned long long)ts.tv_nsec / 1000
+                                    : strtoull(text, NULL, 0);
+}
+
 CALL(nvmlDeviceGetProcessUtilization, DEV d, struct bj_nvml_process_use *to,
      unsigned *n, unsigned long long since)
 {
@@ -436,13 +467,13 @@ CALL(nvmlDeviceGetProcessUtilization, DEV d, struct bj_nvml_process_use *to,
     for (size_t k = 0; !code && k < script.n; k++) {
         char(*l)[WORD] = script.line[k];
         if (strcmp(l[0], "use") != 0 || num(l[1]) != d->gpu ||
-            strtoull(l[3], NULL, 0) <= since)
+            stamp_of(l[3]) <= since)
             continue;
         if (found < room)
-            to[found] = (struct bj_nvml_process_use){
-                .pid = (uint32_t)num(l[2]),
-                .stamp_usec = strtoull(l[3], NULL, 0),
-                .sm = (uint32_t)num(l[4])};
+            to[found] =
+                (struct bj_nvml_process_use){.pid = (uint32_t)num(l[2]),
+                                             .stamp_usec = stamp_of(l[3]),
+                                             .sm = (uint32_t)num(l[4])};
         found++;
     }
     *n = found;

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
+#include <glob.h>
 #include <time.h>
 
 #define SCOPE "system.slice/slurmstepd.scope/"
@@ -24,7 +25,7 @@
 static struct rig rig;
 static const char *dir;
 static char proc_opt[128], cgroup_opt[128], sys_opt[128], nvml_opt[4300],
-    map_opt[128], state_opt[128];
+    map_opt[128], state_opt[128], spool_opt[128];
 
 static void process(unsigned pid, const char *job, const char *env, size_t n)
 {
@@ -61,8 +62,9 @@ static void count(unsigned a, unsigned b, unsigned c, unsigned d)
 static void start(void)
 {
     rig_start(&rig, proc_opt, sys_opt, cgroup_opt, nvml_opt, map_opt, state_opt,
-              "collector.node=false", "job.file-dir=", "gpu.interval=1s",
-              "collector.energy=true", "energy.interval=1s", NULL);
+              spool_opt, "collector.node=false",
+              "job.file-dir=", "gpu.interval=1s", "collector.energy=true",
+              "energy.interval=1s", "energy.slow-interval=1s", NULL);
 }
 
 static int setup(void **state)
@@ -85,6 +87,8 @@ static int setup(void **state)
             "SLURM_JOB_ID=14\0CUDA_VISIBLE_DEVICES=MIG-11111111-y\0");
     PROCESS(1500, "job_15", "SLURM_JOB_ID=15\0SLURM_JOB_GPUS=0\0");
     snprintf(state_opt, sizeof(state_opt), "energy.state-file=%s/state", dir);
+    snprintf(spool_opt, sizeof(spool_opt), "record.dir=%s/spool", dir);
+    tmp_dir("spool");
     count(10, 10, 10, 10);
     start();
     return 0;
@@ -263,9 +267,15 @@ static void test_restart(void **state)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
         rig_pass(&rig);
     }
+    uint64_t held = part("12", "GPU-b")->held_usec;
+    assert_true(held > 1000000);
     rig_stop(&rig);
     count(120, 130, 10, 10);
     start();
+    /* No counter is told before what was saved is known: none ever falls. */
+    rig_pass(&rig);
+    const struct bj_gpu_part *p = part("12", "GPU-b");
+    assert_true(!p || p->held_usec == BJ_ABSENT || p->held_usec >= held);
     until(110);
     for (int i = 0; i < 200 && ledger_gpu(rig_job(&rig, "12")) != 120000000;
          i++) {
@@ -277,7 +287,92 @@ static void test_restart(void **state)
     const struct bj_energy_split *s = rig.snap->node.energy.v;
     assert_int_equal(s->energy_uj, 230000000);
     assert_int_equal(s->unallocated_uj, 0);
-    assert_int_equal(part("12", "GPU-b")->energy_uj, 100000000);
+    /* What is told of the job itself goes on, too. */
+    assert_int_equal(part("11", "GPU-a")->energy_uj, 110000000);
+    assert_int_equal(part("12", "GPU-b")->energy_uj, 120000000);
+    assert_true(part("12", "GPU-b")->held_usec > held);
+    assert_true(part("12", "GPU-b")->idle_usec > held);
+}
+
+/* The final record of a job that has ended by now. */
+static const char *record(const char *jobid)
+{
+    static char text[4096];
+    char pattern[256];
+    glob_t g;
+    snprintf(pattern, sizeof(pattern), "%s/spool/*.%s.*.json", dir, jobid);
+    for (int i = 0; i < 200; i++) {
+        rig_pass(&rig);
+        if (glob(pattern, 0, NULL, &g) == 0) {
+            FILE *f = fopen(g.gl_pathv[0], "r");
+            assert_int_equal(g.gl_pathc, 1);
+            assert_non_null(f);
+            text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+            fclose(f);
+            globfree(&g);
+            return text;
+        }
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
+    fail_msg("job %s has no record: %s", jobid, rig.log);
+    return NULL;
+}
+
+/* What a device took until the job ended is in its record, though it is read
+ * later; in the ledger's part of it too. */
+static void test_record(void **state)
+{
+    (void)state;
+    until(0);
+    nanosleep(&(struct timespec){2, 500000000}, NULL);
+    count(20, 30, 10, 10);
+    until(10);
+    count(20, 35, 10, 10);
+    tmp_remove("cg/" SCOPE "job_12");
+    const char *text = record("12");
+    assert_non_null(strstr(text, "\"hybrid\":{\"gpu\":25000000}"));
+    const char *gpu = strstr(text, "\"gpus\":{\"GPU-b\":{\"index\":1,"
+                                   "\"source\":\"environ\",\"held_usec\":");
+    assert_non_null(gpu);
+    assert_non_null(strstr(gpu, "\"busy_ppm\":0,"));
+    assert_non_null(strstr(gpu, "\"energy_uj\":25000000,\"estimated\":false"));
+    tmp_remove("cg/" SCOPE "job_11");
+    text = record("11");
+    gpu = strstr(text, "\"gpus\":{\"GPU-a\":{");
+    assert_non_null(gpu);
+    assert_non_null(strstr(gpu, "\"idle_usec\":0,\"busy_ppm\":800000,"
+                                "\"memory_peak_bytes\":60,"));
+    tmp_remove("cg/" SCOPE "job_13");
+    assert_non_null(strstr(record("13"), "\"MIG-x\":{\"index\":2"));
+    assert_non_null(strstr(record("13"), "\"estimated\":true"));
+    /* A restart makes no second record of a job whose record was made. */
+    nanosleep(&(struct timespec){2, 500000000}, NULL);
+    rig_stop(&rig);
+    start();
+    for (int i = 0; i < 80; i++) {
+        rig_pass(&rig);
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
+    assert_int_equal(rig.snap->self.records, 0);
+}
+
+/* A job that ended while nobody looked. */
+static void test_orphan(void **state)
+{
+    (void)state;
+    until(0);
+    nanosleep(&(struct timespec){1, 500000000}, NULL);
+    count(20, 30, 10, 10);
+    until(10);
+    nanosleep(&(struct timespec){1, 500000000}, NULL);
+    rig_pass(&rig);
+    rig_stop(&rig);
+    tmp_remove("cg/" SCOPE "job_12");
+    start();
+    const char *text = record("unseen");
+    assert_non_null(strstr(text, "\"jobid\":\"12\""));
+    assert_non_null(strstr(text, "\"GPU-b\":{\"index\":1,"));
+    assert_non_null(strstr(text, "\"energy_uj\":20000000,"));
 }
 
 /* While the driver hangs no pass waits, levels are gone, counters and jobs
@@ -353,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_owners), TEST(test_energy),
                                        TEST(test_prolog), TEST(test_restart),
+                                       TEST(test_record), TEST(test_orphan),
                                        TEST(test_hang),   TEST(test_gone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

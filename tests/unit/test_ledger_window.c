@@ -301,6 +301,39 @@ static void lost_samples(void **state)
     leave(&r);
 }
 
+/* What the accelerators of a job took before its end is told late: it gets that
+ * and nothing else, and is final afterwards. */
+static void accelerators_late(void **state)
+{
+    (void)state;
+    struct room r = room_of(0);
+    struct bj_account *a = job(&r, "a", false);
+    r.t.total_uj[BJ_ENERGY_GPU] = 0;
+    use(a, 0, 4);
+    tick(&r, 0, 0, 0);
+    use(a, 10, 4);
+    bj_account_close(a);
+    bj_account_linger(a, true);
+    tick(&r, 10, 100 * J, 10);
+    uint64_t cpu = bj_account_uj(a, BJ_HYBRID, BJ_ENERGY_CPU);
+    assert_true(cpu > 0);
+    tick(&r, 10, 100 * J, 10);
+    assert_false(bj_account_final(a));
+    bj_account_gpu(a, 70 * J);
+    r.t.total_uj[BJ_ENERGY_GPU] += 90 * J;
+    bj_account_linger(a, false);
+    tick(&r, 10, 100 * J, 10);
+    assert_true(bj_account_final(a));
+    assert_int_equal(bj_account_uj(a, BJ_HYBRID, BJ_ENERGY_GPU), 70 * J);
+    assert_int_equal(bj_account_uj(a, BJ_HYBRID, BJ_ENERGY_CPU), cpu);
+    assert_int_equal(r.s.unallocated_uj[BJ_HYBRID][BJ_ENERGY_GPU], 20 * J);
+    bj_account_gpu(a, 70 * J); /* too late */
+    r.t.total_uj[BJ_ENERGY_GPU] += 10 * J;
+    tick(&r, 10, 100 * J, 10);
+    assert_int_equal(bj_account_uj(a, BJ_HYBRID, BJ_ENERGY_GPU), 70 * J);
+    leave(&r);
+}
+
 /* Accelerators: what owners were told, the rest unallocated; without a total
  * the sum of them is it. */
 static void accelerators(void **state)
@@ -469,6 +502,7 @@ int main(void)
         cmocka_unit_test(node_gap),
         cmocka_unit_test(lost_samples),
         cmocka_unit_test(accelerators),
+        cmocka_unit_test(accelerators_late),
         cmocka_unit_test(accelerators_disagree),
         cmocka_unit_test(beyond_reason),
         cmocka_unit_test(suspended),

@@ -1,0 +1,304 @@
+#!/usr/bin/python3
+"""A node with eight GPUs, what five jobs do on them, and what a page must say.
+
+  gpu.py init DIR PID PID PID PID   the script of a made driver (tests/gpu/
+        fake_nvml.c) in DIR/script; the processes are those of the jobs 2001,
+        2003, 2004 and 2005.
+  gpu.py step DIR [WORD...]   change it, all at once:
+        energy        each device uses some energy, but for those without=N,N
+        zero=N        the counter of device N begins anew
+        lost=N        the device has fallen off the bus; back=N: it is there again
+        hang=MSEC     counting the devices takes so long; hang=0
+        driver=TEXT   another driver: what is open fails, counters begin anew
+  gpu.py check exporter|collectd PAGE DIR [counters] [conflicts=no]
+        owners, figures and joules against the truth; counters: levels may lack
+  gpu.py records DIR SPOOL      the final records of all jobs
+  gpu.py falls BEFORE AFTER     counters that are lower in the second page
+
+The truth is what is written down here and worked out with fractions; nothing of
+the programs under test is used.  Job 2001 has GPUs 0 and 1 and works on them;
+2002 has GPU 2 and does nothing; 2003 says that it has GPU 0 but runs on 3; 2004
+and 2005 share GPU 4, three parts to one; nobody has GPU 5.  GPU 6 has two
+instances, one of which is 2004's, GPU 7 another two, one of which a prolog's
+file gives to 2005."""
+import json
+import os
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from glob import glob
+
+from hosts_agree import translate
+from prom import parse
+
+DEVICE = "GPU-%d0000000-1111-2222-3333-444444444444"
+MIG = {"6a": ("MIG-6a000000-1111-2222-3333-444444444444", 6, 1, 3, 40),
+       "6b": ("MIG-6b000000-1111-2222-3333-444444444444", 6, 2, 3, 20),
+       "7a": ("MIG-7a000000-1111-2222-3333-444444444444", 7, 11, 2, None),
+       "7b": ("MIG-7b000000-1111-2222-3333-444444444444", 7, 12, 3, None)}
+MULTIPROCESSORS = 42
+GB = 1 << 30
+
+# Who gets which part of a device's energy.  Instances of 6 by what they do (40
+# to 20 %), those of 7 by their slices of 7.
+TRUTH = {0: {("2001", "0"): 1}, 1: {("2001", "1"): 1}, 2: {("2002", "2"): 1},
+         3: {("2003", "3"): 1},
+         4: {("2004", "4"): Fraction(3, 4), ("2005", "4"): Fraction(1, 4)},
+         5: {}, 6: {("2004", "6a"): Fraction(2, 3)},
+         7: {("2005", "7a"): Fraction(2, 7)}}
+SOURCE = {("2001", "0"): "process", ("2001", "1"): "process",
+          ("2002", "2"): "environ", ("2003", "3"): "process",
+          ("2004", "4"): "process", ("2005", "4"): "process",
+          ("2004", "6a"): "process", ("2005", "7a"): "prolog"}
+# Percent, GB of the device, watts.
+DOES = {0: (80, 60, 300), 1: (40, 30, 200), 2: (0, 1, 60), 3: (90, 70, 400),
+        4: (55, 20, 320), 5: (0, 0, 50)}
+SHARED = {"2004": (30, 12), "2005": (10, 4)}  # percent, GB of GPU 4
+
+
+def uuid_of(gpu):
+    return MIG[gpu][0] if gpu in MIG else DEVICE % int(gpu)
+
+
+def name_of(gpu):
+    return f"{uuid_of(gpu)}:{MIG[gpu][1] if gpu in MIG else gpu}"
+
+
+# --- the driver --------------------------------------------------------------
+
+def lines_of(node):
+    a, liar, b, c = node["pids"]
+    yield f"match\ndriver {node['driver']}"
+    for gpu in range(8):
+        yield f"gpu {gpu} uuid {DEVICE % gpu}\ngpu {gpu} name Made"
+        yield f"gpu {gpu} minor {7 - gpu}"
+        yield f"gpu {gpu} pci 00000000:{gpu + 1:02X}:00.0"
+        yield f"gpu {gpu} energy {node['counter'][gpu]}"
+        if gpu in DOES:
+            busy, memory, watts = DOES[gpu]
+            yield f"gpu {gpu} busy {busy}\ngpu {gpu} memory_busy 1"
+            yield f"gpu {gpu} power {watts}000"
+            yield f"gpu {gpu} memory_total {80 * GB}"
+            yield f"gpu {gpu} memory_used {memory * GB}"
+        else:
+            yield f"gpu {gpu} mig_mode 1"
+    for name, (uuid, gpu, gi, slices, active) in MIG.items():
+        at = f"mig {gpu} {'ab'.index(name[1])}"
+        yield f"{at} uuid {uuid}\n{at} gi {gi}\n{at} ci 0"
+        yield f"{at} slices {slices}\n{at} sms {MULTIPROCESSORS}"
+        yield f"{at} memory_total {40 * GB}\n{at} memory_used {gi * GB}"
+        if active is not None:
+            yield f"gpu {gpu} gpm 1\ngpm {gpu} {gi} 2 {active} 0"
+    yield f"proc 0 compute {a} {50 * GB} -1 -1\nproc 1 compute {a} 4096 -1 -1"
+    yield f"proc 3 compute {liar} {69 * GB} -1 -1"
+    for job, pid in (("2004", b), ("2005", c)):
+        yield f"proc 4 mps {pid} {SHARED[job][1] * GB} -1 -1"
+        yield f"use 4 {pid} now {SHARED[job][0]}"
+    yield f"proc 6 compute {b} 4096 1 0"
+    for gpu in node["lost"]:
+        yield f"fail {gpu} any 15"
+    yield f"hang nvmlDeviceGetCount_v2 {node['hang']}"
+
+
+def save(where, node):
+    for name, text in (("script", "\n".join(lines_of(node)) + "\n"),
+                       ("node.json", json.dumps(node))):
+        with open(f"{where}/{name}.new", "w", encoding="ascii") as f:
+            f.write(text)
+        os.rename(f"{where}/{name}.new", f"{where}/{name}")
+
+
+def load(where):
+    with open(f"{where}/node.json", encoding="ascii") as f:
+        return json.load(f)
+
+
+def init(where, *pids):
+    save(where, {"pids": [int(p) for p in pids], "driver": "550.54.15",
+                 "counter": [10**6 * (n + 1) for n in range(8)],
+                 "used": [0] * 8, "lost": [], "hang": 0})
+
+
+def use_energy(node, without):
+    """Millijoules that every part of TRUTH divides."""
+    for gpu in range(8):
+        if gpu not in without:
+            mj = 84000 * (gpu + 1)
+            node["counter"][gpu] += mj
+            node["used"][gpu] += mj
+
+
+def step(where, *words):
+    node = load(where)
+    without = []
+    for word in words:
+        what, _, text = word.partition("=")
+        if what == "without":
+            without = [int(n) for n in text.split(",")]
+        elif what == "zero":
+            node["counter"][int(text)] = 0
+        elif what == "lost":
+            node["lost"].append(int(text))
+        elif what == "back":
+            node["lost"].remove(int(text))
+        elif what == "hang":
+            node["hang"] = int(text)
+        elif what == "driver":
+            node["driver"], node["counter"] = text, [0] * 8
+    if "energy" in words:
+        use_energy(node, without)
+    save(where, node)
+
+
+# --- the truth ---------------------------------------------------------------
+
+def truth(node):
+    """Microjoules by (job, GPU); those of nobody; all."""
+    given, whole = {}, 1000 * sum(node["used"])
+    for gpu, parts in TRUTH.items():
+        for key, part in parts.items():
+            given[key] = given.get(key, 0) + part * node["used"][gpu] * 1000
+    return given, whole - sum(given.values()), whole
+
+
+def wanted_counters(node):
+    given, nobody, whole = truth(node)
+    want = {}
+    for (job, gpu), uj in given.items():
+        want["job_gpu_energy_uj_total", job, name_of(gpu)] = uj
+        key = "job_energy_uj_total", job, "gpu"
+        want[key] = want.get(key, 0) + uj
+    want["node_energy_uj_total", "gpu", None] = whole
+    want["node_energy_unallocated_uj_total", "gpu", None] = nobody
+    want["node_energy_system_uj_total", "gpu", None] = 0
+    return want
+
+
+def wanted_levels():
+    want = {}
+
+    def put(job, gpu, name, value):
+        want[f"job_gpu_{name}", job, name_of(gpu)] = value
+
+    for (job, gpu), source in SOURCE.items():
+        want["job_gpu_info", job, f"{uuid_of(gpu)}:{source}"] = 1
+        shared = gpu == "4"
+        part = TRUTH[4][job, gpu] if shared else 1
+        put(job, gpu, "share_ppm", part * 10**6)
+        put(job, gpu, "estimated", int(shared or gpu in MIG))
+        put(job, gpu, "processes",
+            0 if source in ("environ", "prolog") else 1)
+        if gpu in MIG:
+            put(job, gpu, "memory_used_bytes", MIG[gpu][2] * GB)
+            continue
+        busy, memory, watts = DOES[int(gpu)]
+        if shared:
+            busy, memory = SHARED[job]
+        put(job, gpu, "busy_ppm", busy * 10**4)
+        put(job, gpu, "memory_used_bytes", memory * GB)
+        put(job, gpu, "power_uw", watts * 10**6 * part)
+    for gpu in range(8):
+        want["gpu_success", DEVICE % gpu, str(gpu)] = 1
+    want["gpu_source_success", "nvml", None] = 1
+    want["gpu_source_devices", "nvml", None] = 8
+    return want
+
+
+class All:
+    def __contains__(self, name):
+        return True
+
+
+def page_of(host, path):
+    """{(name, instance, type instance): value} under collectd's names."""
+    if host == "exporter":
+        page = translate(path, All())
+    else:
+        page = {(n, l.get("batchjob"), l.get("type")): v
+                for n, l, v in parse(path) if "batchjob" in n}
+    out = {}
+    for (name, instance, type_), value in page.items():
+        name = name.removeprefix("collectd_batchjob_")
+        if name.startswith("job_"):
+            instance = instance.split("@")[0]
+        out[name, instance, type_] = Decimal(value)
+    return out
+
+
+def times(page):
+    """Held, and idle for those that are to be."""
+    bad = []
+    for (job, gpu), _ in SOURCE.items():
+        held, idle = (page.get((f"job_gpu_{n}_usec_total", job, name_of(gpu)))
+                      for n in ("held", "idle"))
+        if held is None or idle is None:
+            bad.append(f"{job} {gpu}: no time")
+            continue
+        rests = gpu in ("2", "7a")
+        if held <= 0 or (not 0 < idle <= held if rests else idle != 0):
+            bad.append(f"{job} {gpu}: held {held}, idle {idle}")
+    return bad
+
+
+def check(host, path, where, *words):
+    node, page = load(where), page_of(host, path)
+    want = wanted_counters(node)
+    if "counters" not in words:
+        want.update(wanted_levels())
+        if "conflicts=no" not in words:
+            for kind, n in (("denied", 1), ("stray", 1), ("double", 0)):
+                want["gpu_conflicts_total", kind, None] = n
+    bad = [f"{k}: {page.get(k)}, want {v}" for k, v in want.items()
+           if page.get(k) is None or Fraction(page[k]) != v]
+    bad += times(page)
+    if "counters" not in words:
+        bad += [f"{k}: nobody's" for k in page
+                if k[0] == "job_gpu_info" and k not in want]
+    print("\n".join(bad) or f"{len(want)} values, {sum(node['used'])} mJ")
+    return 1 if bad else 0
+
+
+def records(where, spool):
+    given, nobody, whole = truth(load(where))
+    got, bad, total = {}, [], 0
+    for path in glob(f"{spool}/*.json"):
+        with open(path, encoding="utf-8") as f:
+            r = json.load(f)
+        total += r["energy_uj"]["hybrid"]["gpu"]
+        for uuid, g in r.get("gpus", {}).items():
+            key = r["jobid"], uuid
+            if key in got:
+                bad.append(f"twice: {key}")
+            got[key] = g
+    for (job, gpu), uj in given.items():
+        g = got.pop((job, uuid_of(gpu)), {})
+        shared = gpu == "4" or gpu in MIG
+        if g.get("energy_uj") != uj or g.get("source") != SOURCE[job, gpu] \
+                or g.get("estimated") != shared or not g.get("held_usec"):
+            bad.append(f"{job} {gpu}: {g}, want {uj} uJ")
+        if gpu in ("0", "1", "2", "3"):
+            busy, memory, _ = DOES[int(gpu)]
+            if g.get("busy_ppm") != busy * 10**4 or \
+                    g.get("memory_peak_bytes") != memory * GB:
+                bad.append(f"{job} {gpu}: {g}, want {busy} %, {memory} GB")
+    bad += [f"nobody's: {k}" for k in got]
+    if total + nobody != whole:
+        bad.append(f"records {total}, nobody {nobody}, all {whole}")
+    print("\n".join(bad) or f"{len(given)} GPUs of jobs, {total} uJ")
+    return 1 if bad else 0
+
+
+def falls(host, before, after):
+    old, new = page_of(host, before), page_of(host, after)
+    names = ("job_gpu_", "node_energy_", "job_energy_", "gpu_energy_")
+    keys = [k for k in old if k in new and k[0].endswith("_total") and
+            k[0].startswith(names) and "resets" not in k[0]]
+    bad = [f"{k}: {old[k]}, then {new[k]}" for k in keys if new[k] < old[k]]
+    print("\n".join(bad) or f"{len(keys)} counters")
+    return 1 if bad or not keys else 0
+
+
+if __name__ == "__main__":
+    calls = {"init": init, "step": step, "check": check, "records": records,
+             "falls": falls}
+    sys.exit(calls[sys.argv[1]](*sys.argv[2:]))

@@ -1,0 +1,247 @@
+#!/bin/bash
+# Eight GPUs of a made driver, two of them with MIG instances, and five jobs in
+# real cgroups: who owns what, figures and joules on both hosts, over restarts
+# and faults of the driver.  What must come out is in gpu.py.  TAP.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/collectd_lib.sh"
+gpu="$python $top/tests/e2e/gpu.py"
+nvml=$O/gpu/libnvidia-ml.so.1
+[ -e "$nvml" ] || skip_all "no $nvml"
+[ -x "$work" ] || skip_all "no $work"
+cg_private=1
+cg_init
+[ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
+
+# --- jobs --------------------------------------------------------------------
+
+gpu_job() { # uid job variable=value...: sets cg_pid
+    local uid=$1 job=$2
+    shift 2
+    cg_job "$uid" "$job" && cg_run "$uid" "$job" \
+        env SLURM_JOB_ID="$job" "$@" "$work" -m 1 -i 100 -t 1800
+    later "stop $cg_pid"
+}
+
+gpu_job 1000 2001 SLURM_JOB_GPUS=0,1
+works=$cg_pid
+gpu_job 1000 2002 SLURM_JOB_GPUS=2
+gpu_job 1001 2003 SLURM_JOB_GPUS=0 CUDA_VISIBLE_DEVICES=0
+lies=$cg_pid
+gpu_job 1002 2004 CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50 \
+    CUDA_VISIBLE_DEVICES=MIG-6a000000-1111-2222-3333-444444444444,GPU-40000000-1111-2222-3333-444444444444
+shares=$cg_pid
+gpu_job 1003 2005 SLURM_JOB_GPUS=4 SLURM_SHARDS_ON_NODE=1
+too=$cg_pid
+node=$tmp/node
+mkdir -p "$node" "$tmp/gpustat"
+echo "2005 1003" >"$tmp/gpustat/7.11"
+echo "1999 1003" >"$tmp/gpustat/5" # left behind by a crash
+$gpu init "$node" "$works" "$lies" "$shares" "$too"
+export FAKE_NVML=$node/script
+
+# --- hosts -------------------------------------------------------------------
+
+options() { # host
+    printf '%s ' --path.cgroupfs="$cg_view" --path.sysfs="$tmp/none" \
+        --gpu.nvml="$(realpath "$nvml")" --gpu.interval=1 \
+        --gpu.map-dir="$tmp/gpustat" --energy.interval=1 \
+        --energy.slow-interval=1 --energy.state-file="$tmp/$1/state" \
+        --record.dir="$tmp/$1/spool"
+}
+run_exporter() {
+    # shellcheck disable=SC2046
+    start_exporter $(options exporter)
+}
+run_collectd() {
+    local o lines=
+    for o in $(options collectd); do
+        o=${o#--}
+        lines="$lines
+$(tr -d '.-' <<<"${o%%=*}") \"${o#*=}\""
+    done
+    daemon_conf collectd "$our_types" "$lines"
+    daemon_run
+    daemon_answers
+}
+page_of() { # host to
+    case $1 in
+    exporter) scrape "$2" ;;
+    collectd) curl -sf "$page" >"$2" ;;
+    esac
+}
+
+hosts=exporter
+mkdir -p "$tmp/exporter" "$tmp/collectd"
+run_exporter
+if [ -e "$O/batchjob.so" ] && command -v collectd >/dev/null &&
+    plugins=$(collectd_plugins); then
+    hosts="exporter collectd"
+    run_collectd
+else
+    skip "collectd" "collectd or its plugin is not installed"
+fi
+
+once() { # host [word...]
+    page_of "$1" "$tmp/$1/page" && $gpu check "$1" "$tmp/$1/page" "$node" "${@:2}"
+}
+true_soon() { # what [word...]: the same on all hosts, in the end
+    local h what=$1
+    shift
+    for h in $hosts; do
+        wait_for 60 once "$h" "$@"
+        check "$h: $what" once "$h" "$@"
+        note "$(tail -n 1 "$tmp/check.out")"
+    done
+}
+held() { # host seconds: that page tells that job 2001 has held a GPU so long
+    page_of "$1" "$tmp/$1/page" && $python - "$1" "$tmp/$1/page" "$2" <<-'END'
+		import sys
+		sys.path.insert(0, "tests/e2e")
+		import gpu
+		page = gpu.page_of(sys.argv[1], sys.argv[2])
+		held = page.get(("job_gpu_held_usec_total", "2001", gpu.name_of("0")), 0)
+		sys.exit(held < int(sys.argv[3]) * 10**6)
+	END
+}
+
+cd "$top" || exit 1
+for h in $hosts; do
+    check "$h: the GPUs are read" wait_for 60 held "$h" 3
+done
+
+# --- owners, figures, joules -------------------------------------------------
+
+$gpu step "$node" energy
+true_soon "right owners, figures and joules"
+$gpu step "$node" energy
+true_soon "and again"
+check "exporter: promtool has nothing to say" promtool_clean "$tmp/exporter/page"
+# Both lies are told once, with GPU and job.
+check "the log names the job whose environment lies" grep -q \
+    'GPU GPU-00000000-.*: job 2003 says that it has it' "$tmp/exporter.log"
+check "and where it runs" grep -q \
+    'GPU GPU-30000000-.*: job 2003 runs on it' "$tmp/exporter.log"
+
+# --- no process is started ---------------------------------------------------
+
+forks() {
+    timeout 6 strace -qq -f -p "$exporter" -e trace=fork,vfork,clone,clone3,execve \
+        -o "$tmp/strace" &
+    local tracer=$! i
+    for i in 1 2 3 4; do
+        sleep 1
+        scrape || return
+    done
+    wait $tracer
+    ! grep -v CLONE_THREAD "$tmp/strace"
+}
+if command -v strace >/dev/null && strace -qq -o /dev/null true 2>/dev/null; then
+    check "passes and readings start no process" forks
+else
+    skip "passes and readings start no process" "strace is not installed"
+fi
+
+# --- our restarts ------------------------------------------------------------
+
+again() { # how
+    local h
+    for h in $hosts; do page_of "$h" "$tmp/$h/before"; done
+    if [ "$1" = kill ]; then
+        kill -KILL $exporter && wait $exporter 2>/dev/null
+        [ "$hosts" = exporter ] || { kill -KILL $daemon && wait $daemon 2>/dev/null; }
+    else
+        stop "$exporter"
+        [ "$hosts" = exporter ] || stop "$daemon"
+    fi
+    # What GPU 6 takes is split by what its instances do, which a driver that
+    # is opened anew knows at its second reading only.
+    $gpu step "$node" energy without=6
+    run_exporter
+    [ "$hosts" = exporter ] || run_collectd
+    for h in $hosts; do
+        page_of "$h" "$tmp/$h/first"
+        true_soon_of "$h" "$1: what was used meanwhile has its owner"
+        check "$h: $1: no counter has fallen" $gpu falls "$h" "$tmp/$h/before" \
+            "$tmp/$h/page"
+        check "$h: $1: not in the first page either" none_fell "$h"
+    done
+}
+none_fell() { # host: the first page may have none of them
+    $gpu falls "$1" "$tmp/$1/before" "$tmp/$1/first" >"$tmp/fell" ||
+        ! grep then "$tmp/fell"
+}
+true_soon_of() { # host what
+    local all=$hosts
+    hosts=$1
+    true_soon "$2"
+    hosts=$all
+}
+again stop
+again kill
+
+# --- faults of the driver ----------------------------------------------------
+
+told() { # host name instance value
+    page_of "$1" "$tmp/$1/page" && $python - "$@" "$tmp/$1/page" <<-'END'
+		import sys
+		sys.path.insert(0, "tests/e2e")
+		import gpu
+		host, name, instance, want, path = sys.argv[1:]
+		got = [v for k, v in gpu.page_of(host, path).items()
+		       if k[:2] == (name, instance)]
+		print(got)
+		sys.exit(got != ([] if want == "none" else [int(want)]))
+	END
+}
+tells() { # what name instance value
+    local h
+    for h in $hosts; do
+        wait_for 40 told "$h" "$2" "$3" "$4"
+        check "$h: $1" told "$h" "$2" "$3" "$4"
+    done
+}
+gpu3=GPU-30000000-1111-2222-3333-444444444444
+gpu0=GPU-00000000-1111-2222-3333-444444444444
+
+$gpu step "$node" lost=3
+tells "a GPU is lost" gpu_success $gpu3 0
+tells "its values are gone" gpu_busy_ppm $gpu3 none
+tells "the others are there" gpu_busy_ppm $gpu0 800000
+$gpu step "$node" energy without=3
+true_soon "with a GPU lost the others' joules have their owners" counters
+$gpu step "$node" back=3 zero=3
+tells "it is back after a reset" gpu_success $gpu3 1
+tells "its counter began anew" gpu_energy_resets_total $gpu3 1
+$gpu step "$node" energy
+true_soon "a GPU that was reset"
+
+$gpu step "$node" hang=12000
+tells "the driver hangs" gpu_source_success nvml 0
+tells "levels are gone" gpu_busy_ppm $gpu0 none
+$gpu step "$node" hang=0 energy
+true_soon "a driver that hung"
+
+$gpu step "$node" driver=560.28.03
+for h in $hosts; do wait_for 30 told "$h" gpu_energy_resets_total $gpu0 1; done
+tells "another driver is opened by itself" gpu_energy_resets_total $gpu0 1
+$gpu step "$node" energy without=6
+true_soon "another driver"
+
+# --- the end -----------------------------------------------------------------
+
+# What is used until a job ends is its own, though it is read afterwards.
+# (Of a GPU that two had, what is used after the end of one is the other's.)
+$gpu step "$node" energy without=4
+for j in 1001:2003 1000:2001 1000:2002 1002:2004 1003:2005; do
+    cg_kill "${j%:*}" "${j#*:}"
+done
+recorded() { # host
+    [ "$(find "$tmp/$1/spool" -name '*.json' | wc -l)" = 5 ] &&
+        $gpu records "$node" "$tmp/$1/spool"
+}
+for h in $hosts; do
+    wait_for 60 recorded "$h"
+    check "$h: final records say the same, to the microjoule" recorded "$h"
+    note "$(cat "$tmp/check.out")"
+done
+complete=1

@@ -61,7 +61,8 @@ const char *const bj_schema_2[] = {
     "nodes_seen INT,"
     "nodes_final INT,"  /* of them: their last values were seen */
     "coverage_ppm INT," /* samples there were of those there should be */
-    VALUES "energy_policy INT REFERENCES word) STRICT",
+    VALUES "energy_policy INT REFERENCES word," /* NULL: not one for all */
+    "energy_nodes INT) STRICT",
     "CREATE TABLE job_prom_energy("
     "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
     "component INT NOT NULL REFERENCES word,"
@@ -185,6 +186,22 @@ const char *const bj_schema_2[] = {
     " THEN 'scheduler' END"
 
 const char *const bj_schema_2_views[] = {
+    /* Which run a record belongs to: of those it may belong to the one whose
+     * end is nearest.  (Version 1 took the last that had begun.) */
+    "DROP VIEW job_energy_v", "DROP VIEW node_record_job",
+    "CREATE VIEW node_record_job AS SELECT r.id AS record, (SELECT j.id"
+    " FROM job AS j WHERE j.cluster = r.cluster AND j.raw_id = r.raw_id"
+    " AND j.start <= r.\"end\" + 120 AND (j.\"end\" IS NULL"
+    " OR j.\"end\" >= r.\"end\" - 600)"
+    " ORDER BY j.\"end\" IS NULL, abs(j.\"end\" - r.\"end\"), j.start DESC"
+    " LIMIT 1) AS job FROM node_record AS r",
+    "CREATE VIEW job_energy_v AS SELECT l.job, p.text AS policy,"
+    " c.text AS component, sum(e.microjoules) AS microjoules,"
+    " count(*) AS nodes FROM node_record_job AS l"
+    " JOIN node_energy AS e ON e.record = l.record"
+    " JOIN word AS p ON p.id = e.policy JOIN word AS c ON c.id = e.component"
+    " WHERE l.job IS NOT NULL GROUP BY l.job, p.text, c.text",
+
     /* Every value with where it is from. */
     "CREATE VIEW job_use_v AS SELECT u.job, u.measured_nodes, u.coverage_ppm"
     /* clang-format off */

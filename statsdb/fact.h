@@ -1,0 +1,51 @@
+/* What rules can ask about a job: numbers, with names for those who write
+ * rules.  What is not known is NAN, and compares as false. */
+#ifndef BJ_STATSDB_FACT_H
+#define BJ_STATSDB_FACT_H
+
+/* Percentages may be over 100.  What was measured on some of a job's nodes only
+ * is not known. */
+#define BJ_FACTS(X)                                                            \
+    X(STATE, state)     /* number of sched/job.h; rules write its name */      \
+    X(RUNTIME, runtime) /* seconds, without suspension */                      \
+    X(TIME_LIMIT, time_limit) /* seconds; not known when there is none */      \
+    X(WAIT, wait)             /* seconds from eligible to start */             \
+    X(NODES, nodes)                                                            \
+    X(CPUS, cpus)                                                              \
+    X(GPUS, gpus)               /* allocated; 0: none */                       \
+    X(INTERACTIVE, interactive) /* 1: it has an interactive step */            \
+    X(RESTARTS, restarts)                                                      \
+    X(EXIT_CODE, exit_code)                                                    \
+    X(TIME_EFFICIENCY, time_efficiency) /* % of the limit */                   \
+    X(CPU_EFFICIENCY, cpu_efficiency)   /* % of its CPUs' time */              \
+    X(CPUS_BUSY, cpus_busy)             /* CPU time / run time */              \
+    X(CPU_EVENNESS, cpu_evenness)   /* %: mean of CPUs at work, of the peak */ \
+    X(MEM_ALLOCATED, mem_allocated) /* bytes; else what was asked for */       \
+    X(MEM_PEAK, mem_peak)           /* bytes */                                \
+    X(MEM_EFFICIENCY, mem_efficiency) /* % of what was allocated */            \
+    X(GPU_EFFICIENCY, gpu_efficiency) /* %: time in which they worked */       \
+    X(GPUS_UNUSED, gpus_unused)                                                \
+    X(GPU_MEM_PEAK, gpu_mem_peak)   /* bytes, of all its GPUs */               \
+    X(GPU_IDLE, gpu_idle)           /* seconds, of all its GPUs */             \
+    X(NODES_UNUSED, nodes_unused)   /* less than a second of CPU time */       \
+    X(IO_BYTES, io_bytes)           /* read and written by system calls */     \
+    X(OPEN_FILES, open_files)       /* most open descriptors */                \
+    X(THREADS, threads)             /* most threads */                         \
+    X(SCRATCH_FILES, scratch_files) /* most files open in the place "scratch"  \
+                                     */                                        \
+    X(CORE_MIN, core_min)           /* %: idlest core's time, of the mean */   \
+    X(CORES_USED, cores_used)       /* with 80 % of the mean or more */        \
+    X(OOM_KILLS, oom_kills)                                                    \
+    X(ENERGY, energy)                   /* joules */                           \
+    X(ENERGY_USED, energy_used)         /* split by use alone */               \
+    X(ENERGY_RESERVED, energy_reserved) /* split by what was reserved */       \
+    X(COVERAGE, coverage) /* % of the samples that Prometheus should have */
+
+enum bj_fact {
+#define BJ_FACT_ENUM(upper, lower) BJ_FACT_##upper,
+    BJ_FACTS(BJ_FACT_ENUM)
+#undef BJ_FACT_ENUM
+        BJ_FACT_COUNT
+};
+
+#endif

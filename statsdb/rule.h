@@ -1,0 +1,77 @@
+/* Rules: what is to be said of a job, as rows of "FACT OP THRESHOLD".
+ *
+ * A rule holds when all of its rows do.  There is no code in a rule, nothing
+ * nests, and a row that asks for what is not known does not hold.
+ * docs/statsdb.md describes them for those who write them. */
+#ifndef BJ_STATSDB_RULE_H
+#define BJ_STATSDB_RULE_H
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "statsdb/fact.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BJ_RULES_MAX = 256,      /* in all, overrides included */
+    BJ_RULE_ROWS = 8,        /* of a rule */
+    BJ_RULE_THRESHOLDS = 16, /* of a rule */
+    BJ_RULE_WHERE = 64,      /* clusters, partitions of a rule */
+    BJ_RULE_TEXT_MAX = 1000, /* bytes */
+    BJ_RULE_FILE_MAX = 1 << 20
+};
+
+/* left [/ left_by] op factor * (right or value) [/ right_by]; -1: not there. */
+struct bj_rule_row {
+    int8_t left, left_by, right, right_by;
+    uint8_t op;
+    double factor, value;
+};
+
+/* A rule as it is judged; texts live as long as the rules. */
+struct bj_rule {
+    const char *name, *severity, *text;
+    const char *condition; /* its rows, numbers put in */
+    struct bj_rule_row row[BJ_RULE_ROWS];
+    unsigned rows;
+    bool enabled;
+};
+
+struct bj_found {
+    const struct bj_rule *rule;
+    double value, threshold; /* of its last row */
+};
+
+struct bj_rules;
+
+/* The built-in rules, and on top of them those of a file (path NULL or empty:
+ * none).  The message names file, line and column.
+ *   -EINVAL  not as described; -EPERM  others can write the file; -ENOMEM */
+int bj_rules_load(const char *path, struct bj_rules **ret, struct bj_err *err);
+
+/* The same from memory; name stands for the file in messages. */
+int bj_rules_text(const char *name, struct bj_slice yaml, struct bj_rules **ret,
+                  struct bj_err *err);
+void bj_rules_free(struct bj_rules *r); /* NULL is fine */
+
+/* Differs when any rule does: 16 hexadecimal digits. */
+const char *bj_rules_sign(const struct bj_rules *r);
+
+/* How many there are, each override counted; and rule i, for --help and
+ * tests. */
+size_t bj_rules_count(const struct bj_rules *r);
+const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i);
+
+/* What the rules say of a job; in their order, at most max. */
+size_t bj_rules_judge(const struct bj_rules *r, struct bj_slice cluster,
+                      struct bj_slice partition,
+                      const double fact[BJ_FACT_COUNT], struct bj_found *ret,
+                      size_t max);
+
+/* Name of a fact; the fact of a name, -1: none. */
+const char *bj_fact_name(enum bj_fact fact);
+int bj_fact_find(struct bj_slice name);
+
+#endif

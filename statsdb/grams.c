@@ -8,7 +8,7 @@
 
 enum { PUE_MAX = 64, BASES = BJ_FACTOR_CONSTANT + 1 };
 
-__extension__ typedef unsigned __int128 wide;
+__extension__ typedef __int128 wide;
 
 /* A factor and when it holds; without one: a gap. */
 struct piece {

@@ -189,12 +189,13 @@ const char *const bj_schema_2_views[] = {
     /* Which run a record belongs to: of those it may belong to the one whose
      * end is nearest.  (Version 1 took the last that had begun.) */
     "DROP VIEW job_energy_v", "DROP VIEW node_record_job",
-    "CREATE VIEW node_record_job AS SELECT r.id AS record, (SELECT j.id"
+    "CREATE VIEW node_record_job AS SELECT r.id AS record, (SELECT id FROM"
+    " (SELECT j.id AS id, j.start AS start, abs(j.\"end\" - r.\"end\") AS far"
     " FROM job AS j WHERE j.cluster = r.cluster AND j.raw_id = r.raw_id"
     " AND j.start <= r.\"end\" + 120 AND (j.\"end\" IS NULL"
-    " OR j.\"end\" >= r.\"end\" - 600)"
-    " ORDER BY j.\"end\" IS NULL, abs(j.\"end\" - r.\"end\"), j.start DESC"
-    " LIMIT 1) AS job FROM node_record AS r",
+    " OR j.\"end\" >= r.\"end\" - 600))"
+    " ORDER BY far IS NULL, far, start DESC LIMIT 1) AS job"
+    " FROM node_record AS r",
     "CREATE VIEW job_energy_v AS SELECT l.job, p.text AS policy,"
     " c.text AS component, sum(e.microjoules) AS microjoules,"
     " count(*) AS nodes FROM node_record_job AS l"

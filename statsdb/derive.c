@@ -1,0 +1,325 @@
+#include "statsdb/derive_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Jobs in the lists of one step. */
+enum { STEP_MAX = 5000 };
+
+/* When the rules are others than last time, jobs of late are judged anew. */
+static int check_rules(struct bj_derive *d, struct bj_err *err)
+{
+    static const char judge[] =
+        "INSERT INTO derive_todo(job) SELECT id FROM job WHERE at >= ?1 AND"
+        " \"end\" IS NOT NULL AND id <= (SELECT job_upto FROM derive_state)"
+        " AND id NOT IN (SELECT job FROM derive_todo)";
+    static const char note[] = "UPDATE derive_state SET rules = ?2 WHERE rules"
+                               " != ?2 RETURNING rules";
+    struct sqlite3_stmt *st;
+    int r = bj_sql_prepare(d->db, note, &st, err);
+    if (r < 0)
+        return r;
+    const char *sign = d->opt.rules ? bj_rules_sign(d->opt.rules) : "";
+    bj_sql_bind_text(st, 2, bj_slice_str(sign[0] ? sign : "none"));
+    r = bj_sql_row(st, err);
+    bool changed = r > 0;
+    while (r > 0)
+        r = bj_sql_row(st, err);
+    sqlite3_finalize(st);
+    if (r < 0 || !changed || !d->opt.rules)
+        return r;
+    r = bj_sql_prepare(d->db, judge, &st, err);
+    if (r < 0)
+        return r;
+    sqlite3_bind_int64(st, 1, d->opt.findings_sec);
+    r = bj_sql_run(st, err);
+    sqlite3_finalize(st);
+    return r;
+}
+
+static int start(struct bj_derive *d, struct bj_err *err)
+{
+    int r = bj_derive_prepare(d, err);
+    if (r == 0)
+        r = bj_dicts_new(d->db, &d->dicts, err);
+    if (r == 0)
+        r = bj_grams_new(d->store, &d->grams, err);
+    if (r == 0)
+        r = bj_store_begin(d->store, err);
+    if (r < 0)
+        return r;
+    /* Numbers come again when the last job was removed. */
+    r = bj_sql_exec(d->db,
+                    "UPDATE derive_state SET job_upto = ifnull((SELECT max(id)"
+                    " FROM job), 0) WHERE job_upto > ifnull((SELECT max(id)"
+                    " FROM job), 0)",
+                    err);
+    if (r == 0)
+        r = check_rules(d, err);
+    if (r == 0)
+        r = bj_store_commit(d->store, err);
+    if (r < 0)
+        bj_store_rollback(d->store);
+    return r;
+}
+
+int bj_derive_new(struct bj_store *s, const struct bj_derive_options *opt,
+                  struct bj_derive **ret, struct bj_err *err)
+{
+    struct bj_derive *d = calloc(1, sizeof(*d));
+    int64_t *rule_id = calloc(BJ_RULES_MAX, sizeof(*rule_id));
+    if (!d || !rule_id) {
+        free(d);
+        free(rule_id);
+        return bj_err_set(err, -ENOMEM, "derive");
+    }
+    d->rule_id = rule_id;
+    d->store = s;
+    d->db = bj_store_db(s);
+    d->opt = *opt;
+    int r = start(d, err);
+    if (r < 0) {
+        bj_derive_free(d);
+        return r;
+    }
+    *ret = d;
+    return 0;
+}
+
+void bj_derive_free(struct bj_derive *d)
+{
+    if (!d)
+        return;
+    for (int i = 0; i < BJ_DERIVE_STATEMENTS; i++)
+        sqlite3_finalize(d->st[i]);
+    bj_dicts_free(d->dicts);
+    bj_grams_free(d->grams);
+    free(d->job.bin);
+    free(d->rule_id);
+    free(d);
+}
+
+void bj_derive_forget(struct bj_derive *d)
+{
+    bj_grams_forget(d->grams);
+}
+
+const struct bj_derive_counts *bj_derive_counts(const struct bj_derive *d)
+{
+    return &d->counts;
+}
+
+/* --- one job ---------------------------------------------------------------
+ */
+
+/* Who it is counted for; who is not known is "" in sums. */
+static int assoc(struct bj_derive *d, struct bj_err *err)
+{
+    static const struct {
+        int column;
+        enum bj_dict_id dict;
+    } parts[4] = {{BJ_DJ_CLUSTER, BJ_DICT_WORD},
+                  {BJ_DJ_ACCOUNT, BJ_DICT_ACCOUNT},
+                  {BJ_DJ_USER, BJ_DICT_USER},
+                  {BJ_DJ_PARTITION, BJ_DICT_PARTITION}};
+    struct bj_derive_job *j = &d->job;
+    int64_t of[4];
+    int r = 0;
+    if (j->use[BJ_USE_ENERGY] == BJ_SQL_NULL || j->use[BJ_USE_COUNTED_END] == 0)
+        return 0;
+    for (int i = 0; r == 0 && i < 4; i++) {
+        of[i] = j->v[parts[i].column];
+        if (of[i] == BJ_SQL_NULL)
+            r = bj_dict_text(d->dicts, parts[i].dict, BJ_SLICE(""), &of[i],
+                             err);
+    }
+    return r < 0 ? r : bj_dict_assoc(d->dicts, of, &j->use[BJ_USE_ASSOC], err);
+}
+
+static int grams(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    if (j->use[BJ_USE_ASSOC] == BJ_SQL_NULL)
+        return 0;
+    /* Bins that do not begin with the job are of another one. */
+    if (j->bins > 0 && j->bin[0].start_sec != j->use[BJ_USE_COUNTED_START])
+        j->bins = 0;
+    int64_t sum = 0;
+    for (size_t i = 0; i < j->bins; i++)
+        sum += j->bin[i].microjoules;
+    /* Prometheus' bins say how another's energy is spread, too. */
+    for (size_t i = 0; i < j->bins && sum > 0; i++) {
+        __extension__ typedef __int128 wide;
+        j->bin[i].microjoules = (int64_t)((wide)j->bin[i].microjoules *
+                                          j->use[BJ_USE_ENERGY] / sum);
+    }
+    if (sum <= 0)
+        j->bins = 0;
+    const struct bj_grams_job job = {j->v[BJ_DJ_CLUSTER],
+                                     j->use[BJ_USE_COUNTED_START],
+                                     j->use[BJ_USE_COUNTED_END],
+                                     j->use[BJ_USE_ENERGY],
+                                     j->bin,
+                                     j->bins};
+    int n = bj_grams_of(d->grams, &job, j->grams, err);
+    j->n_grams = n > 0 ? (size_t)n : 0;
+    return n < 0 ? n : 0;
+}
+
+/* Put it on the list of what Prometheus is to be asked. */
+static int note_prom(struct bj_derive *d, int64_t now, struct bj_err *err)
+{
+    const struct bj_derive_job *j = &d->job;
+    struct sqlite3_stmt *st = d->st[BJ_DE_PROM_TODO];
+    if (j->v[BJ_DJ_START] < 0 || j->v[BJ_DJ_END] <= j->v[BJ_DJ_START])
+        return 0;
+    for (size_t i = 0; i < d->opt.prom_clusters; i++) {
+        if (strcmp(d->opt.prom_cluster[i], j->cluster) != 0 ||
+            j->v[BJ_DJ_END] < now - d->opt.prom_history_sec[i])
+            continue;
+        sqlite3_bind_int64(st, 1, j->v[BJ_DJ_CLUSTER]);
+        sqlite3_bind_int64(st, 2, j->v[BJ_DJ_END]);
+        sqlite3_bind_int64(st, 3, j->id);
+        return bj_sql_run(st, err);
+    }
+    return 0;
+}
+
+static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
+                      struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    double fact[BJ_FACT_COUNT];
+    int r = bj_derive_read(d, id, err);
+    if (r <= 0 || j->v[BJ_DJ_END] == BJ_SQL_NULL)
+        return r < 0 ? r : 0; /* it has gone, or goes on */
+    bj_derive_resolve(j);
+    r = assoc(d, err);
+    if (r == 0)
+        r = grams(d, err);
+    if (r < 0)
+        return r;
+    if (d->opt.rules) {
+        bj_derive_facts(j, fact);
+        j->n_found = bj_rules_judge(d->opt.rules, bj_slice_str(j->cluster),
+                                    bj_slice_str(j->partition), fact, j->found,
+                                    BJ_DERIVE_FOUND);
+    }
+    r = bj_derive_write(d, err);
+    d->counts.changed += r > 0;
+    d->counts.findings += r > 0 ? j->n_found : 0;
+    d->counts.jobs++;
+    return r < 0 ? r : note_prom(d, now, err);
+}
+
+/* --- lists -----------------------------------------------------------------
+ */
+
+/* Records that came: the jobs that they are about go on the list.  One whose
+ * job is not known yet is found when that comes. */
+static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
+{
+    int64_t record[STEP_MAX], job[STEP_MAX];
+    struct sqlite3_stmt *st = d->st[BJ_DE_RECORDS];
+    unsigned n = 0;
+    int r;
+    sqlite3_bind_int64(st, 1, max);
+    while ((r = bj_sql_row(st, err)) > 0) {
+        record[n] = bj_sql_get(st, 0);
+        job[n++] = bj_sql_get(st, 1);
+    }
+    for (unsigned i = 0; r == 0 && i < n; i++) {
+        if (job[i] != BJ_SQL_NULL) {
+            sqlite3_bind_int64(d->st[BJ_DE_TODO_ADD], 1, job[i]);
+            r = bj_sql_run(d->st[BJ_DE_TODO_ADD], err);
+        }
+        sqlite3_bind_int64(d->st[BJ_DE_RECORD_DONE], 1, record[i]);
+        if (r == 0)
+            r = bj_sql_run(d->st[BJ_DE_RECORD_DONE], err);
+    }
+    return r < 0 ? r : (int)n;
+}
+
+static int list(struct bj_derive *d, int which, unsigned max, int64_t *ids,
+                unsigned *n, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = d->st[which];
+    int r;
+    sqlite3_bind_int64(st, 1, max);
+    while ((r = bj_sql_row(st, err)) > 0)
+        ids[(*n)++] = bj_sql_get(st, 0);
+    return r;
+}
+
+static int take_jobs(struct bj_derive *d, int64_t now, unsigned max,
+                     struct bj_err *err)
+{
+    int64_t ids[STEP_MAX], upto = 0;
+    unsigned n = 0, fresh;
+    int r = list(d, BJ_DE_TODO, max, ids, &n, err);
+    fresh = n;
+    if (r == 0)
+        r = bj_sql_int(d->db, "SELECT job_upto FROM derive_state", &upto, err);
+    sqlite3_bind_int64(d->st[BJ_DE_NEW], 2, upto);
+    if (r == 0 && n < max)
+        r = list(d, BJ_DE_NEW, max - n, ids, &n, err);
+    for (unsigned i = 0; r == 0 && i < n; i++) {
+        r = derive_one(d, ids[i], now, err);
+        if (r == 0 && i < fresh) {
+            sqlite3_bind_int64(d->st[BJ_DE_TODO_DONE], 1, ids[i]);
+            r = bj_sql_run(d->st[BJ_DE_TODO_DONE], err);
+        }
+    }
+    if (r == 0) {
+        sqlite3_bind_int64(d->st[BJ_DE_SET_UPTO], 1,
+                           n > fresh ? ids[n - 1] : upto);
+        r = bj_sql_run(d->st[BJ_DE_SET_UPTO], err);
+    }
+    return r < 0 ? r : (int)n;
+}
+
+static int step(struct bj_derive *d, int64_t now, unsigned max,
+                struct bj_err *err)
+{
+    int records = take_records(d, max, err);
+    if (records < 0)
+        return records;
+    int jobs = take_jobs(d, now, max, err);
+    return jobs < 0 ? jobs : records + jobs;
+}
+
+static int idle(struct bj_derive *d, bool *ret, struct bj_err *err)
+{
+    int64_t n;
+    int r = bj_sql_int(
+        d->db,
+        "SELECT NOT EXISTS (SELECT 1 FROM derive_record) AND NOT EXISTS"
+        " (SELECT 1 FROM derive_todo) AND NOT EXISTS (SELECT 1 FROM job WHERE"
+        " id > (SELECT job_upto FROM derive_state))",
+        &n, err);
+    *ret = n != 0;
+    return r;
+}
+
+int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
+                   struct bj_err *err)
+{
+    struct bj_derive_counts was = d->counts;
+    bool nothing = false;
+    int r = idle(d, &nothing, err);
+    if (r < 0 || nothing)
+        return r;
+    r = bj_store_begin(d->store, err);
+    if (r < 0)
+        return r;
+    int n = step(d, now_sec, max > STEP_MAX ? STEP_MAX : max, err);
+    r = n < 0 ? n : bj_store_commit(d->store, err);
+    if (r < 0) {
+        bj_store_rollback(d->store);
+        bj_dicts_clear(d->dicts);
+        memset(d->rule_id, 0, BJ_RULES_MAX * sizeof(*d->rule_id));
+        d->counts = was;
+        return bj_err_wrap(err, r, "working out jobs");
+    }
+    return n;
+}

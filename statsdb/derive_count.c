@@ -1,0 +1,108 @@
+#include "statsdb/derive_impl.h"
+
+#include "base/stamp.h"
+#include "statsdb/rollup.h"
+
+enum { DAY = 86400, PARTS_MAX = 4 };
+
+/* Daily sums of one job: what grows with time is spread as rollup.c does, a day
+ * getting the whole units passed at its end less those at its begin. */
+struct stretch {
+    int64_t assoc, start, end;
+    int sign;
+};
+
+static int64_t share(int64_t total, int64_t part, int64_t whole)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return (int64_t)((wide)total * (wide)part / (wide)whole);
+}
+
+static int64_t day_id(int64_t assoc, int64_t day)
+{
+    struct bj_civil date;
+    bj_civil_from_days(day, &date);
+    int64_t month = (int64_t)date.year * 12 + (int64_t)date.month - 1;
+    return month << 37 | assoc << 5 | (int64_t)date.day;
+}
+
+/* Add parts to one row; column ?1 is the day, then perhaps the source. */
+static int put(struct bj_derive *d, int add, int sweep, int64_t id,
+               int64_t source, const int64_t *part, int parts, int sign,
+               struct bj_err *err)
+{
+    struct sqlite3_stmt *st = d->st[add];
+    int at = 2;
+    bool any = false;
+    sqlite3_bind_int64(st, 1, id);
+    if (source > 0)
+        sqlite3_bind_int64(st, at++, source);
+    for (int i = 0; i < parts; i++) {
+        sqlite3_bind_int64(st, at++, part[i] * sign);
+        any = any || part[i] != 0;
+    }
+    if (!any)
+        return 0;
+    int r = bj_sql_run(st, err);
+    if (r < 0 || sign > 0)
+        return r;
+    sqlite3_bind_int64(d->st[sweep], 1, id);
+    if (source > 0)
+        sqlite3_bind_int64(d->st[sweep], 2, source);
+    return bj_sql_run(d->st[sweep], err);
+}
+
+/* Spread totals over the days; one is the job itself, on its last day. */
+static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
+                  const int64_t total[PARTS_MAX], int parts, struct bj_err *err)
+{
+    int64_t start = s->start, done[PARTS_MAX] = {0};
+    bool grams = source > 0;
+    int add = grams ? BJ_DE_DAY_GRAMS : BJ_DE_DAY_ENERGY;
+    int sweep = grams ? BJ_DE_DAY_GRAMS_SWEEP : BJ_DE_DAY_ENERGY_SWEEP;
+    if (s->end - start > (int64_t)BJ_ROLLUP_DAYS * DAY || s->end <= start)
+        start = s->end;
+    int64_t last = (s->end - (s->end > start)) / DAY;
+    for (int64_t day = start / DAY; day <= last; day++) {
+        int64_t part[PARTS_MAX + 1] = {day == last};
+        int64_t *of = grams ? part : part + 1;
+        for (int i = 0; i < parts; i++) {
+            int64_t now = day == last ? total[i]
+                                      : share(total[i], (day + 1) * DAY - start,
+                                              s->end - start);
+            of[i] = now - done[i];
+            done[i] = now;
+        }
+        int r = put(d, add, sweep, day_id(s->assoc, day), source, part,
+                    parts + !grams, s->sign, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Thousandths of a joule of what is in microjoules, or nothing. */
+static int64_t mj(int64_t uj)
+{
+    return uj > 0 ? uj / 1000 : 0;
+}
+
+int bj_derive_count(struct bj_derive *d, const int64_t *use,
+                    const struct bj_grams_row *grams, size_t n, int sign,
+                    struct bj_err *err)
+{
+    const struct stretch s = {use[BJ_USE_ASSOC], use[BJ_USE_COUNTED_START],
+                              use[BJ_USE_COUNTED_END], sign};
+    if (s.assoc == BJ_SQL_NULL)
+        return 0;
+    const int64_t energy[PARTS_MAX] = {
+        use[BJ_USE_COUNTED_CPU], mj(use[BJ_USE_ENERGY]),
+        mj(use[BJ_USE_ENERGY_USED]), mj(use[BJ_USE_ENERGY_RESERVED])};
+    int r = spread(d, &s, 0, energy, PARTS_MAX, err);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        const int64_t total[PARTS_MAX] = {grams[i].micrograms,
+                                          mj(grams[i].covered_uj)};
+        r = spread(d, &s, grams[i].source, total, 2, err);
+    }
+    return r;
+}

@@ -1,0 +1,221 @@
+/* What derive*.c share; nobody else needs it. */
+#ifndef BJ_STATSDB_DERIVE_IMPL_H
+#define BJ_STATSDB_DERIVE_IMPL_H
+
+#include "statsdb/derive.h"
+#include "statsdb/dict.h"
+#include "statsdb/grams.h"
+#include "statsdb/sql.h"
+
+/* The values of job_use and job_prom in the order of their columns, with what
+ * node records r of a job make of them ("" - they don't tell).  ALL: a sum that
+ * is not known when a part of it is not. */
+#define BJ_ALL(x) "iif(count(" x ") = count(*), sum(" x "), NULL)"
+#define BJ_USE_VALUES(X)                                                       \
+    X(CPU, cpu_usec, BJ_ALL("r.cpu_usec"))                                     \
+    X(CPU_PEAK, cpu_peak_milli, "NULL")                                        \
+    X(MEM_PEAK, mem_peak_bytes, BJ_ALL("r.memory_peak_bytes"))                 \
+    X(MEM_MEAN, mem_mean_bytes, "NULL")                                        \
+    X(IO_READ, io_read_bytes, BJ_ALL("r.io_read_bytes"))                       \
+    X(IO_WRITE, io_write_bytes, BJ_ALL("r.io_write_bytes"))                    \
+    X(STORAGE_READ, io_storage_read_bytes, BJ_ALL("r.io_storage_read_bytes"))  \
+    X(STORAGE_WRITE, io_storage_write_bytes,                                   \
+      BJ_ALL("r.io_storage_write_bytes"))                                      \
+    X(DEVICE_READ, device_read_bytes, BJ_ALL("r.device_read"))                 \
+    X(DEVICE_WRITE, device_write_bytes, BJ_ALL("r.device_write"))              \
+    X(OOM_KILLS, oom_kills, BJ_ALL("r.oom_kills"))                             \
+    X(GPUS_SEEN, gpus_seen, "NULL")                                            \
+    X(GPUS_UNUSED, gpus_unused, "NULL")                                        \
+    X(GPU_BUSY, gpu_busy_ppm, "NULL")                                          \
+    X(GPU_HELD, gpu_held_usec, "NULL")                                         \
+    X(GPU_IDLE, gpu_idle_usec, "NULL")                                         \
+    X(GPU_MEM_PEAK, gpu_mem_peak_bytes, "NULL")                                \
+    X(THREADS, threads_peak, "NULL")                                           \
+    X(OPEN_FDS, open_fds_peak, "NULL")                                         \
+    X(SCRATCH, scratch_files_peak, "NULL")                                     \
+    X(CORE_MIN, core_min_ppm, "NULL")                                          \
+    X(CORES_USED, cores_used, "NULL")                                          \
+    X(NODES_UNUSED, nodes_unused, BJ_ALL("r.cpu_usec < 1000000"))
+
+enum {
+#define BJ_USE_ENUM(upper, lower, nodes) BJ_USE_##upper,
+    BJ_USE_VALUES(BJ_USE_ENUM)
+#undef BJ_USE_ENUM
+        BJ_USE_VALUE_COUNT
+};
+
+/* The other columns of job_use. */
+#define BJ_USE_REST(X)                                                         \
+    X(CPU_EFF, cpu_efficiency_ppm)                                             \
+    X(MEM_EFF, mem_efficiency_ppm)                                             \
+    X(GPU_EFF, gpu_efficiency_ppm)                                             \
+    X(CPU_EFF_SOURCE, cpu_efficiency_source)                                   \
+    X(MEM_EFF_SOURCE, mem_efficiency_source)                                   \
+    X(ENERGY_SOURCE, energy_source)                                            \
+    X(ENERGY_POLICY, energy_policy)                                            \
+    X(ENERGY, energy_uj)                                                       \
+    X(ENERGY_CPU, energy_cpu_uj)                                               \
+    X(ENERGY_DRAM, energy_dram_uj)                                             \
+    X(ENERGY_GPU, energy_gpu_uj)                                               \
+    X(ENERGY_OTHER, energy_other_uj)                                           \
+    X(ENERGY_USED, energy_used_uj)                                             \
+    X(ENERGY_RESERVED, energy_reserved_uj)                                     \
+    X(ASSOC, counted_assoc)                                                    \
+    X(COUNTED_CPU, counted_cpu_sec)                                            \
+    X(COUNTED_START, counted_start)                                            \
+    X(COUNTED_END, counted_end)                                                \
+    X(SOURCES, sources)                                                        \
+    X(MEASURED_NODES, measured_nodes)                                          \
+    X(COVERAGE, coverage_ppm)
+
+enum {
+    BJ_USE_BEFORE_REST = BJ_USE_VALUE_COUNT - 1,
+#define BJ_USE_ENUM(upper, lower) BJ_USE_##upper,
+    BJ_USE_REST(BJ_USE_ENUM)
+#undef BJ_USE_ENUM
+        BJ_USE_COLUMNS
+};
+
+enum { BJ_FROM_NODES = 1, BJ_FROM_PROM = 2, BJ_FROM_SCHEDULER = 3 };
+
+/* Columns that are asked of a job. */
+#define BJ_DJ_COLUMNS(X)                                                       \
+    X(CLUSTER, "j.cluster")                                                    \
+    X(STATE, "j.state")                                                        \
+    X(START, "j.start")                                                        \
+    X(END, "j.\"end\"")                                                        \
+    X(ELAPSED, "j.elapsed_off + iif(j.start IS NULL OR j.\"end\" IS NULL, 0,"  \
+               " j.\"end\" - j.start - ifnull(j.suspended, 0))")               \
+    X(SUSPENDED, "j.suspended")                                                \
+    X(CPUS, "j.cpus")                                                          \
+    X(NODES, "j.nodes")                                                        \
+    X(GPUS, "j.gpus")                                                          \
+    X(LIMIT, "j.time_limit")                                                   \
+    X(ELIGIBLE, "ifnull(j.eligible, nullif(j.submit, 0))")                     \
+    X(RESTARTS, "j.restarts")                                                  \
+    X(EXIT_CODE, "j.exit_code")                                                \
+    X(CPU, "iif(j.cpu_time < 0, -j.cpu_time, j.cpu_time * 1000)")              \
+    X(PEAK, "iif(j.peak_mem < 0, -j.peak_mem, j.peak_mem * 1024)")             \
+    X(TASK_PEAK,                                                               \
+      "iif(j.task_peak_mem < 0, -j.task_peak_mem, j.task_peak_mem * 1024)")    \
+    X(MEM, "coalesce(iif(j.allocated_mem < 0, -j.allocated_mem,"               \
+           " j.allocated_mem * 1024), iif(j.requested_mem < 0,"                \
+           " -j.requested_mem, j.requested_mem * 1024))")                      \
+    X(ENERGY, "j.energy_joules")                                               \
+    X(READ, "j.read_bytes")                                                    \
+    X(WRITE, "j.write_bytes")                                                  \
+    X(INTERACTIVE, "EXISTS (SELECT 1 FROM step WHERE id = j.id << 20 | 3)")    \
+    X(ACCOUNT, "j.account")                                                    \
+    X(USER, "j.user")                                                          \
+    X(PARTITION, "j.partition")
+
+enum {
+#define BJ_DJ_ENUM(upper, sql) BJ_DJ_##upper,
+    BJ_DJ_COLUMNS(BJ_DJ_ENUM)
+#undef BJ_DJ_ENUM
+        BJ_DJ_COUNT
+};
+
+/* What one source told of a job. */
+struct bj_told {
+    int64_t nodes; /* 0: nothing */
+    int64_t v[BJ_USE_VALUE_COUNT];
+};
+
+enum { BJ_COMPONENTS = 4 }; /* cpu, dram, gpu, other */
+
+struct bj_energy {
+    int64_t nodes;  /* that have told */
+    int64_t policy; /* BJ_SQL_NULL: not one for all */
+    int64_t component[BJ_COMPONENTS];
+    int64_t used, reserved;
+};
+
+enum { BJ_DERIVE_FOUND = 64 };
+
+/* A job on its way. */
+struct bj_derive_job {
+    int64_t id;
+    int64_t v[BJ_DJ_COUNT];
+    char cluster[256], partition[256];
+    struct bj_told nodes, prom;
+    struct bj_energy node_energy, prom_energy;
+    int64_t prom_final, prom_coverage; /* nodes whose end was seen; ppm */
+    struct bj_energy_bin *bin;         /* as many as there is room for */
+    size_t bins, bins_cap;
+
+    /* What comes out, and what there was. */
+    int64_t use[BJ_USE_COLUMNS], old_use[BJ_USE_COLUMNS];
+    bool is_there, was_there;
+    struct bj_grams_row grams[BJ_GRAMS_MAX], old_grams[BJ_GRAMS_MAX];
+    size_t n_grams, n_old_grams;
+    struct bj_found found[BJ_DERIVE_FOUND];
+    size_t n_found;
+};
+
+enum {
+    BJ_DE_JOB,
+    BJ_DE_NODES,
+    BJ_DE_NODE_ENERGY,
+    BJ_DE_PROM,
+    BJ_DE_PROM_ENERGY,
+    BJ_DE_BINS,
+    BJ_DE_OLD_USE,
+    BJ_DE_OLD_GRAMS,
+    BJ_DE_OLD_FOUND,
+    BJ_DE_USE_PUT,
+    BJ_DE_USE_DELETE,
+    BJ_DE_GRAMS_PUT,
+    BJ_DE_GRAMS_DELETE,
+    BJ_DE_FOUND_PUT,
+    BJ_DE_FOUND_DELETE,
+    BJ_DE_RULE_ADD,
+    BJ_DE_RULE_FIND,
+    BJ_DE_DAY_ENERGY,
+    BJ_DE_DAY_ENERGY_SWEEP,
+    BJ_DE_DAY_GRAMS,
+    BJ_DE_DAY_GRAMS_SWEEP,
+    BJ_DE_PROM_TODO,
+    /* lists */
+    BJ_DE_RECORDS,
+    BJ_DE_RECORD_DONE,
+    BJ_DE_TODO,
+    BJ_DE_TODO_DONE,
+    BJ_DE_TODO_ADD,
+    BJ_DE_NEW,
+    BJ_DE_SET_UPTO,
+    BJ_DERIVE_STATEMENTS
+};
+
+struct bj_derive {
+    struct bj_store *store;
+    struct sqlite3 *db;
+    struct bj_derive_options opt;
+    struct bj_dicts *dicts;
+    struct bj_grams *grams;
+    struct sqlite3_stmt *st[BJ_DERIVE_STATEMENTS];
+    int64_t *rule_id; /* of each rule, 0: not known yet */
+    struct bj_derive_counts counts;
+    struct bj_derive_job job;
+};
+
+/* Statements, derive_sql.c. */
+int bj_derive_prepare(struct bj_derive *d, struct bj_err *err);
+
+/* Read all about a job: 1, or 0 when there is no such job. */
+int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err);
+
+/* From what was read to what comes out, but for grams and findings; no SQL. */
+void bj_derive_resolve(struct bj_derive_job *j);
+void bj_derive_facts(const struct bj_derive_job *j, double *fact);
+
+/* Write what comes out where it differs from what there was: 1 it did. */
+int bj_derive_write(struct bj_derive *d, struct bj_err *err);
+
+/* Add a job's energy and grams to the daily sums (sign 1), or take away what it
+ * was counted with (-1, the old rows). */
+int bj_derive_count(struct bj_derive *d, const int64_t *use,
+                    const struct bj_grams_row *grams, size_t n, int sign,
+                    struct bj_err *err);
+
+#endif

@@ -1,0 +1,197 @@
+#include "statsdb/derive_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Most that is looked at: hours of ten years. */
+enum { BINS_MAX = 100000 };
+
+static struct sqlite3_stmt *ask(struct bj_derive *d, int which)
+{
+    sqlite3_bind_int64(d->st[which], 1, d->job.id);
+    return d->st[which];
+}
+
+static void copy_text(struct sqlite3_stmt *st, int col, char *to, size_t cap)
+{
+    struct bj_slice s = bj_sql_text(st, col);
+    size_t n = s.n < cap ? s.n : cap - 1;
+    if (n > 0)
+        memcpy(to, s.p, n);
+    to[n] = '\0';
+}
+
+static int read_job(struct bj_derive *d, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = ask(d, BJ_DE_JOB);
+    struct bj_derive_job *j = &d->job;
+    int r = bj_sql_row(st, err);
+    if (r <= 0)
+        return r;
+    copy_text(st, 0, j->cluster, sizeof(j->cluster));
+    copy_text(st, 1, j->partition, sizeof(j->partition));
+    for (int i = 0; i < BJ_DJ_COUNT; i++)
+        j->v[i] = bj_sql_get(st, i + 2);
+    sqlite3_reset(st);
+    return 1;
+}
+
+static int read_nodes(struct bj_derive *d, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = ask(d, BJ_DE_NODES);
+    int r = bj_sql_row(st, err);
+    if (r <= 0)
+        return r;
+    d->job.nodes.nodes = bj_sql_get(st, 0);
+    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
+        d->job.nodes.v[i] = bj_sql_get(st, i + 1);
+    sqlite3_reset(st);
+    return 0;
+}
+
+static int component(struct bj_slice name)
+{
+    static const char *const names[BJ_COMPONENTS] = {"cpu", "dram", "gpu",
+                                                     "other"};
+    int i = 0;
+    while (i < BJ_COMPONENTS - 1 && !bj_slice_eq(name, bj_slice_str(names[i])))
+        i++;
+    return i; /* what has another name is other */
+}
+
+static void add_to(int64_t *sum, int64_t v)
+{
+    if (v != BJ_SQL_NULL && v >= 0)
+        *sum = *sum == BJ_SQL_NULL ? v : *sum + v;
+}
+
+static void no_energy(struct bj_energy *e)
+{
+    *e = (struct bj_energy){
+        .policy = BJ_SQL_NULL, .used = BJ_SQL_NULL, .reserved = BJ_SQL_NULL};
+    for (int i = 0; i < BJ_COMPONENTS; i++)
+        e->component[i] = BJ_SQL_NULL;
+}
+
+static int read_node_energy(struct bj_derive *d, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = ask(d, BJ_DE_NODE_ENERGY);
+    struct bj_energy *e = &d->job.node_energy;
+    bool first = true;
+    int r;
+    while ((r = bj_sql_row(st, err)) > 0) {
+        struct bj_slice policy = bj_sql_text(st, 0);
+        int64_t low = bj_sql_get(st, 5), high = bj_sql_get(st, 6);
+        if (bj_slice_eq(policy, BJ_SLICE("usage")))
+            add_to(&e->used, bj_sql_get(st, 2));
+        if (bj_slice_eq(policy, BJ_SLICE("reservation")))
+            add_to(&e->reserved, bj_sql_get(st, 2));
+        if (low != BJ_SQL_NULL && bj_sql_get(st, 3) >= 0)
+            add_to(&e->component[component(bj_sql_text(st, 1))],
+                   bj_sql_get(st, 3));
+        if (bj_sql_get(st, 4) > e->nodes)
+            e->nodes = bj_sql_get(st, 4);
+        int64_t one = low == high ? low : BJ_SQL_NULL;
+        e->policy = first || e->policy == one ? one : BJ_SQL_NULL;
+        first = false;
+    }
+    return r;
+}
+
+static int read_prom(struct bj_derive *d, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = ask(d, BJ_DE_PROM);
+    struct bj_derive_job *j = &d->job;
+    int r = bj_sql_row(st, err);
+    if (r <= 0)
+        return r;
+    int64_t seen = bj_sql_get(st, 0), final = bj_sql_get(st, 1);
+    j->prom.nodes = seen > 0 ? seen : 0;
+    j->prom_final = final > 0 ? final : 0;
+    j->prom_coverage = bj_sql_get(st, 2);
+    j->prom_energy.policy = bj_sql_get(st, 3);
+    j->prom_energy.nodes = bj_sql_get(st, 4) > 0 ? bj_sql_get(st, 4) : 0;
+    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
+        j->prom.v[i] = bj_sql_get(st, i + 5);
+    sqlite3_reset(st);
+    st = ask(d, BJ_DE_PROM_ENERGY);
+    while ((r = bj_sql_row(st, err)) > 0)
+        add_to(&j->prom_energy.component[component(bj_sql_text(st, 0))],
+               bj_sql_get(st, 1));
+    return r;
+}
+
+static int read_bins(struct bj_derive *d, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = ask(d, BJ_DE_BINS);
+    struct bj_derive_job *j = &d->job;
+    int r, bad = 0;
+    while ((r = bj_sql_row(st, err)) > 0) {
+        if (bad < 0 || j->bins == BINS_MAX)
+            continue;
+        if (j->bins == j->bins_cap) {
+            size_t cap = j->bins_cap ? 2 * j->bins_cap : 64;
+            struct bj_energy_bin *v =
+                reallocarray(j->bin, cap, sizeof(*j->bin));
+            bad = v ? 0 : bj_err_set(err, -ENOMEM, "derive");
+            if (!v)
+                continue;
+            j->bin = v;
+            j->bins_cap = cap;
+        }
+        j->bin[j->bins++] =
+            (struct bj_energy_bin){bj_sql_get(st, 0), bj_sql_get(st, 1)};
+    }
+    return r < 0 ? r : bad;
+}
+
+static int read_old(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    struct sqlite3_stmt *st = ask(d, BJ_DE_OLD_USE);
+    int r = bj_sql_row(st, err);
+    j->was_there = r > 0;
+    for (int i = 0; r > 0 && i < BJ_USE_COLUMNS; i++)
+        j->old_use[i] = bj_sql_get(st, i + 1);
+    sqlite3_reset(st);
+    st = ask(d, BJ_DE_OLD_GRAMS);
+    while (r >= 0 && (r = bj_sql_row(st, err)) > 0)
+        if (j->n_old_grams < BJ_GRAMS_MAX)
+            j->old_grams[j->n_old_grams++] =
+                (struct bj_grams_row){bj_sql_get(st, 0), bj_sql_get(st, 1),
+                                      bj_sql_get(st, 2), bj_sql_get(st, 3)};
+    return r;
+}
+
+static void no_values(struct bj_told *t)
+{
+    t->nodes = 0;
+    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
+        t->v[i] = BJ_SQL_NULL;
+}
+
+int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    j->id = id;
+    j->bins = j->n_grams = j->n_old_grams = j->n_found = 0;
+    j->prom_final = 0;
+    j->prom_coverage = BJ_SQL_NULL;
+    no_values(&j->nodes);
+    no_values(&j->prom);
+    no_energy(&j->node_energy);
+    no_energy(&j->prom_energy);
+    int r = read_job(d, err);
+    if (r <= 0)
+        return r;
+    r = read_nodes(d, err);
+    if (r == 0 && j->nodes.nodes > 0)
+        r = read_node_energy(d, err);
+    if (r == 0)
+        r = read_prom(d, err);
+    if (r == 0)
+        r = read_bins(d, err);
+    if (r == 0)
+        r = read_old(d, err);
+    return r < 0 ? r : 1;
+}

@@ -1,0 +1,246 @@
+#include "statsdb/derive_impl.h"
+
+#include <math.h>
+
+/* So much is not told by any machine; it keeps products within 64 bits. */
+static const int64_t most_uj = INT64_C(1) << 60;
+
+/* Have all nodes told?  Where the scheduler does not say how many there were,
+ * they have. */
+static bool all_nodes(const struct bj_derive_job *j, int64_t told)
+{
+    return told > 0 && told >= j->v[BJ_DJ_NODES]; /* NULL is below */
+}
+
+/* a * b / c; NULL where something is not known or is no amount. */
+static int64_t ratio(int64_t a, int64_t b, int64_t c)
+{
+    __extension__ typedef __int128 wide;
+    if (a < 0 || b < 0 || c <= 0)
+        return BJ_SQL_NULL;
+    wide v = (wide)a * b / c;
+    return v > INT64_MAX ? BJ_SQL_NULL : (int64_t)v;
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    int64_t v;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &v) ? BJ_SQL_NULL : v;
+}
+
+/* --- values ----------------------------------------------------------------
+ */
+
+/* Nodes win where both tell, unless they are fewer than Prometheus has seen. */
+static void resolve_values(struct bj_derive_job *j)
+{
+    bool nodes_first = j->nodes.nodes >= j->prom.nodes;
+    int64_t sources = 0;
+    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++) {
+        int64_t n = j->nodes.v[i], p = j->prom.v[i];
+        bool nodes = n != BJ_SQL_NULL && (nodes_first || p == BJ_SQL_NULL);
+        j->use[i] = nodes ? n : p;
+        if (j->use[i] != BJ_SQL_NULL)
+            sources |= (int64_t)(nodes ? BJ_FROM_NODES : BJ_FROM_PROM) << 2 * i;
+    }
+    int64_t most = nodes_first ? j->nodes.nodes : j->prom.nodes;
+    j->use[BJ_USE_SOURCES] = sources;
+    j->use[BJ_USE_MEASURED_NODES] = most > 0 ? most : BJ_SQL_NULL;
+    j->use[BJ_USE_COVERAGE] = j->prom_coverage;
+}
+
+static int64_t source_of(const struct bj_derive_job *j, int value)
+{
+    return j->use[BJ_USE_SOURCES] >> 2 * value & 3;
+}
+
+/* A value that all nodes have told. */
+static int64_t whole(const struct bj_derive_job *j, int value)
+{
+    int64_t source = source_of(j, value);
+    int64_t told = source == BJ_FROM_NODES  ? j->nodes.nodes
+                   : source == BJ_FROM_PROM ? j->prom.nodes
+                                            : 0;
+    return all_nodes(j, told) ? j->use[value] : BJ_SQL_NULL;
+}
+
+/* --- efficiency ------------------------------------------------------------
+ */
+
+static int64_t scheduler_peak(const struct bj_derive_job *j)
+{
+    int64_t a = j->v[BJ_DJ_PEAK], b = j->v[BJ_DJ_TASK_PEAK];
+    return a > b ? a : b;
+}
+
+static void efficiency(struct bj_derive_job *j, int eff, int source, int value,
+                       int64_t scheduler, int64_t scale, int64_t of)
+{
+    int64_t used = whole(j, value);
+    j->use[source] = source_of(j, value);
+    if (used == BJ_SQL_NULL) {
+        used = scheduler;
+        j->use[source] = BJ_FROM_SCHEDULER;
+    }
+    j->use[eff] = ratio(used, scale, of);
+    if (j->use[eff] == BJ_SQL_NULL)
+        j->use[source] = BJ_SQL_NULL;
+}
+
+static void resolve_efficiency(struct bj_derive_job *j)
+{
+    /* microseconds for each second are millionths */
+    efficiency(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE, BJ_USE_CPU,
+               j->v[BJ_DJ_CPU], 1,
+               times(j->v[BJ_DJ_CPUS], j->v[BJ_DJ_ELAPSED]));
+    efficiency(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE, BJ_USE_MEM_PEAK,
+               scheduler_peak(j), 1000000, j->v[BJ_DJ_MEM]);
+    int64_t held = whole(j, BJ_USE_GPU_HELD), idle = whole(j, BJ_USE_GPU_IDLE);
+    int64_t busy = whole(j, BJ_USE_GPU_BUSY);
+    if (busy == BJ_SQL_NULL && idle >= 0 && held >= idle)
+        busy = ratio(held - idle, 1000000, held);
+    j->use[BJ_USE_GPU_EFF] = busy;
+}
+
+/* --- energy ----------------------------------------------------------------
+ */
+
+static int64_t sum_of(const struct bj_energy *e)
+{
+    int64_t sum = BJ_SQL_NULL;
+    for (int i = 0; i < BJ_COMPONENTS; i++)
+        if (e->component[i] >= 0 && e->component[i] < most_uj)
+            sum = (sum == BJ_SQL_NULL ? 0 : sum) + e->component[i];
+    return sum;
+}
+
+static void take_energy(struct bj_derive_job *j, const struct bj_energy *e,
+                        int64_t source)
+{
+    j->use[BJ_USE_ENERGY_SOURCE] = source;
+    j->use[BJ_USE_ENERGY_POLICY] = e->policy;
+    j->use[BJ_USE_ENERGY] = sum_of(e);
+    j->use[BJ_USE_ENERGY_CPU] = e->component[0];
+    j->use[BJ_USE_ENERGY_DRAM] = e->component[1];
+    j->use[BJ_USE_ENERGY_GPU] = e->component[2];
+    j->use[BJ_USE_ENERGY_OTHER] = e->component[3];
+    j->use[BJ_USE_ENERGY_USED] = e->used;
+    j->use[BJ_USE_ENERGY_RESERVED] = e->reserved;
+}
+
+/* Of all nodes, and to the end, or not at all.  0 J of a scheduler: it has no
+ * meters. */
+static void resolve_energy(struct bj_derive_job *j)
+{
+    const struct bj_energy *n = &j->node_energy, *p = &j->prom_energy;
+    for (int i = BJ_USE_ENERGY_SOURCE; i <= BJ_USE_ENERGY_RESERVED; i++)
+        j->use[i] = BJ_SQL_NULL;
+    if (all_nodes(j, n->nodes) && sum_of(n) != BJ_SQL_NULL) {
+        take_energy(j, n, BJ_FROM_NODES);
+    } else if (all_nodes(j, p->nodes) && j->prom_final >= p->nodes &&
+               sum_of(p) != BJ_SQL_NULL) {
+        take_energy(j, p, BJ_FROM_PROM);
+    } else if (j->v[BJ_DJ_ENERGY] > 0 &&
+               j->v[BJ_DJ_ENERGY] < most_uj / 1000000) {
+        j->use[BJ_USE_ENERGY_SOURCE] = BJ_FROM_SCHEDULER;
+        j->use[BJ_USE_ENERGY] = j->v[BJ_DJ_ENERGY] * 1000000;
+    }
+}
+
+/* How it is to be counted; its assoc comes later. */
+static void resolve_count(struct bj_derive_job *j)
+{
+    static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */
+    int64_t start = j->v[BJ_DJ_START], end = j->v[BJ_DJ_END], cpu;
+    bool dated = start >= 0 && end >= start && end <= last_sec;
+    cpu = times(j->v[BJ_DJ_CPUS], j->v[BJ_DJ_ELAPSED]);
+    j->use[BJ_USE_ASSOC] = BJ_SQL_NULL;
+    j->use[BJ_USE_COUNTED_CPU] = 0;
+    j->use[BJ_USE_COUNTED_START] = dated ? start : 0;
+    j->use[BJ_USE_COUNTED_END] = dated ? end : 0;
+    if (!dated || j->use[BJ_USE_ENERGY] == BJ_SQL_NULL)
+        return;
+    j->use[BJ_USE_COUNTED_CPU] = cpu >= 0 && cpu < INT64_C(1) << 53 ? cpu : 0;
+}
+
+void bj_derive_resolve(struct bj_derive_job *j)
+{
+    resolve_values(j);
+    resolve_efficiency(j);
+    resolve_energy(j);
+    resolve_count(j);
+    j->is_there = j->nodes.nodes > 0 || j->prom.nodes > 0 ||
+                  j->use[BJ_USE_ENERGY] != BJ_SQL_NULL;
+}
+
+/* --- facts -----------------------------------------------------------------
+ */
+
+static double number(int64_t v)
+{
+    return v == BJ_SQL_NULL ? (double)NAN : (double)v;
+}
+
+static double percent(int64_t ppm)
+{
+    return number(ppm) / 1e4;
+}
+
+static double known_ratio(double a, double b)
+{
+    return b > 0 ? a / b : (double)NAN;
+}
+
+static void measured_facts(const struct bj_derive_job *j, double *f)
+{
+    double cpu = number(whole(j, BJ_USE_CPU));
+    if (isnan(cpu))
+        cpu = number(j->v[BJ_DJ_CPU]);
+    f[BJ_FACT_CPU_EFFICIENCY] = percent(j->use[BJ_USE_CPU_EFF]);
+    f[BJ_FACT_MEM_EFFICIENCY] = percent(j->use[BJ_USE_MEM_EFF]);
+    f[BJ_FACT_GPU_EFFICIENCY] = percent(j->use[BJ_USE_GPU_EFF]);
+    f[BJ_FACT_CPUS_BUSY] = known_ratio(cpu / 1e6, f[BJ_FACT_RUNTIME]);
+    f[BJ_FACT_CPU_EVENNESS] =
+        100 * known_ratio(f[BJ_FACT_CPUS_BUSY],
+                          number(whole(j, BJ_USE_CPU_PEAK)) / 1e3);
+    f[BJ_FACT_MEM_PEAK] = number(whole(j, BJ_USE_MEM_PEAK));
+    if (isnan(f[BJ_FACT_MEM_PEAK]))
+        f[BJ_FACT_MEM_PEAK] = number(scheduler_peak(j));
+    f[BJ_FACT_GPUS_UNUSED] = number(whole(j, BJ_USE_GPUS_UNUSED));
+    f[BJ_FACT_GPU_MEM_PEAK] = number(whole(j, BJ_USE_GPU_MEM_PEAK));
+    f[BJ_FACT_GPU_IDLE] = number(whole(j, BJ_USE_GPU_IDLE)) / 1e6;
+    f[BJ_FACT_NODES_UNUSED] = number(whole(j, BJ_USE_NODES_UNUSED));
+    f[BJ_FACT_IO_BYTES] =
+        number(whole(j, BJ_USE_IO_READ)) + number(whole(j, BJ_USE_IO_WRITE));
+    f[BJ_FACT_OPEN_FILES] = number(whole(j, BJ_USE_OPEN_FDS));
+    f[BJ_FACT_THREADS] = number(whole(j, BJ_USE_THREADS));
+    f[BJ_FACT_SCRATCH_FILES] = number(whole(j, BJ_USE_SCRATCH));
+    f[BJ_FACT_CORE_MIN] = percent(whole(j, BJ_USE_CORE_MIN));
+    f[BJ_FACT_CORES_USED] = number(whole(j, BJ_USE_CORES_USED));
+    f[BJ_FACT_OOM_KILLS] = number(whole(j, BJ_USE_OOM_KILLS));
+    f[BJ_FACT_COVERAGE] = percent(j->use[BJ_USE_COVERAGE]);
+    f[BJ_FACT_ENERGY] = number(j->use[BJ_USE_ENERGY]) / 1e6;
+    f[BJ_FACT_ENERGY_USED] = number(j->use[BJ_USE_ENERGY_USED]) / 1e6;
+    f[BJ_FACT_ENERGY_RESERVED] = number(j->use[BJ_USE_ENERGY_RESERVED]) / 1e6;
+}
+
+void bj_derive_facts(const struct bj_derive_job *j, double *f)
+{
+    const int64_t *v = j->v;
+    double limit =
+        v[BJ_DJ_LIMIT] == INT64_MAX ? (double)NAN : number(v[BJ_DJ_LIMIT]);
+    double wait = number(v[BJ_DJ_START]) - number(v[BJ_DJ_ELIGIBLE]);
+    f[BJ_FACT_STATE] = number(v[BJ_DJ_STATE]);
+    f[BJ_FACT_RUNTIME] = number(v[BJ_DJ_ELAPSED]);
+    f[BJ_FACT_TIME_LIMIT] = limit;
+    f[BJ_FACT_WAIT] = wait < 0 ? 0 : wait;
+    f[BJ_FACT_NODES] = number(v[BJ_DJ_NODES]);
+    f[BJ_FACT_CPUS] = number(v[BJ_DJ_CPUS]);
+    f[BJ_FACT_GPUS] = v[BJ_DJ_GPUS] == BJ_SQL_NULL ? 0 : number(v[BJ_DJ_GPUS]);
+    f[BJ_FACT_INTERACTIVE] = number(v[BJ_DJ_INTERACTIVE]);
+    f[BJ_FACT_RESTARTS] = number(v[BJ_DJ_RESTARTS]);
+    f[BJ_FACT_EXIT_CODE] = number(v[BJ_DJ_EXIT_CODE]);
+    f[BJ_FACT_TIME_EFFICIENCY] = 100 * known_ratio(f[BJ_FACT_RUNTIME], limit);
+    f[BJ_FACT_MEM_ALLOCATED] = number(v[BJ_DJ_MEM]);
+    measured_facts(j, f);
+}

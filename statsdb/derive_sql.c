@@ -1,0 +1,143 @@
+#include "statsdb/derive_impl.h"
+
+#include "base/buf.h"
+
+#include <stdlib.h>
+
+/* Records of nodes that belong to job ?1: of its cluster and id, as far as it
+ * is the run that they are about. */
+#define RECORDS                                                                \
+    "node_record AS n JOIN job AS j ON j.cluster = n.cluster"                  \
+    " AND j.raw_id = n.raw_id WHERE j.id = ?1 AND ?1 = (SELECT job FROM"       \
+    " node_record_job WHERE record = n.id)"
+
+static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
+                              " id = j.partition)"
+#define COLUMN(upper, sql) ", " sql
+    BJ_DJ_COLUMNS(COLUMN)
+#undef COLUMN
+        " FROM job AS j JOIN cluster AS c ON c.id = j.cluster WHERE j.id = ?1";
+
+static const char nodes_sql[] =
+    "SELECT count(DISTINCT r.host || '/' || r.slurm_node)"
+#define VALUE(upper, lower, nodes) ", " nodes
+    BJ_USE_VALUES(VALUE)
+#undef VALUE
+        " FROM (SELECT n.*, (SELECT sum(read_bytes) FROM node_device WHERE"
+        " record = n.id) AS device_read, (SELECT sum(write_bytes) FROM"
+        " node_device WHERE record = n.id) AS device_write FROM " RECORDS
+        ") AS r";
+
+static const char prom_sql[] =
+    "SELECT nodes_seen, nodes_final, coverage_ppm, energy_policy, energy_nodes"
+#define VALUE(upper, lower, nodes) ", " #lower
+    BJ_USE_VALUES(VALUE) " FROM job_prom WHERE job = ?1 AND outcome = 0";
+
+static const char old_use_sql[] = "SELECT 0" BJ_USE_VALUES(VALUE)
+#undef VALUE
+#define REST(upper, lower) ", " #lower
+    BJ_USE_REST(REST)
+#undef REST
+        " FROM job_use WHERE job = ?1";
+
+static const char *const texts[BJ_DERIVE_STATEMENTS] = {
+    [BJ_DE_JOB] = job_sql,
+    [BJ_DE_NODES] = nodes_sql,
+    /* Per policy and component: sums, those of the policy that the node
+     * believes in, how many nodes, and which policies they believe in. */
+    [BJ_DE_NODE_ENERGY] =
+        "SELECT p.text, c.text, sum(e.microjoules), sum(iif(e.policy ="
+        " r.energy_policy, e.microjoules, 0)), count(DISTINCT r.host || '/' ||"
+        " r.slurm_node), min(r.energy_policy), max(r.energy_policy) FROM"
+        " (SELECT n.* FROM " RECORDS ") AS r JOIN node_energy AS e ON e.record"
+        " = r.id JOIN word AS p ON p.id = e.policy JOIN word AS c ON c.id ="
+        " e.component GROUP BY p.text, c.text",
+    [BJ_DE_PROM] = prom_sql,
+    [BJ_DE_PROM_ENERGY] =
+        "SELECT w.text, e.microjoules FROM job_prom_energy AS e JOIN word AS w"
+        " ON w.id = e.component WHERE e.job = ?1",
+    [BJ_DE_BINS] = "SELECT start, microjoules FROM job_bin WHERE job = ?1"
+                   " ORDER BY start",
+    [BJ_DE_OLD_USE] = old_use_sql,
+    [BJ_DE_OLD_GRAMS] = "SELECT source, micrograms, covered_uj, estimated FROM"
+                        " job_grams WHERE job = ?1",
+    [BJ_DE_OLD_FOUND] = "SELECT rule, value, threshold FROM job_finding WHERE"
+                        " job = ?1 ORDER BY rule",
+    [BJ_DE_USE_DELETE] = "DELETE FROM job_use WHERE job = ?1",
+    [BJ_DE_GRAMS_PUT] =
+        "INSERT INTO job_grams(job, source, micrograms, covered_uj, estimated)"
+        " VALUES(?1, ?2, ?3, ?4, ?5)",
+    [BJ_DE_GRAMS_DELETE] = "DELETE FROM job_grams WHERE job = ?1",
+    [BJ_DE_FOUND_PUT] = "INSERT INTO job_finding(job, rule, value, threshold)"
+                        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+    [BJ_DE_FOUND_DELETE] = "DELETE FROM job_finding WHERE job = ?1",
+    [BJ_DE_RULE_ADD] =
+        "INSERT INTO finding_rule(name, severity, condition, text)"
+        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+    [BJ_DE_RULE_FIND] = "SELECT id FROM finding_rule WHERE name = ?1 AND"
+                        " severity = ?2 AND condition = ?3 AND text = ?4",
+    [BJ_DE_DAY_ENERGY] =
+        "INSERT INTO rollup_energy_day(id, jobs, cpu_sec, energy_mj,"
+        " energy_used_mj, energy_reserved_mj) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+        " ON CONFLICT(id) DO UPDATE SET jobs = jobs + ?2,"
+        " cpu_sec = cpu_sec + ?3, energy_mj = energy_mj + ?4,"
+        " energy_used_mj = energy_used_mj + ?5,"
+        " energy_reserved_mj = energy_reserved_mj + ?6",
+    [BJ_DE_DAY_ENERGY_SWEEP] =
+        "DELETE FROM rollup_energy_day WHERE id = ?1 AND jobs = 0 AND cpu_sec ="
+        " 0 AND energy_mj = 0 AND energy_used_mj = 0 AND energy_reserved_mj ="
+        " 0",
+    [BJ_DE_DAY_GRAMS] =
+        "INSERT INTO rollup_grams_day(id, source, micrograms, covered_mj)"
+        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id, source) DO UPDATE SET"
+        " micrograms = micrograms + ?3, covered_mj = covered_mj + ?4",
+    [BJ_DE_DAY_GRAMS_SWEEP] =
+        "DELETE FROM rollup_grams_day WHERE id = ?1 AND source = ?2 AND"
+        " micrograms = 0 AND covered_mj = 0",
+    [BJ_DE_PROM_TODO] =
+        "INSERT INTO prom_todo(cluster, \"end\", job) SELECT ?1, ?2, ?3 WHERE"
+        " NOT EXISTS (SELECT 1 FROM job_prom WHERE job = ?3)"
+        " ON CONFLICT DO NOTHING",
+    [BJ_DE_RECORDS] = "SELECT d.record, l.job FROM derive_record AS d LEFT JOIN"
+                      " node_record_job AS l ON l.record = d.record LIMIT ?1",
+    [BJ_DE_RECORD_DONE] = "DELETE FROM derive_record WHERE record = ?1",
+    [BJ_DE_TODO] = "SELECT job FROM derive_todo LIMIT ?1",
+    [BJ_DE_TODO_DONE] = "DELETE FROM derive_todo WHERE job = ?1",
+    [BJ_DE_TODO_ADD] = "INSERT INTO derive_todo(job) VALUES(?1)"
+                       " ON CONFLICT DO NOTHING",
+    [BJ_DE_NEW] = "SELECT id FROM job WHERE id > ?2 ORDER BY id LIMIT ?1",
+    [BJ_DE_SET_UPTO] = "UPDATE derive_state SET job_upto = ?1 WHERE job_upto"
+                       " != ?1",
+};
+
+static void put_sql(struct bj_buf *sql)
+{
+    static const char *const columns[BJ_USE_COLUMNS] = {
+#define NAME(upper, lower, nodes) [BJ_USE_##upper] = #lower,
+        BJ_USE_VALUES(NAME)
+#undef NAME
+#define NAME(upper, lower) [BJ_USE_##upper] = #lower,
+            BJ_USE_REST(NAME)
+#undef NAME
+    };
+    bj_buf_str(sql, "INSERT OR REPLACE INTO job_use(job");
+    for (int i = 0; i < BJ_USE_COLUMNS; i++)
+        bj_buf_printf(sql, ", %s", columns[i]);
+    bj_buf_str(sql, ") VALUES(?1");
+    for (int i = 0; i < BJ_USE_COLUMNS; i++)
+        bj_buf_printf(sql, ", ?%d", i + 2);
+    bj_buf_str(sql, ")");
+    bj_buf_put(sql, "", 1);
+}
+
+int bj_derive_prepare(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_buf put = {0};
+    put_sql(&put);
+    int r = put.failed ? bj_err_set(err, -ENOMEM, "derive") : 0;
+    for (int i = 0; r == 0 && i < BJ_DERIVE_STATEMENTS; i++)
+        r = bj_sql_prepare(d->db, i == BJ_DE_USE_PUT ? put.p : texts[i],
+                           &d->st[i], err);
+    bj_buf_free(&put);
+    return r;
+}

@@ -1,0 +1,176 @@
+#include "statsdb/derive_impl.h"
+
+#include <string.h>
+
+/* --- use, grams and daily sums ---------------------------------------------
+ */
+
+static bool same_use(const struct bj_derive_job *j)
+{
+    return j->is_there == j->was_there &&
+           (!j->is_there || memcmp(j->use, j->old_use, sizeof(j->use)) == 0) &&
+           j->n_grams == j->n_old_grams &&
+           memcmp(j->grams, j->old_grams, j->n_grams * sizeof(j->grams[0])) ==
+               0;
+}
+
+static int run_for(struct bj_derive *d, int which, struct bj_err *err)
+{
+    sqlite3_bind_int64(d->st[which], 1, d->job.id);
+    return bj_sql_run(d->st[which], err);
+}
+
+static int put_use(struct bj_derive *d, struct bj_err *err)
+{
+    const struct bj_derive_job *j = &d->job;
+    struct sqlite3_stmt *st = d->st[BJ_DE_USE_PUT];
+    for (int i = 0; i < BJ_USE_COLUMNS; i++)
+        bj_sql_bind(st, i + 2, j->use[i]);
+    return run_for(d, BJ_DE_USE_PUT, err);
+}
+
+static int put_grams(struct bj_derive *d, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = d->st[BJ_DE_GRAMS_PUT];
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < d->job.n_grams; i++) {
+        const struct bj_grams_row *g = &d->job.grams[i];
+        sqlite3_bind_int64(st, 2, g->source);
+        sqlite3_bind_int64(st, 3, g->micrograms);
+        sqlite3_bind_int64(st, 4, g->covered_uj);
+        sqlite3_bind_int64(st, 5, g->estimated);
+        r = run_for(d, BJ_DE_GRAMS_PUT, err);
+    }
+    return r;
+}
+
+static int write_use(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    int r = 0;
+    if (j->was_there)
+        r = bj_derive_count(d, j->old_use, j->old_grams, j->n_old_grams, -1,
+                            err);
+    if (r == 0 && j->n_old_grams > 0)
+        r = run_for(d, BJ_DE_GRAMS_DELETE, err);
+    if (r == 0 && j->was_there && !j->is_there)
+        r = run_for(d, BJ_DE_USE_DELETE, err);
+    if (r < 0 || !j->is_there)
+        return r;
+    r = put_use(d, err);
+    if (r == 0)
+        r = put_grams(d, err);
+    return r < 0 ? r : bj_derive_count(d, j->use, j->grams, j->n_grams, 1, err);
+}
+
+/* --- findings --------------------------------------------------------------
+ */
+
+static void bind_rule(struct sqlite3_stmt *st, const struct bj_rule *rule)
+{
+    const char *const of[] = {rule->name, rule->severity, rule->condition,
+                              rule->text};
+    for (int i = 0; i < 4; i++)
+        bj_sql_bind_text(st, i + 1, bj_slice_str(of[i]));
+}
+
+static int rule_id(struct bj_derive *d, const struct bj_rule *rule,
+                   int64_t *ret, struct bj_err *err)
+{
+    size_t at = (size_t)(rule - bj_rules_at(d->opt.rules, 0));
+    if (d->rule_id[at] == 0) {
+        bind_rule(d->st[BJ_DE_RULE_ADD], rule);
+        int r = bj_sql_run(d->st[BJ_DE_RULE_ADD], err);
+        if (r < 0)
+            return r;
+        bind_rule(d->st[BJ_DE_RULE_FIND], rule);
+        r = bj_sql_row(d->st[BJ_DE_RULE_FIND], err);
+        if (r <= 0)
+            return r < 0 ? r : bj_err_set(err, -EPROTO, "finding_rule");
+        d->rule_id[at] = bj_sql_get(d->st[BJ_DE_RULE_FIND], 0);
+        sqlite3_reset(d->st[BJ_DE_RULE_FIND]);
+    }
+    *ret = d->rule_id[at];
+    return 0;
+}
+
+struct finding {
+    int64_t rule;
+    double value, threshold;
+};
+
+/* In the order of rules, as the table has them. */
+static void insert(struct finding *v, size_t *n, struct finding f)
+{
+    size_t at = *n;
+    while (at > 0 && v[at - 1].rule > f.rule)
+        at--;
+    memmove(v + at + 1, v + at, (*n - at) * sizeof(*v));
+    v[at] = f;
+    ++*n;
+}
+
+/* The bits, since NaN is not to differ from itself. */
+static bool same_finding(struct sqlite3_stmt *st, const struct finding *f)
+{
+    double value = sqlite3_column_double(st, 1);
+    double threshold = sqlite3_column_double(st, 2);
+    return bj_sql_get(st, 0) == f->rule &&
+           memcmp(&value, &f->value, sizeof(value)) == 0 &&
+           memcmp(&threshold, &f->threshold, sizeof(threshold)) == 0;
+}
+
+/* Are exactly these there? */
+static int same_findings(struct bj_derive *d, const struct finding *v, size_t n,
+                         bool *ret, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = d->st[BJ_DE_OLD_FOUND];
+    size_t i = 0;
+    bool same = true;
+    int r;
+    sqlite3_bind_int64(st, 1, d->job.id);
+    while ((r = bj_sql_row(st, err)) > 0) {
+        same = same && i < n && same_finding(st, &v[i]);
+        i++;
+    }
+    *ret = same && i == n;
+    return r;
+}
+
+/* 1: they were written. */
+static int write_findings(struct bj_derive *d, struct bj_err *err)
+{
+    struct finding v[BJ_DERIVE_FOUND];
+    size_t n = 0;
+    bool same = false;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < d->job.n_found; i++) {
+        const struct bj_found *f = &d->job.found[i];
+        struct finding one = {0, f->value, f->threshold};
+        r = rule_id(d, f->rule, &one.rule, err);
+        if (r == 0)
+            insert(v, &n, one);
+    }
+    if (r == 0)
+        r = same_findings(d, v, n, &same, err);
+    if (r < 0 || same)
+        return r;
+    struct sqlite3_stmt *st = d->st[BJ_DE_FOUND_PUT];
+    r = run_for(d, BJ_DE_FOUND_DELETE, err);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        sqlite3_bind_int64(st, 2, v[i].rule);
+        sqlite3_bind_double(st, 3, v[i].value);
+        sqlite3_bind_double(st, 4, v[i].threshold);
+        r = run_for(d, BJ_DE_FOUND_PUT, err);
+    }
+    return r < 0 ? r : 1;
+}
+
+int bj_derive_write(struct bj_derive *d, struct bj_err *err)
+{
+    bool same = same_use(&d->job);
+    int r = same ? 0 : write_use(d, err), found = 0;
+    if (r == 0 && d->opt.rules)
+        r = found = write_findings(d, err);
+    return r < 0 ? r : !same || found > 0;
+}

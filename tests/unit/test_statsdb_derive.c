@@ -1,0 +1,543 @@
+/* What is worked out of jobs: which source counts, efficiency, energy, grams,
+ * findings and their daily sums.  Expected values are computed by hand. */
+#include "tests/unit/test_statsdb.h"
+
+#include "statsdb/derive.h"
+#include "statsdb/factors.h"
+#include "statsdb/record.h"
+#include "statsdb/retention.h"
+
+#include <string.h>
+
+enum { T0 = 1763596800 }; /* 2025-11-20 00:00:00 UTC */
+
+struct site {
+    struct fixture f;
+    struct bj_store *s;
+    struct bj_upsert *u;
+    struct bj_records *r;
+    struct bj_factors *h;
+    struct bj_rules *rules;
+    struct bj_derive *d;
+};
+
+static struct bj_err err;
+
+#define OK(call)                                                               \
+    do {                                                                       \
+        if ((call) < 0)                                                        \
+            fail_msg("%s", err.msg);                                           \
+    } while (0)
+
+static void derive_open(struct site *w)
+{
+    static const char *const clusters[] = {"alpha"};
+    static const int64_t history[] = {86400};
+    struct bj_derive_options opt = {.rules = w->rules,
+                                    .prom_cluster = clusters,
+                                    .prom_history_sec = history,
+                                    .prom_clusters = 1};
+    OK(bj_derive_new(w->s, &opt, &w->d, &err));
+}
+
+static void site_open(struct site *w)
+{
+    memset(w, 0, sizeof(*w));
+    fixture_open(&w->f);
+    w->s = store_open(&w->f);
+    w->u = upsert_open(w->s);
+    OK(bj_records_new(w->s, &w->r, &err));
+    OK(bj_factors_new(w->s, &w->h, &err));
+    OK(bj_rules_text("", BJ_SLICE(""), &w->rules, &err));
+    derive_open(w);
+}
+
+static void site_close(struct site *w)
+{
+    assert_int_equal(bj_store_check(w->s, NULL), 0);
+    bj_derive_free(w->d);
+    bj_rules_free(w->rules);
+    bj_factors_free(w->h);
+    bj_records_free(w->r);
+    bj_upsert_free(w->u);
+    bj_store_close(w->s);
+    fixture_close(&w->f);
+}
+
+/* Until there is nothing left; how many steps did something. */
+static unsigned work(struct site *w)
+{
+    unsigned n = 0;
+    int r;
+    while ((r = bj_derive_step(w->d, T0 + 86400, 7, &err)) > 0)
+        n++;
+    OK(r);
+    return n;
+}
+
+static void put(struct site *w, const struct bj_sched_job *j)
+{
+    OK(bj_upsert_begin(w->u, &err));
+    OK(bj_upsert_job(w->u, BJ_SLICE("alpha"), j, &err));
+    OK(bj_upsert_commit(w->u, &err));
+}
+
+/* One hour on two nodes with 4 CPUs in all and 8 GiB, from T0 + at. */
+static void job_of(struct bj_sched_job *j, const char *id, int64_t at,
+                   uint64_t seconds)
+{
+    bj_sched_job_init(j);
+    j->raw_id = bj_slice_str(id);
+    j->batch_system = BJ_SLICE("slurm");
+    j->user = BJ_SLICE("anna");
+    j->account = BJ_SLICE("phys");
+    j->partition = BJ_SLICE("long");
+    j->state = BJ_STATE_COMPLETED;
+    j->submit_sec = (uint64_t)(T0 + at - 10);
+    j->start_sec = (uint64_t)(T0 + at);
+    j->end_sec = j->start_sec + seconds;
+    j->elapsed_sec = seconds;
+    j->cpus = 4;
+    j->nodes = 2;
+    j->time_limit_sec = 7200;
+    j->mem_allocated_bytes = UINT64_C(8) << 30;
+    j->use.cpu_usec = UINT64_C(1000) * 1000000;
+}
+
+static void record(struct site *w, const char *id, const char *host,
+                   int64_t end, const char *rest)
+{
+    char text[1000];
+    snprintf(text, sizeof(text),
+             "{\"format\":1,\"cluster\":\"alpha\",\"jobid\":\"%s\",\"host\":"
+             "\"%s\",\"end\":%lld%s}",
+             id, host, (long long)end, rest);
+    OK(bj_store_begin(w->s, &err));
+    OK(bj_record_put(w->r, BJ_SLICE("alpha"), "x", bj_slice_str(text), &err));
+    OK(bj_store_commit(w->s, &err));
+}
+
+static void factor(struct site *w, const char *provider,
+                   enum bj_factor_kind kind, int64_t start, int64_t end,
+                   uint32_t mg, bool estimated, int rank)
+{
+    struct bj_factor f = {.provider = provider,
+                          .kind = kind,
+                          .from = end ? BJ_FACTOR_LIVE : BJ_FACTOR_CONSTANT,
+                          .zone = "FR",
+                          .country = "FR",
+                          .mg_per_kwh = mg,
+                          .start_sec = (uint64_t)start,
+                          .end_sec = (uint64_t)end,
+                          .estimated = estimated,
+                          .fetched_sec = T0};
+    OK(bj_store_begin(w->s, &err));
+    OK(bj_factors_put(w->h, BJ_SQL_NULL, rank, &f, &err));
+    OK((int)bj_factors_flush(w->h, &err));
+    OK(bj_store_commit(w->s, &err));
+    bj_derive_forget(w->d);
+}
+
+static const char node1[] =
+    ",\"cpu_usec\":5000000000,\"memory_peak_bytes\":3221225472,"
+    "\"io_read_bytes\":1000,\"io_write_bytes\":500,\"oom_kills\":0,"
+    "\"energy_policy\":\"hybrid\",\"energy_uj\":{\"hybrid\":{\"cpu\":"
+    "1800000000,\"dram\":100000000},\"usage\":{\"cpu\":1500000000},"
+    "\"reservation\":{\"cpu\":2500000000}},\"devices\":{\"sda\":"
+    "{\"read_bytes\":7,\"write_bytes\":9},\"sdb\":{\"read_bytes\":1}}";
+static const char node2[] =
+    ",\"cpu_usec\":7960000000,\"memory_peak_bytes\":1073741824,"
+    "\"io_read_bytes\":24,\"energy_policy\":\"hybrid\",\"energy_uj\":"
+    "{\"hybrid\":{\"cpu\":1600000000,\"gpu\":100000000},\"usage\":"
+    "{\"cpu\":1500000000},\"reservation\":{\"cpu\":2500000000}}";
+
+/* The daily sums equal the sums of the jobs. */
+static void expect_sums(struct site *w)
+{
+    expect(w->s,
+           "SELECT (SELECT ifnull(sum(energy_uj / 1000), 0) FROM job_use WHERE"
+           " counted_assoc IS NOT NULL) = (SELECT ifnull(sum(energy_mj), 0)"
+           " FROM rollup_energy_day),"
+           " (SELECT count(*) FROM job_use WHERE counted_assoc IS NOT NULL) ="
+           " (SELECT ifnull(sum(jobs), 0) FROM rollup_energy_day),"
+           " (SELECT ifnull(sum(counted_cpu_sec), 0) FROM job_use WHERE"
+           " counted_assoc IS NOT NULL) = (SELECT ifnull(sum(cpu_sec), 0) FROM"
+           " rollup_energy_day),"
+           " (SELECT ifnull(sum(energy_reserved_uj / 1000), 0) FROM job_use"
+           " WHERE counted_assoc IS NOT NULL) = (SELECT"
+           " ifnull(sum(energy_reserved_mj), 0) FROM rollup_energy_day)",
+           "1|1|1|1\n");
+    expect(w->s,
+           "SELECT s.id FROM factor_source AS s WHERE (SELECT"
+           " ifnull(sum(micrograms), 0) FROM job_grams WHERE source = s.id) !="
+           " (SELECT ifnull(sum(micrograms), 0) FROM rollup_grams_day WHERE"
+           " source = s.id) OR (SELECT ifnull(sum(covered_uj / 1000), 0) FROM"
+           " job_grams WHERE source = s.id) != (SELECT ifnull(sum(covered_mj),"
+           " 0) FROM rollup_grams_day WHERE source = s.id)",
+           "");
+}
+
+/* --- sources ---------------------------------------------------------------
+ */
+
+static void test_sources(void **state)
+{
+    (void)state;
+    struct site w;
+    struct bj_sched_job j;
+    site_open(&w);
+    job_of(&j, "4711", 3600, 3600);
+    put(&w, &j);
+    assert_int_equal(work(&w), 1);
+    /* nothing was measured: efficiency is the scheduler's affair, and a finding
+     * of it: 1000 s of 4 CPUs for an hour */
+    assert_int_equal(number(w.s, "SELECT count(*) FROM job_use"), 0);
+    expect(w.s,
+           "SELECT name, severity, text, value, threshold FROM job_finding_v"
+           " ORDER BY name",
+           "cpu_very_low|critical|It used 6.944 % of the time of its CPUs.|"
+           "6.9444|65.0\n"
+           "time_limit_too_long|warning|It needed 50 % of its time limit; jobs"
+           " with shorter limits start earlier.|50.0|60.0\n");
+    /* a record of one of its two nodes */
+    record(&w, "4711", "n1", T0 + 7201, node1);
+    assert_int_equal(work(&w), 1);
+    expect(w.s,
+           "SELECT measured_nodes, cpu_usec, cpu_usec_source, energy_uj,"
+           " cpu_efficiency_ppm, cpu_efficiency_source FROM job_use_v",
+           "1|5000000000|nodes||69444|scheduler\n");
+    assert_int_equal(number(w.s, "SELECT count(*) FROM rollup_energy_day"), 0);
+    /* and of the other: 12960 s of 14400 are 90 %, 4 of 8 GiB */
+    record(&w, "4711", "n2", T0 + 7205, node2);
+    assert_int_equal(work(&w), 1);
+    expect(w.s,
+           "SELECT measured_nodes, cpu_usec, cpu_efficiency_ppm,"
+           " cpu_efficiency_source, mem_peak_bytes, mem_efficiency_ppm,"
+           " io_read_bytes, io_write_bytes, device_read_bytes FROM job_use_v",
+           "2|12960000000|900000|nodes|4294967296|500000|1024||\n");
+    expect(w.s,
+           "SELECT energy_uj, energy_cpu_uj, energy_dram_uj, energy_gpu_uj,"
+           " energy_other_uj, energy_used_uj, energy_reserved_uj,"
+           " energy_source, energy_policy FROM job_use_v",
+           "3600000000|3400000000|100000000|100000000||3000000000|5000000000|"
+           "nodes|hybrid\n");
+    expect(w.s, "SELECT name FROM job_finding_v ORDER BY 1",
+           "time_limit_too_long\ntoo_many_nodes\n");
+    expect_sums(&w);
+    /* nothing is written where nothing changes */
+    int64_t before = sqlite3_total_changes64(bj_store_db(w.s));
+    assert_int_equal(work(&w), 0);
+    assert_int_equal(sqlite3_total_changes64(bj_store_db(w.s)), before);
+    record(&w, "4711", "n2", T0 + 7205, node2);
+    const struct bj_derive_counts *n = bj_derive_counts(w.d);
+    uint64_t changed = n->changed;
+    assert_int_equal(work(&w), 1);
+    assert_int_equal(n->changed, changed);
+    /* the same in another account: its sums move */
+    job_of(&j, "4711", 3600, 3600);
+    j.account = BJ_SLICE("chem");
+    put(&w, &j);
+    work(&w);
+    expect(w.s,
+           "SELECT c.name, energy_mj, cpu_sec FROM rollup_energy_day AS r JOIN"
+           " assoc AS a ON a.id = r.assoc JOIN account AS c ON c.id ="
+           " a.account",
+           "chem|3600000|14400\n");
+    expect_sums(&w);
+    site_close(&w);
+}
+
+static void prom(struct site *w, const char *values)
+{
+    char sql[600];
+    snprintf(sql, sizeof(sql),
+             "INSERT INTO job_prom(job, asked_sec, outcome, nodes_seen,"
+             " nodes_final, coverage_ppm, energy_nodes, cpu_usec,"
+             " mem_mean_bytes, gpu_busy_ppm) SELECT id, 1, %s FROM job;"
+             "INSERT INTO word(text) VALUES('dram'), ('psu');"
+             "INSERT INTO job_prom_energy SELECT j.id, w.id, 500000000 FROM"
+             " job AS j, word AS w WHERE w.text IN ('dram', 'psu');"
+             "INSERT INTO derive_todo SELECT id FROM job",
+             values);
+    OK(bj_sql_exec(bj_store_db(w->s), sql, &err));
+}
+
+static void test_prometheus(void **state)
+{
+    static const struct {
+        const char *values, *want;
+    } cases[] = {
+        /* all of it; what has a name of its own is "other" */
+        {"0, 2, 2, 990000, 2, 7200000000, 5000, 250000",
+         "2|7200000000|prometheus|5000|prometheus|500000|250000|1000000000|"
+         "500000000|500000000|prometheus|990000\n"},
+        /* not to its end: no energy, but a lower bound of the rest */
+        {"0, 2, 1, 500000, 2, 7200000000, 5000, NULL",
+         "2|7200000000|prometheus|5000|prometheus|500000||7000000||||500000"
+         "\n"},
+        /* one node of two: nothing can be said of the whole */
+        {"0, 1, 1, 990000, 1, 7200000000, 5000, 250000",
+         "1|7200000000|prometheus|5000|prometheus|69444||7000000||||990000"
+         "\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct site w;
+        struct bj_sched_job j;
+        site_open(&w);
+        job_of(&j, "4711", 3600, 3600);
+        j.use.energy_joules = 7;
+        put(&w, &j);
+        work(&w);
+        expect(w.s, "SELECT \"end\" FROM prom_todo", "1763604000\n");
+        prom(&w, cases[i].values);
+        work(&w);
+        expect(w.s,
+               "SELECT measured_nodes, cpu_usec, cpu_usec_source,"
+               " mem_mean_bytes, mem_mean_bytes_source, cpu_efficiency_ppm,"
+               " gpu_efficiency_ppm, energy_uj, energy_dram_uj,"
+               " energy_other_uj, iif(energy_source = 'prometheus',"
+               " energy_source, NULL), coverage_ppm FROM job_use_v",
+               cases[i].want);
+        /* nodes win, value by value */
+        record(&w, "4711", "n1", T0 + 7201, node1);
+        record(&w, "4711", "n2", T0 + 7205, node2);
+        work(&w);
+        expect(w.s,
+               "SELECT cpu_usec, cpu_usec_source, mem_mean_bytes,"
+               " mem_mean_bytes_source, energy_uj, energy_source FROM"
+               " job_use_v",
+               "12960000000|nodes|5000|prometheus|3600000000|nodes\n");
+        expect_sums(&w);
+        site_close(&w);
+    }
+}
+
+/* Which of two runs with one id a record is about. */
+static void test_runs(void **state)
+{
+    (void)state;
+    struct site w;
+    struct bj_sched_job j;
+    site_open(&w);
+    for (int i = 0; i < 2; i++) { /* the second begins a minute later */
+        job_of(&j, "9", 3600 + i * 660, 600);
+        j.nodes = 1;
+        put(&w, &j);
+    }
+    record(&w, "9", "n1", T0 + 3600 + 601, node1);
+    record(&w, "9", "n2", T0 + 3600 + 1261, node2);
+    work(&w);
+    expect(w.s,
+           "SELECT j.start - 1763596800, u.cpu_usec FROM job_use AS u JOIN job"
+           " AS j ON j.id = u.job ORDER BY 1",
+           "3600|5000000000\n4260|7960000000\n");
+    site_close(&w);
+}
+
+/* --- grams -----------------------------------------------------------------
+ */
+
+/* 3.6 kJ are a watt-hour, spread evenly over an hour that begins at T0 + 3600:
+ * a factor of m mg/kWh for a quarter of an hour gives m/4 micrograms. */
+static void test_grams(void **state)
+{
+    (void)state;
+    struct site w;
+    struct bj_sched_job j;
+    site_open(&w);
+    job_of(&j, "1", 3600, 3600);
+    put(&w, &j);
+    record(&w, "1", "n1", T0 + 7200, node1);
+    record(&w, "1", "n2", T0 + 7200, node2);
+    work(&w);
+    assert_int_equal(number(w.s, "SELECT count(*) FROM job_grams"), 0);
+    /* a constant, an hour of rte that lacks the third quarter (whose second
+     * holds on) and comes late, and something marginal */
+    factor(&w, "constant", BJ_FACTOR_LIFECYCLE, 0, 0, 100000, false, 1);
+    work(&w);
+    expect(w.s,
+           "SELECT provider, kind, grams, covered_uj, estimated FROM"
+           " job_grams_v ORDER BY 1, 2",
+           "best|average|0.1|3600000000|0\n"
+           "constant|average_lifecycle|0.1|3600000000|0\n");
+    factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 3600, T0 + 4500, 20000, false, 0);
+    factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 4500, T0 + 5400, 40000, false, 0);
+    factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 6300, T0 + 7200, 80000, true, 0);
+    factor(&w, "watttime", BJ_FACTOR_MARGINAL, T0 + 7000, T0 + 7100, 500000,
+           false, 2);
+    work(&w);
+    /* rte: (20 + 40 + 40 + 80) / 4; watttime: the last 200 s of the hour */
+    expect(w.s,
+           "SELECT provider, kind, grams, covered_uj, estimated FROM"
+           " job_grams_v ORDER BY 1, 2",
+           "best|average|0.045|3600000000|1\n"
+           "best|marginal|0.027778|200000000|0\n"
+           "constant|average_lifecycle|0.1|3600000000|0\n"
+           "rte|average_direct|0.045|3600000000|1\n"
+           "watttime|marginal|0.027778|200000000|0\n");
+    expect_sums(&w);
+    /* what is measured takes the estimate's place, not the other way round */
+    factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 6300, T0 + 7200, 60000, false, 0);
+    factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 6300, T0 + 7200, 90000, true, 0);
+    work(&w);
+    expect(w.s,
+           "SELECT grams, estimated FROM job_grams_v WHERE provider = 'rte'",
+           "0.04|0\n");
+    /* factors of other times concern nobody */
+    uint64_t jobs = bj_derive_counts(w.d)->jobs;
+    factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 86400, T0 + 87300, 1, false, 0);
+    work(&w);
+    assert_int_equal(bj_derive_counts(w.d)->jobs, jobs);
+    /* PUE 1.5, and 2 for the last quarter: (20 + 40 + 40) / 4 * 1.5 + 60 / 4 *
+     * 2, in thousandths */
+    char *v[] = {(char *)"1.5", (char *)"2025-11-20T01:45:00Z=2"};
+    const struct bj_strv pue = {v, 2}, none = {v, 0};
+    for (int i = 0; i < 2; i++) {
+        OK(bj_store_begin(w.s, &err));
+        OK(bj_factors_pue(w.h,
+                          number(w.s, "SELECT id FROM cluster WHERE name ="
+                                      " 'alpha'"),
+                          i ? &none : &pue, &err));
+        OK((int)bj_factors_flush(w.h, &err));
+        OK(bj_store_commit(w.s, &err));
+        bj_derive_forget(w.d);
+        work(&w);
+        expect(w.s, "SELECT grams FROM job_grams_v WHERE provider = 'rte'",
+               i ? "0.04\n" : "0.0675\n");
+    }
+    expect_sums(&w);
+    /* hours of a counter: all of it in the first quarter (20), then a bit */
+    OK(bj_sql_exec(bj_store_db(w.s),
+                   "INSERT INTO job_bin SELECT id, 1763600400, 90 FROM job;"
+                   "INSERT INTO job_bin SELECT id, 1763601300, 0 FROM job;"
+                   "INSERT INTO job_bin SELECT id, 1763603100, 10 FROM job;"
+                   "INSERT INTO derive_todo SELECT id FROM job",
+                   &err));
+    work(&w);
+    /* 20 * 0.9 + 60 * 0.1 */
+    expect(w.s, "SELECT grams FROM job_grams_v WHERE provider = 'rte'",
+           "0.024\n");
+    expect_sums(&w);
+    site_close(&w);
+}
+
+/* --- sums ------------------------------------------------------------------
+ */
+
+static uint32_t rnd(uint32_t *seed, uint32_t n)
+{
+    *seed = *seed * 1103515245 + 12345;
+    return (*seed >> 12) % n;
+}
+
+/* Jobs that come, change and are measured in any order. */
+static void test_random(void **state)
+{
+    (void)state;
+    struct site w;
+    static const char *const who[] = {"phys", "chem", "", "bio"};
+    uint32_t seed = 12345;
+    site_open(&w);
+    factor(&w, "constant", BJ_FACTOR_LIFECYCLE, 0, 0, 56039, false, 1);
+    for (int i = 0; i < 400; i++) {
+        struct bj_sched_job j;
+        char id[16], rest[300];
+        unsigned n = rnd(&seed, 60);
+        snprintf(id, sizeof(id), "%u", n);
+        job_of(&j, id, n * 5000, 1 + n * n * 50);
+        j.nodes = 1;
+        j.account = bj_slice_str(who[rnd(&seed, 4)]);
+        if (rnd(&seed, 3) == 0)
+            j.use.energy_joules = rnd(&seed, 100000);
+        snprintf(rest, sizeof(rest),
+                 ",\"energy_policy\":\"usage\",\"energy_uj\":{\"usage\":"
+                 "{\"cpu\":%u%06u},\"reservation\":{\"cpu\":%u}}",
+                 rnd(&seed, 9999), rnd(&seed, 1000000), rnd(&seed, 60000));
+        if (rnd(&seed, 4))
+            put(&w, &j);
+        else
+            record(&w, id, rnd(&seed, 9) ? "n1" : "n2", (int64_t)j.end_sec,
+                   rest);
+        if (rnd(&seed, 5) == 0)
+            factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + rnd(&seed, 300) * 900,
+                   T0 + 400 * 900, 1 + rnd(&seed, 90000), rnd(&seed, 2), 0);
+        if (rnd(&seed, 3) == 0)
+            work(&w);
+        if (i % 50 == 0)
+            expect_sums(&w);
+    }
+    work(&w);
+    expect_sums(&w);
+    assert_true(number(w.s, "SELECT count(*) FROM job_grams") > 50);
+    assert_true(number(w.s, "SELECT count(DISTINCT assoc) FROM"
+                            " rollup_energy_day") >= 3);
+    /* worked out again from nothing, it is the same */
+    char *use = query(w.s, "SELECT * FROM job_use ORDER BY job"),
+         *grams = query(w.s, "SELECT * FROM job_grams ORDER BY job, source"),
+         *days = query(w.s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2");
+    OK(bj_sql_exec(bj_store_db(w.s),
+                   "DELETE FROM job_use; DELETE FROM job_grams; DELETE FROM"
+                   " job_finding; DELETE FROM rollup_energy_day; DELETE FROM"
+                   " rollup_grams_day; UPDATE derive_state SET job_upto = 0",
+                   &err));
+    work(&w);
+    expect(w.s, "SELECT * FROM job_use ORDER BY job", use);
+    expect(w.s, "SELECT * FROM job_grams ORDER BY job, source", grams);
+    expect(w.s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2", days);
+    free(use);
+    free(grams);
+    /* retention takes the jobs, and leaves the sums */
+    while (bj_retention_step(w.s, T0 + 1000 * 86400, 100, &err) > 0)
+        ;
+    assert_int_equal(number(w.s, "SELECT count(*) FROM job_use"), 0);
+    assert_int_equal(number(w.s, "SELECT count(*) FROM job_grams"), 0);
+    expect(w.s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2", days);
+    free(days);
+    site_close(&w);
+}
+
+/* Other rules: jobs are judged anew, and the old rule stays for who has it. */
+static void test_rules_change(void **state)
+{
+    (void)state;
+    struct site w;
+    struct bj_sched_job j;
+    site_open(&w);
+    job_of(&j, "1", 0, 3600);
+    put(&w, &j);
+    work(&w);
+    assert_int_equal(number(w.s, "SELECT count(*) FROM job_finding"), 2);
+    bj_derive_free(w.d);
+    bj_rules_free(w.rules);
+    OK(bj_rules_text("f",
+                     bj_slice_str("rules:\n- name: cpu_very_low\n"
+                                  "  partition: long\n"
+                                  "  set: {percent: 5}\n"),
+                     &w.rules, &err));
+    derive_open(&w);
+    assert_int_equal(work(&w), 1);
+    expect(w.s, "SELECT name FROM job_finding_v", "time_limit_too_long\n");
+    bj_derive_free(w.d);
+    derive_open(&w);
+    assert_int_equal(work(&w), 0);
+    /* none at all: nothing is touched */
+    bj_derive_free(w.d);
+    struct bj_rules *rules = w.rules;
+    w.rules = NULL;
+    derive_open(&w);
+    w.rules = rules;
+    assert_int_equal(work(&w), 0);
+    assert_int_equal(number(w.s, "SELECT count(*) FROM job_finding"), 1);
+    site_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sources), cmocka_unit_test(test_prometheus),
+        cmocka_unit_test(test_runs),    cmocka_unit_test(test_grams),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_rules_change),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,3 +1,5 @@
+#include "statsdb/derive.h"
+
 #include "statsdb/derive_impl.h"
 
 #include <stdlib.h>

@@ -132,7 +132,8 @@ int bj_factors_put(struct bj_factors *h, int64_t cluster, int rank,
                    const struct bj_factor *f, struct bj_err *err)
 {
     struct sqlite3_stmt *st = h->st[PUT];
-    int64_t id = 0, start = bj_sql_u64(f->start_sec), end = bj_sql_u64(f->end_sec);
+    int64_t id = 0, start = bj_sql_u64(f->start_sec),
+            end = bj_sql_u64(f->end_sec);
     if (end <= 0)
         end = INT64_MAX;
     if (end <= start || f->mg_per_kwh == 0)

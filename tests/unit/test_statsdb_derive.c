@@ -180,6 +180,19 @@ static void expect_sums(struct site *w)
 /* --- sources ---------------------------------------------------------------
  */
 
+/* Nothing is written where nothing changes. */
+static void unchanged(struct site *w)
+{
+    int64_t before = sqlite3_total_changes64(bj_store_db(w->s));
+    assert_int_equal(work(w), 0);
+    assert_int_equal(sqlite3_total_changes64(bj_store_db(w->s)), before);
+    record(w, "4711", "n2", T0 + 7205, node2);
+    const struct bj_derive_counts *n = bj_derive_counts(w->d);
+    uint64_t changed = n->changed;
+    assert_int_equal(work(w), 1);
+    assert_int_equal(n->changed, changed);
+}
+
 static void test_sources(void **state)
 {
     (void)state;
@@ -224,15 +237,7 @@ static void test_sources(void **state)
     expect(w.s, "SELECT name FROM job_finding_v ORDER BY 1",
            "time_limit_too_long\ntoo_many_nodes\n");
     expect_sums(&w);
-    /* nothing is written where nothing changes */
-    int64_t before = sqlite3_total_changes64(bj_store_db(w.s));
-    assert_int_equal(work(&w), 0);
-    assert_int_equal(sqlite3_total_changes64(bj_store_db(w.s)), before);
-    record(&w, "4711", "n2", T0 + 7205, node2);
-    const struct bj_derive_counts *n = bj_derive_counts(w.d);
-    uint64_t changed = n->changed;
-    assert_int_equal(work(&w), 1);
-    assert_int_equal(n->changed, changed);
+    unchanged(&w);
     /* the same in another account: its sums move */
     job_of(&j, "4711", 3600, 3600);
     j.account = BJ_SLICE("chem");
@@ -338,6 +343,40 @@ static void test_runs(void **state)
 /* --- grams -----------------------------------------------------------------
  */
 
+static void pue_and_bins(struct site *w)
+{
+    /* PUE 1.5, and 2 for the last quarter: (20 + 40 + 40) / 4 * 1.5 + 60 / 4 *
+     * 2, in thousandths */
+    char *v[] = {(char *)"1.5", (char *)"2025-11-20T01:45:00Z=2"};
+    const struct bj_strv pue = {v, 2}, none = {v, 0};
+    for (int i = 0; i < 2; i++) {
+        OK(bj_store_begin(w->s, &err));
+        OK(bj_factors_pue(w->h,
+                          number(w->s, "SELECT id FROM cluster WHERE name ="
+                                       " 'alpha'"),
+                          i ? &none : &pue, &err));
+        OK((int)bj_factors_flush(w->h, &err));
+        OK(bj_store_commit(w->s, &err));
+        bj_derive_forget(w->d);
+        work(w);
+        expect(w->s, "SELECT grams FROM job_grams_v WHERE provider = 'rte'",
+               i ? "0.04\n" : "0.0675\n");
+    }
+    expect_sums(w);
+    /* hours of a counter: all of it in the first quarter (20), then a bit */
+    OK(bj_sql_exec(bj_store_db(w->s),
+                   "INSERT INTO job_bin SELECT id, 1763600400, 90 FROM job;"
+                   "INSERT INTO job_bin SELECT id, 1763601300, 0 FROM job;"
+                   "INSERT INTO job_bin SELECT id, 1763603100, 10 FROM job;"
+                   "INSERT INTO derive_todo SELECT id FROM job",
+                   &err));
+    work(w);
+    /* 20 * 0.9 + 60 * 0.1 */
+    expect(w->s, "SELECT grams FROM job_grams_v WHERE provider = 'rte'",
+           "0.024\n");
+    expect_sums(w);
+}
+
 /* 3.6 kJ are a watt-hour, spread evenly over an hour that begins at T0 + 3600:
  * a factor of m mg/kWh for a quarter of an hour gives m/4 micrograms. */
 static void test_grams(void **state)
@@ -389,36 +428,7 @@ static void test_grams(void **state)
     factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 86400, T0 + 87300, 1, false, 0);
     work(&w);
     assert_int_equal(bj_derive_counts(w.d)->jobs, jobs);
-    /* PUE 1.5, and 2 for the last quarter: (20 + 40 + 40) / 4 * 1.5 + 60 / 4 *
-     * 2, in thousandths */
-    char *v[] = {(char *)"1.5", (char *)"2025-11-20T01:45:00Z=2"};
-    const struct bj_strv pue = {v, 2}, none = {v, 0};
-    for (int i = 0; i < 2; i++) {
-        OK(bj_store_begin(w.s, &err));
-        OK(bj_factors_pue(w.h,
-                          number(w.s, "SELECT id FROM cluster WHERE name ="
-                                      " 'alpha'"),
-                          i ? &none : &pue, &err));
-        OK((int)bj_factors_flush(w.h, &err));
-        OK(bj_store_commit(w.s, &err));
-        bj_derive_forget(w.d);
-        work(&w);
-        expect(w.s, "SELECT grams FROM job_grams_v WHERE provider = 'rte'",
-               i ? "0.04\n" : "0.0675\n");
-    }
-    expect_sums(&w);
-    /* hours of a counter: all of it in the first quarter (20), then a bit */
-    OK(bj_sql_exec(bj_store_db(w.s),
-                   "INSERT INTO job_bin SELECT id, 1763600400, 90 FROM job;"
-                   "INSERT INTO job_bin SELECT id, 1763601300, 0 FROM job;"
-                   "INSERT INTO job_bin SELECT id, 1763603100, 10 FROM job;"
-                   "INSERT INTO derive_todo SELECT id FROM job",
-                   &err));
-    work(&w);
-    /* 20 * 0.9 + 60 * 0.1 */
-    expect(w.s, "SELECT grams FROM job_grams_v WHERE provider = 'rte'",
-           "0.024\n");
-    expect_sums(&w);
+    pue_and_bins(&w);
     site_close(&w);
 }
 
@@ -429,6 +439,32 @@ static uint32_t rnd(uint32_t *seed, uint32_t n)
 {
     *seed = *seed * 1103515245 + 12345;
     return (*seed >> 12) % n;
+}
+
+static void again_and_removed(struct site *w)
+{
+    /* worked out again from nothing, it is the same */
+    char *use = query(w->s, "SELECT * FROM job_use ORDER BY job"),
+         *grams = query(w->s, "SELECT * FROM job_grams ORDER BY job, source"),
+         *days = query(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2");
+    OK(bj_sql_exec(bj_store_db(w->s),
+                   "DELETE FROM job_use; DELETE FROM job_grams; DELETE FROM"
+                   " job_finding; DELETE FROM rollup_energy_day; DELETE FROM"
+                   " rollup_grams_day; UPDATE derive_state SET job_upto = 0",
+                   &err));
+    work(w);
+    expect(w->s, "SELECT * FROM job_use ORDER BY job", use);
+    expect(w->s, "SELECT * FROM job_grams ORDER BY job, source", grams);
+    expect(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2", days);
+    free(use);
+    free(grams);
+    /* retention takes the jobs, and leaves the sums */
+    while (bj_retention_step(w->s, T0 + 1000 * 86400, 100, &err) > 0)
+        ;
+    assert_int_equal(number(w->s, "SELECT count(*) FROM job_use"), 0);
+    assert_int_equal(number(w->s, "SELECT count(*) FROM job_grams"), 0);
+    expect(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2", days);
+    free(days);
 }
 
 /* Jobs that come, change and are measured in any order. */
@@ -472,28 +508,7 @@ static void test_random(void **state)
     assert_true(number(w.s, "SELECT count(*) FROM job_grams") > 50);
     assert_true(number(w.s, "SELECT count(DISTINCT assoc) FROM"
                             " rollup_energy_day") >= 3);
-    /* worked out again from nothing, it is the same */
-    char *use = query(w.s, "SELECT * FROM job_use ORDER BY job"),
-         *grams = query(w.s, "SELECT * FROM job_grams ORDER BY job, source"),
-         *days = query(w.s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2");
-    OK(bj_sql_exec(bj_store_db(w.s),
-                   "DELETE FROM job_use; DELETE FROM job_grams; DELETE FROM"
-                   " job_finding; DELETE FROM rollup_energy_day; DELETE FROM"
-                   " rollup_grams_day; UPDATE derive_state SET job_upto = 0",
-                   &err));
-    work(&w);
-    expect(w.s, "SELECT * FROM job_use ORDER BY job", use);
-    expect(w.s, "SELECT * FROM job_grams ORDER BY job, source", grams);
-    expect(w.s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2", days);
-    free(use);
-    free(grams);
-    /* retention takes the jobs, and leaves the sums */
-    while (bj_retention_step(w.s, T0 + 1000 * 86400, 100, &err) > 0)
-        ;
-    assert_int_equal(number(w.s, "SELECT count(*) FROM job_use"), 0);
-    assert_int_equal(number(w.s, "SELECT count(*) FROM job_grams"), 0);
-    expect(w.s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2", days);
-    free(days);
+    again_and_removed(&w);
     site_close(&w);
 }
 

@@ -24,66 +24,67 @@ static void unknown(double *fact)
         fact[i] = (double)NAN;
 }
 
+static const struct {
+    const char *row;
+    int holds; /* -1: refused */
+} row_cases[] = {
+    {"cpus > 3", 1},
+    {"cpus > 4", 0},
+    {"cpus >= 4", 1},
+    {"cpus=4", 1},
+    {"cpus != 4", 0},
+    {" cpus<=4 ", 1},
+    {"cpus < 4.5", 1},
+    {"mem_peak < 2G", 1},
+    {"mem_peak = 1G", 1},
+    {"mem_peak = 1024M", 1},
+    {"runtime = 1h", 1},
+    {"runtime = 60m", 1},
+    {"cpu_efficiency < 50%", 1},
+    {"cpu_efficiency > -1", 1},
+    {"cpus > $limit", 1},
+    {"threads > 2 * cpus", 1},
+    {"threads > 3 * cpus", 0},
+    {"threads > $limit * cpus", 1},
+    {"threads > cpus", 1},
+    {"cpus / nodes = 2", 1},
+    {"mem_peak / cpus = 256M", 1},
+    {"cpus > threads / nodes", 0},
+    {"state = completed", 1},
+    {"state != completed", 0},
+    {"state = oom", 0},
+    /* what is not known, or divided by nothing, does not hold */
+    {"gpu_efficiency < 50", 0},
+    {"gpu_efficiency != 50", 0},
+    {"cpus / gpus < 1000", 0},
+    {"cpus > 0 * gpu_efficiency", 0},
+    /* no row */
+    {"", -1},
+    {"cpus", -1},
+    {"cpus >", -1},
+    {"> 4", -1},
+    {"cpus => 4", -1},
+    {"cpus == 4", -1},
+    {"cpus > 4 5", -1},
+    {"cpus > 4 and nodes > 1", -1},
+    {"cpus > nosuch", -1},
+    {"nosuch > 1", -1},
+    {"cpus > $nosuch", -1},
+    {"cpus > 4x", -1},
+    {"cpus > 1 * 2", -1},
+    {"cpus > 1 / 2", -1},
+    {"cpus * 2 > 1", -1},
+    {"cpus > (1)", -1},
+    {"cpus > 1e999", -1},
+    {"state < oom", -1},
+    {"state = nosuch", -1},
+    {"state = 4", -1},
+    {"state / cpus = oom", -1},
+    {"cpus > system('x')", -1},
+};
+
 static void test_rows(void **state)
 {
-    static const struct {
-        const char *row;
-        int holds; /* -1: refused */
-    } cases[] = {
-        {"cpus > 3", 1},
-        {"cpus > 4", 0},
-        {"cpus >= 4", 1},
-        {"cpus=4", 1},
-        {"cpus != 4", 0},
-        {" cpus<=4 ", 1},
-        {"cpus < 4.5", 1},
-        {"mem_peak < 2G", 1},
-        {"mem_peak = 1G", 1},
-        {"mem_peak = 1024M", 1},
-        {"runtime = 1h", 1},
-        {"runtime = 60m", 1},
-        {"cpu_efficiency < 50%", 1},
-        {"cpu_efficiency > -1", 1},
-        {"cpus > $limit", 1},
-        {"threads > 2 * cpus", 1},
-        {"threads > 3 * cpus", 0},
-        {"threads > $limit * cpus", 1},
-        {"threads > cpus", 1},
-        {"cpus / nodes = 2", 1},
-        {"mem_peak / cpus = 256M", 1},
-        {"cpus > threads / nodes", 0},
-        {"state = completed", 1},
-        {"state != completed", 0},
-        {"state = oom", 0},
-        /* what is not known, or divided by nothing, does not hold */
-        {"gpu_efficiency < 50", 0},
-        {"gpu_efficiency != 50", 0},
-        {"cpus / gpus < 1000", 0},
-        {"cpus > 0 * gpu_efficiency", 0},
-        /* no row */
-        {"", -1},
-        {"cpus", -1},
-        {"cpus >", -1},
-        {"> 4", -1},
-        {"cpus => 4", -1},
-        {"cpus == 4", -1},
-        {"cpus > 4 5", -1},
-        {"cpus > 4 and nodes > 1", -1},
-        {"cpus > nosuch", -1},
-        {"nosuch > 1", -1},
-        {"cpus > $nosuch", -1},
-        {"cpus > 4x", -1},
-        {"cpus > 1 * 2", -1},
-        {"cpus > 1 / 2", -1},
-        {"cpus * 2 > 1", -1},
-        {"cpus > (1)", -1},
-        {"cpus > 1e999", -1},
-        {"state < oom", -1},
-        {"state = nosuch", -1},
-        {"state = 4", -1},
-        {"state / cpus = oom", -1},
-        {"cpus > system('x')", -1},
-    };
     (void)state;
     double fact[BJ_FACT_COUNT], a, b;
     unknown(fact);
@@ -96,13 +97,13 @@ static void test_rows(void **state)
     fact[BJ_FACT_CPU_EFFICIENCY] = 49;
     fact[BJ_FACT_STATE] = BJ_STATE_COMPLETED;
     const struct bj_threshold set[] = {{BJ_SLICE("limit"), 2}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(row_cases) / sizeof(row_cases[0]); i++) {
         struct bj_rule_row row;
         struct bj_err err = {0};
-        int r = bj_rule_row(bj_slice_str(cases[i].row), set, 1, &row, &err);
+        int r = bj_rule_row(bj_slice_str(row_cases[i].row), set, 1, &row, &err);
         int got = r < 0 ? -1 : bj_rule_row_holds(&row, fact, &a, &b);
-        if (got != cases[i].holds)
-            fail_msg("%s: %d, %s", cases[i].row, got, err.msg);
+        if (got != row_cases[i].holds)
+            fail_msg("%s: %d, %s", row_cases[i].row, got, err.msg);
         assert_true(r == 0 || (r == -EINVAL && err.msg[0]));
     }
 }
@@ -256,79 +257,79 @@ static void good(double *fact)
 }
 
 /* A row of "fact=value ..." changes the good job; what is then found. */
+static const struct {
+    const char *change, *found;
+} site_cases[] = {
+    {"", ""},
+    /* petricore: scratch, small I/O, CPU, evenness, memory, cores, threads
+     */
+    {"scratch_files=0", "scratch_unused"},
+    {"scratch_files=0 runtime=100", ""},
+    {"open_files=1000 io_bytes=4999999999", "small_io"},
+    {"open_files=999 io_bytes=1", ""},
+    {"open_files=1000 io_bytes=5000000000", ""},
+    {"cpu_efficiency=79.9", "cpu_low"},
+    {"cpu_efficiency=80.1", ""},
+    {"cpu_evenness=74.9", "cpu_uneven"},
+    {"core_min=89.9", "core_imbalance"},
+    {"core_min=90", ""},
+    {"threads=129", "threads"},
+    {"threads=128", ""},
+    /* jobstats */
+    {"cpu_efficiency=64.9", "cpu_very_low"},
+    {"cpu_efficiency=65", "cpu_low"},
+    {"cpu_efficiency=10 runtime=300", ""},
+    {"nodes_unused=1 cpu_efficiency=40", "nodes_unused"},
+    {"gpus=4 gpus_unused=1 gpu_efficiency=0 nodes=1",
+     "gpus_unused cpus_per_gpu"},
+    {"gpus=4 gpu_efficiency=90 nodes=1 mem_efficiency=80 cpus=40",
+     "memory_per_gpu"},
+    {"gpus=8 gpu_efficiency=90 nodes=1 mem_efficiency=60", "memory_low_gpu"},
+    {"gpus=8 gpu_efficiency=15 cpu_efficiency=5", "gpu_very_low"},
+    {"gpus=8 gpu_efficiency=15.1", "gpu_low"},
+    {"gpus=8 gpu_efficiency=25", ""},
+    {"gpus=8 gpu_efficiency=10 interactive=1 runtime=28801",
+     "gpu_low_interactive"},
+    {"gpus=8 gpu_efficiency=10 interactive=1", ""},
+    {"state=8", "oom"},
+    {"oom_kills=2", "oom_kills"},
+    {"state=7", "timeout"},
+    {"state=7 nodes_unused=1", "nodes_unused"},
+    {"time_efficiency=59.9", "time_limit_too_long"},
+    {"time_efficiency=10", "time_limit_far_too_long"},
+    {"time_efficiency=10 runtime=900", ""},
+    {"cpus=8 mem_peak=1000000000 threads=8 mem_allocated=32000000000",
+     "too_many_nodes"},
+    {"gpus=2 gpu_efficiency=90 cpus=16 threads=16 "
+     "mem_allocated=32000000000",
+     "gpu_spread"},
+    {"mem_efficiency=69", "memory_low"},
+    {"mem_efficiency=69 mem_allocated=100000000000", ""},
+    {"nodes=1 cpus_busy=0.99 cpu_efficiency=2", "serial_many_cpus"},
+    {"cpu_efficiency=130", "cpu_over_100"},
+    {"mem_efficiency=130", "memory_over_100"},
+    {"energy=2000000 energy_used=100000 energy_reserved=310000",
+     "energy_reserved"},
+};
+
 static void test_builtin(void **state)
 {
-    static const struct {
-        const char *change, *found;
-    } cases[] = {
-        {"", ""},
-        /* petricore: scratch, small I/O, CPU, evenness, memory, cores, threads
-         */
-        {"scratch_files=0", "scratch_unused"},
-        {"scratch_files=0 runtime=100", ""},
-        {"open_files=1000 io_bytes=4999999999", "small_io"},
-        {"open_files=999 io_bytes=1", ""},
-        {"open_files=1000 io_bytes=5000000000", ""},
-        {"cpu_efficiency=79.9", "cpu_low"},
-        {"cpu_efficiency=80.1", ""},
-        {"cpu_evenness=74.9", "cpu_uneven"},
-        {"core_min=89.9", "core_imbalance"},
-        {"core_min=90", ""},
-        {"threads=129", "threads"},
-        {"threads=128", ""},
-        /* jobstats */
-        {"cpu_efficiency=64.9", "cpu_very_low"},
-        {"cpu_efficiency=65", "cpu_low"},
-        {"cpu_efficiency=10 runtime=300", ""},
-        {"nodes_unused=1 cpu_efficiency=40", "nodes_unused"},
-        {"gpus=4 gpus_unused=1 gpu_efficiency=0 nodes=1",
-         "gpus_unused cpus_per_gpu"},
-        {"gpus=4 gpu_efficiency=90 nodes=1 mem_efficiency=80 cpus=40",
-         "memory_per_gpu"},
-        {"gpus=8 gpu_efficiency=90 nodes=1 mem_efficiency=60",
-         "memory_low_gpu"},
-        {"gpus=8 gpu_efficiency=15 cpu_efficiency=5", "gpu_very_low"},
-        {"gpus=8 gpu_efficiency=15.1", "gpu_low"},
-        {"gpus=8 gpu_efficiency=25", ""},
-        {"gpus=8 gpu_efficiency=10 interactive=1 runtime=28801",
-         "gpu_low_interactive"},
-        {"gpus=8 gpu_efficiency=10 interactive=1", ""},
-        {"state=8", "oom"},
-        {"oom_kills=2", "oom_kills"},
-        {"state=7", "timeout"},
-        {"state=7 nodes_unused=1", "nodes_unused"},
-        {"time_efficiency=59.9", "time_limit_too_long"},
-        {"time_efficiency=10", "time_limit_far_too_long"},
-        {"time_efficiency=10 runtime=900", ""},
-        {"cpus=8 mem_peak=1000000000 threads=8 mem_allocated=32000000000",
-         "too_many_nodes"},
-        {"gpus=2 gpu_efficiency=90 cpus=16 threads=16 "
-         "mem_allocated=32000000000",
-         "gpu_spread"},
-        {"mem_efficiency=69", "memory_low"},
-        {"mem_efficiency=69 mem_allocated=100000000000", ""},
-        {"nodes=1 cpus_busy=0.99 cpu_efficiency=2", "serial_many_cpus"},
-        {"cpu_efficiency=130", "cpu_over_100"},
-        {"mem_efficiency=130", "memory_over_100"},
-        {"energy=2000000 energy_used=100000 energy_reserved=310000",
-         "energy_reserved"},
-    };
     (void)state;
     struct bj_rules *r;
     struct bj_err err = {0};
     if (bj_rules_text("", BJ_SLICE(""), &r, &err) < 0)
         fail_msg("%s", err.msg);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(site_cases) / sizeof(site_cases[0]); i++) {
         double fact[BJ_FACT_COUNT];
-        struct bj_slice rest = bj_slice_str(cases[i].change), w, name;
+        struct bj_slice rest = bj_slice_str(site_cases[i].change), w, name;
         good(fact);
         while (bj_slice_word(&rest, &w) && bj_slice_field(&w, '=', &name)) {
             int f = bj_fact_find(name);
             assert_true(f >= 0);
             assert_int_equal(bj_rule_number(w, &fact[f]), 0);
         }
-        print_message("# %s\n", cases[i].change);
-        judge(r, "c", "p", fact, cases[i].found);
+        print_message("# %s\n", site_cases[i].change);
+        judge(r, "c", "p", fact, site_cases[i].found);
     }
     /* of a job of which nothing is known nothing is said */
     double fact[BJ_FACT_COUNT];

@@ -1,0 +1,83 @@
+/* Questions to a Prometheus-compatible server (Prometheus, Thanos, Mimir,
+ * VictoriaMetrics): GET or POST /api/v1/query and /api/v1/query_range.
+ *
+ * One question at a time, each with a deadline and a limit of bytes. */
+#ifndef BJ_STATSDB_PROM_H
+#define BJ_STATSDB_PROM_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/opt.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Of a cluster. */
+struct bj_prom_conf {
+    char *url; /* NULL or empty: none is asked */
+    char *user, *password_file, *token_file, *ca_file;
+    struct bj_strv headers, match;
+    uint64_t scrape_usec, history_usec, settle_usec, grace_usec;
+    uint64_t timeout_usec, pause_usec;
+    uint64_t max_samples, max_jobs, max_bytes;
+    char *scratch_place;
+    bool factors;
+};
+
+/* The option table; base is a struct bj_prom_conf. */
+extern const struct bj_opt bj_prom_opts[];
+
+/* Do they fit each other?  -EINVAL with a message. */
+int bj_prom_check(const struct bj_prom_conf *conf, struct bj_err *err);
+
+struct bj_prom;
+
+/* conf and stop must outlive it; stop ends a question within a second. */
+int bj_prom_new(const struct bj_prom_conf *conf, const atomic_bool *stop,
+                struct bj_prom **ret, struct bj_err *err);
+void bj_prom_free(struct bj_prom *p);
+
+/* What an answer holds, series by series.  metric: its labels.  value: [time,
+ * "value"], or in a range an array of these.  A negative return ends it. */
+struct bj_prom_sink {
+    void *ctx;
+    int (*series)(void *ctx, const struct bj_json *metric,
+                  const struct bj_json *value, struct bj_err *err);
+};
+
+/* Ask for the moment, or from start to end in steps.  Errors are those of
+ * base/fetch.h with what the server said, and
+ *   -EBADMSG  the answer is none of Prometheus
+ *   -EAGAIN   it says that it is not whole */
+int bj_prom_query(struct bj_prom *p, const char *query, int64_t at_sec,
+                  const struct bj_prom_sink *sink, struct bj_err *err);
+int bj_prom_range(struct bj_prom *p, const char *query, int64_t start_sec,
+                  int64_t end_sec, int64_t step_sec,
+                  const struct bj_prom_sink *sink, struct bj_err *err);
+
+/* The matchers of conf->match as PromQL ('cluster="alpha",'), %c being the
+ * cluster.  -EINVAL: not LABEL=VALUE. */
+int bj_prom_matchers(const struct bj_strv *match, const char *cluster,
+                     struct bj_buf *out, struct bj_err *err);
+
+/* --- an answer in pieces ---------------------------------------------------*/
+
+struct bj_prom_reply;
+
+/* range: a matrix is expected, else a vector. */
+int bj_prom_reply_new(bool range, const struct bj_prom_sink *sink,
+                      struct bj_prom_reply **ret, struct bj_err *err);
+int bj_prom_reply_feed(struct bj_prom_reply *r, struct bj_slice piece,
+                       struct bj_err *err);
+int bj_prom_reply_end(struct bj_prom_reply *r, struct bj_err *err);
+void bj_prom_reply_free(struct bj_prom_reply *r);
+
+/* What a server says in an answer that is an error, cleaned; "" nothing. */
+void bj_prom_reply_why(struct bj_slice body, char *ret, size_t cap);
+
+/* The value of [time, "value"] times 10^digits, and its time.  -EINVAL: no
+ * number, NaN and infinity among them. */
+int bj_prom_value(const struct bj_json *pair, unsigned digits, int64_t *ret,
+                  int64_t *ret_sec);
+
+#endif

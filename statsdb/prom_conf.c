@@ -1,0 +1,191 @@
+#include "base/text.h"
+#include "statsdb/prom.h"
+
+#include <string.h>
+
+#define OF(member) offsetof(struct bj_prom_conf, member)
+#define SEC(n) ((uint64_t)(n)*1000000)
+
+enum { HOUR = 3600, DAY = 86400, HEADERS_MAX = 16 };
+
+const struct bj_opt bj_prom_opts[] = {
+    {.name = "prometheus.url",
+     .kind = BJ_OPT_STR,
+     .off = OF(url),
+     .help = "A Prometheus-compatible server that has scraped the exporters of "
+             "the cluster's nodes: http://HOST:9090."},
+    {.name = "prometheus.match",
+     .kind = BJ_OPT_LIST,
+     .off = OF(match),
+     .arg = "LABEL=VALUE",
+     .preset = "cluster=%c",
+     .help =
+         "Labels that tell the cluster's series from those of others; %c is "
+         "the cluster's name. An empty list where the server has one "
+         "cluster only and no such label."},
+    {.name = "prometheus.scrape-interval",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(scrape_usec),
+     .lo = SEC(1),
+     .hi = SEC(HOUR),
+     .preset = "30s",
+     .help = "How often it scrapes the nodes; what it lacks is told by it."},
+    {.name = "prometheus.history",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(history_usec),
+     .lo = SEC(60),
+     .preset = "15d",
+     .help = "How far back it remembers (its --storage.tsdb.retention.time)."},
+    {.name = "prometheus.settle",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(settle_usec),
+     .lo = SEC(1),
+     .hi = SEC(DAY),
+     .preset = "5m",
+     .help = "A job is asked about so long after its end; at least two "
+             "scrapes."},
+    {.name = "prometheus.grace",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(grace_usec),
+     .hi = SEC(DAY),
+     .preset = "2m",
+     .help = "For so long the exporters show the last values of a job that has "
+             "ended (their job.grace)."},
+    {.name = "prometheus.timeout",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(timeout_usec),
+     .lo = SEC(1),
+     .hi = SEC(HOUR),
+     .preset = "60s",
+     .help = "A question that takes longer is given up."},
+    {.name = "prometheus.pause",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(pause_usec),
+     .hi = SEC(HOUR),
+     .preset = "1s",
+     .help = "Rest between two batches of jobs, at least; it is never shorter "
+             "than the last batch took."},
+    {.name = "prometheus.max-jobs",
+     .kind = BJ_OPT_U64,
+     .off = OF(max_jobs),
+     .lo = 1,
+     .hi = 1000,
+     .preset = "200",
+     .help = "Jobs that are asked about at once."},
+    {.name = "prometheus.max-samples",
+     .kind = BJ_OPT_U64,
+     .off = OF(max_samples),
+     .lo = 1000,
+     .hi = UINT64_C(1000000000),
+     .preset = "5000000",
+     .help = "Samples that a question may make it read; well below its "
+             "--query.max-samples."},
+    {.name = "prometheus.max-bytes",
+     .kind = BJ_OPT_SIZE,
+     .off = OF(max_bytes),
+     .lo = 65536,
+     .hi = UINT64_C(1) << 30,
+     .preset = "32M",
+     .help = "Longest answer that is read."},
+    {.name = "prometheus.user",
+     .kind = BJ_OPT_STR,
+     .off = OF(user),
+     .help = "User for HTTP basic authentication."},
+    {.name = "prometheus.password-file",
+     .kind = BJ_OPT_STR,
+     .off = OF(password_file),
+     .arg = "FILE",
+     .help = "A file with the password, read for each question."},
+    {.name = "prometheus.token-file",
+     .kind = BJ_OPT_STR,
+     .off = OF(token_file),
+     .arg = "FILE",
+     .help = "A file with a bearer token, read for each question."},
+    {.name = "prometheus.ca-file",
+     .kind = BJ_OPT_STR,
+     .off = OF(ca_file),
+     .arg = "FILE",
+     .help = "Certificates to believe for https; the system's when empty."},
+    {.name = "prometheus.header",
+     .kind = BJ_OPT_LIST,
+     .off = OF(headers),
+     .arg = "NAME: VALUE",
+     .help = "Sent with each question, such as X-Scope-OrgID: site."},
+    {.name = "prometheus.scratch-place",
+     .kind = BJ_OPT_STR,
+     .off = OF(scratch_place),
+     .preset = "scratch",
+     .help = "Which place of collector.process.place is scratch."},
+    {.name = "prometheus.factors",
+     .kind = BJ_OPT_BOOL,
+     .off = OF(factors),
+     .preset = "false",
+     .help = "Take emission factors from it, too, as an exporter with "
+             "collector.emissions has told them."},
+    {.name = NULL},
+};
+
+static bool is_label(struct bj_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+              (i > 0 && c >= '0' && c <= '9')))
+            return false;
+    }
+    return s.n > 0;
+}
+
+/* In the quotes of PromQL. */
+static void put_quoted(struct bj_buf *out, struct bj_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '"' || s.p[i] == '\\')
+            bj_buf_str(out, "\\");
+        bj_buf_put(out, s.p + i, 1);
+    }
+}
+
+int bj_prom_matchers(const struct bj_strv *match, const char *cluster,
+                     struct bj_buf *out, struct bj_err *err)
+{
+    for (size_t i = 0; i < match->n; i++) {
+        struct bj_slice v = bj_slice_str(match->v[i]), label;
+        if (!strchr(match->v[i], '=') || !bj_slice_field(&v, '=', &label) ||
+            !is_label(label) || memchr(v.p, '\n', v.n))
+            return bj_err_set(err, -EINVAL,
+                              "prometheus.match: '%.40s' is not LABEL=VALUE",
+                              match->v[i]);
+        bj_buf_slice(out, label);
+        bj_buf_str(out, "=\"");
+        put_quoted(out,
+                   bj_slice_eq(v, BJ_SLICE("%c")) ? bj_slice_str(cluster) : v);
+        bj_buf_str(out, "\",");
+    }
+    return 0;
+}
+
+int bj_prom_check(const struct bj_prom_conf *c, struct bj_err *err)
+{
+    struct bj_buf out = {0};
+    if (!c->url || !c->url[0])
+        return 0;
+    int r = bj_prom_matchers(&c->match, "x", &out, err);
+    bj_buf_free(&out);
+    if (r < 0)
+        return r;
+    if (strncmp(c->url, "http://", 7) != 0 &&
+        strncmp(c->url, "https://", 8) != 0)
+        return bj_err_set(err, -EINVAL,
+                          "prometheus.url: http:// or https:// is expected");
+    if (c->settle_usec < 2 * c->scrape_usec)
+        return bj_err_set(err, -EINVAL,
+                          "prometheus.settle: at least two scrapes are needed");
+    if (c->headers.n > HEADERS_MAX)
+        return bj_err_set(err, -EINVAL, "prometheus.header: more than %d",
+                          HEADERS_MAX);
+    if (c->user && c->user[0] && c->token_file && c->token_file[0])
+        return bj_err_set(err, -EINVAL,
+                          "prometheus: one of user and token-file is wanted");
+    return 0;
+}

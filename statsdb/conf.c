@@ -109,6 +109,11 @@ static const struct bj_opt command_options[] = {
      .preset = "csv",
      .help = "Export: comma separated values or a JSON object a line.",
      .choices = "csv|jsonl"},
+    {.name = "import.cluster",
+     .kind = BJ_OPT_STR,
+     .off = AT(import_cluster),
+     .arg = "NAME",
+     .help = "Import: whose jobs the file has."},
     {.name = NULL},
 };
 

@@ -56,7 +56,7 @@ struct bj_statsdb_conf {
     struct bj_strv listen;
     struct bj_program program;
     /* only on the command line */
-    char *since, *until, *format;
+    char *since, *until, *format, *import_cluster;
     bool once, dry_run;
 
     struct bj_cluster_conf *cluster;

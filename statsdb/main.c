@@ -4,6 +4,7 @@
 #include "statsdb/conf.h"
 #include "statsdb/daemon.h"
 #include "statsdb/export.h"
+#include "statsdb/import.h"
 #include "statsdb/sql.h"
 #include "statsdb/store.h"
 
@@ -160,6 +161,40 @@ static int export(const struct bj_statsdb_conf *c, struct bj_err *err)
     return r;
 }
 
+static void on_bad(void *ctx, int64_t row, const char *why)
+{
+    unsigned *told = ctx;
+    if (++*told <= 10)
+        bj_log(BJ_LOG_WARN, NULL, "import: row %lld: %s", (long long)row, why);
+}
+
+static int import(const struct bj_statsdb_conf *c, const char *what,
+                  const char *file, struct bj_err *err)
+{
+    struct bj_store *store;
+    struct bj_import_counts n;
+    unsigned told = 0;
+    bool original = what && strcmp(what, "original") == 0;
+    if (!original && (!what || strcmp(what, "jobstats") != 0))
+        return bj_err_set(err, -EINVAL, "import: original FILE, or jobstats");
+    if (original && !file)
+        return bj_err_set(err, -EINVAL, "import original: of which file?");
+    int r = catch_signals(err);
+    if (r == 0)
+        r = open_store(c, false, &store, err);
+    if (r < 0)
+        return r;
+    struct bj_import im = {
+        .store = store, .stop = &stop.now, .bad = on_bad, .ctx = &told};
+    r = original ? bj_import_original(&im, file, c->import_cluster, &n, err)
+                 : bj_import_jobstats(&im, &n, err);
+    bj_store_close(store);
+    printf("%llu rows: %llu taken, %llu known, %llu left out\n",
+           (unsigned long long)n.rows, (unsigned long long)n.taken,
+           (unsigned long long)n.known, (unsigned long long)n.bad);
+    return r;
+}
+
 /* --- start -----------------------------------------------------------------
  */
 
@@ -174,16 +209,20 @@ static void print_help(void)
         "  check-config  read the configuration and say whether it is right\n"
         "  check         look whether the store is consistent\n"
         "  backup FILE   copy the store while it is used\n"
-        "  export        jobs as CSV or JSON lines on standard output\n\n"
+        "  export        jobs as CSV or JSON lines on standard output\n"
+        "  import original FILE   jobs of batchjob_monitoring's database\n"
+        "  import jobstats        summaries in the comments of the store's "
+        "jobs\n\n"
         "Without a command it runs.  Options:\n\n");
     bj_statsdb_conf_help(&out);
     fwrite(out.p, 1, out.len, stdout);
     bj_buf_free(&out);
 }
 
-static int dispatch(const struct bj_statsdb_conf *c, const char *command,
-                    const char *argument, struct bj_err *err)
+static int dispatch(const struct bj_statsdb_conf *c, const char *const word[3],
+                    struct bj_err *err)
 {
+    const char *command = word[0] ? word[0] : "run", *argument = word[1];
     if (strcmp(command, "run") == 0)
         return run(c, err);
     if (strcmp(command, "check-config") == 0)
@@ -194,12 +233,14 @@ static int dispatch(const struct bj_statsdb_conf *c, const char *command,
         return backup(c, argument, err);
     if (strcmp(command, "export") == 0)
         return export(c, err);
+    if (strcmp(command, "import") == 0)
+        return import(c, argument, word[2], err);
     return bj_err_set(err, -EINVAL, "'%.40s' is no command; see --help",
                       command);
 }
 
-/* Take words that are no options off the front: a command, and for backup its
- * file. */
+/* Take a word that is no option off the front: a command, and what it is to be
+ * done with. */
 static const char *take_word(int *argc, char ***argv)
 {
     if (*argc < 2 || (*argv)[1][0] == '-')
@@ -216,9 +257,12 @@ int main(int argc, char **argv)
     struct bj_statsdb_conf conf = {0};
     struct bj_err err = {0};
     char text[400];
-    const char *command = take_word(&argc, &argv), *argument = NULL;
-    if (command && strcmp(command, "backup") == 0)
-        argument = take_word(&argc, &argv);
+    const char *word[3] = {take_word(&argc, &argv), NULL, NULL};
+    bool import = word[0] && strcmp(word[0], "import") == 0;
+    if (import || (word[0] && strcmp(word[0], "backup") == 0))
+        word[1] = take_word(&argc, &argv);
+    if (import && word[1])
+        word[2] = take_word(&argc, &argv);
     bj_sql_single_thread();
     int r = bj_statsdb_conf_load(&conf, argc, argv, &err), loaded = r;
     if (r == 0 && conf.program.help) {
@@ -227,7 +271,7 @@ int main(int argc, char **argv)
         puts("batchjob_stats_db " BJ_VERSION " (" BJ_REVISION ")");
     } else if (r == 0) {
         bj_program_log(&conf.program);
-        r = dispatch(&conf, command ? command : "run", argument, &err);
+        r = dispatch(&conf, word, &err);
     }
     if (r < 0)
         fprintf(stderr, "batchjob_stats_db: %s\n",

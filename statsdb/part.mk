@@ -12,7 +12,7 @@ $(O)/statsdb/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVIS
 
 $(O)/batchjob_stats_db: $(O)/statsdb/main.o $(STATSDB_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb) \
-	    $(LIBS_httpd)
+	    $(LIBS_httpd) $(call PKG,zlib)
 
 $(O)/batchjob_acct: $(O)/statsdb/acct_main.o $(STATSDB_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb)

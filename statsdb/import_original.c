@@ -1,0 +1,344 @@
+#include "statsdb/import.h"
+
+#include "base/buf.h"
+#include "base/stamp.h"
+#include "sched/duration.h"
+#include "sched/sacct.h"
+#include "statsdb/sql.h"
+#include "statsdb/upsert.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Its columns and what sacct calls them.  A row is turned into a line of
+ * sacct's text, so that there is one reader of ids, states and the rest. */
+static const struct {
+    const char *column, *field;
+} columns[] = {
+    {"Jobid", "JobID"},       {"Partition", "Partition"},
+    {"Account", "Account"},   {"Grp", "Group"},
+    {"Gid", "GID"},           {"Usr", "User"},
+    {"Uid", "UID"},           {"Exitcode", "ExitCode"},
+    {"State", "State"},       {"Nnodes", "NNodes"},
+    {"Nodelist", "NodeList"}, {"Elapsed", "Elapsed"},
+    {"Submit", "Submit"},     {"Start", "Start"},
+    {"End", "End"},
+};
+
+enum {
+    COLUMNS = sizeof(columns) / sizeof(columns[0]),
+    ELAPSED = COLUMNS - 4, /* times are from here on */
+    SUBMIT,
+    START,
+    END,
+    BATCH = 20000,
+    TEXT_MAX = 1 << 20
+};
+
+#define SEPARATOR "\x1f"
+
+struct original {
+    const struct bj_import *im;
+    struct bj_import_counts *count;
+    struct bj_slice cluster;
+    struct bj_upsert *upsert;
+    struct bj_sacct *reader;
+    struct sqlite3 *from;
+    struct sqlite3_stmt *rows, *by_id, *by_task;
+    struct bj_buf line;
+    int64_t row;
+    bool open; /* a transaction */
+    unsigned batch;
+};
+
+/* --- jobs ------------------------------------------------------------------*/
+
+static int has(struct sqlite3_stmt *st, const struct bj_sched_job *job,
+               struct bj_slice cluster, struct bj_err *err)
+{
+    bj_sql_bind_text(st, 1, cluster);
+    bj_sql_bind(st, 2, bj_sql_u64(job->submit_sec));
+    bj_sql_bind(st, 3, bj_sql_u64(job->start_sec));
+    bj_sql_bind(st, 4, bj_sql_u64(job->end_sec));
+    int r = bj_sql_row(st, err);
+    sqlite3_reset(st);
+    return r;
+}
+
+static int is_known(struct original *o, const struct bj_sched_job *job,
+                    struct bj_err *err)
+{
+    uint64_t id;
+    if (bj_slice_u64(job->raw_id, &id) == 0 && id <= INT64_MAX)
+        sqlite3_bind_int64(o->by_id, 5, (int64_t)id);
+    else
+        bj_sql_bind_text(o->by_id, 5, job->raw_id);
+    int r = has(o->by_id, job, o->cluster, err);
+    if (r != 0 || job->array_task == BJ_ABSENT)
+        return r;
+    bj_sql_bind(o->by_task, 5, bj_sql_u64(job->array_job));
+    bj_sql_bind(o->by_task, 6, bj_sql_u64(job->array_task));
+    return has(o->by_task, job, o->cluster, err);
+}
+
+static int commit(struct original *o, struct bj_err *err)
+{
+    int r = o->open ? bj_upsert_commit(o->upsert, err) : 0;
+    o->open = o->open && r < 0;
+    o->batch = 0;
+    return r;
+}
+
+static int take_job(void *ctx, const struct bj_sched_job *job,
+                    struct bj_err *err)
+{
+    struct original *o = ctx;
+    int r = is_known(o, job, err);
+    if (r != 0) {
+        o->count->known += r > 0;
+        return r < 0 ? r : 0;
+    }
+    if (!o->open) {
+        r = bj_upsert_begin(o->upsert, err);
+        o->open = r == 0;
+    }
+    if (r == 0)
+        r = bj_upsert_job(o->upsert, o->cluster, job, err);
+    return r == 0 && ++o->batch >= BATCH ? commit(o, err) : r;
+}
+
+static void left_out(struct original *o, const char *why)
+{
+    o->count->bad++;
+    if (o->im->bad)
+        o->im->bad(o->im->ctx, o->row, why);
+}
+
+static void take_bad(void *ctx, const struct bj_sacct_bad *bad)
+{
+    struct original *o = ctx;
+    char why[128];
+    snprintf(why, sizeof(why), "%.*s%sis not %s", (int)bad->field.n,
+             bad->field.n ? bad->field.p : "", bad->field.n ? " " : "",
+             bad->expected);
+    if (bad->line_left_out)
+        left_out(o, why);
+    else if (o->im->bad)
+        o->im->bad(o->im->ctx, o->row, why);
+}
+
+/* --- times -----------------------------------------------------------------*/
+
+static bool local(const struct bj_civil *c, int dst, int64_t *ret)
+{
+    struct tm tm = {.tm_year = c->year - 1900,
+                    .tm_mon = (int)c->month - 1,
+                    .tm_mday = (int)c->day,
+                    .tm_hour = (int)c->hour,
+                    .tm_min = (int)c->minute,
+                    .tm_sec = (int)c->second,
+                    .tm_isdst = dst};
+    time_t t = mktime(&tm);
+    *ret = t;
+    return t != (time_t)-1 && (dst < 0 || tm.tm_isdst == dst) &&
+           tm.tm_hour == (int)c->hour && tm.tm_min == (int)c->minute;
+}
+
+/* A time of day that a clock showed: once, twice in autumn (the later one comes
+ * second), or never.  Returns how many; 0 also for what is no time. */
+static unsigned moments(struct bj_slice text, int64_t ret[2])
+{
+    struct bj_civil c;
+    unsigned n = 0;
+    if (bj_civil_parse(text, &c) < 0)
+        return 0;
+    if (c.zoned) {
+        ret[0] = bj_civil_usec(&c) / 1000000;
+        return 1;
+    }
+    for (int dst = 1; dst >= 0; dst--)
+        if (local(&c, dst, &ret[n]))
+            n++;
+    if (n == 2 && ret[0] == ret[1])
+        n = 1;
+    if (n == 0) /* in the gap of spring: somebody set a clock */
+        n = local(&c, -1, &ret[0]) || ret[0] != -1;
+    return n;
+}
+
+struct times {
+    int64_t v[COLUMNS - SUBMIT][2];
+    unsigned n[COLUMNS - SUBMIT];
+};
+
+/* Start and end that are as far from each other as the job took, and the last
+ * submit time before the start. */
+static void decide(const struct times *t, uint64_t elapsed, int64_t ret[3])
+{
+    for (int i = 0; i < 3; i++)
+        ret[i] = t->n[i] ? t->v[i][0] : BJ_SQL_NULL;
+    for (unsigned s = 0; s < t->n[1]; s++)
+        for (unsigned e = 0; e < t->n[2]; e++)
+            if (t->v[2][e] - t->v[1][s] == (int64_t)elapsed) {
+                ret[1] = t->v[1][s];
+                ret[2] = t->v[2][e];
+            }
+    if (t->n[0] == 2 && (ret[1] == BJ_SQL_NULL || t->v[0][1] <= ret[1]))
+        ret[0] = t->v[0][1];
+}
+
+/* --- rows ------------------------------------------------------------------*/
+
+static void put_times(struct original *o)
+{
+    struct times t;
+    int64_t sec[3];
+    uint64_t elapsed = BJ_ABSENT;
+    if (bj_duration_sec(bj_sql_text(o->rows, ELAPSED), &elapsed) < 0)
+        elapsed = BJ_ABSENT;
+    for (int i = 0; i < 3; i++)
+        t.n[i] = moments(bj_sql_text(o->rows, SUBMIT + i), t.v[i]);
+    decide(&t, elapsed, sec);
+    for (int i = 0; i < 3; i++)
+        if (sec[i] > 0)
+            bj_buf_printf(&o->line, "%s%lld", SEPARATOR, (long long)sec[i]);
+        else
+            bj_buf_str(&o->line, SEPARATOR);
+    bj_buf_str(&o->line, "\n");
+}
+
+static int take_row(struct original *o, struct bj_err *err)
+{
+    o->line.len = 0;
+    o->row = sqlite3_column_int64(o->rows, COLUMNS);
+    o->count->rows++;
+    for (int i = 0; i < SUBMIT; i++) {
+        struct bj_slice s = bj_sql_text(o->rows, i);
+        if (s.n > 0 &&
+            (memchr(s.p, '\n', s.n) || memchr(s.p, *SEPARATOR, s.n) ||
+             memchr(s.p, '\0', s.n))) {
+            left_out(o, "a control character");
+            return 0;
+        }
+        if (i > 0)
+            bj_buf_str(&o->line, SEPARATOR);
+        bj_buf_slice(&o->line, s);
+    }
+    put_times(o);
+    if (o->line.failed)
+        return bj_err_set(err, -ENOMEM, "import");
+    return bj_sacct_feed(o->reader, (struct bj_slice){o->line.p, o->line.len},
+                         err);
+}
+
+static int take_rows(struct original *o, struct bj_err *err)
+{
+    int r;
+    while ((r = bj_sql_row(o->rows, err)) > 0) {
+        r = take_row(o, err);
+        if (r == 0 && o->im->stop && atomic_load(o->im->stop))
+            r = bj_err_set(err, -EINTR, "import: stopped");
+        if (r < 0)
+            break;
+    }
+    int e = r == 0 || r == -EINTR ? bj_sacct_end(o->reader, true, err) : r;
+    if (e == 0)
+        e = commit(o, err);
+    return r < 0 ? r : e;
+}
+
+/* --- both files ------------------------------------------------------------*/
+
+/* A file of somebody else: nothing in its schema is run. */
+static int open_from(struct original *o, const char *path, struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    int rc = sqlite3_open_v2(path, &o->from,
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    if (rc != SQLITE_OK)
+        return bj_sql_fail(o->from, rc, err, path);
+    sqlite3_db_config(o->from, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(o->from, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(o->from, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_limit(o->from, SQLITE_LIMIT_LENGTH, TEXT_MAX);
+    sqlite3_busy_timeout(o->from, 10000);
+    int r = bj_sql_exec(o->from,
+                        "PRAGMA query_only = ON;"
+                        "PRAGMA cell_size_check = ON",
+                        err);
+    bj_buf_str(&sql, "SELECT ");
+    for (int i = 0; i < COLUMNS; i++) /* one without a table would be a text */
+        bj_buf_printf(&sql, "j.\"%s\", ", columns[i].column);
+    bj_buf_str(&sql, "j.id FROM jobs AS j ORDER BY j.id");
+    bj_buf_put(&sql, "", 1);
+    if (r == 0)
+        r = sql.failed ? bj_err_set(err, -ENOMEM, "import")
+                       : bj_sql_prepare(o->from, sql.p, &o->rows, err);
+    bj_buf_free(&sql);
+    return r < 0 ? bj_err_wrap(err, r == -EPROTO ? -EINVAL : r, "%s", path) : 0;
+}
+
+#define SAME_TIME                                                              \
+    " AND (submit = ?2 OR start = ?3 OR \"end\" = ?4) AND cluster ="           \
+    " (SELECT id FROM cluster WHERE name = ?1)"
+
+static int open_to(struct original *o, struct bj_err *err)
+{
+    struct sqlite3 *db = bj_store_db(o->im->store);
+    const struct bj_sacct_conf conf = {.delimiter = BJ_SLICE(SEPARATOR),
+                                       .cluster = o->cluster,
+                                       .max_record = 2 * TEXT_MAX,
+                                       .ctx = o,
+                                       .job = take_job,
+                                       .bad = take_bad};
+    int r = bj_upsert_new(o->im->store, &o->upsert, err);
+    if (r == 0)
+        r = bj_sql_prepare(db, "SELECT 1 FROM job WHERE raw_id = ?5" SAME_TIME,
+                           &o->by_id, err);
+    if (r == 0)
+        r = bj_sql_prepare(db,
+                           "SELECT 1 FROM job WHERE array_job = ?5 AND"
+                           " array_task = ?6" SAME_TIME,
+                           &o->by_task, err);
+    if (r == 0)
+        r = bj_sacct_new(&conf, &o->reader, err);
+    for (int i = 0; i < COLUMNS; i++) {
+        if (i > 0)
+            bj_buf_str(&o->line, SEPARATOR);
+        bj_buf_str(&o->line, columns[i].field);
+    }
+    bj_buf_str(&o->line, "\n");
+    if (r == 0)
+        r = bj_sacct_feed(o->reader, (struct bj_slice){o->line.p, o->line.len},
+                          err);
+    return r;
+}
+
+int bj_import_original(const struct bj_import *im, const char *path,
+                       const char *cluster, struct bj_import_counts *ret,
+                       struct bj_err *err)
+{
+    struct original o = {
+        .im = im, .count = ret, .cluster = bj_slice_str(cluster)};
+    *ret = (struct bj_import_counts){0};
+    if (o.cluster.n == 0)
+        return bj_err_set(err, -EINVAL,
+                          "import.cluster: the file does not tell whose jobs "
+                          "it has");
+    int r = open_from(&o, path, err);
+    if (r == 0)
+        r = open_to(&o, err);
+    if (r == 0)
+        r = take_rows(&o, err);
+    if (o.upsert)
+        ret->taken = bj_upsert_counts(o.upsert)->jobs_new;
+    bj_sacct_free(o.reader);
+    sqlite3_finalize(o.rows);
+    sqlite3_finalize(o.by_id);
+    sqlite3_finalize(o.by_task);
+    bj_upsert_free(o.upsert);
+    sqlite3_close_v2(o.from);
+    bj_buf_free(&o.line);
+    return r;
+}

@@ -205,12 +205,16 @@ static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
     return news;
 }
 
-/* In that order: energy goes to who held the device while it was used. */
-static void read_news(struct bj_gpus *g, struct bj_core *core,
+/* In that order: energy goes to who held the device while it was used.  Who
+ * scrapes often must not make us ask as often. */
+static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
                       const bool news[BJ_GPU_KINDS])
 {
-    bj_gpus_ask(g, core);
-    bj_gpus_over_tell(g);
+    if (any || core->now_usec >= g->ask_usec) {
+        g->ask_usec = core->now_usec + SECOND;
+        bj_gpus_ask(g, core);
+        bj_gpus_over_tell(g);
+    }
     for (unsigned k = 0; k < BJ_GPU_OVER; k++)
         if (news[k]) {
             bj_gpus_hold(g, core, k);
@@ -229,7 +233,7 @@ void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)
         news |= told[k] = read_kind(g, k, core->now_usec);
     for (unsigned k = 0; k < BJ_GPU_KINDS; k++)
         faults += g->stat[k].faults;
-    read_news(g, core, told);
+    read_news(g, core, news, told);
     if (!news && faults == g->faults)
         return;
     struct bj_err err = {0};

@@ -107,6 +107,7 @@ struct bj_gpu_hold {
 
 struct bj_gpus {
     uint64_t look_usec; /* when drivers are looked for again */
+    uint64_t ask_usec;  /* when jobs are asked about again */
     bool any;           /* one is there, or may be */
     const struct bj_conf *conf;
     struct bj_host host;

@@ -20,7 +20,7 @@ $(BENCH_PROGRAMS):
 	@mkdir -p $(@D)
 	$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_bench)
 
-bench: $(PROGRAMS) types.db $(BENCH_PROGRAMS) $(O)/bench/page_bench $(O)/bench/energy_bench
+bench: $(PROGRAMS) types.db $(BENCH_PROGRAMS) $(O)/bench/page_bench $(O)/bench/energy_bench gpu-fake
 	python3 tests/bench/bench.py --build $(O) $(BENCH)
 
 bench-vm: $(BENCH_PROGRAMS)

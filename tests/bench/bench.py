@@ -27,6 +27,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 import daemon
 import energy as rapl
+import gpus
 import machine
 import targets
 import trees
@@ -77,7 +78,7 @@ class Stage:
         top = tempfile.mkdtemp(prefix="stage.", dir=o.top)
         self.sleepers = machine.Sleepers(o.build, shape)
         try:
-            jobs = trees.read_jobs(self.sleepers.lines)
+            self.jobs = jobs = trees.read_jobs(self.sleepers.lines)
             make = trees.Real if kind.startswith("real") else trees.Picture
             self.tree = make(top, int(kind[-1]), jobs)
         except BaseException:
@@ -278,6 +279,10 @@ def run_collectd(o, results):
     daemon.run(o, results, Stage, Shape)
 
 
+def run_gpus(o, results):
+    gpus.run(o, results, Stage, Shape)
+
+
 def run_energy(o, results):
     """What metering and splitting energy costs beside a pass."""
     print("\n## Energy: CPU of a pass and of what energy adds to it, 128 jobs")
@@ -318,7 +323,7 @@ def read_vm(o, results):
 
 PARTS = {"matrix": run_matrix, "memory": run_memory, "idle": run_idle,
          "instructions": run_instructions, "collectd": run_collectd,
-         "energy": run_energy}
+         "energy": run_energy, "gpu": run_gpus}
 
 
 def arguments():

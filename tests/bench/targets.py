@@ -122,6 +122,16 @@ def rows(r):
            limit(extra("energy_share"), 0.10))
 
 
+    gpus = extra("gpu_with", {})
+    yield ("gpu", "8 GPUs: processes started by scrapes and readings",
+           limit(gpus.get("forks"), 0, "%d"))
+    more_calls = None
+    if gpus:
+        more_calls = gpus["syscalls"] - extra("gpu_without")["syscalls"]
+    yield ("gpu", "8 GPUs: system calls more in a scrape",
+           limit(more_calls, 8, "%.1f"))
+
+
 def show(r):
     word = {True: "reached", False: "missed", None: "-"}
     print("\n## Targets")

@@ -38,6 +38,11 @@ struct bj_json_limits {
     size_t values;  /* in one tree, keys not counted [2 M] */
     unsigned depth; /* arrays and objects in each other, of a stream: of one
                        element, and around it [64, at most 64] */
+
+    /* Of a stream: members of elements that are left out, whatever and however
+     * much is in them; NULL at the end.  They count neither as bytes nor as
+     * values.  Must outlive the stream. */
+    const char *const *skip;
 };
 
 /* --- a whole text ---------------------------------------------------------*/

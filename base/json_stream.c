@@ -31,8 +31,11 @@ struct bj_json_stream {
     unsigned inside; /* depth whose values are elements; 0: none are */
     unsigned chosen; /* the target whose elements come, or the scalar is */
     bool building;   /* an element */
-    uint64_t fed;    /* bytes of pieces that are done with */
-    uint64_t began;  /* where the element, or what is no element, began */
+    bool skip_next;  /* the member whose key has come */
+    unsigned skipping;  /* arrays and objects that are open in it */
+    uint64_t skip_from; /* bytes that are accounted for */
+    uint64_t fed;       /* bytes of pieces that are done with */
+    uint64_t began;     /* where the element, or what is no element, began */
     char name[101];
 };
 
@@ -112,11 +115,51 @@ static int element_scalar(struct bj_json_stream *s, enum bj_json_kind kind,
     return r < 0 ? r : hand_over(s, err);
 }
 
+/* --- members that are not wanted ------------------------------------------*/
+
+static bool unwanted(const struct bj_json_stream *s, struct bj_slice key)
+{
+    const char *const *skip = s->build.limits.skip;
+    if (s->build.depth != 1)
+        return false;
+    for (; skip && *skip; skip++)
+        if (bj_slice_eq(key, bj_slice_str(*skip)))
+            return true;
+    return false;
+}
+
+/* What has passed is not the element's. */
+static void discount(struct bj_json_stream *s)
+{
+    s->began += s->fed - s->skip_from;
+    s->skip_from = s->fed;
+}
+
+/* An event inside of such a member, or its value.  open: 1 opens, -1 closes. */
+static int skip(struct bj_json_stream *s, int open, struct bj_err *err)
+{
+    discount(s);
+    s->skip_next = false;
+    if (open > 0 && s->skipping >= s->build.limits.depth)
+        return bj_err_set(err, -EFBIG,
+                          "more than %u arrays and objects in each other",
+                          s->build.limits.depth);
+    s->skipping += (unsigned)open;
+    return 0;
+}
+
 /* --- events ---------------------------------------------------------------*/
 
 static int on_key(void *ctx, struct bj_slice key, struct bj_err *err)
 {
     struct bj_json_stream *s = ctx;
+    if (s->skipping > 0)
+        return skip(s, 0, err);
+    if (s->building && unwanted(s, key)) {
+        s->skip_next = true;
+        s->skip_from = s->fed;
+        return 0;
+    }
     if (s->building)
         return bj_json_build_key(&s->build, key, err);
     s->key.len = 0;
@@ -130,6 +173,8 @@ static int on_scalar(void *ctx, enum bj_json_kind kind, struct bj_slice text,
                      struct bj_err *err)
 {
     struct bj_json_stream *s = ctx;
+    if (s->skipping > 0 || s->skip_next)
+        return skip(s, 0, err);
     if (s->building)
         return bj_json_build_scalar(&s->build, kind, text, err);
     if (s->inside > 0 && s->depth == s->inside)
@@ -170,6 +215,8 @@ static int descend(struct bj_json_stream *s, enum bj_json_kind kind,
 static int on_open(void *ctx, enum bj_json_kind kind, struct bj_err *err)
 {
     struct bj_json_stream *s = ctx;
+    if (s->skipping > 0 || s->skip_next)
+        return skip(s, 1, err);
     if (!s->building && s->inside > 0 && s->depth == s->inside)
         start_element(s);
     if (s->building)
@@ -180,6 +227,8 @@ static int on_open(void *ctx, enum bj_json_kind kind, struct bj_err *err)
 static int on_close(void *ctx, struct bj_err *err)
 {
     struct bj_json_stream *s = ctx;
+    if (s->skipping > 0)
+        return skip(s, -1, err);
     if (s->building) {
         bj_json_build_close(&s->build);
         return s->build.depth == 0 ? hand_over(s, err) : 0;

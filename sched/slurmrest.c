@@ -1,6 +1,7 @@
 #include "sched/slurmrest.h"
 
 #include "sched/fold.h"
+#include "sched/slurmjson_fix.h"
 #include "sched/slurmrest_value.h"
 #include "sched/state.h"
 #include "sched/tres.h"
@@ -16,6 +17,7 @@ struct bj_slurmrest {
     struct bj_slurmrest_conf conf;
     struct bj_slurmrest_counts counts;
     struct bj_json_stream *stream;
+    struct bj_slurmjson_fix fix;
     struct bj_arena arena; /* of the job at hand */
     struct bj_sched_job job;
     struct bj_job_step *step;
@@ -361,11 +363,17 @@ int bj_slurmrest_new(const struct bj_slurmrest_conf *conf,
     return 0;
 }
 
+static int feed(void *ctx, struct bj_slice piece, struct bj_err *err)
+{
+    struct bj_slurmrest *r = ctx;
+    return bj_json_stream_feed(r->stream, piece, err);
+}
+
 int bj_slurmrest_feed(struct bj_slurmrest *r, struct bj_slice piece,
                       struct bj_err *err)
 {
     r->counts.bytes += piece.n;
-    return bj_json_stream_feed(r->stream, piece, err);
+    return bj_slurmjson_fix(&r->fix, piece, feed, r, err);
 }
 
 int bj_slurmrest_end(struct bj_slurmrest *r, struct bj_err *err)

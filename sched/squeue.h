@@ -7,6 +7,7 @@
 #include "base/slice.h"
 #include "sched/tres.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What stands between the fields of this and the other commands. */
@@ -26,6 +27,7 @@ struct bj_squeue_job {
     struct bj_slice partition; /* "a,b" while it waits for one of several */
     struct bj_slice account, user, qos;
     struct bj_slice host;                         /* it was submitted from */
+    bool host_unknown;                            /* JSON before Slurm 23.02 */
     struct bj_slice reservation;                  /* empty: none */
     struct bj_slice reason;                       /* as Slurm words it */
     uint64_t submit_sec, eligible_sec, start_sec; /* BJ_ABSENT: not known */

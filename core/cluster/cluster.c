@@ -1,22 +1,13 @@
 #include "core/cluster/cluster.h"
 
 #include "base/clock.h"
-#include "base/command.h"
-#include "base/file.h"
 #include "base/wait.h"
-#include "core/cluster/part.h"
-#include "sched/lines.h"
+#include "core/cluster/ask.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    SECOND = 1000000,
-    LINE_MAX_BYTES = 1 << 16,
-    CONSTANTS_BYTES = 1 << 14,
-    STALE_PERIODS = 3
-};
+enum { SECOND = 1000000, STALE_PERIODS = 3 };
 
 /* Kinds of faults. */
 enum { MISSING, TIMEOUT, FAILED, OUTPUT, SYSTEM, KINDS };
@@ -36,7 +27,7 @@ struct bj_cluster {
     const struct bj_cluster_conf *conf;
     struct bj_host host;
     unsigned by;
-    char env_conf[4096]; /* SLURM_CONF=... */
+    struct bj_cluster_asker *asker; /* the thread's */
     pthread_t thread;
     bool threaded;
     atomic_bool abort;
@@ -46,83 +37,6 @@ struct bj_cluster {
     struct source source[BJ_CLUSTER_SOURCES]; /* under lock */
 };
 
-/* --- one command --------------------------------------------------------- */
-
-struct reading {
-    struct bj_cluster_work *work;
-    const struct bj_cluster_reader *reader;
-    struct bj_lines lines;
-};
-
-static int take_piece(void *ctx, struct bj_slice piece, struct bj_err *err)
-{
-    struct reading *r = ctx;
-    struct bj_slice line;
-    while (piece.n > 0) {
-        enum bj_lines_found found;
-        if (!bj_lines_put(&r->lines, &piece))
-            return bj_err_set(err, -ENOMEM, "%s", r->reader->name);
-        while ((found = bj_lines_next(&r->lines, &line)) != BJ_LINES_MORE)
-            if (bj_cluster_work_line(r->work, r->reader, line) < 0)
-                return bj_err_set(err, -ENOMEM, "%s", r->reader->name);
-    }
-    return 0;
-}
-
-static int read_constants(const struct bj_cluster *c, struct reading *r,
-                          struct bj_err *err)
-{
-    char text[CONSTANTS_BYTES];
-    struct bj_slice piece;
-    int e = bj_file_read(AT_FDCWD, c->conf->constants, text, sizeof(text),
-                         &piece, err);
-    return e < 0 ? e : take_piece(r, piece, err);
-}
-
-static int run_command(struct bj_cluster *c, struct reading *r,
-                       struct bj_err *err)
-{
-    const char *env[] = {"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0",
-                         *c->env_conf ? c->env_conf : NULL, NULL};
-    struct bj_command cmd = {
-        .argv = r->reader->argv,
-        .path = c->conf->path && *c->conf->path ? c->conf->path : NULL,
-        .env = env,
-        .deadline_usec = c->conf->timeout_usec,
-        .sink = take_piece,
-        .ctx = r,
-        .abort = &c->abort,
-    };
-    struct bj_command_result res = {0};
-    int e = bj_command_run(&cmd, &res, err);
-    bj_command_result_free(&res);
-    return e;
-}
-
-static int read_source(struct bj_cluster *c, enum bj_cluster_source id,
-                       struct bj_cluster_work *w, struct bj_err *err)
-{
-    struct reading r = {.work = w,
-                        .reader = &bj_cluster_readers[id],
-                        .lines = {.max = LINE_MAX_BYTES}};
-    int e = bj_cluster_work_begin(w);
-    if (e < 0)
-        return bj_err_set(err, e, "%s", r.reader->name);
-    e = r.reader->argv ? run_command(c, &r, err) : read_constants(c, &r, err);
-    /* A last line without newline is a line, too. */
-    if (e == 0 && bj_lines_rest(&r.lines) > 0)
-        e = take_piece(&r, BJ_SLICE("\n"), err);
-    bj_lines_free(&r.lines);
-    if (e < 0)
-        return e;
-    e = bj_cluster_work_end(w, r.reader);
-    if (e == -EINVAL)
-        return bj_err_set(err, -EBADMSG, "%s says what we do not understand",
-                          r.reader->argv ? r.reader->argv[0]
-                                         : c->conf->constants);
-    return e < 0 ? bj_err_set(err, e, "%s", r.reader->name) : 0;
-}
-
 /* --- the thread ---------------------------------------------------------- */
 
 static int kind_of(int code)
@@ -131,12 +45,17 @@ static int kind_of(int code)
     case -ENOENT:
     case -EACCES:
     case -ENOEXEC:
+    case -ECONNREFUSED:
+    case -EHOSTUNREACH:
+    case -ENOTSUP:
         return MISSING;
     case -ETIMEDOUT:
         return TIMEOUT;
     case -EREMOTEIO:
         return FAILED;
     case -EBADMSG:
+    case -EPROTO:
+    case -EFBIG:
         return OUTPUT;
     default:
         return SYSTEM;
@@ -190,16 +109,29 @@ static bool fresh(const struct source *s, uint64_t now_usec)
     return s->part && now_usec - s->good_usec <= STALE_PERIODS * s->period_usec;
 }
 
+/* What tells the cluster's name; NULL: nothing so far. */
+static struct bj_cluster_part *named_by(const struct bj_cluster *c)
+{
+    static const enum bj_cluster_source by[] = {BJ_CLUSTER_CONFIG,
+                                                BJ_CLUSTER_QUEUE};
+    for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
+        struct bj_cluster_part *p = c->source[by[i]].part;
+        if (p && p->cluster.n > 0)
+            return p;
+    }
+    return NULL;
+}
+
 /* Called and left with the lock held. */
 static void run_source(struct bj_cluster *c, enum bj_cluster_source id)
 {
     const struct source *resv = &c->source[BJ_CLUSTER_RESERVATIONS];
-    const struct source *config = &c->source[BJ_CLUSTER_CONFIG];
     const uint64_t begun = bj_clock_boot_usec();
     struct bj_cluster_part *held =
         fresh(resv, begun) ? bj_cluster_part_ref(resv->part) : NULL;
-    struct bj_cluster_part *named =
-        config->part ? bj_cluster_part_ref(config->part) : NULL;
+    struct bj_cluster_part *named = named_by(c);
+    if (named)
+        bj_cluster_part_ref(named);
     struct bj_cluster_work w = {.conf = c->conf,
                                 .by = c->by,
                                 .wall_sec = bj_clock_wall_usec() / SECOND,
@@ -208,7 +140,7 @@ static void run_source(struct bj_cluster *c, enum bj_cluster_source id)
         w.name = named->cluster;
     struct bj_err err = {0};
     pthread_mutex_unlock(&c->lock);
-    int code = read_source(c, id, &w, &err);
+    int code = bj_cluster_ask(c->asker, id, &w, &c->abort, &err);
     pthread_mutex_lock(&c->lock);
     const bool was = c->source[id].failing;
     if (code != -ECANCELED)
@@ -298,11 +230,7 @@ int bj_cluster_new(const struct bj_cluster_conf *conf,
     c->conf = conf;
     c->host = *host;
     want(c);
-    int r = 0;
-    if (conf->slurm_conf && *conf->slurm_conf &&
-        (size_t)snprintf(c->env_conf, sizeof(c->env_conf), "SLURM_CONF=%s",
-                         conf->slurm_conf) >= sizeof(c->env_conf))
-        r = bj_err_set(err, -EINVAL, "cluster.slurm-conf is too long");
+    int r = bj_cluster_asker_new(conf, &c->asker, err);
     if (r == 0) {
         r = host->thread(host->ctx, &c->thread, run, c, "bj-cluster");
         c->threaded = r == 0;
@@ -330,6 +258,7 @@ void bj_cluster_free(struct bj_cluster *c)
         pthread_join(c->thread, NULL);
     for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
         bj_cluster_part_unref(c->source[i].part);
+    bj_cluster_asker_free(c->asker);
     bj_wait_destroy(&c->lock, &c->wake);
     free(c);
 }
@@ -410,8 +339,9 @@ struct bj_slice bj_cluster_name(struct bj_cluster *c, struct bj_arena *arena)
 {
     struct bj_slice name = {"", 0};
     pthread_mutex_lock(&c->lock);
-    if (c->source[BJ_CLUSTER_CONFIG].part)
-        name = bj_arena_copy(arena, c->source[BJ_CLUSTER_CONFIG].part->cluster);
+    const struct bj_cluster_part *p = named_by(c);
+    if (p)
+        name = bj_arena_copy(arena, p->cluster);
     pthread_mutex_unlock(&c->lock);
     return name;
 }

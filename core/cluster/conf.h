@@ -19,6 +19,10 @@ struct bj_cluster_conf {
     char *constants;  /* file of named numbers; empty: none */
     char *path;       /* where the commands are; empty: the usual places */
     char *slurm_conf; /* SLURM_CONF for them; empty: none */
+    char *via;        /* "text", "json", "rest": how the scheduler is asked */
+    /* slurmrestd, as in sched/slurmrestd.h */
+    char *rest_url, *rest_socket, *rest_user, *rest_token_file, *rest_ca_file;
+    uint64_t rest_version;
 };
 
 /* The option table; use with a struct bj_cluster_conf as base. */

@@ -3,8 +3,6 @@
 #include "base/json.h"
 #include "core/cluster/part.h"
 #include "sched/hostlist.h"
-#include "sched/sdiag.h"
-#include "sched/slurmlist.h"
 
 #include <errno.h>
 
@@ -33,9 +31,9 @@ int bj_cluster_config_end(struct bj_cluster_work *w)
 
 /* --- the controller ------------------------------------------------------ */
 
-static void take_rpc(void *ctx, const struct bj_sdiag_rpc *r)
+void bj_cluster_add_rpc(void *work, const struct bj_sdiag_rpc *r)
 {
-    struct bj_cluster_work *w = ctx;
+    struct bj_cluster_work *w = work;
     struct bj_label l;
     if (r->user && !(w->by & BJ_BY_USER))
         return;
@@ -48,35 +46,44 @@ static void take_rpc(void *ctx, const struct bj_sdiag_rpc *r)
     bj_cluster_add(&s->total_usec, r->total_usec);
 }
 
-int bj_cluster_diag_end(struct bj_cluster_work *w)
+int bj_cluster_add_diag(struct bj_cluster_work *w, const struct bj_sdiag *diag)
 {
-    struct bj_sdiag d;
-    if (bj_sdiag_parse((struct bj_slice){w->text.p, w->text.len}, &d, take_rpc,
-                       w) < 0)
-        return -EINVAL;
     struct bj_controller_stat *s =
         bj_cluster_at(w, BJ_CL_CONTROLLER, none, none, none);
     if (s)
-        s->diag = d;
+        s->diag = *diag;
+    return 0;
+}
+
+int bj_cluster_diag_end(struct bj_cluster_work *w)
+{
+    struct bj_sdiag d;
+    if (bj_sdiag_parse((struct bj_slice){w->text.p, w->text.len}, &d,
+                       bj_cluster_add_rpc, w) < 0)
+        return -EINVAL;
+    return bj_cluster_add_diag(w, &d);
+}
+
+int bj_cluster_add_license(struct bj_cluster_work *w,
+                           const struct bj_license *v)
+{
+    struct bj_label l;
+    struct bj_license_stat *s = bj_cluster_at(
+        w, BJ_CL_LICENSES, bj_cluster_label(v->name, &l), none, none);
+    if (!s)
+        return 0;
+    bj_cluster_add(&s->total, v->total);
+    bj_cluster_add(&s->used, v->used);
+    bj_cluster_add(&s->free, v->free);
+    bj_cluster_add(&s->reserved, v->reserved);
     return 0;
 }
 
 int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line)
 {
     struct bj_license v;
-    struct bj_label l;
     int r = bj_license_parse(line, &v);
-    if (r < 0)
-        return r;
-    struct bj_license_stat *s = bj_cluster_at(
-        w, BJ_CL_LICENSES, bj_cluster_label(v.name, &l), none, none);
-    if (!s)
-        return 0;
-    bj_cluster_add(&s->total, v.total);
-    bj_cluster_add(&s->used, v.used);
-    bj_cluster_add(&s->free, v.free);
-    bj_cluster_add(&s->reserved, v.reserved);
-    return 0;
+    return r < 0 ? r : bj_cluster_add_license(w, &v);
 }
 
 /* --- reservations -------------------------------------------------------- */
@@ -122,25 +129,29 @@ static int hold_all(struct bj_cluster_work *w, const struct bj_reservation *v,
     return 0;
 }
 
-int bj_cluster_reservation_line(struct bj_cluster_work *w, struct bj_slice line)
+int bj_cluster_add_reservation(struct bj_cluster_work *w,
+                               const struct bj_reservation *v)
 {
     static const struct bj_slice active = {"ACTIVE", 6};
-    struct bj_reservation v;
     struct bj_label l;
-    int r = bj_reservation_parse(line, &v);
-    if (r < 0)
-        return r;
-    const struct bj_slice name = bj_cluster_label(v.name, &l);
+    const struct bj_slice name = bj_cluster_label(v->name, &l);
     struct bj_reservation_stat *s =
         bj_cluster_own(w, BJ_CL_RESERVATIONS, name, none, none);
     if (!s)
         return 0;
-    s->active = bj_slice_eq(v.state, active);
-    s->start_sec = v.start_sec;
-    s->end_sec = v.end_sec;
-    s->nodes = v.node_count;
-    s->cores = v.core_count;
-    return s->active ? hold_all(w, &v, name) : 0;
+    s->active = bj_slice_eq(v->state, active);
+    s->start_sec = v->start_sec;
+    s->end_sec = v->end_sec;
+    s->nodes = v->node_count;
+    s->cores = v->core_count;
+    return s->active ? hold_all(w, v, name) : 0;
+}
+
+int bj_cluster_reservation_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    struct bj_reservation v;
+    int r = bj_reservation_parse(line, &v);
+    return r < 0 ? r : bj_cluster_add_reservation(w, &v);
 }
 
 /* --- accounting ---------------------------------------------------------- */
@@ -151,25 +162,28 @@ static bool told(const struct bj_cluster_work *w, struct bj_slice user)
     return user.n == 0 || (w->by & BJ_BY_USER);
 }
 
+int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v)
+{
+    struct bj_label account, user;
+    if (!told(w, v->user))
+        return 0;
+    struct bj_share_stat *s =
+        bj_cluster_own(w, BJ_CL_SHARES, bj_cluster_label(v->account, &account),
+                       bj_cluster_label(v->user, &user), none);
+    if (!s)
+        return 0;
+    s->shares = v->shares;
+    s->usage = v->usage;
+    s->norm_ppm = v->norm_ppm;
+    s->used_ppm = v->used_ppm;
+    s->fairshare_ppm = v->fairshare_ppm;
+    return 0;
+}
+
 int bj_cluster_share_line(struct bj_cluster_work *w, struct bj_slice line)
 {
     struct bj_share v;
-    struct bj_label account, user;
-    if (bj_share_parse(line, &v) < 0)
-        return -EINVAL;
-    if (!told(w, v.user))
-        return 0;
-    struct bj_share_stat *s =
-        bj_cluster_own(w, BJ_CL_SHARES, bj_cluster_label(v.account, &account),
-                       bj_cluster_label(v.user, &user), none);
-    if (!s)
-        return 0;
-    s->shares = v.shares;
-    s->usage = v.usage;
-    s->norm_ppm = v.norm_ppm;
-    s->used_ppm = v.used_ppm;
-    s->fairshare_ppm = v.fairshare_ppm;
-    return 0;
+    return bj_share_parse(line, &v) < 0 ? -EINVAL : bj_cluster_add_share(w, &v);
 }
 
 /* GPUs of a limit; absent where there is none. */
@@ -199,23 +213,28 @@ static void take_limits(const struct bj_limits *v, struct bj_limit_stat *s)
     s->max_gpus = gpu_limit(&v->max);
 }
 
+int bj_cluster_add_limits(struct bj_cluster_work *w, const struct bj_limits *v)
+{
+    struct bj_label account, user, partition;
+    /* One database may serve several clusters. */
+    if (!told(w, v->user) ||
+        (w->name.n > 0 && !bj_slice_eq(w->name, v->cluster)))
+        return 0;
+    struct bj_limit_stat *s =
+        bj_cluster_own(w, BJ_CL_LIMITS, bj_cluster_label(v->account, &account),
+                       bj_cluster_label(v->user, &user),
+                       bj_cluster_label(v->partition, &partition));
+    if (!s)
+        return 0;
+    take_limits(v, s);
+    return 0;
+}
+
 int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line)
 {
     struct bj_limits v;
-    struct bj_label account, user, partition;
-    if (bj_limits_parse(line, &v) < 0)
-        return -EINVAL;
-    /* One database may serve several clusters. */
-    if (!told(w, v.user) || (w->name.n > 0 && !bj_slice_eq(w->name, v.cluster)))
-        return 0;
-    struct bj_limit_stat *s =
-        bj_cluster_own(w, BJ_CL_LIMITS, bj_cluster_label(v.account, &account),
-                       bj_cluster_label(v.user, &user),
-                       bj_cluster_label(v.partition, &partition));
-    if (!s)
-        return 0;
-    take_limits(&v, s);
-    return 0;
+    return bj_limits_parse(line, &v) < 0 ? -EINVAL
+                                         : bj_cluster_add_limits(w, &v);
 }
 
 /* --- constants ------------------------------------------------------------*/

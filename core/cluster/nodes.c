@@ -1,6 +1,5 @@
 /* The nodes: by state, by flag, by where they belong. */
 #include "core/cluster/part.h"
-#include "sched/sinfo.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -198,27 +197,31 @@ static void add_once(struct bj_cluster_work *w, const struct entry *e,
     }
 }
 
-int bj_cluster_node_line(struct bj_cluster_work *w, struct bj_slice line)
+int bj_cluster_add_node(struct bj_cluster_work *w,
+                        const struct bj_sinfo_node *n)
 {
-    struct bj_sinfo_node n;
     struct bj_node_gpus gpus;
     struct bj_label name, partition;
-    if (bj_sinfo_parse(line, &n) < 0)
-        return -EINVAL;
-    struct entry e = {.node = &n, .gpus = &gpus};
-    bj_node_gpus(&n, w->conf->gpu_idle_cpus, &gpus);
+    struct entry e = {.node = n, .gpus = &gpus};
+    bj_node_gpus(n, w->conf->gpu_idle_cpus, &gpus);
     make_state(&e);
-    const struct bj_slice key[BJ_SUB_KEYS] = {bj_cluster_label(n.name, &name)};
+    const struct bj_slice key[BJ_SUB_KEYS] = {bj_cluster_label(n->name, &name)};
     if (!bj_group_find(&w->seen, key)) {
         if (!bj_group_at(&w->seen, key))
             return -ENOMEM;
         add_once(w, &e, key[0]);
     }
     if (w->by & BJ_BY_PARTITION) {
-        const struct bj_slice p = bj_cluster_label(n.partition, &partition);
+        const struct bj_slice p = bj_cluster_label(n->partition, &partition);
         add_node(w, &e, BJ_CL_PARTITION_NODES, p, e.base, e.flags);
         add_gpus(w, &e, BJ_CL_PARTITION_GPUS, p, e.state, 2);
         add_flags(w, &e, &p);
     }
     return 0;
+}
+
+int bj_cluster_node_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    struct bj_sinfo_node n;
+    return bj_sinfo_parse(line, &n) < 0 ? -EINVAL : bj_cluster_add_node(w, &n);
 }

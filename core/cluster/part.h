@@ -8,7 +8,11 @@
 #include "core/cluster/group.h"
 #include "core/model/cluster.h"
 #include "sched/gres.h"
+#include "sched/sdiag.h"
 #include "sched/sinfo.h"
+#include "sched/slurmjson.h"
+#include "sched/slurmlist.h"
+#include "sched/squeue.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,7 +22,8 @@ struct bj_cluster_part {
     atomic_uint refs;
     struct bj_arena arena;
     struct bj_list list[BJ_CL_LISTS];
-    struct bj_slice cluster; /* its name, clean; BJ_CLUSTER_CONFIG only */
+    struct bj_slice cluster; /* its name, clean; empty where a source does not
+                                tell it */
     struct bj_group held;    /* reservations of nodes, BJ_CLUSTER_RESERVATIONS
                                 only: struct bj_held */
 };
@@ -54,13 +59,17 @@ struct bj_cluster_work {
     struct bj_group group[BJ_CL_LISTS];
     struct bj_group seen; /* nodes: struct bj_sub */
     uint64_t good, bad;   /* lines */
+    uint64_t clusters;    /* names that a document told */
     struct bj_buf text;   /* of what is not read line by line */
 };
 
-/* A source: its command and its reader. */
+/* A source: its command, or document, and its reader. */
 struct bj_cluster_reader {
     const char *name;
-    const char *const *argv; /* NULL: cluster.constants is read */
+    const char *const *argv; /* of its text; NULL: cluster.constants is read */
+    const char *path;        /* below slurmrestd's /slurm/v0.0.40/ */
+    bool db;                 /* below its /slurmdb/v0.0.40/ */
+    enum bj_slurmjson_kind json;
     /* A line: 0, or -EINVAL when it is none of theirs. */
     int (*line)(struct bj_cluster_work *w, struct bj_slice line);
     /* All lines were read; may be NULL.  -EINVAL as above. */
@@ -118,6 +127,26 @@ struct bj_node_gpus {
 };
 void bj_node_gpus(const struct bj_sinfo_node *node, uint64_t idle_cpus,
                   struct bj_node_gpus *ret);
+
+/* What a source tells, whichever way it came, into the sums.  0, -EINVAL (left
+ * out and to be counted), -ENOMEM. */
+int bj_cluster_add_job(struct bj_cluster_work *w,
+                       const struct bj_squeue_job *job);
+int bj_cluster_add_node(struct bj_cluster_work *w,
+                        const struct bj_sinfo_node *node);
+int bj_cluster_add_diag(struct bj_cluster_work *w, const struct bj_sdiag *diag);
+void bj_cluster_add_rpc(void *work, const struct bj_sdiag_rpc *rpc);
+int bj_cluster_add_license(struct bj_cluster_work *w,
+                           const struct bj_license *v);
+int bj_cluster_add_reservation(struct bj_cluster_work *w,
+                               const struct bj_reservation *v);
+int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v);
+int bj_cluster_add_limits(struct bj_cluster_work *w, const struct bj_limits *v);
+
+/* A reader of a source's JSON that feeds a work; free it with
+ * bj_slurmjson_free.  -ENOMEM. */
+int bj_cluster_json_new(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
+                        struct bj_slurmjson **ret, struct bj_err *err);
 
 /* The readers' lines. */
 int bj_cluster_queue_line(struct bj_cluster_work *w, struct bj_slice line);

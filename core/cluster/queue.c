@@ -1,6 +1,5 @@
 /* The queue: jobs by what they have in common. */
 #include "core/cluster/part.h"
-#include "sched/squeue.h"
 
 #include <errno.h>
 
@@ -109,25 +108,22 @@ static void add_reason(struct bj_cluster_work *w, const struct entry *e,
         add_to(w, e, BJ_CL_PARTITION_PENDING, partition, reason);
 }
 
-int bj_cluster_queue_line(struct bj_cluster_work *w, struct bj_slice line)
+int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
 {
-    struct bj_squeue_job j;
     struct bj_label state, partition;
-    if (bj_squeue_parse(line, &j) < 0)
-        return -EINVAL;
-    struct entry e = make_entry(w, &j);
-    e.state = bj_cluster_label(j.state, &state);
-    const struct bj_slice part = bj_cluster_label(j.partition, &partition);
+    struct entry e = make_entry(w, j);
+    e.state = bj_cluster_label(j->state, &state);
+    const struct bj_slice part = bj_cluster_label(j->partition, &partition);
     const struct {
         unsigned by;
         enum bj_cluster_list list;
         struct bj_slice key;
     } told[] = {
-        {BJ_BY_USER, BJ_CL_USER_JOBS, j.user},
-        {BJ_BY_ACCOUNT, BJ_CL_ACCOUNT_JOBS, j.account},
-        {BJ_BY_QOS, BJ_CL_QOS_JOBS, j.qos},
-        {BJ_BY_HOST, BJ_CL_HOST_JOBS, j.host},
-        {BJ_BY_RESERVATION, BJ_CL_RESERVATION_JOBS, j.reservation},
+        {BJ_BY_USER, BJ_CL_USER_JOBS, j->user},
+        {BJ_BY_ACCOUNT, BJ_CL_ACCOUNT_JOBS, j->account},
+        {BJ_BY_QOS, BJ_CL_QOS_JOBS, j->qos},
+        {j->host_unknown ? 0 : BJ_BY_HOST, BJ_CL_HOST_JOBS, j->host},
+        {BJ_BY_RESERVATION, BJ_CL_RESERVATION_JOBS, j->reservation},
     };
     add_to(w, &e, BJ_CL_JOBS, e.state, none);
     if (w->by & BJ_BY_PARTITION)
@@ -141,4 +137,10 @@ int bj_cluster_queue_line(struct bj_cluster_work *w, struct bj_slice line)
     add_gpus(w, &e, part);
     add_reason(w, &e, part);
     return 0;
+}
+
+int bj_cluster_queue_line(struct bj_cluster_work *w, struct bj_slice line)
+{
+    struct bj_squeue_job j;
+    return bj_squeue_parse(line, &j) < 0 ? -EINVAL : bj_cluster_add_job(w, &j);
 }

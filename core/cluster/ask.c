@@ -1,0 +1,289 @@
+#include "core/cluster/ask.h"
+
+#include "base/command.h"
+#include "base/file.h"
+#include "sched/lines.h"
+#include "sched/slurmrestd.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LINE_MAX_BYTES = 1 << 16, CONSTANTS_BYTES = 1 << 14 };
+enum way { TEXT, JSON, REST };
+
+struct bj_cluster_asker {
+    const struct bj_cluster_conf *conf;
+    enum way way;
+    bool no_json[BJ_CLUSTER_SOURCES]; /* its command does not know --json */
+    struct bj_slurmrestd *rest;       /* NULL unless by it */
+    char env_conf[4096];              /* SLURM_CONF=... */
+};
+
+static bool is_set(const char *s)
+{
+    return s && *s;
+}
+
+static int new_rest(struct bj_cluster_asker *a, struct bj_err *err)
+{
+    const struct bj_cluster_conf *c = a->conf;
+    const struct bj_slurmrestd_conf conf = {.url = c->rest_url,
+                                            .unix_socket = c->rest_socket,
+                                            .user = c->rest_user,
+                                            .token_file = c->rest_token_file,
+                                            .ca_file = c->rest_ca_file,
+                                            .version = c->rest_version,
+                                            .deadline_usec = c->timeout_usec};
+    if (!is_set(c->rest_url) && !is_set(c->rest_socket))
+        return bj_err_set(err, -EINVAL,
+                          "cluster.via rest needs slurmrestd.url or "
+                          "slurmrestd.unix-socket");
+    return bj_slurmrestd_new(&conf, &a->rest, err);
+}
+
+int bj_cluster_asker_new(const struct bj_cluster_conf *conf,
+                         struct bj_cluster_asker **ret, struct bj_err *err)
+{
+    struct bj_cluster_asker *a = calloc(1, sizeof(*a));
+    int r = 0;
+    if (!a)
+        return bj_err_set(err, -ENOMEM, "cluster");
+    a->conf = conf;
+    if (is_set(conf->via))
+        a->way = *conf->via == 'j' ? JSON : *conf->via == 'r' ? REST : TEXT;
+    if (is_set(conf->slurm_conf) &&
+        (size_t)snprintf(a->env_conf, sizeof(a->env_conf), "SLURM_CONF=%s",
+                         conf->slurm_conf) >= sizeof(a->env_conf))
+        r = bj_err_set(err, -EINVAL, "cluster.slurm-conf is too long");
+    if (r == 0 && a->way == REST)
+        r = new_rest(a, err);
+    if (r < 0) {
+        free(a);
+        return r;
+    }
+    *ret = a;
+    return 0;
+}
+
+void bj_cluster_asker_free(struct bj_cluster_asker *a)
+{
+    if (!a)
+        return;
+    bj_slurmrestd_free(a->rest);
+    free(a);
+}
+
+/* --- commands -------------------------------------------------------------*/
+
+struct reading {
+    struct bj_cluster_asker *asker;
+    const atomic_bool *abort;
+    struct bj_cluster_work *work;
+    const struct bj_cluster_reader *reader;
+    bool text; /* what comes is read line by line */
+    struct bj_lines lines;
+    struct bj_slurmjson *json;
+};
+
+static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
+{
+    struct reading *r = ctx;
+    struct bj_slice line;
+    while (piece.n > 0) {
+        enum bj_lines_found found;
+        if (!bj_lines_put(&r->lines, &piece))
+            return bj_err_set(err, -ENOMEM, "%s", r->reader->name);
+        while ((found = bj_lines_next(&r->lines, &line)) != BJ_LINES_MORE)
+            if (bj_cluster_work_line(r->work, r->reader, line) < 0)
+                return bj_err_set(err, -ENOMEM, "%s", r->reader->name);
+    }
+    return 0;
+}
+
+static int take_json(void *ctx, struct bj_slice piece, struct bj_err *err)
+{
+    struct reading *r = ctx;
+    return bj_slurmjson_feed(r->json, piece, err);
+}
+
+static int read_constants(struct reading *r, struct bj_err *err)
+{
+    char text[CONSTANTS_BYTES];
+    struct bj_slice piece;
+    int e = bj_file_read(AT_FDCWD, r->asker->conf->constants, text,
+                         sizeof(text), &piece, err);
+    return e < 0 ? e : take_text(r, piece, err);
+}
+
+/* *ret_no_json (may be NULL): it complains of --json. */
+static int run_command(struct reading *r, const char *const *argv,
+                       int (*sink)(void *, struct bj_slice, struct bj_err *),
+                       bool *ret_no_json, struct bj_err *err)
+{
+    static const struct bj_slice option = {"--json", 6};
+    const struct bj_cluster_asker *a = r->asker;
+    const char *env[] = {"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0",
+                         *a->env_conf ? a->env_conf : NULL, NULL};
+    struct bj_command cmd = {
+        .argv = argv,
+        .path = is_set(a->conf->path) ? a->conf->path : NULL,
+        .env = env,
+        .deadline_usec = a->conf->timeout_usec,
+        .sink = sink,
+        .ctx = r,
+        .abort = r->abort,
+    };
+    struct bj_command_result res = {0};
+    int e = bj_command_run(&cmd, &res, err);
+    if (ret_no_json)
+        *ret_no_json =
+            e == -EREMOTEIO && memmem(res.complaint, res.complaint_len,
+                                      option.p, option.n) != NULL;
+    bj_command_result_free(&res);
+    return e;
+}
+
+static int read_text(struct reading *r, struct bj_err *err)
+{
+    r->text = true;
+    r->lines = (struct bj_lines){.max = LINE_MAX_BYTES};
+    int e = r->reader->argv
+                ? run_command(r, r->reader->argv, take_text, NULL, err)
+                : read_constants(r, err);
+    /* A last line without newline is a line, too. */
+    if (e == 0 && bj_lines_rest(&r->lines) > 0)
+        e = take_text(r, BJ_SLICE("\n"), err);
+    bj_lines_free(&r->lines);
+    return e;
+}
+
+/* --- JSON -----------------------------------------------------------------*/
+
+static int end_json(struct reading *r, int e, struct bj_err *err)
+{
+    if (e == 0)
+        e = bj_slurmjson_end(r->json, err);
+    bj_slurmjson_free(r->json);
+    r->json = NULL;
+    return e;
+}
+
+static int run_json(struct reading *r, const char *const *argv,
+                    bool *ret_no_json, struct bj_err *err)
+{
+    int e = bj_cluster_json_new(r->work, r->reader->json, &r->json, err);
+    if (e < 0)
+        return e;
+    e = run_command(r, argv, take_json, ret_no_json, err);
+    return end_json(r, e, err);
+}
+
+/* Which of Slurm's commands know --json depends on its version: those that do
+ * not are asked for their text from then on. */
+static int read_json(struct reading *r, enum bj_cluster_source id,
+                     struct bj_err *err)
+{
+    const char *const *argv = r->reader->json < BJ_SLURMJSON_KINDS
+                                  ? bj_slurmjson_argv[r->reader->json]
+                                  : NULL;
+    bool *no_json = &r->asker->no_json[id], refused = false;
+    if (!argv || (*no_json && id != BJ_CLUSTER_NODES))
+        return read_text(r, err);
+    int e;
+    if (!*no_json) {
+        e = run_json(r, argv, &refused, err);
+        if (!refused)
+            return e;
+        *no_json = true;
+        if (id != BJ_CLUSTER_NODES)
+            return read_text(r, err);
+    }
+    return run_json(r, bj_slurmjson_sinfo_argv, NULL, err);
+}
+
+/* --- slurmrestd -----------------------------------------------------------*/
+
+static int get(struct reading *r, bool db, const char *path, struct bj_err *err)
+{
+    const enum bj_slurmrestd_family family =
+        db ? BJ_SLURMRESTD_DB : BJ_SLURMRESTD_CTL;
+    char full[64];
+    unsigned version;
+    int e =
+        bj_slurmrestd_version(r->asker->rest, family, r->abort, &version, err);
+    if (e < 0)
+        return e;
+    snprintf(full, sizeof(full), "/slurm%s/v0.0.%u/%s", db ? "db" : "", version,
+             path);
+    return bj_slurmrestd_get(r->asker->rest, full, r->abort, take_json, r, err);
+}
+
+static int read_document(struct reading *r, enum bj_slurmjson_kind kind,
+                         bool db, const char *path, struct bj_err *err)
+{
+    int e = bj_cluster_json_new(r->work, kind, &r->json, err);
+    return e < 0 ? e : end_json(r, get(r, db, path, err), err);
+}
+
+/* Before 23.11 only its jobs tell which cluster it is; without any, the
+ * database, when it has but one. */
+static int read_name(struct reading *r, struct bj_err *err)
+{
+    struct bj_err ignored = {0};
+    int e = read_document(r, BJ_SLURMJSON_PING, false, "ping", err);
+    if (e == 0 && r->work->part->cluster.n == 0 && r->work->name.n == 0 &&
+        read_document(r, BJ_SLURMJSON_CLUSTERS, true, "clusters", &ignored) ==
+            -ECANCELED)
+        return -ECANCELED;
+    return e;
+}
+
+static int read_rest(struct reading *r, enum bj_cluster_source id,
+                     struct bj_err *err)
+{
+    if (!r->reader->argv)
+        return read_text(r, err);
+    if (id == BJ_CLUSTER_CONFIG)
+        return read_name(r, err);
+    if (r->reader->db && r->work->name.n == 0)
+        return bj_err_set(err, -EAGAIN,
+                          "whose %s they are: the cluster's name is not known "
+                          "yet",
+                          r->reader->name);
+    return read_document(r, r->reader->json, r->reader->db, r->reader->path,
+                         err);
+}
+
+/* --- all ------------------------------------------------------------------*/
+
+static int end_work(struct reading *r, struct bj_err *err)
+{
+    struct bj_cluster_reader done = *r->reader;
+    if (!r->text) /* of a document nothing is left to be read */
+        done.end = NULL;
+    int e = bj_cluster_work_end(r->work, &done);
+    if (e == -EINVAL)
+        return bj_err_set(err, -EBADMSG, "%s says what we do not understand",
+                          !done.argv       ? r->asker->conf->constants
+                          : r->asker->rest ? "slurmrestd"
+                                           : done.argv[0]);
+    return e < 0 ? bj_err_set(err, e, "%s", done.name) : 0;
+}
+
+int bj_cluster_ask(struct bj_cluster_asker *a, enum bj_cluster_source id,
+                   struct bj_cluster_work *w, const atomic_bool *abort,
+                   struct bj_err *err)
+{
+    struct reading r = {.asker = a,
+                        .abort = abort,
+                        .work = w,
+                        .reader = &bj_cluster_readers[id]};
+    int e = bj_cluster_work_begin(w);
+    if (e < 0)
+        return bj_err_set(err, e, "%s", r.reader->name);
+    e = a->way == TEXT   ? read_text(&r, err)
+        : a->way == JSON ? read_json(&r, id, err)
+                         : read_rest(&r, id, err);
+    return e < 0 ? e : end_work(&r, err);
+}

@@ -1,0 +1,209 @@
+#include "sched/slurmrestd.h"
+
+#include "base/fetch.h"
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    TOKEN_MAX = 16384,
+    SPEC_MAX = 64 << 20,
+    OLDEST = 37,
+    NEWEST = 99,
+    URL_MAX = 2048
+};
+
+struct bj_slurmrestd {
+    struct bj_slurmrestd_conf conf;
+    struct bj_fetch *fetch;
+    unsigned version[BJ_SLURMRESTD_FAMILIES]; /* 0: not asked yet */
+    bool asked;
+    char token[TOKEN_MAX + 32], user[300]; /* headers */
+};
+
+static bool is_set(const char *s)
+{
+    return s && s[0];
+}
+
+int bj_slurmrestd_new(const struct bj_slurmrestd_conf *conf,
+                      struct bj_slurmrestd **ret, struct bj_err *err)
+{
+    struct bj_slurmrestd *s = calloc(1, sizeof(*s));
+    if (!s)
+        return bj_err_set(err, -ENOMEM, "slurmrestd");
+    s->conf = *conf;
+    int r = bj_fetch_new(&s->fetch, err);
+    if (r < 0) {
+        free(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+void bj_slurmrestd_free(struct bj_slurmrestd *s)
+{
+    if (!s)
+        return;
+    bj_fetch_free(s->fetch);
+    explicit_bzero(s->token, sizeof(s->token));
+    free(s);
+}
+
+/* --- requests -------------------------------------------------------------*/
+
+/* Tokens expire: whoever makes new ones writes them into the file. */
+static int read_token(struct bj_slurmrestd *s, struct bj_err *err)
+{
+    char text[TOKEN_MAX];
+    struct bj_slice token;
+    s->token[0] = '\0';
+    if (!is_set(s->conf.token_file))
+        return 0;
+    int r = bj_file_read_trusted(AT_FDCWD, s->conf.token_file, text,
+                                 sizeof(text), &token, err);
+    if (r < 0) /* -ENOENT is no job that has gone */
+        return bj_err_wrap(err, r == -ENOENT ? -EINVAL : r,
+                           "slurmrestd.token-file");
+    token = bj_slice_trim(token);
+    /* "scontrol token" writes SLURM_JWT=... */
+    if (bj_slice_starts(token, BJ_SLICE("SLURM_JWT=")))
+        token = (struct bj_slice){token.p + 10, token.n - 10};
+    for (size_t i = 0; i < token.n; i++)
+        if ((unsigned char)token.p[i] <= ' ' || token.p[i] == 0x7f)
+            r = -EINVAL;
+    if (r == 0)
+        snprintf(s->token, sizeof(s->token), "X-SLURM-USER-TOKEN: %.*s",
+                 (int)token.n, token.p);
+    explicit_bzero(text, sizeof(text));
+    return r < 0 ? bj_err_set(err, r, "slurmrestd.token-file: no token") : 0;
+}
+
+static int get(struct bj_slurmrestd *s, const char *path,
+               struct bj_fetch_request *req, struct bj_fetch_reply *reply,
+               struct bj_err *err)
+{
+    const struct bj_slurmrestd_conf *c = &s->conf;
+    const char *headers[4] = {NULL};
+    unsigned n = 0;
+    char url[URL_MAX];
+    int len = snprintf(url, sizeof(url), "%s%s",
+                       is_set(c->url) ? c->url : "http://localhost", path);
+    if (len >= (int)sizeof(url))
+        return bj_err_set(err, -EINVAL, "slurmrestd.url is too long");
+    int r = read_token(s, err);
+    if (r < 0)
+        return r;
+    if (s->token[0])
+        headers[n++] = s->token;
+    if (is_set(c->user)) {
+        snprintf(s->user, sizeof(s->user), "X-SLURM-USER-NAME: %s", c->user);
+        headers[n++] = s->user;
+    }
+    req->url = url;
+    req->headers = headers;
+    req->ca_file = is_set(c->ca_file) ? c->ca_file : NULL;
+    req->unix_socket = is_set(c->unix_socket) ? c->unix_socket : NULL;
+    req->no_proxy = is_set(c->unix_socket);
+    req->total_usec = c->deadline_usec;
+    return bj_fetch(s->fetch, req, reply, err);
+}
+
+int bj_slurmrestd_get(struct bj_slurmrestd *s, const char *path,
+                      const atomic_bool *abort,
+                      int (*sink)(void *, struct bj_slice, struct bj_err *),
+                      void *ctx, struct bj_err *err)
+{
+    struct bj_fetch_reply reply = {.fault = BJ_FETCH_OK};
+    struct bj_fetch_request req = {
+        .sink = sink, .ctx = ctx, .max_bytes = SIZE_MAX / 4, .abort = abort};
+    int r = get(s, path, &req, &reply, err);
+    if (r < 0 && reply.status == 404)
+        s->asked = false; /* it may be another slurmrestd now */
+    bj_fetch_reply_free(&reply);
+    return r;
+}
+
+/* --- versions -------------------------------------------------------------*/
+
+/* Cut a text off the front, in which slashes may be escaped, as JSON may. */
+static bool cut(struct bj_slice *s, const char *text)
+{
+    struct bj_slice rest = *s;
+    for (; *text; text++) {
+        if (*text == '/' && rest.n > 0 && rest.p[0] == '\\') {
+            rest.p++;
+            rest.n--;
+        }
+        if (rest.n == 0 || rest.p[0] != *text)
+            return false;
+        rest.p++;
+        rest.n--;
+    }
+    *s = rest;
+    return true;
+}
+
+unsigned bj_slurmrestd_newest(struct bj_slice openapi,
+                              enum bj_slurmrestd_family family)
+{
+    const struct bj_slice word =
+        family == BJ_SLURMRESTD_DB ? BJ_SLICE("slurmdb") : BJ_SLICE("slurm");
+    struct bj_slice text = openapi;
+    unsigned best = 0;
+    while (text.n > 0) {
+        const char *p = memmem(text.p, text.n, word.p, word.n);
+        if (!p)
+            break;
+        p += word.n;
+        text = (struct bj_slice){p, text.n - (size_t)(p - text.p)};
+        uint64_t v;
+        if (cut(&text, "/v0.0.") && bj_slice_number(&text, &v) &&
+            cut(&text, "/jobs") && v > best && v >= OLDEST && v <= NEWEST)
+            best = (unsigned)v;
+    }
+    return best;
+}
+
+/* Which plugins has it? */
+static int ask_versions(struct bj_slurmrestd *s, const atomic_bool *abort,
+                        struct bj_err *err)
+{
+    struct bj_fetch_reply reply = {.fault = BJ_FETCH_OK};
+    struct bj_fetch_request req = {.max_bytes = SPEC_MAX, .abort = abort};
+    int r = get(s, "/openapi/v3", &req, &reply, err);
+    const struct bj_slice text = {reply.body.p, reply.body.len};
+    for (int f = 0; r == 0 && f < BJ_SLURMRESTD_FAMILIES; f++)
+        s->version[f] =
+            bj_slurmrestd_newest(text, (enum bj_slurmrestd_family)f);
+    s->asked = r == 0;
+    bj_fetch_reply_free(&reply);
+    return r;
+}
+
+int bj_slurmrestd_version(struct bj_slurmrestd *s,
+                          enum bj_slurmrestd_family family,
+                          const atomic_bool *abort, unsigned *ret,
+                          struct bj_err *err)
+{
+    if (s->conf.version > 0) {
+        *ret = (unsigned)s->conf.version;
+        return 0;
+    }
+    int r = s->asked ? 0 : ask_versions(s, abort, err);
+    if (r < 0)
+        return r;
+    if (s->version[family] == 0) {
+        s->asked = false;
+        return bj_err_set(err, -ENOTSUP,
+                          "slurmrestd offers no %s that we know "
+                          "(its openapi plugins %s0.0.37 and later)",
+                          family == BJ_SLURMRESTD_DB ? "accounting" : "queue",
+                          family == BJ_SLURMRESTD_DB ? "dbv" : "v");
+    }
+    *ret = s->version[family];
+    return 0;
+}

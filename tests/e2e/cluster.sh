@@ -15,10 +15,15 @@ export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
 export SLURM_SANDBOX_NODE=Gres=gpu:tesla:2
 export SLURM_SANDBOX_CONF="GresTypes=gpu
 AccountingStorageTRES=gres/gpu,gres/gpu:tesla
+RebootProgram=/bin/true
+AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=$SLURM_SANDBOX_DIR/etc/jwt.key
 NodeName=bjx[1-3] NodeAddr=127.0.0.1 NodeHostname=localhost Port=1 CPUs=80 RealMemory=1000 Gres=gpu:rtx8000:8
 PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP
 PartitionName=big Nodes=bjx[1-3] MaxTime=00:30:00 State=UP
 Licenses=matlab:5,abaqus@srv:20"
+export SLURM_SANDBOX_DBD_CONF="AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=$SLURM_SANDBOX_DIR/etc/jwt.key"
 SLURM_SANDBOX_PORT=$(free_ports 6)
 export SLURM_SANDBOX_PORT
 sandbox=$top/tests/sandbox/slurm
@@ -26,6 +31,7 @@ eval "$("$sandbox" env)"
 later "$sandbox purge"
 # Character devices of a number for local use, without a driver.
 mkdir -p "$SLURM_SANDBOX_DIR/etc" "$SLURM_SANDBOX_DIR/dev"
+(umask 077 && head -c 32 /dev/urandom >"$SLURM_SANDBOX_DIR/etc/jwt.key")
 for i in 0 1; do
     mknod -m 666 "$SLURM_SANDBOX_DIR/dev/gpu$i" c 240 $i 2>"$tmp/mknod.out" ||
         skip_all "no devices can be made here"
@@ -63,10 +69,16 @@ sacctmgr -i modify account chemistry set GrpTRES=cpu=8,mem=2G GrpJobs=3 >/dev/nu
 running() { squeue -h -j "$1" -t R -o %A 2>/dev/null | grep -q .; }
 check "the jobs run" wait_for 30 running "$gpu"
 check "all of them" wait_for 30 running "$untyped"
+scontrol reboot nextstate=resume reason=kernel "bjc$$n02" >/dev/null
+scontrol update nodename=bjx2 state=fail reason='fails soon'
 
+by=
+for label in partition user account qos reason reservation host node; do
+    by="$by --cluster.by=$label"
+done
 # shellcheck disable=SC2086
 start_exporter --collector.cluster --cluster.interval=2 \
-    --cluster.slow-interval=2 --cluster.timeout=2 \
+    --cluster.slow-interval=2 --cluster.timeout=2 $by \
     --cluster.slurm-conf="$SLURM_CONF" \
     --cluster.source=diag --cluster.source=licenses \
     --cluster.source=reservations --cluster.source=shares \
@@ -118,6 +130,8 @@ more=$(($(runs) - before)) allowed=$(((SECONDS - start) / 2 + 2))
 check "20 scrapers cost no command: $more rounds, $allowed allowed" \
     [ "$more" -le "$allowed" ]
 
+. "$top/tests/e2e/cluster_ways.sh"
+
 # --- a controller that hangs -------------------------------------------------
 
 ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
@@ -131,7 +145,10 @@ took=$(curl -s -o /dev/null -w '%{time_total}' "$url/metrics")
 near "a scrape does not wait for it" "$took" 0 0 1
 check "its old figures go" wait_for 40 shows_not batchjob_cluster_jobs
 check "the node's stay" shows batchjob_node_cpus
+ways_hang
 kill -CONT "$ctld"
 check "and come back" wait_for 60 shows batchjob_cluster_jobs state=RUNNING
+ways_return
+ways_vanish
 
 complete=1

@@ -322,6 +322,58 @@ static void many(void **state)
     bj_buf_free(&b);
 }
 
+/* Members of elements that are not wanted, whatever is in them and however much
+ * it is; the same names elsewhere are. */
+static void skipped(void **state)
+{
+    static const char *const names[] = {"x", "big", NULL};
+    static const struct {
+        const char *text, *got;
+    } cases[] = {
+        {"{\"jobs\":[{\"a\":1,\"x\":2,\"b\":3},{\"x\":\"s\"}]}",
+         "a::{a=1,b=3,} a::{} "},
+        {"{\"jobs\":[{\"x\":{\"a\":[1,{\"x\":[]}]},\"b\":{\"x\":1}}]}",
+         "a::{b={x=1,}} "},
+        {"{\"x\":[9],\"jobs\":[{\"big\":[[[[1]]]],\"a\":null},[\"x\",1]]}",
+         "a::{a=null,} a::[x,1,] "},
+        {"{\"jobs\":{\"x\":{\"a\":1}}}", "a:x:{a=1,} "},
+    };
+    const struct bj_json_limits lim = {
+        .bytes = 100000, .values = 5, .depth = 6, .skip = names};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (size_t step = 1; step < 60; step += 7) {
+            struct seen s = {0};
+            struct bj_json_stream *st;
+            assert_int_equal(
+                bj_json_stream_new(jobs, &s, "doc", &lim, &st, NULL), 0);
+            assert_int_equal(feed_all(st, cases[i].text, step, NULL), 0);
+            bj_buf_put(&s.got, "", 1);
+            assert_string_equal(s.got.p, cases[i].got);
+            bj_json_stream_free(st);
+            bj_buf_free(&s.got);
+        }
+    struct bj_buf b = {0};
+    struct bj_err err = {0};
+    bj_buf_str(&b, "{\"jobs\":[{\"big\":[");
+    for (int i = 0; i < 100000; i++)
+        bj_buf_str(&b, "[1,2],");
+    bj_buf_put(&b, "0]}]}", 6);
+    assert_int_equal(stream_limits(&lim, b.p, &err), 0);
+    /* One string in there is as long as an element may be, at most, */
+    b.len = 0;
+    bj_buf_str(&b, "{\"jobs\":[{\"big\":\"");
+    for (int i = 0; i < 200000; i++)
+        bj_buf_str(&b, "xx");
+    bj_buf_put(&b, "\"}]}", 5);
+    assert_int_equal(stream_limits(&lim, b.p, &err), -EFBIG);
+    bj_buf_free(&b);
+    /* and so is the depth limited. */
+    assert_int_equal(
+        stream_limits(&lim, "{\"jobs\":[{\"big\":[[[[[[[1]]]]]]]}]}", &err),
+        -EFBIG);
+}
+
 static int read_once(void *arg)
 {
     struct seen s = {0};
@@ -349,9 +401,10 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(targets),  cmocka_unit_test(bad_targets),
-        cmocka_unit_test(failures), cmocka_unit_test(limits),
-        cmocka_unit_test(many),     cmocka_unit_test(no_memory),
+        cmocka_unit_test(targets),   cmocka_unit_test(bad_targets),
+        cmocka_unit_test(failures),  cmocka_unit_test(limits),
+        cmocka_unit_test(many),      cmocka_unit_test(skipped),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,130 @@
+# The same Slurm asked in the other ways: with --json, and by slurmrestd at a
+# socket and by TCP with a token.  Sourced by cluster.sh.
+# shellcheck shell=bash disable=SC2154
+
+# --- slurmrestd, which refuses to run as root or SlurmUser --------------------
+
+rest_dir=$tmp/rest
+mkdir "$rest_dir" && chmod 777 "$rest_dir"
+rest_port=$(free_port)
+
+start_restd() { # name environment argument...: sets restd_NAME
+    local name=$1 env=$2
+    shift 2
+    setpriv --reuid="$(id -u $ua)" --regid="$(id -g $ua)" --clear-groups \
+        env -i PATH="$PATH" HOME=/ SLURM_CONF="$SLURM_CONF" SLURM_BITSTR_LEN=0 \
+        $env slurmrestd "$@" >"$tmp/restd.$name.log" 2>&1 &
+    eval "restd_$name=$!"
+    later "kill $! 2>/dev/null"
+}
+
+# Each way is an exporter of its own; start_way NAME OPTION...: url_NAME.
+start_way() {
+    local name=$1 saved=$url
+    shift
+    # shellcheck disable=SC2086
+    start_exporter --collector.cluster --cluster.interval=2 \
+        --cluster.slow-interval=2 --cluster.timeout=2 $by \
+        --cluster.slurm-conf="$SLURM_CONF" --cluster.source=diag \
+        --cluster.source=licenses --cluster.source=reservations \
+        --cluster.source=limits "$@"
+    eval "url_$name=$url pid_$name=$exporter"
+    url=$saved
+}
+
+at() { # way command...: with its url
+    local url
+    eval "url=\$url_$1"
+    shift
+    "$@"
+}
+
+ways=json
+start_way json --cluster.via=json --cluster.source=shares
+if command -v slurmrestd >/dev/null; then
+    ways="json socket tcp"
+    start_restd socket "" -a rest_auth/local "unix:$rest_dir/socket"
+    start_restd tcp SLURM_JWT=daemon -a rest_auth/jwt "127.0.0.1:$rest_port"
+    (umask 077 && scontrol token username=root lifespan=86400 >"$tmp/token")
+    check "slurmrestd listens" wait_for 20 [ -S "$rest_dir/socket" ]
+    listens() { (exec 3<>"/dev/tcp/127.0.0.1/$rest_port") 2>/dev/null; }
+    check "and by TCP" wait_for 20 listens
+    start_way socket --cluster.via=rest \
+        --slurmrestd.unix-socket="$rest_dir/socket"
+    start_way tcp --cluster.via=rest --slurmrestd.user=root \
+        --slurmrestd.url="http://127.0.0.1:$rest_port" \
+        --slurmrestd.token-file="$tmp/token"
+else
+    skip "the same by slurmrestd" "not installed: slurmrestd"
+fi
+
+# --- the same figures ----------------------------------------------------------
+
+for way in $ways; do
+    check "$way: the cluster is seen" wait_for 30 at $way shows \
+        batchjob_cluster_source_success source=limits
+done
+urls=
+for way in $ways; do eval "urls=\"\$urls $way=\$url_$way\""; done
+# shellcheck disable=SC2086
+absorb "$top/tests/e2e/cluster_ways.py" "$url" $urls
+
+# --- who asks how often ---------------------------------------------------------
+
+way_runs() { scrape "$tmp/page.way" &&
+    $prom value "$tmp/page.way" batchjob_cluster_source_runs_total source=queue; }
+for way in $ways; do
+    eval "way_url=\$url_$way"
+    before=$(at $way way_runs) start=$SECONDS pids=
+    for _ in $(seq 20); do
+        (for _ in $(seq 10); do curl -sf "$way_url/metrics" >/dev/null; done) &
+        pids="$pids $!"
+    done
+    # shellcheck disable=SC2086
+    wait $pids
+    more=$(($(at $way way_runs) - before)) allowed=$(((SECONDS - start) / 2 + 2))
+    check "$way: 20 scrapers cost no question: $more rounds, $allowed allowed" \
+        [ "$more" -le "$allowed" ]
+done
+
+failed_as() { # source kind: told so, by at least one error
+    scrape "$tmp/page.way" || return
+    [ "$($prom value "$tmp/page.way" batchjob_cluster_source_success \
+        source="$1")" = 0 ] &&
+        [ "$($prom value "$tmp/page.way" batchjob_cluster_source_errors_total \
+            source="$1" kind="$2")" -gt 0 ]
+}
+
+ways_hang() { # while the controller is stopped
+    for way in $ways; do
+        check "$way: a controller that hangs is told" wait_for 40 at $way \
+            failed_as queue timeout
+        eval "way_url=\$url_$way"
+        near "$way: a scrape does not wait for it" \
+            "$(curl -s -o /dev/null -w '%{time_total}' "$way_url/metrics")" 0 0 1
+        check "$way: its old figures go" wait_for 40 at $way shows_not \
+            batchjob_cluster_jobs
+    done
+}
+
+ways_return() {
+    for way in $ways; do
+        check "$way: and come back" wait_for 90 at $way shows \
+            batchjob_cluster_jobs state=RUNNING
+    done
+}
+
+# One slurmrestd that goes away, and in its place somebody who talks nonsense.
+ways_vanish() {
+    case $ways in *tcp*) ;; *) return ;; esac
+    kill "$restd_tcp"
+    check "tcp: a slurmrestd that is gone is told" wait_for 40 at tcp \
+        failed_as queue missing
+    check "tcp: its figures go" wait_for 40 at tcp shows_not batchjob_cluster_jobs
+    check "tcp: the host's stay" at tcp shows batchjob_node_cpus
+    check "socket: the other one's stay" at socket shows batchjob_cluster_jobs
+    $python "$top/tests/e2e/cluster_ways.py" nonsense "$rest_port" &
+    later "kill $! 2>/dev/null"
+    check "tcp: nonsense is told" wait_for 40 at tcp failed_as queue output
+    check "tcp: and is no figure" at tcp shows_not batchjob_cluster_jobs
+}

@@ -186,6 +186,13 @@ const struct bj_opt bj_conf_opts[] = {
      .arg = "FILE",
      .help = "NVIDIA's management library (libnvidia-ml.so.1); the system's, "
              "where the driver is loaded, when not given."},
+    {.name = "gpu.dcgm",
+     .kind = BJ_OPT_STR,
+     .off = AT(gpu_dcgm),
+     .preset = "",
+     .arg = "URL",
+     .help = "Page of dcgm-exporter (http://localhost:9400/metrics), where "
+             "NVIDIA's GPUs before Hopper are to be profiled."},
     {.name = "gpu.order",
      .kind = BJ_OPT_STR,
      .off = AT(gpu_order),

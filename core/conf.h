@@ -49,6 +49,7 @@ struct bj_conf {
     uint64_t max_files; /* kept descriptors */
     uint64_t gpu_usec;  /* pace at which drivers of GPUs are asked */
     char *gpu_nvml;     /* path of NVIDIA's library; empty: the system's */
+    char *gpu_dcgm;     /* URL of dcgm-exporter's page; empty: none */
     char *gpu_order;    /* what a GPU's number means: "bus", "minor" */
     struct bj_strv gpu_map_dirs; /* prolog files by GPU */
     struct bj_energy_conf energy;

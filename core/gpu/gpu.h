@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "core/model/record.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum {
@@ -79,7 +80,9 @@ struct bj_gpu_env {
     const char *procfs, *sysfs;
     const char *nvml; /* path of NVIDIA's library; "": the system's, when the
                          driver is there */
+    const char *dcgm; /* URL of dcgm-exporter's page; "": none */
     struct bj_gpu_places *places; /* of jobs; NULL: not told */
+    const atomic_bool *stop;      /* set when the source should end */
 };
 
 /* A kind of source.  The calls of one source come from one thread. */
@@ -101,6 +104,7 @@ extern const struct bj_gpu_kind bj_gpu_amd, bj_gpu_intel; /* drm.c */
 /* Kinds that add to devices which others tell: what they tell of one is known
  * by its UUID or its PCI address (core/gpu/gpus_over.c). */
 extern const struct bj_gpu_kind bj_gpu_fdinfo; /* fdinfo_read.c */
+extern const struct bj_gpu_kind bj_gpu_dcgm;   /* dcgm_read.c */
 
 void bj_gpu_set_clear(struct bj_gpu_set *s);
 

@@ -9,15 +9,16 @@ enum { SECOND = 1000000, HANG_USEC = 10 * SECOND };
 
 const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {
     &bj_gpu_nvml, &bj_gpu_amd, &bj_gpu_intel, /* BJ_GPU_OVER: */
-    &bj_gpu_fdinfo};
+    &bj_gpu_fdinfo, &bj_gpu_dcgm};
 
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_gpus **ret, struct bj_err *err)
 {
     struct bj_gpus *g = calloc(1, sizeof(*g));
-    struct bj_gpu_env env = {conf->procfs ? conf->procfs : "/proc",
-                             conf->sysfs ? conf->sysfs : "/sys", conf->gpu_nvml,
-                             NULL};
+    struct bj_gpu_env env = {.procfs = conf->procfs ? conf->procfs : "/proc",
+                             .sysfs = conf->sysfs ? conf->sysfs : "/sys",
+                             .nvml = conf->gpu_nvml,
+                             .dcgm = conf->gpu_dcgm};
     uint64_t period = conf->gpu_usec ? conf->gpu_usec : 5 * SECOND;
     if (!g)
         return bj_err_set(err, -ENOMEM, "GPUs");

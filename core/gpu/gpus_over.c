@@ -1,5 +1,5 @@
 /* Sources that add to devices which others tell: processes and their time on
- * engines (fdinfo). */
+ * engines (fdinfo), profiling (dcgm). */
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -10,6 +10,7 @@ enum { NVML, AMD, INTEL };
 /* For whose devices a source is worth looking for. */
 static const unsigned over[BJ_GPU_KINDS - BJ_GPU_OVER] = {
     1u << AMD | 1u << INTEL, /* fdinfo */
+    1u << NVML,              /* dcgm */
 };
 
 /* --- telling them where the jobs are --------------------------------------*/
@@ -111,11 +112,26 @@ static void add_times(struct bj_gpu_set *set, uint32_t at,
         }
 }
 
+/* What the device does not tell itself. */
+static void add_values(struct bj_gpu_use *to, const struct bj_gpu_use *from)
+{
+    enum { FIRST = sizeof(struct bj_sub) / sizeof(uint64_t) };
+    uint64_t *v = (uint64_t *)(void *)to;
+    const uint64_t *w = (const uint64_t *)(const void *)from;
+    for (size_t i = FIRST; i < sizeof(*to) / sizeof(*v); i++)
+        if (v[i] == BJ_ABSENT)
+            v[i] = w[i];
+}
+
 /* What one source tells of the device at that place. */
 static bool add_device(struct bj_gpu_set *set, uint32_t at,
                        const struct bj_gpu_set *from, uint32_t from_at)
 {
+    struct bj_gpu *g = &set->v[at];
     bool whole = true;
+    add_values(&g->use, &from->v[from_at].use);
+    if (g->energy_raw_uj == BJ_ABSENT)
+        g->energy_raw_uj = from->v[from_at].energy_raw_uj;
     for (size_t i = 0; i < from->nprocs; i++)
         if (from->proc[i].gpu == from_at)
             whole &= add_process(set, at, &from->proc[i]);
@@ -123,22 +139,35 @@ static bool add_device(struct bj_gpu_set *set, uint32_t at,
     return whole;
 }
 
-/* Where a device of another set is in this one; set->n: nowhere. */
-static uint32_t place_of(const struct bj_gpu_set *set, const struct bj_gpu *g)
+/* Two devices are one when both have a UUID or an address that is the same. */
+static bool same(const char *a, const char *b)
 {
-    uint32_t at = 0;
-    while (at < set->n &&
-           (set->v[at].parent >= 0 || strcmp(set->v[at].pci, g->pci) != 0))
-        at++;
-    return at;
+    return *a && strcmp(a, b) == 0;
+}
+
+/* Where a device or an instance of another set is in this one; set->n:
+ * nowhere. */
+static uint32_t place_of(const struct bj_gpu_set *set,
+                         const struct bj_gpu_set *from, uint32_t from_at)
+{
+    const struct bj_gpu *want = &from->v[from_at], *g = set->v;
+    const struct bj_gpu *parent =
+        want->parent >= 0 ? &from->v[want->parent] : NULL;
+    for (; g < set->v + set->n; g++) {
+        if (parent ? g->parent >= 0 && g->gi == want->gi &&
+                         same(parent->uuid, set->v[g->parent].uuid)
+                   : g->parent < 0 &&
+                         (same(want->uuid, g->uuid) || same(want->pci, g->pci)))
+            break;
+    }
+    return (uint32_t)(g - set->v);
 }
 
 static void add_set(struct bj_gpu_set *set, const struct bj_gpu_set *from)
 {
     bool whole = true;
     for (uint32_t i = 0; i < from->n; i++) {
-        uint32_t at =
-            from->v[i].pci[0] ? place_of(set, &from->v[i]) : (uint32_t)set->n;
+        uint32_t at = place_of(set, from, i);
         if (at < set->n)
             whole &= add_device(set, at, from, i);
     }

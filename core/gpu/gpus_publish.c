@@ -85,7 +85,7 @@ static void publish_sources(const struct bj_gpus *g, struct bj_snap *snap)
         v[n].age_usec = s->good_usec && s->good_usec <= now ? now - s->good_usec
                                                             : BJ_ABSENT;
         v[n].duration_usec = s->duration_usec;
-        v[n].devices = 0;
+        v[n].devices = k >= BJ_GPU_OVER && g->set[k] ? g->set[k]->n : 0;
         for (size_t i = 0; i < g->n; i++)
             v[n].devices += g->dev[i].kind == k && g->dev[i].there &&
                             g->dev[i].now.parent < 0;

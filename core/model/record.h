@@ -196,7 +196,7 @@ struct bj_gpu_label {  /* what else there is to know of it */
 
 /* A source of accelerators. */
 struct bj_gpu_source {
-    struct bj_sub sub; /* nvml, amd, intel */
+    struct bj_sub sub; /* nvml, amd, intel, fdinfo, ... */
     uint64_t success, errors, age_usec, duration_usec, devices;
 };
 

@@ -1,0 +1,123 @@
+#!/bin/bash
+# The names of the exporters of whole clusters on a real Slurm: what each page says
+# is held against what the originals' own commands print.  Needs root and Slurm's
+# packages.  TAP; about a minute.
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+missing=$("$top/tests/deps" -n test slurm) ||
+    skip_all "not installed: $missing"
+
+# Findings of promtool that are names which the others have chosen.
+chosen='slurm_rpc_msg_type_count slurm_rpc_user_count slurm_node_count_per_state
+    slurm_backfill_job_count slurm_backfill_cycle_count slurm_daemon_thread_count
+    slurm_partition_node_count slurm_user_state_total slurm_feature_total
+    slurm_account_job_state_total slurm_partition_job_state_total
+    slurm_pending_reason_total slurm_lic_total slurm_cpus_total slurm_gpus_total
+    slurm_node_cpu_total slurm_node_mem_total slurm_partition_cpus_total
+    slurm_scheduler_backfilled_jobs_since_start_total
+    slurm_scheduler_backfilled_jobs_since_cycle_total
+    slurm_scheduler_backfilled_heterogeneous_total job_scrape_errors
+    slurm_node_scrape_error slurm_lic_scrape_error slurm_diag_scrape_error
+    slurm_account_collect_error slurm_backfill_cycle_counter'
+
+export SLURM_SANDBOX_DIR=/tmp/bj-dialects.$$ SLURM_SANDBOX_PREFIX=bjd$$n
+ua=bjd$$a ub=bjd$$b # users of this run alone
+export SLURM_SANDBOX_USERS="$ua:physics $ub:chemistry,physics"
+export SLURM_SANDBOX_CONF="GresTypes=gpu
+AccountingStorageTRES=gres/gpu,gres/gpu:rtx8000
+NodeName=bjy[1-4] NodeAddr=127.0.0.1 NodeHostname=localhost Port=1 CPUs=80 RealMemory=1000 Gres=gpu:rtx8000:8
+PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP
+PartitionName=big Nodes=bjy[1-4] MaxTime=00:30:00 State=UP
+Licenses=matlab:5,abaqus@srv:20"
+SLURM_SANDBOX_PORT=$(free_ports 6)
+export SLURM_SANDBOX_PORT
+sandbox=$top/tests/sandbox/slurm
+eval "$("$sandbox" env)"
+later "$sandbox purge"
+"$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
+    { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
+pass "Slurm runs"
+
+# --- a busy cluster ----------------------------------------------------------
+
+submit() { # user sbatch-option...: prints the job id
+    local user=$1
+    shift
+    "$sandbox" as "$user" sbatch --parsable -o /dev/null --mem=50M \
+        --wrap 'sleep 600' "$@"
+}
+
+runs=$(submit $ua -p test)
+submit $ua -p test --array=1-20%3 --hold >/dev/null
+submit $ub -p test,batch -A chemistry -n 50 >/dev/null
+submit $ub -p big -A chemistry --begin=now+1hour >/dev/null
+submit $ub -p test -A physics --dependency="afterok:$runs" >/dev/null
+scancel "$(submit $ua -p batch --hold)"
+held=$(submit $ub -p test -A physics)
+scontrol update nodename=bjy1 state=drain reason=disk
+scontrol update nodename=bjy3 state=down reason=fan
+scontrol create reservation=repair start=now duration=60 nodes=bjy2 \
+    users=root flags=maint >/dev/null
+scontrol create reservation=mine start=now duration=60 nodes=bjy4 \
+    users=root flags=ignore_jobs >/dev/null
+sacctmgr -i modify account chemistry set GrpTRES=cpu=8,mem=2G GrpJobs=3 GrpSubmit=9 >/dev/null
+running() { squeue -h -j "$1" -t R -o %A 2>/dev/null | grep -q .; }
+check "the jobs run" wait_for 30 running "$runs"
+check "all of them" wait_for 30 running "$held"
+scontrol suspend "$held"
+
+# --- the pages ---------------------------------------------------------------
+
+start_exporter --web.dialect=prometheus-slurm-exporter --cluster.interval=2 \
+    --cluster.slow-interval=2 --cluster.slurm-conf="$SLURM_CONF" \
+    --cluster.by=partition --cluster.by=user --cluster.by=account \
+    --cluster.by=reason --cluster.by=node --cluster.by=host \
+    --cluster.by=reservation --cluster.source=diag --cluster.source=licenses \
+    --cluster.source=limits --cluster.source=shares \
+    --cluster.source=reservations
+check "the cluster is seen" wait_for 20 shows slurm_account_job_limit
+reserved() { # as Mila's scripts have it
+    curl -sf "$url/metrics/mila" >"$tmp/page"
+    $prom value "$tmp/page" slurm_cpus_total reservation=mine
+}
+check "and its reservations" wait_for 20 reserved
+
+absorb "$top/tests/e2e/dialects_cluster.py" "$url"
+
+only_chosen_names() { # promtool's findings
+    local rc name
+    promtool check metrics <"$tmp/page" >"$tmp/promtool.out" 2>&1
+    rc=$?
+    [ $rc = 0 ] || [ $rc = 3 ] || { cat "$tmp/promtool.out"; return 1; }
+    while read -r name _; do
+        # shellcheck disable=SC2086
+        printf '%s\n' $chosen | grep -qxF "$name" ||
+            { cat "$tmp/promtool.out"; return 1; }
+    done <"$tmp/promtool.out"
+}
+for d in prometheus-slurm-exporter vpenso mila; do
+    curl -sSf --max-time 20 "$url/metrics/$d" >"$tmp/page"
+    check "$d: a reference parser reads it, no series is there twice" \
+        $prom text "$tmp/page"
+    if command -v promtool >/dev/null; then
+        check "$d: promtool finds only names that were chosen by others" \
+            only_chosen_names
+    else
+        skip "$d: promtool" "promtool is not installed"
+    fi
+done
+
+# --- a scheduler that disappears ---------------------------------------------
+
+ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
+kill -STOP "$ctld"
+later "kill -CONT $ctld 2>/dev/null"
+check "without its scheduler an exporter says nothing of queue and nodes" \
+    wait_for 60 shows_not slurm_cpus_total
+check "but that it fails" shows slurm_node_scrape_error
+kill -CONT "$ctld"
+check "until that is back" wait_for 60 shows slurm_cpus_total
+
+stop "$exporter"
+complete=1

@@ -82,7 +82,7 @@ const struct bj_opt bj_exporter_opts[] = {
     {.name = NULL},
 };
 
-enum { OWN_SETS = 4, SETS = OWN_SETS + BJ_CONF_SETS };
+enum { OWN_SETS = 5, SETS = OWN_SETS + BJ_CONF_SETS };
 
 static void name_sets(struct bj_exporter_conf *c, struct bj_optset sets[SETS])
 {
@@ -90,6 +90,7 @@ static void name_sets(struct bj_exporter_conf *c, struct bj_optset sets[SETS])
     sets[1] = (struct bj_optset){bj_program_opts, &c->program};
     sets[2] = (struct bj_optset){bj_trace_opts, &c->trace};
     sets[3] = (struct bj_optset){bj_style_opts, &c->style};
+    sets[4] = (struct bj_optset){bj_push_opts, &c->push};
     bj_conf_sets(&c->core, sets + OWN_SETS);
 }
 
@@ -208,6 +209,8 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
     if (check_trace(c, err) < 0)
         return -EINVAL;
     int r = bj_style_check(&c->style, err);
+    if (r == 0)
+        r = bj_push_check(&c->push, err);
     if (r < 0)
         return r;
     if (c->listen.n == 0)
@@ -242,6 +245,7 @@ void bj_exporter_conf_help(struct bj_buf *out)
                     "Prometheus.\n\n");
     bj_opt_help(&(struct bj_optset){bj_exporter_opts, NULL}, out);
     bj_opt_help(&(struct bj_optset){bj_style_opts, NULL}, out);
+    bj_opt_help(&(struct bj_optset){bj_push_opts, NULL}, out);
     bj_opt_help(&(struct bj_optset){bj_trace_opts, NULL}, out);
     bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
     bj_buf_str(out, "\nWhat is collected:\n");

@@ -4,6 +4,7 @@
 
 #include "base/program.h"
 #include "core/conf.h"
+#include "standalone/push.h"
 #include "standalone/style.h"
 #include "standalone/trace.h"
 
@@ -23,6 +24,7 @@ struct bj_exporter_conf {
     uint64_t max_age_usec;  /* a younger snapshot is served again */
     struct bj_style_conf style;
     struct bj_trace_conf trace;
+    struct bj_push_conf push;
     struct bj_program program;
 };
 

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "standalone/as.h"
 #include "standalone/host.h"
 #include "standalone/notify.h"
 #include "standalone/serve.h"
@@ -25,8 +26,9 @@ struct exporter {
     struct bj_serve serve;
     int signals;
     bool stopping;
-    uint64_t stop_usec;                  /* when patience ends */
-    uint64_t sample_usec, watchdog_usec; /* when next; 0: never */
+    uint64_t stop_usec;                             /* when patience ends */
+    uint64_t sample_usec, watchdog_usec, push_usec; /* when next; 0: never */
+    struct bj_push *push;                           /* NULL: not wanted */
     uint64_t watchdog_pace;
 };
 
@@ -58,6 +60,8 @@ static int start(struct exporter *e, struct bj_err *err)
         r = bj_core_new(&e->conf.core, &e->host, &e->core, err);
     if (r == 0)
         r = bj_serve_init(&e->serve, &e->conf, e->core, err);
+    if (r == 0 && e->conf.push.url && *e->conf.push.url)
+        r = bj_push_new(&e->conf.push, &e->host, &e->push, err);
     if (r == 0)
         r = open_addresses(e, err);
     if (r < 0)
@@ -67,6 +71,7 @@ static int start(struct exporter *e, struct bj_err *err)
     e->watchdog_pace = bj_notify_pace();
     e->watchdog_usec = e->watchdog_pace ? now : 0;
     e->sample_usec = e->conf.interval_usec ? now : 0;
+    e->push_usec = e->push ? now : 0;
     bj_trim();
     notify("READY=1");
     return 0;
@@ -105,6 +110,23 @@ static void take_signals(struct exporter *e, uint64_t now)
     }
 }
 
+/* A look that failed is logged where it was made. */
+static void push(struct exporter *e)
+{
+    struct bj_buf page = {0};
+    if (bj_serve_write(&e->serve, &page, NULL) == 0)
+        bj_push_give(e->push, &page);
+    bj_buf_free(&page);
+}
+
+/* When it is due next: what was missed is skipped. */
+static void advance(uint64_t *due, uint64_t pace, uint64_t now)
+{
+    do
+        *due += pace;
+    while (*due <= now);
+}
+
 /* Do what is due, and say when to come again: the earlier of next and the new
  * due time. */
 static uint64_t run_timers(struct exporter *e, uint64_t now)
@@ -112,10 +134,11 @@ static uint64_t run_timers(struct exporter *e, uint64_t now)
     uint64_t next = e->stopping ? e->stop_usec : UINT64_MAX;
     if (e->sample_usec && e->sample_usec <= now) {
         bj_serve_look(&e->serve, NULL);
-        /* A look that took longer than its pace skips what it missed. */
-        do
-            e->sample_usec += e->conf.interval_usec;
-        while (e->sample_usec <= now);
+        advance(&e->sample_usec, e->conf.interval_usec, now);
+    }
+    if (e->push_usec && e->push_usec <= now && !e->stopping) {
+        push(e);
+        advance(&e->push_usec, e->conf.push.interval_usec, now);
     }
     if (e->watchdog_usec && e->watchdog_usec <= now) {
         notify("WATCHDOG=1");
@@ -125,6 +148,8 @@ static uint64_t run_timers(struct exporter *e, uint64_t now)
         next = e->sample_usec;
     if (e->watchdog_usec && e->watchdog_usec < next)
         next = e->watchdog_usec;
+    if (e->push_usec && !e->stopping && e->push_usec < next)
+        next = e->push_usec;
     return next;
 }
 
@@ -163,6 +188,7 @@ static int loop(struct exporter *e, struct bj_err *err)
 
 static void stop(struct exporter *e)
 {
+    bj_push_free(e->push);
     bj_serve_free(&e->serve);
     bj_core_free(e->core);
     if (e->signals >= 0)
@@ -186,11 +212,38 @@ static bool print_text(const struct bj_exporter_conf *c)
     return true;
 }
 
+/* Options from the command line, which may be that of another exporter; *done
+ * when its help was printed. */
+static int load(struct exporter *e, int argc, char **argv, bool *done,
+                struct bj_err *err)
+{
+    const struct bj_as_program *program;
+    struct bj_as as = {0};
+    struct bj_buf out = {0};
+    int skip;
+    int r = bj_as_find(argc, argv, &program, &skip, err);
+    if (r < 0 || !program)
+        return r < 0 ? r : bj_exporter_conf_load(&e->conf, argc, argv, err);
+    r = bj_as_translate(program, argc - skip, argv + skip, &as, done, err);
+    if (r == 0 && *done) {
+        bj_as_help(program, &out);
+        fwrite(out.p, 1, out.len, stdout);
+        bj_buf_free(&out);
+    } else if (r == 0) {
+        r = bj_exporter_conf_load(&e->conf, (int)as.argv.n, as.argv.v, err);
+    }
+    bj_as_free(&as);
+    return r;
+}
+
 static int run(struct exporter *e, int argc, char **argv)
 {
     struct bj_err err = {0};
     char text[320];
-    int r = bj_exporter_conf_load(&e->conf, argc, argv, &err);
+    bool done = false;
+    int r = load(e, argc, argv, &done, &err);
+    if (done)
+        return r;
     if (r < 0) {
         fprintf(stderr, "batchjob_exporter: %s\n",
                 bj_program_reason(&err, text, sizeof(text)));

@@ -92,6 +92,17 @@ static void write_dialect(struct bj_serve *s, const struct bj_dialect *d,
     s->dialect_bytes = r->body.len;
 }
 
+int bj_serve_write(struct bj_serve *s, struct bj_buf *out, struct bj_err *err)
+{
+    int r = fresh(s, err);
+    if (r < 0)
+        return r;
+    if (s->dialect)
+        return bj_dialect_page(s->dialect, s->snap, &s->style, BJ_PAGE_TEXT,
+                               &s->room, out);
+    return bj_page_write(s->snap, BJ_PAGE_TEXT, &s->heads[BJ_PAGE_TEXT], out);
+}
+
 /* A page; d is NULL for our own names.  What is traced is on that page only
  * that the site has chosen. */
 static void send_page(struct bj_serve *s, const struct bj_http_request *req,

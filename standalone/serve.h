@@ -48,6 +48,10 @@ void bj_serve_free(struct bj_serve *s);
  * long as max-age allows. */
 int bj_serve_look(struct bj_serve *s, struct bj_err *err);
 
+/* Append the page of the telemetry path, in the text format, from a new look.
+ * 0 or -errno as above. */
+int bj_serve_write(struct bj_serve *s, struct bj_buf *out, struct bj_err *err);
+
 /* The end of a round of the program's loop: whoever asks from now on is shown
  * a new look.  Requests of one round share one. */
 void bj_serve_round(struct bj_serve *s);

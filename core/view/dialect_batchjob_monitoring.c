@@ -15,6 +15,13 @@ enum { OF_JOB, OF_NODE };
 static const char *const build_keys[] = {"version", "revision", "compiler",
                                          NULL};
 
+/* The BMC's own answer, or that of a command that asks it. */
+static const struct bj_dialect_word dcmi[] = {
+    {"ipmi_dcmi", NULL}, {"command", NULL}, {NULL, NULL}};
+#define DCMI                                                                   \
+    BJ_ZONE(power_uw, NULL, "node"), BJ_UNIT(MICRO),                           \
+        .words = dcmi, .words_only = true, .first = true
+
 static const struct bj_dialect_row rows[] = {
     ROW("cpu_user_seconds", "CPU time in user mode.",
         BJ_IN_USAGE(cpu_user_usec), BJ_UNIT(MICRO)),
@@ -35,12 +42,10 @@ static const struct bj_dialect_row rows[] = {
         BJ_IN_USAGE(mem_limit_hits)),
     ROW("memsw_used_bytes", "Memory and swap space in use.",
         BJ_IN_USAGE(mem_used_bytes), BJ_AND_JOB(use.mem_swap_bytes), BJ_LEVEL),
-    ROW("ipmi_dcmi_watts_total", "Power of the node as its BMC tells it.",
-        BJ_ZONE(power_uw, "ipmi_dcmi", "node"), BJ_UNIT(MICRO),
+    ROW("ipmi_dcmi_watts_total", "Power of the node as its BMC tells it.", DCMI,
         .labels = OF_NODE, BJ_WHEN(RIGHT)),
     COUNTER("ipmi_dcmi_watts_total", "Power of the node as its BMC tells it.",
-            BJ_ZONE(power_uw, "ipmi_dcmi", "node"), BJ_UNIT(MICRO),
-            .labels = OF_NODE, BJ_WHEN(STRICT)),
+            DCMI, .labels = OF_NODE, BJ_WHEN(STRICT)),
     COUNTER("rapl_package_joules_total", "Energy of CPU packages.",
             BJ_RAPL(bj_rapl_packages), .labels = OF_NODE),
     COUNTER("rapl_dram_joules_total", "Energy of memory.",

@@ -1,0 +1,416 @@
+/* The flags of the exporters that we stand in for.  Sources: their main
+ * programs, at the versions that docs/dialects.md names. */
+#include "standalone/as.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SWITCH(flag) .name = flag, .is_switch = true
+#define COPY(flag, option) .name = flag, .to = "--" option "=%s"
+#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Flags of the toolkit that most of them are made with. */
+#define NO_TLS                                                                 \
+    {                                                                          \
+        .name = "web.config.file", .only = "",                                 \
+        .why = "TLS and passwords are a proxy's here"                          \
+    }
+#define NO_SOCKET                                                              \
+    {                                                                          \
+        SWITCH("web.systemd-socket"),                                          \
+            .only = "false", .why = "no sockets are taken over from systemd"   \
+    }
+/* What they would leave out is nothing that we have. */
+#define OWN_METRICS                                                            \
+    {                                                                          \
+        SWITCH("web.disable-exporter-metrics"), .why = "there are none"        \
+    }
+#define LOGGING                                                                \
+    {COPY("log.level", "log.level")},                                          \
+    {                                                                          \
+        COPY("log.format", "log.format")                                       \
+    }
+#define VERSION                                                                \
+    {                                                                          \
+        SWITCH("version"), .to = "--version"                                   \
+    }
+
+/* --- rivosinc ------------------------------------------------------------ */
+
+static int take_level(struct bj_as *as, const struct bj_as_flag *flag,
+                      const char *value, struct bj_err *err)
+{
+    (void)flag;
+    return bj_as_add(as, "--log.level=%s",
+                     strcmp(value, "warning") == 0 ? "warn" : value, err);
+}
+
+/* A command: where it is we can be told, but the arguments are ours.  to is the
+ * command of the original, whose arguments, or none, are all that is let by. */
+static int take_command(struct bj_as *as, const struct bj_as_flag *flag,
+                        const char *value, struct bj_err *err)
+{
+    struct bj_slice rest = bj_slice_str(value), theirs = bj_slice_str(flag->to);
+    struct bj_slice program = {0}, name = {0}, directory;
+    bj_slice_word(&rest, &program);
+    bj_slice_word(&theirs, &name);
+    directory = program;
+    while (directory.n > 0 && directory.p[directory.n - 1] != '/')
+        directory.n--;
+    program.p += directory.n;
+    program.n -= directory.n;
+    rest = bj_slice_trim(rest);
+    if (!bj_slice_eq(program, name) ||
+        !(rest.n == 0 || bj_slice_eq(rest, BJ_SLICE("--json")) ||
+          bj_slice_eq(rest, bj_slice_trim(theirs))))
+        return bj_err_set(err, -EINVAL,
+                          "%s: only the directory of '%.*s' can be chosen; its "
+                          "arguments are ours",
+                          flag->name, (int)name.n, name.p);
+    char path[512];
+    if (directory.n == 0)
+        return 0;
+    if (directory.n > sizeof(path))
+        return bj_err_set(err, -EINVAL, "%s is too long", flag->name);
+    memcpy(path, directory.p, directory.n);
+    path[directory.n > 1 ? directory.n - 1 : 1] = '\0';
+    return bj_as_add(as, "--cluster.path=%s", path, err);
+}
+
+static const struct bj_as_flag rivos[] = {
+    {COPY("web.listen-address", "web.listen-address")},
+    {COPY("web.telemetry-path", "web.telemetry-path")},
+    {COPY("web.log-level", "log.level"), .env = "LOGLEVEL", .take = take_level},
+    {COPY("slurm.poll-limit", "cluster.interval"), .env = "POLL_LIMIT"},
+    {COPY("CLI_TIMEOUT", "cluster.timeout"), .env = "CLI_TIMEOUT",
+     .only_env = true},
+    {SWITCH("slurm.cli-fallback"), .only = "true",
+     .why = "the text formats are what is read"},
+    {.name = "slurm.squeue-cli",
+     .take = take_command,
+     .to = "squeue --states=all -h -r -o {\"a\": \"%a\", \"id\": %A, "
+           "\"end_time\": \"%e\", \"u\": \"%u\", \"state\": \"%T\", \"p\": "
+           "\"%P\", \"cpu\": %C, \"mem\": \"%m\", \"array_id\": \"%K\", \"r\": "
+           "\"%R\"}"},
+    {.name = "slurm.sinfo-cli",
+     .take = take_command,
+     .to = "sinfo -h -o {\"s\": \"%T\", \"mem\": %m, \"n\": \"%n\", \"l\": "
+           "\"%O\", \"p\": \"%R\", \"fmem\": \"%e\", \"cstate\": \"%C\", "
+           "\"w\": %w}"},
+    {.name = "slurm.lic-cli",
+     .take = take_command,
+     .to = "scontrol show lic --json"},
+    {.name = "slurm.diag-cli", .take = take_command, .to = "sdiag --json"},
+    {.name = "slurm.sacctmgr-cli",
+     .take = take_command,
+     .to = "sacctmgr show assoc "
+           "format=User,Account,GrpCPU,GrpMem,GrpJobs,GrpSubmit --noheader "
+           "--parsable2"},
+    {SWITCH("slurm.collect-licenses"), .to = "--cluster.source=licenses"},
+    {SWITCH("slurm.collect-diags"), .to = "--cluster.source=diag"},
+    {SWITCH("slurm.collect-limits"), .to = "--cluster.source=limits"},
+    {SWITCH("trace.enabled"), .to = "--trace.enabled"},
+    {COPY("trace.path", "trace.path")},
+    {COPY("trace.rate", "trace.rate")},
+    {COPY("metrics.exclude", "dialect.exclude")},
+    {.name = NULL},
+};
+
+static const struct bj_as_program prometheus_slurm_exporter = {
+    .names = NAMES("prometheus-slurm-exporter"),
+    .style = BJ_AS_GO,
+    .first = "--web.dialect=prometheus-slurm-exporter --cluster.interval=10 "
+             "--cluster.source=none",
+    .flags = rivos,
+};
+
+/* --- vpenso -------------------------------------------------------------- */
+
+static const struct bj_as_flag vpenso_flags[] = {
+    {COPY("listen-address", "web.listen-address")},
+    {SWITCH("gpus-acct"), .off = "--dialect.exclude=^slurm_gpus_"},
+    {.name = NULL},
+};
+
+static const struct bj_as_program vpenso = {
+    .names = NAMES("vpenso"),
+    .style = BJ_AS_GO,
+    .first = "--web.dialect=vpenso",
+    .flags = vpenso_flags,
+};
+
+/* --- slurm-job-exporter -------------------------------------------------- */
+
+static int take_monitor(struct bj_as *as, const struct bj_as_flag *flag,
+                        const char *value, struct bj_err *err)
+{
+    (void)as;
+    return strcmp(value, "dcgm") == 0 || strcmp(value, "nvml") == 0
+               ? 0
+               : bj_err_set(err, -EINVAL, "%s: '%.40s' is not dcgm or nvml",
+                            flag->name, value);
+}
+
+static const struct bj_as_flag sje_flags[] = {
+    {.name = "port", .to = "--web.listen-address=:%s"},
+    {.name = "monitor",
+     .take = take_monitor,
+     .why = "NVML in both cases, with what GPM profiles"},
+    {COPY("dcgm-update-interval", "gpu.interval")},
+    {.name = NULL},
+};
+
+static const struct bj_as_program slurm_job_exporter = {
+    .names = NAMES("slurm-job-exporter"),
+    .style = BJ_AS_ARGPARSE,
+    .first = "--web.dialect=slurm-job-exporter --gpu.interval=10",
+    .flags = sje_flags,
+};
+
+/* --- petricore ----------------------------------------------------------- */
+
+static const struct bj_as_flag jobs_flags[] = {
+    {COPY("timer", "push.interval"), .letter = 't'},
+    {COPY("blacklist", "dialect.skip-uids"), .letter = 'b'},
+    {.name = NULL},
+};
+
+static const struct bj_as_program jobs_exporter = {
+    .names = NAMES("jobs_exporter"),
+    .style = BJ_AS_ARGPARSE,
+    .first = "--web.dialect=jobs_exporter --push.interval=15 "
+             "--push.url=http://localhost:9091",
+    .flags = jobs_flags,
+};
+
+/* --- both cgroup_exporters ----------------------------------------------- */
+
+/* Jobs of Slurm are what we tell of; in which slice we find by ourselves. */
+static int take_paths(struct bj_as *as, const struct bj_as_flag *flag,
+                      const char *value, struct bj_err *err)
+{
+    struct bj_slice rest = bj_slice_str(value), path;
+    (void)as;
+    while (bj_slice_field(&rest, ',', &path))
+        if (!bj_slice_eq(path, BJ_SLICE("/slurm")) &&
+            !bj_slice_eq(path, BJ_SLICE("/system.slice/slurmstepd.scope")))
+            return bj_err_set(err, -EINVAL,
+                              "%s: '%.*s': only jobs of Slurm, /slurm, are "
+                              "told",
+                              flag->name, (int)(path.n < 80 ? path.n : 80),
+                              path.p);
+    return 0;
+}
+
+static int need_paths(struct bj_as *as, struct bj_err *err)
+{
+    return as->seen & 1 ? 0
+                        : bj_err_set(err, -EINVAL, "%s is required",
+                                     as->program->flags[0].name);
+}
+
+static int take_scope(struct bj_as *as, const struct bj_as_flag *flag,
+                      const char *value, struct bj_err *err)
+{
+    struct bj_slice scope = bj_slice_str(value);
+    const struct bj_slice end = BJ_SLICE("slurmstepd.scope");
+    (void)as;
+    if (scope.n < end.n || memcmp(scope.p + scope.n - end.n, end.p, end.n) != 0)
+        return bj_err_set(err, -EINVAL, "%s: '%.80s' is no slurmstepd.scope",
+                          flag->name, value);
+    return 0;
+}
+
+static const struct bj_as_flag cgroup_flags[] = {
+    {.name = "config.paths",
+     .take = take_paths,
+     .why = "/slurm, whose slice is found by itself"},
+    {SWITCH("collect.proc"), .only = "false",
+     .why = "processes by executable are not told"},
+    {.name = "collect.proc.max-exec",
+     .only = "100",
+     .why = "processes by executable are not told"},
+    {COPY("path.cgroup.root", "path.cgroupfs")},
+    {COPY("path.proc.root", "path.procfs")},
+    {COPY("web.listen-address", "web.listen-address")},
+    OWN_METRICS,
+    NO_TLS,
+    NO_SOCKET,
+    LOGGING,
+    VERSION,
+    {.name = NULL},
+};
+
+static const struct bj_as_program cgroup_exporter = {
+    .names = NAMES("cgroup_exporter"),
+    .style = BJ_AS_KINGPIN,
+    .first = "--web.dialect=cgroup_exporter",
+    .flags = cgroup_flags,
+    .end = need_paths,
+};
+
+static const struct bj_as_flag jobstats_flags[] = {
+    {.name = "path.slurmstepd.scope",
+     .take = take_scope,
+     .why = "found by itself"},
+    {SWITCH("collect.fullslurm"), .to = "--collector.steps=tasks"},
+    {SWITCH("collect.username"), .off = "--dialect.exclude=^cgroup_info$"},
+    {COPY("path.cgroup.root", "path.cgroupfs")},
+    {COPY("web.listen-address", "web.listen-address")},
+    OWN_METRICS,
+    NO_TLS,
+    NO_SOCKET,
+    LOGGING,
+    VERSION,
+    {.name = NULL},
+};
+
+static const struct bj_as_program jobstats = {
+    .names = NAMES("jobstats"),
+    .style = BJ_AS_KINGPIN,
+    .first = "--web.dialect=jobstats",
+    .flags = jobstats_flags,
+};
+
+/* --- the first batchjob_monitoring --------------------------------------- */
+
+/* Places in its table. */
+enum { DISABLE, JOBS, RAPL, DCMI, EMISSIONS, GPU };
+
+/* 0 is no limit there; connections must be more than requests here. */
+static int take_requests(struct bj_as *as, const struct bj_as_flag *flag,
+                         const char *value, struct bj_err *err)
+{
+    uint64_t n;
+    if (bj_slice_u64(bj_slice_str(value), &n) < 0)
+        return bj_err_set(err, -EINVAL, "%s: '%.40s' is not a whole number",
+                          flag->name, value);
+    int r = 0;
+    if (n == 0 || n > 200)
+        r = bj_as_add(as, "--web.max-connections=20000", "", err);
+    return r < 0 ? r
+                 : bj_as_add(as, "--web.max-requests=%s",
+                             n == 0 ? "10000" : value, err);
+}
+
+static int take_dcmi(struct bj_as *as, const struct bj_as_flag *flag,
+                     const char *value, struct bj_err *err)
+{
+    (void)flag;
+    return bj_as_add(as, "--energy.command=%s --get-system-power-statistics",
+                     value, err);
+}
+
+/* A collector that is on by default, or not. */
+static bool is_on(const struct bj_as *as, unsigned flag, bool preset)
+{
+    if (as->seen & 1u << flag)
+        return as->on & 1u << flag;
+    return preset && !(as->on & 1u << DISABLE);
+}
+
+static int set_collectors(struct bj_as *as, struct bj_err *err)
+{
+    const bool jobs = is_on(as, JOBS, true), rapl = is_on(as, RAPL, true),
+               dcmi = is_on(as, DCMI, true);
+    const struct {
+        const char *on, *off;
+        bool is;
+    } v[] = {
+        {"--collector.cpu", "--no-collector.cpu", jobs},
+        {"--collector.memory", "--no-collector.memory", jobs},
+        {"--collector.energy", "--no-collector.energy", rapl || dcmi},
+        {"--collector.emissions", "--no-collector.emissions",
+         is_on(as, EMISSIONS, false)},
+        {"--collector.gpu", "--no-collector.gpu", is_on(as, GPU, false)},
+        {"--energy.meter=rapl", NULL, rapl},
+        {"--energy.meter=ipmi_dcmi", NULL, dcmi},
+        {"--energy.meter=command", NULL, dcmi},
+    };
+    int r = 0;
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]) && r == 0; i++)
+        if (v[i].is || v[i].off)
+            r = bj_as_add(as, v[i].is ? v[i].on : v[i].off, "", err);
+    return r;
+}
+
+static const struct bj_as_flag batchjob_flags[] = {
+    [DISABLE] = {SWITCH("collector.disable-defaults"),
+                 .why = "what is not named is off"},
+    [JOBS] = {SWITCH("collector.slurm_job"), .why = "CPU and memory"},
+    [RAPL] = {SWITCH("collector.rapl"), .why = "energy, of the meter rapl"},
+    [DCMI] = {SWITCH("collector.ipmi_dcmi"),
+              .why = "energy, of the meters ipmi_dcmi and command"},
+    [EMISSIONS] = {SWITCH("collector.emissions"), .why = "emissions"},
+    [GPU] = {SWITCH("collector.nvidia_gpu"), .why = "GPUs"},
+    {COPY("web.listen-address", "web.listen-address")},
+    {COPY("web.telemetry-path", "web.telemetry-path")},
+    {.name = "web.max-requests",
+     .take = take_requests,
+     .why = "web.max-requests; 0 is 10000"},
+    NO_TLS,
+    NO_SOCKET,
+    OWN_METRICS,
+    {SWITCH("collector.slurm.jobsteps.metrics"),
+     .to = "--collector.steps=tasks"},
+    {COPY("collector.slurm.job.stat.path", "job.file-dir")},
+    {.name = "collector.ipmi.dcmi.exec.path",
+     .take = take_dcmi,
+     .why = "energy.command, with --get-system-power-statistics"},
+    {SWITCH("collector.ipmi.dcmi.exec.run.as.root"), .only = "false",
+     .why = "nothing here changes its user"},
+    {COPY("collector.emissions.country.code", "emissions.country")},
+    {COPY("collector.nvidia.gpu.stat.path", "gpu.map-dir")},
+    {SWITCH("collector.rapl.enable-zone-label"), .only = "false",
+     .why = "each zone has a name of its own"},
+    {COPY("path.sysfs", "path.sysfs")},
+    {COPY("path.cgroupfs", "path.cgroupfs")},
+    {.name = "runtime.gomaxprocs",
+     .only = "1",
+     .why = "there is no Go here to have threads"},
+    LOGGING,
+    VERSION,
+    {.name = NULL},
+};
+
+static const struct bj_as_program batchjob_monitoring = {
+    .names = NAMES("batchjob_monitoring"),
+    .style = BJ_AS_KINGPIN,
+    .first = "--web.dialect=batchjob_monitoring --emissions.country=FRA",
+    .flags = batchjob_flags,
+    .end = set_collectors,
+};
+
+/* --- Mila ---------------------------------------------------------------- */
+
+static const struct bj_as_flag mila_flags[] = {
+    {.name = "port", .to = "--web.listen-address=:%s"},
+    {COPY("cluster_name", "cluster")},
+    {COPY("endpoint_prefix", "dialect.prefix")},
+    {COPY("refresh_interval", "cluster.interval")},
+    {.name = "mock_data_dir",
+     .only = "",
+     .why = "there are no mocks here; cluster.path may be a directory with "
+            "commands that play a cluster"},
+    {.name = NULL},
+};
+
+static const struct bj_as_program mila = {
+    .names = NAMES("mila", "sinfo", "mini_sinfo_01"),
+    .style = BJ_AS_ARGPARSE,
+    .first = "--web.dialect=mila",
+    .flags = mila_flags,
+};
+
+const struct bj_as_program *const bj_as_programs[] = {
+    &batchjob_monitoring,
+    &cgroup_exporter,
+    &jobs_exporter,
+    &jobstats,
+    &mila,
+    &prometheus_slurm_exporter,
+    &slurm_job_exporter,
+    &vpenso,
+    NULL,
+};

@@ -1,0 +1,215 @@
+#include "standalone/push.h"
+
+#include "base/clock.h"
+#include "base/fetch.h"
+#include "base/wait.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define AT(member) offsetof(struct bj_push_conf, member)
+
+enum {
+    SECOND = 1000000,
+    URL_BYTES = 512,
+    REPLY_BYTES = 64 * 1024,
+    FAREWELL_USEC = 2 * SECOND
+};
+
+const struct bj_opt bj_push_opts[] = {
+    {.name = "push.url",
+     .kind = BJ_OPT_STR,
+     .off = AT(url),
+     .preset = "",
+     .arg = "URL",
+     .help = "Pushgateway to push the metrics to, as well, such as "
+             "http://localhost:9091; what was pushed is deleted before the "
+             "next time and at the end."},
+    {.name = "push.job",
+     .kind = BJ_OPT_STR,
+     .off = AT(job),
+     .preset = "jobs_exporter",
+     .arg = "NAME",
+     .help = "Label job of the group that is pushed."},
+    {.name = "push.interval",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(interval_usec),
+     .lo = SECOND,
+     .hi = 3600ull * SECOND,
+     .preset = "15s",
+     .help = "Pace at which is pushed."},
+    {.name = NULL},
+};
+
+struct bj_push {
+    struct bj_host host;
+    struct bj_fetch *fetch;
+    char url[URL_BYTES];
+    uint64_t patience_usec;
+    pthread_t thread;
+    bool threaded;
+    atomic_bool abort;
+    /* Under lock. */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct bj_buf page;
+    bool given, stop;
+    /* The thread's. */
+    bool there, failing;
+};
+
+int bj_push_check(const struct bj_push_conf *conf, struct bj_err *err)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    const char *url = conf->url ? conf->url : "";
+    const char *job = conf->job ? conf->job : "";
+    if (*url == '\0')
+        return 0;
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return bj_err_set(err, -EINVAL,
+                          "push.url: '%.80s' is not a URL such as "
+                          "http://localhost:9091",
+                          url);
+    if (*job == '\0' || job[strspn(job, plain)] != '\0')
+        return bj_err_set(err, -EINVAL,
+                          "push.job: '%.80s' is not a name of letters, digits "
+                          "and -._",
+                          job);
+    if (strlen(url) + strlen(job) + sizeof("/metrics/job/") > URL_BYTES)
+        return bj_err_set(err, -EINVAL, "push.url is too long");
+    return 0;
+}
+
+/* Only changes are logged. */
+static void note(struct bj_push *p, int r, const struct bj_err *err)
+{
+    char text[400], line[480];
+    const bool failing = r < 0;
+    if (failing != p->failing && r != -ECANCELED) {
+        snprintf(line, sizeof(line), "push: %s",
+                 failing ? bj_err_text(err, text, sizeof(text))
+                         : "works again");
+        p->host.log(p->host.ctx, failing ? BJ_LOG_WARN : BJ_LOG_INFO, line);
+        p->failing = failing;
+    }
+}
+
+static int ask(struct bj_push *p, const char *method, struct bj_slice body,
+               uint64_t total_usec, const atomic_bool *abort)
+{
+    static const char *const headers[] = {
+        "Content-Type: text/plain; version=0.0.4; charset=utf-8", NULL};
+    struct bj_fetch_reply reply = {0};
+    struct bj_err err = {0};
+    const struct bj_fetch_request req = {.method = method,
+                                         .url = p->url,
+                                         .headers = body.n ? headers : NULL,
+                                         .body = body,
+                                         .total_usec = total_usec,
+                                         .connect_usec = total_usec,
+                                         .max_bytes = REPLY_BYTES,
+                                         .abort = abort};
+    int r = bj_fetch(p->fetch, &req, &reply, &err);
+    bj_fetch_reply_free(&reply);
+    note(p, r, &err);
+    return r;
+}
+
+static void push(struct bj_push *p, const struct bj_buf *page)
+{
+    const struct bj_slice none = {0}, body = {page->p, page->len};
+    if (p->there && ask(p, "DELETE", none, p->patience_usec, &p->abort) == 0)
+        p->there = false;
+    /* A push that fails may have been taken, for all we know. */
+    if (body.n > 0 &&
+        ask(p, "PUT", body, p->patience_usec, &p->abort) != -ECONNREFUSED)
+        p->there = true;
+}
+
+static void *run(void *arg)
+{
+    struct bj_push *p = arg;
+    pthread_mutex_lock(&p->lock);
+    while (!p->stop) {
+        if (!p->given) {
+            pthread_cond_wait(&p->wake, &p->lock);
+            continue;
+        }
+        struct bj_buf page = p->page;
+        p->page = (struct bj_buf){0};
+        p->given = false;
+        pthread_mutex_unlock(&p->lock);
+        push(p, &page);
+        bj_buf_free(&page);
+        pthread_mutex_lock(&p->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (p->there)
+        ask(p, "DELETE", (struct bj_slice){0}, FAREWELL_USEC, NULL);
+    return NULL;
+}
+
+static void make_url(struct bj_push *p, const struct bj_push_conf *conf)
+{
+    size_t n = strlen(conf->url);
+    while (n > 0 && conf->url[n - 1] == '/')
+        n--;
+    snprintf(p->url, sizeof(p->url), "%.*s/metrics/job/%s", (int)n, conf->url,
+             conf->job);
+}
+
+int bj_push_new(const struct bj_push_conf *conf, const struct bj_host *host,
+                struct bj_push **ret, struct bj_err *err)
+{
+    struct bj_push *p = calloc(1, sizeof(*p));
+    if (!p || bj_wait_init(&p->lock, &p->wake) < 0) {
+        free(p);
+        return bj_err_set(err, -ENOMEM, "push");
+    }
+    p->host = *host;
+    p->patience_usec = conf->interval_usec;
+    make_url(p, conf);
+    int r = bj_fetch_new(&p->fetch, err);
+    if (r == 0) {
+        r = host->thread(host->ctx, &p->thread, run, p, "bj-push");
+        p->threaded = r == 0;
+        if (r < 0)
+            bj_err_set(err, r, "push: start its thread");
+    }
+    if (r < 0) {
+        bj_push_free(p);
+        return r;
+    }
+    *ret = p;
+    return 0;
+}
+
+void bj_push_give(struct bj_push *p, struct bj_buf *page)
+{
+    pthread_mutex_lock(&p->lock);
+    bj_buf_free(&p->page);
+    p->page = *page;
+    p->given = true;
+    *page = (struct bj_buf){0};
+    pthread_cond_signal(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void bj_push_free(struct bj_push *p)
+{
+    if (!p)
+        return;
+    atomic_store(&p->abort, true);
+    pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    pthread_cond_signal(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    if (p->threaded)
+        pthread_join(p->thread, NULL);
+    bj_fetch_free(p->fetch);
+    bj_buf_free(&p->page);
+    bj_wait_destroy(&p->lock, &p->wake);
+    free(p);
+}

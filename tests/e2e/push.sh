@@ -1,0 +1,66 @@
+#!/bin/bash
+# Pushing to a Pushgateway as jobs_exporter does, called by its name and with its
+# flags: a group for what runs, deleted when nothing does and at the end.  Needs
+# root for cgroups, and the package prometheus-pushgateway.  TAP; some seconds.
+. "$(dirname "$0")/lib.sh"
+
+gateway=$(command -v prometheus-pushgateway) ||
+    skip_all "not installed: prometheus-pushgateway"
+cg_private=1
+cg_init
+if [ $cg_version = none ] || [ "$(id -u)" != 0 ]; then
+    skip_all "not root, or no cgroups to write to here"
+fi
+
+port=$(free_port)
+gw=http://127.0.0.1:$port
+"$gateway" --web.listen-address="127.0.0.1:$port" >"$tmp/gateway.log" 2>&1 &
+gw_pid=$!
+later "stop $gw_pid"
+check "a Pushgateway runs" wait_for 20 curl -sf "$gw/-/ready"
+pushed() { # name label=value...
+    curl -sSf --max-time 20 "$gw/metrics" >"$tmp/pushed" && $prom value "$tmp/pushed" "$@"
+}
+pushed_not() { curl -sSf --max-time 20 "$gw/metrics" >"$tmp/pushed" && ! $prom value "$tmp/pushed" "$@"; }
+
+ln -s "$(realpath "$O/batchjob_exporter")" "$tmp/jobs_exporter.py"
+echo 999999 >"$tmp/blacklist"
+port=$(free_port)
+url=http://127.0.0.1:$port
+"$tmp/jobs_exporter.py" -t1 --blacklist "$tmp/blacklist" -- \
+    --push.url="$gw/" --path.cgroupfs="$cg_view" --energy.state-file= \
+    --web.listen-address="127.0.0.1:$port" --job.grace=1 >"$tmp/exporter.log" 2>&1 &
+exporter=$!
+later "stop $exporter"
+check "it runs by its other name" wait_for 20 curl -sf "$url/health"
+
+nobody=$(id -u nobody)
+id=4711
+cg_job "$nobody" $id
+cg_run "$nobody" $id env SLURM_JOB_ID=$id "$work" -t 600 -m 20 -n 2
+host=$(uname -n)
+check "a job is pushed, in the group of jobs_exporter" wait_for 20 \
+    pushed jobs_cpu_time_total slurm_job=$id job=jobs_exporter instance="${host%%.*}"
+check "its page is there, too" shows jobs_cpu_time_total slurm_job=$id
+check "and is what was pushed" [ "$(grep -c "^jobs_.*slurm_job=\"$id\"" "$tmp/pushed")" = \
+    "$(grep -c "^jobs_.*slurm_job=\"$id\"" "$tmp/page")" ]
+
+kill -STOP "$gw_pid"
+sleep 2.5
+check "a gateway that hangs holds up nothing" curl -sf --max-time 1 "$url/health"
+kill -CONT "$gw_pid"
+check "and has the job again" wait_for 20 pushed jobs_cpu_time_total slurm_job=$id
+
+kill -KILL "$cg_pid"
+cg_kill "$nobody" $id
+check "a job that has gone leaves nothing" wait_for 20 pushed_not jobs_cpu_time_total
+
+id=4712
+cg_job "$nobody" $id
+cg_run "$nobody" $id env SLURM_JOB_ID=$id "$work" -t 600 -m 20
+check "another one is pushed" wait_for 20 pushed jobs_cpu_time_total slurm_job=$id
+stop "$exporter"
+check "an exporter that ends leaves nothing" pushed_not jobs_cpu_time_total
+kill -KILL "$cg_pid"
+cg_kill "$nobody" $id
+complete=1

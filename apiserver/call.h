@@ -70,7 +70,7 @@ unsigned bj_key_names(const struct bj_key *keys,
 extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[],
     bj_endpoints_jobs[], bj_endpoints_original[], bj_endpoints_usage[],
     bj_endpoints_openapi[], bj_endpoints_simpod[], bj_endpoints_series[],
-    bj_endpoints_parts[], bj_endpoints_facts[];
+    bj_endpoints_parts[], bj_endpoints_facts[], bj_endpoints_pages[];
 
 /* Refuse: an error document with one readable sentence.  Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)

@@ -37,10 +37,14 @@ enum {
         BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_RUNNING) | BJ_BIT(BJ_PARAM_GPU)
 };
 
-/* A whole list, without an envelope: the columns are those of bj_jobs_pick. 0,
- * a refusal, or an error of the store. */
+enum { BJ_CURSOR_BYTES = 48 };
+
+/* A whole list, without an envelope: the columns are those of bj_jobs_pick.
+ * next gets the cursor it ends with, empty when there is no more.  0, a
+ * refusal, or an error of the store. */
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
-                 enum bj_shape shape, struct bj_buf *to);
+                 enum bj_shape shape, struct bj_buf *to,
+                 char next[static BJ_CURSOR_BYTES]);
 
 /* Append " AND ..." for the parameter gpu. */
 void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p);

@@ -1,4 +1,5 @@
 /* What the server says of itself: /, /health, /metrics. */
+#include "apiserver/page.h"
 #include "apiserver/server.h"
 #include "base/clock.h"
 
@@ -8,6 +9,9 @@
 
 static int on_root(struct bj_call *c)
 {
+    struct bj_slice accept = bj_http_header(c->req, "Accept");
+    if (bj_slice_starts(bj_slice_trim(accept), BJ_SLICE("text/html")))
+        return bj_page_root(c);
     bj_call_open(c);
     bj_buf_str(&c->reply->body, "[{\"program\":\"batchjob_stats_server\","
                                 "\"version\":\"" BJ_VERSION "\"}]");

@@ -4,6 +4,8 @@
 #include "apiserver/series.h"
 
 #include "apiserver/found.h"
+#include "apiserver/page.h"
+#include "apiserver/series_work.h"
 #include "apiserver/server.h"
 
 #include <stdio.h>
@@ -11,35 +13,12 @@
 
 enum {
     POINTS_MAX = 2000,
-    GROUPS_MAX = 2000,
     CELLS_MAX = 250000,
     NUMBER_BYTES = 40,
     FIXED_KEYS = 4
 };
 
-/* Rows that one node, or one GPU of it, will have. */
-struct group {
-    struct bj_slice node, gpu;
-    const char **cell; /* [point * metrics + metric]; NULL: no value */
-};
-
-/* What is left to do when the store is no longer needed. */
-struct work {
-    struct bj_prom *prom;
-    struct bj_prom_range range;
-    enum bj_series_by by;
-    unsigned char metric[BJ_SERIES_METRICS];
-    unsigned metrics;
-    struct bj_buf query;
-    struct bj_slice key;
-    unsigned points;
-    struct group group[GROUPS_MAX];
-    unsigned groups;
-    bool too_much;
-    struct bj_arena arena;
-};
-
-static void free_work(struct work *w)
+static void free_work(struct bj_series_work *w)
 {
     if (!w)
         return;
@@ -61,7 +40,8 @@ static int find_metric(struct bj_slice name)
 }
 
 /* Those that are named, or all, in the order of the table. */
-static int pick(struct bj_call *c, const struct bj_params *p, struct work *w)
+static int pick(struct bj_call *c, const struct bj_params *p,
+                struct bj_series_work *w)
 {
     bool want[BJ_SERIES_METRICS] = {false};
     for (unsigned i = 0; i < p->values; i++) {
@@ -135,7 +115,8 @@ static int read_range(struct bj_call *c, const struct bj_params *p,
     return 0;
 }
 
-static int prepare(struct bj_call *c, struct bj_params *p, struct work *w)
+static int prepare(struct bj_call *c, struct bj_params *p,
+                   struct bj_series_work *w)
 {
     const struct bj_prom_conf *conf = &c->api->conf->prom;
     struct bj_found f;
@@ -181,7 +162,7 @@ static int on_series(struct bj_call *c)
         return bj_call_refuse(c, 404,
                               "No Prometheus server is configured here "
                               "(prometheus.url).");
-    struct work *w = calloc(1, sizeof(*w));
+    struct bj_series_work *w = calloc(1, sizeof(*w));
     if (!w)
         return bj_err_set(&c->err, -ENOMEM, "series");
     w->prom = bj_prom_ref(c->api->prom);
@@ -254,7 +235,8 @@ static struct bj_slice node_of(const struct bj_json *metric)
     return s;
 }
 
-static struct group *group_of(struct work *w, const struct bj_json *metric)
+static struct bj_series_group *group_of(struct bj_series_work *w,
+                                        const struct bj_json *metric)
 {
     struct bj_slice node = node_of(metric), gpu = label(metric, "gpu");
     for (unsigned i = 0; i < w->groups; i++)
@@ -262,18 +244,18 @@ static struct group *group_of(struct work *w, const struct bj_json *metric)
             bj_slice_eq(w->group[i].gpu, gpu))
             return &w->group[i];
     uint64_t cells = (uint64_t)w->points * w->metrics;
-    if (w->groups == GROUPS_MAX || cells * (w->groups + 1) > CELLS_MAX) {
+    if (w->groups == BJ_SERIES_GROUPS || cells * (w->groups + 1) > CELLS_MAX) {
         w->too_much = true;
         return NULL;
     }
-    struct group *g = &w->group[w->groups++];
+    struct bj_series_group *g = &w->group[w->groups++];
     g->node = bj_arena_copy(&w->arena, node);
     g->gpu = bj_arena_copy(&w->arena, gpu);
     g->cell = bj_arena_alloc(&w->arena, (size_t)cells * sizeof(*g->cell));
     return g;
 }
 
-static int metric_at(const struct work *w, struct bj_slice name)
+static int metric_at(const struct bj_series_work *w, struct bj_slice name)
 {
     for (unsigned i = 0; i < w->metrics; i++)
         if (bj_slice_eq(bj_slice_str(bj_series_metrics[w->metric[i]].name),
@@ -285,12 +267,12 @@ static int metric_at(const struct work *w, struct bj_slice name)
 /* One element: {"metric": {...}, "values": [[TIME, "VALUE"], ...]}. */
 static int take_series(void *ctx, const struct bj_json *v, struct bj_err *err)
 {
-    struct work *w = ctx;
+    struct bj_series_work *w = ctx;
     const struct bj_json *metric = bj_json_get(v, "metric");
     int at = metric_at(w, label(metric, "bj"));
     if (at < 0)
         return bj_err_set(err, -EPROTO, "prometheus: a series not asked for");
-    struct group *g = group_of(w, metric);
+    struct bj_series_group *g = group_of(w, metric);
     if (!g)
         return bj_err_set(err, -EFBIG, "prometheus: too many values");
     if (!g->cell)
@@ -312,8 +294,8 @@ static int take_series(void *ctx, const struct bj_json *v, struct bj_err *err)
 /* --- the answer ------------------------------------------------------------
  */
 
-static void put_row(struct bj_rows *rows, const struct work *w,
-                    const struct group *g, unsigned point)
+static void put_row(struct bj_rows *rows, const struct bj_series_work *w,
+                    const struct bj_series_group *g, unsigned point)
 {
     int64_t sec = w->range.from + (int64_t)point * w->range.step;
     struct bj_slice none = {0};
@@ -329,7 +311,8 @@ static void put_row(struct bj_rows *rows, const struct work *w,
     bj_row_end(rows);
 }
 
-static bool empty(const struct work *w, const struct group *g, unsigned point)
+static bool empty(const struct bj_series_work *w,
+                  const struct bj_series_group *g, unsigned point)
 {
     for (unsigned m = 0; m < w->metrics; m++)
         if (g->cell[(size_t)point * w->metrics + m])
@@ -337,7 +320,7 @@ static bool empty(const struct work *w, const struct group *g, unsigned point)
     return true;
 }
 
-static int write_rows(struct bj_call *c, const struct work *w)
+static int write_rows(struct bj_call *c, const struct bj_series_work *w)
 {
     const char *key[FIXED_KEYS + BJ_SERIES_METRICS] = {"time", "time_ms",
                                                        "node", "gpu"};
@@ -370,7 +353,24 @@ static int write_rows(struct bj_call *c, const struct work *w)
     return 0;
 }
 
-static int failed(struct bj_call *c, const struct work *w, int code)
+/* A picture for pages: a browser proves who asks for each of them. */
+static int on_curve(struct bj_call *c)
+{
+    int r = bj_call_identify(c);
+    if (r == 0)
+        r = on_series(c);
+    return bj_page_refused(c, r, "../../");
+}
+
+static int write_curve(struct bj_call *c, const struct bj_series_work *w)
+{
+    c->reply->type = "image/svg+xml";
+    bj_call_header(c, "Content-Security-Policy", "default-src 'none'");
+    bj_series_draw(&c->reply->body, w);
+    return 0;
+}
+
+static int failed(struct bj_call *c, const struct bj_series_work *w, int code)
 {
     if (w->too_much)
         return bj_call_refuse(c, 400,
@@ -394,12 +394,15 @@ static int failed(struct bj_call *c, const struct work *w, int code)
 /* May wait for as long as prometheus.timeout says. */
 static int after_series(struct bj_call *c)
 {
-    struct work *w = c->work;
+    struct bj_series_work *w = c->work;
     int r = 0;
     if (w->points > 0 && w->metrics > 0)
         r = bj_prom_ask(w->prom, (struct bj_slice){w->query.p, w->query.len},
                         &w->range, take_series, w, &c->err);
-    r = r == 0 ? write_rows(c, w) : failed(c, w, r);
+    if (r == 0 && c->endpoint->run == on_curve)
+        r = write_curve(c, w);
+    else
+        r = r == 0 ? write_rows(c, w) : failed(c, w, r);
     free_work(w);
     c->work = NULL;
     return r;
@@ -455,6 +458,13 @@ const struct bj_endpoint bj_endpoints_series[] = {
                BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
                BJ_BIT(BJ_PARAM_STEP),
      .series = true},
+    {.path = "/jobs/*/curve.svg",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE,
+     .run = on_curve,
+     .after = after_series,
+     .params = BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_FROM) |
+               BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_STEP)},
     {.path = "/api/v1/series",
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_USER,

@@ -135,6 +135,7 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
 {
     struct bj_params p;
     struct bj_picked k;
+    char next[BJ_CURSOR_BYTES];
     int r = read_payload(c, c->body, target, BJ_JOBS_MASK, &p);
     if (r == 0)
         r = bj_jobs_pick(c, &p, false, &k);
@@ -145,7 +146,7 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
         put_column(b, k.key[i], bj_column_type(&bj_api_columns[k.at[i]]),
                    i == 0);
     bj_buf_str(b, "],\"rows\":");
-    r = bj_jobs_list(c, &p, BJ_SHAPE_ARRAYS, b);
+    r = bj_jobs_list(c, &p, BJ_SHAPE_ARRAYS, b, next);
     bj_buf_str(b, "}");
     return r;
 }

@@ -76,39 +76,46 @@ static unsigned keys_of(const struct bj_api_column *columns,
     return n;
 }
 
-int bj_table_answer(struct bj_call *c, struct bj_query *q,
-                    const struct bj_api_column *columns, uint64_t max)
+int bj_table_rows(struct bj_call *c, struct bj_query *q,
+                  const struct bj_api_column *columns, enum bj_shape shape,
+                  struct bj_buf *to, uint64_t max, bool *cut)
 {
     const char *key[BJ_API_COLUMNS];
     unsigned n = keys_of(columns, key);
-    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV, cut = false;
     struct sqlite3_stmt *st = NULL;
     struct bj_rows rows;
     int r = bj_query_open(q, c->reader, &st, &c->err);
     if (r < 0)
         return r;
-    if (csv)
-        c->reply->type = "text/csv; charset=utf-8";
-    else
-        bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
-                  key, n);
-    while (!cut && (r = bj_sql_row(st, &c->err)) > 0) {
-        cut = rows.n == max;
-        if (cut)
+    *cut = false;
+    bj_rows_begin(&rows, to, shape, key, n);
+    while ((r = bj_sql_row(st, &c->err)) > 0) {
+        *cut = rows.n == max;
+        if (*cut)
             break;
         bj_row_begin(&rows);
         for (unsigned i = 0; i < n; i++)
             bj_table_value(&columns[i], &rows, st, (int)i);
         bj_row_end(&rows);
     }
-    if (r < 0)
-        return r;
     bj_rows_end(&rows);
-    if (!csv)
+    return r < 0 ? r : 0;
+}
+
+int bj_table_answer(struct bj_call *c, struct bj_query *q,
+                    const struct bj_api_column *columns, uint64_t max)
+{
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV, cut;
+    if (csv)
+        c->reply->type = "text/csv; charset=utf-8";
+    else
+        bj_call_open(c);
+    int r = bj_table_rows(c, q, columns, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
+                          &c->reply->body, max, &cut);
+    if (r == 0 && !csv)
         bj_call_close(c, cut ? ",\"meta\":{\"cut\":true}"
                              : ",\"meta\":{\"cut\":false}");
-    return 0;
+    return r;
 }
 
 static int of_job(struct bj_call *c, const struct bj_api_column *columns,

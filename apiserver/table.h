@@ -13,6 +13,13 @@ void bj_table_select(struct bj_query *q, const struct bj_api_column *columns);
 void bj_table_value(const struct bj_api_column *k, struct bj_rows *rows,
                     struct sqlite3_stmt *st, int at);
 
+/* Run a query that begins with these columns: its rows as objects or CSV into a
+ * buffer, at most max of them; *cut when there would be more.  0, or an error
+ * of the store. */
+int bj_table_rows(struct bj_call *c, struct bj_query *q,
+                  const struct bj_api_column *columns, enum bj_shape shape,
+                  struct bj_buf *to, uint64_t max, bool *cut);
+
 /* Run a query that begins with these columns, and answer with its rows, of
  * which there are at most max; meta.cut says whether there would be more.  0,
  * or an error of the store. */

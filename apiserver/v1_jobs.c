@@ -333,10 +333,11 @@ static int on_jobs(struct bj_call *c)
 }
 
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
-                 enum bj_shape shape, struct bj_buf *to)
+                 enum bj_shape shape, struct bj_buf *to,
+                 char next[static BJ_CURSOR_BYTES])
 {
     struct bj_rows rows;
-    char next[48] = "";
+    next[0] = '\0';
     struct list *l = calloc(1, sizeof(*l));
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "list");
@@ -344,7 +345,7 @@ int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
     int r = read_list(c, l);
     if (r == 0) {
         bj_rows_begin(&rows, to, shape, l->k.key, l->k.n);
-        r = write_rows(c, l, &rows, next, sizeof(next));
+        r = write_rows(c, l, &rows, next, BJ_CURSOR_BYTES);
     }
     if (r == 0)
         bj_rows_end(&rows);

@@ -1,7 +1,10 @@
 /* What is told of one job beside its row: its steps, energy, grams of CO2, and
  * what was found wrong with it. */
+#include "apiserver/parts.h"
 #include "apiserver/server.h"
 #include "apiserver/table.h"
+
+#include <stdlib.h>
 
 enum {
     STORE_AND_USER = BJ_NEED_STORE | BJ_NEED_USER,
@@ -63,15 +66,6 @@ static const struct bj_api_column step_columns[] = {
     {.key = NULL},
 };
 
-static int on_steps(struct bj_call *c)
-{
-    return bj_table_of_job(c, step_columns,
-                           " FROM job AS b JOIN step AS s ON s.id BETWEEN"
-                           " b.id << 20 AND (b.id << 20 | 0xfffff)"
-                           " WHERE b.id = ",
-                           " ORDER BY s.id");
-}
-
 /* --- energy and grams ------------------------------------------------------
  */
 
@@ -93,22 +87,6 @@ static const struct bj_api_column energy_columns[] = {
     {.key = NULL},
 };
 
-static int on_energy(struct bj_call *c)
-{
-    return bj_table_of_job(
-        c, energy_columns,
-        " FROM (SELECT job, 0 AS n, 'total' AS name, energy_uj AS uj FROM"
-        " job_use UNION ALL SELECT job, 1, 'cpu', energy_cpu_uj FROM job_use"
-        " UNION ALL SELECT job, 2, 'dram', energy_dram_uj FROM job_use"
-        " UNION ALL SELECT job, 3, 'gpu', energy_gpu_uj FROM job_use"
-        " UNION ALL SELECT job, 4, 'other', energy_other_uj FROM job_use"
-        " UNION ALL SELECT job, 5, 'if_by_use', energy_used_uj FROM job_use"
-        " UNION ALL SELECT job, 6, 'if_by_reservation', energy_reserved_uj FROM"
-        " job_use) AS p JOIN job_use AS u ON u.job = p.job WHERE p.uj IS NOT"
-        " NULL AND p.job = ",
-        " ORDER BY p.n");
-}
-
 static const struct bj_api_column gram_columns[] = {
     {"provider", BJ_AS_TEXT, 0, "f.provider",
      "Who told the factors; best: for each moment the best of them."},
@@ -123,14 +101,6 @@ static const struct bj_api_column gram_columns[] = {
      "Some of the factors are a forecast, an estimate or a profile."},
     {.key = NULL},
 };
-
-static int on_grams(struct bj_call *c)
-{
-    return bj_table_of_job(c, gram_columns,
-                           " FROM job_grams AS g JOIN factor_source AS f ON"
-                           " f.id = g.source WHERE g.job = ",
-                           " ORDER BY f.rank, f.provider, f.kind, f.zone");
-}
 
 /* --- findings --------------------------------------------------------------
  */
@@ -150,12 +120,87 @@ static const struct bj_api_column finding_columns[] = {
     {.key = NULL},
 };
 
+/* Where each is from: up to the job's number, and what is behind it. */
+static const struct {
+    const struct bj_api_column *columns;
+    const char *from, *behind;
+} parts[] = {
+    [BJ_PART_STEPS] = {step_columns,
+                       " FROM job AS b JOIN step AS s ON s.id BETWEEN"
+                       " b.id << 20 AND (b.id << 20 | 0xfffff)"
+                       " WHERE b.id = ",
+                       " ORDER BY s.id"},
+    [BJ_PART_ENERGY] =
+        {energy_columns,
+         " FROM (SELECT job, 0 AS n, 'total' AS name, energy_uj AS uj FROM"
+         " job_use UNION ALL SELECT job, 1, 'cpu', energy_cpu_uj FROM job_use"
+         " UNION ALL SELECT job, 2, 'dram', energy_dram_uj FROM job_use"
+         " UNION ALL SELECT job, 3, 'gpu', energy_gpu_uj FROM job_use"
+         " UNION ALL SELECT job, 4, 'other', energy_other_uj FROM job_use"
+         " UNION ALL SELECT job, 5, 'if_by_use', energy_used_uj FROM job_use"
+         " UNION ALL SELECT job, 6, 'if_by_reservation', energy_reserved_uj "
+         "FROM"
+         " job_use) AS p JOIN job_use AS u ON u.job = p.job WHERE p.uj IS NOT"
+         " NULL AND p.job = ",
+         " ORDER BY p.n"},
+    [BJ_PART_EMISSIONS] = {gram_columns,
+                           " FROM job_grams AS g JOIN factor_source AS f ON"
+                           " f.id = g.source WHERE g.job = ",
+                           " ORDER BY f.rank, f.provider, f.kind, f.zone"},
+    [BJ_PART_FINDINGS] = {finding_columns,
+                          " FROM job_finding AS f JOIN finding_rule AS r ON"
+                          " r.id = f.rule WHERE f.job = ",
+                          " ORDER BY r.severity, r.name"},
+};
+
+static int on_steps(struct bj_call *c)
+{
+    return bj_table_of_job(c, parts[BJ_PART_STEPS].columns,
+                           parts[BJ_PART_STEPS].from,
+                           parts[BJ_PART_STEPS].behind);
+}
+
+static int on_energy(struct bj_call *c)
+{
+    return bj_table_of_job(c, parts[BJ_PART_ENERGY].columns,
+                           parts[BJ_PART_ENERGY].from,
+                           parts[BJ_PART_ENERGY].behind);
+}
+
+static int on_grams(struct bj_call *c)
+{
+    return bj_table_of_job(c, parts[BJ_PART_EMISSIONS].columns,
+                           parts[BJ_PART_EMISSIONS].from,
+                           parts[BJ_PART_EMISSIONS].behind);
+}
+
 static int on_findings(struct bj_call *c)
 {
-    return bj_table_of_job(c, finding_columns,
-                           " FROM job_finding AS f JOIN finding_rule AS r ON"
-                           " r.id = f.rule WHERE f.job = ",
-                           " ORDER BY r.severity, r.name");
+    return bj_table_of_job(c, parts[BJ_PART_FINDINGS].columns,
+                           parts[BJ_PART_FINDINGS].from,
+                           parts[BJ_PART_FINDINGS].behind);
+}
+
+/* --- for pages -------------------------------------------------------------
+ */
+
+int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
+                  struct bj_buf *to)
+{
+    bool cut;
+    struct bj_query *q = calloc(1, sizeof(*q));
+    if (!q)
+        return bj_err_set(&c->err, -ENOMEM, "table");
+    bj_query_sql(q, "SELECT ");
+    bj_table_select(q, parts[which].columns);
+    bj_query_sql(q, parts[which].from);
+    bj_query_int(q, job);
+    bj_query_sql(q, parts[which].behind);
+    int r = bj_table_rows(c, q, parts[which].columns, BJ_SHAPE_OBJECTS, to,
+                          c->api->conf->max_rows, &cut);
+    bj_query_free(q);
+    free(q);
+    return r;
 }
 
 #define OF_JOB(name, handler, table, text)                                     \

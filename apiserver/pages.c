@@ -1,0 +1,491 @@
+/* The pages: one's jobs, one job, usage. */
+#include "apiserver/found.h"
+#include "apiserver/jobs.h"
+#include "apiserver/page.h"
+#include "apiserver/parts.h"
+#include "apiserver/server.h"
+#include "apiserver/usage.h"
+
+#include <stdio.h>
+
+enum {
+    NEED = BJ_NEED_STORE,
+    JOBS = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR),
+    ONE = BJ_BIT(BJ_PARAM_CLUSTER)
+};
+
+/* Rows that were written as JSON, to be shown; freed with the arena. */
+struct shown {
+    struct bj_arena arena;
+    struct bj_buf text;
+    const struct bj_json *rows;
+};
+
+static void free_shown(struct shown *s)
+{
+    bj_arena_free(&s->arena);
+    bj_buf_free(&s->text);
+}
+
+static int read_shown(struct bj_call *c, struct shown *s)
+{
+    if (s->text.failed)
+        return bj_err_set(&c->err, -ENOMEM, "page");
+    return bj_json_parse(&s->arena, (struct bj_slice){s->text.p, s->text.len},
+                         "rows", NULL, &s->rows, &c->err);
+}
+
+/* --- forms -----------------------------------------------------------------
+ */
+
+static void put_input(struct bj_buf *b, const struct bj_params *p,
+                      enum bj_param which, const char *title, const char *type)
+{
+    bj_buf_printf(b, "<label>%s<input name=\"%s\" type=\"%s\" value=\"", title,
+                  bj_param_rules[which].name, type);
+    bj_page_text(b, bj_params_text(p, which));
+    bj_buf_str(b, "\"></label>\n");
+}
+
+static void put_choice(struct bj_buf *b, const struct bj_params *p,
+                       enum bj_param which, const char *title,
+                       const char *const *choices)
+{
+    struct bj_slice now = bj_params_text(p, which);
+    bj_buf_printf(b, "<label>%s<select name=\"%s\">", title,
+                  bj_param_rules[which].name);
+    for (unsigned i = 0; choices[i]; i++)
+        bj_buf_printf(b, "<option%s>%s</option>",
+                      bj_slice_eq(now, bj_slice_str(choices[i])) ? " selected"
+                                                                 : "",
+                      choices[i]);
+    bj_buf_str(b, "</select></label>\n");
+}
+
+/* Times are dates here: what the parameter was, in that form. */
+static void put_date(struct bj_buf *b, const struct bj_params *p,
+                     enum bj_param which, const char *title)
+{
+    struct bj_buf text = {0};
+    const char *key = "x";
+    struct bj_rows rows;
+    if (p->given[which]) {
+        bj_rows_begin(&rows, &text, BJ_SHAPE_CSV, &key, 1);
+        text.len = 0;
+        bj_row_begin(&rows);
+        bj_put_time(&rows, p->number[which]);
+    }
+    bj_buf_printf(b,
+                  "<label>%s<input name=\"%s\" type=\"date\" value=\"%.*s\">"
+                  "</label>\n",
+                  title, bj_param_rules[which].name, text.len >= 10 ? 10 : 0,
+                  text.p ? text.p : "");
+    bj_buf_free(&text);
+}
+
+static void put_form(struct bj_call *c, const struct bj_params *p, bool jobs)
+{
+    static const char *const states[] = {
+        "all",       "running", "pending", "ended",     "completed", "failed",
+        "cancelled", "timeout", "oom",     "node_fail", NULL};
+    static const char *const groups[] = {
+        "account", "user", "partition", "cluster", "month", "day", NULL};
+    struct bj_buf *b = &c->reply->body;
+    bj_buf_str(b, "<form>");
+    put_date(b, p, BJ_PARAM_FROM, "From");
+    put_date(b, p, BJ_PARAM_TO, "To");
+    if (c->who.admin || c->who.accounts > 0)
+        put_input(b, p, BJ_PARAM_USER, "User", "text");
+    put_input(b, p, BJ_PARAM_ACCOUNT, "Account", "text");
+    if (jobs) {
+        put_choice(b, p, BJ_PARAM_STATE, "State", states);
+        put_input(b, p, BJ_PARAM_NAME, "Name", "text");
+    } else {
+        put_choice(b, p, BJ_PARAM_GROUP_BY, "By", groups);
+    }
+    bj_buf_str(b, "<button>Show</button></form>\n");
+}
+
+/* --- one's jobs ------------------------------------------------------------
+ */
+
+static const struct bj_page_column job_columns[] = {
+    {"shown_id", "Job", BJ_SHOW_JOB},
+    {"name", "Name", BJ_SHOW_TEXT},
+    {"user", "User", BJ_SHOW_TEXT},
+    {"account", "Account", BJ_SHOW_TEXT},
+    {"partition", "Partition", BJ_SHOW_TEXT},
+    {"state", "State", BJ_SHOW_STATE},
+    {"start", "Started", BJ_SHOW_TIME},
+    {"elapsed_sec", "Elapsed", BJ_SHOW_SECONDS},
+    {"cpus", "CPUs", BJ_SHOW_NUMBER},
+    {"gpus", "GPUs", BJ_SHOW_NUMBER},
+    {"cpu_efficiency", "CPU used", BJ_SHOW_PERCENT},
+    {"mem_efficiency", "Memory used", BJ_SHOW_PERCENT},
+    {"best_energy_joules", "Energy", BJ_SHOW_JOULES},
+    {"emissions_g", "CO2", BJ_SHOW_GRAMS},
+    {"finding_names", "Findings", BJ_SHOW_TEXT},
+    {NULL, NULL, 0},
+};
+
+/* The keys that columns show, for "fields". */
+static int ask_for(struct bj_call *c, struct bj_params *p,
+                   const struct bj_page_column *columns)
+{
+    int r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                          BJ_SLICE("key"));
+    for (; columns->key && r == 0; columns++)
+        r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                          bj_slice_str(columns->key));
+    return r;
+}
+
+/* Whose own all of the jobs are need not read that on each of them. */
+static void leave_out(struct bj_call *c, struct bj_page_column *ret)
+{
+    bool others = c->who.admin || c->who.accounts > 0;
+    for (size_t i = 0; i < sizeof(job_columns) / sizeof(job_columns[0]); i++)
+        if (others || !job_columns[i].key ||
+            strcmp(job_columns[i].key, "user") != 0)
+            *ret++ = job_columns[i];
+}
+
+struct next {
+    struct bj_buf *b;
+    const char *cursor;
+};
+
+/* The parameters of this page, for the link to the next. */
+static int put_arg(void *ctx, struct bj_slice key, struct bj_slice value)
+{
+    struct next *n = ctx;
+    if (bj_slice_eq(key, BJ_SLICE("cursor")))
+        return 0;
+    bj_page_url(n->b, key);
+    bj_buf_str(n->b, "=");
+    bj_page_url(n->b, value);
+    bj_buf_str(n->b, "&amp;");
+    return 0;
+}
+
+static void put_next(struct bj_call *c, const char *cursor)
+{
+    struct next n = {&c->reply->body, cursor};
+    if (!*cursor)
+        return;
+    bj_buf_str(n.b, "<p><a href=\"jobs?");
+    bj_http_each_arg(c->req, put_arg, &n);
+    bj_buf_printf(n.b, "cursor=%s\">Older ones</a></p>\n", cursor);
+}
+
+static int jobs_page(struct bj_call *c, struct shown *s)
+{
+    struct bj_params p, ask;
+    char next[BJ_CURSOR_BYTES] = "";
+    struct bj_page_column columns[sizeof(job_columns) / sizeof(job_columns[0])];
+    int r = bj_call_identify(c);
+    if (r == 0)
+        r = bj_params_read(c, JOBS, &p);
+    if (r != 0)
+        return r;
+    ask = p;
+    r = ask_for(c, &ask, job_columns);
+    if (r == 0)
+        r = bj_jobs_list(c, &ask, BJ_SHAPE_OBJECTS, &s->text, next);
+    if (r == 0)
+        r = read_shown(c, s);
+    if (r != 0)
+        return r;
+    bj_page_begin(
+        c, c->who.admin && !p.given[BJ_PARAM_USER] ? "Jobs" : "My jobs", "");
+    put_form(c, &p, true);
+    leave_out(c, columns);
+    bj_page_table(&c->reply->body, columns, s->rows, "",
+                  "No jobs of that kind in that time (a week, where none is "
+                  "given).");
+    put_next(c, next);
+    bj_page_end(c);
+    return 0;
+}
+
+static int on_page(struct bj_call *c,
+                   int (*page)(struct bj_call *c, struct shown *s),
+                   const char *up)
+{
+    struct shown s = {0};
+    int r = page(c, &s);
+    free_shown(&s);
+    return bj_page_refused(c, r, up);
+}
+
+static int on_jobs(struct bj_call *c)
+{
+    return on_page(c, jobs_page, "");
+}
+
+/* --- one job ---------------------------------------------------------------
+ */
+
+static const struct bj_page_column one_columns[] = {
+    {"state", "State", BJ_SHOW_STATE},
+    {"name", "Name", BJ_SHOW_TEXT},
+    {"user", "User", BJ_SHOW_TEXT},
+    {"account", "Account", BJ_SHOW_TEXT},
+    {"cluster", "Cluster", BJ_SHOW_TEXT},
+    {"partition", "Partition", BJ_SHOW_TEXT},
+    {"state_raw", "As told", BJ_SHOW_TEXT},
+    {"reason", "Reason", BJ_SHOW_TEXT},
+    {"exit_code", "Exit code", BJ_SHOW_NUMBER},
+    {"exit_signal", "Signal", BJ_SHOW_NUMBER},
+    {"submit", "Submitted", BJ_SHOW_TIME},
+    {"start", "Started", BJ_SHOW_TIME},
+    {"end", "Ended", BJ_SHOW_TIME},
+    {"wait_sec", "Waited", BJ_SHOW_SECONDS},
+    {"elapsed_sec", "Elapsed", BJ_SHOW_SECONDS},
+    {"time_limit_sec", "Limit", BJ_SHOW_SECONDS},
+    {"nodes", "Nodes", BJ_SHOW_NUMBER},
+    {"nodelist", "On", BJ_SHOW_TEXT},
+    {"cpus", "CPUs", BJ_SHOW_NUMBER},
+    {"gpus", "GPUs", BJ_SHOW_NUMBER},
+    {"gpu_model", "GPU model", BJ_SHOW_TEXT},
+    {"mem_allocated_bytes", "Memory", BJ_SHOW_BYTES},
+    {"work_dir", "Directory", BJ_SHOW_TEXT},
+    {"submit_line", "Submitted as", BJ_SHOW_TEXT},
+    {NULL, NULL, 0},
+};
+
+static const struct bj_page_column use_columns[] = {
+    {"cpu_efficiency", "CPU, by the batch system", BJ_SHOW_PERCENT},
+    {"best_cpu_efficiency", "CPU, best known", BJ_SHOW_PERCENT},
+    {"best_cpu_source", "told by", BJ_SHOW_TEXT},
+    {"mem_efficiency", "Memory, by the batch system", BJ_SHOW_PERCENT},
+    {"best_mem_efficiency", "Memory, best known", BJ_SHOW_PERCENT},
+    {"best_mem_source", "told by", BJ_SHOW_TEXT},
+    {"mem_peak_bytes", "Memory, highest", BJ_SHOW_BYTES},
+    {"time_efficiency", "Of the time limit", BJ_SHOW_PERCENT},
+    {"gpu_efficiency", "GPUs busy", BJ_SHOW_PERCENT},
+    {"gpus_unused", "GPUs never used", BJ_SHOW_NUMBER},
+    {"gpu_idle_sec", "GPUs held idle", BJ_SHOW_SECONDS},
+    {"best_energy_joules", "Energy", BJ_SHOW_JOULES},
+    {"best_energy_source", "told by", BJ_SHOW_TEXT},
+    {"energy_policy", "split by", BJ_SHOW_TEXT},
+    {"emissions_g", "CO2 (estimate)", BJ_SHOW_GRAMS},
+    {NULL, NULL, 0},
+};
+
+static const struct bj_page_column finding_columns[] = {
+    {"severity", "Severity", BJ_SHOW_STATE},
+    {"finding", "Rule", BJ_SHOW_TEXT},
+    {"text", "What", BJ_SHOW_TEXT},
+    {NULL, NULL, 0},
+};
+
+static const struct bj_page_column step_columns[] = {
+    {"step", "Step", BJ_SHOW_TEXT},
+    {"name", "Name", BJ_SHOW_TEXT},
+    {"state", "State", BJ_SHOW_STATE},
+    {"start", "Started", BJ_SHOW_TIME},
+    {"elapsed_sec", "Elapsed", BJ_SHOW_SECONDS},
+    {"cpus", "CPUs", BJ_SHOW_NUMBER},
+    {"nodes", "Nodes", BJ_SHOW_NUMBER},
+    {"cpu_efficiency", "CPU used", BJ_SHOW_PERCENT},
+    {"mem_task_peak_bytes", "Largest task", BJ_SHOW_BYTES},
+    {NULL, NULL, 0},
+};
+
+static int put_part(struct bj_call *c, enum bj_part which, int64_t job,
+                    const struct bj_page_column *columns, const char *title,
+                    const char *none)
+{
+    struct shown s = {0};
+    int r = bj_parts_rows(c, which, job, &s.text);
+    if (r == 0)
+        r = read_shown(c, &s);
+    if (r == 0) {
+        bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", title);
+        bj_page_table(&c->reply->body, columns, s.rows, "../", none);
+    }
+    free_shown(&s);
+    return r;
+}
+
+static void put_curves(struct bj_call *c, const struct bj_found *f)
+{
+    static const struct {
+        const char *title, *metrics;
+    } curves[] = {
+        {"CPUs", "cpus_used,cpus_allocated"},
+        {"Memory", "memory_bytes,memory_limit_bytes"},
+        {"Read and written, a second",
+         "read_bytes_per_sec,write_bytes_per_sec"},
+        {"GPUs busy", "gpu_busy_ratio"},
+        {"Power", "power_watts,gpu_power_watts"},
+    };
+    struct bj_buf *b = &c->reply->body;
+    if (!c->api->prom || f->start == BJ_SQL_NULL)
+        return;
+    bj_buf_str(b, "<h2>By time</h2>\n");
+    for (size_t i = 0; i < sizeof(curves) / sizeof(curves[0]); i++) {
+        bj_buf_str(b, "<p><img width=\"800\" height=\"180\" src=\"");
+        bj_page_url(b, f->key);
+        bj_buf_printf(b, "/curve.svg?metric=%s\" alt=\"%s\"></p>\n",
+                      curves[i].metrics, curves[i].title);
+    }
+}
+
+static int put_one(struct bj_call *c, const struct bj_found *f,
+                   const struct bj_json *row)
+{
+    struct bj_buf *b = &c->reply->body;
+    char title[128];
+    struct bj_slice id = bj_json_text(bj_json_get(row, "shown_id"));
+    snprintf(title, sizeof(title), "Job %.*s", id.n < 100 ? (int)id.n : 100,
+             id.p ? id.p : "");
+    bj_page_begin(c, title, "../");
+    bj_page_list(b, one_columns, row);
+    bj_buf_str(b, "<h2>What it used</h2>\n");
+    bj_page_list(b, use_columns, row);
+    int r = put_part(c, BJ_PART_FINDINGS, f->job, finding_columns, "Findings",
+                     "Nothing was found wrong with it, so far.");
+    if (r == 0)
+        put_curves(c, f);
+    if (r == 0)
+        r = put_part(c, BJ_PART_STEPS, f->job, step_columns, "Steps",
+                     "No steps are known.");
+    bj_buf_str(b, "<p>As JSON: <a href=\"../api/v1/jobs/");
+    bj_page_url(b, f->key);
+    bj_buf_str(b, "\">all of it</a></p>\n");
+    bj_page_end(c);
+    return r;
+}
+
+static int one_page(struct bj_call *c, struct shown *s)
+{
+    struct bj_params p;
+    struct bj_found f;
+    char next[BJ_CURSOR_BYTES];
+    int r = bj_call_identify(c);
+    if (r == 0)
+        r = bj_params_read(c, ONE, &p);
+    if (r == 0)
+        r = bj_found_get(c, &p, c->tail, &s->arena, &f);
+    if (r == 0)
+        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), f.key);
+    if (r == 0)
+        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                          BJ_SLICE("shown_id"));
+    if (r == 0)
+        r = ask_for(c, &p, one_columns);
+    if (r == 0)
+        r = ask_for(c, &p, use_columns);
+    if (r == 0)
+        r = bj_jobs_list(c, &p, BJ_SHAPE_OBJECTS, &s->text, next);
+    if (r == 0)
+        r = read_shown(c, s);
+    return r == 0 ? put_one(c, &f, bj_json_at(s->rows, 0)) : r;
+}
+
+static int on_one(struct bj_call *c)
+{
+    return on_page(c, one_page, "../");
+}
+
+/* --- usage -----------------------------------------------------------------
+ */
+
+static const struct bj_page_column usage_columns[] = {
+    {"cluster", "Cluster", BJ_SHOW_TEXT},
+    {"account", "Account", BJ_SHOW_TEXT},
+    {"user", "User", BJ_SHOW_TEXT},
+    {"partition", "Partition", BJ_SHOW_TEXT},
+    {"month", "Month", BJ_SHOW_TEXT},
+    {"day", "Day", BJ_SHOW_TEXT},
+    {"jobs_ended", "Jobs ended", BJ_SHOW_NUMBER},
+    {"jobs_failed", "Failed", BJ_SHOW_NUMBER},
+    {"wait_mean_sec", "Mean wait", BJ_SHOW_SECONDS},
+    {"core_hours", "Core hours", BJ_SHOW_ROUND},
+    {"gpu_hours", "GPU hours", BJ_SHOW_ROUND},
+    {"cpu_efficiency", "CPU used", BJ_SHOW_PERCENT},
+    {"best_energy_kwh", "Energy, kWh", BJ_SHOW_ROUND},
+    {"emissions_g", "CO2 (estimate)", BJ_SHOW_GRAMS},
+    {NULL, NULL, 0},
+};
+
+enum { USAGE_COLUMNS = sizeof(usage_columns) / sizeof(usage_columns[0]) };
+
+/* Of the groups only those that were asked for. */
+static void choose(const struct bj_params *p, struct bj_page_column *ret)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < USAGE_COLUMNS; i++) {
+        bool wanted = i >= 6;
+        for (unsigned v = 0; v < p->values && !wanted; v++)
+            wanted = p->value[v].which == BJ_PARAM_GROUP_BY &&
+                     bj_slice_eq(p->value[v].text,
+                                 bj_slice_str(usage_columns[i].key));
+        if (wanted)
+            ret[n++] = usage_columns[i];
+    }
+}
+
+static int usage_page(struct bj_call *c, struct shown *s)
+{
+    struct bj_params p;
+    struct bj_page_column columns[USAGE_COLUMNS];
+    bool cut;
+    int r = bj_call_identify(c);
+    if (r == 0)
+        r = bj_params_read(c, BJ_USAGE_MASK, &p);
+    if (r == 0 && !p.given[BJ_PARAM_GROUP_BY])
+        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_GROUP_BY),
+                          BJ_SLICE("group_by"), BJ_SLICE("account"));
+    if (r == 0)
+        r = bj_usage_list(c, &p, BJ_SHAPE_OBJECTS, &s->text, &cut);
+    if (r == 0)
+        r = read_shown(c, s);
+    if (r != 0)
+        return r;
+    choose(&p, columns);
+    bj_page_begin(c, "Usage", "");
+    put_form(c, &p, false);
+    bj_page_table(&c->reply->body, columns, s->rows, "",
+                  "Nothing was used in that time (a week, where none is "
+                  "given).");
+    bj_buf_str(&c->reply->body,
+               "<p>In whole days. Energy and CO2 are of jobs that have ended, "
+               "as far as they are known.</p>\n");
+    bj_page_end(c);
+    return 0;
+}
+
+static int on_usage(struct bj_call *c)
+{
+    return on_page(c, usage_page, "");
+}
+
+int bj_page_root(struct bj_call *c)
+{
+    bj_page_begin(c, "Batch jobs", "");
+    bj_buf_str(&c->reply->body,
+               "<ul><li><a href=\"jobs\">My jobs</a></li>"
+               "<li><a href=\"usage\">Usage</a></li>"
+               "<li><a href=\"api/v1/openapi.json\">The API, for programs</a>"
+               "</li></ul>\n");
+    bj_page_end(c);
+    return 0;
+}
+
+static int on_style(struct bj_call *c)
+{
+    c->reply->type = "text/css; charset=utf-8";
+    bj_buf_str(&c->reply->body, bj_page_style);
+    return 0;
+}
+
+const struct bj_endpoint bj_endpoints_pages[] = {
+    {.path = "/jobs", .methods = BJ_HTTP_GET, .needs = NEED, .run = on_jobs},
+    {.path = "/jobs/*", .methods = BJ_HTTP_GET, .needs = NEED, .run = on_one},
+    {.path = "/usage", .methods = BJ_HTTP_GET, .needs = NEED, .run = on_usage},
+    {.path = "/style.css", .methods = BJ_HTTP_GET, .run = on_style},
+    {.path = NULL},
+};

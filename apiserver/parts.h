@@ -1,0 +1,19 @@
+/* What is told of one job beside its row. */
+#ifndef BJ_APISERVER_PARTS_H
+#define BJ_APISERVER_PARTS_H
+
+#include "apiserver/call.h"
+
+enum bj_part {
+    BJ_PART_STEPS,
+    BJ_PART_ENERGY,
+    BJ_PART_EMISSIONS,
+    BJ_PART_FINDINGS
+};
+
+/* The rows of one as JSON objects, of a job (by its number in the store) that
+ * the asker was found to may see.  0 or an error of the store. */
+int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
+                  struct bj_buf *to);
+
+#endif

@@ -1,0 +1,35 @@
+/* What a question for series leaves to be answered; for the files of series. */
+#ifndef BJ_APISERVER_SERIES_WORK_H
+#define BJ_APISERVER_SERIES_WORK_H
+
+#include "apiserver/call.h"
+#include "apiserver/series.h"
+#include "base/arena.h"
+
+enum { BJ_SERIES_GROUPS = 2000 };
+
+/* Rows that one node, or one GPU of it, will have. */
+struct bj_series_group {
+    struct bj_slice node, gpu;
+    const char **cell; /* [point * metrics + metric]; NULL: no value */
+};
+
+struct bj_series_work {
+    struct bj_prom *prom;
+    struct bj_prom_range range;
+    enum bj_series_by by;
+    unsigned char metric[BJ_SERIES_METRICS];
+    unsigned metrics;
+    struct bj_buf query;
+    struct bj_slice key;
+    unsigned points;
+    struct bj_series_group group[BJ_SERIES_GROUPS];
+    unsigned groups;
+    bool too_much;
+    struct bj_arena arena;
+};
+
+/* Draw the first group's curves into a buffer, as SVG. */
+void bj_series_draw(struct bj_buf *b, const struct bj_series_work *w);
+
+#endif

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""The web pages: who sees what, that nothing a job is called becomes a part of
+the page, and a browser that shows them.  TAP."""
+import html.parser
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.parse
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import basic, bcrypt, check, run, same, user  # noqa: E402
+from prom_lib import Node, Prometheus, wait_for  # noqa: E402
+
+HOSTILE = "</bdi><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;\x01\u202e"
+VOID = {"meta", "link", "img", "input", "br"}
+GRAFANA = basic("grafana", "s3cret")
+
+
+class Page(html.parser.HTMLParser):
+    """Tags, attributes and text; tags must be closed in their order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attrs, self.bad = [], [], [], []
+        self.rows, self.text, self.links = [], "", []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attrs += attrs
+        if tag not in VOID and tag != "option":
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+        self.links += [v for k, v in attrs if k in ("href", "src")]
+
+    def handle_endtag(self, tag):
+        if tag == "option":
+            return
+        if not self.open or self.open.pop() != tag:
+            self.bad.append(tag)
+
+    def handle_data(self, text):
+        self.text += text
+        if self.open[-1:] and "td" in self.open and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += text
+
+
+def safe(what, answer):
+    text = answer.body.decode()
+    page = Page(text)
+    csp = answer.headers.get_all("Content-Security-Policy") or []
+    check(len(csp) == 1 and csp[0].startswith("default-src 'none'; style-src 'self'")
+          and "unsafe" not in csp[0] and "frame-ancestors 'none'" in csp[0], what + ": policy", csp)
+    same((answer.headers["X-Content-Type-Options"], answer.headers["Cache-Control"],
+          answer.headers["Content-Type"]), ("nosniff", "no-store", "text/html; charset=utf-8"),
+         what + ": headers")
+    same((page.open, page.bad), ([], []), what + ": every tag is closed")
+    check(set(page.tags) <= {"html", "head", "meta", "title", "link", "body", "header", "nav", "a",
+                             "span", "main", "h1", "h2", "form", "label", "input", "select",
+                             "option", "button", "div", "table", "thead", "tbody", "tr", "th", "td",
+                             "bdi", "b", "time", "meter", "p", "dl", "dt", "dd", "img", "footer",
+                             "ul", "li"}, what + ": no other tags", set(page.tags))
+    check(not any(k.startswith("on") or k == "style" for k, _ in page.attrs),
+          what + ": no scripts or styles in attributes")
+    check(all(not re.match(r"(?i)[a-z]+:|//", u) for u in page.links), what + ": no foreign hosts",
+          page.links)
+    check(not any(ord(c) < 32 and c != "\n" for c in text), what + ": no control characters")
+    return page
+
+
+def begin(site):
+    web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n  user3: %s\n"
+                    % (bcrypt("s3cret"), bcrypt("pw3")))
+    site.options = ["--web.config.file=" + web, "--access.admins=boss",
+                    "--access.coordinators=acct1: user2"]
+    site.start(*site.options)
+    mine = site.ask("/api/v1/jobs?from=0&limit=1000&fields=key,id,state", GRAFANA, user("user3")).data
+    site.mine = mine
+    twice = [i for i, in site.db().execute("SELECT raw_id FROM job GROUP BY 1 HAVING count(*) > 1")]
+    site.key = next(j["key"] for j in mine if j["state"] not in ("running", "pending")
+                    and int(j["id"]) not in twice)
+    same(site.derive(site.key.split(":")[1]), site.key, "a job that was measured")
+    db = sqlite3.connect(site.store)
+    db.execute("INSERT INTO jobname(text) VALUES(?)", (HOSTILE,))
+    db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), leaf = ? WHERE raw_id"
+               " = ?", (HOSTILE, HOSTILE, int(site.key.split(":")[1])))
+    db.execute("UPDATE finding_rule SET text = ? || text", (HOSTILE,))
+    db.commit()
+    db.close()
+
+
+def ask(site, path, who="user3"):
+    return site.ask(path, GRAFANA, user(who))
+
+
+def jobs(site):
+    seen, path = [], "/jobs?from=2000-01-01&limit=7"
+    while path and len(seen) < 1000:
+        a = ask(site, path)
+        page = safe("my jobs", a) if not seen else Page(a.body.decode())
+        seen += [urllib.parse.unquote(u[5:]) for u in page.links if u.startswith("jobs/")]
+        more = [u for u in page.links if u.startswith("jobs?")]
+        path = "/" + more[0] if more else None
+    same(seen, [j["key"] for j in site.mine], "page by page, all of one's jobs")
+    page = safe("with filters", ask(site, "/jobs?from=2000-01-01&name=%22%3E%3Cscript%3E&state=failed"
+                                    "&account=%27%22%3C"))
+    check("No jobs of that kind" in page.text, "none of that kind")
+    a = ask(site, "/jobs?state=zzz")
+    page = safe("a bad filter", a)
+    check(a.status == 400 and "There is no state" in page.text, "a bad filter is told", a)
+    same(ask(site, "/jobs?nonsense=1").status, 400, "an unknown one, too")
+    page = safe("an admin's list", ask(site, "/jobs?from=2000-01-01&limit=500", "boss"))
+    check("User" in page.text and len({r[2] for r in page.rows if len(r) > 2}) > 5, "an admin sees all")
+    page = safe("nobody's list", ask(site, "/jobs?from=0", "newcomer"))
+    check("No jobs" in page.text, "a newcomer has none")
+
+
+def one(site):
+    a = ask(site, "/jobs/" + urllib.parse.quote(site.key, safe=""))
+    page = safe("one job", a)
+    same(a.status, 200, "is there")
+    shown = HOSTILE.replace("\x01", " ")
+    check(shown in page.text, "its name is shown as it is", page.text[:600])
+    lacking = [t for t in ("1.5 of its GPUs did nothing.", "12.3 %", "2.0 Wh", "0.1 g")
+               if t not in page.text]
+    same(lacking, [], "with findings and figures")
+    check("Steps" in page.text and "img" not in page.tags, "no pictures without Prometheus")
+    missing = ask(site, "/jobs/fake:1:1")
+    same((missing.status, safe("a missing job", missing).text.count("not yours to see")), (404, 1),
+         "a job that does not exist")
+    others = [ask(site, "/jobs/" + site.key, who) for who in ("user4", "newcomer")]
+    for a in others:
+        same((a.status, a.body.replace(b"user4", b"X").replace(b"newcomer", b"X")),
+             (404, missing.body.replace(b"user3", b"X")), "a foreign job looks the same")
+    same(ask(site, "/jobs/" + site.key, "boss").status, 200, "an admin's look")
+    same(ask(site, "/jobs/%3Cscript%3E").status, 404, "a hostile name")
+    same(ask(site, "/jobs/" + site.key + "?user=boss").status, 400, "no other parameters")
+
+
+def usage(site):
+    for by in ("account", "user", "partition", "cluster", "month", "day"):
+        page = safe("usage by " + by, ask(site, "/usage?from=2000-01-01&group_by=" + by))
+        check(page.rows and len(page.rows[1]) == 9, "a table by " + by, page.rows[:2])
+    want = ask(site, "/api/v1/usage?group_by=account&from=0").data
+    page = safe("usage", ask(site, "/usage?from=0"))
+    same(sorted((r[0], r[1]) for r in page.rows[1:]),
+         sorted((w["account"], str(w["jobs_ended"])) for w in want), "the figures of the API")
+
+
+def who(site):
+    for path in ("/jobs", "/usage", "/jobs/" + site.key, "/jobs/" + site.key + "/curve.svg"):
+        a = site.ask(path)
+        same((a.status, a.headers["WWW-Authenticate"].split(" ")[0]), (401, "Basic"),
+             "a browser is asked who it is: " + path.split(":")[0])
+        same(site.ask(path, basic("user3", "no")).status, 403, "a wrong password")
+        same(site.ask(path, GRAFANA).status, 403, "a proxy that names nobody")
+        same(site.ask(path, GRAFANA, user("user3"), user("boss")).status, 400, "two users")
+        same(site.ask(path, method="POST", body=b"").status, 405, "no POST")
+    same(site.ask("/jobs", basic("user3", "pw3")).status, 200, "the right one")
+    same(site.ask("/api/v1/jobs").status, 403, "programs get no 401")
+    page = safe("the root", site.ask("/", ("Accept", "text/html,*/*")))
+    check("jobs" in page.links, "the root leads to the pages")
+    same(site.ask("/").json["status"], "success", "and is JSON for programs")
+    a = site.ask("/style.css")
+    same((a.status, a.headers["Content-Type"]), (200, "text/css; charset=utf-8"), "the style")
+    site.start("--access.admins=boss")
+    same((site.ask("/jobs").status, "WWW-Authenticate" in site.ask("/jobs").headers), (403, False),
+         "where no passwords are, nobody is asked")
+
+
+def shown(site, port, path, *more):
+    return subprocess.run(
+        ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         "--user-data-dir=" + site.folder + "/chromium", "--window-size=1200,1000",
+         "--virtual-time-budget=5000", *more, "http://user3:pw3@127.0.0.1:%d%s" % (port, path)],
+        capture_output=True, text=True, timeout=90)
+
+
+def browser(site):
+    if not shutil.which("chromium"):
+        check(True, "a browser # SKIP chromium is not installed")
+        return
+    site.start(*site.options)
+    p = shown(site, site.port, "/jobs/" + site.key, "--dump-dom")
+    dom = p.stdout
+    check("<h1>Job %s</h1>" % site.key.split(":")[1] in dom and "<script" not in dom
+          and "onerror" in dom and "<img" not in dom, "a browser shows one job", dom[-600:], p.stderr[-300:])
+    p = shown(site, site.port, "/jobs?from=2000-01-01", "--screenshot=" + site.folder + "/jobs.png")
+    check(p.returncode == 0 and os.path.getsize(site.folder + "/jobs.png") > 20000,
+          "and the list", p.stderr[-300:])
+    running = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,id,uid,user,account",
+                       GRAFANA, user("boss")).data
+    job = next((j for j in running if j["user"] == "user3"), None)
+    if not job:
+        check(True, "curves in a browser # SKIP user3 has no running job")
+        return
+    node = Node("fake", [(job["id"], job["uid"], job["user"], job["account"])])
+    prom = None if node.why else Prometheus(node.url)
+    try:
+        if node.why or prom.why:
+            check(True, "curves in a browser # SKIP " + (node.why or prom.why))
+            return
+        check(wait_for(lambda: prom.query("rate(batchjob_job_cpu_seconds_total[5s])"), 60),
+              "Prometheus has curves")
+        site.start(*site.options, "--prometheus.url=" + prom.url, "--prometheus.scrape-interval=1s")
+        a = site.ask("/jobs/%s/curve.svg?metric=processes&from=%d" % (job["key"], time.time() - 20),
+                     basic("user3", "pw3"))
+        check(a.status == 200 and a.headers["Content-Type"] == "image/svg+xml"
+              and b"<polyline" in a.body, "a curve", a)
+        same(site.ask("/jobs/%s/curve.svg" % job["key"], GRAFANA, user("user4")).status, 404,
+             "not for others")
+        p = shown(site, site.port, "/jobs/" + job["key"], "--screenshot=" + site.folder + "/one.png")
+        good = len(re.findall(r"curve\.svg, user user3, status 200", open(site.log).read()))
+        check(p.returncode == 0 and good >= 6, "a browser fetches the curves of a page", good)
+    finally:
+        node.stop()
+        if prom:
+            prom.stop()
+
+
+sys.exit(run(begin, jobs, one, usage, who, browser, count=2500, days=20))

@@ -208,6 +208,13 @@ const struct bj_opt bj_conf_opts[] = {
      .arg = "DIR",
      .help = "Directory in which the prolog leaves a file for each GPU, in the "
              "format of jobstats or of dcgm-exporter."},
+    {.name = "gpu.job-map-dir",
+     .kind = BJ_OPT_STR,
+     .off = AT(gpu_job_map_dir),
+     .preset = "",
+     .arg = "DIR",
+     .help = "Directory, of ours alone, in which we tell dcgm-exporter "
+             "(--hpc-job-mapping-dir) the jobs on each GPU; empty: nowhere."},
     {.name = "energy.meter",
      .kind = BJ_OPT_LIST,
      .off = AT(energy.meters),

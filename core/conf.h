@@ -52,6 +52,7 @@ struct bj_conf {
     char *gpu_dcgm;     /* URL of dcgm-exporter's page; empty: none */
     char *gpu_order;    /* what a GPU's number means: "bus", "minor" */
     struct bj_strv gpu_map_dirs; /* prolog files by GPU */
+    char *gpu_job_map_dir;       /* dcgm-exporter's, which we write; empty */
     struct bj_energy_conf energy;
     struct bj_carbon_conf carbon;
     struct bj_cluster_conf scheduler;

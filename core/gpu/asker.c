@@ -5,6 +5,7 @@
 #include "base/wait.h"
 #include "core/find/environ.h"
 #include "core/find/pids.h"
+#include "core/gpu/jobmap.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -26,19 +27,21 @@ struct bj_gpu_ask {
 
 struct bj_gpu_asker {
     unsigned refs; /* under lock: owner and thread */
-    char *procfs;
+    char *procfs, *map_dir;
     struct bj_strv note_dirs;
     struct bj_host host;
     pthread_mutex_t lock;
     pthread_cond_t change;
     pthread_t thread;
-    bool threaded, ended, stop, notes_wanted;
+    bool threaded, ended, stop, notes_wanted, map_wanted;
+    struct bj_buf map; /* while it is wanted */
     struct bj_gpu_ask *first, **last;
     struct bj_gpu_note *notes;
     size_t nnotes;
     /* of the thread */
     char *environ;
     struct bj_gpu_note *read;
+    bool mapped, map_fails;
 };
 
 static void ask_unref(struct bj_gpu_ask *ask)
@@ -70,13 +73,31 @@ static void asker_unref(struct bj_gpu_asker *a)
         free(a->note_dirs.v[i]);
     free(a->note_dirs.v);
     free(a->procfs);
+    free(a->map_dir);
+    bj_buf_free(&a->map);
     free(a->notes);
     free(a->read);
     free(a->environ);
     free(a);
 }
 
-int bj_gpu_asker_new(const char *procfs, const struct bj_strv *note_dirs,
+static bool copy_conf(struct bj_gpu_asker *a,
+                      const struct bj_gpu_asker_conf *conf)
+{
+    const struct bj_strv *dirs = conf->note_dirs;
+    a->procfs = strdup(conf->procfs);
+    a->map_dir = strdup(conf->map_dir ? conf->map_dir : "");
+    a->note_dirs.v = calloc(dirs->n + 1, sizeof(char *));
+    bool whole = a->procfs && a->map_dir && a->note_dirs.v;
+    for (size_t i = 0; whole && i < dirs->n; i++) {
+        a->note_dirs.v[i] = strdup(dirs->v[i]);
+        whole = a->note_dirs.v[i] != NULL;
+        a->note_dirs.n += whole;
+    }
+    return whole;
+}
+
+int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
                      const struct bj_host *host, struct bj_gpu_asker **ret)
 {
     struct bj_gpu_asker *a = calloc(1, sizeof(*a));
@@ -87,15 +108,7 @@ int bj_gpu_asker_new(const char *procfs, const struct bj_strv *note_dirs,
     a->refs = 1;
     a->host = *host;
     a->last = &a->first;
-    a->procfs = strdup(procfs);
-    a->note_dirs.v = calloc(note_dirs->n + 1, sizeof(char *));
-    bool whole = a->procfs && a->note_dirs.v;
-    for (size_t i = 0; whole && i < note_dirs->n; i++) {
-        a->note_dirs.v[i] = strdup(note_dirs->v[i]);
-        whole = a->note_dirs.v[i] != NULL;
-        a->note_dirs.n += whole;
-    }
-    if (!whole) {
+    if (!copy_conf(a, conf)) {
         bj_gpu_asker_free(a);
         return -ENOMEM;
     }
@@ -162,6 +175,32 @@ static size_t read_notes(struct bj_gpu_asker *a)
     return n;
 }
 
+static void sync_map(struct bj_gpu_asker *a, struct bj_slice map)
+{
+    struct bj_err err = {0};
+    char text[400], line[480];
+    bool fails = bj_gpu_jobmap_sync(a->map_dir, map, &err) < 0;
+    a->mapped = true;
+    if (fails && !a->map_fails) {
+        snprintf(line, sizeof(line), "%s",
+                 bj_err_text(&err, text, sizeof(text)));
+        a->host.log(a->host.ctx, BJ_LOG_WARN, line);
+    }
+    a->map_fails = fails;
+}
+
+/* Under lock, which is left meanwhile. */
+static void write_map(struct bj_gpu_asker *a)
+{
+    struct bj_buf map = a->map;
+    a->map = (struct bj_buf){0};
+    a->map_wanted = false;
+    pthread_mutex_unlock(&a->lock);
+    sync_map(a, (struct bj_slice){map.p, map.len});
+    bj_buf_free(&map);
+    pthread_mutex_lock(&a->lock);
+}
+
 static void serve(struct bj_gpu_asker *a)
 {
     struct bj_gpu_ask *ask = a->first;
@@ -174,6 +213,10 @@ static void serve(struct bj_gpu_asker *a)
         pthread_mutex_lock(&a->lock);
         ask->answered = true;
         ask_unref(ask);
+        return;
+    }
+    if (a->map_wanted) {
+        write_map(a);
         return;
     }
     a->notes_wanted = false;
@@ -191,10 +234,16 @@ static void *run(void *arg)
     struct bj_gpu_asker *a = arg;
     pthread_mutex_lock(&a->lock);
     while (!a->stop)
-        if (a->first || a->notes_wanted)
+        if (a->first || a->notes_wanted || a->map_wanted)
             serve(a);
         else
             bj_wait_until(&a->change, &a->lock, UINT64_MAX);
+    /* Nobody looks any more: what the files say may soon be wrong. */
+    if (a->mapped) {
+        pthread_mutex_unlock(&a->lock);
+        sync_map(a, (struct bj_slice){0});
+        pthread_mutex_lock(&a->lock);
+    }
     a->ended = true;
     pthread_cond_broadcast(&a->change);
     asker_unref(a);
@@ -308,4 +357,17 @@ size_t bj_gpu_asker_notes(struct bj_gpu_asker *a, struct bj_gpu_note *notes)
     pthread_cond_broadcast(&a->change);
     pthread_mutex_unlock(&a->lock);
     return n;
+}
+
+void bj_gpu_asker_map(struct bj_gpu_asker *a, struct bj_buf *map)
+{
+    pthread_mutex_lock(&a->lock);
+    if (*a->map_dir && start(a)) {
+        bj_buf_free(&a->map);
+        a->map = *map;
+        *map = (struct bj_buf){0};
+        a->map_wanted = true;
+        pthread_cond_broadcast(&a->change);
+    }
+    pthread_mutex_unlock(&a->lock);
 }

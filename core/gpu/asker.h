@@ -3,6 +3,7 @@
 #ifndef BJ_CORE_GPU_ASKER_H
 #define BJ_CORE_GPU_ASKER_H
 
+#include "base/buf.h"
 #include "base/opt.h"
 #include "core/gpu/claim.h"
 #include "core/host.h"
@@ -10,11 +11,18 @@
 struct bj_gpu_asker;
 struct bj_gpu_ask;
 
-/* procfs and the list of directories with prolog files are copied.  The thread
- * starts with the first question. */
-int bj_gpu_asker_new(const char *procfs, const struct bj_strv *note_dirs,
+/* What it may look at, and write; copied. */
+struct bj_gpu_asker_conf {
+    const char *procfs;
+    const struct bj_strv *note_dirs; /* directories with prolog files */
+    const char *map_dir; /* for job mapping files (core/gpu/jobmap.h); NULL or
+                            empty: none */
+};
+
+/* The thread starts with the first question or map. */
+int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
                      const struct bj_host *host, struct bj_gpu_asker **ret);
-/* Waits two seconds at most; NULL is fine. */
+/* Removes the job mapping files.  Waits two seconds at most; NULL is fine. */
 void bj_gpu_asker_free(struct bj_gpu_asker *a);
 
 /* A job: its directories (up to an empty one) and its devices.list (may be
@@ -37,5 +45,9 @@ void bj_gpu_ask_drop(struct bj_gpu_asker *a, struct bj_gpu_ask *ask);
  * ago; copied.  They are read again after this call. */
 enum { BJ_GPU_NOTES_MAX = 1024 };
 size_t bj_gpu_asker_notes(struct bj_gpu_asker *a, struct bj_gpu_note *notes);
+
+/* What the job mapping files are to say from now on.  What the buffer holds is
+ * taken over. */
+void bj_gpu_asker_map(struct bj_gpu_asker *a, struct bj_buf *map);
 
 #endif

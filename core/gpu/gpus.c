@@ -11,24 +11,39 @@ const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {
     &bj_gpu_nvml, &bj_gpu_amd, &bj_gpu_intel, /* BJ_GPU_OVER: */
     &bj_gpu_fdinfo, &bj_gpu_dcgm};
 
+/* What we write there would come back as evidence. */
+static int check_dirs(const struct bj_conf *conf, struct bj_err *err)
+{
+    const char *ours = conf->gpu_job_map_dir ? conf->gpu_job_map_dir : "";
+    for (size_t i = 0; *ours && i < conf->gpu_map_dirs.n; i++)
+        if (strcmp(conf->gpu_map_dirs.v[i], ours) == 0)
+            return bj_err_set(err, -EINVAL,
+                              "gpu.job-map-dir: %s: the prolog writes there "
+                              "(gpu.map-dir)",
+                              ours);
+    return 0;
+}
+
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_gpus **ret, struct bj_err *err)
 {
-    struct bj_gpus *g = calloc(1, sizeof(*g));
+    int r = check_dirs(conf, err);
+    struct bj_gpus *g = r == 0 ? calloc(1, sizeof(*g)) : NULL;
     struct bj_gpu_env env = {.procfs = conf->procfs ? conf->procfs : "/proc",
                              .sysfs = conf->sysfs ? conf->sysfs : "/sys",
                              .nvml = conf->gpu_nvml,
                              .dcgm = conf->gpu_dcgm};
     uint64_t period = conf->gpu_usec ? conf->gpu_usec : 5 * SECOND;
     if (!g)
-        return bj_err_set(err, -ENOMEM, "GPUs");
+        return r < 0 ? r : bj_err_set(err, -ENOMEM, "GPUs");
     g->conf = conf;
     g->host = *host;
     g->saves = conf->collect[BJ_COLLECT_ENERGY];
     g->by_minor = conf->gpu_order && strcmp(conf->gpu_order, "minor") == 0;
     env.places = g->places = bj_gpu_places_new();
-    if (!g->places || bj_gpu_asker_new(env.procfs, &conf->gpu_map_dirs, host,
-                                       &g->asker) < 0) {
+    struct bj_gpu_asker_conf asks = {env.procfs, &conf->gpu_map_dirs,
+                                     conf->gpu_job_map_dir};
+    if (!g->places || bj_gpu_asker_new(&asks, host, &g->asker) < 0) {
         bj_gpus_free(g);
         return bj_err_set(err, -ENOMEM, "GPUs");
     }
@@ -52,6 +67,7 @@ void bj_gpus_free(struct bj_gpus *g)
     }
     bj_gpus_jobs_free(g);
     bj_gpu_places_unref(g->places);
+    bj_buf_free(&g->map);
     while (g->nkept > 0)
         free(g->kept[--g->nkept].key);
     free(g->kept);
@@ -221,6 +237,8 @@ static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
             bj_gpus_hold(g, core, k);
             bj_gpus_meter(g, k);
         }
+    if (any && g->conf->gpu_job_map_dir && *g->conf->gpu_job_map_dir)
+        bj_gpus_tell_dcgm(g);
 }
 
 void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)

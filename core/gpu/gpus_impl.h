@@ -2,7 +2,8 @@
  * gpus_jobs.c (what speaks for the jobs), gpus_over.c (sources that
  * add to devices of others), gpus_hold.c (who holds what),
  * gpus_energy.c (whose energy it is), gpus_state.c (over a restart),
- * gpus_publish.c (snapshots), gpus_final.c (final records). */
+ * gpus_publish.c (snapshots), gpus_final.c (final records), gpus_map.c
+ * (for dcgm-exporter). */
 #ifndef BJ_CORE_GPU_GPUS_IMPL_H
 #define BJ_CORE_GPU_GPUS_IMPL_H
 
@@ -108,6 +109,7 @@ struct bj_gpu_hold {
 struct bj_gpus {
     uint64_t look_usec; /* when drivers are looked for again */
     uint64_t ask_usec;  /* when jobs are asked about again */
+    struct bj_buf map;  /* told dcgm-exporter last, and a NUL */
     bool any;           /* one is there, or may be */
     const struct bj_conf *conf;
     struct bj_host host;
@@ -184,6 +186,10 @@ bool bj_gpus_given(const struct bj_gpu_job *j);
 
 /* A source has told something new: who holds what now, for how long. */
 void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind);
+
+/* Have dcgm-exporter's job mapping files say who holds what, when that has
+ * changed.  gpus_map.c */
+void bj_gpus_tell_dcgm(struct bj_gpus *g);
 
 /* Give the energy of its devices since the last reading away. */
 void bj_gpus_meter(struct bj_gpus *g, unsigned kind);

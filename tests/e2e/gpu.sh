@@ -46,7 +46,7 @@ options() { # host
         --gpu.nvml="$(realpath "$nvml")" --gpu.interval=1 \
         --gpu.map-dir="$tmp/gpustat" --energy.interval=1 \
         --energy.slow-interval=1 --energy.state-file="$tmp/$1/state" \
-        --record.dir="$tmp/$1/spool"
+        --record.dir="$tmp/$1/spool" --gpu.job-map-dir="$tmp/$1/map"
 }
 run_exporter() {
     # shellcheck disable=SC2046
@@ -122,6 +122,17 @@ check "the log names the job whose environment lies" grep -q \
 check "and where it runs" grep -q \
     'GPU GPU-30000000-.*: job 2003 runs on it' "$tmp/exporter.log"
 
+map_of() { # host: "FILE:JOB,JOB " for each file, sorted
+    local f
+    for f in "$tmp/$1/map"/*; do
+        [ ! -e "$f" ] || printf '%s:%s ' "${f##*/}" "$(sort "$f" | paste -sd ,)"
+    done
+}
+for h in $hosts; do
+    is "$h: dcgm-exporter's files say the same" "$(map_of "$h")" \
+        "0:2001 1:2001 2:2002 3:2003 4:2004,2005 6.1:2004 7.11:2005 "
+done
+
 # --- no process is started ---------------------------------------------------
 
 forks() {
@@ -153,6 +164,9 @@ again() { # how
         stop "$exporter"
         [ "$hosts" = exporter ] || stop "$daemon"
     fi
+    [ "$1" = kill ] || for h in $hosts; do
+        is "$h: dcgm-exporter's files go with us" "$(map_of "$h")" ""
+    done
     # What GPU 6 takes is split by what its instances do, which a driver that
     # is opened anew knows at its second reading only.
     $gpu step "$node" energy without=6
@@ -243,5 +257,6 @@ for h in $hosts; do
     wait_for 60 recorded "$h"
     check "$h: final records say the same, to the microjoule" recorded "$h"
     note "$(cat "$tmp/check.out")"
+    is "$h: dcgm-exporter's files are gone with the jobs" "$(map_of "$h")" ""
 done
 complete=1

@@ -49,11 +49,11 @@ $(O)/e2e/work: tests/e2e/work.c
 # These work on a machine that has little more than make: what is missing is
 # installed first, and only then do the rules look at what there is.
 test:
-	@tests/deps test slurm
+	@tests/deps test browser slurm
 	@O=$(O) MAKE="$(MAKE)" tests/run
 
 check-long:
-	@tests/deps test slurm packages
+	@tests/deps test browser slurm packages
 	@O=$(O) MAKE="$(MAKE)" tests/run --long
 
 lint:

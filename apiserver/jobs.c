@@ -159,6 +159,27 @@ static bool is_sluid(struct bj_slice s)
     return true;
 }
 
+static bool is_uuid(struct bj_slice s)
+{
+    if (s.n != 36)
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (i == 8 || i == 13 || i == 18 || i == 23
+                ? s.p[i] != '-'
+                : !s.p[i] || !strchr("0123456789abcdef", s.p[i]))
+            return false;
+    return true;
+}
+
+/* It is made of what a job is, and is no column: whoever sees few jobs has it
+ * at once, an admin should say whose. */
+static const char uuid_sql[] =
+    " AND (SELECT bj_uuid(coalesce(x.shown_id, j.array_job || '_' || "
+    "j.array_task, x.het_job || '+' || x.het_offset, j.raw_id), w.uid, "
+    "(SELECT name FROM account WHERE id = j.account), "
+    "(SELECT text FROM hosts WHERE id = j.hosts)) FROM (SELECT 1) LEFT JOIN "
+    "job_more AS x ON x.job = j.id LEFT JOIN owner AS w ON w.id = j.owner) = ";
+
 int bj_jobs_named(struct bj_query *q, struct bj_call *c, struct bj_slice name)
 {
     struct bj_slice cluster, id;
@@ -176,6 +197,9 @@ int bj_jobs_named(struct bj_query *q, struct bj_call *c, struct bj_slice name)
         bj_query_int(q, (int64_t)a);
     } else if (is_sluid(name)) {
         bj_query_sql(q, " AND j.sluid = ");
+        bj_query_text(q, name);
+    } else if (is_uuid(name)) {
+        bj_query_sql(q, uuid_sql);
         bj_query_text(q, name);
     } else if (split_task(name, &a, &b)) {
         bj_query_sql(q, " AND j.array_job = ");

@@ -18,7 +18,7 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                        "Jobs whose name holds this text; small and capital "
                        "letters of ASCII are the same."},
     [BJ_PARAM_JOB] = {"job", BJ_PARAM_TEXT,
-                      "One job: its key, SLUID, id or array id."},
+                      "One job: its key, SLUID, UUID, id or array id."},
     [BJ_PARAM_FIELDS] = {"fields", BJ_PARAM_LIST,
                          "Only these keys; lists have the derived ones only "
                          "when they are named."},

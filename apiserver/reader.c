@@ -1,5 +1,6 @@
 #include "apiserver/reader.h"
 
+#include "apiserver/original.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "statsdb/store.h"
@@ -104,12 +105,37 @@ static int on_authorize(void *ctx, int action, const char *a, const char *b,
     }
 }
 
+static struct bj_slice argument(struct sqlite3_value *v)
+{
+    const char *p = (const char *)sqlite3_value_text(v);
+    return (struct bj_slice){p ? p : "", (size_t)sqlite3_value_bytes(v)};
+}
+
+/* bj_uuid(JOBID, UID, ACCOUNT, NODELIST): the original's id of a job. */
+static void make_uuid(struct sqlite3_context *ctx, int n,
+                      struct sqlite3_value **v)
+{
+    struct bj_buf to = {0};
+    (void)n;
+    bj_original_uuid(argument(v[0]), argument(v[1]), argument(v[2]),
+                     argument(v[3]), &to);
+    if (to.failed)
+        sqlite3_result_error_nomem(ctx);
+    else
+        sqlite3_result_text(ctx, to.p, (int)to.len, SQLITE_TRANSIENT);
+    bj_buf_free(&to);
+}
+
 static void fence(struct bj_reader *r)
 {
     struct sqlite3 *db = bj_store_db(r->store);
     sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LIKE_BYTES);
     sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 64 * 1024);
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_create_function_v2(db, "bj_uuid", 4,
+                               SQLITE_UTF8 | SQLITE_DETERMINISTIC |
+                                   SQLITE_DIRECTONLY,
+                               NULL, make_uuid, NULL, NULL, NULL);
     sqlite3_progress_handler(db, OPS, on_progress, r);
     sqlite3_set_authorizer(db, on_authorize, NULL);
 }

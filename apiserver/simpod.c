@@ -299,11 +299,41 @@ static int on_metrics_body(struct bj_call *c, const struct bj_json *doc)
     return 0;
 }
 
-/* Until 0.5 metrics are texts; the endpoint is the same for variables. */
+/* What there is to choose from. */
+static const struct {
+    const char *name, *sql;
+} lists[] = {
+    {"user", "SELECT DISTINCT n.name FROM assoc AS a JOIN user AS n ON "
+             "n.id = a.user WHERE n.name <> ''"},
+    {"account", "SELECT DISTINCT n.name FROM assoc AS a JOIN account AS n "
+                "ON n.id = a.account WHERE n.name <> ''"},
+    {"partition", "SELECT DISTINCT n.name FROM assoc AS a JOIN partition "
+                  "AS n ON n.id = a.partition WHERE n.name <> ''"},
+    {"cluster", "SELECT DISTINCT n.name FROM assoc AS a JOIN cluster AS n "
+                "ON n.id = a.cluster WHERE n.name <> ''"},
+};
+
+/* "accounts" is as good as "account"; -1: none of them. */
+static int find_words(struct bj_slice what)
+{
+    if (what.n > 0 && what.p[what.n - 1] == 's')
+        what.n--;
+    for (int i = 0; i < (int)(sizeof(lists) / sizeof(lists[0])); i++)
+        if (bj_slice_eq(bj_slice_str(lists[i].name), what))
+            return i;
+    return -1;
+}
+
+static int put_words(struct bj_call *c, struct bj_slice what,
+                     const char *before, const char *between);
+
+/* Until 0.5 metrics are texts; until 0.3 variables are asked for here, too. */
 static int on_search_body(struct bj_call *c, const struct bj_json *doc)
 {
     struct bj_buf *b = &c->reply->body;
-    (void)doc;
+    struct bj_slice target = bj_json_text(bj_json_get(doc, "target"));
+    if (find_words(target) >= 0)
+        return put_words(c, target, "", "");
     bj_buf_str(b, "[\"jobs\",\"usage\"");
     for (unsigned i = 0; i < SERIES; i++)
         bj_buf_printf(b, ",\"%s\"", series[i]);
@@ -316,27 +346,11 @@ static int on_search_body(struct bj_call *c, const struct bj_json *doc)
 static int put_words(struct bj_call *c, struct bj_slice what,
                      const char *before, const char *between)
 {
-    static const struct {
-        const char *name, *sql;
-    } lists[] = {
-        {"user", "SELECT DISTINCT n.name FROM assoc AS a JOIN user AS n ON "
-                 "n.id = a.user WHERE n.name <> ''"},
-        {"account", "SELECT DISTINCT n.name FROM assoc AS a JOIN account AS n "
-                    "ON n.id = a.account WHERE n.name <> ''"},
-        {"partition", "SELECT DISTINCT n.name FROM assoc AS a JOIN partition "
-                      "AS n ON n.id = a.partition WHERE n.name <> ''"},
-        {"cluster", "SELECT DISTINCT n.name FROM assoc AS a JOIN cluster AS n "
-                    "ON n.id = a.cluster WHERE n.name <> ''"},
-    };
     struct bj_buf *b = &c->reply->body;
     struct sqlite3_stmt *st = NULL;
-    unsigned i = 0, n = 0;
-    /* "accounts" is as good as "account" */
-    if (what.n > 0 && what.p[what.n - 1] == 's')
-        what.n--;
-    while (i < 4 && !bj_slice_eq(bj_slice_str(lists[i].name), what))
-        i++;
-    if (i == 4)
+    unsigned n = 0;
+    int i = find_words(what);
+    if (i < 0)
         return bj_call_refuse(c, 400,
                               "There are users, accounts, partitions and "
                               "clusters to choose from.");
@@ -397,6 +411,95 @@ static int on_tag_values_body(struct bj_call *c, const struct bj_json *doc)
                      "{\"text\":", "");
 }
 
+/* --- annotations -----------------------------------------------------------
+ */
+
+static void put_annotation(struct bj_buf *b, const struct bj_json *row)
+{
+    static const char *const tags[] = {"state", "user", "account"};
+    struct bj_slice end = bj_json_text(bj_json_get(row, "end_ms"));
+    struct bj_buf text = {0};
+    bj_buf_str(b, "{\"time\":");
+    bj_buf_slice(b, bj_json_text(bj_json_get(row, "start_ms")));
+    if (end.n > 0) {
+        bj_buf_str(b, ",\"isRegion\":true,\"timeEnd\":");
+        bj_buf_slice(b, end);
+    }
+    bj_buf_str(&text, "Job ");
+    bj_buf_slice(&text, bj_json_text(bj_json_get(row, "shown_id")));
+    bj_buf_str(b, ",\"title\":");
+    bj_out_text(b, (struct bj_slice){text.p, text.len});
+    bj_buf_str(b, ",\"text\":");
+    bj_out_text(b, bj_json_text(bj_json_get(row, "name")));
+    for (unsigned i = 0; i < 3; i++) {
+        bj_buf_str(b, i ? "," : ",\"tags\":[");
+        bj_out_text(b, bj_json_text(bj_json_get(row, tags[i])));
+    }
+    bj_buf_str(b, "]}");
+    bj_buf_free(&text);
+}
+
+static int put_annotations(struct bj_call *c, struct bj_slice rows)
+{
+    struct bj_arena arena = {0};
+    struct bj_buf *b = &c->reply->body;
+    const struct bj_json *doc = NULL;
+    bool first = true;
+    int r = bj_json_parse(&arena, rows, "jobs", NULL, &doc, &c->err);
+    bj_buf_str(b, "[");
+    BJ_JSON_EACH(row, doc)
+    {
+        /* what waits has no place in time */
+        if (bj_json_is_null(bj_json_get(row, "start_ms")))
+            continue;
+        bj_buf_str(b, first ? "" : ",");
+        put_annotation(b, row);
+        first = false;
+    }
+    bj_buf_str(b, "]\n");
+    bj_arena_free(&arena);
+    return r;
+}
+
+/* Until 0.4; later they are queries.  The query's text is a payload as JSON, or
+ * nothing: the jobs that overlap with the time. */
+static int on_annotations_body(struct bj_call *c, const struct bj_json *doc)
+{
+    struct bj_slice fields =
+        BJ_SLICE("start_ms,end_ms,shown_id,name,state,user,account");
+    struct bj_slice text = bj_json_text(bj_json_path(doc, "annotation.query"));
+    struct bj_arena arena = {0};
+    struct bj_buf rows = {0}, target = {0};
+    const struct bj_json *payload = NULL;
+    struct bj_params p;
+    char next[BJ_CURSOR_BYTES];
+    int r = 0;
+    bj_buf_str(&target, "{\"payload\":");
+    text = bj_slice_trim(text);
+    bj_buf_slice(&target,
+                 text.n > 0 && text.p[0] == '{' ? text : BJ_SLICE("{}"));
+    bj_buf_str(&target, "}");
+    if (bj_json_parse(&arena, (struct bj_slice){target.p, target.len}, "query",
+                      NULL, &payload, NULL) < 0)
+        r = bj_call_refuse(c, 400, "The annotation's query is no JSON.");
+    if (r == 0)
+        r = read_payload(
+            c, doc, payload,
+            (unsigned)BJ_JOBS_MASK & ~(unsigned)BJ_BIT(BJ_PARAM_FIELDS), &p);
+    if (r == 0)
+        r = bj_params_put(c, &p, BJ_JOBS_MASK, BJ_SLICE("fields"), fields);
+    if (r == 0)
+        r = bj_jobs_list(c, &p, BJ_SHAPE_OBJECTS, &rows, next);
+    if (r == 0 && (rows.failed || target.failed))
+        r = bj_err_set(&c->err, -ENOMEM, "annotations");
+    if (r == 0)
+        r = put_annotations(c, (struct bj_slice){rows.p, rows.len});
+    bj_arena_free(&arena);
+    bj_buf_free(&rows);
+    bj_buf_free(&target);
+    return r;
+}
+
 /* --- endpoints -------------------------------------------------------------
  */
 
@@ -424,6 +527,7 @@ ENDPOINT(metrics)
 ENDPOINT(search)
 ENDPOINT(variable)
 ENDPOINT(options)
+ENDPOINT(annotations)
 ENDPOINT(tag_keys)
 ENDPOINT(tag_values)
 
@@ -445,9 +549,11 @@ const struct bj_endpoint bj_endpoints_simpod[] = {
     {.path = "/api/simpod", .methods = BJ_HTTP_GET, .run = on_base},
     POST("query", on_query, BJ_NEED_STORE),
     POST("metrics", on_metrics, 0),
-    POST("search", on_search, 0),
+    POST("search", on_search, BJ_NEED_STORE),
     POST("variable", on_variable, BJ_NEED_STORE),
     POST("metric-payload-options", on_options, BJ_NEED_STORE),
+    POST("options", on_options, BJ_NEED_STORE),
+    POST("annotations", on_annotations, BJ_NEED_STORE),
     POST("tag-keys", on_tag_keys, 0),
     POST("tag-values", on_tag_values, BJ_NEED_STORE),
     {.path = NULL},

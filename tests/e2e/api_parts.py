@@ -166,5 +166,23 @@ def heterogeneous(site):
     same(site.ask(V1 + "/jobs/%d+x" % ids[0][1], user("boss")).status, 404, "no such name")
 
 
-sys.exit(run(begin, steps, figures, many, nothing_foreign, constants, heterogeneous,
+def uuids(site):
+    """The ids of the original's API lead to the same jobs."""
+    old = site.ask("/api/jobs?from=0", user(site.who)).data
+    checked = 0
+    for j in old[:5] + old[-5:]:
+        a = site.ask(V1 + "/jobs/" + j["id"], user(site.who))
+        if a.status == 409:  # runs of one job on one node
+            checked += j["jobid"] in {r["shown_id"] for r in a.data}
+            continue
+        checked += a.status == 200 and (a.data[0]["shown_id"], a.data[0]["start"]) == (
+            j["jobid"], j["start"])
+    same(checked, len(old[:5] + old[-5:]), "by UUID")
+    same(site.ask(V1 + "/jobs/" + old[0]["id"], user("newcomer")).status, 404, "not for others")
+    check(site.ask(V1 + "/jobs?fields=id&job=" + old[0]["id"], user("boss")).data, "as a filter")
+    check(site.ask(V1 + "/jobs?total=1&fields=id&job=" + old[0]["id"], user("user2")).status == 200,
+          "for coordinators")
+
+
+sys.exit(run(begin, steps, figures, many, nothing_foreign, constants, heterogeneous, uuids,
              count=1500, days=20))

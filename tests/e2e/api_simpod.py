@@ -92,6 +92,41 @@ def lists(site):
     same(post(site, "tag-values", {"key": "cluster"}).json, [{"text": "fake"}], "their values")
 
 
+    same(post(site, "search", {"target": "accounts"}).json, ["acct%d" % i for i in range(4)],
+         "/search for variables, as until 0.3")
+    same(post(site, "options", {"metric": "jobs", "name": "cluster"}).json,
+         [{"label": "fake", "value": "fake"}], "/options, as in pre-releases")
+
+
+def annotate(site, who, query_text, since=30 * 86400):
+    return post(site, "annotations", {
+        "annotation": {"query": query_text, "name": "jobs", "datasource": "x", "enable": True,
+                       "iconColor": "red"},
+        "range": {"from": iso(site.now - since), "to": iso(site.now + 60), "raw": {}},
+        "rangeRaw": {"from": "now-30d", "to": "now"}, "variables": {}}, who)
+
+
+def annotations(site):
+    """As until 0.4: regions with a title, a text and tags."""
+    mine = [j for j in site.jobs if j["User"] == "user3" and j["Start"] != "Unknown"]
+    a = annotate(site, "user3", '{"limit": 1000}')
+    same(sorted(x["time"] for x in a.json), sorted(int(j["Start"]) * 1000 for j in mine),
+         "a job is an annotation")
+    ended = [x for x in a.json if "timeEnd" in x]
+    same(sorted(x["timeEnd"] for x in ended),
+         sorted(int(j["End"]) * 1000 for j in mine if j["End"] != "Unknown"), "up to its end")
+    check(all(x["title"].startswith("Job ") and isinstance(x["text"], str)
+              and len(x["tags"]) == 3 and x["tags"][1] == "user3" for x in a.json), "with words")
+    got = annotate(site, "boss", '{"user": "user3", "state": "failed", "limit": 1000}').json
+    same({(x["tags"][0], x["tags"][1]) for x in got}, {("failed", "user3")}, "filtered")
+    same(len(annotate(site, "user3", "").json), min(100, len(mine)), "without a query")
+    same(len(annotate(site, "user3", "my jobs").json), min(100, len(mine)), "with a text")
+    same(annotate(site, "newcomer", "").json, [], "a newcomer has none")
+    same(annotate(site, "user3", '{"user": "user4"}').json, [], "nothing of others")
+    same(annotate(site, "user3", '{"user"').status, 400, "a query that is no JSON")
+    same(annotate(site, "user3", '{"limit": "x"}').status, 400, "a bad value")
+
+
 def nothing_foreign(site):
     a = query(site, {"target": "jobs", "payload": {"limit": 1000, "user": "*",
                                                    "fields": "user"}}, who="user3")
@@ -101,7 +136,7 @@ def nothing_foreign(site):
     same(post(site, "variable", {"payload": {"target": "users"}}, "user3").json,
          [{"__text": "user3", "__value": "user3"}], "nor their names")
     for name in ("query", "metrics", "search", "variable", "metric-payload-options", "tag-keys",
-                 "tag-values"):
+                 "tag-values", "annotations", "options"):
         same(site.ask(BASE + "/" + name, method="POST", body=b"{}").status, 403,
              "/%s needs a user" % name)
         same(site.ask(BASE + "/" + name, user("boss")).status, 405, "and is no GET")
@@ -127,4 +162,4 @@ def wrong(site):
     same(site.ask("/health").status, 200, "all is well afterwards")
 
 
-sys.exit(run(begin, tables, series, lists, nothing_foreign, wrong, count=600, days=20))
+sys.exit(run(begin, tables, series, lists, annotations, nothing_foreign, wrong, count=600, days=20))

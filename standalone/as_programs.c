@@ -273,6 +273,22 @@ static const struct bj_as_program jobstats = {
     .flags = jobstats_flags,
 };
 
+static const struct bj_as_flag nvidia_flags[] = {
+    {COPY("web.listen-address", "web.listen-address")},
+    OWN_METRICS,
+    /* What GPM tells. */
+    {SWITCH("disable.gpm"),
+     .to = "--dialect.exclude=_util_percent$|_occupancy_percent$|_per_sec$"},
+    {.name = NULL},
+};
+
+static const struct bj_as_program nvidia_gpu = {
+    .names = NAMES("nvidia_gpu_prometheus_exporter"),
+    .style = BJ_AS_GO,
+    .first = "--web.dialect=nvidia_gpu_prometheus_exporter",
+    .flags = nvidia_flags,
+};
+
 /* --- the first batchjob_monitoring --------------------------------------- */
 
 /* Places in its table. */
@@ -409,6 +425,7 @@ const struct bj_as_program *const bj_as_programs[] = {
     &jobs_exporter,
     &jobstats,
     &mila,
+    &nvidia_gpu,
     &prometheus_slurm_exporter,
     &slurm_job_exporter,
     &vpenso,

@@ -14,6 +14,7 @@ const struct bj_dialect *const bj_dialects[] = {
     &bj_dialect_jobs_exporter,
     &bj_dialect_jobstats,
     &bj_dialect_mila,
+    &bj_dialect_nvidia_gpu,
     &bj_dialect_prometheus_slurm_exporter,
     &bj_dialect_slurm_job_exporter,
     &bj_dialect_vpenso,
@@ -334,6 +335,8 @@ static int put_snap(struct bj_dialect_walk *w)
         return put_list(w, labels, (const void *)(record + row->list));
     if (row->of == BJ_ROW_SUMS)
         return bj_dialect_put_sums(w, labels);
+    if (row->of >= BJ_ROW_GPU_EACH && row->of <= BJ_ROW_GPU_COUNT)
+        return bj_dialect_put_gpus(w, labels);
     if (row->of == BJ_ROW_GPU_JOB)
         return put_gpu_jobs(w, labels);
     if (row->of == BJ_ROW_COUNT)

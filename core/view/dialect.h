@@ -26,12 +26,19 @@ enum bj_row_of {
     BJ_ROW_SNAP,      /* a field of the snapshot */
     BJ_ROW_SNAPS,     /* a field of each record of a list of the snapshot */
     BJ_ROW_SUMS, /* likewise, of records whose told keys are the same the sum */
-    BJ_ROW_GPU_JOB, /* the id of the job that holds most of each accelerator,
-                       0 for none; of key, the first is its UUID */
-    BJ_ROW_INFO,    /* 1, with the values of a bj_info of the snapshot */
-    BJ_ROW_COUNT,   /* how many jobs run */
-    BJ_ROW_UID,     /* the number of the job's owner */
-    BJ_ROW_ONE,     /* 1 for each job that runs */
+    BJ_ROW_GPU_JOB,  /* the id of the job that holds most of each accelerator,
+                        0 for none; of key, the first is its UUID */
+    BJ_ROW_GPU_EACH, /* a field of each accelerator that is not divided, with
+                        what is known of it under the names in info: index,
+                        minor number, UUID, model, job and its owner's number
+                        ("0": none), and nothing in the others */
+    BJ_ROW_GPU_EACH_JOB, /* likewise, the job that holds most of it */
+    BJ_ROW_GPU_EACH_UID, /* likewise, the number of its owner */
+    BJ_ROW_GPU_COUNT,    /* how many devices there are */
+    BJ_ROW_INFO,         /* 1, with the values of a bj_info of the snapshot */
+    BJ_ROW_COUNT,        /* how many jobs run */
+    BJ_ROW_UID,          /* the number of the job's owner */
+    BJ_ROW_ONE,          /* 1 for each job that runs */
 };
 
 /* From the unit of the field to the peer's. */

@@ -42,7 +42,8 @@ static inline bool bj_dialect_of_jobs(const struct bj_dialect_row *row)
 {
     return row->of != BJ_ROW_SNAP && row->of != BJ_ROW_SNAPS &&
            row->of != BJ_ROW_INFO && row->of != BJ_ROW_GPU_JOB &&
-           row->of != BJ_ROW_COUNT && row->of != BJ_ROW_SUMS;
+           row->of != BJ_ROW_COUNT && row->of != BJ_ROW_SUMS &&
+           !(row->of >= BJ_ROW_GPU_EACH && row->of <= BJ_ROW_GPU_COUNT);
 }
 
 static inline bool bj_dialect_runs(const struct bj_job *job)
@@ -81,6 +82,9 @@ int bj_dialect_put_sums(struct bj_dialect_walk *w, struct bj_slice labels);
 void bj_dialect_gpu(const struct bj_snap *snap, const struct bj_sub *part,
                     const struct bj_gpu_use **use, struct bj_slice *name,
                     struct bj_slice *model);
+
+/* A row of BJ_ROW_GPU_EACH and those that are like it, or BJ_ROW_GPU_COUNT. */
+int bj_dialect_put_gpus(struct bj_dialect_walk *w, struct bj_slice labels);
 
 /* The id of the job that holds most of an accelerator; 0 for none, BJ_ABSENT
  * when it is no number. */

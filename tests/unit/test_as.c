@@ -200,6 +200,13 @@ static const struct {
      NULL,
      "'/x' is no slurmstepd.scope",
      {0}},
+    {"nvidia_gpu_prometheus_exporter",
+     {"-disable.gpm", "--web.listen-address=:9446"},
+     "--web.dialect=nvidia_gpu_prometheus_exporter "
+     "--dialect.exclude=_util_percent$|_occupancy_percent$|_per_sec$ "
+     "--web.listen-address=:9446",
+     0,
+     {0}},
     {"batchjob_monitoring", {NULL}, BATCHJOB BATCHJOB_ON, 0, {0}},
     {"batchjob_monitoring",
      {"--collector.disable-defaults", "--collector.rapl",

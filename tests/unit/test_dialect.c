@@ -116,8 +116,8 @@ static bool is_of_job(const struct bj_dialect_row *row)
 static bool is_list(const struct bj_dialect_row *row)
 {
     return row->of == BJ_ROW_JOBS || row->of == BJ_ROW_SNAPS ||
-           row->of == BJ_ROW_SUMS || row->of == BJ_ROW_GPUS ||
-           row->of == BJ_ROW_GPU_PARTS;
+           row->of == BJ_ROW_SUMS || row->of == BJ_ROW_GPU_EACH ||
+           row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_PARTS;
 }
 
 static bool has_field(const struct bj_dialect_row *row)
@@ -127,7 +127,8 @@ static bool has_field(const struct bj_dialect_row *row)
 
 static size_t list_of(const struct bj_dialect_row *row)
 {
-    return row->of == BJ_ROW_GPUS        ? offsetof(struct bj_snap, gpus)
+    return row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_EACH
+               ? offsetof(struct bj_snap, gpus)
            : row->of == BJ_ROW_GPU_PARTS ? offsetof(struct bj_job, gpus)
                                          : row->list;
 }
@@ -173,6 +174,7 @@ static const struct {
                          [BJ_UJ] = 1,
                          [BJ_UW] = 1,
                          [BJ_UG_PER_KWH] = 1,
+                         [BJ_UCELSIUS] = 1,
                          [BJ_PPM] = 1}},
     [BJ_SCALE_NSEC] = {1e3, 1, true, {[BJ_USEC] = 1}},
     [BJ_SCALE_TICKS] = {1, 1e4, true, {[BJ_USEC] = 1}},
@@ -400,7 +402,8 @@ static bool is_plain(const struct bj_dialect_row *row)
            !row->only[1] && !row->skip && !row->least && !row->first &&
            !row->words_only && row->scale != BJ_SCALE_FLAG &&
            row->of != BJ_ROW_GPUS && row->of != BJ_ROW_SUMS &&
-           row->when != BJ_WHEN_STRICT && row->when != BJ_WHEN_STRICT_V2;
+           row->of != BJ_ROW_GPU_EACH && row->when != BJ_WHEN_STRICT &&
+           row->when != BJ_WHEN_STRICT_V2;
 }
 
 static void compare(const struct bj_snap *snap, const struct told *told,

@@ -82,6 +82,9 @@ static struct bj_gpu_label models[] = {
     {{{WORD("GPU-aa"), WORD("3"), WORD("NVIDIA H100")}}, 1},
     {{{WORD("MIG-bb"), WORD("0"), WORD("1g.10gb")}}, 1},
 };
+static struct bj_gpu_label parents[] = {
+    {{{WORD("MIG-bb"), WORD("0"), WORD("GPU-dd")}}, 1},
+};
 static struct bj_gpu_part parts[2];
 
 static const struct bj_ident *make_ident(const char *id, const char *user,
@@ -121,6 +124,9 @@ static void make_gpus(void)
     gpus[2].sub.key[0] = BJ_SLICE("GPU-cc");
     gpus[2].sub.key[1] = BJ_SLICE("4");
     gpus[2].sub.key[2] = (struct bj_slice){0};
+    gpus[0].minor = 5;
+    gpus[0].power_uw = 300 * SEC;
+    gpus[0].temperature_uc = 41500000;
     gpus[0].memory_total_bytes = 85899345920;
     gpus[0].memory_used_bytes = 1;
     gpus[0].sm_ppm = 123400;
@@ -223,6 +229,7 @@ static void make_snap(struct bj_snap *snap, struct bj_job job[JOBS])
     snap->zones = (struct bj_list)LIST(zones);
     snap->gpus = (struct bj_list)LIST(gpus);
     snap->gpu_models = (struct bj_list)LIST(models);
+    snap->gpu_parents = (struct bj_list)LIST(parents);
     snap->factors = (struct bj_list)LIST(factors);
     snap->self.collectors = (struct bj_list)LIST(collectors);
     snap->self.build_info =
@@ -273,6 +280,8 @@ static const struct {
     {"jobstats", "jobstats.txt", BJ_PAGE_TEXT, true},
     {"batchjob_monitoring", "batchjob_monitoring.txt", BJ_PAGE_TEXT, true},
     {"ceems", "ceems.txt", BJ_PAGE_TEXT, true},
+    {"nvidia_gpu_prometheus_exporter", "nvidia_gpu_prometheus_exporter.txt",
+     BJ_PAGE_TEXT, true},
     {"cgroup_exporter", "cgroup_exporter.txt", BJ_PAGE_TEXT, false},
     {"cgroup_exporter", "cgroup_exporter.v2.txt", BJ_PAGE_TEXT, true},
 };
@@ -391,6 +400,10 @@ static const struct {
      "rss_bytes{cgroup=\"/system.slice/slurmstepd.scope/"
      "job_4711\"} 5368709120\n",
      "rss_bytes{cgroup=\"/slurm/uid_1001/job_4711\"} 4294967296\n"},
+    {"slurm-job-exporter",
+     "slurm_job_power_gpu{user=\"anna\",account=\"physics\",slurmjobid="
+     "\"4711\",gpu=\"3\",gpu_type=\"NVIDIA H100\"} 300000\n",
+     NULL},
     {"batchjob_monitoring", "# TYPE batchjob_ipmi_dcmi_watts_total counter\n",
      NULL},
 };

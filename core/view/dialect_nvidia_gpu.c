@@ -1,0 +1,69 @@
+/* The names of jobstats' GPU exporter, nvidia_gpu_prometheus_exporter. */
+#include "core/view/dialect_tables.h"
+
+/* Figures of each device, or of its instances where it has some. */
+#define GPU(text_name, text, field, ...)                                       \
+    {                                                                          \
+        BJ_NAMED("nvidia_gpu_" text_name, BJ_GAUGE, text),                     \
+            .of = BJ_ROW_GPU_EACH, .off = offsetof(struct bj_gpu_use, field),  \
+            .info = keys, __VA_ARGS__                                          \
+    }
+#define PART(text_name, text, field)                                           \
+    GPU(text_name, text " (0 to 1).", field, BJ_UNIT(MICRO))
+#define PLAIN(text_name, text, field) GPU(text_name, text, field, BJ_UNIT(NONE))
+#define JOB(text_name, text, what)                                             \
+    {                                                                          \
+        BJ_NAMED("nvidia_gpu_" text_name, BJ_GAUGE, text), .of = (what),       \
+                                                           .info = keys        \
+    }
+
+static const char *const keys[] = {
+    "ordinal", "minor_number", "uuid",     "name",
+    "jobid",   "userid",       "GPU_I_ID", NULL};
+
+static const struct bj_dialect_row rows[] = {
+    {BJ_NAMED("nvidia_gpu_num_devices", BJ_GAUGE, "GPUs."),
+     .of = BJ_ROW_GPU_COUNT},
+    PLAIN("memory_used_bytes", "Memory of the GPU in use.", memory_used_bytes),
+    PLAIN("memory_total_bytes", "Memory of the GPU.", memory_total_bytes),
+    GPU("duty_cycle", "Share of time in which anything ran, in percent.",
+        busy_ppm, BJ_UNIT(PERCENT)),
+    GPU("power_usage_milliwatts", "Power of the GPU.", power_uw,
+        BJ_UNIT(MILLI)),
+    GPU("temperature_celsius", "Temperature of the GPU.", temperature_uc,
+        BJ_UNIT(MICRO)),
+    JOB("jobId", "The job that holds the GPU; 0: none does.",
+        BJ_ROW_GPU_EACH_JOB),
+    JOB("jobUid", "The number of that job's owner; 0: none.",
+        BJ_ROW_GPU_EACH_UID),
+    PART("graphics_util_percent", "Time in which an engine was active",
+         graphics_ppm),
+    PART("sm_util_percent", "Multiprocessors in use", sm_ppm),
+    PART("sm_occupancy_percent", "Warps that there could be, which were there",
+         occupancy_ppm),
+    PART("any_tensor_util_percent", "Time in which tensor pipes were active",
+         tensor_ppm),
+    PART("dram_bw_util_percent", "Bandwidth of memory in use", dram_ppm),
+    PART("fp64_util_percent", "Time in which FP64 pipes were active", fp64_ppm),
+    PART("fp32_util_percent", "Time in which FP32 pipes were active", fp32_ppm),
+    PART("fp16_util_percent", "Time in which FP16 pipes were active", fp16_ppm),
+    PLAIN("pcie_tx_per_sec", "Bytes a second sent over PCI Express.",
+          pcie_tx_rate),
+    PLAIN("pcie_rx_per_sec", "Bytes a second received over PCI Express.",
+          pcie_rx_rate),
+    PLAIN("nvlink_total_rx_per_sec", "Bytes a second received over NVLink.",
+          nvlink_rx_rate),
+    PLAIN("nvlink_total_tx_per_sec", "Bytes a second sent over NVLink.",
+          nvlink_tx_rate),
+};
+
+static const struct bj_dialect_label bare[] = {{.name = NULL}};
+
+const struct bj_dialect bj_dialect_nvidia_gpu = {
+    .name = "nvidia_gpu_prometheus_exporter",
+    .port = "9445",
+    .system = "slurm",
+    .collect = BJ_COLLECT(GPU),
+    BJ_TABLE(rows),
+    .labels = {bare},
+};

@@ -4,9 +4,7 @@
 
 #include "base/buf.h"
 
-/* The original's id of a job, appended: XXH3-128 (seed 0) of
- * "jobid,uid,account,nodelist", account and nodelist in small letters and all
- * trimmed, as 8-4-4-4-12 hexadecimal digits. */
+/* The original's id of a job, appended (base/jobuuid.h). */
 void bj_original_uuid(struct bj_slice jobid, struct bj_slice uid,
                       struct bj_slice account, struct bj_slice nodelist,
                       struct bj_buf *to);

@@ -67,6 +67,7 @@ content() {
     put array_task "${SLURM_ARRAY_TASK_ID:-}"
     put het_job_id "${SLURM_HET_JOB_ID:-}"
     put het_offset "${SLURM_HET_JOB_OFFSET:-}"
+    put nodelist "${SLURM_JOB_NODELIST:-}"
     put start "$start"
 }
 

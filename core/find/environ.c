@@ -10,6 +10,7 @@
 enum {
     STEP = BJ_ID_FIELDS, /* there is one: this is the environment of a step */
     BATCH,               /* "BATCH": below a batch script */
+    NODELIST,
     LAST
 };
 
@@ -32,6 +33,7 @@ static const struct row {
     {"slurm", S("SLURM_JOB_NAME"), BJ_ID_NAME},
     {"slurm", S("SLURM_ARRAY_JOB_ID"), BJ_ID_ARRAY_JOB},
     {"slurm", S("SLURM_ARRAY_TASK_ID"), BJ_ID_ARRAY_TASK},
+    {"slurm", S("SLURM_JOB_NODELIST"), NODELIST},
     {"slurm", S("SLURM_STEP_ID"), STEP},
     {"slurm", S("ENVIRONMENT"), BATCH},
     {"pbs", S("PBS_JOBID"), BJ_ID_JOBID},
@@ -254,6 +256,8 @@ static bool try_system(struct bj_slice env, const struct bj_slice v[NROWS],
     check_array(e.f);
     if (group)
         group_fields(env, spelling, offset, &e);
+    else
+        e.nodelist = pick(v, system, NODELIST);
     e.f[BJ_ID_JOBID] = jobid.n > 0 ? jobid : id;
     *ret = e;
     return true;

@@ -29,6 +29,7 @@ bool bj_environ_get(struct bj_slice env, struct bj_slice name,
 /* What an environment says of a job; the slices point into it. */
 struct bj_environ {
     struct bj_slice f[BJ_ID_FIELDS];
+    struct bj_slice nodelist; /* of the whole job, as Slurm writes it */
     bool step; /* of a step: the environment of the job itself is better */
 };
 

@@ -43,6 +43,8 @@ enum bj_ident_field {
     BJ_ID_SOURCE,     /* where account and the rest came from: "prolog",
                          "environ", "prolog+environ"; where nothing told
                          them, the uid: "cgroup", "process"; or empty */
+    BJ_ID_UUID,       /* of Slurm's jobs (base/jobuuid.h), where the list of
+                         their nodes is known */
     BJ_ID_FIELDS
 };
 

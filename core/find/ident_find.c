@@ -1,6 +1,7 @@
 #include "core/find/ident_find.h"
 
 #include "base/clock.h"
+#include "base/jobuuid.h"
 #include "core/find/environ.h"
 #include "core/find/jobfile.h"
 #include "core/model/record.h"
@@ -16,6 +17,14 @@ void bj_finding_take(struct bj_finding *fd, enum bj_ident_field field,
     size_t n = value.n < BJ_RAW_CAP ? value.n : BJ_RAW_CAP;
     memcpy(fd->raw[field], value.p, n);
     fd->f[field] = (struct bj_slice){fd->raw[field], n};
+}
+
+void bj_finding_take_nodes(struct bj_finding *fd, struct bj_slice nodelist)
+{
+    if (fd->nodelist.n > 0 || nodelist.n == 0 || nodelist.n > BJ_NODES_CAP)
+        return;
+    memcpy(fd->nodes, nodelist.p, nodelist.n);
+    fd->nodelist = (struct bj_slice){fd->nodes, nodelist.n};
 }
 
 void bj_finding_take_uid(struct bj_finding *fd, uid_t uid,
@@ -57,6 +66,7 @@ static void take_file(struct bj_finding *fd, const struct bj_jobfile *file)
         fd->uid_source = BJ_IDENT_FILE;
     for (int i = 0; i < BJ_ID_FIELDS; i++)
         bj_finding_take(fd, (enum bj_ident_field)i, file->f[i]);
+    bj_finding_take_nodes(fd, file->nodelist);
 }
 
 /* Look for a file named so in all directories; the first one counts. */
@@ -173,6 +183,19 @@ static void from_procs(struct bj_finding *fd)
         bj_finding_environ(fd);
 }
 
+/* The older stack's id of a job, once all that goes into it is known. */
+static void uuid(struct bj_finding *fd)
+{
+    char text[BJ_JOB_UUID_BYTES];
+    if (!is_system(fd, BJ_SLICE("slurm")) || fd->unknown_job ||
+        fd->nodelist.n == 0 || fd->f[BJ_ID_UID].n == 0 ||
+        fd->f[BJ_ID_ACCOUNT].n == 0)
+        return;
+    if (bj_job_uuid(fd->f[BJ_ID_JOBID], fd->f[BJ_ID_UID], fd->f[BJ_ID_ACCOUNT],
+                    fd->nodelist, text))
+        bj_finding_take(fd, BJ_ID_UUID, bj_slice_str(text));
+}
+
 static void search(struct bj_finding *fd)
 {
     from_query(fd);
@@ -180,6 +203,7 @@ static void search(struct bj_finding *fd)
     if (has_owner(fd))
         from_procs(fd);
     user_name(fd);
+    uuid(fd);
     bj_finding_take(fd, BJ_ID_SOURCE, bj_slice_str(source_text(fd)));
 }
 

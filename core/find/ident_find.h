@@ -31,9 +31,10 @@ struct bj_ident *bj_ident_find(const struct bj_ident_sources *src,
 /* -- Between the files of the search -- */
 
 enum {
-    BJ_RAW_CAP = 512,   /* bytes of a field before it is cleaned */
-    BJ_PROCS_MAX = 512, /* processes of a job that are looked at */
-    BJ_READS_MAX = 64   /* environments of a job that are read */
+    BJ_RAW_CAP = 512,    /* bytes of a field before it is cleaned */
+    BJ_NODES_CAP = 8192, /* of the list of the job's nodes */
+    BJ_PROCS_MAX = 512,  /* processes of a job that are looked at */
+    BJ_READS_MAX = 64    /* environments of a job that are read */
 };
 
 /* A process of the job. */
@@ -50,6 +51,8 @@ struct bj_finding {
     const struct bj_ident_query *q;
     struct bj_slice f[BJ_ID_FIELDS]; /* into raw */
     char raw[BJ_ID_FIELDS][BJ_RAW_CAP];
+    char nodes[BJ_NODES_CAP];
+    struct bj_slice nodelist; /* into nodes */
     uint64_t start_sec;
     bool file, environ; /* these told something */
     bool unknown_job;   /* JOBID of the query is only a stand-in */
@@ -63,6 +66,8 @@ struct bj_finding {
 /* Take a field unless there is one already. */
 void bj_finding_take(struct bj_finding *fd, enum bj_ident_field field,
                      struct bj_slice value);
+/* Likewise the list of nodes; not at all when there is no room for it. */
+void bj_finding_take_nodes(struct bj_finding *fd, struct bj_slice nodelist);
 void bj_finding_take_uid(struct bj_finding *fd, uid_t uid,
                          enum bj_ident_source source);
 

@@ -214,6 +214,7 @@ static void take_environ(struct bj_finding *fd, const struct bj_environ *e,
     for (int i = 0; i < BJ_ID_FIELDS; i++)
         if (i != BJ_ID_UID && i != BJ_ID_USER && i != BJ_ID_SYSTEM)
             bj_finding_take(fd, (enum bj_ident_field)i, e->f[i]);
+    bj_finding_take_nodes(fd, e->nodelist);
     bj_finding_take_uid(fd, uid, BJ_IDENT_PROCESS);
 }
 

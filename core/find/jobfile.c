@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-/* Keys of our format; START is no field of an identity. */
-enum { START = BJ_ID_FIELDS };
+/* Keys of our format; these are no fields of an identity. */
+enum { START = BJ_ID_FIELDS, NODELIST };
 
 static const struct {
     struct bj_slice key;
@@ -26,6 +26,7 @@ static const struct {
     {{"array_task", 10}, BJ_ID_ARRAY_TASK},
     {{"het_job_id", 10}, BJ_ID_HET_JOB},
     {{"het_offset", 10}, BJ_ID_HET_OFFSET},
+    {{"nodelist", 8}, NODELIST},
     {{"start", 5}, START},
 };
 
@@ -60,7 +61,9 @@ static int set_key(struct bj_slice key, struct bj_slice value,
             return bj_err_set(err, -EINVAL,
                               "line %u: the value of '%s' is no number", line,
                               keys[i].key.p);
-        if (f != START)
+        if (f == NODELIST)
+            ret->nodelist = value;
+        else if (f != START)
             ret->f[f] = value;
         return 0;
     }
@@ -106,6 +109,7 @@ static int parse_words(struct bj_slice text, struct bj_jobfile *ret,
                           "line 1: a number or a user name expected first");
     ret->f[digit ? BJ_ID_UID : BJ_ID_USER] = word[0];
     ret->f[BJ_ID_ACCOUNT] = word[1];
+    ret->nodelist = word[2];
     return 0;
 }
 

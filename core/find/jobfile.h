@@ -4,7 +4,8 @@
  *
  *   ours (examples/slurm-prolog.sh): lines "key=value".  Keys are jobid,
  *       sluid, uid, user, account, partition, qos, name, array_job_id,
- *       array_task, het_job_id, het_offset and start (seconds since 1970);
+ *       array_task, het_job_id, het_offset, nodelist and start (seconds since
+ *       1970);
  *       others pass.  A value goes to the end of its line; in it "\n" is a
  *       newline and "\\" a backslash.  Lines that start with '#' pass.
  *   three words, "uid account nodelist", as prologs for the older batch job
@@ -23,6 +24,7 @@ enum { BJ_JOBFILE_CAP = 64 * 1024 }; /* bytes that are read at most */
  * empty, or BJ_ABSENT. */
 struct bj_jobfile {
     struct bj_slice f[BJ_ID_FIELDS];
+    struct bj_slice nodelist; /* as Slurm writes it */
     uint64_t start_sec;
 };
 

@@ -131,6 +131,7 @@ struct bj_dialect_row {
 enum bj_label_of {
     BJ_LABEL_IDENT,
     BJ_LABEL_TEXT,
+    BJ_LABEL_UUID,       /* the job's BJ_ID_UUID, else its id */
     BJ_LABEL_HOST,       /* as the machine calls itself */
     BJ_LABEL_SHORT_HOST, /* of that what is before the first dot */
     BJ_LABEL_CGROUP /* of the job's cgroup, as Slurm calls it where nobody asked

@@ -75,14 +75,11 @@ static const struct bj_dialect_row rows[] = {
         .labels = OF_NODE),
 };
 
-/* Of the job's identifier of its own, jobuuid, a part is the list of its
- * nodes, which no node knows for sure: as in the original where that was not to
- * be had, it is the job id. */
 static const struct bj_dialect_label labels[] = {
     BJ_FIXED("batch", "slurm"),
     BJ_FROM("jobid", BJ_ID_JOBID),
     BJ_FROM("jobaccount", BJ_ID_ACCOUNT),
-    BJ_FROM("jobuuid", BJ_ID_JOBID),
+    {.name = "jobuuid", .of = BJ_LABEL_UUID},
     {.name = NULL},
 };
 static const struct bj_dialect_label none[] = {{.name = NULL}};

@@ -54,6 +54,9 @@ static struct bj_slice label_value(const struct bj_dialect_label *l,
         return short_host(env->host);
     case BJ_LABEL_TEXT:
         return bj_slice_str(l->text);
+    case BJ_LABEL_UUID:
+        v = job->ident->f[BJ_ID_UUID];
+        return v.n > 0 ? v : job->ident->f[BJ_ID_JOBID];
     case BJ_LABEL_IDENT:
     case BJ_LABEL_CGROUP:
         break;
@@ -117,7 +120,7 @@ static void put_set(const struct bj_dialect_walk *w, int set,
     for (; l->name; l++)
         if (job && l->of == BJ_LABEL_CGROUP)
             put_cgroup(b, l->name, w->env->unified, job->ident->f);
-        else if (job || l->of != BJ_LABEL_IDENT)
+        else if (job || (l->of != BJ_LABEL_IDENT && l->of != BJ_LABEL_UUID))
             put_label(b, l->name, label_value(l, w->env, job));
 }
 

@@ -50,6 +50,8 @@ is "jobstats has its owner" "$(value cgroup_uid jobid="$job")" "$(id -u "$user")
 check "and its step" value cgroup_memory_used_bytes jobid="$job" step=0 task=
 page batchjob_monitoring
 check "batchjob_monitoring has it" value batchjob_cpus jobid="$job" jobaccount=physics step= task=
+check "with the id that the older stack gives it" \
+    grep -Eq "jobid=\"$job\",.*jobuuid=\"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\"" "$tmp/page"
 page ceems
 check "ceems has it" value ceems_compute_unit_cpus uuid="$job" manager=slurm
 page cgroup_exporter

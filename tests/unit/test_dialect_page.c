@@ -99,6 +99,8 @@ static const struct bj_ident *make_ident(const char *id, const char *user,
     f[BJ_ID_UID] = bj_slice_str(uid);
     f[BJ_ID_SYSTEM] = bj_slice_str(system);
     f[BJ_ID_NODE] = bj_slice_str(node);
+    if (strcmp(id, "4711") == 0)
+        f[BJ_ID_UUID] = BJ_SLICE("ac28caf5-ce6c-35f6-73fb-47d9d43f7780");
     const struct bj_ident *ident = bj_ident_new(f, &conf);
     assert_non_null(ident);
     return ident;

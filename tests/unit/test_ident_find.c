@@ -3,6 +3,7 @@
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/fakejob.h"
 
+#include "base/jobuuid.h"
 #include "core/find/ident_find.h"
 #include "core/model/record.h"
 
@@ -175,6 +176,41 @@ static void test_prolog(void **state)
     fake_is(id, BJ_ID_NAME, "sim");
     fake_is(id, BJ_ID_SOURCE, "prolog+environ");
     assert_true(id->complete);
+    bj_ident_unref(id);
+}
+
+/* The id that the older stack has for a job: the vector is of its own tests. */
+static void test_uuid(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "1000 testacc compute-[0-2]\n",
+        "jobid=1009248\nuid=1000\naccount=TestAcc\nnodelist=compute-[0-2]\n",
+        "jobid=1009248\nuid=1000\naccount=testacc\n"};
+    static const char *const env[] = {"SLURM_JOB_ID=7",
+                                      "SLURM_JOB_ACCOUNT=physics",
+                                      "SLURM_JOB_NODELIST=n[1-4],Gpu7", NULL};
+    char path[PATH_CAP];
+    const char *vector = "ac28caf5-ce6c-35f6-73fb-47d9d43f7780";
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        fake_dir("jobs");
+        fake_append("jobs/1009248", texts[i]);
+        struct question q = {"slurm", "1009248", NULL, "1000",
+                             "cg/job_1009248"};
+        struct bj_ident *id = fake_ask_once(q, 0);
+        fake_is(id, BJ_ID_UUID, i < 2 ? vector : "");
+        bj_ident_unref(id);
+        assert_int_equal(unlink(fake_path("jobs/1009248", path)), 0);
+    }
+    char want[BJ_JOB_UUID_BYTES];
+    fake_join("cg/job_7/step_batch/task_0",
+              fake_start("/bin/sleep", "sleep", fake_uid, env));
+    struct question q = {.system = "slurm", .jobid = "7", .dir = "cg/job_7"};
+    struct bj_ident *id = fake_ask_once(q, 0);
+    assert_true(bj_job_uuid(BJ_SLICE("7"), bj_slice_str(fake_uid_text),
+                            BJ_SLICE("physics"), BJ_SLICE("n[1-4],gpu7"),
+                            want));
+    fake_is(id, BJ_ID_UUID, want);
     bj_ident_unref(id);
 }
 
@@ -423,14 +459,23 @@ static void test_short_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_path_only),     TEST(test_environ),
-        TEST(test_too_early),     TEST(test_own_job),
-        TEST(test_liars),         TEST(test_step_and_batch),
-        TEST(test_prolog),        TEST(test_bad_prolog),
-        TEST(test_sluid_title),   TEST(test_sluid_file),
-        TEST(test_sluid_environ), TEST(test_sluid_forged),
-        TEST(test_condor),        TEST(test_no_owner),
-        TEST(test_odd_pids),      TEST(test_short_of_memory),
+        TEST(test_path_only),
+        TEST(test_environ),
+        TEST(test_too_early),
+        TEST(test_own_job),
+        TEST(test_liars),
+        TEST(test_step_and_batch),
+        TEST(test_prolog),
+        TEST(test_bad_prolog),
+        TEST(test_uuid),
+        TEST(test_sluid_title),
+        TEST(test_sluid_file),
+        TEST(test_sluid_environ),
+        TEST(test_sluid_forged),
+        TEST(test_condor),
+        TEST(test_no_owner),
+        TEST(test_odd_pids),
+        TEST(test_short_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

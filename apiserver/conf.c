@@ -169,7 +169,7 @@ enum { SETS = 3 };
 static void name_sets(struct bj_api_conf *c, struct bj_optset sets[SETS])
 {
     sets[0] = (struct bj_optset){options, c};
-    sets[1] = (struct bj_optset){bj_prom_opts, &c->prom};
+    sets[1] = (struct bj_optset){bj_prompool_opts, &c->prom};
     sets[2] = (struct bj_optset){bj_program_opts, &c->program};
 }
 
@@ -195,7 +195,7 @@ static int check(const struct bj_api_conf *c, struct bj_err *err)
                           "web.max-requests");
     if (!c->store || !c->store[0])
         return bj_err_set(err, -EINVAL, "store.path: there must be one");
-    return bj_prom_check(&c->prom, err);
+    return bj_prompool_check(&c->prom, err);
 }
 
 int bj_api_conf_load(struct bj_api_conf *c, int argc, char **argv,
@@ -221,6 +221,6 @@ int bj_api_conf_unread(const char *option, struct bj_err *err)
 void bj_api_conf_help(struct bj_buf *out)
 {
     bj_opt_help(&(struct bj_optset){options, NULL}, out);
-    bj_opt_help(&(struct bj_optset){bj_prom_opts, NULL}, out);
+    bj_opt_help(&(struct bj_optset){bj_prompool_opts, NULL}, out);
     bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
 }

@@ -2,7 +2,7 @@
 #ifndef BJ_APISERVER_CONF_H
 #define BJ_APISERVER_CONF_H
 
-#include "apiserver/prom.h"
+#include "apiserver/prompool.h"
 #include "base/program.h"
 
 #include <stdbool.h>
@@ -28,7 +28,7 @@ struct bj_api_conf {
     char *access_file, *token_file;
     bool original_strict;
     char *constants; /* file of the site's own numbers; empty: none */
-    struct bj_prom_conf prom;
+    struct bj_prompool_conf prom;
     struct bj_program program;
 };
 

@@ -22,7 +22,7 @@ static void free_work(struct bj_series_work *w)
 {
     if (!w)
         return;
-    bj_prom_unref(w->prom);
+    bj_prompool_unref(w->prom);
     bj_buf_free(&w->query);
     bj_arena_free(&w->arena);
     free(w);
@@ -79,18 +79,18 @@ static int read_by(struct bj_call *c, const struct bj_params *p,
 
 static int64_t scrape_sec(const struct bj_call *c)
 {
-    uint64_t usec = c->api->conf->prom.scrape_usec;
+    uint64_t usec = c->api->conf->prom.server.scrape_usec;
     return (int64_t)((usec + 999999) / 1000000);
 }
 
 /* The job's time, and of it what is asked for: outside of it the same id may
  * have been another job's. */
 static int read_range(struct bj_call *c, const struct bj_params *p,
-                      const struct bj_found *f, struct bj_prom_range *ret)
+                      const struct bj_found *f, struct bj_prompool_range *ret)
 {
     int64_t least = scrape_sec(c);
     if (f->start == BJ_SQL_NULL) { /* it has not run yet */
-        *ret = (struct bj_prom_range){c->now_sec, c->now_sec - 1, least};
+        *ret = (struct bj_prompool_range){c->now_sec, c->now_sec - 1, least};
         return 0;
     }
     int64_t end = f->end == BJ_SQL_NULL ? c->now_sec : f->end + least;
@@ -118,9 +118,9 @@ static int read_range(struct bj_call *c, const struct bj_params *p,
 static int prepare(struct bj_call *c, struct bj_params *p,
                    struct bj_series_work *w)
 {
-    const struct bj_prom_conf *conf = &c->api->conf->prom;
+    const struct bj_prompool_conf *conf = &c->api->conf->prom;
     struct bj_found f;
-    struct bj_buf selector = {0};
+    struct bj_buf selector = {0}, match = {0};
     int r = bj_found_get(c, p, c->tail, &w->arena, &f);
     if (r == 0)
         r = pick(c, p, w);
@@ -128,21 +128,30 @@ static int prepare(struct bj_call *c, struct bj_params *p,
         r = read_by(c, p, &w->by);
     if (r == 0)
         r = read_range(c, p, &f, &w->range);
-    if (r != 0)
+    if (r == 0)
+        r = bj_prom_matchers(&conf->server.match,
+                             f.cluster.n > 0 ? f.cluster.p : "", &match,
+                             &c->err);
+    bj_buf_put(&match, "", 1);
+    if (r != 0) {
+        bj_buf_free(&match);
         return r;
+    }
     struct bj_series_job job = {.id = f.id,
                                 .user = f.user,
                                 .cluster = f.cluster,
                                 .uid = f.uid == BJ_SQL_NULL ? -1 : f.uid,
-                                .match = conf->match,
+                                .match = match.p,
                                 .cluster_label = conf->cluster_label};
     int64_t window = 4 * scrape_sec(c);
     bj_series_selector(&selector, &job);
     bj_series_query(&w->query, w->metric, w->metrics,
                     (struct bj_slice){selector.p, selector.len}, w->by,
                     window > w->range.step ? window : w->range.step);
-    if (selector.failed || w->query.failed)
+    bj_buf_put(&w->query, "", 1);
+    if (match.failed || selector.failed || w->query.failed)
         r = bj_err_set(&c->err, -ENOMEM, "series");
+    bj_buf_free(&match);
     bj_buf_free(&selector);
     w->key = f.key;
     w->points =
@@ -165,7 +174,7 @@ static int on_series(struct bj_call *c)
     struct bj_series_work *w = calloc(1, sizeof(*w));
     if (!w)
         return bj_err_set(&c->err, -ENOMEM, "series");
-    w->prom = bj_prom_ref(c->api->prom);
+    w->prom = bj_prompool_ref(c->api->prom);
     r = prepare(c, &p, w);
     if (r == 0)
         c->work = w;
@@ -265,10 +274,10 @@ static int metric_at(const struct bj_series_work *w, struct bj_slice name)
 }
 
 /* One element: {"metric": {...}, "values": [[TIME, "VALUE"], ...]}. */
-static int take_series(void *ctx, const struct bj_json *v, struct bj_err *err)
+static int take_series(void *ctx, const struct bj_json *metric,
+                       const struct bj_json *values, struct bj_err *err)
 {
     struct bj_series_work *w = ctx;
-    const struct bj_json *metric = bj_json_get(v, "metric");
     int at = metric_at(w, label(metric, "bj"));
     if (at < 0)
         return bj_err_set(err, -EPROTO, "prometheus: a series not asked for");
@@ -277,7 +286,7 @@ static int take_series(void *ctx, const struct bj_json *v, struct bj_err *err)
         return bj_err_set(err, -EFBIG, "prometheus: too many values");
     if (!g->cell)
         return bj_err_set(err, -ENOMEM, "series");
-    BJ_JSON_EACH(pair, bj_json_get(v, "values"))
+    BJ_JSON_EACH(pair, values)
     {
         int64_t sec;
         struct bj_slice text = bj_json_text(bj_json_at(pair, 1));
@@ -397,8 +406,9 @@ static int after_series(struct bj_call *c)
     struct bj_series_work *w = c->work;
     int r = 0;
     if (w->points > 0 && w->metrics > 0)
-        r = bj_prom_ask(w->prom, (struct bj_slice){w->query.p, w->query.len},
-                        &w->range, take_series, w, &c->err);
+        r = bj_prompool_ask(
+            w->prom, w->query.p, &w->range,
+            &(struct bj_prom_sink){.ctx = w, .series = take_series}, &c->err);
     if (r == 0 && c->endpoint->run == on_curve)
         r = write_curve(c, w);
     else

@@ -3,7 +3,7 @@
 #ifndef BJ_APISERVER_SERIES_H
 #define BJ_APISERVER_SERIES_H
 
-#include "apiserver/prom.h"
+#include "apiserver/prompool.h"
 #include "base/buf.h"
 
 /* What rows are told by. */
@@ -23,8 +23,9 @@ extern const struct bj_series_metric bj_series_metrics[];
 /* Whose series, in which words. */
 struct bj_series_job {
     struct bj_slice id, user, cluster;
-    int64_t uid;                       /* negative: not known */
-    const char *match, *cluster_label; /* options; NULL or empty: none */
+    int64_t uid;               /* negative: not known */
+    const char *match;         /* more matchers; NULL or empty: none */
+    const char *cluster_label; /* likewise */
 };
 
 /* Append the selector, "{jobid=\"4711\",...}".  Series whose labels do not tell

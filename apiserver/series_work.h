@@ -15,8 +15,8 @@ struct bj_series_group {
 };
 
 struct bj_series_work {
-    struct bj_prom *prom;
-    struct bj_prom_range range;
+    struct bj_prompool *prom;
+    struct bj_prompool_range range;
     enum bj_series_by by;
     unsigned char metric[BJ_SERIES_METRICS];
     unsigned metrics;

@@ -262,7 +262,7 @@ int bj_api_init(struct bj_api *a, const struct bj_api_conf *conf,
     if (r == 0)
         r = bj_words_new(&a->words, err);
     if (r == 0)
-        r = bj_prom_new(&conf->prom, &a->prom, err);
+        r = bj_prompool_new(&conf->prom, &a->prom, err);
     if (r == 0)
         r = bj_httpd_new(routes, a, &limits, &a->httpd, err);
     return r < 0 ? r : bj_httpd_configure(a->httpd, bj_gate_web(a->gate), err);
@@ -274,7 +274,7 @@ void bj_api_free(struct bj_api *a)
     bj_reader_free(a->reader);
     bj_gate_free(a->gate);
     bj_words_free(a->words);
-    bj_prom_unref(a->prom);
+    bj_prompool_unref(a->prom);
     *a = (struct bj_api){0};
 }
 
@@ -284,18 +284,18 @@ int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
     struct bj_reader *reader = NULL;
     struct bj_gate *gate = NULL;
     struct bj_words *words = NULL;
-    struct bj_prom *prom = NULL;
+    struct bj_prompool *prom = NULL;
     int r = open_reader(conf, &reader, err);
     if (r == 0)
         r = bj_gate_new(conf, &gate, err);
     if (r == 0)
         r = bj_words_new(&words, err);
     if (r == 0)
-        r = bj_prom_new(&conf->prom, &prom, err);
+        r = bj_prompool_new(&conf->prom, &prom, err);
     if (r == 0)
         r = bj_httpd_configure(a->httpd, bj_gate_web(gate), err);
     if (r < 0) {
-        bj_prom_unref(prom);
+        bj_prompool_unref(prom);
         bj_gate_free(gate);
         bj_reader_free(reader);
         bj_words_free(words);
@@ -305,7 +305,7 @@ int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
     bj_gate_free(a->gate);
     /* Another store may have given its numbers to other words. */
     bj_words_free(a->words);
-    bj_prom_unref(a->prom);
+    bj_prompool_unref(a->prom);
     a->prom = prom;
     a->words = words;
     a->reader = reader;

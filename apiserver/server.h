@@ -20,7 +20,7 @@ struct bj_api {
     struct bj_reader *reader;
     struct bj_gate *gate;
     struct bj_words *words;
-    struct bj_prom *prom; /* NULL: none is configured */
+    struct bj_prompool *prom; /* NULL: none is configured */
     const struct bj_endpoint *endpoint[BJ_API_ENDPOINTS]; /* NULL at the end */
     struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one: no endpoint */
     struct bj_web_watch watch;

@@ -15,7 +15,8 @@
 /* Of a cluster. */
 struct bj_prom_conf {
     char *url; /* NULL or empty: none is asked */
-    char *user, *password_file, *token_file, *ca_file;
+    char *user, *password_file, *token_file;
+    char *ca_file, *cert_file, *key_file;
     struct bj_strv headers, match;
     uint64_t scrape_usec, history_usec, settle_usec, grace_usec;
     uint64_t timeout_usec, pause_usec;
@@ -27,8 +28,10 @@ struct bj_prom_conf {
 /* The option table; base is a struct bj_prom_conf. */
 extern const struct bj_opt bj_prom_opts[];
 
-/* Do they fit each other?  -EINVAL with a message. */
+/* Do they fit each other?  -EINVAL with a message.  check_server: only those of
+ * the client, which are url to headers, match, timeout and max_bytes. */
 int bj_prom_check(const struct bj_prom_conf *conf, struct bj_err *err);
+int bj_prom_check_server(const struct bj_prom_conf *conf, struct bj_err *err);
 
 struct bj_prom;
 

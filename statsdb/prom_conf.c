@@ -106,6 +106,16 @@ const struct bj_opt bj_prom_opts[] = {
      .off = OF(ca_file),
      .arg = "FILE",
      .help = "Certificates to believe for https; the system's when empty."},
+    {.name = "prometheus.cert-file",
+     .kind = BJ_OPT_STR,
+     .off = OF(cert_file),
+     .arg = "FILE",
+     .help = "Our own certificate."},
+    {.name = "prometheus.key-file",
+     .kind = BJ_OPT_STR,
+     .off = OF(key_file),
+     .arg = "FILE",
+     .help = "Its key, where it is not in the same file."},
     {.name = "prometheus.header",
      .kind = BJ_OPT_LIST,
      .off = OF(headers),
@@ -165,7 +175,7 @@ int bj_prom_matchers(const struct bj_strv *match, const char *cluster,
     return 0;
 }
 
-int bj_prom_check(const struct bj_prom_conf *c, struct bj_err *err)
+int bj_prom_check_server(const struct bj_prom_conf *c, struct bj_err *err)
 {
     struct bj_buf out = {0};
     if (!c->url || !c->url[0])
@@ -178,9 +188,6 @@ int bj_prom_check(const struct bj_prom_conf *c, struct bj_err *err)
         strncmp(c->url, "https://", 8) != 0)
         return bj_err_set(err, -EINVAL,
                           "prometheus.url: http:// or https:// is expected");
-    if (c->settle_usec < 2 * c->scrape_usec)
-        return bj_err_set(err, -EINVAL,
-                          "prometheus.settle: at least two scrapes are needed");
     if (c->headers.n > HEADERS_MAX)
         return bj_err_set(err, -EINVAL, "prometheus.header: more than %d",
                           HEADERS_MAX);
@@ -188,4 +195,13 @@ int bj_prom_check(const struct bj_prom_conf *c, struct bj_err *err)
         return bj_err_set(err, -EINVAL,
                           "prometheus: one of user and token-file is wanted");
     return 0;
+}
+
+int bj_prom_check(const struct bj_prom_conf *c, struct bj_err *err)
+{
+    int r = bj_prom_check_server(c, err);
+    if (r < 0 || !c->url || !c->url[0] || c->settle_usec >= 2 * c->scrape_usec)
+        return r;
+    return bj_err_set(err, -EINVAL,
+                      "prometheus.settle: at least two scrapes are needed");
 }

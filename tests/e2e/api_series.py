@@ -39,7 +39,7 @@ def without(site):
     same(site.ask(path("fake:1:1"), user("user3")).status, 404, "no such job")
     same(site.ask("/api/v1/jobs//series", user("user3")).status, 404, "a job without a name")
     for options in (["--prometheus.url=ftp://x"], ["--prometheus.user=a"],
-                    ["--prometheus.match={x}"]):
+                    ["--prometheus.match=x"]):
         try:
             site.start("--prometheus.url=http://127.0.0.1:1", *options)
             check(False, "a bad option is refused: %s" % options)

@@ -1,0 +1,251 @@
+#include "apiserver/prompool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct bj_prompool_conf, member)
+#define SEC(n) ((uint64_t)(n)*1000000)
+
+enum { QUERIES = 16, ANSWER_BYTES = 16 << 20 };
+
+const struct bj_opt bj_prompool_opts[] = {
+    {.name = "prometheus.url",
+     .kind = BJ_OPT_STR,
+     .off = AT(server.url),
+     .arg = "URL",
+     .help = "Prometheus server that scrapes the nodes, for the time series of "
+             "jobs; empty: none."},
+    {.name = "prometheus.user",
+     .kind = BJ_OPT_STR,
+     .off = AT(server.user),
+     .arg = "NAME",
+     .help = "Name for it (basic auth)."},
+    {.name = "prometheus.password-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(server.password_file),
+     .arg = "FILE",
+     .help = "File with the password, read for each question."},
+    {.name = "prometheus.token-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(server.token_file),
+     .arg = "FILE",
+     .help = "File with a bearer token instead, read for each question."},
+    {.name = "prometheus.ca-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(server.ca_file),
+     .arg = "FILE",
+     .help = "Certificates that are trusted instead of the system's."},
+    {.name = "prometheus.cert-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(server.cert_file),
+     .arg = "FILE",
+     .help = "Our own certificate."},
+    {.name = "prometheus.key-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(server.key_file),
+     .arg = "FILE",
+     .help = "Its key, where it is not in the same file."},
+    {.name = "prometheus.header",
+     .kind = BJ_OPT_LIST,
+     .off = AT(server.headers),
+     .arg = "NAME: VALUE",
+     .help = "Sent with each question, such as X-Scope-OrgID: site."},
+    {.name = "prometheus.match",
+     .kind = BJ_OPT_LIST,
+     .off = AT(server.match),
+     .arg = "LABEL=VALUE",
+     .help = "Labels that series must have, such as job=batchjob: to leave "
+             "out what is scraped twice."},
+    {.name = "prometheus.cluster-label",
+     .kind = BJ_OPT_STR,
+     .off = AT(cluster_label),
+     .preset = "cluster",
+     .arg = "NAME",
+     .help = "Label that, on series that have it, must be the name of the "
+             "job's cluster; empty: none."},
+    {.name = "prometheus.timeout",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(server.timeout_usec),
+     .lo = SEC(1),
+     .hi = SEC(120),
+     .preset = "10s",
+     .help = "How long it may take to answer."},
+    {.name = "prometheus.scrape-interval",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(server.scrape_usec),
+     .lo = SEC(1),
+     .hi = SEC(3600),
+     .preset = "1m",
+     .help = "How often it scrapes the nodes: no step is shorter, and rates "
+             "are over four of these."},
+    {.name = "prometheus.max-queries",
+     .kind = BJ_OPT_U64,
+     .off = AT(queries),
+     .lo = 1,
+     .hi = QUERIES,
+     .preset = "4",
+     .help = "Questions to it at a time; more requests get status 503."},
+    {.name = NULL},
+};
+
+struct bj_prompool {
+    atomic_uint refs;
+    pthread_mutex_t lock;
+    struct bj_prom *idle[QUERIES]; /* clients that are not in use */
+    unsigned idles, busy, queries;
+    struct bj_prom_conf conf; /* its texts are our own */
+    atomic_bool stop;         /* stays false: deadlines end a question */
+};
+
+static bool given(const char *s)
+{
+    return s && s[0];
+}
+
+int bj_prompool_check(const struct bj_prompool_conf *c, struct bj_err *err)
+{
+    const struct bj_prom_conf *s = &c->server;
+    if (given(s->url) && given(s->user) != given(s->password_file))
+        return bj_err_set(err, -EINVAL,
+                          "prometheus.user and prometheus.password-file need "
+                          "each other");
+    return bj_prom_check_server(s, err);
+}
+
+/* --- its life --------------------------------------------------------------
+ */
+
+static int copy_list(struct bj_strv *to, const struct bj_strv *from)
+{
+    to->v = calloc(from->n + 1, sizeof(*to->v));
+    for (to->n = 0; to->v && to->n < from->n; to->n++)
+        if (!(to->v[to->n] = strdup(from->v[to->n])))
+            return -ENOMEM;
+    return to->v ? 0 : -ENOMEM;
+}
+
+static void free_list(struct bj_strv *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i]);
+    free(l->v);
+}
+
+/* The texts of a configuration, one after another. */
+static char **text_of(struct bj_prom_conf *c, unsigned i)
+{
+    char **const all[] = {&c->url,        &c->user,    &c->password_file,
+                          &c->token_file, &c->ca_file, &c->cert_file,
+                          &c->key_file};
+    return i < sizeof(all) / sizeof(all[0]) ? all[i] : NULL;
+}
+
+static int copy_conf(struct bj_prom_conf *to, const struct bj_prom_conf *from)
+{
+    struct bj_prom_conf c = *from;
+    int r = 0;
+    *to = (struct bj_prom_conf){.timeout_usec = c.timeout_usec,
+                                .max_bytes = ANSWER_BYTES};
+    for (unsigned i = 0; r == 0 && text_of(to, i); i++)
+        if (*text_of(&c, i) && !(*text_of(to, i) = strdup(*text_of(&c, i))))
+            r = -ENOMEM;
+    return r < 0 ? r : copy_list(&to->headers, &c.headers);
+}
+
+int bj_prompool_new(const struct bj_prompool_conf *conf,
+                    struct bj_prompool **ret, struct bj_err *err)
+{
+    *ret = NULL;
+    if (!given(conf->server.url))
+        return 0;
+    struct bj_prompool *p = calloc(1, sizeof(*p));
+    if (!p)
+        return bj_err_set(err, -ENOMEM, "prometheus");
+    atomic_init(&p->refs, 1);
+    pthread_mutex_init(&p->lock, NULL);
+    p->queries = (unsigned)conf->queries;
+    int r = copy_conf(&p->conf, &conf->server);
+    if (r < 0)
+        bj_err_set(err, r, "prometheus");
+    /* The first client is made here, where no other thread is about to:
+     * libcurl is started with it. */
+    if (r == 0)
+        r = bj_prom_new(&p->conf, &p->stop, &p->idle[0], err);
+    if (r < 0) {
+        bj_prompool_unref(p);
+        return r;
+    }
+    p->idles = 1;
+    *ret = p;
+    return 0;
+}
+
+struct bj_prompool *bj_prompool_ref(struct bj_prompool *p)
+{
+    if (p)
+        atomic_fetch_add(&p->refs, 1);
+    return p;
+}
+
+void bj_prompool_unref(struct bj_prompool *p)
+{
+    if (!p || atomic_fetch_sub(&p->refs, 1) > 1)
+        return;
+    while (p->idles > 0)
+        bj_prom_free(p->idle[--p->idles]);
+    pthread_mutex_destroy(&p->lock);
+    for (unsigned i = 0; text_of(&p->conf, i); i++)
+        free(*text_of(&p->conf, i));
+    free_list(&p->conf.headers);
+    free(p);
+}
+
+/* --- asking ----------------------------------------------------------------
+ */
+
+static int take(struct bj_prompool *p, struct bj_prom **ret, struct bj_err *err)
+{
+    int r = 0;
+    *ret = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (p->busy >= p->queries)
+        r = bj_err_set(err, -EBUSY, "prometheus: %u questions at a time",
+                       p->queries);
+    else
+        p->busy++;
+    if (r == 0 && p->idles > 0)
+        *ret = p->idle[--p->idles];
+    pthread_mutex_unlock(&p->lock);
+    if (r < 0 || *ret)
+        return r;
+    r = bj_prom_new(&p->conf, &p->stop, ret, err);
+    if (r < 0) {
+        pthread_mutex_lock(&p->lock);
+        p->busy--;
+        pthread_mutex_unlock(&p->lock);
+    }
+    return r;
+}
+
+static void give_back(struct bj_prompool *p, struct bj_prom *client)
+{
+    pthread_mutex_lock(&p->lock);
+    p->busy--;
+    p->idle[p->idles++] = client;
+    pthread_mutex_unlock(&p->lock);
+}
+
+int bj_prompool_ask(struct bj_prompool *p, const char *query,
+                    const struct bj_prompool_range *range,
+                    const struct bj_prom_sink *sink, struct bj_err *err)
+{
+    struct bj_prom *client;
+    int r = take(p, &client, err);
+    if (r < 0)
+        return r;
+    r = bj_prom_range(client, query, range->from, range->to, range->step, sink,
+                      err);
+    give_back(p, client);
+    return r;
+}

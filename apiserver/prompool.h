@@ -1,0 +1,40 @@
+/* The Prometheus server that has the time series of jobs, asked by several
+ * threads. */
+#ifndef BJ_APISERVER_PROMPOOL_H
+#define BJ_APISERVER_PROMPOOL_H
+
+#include "statsdb/prom.h"
+
+/* Options prometheus.*; of server those are used that a client needs. */
+struct bj_prompool_conf {
+    struct bj_prom_conf server; /* url empty: there is none */
+    char *cluster_label;        /* label with the cluster's name; empty: none */
+    uint64_t queries;           /* at a time */
+};
+extern const struct bj_opt bj_prompool_opts[];
+
+/* Does it fit together?  -EINVAL with a message that names the option. */
+int bj_prompool_check(const struct bj_prompool_conf *conf, struct bj_err *err);
+
+/* Clients for one question each at a time.  conf is copied where it is needed.
+ * *ret is NULL when no server is configured. */
+struct bj_prompool;
+int bj_prompool_new(const struct bj_prompool_conf *conf,
+                    struct bj_prompool **ret, struct bj_err *err);
+
+/* One more owner, and one less; NULL is fine. */
+struct bj_prompool *bj_prompool_ref(struct bj_prompool *p);
+void bj_prompool_unref(struct bj_prompool *p);
+
+/* A range of time in whole seconds. */
+struct bj_prompool_range {
+    int64_t from, to, step;
+};
+
+/* Ask for a range and wait.  -EBUSY: as many questions as there may be are
+ * being asked; else as bj_prom_range. */
+int bj_prompool_ask(struct bj_prompool *p, const char *query,
+                    const struct bj_prompool_range *range,
+                    const struct bj_prom_sink *sink, struct bj_err *err);
+
+#endif

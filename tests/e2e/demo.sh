@@ -32,6 +32,16 @@ fi
 if command -v collectd >/dev/null && [ -e "$O/batchjob.so" ]; then
     check "collectd's page has them too" says 'collectd_batchjob_job_'
 fi
+api_rows() { grep -cE '^[0-9]+,[a-z]+,[a-z]+,(running|completed),[0-9]+,' "$tmp/demo.out"; }
+if [ -x "$O/batchjob_stats_server" ] && { [ "$(id -u)" = 0 ] || [ "$kind" = slurm ]; }; then
+    check "it names the pages and the API" says 'http://[^ ]*127.0.0.1:[0-9]+/jobs$'
+    check "the API has the jobs ($(api_rows) of them)" test "$(api_rows)" -ge 4
+    if command -v prometheus >/dev/null; then
+        check "and a curve of one" says '^20[0-9T:-]*Z,[0-9]+,,,[0-9.]*,[0-9]+,[0-9]+'
+    else
+        skip "a curve" "prometheus is not installed"
+    fi
+fi
 is "nothing is left of it" "$(traces)" "$before"
 
 # Ended from outside, in the middle.

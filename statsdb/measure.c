@@ -1,0 +1,275 @@
+#include "statsdb/measure.h"
+
+#include "statsdb/measure_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Other runs with the id of a job, that might be told of in the same time. */
+#define OTHERS                                                                 \
+    " FROM job AS k WHERE k.cluster = j.cluster AND k.raw_id = j.raw_id"       \
+    " AND k.id != j.id AND k.start IS NOT NULL"
+
+static const char list_sql[] =
+    "SELECT t.job, t.\"end\", j.raw_id, j.start, j.nodes, j.gpus,"
+    " EXISTS (SELECT 1" OTHERS " AND k.start > j.start - 3456000),"
+    " (SELECT max(ifnull(k.\"end\", j.start))" OTHERS
+    " AND k.start <= j.start),"
+    " (SELECT min(k.start)" OTHERS " AND k.start > j.start)"
+    " FROM prom_todo AS t JOIN job AS j ON j.id = t.job WHERE t.cluster ="
+    " (SELECT id FROM cluster WHERE name = ?1) AND t.\"end\" <= ?2"
+    " ORDER BY t.\"end\" DESC LIMIT ?3";
+
+static const char done_sql[] =
+    "DELETE FROM prom_todo WHERE cluster = (SELECT id FROM cluster WHERE name ="
+    " ?1) AND \"end\" = ?2 AND job = ?3";
+
+static int put_sql(struct sqlite3 *db, struct sqlite3_stmt **ret,
+                   struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    bj_buf_str(&sql, "INSERT OR REPLACE INTO job_prom(job, asked_sec, outcome,"
+                     " nodes_seen, nodes_final, coverage_ppm, energy_policy,"
+                     " energy_nodes"
+#define COLUMN(upper, lower, nodes) ", " #lower
+               BJ_USE_VALUES(COLUMN)
+#undef COLUMN
+                   ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8");
+    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
+        bj_buf_printf(&sql, ", ?%d", i + 9);
+    bj_buf_str(&sql, ")");
+    bj_buf_put(&sql, "", 1);
+    int r = sql.failed ? bj_err_set(err, -ENOMEM, "prometheus")
+                       : bj_sql_prepare(db, sql.p, ret, err);
+    bj_buf_free(&sql);
+    return r;
+}
+
+static int prepare(struct bj_measure *m, struct bj_err *err)
+{
+    const struct {
+        const char *sql;
+        struct sqlite3_stmt **st;
+    } all[] = {
+        {list_sql, &m->list},
+        {done_sql, &m->done},
+        {"INSERT INTO job_prom_energy(job, component, microjoules)"
+         " VALUES(?1, ?2, ?3)",
+         &m->put_energy},
+        {"INSERT INTO job_bin(job, start, microjoules) VALUES(?1, ?2, ?3)",
+         &m->put_bin},
+        {"DELETE FROM job_prom_energy WHERE job = ?1", &m->drop_energy},
+        {"DELETE FROM job_bin WHERE job = ?1", &m->drop_bin},
+        {"INSERT INTO derive_todo(job) VALUES(?1) ON CONFLICT DO NOTHING",
+         &m->again},
+    };
+    int r = put_sql(m->db, &m->put, err);
+    for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++)
+        r = bj_sql_prepare(m->db, all[i].sql, all[i].st, err);
+    return r;
+}
+
+int bj_measure_new(struct bj_store *s, const struct bj_prom_conf *conf,
+                   const char *cluster, const atomic_bool *stop,
+                   struct bj_measure **ret, struct bj_err *err)
+{
+    struct bj_measure *m = calloc(1, sizeof(*m));
+    if (!m)
+        return bj_err_set(err, -ENOMEM, "prometheus");
+    m->store = s;
+    m->db = bj_store_db(s);
+    m->conf = conf;
+    m->cluster = cluster;
+    m->samples = conf->max_samples;
+    int r = bj_prom_matchers(&conf->match, cluster, &m->match, err);
+    if (r == 0)
+        r = bj_prom_new(conf, stop, &m->prom, err);
+    if (r == 0)
+        r = bj_dicts_new(m->db, &m->dicts, err);
+    if (r == 0)
+        r = prepare(m, err);
+    if (r < 0) {
+        bj_measure_free(m);
+        return r;
+    }
+    *ret = m;
+    return 0;
+}
+
+void bj_measure_free(struct bj_measure *m)
+{
+    if (!m)
+        return;
+    struct sqlite3_stmt *const all[] = {m->list,        m->done,    m->put,
+                                        m->put_energy,  m->put_bin, m->again,
+                                        m->drop_energy, m->drop_bin};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        sqlite3_finalize(all[i]);
+    for (unsigned i = 0; i < m->batch.n; i++)
+        free(m->batch.job[i].bin);
+    bj_dicts_free(m->dicts);
+    bj_prom_free(m->prom);
+    bj_buf_free(&m->match);
+    free(m);
+}
+
+const struct bj_measure_counts *bj_measure_counts(const struct bj_measure *m)
+{
+    return &m->counts;
+}
+
+int bj_measure_backlog(struct bj_measure *m, int64_t since_sec,
+                       struct bj_err *err)
+{
+    struct sqlite3_stmt *st;
+    int r = bj_sql_prepare(
+        m->db,
+        "INSERT INTO prom_todo(cluster, \"end\", job) SELECT cluster, \"end\","
+        " id FROM job WHERE at > ?2 - 3456000 AND \"end\" >= ?2 AND \"end\" >"
+        " start AND cluster = (SELECT id FROM cluster WHERE name = ?1) AND NOT"
+        " EXISTS (SELECT 1 FROM job_prom WHERE job = job.id)"
+        " ON CONFLICT DO NOTHING",
+        &st, err);
+    if (r < 0)
+        return r;
+    bj_sql_bind_text(st, 1, bj_slice_str(m->cluster));
+    sqlite3_bind_int64(st, 2, since_sec);
+    r = bj_sql_run(st, err);
+    sqlite3_finalize(st);
+    return r;
+}
+
+/* --- writing ---------------------------------------------------------------
+ */
+
+static int run_for(struct sqlite3_stmt *st, const struct bj_measure_job *j,
+                   struct bj_err *err)
+{
+    sqlite3_bind_int64(st, 1, j->job);
+    return bj_sql_run(st, err);
+}
+
+/* Samples there were, of those that all its nodes should have given. */
+static int64_t coverage(const struct bj_measure *m,
+                        const struct bj_measure_job *j)
+{
+    int64_t scrape = (int64_t)(m->conf->scrape_usec / 1000000);
+    int64_t nodes = j->nodes > 0 ? j->nodes : j->v[BJ_ME_NODES];
+    int64_t wanted = (j->end_sec - j->start_sec) / scrape * nodes;
+    int64_t had = j->v[BJ_ME_SAMPLES] > 0 ? j->v[BJ_ME_SAMPLES] : 0;
+    if (m->batch.step_sec > 0)
+        return BJ_SQL_NULL;
+    return wanted <= 0 || had >= wanted ? 1000000 : had * 1000000 / wanted;
+}
+
+static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
+                   int64_t now, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = m->put;
+    bool told = j->outcome == BJ_TOLD;
+    int64_t policy = BJ_SQL_NULL;
+    /* One for all, or it can't be told which. */
+    if (told && m->batch.policies == 1) {
+        int r = bj_dict_text(m->dicts, BJ_DICT_WORD,
+                             bj_slice_str(m->batch.policy), &policy, err);
+        if (r < 0)
+            return r;
+    }
+    sqlite3_bind_int64(st, 2, now);
+    sqlite3_bind_int(st, 3, j->outcome);
+    bj_sql_bind(st, 4, j->v[BJ_ME_NODES]);
+    bj_sql_bind(st, 5, j->v[BJ_ME_FINAL]);
+    bj_sql_bind(st, 6, told ? coverage(m, j) : BJ_SQL_NULL);
+    bj_sql_bind(st, 7, policy);
+    bj_sql_bind(st, 8, j->v[BJ_ME_ENERGY_NODES]);
+    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
+        bj_sql_bind(st, i + 9, j->v[i]);
+    return run_for(st, j, err);
+}
+
+static int put_energy(struct bj_measure *m, const struct bj_measure_job *j,
+                      struct bj_err *err)
+{
+    static const char *const names[BJ_COMPONENTS] = {"cpu", "dram", "gpu",
+                                                     "other"};
+    int r = run_for(m->drop_energy, j, err);
+    for (int i = 0; r == 0 && i < BJ_COMPONENTS; i++) {
+        int64_t word;
+        if (j->component[i] == BJ_SQL_NULL)
+            continue;
+        r = bj_dict_text(m->dicts, BJ_DICT_WORD, bj_slice_str(names[i]), &word,
+                         err);
+        if (r < 0)
+            return r;
+        sqlite3_bind_int64(m->put_energy, 2, word);
+        sqlite3_bind_int64(m->put_energy, 3, j->component[i]);
+        r = run_for(m->put_energy, j, err);
+    }
+    if (r == 0)
+        r = run_for(m->drop_bin, j, err);
+    for (size_t i = 0; r == 0 && i < j->bins; i++) {
+        sqlite3_bind_int64(m->put_bin, 2, j->bin[i].start_sec);
+        sqlite3_bind_int64(m->put_bin, 3, j->bin[i].microjoules);
+        r = run_for(m->put_bin, j, err);
+    }
+    return r;
+}
+
+static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
+                   int64_t now, struct bj_err *err)
+{
+    uint64_t *const count[] = {
+        [BJ_TOLD] = &m->counts.jobs,
+        [BJ_TOLD_NOTHING] = &m->counts.nothing,
+        [BJ_TOLD_DOUBTFUL] = &m->counts.doubtful,
+    };
+    int r = put_row(m, j, now, err);
+    if (r == 0)
+        r = put_energy(m, j, err);
+    bj_sql_bind_text(m->done, 1, bj_slice_str(m->cluster));
+    sqlite3_bind_int64(m->done, 2, j->end_sec);
+    sqlite3_bind_int64(m->done, 3, j->job);
+    if (r == 0)
+        r = bj_sql_run(m->done, err);
+    if (r == 0 && j->outcome == BJ_TOLD)
+        r = run_for(m->again, j, err);
+    ++*count[j->outcome];
+    return r;
+}
+
+/* 422: more samples than it allows; the next batch is a smaller one. */
+static int smaller(struct bj_measure *m, int r, struct bj_err *err)
+{
+    if ((r == -EREMOTEIO || r == -ETIMEDOUT || r == -EFBIG) &&
+        m->samples > 10000)
+        m->samples /= 2;
+    return bj_err_wrap(err, r, "%s", m->cluster);
+}
+
+int bj_measure_step(struct bj_measure *m, int64_t now_sec, struct bj_err *err)
+{
+    int n = bj_measure_choose(m, now_sec, err);
+    if (n <= 0)
+        return n;
+    const struct bj_measure_batch *b = &m->batch;
+    int r = b->job[0].outcome == BJ_TOLD ? bj_measure_ask(m, err) : 0;
+    struct bj_measure_counts was = m->counts;
+    if (r == 0)
+        r = bj_store_begin(m->store, err);
+    else
+        return smaller(m, r, err);
+    for (unsigned i = 0; r == 0 && i < b->n; i++)
+        r = put_job(m, &b->job[i], now_sec, err);
+    if (r == 0)
+        r = bj_store_commit(m->store, err);
+    if (r == 0) {
+        m->counts.batches++;
+        if (m->samples < m->conf->max_samples)
+            m->samples += m->samples / 4;
+        return n;
+    }
+    bj_store_rollback(m->store);
+    bj_dicts_clear(m->dicts);
+    m->counts = was;
+    return bj_err_wrap(err, r, "%s", m->cluster);
+}

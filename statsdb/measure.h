@@ -1,0 +1,41 @@
+/* Measured values of jobs that have ended, from a Prometheus-compatible server
+ * that has scraped our exporters.
+ *
+ * Many jobs are asked about at once, never one by one: a question names the ids
+ * of a batch and is answered for all of them.  Jobs whose id another run has,
+ * too, are asked about alone, for their own time.  What is known of a job, and
+ * that it is no longer to be asked about, is written in one transaction. */
+#ifndef BJ_STATSDB_MEASURE_H
+#define BJ_STATSDB_MEASURE_H
+
+#include "statsdb/prom.h"
+#include "statsdb/store.h"
+
+struct bj_measure;
+
+struct bj_measure_counts {
+    uint64_t questions, batches;
+    uint64_t jobs;     /* that something was told of */
+    uint64_t nothing;  /* of which nothing was known */
+    uint64_t doubtful; /* not to be told from another run */
+};
+
+/* For the store's writer and one cluster; all of these must outlive it. */
+int bj_measure_new(struct bj_store *s, const struct bj_prom_conf *conf,
+                   const char *cluster, const atomic_bool *stop,
+                   struct bj_measure **ret, struct bj_err *err);
+void bj_measure_free(struct bj_measure *m);
+
+/* Put jobs of the store that have not been asked about on the list, back to
+ * since_sec: for a server that is new in the configuration. */
+int bj_measure_backlog(struct bj_measure *m, int64_t since_sec,
+                       struct bj_err *err);
+
+/* Ask about one batch.  Returns how many jobs it had, 0 when none is to be
+ * asked about by now, or an error: then nothing has changed, and the next batch
+ * will be a smaller one where it was too large. */
+int bj_measure_step(struct bj_measure *m, int64_t now_sec, struct bj_err *err);
+
+const struct bj_measure_counts *bj_measure_counts(const struct bj_measure *m);
+
+#endif

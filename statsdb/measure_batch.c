@@ -1,0 +1,148 @@
+#include "statsdb/measure_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Series of one job on one node that a question may read: components. */
+enum { SERIES = 4 };
+
+static bool take_id(struct bj_slice id, char to[BJ_MEASURE_ID])
+{
+    if (id.n == 0 || id.n >= BJ_MEASURE_ID)
+        return false;
+    for (size_t i = 0; i < id.n; i++)
+        if (id.p[i] <= ' ' || id.p[i] == '"' || id.p[i] == '\\' ||
+            id.p[i] == 0x7f)
+            return false;
+    memcpy(to, id.p, id.n);
+    to[id.n] = '\0';
+    return true;
+}
+
+/* The job of the row at hand; false: its id can't be a label of ours. */
+static bool read_row(struct sqlite3_stmt *st, struct bj_measure_job *j)
+{
+    *j = (struct bj_measure_job){.job = bj_sql_get(st, 0),
+                                 .end_sec = bj_sql_get(st, 1),
+                                 .start_sec = bj_sql_get(st, 3),
+                                 .nodes = bj_sql_get(st, 4),
+                                 .gpus = bj_sql_get(st, 5),
+                                 .other_runs = bj_sql_get(st, 6) != 0,
+                                 .prev_end_sec = bj_sql_get(st, 7),
+                                 .next_start_sec = bj_sql_get(st, 8)};
+    for (int i = 0; i < BJ_ME_COLUMNS; i++)
+        j->v[i] = BJ_SQL_NULL;
+    for (int i = 0; i < BJ_COMPONENTS; i++)
+        j->component[i] = BJ_SQL_NULL;
+    return take_id(bj_sql_text(st, 2), j->id);
+}
+
+/* Samples that a question about it may make the server read. */
+static uint64_t cost(const struct bj_measure *m, const struct bj_measure_job *j)
+{
+    uint64_t scrape = m->conf->scrape_usec / 1000000;
+    uint64_t sec =
+        (uint64_t)(j->end_sec - j->start_sec) + m->conf->grace_usec / 1000000;
+    uint64_t nodes = j->nodes > 0 ? (uint64_t)j->nodes : 1;
+    uint64_t series = nodes * SERIES;
+    if (j->gpus > 0 && (uint64_t)j->gpus > series)
+        series = (uint64_t)j->gpus;
+    return (sec / (scrape ? scrape : 1) + 1) * series;
+}
+
+/* Was the one before it still shown when it began? */
+static bool doubtful(const struct bj_measure *m, const struct bj_measure_job *j)
+{
+    return j->prev_end_sec != BJ_SQL_NULL &&
+           j->prev_end_sec + (int64_t)(m->conf->grace_usec / 1000000) >=
+               j->start_sec;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct bj_measure_job *)a)->id,
+                  ((const struct bj_measure_job *)b)->id);
+}
+
+struct bj_measure_job *bj_measure_find(struct bj_measure_batch *b,
+                                       struct bj_slice id)
+{
+    struct bj_measure_job key;
+    if (!take_id(id, key.id))
+        return NULL;
+    return bsearch(&key, b->job, b->n, sizeof(key), by_id);
+}
+
+/* When to ask and how far to look back. */
+static void frame(struct bj_measure *m, int64_t now)
+{
+    struct bj_measure_batch *b = &m->batch;
+    int64_t settle = (int64_t)(m->conf->settle_usec / 1000000);
+    int64_t start = INT64_MAX, at = 0;
+    uint64_t samples = 0;
+    b->gpus = false;
+    for (unsigned i = 0; i < b->n; i++) {
+        const struct bj_measure_job *j = &b->job[i];
+        int64_t upto = j->end_sec + settle;
+        if (j->next_start_sec != BJ_SQL_NULL && upto > j->next_start_sec)
+            upto = j->next_start_sec;
+        at = upto > at ? upto : at;
+        start = j->start_sec < start ? j->start_sec : start;
+        b->gpus = b->gpus || j->gpus > 0;
+        samples += cost(m, j);
+    }
+    b->at_sec = at < now ? at : now;
+    b->range_sec = b->at_sec > start ? b->at_sec - start : 1;
+    /* One that is too large even alone is not looked at sample by sample, but
+     * often enough to see its last values. */
+    int64_t scrape = (int64_t)(m->conf->scrape_usec / 1000000);
+    int64_t grace = (int64_t)(m->conf->grace_usec / 2000000);
+    b->step_sec = 0;
+    if (samples > m->samples)
+        b->step_sec = scrape * (int64_t)(samples / m->samples + 1);
+    if (b->step_sec > grace)
+        b->step_sec = grace;
+}
+
+static void free_bins(struct bj_measure_batch *b)
+{
+    for (unsigned i = 0; i < b->n; i++)
+        free(b->job[i].bin);
+    b->n = 0;
+}
+
+int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
+{
+    struct bj_measure_batch *b = &m->batch;
+    struct sqlite3_stmt *st = m->list;
+    uint64_t samples = 0;
+    bool full = false, alone = false;
+    int r;
+    free_bins(b);
+    bj_sql_bind_text(st, 1, bj_slice_str(m->cluster));
+    sqlite3_bind_int64(st, 2, now - (int64_t)(m->conf->settle_usec / 1000000));
+    sqlite3_bind_int64(st, 3, (int64_t)m->conf->max_jobs);
+    while ((r = bj_sql_row(st, err)) > 0) {
+        struct bj_measure_job *j = &b->job[b->n];
+        if (full || b->n == BJ_MEASURE_JOBS)
+            continue;
+        bool known = read_row(st, j), lost = !known || doubtful(m, j);
+        if (b->n > 0 && (lost || j->other_runs))
+            continue; /* later, alone */
+        samples += cost(m, j);
+        if (b->n > 0 && samples > m->samples) {
+            full = true;
+            continue;
+        }
+        if (lost) /* nothing to be asked; but it goes off the list */
+            j->outcome = known ? BJ_TOLD_DOUBTFUL : BJ_TOLD_NOTHING;
+        b->n++;
+        alone = lost;
+        full = lost || j->other_runs;
+    }
+    if (r < 0 || b->n == 0 || alone)
+        return r < 0 ? r : (int)b->n;
+    frame(m, now);
+    qsort(b->job, b->n, sizeof(b->job[0]), by_id);
+    return (int)b->n;
+}

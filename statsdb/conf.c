@@ -72,6 +72,22 @@ static const struct bj_opt options[] = {
      .arg = "FILE",
      .help = "Write how the asking goes into this file, in Prometheus' text "
              "format, every 15 s; for node_exporter's textfile collector."},
+    {.name = "findings.enabled",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(findings),
+     .preset = "true",
+     .help = "Judge jobs that have ended by rules."},
+    {.name = "findings.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(findings_file),
+     .arg = "FILE",
+     .help = "YAML file with rules of the site, and changes to those that are "
+             "built in."},
+    {.name = "findings.history",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(findings_history_usec),
+     .preset = "90d",
+     .help = "When the rules change, jobs back to this are judged anew."},
     {.name = "web.listen-address",
      .kind = BJ_OPT_LIST,
      .off = AT(listen),
@@ -296,12 +312,20 @@ static const struct bj_opt cluster_options[] = {
      .arg = "DIR",
      .help = "Directory where final records of nodes arrive; they are removed "
              "when they are in the store."},
+    {.name = "pue",
+     .kind = BJ_OPT_LIST,
+     .off = OF(pue),
+     .arg = "[DAY=]NUMBER",
+     .help =
+         "Power usage effectiveness of the house: what it takes in, of what "
+         "the machines do; from a day (UTC) on, or all along."},
     {.name = NULL},
 };
 
 static void cluster_free(struct bj_cluster_conf *c)
 {
     bj_opt_free(&(struct bj_optset){cluster_options, c});
+    bj_opt_free(&(struct bj_optset){bj_prom_opts, &c->prom});
 }
 
 void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
@@ -312,6 +336,7 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
     c->cluster = NULL;
     c->clusters = 0;
     bj_opt_free(&(struct bj_optset){options, c});
+    bj_opt_free(&(struct bj_optset){bj_carbon_opts, &c->carbon});
     bj_opt_free(&(struct bj_optset){command_options, c});
     bj_opt_free(&(struct bj_optset){bj_program_opts, &c->program});
 }
@@ -350,14 +375,15 @@ static bool has_source(const struct bj_cluster_conf *c)
 static int load_cluster(struct bj_cluster_conf *c, const char *path,
                         struct bj_err *err)
 {
-    struct bj_optset set = {cluster_options, c};
+    const struct bj_optset sets[2] = {{cluster_options, c},
+                                      {bj_prom_opts, &c->prom}};
     int r = readable("cluster.file", path, err);
+    for (int i = 0; r == 0 && i < 2; i++)
+        r = bj_opt_presets(&sets[i], err);
     if (r == 0)
-        r = bj_opt_presets(&set, err);
-    if (r == 0)
-        r = bj_opt_yaml(&set, 1, path, err);
-    if (r == 0)
-        r = bj_opt_finish(&set, err);
+        r = bj_opt_yaml(sets, 2, path, err);
+    for (int i = 0; r == 0 && i < 2; i++)
+        r = bj_opt_finish(&sets[i], err);
     if (r == 0 && c->sacct && c->sacct[0] && bj_cluster_has_rest(c))
         r = bj_err_set(err, -EINVAL,
                        "%s: one of sacct and slurmrestd is to be asked", path);
@@ -395,8 +421,9 @@ static int only_lasting(const char *path, struct bj_err *err)
 {
     struct bj_statsdb_conf c = {.path = NULL};
     const struct bj_optset sets[] = {{options, &c},
+                                     {bj_carbon_opts, &c.carbon},
                                      {bj_program_opts, &c.program}};
-    int r = path ? bj_opt_yaml(sets, 2, path, err) : 0;
+    int r = path ? bj_opt_yaml(sets, 3, path, err) : 0;
     bj_statsdb_conf_free(&c);
     return r;
 }
@@ -404,9 +431,11 @@ static int only_lasting(const char *path, struct bj_err *err)
 int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
                          struct bj_err *err)
 {
-    const struct bj_optset sets[] = {
-        {options, c}, {command_options, c}, {bj_program_opts, &c->program}};
-    int r = bj_program_load(&c->program, sets, 3, argc, argv, err);
+    const struct bj_optset sets[] = {{options, c},
+                                     {bj_carbon_opts, &c->carbon},
+                                     {command_options, c},
+                                     {bj_program_opts, &c->program}};
+    int r = bj_program_load(&c->program, sets, 4, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
     r = only_lasting(c->program.file, err);
@@ -421,10 +450,12 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
 void bj_statsdb_conf_help(struct bj_buf *out)
 {
     bj_opt_help(&(struct bj_optset){options, NULL}, out);
+    bj_opt_help(&(struct bj_optset){bj_carbon_opts, NULL}, out);
     bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
     bj_buf_str(out, "\nOn the command line only, as config.file, help and "
                     "version:\n");
     bj_opt_help(&(struct bj_optset){command_options, NULL}, out);
     bj_buf_str(out, "\nIn the file of a cluster:\n");
     bj_opt_help(&(struct bj_optset){cluster_options, NULL}, out);
+    bj_opt_help(&(struct bj_optset){bj_prom_opts, NULL}, out);
 }

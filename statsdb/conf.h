@@ -4,6 +4,8 @@
 #define BJ_STATSDB_CONF_H
 
 #include "base/program.h"
+#include "carbon/conf.h"
+#include "statsdb/prom.h"
 
 #include <stdbool.h>
 
@@ -44,6 +46,8 @@ struct bj_cluster_conf {
     uint64_t history_usec; /* how far back */
     uint64_t max_steps;
     struct bj_strv records; /* directories with final records of nodes */
+    struct bj_prom_conf prom;
+    struct bj_strv pue; /* statsdb/factors.h */
 };
 
 struct bj_statsdb_conf {
@@ -54,6 +58,10 @@ struct bj_statsdb_conf {
     struct bj_strv cluster_files;
     char *metrics_file; /* NULL or empty: none */
     struct bj_strv listen;
+    bool findings;
+    char *findings_file; /* NULL or empty: the built-in rules alone */
+    uint64_t findings_history_usec;
+    struct bj_carbon_conf carbon;
     struct bj_program program;
     /* only on the command line */
     char *since, *until, *format, *import_cluster;

@@ -73,6 +73,8 @@ static void wait_for(struct bj_daemon *d)
         next = d->records_due_usec;
     if (d->conf->retention_usec > 0 && d->old_due_usec < next)
         next = d->old_due_usec;
+    if (d->work && bj_work_due(d->work) < next)
+        next = bj_work_due(d->work);
     struct pollfd fd = {.fd = d->stop->wake_fd, .events = POLLIN};
     poll(&fd, 1, next > now ? (int)((next - now) / 1000 + 1) : 0);
 }
@@ -104,7 +106,11 @@ static int keep_house(struct bj_daemon *d, struct bj_err *err)
         bj_log(BJ_LOG_ERROR, &why, "old jobs stay");
         d->old_due_usec = bj_clock_boot_usec() + 3600ull * 1000000;
     }
-    return r;
+    if (!d->work || bj_daemon_of_the_store(r) || atomic_load(&d->stop->now))
+        return r;
+    why = (struct bj_err){0};
+    e = bj_work_step(d->work, &why);
+    return e < 0 ? bj_err_set(err, e, "%s", why.msg) : r;
 }
 
 static int loop(struct bj_daemon *d, struct bj_err *err)
@@ -123,7 +129,8 @@ static int loop(struct bj_daemon *d, struct bj_err *err)
             if (bj_daemon_of_the_store(r) && r != -ENOSPC)
                 return r;
         }
-        bool end = bj_daemon_single(d) && all_finished(d);
+        bool end = bj_daemon_single(d) && all_finished(d) &&
+                   (!d->work || bj_work_idle(d->work));
         d->web_due_usec = 0; /* nothing changes until the next round */
         bj_daemon_report(d, end);
         if (end)
@@ -147,6 +154,8 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
         r = bj_records_new(store, &d.records, err);
     for (size_t i = 0; r == 0 && i < conf->clusters; i++)
         r = add_source(&d, i, err);
+    if (r == 0 && !conf->dry_run)
+        r = bj_work_new(conf, store, &stop->now, &d.work, err);
     if (r == 0 && conf->listen.n > 0)
         r = bj_metrics_http_new(&conf->listen, &d.web, err);
     if (r == 0)
@@ -154,6 +163,7 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
     bj_metrics_http_free(d.web);
     for (size_t i = 0; d.source && i < conf->clusters; i++)
         free_source(&d.source[i]);
+    bj_work_free(d.work);
     bj_records_free(d.records);
     bj_upsert_free(d.upsert);
     free(d.report);

@@ -91,17 +91,20 @@ static struct bj_report report_of(struct bj_daemon *d)
         d->report[i].from_sec = d->source[i].covered.from_sec;
         d->report[i].to_sec = d->source[i].covered.to_sec;
     }
-    return (struct bj_report){.cluster = d->report,
-                              .clusters = d->conf->clusters,
-                              .jobs_new = c->jobs_new,
-                              .jobs_changed = c->jobs_changed,
-                              .jobs_same = c->jobs_same,
-                              .steps_new = c->steps_new,
-                              .steps_changed = c->steps_changed,
-                              .steps_same = c->steps_same,
-                              .removed_jobs = d->removed_jobs,
-                              .store_bytes = bj_store_bytes(d->store),
-                              .wal_bytes = bj_store_wal_bytes(d->store)};
+    struct bj_report r = {.cluster = d->report,
+                          .clusters = d->conf->clusters,
+                          .jobs_new = c->jobs_new,
+                          .jobs_changed = c->jobs_changed,
+                          .jobs_same = c->jobs_same,
+                          .steps_new = c->steps_new,
+                          .steps_changed = c->steps_changed,
+                          .steps_same = c->steps_same,
+                          .removed_jobs = d->removed_jobs,
+                          .store_bytes = bj_store_bytes(d->store),
+                          .wal_bytes = bj_store_wal_bytes(d->store)};
+    if (d->work)
+        bj_work_report(d->work, &r, d->report);
+    return r;
 }
 
 void bj_daemon_report(struct bj_daemon *d, bool now)

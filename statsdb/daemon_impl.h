@@ -13,6 +13,7 @@
 #include "statsdb/source_rest.h"
 #include "statsdb/source_sacct.h"
 #include "statsdb/upsert.h"
+#include "statsdb/work.h"
 
 #define SEC(usec) ((int64_t)((usec) / 1000000))
 
@@ -51,6 +52,7 @@ struct bj_daemon {
     struct bj_daemon_stop *stop;
     struct bj_daemon_source *source;
     struct bj_records *records;
+    struct bj_work *work;                    /* NULL: dry run */
     uint64_t records_due_usec, old_due_usec; /* when they are looked for */
     uint64_t report_due_usec, web_due_usec;
     struct bj_metrics_http *web; /* NULL: nobody can ask */

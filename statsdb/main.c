@@ -7,6 +7,7 @@
 #include "statsdb/import.h"
 #include "statsdb/sql.h"
 #include "statsdb/store.h"
+#include "statsdb/work.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -97,6 +98,8 @@ static int check_config(const struct bj_statsdb_conf *c, struct bj_err *err)
 {
     int64_t since;
     int r = time_of("since", c->since, 0, &since, err);
+    if (r == 0)
+        r = bj_work_check(c, err);
     if (r == 0)
         printf("store %s, %zu cluster%s: fine\n", c->path, c->clusters,
                c->clusters == 1 ? "" : "s");

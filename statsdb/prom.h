@@ -50,7 +50,7 @@ struct bj_prom_sink {
 
 /* Ask for the moment, or from start to end in steps.  Errors are those of
  * base/fetch.h with what the server said, and
- *   -EBADMSG  the answer is none of Prometheus
+ *   -EPROTO  the answer is none of Prometheus
  *   -EAGAIN   it says that it is not whole */
 int bj_prom_query(struct bj_prom *p, const char *query, int64_t at_sec,
                   const struct bj_prom_sink *sink, struct bj_err *err);

@@ -55,7 +55,7 @@ static int on_type(void *ctx, struct bj_slice key, const struct bj_json *v,
     r->type = bj_slice_eq(bj_json_text(v),
                           r->range ? BJ_SLICE("matrix") : BJ_SLICE("vector"));
     return r->type ? 0
-                   : bj_err_set(err, -EBADMSG, "a %s is expected",
+                   : bj_err_set(err, -EPROTO, "a %s is expected",
                                 r->range ? "matrix" : "vector");
 }
 
@@ -68,7 +68,7 @@ static int on_result(void *ctx, struct bj_slice key, const struct bj_json *v,
     const struct bj_json *value = bj_json_get(v, r->range ? "values" : "value");
     if (bj_json_kind(metric) != BJ_JSON_OBJECT ||
         bj_json_kind(value) != BJ_JSON_ARRAY)
-        return bj_err_set(err, -EBADMSG, "a series without metric or value");
+        return bj_err_set(err, -EPROTO, "a series without metric or value");
     return r->sink.series(r->sink.ctx, metric, value, err);
 }
 
@@ -113,8 +113,8 @@ void bj_prom_reply_free(struct bj_prom_reply *r)
 static int of_others(int r, struct bj_err *err)
 {
     if (r == -EINVAL && err)
-        err->code = -EBADMSG;
-    return r == -EINVAL ? -EBADMSG : r;
+        err->code = -EPROTO;
+    return r == -EINVAL ? -EPROTO : r;
 }
 
 int bj_prom_reply_feed(struct bj_prom_reply *r, struct bj_slice piece,
@@ -130,7 +130,7 @@ int bj_prom_reply_end(struct bj_prom_reply *r, struct bj_err *err)
         return e;
     if (r->success && r->type && bj_json_stream_met(r->stream, RESULT))
         return 0;
-    return bj_err_set(err, -EBADMSG, "no answer of Prometheus%s%s",
+    return bj_err_set(err, -EPROTO, "no answer of Prometheus%s%s",
                       r->why[0] ? ": " : "", r->why);
 }
 

@@ -27,6 +27,9 @@ struct bj_report_cluster {
     int64_t success_sec;      /* of the last question that went well */
     int64_t from_sec, to_sec; /* what is covered */
     uint64_t records, bad_records;
+    /* of its Prometheus server */
+    uint64_t prom_questions, prom_errors;
+    uint64_t prom_jobs, prom_nothing, prom_doubtful;
 };
 
 struct bj_report {
@@ -35,6 +38,7 @@ struct bj_report {
     uint64_t jobs_new, jobs_changed, jobs_same;
     uint64_t steps_new, steps_changed, steps_same;
     uint64_t removed_jobs;
+    uint64_t derived_jobs, derived_changed;
     uint64_t store_bytes, wal_bytes;
 };
 

@@ -1,0 +1,51 @@
+/* What work*.c share; nobody else needs it. */
+#ifndef BJ_STATSDB_WORK_IMPL_H
+#define BJ_STATSDB_WORK_IMPL_H
+
+#include "base/fetch.h"
+#include "carbon/feed.h"
+#include "statsdb/derive.h"
+#include "statsdb/factors.h"
+#include "statsdb/measure.h"
+#include "statsdb/work.h"
+
+/* A Prometheus server. */
+struct bj_work_prom {
+    const struct bj_cluster_conf *conf;
+    struct bj_measure *measure;
+    struct bj_prom *factors; /* NULL: none are taken from it */
+    uint64_t due_usec, factors_due_usec;
+    unsigned failures, factors_failures;
+    uint64_t errors;
+    bool done, factors_done; /* once: nothing left */
+};
+
+struct bj_work {
+    const struct bj_statsdb_conf *conf;
+    struct bj_store *store;
+    const atomic_bool *stop;
+    struct bj_rules *rules;
+    struct bj_derive *derive;
+    struct bj_factors *factors;
+    struct bj_feed *feed; /* NULL: nobody is asked */
+    struct bj_fetch *fetch;
+    uint64_t feed_due_usec;
+    bool fed; /* once */
+    struct bj_work_prom *prom;
+    size_t proms;
+    const char **prom_cluster; /* for derive, in the order of prom */
+    int64_t *prom_history;
+    uint64_t derive_due_usec, pue_due_usec;
+    bool *pue_done; /* of each cluster */
+};
+
+/* work_factors.c: the feed; what a server told of an exporter's. */
+int bj_work_feed_new(struct bj_work *w, struct bj_err *err);
+int bj_work_feed(struct bj_work *w, struct bj_err *err);
+int bj_work_prom_factors(struct bj_work *w, struct bj_work_prom *p,
+                         int64_t now_sec, struct bj_err *err);
+
+/* Number of a cluster in the store; 0: no job of it is there yet. */
+int64_t bj_work_cluster(struct bj_work *w, const char *name);
+
+#endif

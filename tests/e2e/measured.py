@@ -1,0 +1,404 @@
+#!/usr/bin/python3
+"""The other side of measured.sh: a past for Prometheus, a sacct, and what the
+store must hold.
+
+  measured.py openmetrics                     made-up series of some hours ago
+  measured.py site FOLDER URL BEGIN END       configuration, and a sacct
+  measured.py check FOLDER URL CPU            the store against everything else
+  measured.py same A B                        do two stores hold the same?
+  measured.py forget STORE                    as if nobody had been asked yet
+  measured.py waiting STORE                   all jobs wait to be asked about
+  measured.py small FOLDER PROGRAM            max-samples beyond the server's"""
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+HOUR, STEP = 3600, 30
+failed = 0
+
+
+def check(good, what, *more):
+    global failed
+    failed += not good
+    print("%sok - %s" % ("" if good else "not ", what))
+    for m in more if not good else ():
+        print("# %s" % (m,))
+
+
+def base():
+    """A full hour, six to seven hours ago.  The time of the test is that of the
+    shell that runs it, so that all parts of it mean the same."""
+    return (int(os.environ.get("NOW") or time.time()) // HOUR - 6) * HOUR
+
+
+# --- the made-up past -----------------------------------------------------------
+
+# Job 900: from 20 minutes past an hour for two hours and a half, on n1 and n2.
+# n1 draws 100 W in its first hour and 200 W then; n2 always 50 W, and was not
+# scraped for half an hour.  Its account was found after ten minutes.
+START, LENGTH = 1200, 9000
+# Job 901: an hour on g1, with four GPUs of which one does nothing.
+GPU_START, GPU_LENGTH = 600, 3600
+FACTORS = [20, 30, 40, 50]  # of the quarters of each hour
+
+
+def energy(node, sec):
+    if node == "n2":
+        return 50.0 * sec
+    return 100.0 * min(sec, HOUR) + 200.0 * max(sec - HOUR, 0)
+
+
+def job_series(t0):
+    """(name, labels, time, value) of job 900."""
+    for node in ("n1", "n2"):
+        for sec in range(0, LENGTH + 121, STEP):
+            at, ran = t0 + START + sec, min(sec, LENGTH)
+            if node == "n2" and 5400 < sec <= 7200:
+                continue
+            labels = {"cluster": "gamma", "instance": node + ":9010", "jobid": "900",
+                      "user": "u", "account": "" if sec < 600 else "phys"}
+            yield "batchjob_job_cpu_seconds", labels, at, 3.0 * ran, "counter"
+            yield "batchjob_job_memory_peak_bytes", labels, at, 1e9 + 1e5 * ran, "gauge"
+            part = energy(node, ran)
+            yield ("batchjob_job_energy_joules", dict(labels, component="cpu"), at,
+                   0.75 * part, "counter")
+            yield ("batchjob_job_energy_joules", dict(labels, component="dram"), at,
+                   0.25 * part, "counter")
+            if sec <= LENGTH:
+                yield "batchjob_job_memory_used_bytes", labels, at, 5e8, "gauge"
+            else:
+                yield ("batchjob_job_end_time_seconds", labels, at, t0 + START + LENGTH,
+                       "gauge")
+
+
+def gpu_series(t0):
+    for sec in range(0, GPU_LENGTH + 121, STEP):
+        at, ran = t0 + GPU_START + sec, min(sec, GPU_LENGTH)
+        labels = {"cluster": "gamma", "instance": "g1:9010", "jobid": "901", "user": "u",
+                  "account": "phys"}
+        yield "batchjob_job_cpu_seconds", labels, at, 4.0 * ran, "counter"
+        for gpu in range(4):
+            l = dict(labels, gpu="GPU-%d" % gpu, index=str(gpu))
+            busy = gpu > 0
+            yield "batchjob_job_gpu_held_seconds", l, at, float(ran), "counter"
+            yield ("batchjob_job_gpu_idle_seconds", l, at, ran * (0.5 if busy else 1.0),
+                   "counter")
+            if sec > GPU_LENGTH:
+                continue
+            yield "batchjob_job_gpu_info", dict(l, source="devices"), at, 1.0, "gauge"
+            yield ("batchjob_job_gpu_busy_ratio", l, at,
+                   0.2 * (2 if sec % 60 else 1) * busy if sec < GPU_LENGTH else 0.0, "gauge")
+            yield "batchjob_job_gpu_memory_used_bytes", l, at, 1e9 * gpu, "gauge"
+        if sec <= GPU_LENGTH:
+            yield "batchjob_job_memory_used_bytes", labels, at, 5e8, "gauge"
+        else:
+            yield "batchjob_job_end_time_seconds", labels, at, at, "gauge"
+
+
+def factor_series(t0):
+    for sec in range(0, 5 * HOUR, 60):
+        l = {"instance": "site:9010", "provider": "rte", "kind": "average_direct",
+             "country": "FR"}
+        value = FACTORS[sec // 900 % 4]
+        yield "batchjob_emission_factor_grams_per_kwh", l, t0 + sec, float(value), "gauge"
+        yield ("batchjob_emission_factor_estimated", l, t0 + sec,
+               float(sec // HOUR == 3), "gauge")
+
+
+def openmetrics():
+    families = {}
+    t0 = base()
+    for make in (job_series, gpu_series, factor_series):
+        for name, labels, at, value, kind in make(t0):
+            families.setdefault((name, kind), []).append((sorted(labels.items()), at, value))
+    for (name, kind), samples in families.items():
+        print("# TYPE %s %s" % (name, kind))
+        for labels, at, value in sorted(samples, key=lambda s: (s[0], s[1])):
+            print("%s%s{%s} %r %d" % (name, "_total" if kind == "counter" else "",
+                                      ",".join('%s="%s"' % l for l in labels), value, at))
+    print("# EOF")
+
+
+# --- configuration --------------------------------------------------------------
+
+SACCT = """#!/usr/bin/python3
+import sys
+if "--helpformat" in sys.argv:
+    print("JobIDRaw JobID Cluster User Account Partition State Submit Start End ElapsedRaw"
+          " AllocCPUS NNodes AllocTRES ReqTRES TotalCPU")
+    sys.exit(0)
+opt = dict(a[2:].split("=", 1) for a in sys.argv[1:] if "=" in a)
+columns, d = opt["format"].split(","), opt["delimiter"]
+print(d.join(columns))
+for job in %r:
+    print(d.join(job.get(c, "") for c in columns))
+"""
+
+
+def job(cluster, jobid, start, end, cpus, nodes, **more):
+    row = {"JobIDRaw": jobid, "JobID": jobid, "Cluster": cluster, "User": "u",
+           "Account": "phys", "Partition": "long", "State": "COMPLETED",
+           "Submit": str(start - 1), "Start": str(start), "End": str(end),
+           "ElapsedRaw": str(end - start), "AllocCPUS": str(cpus), "NNodes": str(nodes),
+           "AllocTRES": "cpu=%d,mem=1G,node=%d" % (cpus, nodes)}
+    row.update(more)
+    return row
+
+
+def site(folder, url, begin, end):
+    t0 = base()
+    alpha = [job("alpha", "4711", begin, end, 2, 1), job("alpha", "4712", begin, end, 2, 1),
+             # never seen by anybody
+             job("alpha", "4800", begin, end, 1, 1),
+             # two runs with one id, one right after the other
+             job("alpha", "4713", begin - 600, begin - 300, 1, 1),
+             job("alpha", "4713", begin - 290, begin - 100, 1, 1)]
+    gamma = [job("gamma", "900", t0 + START, t0 + START + LENGTH, 8, 2),
+             job("gamma", "901", t0 + GPU_START, t0 + GPU_START + GPU_LENGTH, 8, 1,
+                 AllocTRES="cpu=8,mem=1G,node=1,gres/gpu=4")]
+    for name, jobs, scrape in (("alpha", alpha, 1), ("gamma", gamma, STEP)):
+        with open("%s/sacct-%s" % (folder, name), "w") as f:
+            f.write(SACCT % (jobs,))
+        os.chmod("%s/sacct-%s" % (folder, name), 0o755)
+        with open("%s/%s.yml" % (folder, name), "w") as f:
+            f.write("name: %s\nsacct:\n  command: %s/sacct-%s\n  pause: 0s\n  history: 1d\n"
+                    "prometheus:\n  url: %s\n  scrape-interval: %ds\n  settle: %ds\n"
+                    "  pause: 0s\n  max-samples: 100000\n  grace: 60s\n"
+                    % (name, folder, name, url, scrape, 2 * scrape))
+            if name == "gamma":
+                f.write("  factors: true\npue: [1.5]\n")
+    with open(folder + "/site.yml", "w") as f:
+        f.write("store:\n  path: %s/stats.db\nemissions:\n  factor: 100\n"
+                "metrics:\n  file: %s/page.prom\ncluster:\n  file:\n"
+                "  - %s/alpha.yml\n  - %s/gamma.yml\n" % ((folder,) * 4))
+
+
+# --- checks -----------------------------------------------------------------------
+
+def rows(store, sql):
+    db = sqlite3.connect("file:%s?mode=ro" % store, uri=True)
+    db.row_factory = sqlite3.Row
+    try:
+        return [dict(r) for r in db.execute(sql)]
+    finally:
+        db.close()
+
+
+def page(path, name, **labels):
+    """Samples of the exporter's page as (labels, value)."""
+    want = {'%s="%s"' % l for l in labels.items()}
+    for line in open(path, encoding="utf-8"):
+        if line.startswith(name + "{"):
+            inside, value = line[len(name) + 1:].rsplit("} ", 1)
+            have = set(inside.split(","))
+            if want <= have:
+                yield have, value.split()[0]
+
+
+def use_of(store, jobid, cluster="alpha"):
+    found = rows(store, "SELECT u.*, p.nodes_seen, p.nodes_final, p.coverage_ppm AS cover FROM"
+                        " job_use_v AS u JOIN job_v AS j ON j.id = u.job LEFT JOIN job_prom AS p"
+                        " ON p.job = u.job WHERE j.raw_id = %s AND j.cluster = '%s'"
+                 % (jobid, cluster))
+    return found[0] if found else None
+
+
+def range_values(url, query, start, end, step):
+    ask = urllib.parse.urlencode({"query": query, "start": start, "end": end, "step": step})
+    with urllib.request.urlopen(url + "/api/v1/query_range?" + ask, timeout=30) as f:
+        return [s["values"] for s in json.load(f)["data"]["result"]]
+
+
+def check_real(folder, url, cpu):
+    store, now = folder + "/stats.db", folder + "/page"
+    for jobid in ("4711", "4712"):
+        u = use_of(store, jobid)
+        check(u is not None, "job %s was measured" % jobid)
+        if u is None:
+            continue
+        check((u["nodes_seen"], u["nodes_final"]) == (1, 1), "on one node, to its end", u)
+        told = [v for _, v in page(now, "batchjob_job_cpu_seconds_total", jobid=jobid)]
+        check(u["cpu_usec"] == round(float(told[0]) * 1e6), "CPU time as the exporter has it",
+              u["cpu_usec"], told)
+        told = [v for _, v in page(now, "batchjob_job_memory_peak_bytes", jobid=jobid)]
+        check(not told or u["mem_peak_bytes"] == int(float(told[0])), "so is the peak of memory",
+              u["mem_peak_bytes"], told)
+        told = {l: v for l, v in ((c, v) for labels, v in
+                                  page(now, "batchjob_job_energy_joules_total", jobid=jobid)
+                                  for c in labels if c.startswith("component="))}
+        want = {c: round(float(v) * 1e6) for c, v in told.items()}
+        got = {'component="%s"' % c: u["energy_%s_uj" % c] for c in ("cpu", "dram", "gpu", "other")
+               if u["energy_%s_uj" % c] is not None}
+        check(want == got and want, "energy by component, to the microjoule", want, got)
+        check(u["energy_uj"] == sum(want.values()) and u["energy_source"] == "prometheus",
+              "and in all", u["energy_uj"], u["energy_source"])
+        check(u["energy_policy"] == "hybrid", "by the node's policy", u["energy_policy"])
+        check(u["cover"] > 500000, "samples of most seconds", u["cover"])
+        values = range_values(url, 'batchjob_job_memory_used_bytes{cluster="alpha",jobid="%s"}'
+                              % jobid, int(time.time()) - 120, int(time.time()), 1)
+        mean = sum(float(v) for _, v in values[0]) / len(values[0])
+        check(abs(u["mem_mean_bytes"] - mean) <= mean * 0.3 + 1e6, "mean of memory",
+              u["mem_mean_bytes"], mean)
+    u = use_of(store, "4711")
+    check(abs(u["cpu_usec"] / 1e6 - cpu) < 2, "CPU time as the kernel has it", u["cpu_usec"], cpu)
+    check(u["io_read_bytes"] is not None and u["threads_peak"] > 0, "processes were looked at")
+    found = {r["raw_id"]: r["outcome"] for r in
+             rows(store, "SELECT j.raw_id, p.outcome, j.start FROM job_prom AS p JOIN job AS j ON"
+                         " j.id = p.job WHERE j.cluster = (SELECT id FROM cluster WHERE name ="
+                         " 'alpha') ORDER BY j.start")}
+    check(found == {4711: 0, 4712: 0, 4800: 1, 4713: 2}, "outcomes", found)
+
+
+def check_long(store):
+    """Job 900, by hand: n1 3600 s * 100 W + 5400 s * 200 W, n2 9000 s * 50 W."""
+    u = use_of(store, "900", "gamma")
+    check(u["cpu_usec"] == 2 * 3 * LENGTH * 1000000, "two nodes, the account found late: CPU",
+          u["cpu_usec"])
+    check(u["mem_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)), "memory", u["mem_peak_bytes"])
+    check(u["mem_mean_bytes"] == 10**9, "its mean", u["mem_mean_bytes"])
+    joules = 3600 * 100 + 5400 * 200 + 9000 * 50
+    check(u["energy_uj"] == joules * 10**6 and u["energy_cpu_uj"] == joules * 750000,
+          "energy", u["energy_uj"])
+    # 301 samples on n1, 301 - 60 on n2, of 300 each
+    check(u["cover"] == 542 * 10**6 // 600, "a gap is told", u["cover"])
+    bins = rows(store, "SELECT b.start, b.microjoules FROM job_bin AS b JOIN job AS j ON j.id ="
+                       " b.job WHERE j.raw_id = 900 ORDER BY 1")
+    t0 = bins[0]["start"] - START
+    # full hours at 2400 s, 6000 s and 9600 s of its time; n2 is unknown at 6000
+    total = [energy("n1", 2400) + energy("n2", 2400), None, joules]
+    at6000 = energy("n1", 6000) + energy("n2", 5400)
+    want = [(t0 + START, total[0]), (t0 + HOUR, at6000 - total[0]),
+            (t0 + 2 * HOUR, joules - at6000)]
+    got = [(b["start"], b["microjoules"] / 1e6) for b in bins]
+    check(got == want, "hour by hour", got, want)
+    grams(store, t0, want, joules)
+
+
+def grams(store, t0, bins, joules):
+    """sum of energy * factor * 1.5, in Python's own way."""
+    ends = [b[0] for b in bins[1:]] + [t0 + START + LENGTH]
+    total = 0.0
+    for (start, j), end in zip(bins, ends):
+        for sec in range(start, end):
+            total += j / (end - start) / 3.6e6 * FACTORS[(sec - t0) // 900 % 4] * 1.5
+    got = {(r["provider"], r["kind"]): r for r in
+           rows(store, "SELECT g.* FROM job_grams_v AS g JOIN job AS j ON j.id = g.job WHERE"
+                       " j.raw_id = 900")}
+    rte = got[("rte", "average_direct")]
+    check(abs(rte["grams"] - total) < 1e-4, "grams by the factors of their time",
+          rte["grams"], total)
+    check(rte["covered_uj"] == joules * 10**6 and rte["estimated"] == 0, "all of it covered", rte)
+    check(abs(got[("best", "average")]["grams"] - rte["grams"]) < 1e-9,
+          "which are the best there are")
+    constant = got[("constant", "average_lifecycle")]["grams"]
+    check(abs(constant - joules / 3.6e6 * 100 * 1.5) < 1e-5, "a constant beside them", constant)
+
+
+def check_gpu(store):
+    u = use_of(store, "901", "gamma")
+    check((u["gpus_seen"], u["gpus_unused"]) == (4, 1), "GPUs, and one that did nothing", u)
+    # three of four: 0.2 and 0.4 by turns; the last of 121 samples is 0
+    want = 3 / 4 * (60 * 0.2 + 60 * 0.4) / 121
+    check(abs(u["gpu_busy_ppm"] / 1e6 - want) < 1e-5, "their mean use", u["gpu_busy_ppm"], want)
+    check(u["gpu_idle_usec"] == int((3600 + 3 * 1800) * 1e6), "idle GPU seconds",
+          u["gpu_idle_usec"])
+    check(u["gpu_held_usec"] == 4 * 3600 * 10**6, "held GPU seconds", u["gpu_held_usec"])
+    check(u["gpu_mem_peak_bytes"] == 6 * 10**9, "their memory", u["gpu_mem_peak_bytes"])
+    check(u["energy_uj"] is None, "energy that nobody metered is not known")
+    names = {r["name"]: r["text"] for r in
+             rows(store, "SELECT f.name, f.text FROM job_finding_v AS f JOIN job AS j ON j.id ="
+                         " f.job WHERE j.raw_id = 901")}
+    check(names.get("gpus_unused", "").startswith("1 GPU"), "and it is found", names)
+
+
+def check_sums(store):
+    jobs = rows(store, "SELECT sum(energy_uj / 1000) AS e, count(energy_uj) AS n FROM job_use")[0]
+    days = rows(store, "SELECT sum(energy_mj) AS e, sum(jobs) AS n FROM rollup_energy_day")[0]
+    check(jobs == days and jobs["n"] == 3, "daily sums of energy are those of the jobs", jobs, days)
+    for source in rows(store, "SELECT id, provider FROM factor_source"):
+        a = rows(store, "SELECT sum(micrograms) AS g FROM job_grams WHERE source = %(id)d" % source)
+        b = rows(store, "SELECT sum(micrograms) AS g FROM rollup_grams_day WHERE source = %(id)d"
+                 % source)
+        check(a == b, "and of grams (%(provider)s)" % source, a, b)
+
+
+def check_page(folder):
+    own = dict(line.rsplit(" ", 1) for line in open(folder + "/page.prom")
+               if not line.startswith("#"))
+    name = 'batchjob_stats_prometheus_%s_total{cluster="alpha"}'
+    got = [int(own[name % k]) for k in ("jobs", "unknown_jobs", "doubtful_jobs", "errors")]
+    check(got == [2, 2, 1, 0], "its own metrics count them", got)
+    # two batches: the ordinary ones, and a run whose id another has
+    asked = int(own[name % "questions"])
+    check(asked <= 60, "%d questions were enough" % asked)
+
+
+def same(a, b):
+    tables = ("job_use", "job_grams", "job_finding", "job_bin", "job_prom_energy",
+              "rollup_energy_day", "rollup_grams_day")
+    for t in tables:
+        x, y = (rows(s, "SELECT * FROM %s ORDER BY 1, 2" % t) for s in (a, b))
+        check(x == y, "%s is the same" % t, *[p for p in zip(x, y) if p[0] != p[1]][:2])
+
+
+def forget(store):
+    db = sqlite3.connect(store)
+    db.executescript("DELETE FROM job_prom_energy; DELETE FROM job_bin; DELETE FROM job_prom;"
+                     "DELETE FROM covered WHERE source = 'prometheus';"
+                     "INSERT OR IGNORE INTO derive_todo SELECT id FROM job")
+    db.close()
+
+
+def waiting(store):
+    n = rows(store, "SELECT (SELECT count(*) FROM prom_todo) AS w, (SELECT count(*) FROM job_prom)"
+                    " AS done")[0]
+    check(n == {"w": 7, "done": 0}, "all jobs wait", n)
+
+
+def small(folder, program):
+    """We believe that it reads a billion samples at once; it does not."""
+    for name in ("alpha", "gamma"):
+        path = "%s/%s.yml" % (folder, name)
+        text = open(path).read()
+        with open(path, "w") as f:
+            f.write(text.replace("max-samples: 100000", "max-samples: 1000000"))
+    for _ in range(12):
+        r = subprocess.run([program, "--once", "--config.file=%s/site.yml" % folder],
+                           capture_output=True, timeout=120)
+        if r.returncode == 0:
+            return 0
+    print(r.stderr.decode()[-2000:])
+    return 1
+
+
+def main():
+    what, args = sys.argv[1], sys.argv[2:]
+    if what == "openmetrics":
+        openmetrics()
+    elif what == "site":
+        site(args[0], args[1], int(args[2]), int(args[3]))
+    elif what == "check":
+        check_real(args[0], args[1], float(args[2]))
+        store = args[0] + "/stats.db"
+        check_long(store)
+        check_gpu(store)
+        check_sums(store)
+        check_page(args[0])
+    elif what == "same":
+        same(*args)
+    elif what == "forget":
+        forget(*args)
+    elif what == "waiting":
+        waiting(*args)
+    elif what == "small":
+        return small(*args)
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

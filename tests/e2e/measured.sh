@@ -1,0 +1,103 @@
+#!/bin/bash
+# Measured values of jobs from a real Prometheus: jobs in real cgroups, our
+# exporter, Prometheus that scrapes it each second, batchjob_stats_db that asks
+# for many jobs at once.  What the store then holds is what the kernel, the
+# exporter's page and Prometheus' own samples say.  The meters are a made sysfs;
+# GPUs, long jobs and factors of hours ago are made up, and brought into
+# Prometheus by promtool.  TAP.
+. "$(dirname "$0")/lib.sh"
+measured="$python $top/tests/e2e/measured.py"
+stats=$O/batchjob_stats_db
+NOW=$(date +%s)
+export NOW
+cg_private=1
+. "$(dirname "$0")/cgroup.sh"
+
+command -v prometheus >/dev/null && command -v promtool >/dev/null ||
+    skip_all "prometheus is not installed"
+[ -x "$stats" ] || skip_all "no batchjob_stats_db"
+cg_init
+[ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
+[ -x "$work" ] || skip_all "no $work"
+
+# --- a node, and who scrapes it ------------------------------------------------
+
+$python "$top/tests/e2e/energy.py" node "$tmp/node" &
+later "stop $!"
+wait_for 10 test -s "$tmp/node/watts"
+start_exporter --path.cgroupfs="$cg_view" --path.sysfs="$tmp/node/sys" \
+    --energy.interval=1 --energy.slow-interval=2 --energy.idle-watts=10 \
+    --energy.state-file="$tmp/energy" --job.grace=60s --collector.process
+
+mkdir "$tmp/data"
+$measured openmetrics >"$tmp/old.om" || exit 1
+check "promtool takes the made-up past" \
+    promtool tsdb create-blocks-from openmetrics "$tmp/old.om" "$tmp/data"
+port=$(free_port)
+prometheus_url=http://127.0.0.1:$port
+# The same node twice: what is another cluster's must not count.
+cat >"$tmp/prometheus.yml" <<END
+global: {scrape_interval: 1s}
+scrape_configs:
+- job_name: alpha
+  static_configs: [{targets: ["${url#http://}"], labels: {cluster: alpha}}]
+- job_name: beta
+  static_configs: [{targets: ["${url#http://}"], labels: {cluster: beta, instance: other}}]
+END
+prometheus --config.file="$tmp/prometheus.yml" --storage.tsdb.path="$tmp/data" \
+    --storage.tsdb.retention.time=20d --query.max-samples=200000 \
+    --web.listen-address="127.0.0.1:$port" >"$tmp/prometheus.log" 2>&1 &
+later "stop $!"
+check "Prometheus answers" wait_for 30 curl -sf "$prometheus_url/-/ready"
+
+scraped() { curl -sf "$prometheus_url/api/v1/query?query=sum(up)" | grep -q ',"2"\]'; }
+check "and has scraped both targets" wait_for 30 scraped
+
+# --- two jobs ------------------------------------------------------------------
+
+begin=$(date +%s)
+cg_job 1000 4711
+cg_run 1000 4711 nice -n 19 "$work" -m 40 -p 1 -i 20 -t 600
+cg_job 1001 4712
+cg_run 1001 4712 sleep 600
+check "the exporter shows both" wait_for 20 shows batchjob_job_cpu_seconds_total jobid=4712
+sleep 8
+cpu=$(cg_cpu_seconds 1000 4711)
+cg_kill 1000 4711
+cg_kill 1001 4712
+over=$(date +%s)
+check "and that they have ended" wait_for 20 shows batchjob_job_end_time_seconds jobid=4711
+settled() { # their energy does not change any more, and was scraped
+    scrape "$tmp/a" && sleep 3 && scrape "$tmp/page" &&
+        [ "$($prom value "$tmp/a" batchjob_job_energy_joules_total)" = "$(value batchjob_job_energy_joules_total)" ]
+}
+check "their energy settles" wait_for 30 settled
+sleep 3
+
+# --- accounting of them ----------------------------------------------------------
+
+$measured site "$tmp" "$prometheus_url" "$begin" "$over" || exit 1
+run() { "$stats" "$@" --config.file="$tmp/site.yml" >"$tmp/stats.log" 2>&1; }
+check "the configuration is fine" run check-config
+check "batchjob_stats_db asks for all of them" run --once --log.level=debug
+note "$(grep -c 'asked about' "$tmp/stats.log") batches"
+absorb $measured check "$tmp" "$prometheus_url" "$cpu"
+cp "$tmp/stats.db" "$tmp/first.db"
+check "again, it has nothing to ask" run --once --log.level=debug
+is "no job is asked about twice" "$(grep -c 'asked about' "$tmp/stats.log")" 0
+absorb $measured same "$tmp/first.db" "$tmp/stats.db"
+check "the store is consistent" run check
+
+# --- what goes wrong ---------------------------------------------------------------
+
+$measured forget "$tmp/stats.db"
+check "Prometheus that refuses large questions: smaller ones follow" \
+    $measured small "$tmp" "$stats"
+absorb $measured same "$tmp/first.db" "$tmp/stats.db"
+$measured forget "$tmp/stats.db"
+sed -i "s|$prometheus_url|http://127.0.0.1:1|" "$tmp"/*.yml
+check "one that is not there is told" eval '! run --once'
+check "by its address" grep -q 'http://127.0.0.1:1/api/v1/query' "$tmp/stats.log"
+absorb $measured waiting "$tmp/stats.db"
+
+complete=1

@@ -186,6 +186,21 @@ const struct bj_opt bj_conf_opts[] = {
      .arg = "FILE",
      .help = "NVIDIA's management library (libnvidia-ml.so.1); the system's, "
              "where the driver is loaded, when not given."},
+    {.name = "gpu.rocm",
+     .kind = BJ_OPT_STR,
+     .off = AT(gpu_rocm),
+     .preset = "",
+     .arg = "FILE",
+     .help = "AMD's management library (librocm_smi64.so); the system's, where "
+             "there is a GPU for it, when not given; none: sysfs alone."},
+    {.name = "gpu.level-zero",
+     .kind = BJ_OPT_STR,
+     .off = AT(gpu_level_zero),
+     .preset = "",
+     .arg = "FILE",
+     .help = "Level Zero's loader (libze_loader.so.1) for Intel's GPUs; the "
+             "system's, where there is a GPU for it, when not given; none: "
+             "sysfs alone."},
     {.name = "gpu.dcgm",
      .kind = BJ_OPT_STR,
      .off = AT(gpu_dcgm),

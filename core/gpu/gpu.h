@@ -80,9 +80,11 @@ struct bj_gpu_env {
     const char *procfs, *sysfs;
     const char *nvml; /* path of NVIDIA's library; "": the system's, when the
                          driver is there */
-    const char *dcgm; /* URL of dcgm-exporter's page; "": none */
-    struct bj_gpu_places *places; /* of jobs; NULL: not told */
-    const atomic_bool *stop;      /* set when the source should end */
+    const char *rocm, *level_zero; /* path of AMD's and Intel's library; "": the
+                                      system's; "none": not wanted */
+    const char *dcgm;              /* URL of dcgm-exporter's page; "": none */
+    struct bj_gpu_places *places;  /* of jobs; NULL: not told */
+    const atomic_bool *stop;       /* set when the source should end */
 };
 
 /* A kind of source.  The calls of one source come from one thread. */
@@ -103,8 +105,10 @@ extern const struct bj_gpu_kind bj_gpu_amd, bj_gpu_intel; /* drm.c */
 
 /* Kinds that add to devices which others tell: what they tell of one is known
  * by its UUID or its PCI address (core/gpu/gpus_over.c). */
-extern const struct bj_gpu_kind bj_gpu_fdinfo; /* fdinfo_read.c */
-extern const struct bj_gpu_kind bj_gpu_dcgm;   /* dcgm_read.c */
+extern const struct bj_gpu_kind bj_gpu_fdinfo;     /* fdinfo_read.c */
+extern const struct bj_gpu_kind bj_gpu_dcgm;       /* dcgm_read.c */
+extern const struct bj_gpu_kind bj_gpu_rocm;       /* rsmi_read.c */
+extern const struct bj_gpu_kind bj_gpu_level_zero; /* ze_read.c */
 
 void bj_gpu_set_clear(struct bj_gpu_set *s);
 

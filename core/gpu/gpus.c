@@ -8,8 +8,8 @@
 enum { SECOND = 1000000, HANG_USEC = 10 * SECOND };
 
 const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {
-    &bj_gpu_nvml, &bj_gpu_amd, &bj_gpu_intel, /* BJ_GPU_OVER: */
-    &bj_gpu_fdinfo, &bj_gpu_dcgm};
+    &bj_gpu_nvml,   &bj_gpu_amd,  &bj_gpu_intel, /* BJ_GPU_OVER: */
+    &bj_gpu_fdinfo, &bj_gpu_dcgm, &bj_gpu_rocm,  &bj_gpu_level_zero};
 
 /* What we write there would come back as evidence. */
 static int check_dirs(const struct bj_conf *conf, struct bj_err *err)
@@ -32,6 +32,8 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
     struct bj_gpu_env env = {.procfs = conf->procfs ? conf->procfs : "/proc",
                              .sysfs = conf->sysfs ? conf->sysfs : "/sys",
                              .nvml = conf->gpu_nvml,
+                             .rocm = conf->gpu_rocm,
+                             .level_zero = conf->gpu_level_zero,
                              .dcgm = conf->gpu_dcgm};
     uint64_t period = conf->gpu_usec ? conf->gpu_usec : 5 * SECOND;
     if (!g)

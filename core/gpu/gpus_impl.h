@@ -17,7 +17,7 @@
 /* Kinds of sources.  Those from BJ_GPU_OVER on add to what the others tell. */
 enum {
     BJ_GPU_OVER = 3,
-    BJ_GPU_KINDS = 5,
+    BJ_GPU_KINDS = 7,
     BJ_GPU_DEVS_MAX = 512,
     BJ_GPU_JOBS_MAX = 1024,  /* jobs that are asked about */
     BJ_GPU_HOLDERS_MAX = 64, /* of one device */

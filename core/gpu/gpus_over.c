@@ -1,5 +1,6 @@
 /* Sources that add to devices which others tell: processes and their time on
- * engines (fdinfo), profiling (dcgm). */
+ * engines (fdinfo), profiling (dcgm), what only a vendor's library knows (rocm,
+ * level_zero). */
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -11,6 +12,8 @@ enum { NVML, AMD, INTEL };
 static const unsigned over[BJ_GPU_KINDS - BJ_GPU_OVER] = {
     1u << AMD | 1u << INTEL, /* fdinfo */
     1u << NVML,              /* dcgm */
+    1u << AMD,               /* rocm */
+    1u << INTEL,             /* level_zero */
 };
 
 /* --- telling them where the jobs are --------------------------------------*/
@@ -83,8 +86,8 @@ void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec)
 
 /* --- adding to a set ------------------------------------------------------*/
 
-/* A process that two sources tell is one; what either does not know of its use
- * is not known. */
+/* A process that two sources tell is one.  fdinfo comes first: only it knows
+ * whether the use of the device is told. */
 static bool add_process(struct bj_gpu_set *set, uint32_t at,
                         const struct bj_gpu_proc *p)
 {
@@ -97,7 +100,7 @@ static bool add_process(struct bj_gpu_set *set, uint32_t at,
         return false;
     if (to->memory_bytes == BJ_ABSENT)
         to->memory_bytes = p->memory_bytes;
-    if (!old || p->sm_ppm == BJ_ABSENT)
+    if (!old)
         to->sm_ppm = p->sm_ppm;
     return true;
 }

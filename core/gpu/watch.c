@@ -54,7 +54,8 @@ static void say(struct bj_gpu_watch *w, const struct bj_err *err)
 
 /* Strings of an environment. */
 #define AT(member) offsetof(struct bj_gpu_env, member)
-static const size_t env_text[] = {AT(procfs), AT(sysfs), AT(nvml), AT(dcgm)};
+static const size_t env_text[] = {AT(procfs), AT(sysfs),      AT(nvml),
+                                  AT(rocm),   AT(level_zero), AT(dcgm)};
 enum { TEXTS = sizeof(env_text) / sizeof(env_text[0]) };
 
 static char **text_of(struct bj_gpu_env *env, size_t i)

@@ -75,6 +75,10 @@ static const struct bj_metric gpu_rows[] = {
             "Bytes the GPU sent over all NVLinks."),
     COUNTER(bj_gpu_use, nvlink_rx_bytes, "nvlink_received", BJ_BYTES,
             "Bytes the GPU received over all NVLinks."),
+    COUNTER(bj_gpu_use, xgmi_corrected, "xgmi_corrected", BJ_NUMBER,
+            "Errors on xGMI links corrected since the driver was loaded."),
+    COUNTER(bj_gpu_use, xgmi_uncorrected, "xgmi_uncorrected", BJ_NUMBER,
+            "Errors on xGMI links not corrected since the driver was loaded."),
 #define PROFILE(field, name, help) GAUGE(bj_gpu_use, field, name, BJ_PPM, help)
     PROFILE(graphics_ppm, "engine_active",
             "Share of time in which the graphics or compute engine was active "

@@ -169,6 +169,7 @@ struct bj_gpu_use {
     uint64_t rows_corrected, rows_uncorrected, rows_pending, rows_failed;
     uint64_t pcie_tx_bytes, pcie_rx_bytes, pcie_replays;
     uint64_t nvlink_tx_bytes, nvlink_rx_bytes;
+    uint64_t xgmi_corrected, xgmi_uncorrected; /* since the driver was loaded */
     /* profiling, over the time between the last two readings */
     uint64_t graphics_ppm, sm_ppm, occupancy_ppm, tensor_ppm, dram_ppm;
     uint64_t dfma_ppm, hmma_ppm, dmma_ppm, imma_ppm;

@@ -1,12 +1,18 @@
-# An NVIDIA management library that plays a script (tests/gpu/fake_nvml.c), and
-# one that has only what every driver has.
+# Management libraries that play a script: NVIDIA's (tests/gpu/fake_nvml.c),
+# AMD's and Intel's.
 FAKE_NVML = $(O)/gpu/libnvidia-ml.so.1
+FAKE_ROCM = $(O)/gpu/librocm_smi64.so
+FAKE_ZE   = $(O)/gpu/libze_loader.so.1
+FAKES     = $(FAKE_NVML) $(FAKE_ROCM) $(FAKE_ZE)
 $(FAKE_NVML): $(O)/tests/gpu/fake_nvml.o
+$(FAKE_ROCM): $(O)/tests/gpu/fake_rocm.o
+$(FAKE_ZE): $(O)/tests/gpu/fake_ze.o
+$(FAKES):
 	@mkdir -p $(@D)
-	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,-soname,libnvidia-ml.so.1 -o $@ $^
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
-gpu-fake: $(FAKE_NVML)
-e2e-tools: $(FAKE_NVML)
-$(filter $(O)/unit/test_gpu_%,$(UNIT)): | $(FAKE_NVML)
--include $(O)/tests/gpu/fake_nvml.d
+gpu-fake: $(FAKES)
+e2e-tools: $(FAKES)
+$(filter $(O)/unit/test_gpu_%,$(UNIT)): | $(FAKES)
+-include $(wildcard $(O)/tests/gpu/*.d)
 .PHONY: gpu-fake

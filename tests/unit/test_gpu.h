@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-/* The fake: beside this program's directory. */
-static inline const char *fake_nvml(void)
+/* A fake: beside this program's directory.  One at a time. */
+static inline const char *fake_lib(const char *name)
 {
     static char path[4200];
     char exe[4096];
@@ -25,19 +25,31 @@ static inline const char *fake_nvml(void)
     exe[n] = '\0';
     for (int i = 0; i < 2; i++)
         *strrchr(exe, '/') = '\0';
-    snprintf(path, sizeof(path), "%s/gpu/libnvidia-ml.so.1", exe);
+    snprintf(path, sizeof(path), "%s/gpu/%s", exe, name);
     return path;
 }
 
-/* Replace the script; the directory is the one that tmp_make made. */
-static inline void fake_script(const char *dir, const char *text)
+static inline const char *fake_nvml(void)
+{
+    return fake_lib("libnvidia-ml.so.1");
+}
+
+/* Replace the script that a variable names; the directory is the one that
+ * tmp_make made. */
+static inline void fake_script_of(const char *variable, const char *dir,
+                                  const char *text)
 {
     char path[256], path2[256];
     tmp_file("script.new", text);
     snprintf(path, sizeof(path), "%s/script.new", dir);
     snprintf(path2, sizeof(path2), "%s/script", dir);
     assert_int_equal(rename(path, path2), 0);
-    setenv("FAKE_NVML", path2, 1);
+    setenv(variable, path2, 1);
+}
+
+static inline void fake_script(const char *dir, const char *text)
+{
+    fake_script_of("FAKE_NVML", dir, text);
 }
 
 /* Room for everything a reading tells. */

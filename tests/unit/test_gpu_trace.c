@@ -117,7 +117,8 @@ static int setup(void **state)
 static void start(void)
 {
     rig_start(&rig, proc_opt, sys_opt, cgroup_opt, "collector.node=false",
-              "job.file-dir=", "gpu.map-dir=/nonexistent", "gpu.interval=1s",
+              "job.file-dir=", "gpu.map-dir=/nonexistent", "gpu.rocm=none",
+              "gpu.level-zero=none", "gpu.interval=1s",
               "collector.energy=false", NULL);
 }
 

@@ -133,7 +133,7 @@ int bj_slurmjson_new(enum bj_slurmjson_kind kind,
     j->conf = *conf;
     j->kind = kind;
     memset(&j->diag, 0xff, sizeof(j->diag));
-    j->table_sum = BJ_ABSENT;
+    j->table_sum = j->asked_sec = BJ_ABSENT;
     int r = bj_json_stream_new(targets[kind], j, "Slurm's JSON", &limits,
                                &j->stream, err);
     if (r < 0) {

@@ -180,6 +180,7 @@ static const struct {
     {BJ_WORD("schedule_cycle_mean"), D(cycle_mean_usec)},
     {BJ_WORD("schedule_cycle_mean_depth"), D(depth_mean)},
     {BJ_WORD("schedule_queue_length"), D(queue_length)},
+    {BJ_WORD("schedule_cycle_per_minute"), D(cycles_per_min)},
     {BJ_WORD("bf_backfilled_jobs"), D(bf_jobs)},
     {BJ_WORD("bf_last_backfilled_jobs"), D(bf_jobs_cycle)},
     {BJ_WORD("bf_backfilled_het_jobs"), D(bf_het_jobs)},
@@ -220,8 +221,11 @@ int bj_slurmjson_take_stat(struct bj_slurmjson *j, struct bj_slice key,
     static const struct bj_slice by_type = BJ_WORD("rpcs_by_message_type");
     static const struct bj_slice by_user = BJ_WORD("rpcs_by_user");
     static const struct bj_slice table_sum = BJ_WORD("bf_table_size_sum");
+    static const struct bj_slice asked = BJ_WORD("req_time");
     if (bj_slice_eq(key, table_sum))
         return bj_rest_number(v, &j->arena, &j->table_sum);
+    if (bj_slice_eq(key, asked))
+        return bj_rest_number(v, &j->arena, &j->asked_sec);
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (bj_slice_eq(key, numbers[i].key))
             return bj_rest_number(v, &j->arena,
@@ -241,6 +245,9 @@ void bj_slurmjson_settle_diag(struct bj_slurmjson *j)
     struct bj_sdiag *d = &j->diag;
     if (d->since_sec == 0)
         d->since_sec = BJ_ABSENT;
+    if (d->since_sec == BJ_ABSENT || j->asked_sec == BJ_ABSENT ||
+        j->asked_sec <= d->since_sec + 60)
+        d->cycles_per_min = BJ_ABSENT;
     if (d->bf_last_sec == 0)
         d->bf_last_sec = BJ_ABSENT;
     if (d->cycles == 0)

@@ -14,6 +14,7 @@ struct bj_slurmjson {
     struct bj_slurmjson_fix fix;
     struct bj_arena arena; /* of the record at hand */
     struct bj_sdiag diag;
+    uint64_t asked_sec;  /* req_time */
     uint64_t table_sum;  /* bf_table_size_sum; BJ_ABSENT: not told */
     bool named;          /* the cluster */
     char complaint[200]; /* the first of the errors */

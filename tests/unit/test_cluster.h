@@ -1,0 +1,137 @@
+/* What the tests of the cluster collector in a core share: commands that say
+ * what a test wants, and what the core made of it. */
+#ifndef BJ_TESTS_UNIT_TEST_CLUSTER_H
+#define BJ_TESTS_UNIT_TEST_CLUSTER_H
+
+#include "base/clock.h"
+#include "tests/unit/lib/core.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SECOND = 1000000 };
+
+static const char *dir;
+static char path_opt[128], cgroup_opt[128];
+
+/* A command: a script in the directory that the core looks in. */
+static inline void command(const char *name, const char *body)
+{
+    char rel[64], path[256], text[4200], tmp[64], from[256];
+    snprintf(rel, sizeof(rel), "bin/%s", name);
+    snprintf(tmp, sizeof(tmp), "bin/%s.new", name);
+    snprintf(path, sizeof(path), "%s/%s", dir, rel);
+    snprintf(from, sizeof(from), "%s/%s", dir, tmp);
+    snprintf(text, sizeof(text), "#!/bin/sh\necho x >>%s/runs.%s\n%s\n", dir,
+             name, body);
+    tmp_file(tmp, text);
+    assert_int_equal(chmod(from, 0755), 0);
+    assert_int_equal(rename(from, path), 0);
+}
+
+static inline void recorded(const char *name, const char *file)
+{
+    char cwd[1024], body[1200];
+    assert_non_null(getcwd(cwd, sizeof(cwd)));
+    snprintf(body, sizeof(body), "exec /bin/cat %s/tests/fixtures/cluster/%s",
+             cwd, file);
+    command(name, body);
+}
+
+static inline int set_up(void **state)
+{
+    (void)state;
+    dir = tmp_make();
+    tmp_dir("bin");
+    tmp_dir("cgroup");
+    snprintf(path_opt, sizeof(path_opt), "cluster.path=%s/bin", dir);
+    snprintf(cgroup_opt, sizeof(cgroup_opt), "path.cgroupfs=%s/cgroup", dir);
+    recorded("squeue", "squeue.txt");
+    recorded("sinfo", "sinfo.txt");
+    recorded("sdiag", "sdiag.txt");
+    char cwd[1024], body[4000];
+    assert_non_null(getcwd(cwd, sizeof(cwd)));
+    snprintf(body, sizeof(body),
+             "case $* in *config) f=config ;; *licenses) f=licenses ;; "
+             "*) f=reservations ;; esac\n"
+             "exec /bin/cat %s/tests/fixtures/cluster/$f.txt",
+             cwd);
+    command("scontrol", body);
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    (void)state;
+    tmp_gone();
+    return 0;
+}
+
+#define START(r, ...)                                                          \
+    rig_start(&(r), cgroup_opt, path_opt, "collector.cluster=true",            \
+              "collector.node=false", "collector.gpu=false",                   \
+              "job.file-dir=", __VA_ARGS__, NULL)
+
+static inline const struct bj_list *list(const struct rig *r,
+                                         enum bj_cluster_list k)
+{
+    return &r->snap->cluster_lists.list[k];
+}
+
+static inline const struct bj_source_stat *source(const struct rig *r,
+                                                  const char *name)
+{
+    const struct bj_list *l = list(r, BJ_CL_SOURCES);
+    const struct bj_source_stat *v = l->v;
+    for (size_t i = 0; i < l->n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], bj_slice_str(name)))
+            return &v[i];
+    return NULL;
+}
+
+static inline uint64_t errors(const struct rig *r, const char *name,
+                              const char *kind)
+{
+    const struct bj_list *l = list(r, BJ_CL_SOURCE_ERRORS);
+    const struct bj_count_stat *v = l->v;
+    for (size_t i = 0; i < l->n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], bj_slice_str(name)) &&
+            bj_slice_eq(v[i].sub.key[1], bj_slice_str(kind)))
+            return v[i].count;
+    return 0;
+}
+
+/* Passes until a source has run so often, for ten seconds at most; no pass may
+ * wait for a command. */
+static inline void wait_runs(struct rig *r, const char *name, uint64_t runs)
+{
+    const uint64_t end = bj_clock_boot_usec() + 10 * SECOND;
+    for (;;) {
+        rig_pass(r);
+        const struct bj_source_stat *s = source(r, name);
+        if (s && s->runs >= runs)
+            return;
+        if (bj_clock_boot_usec() > end)
+            fail_msg("%s did not run %u times", name, (unsigned)runs);
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+}
+
+static inline uint64_t jobs_of(const struct rig *r, const char *state)
+{
+    const struct bj_list *l = list(r, BJ_CL_JOBS);
+    const struct bj_jobs_stat *v = l->v;
+    for (size_t i = 0; i < l->n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], bj_slice_str(state)))
+            return v[i].jobs;
+    return 0;
+}
+
+#endif

@@ -116,13 +116,15 @@ static int begin(const struct bj_core *core, struct bj_buf *out,
                  struct bj_json_out **ret)
 {
     char host[256] = "";
+    struct bj_arena arena = {0};
     int r = bj_json_out_new(out, false, ret);
     if (r < 0)
         return r;
     gethostname(host, sizeof(host) - 1);
     bj_json_put_object(*ret, NULL);
     bj_json_put_u64(*ret, "format", 1);
-    put_text(*ret, "cluster", bj_slice_str(core->cluster));
+    put_text(*ret, "cluster", bj_core_cluster(core, &arena));
+    bj_arena_free(&arena);
     put_text(*ret, "host", bj_slice_str(host));
     return 0;
 }

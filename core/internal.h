@@ -102,6 +102,11 @@ bool bj_core_sampler_free(struct bj_core *core);
 /* A label value of any text, in the arena. */
 struct bj_slice bj_core_clean(struct bj_arena *a, const char *s);
 
+/* The cluster's name: as configured, else as the scheduler says, where it is
+ * asked; empty: not known.  In the arena, or the core's.  core/publish.c */
+struct bj_slice bj_core_cluster(const struct bj_core *core,
+                                struct bj_arena *arena);
+
 /* Make the snapshot of this pass.  core/publish.c */
 int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
                     struct bj_err *err);

@@ -275,12 +275,12 @@ static struct bj_snap *take(struct bj_core *core)
     return s;
 }
 
-/* As configured, else as the scheduler says. */
-static struct bj_slice cluster_name(struct bj_core *core, struct bj_snap *s)
+struct bj_slice bj_core_cluster(const struct bj_core *core,
+                                struct bj_arena *arena)
 {
     return *core->cluster || !core->scheduler
                ? bj_slice_str(core->cluster)
-               : bj_cluster_name(core->scheduler, &s->arena);
+               : bj_cluster_name(core->scheduler, arena);
 }
 
 int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
@@ -290,7 +290,7 @@ int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
     if (!s)
         return bj_err_set(err, -ENOMEM, "snapshot");
     s->jobs = (struct bj_list){0};
-    s->cluster = cluster_name(core, s);
+    s->cluster = bj_core_cluster(core, &s->arena);
     memset(&s->node, 0xff, sizeof(s->node));
     s->node.modes = s->node.energy = (struct bj_list){0};
     s->meters = s->zones = s->meter_errors = (struct bj_list){0};

@@ -2,6 +2,8 @@
  * recordings of Slurm 22.05, nothing, garbage, or nothing for a long time. */
 #include "tests/unit/test_cluster.h"
 
+#include "core/final.h"
+
 static void test_all(void **state)
 {
     (void)state;
@@ -28,6 +30,30 @@ static void test_all(void **state)
     const struct bj_jobs_stat *v = old->cluster_lists.list[BJ_CL_JOBS].v;
     assert_true(v[0].jobs > 0);
     bj_snap_unref(old);
+}
+
+/* A final record has the name that was learnt; one that is configured goes
+ * first. */
+static void check_record(const char *name_opt, const char *want)
+{
+    struct rig r;
+    struct bj_buf line = {0};
+    struct bj_ident ident = {.start_sec = 1};
+    const struct bj_track t = {.ident = &ident};
+    START(r, "cluster.interval=1h", "cluster.source=none", name_opt);
+    wait_runs(&r, "config", 1);
+    assert_int_equal(bj_final_write(r.core, &t, &line), 0);
+    bj_buf_put(&line, "", 1);
+    assert_non_null(strstr(line.p, want));
+    bj_buf_free(&line);
+    rig_stop(&r);
+}
+
+static void test_record(void **state)
+{
+    (void)state;
+    check_record("cluster=", "\"cluster\":\"sandbox\"");
+    check_record("cluster=ours", "\"cluster\":\"ours\"");
 }
 
 static void test_configured_name(void **state)
@@ -134,9 +160,13 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_all),       TEST(test_configured_name),
-        TEST(test_faults),    TEST(test_slow_all),
-        TEST(test_constants), TEST(test_stop_while_it_hangs),
+        TEST(test_all),
+        TEST(test_record),
+        TEST(test_configured_name),
+        TEST(test_faults),
+        TEST(test_slow_all),
+        TEST(test_constants),
+        TEST(test_stop_while_it_hangs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

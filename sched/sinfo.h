@@ -52,10 +52,13 @@ enum bj_node_flag {
     BJ_NODE_FLAGS
 };
 
+enum { BJ_NODE_WORDS = 4 };
+
 struct bj_node_state {
     enum bj_node_base base;
     uint32_t flags;   /* 1u << enum bj_node_flag */
-    unsigned unknown; /* words in the text that are neither */
+    unsigned unknown; /* different words in the text that are neither */
+    struct bj_slice word[BJ_NODE_WORDS]; /* the first of them, in the text */
 };
 
 /* "mixed+drain", "DOWN*+DRAIN", "idle~": the words of scontrol and of sinfo's

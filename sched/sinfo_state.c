@@ -130,8 +130,14 @@ static void take_word(struct bj_slice word, struct bj_node_state *s)
             s->flags |= 1u << i;
             return;
         }
-    if (!other_word(word, s))
-        s->unknown++;
+    if (other_word(word, s))
+        return;
+    for (unsigned i = 0; i < s->unknown && i < BJ_NODE_WORDS; i++)
+        if (bj_slice_eq(s->word[i], word))
+            return;
+    if (s->unknown < BJ_NODE_WORDS)
+        s->word[s->unknown] = word;
+    s->unknown++;
 }
 
 struct bj_node_state bj_node_state_parse(struct bj_slice text,

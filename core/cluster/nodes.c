@@ -11,7 +11,8 @@ struct entry {
     const struct bj_sinfo_node *node;
     const struct bj_node_gpus *gpus;
     struct bj_slice base, flags, state; /* "mixed", "drain", "mixed+drain" */
-    char text[512];                     /* of state */
+    char text[1200];                    /* of state */
+    struct bj_label label;              /* the same, clean */
 };
 
 /* --- GPUs -----------------------------------------------------------------*/
@@ -127,38 +128,64 @@ static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
     }
 }
 
+/* A word that is not known yet, as it is, so that nothing is collapsed. */
+static struct bj_slice clean_word(struct bj_slice word, struct bj_label *l)
+{
+    const struct bj_slice s = bj_cluster_label(word, l);
+    for (size_t i = 0; i < s.n; i++)
+        if (l->text[i] >= 'A' && l->text[i] <= 'Z')
+            l->text[i] += 'a' - 'A';
+    return s;
+}
+
+static unsigned words(const struct bj_node_state *s)
+{
+    return s->unknown < BJ_NODE_WORDS ? s->unknown : BJ_NODE_WORDS;
+}
+
+static void add_flag(struct bj_cluster_work *w, const struct entry *e,
+                     const struct bj_slice *partition, struct bj_slice flag)
+{
+    if (partition) {
+        add_node(w, e, BJ_CL_PARTITION_FLAGS, *partition, flag, none);
+        add_gpus(w, e, BJ_CL_PARTITION_FLAG_GPUS, *partition, flag, 2);
+    } else {
+        add_node(w, e, BJ_CL_FLAGS, flag, none, none);
+        add_gpus(w, e, BJ_CL_FLAG_GPUS, flag, none, 1);
+    }
+}
+
 static void add_flags(struct bj_cluster_work *w, const struct entry *e,
                       const struct bj_slice *partition)
 {
-    for (unsigned f = 0; f < BJ_NODE_FLAGS; f++) {
-        if (!(e->node->state.flags & 1u << f))
-            continue;
-        const struct bj_slice flag =
-            bj_slice_str(bj_node_flag_name((enum bj_node_flag)f));
-        if (partition) {
-            add_node(w, e, BJ_CL_PARTITION_FLAGS, *partition, flag, none);
-            add_gpus(w, e, BJ_CL_PARTITION_FLAG_GPUS, *partition, flag, 2);
-        } else {
-            add_node(w, e, BJ_CL_FLAGS, flag, none, none);
-            add_gpus(w, e, BJ_CL_FLAG_GPUS, flag, none, 1);
-        }
-    }
+    const struct bj_node_state *s = &e->node->state;
+    struct bj_label l;
+    for (unsigned f = 0; f < BJ_NODE_FLAGS; f++)
+        if (s->flags & 1u << f)
+            add_flag(w, e, partition,
+                     bj_slice_str(bj_node_flag_name((enum bj_node_flag)f)));
+    for (unsigned i = 0; i < words(s); i++)
+        add_flag(w, e, partition, clean_word(s->word[i], &l));
 }
 
 static void make_state(struct entry *e)
 {
-    const struct bj_node_state s = e->node->state;
-    e->base = bj_slice_str(bj_node_base_name(s.base));
+    const struct bj_node_state *s = &e->node->state;
+    struct bj_label l;
+    e->base = bj_slice_str(bj_node_base_name(s->base));
     int n = snprintf(e->text, sizeof(e->text), "%s", e->base.p);
     for (unsigned f = 0; f < BJ_NODE_FLAGS; f++)
-        if (s.flags & 1u << f)
+        if (s->flags & 1u << f)
             n += snprintf(e->text + n, sizeof(e->text) - (size_t)n, "+%s",
                           bj_node_flag_name((enum bj_node_flag)f));
-    e->state = (struct bj_slice){e->text, (size_t)n};
-    if (e->state.n > BJ_LABEL_MAX)
-        e->state.n = BJ_LABEL_MAX;
-    e->flags = (struct bj_slice){e->text + e->base.n, 0};
-    if (s.flags) {
+    for (unsigned i = 0; i < words(s); i++)
+        n += snprintf(e->text + n, sizeof(e->text) - (size_t)n, "+%s",
+                      clean_word(s->word[i], &l).p);
+    /* Cut where a label ends, which may be within a character. */
+    e->state =
+        bj_cluster_label((struct bj_slice){e->text, (size_t)n}, &e->label);
+    e->flags = (struct bj_slice){e->state.p + e->base.n, 0};
+    if (e->state.n > e->base.n) {
         e->flags.p++;
         e->flags.n = e->state.n - e->base.n - 1;
     }

@@ -239,6 +239,31 @@ static void check_gpus(const struct bj_cluster_work *w, const char *node,
     assert_int_equal(s->gpus, allocated + idle + blocked + other);
 }
 
+/* A flag of a version to come is told under its own name. */
+static void test_new_words(void **state)
+{
+    (void)state;
+#define STRANGE(name, state)                                                   \
+    name SEP "p" SEP state SEP "2/6/0/8" SEP "10" SEP "5" SEP "1" SEP          \
+             "gpu:2" SEP "gpu:0" SEP "none\n"
+    struct bj_cluster_work w = make(
+        BJ_CLUSTER_NODES,
+        STRANGE("a", "mixed+Quarantined+drain*") STRANGE("b", "mixed+drain*")
+            STRANGE("c", "asleep") STRANGE("d", "idle+x+X\xff+x+y+z+zz"),
+        NULL);
+    check_nodes(&w, BJ_CL_NODES, "mixed", "drain+not_responding+quarantined",
+                NULL, 1, 2, 6, 0);
+    check_nodes(&w, BJ_CL_NODES, "mixed", "drain+not_responding", NULL, 1, 2, 6,
+                0);
+    check_nodes(&w, BJ_CL_NODES, "unknown", "asleep", NULL, 1, 2, 6, 0);
+    check_nodes(&w, BJ_CL_FLAGS, "quarantined", NULL, NULL, 1, 2, 6, 0);
+    check_nodes(&w, BJ_CL_FLAGS, "asleep", NULL, NULL, 1, 2, 6, 0);
+    check_nodes(&w, BJ_CL_FLAGS, "x", NULL, NULL, 1, 2, 6, 0);
+    check_nodes(&w, BJ_CL_PARTITION_FLAGS, "p", "y", NULL, 1, 2, 6, 0);
+    assert_int_equal(w.part->list[BJ_CL_NODES].n, 4);
+    bj_cluster_work_free(&w);
+}
+
 static void test_gpus(void **state)
 {
     (void)state;
@@ -422,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_queue_sums),
         cmocka_unit_test(test_queue_gpus),
         cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_new_words),
         cmocka_unit_test(test_gpus),
         cmocka_unit_test(test_cap),
         cmocka_unit_test(test_garbage),

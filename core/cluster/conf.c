@@ -1,7 +1,57 @@
 #include "core/cluster/conf.h"
 
+#include "base/slice.h"
+
+#include <errno.h>
+
 #define AT(member) offsetof(struct bj_cluster_conf, member)
 #define SECOND 1000000u
+
+enum { SERIES_LEAST = 16, SERIES_MOST = 1000000 };
+
+static const char *const labels[] = {"partition", "user",        "account",
+                                     "qos",       "host",        "reason",
+                                     "node",      "reservation", NULL};
+
+/* "user=200" */
+static int parse_series(const char *text, struct bj_slice *label, uint64_t *n)
+{
+    struct bj_slice rest = bj_slice_str(text);
+    if (!bj_slice_field(&rest, '=', label) || bj_slice_u64(rest, n) < 0 ||
+        *n < SERIES_LEAST || *n > SERIES_MOST)
+        return -EINVAL;
+    for (const char *const *v = labels; *v; v++)
+        if (bj_slice_eq(*label, bj_slice_str(*v)))
+            return 0;
+    return -EINVAL;
+}
+
+uint64_t bj_cluster_series(const struct bj_cluster_conf *conf,
+                           const char *label)
+{
+    uint64_t n, ret = conf->max_series;
+    for (size_t i = 0; i < conf->series.n; i++) {
+        struct bj_slice l;
+        if (parse_series(conf->series.v[i], &l, &n) == 0 &&
+            bj_slice_eq(l, bj_slice_str(label)))
+            ret = n;
+    }
+    return ret;
+}
+
+int bj_cluster_conf_check(const struct bj_cluster_conf *conf,
+                          struct bj_err *err)
+{
+    struct bj_slice label;
+    uint64_t n;
+    for (size_t i = 0; i < conf->series.n; i++)
+        if (parse_series(conf->series.v[i], &label, &n) < 0)
+            return bj_err_set(err, -EINVAL,
+                              "cluster.series: '%s' is not LABEL=N with one of "
+                              "cluster.by and %d to %d",
+                              conf->series.v[i], SERIES_LEAST, SERIES_MOST);
+    return 0;
+}
 
 const struct bj_opt bj_cluster_opts[] = {
     {.name = "cluster.interval",
@@ -52,6 +102,12 @@ const struct bj_opt bj_cluster_opts[] = {
      .preset = "5000",
      .help = "Series of one kind, such as jobs by user and state; the rest "
              "is summed up as (other)."},
+    {.name = "cluster.series",
+     .kind = BJ_OPT_LIST,
+     .off = AT(series),
+     .arg = "LABEL=N",
+     .help = "Series of one kind for what is told by one label, where "
+             "that is to be another number: user=200."},
     {.name = "cluster.gpu-idle-cpus",
      .kind = BJ_OPT_U64,
      .off = AT(gpu_idle_cpus),

@@ -15,6 +15,7 @@ struct bj_cluster_conf {
     struct bj_strv extra;   /* sources besides queue and nodes */
     bool by_set, extra_set; /* not by their presets */
     uint64_t max_series;    /* keys of one kind that get series of their own */
+    struct bj_strv series;  /* "user=200": the same for what is told by it */
     uint64_t gpu_idle_cpus;
     char *constants;  /* file of named numbers; empty: none */
     char *path;       /* where the commands are; empty: the usual places */
@@ -24,6 +25,15 @@ struct bj_cluster_conf {
     char *rest_url, *rest_socket, *rest_user, *rest_token_file, *rest_ca_file;
     uint64_t rest_version;
 };
+
+/* Keys of one kind for what is told by a label: as the series option says, else
+ * max_series. */
+uint64_t bj_cluster_series(const struct bj_cluster_conf *conf,
+                           const char *label);
+
+/* Are the series options such?  -EINVAL, which names what is wrong. */
+int bj_cluster_conf_check(const struct bj_cluster_conf *conf,
+                          struct bj_err *err);
 
 /* The option table; use with a struct bj_cluster_conf as base. */
 extern const struct bj_opt bj_cluster_opts[];

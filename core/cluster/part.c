@@ -73,6 +73,38 @@ static const struct {
     {BJ_CL_CONSTANTS, BJ_CL_CONSTANTS, sizeof(struct bj_constant_stat)},
 };
 
+/* What lists are told by, before all their other labels. */
+static const char *const told_by[BJ_CL_LISTS] = {
+    [BJ_CL_PARTITION_JOBS] = "partition",
+    [BJ_CL_PARTITION_PENDING] = "partition",
+    [BJ_CL_PARTITION_JOBS_GPUS] = "partition",
+    [BJ_CL_PARTITION_NODES] = "partition",
+    [BJ_CL_PARTITION_FLAGS] = "partition",
+    [BJ_CL_PARTITION_GPUS] = "partition",
+    [BJ_CL_PARTITION_FLAG_GPUS] = "partition",
+    [BJ_CL_USER_JOBS] = "user",
+    [BJ_CL_RPC_USERS] = "user",
+    [BJ_CL_SHARES] = "user",
+    [BJ_CL_ACCOUNT_JOBS] = "account",
+    [BJ_CL_LIMITS] = "account",
+    [BJ_CL_QOS_JOBS] = "qos",
+    [BJ_CL_HOST_JOBS] = "host",
+    [BJ_CL_PENDING] = "reason",
+    [BJ_CL_REASONS] = "reason",
+    [BJ_CL_RESERVATION_JOBS] = "reservation",
+    [BJ_CL_RESERVATION_NODES] = "reservation",
+    [BJ_CL_RESERVATION_GPUS] = "reservation",
+    [BJ_CL_RESERVATIONS] = "reservation",
+    [BJ_CL_EACH_NODE] = "node",
+    [BJ_CL_EACH_NODE_GPUS] = "node",
+};
+
+static uint64_t cap_of(const struct bj_cluster_conf *conf, unsigned list)
+{
+    return told_by[list] ? bj_cluster_series(conf, told_by[list])
+                         : conf->max_series;
+}
+
 int bj_cluster_work_begin(struct bj_cluster_work *w)
 {
     struct bj_cluster_part *p = calloc(1, sizeof(*p));
@@ -84,7 +116,7 @@ int bj_cluster_work_begin(struct bj_cluster_work *w)
         for (unsigned k = sizes[i].first; k <= sizes[i].last; k++)
             w->group[k] = (struct bj_group){.arena = &p->arena,
                                             .size = sizes[i].size,
-                                            .cap = w->conf->max_series};
+                                            .cap = cap_of(w->conf, k)};
     w->seen = (struct bj_group){
         .arena = &p->arena, .size = sizeof(struct bj_sub), .cap = UINT32_MAX};
     p->held = (struct bj_group){

@@ -327,6 +327,44 @@ static void test_cap(void **state)
     bj_cluster_work_free(&w);
 }
 
+/* A number for one label goes before the one for all. */
+static void test_series(void **state)
+{
+    (void)state;
+    char *good[] = {(char[]){"user=16"}, (char[]){"node=40"}};
+    struct bj_cluster_conf c = {.max_series = 20, .series = {good, 2}};
+    struct bj_err err = {0};
+    assert_int_equal(bj_cluster_conf_check(&c, NULL), 0);
+    assert_int_equal(bj_cluster_series(&c, "user"), 16);
+    assert_int_equal(bj_cluster_series(&c, "node"), 40);
+    assert_int_equal(bj_cluster_series(&c, "qos"), 20);
+    struct bj_cluster_work w = {.conf = &c, .by = ALL, .wall_sec = NOW};
+    char text[4000];
+    size_t n = 0;
+    for (int i = 0; i < 30; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n,
+                              "%d" SEP "N/A" SEP "RUNNING" SEP "p" SEP "a%d" SEP
+                              "u%d" SEP "q" SEP "h" SEP SEP "1" SEP SEP SEP
+                              "1" SEP "cpu=1" SEP "None\n",
+                              i + 1, i, i);
+    assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
+    assert_int_equal(w.part->list[BJ_CL_USER_JOBS].n, 17);
+    assert_int_equal(w.part->list[BJ_CL_ACCOUNT_JOBS].n, 21);
+    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "RUNNING", 14, 14, 0);
+    check_jobs(&w, BJ_CL_ACCOUNT_JOBS, "(other)", "RUNNING", 10, 10, 0);
+    bj_cluster_work_free(&w);
+    static const char *const bad[] = {
+        "user", "user=",    "user=15",      "uid=200", "user=200 ", "=200",
+        "",     "user=1e3", "user=1000001", "USER=20", "user=20=20"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char *one[] = {strdup(bad[i])};
+        c.series = (struct bj_strv){one, 1};
+        assert_int_equal(bj_cluster_conf_check(&c, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "cluster.series"));
+        free(one[0]);
+    }
+}
+
 static void test_garbage(void **state)
 {
     (void)state;
@@ -450,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_new_words),
         cmocka_unit_test(test_gpus),
         cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_series),
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_accounting),
         cmocka_unit_test(test_constants),

@@ -3,9 +3,14 @@
 over real jobs, for those who may see the job and nobody else.  TAP."""
 import csv
 import io
+import json
 import os
+import re
+import socket
 import sys
+import threading
 import time
+import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -45,6 +50,114 @@ def without(site):
             check(False, "a bad option is refused: %s" % options)
         except RuntimeError as e:
             check("prometheus." in str(e), "a bad option is refused: %s" % options, e)
+
+
+class Liar:
+    """An HTTP server that answers anything as it is told to; it notes what it
+    was asked."""
+
+    def __init__(self):
+        self.answer, self.asked = b"", []
+        self.sock = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d" % self.sock.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                c, _ = self.sock.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.one, args=(c,), daemon=True).start()
+
+    def one(self, c):
+        with c:
+            c.settimeout(20)
+            got = b""
+            try:
+                while b"\r\n\r\n" not in got:
+                    got += c.recv(65536)
+                head, _, body = got.partition(b"\r\n\r\n")
+                want = int(re.search(rb"(?i)content-length: (\d+)", head).group(1))
+                while len(body) < want:
+                    body += c.recv(65536)
+                self.asked.append((head.decode(), urllib.parse.parse_qs(body.decode())))
+                answer = self.answer() if callable(self.answer) else self.answer
+                c.sendall(answer)
+            except OSError:
+                pass
+
+    def ok(self, text):
+        text = text if isinstance(text, bytes) else json.dumps(text).encode()
+        self.answer = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+                       b"Connection: close\r\n\r\n" % len(text)) + text
+
+
+def matrix(*series):
+    return {"status": "success", "data": {"resultType": "matrix", "result": [
+        {"metric": m, "values": v} for m, v in series]}}
+
+
+def lies(site):
+    """What Prometheus says is no more to be trusted than what clients do."""
+    liar = Liar()
+    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + liar.url + "/",
+               "--prometheus.scrape-interval=10s", "--prometheus.timeout=2s",
+               "--prometheus.match=job=batch\"job", "--prometheus.max-queries=2")
+    job = site.ask("/api/v1/jobs?limit=1&from=0&state=completed&fields=key,id,user,uid,start_ms,end_ms",
+                   user("user3")).data[0]
+    t = job["start_ms"] // 1000
+    one = {"bj": "processes"}
+
+    def get(**params):
+        return site.ask(path(job["key"], metric="processes", step=10, **params), user("user3"))
+    liar.ok(matrix((one, [[t, "1"], [t + 10, "2.5"], [t + 20, "NaN"], [t + 30, "+Inf"],
+                          [t + 40, "1e3"], [t + 50, "0x10"], [t + 60, "-0.5"], [t + 70, "01"],
+                          [t + 80, "1}"], [t + 90, ""], [t + 100, None], [t + 110, 7],
+                          [t - 10, "9"], [10**12, "9"], ["x", "9"], [t + 120], None, 3])))
+    a = get()
+    if job["end_ms"] // 1000 - t > 130:
+        same([(r["time_ms"] // 1000 - t, r["processes"]) for r in a.data],
+             [(0, 1), (10, 2.5), (40, 1000), (60, -0.5), (110, 7)], "only numbers, only in time")
+    head, asked = liar.asked[-1]
+    check(head.startswith("POST /api/v1/query_range HTTP/1.1") and asked["step"] == ["10"]
+          and asked["start"] == [str(t)], "a range is asked for", head, asked)
+    same(asked["query"], ['label_replace(sum by()(batchjob_job_processes{jobid="%s",user=~"user3|%d|",'
+                          'cluster=~"fake|",job="batch\\"job",}),"bj","processes","","")'
+                          % (job["id"], job["uid"])], "about this job of this user")
+    check("X-Grafana-User" not in head and "user3" not in head.replace("user3|", ""),
+          "the client's headers stay here", head)
+    liar.ok(matrix((one, [[t, "1"]]), (dict(one, instance="n1:9010"), [[t, "2"]]),
+                   (dict(one, instance="n1:9010", slurm_node="x\x01\ud800"), [[t, "3"]])))
+    same([(r["node"], r["processes"]) for r in get(by="node").data],
+         [(None, 1), ("n1", 2), ("x\x01?", 3)], "nodes with and without names")
+    for what, text in (("a series not asked for", matrix(({"bj": "up"}, [[t, "1"]]))),
+                       ("no name", matrix(({}, [[t, "1"]]))), ("no JSON", b"<html>login</html>"),
+                       ("half of it", json.dumps(matrix((one, [[t, "1"]])))[:-4].encode()),
+                       ("nothing", b""), ("an array", b"[]"), ("no result", {"status": "success"}),
+                       ("deep", b'{"data":{"result":[' + b"[" * 200 + b"]" * 200 + b"]}}"),
+                       ("too much", b'{"data":{"result":["' + b"x" * (2 << 20) + b'"]}}')):
+        liar.ok(text)
+        a = get()
+        same((a.status, a.json["status"]), (503, "error"), "an answer that is " + what)
+    for status in (b"400 Bad Request", b"401 Unauthorized", b"302 Found\r\nLocation: /x",
+                   b"503 Unavailable", b"200 OK\r\nContent-Length: 99999999999", b"999 x"):
+        liar.answer = b"HTTP/1.1 " + status + b"\r\nConnection: close\r\n\r\n{}"
+        same(get().status, 503, "an answer with " + status.decode().split("\r")[0])
+    liar.answer = b"garbage\r\n\r\n"
+    same(get().status, 503, "no HTTP")
+    liar.ok(matrix(*[(dict(one, instance="n%d" % i), [[t, "1"]]) for i in range(3000)]))
+    a = get(by="node")
+    same(a.status, 400, "more nodes than can be shown")
+    check("too" in a.json["error"] or "more than" in a.json["error"], "says so", a)
+    liar.ok(matrix((one, [])))
+    same(get().data, [], "a series without values")
+    before = len(liar.asked)
+    for who in ("user4", "newcomer"):
+        same(site.ask(path(job["key"]), user(who)).status, 404, "not for " + who)
+    same(len(liar.asked), before, "nothing is asked about what one may not see")
+    log = open(site.log).read()
+    check("\x01" not in log and "login" not in log, "what it said is not in the log raw")
 
 
 def rows(site, key, who, **params):
@@ -146,4 +259,4 @@ def ask_all(site, prom, first, other):
           "and comes back")
 
 
-sys.exit(run(without, with_one, count=2500, days=10))
+sys.exit(run(without, lies, with_one, count=2500, days=10))

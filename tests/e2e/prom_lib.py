@@ -91,6 +91,10 @@ class Prometheus:
     def hold(self):
         """Let it answer nothing, without closing its connections."""
         self.p.send_signal(signal.SIGSTOP)
+        def stopped():
+            with open("/proc/%d/stat" % self.p.pid) as f:
+                return f.read().rpartition(")")[2].split()[0] in "Tt"
+        wait_for(stopped)
 
     def go_on(self):
         self.p.send_signal(signal.SIGCONT)

@@ -33,9 +33,13 @@ static int on_me(struct bj_call *c)
         bj_buf_str(&accounts, i ? "," : "");
         bj_buf_slice(&accounts, c->who.account[i]);
     }
-    bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, BJ_SHAPE_OBJECTS, names,
-                  bj_key_names(me_keys, names));
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
+    if (csv)
+        c->reply->type = "text/csv; charset=utf-8";
+    else
+        bj_call_open(c);
+    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
+                  names, bj_key_names(me_keys, names));
     bj_row_begin(&rows);
     bj_put_text(&rows, bj_slice_str(c->who.user));
     bj_put_bool(&rows, c->who.admin);
@@ -45,7 +49,8 @@ static int on_me(struct bj_call *c)
     bj_row_end(&rows);
     bj_rows_end(&rows);
     bj_buf_free(&accounts);
-    bj_call_close(c, "");
+    if (!csv)
+        bj_call_close(c, "");
     return 0;
 }
 

@@ -96,7 +96,8 @@ static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
         put_series_keys(b);
     for (const struct bj_key *k = e->keys; k && k->name; k++)
         put_key(b, k->name, k->type, k->help, k == e->keys);
-    bj_buf_str(b, "},\"additionalProperties\":false}}}}}}},\"default\":{\"$ref"
+    bj_buf_str(b, "},\"additionalProperties\":false}}}}},\"text/csv\":{"
+                  "\"schema\":{\"type\":\"string\"}}}},\"default\":{\"$ref"
                   "\":\"#/components/responses/error\"}}}}");
 }
 

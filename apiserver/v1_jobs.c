@@ -373,6 +373,8 @@ static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
     return r;
 }
 
+#define SEVERAL "Several jobs have had this id; ask for one by its key."
+
 static int answer_one(struct bj_call *c, struct list *l)
 {
     struct bj_rows rows;
@@ -382,22 +384,29 @@ static int answer_one(struct bj_call *c, struct list *l)
         r = bj_jobs_pick(c, &l->p, true, &l->k);
     if (r != 0)
         return r;
-    bj_rows_begin(&rows, &found, BJ_SHAPE_OBJECTS, l->k.key, l->k.n);
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
+    bj_rows_begin(&rows, &found, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
+                  l->k.key, l->k.n);
     r = find_named(c, l, &rows);
     bj_call_about(c, c->tail);
     bj_rows_end(&rows);
     if (r == 0 && rows.n == 0)
         r = bj_call_refuse(c, 404,
                            "There is no such job, or it is not yours to see.");
-    if (r == 0) {
+    if (r == 0 && csv && rows.n > 1)
+        r = bj_call_refuse(c, 409, SEVERAL);
+    if (r == 0 && csv) {
+        c->reply->type = "text/csv; charset=utf-8";
+        bj_buf_put(&c->reply->body, found.p, found.len);
+        c->reply->body.failed = c->reply->body.failed || found.failed;
+    } else if (r == 0) {
         bool one = rows.n == 1;
         c->reply->status = one ? 200 : 409;
         c->reply->type = "application/json";
         bj_buf_str(&c->reply->body,
                    one ? "{\"status\":\"success\",\"data\":"
                        : "{\"status\":\"error\",\"errorType\":\"ambiguous\","
-                         "\"error\":\"Several jobs have had this id; ask for "
-                         "one by its key.\",\"data\":");
+                         "\"error\":\"" SEVERAL "\",\"data\":");
         bj_buf_put(&c->reply->body, found.p, found.len);
         c->reply->body.failed = c->reply->body.failed || found.failed;
         bj_call_close(c, "");

@@ -141,6 +141,11 @@ def described(site):
         if path.endswith("/jobs"):
             rows = ask(site, "/jobs", fields=",".join(keys), limit=3, **site.all).data
             same([list(r) for r in rows], [list(keys)] * 3, "all keys when they are asked for")
+        a = site.ask(real, user("boss"), ("Accept", "text/csv"))
+        content = get["responses"]["200"]["content"]
+        check("text/csv" in content and a.headers["Content-Type"] == "text/csv; charset=utf-8"
+              and a.body.split(b"\r\n")[0].decode().split(",") == with_default(path, keys),
+              "as CSV, too", a)
         types = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
         check(all(v is None or isinstance(v, types[keys[k]["type"][0]])
                   for r in rows for k, v in r.items()), "of these types")

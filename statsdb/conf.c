@@ -306,6 +306,44 @@ static const struct bj_opt cluster_options[] = {
      .hi = 99,
      .preset = "0",
      .help = "The plugin to ask: 40 for v0.0.40; 0 for the newest there is."},
+    {.name = "mariadb.database",
+     .kind = BJ_OPT_STR,
+     .off = OF(mariadb.database),
+     .help = "Ask Slurm's database instead of sacct, through the views that "
+             "this one holds (examples/slurm-database-view). What is set of "
+             "sacct.interval and the rest counts here, too."},
+    {.name = "mariadb.host",
+     .kind = BJ_OPT_STR,
+     .off = OF(mariadb.host),
+     .preset = "127.0.0.1",
+     .help = "Where it runs."},
+    {.name = "mariadb.port",
+     .kind = BJ_OPT_U64,
+     .off = OF(mariadb.port),
+     .lo = 1,
+     .hi = 65535,
+     .preset = "3306",
+     .help = "And on which port."},
+    {.name = "mariadb.unix-socket",
+     .kind = BJ_OPT_STR,
+     .off = OF(mariadb.socket),
+     .arg = "PATH",
+     .help = "The same by a socket of this host."},
+    {.name = "mariadb.user",
+     .kind = BJ_OPT_STR,
+     .off = OF(mariadb.user),
+     .preset = "batchjob",
+     .help = "A user that may read the views and nothing else."},
+    {.name = "mariadb.password-file",
+     .kind = BJ_OPT_STR,
+     .off = OF(mariadb.password_file),
+     .arg = "FILE",
+     .help = "A file with its password, which is read for each question."},
+    {.name = "mariadb.ca-file",
+     .kind = BJ_OPT_STR,
+     .off = OF(mariadb.ca_file),
+     .arg = "FILE",
+     .help = "Certificates to believe: demands TLS and the server's name."},
     {.name = "records.dir",
      .kind = BJ_OPT_LIST,
      .off = OF(records),
@@ -358,15 +396,27 @@ bool bj_cluster_has_rest(const struct bj_cluster_conf *c)
            (c->rest.socket && c->rest.socket[0]);
 }
 
+bool bj_cluster_has_mariadb(const struct bj_cluster_conf *c)
+{
+    return c->mariadb.database && c->mariadb.database[0];
+}
+
+/* How many of those that are asked for windows, of which one is enough. */
+static int windows(const struct bj_cluster_conf *c)
+{
+    return (c->sacct && c->sacct[0]) + bj_cluster_has_rest(c) +
+           bj_cluster_has_mariadb(c);
+}
+
 bool bj_cluster_has_windows(const struct bj_cluster_conf *c)
 {
-    return (c->sacct && c->sacct[0]) || bj_cluster_has_rest(c);
+    return windows(c) > 0;
 }
 
 /* Is anything named besides sacct? */
 static bool has_source(const struct bj_cluster_conf *c)
 {
-    bool any = bj_cluster_has_rest(c);
+    bool any = bj_cluster_has_rest(c) || bj_cluster_has_mariadb(c);
     for (int i = 0; i < BJ_SNAPSHOTS; i++)
         any = any || c->snapshot[i].command;
     return any;
@@ -384,9 +434,10 @@ static int load_cluster(struct bj_cluster_conf *c, const char *path,
         r = bj_opt_yaml(sets, 2, path, err);
     for (int i = 0; r == 0 && i < 2; i++)
         r = bj_opt_finish(&sets[i], err);
-    if (r == 0 && c->sacct && c->sacct[0] && bj_cluster_has_rest(c))
-        r = bj_err_set(err, -EINVAL,
-                       "%s: one of sacct and slurmrestd is to be asked", path);
+    if (r == 0 && windows(c) > 1)
+        r = bj_err_set(
+            err, -EINVAL,
+            "%s: one of sacct, slurmrestd and mariadb is to be asked", path);
     if (r == 0 && !c->sacct && !has_source(c) && !(c->sacct = strdup("sacct")))
         r = bj_err_set(err, -ENOMEM, "options");
     if (r == 0 && (!c->name || !c->name[0]))

@@ -31,11 +31,18 @@ struct bj_rest_conf {
     uint64_t version; /* 0: the newest it has */
 };
 
+/* Slurm's database, asked instead of sacct where there is a database's name. */
+struct bj_mariadb_conf {
+    char *host, *socket, *user, *password_file, *database, *ca_file;
+    uint64_t port;
+};
+
 /* A cluster, from a file of its own. */
 struct bj_cluster_conf {
     char *name;
     struct bj_snapshot_conf snapshot[BJ_SNAPSHOTS];
     struct bj_rest_conf rest;
+    struct bj_mariadb_conf mariadb;
     char *sacct, *slurm_conf, *clusters;
     bool federation;
     uint64_t interval_usec; /* between questions about what is new */
@@ -71,8 +78,10 @@ struct bj_statsdb_conf {
     size_t clusters;
 };
 
-/* Is slurmrestd to be asked; or anything that is asked for windows of time? */
+/* Is slurmrestd to be asked; the database; or anything that is asked for
+ * windows of time? */
 bool bj_cluster_has_rest(const struct bj_cluster_conf *c);
+bool bj_cluster_has_mariadb(const struct bj_cluster_conf *c);
 bool bj_cluster_has_windows(const struct bj_cluster_conf *c);
 
 /* Fill a zeroed conf: presets, then the file of --config.file, then the command

@@ -21,6 +21,8 @@ static int add_source(struct bj_daemon *d, size_t i, struct bj_err *err)
                                        .terminal = isatty(STDERR_FILENO) == 1};
     int r = bj_cluster_has_rest(s->conf)
                 ? bj_source_rest_new(s->conf, &s->rest, err)
+            : bj_cluster_has_mariadb(s->conf)
+                ? bj_source_mariadb_new(s->conf, &s->mariadb, err)
                 : bj_source_sacct_new(s->conf, &s->sacct, err);
     for (int k = BJ_SNAPSHOT_COMMANDS; r == 0 && k < BJ_SNAPSHOTS; k++)
         if (bj_daemon_has_snapshot(s, k))
@@ -37,6 +39,7 @@ static void free_source(struct bj_daemon_source *s)
 {
     bj_source_sacct_free(s->sacct);
     bj_source_rest_free(s->rest);
+    bj_source_mariadb_free(s->mariadb);
     for (int k = 0; k < BJ_SNAPSHOTS; k++)
         bj_source_follow_free(s->snapshot[k].follow);
 }

@@ -84,8 +84,9 @@ static int ask(struct bj_daemon *d, struct bj_daemon_source *s,
     struct bj_sacct_counts n;
     s->bad = 0;
     s->lines = 0;
-    int r = s->rest ? bj_source_rest_run(s->rest, w, &run, &n, err)
-                    : bj_source_sacct_run(s->sacct, w, &run, &n, err);
+    int r = s->rest      ? bj_source_rest_run(s->rest, w, &run, &n, err)
+            : s->mariadb ? bj_source_mariadb_run(s->mariadb, w, &run, &n, err)
+                         : bj_source_sacct_run(s->sacct, w, &run, &n, err);
     if (r < 0)
         return r;
     if (!dry)

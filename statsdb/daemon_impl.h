@@ -10,6 +10,7 @@
 #include "statsdb/record.h"
 #include "statsdb/report.h"
 #include "statsdb/source_follow.h"
+#include "statsdb/source_mariadb.h"
 #include "statsdb/source_rest.h"
 #include "statsdb/source_sacct.h"
 #include "statsdb/upsert.h"
@@ -33,7 +34,8 @@ struct bj_daemon_source {
     struct bj_daemon *daemon;
     const struct bj_cluster_conf *conf;
     struct bj_source_sacct *sacct;
-    struct bj_source_rest *rest; /* NULL: sacct is asked */
+    struct bj_source_rest *rest;       /* NULL, and */
+    struct bj_source_mariadb *mariadb; /* NULL: sacct is asked */
     struct bj_covered covered;
     struct bj_window_rules rules;
     struct bj_progress progress;
@@ -82,7 +84,7 @@ static inline bool bj_daemon_of_the_store(int code)
 static inline const char *
 bj_daemon_covered_name(const struct bj_daemon_source *s)
 {
-    return s->rest ? "slurmrestd" : "sacct";
+    return s->rest ? "slurmrestd" : s->mariadb ? "mariadb" : "sacct";
 }
 
 /* --- daemon_ask.c: questions for windows of time ---------------------------*/

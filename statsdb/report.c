@@ -90,6 +90,7 @@ enum bj_report_fault bj_report_fault(int code)
     case -ENOENT:
     case -EACCES:
     case -ENOEXEC:
+    case -ECONNREFUSED:
         return BJ_FAULT_COMMAND;
     case -ENOSPC:
     case -EIO:

@@ -116,4 +116,56 @@ if command -v slurmrestd >/dev/null; then
 else
     skip "the same by slurmrestd" "not installed: slurmrestd"
 fi
+
+# --- the same by Slurm's database ----------------------------------------------
+
+refuses() { # description command...
+    local what=$1
+    shift
+    if "$@" >"$tmp/refuses.out" 2>&1; then fail "$what" "$tmp/refuses.out"; else pass "$what"; fi
+}
+if python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null; then
+    socket=$SLURM_SANDBOX_DIR/run/mariadb.sock
+    sql() { mariadb --no-defaults --socket="$socket" "$@"; }
+    (umask 077 && echo 'a$ecret' >"$tmp/password")
+    "$top/examples/slurm-database-view" sandbox <"$tmp/password" >"$tmp/view.sql"
+    for n in 1 2; do
+        check "views and their user are made ($n)" \
+            sql --user=root slurm_acct_db -e "source $tmp/view.sql"
+    done
+    is "the user sees the views and nothing else" \
+        "$(sql --user=batchjob --password='a$ecret' -Ne 'SHOW DATABASES' |
+            grep -v information_schema)" batchjob_sandbox
+    for what in 'DELETE FROM jobs' 'DROP VIEW jobs' 'SELECT * FROM slurm_acct_db.user_table'; do
+        refuses "and may not: $what" \
+            sql --user=batchjob --password='a$ecret' batchjob_sandbox -e "$what"
+    done
+    cat >"$tmp/view.yml" <<-END
+		name: sandbox
+		mariadb:
+		  database: batchjob_sandbox
+		  unix-socket: $socket
+		  password-file: $tmp/password
+		sacct:
+		  history: 1d
+		  pause: 0s
+	END
+    view() {
+        "$O/batchjob_stats_db" "$@" --store.path="$tmp/view.db" \
+            --cluster.file="$tmp/view.yml"
+    }
+    check "the views are asked for everything" view run --once
+    check "and sacct once more" stats run --once
+    absorb "$top/tests/e2e/statsdb_view.py" "$db" "$tmp/view.db"
+    ended="import sqlite3; print(sqlite3.connect('$tmp/view.db').execute('''SELECT * FROM job
+        WHERE \"end\" IS NOT NULL ORDER BY id''').fetchall())"
+    before=$(python3 -c "$ended")
+    check "the views again" view run --once
+    is "which changes nothing of what has ended" "$(python3 -c "$ended")" "$before"
+    check "that store is consistent" view check
+    echo wrong >"$tmp/password"
+    refuses "a wrong password is refused" view run --once
+else
+    skip "the same by Slurm's database" "not installed: libmariadb3"
+fi
 complete=1

@@ -1,0 +1,425 @@
+#include "statsdb/source_mariadb.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "sched/sacct_cmd.h"
+#include "statsdb/libmariadb.h"
+#include "statsdb/tres_names.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COLUMNS_MAX = 128, PASSWORD_MAX = 512, CONNECT_SEC = 20 };
+
+struct bj_source_mariadb {
+    const struct bj_cluster_conf *conf;
+    struct bj_libmariadb lib;
+};
+
+/* How a column is written: as it is, or with names for numbers. */
+enum how { PLAIN, ASKED, USED };
+
+/* One of the two answers that are read side by side. */
+struct rows {
+    struct bj_mysql *conn;
+    struct bj_mysql_result *result;
+    char **row; /* NULL: at its end */
+    unsigned long *length;
+    unsigned columns;
+    uint64_t inx; /* of the row: Slurm's number of the run */
+};
+
+struct answer {
+    struct bj_source_mariadb *source;
+    const struct bj_source_run *run;
+    struct bj_slice cluster;
+    struct bj_sacct *reader;
+    struct rows job, step;
+    struct bj_tres_names names;
+    enum how how[COLUMNS_MAX];
+    char delimiter[BJ_SACCT_DELIMITER + 1];
+    struct bj_buf line;
+    uint64_t lines;         /* of the open transaction */
+    uint64_t deadline_usec; /* boot clock */
+};
+
+static bool is_set(const char *s)
+{
+    return s && s[0];
+}
+
+int bj_source_mariadb_new(const struct bj_cluster_conf *conf,
+                          struct bj_source_mariadb **ret, struct bj_err *err)
+{
+    struct bj_source_mariadb *s = calloc(1, sizeof(*s));
+    if (!s)
+        return bj_err_set(err, -ENOMEM, "source");
+    s->conf = conf;
+    int r = bj_libmariadb_load(&s->lib, err);
+    if (r < 0) {
+        free(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+void bj_source_mariadb_free(struct bj_source_mariadb *s)
+{
+    free(s);
+}
+
+/* --- connections -----------------------------------------------------------*/
+
+/* Numbers of the server and of its client library that say more than "it went
+ * wrong": mysqld_error.h, errmsg.h. */
+static int code_of(unsigned number)
+{
+    switch (number) {
+    case 1044:
+    case 1045:
+    case 1142:
+    case 1698:
+        return -EACCES;
+    case 1317:
+    case 1969:
+    case 3024:
+        return -ETIMEDOUT;
+    case 2002:
+    case 2003:
+    case 2005:
+    case 2006:
+        return -ECONNREFUSED;
+    default:
+        return -EREMOTEIO;
+    }
+}
+
+static int fail(const struct answer *a, struct bj_mysql *conn,
+                struct bj_err *err)
+{
+    const struct bj_libmariadb *lib = &a->source->lib;
+    unsigned number = lib->error_number(conn);
+    if (a->run->stop && atomic_load(a->run->stop))
+        return bj_err_set(err, -ECANCELED, "stopped");
+    /* A connection that waited in vain for a row says that it was lost. */
+    int code =
+        bj_clock_boot_usec() >= a->deadline_usec ? -ETIMEDOUT : code_of(number);
+    return bj_err_set(err, code, "mariadb: %u: %s", number, lib->error(conn));
+}
+
+static int read_password(const char *path, char buf[PASSWORD_MAX],
+                         struct bj_err *err)
+{
+    struct bj_slice text;
+    buf[0] = '\0';
+    if (!is_set(path))
+        return 0;
+    int r =
+        bj_file_read_trusted(AT_FDCWD, path, buf, PASSWORD_MAX - 1, &text, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "mariadb.password-file");
+    text = bj_slice_trim(text);
+    memmove(buf, text.p, text.n);
+    buf[text.n] = '\0';
+    return 0;
+}
+
+static void set_options(const struct answer *a, struct bj_mysql *conn)
+{
+    const struct bj_cluster_conf *c = a->source->conf;
+    const struct bj_libmariadb *lib = &a->source->lib;
+    unsigned connect = CONNECT_SEC, off = 0;
+    unsigned patience = (unsigned)(c->deadline_usec / 1000000);
+    char yes = 1;
+    lib->options(conn, BJ_MYSQL_CONNECT_TIMEOUT, &connect);
+    lib->options(conn, BJ_MYSQL_READ_TIMEOUT, &patience);
+    lib->options(conn, BJ_MYSQL_WRITE_TIMEOUT, &connect);
+    lib->options(conn, BJ_MYSQL_CHARSET_NAME, "utf8mb4");
+    /* A server may not ask for files of ours. */
+    lib->options(conn, BJ_MYSQL_LOCAL_INFILE, &off);
+    if (is_set(c->mariadb.ca_file)) {
+        lib->options(conn, BJ_MYSQL_SSL_CA, c->mariadb.ca_file);
+        lib->options(conn, BJ_MYSQL_SSL_VERIFY_SERVER_CERT, &yes);
+    }
+}
+
+static int run_sql(const struct answer *a, struct bj_mysql *conn,
+                   const char *sql, struct bj_err *err)
+{
+    return a->source->lib.real_query(conn, sql, strlen(sql)) == 0
+               ? 0
+               : fail(a, conn, err);
+}
+
+static int open_one(const struct answer *a, const char *password,
+                    struct bj_mysql **ret, struct bj_err *err)
+{
+    const struct bj_mariadb_conf *c = &a->source->conf->mariadb;
+    const struct bj_libmariadb *lib = &a->source->lib;
+    *ret = lib->init(NULL);
+    if (!*ret)
+        return bj_err_set(err, -ENOMEM, "mariadb");
+    set_options(a, *ret);
+    if (!lib->real_connect(*ret, is_set(c->socket) ? NULL : c->host, c->user,
+                           is_set(password) ? password : NULL, c->database,
+                           (unsigned)c->port,
+                           is_set(c->socket) ? c->socket : NULL, 0))
+        return fail(a, *ret, err);
+    int r = run_sql(a, *ret, "SET SESSION TRANSACTION READ ONLY", err);
+    if (r == 0)
+        r = run_sql(a, *ret, "SET SESSION time_zone = '+00:00'", err);
+    return r;
+}
+
+static int open_both(struct answer *a, struct bj_err *err)
+{
+    char password[PASSWORD_MAX];
+    int r =
+        read_password(a->source->conf->mariadb.password_file, password, err);
+    if (r == 0)
+        r = open_one(a, password, &a->job.conn, err);
+    if (r == 0)
+        r = open_one(a, password, &a->step.conn, err);
+    explicit_bzero(password, sizeof(password));
+    return r;
+}
+
+/* Rows that nobody wants any more are not waited for. */
+static void close_rows(const struct answer *a, struct rows *rows)
+{
+    const struct bj_libmariadb *lib = &a->source->lib;
+    if (rows->result && rows->row)
+        lib->cancel(rows->conn);
+    if (rows->result)
+        lib->free_result(rows->result);
+    if (rows->conn)
+        lib->close(rows->conn);
+    *rows = (struct rows){.conn = NULL};
+}
+
+/* --- rows ------------------------------------------------------------------*/
+
+static struct bj_slice value(const struct rows *rows, unsigned i)
+{
+    return (struct bj_slice){rows->row[i], rows->row[i] ? rows->length[i] : 0};
+}
+
+/* The next row, or NULL behind the last. */
+static int next(const struct answer *a, struct rows *rows, struct bj_err *err)
+{
+    const struct bj_libmariadb *lib = &a->source->lib;
+    if (a->run->stop && atomic_load(a->run->stop))
+        return bj_err_set(err, -ECANCELED, "stopped");
+    if (bj_clock_boot_usec() >= a->deadline_usec)
+        return bj_err_set(err, -ETIMEDOUT, "mariadb: no end of the answer");
+    rows->row = lib->fetch_row(rows->result);
+    if (!rows->row)
+        return lib->error_number(rows->conn) ? fail(a, rows->conn, err) : 0;
+    rows->length = lib->fetch_lengths(rows->result);
+    if (bj_slice_u64(value(rows, 0), &rows->inx) < 0)
+        return bj_err_set(err, -EBADE,
+                          "mariadb: the first column of a view is "
+                          "not a number");
+    return 0;
+}
+
+static int begin(const struct answer *a, struct rows *rows, const char *sql,
+                 struct bj_err *err)
+{
+    const struct bj_libmariadb *lib = &a->source->lib;
+    int r = run_sql(a, rows->conn, sql, err);
+    if (r < 0)
+        return r;
+    rows->result = lib->use_result(rows->conn);
+    if (!rows->result)
+        return fail(a, rows->conn, err);
+    rows->columns = lib->num_fields(rows->result);
+    return 0;
+}
+
+static int ask(const struct answer *a, struct rows *rows, const char *view,
+               const struct bj_window *w, struct bj_err *err)
+{
+    char sql[256];
+    /* What was pending, ran or ended in between, as sacct has it. */
+    snprintf(sql, sizeof(sql),
+             "SELECT * FROM %s WHERE (t_end >= %lld OR t_end = 0)"
+             " AND t_submit < %lld ORDER BY job_db_inx",
+             view, (long long)w->start_sec, (long long)w->end_sec);
+    return begin(a, rows, sql, err);
+}
+
+static int ask_names(struct answer *a, struct bj_err *err)
+{
+    struct rows rows = {.conn = a->job.conn};
+    int r = begin(a, &rows, "SELECT id, type, name FROM tres", err);
+    if (r == 0 && rows.columns != 3)
+        r = bj_err_set(err, -EBADE, "mariadb: view tres: 3 columns");
+    while (r == 0 && (r = next(a, &rows, err)) == 0 && rows.row)
+        if (bj_tres_names_add(&a->names, rows.inx, value(&rows, 1),
+                              value(&rows, 2)) < 0)
+            r = bj_err_set(err, -ENOMEM, "mariadb");
+    if (rows.result)
+        a->source->lib.free_result(rows.result);
+    return r;
+}
+
+/* --- sacct's text ----------------------------------------------------------*/
+
+static enum how how_of(struct bj_slice name)
+{
+    if (bj_slice_eq(name, BJ_SLICE("ReqTRES")) ||
+        bj_slice_eq(name, BJ_SLICE("AllocTRES")))
+        return ASKED;
+    return bj_slice_starts(name, BJ_SLICE("TRESUsage")) ? USED : PLAIN;
+}
+
+static int put_line(struct answer *a, struct bj_err *err)
+{
+    bj_buf_str(&a->line, "\n");
+    if (a->line.failed)
+        return bj_err_set(err, -ENOMEM, "mariadb");
+    int r = bj_sacct_feed(a->reader, (struct bj_slice){a->line.p, a->line.len},
+                          err);
+    a->line.len = 0;
+    return r;
+}
+
+static int put_header(struct answer *a, struct bj_err *err)
+{
+    const struct bj_libmariadb *lib = &a->source->lib;
+    if (a->job.columns != a->step.columns || a->job.columns > COLUMNS_MAX)
+        return bj_err_set(err, -EBADE,
+                          "mariadb: views jobs and steps differ in columns");
+    for (unsigned i = 0; i < a->job.columns; i++) {
+        const struct bj_mysql_field *job = lib->fetch_field(a->job.result);
+        const struct bj_mysql_field *step = lib->fetch_field(a->step.result);
+        if (!job || !step || strcmp(job->name, step->name) != 0)
+            return bj_err_set(err, -EBADE,
+                              "mariadb: views jobs and steps differ in column "
+                              "%u",
+                              i + 1);
+        a->how[i] = how_of(bj_slice_str(job->name));
+        bj_buf_printf(&a->line, "%s%s", i ? a->delimiter : "", job->name);
+    }
+    return put_line(a, err);
+}
+
+static int put_row(struct answer *a, const struct rows *rows,
+                   struct bj_err *err)
+{
+    for (unsigned i = 0; i < rows->columns; i++) {
+        if (i > 0)
+            bj_buf_str(&a->line, a->delimiter);
+        if (a->how[i] == PLAIN)
+            bj_buf_slice(&a->line, value(rows, i));
+        else
+            bj_tres_names_put(&a->names, value(rows, i), a->how[i] == ASKED,
+                              &a->line);
+    }
+    return put_line(a, err);
+}
+
+/* Each job, and behind it its steps; those of jobs that came into being between
+ * the two questions wait for the next window. */
+static int put_rows(struct answer *a, struct bj_err *err)
+{
+    int r = next(a, &a->job, err);
+    if (r == 0)
+        r = next(a, &a->step, err);
+    while (r == 0 && a->job.row) {
+        r = put_row(a, &a->job, err);
+        while (r == 0 && a->step.row && a->step.inx <= a->job.inx) {
+            if (a->step.inx == a->job.inx)
+                r = put_row(a, &a->step, err);
+            if (r == 0)
+                r = next(a, &a->step, err);
+        }
+        if (r == 0)
+            r = next(a, &a->job, err);
+    }
+    return r;
+}
+
+static int take_job(void *ctx, const struct bj_sched_job *job,
+                    struct bj_err *err)
+{
+    struct answer *a = ctx;
+    const struct bj_source_run *run = a->run;
+    if (run->batch_lines > 0 && a->lines >= run->batch_lines) {
+        int r = bj_upsert_commit(run->upsert, err);
+        if (r == 0 && run->progress)
+            run->progress(run->ctx, bj_sacct_counts(a->reader));
+        if (r == 0)
+            r = bj_upsert_begin(run->upsert, err);
+        if (r < 0)
+            return r;
+        a->lines = 0;
+    }
+    a->lines += 1 + job->steps;
+    return bj_upsert_job(run->upsert, a->cluster, job, err);
+}
+
+static void take_bad(void *ctx, const struct bj_sacct_bad *bad)
+{
+    const struct answer *a = ctx;
+    if (a->run->bad)
+        a->run->bad(a->run->ctx, bad);
+}
+
+static int put_answer(struct answer *a, const struct bj_window *w,
+                      struct bj_err *err)
+{
+    int r = open_both(a, err);
+    if (r == 0)
+        r = ask_names(a, err);
+    if (r == 0)
+        r = ask(a, &a->job, "jobs", w, err);
+    if (r == 0)
+        r = ask(a, &a->step, "steps", w, err);
+    if (r == 0)
+        r = put_header(a, err);
+    if (r == 0)
+        r = put_rows(a, err);
+    return r < 0 ? r : bj_sacct_end(a->reader, true, err);
+}
+
+int bj_source_mariadb_run(struct bj_source_mariadb *s,
+                          const struct bj_window *window,
+                          const struct bj_source_run *run,
+                          struct bj_sacct_counts *ret, struct bj_err *err)
+{
+    struct answer a = {.source = s,
+                       .run = run,
+                       .cluster = bj_slice_str(s->conf->name),
+                       .deadline_usec =
+                           bj_clock_boot_usec() + s->conf->deadline_usec};
+    *ret = (struct bj_sacct_counts){0};
+    int r = bj_sacct_delimiter(a.delimiter);
+    if (r < 0)
+        return bj_err_set(err, r, "mariadb");
+    struct bj_sacct_conf conf = {.delimiter = bj_slice_str(a.delimiter),
+                                 .cluster = a.cluster,
+                                 .max_steps = (unsigned)s->conf->max_steps,
+                                 .ctx = &a,
+                                 .job = take_job,
+                                 .bad = take_bad};
+    r = bj_sacct_new(&conf, &a.reader, err);
+    if (r == 0)
+        r = bj_upsert_begin(run->upsert, err);
+    if (r == 0) {
+        r = put_answer(&a, window, err);
+        if (r < 0)
+            bj_upsert_rollback(run->upsert);
+    }
+    close_rows(&a, &a.job);
+    close_rows(&a, &a.step);
+    if (a.reader)
+        *ret = *bj_sacct_counts(a.reader);
+    bj_sacct_free(a.reader);
+    bj_tres_names_free(&a.names);
+    bj_buf_free(&a.line);
+    return r;
+}

@@ -1,0 +1,30 @@
+/* Resources as Slurm's database numbers them, "1=4,2=256512,1001=2", under the
+ * names that sacct gives them, in its order: "cpu=4,gres/gpu=2,mem=256512M".
+ *
+ * Source: Slurm, src/common/slurmdb_defs.c, slurmdb_make_tres_string(). */
+#ifndef BJ_STATSDB_TRES_NAMES_H
+#define BJ_STATSDB_TRES_NAMES_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zero-initialise; free with bj_tres_names_free. */
+struct bj_tres_names {
+    struct bj_tres_name *v;
+    unsigned n, cap;
+};
+
+/* Enter a row of tres_table; of equal numbers the first counts.  -ENOMEM. */
+int bj_tres_names_add(struct bj_tres_names *t, uint64_t id,
+                      struct bj_slice type, struct bj_slice name);
+void bj_tres_names_free(struct bj_tres_names *t);
+
+/* Append a list.  asked: memory is MiB, and is written so.  What has no name,
+ * stands for "not known" or cannot be read is left out. */
+void bj_tres_names_put(const struct bj_tres_names *t, struct bj_slice list,
+                       bool asked, struct bj_buf *out);
+
+#endif

@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+/* What is looked at in vain is small, so that more of it stays in the caches of
+ * the CPU. */
 struct bj_cache_slot {
     uint32_t hash; /* 0: free */
-    uint32_t at;   /* in key: length (4 bytes), then the bytes */
-    int64_t value;
+    uint32_t at;   /* of its head in key; the bytes of the key follow */
 };
+
+/* The value and the length of the key. */
+enum { HEAD = sizeof(int64_t) + sizeof(uint32_t) };
 
 uint64_t bj_cache_seed(void)
 {
@@ -46,13 +50,11 @@ static uint32_t mark(uint64_t hash)
     return (uint32_t)hash | 1;
 }
 
-static bool same(const struct bj_cache *c, const struct bj_cache_slot *s,
-                 struct bj_slice key)
+static bool same(const char *head, struct bj_slice key)
 {
     uint32_t n;
-    memcpy(&n, c->key + s->at, sizeof(n));
-    return n == key.n &&
-           (n == 0 || memcmp(c->key + s->at + sizeof(n), key.p, n) == 0);
+    memcpy(&n, head + sizeof(int64_t), sizeof(n));
+    return n == key.n && (n == 0 || memcmp(head + HEAD, key.p, n) == 0);
 }
 
 bool bj_cache_find(const struct bj_cache *c, uint64_t hash, struct bj_slice key,
@@ -65,8 +67,8 @@ bool bj_cache_find(const struct bj_cache *c, uint64_t hash, struct bj_slice key,
         const struct bj_cache_slot *s = &c->slot[i];
         if (s->hash == 0)
             return false;
-        if (s->hash == want && same(c, s, key)) {
-            *ret = s->value;
+        if (s->hash == want && same(c->key + s->at, key)) {
+            memcpy(ret, c->key + s->at, sizeof(*ret));
             return true;
         }
     }
@@ -112,7 +114,7 @@ static bool grow_keys(struct bj_cache *c, uint32_t need)
 bool bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
                   int64_t value)
 {
-    uint32_t n = (uint32_t)key.n, need = n + (uint32_t)sizeof(n);
+    uint32_t n = (uint32_t)key.n, need = n + HEAD;
     if (key.n > c->max_bytes / 4)
         return false;
     bool full = c->n >= c->max_entries || c->used + need > c->max_bytes;
@@ -122,10 +124,12 @@ bool bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
         return false;
     if (c->room - c->used < need && !grow_keys(c, need))
         return false;
-    memcpy(c->key + c->used, &n, sizeof(n));
+    char *head = c->key + c->used;
+    memcpy(head, &value, sizeof(value));
+    memcpy(head + sizeof(value), &n, sizeof(n));
     if (n > 0)
-        memcpy(c->key + c->used + sizeof(n), key.p, n);
-    put(c->slot, c->cap, (struct bj_cache_slot){mark(hash), c->used, value});
+        memcpy(head + HEAD, key.p, n);
+    put(c->slot, c->cap, (struct bj_cache_slot){mark(hash), c->used});
     c->used += need;
     c->n++;
     return !full;

@@ -164,6 +164,7 @@ if python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null; then
     is "which changes nothing of what has ended" "$(python3 -c "$ended")" "$before"
     check "that store is consistent" view check
     echo wrong >"$tmp/password"
+    sleep 2 # or there would be nothing to ask for
     refuses "a wrong password is refused" view run --once
 else
     skip "the same by Slurm's database" "not installed: libmariadb3"

@@ -160,7 +160,11 @@ static void test_conf(void **state)
         {"name: a\npbs:\n  accounting: /x\nlsf:\n  acct: /y/lsb.acct\n", NULL},
         {"name: a\nslurmrestd:\n  url: http://x\n", NULL},
         {"name: a\nsacct:\n  command: sacct\nslurmrestd:\n  url: http://x\n",
-         "one of sacct and slurmrestd"},
+         "one of sacct, slurmrestd and mariadb"},
+        {"name: a\nmariadb:\n  database: batchjob_a\n", NULL},
+        {"name: a\nmariadb:\n  database: b\nslurmrestd:\n  url: http://x\n",
+         "one of sacct, slurmrestd and mariadb"},
+        {"name: a\nmariadb:\n  port: 0\n", "c.yml:3:"},
         {"name: a\nslurmrestd:\n  version: 100\n", "c.yml:3:"},
     };
     (void)state;

@@ -86,7 +86,10 @@ static int set_dir(struct bj_dicts *d, struct bj_slice path, struct bj_row *row,
     while (n > 0 && path.p[n - 1] != '/')
         n--;
     row->v[BJ_JOB_DIR] = BJ_SQL_NULL;
-    set_text(row, BJ_JOB_LEAF, 1, (struct bj_slice){path.p + n, path.n - n});
+    struct bj_slice leaf = path;
+    if (n > 0)
+        leaf = (struct bj_slice){path.p + n, path.n - n};
+    set_text(row, BJ_JOB_LEAF, 1, leaf);
     if (n == 0)
         return 0;
     return bj_dict_text(d, BJ_DICT_DIR, (struct bj_slice){path.p, n - 1},

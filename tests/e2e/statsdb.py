@@ -310,6 +310,64 @@ def dry(site):
           "--dry-run writes nothing", p.stderr)
 
 
+def configured(site):
+    p = site.run("check-config")
+    check(p.returncode == 0 and b"1 cluster: fine" in p.stdout, "check-config likes the files",
+          p.stdout, p.stderr)
+    wrong = os.path.join(site.folder, "wrong.yml")
+    for text, why in (("name: x\nsacct:\n  intervall: 5m\n", b"wrong.yml:3:"),
+                      ("name: x\nsacct:\n  interval: soon\n", b"wrong.yml:3:"),
+                      ("sacct:\n  interval: 5m\n", b"a cluster needs one"),
+                      ("name: [\n", b"wrong.yml:1:7:")):
+        with open(wrong, "w") as f:
+            f.write(text)
+        p = site.run("check-config", "--cluster.file=" + wrong)
+        check(p.returncode == 1 and why in p.stderr, "and tells where: %s" % why.decode(),
+              p.stderr)
+
+
+def copy_of(site, name):
+    to = os.path.join(site.folder, name)
+    site.run("backup", to)
+    return to
+
+
+def damaged(site):
+    """An index that says something else than its table."""
+    to = copy_of(site, "damaged.db")
+    db = sqlite3.connect(to)
+    size = db.execute("PRAGMA page_size").fetchone()[0]
+    root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'job_user'").fetchone()[0]
+    db.close()
+    with open(to, "r+b") as f:
+        f.seek(root * size - 200) # where cells are
+        f.write(b"\xaa" * 200)
+    p = subprocess.run([PROGRAM, "check", "--store.path=" + to], capture_output=True)
+    check(p.returncode == 1 and b"damaged.db" in p.stderr, "a damaged store is noticed", p.stderr)
+    p = site.run("run", "--once", "--store.check", "--store.path=" + to)
+    check(p.returncode == 1 and b"damaged.db" in p.stderr, "and with store.check not written to",
+          p.stderr)
+
+
+def clock_ahead(site):
+    """A clock that was two hours ahead when it was asked last, and was set back:
+    what came since is not taken for known."""
+    to = copy_of(site, "ahead.db")
+    db = sqlite3.connect(to)
+    since = site.now - 1800
+    gone = db.execute("SELECT count(*) FROM job WHERE submit >= ?", (since,)).fetchone()[0]
+    db.execute("DELETE FROM step WHERE job IN (SELECT id FROM job WHERE submit >= ?)", (since,))
+    db.execute("DELETE FROM job WHERE submit >= ?", (since,))
+    db.execute("UPDATE covered SET to_sec = to_sec + 7200")
+    db.commit()
+    db.close()
+    p = site.run("run", "--once", "--store.path=" + to)
+    db = sqlite3.connect(to)
+    back = db.execute("SELECT count(*) FROM job WHERE submit >= ?", (since,)).fetchone()[0]
+    check(p.returncode == 0 and gone > 0 and back == gone,
+          "a clock that was set back by two hours loses none of %d jobs" % gone, back, p.stderr)
+
+
 def main():
     if not os.access(PROGRAM, os.X_OK):
         print("1..0 # SKIP %s was not built: SQLite is not installed" % PROGRAM)
@@ -335,6 +393,9 @@ def main():
         page(site)
         snapshots(site)
         copied(site)
+        damaged(site)
+        clock_ahead(site)
+        configured(site)
         exported(site)
         dry(site)
         stopped(site)

@@ -11,10 +11,10 @@
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Flags of the toolkit that most of them are made with. */
-#define NO_TLS                                                                 \
+#define TLS                                                                    \
     {                                                                          \
-        .name = "web.config.file", .only = "",                                 \
-        .why = "TLS and passwords are a proxy's here"                          \
+        .name = "web.config.file", .take = take_if_any,                        \
+        .to = "--web.config.file=%s"                                           \
     }
 #define NO_SOCKET                                                              \
     {                                                                          \
@@ -36,6 +36,13 @@
         SWITCH("version"), .to = "--version"                                   \
     }
 
+/* Nothing where nothing is given. */
+static int take_if_any(struct bj_as *as, const struct bj_as_flag *flag,
+                       const char *value, struct bj_err *err)
+{
+    return *value ? bj_as_add(as, flag->to, value, err) : 0;
+}
+
 /* --- rivosinc ------------------------------------------------------------ */
 
 static int take_level(struct bj_as *as, const struct bj_as_flag *flag,
@@ -44,6 +51,14 @@ static int take_level(struct bj_as *as, const struct bj_as_flag *flag,
     (void)flag;
     return bj_as_add(as, "--log.level=%s",
                      strcmp(value, "warning") == 0 ? "warn" : value, err);
+}
+
+static int take_fallback(struct bj_as *as, const struct bj_as_flag *flag,
+                         const char *value, struct bj_err *err)
+{
+    (void)flag;
+    return bj_as_add(as, "--cluster.via=%s",
+                     strcmp(value, "true") == 0 ? "text" : "json", err);
 }
 
 /* A command: where it is we can be told, but the arguments are ours.  to is the
@@ -85,8 +100,8 @@ static const struct bj_as_flag rivos[] = {
     {COPY("slurm.poll-limit", "cluster.interval"), .env = "POLL_LIMIT"},
     {COPY("CLI_TIMEOUT", "cluster.timeout"), .env = "CLI_TIMEOUT",
      .only_env = true},
-    {SWITCH("slurm.cli-fallback"), .only = "true",
-     .why = "the text formats are what is read"},
+    {SWITCH("slurm.cli-fallback"), .take = take_fallback,
+     .to = "--cluster.via=text"},
     {.name = "slurm.squeue-cli",
      .take = take_command,
      .to = "squeue --states=all -h -r -o {\"a\": \"%a\", \"id\": %A, "
@@ -235,7 +250,7 @@ static const struct bj_as_flag cgroup_flags[] = {
     {COPY("path.proc.root", "path.procfs")},
     {COPY("web.listen-address", "web.listen-address")},
     OWN_METRICS,
-    NO_TLS,
+    TLS,
     NO_SOCKET,
     LOGGING,
     VERSION,
@@ -259,7 +274,7 @@ static const struct bj_as_flag jobstats_flags[] = {
     {COPY("path.cgroup.root", "path.cgroupfs")},
     {COPY("web.listen-address", "web.listen-address")},
     OWN_METRICS,
-    NO_TLS,
+    TLS,
     NO_SOCKET,
     LOGGING,
     VERSION,
@@ -365,7 +380,7 @@ static const struct bj_as_flag batchjob_flags[] = {
     {.name = "web.max-requests",
      .take = take_requests,
      .why = "web.max-requests; 0 is 10000"},
-    NO_TLS,
+    TLS,
     NO_SOCKET,
     OWN_METRICS,
     {SWITCH("collector.slurm.jobsteps.metrics"),

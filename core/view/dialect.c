@@ -31,7 +31,10 @@ const struct bj_dialect *bj_dialect_find(struct bj_slice name)
 
 void bj_dialect_room_free(struct bj_dialect_room *room)
 {
+    bj_dialect_forget(room);
     bj_buf_free(&room->text);
+    bj_buf_free(&room->cluster);
+    free(room->kept);
     bj_arena_free(&room->arena);
     free(room->sums);
     free(room->v);
@@ -260,7 +263,6 @@ static uint64_t uid_of(const struct bj_job *job)
 
 static int put_job(struct bj_dialect_walk *w, const struct bj_dialect_job *j)
 {
-    static const struct bj_slice no_step[BJ_SUB_KEYS];
     const struct bj_dialect_row *row = w->row;
     const char *record = (const char *)j->job;
     struct bj_slice labels = bj_dialect_labels(w, j, row->labels);
@@ -275,9 +277,11 @@ static int put_job(struct bj_dialect_walk *w, const struct bj_dialect_job *j)
     else
         v = row->of == BJ_ROW_ONE ? 1 : value_of(row, record);
     if (v != BJ_ABSENT)
-        r = put(w, labels, no_step, v);
-    if (row->of != BJ_ROW_USAGE || !w->dialect->step[0])
+        r = put(w, labels, NULL, v);
+    if (row->of != BJ_ROW_USAGE || !w->dialect->step[0] ||
+        j->job->steps.n + j->job->tasks.n == 0)
         return r;
+    labels.n -= bj_dialect_no_step(w->dialect);
     if (r >= 0)
         r = put_steps(w, labels, &j->job->steps);
     return r < 0 ? r : put_steps(w, labels, &j->job->tasks);

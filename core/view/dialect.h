@@ -195,11 +195,19 @@ struct bj_dialect_sink {
     int (*sample)(void *ctx, const struct bj_dialect_sample *s);
 };
 
-/* What a walk needs, kept from one to the next.  Zero-initialise. */
+/* What a walk needs, kept from one to the next.  Zero-initialise.  What the
+ * environments of its walks point to must live as long. */
 struct bj_dialect_room {
     struct bj_buf text; /* of labels */
     struct bj_dialect_job *v;
     size_t n, cap;
+    size_t begin[BJ_DIALECT_SETS + 1]; /* in text, of what has no job */
+    /* What text was written for; dialect NULL: nothing. */
+    const struct bj_dialect *dialect;
+    struct bj_dialect_env env;
+    struct bj_buf cluster;
+    struct bj_dialect_kept *kept;
+    size_t nkept, kept_cap;
     struct bj_arena arena; /* of mapped keys */
     struct bj_dialect_sum *sums;
     size_t nsums, sums_cap;

@@ -105,6 +105,22 @@ static void put_node(struct bj_buf *b, const struct bj_dialect_label *l,
         put_label(b, "slurm_node", job->ident->f[BJ_ID_NODE]);
 }
 
+/* Behind the labels of a job's own samples, where steps have some, too: these
+ * empty.  Nearly all samples are the job's own. */
+static void put_no_step(const struct bj_dialect_walk *w)
+{
+    for (int i = 0; i < 2 && w->dialect->step[i]; i++)
+        put_label(&w->room->text, w->dialect->step[i], (struct bj_slice){0});
+}
+
+size_t bj_dialect_no_step(const struct bj_dialect *d)
+{
+    size_t n = 0;
+    for (int i = 0; i < 2 && d->step[i]; i++)
+        n += strlen(d->step[i]) + sizeof("=\"\",") - 1;
+    return n;
+}
+
 /* Write one set of labels; those that need a job only when there is one. */
 static void put_set(const struct bj_dialect_walk *w, int set,
                     const struct bj_job *job)
@@ -171,13 +187,19 @@ static bool spoken(const struct bj_dialect_walk *w, const struct bj_job *job)
     return !(w->env->strict && !bj_dialect_runs(job)) && !skipped(w->env, job);
 }
 
-/* The sets of labels that rows of jobs have; the first tells jobs apart. */
-static unsigned sets_of_jobs(const struct bj_dialect *d)
+/* The sets of labels that rows of jobs have, and those of steps; the first
+ * tells jobs apart. */
+static unsigned sets_of_jobs(const struct bj_dialect *d, unsigned *ret_steps)
 {
     unsigned sets = 1;
-    for (size_t i = 0; i < d->nrows; i++)
+    *ret_steps = 0;
+    for (size_t i = 0; i < d->nrows; i++) {
+        const unsigned set = 1u << d->rows[i].labels;
         if (bj_dialect_of_jobs(&d->rows[i]))
-            sets |= 1u << d->rows[i].labels;
+            sets |= set;
+        if (d->rows[i].of == BJ_ROW_USAGE)
+            *ret_steps |= set;
+    }
     return sets;
 }
 
@@ -185,7 +207,8 @@ static int put_jobs(struct bj_dialect_walk *w)
 {
     const struct bj_job *job = w->snap->jobs.v;
     struct bj_dialect_room *room = w->room;
-    const unsigned sets = sets_of_jobs(w->dialect);
+    unsigned steps;
+    const unsigned sets = sets_of_jobs(w->dialect, &steps);
     room->n = 0;
     if (room->cap < w->snap->jobs.n) {
         size_t cap = w->snap->jobs.n + w->snap->jobs.n / 2;
@@ -200,10 +223,13 @@ static int put_jobs(struct bj_dialect_walk *w)
             continue;
         struct bj_dialect_job *j = &room->v[room->n];
         j->job = &job[i];
+        j->index = i;
         for (int set = 0; set < BJ_DIALECT_SETS; set++) {
             j->begin[set] = room->text.len;
             if (sets & 1u << set)
                 put_set(w, set, &job[i]);
+            if (steps & 1u << set)
+                put_no_step(w);
         }
         j->begin[BJ_DIALECT_SETS] = room->text.len;
         if (room->text.failed)
@@ -213,21 +239,39 @@ static int put_jobs(struct bj_dialect_walk *w)
     return 0;
 }
 
-int bj_dialect_take_jobs(struct bj_dialect_walk *w)
+static int write_all(struct bj_dialect_walk *w)
 {
-    size_t begins[BJ_DIALECT_SETS + 1];
-    struct bj_buf *text = &w->room->text;
+    struct bj_dialect_room *room = w->room;
+    struct bj_buf *text = &room->text;
     text->len = 0;
     text->failed = false;
     for (int set = 0; set < BJ_DIALECT_SETS; set++) {
-        begins[set] = text->len;
+        room->begin[set] = text->len;
         put_set(w, set, NULL);
     }
-    begins[BJ_DIALECT_SETS] = text->len;
+    room->begin[BJ_DIALECT_SETS] = text->len;
     int r = put_jobs(w);
+    return r == 0 && text->failed ? -ENOMEM : r;
+}
+
+int bj_dialect_take_jobs(struct bj_dialect_walk *w)
+{
+    struct bj_dialect_room *room = w->room;
+    const struct bj_job *job = w->snap->jobs.v;
+    int r = 0;
+    if (bj_dialect_kept(w)) {
+        for (size_t i = 0; i < room->n; i++)
+            room->v[i].job = &job[room->v[i].index];
+    } else {
+        bj_dialect_forget(room);
+        r = write_all(w);
+        if (r == 0)
+            r = bj_dialect_keep(w);
+    }
     /* The text has found its place only now. */
     for (int set = 0; set < BJ_DIALECT_SETS; set++)
-        w->bare[set] = (struct bj_slice){text->p + begins[set],
-                                         begins[set + 1] - begins[set]};
-    return r == 0 && text->failed ? -ENOMEM : r;
+        w->bare[set] =
+            (struct bj_slice){room->text.p + room->begin[set],
+                              room->begin[set + 1] - room->begin[set]};
+    return r;
 }

@@ -7,6 +7,7 @@
 /* A job that is told, and its labels where they begin in the room's text. */
 struct bj_dialect_job {
     const struct bj_job *job;
+    size_t index; /* of it in the snapshot */
     size_t begin[BJ_DIALECT_SETS + 1];
 };
 
@@ -27,6 +28,16 @@ struct bj_dialect_walk {
 /* Write the labels of all jobs that are told, and those of what has no job.  0
  * or -ENOMEM.  dialect_labels.c */
 int bj_dialect_take_jobs(struct bj_dialect_walk *w);
+
+/* Whether the room's text is that of this walk already; to note that it is, and
+ * that it is nobody's (keep: -ENOMEM).  dialect_keep.c */
+bool bj_dialect_kept(const struct bj_dialect_walk *w);
+int bj_dialect_keep(struct bj_dialect_walk *w);
+void bj_dialect_forget(struct bj_dialect_room *room);
+
+/* How long the end of a job's labels is that steps have other values for: of
+ * the sets of BJ_ROW_USAGE, which are those of no other rows. */
+size_t bj_dialect_no_step(const struct bj_dialect *d);
 
 /* The labels of a job, of one of the dialect's sets. */
 static inline struct bj_slice bj_dialect_labels(const struct bj_dialect_walk *w,

@@ -85,6 +85,9 @@ static void check_row(const struct bj_dialect *d, size_t i)
         for (size_t b = 0; b < a; b++)
             assert_string_not_equal(label[a], label[b]);
     }
+    for (size_t k = 0; row->of == BJ_ROW_USAGE && k < d->nrows; k++)
+        if (d->rows[k].labels == row->labels)
+            assert_int_equal(d->rows[k].of, BJ_ROW_USAGE);
     if (row->words_only)
         assert_non_null(row->words);
     if (row->of == BJ_ROW_JOBS || row->of == BJ_ROW_SNAPS ||
@@ -389,8 +392,7 @@ static int dialect_sample(void *ctx, const struct bj_dialect_sample *s)
     struct told *told = ctx;
     assert_true(told->n < SEEN);
     told->v[told->n].row = told->now;
-    told->v[told->n].job_itself =
-        told->now->of != BJ_ROW_USAGE || s->key[0].n == 0;
+    told->v[told->n].job_itself = told->now->of != BJ_ROW_USAGE || !s->key;
     told->v[told->n++].value = (double)s->value / (s->micro ? 1e6 : 1);
     return 0;
 }

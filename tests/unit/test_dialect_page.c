@@ -524,6 +524,55 @@ static void without_jobs(void **state)
     free(page);
 }
 
+/* A page from a room that has written others says what one from a new room
+ * does: labels that are kept are those of the jobs, the dialect, the cluster
+ * and the options that are asked for. */
+static void rooms_forget(void **state)
+{
+    (void)state;
+    struct bj_dialect_room old = {0};
+    struct bj_job job[2];
+    const struct bj_ident *ident[3] = {
+        make_ident("1", "a", "x", "1", "slurm", NULL),
+        make_ident("2", "b", "y", "2", "slurm", NULL),
+        make_ident("2", "c", "z", "3", "slurm", NULL)};
+    static const uint64_t uids[] = {2};
+    for (unsigned i = 0; i < 192; i++) {
+        const struct bj_dialect *d = bj_dialect_find(
+            i & 1 ? BJ_SLICE("cgroup_exporter") : BJ_SLICE("jobstats"));
+        struct bj_snap snap = {.cluster = bj_slice_str(i & 2 ? "alpha" : ""),
+                               .jobs = {job, i & 4 ? 1 : 2}};
+        struct bj_style style = {.env = {.strict = i & 8,
+                                         .skip_uids = uids,
+                                         .nskip_uids = i & 16 ? 1 : 0}};
+        struct bj_buf kept = {0}, fresh = {0};
+        struct bj_dialect_room new = {0};
+        empty_job(&job[0], ident[0]);
+        empty_job(&job[1], ident[i % 3 ? 1 : 2]);
+        job[0].use.cpus = i;
+        job[1].use.cpus = i + 1;
+        job[1].use.cpu_usec = 5;
+        job[1].end_sec = i & 32 ? 1 : NO;
+        /* Twice: once it is written, once it was kept. */
+        for (int k = 0; k < 2; k++) {
+            kept.len = 0;
+            assert_int_equal(
+                bj_dialect_page(d, &snap, &style, BJ_PAGE_TEXT, &old, &kept),
+                0);
+        }
+        assert_int_equal(
+            bj_dialect_page(d, &snap, &style, BJ_PAGE_TEXT, &new, &fresh), 0);
+        assert_int_equal(kept.len, fresh.len);
+        assert_memory_equal(kept.p, fresh.p, fresh.len);
+        bj_buf_free(&kept);
+        bj_buf_free(&fresh);
+        bj_dialect_room_free(&new);
+    }
+    for (int i = 0; i < 3; i++)
+        bj_ident_unref(ident[i]);
+    bj_dialect_room_free(&old);
+}
+
 static int write_once(void *arg)
 {
     const struct bj_style style = {.env = env};
@@ -559,6 +608,7 @@ int main(void)
         cmocka_unit_test(no_series_twice),
         cmocka_unit_test(errors_of_the_originals),
         cmocka_unit_test(styles),
+        cmocka_unit_test(rooms_forget),
         cmocka_unit_test(without_jobs),
         cmocka_unit_test(want_of_memory),
     };

@@ -1,0 +1,274 @@
+/* A snapshot with everything that dialects tell, and pages of it.
+ * tests/fixtures/dialects/README.md lists the figures. */
+#ifndef BJ_TESTS_UNIT_TEST_DIALECT_PAGE_H
+#define BJ_TESTS_UNIT_TEST_DIALECT_PAGE_H
+
+#include "standalone/dialect.h"
+
+#include "core/find/ident.h"
+#include "tests/unit/lib/fail.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define LIST(a)                                                                \
+    {                                                                          \
+        (a), sizeof(a) / sizeof((a)[0])                                        \
+    }
+/* BJ_SLICE, where the compiler wants a constant. */
+#define WORD(lit)                                                              \
+    {                                                                          \
+        lit, sizeof(lit) - 1                                                   \
+    }
+#define KEY1(a)                                                                \
+    {                                                                          \
+        {                                                                      \
+            WORD(a)                                                            \
+        }                                                                      \
+    }
+#define KEY2(a, b)                                                             \
+    {                                                                          \
+        {                                                                      \
+            WORD(a), WORD(b)                                                   \
+        }                                                                      \
+    }
+#define NO BJ_ABSENT
+#define SEC 1000000ull
+
+/* A job that runs, with everything; tests/fixtures/dialects/README.md lists
+ * the same figures. */
+static struct bj_core_use cores[] = {{KEY1("0"), 2 * SEC, NO},
+                                     {KEY1("9"), 1, NO}};
+static struct bj_state_use states[] = {{KEY1("disk_sleep"), 1},
+                                       {KEY1("running"), 2}};
+static struct bj_exe_use exes[] = {{KEY1("(other)"), 99 * SEC},
+                                   {KEY1("/bin/bash"), 90 * SEC},
+                                   {KEY1("/home/a/x\"\\y"), 61 * SEC + 500000},
+                                   {KEY1("/opt/app"), 60 * SEC},
+                                   {KEY1("/opt/short"), 60 * SEC - 1},
+                                   {KEY1("bash"), 90 * SEC}};
+static struct bj_place_use places[] = {
+    {KEY1("files"), 17}, {KEY1("home"), 5}, {KEY1("scratch"), 2}};
+static struct bj_step_use steps[1], tasks[1];
+
+/* One that has ended, of cgroup v2. */
+static struct bj_core_use cores2[] = {{KEY1("3"), NO, 4 * SEC}};
+
+static struct bj_mode_use modes[] = {{KEY1("idle"), 100 * SEC},
+                                     {KEY1("user"), 1500000}};
+static struct bj_zone_stat zones[] = {
+    {KEY2("cray", "node"), 7 * SEC, 300 * SEC, 900 * SEC, 0, 0, 0},
+    {KEY2("ipmi_dcmi", "node"), NO, 415 * SEC, NO, 0, 0, 0},
+    {KEY2("perf", "package-0"), 1, 1, 1, 0, 0, 0},
+    {KEY2("rapl", "package-1"), 12500000, 80 * SEC, 250 * SEC, 0, 0, 0},
+    {KEY2("rapl", "package-1.dram"), 3 * SEC, 5 * SEC, NO, 0, 0, 0},
+    {KEY2("rapl", "strange"), 4 * SEC, 5 * SEC, NO, 0, 0, 0},
+    {KEY2("redfish", "node"), NO, 400500000, NO, 0, 0, 0},
+};
+static struct bj_factor_stat factors[] = {
+    {{{WORD("other"), WORD("marginal"), WORD("FR")}}, 90 * SEC, 0, NO},
+    {{{WORD("rte"), WORD("average_lifecycle"), WORD("FR")}}, 56250000, 0, NO},
+    {{{WORD("table"), WORD("average_lifecycle"), WORD("FR")}}, 60 * SEC, 0, NO},
+};
+static struct bj_collector_stat collectors[] = {{KEY1("cpu"), 1, 1500, 0, 0}};
+
+static struct bj_gpu_use gpus[3];
+static struct bj_gpu_label models[] = {
+    {{{WORD("GPU-aa"), WORD("3"), WORD("NVIDIA H100")}}, 1},
+    {{{WORD("MIG-bb"), WORD("0"), WORD("1g.10gb")}}, 1},
+};
+static struct bj_gpu_label parents[] = {
+    {{{WORD("MIG-bb"), WORD("0"), WORD("GPU-dd")}}, 1},
+};
+static struct bj_gpu_part parts[2];
+
+static inline const struct bj_ident *
+make_ident(const char *id, const char *user, const char *account,
+           const char *uid, const char *system, const char *node)
+{
+    struct bj_slice f[BJ_ID_FIELDS] = {{0}};
+    struct bj_conf conf = {.label_user = true, .label_account = true};
+    f[BJ_ID_JOBID] = bj_slice_str(id);
+    f[BJ_ID_USER] = bj_slice_str(user);
+    f[BJ_ID_ACCOUNT] = bj_slice_str(account);
+    f[BJ_ID_UID] = bj_slice_str(uid);
+    f[BJ_ID_SYSTEM] = bj_slice_str(system);
+    f[BJ_ID_NODE] = bj_slice_str(node);
+    if (strcmp(id, "4711") == 0)
+        f[BJ_ID_UUID] = BJ_SLICE("ac28caf5-ce6c-35f6-73fb-47d9d43f7780");
+    const struct bj_ident *ident = bj_ident_new(f, &conf);
+    assert_non_null(ident);
+    return ident;
+}
+
+static inline void empty_job(struct bj_job *job, const struct bj_ident *ident)
+{
+    memset(job, 0xff, sizeof(*job));
+    job->cores = job->devices = job->states = job->exes = job->places =
+        job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
+            (struct bj_list){0};
+    job->ident = ident;
+}
+
+static inline void make_gpus(void)
+{
+    memset(gpus, 0xff, sizeof(gpus));
+    memset(parts, 0xff, sizeof(parts));
+    for (int i = 0; i < 2; i++) {
+        gpus[i].sub = parts[i].sub = models[i].sub;
+        gpus[i].sub.key[2] = parts[i].sub.key[2] = (struct bj_slice){0};
+    }
+    gpus[2].sub.key[0] = BJ_SLICE("GPU-cc");
+    gpus[2].sub.key[1] = BJ_SLICE("4");
+    gpus[2].sub.key[2] = (struct bj_slice){0};
+    gpus[0].minor = 5;
+    gpus[0].power_uw = 300 * SEC;
+    gpus[0].temperature_uc = 41500000;
+    gpus[0].memory_total_bytes = 85899345920;
+    gpus[0].memory_used_bytes = 1;
+    gpus[0].sm_ppm = 123400;
+    gpus[0].busy_ppm = 500000;
+    gpus[0].dram_ppm = 250000;
+    gpus[0].memory_busy_ppm = 1;
+    gpus[0].occupancy_ppm = 100;
+    gpus[0].tensor_ppm = 1000000;
+    gpus[0].fp64_ppm = 0;
+    gpus[0].pcie_tx_rate = 1000;
+    gpus[0].pcie_rx_rate = 2000;
+    gpus[0].nvlink_rx_rate = 7;
+    gpus[1].memory_total_bytes = 10;
+    gpus[1].busy_ppm = 400000;
+    gpus[1].memory_busy_ppm = 30000;
+    parts[0].share_ppm = 1000000;
+    parts[0].memory_used_bytes = 4096;
+    parts[0].power_uw = 250500000;
+    parts[1].share_ppm = 142857;
+    parts[1].memory_used_bytes = 5;
+    parts[1].power_uw = 1500000;
+}
+
+static inline void first_job(struct bj_job *job)
+{
+    struct bj_usage *u = &job->use;
+    empty_job(job,
+              make_ident("4711", "anna", "physics", "1001", "slurm", NULL));
+    u->cpu_usec = 3600 * SEC + 10;
+    u->cpu_user_usec = 3500 * SEC + 9;
+    u->cpu_system_usec = 100 * SEC + 19999;
+    u->cpus = 4;
+    u->mem_used_bytes = 8589934592;
+    u->mem_rss_bytes = 4294967296;
+    u->mem_cache_bytes = 1073741824;
+    u->mem_mapped_bytes = 104857600 + 524288;
+    u->mem_shmem_bytes = 52428800;
+    u->mem_active_file_bytes = 300;
+    u->mem_inactive_file_bytes = 400;
+    u->mem_unevictable_bytes = 500;
+    u->mem_huge_bytes = 2097152;
+    u->mem_peak_bytes = 9000000000;
+    u->mem_limit_bytes = 17179869184;
+    u->mem_swap_bytes = 1024;
+    u->mem_limit_hits = 3;
+    u->psi_cpu_full_usec = 1500000;
+    u->psi_mem_full_usec = 250000;
+    job->proc.processes = 3;
+    job->proc.io_read_ops = 11;
+    job->proc.io_write_ops = 12;
+    job->proc.io_storage_read_bytes = 1572864;
+    job->proc.io_storage_write_bytes = 1024;
+    job->cores = (struct bj_list)LIST(cores);
+    job->states = (struct bj_list)LIST(states);
+    job->exes = (struct bj_list)LIST(exes);
+    job->places = (struct bj_list)LIST(places);
+    memset(&steps[0].use, 0xff, sizeof(steps[0].use));
+    memset(&tasks[0].use, 0xff, sizeof(tasks[0].use));
+    make_gpus();
+    job->gpus = (struct bj_list)LIST(parts);
+    steps[0].sub.key[0] = tasks[0].sub.key[0] = BJ_SLICE("batch");
+    tasks[0].sub.key[1] = BJ_SLICE("0");
+    steps[0].use.cpu_usec = 7 * SEC;
+    tasks[0].use.cpu_usec = 5 * SEC;
+    tasks[0].use.mem_used_bytes = 1000;
+    tasks[0].use.mem_swap_bytes = 24;
+    job->steps = (struct bj_list)LIST(steps);
+    job->tasks = (struct bj_list)LIST(tasks);
+}
+
+static inline void second_job(struct bj_job *job)
+{
+    empty_job(job, make_ident("4712", "bob", NULL, "1002", "slurm", NULL));
+    job->end_sec = 1700000000;
+    job->use.cpu_usec = 5 * SEC;
+    job->use.mem_used_bytes = 77;
+    job->use.mem_rss_bytes = 77;
+    job->use.mem_peak_bytes = 42;
+    job->proc.processes = 1;
+    job->cores = (struct bj_list)LIST(cores2);
+    job->gpus = (struct bj_list){parts, 1};
+}
+
+enum { JOBS = 3 };
+
+static inline void make_snap(struct bj_snap *snap, struct bj_job job[JOBS])
+{
+    memset(snap, 0, sizeof(*snap));
+    empty_job(&job[0], make_ident("9", "carl", "x", "1003", "pbs", NULL));
+    job[0].use.cpu_usec = 1;
+    first_job(&job[1]);
+    second_job(&job[2]);
+    snap->jobs = (struct bj_list){job, JOBS};
+    memset(&snap->node, 0xff, sizeof(snap->node));
+    snap->node.modes = (struct bj_list)LIST(modes);
+    snap->node.energy = (struct bj_list){0};
+    snap->node.cpus = 64;
+    snap->node.mem_total_bytes = 274877906944;
+    snap->node.mem_available_bytes = 137438953472;
+    snap->zones = (struct bj_list)LIST(zones);
+    snap->gpus = (struct bj_list)LIST(gpus);
+    snap->gpu_models = (struct bj_list)LIST(models);
+    snap->gpu_parents = (struct bj_list)LIST(parents);
+    snap->factors = (struct bj_list)LIST(factors);
+    snap->self.collectors = (struct bj_list)LIST(collectors);
+    snap->self.build_info =
+        (struct bj_info){1, {BJ_SLICE("1"), BJ_SLICE("2"), BJ_SLICE("gcc")}};
+}
+
+static inline void free_jobs(struct bj_job job[JOBS])
+{
+    for (int i = 0; i < JOBS; i++)
+        bj_ident_unref(job[i].ident);
+}
+
+static const struct bj_dialect_env env = {.host = WORD("node7.site")};
+
+/* A page without its HELP, terminated; freed by the caller. */
+static inline char *write_page(const char *name, enum bj_page_format format,
+                               const struct bj_snap *snap,
+                               const struct bj_dialect_env *e)
+{
+    const struct bj_dialect *d = bj_dialect_find(bj_slice_str(name));
+    struct bj_buf all = {0}, out = {0};
+    struct bj_dialect_room room = {0};
+    assert_non_null(d);
+    const struct bj_style style = {.env = *e};
+    assert_int_equal(bj_dialect_page(d, snap, &style, format, &room, &all), 0);
+    struct bj_slice rest = {all.p, all.len}, line;
+    while (bj_slice_line(&rest, &line))
+        if (!bj_slice_starts(line, BJ_SLICE("# HELP "))) {
+            bj_buf_slice(&out, line);
+            bj_buf_put(&out, "\n", 1);
+        }
+    bj_buf_put(&out, "", 1);
+    bj_buf_free(&all);
+    bj_dialect_room_free(&room);
+    assert_false(out.failed);
+    return out.p;
+}
+
+#endif

@@ -25,6 +25,9 @@ struct bj_carbon_plan {
     struct bj_factor constant;        /* mg_per_kwh 0: none */
 };
 
+/* Is anything asked for?  Where it may be nothing, there is then no plan. */
+bool bj_carbon_wanted(const struct bj_carbon_conf *conf);
+
 /* Make a plan.  The options must outlive it.  -EINVAL with a message that names
  * the option, its value and what was expected: something is missing, in excess
  * or makes no sense.  Nothing is opened or asked. */

@@ -51,7 +51,7 @@ int bj_work_check(const struct bj_statsdb_conf *conf, struct bj_err *err)
         conf->findings ? bj_rules_load(conf->findings_file, &rules, err) : 0;
     bj_rules_free(rules);
     struct bj_carbon_plan plan;
-    if (r == 0)
+    if (r == 0 && bj_carbon_wanted(&conf->carbon))
         r = bj_carbon_plan(&conf->carbon, &plan, err);
     for (size_t i = 0; r == 0 && i < conf->clusters; i++) {
         r = bj_prom_check(&conf->cluster[i].prom, err);

@@ -33,6 +33,8 @@ int bj_work_feed_new(struct bj_work *w, struct bj_err *err)
 {
     const struct bj_carbon_net net = {w, fetch};
     struct bj_carbon_plan plan;
+    if (!bj_carbon_wanted(&w->conf->carbon))
+        return 0;
     int r = bj_carbon_plan(&w->conf->carbon, &plan, err);
     if (r < 0 || plan.n == 0)
         return r;

@@ -194,7 +194,9 @@ class Site:
         def word(text):
             db.execute("INSERT OR IGNORE INTO word(text) VALUES(?)", (text,))
             return db.execute("SELECT id FROM word WHERE text = ?", (text,)).fetchone()[0]
-        db.execute("DELETE FROM job_use WHERE job = ?", (job,))
+        for table in ("job_use", "job_grams", "job_finding", "finding_rule", "factor",
+                      "rollup_energy_day", "rollup_grams_day"):
+            db.execute("DELETE FROM " + table)  # known figures only
         db.execute(
             "INSERT INTO job_use(job, sources, cpu_efficiency_ppm, cpu_efficiency_source,"
             " mem_efficiency_ppm, mem_efficiency_source, gpu_efficiency_ppm, gpus_unused,"

@@ -15,10 +15,31 @@ V1 = "/api/v1"
 PARTS = ["steps", "energy", "emissions", "findings"]
 
 
+def worked_out(site):
+    """What the importer has found and worked out, before it is replaced by
+    figures that are known: as the store's own views tell it."""
+    a = site.ask(V1 + "/findings?from=0&limit=100000", user("boss"))
+    want = site.db().execute("SELECT name, severity, text FROM job_finding_v").fetchall()
+    same(sorted((r["finding"], r["severity"], r["text"]) for r in a.data), sorted(want),
+         "findings of the importer")
+    check(len(want) > 10, "there are some", len(want))
+    a = site.ask(V1 + "/jobs?from=0&limit=100000&fields=key,best_cpu_efficiency,best_cpu_source,"
+                 "findings", user("boss"))
+    want = dict((k, (e, s)) for k, e, s in site.db().execute(
+        "SELECT (SELECT name FROM cluster) || ':' || j.raw_id || ':' || j.submit,"
+        " u.cpu_efficiency_ppm, u.cpu_efficiency_source FROM job_use_v AS u JOIN job AS j ON"
+        " j.id = u.job"))
+    got = {r["key"]: (r["best_cpu_efficiency"], r["best_cpu_source"]) for r in a.data
+           if r["best_cpu_efficiency"] is not None}
+    same(got, {k: (e / 10000, s) for k, (e, s) in want.items() if e is not None},
+         "and how well CPUs were used")
+
+
 def begin(site):
     site.constants = site.file("constants", "students 1234\n\n[fake]\ngpu_years = 40.5 # of ours\n")
     site.start("--access.trust-loopback", "--access.admins=boss", "--constants.file="
                + site.constants, "--access.coordinators=acct1: user2")
+    worked_out(site)
     site.jobs = site.told()
     ended = {}
     for j in site.jobs:

@@ -212,10 +212,11 @@ const struct bj_opt bj_conf_opts[] = {
      .kind = BJ_OPT_STR,
      .off = AT(gpu_order),
      .preset = "bus",
-     .choices = "bus|minor",
+     .choices = "bus|minor|mig",
      .help = "What the batch system's number of a GPU means: its place on the "
-             "bus (AutoDetect=nvml), or N of /dev/nvidiaN (File= in "
-             "gres.conf)."},
+             "bus (AutoDetect=nvml), N of /dev/nvidiaN (File= in gres.conf), "
+             "or its place where each MIG instance counts in the place of its "
+             "GPU."},
     {.name = "gpu.map-dir",
      .kind = BJ_OPT_LIST,
      .off = AT(gpu_map_dirs),

@@ -50,8 +50,8 @@ struct bj_conf {
     uint64_t gpu_usec;  /* pace at which drivers of GPUs are asked */
     char *gpu_nvml;     /* path of NVIDIA's library; empty: the system's */
     char *gpu_rocm, *gpu_level_zero; /* likewise AMD's, Intel's; "none" */
-    char *gpu_dcgm;              /* URL of dcgm-exporter's page; empty: none */
-    char *gpu_order;             /* what a GPU's number means: "bus", "minor" */
+    char *gpu_dcgm;  /* URL of dcgm-exporter's page; empty: none */
+    char *gpu_order; /* what a GPU's number means: "bus", "minor", "mig" */
     struct bj_strv gpu_map_dirs; /* prolog files by GPU */
     char *gpu_job_map_dir;       /* dcgm-exporter's, which we write; empty */
     struct bj_energy_conf energy;

@@ -117,17 +117,67 @@ static bool uuid_is(struct bj_slice word, const char *uuid)
            (word.n >= LEAST && bj_slice_starts(whole, word));
 }
 
+enum bj_gpu_order bj_gpu_order_of(const char *name)
+{
+    return name && strcmp(name, "minor") == 0 ? BJ_GPU_BY_MINOR
+           : name && strcmp(name, "mig") == 0 ? BJ_GPU_BY_PLACE
+                                              : BJ_GPU_BY_BUS;
+}
+
+/* The number of a device, or of the device of an instance. */
+static uint64_t own_number(const struct bj_gpu *g, enum bj_gpu_order order)
+{
+    return order == BJ_GPU_BY_MINOR ? g->use.minor : g->index;
+}
+
+/* "0:1" */
+static bool is_pair(struct bj_slice word, const struct bj_gpu *g,
+                    enum bj_gpu_order order)
+{
+    struct bj_slice first;
+    uint64_t n, nth;
+    return g->parent >= 0 && bj_slice_field(&word, ':', &first) &&
+           bj_slice_u64(first, &n) == 0 && bj_slice_u64(word, &nth) == 0 &&
+           n == own_number(g, order) && nth == g->nth;
+}
+
+static bool is_number(struct bj_slice word, const struct bj_gpu *g,
+                      enum bj_gpu_order order)
+{
+    uint64_t n = own_number(g, order);
+    if (word.n > 0 && memchr(word.p, ':', word.n))
+        return is_pair(word, g, order);
+    if (order == BJ_GPU_BY_PLACE)
+        return g->place != BJ_ABSENT && number_in(word, g->place);
+    return g->parent < 0 && n != BJ_ABSENT && number_in(word, n);
+}
+
+/* "MIG-GPU-UUID/GI/CI" */
+static bool is_old_name(struct bj_slice word, const struct bj_gpu *g,
+                        const struct bj_gpu *whole)
+{
+    struct bj_slice uuid, gi;
+    uint64_t gi_n, ci_n;
+    if (!whole || !bj_slice_starts(word, BJ_SLICE("MIG-GPU-")))
+        return false;
+    word.p += 4;
+    word.n -= 4;
+    return bj_slice_field(&word, '/', &uuid) &&
+           bj_slice_field(&word, '/', &gi) && bj_slice_u64(gi, &gi_n) == 0 &&
+           bj_slice_u64(word, &ci_n) == 0 && uuid_is(uuid, whole->uuid) &&
+           gi_n == g->gi && ci_n == g->ci;
+}
+
 bool bj_gpu_claim_names(const struct bj_gpu_claim *c, const struct bj_gpu *g,
-                        bool by_minor)
+                        const struct bj_gpu *whole, enum bj_gpu_order order)
 {
     struct bj_slice rest = bj_slice_str(c->text), word;
-    uint64_t n = by_minor ? g->use.minor : g->index;
     if (!c->environ || g->split)
         return false;
     while (bj_slice_field(&rest, ',', &word)) {
         word = bj_slice_trim(word);
-        if (c->by_uuid ? uuid_is(word, g->uuid)
-                       : g->parent < 0 && n != BJ_ABSENT && number_in(word, n))
+        if (c->by_uuid ? uuid_is(word, g->uuid) || is_old_name(word, g, whole)
+                       : is_number(word, g, order))
             return true;
     }
     return false;
@@ -142,21 +192,19 @@ bool bj_gpu_claim_opens(const struct bj_gpu_claim *c, const struct bj_gpu *g)
 
 /* --- prolog ---------------------------------------------------------------*/
 
-bool bj_gpu_note_is(const char *name, const struct bj_gpu *g, bool by_minor)
+bool bj_gpu_note_is(const char *name, const struct bj_gpu *g,
+                    enum bj_gpu_order order)
 {
-    struct bj_slice rest = bj_slice_str(name);
-    uint64_t n, gi, own = by_minor ? g->use.minor : g->index;
+    struct bj_slice rest = bj_slice_str(name), first;
+    uint64_t n, gi;
     if (strcmp(name, g->uuid) == 0)
         return true;
-    if (own == BJ_ABSENT || !bj_slice_number(&rest, &n) || n != own)
-        return false;
-    if (rest.n == 0)
-        return g->parent < 0 && !g->split;
-    if (*rest.p != '.' || g->parent < 0)
-        return false;
-    rest.p++;
-    rest.n--;
-    return bj_slice_u64(rest, &gi) == 0 && gi == g->gi;
+    if (!strchr(name, '.'))
+        return !g->split && bj_slice_u64(rest, &n) == 0 &&
+               is_number(rest, g, order);
+    return g->parent >= 0 && bj_slice_field(&rest, '.', &first) &&
+           bj_slice_u64(first, &n) == 0 && n == own_number(g, order) &&
+           bj_slice_u64(rest, &gi) == 0 && gi == g->gi;
 }
 
 static bool is_name(const char *name)

@@ -20,7 +20,7 @@ enum { BJ_GPU_CLAIM_TEXT = 2048, BJ_GPU_MINORS = 256 };
 struct bj_gpu_claim {
     bool environ;                 /* the environment told something */
     bool step;                    /* only that of a step */
-    bool by_uuid;                 /* text has UUIDs, else numbers */
+    bool by_uuid;                 /* text has UUIDs */
     bool shared;                  /* sharing was asked for (shards, MPS) */
     bool devices;                 /* minors is known */
     char text[BJ_GPU_CLAIM_TEXT]; /* comma-separated */
@@ -35,11 +35,28 @@ bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
 /* From devices.list.  A list that allows everything tells nothing. */
 void bj_gpu_claim_devices(struct bj_slice text, struct bj_gpu_claim *ret);
 
-/* Does the environment, or devices.list, name the device?  Numbers are those of
- * /dev/nvidiaN with by_minor, else the order on the bus.  They do not say which
- * instance of a device that is partitioned is meant. */
+/* What a number means. */
+enum bj_gpu_order {
+    BJ_GPU_BY_BUS,   /* place on the bus */
+    BJ_GPU_BY_MINOR, /* N of /dev/nvidiaN */
+    BJ_GPU_BY_PLACE, /* place among whole devices and instances */
+};
+
+/* From "bus", "minor" or "mig"; NULL: the first. */
+enum bj_gpu_order bj_gpu_order_of(const char *name);
+
+/* Does the environment, or devices.list, name the device?  whole is the device
+ * of an instance, else NULL.  Words of the list:
+ *
+ *   3, 0-3               numbers, which tell an instance by its place only
+ *   0:1                  an instance by the number of its device and its place
+ *                        among the instances of that, from 0
+ *   GPU-..., MIG-...     UUIDs, or beginnings of them
+ *   MIG-GPU-UUID/GI/CI   an instance, before driver 470
+ *
+ * Source of the last: CUDA C++ Programming Guide, NVIDIA MIG User Guide. */
 bool bj_gpu_claim_names(const struct bj_gpu_claim *c, const struct bj_gpu *g,
-                        bool by_minor);
+                        const struct bj_gpu *whole, enum bj_gpu_order order);
 bool bj_gpu_claim_opens(const struct bj_gpu_claim *c, const struct bj_gpu *g);
 
 /* A line of a prolog's file. */
@@ -54,6 +71,7 @@ struct bj_gpu_note {
 int bj_gpu_notes_read(const char *dir, struct bj_gpu_note *notes, size_t max);
 
 /* Is the file of that name about the device? */
-bool bj_gpu_note_is(const char *name, const struct bj_gpu *g, bool by_minor);
+bool bj_gpu_note_is(const char *name, const struct bj_gpu *g,
+                    enum bj_gpu_order order);
 
 #endif

@@ -41,6 +41,18 @@ struct bj_gpu_proc *bj_gpu_add_proc(struct bj_gpu_set *s, uint32_t gpu,
     return p;
 }
 
+void bj_gpu_set_number(struct bj_gpu_set *s)
+{
+    uint64_t place = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        struct bj_gpu *g = &s->v[i];
+        g->nth = 0;
+        for (size_t k = 0; k < i && g->parent >= 0; k++)
+            g->nth += s->v[k].parent == g->parent;
+        g->place = g->split ? BJ_ABSENT : place++;
+    }
+}
+
 void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from)
 {
     to->stamp_usec = from->stamp_usec;

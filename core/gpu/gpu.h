@@ -31,6 +31,9 @@ struct bj_gpu {
     int parent;      /* of an instance: place in the set; -1: a device */
     bool split;      /* a device that is partitioned: its instances are used */
     uint32_t gi, ci; /* of an instance */
+    uint64_t nth;    /* of an instance: its place among those of its device */
+    uint64_t place;  /* among whole devices and instances, as they can be used;
+                        BJ_ABSENT: of a device that is partitioned */
     uint64_t throttle;      /* mask of bj_gpu_reasons; BJ_ABSENT */
     uint64_t energy_raw_uj; /* counter; BJ_ABSENT: there is none */
     bool failed;            /* a fault in this reading */
@@ -119,6 +122,9 @@ struct bj_gpu_proc *bj_gpu_add_proc(struct bj_gpu_set *s, uint32_t gpu,
 
 /* The device of that PCI address, a new one if need be; NULL: too many. */
 struct bj_gpu *bj_gpu_at(struct bj_gpu_set *s, const char *pci);
+
+/* Work out nth and place of all in a set: an instance follows its device. */
+void bj_gpu_set_number(struct bj_gpu_set *s);
 
 /* Copy what is used of a set. */
 void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from);

@@ -41,7 +41,7 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
     g->conf = conf;
     g->host = *host;
     g->saves = conf->collect[BJ_COLLECT_ENERGY];
-    g->by_minor = conf->gpu_order && strcmp(conf->gpu_order, "minor") == 0;
+    g->order = bj_gpu_order_of(conf->gpu_order);
     env.places = g->places = bj_gpu_places_new();
     struct bj_gpu_asker_conf asks = {env.procfs, &conf->gpu_map_dirs,
                                      conf->gpu_job_map_dir};
@@ -212,6 +212,7 @@ static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
     bool news = bj_gpu_watch_take(g->watch[kind], g->set[kind]);
     if (news) {
         bj_gpus_over_add(g, g->set[kind], kind);
+        bj_gpu_set_number(g->set[kind]);
         take_set(g, kind);
     }
     bj_gpu_watch_stat(g->watch[kind], now_usec, &g->stat[kind]);

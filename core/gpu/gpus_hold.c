@@ -116,7 +116,7 @@ static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
         const struct bj_gpu_job *j = g->job[i];
         if (!bj_track_live(j->track))
             continue;
-        unsigned e = bj_gpus_evidence(g, j, &set->v[at]);
+        unsigned e = bj_gpus_evidence(g, j, set, at);
         bool given = bj_gpus_given(j) && e == 0;
         if (runs_on(set, owner, at, j->track))
             e |= BJ_GPU_RUNS;

@@ -113,7 +113,7 @@ struct bj_gpus {
     bool any;           /* one is there, or may be */
     const struct bj_conf *conf;
     struct bj_host host;
-    bool by_minor;
+    enum bj_gpu_order order;
     struct bj_gpu_watch *watch[BJ_GPU_KINDS];
     struct bj_gpu_set *set[BJ_GPU_KINDS]; /* NULL: it has never been there */
     struct bj_gpu_watch_stat stat[BJ_GPU_KINDS];
@@ -177,9 +177,9 @@ bool bj_gpus_waits(const struct bj_gpus *g);
 struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
                                 const struct bj_core *core, uint32_t pid);
 
-/* What speaks for a job having a device, processes left out. */
+/* What speaks for a job having a device of a set, processes left out. */
 unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
-                          const struct bj_gpu *dev);
+                          const struct bj_gpu_set *set, size_t at);
 
 /* Whether that job was given something. */
 bool bj_gpus_given(const struct bj_gpu_job *j);

@@ -176,17 +176,19 @@ bool bj_gpus_waits(const struct bj_gpus *g)
 /* --- evidence -------------------------------------------------------------*/
 
 unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
-                          const struct bj_gpu *dev)
+                          const struct bj_gpu_set *set, size_t at)
 {
+    const struct bj_gpu *dev = &set->v[at];
+    const struct bj_gpu *whole = dev->parent >= 0 ? &set->v[dev->parent] : NULL;
     unsigned e = 0;
-    if (bj_gpu_claim_names(&j->claim, dev, g->by_minor))
+    if (bj_gpu_claim_names(&j->claim, dev, whole, g->order))
         e |= BJ_GPU_SAYS;
     /* A device cgroup does not tell instances from each other. */
     if (dev->parent < 0 && !dev->split && bj_gpu_claim_opens(&j->claim, dev))
         e |= BJ_GPU_OPENS;
     for (size_t i = 0; j->noted && i < g->nnotes; i++)
         if (note_of(&g->notes[i], j) &&
-            bj_gpu_note_is(g->notes[i].name, dev, g->by_minor))
+            bj_gpu_note_is(g->notes[i].name, dev, g->order))
             e |= BJ_GPU_NOTED;
     return e;
 }

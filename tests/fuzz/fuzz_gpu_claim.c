@@ -20,10 +20,10 @@ static void ask(const struct bj_gpu_claim *c, struct bj_slice text)
 {
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         const struct bj_gpu *g = &devices[i];
-        for (int minor = 0; minor < 2; minor++)
-            if (bj_gpu_claim_names(c, g, minor))
-                MUST(c->environ && text.n > 0 && !g->split &&
-                     (c->by_uuid || g->parent < 0));
+        const struct bj_gpu *whole = g->parent >= 0 ? &devices[0] : NULL;
+        for (int order = BJ_GPU_BY_BUS; order <= BJ_GPU_BY_PLACE; order++)
+            if (bj_gpu_claim_names(c, g, whole, (enum bj_gpu_order)order))
+                MUST(c->environ && text.n > 0 && !g->split);
         MUST(!bj_gpu_claim_opens(c, g) || c->devices);
     }
 }
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(name, text.p, n);
     name[n] = '\0';
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
-        bj_gpu_note_is(name, &devices[i], false);
+        bj_gpu_note_is(name, &devices[i], BJ_GPU_BY_BUS);
     free(mem);
     return 0;
 }

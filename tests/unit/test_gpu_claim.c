@@ -74,8 +74,10 @@ static void test_environ(void **state)
         if (told != environs[i].told || c.environ != told ||
             c.step != environs[i].step || c.by_uuid != environs[i].by_uuid ||
             c.shared != environs[i].shared ||
-            bj_gpu_claim_names(&c, &g, false) != environs[i].by_index ||
-            bj_gpu_claim_names(&c, &g, true) != environs[i].by_minor)
+            bj_gpu_claim_names(&c, &g, NULL, BJ_GPU_BY_BUS) !=
+                environs[i].by_index ||
+            bj_gpu_claim_names(&c, &g, NULL, BJ_GPU_BY_MINOR) !=
+                environs[i].by_minor)
             fail_msg("environment %zu", i);
     }
 }
@@ -97,15 +99,83 @@ static void test_instances(void **state)
                                      &number));
     assert_true(
         bj_gpu_claim_environ(env[1], BJ_SLICE("slurm"), BJ_SLICE("7"), &uuid));
-    assert_false(bj_gpu_claim_names(&number, &split, false));
-    assert_false(bj_gpu_claim_names(&number, &mig, false));
-    assert_false(bj_gpu_claim_names(&uuid, &split, false));
-    assert_true(bj_gpu_claim_names(&uuid, &mig, false));
-    assert_true(bj_gpu_note_is("2.9", &mig, false));
-    assert_false(bj_gpu_note_is("2.8", &mig, false));
-    assert_false(bj_gpu_note_is("2", &mig, false));
-    assert_false(bj_gpu_note_is("2", &split, false));
-    assert_true(bj_gpu_note_is("MIG-11111111-2222", &mig, false));
+    assert_false(bj_gpu_claim_names(&number, &split, NULL, BJ_GPU_BY_BUS));
+    assert_false(bj_gpu_claim_names(&number, &mig, &split, BJ_GPU_BY_BUS));
+    assert_false(bj_gpu_claim_names(&uuid, &split, NULL, BJ_GPU_BY_BUS));
+    assert_true(bj_gpu_claim_names(&uuid, &mig, &split, BJ_GPU_BY_BUS));
+    assert_true(bj_gpu_note_is("2.9", &mig, BJ_GPU_BY_BUS));
+    assert_false(bj_gpu_note_is("2.8", &mig, BJ_GPU_BY_BUS));
+    assert_false(bj_gpu_note_is("2", &mig, BJ_GPU_BY_BUS));
+    assert_false(bj_gpu_note_is("2", &split, BJ_GPU_BY_BUS));
+    assert_true(bj_gpu_note_is("MIG-11111111-2222", &mig, BJ_GPU_BY_BUS));
+}
+
+/* GPU 0 whole, GPU 1 with two instances, GPU 2 whole; who is meant by a word,
+ * as places in this set, -1 for none. */
+static const struct {
+    const char *list;
+    enum bj_gpu_order order;
+    int named;
+} words[] = {
+    {"0", BJ_GPU_BY_BUS, 0},
+    {"1", BJ_GPU_BY_BUS, -1},
+    {"2", BJ_GPU_BY_BUS, 4},
+    {"3", BJ_GPU_BY_BUS, -1},
+    {"0", BJ_GPU_BY_PLACE, 0},
+    {"1", BJ_GPU_BY_PLACE, 2},
+    {"2", BJ_GPU_BY_PLACE, 3},
+    {"3", BJ_GPU_BY_PLACE, 4},
+    {"4", BJ_GPU_BY_PLACE, -1},
+    {"1:0", BJ_GPU_BY_BUS, 2},
+    {"1:1", BJ_GPU_BY_BUS, 3},
+    {"1:1", BJ_GPU_BY_PLACE, 3},
+    {"6:1", BJ_GPU_BY_MINOR, 3}, /* its device is /dev/nvidia6 */
+    {"1:1", BJ_GPU_BY_MINOR, -1},
+    {"1:2", BJ_GPU_BY_BUS, -1},
+    {"0:0", BJ_GPU_BY_BUS, -1}, /* it has none */
+    {"1:", BJ_GPU_BY_BUS, -1},
+    {":1", BJ_GPU_BY_BUS, -1},
+    {"1:1:1", BJ_GPU_BY_BUS, -1},
+    {"MIG-GPU-11111111-aaaa/5/0", BJ_GPU_BY_BUS, 2},
+    {"MIG-GPU-11111111-aaaa/6/0", BJ_GPU_BY_BUS, 3},
+    {"MIG-GPU-11111111-aaaa/6/1", BJ_GPU_BY_BUS, -1},
+    {"MIG-GPU-11111111-aaaa/6", BJ_GPU_BY_BUS, -1},
+    {"MIG-GPU-22222222-aaaa/6/0", BJ_GPU_BY_BUS, -1},
+    {"MIG-66666666-bbbb", BJ_GPU_BY_PLACE, 3},
+};
+
+static void test_words(void **state)
+{
+    static struct bj_gpu_set set = {.n = 5};
+    static const char *const uuid[] = {"GPU-00000000-aaaa", "GPU-11111111-aaaa",
+                                       "MIG-55555555-bbbb", "MIG-66666666-bbbb",
+                                       "GPU-22222222-aaaa"};
+    static const uint64_t index[] = {0, 1, 1, 1, 2};
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        set.v[i] = (struct bj_gpu){
+            .index = index[i],
+            .parent = i == 2 || i == 3 ? 1 : -1,
+            .split = i == 1,
+            .gi = (uint32_t)(i + 3),
+            .use.minor = 7 - index[i],
+        };
+        snprintf(set.v[i].uuid, sizeof(set.v[i].uuid), "%s", uuid[i]);
+    }
+    bj_gpu_set_number(&set);
+    for (size_t k = 0; k < COUNT(words); k++) {
+        struct bj_gpu_claim c = {
+            .environ = true,
+            .by_uuid = words[k].list[0] == 'M',
+        };
+        snprintf(c.text, sizeof(c.text), "x, %s ,y", words[k].list);
+        for (int i = 0; i < 5; i++)
+            if (bj_gpu_claim_names(&c, &set.v[i],
+                                   set.v[i].parent < 0 ? NULL : &set.v[1],
+                                   words[k].order) != (i == words[k].named))
+                fail_msg("%s, order %d, device %d", words[k].list,
+                         words[k].order, i);
+    }
 }
 
 static const struct {
@@ -169,10 +239,10 @@ static void test_notes(void **state)
     assert_string_equal(of(v, n, "3.1"), "4713");
     assert_string_equal(of(v, n, "5"), "-");
     assert_int_equal(bj_gpu_notes_read(path, v, 2), 2);
-    assert_true(bj_gpu_note_is("2", &g, false));
-    assert_false(bj_gpu_note_is("2", &g, true));
-    assert_true(bj_gpu_note_is("5", &g, true));
-    assert_true(bj_gpu_note_is(g.uuid, &g, true));
+    assert_true(bj_gpu_note_is("2", &g, BJ_GPU_BY_BUS));
+    assert_false(bj_gpu_note_is("2", &g, BJ_GPU_BY_MINOR));
+    assert_true(bj_gpu_note_is("5", &g, BJ_GPU_BY_MINOR));
+    assert_true(bj_gpu_note_is(g.uuid, &g, BJ_GPU_BY_MINOR));
     tmp_gone();
     assert_int_equal(bj_gpu_notes_read(path, v, 16), -ENOENT);
 }
@@ -180,9 +250,8 @@ static void test_notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_environ),
-        cmocka_unit_test(test_instances),
-        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_environ), cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_words),   cmocka_unit_test(test_devices),
         cmocka_unit_test(test_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,6 +224,11 @@ const struct bj_opt bj_conf_opts[] = {
      .arg = "DIR",
      .help = "Directory in which the prolog leaves a file for each GPU, in the "
              "format of jobstats or of dcgm-exporter."},
+    {.name = "gpu.ask-scheduler",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(gpu_ask_scheduler),
+     .help = "Ask Slurm once for each job which GPUs it gave it (scontrol -d "
+             "show job); the controller answers every node."},
     {.name = "gpu.job-map-dir",
      .kind = BJ_OPT_STR,
      .off = AT(gpu_job_map_dir),

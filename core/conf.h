@@ -53,6 +53,7 @@ struct bj_conf {
     char *gpu_dcgm;  /* URL of dcgm-exporter's page; empty: none */
     char *gpu_order; /* what a GPU's number means: "bus", "minor", "mig" */
     struct bj_strv gpu_map_dirs; /* prolog files by GPU */
+    bool gpu_ask_scheduler;      /* once for each job */
     char *gpu_job_map_dir;       /* dcgm-exporter's, which we write; empty */
     struct bj_energy_conf energy;
     struct bj_carbon_conf carbon;

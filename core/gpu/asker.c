@@ -21,13 +21,16 @@ struct bj_gpu_ask {
     struct bj_gpu_ask *next;
     unsigned refs; /* under lock */
     bool answered;
-    char *dirs[DIRS], *devices, *system, *jobid;
+    char *dirs[DIRS], *devices, *system, *jobid, *node;
     struct bj_gpu_claim claim;
 };
 
 struct bj_gpu_asker {
     unsigned refs; /* under lock: owner and thread */
     char *procfs, *map_dir;
+    bool allots; /* it is the scheduler that is asked */
+    char *scheduler_path, *slurm_conf;
+    atomic_bool abort;
     struct bj_strv note_dirs;
     struct bj_host host;
     pthread_mutex_t lock;
@@ -41,7 +44,7 @@ struct bj_gpu_asker {
     /* of the thread */
     char *environ;
     struct bj_gpu_note *read;
-    bool mapped, map_fails;
+    bool mapped, map_fails, allot_fails;
 };
 
 static void ask_unref(struct bj_gpu_ask *ask)
@@ -53,6 +56,7 @@ static void ask_unref(struct bj_gpu_ask *ask)
     free(ask->devices);
     free(ask->system);
     free(ask->jobid);
+    free(ask->node);
     free(ask);
 }
 
@@ -74,6 +78,8 @@ static void asker_unref(struct bj_gpu_asker *a)
     free(a->note_dirs.v);
     free(a->procfs);
     free(a->map_dir);
+    free(a->scheduler_path);
+    free(a->slurm_conf);
     bj_buf_free(&a->map);
     free(a->notes);
     free(a->read);
@@ -88,7 +94,13 @@ static bool copy_conf(struct bj_gpu_asker *a,
     a->procfs = strdup(conf->procfs);
     a->map_dir = strdup(conf->map_dir ? conf->map_dir : "");
     a->note_dirs.v = calloc(dirs->n + 1, sizeof(char *));
-    bool whole = a->procfs && a->map_dir && a->note_dirs.v;
+    const struct bj_gpu_allot_conf none = {0},
+                                   *allot = conf->allot ? conf->allot : &none;
+    a->allots = conf->allot != NULL;
+    a->scheduler_path = strdup(allot->path ? allot->path : "");
+    a->slurm_conf = strdup(allot->slurm_conf ? allot->slurm_conf : "");
+    bool whole = a->procfs && a->map_dir && a->note_dirs.v &&
+                 a->scheduler_path && a->slurm_conf;
     for (size_t i = 0; whole && i < dirs->n; i++) {
         a->note_dirs.v[i] = strdup(dirs->v[i]);
         whole = a->note_dirs.v[i] != NULL;
@@ -143,6 +155,29 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Tell a fault once, until it is over. */
+static void tell(struct bj_gpu_asker *a, bool fails, bool *told,
+                 const struct bj_err *err)
+{
+    char text[400];
+    if (fails && !*told)
+        a->host.log(a->host.ctx, BJ_LOG_WARN,
+                    bj_err_text(err, text, sizeof(text)));
+    *told = fails;
+}
+
+static void ask_scheduler(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
+{
+    const struct bj_gpu_allot_conf conf = {a->scheduler_path, a->slurm_conf};
+    struct bj_err err = {0};
+    int r =
+        bj_gpu_allot_ask(&conf, bj_slice_str(ask->jobid),
+                         bj_slice_str(ask->node), &a->abort, &ask->claim, &err);
+    ask->claim.failed = r < 0;
+    if (r != -ECANCELED)
+        tell(a, r < 0, &a->allot_fails, &err);
+}
+
 static void find_claim(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
 {
     pid_t pids[PIDS];
@@ -178,15 +213,9 @@ static size_t read_notes(struct bj_gpu_asker *a)
 static void sync_map(struct bj_gpu_asker *a, struct bj_slice map)
 {
     struct bj_err err = {0};
-    char text[400], line[480];
     bool fails = bj_gpu_jobmap_sync(a->map_dir, map, &err) < 0;
     a->mapped = true;
-    if (fails && !a->map_fails) {
-        snprintf(line, sizeof(line), "%s",
-                 bj_err_text(&err, text, sizeof(text)));
-        a->host.log(a->host.ctx, BJ_LOG_WARN, line);
-    }
-    a->map_fails = fails;
+    tell(a, fails, &a->map_fails, &err);
 }
 
 /* Under lock, which is left meanwhile. */
@@ -209,7 +238,10 @@ static void serve(struct bj_gpu_asker *a)
         if (!a->first)
             a->last = &a->first;
         pthread_mutex_unlock(&a->lock);
-        find_claim(a, ask);
+        if (a->allots)
+            ask_scheduler(a, ask);
+        else
+            find_claim(a, ask);
         pthread_mutex_lock(&a->lock);
         ask->answered = true;
         ask_unref(ask);
@@ -259,6 +291,7 @@ void bj_gpu_asker_free(struct bj_gpu_asker *a)
     uint64_t end = bj_clock_boot_usec() + STOP_SEC * SECOND;
     pthread_mutex_lock(&a->lock);
     a->stop = true;
+    atomic_store(&a->abort, true);
     pthread_cond_broadcast(&a->change);
     while (a->threaded && !a->ended && bj_wait_until(&a->change, &a->lock, end))
         ;
@@ -288,7 +321,8 @@ static bool start(struct bj_gpu_asker *a)
         return false;
     a->refs++;
     a->threaded =
-        a->host.thread(a->host.ctx, &a->thread, run, a, "bj-gpu-jobs") == 0;
+        a->host.thread(a->host.ctx, &a->thread, run, a,
+                       a->allots ? "bj-gpu-sched" : "bj-gpu-jobs") == 0;
     a->refs -= !a->threaded;
     return a->threaded;
 }
@@ -298,7 +332,8 @@ static bool copy(struct bj_gpu_ask *ask, const struct bj_gpu_question *q)
     ask->refs = 2;
     ask->system = strndup(q->system.p ? q->system.p : "", q->system.n);
     ask->jobid = strndup(q->jobid.p ? q->jobid.p : "", q->jobid.n);
-    bool whole = ask->system && ask->jobid;
+    ask->node = strndup(q->node.p ? q->node.p : "", q->node.n);
+    bool whole = ask->system && ask->jobid && ask->node;
     for (int i = 0; whole && i < DIRS && q->dirs[i]; i++)
         whole = (ask->dirs[i] = strdup(q->dirs[i])) != NULL;
     if (whole && q->devices)

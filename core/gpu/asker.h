@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
+#include "core/gpu/allot.h"
 #include "core/gpu/claim.h"
 #include "core/host.h"
 
@@ -17,6 +18,10 @@ struct bj_gpu_asker_conf {
     const struct bj_strv *note_dirs; /* directories with prolog files */
     const char *map_dir; /* for job mapping files (core/gpu/jobmap.h); NULL or
                             empty: none */
+    /* Not NULL: it is the scheduler that is asked, and nothing else; an answer
+     * with environ set says what it told, one with failed set may be asked for
+     * again. */
+    const struct bj_gpu_allot_conf *allot;
 };
 
 /* The thread starts with the first question or map. */
@@ -28,7 +33,8 @@ void bj_gpu_asker_free(struct bj_gpu_asker *a);
 /* A job: its directories (up to an empty one) and its devices.list (may be
  * NULL).  The text is copied. */
 struct bj_gpu_question {
-    struct bj_slice system, jobid;
+    struct bj_slice system, jobid,
+        node; /* node: empty if there is one slurmd */
     const char *dirs[4];
     const char *devices;
 };

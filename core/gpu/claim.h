@@ -23,6 +23,7 @@ struct bj_gpu_claim {
     bool by_uuid;                 /* text has UUIDs */
     bool shared;                  /* sharing was asked for (shards, MPS) */
     bool devices;                 /* minors is known */
+    bool failed;                  /* who was to tell could not be asked */
     char text[BJ_GPU_CLAIM_TEXT]; /* comma-separated */
     uint64_t minors[BJ_GPU_MINORS / 64];
 };

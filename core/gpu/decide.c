@@ -8,15 +8,16 @@ const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS] = {"none", "denied",
 /* Nobody can make this up. */
 static bool firm(const struct bj_gpu_candidate *c)
 {
-    if (c->evidence & (BJ_GPU_NOTED | BJ_GPU_OPENS))
+    if (c->evidence & (BJ_GPU_NOTED | BJ_GPU_OPENS | BJ_GPU_ALLOTTED))
         return true;
     return (c->evidence & BJ_GPU_RUNS) &&
-           ((c->evidence & BJ_GPU_SAYS) || !c->elsewhere);
+           ((c->evidence & BJ_GPU_SAYS) || !c->elsewhere) && !c->barred;
 }
 
 static bool stray(const struct bj_gpu_candidate *c)
 {
-    return c->evidence == BJ_GPU_RUNS && c->elsewhere;
+    return (c->evidence & ~(unsigned)BJ_GPU_SAYS) == BJ_GPU_RUNS &&
+           (c->barred || (c->evidence == BJ_GPU_RUNS && c->elsewhere));
 }
 
 void bj_gpu_decide(struct bj_gpu_candidate *c, size_t n)

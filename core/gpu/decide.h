@@ -9,10 +9,11 @@
 
 /* What speaks for a job. */
 enum {
-    BJ_GPU_SAYS = 1,  /* its environment */
-    BJ_GPU_NOTED = 2, /* a file of the prolog */
-    BJ_GPU_OPENS = 4, /* the device cgroup lets it, and names devices */
-    BJ_GPU_RUNS = 8   /* a process of it is on the device */
+    BJ_GPU_SAYS = 1,     /* its environment */
+    BJ_GPU_NOTED = 2,    /* a file of the prolog */
+    BJ_GPU_OPENS = 4,    /* the device cgroup lets it, and names devices */
+    BJ_GPU_RUNS = 8,     /* a process of it is on the device */
+    BJ_GPU_ALLOTTED = 16 /* the scheduler says that it gave it */
 };
 
 enum bj_gpu_conflict {
@@ -30,7 +31,8 @@ struct bj_gpu_candidate {
     unsigned evidence;
     bool shared;    /* it asked for a part of a device */
     bool elsewhere; /* it is known what it was given: not this */
-    bool barred;    /* the device cgroup keeps it out */
+    bool barred;    /* the device cgroup keeps it out, or the scheduler
+                       says that it gave others */
     /* the answer */
     bool holds;
     enum bj_gpu_conflict conflict;

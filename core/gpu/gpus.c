@@ -24,6 +24,17 @@ static int check_dirs(const struct bj_conf *conf, struct bj_err *err)
     return 0;
 }
 
+static int make_scheduler(struct bj_gpus *g, const struct bj_gpu_asker_conf *as)
+{
+    const struct bj_strv none = {0};
+    const struct bj_gpu_allot_conf allot = {g->conf->scheduler.path,
+                                            g->conf->scheduler.slurm_conf};
+    const struct bj_gpu_asker_conf asks = {as->procfs, &none, NULL, &allot};
+    return g->conf->gpu_ask_scheduler
+               ? bj_gpu_asker_new(&asks, &g->host, &g->scheduler)
+               : 0;
+}
+
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_gpus **ret, struct bj_err *err)
 {
@@ -44,8 +55,9 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
     g->order = bj_gpu_order_of(conf->gpu_order);
     env.places = g->places = bj_gpu_places_new();
     struct bj_gpu_asker_conf asks = {env.procfs, &conf->gpu_map_dirs,
-                                     conf->gpu_job_map_dir};
-    if (!g->places || bj_gpu_asker_new(&asks, host, &g->asker) < 0) {
+                                     conf->gpu_job_map_dir, NULL};
+    if (!g->places || bj_gpu_asker_new(&asks, host, &g->asker) < 0 ||
+        make_scheduler(g, &asks) < 0) {
         bj_gpus_free(g);
         return bj_err_set(err, -ENOMEM, "GPUs");
     }

@@ -106,6 +106,16 @@ static bool runs_on(const struct bj_gpu_set *set, struct bj_track *const *owner,
     return false;
 }
 
+/* It is known what it was given, and this is not. */
+static bool barred(const struct bj_gpus *g, const struct bj_gpu_job *j,
+                   const struct bj_gpu *dev, unsigned evidence)
+{
+    if (evidence & (BJ_GPU_OPENS | BJ_GPU_ALLOTTED | BJ_GPU_NOTED))
+        return false;
+    return bj_gpus_allotted(g, j) ||
+           (j->claim.devices && !dev->split && dev->parent < 0);
+}
+
 /* What speaks for whom. */
 static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
                          struct bj_track *const *owner, size_t at,
@@ -117,17 +127,16 @@ static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
         if (!bj_track_live(j->track))
             continue;
         unsigned e = bj_gpus_evidence(g, j, set, at);
-        bool given = bj_gpus_given(j) && e == 0;
+        bool given = bj_gpus_given(g, j) && e == 0;
         if (runs_on(set, owner, at, j->track))
             e |= BJ_GPU_RUNS;
         if (e != 0)
             c[n++] = (struct bj_gpu_candidate){
                 .job = i,
                 .evidence = e,
-                .shared = j->claim.shared,
+                .shared = j->claim.shared || j->allot.shared,
                 .elsewhere = given,
-                .barred = j->claim.devices && !set->v[at].split &&
-                          set->v[at].parent < 0 && !(e & BJ_GPU_OPENS)};
+                .barred = barred(g, j, &set->v[at], e)};
     }
     bj_gpu_decide(c, n);
     return n;
@@ -279,6 +288,7 @@ void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind)
     struct bj_track **owner = owners_of(g, core, set);
     /* A job that has not been asked yet may be about to agree. */
     bool certain = !bj_gpus_waits(g);
+    g->allots = bj_gpus_allots(g, set);
     for (size_t i = 0; i < g->nholds; i++)
         if (g->dev[g->hold[i].dev].kind == kind &&
             !g->dev[g->hold[i].dev].there)

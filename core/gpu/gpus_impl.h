@@ -74,6 +74,10 @@ struct bj_gpu_job {
     unsigned asked;
     bool noted; /* some file of the prolog is about it */
     struct bj_gpu_claim claim;
+    struct bj_gpu_ask *allot_ask; /* what the scheduler says */
+    uint64_t allot_usec;
+    unsigned allot_asked;
+    struct bj_gpu_claim allot;
 };
 
 /* What a job's processes have used of an engine class of a device. */
@@ -119,8 +123,8 @@ struct bj_gpus {
     struct bj_gpu_watch_stat stat[BJ_GPU_KINDS];
     struct bj_gpu_dev *dev;
     size_t n, cap;
-    uint64_t faults; /* of all sources, as reported */
-    struct bj_gpu_asker *asker;
+    uint64_t faults;                        /* of all sources, as reported */
+    struct bj_gpu_asker *asker, *scheduler; /* scheduler: NULL, not asked */
     struct bj_gpu_job **job;
     size_t njobs, job_cap;
     uint64_t job_ids;             /* given so far */
@@ -133,6 +137,7 @@ struct bj_gpus {
     uint64_t conflicts[BJ_GPU_CONFLICTS];
     struct bj_gpu_kept *kept; /* of jobs that have not been seen yet */
     size_t nkept;
+    bool allots;    /* numbers of the scheduler can be told */
     unsigned waits; /* readings whose energy waits for answers about jobs */
     bool metered;
     bool saves;        /* what counts up is shown when it has been saved */
@@ -159,7 +164,8 @@ struct bj_gpu_levels {
 struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
                                     const struct bj_gpu_hold *h);
 
-/* The best that speaks for a hold: devices, prolog, process, environ. */
+/* The best that speaks for a hold: devices, prolog, scheduler, process,
+ * environ. */
 struct bj_slice bj_gpus_source(unsigned evidence);
 
 /* Take the last reading of a device into an accumulator. */
@@ -182,7 +188,12 @@ unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
                           const struct bj_gpu_set *set, size_t at);
 
 /* Whether that job was given something. */
-bool bj_gpus_given(const struct bj_gpu_job *j);
+bool bj_gpus_given(const struct bj_gpus *g, const struct bj_gpu_job *j);
+
+/* Whether the scheduler's answer about it counts, for devices of a set: where
+ * some are partitioned its numbers are places among instances. */
+bool bj_gpus_allots(const struct bj_gpus *g, const struct bj_gpu_set *set);
+bool bj_gpus_allotted(const struct bj_gpus *g, const struct bj_gpu_job *j);
 
 /* A source has told something new: who holds what now, for how long. */
 void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind);

@@ -41,6 +41,7 @@ static struct bj_gpu_job *add_job(struct bj_gpus *g, struct bj_track *t)
 static void drop_job(struct bj_gpus *g, size_t i)
 {
     bj_gpu_ask_drop(g->asker, g->job[i]->ask);
+    bj_gpu_ask_drop(g->scheduler, g->job[i]->allot_ask);
     free(g->job[i]);
     g->job[i] = g->job[--g->njobs];
 }
@@ -53,6 +54,7 @@ void bj_gpus_jobs_free(struct bj_gpus *g)
     free(g->notes);
     free(g->hold);
     bj_gpu_asker_free(g->asker);
+    bj_gpu_asker_free(g->scheduler);
 }
 
 void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t)
@@ -130,6 +132,30 @@ static void ask_again(struct bj_gpus *g, struct bj_gpu_job *j)
     }
 }
 
+/* Once; again only when it could not be asked. */
+static void ask_scheduler(struct bj_gpus *g, struct bj_gpu_job *j)
+{
+    enum { SCHEDULER_TRIES = 3 };
+    const struct bj_ident *id = j->track->ident;
+    const struct bj_gpu_question q = {.system = id->f[BJ_ID_SYSTEM],
+                                      .jobid = id->f[BJ_ID_JOBID],
+                                      .node = id->f[BJ_ID_NODE]};
+    uint64_t now = j->track->core->now_usec;
+    if (!g->scheduler || !bj_gpu_allot_can(q.system, q.jobid))
+        return;
+    if (j->allot_ask &&
+        bj_gpu_ask_answer(g->scheduler, j->allot_ask, &j->allot)) {
+        bj_gpu_ask_drop(g->scheduler, j->allot_ask);
+        j->allot_ask = NULL;
+    } else if (!j->allot_ask && now >= j->allot_usec &&
+               (j->allot_asked == 0 ||
+                (j->allot.failed && j->allot_asked < SCHEDULER_TRIES))) {
+        j->allot_ask = bj_gpu_asker_ask(g->scheduler, &q);
+        j->allot_usec = now + 60 * (uint64_t)SECOND;
+        j->allot_asked++;
+    }
+}
+
 static void take_notes(struct bj_gpus *g)
 {
     if (!g->notes)
@@ -158,6 +184,7 @@ void bj_gpus_ask(struct bj_gpus *g, struct bj_core *core)
         if (!j && !(j = add_job(g, t)))
             continue;
         ask_again(g, j);
+        ask_scheduler(g, j);
         j->noted = false;
         for (size_t i = 0; i < g->nnotes && !j->noted; i++)
             j->noted = note_of(&g->notes[i], j);
@@ -183,6 +210,9 @@ unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
     unsigned e = 0;
     if (bj_gpu_claim_names(&j->claim, dev, whole, g->order))
         e |= BJ_GPU_SAYS;
+    if (bj_gpus_allotted(g, j) &&
+        bj_gpu_claim_names(&j->allot, dev, whole, g->order))
+        e |= BJ_GPU_ALLOTTED;
     /* A device cgroup does not tell instances from each other. */
     if (dev->parent < 0 && !dev->split && bj_gpu_claim_opens(&j->claim, dev))
         e |= BJ_GPU_OPENS;
@@ -193,9 +223,23 @@ unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
     return e;
 }
 
-bool bj_gpus_given(const struct bj_gpu_job *j)
+bool bj_gpus_allots(const struct bj_gpus *g, const struct bj_gpu_set *set)
 {
-    return j->noted || j->claim.devices || j->claim.environ;
+    bool split = false;
+    for (size_t i = 0; i < set->n; i++)
+        split |= set->v[i].split;
+    return !split || g->order == BJ_GPU_BY_PLACE;
+}
+
+bool bj_gpus_allotted(const struct bj_gpus *g, const struct bj_gpu_job *j)
+{
+    return g->allots && j->allot.environ;
+}
+
+bool bj_gpus_given(const struct bj_gpus *g, const struct bj_gpu_job *j)
+{
+    return j->noted || j->claim.devices || j->claim.environ ||
+           bj_gpus_allotted(g, j);
 }
 
 /* Is the path of a cgroup that of the job, or below it?  What is in front of it

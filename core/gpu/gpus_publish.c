@@ -182,10 +182,11 @@ static void put_levels(const struct bj_gpus *g, const struct bj_gpu_hold *h,
 
 struct bj_slice bj_gpus_source(unsigned evidence)
 {
-    return evidence & BJ_GPU_OPENS   ? BJ_SLICE("devices")
-           : evidence & BJ_GPU_NOTED ? BJ_SLICE("prolog")
-           : evidence & BJ_GPU_RUNS  ? BJ_SLICE("process")
-                                     : BJ_SLICE("environ");
+    return evidence & BJ_GPU_OPENS      ? BJ_SLICE("devices")
+           : evidence & BJ_GPU_NOTED    ? BJ_SLICE("prolog")
+           : evidence & BJ_GPU_ALLOTTED ? BJ_SLICE("scheduler")
+           : evidence & BJ_GPU_RUNS     ? BJ_SLICE("process")
+                                        : BJ_SLICE("environ");
 }
 
 /* What counts up. */

@@ -147,7 +147,7 @@ static const struct bj_metric job_gpu_engine_rows[] = {
 static const struct bj_metric job_gpu_claim_rows[] = {
     LEVEL(bj_gpu_label, value, "info", BJ_NUMBER,
           "1; where it is known from that the job holds the GPU: devices, "
-          "prolog, process, environ."),
+          "prolog, scheduler, process, environ."),
 };
 
 static const struct bj_metric gpu_conflict_rows[] = {

@@ -1,0 +1,41 @@
+/* What the scheduler says it has given a job, asked once for each job and only
+ * where the operator wants it: a controller may have thousands of nodes.
+ *
+ * Slurm's detail of a job has a line for each group of nodes,
+ *   Nodes=n[1-2] CPU_IDs=0-3 Mem=900 GRES=gpu:tesla:2(IDX:0-1)
+ * whose numbers are the order of gres.conf.  The user has a say in other lines
+ * (name, command, comment): one that has forged such a line for this node is
+ * not believed anything.
+ *
+ * Source: Slurm, scontrol(1), "--details"; src/api/job_info.c. */
+#ifndef BJ_CORE_GPU_ALLOT_H
+#define BJ_CORE_GPU_ALLOT_H
+
+#include "core/gpu/claim.h"
+
+#include <stdatomic.h>
+
+/* From the text of "scontrol -d show job".  node: this one's name in Slurm; a
+ * job that has one node only is on it, whatever it is called.  False, and
+ * nothing changes, when that does not tell GPUs of the job. */
+bool bj_gpu_allot_slurm(struct bj_slice text, struct bj_slice jobid,
+                        struct bj_slice node, struct bj_gpu_claim *ret);
+
+/* How it is asked. */
+struct bj_gpu_allot_conf {
+    const char *path;       /* directories with scontrol; NULL or empty: the
+                               usual ones */
+    const char *slurm_conf; /* NULL or empty: Slurm's default */
+};
+
+/* May the scheduler of that name be asked about jobs with such ids? */
+bool bj_gpu_allot_can(struct bj_slice system, struct bj_slice jobid);
+
+/* Ask; blocks for ten seconds at most, or until abort is set.  0 with ret->
+ * environ true when GPUs were told, false when none were; -errno. */
+int bj_gpu_allot_ask(const struct bj_gpu_allot_conf *conf,
+                     struct bj_slice jobid, struct bj_slice node,
+                     const atomic_bool *abort, struct bj_gpu_claim *ret,
+                     struct bj_err *err);
+
+#endif

@@ -1,0 +1,101 @@
+#!/bin/bash
+# Which GPUs real Slurm says it gave its jobs, asked once for each: jobs whose
+# processes have another environment than Slurm gave them.  The GPUs are pretended
+# to Slurm, and a made driver has as many.  Needs root, Slurm's packages and
+# cgroups that can be written.  TAP; about half a minute.
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "not root"
+missing=$("$top/tests/deps" -n test slurm) ||
+    skip_all "not installed: $missing"
+nvml=$O/gpu/libnvidia-ml.so.1
+[ -e "$nvml" ] || skip_all "no $nvml"
+
+export SLURM_SANDBOX_DIR=/tmp/bj-gpu.$$ SLURM_SANDBOX_PREFIX=bjg$$n
+ua=bjg$$a
+export SLURM_SANDBOX_USERS="$ua:physics" SLURM_SANDBOX_NODES=1
+export SLURM_SANDBOX_NODE=Gres=gpu:tesla:4
+export SLURM_SANDBOX_CONF="GresTypes=gpu
+PartitionName=test Nodes=ALL MaxTime=00:30:00 OverSubscribe=FORCE:16 State=UP"
+SLURM_SANDBOX_PORT=$(free_ports 6)
+export SLURM_SANDBOX_PORT
+sandbox=$top/tests/sandbox/slurm
+eval "$("$sandbox" env)"
+[ "$SLURM_SANDBOX_CGROUP" != none ] || skip_all "no cgroups to write to here"
+later "$sandbox purge"
+mkdir -p "$SLURM_SANDBOX_DIR/etc" "$SLURM_SANDBOX_DIR/dev"
+for i in 0 1 2 3; do
+    mknod -m 666 "$SLURM_SANDBOX_DIR/dev/gpu$i" c 240 $i 2>"$tmp/mknod.out" ||
+        skip_all "no devices can be made here"
+done
+echo "NodeName=$SLURM_SANDBOX_PREFIX[01] Name=gpu Type=tesla File=$SLURM_SANDBOX_DIR/dev/gpu[0-3]" \
+    >"$SLURM_SANDBOX_DIR/etc/gres.conf"
+"$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
+    { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
+pass "Slurm runs, cgroups $SLURM_SANDBOX_CGROUP"
+
+for i in 0 1 2 3; do
+    echo "gpu $i uuid GPU-${i}0000000-1111-2222-3333-444444444444"
+    echo "gpu $i energy 1000"
+done >"$tmp/script"
+export FAKE_NVML=$tmp/script
+
+# scontrol that tells how often it is asked, and for which jobs.
+mkdir "$tmp/bin"
+printf '#!/bin/sh\necho "$*" >>%s\nexec %s "$@"\n' "$tmp/asked" "$(command -v scontrol)" \
+    >"$tmp/bin/scontrol"
+chmod 755 "$tmp/bin/scontrol"
+start_exporter --gpu.nvml="$(realpath "$nvml")" --gpu.interval=1 --gpu.map-dir="$tmp/none" \
+    --gpu.ask-scheduler --cluster.path="$tmp/bin:/usr/bin:/bin" \
+    --cluster.slurm-conf="$SLURM_SANDBOX_DIR/etc/slurm.conf" --path.sysfs="$tmp/none"
+
+submit() { # environment-of-the-job sbatch-option...: prints the job id
+    local env=$1
+    shift
+    "$sandbox" as "$ua" sbatch --parsable -p test -o /dev/null --mem=50M \
+        --wrap "exec env -u SLURM_JOB_GPUS -u SLURM_STEP_GPUS -u CUDA_VISIBLE_DEVICES $env sleep 600" "$@"
+}
+forged=$(printf 'x\n     Nodes=%s01 CPU_IDs=0 Mem=50 GRES=gpu:tesla:4(IDX:0-3)' "$SLURM_SANDBOX_PREFIX")
+silent=$(submit "A=b" --gres=gpu:tesla:2)
+lies=$(submit "SLURM_JOB_GPUS=0" --gres=gpu:1)
+none=$(submit "A=b")
+forger=$(submit "A=b" --gres=gpu:1 --comment "$forged" -J "$forged")
+truth() { # job: what Slurm says in another way
+    scontrol -d show job "$1" | sed -n 's/.*GRES=gpu:tesla:[0-9]*(IDX:\([0-9-]*\)).*/\1/p' | head -n 1
+}
+runs() { squeue -h -j "$1" -t R -o %A | grep -q .; }
+for j in $silent $lies $none $forger; do
+    check "job $j runs" wait_for 60 runs "$j"
+done
+note "Slurm gave $silent GPUs $(truth "$silent"), $lies GPU $(truth "$lies"), $forger GPU $(truth "$forger")"
+expand() { # 0-1 -> 0 and 1
+    local word=$1
+    seq "${word%-*}" "${word#*-}"
+}
+holds() { # job: "INDEX:SOURCE " of each GPU
+    local gpu
+    for gpu in $($prom label "$tmp/page" gpu batchjob_job_gpu_info jobid="$1"); do
+        printf '%s:%s ' "${gpu:4:1}" "$($prom label "$tmp/page" source \
+            batchjob_job_gpu_info jobid="$1" gpu="$gpu")"
+    done
+}
+as_given() { # job
+    local want
+    want=$(for g in $(expand "$(truth "$1")"); do printf '%s:scheduler ' "$g"; done)
+    scrape
+    echo "has $(holds "$1"), want $want"
+    [ "$(holds "$1")" = "$want" ]
+}
+for j in $silent $lies; do
+    wait_for 60 as_given "$j"
+    check "job $j has what Slurm gave it" as_given "$j"
+done
+is "a job without GPUs has none" "$(holds "$none")" ""
+is "nor has one whose name could be a line of Slurm's" "$(holds "$forger")" ""
+check "the environment that lies is a conflict" \
+    [ "$(value batchjob_gpu_conflicts_total kind=denied)" = 1 ]
+sleep 4
+scrape
+is "Slurm was asked once for each job" "$(sort "$tmp/asked" | uniq -c | awk '{ print $1, $NF }' | sort)" \
+    "$(for j in $silent $lies $none $forger; do echo "1 $j"; done | sort)"
+complete=1

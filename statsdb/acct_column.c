@@ -2,18 +2,23 @@
 
 #include <strings.h>
 
-/* What the nodes measured of a job: records of its cluster and id, as far as
- * no later run with that id has a better claim to them (docs/statsdb.md,
- * node_record_job), and of each the policy that the node believes in. */
+/* What the nodes measured of a job, and of each the policy that the node
+ * believes in. */
 #define MEASURED                                                               \
     " FROM node_record AS r JOIN node_energy AS e ON e.record = r.id"          \
     " AND e.policy = r.energy_policy WHERE r.cluster = j.cluster"              \
-    " AND r.raw_id = j.raw_id AND j.start <= r.\"end\" + 120"                  \
-    " AND (j.\"end\" IS NULL OR j.\"end\" >= r.\"end\" - 600)"                 \
-    " AND NOT EXISTS (SELECT 1 FROM job AS k WHERE k.cluster = r.cluster"      \
-    " AND k.raw_id = r.raw_id AND k.start > j.start"                           \
-    " AND k.start <= r.\"end\" + 120"                                          \
-    " AND (k.\"end\" IS NULL OR k.\"end\" >= r.\"end\" - 600))"
+    " AND r.raw_id = j.raw_id AND j.id = (SELECT job FROM node_record_job"     \
+    " WHERE record = r.id)"
+
+/* Grams of all sources of a kind together: for each time the best there was. */
+#define BEST(what, kind)                                                       \
+    "(SELECT " what " FROM job_grams AS g JOIN factor_source AS s ON s.id ="   \
+    " g.source WHERE g.job = j.id AND s.provider = 'best' AND s.kind = '" kind \
+    "')"
+
+#define SOURCE(column)                                                         \
+    "CASE " column " WHEN 1 THEN 'nodes' WHEN 2 THEN 'prometheus' WHEN 3 THEN" \
+    " 'scheduler' END"
 
 #define PEAK                                                                   \
     "coalesce(max(v.mem_peak_bytes, v.mem_task_peak_bytes),"                   \
@@ -71,19 +76,55 @@ const struct bj_acct_column bj_acct_columns[] = {
     {"DiskRead", "read_bytes", BJ_ACCT_BYTES, "v.read_bytes", NULL},
     {"DiskWrite", "write_bytes", BJ_ACCT_BYTES, "v.write_bytes", NULL},
     {"CPUEff", "cpu_efficiency_percent", BJ_ACCT_PERCENT,
-     SHARE("v.cpu_usec / 1e6", "v.cpus * v.elapsed_sec"),
-     "CPU time used of that of its CPUs; over 100 with threads or stale "
-     "accounting"},
+     "ifnull(round(u.cpu_efficiency_ppm / 1e4, 1), " SHARE(
+         "v.cpu_usec / 1e6", "v.cpus * v.elapsed_sec") ")",
+     "CPU time used of that of its CPUs, measured where it was; over 100 with "
+     "threads or stale accounting"},
     {"MemEff", "mem_efficiency_percent", BJ_ACCT_PERCENT,
-     SHARE(PEAK, "ifnull(v.mem_allocated_bytes, v.mem_requested_bytes)"),
-     "peak of the memory it had"},
+     "ifnull(round(u.mem_efficiency_ppm / 1e4, 1), " SHARE(
+         PEAK, "ifnull(v.mem_allocated_bytes, v.mem_requested_bytes)") ")",
+     "peak of the memory it had, measured where it was"},
+    {"GPUEff", "gpu_efficiency_percent", BJ_ACCT_PERCENT,
+     "round(u.gpu_efficiency_ppm / 1e4, 1)", "time in which its GPUs worked"},
+    {"GPUIdle", "gpu_idle_sec", BJ_ACCT_CPU, "u.gpu_idle_usec",
+     "GPU time held without use"},
+    {"MeanMem", "mem_mean_bytes", BJ_ACCT_BYTES, "u.mem_mean_bytes",
+     "of all its nodes, measured"},
+    {"IORead", "io_read_bytes", BJ_ACCT_BYTES, "u.io_read_bytes",
+     "by system calls, measured"},
+    {"IOWrite", "io_write_bytes", BJ_ACCT_BYTES, "u.io_write_bytes",
+     "by system calls, measured"},
+    {"Measured", "measured_nodes", BJ_ACCT_INT, "u.measured_nodes",
+     "on how many of its nodes"},
+    {"Coverage", "coverage_percent", BJ_ACCT_PERCENT,
+     "round(u.coverage_ppm / 1e4, 1)",
+     "samples that Prometheus had of those it should have"},
     {"TimeEff", "time_efficiency_percent", BJ_ACCT_PERCENT,
      SHARE("v.elapsed_sec", "nullif(v.time_limit_sec, 9223372036854775807)"),
      "run time of its time limit"},
     {"Energy", "energy_joules", BJ_ACCT_JOULES,
-     "ifnull((SELECT sum(e.microjoules) / 1000000" MEASURED
+     "coalesce(u.energy_uj / 1000000, (SELECT sum(e.microjoules) / "
+     "1000000" MEASURED
      " HAVING count(DISTINCT r.host) >= j.nodes), v.energy_joules)",
-     "measured by its nodes where all have told, else the scheduler's"},
+     "measured where all of its nodes were, else the scheduler's"},
+    {"EnergySource", "energy_source", BJ_ACCT_TEXT, SOURCE("u.energy_source"),
+     "nodes, prometheus or scheduler"},
+    {"EnergyUsed", "energy_used_joules", BJ_ACCT_JOULES,
+     "u.energy_used_uj / 1000000", "its nodes' split by use alone"},
+    {"EnergyReserved", "energy_reserved_joules", BJ_ACCT_JOULES,
+     "u.energy_reserved_uj / 1000000", "and by what was reserved"},
+    {"CO2", "co2_grams", BJ_ACCT_GRAMS, BEST("g.micrograms", "average"),
+     "grams CO2 equivalent of its energy, by average factors"},
+    {"CO2Marginal", "co2_marginal_grams", BJ_ACCT_GRAMS,
+     BEST("g.micrograms", "marginal"), "the same by marginal factors"},
+    {"CO2Covered", "co2_covered_percent", BJ_ACCT_PERCENT,
+     BEST("round(100.0 * g.covered_uj / nullif(u.energy_uj, 0), 1)", "average"),
+     "part of its energy for which factors are known"},
+    {"Findings", "findings", BJ_ACCT_NAME,
+     "(SELECT group_concat(name, ',') FROM (SELECT f.name FROM job_finding_v AS"
+     " f WHERE f.job = j.id ORDER BY f.severity = 'critical' DESC, f.severity ="
+     " 'warning' DESC, f.name))",
+     "what rules found, the worst first"},
     {"EnergyNodes", "energy_measured_nodes", BJ_ACCT_INT,
      "(SELECT nullif(count(DISTINCT r.host), 0)" MEASURED ")",
      "how many of its nodes have told"},
@@ -150,7 +191,7 @@ void bj_acct_select(const struct bj_acct_column *const *columns, unsigned n,
         bj_buf_str(sql, columns[i]->sql);
     }
     bj_buf_str(sql, " FROM job AS j JOIN job_v AS v ON v.id = j.id"
-                    " WHERE j.id = ?1");
+                    " LEFT JOIN job_use AS u ON u.job = j.id WHERE j.id = ?1");
 }
 
 void bj_acct_columns_help(struct bj_buf *out)

@@ -18,6 +18,7 @@ enum bj_acct_kind {
     BJ_ACCT_CPU,     /* microseconds */
     BJ_ACCT_BYTES,
     BJ_ACCT_JOULES,
+    BJ_ACCT_GRAMS, /* micrograms */
     BJ_ACCT_PERCENT,
 };
 
@@ -25,14 +26,14 @@ struct bj_acct_column {
     const char *name; /* for people, near to sacct's */
     const char *key;  /* in CSV and JSON */
     enum bj_acct_kind kind;
-    const char *sql;  /* over job j and job_v v */
+    const char *sql;  /* over job j, job_v v and job_use u */
     const char *help; /* what it is, where the name does not say it */
 };
 
 /* All of them; the last one has no name. */
 extern const struct bj_acct_column bj_acct_columns[];
 
-enum { BJ_ACCT_COLUMNS_MAX = 64 }; /* in one table */
+enum { BJ_ACCT_COLUMNS_MAX = 128 }; /* in one table */
 
 /* The columns of a list of names, in which commas separate names, too; case
  * does not matter, and "all" is all of them.  *ret_n of them go into ret.

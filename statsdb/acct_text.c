@@ -89,6 +89,7 @@ static void put_amount(struct bj_buf *out, int64_t v, unsigned base,
 }
 
 static const char *const bytes[] = {"", "K", "M", "G", "T", "P", NULL};
+static const char *const grams[] = {"ug", "mg", "g", "kg", "t", NULL};
 static const char *const joules[] = {"J", "kJ", "MJ", "GJ", "TJ", NULL};
 
 static void put_clean(struct bj_buf *out, struct bj_slice s)
@@ -124,6 +125,9 @@ void bj_acct_for_people(struct bj_buf *out, const struct bj_acct_column *c,
     case BJ_ACCT_JOULES:
         put_amount(out, v, 1000, joules);
         break;
+    case BJ_ACCT_GRAMS:
+        put_amount(out, v, 1000, grams);
+        break;
     case BJ_ACCT_PERCENT:
         bj_buf_printf(out, "%.1f%%", sqlite3_column_double(st, col));
         break;
@@ -158,7 +162,7 @@ static bool put_plain(struct bj_buf *out, const struct bj_acct_column *c,
                       bj_stamp_text(v * 1000000, 0, 0, text), quote);
     else if (c->kind == BJ_ACCT_SECONDS && v == INT64_MAX)
         bj_buf_printf(out, "%sunlimited%s", quote, quote);
-    else if (c->kind == BJ_ACCT_CPU && v >= 0)
+    else if ((c->kind == BJ_ACCT_CPU || c->kind == BJ_ACCT_GRAMS) && v >= 0)
         bj_buf_fixed(out, (uint64_t)v, 6);
     else
         bj_buf_slice(out, bj_sql_text(st, col));

@@ -24,12 +24,13 @@
     X(DEVICE_READ, device_read_bytes, BJ_ALL("r.device_read"))                 \
     X(DEVICE_WRITE, device_write_bytes, BJ_ALL("r.device_write"))              \
     X(OOM_KILLS, oom_kills, BJ_ALL("r.oom_kills"))                             \
-    X(GPUS_SEEN, gpus_seen, "NULL")                                            \
-    X(GPUS_UNUSED, gpus_unused, "NULL")                                        \
-    X(GPU_BUSY, gpu_busy_ppm, "NULL")                                          \
-    X(GPU_HELD, gpu_held_usec, "NULL")                                         \
-    X(GPU_IDLE, gpu_idle_usec, "NULL")                                         \
-    X(GPU_MEM_PEAK, gpu_mem_peak_bytes, "NULL")                                \
+    X(GPUS_SEEN, gpus_seen, "nullif(sum(r.gpus), 0)")                          \
+    X(GPUS_UNUSED, gpus_unused,                                                \
+      "iif(sum(r.gpus) > 0, sum(r.gpus_unused), NULL)")                        \
+    X(GPU_BUSY, gpu_busy_ppm, "sum(r.gpu_busy) / nullif(sum(r.gpu_known), 0)") \
+    X(GPU_HELD, gpu_held_usec, "sum(r.gpu_held)")                              \
+    X(GPU_IDLE, gpu_idle_usec, "sum(r.gpu_idle)")                              \
+    X(GPU_MEM_PEAK, gpu_mem_peak_bytes, "sum(r.gpu_mem)")                      \
     X(THREADS, threads_peak, "NULL")                                           \
     X(OPEN_FDS, open_fds_peak, "NULL")                                         \
     X(SCRATCH, scratch_files_peak, "NULL")                                     \

@@ -18,6 +18,19 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
 #undef COLUMN
         " FROM job AS j JOIN cluster AS c ON c.id = j.cluster WHERE j.id = ?1";
 
+/* The GPUs of a record; their mean use is weighed by the time held. */
+#define GPU(what, name)                                                        \
+    ", (SELECT " what " FROM node_gpu WHERE record = n.id) AS " name
+#define GPUS                                                                   \
+    GPU("count(*)", "gpus")                                                    \
+    GPU("sum(busy_ppm = 0 OR (held_usec > 0 AND idle_usec >= held_usec))",     \
+        "gpus_unused")                                                         \
+    GPU("sum(busy_ppm * (held_usec / 1000))", "gpu_busy")                      \
+    GPU("sum(iif(busy_ppm IS NULL, 0, held_usec / 1000))", "gpu_known")        \
+    GPU("sum(held_usec)", "gpu_held")                                          \
+    GPU("sum(idle_usec)", "gpu_idle")                                          \
+    GPU("sum(memory_peak_bytes)", "gpu_mem")
+
 static const char nodes_sql[] =
     "SELECT count(DISTINCT r.host || '/' || r.slurm_node)"
 #define VALUE(upper, lower, nodes) ", " nodes
@@ -25,8 +38,8 @@ static const char nodes_sql[] =
 #undef VALUE
         " FROM (SELECT n.*, (SELECT sum(read_bytes) FROM node_device WHERE"
         " record = n.id) AS device_read, (SELECT sum(write_bytes) FROM"
-        " node_device WHERE record = n.id) AS device_write FROM " RECORDS
-        ") AS r";
+        " node_device WHERE record = n.id) AS device_write" GPUS
+        " FROM " RECORDS ") AS r";
 
 static const char prom_sql[] =
     "SELECT nodes_seen, nodes_final, coverage_ppm, energy_policy, energy_nodes"

@@ -65,6 +65,11 @@ static const char *const texts[BJ_RECORD_STATEMENTS] = {
         " read_operations, write_operations) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
         " ON CONFLICT DO UPDATE SET read_bytes = ?3, write_bytes = ?4,"
         " read_operations = ?5, write_operations = ?6",
+    [BJ_RECORD_GPU] =
+        "INSERT OR REPLACE INTO node_gpu(record, gpu, \"index\", model, source,"
+        " held_usec, idle_usec, busy_ppm, sm_active_ppm, memory_peak_bytes,"
+        " energy_uj, estimated) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
+        " ?10, ?11, ?12)",
 };
 
 static void put_sql(struct bj_buf *sql)
@@ -255,6 +260,48 @@ static int put_devices(struct bj_records *r, int64_t id,
     return 0;
 }
 
+static int put_gpu(struct bj_records *r, const struct bj_json *gpu,
+                   struct bj_err *err)
+{
+    static const char *const names[] = {"held_usec",         "idle_usec",
+                                        "busy_ppm",          "sm_active_ppm",
+                                        "memory_peak_bytes", "energy_uj"};
+    struct sqlite3_stmt *st = r->st[BJ_RECORD_GPU];
+    int64_t model = BJ_SQL_NULL, source = BJ_SQL_NULL;
+    bool estimated;
+    bj_sql_bind_text(st, 2, bj_json_key(gpu));
+    bj_sql_bind_text(st, 3, bj_json_text(bj_json_get(gpu, "index")));
+    int e =
+        entry(r, WORD, bj_json_text(bj_json_get(gpu, "model")), &model, err);
+    if (e == 0)
+        e = entry(r, WORD, bj_json_text(bj_json_get(gpu, "source")), &source,
+                  err);
+    bj_sql_bind(st, 4, model);
+    bj_sql_bind(st, 5, source);
+    for (int i = 0; i < 6; i++)
+        bj_sql_bind(st, i + 6, count(bj_json_get(gpu, names[i])));
+    bj_sql_bind(st, 12,
+                bj_json_bool(bj_json_get(gpu, "estimated"), &estimated) == 0
+                    ? estimated
+                    : BJ_SQL_NULL);
+    return e < 0 ? e : bj_sql_run(st, err);
+}
+
+static int put_gpus(struct bj_records *r, int64_t id,
+                    const struct bj_json *gpus, struct bj_err *err)
+{
+    BJ_JSON_EACH(gpu, gpus)
+    {
+        if (bj_json_key(gpu).n == 0 || bj_json_kind(gpu) != BJ_JSON_OBJECT)
+            continue;
+        sqlite3_bind_int64(r->st[BJ_RECORD_GPU], 1, id);
+        int e = put_gpu(r, gpu, err);
+        if (e < 0)
+            return e;
+    }
+    return 0;
+}
+
 static int check(const struct bj_json *doc, const char *name,
                  struct bj_err *err)
 {
@@ -294,5 +341,7 @@ int bj_record_put(struct bj_records *r, struct bj_slice cluster,
         e = put_energy(r, id, bj_json_get(doc, "energy_uj"), err);
     if (e == 0)
         e = put_devices(r, id, bj_json_get(doc, "devices"), err);
+    if (e == 0)
+        e = put_gpus(r, id, bj_json_get(doc, "gpus"), err);
     return e < 0 ? bj_err_wrap(err, e, "%s", name) : 0;
 }

@@ -29,6 +29,7 @@ static const char *const texts[] = {
     " ORDER BY \"end\" LIMIT ?2",
     "DELETE FROM node_energy WHERE record IN (SELECT id FROM temp.old_record)",
     "DELETE FROM node_device WHERE record IN (SELECT id FROM temp.old_record)",
+    "DELETE FROM node_gpu WHERE record IN (SELECT id FROM temp.old_record)",
     "DELETE FROM derive_record WHERE record IN (SELECT id FROM"
     " temp.old_record)",
     "DELETE FROM node_record WHERE id IN (SELECT id FROM temp.old_record)",

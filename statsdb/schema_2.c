@@ -52,6 +52,22 @@ const char *const bj_schema_2[] = {
     " (SELECT 1 FROM derive_record WHERE record = new.id)"
     " BEGIN INSERT INTO derive_record(record) VALUES(new.id); END",
 
+    /* GPUs of final records. */
+    "CREATE TABLE node_gpu("
+    "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
+    "gpu TEXT NOT NULL,"
+    "\"index\" TEXT,"
+    "model INT REFERENCES word,"
+    "source INT REFERENCES word,"
+    "held_usec INT,"
+    "idle_usec INT,"
+    "busy_ppm INT,"
+    "sm_active_ppm INT,"
+    "memory_peak_bytes INT,"
+    "energy_uj INT,"
+    "estimated INT,"
+    "PRIMARY KEY(record, gpu)) STRICT, WITHOUT ROWID",
+
     /* What a Prometheus server told of a job. */
     "CREATE TABLE job_prom("
     "job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,"

@@ -318,6 +318,43 @@ static void test_prometheus(void **state)
     }
 }
 
+/* GPUs of records: a node with two, of which one did nothing, and one with one.
+ */
+static void test_gpus(void **state)
+{
+    (void)state;
+    struct site w;
+    struct bj_sched_job j;
+    site_open(&w);
+    job_of(&j, "7", 3600, 3600);
+    j.gpus = 3;
+    put(&w, &j);
+    record(&w, "7", "n1", T0 + 7200,
+           ",\"gpus\":{\"GPU-a\":{\"index\":\"0\",\"model\":\"H100\","
+           "\"source\":\"devices\",\"held_usec\":3600000000,\"idle_usec\":"
+           "600000000,\"busy_ppm\":800000,\"memory_peak_bytes\":1000,"
+           "\"energy_uj\":5,\"estimated\":true},\"GPU-b\":{\"held_usec\":"
+           "1800000000,\"idle_usec\":1800000000,\"busy_ppm\":0}}");
+    record(&w, "7", "n2", T0 + 7200,
+           ",\"gpus\":{\"GPU-c\":{\"held_usec\":3600000000,\"idle_usec\":0,"
+           "\"busy_ppm\":500000,\"memory_peak_bytes\":24},\"\":{},\"x\":1}");
+    work(&w);
+    /* (0.8 * 3600 + 0 * 1800 + 0.5 * 3600) / 9000 */
+    expect(w.s,
+           "SELECT gpus_seen, gpus_unused, gpu_busy_ppm, gpu_held_usec,"
+           " gpu_idle_usec, gpu_mem_peak_bytes, gpu_efficiency_ppm,"
+           " gpu_busy_ppm_source FROM job_use_v",
+           "3|1|520000|9000000000|2400000000|1024|520000|nodes\n");
+    expect(w.s, "SELECT text FROM job_finding_v WHERE name = 'gpus_unused'",
+           "1 GPU(s) of this job did nothing at all. Does the program use GPUs,"
+           " and as many?\n");
+    expect(w.s,
+           "SELECT gpu, \"index\", w.text, estimated FROM node_gpu LEFT JOIN"
+           " word AS w ON w.id = model ORDER BY 1",
+           "GPU-a|0|H100|1\nGPU-b|||\nGPU-c|||\n");
+    site_close(&w);
+}
+
 /* Which of two runs with one id a record is about. */
 static void test_runs(void **state)
 {
@@ -550,9 +587,10 @@ static void test_rules_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sources), cmocka_unit_test(test_prometheus),
-        cmocka_unit_test(test_runs),    cmocka_unit_test(test_grams),
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_rules_change),
+        cmocka_unit_test(test_sources),      cmocka_unit_test(test_prometheus),
+        cmocka_unit_test(test_runs),         cmocka_unit_test(test_gpus),
+        cmocka_unit_test(test_grams),        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_rules_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

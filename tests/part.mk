@@ -22,7 +22,7 @@ $(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
-$(UNIT_STATSDB): $(O)/unit/%: $(O)/tests/unit/%.o $(STATSDB_LIBS)
+$(UNIT_STATSDB): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/lib/httpstub.o $(STATSDB_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_statsdb)
 

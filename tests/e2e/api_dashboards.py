@@ -217,6 +217,55 @@ def one_panel(site, name, p, metrics):
     cases.append(case)
 
 
+KINDS = {"string": "string", "number": "number", "boolean": "boolean", "timestamp_epoch": "time"}
+
+
+def as_jsonapi(x):
+    """A question of Infinity as the same of JSON API: a row of "data" for each
+    row, a selector for each column."""
+    if isinstance(x, list):
+        return [as_jsonapi(v) for v in x]
+    if not isinstance(x, dict):
+        return x
+    if "infinityQuery" in x:
+        x = x["infinityQuery"]
+    if x.get("source") == "url":
+        assert (x["type"], x["parser"], x["format"], x["root_selector"], x["url_options"]["method"]) \
+            == ("json", "backend", "table", "data", "GET")
+        return {"refId": x["refId"], "datasource": x["datasource"], "urlPath": x["url"],
+                "cacheDurationSeconds": 0,
+                "params": [[p["key"], p["value"].replace("${__from:date:seconds}", "$__unixEpochFrom()")
+                            .replace("${__to:date:seconds}", "$__unixEpochTo()")]
+                           for p in x["url_options"]["params"]],
+                "fields": [{"jsonPath": "$.data[*]." + c["selector"], "name": c["text"],
+                            "type": KINDS[c["type"]]} for c in x["columns"]]}
+    return {k: as_jsonapi(v) for k, v in x.items()}
+
+
+def infinity(_site):
+    """The dashboards for Infinity ask the same questions."""
+    def questions(board):
+        return [[t for t in p.get("targets", [])] for p in board["panels"]] + [
+            v["query"] for v in board["templating"]["list"] if v["type"] == "query"]
+
+    own = {"datasource", "refId", "method", "queryParams", "body", "bodyType", "headers"}
+
+    def plain(x):
+        if isinstance(x, list):
+            return [plain(v) for v in x]
+        return {k: plain(v) for k, v in x.items() if k not in own} if isinstance(x, dict) else x
+    paths = sorted(glob.glob(FOLDER + "/infinity/*.json"))
+    same(len(paths), 4, "dashboards for Infinity")
+    for path in paths:
+        with open(path) as f:
+            mine = json.load(f)
+        with open(os.path.join(FOLDER, os.path.basename(path))) as f:
+            other = json.load(f)
+        same(plain(questions(as_jsonapi(mine))), plain(questions(other)),
+             "infinity/%s asks what the other asks" % os.path.basename(path))
+        check("marcusolsson" not in json.dumps(mine), "and nobody else")
+
+
 def boards(site):
     metrics = set(re.findall(r"`(batchjob_\w+)`", open(os.path.join(TOP, "docs/metrics.md")).read()))
     uids = {}
@@ -322,6 +371,7 @@ def everything(site):
     begin(site)
     try:
         boards(site)
+        infinity(site)
         simpod(site)
         packages(site)
     finally:

@@ -36,6 +36,11 @@
             BJ_IN_SUMS(BJ_CL_SOURCE_ERRORS, bj_count_stat, count),             \
             .only = {source})
 
+#define BAD_LINES(text_name)                                                   \
+    COUNTER(text_name, "Lines of squeue that were not understood.",            \
+            BJ_IN_SUMS(BJ_CL_SOURCES, bj_source_stat, bad_lines),              \
+            .only = {"queue"})
+
 #define LICENSE(text_name, text, field)                                        \
     ROW("slurm_lic_" text_name, text,                                          \
         BJ_IN_SUMS(BJ_CL_LICENSES, bj_license_stat, field), .key = {"name"},   \
@@ -91,9 +96,9 @@ static const struct bj_dialect_row rows[] = {
     ROW("slurm_pending_reason_total", "Pending jobs by reason.",
         JOBS(BJ_CL_PENDING, jobs), .key = {"reason"}),
     TOOK("slurm_job_scrape_duration", "queue"),
-    COUNTER("job_scrape_errors", "Lines of squeue that were not understood.",
-            BJ_IN_SUMS(BJ_CL_SOURCES, bj_source_stat, bad_lines),
-            .only = {"queue"}),
+    BAD_LINES("job_scrape_errors"),
+    /* What its README calls the same. */
+    BAD_LINES("slurm_job_scrape_error"),
     ROW("slurm_partition_total_cpus", "CPUs of the partition.", PARTITION(cpus),
         .key = {"partition"}),
     ROW("slurm_partition_idle_cpus", "CPUs of the partition that are free.",

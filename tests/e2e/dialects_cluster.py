@@ -131,6 +131,7 @@ def rivos():
             reason = j["r"].strip("()").split(",")[0]
             add(want, "slurm_pending_reason_total", 1, reason=reason)
     add(want, "job_scrape_errors", 0)
+    add(want, "slurm_job_scrape_error", 0)
     nodes = {}
     # The original asks for host names (%n), which all our nodes share.  Memory that is allocated is asked for as well: the original has what is
     # not free.

@@ -17,7 +17,7 @@ chosen='slurm_rpc_msg_type_count slurm_rpc_user_count slurm_node_count_per_state
     slurm_node_cpu_total slurm_node_mem_total slurm_partition_cpus_total
     slurm_scheduler_backfilled_jobs_since_start_total
     slurm_scheduler_backfilled_jobs_since_cycle_total
-    slurm_scheduler_backfilled_heterogeneous_total job_scrape_errors
+    slurm_scheduler_backfilled_heterogeneous_total job_scrape_errors slurm_job_scrape_error
     slurm_node_scrape_error slurm_lic_scrape_error slurm_diag_scrape_error
     slurm_account_collect_error slurm_backfill_cycle_counter'
 
@@ -107,6 +107,30 @@ for d in prometheus-slurm-exporter vpenso mila; do
         skip "$d: promtool" "promtool is not installed"
     fi
 done
+
+# --- by its name and with its flags ------------------------------------------
+
+ln -s "$(realpath "$O/batchjob_exporter")" "$tmp/prometheus-slurm-exporter"
+port=$(free_port)
+POLL_LIMIT=2 CLI_TIMEOUT=5 "$tmp/prometheus-slurm-exporter" \
+    -web.listen-address "127.0.0.1:$port" --web.telemetry-path=/m \
+    -slurm.collect-licenses -slurm.squeue-cli "$(command -v squeue) --json" \
+    -metrics.exclude=^slurm_feature -- --cluster.slurm-conf="$SLURM_CONF" \
+    --energy.state-file= >"$tmp/other.log" 2>&1 &
+other=$!
+later "stop $other"
+other_page() { curl -sSf --max-time 20 "http://127.0.0.1:$port/m" >"$tmp/other"; }
+other_shows() { other_page && $prom value "$tmp/other" "$@"; }
+check "it runs by the other's name, flags and variables" wait_for 20 \
+    other_shows slurm_lic_total name=abaqus@srv
+check "and tells of the queue" wait_for 20 other_shows slurm_user_state_total \
+    username=$ua state=RUNNING
+check "but not what was not asked for" \
+    sh -c "! grep -Eq '^slurm_(feature|account_job_limit|rpc)' '$tmp/other'"
+stop "$other"
+check "a flag that it does not have ends it" \
+    sh -c "! '$tmp/prometheus-slurm-exporter' -slurm.nonsense 2>'$tmp/other.err'"
+check "with a message" grep -q "'-slurm.nonsense' is no flag of it" "$tmp/other.err"
 
 # --- a scheduler that disappears ---------------------------------------------
 

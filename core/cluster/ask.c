@@ -16,8 +16,9 @@ struct bj_cluster_asker {
     const struct bj_cluster_conf *conf;
     enum way way;
     bool no_json[BJ_CLUSTER_SOURCES]; /* its command does not know --json */
-    struct bj_slurmrestd *rest;       /* NULL unless by it */
-    char env_conf[4096];              /* SLURM_CONF=... */
+    bool no_sinfo;              /* nor does what sinfo --json says have nodes */
+    struct bj_slurmrestd *rest; /* NULL unless by it */
+    char env_conf[4096];        /* SLURM_CONF=... */
 };
 
 static bool is_set(const char *s)
@@ -179,6 +180,31 @@ static int run_json(struct reading *r, const char *const *argv,
     return end_json(r, e, err);
 }
 
+/* Forget what was read. */
+static int restart(struct bj_cluster_work *w, struct bj_err *err)
+{
+    bj_cluster_work_free(w);
+    w->good = w->bad = w->clusters = 0;
+    int e = bj_cluster_work_begin(w);
+    return e < 0 ? bj_err_set(err, e, "cluster") : 0;
+}
+
+/* sinfo --json lists nodes up to Slurm 22.05, and groups of them since. */
+static int read_sinfo(struct reading *r, struct bj_err *err)
+{
+    if (r->asker->no_sinfo)
+        return read_text(r, err);
+    bool refused = false;
+    int e = run_json(r, bj_slurmjson_sinfo_argv, &refused, err);
+    if (e != -EBADMSG && !refused)
+        return e;
+    e = restart(r->work, err);
+    if (e == 0)
+        e = read_text(r, err);
+    r->asker->no_sinfo = e == 0 && r->work->good > 0;
+    return e;
+}
+
 /* Which of Slurm's commands know --json depends on its version: those that do
  * not are asked for their text from then on. */
 static int read_json(struct reading *r, enum bj_cluster_source id,
@@ -188,18 +214,13 @@ static int read_json(struct reading *r, enum bj_cluster_source id,
                                   ? bj_slurmjson_argv[r->reader->json]
                                   : NULL;
     bool *no_json = &r->asker->no_json[id], refused = false;
-    if (!argv || (*no_json && id != BJ_CLUSTER_NODES))
-        return read_text(r, err);
-    int e;
-    if (!*no_json) {
-        e = run_json(r, argv, &refused, err);
+    if (argv && !*no_json) {
+        int e = run_json(r, argv, &refused, err);
         if (!refused)
             return e;
         *no_json = true;
-        if (id != BJ_CLUSTER_NODES)
-            return read_text(r, err);
     }
-    return run_json(r, bj_slurmjson_sinfo_argv, NULL, err);
+    return id == BJ_CLUSTER_NODES ? read_sinfo(r, err) : read_text(r, err);
 }
 
 /* --- slurmrestd -----------------------------------------------------------*/

@@ -121,6 +121,31 @@ static void test_new(void **state)
     assert_int_equal(ran("sinfo"), 0);
 }
 
+/* A Slurm between: sinfo's JSON has groups of nodes, scontrol has none yet. */
+static void test_between(void **state)
+{
+    (void)state;
+    struct rig r;
+    char cwd[1024], body[3000];
+    assert_non_null(getcwd(cwd, sizeof(cwd)));
+    both("squeue", OLD "queue.38.json", "squeue.txt");
+    text_only("scontrol", "config");
+    snprintf(body, sizeof(body),
+             "case \"$*\" in *--json*) echo '{\"sinfo\": [{}]}' ;; "
+             "*) exec /bin/cat %s/tests/fixtures/cluster/sinfo.txt ;; esac",
+             cwd);
+    command("sinfo", body);
+    START(r, "cluster.via=json", "cluster.interval=1s", "cluster.source=none");
+    wait_runs(&r, "nodes", 2);
+    assert_int_equal(list(&r, BJ_CL_NODES)->n, 5);
+    assert_int_equal(errors(&r, "nodes", "output"), 0);
+    assert_int_equal(source(&r, "nodes")->success, 1);
+    const uint64_t runs = source(&r, "nodes")->runs;
+    rig_stop(&r);
+    /* its JSON was asked for once */
+    assert_true(ran("sinfo") >= runs + 1 && ran("sinfo") <= runs + 2);
+}
+
 static void test_json_faults(void **state)
 {
     (void)state;
@@ -324,9 +349,9 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_old),     TEST(test_new),       TEST(test_json_faults),
-        TEST(test_rest),    TEST(test_rest_name), TEST(test_rest_faults),
-        TEST(test_options),
+        TEST(test_old),         TEST(test_new),     TEST(test_between),
+        TEST(test_json_faults), TEST(test_rest),    TEST(test_rest_name),
+        TEST(test_rest_faults), TEST(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,6 +323,27 @@ def simpod(site):
                       "body": a.body.decode()})
 
 
+def schema(folder):
+    """Grafana's own types of a dashboard, which its TypeScript is compiled with."""
+    for old in glob.glob(folder + "/*.ts"):
+        os.remove(old)
+    names = []
+    for path in sorted(glob.glob(FOLDER + "/*.json") + glob.glob(FOLDER + "/infinity/*.json")):
+        with open(path) as f:
+            board = json.load(f)
+        for a in board["annotations"]["list"]:
+            a["target"] = {"refId": a["target"]["refId"]}  # a data source's own
+        text = json.dumps(board).replace('"mode": "fixed"', '"mode": FieldColorModeId.Fixed')
+        names.append(os.path.relpath(path, FOLDER).replace("/", "_")[:-5] + ".ts")
+        with open(os.path.join(folder, names[-1]), "w") as f:
+            f.write('import { Dashboard, FieldColorModeId } from "@grafana/schema";\n'
+                    "export const board: Dashboard = %s;\nvoid FieldColorModeId;\n" % text)
+    p = subprocess.run(["node", "node_modules/typescript/bin/tsc", "--noEmit", "--skipLibCheck",
+                        "--moduleResolution", "node", "--target", "es2020", "--module", "commonjs"]
+                       + names, cwd=folder, capture_output=True, text=True, timeout=300)
+    check(p.returncode == 0, "dashboards are of Grafana's types (%d)" % len(names), p.stdout[:600])
+
+
 def packages(_site):
     """Grafana's own code over all of the answers above."""
     folder = os.path.abspath(os.path.join(TOP, O, "grafana-node"))
@@ -345,6 +366,7 @@ def packages(_site):
             return
         with open(stamp, "w") as f:
             f.write(wanted)
+    schema(folder)
     p = subprocess.run(["node", "check.mjs"], cwd=folder, input=json.dumps(cases), text=True,
                        capture_output=True, timeout=300)
     lines = p.stdout.splitlines()

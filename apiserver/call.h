@@ -24,8 +24,9 @@ struct bj_call {
     struct bj_identity who;     /* where the endpoint asks for it */
     const struct bj_json *body; /* of a POST, where it was parsed */
     void *work;                 /* what run has left for after to do */
-    char about[80];             /* what an admin has looked at, for the log */
-    int64_t now_sec;            /* wall clock */
+    char request_id[40];
+    char about[80];  /* what an admin has looked at, for the log */
+    int64_t now_sec; /* wall clock */
     struct bj_err err;
 };
 
@@ -86,8 +87,7 @@ int bj_call_identify(struct bj_call *c);
 /* Note what an admin looks at; what s points to may go. */
 void bj_call_about(struct bj_call *c, struct bj_slice s);
 
-/* Add a header to the answer; value must stay until the handler returns (text
- * of the call's keep does). */
+/* Add a header to the answer; value must be static, or the api's next. */
 void bj_call_header(struct bj_call *c, const char *name, const char *value);
 
 /* The envelope: {"status":"success","data": is written, what follows is the

@@ -11,6 +11,7 @@ struct bj_api_conf {
     struct bj_strv listen; /* addresses, as in base/listen.h */
     char *socket;          /* path of a unix socket, empty: none */
     char *web_file;        /* names and passwords */
+    uint64_t threads;      /* that work for requests */
     uint64_t max_requests, max_connections;
     uint64_t request_usec, flight_bytes;
     char *store; /* path of the SQLite file */
@@ -24,12 +25,15 @@ struct bj_api_conf {
     struct bj_strv certificates; /* whose they are: apiserver/certs.h */
     struct bj_strv proxy_users;  /* users that are proxies, on the socket */
     bool trust_loopback;
+    uint64_t user_rate, user_burst; /* requests a second, 0: as many as they
+                                       like; and at once */
     struct bj_strv admins, coordinators;
     char *access_file, *token_file;
     bool original_strict;
     char *constants; /* file of the site's own numbers; empty: none */
     struct bj_prompool_conf prom;
     struct bj_program program;
+    unsigned refs; /* for its owners (apiserver/site.c) */
 };
 
 /* Fill a zeroed conf: presets, then the file, then the command line, then see

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct bj_gate {
     struct bj_certs *certs;
     struct bj_access *access;
     struct bj_secrets *secrets;
+    pthread_mutex_t lock; /* of peer */
     struct peer peer[PEERS];
 };
 
@@ -41,6 +43,7 @@ int bj_gate_new(const struct bj_api_conf *conf, struct bj_gate **ret,
     if (!g)
         return bj_err_set(err, -ENOMEM, "access");
     g->conf = conf;
+    pthread_mutex_init(&g->lock, NULL);
     int r = bj_secrets_new(&g->secrets, err);
     if (r == 0)
         r = bj_web_new(conf->web_file, &g->web, err);
@@ -67,6 +70,7 @@ void bj_gate_free(struct bj_gate *g)
     bj_certs_free(g->certs);
     bj_access_free(g->access);
     bj_secrets_free(g->secrets);
+    pthread_mutex_destroy(&g->lock);
     free(g);
 }
 
@@ -165,20 +169,35 @@ static unsigned by_header(struct bj_gate *g, struct bj_slice value,
     return refuse(err, 403, "Only Basic and Bearer credentials are known.");
 }
 
-static const char *name_of(struct bj_gate *g, uid_t uid, uint64_t now)
+static bool name_known(struct bj_gate *g, uid_t uid, uint64_t now,
+                       char ret[static BJ_USER_BYTES])
 {
-    struct peer *p = &g->peer[uid % PEERS];
-    if (p->uid == uid && now < p->until_usec)
-        return p->name;
+    pthread_mutex_lock(&g->lock);
+    const struct peer *p = &g->peer[uid % PEERS];
+    bool known = p->uid == uid && now < p->until_usec;
+    if (known)
+        memcpy(ret, p->name, BJ_USER_BYTES);
+    pthread_mutex_unlock(&g->lock);
+    return known;
+}
+
+static bool name_of(struct bj_gate *g, uid_t uid, uint64_t now,
+                    char ret[static BJ_USER_BYTES])
+{
     char buf[4096];
     struct passwd entry, *found = NULL;
+    if (name_known(g, uid, now, ret))
+        return true;
     if (getpwuid_r(uid, &entry, buf, sizeof(buf), &found) != 0 || !found ||
-        strlen(found->pw_name) >= sizeof(p->name))
-        return NULL;
-    snprintf(p->name, sizeof(p->name), "%s", found->pw_name);
-    p->uid = uid;
-    p->until_usec = now + PEER_USEC;
-    return p->name;
+        strlen(found->pw_name) >= BJ_USER_BYTES)
+        return false;
+    struct peer p = {.uid = uid, .until_usec = now + PEER_USEC};
+    snprintf(p.name, sizeof(p.name), "%s", found->pw_name);
+    memcpy(ret, p.name, BJ_USER_BYTES);
+    pthread_mutex_lock(&g->lock);
+    g->peer[uid % PEERS] = p;
+    pthread_mutex_unlock(&g->lock);
+    return true;
 }
 
 static unsigned by_peer(struct bj_gate *g, int fd, uint64_t now,
@@ -189,8 +208,8 @@ static unsigned by_peer(struct bj_gate *g, int fd, uint64_t now,
     socklen_t len = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
         return refuse(err, 403, "The process that asks is not known.");
-    const char *name = name_of(g, peer.uid, now);
-    if (!name)
+    char name[BJ_USER_BYTES];
+    if (!name_of(g, peer.uid, now, name))
         return refuse(err, 403, "The user that asks is not known here.");
     *proof = in_list(&g->conf->proxy_users, bj_slice_str(name)) ? PROOF_PROXY
                                                                 : PROOF_USER;

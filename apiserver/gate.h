@@ -31,7 +31,7 @@ struct bj_identity {
 struct bj_gate;
 
 /* Read what conf names: web configuration, tokens, lists.  conf must outlive
- * it. */
+ * it.  Threads may share it. */
 int bj_gate_new(const struct bj_api_conf *conf, struct bj_gate **ret,
                 struct bj_err *err);
 void bj_gate_free(struct bj_gate *g); /* NULL is fine */

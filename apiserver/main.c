@@ -14,16 +14,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { FAREWELL_USEC = 5 * 1000000, BIG_BYTES = 256 * 1024 };
+enum { FAREWELL_USEC = 5 * 1000000, PATIENCE_SEC = 5, BIG_BYTES = 256 * 1024 };
 
 /* The program between its start and its end. */
 struct program {
     int argc;
     char **argv;
-    struct bj_api_conf *conf;
-    struct bj_api api;
+    struct bj_api_conf *conf; /* until the server has it */
+    struct bj_server server;
+    bool made; /* the server */
     int signals;
-    const char *socket; /* to be removed at the end */
+    char *socket; /* to be removed at the end */
     bool stopping;
     uint64_t stop_usec; /* when patience ends */
 };
@@ -31,21 +32,22 @@ struct program {
 static int open_addresses(struct program *p, struct bj_err *err)
 {
     char name[BJ_ADDRESS_MAX];
-    for (size_t i = 0; i < p->conf->listen.n; i++) {
+    const struct bj_api_conf *conf = bj_server_conf(&p->server);
+    for (size_t i = 0; i < conf->listen.n; i++) {
         struct bj_err why = {0};
-        int fd = bj_httpd_listen(p->api.httpd, p->conf->listen.v[i], &why);
+        int fd = bj_httpd_listen(p->server.httpd, conf->listen.v[i], &why);
         if (fd < 0)
             return bj_err_set(err, fd, "web.listen-address: %s", why.msg);
         bj_log(BJ_LOG_INFO, NULL, "listening on %s", bj_listen_name(fd, name));
     }
-    if (!p->conf->socket || !p->conf->socket[0])
+    if (!conf->socket || !conf->socket[0])
         return 0;
-    int fd = bj_socket_open(p->conf->socket, err);
+    int fd = bj_socket_open(conf->socket, err);
     if (fd < 0)
         return fd;
-    p->socket = p->conf->socket;
-    bj_log(BJ_LOG_INFO, NULL, "listening on %s", p->socket);
-    return bj_httpd_adopt(p->api.httpd, fd, err);
+    p->socket = strdup(conf->socket);
+    bj_log(BJ_LOG_INFO, NULL, "listening on %s", conf->socket);
+    return bj_httpd_adopt(p->server.httpd, fd, err);
 }
 
 static void drop_conf(struct bj_api_conf *c)
@@ -87,7 +89,7 @@ static int same_sockets(const struct bj_api_conf *a,
         a->max_requests == b->max_requests &&
         a->max_connections == b->max_connections &&
         a->request_usec == b->request_usec &&
-        a->flight_bytes == b->flight_bytes &&
+        a->flight_bytes == b->flight_bytes && a->threads == b->threads &&
         strcmp(a->socket ? a->socket : "", b->socket ? b->socket : "") == 0)
         return 0;
     return bj_err_set(err, -EINVAL,
@@ -101,19 +103,18 @@ static void reload(struct program *p)
     struct bj_err err = {0};
     int r = load_conf(p, &fresh, &err);
     if (r == 0) {
-        r = same_sockets(p->conf, fresh, &err);
-        if (r == 0)
-            r = bj_api_reload(&p->api, fresh, &err);
-        drop_conf(r < 0 ? fresh : p->conf);
+        r = same_sockets(bj_server_conf(&p->server), fresh, &err);
+        if (r < 0)
+            drop_conf(fresh);
+        else
+            r = bj_server_reload(&p->server, fresh, &err);
     }
-    p->api.reload_failed = r < 0;
+    __atomic_store_n(&p->server.reload_failed, r < 0, __ATOMIC_RELAXED);
     if (r < 0) {
         bj_log(BJ_LOG_ERROR, NULL, "reload: %s; the old options stay", err.msg);
         return;
     }
-    p->conf = fresh;
-    p->socket = p->socket ? fresh->socket : NULL;
-    bj_program_log(&fresh->program);
+    bj_program_log(&bj_server_conf(&p->server)->program);
     bj_log(BJ_LOG_INFO, NULL, "reloaded");
 }
 
@@ -130,7 +131,7 @@ static void take_signals(struct program *p, uint64_t now)
             bj_log(BJ_LOG_INFO, NULL, "stopping on signal %u", info.ssi_signo);
             p->stopping = true;
             p->stop_usec = now + FAREWELL_USEC;
-            bj_httpd_drain(p->api.httpd);
+            bj_httpd_drain(p->server.httpd);
         } else {
             p->stop_usec = now;
         }
@@ -139,7 +140,7 @@ static void take_signals(struct program *p, uint64_t now)
 
 static int wait_ms(const struct program *p, uint64_t now)
 {
-    int ms = bj_httpd_timeout(p->api.httpd, now);
+    int ms = bj_httpd_timeout(p->server.httpd, now);
     if (!p->stopping)
         return ms;
     uint64_t left = p->stop_usec > now ? (p->stop_usec - now + 999) / 1000 : 0;
@@ -148,19 +149,22 @@ static int wait_ms(const struct program *p, uint64_t now)
 
 static int loop(struct program *p, struct bj_err *err)
 {
-    struct pollfd fds[1 + BJ_HTTPD_FDS] = {
-        {.fd = p->signals, .events = POLLIN}};
+    struct pollfd fds[2 + BJ_HTTPD_FDS] = {
+        {.fd = p->signals, .events = POLLIN},
+        {.fd = p->server.wake, .events = POLLIN}};
     uint64_t now = bj_clock_boot_usec();
     while (!p->stopping ||
-           (bj_httpd_busy(p->api.httpd) > 0 && now < p->stop_usec)) {
-        nfds_t n = bj_httpd_poll(p->api.httpd, fds + 1);
-        if (poll(fds, 1 + n, wait_ms(p, now)) < 0 && errno != EINTR)
+           (bj_httpd_busy(p->server.httpd) > 0 && now < p->stop_usec)) {
+        nfds_t n = bj_httpd_poll(p->server.httpd, fds + 2);
+        if (poll(fds, 2 + n, wait_ms(p, now)) < 0 && errno != EINTR)
             return bj_err_set(err, -errno, "poll");
         now = bj_clock_boot_usec();
         if (fds[0].revents)
             take_signals(p, now);
-        bj_api_follow(&p->api, now);
-        bj_httpd_run(p->api.httpd, fds + 1, n, now);
+        bj_server_follow(&p->server, now);
+        if (fds[1].revents)
+            bj_server_collect(&p->server);
+        bj_httpd_run(p->server.httpd, fds + 2, n, now);
     }
     return 0;
 }
@@ -204,10 +208,13 @@ static int run(struct program *p)
         return 0;
     bj_program_log(&p->conf->program);
     bj_program_files();
-    bj_sql_single_thread();
+    bj_sql_own_threads();
     r = p->signals = bj_program_signals(&err);
-    if (r >= 0)
-        r = bj_api_init(&p->api, p->conf, &err);
+    if (r >= 0) {
+        p->made = true;
+        r = bj_server_init(&p->server, p->conf, &err);
+        p->conf = NULL;
+    }
     if (r == 0)
         r = open_addresses(p, &err);
     if (r == 0)
@@ -244,9 +251,12 @@ int main(int argc, char **argv)
     struct program p = {.argc = argc, .argv = argv, .signals = -1};
     bj_program_malloc(BIG_BYTES);
     int r = run(&p);
-    bj_api_free(&p.api);
     if (p.socket)
         unlink(p.socket);
+    free(p.socket);
+    /* One that the store or another server holds does not hold up the end. */
+    if (p.made && !bj_server_free(&p.server, PATIENCE_SEC))
+        _exit(r < 0);
     if (p.signals >= 0)
         close(p.signals);
     drop_conf(p.conf);

@@ -53,34 +53,39 @@ static void single(struct bj_buf *b, const char *name, const char *type,
     bj_buf_printf(b, "batchjob_api_%s %llu\n", name, (unsigned long long)v);
 }
 
-static const char *endpoint_name(const struct bj_api *a, unsigned i)
+static uint64_t now(const uint64_t *n)
+{
+    return __atomic_load_n(n, __ATOMIC_RELAXED);
+}
+
+static const char *endpoint_name(const struct bj_server *a, unsigned i)
 {
     return i < BJ_API_ENDPOINTS - 1 ? a->endpoint[i]->path : "none";
 }
 
-static bool present(const struct bj_api *a, unsigned i)
+static bool present(const struct bj_server *a, unsigned i)
 {
     return i == BJ_API_ENDPOINTS - 1 || a->endpoint[i];
 }
 
-static void put_requests(const struct bj_api *a, struct bj_buf *b)
+static void put_requests(const struct bj_server *a, struct bj_buf *b)
 {
     family(b, "requests_total", "counter", "Requests answered.");
     for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
         for (unsigned k = 1; k < BJ_API_CLASSES && present(a, i); k++)
-            if (a->count[i].n[k] > 0)
+            if (now(&a->count[i].n[k]) > 0)
                 bj_buf_printf(b,
                               "batchjob_api_requests_total{endpoint=\"%s\","
                               "code=\"%uxx\"} %llu\n",
                               endpoint_name(a, i), k,
-                              (unsigned long long)a->count[i].n[k]);
+                              (unsigned long long)now(&a->count[i].n[k]));
     family(b, "request_seconds_total", "counter", "Time spent making answers.");
     for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
-        if (present(a, i) && a->count[i].usec > 0) {
+        if (present(a, i) && now(&a->count[i].usec) > 0) {
             bj_buf_printf(
                 b, "batchjob_api_request_seconds_total{endpoint=\"%s\"} ",
                 endpoint_name(a, i));
-            bj_buf_fixed(b, a->count[i].usec, 6);
+            bj_buf_fixed(b, now(&a->count[i].usec), 6);
             bj_buf_str(b, "\n");
         }
 }
@@ -119,22 +124,21 @@ static void put_process(struct bj_buf *b)
 
 static int on_metrics(struct bj_call *c)
 {
-    const struct bj_api *a = c->api;
+    const struct bj_server *a = c->api->server;
     struct bj_buf *b = &c->reply->body;
-    struct bj_reader_stat store;
     struct bj_httpd_stat http;
-    bj_reader_stat(a->reader, &store);
     bj_httpd_stat(a->httpd, &http);
     c->reply->type = "text/plain; version=0.0.4; charset=utf-8";
     family(b, "build_info", "gauge", "What is running; always 1.");
     bj_buf_str(b, "batchjob_api_build_info{version=\"" BJ_VERSION
                   "\",revision=\"" BJ_REVISION "\"} 1\n");
     put_requests(a, b);
-    single(b, "store_up", "gauge", "1 while the store is open.", store.open);
+    single(b, "store_up", "gauge", "1 while the store is open.",
+           __atomic_load_n(&a->store_open, __ATOMIC_RELAXED));
     single(b, "store_opens_total", "counter", "How often it was opened.",
-           store.opened);
+           now(&a->store_opened));
     single(b, "query_timeouts_total", "counter",
-           "Requests that took the store too long.", store.timeouts);
+           "Requests that took the store too long.", now(&a->store_timeouts));
     single(b, "connections_total", "counter", "Connections accepted.",
            http.connections);
     single(b, "refused_total", "counter",

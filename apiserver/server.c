@@ -3,208 +3,258 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
 
-static const struct bj_endpoint *const parts[] = {
-    bj_endpoints_own,     bj_endpoints_lists,    bj_endpoints_series,
-    bj_endpoints_parts,   bj_endpoints_facts,    bj_endpoints_pages,
-    bj_endpoints_jobs,    bj_endpoints_original, bj_endpoints_usage,
-    bj_endpoints_openapi, bj_endpoints_simpod,   NULL};
+enum { STACK_BYTES = 512 << 10 };
 
-/* --- finding the endpoint --------------------------------------------------
+/* --- queues ----------------------------------------------------------------
  */
 
-/* A pattern may have one '*', which stands for at least one byte. */
-static bool fits(const char *pattern, struct bj_slice path,
-                 struct bj_slice *ret_tail)
+static void push(struct bj_queue *q, struct bj_ticket *t)
 {
-    struct bj_slice want = bj_slice_str(pattern);
-    const char *star = memchr(pattern, '*', want.n);
-    *ret_tail = (struct bj_slice){"", 0};
-    if (!star)
-        return bj_slice_eq(want, path);
-    size_t before = (size_t)(star - pattern), behind = want.n - before - 1;
-    if (path.n < want.n || memcmp(pattern, path.p, before) != 0 ||
-        memcmp(star + 1, path.p + path.n - behind, behind) != 0)
-        return false;
-    *ret_tail = (struct bj_slice){path.p + before, path.n - before - behind};
-    return true;
+    t->next = NULL;
+    *q->last = t;
+    q->last = &t->next;
 }
 
-/* path is without its first slash. */
-static unsigned find(struct bj_call *c, struct bj_slice path)
+static void push_first(struct bj_queue *q, struct bj_ticket *t)
 {
-    unsigned i = 0;
-    for (; c->api->endpoint[i]; i++)
-        if (fits(c->api->endpoint[i]->path + 1, path, &c->tail)) {
-            c->endpoint = c->api->endpoint[i];
-            return i;
+    t->next = q->first;
+    q->first = t;
+    if (!t->next)
+        q->last = &t->next;
+}
+
+static struct bj_ticket *pop(struct bj_queue *q)
+{
+    struct bj_ticket *t = q->first;
+    if (t) {
+        q->first = t->next;
+        if (!q->first)
+            q->last = &q->first;
+    }
+    return t;
+}
+
+/* --- work threads ----------------------------------------------------------
+ */
+
+/* Values of headers may be the thread's, which goes on to other requests. */
+static void keep_headers(struct bj_ticket *t)
+{
+    size_t at = strlen(t->keep) + 1, n;
+    for (size_t i = 0; i < sizeof(t->reply.header) / sizeof(t->reply.header[0]);
+         i++) {
+        const char *v = t->reply.header[i].value;
+        if (!t->reply.header[i].name || v != t->call.api->next)
+            continue;
+        n = strlen(v) + 1;
+        if (n > sizeof(t->keep) - at)
+            continue;
+        memcpy(t->keep + at, v, n);
+        t->reply.header[i].value = t->keep + at;
+        at += n;
+    }
+}
+
+/* To the HTTP server's thread.  The lock is held. */
+static void hand_in(struct bj_server *s, struct bj_ticket *t)
+{
+    const uint64_t one = 1;
+    bool first = !s->done.first;
+    push(&s->done, t);
+    if (first && write(s->wake, &one, sizeof(one)) < 0)
+        return; /* it is full of ones: it will be read */
+}
+
+/* The next of the admins' questions gets the place of one that is over. */
+static void make_way(struct bj_server *s)
+{
+    struct bj_ticket *t = pop(&s->wide);
+    if (!t) {
+        s->wide_running--;
+        return;
+    }
+    t->wide = true;
+    push_first(&s->todo, t);
+    pthread_cond_signal(&s->work_cond);
+}
+
+/* What has become of a request whose turn at a desk is over. */
+static void put_on(struct bj_server *s, struct bj_ticket *t)
+{
+    bool was_wide = t->wide;
+    pthread_mutex_lock(&s->lock);
+    if (t->parked) {
+        t->parked = false;
+        t->admitted = true;
+        push(&s->wide, t);
+        /* The one that it waits for may be over by now. */
+        if (s->wide_running < s->wide_max) {
+            s->wide_running++;
+            make_way(s);
         }
-    return BJ_API_ENDPOINTS - 1;
+    } else if (t->call.work) {
+        push(&s->waits, t);
+        pthread_cond_signal(&s->wait_cond);
+    } else {
+        hand_in(s, t);
+    }
+    if (was_wide)
+        make_way(s);
+    pthread_mutex_unlock(&s->lock);
 }
 
-/* --- running it ------------------------------------------------------------
+/* Answer at a desk. */
+static void serve(struct bj_api *a, struct bj_ticket *t)
+{
+    struct bj_call *c = &t->call;
+    c->api = a;
+    c->reader = NULL;
+    t->reply.body = bj_httpd_buf(a->httpd, 0);
+    bj_answer(c);
+    bj_desk_tell(a);
+    if (t->parked) {
+        /* From the start when its turn comes. */
+        bj_httpd_buf_return(a->httpd, &t->reply.body);
+        t->reply = (struct bj_http_reply){.status = 200};
+        c->who = (struct bj_identity){0};
+        return;
+    }
+    keep_headers(t);
+    if (!c->work)
+        bj_answer_end(c);
+}
+
+/* Is there something to do?  The lock is held. */
+static struct bj_ticket *wait_for(struct bj_server *s, struct bj_queue *q,
+                                  pthread_cond_t *cond)
+{
+    while (!q->first && !s->stop)
+        pthread_cond_wait(cond, &s->lock);
+    return s->stop ? NULL : pop(q);
+}
+
+static void *on_desk(void *arg)
+{
+    struct bj_api *a = arg;
+    struct bj_server *s = a->server;
+    struct bj_ticket *t;
+    pthread_mutex_lock(&s->lock);
+    while ((t = wait_for(s, &s->todo, &s->work_cond))) {
+        struct bj_site *site = a->site == s->site ? NULL : bj_site_ref(s->site);
+        pthread_mutex_unlock(&s->lock);
+        struct bj_err err = {0};
+        if (site && bj_desk_sit(a, site, &err) < 0)
+            t->reply.status = 500;
+        else if (bj_http_given_up(t->call.req))
+            t->reply.status = 503; /* nobody is there to read it */
+        else
+            serve(a, t);
+        put_on(s, t);
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    bj_desk_leave(a);
+    return NULL;
+}
+
+/* Second halves, which wait for others. */
+static void *on_waiter(void *arg)
+{
+    struct bj_server *s = arg;
+    struct bj_ticket *t;
+    pthread_mutex_lock(&s->lock);
+    while ((t = wait_for(s, &s->waits, &s->wait_cond))) {
+        pthread_mutex_unlock(&s->lock);
+        bj_answer_rest(&t->call);
+        bj_answer_end(&t->call);
+        pthread_mutex_lock(&s->lock);
+        hand_in(s, t);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* --- the HTTP server's thread ----------------------------------------------
  */
 
-static const char *allowed(unsigned methods)
+/* What needs neither user nor store is said at once, here. */
+static void take(struct bj_server *s, const struct bj_http_request *req,
+                 struct bj_http_reply *reply, struct bj_slice path)
 {
-    return methods & BJ_HTTP_POST
-               ? methods & BJ_HTTP_GET ? "GET, HEAD, POST" : "POST"
-               : "GET, HEAD";
-}
-
-static int failed(struct bj_call *c, int code)
-{
-    char text[320];
-    if (code == -EINTR)
-        return bj_call_refuse(c, 503,
-                              "The store took too long for this request; ask "
-                              "for a shorter time or fewer jobs.");
-    if (code == -ENOMEM)
-        return bj_call_refuse(c, 500, "There is not enough memory for this.");
-    bj_log(BJ_LOG_ERROR, NULL, "request %s: %s", c->api->request_id,
-           bj_err_text(&c->err, text, sizeof(text)));
-    return bj_call_refuse(c, 503, "The store can't be read at present.");
-}
-
-void bj_call_log(const struct bj_call *c, const char *about)
-{
-    char text[320];
-    bj_log(BJ_LOG_ERROR, NULL, "request %s: %s: %s", c->api->request_id, about,
-           bj_err_text(&c->err, text, sizeof(text)));
-}
-
-static int with_store(struct bj_call *c)
-{
-    int r = bj_reader_begin(c->api->reader, &c->err);
-    if (r < 0)
-        return r;
-    c->reader = c->api->reader;
-    r = c->endpoint->run(c);
-    bj_reader_end(c->reader);
-    return r;
-}
-
-/* A store that was replaced or restored while it was being read is opened
- * anew, once. */
-static int first_half(struct bj_call *c)
-{
-    if (!(c->endpoint->needs & BJ_NEED_STORE))
-        return c->endpoint->run(c);
-    int r = with_store(c);
-    if (r < 0 && bj_reader_broken(r) && c->reader) {
-        bj_reader_close(c->api->reader);
-        c->reply->body.len = 0;
-        c->reply->status = 200;
-        c->err = (struct bj_err){0};
-        r = with_store(c);
-    }
-    return r;
-}
-
-static int run(struct bj_call *c)
-{
-    int r = first_half(c);
-    if (r == 0 && c->work)
-        r = c->endpoint->after(c);
-    return r < 0 ? failed(c, r) : r;
-}
-
-int bj_call_identify(struct bj_call *c)
-{
-    struct bj_err why = {0};
-    unsigned status = bj_gate_identify(
-        c->api->gate, c->req, bj_clock_boot_usec(), c->now_sec, &c->who, &why);
-    return status ? bj_call_refuse(c, status, "%s", why.msg) : 0;
-}
-
-static void answer(struct bj_call *c)
-{
-    bj_call_header(c, "Cache-Control", "no-store");
-    bj_call_header(c, "X-Content-Type-Options", "nosniff");
-    bj_call_header(c, "X-Request-Id", c->api->request_id);
-    const struct bj_web_conf *web = &bj_gate_web(c->api->gate)->conf;
-    if (web->rate_usec > 0 &&
-        bj_bucket_take(&c->api->bucket, web->rate_usec, web->burst,
-                       bj_clock_boot_usec()) > 0) {
-        bj_call_header(c, "Retry-After", "1");
-        bj_call_refuse(c, 429, "There are too many requests; try again.");
+    struct bj_ticket *t = calloc(1, sizeof(*t));
+    if (!t) {
+        reply->status = 500;
         return;
     }
-    if (!c->endpoint) {
-        bj_call_refuse(c, 404, "There is nothing at this path.");
+    t->start_usec = bj_clock_boot_usec();
+    t->reply = *reply;
+    t->call =
+        (struct bj_call){.api = &s->own,
+                         .req = req,
+                         .reply = &t->reply,
+                         .now_sec = (int64_t)(bj_clock_wall_usec() / 1000000)};
+    snprintf(t->call.request_id, sizeof(t->call.request_id), "%llx-%llx",
+             (unsigned long long)s->started_sec,
+             (unsigned long long)++s->requests);
+    t->at = bj_answer_find(&t->call, path);
+    if (t->call.endpoint && t->call.endpoint->needs != 0) {
+        reply->later = true;
+        pthread_mutex_lock(&s->lock);
+        push(&s->todo, t);
+        pthread_cond_signal(&s->work_cond);
+        pthread_mutex_unlock(&s->lock);
         return;
     }
-    unsigned method =
-        c->req->method == BJ_HTTP_HEAD ? BJ_HTTP_GET : c->req->method;
-    if (!(c->endpoint->methods & method)) {
-        bj_call_header(c, "Allow", allowed(c->endpoint->methods));
-        bj_call_refuse(c, 405, "This path does not know that method.");
-        return;
-    }
-    if (!(c->endpoint->needs & BJ_NEED_USER) || bj_call_identify(c) == 0)
-        run(c);
-}
-
-static const char *method_name(unsigned method)
-{
-    return method == BJ_HTTP_POST   ? "POST"
-           : method == BJ_HTTP_HEAD ? "HEAD"
-           : method == BJ_HTTP_GET  ? "GET"
-                                    : "?";
-}
-
-static void count(struct bj_call *c, unsigned at, uint64_t usec)
-{
-    struct bj_api_count *n = &c->api->count[at];
-    unsigned class = c->reply->status / 100;
-    n->n[class < BJ_API_CLASSES ? class : 0]++;
-    n->usec += usec;
-    bj_log(BJ_LOG_INFO, NULL,
-           "request %s: %s %s, user %s%s%s, status %u, %zu bytes, %llu us",
-           c->api->request_id, method_name(c->req->method),
-           c->endpoint ? c->endpoint->path : "?",
-           c->who.user[0] ? c->who.user : "-",
-           c->who.admin ? " as admin, about " : "",
-           !c->who.admin ? ""
-           : c->about[0] ? c->about
-                         : "everybody",
-           c->reply->status, c->reply->body.len, (unsigned long long)usec);
+    serve(&s->own, t);
+    *reply = t->reply;
+    /* The texts of its headers are read once more. */
+    free(s->last);
+    s->last = t;
 }
 
 static void on_request(void *ctx, const struct bj_http_request *req,
                        struct bj_http_reply *reply)
 {
-    struct bj_api *a = ctx;
-    uint64_t start = bj_clock_boot_usec();
-    struct bj_call c = {.api = a,
-                        .req = req,
-                        .reply = reply,
-                        .now_sec = (int64_t)(bj_clock_wall_usec() / 1000000)};
-    snprintf(a->request_id, sizeof(a->request_id), "%llx-%llx",
-             (unsigned long long)a->started_sec,
-             (unsigned long long)++a->requests);
-    reply->body = bj_httpd_buf(a->httpd, 0);
-    unsigned at = find(&c, req->tail);
-    answer(&c);
-    count(&c, at, bj_clock_boot_usec() - start);
+    take(ctx, req, reply, req->tail);
 }
 
+/* The same, but however busy the server is. */
 static void on_health(void *ctx, const struct bj_http_request *req,
                       struct bj_http_reply *reply)
 {
-    /* The same, but however busy the server is. */
-    struct bj_http_request same = *req;
-    same.tail = BJ_SLICE("health");
-    on_request(ctx, &same, reply);
+    take(ctx, req, reply, BJ_SLICE("health"));
+}
+
+void bj_server_collect(struct bj_server *s)
+{
+    uint64_t n;
+    struct bj_ticket *t;
+    if (read(s->wake, &n, sizeof(n)) < 0)
+        return;
+    pthread_mutex_lock(&s->lock);
+    struct bj_queue done = s->done;
+    s->done = (struct bj_queue){NULL, &s->done.first};
+    pthread_mutex_unlock(&s->lock);
+    for (t = done.first; t; t = done.first) {
+        done.first = t->next;
+        bj_httpd_finish(s->httpd, t->call.req, &t->reply);
+        free(t);
+    }
 }
 
 /* What the HTTP server refuses by itself: its sentence in our form. */
 static void on_refusal(void *ctx, const struct bj_http_request *req,
                        struct bj_http_reply *reply)
 {
-    struct bj_api *a = ctx;
-    struct bj_call c = {.api = a, .req = req, .reply = reply};
+    struct bj_server *s = ctx;
+    struct bj_call c = {.req = req, .reply = reply};
     char text[200];
     size_t n =
         reply->body.len < sizeof(text) ? reply->body.len : sizeof(text) - 1;
@@ -216,7 +266,9 @@ static void on_refusal(void *ctx, const struct bj_http_request *req,
     bj_call_refuse(&c, reply->status, "%s", text);
     bj_call_header(&c, "Cache-Control", "no-store");
     unsigned class = reply->status / 100;
-    a->count[BJ_API_ENDPOINTS - 1].n[class < BJ_API_CLASSES ? class : 0]++;
+    __atomic_fetch_add(
+        &s->count[BJ_API_ENDPOINTS - 1].n[class < BJ_API_CLASSES ? class : 0],
+        1, __ATOMIC_RELAXED);
 }
 
 static const struct bj_http_route routes[] = {
@@ -228,19 +280,46 @@ static const struct bj_http_route routes[] = {
 /* --- its life --------------------------------------------------------------
  */
 
-static int open_reader(const struct bj_api_conf *conf, struct bj_reader **ret,
-                       struct bj_err *err)
+/* Threads that are still to be made. */
+static int start_threads(struct bj_server *s, struct bj_err *err)
 {
-    struct bj_reader_options opt = {.path = conf->store,
-                                    .any_filesystem = conf->any_filesystem,
-                                    .cache_bytes = conf->cache_bytes,
-                                    .query_usec = conf->query_usec};
-    return bj_reader_new(&opt, ret, err);
+    pthread_attr_t attr;
+    unsigned waiters = s->site->prom ? BJ_API_WAITERS : 0;
+    int r = 0;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    for (; r == 0 && s->desks < s->site->conf->threads; s->desks += r == 0) {
+        struct bj_api *a = &s->desk[s->desks];
+        *a = s->own;
+        a->site = NULL;
+        a->reader = NULL;
+        a->words = NULL;
+        r = pthread_create(&a->thread, &attr, on_desk, a);
+    }
+    for (; r == 0 && s->waiters < waiters; s->waiters += r == 0)
+        r = pthread_create(&s->waiter[s->waiters], &attr, on_waiter, s);
+    pthread_attr_destroy(&attr);
+    return r ? bj_err_set(err, -r, "threads") : 0;
 }
 
-int bj_api_init(struct bj_api *a, const struct bj_api_conf *conf,
-                struct bj_err *err)
+static void prepare(struct bj_server *s)
 {
+    struct bj_queue *const queues[] = {&s->todo, &s->wide, &s->waits, &s->done};
+    *s = (struct bj_server){.started_sec = bj_clock_wall_usec() / 1000000,
+                            .wake = -1};
+    for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++)
+        queues[i]->last = &queues[i]->first;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->work_cond, NULL);
+    pthread_cond_init(&s->wait_cond, NULL);
+    bj_endpoints_all(s->endpoint);
+    s->own.server = s;
+    s->own.endpoint = s->endpoint;
+}
+
+static int open_httpd(struct bj_server *s, struct bj_err *err)
+{
+    const struct bj_api_conf *conf = s->site->conf;
     struct bj_http_limits limits = {
         .connections = (unsigned)conf->max_connections,
         .responses = (unsigned)conf->max_requests,
@@ -248,81 +327,129 @@ int bj_api_init(struct bj_api *a, const struct bj_api_conf *conf,
         .idle_usec = 100 * 1000000ull, /* Grafana keeps its own for 90 s */
         .body_bytes = 64 * 1024,
         .flight_bytes = conf->flight_bytes,
+        .later = true,
     };
-    *a = (struct bj_api){.conf = conf,
-                         .started_sec = bj_clock_wall_usec() / 1000000};
-    unsigned n = 0;
-    for (int i = 0; parts[i]; i++)
-        for (const struct bj_endpoint *e = parts[i]; e->path; e++)
-            if (n < BJ_API_ENDPOINTS - 1)
-                a->endpoint[n++] = e;
-    int r = open_reader(conf, &a->reader, err);
-    if (r == 0)
-        r = bj_gate_new(conf, &a->gate, err);
-    if (r == 0)
-        r = bj_words_new(&a->words, err);
-    if (r == 0)
-        r = bj_prompool_new(&conf->prom, &a->prom, err);
-    if (r == 0)
-        r = bj_httpd_new(routes, a, &limits, &a->httpd, err);
-    return r < 0 ? r : bj_httpd_configure(a->httpd, bj_gate_web(a->gate), err);
+    int r = bj_httpd_new(routes, s, &limits, &s->httpd, err);
+    s->own.httpd = s->httpd;
+    return r < 0
+               ? r
+               : bj_httpd_configure(s->httpd, bj_gate_web(s->site->gate), err);
 }
 
-void bj_api_free(struct bj_api *a)
+int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
+                   struct bj_err *err)
 {
-    bj_httpd_free(a->httpd);
-    bj_reader_free(a->reader);
-    bj_gate_free(a->gate);
-    bj_words_free(a->words);
-    bj_prompool_unref(a->prom);
-    *a = (struct bj_api){0};
+    prepare(s);
+    int r = bj_site_new(conf, &s->site, err);
+    if (r == 0)
+        r = bj_limit_new(&s->limit, err);
+    if (r == 0)
+        r = bj_desk_sit(&s->own, bj_site_ref(s->site), err);
+    if (r == 0)
+        r = open_httpd(s, err);
+    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (r == 0 && s->wake < 0)
+        r = bj_err_set(err, -errno, "eventfd");
+    if (r < 0)
+        return r;
+    s->wide_max =
+        s->site->conf->threads > 1 ? (unsigned)s->site->conf->threads - 1 : 1;
+    return start_threads(s, err);
 }
 
-int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
-                  struct bj_err *err)
+static bool join_all(struct bj_server *s, unsigned patience_sec)
 {
-    struct bj_reader *reader = NULL;
-    struct bj_gate *gate = NULL;
-    struct bj_words *words = NULL;
-    struct bj_prompool *prom = NULL;
-    int r = open_reader(conf, &reader, err);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += patience_sec;
+    pthread_mutex_lock(&s->lock);
+    s->stop = true;
+    pthread_cond_broadcast(&s->work_cond);
+    pthread_cond_broadcast(&s->wait_cond);
+    pthread_mutex_unlock(&s->lock);
+    for (; s->desks > 0; s->desks--)
+        if (pthread_timedjoin_np(s->desk[s->desks - 1].thread, NULL, &until))
+            return false;
+    for (; s->waiters > 0; s->waiters--)
+        if (pthread_timedjoin_np(s->waiter[s->waiters - 1], NULL, &until))
+            return false;
+    return true;
+}
+
+/* Nobody answers any more: what is left is given back as it is.  (Second halves
+ * would still wait for others; what they hold goes with the process.) */
+static void drop(struct bj_server *s, struct bj_queue *q)
+{
+    for (struct bj_ticket *t; (t = pop(q));) {
+        bj_httpd_finish(s->httpd, t->call.req, &t->reply);
+        free(t);
+    }
+}
+
+bool bj_server_free(struct bj_server *s, unsigned patience_sec)
+{
+    if (!join_all(s, patience_sec))
+        return false;
+    drop(s, &s->todo);
+    drop(s, &s->wide);
+    drop(s, &s->waits);
+    drop(s, &s->done);
+    bj_httpd_free(s->httpd);
+    bj_desk_leave(&s->own);
+    bj_site_unref(s->site);
+    bj_limit_free(s->limit);
+    free(s->last);
+    if (s->wake >= 0)
+        close(s->wake);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->work_cond);
+    pthread_cond_destroy(&s->wait_cond);
+    return true;
+}
+
+const struct bj_api_conf *bj_server_conf(const struct bj_server *s)
+{
+    return s->site->conf;
+}
+
+static int take_site(struct bj_server *s, struct bj_site *site,
+                     struct bj_err *err)
+{
+    struct bj_site *old = s->site;
+    int r = bj_httpd_configure(s->httpd, bj_gate_web(site->gate), err);
     if (r == 0)
-        r = bj_gate_new(conf, &gate, err);
-    if (r == 0)
-        r = bj_words_new(&words, err);
-    if (r == 0)
-        r = bj_prompool_new(&conf->prom, &prom, err);
-    if (r == 0)
-        r = bj_httpd_configure(a->httpd, bj_gate_web(gate), err);
+        r = bj_desk_sit(&s->own, bj_site_ref(site), err);
     if (r < 0) {
-        bj_prompool_unref(prom);
-        bj_gate_free(gate);
-        bj_reader_free(reader);
-        bj_words_free(words);
+        bj_site_unref(site);
         return r;
     }
-    bj_reader_free(a->reader);
-    bj_gate_free(a->gate);
-    /* Another store may have given its numbers to other words. */
-    bj_words_free(a->words);
-    bj_prompool_unref(a->prom);
-    a->prom = prom;
-    a->words = words;
-    a->reader = reader;
-    a->gate = gate;
-    a->conf = conf;
-    return 0;
+    pthread_mutex_lock(&s->lock);
+    s->site = site;
+    pthread_mutex_unlock(&s->lock);
+    bj_site_unref(old);
+    return start_threads(s, err);
 }
 
-void bj_api_follow(struct bj_api *a, uint64_t now_usec)
+int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
+                     struct bj_err *err)
+{
+    struct bj_site *site;
+    int r = bj_site_new(conf, &site, err);
+    return r < 0 ? r : take_site(s, site, err);
+}
+
+void bj_server_follow(struct bj_server *s, uint64_t now_usec)
 {
     struct bj_err err = {0};
-    if (!bj_web_changed(bj_gate_web(a->gate), &a->watch, now_usec))
+    struct bj_site *site;
+    if (!bj_web_changed(bj_gate_web(s->site->gate), &s->watch, now_usec))
         return;
-    int r = bj_api_reload(a, a->conf, &err);
-    a->reload_failed = r < 0;
+    int r = bj_site_renew(s->site, &site, &err);
+    if (r == 0)
+        r = take_site(s, site, &err);
+    s->reload_failed = r < 0;
     if (r < 0)
         bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays", err.msg);
     else
-        bj_log(BJ_LOG_INFO, NULL, "%s was read again", a->conf->web_file);
+        bj_log(BJ_LOG_INFO, NULL, "%s was read again", s->site->conf->web_file);
 }

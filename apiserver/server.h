@@ -1,49 +1,157 @@
-/* The server: endpoints, what they have in common, and its own figures. */
+/* The server: endpoints, the threads that answer, and its own figures.
+ *
+ * The thread of the HTTP server takes requests and sends answers.  In between
+ * they wait in a queue for a work thread, each of which has a connection to the
+ * store of its own, so that a question that takes long holds up only itself.
+ * Questions of admins, which may be about everybody, never take all of these
+ * threads.  What waits for other servers (the second halves of endpoints) is
+ * done by yet other threads. */
 #ifndef BJ_APISERVER_SERVER_H
 #define BJ_APISERVER_SERVER_H
 
 #include "apiserver/call.h"
 #include "apiserver/conf.h"
+#include "apiserver/limit.h"
 #include "apiserver/words.h"
 
-enum { BJ_API_ENDPOINTS = 48, BJ_API_CLASSES = 6 };
+#include <pthread.h>
 
-/* Requests of one endpoint, by the first digit of their status. */
+enum { BJ_API_ENDPOINTS = 48, BJ_API_CLASSES = 6 };
+enum { BJ_API_THREADS = 64, BJ_API_WAITERS = 4 };
+
+struct bj_server;
+
+/* What options and files say; never changes, and goes with the last request
+ * that was answered by it. */
+struct bj_site {
+    struct bj_api_conf *conf; /* counts its references */
+    struct bj_gate *gate;
+    struct bj_prompool *prom; /* NULL: none is configured */
+    unsigned refs;        /* atomic */
+};
+
+/* What one thread answers with. */
+struct bj_api {
+    struct bj_server *server;
+    struct bj_site *site;
+    const struct bj_api_conf *conf; /* these three are the site's */
+    struct bj_gate *gate;
+    struct bj_prompool *prom;
+    struct bj_httpd *httpd;
+    struct bj_reader *reader; /* its own */
+    struct bj_words *words;   /* its own */
+    const struct bj_endpoint *const *endpoint;
+    char next[48]; /* the cursor that an answer ends with */
+    struct bj_reader_stat seen;
+    pthread_t thread;
+};
+
+/* A request from its arrival to its answer. */
+struct bj_ticket {
+    struct bj_ticket *next;
+    struct bj_call call;
+    struct bj_http_reply reply;
+    unsigned at; /* which endpoint */
+    uint64_t start_usec;
+    bool admitted;  /* it has waited for its turn among admins' questions */
+    bool parked;    /* it has to wait for that */
+    bool wide;      /* it is one of them, and running */
+    char keep[256]; /* values of headers */
+};
+
+struct bj_queue {
+    struct bj_ticket *first, **last;
+};
+
+/* Requests of one endpoint, by the first digit of their status; atomic. */
 struct bj_api_count {
     uint64_t n[BJ_API_CLASSES];
     uint64_t usec;
 };
 
-struct bj_api {
-    const struct bj_api_conf *conf;
+struct bj_server {
     struct bj_httpd *httpd;
-    struct bj_reader *reader;
-    struct bj_gate *gate;
-    struct bj_words *words;
-    struct bj_prompool *prom; /* NULL: none is configured */
     const struct bj_endpoint *endpoint[BJ_API_ENDPOINTS]; /* NULL at the end */
     struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one: no endpoint */
-    struct bj_web_watch watch;
+    struct bj_limit *limit;
     struct bj_bucket bucket; /* of all requests together */
-    bool reload_failed;
-    uint64_t started_sec;
-    uint64_t requests;   /* for request ids */
-    char request_id[40]; /* of the one that runs */
-    char next[48];       /* the cursor it ends with */
+    struct bj_web_watch watch;
+    uint64_t started_sec, requests;        /* for request ids */
+    uint64_t store_opened, store_timeouts; /* atomic */
+    bool store_open, reload_failed;        /* atomic */
+    struct bj_ticket *last;                /* answered at once */
+    struct bj_api own;                     /* of the HTTP server's thread */
+    int wake;                              /* eventfd: there are answers */
+    /* under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t work_cond, wait_cond;
+    struct bj_site *site;
+    struct bj_queue todo, wide, waits, done;
+    unsigned wide_running, wide_max;
+    bool stop;
+    struct bj_api desk[BJ_API_THREADS];
+    unsigned desks, waiters;
+    pthread_t waiter[BJ_API_WAITERS];
 };
 
-/* Make it; conf must outlive it.  Free it with bj_api_free, whatever was
- * returned. */
-int bj_api_init(struct bj_api *a, const struct bj_api_conf *conf,
-                struct bj_err *err);
-void bj_api_free(struct bj_api *a);
+/* Make it, threads included.  conf is the server's from now on, whatever is
+ * returned.  Free it with bj_server_free, also when it failed. */
+int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
+                   struct bj_err *err);
 
-/* Go on with other options.  The old ones stay when the new ones can't be. */
-int bj_api_reload(struct bj_api *a, const struct bj_api_conf *conf,
-                  struct bj_err *err);
+/* Wait for the threads for so long, then free all.  False when one of them has
+ * not come to its end: then nothing was freed, and the process should end. */
+bool bj_server_free(struct bj_server *s, unsigned patience_sec);
+
+const struct bj_api_conf *bj_server_conf(const struct bj_server *s);
+
+/* Go on with other options, which are the server's now.  The old ones stay
+ * when the new ones can't be; requests that run keep theirs. */
+int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
+                     struct bj_err *err);
 
 /* Take over what has changed in the files of the web configuration, when it is
  * time to look; what is wrong is told in the log. */
-void bj_api_follow(struct bj_api *a, uint64_t now_usec);
+void bj_server_follow(struct bj_server *s, uint64_t now_usec);
+
+/* Send the answers that are ready: when the descriptor "wake" can be read. */
+void bj_server_collect(struct bj_server *s);
+
+/* apiserver/answer.c */
+
+/* The endpoints of all parts. */
+void bj_endpoints_all(const struct bj_endpoint *ret[static BJ_API_ENDPOINTS]);
+
+/* Find the endpoint for a path, which is without its first slash; its number.
+ */
+unsigned bj_answer_find(struct bj_call *c, struct bj_slice path);
+
+/* Answer, or do the first half of it (c->work is then set), or park it. */
+void bj_answer(struct bj_call *c);
+
+/* The second half. */
+void bj_answer_rest(struct bj_call *c);
+
+/* Count and log what was answered. */
+void bj_answer_end(struct bj_call *c);
+
+/* apiserver/site.c */
+
+/* Read what conf names; it is the site's, whatever is returned. */
+int bj_site_new(struct bj_api_conf *conf, struct bj_site **ret,
+                struct bj_err *err);
+/* The same options with files read anew. */
+int bj_site_renew(struct bj_site *old, struct bj_site **ret,
+                  struct bj_err *err);
+struct bj_site *bj_site_ref(struct bj_site *s);
+void bj_site_unref(struct bj_site *s); /* NULL is fine */
+
+/* Sit down with another site: its own reader and words, made anew.  Takes over
+ * the reference; on failure all is as before. */
+int bj_desk_sit(struct bj_api *a, struct bj_site *site, struct bj_err *err);
+void bj_desk_leave(struct bj_api *a);
+
+/* Hand what its reader has seen to the server's figures. */
+void bj_desk_tell(struct bj_api *a);
 
 #endif

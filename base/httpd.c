@@ -287,10 +287,12 @@ nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds)
 }
 
 /* Has the library something to do that no descriptor tells of? */
-static bool is_due(struct MHD_Daemon *mhd)
+static bool is_due(const struct bj_httpd *h, unsigned kind)
 {
     MHD_UNSIGNED_LONG_LONG ms;
-    return mhd && MHD_get_timeout(mhd, &ms) == MHD_YES && ms == 0;
+    struct MHD_Daemon *mhd = h->mhd[kind];
+    return mhd && (h->resumed[kind] ||
+                   (MHD_get_timeout(mhd, &ms) == MHD_YES && ms == 0));
 }
 
 static void run_all(struct bj_httpd *h)
@@ -303,7 +305,7 @@ static void run_all(struct bj_httpd *h)
 int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec)
 {
     uint64_t next = h->accept_after ? h->accept_after : UINT64_MAX;
-    if (is_due(h->mhd[BJ_HTTPD_PLAIN]) || is_due(h->mhd[BJ_HTTPD_TLS]))
+    if (is_due(h, BJ_HTTPD_PLAIN) || is_due(h, BJ_HTTPD_TLS))
         return 0;
     for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_DEAD; p++) {
         const struct bj_httpd_conn *c =
@@ -375,9 +377,11 @@ void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,
     if (h->accept_after && h->accept_after <= now_usec)
         h->accept_after = 0;
     /* What has been asked for is served before anybody is turned out. */
-    for (nfds_t k = 0; k < BJ_HTTPD_KINDS; k++)
-        if (h->mhd[k] && ((k < n && fds[k].revents) || is_due(h->mhd[k])))
+    for (unsigned k = 0; k < BJ_HTTPD_KINDS; k++)
+        if (h->mhd[k] && ((k < n && fds[k].revents) || is_due(h, k))) {
+            h->resumed[k] = false;
             MHD_run(h->mhd[k]);
+        }
     unsigned changed = take_all(h, fds, n);
     changed += expire(h);
     if (changed > 0 || h->count[BJ_HTTPD_DEAD] > 0)

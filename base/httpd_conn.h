@@ -56,7 +56,8 @@ struct bj_httpd_conn {
 
 struct bj_httpd {
     struct MHD_Daemon *mhd[BJ_HTTPD_KINDS]; /* NULL: not started */
-    struct bj_web *web;                     /* NULL: none */
+    bool resumed[BJ_HTTPD_KINDS]; /* which the library does not tell of */
+    struct bj_web *web;           /* NULL: none */
     bool (*guard)(void *ctx, const struct bj_http_request *req,
                   struct bj_http_reply *ret);
     const struct bj_http_route *routes;

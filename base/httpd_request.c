@@ -270,6 +270,7 @@ void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
         c->response_status = reply->status;
     }
     c->suspended = false;
+    h->resumed[c->tls ? BJ_HTTPD_TLS : BJ_HTTPD_PLAIN] = true;
     MHD_resume_connection(c->mhd);
 }
 

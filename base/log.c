@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 3072, TEXT_BYTES = 1024 };
+enum { LINE_BYTES = 3584, TEXT_BYTES = 1024, FRAME_BYTES = 512 };
 
 static const char *const level_names[] = {
     [BJ_LOG_ERROR] = "error",
@@ -21,15 +21,17 @@ static const char *const level_names[] = {
 
 /* How a line looks: what stands before and behind the values. */
 static const struct look {
-    const char *name, *ts, *level, *msg, *err, *end;
+    const char *name, *ts, *level, *msg, *err;
+    const char *before, *behind; /* a field's key */
+    const char *end;
 } looks[] = {
-    [BJ_LOG_LOGFMT] = {"logfmt", "ts=", " level=", " msg=\"", "\" err=\"",
-                       "\"\n"},
+    [BJ_LOG_LOGFMT] = {"logfmt", "ts=", " level=", " msg=\"", "\" err=\"", " ",
+                       "=", "\n"},
     [BJ_LOG_JSON] = {"json", "{\"ts\":\"", "\",\"level\":\"", "\",\"msg\":\"",
-                     "\",\"err\":\"", "\"}\n"},
+                     "\",\"err\":\"", ",\"", "\":", "}\n"},
 };
 
-/* Written once by main, before there are threads. */
+/* Written by main; atomic. */
 static struct {
     enum bj_log_level level;
     enum bj_log_format format;
@@ -41,18 +43,25 @@ struct line {
     char p[LINE_BYTES];
 };
 
-static bool put(struct line *l, const char *p, size_t n)
+static bool put_within(struct line *l, const char *p, size_t n, size_t max)
 {
-    if (n > sizeof(l->p) - 8 - l->n)
+    if (l->n > max || n > max - l->n)
         return false;
     memcpy(l->p + l->n, p, n);
     l->n += n;
     return true;
 }
 
+/* Part of a value: what stands between values still fits behind it. */
+static bool put(struct line *l, const char *p, size_t n)
+{
+    return put_within(l, p, n, sizeof(l->p) - FRAME_BYTES);
+}
+
+/* What is no value. */
 static void put_str(struct line *l, const char *s)
 {
-    put(l, s, strlen(s));
+    put_within(l, s, strlen(s), sizeof(l->p) - 8);
 }
 
 /* A quoted value.  Both formats know these escapes. */
@@ -99,41 +108,90 @@ static void put_time(struct line *l)
     put_str(l, text);
 }
 
+static bool is_wanted(enum bj_log_level level)
+{
+    return level <= __atomic_load_n(&setup.level, __ATOMIC_RELAXED);
+}
+
+static const struct look *look_now(void)
+{
+    return &looks[__atomic_load_n(&setup.format, __ATOMIC_RELAXED)];
+}
+
 void bj_log_setup(enum bj_log_level level, enum bj_log_format format)
 {
-    setup.level = level;
-    setup.format = format;
+    __atomic_store_n(&setup.level, level, __ATOMIC_RELAXED);
+    __atomic_store_n(&setup.format, format, __ATOMIC_RELAXED);
+}
+
+/* Up to the message; its quote is still open. */
+static void begin(struct line *l, const struct look *look,
+                  enum bj_log_level level, const char *text)
+{
+    put_str(l, look->ts);
+    put_time(l);
+    put_str(l, look->level);
+    put_str(l, level_names[level]);
+    put_str(l, look->msg);
+    put_value(l, text);
+}
+
+/* One write keeps lines of several threads apart; nobody is left to tell when
+ * it fails. */
+static void end(struct line *l, const struct look *look)
+{
+    const char *text = look->end;
+    size_t n = strlen(text);
+    memcpy(l->p + l->n, text, n);
+    if (write(STDERR_FILENO, l->p, l->n + n) < 0)
+        return;
 }
 
 void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
             ...)
 {
-    if (level > setup.level)
+    if (!is_wanted(level))
         return;
     char text[TEXT_BYTES];
+    const struct look *look = look_now();
+    struct line l = {.n = 0};
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-
-    const struct look *look = &looks[setup.format];
-    struct line l = {.n = 0};
-    put_str(&l, look->ts);
-    put_time(&l);
-    put_str(&l, look->level);
-    put_str(&l, level_names[level]);
-    put_str(&l, look->msg);
-    put_value(&l, text);
+    begin(&l, look, level, text);
     if (err) {
         put_str(&l, look->err);
         put_value(&l, bj_err_text(err, text, sizeof(text)));
     }
-    size_t end = strlen(look->end);
-    memcpy(l.p + l.n, look->end, end);
-    /* One write keeps lines of several threads apart; nobody is left to tell
-     * when it fails. */
-    if (write(STDERR_FILENO, l.p, l.n + end) < 0)
+    put_str(&l, "\"");
+    end(&l, look);
+}
+
+void bj_log_event(enum bj_log_level level, const char *msg,
+                  const struct bj_log_field *fields)
+{
+    const struct look *look = look_now();
+    struct line l = {.n = 0};
+    char number[24];
+    if (!is_wanted(level))
         return;
+    begin(&l, look, level, msg);
+    put_str(&l, "\"");
+    for (const struct bj_log_field *f = fields; f->key; f++) {
+        put_str(&l, look->before);
+        put_str(&l, f->key);
+        put_str(&l, look->behind);
+        snprintf(number, sizeof(number), "%llu", (unsigned long long)f->number);
+        if (!f->text) {
+            put_str(&l, number);
+            continue;
+        }
+        put_str(&l, "\"");
+        put_value(&l, f->text);
+        put_str(&l, "\"");
+    }
+    end(&l, look);
 }
 
 int bj_log_level_parse(const char *s, enum bj_log_level *ret)

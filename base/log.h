@@ -4,16 +4,29 @@
 
 #include "base/err.h"
 
+#include <stdint.h>
+
 enum bj_log_level { BJ_LOG_ERROR, BJ_LOG_WARN, BJ_LOG_INFO, BJ_LOG_DEBUG };
 enum bj_log_format { BJ_LOG_LOGFMT, BJ_LOG_JSON };
 
-/* What is written to standard error; set once by main before threads start. */
+/* What is written to standard error. */
 void bj_log_setup(enum bj_log_level level, enum bj_log_format format);
 
 /* One line: time, level, msg and the text of err when it is not NULL.  msg is
  * escaped as the format asks; safe from any thread. */
 void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
             ...) __attribute__((format(printf, 3, 4)));
+
+/* A value beside the message: a text, or a number where text is NULL. */
+struct bj_log_field {
+    const char *key, *text;
+    uint64_t number;
+};
+
+/* One line about something that has happened, with values that programs read;
+ * the last field has key NULL. */
+void bj_log_event(enum bj_log_level level, const char *msg,
+                  const struct bj_log_field *fields);
 
 /* "error", "warn", "info", "debug" (also "warning"); -EINVAL otherwise. */
 int bj_log_level_parse(const char *s, enum bj_log_level *ret);

@@ -1,6 +1,7 @@
 #include "base/secret.h"
 
 #include <crypt.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -14,6 +15,8 @@ struct known {
 };
 
 struct bj_secrets {
+    pthread_mutex_t lock;   /* of all but data */
+    pthread_mutex_t labour; /* of data: one hash is computed at a time */
     struct known known[KNOWN];
     unsigned next;
     unsigned left; /* tries */
@@ -31,6 +34,8 @@ int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err)
     struct bj_secrets *s = calloc(1, sizeof(*s));
     if (!s)
         return bj_err_set(err, -ENOMEM, "secrets");
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->labour, NULL);
     s->left = BURST;
     *ret = s;
     return 0;
@@ -38,8 +43,11 @@ int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err)
 
 void bj_secrets_free(struct bj_secrets *s)
 {
-    if (s)
-        explicit_bzero(s, sizeof(*s));
+    if (!s)
+        return;
+    pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->labour);
+    explicit_bzero(s, sizeof(*s));
     free(s);
 }
 
@@ -88,17 +96,23 @@ static bool may_try(struct bj_secrets *s, uint64_t now)
     return true;
 }
 
-int bj_secret_check(struct bj_secrets *s, const char *hash,
-                    struct bj_slice secret, uint64_t now_usec)
+/* Is it known to be right, or may it be tried?  1, 0 or -EAGAIN. */
+static int recall(struct bj_secrets *s, const char *hash,
+                  struct bj_slice secret, bool trying, uint64_t now)
+{
+    pthread_mutex_lock(&s->lock);
+    int r = hash && is_known(s, hash, secret);
+    if (!r && trying && !may_try(s, now))
+        r = -EAGAIN;
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+/* Compute what the hash ought to be. */
+static bool labour(struct bj_secrets *s, const char *hash,
+                   struct bj_slice secret)
 {
     char text[SECRET_MAX];
-    if (secret.n == 0 || secret.n >= sizeof(text) ||
-        memchr(secret.p, '\0', secret.n))
-        return 0;
-    if (hash && is_known(s, hash, secret))
-        return 1;
-    if (!may_try(s, now_usec))
-        return -EAGAIN;
     memcpy(text, secret.p, secret.n);
     text[secret.n] = '\0';
     const char *want = hash ? hash : nobody;
@@ -106,9 +120,29 @@ int bj_secret_check(struct bj_secrets *s, const char *hash,
     bool right = got && got[0] != '*' &&
                  bj_secret_same(bj_slice_str(got), bj_slice_str(want)) && hash;
     explicit_bzero(text, sizeof(text));
-    if (right)
-        remember(s, hash, secret);
     return right;
+}
+
+int bj_secret_check(struct bj_secrets *s, const char *hash,
+                    struct bj_slice secret, uint64_t now_usec)
+{
+    if (secret.n == 0 || secret.n >= SECRET_MAX ||
+        memchr(secret.p, '\0', secret.n))
+        return 0;
+    if (recall(s, hash, secret, false, now_usec) == 1)
+        return 1;
+    /* Who comes with the same while it is computed finds it known. */
+    pthread_mutex_lock(&s->labour);
+    int r = recall(s, hash, secret, true, now_usec);
+    if (r == 0) {
+        r = labour(s, hash, secret);
+        pthread_mutex_lock(&s->lock);
+        if (r > 0)
+            remember(s, hash, secret);
+        pthread_mutex_unlock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->labour);
+    return r;
 }
 
 bool bj_secret_usable(const char *hash)

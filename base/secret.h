@@ -10,7 +10,7 @@
 
 /* Remembers what was right, so that one bcrypt is not paid for every request,
  * and lets only so many others be tried: bcrypt is made to take long, and it
- * must not be strangers who decide for how long. */
+ * must not be strangers who decide for how long.  Threads may share it. */
 struct bj_secrets;
 
 int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err);

@@ -31,6 +31,12 @@ void bj_sql_single_thread(void)
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+void bj_sql_own_threads(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 int bj_sql_errno(int rc)
 {
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)

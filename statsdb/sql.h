@@ -18,6 +18,10 @@
  * the work of an import is saved. */
 void bj_sql_single_thread(void);
 
+/* For a program with several threads that each have connections of their own:
+ * as above, and not needed by others. */
+void bj_sql_own_threads(void);
+
 /* The errno for a result of SQLite, 0 for SQLITE_OK, ROW and DONE:
  *   -EBUSY    another connection holds the lock (after the busy timeout)
  *   -ENOSPC   the disk, a quota or the file's own limit is full

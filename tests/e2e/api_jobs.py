@@ -199,8 +199,8 @@ def nothing_foreign(site):
     ask(site, "/api/v1/jobs/" + key(hidden))
     with open(site.log) as f:
         text = f.read()
-    check("user boss as admin, about user3," in text
-          and "user boss as admin, about %s," % key(hidden) in text,
+    check('user="boss"' in text and 'admin_about="user3"' in text
+          and 'admin_about="%s"' % key(hidden) in text,
           "what an admin reads is logged")
 
 

@@ -116,7 +116,8 @@ class Site:
         self.stop()
         with open(self.log, "wb") as log:
             self.server = subprocess.Popen(
-                [SERVER, "--web.listen-address=127.0.0.1:0", "--store.path=" + self.store]
+                [SERVER, "--web.listen-address=127.0.0.1:0", "--store.path=" + self.store,
+                 "--access.rate=0"]
                 + list(options), stderr=log)
         for _ in range(200):
             with open(self.log) as f:

@@ -60,6 +60,8 @@ def cert(name, by, subject, ext, days=10):
 
 
 class Program:
+    running = []
+
     def __init__(self, kind, web, *options, files=None):
         self.kind = kind
         self.log = path(kind + ".log")
@@ -71,6 +73,7 @@ class Program:
             self.p = subprocess.Popen(
                 args + ["--web.listen-address=127.0.0.1:0", "--web.config.file=" + path("web.yml")]
                 + list(options), stderr=log, cwd="/")
+        Program.running.append(self.p)
         for _ in range(200):
             got = re.search(r"listening on 127\.0\.0\.1:(\d+)", self.text())
             if got:
@@ -402,6 +405,9 @@ def main():
             identities()
             passwords()
     finally:
+        for p in Program.running:
+            if p.poll() is None:
+                p.kill()
         shutil.rmtree(folder)
     print("1..%d" % api_lib.number)
     return api_lib.failed > 0

@@ -1,0 +1,264 @@
+#include "apiserver/server.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+static const struct bj_endpoint *const parts[] = {
+    bj_endpoints_own,     bj_endpoints_lists,    bj_endpoints_series,
+    bj_endpoints_parts,   bj_endpoints_facts,    bj_endpoints_pages,
+    bj_endpoints_jobs,    bj_endpoints_original, bj_endpoints_usage,
+    bj_endpoints_openapi, bj_endpoints_simpod,   NULL};
+
+/* --- finding the endpoint --------------------------------------------------
+ */
+
+/* A pattern may have one '*', which stands for at least one byte. */
+static bool fits(const char *pattern, struct bj_slice path,
+                 struct bj_slice *ret_tail)
+{
+    struct bj_slice want = bj_slice_str(pattern);
+    const char *star = memchr(pattern, '*', want.n);
+    *ret_tail = (struct bj_slice){"", 0};
+    if (!star)
+        return bj_slice_eq(want, path);
+    size_t before = (size_t)(star - pattern), behind = want.n - before - 1;
+    if (path.n < want.n || memcmp(pattern, path.p, before) != 0 ||
+        memcmp(star + 1, path.p + path.n - behind, behind) != 0)
+        return false;
+    *ret_tail = (struct bj_slice){path.p + before, path.n - before - behind};
+    return true;
+}
+
+void bj_endpoints_all(const struct bj_endpoint *ret[static BJ_API_ENDPOINTS])
+{
+    unsigned n = 0;
+    for (int i = 0; parts[i]; i++)
+        for (const struct bj_endpoint *e = parts[i]; e->path; e++)
+            if (n < BJ_API_ENDPOINTS - 1)
+                ret[n++] = e;
+    ret[n] = NULL;
+}
+
+unsigned bj_answer_find(struct bj_call *c, struct bj_slice path)
+{
+    unsigned i = 0;
+    for (; c->api->endpoint[i]; i++)
+        if (fits(c->api->endpoint[i]->path + 1, path, &c->tail)) {
+            c->endpoint = c->api->endpoint[i];
+            return i;
+        }
+    return BJ_API_ENDPOINTS - 1;
+}
+
+/* --- running it ------------------------------------------------------------
+ */
+
+static const char *allowed(unsigned methods)
+{
+    return methods & BJ_HTTP_POST
+               ? methods & BJ_HTTP_GET ? "GET, HEAD, POST" : "POST"
+               : "GET, HEAD";
+}
+
+static int failed(struct bj_call *c, int code)
+{
+    char text[320];
+    if (code == -EINTR)
+        return bj_call_refuse(c, 503,
+                              "The store took too long for this request; ask "
+                              "for a shorter time or fewer jobs.");
+    if (code == -ENOMEM)
+        return bj_call_refuse(c, 500, "There is not enough memory for this.");
+    bj_log(BJ_LOG_ERROR, NULL, "request %s: %s", c->request_id,
+           bj_err_text(&c->err, text, sizeof(text)));
+    return bj_call_refuse(c, 503, "The store can't be read at present.");
+}
+
+void bj_call_log(const struct bj_call *c, const char *about)
+{
+    char text[320];
+    bj_log(BJ_LOG_ERROR, NULL, "request %s: %s: %s", c->request_id, about,
+           bj_err_text(&c->err, text, sizeof(text)));
+}
+
+static int with_store(struct bj_call *c)
+{
+    int r = bj_reader_begin(c->api->reader, &c->err);
+    if (r < 0)
+        return r;
+    c->reader = c->api->reader;
+    r = c->endpoint->run(c);
+    bj_reader_end(c->reader);
+    return r;
+}
+
+/* A store that was replaced or restored while it was being read is opened
+ * anew, once. */
+static int first_half(struct bj_call *c)
+{
+    if (!(c->endpoint->needs & BJ_NEED_STORE))
+        return c->endpoint->run(c);
+    int r = with_store(c);
+    if (r < 0 && bj_reader_broken(r) && c->reader) {
+        bj_reader_close(c->api->reader);
+        c->reply->body.len = 0;
+        c->reply->status = 200;
+        c->err = (struct bj_err){0};
+        r = with_store(c);
+    }
+    return r;
+}
+
+static struct bj_ticket *ticket_of(struct bj_call *c)
+{
+    return (struct bj_ticket *)((char *)c - offsetof(struct bj_ticket, call));
+}
+
+static int refuse_for(struct bj_call *c, uint64_t wait_usec, const char *text)
+{
+    struct bj_ticket *t = ticket_of(c);
+    snprintf(t->keep, sizeof(t->keep), "%llu",
+             (unsigned long long)((wait_usec + 999999) / 1000000));
+    bj_call_header(c, "Retry-After", t->keep);
+    return bj_call_refuse(c, 429, "%s", text);
+}
+
+/* Admins may ask about everybody, which can take long.  All but one thread may
+ * do so at a time; who comes then is put aside. */
+static bool admit(struct bj_call *c)
+{
+    struct bj_server *s = c->api->server;
+    struct bj_ticket *t = ticket_of(c);
+    if (!c->who.admin || !(c->endpoint->needs & BJ_NEED_STORE) || t->wide)
+        return true;
+    pthread_mutex_lock(&s->lock);
+    if (s->wide_running < s->wide_max) {
+        s->wide_running++;
+        t->wide = true;
+    }
+    t->parked = !t->wide;
+    pthread_mutex_unlock(&s->lock);
+    return t->wide;
+}
+
+int bj_call_identify(struct bj_call *c)
+{
+    const struct bj_api_conf *conf = c->api->conf;
+    struct bj_ticket *t = ticket_of(c);
+    struct bj_err why = {0};
+    uint64_t now = bj_clock_boot_usec(), wait = 0;
+    unsigned status =
+        bj_gate_identify(c->api->gate, c->req, now, c->now_sec, &c->who, &why);
+    if (status == 429)
+        bj_call_header(c, "Retry-After", "1");
+    if (status)
+        return bj_call_refuse(c, status, "%s", why.msg);
+    if (conf->user_rate > 0 && !t->admitted)
+        wait = bj_limit_take(c->api->server->limit, bj_slice_str(c->who.user),
+                             1000000 / conf->user_rate, conf->user_burst, now);
+    if (wait > 0)
+        return refuse_for(c, wait, "You have asked too often; try again.");
+    return admit(c) ? 0 : 503;
+}
+
+static bool may_come(struct bj_call *c)
+{
+    const struct bj_web_conf *web = &bj_gate_web(c->api->gate)->conf;
+    struct bj_server *s = c->api->server;
+    if (web->rate_usec == 0 || ticket_of(c)->admitted)
+        return true;
+    pthread_mutex_lock(&s->lock);
+    uint64_t wait = bj_bucket_take(&s->bucket, web->rate_usec, web->burst,
+                                   bj_clock_boot_usec());
+    pthread_mutex_unlock(&s->lock);
+    return wait == 0 ||
+           refuse_for(c, wait, "There are too many requests; try again.") == 0;
+}
+
+void bj_answer(struct bj_call *c)
+{
+    bj_call_header(c, "Cache-Control", "no-store");
+    bj_call_header(c, "X-Content-Type-Options", "nosniff");
+    bj_call_header(c, "X-Request-Id", c->request_id);
+    if (!may_come(c))
+        return;
+    if (!c->endpoint) {
+        bj_call_refuse(c, 404, "There is nothing at this path.");
+        return;
+    }
+    unsigned method =
+        c->req->method == BJ_HTTP_HEAD ? BJ_HTTP_GET : c->req->method;
+    if (!(c->endpoint->methods & method)) {
+        bj_call_header(c, "Allow", allowed(c->endpoint->methods));
+        bj_call_refuse(c, 405, "This path does not know that method.");
+        return;
+    }
+    if ((c->endpoint->needs & BJ_NEED_USER) && bj_call_identify(c) != 0)
+        return;
+    int r = first_half(c);
+    if (r < 0)
+        failed(c, r);
+}
+
+void bj_answer_rest(struct bj_call *c)
+{
+    int r = c->endpoint->after(c);
+    if (r < 0)
+        failed(c, r);
+}
+
+static const char *method_name(unsigned method)
+{
+    return method == BJ_HTTP_POST   ? "POST"
+           : method == BJ_HTTP_HEAD ? "HEAD"
+           : method == BJ_HTTP_GET  ? "GET"
+                                    : "?";
+}
+
+/* Who is at the other end of a connection. */
+static const char *peer_name(int fd, char buf[INET6_ADDRSTRLEN])
+{
+    struct sockaddr_storage a = {0};
+    socklen_t len = sizeof(a);
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+    if (getpeername(fd, (struct sockaddr *)&a, &len) < 0)
+        return "?";
+    if (a.ss_family == AF_INET) {
+        memcpy(&in, &a, sizeof(in));
+        return inet_ntop(AF_INET, &in.sin_addr, buf, INET6_ADDRSTRLEN);
+    }
+    if (a.ss_family != AF_INET6)
+        return "unix";
+    memcpy(&in6, &a, sizeof(in6));
+    return inet_ntop(AF_INET6, &in6.sin6_addr, buf, INET6_ADDRSTRLEN);
+}
+
+void bj_answer_end(struct bj_call *c)
+{
+    struct bj_ticket *t = ticket_of(c);
+    struct bj_api_count *n = &c->api->server->count[t->at];
+    unsigned class = c->reply->status / 100;
+    uint64_t usec = bj_clock_boot_usec() - t->start_usec;
+    char peer[INET6_ADDRSTRLEN];
+    __atomic_fetch_add(&n->n[class < BJ_API_CLASSES ? class : 0], 1,
+                       __ATOMIC_RELAXED);
+    __atomic_fetch_add(&n->usec, usec, __ATOMIC_RELAXED);
+    const char *about = c->about[0] ? c->about : "everybody";
+    const struct bj_log_field fields[] = {
+        {"id", c->request_id, 0},
+        {"client", peer_name(c->req->fd, peer), 0},
+        {"method", method_name(c->req->method), 0},
+        {"endpoint", c->endpoint ? c->endpoint->path : "?", 0},
+        {"user", c->who.user[0] ? c->who.user : "-", 0},
+        {"status", NULL, c->reply->status},
+        {"bytes", NULL, c->reply->body.len},
+        {"usec", NULL, usec},
+        {c->who.admin ? "admin_about" : NULL, about, 0},
+        {NULL, NULL, 0}};
+    bj_log_event(BJ_LOG_INFO, "request", fields);
+}

@@ -1,0 +1,134 @@
+/* What options and files say, and a thread's own view of it. */
+#include "apiserver/server.h"
+
+#include <stdlib.h>
+
+static void drop_conf(struct bj_api_conf *conf)
+{
+    if (__atomic_sub_fetch(&conf->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    bj_api_conf_free(conf);
+    free(conf);
+}
+
+/* A site with a reference to conf, and to prom if there is one. */
+static int make(struct bj_api_conf *conf, struct bj_prompool *prom,
+                struct bj_site **ret, struct bj_err *err)
+{
+    struct bj_site *s = calloc(1, sizeof(*s));
+    __atomic_fetch_add(&conf->refs, 1, __ATOMIC_RELAXED);
+    if (!s) {
+        drop_conf(conf);
+        return bj_err_set(err, -ENOMEM, "options");
+    }
+    s->refs = 1;
+    s->conf = conf;
+    s->prom = bj_prompool_ref(prom);
+    int r = bj_gate_new(conf, &s->gate, err);
+    if (r < 0)
+        bj_site_unref(s);
+    else
+        *ret = s;
+    return r;
+}
+
+int bj_site_new(struct bj_api_conf *conf, struct bj_site **ret,
+                struct bj_err *err)
+{
+    struct bj_site *s;
+    int r = make(conf, NULL, &s, err);
+    if (r < 0)
+        return r;
+    r = bj_prompool_new(&conf->prom, &s->prom, err);
+    if (r < 0)
+        bj_site_unref(s);
+    else
+        *ret = s;
+    return r;
+}
+
+int bj_site_renew(struct bj_site *old, struct bj_site **ret, struct bj_err *err)
+{
+    return make(old->conf, old->prom, ret, err);
+}
+
+struct bj_site *bj_site_ref(struct bj_site *s)
+{
+    __atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
+    return s;
+}
+
+void bj_site_unref(struct bj_site *s)
+{
+    if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    bj_gate_free(s->gate);
+    bj_prompool_unref(s->prom);
+    drop_conf(s->conf);
+    free(s);
+}
+
+/* The memory for pages of the store is for all threads together. */
+static uint64_t cache_bytes(const struct bj_api *a,
+                            const struct bj_api_conf *conf)
+{
+    if (a == &a->server->own)
+        return 64 << 10;
+    uint64_t part = conf->cache_bytes / conf->threads;
+    return part < 256 << 10 ? 256 << 10 : part;
+}
+
+int bj_desk_sit(struct bj_api *a, struct bj_site *site, struct bj_err *err)
+{
+    const struct bj_api_conf *conf = site->conf;
+    struct bj_reader_options opt = {.path = conf->store,
+                                    .any_filesystem = conf->any_filesystem,
+                                    .cache_bytes = cache_bytes(a, conf),
+                                    .query_usec = conf->query_usec};
+    struct bj_reader *reader = NULL;
+    struct bj_words *words = NULL;
+    int r = bj_reader_new(&opt, &reader, err);
+    /* Another store may have given its numbers to other words. */
+    if (r == 0)
+        r = bj_words_new(&words, err);
+    if (r < 0) {
+        bj_reader_free(reader);
+        bj_site_unref(site);
+        return r;
+    }
+    bj_desk_leave(a);
+    a->site = site;
+    a->conf = conf;
+    a->gate = site->gate;
+    a->prom = site->prom;
+    a->reader = reader;
+    a->words = words;
+    return 0;
+}
+
+void bj_desk_leave(struct bj_api *a)
+{
+    bj_reader_free(a->reader);
+    bj_words_free(a->words);
+    bj_site_unref(a->site);
+    a->reader = NULL;
+    a->words = NULL;
+    a->site = NULL;
+    a->seen = (struct bj_reader_stat){0};
+}
+
+void bj_desk_tell(struct bj_api *a)
+{
+    struct bj_reader_stat now;
+    struct bj_server *s = a->server;
+    bj_reader_stat(a->reader, &now);
+    if (now.opened != a->seen.opened)
+        __atomic_fetch_add(&s->store_opened, now.opened - a->seen.opened,
+                           __ATOMIC_RELAXED);
+    if (now.timeouts != a->seen.timeouts)
+        __atomic_fetch_add(&s->store_timeouts, now.timeouts - a->seen.timeouts,
+                           __ATOMIC_RELAXED);
+    if (now.opened != a->seen.opened || now.open != a->seen.open)
+        __atomic_store_n(&s->store_open, now.open, __ATOMIC_RELAXED);
+    a->seen = now;
+}

@@ -162,7 +162,8 @@ int bj_call_identify(struct bj_call *c)
                              1000000 / conf->user_rate, conf->user_burst, now);
     if (wait > 0)
         return refuse_for(c, wait, "You have asked too often; try again.");
-    return admit(c) ? 0 : 503;
+    /* What is made of that is thrown away. */
+    return admit(c) ? 0 : bj_call_refuse(c, 503, "It has to wait.");
 }
 
 static bool may_come(struct bj_call *c)

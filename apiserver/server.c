@@ -114,16 +114,23 @@ static void put_on(struct bj_server *s, struct bj_ticket *t)
 static void serve(struct bj_api *a, struct bj_ticket *t)
 {
     struct bj_call *c = &t->call;
+    char id[sizeof(c->request_id)];
     c->api = a;
     c->reader = NULL;
+    memcpy(id, c->request_id, sizeof(id));
     t->reply.body = bj_httpd_buf(a->httpd, 0);
     bj_answer(c);
     bj_desk_tell(a);
     if (t->parked) {
         /* From the start when its turn comes. */
         bj_httpd_buf_return(a->httpd, &t->reply.body);
-        t->reply = (struct bj_http_reply){.status = 200};
-        c->who = (struct bj_identity){0};
+        t->reply = (struct bj_http_reply){.status = 200, .type = t->reply.type};
+        *c = (struct bj_call){.endpoint = c->endpoint,
+                              .req = c->req,
+                              .reply = c->reply,
+                              .tail = c->tail,
+                              .now_sec = c->now_sec};
+        snprintf(c->request_id, sizeof(c->request_id), "%s", id);
         return;
     }
     keep_headers(t);

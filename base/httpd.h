@@ -72,7 +72,7 @@ struct bj_http_reply {
     struct bj_buf body; /* taken over by the server */
     struct {
         const char *name, *value;
-    } header[6];  /* more headers, ending with name NULL; copied */
+    } header[8];  /* more headers, ending with name NULL; copied */
     bool unsized; /* HEAD: what GET would send is of unknown length */
     bool later;   /* the answer comes with bj_httpd_finish */
 };

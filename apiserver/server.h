@@ -27,7 +27,7 @@ struct bj_site {
     struct bj_api_conf *conf; /* counts its references */
     struct bj_gate *gate;
     struct bj_prompool *prom; /* NULL: none is configured */
-    unsigned refs;        /* atomic */
+    unsigned refs;            /* atomic */
 };
 
 /* What one thread answers with. */

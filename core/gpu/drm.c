@@ -1,8 +1,9 @@
 /* GPUs of AMD and Intel through sysfs.
  *
  * Sources: kernel gpu/amdgpu/thermal.rst and driver-misc.rst ("GPU busy",
- * unique_id, mem_info_vram), ABI/testing/sysfs-driver-intel-i915-hwmon and
- * sysfs-driver-intel-xe-hwmon, hwmon/sysfs-interface.rst. */
+ * unique_id, mem_info_vram, pcie_replay_count),
+ * ABI/testing/sysfs-driver-intel-i915-hwmon and sysfs-driver-intel-xe-hwmon,
+ * hwmon/sysfs-interface.rst. */
 #include "core/gpu/gpu.h"
 
 #include "base/file.h"
@@ -39,7 +40,8 @@ static const struct vendor amd = {
     .device = {{"gpu_busy_percent", AT(busy_ppm), PPM_PERCENT, 100},
                {"mem_busy_percent", AT(memory_busy_ppm), PPM_PERCENT, 100},
                {"mem_info_vram_total", AT(memory_total_bytes), 1, UINT64_MAX},
-               {"mem_info_vram_used", AT(memory_used_bytes), 1, UINT64_MAX}},
+               {"mem_info_vram_used", AT(memory_used_bytes), 1, UINT64_MAX},
+               {"pcie_replay_count", AT(pcie_replays), 1, UINT64_MAX}},
     .monitor = {{"power1_average", AT(power_uw), 1, UINT64_MAX},
                 {"power1_input", AT(power_uw), 1, UINT64_MAX},
                 {"power1_cap", AT(power_limit_uw), 1, UINT64_MAX},

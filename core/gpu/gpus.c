@@ -94,11 +94,11 @@ bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec)
     if (now_usec < g->look_usec)
         return g->any;
     g->look_usec = now_usec + SECOND;
-    g->any = false;
-    for (int i = 0; i < BJ_GPU_OVER; i++)
-        g->any |= bj_gpu_watch_look(g->watch[i], now_usec);
-    if (g->any)
-        bj_gpus_over_look(g, now_usec);
+    unsigned there = 0;
+    for (unsigned i = 0; i < BJ_GPU_OVER; i++)
+        there |= (unsigned)bj_gpu_watch_look(g->watch[i], now_usec) << i;
+    g->any = there != 0;
+    bj_gpus_over_look(g, there, now_usec);
     return g->any;
 }
 

@@ -205,9 +205,10 @@ void bj_gpus_tell_dcgm(struct bj_gpus *g);
 /* Give the energy of its devices since the last reading away. */
 void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
 
-/* gpus_over.c: sources that add to devices of others.  Look for them; tell them
- * where the jobs are; take what they tell; add it to a set of the others. */
-void bj_gpus_over_look(struct bj_gpus *g, uint64_t now_usec);
+/* gpus_over.c: sources that add to devices of others.  Look for those that
+ * could add to the kinds that are there (bits); tell them where the jobs are;
+ * take what they tell; add it to a set of the others. */
+void bj_gpus_over_look(struct bj_gpus *g, unsigned there, uint64_t now_usec);
 void bj_gpus_over_tell(struct bj_gpus *g);
 void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec);
 void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,

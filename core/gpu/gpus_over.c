@@ -61,11 +61,8 @@ void bj_gpus_over_tell(struct bj_gpus *g)
 
 /* --- looking and taking ---------------------------------------------------*/
 
-void bj_gpus_over_look(struct bj_gpus *g, uint64_t now_usec)
+void bj_gpus_over_look(struct bj_gpus *g, unsigned there, uint64_t now_usec)
 {
-    unsigned there = 0;
-    for (unsigned k = 0; k < BJ_GPU_OVER; k++)
-        there |= (unsigned)(g->set[k] && g->set[k]->n > 0) << k;
     for (unsigned k = BJ_GPU_OVER; k < BJ_GPU_KINDS; k++)
         if (over[k - BJ_GPU_OVER] & there)
             bj_gpu_watch_look(g->watch[k], now_usec);

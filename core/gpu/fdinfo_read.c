@@ -6,6 +6,7 @@
  * others (CAP_SYS_PTRACE); a job that cannot be looked into is not told of. */
 #include "core/gpu/clients.h"
 #include "core/gpu/places.h"
+#include "core/gpu/seen.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -13,8 +14,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DIRS = 4, PIDS = 8192, FILES_MAX = 65536, PATH = 512, TEXT = 8192 };
@@ -23,6 +26,7 @@ struct tracer {
     char procfs[PATH];
     struct bj_gpu_places *places;
     struct bj_gpu_clients *clients;
+    struct bj_gpu_seens *seens;
     struct bj_buf list;
     pid_t pids[PIDS];
 };
@@ -34,10 +38,10 @@ struct process {
     uint64_t job;
     const char *cgroup;
     pid_t pid;
-    int dir;  /* /proc/PID: of this process, whoever gets its number later */
-    bool drm; /* it has a device open */
-    bool kfd; /* it computes through ROCm's queues, whose time nobody tells */
-    bool ours, asked; /* it is still in the job */
+    int dir; /* /proc/PID: of this process, whoever gets its number later */
+    struct bj_gpu_seen *seen; /* with kfd it computes through ROCm's queues,
+                                 whose time nobody tells */
+    bool ours, asked;         /* it is still in the job */
 };
 
 /* --- an open file ---------------------------------------------------------*/
@@ -89,21 +93,25 @@ static void take_values(const struct process *p, struct bj_gpu_proc *proc,
         proc->memory_bytes += f->memory_bytes;
     else if (r != 0)
         proc->memory_bytes = BJ_ABSENT;
-    if (p->kfd || r < 0 || r == 2)
+    if (p->seen->kfd || r < 0 || r == 2)
         proc->sm_ppm = BJ_ABSENT;
 }
 
-static int take_file(struct process *p, const char *name)
+static int take_file(struct process *p, unsigned fd)
 {
     char path[64], buf[TEXT];
     struct bj_slice text;
     struct bj_fdinfo f;
-    snprintf(path, sizeof(path), "fdinfo/%.20s", name);
+    snprintf(path, sizeof(path), "fdinfo/%u", fd);
     int r = bj_file_read_all(p->dir, path, buf, sizeof(buf), &text, NULL);
-    if (r < 0 || !bj_fdinfo_parse(text, &f) || !still_ours(p))
+    if (r < 0 || !bj_fdinfo_parse(text, &f)) {
+        p->seen->due_usec = 0; /* it is another file now: look again */
         return bj_err_gone(r) ? 0 : r;
+    }
+    if (!still_ours(p))
+        return 0;
     struct bj_gpu_proc *proc = proc_of(p, f.pdev);
-    r = bj_gpu_clients_take(p->t->clients, p->job, &f, !p->kfd);
+    r = bj_gpu_clients_take(p->t->clients, p->job, &f, !p->seen->kfd);
     if (!proc || r == -ENOMEM || r == -E2BIG)
         return -E2BIG;
     take_values(p, proc, &f, r);
@@ -112,44 +120,55 @@ static int take_file(struct process *p, const char *name)
 
 /* --- a process ------------------------------------------------------------*/
 
-/* First to see what there is, then, when it is worth it, to take it: whether
- * the first file counts may be said by the last one. */
-static int walk_files(struct process *p, DIR *d, bool take)
+/* Find the files of devices among all. */
+static int find_files(struct process *p)
 {
+    int fds = bj_dir_open(p->dir, "fd"), r = 0, n = 0;
+    DIR *d = fds < 0 ? NULL : fdopendir(fds);
     const struct dirent *e;
-    int r = 0, n = 0;
-    rewinddir(d);
+    if (fds >= 0 && !d)
+        close(fds);
+    if (!d)
+        return fds < 0 ? fds : -ENOMEM;
+    p->seen->n = 0;
+    p->seen->kfd = false;
     while (r == 0 && (e = readdir(d))) {
-        if (e->d_name[0] < '0' || e->d_name[0] > '9')
+        uint64_t fd;
+        if (bj_slice_u64(bj_slice_str(e->d_name), &fd) < 0 || fd > INT_MAX)
             continue;
-        if (n++ == FILES_MAX)
-            return -E2BIG;
         enum kind k = kind_of(dirfd(d), e->d_name);
-        p->kfd |= k == KFD;
-        p->drm |= k == DRM;
-        if (k == DRM && take)
-            r = take_file(p, e->d_name);
+        p->seen->kfd |= k == KFD;
+        if (n++ == FILES_MAX || (k == DRM && p->seen->n == BJ_GPU_SEEN_FILES))
+            r = -E2BIG;
+        else if (k == DRM)
+            p->seen->fd[p->seen->n++] = (unsigned)fd;
     }
+    closedir(d);
     return r;
 }
 
 static int walk_process(struct process *p)
 {
     char path[PATH + 32];
+    struct stat st;
+    int r = 0;
     snprintf(path, sizeof(path), "%s/%d", p->t->procfs, (int)p->pid);
     p->dir = bj_dir_open(AT_FDCWD, path);
-    int fds = p->dir < 0 ? p->dir : bj_dir_open(p->dir, "fd");
-    DIR *d = fds < 0 ? NULL : fdopendir(fds);
-    if (fds < 0)
-        return fds;
-    if (!d) {
-        close(fds);
+    if (p->dir < 0)
+        return p->dir;
+    if (fstat(p->dir, &st) < 0)
+        return -errno;
+    p->seen = bj_gpu_seens_of(p->t->seens, p->pid, st.st_ino);
+    if (!p->seen)
         return -ENOMEM;
+    if (bj_gpu_seens_due(p->t->seens, p->seen))
+        r = find_files(p);
+    if (r < 0) {
+        p->seen->due_usec = 0;
+        return r;
     }
-    int r = walk_files(p, d, false);
-    if (r == 0 && p->drm)
-        r = walk_files(p, d, true);
-    closedir(d);
+    for (unsigned i = 0; r == 0 && i < p->seen->n; i++)
+        r = take_file(p, p->seen->fd[i]);
     return r;
 }
 
@@ -203,6 +222,7 @@ static void close_tracer(void *m)
 {
     struct tracer *t = m;
     bj_gpu_clients_free(t->clients);
+    bj_gpu_seens_free(t->seens);
     bj_gpu_places_unref(t->places);
     bj_buf_free(&t->list);
     free(t);
@@ -212,8 +232,10 @@ static int open_tracer(const struct bj_gpu_env *env, void **ret,
                        struct bj_err *err)
 {
     struct tracer *t = calloc(1, sizeof(*t));
-    if (!t || bj_gpu_clients_new(&t->clients) < 0) {
-        free(t);
+    if (!t || bj_gpu_clients_new(&t->clients) < 0 ||
+        bj_gpu_seens_new(&t->seens) < 0) {
+        if (t)
+            close_tracer(t);
         return bj_err_set(err, -ENOMEM, "processes on GPUs");
     }
     snprintf(t->procfs, sizeof(t->procfs), "%s", env->procfs);
@@ -235,9 +257,11 @@ static int read_tracer(void *m, struct bj_gpu_set *out, struct bj_err *err)
     struct bj_slice list = {t->list.p, t->list.len};
     uint64_t now = bj_clock_boot_usec();
     bj_gpu_clients_begin(t->clients, now);
+    bj_gpu_seens_begin(t->seens, now);
     while (bj_gpu_places_next(&list, &job, dirs, DIRS))
         look_at_job(t, out, job, dirs);
     bj_gpu_clients_end(t->clients);
+    bj_gpu_seens_end(t->seens);
     bj_gpu_clients_tell(t->clients, out);
     out->traced_usec = now;
     return 0;

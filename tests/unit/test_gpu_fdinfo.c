@@ -3,6 +3,7 @@
 #include "tests/unit/test_gpu.h"
 
 #include "core/gpu/clients.h"
+#include "core/gpu/seen.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -235,10 +236,49 @@ static void test_bad(void **state)
     bj_gpu_clients_end(c);
 }
 
+/* How often the files of a process are looked at in two minutes, readings
+ * being five seconds apart, from that one on. */
+static unsigned looks(struct bj_gpu_seens *s, pid_t pid, unsigned from)
+{
+    unsigned n = 0;
+    for (unsigned i = from; i < from + 24; i++) {
+        bj_gpu_seens_begin(s, (1000 + 5 * (uint64_t)i) * 1000000);
+        n += bj_gpu_seens_due(s, bj_gpu_seens_of(s, pid, 7));
+        bj_gpu_seens_end(s);
+    }
+    return n;
+}
+
+static void test_seen(void **state)
+{
+    (void)state;
+    struct bj_gpu_seens *s;
+    assert_int_equal(bj_gpu_seens_new(&s), 0);
+    /* Each time for a minute, then each half. */
+    assert_int_equal(looks(s, 6, 0), 12 + 1 + 2);
+    assert_int_equal(looks(s, 6, 24), 4);
+    /* Another process with its number is new, and knows nothing. */
+    bj_gpu_seens_begin(s, 2000 * UINT64_C(1000000));
+    struct bj_gpu_seen *p = bj_gpu_seens_of(s, 6, 8);
+    assert_int_equal(p->n, 0);
+    assert_true(bj_gpu_seens_due(s, p));
+    p->n = 3;
+    assert_ptr_equal(bj_gpu_seens_of(s, 6, 8), p);
+    bj_gpu_seens_end(s);
+    /* One that was not asked for is forgotten. */
+    bj_gpu_seens_begin(s, 2005 * UINT64_C(1000000));
+    bj_gpu_seens_end(s);
+    bj_gpu_seens_begin(s, 2010 * UINT64_C(1000000));
+    assert_int_equal(bj_gpu_seens_of(s, 6, 8)->n, 0);
+    bj_gpu_seens_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files), cmocka_unit_test(test_odd),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_odd),
+        cmocka_unit_test(test_seen),
         cmocka_unit_test_setup_teardown(test_exits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cycles, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad, setup, teardown)};

@@ -64,7 +64,7 @@ static void open_file(unsigned pid, unsigned fd, const char *to)
 static void use_amd(unsigned pid, unsigned fd, unsigned client,
                     unsigned long long busy_ns, unsigned mib)
 {
-    char path[512], path2[512], text[512];
+    char path[512], path2[640], text[512];
     snprintf(path, sizeof(path), "%s/fdinfo.new", dir);
     snprintf(path2, sizeof(path2), "%s/proc/%u/fdinfo/%u", dir, pid, fd);
     snprintf(text, sizeof(text),
@@ -78,7 +78,7 @@ static void use_amd(unsigned pid, unsigned fd, unsigned client,
 
 static void use_intel(unsigned pid, unsigned fd, unsigned long long busy_ns)
 {
-    char path[512], path2[512], text[512];
+    char path[512], path2[640], text[512];
     snprintf(path, sizeof(path), "%s/fdinfo.new", dir);
     snprintf(path2, sizeof(path2), "%s/proc/%u/fdinfo/%u", dir, pid, fd);
     snprintf(text, sizeof(text),

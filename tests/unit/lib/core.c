@@ -22,11 +22,15 @@ static int start_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
     return -pthread_create(ret, NULL, fn, arg);
 }
 
+/* Threads of the core log, too. */
 static void keep_line(void *ctx, enum bj_log_level level, const char *msg)
 {
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     struct rig *r = ctx;
+    pthread_mutex_lock(&one_at_a_time);
     size_t n = strlen(r->log);
     snprintf(r->log + n, sizeof(r->log) - n, "%d %s\n", (int)level, msg);
+    pthread_mutex_unlock(&one_at_a_time);
 }
 
 void rig_start(struct rig *r, ...)

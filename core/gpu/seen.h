@@ -1,0 +1,45 @@
+/* Which files of processes lead to a DRM device, remembered: looking at every
+ * file of every process at every reading would cost more than all the rest. */
+#ifndef BJ_CORE_GPU_SEEN_H
+#define BJ_CORE_GPU_SEEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    BJ_GPU_SEEN_FILES = 128,
+    BJ_GPU_SEEN_YOUNG_USEC = 60000000, /* looked at each time so long ... */
+    BJ_GPU_SEEN_PACE_USEC = 30000000   /* ... then at this pace */
+};
+
+/* A process. */
+struct bj_gpu_seen {
+    struct bj_gpu_seen *next;
+    pid_t pid;
+    ino_t inode; /* of /proc/PID: another process has another */
+    uint64_t first_usec, due_usec, reading;
+    bool kfd; /* it has /dev/kfd open */
+    unsigned n;
+    unsigned fd[BJ_GPU_SEEN_FILES];
+};
+
+struct bj_gpu_seens;
+
+int bj_gpu_seens_new(struct bj_gpu_seens **ret);
+void bj_gpu_seens_free(struct bj_gpu_seens *s); /* NULL is fine */
+
+/* A reading: begin, ask for each process, end, which forgets the others. */
+void bj_gpu_seens_begin(struct bj_gpu_seens *s, uint64_t now_usec);
+void bj_gpu_seens_end(struct bj_gpu_seens *s);
+
+/* What is known of a process; NULL: no memory.  It is the caller's until the
+ * end of the reading. */
+struct bj_gpu_seen *bj_gpu_seens_of(struct bj_gpu_seens *s, pid_t pid,
+                                    ino_t inode);
+
+/* Whether all its files are to be looked at now; when the next time is, is
+ * settled. */
+bool bj_gpu_seens_due(const struct bj_gpu_seens *s, struct bj_gpu_seen *p);
+
+#endif

@@ -24,6 +24,18 @@ static void put_text(struct bj_json_out *o, const char *name, const char *text)
         bj_json_put_str(o, name, bj_slice_str(text));
 }
 
+static void put_engines(struct bj_json_out *o, const struct bj_gpu_sums *s)
+{
+    if (s->nengines == 0)
+        return;
+    bj_json_put_object(o, "engines_usec");
+    for (unsigned i = 0; i < s->nengines; i++) {
+        bj_json_put_key(o, bj_slice_str(s->engine[i].name));
+        bj_json_put_u64(o, NULL, s->engine[i].busy_usec);
+    }
+    bj_json_put_end(o);
+}
+
 static void put_gpu(const struct bj_gpus *g, size_t dev, unsigned evidence,
                     bool estimated, const struct bj_gpu_sums *s,
                     struct bj_json_out *o)
@@ -41,6 +53,7 @@ static void put_gpu(const struct bj_gpus *g, size_t dev, unsigned evidence,
     put(o, "memory_peak_bytes", s->memory_peak_bytes);
     if (g->metered)
         put(o, "energy_uj", s->energy_uj);
+    put_engines(o, s);
     bj_json_put_bool(o, "estimated", estimated);
     bj_json_put_end(o);
 }

@@ -48,13 +48,27 @@ struct bj_gpu_mean {
     uint64_t sum_usec, of_usec;
 };
 
+/* What a job's processes have used of an engine class of a device. */
+enum { BJ_GPU_ENGINES = 12 };
+struct bj_gpu_engine {
+    char name[BJ_GPU_ENGINE];
+    uint64_t busy_usec;
+    uint64_t told_usec; /* by the processes that were there, last ... */
+    bool told;          /* ... if ever */
+};
+
 /* What counts up while a job holds a device. */
 struct bj_gpu_sums {
     uint64_t held_usec, idle_usec;
     uint64_t energy_uj;          /* given to it */
     struct bj_gpu_mean busy, sm; /* where they are told */
     uint64_t memory_peak_bytes;  /* the most of all readings; BJ_ABSENT */
+    unsigned nengines;
+    struct bj_gpu_engine engine[BJ_GPU_ENGINES];
 };
+
+/* The time on an engine class; NULL: there are too many. */
+struct bj_gpu_engine *bj_gpus_engine(struct bj_gpu_sums *s, const char *name);
 
 /* What a job of a process before us had, until the job is seen. */
 struct bj_gpu_kept {
@@ -80,13 +94,6 @@ struct bj_gpu_job {
     struct bj_gpu_claim allot;
 };
 
-/* What a job's processes have used of an engine class of a device. */
-enum { BJ_GPU_ENGINES = 12 };
-struct bj_gpu_engine {
-    char name[BJ_GPU_ENGINE];
-    uint64_t busy_usec;
-};
-
 /* A job on a device. */
 struct bj_gpu_hold {
     struct bj_track *track;
@@ -102,9 +109,7 @@ struct bj_gpu_hold {
     /* As they are now, as they are being saved, as they have been. */
     struct bj_gpu_sums sums, marked, shown;
     bool any_marked, any_shown;
-    uint64_t pending_uj; /* of its energy, not yet in its account */
-    unsigned nengines;
-    struct bj_gpu_engine engine[BJ_GPU_ENGINES];
+    uint64_t pending_uj;  /* of its energy, not yet in its account */
     uint64_t traced_usec; /* when that was told; 0: never */
     uint64_t engine_ppm;  /* of the busiest class in the time before ... */
     bool engines_told;    /* ... if that is known */

@@ -4,6 +4,7 @@
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { NVML, AMD, INTEL };
@@ -204,17 +205,32 @@ bool bj_gpus_traced(const struct bj_gpu_set *set, const struct bj_gpu_job *j)
     return false;
 }
 
-static struct bj_gpu_engine *engine_of(struct bj_gpu_hold *h, const char *name)
+struct bj_gpu_engine *bj_gpus_engine(struct bj_gpu_sums *s, const char *name)
 {
-    for (unsigned i = 0; i < h->nengines; i++)
-        if (strcmp(h->engine[i].name, name) == 0)
-            return &h->engine[i];
-    if (h->nengines == BJ_GPU_ENGINES)
+    for (unsigned i = 0; i < s->nengines; i++)
+        if (strcmp(s->engine[i].name, name) == 0)
+            return &s->engine[i];
+    if (s->nengines == BJ_GPU_ENGINES)
         return NULL;
-    struct bj_gpu_engine *e = &h->engine[h->nengines++];
+    struct bj_gpu_engine *e = &s->engine[s->nengines++];
     *e = (struct bj_gpu_engine){.busy_usec = 0};
-    memcpy(e->name, name, sizeof(e->name));
+    snprintf(e->name, sizeof(e->name), "%s", name);
     return e;
+}
+
+/* What is told is the time of the processes that we have met, from their start
+ * on.  When we begin to look, and the job had others before, we know more. */
+static uint64_t add_time(struct bj_gpu_engine *e, uint64_t told_usec)
+{
+    uint64_t more = told_usec > e->told_usec ? told_usec - e->told_usec : 0;
+    if (!e->told)
+        e->busy_usec = told_usec > e->busy_usec ? told_usec : e->busy_usec;
+    else
+        e->busy_usec += more;
+    e->told = true;
+    if (more > 0)
+        e->told_usec = told_usec;
+    return more;
 }
 
 /* The part of the time that the busiest class was at work. */
@@ -226,12 +242,10 @@ static uint64_t take_times(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
         const struct bj_gpu_time *t = &set->time[i];
         if (t->gpu != at || t->job != job)
             continue;
-        struct bj_gpu_engine *e = engine_of(h, t->engine);
-        if (!e || t->busy_usec <= e->busy_usec)
-            continue;
-        double ppm = (double)(t->busy_usec - e->busy_usec) * 1e6 /
-                     ((double)dt_usec * (double)t->capacity);
-        e->busy_usec = t->busy_usec;
+        struct bj_gpu_engine *e = bj_gpus_engine(&h->sums, t->engine);
+        uint64_t more = e ? add_time(e, t->busy_usec) : 0;
+        double ppm =
+            (double)more * 1e6 / ((double)dt_usec * (double)t->capacity);
         uint64_t bounded = ppm < 1e6 ? (uint64_t)(ppm + 0.5) : 1000000;
         most = bounded > most ? bounded : most;
     }
@@ -257,22 +271,29 @@ void bj_gpus_engines(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
     h->sm_ppm = h->engines_told ? h->engine_ppm : BJ_ABSENT;
 }
 
+static const struct bj_gpu_sums *shown(const struct bj_gpus *g,
+                                       const struct bj_gpu_hold *h)
+{
+    return g->saves ? &h->shown : &h->sums;
+}
+
 void bj_gpus_publish_engines(const struct bj_gpus *g, const struct bj_track *t,
                              struct bj_arena *a, struct bj_job *job)
 {
     size_t n = 0;
     for (size_t i = 0; i < g->nholds; i++)
-        n += g->hold[i].track == t ? g->hold[i].nengines : 0;
+        n += g->hold[i].track == t ? shown(g, &g->hold[i])->nengines : 0;
     struct bj_gpu_engine_use *v =
         n > 0 ? bj_arena_alloc(a, n * sizeof(*v)) : NULL;
     job->gpu_engines = (struct bj_list){v, v ? n : 0};
     for (size_t i = 0; v && i < g->nholds; i++) {
         const struct bj_gpu_hold *h = &g->hold[i];
-        for (unsigned k = 0; h->track == t && k < h->nengines; k++) {
+        const struct bj_gpu_sums *s = shown(g, h);
+        for (unsigned k = 0; h->track == t && k < s->nengines; k++) {
             *v =
-                (struct bj_gpu_engine_use){.busy_usec = h->engine[k].busy_usec};
+                (struct bj_gpu_engine_use){.busy_usec = s->engine[k].busy_usec};
             v->sub.key[0] = bj_core_clean(a, g->dev[h->dev].now.uuid);
-            v->sub.key[1] = bj_core_clean(a, h->engine[k].name);
+            v->sub.key[1] = bj_core_clean(a, s->engine[k].name);
             v++;
         }
     }

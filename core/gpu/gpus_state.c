@@ -1,7 +1,8 @@
 /* What is kept over a restart:
  *
  * gpu UUID and the numbers of positions[]
- * gpu-job KEY UUID EVIDENCE ESTIMATED and the numbers of sums[]
+ * gpu-job KEY UUID EVIDENCE ESTIMATED and the numbers of sums[], then ENGINE
+ * and its microseconds for each class of engines
  *
  * KEY is that of the job's account. */
 #include "core/energy/ledger_state.h"
@@ -56,6 +57,10 @@ static void save_sums(const struct bj_gpus *g, struct bj_slice key, size_t dev,
         bj_buf_put(out, " ", 1);
         bj_buf_u64(out, *sum_at(s, k));
     }
+    for (unsigned k = 0; k < s->nengines; k++)
+        if (is_word(s->engine[k].name))
+            bj_buf_printf(out, " %s %llu", s->engine[k].name,
+                          (unsigned long long)s->engine[k].busy_usec);
     bj_buf_put(out, "\n", 1);
 }
 
@@ -172,6 +177,20 @@ static char *cut_key(struct bj_slice *line)
     return key;
 }
 
+static void cut_engines(struct bj_slice line, struct bj_gpu_sums *s)
+{
+    struct bj_slice word;
+    uint64_t usec;
+    char name[BJ_GPU_ENGINE];
+    while (bj_slice_word(&line, &word) && word.n < sizeof(name) &&
+           cut_number(&line, &usec)) {
+        snprintf(name, sizeof(name), "%.*s", (int)word.n, word.p);
+        struct bj_gpu_engine *e = bj_gpus_engine(s, name);
+        if (e)
+            e->busy_usec = usec;
+    }
+}
+
 static bool cut_kept(struct bj_gpus *g, struct bj_slice line,
                      struct bj_gpu_kept *k)
 {
@@ -185,6 +204,7 @@ static bool cut_kept(struct bj_gpus *g, struct bj_slice line,
     for (size_t i = 0; i < SUMS; i++)
         if (!cut_number(&line, sum_at(&k->sums, i)))
             return false;
+    cut_engines(line, &k->sums);
     struct bj_gpu_dev *d = dev_of(g, uuid);
     if (d)
         k->dev = (size_t)(d - g->dev);
@@ -236,6 +256,12 @@ static void resume(struct bj_gpu_hold *h, struct bj_gpu_kept *k)
     if (peak == BJ_ABSENT || (k->sums.memory_peak_bytes != BJ_ABSENT &&
                               k->sums.memory_peak_bytes > peak))
         h->sums.memory_peak_bytes = k->sums.memory_peak_bytes;
+    for (unsigned i = 0; i < k->sums.nengines; i++) {
+        const struct bj_gpu_engine *old = &k->sums.engine[i];
+        struct bj_gpu_engine *e = bj_gpus_engine(&h->sums, old->name);
+        if (e && old->busy_usec > e->busy_usec)
+            e->busy_usec = old->busy_usec;
+    }
     h->evidence |= k->evidence;
     h->ever_estimated |= k->estimated;
 }

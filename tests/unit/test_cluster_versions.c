@@ -316,11 +316,129 @@ static void test_nodes(void **state)
     bj_cluster_work_free(&w);
 }
 
+/* --- against sinfo's own sums of CPUs, counted from its text ---------------*/
+
+struct counted {
+    struct bj_slice partition; /* p NULL: of each node once */
+    uint64_t nodes, cpus[4];   /* allocated, idle, other, all */
+};
+
+static void count_line(struct counted *c, struct bj_slice cpus)
+{
+    c->nodes++;
+    for (int i = 0; i < 4; i++) {
+        struct bj_slice one;
+        uint64_t n;
+        assert_true(bj_slice_field(&cpus, '/', &one));
+        assert_int_equal(bj_slice_u64(one, &n), 0);
+        c->cpus[i] += n;
+    }
+}
+
+/* Lines of a node follow each other. */
+static size_t count_text(struct bj_slice text, struct counted *c, size_t max)
+{
+    struct bj_slice line, last = {NULL, 0};
+    size_t n = 1;
+    while (bj_slice_line(&text, &line)) {
+        struct bj_slice f[4];
+        for (int i = 0; i < 4; i++)
+            assert_true(bj_slice_field(&line, '\x1f', &f[i]));
+        if (!bj_slice_eq(f[0], last))
+            count_line(&c[0], f[3]);
+        last = f[0];
+        size_t at = 1;
+        while (at < n && !bj_slice_eq(c[at].partition, f[1]))
+            at++;
+        assert_true(at < max);
+        c[at].partition = f[1];
+        n = at == n ? n + 1 : n;
+        count_line(&c[at], f[3]);
+    }
+    return n;
+}
+
+static void check_counted(const struct bj_cluster_work *w, unsigned list,
+                          const struct counted *want)
+{
+    struct counted got = {.partition = want->partition};
+    const struct bj_nodes_stat *v = w->part->list[list].v;
+    for (size_t i = 0; i < w->part->list[list].n; i++) {
+        if (want->partition.p && !bj_slice_eq(v[i].sub.key[0], want->partition))
+            continue;
+        got.nodes += v[i].nodes;
+        got.cpus[0] += v[i].cpus_allocated;
+        got.cpus[1] += v[i].cpus_idle;
+        got.cpus[2] += v[i].cpus_other;
+        got.cpus[3] += v[i].cpus;
+    }
+    assert_int_equal(got.nodes, want->nodes);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(got.cpus[i], want->cpus[i]);
+}
+
+static void test_sums(void **state)
+{
+    static const unsigned whole[] = {BJ_CL_NODES, BJ_CL_RESERVATION_NODES,
+                                     BJ_CL_EACH_NODE};
+    (void)state;
+    for (size_t i = 0; i < COUNT(versions); i++) {
+        const struct version *v = &versions[i];
+        struct counted c[8] = {{.nodes = 0}};
+        struct bj_slice text = load(v, "nodes.txt");
+        struct bj_slice resv = load(v, "reservations.txt");
+        const size_t n = count_text(text, c, COUNT(c));
+        struct bj_cluster_work held = work(v, NULL);
+        read_text(&held, BJ_CLUSTER_RESERVATIONS, resv);
+        for (size_t p = 0; v->plugins[p]; p++) {
+            char name[64];
+            snprintf(name, sizeof(name), "nodes.%s.json", v->plugins[p]);
+            struct bj_slice json = load(v, name);
+            struct bj_cluster_work w = work(v, held.part);
+            read_json(&w, BJ_CLUSTER_NODES, json);
+            for (size_t k = 0; k < COUNT(whole); k++)
+                check_counted(&w, whole[k], &c[0]);
+            for (size_t k = 1; k < n; k++)
+                check_counted(&w, BJ_CL_PARTITION_NODES, &c[k]);
+            bj_cluster_work_free(&w);
+            free((void *)(uintptr_t)json.p);
+        }
+        bj_cluster_work_free(&held);
+        free((void *)(uintptr_t)text.p);
+        free((void *)(uintptr_t)resv.p);
+    }
+}
+
+/* Whatever jobs are told by, every job is there once. */
+static void test_job_sums(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(versions); i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "queue.%s.json", versions[i].plugins[0]);
+        struct bj_cluster_work w =
+            read_file(&versions[i], BJ_CLUSTER_QUEUE, name);
+        static const size_t at[] = {offsetof(struct bj_jobs_stat, jobs),
+                                    offsetof(struct bj_jobs_stat, cpus),
+                                    offsetof(struct bj_jobs_stat, mem_bytes),
+                                    offsetof(struct bj_jobs_stat, gpus)};
+        for (unsigned k = BJ_CL_JOBS; k <= BJ_CL_RESERVATION_JOBS; k++)
+            for (size_t a = 0; !untold(&versions[i], k) && a < COUNT(at); a++)
+                assert_int_equal(sum(&w, k, at[a]), sum(&w, BJ_CL_JOBS, at[a]));
+        assert_int_equal(SUM(&w, BJ_CL_JOBS_GPUS, bj_count_stat, count),
+                         SUM(&w, BJ_CL_JOBS, bj_jobs_stat, gpus));
+        assert_true(SUM(&w, BJ_CL_JOBS, bj_jobs_stat, gpus) > 0);
+        bj_cluster_work_free(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_job_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

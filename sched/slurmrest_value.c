@@ -10,11 +10,16 @@ static uint64_t known(uint64_t v)
     return v == 0xfffffffe || v >= UINT64_MAX - 2 ? BJ_ABSENT : v;
 }
 
-/* 1: infinite; 0: *ret; -ENOENT: none; else an error. */
+/* 1: infinite; 0: *ret; -ENOENT: none; else an error.  "No value" of 64 bits
+ * may come with a sign: the energy of a job is -2 where nothing measures it. */
 static int get_number(const struct bj_json *v, uint64_t *ret)
 {
+    enum { NO_VALUE = -2 };
     uint64_t n;
+    int64_t i;
     int r = bj_json_slurm_u64(v, &n);
+    if (r == -ERANGE && bj_json_i64(v, &i) == 0 && i == NO_VALUE)
+        return -ENOENT;
     if (r == 0 && known(n) == BJ_ABSENT)
         return -ENOENT;
     if (r == 0)

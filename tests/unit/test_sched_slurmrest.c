@@ -336,6 +336,39 @@ static void test_later(void **state)
     bj_buf_free(&log.jobs);
 }
 
+/* Slurm 24.11 and 26.05, as recorded: energy that nothing measures. */
+static int check_unmeasured(struct log *log, const struct bj_sched_job *j)
+{
+    log->stop++;
+    assert_int_equal(j->tres_allocated.n, 4);
+    assert_int_equal(j->cpus, 4);
+    assert_int_equal(j->mem_allocated_bytes, 40 << 20);
+    assert_int_equal(j->gpus, 1);
+    assert_true(j->use.energy_joules == BJ_ABSENT);
+    return 0;
+}
+
+static void test_unmeasured(void **state)
+{
+    (void)state;
+    struct log log = {.more = check_unmeasured};
+    assert_int_equal(
+        read_text(
+            &log,
+            BJ_SLICE("{\"jobs\":[{\"job_id\":5,\"tres\":{\"allocated\":["
+                     "{\"type\":\"cpu\",\"name\":\"\",\"id\":1,\"count\":4},"
+                     "{\"type\":\"mem\",\"name\":\"\",\"id\":2,\"count\":40},"
+                     "{\"type\":\"energy\",\"name\":\"\",\"id\":3,\"count\":-2}"
+                     ",{\"type\":\"node\",\"name\":\"\",\"id\":4,\"count\":1},"
+                     "{\"type\":\"gres\",\"name\":\"gpu\",\"id\":1001,"
+                     "\"count\":1}]}}]}"),
+            50),
+        0);
+    same_text(&log.bad, BJ_SLICE(""));
+    assert_int_equal(log.stop, 1);
+    bj_buf_free(&log.jobs);
+}
+
 static const struct {
     const char *text;
     int status;
@@ -416,9 +449,8 @@ static void test_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recording),
-        cmocka_unit_test(test_later),
-        cmocka_unit_test(test_docs),
+        cmocka_unit_test(test_recording),  cmocka_unit_test(test_later),
+        cmocka_unit_test(test_unmeasured), cmocka_unit_test(test_docs),
         cmocka_unit_test(test_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

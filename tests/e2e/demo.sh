@@ -36,6 +36,8 @@ api_rows() { grep -cE '^[0-9]+,[a-z]+,[a-z]+,(running|completed),[0-9]+,' "$tmp/
 if [ -x "$O/batchjob_stats_server" ] && { [ "$(id -u)" = 0 ] || [ "$kind" = slurm ]; }; then
     check "it names the pages and the API" says 'http://[^ ]*127.0.0.1:[0-9]+/jobs$'
     check "the API has the jobs ($(api_rows) of them)" test "$(api_rows)" -ge 4
+    [ "$kind" = slurm ] || ! grep -q 'cgroups of our own' "$tmp/demo.out" ||
+        check "one of them as its node measured it" says '^105,.*,completed,.*,[0-9.]+,nodes'
     if command -v prometheus >/dev/null; then
         check "and a curve of one" says '^20[0-9T:-]*Z,[0-9]+,,,[0-9.]*,[0-9]+,[0-9]+'
     else

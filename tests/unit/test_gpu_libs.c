@@ -323,6 +323,44 @@ static void test_beside(void **state)
     rig_stop(&rig);
 }
 
+/* While AMD's library hangs what it added is gone, and nothing else. */
+static void test_hang(void **state)
+{
+    char proc[4400], sys[4400], cg[4400], rocm[4400];
+    static const char good[] = "gpu 0 pci 0 0xc1 0 0\ngpu 0 replays 4\n";
+    char slow[256];
+    (void)state;
+    make_cards();
+    fake_script_of("FAKE_ROCM", dir, good);
+    snprintf(proc, sizeof(proc), "path.procfs=%s/proc", dir);
+    snprintf(sys, sizeof(sys), "path.sysfs=%s/sys", dir);
+    snprintf(cg, sizeof(cg), "path.cgroupfs=%s/cg", dir);
+    snprintf(rocm, sizeof(rocm), "gpu.rocm=%s", fake_lib(ROCM));
+    rig_start(&rig, proc, sys, cg, rocm, "gpu.level-zero=none",
+              "collector.node=false", "job.file-dir=", "gpu.interval=1s",
+              "collector.energy=false", NULL);
+    const struct bj_gpu_use *a = NULL;
+    snprintf(slow, sizeof(slow),
+             "%shang rsmi_dev_pci_replay_counter_get 6000\n", good);
+    /* there, gone, and there again */
+    for (int step = 0; step < 3; step++) {
+        bool there = step != 1;
+        fake_script_of("FAKE_ROCM", dir, there ? good : slow);
+        for (int i = 0; i < 400; i++) {
+            rig_pass(&rig);
+            a = device(A);
+            if (a && (a->pcie_replays != BJ_ABSENT) == there)
+                break;
+            nanosleep(&(struct timespec){0, 50000000}, NULL);
+        }
+        assert_non_null(a);
+        assert_int_equal(a->pcie_replays, there ? 4 : BJ_ABSENT);
+        assert_int_equal(a->power_uw, 100000000);
+        assert_int_equal(a->success, 1);
+    }
+    rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +369,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ze, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ze_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ze_faults, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_beside, setup, teardown)};
+        cmocka_unit_test_setup_teardown(test_beside, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_hang, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* A node with GPUs of AMD and Intel and jobs on them: who has what is seen by
  * the files that processes have open.  Trees stand for /sys, /proc and cgroups;
  * the core is the real one. */
+#include "core/gpu/gpus_impl.h"
 #include "tests/unit/test_gpu.h"
 
 #include <time.h>
@@ -264,9 +265,81 @@ static void test_intel(void **state)
     assert_int_equal(engine("13"), 3605000);
 }
 
+/* --- use out of times -----------------------------------------------------*/
+
+static struct bj_gpu_set told;
+
+static void tell(uint64_t sec, uint64_t compute_msec, uint64_t copy_msec)
+{
+    bj_gpu_set_clear(&told);
+    bj_gpu_at(&told, "0000:c1:00.0");
+    told.traced_usec = sec * 1000000;
+    told.traced[told.ntraced++] = 7;
+    told.time[told.ntimes++] =
+        (struct bj_gpu_time){.job = 7,
+                             .busy_usec = compute_msec * 1000,
+                             .capacity = 4,
+                             .engine = "ccs"};
+    told.time[told.ntimes++] =
+        (struct bj_gpu_time){.job = 7,
+                             .busy_usec = copy_msec * 1000,
+                             .capacity = 1,
+                             .engine = "bcs"};
+    /* another's */
+    told.time[told.ntimes] = told.time[0];
+    told.time[told.ntimes++].job = 8;
+}
+
+/* The use of a job is that of the class it used most, engines of it counted:
+ * 4 of 10 s on four engines are a tenth. */
+static void test_use(void **state)
+{
+    (void)state;
+    struct bj_gpu_hold h = {.sm_ppm = 0};
+    const struct bj_gpu_job j = {.id = 7}, other = {.id = 9};
+    tell(100, 5000, 0);
+    bj_gpus_engines(&h, &told, &j, 0);
+    assert_int_equal(h.sm_ppm, BJ_ABSENT); /* since when? */
+    assert_int_equal(h.nengines, 2);
+    tell(110, 9000, 500);
+    h.sm_ppm = 0;
+    bj_gpus_engines(&h, &told, &j, 0);
+    assert_int_equal(h.sm_ppm, 100000);
+    /* The same reading again. */
+    h.sm_ppm = 0;
+    bj_gpus_engines(&h, &told, &j, 0);
+    assert_int_equal(h.sm_ppm, 100000);
+    tell(120, 9000, 3500);
+    h.sm_ppm = 0;
+    bj_gpus_engines(&h, &told, &j, 0);
+    assert_int_equal(h.sm_ppm, 300000);
+    /* More than there can be, by what was used before it was seen. */
+    tell(130, 999000, 3500);
+    h.sm_ppm = 0;
+    bj_gpus_engines(&h, &told, &j, 0);
+    assert_int_equal(h.sm_ppm, 1000000);
+    assert_int_equal(h.engine[0].busy_usec, 999000000);
+    /* A process whose time is not told; a job that could not be looked into;
+     * a source that has gone. */
+    tell(140, 999000, 3500);
+    h.sm_ppm = BJ_ABSENT;
+    bj_gpus_engines(&h, &told, &j, 0);
+    assert_int_equal(h.sm_ppm, BJ_ABSENT);
+    h.sm_ppm = 0;
+    bj_gpus_engines(&h, &told, &other, 0);
+    assert_int_equal(h.sm_ppm, BJ_ABSENT);
+    told.traced_usec = 0;
+    h.sm_ppm = 5;
+    bj_gpus_engines(&h, &told, &j, 0);
+    assert_int_equal(h.sm_ppm, 5);
+    assert_false(h.engines_told);
+    assert_int_equal(h.engine[0].busy_usec, 999000000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_use),
         cmocka_unit_test_setup_teardown(test_shares, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rocm, setup, teardown),
         cmocka_unit_test_setup_teardown(test_intel, setup, teardown)};

@@ -3,7 +3,8 @@
  *
  * Only the processes of jobs are looked at, and of their open files only those
  * that lead to a DRM device.  That needs the right to look into processes of
- * others (CAP_SYS_PTRACE); a job that cannot be looked into is not told of. */
+ * others (CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE); a job that cannot be looked
+ * into is not told of. */
 #include "core/gpu/clients.h"
 #include "core/gpu/places.h"
 #include "core/gpu/seen.h"
@@ -28,6 +29,8 @@ struct tracer {
     struct bj_gpu_clients *clients;
     struct bj_gpu_seens *seens;
     struct bj_buf list;
+    struct bj_err *err; /* of a reading */
+    int worst;
     pid_t pids[PIDS];
 };
 
@@ -48,11 +51,14 @@ struct process {
 
 enum kind { OTHER, DRM, KFD };
 
-static enum kind kind_of(int fds, const char *name)
+/* One of them, or -errno; what is closed meanwhile is another. */
+static int kind_of(int fds, const char *name)
 {
     char link[64];
     ssize_t n = readlinkat(fds, name, link, sizeof(link));
-    struct bj_slice to = {link, n > 0 ? (size_t)n : 0};
+    if (n < 0)
+        return bj_err_gone(-errno) ? OTHER : -errno;
+    struct bj_slice to = {link, (size_t)n};
     if (bj_slice_starts(to, BJ_SLICE("/dev/dri/")))
         return DRM;
     return bj_slice_eq(to, BJ_SLICE("/dev/kfd")) ? KFD : OTHER;
@@ -136,10 +142,12 @@ static int find_files(struct process *p)
         uint64_t fd;
         if (bj_slice_u64(bj_slice_str(e->d_name), &fd) < 0 || fd > INT_MAX)
             continue;
-        enum kind k = kind_of(dirfd(d), e->d_name);
+        int k = kind_of(dirfd(d), e->d_name);
         p->seen->kfd |= k == KFD;
         if (n++ == FILES_MAX || (k == DRM && p->seen->n == BJ_GPU_SEEN_FILES))
             r = -E2BIG;
+        else if (k < 0)
+            r = k;
         else if (k == DRM)
             p->seen->fd[p->seen->n++] = (unsigned)fd;
     }
@@ -172,14 +180,18 @@ static int walk_process(struct process *p)
     return r;
 }
 
-static int look_at(const struct process *like, pid_t pid)
+/* Whether all of it could be seen; what is not allowed is a fault. */
+static bool look_at(const struct process *like, pid_t pid)
 {
     struct process p = *like;
     p.pid = pid;
     p.dir = -1;
     int r = walk_process(&p);
     bj_close_fd(&p.dir);
-    return bj_err_gone(r) ? 0 : r;
+    if (r < 0 && !bj_err_gone(r))
+        p.t->worst = bj_err_set(p.t->err, r,
+                                "open files of process %d of a job", (int)pid);
+    return r == 0 || bj_err_gone(r);
 }
 
 /* --- a job ----------------------------------------------------------------*/
@@ -206,7 +218,7 @@ static void look_at_job(struct tracer *t, struct bj_gpu_set *out, uint64_t job,
         qsort(t->pids, (size_t)n, sizeof(t->pids[0]), by_number);
     for (int i = 0; i < n; i++)
         if (i == 0 || t->pids[i] != t->pids[i - 1])
-            whole &= look_at(&p, t->pids[i]) == 0;
+            whole &= look_at(&p, t->pids[i]);
     if (whole)
         out->traced[out->ntraced++] = job;
 }
@@ -256,6 +268,8 @@ static int read_tracer(void *m, struct bj_gpu_set *out, struct bj_err *err)
     }
     struct bj_slice list = {t->list.p, t->list.len};
     uint64_t now = bj_clock_boot_usec();
+    t->err = err;
+    t->worst = 0;
     bj_gpu_clients_begin(t->clients, now);
     bj_gpu_seens_begin(t->seens, now);
     while (bj_gpu_places_next(&list, &job, dirs, DIRS))
@@ -264,7 +278,7 @@ static int read_tracer(void *m, struct bj_gpu_set *out, struct bj_err *err)
     bj_gpu_seens_end(t->seens);
     bj_gpu_clients_tell(t->clients, out);
     out->traced_usec = now;
-    return 0;
+    return t->worst;
 }
 
 const struct bj_gpu_kind bj_gpu_fdinfo = {"fdinfo", present, open_tracer,

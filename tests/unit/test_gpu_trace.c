@@ -4,6 +4,7 @@
 #include "core/gpu/gpus_impl.h"
 #include "tests/unit/test_gpu.h"
 
+#include <sys/stat.h>
 #include <time.h>
 
 #define SCOPE "system.slice/slurmstepd.scope/"
@@ -265,6 +266,38 @@ static void test_intel(void **state)
     assert_int_equal(engine("13"), 3605000);
 }
 
+/* What we may not look into is not told, and said once: neither a process on
+ * the device nor that there is none. */
+static void test_denied(void **state)
+{
+    (void)state;
+    char path[512];
+    if (geteuid() == 0) { /* whom nothing is denied: a link that is none */
+        snprintf(path, sizeof(path), "%s/proc/1300/fd/3", dir);
+        unlink(path);
+        tmp_file("proc/1300/fd/3", "");
+    } else {
+        snprintf(path, sizeof(path), "%s/proc/1300/fd", dir);
+        assert_int_equal(chmod(path, 0), 0);
+    }
+    use_amd(1100, 5, 1, 1000000000, 100);
+    use_amd(1101, 6, 2, 0, 1);
+    start();
+    until("11", 1000);
+    readings(2);
+    assert_null(part("13", GPU_INTEL));
+    assert_int_equal(engine("13"), BJ_ABSENT);
+    assert_int_equal(part("11", GPU_AMD)->processes, 2);
+    const struct bj_gpu_source *s = rig.snap->gpu_sources.v;
+    assert_int_equal(rig.snap->gpu_sources.n, 3);
+    assert_int_equal(s[2].success, 0);
+    const char *said = strstr(rig.log, "open files of process 1300 of a job");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "open files of process 1300"));
+    if (geteuid() != 0)
+        chmod(path, 0755);
+}
+
 /* --- use out of times -----------------------------------------------------*/
 
 static struct bj_gpu_set told;
@@ -342,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_use),
         cmocka_unit_test_setup_teardown(test_shares, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rocm, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_denied, setup, teardown),
         cmocka_unit_test_setup_teardown(test_intel, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

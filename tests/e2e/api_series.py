@@ -257,6 +257,30 @@ def ask_all(site, prom, first, other):
     prom.go_on()
     check(wait_for(lambda: site.ask(path(key, **part), user(who)).status == 200, 20),
           "and comes back")
+    crowd(site, prom, key, who)
+
+
+def crowd(site, prom, key, who):
+    """A Prometheus that hangs holds up those who ask it, and nobody else."""
+    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + prom.url,
+               "--prometheus.scrape-interval=1s", "--prometheus.timeout=60s",
+               "--prometheus.max-queries=3")
+    target = path(key, metric="processes", from_=int(time.time()) - 20, step=1)
+    answers = []
+    prom.hold()
+    threads = [threading.Thread(target=lambda: answers.append(site.ask(target, user(who)).status))
+               for _ in range(5)]
+    for t in threads:
+        t.start()
+    wait_for(lambda: len(answers) >= 2, 20)
+    same(answers, [503, 503], "more questions than may be asked at a time")
+    others = [site.ask("/api/v1/jobs?from=0&limit=5", user(who)).status for _ in range(20)]
+    page = site.ask("/jobs/" + key, user(who)).status
+    same((set(others), page, len(answers)), ({200}, 200, 2), "the others are answered meanwhile")
+    prom.go_on()
+    for t in threads:
+        t.join(60)
+    same(sorted(answers), [200, 200, 200, 503, 503], "and these once it answers")
 
 
 sys.exit(run(without, lies, with_one, count=2500, days=10))

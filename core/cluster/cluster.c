@@ -89,7 +89,10 @@ static void note(struct bj_cluster *c, enum bj_cluster_source id,
     s->runs++;
     s->duration_usec = now - begun;
     s->failing = code < 0;
+    /* A scheduler that is slow is not asked all the time. */
     s->due_usec = begun + pace(c, id, s->failing);
+    if (s->due_usec < now + s->duration_usec)
+        s->due_usec = now + s->duration_usec;
     s->bad_lines += w->bad;
     if (code < 0) {
         s->errors[kind_of(code)]++;

@@ -141,6 +141,25 @@ static void test_slow_all(void **state)
     rig_stop(&r);
 }
 
+/* One that takes longer than its interval has its rest. */
+static void test_rest(void **state)
+{
+    (void)state;
+    struct rig r;
+    char cwd[1024], body[1200];
+    assert_non_null(getcwd(cwd, sizeof(cwd)));
+    snprintf(body, sizeof(body),
+             "/bin/sleep 1.1; exec /bin/cat %s/tests/fixtures/cluster/"
+             "squeue.txt",
+             cwd);
+    command("squeue", body);
+    const uint64_t begun = bj_clock_boot_usec();
+    START(r, "cluster.interval=1s", "cluster.source=none");
+    wait_runs(&r, "queue", 2);
+    assert_true(bj_clock_boot_usec() - begun >= 3300000);
+    rig_stop(&r);
+}
+
 static void test_stop_while_it_hangs(void **state)
 {
     (void)state;
@@ -166,6 +185,7 @@ int main(void)
         TEST(test_faults),
         TEST(test_slow_all),
         TEST(test_constants),
+        TEST(test_rest),
         TEST(test_stop_while_it_hangs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,7 +109,9 @@ static void note(struct bj_cluster *c, enum bj_cluster_source id,
 
 static bool fresh(const struct source *s, uint64_t now_usec)
 {
-    return s->part && now_usec - s->good_usec <= STALE_PERIODS * s->period_usec;
+    const uint64_t round = 2 * s->duration_usec; /* with its rest */
+    const uint64_t period = s->period_usec > round ? s->period_usec : round;
+    return s->part && now_usec - s->good_usec <= STALE_PERIODS * period;
 }
 
 /* What tells the cluster's name; NULL: nothing so far. */

@@ -51,6 +51,7 @@ enum { LAST = 64 };
 
 struct bj_dicts {
     struct sqlite3 *db;
+    pthread_mutex_t *sql; /* NULL: one thread */
     uint64_t seed;
     struct bj_dict_parts *parts;
     enum bj_hosts_grammar grammar;
@@ -149,6 +150,11 @@ int bj_dicts_flush(struct bj_dicts *d, struct bj_err *err)
     return r;
 }
 
+void bj_dicts_share(struct bj_dicts *d, pthread_mutex_t *sql)
+{
+    d->sql = sql;
+}
+
 static void bind(struct sqlite3_stmt *st, const struct bj_dict_entry *e)
 {
     for (unsigned i = 0; i < e->ints; i++)
@@ -214,6 +220,38 @@ static int keep(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
     return wait ? bj_dict_wait_flush(wait, err) : 0;
 }
 
+static int enter(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
+                 struct bj_slice key, const struct bj_dict_entry *e,
+                 int64_t *ret, struct bj_err *err)
+{
+    bool fresh;
+    int r = find_or_add(d, which, e, ret, &fresh, err);
+    if (r == 0 && fresh && which == BJ_DICT_HOSTS)
+        r = bj_dict_add_hosts(d->parts, *ret, key, d->grammar, err);
+    if (r == 0 && fresh && which == BJ_DICT_TRES)
+        r = bj_dict_add_tres(d->parts, *ret, key, err);
+    return r < 0 ? r : keep(d, which, hash, key, *ret, err);
+}
+
+/* What is not in the cache.  An entry that is new for sure and may wait needs
+ * no turn at the connection. */
+static int enter_in_turn(struct bj_dicts *d, enum bj_dict_id which,
+                         uint64_t hash, struct bj_slice key,
+                         const struct bj_dict_entry *e, int64_t *ret,
+                         struct bj_err *err)
+{
+    struct bj_dict_wait *wait = d->of[which].wait;
+    if (wait && d->of[which].complete && bj_dict_wait_room(wait, e) &&
+        bj_cache_room(&d->of[which].cache, key))
+        return enter(d, which, hash, key, e, ret, err);
+    if (d->sql)
+        pthread_mutex_lock(d->sql);
+    int r = enter(d, which, hash, key, e, ret, err);
+    if (d->sql)
+        pthread_mutex_unlock(d->sql);
+    return r;
+}
+
 static int look_up(struct bj_dicts *d, enum bj_dict_id which,
                    struct bj_slice text, int64_t *ret, struct bj_err *err)
 {
@@ -222,13 +260,7 @@ static int look_up(struct bj_dicts *d, enum bj_dict_id which,
     if (bj_cache_find(c, hash, text, ret))
         return 0;
     struct bj_dict_entry e = {.text = {text.n > 0 ? text.p : "", text.n}};
-    bool fresh;
-    int r = find_or_add(d, which, &e, ret, &fresh, err);
-    if (r == 0 && fresh && which == BJ_DICT_HOSTS)
-        r = bj_dict_add_hosts(d->parts, *ret, text, d->grammar, err);
-    if (r == 0 && fresh && which == BJ_DICT_TRES)
-        r = bj_dict_add_tres(d->parts, *ret, text, err);
-    return r < 0 ? r : keep(d, which, hash, text, *ret, err);
+    return enter_in_turn(d, which, hash, text, &e, ret, err);
 }
 
 /* Steps mostly repeat what was in the line before. */
@@ -269,9 +301,7 @@ int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
     struct bj_dict_entry e = {.v = {uid, gid},
                               .ints = 2,
                               .text = {group.n > 0 ? group.p : "", group.n}};
-    bool fresh;
-    int r = find_or_add(d, BJ_DICT_OWNER, &e, ret, &fresh, err);
-    return r < 0 ? r : keep(d, BJ_DICT_OWNER, hash, k, *ret, err);
+    return enter_in_turn(d, BJ_DICT_OWNER, hash, k, &e, ret, err);
 }
 
 int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
@@ -283,9 +313,7 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
     if (bj_cache_find(c, hash, k, ret))
         return 0;
     struct bj_dict_entry e = {.v = {of[0], of[1], of[2], of[3]}, .ints = 4};
-    bool fresh;
-    int r = find_or_add(d, BJ_DICT_ASSOC, &e, ret, &fresh, err);
-    return r < 0 ? r : keep(d, BJ_DICT_ASSOC, hash, k, *ret, err);
+    return enter_in_turn(d, BJ_DICT_ASSOC, hash, k, &e, ret, err);
 }
 
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,

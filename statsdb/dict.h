@@ -7,6 +7,7 @@
 #include "base/slice.h"
 #include "sched/hostlist.h"
 
+#include <pthread.h>
 #include <stdint.h>
 
 struct sqlite3;
@@ -42,6 +43,10 @@ void bj_dicts_free(struct bj_dicts *d);
  * foreign keys are off. */
 int bj_dicts_wait(struct bj_dicts *d, struct bj_err *err);
 int bj_dicts_flush(struct bj_dicts *d, struct bj_err *err);
+
+/* Two threads use them, but no dictionary both at once: hold this mutex, which
+ * must be recursive, whenever the connection is used. */
+void bj_dicts_share(struct bj_dicts *d, pthread_mutex_t *sql);
 
 /* Forget what is cached, and what waits: after a transaction that was rolled
  * back. */

@@ -88,13 +88,24 @@ static int look_up_next(struct bj_dict_wait *w, struct bj_err *err)
     return bj_sql_int(w->db, sql, &w->next, err);
 }
 
+static bool is_full(const struct bj_dict_wait *w, const struct bj_dict_entry *e)
+{
+    return w->n == ROWS || w->text.used + e->text.n > BYTES;
+}
+
+bool bj_dict_wait_room(const struct bj_dict_wait *w,
+                       const struct bj_dict_entry *e)
+{
+    return w->next != 0 && !is_full(w, e);
+}
+
 int bj_dict_wait_put(struct bj_dict_wait *w, const struct bj_dict_entry *e,
                      int64_t *ret_id, struct bj_err *err)
 {
     int r = 0;
     if (w->next == 0)
         r = look_up_next(w, err);
-    if (r == 0 && (w->n == ROWS || w->text.used + e->text.n > BYTES))
+    if (r == 0 && is_full(w, e))
         r = bj_dict_wait_flush(w, err);
     if (r < 0)
         return r;

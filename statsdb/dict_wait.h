@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/slice.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,10 @@ struct bj_dict_wait;
 int bj_dict_wait_new(struct sqlite3 *db, const char *table, const char *columns,
                      struct bj_dict_wait **ret, struct bj_err *err);
 void bj_dict_wait_free(struct bj_dict_wait *w);
+
+/* Can an entry wait without the connection being used? */
+bool bj_dict_wait_room(const struct bj_dict_wait *w,
+                       const struct bj_dict_entry *e);
 
 /* Let an entry wait that is not in the table; its text is copied. */
 int bj_dict_wait_put(struct bj_dict_wait *w, const struct bj_dict_entry *e,

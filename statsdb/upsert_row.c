@@ -86,8 +86,8 @@ static int add(struct bj_upsert *u, unsigned which, const struct bj_row *row,
     return r < 0 ? r : sqlite3_changes(u->db) > 0;
 }
 
-int bj_upsert_share(struct bj_upsert *u, const struct bj_row *row, int sign,
-                    struct bj_err *err)
+int bj_upsert_parts(struct bj_upsert *u, const struct bj_row *row,
+                    int64_t ret[4], struct bj_err *err)
 {
     static const struct {
         unsigned col;
@@ -96,17 +96,30 @@ int bj_upsert_share(struct bj_upsert *u, const struct bj_row *row, int sign,
                   {BJ_JOB_ACCOUNT, BJ_DICT_ACCOUNT},
                   {BJ_JOB_USER, BJ_DICT_USER},
                   {BJ_JOB_PARTITION, BJ_DICT_PARTITION}};
-    int64_t of[4], assoc;
     int r = 0;
     for (int i = 0; r == 0 && i < 4; i++) {
-        of[i] = row->v[parts[i].col];
-        if (of[i] == BJ_SQL_NULL) /* not known: in sums it is "" */
-            r = bj_dict_text(u->dicts, parts[i].dict, BJ_SLICE(""), &of[i],
+        ret[i] = row->v[parts[i].col];
+        if (ret[i] == BJ_SQL_NULL) /* not known: in sums it is "" */
+            r = bj_dict_text(u->dicts, parts[i].dict, BJ_SLICE(""), &ret[i],
                              err);
     }
-    if (r == 0)
-        r = bj_dict_assoc(u->dicts, of, &assoc, err);
+    return r;
+}
+
+int bj_upsert_share_of(struct bj_upsert *u, const int64_t of[4],
+                       const struct bj_row *row, int sign, struct bj_err *err)
+{
+    int64_t assoc;
+    int r = bj_dict_assoc(u->dicts, of, &assoc, err);
     return r < 0 ? r : bj_rollup_add(u->rollup, assoc, row, sign, err);
+}
+
+int bj_upsert_share(struct bj_upsert *u, const struct bj_row *row, int sign,
+                    struct bj_err *err)
+{
+    int64_t of[4];
+    int r = bj_upsert_parts(u, row, of, err);
+    return r < 0 ? r : bj_upsert_share_of(u, of, row, sign, err);
 }
 
 /* Look the job up: 1 and u->old when it is there.  The statement is left at

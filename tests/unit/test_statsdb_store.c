@@ -204,7 +204,7 @@ static void test_full(void **state)
 
     /* Writes that the kernel refuses half-way, as on a full disk. */
     fixture_open(&f);
-    struct rlimit few = {700 << 10, RLIM_INFINITY};
+    struct rlimit few = {1200 << 10, RLIM_INFINITY};
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
     opt = (struct bj_store_options){.path = f.path};

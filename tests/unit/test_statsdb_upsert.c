@@ -1,6 +1,8 @@
 /* Records of jobs into the store: round trip, and what may change what. */
 #include "tests/unit/test_statsdb.h"
 
+#include <errno.h>
+
 static void put(struct bj_upsert *u, const struct bj_sched_job *job)
 {
     struct bj_err err = {0};
@@ -321,13 +323,126 @@ static void test_rollback(void **state)
     fixture_close(&f);
 }
 
+/* So many jobs that they go into the store in batches, in a thread of their
+ * own: jobs from id on, with a step each, of owners and directories that are
+ * new. */
+static int many(struct bj_upsert *u, unsigned id, unsigned end)
+{
+    struct bj_err err = {0};
+    for (; id < end; id++) {
+        char raw[24], dir[64], name[24];
+        struct bj_sched_job j;
+        struct bj_job_step step;
+        bj_sched_job_init(&j);
+        bj_job_step_init(&step);
+        snprintf(raw, sizeof(raw), "%u", id);
+        snprintf(dir, sizeof(dir), "/scratch/%u/work", id / 3);
+        snprintf(name, sizeof(name), "u%u", id % 700);
+        j.raw_id = bj_slice_str(raw);
+        j.work_dir = bj_slice_str(dir);
+        j.user = j.name = bj_slice_str(name);
+        j.uid = id % 900;
+        j.submit_sec = 1700000000 + id;
+        j.start_sec = j.submit_sec + 10;
+        j.end_sec = j.start_sec + 100;
+        j.elapsed_sec = 100;
+        j.cpus = 1;
+        j.state = BJ_STATE_COMPLETED;
+        j.comment = id % 50 ? BJ_SLICE("") : BJ_SLICE("now and then");
+        step.step_id = id % 1000 ? BJ_SLICE("batch") : BJ_SLICE("named");
+        step.state = BJ_STATE_COMPLETED;
+        j.step = &step;
+        j.steps = 1;
+        if (bj_upsert_job(u, BJ_SLICE("c"), &j, &err) < 0)
+            return err.code;
+    }
+    return 0;
+}
+
+static void expect_many(struct bj_store *s, unsigned n)
+{
+    char want[200];
+    snprintf(want, sizeof(want), "%u|%u|%u|%u|%u|%u\n", n, n, n / 50, n,
+             100 * n, n / 1000);
+    expect(
+        s,
+        "SELECT (SELECT count(DISTINCT raw_id) FROM job_v WHERE user ="
+        " 'u' || (raw_id % 700) AND uid = raw_id % 900 AND work_dir ="
+        " '/scratch/' || (raw_id / 3) || '/work'),"
+        " (SELECT count(*) FROM step_v AS s JOIN job_v AS j ON j.id = s.job),"
+        " (SELECT count(*) FROM job_v WHERE comment = 'now and then'),"
+        " (SELECT sum(jobs_ended) FROM rollup_day),"
+        " (SELECT sum(cpu_sec) FROM rollup_day),"
+        " (SELECT count(*) FROM step_v WHERE step_id = 'named')",
+        want);
+    assert_int_equal(bj_store_check(s, NULL), 0);
+}
+
+static void test_many(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    assert_int_equal(bj_upsert_begin(u, &err), 0);
+    assert_int_equal(many(u, 0, 5000), 0);
+    bj_upsert_rollback(u);
+    assert_int_equal(number(s, "SELECT count(*) FROM job"), 0);
+    for (unsigned n = 4000; n <= 8000; n += 4000) { /* half of them again */
+        assert_int_equal(bj_upsert_begin(u, &err), 0);
+        assert_int_equal(many(u, 0, n), 0);
+        assert_int_equal(bj_upsert_commit(u, &err), 0);
+        expect_many(s, n);
+    }
+    /* New and known ones by turns, in one transaction. */
+    assert_int_equal(bj_upsert_begin(u, &err), 0);
+    for (unsigned i = 8000; i < 14000; i += 1500)
+        assert_true(many(u, i, i + 1500) == 0 &&
+                    many(u, i - 8000, i - 7900) == 0);
+    assert_int_equal(bj_upsert_commit(u, &err), 0);
+    expect_many(s, 14000);
+    /* What is under way when it ends has not happened. */
+    assert_int_equal(bj_upsert_begin(u, &err), 0);
+    assert_int_equal(many(u, 20000, 23000), 0);
+    bj_upsert_free(u);
+    expect_many(s, 14000);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+/* The store becomes full while a batch is being put. */
+static void test_many_full(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    struct bj_store *s = NULL;
+    fixture_open(&f);
+    struct bj_store_options opt = {.path = f.path, .max_bytes = 2 << 20};
+    assert_int_equal(bj_store_open(&opt, &s, &err), 0);
+    struct bj_upsert *u = upsert_open(s);
+    assert_int_equal(bj_upsert_begin(u, &err), 0);
+    assert_int_equal(many(u, 0, 2000), 0);
+    assert_int_equal(bj_upsert_commit(u, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bj_upsert_begin(u, &err), 0);
+        assert_int_equal(many(u, 1500, 40000), -ENOSPC);
+        bj_upsert_rollback(u);
+        expect_many(s, 2000);
+    }
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_rollback),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_merge),      cmocka_unit_test(test_rollback),
+        cmocka_unit_test(test_many),       cmocka_unit_test(test_many_full),
     };
     return cmocka_run_group_tests_name("statsdb_upsert", tests, NULL, NULL);
 }

@@ -1,0 +1,22 @@
+/* One thread that does one kind of work, a piece at a time, for another one. */
+#ifndef BJ_STATSDB_WORKER_H
+#define BJ_STATSDB_WORKER_H
+
+struct bj_worker;
+
+/* Start a thread that calls work(ctx) for each bj_worker_go.  It takes no
+ * signals.  0, or -errno when there is no thread to be had. */
+int bj_worker_new(int (*work)(void *ctx), void *ctx, struct bj_worker **ret);
+
+/* Wait for the piece that is being done, and end the thread; NULL is fine. */
+void bj_worker_free(struct bj_worker *w);
+
+/* Begin a piece; none must be under way.  What the caller wrote before is seen
+ * by the work, what the work wrote is seen after bj_worker_wait. */
+void bj_worker_go(struct bj_worker *w);
+
+/* Wait until no piece is under way: what the last one returned, once; else 0.
+ */
+int bj_worker_wait(struct bj_worker *w);
+
+#endif

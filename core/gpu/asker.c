@@ -196,7 +196,7 @@ static void find_claim(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
     struct bj_slice text;
     if (ask->devices && bj_file_read(AT_FDCWD, ask->devices, buf, sizeof(buf),
                                      &text, NULL) == 0)
-        bj_gpu_claim_devices(text, &ask->claim);
+        bj_gpu_claim_devices(text, a->procfs, &ask->claim);
 }
 
 static size_t read_notes(struct bj_gpu_asker *a)

@@ -1,6 +1,7 @@
 #include "core/gpu/claim.h"
 
 #include "base/file.h"
+#include "core/energy/attr.h"
 #include "core/find/environ.h"
 
 #include <dirent.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NVIDIA_MAJOR = 195 };
+enum { NVIDIA_MAJOR = 195, DRM_MAJOR = 226 };
 
 static bool has_uuid(struct bj_slice s)
 {
@@ -59,34 +60,151 @@ bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
     return true;
 }
 
-/* "c 195:3 rwm"; "a *:* rwm" is everything. */
-void bj_gpu_claim_devices(struct bj_slice text, struct bj_gpu_claim *ret)
+/* The major number of a character device's driver; 0: it has none. */
+static uint64_t major_of(const char *procfs, struct bj_slice driver)
 {
-    struct bj_slice line, type, number, major;
+    char name[512], buf[8192];
+    struct bj_slice text, line, number, word;
+    uint64_t major;
+    snprintf(name, sizeof(name), "%.400s/devices", procfs);
+    if (bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &text, NULL) < 0)
+        return 0;
+    while (bj_slice_line(&text, &line))
+        if (bj_slice_word(&line, &number) && bj_slice_word(&line, &word) &&
+            bj_slice_eq(word, driver) && bj_slice_u64(number, &major) == 0)
+            return major;
+    return 0;
+}
+
+/* Is "c MAJOR:MINOR" in the list? */
+static bool lists(struct bj_slice text, uint64_t major, uint64_t minor)
+{
+    struct bj_slice line, type, number, first;
     uint64_t v;
-    memset(ret->minors, 0, sizeof(ret->minors));
-    ret->devices = false;
+    while (bj_slice_line(&text, &line))
+        if (bj_slice_word(&line, &type) && bj_slice_word(&line, &number) &&
+            bj_slice_eq(type, BJ_SLICE("c")) &&
+            bj_slice_field(&number, ':', &first) &&
+            bj_slice_u64(first, &v) == 0 && v == major &&
+            bj_slice_u64(number, &v) == 0 && v == minor)
+            return true;
+    return false;
+}
+
+/* May it open what "DeviceFileMinor: 21" in that file is about? */
+static bool may(int dir, const char *name, struct bj_slice text, uint64_t major)
+{
+    char buf[512];
+    struct bj_slice file, line, key;
+    uint64_t minor;
+    if (bj_file_read(dir, name, buf, sizeof(buf), &file, NULL) < 0)
+        return false;
+    while (bj_slice_line(&file, &line))
+        if (bj_slice_word(&line, &key) &&
+            bj_slice_eq(key, BJ_SLICE("DeviceFileMinor:")) &&
+            bj_slice_u64(bj_slice_trim(line), &minor) == 0)
+            return lists(text, major, minor);
+    return false;
+}
+
+static void add_cap(struct bj_gpu_claim *c, unsigned minor, unsigned gi,
+                    uint32_t ci)
+{
+    if (c->ncaps < BJ_GPU_CAPS)
+        c->cap[c->ncaps++] = (struct bj_gpu_cap){minor, gi, ci};
+    c->devices = true;
+}
+
+/* capabilities/gpuM/mig/giG/access, and ciC/access below. */
+static void find_instances(int mig, unsigned minor, struct bj_slice text,
+                           uint64_t major, struct bj_gpu_claim *ret)
+{
+    enum { MOST = 16 };
+    unsigned gi[MOST], ci[MOST];
+    char name[48];
+    int n = bj_attr_numbers(mig, "gi", "", 10, gi, MOST);
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof(name), "gi%u", gi[i]);
+        bj_autoclose int dir = bj_dir_open(mig, name);
+        if (dir < 0 || !may(dir, "access", text, major))
+            continue;
+        int m = bj_attr_numbers(dir, "ci", "", 10, ci, MOST);
+        for (int k = 0; k < m; k++) {
+            snprintf(name, sizeof(name), "ci%u/access", ci[k]);
+            if (may(dir, name, text, major))
+                add_cap(ret, minor, gi[i], ci[k]);
+        }
+        if (m <= 0)
+            add_cap(ret, minor, gi[i], UINT32_MAX);
+    }
+}
+
+static void find_caps(const char *procfs, struct bj_slice text,
+                      struct bj_gpu_claim *ret)
+{
+    enum { MOST = 64 };
+    unsigned gpu[MOST];
+    char name[512];
+    uint64_t major = major_of(procfs, BJ_SLICE("nvidia-caps"));
+    snprintf(name, sizeof(name), "%.400s/driver/nvidia/capabilities", procfs);
+    bj_autoclose int dir = major ? bj_dir_open(AT_FDCWD, name) : -1;
+    int n = dir >= 0 ? bj_attr_numbers(dir, "gpu", "", 10, gpu, MOST) : 0;
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof(name), "gpu%u/mig", gpu[i]);
+        bj_autoclose int mig = bj_dir_open(dir, name);
+        if (mig >= 0)
+            find_instances(mig, gpu[i], text, major, ret);
+    }
+}
+
+static void take_node(uint64_t major, uint64_t minor, struct bj_gpu_claim *ret)
+{
+    /* Those at the end of NVIDIA's are the control devices. */
+    if (major == NVIDIA_MAJOR && minor < BJ_GPU_MINORS - 8) {
+        ret->minors[minor / 64] |= UINT64_C(1) << minor % 64;
+        ret->devices = true;
+    }
+    if (major == DRM_MAJOR && minor >= BJ_GPU_RENDER_FIRST &&
+        minor < BJ_GPU_RENDER_FIRST + BJ_GPU_RENDERS) {
+        ret->renders |= UINT64_C(1) << (minor - BJ_GPU_RENDER_FIRST);
+        ret->devices = true;
+    }
+}
+
+/* "c 195:3 rwm"; "a *:* rwm" is everything. */
+static bool take_nodes(struct bj_slice text, struct bj_gpu_claim *ret)
+{
+    struct bj_slice line, type, number, first;
+    uint64_t major, minor;
     while (bj_slice_line(&text, &line)) {
         if (!bj_slice_word(&line, &type) || !bj_slice_word(&line, &number))
             continue;
-        if (bj_slice_eq(type, BJ_SLICE("a"))) {
-            ret->devices = false;
-            return;
-        }
+        if (bj_slice_eq(type, BJ_SLICE("a")))
+            return false;
         if (!bj_slice_eq(type, BJ_SLICE("c")) ||
-            !bj_slice_field(&number, ':', &major) ||
-            bj_slice_u64(major, &v) < 0 || v != NVIDIA_MAJOR)
+            !bj_slice_field(&number, ':', &first) ||
+            bj_slice_u64(first, &major) < 0)
             continue;
-        if (bj_slice_eq(number, BJ_SLICE("*"))) {
-            ret->devices = false;
-            return;
-        }
-        /* Those at the end are the control devices. */
-        if (bj_slice_u64(number, &v) == 0 && v < BJ_GPU_MINORS - 8) {
-            ret->minors[v / 64] |= UINT64_C(1) << v % 64;
-            ret->devices = true;
-        }
+        if (bj_slice_eq(number, BJ_SLICE("*")) &&
+            (major == NVIDIA_MAJOR || major == DRM_MAJOR))
+            return false;
+        if (bj_slice_u64(number, &minor) == 0)
+            take_node(major, minor, ret);
     }
+    return true;
+}
+
+void bj_gpu_claim_devices(struct bj_slice text, const char *procfs,
+                          struct bj_gpu_claim *ret)
+{
+    memset(ret->minors, 0, sizeof(ret->minors));
+    ret->renders = 0;
+    ret->ncaps = 0;
+    ret->devices = false;
+    if (!take_nodes(text, ret))
+        ret->devices = false;
+    else
+        find_caps(procfs, text, ret);
 }
 
 /* "0", "0-3". */
@@ -183,11 +301,25 @@ bool bj_gpu_claim_names(const struct bj_gpu_claim *c, const struct bj_gpu *g,
     return false;
 }
 
+static bool opens_instance(const struct bj_gpu_claim *c, const struct bj_gpu *g)
+{
+    for (unsigned i = 0; i < c->ncaps; i++)
+        if (c->cap[i].minor == g->use.minor && c->cap[i].gi == g->gi &&
+            (c->cap[i].ci == g->ci || c->cap[i].ci == UINT32_MAX))
+            return true;
+    return false;
+}
+
 bool bj_gpu_claim_opens(const struct bj_gpu_claim *c, const struct bj_gpu *g)
 {
-    uint64_t m = g->use.minor;
-    return c->devices && m < BJ_GPU_MINORS &&
-           (c->minors[m / 64] >> m % 64 & 1) != 0;
+    uint64_t m = g->use.minor, r = g->render - BJ_GPU_RENDER_FIRST;
+    if (!c->devices || g->split)
+        return false;
+    if (g->parent >= 0)
+        return opens_instance(c, g);
+    return (m < BJ_GPU_MINORS && (c->minors[m / 64] >> m % 64 & 1) != 0) ||
+           (g->render != BJ_ABSENT && r < BJ_GPU_RENDERS &&
+            (c->renders >> r & 1) != 0);
 }
 
 /* --- prolog ---------------------------------------------------------------*/

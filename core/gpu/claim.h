@@ -15,7 +15,18 @@
 
 #include "core/gpu/gpu.h"
 
-enum { BJ_GPU_CLAIM_TEXT = 2048, BJ_GPU_MINORS = 256 };
+enum {
+    BJ_GPU_CLAIM_TEXT = 2048,
+    BJ_GPU_MINORS = 256,
+    BJ_GPU_RENDER_FIRST = 128, /* of /dev/dri/renderDN */
+    BJ_GPU_RENDERS = 64,
+    BJ_GPU_CAPS = 64
+};
+
+/* A MIG instance by its numbers; ci UINT32_MAX: any. */
+struct bj_gpu_cap {
+    uint32_t minor, gi, ci;
+};
 
 struct bj_gpu_claim {
     bool environ;                 /* the environment told something */
@@ -25,7 +36,10 @@ struct bj_gpu_claim {
     bool devices;                 /* minors is known */
     bool failed;                  /* who was to tell could not be asked */
     char text[BJ_GPU_CLAIM_TEXT]; /* comma-separated */
-    uint64_t minors[BJ_GPU_MINORS / 64];
+    uint64_t minors[BJ_GPU_MINORS / 64]; /* of /dev/nvidiaN */
+    uint64_t renders;                    /* of render nodes, from 128 on */
+    struct bj_gpu_cap cap[BJ_GPU_CAPS];
+    unsigned ncaps;
 };
 
 /* From the environment of a process of a job (NAME=VALUE, each with a NUL).
@@ -33,8 +47,13 @@ struct bj_gpu_claim {
 bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
                           struct bj_slice jobid, struct bj_gpu_claim *ret);
 
-/* From devices.list.  A list that allows everything tells nothing. */
-void bj_gpu_claim_devices(struct bj_slice text, struct bj_gpu_claim *ret);
+/* From devices.list: /dev/nvidiaN (major 195), render nodes (226:128 and on),
+ * and the capabilities of MIG instances, whose numbers are told below procfs. A
+ * list that allows everything tells nothing.
+ * Source: kernel cgroup-v1/devices.rst, admin-guide/devices.txt; NVIDIA MIG
+ * User Guide, "Device Nodes and Capabilities". */
+void bj_gpu_claim_devices(struct bj_slice text, const char *procfs,
+                          struct bj_gpu_claim *ret);
 
 /* What a number means. */
 enum bj_gpu_order {

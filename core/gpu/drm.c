@@ -121,11 +121,21 @@ static int open_card(const struct drm *d, unsigned number, int *monitor)
     return card;
 }
 
+static uint64_t render_node(int card)
+{
+    unsigned n;
+    bj_autoclose int dir = bj_dir_open(card, "device/drm");
+    return dir >= 0 && bj_attr_numbers(dir, "renderD", "", 10, &n, 1) == 1
+               ? n
+               : BJ_ABSENT;
+}
+
 static void read_identity(int card, struct bj_gpu *g)
 {
     char buf[BJ_ATTR_CAP];
     struct bj_slice text;
     read_address(card, g->pci);
+    g->render = render_node(card);
     if (bj_attr_text(card, "device/unique_id", buf, &text, NULL) == 0 &&
         text.n > 0 && text.n < sizeof(g->uuid))
         memcpy(g->uuid, text.p, text.n);

@@ -24,6 +24,7 @@ struct bj_gpu *bj_gpu_add(struct bj_gpu_set *s)
     struct bj_gpu *g = &s->v[s->n++];
     *g = (struct bj_gpu){.index = BJ_ABSENT,
                          .parent = -1,
+                         .render = BJ_ABSENT,
                          .throttle = BJ_ABSENT,
                          .energy_raw_uj = BJ_ABSENT};
     memset(&g->use, 0xff, sizeof(g->use));

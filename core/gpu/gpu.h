@@ -31,6 +31,7 @@ struct bj_gpu {
     int parent;      /* of an instance: place in the set; -1: a device */
     bool split;      /* a device that is partitioned: its instances are used */
     uint32_t gi, ci; /* of an instance */
+    uint64_t render; /* N of /dev/dri/renderDN; BJ_ABSENT */
     uint64_t nth;    /* of an instance: its place among those of its device */
     uint64_t place;  /* among whole devices and instances, as they can be used;
                         BJ_ABSENT: of a device that is partitioned */

@@ -112,8 +112,10 @@ static bool barred(const struct bj_gpus *g, const struct bj_gpu_job *j,
 {
     if (evidence & (BJ_GPU_OPENS | BJ_GPU_ALLOTTED | BJ_GPU_NOTED))
         return false;
-    return bj_gpus_allotted(g, j) ||
-           (j->claim.devices && !dev->split && dev->parent < 0);
+    bool named = dev->parent >= 0
+                     ? j->claim.ncaps > 0
+                     : dev->use.minor != BJ_ABSENT || dev->render != BJ_ABSENT;
+    return bj_gpus_allotted(g, j) || (j->claim.devices && !dev->split && named);
 }
 
 /* What speaks for whom. */

@@ -213,8 +213,7 @@ unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
     if (bj_gpus_allotted(g, j) &&
         bj_gpu_claim_names(&j->allot, dev, whole, g->order))
         e |= BJ_GPU_ALLOTTED;
-    /* A device cgroup does not tell instances from each other. */
-    if (dev->parent < 0 && !dev->split && bj_gpu_claim_opens(&j->claim, dev))
+    if (bj_gpu_claim_opens(&j->claim, dev))
         e |= BJ_GPU_OPENS;
     for (size_t i = 0; j->noted && i < g->nnotes; i++)
         if (note_of(&g->notes[i], j) &&

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bj_gpu_claim_environ(text, BJ_SLICE("slurm"), BJ_SLICE("7"), &c);
     MUST(told == c.environ);
     MUST(memchr(c.text, '\0', sizeof(c.text)));
-    bj_gpu_claim_devices(text, &list);
+    bj_gpu_claim_devices(text, "/nowhere", &list);
     ask(&c, text);
     ask(&list, text);
     size_t n = size < sizeof(name) - 1 ? size : sizeof(name) - 1;

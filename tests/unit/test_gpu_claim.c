@@ -1,7 +1,10 @@
 /* What jobs say they have: environments, devices.list, files of prologs. */
 #include "tests/unit/test_gpu.h"
 
+#include "base/file.h"
 #include "core/gpu/claim.h"
+
+#include <fcntl.h>
 
 #include <sys/stat.h>
 
@@ -198,11 +201,66 @@ static void test_devices(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(lists); i++) {
         struct bj_gpu_claim c = {.environ = false};
-        bj_gpu_claim_devices(bj_slice_str(lists[i].text), &c);
+        bj_gpu_claim_devices(bj_slice_str(lists[i].text), "/nowhere", &c);
         if (c.devices != lists[i].known ||
             bj_gpu_claim_opens(&c, &g) != lists[i].opens)
             fail_msg("list %zu", i);
     }
+}
+
+/* Lists recorded from a kernel: /dev/nvidia2, renderD129 and capability 21 (in
+ * a made /proc that of instance 9 of /dev/nvidia0); all but /dev/nvidia1. */
+static void test_recorded_devices(void **state)
+{
+    static char buf[4096];
+    struct bj_slice text;
+    struct bj_gpu_claim c = {.environ = false};
+    struct bj_gpu g = device(), mig = device(),
+                  amd = {.parent = -1, .render = 129, .use.minor = BJ_ABSENT};
+    (void)state;
+    const char *top = tmp_make();
+    tmp_dir("driver/nvidia/capabilities/gpu0/mig/gi9/ci0");
+    tmp_dir("driver/nvidia/capabilities/gpu0/mig/gi10");
+    tmp_file("devices", "Character devices:\n195 nvidia\n234 nvidia-caps\n");
+    tmp_file("driver/nvidia/capabilities/gpu0/mig/gi9/access",
+             "DeviceFileMinor: 21\nDeviceFileMode: 292\n");
+    tmp_file("driver/nvidia/capabilities/gpu0/mig/gi10/access",
+             "DeviceFileMinor: 30\nDeviceFileMode: 292\n");
+    assert_int_equal(bj_file_read(AT_FDCWD, "tests/fixtures/gpu/devices/some",
+                                  buf, sizeof(buf), &text, NULL),
+                     0);
+    bj_gpu_claim_devices(text, top, &c);
+    assert_true(c.devices);
+    g.render = BJ_ABSENT;
+    assert_false(bj_gpu_claim_opens(&c, &g)); /* /dev/nvidia5 */
+    g.use.minor = 2;
+    assert_true(bj_gpu_claim_opens(&c, &g));
+    assert_true(bj_gpu_claim_opens(&c, &amd));
+    amd.render = 128;
+    assert_false(bj_gpu_claim_opens(&c, &amd));
+    /* The list lacks what is needed of the compute instance. */
+    mig.parent = 0;
+    mig.use.minor = 0;
+    mig.gi = 9;
+    assert_false(bj_gpu_claim_opens(&c, &mig));
+    tmp_file("driver/nvidia/capabilities/gpu0/mig/gi9/ci0/access",
+             "DeviceFileMinor: 21\n");
+    bj_gpu_claim_devices(text, top, &c);
+    assert_true(bj_gpu_claim_opens(&c, &mig));
+    mig.ci = 1;
+    assert_false(bj_gpu_claim_opens(&c, &mig));
+    mig.ci = 0;
+    mig.gi = 10;
+    assert_false(bj_gpu_claim_opens(&c, &mig));
+    mig.split = true;
+    assert_false(bj_gpu_claim_opens(&c, &mig));
+    assert_int_equal(bj_file_read(AT_FDCWD,
+                                  "tests/fixtures/gpu/devices/all-but-one", buf,
+                                  sizeof(buf), &text, NULL),
+                     0);
+    bj_gpu_claim_devices(text, top, &c);
+    assert_false(c.devices);
+    tmp_gone();
 }
 
 static const char *of(const struct bj_gpu_note *v, int n, const char *name)
@@ -250,8 +308,11 @@ static void test_notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_environ), cmocka_unit_test(test_instances),
-        cmocka_unit_test(test_words),   cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_environ),
+        cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_recorded_devices),
         cmocka_unit_test(test_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,7 +155,7 @@ def versions(kind):
     same(p.curl("--tls-max", "1.2", "--ciphers", "AES128-SHA:AES128-GCM-SHA256"), 0,
          "and no key exchange without forward secrecy")
     same(p.curl(scheme="http"), 0, "nor plain HTTP")
-    check(p.rss() < 20, "in little memory", p.rss())
+    check(p.rss() < 20 or "san" in O, "in little memory", p.rss())
     p.stop()
     p = Program(kind, SERVING + "  min_version: TLS13\n  curve_preferences: [CurveP384]\n")
     same([p.curl("--tls-max", "1.2"), p.curl()], [0, good], "min_version is kept to")
@@ -401,7 +401,7 @@ def main():
         for kind in kinds:
             for part in (versions, clients, rotation, half_open, switched_on):
                 part(kind)
-        if "server" in kinds:
+        if len(kinds) == 2:
             identities()
             passwords()
     finally:

@@ -7,9 +7,12 @@
 FUZZ_CC      ?= clang
 FUZZ_SECONDS ?= 5
 FUZZ_CFLAGS  ?= -O1 -g
-FUZZ_SAN      = address,undefined
+FUZZ_SAN     ?= address,undefined
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+ifneq ($(HAVE_SQLITE),yes)
+FUZZ_SRC := $(filter-out tests/fuzz/fuzz_api.c,$(FUZZ_SRC))
+endif
 FUZZ     := $(patsubst tests/fuzz/%.c,%,$(FUZZ_SRC))
 fuzz_obj  = $(patsubst %.c,$(O)/fuzz/obj/%.o,$(1))
 

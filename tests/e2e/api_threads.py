@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""batchjob_stats_server with many at once: slow questions of admins, limits of
+users, reloads and ends under load, clients that go away.  TAP."""
+import http.client
+import os
+import signal
+import socket
+import sqlite3
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import check, run, same, user  # noqa: E402
+
+ME = "/api/v1/me"
+MINE = "/api/v1/jobs?from=0&limit=20&fields=key,user"
+TRUST = ("--access.trust-loopback", "--access.admins=boss")
+
+
+def rss(site):
+    with open("/proc/%d/statm" % site.server.pid) as f:
+        return int(f.read().split()[1]) * 4096 / 2**20
+
+
+def grow(site):
+    """So many jobs that looking at all of them takes a while."""
+    db = sqlite3.connect(site.store)
+    names = [r[1] for r in db.execute("PRAGMA table_info(job)")]
+    key = "id" if "id" in names else names[0]
+    most = db.execute("SELECT max(%s) FROM job" % key).fetchone()[0]
+    back = 0
+    for i in range(1, 120):
+        back = i * 7
+        select = ["%s + %d" % (n, i * most) if n == key else
+                  "submit - %d" % back if n == "submit" else '"%s"' % n for n in names]
+        try:
+            db.execute('INSERT OR IGNORE INTO job ("%s") SELECT %s FROM job WHERE %s <= %d' % (
+                '","'.join(names), ",".join(select), key, most))
+        except sqlite3.Error as e:
+            print("# " + str(e))
+            break
+    db.commit()
+    n = db.execute("SELECT count(*) FROM job").fetchone()[0]
+    db.close()
+    print("# %d jobs" % n)
+
+
+class Client(threading.Thread):
+    """Asks the same again and again on one connection."""
+
+    def __init__(self, site, path, who, stop):
+        super().__init__()
+        self.c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
+        self.path, self.who, self.stop = path, who, stop
+        self.count, self.bad = 0, []
+        self.start()
+
+    def run(self):
+        while not self.stop.is_set():
+            try:
+                self.c.request("GET", self.path.replace("#", str(self.count)),
+                               headers={"X-Grafana-User": self.who})
+                r = self.c.getresponse()
+                body = r.read()
+                if r.status != 200 or b'"status":"success"' not in body:
+                    self.bad.append((r.status, body[:200]))
+            except (OSError, http.client.HTTPException) as e:
+                if self.stop.is_set():
+                    return
+                self.bad.append(repr(e))
+                self.c.close()
+            self.count += 1
+
+
+def together(site, what, seconds):
+    """Clients for a while, and what became of them."""
+    stop = threading.Event()
+    clients = [Client(site, path, who, stop) for path, who in what]
+    time.sleep(seconds)
+    stop.set()
+    for c in clients:
+        c.join()
+    return clients
+
+
+def slow_admins(site):
+    grow(site)
+    site.start(*TRUST, "--query.timeout=20s", "--query.longest-job=3660d")
+    slow = "/api/v1/jobs?from=0&limit=5000&name=nothing-has-this-name-#&total=1"
+    for what, options in (("two threads", ()), ("four", ("--web.threads=4",))):
+        site.start(*TRUST, "--query.timeout=20s", "--query.longest-job=3660d", *options)
+        got = together(site, [(slow, "boss")] * 6 + [(ME, "user3")], 4)
+        admins, users = sum(c.count for c in got[:6]), got[6].count
+        check(users > 3 * admins and not got[6].bad and admins > 0,
+              "slow questions of admins do not hold up others: " + what, admins, users,
+              *[c.bad[:2] for c in got])
+        check(not any(c.bad for c in got), "and all are answered", *[c.bad[:2] for c in got])
+
+
+def limits(site):
+    site.start(*TRUST, "--access.rate=1", "--access.burst=5")
+    got = [site.ask(ME, user("user3")) for _ in range(12)]
+    codes = [a.status for a in got]
+    check(codes[:5] == [200] * 5 and codes.count(429) >= 3, "a user has a limit", codes)
+    last = [a for a in got if a.status == 429][-1]
+    check(int(last.headers["Retry-After"]) >= 1 and last.json["error"].endswith("."),
+          "and is told when to come again", last.headers, last)
+    same(site.ask(ME, user("user4")).status, 200, "the others have their own")
+    same(site.ask("/api/jobs", user("user3")).status, 429, "it holds for all paths")
+    before = rss(site)
+    c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=20)
+    bad = 0
+    for i in range(6000):
+        c.request("GET", ME, headers={"X-Grafana-User": "u%d" % i})
+        r = c.getresponse()
+        r.read()
+        bad += r.status != 200
+    same(bad, 0, "6000 users have a bucket each")
+    check(rss(site) < before + 4 or "san" in os.environ.get("O", ""), "in bounded memory", before,
+          rss(site))
+
+
+def in_one_go(site):
+    """Requests that come before the answers to those before."""
+    site.start(*TRUST)
+    one = b"GET %s HTTP/1.1\r\nHost: x\r\nX-Grafana-User: user%d\r\n%s\r\n"
+    data = b"".join(one % (ME.encode(), i, b"Connection: close\r\n" if i == 7 else b"")
+                    for i in range(8))
+    got = site.raw(data)
+    same([b'"user":"user%d"' % i in got for i in range(8)], [True] * 8, "are answered in order")
+    check(got.index(b'"user0"') < got.index(b'"user7"'), "in their order")
+    same(site.ask(ME, user("a"), method="HEAD").body, b"", "HEAD has no body")
+
+
+def gone(site):
+    """Clients that leave while their answer is made."""
+    site.start(*TRUST, "--query.longest-job=3660d")
+    for i in range(200):
+        s = socket.create_connection(("127.0.0.1", site.port))
+        s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\nX-Grafana-User: %s\r\n\r\n" % (
+            MINE.encode(), b"boss" if i % 2 else b"user3"))
+        if i % 3 == 0:
+            s.shutdown(socket.SHUT_RDWR)
+        s.close()
+    same(site.ask(MINE, user("user3")).status, 200, "two hundred that left harm nobody")
+
+
+def reloads(site):
+    site.start(*TRUST)
+    stop = threading.Event()
+    clients = [Client(site, MINE, w, stop) for w in ("boss", "user3", "user4", "user5")]
+    for _ in range(30):
+        site.server.send_signal(signal.SIGHUP)
+        time.sleep(0.05)
+    stop.set()
+    for c in clients:
+        c.join()
+    check(not any(c.bad for c in clients) and all(c.count for c in clients),
+          "thirty reloads cost no request", *[c.bad[:2] for c in clients])
+
+
+def ends(site):
+    site.start(*TRUST)
+    stop = threading.Event()
+    clients = [Client(site, MINE, w, stop) for w in ("boss", "user3", "user4", "user5")]
+    time.sleep(0.5)
+    stop.set()
+    same(site.stop(), 0, "it ends well under load")
+    for c in clients:
+        c.join()
+    check(all(b[0] != 500 for c in clients for b in c.bad if isinstance(b, tuple)),
+          "without an error to anybody", *[c.bad[:2] for c in clients])
+    with open(site.log) as f:
+        text = f.read()
+    check("ERROR: " not in text and "ThreadSanitizer" not in text and "runtime error" not in text,
+          "no sanitizer complained", text[-600:])
+
+
+sys.exit(run(slow_admins, limits, in_one_go, gone, reloads, ends, count=1500, days=30))

@@ -1,6 +1,7 @@
 #include "sched/sinfo.h"
 
 #include "base/absent.h"
+#include "base/json.h"
 #include "sched/number.h"
 #include "sched/squeue.h"
 #include "sched/word.h"
@@ -20,7 +21,7 @@ enum {
     FREE_MEMORY,
     GRES,
     GRES_USED,
-    FIELDS /* the reason is what is behind them */
+    FIELDS /* load, weight and the reason are what is behind them */
 };
 
 const char *const bj_sinfo_argv[] = {
@@ -31,8 +32,8 @@ const char *const bj_sinfo_argv[] = {
     "--Node",
     "-O",
     F("NodeList") F("PartitionName") F("StateComplete") F("CPUsState")
-        F("Memory") F("AllocMem") F("FreeMem") F("Gres")
-            F("GresUsed") "Reason:",
+        F("Memory") F("AllocMem") F("FreeMem") F("Gres") F("GresUsed")
+            F("CPUsLoad") F("Weight") "Reason:",
     NULL};
 
 /* "2/0/0/2": allocated, idle, other, all of them. */
@@ -63,6 +64,23 @@ static int parse_mib(struct bj_slice s, bool may_lack, uint64_t *ret)
                : 0;
 }
 
+/* "0.55" or "N/A", and a number.  Outputs that were recorded without them go on
+ * with the reason: it is put back. */
+static void parse_load(struct bj_slice *rest, struct bj_sinfo_node *ret)
+{
+    struct bj_slice behind = *rest, load = {0}, weight = {0};
+    uint64_t centi = BJ_ABSENT, number;
+    bj_slice_field(&behind, *BJ_SLURM_SEP, &load);
+    bj_slice_field(&behind, *BJ_SLURM_SEP, &weight);
+    ret->load_centi = ret->weight = BJ_ABSENT;
+    if ((!bj_word_is_none(load) && bj_decimal_u64(load, 2, &centi) < 0) ||
+        bj_slice_u64(weight, &number) < 0)
+        return;
+    ret->load_centi = centi;
+    ret->weight = number;
+    *rest = behind;
+}
+
 /* sinfo's idle leaves out CPUs that are in a state of their own; whatever the
  * three say, together they are no more than all. */
 static void settle_cpus(struct bj_sinfo_node *n)
@@ -87,6 +105,7 @@ int bj_sinfo_parse(struct bj_slice line, struct bj_sinfo_node *ret)
                                   .state_text = f[STATE],
                                   .gres = bj_word_text(f[GRES]),
                                   .gres_used = bj_word_text(f[GRES_USED])};
+    parse_load(&line, ret);
     static const struct bj_slice none = BJ_WORD("none");
     if (!bj_slice_eq(line, none))
         ret->reason = bj_word_text(bj_slice_trim(line));

@@ -83,6 +83,8 @@ struct bj_sinfo_node {
                                               first */
     uint64_t mem_bytes, mem_allocated_bytes;
     uint64_t mem_free_bytes; /* as its system says; BJ_ABSENT: not known */
+    uint64_t load_centi;     /* hundredths, likewise */
+    uint64_t weight;         /* in the choice of nodes; BJ_ABSENT: not known */
     struct bj_slice gres, gres_used;
     struct bj_slice reason; /* empty: none */
 };

@@ -175,6 +175,16 @@ static int parse_free(const struct bj_json *v, struct bj_arena *a, void *to)
     return bj_rest_number(v, a, to);
 }
 
+/* Not known: the end of 32 bits, less 1. */
+static int parse_load(const struct bj_json *v, struct bj_arena *a, void *to)
+{
+    int r = bj_rest_number(v, a, to);
+    uint64_t *n = to;
+    if (r == 0 && *n >= UINT32_MAX - 1)
+        *n = BJ_ABSENT;
+    return r;
+}
+
 static const struct bj_slurmjson_field node_fields[] = {
     {"name", bj_slurmjson_raw, N(v.name)},
     {"state", bj_rest_words, N(v.state_text)},
@@ -185,6 +195,8 @@ static const struct bj_slurmjson_field node_fields[] = {
     {"alloc_memory", bj_rest_number, N(allocated_mib)},
     {"free_memory", parse_free, N(free_mib)}, /* before 23.02 */
     {"free_mem", bj_rest_number, N(free_mib)},
+    {"cpu_load", parse_load, N(v.load_centi)},
+    {"weight", bj_rest_number, N(v.weight)},
     {"gres", bj_rest_text, N(v.gres)},
     {"gres_used", bj_rest_text, N(v.gres_used)},
     {"reason", bj_rest_text, N(v.reason)},
@@ -252,7 +264,10 @@ static int each_partition(struct bj_slurmjson *j, const struct bj_json *v,
 
 int bj_slurmjson_take_node(struct bj_slurmjson *j, const struct bj_json *v)
 {
-    struct node n = {.v = {.cpus = BJ_ABSENT, .allocated = BJ_ABSENT},
+    struct node n = {.v = {.cpus = BJ_ABSENT,
+                           .allocated = BJ_ABSENT,
+                           .load_centi = BJ_ABSENT,
+                           .weight = BJ_ABSENT},
                      .mem_mib = BJ_ABSENT,
                      .allocated_mib = BJ_ABSENT,
                      .free_mib = BJ_ABSENT};

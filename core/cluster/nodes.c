@@ -105,6 +105,8 @@ static void add_node(struct bj_cluster_work *w, const struct entry *e,
     bj_cluster_add(&s->mem_bytes, n->mem_bytes);
     bj_cluster_add(&s->mem_allocated_bytes, n->mem_allocated_bytes);
     bj_cluster_add(&s->mem_free_bytes, n->mem_free_bytes);
+    bj_cluster_add(&s->load_centi, n->load_centi);
+    bj_cluster_add(&s->weight, n->weight);
 }
 
 /* at: which of the keys is to be the type. */

@@ -23,6 +23,7 @@ struct bj_nodes_stat {
     uint64_t nodes;
     uint64_t cpus, cpus_allocated, cpus_idle, cpus_other;
     uint64_t mem_bytes, mem_allocated_bytes, mem_free_bytes;
+    uint64_t load_centi, weight; /* of those that tell them */
 };
 
 /* GPUs of nodes.  The four make up the first. */

@@ -72,6 +72,18 @@ static uint64_t backfill_usec(const void *record)
                : sum;
 }
 
+static uint64_t load_micro(const void *record)
+{
+    const struct bj_nodes_stat *n = record;
+    uint64_t v;
+    return __builtin_mul_overflow(n->load_centi, 10000, &v) ? BJ_ABSENT : v;
+}
+
+static uint64_t weight(const void *record)
+{
+    return ((const struct bj_nodes_stat *)record)->weight;
+}
+
 static const struct bj_dialect_row rows[] = {
     ROW("slurm_user_state_total", "Jobs of the user.",
         JOBS(BJ_CL_USER_JOBS, jobs), BY_STATE("username")),
@@ -103,6 +115,11 @@ static const struct bj_dialect_row rows[] = {
         .key = {"partition"}),
     ROW("slurm_partition_idle_cpus", "CPUs of the partition that are free.",
         PARTITION(cpus_idle), .key = {"partition"}),
+    ROW("slurm_partition_cpu_load", "Load of the partition's nodes.",
+        PARTITION(nodes), .value = load_micro, BJ_UNIT(MICRO),
+        .key = {"partition"}),
+    ROW("slurm_partition_weight", "Weights of the partition's nodes.",
+        PARTITION(nodes), .value = weight, .key = {"partition"}),
     BYTES("slurm_partition_real_mem", "Memory of the partition, in bytes.",
           PARTITION(mem_bytes), .key = {"partition"}),
     BYTES("slurm_partition_free_mem",
@@ -123,6 +140,8 @@ static const struct bj_dialect_row rows[] = {
     ROW("slurm_cpus_total", "CPUs.", NODES(cpus), BJ_OR_ZERO(NODES)),
     ROW("slurm_cpus_idle", "CPUs that are free.", NODES(cpus_idle),
         BJ_OR_ZERO(NODES)),
+    ROW("slurm_cpu_load", "Load of all nodes.", NODES(nodes),
+        .value = load_micro, BJ_UNIT(MICRO), BJ_OR_ZERO(NODES)),
     ROW("slurm_cpus_per_state", "CPUs of nodes in the state.", NODES(cpus),
         STATE),
     ROW("slurm_node_count_per_state", "Nodes in the state.", NODES(nodes),

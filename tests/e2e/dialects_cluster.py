@@ -143,13 +143,15 @@ def rivos():
         n = json.loads(line)
         node = nodes.setdefault(n["n"], dict(n, partitions=set()))
         node["partitions"].add(n["p"])
-    for name in "cpus_total", "cpus_idle", "mem_real", "mem_free", "mem_alloc":
+    for name in "cpu_load", "cpus_total", "cpus_idle", "mem_real", "mem_free", "mem_alloc":
         add(want, "slurm_" + name, 0)
     for name, n in nodes.items():
         a, i, _, t = map(int, n["cstate"].split("/"))
         free = 0 if n["fmem"] == "N/A" else int(n["fmem"]) << 20
         real, used = n["mem"] << 20, int(alloc[name]) << 20
         state = dict(state=n["s"])
+        load = 0 if n["l"] == "N/A" else float(n["l"])
+        add(want, "slurm_cpu_load", load)
         for k, v, labels in (("cpus_total", t, {}), ("cpus_idle", i, {}),
                              ("cpus_per_state", t, state), ("node_count_per_state", 1, state),
                              ("mem_real", real, {}), ("mem_free", free, {}),
@@ -159,6 +161,7 @@ def rivos():
             part, both = dict(partition=p), dict(partition=p, state=n["s"])
             for k, v, labels in (("total_cpus", t, part), ("idle_cpus", i, part),
                                  ("real_mem", real, part), ("free_mem", free, part),
+                                 ("cpu_load", load, part), ("weight", n["w"], part),
                                  ("alloc_cpus", a, both), ("alloc_mem", used, both),
                                  ("node_count", 1, both)):
                 if v:
@@ -230,7 +233,8 @@ def differences(dialect, want):
     return ["%s%s: %s, wanted %s" % (name, dict(labels), got.get((name, labels)),
                                      want.get((name, labels)))
             for name, labels in sorted(set(got) | set(want), key=str)
-            if got.get((name, labels)) != want.get((name, labels))]
+            if None in (got.get((name, labels)), want.get((name, labels))) or
+            abs(got[name, labels] - want[name, labels]) > 1e-6]
 
 
 def sdiag_names():

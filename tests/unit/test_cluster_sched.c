@@ -248,6 +248,51 @@ static void test_sinfo(void **state)
             assert_int_equal(n.mem_bytes, 1000ull << 20);
             assert_true(n.mem_free_bytes == BJ_ABSENT);
         }
+    static const struct {
+        const char *tail, *reason;
+        uint64_t load, weight;
+    } tails[] = {
+        {"0.55\x1f"
+         "10\x1f"
+         "none",
+         "", 55, 10},
+        {"N/A\x1f"
+         "1\x1f"
+         "disk",
+         "disk", BJ_ABSENT, 1},
+        {"12\x1f"
+         "4294967295\x1f"
+         "0.5\x1f"
+         "7\x1f"
+         "fan",
+         "0.5\x1f"
+         "7\x1f"
+         "fan",
+         1200, 4294967295},
+        {"none", "", BJ_ABSENT, BJ_ABSENT}, /* recorded without them */
+        {"0.55", "0.55", BJ_ABSENT, BJ_ABSENT},
+        {"0.55\x1f"
+         "x\x1f"
+         "y",
+         "0.55\x1f"
+         "x\x1f"
+         "y",
+         BJ_ABSENT, BJ_ABSENT},
+    };
+    for (size_t i = 0; i < COUNT(tails); i++) {
+        char text[200];
+        snprintf(text, sizeof(text),
+                 "n\x1fp\x1fidle\x1f"
+                 "0/1/0/1\x1f"
+                 "1\x1f"
+                 "0\x1f"
+                 "1\x1fg\x1fu\x1f%s",
+                 tails[i].tail);
+        assert_int_equal(bj_sinfo_parse(S(text), &n), 0);
+        is_text(n.reason, tails[i].reason);
+        assert_true(n.load_centi == tails[i].load);
+        assert_true(n.weight == tails[i].weight);
+    }
     assert_int_equal(good, 18); /* 2 nodes in 3 partitions, 3 in 4 */
     assert_int_equal(bad, 4);
     free((void *)(uintptr_t)all.p);

@@ -110,6 +110,11 @@ static const struct bj_sub *record(const struct bj_cluster_work *w, unsigned k,
  * plugins up to 0.0.40 do not tell all of the controller. */
 static bool may_differ(bool old, unsigned k, size_t at, uint64_t x, uint64_t y)
 {
+    /* The text was recorded without these. */
+    if (k >= BJ_CL_NODES && k <= BJ_CL_EACH_NODE &&
+        (at == offsetof(struct bj_nodes_stat, load_centi) ||
+         at == offsetof(struct bj_nodes_stat, weight)))
+        return true;
     if (k >= BJ_CL_NODES && k <= BJ_CL_EACH_NODE)
         return at == offsetof(struct bj_nodes_stat, mem_free_bytes) &&
                (x == BJ_ABSENT) == (y == BJ_ABSENT);

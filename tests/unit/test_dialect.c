@@ -195,7 +195,7 @@ static void rows_are_native(void **state)
         for (size_t i = 0; i < bj_dialects[d]->nrows; i++) {
             const struct bj_dialect_row *row = &bj_dialects[d]->rows[i];
             const struct bj_table *t;
-            if (!has_field(row))
+            if (!has_field(row) || row->value)
                 continue;
             print_message("# %s %s\n", bj_dialects[d]->name, row->name);
             const struct bj_metric *m = native_of(row, row->off, &t);

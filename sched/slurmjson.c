@@ -66,7 +66,7 @@ static int element(void *ctx, struct bj_slice key, const struct bj_json *v,
     return r < 0 ? bj_err_set(err, r, "a record of Slurm's JSON") : 0;
 }
 
-/* {"slurm":{"cluster":...}}; "Slurm" before 23.11, which does not tell it. */
+/* {"slurm":{"cluster":...}}; "Slurm" up to 22.05, which does not tell it. */
 static int take_meta(void *ctx, struct bj_slice key, const struct bj_json *v,
                      struct bj_err *err)
 {

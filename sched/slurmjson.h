@@ -36,8 +36,8 @@ enum bj_slurmjson_kind {
 };
 
 /* Arguments of commands that print such a document; NULL at the end, and NULL
- * for kinds without one.  Before Slurm 23.02 only squeue and sinfo know --json;
- * nodes are then what bj_slurmjson_sinfo_argv prints. */
+ * for kinds without one.  Of these Slurm 22.05 knows --json in squeue and sinfo
+ * only; nodes are then what bj_slurmjson_sinfo_argv prints. */
 extern const char *const *const bj_slurmjson_argv[BJ_SLURMJSON_KINDS];
 extern const char *const bj_slurmjson_sinfo_argv[];
 
@@ -55,7 +55,7 @@ struct bj_slurmjson_conf {
     int (*license)(void *ctx, const struct bj_license *v);
     int (*share)(void *ctx, const struct bj_share *v);
     int (*limits)(void *ctx, const struct bj_limits *v);
-    /* A cluster: the one that answers (its jobs and, since 23.11, every
+    /* A cluster: the one that answers (its jobs and, after 22.05, every
      * document tell), or each that the database knows.  May be NULL. */
     int (*cluster)(void *ctx, struct bj_slice name);
     /* A record was not understood, and left out.  May be NULL. */

@@ -144,7 +144,7 @@ int bj_slurmjson_take_job(struct bj_slurmjson *j, const struct bj_json *v)
     if (bj_slice_u64(job.v.id, &id) < 0 || job.v.state.n == 0 ||
         bj_squeue_tasks(job.tasks, &job.v.jobs) < 0)
         return -EINVAL;
-    /* Before 23.02 it is not told; {"", 0} is "told, and empty". */
+    /* Up to 22.05 it is not told; {"", 0} is "told, and empty". */
     if (!job.v.host.p && bj_json_get(v, "allocating_node"))
         job.v.host = (struct bj_slice){"", 0};
     job.v.host_unknown = !job.v.host.p;
@@ -166,7 +166,7 @@ struct node {
 
 #define N(member) offsetof(struct node, member)
 
-/* What is not known is -2 before 23.02. */
+/* What is not known is -2 up to 22.05. */
 static int parse_free(const struct bj_json *v, struct bj_arena *a, void *to)
 {
     int64_t n;
@@ -188,12 +188,12 @@ static int parse_load(const struct bj_json *v, struct bj_arena *a, void *to)
 static const struct bj_slurmjson_field node_fields[] = {
     {"name", bj_slurmjson_raw, N(v.name)},
     {"state", bj_rest_words, N(v.state_text)},
-    {"state_flags", bj_rest_words, N(flags)}, /* before 23.02 */
+    {"state_flags", bj_rest_words, N(flags)}, /* up to 22.05 */
     {"cpus", bj_rest_number, N(v.cpus)},
     {"alloc_cpus", bj_rest_number, N(v.allocated)},
     {"real_memory", bj_rest_number, N(mem_mib)},
     {"alloc_memory", bj_rest_number, N(allocated_mib)},
-    {"free_memory", parse_free, N(free_mib)}, /* before 23.02 */
+    {"free_memory", parse_free, N(free_mib)}, /* up to 22.05 */
     {"free_mem", bj_rest_number, N(free_mib)},
     {"cpu_load", parse_load, N(v.load_centi)},
     {"weight", bj_rest_number, N(v.weight)},

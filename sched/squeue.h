@@ -27,7 +27,7 @@ struct bj_squeue_job {
     struct bj_slice partition; /* "a,b" while it waits for one of several */
     struct bj_slice account, user, qos;
     struct bj_slice host;                         /* it was submitted from */
-    bool host_unknown;                            /* JSON before Slurm 23.02 */
+    bool host_unknown;                            /* JSON up to Slurm 22.05 */
     struct bj_slice reservation;                  /* empty: none */
     struct bj_slice reason;                       /* as Slurm words it */
     uint64_t submit_sec, eligible_sec, start_sec; /* BJ_ABSENT: not known */

@@ -247,7 +247,7 @@ static int read_document(struct reading *r, enum bj_slurmjson_kind kind,
     return e < 0 ? e : end_json(r, get(r, db, path, err), err);
 }
 
-/* Before 23.11 only its jobs tell which cluster it is; without any, the
+/* Up to 22.05 only its jobs tell which cluster it is; without any, the
  * database, when it has but one. */
 static int read_name(struct reading *r, struct bj_err *err)
 {

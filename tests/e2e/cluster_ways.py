@@ -37,7 +37,7 @@ def page(url):
 
 
 def versions():
-    """JSON since 23.02 tells the submit host."""
+    """JSON after 22.05 tells the submit host."""
     import subprocess
     text = subprocess.run(["sinfo", "--version"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout

@@ -141,7 +141,6 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
             uj = d->energy.total_uj - d->given_uj;
         uint64_t dt = d->before_usec ? d->stamp_usec - d->before_usec : 0;
         d->given_uj = d->energy.total_uj;
-        d->given_usec = d->stamp_usec;
         g->metered |= d->energy.counter_stamp_usec != 0 ||
                       d->energy.power_stamp_usec != 0;
         g->total_uj += uj;
@@ -149,6 +148,7 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
             give_instances(g, i, uj, dt);
         else
             give(g, i, uj);
+        d->given_usec = d->stamp_usec;
     }
 }
 

@@ -32,7 +32,7 @@ def begin(site):
     site.options = ["--web.config.file=" + web, "--access.token-file=" + site.file("tokens", lines),
                     "--access.admins=boss", "--access.coordinators=acct1: user2",
                     "--web.unix-socket=" + site.socket, "--access.proxy-users=" + own,
-                    "--query.max-rows=10000"]
+                    "--query.max-rows=10000", "--access.burst=1000000"]
     mark(site)
     site.start(*site.options)
     doc = site.ask("/api/v1/openapi.json").json

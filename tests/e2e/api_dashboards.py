@@ -323,6 +323,21 @@ def simpod(site):
                       "body": a.body.decode()})
 
 
+def description(site):
+    """The OpenAPI document and an answer of each endpoint, for a validator."""
+    doc = site.ask("/api/v1/openapi.json")
+    answers = {}
+    for path in doc.json["paths"]:
+        job = site.running if path.endswith("series") else site.ended
+        if path.endswith("}/series") and site.why:
+            continue
+        a = site.ask(path.replace("{job}", job["key"]), user(site.who))
+        check(a.status == 200, path + " is answered", a)
+        answers[path] = a.body.decode()
+    cases.append({"kind": "openapi", "what": "an OpenAPI document, and answers by it (%d)"
+                  % len(answers), "doc": doc.body.decode(), "answers": answers})
+
+
 def schema(folder):
     """Grafana's own types of a dashboard, which its TypeScript is compiled with."""
     for old in glob.glob(folder + "/*.ts"):
@@ -395,6 +410,7 @@ def everything(site):
         boards(site)
         infinity(site)
         simpod(site)
+        description(site)
         packages(site)
     finally:
         end(site)

@@ -73,11 +73,25 @@ async function panel(c) {
       `no column ${name}: ` + got.map((f) => f.fields.map((x) => data.getFieldDisplayName(x, f, got))));
 }
 
+// The API's description of itself, and what it answered by that.
+async function openapi(c) {
+  const { Validator } = await import('@seriousme/openapi-schema-validator');
+  const Ajv = require('ajv/dist/2020').default;
+  const doc = JSON.parse(c.doc);
+  const verdict = await new Validator().validate(doc);
+  demand(verdict.valid, JSON.stringify(verdict.errors));
+  for (const [path, body] of Object.entries(c.answers)) {
+    const { schema } = doc.paths[path].get.responses['200'].content['application/json'];
+    const check = new Ajv({ strict: false, allowUnionTypes: true }).compile(schema);
+    demand(check(JSON.parse(body)), `${path}: ${JSON.stringify(check.errors)}`);
+  }
+}
+
 let text = '';
 for await (const piece of process.stdin) text += piece;
 for (const c of JSON.parse(text)) {
   try {
-    await { jsonapi, simpod, promql, panel }[c.kind](c);
+    await { jsonapi, simpod, promql, panel, openapi }[c.kind](c);
     console.log(`ok ${c.what}`);
   } catch (e) {
     console.log(`not ok ${c.what}: ${e.message.replaceAll('\n', ' ')}`);

@@ -8,7 +8,9 @@ store must hold.
   measured.py same A B                        do two stores hold the same?
   measured.py forget STORE                    as if nobody had been asked yet
   measured.py waiting STORE                   all jobs wait to be asked about
-  measured.py small FOLDER PROGRAM            max-samples beyond the server's"""
+  measured.py small FOLDER PROGRAM            max-samples beyond the server's
+  measured.py factors FOLDER G ESTIMATED      the site's own file of factors
+  measured.py marginal FOLDER G ESTIMATED     grams by that file"""
 import json
 import os
 import sqlite3
@@ -172,10 +174,39 @@ def site(folder, url, begin, end):
                     % (name, folder, name, url, scrape, 2 * scrape))
             if name == "gamma":
                 f.write("  factors: true\npue: [1.5]\n")
+    factors(folder, 300, "true")
     with open(folder + "/site.yml", "w") as f:
-        f.write("store:\n  path: %s/stats.db\nemissions:\n  factor: 100\n"
+        f.write("store:\n  path: %s/stats.db\nemissions:\n  provider: [file, constant]\n"
+                "  factor: 100\n  country: FR\n  file: %s/factors.csv\n"
                 "metrics:\n  file: %s/page.prom\ncluster:\n  file:\n"
-                "  - %s/alpha.yml\n  - %s/gamma.yml\n" % ((folder,) * 4))
+                "  - %s/alpha.yml\n  - %s/gamma.yml\n" % ((folder,) * 5))
+
+
+def factors(folder, grams_per_kwh, estimated):
+    """Marginal ones, of the first two hours and a half from job 900's hour on."""
+    def stamp(t):
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))
+    with open(folder + "/new.csv", "w") as f:
+        f.write("zone,kind,start,end,g_per_kwh,estimated\n")
+        for half in range(5):
+            start = base() + half * HOUR // 2
+            f.write("FR,marginal,%s,%s,%s,%s\n" % (stamp(start), stamp(start + HOUR // 2),
+                                                   grams_per_kwh, estimated))
+    os.rename(folder + "/new.csv", folder + "/factors.csv")
+
+
+def marginal(folder, grams_per_kwh, estimated):
+    """The fifth begins after two hours and holds on for two, as nothing follows: the
+    job ends before that."""
+    got = {r["provider"]: r for r in
+           rows(folder + "/stats.db", "SELECT g.* FROM job_grams_v AS g JOIN job AS j ON j.id ="
+                                      " g.job WHERE j.raw_id = 900 AND g.kind = 'marginal'")}
+    joules = 3600 * 100 + 5400 * 200 + 9000 * 50
+    want = joules / 3.6e6 * float(grams_per_kwh) * 1.5
+    check(set(got) == {"file", "best"}, "marginal factors of the site's file, apart", got)
+    for name, r in got.items():
+        check(abs(r["grams"] - want) < 1e-5 and r["estimated"] == (estimated == "true")
+              and r["covered_uj"] == joules * 10**6, "grams by them (%s)" % name, r, want)
 
 
 # --- checks -----------------------------------------------------------------------
@@ -395,6 +426,10 @@ def main():
         forget(*args)
     elif what == "waiting":
         waiting(*args)
+    elif what == "factors":
+        factors(*args)
+    elif what == "marginal":
+        marginal(*args)
     elif what == "small":
         return small(*args)
     return failed > 0

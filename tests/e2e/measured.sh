@@ -88,6 +88,14 @@ is "no job is asked about twice" "$(grep -c 'asked about' "$tmp/stats.log")" 0
 absorb $measured same "$tmp/first.db" "$tmp/stats.db"
 check "the store is consistent" run check
 
+absorb $measured marginal "$tmp" 300 true
+
+# What was an estimate comes late: jobs of its time follow.
+$measured factors "$tmp" 412.5 false
+check "with a new file of factors" run --once
+absorb $measured marginal "$tmp" 412.5 false
+cp "$tmp/stats.db" "$tmp/first.db"
+
 # --- what goes wrong ---------------------------------------------------------------
 
 $measured forget "$tmp/stats.db"

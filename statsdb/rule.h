@@ -20,7 +20,7 @@ enum {
     BJ_RULE_THRESHOLDS = 16, /* of a rule */
     BJ_RULE_WHERE = 64,      /* clusters, partitions of a rule */
     BJ_RULE_TEXT_MAX = 1000, /* bytes */
-    BJ_RULE_FILE_MAX = 1 << 20
+    BJ_RULE_FILE_MAX = 256 << 10
 };
 
 /* left [/ left_by] op factor * (right or value) [/ right_by]; -1: not there. */

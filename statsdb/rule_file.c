@@ -235,6 +235,55 @@ static int get_rules(struct reader *d)
     return 0;
 }
 
+/* What libyaml found wrong. */
+static int syntax(struct reader *d, const yaml_parser_t *parser)
+{
+    if (parser->error == YAML_MEMORY_ERROR)
+        return bj_err_set(d->err, -ENOMEM, "rules");
+    const char *what = parser->problem ? parser->problem : "bad YAML";
+    return at(d, &parser->problem_mark,
+              bj_err_set(d->err, -EINVAL, "%s", what));
+}
+
+static int start(yaml_parser_t *parser, struct bj_slice yaml,
+                 struct bj_err *err)
+{
+    if (!yaml_parser_initialize(parser))
+        return bj_err_set(err, -ENOMEM, "rules");
+    yaml_parser_set_input_string(parser, (const unsigned char *)yaml.p, yaml.n);
+    return 0;
+}
+
+/* Ends the reading at what is nested deeper than a rule can be: libyaml takes
+ * time in the square of it. */
+static int check_depth(struct reader *d, struct bj_slice yaml)
+{
+    yaml_parser_t parser;
+    unsigned depth = 0;
+    bool end = false;
+    int r = start(&parser, yaml, d->err);
+    if (r < 0)
+        return r;
+    while (r == 0 && !end) {
+        yaml_event_t ev;
+        if (!yaml_parser_parse(&parser, &ev)) {
+            r = syntax(d, &parser);
+            break;
+        }
+        depth += ev.type == YAML_SEQUENCE_START_EVENT ||
+                 ev.type == YAML_MAPPING_START_EVENT;
+        depth -= ev.type == YAML_SEQUENCE_END_EVENT ||
+                 ev.type == YAML_MAPPING_END_EVENT;
+        end = ev.type == YAML_STREAM_END_EVENT;
+        if (depth > 4)
+            r = at(d, &ev.start_mark,
+                   bj_err_set(d->err, -EINVAL, "nothing is nested so deep"));
+        yaml_event_delete(&ev);
+    }
+    yaml_parser_delete(&parser);
+    return r;
+}
+
 int bj_rules_read(struct bj_rules *rules, const char *name,
                   struct bj_slice yaml, struct bj_err *err)
 {
@@ -242,20 +291,16 @@ int bj_rules_read(struct bj_rules *rules, const char *name,
     yaml_parser_t parser;
     if (yaml.n > BJ_RULE_FILE_MAX)
         return bj_err_set(err, -EINVAL, "%s: is too long", name);
-    if (!yaml_parser_initialize(&parser))
-        return bj_err_set(err, -ENOMEM, "rules");
-    yaml_parser_set_input_string(&parser, (const unsigned char *)yaml.p,
-                                 yaml.n);
-    int r;
+    int r = check_depth(&d, yaml);
+    if (r == 0)
+        r = start(&parser, yaml, err);
+    if (r < 0)
+        return r;
     if (yaml_parser_load(&parser, &d.doc)) {
         r = get_rules(&d);
         yaml_document_delete(&d.doc);
-    } else if (parser.error == YAML_MEMORY_ERROR) {
-        r = bj_err_set(err, -ENOMEM, "rules");
     } else {
-        r = at(&d, &parser.problem_mark,
-               bj_err_set(err, -EINVAL, "%s",
-                          parser.problem ? parser.problem : "bad YAML"));
+        r = syntax(&d, &parser);
     }
     yaml_parser_delete(&parser);
     return r;

@@ -204,6 +204,7 @@ static void test_refused(void **state)
         {"rules:\n- name: [\n", "f:3:1: "},
         {"rules:\n- &a [*a]\n", "f:2:3: a rule"},
         {"\xff", "f:"},
+        {"rules: [[[[[[[[[[[[", "f:1:11: nothing is nested so deep"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -112,7 +112,7 @@ static inline void empty_job(struct bj_job *job, const struct bj_ident *ident)
     memset(job, 0xff, sizeof(*job));
     job->cores = job->devices = job->states = job->exes = job->places =
         job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
-            (struct bj_list){0};
+            job->gpu_engines = (struct bj_list){0};
     job->ident = ident;
 }
 

@@ -47,7 +47,7 @@ static struct bj_job *make_job(const char *id, const char *user)
     memset(job, 0xff, sizeof(*job));
     job->cores = job->devices = job->states = job->exes = job->places =
         job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
-            (struct bj_list){0};
+            job->gpu_engines = (struct bj_list){0};
     f[BJ_ID_JOBID] = bj_slice_str(id);
     f[BJ_ID_USER] = bj_slice_str(user);
     f[BJ_ID_PARTITION] = BJ_SLICE("long");

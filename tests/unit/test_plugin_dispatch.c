@@ -74,9 +74,9 @@ static struct bj_job job_of(const struct bj_ident *id)
     struct bj_job job;
     absent(&job, sizeof(job));
     job.ident = id;
-    job.cores = job.gpus = job.gpu_claims = job.devices = job.states =
-        job.exes = job.places = job.steps = job.tasks = job.energy =
-            (struct bj_list){NULL, 0};
+    job.cores = job.gpus = job.gpu_claims = job.gpu_engines = job.devices =
+        job.states = job.exes = job.places = job.steps = job.tasks =
+            job.energy = (struct bj_list){NULL, 0};
     return job;
 }
 

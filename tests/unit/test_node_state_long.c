@@ -43,7 +43,8 @@ static void fits_its_room(void **state)
     (void)state;
     for (unsigned base = 0; base <= BJ_NODE_BASES; base++)
         for (uint32_t f = 0; f < 1u << BJ_NODE_FLAGS; f += 9973) {
-            const struct bj_node_state s = {(enum bj_node_base)base, f, 0};
+            const struct bj_node_state s = {.base = (enum bj_node_base)base,
+                                            .flags = f};
             assert_in_range(bj_node_state_long(s, text).n, 1, sizeof(text) - 1);
         }
 }

@@ -14,17 +14,31 @@ enum { COLUMNS = 15 };
 
 static struct bj_store *store;
 static struct sqlite3 *from;
-static char path[64];
+static char folder[32], path[64];
+
+static void clean(void)
+{
+    static const char *const names[] = {
+        "store.db", "store.db-wal", "store.db-shm", "store.db.lock", "from.db"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "%s/%s", folder, names[i]);
+        unlink(name);
+    }
+    rmdir(folder);
+}
 
 static void open_once(void)
 {
-    char dir[] = "/tmp/bj-fuzz-XXXXXX", name[64];
+    char name[64];
     if (store)
         return;
+    snprintf(folder, sizeof(folder), "/tmp/bj-fuzz-XXXXXX");
     setenv("TZ", "Europe/Paris", 1);
-    MUST(mkdtemp(dir) != NULL);
-    snprintf(name, sizeof(name), "%s/store.db", dir);
-    snprintf(path, sizeof(path), "%s/from.db", dir);
+    MUST(mkdtemp(folder) != NULL);
+    atexit(clean);
+    snprintf(name, sizeof(name), "%s/store.db", folder);
+    snprintf(path, sizeof(path), "%s/from.db", folder);
     MUST(bj_store_open(&(struct bj_store_options){.path = name}, &store,
                        NULL) == 0);
     MUST(sqlite3_open(path, &from) == SQLITE_OK);

@@ -35,6 +35,15 @@ int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err);
 int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err);
 void bj_upsert_rollback(struct bj_upsert *u);
 
+/* From now on jobs may be put by a thread of its own while the next ones are
+ * told.  Until bj_upsert_alone has returned, or bj_upsert_rollback, nobody else
+ * may use the store's connection but between bj_upsert_commit and
+ * bj_upsert_begin. */
+void bj_upsert_parallel(struct bj_upsert *u);
+
+/* Wait for that thread, and go on without it.  Fails like bj_upsert_job. */
+int bj_upsert_alone(struct bj_upsert *u, struct bj_err *err);
+
 /* Put one job with its steps.  The cluster is the record's, or the given one
  * where the record has none.  -EINVAL: without a raw id. */
 int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,

@@ -198,14 +198,26 @@ static int hand_over(struct bj_upsert *u, struct bj_err *err)
     if (r < 0 || u->fill->jobs == 0)
         return r;
     u->put = u->fill;
-    if (u->guess == BJ_WAIT_JOBS && !u->worker && !u->no_worker)
+    bool wanted = u->parallel && u->guess == BJ_WAIT_JOBS;
+    if (wanted && !u->worker && !u->no_worker)
         u->no_worker = bj_worker_new(work, u, &u->worker) < 0;
-    if (u->guess < BJ_WAIT_JOBS || !u->worker)
+    if (!wanted || !u->worker)
         return settle(u, put_new(u, err), err);
     u->fill = &u->batch[u->fill == &u->batch[0]];
     u->worker_err = (struct bj_err){0};
     bj_worker_go(u->worker);
     return 0;
+}
+
+void bj_upsert_parallel(struct bj_upsert *u)
+{
+    u->parallel = true;
+}
+
+int bj_upsert_alone(struct bj_upsert *u, struct bj_err *err)
+{
+    u->parallel = false;
+    return collect(u, err);
 }
 
 int bj_batches_flush(struct bj_upsert *u, struct bj_err *err)
@@ -219,6 +231,7 @@ void bj_batches_drop(struct bj_upsert *u)
     if (u->put && u->worker)
         bj_worker_wait(u->worker);
     u->put = NULL;
+    u->parallel = false;
     forget(&u->batch[0]);
     forget(&u->batch[1]);
 }

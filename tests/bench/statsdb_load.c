@@ -99,6 +99,8 @@ static int load(const char *path, int fd, struct bj_err *err)
         return r;
     r = bj_upsert_new(store, &l.upsert, err);
     if (r == 0)
+        bj_upsert_parallel(l.upsert);
+    if (r == 0)
         r = bj_sacct_new(&conf, &reader, err);
     if (r == 0)
         r = feed(fd, reader, err);

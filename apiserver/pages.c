@@ -10,6 +10,8 @@
 
 enum {
     NEED = BJ_NEED_STORE,
+    ROWS_MAX = 500, /* of a page */
+    ROWS_BYTES = 2 << 20,
     JOBS = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR),
     ONE = BJ_BIT(BJ_PARAM_CLUSTER)
 };
@@ -31,8 +33,13 @@ static int read_shown(struct bj_call *c, struct shown *s)
 {
     if (s->text.failed)
         return bj_err_set(&c->err, -ENOMEM, "page");
-    return bj_json_parse(&s->arena, (struct bj_slice){s->text.p, s->text.len},
-                         "rows", NULL, &s->rows, &c->err);
+    struct bj_json_limits limits = {.bytes = ROWS_BYTES};
+    int r = bj_json_parse(&s->arena, (struct bj_slice){s->text.p, s->text.len},
+                          "rows", &limits, &s->rows, &c->err);
+    return r == -EFBIG ? bj_call_refuse(c, 400,
+                                        "That is too much for a page; ask for "
+                                        "a shorter time or fewer groups.")
+                       : r;
 }
 
 /* --- forms -----------------------------------------------------------------
@@ -189,6 +196,8 @@ static int jobs_page(struct bj_call *c, struct shown *s)
     if (r != 0)
         return r;
     ask = p;
+    if (ask.given[BJ_PARAM_LIMIT] && ask.number[BJ_PARAM_LIMIT] > ROWS_MAX)
+        ask.number[BJ_PARAM_LIMIT] = ROWS_MAX;
     r = ask_for(c, &ask, job_columns);
     if (r == 0)
         r = bj_jobs_list(c, &ask, BJ_SHAPE_OBJECTS, &s->text, next);

@@ -13,7 +13,7 @@
 
 enum {
     POINTS_MAX = 2000,
-    CELLS_MAX = 250000,
+    CELLS_MAX = 20000,
     NUMBER_BYTES = 40,
     FIXED_KEYS = 4
 };

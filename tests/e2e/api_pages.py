@@ -120,6 +120,8 @@ def jobs(site):
     same(ask(site, "/jobs?nonsense=1").status, 400, "an unknown one, too")
     page = safe("an admin's list", ask(site, "/jobs?from=2000-01-01&limit=500", "boss"))
     check("User" in page.text and len({r[2] for r in page.rows if len(r) > 2}) > 5, "an admin sees all")
+    page = Page(ask(site, "/jobs?from=2000-01-01&limit=100000", "boss").body.decode())
+    same(len([r for r in page.rows if r]), 500, "a page has an end")
     page = safe("nobody's list", ask(site, "/jobs?from=0", "newcomer"))
     check("No jobs" in page.text, "a newcomer has none")
 

@@ -8,7 +8,7 @@
         energy        each device uses some energy, but for those without=N,N
         zero=N        the counter of device N begins anew
         lost=N        the device has fallen off the bus; back=N: it is there again
-        hang=MSEC     counting the devices takes so long; hang=0
+        hang=MSEC     counting the devices takes so long, or until hang=0
         driver=TEXT   another driver: what is open fails, counters begin anew
   gpu.py check exporter|collectd PAGE DIR [counters] [conflicts=no]
         owners, figures and joules against the truth; counters: levels may lack

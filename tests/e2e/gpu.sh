@@ -229,7 +229,7 @@ tells "its counter began anew" gpu_energy_resets_total $gpu3 1
 $gpu step "$node" energy
 true_soon "a GPU that was reset"
 
-$gpu step "$node" hang=12000
+$gpu step "$node" hang=600000
 tells "the driver hangs" gpu_source_success nvml 0
 tells "levels are gone" gpu_busy_ppm $gpu0 none
 $gpu step "$node" hang=0 energy

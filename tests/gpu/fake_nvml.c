@@ -136,16 +136,18 @@ static const char *get(const struct bj_nvml_device *d, const char *key)
                : say("mig", number(d->gpu, gpu), number(d->mig, mig), key);
 }
 
+/* For that long, or until the script does not say so any more. */
 static void hang(const char *symbol)
 {
+    const struct timespec pause = {0, 50000000};
     const char *msec = say("hang", symbol, NULL, NULL);
-    long ms = msec ? num(msec) : 0;
-    struct timespec ts = {ms / 1000, ms % 1000 * 1000000};
-    if (ms == 0)
-        return;
-    pthread_mutex_unlock(&script.lock);
-    nanosleep(&ts, NULL);
-    pthread_mutex_lock(&script.lock);
+    for (long slept = 0; msec && slept < num(msec); slept += 50) {
+        pthread_mutex_unlock(&script.lock);
+        nanosleep(&pause, NULL);
+        pthread_mutex_lock(&script.lock);
+        refresh();
+        msec = say("hang", symbol, NULL, NULL);
+    }
 }
 
 static bool replaced(void)

@@ -9,6 +9,7 @@
 # until its input ends.
 . "$(dirname "$0")/lib.sh"
 complete=1
+cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
 cg_init
 [ $cg_version != none ] || { echo "none not root, or no cgroups to write to"; exit 0; }
 [ -x "$work" ] || { echo "none no $work"; exit 0; }
@@ -61,7 +62,7 @@ play scontrol lic licenses.txt
 chmod 755 "$tmp"/bin/*
 echo "gpu_years 40" >"$tmp/constants"
 
-options=(--job.file-dir="$tmp/jobs" --collector.process --energy.command="$tmp/bin/watts"
+options=(--path.cgroupfs="$cg_view" --job.file-dir="$tmp/jobs" --collector.process --energy.command="$tmp/bin/watts"
     --energy.meter=command --energy.interval=1 --energy.slow-interval=1
     --energy.idle-watts=50 --collector.emissions --emissions.country=FRA
     --emissions.factor=50 --collector.cluster --cluster.path="$tmp/bin"

@@ -55,7 +55,7 @@ static const struct bj_opt options[] = {
      .off = AT(flight_bytes),
      .lo = 1 << 20,
      .hi = (uint64_t)1 << 40,
-     .preset = "32M",
+     .preset = "8M",
      .help = "Memory for answers in flight; from there on a reader that stands "
              "still makes room, else the request is refused with status "
              "503."},
@@ -96,7 +96,7 @@ static const struct bj_opt options[] = {
      .off = AT(max_rows),
      .lo = 1,
      .hi = 100000,
-     .preset = "5000",
+     .preset = "2000",
      .help = "Rows of one answer, at most."},
     {.name = "query.longest-job",
      .kind = BJ_OPT_DURATION,

@@ -10,7 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 512 << 10 };
+enum {
+    STACK_BYTES = 512 << 10,
+    ROOM_USEC = 1000 * 1000, /* a request waits for room this long */
+    PAUSE_NSEC = 2 * 1000 * 1000,
+};
 
 /* --- queues ----------------------------------------------------------------
  */
@@ -67,6 +71,7 @@ static void hand_in(struct bj_server *s, struct bj_ticket *t)
 {
     const uint64_t one = 1;
     bool first = !s->done.first;
+    __atomic_add_fetch(&s->made_bytes, t->reply.body.cap, __ATOMIC_RELAXED);
     push(&s->done, t);
     if (first && write(s->wake, &one, sizeof(one)) < 0)
         return; /* it is full of ones: it will be read */
@@ -147,6 +152,39 @@ static struct bj_ticket *wait_for(struct bj_server *s, struct bj_queue *q,
     return s->stop ? NULL : pop(q);
 }
 
+/* Answers that nobody has read yet are memory: no more are made before they
+ * have gone. */
+static bool has_room(const struct bj_server *s)
+{
+    return bj_httpd_room(s->httpd,
+                         __atomic_load_n(&s->made_bytes, __ATOMIC_RELAXED));
+}
+
+/* They are gone in a moment, unless their readers stand still. */
+static bool is_young(const struct bj_ticket *t)
+{
+    return bj_clock_boot_usec() - t->start_usec < ROOM_USEC;
+}
+
+/* The lock is held, but not meanwhile. */
+static void pause_for_room(struct bj_server *s)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NSEC};
+    pthread_mutex_unlock(&s->lock);
+    nanosleep(&pause, NULL);
+    pthread_mutex_lock(&s->lock);
+}
+
+static void refuse(struct bj_api *a, struct bj_ticket *t)
+{
+    t->call.api = a;
+    bj_call_header(&t->call, "Cache-Control", "no-store");
+    bj_call_header(&t->call, "X-Request-Id", t->call.request_id);
+    bj_call_header(&t->call, "Retry-After", "1");
+    bj_call_refuse(&t->call, 503, "Too many answers are in flight; try again.");
+    bj_answer_end(&t->call);
+}
+
 static void *on_desk(void *arg)
 {
     struct bj_api *a = arg;
@@ -154,6 +192,11 @@ static void *on_desk(void *arg)
     struct bj_ticket *t;
     pthread_mutex_lock(&s->lock);
     while ((t = wait_for(s, &s->todo, &s->work_cond))) {
+        if (!has_room(s) && is_young(t)) {
+            push_first(&s->todo, t);
+            pause_for_room(s);
+            continue;
+        }
         struct bj_site *site = a->site == s->site ? NULL : bj_site_ref(s->site);
         pthread_mutex_unlock(&s->lock);
         struct bj_err err = {0};
@@ -161,6 +204,8 @@ static void *on_desk(void *arg)
             t->reply.status = 500;
         else if (bj_http_given_up(t->call.req))
             t->reply.status = 503; /* nobody is there to read it */
+        else if (!has_room(s))
+            refuse(a, t);
         else
             serve(a, t);
         put_on(s, t);
@@ -251,6 +296,7 @@ void bj_server_collect(struct bj_server *s)
     pthread_mutex_unlock(&s->lock);
     for (t = done.first; t; t = done.first) {
         done.first = t->next;
+        __atomic_sub_fetch(&s->made_bytes, t->reply.body.cap, __ATOMIC_RELAXED);
         bj_httpd_finish(s->httpd, t->call.req, &t->reply);
         free(t);
     }

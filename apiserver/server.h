@@ -78,10 +78,11 @@ struct bj_server {
     struct bj_web_watch watch;
     uint64_t started_sec, requests;        /* for request ids */
     uint64_t store_opened, store_timeouts; /* atomic */
-    bool store_open, reload_failed;        /* atomic */
-    struct bj_ticket *last;                /* answered at once */
-    struct bj_api own;                     /* of the HTTP server's thread */
-    int wake;                              /* eventfd: there are answers */
+    size_t made_bytes;              /* of answers that are ready; atomic */
+    bool store_open, reload_failed; /* atomic */
+    struct bj_ticket *last;         /* answered at once */
+    struct bj_api own;              /* of the HTTP server's thread */
+    int wake;                       /* eventfd: there are answers */
     /* under the lock */
     pthread_mutex_t lock;
     pthread_cond_t work_cond, wait_cond;

@@ -15,6 +15,7 @@ enum {
     ACCEPT_ROUND = 32, /* connections taken between two looks at the others */
     ACCEPT_PAUSE_USEC = 100 * 1000, /* after running out of descriptors */
     HUGE_BYTES = 2 * 1024 * 1024,   /* a huge page, on most machines */
+    SPARE_ROOM = 6,                 /* buffers of the largest size kept */
 };
 
 /* Connections and their phases */
@@ -77,6 +78,9 @@ void bj_httpd_conn_hang_up(struct bj_httpd_conn *c)
     if (c->phase == BJ_HTTPD_SEND)
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
     shutdown(c->fd, SHUT_RDWR);
+    /* What it holds is as good as gone. */
+    __atomic_sub_fetch(&c->h->flight_bytes, c->counted, __ATOMIC_RELAXED);
+    c->counted = 0;
     __atomic_store_n(&c->given_up, true, __ATOMIC_RELAXED);
     bj_httpd_conn_move(c, BJ_HTTPD_DEAD);
 }
@@ -422,6 +426,7 @@ struct bj_buf bj_httpd_buf(struct bj_httpd *h, size_t bytes)
         struct bj_buf *s = spare(h, true);
         b = *s;
         *s = (struct bj_buf){0};
+        h->spare_bytes -= b.cap;
         pthread_mutex_unlock(&h->spare_lock);
         return b;
     }
@@ -439,7 +444,9 @@ void bj_httpd_buf_return(struct bj_httpd *h, struct bj_buf *b)
     if (b->cap <= h->lim.keep_bytes && !b->failed) {
         pthread_mutex_lock(&h->spare_lock);
         struct bj_buf *s = spare(h, false), old = *s;
-        if (b->cap > old.cap) {
+        if (b->cap > old.cap && h->spare_bytes - old.cap + b->cap <=
+                                    SPARE_ROOM * h->lim.keep_bytes) {
+            h->spare_bytes += b->cap - old.cap;
             *s = (struct bj_buf){.p = b->p, .cap = b->cap};
             *b = old;
         }

@@ -160,6 +160,11 @@ void bj_httpd_guard(struct bj_httpd *h,
 void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
                      struct bj_http_reply *reply);
 
+/* Is there room for one more body, beside others of so many bytes that are on
+ * their way to bj_httpd_finish?  From any thread; for handlers that answer
+ * later, since bodies are counted when they are there. */
+bool bj_httpd_room(const struct bj_httpd *h, size_t others);
+
 /* Has such a request lost its client, so that no answer is needed?  From any
  * thread. */
 bool bj_http_given_up(const struct bj_http_request *req);

@@ -21,7 +21,7 @@ enum bj_httpd_phase {
     BJ_HTTPD_PHASES
 };
 
-enum { BJ_HTTPD_TAIL = 192, BJ_HTTPD_SPARES = 4 };
+enum { BJ_HTTPD_TAIL = 192, BJ_HTTPD_SPARES = 16 };
 
 /* Connections of both kinds have an instance of the library each. */
 enum { BJ_HTTPD_PLAIN, BJ_HTTPD_TLS, BJ_HTTPD_KINDS };
@@ -41,6 +41,7 @@ struct bj_httpd_conn {
     unsigned status;          /* of a bad request line; 0: it is good */
     bool seen;                /* the headers have been looked at */
     struct bj_buf body;       /* of the response */
+    size_t counted;           /* of it, among those in flight */
     struct bj_buf upload;     /* body of the request */
     char tail[BJ_HTTPD_TAIL]; /* what '*' of the route stands for */
     struct bj_http_request req;
@@ -72,6 +73,7 @@ struct bj_httpd {
     uint64_t now, accept_after;
     pthread_mutex_t spare_lock;
     struct bj_buf spare[BJ_HTTPD_SPARES];
+    size_t spare_bytes;  /* of all of them */
     size_t flight_bytes; /* of bodies in flight */
     struct bj_httpd_stat stat;
 };

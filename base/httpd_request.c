@@ -102,19 +102,27 @@ static unsigned refuse_body(const struct bj_httpd *h,
     return n > h->lim.body_bytes ? MHD_HTTP_CONTENT_TOO_LARGE : 0;
 }
 
-/* May one more response start?  At a limit, one that has been standing for
- * a while goes. */
+bool bj_httpd_room(const struct bj_httpd *h, size_t others)
+{
+    size_t now = __atomic_load_n(&h->flight_bytes, __ATOMIC_RELAXED);
+    return !h->lim.flight_bytes || now + others < h->lim.flight_bytes;
+}
+
+/* May one more response start?  At a limit, those that have been standing for
+ * a while go. */
 static bool may_respond(struct bj_httpd *h)
 {
-    bool full = h->lim.flight_bytes && h->flight_bytes >= h->lim.flight_bytes;
-    if (bj_httpd_in_flight(h) < h->lim.responses && !full)
+    if (bj_httpd_in_flight(h) < h->lim.responses && bj_httpd_room(h, 0))
         return true;
-    struct bj_httpd_conn *c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND);
-    if (!c || h->now - c->since < h->lim.stall_usec)
-        return false;
-    bj_httpd_count(&h->stat.evicted, 1);
-    bj_httpd_conn_hang_up(c);
-    return true;
+    struct bj_httpd_conn *c;
+    bool room = false;
+    while (!room && (c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND)) &&
+           h->now - c->since >= h->lim.stall_usec) {
+        bj_httpd_count(&h->stat.evicted, 1);
+        bj_httpd_conn_hang_up(c);
+        room = bj_httpd_in_flight(h) < h->lim.responses && bj_httpd_room(h, 0);
+    }
+    return room;
 }
 
 static unsigned method_of(const char *name)
@@ -176,7 +184,8 @@ static void dress(struct bj_httpd *h, const struct bj_http_request *req,
 static void release_body(void *cls)
 {
     struct bj_httpd_conn *c = cls;
-    c->h->flight_bytes -= c->body.cap;
+    __atomic_sub_fetch(&c->h->flight_bytes, c->counted, __ATOMIC_RELAXED);
+    c->counted = 0;
     bj_httpd_buf_return(c->h, &c->body);
 }
 
@@ -211,7 +220,8 @@ static struct MHD_Response *build(struct bj_httpd_conn *c,
     if (r->body.failed)
         explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
     c->body = r->body;
-    c->h->flight_bytes += c->body.cap;
+    c->counted = c->body.cap;
+    __atomic_add_fetch(&c->h->flight_bytes, c->counted, __ATOMIC_RELAXED);
     if (r->unsized && r->body.len == 0)
         m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64, nothing, c,
                                               release_body);

@@ -53,6 +53,44 @@ def wrk(port, path, user, connections, seconds):
             "bad": int(bad.group(1)) if bad else 0}
 
 
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return [int(n) for n in f.read().split()]
+
+
+def flask(store, seconds):
+    """The same 100 jobs by Flask and gunicorn, where they are installed."""
+    try:
+        import flask as _  # noqa: F401
+        import gunicorn as _  # noqa: F401
+    except ImportError:
+        print("Flask or gunicorn is not installed: nothing to compare with")
+        return
+    here = os.path.dirname(os.path.abspath(__file__))
+    p = subprocess.Popen([sys.executable, "-m", "gunicorn", "-w", "1", "-b", "127.0.0.1:0",
+                          "--chdir", here, "api_flask:app"], stderr=subprocess.PIPE, text=True,
+                         env=dict(os.environ, STORE=store, PYTHONDONTWRITEBYTECODE="1"))
+    port = None
+    for line in p.stderr:
+        got = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+        port = got.group(1) if got else port
+        if "Booting worker" in line:
+            break
+    subprocess.Popen(["cat"], stdin=p.stderr, stdout=subprocess.DEVNULL)
+    for what, path in (("Flask, all columns", "/jobs?user=user7"),
+                       ("Flask, 8 columns", "/jobs?user=user7&fields=id,user,account,state,"
+                        "start,end,cpus,name")):
+        wrk(port, path, "user7", 16, 1)
+        pids = [p.pid] + children(p.pid)
+        before = sum(ticks(n) for n in pids)
+        r = wrk(port, path, "user7", 16, seconds)
+        used = (sum(ticks(n) for n in pids) - before) / max(r["requests"], 1) * 1e6
+        print("%-30s %9.1f %9.0f %9s %8.1f %6d" % (
+            what, used, r["rate"], r["p99"], sum(rss(n) for n in pids), r["bad"]))
+    p.terminate()
+    p.wait()
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--build", default="build")
@@ -76,6 +114,7 @@ def main():
         questions = [
             ("nothing of the store", "/api/v1/me", "user7", 16),
             ("100 jobs, all keys", "/api/v1/jobs?limit=100&" + year, "user7", 16),
+            ("the same, 64 connections", "/api/v1/jobs?limit=100&" + year, "user7", 64),
             ("100 jobs, 8 fields", "/api/v1/jobs?limit=100&fields=%s&%s" % (EIGHT, year),
              "user7", 16),
             ("the same, 64 connections", "/api/v1/jobs?limit=100&fields=%s&%s" % (EIGHT, year),
@@ -96,6 +135,7 @@ def main():
                 what, used, r["rate"], r["p99"], rss(p.pid), r["bad"]))
         p.terminate()
         p.wait()
+        flask(store, a.seconds)
     finally:
         shutil.rmtree(folder)
 

@@ -2,6 +2,7 @@
 """Who may ask batchjob_stats_server: every kind of proof, right and wrong.  TAP."""
 import os
 import pwd
+import re
 import subprocess
 import sys
 import time
@@ -85,6 +86,71 @@ def proofs(site):
         check(a.status == status and a.json["status"] == "error" and a.json["error"].endswith("."),
               "%s: %d" % (what, status), a)
         check("WWW-Authenticate" not in a.headers, "%s: no 401's header" % what)
+
+
+def everything(site):
+    """Every path that says something of jobs, with its method and body."""
+    doc = site.ask("/api/v1/openapi.json").json
+    keys = [j for j in site.told() if j["User"] == "user3"]
+    key = "fake:%s:%s" % (keys[0]["JobIDRaw"], keys[0]["Submit"])
+    found = [(p.replace("{job}", key), "GET", None) for p in doc["paths"]]
+    found += [(p, "GET", None) for p in ("/api/accounts", "/api/jobs", "/jobs", "/jobs/" + key,
+                                         "/usage")]
+    body = {"range": {"from": "2020-01-01T00:00:00Z", "to": "2040-01-01T00:00:00Z"},
+            "targets": [{"refId": "A", "target": "jobs"}], "payload": {"target": "users"},
+            "key": "user", "annotation": {"query": "jobs"}}
+    found += [("/api/simpod/" + n, "POST", body) for n in
+              ("query", "search", "metrics", "variable", "tag-keys", "tag-values", "annotations",
+               "metric-payload-options")]
+    return [f for f in found if not f[0].endswith(("openapi.json", "/health", "/metrics"))]
+
+
+def matrix(site):
+    """Every path for every kind of identity: nobody gets in by a trick, and who is in sees
+    only what is his."""
+    bearer = ("Authorization", "Bearer " + site.token)
+    strangers = {
+        "no proof": [],
+        "a header alone": [user("user3")],
+        "two headers": [GRAFANA, user("user3"), user("boss")],
+        "two headers, one empty": [GRAFANA, user("user3"), user("")],
+        "a joined header": [GRAFANA, user("user3,boss")],
+        "none behind a proxy": [GRAFANA],
+        "a hop-by-hop header, dropped": [GRAFANA, ("Connection", "close, X-Grafana-User")],
+        "another's name beside a password": [basic("bob", "b0b"), user("user3")],
+        "another's name beside a token": [bearer, user("boss")],
+        "an expired token": [("Authorization", "Bearer " + site.expired)],
+        "other identity headers": [("X-Remote-User", "boss"), ("X-Forwarded-User", "boss"),
+                                   ("X-WEBAUTH-USER", "boss"), ("X-Grafana-Id", "boss"),
+                                   ("X-DS-Authorization", GRAFANA[1])],
+    }
+    paths, mine = everything(site), ("user3", {"user3"}, [GRAFANA, user("user3")], None)
+    check(len(paths) > 20, "there are paths to try", paths)
+    for what, headers in strangers.items():
+        odd = []
+        for path, method, body in paths:
+            for more in ("", "?user=boss&X-Grafana-User=boss"):
+                a = site.ask(path + more, *headers, method=method, body=body)
+                if a.status not in (400, 401, 403) or b"fake:" in a.body:
+                    odd.append((path, a))
+        check(not odd, "%s: no path lets in" % what, *odd[:3])
+    a = site.ask(ME, user("boss"), unix=site.socket)
+    same(a.status, 403, "nor does another's name on the socket")
+    own = pwd.getpwuid(os.getuid()).pw_name
+    for name, sees, headers, unix in (
+            mine, ("bob", {"bob"}, [basic("bob", "b0b")], None), ("carol", {"carol"}, [bearer],
+                                                                  None),
+            (own, {own}, [], site.socket),
+            ("user4", {"user4"}, [GRAFANA, user("user4"), ("Connection", "X-Other")], None)):
+        odd = []
+        for path, method, body in paths:
+            a = site.ask(path, *headers, method=method, body=body, unix=unix)
+            if a.status >= 500 and a.status != 503 or a.status in (401, 403):
+                odd.append((path, a))
+            others = set(re.findall(rb"\buser\d+\b", a.body)) - {s.encode() for s in sees}
+            if a.status == 200 and name != "bob" and others:
+                odd.append((path, others, a))
+        check(not odd, "%s sees nothing foreign on any path" % name, *odd[:3])
 
 
 def roles(site):
@@ -185,4 +251,4 @@ def stops(site):
     check(not os.path.exists(site.socket), "and takes its socket with it")
 
 
-sys.exit(run(proofs, roles, peers, loopback, flood, reloads, wrong_files, stops, count=20, days=2))
+sys.exit(run(proofs, matrix, roles, peers, loopback, flood, reloads, wrong_files, stops, count=20, days=2))

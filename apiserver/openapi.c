@@ -108,7 +108,8 @@ static int on_openapi(struct bj_call *c)
     c->reply->type = "application/json";
     bj_buf_str(b, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":"
                   "\"batchjob_stats_server\",\"version\":\"" BJ_VERSION
-                  "\"},\"security\":[{\"basic\":[]},{\"bearer\":[]},{}],"
+                  "\"},\"security\":[{\"basic\":[]},{\"bearer\":[]},"
+                  "{\"certificate\":[]},{}],"
                   "\"paths\":{");
     for (unsigned i = 0; c->api->endpoint[i]; i++)
         if (c->api->endpoint[i]->help) {
@@ -120,7 +121,8 @@ static int on_openapi(struct bj_call *c)
         b,
         "},\"components\":{\"securitySchemes\":{\"basic\":{\"type\":\"http\","
         "\"scheme\":\"basic\"},\"bearer\":{\"type\":\"http\",\"scheme\":"
-        "\"bearer\"}},\"responses\":{\"error\":{\"description\":\"What was "
+        "\"bearer\"},\"certificate\":{\"type\":\"mutualTLS\"}},\"responses\":{"
+        "\"error\":{\"description\":\"What was "
         "wrong, in one sentence.\",\"content\":{\"application/json\":{"
         "\"schema\":{\"type\":\"object\",\"required\":[\"status\","
         "\"errorType\",\"error\"],\"properties\":{\"status\":{\"const\":"

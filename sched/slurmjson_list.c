@@ -20,9 +20,11 @@ int bj_slurmjson_take_license(struct bj_slurmjson *j, const struct bj_json *v)
         {"Used", bj_rest_number, L(used)},
         {"Free", bj_rest_number, L(free)},
         {"Reserved", bj_rest_number, L(reserved)},
+        {"LastConsumed", bj_rest_number, L(last_consumed)},
+        {"LastDeficit", bj_rest_number, L(last_deficit)},
     };
-    struct bj_license l = {
-        {NULL, 0}, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT};
+    struct bj_license l = {{NULL, 0}, BJ_ABSENT, BJ_ABSENT, BJ_ABSENT,
+                           BJ_ABSENT, BJ_ABSENT, BJ_ABSENT};
     int r = bj_slurmjson_fields(j, v, fields, COUNT(fields), &l);
     if (r == 0 && l.name.n == 0)
         r = -EINVAL;

@@ -83,6 +83,8 @@ int bj_license_parse(struct bj_slice line, struct bj_license *ret)
     ret->used = number_of(value_of(line, BJ_SLICE(" Used=")));
     ret->free = number_of(value_of(line, BJ_SLICE(" Free=")));
     ret->reserved = number_of(value_of(line, BJ_SLICE(" Reserved=")));
+    ret->last_consumed = number_of(value_of(line, BJ_SLICE(" LastConsumed=")));
+    ret->last_deficit = number_of(value_of(line, BJ_SLICE(" LastDeficit=")));
     return 0;
 }
 

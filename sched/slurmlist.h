@@ -22,6 +22,9 @@ extern const char *const bj_slurm_config_argv[];
 struct bj_license {
     struct bj_slice name;
     uint64_t total, used, free, reserved;
+    /* of one that a server elsewhere hands out, as the database was told: in
+     * use anywhere, and more of them than the clusters were given */
+    uint64_t last_consumed, last_deficit;
 };
 int bj_license_parse(struct bj_slice line, struct bj_license *ret);
 

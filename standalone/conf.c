@@ -234,6 +234,8 @@ int bj_exporter_conf_load(struct bj_exporter_conf *c, int argc, char **argv,
     int r = bj_program_load(&c->program, sets, SETS, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
+    /* The queue tells more of the jobs that are traced. */
+    c->core.scheduler.each_job = c->trace.enabled;
     r = take_dialect(c, err);
     return r < 0 ? r : check(c, err);
 }

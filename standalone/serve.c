@@ -103,6 +103,18 @@ int bj_serve_write(struct bj_serve *s, struct bj_buf *out, struct bj_err *err)
     return bj_page_write(s->snap, BJ_PAGE_TEXT, &s->heads[BJ_PAGE_TEXT], out);
 }
 
+static void put_traced(struct bj_serve *s, const struct bj_dialect *d,
+                       enum bj_page_format format, struct bj_buf *out)
+{
+    const bool strict = d && s->style.env.strict;
+    const struct bj_trace_page page = {
+        .format = format,
+        .cluster = strict ? (struct bj_slice){0} : s->snap->cluster,
+        .jobs = &s->snap->cluster_lists.list[BJ_CL_EACH_JOB],
+        .strict = strict};
+    bj_trace_metrics(s->trace, bj_clock_boot_usec(), &page, out);
+}
+
 /* A page; d is NULL for our own names.  What is traced is on that page only
  * that the site has chosen. */
 static void send_page(struct bj_serve *s, const struct bj_http_request *req,
@@ -133,8 +145,7 @@ static void send_page(struct bj_serve *s, const struct bj_http_request *req,
     else
         write_page(s, format, r);
     if (s->trace && traced && !r->body.failed)
-        bj_trace_metrics(s->trace, bj_clock_boot_usec(), format,
-                         s->snap->cluster, &r->body);
+        put_traced(s, d, format, &r->body);
     if (s->conf->gzip && !r->body.failed && r->body.len > GZIP_BYTES &&
         bj_accept_gzip(bj_http_header(req, "Accept-Encoding")))
         pack(s, r);

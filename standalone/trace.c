@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "core/model/cluster.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -392,16 +393,29 @@ static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
     bj_buf_str(b, "\"");
 }
 
-static void put_sample(const struct number *n, const struct entry *e,
-                       struct bj_slice cluster, struct bj_buf *out)
+/* Name and labels up to the job's. */
+static void put_start(const char *family, const struct entry *e,
+                      struct bj_slice cluster, struct bj_buf *out)
 {
-    bj_buf_str(out, n->family);
+    bj_buf_str(out, family);
     bj_buf_str(out, "{");
     if (cluster.n > 0) {
         put_label(out, "cluster", cluster);
         bj_buf_str(out, ",");
     }
-    bj_buf_printf(out, "jobid=\"%" PRIu64 "\",", e->job);
+    bj_buf_printf(out, "jobid=\"%" PRIu64 "\"", e->job);
+}
+
+static void put_head(const char *family, const char *help, struct bj_buf *out)
+{
+    bj_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", family, help, family);
+}
+
+static void put_sample(const struct number *n, const struct entry *e,
+                       struct bj_slice cluster, struct bj_buf *out)
+{
+    put_start(n->family, e, cluster, out);
+    bj_buf_str(out, ",");
     put_label(out, "hostname", bj_slice_str(e->host));
     if (n->user) {
         bj_buf_str(out, ",");
@@ -420,26 +434,83 @@ static void put_family(const struct bj_trace *t, const struct number *n,
         if (number_of(t->v[i], n) == BJ_ABSENT)
             continue;
         if (!begun)
-            bj_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", n->family,
-                          n->help, n->family);
+            put_head(n->family, n->help, out);
         begun = true;
         put_sample(n, t->v[i], cluster, out);
     }
 }
 
+/* What the scheduler has given the jobs: it is the same on all hosts. */
+static const struct given {
+    const char *family, *help;
+    size_t off;
+    bool bytes;
+} givens[] = {
+    {"slurm_job_mem_alloc", "Memory of the traced job, in bytes.",
+     offsetof(struct bj_jobs_stat, mem_bytes), true},
+    {"slurm_job_cpu_alloc", "CPUs of the traced job.",
+     offsetof(struct bj_jobs_stat, cpus), false},
+};
+
+/* The record of a job in a list that is sorted by numbers; or NULL. */
+static const struct bj_jobs_stat *find_job(const struct bj_list *jobs,
+                                           uint64_t id)
+{
+    const struct bj_jobs_stat *v = jobs->v;
+    size_t from = 0, to = jobs->n;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        uint64_t at = BJ_ABSENT;
+        bj_slice_u64(v[mid].sub.key[0], &at);
+        if (at == id)
+            return &v[mid];
+        if (at < id)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return NULL;
+}
+
+static void put_given(const struct bj_trace *t, const struct given *g,
+                      const struct bj_trace_page *page, struct bj_buf *out)
+{
+    bool begun = false;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct entry *e = t->v[i];
+        if (i > 0 && t->v[i - 1]->job == e->job)
+            continue;
+        const struct bj_jobs_stat *job = find_job(page->jobs, e->job);
+        if (!job)
+            continue;
+        uint64_t v =
+            *(const uint64_t *)(const void *)((const char *)job + g->off);
+        if (v == BJ_ABSENT)
+            continue;
+        if (g->bytes && page->strict)
+            v = (v >> 20) * 1000000; /* less than v */
+        if (!begun)
+            put_head(g->family, g->help, out);
+        begun = true;
+        put_start(g->family, e, page->cluster, out);
+        bj_buf_printf(out, "} %" PRIu64 "\n", v);
+    }
+}
+
 void bj_trace_metrics(struct bj_trace *t, uint64_t now_usec,
-                      enum bj_page_format format, struct bj_slice cluster,
-                      struct bj_buf *out)
+                      const struct bj_trace_page *page, struct bj_buf *out)
 {
     static const char eof[] = "# EOF\n";
     const size_t n = sizeof(eof) - 1;
-    bool ends = format == BJ_PAGE_OPENMETRICS && out->len >= n &&
+    bool ends = page->format == BJ_PAGE_OPENMETRICS && out->len >= n &&
                 memcmp(out->p + out->len - n, eof, n) == 0;
     expire(t, now_usec);
     if (ends)
         out->len -= n;
     for (int i = 0; i < NUMBERS; i++)
-        put_family(t, &numbers[i], cluster, out);
+        put_family(t, &numbers[i], page->cluster, out);
+    for (size_t i = 0; page->jobs && i < sizeof(givens) / sizeof(*givens); i++)
+        put_given(t, &givens[i], page, out);
     if (ends)
         bj_buf_put(out, eof, n);
 }

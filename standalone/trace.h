@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
+#include "core/model/record.h"
 #include "standalone/page.h"
 
 struct bj_trace_conf {
@@ -45,10 +46,18 @@ unsigned bj_trace_post(struct bj_trace *t, struct bj_slice body,
 /* Append a page for people. */
 void bj_trace_html(struct bj_trace *t, uint64_t now_usec, struct bj_buf *out);
 
-/* Append the metrics to a page, before the end mark that OpenMetrics has.
- * cluster is a label of all samples; empty: none. */
+/* The page that they go to. */
+struct bj_trace_page {
+    enum bj_page_format format;
+    struct bj_slice cluster; /* a label of all samples; empty: none */
+    /* What the scheduler tells of jobs, BJ_CL_EACH_JOB (core/model/cluster.h);
+     * NULL: nothing. */
+    const struct bj_list *jobs;
+    bool strict; /* Slurm's M is 10^6 bytes, as the original errs */
+};
+
+/* Append the metrics to a page, before the end mark that OpenMetrics has. */
 void bj_trace_metrics(struct bj_trace *t, uint64_t now_usec,
-                      enum bj_page_format format, struct bj_slice cluster,
-                      struct bj_buf *out);
+                      const struct bj_trace_page *page, struct bj_buf *out);
 
 #endif

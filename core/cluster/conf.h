@@ -16,6 +16,8 @@ struct bj_cluster_conf {
     bool by_set, extra_set; /* not by their presets */
     uint64_t max_series;    /* keys of one kind that get series of their own */
     struct bj_strv series;  /* "user=200": the same for what is told by it */
+    bool each_job; /* figures of each job are wanted, too; no option: whoever
+                      has a use for them sets it */
     uint64_t gpu_idle_cpus;
     char *constants;  /* file of named numbers; empty: none */
     char *path;       /* where the commands are; empty: the usual places */

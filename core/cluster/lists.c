@@ -76,6 +76,8 @@ int bj_cluster_add_license(struct bj_cluster_work *w,
     bj_cluster_add(&s->used, v->used);
     bj_cluster_add(&s->free, v->free);
     bj_cluster_add(&s->reserved, v->reserved);
+    bj_cluster_add(&s->last_consumed, v->last_consumed);
+    bj_cluster_add(&s->last_deficit, v->last_deficit);
     return 0;
 }
 

@@ -59,7 +59,7 @@ static const struct {
     enum bj_cluster_list first, last;
     size_t size;
 } sizes[] = {
-    {BJ_CL_JOBS, BJ_CL_PARTITION_PENDING, sizeof(struct bj_jobs_stat)},
+    {BJ_CL_JOBS, BJ_CL_EACH_JOB, sizeof(struct bj_jobs_stat)},
     {BJ_CL_JOBS_GPUS, BJ_CL_PARTITION_JOBS_GPUS, sizeof(struct bj_count_stat)},
     {BJ_CL_NODES, BJ_CL_EACH_NODE, sizeof(struct bj_nodes_stat)},
     {BJ_CL_GPUS, BJ_CL_EACH_NODE_GPUS, sizeof(struct bj_gpus_stat)},
@@ -99,8 +99,12 @@ static const char *const told_by[BJ_CL_LISTS] = {
     [BJ_CL_EACH_NODE_GPUS] = "node",
 };
 
+enum { JOBS_MOST = 1000000 };
+
 static uint64_t cap_of(const struct bj_cluster_conf *conf, unsigned list)
 {
+    if (list == BJ_CL_EACH_JOB)
+        return JOBS_MOST; /* no series of their own */
     return told_by[list] ? bj_cluster_series(conf, told_by[list])
                          : conf->max_series;
 }

@@ -108,6 +108,22 @@ static void add_reason(struct bj_cluster_work *w, const struct entry *e,
         add_to(w, e, BJ_CL_PARTITION_PENDING, partition, reason);
 }
 
+/* A job by its number; of those that wait a line may stand for many. */
+static void add_each(struct bj_cluster_work *w, const struct entry *e)
+{
+    const struct bj_slice id = e->job->id;
+    uint64_t n;
+    if (!w->conf->each_job || e->pending || bj_slice_u64(id, &n) < 0 ||
+        id.p[0] == '0')
+        return;
+    struct bj_jobs_stat *s = bj_cluster_own(w, BJ_CL_EACH_JOB, id, none, none);
+    if (!s)
+        return;
+    const struct bj_sub sub = s->sub;
+    *s = e->v;
+    s->sub = sub;
+}
+
 int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
 {
     struct bj_label state, partition;
@@ -136,6 +152,7 @@ int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
     }
     add_gpus(w, &e, part);
     add_reason(w, &e, part);
+    add_each(w, &e);
     return 0;
 }
 

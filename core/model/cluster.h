@@ -51,6 +51,7 @@ struct bj_rpc_stat {
 struct bj_license_stat {
     struct bj_sub sub; /* licence */
     uint64_t total, used, free, reserved;
+    uint64_t last_consumed, last_deficit; /* sched/slurmlist.h; 0: not told */
 };
 struct bj_reservation_stat {
     struct bj_sub sub; /* reservation */
@@ -91,6 +92,8 @@ enum bj_cluster_list {
     BJ_CL_RESERVATION_JOBS,
     BJ_CL_PENDING,
     BJ_CL_PARTITION_PENDING,
+    BJ_CL_EACH_JOB, /* that does not wait, by its number; only where asked for
+                       (bj_cluster_conf.each_job), and in no table */
     /* ... bj_count_stat */
     BJ_CL_JOBS_GPUS,
     BJ_CL_PARTITION_JOBS_GPUS,

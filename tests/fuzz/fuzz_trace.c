@@ -43,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned status = bj_trace_post(t, body, (struct bj_slice){0}, 1, &why);
     MUST(status == 200 || status == 400);
     MUST((status == 200) == (why.len == 0));
-    bj_trace_metrics(t, 2, BJ_PAGE_TEXT, (struct bj_slice){0}, &page);
+    bj_trace_metrics(t, 2, &(struct bj_trace_page){.format = BJ_PAGE_TEXT},
+                     &page);
     check_page((struct bj_slice){page.p, page.len});
     MUST(status == 200 || page.len == 0);
     bj_trace_html(t, 2, &html);

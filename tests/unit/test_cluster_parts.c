@@ -110,6 +110,32 @@ static void test_queue(void **state)
     bj_cluster_work_free(&w);
 }
 
+/* The seven jobs of the recording that do not wait, by their numbers; only for
+ * those who ask. */
+static void test_each_job(void **state)
+{
+    static const char *const ids[] = {"3991300", "3991301", "3991302",
+                                      "3991303", "3991304", "3991309",
+                                      "3991311"};
+    const char *text = load(FIXTURES "squeue.txt");
+    struct bj_cluster_conf each = conf;
+    struct bj_cluster_work w = make(BJ_CLUSTER_QUEUE, text, NULL);
+    (void)state;
+    assert_int_equal(w.part->list[BJ_CL_EACH_JOB].n, 0);
+    bj_cluster_work_free(&w);
+    each.each_job = true;
+    w = (struct bj_cluster_work){.conf = &each, .wall_sec = NOW};
+    assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
+    const struct bj_list *l = &w.part->list[BJ_CL_EACH_JOB];
+    const struct bj_jobs_stat *v = l->v;
+    assert_int_equal(l->n, COUNT(ids));
+    for (size_t i = 0; i < l->n; i++) {
+        assert_true(bj_slice_eq(v[i].sub.key[0], S(ids[i])));
+        check_jobs(&w, BJ_CL_EACH_JOB, ids[i], NULL, 1, 1, 50);
+    }
+    bj_cluster_work_free(&w);
+}
+
 /* The parts make up the whole, whatever the jobs are told by. */
 static void test_queue_sums(void **state)
 {
@@ -482,6 +508,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_each_job),
         cmocka_unit_test(test_queue_sums),
         cmocka_unit_test(test_queue_gpus),
         cmocka_unit_test(test_nodes),

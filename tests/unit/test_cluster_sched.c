@@ -363,6 +363,16 @@ static void test_lists(void **state)
     is_text(l.name, "abaqus@srv");
     assert_int_equal(l.used, 3);
     assert_int_equal(l.reserved, 1);
+    assert_true(l.last_consumed == BJ_ABSENT && l.last_deficit == BJ_ABSENT);
+    /* A remote one, as newer scontrols word it. */
+    assert_int_equal(
+        bj_license_parse(S("LicenseName=ansys@db Total=50 Used=4 Free=46 "
+                           "Reserved=0 Remote=yes LastConsumed=31 "
+                           "LastDeficit=7 LastUpdate=2026-11-20T10:00:00"),
+                         &l),
+        0);
+    assert_int_equal(l.last_consumed, 31);
+    assert_int_equal(l.last_deficit, 7);
     assert_int_equal(
         bj_license_parse(S("No licenses configured in Slurm."), &l), -ENOENT);
     assert_int_equal(bj_license_parse(S("<html>"), &l), -EINVAL);

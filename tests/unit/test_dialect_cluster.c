@@ -42,7 +42,7 @@ static const struct {
     {BJ_CLUSTER_QUEUE, {"cluster/squeue.txt", "cluster/sim.squeue.txt"}},
     {BJ_CLUSTER_NODES, {"cluster/sinfo.txt", "cluster/sim.sinfo.txt"}},
     {BJ_CLUSTER_DIAG, {"cluster/sdiag.txt"}},
-    {BJ_CLUSTER_LICENSES, {"cluster/licenses.txt"}},
+    {BJ_CLUSTER_LICENSES, {"cluster/licenses.txt", "cluster/sim.licenses.txt"}},
     {BJ_CLUSTER_SHARES, {"cluster/shares.txt"}},
     {BJ_CLUSTER_LIMITS, {"cluster/limits.txt"}},
 };

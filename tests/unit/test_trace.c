@@ -2,6 +2,8 @@
  * protocol of prometheus-slurm-exporter 1.7; pages are written out by hand. */
 #include "standalone/trace.h"
 
+#include "core/model/cluster.h"
+
 #include "tests/unit/lib/fail.h"
 
 #include <setjmp.h>
@@ -52,7 +54,10 @@ static char *metrics(struct bj_trace *t, enum bj_page_format format,
 {
     struct bj_buf out = {0};
     bj_buf_str(&out, before);
-    bj_trace_metrics(t, now_usec, format, bj_slice_str(cluster), &out);
+    bj_trace_metrics(t, now_usec,
+                     &(struct bj_trace_page){.format = format,
+                                             .cluster = bj_slice_str(cluster)},
+                     &out);
     bj_buf_put(&out, "", 1);
     assert_false(out.failed);
     return out.p;
@@ -121,6 +126,43 @@ static void page_by_hand(void **state)
     assert_non_null(strstr(page, "\nslurm_proc_pid{cluster=\"a\\\"b\","
                                  "jobid=\"17\",hostname=\"n1\"} 4711\n"));
     free(page);
+    bj_trace_free(t);
+}
+
+/* What the queue gave the jobs, once for each; none of those that it does not
+ * know.  1500 MiB are 1572864000 bytes, and 1500000000 as the original has it.
+ */
+static void given(void **state)
+{
+    struct bj_jobs_stat v[] = {
+        {.sub = {.key = {BJ_SLICE("9")}}, .cpus = 1, .mem_bytes = 1},
+        {.sub = {.key = {BJ_SLICE("17")}}, .cpus = 6, .mem_bytes = 1572864000},
+        {.sub = {.key = {BJ_SLICE("100")}}, .cpus = 3, .mem_bytes = 1048576}};
+    const struct bj_list jobs = {v, COUNT(v)};
+    static const char *const want[] = {
+        "# HELP slurm_job_mem_alloc Memory of the traced job, in bytes.\n"
+        "# TYPE slurm_job_mem_alloc gauge\n"
+        "slurm_job_mem_alloc{cluster=\"a\",jobid=\"17\"} 1572864000\n"
+        "# HELP slurm_job_cpu_alloc CPUs of the traced job.\n"
+        "# TYPE slurm_job_cpu_alloc gauge\n"
+        "slurm_job_cpu_alloc{cluster=\"a\",jobid=\"17\"} 6\n",
+        "slurm_job_mem_alloc{cluster=\"a\",jobid=\"17\"} 1500000000\n"};
+    (void)state;
+    struct bj_trace *t = make(&plain);
+    assert_int_equal(post(t, whole, SEC), 200);
+    assert_int_equal(post(t, "{\"job_id\":17,\"hostname\":\"n2\"}", SEC), 200);
+    assert_int_equal(post(t, "{\"job_id\":18}", SEC), 200);
+    for (int strict = 0; strict < 2; strict++) {
+        const struct bj_trace_page page = {
+            .cluster = BJ_SLICE("a"), .jobs = &jobs, .strict = strict};
+        struct bj_buf out = {0};
+        bj_trace_metrics(t, SEC, &page, &out);
+        bj_buf_put(&out, "", 1);
+        assert_non_null(strstr(out.p, want[strict]));
+        assert_null(strstr(out.p, "alloc{cluster=\"a\",jobid=\"18\"}"));
+        assert_null(strstr(out.p, "alloc{cluster=\"a\",jobid=\"9\"}"));
+        bj_buf_free(&out);
+    }
     bj_trace_free(t);
 }
 
@@ -288,7 +330,8 @@ static int once(void *arg)
     unsigned status =
         bj_trace_post(t, bj_slice_str(whole), (struct bj_slice){0}, SEC, &out);
     if (status == 200)
-        bj_trace_metrics(t, SEC, BJ_PAGE_TEXT, (struct bj_slice){0}, &out);
+        bj_trace_metrics(t, SEC,
+                         &(struct bj_trace_page){.format = BJ_PAGE_TEXT}, &out);
     r = status == 500 || out.failed ? -ENOMEM : status == 200 ? 0 : -EINVAL;
     bj_buf_free(&out);
     bj_trace_free(t);
@@ -309,7 +352,7 @@ int main(void)
         cmocka_unit_test(page_by_hand),   cmocka_unit_test(what_is_taken),
         cmocka_unit_test(entries),        cmocka_unit_test(rate),
         cmocka_unit_test(token),          cmocka_unit_test(hostile_text),
-        cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(want_of_memory), cmocka_unit_test(given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

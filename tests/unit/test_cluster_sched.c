@@ -348,12 +348,9 @@ static void test_sdiag(void **state)
     free((void *)(uintptr_t)all.p);
 }
 
-static void test_lists(void **state)
+static void test_licenses(void **state)
 {
     struct bj_license l;
-    struct bj_reservation v;
-    struct bj_share s;
-    struct bj_limits m;
     (void)state;
     assert_int_equal(
         bj_license_parse(S("LicenseName=abaqus@srv Total=20 Used=3 Free=17 "
@@ -376,6 +373,14 @@ static void test_lists(void **state)
     assert_int_equal(
         bj_license_parse(S("No licenses configured in Slurm."), &l), -ENOENT);
     assert_int_equal(bj_license_parse(S("<html>"), &l), -EINVAL);
+}
+
+static void test_lists(void **state)
+{
+    struct bj_reservation v;
+    struct bj_share s;
+    struct bj_limits m;
+    (void)state;
     struct bj_slice all = load(FIXTURES "reservations.txt"), rest = all, line;
     const char *const names[] = {"maint1", "weird-1", "maint2"};
     for (int i = 0; i < 3; i++) {
@@ -422,7 +427,8 @@ int main(void)
         cmocka_unit_test(test_squeue), cmocka_unit_test(test_squeue_lines),
         cmocka_unit_test(test_gres),   cmocka_unit_test(test_node_states),
         cmocka_unit_test(test_sinfo),  cmocka_unit_test(test_sinfo_load),
-        cmocka_unit_test(test_sdiag),  cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_sdiag),  cmocka_unit_test(test_licenses),
+        cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

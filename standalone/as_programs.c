@@ -1,46 +1,30 @@
 /* The flags of the exporters that we stand in for.  Sources: their main
  * programs, at the versions that docs/dialects.md names. */
-#include "standalone/as.h"
+#include "standalone/as_tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SWITCH(flag) .name = flag, .is_switch = true
-#define COPY(flag, option) .name = flag, .to = "--" option "=%s"
-#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-/* Flags of the toolkit that most of them are made with. */
-#define TLS                                                                    \
-    {                                                                          \
-        .name = "web.config.file", .take = take_if_any,                        \
-        .to = "--web.config.file=%s"                                           \
-    }
-#define NO_SOCKET                                                              \
-    {                                                                          \
-        SWITCH("web.systemd-socket"),                                          \
-            .only = "false", .why = "no sockets are taken over from systemd"   \
-    }
-/* What they would leave out is nothing that we have. */
-#define OWN_METRICS                                                            \
-    {                                                                          \
-        SWITCH("web.disable-exporter-metrics"), .why = "there are none"        \
-    }
-#define LOGGING                                                                \
-    {COPY("log.level", "log.level")},                                          \
-    {                                                                          \
-        COPY("log.format", "log.format")                                       \
-    }
-#define VERSION                                                                \
-    {                                                                          \
-        SWITCH("version"), .to = "--version"                                   \
-    }
-
-/* Nothing where nothing is given. */
-static int take_if_any(struct bj_as *as, const struct bj_as_flag *flag,
-                       const char *value, struct bj_err *err)
+int bj_as_take_if_any(struct bj_as *as, const struct bj_as_flag *flag,
+                      const char *value, struct bj_err *err)
 {
     return *value ? bj_as_add(as, flag->to, value, err) : 0;
+}
+
+int bj_as_take_requests(struct bj_as *as, const struct bj_as_flag *flag,
+                        const char *value, struct bj_err *err)
+{
+    uint64_t n;
+    if (bj_slice_u64(bj_slice_str(value), &n) < 0)
+        return bj_err_set(err, -EINVAL, "%s: '%.40s' is not a whole number",
+                          flag->name, value);
+    int r = 0;
+    if (n == 0 || n > 200)
+        r = bj_as_add(as, "--web.max-connections=20000", "", err);
+    return r < 0 ? r
+                 : bj_as_add(as, "--web.max-requests=%s",
+                             n == 0 ? "10000" : value, err);
 }
 
 /* --- rivosinc ------------------------------------------------------------ */
@@ -309,22 +293,6 @@ static const struct bj_as_program nvidia_gpu = {
 /* Places in its table. */
 enum { DISABLE, JOBS, RAPL, DCMI, EMISSIONS, GPU };
 
-/* 0 is no limit there; connections must be more than requests here. */
-static int take_requests(struct bj_as *as, const struct bj_as_flag *flag,
-                         const char *value, struct bj_err *err)
-{
-    uint64_t n;
-    if (bj_slice_u64(bj_slice_str(value), &n) < 0)
-        return bj_err_set(err, -EINVAL, "%s: '%.40s' is not a whole number",
-                          flag->name, value);
-    int r = 0;
-    if (n == 0 || n > 200)
-        r = bj_as_add(as, "--web.max-connections=20000", "", err);
-    return r < 0 ? r
-                 : bj_as_add(as, "--web.max-requests=%s",
-                             n == 0 ? "10000" : value, err);
-}
-
 static int take_dcmi(struct bj_as *as, const struct bj_as_flag *flag,
                      const char *value, struct bj_err *err)
 {
@@ -378,7 +346,7 @@ static const struct bj_as_flag batchjob_flags[] = {
     {COPY("web.listen-address", "web.listen-address")},
     {COPY("web.telemetry-path", "web.telemetry-path")},
     {.name = "web.max-requests",
-     .take = take_requests,
+     .take = bj_as_take_requests,
      .why = "web.max-requests; 0 is 10000"},
     TLS,
     NO_SOCKET,
@@ -397,9 +365,7 @@ static const struct bj_as_flag batchjob_flags[] = {
      .why = "each zone has a name of its own"},
     {COPY("path.sysfs", "path.sysfs")},
     {COPY("path.cgroupfs", "path.cgroupfs")},
-    {.name = "runtime.gomaxprocs",
-     .only = "1",
-     .why = "there is no Go here to have threads"},
+    ONE_THREAD,
     LOGGING,
     VERSION,
     {.name = NULL},
@@ -436,6 +402,7 @@ static const struct bj_as_program mila = {
 
 const struct bj_as_program *const bj_as_programs[] = {
     &batchjob_monitoring,
+    &bj_as_ceems,
     &cgroup_exporter,
     &jobs_exporter,
     &jobstats,

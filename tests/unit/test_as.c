@@ -258,6 +258,56 @@ static const struct {
      NULL,
      "'--collector.cpu' is no flag of it",
      {0}},
+    {"ceems",
+     {NULL},
+     "--web.dialect=ceems --no-collector.cpu --no-collector.memory "
+     "--no-collector.pressure --no-collector.gpu --collector.node "
+     "--collector.energy --energy.meter=rapl --no-collector.emissions "
+     "--dialect.exclude=^ceems_compute_unit|_memsw_",
+     0,
+     {0}},
+    {"ceems",
+     {"--collector.slurm", "--collector.slurm.psi-metrics",
+      "--collector.slurm.swap-memory-metrics", "--collector.ipmi_dcmi",
+      "--collector.ipmi_dcmi.cmd=/sbin/ipmi-dcmi --get", "--no-collector.rapl",
+      "--collector.emissions", "--collector.emissions.provider=owid"},
+     "--web.dialect=ceems --collector.cpu --collector.memory "
+     "--collector.pressure --collector.gpu --collector.node "
+     "--collector.energy --energy.meter=ipmi_dcmi --energy.meter=command "
+     "--collector.emissions --energy.command=/sbin/ipmi-dcmi --get "
+     "--emissions.provider=table",
+     0,
+     {0}},
+    {"ceems",
+     {"--collector.disable-defaults", "--collector.meminfo",
+      "--collector.slurm", "--collector.gpu.type=nogpu",
+      "--collector.cray_pm_counters", "--web.listen-address=:9011"},
+     "--web.dialect=ceems --collector.cpu --collector.memory "
+     "--no-collector.pressure --no-collector.gpu --collector.node "
+     "--collector.energy --energy.meter=cray --no-collector.emissions "
+     "--dialect.exclude=^ceems_cpu_|_memsw_ --web.listen-address=:9011",
+     0,
+     {0}},
+    {"ceems",
+     {"--collector.perf.hardware-events"},
+     NULL,
+     "collector.perf.hardware-events: 'true': it is not told",
+     {0}},
+    {"ceems",
+     {"--collector.gpu.type=intel"},
+     NULL,
+     "collector.gpu.type: 'intel' is not nvidia, amd or nogpu",
+     {0}},
+    {"ceems",
+     {"--collector.emissions.provider=x"},
+     NULL,
+     "collector.emissions.provider: 'x' is not owid",
+     {0}},
+    {"ceems",
+     {"--collector.redfish"},
+     NULL,
+     "collector.redfish.config.file: '/r.yml': its URL and account",
+     {"CEEMS_EXPORTER_REDFISH_COLL_CONFIG_FILE", "/r.yml"}},
     {"mila",
      {"--port=1", "--cluster_name", "mila", "--endpoint_prefix=mila_",
       "--refresh_interval=300"},
@@ -369,6 +419,7 @@ static const struct {
     {{"./slurm-job-exporter.py"}, "slurm-job-exporter", 0},
     {{"cgroup_exporter"}, "cgroup_exporter", 0},
     {{"mini_sinfo_01.py"}, "mila", 0},
+    {{"/usr/local/bin/ceems_exporter"}, "ceems", 0},
     {{".py"}, NULL, 0},
     {{""}, NULL, 0},
 };

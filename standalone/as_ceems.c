@@ -1,0 +1,219 @@
+/* The flags of CEEMS' exporter, 0.10: its command line documentation. */
+#include "standalone/as_tables.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Places in the table. */
+enum {
+    DISABLE,
+    CPU,
+    MEMINFO,
+    RAPL,
+    SLURM,
+    SWAP,
+    PSI,
+    GPU_TYPE,
+    DCMI,
+    DCMI_CMD,
+    REDFISH,
+    CRAY,
+    EMISSIONS
+};
+
+#define NOT_TOLD(flag)                                                         \
+    {                                                                          \
+        SWITCH(flag), .only = "false", .why = "it is not told"                 \
+    }
+#define NO_USE(flag, preset)                                                   \
+    {                                                                          \
+        .name = flag, .only = preset, .why = "what it is for is not told"      \
+    }
+
+/* Of nogpu we learn from as->on alone. */
+static int take_type(struct bj_as *as, const struct bj_as_flag *flag,
+                     const char *value, struct bj_err *err)
+{
+    if (strcmp(value, "nogpu") == 0)
+        as->on |= 1ull << GPU_TYPE;
+    else if (*value && strcmp(value, "nvidia") != 0 &&
+             strcmp(value, "amd") != 0)
+        return bj_err_set(err, -EINVAL,
+                          "%s: '%.40s' is not nvidia, amd or nogpu", flag->name,
+                          value);
+    else
+        as->on &= ~(1ull << GPU_TYPE);
+    return 0;
+}
+
+static int take_provider(struct bj_as *as, const struct bj_as_flag *flag,
+                         const char *value, struct bj_err *err)
+{
+    static const char *const names[][2] = {{"owid", "table"},
+                                           {"emaps", "electricitymaps"},
+                                           {"rte", "rte"},
+                                           {"wt", "watttime"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(value, names[i][0]) == 0)
+            return bj_as_add(as, "--emissions.provider=%s", names[i][1], err);
+    return bj_err_set(err, -EINVAL, "%s: '%.40s' is not owid, emaps, rte or wt",
+                      flag->name, value);
+}
+
+/* A collector that is on by default, or not. */
+static bool is_on(const struct bj_as *as, unsigned flag, bool preset)
+{
+    if (as->seen & 1ull << flag)
+        return as->on & 1ull << flag;
+    return preset && !(as->on & 1ull << DISABLE);
+}
+
+/* Families that are there with a collector of ours, but were not asked for. */
+static int set_exclude(struct bj_as *as, struct bj_err *err)
+{
+    char text[120] = "";
+    const struct {
+        const char *families;
+        bool is;
+    } v[] = {
+        {"|^ceems_cpu_", is_on(as, CPU, true)},
+        {"|^ceems_meminfo_", is_on(as, MEMINFO, true)},
+        {"|^ceems_compute_unit", is_on(as, SLURM, false)},
+        {"|_memsw_", is_on(as, SWAP, false)},
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+        if (!v[i].is)
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "%s",
+                                  v[i].families);
+    return n > 0 ? bj_as_add(as, "--dialect.exclude=%s", text + 1, err) : 0;
+}
+
+static int set_collectors(struct bj_as *as, struct bj_err *err)
+{
+    const bool slurm = is_on(as, SLURM, false), rapl = is_on(as, RAPL, true),
+               dcmi = is_on(as, DCMI, false),
+               redfish = is_on(as, REDFISH, false),
+               cray = is_on(as, CRAY, false);
+    const struct {
+        const char *on, *off;
+        bool is;
+    } v[] = {
+        {"--collector.cpu", "--no-collector.cpu", slurm},
+        {"--collector.memory", "--no-collector.memory", slurm},
+        {"--collector.pressure", "--no-collector.pressure",
+         slurm && is_on(as, PSI, false)},
+        {"--collector.gpu", "--no-collector.gpu",
+         slurm && !(as->on & 1ull << GPU_TYPE)},
+        {"--collector.node", "--no-collector.node",
+         is_on(as, CPU, true) || is_on(as, MEMINFO, true)},
+        {"--collector.energy", "--no-collector.energy",
+         rapl || dcmi || redfish || cray},
+        {"--energy.meter=rapl", NULL, rapl},
+        {"--energy.meter=ipmi_dcmi", NULL, dcmi},
+        {"--energy.meter=command", NULL, dcmi && (as->seen & 1ull << DCMI_CMD)},
+        {"--energy.meter=redfish", NULL, redfish},
+        {"--energy.meter=cray", NULL, cray},
+        {"--collector.emissions", "--no-collector.emissions",
+         is_on(as, EMISSIONS, false)},
+    };
+    int r = 0;
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]) && r == 0; i++)
+        if (v[i].is || v[i].off)
+            r = bj_as_add(as, v[i].is ? v[i].on : v[i].off, "", err);
+    return r < 0 ? r : set_exclude(as, err);
+}
+
+static const struct bj_as_flag flags[] = {
+    [DISABLE] = {SWITCH("collector.disable-defaults"),
+                 .why = "what is not named is off"},
+    [CPU] = {SWITCH("collector.cpu"), .why = "node, its CPUs"},
+    [MEMINFO] = {SWITCH("collector.meminfo"), .why = "node, its memory"},
+    [RAPL] = {SWITCH("collector.rapl"), .why = "energy, of the meter rapl"},
+    [SLURM] = {SWITCH("collector.slurm"),
+               .why = "CPU, memory and GPUs of jobs"},
+    [SWAP] = {SWITCH("collector.slurm.swap-memory-metrics"),
+              .why = "memory and swap of jobs"},
+    [PSI] = {SWITCH("collector.slurm.psi-metrics"), .why = "pressure"},
+    [GPU_TYPE] = {.name = "collector.gpu.type",
+                  .take = take_type,
+                  .why = "no GPUs with nogpu, else those of any maker"},
+    [DCMI] = {SWITCH("collector.ipmi_dcmi"),
+              .why = "energy, of the meters ipmi_dcmi and command"},
+    [DCMI_CMD] = {COPY("collector.ipmi_dcmi.cmd", "energy.command")},
+    [REDFISH] = {SWITCH("collector.redfish"),
+                 .why = "energy, of the meter redfish"},
+    [CRAY] = {SWITCH("collector.cray_pm_counters"),
+              .why = "energy, of the meter cray"},
+    [EMISSIONS] = {SWITCH("collector.emissions"), .why = "emissions"},
+    {.name = "collector.emissions.provider",
+     .take = take_provider,
+     .why = "emissions.provider: owid is table, emaps electricitymaps, wt "
+            "watttime"},
+    {SWITCH("collector.ipmi_dcmi.force-native-mode"),
+     .why = "it is what is tried first"},
+    NOT_TOLD("collector.ipmi_dcmi.test-mode"),
+    {.name = "collector.redfish.config.file",
+     .env = "CEEMS_EXPORTER_REDFISH_COLL_CONFIG_FILE",
+     .only = "",
+     .why = "its URL and account are energy.redfish-url and so on, behind --"},
+    {SWITCH("collector.rapl.enable-zone-label"), .only = "false",
+     .why = "each zone has a name of its own"},
+    NOT_TOLD("collector.meminfo.all-stats"),
+    {.name = "collector.slurm.gres-config-file",
+     .only = "/etc/slurm/gres.conf",
+     .why = "it is not needed"},
+    {.name = "collector.slurm.gpu-order-map",
+     .only = "",
+     .why = "GPUs are told by evidence; gpu.order, behind --, for more"},
+    NOT_TOLD("collector.libvirt"),
+    NOT_TOLD("collector.k8s"),
+    NOT_TOLD("collector.hwmon"),
+    NOT_TOLD("collector.netdev"),
+    NOT_TOLD("collector.infiniband"),
+    NOT_TOLD("collector.perf.hardware-events"),
+    NOT_TOLD("collector.perf.software-events"),
+    NOT_TOLD("collector.perf.hardware-cache-events"),
+    NOT_TOLD("collector.ebpf.io-metrics"),
+    NOT_TOLD("collector.ebpf.network-metrics"),
+    NOT_TOLD("collector.rdma.stats"),
+    NOT_TOLD("discoverer.alloy-targets"),
+    NOT_TOLD("profiling.ebpf"),
+    NO_USE("collector.netdev.device-include", ""),
+    NO_USE("collector.netdev.device-exclude", ""),
+    NO_USE("web.targets-path", "/alloy-targets"),
+    {SWITCH("web.debug-server"), .only = "false", .why = "there is none"},
+    {.name = "security.run-as-user",
+     .only = "",
+     .why = "nothing here changes its user; User= of the unit does"},
+    {.name = "collector.cgroups.active-subsystem",
+     .only = "cpuacct",
+     .why = "each controller is found by itself"},
+    {.name = "collector.cgroups.force-version",
+     .only = "",
+     .why = "the version is found by itself"},
+    {COPY("web.listen-address", "web.listen-address")},
+    {COPY("web.telemetry-path", "web.telemetry-path")},
+    {.name = "web.max-requests",
+     .take = bj_as_take_requests,
+     .why = "web.max-requests; 0 is 10000"},
+    TLS,
+    NO_SOCKET,
+    OWN_METRICS,
+    {COPY("path.sysfs", "path.sysfs")},
+    {COPY("path.procfs", "path.procfs")},
+    {COPY("path.cgroupfs", "path.cgroupfs")},
+    ONE_THREAD,
+    LOGGING,
+    VERSION,
+    {.name = NULL},
+};
+
+const struct bj_as_program bj_as_ceems = {
+    .names = NAMES("ceems", "ceems_exporter"),
+    .style = BJ_AS_KINGPIN,
+    .first = "--web.dialect=ceems",
+    .flags = flags,
+    .end = set_collectors,
+};

@@ -80,6 +80,11 @@ struct bj_exe_use {    /* CPU time of a job by executable */
     uint64_t cpu_usec;
 };
 
+struct bj_exe_count {  /* processes of a job that run an executable */
+    struct bj_sub sub; /* path of the executable; "(other)" for the rest */
+    uint64_t processes;
+};
+
 struct bj_place_use {  /* open files of a job below a named place */
     struct bj_sub sub; /* name of the place */
     uint64_t files;
@@ -105,6 +110,7 @@ struct bj_job {
     uint64_t ident_info; /* 1: the row that carries the labels of the job */
     struct bj_list cores, devices, states, exes, places, steps, tasks, energy;
     struct bj_list gpus, gpu_claims, gpu_engines;
+    struct bj_list exe_counts; /* only where asked for, and in no table */
 };
 
 struct bj_mode_use {   /* CPU time of the node in one mode */
@@ -159,6 +165,7 @@ struct bj_gpu_use {
     uint64_t success;  /* 1: its last reading had no fault */
     uint64_t errors;   /* faults since the start */
     uint64_t minor, slices, multiprocessors;
+    uint64_t instance; /* number of a GPU instance on its device */
     uint64_t memory_total_bytes, memory_used_bytes, memory_reserved_bytes;
     uint64_t busy_ppm, memory_busy_ppm, processes;
     uint64_t power_uw, power_limit_uw, energy_uj, energy_resets;

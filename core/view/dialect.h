@@ -31,7 +31,7 @@ enum bj_row_of {
     BJ_ROW_GPU_EACH, /* a field of each accelerator that is not divided, with
                         what is known of it under the names in info: index,
                         minor number, UUID, model, job and its owner's number
-                        ("0": none), and nothing in the others */
+                        ("0": none), number of the GPU instance */
     BJ_ROW_GPU_EACH_JOB, /* likewise, the job that holds most of it */
     BJ_ROW_GPU_EACH_UID, /* likewise, the number of its owner */
     BJ_ROW_GPU_COUNT,    /* how many devices there are */

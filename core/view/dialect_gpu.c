@@ -105,6 +105,12 @@ static struct bj_slice field_of(const struct bj_job *job, int field)
     return job ? job->ident->f[field] : BJ_SLICE("0");
 }
 
+static struct bj_slice number_text(uint64_t v, char to[24])
+{
+    int n = v == BJ_ABSENT ? 0 : snprintf(to, 24, "%" PRIu64, v);
+    return (struct bj_slice){to, (size_t)n};
+}
+
 static int put_each(struct bj_dialect_walk *w, struct bj_slice labels,
                     const struct bj_gpu_use *gpu)
 {
@@ -116,17 +122,15 @@ static int put_each(struct bj_dialect_walk *w, struct bj_slice labels,
                      : bj_dialect_value(row, (const char *)gpu);
     if (v == BJ_ABSENT)
         return 0;
-    char minor[24];
-    int n = 0;
-    if (gpu->minor != BJ_ABSENT)
-        n = snprintf(minor, sizeof(minor), "%" PRIu64, gpu->minor);
+    char minor[24], instance[24];
     const struct bj_slice key[BJ_INFO_MAX] = {
         gpu->sub.key[1],
-        {minor, (size_t)n},
+        number_text(gpu->minor, minor),
         gpu->sub.key[0],
         model_of(w->snap, &gpu->sub),
         field_of(job, BJ_ID_JOBID),
         field_of(job, BJ_ID_UID),
+        number_text(gpu->instance, instance),
     };
     return bj_dialect_put(w, labels, key, v);
 }

@@ -53,6 +53,8 @@ static struct bj_exe_use exes[] = {{KEY1("(other)"), 99 * SEC},
                                    {KEY1("/opt/app"), 60 * SEC},
                                    {KEY1("/opt/short"), 60 * SEC - 1},
                                    {KEY1("bash"), 90 * SEC}};
+static struct bj_exe_count exe_counts[] = {{KEY1("/bin/bash"), 2},
+                                           {KEY1("/opt/app"), 31}};
 static struct bj_place_use places[] = {
     {KEY1("files"), 17}, {KEY1("home"), 5}, {KEY1("scratch"), 2}};
 static struct bj_step_use steps[1], tasks[1];
@@ -112,7 +114,7 @@ static inline void empty_job(struct bj_job *job, const struct bj_ident *ident)
     memset(job, 0xff, sizeof(*job));
     job->cores = job->devices = job->states = job->exes = job->places =
         job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
-            job->gpu_engines = (struct bj_list){0};
+            job->gpu_engines = job->exe_counts = (struct bj_list){0};
     job->ident = ident;
 }
 
@@ -128,6 +130,7 @@ static inline void make_gpus(void)
     gpus[2].sub.key[1] = BJ_SLICE("4");
     gpus[2].sub.key[2] = (struct bj_slice){0};
     gpus[0].minor = 5;
+    gpus[1].instance = 9;
     gpus[0].power_uw = 300 * SEC;
     gpus[0].temperature_uc = 41500000;
     gpus[0].memory_total_bytes = 85899345920;
@@ -186,6 +189,7 @@ static inline void first_job(struct bj_job *job)
     job->states = (struct bj_list)LIST(states);
     job->exes = (struct bj_list)LIST(exes);
     job->places = (struct bj_list)LIST(places);
+    job->exe_counts = (struct bj_list)LIST(exe_counts);
     memset(&steps[0].use, 0xff, sizeof(steps[0].use));
     memset(&tasks[0].use, 0xff, sizeof(tasks[0].use));
     make_gpus();

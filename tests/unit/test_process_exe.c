@@ -134,6 +134,45 @@ static void programs(void **state)
     rig_stop(&r);
 }
 
+static uint64_t count_of(const struct rig *r, const char *exe)
+{
+    const struct bj_exe_count *v = r->job.exe_counts.v;
+    for (size_t i = 0; i < r->job.exe_counts.n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], bj_slice_str(exe)))
+            return v[i].processes;
+    return 0;
+}
+
+/* Processes by executable where that is asked for. */
+static void counts(void **state)
+{
+    struct rig r;
+    (void)state;
+    rig_init(&r);
+    snprintf(program, sizeof(program), "%s/burner", r.dir);
+    copy_self(program);
+    pid_t pid[3] = {rig_spawn(NULL, NULL), rig_spawn(NULL, NULL),
+                    spawn_program(program, "20")};
+    await_used(pid[2], 10000);
+    rig_procs(&r, "", pid, 3);
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.exe_counts.n, 0);
+    r.conf.exe_count = true;
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.exe_counts.n, 2);
+    assert_int_equal(count_of(&r, self), 2);
+    assert_int_equal(count_of(&r, program), 1);
+    rig_kill(pid[0]);
+    rig_kill(pid[2]);
+    rig_procs(&r, "", &pid[1], 1);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(count_of(&r, self), 1);
+    assert_int_equal(count_of(&r, program), 0);
+    rig_kill(pid[1]);
+    rig_stop(&r);
+}
+
 static void exec_on_signal(int sig)
 {
     (void)sig;
@@ -279,9 +318,9 @@ int main(int argc, char **argv)
             pause();
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows),  cmocka_unit_test(programs),
-        cmocka_unit_test(exec),     cmocka_unit_test(cores),
-        cmocka_unit_test(no_cores),
+        cmocka_unit_test(follows), cmocka_unit_test(programs),
+        cmocka_unit_test(counts),  cmocka_unit_test(exec),
+        cmocka_unit_test(cores),   cmocka_unit_test(no_cores),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

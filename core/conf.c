@@ -76,11 +76,6 @@ const struct bj_opt bj_conf_opts[] = {
      .hi = 64,
      .preset = "10",
      .help = "Executables of a job that get a series of their own."},
-    {.name = "collector.process.exe-count",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(exe_count),
-     .help = "Count processes of a job by executable, too, for the page "
-             "/metrics/cgroup_exporter."},
     {.name = "collector.process.fds",
      .kind = BJ_OPT_BOOL,
      .off = AT(open_fds),

@@ -35,7 +35,8 @@ struct bj_conf {
     bool basic;       /* only the files that are read in every mode */
     char *steps;      /* "off", "steps", "tasks" */
     uint64_t exe_top; /* executables of a job that get a series */
-    bool exe_count;   /* processes by executable are counted */
+    bool exe_count;   /* processes by executable are counted; no option: whoever
+                         tells them sets it */
     bool open_fds;
     struct bj_strv places; /* "name=path" */
     char *cluster;

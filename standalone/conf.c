@@ -32,6 +32,11 @@ const struct bj_opt bj_exporter_opts[] = {
      .help = "Whose names the metrics have: native, or those of another "
              "exporter, whose port is then the preset of web.listen-address "
              "and whose collectors are on unless they are named."},
+    {.name = "dialect.exe-count",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(core.exe_count),
+     .help = "Count processes of jobs by executable, which cgroup_exporter "
+             "tells; the collector process must be on."},
     {.name = "web.config.file",
      .kind = BJ_OPT_STR,
      .off = AT(web_file),

@@ -184,7 +184,7 @@ static const struct {
     {"cgroup_exporter",
      {"--config.paths=/slurm", "--collect.proc", "--collect.proc.max-exec=100"},
      "--web.dialect=cgroup_exporter --collector.process "
-     "--collector.process.exe-count",
+     "--dialect.exe-count",
      0,
      {0}},
     {"cgroup_exporter",

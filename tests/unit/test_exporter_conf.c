@@ -325,6 +325,22 @@ static void cluster_of_others(void **state)
     bj_exporter_conf_free(&c);
 }
 
+/* Figures of each job of the queue are kept for those that are traced. */
+static void each_job(void **state)
+{
+    struct bj_exporter_conf c;
+    const char *plain[ARGS] = {"--collector.cluster"};
+    const char *traced[ARGS] = {"--collector.cluster", "--trace.enabled"};
+    (void)state;
+    assert_int_equal(load(&c, plain, NULL), 0);
+    assert_false(c.core.scheduler.each_job);
+    assert_false(c.core.exe_count);
+    bj_exporter_conf_free(&c);
+    assert_int_equal(load(&c, traced, NULL), 0);
+    assert_true(c.core.scheduler.each_job);
+    bj_exporter_conf_free(&c);
+}
+
 static void manual_and_example(void **state)
 {
     (void)state;
@@ -387,6 +403,7 @@ int main(void)
         cmocka_unit_test(cluster_of_others),
         cmocka_unit_test(what_is_wrong),
         cmocka_unit_test(help),
+        cmocka_unit_test(each_job),
         cmocka_unit_test(manual_and_example),
         cmocka_unit_test(want_of_memory),
     };

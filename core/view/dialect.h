@@ -3,9 +3,9 @@
  *
  * A dialect is a table over the same records as the native view: a row says
  * which field leaves under which name, in which unit, with which labels.
- * Nothing is computed here that native does not tell, but for units and for
- * sums of two fields.  docs/dialects.md says where a peer meant something else,
- * and what of it is not told. */
+ * Nothing is computed here but units and sums of two fields, and next to
+ * nothing is told that native does not tell.  docs/dialects.md says where a
+ * peer meant something else, and what of it is not told. */
 #ifndef BJ_CORE_VIEW_DIALECT_H
 #define BJ_CORE_VIEW_DIALECT_H
 

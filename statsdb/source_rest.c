@@ -58,16 +58,8 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
 {
     struct answer *a = ctx;
     const struct bj_source_run *run = a->run;
-    if (run->batch_lines > 0 && a->lines >= run->batch_lines) {
-        int r = bj_upsert_commit(run->upsert, err);
-        if (r == 0)
-            r = bj_upsert_begin(run->upsert, err);
-        if (r < 0)
-            return r;
-        a->lines = 0;
-    }
-    a->lines += 1 + job->steps;
-    return bj_upsert_job(run->upsert, a->cluster, job, err);
+    int r = bj_source_room(run, &a->lines, 1 + job->steps, NULL, err);
+    return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
 }
 
 static void take_bad(void *ctx, const struct bj_slurmrest_bad *b)

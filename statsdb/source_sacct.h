@@ -26,6 +26,13 @@ struct bj_source_run {
     void (*bad)(void *ctx, const struct bj_sacct_bad *bad);
 };
 
+/* For sources: so many more lines come into the open transaction.  One that
+ * holds batch_lines is committed first, counts are told to progress (NULL: they
+ * are not), and the next is begun.  *lines: of the open one. */
+int bj_source_room(const struct bj_source_run *run, uint64_t *lines,
+                   uint64_t more, const struct bj_sacct_counts *counts,
+                   struct bj_err *err);
+
 /* conf must outlive it. */
 int bj_source_sacct_new(const struct bj_cluster_conf *conf,
                         struct bj_source_sacct **ret, struct bj_err *err);

@@ -32,19 +32,11 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
 {
     struct answer *a = ctx;
     const struct bj_source_run *run = a->run;
-    if (run->batch_lines > 0 && a->lines >= run->batch_lines) {
-        int r = bj_upsert_commit(run->upsert, err);
-        if (r == 0)
-            r = bj_upsert_begin(run->upsert, err);
-        if (r < 0)
-            return r;
-        a->lines = 0;
-    }
-    a->lines++;
-    if (!a->runs)
-        return bj_upsert_job(run->upsert, a->cluster, job, err);
+    int r = bj_source_room(run, &a->lines, 1, NULL, err);
+    if (r < 0 || !a->runs)
+        return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
     struct bj_sched_job copy = *job, left;
-    int r = bj_pbs_runs_place(a->runs, a->cluster, &copy, &left, err);
+    r = bj_pbs_runs_place(a->runs, a->cluster, &copy, &left, err);
     if (r > 0)
         r = bj_upsert_job(run->upsert, a->cluster, &left, err);
     return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, &copy, err);

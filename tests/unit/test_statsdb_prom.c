@@ -268,12 +268,36 @@ static void test_line(void **state)
     unlink(token);
 }
 
+static void test_fits(void **state)
+{
+    static const struct {
+        const char *url;
+        uint64_t scrape, settle;
+        int want;
+    } cases[] = {
+        {"http://h:9090", 30, 60, 0},
+        {"http://h:9090", 30, 59, -EINVAL},
+        {"ftp://h", 30, 60, -EINVAL},
+        {"", 30, 0, 0}, /* nobody is asked */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_err why = {0};
+        char url[40];
+        snprintf(url, sizeof(url), "%s", cases[i].url);
+        const struct bj_prom_conf conf = {.url = url,
+                                          .scrape_usec = cases[i].scrape,
+                                          .settle_usec = cases[i].settle};
+        assert_int_equal(bj_prom_check(&conf, &why), cases[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded), cmocka_unit_test(test_bad),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_matchers),
-        cmocka_unit_test(test_line),
+        cmocka_unit_test(test_line),     cmocka_unit_test(test_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

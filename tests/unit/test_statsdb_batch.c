@@ -1,0 +1,61 @@
+/* How a source's answer is cut into transactions. */
+#include "tests/unit/test_statsdb.h"
+
+#include "statsdb/source_sacct.h"
+
+struct told {
+    struct sqlite3 *db;
+    unsigned n;
+};
+
+static void on_progress(void *ctx, const struct bj_sacct_counts *counts)
+{
+    struct told *t = ctx;
+    (void)counts;
+    assert_true(sqlite3_get_autocommit(t->db)); /* between transactions */
+    t->n++;
+}
+
+/* Lines of 7 jobs with two steps each: one transaction holds at least so many
+ * lines before the next job begins another. */
+static void check(uint64_t batch_lines, unsigned commits, uint64_t left)
+{
+    struct fixture f;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    struct told told = {.db = bj_store_db(s)};
+    const struct bj_source_run run = {.upsert = u,
+                                      .batch_lines = batch_lines,
+                                      .ctx = &told,
+                                      .progress = on_progress};
+    const struct bj_sacct_counts counts = {0};
+    uint64_t lines = 0;
+    assert_int_equal(bj_upsert_begin(u, NULL), 0);
+    for (unsigned i = 0; i < 7; i++) {
+        assert_int_equal(bj_source_room(&run, &lines, 3, &counts, NULL), 0);
+        assert_false(sqlite3_get_autocommit(told.db));
+    }
+    assert_int_equal(told.n, commits);
+    assert_int_equal(lines, left);
+    assert_int_equal(bj_upsert_commit(u, NULL), 0);
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    check(0, 0, 21);
+    check(1, 6, 3);
+    check(6, 3, 3);
+    check(7, 2, 3);
+    check(100, 0, 21);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_batches)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

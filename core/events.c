@@ -1,6 +1,7 @@
 /* Memory events of v1 jobs, limit hits and OOM kills: the kernel counts them in
  * the cgroup where they happen and does not add them up, so that a job has the
- * sum over its steps and tasks. */
+ * sum over its steps and tasks.  Who hits the limit of memory and swap space
+ * together is near that of memory, which is never above it. */
 #include "core/collect/kv.h"
 #include "core/internal.h"
 
@@ -55,11 +56,14 @@ static struct events read_events(struct bj_track *t, const char *rel)
 {
     static const struct bj_kv_key kills[] = {{{"oom_kill", 8}, 0, 1}};
     struct bj_kv_order *order = &t->core->reader.order[3];
-    struct events e = {{BJ_ABSENT, BJ_ABSENT}, BJ_ABSENT};
+    struct events e = {{BJ_ABSENT, BJ_ABSENT, BJ_ABSENT}, BJ_ABSENT};
     struct bj_slice text;
     if (read_file(t, rel, "memory.failcnt", &text) &&
         !bj_slice_number(&text, &e.of[BJ_EV_HITS]))
         e.of[BJ_EV_HITS] = BJ_ABSENT;
+    if (read_file(t, rel, "memory.memsw.failcnt", &text) && /* swapaccount=1 */
+        !bj_slice_number(&text, &e.of[BJ_EV_SWAP_HITS]))
+        e.of[BJ_EV_SWAP_HITS] = BJ_ABSENT;
     if (read_file(t, rel, "memory.oom_control", &text)) /* Linux 4.13 */
         bj_kv_parse(text, kills, 1, order, &e.of[BJ_EV_KILLS]);
     if (read_file(t, rel, "memory.limit_in_bytes", &text) &&
@@ -104,16 +108,36 @@ static bool due(struct bj_track *t)
            peak >= limit - CHARGE_BYTES || t->core->now_usec >= t->events_usec;
 }
 
-static void tell(struct bj_unit *u, const uint64_t sum[BJ_EVENTS], bool kills)
+/* Kinds of events that this kernel does not count, as a mask, are absent. */
+static void tell(struct bj_unit *u, const uint64_t sum[BJ_EVENTS],
+                 unsigned unknown)
 {
-    u->use.mem_limit_hits = sum[BJ_EV_HITS];
-    u->use.mem_oom_kills = kills ? sum[BJ_EV_KILLS] : BJ_ABSENT;
+    uint64_t *const to[BJ_EVENTS] = {
+        [BJ_EV_HITS] = &u->use.mem_limit_hits,
+        [BJ_EV_KILLS] = &u->use.mem_oom_kills,
+        [BJ_EV_SWAP_HITS] = &u->use.memsw_limit_hits,
+    };
+    for (unsigned e = 0; e < BJ_EVENTS; e++)
+        *to[e] = unknown & 1u << e ? BJ_ABSENT : sum[e];
+}
+
+/* Those that the job's own cgroup does not tell, and never has. */
+static unsigned unknown_events(const struct bj_unit *u,
+                               const struct events *own)
+{
+    unsigned unknown = 0;
+    if (own->of[BJ_EV_KILLS] == BJ_ABSENT && u->use.mem_oom_kills == BJ_ABSENT)
+        unknown |= 1u << BJ_EV_KILLS;
+    if (own->of[BJ_EV_SWAP_HITS] == BJ_ABSENT &&
+        u->use.memsw_limit_hits == BJ_ABSENT)
+        unknown |= 1u << BJ_EV_SWAP_HITS;
+    return unknown;
 }
 
 /* What a step has counted itself, what its tasks have, and what those had that
  * have gone. */
 static void tell_step(const struct bj_track *t, const struct bj_step *s,
-                      bool kills)
+                      unsigned unknown)
 {
     uint64_t sum[BJ_EVENTS];
     for (int e = 0; e < BJ_EVENTS; e++)
@@ -122,7 +146,7 @@ static void tell_step(const struct bj_track *t, const struct bj_step *s,
         for (int e = 0; e < BJ_EVENTS; e++)
             if (*k->task && strcmp(k->step, s->step) == 0)
                 sum[e] += k->local[e];
-    tell(s->unit, sum, kills);
+    tell(s->unit, sum, unknown);
 }
 
 /* What could not be read stays as it was. */
@@ -164,10 +188,9 @@ void bj_track_events(struct bj_track *t, bool slow)
     for (int e = 0; e < BJ_EVENTS; e++)
         sum[e] = t->local[e] + t->retired[e];
     read_steps(t, sum);
-    bool kills = own.of[BJ_EV_KILLS] != BJ_ABSENT ||
-                 t->unit.use.mem_oom_kills != BJ_ABSENT;
+    unsigned unknown = unknown_events(&t->unit, &own);
     for (const struct bj_step *s = t->steps; s; s = s->next)
         if (s->unit)
-            tell_step(t, s, kills);
-    tell(&t->unit, sum, kills);
+            tell_step(t, s, unknown);
+    tell(&t->unit, sum, unknown);
 }

@@ -41,10 +41,10 @@ static const struct {
 } cgroup_collectors[] = {
     {BJ_COLLECT_CPU, bj_cpu_files, 0},
     {BJ_COLLECT_MEMORY, bj_memory_files, 6},
-    {BJ_COLLECT_PIDS, bj_pids_files, 16},
-    {BJ_COLLECT_BLOCK, bj_block_files, 18},
-    {BJ_COLLECT_PRESSURE, bj_pressure_files, 21},
-    {BJ_COLLECT_PERCORE, bj_percore_files, 24},
+    {BJ_COLLECT_PIDS, bj_pids_files, 18},
+    {BJ_COLLECT_BLOCK, bj_block_files, 20},
+    {BJ_COLLECT_PRESSURE, bj_pressure_files, 23},
+    {BJ_COLLECT_PERCORE, bj_percore_files, 26},
 };
 
 static void say(struct bj_core *core, enum bj_log_level level, const char *run,

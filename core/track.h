@@ -10,7 +10,7 @@
 #include "core/find/told.h"
 #include "core/find/tree.h"
 
-enum { BJ_EV_HITS, BJ_EV_KILLS, BJ_EVENTS };
+enum { BJ_EV_HITS, BJ_EV_KILLS, BJ_EV_SWAP_HITS, BJ_EVENTS };
 
 /* A step, or a task of one. */
 struct bj_step {

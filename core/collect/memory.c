@@ -62,6 +62,7 @@ static int parse_v1_stat(struct bj_reader *rd, struct bj_unit *u,
 /* memory.events of v2; v1 has them otherwise (core/events.c). */
 static const struct bj_kv_key oom_keys[] = {
     {{"oom_kill", 8}, FIELD(mem_oom_kills), 1},
+    {{"oom", 3}, FIELD(mem_ooms), 1},
     {{"max", 3}, FIELD(mem_limit_hits), 1},
 };
 
@@ -69,12 +70,14 @@ static int parse_events(struct bj_reader *rd, struct bj_unit *u,
                         const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
-    return bj_kv_parse(text, oom_keys, 2, &rd->order[3], &u->use);
+    return bj_kv_parse(text, oom_keys, sizeof(oom_keys) / sizeof(oom_keys[0]),
+                       &rd->order[3], &u->use);
 }
 
-/* The nearest parent that has a limit.  rel is cut from the right; the root of
- * the hierarchy has no memory.max. */
-static uint64_t parent_limit(struct bj_unit *u, struct bj_reader *rd)
+/* The nearest parent that has a limit in the file.  rel is cut from the right;
+ * the root of the hierarchy has no such file. */
+static uint64_t parent_limit(struct bj_unit *u, struct bj_reader *rd,
+                             const char *file)
 {
     unsigned h = (unsigned)u->ctl[BJ_CTL_MEMORY];
     char path[4096], text[64];
@@ -87,8 +90,7 @@ static uint64_t parent_limit(struct bj_unit *u, struct bj_reader *rd)
         struct bj_slice s;
         uint64_t v;
         if (dir >= 0 &&
-            bj_file_read(dir, "memory.max", text, sizeof(text), &s, NULL) ==
-                0 &&
+            bj_file_read(dir, file, text, sizeof(text), &s, NULL) == 0 &&
             bj_slice_number(&s, &v))
             return v;
     }
@@ -98,15 +100,23 @@ static uint64_t parent_limit(struct bj_unit *u, struct bj_reader *rd)
 static int parse_v2_limit(struct bj_reader *rd, struct bj_unit *u,
                           const struct bj_cgfile *f, struct bj_slice text)
 {
-    (void)f;
     uint64_t v;
-    if (bj_slice_number(&text, &v))
-        u->use.mem_limit_bytes = v;
-    else if (bj_slice_eq(bj_slice_trim(text), BJ_SLICE("max")))
-        u->use.mem_limit_bytes = parent_limit(u, rd);
-    else
-        return -EINVAL;
+    if (!bj_slice_number(&text, &v)) {
+        if (!bj_slice_eq(bj_slice_trim(text), BJ_SLICE("max")))
+            return -EINVAL;
+        v = parent_limit(u, rd, f->name);
+    }
+    memcpy((char *)&u->use + f->off, &v, sizeof(v));
     return 0;
+}
+
+static int parse_v1_limit(struct bj_reader *rd, struct bj_unit *u,
+                          const struct bj_cgfile *f, struct bj_slice text)
+{
+    int r = bj_parse_number(rd, u, f, text);
+    if (u->use.memsw_limit_bytes > NO_LIMIT)
+        u->use.memsw_limit_bytes = BJ_ABSENT;
+    return r;
 }
 
 #define NUMBER(file, ver, slot, base, field)                                   \
@@ -132,7 +142,8 @@ const struct bj_cgfile bj_memory_files[] = {
      .keep_basic = true,
      .slow = true,
      .basic = true,
-     .parse = parse_v2_limit},
+     .parse = parse_v2_limit,
+     .off = FIELD(mem_limit_bytes)},
     {.name = "memory.events",
      .version = V2,
      .ctl = BJ_CTL_MEMORY,
@@ -146,6 +157,13 @@ const struct bj_cgfile bj_memory_files[] = {
      .swap = true,
      .parse = bj_parse_number,
      .off = FIELD(mem_swap_bytes)},
+    {.name = "memory.swap.max",
+     .version = V2,
+     .ctl = BJ_CTL_MEMORY,
+     .keep = -1,
+     .slow = true,
+     .parse = parse_v2_limit,
+     .off = FIELD(mem_swap_limit_bytes)},
     NUMBER("memory.usage_in_bytes", V1, 2, true, mem_used_bytes),
     NUMBER("memory.max_usage_in_bytes", V1, 3, true, mem_peak_bytes),
     {.name = "memory.stat",
@@ -155,5 +173,12 @@ const struct bj_cgfile bj_memory_files[] = {
      .basic = true,
      .parse = parse_v1_stat},
     NUMBER("memory.kmem.usage_in_bytes", V1, 5, false, mem_kernel_bytes),
+    {.name = "memory.memsw.limit_in_bytes",
+     .version = V1,
+     .ctl = BJ_CTL_MEMORY,
+     .keep = -1,
+     .slow = true,
+     .parse = parse_v1_limit,
+     .off = FIELD(memsw_limit_bytes)},
     {0},
 };

@@ -116,19 +116,21 @@ static int read_memory(struct bj_node_state *n, struct bj_err *err)
         uint64_t *to;
     } keys[] = {
         {BJ_SLICE("MemTotal:"), &n->node.mem_total_bytes},
+        {BJ_SLICE("MemFree:"), &n->node.mem_free_bytes},
         {BJ_SLICE("MemAvailable:"), &n->node.mem_available_bytes},
     };
+    const size_t wanted = sizeof(keys) / sizeof(keys[0]);
     struct bj_slice text, line;
     int r =
         read_kept(n, &n->meminfo_fd, n->conf->procfs, "meminfo", &text, err);
     if (r < 0)
         return r;
-    for (size_t found = 0; found < 2 && bj_slice_line(&text, &line);) {
+    for (size_t found = 0; found < wanted && bj_slice_line(&text, &line);) {
         struct bj_slice word, num;
         uint64_t kib;
         if (!bj_slice_word(&line, &word))
             continue;
-        for (size_t k = 0; k < 2; k++)
+        for (size_t k = 0; k < wanted; k++)
             if (bj_slice_eq(word, keys[k].key) && bj_slice_word(&line, &num) &&
                 bj_slice_u64(num, &kib) == 0) {
                 *keys[k].to = kib * 1024;

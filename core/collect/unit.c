@@ -231,6 +231,13 @@ static bool still_there(const struct bj_unit *u, const struct bj_reader *rd,
            access(path, F_OK) == 0;
 }
 
+static void note_failing(struct bj_unit *u, uint32_t failing)
+{
+    u->failing = failing;
+    u->use.unread_files =
+        failing ? (uint64_t)__builtin_popcount(failing) : BJ_ABSENT;
+}
+
 static void trouble(struct bj_unit *u, struct bj_reader *rd,
                     const struct bj_cgfile *f, unsigned h, unsigned bit, int r)
 {
@@ -251,6 +258,7 @@ static void trouble(struct bj_unit *u, struct bj_reader *rd,
     rd->faults++;
     bj_err_set(&rd->fault, r, "cgroup %s: %s",
                u->rel[rd->hiers->v[h].version - 1], f->name);
+    note_failing(u, u->failing | 1u << bit);
 }
 
 static uint64_t *field(struct bj_unit *u, const struct bj_cgfile *f)
@@ -293,6 +301,8 @@ void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
         }
         if (r < 0)
             trouble(u, rd, f, (unsigned)h, first + i, r);
+        else if (u->failing)
+            note_failing(u, u->failing & ~(1u << (first + i)));
     }
 }
 

@@ -24,6 +24,7 @@ struct bj_unit {
     struct bj_usage use;
     uint64_t slow_due_usec;     /* when the slow files are to be read next */
     uint32_t missing;           /* bit i: file i is not there */
+    uint32_t failing;           /* bit i: it could not be read */
     bool watched;               /* the kernel tells of its notified file */
     uint16_t there;             /* bit h: it has a directory in hierarchy h */
     int8_t ctl[BJ_CONTROLLERS]; /* hierarchy that serves it; -1: none */

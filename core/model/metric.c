@@ -76,6 +76,27 @@ const struct bj_unit_name bj_units[] = {
                     "Times the " noun " hit its memory limit."),               \
             COUNTER(bj_usage, mem_oom_kills, "oom_kills", BJ_NUMBER,           \
                     "Processes of the " noun " killed for want of memory."),   \
+            COUNTER(bj_usage, mem_ooms, "ooms", BJ_NUMBER,                     \
+                    "Times the " noun                                          \
+                    " could not get memory below its limit (cgroup v2)."),     \
+            GAUGE(bj_usage, mem_swap_limit_bytes, "memory_swap_limit",         \
+                  BJ_BYTES,                                                    \
+                  "Limit of swap space of the " noun                           \
+                  ": its own, else that of the nearest limited parent "        \
+                  "(cgroup v2)."),                                             \
+            GAUGE(bj_usage, memsw_limit_bytes, "memory_and_swap_limit",        \
+                  BJ_BYTES,                                                    \
+                  "Limit of memory and swap space together of the " noun       \
+                  " (cgroup v1)."),                                            \
+            COUNTER(bj_usage, memsw_limit_hits, "memory_and_swap_limit_hits",  \
+                    BJ_NUMBER,                                                 \
+                    "Times the " noun                                          \
+                    " hit its limit of memory and swap space together "        \
+                    "(cgroup v1)."),                                           \
+            LEVEL(bj_usage, unread_files, "unread_files", BJ_NUMBER,           \
+                  "Files of the " noun                                         \
+                  " that the last attempt to read failed on; absent when all " \
+                  "could be read."),                                           \
             LEVEL(bj_usage, pids, "tasks_charged", BJ_NUMBER,                  \
                   "Threads charged to the " noun " by the pids controller."),  \
             COUNTER(bj_usage, psi_cpu_some_usec, "pressure_cpu_some", BJ_USEC, \
@@ -199,6 +220,8 @@ static const struct bj_metric node_rows[] = {
           "Memory of the node."),
     GAUGE(bj_node, mem_available_bytes, "memory_available", BJ_BYTES,
           "Memory that could be had without swapping."),
+    GAUGE(bj_node, mem_free_bytes, "memory_free", BJ_BYTES,
+          "Memory that nothing uses, page cache neither."),
     GAUGE(bj_node, cpus, "cpus", BJ_NUMBER, "CPUs on line."),
     GAUGE(bj_node, cores, "cores", BJ_NUMBER, "CPU cores on line."),
     GAUGE(bj_node, sockets, "sockets", BJ_NUMBER, "CPU sockets on line."),

@@ -38,12 +38,17 @@ struct bj_usage {
     uint64_t mem_unevictable_bytes, mem_huge_bytes, mem_kernel_bytes;
     uint64_t mem_peak_bytes, mem_limit_bytes, mem_swap_bytes;
     uint64_t mem_limit_hits, mem_oom_kills;
+    uint64_t mem_ooms;             /* v2: memory.events, oom */
+    uint64_t mem_swap_limit_bytes; /* v2: of swap space alone */
+    /* v1: of memory and swap space together */
+    uint64_t memsw_limit_bytes, memsw_limit_hits;
     /* pids.current, which counts threads */
     uint64_t pids;
     /* *.pressure, total= */
     uint64_t psi_cpu_some_usec, psi_cpu_full_usec;
     uint64_t psi_mem_some_usec, psi_mem_full_usec;
     uint64_t psi_io_some_usec, psi_io_full_usec;
+    uint64_t unread_files; /* how many could not be read; absent: none */
 };
 
 /* What the processes of a job do, summed over /proc.  Counters keep what
@@ -134,7 +139,7 @@ struct bj_info {
 
 /* The node. */
 struct bj_node {
-    uint64_t mem_total_bytes, mem_available_bytes;
+    uint64_t mem_total_bytes, mem_available_bytes, mem_free_bytes;
     uint64_t cpus, cores, sockets; /* on line */
     uint64_t boot_sec;             /* since 1970 */
     uint64_t power_uw;             /* newest of the meter that is believed */

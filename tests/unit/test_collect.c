@@ -48,6 +48,11 @@ static const struct {
     FIELD(psi_cpu_full_usec),
     FIELD(psi_io_some_usec),
     FIELD(psi_io_full_usec),
+    FIELD(mem_ooms),
+    FIELD(mem_swap_limit_bytes),
+    FIELD(memsw_limit_bytes),
+    FIELD(memsw_limit_hits),
+    FIELD(unread_files),
 };
 enum { NFIELDS = sizeof(fields) / sizeof(fields[0]) };
 
@@ -57,20 +62,22 @@ static const struct {
 } jobs[] = {
     {"v2-slurm",
      "1",
-     {8068862,   5470617,   2598245,  0,         0,         0,     1,
-      107769856, 107098112, 24576,    0,         0,         12288, 12288,
-      0,         44040192,  647168,   176062464, 268435456, 0,     0,
-      0,         NONE,      11160612, 10498681,  NONE,      NONE}},
+     {8068862,   5470617,   2598245,   0, 0,     0,     1,    107769856,
+      107098112, 24576,     0,         0, 12288, 12288, 0,    44040192,
+      647168,    176062464, 268435456, 0, 0,     0,     NONE, 11160612,
+      10498681,  NONE,      NONE,      0, NONE,  NONE,  NONE, NONE}},
     {"v1-slurm",
      "1",
-     {1225738,   1030000, 180000, NONE, NONE,  NONE, 1,    108298240, 107175936,
-      16384,     0,       0,      4096, 12288, 0,    0,    585728,    175747072,
-      268435456, 0,       0,      0,    NONE,  NONE, NONE, NONE,      NONE}},
+     {1225738,   1030000,   180000,    NONE, NONE, NONE,  1,    108298240,
+      107175936, 16384,     0,         0,    4096, 12288, 0,    0,
+      585728,    175747072, 268435456, 0,    0,    0,     NONE, NONE,
+      NONE,      NONE,      NONE,      NONE, NONE, NONE,  NONE, NONE}},
     {"v2-units",
      "77",
-     {10927603,  8198690, 2728912, 10624262, 219,  218,  NONE, NONE, NONE,
-      NONE,      NONE,    NONE,    NONE,     NONE, NONE, NONE, NONE, NONE,
-      209715200, NONE,    663,     0,        2,    NONE, NONE, 7752, 318}},
+     {10927603, 8198690, 2728912,   10624262, 219,  218,  NONE, NONE,
+      NONE,     NONE,    NONE,      NONE,     NONE, NONE, NONE, NONE,
+      NONE,     NONE,    209715200, NONE,     663,  0,    2,    NONE,
+      NONE,     7752,    318,       0,        NONE, NONE, NONE, NONE}},
 };
 
 static void test_jobs(void **state)
@@ -156,10 +163,15 @@ static void test_parent_limit(void **state)
     tmp_file("system.slice/memory.max", "4096000\n");
     tmp_file("a.slice/slurmstepd.scope/job_2/memory.max", "max\n");
     tmp_file("a.slice/memory.max", "max\n");
+    tmp_file("system.slice/slurmstepd.scope/job_1/memory.swap.max", "max\n");
+    tmp_file("system.slice/memory.swap.max", "8192\n");
+    tmp_file("a.slice/slurmstepd.scope/job_2/memory.swap.max", "0\n");
     rig_start(&r, root, NULL);
     rig_pass(&r);
     assert_int_equal(rig_job(&r, "1")->use.mem_limit_bytes, 4096000);
     assert_true(rig_job(&r, "2")->use.mem_limit_bytes == BJ_ABSENT);
+    assert_int_equal(rig_job(&r, "1")->use.mem_swap_limit_bytes, 8192);
+    assert_int_equal(rig_job(&r, "2")->use.mem_swap_limit_bytes, 0);
     rig_stop(&r);
     tmp_gone();
 }
@@ -185,12 +197,44 @@ static void test_fault(void **state)
     assert_int_equal(rig_job(&r, "2")->use.mem_used_bytes, 2);
     assert_true(rig_job(&r, "2")->use.cpu_usec == BJ_ABSENT);
     assert_int_equal(rig_job(&r, "2")->use.cpu_user_usec, 5);
+    assert_int_equal(rig_job(&r, "1")->use.unread_files, 1);
+    assert_int_equal(rig_job(&r, "2")->use.unread_files, 1);
     assert_string_equal(
         r.log,
         "1 collector cpu: cgroup a.slice/slurmstepd.scope/job_2: cpu.stat: "
         "Invalid argument\n"
         "1 collector memory: cgroup a.slice/slurmstepd.scope/job_1: "
         "memory.current: Invalid argument\n");
+    tmp_file("a.slice/slurmstepd.scope/job_1/memory.current", "7\n");
+    rig_pass(&r);
+    assert_true(rig_job(&r, "1")->use.unread_files == BJ_ABSENT);
+    assert_int_equal(rig_job(&r, "2")->use.unread_files, 1);
+    rig_stop(&r);
+    tmp_gone();
+}
+
+/* On v1 memory and swap space have one limit. */
+static void test_memsw_limit(void **state)
+{
+    (void)state;
+    struct rig r;
+    char root[128];
+    snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
+    for (int i = 1; i <= 2; i++) {
+        char name[128];
+        snprintf(name, sizeof(name), "memory/slurm/uid_7/job_%d", i);
+        tmp_dir(name);
+        snprintf(name, sizeof(name), "memory/slurm/uid_7/job_%d/cgroup.procs",
+                 i);
+        tmp_file(name, "1\n");
+        snprintf(name, sizeof(name),
+                 "memory/slurm/uid_7/job_%d/memory.memsw.limit_in_bytes", i);
+        tmp_file(name, i == 1 ? "1073741824\n" : "9223372036854771712\n");
+    }
+    rig_start(&r, root, NULL);
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "1")->use.memsw_limit_bytes, 1073741824);
+    assert_true(rig_job(&r, "2")->use.memsw_limit_bytes == BJ_ABSENT);
     rig_stop(&r);
     tmp_gone();
 }
@@ -241,6 +285,7 @@ static void test_node(void **state)
     assert_true(r.snap->node.mem_total_bytes >=
                 (uint64_t)sysconf(_SC_PHYS_PAGES) *
                     (uint64_t)sysconf(_SC_PAGESIZE));
+    assert_true(r.snap->node.mem_free_bytes < r.snap->node.mem_total_bytes);
     assert_true(r.snap->node.modes.n == 8);
     assert_true(r.snap->node.boot_sec > 1500000000);
     assert_int_equal(r.snap->self.max_fds, sysconf(_SC_OPEN_MAX));
@@ -253,7 +298,7 @@ int main(void)
         cmocka_unit_test(test_jobs),         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_cores),        cmocka_unit_test(test_fault),
         cmocka_unit_test(test_parent_limit), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_node),
+        cmocka_unit_test(test_node),         cmocka_unit_test(test_memsw_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,6 +205,8 @@ static void v1_dir(const char *rel, const char *kills)
     tmp_file(name, "1\n");
     snprintf(name, sizeof(name), "%s/memory.failcnt", rel);
     tmp_file(name, "2\n");
+    snprintf(name, sizeof(name), "%s/memory.memsw.failcnt", rel);
+    tmp_file(name, "5\n");
     snprintf(name, sizeof(name), "%s/memory.oom_control", rel);
     snprintf(text, sizeof(text),
              "oom_kill_disable 0\nunder_oom 0\noom_kill %s\n", kills);
@@ -225,9 +227,11 @@ static void test_v1_events(void **state)
     const struct bj_job *job = rig_job(&r, "5");
     assert_int_equal(job->use.mem_oom_kills, 4);
     assert_int_equal(job->use.mem_limit_hits, 8);
+    assert_int_equal(job->use.memsw_limit_hits, 20);
     const struct bj_step_use *s = job->steps.v;
     assert_int_equal(job->steps.n, 1);
     assert_int_equal(s[0].use.mem_oom_kills, 4);
+    assert_int_equal(s[0].use.memsw_limit_hits, 15);
     tmp_remove("memory/slurm/uid_7/job_5/step_0/task_1");
     tmp_file("memory/slurm/uid_7/job_5/memory.max_usage_in_bytes", "101\n");
     rig_pass(&r);
@@ -237,6 +241,7 @@ static void test_v1_events(void **state)
     rig_pass(&r);
     assert_int_equal(rig_job(&r, "5")->use.mem_oom_kills, 4);
     assert_int_equal(rig_job(&r, "5")->use.mem_limit_hits, 8);
+    assert_int_equal(rig_job(&r, "5")->use.memsw_limit_hits, 20);
     rig_stop(&r);
 }
 

@@ -70,8 +70,8 @@ void bj_daemon_count(struct bj_report_cluster *r,
 }
 
 /* Ask, and note with the last of the answer how far that leads. */
-static int ask(struct bj_daemon *d, struct bj_daemon_source *s,
-               const struct bj_window *w, struct bj_err *err)
+static int ask_for(struct bj_daemon *d, struct bj_daemon_source *s,
+                   const struct bj_window *w, struct bj_err *err)
 {
     bool dry = d->conf->dry_run;
     struct bj_source_run run = {.upsert = d->upsert,
@@ -106,6 +106,17 @@ static int ask(struct bj_daemon *d, struct bj_daemon_source *s,
                s->bad - BJ_DAEMON_BAD_TOLD);
     tell(s, w, &n, &was, bj_upsert_counts(d->upsert));
     return 0;
+}
+
+/* History is put in bulk; the rest as all that the daemon writes. */
+static int ask(struct bj_daemon *d, struct bj_daemon_source *s,
+               const struct bj_window *w, struct bj_err *err)
+{
+    int r = bj_upsert_bulk(d->upsert, bj_window_bulk(&s->rules, w), err);
+    if (r == 0)
+        r = ask_for(d, s, w, err);
+    int off = bj_upsert_bulk(d->upsert, false, r < 0 ? NULL : err);
+    return r < 0 ? r : off;
 }
 
 /* --- when ------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "statsdb/dict.h"
 
 #include "statsdb/cache.h"
+#include "statsdb/dict_given.h"
 #include "statsdb/dict_parts.h"
 #include "statsdb/dict_wait.h"
 #include "statsdb/sql.h"
@@ -55,13 +56,15 @@ struct bj_dicts {
     uint64_t seed;
     struct bj_dict_parts *parts;
     enum bj_hosts_grammar grammar;
+    bool bulk;
     struct {
         struct bj_cache cache;
         bool complete; /* the cache has all of the table, as far as we know */
         struct sqlite3_stmt *find, *add;
         struct bj_dict_wait *wait; /* NULL: entries do not */
-        char last[LAST];           /* what was asked for last, and its number */
-        size_t last_len;           /* above LAST: nothing */
+        struct bj_dict_given given;
+        char last[LAST]; /* what was asked for last, and its number */
+        size_t last_len; /* above LAST: nothing */
         int64_t last_id;
     } of[BJ_DICTS];
 };
@@ -109,6 +112,7 @@ void bj_dicts_free(struct bj_dicts *d)
         sqlite3_finalize(d->of[i].find);
         sqlite3_finalize(d->of[i].add);
         bj_dict_wait_free(d->of[i].wait);
+        bj_dict_given_free(&d->of[i].given);
         bj_cache_free(&d->of[i].cache);
     }
     bj_dict_parts_free(d->parts);
@@ -121,6 +125,7 @@ void bj_dicts_clear(struct bj_dicts *d)
         bj_cache_clear(&d->of[i].cache);
         if (d->of[i].wait)
             bj_dict_wait_drop(d->of[i].wait);
+        bj_dict_given_clear(&d->of[i].given);
         d->of[i].complete = false;
         d->of[i].last_len = LAST + 1;
     }
@@ -131,14 +136,37 @@ void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
     d->grammar = grammar;
 }
 
-int bj_dicts_wait(struct bj_dicts *d, struct bj_err *err)
+int bj_dicts_bulk(struct bj_dicts *d, bool on, struct bj_err *err)
 {
     int r = 0;
-    for (int i = 0; r == 0 && i < BJ_DICTS; i++)
-        if (shapes[i].columns && !d->of[i].wait)
+    d->bulk = on;
+    for (int i = 0; i < BJ_DICTS; i++) {
+        bj_dict_wait_free(d->of[i].wait);
+        d->of[i].wait = NULL;
+        bj_dict_given_free(&d->of[i].given);
+        d->of[i].last_len = LAST + 1;
+        if (r == 0 && on && shapes[i].columns)
             r = bj_dict_wait_new(d->db, shapes[i].table, shapes[i].columns,
                                  &d->of[i].wait, err);
+    }
     return r;
+}
+
+int bj_dicts_prove(struct bj_dicts *d, struct bj_err *err)
+{
+    int r = 0;
+    for (int i = 0; r == 0 && i < BJ_DICTS; i++) {
+        r = bj_dict_given_prove(&d->of[i].given, d->db, shapes[i].table, err);
+        d->of[i].last_len = LAST + 1;
+    }
+    return r;
+}
+
+/* Note what is given out, where nobody else looks whether it is there. */
+static int give(struct bj_dicts *d, enum bj_dict_id which, int64_t id,
+                struct bj_err *err)
+{
+    return d->bulk ? bj_dict_given_note(&d->of[which].given, id, err) : 0;
 }
 
 int bj_dicts_flush(struct bj_dicts *d, struct bj_err *err)
@@ -197,9 +225,10 @@ static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
     bind(d->of[which].add, e);
     int r = bj_sql_run(d->of[which].add, err);
     if (r == -EEXIST && d->of[which].complete) {
+        struct bj_err why = {0};
         d->of[which].complete = false;
-        r = find(d, which, e, ret, err);
-        return r < 0 ? r : 0;
+        int found = find(d, which, e, ret, &why);
+        return found > 0 ? 0 : r; /* not there: it refers to what is not */
     }
     if (r == 0) {
         *ret = sqlite3_last_insert_rowid(d->db);
@@ -230,6 +259,8 @@ static int enter(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
         r = bj_dict_add_hosts(d->parts, *ret, key, d->grammar, err);
     if (r == 0 && fresh && which == BJ_DICT_TRES)
         r = bj_dict_add_tres(d->parts, *ret, key, err);
+    if (r == 0)
+        r = give(d, which, *ret, err);
     return r < 0 ? r : keep(d, which, hash, key, *ret, err);
 }
 
@@ -258,7 +289,7 @@ static int look_up(struct bj_dicts *d, enum bj_dict_id which,
     struct bj_cache *c = &d->of[which].cache;
     uint64_t hash = bj_cache_hash(d->seed, text);
     if (bj_cache_find(c, hash, text, ret))
-        return 0;
+        return give(d, which, *ret, err);
     struct bj_dict_entry e = {.text = {text.n > 0 ? text.p : "", text.n}};
     return enter_in_turn(d, which, hash, text, &e, ret, err);
 }
@@ -297,7 +328,7 @@ int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
     struct bj_cache *c = &d->of[BJ_DICT_OWNER].cache;
     uint64_t hash = bj_cache_hash(d->seed, k);
     if (bj_cache_find(c, hash, k, ret))
-        return 0;
+        return give(d, BJ_DICT_OWNER, *ret, err);
     struct bj_dict_entry e = {.v = {uid, gid},
                               .ints = 2,
                               .text = {group.n > 0 ? group.p : "", group.n}};
@@ -311,7 +342,7 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
     struct bj_cache *c = &d->of[BJ_DICT_ASSOC].cache;
     uint64_t hash = bj_cache_hash(d->seed, k);
     if (bj_cache_find(c, hash, k, ret))
-        return 0;
+        return give(d, BJ_DICT_ASSOC, *ret, err);
     struct bj_dict_entry e = {.v = {of[0], of[1], of[2], of[3]}, .ints = 4};
     return enter_in_turn(d, BJ_DICT_ASSOC, hash, k, &e, ret, err);
 }

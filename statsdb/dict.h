@@ -8,6 +8,7 @@
 #include "sched/hostlist.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sqlite3;
@@ -37,12 +38,16 @@ struct bj_dicts;
 int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err);
 void bj_dicts_free(struct bj_dicts *d);
 
-/* From now on, let new entries of those dictionaries that nobody else enters
+/* For transactions in which SQLite does not look references up, between two
+ * transactions: new entries of those dictionaries that nobody else enters
  * anything into wait (statsdb/dict_wait.h) until bj_dicts_flush, which comes
- * before the end of the transaction.  Their numbers may be used at once where
- * foreign keys are off. */
-int bj_dicts_wait(struct bj_dicts *d, struct bj_err *err);
+ * before the end of the transaction, and what is given out is noted. */
+int bj_dicts_bulk(struct bj_dicts *d, bool on, struct bj_err *err);
 int bj_dicts_flush(struct bj_dicts *d, struct bj_err *err);
+
+/* Look whether all numbers that were given out since the last call, or since
+ * bj_dicts_bulk, are in their tables.  -EEXIST: one is not. */
+int bj_dicts_prove(struct bj_dicts *d, struct bj_err *err);
 
 /* Two threads use them, but no dictionary both at once: hold this mutex, which
  * must be recursive, whenever the connection is used. */

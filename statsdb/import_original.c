@@ -294,6 +294,8 @@ static int open_to(struct original *o, struct bj_err *err)
                                        .bad = take_bad};
     int r = bj_upsert_new(o->im->store, &o->upsert, err);
     if (r == 0)
+        r = bj_upsert_bulk(o->upsert, true, err);
+    if (r == 0)
         r = bj_sql_prepare(db, "SELECT 1 FROM job WHERE raw_id = ?5" SAME_TIME,
                            &o->by_id, err);
     if (r == 0)

@@ -33,7 +33,6 @@ static const char *const texts[] = {
     "DELETE FROM derive_record WHERE record IN (SELECT id FROM"
     " temp.old_record)",
     "DELETE FROM node_record WHERE id IN (SELECT id FROM temp.old_record)",
-    "DROP TABLE temp.old_record",
     "DELETE FROM job WHERE id IN (SELECT id FROM temp.old)",
 };
 
@@ -53,29 +52,70 @@ static int run(struct sqlite3 *db, const char *sql, int64_t before,
     return r;
 }
 
+/* SQLite would search all steps for each job.  So it is done here what it does:
+ * nothing that the schema has refer to them may be left.  Steps have no index
+ * of their job, but its number in theirs. */
+static const char left_sql[] =
+    "SELECT 'SELECT 1 FROM temp.' || o.name || ' AS o WHERE EXISTS (SELECT 1"
+    " FROM \"' || t.name || '\" AS t WHERE t.' || iif(t.name = 'step',"
+    " 'id BETWEEN o.id << 20 AND (o.id << 20) + 0xfffff',"
+    " '\"' || k.\"from\" || '\" = o.id') || ') LIMIT 1', t.name"
+    " FROM (SELECT 'old' AS name, 'job' AS gone UNION ALL"
+    " SELECT 'old_record', 'node_record') AS o, sqlite_schema AS t,"
+    " pragma_foreign_key_list(t.name) AS k"
+    " WHERE t.type = 'table' AND k.\"table\" = o.gone";
+
+static int nothing_left(struct sqlite3 *db, struct bj_err *err)
+{
+    struct sqlite3_stmt *st;
+    int64_t one;
+    int r = bj_sql_prepare(db, left_sql, &st, err);
+    if (r < 0)
+        return r;
+    while ((r = bj_sql_row(st, err)) > 0) {
+        r = bj_sql_int(db, (const char *)sqlite3_column_text(st, 0), &one, err);
+        if (r == 0)
+            r = bj_err_set(err, -EEXIST, "%s still refers to them",
+                           (const char *)sqlite3_column_text(st, 1));
+        if (r != -ENOENT)
+            break;
+    }
+    sqlite3_finalize(st);
+    return r;
+}
+
+static int remove_old(struct sqlite3 *db, int64_t before, unsigned max_jobs,
+                      struct bj_err *err)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
+        r = run(db, texts[i], before, max_jobs, err);
+    int removed = sqlite3_changes(db); /* of the last statement */
+    if (r == 0)
+        r = nothing_left(db, err);
+    if (r == 0)
+        r = bj_sql_exec(db, "DROP TABLE temp.old; DROP TABLE temp.old_record",
+                        err);
+    return r < 0 ? r : removed;
+}
+
 int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max_jobs,
                       struct bj_err *err)
 {
-    struct sqlite3 *db = bj_store_db(s);
-    /* The order above keeps the references; SQLite would search all steps for
-     * each job. */
-    int r = bj_sql_exec(db, "PRAGMA foreign_keys = OFF", err);
+    int r = bj_store_references(s, false, err);
     if (r == 0)
         r = bj_store_begin(s, err);
-    if (r < 0)
-        return r;
-    for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
-        r = run(db, texts[i], before_sec, max_jobs, err);
-    int removed = sqlite3_changes(db); /* of the last statement */
+    int removed = 0;
     if (r == 0)
-        r = bj_sql_exec(db, "DROP TABLE temp.old", err);
-    if (r == 0)
+        removed = r = remove_old(bj_store_db(s), before_sec, max_jobs, err);
+    if (r >= 0)
         r = bj_store_commit(s, err);
-    if (r < 0) {
+    if (r < 0)
         bj_store_rollback(s);
-        return bj_err_wrap(err, r, "removing old jobs");
-    }
-    return removed;
+    int on = bj_store_references(s, true, r < 0 ? NULL : err);
+    if (r == 0)
+        r = on;
+    return r < 0 ? bj_err_wrap(err, r, "removing old jobs") : removed;
 }
 
 int bj_retention_shrink(struct bj_store *s, unsigned pages, struct bj_err *err)

@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 enum {
-    CHUNK = 2 << 20,    /* longer lines are passed over */
+    CHUNK = 2 << 20,    /* longer lines are passed over; more than one is put
+                           in bulk: statsdb/upsert.h */
     BATCH = 8 << 20,    /* bytes of a transaction */
     HEAD = 64 << 10,    /* in which the first line must end */
     FILES_MAX = 100000, /* of a directory */
@@ -305,7 +306,11 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
         set_zone(f, file->order);
     /* One that has become shorter is another one that begins the same way, or
      * an old copy: what is known of it changes nothing. */
-    r = read_on(f, fd, source, at.to_sec <= st.st_size ? at.to_sec : 0, err);
+    int64_t from = at.to_sec <= st.st_size ? at.to_sec : 0;
+    if (!f->open) /* else dry */
+        r = bj_upsert_bulk(f->run->upsert, st.st_size - from > CHUNK, err);
+    if (r == 0)
+        r = read_on(f, fd, source, from, err);
     if (r < 0 || (f->run->stop && atomic_load(f->run->stop)))
         return r;
     file->done = true;
@@ -420,6 +425,8 @@ int bj_source_follow_run(struct bj_source_follow *f,
     }
     if (f->open) /* dry */
         give_up(f, 0);
+    int off = bj_upsert_bulk(run->upsert, false, r < 0 ? NULL : err);
+    r = r < 0 ? r : off;
     for (size_t i = 0; dry && i < f->files; i++)
         f->file[i].done = false;
     f->counts.lines = f->counts.jobs;

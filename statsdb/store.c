@@ -226,6 +226,18 @@ int bj_store_check(struct bj_store *s, struct bj_err *err)
     return r;
 }
 
+int bj_store_references(struct bj_store *s, bool on, struct bj_err *err)
+{
+    int now = -1;
+    if (!sqlite3_get_autocommit(s->db))
+        return bj_err_set(err, -EBUSY, "foreign keys within a transaction");
+    int rc =
+        sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, (int)on, &now);
+    if (rc != SQLITE_OK || now != (int)on)
+        return bj_err_set(err, -EPROTO, "foreign keys stay as they are");
+    return 0;
+}
+
 int bj_store_begin(struct bj_store *s, struct bj_err *err)
 {
     return bj_sql_exec(s->db, "BEGIN IMMEDIATE", err);

@@ -46,6 +46,11 @@ const char *bj_store_path(const struct bj_store *s);
  * Takes long.  -EBADMSG with the first thing that is wrong. */
 int bj_store_check(struct bj_store *s, struct bj_err *err);
 
+/* Have SQLite look up, or not, what rows that are written refer to: it does,
+ * unless this was called.  Between two transactions only; who switches it off
+ * proves the references otherwise. */
+int bj_store_references(struct bj_store *s, bool on, struct bj_err *err);
+
 /* Transactions of the writer.  begin takes the lock at once, so that what
  * comes between can't fail for want of it. */
 int bj_store_begin(struct bj_store *s, struct bj_err *err);

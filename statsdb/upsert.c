@@ -29,18 +29,11 @@ static int set_up(struct bj_upsert *u, struct bj_err *err)
     u->unasked[1] = (UINT64_C(1) << BJ_JOB_COLS) - 1;
     u->job_feed = (struct bj_feed){BJ_JOB_COLS + 1, 0, u, job_row};
     u->step_feed = (struct bj_feed){BJ_STEP_COLS, 0, u, step_row};
-    /* Every number that goes into a row comes from its dictionary in the same
-     * transaction; having SQLite look it up again costs a third of an import.
-     * bj_store_check looks at all of them. */
-    r = bj_sql_exec(u->db, "PRAGMA foreign_keys = OFF", err);
-    if (r == 0)
-        r = bj_feed_add(u->db, "bj_feed_job", &u->job_feed, err);
+    r = bj_feed_add(u->db, "bj_feed_job", &u->job_feed, err);
     if (r == 0)
         r = bj_feed_add(u->db, "bj_feed_step", &u->step_feed, err);
     if (r == 0)
         r = bj_dicts_new(u->db, &u->dicts, err);
-    if (r == 0)
-        r = bj_dicts_wait(u->dicts, err);
     if (r == 0)
         bj_dicts_share(u->dicts, &u->sql);
     if (r == 0)
@@ -80,7 +73,8 @@ void bj_upsert_free(struct bj_upsert *u)
     bj_feed_remove(u->db, "bj_feed_job");
     bj_feed_remove(u->db, "bj_feed_step");
     bj_store_rollback(u->store);
-    bj_sql_exec(u->db, "PRAGMA foreign_keys = ON", NULL);
+    if (u->bulk)
+        bj_store_references(u->store, true, NULL);
     bj_batches_free(u);
     free(u);
 }
@@ -104,6 +98,7 @@ int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err)
 {
     int r = bj_store_begin(u->store, err);
     u->next_id = 0;
+    u->cluster_id = BJ_SQL_NULL; /* of this transaction, in any case */
     return r < 0 ? r : bj_removed_before(u->store, &u->removed_before, err);
 }
 
@@ -114,6 +109,8 @@ int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err)
         r = bj_rollup_flush(u->rollup, err);
     if (r == 0)
         r = bj_dicts_flush(u->dicts, err);
+    if (r == 0 && u->bulk)
+        r = bj_dicts_prove(u->dicts, err);
     return r < 0 ? r : bj_store_commit(u->store, err);
 }
 
@@ -126,6 +123,17 @@ void bj_upsert_rollback(struct bj_upsert *u)
     bj_rollup_drop(u->rollup);
     bj_dicts_clear(u->dicts);
     u->cluster_id = BJ_SQL_NULL;
+}
+
+int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err)
+{
+    if (u->bulk == on)
+        return 0;
+    int r = bj_store_references(u->store, !on, err);
+    if (r < 0)
+        return r;
+    u->bulk = on;
+    return bj_dicts_bulk(u->dicts, on, err);
 }
 
 /* --- a job -----------------------------------------------------------------

@@ -30,10 +30,18 @@ int bj_upsert_new(struct bj_store *s, struct bj_upsert **ret,
 void bj_upsert_free(struct bj_upsert *u); /* rolls back what is open */
 
 /* A batch is a transaction.  When anything in it fails, roll it back: all of
- * it has then not happened. */
+ * it has then not happened.  -EEXIST: a row refers to one that is not there. */
 int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err);
 int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err);
 void bj_upsert_rollback(struct bj_upsert *u);
+
+/* Much at once, between two transactions.  SQLite does not look references up
+ * then, which takes more than all the rest; instead bj_upsert_commit looks
+ * whether every number that rows may have got is in its dictionary, and fails
+ * with -EEXIST when one is not.  (A step's job, and the parts of lists, are put
+ * by the same transaction.)  Switch it off again when all is done: meanwhile
+ * nothing that is written through the connection is looked at. */
+int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err);
 
 /* From now on jobs may be put by a thread of its own while the next ones are
  * told.  Until bj_upsert_alone has returned, or bj_upsert_rollback, nobody else

@@ -77,7 +77,7 @@ struct bj_upsert {
     uint32_t guess;           /* so many will be new; 0: none */
     int64_t next_id;          /* number of the next job; 0: to be looked up */
     struct bj_worker *worker; /* NULL: not needed yet, or not to be had */
-    bool parallel, no_worker;
+    bool parallel, no_worker, bulk;
     struct bj_err worker_err;
     pthread_mutex_t sql; /* whose turn it is to use the connection */
     struct bj_feed job_feed, step_feed;

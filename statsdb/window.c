@@ -63,6 +63,14 @@ bool bj_window_next(const struct bj_window_rules *rules,
     return false;
 }
 
+bool bj_window_bulk(const struct bj_window_rules *rules,
+                    const struct bj_window *w)
+{
+    enum { HOUR = 3600 };
+    return w->backfill || w->end_sec - w->start_sec >
+                              rules->overlap_sec + rules->interval_sec + HOUR;
+}
+
 int64_t bj_window_due(const struct bj_window_rules *rules,
                       const struct bj_covered *covered, int64_t now_sec)
 {

@@ -35,6 +35,11 @@ bool bj_window_next(const struct bj_window_rules *rules,
                     const struct bj_covered *covered, int64_t now_sec,
                     struct bj_window *ret);
 
+/* Is so much asked for that it is to be put in bulk (statsdb/upsert.h)?  What
+ * comes at the new end while all runs well is not. */
+bool bj_window_bulk(const struct bj_window_rules *rules,
+                    const struct bj_window *w);
+
 /* When there will be something to be asked, at the earliest. */
 int64_t bj_window_due(const struct bj_window_rules *rules,
                       const struct bj_covered *covered, int64_t now_sec);

@@ -17,9 +17,9 @@ say() { printf '%-58s %14s   %s\n' "$1" "$2" "$3"; }
 
 "$O/bench/statsdb_gen" "$lines" >"$dir/text"
 py=$(python3 "$here/statsdb_loader.py" "$dir/text" "$dir/py.db")
-ours=$("$O/bench/statsdb_load" "$dir/s.db" "$dir/text")
+ours=$("$O/bench/statsdb_load" "$dir/s.db" "$dir/text" bulk)
 { head -n 1 "$dir/text"; tail -n 20000 "$dir/text"; } >"$dir/newest"
-again=$("$O/bench/statsdb_load" "$dir/s.db" "$dir/newest")
+again=$("$O/bench/statsdb_load" "$dir/s.db" "$dir/newest" window)
 echo "python: $py"
 echo "ours:   $ours"
 echo "again:  $again"
@@ -63,12 +63,12 @@ say "batchjob_acct, the same as a table of 13 columns" \
     "$(((${EPOCHREALTIME/./} - began) / 1000)) ms" "$rows rows, the program's start included"
 
 if command -v valgrind >/dev/null; then
-    for k in 10000 30000; do
-        head -n $((k + 1)) "$dir/text" >"$dir/part"
-        valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-            "$O/bench/statsdb_load" "$dir/$k.db" "$dir/part" 2>"$dir/$k.log" >/dev/null
-    done
-    refs() { sed -n 's/.*I *refs: *//p' "$dir/$1.log" | tr -d ,; }
-    say "instructions a line, between 10000 and 30000 lines" \
-        "$((($(refs 30000) - $(refs 10000)) / 20000))" "at most 30000"
+    count() { # bulk|window, lines
+        head -n $(($2 + 1)) "$dir/text" >"$dir/part"
+        valgrind --tool=callgrind --callgrind-out-file=/dev/null "$O/bench/statsdb_load" \
+            "$dir/$1$2.db" "$dir/part" "$1" 2>&1 >/dev/null | sed -n 's/.*I *refs: *//p' | tr -d ,
+    }
+    per_line() { echo $((($(count "$1" 30000) - $(count "$1" 10000)) / 20000)); }
+    say "instructions a line, between 10000 and 30000 lines" "$(per_line bulk)" "at most 30000"
+    say "the same with all references looked up by SQLite" "$(per_line window)" ""
 fi

@@ -1,9 +1,10 @@
 /* What importing sacct's text into the store costs: tests/bench/statsdb.sh.
  *
- *   statsdb_load STORE FILE
+ *   statsdb_load STORE FILE bulk|window
  *
  * Reads FILE ('|' between columns) through the same reader, dictionaries,
- * rollups and indexes as the daemon, and prints one line of figures. */
+ * rollups and indexes as the daemon, history in bulk or a window of what is
+ * new, and prints one line of figures. */
 #include "base/clock.h"
 #include "sched/sacct.h"
 #include "statsdb/sql.h"
@@ -86,7 +87,7 @@ static void report(const struct load *l, const struct bj_sacct *reader,
            (unsigned long long)st.st_size);
 }
 
-static int load(const char *path, int fd, struct bj_err *err)
+static int load(const char *path, int fd, bool bulk, struct bj_err *err)
 {
     uint64_t since = bj_clock_boot_usec();
     struct bj_store *store;
@@ -98,6 +99,8 @@ static int load(const char *path, int fd, struct bj_err *err)
     if (r < 0)
         return r;
     r = bj_upsert_new(store, &l.upsert, err);
+    if (r == 0)
+        r = bj_upsert_bulk(l.upsert, bulk, err);
     if (r == 0)
         bj_upsert_parallel(l.upsert);
     if (r == 0)
@@ -122,8 +125,8 @@ int main(int argc, char **argv)
 {
     struct bj_err err = {0};
     char text[400];
-    if (argc != 3) {
-        fprintf(stderr, "usage: statsdb_load STORE FILE\n");
+    if (argc != 4) {
+        fprintf(stderr, "usage: statsdb_load STORE FILE bulk|window\n");
         return 2;
     }
     bj_sql_single_thread();
@@ -132,7 +135,7 @@ int main(int argc, char **argv)
         perror(argv[2]);
         return 1;
     }
-    int r = load(argv[1], fd, &err);
+    int r = load(argv[1], fd, strcmp(argv[3], "bulk") == 0, &err);
     if (r < 0)
         fprintf(stderr, "%s\n", bj_err_text(&err, text, sizeof(text)));
     close(fd);

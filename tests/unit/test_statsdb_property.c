@@ -111,6 +111,7 @@ static void tell(struct bj_upsert *u, const struct life *l, unsigned upto)
     for (unsigned at = 0; at < n;) {
         unsigned size = 1 + (unsigned)rnd(40);
         bool abort = rnd(4) == 0;
+        assert_int_equal(bj_upsert_bulk(u, rnd(2) == 0, &err), 0);
         assert_int_equal(bj_upsert_begin(u, &err), 0);
         for (unsigned i = at; i < n && i < at + size; i++) {
             struct bj_sched_job j;

@@ -378,14 +378,14 @@ static void expect_many(struct bj_store *s, unsigned n)
     assert_int_equal(bj_store_check(s, NULL), 0);
 }
 
-static void test_many(void **state)
+static void many_times(bool bulk)
 {
-    (void)state;
     struct fixture f;
     struct bj_err err = {0};
     fixture_open(&f);
     struct bj_store *s = store_open(&f);
     struct bj_upsert *u = upsert_open(s);
+    assert_int_equal(bj_upsert_bulk(u, bulk, &err), 0);
     assert_int_equal(bj_upsert_begin(u, &err), 0);
     bj_upsert_parallel(u);
     assert_int_equal(many(u, 0, 5000), 0);
@@ -418,10 +418,16 @@ static void test_many(void **state)
     fixture_close(&f);
 }
 
-/* The store becomes full while a batch is being put. */
-static void test_many_full(void **state)
+static void test_many(void **state)
 {
     (void)state;
+    many_times(false);
+    many_times(true);
+}
+
+/* The store becomes full while a batch is being put. */
+static void many_full(bool bulk)
+{
     struct fixture f;
     struct bj_err err = {0};
     struct bj_store *s = NULL;
@@ -429,6 +435,7 @@ static void test_many_full(void **state)
     struct bj_store_options opt = {.path = f.path, .max_bytes = 2 << 20};
     assert_int_equal(bj_store_open(&opt, &s, &err), 0);
     struct bj_upsert *u = upsert_open(s);
+    assert_int_equal(bj_upsert_bulk(u, bulk, &err), 0);
     assert_int_equal(bj_upsert_begin(u, &err), 0);
     assert_int_equal(many(u, 0, 2000), 0);
     assert_int_equal(bj_upsert_commit(u, &err), 0);
@@ -442,6 +449,13 @@ static void test_many_full(void **state)
     bj_upsert_free(u);
     bj_store_close(s);
     fixture_close(&f);
+}
+
+static void test_many_full(void **state)
+{
+    (void)state;
+    many_full(false);
+    many_full(true);
 }
 
 int main(void)

@@ -67,6 +67,27 @@ static void test_cases(void **state)
     }
 }
 
+/* Bulk is history, and what came to pass in a rest of more than an hour. */
+static void test_bulk(void **state)
+{
+    static const struct bj_window_rules day = {
+        .overlap_sec = 7200, .slice_sec = 86400, .interval_sec = 300};
+    static const struct {
+        int64_t rest;
+        bool bulk;
+    } cases[] = {{300, false}, {3900, false}, {3901, true}, {900000, true}};
+    struct bj_covered c = {1000000, 2000000};
+    struct bj_window w;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_true(bj_window_next(&day, &c, c.to_sec + cases[i].rest, &w));
+        assert_int_equal(bj_window_bulk(&day, &w), cases[i].bulk);
+    }
+    c = (struct bj_covered){0};
+    assert_true(bj_window_next(&day, &c, 2000000, &w));
+    assert_true(bj_window_bulk(&day, &w));
+}
+
 /* Every second since the beginning is asked for, whatever fails in between. */
 static void test_no_gap(void **state)
 {
@@ -103,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_bulk),
         cmocka_unit_test(test_no_gap),
     };
     return cmocka_run_group_tests_name("statsdb_window", tests, NULL, NULL);

@@ -9,7 +9,9 @@
 # prefix, DESTDIR, WERROR=1 (warnings are errors).
 
 VERSION  := 0.1.0
-REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+# What git archive wrote, or what git says.
+REVISION := $(shell grep -v Format packaging/revision | cut -c1-12 | grep . || \
+              git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
 O       ?= build
 prefix  ?= /usr/local
@@ -66,8 +68,13 @@ $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(BJ_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(X_CFLAGS) -c -o $@ $<
 
-$(O)/core/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
-$(O)/standalone/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
+# The one file that knows the revision is compiled again when it changes.
+%/base/version.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
+$(O)/base/version.o $(O)/fuzz/obj/base/version.o: $(O)/revision
+$(O)/revision: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION) $(REVISION)' | cmp -s - $@ || echo '$(VERSION) $(REVISION)' >$@
+
 $(O)/collectd-plugin/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
 # Not every program uses all of base (opt_yaml.c, json*.c, fetch.c); the archive
@@ -109,4 +116,4 @@ clean:
 	rm -rf $(O)
 
 .DELETE_ON_ERROR:
-.PHONY: all test check-long bench demo demo-slurm install lint dist clean
+.PHONY: FORCE all test check-long bench demo demo-slurm install lint dist clean

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "base/version.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -184,8 +185,8 @@ static bool print_text(const struct bj_api_conf *c)
                    "scripts.\n\n");
         bj_api_conf_help(&out);
     } else if (c->program.version) {
-        bj_buf_str(&out,
-                   "batchjob_stats_server " BJ_VERSION " (" BJ_REVISION ")\n");
+        bj_buf_printf(&out, "batchjob_stats_server %s (%s)\n", bj_version,
+                      bj_revision);
     } else {
         return false;
     }

@@ -4,6 +4,7 @@
 #include "apiserver/params.h"
 #include "apiserver/series.h"
 #include "apiserver/server.h"
+#include "base/version.h"
 
 static void text(struct bj_buf *b, const char *before, const char *s)
 {
@@ -106,11 +107,13 @@ static int on_openapi(struct bj_call *c)
     struct bj_buf *b = &c->reply->body;
     bool any = false;
     c->reply->type = "application/json";
-    bj_buf_str(b, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":"
-                  "\"batchjob_stats_server\",\"version\":\"" BJ_VERSION
-                  "\"},\"security\":[{\"basic\":[]},{\"bearer\":[]},"
+    bj_buf_printf(b,
+                  "{\"openapi\":\"3.1.0\",\"info\":{\"title\":"
+                  "\"batchjob_stats_server\",\"version\":\"%s\"},"
+                  "\"security\":[{\"basic\":[]},{\"bearer\":[]},"
                   "{\"certificate\":[]},{}],"
-                  "\"paths\":{");
+                  "\"paths\":{",
+                  bj_version);
     for (unsigned i = 0; c->api->endpoint[i]; i++)
         if (c->api->endpoint[i]->help) {
             bj_buf_str(b, any ? "," : "");

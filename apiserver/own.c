@@ -2,6 +2,7 @@
 #include "apiserver/page.h"
 #include "apiserver/server.h"
 #include "base/clock.h"
+#include "base/version.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -13,8 +14,10 @@ static int on_root(struct bj_call *c)
     if (bj_slice_starts(bj_slice_trim(accept), BJ_SLICE("text/html")))
         return bj_page_root(c);
     bj_call_open(c);
-    bj_buf_str(&c->reply->body, "[{\"program\":\"batchjob_stats_server\","
-                                "\"version\":\"" BJ_VERSION "\"}]");
+    bj_buf_printf(&c->reply->body,
+                  "[{\"program\":\"batchjob_stats_server\","
+                  "\"version\":\"%s\"}]",
+                  bj_version);
     bj_call_close(c, "");
     return 0;
 }
@@ -130,8 +133,9 @@ static int on_metrics(struct bj_call *c)
     bj_httpd_stat(a->httpd, &http);
     c->reply->type = "text/plain; version=0.0.4; charset=utf-8";
     family(b, "build_info", "gauge", "What is running; always 1.");
-    bj_buf_str(b, "batchjob_api_build_info{version=\"" BJ_VERSION
-                  "\",revision=\"" BJ_REVISION "\"} 1\n");
+    bj_buf_printf(b,
+                  "batchjob_api_build_info{version=\"%s\",revision=\"%s\"} 1\n",
+                  bj_version, bj_revision);
     put_requests(a, b);
     single(b, "store_up", "gauge", "1 while the store is open.",
            __atomic_load_n(&a->store_open, __ATOMIC_RELAXED));

@@ -6,8 +6,6 @@ API_LIBS = $(addprefix $(O)/,libapi.a libstatsdb.a libcarbon.a libsched.a libbas
 $(O)/libapi.a: $(call obj,$(api_SRC))
 -include $(patsubst %.o,%.d,$(call obj,$(wildcard apiserver/*.c)))
 
-$(O)/apiserver/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
-
 $(O)/batchjob_stats_server: $(O)/apiserver/main.o $(API_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_api)
 

@@ -1,5 +1,6 @@
 /* From tracks to an immutable snapshot. */
 #include "base/text.h"
+#include "base/version.h"
 #include "core/cluster/cluster.h"
 #include "core/emissions.h"
 #include "core/energy/energy.h"
@@ -8,11 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#ifndef BJ_VERSION
-#define BJ_VERSION "unknown"
-#define BJ_REVISION "unknown"
-#endif
 
 struct bj_snap *bj_snap_ref(struct bj_snap *s)
 {
@@ -225,13 +221,6 @@ static void publish_runs(struct bj_core *core, struct bj_snap *s)
     s->self.collectors = (struct bj_list){v, n};
 }
 
-static const struct bj_info build_info = {
-    .one = 1,
-    .v = {{BJ_VERSION, sizeof(BJ_VERSION) - 1},
-          {BJ_REVISION, sizeof(BJ_REVISION) - 1},
-          {__VERSION__, sizeof(__VERSION__) - 1}},
-};
-
 static void publish_self(struct bj_core *core, struct bj_snap *s)
 {
     struct bj_self *self = &s->self;
@@ -250,7 +239,10 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     self->start_sec = core->self_start_sec;
     self->records = core->spool ? core->records : BJ_ABSENT;
     self->records_lost = core->spool ? core->records_lost : BJ_ABSENT;
-    self->build_info = build_info;
+    self->build_info =
+        (struct bj_info){1,
+                         {bj_slice_str(bj_version), bj_slice_str(bj_revision),
+                          BJ_SLICE(__VERSION__)}};
     bool count = core->now_usec >= core->own_fds_usec;
     if (count)
         core->own_fds_usec = core->now_usec + core->conf->slow_usec;

@@ -10,7 +10,7 @@ deb:
 	mkdir -p $(PACKED)/deb
 	git archive --prefix=$(PACKAGE)/ HEAD | tar -x -C $(PACKED)/deb
 	cp -r packaging/debian $(PACKED)/deb/$(PACKAGE)/
-	cd $(PACKED)/deb/$(PACKAGE) && $(CLEAN_ENV) REVISION=$(REVISION) dpkg-buildpackage -b -us -uc
+	cd $(PACKED)/deb/$(PACKAGE) && $(CLEAN_ENV) dpkg-buildpackage -b -us -uc
 	@ls $(PACKED)/deb/*.deb
 
 rpm:
@@ -18,7 +18,7 @@ rpm:
 	mkdir -p $(PACKED)/rpm
 	git archive --prefix=$(PACKAGE)/ -o $(PACKED)/rpm/$(PACKAGE).tar.gz HEAD
 	$(CLEAN_ENV) rpmbuild -bb $(RPMFLAGS) --define '_sourcedir $(PACKED)/rpm' \
-	    --define '_topdir $(PACKED)/rpm' --define '_revision $(REVISION)' \
+	    --define '_topdir $(PACKED)/rpm' \
 	    --define '_package_version $(VERSION)' packaging/batchjob-monitoring.spec
 	@find $(PACKED)/rpm -name '*.rpm'
 

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "standalone/as.h"
 #include "standalone/host.h"
 #include "standalone/notify.h"
@@ -203,8 +204,8 @@ static bool print_text(const struct bj_exporter_conf *c)
     if (c->program.help)
         bj_exporter_conf_help(&out);
     else if (c->program.version)
-        bj_buf_str(&out,
-                   "batchjob_exporter " BJ_VERSION " (" BJ_REVISION ")\n");
+        bj_buf_printf(&out, "batchjob_exporter %s (%s)\n", bj_version,
+                      bj_revision);
     else
         return false;
     fwrite(out.p, 1, out.len, stdout);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "standalone/accept.h"
 #include "standalone/trim.h"
 
@@ -225,12 +226,11 @@ static void on_landing(void *ctx, const struct bj_http_request *req,
         "<!DOCTYPE html>\n"
         "<html lang=\"en\"><head><title>batchjob_exporter</title>"
         "</head>\n<body><h1>batchjob_exporter</h1>\n"
-        "<p>Metrics of the batch jobs on this node, version " BJ_VERSION
-        " (" BJ_REVISION ").</p>\n"
+        "<p>Metrics of the batch jobs on this node, version %s (%s).</p>\n"
         "<ul><li><a href=\"%s\">Metrics</a></li>\n"
         "<li><a href=\"/health\">Health</a></li></ul>\n"
         "</body></html>\n",
-        s->conf->telemetry_path);
+        bj_version, bj_revision, s->conf->telemetry_path);
 }
 
 static bool on_guard(void *ctx, const struct bj_http_request *req,

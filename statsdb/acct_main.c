@@ -1,6 +1,7 @@
 /* batchjob_acct: jobs out of the accounting database, for people. */
 #include "base/clock.h"
 #include "base/program.h"
+#include "base/version.h"
 #include "statsdb/acct_column.h"
 #include "statsdb/acct_out.h"
 #include "statsdb/acct_query.h"
@@ -308,7 +309,7 @@ int main(int argc, char **argv)
     if (r == 0 && conf.program.help) {
         print_help();
     } else if (r == 0 && conf.program.version) {
-        puts("batchjob_acct " BJ_VERSION " (" BJ_REVISION ")");
+        printf("batchjob_acct %s (%s)\n", bj_version, bj_revision);
     } else if (r == 0) {
         bj_program_log(&conf.program);
         r = run(&conf, &err);

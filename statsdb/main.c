@@ -1,6 +1,7 @@
 /* batchjob_stats_db: the accounting of every job, for ever, in one file. */
 #include "base/log.h"
 #include "base/stamp.h"
+#include "base/version.h"
 #include "statsdb/conf.h"
 #include "statsdb/daemon.h"
 #include "statsdb/export.h"
@@ -271,7 +272,7 @@ int main(int argc, char **argv)
     if (r == 0 && conf.program.help) {
         print_help();
     } else if (r == 0 && conf.program.version) {
-        puts("batchjob_stats_db " BJ_VERSION " (" BJ_REVISION ")");
+        printf("batchjob_stats_db %s (%s)\n", bj_version, bj_revision);
     } else if (r == 0) {
         bj_program_log(&conf.program);
         r = dispatch(&conf, word, &err);

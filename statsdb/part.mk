@@ -8,8 +8,6 @@ STATSDB_LIBS = $(O)/libstatsdb.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 $(O)/libstatsdb.a: $(call obj,$(statsdb_SRC))
 -include $(patsubst %.o,%.d,$(call obj,$(wildcard statsdb/*.c)))
 
-$(O)/statsdb/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
-
 $(O)/batchjob_stats_db: $(O)/statsdb/main.o $(STATSDB_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb) \
 	    $(LIBS_httpd) $(call PKG,zlib)

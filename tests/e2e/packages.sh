@@ -22,8 +22,8 @@ packed() { # kind tool
         check "${f##*/} unpacks" "unpack_$1" "$f"
     done
     for f in batchjob_exporter batchjob_stats_db batchjob_stats_server batchjob_acct; do
-        is "$1: $f is that version" "$("$root/usr/bin/$f" --version | awk '{print $2}')" \
-            "$(sed -n 's/^VERSION *:= //p' Makefile)"
+        is "$1: $f says what it is" "$("$root/usr/bin/$f" --version)" \
+            "$f $(sed -n 's/^VERSION *:= //p' Makefile) ($(git rev-parse --short=12 HEAD))"
     done
     dir=$(dirname "$(find "$root" -name batchjob_exporter.service)")
     for unit in "${dir:-no}"/*.service; do

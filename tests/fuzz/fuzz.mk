@@ -16,7 +16,6 @@ endif
 FUZZ     := $(patsubst tests/fuzz/%.c,%,$(FUZZ_SRC))
 fuzz_obj  = $(patsubst %.c,$(O)/fuzz/obj/%.o,$(1))
 
-$(O)/fuzz/obj/core/%.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
 $(O)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) -std=c11 -D_GNU_SOURCE -I. -pthread $(WARN) -MMD -MP \

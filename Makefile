@@ -96,7 +96,7 @@ $(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libcarbon.a $(O)
 -include $(patsubst %.o,%.d,$(call obj,$(base_SRC) $(sched_SRC) $(carbon_SRC) $(core_SRC) $(exporter_SRC) $(plugin_SRC)))
 
 INSTALL ?= install
-EXAMPLES = $(filter-out %/grafana,$(wildcard examples/* examples/*/*))
+EXAMPLES = $(shell find examples -type f)
 
 install: all
 	$(INSTALL) -D -m 755 $(O)/batchjob_exporter $(DESTDIR)$(bindir)/batchjob_exporter

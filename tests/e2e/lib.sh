@@ -26,7 +26,8 @@ pass() { tests=$((tests + 1)); echo "ok $tests - $*"; }
 fail() { # description [file with the reason]
     tests=$((tests + 1)) failures=$((failures + 1))
     echo "not ok $tests - $1"
-    [ $# -lt 2 ] || head -n 60 "$2" | sed 's/^/# /'
+    # The reason is at the end of a long one.
+    [ $# -lt 2 ] || tail -n 60 "$2" | sed 's/^/# /'
 }
 
 skip() { # description, why
@@ -42,7 +43,7 @@ check() { # description command...
     if "$@" >"$tmp/check.out" 2>&1; then
         pass "$what"
     else
-        { echo "failed ($?): $*"; cat "$tmp/check.out"; } >"$tmp/check.why"
+        { cat "$tmp/check.out"; echo "failed: $*"; } >"$tmp/check.why"
         fail "$what" "$tmp/check.why"
     fi
 }

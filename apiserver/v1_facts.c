@@ -4,11 +4,11 @@
 #include "apiserver/server.h"
 #include "apiserver/table.h"
 
+#include "base/absent.h"
+#include "base/constants.h"
 #include "base/file.h"
-#include "base/json.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { WEEK = 7 * 86400, LIMIT_DEFAULT = 100, FILE_BYTES = 65536 };
@@ -208,52 +208,54 @@ static const struct bj_key constant_keys[] = {
     {"cluster", "string", "For which cluster; null: for all."},
     {"name", "string", "Name."},
     {"value", "number", "Number."},
+    {"period", "string",
+     "For how long it is, as the file says: year, 90d; null: none."},
+    {"period_sec", "integer", "The same in seconds; a year has 365 days."},
     {NULL, NULL, NULL},
 };
 
-/* "name 40.5", "name = 40.5" or "name: 40.5", as cluster.constants of the
- * exporter has it, here below "[cluster]" where it is one's.  False: no such
- * line. */
-static bool put_constant(struct bj_rows *rows, struct bj_slice cluster,
-                         struct bj_slice line)
+/* Lines that are none are counted, and the first of them is told: the others
+ * are no worse for them. */
+static unsigned put_constants(struct bj_rows *rows, struct bj_slice text,
+                              struct bj_err *first)
 {
-    int64_t micro;
-    struct bj_slice name = {line.p, 0}, none = {0};
-    while (name.n < line.n && !memchr(" \t=:", line.p[name.n], 4))
-        name.n++;
-    struct bj_slice rest = {line.p + name.n, line.n - name.n};
-    while (rest.n > 0 && memchr(" \t=:", *rest.p, 4)) {
-        rest.p++;
-        rest.n--;
-    }
-    if (name.n == 0 || bj_decimal_i64(rest, 6, &micro) < 0)
-        return false;
-    bj_row_begin(rows);
-    bj_put_text(rows, cluster.n > 0 ? cluster : none);
-    bj_put_text(rows, name);
-    bj_put_fixed(rows, micro, 6);
-    bj_row_end(rows);
-    return true;
-}
-
-/* Lines that are none are counted: the others are no worse for them. */
-static unsigned put_constants(struct bj_rows *rows, struct bj_slice text)
-{
-    struct bj_slice line, cluster = {0};
+    struct bj_constants lines = {.text = text, .file = "constants.file"};
+    struct bj_constant v;
+    struct bj_err err;
     unsigned bad = 0;
-    while (bj_slice_line(&text, &line)) {
-        const char *hash = line.n > 0 ? memchr(line.p, '#', line.n) : NULL;
-        if (hash)
-            line.n = (size_t)(hash - line.p);
-        line = bj_slice_trim(line);
-        if (line.n == 0)
+    for (int r; (r = bj_constants_next(&lines, &v, &err)) != 0;) {
+        if (r < 0 && bad++ == 0)
+            *first = err;
+        if (r < 0)
             continue;
-        if (line.n > 2 && line.p[0] == '[' && line.p[line.n - 1] == ']')
-            cluster = (struct bj_slice){line.p + 1, line.n - 2};
-        else if (!put_constant(rows, cluster, line))
-            bad++;
+        bj_row_begin(rows);
+        bj_put_text(rows, v.cluster);
+        bj_put_text(rows, v.name);
+        bj_put_fixed(rows, v.micro, 6);
+        bj_put_text(rows, v.period);
+        if (v.period_sec == BJ_ABSENT)
+            bj_put_null(rows);
+        else
+            bj_put_int(rows, (int64_t)v.period_sec);
+        bj_row_end(rows);
     }
     return bad;
+}
+
+static void close_constants(struct bj_call *c, unsigned bad,
+                            const struct bj_err *first)
+{
+    struct bj_buf more = {0};
+    bj_buf_printf(&more, ",\"meta\":{\"bad_lines\":%u", bad);
+    if (bad > 0) {
+        bj_buf_str(&more, ",\"bad_line\":");
+        bj_out_text(&more, bj_slice_str(first->msg));
+    }
+    bj_buf_put(&more, "}", 2); /* and its end */
+    c->reply->body.failed |= more.failed;
+    if (!more.failed)
+        bj_call_close(c, more.p);
+    bj_buf_free(&more);
 }
 
 /* The file is small, and read each time: a change shows at once. */
@@ -262,8 +264,8 @@ static int on_constants(struct bj_call *c)
     const char *path = c->api->conf->constants;
     const char *names[BJ_KEYS];
     char *text = malloc(FILE_BYTES);
-    char more[64];
     struct bj_slice s = {0};
+    struct bj_err first;
     struct bj_params p;
     struct bj_rows rows;
     bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
@@ -283,11 +285,10 @@ static int on_constants(struct bj_call *c)
         bj_rows_begin(&rows, &c->reply->body,
                       csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS, names,
                       bj_key_names(constant_keys, names));
-        snprintf(more, sizeof(more), ",\"meta\":{\"bad_lines\":%u}",
-                 put_constants(&rows, s));
+        const unsigned bad = put_constants(&rows, s, &first);
         bj_rows_end(&rows);
         if (!csv)
-            bj_call_close(c, more);
+            close_constants(c, bad, &first);
     }
     free(text);
     return r;

@@ -53,9 +53,9 @@ static void put_comment(struct bj_buf *b, const char *what,
     bj_buf_put(b, " ", 1);
 }
 
-static bool is_info(const struct bj_table *t, const struct bj_metric *m)
+static bool is_info(const struct bj_metric *m)
 {
-    return t->info && strcmp(m->name, "info") == 0;
+    return strcmp(m->name, "info") == 0;
 }
 
 /* The comments above a family.  OpenMetrics names it without the suffix of its
@@ -70,7 +70,7 @@ static void put_comments(struct bj_buf *b, enum bj_page_format format,
     const char *unit = bj_units[m->unit].prom;
     if (format == BJ_PAGE_OPENMETRICS && m->kind == BJ_COUNTER) {
         name.n -= strlen("_total");
-    } else if (format == BJ_PAGE_OPENMETRICS && is_info(h->table, m)) {
+    } else if (format == BJ_PAGE_OPENMETRICS && is_info(m)) {
         name.n -= strlen("_info");
         type = "info";
     }

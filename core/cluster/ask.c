@@ -112,9 +112,12 @@ static int read_constants(struct reading *r, struct bj_err *err)
 {
     char text[CONSTANTS_BYTES];
     struct bj_slice piece;
-    int e = bj_file_read(AT_FDCWD, r->asker->conf->constants, text,
-                         sizeof(text), &piece, err);
-    return e < 0 ? e : take_text(r, piece, err);
+    const char *file = r->asker->conf->constants;
+    int e = bj_file_read(AT_FDCWD, file, text, sizeof(text), &piece, err);
+    if (e < 0)
+        return e;
+    e = bj_cluster_read_constants(r->work, file, piece);
+    return e < 0 ? bj_err_set(err, e, "%s", r->reader->name) : 0;
 }
 
 /* *ret_no_json (may be NULL): it complains of --json. */
@@ -148,10 +151,10 @@ static int run_command(struct reading *r, const char *const *argv,
 static int read_text(struct reading *r, struct bj_err *err)
 {
     r->text = true;
+    if (!r->reader->argv)
+        return read_constants(r, err);
     r->lines = (struct bj_lines){.max = LINE_MAX_BYTES};
-    int e = r->reader->argv
-                ? run_command(r, r->reader->argv, take_text, NULL, err)
-                : read_constants(r, err);
+    int e = run_command(r, r->reader->argv, take_text, NULL, err);
     /* A last line without newline is a line, too. */
     if (e == 0 && bj_lines_rest(&r->lines) > 0)
         e = take_text(r, BJ_SLICE("\n"), err);
@@ -284,11 +287,11 @@ static int end_work(struct reading *r, struct bj_err *err)
     if (!r->text) /* of a document nothing is left to be read */
         done.end = NULL;
     int e = bj_cluster_work_end(r->work, &done);
+    if (e == -EINVAL && r->work->complaint.code < 0)
+        return bj_err_set(err, -EBADMSG, "%s", r->work->complaint.msg);
     if (e == -EINVAL)
         return bj_err_set(err, -EBADMSG, "%s says what we do not understand",
-                          !done.argv       ? r->asker->conf->constants
-                          : r->asker->rest ? "slurmrestd"
-                                           : done.argv[0]);
+                          r->asker->rest ? "slurmrestd" : done.argv[0]);
     return e < 0 ? bj_err_set(err, e, "%s", done.name) : 0;
 }
 

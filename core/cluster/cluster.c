@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SECOND = 1000000, STALE_PERIODS = 3 };
 
@@ -30,6 +31,8 @@ struct bj_cluster {
     struct bj_cluster_asker *asker; /* the thread's */
     pthread_t thread;
     bool threaded;
+    char complaint[sizeof(((struct bj_err *)NULL)->msg)]; /* the thread's, of
+                                                             the constants */
     atomic_bool abort;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -115,47 +118,58 @@ static bool fresh(const struct source *s, uint64_t now_usec)
 }
 
 /* What tells the cluster's name; NULL: nothing so far. */
-static struct bj_cluster_part *named_by(const struct bj_cluster *c)
+static const struct bj_cluster_part *named_by(const struct bj_cluster *c)
 {
     static const enum bj_cluster_source by[] = {BJ_CLUSTER_CONFIG,
                                                 BJ_CLUSTER_QUEUE};
     for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
-        struct bj_cluster_part *p = c->source[by[i]].part;
+        const struct bj_cluster_part *p = c->source[by[i]].part;
         if (p && p->cluster.n > 0)
             return p;
     }
     return NULL;
 }
 
-/* Called and left with the lock held. */
+/* What is wrong in a file is told when it is another thing than before. */
+static bool news(struct bj_cluster *c, enum bj_cluster_source id,
+                 const struct bj_cluster_work *w, int code)
+{
+    if (id != BJ_CLUSTER_CONSTANTS || code < 0 ||
+        strcmp(c->complaint, w->complaint.msg) == 0)
+        return false;
+    snprintf(c->complaint, sizeof(c->complaint), "%s", w->complaint.msg);
+    return c->complaint[0];
+}
+
+/* Called and left with the lock held.  Parts are replaced by this thread
+ * alone: they stay while the scheduler is asked. */
 static void run_source(struct bj_cluster *c, enum bj_cluster_source id)
 {
+    struct source *s = &c->source[id];
     const struct source *resv = &c->source[BJ_CLUSTER_RESERVATIONS];
+    const struct bj_cluster_part *named = named_by(c);
     const uint64_t begun = bj_clock_boot_usec();
-    struct bj_cluster_part *held =
-        fresh(resv, begun) ? bj_cluster_part_ref(resv->part) : NULL;
-    struct bj_cluster_part *named = named_by(c);
-    if (named)
-        bj_cluster_part_ref(named);
     struct bj_cluster_work w = {.conf = c->conf,
                                 .by = c->by,
                                 .wall_sec = bj_clock_wall_usec() / SECOND,
-                                .reservations = held};
+                                .reservations =
+                                    fresh(resv, begun) ? resv->part : NULL,
+                                .previous = s->part};
+    struct bj_err err = {0};
     if (named)
         w.name = named->cluster;
-    struct bj_err err = {0};
     pthread_mutex_unlock(&c->lock);
     int code = bj_cluster_ask(c->asker, id, &w, &c->abort, &err);
     pthread_mutex_lock(&c->lock);
-    const bool was = c->source[id].failing;
+    const bool turned = s->failing != (code < 0);
     if (code != -ECANCELED)
         note(c, id, &w, begun, code);
     pthread_mutex_unlock(&c->lock);
-    if (code != -ECANCELED && was != (code < 0))
+    if (code != -ECANCELED && turned)
         say(c, id, code < 0 ? &err : NULL);
+    if (news(c, id, &w, code))
+        say(c, id, &w.complaint);
     bj_cluster_work_free(&w);
-    bj_cluster_part_unref(held);
-    bj_cluster_part_unref(named);
     pthread_mutex_lock(&c->lock);
 }
 

@@ -87,18 +87,15 @@ void *bj_group_find(const struct bj_group *g,
     return g->slots > 0 && g->slot[s] ? at(g, g->slot[s] - 1) : NULL;
 }
 
-void *bj_group_at(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS])
+/* Where the record of keys that find no room is summed up. */
+static void *at_other(struct bj_group *g,
+                      const struct bj_slice key[BJ_SUB_KEYS])
 {
-    void *r = bj_group_find(g, key);
-    if (r)
-        return r;
-    if (g->n < g->cap)
-        return add(g, key);
-    g->refused++;
     struct bj_slice rest[BJ_SUB_KEYS] = {other};
+    g->refused++;
     for (int k = 1; k < BJ_SUB_KEYS; k++)
         rest[k] = key[k];
-    r = bj_group_find(g, rest);
+    void *r = bj_group_find(g, rest);
     if (r)
         return r;
     /* A quarter more than the cap is for the keys behind "(other)". */
@@ -108,6 +105,147 @@ void *bj_group_at(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS])
         rest[k] = key[k].p ? other : key[k];
     r = bj_group_find(g, rest);
     return r ? r : add(g, rest);
+}
+
+void *bj_group_at(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS])
+{
+    void *r = bj_group_find(g, key);
+    if (r)
+        return r;
+    return g->n < g->cap ? add(g, key) : at_other(g, key);
+}
+
+/* --- the largest ----------------------------------------------------------*/
+
+/* All records of a first key. */
+struct head {
+    struct bj_sub sub; /* of that key alone */
+    uint64_t weight, rank, n;
+    bool had, kept;
+};
+
+static uint64_t number_at(const void *record, size_t off)
+{
+    uint64_t v;
+    memcpy(&v, (const char *)record + off, sizeof(v));
+    return v == BJ_ABSENT ? 0 : v;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static int by_first(const void *key, const void *sub)
+{
+    return strverscmp(((const struct bj_slice *)key)->p,
+                      ((const struct bj_sub *)sub)->key[0].p);
+}
+
+static bool had_it(const struct bj_list *had, size_t size, struct bj_slice key)
+{
+    return had && had->n > 0 && bsearch(&key, had->v, had->n, size, by_first);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct head *x = *(struct head *const *)a;
+    const struct head *y = *(struct head *const *)b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? 1 : -1;
+    if (x->had != y->had)
+        return x->had ? -1 : 1;
+    return strverscmp(x->sub.key[0].p, y->sub.key[0].p);
+}
+
+static struct head *head_of(struct bj_group *heads, const struct bj_sub *r)
+{
+    const struct bj_slice key[BJ_SUB_KEYS] = {r->key[0]};
+    return bj_group_at(heads, key);
+}
+
+/* Which first keys there are, and which of them stay. */
+static bool choose(const struct bj_group *g, const struct bj_cut *cut,
+                   struct bj_group *heads)
+{
+    size_t cap = cut->cap;
+    for (size_t i = 0; i < g->n; i++) {
+        struct head *h = head_of(heads, at(g, i));
+        if (!h)
+            return false;
+        h->weight = plus(h->weight, number_at(at(g, i), cut->weight));
+        h->n++;
+    }
+    struct head **order = calloc(heads->n, sizeof(struct head *));
+    if (!order)
+        return false;
+    for (size_t i = 0; i < heads->n; i++) {
+        struct head *h = order[i] = (struct head *)(void *)at(heads, i);
+        h->had = had_it(cut->had, g->size, h->sub.key[0]);
+        h->rank = h->had ? plus(h->weight, h->weight) : h->weight;
+    }
+    qsort(order, heads->n, sizeof(struct head *), by_rank);
+    for (size_t i = 0; i < heads->n; i++) {
+        order[i]->kept = order[i]->n <= cap;
+        cap -= order[i]->kept ? order[i]->n : 0;
+    }
+    free(order);
+    return true;
+}
+
+/* What is absent adds nothing. */
+static void merge(char *to, const char *from, size_t size, size_t max)
+{
+    for (size_t off = sizeof(struct bj_sub); off < size;
+         off += sizeof(uint64_t)) {
+        uint64_t *sum = (void *)(to + off), v;
+        memcpy(&v, from + off, sizeof(v));
+        if (v == BJ_ABSENT)
+            continue;
+        if (*sum == BJ_ABSENT || (off == max && v > *sum))
+            *sum = v;
+        else if (off != max)
+            bj_cluster_add(sum, v);
+    }
+}
+
+/* The numbers of r to where they belong. */
+static bool move(struct bj_group *to, const struct bj_sub *r, bool kept,
+                 size_t max)
+{
+    const size_t n = to->n, first = sizeof(struct bj_sub);
+    char *at = kept ? add(to, r->key) : at_other(to, r->key);
+    if (at && to->n > n)
+        memcpy(at + first, (const char *)r + first, to->size - first);
+    else if (at)
+        merge(at, (const char *)r, to->size, max);
+    return at;
+}
+
+bool bj_group_cut(struct bj_group *g, const struct bj_cut *cut)
+{
+    struct bj_arena arena = {0};
+    struct bj_group heads = {
+        .arena = &arena, .size = sizeof(struct head), .cap = g->n};
+    struct bj_group out = {.arena = g->arena,
+                           .size = g->size,
+                           .cap = cut->cap,
+                           .refused = g->refused};
+    if (g->n <= cut->cap)
+        return true;
+    bool good = choose(g, cut, &heads);
+    for (int kept = 1; kept >= 0; kept--)
+        for (size_t i = 0; good && i < g->n; i++)
+            if (head_of(&heads, at(g, i))->kept == kept)
+                good = move(&out, at(g, i), kept, cut->max);
+    bj_group_free(&heads);
+    bj_arena_free(&arena);
+    bj_group_free(good ? g : &out);
+    if (good)
+        *g = out;
+    else
+        g->arena->failed = 1;
+    return good;
 }
 
 static int by_keys(const void *a, const void *b)

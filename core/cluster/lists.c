@@ -1,10 +1,11 @@
 /* The smaller sources: name, controller, licences, reservations, shares,
  * limits. */
-#include "base/json.h"
+#include "base/constants.h"
 #include "core/cluster/part.h"
 #include "sched/hostlist.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 enum { HELD_MAX = 1 << 20 }; /* nodes of a reservation, at most */
 
@@ -241,29 +242,38 @@ int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line)
 
 /* --- constants ------------------------------------------------------------*/
 
-/* "name 40.5", "name = 40.5" or "name: 40.5"; '#' begins a remark. */
-int bj_cluster_constant_line(struct bj_cluster_work *w, struct bj_slice line)
+/* Those of this cluster go before those of all.  What is wrong is told once. */
+static int take_constants(struct bj_cluster_work *w, const char *file,
+                          struct bj_slice text, bool own)
 {
-    struct bj_slice name, rest = line;
+    struct bj_constants c = {.text = text, .file = file};
+    struct bj_constant v;
+    struct bj_err err = {0};
     struct bj_label l;
-    uint64_t micro;
-    bj_slice_field(&rest, '#', &line);
-    line = bj_slice_trim(line);
-    if (line.n == 0)
-        return 0;
-    name = line;
-    for (name.n = 0; name.n < line.n && !memchr(" \t=:", line.p[name.n], 4);)
-        name.n++;
-    rest = (struct bj_slice){line.p + name.n, line.n - name.n};
-    while (rest.n > 0 && memchr(" \t=:", *rest.p, 4)) {
-        rest.p++;
-        rest.n--;
+    int r;
+    while ((r = bj_constants_next(&c, &v, &err)) != 0) {
+        if (r > 0 && v.micro < 0)
+            r = bj_err_set(&err, -EINVAL, "%s:%" PRIu64 ": it is below 0", file,
+                           c.line);
+        if (r < 0 && !own && w->bad++ == 0)
+            w->complaint = err;
+        if (r < 0 || (v.cluster.n > 0) != own ||
+            (own && !bj_slice_eq(v.cluster, w->name)))
+            continue;
+        struct bj_constant_stat *s = bj_cluster_own(
+            w, BJ_CL_CONSTANTS, bj_cluster_label(v.name, &l), none, none);
+        if (s) {
+            s->micro = (uint64_t)v.micro;
+            s->period_sec = v.period_sec;
+        }
+        w->good++;
     }
-    if (name.n == 0 || bj_decimal_u64(rest, 6, &micro) < 0)
-        return -EINVAL;
-    struct bj_constant_stat *s = bj_cluster_own(
-        w, BJ_CL_CONSTANTS, bj_cluster_label(name, &l), none, none);
-    if (s)
-        s->micro = micro;
-    return 0;
+    return w->part->arena.failed ? -ENOMEM : 0;
+}
+
+int bj_cluster_read_constants(struct bj_cluster_work *w, const char *file,
+                              struct bj_slice text)
+{
+    int r = take_constants(w, file, text, false);
+    return r < 0 ? r : take_constants(w, file, text, true);
 }

@@ -130,6 +130,20 @@ static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
     }
 }
 
+static void add_types(struct bj_cluster_work *w, const struct entry *e)
+{
+    for (unsigned i = 0; i < e->gpus->n; i++) {
+        struct bj_label l;
+        struct bj_gpu_type_stat *s = bj_cluster_at(
+            w, BJ_CL_GPU_TYPES, bj_cluster_label(e->gpus->v[i].sub.key[0], &l),
+            none, none);
+        if (!s)
+            return;
+        bj_cluster_add(&s->gpus, e->gpus->v[i].gpus);
+        s->nodes++;
+    }
+}
+
 /* A word that is not known yet, as it is, so that nothing is collapsed. */
 static struct bj_slice clean_word(struct bj_slice word, struct bj_label *l)
 {
@@ -207,12 +221,24 @@ static void add_reservation(struct bj_cluster_work *w, const struct entry *e,
     add_gpus(w, e, BJ_CL_RESERVATION_GPUS, by, e->state, 2);
 }
 
+static void add_raw(struct bj_cluster_work *w, const struct entry *e,
+                    struct bj_slice node)
+{
+    struct bj_label l;
+    struct bj_node_state_stat *s =
+        bj_cluster_own(w, BJ_CL_NODE_STATES, node,
+                       bj_cluster_label(e->node->state_text, &l), none);
+    if (s)
+        s->one = 1;
+}
+
 /* What counts once, in however many partitions the node is. */
 static void add_once(struct bj_cluster_work *w, const struct entry *e,
                      struct bj_slice node)
 {
     add_node(w, e, BJ_CL_NODES, e->base, e->flags, none);
     add_gpus(w, e, BJ_CL_GPUS, e->base, e->flags, 2);
+    add_types(w, e);
     add_flags(w, e, NULL);
     add_reservation(w, e, node);
     if ((w->by & BJ_BY_REASON) && e->node->reason.n > 0) {
@@ -223,6 +249,7 @@ static void add_once(struct bj_cluster_work *w, const struct entry *e,
     if (w->by & BJ_BY_NODE) {
         add_node(w, e, BJ_CL_EACH_NODE, node, e->base, e->flags);
         add_gpus(w, e, BJ_CL_EACH_NODE_GPUS, node, e->state, 2);
+        add_raw(w, e, node);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "core/cluster/part.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 const struct bj_cluster_reader bj_cluster_readers[BJ_CLUSTER_SOURCES] = {
@@ -43,9 +44,7 @@ const struct bj_cluster_reader bj_cluster_readers[BJ_CLUSTER_SOURCES] = {
                            .json = BJ_SLURMJSON_SHARES,
                            .line = bj_cluster_share_line,
                            .slow = true},
-    [BJ_CLUSTER_CONSTANTS] = {.name = "constants",
-                              .json = BJ_SLURMJSON_KINDS,
-                              .line = bj_cluster_constant_line},
+    [BJ_CLUSTER_CONSTANTS] = {.name = "constants", .json = BJ_SLURMJSON_KINDS},
     [BJ_CLUSTER_LIMITS] = {.name = "limits",
                            .argv = bj_limits_argv,
                            .path = "associations",
@@ -55,22 +54,41 @@ const struct bj_cluster_reader bj_cluster_readers[BJ_CLUSTER_SOURCES] = {
                            .slow = true},
 };
 
+/* Lists whose records can be added up, and what makes a large one. */
+#define SUMS(a, z, record, field)                                              \
+    {                                                                          \
+        .first = a, .last = z, .size = sizeof(struct record),                  \
+        .weight = offsetof(struct record, field)                               \
+    }
+/* One whose records can't. */
+#define OWN(list, record)                                                      \
+    {                                                                          \
+        .first = list, .last = list, .size = sizeof(struct record)             \
+    }
+
 static const struct {
     enum bj_cluster_list first, last;
     size_t size;
+    size_t weight, max; /* as in struct bj_cut; 0: none */
 } sizes[] = {
-    {BJ_CL_JOBS, BJ_CL_EACH_JOB, sizeof(struct bj_jobs_stat)},
-    {BJ_CL_JOBS_GPUS, BJ_CL_PARTITION_JOBS_GPUS, sizeof(struct bj_count_stat)},
-    {BJ_CL_NODES, BJ_CL_EACH_NODE, sizeof(struct bj_nodes_stat)},
-    {BJ_CL_GPUS, BJ_CL_EACH_NODE_GPUS, sizeof(struct bj_gpus_stat)},
-    {BJ_CL_CONTROLLER, BJ_CL_CONTROLLER, sizeof(struct bj_controller_stat)},
-    {BJ_CL_RPC_TYPES, BJ_CL_RPC_USERS, sizeof(struct bj_rpc_stat)},
-    {BJ_CL_LICENSES, BJ_CL_LICENSES, sizeof(struct bj_license_stat)},
-    {BJ_CL_RESERVATIONS, BJ_CL_RESERVATIONS,
-     sizeof(struct bj_reservation_stat)},
-    {BJ_CL_SHARES, BJ_CL_SHARES, sizeof(struct bj_share_stat)},
-    {BJ_CL_LIMITS, BJ_CL_LIMITS, sizeof(struct bj_limit_stat)},
-    {BJ_CL_CONSTANTS, BJ_CL_CONSTANTS, sizeof(struct bj_constant_stat)},
+    {.first = BJ_CL_JOBS,
+     .last = BJ_CL_PARTITION_PENDING,
+     .size = sizeof(struct bj_jobs_stat),
+     .weight = offsetof(struct bj_jobs_stat, cpus),
+     .max = offsetof(struct bj_jobs_stat, wait_max_sec)},
+    OWN(BJ_CL_EACH_JOB, bj_jobs_stat),
+    SUMS(BJ_CL_JOBS_GPUS, BJ_CL_PARTITION_JOBS_GPUS, bj_count_stat, count),
+    SUMS(BJ_CL_NODES, BJ_CL_EACH_NODE, bj_nodes_stat, cpus),
+    SUMS(BJ_CL_GPUS, BJ_CL_EACH_NODE_GPUS, bj_gpus_stat, gpus),
+    SUMS(BJ_CL_GPU_TYPES, BJ_CL_GPU_TYPES, bj_gpu_type_stat, gpus),
+    OWN(BJ_CL_NODE_STATES, bj_node_state_stat),
+    OWN(BJ_CL_CONTROLLER, bj_controller_stat),
+    SUMS(BJ_CL_RPC_TYPES, BJ_CL_RPC_USERS, bj_rpc_stat, total_usec),
+    SUMS(BJ_CL_LICENSES, BJ_CL_LICENSES, bj_license_stat, total),
+    OWN(BJ_CL_RESERVATIONS, bj_reservation_stat),
+    OWN(BJ_CL_SHARES, bj_share_stat),
+    OWN(BJ_CL_LIMITS, bj_limit_stat),
+    OWN(BJ_CL_CONSTANTS, bj_constant_stat),
 };
 
 /* What lists are told by, before all their other labels. */
@@ -97,9 +115,11 @@ static const char *const told_by[BJ_CL_LISTS] = {
     [BJ_CL_RESERVATIONS] = "reservation",
     [BJ_CL_EACH_NODE] = "node",
     [BJ_CL_EACH_NODE_GPUS] = "node",
+    [BJ_CL_NODE_STATES] = "node",
 };
 
-enum { JOBS_MOST = 1000000 };
+/* Keys of a list at most, before the largest are chosen. */
+enum { KEYS_MOST = 1 << 18, JOBS_MOST = 1000000 };
 
 static uint64_t cap_of(const struct bj_cluster_conf *conf, unsigned list)
 {
@@ -107,6 +127,12 @@ static uint64_t cap_of(const struct bj_cluster_conf *conf, unsigned list)
         return JOBS_MOST; /* no series of their own */
     return told_by[list] ? bj_cluster_series(conf, told_by[list])
                          : conf->max_series;
+}
+
+static uint64_t most_of(const struct bj_cluster_conf *conf, unsigned list)
+{
+    const uint64_t cap = cap_of(conf, list);
+    return cap > KEYS_MOST ? cap : KEYS_MOST;
 }
 
 int bj_cluster_work_begin(struct bj_cluster_work *w)
@@ -118,9 +144,11 @@ int bj_cluster_work_begin(struct bj_cluster_work *w)
     w->part = p;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         for (unsigned k = sizes[i].first; k <= sizes[i].last; k++)
-            w->group[k] = (struct bj_group){.arena = &p->arena,
-                                            .size = sizes[i].size,
-                                            .cap = cap_of(w->conf, k)};
+            w->group[k] =
+                (struct bj_group){.arena = &p->arena,
+                                  .size = sizes[i].size,
+                                  .cap = sizes[i].weight ? most_of(w->conf, k)
+                                                         : cap_of(w->conf, k)};
     w->seen = (struct bj_group){
         .arena = &p->arena, .size = sizeof(struct bj_sub), .cap = UINT32_MAX};
     p->held = (struct bj_group){
@@ -142,6 +170,21 @@ int bj_cluster_work_line(struct bj_cluster_work *w,
     return e == -ENOMEM ? e : 0;
 }
 
+/* The lists, cut to as many series as there may be. */
+static void make_lists(struct bj_cluster_work *w)
+{
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        for (unsigned k = sizes[i].first; k <= sizes[i].last; k++) {
+            const struct bj_cut cut = {
+                .cap = cap_of(w->conf, k),
+                .weight = sizes[i].weight,
+                .max = sizes[i].max,
+                .had = w->previous ? &w->previous->list[k] : NULL};
+            if (!cut.weight || bj_group_cut(&w->group[k], &cut))
+                w->part->list[k] = bj_group_list(&w->group[k]);
+        }
+}
+
 int bj_cluster_work_end(struct bj_cluster_work *w,
                         const struct bj_cluster_reader *r)
 {
@@ -150,9 +193,8 @@ int bj_cluster_work_end(struct bj_cluster_work *w,
      * such lines is another program's output. */
     if (e == 0 && w->good == 0 && w->bad > 0)
         e = -EINVAL;
-    for (unsigned k = 0; e == 0 && k < BJ_CL_LISTS; k++)
-        if (w->group[k].size > 0)
-            w->part->list[k] = bj_group_list(&w->group[k]);
+    if (e == 0)
+        make_lists(w);
     return w->part->arena.failed || w->text.failed ? -ENOMEM : e;
 }
 

@@ -54,13 +54,15 @@ struct bj_cluster_work {
     uint64_t wall_sec;    /* when the command was started */
     struct bj_slice name; /* of the cluster, empty: not known */
     const struct bj_cluster_part *reservations; /* NULL: not known */
+    const struct bj_cluster_part *previous;     /* of this source, or NULL */
 
     struct bj_cluster_part *part;
     struct bj_group group[BJ_CL_LISTS];
-    struct bj_group seen; /* nodes: struct bj_sub */
-    uint64_t good, bad;   /* lines */
-    uint64_t clusters;    /* names that a document told */
-    struct bj_buf text;   /* of what is not read line by line */
+    struct bj_group seen;    /* nodes: struct bj_sub */
+    uint64_t good, bad;      /* lines */
+    uint64_t clusters;       /* names that a document told */
+    struct bj_buf text;      /* of what is not read line by line */
+    struct bj_err complaint; /* the first line of a file that is none */
 };
 
 /* A source: its command, or document, and its reader. */
@@ -70,7 +72,7 @@ struct bj_cluster_reader {
     const char *path;        /* below slurmrestd's /slurm/v0.0.40/ */
     bool db;                 /* below its /slurmdb/v0.0.40/ */
     enum bj_slurmjson_kind json;
-    /* A line: 0, or -EINVAL when it is none of theirs. */
+    /* A line: 0, or -EINVAL when it is none of theirs; NULL as argv. */
     int (*line)(struct bj_cluster_work *w, struct bj_slice line);
     /* All lines were read; may be NULL.  -EINVAL as above. */
     int (*end)(struct bj_cluster_work *w);
@@ -109,15 +111,6 @@ struct bj_label {
 };
 struct bj_slice bj_cluster_label(struct bj_slice s, struct bj_label *l);
 
-/* Sums that stop at the end instead of beginning anew. */
-static inline void bj_cluster_add(uint64_t *sum, uint64_t v)
-{
-    if (v == BJ_ABSENT)
-        return;
-    if (__builtin_add_overflow(*sum, v, sum) || *sum == BJ_ABSENT)
-        *sum = BJ_ABSENT - 1;
-}
-
 /* The GPUs of a node by type (key[0], raw).  A node with fewer idle CPUs than
  * idle_cpus has no idle GPUs, only blocked ones. */
 enum { BJ_NODE_GPU_TYPES = 16 };
@@ -143,6 +136,10 @@ int bj_cluster_add_reservation(struct bj_cluster_work *w,
 int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v);
 int bj_cluster_add_limits(struct bj_cluster_work *w, const struct bj_limits *v);
 
+/* A file of constants (base/constants.h).  -ENOMEM. */
+int bj_cluster_read_constants(struct bj_cluster_work *w, const char *file,
+                              struct bj_slice text);
+
 /* A reader of a source's JSON that feeds a work; free it with
  * bj_slurmjson_free.  -ENOMEM. */
 int bj_cluster_json_new(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
@@ -158,7 +155,6 @@ int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_reservation_line(struct bj_cluster_work *w,
                                 struct bj_slice line);
 int bj_cluster_share_line(struct bj_cluster_work *w, struct bj_slice line);
-int bj_cluster_constant_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line);
 
 #endif

@@ -32,6 +32,18 @@ struct bj_gpus_stat {
     uint64_t gpus, allocated, idle, blocked, other;
 };
 
+/* GPUs of a type, wherever they are. */
+struct bj_gpu_type_stat {
+    struct bj_sub sub; /* type */
+    uint64_t gpus, nodes;
+};
+
+/* The state of a node as the scheduler words it. */
+struct bj_node_state_stat {
+    struct bj_sub sub; /* node, text */
+    uint64_t one;
+};
+
 /* A count of something that has a name. */
 struct bj_count_stat {
     struct bj_sub sub;
@@ -73,12 +85,14 @@ struct bj_source_stat {
     struct bj_sub sub; /* source */
     uint64_t success, age_usec, duration_usec, runs;
     uint64_t bad_lines; /* not understood, and left out */
-    uint64_t refused;   /* keys that were summed up as (other), last time */
+    uint64_t refused;   /* keys that were summed up as (other), or left out
+                           where they can't be, last time */
 };
 
 struct bj_constant_stat {
-    struct bj_sub sub; /* name */
-    uint64_t micro;    /* its millionths */
+    struct bj_sub sub;   /* name */
+    uint64_t micro;      /* its millionths */
+    uint64_t period_sec; /* that it is for; BJ_ABSENT: none */
 };
 
 enum bj_cluster_list {
@@ -112,6 +126,9 @@ enum bj_cluster_list {
     BJ_CL_PARTITION_FLAG_GPUS,
     BJ_CL_RESERVATION_GPUS,
     BJ_CL_EACH_NODE_GPUS,
+    /* ... and their own */
+    BJ_CL_GPU_TYPES,
+    BJ_CL_NODE_STATES,
     /* the others, each of its own kind */
     BJ_CL_CONTROLLER,
     BJ_CL_RPC_TYPES,

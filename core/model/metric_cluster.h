@@ -291,9 +291,23 @@ static const struct bj_metric limit_rows[] = {
     GAUGE(bj_limit_stat, max_gpus, "job_gpus", BJ_NUMBER,
           "GPUs that a job of an association may have."),
 };
+static const struct bj_metric gpu_type_rows[] = {
+    GAUGE(bj_gpu_type_stat, gpus, "gpus", BJ_NUMBER,
+          "GPUs of the type (empty: of none) that the cluster has, whatever "
+          "state they are in."),
+    GAUGE(bj_gpu_type_stat, nodes, "nodes", BJ_NUMBER,
+          "Nodes that have GPUs of the type."),
+};
+static const struct bj_metric node_state_rows[] = {
+    GAUGE(bj_node_state_stat, one, "info", BJ_NUMBER,
+          "1; the state of the node in the words of the scheduler."),
+};
 static const struct bj_metric constant_rows[] = {
     GAUGE(bj_constant_stat, micro, "", BJ_MICRO,
           "A number of the site's own, from the file cluster.constants."),
+    GAUGE(bj_constant_stat, period_sec, "period", BJ_SEC,
+          "Time that a number of the site's own is for, such as the year of a "
+          "yearly allocation; only of those that have one."),
 };
 static const struct bj_metric source_rows[] = {
     GAUGE(bj_source_stat, success, "success", BJ_NUMBER,
@@ -306,8 +320,8 @@ static const struct bj_metric source_rows[] = {
     COUNTER(bj_source_stat, bad_lines, "bad_lines", BJ_NUMBER,
             "Lines of its answers that were not understood, and left out."),
     GAUGE(bj_source_stat, refused, "refused", BJ_NUMBER,
-          "Times that a sum went to (other) for want of room in its last "
-          "answer (cluster.max-series)."),
+          "Series of its last answer for which there was no room "
+          "(cluster.max-series): summed up as (other), or left out."),
 };
 static const struct bj_metric source_error_rows[] = {
     COUNTER(bj_count_stat, count, "", BJ_NUMBER,
@@ -380,6 +394,10 @@ static const struct bj_metric source_error_rows[] = {
                       "flags", each_node_rows),                                \
         CLUSTER_GPUS("cluster_node_gpus", BJ_CL_EACH_NODE_GPUS, "node",        \
                      "state", "type", each_node_gpus_rows),                    \
+        CLUSTER3("cluster_gpu_type", BJ_CL_GPU_TYPES, bj_gpu_type_stat,        \
+                 "type", NULL, NULL, gpu_type_rows),                           \
+        CLUSTER3("cluster_node_state", BJ_CL_NODE_STATES, bj_node_state_stat,  \
+                 "node", "state_raw", NULL, node_state_rows),                  \
         CLUSTER3("cluster_controller", BJ_CL_CONTROLLER, bj_controller_stat,   \
                  NULL, NULL, NULL, controller_rows),                           \
         CLUSTER3("cluster_rpc", BJ_CL_RPC_TYPES, bj_rpc_stat, "rpc", NULL,     \

@@ -60,7 +60,7 @@ play scontrol config config.txt
 play scontrol res reservations.txt
 play scontrol lic licenses.txt
 chmod 755 "$tmp"/bin/*
-echo "gpu_years 40" >"$tmp/constants"
+echo "gpu_years 40 year" >"$tmp/constants"
 
 options=(--path.cgroupfs="$cg_view" --job.file-dir="$tmp/jobs" --collector.process --energy.command="$tmp/bin/watts"
     --energy.meter=command --energy.interval=1 --energy.slow-interval=1

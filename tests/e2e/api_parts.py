@@ -36,7 +36,7 @@ def worked_out(site):
 
 
 def begin(site):
-    site.constants = site.file("constants", "students 1234\n\n[fake]\ngpu_years = 40.5 # of ours\n")
+    site.constants = site.file("constants", "students 1234\n\n[fake]\ngpu_years = 40.5 year # of ours\n")
     site.start("--access.trust-loopback", "--query.max-rows=20000", "--access.admins=boss", "--constants.file="
                + site.constants, "--access.coordinators=acct1: user2")
     worked_out(site)
@@ -154,11 +154,13 @@ def nothing_foreign(site):
 def constants(site):
     def get():
         a = site.ask(V1 + "/constants", user("newcomer"))
-        return [(r["cluster"], r["name"], r["value"]) for r in a.data], a.json["meta"]
-    same(get(), ([(None, "students", 1234), ("fake", "gpu_years", 40.5)], {"bad_lines": 0}),
-         "constants")
-    site.file("constants", "students: -3.25\nnonsense\n=\nx 1e400\n")
-    same(get(), ([(None, "students", -3.25)], {"bad_lines": 3}), "a change shows at once")
+        return [tuple(r.values()) for r in a.data], a.json["meta"]
+    same(get(), ([(None, "students", 1234, None, None), ("fake", "gpu_years", 40.5, "year", 31536000)],
+                 {"bad_lines": 0}), "constants")
+    site.file("constants", "students: -3.25\nnonsense \\\"\n=\nx 1e400\ny 1 fortnight\n")
+    line = """constants.file:2: '\\"' is not a number"""
+    same(get(), ([(None, "students", -3.25, None, None)], {"bad_lines": 4, "bad_line": line}),
+         "a change shows at once")
     os.remove(site.constants)
     same(site.ask(V1 + "/constants", user("newcomer")).status, 503, "no file")
     site.start("--access.trust-loopback", "--access.admins=boss")

@@ -183,6 +183,23 @@ def check_nodes(samples, n):
                 {k[1:]: v[metric] for k, v in n.items() if k[0] == "gpus"})
 
 
+def check_words(samples):
+    """The state of each node as sinfo words it, and the types of GPUs."""
+    words = {tuple(line.split()): 1 for line in run(
+        "sinfo", "-h", "-N", "-p", "test", "-O", "NodeList,StateComplete:60").splitlines()}
+    compare("raw states of nodes",
+            told(samples, "batchjob_cluster_node_state_info", "node", "state_raw"), words)
+    types, where = Counter(), Counter()
+    for line in run("scontrol", "-o", "show", "node").splitlines():
+        have = gpus(re.search(r" Gres=(\S*)", line).group(1))
+        types.update(have)
+        where.update(have.keys())
+    for what, count in ("gpus", types), ("nodes", where):
+        compare(f"types of GPUs: {what}",
+                told(samples, f"batchjob_cluster_gpu_type_{what}", "type"),
+                {(t,): n for t, n in count.items()})
+
+
 def check_sums(samples):
     """The parts make up the whole, and sinfo's own sums."""
     parts = Counter()
@@ -213,6 +230,7 @@ def main():
     samples, q, n = settled(sys.argv[1])
     check_jobs(samples, q)
     check_nodes(samples, n)
+    check_words(samples)
     check_sums(samples)
     sys.exit(failures > 0)
 

@@ -15,8 +15,9 @@ import urllib.request
 
 import prom
 
-# Moves on by itself, or is about the asking.
-MOVES = re.compile(r"batchjob_cluster_(source|controller|rpc|user_rpc)_|_memory_free_bytes$")
+# Moves on by itself, is about the asking, or in other words.
+MOVES = re.compile(r"batchjob_cluster_(source|controller|rpc|user_rpc|node_state)_"
+                   r"|_memory_free_bytes$")
 # Grows with each second, times the jobs that wait.
 GROWS = re.compile(r"_wait(_max)?_seconds$")
 OURS = re.compile(r"batchjob_(cluster|partition|reservation)_")

@@ -123,7 +123,16 @@ static void test_constants(void **state)
     const struct bj_constant_stat *v = list(&r, BJ_CL_CONSTANTS)->v;
     assert_int_equal(list(&r, BJ_CL_CONSTANTS)->n, 1);
     assert_int_equal(v->micro, 40500000);
+    /* A line that is none is told once, with its place. */
+    tmp_file("numbers", "gpu_years 40.5 year\noops\n");
+    wait_runs(&r, "constants", source(&r, "constants")->runs + 2);
+    v = list(&r, BJ_CL_CONSTANTS)->v;
+    assert_int_equal(v->period_sec, 365 * 86400);
+    assert_true(source(&r, "constants")->bad_lines >= 1);
     rig_stop(&r);
+    const char *told = strstr(r.log, "/numbers:2: 'oops' is not NAME NUMBER");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "/numbers:2:"));
 }
 
 /* Where everything takes longer than its period, all have their turn. */

@@ -1,6 +1,7 @@
 /* Queue and nodes summed up: recordings of Slurm 22.05, and nodes in states
  * that the recording has not. */
-#include "core/cluster/part.h"
+#include "tests/unit/test_cluster_parts.h"
+
 #include "tests/unit/lib/fail.h"
 
 #include <errno.h>
@@ -10,78 +11,6 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define FIXTURES "tests/fixtures/cluster/"
-#define S(text) bj_slice_str(text)
-#define SEP "\x1f"
-
-enum { ALL = 255, NOW = 1795195564 };
-
-static struct bj_cluster_conf conf = {.max_series = 1000, .gpu_idle_cpus = 1};
-
-static char *load(const char *name)
-{
-    static char text[1 << 16];
-    FILE *f = fopen(name, "rb");
-    if (!f)
-        fail_msg("%s is missing", name);
-    text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
-    fclose(f);
-    return text;
-}
-
-/* Read a text as a source's; the work is the caller's to free. */
-static int read_text(struct bj_cluster_work *w, enum bj_cluster_source id,
-                     const char *text)
-{
-    struct bj_slice rest = S(text), line;
-    int r = bj_cluster_work_begin(w);
-    while (r == 0 && bj_slice_line(&rest, &line))
-        r = bj_cluster_work_line(w, &bj_cluster_readers[id], line);
-    return r < 0 ? r : bj_cluster_work_end(w, &bj_cluster_readers[id]);
-}
-
-static struct bj_cluster_work make(enum bj_cluster_source id, const char *text,
-                                   const struct bj_cluster_part *held)
-{
-    struct bj_cluster_work w = {
-        .conf = &conf, .by = ALL, .wall_sec = NOW, .reservations = held};
-    assert_int_equal(read_text(&w, id, text), 0);
-    return w;
-}
-
-/* The record of keys; NULL when there is none. */
-static const void *find(const struct bj_cluster_work *w,
-                        enum bj_cluster_list list, const char *k0,
-                        const char *k1, const char *k2)
-{
-    const struct bj_list *l = &w->part->list[list];
-    const char *key[] = {k0, k1, k2};
-    for (size_t i = 0; i < l->n; i++) {
-        const struct bj_sub *sub =
-            (const void *)((const char *)l->v + i * w->group[list].size);
-        bool same = true;
-        for (int k = 0; k < 3 && key[k]; k++)
-            same &= bj_slice_eq(sub->key[k], S(key[k]));
-        if (same)
-            return sub;
-    }
-    return NULL;
-}
-
-static void check_jobs(const struct bj_cluster_work *w,
-                       enum bj_cluster_list list, const char *k0,
-                       const char *k1, uint64_t jobs, uint64_t cpus,
-                       uint64_t mib)
-{
-    const struct bj_jobs_stat *s = find(w, list, k0, k1, NULL);
-    if (!s)
-        fail_msg("list %d has no %s, %s", (int)list, k0, k1 ? k1 : "-");
-    assert_int_equal(s->jobs, jobs);
-    assert_int_equal(s->cpus, cpus);
-    assert_int_equal(s->mem_bytes, mib << 20);
-}
 
 /* Counted in the recording by hand; its array 1-40:3 has 14 tasks. */
 static void test_queue(void **state)
@@ -320,6 +249,23 @@ static void test_gpus(void **state)
     check_gpus(&w, "g", "a100", 0, 0, 0, 2);
     check_gpus(&w, "i", "a100", 2, 0, 0, 0);
     assert_int_equal(w.part->list[BJ_CL_EACH_NODE_GPUS].n, 9);
+    static const struct {
+        const char *type;
+        unsigned gpus, nodes;
+    } types[] = {
+        {"", 8, 2}, {"a100", 14, 5}, {"rtx8000", 8, 1}, {"v100", 2, 1}};
+    assert_int_equal(w.part->list[BJ_CL_GPU_TYPES].n, COUNT(types));
+    for (size_t i = 0; i < COUNT(types); i++) {
+        const struct bj_gpu_type_stat *t =
+            find(&w, BJ_CL_GPU_TYPES, types[i].type, NULL, NULL);
+        assert_non_null(t);
+        assert_int_equal(t->gpus, types[i].gpus);
+        assert_int_equal(t->nodes, types[i].nodes);
+    }
+    /* as they are worded */
+    assert_non_null(find(&w, BJ_CL_NODE_STATES, "d", "mixed+drain", NULL));
+    assert_non_null(find(&w, BJ_CL_NODE_STATES, "g", "reboot^", NULL));
+    assert_int_equal(w.part->list[BJ_CL_NODE_STATES].n, 9);
     /* a rebooting node is not in drain; a planned one is idle */
     check_nodes(&w, BJ_CL_FLAGS, "drain", NULL, NULL, 1, 1, 0, 79);
     check_nodes(&w, BJ_CL_FLAGS, "reboot_issued", NULL, NULL, 1, 0, 0, 80);
@@ -327,68 +273,6 @@ static void test_gpus(void **state)
     check_nodes(&w, BJ_CL_NODES, "mixed", "", NULL, 3, 112, 128, 0);
     check_nodes(&w, BJ_CL_NODES, "mixed", "drain", NULL, 1, 1, 0, 79);
     bj_cluster_work_free(&w);
-}
-
-/* Too many users: the rest is one, and nothing is lost. */
-static void test_cap(void **state)
-{
-    (void)state;
-    enum { USERS = 300 };
-    char text[USERS * 80];
-    size_t n = 0;
-    for (int i = 0; i < USERS; i++)
-        n += (size_t)snprintf(text + n, sizeof(text) - n,
-                              "%d" SEP "N/A" SEP "%s" SEP "p" SEP "a" SEP
-                              "user%d" SEP "q" SEP "h" SEP SEP "1" SEP SEP SEP
-                              "1" SEP "cpu=2" SEP "None\n",
-                              i + 1, i % 2 ? "RUNNING" : "PENDING", i);
-    struct bj_cluster_conf small = {.max_series = 100};
-    struct bj_cluster_work w = {.conf = &small, .by = ALL, .wall_sec = NOW};
-    assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
-    assert_int_equal(w.part->list[BJ_CL_USER_JOBS].n, 102);
-    assert_int_equal(w.group[BJ_CL_USER_JOBS].refused, 200);
-    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "RUNNING", 100, 200, 0);
-    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "PENDING", 100, 200, 0);
-    check_jobs(&w, BJ_CL_JOBS, "RUNNING", NULL, 150, 300, 0);
-    bj_cluster_work_free(&w);
-}
-
-/* A number for one label goes before the one for all. */
-static void test_series(void **state)
-{
-    (void)state;
-    char *good[] = {(char[]){"user=16"}, (char[]){"node=40"}};
-    struct bj_cluster_conf c = {.max_series = 20, .series = {good, 2}};
-    struct bj_err err = {0};
-    assert_int_equal(bj_cluster_conf_check(&c, NULL), 0);
-    assert_int_equal(bj_cluster_series(&c, "user"), 16);
-    assert_int_equal(bj_cluster_series(&c, "node"), 40);
-    assert_int_equal(bj_cluster_series(&c, "qos"), 20);
-    struct bj_cluster_work w = {.conf = &c, .by = ALL, .wall_sec = NOW};
-    char text[4000];
-    size_t n = 0;
-    for (int i = 0; i < 30; i++)
-        n += (size_t)snprintf(text + n, sizeof(text) - n,
-                              "%d" SEP "N/A" SEP "RUNNING" SEP "p" SEP "a%d" SEP
-                              "u%d" SEP "q" SEP "h" SEP SEP "1" SEP SEP SEP
-                              "1" SEP "cpu=1" SEP "None\n",
-                              i + 1, i, i);
-    assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
-    assert_int_equal(w.part->list[BJ_CL_USER_JOBS].n, 17);
-    assert_int_equal(w.part->list[BJ_CL_ACCOUNT_JOBS].n, 21);
-    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "RUNNING", 14, 14, 0);
-    check_jobs(&w, BJ_CL_ACCOUNT_JOBS, "(other)", "RUNNING", 10, 10, 0);
-    bj_cluster_work_free(&w);
-    static const char *const bad[] = {
-        "user", "user=",    "user=15",      "uid=200", "user=200 ", "=200",
-        "",     "user=1e3", "user=1000001", "USER=20", "user=20=20"};
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        char *one[] = {strdup(bad[i])};
-        c.series = (struct bj_strv){one, 1};
-        assert_int_equal(bj_cluster_conf_check(&c, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, "cluster.series"));
-        free(one[0]);
-    }
 }
 
 static void test_garbage(void **state)
@@ -447,29 +331,46 @@ static void test_accounting(void **state)
     bj_cluster_work_free(&w);
 }
 
+static void check_constant(const struct bj_cluster_work *w, const char *name,
+                           uint64_t micro, uint64_t period_sec)
+{
+    const struct bj_constant_stat *s =
+        find(w, BJ_CL_CONSTANTS, name, NULL, NULL);
+    if (!s)
+        fail_msg("no %s", name);
+    assert_int_equal(s->micro, micro);
+    assert_int_equal(s->period_sec, period_sec);
+}
+
 static void test_constants(void **state)
 {
+    static const char text[] =
+        "# numbers of ours\n\ngpu_years 40\nstudents = 1234 # at least\n"
+        "factor: 0.25\nbroken\nnegative -1\nyearly 40 year\n"
+        "odd 1 fortnight\nrolling=7.5 90d\r\n"
+        "[other]\nfactor 1 day\nelsewhere 2\n"
+        "[sandbox]\nfactor 0.5 quarter\nlast=7\n[  ]\nnobody 1";
     (void)state;
-    struct bj_cluster_work w =
-        make(BJ_CLUSTER_CONSTANTS,
-             "# numbers of ours\n\ngpu_years 40\nstudents = 1234 # at least\n"
-             "factor: 0.25\nbroken\nnegative -1\nlast=7",
-             NULL);
-    static const struct {
-        const char *name;
-        uint64_t micro;
-    } want[] = {{"factor", 250000},
-                {"gpu_years", 40000000},
-                {"last", 7000000},
-                {"students", 1234000000}};
-    assert_int_equal(w.bad, 2);
-    assert_int_equal(w.part->list[BJ_CL_CONSTANTS].n, COUNT(want));
-    for (size_t i = 0; i < COUNT(want); i++) {
-        const struct bj_constant_stat *s =
-            find(&w, BJ_CL_CONSTANTS, want[i].name, NULL, NULL);
-        assert_non_null(s);
-        assert_int_equal(s->micro, want[i].micro);
-    }
+    struct bj_cluster_work w = make(BJ_CLUSTER_CONSTANTS, text, NULL);
+    assert_int_equal(w.bad, 3);
+    assert_string_equal(w.complaint.msg,
+                        "numbers:6: 'broken' is not NAME NUMBER [PERIOD] or "
+                        "[CLUSTER]");
+    assert_int_equal(w.part->list[BJ_CL_CONSTANTS].n, 5);
+    check_constant(&w, "factor", 250000, BJ_ABSENT);
+    check_constant(&w, "gpu_years", 40000000, BJ_ABSENT);
+    check_constant(&w, "students", 1234000000, BJ_ABSENT);
+    check_constant(&w, "yearly", 40000000, 365 * 86400);
+    check_constant(&w, "rolling", 7500000, 90 * 86400);
+    bj_cluster_work_free(&w);
+    /* Those of this cluster go first, once it is known which that is. */
+    w = (struct bj_cluster_work){
+        .conf = &conf, .by = ALL, .name = {"sandbox", 7}};
+    assert_int_equal(read_text(&w, BJ_CLUSTER_CONSTANTS, text), 0);
+    assert_int_equal(w.bad, 3);
+    assert_int_equal(w.part->list[BJ_CL_CONSTANTS].n, 6);
+    check_constant(&w, "factor", 500000, 365 * 86400 / 4);
+    check_constant(&w, "last", 7000000, BJ_ABSENT);
     bj_cluster_work_free(&w);
 }
 
@@ -514,8 +415,6 @@ int main(void)
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_new_words),
         cmocka_unit_test(test_gpus),
-        cmocka_unit_test(test_cap),
-        cmocka_unit_test(test_series),
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_accounting),
         cmocka_unit_test(test_constants),

@@ -1,0 +1,195 @@
+/* Keys that are too many: who stays, and that nothing is lost. */
+#include "tests/unit/lib/fail.h"
+#include "tests/unit/test_cluster_parts.h"
+
+/* A queue of users with so many CPUs each, each in one of two states; ended by
+ * a user of no CPUs. */
+struct wish {
+    const char *user, *state;
+    unsigned cpus;
+};
+
+static void queue_of(const struct wish *v, size_t n, char *text, size_t cap)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)snprintf(
+            text + at, cap - at,
+            "%zu" SEP "N/A" SEP "%s" SEP "p" SEP "a" SEP "%s" SEP "q" SEP
+            "h" SEP SEP "%d" SEP SEP SEP "1" SEP "cpu=%u" SEP "None\n",
+            i + 1, v[i].state, v[i].user, NOW - 60 - (int)i, v[i].cpus);
+}
+
+/* Too many users: the largest stay, the rest is one, and nothing is lost. */
+static void test_cap(void **state)
+{
+    (void)state;
+    enum { USERS = 300 };
+    struct wish v[USERS];
+    char name[USERS][16], *text = malloc(USERS * 100);
+    for (unsigned i = 0; i < USERS; i++) {
+        snprintf(name[i], sizeof(name[i]), "user%u", i);
+        v[i] = (struct wish){name[i], i % 2 ? "RUNNING" : "PENDING", 1 + i};
+    }
+    queue_of(v, USERS, text, USERS * 100);
+    struct bj_cluster_conf small = {.max_series = 100};
+    struct bj_cluster_work w = {.conf = &small, .by = ALL, .wall_sec = NOW};
+    assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
+    assert_int_equal(w.part->list[BJ_CL_USER_JOBS].n, 102);
+    assert_int_equal(w.group[BJ_CL_USER_JOBS].refused, 200);
+    /* 1, 3, ... 199 CPUs wait, 2, 4, ... 200 are in use */
+    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "PENDING", 100, 100 * 100, 0);
+    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "RUNNING", 100, 100 * 101, 0);
+    check_jobs(&w, BJ_CL_USER_JOBS, "user299", "RUNNING", 1, 300, 0);
+    check_jobs(&w, BJ_CL_USER_JOBS, "user200", "PENDING", 1, 201, 0);
+    assert_null(find(&w, BJ_CL_USER_JOBS, "user199", NULL, NULL));
+    check_jobs(&w, BJ_CL_JOBS, "RUNNING", NULL, 150, 150 * 151, 0);
+    /* those that wait do so for 60, 62, ... 258 seconds */
+    const struct bj_jobs_stat *s =
+        find(&w, BJ_CL_USER_JOBS, "(other)", "PENDING", NULL);
+    assert_int_equal(s->wait_max_sec, 258);
+    assert_int_equal(s->wait_sec, 100 * 159);
+    s = find(&w, BJ_CL_USER_JOBS, "(other)", "RUNNING", NULL);
+    assert_int_equal(s->wait_sec, BJ_ABSENT);
+    assert_int_equal(s->wait_max_sec, BJ_ABSENT);
+    bj_cluster_work_free(&w);
+    free(text);
+}
+
+/* All of a user stays, or nothing. */
+static void test_cap_whole(void **state)
+{
+    (void)state;
+    struct wish v[24];
+    char name[24][16], text[4000];
+    for (unsigned i = 0; i < 24; i++) {
+        /* user0 has 24 CPUs in three states, the others have 2 in one */
+        snprintf(name[i], sizeof(name[i]), "user%u", i < 3 ? 0 : i);
+        v[i] = (struct wish){name[i],
+                             i == 0   ? "FAILED"
+                             : i == 1 ? "PENDING"
+                                      : "RUNNING",
+                             i < 3 ? 8 : 2};
+    }
+    v[23].cpus = 1;
+    queue_of(v, 24, text, sizeof(text));
+    struct bj_cluster_conf small = {.max_series = 16};
+    struct bj_cluster_work w = {.conf = &small, .by = ALL, .wall_sec = NOW};
+    assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
+    check_jobs(&w, BJ_CL_USER_JOBS, "user0", "FAILED", 1, 8, 0);
+    check_jobs(&w, BJ_CL_USER_JOBS, "user0", "PENDING", 1, 8, 0);
+    check_jobs(&w, BJ_CL_USER_JOBS, "user0", "RUNNING", 1, 8, 0);
+    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "RUNNING", 8, 15, 0);
+    assert_int_equal(w.part->list[BJ_CL_USER_JOBS].n, 17);
+    bj_cluster_work_free(&w);
+}
+
+/* Who has a series keeps it until another one is twice as large. */
+static void test_cap_steady(void **state)
+{
+    (void)state;
+    enum { USERS = 18 };
+    struct wish v[USERS];
+    char name[USERS][16], text[4000];
+    struct bj_cluster_conf small = {.max_series = 16};
+    struct bj_cluster_work old = {0};
+    static const struct {
+        unsigned cpus[3]; /* of users 15, 16, 17 */
+        unsigned who;     /* of them has a series */
+    } passes[] = {{{11, 10, 9}, 15},  {{10, 11, 12}, 15}, {{10, 20, 18}, 15},
+                  {{10, 20, 21}, 17}, {{40, 30, 21}, 17}, {{40, 43, 21}, 16},
+                  {{0, 0, 0}, 16},    {{1, 0, 0}, 15}};
+    for (size_t k = 0; k < COUNT(passes); k++) {
+        for (unsigned i = 0; i < USERS; i++) {
+            snprintf(name[i], sizeof(name[i]), "user%u", i);
+            v[i] = (struct wish){name[i], "RUNNING",
+                                 i < 15 ? 100 : passes[k].cpus[i - 15]};
+        }
+        queue_of(v, USERS, text, sizeof(text));
+        struct bj_cluster_work w = {
+            .conf = &small, .by = ALL, .wall_sec = NOW, .previous = old.part};
+        assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
+        for (unsigned i = 15; i < USERS; i++)
+            assert_true((find(&w, BJ_CL_USER_JOBS, name[i], NULL, NULL) !=
+                         NULL) == (i == passes[k].who));
+        bj_cluster_work_free(&old);
+        old = w;
+    }
+    bj_cluster_work_free(&old);
+}
+
+/* A number for one label goes before the one for all. */
+static void test_series(void **state)
+{
+    (void)state;
+    char *good[] = {(char[]){"user=16"}, (char[]){"node=40"}};
+    struct bj_cluster_conf c = {.max_series = 20, .series = {good, 2}};
+    struct bj_err err = {0};
+    assert_int_equal(bj_cluster_conf_check(&c, NULL), 0);
+    assert_int_equal(bj_cluster_series(&c, "user"), 16);
+    assert_int_equal(bj_cluster_series(&c, "node"), 40);
+    assert_int_equal(bj_cluster_series(&c, "qos"), 20);
+    struct bj_cluster_work w = {.conf = &c, .by = ALL, .wall_sec = NOW};
+    char text[4000];
+    size_t n = 0;
+    for (int i = 0; i < 30; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n,
+                              "%d" SEP "N/A" SEP "RUNNING" SEP "p" SEP "a%d" SEP
+                              "u%d" SEP "q" SEP "h" SEP SEP "1" SEP SEP SEP
+                              "1" SEP "cpu=1" SEP "None\n",
+                              i + 1, i, i);
+    assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
+    assert_int_equal(w.part->list[BJ_CL_USER_JOBS].n, 17);
+    assert_int_equal(w.part->list[BJ_CL_ACCOUNT_JOBS].n, 21);
+    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "RUNNING", 14, 14, 0);
+    check_jobs(&w, BJ_CL_ACCOUNT_JOBS, "(other)", "RUNNING", 10, 10, 0);
+    bj_cluster_work_free(&w);
+    static const char *const bad[] = {
+        "user", "user=",    "user=15",      "uid=200", "user=200 ", "=200",
+        "",     "user=1e3", "user=1000001", "USER=20", "user=20=20"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char *one[] = {strdup(bad[i])};
+        c.series = (struct bj_strv){one, 1};
+        assert_int_equal(bj_cluster_conf_check(&c, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "cluster.series"));
+        free(one[0]);
+    }
+}
+
+static int read_capped(void *text)
+{
+    struct bj_cluster_conf small = {.max_series = 16};
+    struct bj_cluster_work w = {.conf = &small, .by = ALL, .wall_sec = NOW};
+    int r = read_text(&w, BJ_CLUSTER_QUEUE, text);
+    bj_cluster_work_free(&w);
+    return r;
+}
+
+static void test_want_of_memory(void **state)
+{
+    (void)state;
+    enum { USERS = 40 };
+    struct wish v[USERS];
+    char name[USERS][16], text[USERS * 100];
+    if (!bj_fail_works())
+        skip();
+    for (unsigned i = 0; i < USERS; i++) {
+        snprintf(name[i], sizeof(name[i]), "user%u", i);
+        v[i] = (struct wish){name[i], "RUNNING", i};
+    }
+    queue_of(v, USERS, text, sizeof(text));
+    assert_true(bj_fail_each(read_capped, text) > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_cap_whole),
+        cmocka_unit_test(test_cap_steady),
+        cmocka_unit_test(test_series),
+        cmocka_unit_test(test_want_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

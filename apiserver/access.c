@@ -69,7 +69,7 @@ static int add(struct bj_access *a, struct bj_slice account,
 static int add_group(struct bj_access *a, struct bj_slice account,
                      struct bj_slice name, struct bj_err *err)
 {
-    char group[NAME_BYTES];
+    char group[NAME_BYTES], text[80];
     struct group entry, *found = NULL;
     char *buf = malloc(GROUP_BYTES);
     if (!buf)
@@ -77,7 +77,11 @@ static int add_group(struct bj_access *a, struct bj_slice account,
     snprintf(group, sizeof(group), "%.*s", (int)name.n, name.p);
     int r = 0;
     int rc = getgrnam_r(group, &entry, buf, GROUP_BYTES, &found);
-    if (rc != 0 || !found)
+    if (rc != 0)
+        r = bj_err_set(err, rc == ENOMEM ? -ENOMEM : -EINVAL,
+                       "the group '%s' can't be read (%s)", group,
+                       strerror_r(rc, text, sizeof(text)));
+    else if (!found)
         r = bj_err_set(err, -EINVAL, "there is no group '%s'", group);
     for (char **m = r == 0 ? found->gr_mem : NULL; m && *m && r == 0; m++)
         r = add(a, account, bj_slice_str(*m), err);
@@ -162,10 +166,30 @@ static int read_options(struct bj_access *a, const struct bj_strv *admins,
     return r;
 }
 
-static int by_user(const void *a, const void *b)
+/* By user, then by account, being an admin first. */
+static int compare(const void *first, const void *second)
 {
-    return strcmp(((const struct right *)a)->user,
-                  ((const struct right *)b)->user);
+    const struct right *a = first, *b = second;
+    int c = strcmp(a->user, b->user);
+    return c ? c
+             : strcmp(a->account ? a->account : "",
+                      b->account ? b->account : "");
+}
+
+/* What was said several times, by name and by group, counts once. */
+static void settle(struct bj_access *a)
+{
+    size_t n = 0;
+    if (a->n > 0)
+        qsort(a->v, a->n, sizeof(*a->v), compare);
+    for (size_t i = 0; i < a->n; i++)
+        if (n > 0 && compare(&a->v[n - 1], &a->v[i]) == 0) {
+            free(a->v[i].user);
+            free(a->v[i].account);
+        } else {
+            a->v[n++] = a->v[i];
+        }
+    a->n = n;
 }
 
 int bj_access_new(const struct bj_strv *admins,
@@ -182,8 +206,7 @@ int bj_access_new(const struct bj_strv *admins,
         bj_access_free(a);
         return r;
     }
-    if (a->n > 0)
-        qsort(a->v, a->n, sizeof(*a->v), by_user);
+    settle(a);
     *ret = a;
     return 0;
 }

@@ -124,9 +124,11 @@ static unsigned by_password(struct bj_gate *g, struct bj_slice coded,
     struct bj_slice name, secret;
     if (!bj_secret_basic(coded, plain, sizeof(plain), &name, &secret))
         return refuse(err, 403, "The credentials are not readable.");
-    const char *hash = bj_web_conf_hash(&g->web->conf, name);
+    const struct bj_web_conf *conf = &g->web->conf;
     unsigned bad =
-        outcome(bj_secret_check(g->secrets, hash, secret, now_usec), err);
+        outcome(bj_secret_check(g->secrets, bj_web_conf_hash(conf, name),
+                                bj_web_conf_like(conf), secret, now_usec),
+                err);
     explicit_bzero(plain + name.n, secret.n);
     if (bad)
         return bad;
@@ -143,8 +145,10 @@ static unsigned by_token(struct bj_gate *g, struct bj_slice text,
     if (!bj_token_split(text, &id, &secret))
         return refuse(err, 403, "The credentials are not readable.");
     const struct bj_token *t = bj_tokens_find(g->tokens, id);
-    unsigned bad = outcome(
-        bj_secret_check(g->secrets, t ? t->hash : NULL, secret, now_usec), err);
+    unsigned bad =
+        outcome(bj_secret_check(g->secrets, t ? t->hash : NULL,
+                                bj_tokens_like(g->tokens), secret, now_usec),
+                err);
     if (bad)
         return bad;
     if (t->expires_sec <= now_sec)

@@ -48,6 +48,7 @@ static int on_me(struct bj_call *c)
                 (struct bj_slice){accounts.p ? accounts.p : "", accounts.len});
     bj_row_end(&rows);
     bj_rows_end(&rows);
+    c->reply->body.failed = c->reply->body.failed || accounts.failed;
     bj_buf_free(&accounts);
     if (!csv)
         bj_call_close(c, "");

@@ -232,8 +232,13 @@ static int make_token(int argc, char **argv)
 {
     char id[16], token[BJ_TOKEN_BYTES], hash[BJ_HASH_BYTES];
     struct bj_err err = {0};
-    if (argc < 3 || argc > 4 || !bj_access_is_name(bj_slice_str(argv[2]))) {
-        fprintf(stderr, "batchjob_stats_server: make-token USER [EXPIRES]\n");
+    int64_t end;
+    if (argc < 3 || argc > 4 || !bj_access_is_name(bj_slice_str(argv[2])) ||
+        (argc == 4 && bj_token_expiry(bj_slice_str(argv[3]), &end) < 0)) {
+        fprintf(stderr,
+                "batchjob_stats_server: make-token USER [EXPIRES]\n"
+                "EXPIRES is a date (2027-12-31), a time with its zone, or "
+                "never.\n");
         return 1;
     }
     if (bj_token_make(id, token, hash, &err) < 0) {

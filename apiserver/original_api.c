@@ -240,6 +240,8 @@ static void put_row(struct bj_rows *rows, struct sqlite3_stmt *st)
     }
     bj_put_text(rows, (struct bj_slice){hosts.p ? hosts.p : "", hosts.len});
     bj_row_end(rows);
+    if (uuid.failed || elapsed.failed || hosts.failed)
+        rows->to->failed = true;
     bj_buf_free(&uuid);
     bj_buf_free(&elapsed);
     bj_buf_free(&hosts);

@@ -87,7 +87,8 @@ static void put_reason(struct bj_buf *b, const struct bj_buf *document)
     struct bj_arena arena = {0};
     const struct bj_json *doc = NULL;
     struct bj_slice all = {document->p, document->len};
-    bj_json_parse(&arena, all, "error", NULL, &doc, NULL);
+    if (bj_json_parse(&arena, all, "error", NULL, &doc, NULL) < 0)
+        b->failed = true;
     bj_page_text(b, bj_json_text(bj_json_get(doc, "error")));
     bj_arena_free(&arena);
 }

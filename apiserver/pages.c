@@ -87,6 +87,7 @@ static void put_date(struct bj_buf *b, const struct bj_params *p,
                   "</label>\n",
                   title, bj_param_rules[which].name, text.len >= 10 ? 10 : 0,
                   text.p ? text.p : "");
+    b->failed = b->failed || text.failed;
     bj_buf_free(&text);
 }
 

@@ -333,15 +333,16 @@ static const struct bj_http_route routes[] = {
 /* --- its life --------------------------------------------------------------
  */
 
-/* Threads that are still to be made. */
-static int start_threads(struct bj_server *s, struct bj_err *err)
+/* Threads that a site needs and that are still to be made. */
+static int start_threads(struct bj_server *s, const struct bj_site *site,
+                         struct bj_err *err)
 {
     pthread_attr_t attr;
-    unsigned waiters = s->site->prom ? BJ_API_WAITERS : 0;
+    unsigned waiters = site->prom ? BJ_API_WAITERS : 0;
     int r = 0;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    for (; r == 0 && s->desks < s->site->conf->threads; s->desks += r == 0) {
+    for (; r == 0 && s->desks < site->conf->threads; s->desks += r == 0) {
         struct bj_api *a = &s->desk[s->desks];
         *a = s->own;
         a->site = NULL;
@@ -407,7 +408,7 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
         return r;
     s->wide_max =
         s->site->conf->threads > 1 ? (unsigned)s->site->conf->threads - 1 : 1;
-    return start_threads(s, err);
+    return start_threads(s, s->site, err);
 }
 
 static bool join_all(struct bj_server *s, unsigned patience_sec)
@@ -469,9 +470,12 @@ static int take_site(struct bj_server *s, struct bj_site *site,
                      struct bj_err *err)
 {
     struct bj_site *old = s->site;
-    int r = bj_httpd_configure(s->httpd, bj_gate_web(site->gate), err);
+    int r = start_threads(s, site, err);
     if (r == 0)
-        r = bj_desk_sit(&s->own, bj_site_ref(site), err);
+        r = bj_httpd_configure(s->httpd, bj_gate_web(site->gate), err);
+    /* Back to what it had, for which there is all that it takes. */
+    if (r == 0 && (r = bj_desk_sit(&s->own, bj_site_ref(site), err)) < 0)
+        bj_httpd_configure(s->httpd, bj_gate_web(old->gate), NULL);
     if (r < 0) {
         bj_site_unref(site);
         return r;
@@ -480,7 +484,7 @@ static int take_site(struct bj_server *s, struct bj_site *site,
     s->site = site;
     pthread_mutex_unlock(&s->lock);
     bj_site_unref(old);
-    return start_threads(s, err);
+    return 0;
 }
 
 int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
@@ -500,7 +504,7 @@ void bj_server_follow(struct bj_server *s, uint64_t now_usec)
     int r = bj_site_renew(s->site, &site, &err);
     if (r == 0)
         r = take_site(s, site, &err);
-    s->reload_failed = r < 0;
+    __atomic_store_n(&s->reload_failed, r < 0, __ATOMIC_RELAXED);
     if (r < 0)
         bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays", err.msg);
     else

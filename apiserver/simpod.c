@@ -41,9 +41,11 @@ static int read_body(struct bj_call *c, struct body *b)
     /* Some requests come without one. */
     if (bj_slice_trim(text).n == 0)
         text = BJ_SLICE("{}");
-    return bj_json_parse(&b->arena, text, "body", &limits, &b->doc, &err) < 0
-               ? bj_call_refuse(c, 400, "The body is no JSON: %s.", err.msg)
-               : 0;
+    int r = bj_json_parse(&b->arena, text, "body", &limits, &b->doc, &err);
+    if (r == -ENOMEM)
+        return bj_err_set(&c->err, r, "body");
+    return r < 0 ? bj_call_refuse(c, 400, "The body is no JSON: %s.", err.msg)
+                 : 0;
 }
 
 /* --- payloads --------------------------------------------------------------
@@ -436,6 +438,7 @@ static void put_annotation(struct bj_buf *b, const struct bj_json *row)
         bj_out_text(b, bj_json_text(bj_json_get(row, tags[i])));
     }
     bj_buf_str(b, "]}");
+    b->failed = b->failed || text.failed;
     bj_buf_free(&text);
 }
 
@@ -473,14 +476,18 @@ static int on_annotations_body(struct bj_call *c, const struct bj_json *doc)
     const struct bj_json *payload = NULL;
     struct bj_params p;
     char next[BJ_CURSOR_BYTES];
-    int r = 0;
     bj_buf_str(&target, "{\"payload\":");
     text = bj_slice_trim(text);
     bj_buf_slice(&target,
                  text.n > 0 && text.p[0] == '{' ? text : BJ_SLICE("{}"));
     bj_buf_str(&target, "}");
-    if (bj_json_parse(&arena, (struct bj_slice){target.p, target.len}, "query",
-                      NULL, &payload, NULL) < 0)
+    int r = target.failed
+                ? -ENOMEM
+                : bj_json_parse(&arena, (struct bj_slice){target.p, target.len},
+                                "query", NULL, &payload, NULL);
+    if (r == -ENOMEM)
+        bj_err_set(&c->err, r, "annotations");
+    else if (r < 0)
         r = bj_call_refuse(c, 400, "The annotation's query is no JSON.");
     if (r == 0)
         r = read_payload(
@@ -490,7 +497,7 @@ static int on_annotations_body(struct bj_call *c, const struct bj_json *doc)
         r = bj_params_put(c, &p, BJ_JOBS_MASK, BJ_SLICE("fields"), fields);
     if (r == 0)
         r = bj_jobs_list(c, &p, BJ_SHAPE_OBJECTS, &rows, next);
-    if (r == 0 && (rows.failed || target.failed))
+    if (r == 0 && rows.failed)
         r = bj_err_set(&c->err, -ENOMEM, "annotations");
     if (r == 0)
         r = put_annotations(c, (struct bj_slice){rows.p, rows.len});

@@ -40,12 +40,21 @@ const struct bj_token *bj_tokens_find(const struct bj_tokens *t,
     return NULL;
 }
 
-static int expiry(struct bj_slice word, int64_t *ret)
+const char *bj_tokens_like(const struct bj_tokens *t)
+{
+    return t && t->n > 0 ? t->v[0].hash : NULL;
+}
+
+int bj_token_expiry(struct bj_slice word, int64_t *ret)
 {
     *ret = INT64_MAX;
-    return bj_slice_eq(word, BJ_SLICE("never"))
-               ? 0
-               : bj_stamp_sec(word, BJ_STAMP_BARE_UTC, ret);
+    if (bj_slice_eq(word, BJ_SLICE("never")))
+        return 0;
+    /* It is one word of a line. */
+    return memchr(word.p, ' ', word.n) ||
+                   bj_stamp_sec(word, BJ_STAMP_BARE_UTC, ret) < 0
+               ? -EINVAL
+               : 0;
 }
 
 static int read_line(struct bj_tokens *t, struct bj_slice line,
@@ -73,7 +82,7 @@ static int read_line(struct bj_tokens *t, struct bj_slice line,
         return bj_err_set(err, -ENOMEM, "tokens");
     if (!bj_secret_usable(v->hash))
         return bj_err_set(err, -EINVAL, "the second word is no hash");
-    if (expiry(expires, &v->expires_sec) < 0)
+    if (bj_token_expiry(expires, &v->expires_sec) < 0)
         return bj_err_set(err, -EINVAL, "'%.*s' is no date, nor \"never\"",
                           expires.n < 60 ? (int)expires.n : 60, expires.p);
     return 0;

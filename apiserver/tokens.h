@@ -28,12 +28,19 @@ void bj_tokens_free(struct bj_tokens *t); /* NULL is fine */
 const struct bj_token *bj_tokens_find(const struct bj_tokens *t,
                                       struct bj_slice id);
 
+/* What stands in for the hash of a token that is none (base/secret.h). */
+const char *bj_tokens_like(const struct bj_tokens *t);
+
 enum { BJ_TOKEN_BYTES = 80 };
 
 /* Make a token, "bj_ID_SECRET", and the hash of its secret (both terminated).
  * id gets the ID, which is no secret. */
 int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
                   char hash[static BJ_HASH_BYTES], struct bj_err *err);
+
+/* When a token with this EXPIRES ends; -EINVAL when it is neither a date, nor a
+ * stamp, nor "never". */
+int bj_token_expiry(struct bj_slice word, int64_t *ret_sec);
 
 /* Take a token apart; false when it does not look like one. */
 bool bj_token_split(struct bj_slice token, struct bj_slice *ret_id,

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-enum { KNOWN = 64, SECRET_MAX = 256, BURST = 10, REFILL_USEC = 500 * 1000 };
+enum { SETS = 128, WAYS = 4, SECRET_MAX = 256 };
+enum { BURST = 10, REFILL_USEC = 500 * 1000 };
 
 struct known {
     char hash[BJ_HASH_BYTES];
@@ -14,11 +15,16 @@ struct known {
     size_t n;
 };
 
+/* Hashes share a set by their last bytes, which are as good as random. */
+struct set {
+    struct known way[WAYS];
+    unsigned next;
+};
+
 struct bj_secrets {
     pthread_mutex_t lock;   /* of all but data */
     pthread_mutex_t labour; /* of data: one hash is computed at a time */
-    struct known known[KNOWN];
-    unsigned next;
+    struct set known[SETS];
     unsigned left; /* tries */
     uint64_t refilled_usec;
     struct crypt_data data;
@@ -59,11 +65,20 @@ bool bj_secret_same(struct bj_slice a, struct bj_slice b)
     return differ == 0;
 }
 
-static bool is_known(const struct bj_secrets *s, const char *hash,
+static struct set *set_of(struct bj_secrets *s, const char *hash)
+{
+    unsigned h = 0;
+    for (size_t n = strlen(hash), i = n > 6 ? n - 6 : 0; i < n; i++)
+        h = h * 31 + (unsigned char)hash[i];
+    return &s->known[h % SETS];
+}
+
+static bool is_known(struct bj_secrets *s, const char *hash,
                      struct bj_slice secret)
 {
-    for (int i = 0; i < KNOWN; i++) {
-        const struct known *k = &s->known[i];
+    const struct set *set = set_of(s, hash);
+    for (int i = 0; i < WAYS; i++) {
+        const struct known *k = &set->way[i];
         if (k->hash[0] && strcmp(k->hash, hash) == 0 &&
             bj_secret_same((struct bj_slice){k->secret, k->n}, secret))
             return true;
@@ -74,7 +89,8 @@ static bool is_known(const struct bj_secrets *s, const char *hash,
 static void remember(struct bj_secrets *s, const char *hash,
                      struct bj_slice secret)
 {
-    struct known *k = &s->known[s->next++ % KNOWN];
+    struct set *set = set_of(s, hash);
+    struct known *k = &set->way[set->next++ % WAYS];
     size_t n = strlen(hash);
     if (n >= sizeof(k->hash))
         return;
@@ -85,7 +101,9 @@ static void remember(struct bj_secrets *s, const char *hash,
 
 static bool may_try(struct bj_secrets *s, uint64_t now)
 {
-    uint64_t more = (now - s->refilled_usec) / REFILL_USEC;
+    /* Threads look at the clock before they wait for each other. */
+    uint64_t more =
+        now > s->refilled_usec ? (now - s->refilled_usec) / REFILL_USEC : 0;
     if (more > 0) {
         s->left = more + s->left > BURST ? BURST : s->left + (unsigned)more;
         s->refilled_usec = now;
@@ -109,13 +127,13 @@ static int recall(struct bj_secrets *s, const char *hash,
 }
 
 /* Compute what the hash ought to be. */
-static bool labour(struct bj_secrets *s, const char *hash,
+static bool labour(struct bj_secrets *s, const char *hash, const char *like,
                    struct bj_slice secret)
 {
     char text[SECRET_MAX];
     memcpy(text, secret.p, secret.n);
     text[secret.n] = '\0';
-    const char *want = hash ? hash : nobody;
+    const char *want = hash ? hash : like ? like : nobody;
     const char *got = crypt_rn(text, want, &s->data, sizeof(s->data));
     bool right = got && got[0] != '*' &&
                  bj_secret_same(bj_slice_str(got), bj_slice_str(want)) && hash;
@@ -123,7 +141,7 @@ static bool labour(struct bj_secrets *s, const char *hash,
     return right;
 }
 
-int bj_secret_check(struct bj_secrets *s, const char *hash,
+int bj_secret_check(struct bj_secrets *s, const char *hash, const char *like,
                     struct bj_slice secret, uint64_t now_usec)
 {
     if (secret.n == 0 || secret.n >= SECRET_MAX ||
@@ -135,10 +153,12 @@ int bj_secret_check(struct bj_secrets *s, const char *hash,
     pthread_mutex_lock(&s->labour);
     int r = recall(s, hash, secret, true, now_usec);
     if (r == 0) {
-        r = labour(s, hash, secret);
+        r = labour(s, hash, like, secret);
         pthread_mutex_lock(&s->lock);
-        if (r > 0)
+        if (r > 0) {
             remember(s, hash, secret);
+            s->left++; /* it was no guess */
+        }
         pthread_mutex_unlock(&s->lock);
     }
     pthread_mutex_unlock(&s->labour);

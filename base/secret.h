@@ -17,9 +17,10 @@ int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err);
 void bj_secrets_free(struct bj_secrets *s); /* NULL is fine */
 
 /* Is secret what hash was made of?  hash is any that crypt(3) knows; NULL
- * stands for "no such user": as much is computed, and it is wrong.
- * 1, 0, or -EAGAIN: too many were tried just now. */
-int bj_secret_check(struct bj_secrets *s, const char *hash,
+ * stands for "no such user": as much is computed as for like (NULL: for some
+ * bcrypt), so that the time does not tell who there is, and it is wrong.
+ * 1, 0, or -EAGAIN: too many wrong ones were tried just now. */
+int bj_secret_check(struct bj_secrets *s, const char *hash, const char *like,
                     struct bj_slice secret, uint64_t now_usec);
 
 /* Is it a hash that crypt(3) can check, and not one of the broken ones? */

@@ -71,6 +71,11 @@ const char *bj_web_conf_hash(const struct bj_web_conf *c, struct bj_slice name)
     return NULL;
 }
 
+const char *bj_web_conf_like(const struct bj_web_conf *c)
+{
+    return c->users > 0 ? c->user[0].hash : NULL;
+}
+
 /* --- values ----------------------------------------------------------------
  */
 
@@ -526,10 +531,12 @@ int bj_web_conf_parse(struct bj_web_conf *c, const char *path,
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.p,
                                  text.n);
     int ok = yaml_parser_load(&parser, &doc), r = 0;
-    if (!ok)
+    /* Where the loader itself is short of memory it names no error. */
+    if (!ok && (parser.error == YAML_MEMORY_ERROR || !parser.problem))
+        r = no_memory(&w);
+    else if (!ok)
         r = bj_err_set(err, -EINVAL, "%s:%zu: %s", path,
-                       parser.problem_mark.line + 1,
-                       parser.problem ? parser.problem : "bad YAML");
+                       parser.problem_mark.line + 1, parser.problem);
     yaml_parser_delete(&parser);
     if (!ok)
         return r;

@@ -69,4 +69,7 @@ void bj_web_conf_free(struct bj_web_conf *c);
 /* The hash of a user, or NULL. */
 const char *bj_web_conf_hash(const struct bj_web_conf *c, struct bj_slice name);
 
+/* What stands in for the hash of a user that is none (base/secret.h). */
+const char *bj_web_conf_like(const struct bj_web_conf *c);
+
 #endif

@@ -64,8 +64,10 @@ static int is_known(struct bj_guard *g, const struct bj_http_request *req)
         !bj_secret_basic(bj_slice_trim(auth), plain, sizeof(plain), &name,
                          &secret))
         return 0;
-    int r = bj_secret_check(g->secrets, bj_web_conf_hash(&g->web->conf, name),
-                            secret, bj_clock_boot_usec());
+    const struct bj_web_conf *conf = &g->web->conf;
+    int r =
+        bj_secret_check(g->secrets, bj_web_conf_hash(conf, name),
+                        bj_web_conf_like(conf), secret, bj_clock_boot_usec());
     explicit_bzero(plain, sizeof(plain));
     return r;
 }

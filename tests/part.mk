@@ -26,7 +26,7 @@ $(UNIT_STATSDB): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/lib/httpstub.o
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_statsdb)
 
-$(UNIT_API): $(O)/unit/%: $(O)/tests/unit/%.o $(API_LIBS)
+$(UNIT_API): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/lib/fail.o $(API_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_api)
 

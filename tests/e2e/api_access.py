@@ -246,9 +246,17 @@ def wrong_files(site):
     check(p.returncode == 1, "a token file that others may write is refused", p.stderr)
 
 
+def make_token(site):
+    for end in ("2027-13-01", "tomorrow", "", "2027-01-01 10:00", "2027-01-01\n"):
+        p = subprocess.run([SERVER, "make-token", "carol", end], capture_output=True)
+        same((p.returncode, p.stdout), (1, b""), "no token that ends at %r" % end)
+    p = subprocess.run([SERVER, "make-token", "carol", "never"], capture_output=True)
+    same((p.returncode, p.stdout.split()[2:]), (0, [b"carol", b"never"]), "but one that never does")
+
+
 def stops(site):
     same(site.stop(), 0, "it stops with 0 on SIGTERM")
     check(not os.path.exists(site.socket), "and takes its socket with it")
 
 
-sys.exit(run(proofs, matrix, roles, peers, loopback, flood, reloads, wrong_files, stops, count=20, days=2))
+sys.exit(run(proofs, matrix, roles, peers, loopback, flood, reloads, wrong_files, make_token, stops, count=20, days=2))

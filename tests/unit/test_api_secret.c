@@ -9,6 +9,8 @@
 /* cmocka.h wants those above */
 #include <cmocka.h>
 
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -63,26 +65,100 @@ static void test_check(void **state)
     struct bj_secrets *s;
     uint64_t now = 1000000;
     assert_int_equal(bj_secrets_new(&s, NULL), 0);
-    assert_int_equal(bj_secret_check(s, b, BJ_SLICE("U*U"), now), 1);
-    assert_int_equal(bj_secret_check(s, b, BJ_SLICE("U*V"), now), 0);
-    assert_int_equal(bj_secret_check(s, five, BJ_SLICE("Hello world!"), now),
-                     1);
-    assert_int_equal(bj_secret_check(s, NULL, BJ_SLICE("U*U"), now), 0);
-    assert_int_equal(bj_secret_check(s, b, BJ_SLICE(""), now), 0);
-    assert_int_equal(bj_secret_check(s, b, BJ_SLICE("U*U\0x"), now), 0);
+    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*U"), now), 1);
+    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*V"), now), 0);
+    assert_int_equal(
+        bj_secret_check(s, five, NULL, BJ_SLICE("Hello world!"), now), 1);
+    assert_int_equal(bj_secret_check(s, NULL, NULL, BJ_SLICE("U*U"), now), 0);
+    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE(""), now), 0);
+    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*U\0x"), now), 0);
     /* what is known costs no try, the others run out */
     int tries = 0;
-    while (bj_secret_check(s, five, BJ_SLICE("wrong"), now) == 0)
+    while (bj_secret_check(s, five, NULL, BJ_SLICE("wrong"), now) == 0)
         assert_true(tries++ < 20);
-    assert_int_equal(bj_secret_check(s, b, BJ_SLICE("U*U"), now), 1);
-    assert_int_equal(bj_secret_check(s, five, BJ_SLICE("wrong"), now + 600000),
-                     0);
+    assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*U"), now), 1);
+    assert_int_equal(
+        bj_secret_check(s, five, NULL, BJ_SLICE("wrong"), now + 600000), 0);
     bj_secrets_free(s);
     assert_true(bj_secret_usable(b));
     assert_true(bj_secret_usable(five));
     assert_false(bj_secret_usable("secret"));
     assert_false(bj_secret_usable("$1$salt$abc"));
     assert_false(bj_secret_usable(""));
+}
+
+/* What was computed last. */
+static char setting[BJ_HASH_BYTES];
+
+/* Instead of the library's. */
+char *crypt_rn(const char *phrase, const char *want, void *data, int size);
+char *crypt_rn(const char *phrase, const char *want, void *data, int size)
+{
+    static char *(*real)(const char *, const char *, void *, int);
+    if (!real) {
+        void *found = dlsym(RTLD_NEXT, "crypt_rn");
+        memcpy(&real, &found, sizeof(real));
+    }
+    snprintf(setting, sizeof(setting), "%s", want);
+    return real(phrase, want, data, size);
+}
+
+/* Whoever is right has not guessed, however many they are. */
+static void test_many_right(void **state)
+{
+    (void)state;
+    enum { MANY = 150 };
+    static char token[MANY][BJ_TOKEN_BYTES], hash[MANY][BJ_HASH_BYTES];
+    char id[16];
+    struct bj_slice ids, secret;
+    struct bj_secrets *s;
+    unsigned again = 0;
+    assert_int_equal(bj_secrets_new(&s, NULL), 0);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(bj_token_make(id, token[i], hash[i], NULL), 0);
+        assert_true(bj_token_split(bj_slice_str(token[i]), &ids, &secret));
+        assert_int_equal(bj_secret_check(s, hash[i], NULL, secret, 1), 1);
+    }
+    for (int i = 0; i < MANY; i++) {
+        assert_true(bj_token_split(bj_slice_str(token[i]), &ids, &secret));
+        setting[0] = '\0';
+        assert_int_equal(bj_secret_check(s, hash[i], NULL, secret, 1), 1);
+        again += setting[0] != '\0';
+    }
+    assert_in_range(again, 0, MANY / 3); /* the others are known */
+    assert_true(bj_token_split(bj_slice_str(token[0]), &ids, &secret));
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(bj_secret_check(s, hash[1], NULL, secret, 1), 0);
+    assert_int_equal(bj_secret_check(s, hash[1], NULL, secret, 1), -EAGAIN);
+    bj_secrets_free(s);
+}
+
+/* Threads have looked at the clock before they waited for each other. */
+static void test_clock(void **state)
+{
+    (void)state;
+    struct bj_secrets *s;
+    const uint64_t now = 100000000;
+    assert_int_equal(bj_secrets_new(&s, NULL), 0);
+    while (bj_secret_check(s, NULL, "$5$salt", BJ_SLICE("x"), now) == 0)
+        ;
+    assert_int_equal(
+        bj_secret_check(s, NULL, "$5$salt", BJ_SLICE("x"), now - 1), -EAGAIN);
+    bj_secrets_free(s);
+}
+
+/* For who is not there as much is computed as for who is. */
+static void test_nobody(void **state)
+{
+    (void)state;
+    static const char like[] = "$5$saltstring$x";
+    struct bj_secrets *s;
+    assert_int_equal(bj_secrets_new(&s, NULL), 0);
+    assert_int_equal(bj_secret_check(s, NULL, like, BJ_SLICE("a"), 1), 0);
+    assert_string_equal(setting, like);
+    assert_int_equal(bj_secret_check(s, NULL, NULL, BJ_SLICE("a"), 1), 0);
+    assert_memory_equal(setting, "$2b$10$", 7);
+    bj_secrets_free(s);
 }
 
 static void test_tokens(void **state)
@@ -97,9 +173,9 @@ static void test_tokens(void **state)
     assert_true(bj_token_split(bj_slice_str(token), &got_id, &secret));
     assert_true(bj_slice_eq(got_id, bj_slice_str(id)));
     assert_int_equal(secret.n, 48);
-    assert_int_equal(bj_secret_check(s, hash, secret, 1), 1);
+    assert_int_equal(bj_secret_check(s, hash, NULL, secret, 1), 1);
     secret.n--;
-    assert_int_equal(bj_secret_check(s, hash, secret, 1), 0);
+    assert_int_equal(bj_secret_check(s, hash, NULL, secret, 1), 0);
     assert_false(bj_token_split(BJ_SLICE("bj_1234567_x"), &got_id, &secret));
     assert_false(bj_token_split(BJ_SLICE("bj_12345678_"), &got_id, &secret));
     bj_secrets_free(s);
@@ -139,6 +215,12 @@ static void test_access(void **state)
     assert_true(bj_slice_eq(account[0], BJ_SLICE("math")));
     assert_int_equal(bj_access_accounts(x, BJ_SLICE("boss"), account, 1), 0);
     bj_access_free(x);
+    coordinators[1] = (char *)"math:bob bob";
+    assert_int_equal(bj_access_new(&a, &c, NULL, &x, &err), 0);
+    assert_int_equal(bj_access_accounts(x, BJ_SLICE("bob"), account, 1), 1);
+    assert_int_equal(bj_access_accounts(x, BJ_SLICE("ada"), account, 1), 1);
+    assert_true(bj_access_is_admin(x, BJ_SLICE("ada")));
+    bj_access_free(x);
     coordinators[1] = (char *)"no colon";
     assert_int_equal(bj_access_new(&a, &c, NULL, &x, &err), -EINVAL);
     assert_int_equal(bj_access_new(&none, &none, "/nonexistent/x", &x, &err),
@@ -151,9 +233,10 @@ static void test_access(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base64), cmocka_unit_test(test_check),
-        cmocka_unit_test(test_tokens), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_access),
+        cmocka_unit_test(test_base64),     cmocka_unit_test(test_check),
+        cmocka_unit_test(test_many_right), cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_nobody),     cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_access),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -25,13 +26,21 @@ enum state { OFF, ARMED, ONCE, FOREVER };
 static _Thread_local volatile enum state state;
 static _Thread_local bool lasting;
 static _Thread_local unsigned long left;
+static _Thread_local bool ours;
+
+/* Where the linker has put the program. */
+extern char __executable_start, etext;
 
 /* The thread sanitizer allocates before it can follow what threads do. */
 #define UNWATCHED __attribute__((no_sanitize("thread")))
 
-/* True when this allocation has to fail. */
-UNWATCHED static bool fails(void)
+/* True when this allocation, which caller asks for, has to fail. */
+UNWATCHED static bool fails(const void *caller)
 {
+    uintptr_t at = (uintptr_t)caller;
+    if (ours &&
+        (at < (uintptr_t)&__executable_start || at >= (uintptr_t)&etext))
+        return false;
     if (state == ARMED && left-- == 0)
         state = lasting ? FOREVER : ONCE;
     else if (state != FOREVER)
@@ -41,21 +50,53 @@ UNWATCHED static bool fails(void)
 }
 
 #define REAL(fn) (__interceptor_##fn ? __interceptor_##fn : __libc_##fn)
+#define CALLER __builtin_return_address(0)
 #define EXPORT UNWATCHED __attribute__((visibility("default")))
 
 EXPORT void *malloc(size_t n)
 {
-    return fails() ? NULL : REAL(malloc)(n);
+    return fails(CALLER) ? NULL : REAL(malloc)(n);
 }
 
 EXPORT void *calloc(size_t n, size_t size)
 {
-    return fails() ? NULL : REAL(calloc)(n, size);
+    return fails(CALLER) ? NULL : REAL(calloc)(n, size);
 }
 
 EXPORT void *realloc(void *p, size_t n)
 {
-    return fails() ? NULL : REAL(realloc)(p, n);
+    return fails(CALLER) ? NULL : REAL(realloc)(p, n);
+}
+
+/* The C library's, and the sanitizers', do not come by here. */
+EXPORT void *reallocarray(void *p, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return fails(CALLER) ? NULL : REAL(realloc)(p, bytes);
+}
+
+static char *copy(const char *s, size_t n)
+{
+    char *p = REAL(malloc)(n + 1);
+    if (p) {
+        memcpy(p, s, n);
+        p[n] = '\0';
+    }
+    return p;
+}
+
+EXPORT char *strdup(const char *s)
+{
+    return fails(CALLER) ? NULL : copy(s, strlen(s));
+}
+
+EXPORT char *strndup(const char *s, size_t n)
+{
+    return fails(CALLER) ? NULL : copy(s, strnlen(s, n));
 }
 
 static void arm(unsigned long n, bool forever)
@@ -73,6 +114,11 @@ void bj_fail_after(unsigned long n)
 void bj_fail_from(unsigned long n)
 {
     arm(n, true);
+}
+
+void bj_fail_ours(bool only)
+{
+    ours = only;
 }
 
 bool bj_fail_stop(void)

@@ -13,6 +13,10 @@ void bj_fail_after(unsigned long n);
 /* The same, but all that follow fail, too. */
 void bj_fail_from(unsigned long n);
 
+/* Count and fail only what the program's own code asks for, from now on, or
+ * what shared libraries do as well: some of them do not survive it. */
+void bj_fail_ours(bool only);
+
 /* No more failures; true when there was one since it was asked for. */
 bool bj_fail_stop(void);
 

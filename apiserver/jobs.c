@@ -2,15 +2,40 @@
 
 #include "apiserver/server.h"
 #include "apiserver/table.h"
+#include "base/digits.h"
 
 enum { HET_SKIPPED = 256 };
 
-static const struct bj_api_column *find_key(struct bj_slice key, unsigned *at)
+/* --- which keys -------------------------------------------------------------
+ */
+
+static bool find_key(struct bj_slice key, unsigned *at)
 {
-    for (*at = 0; bj_api_columns[*at].key; ++*at)
-        if (bj_slice_eq(bj_slice_str(bj_api_columns[*at].key), key))
-            return &bj_api_columns[*at];
-    return NULL;
+    for (*at = 0; bj_job_keys[*at].key; ++*at)
+        if (bj_slice_eq(bj_slice_str(bj_job_keys[*at].key), key))
+            return true;
+    return false;
+}
+
+/* Where a value is in the statement.  Equal texts of one table are one text, as
+ * compilers have it; else SQLite is asked for it twice. */
+static unsigned char place_of(struct bj_picked *k, const char *sql)
+{
+    unsigned i = 0;
+    while (i < k->values && k->sql[i] != sql)
+        i++;
+    if (i == k->values)
+        k->sql[k->values++] = sql;
+    return (unsigned char)i;
+}
+
+static void pick(struct bj_picked *k, unsigned at)
+{
+    const struct bj_job_key *key = &bj_job_keys[at];
+    for (unsigned i = 0; i < BJ_JOB_VALUES && key->sql[i]; i++)
+        k->value[k->n][i] = place_of(k, key->sql[i]);
+    k->at[k->n] = (unsigned char)at;
+    k->key[k->n++] = key->key;
 }
 
 int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool derived,
@@ -28,16 +53,14 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool derived,
         want[at] = true;
     }
     bool behind = false;
-    ret->n = 0;
+    ret->n = ret->values = 0;
     ret->derived = false;
-    for (unsigned i = 0; bj_api_columns[i].key; i++) {
-        behind =
-            behind || strcmp(bj_api_columns[i].key, BJ_COLUMN_DERIVED) == 0;
+    for (unsigned i = 0; bj_job_keys[i].key; i++) {
+        behind = behind || strcmp(bj_job_keys[i].key, BJ_COLUMN_DERIVED) == 0;
         if (p->given[BJ_PARAM_FIELDS] ? !want[i] : behind && !derived)
             continue;
         ret->derived = ret->derived || behind;
-        ret->at[ret->n] = (unsigned char)i;
-        ret->key[ret->n++] = bj_api_columns[i].key;
+        pick(ret, i);
     }
     return 0;
 }
@@ -45,9 +68,9 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool derived,
 void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
 {
     bj_query_sql(q, "SELECT j.at, j.id");
-    for (unsigned i = 0; i < k->n; i++) {
+    for (unsigned i = 0; i < k->values; i++) {
         bj_query_sql(q, ", ");
-        bj_query_sql(q, bj_api_columns[k->at[i]].sql);
+        bj_query_sql(q, k->sql[i]);
     }
     bj_query_sql(q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id"
                     " LEFT JOIN owner AS o ON o.id = j.owner");
@@ -57,22 +80,157 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
     bj_query_sql(q, " WHERE 1");
 }
 
+/* --- rows ------------------------------------------------------------------
+ */
+
+enum { FIRST_VALUE = 2 }; /* behind j.at and j.id */
+
+/* A key of a row that is being written. */
+struct cell {
+    struct bj_call *c;
+    struct sqlite3_stmt *st;
+    const struct bj_job_key *key;
+    const unsigned char *value; /* which values it is made of */
+    const int64_t *number;      /* all values; a text is BJ_SQL_NULL */
+};
+
+static int64_t number(const struct cell *l, unsigned i)
+{
+    return l->number[l->value[i]];
+}
+
+/* A value as text, good until the next step; digits are where those of a number
+ * may go. */
+static struct bj_slice text(const struct cell *l, unsigned i,
+                            char digits[static BJ_DIGITS_ROOM])
+{
+    int64_t v = number(l, i);
+    if (v == BJ_SQL_NULL)
+        return bj_sql_text(l->st, l->value[i] + FIRST_VALUE);
+    return (struct bj_slice){digits,
+                             (size_t)(bj_digits_i64(digits, v) - digits)};
+}
+
+static int word(const struct cell *l, enum bj_word which, struct bj_slice *ret)
+{
+    return bj_words_text(l->c->api->words, l->c->reader, which, number(l, 0),
+                         ret, &l->c->err);
+}
+
+/* Texts one after another, until the end of the scratch buffer's next use. */
+static struct bj_slice join(const struct cell *l, const struct bj_slice *part,
+                            unsigned parts)
+{
+    struct bj_buf *to = &l->c->api->scratch;
+    to->len = 0;
+    for (unsigned i = 0; i < parts; i++)
+        bj_buf_slice(to, part[i]);
+    return (struct bj_slice){to->failed ? NULL : to->p, to->len};
+}
+
+/* cluster, raw_id, submit */
+static int key_text(const struct cell *l, struct bj_slice *ret)
+{
+    char id[BJ_DIGITS_ROOM], submit[BJ_DIGITS_ROOM];
+    struct bj_slice cluster;
+    int r = word(l, BJ_WORD_CLUSTER, &cluster);
+    if (r == 0 && cluster.p)
+        *ret = join(l,
+                    (struct bj_slice[]){cluster, BJ_SLICE(":"), text(l, 1, id),
+                                        BJ_SLICE(":"), text(l, 2, submit)},
+                    5);
+    return r;
+}
+
+/* dir, leaf */
+static int path_text(const struct cell *l, struct bj_slice *ret)
+{
+    char leaf[BJ_DIGITS_ROOM];
+    struct bj_slice dir;
+    *ret = text(l, 1, leaf);
+    if (number(l, 0) == BJ_SQL_NULL)
+        return 0;
+    int r = word(l, BJ_WORD_DIR, &dir);
+    if (r == 0)
+        *ret = dir.p ? join(l, (struct bj_slice[]){dir, BJ_SLICE("/"), *ret}, 3)
+                     : dir;
+    return r;
+}
+
+/* shown_id, array_job, array_task, het_job, het_offset, raw_id */
+static struct bj_slice shown_text(const struct cell *l,
+                                  char digits[static BJ_DIGITS_ROOM])
+{
+    char more[BJ_DIGITS_ROOM];
+    struct bj_slice shown = bj_sql_text(l->st, l->value[0] + FIRST_VALUE);
+    for (unsigned i = 1; i < 5 && !shown.p; i += 2)
+        if (number(l, i) != BJ_SQL_NULL && number(l, i + 1) != BJ_SQL_NULL)
+            shown =
+                join(l,
+                     (struct bj_slice[]){text(l, i, digits),
+                                         i == 1 ? BJ_SLICE("_") : BJ_SLICE("+"),
+                                         text(l, i + 1, more)},
+                     3);
+    return shown.p ? shown : text(l, 5, digits);
+}
+
+static int64_t made_number(const struct cell *l)
+{
+    int64_t v[BJ_JOB_VALUES];
+    if (!l->key->make)
+        return number(l, 0);
+    for (unsigned i = 0; i < BJ_JOB_VALUES && l->key->sql[i]; i++)
+        v[i] = number(l, i);
+    return l->key->make(v);
+}
+
+static int put_cell(const struct cell *l, struct bj_rows *rows)
+{
+    char digits[BJ_DIGITS_ROOM];
+    struct bj_slice s = {0};
+    int r = 0;
+    switch (l->key->kind) {
+    case BJ_AS_WORD:
+        r = word(l, l->key->word, &s);
+        break;
+    case BJ_AS_KEY:
+        r = key_text(l, &s);
+        break;
+    case BJ_AS_PATH:
+        r = path_text(l, &s);
+        break;
+    case BJ_AS_SHOWN_ID:
+        s = shown_text(l, digits);
+        break;
+    case BJ_AS_TEXT:
+        s = text(l, 0, digits);
+        break;
+    default:
+        bj_table_number(l->key->kind, rows, made_number(l));
+        return 0;
+    }
+    bj_put_text(rows, s);
+    return r;
+}
+
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
                 struct sqlite3_stmt *st, struct bj_rows *rows)
 {
-    struct bj_slice text;
+    int64_t numbers[BJ_PICKED_VALUES];
     int r = 0;
+    for (unsigned i = 0; i < k->values; i++) {
+        struct sqlite3_value *v =
+            sqlite3_column_value(st, (int)i + FIRST_VALUE);
+        numbers[i] = sqlite3_value_type(v) == SQLITE_INTEGER
+                         ? sqlite3_value_int64(v)
+                         : BJ_SQL_NULL;
+    }
+    struct cell cell = {.c = c, .st = st, .number = numbers};
     bj_row_begin(rows);
     for (unsigned i = 0; i < k->n && r == 0; i++) {
-        const struct bj_api_column *col = &bj_api_columns[k->at[i]];
-        int at = (int)i + 2;
-        if (col->kind == BJ_AS_WORD) {
-            r = bj_words_text(c->api->words, c->reader, col->word,
-                              bj_sql_get(st, at), &text, &c->err);
-            bj_put_text(rows, text);
-        } else {
-            bj_table_value(col, rows, st, at);
-        }
+        cell.key = &bj_job_keys[k->at[i]];
+        cell.value = k->value[i];
+        r = put_cell(&cell, rows);
     }
     bj_row_end(rows);
     return r;

@@ -6,11 +6,17 @@
 #include "apiserver/params.h"
 #include "apiserver/query.h"
 
-/* Which columns of bj_api_columns a request wants, in their order. */
+enum { BJ_PICKED_VALUES = 2 * BJ_API_COLUMNS };
+
+/* Which of bj_job_keys a request wants, in their order, and the values of SQL
+ * that they are made of, each of them once. */
 struct bj_picked {
-    unsigned char at[BJ_API_COLUMNS];
     const char *key[BJ_API_COLUMNS];
+    unsigned char at[BJ_API_COLUMNS];                   /* in bj_job_keys */
+    unsigned char value[BJ_API_COLUMNS][BJ_JOB_VALUES]; /* in sql */
     unsigned n;
+    const char *sql[BJ_PICKED_VALUES];
+    unsigned values;
     bool derived; /* some of them are */
 };
 

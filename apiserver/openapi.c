@@ -58,7 +58,13 @@ static void put_key(struct bj_buf *b, const char *name, const char *type,
 static void put_columns(struct bj_buf *b, const struct bj_api_column *first)
 {
     for (const struct bj_api_column *k = first; k->key; k++)
-        put_key(b, k->key, bj_column_type(k), k->help, k == first);
+        put_key(b, k->key, bj_column_type(k->kind), k->help, k == first);
+}
+
+static void put_job_keys(struct bj_buf *b)
+{
+    for (const struct bj_job_key *k = bj_job_keys; k->key; k++)
+        put_key(b, k->key, bj_column_type(k->kind), k->help, k == bj_job_keys);
 }
 
 static void put_series_keys(struct bj_buf *b)
@@ -90,7 +96,7 @@ static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
                   "{\"type\":\"array\",\"items\":{\"type\":\"object\","
                   "\"properties\":{");
     if (e->jobs)
-        put_columns(b, bj_api_columns);
+        put_job_keys(b);
     if (e->columns)
         put_columns(b, e->columns);
     if (e->series)

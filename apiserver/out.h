@@ -23,20 +23,28 @@ enum bj_shape {
     BJ_SHAPE_ARRAYS /* JSON: [[value,...],...] */
 };
 
-enum { BJ_ROW_KEYS = 96 }; /* of a table, at most, of 255 bytes each */
+/* Keys of a table, bytes of a key, and of one with what is around it; at most.
+ */
+enum { BJ_ROW_KEYS = 96, BJ_KEY_MAX = 43, BJ_HEAD_BYTES = 47 };
+
+/* What stands before a value: a comma, and in JSON objects the key. */
+struct bj_head {
+    char text[BJ_HEAD_BYTES];
+    unsigned char n;
+};
 
 /* A table being written: every row has every key, in one order.  Put exactly
  * one value per key between row_begin and row_end. */
 struct bj_rows {
     struct bj_buf *to;
     enum bj_shape shape;
-    const char *const *key; /* plain ASCII, no quotes */
-    unsigned keys, at;
-    unsigned char bytes[BJ_ROW_KEYS]; /* of each key */
-    uint64_t n;                       /* rows so far */
+    unsigned keys, at; /* at: the next value */
+    uint64_t n;        /* rows so far */
+    struct bj_head head[BJ_ROW_KEYS];
 };
 
-/* JSON: "[", CSV: the line of names.  key must outlive the table. */
+/* JSON: "[", CSV: the line of names.  Keys are plain ASCII without quotes, no
+ * longer than BJ_KEY_MAX. */
 void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, enum bj_shape shape,
                    const char *const *key, unsigned keys);
 void bj_rows_end(struct bj_rows *r);

@@ -348,6 +348,7 @@ static int start_threads(struct bj_server *s, const struct bj_site *site,
         a->site = NULL;
         a->reader = NULL;
         a->words = NULL;
+        a->scratch = (struct bj_buf){0};
         r = pthread_create(&a->thread, &attr, on_desk, a);
     }
     for (; r == 0 && s->waiters < waiters; s->waiters += r == 0)

@@ -41,7 +41,8 @@ struct bj_api {
     struct bj_reader *reader; /* its own */
     struct bj_words *words;   /* its own */
     const struct bj_endpoint *const *endpoint;
-    char next[48]; /* the cursor that an answer ends with */
+    char next[48];         /* the cursor that an answer ends with */
+    struct bj_buf scratch; /* a text that is put together */
     struct bj_reader_stat seen;
     pthread_t thread;
 };

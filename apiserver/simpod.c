@@ -145,7 +145,7 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
         return r;
     bj_buf_str(b, ",\"type\":\"table\",\"columns\":[");
     for (unsigned i = 0; i < k.n; i++)
-        put_column(b, k.key[i], bj_column_type(&bj_api_columns[k.at[i]]),
+        put_column(b, k.key[i], bj_column_type(bj_job_keys[k.at[i]].kind),
                    i == 0);
     bj_buf_str(b, "],\"rows\":");
     r = bj_jobs_list(c, &p, BJ_SHAPE_ARRAYS, b, next);

@@ -110,6 +110,7 @@ void bj_desk_leave(struct bj_api *a)
 {
     bj_reader_free(a->reader);
     bj_words_free(a->words);
+    bj_buf_free(&a->scratch);
     bj_site_unref(a->site);
     a->reader = NULL;
     a->words = NULL;

@@ -2,6 +2,7 @@
 
 #include "apiserver/found.h"
 #include "apiserver/server.h"
+#include "base/digits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +17,15 @@ void bj_table_select(struct bj_query *q, const struct bj_api_column *columns)
 
 static void put_link_end(struct bj_rows *rows, int64_t sec)
 {
-    char text[32];
-    if (sec == BJ_SQL_NULL)
-        snprintf(text, sizeof(text), "now");
-    else
-        snprintf(text, sizeof(text), "%lld",
-                 sec > INT64_MAX / 1000 || sec < INT64_MIN / 1000
-                     ? 0
-                     : (long long)sec * 1000);
-    bj_put_text(rows, bj_slice_str(text));
+    char text[BJ_DIGITS_ROOM];
+    int64_t ms;
+    if (__builtin_mul_overflow(sec, 1000, &ms))
+        ms = 0;
+    bj_put_text(rows,
+                sec == BJ_SQL_NULL
+                    ? BJ_SLICE("now")
+                    : (struct bj_slice){
+                          text, (size_t)(bj_digits_i64(text, ms) - text)});
 }
 
 static void put_real(struct bj_rows *rows, double v)
@@ -37,34 +38,37 @@ static void put_real(struct bj_rows *rows, double v)
                              : (struct bj_slice){0});
 }
 
-void bj_table_value(const struct bj_api_column *k, struct bj_rows *rows,
-                    struct sqlite3_stmt *st, int at)
+void bj_table_number(enum bj_column_kind kind, struct bj_rows *rows, int64_t v)
 {
     static const unsigned char digits[] = {[BJ_AS_TENTHS] = 1,
                                            [BJ_AS_MILLI] = 3,
                                            [BJ_AS_PPM] = 4,
                                            [BJ_AS_MICRO] = 6};
-    if (k->kind == BJ_AS_TEXT) {
-        bj_put_text(rows, bj_sql_text(st, at));
-        return;
-    }
-    int64_t v = bj_sql_get(st, at);
-    if (k->kind == BJ_AS_LINK_END)
+    if (kind == BJ_AS_LINK_END)
         put_link_end(rows, v);
     else if (v == BJ_SQL_NULL)
         bj_put_null(rows);
-    else if (k->kind == BJ_AS_REAL)
-        put_real(rows, sqlite3_column_double(st, at));
-    else if (k->kind == BJ_AS_BOOL)
+    else if (kind == BJ_AS_BOOL)
         bj_put_bool(rows, v != 0);
-    else if (k->kind < sizeof(digits) && digits[k->kind] > 0)
-        bj_put_fixed(rows, v, digits[k->kind]);
-    else if (k->kind == BJ_AS_TIME)
+    else if (kind < sizeof(digits) && digits[kind] > 0)
+        bj_put_fixed(rows, v, digits[kind]);
+    else if (kind == BJ_AS_TIME)
         bj_put_time(rows, v);
-    else if (k->kind == BJ_AS_TIME_MS)
+    else if (kind == BJ_AS_TIME_MS)
         bj_put_time_ms(rows, v);
     else
         bj_put_int(rows, v);
+}
+
+static void put_value(const struct bj_api_column *k, struct bj_rows *rows,
+                      struct sqlite3_stmt *st, int at)
+{
+    if (k->kind == BJ_AS_TEXT)
+        bj_put_text(rows, bj_sql_text(st, at));
+    else if (k->kind == BJ_AS_REAL && bj_sql_get(st, at) != BJ_SQL_NULL)
+        put_real(rows, sqlite3_column_double(st, at));
+    else
+        bj_table_number(k->kind, rows, bj_sql_get(st, at));
 }
 
 static unsigned keys_of(const struct bj_api_column *columns,
@@ -95,7 +99,7 @@ int bj_table_rows(struct bj_call *c, struct bj_query *q,
             break;
         bj_row_begin(&rows);
         for (unsigned i = 0; i < n; i++)
-            bj_table_value(&columns[i], &rows, st, (int)i);
+            put_value(&columns[i], &rows, st, (int)i);
         bj_row_end(&rows);
     }
     bj_rows_end(&rows);

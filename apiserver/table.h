@@ -9,9 +9,8 @@
 /* Append the SQL of the columns (to a table's end), with commas between. */
 void bj_table_select(struct bj_query *q, const struct bj_api_column *columns);
 
-/* Write the value that a column of the present row has; not for BJ_AS_WORD. */
-void bj_table_value(const struct bj_api_column *k, struct bj_rows *rows,
-                    struct sqlite3_stmt *st, int at);
+/* Write a number, which may be BJ_SQL_NULL, as a column of that kind has it. */
+void bj_table_number(enum bj_column_kind kind, struct bj_rows *rows, int64_t v);
 
 /* Run a query that begins with these columns: its rows as objects or CSV into a
  * buffer, at most max of them; *cut when there would be more.  0, or an error

@@ -1,5 +1,5 @@
 /* Decimal digits, eight at a time in one register, for writers that make room
- * themselves.  Both calls may scribble up to 8 bytes behind what they return.
+ * themselves.  These calls may scribble up to 8 bytes behind what they return.
  *
  * Source of the method: P. Khuong, "How to print integers really fast" (2017):
  * a number below 10^8 is halved three times, each time in all lanes at once. */
@@ -58,6 +58,13 @@ static inline char *bj_digits_u64(char *at, uint64_t v)
         at = bj_digits_store(at, bj_digits_split(high % 100000000), 0);
     }
     return bj_digits_store(at, bj_digits_split(low), 0);
+}
+
+static inline char *bj_digits_i64(char *at, int64_t v)
+{
+    if (v < 0)
+        *at++ = '-';
+    return bj_digits_u64(at, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v);
 }
 
 /* v millionths in decimal, exact, without trailing zeros: 1500000 is "1.5". */

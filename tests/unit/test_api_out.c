@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 /* cmocka.h wants those above */
 #include <cmocka.h>
 
@@ -57,6 +58,28 @@ static void test_texts(void **state)
         assert_string_equal(b.p, texts[i].csv);
         bj_buf_free(&b);
     }
+}
+
+/* An odd byte is found wherever it is, and written as where it is alone. */
+static void test_odd_places(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < 256; c++)
+        for (size_t at = 0; at < 20; at++) {
+            char text[20], want[60];
+            struct bj_buf b = {0};
+            memset(text, 'a', sizeof(text));
+            text[at] = (char)c;
+            bj_out_text(&b, (struct bj_slice){text + at, 1});
+            int n = snprintf(want, sizeof(want), "\"%.*s%.*s%.*s\"", (int)at,
+                             "aaaaaaaaaaaaaaaaaaaa", (int)b.len - 2, b.p + 1,
+                             (int)(19 - at), "aaaaaaaaaaaaaaaaaaaa");
+            b.len = 0;
+            bj_out_text(&b, (struct bj_slice){text, sizeof(text)});
+            assert_int_equal(b.len, n);
+            assert_memory_equal(b.p, want, (size_t)n);
+            bj_buf_free(&b);
+        }
 }
 
 static void write_table(struct bj_buf *b, enum bj_shape shape)
@@ -132,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_odd_places),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_times),
     };

@@ -233,7 +233,7 @@ bool bj_group_cut(struct bj_group *g, const struct bj_cut *cut)
                            .refused = g->refused};
     if (g->n <= cut->cap)
         return true;
-    bool good = choose(g, cut, &heads);
+    bool good = choose(g, cut, &heads) && !arena.failed;
     for (int kept = 1; kept >= 0; kept--)
         for (size_t i = 0; good && i < g->n; i++)
             if (head_of(&heads, at(g, i))->kept == kept)

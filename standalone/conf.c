@@ -183,6 +183,11 @@ static int take_dialect(struct bj_exporter_conf *c, struct bj_err *err)
     return 0;
 }
 
+static bool is_taken(const char *path)
+{
+    return strcmp(path, "/health") == 0 || strcmp(path, "/cost") == 0;
+}
+
 /* The path of tracing is none of another route. */
 static int check_trace(const struct bj_exporter_conf *c, struct bj_err *err)
 {
@@ -190,7 +195,7 @@ static int check_trace(const struct bj_exporter_conf *c, struct bj_err *err)
     size_t n = strlen(c->telemetry_path);
     if (!c->trace.enabled)
         return 0;
-    if (!path_fits(path) || strcmp(path, "/health") == 0 ||
+    if (!path_fits(path) || is_taken(path) ||
         (strncmp(path, c->telemetry_path, n) == 0 &&
          (path[n] == '\0' || path[n] == '/')))
         return bj_err_set(err, -EINVAL,
@@ -208,9 +213,9 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
                           "web.telemetry-path: '%.80s' is not a path such as "
                           "/metrics",
                           path);
-    if (strcmp(path, "/health") == 0)
-        return bj_err_set(err, -EINVAL,
-                          "web.telemetry-path: '/health' is taken");
+    if (is_taken(path))
+        return bj_err_set(err, -EINVAL, "web.telemetry-path: '%s' is taken",
+                          path);
     if (check_trace(c, err) < 0)
         return -EINVAL;
     int r = bj_style_check(&c->style, err);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "standalone/accept.h"
+#include "standalone/html.h"
 #include "standalone/trim.h"
 
 #include <stdio.h>
@@ -116,14 +117,26 @@ static void put_traced(struct bj_serve *s, const struct bj_dialect *d,
     bj_trace_metrics(s->trace, bj_clock_boot_usec(), &page, out);
 }
 
+/* Is there a look to tell of?  If not, the reply says why. */
+static bool looked(struct bj_serve *s, struct bj_http_reply *r)
+{
+    struct bj_err err = {0};
+    char text[256];
+    if (fresh(s, &err) == 0)
+        return true;
+    r->status = 500;
+    r->type = "text/plain; charset=utf-8";
+    bj_buf_printf(&r->body, "The look at the node failed: %s\n",
+                  bj_err_text(&err, text, sizeof(text)));
+    return false;
+}
+
 /* A page; d is NULL for our own names.  What is traced is on that page only
  * that the site has chosen. */
 static void send_page(struct bj_serve *s, const struct bj_http_request *req,
                       const struct bj_dialect *d, bool traced,
                       struct bj_http_reply *r)
 {
-    struct bj_err err = {0};
-    char text[256];
     enum bj_page_format format =
         bj_accept_format(bj_http_header(req, "Accept"));
     if (d && !d->openmetrics)
@@ -134,13 +147,8 @@ static void send_page(struct bj_serve *s, const struct bj_http_request *req,
         r->unsized = true;
         return;
     }
-    if (fresh(s, &err) < 0) {
-        r->status = 500;
-        r->type = "text/plain; charset=utf-8";
-        bj_buf_printf(&r->body, "The look at the node failed: %s\n",
-                      bj_err_text(&err, text, sizeof(text)));
+    if (!looked(s, r))
         return;
-    }
     if (d)
         write_dialect(s, d, format, r);
     else
@@ -214,6 +222,17 @@ static void on_health(void *ctx, const struct bj_http_request *req,
                   bj_err_text(&s->failure, text, sizeof(text)));
 }
 
+static void on_cost(void *ctx, const struct bj_http_request *req,
+                    struct bj_http_reply *r)
+{
+    struct bj_serve *s = ctx;
+    (void)req;
+    if (!looked(s, r))
+        return;
+    r->type = "text/html; charset=utf-8";
+    bj_html_cost(s->snap, &r->body);
+}
+
 static void on_landing(void *ctx, const struct bj_http_request *req,
                        struct bj_http_reply *r)
 {
@@ -228,6 +247,7 @@ static void on_landing(void *ctx, const struct bj_http_request *req,
         "</head>\n<body><h1>batchjob_exporter</h1>\n"
         "<p>Metrics of the batch jobs on this node, version %s (%s).</p>\n"
         "<ul><li><a href=\"%s\">Metrics</a></li>\n"
+        "<li><a href=\"/cost\">Cost of the exporter</a></li>\n"
         "<li><a href=\"/health\">Health</a></li></ul>\n"
         "</body></html>\n",
         bj_version, bj_revision, s->conf->telemetry_path);
@@ -265,6 +285,7 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
         .dialect = bj_dialect_find(bj_slice_str(conf->dialect)),
         .routes = {{conf->telemetry_path, both, false, on_metrics},
                    {s->below, both, false, on_dialect},
+                   {"/cost", both, false, on_cost},
                    {"/health", both, true, on_health},
                    {"/", both, true, on_landing}},
     };

@@ -11,7 +11,7 @@
 #include "standalone/page.h"
 #include "standalone/trace.h"
 
-enum { BJ_SERVE_ROUTES = 6, BJ_SERVE_PATH = 160 };
+enum { BJ_SERVE_ROUTES = 7, BJ_SERVE_PATH = 160 };
 
 struct bj_serve {
     const struct bj_exporter_conf *conf;
@@ -37,9 +37,8 @@ struct bj_serve {
 };
 
 /* Make the HTTP server (not listening yet) with its routes: /, the telemetry
- * path and what is below it, that of
- * tracing, /health.  conf, core and s itself must stay where
- * they are. */
+ * path and what is below it, that of tracing, /cost, /health.  conf, core and s
+ * itself must stay where they are. */
 int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
                   struct bj_core *core, struct bj_err *err);
 void bj_serve_free(struct bj_serve *s);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "core/model/cluster.h"
+#include "standalone/html.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -332,21 +333,6 @@ unsigned bj_trace_post(struct bj_trace *t, struct bj_slice body,
 
 /* What is shown */
 
-static void put_html(struct bj_buf *b, const char *s)
-{
-    for (; *s; s++) {
-        const char *as = *s == '&'   ? "&amp;"
-                         : *s == '<' ? "&lt;"
-                         : *s == '>' ? "&gt;"
-                         : *s == '"' ? "&quot;"
-                                     : NULL;
-        if (as)
-            bj_buf_str(b, as);
-        else
-            bj_buf_put(b, s, 1);
-    }
-}
-
 static void put_value(struct bj_buf *b, const struct entry *e,
                       const struct number *n)
 {
@@ -359,9 +345,9 @@ static void html_row(const struct entry *e, uint64_t now_usec,
                      struct bj_buf *out)
 {
     bj_buf_printf(out, "<tr><td>%" PRIu64 "</td><td>", e->job);
-    put_html(out, e->host);
+    bj_html_text(out, bj_slice_str(e->host));
     bj_buf_str(out, "</td><td>");
-    put_html(out, e->user);
+    bj_html_text(out, bj_slice_str(e->user));
     for (int i = 0; i < NUMBERS; i++) {
         bj_buf_str(out, "</td><td>");
         put_value(out, e, &numbers[i]);

@@ -45,6 +45,13 @@ is "no jobs" "$(running_jobs)" 0
 clean "a node without a cgroup root"
 check "a reference parser reads the page" $prom text "$tmp/page"
 cp -r "$top/tests/fixtures/trees/v2-slurm" "$tmp/later"
+told_cost() { # each collector of the metrics is in the page, and no script
+    scrape && curl -sf "$url/cost" >"$tmp/cost" &&
+        for c in $($prom label "$tmp/page" collector batchjob_collector_success); do
+            grep -q "<td>$c</td>" "$tmp/cost" || { echo "no $c"; return 1; }
+        done && [ -n "$c" ] && ! grep -i '<script' "$tmp/cost"
+}
+check "the page of the exporter's own cost" told_cost
 jobs_there=$(find "$tmp/later" -name 'job_*' -type d | wc -l)
 check "jobs are found when the root appears" wait_for 5 shows batchjob_job_info batch_system=slurm
 is "all of them" "$($prom labels "$tmp/page" batchjob_job_info | wc -l)" "$jobs_there"

@@ -226,11 +226,12 @@ static struct node **see(struct bj_tree *t, struct inner *parent,
     return &c->next;
 }
 
-static void drop_unseen(struct bj_tree *t, struct inner *n)
+/* After a reading: what it did not show has gone, unless it was cut short. */
+static void drop_unseen(struct bj_tree *t, struct inner *n, bool whole)
 {
     for (struct node **at = &n->child; *at;) {
         struct node *c = *at;
-        if (c->seen) {
+        if (c->seen || !whole) {
             c->seen = false;
             at = &c->next;
         } else {
@@ -274,9 +275,7 @@ static int scan(struct bj_tree *t, struct inner *n)
     int r = len < 0 ? -errno : 0;
     if (fd != n->fd)
         close(fd);
-    if (r == 0)
-        drop_unseen(t, n);
-    n->read_once = r == 0;
+    drop_unseen(t, n, r == 0);
     return r;
 }
 
@@ -287,12 +286,13 @@ static int look(struct bj_tree *t, struct inner *n, bool force, int depth)
     if (r > 0 || (r == 0 && force)) {
         r = scan(t, n);
         n->stamp = stamp; /* taken before: a change meanwhile shows next time */
+        n->read_once = r == 0;
     }
-    if (r < 0) {
+    if (bj_err_gone(r)) {
         drop_children(t, n, true);
         n->read_once = false;
         bj_fdpool_close(t->pool, &n->fd);
-        return bj_err_gone(r) ? 0 : r;
+        return 0;
     }
     for (struct node *c = n->child; c; c = c->next)
         if (c->inner && depth < DEPTH_MAX) {

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -138,6 +139,33 @@ static void test_shell(void **state)
         rig_pass(&r);
     }
     assert_true(rig_job(&r, "6")->end_sec == BJ_ABSENT);
+    rig_stop(&r);
+}
+
+/* What cannot be looked at for now has not gone: its jobs go on. */
+static void test_fault_ends_nothing(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct rlimit old, none;
+    make_root();
+    tmp_v2_job(SCOPE "job_5", 1000, 4096, "1\n");
+    START(r, "limit.files=1", "job.grace=1h");
+    rig_pass(&r);
+    assert_non_null(rig_job(&r, "5"));
+    tmp_v2_job(SCOPE "job_6", 1000, 4096, "1\n");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = (struct rlimit){3, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    rig_pass(&r);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_non_null(strstr(r.log, "collector find: "));
+    assert_true(rig_job(&r, "5")->end_sec == BJ_ABSENT);
+    rig_pass(&r);
+    assert_int_equal(r.snap->jobs.n, 2);
+    assert_true(rig_job(&r, "5")->end_sec == BJ_ABSENT);
+    assert_non_null(rig_job(&r, "6"));
+    assert_non_null(strstr(r.log, "collector find: works again"));
     rig_stop(&r);
 }
 
@@ -406,6 +434,7 @@ int main(void)
         TEST(test_end_and_grace),
         TEST(test_same_id_again),
         TEST(test_shell),
+        TEST(test_fault_ends_nothing),
         TEST(test_caps),
         TEST(test_steps),
         TEST(test_v1_events),

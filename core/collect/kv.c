@@ -41,27 +41,28 @@ static inline bool next_line(struct bj_slice *rest, size_t width)
 
 /* As the lines were last time; false when one is not. */
 static bool by_order(struct bj_slice rest, const struct bj_kv_key *keys,
-                     const struct bj_kv_order *order, void *record)
+                     size_t n, const struct bj_kv_order *order, void *record)
 {
     for (unsigned i = 0; i < order->lines; i++) {
         if (rest.n == 0)
             return false;
         unsigned k = order->line[i].key;
-        if (k > 0 && !take(&rest, &keys[k - 1], record))
+        if (k > n || (k > 0 && !take(&rest, &keys[k - 1], record)))
             return false;
         if (!next_line(&rest, k > 0 ? 0 : order->line[i].width))
             return i + 1 == order->lines;
     }
-    return order->lines > 0;
+    return order->lines > 0 && !order->whole;
 }
 
 static int learn(struct bj_slice rest, const struct bj_kv_key *keys, size_t n,
                  struct bj_kv_order *order, void *record)
 {
     int result = 0;
+    size_t found = 0;
+    unsigned i = 0, last = 0;
     struct bj_slice line;
-    order->lines = 0;
-    for (unsigned i = 0; bj_slice_line(&rest, &line); i++) {
+    for (; bj_slice_line(&rest, &line); i++) {
         struct bj_slice value = line, key;
         if (!bj_slice_word(&value, &key))
             key.n = 0;
@@ -77,10 +78,12 @@ static int learn(struct bj_slice rest, const struct bj_kv_key *keys, size_t n,
         struct bj_slice whole = line;
         if (!take(&whole, &keys[k], record))
             result = -EINVAL;
-        if (i < BJ_KV_LINES)
-            order->lines = i + 1;
+        found++;
+        last = i + 1;
     }
-    if (result < 0)
+    order->whole = found < n;
+    order->lines = order->whole ? i : last;
+    if (result < 0 || order->lines > BJ_KV_LINES)
         order->lines = 0;
     return result;
 }
@@ -88,7 +91,7 @@ static int learn(struct bj_slice rest, const struct bj_kv_key *keys, size_t n,
 int bj_kv_parse(struct bj_slice text, const struct bj_kv_key *keys, size_t n,
                 struct bj_kv_order *order, void *record)
 {
-    if (by_order(text, keys, order, record))
+    if (by_order(text, keys, n, order, record))
         return 0;
     return learn(text, keys, n, order, record);
 }

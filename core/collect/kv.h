@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+/* Lines whose order is kept; a longer file is searched line by line. */
 enum { BJ_KV_LINES = 160 };
 
 /* A key that is wanted, and where its number goes: a uint64_t at off of the
@@ -20,7 +21,9 @@ struct bj_kv_key {
  * kernel prints them always alike.  Zero-initialise.  Only a hint: a line that
  * is not where it was makes the file be learnt anew. */
 struct bj_kv_order {
-    unsigned lines; /* up to the last wanted key */
+    unsigned lines; /* up to the last wanted key; 0: nothing is known */
+    bool whole;     /* ... or to the end of the file, as it lacked some key: one
+                       that has more lines may have it */
     struct {
         uint8_t key;   /* index of the wanted key + 1; 0: pass over */
         uint8_t width; /* of the line, at least: its key without the value */

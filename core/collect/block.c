@@ -11,12 +11,18 @@
 
 enum { DEVICES_MAX = 256 };
 
-/* The kernel's name: the last part of the link /sys/dev/block/MAJ:MIN. */
+static void number_device(struct bj_unit_device *d)
+{
+    snprintf(d->name, sizeof(d->name), "%u:%u", (unsigned)d->major,
+             (unsigned)d->minor);
+}
+
+/* The kernel's name, the last part of the link /sys/dev/block/MAJ:MIN; its
+ * number where there is none. */
 static void name_device(const struct bj_reader *rd, struct bj_unit_device *d)
 {
     char link[256], target[512];
-    snprintf(d->name, sizeof(d->name), "%u:%u", (unsigned)d->major,
-             (unsigned)d->minor);
+    number_device(d);
     snprintf(link, sizeof(link), "%.200s/dev/block/%u:%u", rd->conf->sysfs,
              (unsigned)d->major, (unsigned)d->minor);
     ssize_t n = readlink(link, target, sizeof(target) - 1);
@@ -26,6 +32,17 @@ static void name_device(const struct bj_reader *rd, struct bj_unit_device *d)
     const char *last = strrchr(target, '/');
     bj_text_clean(bj_slice_str(last ? last + 1 : target), d->name,
                   sizeof(d->name));
+}
+
+/* The last device has the name of another one: it was taken out and put in
+ * again.  Two series of one name would cost a scrape. */
+static bool name_taken(const struct bj_unit *u)
+{
+    const struct bj_unit_device *last = &u->devices[u->ndevices - 1];
+    for (const struct bj_unit_device *d = u->devices; d < last; d++)
+        if (strcmp(d->name, last->name) == 0)
+            return true;
+    return false;
 }
 
 static struct bj_unit_device *device(const struct bj_reader *rd,
@@ -46,6 +63,8 @@ static struct bj_unit_device *device(const struct bj_reader *rd,
     *d = (struct bj_unit_device){.major = major, .minor = minor};
     d->read_bytes = d->write_bytes = d->read_ops = d->write_ops = BJ_ABSENT;
     name_device(rd, d);
+    if (name_taken(u))
+        number_device(d);
     return d;
 }
 

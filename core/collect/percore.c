@@ -43,17 +43,17 @@ static int parse_usage(struct bj_reader *rd, struct bj_unit *u,
     return 0;
 }
 
-/* Which of them the job may use: those are told even when they are 0. */
+/* Which of them the job may use: those are told even when they are 0.  It is
+ * read behind the CPU times, without which there is nothing to tell. */
 static int parse_set(struct bj_reader *rd, struct bj_unit *u,
                      const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)rd;
     (void)f;
-    int r = grow(u, 64);
-    if (r < 0)
-        return r;
+    if (u->ncores == 0)
+        return 0;
     memset(u->cpuset, 0, u->ncores / 8);
-    r = bj_slice_cpulist(bj_slice_trim(text), u->ncores, u->cpuset);
+    int r = bj_slice_cpulist(bj_slice_trim(text), u->ncores, u->cpuset);
     return r < 0 ? r : 0;
 }
 

@@ -264,6 +264,13 @@ static void test_order(void **state)
         {"a\nb 1\n", NONE, 10, -EINVAL},
         {"ab 1\na 2\n", 2, NONE, 0},
         {"\n\na 3\n", 3, NONE, 0},
+        /* One cgroup has no controller on, the next one has. */
+        {"a 1\n", 1, NONE, 0},
+        {"a 2\nb 3\n", 2, 30, 0},
+        {"a 4\n", 4, NONE, 0},
+        {"a 5\nx 1\n", 5, NONE, 0},
+        {"a 6\nx 1\nb 7\n", 6, 70, 0},
+        {"a 8\nx 1\n", 8, NONE, 0},
     };
     struct bj_kv_order order = {0};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -273,6 +280,82 @@ static void test_order(void **state)
             cases[i].status);
         assert_true(rec.a == cases[i].a && rec.b == cases[i].b);
     }
+}
+
+/* A file of more lines than an order holds is read in full each time. */
+static void test_long_file(void **state)
+{
+    (void)state;
+    uint64_t v[2] = {0};
+    const struct bj_kv_key keys[] = {{BJ_SLICE("first"), 0, 1},
+                                     {BJ_SLICE("last"), sizeof(v[0]), 1}};
+    struct bj_kv_order order = {0};
+    char text[4096];
+    for (uint64_t round = 1; round < 4; round++) {
+        int n = snprintf(text, sizeof(text), "first %u\n", (unsigned)round);
+        for (int i = 0; i < 2 * BJ_KV_LINES; i++)
+            n += snprintf(text + n, sizeof(text) - (size_t)n, "more %d\n", i);
+        snprintf(text + n, sizeof(text) - (size_t)n, "last %u\n",
+                 10 * (unsigned)round);
+        assert_int_equal(bj_kv_parse(bj_slice_str(text), keys, 2, &order, v),
+                         0);
+        assert_int_equal(v[0], round);
+        assert_int_equal(v[1], 10 * round);
+    }
+}
+
+/* A host of many CPUs on which the batch system uses cpuset but not cpuacct:
+ * there is no CPU time to tell, and nothing wrong. */
+static void test_cpuset_alone(void **state)
+{
+    (void)state;
+    struct rig r;
+    char root[128];
+    snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
+    tmp_dir("cpuset/slurm/uid_7/job_5");
+    tmp_file("cpuset/slurm/uid_7/job_5/cgroup.procs", "1\n");
+    tmp_file("cpuset/slurm/uid_7/job_5/cpuset.effective_cpus", "100-199\n");
+    rig_start(&r, root, "collector.percore=true", NULL);
+    rig_pass(&r);
+    assert_int_equal(rig_job(&r, "5")->use.cpus, 100);
+    assert_int_equal(rig_job(&r, "5")->cores.n, 0);
+    assert_string_equal(r.log, "");
+    rig_stop(&r);
+    tmp_gone();
+}
+
+/* A device that was taken out and put in again has its old name and another
+ * number, while the kernel still tells what the first one did. */
+static void test_same_name(void **state)
+{
+    (void)state;
+    struct rig r;
+    char root[128], sysfs[128], link[128];
+    const char *tmp = tmp_make();
+    snprintf(root, sizeof(root), "path.cgroupfs=%s/cgroup", tmp);
+    snprintf(sysfs, sizeof(sysfs), "path.sysfs=%s/sys", tmp);
+    tmp_dir("sys/dev/block");
+    for (int minor = 3; minor < 5; minor++) {
+        snprintf(link, sizeof(link), "%s/sys/dev/block/259:%d", tmp, minor);
+        assert_int_equal(symlink("../../devices/nvme0n1", link), 0);
+    }
+    tmp_dir("cgroup");
+    tmp_file("cgroup/cgroup.controllers", "io\n");
+    tmp_v2_job("cgroup/a.slice/slurmstepd.scope/job_1", 1, 1, "1\n");
+    tmp_file("cgroup/a.slice/slurmstepd.scope/job_1/io.stat",
+             "259:3 rbytes=1 wbytes=2 rios=3 wios=4\n"
+             "259:4 rbytes=5 wbytes=6 rios=7 wios=8\n");
+    rig_start(&r, root, sysfs, NULL);
+    rig_pass(&r);
+    const struct bj_job *job = rig_job(&r, "1");
+    const struct bj_device_use *d = job->devices.v;
+    assert_int_equal(job->devices.n, 2);
+    assert_true(bj_slice_eq(d[0].sub.key[0], BJ_SLICE("nvme0n1")));
+    assert_int_equal(d[0].read_bytes, 1);
+    assert_true(bj_slice_eq(d[1].sub.key[0], BJ_SLICE("259:4")));
+    assert_int_equal(d[1].read_bytes, 5);
+    rig_stop(&r);
+    tmp_gone();
 }
 
 static void test_node(void **state)
@@ -295,10 +378,17 @@ static void test_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jobs),         cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_cores),        cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_parent_limit), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_node),         cmocka_unit_test(test_memsw_limit),
+        cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_parent_limit),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_long_file),
+        cmocka_unit_test(test_cpuset_alone),
+        cmocka_unit_test(test_same_name),
+        cmocka_unit_test(test_node),
+        cmocka_unit_test(test_memsw_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,6 +78,19 @@ int bj_file_read_all(int dirfd, const char *name, char *buf, size_t cap,
     return read_message(r, name, cap, err);
 }
 
+int bj_file_read_head(int dirfd, const char *name, char *buf, size_t cap,
+                      struct bj_slice *ret)
+{
+    bj_autoclose int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int r = read_whole(fd, buf, cap, false, 0, ret);
+    if (r != -EFBIG)
+        return r;
+    *ret = (struct bj_slice){buf, cap};
+    return 0;
+}
+
 int bj_file_pread(int fd, char *buf, size_t cap, struct bj_slice *ret)
 {
     return read_whole(fd, buf, cap, true, WHOLE_BYTES, ret);

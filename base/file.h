@@ -28,6 +28,12 @@ int bj_file_read(int dirfd, const char *name, char *buf, size_t cap,
 int bj_file_read_all(int dirfd, const char *name, char *buf, size_t cap,
                      struct bj_slice *ret, struct bj_err *err);
 
+/* The first cap bytes of a file, or all of it when it has less.  For files
+ * that somebody else can make long: /proc/PID/status lists all groups of the
+ * user, environ is what the process likes.  -errno as bj_file_read. */
+int bj_file_read_head(int dirfd, const char *name, char *buf, size_t cap,
+                      struct bj_slice *ret);
+
 /* As bj_file_read, from an open descriptor, from its start, with pread(2). */
 int bj_file_pread(int fd, char *buf, size_t cap, struct bj_slice *ret);
 

@@ -125,7 +125,7 @@ static bool is_root(struct bj_proctab *t, struct bj_proc *e)
     uint64_t uid;
     int dir = bj_proc_dir(t, e);
     if (dir < 0 ||
-        bj_file_read(dir, "status", buf, sizeof(buf), &text, NULL) < 0)
+        bj_file_read_head(dir, "status", buf, sizeof(buf), &text) < 0)
         return false;
     while (bj_slice_line(&text, &line))
         if (bj_slice_starts(line, BJ_SLICE("Uid:")) &&

@@ -1,10 +1,6 @@
 #include "core/find/environ.h"
 
-#include "base/file.h"
-
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* What a variable is good for, beside the fields of an identity. */
 enum {
@@ -63,26 +59,6 @@ static const struct row {
     {"flux", S("FLUX_JOB_ID"), BJ_ID_JOBID},
 };
 enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
-
-int bj_environ_read(int procdir, char *buf, size_t cap, struct bj_slice *ret)
-{
-    bj_autoclose int fd = openat(procdir, "environ", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    size_t len = 0;
-    while (len < cap) {
-        ssize_t n = read(fd, buf + len, cap - len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            break;
-        len += (size_t)n;
-    }
-    *ret = (struct bj_slice){buf, len};
-    return 0;
-}
 
 /* Split NAME=VALUE; false when it is none. */
 static bool split(struct bj_slice entry, struct bj_slice *name,

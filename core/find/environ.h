@@ -13,12 +13,8 @@
 
 #include "core/find/ident.h"
 
-enum { BJ_ENVIRON_CAP = 256 * 1024 }; /* bytes that are read at most */
-
-/* Read /proc/PID/environ through procdir, an open /proc/PID, into buf: what
- * does not fit in cap bytes is left out.  0, or -errno: gone codes, -EACCES or
- * -EPERM when we may not look into the process. */
-int bj_environ_read(int procdir, char *buf, size_t cap, struct bj_slice *ret);
+/* Bytes of /proc/PID/environ that are read at most, by bj_file_read_head. */
+enum { BJ_ENVIRON_CAP = 256 * 1024 };
 
 /* The value of a variable: the first of that name, as getenv(3) has it.  False
  * when there is none.  env is NAME=VALUE, each followed by a NUL; the last NUL

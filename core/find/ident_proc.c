@@ -44,7 +44,7 @@ static bool read_status(int dir, struct bj_job_proc *p)
     char buf[SMALL_CAP];
     struct bj_slice text, line, word;
     bool stepd = false, found = false;
-    if (bj_file_read(dir, "status", buf, sizeof(buf), &text, NULL) < 0)
+    if (bj_file_read_head(dir, "status", buf, sizeof(buf), &text) < 0)
         return false;
     while (!found && bj_slice_line(&text, &line)) {
         uint64_t uid;
@@ -171,7 +171,7 @@ void bj_finding_title(struct bj_finding *fd)
         struct bj_slice title, id;
         bj_autoclose int dir = open_proc(fd, p->pid);
         if (dir < 0 ||
-            bj_file_read(dir, "cmdline", buf, sizeof(buf), &title, NULL) < 0 ||
+            bj_file_read_head(dir, "cmdline", buf, sizeof(buf), &title) < 0 ||
             !title_id(title, &id) || !is_stepd(dir) ||
             !still_there(fd, dir, p->pid))
             continue;
@@ -226,7 +226,9 @@ static enum said ask_proc(struct bj_finding *fd, const struct bj_job_proc *p,
 {
     bj_autoclose int dir = open_proc(fd, p->pid);
     struct bj_slice env;
-    int r = dir < 0 ? dir : bj_environ_read(dir, buf, BJ_ENVIRON_CAP, &env);
+    int r = dir < 0
+                ? dir
+                : bj_file_read_head(dir, "environ", buf, BJ_ENVIRON_CAP, &env);
     if (r == -EACCES || r == -EPERM)
         fd->denied = true;
     if (r < 0 || env.n == 0)

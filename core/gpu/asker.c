@@ -139,7 +139,9 @@ static bool ask_process(struct bj_gpu_asker *a, struct bj_gpu_ask *ask,
     struct bj_gpu_claim c = {.environ = false};
     snprintf(path, sizeof(path), "%.400s/%d", a->procfs, (int)pid);
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, path);
-    if (fd < 0 || bj_environ_read(fd, a->environ, BJ_ENVIRON_CAP, &env) < 0 ||
+    if (fd < 0 ||
+        bj_file_read_head(fd, "environ", a->environ, BJ_ENVIRON_CAP, &env) <
+            0 ||
         !bj_gpu_claim_environ(env, bj_slice_str(ask->system),
                               bj_slice_str(ask->jobid), &c) ||
         !bj_pids_has(dir, pid)) /* the number may be another's by now */

@@ -386,7 +386,8 @@ static void test_process(void **state)
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     int dir = bj_dir_open(AT_FDCWD, path);
     assert_true(dir >= 0);
-    assert_int_equal(bj_environ_read(dir, buf, BJ_ENVIRON_CAP, &got), 0);
+    assert_int_equal(
+        bj_file_read_head(dir, "environ", buf, BJ_ENVIRON_CAP, &got), 0);
     assert_int_equal(got.n, BJ_ENVIRON_CAP);
     assert_false(bj_environ_get(got, (struct bj_slice)S("LAST"), &v));
     struct bj_environ e;
@@ -394,7 +395,7 @@ static void test_process(void **state)
                                (struct bj_slice)S("31337"), &e));
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_true(bj_err_gone(bj_environ_read(dir, buf, 64, &got)));
+    assert_true(bj_err_gone(bj_file_read_head(dir, "environ", buf, 64, &got)));
     close(dir);
     free(buf);
 }

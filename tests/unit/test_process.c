@@ -2,6 +2,7 @@
  * who is counted, and within which limits. */
 #include "tests/unit/test_process.h"
 
+#include <grp.h>
 #include <time.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -89,9 +90,20 @@ static void names(void **state)
     rig_stop(&r);
 }
 
+/* A process of a user in many groups has a long /proc/PID/status. */
+static void join_groups(void)
+{
+    gid_t g[1000];
+    for (unsigned i = 0; i < COUNT(g); i++)
+        g[i] = 1234500000 + i;
+    if (setgroups(COUNT(g), g) < 0)
+        _exit(1);
+}
+
 static void become_stepd(void *arg)
 {
     const uid_t *uid = arg;
+    join_groups();
     if (setresuid(*uid, *uid, *uid) < 0)
         _exit(1);
     prctl(PR_SET_NAME, "slurmstepd");

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -108,8 +109,13 @@ pid_t fake_start(const char *program, const char *argv0, uid_t uid,
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
+        /* In so many groups that /proc/PID/status gets long. */
+        gid_t groups[1000];
+        for (unsigned i = 0; i < COUNT(groups); i++)
+            groups[i] = 1234500000 + i;
         if (geteuid() == 0 && uid != 0 &&
-            (setresgid(uid, uid, uid) || setresuid(uid, uid, uid)))
+            (setgroups(COUNT(groups), groups) || setresgid(uid, uid, uid) ||
+             setresuid(uid, uid, uid)))
             _exit(126);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* setresuid would undo it */
         execve(program, (char *const *)argv, (char *const *)(env ? env : none));

@@ -13,29 +13,28 @@ static unsigned classify(void *ctx, const char *rel)
 }
 
 /* A track of that key which can take another directory. */
-static struct bj_track *known(struct bj_core *core, const char *key,
-                              struct bj_slice uid)
+static struct bj_track *known(struct bj_core *core,
+                              const struct bj_path_match *m, const char *key)
 {
-    struct bj_track *t = bj_tracks_find(&core->tracks, key, uid);
+    struct bj_track *t = bj_tracks_find(&core->tracks, m, key);
     return t && !t->dying && (bj_track_live(t) || t->shell) ? t : NULL;
 }
 
-static size_t live(const struct bj_tracks *ts)
+static void count_live(struct bj_tracks *ts)
 {
-    size_t n = 0;
+    ts->live = 0;
     for (size_t i = 0; i < ts->n; i++)
-        n += bj_track_live(ts->v[i]);
-    return n;
+        ts->live += bj_track_live(ts->v[i]);
 }
 
 static struct bj_track *start(struct bj_core *core,
                               const struct bj_path_match *m, const char *key,
                               const char *rel, bool again)
 {
-    struct bj_track *old = bj_tracks_find(&core->tracks, key, m->f[BJ_ID_UID]);
+    struct bj_track *old = bj_tracks_find(&core->tracks, m, key);
     if (old)
         old->former = true;
-    if (live(&core->tracks) >= core->conf->max_jobs) {
+    if (core->tracks.live >= core->conf->max_jobs) {
         core->jobs_refused += !again;
         return NULL;
     }
@@ -44,6 +43,7 @@ static struct bj_track *start(struct bj_core *core,
         bj_track_free(t);
         t = NULL;
     }
+    core->tracks.live += t != NULL;
     return t;
 }
 
@@ -57,7 +57,7 @@ static void *appeared(void *ctx, const char *rel, bool again)
                        &m) != BJ_PATH_HIT)
         return NULL;
     bj_track_key(&m, rel, key, sizeof(key));
-    struct bj_track *t = known(core, key, m.f[BJ_ID_UID]);
+    struct bj_track *t = known(core, &m, key);
     bool made = !t;
     if (made && !(t = start(core, &m, key, rel, again)))
         return NULL;
@@ -65,6 +65,7 @@ static void *appeared(void *ctx, const char *rel, bool again)
     if (made && r < 0) { /* gone already */
         bj_tracks_remove(&core->tracks, t);
         bj_track_free(t);
+        core->tracks.live--;
         return NULL;
     }
     t->cookies++;
@@ -152,6 +153,7 @@ void bj_core_look(struct bj_core *core, bool full)
     bool forced = force(core, full);
     full = forced || core->now_usec >= core->find_usec;
     core->refind = false;
+    count_live(&core->tracks);
     if (full) {
         core->find_usec = core->now_usec + core->conf->slow_usec;
         if (bj_hiers_find(&core->hiers, core->conf->cgroupfs, &err) < 0)

@@ -97,10 +97,20 @@ void bj_track_free(struct bj_track *t)
     free(t);
 }
 
-static int order(const struct bj_track *a, const struct bj_track *b)
+/* Where the first track is that does not come before that id and key. */
+static size_t place_of(const struct bj_tracks *ts, const char *id,
+                       const char *key)
 {
-    int d = strverscmp(a->id, b->id);
-    return d ? d : strcmp(a->key, b->key);
+    size_t lo = 0, hi = ts->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int d = strverscmp(ts->v[mid]->id, id);
+        if (d < 0 || (d == 0 && strcmp(ts->v[mid]->key, key) < 0))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
 }
 
 int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
@@ -113,16 +123,9 @@ int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
         ts->v = v;
         ts->cap = cap;
     }
-    size_t lo = 0, hi = ts->n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (order(ts->v[mid], t) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    memmove(ts->v + lo + 1, ts->v + lo, (ts->n - lo) * sizeof(*ts->v));
-    ts->v[lo] = t;
+    size_t at = place_of(ts, t->id, t->key);
+    memmove(ts->v + at + 1, ts->v + at, (ts->n - at) * sizeof(*ts->v));
+    ts->v[at] = t;
     ts->n++;
     return 0;
 }
@@ -141,12 +144,12 @@ static bool same_owner(const struct bj_track *t, struct bj_slice uid)
     return known.n == 0 || uid.n == 0 || bj_slice_eq(known, uid);
 }
 
-struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key,
-                                struct bj_slice uid)
+struct bj_track *bj_tracks_find(const struct bj_tracks *ts,
+                                const struct bj_path_match *m, const char *key)
 {
-    for (size_t i = 0; i < ts->n; i++)
-        if (!ts->v[i]->former && strcmp(ts->v[i]->key, key) == 0 &&
-            same_owner(ts->v[i], uid))
+    for (size_t i = place_of(ts, id_in(key, m), key);
+         i < ts->n && strcmp(ts->v[i]->key, key) == 0; i++)
+        if (!ts->v[i]->former && same_owner(ts->v[i], m->f[BJ_ID_UID]))
             return ts->v[i];
     return NULL;
 }
@@ -154,9 +157,9 @@ struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key,
 void bj_tracks_replace(struct bj_tracks *ts, const struct bj_track *t)
 {
     struct bj_slice uid = owner(t);
-    for (size_t i = 0; i < ts->n; i++)
-        if (ts->v[i]->former && strcmp(ts->v[i]->key, t->key) == 0 &&
-            same_owner(ts->v[i], uid))
+    for (size_t i = place_of(ts, t->id, t->key);
+         i < ts->n && strcmp(ts->v[i]->key, t->key) == 0; i++)
+        if (ts->v[i]->former && same_owner(ts->v[i], uid))
             ts->v[i]->replaced = true;
 }
 

@@ -71,10 +71,11 @@ struct bj_track {
     uint64_t energy_uj[BJ_COMPONENTS]; /* as shown */
 };
 
-/* The tracks of a core, sorted by id. */
+/* The tracks of a core, sorted by id, then by key. */
 struct bj_tracks {
     struct bj_track **v;
     size_t n, cap;
+    size_t live;  /* that run; counted when a look begins, and kept during it */
     size_t steps; /* of all jobs */
 };
 
@@ -85,11 +86,11 @@ void bj_track_free(struct bj_track *t);
 /* Another of its directories was found, whose path may tell more. */
 void bj_track_learn(struct bj_track *t, const struct bj_path_match *m);
 
-/* Insert at its place; -ENOMEM.  Find by key, and by owner where the path
- * tells one; NULL.  Remove without freeing. */
+/* Insert at its place; -ENOMEM.  Find by key, which is that of m, and by owner
+ * where the path tells one; NULL.  Remove without freeing. */
 int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t);
-struct bj_track *bj_tracks_find(const struct bj_tracks *ts, const char *key,
-                                struct bj_slice uid);
+struct bj_track *bj_tracks_find(const struct bj_tracks *ts,
+                                const struct bj_path_match *m, const char *key);
 void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t);
 
 /* t is born: a former job of the same id makes way. */

@@ -24,6 +24,7 @@ struct inner {
     int fd;    /* while the pool has room; -1 */
     struct stamp stamp;
     bool read_once;
+    size_t unseen; /* children that the reading under way has not shown yet */
 };
 
 /* There may be one for each job in each hierarchy: kept small. */
@@ -168,17 +169,31 @@ static unsigned hash_of(const char *name)
     return h;
 }
 
-/* The link that leads to the child of that name.  Directories are read in the
- * same order each time, so the one after the last is tried first. */
-static struct node **find_child(struct inner *parent, struct node **hint,
+static bool is_named(const struct node *n, const char *name, unsigned hash)
+{
+    return n->hash == hash && strcmp(n->name, name) == 0;
+}
+
+/* The link that leads to the child of that name, or NULL; last leads to the
+ * one that was shown last (NULL: none yet).  Directories are read in the same
+ * order each time, so the next one is tried first; last itself is shown twice
+ * when it was made anew meanwhile.  Once all that were known have been seen,
+ * what is left is new. */
+static struct node **find_child(struct inner *parent, struct node **last,
                                 const char *name, unsigned hash)
 {
-    if (*hint && (*hint)->hash == hash && strcmp((*hint)->name, name) == 0)
-        return hint;
-    struct node **at = &parent->child;
-    while (*at && ((*at)->hash != hash || strcmp((*at)->name, name) != 0))
-        at = &(*at)->next;
-    return at;
+    bool any = last && *last;
+    struct node **next = any ? &(*last)->next : &parent->child;
+    if (any && is_named(*last, name, hash))
+        return last;
+    if (*next && is_named(*next, name, hash))
+        return next;
+    if (parent->unseen == 0)
+        return NULL;
+    for (struct node **at = &parent->child; *at; at = &(*at)->next)
+        if (is_named(*at, name, hash))
+            return at;
+    return NULL;
 }
 
 /* The path of a child, in buf; false when it is too long. */
@@ -195,24 +210,29 @@ static bool child_rel(const struct inner *parent, const char *name,
     return true;
 }
 
-/* A directory of that name is there: keep, replace or make its node. */
+/* A directory of that name is there: keep, replace or make its node, and return
+ * the link to it. */
 static struct node **see(struct bj_tree *t, struct inner *parent,
-                         struct node **hint, const char *name, ino_t ino)
+                         struct node **last, const char *name, ino_t ino)
 {
     char rel[PATH_CAP];
     unsigned hash = hash_of(name);
-    struct node **at = find_child(parent, hint, name, hash), *c = *at;
+    struct node **at = find_child(parent, last, name, hash);
+    struct node *c = at ? *at : NULL;
+    parent->unseen -= c && !c->seen;
     if (c && c->ino != ino) {
         *at = c->next;
         node_free(t, c, true);
         c = NULL;
     }
+    if (!at)
+        at = last && *last ? &(*last)->next : &parent->child;
     bool fresh = !c || (c->hit && !c->cookie);
     if (fresh && !child_rel(parent, name, rel))
-        return hint;
+        return last;
     if (!c) {
         if (!(c = child_new(t, rel, name, ino)))
-            return hint;
+            return last;
         c->hash = hash;
         c->next = *at;
         *at = c;
@@ -223,7 +243,7 @@ static struct node **see(struct bj_tree *t, struct inner *parent,
         c->offered = true;
         t->refused |= !c->cookie;
     }
-    return &c->next;
+    return at;
 }
 
 /* After a reading: what it did not show has gone, unless it was cut short. */
@@ -262,7 +282,10 @@ static int scan(struct bj_tree *t, struct inner *n)
     if (fd < 0)
         return fd;
     _Alignas(struct dirent64) char buf[32768];
-    struct node **hint = &n->child;
+    struct node **last = NULL;
+    n->unseen = 0;
+    for (const struct node *c = n->child; c; c = c->next)
+        n->unseen++;
     ssize_t len;
     while ((len = getdents64(fd, buf, sizeof(buf))) > 0)
         for (ssize_t at = 0; at < len;) {
@@ -270,7 +293,7 @@ static int scan(struct bj_tree *t, struct inner *n)
             at += e->d_reclen;
             if (e->d_name[0] != '.' &&
                 (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN))
-                hint = see(t, n, hint, e->d_name, e->d_ino);
+                last = see(t, n, last, e->d_name, e->d_ino);
         }
     int r = len < 0 ? -errno : 0;
     if (fd != n->fd)

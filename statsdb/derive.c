@@ -168,7 +168,8 @@ static int grams(struct bj_derive *d, struct bj_err *err)
     return n < 0 ? n : 0;
 }
 
-/* Put it on the list of what Prometheus is to be asked. */
+/* Put it on the list of what Prometheus is to be asked, unless it has been for
+ * this time. */
 static int note_prom(struct bj_derive *d, int64_t now, struct bj_err *err)
 {
     const struct bj_derive_job *j = &d->job;
@@ -182,6 +183,7 @@ static int note_prom(struct bj_derive *d, int64_t now, struct bj_err *err)
         sqlite3_bind_int64(st, 1, j->v[BJ_DJ_CLUSTER]);
         sqlite3_bind_int64(st, 2, j->v[BJ_DJ_END]);
         sqlite3_bind_int64(st, 3, j->id);
+        sqlite3_bind_int64(st, 4, j->v[BJ_DJ_START]);
         return bj_sql_run(st, err);
     }
     return 0;

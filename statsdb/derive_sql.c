@@ -109,7 +109,8 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         " micrograms = 0 AND covered_mj = 0",
     [BJ_DE_PROM_TODO] =
         "INSERT INTO prom_todo(cluster, \"end\", job) SELECT ?1, ?2, ?3 WHERE"
-        " NOT EXISTS (SELECT 1 FROM job_prom WHERE job = ?3)"
+        " NOT EXISTS (SELECT 1 FROM job_prom WHERE job = ?3 AND start = ?4"
+        " AND \"end\" = ?2)"
         " ON CONFLICT DO NOTHING",
     [BJ_DE_RECORDS] = "SELECT d.record, l.job FROM derive_record AS d LEFT JOIN"
                       " node_record_job AS l ON l.record = d.record LIMIT ?1",

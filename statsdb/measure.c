@@ -15,6 +15,7 @@ static const char list_sql[] =
     " EXISTS (SELECT 1" OTHERS " AND k.start > j.start - 3456000),"
     " (SELECT max(ifnull(k.\"end\", j.start))" OTHERS
     " AND k.start <= j.start),"
+    " (SELECT max(k.start)" OTHERS " AND k.start <= j.start),"
     " (SELECT min(k.start)" OTHERS " AND k.start > j.start)"
     " FROM prom_todo AS t JOIN job AS j ON j.id = t.job WHERE t.cluster ="
     " (SELECT id FROM cluster WHERE name = ?1) AND t.\"end\" <= ?2"
@@ -30,13 +31,13 @@ static int put_sql(struct sqlite3 *db, struct sqlite3_stmt **ret,
     struct bj_buf sql = {0};
     bj_buf_str(&sql, "INSERT OR REPLACE INTO job_prom(job, asked_sec, outcome,"
                      " nodes_seen, nodes_final, coverage_ppm, energy_policy,"
-                     " energy_nodes"
+                     " energy_nodes, start, \"end\""
 #define COLUMN(upper, lower, nodes) ", " #lower
                BJ_USE_VALUES(COLUMN)
 #undef COLUMN
-                   ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8");
+                   ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10");
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
-        bj_buf_printf(&sql, ", ?%d", i + 9);
+        bj_buf_printf(&sql, ", ?%d", i + 11);
     bj_buf_str(&sql, ")");
     bj_buf_put(&sql, "", 1);
     int r = sql.failed ? bj_err_set(err, -ENOMEM, "prometheus")
@@ -53,6 +54,9 @@ static int prepare(struct bj_measure *m, struct bj_err *err)
     } all[] = {
         {list_sql, &m->list},
         {done_sql, &m->done},
+        {"UPDATE job_prom SET asked_sec = ?2, start = ?3, \"end\" = ?4"
+         " WHERE job = ?1 AND outcome = 0",
+         &m->keep},
         {"INSERT INTO job_prom_energy(job, component, microjoules)"
          " VALUES(?1, ?2, ?3)",
          &m->put_energy},
@@ -100,9 +104,9 @@ void bj_measure_free(struct bj_measure *m)
 {
     if (!m)
         return;
-    struct sqlite3_stmt *const all[] = {m->list,        m->done,    m->put,
-                                        m->put_energy,  m->put_bin, m->again,
-                                        m->drop_energy, m->drop_bin};
+    struct sqlite3_stmt *const all[] = {m->list,  m->done,        m->keep,
+                                        m->put,   m->put_energy,  m->put_bin,
+                                        m->again, m->drop_energy, m->drop_bin};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         sqlite3_finalize(all[i]);
     for (unsigned i = 0; i < m->batch.n; i++)
@@ -127,7 +131,8 @@ int bj_measure_backlog(struct bj_measure *m, int64_t since_sec,
         "INSERT INTO prom_todo(cluster, \"end\", job) SELECT cluster, \"end\","
         " id FROM job WHERE at > ?2 - 3456000 AND \"end\" >= ?2 AND \"end\" >"
         " start AND cluster = (SELECT id FROM cluster WHERE name = ?1) AND NOT"
-        " EXISTS (SELECT 1 FROM job_prom WHERE job = job.id)"
+        " EXISTS (SELECT 1 FROM job_prom AS p WHERE p.job = job.id AND"
+        " p.start = job.start AND p.\"end\" = job.\"end\")"
         " ON CONFLICT DO NOTHING",
         &st, err);
     if (r < 0)
@@ -182,8 +187,10 @@ static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
     bj_sql_bind(st, 6, told ? coverage(m, j) : BJ_SQL_NULL);
     bj_sql_bind(st, 7, policy);
     bj_sql_bind(st, 8, j->v[BJ_ME_ENERGY_NODES]);
+    sqlite3_bind_int64(st, 9, j->start_sec);
+    sqlite3_bind_int64(st, 10, j->end_sec);
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
-        bj_sql_bind(st, i + 9, j->v[i]);
+        bj_sql_bind(st, i + 11, j->v[i]);
     return run_for(st, j, err);
 }
 
@@ -215,6 +222,34 @@ static int put_energy(struct bj_measure *m, const struct bj_measure_job *j,
     return r;
 }
 
+/* One whose time has changed may be forgotten by now: what was told of it then
+ * stays. */
+static int keep_told(struct bj_measure *m, const struct bj_measure_job *j,
+                     int64_t now, struct bj_err *err)
+{
+    if (j->outcome != BJ_TOLD_NOTHING)
+        return 0;
+    sqlite3_bind_int64(m->keep, 2, now);
+    sqlite3_bind_int64(m->keep, 3, j->start_sec);
+    sqlite3_bind_int64(m->keep, 4, j->end_sec);
+    int r = run_for(m->keep, j, err);
+    return r < 0 ? r : sqlite3_changes(m->db) > 0;
+}
+
+static int put_told(struct bj_measure *m, const struct bj_measure_job *j,
+                    int64_t now, struct bj_err *err)
+{
+    int r = keep_told(m, j, now, err);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    r = put_row(m, j, now, err);
+    if (r == 0)
+        r = put_energy(m, j, err);
+    if (r < 0 || j->outcome == BJ_TOLD_NOTHING)
+        return r;
+    return run_for(m->again, j, err);
+}
+
 static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
                    int64_t now, struct bj_err *err)
 {
@@ -223,16 +258,12 @@ static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
         [BJ_TOLD_NOTHING] = &m->counts.nothing,
         [BJ_TOLD_DOUBTFUL] = &m->counts.doubtful,
     };
-    int r = put_row(m, j, now, err);
-    if (r == 0)
-        r = put_energy(m, j, err);
+    int r = put_told(m, j, now, err);
     bj_sql_bind_text(m->done, 1, bj_slice_str(m->cluster));
     sqlite3_bind_int64(m->done, 2, j->end_sec);
     sqlite3_bind_int64(m->done, 3, j->job);
     if (r == 0)
         r = bj_sql_run(m->done, err);
-    if (r == 0 && j->outcome == BJ_TOLD)
-        r = run_for(m->again, j, err);
     ++*count[j->outcome];
     return r;
 }

@@ -8,15 +8,17 @@
 enum { HOUR = 3600 };
 
 /* In templates: $S labels of the cluster and the jobs, $M of the cluster alone,
- * $D the time to look back with its step, $R a while for rates, $P the place of
- * scratch.
+ * $D the time to look back with its step, $R a while for rates, $E the time to
+ * look back for them, $P the place of scratch.  $(SERIES$) is what they say in
+ * $D, $(SERIES$h in an hour and $(SERIES$@ at a moment, less what is said of
+ * another run with the id of the only job.
  *
  * A job's series may be cut in two where labels change in its life (an account
  * that was found later), and a node may be scraped twice: max by what tells
  * them apart comes first, then the sum over nodes. */
 #define NODE "jobid, instance, slurm_node"
 #define EACH(more, over, name)                                                 \
-    "max by (" NODE more ") (" over "_over_time(" name "{$S}[$D]))"
+    "max by (" NODE more ") (" over "_over_time($(" name "{$S}$)))"
 #define TOTAL(name) "sum by (jobid) (" EACH("", "max", name) ")"
 #define CORES EACH(", cpu", "max", "batchjob_job_core_cpu_seconds_total")
 
@@ -34,16 +36,16 @@ static const struct question questions[] = {
     {BJ_ME_FINAL, 0, false,
      "count by (jobid) (" EACH("", "max", "batchjob_job_end_time_seconds") ")"},
     {BJ_ME_SAMPLES, 0, false,
-     "sum by (jobid) (count_over_time(batchjob_job_memory_used_bytes{$S}"
-     "[$D]))"},
+     "sum by (jobid) (count_over_time($(batchjob_job_memory_used_bytes{$S}"
+     "$)))"},
     {BJ_USE_CPU, 6, false, TOTAL("batchjob_job_cpu_seconds_total")},
     {BJ_USE_CPU_PEAK, 3, false,
      "max_over_time((sum by (jobid) (max by (" NODE
-     ") (rate(batchjob_job_cpu_seconds_total{$S}[$R]))))[$D:$R])"},
+     ") ($(rate(batchjob_job_cpu_seconds_total{$S}[$R])$@)))[$E:$R])"},
     {BJ_USE_MEM_PEAK, 0, false, TOTAL("batchjob_job_memory_peak_bytes")},
     {BJ_USE_MEM_MEAN, 0, false,
      "sum by (jobid) (avg by (" NODE
-     ") (avg_over_time(batchjob_job_memory_used_bytes{$S}[$D])))"},
+     ") (avg_over_time($(batchjob_job_memory_used_bytes{$S}$))))"},
     {BJ_USE_IO_READ, 0, false, TOTAL("batchjob_job_io_read_bytes_total")},
     {BJ_USE_IO_WRITE, 0, false, TOTAL("batchjob_job_io_write_bytes_total")},
     {BJ_USE_STORAGE_READ, 0, false,
@@ -64,7 +66,7 @@ static const struct question questions[] = {
                                "batchjob_job_gpu_busy_ratio") " == 0)"},
     {BJ_USE_GPU_BUSY, 6, true,
      "avg by (jobid) (avg by (" NODE
-     ", gpu) (avg_over_time(batchjob_job_gpu_busy_ratio{$S}[$D])))"},
+     ", gpu) (avg_over_time($(batchjob_job_gpu_busy_ratio{$S}$))))"},
     {BJ_USE_GPU_HELD, 6, true,
      "sum by (jobid) (" EACH(", gpu", "max",
                              "batchjob_job_gpu_held_seconds_total") ")"},
@@ -78,7 +80,7 @@ static const struct question questions[] = {
     {BJ_USE_OPEN_FDS, 0, false, TOTAL("batchjob_job_open_fds")},
     {BJ_USE_SCRATCH, 0, false,
      "sum by (jobid) (max by (" NODE
-     ") (max_over_time(batchjob_job_place_open_files{$Splace=\"$P\"}[$D])))"},
+     ") (max_over_time($(batchjob_job_place_open_files{$Splace=\"$P\"}$))))"},
     {BJ_USE_CORE_MIN, 6, false,
      "min by (jobid) (" CORES ") / avg by (jobid) (" CORES ")"},
     {BJ_USE_CORES_USED, 0, false,
@@ -101,7 +103,7 @@ static const char policy[] =
 /* Hour by hour, for those that are longer than one. */
 static const char hours[] =
     "sum by (jobid) (max by (" NODE ", component)"
-    " (max_over_time(batchjob_job_energy_joules_total{$S}[1h])))";
+    " (max_over_time($(batchjob_job_energy_joules_total{$S}$h)))";
 
 /* --- putting a question together -------------------------------------------
  */
@@ -128,23 +130,51 @@ static void put_jobs(const struct bj_measure *m, struct bj_buf *out)
     bj_buf_str(out, "\",");
 }
 
-static void put_range(const struct bj_measure *m, struct bj_buf *out,
-                      bool colon)
+static void put_range(const struct bj_measure *m, struct bj_buf *out)
 {
     const struct bj_measure_batch *b = &m->batch;
     bj_buf_printf(out, "%llds", (long long)b->range_sec);
-    if (b->step_sec > 0 && !colon)
+    if (b->step_sec > 0)
         bj_buf_printf(out, ":%llds", (long long)b->step_sec);
 }
 
 /* Rates are taken over four scrapes, and looked at as often; a long time is
  * looked at 5000 times. */
-static void put_rate(const struct bj_measure *m, struct bj_buf *out)
+static int64_t rate_sec(const struct bj_measure *m)
 {
     int64_t sec = (int64_t)(m->conf->scrape_usec * 4 / 1000000);
-    if (sec < m->batch.range_sec / 5000)
-        sec = m->batch.range_sec / 5000;
-    bj_buf_printf(out, "%llds", (long long)sec);
+    return sec < m->batch.range_sec / 5000 ? m->batch.range_sec / 5000 : sec;
+}
+
+/* The first rate must not see what another run did before. */
+static int64_t rates_range(const struct bj_measure *m)
+{
+    const struct bj_measure_batch *b = &m->batch;
+    return b->range_sec - (b->own && b->own->since_sec > 0 ? rate_sec(m) : 0);
+}
+
+/* What began with the job. */
+static void put_own(const struct bj_measure *m, struct bj_buf *out)
+{
+    const struct bj_measure_job *own = m->batch.own;
+    if (!own)
+        return;
+    bj_buf_str(out, " and on (" NODE ") (batchjob_job_start_time_seconds{");
+    put_jobs(m, out);
+    bj_buf_str(out, "}");
+    if (own->since_sec > 0)
+        bj_buf_printf(out, " >= %lld", (long long)own->since_sec);
+    if (own->until_sec > 0)
+        bj_buf_printf(out, " < %lld", (long long)own->until_sec);
+    bj_buf_str(out, "))");
+}
+
+static void put_hour(const struct bj_measure *m, struct bj_buf *out)
+{
+    bj_buf_str(out, "[1h");
+    if (m->batch.own)
+        bj_buf_printf(out, ":%llds", (long long)m->batch.step_sec);
+    bj_buf_str(out, "]");
 }
 
 static void put_place(const struct bj_measure *m, struct bj_buf *out)
@@ -165,6 +195,22 @@ static void expand(const struct bj_measure *m, const char *text,
             continue;
         }
         switch (*++text) {
+        case '(':
+            bj_buf_str(out, m->batch.own ? "(" : "");
+            break;
+        case ')':
+            put_own(m, out);
+            bj_buf_str(out, "[");
+            put_range(m, out);
+            bj_buf_str(out, "]");
+            break;
+        case 'h':
+            put_own(m, out);
+            put_hour(m, out);
+            break;
+        case '@':
+            put_own(m, out);
+            break;
         case 'S':
             put_jobs(m, out);
             break;
@@ -172,10 +218,13 @@ static void expand(const struct bj_measure *m, const char *text,
             bj_buf_put(out, m->match.p ? m->match.p : "", m->match.len);
             break;
         case 'D':
-            put_range(m, out, text[1] == ':');
+            put_range(m, out);
+            break;
+        case 'E':
+            bj_buf_printf(out, "%llds", (long long)rates_range(m));
             break;
         case 'R':
-            put_rate(m, out);
+            bj_buf_printf(out, "%llds", (long long)rate_sec(m));
             break;
         default:
             put_place(m, out);
@@ -345,8 +394,17 @@ static void complete(struct bj_measure_batch *b)
             v[BJ_USE_NODES_UNUSED] = BJ_SQL_NULL;
         else if (v[BJ_ME_NODES] > 0 && v[BJ_USE_NODES_UNUSED] == BJ_SQL_NULL)
             v[BJ_USE_NODES_UNUSED] = 0;
-        b->job[i].outcome = v[BJ_ME_NODES] > 0 ? BJ_TOLD : BJ_TOLD_NOTHING;
+        b->job[i].outcome = v[BJ_ME_NODES] > 0 ? BJ_TOLD
+                            : b->job[i].own    ? BJ_TOLD_DOUBTFUL
+                                               : BJ_TOLD_NOTHING;
     }
+}
+
+static bool wanted(const struct bj_measure *m, const struct question *q)
+{
+    if (q->column == BJ_USE_CPU_PEAK && rates_range(m) <= 0)
+        return false;
+    return m->batch.gpus || !q->gpu;
 }
 
 int bj_measure_ask(struct bj_measure *m, struct bj_err *err)
@@ -356,7 +414,7 @@ int bj_measure_ask(struct bj_measure *m, struct bj_err *err)
     m->batch.policies = 0;
     for (size_t i = 0; r == 0 && i < sizeof(questions) / sizeof(questions[0]);
          i++)
-        if (m->batch.gpus || !questions[i].gpu)
+        if (wanted(m, &questions[i]))
             r = ask(m, &questions[i], questions[i].text, on_value, &text, err);
     if (r == 0)
         r = ask(m, NULL, energy, on_energy, &text, err);

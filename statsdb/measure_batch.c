@@ -29,7 +29,8 @@ static bool read_row(struct sqlite3_stmt *st, struct bj_measure_job *j)
                                  .gpus = bj_sql_get(st, 5),
                                  .other_runs = bj_sql_get(st, 6) != 0,
                                  .prev_end_sec = bj_sql_get(st, 7),
-                                 .next_start_sec = bj_sql_get(st, 8)};
+                                 .prev_start_sec = bj_sql_get(st, 8),
+                                 .next_start_sec = bj_sql_get(st, 9)};
     for (int i = 0; i < BJ_ME_COLUMNS; i++)
         j->v[i] = BJ_SQL_NULL;
     for (int i = 0; i < BJ_COMPONENTS; i++)
@@ -50,12 +51,38 @@ static uint64_t cost(const struct bj_measure *m, const struct bj_measure_job *j)
     return (sec / (scrape ? scrape : 1) + 1) * series;
 }
 
-/* Was the one before it still shown when it began? */
-static bool doubtful(const struct bj_measure *m, const struct bj_measure_job *j)
+/* Series that begin from here on are of the later one of two runs: after the
+ * middle between both starts or, as clocks of nodes do not go wrong by more, a
+ * minute before its own. */
+static int64_t between(int64_t start, int64_t next)
 {
-    return j->prev_end_sec != BJ_SQL_NULL &&
-           j->prev_end_sec + (int64_t)(m->conf->grace_usec / 1000000) >=
-               j->start_sec;
+    enum { WRONG_SEC = 60 };
+    int64_t wrong = (next - start) / 2;
+    return next - (wrong < WRONG_SEC ? wrong : WRONG_SEC);
+}
+
+/* While exporters still show the run before it, or already the one behind it,
+ * only series count that began when it did.  False: they began too close to
+ * each other to be told apart. */
+static bool tell_apart(const struct bj_measure *m, struct bj_measure_job *j)
+{
+    enum { CLOSE_SEC = 10 };
+    int64_t grace = (int64_t)(m->conf->grace_usec / 1000000);
+    int64_t settle = (int64_t)(m->conf->settle_usec / 1000000);
+    bool apart = true;
+    if (j->prev_end_sec != BJ_SQL_NULL &&
+        j->prev_end_sec + grace >= j->start_sec) {
+        j->since_sec = between(j->prev_start_sec, j->start_sec);
+        apart = j->start_sec - j->prev_start_sec >= CLOSE_SEC;
+    }
+    if (j->next_start_sec != BJ_SQL_NULL &&
+        j->next_start_sec <= j->end_sec + settle) {
+        j->until_sec = between(j->start_sec, j->next_start_sec);
+        apart = apart && j->next_start_sec - j->start_sec >= CLOSE_SEC;
+    }
+    j->own = j->since_sec > 0 || j->until_sec > 0;
+    j->other_runs = j->other_runs || j->own;
+    return apart;
 }
 
 static int by_id(const void *a, const void *b)
@@ -84,8 +111,6 @@ static void frame(struct bj_measure *m, int64_t now)
     for (unsigned i = 0; i < b->n; i++) {
         const struct bj_measure_job *j = &b->job[i];
         int64_t upto = j->end_sec + settle;
-        if (j->next_start_sec != BJ_SQL_NULL && upto > j->next_start_sec)
-            upto = j->next_start_sec;
         at = upto > at ? upto : at;
         start = j->start_sec < start ? j->start_sec : start;
         b->gpus = b->gpus || j->gpus > 0;
@@ -102,6 +127,9 @@ static void frame(struct bj_measure *m, int64_t now)
         b->step_sec = scrape * (int64_t)(samples / m->samples + 1);
     if (b->step_sec > grace)
         b->step_sec = grace;
+    b->own = b->job[0].own ? &b->job[0] : NULL;
+    if (b->own && b->step_sec == 0)
+        b->step_sec = scrape;
 }
 
 static void free_bins(struct bj_measure_batch *b)
@@ -126,7 +154,7 @@ int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
         struct bj_measure_job *j = &b->job[b->n];
         if (full || b->n == BJ_MEASURE_JOBS)
             continue;
-        bool known = read_row(st, j), lost = !known || doubtful(m, j);
+        bool known = read_row(st, j), lost = !known || !tell_apart(m, j);
         if (b->n > 0 && (lost || j->other_runs))
             continue; /* later, alone */
         samples += cost(m, j);

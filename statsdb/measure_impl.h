@@ -23,8 +23,13 @@ enum {
 struct bj_measure_job {
     char id[BJ_MEASURE_ID]; /* as in the label */
     int64_t job, start_sec, end_sec, nodes, gpus;
-    int64_t prev_end_sec, next_start_sec; /* of other runs with that id */
+    int64_t prev_start_sec, prev_end_sec; /* of other runs with that id */
+    int64_t next_start_sec;
     bool other_runs;
+    /* Asked about alone, and by series that began in its own time: from the
+     * first to before the second; 0: there is no other run. */
+    bool own;
+    int64_t since_sec, until_sec;
     int outcome;
     int64_t v[BJ_ME_COLUMNS];
     int64_t component[BJ_COMPONENTS];
@@ -38,6 +43,7 @@ struct bj_measure_batch {
     int64_t at_sec;    /* the moment that is asked about */
     int64_t range_sec; /* and how far it looks back */
     int64_t step_sec;  /* 0: every sample; else one of so many seconds */
+    const struct bj_measure_job *own; /* its only job; or NULL */
     bool gpus;
     char policy[64];   /* "": none */
     unsigned policies; /* how many there are among the nodes */
@@ -51,8 +57,8 @@ struct bj_measure {
     struct bj_prom *prom;
     struct bj_dicts *dicts;
     struct bj_buf match; /* labels of the cluster, each with a comma */
-    struct sqlite3_stmt *list, *done, *put, *put_energy, *put_bin, *drop_energy,
-        *drop_bin, *again;
+    struct sqlite3_stmt *list, *done, *keep, *put, *put_energy, *put_bin,
+        *drop_energy, *drop_bin, *again;
     uint64_t samples; /* that a question may cost now */
     struct bj_measure_counts counts;
     struct bj_measure_batch batch;

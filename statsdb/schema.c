@@ -9,6 +9,7 @@
 static const char *const *const steps[][2] = {
     {bj_schema_1, bj_schema_1_views},
     {bj_schema_2, bj_schema_2_views},
+    {bj_schema_3, bj_schema_3_views},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

@@ -7,5 +7,7 @@ extern const char *const bj_schema_1[];
 extern const char *const bj_schema_1_views[];
 extern const char *const bj_schema_2[];
 extern const char *const bj_schema_2_views[];
+extern const char *const bj_schema_3[];
+extern const char *const bj_schema_3_views[];
 
 #endif

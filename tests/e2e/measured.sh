@@ -53,6 +53,20 @@ check "Prometheus answers" wait_for 30 curl -sf "$prometheus_url/-/ready"
 scraped() { curl -sf "$prometheus_url/api/v1/query?query=sum(up)" | grep -q ',"2"\]'; }
 check "and has scraped both targets" wait_for 30 scraped
 
+# --- a job that is requeued, on the same node, at once -------------------------
+
+begin1=$(date +%s)
+cg_job 1002 4714
+cg_run 1002 4714 nice -n 19 "$work" -m 10 -t 600
+sleep 8
+cpu1=$(cg_cpu_seconds 1002 4714)
+cg_kill 1002 4714
+end1=$(date +%s)
+sleep 2
+begin2=$(date +%s)
+cg_job 1002 4714
+cg_run 1002 4714 sleep 600
+
 # --- two jobs ------------------------------------------------------------------
 
 begin=$(date +%s)
@@ -65,6 +79,8 @@ sleep 8
 cpu=$(cg_cpu_seconds 1000 4711)
 cg_kill 1000 4711
 cg_kill 1001 4712
+cpu2=$(cg_cpu_seconds 1002 4714)
+cg_kill 1002 4714
 over=$(date +%s)
 check "and that they have ended" wait_for 20 shows batchjob_job_end_time_seconds jobid=4711
 settled() { # their energy does not change any more, and was scraped
@@ -76,12 +92,13 @@ sleep 3
 
 # --- accounting of them ----------------------------------------------------------
 
-$measured site "$tmp" "$prometheus_url" "$begin" "$over" || exit 1
+$measured site "$tmp" "$prometheus_url" "$begin" "$over" \
+    "$begin1" "$end1" "$begin2" "$over" || exit 1
 run() { "$stats" "$@" --config.file="$tmp/site.yml" >"$tmp/stats.log" 2>&1; }
 check "the configuration is fine" run check-config
 check "batchjob_stats_db asks for all of them" run --once --log.level=debug
 note "$(grep -c 'asked about' "$tmp/stats.log") batches"
-absorb $measured check "$tmp" "$prometheus_url" "$cpu"
+absorb $measured check "$tmp" "$prometheus_url" "$cpu" "$cpu1" "$cpu2"
 cp "$tmp/stats.db" "$tmp/first.db"
 check "again, it has nothing to ask" run --once --log.level=debug
 is "no job is asked about twice" "$(grep -c 'asked about' "$tmp/stats.log")" 0
@@ -95,6 +112,18 @@ $measured factors "$tmp" 412.5 false
 check "with a new file of factors" run --once
 absorb $measured marginal "$tmp" 412.5 false
 cp "$tmp/stats.db" "$tmp/first.db"
+
+# Accounting learns that a job has ended at another time.
+cpu=$(sqlite3 "$tmp/stats.db" "SELECT cpu_usec FROM job_prom JOIN job ON id = job WHERE raw_id = 4712")
+$measured moved "$tmp" 4712 -1
+check "a run that ended earlier than it was told" run --once --log.level=debug
+is "is asked about again, and nothing else" "$(grep -c 'asked about' "$tmp/stats.log")" 1
+absorb $measured check-moved "$tmp" 4712 "$cpu"
+check "once" run --once --log.level=debug
+is "and no more" "$(grep -c 'asked about' "$tmp/stats.log")" 0
+$measured moved "$tmp" 4712 1
+check "and when accounting takes that back" run --once
+absorb $measured same "$tmp/first.db" "$tmp/stats.db"
 
 # --- what goes wrong ---------------------------------------------------------------
 

@@ -18,10 +18,11 @@ static bool has_uuid(struct bj_slice s)
            bj_slice_starts(s, BJ_SLICE("MIG-"));
 }
 
-/* The numbers of CUDA_VISIBLE_DEVICES are counted anew inside a device cgroup
- * of Slurm; other batch systems say there what they gave. */
+/* The numbers of CUDA_VISIBLE_DEVICES are counted anew inside a device cgroup:
+ * always with Slurm; other batch systems say there what they gave unless they
+ * have one. */
 static bool find_list(struct bj_slice env, struct bj_slice system,
-                      struct bj_slice *ret)
+                      struct bj_slice *ret, bool *cudas)
 {
     static const struct bj_slice lists[] = {{"SLURM_JOB_GPUS", 14},
                                             {"SLURM_STEP_GPUS", 15}};
@@ -36,6 +37,7 @@ static bool find_list(struct bj_slice env, struct bj_slice system,
         if (bj_environ_get(env, lists[i], ret) && ret->n > 0)
             return true;
     *ret = visible;
+    *cudas = true;
     return known && visible.n > 0 && !bj_slice_eq(system, BJ_SLICE("slurm"));
 }
 
@@ -47,12 +49,14 @@ bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
         {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", 33}};
     struct bj_environ e;
     struct bj_slice list, value;
+    bool cudas = false;
     if (!bj_environ_job(env, system, jobid, &e) ||
-        !find_list(env, system, &list) || list.n >= sizeof(ret->text))
+        !find_list(env, system, &list, &cudas) || list.n >= sizeof(ret->text))
         return false;
     ret->environ = true;
     ret->step = e.step;
     ret->by_uuid = has_uuid(list);
+    ret->cudas = cudas;
     memcpy(ret->text, list.p, list.n);
     ret->text[list.n] = '\0';
     for (size_t i = 0; i < 2; i++)
@@ -76,6 +80,12 @@ static uint64_t major_of(const char *procfs, struct bj_slice driver)
     return 0;
 }
 
+/* Does "rwm" let a node be opened? */
+static bool lets_open(struct bj_slice access)
+{
+    return memchr(access.p, 'r', access.n) || memchr(access.p, 'w', access.n);
+}
+
 /* Is "c MAJOR:MINOR" in the list? */
 static bool lists(struct bj_slice text, uint64_t major, uint64_t minor)
 {
@@ -83,7 +93,7 @@ static bool lists(struct bj_slice text, uint64_t major, uint64_t minor)
     uint64_t v;
     while (bj_slice_line(&text, &line))
         if (bj_slice_word(&line, &type) && bj_slice_word(&line, &number) &&
-            bj_slice_eq(type, BJ_SLICE("c")) &&
+            bj_slice_eq(type, BJ_SLICE("c")) && lets_open(line) &&
             bj_slice_field(&number, ':', &first) &&
             bj_slice_u64(first, &v) == 0 && v == major &&
             bj_slice_u64(number, &v) == 0 && v == minor)
@@ -181,9 +191,12 @@ static bool take_nodes(struct bj_slice text, struct bj_gpu_claim *ret)
             continue;
         if (bj_slice_eq(type, BJ_SLICE("a")))
             return false;
-        if (!bj_slice_eq(type, BJ_SLICE("c")) ||
-            !bj_slice_field(&number, ':', &first) ||
-            bj_slice_u64(first, &major) < 0)
+        if (!bj_slice_eq(type, BJ_SLICE("c")) || !lets_open(line) ||
+            !bj_slice_field(&number, ':', &first))
+            continue;
+        if (bj_slice_eq(first, BJ_SLICE("*")))
+            return false;
+        if (bj_slice_u64(first, &major) < 0)
             continue;
         if (bj_slice_eq(number, BJ_SLICE("*")) &&
             (major == NVIDIA_MAJOR || major == DRM_MAJOR))
@@ -290,7 +303,7 @@ bool bj_gpu_claim_names(const struct bj_gpu_claim *c, const struct bj_gpu *g,
                         const struct bj_gpu *whole, enum bj_gpu_order order)
 {
     struct bj_slice rest = bj_slice_str(c->text), word;
-    if (!c->environ || g->split)
+    if (!c->environ || g->split || (c->cudas && c->devices))
         return false;
     while (bj_slice_field(&rest, ',', &word)) {
         word = bj_slice_trim(word);

@@ -5,8 +5,8 @@
  *             <index>, <index>.<instance>, GPU-<uuid> or MIG-<uuid>) and of
  *             dcgm-exporter's HPC jobs (a job id on each line of <index> or
  *             <index>.<instance>)
- *   environ   SLURM_JOB_GPUS, SLURM_STEP_GPUS, or UUIDs in
- *             CUDA_VISIBLE_DEVICES; the user can put anything there
+ *   environ   SLURM_JOB_GPUS, SLURM_STEP_GPUS, or CUDA_VISIBLE_DEVICES; the
+ *             user can put anything there
  *
  * Sources: Slurm sbatch(1), gres.conf(5); kernel cgroup-v1/devices.rst; CUDA
  * C++ Programming Guide, "CUDA Environment Variables". */
@@ -32,6 +32,7 @@ struct bj_gpu_claim {
     bool environ;                 /* the environment told something */
     bool step;                    /* only that of a step */
     bool by_uuid;                 /* text has UUIDs */
+    bool cudas;                   /* text has CUDA's numbers */
     bool shared;                  /* sharing was asked for (shards, MPS) */
     bool devices;                 /* minors is known */
     bool failed;                  /* who was to tell could not be asked */
@@ -49,7 +50,8 @@ bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
 
 /* From devices.list: /dev/nvidiaN (major 195), render nodes (226:128 and on),
  * and the capabilities of MIG instances, whose numbers are told below procfs. A
- * list that allows everything tells nothing.
+ * list that allows everything tells nothing; leave to make a node (m) is no
+ * leave to open it.
  * Source: kernel cgroup-v1/devices.rst, admin-guide/devices.txt; NVIDIA MIG
  * User Guide, "Device Nodes and Capabilities". */
 void bj_gpu_claim_devices(struct bj_slice text, const char *procfs,

@@ -17,6 +17,7 @@ enum {
     BJ_GPU_PROCS_MAX = 2048,
     BJ_GPU_TIMES_MAX = 2048,
     BJ_GPU_TRACED_MAX = 1024,
+    BJ_GPU_XIDS_MAX = 64,
     BJ_GPU_TEXT = 96,
     BJ_GPU_ENGINE = 32
 };
@@ -77,6 +78,17 @@ struct bj_gpu_set {
 enum { BJ_GPU_REASONS = 9 };
 extern const char *const bj_gpu_reasons[BJ_GPU_REASONS];
 
+/* Xid errors of devices, while we run: a source may be closed because of one.
+ */
+struct bj_gpu_xid {
+    char uuid[BJ_GPU_TEXT];
+    uint64_t count, last;
+};
+struct bj_gpu_xids {
+    size_t n;
+    struct bj_gpu_xid v[BJ_GPU_XIDS_MAX];
+};
+
 struct bj_gpu_places;
 
 /* What a source may look at.  All of it outlives the source. */
@@ -88,6 +100,7 @@ struct bj_gpu_env {
                                       system's; "none": not wanted */
     const char *dcgm;              /* URL of dcgm-exporter's page; "": none */
     struct bj_gpu_places *places;  /* of jobs; NULL: not told */
+    struct bj_gpu_xids *xids;      /* the source's alone; NULL: not wanted */
     const atomic_bool *stop;       /* set when the source should end */
 };
 

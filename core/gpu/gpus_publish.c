@@ -26,6 +26,8 @@ static void put_values(const struct bj_gpu_dev *d, uint64_t shown_uj,
     u->sub = sub;
     u->success = d->fresh && !d->now.failed;
     u->errors = d->errors;
+    u->xids = d->now.use.xids;
+    u->last_xid = d->now.use.last_xid;
     u->instance =
         d->now.parent >= 0 && d->now.gi != UINT32_MAX ? d->now.gi : BJ_ABSENT;
     u->energy_uj = u->energy_resets = BJ_ABSENT;

@@ -36,6 +36,7 @@ enum { BJ_NVML_TEXT = 96, BJ_NVML_NO_ID = -1 };
 
 struct bj_nvml_device;     /* nvmlDevice_t is a pointer to it */
 struct bj_nvml_gpm_sample; /* nvmlGpmSample_t likewise */
+struct bj_nvml_events;     /* nvmlEventSet_t likewise */
 
 struct bj_nvml_pci { /* nvmlPciInfo_t */
     char bus_id_legacy[16];
@@ -95,6 +96,13 @@ enum {
     BJ_NVML_S32,
     BJ_NVML_U16
 };
+
+struct bj_nvml_event { /* nvmlEventData_t */
+    struct bj_nvml_device *device;
+    uint64_t type, data; /* of an Xid error: its number */
+    uint32_t gpu_instance, compute_instance;
+};
+#define BJ_NVML_XID UINT64_C(8) /* nvmlEventTypeXidCriticalError */
 
 struct bj_nvml_attributes { /* nvmlDeviceAttributes_t */
     uint32_t sms, copy_engines, decoders, encoders, jpegs, ofas;
@@ -157,6 +165,10 @@ BJ_NVML_AT(bj_nvml_field, latency_usec, 16);
 BJ_NVML_AT(bj_nvml_field, type, 24);
 BJ_NVML_AT(bj_nvml_field, code, 28);
 BJ_NVML_AT(bj_nvml_field, value, 32);
+BJ_NVML_SIZE(bj_nvml_event, 32);
+BJ_NVML_AT(bj_nvml_event, type, 8);
+BJ_NVML_AT(bj_nvml_event, data, 16);
+BJ_NVML_AT(bj_nvml_event, gpu_instance, 24);
 BJ_NVML_SIZE(bj_nvml_attributes, 40);
 BJ_NVML_AT(bj_nvml_attributes, gpu_slices, 24);
 BJ_NVML_AT(bj_nvml_attributes, compute_slices, 28);
@@ -192,6 +204,15 @@ BJ_NVML_SIZE(bj_nvml_gpm_get, 13344);
     X(energy, (BJ_NVML_DEV, unsigned long long *))                             \
     X(temperature, (BJ_NVML_DEV, int, unsigned *))                             \
     X(clock, (BJ_NVML_DEV, int, unsigned *))                                   \
+    X(fan, (BJ_NVML_DEV, unsigned *))                                          \
+    X(cores, (BJ_NVML_DEV, unsigned *))                                        \
+    X(capability, (BJ_NVML_DEV, int *, int *))                                 \
+    X(event_types, (BJ_NVML_DEV, unsigned long long *))                        \
+    X(event_set, (struct bj_nvml_events **))                                   \
+    X(event_register,                                                          \
+      (BJ_NVML_DEV, unsigned long long, struct bj_nvml_events *))              \
+    X(event_wait, (struct bj_nvml_events *, struct bj_nvml_event *, unsigned)) \
+    X(event_free, (struct bj_nvml_events *))                                   \
     X(ecc, (BJ_NVML_DEV, int, int, unsigned long long *))                      \
     X(remapped, (BJ_NVML_DEV, unsigned *, unsigned *, unsigned *, unsigned *)) \
     X(throttle, (BJ_NVML_DEV, unsigned long long *))                           \

@@ -26,7 +26,8 @@ static const struct {
     {10, AT(dram_ppm), PPM_PERCENT},     {11, AT(fp64_ppm), PPM_PERCENT},
     {12, AT(fp32_ppm), PPM_PERCENT},     {13, AT(fp16_ppm), PPM_PERCENT},
     {20, AT(pcie_tx_rate), MIB},         {21, AT(pcie_rx_rate), MIB},
-    {60, AT(nvlink_rx_rate), MIB},       {61, AT(nvlink_tx_rate), MIB},
+    {4, AT(integer_ppm), PPM_PERCENT},   {60, AT(nvlink_rx_rate), MIB},
+    {61, AT(nvlink_tx_rate), MIB},
 };
 enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 

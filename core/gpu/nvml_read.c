@@ -40,6 +40,7 @@ static void close_reader(void *m)
 {
     struct bj_nvml_reader *r = m;
     bj_nvml_gpm_prune(r, true);
+    bj_nvml_events_close(r);
     bj_nvml_close(&r->nv);
     free(r->procs);
     free(r->uses);
@@ -55,6 +56,34 @@ static void text(int (*call)(struct bj_nvml_device *, char *, unsigned),
     ret[BJ_GPU_TEXT - 1] = '\0';
 }
 
+/* CUDA cores are told, of which each generation has so many in one
+ * multiprocessor.
+ * Source: CUDA C++ Programming Guide, "Compute Capabilities" (results of 32-bit
+ * additions per clock). */
+static uint64_t multiprocessors_of(const struct bj_nvml *nv,
+                                   struct bj_nvml_device *handle)
+{
+    static const struct {
+        int capability;
+        unsigned cores;
+    } generations[] = {{50, 128},  {52, 128},  {53, 128},  {60, 64},
+                       {61, 128},  {62, 128},  {70, 64},   {72, 64},
+                       {75, 64},   {80, 64},   {86, 128},  {87, 128},
+                       {89, 128},  {90, 128},  {100, 128}, {101, 128},
+                       {103, 128}, {120, 128}, {121, 128}};
+    int major = 0, minor = 0;
+    unsigned cores = 0;
+    if (!nv->cores || !nv->capability ||
+        nv->capability(handle, &major, &minor) != BJ_NVML_OK ||
+        nv->cores(handle, &cores) != BJ_NVML_OK)
+        return BJ_ABSENT;
+    for (size_t i = 0; i < sizeof(generations) / sizeof(generations[0]); i++)
+        if (generations[i].capability == 10 * major + minor && cores > 0 &&
+            cores % generations[i].cores == 0)
+            return cores / generations[i].cores;
+    return BJ_ABSENT;
+}
+
 static void know(const struct bj_nvml *nv, struct bj_nvml_dev *dev)
 {
     struct bj_nvml_pci pci = {0};
@@ -68,6 +97,7 @@ static void know(const struct bj_nvml *nv, struct bj_nvml_dev *dev)
     dev->minor = BJ_ABSENT;
     if (nv->minor && nv->minor(dev->handle, &minor) == BJ_NVML_OK)
         dev->minor = minor;
+    dev->multiprocessors = multiprocessors_of(nv, dev->handle);
     if (!*dev->uuid)
         memcpy(dev->uuid, dev->pci, sizeof(dev->pci));
 }
@@ -102,6 +132,7 @@ static int open_reader(const struct bj_gpu_env *env, void **ret,
             r->dev[i].handle = NULL;
     if (!r->nv.driver || r->nv.driver(r->driver, BJ_GPU_TEXT) != BJ_NVML_OK)
         r->driver[0] = '\0';
+    bj_nvml_events_open(r, env->xids);
     r->opened_usec = bj_clock_boot_usec();
     *ret = r;
     return 0;
@@ -181,6 +212,11 @@ static int read_device(struct bj_nvml_reader *r, unsigned i,
     memcpy(g->pci, dev->pci, sizeof(g->pci));
     g->index = i;
     g->use.minor = dev->minor;
+    g->use.multiprocessors = dev->multiprocessors;
+    if (dev->xid) {
+        g->use.xids = dev->xid->count;
+        g->use.last_xid = dev->xid->last;
+    }
     struct bj_nvml_visit v = {
         .r = r, .dev = dev, .set = out, .gpu = g, .err = err};
     read_instances(&v);
@@ -208,6 +244,7 @@ static int read_all(void *m, struct bj_gpu_set *out, struct bj_err *err)
     int code = r->nv.count(&n);
     if (code != BJ_NVML_OK || (n != r->n && n <= BJ_NVML_DEVICES))
         return -ENODEV;
+    bj_nvml_events_take(r);
     r->reading++;
     memcpy(out->driver, r->driver, sizeof(out->driver));
     for (unsigned i = 0; i < r->n; i++) {

@@ -1,6 +1,6 @@
 /* Reading NVIDIA's GPUs.  Internal: nvml_read.c (devices and instances),
  * nvml_values.c (their values), nvml_procs.c (processes), nvml_gpm.c
- * (profiling). */
+ * (profiling), nvml_events.c (Xid errors). */
 #ifndef BJ_CORE_GPU_NVML_READ_H
 #define BJ_CORE_GPU_NVML_READ_H
 
@@ -13,7 +13,8 @@ enum { BJ_NVML_DEVICES = 32, BJ_NVML_INSTANCES = 8 };
 struct bj_nvml_dev {
     struct bj_nvml_device *handle; /* NULL: it could not be had */
     char uuid[BJ_GPU_TEXT], model[BJ_GPU_TEXT], pci[32];
-    uint64_t minor;
+    uint64_t minor, multiprocessors;
+    struct bj_gpu_xid *xid;       /* NULL: they are not told */
     unsigned long long seen_usec; /* newest sample of a process */
     bool gpm_asked, gpm;          /* it can be profiled */
 };
@@ -30,6 +31,7 @@ struct bj_nvml_reader {
     unsigned nprocs;
     struct bj_nvml_process_use *uses;
     unsigned nuses;
+    struct bj_nvml_events *events;
     struct bj_nvml_gpm *gpm; /* samples */
     struct bj_nvml_gpm_get *get;
     uint64_t reading; /* number of it */
@@ -56,6 +58,12 @@ void bj_nvml_memory_values(struct bj_nvml_visit *v,
 
 /* Processes of the device and of its instances, which are in the set. */
 void bj_nvml_processes(struct bj_nvml_visit *v);
+
+/* Xid errors: begin to be told them, take what there is, stop.  xids outlives
+ * the reader; NULL: not wanted. */
+void bj_nvml_events_open(struct bj_nvml_reader *r, struct bj_gpu_xids *xids);
+void bj_nvml_events_take(struct bj_nvml_reader *r);
+void bj_nvml_events_close(struct bj_nvml_reader *r);
 
 /* Profiling of the device or instance in v->gpu.  Samples of those that were
  * not seen in this reading, or of all, are freed. */

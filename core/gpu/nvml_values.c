@@ -36,9 +36,11 @@ void bj_nvml_memory_values(struct bj_nvml_visit *v,
         u->memory_total_bytes = two.total;
         u->memory_used_bytes = two.used;
         u->memory_reserved_bytes = two.reserved;
+        u->memory_free_bytes = two.free;
     } else if (ASK(v, memory, handle, &one)) {
         u->memory_total_bytes = one.total;
         u->memory_used_bytes = one.used;
+        u->memory_free_bytes = one.free;
     }
 }
 
@@ -61,7 +63,7 @@ static void state_values(struct bj_nvml_visit *v)
 {
     struct bj_gpu_use *u = &v->gpu->use;
     struct bj_nvml_utilization busy;
-    unsigned celsius;
+    unsigned celsius, percent;
     unsigned long long mask;
     if (!v->gpu->split && ASK(v, utilization, v->dev->handle, &busy) &&
         busy.gpu <= 100 && busy.memory <= 100) {
@@ -71,6 +73,8 @@ static void state_values(struct bj_nvml_visit *v)
     if (ASK(v, temperature, v->dev->handle, TEMPERATURE_GPU, &celsius) &&
         celsius < 1000)
         u->temperature_uc = celsius * UINT64_C(1000000);
+    if (ASK(v, fan, v->dev->handle, &percent) && percent < 1000)
+        u->fan_ppm = percent * UINT64_C(10000);
     if (ASK(v, throttle, v->dev->handle, &mask))
         v->gpu->throttle = mask;
 }

@@ -31,6 +31,7 @@ struct bj_gpu_watch {
     void *source;
     unsigned in_a_row; /* faults at opening */
     struct bj_gpu_set *work;
+    struct bj_gpu_xids xids;
     /* under lock */
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -117,6 +118,7 @@ int bj_gpu_watch_new(const struct bj_gpu_kind *kind,
         return -ENOMEM;
     }
     w->env.stop = &w->stop;
+    w->env.xids = &w->xids;
     *ret = w;
     return 0;
 }

@@ -14,13 +14,15 @@ static const struct bj_metric gpu_rows[] = {
     GAUGE(bj_gpu_use, slices, "slices", BJ_NUMBER,
           "Slices of the GPU that the MIG instance has."),
     GAUGE(bj_gpu_use, multiprocessors, "multiprocessors", BJ_NUMBER,
-          "Multiprocessors of the MIG instance."),
+          "Multiprocessors of the GPU or MIG instance."),
     GAUGE(bj_gpu_use, memory_total_bytes, "memory_total", BJ_BYTES,
           "Memory of the GPU."),
     GAUGE(bj_gpu_use, memory_used_bytes, "memory_used", BJ_BYTES,
           "Memory of the GPU in use."),
     GAUGE(bj_gpu_use, memory_reserved_bytes, "memory_reserved", BJ_BYTES,
           "Memory of the GPU that its driver keeps for itself."),
+    GAUGE(bj_gpu_use, memory_free_bytes, "memory_free", BJ_BYTES,
+          "Memory of the GPU that is free."),
     GAUGE(bj_gpu_use, busy_ppm, "busy", BJ_PPM,
           "Share of the last moments in which anything ran on the GPU; says "
           "nothing of how much of it was used."),
@@ -49,6 +51,15 @@ static const struct bj_metric gpu_rows[] = {
           "Clock of the GPU's memory."),
     GAUGE(bj_gpu_use, video_clock_hz, "video_clock", BJ_HERTZ,
           "Clock of the video engine."),
+    GAUGE(
+        bj_gpu_use, fan_ppm, "fan_speed", BJ_PPM,
+        "Speed that the driver means the fan of the GPU to have, as a part of "
+        "the highest; may be more than 1."),
+    COUNTER(bj_gpu_use, xids, "xid_errors", BJ_NUMBER,
+            "Xid errors that NVIDIA's driver has told of the GPU since we "
+            "look."),
+    GAUGE(bj_gpu_use, last_xid, "last_xid", BJ_NUMBER,
+          "Number of the last of them; 0: there was none."),
     COUNTER(bj_gpu_use, ecc_corrected, "ecc_corrected", BJ_NUMBER,
             "Memory errors corrected since the driver was loaded."),
     COUNTER(bj_gpu_use, ecc_uncorrected, "ecc_uncorrected", BJ_NUMBER,
@@ -102,6 +113,8 @@ static const struct bj_metric gpu_rows[] = {
             "Share of time in which FP32 pipes were active (GPM or DCGM)."),
     PROFILE(fp16_ppm, "fp16_active",
             "Share of time in which FP16 pipes were active (GPM or DCGM)."),
+    PROFILE(integer_ppm, "integer_active",
+            "Share of time in which integer pipes were active (GPM)."),
 #undef PROFILE
     GAUGE(bj_gpu_use, pcie_tx_rate, "pcie_transmit_rate", BJ_BYTES_PER_SEC,
           "Rate at which the GPU sent over PCI Express (GPM or DCGM)."),

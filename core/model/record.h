@@ -172,10 +172,13 @@ struct bj_gpu_use {
     uint64_t minor, slices, multiprocessors;
     uint64_t instance; /* number of a GPU instance on its device */
     uint64_t memory_total_bytes, memory_used_bytes, memory_reserved_bytes;
+    uint64_t memory_free_bytes;
     uint64_t busy_ppm, memory_busy_ppm, processes;
     uint64_t power_uw, power_limit_uw, energy_uj, energy_resets;
     uint64_t temperature_uc, memory_temperature_uc;
     uint64_t sm_clock_hz, graphics_clock_hz, memory_clock_hz, video_clock_hz;
+    uint64_t fan_ppm;        /* of its highest speed; may be more than all */
+    uint64_t xids, last_xid; /* since we look; last_xid 0: there was none */
     uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
     uint64_t ecc_corrected_ever, ecc_uncorrected_ever;
     uint64_t rows_corrected, rows_uncorrected, rows_pending, rows_failed;
@@ -185,7 +188,7 @@ struct bj_gpu_use {
     /* profiling, over the time between the last two readings */
     uint64_t graphics_ppm, sm_ppm, occupancy_ppm, tensor_ppm, dram_ppm;
     uint64_t dfma_ppm, hmma_ppm, dmma_ppm, imma_ppm;
-    uint64_t fp64_ppm, fp32_ppm, fp16_ppm;
+    uint64_t fp64_ppm, fp32_ppm, fp16_ppm, integer_ppm;
     uint64_t pcie_tx_rate, pcie_rx_rate, nvlink_tx_rate, nvlink_rx_rate;
 };
 

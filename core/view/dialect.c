@@ -15,6 +15,7 @@ const struct bj_dialect *const bj_dialects[] = {
     &bj_dialect_jobstats,
     &bj_dialect_mila,
     &bj_dialect_nvidia_gpu,
+    &bj_dialect_nvidia_smi,
     &bj_dialect_prometheus_slurm_exporter,
     &bj_dialect_slurm_job_exporter,
     &bj_dialect_vpenso,
@@ -153,16 +154,21 @@ bool bj_dialect_wanted(const struct bj_dialect_row *row,
     return !row->skip || !skipped(row->skip, key[0]);
 }
 
+struct bj_slice bj_dialect_called(const struct bj_dialect_row *row,
+                                  const struct bj_slice key[BJ_SUB_KEYS])
+{
+    const struct bj_dialect_word *word = find_word(row, key);
+    return word ? bj_slice_str(word->theirs) : key[row->word];
+}
+
 size_t bj_dialect_keys(const struct bj_dialect_row *row,
                        const struct bj_slice key[BJ_SUB_KEYS],
                        struct bj_slice ret[BJ_SUB_KEYS])
 {
-    const struct bj_dialect_word *word = find_word(row, key);
     size_t n = 0;
     for (unsigned k = 0; k < BJ_SUB_KEYS; k++)
         if (row->key[k])
-            ret[n++] =
-                word && k == row->word ? bj_slice_str(word->theirs) : key[k];
+            ret[n++] = k == row->word ? bj_dialect_called(row, key) : key[k];
     return n;
 }
 
@@ -233,23 +239,19 @@ static int put_gpus(struct bj_dialect_walk *w, struct bj_slice labels,
 {
     const struct bj_dialect_row *row = w->row;
     const struct bj_gpu_part *part = parts->v;
+    char text[BJ_DIALECT_GPU_TEXT];
     int r = 0;
     for (size_t i = 0; i < parts->n && r >= 0; i++) {
-        const struct bj_gpu_use *use;
-        struct bj_slice name, model, key[BJ_SUB_KEYS];
-        size_t n = 0;
-        bj_dialect_gpu(w->snap, &part[i].sub, &use, &name, &model);
-        if (row->key[0])
-            key[n++] = name;
-        if (row->key[1])
-            key[n++] = model;
-        if (row->fixed)
-            key[n++] = bj_slice_str(row->fixed);
+        const struct bj_gpu_use *use =
+            bj_dialect_gpu(w->snap, part[i].sub.key[0]);
         const char *record =
             row->of == BJ_ROW_GPUS ? (const char *)use : (const char *)&part[i];
         uint64_t v = record ? value_of(row, record) : BJ_ABSENT;
-        if (v != BJ_ABSENT)
-            r = put(w, labels, key, v);
+        if (v == BJ_ABSENT)
+            continue;
+        struct bj_slice key[BJ_INFO_MAX];
+        bj_dialect_gpu_keys(w, &part[i].sub, use, text, key);
+        r = put(w, labels, key, v);
     }
     return r;
 }
@@ -318,18 +320,6 @@ static uint64_t running_jobs(const struct bj_dialect_walk *w)
     return n;
 }
 
-static int put_gpu_jobs(struct bj_dialect_walk *w, struct bj_slice labels)
-{
-    const struct bj_gpu_use *gpu = w->snap->gpus.v;
-    int r = 0;
-    for (size_t i = 0; i < w->snap->gpus.n && r >= 0; i++) {
-        uint64_t id = bj_dialect_gpu_job(w, &gpu[i].sub);
-        if (id != BJ_ABSENT)
-            r = put(w, labels, &gpu[i].sub.key[0], id);
-    }
-    return r;
-}
-
 static int put_snap(struct bj_dialect_walk *w)
 {
     const struct bj_dialect_row *row = w->row;
@@ -339,10 +329,8 @@ static int put_snap(struct bj_dialect_walk *w)
         return put_list(w, labels, (const void *)(record + row->list));
     if (row->of == BJ_ROW_SUMS)
         return bj_dialect_put_sums(w, labels);
-    if (row->of >= BJ_ROW_GPU_EACH && row->of <= BJ_ROW_GPU_COUNT)
+    if (row->of >= BJ_ROW_GPU_JOB && row->of <= BJ_ROW_GPU_COUNT)
         return bj_dialect_put_gpus(w, labels);
-    if (row->of == BJ_ROW_GPU_JOB)
-        return put_gpu_jobs(w, labels);
     if (row->of == BJ_ROW_COUNT)
         return put(w, labels, NULL, running_jobs(w));
     if (row->of == BJ_ROW_INFO) {

@@ -21,24 +21,34 @@ enum bj_row_of {
                      those are collected */
     BJ_ROW_JOBS,  /* a field of each record of a list of each job */
     BJ_ROW_GPUS,  /* a field of each accelerator that the job holds; of key, the
-                     first is its name, the second its model */
+                     first is its name, the second its model.  With info
+                     instead of key: index, HOST/gpu-INDEX, UUID, number of the
+                     GPU instance */
     BJ_ROW_GPU_PARTS, /* likewise, of the part that the job holds */
     BJ_ROW_SNAP,      /* a field of the snapshot */
     BJ_ROW_SNAPS,     /* a field of each record of a list of the snapshot */
     BJ_ROW_SUMS, /* likewise, of records whose told keys are the same the sum */
-    BJ_ROW_GPU_JOB,  /* the id of the job that holds most of each accelerator,
-                        0 for none; of key, the first is its UUID */
+    BJ_ROW_GPU_JOB,  /* the id of the job that holds most of each accelerator
+                        that is not divided, 0 for none; of key, the first is
+                        its UUID */
     BJ_ROW_GPU_EACH, /* a field of each accelerator that is not divided, with
                         what is known of it under the names in info: index,
                         minor number, UUID, model, job and its owner's number
                         ("0": none), number of the GPU instance */
-    BJ_ROW_GPU_EACH_JOB, /* likewise, the job that holds most of it */
-    BJ_ROW_GPU_EACH_UID, /* likewise, the number of its owner */
-    BJ_ROW_GPU_COUNT,    /* how many devices there are */
-    BJ_ROW_INFO,         /* 1, with the values of a bj_info of the snapshot */
-    BJ_ROW_COUNT,        /* how many jobs run */
-    BJ_ROW_UID,          /* the number of the job's owner */
-    BJ_ROW_ONE,          /* 1 for each job that runs */
+    BJ_ROW_GPU_EACH_CARD,   /* likewise, of an instance the field of its
+                               device */
+    BJ_ROW_GPU_EACH_REASON, /* likewise, each reason that may hold the clocks
+                               back: 1 while it does; the last name in info is
+                               that of the reason, key[2] for words */
+    BJ_ROW_GPU_EACH_JOB,    /* likewise, the job that holds most of it */
+    BJ_ROW_GPU_EACH_UID,    /* likewise, the number of its owner */
+    BJ_ROW_GPU_CARDS,       /* a field of each device, divided or not; info:
+                               index, minor number, UUID, model */
+    BJ_ROW_GPU_COUNT,       /* how many devices there are */
+    BJ_ROW_INFO,  /* 1, with the values of a bj_info of the snapshot */
+    BJ_ROW_COUNT, /* how many jobs run */
+    BJ_ROW_UID,   /* the number of the job's owner */
+    BJ_ROW_ONE,   /* 1 for each job that runs */
 };
 
 /* From the unit of the field to the peer's. */
@@ -95,9 +105,11 @@ struct bj_dialect_row {
     size_t list, size; /* of the bj_list in its owner; of a record */
     unsigned labels;   /* which of the dialect's sets of labels goes before */
     const char *key[BJ_SUB_KEYS]; /* names of bj_sub.key; NULL: not told */
-    const char *fixed;            /* GPUS, GPU_PARTS: the value of key[2] */
-    bool more; /* of the family before, under another fixed label */
-    const char *const *info; /* BJ_ROW_INFO: names of its values */
+    const char *fixed[2]; /* GPUS, GPU_PARTS: the value of key[2]; GPU_EACH and
+                             what is like it, GPU_CARDS: of the names in info
+                             behind the others */
+    bool more;            /* of the family before, under another fixed label */
+    const char *const *info; /* names of values that are not keys of ours */
     /* Which records.  Others are left out. */
     const char *only[2];     /* bj_sub.key is this; "a*": begins so, "*a": ends
                                 so */

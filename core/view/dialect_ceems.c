@@ -17,6 +17,9 @@ enum { OF_UNIT, OF_NODE, OF_MANAGER, BARE };
 static const char *const build_keys[] = {"version", "revision", "compiler",
                                          NULL};
 
+static const char *const gpu_keys[] = {"index", "hindex", "gpuuuid", "gpuiid",
+                                       NULL};
+
 static const struct bj_dialect_row rows[] = {
     ROW("compute_units", "Jobs on the node.", .of = BJ_ROW_COUNT,
         .labels = OF_MANAGER),
@@ -43,8 +46,9 @@ static const struct bj_dialect_row rows[] = {
     UNIT("memory_psi_seconds", "Time in which all threads waited for memory.",
          BJ_IN_JOB(use.psi_mem_full_usec), BJ_UNIT(MICRO)),
     UNIT("gpu_index_flag", "Part of the GPU that the job holds, 0 to 1.",
-         BJ_IN_JOBS(gpus, bj_gpu_part, share_ppm), BJ_LEVEL, BJ_UNIT(MICRO),
-         .key = {"gpuuuid", "index"}),
+         BJ_IN_PARTS(share_ppm), BJ_LEVEL, BJ_UNIT(MICRO), .info = gpu_keys),
+    UNIT("gpu_sm_count", "Multiprocessors of the GPU or instance.",
+         BJ_IN_GPUS(multiprocessors), BJ_LEVEL, .info = gpu_keys),
     COUNTER("cpu_seconds_total", "CPU time of the node by mode.",
             BJ_IN_SNAPS(node.modes, bj_mode_use, cpu_usec), BJ_UNIT(MICRO),
             .key = {"mode"}, .labels = OF_NODE),

@@ -10,22 +10,14 @@ static bool is(const struct bj_sub *a, const struct bj_sub *b)
     return bj_slice_eq(a->key[0], b->key[0]);
 }
 
-void bj_dialect_gpu(const struct bj_snap *snap, const struct bj_sub *part,
-                    const struct bj_gpu_use **use, struct bj_slice *name,
-                    struct bj_slice *model)
+const struct bj_gpu_use *bj_dialect_gpu(const struct bj_snap *snap,
+                                        struct bj_slice uuid)
 {
     const struct bj_gpu_use *gpu = snap->gpus.v;
-    const struct bj_gpu_label *label = snap->gpu_models.v;
-    bool instance = bj_slice_starts(part->key[0], BJ_SLICE("MIG-"));
-    *use = NULL;
-    *name = instance ? part->key[0] : part->key[1];
-    *model = (struct bj_slice){0};
-    for (size_t i = 0; i < snap->gpus.n && !*use; i++)
-        if (is(&gpu[i].sub, part))
-            *use = &gpu[i];
-    for (size_t i = 0; i < snap->gpu_models.n && model->n == 0; i++)
-        if (is(&label[i].sub, part))
-            *model = label[i].sub.key[2];
+    for (size_t i = 0; i < snap->gpus.n; i++)
+        if (bj_slice_eq(gpu[i].sub.key[0], uuid))
+            return &gpu[i];
+    return NULL;
 }
 
 /* How much of an accelerator a job holds; 0: nothing. */
@@ -65,20 +57,28 @@ static uint64_t number_of(const struct bj_job *job, int field)
     return ret;
 }
 
-uint64_t bj_dialect_gpu_job(const struct bj_dialect_walk *w,
-                            const struct bj_sub *gpu)
+/* What a list says of an accelerator; empty: nothing. */
+static struct bj_slice label_of(const struct bj_list *list,
+                                const struct bj_sub *gpu)
 {
-    return number_of(holder(w, gpu), BJ_ID_JOBID);
+    const struct bj_gpu_label *v = list->v;
+    for (size_t i = 0; i < list->n; i++)
+        if (is(&v[i].sub, gpu))
+            return v[i].sub.key[2];
+    return (struct bj_slice){0};
 }
 
-/* Whether an accelerator is an instance. */
-static bool has_parent(const struct bj_snap *snap, const struct bj_sub *gpu)
+/* The device that an instance is of, else itself; NULL: nothing is known. */
+static const struct bj_gpu_use *card_of(const struct bj_snap *snap,
+                                        const struct bj_gpu_use *gpu)
 {
-    const struct bj_gpu_label *v = snap->gpu_parents.v;
-    for (size_t i = 0; i < snap->gpu_parents.n; i++)
-        if (is(&v[i].sub, gpu))
-            return true;
-    return false;
+    struct bj_slice parent = label_of(&snap->gpu_parents, &gpu->sub);
+    return parent.n > 0 ? bj_dialect_gpu(snap, parent) : gpu;
+}
+
+static bool is_instance(const struct bj_snap *snap, const struct bj_sub *gpu)
+{
+    return label_of(&snap->gpu_parents, gpu).n > 0;
 }
 
 static bool is_divided(const struct bj_snap *snap, const struct bj_sub *gpu)
@@ -88,16 +88,6 @@ static bool is_divided(const struct bj_snap *snap, const struct bj_sub *gpu)
         if (bj_slice_eq(v[i].sub.key[2], gpu->key[0]))
             return true;
     return false;
-}
-
-static struct bj_slice model_of(const struct bj_snap *snap,
-                                const struct bj_sub *gpu)
-{
-    const struct bj_gpu_label *v = snap->gpu_models.v;
-    for (size_t i = 0; i < snap->gpu_models.n; i++)
-        if (is(&v[i].sub, gpu))
-            return v[i].sub.key[2];
-    return (struct bj_slice){0};
 }
 
 static struct bj_slice field_of(const struct bj_job *job, int field)
@@ -111,39 +101,127 @@ static struct bj_slice number_text(uint64_t v, char to[24])
     return (struct bj_slice){to, (size_t)n};
 }
 
+/* --- what jobs hold -------------------------------------------------------*/
+
+void bj_dialect_gpu_keys(const struct bj_dialect_walk *w,
+                         const struct bj_sub *part,
+                         const struct bj_gpu_use *use,
+                         char text[BJ_DIALECT_GPU_TEXT],
+                         struct bj_slice key[BJ_INFO_MAX])
+{
+    const struct bj_dialect_row *row = w->row;
+    const struct bj_slice *id = part->key;
+    bool instance = bj_slice_starts(id[0], BJ_SLICE("MIG-"));
+    enum { HOST = BJ_DIALECT_GPU_TEXT - 24 };
+    size_t n = 0;
+    if (row->info) {
+        int host =
+            snprintf(text + 24, HOST, "%.*s/gpu-%.*s", (int)w->env->host.n,
+                     w->env->host.p, (int)id[1].n, id[1].p);
+        key[n++] = id[1];
+        key[n++] =
+            (struct bj_slice){text + 24, host < HOST ? (size_t)host : HOST - 1};
+        key[n++] = id[0];
+        key[n++] = number_text(use ? use->instance : BJ_ABSENT, text);
+        return;
+    }
+    if (row->key[0])
+        key[n++] = instance ? id[0] : id[1];
+    if (row->key[1])
+        key[n++] = label_of(&w->snap->gpu_models, part);
+    if (row->fixed[0])
+        key[n++] = bj_slice_str(row->fixed[0]);
+}
+
+/* --- what there is --------------------------------------------------------*/
+
+/* The labels of an accelerator; those that are fixed, and one that is not. */
+struct labels {
+    struct bj_slice key[BJ_INFO_MAX];
+    size_t n;
+    char minor[24], instance[24];
+};
+
+static void put_key(struct labels *l, struct bj_slice text)
+{
+    if (l->n < BJ_INFO_MAX)
+        l->key[l->n++] = text;
+}
+
+static void make_labels(const struct bj_dialect_walk *w,
+                        const struct bj_gpu_use *gpu, const struct bj_job *job,
+                        struct labels *l)
+{
+    l->n = 0;
+    put_key(l, gpu->sub.key[1]);
+    put_key(l, number_text(gpu->minor, l->minor));
+    put_key(l, gpu->sub.key[0]);
+    put_key(l, label_of(&w->snap->gpu_models, &gpu->sub));
+    if (w->row->of != BJ_ROW_GPU_CARDS) {
+        put_key(l, field_of(job, BJ_ID_JOBID));
+        put_key(l, field_of(job, BJ_ID_UID));
+        put_key(l, number_text(gpu->instance, l->instance));
+    }
+    for (int i = 0; i < 2 && w->row->fixed[i]; i++)
+        put_key(l, bj_slice_str(w->row->fixed[i]));
+}
+
+static int put_reasons(struct bj_dialect_walk *w, struct bj_slice labels,
+                       const struct bj_gpu_use *card, struct labels *l)
+{
+    const struct bj_gpu_label *v = w->snap->gpu_reasons.v;
+    const size_t room = l->n;
+    int r = 0;
+    for (size_t i = 0; i < w->snap->gpu_reasons.n && r >= 0; i++) {
+        if (!is(&v[i].sub, &card->sub))
+            continue;
+        l->n = room;
+        put_key(l, bj_dialect_called(w->row, v[i].sub.key));
+        r = bj_dialect_put(w, labels, l->key, v[i].value);
+    }
+    return r;
+}
+
 static int put_each(struct bj_dialect_walk *w, struct bj_slice labels,
                     const struct bj_gpu_use *gpu)
 {
     const struct bj_dialect_row *row = w->row;
+    const bool whole =
+        row->of == BJ_ROW_GPU_EACH_CARD || row->of == BJ_ROW_GPU_EACH_REASON;
+    const struct bj_gpu_use *from = whole ? card_of(w->snap, gpu) : gpu;
     const struct bj_job *job = holder(w, &gpu->sub);
-    uint64_t v = row->of == BJ_ROW_GPU_EACH_JOB ? number_of(job, BJ_ID_JOBID)
-                 : row->of == BJ_ROW_GPU_EACH_UID
-                     ? number_of(job, BJ_ID_UID)
-                     : bj_dialect_value(row, (const char *)gpu);
-    if (v == BJ_ABSENT)
+    struct labels l;
+    uint64_t v = BJ_ABSENT;
+    if (!from)
         return 0;
-    char minor[24], instance[24];
-    const struct bj_slice key[BJ_INFO_MAX] = {
-        gpu->sub.key[1],
-        number_text(gpu->minor, minor),
-        gpu->sub.key[0],
-        model_of(w->snap, &gpu->sub),
-        field_of(job, BJ_ID_JOBID),
-        field_of(job, BJ_ID_UID),
-        number_text(gpu->instance, instance),
-    };
-    return bj_dialect_put(w, labels, key, v);
+    if (row->of == BJ_ROW_GPU_JOB) {
+        v = number_of(job, BJ_ID_JOBID);
+        return v == BJ_ABSENT ? 0 : bj_dialect_put(w, labels, gpu->sub.key, v);
+    }
+    make_labels(w, gpu, job, &l);
+    if (row->of == BJ_ROW_GPU_EACH_REASON)
+        return put_reasons(w, labels, from, &l);
+    if (row->of == BJ_ROW_GPU_EACH_JOB)
+        v = number_of(job, BJ_ID_JOBID);
+    else if (row->of == BJ_ROW_GPU_EACH_UID)
+        v = number_of(job, BJ_ID_UID);
+    else
+        v = bj_dialect_value(row, (const char *)from);
+    return v == BJ_ABSENT ? 0 : bj_dialect_put(w, labels, l.key, v);
 }
 
 int bj_dialect_put_gpus(struct bj_dialect_walk *w, struct bj_slice labels)
 {
     const struct bj_gpu_use *gpu = w->snap->gpus.v;
     const size_t all = w->snap->gpus.n;
+    const bool cards = w->row->of == BJ_ROW_GPU_CARDS;
     uint64_t devices = 0;
     int r = 0;
     for (size_t i = 0; i < all && r >= 0; i++) {
-        devices += !has_parent(w->snap, &gpu[i].sub);
-        if (w->row->of != BJ_ROW_GPU_COUNT && !is_divided(w->snap, &gpu[i].sub))
+        bool instance = is_instance(w->snap, &gpu[i].sub);
+        devices += !instance;
+        if (w->row->of != BJ_ROW_GPU_COUNT &&
+            (cards ? !instance : !is_divided(w->snap, &gpu[i].sub)))
             r = put_each(w, labels, &gpu[i]);
     }
     if (w->row->of != BJ_ROW_GPU_COUNT || all == 0)

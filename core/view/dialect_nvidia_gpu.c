@@ -8,6 +8,26 @@
             .of = BJ_ROW_GPU_EACH, .off = offsetof(struct bj_gpu_use, field),  \
             .info = keys, __VA_ARGS__                                          \
     }
+/* Figures of the whole device, of instances as well. */
+#define WHOLE(text_name, text, field, ...)                                     \
+    {                                                                          \
+        BJ_NAMED("nvidia_gpu_" text_name, BJ_GAUGE, text),                     \
+            .of = BJ_ROW_GPU_EACH_CARD,                                        \
+            .off = offsetof(struct bj_gpu_use, field), __VA_ARGS__             \
+    }
+#define CLOCK(type, field, again)                                              \
+    WHOLE("clock", "Clock of the GPU, in MHz.", field, BJ_UNIT(MICRO),         \
+          .info = typed, .fixed = {type}, .more = (again))
+/* Figures of devices, whoever has them. */
+#define CARD(text_name, text, field, ...)                                      \
+    {                                                                          \
+        BJ_NAMED("nvidia_gpu_" text_name, BJ_GAUGE, text),                     \
+            .of = BJ_ROW_GPU_CARDS, .off = offsetof(struct bj_gpu_use, field), \
+            BJ_UNIT(NONE), __VA_ARGS__                                         \
+    }
+#define ECC(error, counter, field, again)                                      \
+    CARD("ecc_errors", "Memory errors of the GPU.", field, .info = counted,    \
+         .fixed = {error, counter}, .more = (again))
 #define PART(text_name, text, field)                                           \
     GPU(text_name, text " (0 to 1).", field, BJ_UNIT(MICRO))
 #define PLAIN(text_name, text, field) GPU(text_name, text, field, BJ_UNIT(NONE))
@@ -20,6 +40,28 @@
 static const char *const keys[] = {
     "ordinal", "minor_number", "uuid",     "name",
     "jobid",   "userid",       "GPU_I_ID", NULL};
+static const char *const typed[] = {"ordinal",  "minor_number", "uuid",
+                                    "name",     "jobid",        "userid",
+                                    "GPU_I_ID", "type",         NULL};
+static const char *const reasoned[] = {"ordinal",  "minor_number", "uuid",
+                                       "name",     "jobid",        "userid",
+                                       "GPU_I_ID", "reason",       NULL};
+static const char *const counted[] = {"ordinal", "minor_number", "uuid", "name",
+                                      "error",   "counter",      NULL};
+static const char *const card[] = {"ordinal", "minor_number", "uuid", "name",
+                                   NULL};
+
+/* nvml.h: nvmlClocksEventReason*. */
+static const struct bj_dialect_word reasons[] = {
+    {"idle", "gpu_idle"},
+    {"clock_setting", "applications_clocks_setting"},
+    {"power_cap", "sw_power_cap"},
+    {"sw_thermal", "sw_thermal_slowdown"},
+    {"hw_thermal", "hw_thermal_slowdown"},
+    {"hw_power_brake", "hw_power_brake_slowdown"},
+    {"display_clock", "display_clock_setting"},
+    {NULL, NULL},
+};
 
 static const struct bj_dialect_row rows[] = {
     {BJ_NAMED("nvidia_gpu_num_devices", BJ_GAUGE, "GPUs."),
@@ -28,10 +70,30 @@ static const struct bj_dialect_row rows[] = {
     PLAIN("memory_total_bytes", "Memory of the GPU.", memory_total_bytes),
     GPU("duty_cycle", "Share of time in which anything ran, in percent.",
         busy_ppm, BJ_UNIT(PERCENT)),
-    GPU("power_usage_milliwatts", "Power of the GPU.", power_uw,
-        BJ_UNIT(MILLI)),
-    GPU("temperature_celsius", "Temperature of the GPU.", temperature_uc,
-        BJ_UNIT(MICRO)),
+    GPU("power_usage_milliwatts", "Power of the GPU.", power_uw, BJ_UNIT(MILLI),
+        BJ_WHEN(RIGHT)),
+    WHOLE("power_usage_milliwatts", "Power of the device.", power_uw,
+          BJ_UNIT(MILLI), .info = keys, BJ_WHEN(STRICT)),
+    WHOLE("temperature_celsius", "Temperature of the GPU.", temperature_uc,
+          BJ_UNIT(MICRO), .info = keys),
+    WHOLE("fanspeed_percent",
+          "Speed that its fan is meant to have, in percent of the highest.",
+          fan_ppm, BJ_UNIT(PERCENT), .info = keys),
+    CLOCK("graphics", graphics_clock_hz, false),
+    CLOCK("sm", sm_clock_hz, true),
+    CLOCK("mem", memory_clock_hz, true),
+    CLOCK("video", video_clock_hz, true),
+    {BJ_NAMED("nvidia_gpu_clock_event_reason", BJ_GAUGE,
+              "1 while the clocks of the GPU are held back for that reason."),
+     .of = BJ_ROW_GPU_EACH_REASON, .info = reasoned, .words = reasons,
+     .word = 2},
+    ECC("corrected", "volatile", ecc_corrected, false),
+    ECC("uncorrected", "volatile", ecc_uncorrected, true),
+    ECC("corrected", "aggregate", ecc_corrected_ever, true),
+    ECC("uncorrected", "aggregate", ecc_uncorrected_ever, true),
+    CARD("last_error",
+         "Number of the last Xid error since we look; 0: there was none.",
+         last_xid, .info = card),
     JOB("jobId", "The job that holds the GPU; 0: none does.",
         BJ_ROW_GPU_EACH_JOB),
     JOB("jobUid", "The number of that job's owner; 0: none.",
@@ -41,6 +103,8 @@ static const struct bj_dialect_row rows[] = {
     PART("sm_util_percent", "Multiprocessors in use", sm_ppm),
     PART("sm_occupancy_percent", "Warps that there could be, which were there",
          occupancy_ppm),
+    PART("integer_util", "Time in which integer pipes were active",
+         integer_ppm),
     PART("any_tensor_util_percent", "Time in which tensor pipes were active",
          tensor_ppm),
     PART("dram_bw_util_percent", "Bandwidth of memory in use", dram_ppm),

@@ -19,7 +19,7 @@
 #define WAY(text_name, text, way, field, again)                                \
     {                                                                          \
         BJ_NAMED("slurm_job_" text_name, BJ_GAUGE, text), BJ_LEVEL,            \
-            .key = {"gpu", "gpu_type", "direction"}, .fixed = (way),           \
+            .key = {"gpu", "gpu_type", "direction"}, .fixed = {(way)},         \
             .more = (again), BJ_IN_GPUS(field)                                 \
     }
 #define LINK(text_name, text, tx, rx)                                          \

@@ -14,6 +14,7 @@ extern const struct bj_dialect bj_dialect_jobs_exporter;
 extern const struct bj_dialect bj_dialect_jobstats;
 extern const struct bj_dialect bj_dialect_mila;
 extern const struct bj_dialect bj_dialect_nvidia_gpu;
+extern const struct bj_dialect bj_dialect_nvidia_smi;
 extern const struct bj_dialect bj_dialect_prometheus_slurm_exporter;
 extern const struct bj_dialect bj_dialect_slurm_job_exporter;
 extern const struct bj_dialect bj_dialect_vpenso;

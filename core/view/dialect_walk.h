@@ -52,9 +52,9 @@ static inline struct bj_slice bj_dialect_labels(const struct bj_dialect_walk *w,
 static inline bool bj_dialect_of_jobs(const struct bj_dialect_row *row)
 {
     return row->of != BJ_ROW_SNAP && row->of != BJ_ROW_SNAPS &&
-           row->of != BJ_ROW_INFO && row->of != BJ_ROW_GPU_JOB &&
-           row->of != BJ_ROW_COUNT && row->of != BJ_ROW_SUMS &&
-           !(row->of >= BJ_ROW_GPU_EACH && row->of <= BJ_ROW_GPU_COUNT);
+           row->of != BJ_ROW_INFO && row->of != BJ_ROW_COUNT &&
+           row->of != BJ_ROW_SUMS &&
+           !(row->of >= BJ_ROW_GPU_JOB && row->of <= BJ_ROW_GPU_COUNT);
 }
 
 static inline bool bj_dialect_runs(const struct bj_job *job)
@@ -72,6 +72,10 @@ static inline uint64_t bj_dialect_field(const char *record, size_t off)
 bool bj_dialect_wanted(const struct bj_dialect_row *row,
                        const struct bj_slice key[BJ_SUB_KEYS]);
 
+/* What the peer calls key[word]. */
+struct bj_slice bj_dialect_called(const struct bj_dialect_row *row,
+                                  const struct bj_slice key[BJ_SUB_KEYS]);
+
 /* The identifiers that the peer tells, in front of ret; returns how many. */
 size_t bj_dialect_keys(const struct bj_dialect_row *row,
                        const struct bj_slice key[BJ_SUB_KEYS],
@@ -87,19 +91,21 @@ int bj_dialect_put(struct bj_dialect_walk *w, struct bj_slice labels,
 /* A row of BJ_ROW_SUMS.  dialect_sums.c */
 int bj_dialect_put_sums(struct bj_dialect_walk *w, struct bj_slice labels);
 
-/* What is known of an accelerator that a job holds a part of; *use is NULL when
- * its driver tells nothing.  name is how peers call it: its index, or the UUID
- * of an instance.  dialect_gpu.c */
-void bj_dialect_gpu(const struct bj_snap *snap, const struct bj_sub *part,
-                    const struct bj_gpu_use **use, struct bj_slice *name,
-                    struct bj_slice *model);
+/* What is known of an accelerator; NULL when its driver tells nothing.
+ * dialect_gpu.c */
+const struct bj_gpu_use *bj_dialect_gpu(const struct bj_snap *snap,
+                                        struct bj_slice uuid);
 
-/* A row of BJ_ROW_GPU_EACH and those that are like it, or BJ_ROW_GPU_COUNT. */
+/* The labels of a part that a job holds, for the names in the row's info or
+ * key; use may be NULL, text is where some of them lie. */
+enum { BJ_DIALECT_GPU_TEXT = 400 };
+void bj_dialect_gpu_keys(const struct bj_dialect_walk *w,
+                         const struct bj_sub *part,
+                         const struct bj_gpu_use *use,
+                         char text[BJ_DIALECT_GPU_TEXT],
+                         struct bj_slice key[BJ_INFO_MAX]);
+
+/* A row of BJ_ROW_GPU_JOB and those that follow it, to GPU_COUNT. */
 int bj_dialect_put_gpus(struct bj_dialect_walk *w, struct bj_slice labels);
-
-/* The id of the job that holds most of an accelerator; 0 for none, BJ_ABSENT
- * when it is no number. */
-uint64_t bj_dialect_gpu_job(const struct bj_dialect_walk *w,
-                            const struct bj_sub *gpu);
 
 #endif

@@ -9,6 +9,7 @@
         zero=N        the counter of device N begins anew
         lost=N        the device has fallen off the bus; back=N: it is there again
         hang=MSEC     counting the devices takes so long, or until hang=0
+        xid=N:NUMBER  an Xid error of device N
         driver=TEXT   another driver: what is open fails, counters begin anew
   gpu.py check exporter|collectd PAGE DIR [counters] [conflicts=no]
         owners, figures and joules against the truth; counters: levels may lack
@@ -53,6 +54,19 @@ SOURCE = {("2001", "0"): "process", ("2001", "1"): "process",
 # Percent, GB of the device, watts.
 DOES = {0: (80, 60, 300), 1: (40, 30, 200), 2: (0, 1, 60), 3: (90, 70, 400),
         4: (55, 20, 320), 5: (0, 0, 50)}
+# What else devices tell, in the units of NVML: of 6, which is divided, as well.
+# Nothing is told that is not here.
+TELLS = {0: {"fan": 35, "temperature": 61, "graphics_clock": 1980,
+             "sm_clock": 1965, "memory_clock": 2619, "video_clock": 1545,
+             "ecc_00": 5, "ecc_10": 1, "ecc_01": 105, "ecc_11": 11,
+             "throttle": 0x44, "cores": 16896, "capability": 90, "events": 8,
+             "memory_reserved": GB, "gpm": 1},
+         3: {"temperature": 70, "ecc_00": 0, "throttle": 1, "events": 0},
+         6: {"fan": 50, "temperature": 55, "sm_clock": 1410, "ecc_10": 2,
+             "throttle": 8, "events": 8}}
+# GPM's metrics of device 0 by number: percent, and MiB a second from 20 on.
+GPM = {1: 90, 2: 62.5, 3: 31.25, 4: 12.5, 5: 25, 10: 40, 11: 1, 12: 20, 13: 3,
+       20: 16, 21: 32, 60: 64, 61: 128}
 SHARED = {"2004": (30, 12), "2005": (10, 4)}  # percent, GB of GPU 4
 
 
@@ -82,9 +96,13 @@ def lines_of(node):
             yield f"gpu {gpu} memory_used {memory * GB}"
         else:
             yield f"gpu {gpu} mig_mode 1"
+        for key, value in TELLS.get(gpu, {}).items():
+            yield f"gpu {gpu} {key} {value}"
+    for number, value in GPM.items():
+        yield f"gpm 0 -1 {number} {value} 0"
     for name, (uuid, gpu, gi, slices, active) in MIG.items():
         at = f"mig {gpu} {'ab'.index(name[1])}"
-        yield f"{at} uuid {uuid}\n{at} gi {gi}\n{at} ci 0"
+        yield f"{at} uuid {uuid}\n{at} name Made-{name}\n{at} gi {gi}\n{at} ci 0"
         yield f"{at} slices {slices}\n{at} sms {MULTIPROCESSORS}"
         yield f"{at} memory_total {40 * GB}\n{at} memory_used {gi * GB}"
         if active is not None:
@@ -95,6 +113,8 @@ def lines_of(node):
         yield f"proc 4 mps {pid} {SHARED[job][1] * GB} -1 -1"
         yield f"use 4 {pid} now {SHARED[job][0]}"
     yield f"proc 6 compute {b} 4096 1 0"
+    for gpu, number in node["xids"]:
+        yield f"xid {gpu} {number}"
     for gpu in node["lost"]:
         yield f"fail {gpu} any 15"
     yield f"hang nvmlDeviceGetCount_v2 {node['hang']}"
@@ -116,7 +136,7 @@ def load(where):
 def init(where, *pids):
     save(where, {"pids": [int(p) for p in pids], "driver": "550.54.15",
                  "counter": [10**6 * (n + 1) for n in range(8)],
-                 "used": [0] * 8, "lost": [], "hang": 0})
+                 "used": [0] * 8, "lost": [], "hang": 0, "xids": []})
 
 
 def use_energy(node, without):
@@ -143,6 +163,8 @@ def step(where, *words):
             node["lost"].remove(int(text))
         elif what == "hang":
             node["hang"] = int(text)
+        elif what == "xid":
+            node["xids"].append([int(n) for n in text.split(":")])
         elif what == "driver":
             node["driver"], node["counter"] = text, [0] * 8
     if "energy" in words:

@@ -115,6 +115,23 @@ $gpu step "$node" energy
 true_soon "right owners, figures and joules"
 $gpu step "$node" energy
 true_soon "and again"
+# Every sample of GPUs in the names of others, and none that is not there.
+says() { # dialect
+    curl -sSf "$url/metrics/$1" >"$tmp/said" &&
+        $python "$top/tests/e2e/gpu_pages.py" "$1" "$tmp/said" "$node"
+}
+says_all() {
+    local d
+    for d in nvidia_gpu_prometheus_exporter nvidia_smi_exporter ceems \
+        slurm-job-exporter; do
+        wait_for 20 says "$d"
+        check "$d: what the driver was told to say${1-}" says "$d"
+        note "$(tail -n 1 "$tmp/check.out")"
+    done
+}
+says_all
+$gpu step "$node" xid=3:13 xid=6:48 xid=0:31 xid=0:79
+says_all ", Xid errors too"
 check "exporter: promtool has nothing to say" promtool_clean "$tmp/exporter/page"
 # Both lies are told once, with GPU and job.
 check "the log names the job whose environment lies" grep -q \

@@ -19,51 +19,26 @@
  *                                -1: no instance, bytes not known
  *   use N PID STAMP SM           a sample of a process; STAMP may be now
  *   field N ID TYPE VALUE        a field value
+ *   xid N NUMBER                 an Xid error: told once, to those who had
+ *                                registered when the line was not there yet
  *   gpm N GI ID VALUE CODE       a GPM metric; GI -1: of the device
  *
  * Keys: uuid name pci minor memory_total memory_used memory_reserved busy
  * memory_busy power power_limit energy temperature graphics_clock sm_clock
- * memory_clock video_clock ecc_00 ecc_10 ecc_01 ecc_11 rows_corrected
+ * memory_clock video_clock fan cores capability (major * 10 + minor) events (a
+ * mask of types) ecc_00 ecc_10 ecc_01 ecc_11 rows_corrected
  * rows_uncorrected rows_pending rows_failed throttle gpm; of instances: uuid
  * name gi ci slices sms memory_total memory_used.  A value that the script
  * lacks is not supported.  "_" in a name stands for a blank. */
-#include "core/gpu/nvml.h"
+#include "tests/gpu/fake_nvml.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
-enum { GPUS = 16, MIGS = 8, ENTRIES = 4096, WORDS = 7, WORD = 100 };
+struct bj_nvml_device handles[GPUS][MIGS + 1];
 
-/* A handle: device, and instance or -1. */
-struct bj_nvml_device {
-    int gpu, mig;
-};
-struct bj_nvml_gpm_sample {
-    const struct bj_nvml_device *dev;
-    int gi;
-    struct timespec at;
-};
+struct fake_script script = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct bj_nvml_device handles[GPUS][MIGS + 1];
-
-static struct {
-    pthread_mutex_t lock;
-    struct timespec changed;
-    ino_t inode;
-    size_t n;
-    char line[ENTRIES][WORDS][WORD];
-    int samples;       /* GPM samples in use */
-    char driver[WORD]; /* at nvmlInit */
-} script = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-#define EXPORT __attribute__((visibility("default")))
-
-static int num(const char *text)
+int num(const char *text)
 {
     return (int)strtol(text, NULL, 0);
 }
@@ -106,9 +81,7 @@ static void refresh(void)
     read_script(path);
 }
 
-/* The word behind those given, in the last line that begins with them. */
-static const char *say(const char *a, const char *b, const char *c,
-                       const char *d)
+const char *say(const char *a, const char *b, const char *c, const char *d)
 {
     const char *want[] = {a, b, c, d}, *found = NULL;
     for (size_t i = 0; i < script.n; i++) {
@@ -121,14 +94,13 @@ static const char *say(const char *a, const char *b, const char *c,
     return found;
 }
 
-static const char *number(int n, char text[12])
+const char *number(int n, char text[12])
 {
     snprintf(text, 12, "%d", n);
     return text;
 }
 
-/* A value of a device or an instance; NULL: not supported. */
-static const char *get(const struct bj_nvml_device *d, const char *key)
+const char *get(const struct bj_nvml_device *d, const char *key)
 {
     char gpu[12], mig[12];
     return d->mig < 0
@@ -157,9 +129,7 @@ static bool replaced(void)
            strcmp(now, script.driver) != 0;
 }
 
-/* A call begins: what it must return, 0 when it may go on.  Every call ends
- * with done(). */
-static int begin(const struct bj_nvml_device *d, const char *symbol)
+int begin(const struct bj_nvml_device *d, const char *symbol)
 {
     char gpu[12];
     pthread_mutex_lock(&script.lock);
@@ -174,14 +144,14 @@ static int begin(const struct bj_nvml_device *d, const char *symbol)
     return code ? num(code) : 0;
 }
 
-static int done(int code)
+int done(int code)
 {
     pthread_mutex_unlock(&script.lock);
     return code;
 }
 
-static int give_u64(const struct bj_nvml_device *d, const char *symbol,
-                    const char *key, unsigned long long *ret)
+int give_u64(const struct bj_nvml_device *d, const char *symbol,
+             const char *key, unsigned long long *ret)
 {
     int code = begin(d, symbol);
     const char *v = code ? NULL : get(d, key);
@@ -190,8 +160,8 @@ static int give_u64(const struct bj_nvml_device *d, const char *symbol,
     return done(code ? code : v ? 0 : BJ_NVML_NOT_SUPPORTED);
 }
 
-static int give(const struct bj_nvml_device *d, const char *symbol,
-                const char *key, unsigned *ret)
+int give(const struct bj_nvml_device *d, const char *symbol, const char *key,
+         unsigned *ret)
 {
     unsigned long long v;
     int code = give_u64(d, symbol, key, &v);
@@ -214,11 +184,6 @@ static int give_text(const struct bj_nvml_device *d, const char *symbol,
 }
 
 /* --- library --------------------------------------------------------------*/
-
-#define CALL(name, ...)                                                        \
-    EXPORT int name(__VA_ARGS__);                                              \
-    EXPORT int name(__VA_ARGS__)
-#define DEV struct bj_nvml_device *
 
 CALL(nvmlInit_v2, void)
 {
@@ -356,6 +321,26 @@ CALL(nvmlDeviceGetClockInfo, DEV d, int type, unsigned *ret)
                : give(d, "nvmlDeviceGetClockInfo", key[type], ret);
 }
 
+CALL(nvmlDeviceGetFanSpeed, DEV d, unsigned *ret)
+{
+    return give(d, "nvmlDeviceGetFanSpeed", "fan", ret);
+}
+
+CALL(nvmlDeviceGetNumGpuCores, DEV d, unsigned *ret)
+{
+    return give(d, "nvmlDeviceGetNumGpuCores", "cores", ret);
+}
+
+CALL(nvmlDeviceGetCudaComputeCapability, DEV d, int *major, int *minor)
+{
+    unsigned both = 0;
+    int code =
+        give(d, "nvmlDeviceGetCudaComputeCapability", "capability", &both);
+    *major = (int)both / 10;
+    *minor = (int)both % 10;
+    return code;
+}
+
 CALL(nvmlDeviceGetTotalEccErrors, DEV d, int type, int counter,
      unsigned long long *ret)
 {
@@ -483,112 +468,4 @@ CALL(nvmlDeviceGetProcessUtilization, DEV d, struct bj_nvml_process_use *to,
                 : found > room ? BJ_NVML_TOO_SMALL
                 : found == 0   ? BJ_NVML_NOT_FOUND
                                : 0);
-}
-
-/* --- MIG ------------------------------------------------------------------*/
-
-CALL(nvmlDeviceGetMigMode, DEV d, unsigned *current, unsigned *pending)
-{
-    *pending = 0;
-    return give(d, "nvmlDeviceGetMigMode", "mig_mode", current);
-}
-
-CALL(nvmlDeviceGetMaxMigDeviceCount, DEV d, unsigned *ret)
-{
-    *ret = 7;
-    return done(begin(d, "nvmlDeviceGetMaxMigDeviceCount"));
-}
-
-CALL(nvmlDeviceGetMigDeviceHandleByIndex, DEV d, unsigned i, DEV *ret)
-{
-    int code = begin(d, "nvmlDeviceGetMigDeviceHandleByIndex");
-    if (!code && i < MIGS) {
-        handles[d->gpu][i + 1] = (struct bj_nvml_device){d->gpu, (int)i};
-        *ret = &handles[d->gpu][i + 1];
-    }
-    if (!code && (i >= MIGS || !get(*ret, "uuid")))
-        code = BJ_NVML_NOT_FOUND;
-    return done(code);
-}
-
-CALL(nvmlDeviceGetGpuInstanceId, DEV d, unsigned *ret)
-{
-    return give(d, "nvmlDeviceGetGpuInstanceId", "gi", ret);
-}
-
-CALL(nvmlDeviceGetComputeInstanceId, DEV d, unsigned *ret)
-{
-    return give(d, "nvmlDeviceGetComputeInstanceId", "ci", ret);
-}
-
-CALL(nvmlDeviceGetAttributes_v2, DEV d, struct bj_nvml_attributes *ret)
-{
-    static const char me[] = "nvmlDeviceGetAttributes_v2";
-    memset(ret, 0, sizeof(*ret));
-    int code = give(d, me, "slices", &ret->gpu_slices);
-    return code ? code : give(d, me, "sms", &ret->sms);
-}
-
-/* --- GPM ------------------------------------------------------------------*/
-
-CALL(nvmlGpmQueryDeviceSupport, DEV d, struct bj_nvml_gpm_support *ret)
-{
-    if (ret->version != 1)
-        return 25;
-    return give(d, "nvmlGpmQueryDeviceSupport", "gpm", &ret->supported);
-}
-
-CALL(nvmlGpmSampleAlloc, struct bj_nvml_gpm_sample **ret)
-{
-    *ret = calloc(1, sizeof(**ret));
-    return *ret ? 0 : BJ_NVML_UNKNOWN;
-}
-
-CALL(nvmlGpmSampleFree, struct bj_nvml_gpm_sample *s)
-{
-    free(s);
-    return 0;
-}
-
-CALL(nvmlGpmMigSampleGet, DEV d, unsigned gi, struct bj_nvml_gpm_sample *s)
-{
-    int code = begin(d, "nvmlGpmMigSampleGet");
-    s->dev = d;
-    s->gi = (int)gi;
-    clock_gettime(CLOCK_MONOTONIC, &s->at);
-    return done(code);
-}
-
-CALL(nvmlGpmSampleGet, DEV d, struct bj_nvml_gpm_sample *s)
-{
-    int code = begin(d, "nvmlGpmSampleGet");
-    s->dev = d;
-    s->gi = -1;
-    clock_gettime(CLOCK_MONOTONIC, &s->at);
-    return done(code);
-}
-
-CALL(nvmlGpmMetricsGet, struct bj_nvml_gpm_get *get_)
-{
-    const struct bj_nvml_gpm_sample *a = get_->older, *b = get_->newer;
-    if (get_->version != 1)
-        return 25;
-    if (!a->dev || a->dev != b->dev || a->gi != b->gi ||
-        a->at.tv_sec > b->at.tv_sec ||
-        (a->at.tv_sec == b->at.tv_sec && a->at.tv_nsec >= b->at.tv_nsec))
-        return 2;
-    int code = begin(a->dev, "nvmlGpmMetricsGet");
-    for (uint32_t i = 0; !code && i < get_->n; i++) {
-        struct bj_nvml_gpm_metric *m = &get_->metric[i];
-        m->code = BJ_NVML_NOT_SUPPORTED;
-        for (size_t k = 0; k < script.n; k++) {
-            char(*l)[WORD] = script.line[k];
-            if (strcmp(l[0], "gpm") != 0 || num(l[1]) != a->dev->gpu ||
-                num(l[2]) != a->gi || (uint32_t)num(l[3]) != m->id)
-                continue;
-            m->value = strtod(l[4], NULL);
-            m->code = num(l[5]);
-        }
-    }
-    return done(code);
 }

@@ -4,7 +4,7 @@ FAKE_NVML = $(O)/gpu/libnvidia-ml.so.1
 FAKE_ROCM = $(O)/gpu/librocm_smi64.so
 FAKE_ZE   = $(O)/gpu/libze_loader.so.1
 FAKES     = $(FAKE_NVML) $(FAKE_ROCM) $(FAKE_ZE)
-$(FAKE_NVML): $(O)/tests/gpu/fake_nvml.o
+$(FAKE_NVML): $(O)/tests/gpu/fake_nvml.o $(O)/tests/gpu/fake_nvml_parts.o
 $(FAKE_ROCM): $(O)/tests/gpu/fake_rocm.o
 $(FAKE_ZE): $(O)/tests/gpu/fake_ze.o
 $(FAKES):

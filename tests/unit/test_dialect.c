@@ -57,9 +57,34 @@ static void check_more(const struct bj_dialect_row *row,
     assert_string_equal(row->name, before->name);
     assert_int_equal(row->kind, before->kind);
     assert_int_equal(row->labels, before->labels);
-    assert_string_not_equal(row->fixed, before->fixed);
-    for (int i = 0; i < BJ_SUB_KEYS; i++)
+    bool differs = false;
+    for (int i = 0; i < 2 && row->fixed[i] && before->fixed[i]; i++)
+        differs |= strcmp(row->fixed[i], before->fixed[i]) != 0;
+    assert_true(differs);
+    assert_ptr_equal(row->info, before->info);
+    for (int i = 0; i < BJ_SUB_KEYS && !row->info; i++)
         assert_string_equal(row->key[i], before->key[i]);
+}
+
+/* As many names as there are values. */
+static void check_gpu_names(const struct bj_dialect_row *row)
+{
+    size_t fixed = 0, names = 0, want = 7;
+    while (fixed < 2 && row->fixed[fixed])
+        fixed++;
+    while (row->info && row->info[names])
+        names++;
+    if (row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_PARTS) {
+        assert_int_equal(names, row->key[0] ? 0 : 4);
+        assert_int_equal(fixed, row->key[2] ? 1 : 0);
+    } else if (row->of >= BJ_ROW_GPU_EACH && row->of <= BJ_ROW_GPU_CARDS) {
+        if (row->of == BJ_ROW_GPU_CARDS)
+            want = fixed > 0 || names == 4 ? 4 : 1; /* or the first only */
+        assert_int_equal(names,
+                         want + fixed + (row->of == BJ_ROW_GPU_EACH_REASON));
+    } else {
+        assert_int_equal(fixed, 0);
+    }
 }
 
 static void check_row(const struct bj_dialect *d, size_t i)
@@ -70,13 +95,16 @@ static void check_row(const struct bj_dialect *d, size_t i)
     print_message("# %s %s\n", d->name, row->name);
     assert_true(is_name(row->name, true));
     assert_true(strlen(row->name) < 100);
-    for (size_t k = 0; k < i - row->more; k++)
+    size_t first = i;
+    while (d->rows[first].more)
+        first--;
+    for (size_t k = 0; k < first; k++)
         if (row->when == BJ_WHEN_ANY || row->when == d->rows[k].when ||
             d->rows[k].when == BJ_WHEN_ANY)
             assert_string_not_equal(row->name, d->rows[k].name);
     if (row->more)
         check_more(row, &d->rows[i - 1]);
-    assert_int_equal(row->fixed != NULL, row->fixed && row->key[2]);
+    check_gpu_names(row);
     assert_true(*row->help && !strpbrk(row->help, "\\\n\""));
     if (d->openmetrics && row->kind == BJ_COUNTER)
         assert_non_null(strstr(row->name, "_total"));
@@ -116,11 +144,17 @@ static bool is_of_job(const struct bj_dialect_row *row)
            row->of == BJ_ROW_USAGE || row->of == BJ_ROW_JOBS;
 }
 
+static bool is_of_gpus(const struct bj_dialect_row *row)
+{
+    return row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_EACH ||
+           row->of == BJ_ROW_GPU_EACH_CARD || row->of == BJ_ROW_GPU_CARDS;
+}
+
 static bool is_list(const struct bj_dialect_row *row)
 {
     return row->of == BJ_ROW_JOBS || row->of == BJ_ROW_SNAPS ||
-           row->of == BJ_ROW_SUMS || row->of == BJ_ROW_GPU_EACH ||
-           row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_PARTS;
+           row->of == BJ_ROW_SUMS || is_of_gpus(row) ||
+           row->of == BJ_ROW_GPU_PARTS;
 }
 
 static bool has_field(const struct bj_dialect_row *row)
@@ -130,8 +164,7 @@ static bool has_field(const struct bj_dialect_row *row)
 
 static size_t list_of(const struct bj_dialect_row *row)
 {
-    return row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_EACH
-               ? offsetof(struct bj_snap, gpus)
+    return is_of_gpus(row)               ? offsetof(struct bj_snap, gpus)
            : row->of == BJ_ROW_GPU_PARTS ? offsetof(struct bj_job, gpus)
                                          : row->list;
 }
@@ -178,6 +211,7 @@ static const struct {
                          [BJ_UW] = 1,
                          [BJ_UG_PER_KWH] = 1,
                          [BJ_UCELSIUS] = 1,
+                         [BJ_HERTZ] = 1, /* in MHz */
                          [BJ_PPM] = 1}},
     [BJ_SCALE_NSEC] = {1e3, 1, true, {[BJ_USEC] = 1}},
     [BJ_SCALE_TICKS] = {1, 1e4, true, {[BJ_USEC] = 1}},
@@ -415,9 +449,8 @@ static bool is_plain(const struct bj_dialect_row *row)
     return has_field(row) && row->use == BJ_SECOND_NONE && !row->only[0] &&
            !row->only[1] && !row->skip && !row->least && !row->first &&
            !row->words_only && row->scale != BJ_SCALE_FLAG &&
-           row->of != BJ_ROW_GPUS && row->of != BJ_ROW_SUMS &&
-           row->of != BJ_ROW_GPU_EACH && row->when != BJ_WHEN_STRICT &&
-           row->when != BJ_WHEN_STRICT_V2;
+           !is_of_gpus(row) && row->of != BJ_ROW_SUMS &&
+           row->when != BJ_WHEN_STRICT && row->when != BJ_WHEN_STRICT_V2;
 }
 
 static void compare(const struct bj_snap *snap, const struct told *told,

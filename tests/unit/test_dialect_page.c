@@ -18,6 +18,7 @@ static const struct {
     {"ceems", "ceems.txt", BJ_PAGE_TEXT, true},
     {"nvidia_gpu_prometheus_exporter", "nvidia_gpu_prometheus_exporter.txt",
      BJ_PAGE_TEXT, true},
+    {"nvidia_smi_exporter", "nvidia_smi_exporter.txt", BJ_PAGE_TEXT, true},
     {"cgroup_exporter", "cgroup_exporter.txt", BJ_PAGE_TEXT, false},
     {"cgroup_exporter", "cgroup_exporter.v2.txt", BJ_PAGE_TEXT, true},
 };

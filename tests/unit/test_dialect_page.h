@@ -80,13 +80,18 @@ static struct bj_factor_stat factors[] = {
 };
 static struct bj_collector_stat collectors[] = {{KEY1("cpu"), 1, 1500, 0, 0}};
 
-static struct bj_gpu_use gpus[3];
+static struct bj_gpu_use gpus[4];
 static struct bj_gpu_label models[] = {
     {{{WORD("GPU-aa"), WORD("3"), WORD("NVIDIA H100")}}, 1},
     {{{WORD("MIG-bb"), WORD("0"), WORD("1g.10gb")}}, 1},
 };
 static struct bj_gpu_label parents[] = {
     {{{WORD("MIG-bb"), WORD("0"), WORD("GPU-dd")}}, 1},
+};
+static struct bj_gpu_label reasons[] = {
+    {{{WORD("GPU-aa"), WORD("3"), WORD("idle")}}, 0},
+    {{{WORD("GPU-aa"), WORD("3"), WORD("power_cap")}}, 1},
+    {{{WORD("GPU-dd"), WORD("0"), WORD("hw_slowdown")}}, 1},
 };
 static struct bj_gpu_part parts[2];
 
@@ -129,7 +134,29 @@ static inline void make_gpus(void)
     gpus[2].sub.key[0] = BJ_SLICE("GPU-cc");
     gpus[2].sub.key[1] = BJ_SLICE("4");
     gpus[2].sub.key[2] = (struct bj_slice){0};
+    gpus[3].sub.key[0] = BJ_SLICE("GPU-dd");
+    gpus[3].sub.key[1] = BJ_SLICE("0");
+    gpus[3].sub.key[2] = (struct bj_slice){0};
     gpus[0].minor = 5;
+    gpus[0].fan_ppm = 1050000;
+    gpus[0].graphics_clock_hz = 1410000000;
+    gpus[0].sm_clock_hz = 1395000000;
+    gpus[0].memory_clock_hz = 1593000000;
+    gpus[0].video_clock_hz = 1275500000;
+    gpus[0].ecc_corrected = 2;
+    gpus[0].ecc_uncorrected = 0;
+    gpus[0].ecc_corrected_ever = 105;
+    gpus[0].ecc_uncorrected_ever = 11;
+    gpus[0].last_xid = 79;
+    gpus[0].integer_ppm = 200000;
+    gpus[0].multiprocessors = 132;
+    gpus[0].memory_free_bytes = 1048576 * UINT64_C(3) / 2;
+    gpus[1].multiprocessors = 14;
+    gpus[3].power_uw = 200 * SEC;
+    gpus[3].temperature_uc = 55 * SEC;
+    gpus[3].graphics_clock_hz = 1980000000;
+    gpus[3].ecc_corrected = 1;
+    gpus[3].last_xid = 0;
     gpus[1].instance = 9;
     gpus[0].power_uw = 300 * SEC;
     gpus[0].temperature_uc = 41500000;
@@ -237,6 +264,7 @@ static inline void make_snap(struct bj_snap *snap, struct bj_job job[JOBS])
     snap->gpus = (struct bj_list)LIST(gpus);
     snap->gpu_models = (struct bj_list)LIST(models);
     snap->gpu_parents = (struct bj_list)LIST(parents);
+    snap->gpu_reasons = (struct bj_list)LIST(reasons);
     snap->factors = (struct bj_list)LIST(factors);
     snap->self.collectors = (struct bj_list)LIST(collectors);
     snap->self.build_info =

@@ -22,6 +22,10 @@ static const struct {
      "slurm_job_power_gpu{user=\"anna\",account=\"physics\",slurmjobid="
      "\"4711\",gpu=\"3\",gpu_type=\"NVIDIA H100\"} 300000\n",
      NULL},
+    {"nvidia_gpu_prometheus_exporter",
+     "name=\"1g.10gb\",jobid=\"4711\",userid=\"1001\",GPU_I_ID=\"9\"} "
+     "200000\n",
+     NULL},
     {"batchjob_monitoring", "# TYPE batchjob_ipmi_dcmi_watts_total counter\n",
      NULL},
 };

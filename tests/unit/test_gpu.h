@@ -58,6 +58,7 @@ struct gpu_rig {
     struct bj_gpu_env env;
     void *source;
     struct bj_gpu_set set;
+    struct bj_gpu_xids xids;
     struct bj_err err;
 };
 
@@ -65,8 +66,10 @@ static inline void gpu_begin(struct gpu_rig *r, const char *script)
 {
     memset(r, 0, sizeof(*r));
     r->dir = tmp_make();
-    r->env = (struct bj_gpu_env){
-        .procfs = r->dir, .sysfs = r->dir, .nvml = fake_nvml()};
+    r->env = (struct bj_gpu_env){.procfs = r->dir,
+                                 .sysfs = r->dir,
+                                 .nvml = fake_nvml(),
+                                 .xids = &r->xids};
     fake_script(r->dir, script);
 }
 

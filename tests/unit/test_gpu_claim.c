@@ -190,6 +190,9 @@ static const struct {
     {"c 195:4 rwm\nc 195:255 rw\nc 195:254 rw\n", true, false},
     {"c 195:255 rw\nc 1:5 rwm\n", false, false}, /* no GPU at all */
     {"c 195:* rwm\n", false, false},
+    {"c 195:* m\nc *:* m\nc 195:5 rw\n", true, true},
+    {"c 195:4 rw\nc 195:5 m\n", true, false},
+    {"c *:* rwm\nc 195:5 rwm\n", false, false},
     {"b 195:5 rwm\nc 195 rwm\nc\n\nc 195:99999 r\n", false, false},
     {"c 195:5 rwm\na *:* rwm\n", false, false},
     {"", false, false},

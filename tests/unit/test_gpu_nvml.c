@@ -68,6 +68,11 @@ static const struct {
     {VALUE(memory_total_bytes), 42949672960},
     {VALUE(memory_used_bytes), 1073741824},
     {VALUE(memory_reserved_bytes), 536870912},
+    {VALUE(memory_free_bytes), 41339060224},
+    {VALUE(multiprocessors), 108},
+    {VALUE(fan_ppm), 1030000},
+    {VALUE(xids), 0},
+    {VALUE(last_xid), 0},
     {VALUE(busy_ppm), 870000},
     {VALUE(memory_busy_ppm), 310000},
     {VALUE(power_uw), 253172000},
@@ -109,7 +114,8 @@ static void test_values(void **state)
               "gpu 0 video_clock 1275\ngpu 0 ecc_00 5\ngpu 0 ecc_10 1\n"
               "gpu 0 ecc_01 105\ngpu 0 ecc_11 11\ngpu 0 rows_corrected 4\n"
               "gpu 0 rows_uncorrected 3\ngpu 0 rows_pending 1\n"
-              "gpu 0 rows_failed 0\ngpu 0 throttle 0x44\n"
+              "gpu 0 fan 103\ngpu 0 cores 6912\ngpu 0 capability 80\n"
+              "gpu 0 events 0x1f\ngpu 0 rows_failed 0\ngpu 0 throttle 0x44\n"
               "field 0 82 1 72\nfield 0 94 1 7\nfield 0 138 3 3\n"
               "field 0 139 3 0xffffffffffffffff\nfield 0 197 3 123456789012\n");
     assert_int_equal(gpu_open(&rig), 0);
@@ -310,6 +316,68 @@ static void test_pci_text(void **state)
     }
 }
 
+/* Xid errors are those that came while we looked, and are not forgotten when
+ * the library is opened anew: that may be because of one. */
+static void test_xids(void **state)
+{
+#define TOLD GPU_A GPU_B "gpu 0 events 8\ngpu 1 events 0x17\n"
+    (void)state;
+    const struct bj_gpu_use *a = &rig.set.v[0].use, *b = &rig.set.v[1].use;
+    gpu_begin(&rig, TOLD "xid 0 13\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(a->xids, 0);
+    assert_int_equal(a->last_xid, 0);
+    assert_int_equal(b->xids, BJ_ABSENT); /* it does not tell them */
+    fake_script(rig.dir, TOLD "xid 0 13\nxid 0 31\nxid 1 48\nxid 0 79\n"
+                              "fail 0 any 15\n");
+    assert_int_equal(gpu_read(&rig), -ENXIO);
+    assert_int_equal(a->xids, 2);
+    assert_int_equal(a->last_xid, 79);
+    assert_int_equal(b->last_xid, BJ_ABSENT);
+    bj_gpu_nvml.close(rig.source);
+    fake_script(rig.dir, TOLD "xid 0 31\n");
+    assert_int_equal(gpu_open(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(a->xids, 2);
+    assert_int_equal(a->last_xid, 79);
+    fake_script(rig.dir, TOLD "xid 0 31\nxid 0 94\n"
+                              "code nvmlEventSetWait_v2 999\n");
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(a->xids, 2);
+    fake_script(rig.dir, TOLD "xid 0 31\nxid 0 94\n");
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(a->xids, 3);
+    assert_int_equal(a->last_xid, 94);
+}
+
+/* CUDA cores of another generation than is known tell nothing, nor does a
+ * number that its multiprocessors do not make up. */
+static void test_multiprocessors(void **state)
+{
+    static const struct {
+        unsigned capability, cores;
+        uint64_t want;
+    } cases[] = {{70, 5120, 80},       {90, 16896, 132},
+                 {60, 3584, 56},       {90, 14592, 114},
+                 {90, 100, BJ_ABSENT}, {199, 1280, BJ_ABSENT},
+                 {90, 0, BJ_ABSENT}};
+    (void)state;
+    gpu_begin(&rig, "");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[400];
+        snprintf(text, sizeof(text),
+                 GPU_A "gpu 0 capability %u\ngpu 0 cores %u\n",
+                 cases[i].capability, cases[i].cores);
+        fake_script(rig.dir, text);
+        assert_int_equal(gpu_open(&rig), 0);
+        assert_int_equal(gpu_read(&rig), 0);
+        assert_int_equal(rig.set.v[0].use.multiprocessors, cases[i].want);
+        bj_gpu_nvml.close(rig.source);
+    }
+    rig.source = NULL;
+}
+
 /* Figures cover the time between two readings; codes of single metrics count;
  * what is no percentage is no figure. */
 static void test_gpm(void **state)
@@ -318,7 +386,8 @@ static void test_gpm(void **state)
     gpu_begin(&rig, GPU_A GPU_B
               "gpu 0 gpm 1\ngpu 1 gpm 0\n"
               "gpm 0 -1 2 63.5 0\ngpm 0 -1 3 100.2 0\ngpm 0 -1 5 12.25 3\n"
-              "gpm 0 -1 10 nan 0\ngpm 0 -1 11 -1 0\ngpm 0 -1 12 250 0\n"
+              "gpm 0 -1 4 7.5 0\ngpm 0 -1 10 nan 0\ngpm 0 -1 11 -1 0\ngpm 0 -1 "
+              "12 250 0\n"
               "gpm 0 -1 20 1.5 0\ngpm 0 -1 61 2048 0\ngpm 1 -1 2 50 0\n");
     assert_int_equal(gpu_open(&rig), 0);
     assert_int_equal(gpu_read(&rig), 0);
@@ -329,6 +398,7 @@ static void test_gpm(void **state)
     assert_int_equal(u->sm_ppm, 635000);
     assert_int_equal(u->occupancy_ppm, 1000000);
     assert_int_equal(u->tensor_ppm, BJ_ABSENT);
+    assert_int_equal(u->integer_ppm, 75000);
     assert_int_equal(u->dram_ppm, BJ_ABSENT);
     assert_int_equal(u->fp64_ppm, BJ_ABSENT);
     assert_int_equal(u->fp32_ppm, BJ_ABSENT);
@@ -374,11 +444,21 @@ static void test_gpm_mig(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_no_library), TEST(test_init),          TEST(test_values),
-        TEST(test_old_memory), TEST(test_bare),          TEST(test_faults),
-        TEST(test_reopen),     TEST(test_closed_device), TEST(test_mig),
-        TEST(test_processes),  TEST(test_pci_text),      TEST(test_gpm),
+        TEST(test_no_library),
+        TEST(test_init),
+        TEST(test_values),
+        TEST(test_old_memory),
+        TEST(test_bare),
+        TEST(test_faults),
+        TEST(test_reopen),
+        TEST(test_closed_device),
+        TEST(test_mig),
+        TEST(test_processes),
+        TEST(test_pci_text),
+        TEST(test_gpm),
         TEST(test_gpm_mig),
+        TEST(test_xids),
+        TEST(test_multiprocessors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

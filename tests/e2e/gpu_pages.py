@@ -1,0 +1,223 @@
+#!/usr/bin/python3
+"""What the dialects of GPUs must say of the node in gpu.py, sample by sample.
+
+  gpu_pages.py DIALECT PAGE DIR   compare all of its samples that are of GPUs
+
+The truth is worked out from gpu.py's tables and the definitions of the peers
+(docs/dialects.md has where we differ); a sample too many is wrong as well."""
+import os
+import sys
+from fractions import Fraction
+
+from gpu import (DEVICE, DOES, GB, GPM, MIG, MULTIPROCESSORS, SHARED, SOURCE,
+                 TELLS, TRUTH, load, uuid_of)
+from prom import parse
+
+UID = {"2001": 1000, "2002": 1000, "2003": 1001, "2004": 1002, "2005": 1003}
+HOST = os.uname().nodename
+# nvml.h, nvmlClocksEventReason*: bit 0 first.
+REASONS = ("gpu_idle", "applications_clocks_setting", "sw_power_cap",
+           "hw_slowdown", "sync_boost", "sw_thermal_slowdown",
+           "hw_thermal_slowdown", "hw_power_brake_slowdown",
+           "display_clock_setting")
+CLOCKS = {"graphics": "graphics_clock", "sm": "sm_clock",
+          "mem": "memory_clock", "video": "video_clock"}
+ECC = {("corrected", "volatile"): "ecc_00",
+       ("uncorrected", "volatile"): "ecc_10",
+       ("corrected", "aggregate"): "ecc_01",
+       ("uncorrected", "aggregate"): "ecc_11"}
+PROFILE = {"graphics_util_percent": 1, "sm_util_percent": 2,
+           "sm_occupancy_percent": 3, "integer_util": 4,
+           "any_tensor_util_percent": 5, "dram_bw_util_percent": 10,
+           "fp64_util_percent": 11, "fp32_util_percent": 12,
+           "fp16_util_percent": 13}
+RATES = {"pcie_tx_per_sec": 20, "pcie_rx_per_sec": 21,
+         "nvlink_total_rx_per_sec": 60, "nvlink_total_tx_per_sec": 61}
+MIB = 1 << 20
+WHOLE = [str(gpu) for gpu in DOES]
+
+
+class Page:
+    def __init__(self):
+        self.samples = {}
+
+    def put(self, name, value, labels, **more):
+        if value is not None:
+            key = name, tuple(sorted({**labels, **more}.items()))
+            assert key not in self.samples, key
+            self.samples[key] = Fraction(value)
+
+
+def card_of(gpu):
+    return MIG[gpu][1] if gpu in MIG else int(gpu)
+
+
+def tells(card, key):
+    return TELLS.get(card, {}).get(key)
+
+
+def model_of(gpu):
+    return f"Made-{gpu}" if gpu in MIG else "Made"
+
+
+def holder(gpu):
+    """Of a shared one who has most of it."""
+    jobs = [(TRUTH[card_of(gpu)][job, g], job) for job, g in SOURCE if g == gpu]
+    return max(jobs)[1] if jobs else "0"
+
+
+def memory(gpu):
+    if gpu in MIG:
+        return 40 * GB, MIG[gpu][2] * GB
+    return 80 * GB, DOES[int(gpu)][1] * GB
+
+
+def active(gpu):
+    """Percent of multiprocessors, where profiling tells it."""
+    if gpu in MIG:
+        return MIG[gpu][4]
+    return GPM[2] if tells(int(gpu), "gpm") else None
+
+
+# --- nvidia_gpu_prometheus_exporter ------------------------------------------
+
+def card_labels(card):
+    return {"ordinal": str(card), "minor_number": str(7 - card),
+            "uuid": DEVICE % card, "name": "Made"}
+
+
+def nvidia_gpu(node, page):
+    def put(name, value, labels, **more):
+        page.put(f"nvidia_gpu_{name}", value, labels, **more)
+
+    put("num_devices", 8, {})
+    for card in range(8):
+        for (error, counter), key in ECC.items():
+            put("ecc_errors", tells(card, key), card_labels(card), error=error,
+                counter=counter)
+        if tells(card, "events") == 8:
+            last = [n for gpu, n in node["xids"] if gpu == card]
+            put("last_error", last[-1] if last else 0, card_labels(card))
+    for gpu in WHOLE + list(MIG):
+        card, job = card_of(gpu), holder(gpu)
+        labels = {**card_labels(card), "uuid": uuid_of(gpu),
+                  "name": model_of(gpu), "jobid": job,
+                  "userid": str(UID.get(job, 0)),
+                  "GPU_I_ID": str(MIG[gpu][2]) if gpu in MIG else ""}
+        total, used = memory(gpu)
+        put("memory_total_bytes", total, labels)
+        put("memory_used_bytes", used, labels)
+        if gpu not in MIG:
+            put("duty_cycle", DOES[card][0], labels)
+            put("power_usage_milliwatts", DOES[card][2] * 1000, labels)
+        put("temperature_celsius", tells(card, "temperature"), labels)
+        put("fanspeed_percent", tells(card, "fan"), labels)
+        for type_, key in CLOCKS.items():
+            put("clock", tells(card, key), labels, type=type_)
+        mask = tells(card, "throttle")
+        for bit, reason in enumerate(REASONS):
+            if mask is not None:
+                put("clock_event_reason", mask >> bit & 1, labels,
+                    reason=reason)
+        put("jobId", int(job), labels)
+        put("jobUid", UID.get(job, 0), labels)
+        if gpu in MIG and active(gpu) is not None:
+            put("sm_util_percent", Fraction(active(gpu)) / 100, labels)
+        if gpu not in MIG and tells(card, "gpm"):
+            for name, number in PROFILE.items():
+                put(name, Fraction(GPM[number]) / 100, labels)
+            for name, number in RATES.items():
+                put(name, GPM[number] * MIB, labels)
+
+
+# --- the others --------------------------------------------------------------
+
+def nvidia_smi(_, page):
+    for card in range(8):
+        labels = {"gpu": str(card), "instance": HOST.split(".")[0]}
+        page.put("temperature_gpu", tells(card, "temperature"), labels)
+        if card not in DOES:
+            continue
+        total, used = memory(str(card))
+        reserved = tells(card, "memory_reserved") or 0
+        page.put("utilization_gpu", DOES[card][0], labels)
+        page.put("utilization_memory", 1, labels)
+        page.put("memory_total", Fraction(total, MIB), labels)
+        page.put("memory_used", Fraction(used, MIB), labels)
+        page.put("memory_free", Fraction(total - used - reserved, MIB), labels)
+
+
+def ceems(_, page):
+    for job, gpu in SOURCE:
+        card = card_of(gpu)
+        labels = {"manager": "slurm", "hostname": HOST, "uuid": job,
+                  "index": str(card), "hindex": f"{HOST}/gpu-{card}",
+                  "gpuuuid": uuid_of(gpu),
+                  "gpuiid": str(MIG[gpu][2]) if gpu in MIG else ""}
+        share = TRUTH[4][job, gpu] if gpu == "4" else 1
+        page.put("ceems_compute_unit_gpu_index_flag", share, labels)
+        count = MULTIPROCESSORS if gpu in MIG else None
+        if tells(card, "cores") and gpu not in MIG:
+            count = tells(card, "cores") // 128  # of compute capability 9.0
+        page.put("ceems_compute_unit_gpu_sm_count", count, labels)
+
+
+def slurm_job_exporter(_, page):
+    def put(name, value, labels, **more):
+        page.put(f"slurm_job_{name}", value, labels, **more)
+
+    for job, gpu in SOURCE:
+        card, whole = card_of(gpu), gpu not in MIG
+        labels = {"slurmjobid": job, "gpu": gpu if whole else uuid_of(gpu),
+                  "gpu_type": model_of(gpu)}
+        total, used = memory(gpu)
+        part = TRUTH[4][job, gpu] if gpu == "4" else 1
+        put("memory_total_gpu", total, labels)
+        put("memory_usage_gpu", SHARED[job][1] * GB if gpu == "4" else used,
+            labels)
+        busy = DOES[card][0] if whole else None
+        put("utilization_gpu", busy if active(gpu) is None else active(gpu),
+            labels)
+        profiled = whole and tells(card, "gpm")
+        if whole:
+            put("power_gpu", DOES[card][2] * 1000 * part, labels)
+            put("utilization_gpu_memory", GPM[10] if profiled else 1, labels)
+        if not profiled:
+            continue
+        for name, number in (("sm_occupancy", 3), ("tensor", 5), ("fp64", 11),
+                             ("fp32", 12), ("fp16", 13)):
+            put(f"{name}_gpu", GPM[number], labels)
+        for name, tx, rx in (("pcie", 20, 21), ("nvlink", 61, 60)):
+            put(f"{name}_gpu", GPM[tx] * MIB, labels, direction="TX")
+            put(f"{name}_gpu", GPM[rx] * MIB, labels, direction="RX")
+
+
+# Which samples of a page are of GPUs, and which of their labels are of jobs and
+# not of this test.
+PEERS = {
+    "nvidia_gpu_prometheus_exporter": (nvidia_gpu, lambda name: True, ()),
+    "nvidia_smi_exporter": (nvidia_smi, lambda name: True, ()),
+    "ceems": (ceems, lambda name: "_gpu_" in name, ("cgrouphostname",)),
+    "slurm-job-exporter": (slurm_job_exporter, lambda name: "_gpu" in name,
+                           ("user", "account", "slurm_node")),
+}
+
+
+def main(dialect, path, where):
+    truth, ours, passed = PEERS[dialect]
+    want, got = Page(), Page()
+    truth(load(where), want)
+    for name, labels, value in parse(path):
+        if ours(name):
+            got.put(name, value, {k: v for k, v in labels.items()
+                                  if k not in passed})
+    bad = [f"{k}: {got.samples.get(k)}, want {v}"
+           for k, v in want.samples.items() if got.samples.get(k) != v]
+    bad += [f"{k}: nobody's" for k in got.samples if k not in want.samples]
+    print("\n".join(bad) or f"{len(want.samples)} samples of "
+          f"{len({k[0] for k in want.samples})} families")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

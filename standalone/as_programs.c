@@ -27,103 +27,6 @@ int bj_as_take_requests(struct bj_as *as, const struct bj_as_flag *flag,
                              n == 0 ? "10000" : value, err);
 }
 
-/* --- rivosinc ------------------------------------------------------------ */
-
-static int take_level(struct bj_as *as, const struct bj_as_flag *flag,
-                      const char *value, struct bj_err *err)
-{
-    (void)flag;
-    return bj_as_add(as, "--log.level=%s",
-                     strcmp(value, "warning") == 0 ? "warn" : value, err);
-}
-
-static int take_fallback(struct bj_as *as, const struct bj_as_flag *flag,
-                         const char *value, struct bj_err *err)
-{
-    (void)flag;
-    return bj_as_add(as, "--cluster.via=%s",
-                     strcmp(value, "true") == 0 ? "text" : "json", err);
-}
-
-/* A command: where it is we can be told, but the arguments are ours.  to is the
- * command of the original, whose arguments, or none, are all that is let by. */
-static int take_command(struct bj_as *as, const struct bj_as_flag *flag,
-                        const char *value, struct bj_err *err)
-{
-    struct bj_slice rest = bj_slice_str(value), theirs = bj_slice_str(flag->to);
-    struct bj_slice program = {0}, name = {0}, directory;
-    bj_slice_word(&rest, &program);
-    bj_slice_word(&theirs, &name);
-    directory = program;
-    while (directory.n > 0 && directory.p[directory.n - 1] != '/')
-        directory.n--;
-    program.p += directory.n;
-    program.n -= directory.n;
-    rest = bj_slice_trim(rest);
-    if (!bj_slice_eq(program, name) ||
-        !(rest.n == 0 || bj_slice_eq(rest, BJ_SLICE("--json")) ||
-          bj_slice_eq(rest, bj_slice_trim(theirs))))
-        return bj_err_set(err, -EINVAL,
-                          "%s: only the directory of '%.*s' can be chosen; its "
-                          "arguments are ours",
-                          flag->name, (int)name.n, name.p);
-    char path[512];
-    if (directory.n == 0)
-        return 0;
-    if (directory.n > sizeof(path))
-        return bj_err_set(err, -EINVAL, "%s is too long", flag->name);
-    memcpy(path, directory.p, directory.n);
-    path[directory.n > 1 ? directory.n - 1 : 1] = '\0';
-    return bj_as_add(as, "--cluster.path=%s", path, err);
-}
-
-static const struct bj_as_flag rivos[] = {
-    {COPY("web.listen-address", "web.listen-address")},
-    {COPY("web.telemetry-path", "web.telemetry-path")},
-    {COPY("web.log-level", "log.level"), .env = "LOGLEVEL", .take = take_level},
-    {COPY("slurm.poll-limit", "cluster.interval"), .env = "POLL_LIMIT"},
-    {COPY("CLI_TIMEOUT", "cluster.timeout"), .env = "CLI_TIMEOUT",
-     .only_env = true},
-    {SWITCH("slurm.cli-fallback"), .take = take_fallback,
-     .to = "--cluster.via=text"},
-    {.name = "slurm.squeue-cli",
-     .take = take_command,
-     .to = "squeue --states=all -h -r -o {\"a\": \"%a\", \"id\": %A, "
-           "\"end_time\": \"%e\", \"u\": \"%u\", \"state\": \"%T\", \"p\": "
-           "\"%P\", \"cpu\": %C, \"mem\": \"%m\", \"array_id\": \"%K\", \"r\": "
-           "\"%R\"}"},
-    {.name = "slurm.sinfo-cli",
-     .take = take_command,
-     .to = "sinfo -h -o {\"s\": \"%T\", \"mem\": %m, \"n\": \"%n\", \"l\": "
-           "\"%O\", \"p\": \"%R\", \"fmem\": \"%e\", \"cstate\": \"%C\", "
-           "\"w\": %w}"},
-    {.name = "slurm.lic-cli",
-     .take = take_command,
-     .to = "scontrol show lic --json"},
-    {.name = "slurm.diag-cli", .take = take_command, .to = "sdiag --json"},
-    {.name = "slurm.sacctmgr-cli",
-     .take = take_command,
-     .to = "sacctmgr show assoc "
-           "format=User,Account,GrpCPU,GrpMem,GrpJobs,GrpSubmit --noheader "
-           "--parsable2"},
-    {SWITCH("slurm.collect-licenses"), .to = "--cluster.source=licenses"},
-    {SWITCH("slurm.collect-diags"), .to = "--cluster.source=diag"},
-    {SWITCH("slurm.collect-limits"), .to = "--cluster.source=limits"},
-    {SWITCH("trace.enabled"), .to = "--trace.enabled"},
-    {COPY("trace.path", "trace.path")},
-    {COPY("trace.rate", "trace.rate")},
-    {COPY("metrics.exclude", "dialect.exclude")},
-    {.name = NULL},
-};
-
-static const struct bj_as_program prometheus_slurm_exporter = {
-    .names = NAMES("prometheus-slurm-exporter"),
-    .style = BJ_AS_GO,
-    .first = "--web.dialect=prometheus-slurm-exporter --cluster.interval=10 "
-             "--cluster.source=none",
-    .flags = rivos,
-};
-
 /* --- vpenso -------------------------------------------------------------- */
 
 static const struct bj_as_flag vpenso_flags[] = {
@@ -407,7 +310,7 @@ const struct bj_as_program *const bj_as_programs[] = {
     &jobstats,
     &mila,
     &nvidia_gpu,
-    &prometheus_slurm_exporter,
+    &bj_as_prometheus_slurm_exporter,
     &slurm_job_exporter,
     &vpenso,
     NULL,

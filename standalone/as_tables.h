@@ -47,7 +47,8 @@ int bj_as_take_if_any(struct bj_as *as, const struct bj_as_flag *flag,
 int bj_as_take_requests(struct bj_as *as, const struct bj_as_flag *flag,
                         const char *value, struct bj_err *err);
 
-/* as_ceems.c */
+/* as_ceems.c, as_slurm.c */
 extern const struct bj_as_program bj_as_ceems;
+extern const struct bj_as_program bj_as_prometheus_slurm_exporter;
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/command.h"
 #include "base/file.h"
+#include "core/cluster/command.h"
 #include "sched/lines.h"
 #include "sched/slurmrestd.h"
 
@@ -18,7 +19,8 @@ struct bj_cluster_asker {
     bool no_json[BJ_CLUSTER_SOURCES]; /* its command does not know --json */
     bool no_sinfo;              /* nor does what sinfo --json says have nodes */
     struct bj_slurmrestd *rest; /* NULL unless by it */
-    char env_conf[4096];        /* SLURM_CONF=... */
+    struct bj_cluster_command command;
+    char env_conf[4096]; /* SLURM_CONF=... */
 };
 
 static bool is_set(const char *s)
@@ -57,10 +59,12 @@ int bj_cluster_asker_new(const struct bj_cluster_conf *conf,
         (size_t)snprintf(a->env_conf, sizeof(a->env_conf), "SLURM_CONF=%s",
                          conf->slurm_conf) >= sizeof(a->env_conf))
         r = bj_err_set(err, -EINVAL, "cluster.slurm-conf is too long");
+    if (r == 0)
+        r = bj_cluster_command_init(&a->command, conf, err);
     if (r == 0 && a->way == REST)
         r = new_rest(a, err);
     if (r < 0) {
-        free(a);
+        bj_cluster_asker_free(a);
         return r;
     }
     *ret = a;
@@ -72,6 +76,7 @@ void bj_cluster_asker_free(struct bj_cluster_asker *a)
     if (!a)
         return;
     bj_slurmrestd_free(a->rest);
+    bj_cluster_command_free(&a->command);
     free(a);
 }
 
@@ -81,6 +86,7 @@ struct reading {
     struct bj_cluster_asker *asker;
     const atomic_bool *abort;
     struct bj_cluster_work *work;
+    enum bj_cluster_source id;
     const struct bj_cluster_reader *reader;
     bool text; /* what comes is read line by line */
     struct bj_lines lines;
@@ -127,11 +133,13 @@ static int run_command(struct reading *r, const char *const *argv,
 {
     static const struct bj_slice option = {"--json", 6};
     const struct bj_cluster_asker *a = r->asker;
+    const bool wrapped = a->command.front.n > 0;
+    struct bj_cluster_line line;
     const char *env[] = {"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0",
                          *a->env_conf ? a->env_conf : NULL, NULL};
     struct bj_command cmd = {
-        .argv = argv,
-        .path = is_set(a->conf->path) ? a->conf->path : NULL,
+        .argv = line.argv,
+        .path = is_set(a->conf->path) && !wrapped ? a->conf->path : NULL,
         .env = env,
         .deadline_usec = a->conf->timeout_usec,
         .sink = sink,
@@ -139,7 +147,10 @@ static int run_command(struct reading *r, const char *const *argv,
         .abort = r->abort,
     };
     struct bj_command_result res = {0};
-    int e = bj_command_run(&cmd, &res, err);
+    int e = bj_cluster_command_line(&a->command, r->id, argv, env, &line, err);
+    if (e < 0)
+        return e;
+    e = bj_command_run(&cmd, &res, err);
     if (ret_no_json)
         *ret_no_json =
             e == -EREMOTEIO && memmem(res.complaint, res.complaint_len,
@@ -210,20 +221,19 @@ static int read_sinfo(struct reading *r, struct bj_err *err)
 
 /* Which of Slurm's commands know --json depends on its version: those that do
  * not are asked for their text from then on. */
-static int read_json(struct reading *r, enum bj_cluster_source id,
-                     struct bj_err *err)
+static int read_json(struct reading *r, struct bj_err *err)
 {
     const char *const *argv = r->reader->json < BJ_SLURMJSON_KINDS
                                   ? bj_slurmjson_argv[r->reader->json]
                                   : NULL;
-    bool *no_json = &r->asker->no_json[id], refused = false;
+    bool *no_json = &r->asker->no_json[r->id], refused = false;
     if (argv && !*no_json) {
         int e = run_json(r, argv, &refused, err);
         if (!refused)
             return e;
         *no_json = true;
     }
-    return id == BJ_CLUSTER_NODES ? read_sinfo(r, err) : read_text(r, err);
+    return r->id == BJ_CLUSTER_NODES ? read_sinfo(r, err) : read_text(r, err);
 }
 
 /* --- slurmrestd -----------------------------------------------------------*/
@@ -263,12 +273,11 @@ static int read_name(struct reading *r, struct bj_err *err)
     return e;
 }
 
-static int read_rest(struct reading *r, enum bj_cluster_source id,
-                     struct bj_err *err)
+static int read_rest(struct reading *r, struct bj_err *err)
 {
     if (!r->reader->argv)
         return read_text(r, err);
-    if (id == BJ_CLUSTER_CONFIG)
+    if (r->id == BJ_CLUSTER_CONFIG)
         return read_name(r, err);
     if (r->reader->db && r->work->name.n == 0)
         return bj_err_set(err, -EAGAIN,
@@ -302,12 +311,13 @@ int bj_cluster_ask(struct bj_cluster_asker *a, enum bj_cluster_source id,
     struct reading r = {.asker = a,
                         .abort = abort,
                         .work = w,
+                        .id = id,
                         .reader = &bj_cluster_readers[id]};
     int e = bj_cluster_work_begin(w);
     if (e < 0)
         return bj_err_set(err, e, "%s", r.reader->name);
     e = a->way == TEXT   ? read_text(&r, err)
-        : a->way == JSON ? read_json(&r, id, err)
-                         : read_rest(&r, id, err);
+        : a->way == JSON ? read_json(&r, err)
+                         : read_rest(&r, err);
     return e < 0 ? e : end_work(&r, err);
 }

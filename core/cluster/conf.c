@@ -130,6 +130,26 @@ const struct bj_opt bj_cluster_opts[] = {
      .arg = "DIRS",
      .help = "Directories with the scheduler's commands, ':' between; the "
              "usual ones when not given."},
+    {.name = "cluster.command-prefix",
+     .kind = BJ_OPT_STR,
+     .off = AT(prefix),
+     .preset = "",
+     .arg = "WORDS",
+     .help =
+         "What stands in front of each of the scheduler's commands, such as "
+         "'sudo -u slurm' or 'ssh head'; words have blanks between."},
+    {.name = "cluster.jobs",
+     .kind = BJ_OPT_LIST,
+     .off = AT(jobs),
+     .arg = "WHAT=VALUE",
+     .help = "Only jobs that have this partition, state, node, account, user, "
+             "qos or reservation are told of: partition=batch,long."},
+    {.name = "cluster.nodes",
+     .kind = BJ_OPT_LIST,
+     .off = AT(nodes),
+     .arg = "WHAT=VALUE",
+     .help = "Only nodes that have this partition or state, or are this node, "
+             "are told of."},
     {.name = "cluster.slurm-conf",
      .kind = BJ_OPT_STR,
      .off = AT(slurm_conf),

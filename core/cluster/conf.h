@@ -19,10 +19,12 @@ struct bj_cluster_conf {
     bool each_job; /* figures of each job are wanted, too; no option: whoever
                       has a use for them sets it */
     uint64_t gpu_idle_cpus;
-    char *constants;  /* file of named numbers; empty: none */
-    char *path;       /* where the commands are; empty: the usual places */
-    char *slurm_conf; /* SLURM_CONF for them; empty: none */
-    char *via;        /* "text", "json", "rest": how the scheduler is asked */
+    char *constants; /* file of named numbers; empty: none */
+    char *path;      /* where the commands are; empty: the usual places */
+    char *prefix;    /* words in front of each; empty: none */
+    struct bj_strv jobs, nodes; /* "partition=a": only these are told of */
+    char *slurm_conf;           /* SLURM_CONF for them; empty: none */
+    char *via; /* "text", "json", "rest": how the scheduler is asked */
     /* slurmrestd, as in sched/slurmrestd.h */
     char *rest_url, *rest_socket, *rest_user, *rest_token_file, *rest_ca_file;
     uint64_t rest_version;

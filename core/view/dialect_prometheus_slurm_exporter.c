@@ -1,4 +1,4 @@
-/* The names of rivosinc's prometheus-slurm-exporter 1.7. */
+/* The names of rivosinc's prometheus-slurm-exporter 1.7, and three of 1.8. */
 #include "core/view/dialect_cluster.h"
 
 #define ROW(text_name, text, ...)                                              \
@@ -84,6 +84,31 @@ static uint64_t weight(const void *record)
     return ((const struct bj_nodes_stat *)record)->weight;
 }
 
+/* Jobs in these states have what they were given; others ask for it, or had
+ * it. */
+static uint64_t if_held(const struct bj_jobs_stat *s, uint64_t v)
+{
+    static const char *const states[] = {"RUNNING",    "SUSPENDED", "STOPPED",
+                                         "COMPLETING", "RESIZING",  "SIGNALING",
+                                         "CONFIGURING"};
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (bj_slice_eq(s->sub.key[0], bj_slice_str(states[i])))
+            return v;
+    return 0;
+}
+
+static uint64_t held_cpus(const void *record)
+{
+    const struct bj_jobs_stat *s = record;
+    return if_held(s, s->cpus);
+}
+
+static uint64_t held_bytes(const void *record)
+{
+    const struct bj_jobs_stat *s = record;
+    return if_held(s, s->mem_bytes);
+}
+
 static const struct bj_dialect_row rows[] = {
     ROW("slurm_user_state_total", "Jobs of the user.",
         JOBS(BJ_CL_USER_JOBS, jobs), BY_STATE("username")),
@@ -107,6 +132,14 @@ static const struct bj_dialect_row rows[] = {
           JOBS(BJ_CL_JOBS, mem_bytes), FEATURE),
     ROW("slurm_pending_reason_total", "Pending jobs by reason.",
         JOBS(BJ_CL_PENDING, jobs), .key = {"reason"}),
+    ROW("slurm_jobs_state_count", "Jobs in the state.",
+        BJ_IN_SUMS(BJ_CL_JOBS, bj_jobs_stat, jobs), .key = {"state"}),
+    ROW("slurm_jobs_total_alloc_cpus", "CPUs that jobs have.",
+        BJ_IN_SUMS(BJ_CL_JOBS, bj_jobs_stat, cpus), .map = bj_dialect_no_key,
+        .value = held_cpus, BJ_OR_ZERO(QUEUE)),
+    BYTES("slurm_jobs_total_alloc_mem", "Memory that jobs have, in bytes.",
+          BJ_IN_SUMS(BJ_CL_JOBS, bj_jobs_stat, mem_bytes),
+          .map = bj_dialect_no_key, .value = held_bytes, BJ_OR_ZERO(QUEUE)),
     TOOK("slurm_job_scrape_duration", "queue"),
     BAD_LINES("job_scrape_errors"),
     /* What its README calls the same. */

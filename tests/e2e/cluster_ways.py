@@ -47,7 +47,7 @@ def versions():
 
 def differ(way, a, b):
     new = versions() >= (23, 2)
-    untold = () if new else tuple(UNTOLD[way])
+    untold = () if new else tuple(UNTOLD.get(way, []))
     bad = []
     for key in sorted(set(a) | set(b)):
         name = key[0]

@@ -39,10 +39,13 @@ at() { # way command...: with its url
     "$@"
 }
 
-ways=json
+ways="json wrapped"
 start_way json --cluster.via=json --cluster.source=shares
+# Behind a word that drops the environment, as sudo and ssh do.
+start_way wrapped --cluster.command-prefix='env -i' --cluster.source=shares \
+    --cluster.path="$(dirname "$(command -v squeue)")"
 if command -v slurmrestd >/dev/null; then
-    ways="json socket tcp"
+    ways="json wrapped socket tcp"
     start_restd socket "" -a rest_auth/local "unix:$rest_dir/socket"
     start_restd tcp SLURM_JWT=daemon -a rest_auth/jwt "127.0.0.1:$rest_port"
     (umask 077 && scontrol token username=root lifespan=86400 >"$tmp/token")
@@ -68,6 +71,22 @@ urls=
 for way in $ways; do eval "urls=\"\$urls $way=\$url_$way\""; done
 # shellcheck disable=SC2086
 absorb "$top/tests/e2e/cluster_ways.py" "$url" $urls
+
+# --- some of it only -----------------------------------------------------------
+
+start_way some --cluster.jobs=partition=test --cluster.jobs=state=R,PD \
+    --cluster.nodes=partition=big
+check "some jobs and nodes are seen" wait_for 30 at some shows \
+    batchjob_cluster_source_success source=limits
+only() { # label metric: its values
+    $prom label "$tmp/page" "$1" "$2" | sort -u | xargs
+}
+at some scrape
+is "jobs of one partition, or of one of several" \
+    "$(only partition batchjob_partition_jobs)" "test test,batch"
+is "in two states" "$(only state batchjob_cluster_jobs)" "PENDING RUNNING"
+is "nodes of another" "$(only node batchjob_cluster_node_cpus)" "bjx1 bjx2 bjx3"
+kill "$pid_some"
 
 # --- who asks how often ---------------------------------------------------------
 

@@ -127,6 +127,10 @@ def rivos():
                              ("feature", dict(feature=""))):
             add(want, "slurm_%s_cpu_alloc" % name, j["cpu"], **labels)
             add(want, "slurm_%s_mem_alloc" % name, mem, **labels)
+        add(want, "slurm_jobs_state_count", 1, state=j["state"])
+        held = j["state"] in ("RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "CONFIGURING")
+        add(want, "slurm_jobs_total_alloc_cpus", held * j["cpu"])
+        add(want, "slurm_jobs_total_alloc_mem", held * mem)
         if j["state"] == "PENDING":
             reason = j["r"].strip("()").split(",")[0]
             add(want, "slurm_pending_reason_total", 1, reason=reason)

@@ -9,7 +9,7 @@ missing=$("$top/tests/deps" -n test slurm) ||
     skip_all "not installed: $missing"
 
 # Findings of promtool that are names which the others have chosen.
-chosen='slurm_rpc_msg_type_count slurm_rpc_user_count slurm_node_count_per_state
+chosen='slurm_jobs_state_count slurm_rpc_msg_type_count slurm_rpc_user_count slurm_node_count_per_state
     slurm_backfill_job_count slurm_backfill_cycle_count slurm_daemon_thread_count
     slurm_partition_node_count slurm_user_state_total slurm_feature_total
     slurm_account_job_state_total slurm_partition_job_state_total

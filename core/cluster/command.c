@@ -1,0 +1,183 @@
+#include "core/cluster/command.h"
+
+#include "base/slice.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What jobs and nodes can be chosen by, and which option that is. */
+static const struct {
+    const char *what, *jobs, *nodes; /* of squeue, of sinfo; NULL: of neither */
+} choices[] = {
+    {"partition", "--partition", "--partition"},
+    {"state", "--states", "--states"},
+    {"node", "--nodelist", "--nodes"},
+    {"account", "--account", NULL},
+    {"user", "--user", NULL},
+    {"qos", "--qos", NULL},
+    {"reservation", "--reservation", NULL},
+};
+
+/* A text of two parts, in the list's memory. */
+static int add(struct bj_strv *list, const char *a, struct bj_slice b,
+               struct bj_err *err)
+{
+    char **v = realloc(list->v, (list->n + 1) * sizeof(*v));
+    const size_t n = strlen(a);
+    char *text = v ? malloc(n + b.n + 1) : NULL;
+    if (v)
+        list->v = v;
+    if (!text)
+        return bj_err_set(err, -ENOMEM, "cluster");
+    memcpy(text, a, n);
+    if (b.n > 0)
+        memcpy(text + n, b.p, b.n);
+    text[n + b.n] = '\0';
+    v[list->n++] = text;
+    return 0;
+}
+
+static void drop(struct bj_strv *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->v[i]);
+    free(list->v);
+    *list = (struct bj_strv){0};
+}
+
+/* The option of "partition=a"; NULL: there is none. */
+static const char *option_of(struct bj_slice what, bool nodes)
+{
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+        if (bj_slice_eq(what, bj_slice_str(choices[i].what)))
+            return nodes ? choices[i].nodes : choices[i].jobs;
+    return NULL;
+}
+
+static bool has(const struct bj_strv *list, const char *option)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strncmp(list->v[i], option, strlen(option)) == 0)
+            return true;
+    return false;
+}
+
+static int choose(const struct bj_strv *given, bool nodes, struct bj_strv *ret,
+                  struct bj_err *err)
+{
+    const char *name = nodes ? "cluster.nodes" : "cluster.jobs";
+    int r = 0;
+    for (size_t i = 0; i < given->n && r == 0; i++) {
+        struct bj_slice value = bj_slice_str(given->v[i]), what = {0};
+        char text[64];
+        bj_slice_field(&value, '=', &what);
+        const char *option = option_of(what, nodes);
+        if (!option || value.n == 0)
+            return bj_err_set(err, -EINVAL,
+                              "%s: '%.80s' is not WHAT=VALUE with one of "
+                              "partition, state, node%s",
+                              name, given->v[i],
+                              nodes ? "" : ", account, user, qos, reservation");
+        snprintf(text, sizeof(text), "%s=", option);
+        if (has(ret, text))
+            return bj_err_set(err, -EINVAL,
+                              "%s: %.*s is there twice; several values have "
+                              "commas between",
+                              name, (int)what.n, what.p);
+        r = add(ret, text, value, err);
+    }
+    return r;
+}
+
+static int check(const struct bj_cluster_command *c, struct bj_err *err)
+{
+    const struct bj_cluster_conf *conf = c->conf;
+    const char *via = conf->via && *conf->via ? conf->via : "text";
+    if (strcmp(via, "text") != 0 && c->jobs.n + c->nodes.n > 0)
+        return bj_err_set(err, -EINVAL,
+                          "cluster.jobs and cluster.nodes need cluster.via "
+                          "text: the others tell of all");
+    if (strcmp(via, "rest") == 0 && c->front.n > 0)
+        return bj_err_set(err, -EINVAL,
+                          "cluster.command-prefix: cluster.via rest runs no "
+                          "commands");
+    if (c->front.n > 0 && conf->path && strchr(conf->path, ':'))
+        return bj_err_set(err, -EINVAL,
+                          "cluster.path: behind a cluster.command-prefix it "
+                          "can be one directory only");
+    if (c->front.n + c->jobs.n + c->nodes.n > BJ_CLUSTER_WORDS / 2)
+        return bj_err_set(err, -EINVAL,
+                          "cluster.command-prefix has too many words");
+    return 0;
+}
+
+int bj_cluster_command_init(struct bj_cluster_command *c,
+                            const struct bj_cluster_conf *conf,
+                            struct bj_err *err)
+{
+    struct bj_slice rest = bj_slice_str(conf->prefix), word;
+    int r = 0;
+    *c = (struct bj_cluster_command){.conf = conf};
+    while (r == 0 && bj_slice_word(&rest, &word))
+        r = add(&c->front, "", word, err);
+    if (r == 0)
+        r = choose(&conf->jobs, false, &c->jobs, err);
+    if (r == 0)
+        r = choose(&conf->nodes, true, &c->nodes, err);
+    if (r == 0)
+        r = check(c, err);
+    if (r < 0)
+        bj_cluster_command_free(c);
+    return r;
+}
+
+void bj_cluster_command_free(struct bj_cluster_command *c)
+{
+    drop(&c->front);
+    drop(&c->jobs);
+    drop(&c->nodes);
+}
+
+/* sinfo does not take --all and --partition together. */
+static bool excluded(const struct bj_cluster_command *c,
+                     enum bj_cluster_source id, const char *arg)
+{
+    return id == BJ_CLUSTER_NODES && strcmp(arg, "--all") == 0 &&
+           has(&c->nodes, "--partition=");
+}
+
+int bj_cluster_command_line(const struct bj_cluster_command *c,
+                            enum bj_cluster_source id, const char *const *argv,
+                            const char *const *env, struct bj_cluster_line *ret,
+                            struct bj_err *err)
+{
+    const struct bj_strv *more = id == BJ_CLUSTER_QUEUE   ? &c->jobs
+                                 : id == BJ_CLUSTER_NODES ? &c->nodes
+                                                          : NULL;
+    const char *path = c->conf->path;
+    size_t n = 0, most = BJ_CLUSTER_WORDS - 1;
+    for (size_t i = 0; i < c->front.n && n < most; i++)
+        ret->argv[n++] = c->front.v[i];
+    if (n > 0)
+        ret->argv[n++] = "env";
+    for (size_t i = 0; c->front.n > 0 && env[i] && n < most; i++)
+        ret->argv[n++] = env[i];
+    const size_t name = n;
+    for (size_t i = 0; argv[i] && n < most; i++)
+        if (!excluded(c, id, argv[i]))
+            ret->argv[n++] = argv[i];
+    for (size_t i = 0; more && i < more->n && n < most; i++)
+        ret->argv[n++] = more->v[i];
+    ret->argv[n] = NULL;
+    if (n == most)
+        return bj_err_set(err, -E2BIG, "%s has too many words", argv[0]);
+    if (c->front.n == 0 || !path || !*path)
+        return 0;
+    /* Where it is to be found, which may be another machine. */
+    if ((size_t)snprintf(ret->program, sizeof(ret->program), "%s/%s", path,
+                         argv[0]) >= sizeof(ret->program))
+        return bj_err_set(err, -E2BIG, "cluster.path is too long");
+    ret->argv[name] = ret->program;
+    return 0;
+}

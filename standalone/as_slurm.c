@@ -1,0 +1,253 @@
+/* The flags of prometheus-slurm-exporter, among them whole command lines.  What
+ * is asked for and how it is written is ours; what stands in front of a
+ * command, where it is, and which jobs and nodes it is to tell of are the
+ * site's. */
+#include "standalone/as_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Arguments of a command that we know. */
+struct known {
+    const char *words;  /* ways to write it, blanks between */
+    const char *option; /* of ours that it becomes; NULL: it is ours already */
+    bool value;         /* it has a value */
+    const char *only;   /* a value that is ours already; NULL: none */
+};
+
+static const struct known squeue_args[] = {
+    {.words = "-h --noheader -r --array -a --all --json --local"},
+    {.words = "-o --format -O --Format", .value = true},
+    {"-p --partition", "--cluster.jobs=partition=%s", true, NULL},
+    {"-t --states", "--cluster.jobs=state=%s", true, "all"},
+    {"-w --nodelist", "--cluster.jobs=node=%s", true, NULL},
+    {"-A --account", "--cluster.jobs=account=%s", true, NULL},
+    {"-u --user", "--cluster.jobs=user=%s", true, NULL},
+    {"-q --qos", "--cluster.jobs=qos=%s", true, NULL},
+    {"-R --reservation", "--cluster.jobs=reservation=%s", true, NULL},
+    {.words = NULL},
+};
+static const struct known sinfo_args[] = {
+    {.words = "-h --noheader -N --Node -a --all -e --exact --json --local"},
+    {.words = "-o --format -O --Format", .value = true},
+    {"-p --partition", "--cluster.nodes=partition=%s", true, NULL},
+    {"-t --states", "--cluster.nodes=state=%s", true, "all"},
+    {"-n --nodes", "--cluster.nodes=node=%s", true, NULL},
+    {.words = NULL},
+};
+static const struct known scontrol_args[] = {
+    {.words = "show lic license licenses --json -o --oneliner -a --all"},
+    {.words = NULL},
+};
+static const struct known sdiag_args[] = {
+    {.words = "--json -a --all"},
+    {.words = NULL},
+};
+static const struct known sacctmgr_args[] = {
+    {.words = "show list assoc associations -n --noheader -p --parsable -P "
+              "--parsable2"},
+    {.words = "format", .value = true},
+    {.words = NULL},
+};
+
+static const struct {
+    const char *flag, *name;
+    const struct known *args;
+} commands[] = {
+    {"slurm.squeue-cli", "squeue", squeue_args},
+    {"slurm.sinfo-cli", "sinfo", sinfo_args},
+    {"slurm.lic-cli", "scontrol", scontrol_args},
+    {"slurm.diag-cli", "sdiag", sdiag_args},
+    {"slurm.sacctmgr-cli", "sacctmgr", sacctmgr_args},
+};
+
+static const char front_option[] = "--cluster.command-prefix=";
+
+static char *copy(struct bj_slice s)
+{
+    return strndup(s.n > 0 ? s.p : "", s.n);
+}
+
+static int add(struct bj_as *as, const char *option, struct bj_slice value,
+               struct bj_err *err)
+{
+    char *text = copy(value);
+    int r = text ? bj_as_add(as, option, text, err)
+                 : bj_err_set(err, -ENOMEM, "arguments");
+    free(text);
+    return r;
+}
+
+/* The words in front of the command's name: those of all commands. */
+static int take_front(struct bj_as *as, const struct bj_as_flag *flag,
+                      struct bj_slice front, struct bj_err *err)
+{
+    const char *had = NULL;
+    bool others = false;
+    for (size_t i = 0; i < as->argv.n; i++)
+        if (strncmp(as->argv.v[i], front_option, strlen(front_option)) == 0)
+            had = as->argv.v[i] + strlen(front_option);
+    for (const struct bj_as_flag *f = as->program->flags; f->name; f++)
+        others |= f != flag && f->take == flag->take &&
+                  as->seen >> (f - as->program->flags) & 1;
+    if ((had || others) && !bj_slice_eq(bj_slice_str(had), front))
+        return bj_err_set(err, -EINVAL,
+                          "%s: the words in front of the command must be the "
+                          "same for all commands",
+                          flag->name);
+    return front.n > 0 && !had
+               ? add(as, "--cluster.command-prefix=%s", front, err)
+               : 0;
+}
+
+/* A format of JSON has blanks in it. */
+static void skip_format(struct bj_slice value, struct bj_slice *rest)
+{
+    bool open = value.n > 0 && *value.p == '{';
+    while (open && value.p[value.n - 1] != '}' && bj_slice_word(rest, &value))
+        ;
+}
+
+/* Is the argument written so?  *value is what stands behind it, if anything. */
+static bool is_written(const struct known *k, struct bj_slice arg,
+                       struct bj_slice *value)
+{
+    struct bj_slice rest = bj_slice_str(k->words), word;
+    while (bj_slice_word(&rest, &word)) {
+        const bool letter = word.n == 2 && *word.p == '-';
+        *value = (struct bj_slice){0};
+        if (bj_slice_eq(arg, word))
+            return true;
+        if (!k->value || !bj_slice_starts(arg, word))
+            continue;
+        *value = (struct bj_slice){arg.p + word.n, arg.n - word.n};
+        if (letter)
+            return true;
+        if (*value->p == '=') {
+            value->p++;
+            value->n--;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int take_arg(struct bj_as *as, const struct bj_as_flag *flag,
+                    const struct known *k, struct bj_slice arg,
+                    struct bj_slice *rest, struct bj_err *err)
+{
+    struct bj_slice value = {0};
+    while (k->words && !is_written(k, arg, &value))
+        k++;
+    if (!k->words)
+        return bj_err_set(err, -EINVAL,
+                          "%s: '%.*s' is not to be had: its arguments are "
+                          "ours, but for those that choose jobs and nodes",
+                          flag->name, (int)(arg.n < 80 ? arg.n : 80), arg.p);
+    if (!k->value)
+        return 0;
+    if (value.n == 0 && !bj_slice_word(rest, &value))
+        return bj_err_set(err, -EINVAL, "%s: '%.*s' needs a value", flag->name,
+                          (int)arg.n, arg.p);
+    if (!k->option)
+        skip_format(value, rest);
+    return !k->option || bj_slice_eq(value, bj_slice_str(k->only))
+               ? 0
+               : add(as, k->option, value, err);
+}
+
+/* Cut what is in front of the command's name, the name, and its directory. */
+static bool find_name(struct bj_slice *rest, struct bj_slice name,
+                      struct bj_slice *front, struct bj_slice *directory)
+{
+    const char *begin = rest->p;
+    struct bj_slice word;
+    while (bj_slice_word(rest, &word)) {
+        *directory = word;
+        while (directory->n > 0 && directory->p[directory->n - 1] != '/')
+            directory->n--;
+        const struct bj_slice last = {word.p + directory->n,
+                                      word.n - directory->n};
+        if (!bj_slice_eq(last, name))
+            continue;
+        *front =
+            bj_slice_trim((struct bj_slice){begin, (size_t)(word.p - begin)});
+        directory->n -= directory->n > 1;
+        return true;
+    }
+    return false;
+}
+
+static int take_command(struct bj_as *as, const struct bj_as_flag *flag,
+                        const char *value, struct bj_err *err)
+{
+    struct bj_slice rest = bj_slice_str(value), front, directory, arg;
+    size_t i = 0;
+    while (strcmp(commands[i].flag, flag->name) != 0)
+        i++;
+    if (!find_name(&rest, bj_slice_str(commands[i].name), &front, &directory))
+        return bj_err_set(err, -EINVAL, "%s: there is no %s in it", flag->name,
+                          commands[i].name);
+    int r = take_front(as, flag, front, err);
+    if (r == 0 && directory.n > 0)
+        r = add(as, "--cluster.path=%s", directory, err);
+    while (r == 0 && bj_slice_word(&rest, &arg))
+        r = take_arg(as, flag, commands[i].args, arg, &rest, err);
+    return r;
+}
+
+static int take_level(struct bj_as *as, const struct bj_as_flag *flag,
+                      const char *value, struct bj_err *err)
+{
+    (void)flag;
+    return bj_as_add(as, "--log.level=%s",
+                     strcmp(value, "warning") == 0 ? "warn" : value, err);
+}
+
+static int take_fallback(struct bj_as *as, const struct bj_as_flag *flag,
+                         const char *value, struct bj_err *err)
+{
+    (void)flag;
+    return bj_as_add(as, "--cluster.via=%s",
+                     strcmp(value, "true") == 0 ? "text" : "json", err);
+}
+
+#define COMMAND(flag)                                                          \
+    {                                                                          \
+        .name = flag, .take = take_command,                                    \
+        .why = "words in front (cluster.command-prefix), directory "           \
+               "(cluster.path), and what chooses jobs and nodes"               \
+    }
+
+static const struct bj_as_flag flags[] = {
+    {COPY("web.listen-address", "web.listen-address")},
+    {COPY("web.telemetry-path", "web.telemetry-path")},
+    {COPY("web.log-level", "log.level"), .env = "LOGLEVEL", .take = take_level},
+    {COPY("slurm.poll-limit", "cluster.interval"), .env = "POLL_LIMIT"},
+    {COPY("CLI_TIMEOUT", "cluster.timeout"), .env = "CLI_TIMEOUT",
+     .only_env = true},
+    {SWITCH("slurm.cli-fallback"), .take = take_fallback,
+     .to = "--cluster.via=text"},
+    COMMAND("slurm.squeue-cli"),
+    COMMAND("slurm.sinfo-cli"),
+    COMMAND("slurm.lic-cli"),
+    COMMAND("slurm.diag-cli"),
+    COMMAND("slurm.sacctmgr-cli"),
+    {SWITCH("slurm.collect-licenses"), .to = "--cluster.source=licenses"},
+    {SWITCH("slurm.collect-diags"), .to = "--cluster.source=diag"},
+    {SWITCH("slurm.collect-limits"), .to = "--cluster.source=limits"},
+    {SWITCH("trace.enabled"), .to = "--trace.enabled"},
+    {COPY("trace.path", "trace.path")},
+    {COPY("trace.rate", "trace.rate")},
+    {COPY("metrics.exclude", "dialect.exclude")},
+    {.name = NULL},
+};
+
+const struct bj_as_program bj_as_prometheus_slurm_exporter = {
+    .names = NAMES("prometheus-slurm-exporter"),
+    .style = BJ_AS_GO,
+    .first = "--web.dialect=prometheus-slurm-exporter --cluster.interval=10 "
+             "--cluster.source=none",
+    .flags = flags,
+};

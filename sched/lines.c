@@ -2,7 +2,14 @@
 
 enum { PIECE = 64 << 10 };
 
-bool bj_lines_put(struct bj_lines *l, struct bj_slice *piece)
+enum found {
+    MORE, /* no whole line: put in more */
+    LINE, /* a line, without its newline */
+    LONG, /* the first max bytes of one that is longer */
+};
+
+/* Take up to PIECE off *piece; all that was handed out is gone then. */
+static bool put(struct bj_lines *l, struct bj_slice *piece)
 {
     const size_t n = piece->n < PIECE ? piece->n : PIECE;
     if (l->at > 0) {
@@ -17,7 +24,8 @@ bool bj_lines_put(struct bj_lines *l, struct bj_slice *piece)
     return !l->buf.failed;
 }
 
-enum bj_lines_found bj_lines_next(struct bj_lines *l, struct bj_slice *ret)
+/* The next line; good until the next put. */
+static enum found next(struct bj_lines *l, struct bj_slice *ret)
 {
     while (l->at < l->buf.len) {
         const char *p = l->buf.p + l->at;
@@ -36,18 +44,52 @@ enum bj_lines_found bj_lines_next(struct bj_lines *l, struct bj_slice *ret)
             l->at += n + (nl ? 1 : 0);
         *ret = (struct bj_slice){p, is_long ? l->max : n};
         if (is_long)
-            return BJ_LINES_LONG;
+            return LONG;
         if (nl && !was_long)
-            return BJ_LINES_LINE;
+            return LINE;
         if (!nl)
             break;
     }
-    return BJ_LINES_MORE;
+    return MORE;
 }
 
-size_t bj_lines_rest(const struct bj_lines *l)
+static int take_all(struct bj_lines *l,
+                    int (*take)(void *ctx, struct bj_slice line, bool cut,
+                                struct bj_err *err),
+                    void *ctx, struct bj_err *err)
 {
-    return l->buf.len - l->at;
+    enum found found;
+    struct bj_slice line;
+    int r = 0;
+    while (r == 0 && (found = next(l, &line)) != MORE)
+        r = take(ctx, line, found == LONG, err);
+    return r;
+}
+
+int bj_lines_feed(struct bj_lines *l, struct bj_slice piece,
+                  int (*take)(void *ctx, struct bj_slice line, bool cut,
+                              struct bj_err *err),
+                  void *ctx, struct bj_err *err)
+{
+    int r = l->failed.code;
+    struct bj_err own = {0};
+    while (piece.n > 0 && r == 0) {
+        r = put(l, &piece)
+                ? take_all(l, take, ctx, &own)
+                : bj_err_set(&own, -ENOMEM, "%s: no memory", l->what);
+        own.code = r;
+        l->failed = own;
+    }
+    return bj_lines_end(l, NULL, err);
+}
+
+int bj_lines_end(const struct bj_lines *l, size_t *ret_rest, struct bj_err *err)
+{
+    if (ret_rest)
+        *ret_rest = l->buf.len - l->at;
+    if (err && l->failed.code < 0)
+        *err = l->failed;
+    return l->failed.code;
 }
 
 void bj_lines_free(struct bj_lines *l)

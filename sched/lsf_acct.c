@@ -19,7 +19,6 @@ enum {
 struct bj_lsf_acct {
     struct bj_lsf_conf conf;
     struct bj_lsf_counts counts;
-    struct bj_err failed;
     struct bj_lines lines;
     struct bj_buf text;  /* of the job at hand, quotes undoubled */
     struct bj_buf hosts; /* "4*hostA hostB" */
@@ -317,12 +316,17 @@ static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
     return r->conf.job(r->conf.ctx, &job, err);
 }
 
-static int take_line(struct bj_lsf_acct *r, struct bj_slice line,
+static int take_line(void *ctx, struct bj_slice line, bool cut,
                      struct bj_err *err)
 {
+    struct bj_lsf_acct *r = ctx;
     struct field type;
     const struct bj_slice whole = line;
     r->text.len = 0;
+    if (cut) {
+        report(r, line, "a line of fewer bytes");
+        return 0;
+    }
     if (at_end(&line) || line.p[0] == '#')
         return 0;
     const bool good = cut_field(r, &line, &type);
@@ -338,22 +342,6 @@ static int take_line(struct bj_lsf_acct *r, struct bj_slice line,
     return 0;
 }
 
-static int take(struct bj_lsf_acct *r, struct bj_err *err)
-{
-    struct bj_slice line;
-    int e = 0;
-    while (e == 0) {
-        const enum bj_lines_found found = bj_lines_next(&r->lines, &line);
-        if (found == BJ_LINES_MORE)
-            break;
-        if (found == BJ_LINES_LONG)
-            report(r, line, "a line of fewer bytes");
-        else
-            e = take_line(r, line, err);
-    }
-    return e;
-}
-
 /* --- calls ----------------------------------------------------------------*/
 
 int bj_lsf_acct_new(const struct bj_lsf_conf *conf, struct bj_lsf_acct **ret,
@@ -365,40 +353,23 @@ int bj_lsf_acct_new(const struct bj_lsf_conf *conf, struct bj_lsf_acct **ret,
     if (!r)
         return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
     r->conf = *conf;
+    r->lines.what = "lsb.acct";
     r->lines.max = conf->max_line ? conf->max_line : LINE_MAX_BYTES;
     *ret = r;
     return 0;
 }
 
-/* What made the reading end, if anything. */
-static int fail(const struct bj_lsf_acct *r, struct bj_err *err)
-{
-    if (err && r->failed.code < 0)
-        *err = r->failed;
-    return r->failed.code < 0 ? r->failed.code : 0;
-}
-
 int bj_lsf_acct_feed(struct bj_lsf_acct *r, struct bj_slice piece,
                      struct bj_err *err)
 {
-    int e = fail(r, err);
-    struct bj_err own = {0};
-    while (piece.n > 0 && e == 0) {
-        e = bj_lines_put(&r->lines, &piece)
-                ? take(r, &own)
-                : bj_err_set(&own, -ENOMEM, "lsb.acct: no memory");
-        own.code = e;
-        r->failed = own;
-    }
+    int e = bj_lines_feed(&r->lines, piece, take_line, r, err);
     r->counts.bytes = r->lines.bytes;
-    return fail(r, err);
+    return e;
 }
 
 int bj_lsf_acct_end(struct bj_lsf_acct *r, size_t *ret_rest, struct bj_err *err)
 {
-    if (ret_rest)
-        *ret_rest = bj_lines_rest(&r->lines);
-    return fail(r, err);
+    return bj_lines_end(&r->lines, ret_rest, err);
 }
 
 const struct bj_lsf_counts *bj_lsf_acct_counts(const struct bj_lsf_acct *r)

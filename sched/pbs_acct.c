@@ -23,7 +23,6 @@ struct seen {
 struct bj_pbs_acct {
     struct bj_pbs_conf conf;
     struct bj_pbs_counts counts;
-    struct bj_err failed;
     struct bj_lines lines;
     struct seen *seen; /* SEEN of them: a job's place is its hash's, and the
                           later one of two that want it has it */
@@ -263,12 +262,17 @@ static bool cut_record(const struct bj_pbs_acct *r, struct bj_slice line,
            0;
 }
 
-static int take_line(struct bj_pbs_acct *r, struct bj_slice line,
+static int take_line(void *ctx, struct bj_slice line, bool cut,
                      struct bj_err *err)
 {
+    struct bj_pbs_acct *r = ctx;
     struct record rec;
     struct bj_pbs_row row;
     const struct type *t = types;
+    if (cut) {
+        bad_line(r, line, "a line of fewer bytes");
+        return 0;
+    }
     if (bj_slice_trim(line).n == 0)
         return 0;
     if (!cut_record(r, line, &rec)) {
@@ -294,22 +298,6 @@ static int take_line(struct bj_pbs_acct *r, struct bj_slice line,
     return r->conf.job(r->conf.ctx, &row.job, err);
 }
 
-static int take(struct bj_pbs_acct *r, struct bj_err *err)
-{
-    struct bj_slice line;
-    int e = 0;
-    while (e == 0) {
-        const enum bj_lines_found found = bj_lines_next(&r->lines, &line);
-        if (found == BJ_LINES_MORE)
-            break;
-        if (found == BJ_LINES_LONG)
-            bad_line(r, line, "a line of fewer bytes");
-        else
-            e = take_line(r, line, err);
-    }
-    return e;
-}
-
 /* --- calls ----------------------------------------------------------------*/
 
 int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
@@ -325,33 +313,18 @@ int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
         return bj_err_set(err, -ENOMEM, "pbs: no memory");
     }
     r->conf = *conf;
+    r->lines.what = "pbs";
     r->lines.max = conf->max_job ? conf->max_job : LINE_MAX_BYTES;
     *ret = r;
     return 0;
 }
 
-/* What made the reading end, if anything. */
-static int fail(const struct bj_pbs_acct *r, struct bj_err *err)
-{
-    if (err && r->failed.code < 0)
-        *err = r->failed;
-    return r->failed.code < 0 ? r->failed.code : 0;
-}
-
 int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
                      struct bj_err *err)
 {
-    int e = fail(r, err);
-    struct bj_err own = {0};
-    while (piece.n > 0 && e == 0) {
-        e = bj_lines_put(&r->lines, &piece)
-                ? take(r, &own)
-                : bj_err_set(&own, -ENOMEM, "pbs: no memory");
-        own.code = e;
-        r->failed = own;
-    }
+    int e = bj_lines_feed(&r->lines, piece, take_line, r, err);
     r->counts.bytes = r->lines.bytes;
-    return fail(r, err);
+    return e;
 }
 
 void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min)
@@ -361,9 +334,7 @@ void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min)
 
 int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest, struct bj_err *err)
 {
-    if (ret_rest)
-        *ret_rest = bj_lines_rest(&r->lines);
-    return fail(r, err);
+    return bj_lines_end(&r->lines, ret_rest, err);
 }
 
 const struct bj_pbs_counts *bj_pbs_acct_counts(const struct bj_pbs_acct *r)

@@ -75,22 +75,13 @@ static int take_meta(void *ctx, struct bj_slice key, const struct bj_json *v,
     return r < 0 ? bj_err_set(err, r, "the cluster's name") : 0;
 }
 
-/* That there is nothing comes as an error, too. */
 static int take_error(void *ctx, struct bj_slice key, const struct bj_json *v,
                       struct bj_err *err)
 {
-    enum { NOTHING_FOUND = 9003 }; /* ESLURM_REST_EMPTY_RESULT */
     struct bj_slurmjson *j = ctx;
     (void)key;
     (void)err;
-    if (j->complaint[0] ||
-        bj_json_u64_or(bj_json_get(v, "error_number"), 0) == NOTHING_FOUND)
-        return 0;
-    struct bj_slice s = bj_json_text(bj_json_get(v, "error"));
-    const struct bj_slice d = bj_json_text(bj_json_get(v, "description"));
-    if (s.n == 0)
-        s = d.n > 0 ? d : BJ_SLICE("an error without a text");
-    snprintf(j->complaint, sizeof(j->complaint), "%.*s", (int)s.n, s.p);
+    bj_rest_error(v, j->complaint);
     return 0;
 }
 

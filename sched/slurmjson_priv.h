@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "sched/slurmjson.h"
 #include "sched/slurmjson_fix.h"
+#include "sched/slurmrest_value.h"
 
 struct bj_slurmjson {
     struct bj_slurmjson_conf conf;
@@ -14,10 +15,10 @@ struct bj_slurmjson {
     struct bj_slurmjson_fix fix;
     struct bj_arena arena; /* of the record at hand */
     struct bj_sdiag diag;
-    uint64_t asked_sec;  /* req_time */
-    uint64_t table_sum;  /* bf_table_size_sum; BJ_ABSENT: not told */
-    bool named;          /* the cluster */
-    char complaint[200]; /* the first of the errors */
+    uint64_t asked_sec;            /* req_time */
+    uint64_t table_sum;            /* bf_table_size_sum; BJ_ABSENT: not told */
+    bool named;                    /* the cluster */
+    char complaint[BJ_REST_ERROR]; /* the first of the errors */
 };
 
 /* A field: where it is in the document and in the record.  Of several that

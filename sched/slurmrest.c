@@ -23,7 +23,7 @@ struct bj_slurmrest {
     struct bj_job_step *step;
     unsigned steps_cap;
     struct bj_fold fold;
-    char complaint[200]; /* the first of the errors */
+    char complaint[BJ_REST_ERROR]; /* the first of the errors */
 };
 
 /* A field: where it is in the document and in the record.  Of several that
@@ -301,22 +301,13 @@ static int take_job(void *ctx, struct bj_slice key, const struct bj_json *v,
     return e;
 }
 
-/* That there are no such jobs comes as an error, too. */
 static int take_error(void *ctx, struct bj_slice key, const struct bj_json *v,
                       struct bj_err *err)
 {
-    enum { NOTHING_FOUND = 9003 }; /* ESLURM_REST_EMPTY_RESULT */
     struct bj_slurmrest *r = ctx;
     (void)key;
     (void)err;
-    if (r->complaint[0] ||
-        bj_json_u64_or(bj_json_get(v, "error_number"), 0) == NOTHING_FOUND)
-        return 0;
-    struct bj_slice s = bj_json_text(bj_json_get(v, "error"));
-    const struct bj_slice d = bj_json_text(bj_json_get(v, "description"));
-    if (s.n == 0)
-        s = d.n > 0 ? d : BJ_SLICE("an error without a text");
-    snprintf(r->complaint, sizeof(r->complaint), "%.*s", (int)s.n, s.p);
+    bj_rest_error(v, r->complaint);
     return 0;
 }
 

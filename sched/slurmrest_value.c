@@ -3,6 +3,7 @@
 #include "sched/word.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 /* Slurm's "no value" of 16, 32 and 64 bits comes through in plain numbers. */
 static uint64_t known(uint64_t v)
@@ -207,4 +208,17 @@ uint64_t bj_rest_used(const struct bj_json *list, const char *type,
         return count;
     }
     return BJ_ABSENT;
+}
+
+void bj_rest_error(const struct bj_json *v, char text[static BJ_REST_ERROR])
+{
+    enum { NOTHING_FOUND = 9003 }; /* ESLURM_REST_EMPTY_RESULT */
+    if (text[0] ||
+        bj_json_u64_or(bj_json_get(v, "error_number"), 0) == NOTHING_FOUND)
+        return;
+    struct bj_slice s = bj_json_text(bj_json_get(v, "error"));
+    const struct bj_slice d = bj_json_text(bj_json_get(v, "description"));
+    if (s.n == 0)
+        s = d.n > 0 ? d : BJ_SLICE("an error without a text");
+    snprintf(text, BJ_REST_ERROR, "%.*s", (int)s.n, s.p);
 }

@@ -30,6 +30,11 @@ int bj_rest_exit(const struct bj_json *v, struct bj_arena *a, void *to);
 /* [{"type","name","count"}] with memory in MiB into a struct bj_tres_list. */
 int bj_rest_tres(const struct bj_json *v, struct bj_arena *a, void *to);
 
+/* An element of a document's "errors": the first one's text is kept.  That
+ * nothing was found comes as one, too, and is none. */
+enum { BJ_REST_ERROR = 200 };
+void bj_rest_error(const struct bj_json *v, char text[static BJ_REST_ERROR]);
+
 /* What a list of usage says of a resource, with the node that a list of the
  * largest has beside it (ret_node may be NULL); BJ_ABSENT when nothing. */
 uint64_t bj_rest_used(const struct bj_json *list, const char *type,

@@ -93,19 +93,20 @@ struct reading {
     struct bj_slurmjson *json;
 };
 
+/* One that is too long ends with free text, which is then cut. */
+static int take_line(void *ctx, struct bj_slice line, bool cut,
+                     struct bj_err *err)
+{
+    struct reading *r = ctx;
+    (void)cut;
+    int e = bj_cluster_work_line(r->work, r->reader, line);
+    return e < 0 ? bj_err_set(err, e, "%s", r->reader->name) : 0;
+}
+
 static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
 {
     struct reading *r = ctx;
-    struct bj_slice line;
-    while (piece.n > 0) {
-        enum bj_lines_found found;
-        if (!bj_lines_put(&r->lines, &piece))
-            return bj_err_set(err, -ENOMEM, "%s", r->reader->name);
-        while ((found = bj_lines_next(&r->lines, &line)) != BJ_LINES_MORE)
-            if (bj_cluster_work_line(r->work, r->reader, line) < 0)
-                return bj_err_set(err, -ENOMEM, "%s", r->reader->name);
-    }
-    return 0;
+    return bj_lines_feed(&r->lines, piece, take_line, r, err);
 }
 
 static int take_json(void *ctx, struct bj_slice piece, struct bj_err *err)
@@ -161,13 +162,15 @@ static int run_command(struct reading *r, const char *const *argv,
 
 static int read_text(struct reading *r, struct bj_err *err)
 {
+    size_t rest;
     r->text = true;
     if (!r->reader->argv)
         return read_constants(r, err);
-    r->lines = (struct bj_lines){.max = LINE_MAX_BYTES};
+    r->lines =
+        (struct bj_lines){.max = LINE_MAX_BYTES, .what = r->reader->name};
     int e = run_command(r, r->reader->argv, take_text, NULL, err);
     /* A last line without newline is a line, too. */
-    if (e == 0 && bj_lines_rest(&r->lines) > 0)
+    if (e == 0 && bj_lines_end(&r->lines, &rest, err) == 0 && rest > 0)
         e = take_text(r, BJ_SLICE("\n"), err);
     bj_lines_free(&r->lines);
     return e;

@@ -13,7 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECOND = 1000000, STOP_SEC = 2, PIDS = 512, READS = 64, DIRS = 4 };
+enum {
+    SECOND = 1000000,
+    STOP_SEC = 2,
+    PIDS = 512,
+    READS = 64,
+    DIRS = 4,
+    LEFT_MAX = 4 /* threads that are left behind at a time */
+};
 
 /* A question: of its asker until it is dropped, and of the thread until it is
  * answered. */
@@ -26,7 +33,7 @@ struct bj_gpu_ask {
 };
 
 struct bj_gpu_asker {
-    unsigned refs; /* under lock: owner and thread */
+    unsigned refs; /* under lock: owner and threads */
     char *procfs, *map_dir;
     bool allots; /* it is the scheduler that is asked */
     char *scheduler_path, *slurm_conf;
@@ -37,14 +44,25 @@ struct bj_gpu_asker {
     pthread_cond_t change;
     pthread_t thread;
     bool threaded, ended, stop, notes_wanted, map_wanted;
-    struct bj_buf map; /* while it is wanted */
+    unsigned turn, left;    /* of the present thread; others left behind */
+    uint64_t stuck_usec;    /* after so long a thread is left behind */
+    uint64_t busy_usec;     /* since when it is at something; 0: it is not */
+    struct bj_gpu_ask *now; /* the question that it is at, if it is one */
+    struct bj_buf map;      /* while it is wanted */
     struct bj_gpu_ask *first, **last;
     struct bj_gpu_note *notes;
     size_t nnotes;
-    /* of the thread */
+    bool mapped, map_fails, allot_fails;
+};
+
+/* A thread.  One that comes back when another has its place touches nothing but
+ * this. */
+struct worker {
+    struct bj_gpu_asker *a;
+    unsigned turn;
     char *environ;
     struct bj_gpu_note *read;
-    bool mapped, map_fails, allot_fails;
+    struct bj_gpu_claim claim; /* that it is finding */
 };
 
 static void ask_unref(struct bj_gpu_ask *ask)
@@ -82,8 +100,6 @@ static void asker_unref(struct bj_gpu_asker *a)
     free(a->slurm_conf);
     bj_buf_free(&a->map);
     free(a->notes);
-    free(a->read);
-    free(a->environ);
     free(a);
 }
 
@@ -119,6 +135,7 @@ int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
     }
     a->refs = 1;
     a->host = *host;
+    a->stuck_usec = conf->stuck_usec ? conf->stuck_usec : 10 * SECOND;
     a->last = &a->first;
     if (!copy_conf(a, conf)) {
         bj_gpu_asker_free(a);
@@ -131,23 +148,23 @@ int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
 /* --- the thread -----------------------------------------------------------*/
 
 /* What one process says; the environment of the job itself ends the search. */
-static bool ask_process(struct bj_gpu_asker *a, struct bj_gpu_ask *ask,
+static bool ask_process(struct worker *w, const struct bj_gpu_ask *ask,
                         const char *dir, pid_t pid)
 {
     char path[512];
     struct bj_slice env;
     struct bj_gpu_claim c = {.environ = false};
-    snprintf(path, sizeof(path), "%.400s/%d", a->procfs, (int)pid);
+    snprintf(path, sizeof(path), "%.400s/%d", w->a->procfs, (int)pid);
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, path);
     if (fd < 0 ||
-        bj_file_read_head(fd, "environ", a->environ, BJ_ENVIRON_CAP, &env) <
+        bj_file_read_head(fd, "environ", w->environ, BJ_ENVIRON_CAP, &env) <
             0 ||
         !bj_gpu_claim_environ(env, bj_slice_str(ask->system),
                               bj_slice_str(ask->jobid), &c) ||
         !bj_pids_has(dir, pid)) /* the number may be another's by now */
         return false;
-    if (!ask->claim.environ || !c.step)
-        ask->claim = c;
+    if (!w->claim.environ || !c.step)
+        w->claim = c;
     return !c.step;
 }
 
@@ -157,30 +174,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Tell a fault once, until it is over. */
-static void tell(struct bj_gpu_asker *a, bool fails, bool *told,
-                 const struct bj_err *err)
-{
-    char text[400];
-    if (fails && !*told)
-        a->host.log(a->host.ctx, BJ_LOG_WARN,
-                    bj_err_text(err, text, sizeof(text)));
-    *told = fails;
-}
-
-static void ask_scheduler(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
-{
-    const struct bj_gpu_allot_conf conf = {a->scheduler_path, a->slurm_conf};
-    struct bj_err err = {0};
-    int r =
-        bj_gpu_allot_ask(&conf, bj_slice_str(ask->jobid),
-                         bj_slice_str(ask->node), &a->abort, &ask->claim, &err);
-    ask->claim.failed = r < 0;
-    if (r != -ECANCELED)
-        tell(a, r < 0, &a->allot_fails, &err);
-}
-
-static void find_claim(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
+static void find_claim(struct worker *w, const struct bj_gpu_ask *ask)
 {
     pid_t pids[PIDS];
     int n = 0;
@@ -192,94 +186,167 @@ static void find_claim(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
     if (n > 0)
         qsort(pids, (size_t)n, sizeof(pids[0]), by_number);
     for (int i = 0; i < n && i < READS; i++)
-        if (ask_process(a, ask, dir, pids[i]))
+        if (ask_process(w, ask, dir, pids[i]))
             break;
     char buf[8192];
     struct bj_slice text;
     if (ask->devices && bj_file_read(AT_FDCWD, ask->devices, buf, sizeof(buf),
                                      &text, NULL) == 0)
-        bj_gpu_claim_devices(text, a->procfs, &ask->claim);
+        bj_gpu_claim_devices(text, w->a->procfs, &w->claim);
 }
 
-static size_t read_notes(struct bj_gpu_asker *a)
+static int ask_scheduler(struct worker *w, const struct bj_gpu_ask *ask,
+                         struct bj_err *err)
 {
+    const struct bj_gpu_allot_conf conf = {w->a->scheduler_path,
+                                           w->a->slurm_conf};
+    int r =
+        bj_gpu_allot_ask(&conf, bj_slice_str(ask->jobid),
+                         bj_slice_str(ask->node), &w->a->abort, &w->claim, err);
+    w->claim.failed = r < 0;
+    return r;
+}
+
+static size_t read_notes(struct worker *w)
+{
+    const struct bj_strv *dirs = &w->a->note_dirs;
     size_t n = 0;
-    for (size_t i = 0; i < a->note_dirs.n; i++) {
-        int r = bj_gpu_notes_read(a->note_dirs.v[i], a->read + n,
-                                  BJ_GPU_NOTES_MAX - n);
+    for (size_t i = 0; i < dirs->n; i++) {
+        int r =
+            bj_gpu_notes_read(dirs->v[i], w->read + n, BJ_GPU_NOTES_MAX - n);
         n += r > 0 ? (size_t)r : 0;
     }
     return n;
 }
 
-static void sync_map(struct bj_gpu_asker *a, struct bj_slice map)
+/* Under lock, which is left to do something that may block. */
+static void leave(struct worker *w)
 {
-    struct bj_err err = {0};
-    bool fails = bj_gpu_jobmap_sync(a->map_dir, map, &err) < 0;
-    a->mapped = true;
-    tell(a, fails, &a->map_fails, &err);
+    w->a->busy_usec = bj_clock_boot_usec();
+    pthread_mutex_unlock(&w->a->lock);
 }
 
-/* Under lock, which is left meanwhile. */
-static void write_map(struct bj_gpu_asker *a)
+/* False when another thread has its place by now. */
+static bool come_back(struct worker *w)
 {
+    pthread_mutex_lock(&w->a->lock);
+    if (w->a->turn != w->turn)
+        return false;
+    w->a->busy_usec = 0;
+    w->a->now = NULL;
+    return true;
+}
+
+/* Under lock, which is left meanwhile: tell a fault once, until it is over. */
+static void tell(struct bj_gpu_asker *a, bool fails, bool *told,
+                 const struct bj_err *err)
+{
+    char text[400];
+    bool news = fails && !*told;
+    *told = fails;
+    if (!news)
+        return;
+    pthread_mutex_unlock(&a->lock);
+    a->host.log(a->host.ctx, BJ_LOG_WARN, bj_err_text(err, text, sizeof(text)));
+    pthread_mutex_lock(&a->lock);
+}
+
+static bool answer(struct worker *w)
+{
+    struct bj_gpu_asker *a = w->a;
+    struct bj_gpu_ask *ask = a->first;
+    struct bj_err err = {0};
+    int r = 0;
+    a->first = ask->next;
+    if (!a->first)
+        a->last = &a->first;
+    a->now = ask;
+    w->claim = (struct bj_gpu_claim){.environ = false};
+    leave(w);
+    if (a->allots)
+        r = ask_scheduler(w, ask, &err);
+    else
+        find_claim(w, ask);
+    bool ours = come_back(w);
+    if (ours) {
+        ask->claim = w->claim;
+        ask->answered = true;
+    }
+    ask_unref(ask);
+    if (ours && a->allots && r != -ECANCELED)
+        tell(a, r < 0, &a->allot_fails, &err);
+    return ours;
+}
+
+static bool write_map(struct worker *w)
+{
+    struct bj_gpu_asker *a = w->a;
     struct bj_buf map = a->map;
+    struct bj_err err = {0};
     a->map = (struct bj_buf){0};
     a->map_wanted = false;
-    pthread_mutex_unlock(&a->lock);
-    sync_map(a, (struct bj_slice){map.p, map.len});
+    a->mapped = true;
+    leave(w);
+    bool fails = bj_gpu_jobmap_sync(
+                     a->map_dir, (struct bj_slice){map.p, map.len}, &err) < 0;
     bj_buf_free(&map);
-    pthread_mutex_lock(&a->lock);
+    if (!come_back(w))
+        return false;
+    tell(a, fails, &a->map_fails, &err);
+    return true;
 }
 
-static void serve(struct bj_gpu_asker *a)
+static bool take_notes(struct worker *w)
 {
-    struct bj_gpu_ask *ask = a->first;
-    if (ask) {
-        a->first = ask->next;
-        if (!a->first)
-            a->last = &a->first;
-        pthread_mutex_unlock(&a->lock);
-        if (a->allots)
-            ask_scheduler(a, ask);
-        else
-            find_claim(a, ask);
-        pthread_mutex_lock(&a->lock);
-        ask->answered = true;
-        ask_unref(ask);
-        return;
-    }
-    if (a->map_wanted) {
-        write_map(a);
-        return;
-    }
+    struct bj_gpu_asker *a = w->a;
     a->notes_wanted = false;
-    pthread_mutex_unlock(&a->lock);
-    size_t n = read_notes(a);
-    pthread_mutex_lock(&a->lock);
+    leave(w);
+    size_t n = read_notes(w);
+    if (!come_back(w))
+        return false;
     struct bj_gpu_note *swap = a->notes;
-    a->notes = a->read;
-    a->read = swap;
+    a->notes = w->read;
+    w->read = swap;
     a->nnotes = n;
+    return true;
+}
+
+/* Under lock.  False when another thread has its place. */
+static bool serve(struct worker *w)
+{
+    struct bj_gpu_asker *a = w->a;
+    if (a->first)
+        return answer(w);
+    if (a->map_wanted)
+        return write_map(w);
+    if (a->notes_wanted)
+        return take_notes(w);
+    bj_wait_until(&a->change, &a->lock, UINT64_MAX);
+    return true;
 }
 
 static void *run(void *arg)
 {
-    struct bj_gpu_asker *a = arg;
+    struct worker *w = arg;
+    struct bj_gpu_asker *a = w->a;
+    bool ours = true;
     pthread_mutex_lock(&a->lock);
-    while (!a->stop)
-        if (a->first || a->notes_wanted || a->map_wanted)
-            serve(a);
-        else
-            bj_wait_until(&a->change, &a->lock, UINT64_MAX);
+    while (ours && !a->stop)
+        ours = serve(w);
     /* Nobody looks any more: what the files say may soon be wrong. */
-    if (a->mapped) {
-        pthread_mutex_unlock(&a->lock);
-        sync_map(a, (struct bj_slice){0});
-        pthread_mutex_lock(&a->lock);
+    if (ours && a->mapped) {
+        bj_buf_free(&a->map);
+        ours = write_map(w);
     }
-    a->ended = true;
-    pthread_cond_broadcast(&a->change);
+    if (ours) {
+        a->ended = true;
+        pthread_cond_broadcast(&a->change);
+    } else {
+        a->left--;
+    }
+    free(w->environ);
+    free(w->read);
+    free(w);
     asker_unref(a);
     return NULL;
 }
@@ -308,25 +375,72 @@ void bj_gpu_asker_free(struct bj_gpu_asker *a)
     asker_unref(a);
 }
 
+static struct worker *new_worker(struct bj_gpu_asker *a)
+{
+    struct worker *w = calloc(1, sizeof(*w));
+    if (!w)
+        return NULL;
+    w->a = a;
+    w->turn = a->turn;
+    w->environ = malloc(BJ_ENVIRON_CAP);
+    w->read = calloc(BJ_GPU_NOTES_MAX, sizeof(*w->read));
+    if (w->environ && w->read)
+        return w;
+    free(w->environ);
+    free(w->read);
+    free(w);
+    return NULL;
+}
+
 /* Under lock. */
 static bool start(struct bj_gpu_asker *a)
 {
     if (a->threaded)
         return true;
-    if (!a->environ)
-        a->environ = malloc(BJ_ENVIRON_CAP);
     if (!a->notes)
         a->notes = calloc(BJ_GPU_NOTES_MAX, sizeof(*a->notes));
-    if (!a->read)
-        a->read = calloc(BJ_GPU_NOTES_MAX, sizeof(*a->read));
-    if (!a->environ || !a->notes || !a->read)
+    struct worker *w = a->notes ? new_worker(a) : NULL;
+    if (!w)
         return false;
     a->refs++;
     a->threaded =
-        a->host.thread(a->host.ctx, &a->thread, run, a,
+        a->host.thread(a->host.ctx, &a->thread, run, w,
                        a->allots ? "bj-gpu-sched" : "bj-gpu-jobs") == 0;
-    a->refs -= !a->threaded;
+    if (!a->threaded) {
+        a->refs--;
+        free(w->environ);
+        free(w->read);
+        free(w);
+    }
     return a->threaded;
+}
+
+/* Under lock, which is left meanwhile.  A process that is stuck in the kernel
+ * may hold whoever reads of it, and one must not keep us from all others: its
+ * job has failed to answer, and another thread goes on. */
+static void relieve(struct bj_gpu_asker *a)
+{
+    char line[200];
+    if (!a->threaded || a->busy_usec == 0 || a->left == LEFT_MAX ||
+        bj_clock_boot_usec() < a->busy_usec + a->stuck_usec)
+        return;
+    const char *job = a->now ? a->now->jobid : "none";
+    snprintf(line, sizeof(line),
+             "GPUs of jobs: asking hangs (job %.100s): going on without", job);
+    if (a->now) {
+        a->now->claim.failed = true;
+        a->now->answered = true;
+    }
+    a->now = NULL;
+    a->busy_usec = 0;
+    a->left++;
+    a->turn++;
+    a->threaded = false;
+    pthread_detach(a->thread);
+    start(a);
+    pthread_mutex_unlock(&a->lock);
+    a->host.log(a->host.ctx, BJ_LOG_WARN, line);
+    pthread_mutex_lock(&a->lock);
 }
 
 static bool copy(struct bj_gpu_ask *ask, const struct bj_gpu_question *q)
@@ -387,7 +501,8 @@ void bj_gpu_ask_drop(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
 size_t bj_gpu_asker_notes(struct bj_gpu_asker *a, struct bj_gpu_note *notes)
 {
     pthread_mutex_lock(&a->lock);
-    size_t n = a->threaded ? a->nnotes : 0;
+    relieve(a);
+    size_t n = a->nnotes;
     if (n > 0)
         memcpy(notes, a->notes, n * sizeof(*notes));
     a->notes_wanted = a->note_dirs.n > 0;

@@ -1,5 +1,6 @@
 /* Finding out which accelerators a job claims: files of other people's
- * processes may be slow to read, so a thread does it. */
+ * processes may be slow to read, so a thread does it.  One that is held for
+ * too long is left behind, and another goes on. */
 #ifndef BJ_CORE_GPU_ASKER_H
 #define BJ_CORE_GPU_ASKER_H
 
@@ -22,6 +23,7 @@ struct bj_gpu_asker_conf {
      * with environ set says what it told, one with failed set may be asked for
      * again. */
     const struct bj_gpu_allot_conf *allot;
+    uint64_t stuck_usec; /* how long an answer may take; 0: 10 s */
 };
 
 /* The thread starts with the first question or map. */
@@ -42,13 +44,14 @@ struct bj_gpu_question {
 /* Ask; never blocks.  NULL: no memory. */
 struct bj_gpu_ask *bj_gpu_asker_ask(struct bj_gpu_asker *a,
                                     const struct bj_gpu_question *q);
-/* The answer, once there is one. */
+/* The answer, once there is one; failed is set when asking took too long. */
 bool bj_gpu_ask_answer(struct bj_gpu_asker *a, struct bj_gpu_ask *ask,
                        struct bj_gpu_claim *ret);
 void bj_gpu_ask_drop(struct bj_gpu_asker *a, struct bj_gpu_ask *ask);
 
 /* The prolog's notes as they were when they were read last, which was not long
- * ago; copied.  They are read again after this call. */
+ * ago; copied.  They are read again after this call, which is to be made now
+ * and then: it also looks whether the thread is stuck. */
 enum { BJ_GPU_NOTES_MAX = 1024 };
 size_t bj_gpu_asker_notes(struct bj_gpu_asker *a, struct bj_gpu_note *notes);
 

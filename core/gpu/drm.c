@@ -240,14 +240,16 @@ static bool any_intel(const struct bj_gpu_env *env)
 static int open_drm(const struct bj_gpu_env *env, const struct vendor *v,
                     void **ret, struct bj_err *err)
 {
+    unsigned list[CARDS];
     struct drm *d = malloc(sizeof(*d));
     if (!d)
         return bj_err_set(err, -ENOMEM, "cards");
     *d = (struct drm){v, open_class(env->sysfs)};
-    if (d->dir >= 0) {
+    if (d->dir >= 0 && list_cards(d, list) > 0) {
         *ret = d;
         return 0;
     }
+    bj_close_fd(&d->dir);
     free(d);
     return -ENODEV;
 }
@@ -270,13 +272,17 @@ static int by_address(const void *a, const void *b)
     return strcmp(x->pci, y->pci);
 }
 
-/* Numbers of cards change from boot to boot; places on the bus do not. */
+/* Numbers of cards change from boot to boot; places on the bus do not.  Where
+ * there are none any more the directory may be another by the time there are.
+ */
 static int read_drm(void *m, struct bj_gpu_set *out, struct bj_err *err)
 {
     const struct drm *d = m;
     unsigned list[CARDS];
     size_t n = list_cards(d, list);
     (void)err;
+    if (n == 0)
+        return -ENODEV;
     for (size_t i = 0; i < n; i++) {
         int monitor;
         bj_autoclose int card = open_card(d, list[i], &monitor);

@@ -29,7 +29,8 @@ static int make_scheduler(struct bj_gpus *g, const struct bj_gpu_asker_conf *as)
     const struct bj_strv none = {0};
     const struct bj_gpu_allot_conf allot = {g->conf->scheduler.path,
                                             g->conf->scheduler.slurm_conf};
-    const struct bj_gpu_asker_conf asks = {as->procfs, &none, NULL, &allot};
+    const struct bj_gpu_asker_conf asks = {
+        .procfs = as->procfs, .note_dirs = &none, .allot = &allot};
     return g->conf->gpu_ask_scheduler
                ? bj_gpu_asker_new(&asks, &g->host, &g->scheduler)
                : 0;
@@ -54,8 +55,9 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
     g->saves = conf->collect[BJ_COLLECT_ENERGY];
     g->order = bj_gpu_order_of(conf->gpu_order);
     env.places = g->places = bj_gpu_places_new();
-    struct bj_gpu_asker_conf asks = {env.procfs, &conf->gpu_map_dirs,
-                                     conf->gpu_job_map_dir, NULL};
+    const struct bj_gpu_asker_conf asks = {.procfs = env.procfs,
+                                           .note_dirs = &conf->gpu_map_dirs,
+                                           .map_dir = conf->gpu_job_map_dir};
     if (!g->places || bj_gpu_asker_new(&asks, host, &g->asker) < 0 ||
         make_scheduler(g, &asks) < 0) {
         bj_gpus_free(g);
@@ -170,17 +172,26 @@ void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,
     bj_accum_take(a, &s, d->stamp_usec, g->conf->gpu_usec);
 }
 
-/* A set has come: what is not in it is not there. */
+static bool has(const struct bj_gpu_set *set, const char *uuid)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (strcmp(set->v[i].uuid, uuid) == 0)
+            return true;
+    return false;
+}
+
+/* A set has come: what is not in it is not there.  That is settled first, so
+ * that no new one gets the place of one that comes after it. */
 static void take_set(struct bj_gpus *g, unsigned kind)
 {
     const struct bj_gpu_set *set = g->set[kind];
     for (size_t i = 0; i < g->n; i++)
         if (g->dev[i].kind == kind)
-            g->dev[i].there = false;
+            g->dev[i].there = has(set, g->dev[i].now.uuid);
     for (size_t i = 0; i < set->n; i++) {
         const struct bj_gpu *now = &set->v[i];
         struct bj_gpu_dev *d = bj_gpus_dev(g, now->uuid);
-        if (!d || d->there)
+        if (!d || d->stamp_usec == set->stamp_usec)
             continue;
         d->now = *now;
         d->kind = kind;

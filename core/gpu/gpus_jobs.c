@@ -116,6 +116,14 @@ static void ask(struct bj_gpus *g, struct bj_gpu_job *j)
     j->asked++;
 }
 
+/* A process of it may hold whoever asks: once more, in a while. */
+static void last_try(struct bj_gpu_job *j)
+{
+    if (j->asked < TRIES)
+        j->asked = TRIES - 1;
+    j->ask_usec = j->track->core->now_usec + ((uint64_t)SECOND << TRIES);
+}
+
 static void ask_again(struct bj_gpus *g, struct bj_gpu_job *j)
 {
     struct bj_gpu_claim claim;
@@ -126,6 +134,8 @@ static void ask_again(struct bj_gpus *g, struct bj_gpu_job *j)
         /* A step that has ended since told something, too. */
         if (claim.environ || !j->claim.environ)
             j->claim = claim;
+        if (claim.failed)
+            last_try(j);
     } else if (!j->ask && !known && j->asked < TRIES &&
                j->track->core->now_usec >= j->ask_usec) {
         ask(g, j);

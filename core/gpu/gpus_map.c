@@ -7,7 +7,14 @@
 
 enum { NVML };
 
-/* Several compute instances are one file, that of their GPU instance. */
+/* Several compute instances are one file, that of their GPU instance; of one
+ * whose number is not known there is none. */
+static bool is_named(const struct bj_gpu_dev *d)
+{
+    return d->there && d->kind == NVML && d->now.index != BJ_ABSENT &&
+           (d->now.parent < 0 || d->now.gi != UINT32_MAX);
+}
+
 static void name_of(const struct bj_gpu_dev *d, char name[32])
 {
     if (d->now.parent < 0)
@@ -29,34 +36,31 @@ static void put_holders(const struct bj_gpus *g, size_t dev, const char *name,
     }
 }
 
+static bool has_name(const struct bj_gpu_dev *d, const char *name)
+{
+    char own[32];
+    name_of(d, own);
+    return is_named(d) && strcmp(own, name) == 0;
+}
+
 /* A name is put once: with its first device, for all of that name. */
 static bool is_first(const struct bj_gpus *g, size_t dev, const char *name)
 {
-    char other[32];
-    for (size_t i = 0; i < dev; i++) {
-        name_of(&g->dev[i], other);
-        if (g->dev[i].there && g->dev[i].kind == NVML &&
-            strcmp(other, name) == 0)
+    for (size_t i = 0; i < dev; i++)
+        if (has_name(&g->dev[i], name))
             return false;
-    }
     return true;
 }
 
 static void put_device(const struct bj_gpus *g, size_t dev, struct bj_buf *map)
 {
-    char name[32], other[32];
-    const struct bj_gpu_dev *d = &g->dev[dev];
-    if (!d->there || d->kind != NVML || d->now.index == BJ_ABSENT)
+    char name[32];
+    name_of(&g->dev[dev], name);
+    if (!is_named(&g->dev[dev]) || !is_first(g, dev, name))
         return;
-    name_of(d, name);
-    if (!is_first(g, dev, name))
-        return;
-    for (size_t i = dev; i < g->n; i++) {
-        name_of(&g->dev[i], other);
-        if (g->dev[i].there && g->dev[i].kind == NVML &&
-            strcmp(other, name) == 0)
+    for (size_t i = dev; i < g->n; i++)
+        if (has_name(&g->dev[i], name))
             put_holders(g, i, name, map);
-    }
 }
 
 void bj_gpus_tell_dcgm(struct bj_gpus *g)

@@ -204,7 +204,8 @@ static void *run(void *arg)
         w->told_hung = false;
         bool news = note(w, r, begun, &err);
         pthread_mutex_unlock(&w->lock);
-        if (news)
+        /* Who was left behind has nobody to say it to. */
+        if (news && !atomic_load(&w->stop))
             say(w, err.code ? &err : NULL);
         pthread_mutex_lock(&w->lock);
     }

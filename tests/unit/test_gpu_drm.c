@@ -61,6 +61,24 @@ static void end(void)
     tmp_gone();
 }
 
+/* The driver is unloaded: what comes back is in another directory. */
+static void test_unloaded(void **state)
+{
+    struct bj_err err = {0};
+    (void)state;
+    const char *dir = grow("amd-mi250x");
+    const struct bj_gpu_env env = {.sysfs = dir};
+    void *other = NULL;
+    assert_int_equal(begin(dir, &bj_gpu_amd), 0);
+    tmp_remove("class/drm");
+    bj_gpu_set_clear(&set);
+    assert_int_equal(kind->read(source, &set, &err), -ENODEV);
+    assert_int_equal(kind->open(&env, &other, &err), -ENODEV);
+    tmp_dir("class/drm");
+    assert_int_equal(kind->open(&env, &other, &err), -ENODEV);
+    end();
+}
+
 static void test_amd(void **state)
 {
     (void)state;
@@ -121,7 +139,8 @@ static void test_intel(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_amd),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_unloaded),
+                                       cmocka_unit_test(test_amd),
                                        cmocka_unit_test(test_intel)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,131 @@
+/* Asking about jobs, and a process that holds whoever reads of it. */
+#include "tests/unit/test_gpu.h"
+
+#include "core/gpu/asker.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { MSEC = 1000, STUCK = 200 * MSEC, JOBS = 6 };
+
+static const char *dir;
+static char told[2048];
+static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int start_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
+                        void *arg, const char *name)
+{
+    (void)ctx;
+    (void)name;
+    return -pthread_create(ret, NULL, fn, arg);
+}
+
+static void keep(void *ctx, enum bj_log_level level, const char *msg)
+{
+    (void)ctx;
+    (void)level;
+    pthread_mutex_lock(&told_lock);
+    size_t n = strlen(told);
+    snprintf(told + n, sizeof(told) - n, "%s\n", msg);
+    pthread_mutex_unlock(&told_lock);
+}
+
+/* A process of a job; where it is stuck, whoever opens its environment waits
+ * until somebody writes there. */
+static void process(unsigned job, bool stuck)
+{
+    char name[64], path[256], text[64];
+    snprintf(name, sizeof(name), "cg/job_%u", job);
+    tmp_dir(name);
+    snprintf(name, sizeof(name), "cg/job_%u/cgroup.procs", job);
+    snprintf(text, sizeof(text), "%u\n", 1000 + job);
+    tmp_file(name, text);
+    snprintf(name, sizeof(name), "%u", 1000 + job);
+    tmp_dir(name);
+    snprintf(name, sizeof(name), "%u/environ", 1000 + job);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    if (stuck) {
+        assert_int_equal(mkfifo(path, 0600), 0);
+        return;
+    }
+    int n = snprintf(text, sizeof(text), "SLURM_JOB_ID=%u%cSLURM_JOB_GPUS=%u",
+                     job, 0, job);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fwrite(text, 1, (size_t)n + 1, f);
+    fclose(f);
+}
+
+static struct bj_gpu_ask *ask(struct bj_gpu_asker *a, unsigned job)
+{
+    char id[16], path[256];
+    snprintf(id, sizeof(id), "%u", job);
+    snprintf(path, sizeof(path), "%s/cg/job_%u", dir, job);
+    const struct bj_gpu_question q = {
+        .system = BJ_SLICE("slurm"), .jobid = bj_slice_str(id), .dirs = {path}};
+    struct bj_gpu_ask *ret = bj_gpu_asker_ask(a, &q);
+    assert_non_null(ret);
+    return ret;
+}
+
+static void get(struct bj_gpu_asker *a, struct bj_gpu_ask *q,
+                struct bj_gpu_claim *ret)
+{
+    static struct bj_gpu_note notes[BJ_GPU_NOTES_MAX];
+    for (int i = 0; i < 400; i++) {
+        bj_gpu_asker_notes(a, notes);
+        if (bj_gpu_ask_answer(a, q, ret)) {
+            bj_gpu_ask_drop(a, q);
+            return;
+        }
+        nanosleep(&(struct timespec){0, 10 * MSEC * 1000}, NULL);
+    }
+    fail_msg("no answer; %s", told);
+}
+
+/* Jobs 1 and 3 hold who asks them: they have failed, the others answer.  More
+ * threads than a few are not left behind. */
+static void test_stuck(void **state)
+{
+    static struct bj_gpu_claim c;
+    const struct bj_host host = {NULL, start_thread, keep};
+    const struct bj_strv none = {0};
+    struct bj_gpu_asker *a;
+    struct bj_gpu_ask *q[JOBS];
+    char path[256];
+    (void)state;
+    dir = tmp_make();
+    const struct bj_gpu_asker_conf conf = {
+        .procfs = dir, .note_dirs = &none, .stuck_usec = STUCK};
+    assert_int_equal(bj_gpu_asker_new(&conf, &host, &a), 0);
+    for (unsigned i = 0; i < JOBS; i++) {
+        process(i, i == 1 || i == 3);
+        q[i] = ask(a, i);
+    }
+    for (unsigned i = 0; i < JOBS; i++) {
+        bool stuck = i == 1 || i == 3;
+        get(a, q[i], &c);
+        assert_int_equal(c.failed, stuck);
+        assert_int_equal(c.environ, !stuck);
+    }
+    pthread_mutex_lock(&told_lock);
+    assert_non_null(strstr(told, "(job 1)"));
+    assert_non_null(strstr(told, "(job 3)"));
+    pthread_mutex_unlock(&told_lock);
+    bj_gpu_asker_free(a);
+    /* They come back, long after. */
+    for (unsigned i = 1; i <= 3; i += 2) {
+        snprintf(path, sizeof(path), "%s/%u/environ", dir, 1000 + i);
+        close(open(path, O_WRONLY));
+    }
+    nanosleep(&(struct timespec){0, 200 * MSEC * 1000}, NULL);
+    tmp_gone();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stuck)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

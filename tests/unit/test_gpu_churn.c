@@ -1,0 +1,91 @@
+/* Instances that are made and destroyed for months: more of them than there is
+ * room for.  The processes and the library are made up, the core is not. */
+#include "tests/unit/test_gpu.h"
+
+#include "base/buf.h"
+
+#include <time.h>
+
+enum { GPUS = 16, INSTANCES = 7, ROUNDS = 7 };
+
+static struct rig rig;
+static const char *dir;
+
+/* Devices that are whole at first; then all but the last are divided, each time
+ * anew. */
+static void divide(unsigned round)
+{
+    struct bj_buf text = {0};
+    for (unsigned i = 0; i < GPUS; i++) {
+        bj_buf_printf(&text, "gpu %u uuid GPU-%u\n", i, i);
+        if (i == GPUS - 1 || round == 0)
+            continue;
+        bj_buf_printf(&text, "gpu %u mig_mode 1\n", i);
+        for (unsigned k = 0; k < INSTANCES; k++)
+            bj_buf_printf(&text, "mig %u %u uuid MIG-%u-%u-%u\n", i, k, round,
+                          i, k);
+    }
+    bj_buf_printf(&text, "gpu %u energy %u000\n", GPUS - 1, 10 + round);
+    bj_buf_put(&text, "", 1);
+    fake_script(dir, text.p);
+    bj_buf_free(&text);
+}
+
+static const struct bj_gpu_use *told(const char *uuid)
+{
+    const struct bj_gpu_use *u = rig.snap->gpus.v;
+    for (size_t i = 0; i < rig.snap->gpus.n; i++)
+        if (bj_slice_eq(u[i].sub.key[0], bj_slice_str(uuid)))
+            return &u[i];
+    return NULL;
+}
+
+/* Passes until the last instance of that round is there. */
+static void until(unsigned round)
+{
+    char last[32];
+    snprintf(last, sizeof(last), "MIG-%u-%u-%u", round, GPUS - 2,
+             INSTANCES - 1);
+    for (int i = 0; i < 400; i++) {
+        rig_pass(&rig);
+        if (told(round == 0 ? "GPU-0" : last))
+            return;
+        nanosleep(&(struct timespec){0, 25000000}, NULL);
+    }
+    fail_msg("%s was never told: %s", last, rig.log);
+}
+
+static void test_churn(void **state)
+{
+    char proc[128], sys[128], cgroup[128], nvml[4300], name[32];
+    (void)state;
+    dir = tmp_make();
+    tmp_dir("cg");
+    tmp_dir("sys");
+    tmp_dir("proc");
+    snprintf(proc, sizeof(proc), "path.procfs=%s/proc", dir);
+    snprintf(sys, sizeof(sys), "path.sysfs=%s/sys", dir);
+    snprintf(cgroup, sizeof(cgroup), "path.cgroupfs=%s/cg", dir);
+    snprintf(nvml, sizeof(nvml), "gpu.nvml=%s", fake_nvml());
+    snprintf(name, sizeof(name), "GPU-%u", GPUS - 1);
+    divide(0);
+    rig_start(&rig, proc, sys, cgroup, nvml, "collector.node=false",
+              "job.file-dir=", "gpu.interval=1s", "collector.energy=false",
+              NULL);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        divide(round);
+        until(round);
+        const struct bj_gpu_use *u = told(name);
+        assert_non_null(u);
+        assert_int_equal(u->energy_uj, round * 1000000);
+    }
+    rig_stop(&rig);
+    tmp_gone();
+    unsetenv("FAKE_NVML");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_churn)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -202,7 +202,7 @@ static int run(struct program *p)
     int r = load_conf(p, &p->conf, &err);
     if (r < 0) {
         fprintf(stderr, "batchjob_stats_server: %s\n",
-                bj_program_reason(&err, text, sizeof(text)));
+                bj_err_reason(&err, text, sizeof(text)));
         return r;
     }
     if (print_text(p->conf))
@@ -222,7 +222,7 @@ static int run(struct program *p)
         r = loop(p, &err);
     if (r < 0)
         bj_log(BJ_LOG_ERROR, NULL, "%s",
-               bj_program_reason(&err, text, sizeof(text)));
+               bj_err_reason(&err, text, sizeof(text)));
     return r;
 }
 

@@ -54,3 +54,10 @@ const char *bj_err_text(const struct bj_err *err, char *buf, unsigned cap)
                  strerror_r(-err->code, why, sizeof(why)));
     return buf;
 }
+
+const char *bj_err_reason(const struct bj_err *err, char *buf, unsigned cap)
+{
+    if (err->code == -EINVAL || err->code == -ERANGE)
+        return err->msg;
+    return bj_err_text(err, buf, cap);
+}

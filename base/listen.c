@@ -93,7 +93,7 @@ static int bind_host(const struct target *t, int backlog, struct bj_err *err)
     struct addrinfo *list = NULL;
     int r = getaddrinfo(t->host, t->port, &hints, &list);
     if (r != 0)
-        return bj_err_set(err, -EADDRNOTAVAIL, "host '%s': %s", t->host,
+        return bj_err_set(err, -EINVAL, "host '%s': %s", t->host,
                           gai_strerror(r));
     union address a = {.sa.sa_family = AF_UNSPEC};
     if (list->ai_addrlen <= sizeof(a))

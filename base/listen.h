@@ -14,8 +14,8 @@ int bj_listen_check(const char *address, struct bj_err *err);
  * ":PORT" or "[IPV6]:PORT".  ":PORT" and "[::]:PORT" take IPv4 and IPv6, and
  * ":PORT" only IPv4 where the kernel has no IPv6.  Port 0 lets the kernel
  * choose.  HOST may be a name; its first address is taken.
- * Returns the descriptor.  -EINVAL: not an address; -EADDRNOTAVAIL: no such
- * host; else what socket(2), bind(2) or listen(2) said, with a message. */
+ * Returns the descriptor.  -EINVAL: not an address, or no such host; else what
+ * socket(2), bind(2) or listen(2) said, with a message. */
 int bj_listen_open(const char *address, int backlog, struct bj_err *err);
 
 /* Where fd listens, "127.0.0.1:9010" or "[::]:9010".  Returns buf. */

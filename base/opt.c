@@ -320,7 +320,7 @@ int bj_opt_set(const struct bj_optset *sets, size_t n, struct bj_slice name,
     const struct bj_opt *o = bj_opt_find(sets, n, name, &set);
     struct shown s;
     if (!o)
-        return bj_err_set(err, -ENOENT, "unknown option '%s'", show(name, &s));
+        return bj_err_set(err, -EINVAL, "unknown option '%s'", show(name, &s));
     return bj_opt_assign(set, o, value, err);
 }
 

@@ -73,7 +73,7 @@ const struct bj_opt *bj_opt_find(const struct bj_optset *sets, size_t n,
                                  const struct bj_optset **ret_set);
 
 /* Set one option from text.  The message names the option, the value and what
- * was expected.  -ENOENT unknown option, -EINVAL bad value, -ERANGE limits,
+ * was expected.  -EINVAL unknown option or bad value, -ERANGE limits,
  * -ENOMEM.  The option keeps its value when it fails. */
 int bj_opt_set(const struct bj_optset *sets, size_t n, struct bj_slice name,
                struct bj_slice value, struct bj_err *err);
@@ -90,7 +90,7 @@ int bj_opt_argv(const struct bj_optset *sets, size_t n, int argc, char **argv,
  * '.', sequences set a LIST several times and replace what a source before put
  * there.  The message begins "FILE:LINE:COLUMN: " and names the key.  Unknown
  * keys, keys that come twice, keys without a value, anchors, aliases, tags and
- * second documents are errors (-ENOENT, else -EINVAL); an empty file and a
+ * second documents are errors (-EINVAL); an empty file and a
  * section without a value are not. */
 int bj_opt_yaml(const struct bj_optset *sets, size_t n, const char *path,
                 struct bj_err *err);

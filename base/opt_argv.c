@@ -27,11 +27,12 @@ static int split(const char *text, struct arg *a, struct bj_err *err)
     struct bj_slice s = bj_slice_str(text);
     bj_text_clean(s, shown, sizeof(shown));
     if (!bj_slice_starts(s, BJ_SLICE("--")) || s.n == 2)
-        return bj_err_set(err, -EINVAL,
-                          s.n > 1 && s.p[0] == '-' && s.p[1] != '-'
-                              ? "'%s': options begin with two dashes"
-                              : "'%s' is not an option",
-                          shown);
+        return bj_err_set(
+            err, -EINVAL,
+            s.n > 1 && s.p[0] == '-' && s.p[1] != '-'
+                ? "'%s': options begin with two dashes (--help lists them)"
+                : "'%s' is not an option",
+            shown);
     s.p += 2;
     s.n -= 2;
     const char *eq = memchr(s.p, '=', s.n);
@@ -57,7 +58,8 @@ static int find(const struct line *l, struct arg *a)
             return 0;
     }
     bj_text_clean(a->name, shown, sizeof(shown));
-    return bj_err_set(l->err, -ENOENT, "unknown option '--%s'", shown);
+    return bj_err_set(l->err, -EINVAL,
+                      "unknown option '--%s' (--help lists them)", shown);
 }
 
 /* The value: its own, what a BOOL means by itself, or the next argument. */

@@ -134,7 +134,7 @@ static int find_key(struct walk *w, struct key *k)
         return 0;
     char shown[NAME_BYTES];
     bj_text_clean(name, shown, sizeof(shown));
-    return bj_err_set(w->err, -ENOENT, "unknown option '%s'", shown);
+    return bj_err_set(w->err, -EINVAL, "unknown option '%s'", shown);
 }
 
 /* Nothing may come twice. */
@@ -156,7 +156,7 @@ static int push_key(struct walk *w, struct bj_slice key)
     if (key.n + 2 > sizeof(w->name) - w->len ||
         (key.n > 0 && memchr(key.p, '\0', key.n))) {
         bj_text_clean(key, shown, sizeof(shown));
-        return bj_err_set(w->err, -ENOENT, "unknown option '%s'", shown);
+        return bj_err_set(w->err, -EINVAL, "unknown option '%s'", shown);
     }
     if (w->len > 0)
         w->name[w->len++] = '.';

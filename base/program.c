@@ -47,12 +47,8 @@ const struct bj_opt bj_program_opts[] = {
 static int read_file(const struct bj_program *p, const struct bj_optset *sets,
                      size_t n, const char *path, struct bj_err *err)
 {
-    char why[64];
-    /* The code alone does not tell a file that is not there from an option that
-     * is not known. */
     if (access(path, R_OK) < 0)
-        return bj_err_set(err, -EINVAL, "config.file: '%s': %s", path,
-                          strerror_r(errno, why, sizeof(why)));
+        return bj_err_set(err, -errno, "config.file: '%s'", path);
     int r = bj_opt_yaml(sets, n, path, err);
     if (r == 0 && (p->file || p->help || p->version))
         r = bj_err_set(err, -EINVAL,
@@ -131,11 +127,4 @@ int bj_program_signals(struct bj_err *err)
     signal(SIGPIPE, SIG_IGN);
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return fd < 0 ? bj_err_set(err, -errno, "signalfd") : fd;
-}
-
-const char *bj_program_reason(const struct bj_err *err, char *buf, unsigned cap)
-{
-    if (err->code == -EINVAL || err->code == -ERANGE || err->code == -ENOENT)
-        return err->msg;
-    return bj_err_text(err, buf, cap);
 }

@@ -41,9 +41,4 @@ void bj_program_files(void);
  * blocking) from now on, and SIGPIPE is ignored.  The descriptor or -errno. */
 int bj_program_signals(struct bj_err *err);
 
-/* The message of an error for a person: what explains itself, such as wrong
- * options, without the meaning of its code.  Like bj_err_text. */
-const char *bj_program_reason(const struct bj_err *err, char *buf,
-                              unsigned cap);
-
 #endif

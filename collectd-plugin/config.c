@@ -38,7 +38,7 @@ static int set_item(struct bj_conf *conf, const oconfig_item_t *item,
     int r = 0;
 
     if (!opt)
-        return bj_err_set(err, -ENOENT, "unknown option '%s'", item->key);
+        return bj_err_set(err, -EINVAL, "unknown option '%s'", item->key);
     if (item->children_num > 0)
         return bj_err_set(err, -EINVAL, "%s is no block", item->key);
     if (item->values_num == 0)

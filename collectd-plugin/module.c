@@ -48,7 +48,7 @@ static const struct bj_host host = {NULL, host_thread, host_log};
 static int say_error(const struct bj_err *err)
 {
     char text[TEXT_SIZE];
-    ERROR(SAYS "%s", bj_err_text(err, text, sizeof(text)));
+    ERROR(SAYS "%s", bj_err_reason(err, text, sizeof(text)));
     return -1;
 }
 

@@ -26,11 +26,13 @@ struct bj_spool {
     uint64_t number;       /* of the next record */
 };
 
-/* A writer that was killed leaves its file behind, which nobody will rename. */
+/* A writer that was killed leaves its file behind, which nobody will rename: it
+ * has a name as bj_save gives them. */
 static void sweep(struct bj_spool *s, const char *name, const struct stat *st)
 {
     uint64_t now = bj_clock_wall_usec() / 1000000;
-    if (st->st_mtime >= 0 && (uint64_t)st->st_mtime + LEFT_OVER_SEC < now)
+    if (name[strlen(name) - 1] == '~' && st->st_mtime >= 0 &&
+        (uint64_t)st->st_mtime + LEFT_OVER_SEC < now)
         unlinkat(s->dir, name, 0);
 }
 
@@ -76,6 +78,21 @@ static bool is_full(struct bj_spool *s, size_t more)
     return s->files >= s->max_files || s->bytes + more > s->max_bytes;
 }
 
+/* Open the directory, which is made when only its last part is missing. */
+static int open_dir(struct bj_spool *s, struct bj_err *err)
+{
+    int made = mkdir(s->path, 0750) < 0 ? -errno : 0;
+    int fd = bj_dir_open(AT_FDCWD, s->path);
+    if (fd == -ENOENT && made < 0)
+        return bj_err_set(err, made, "record.dir: make %s", s->path);
+    if (fd < 0)
+        return bj_err_set(err, fd, "record.dir: open %s", s->path);
+    if (s->dir >= 0)
+        close(s->dir);
+    s->dir = fd;
+    return 0;
+}
+
 int bj_spool_new(const char *dir, uint64_t max_files, uint64_t max_bytes,
                  struct bj_spool **ret, struct bj_err *err)
 {
@@ -87,11 +104,9 @@ int bj_spool_new(const char *dir, uint64_t max_files, uint64_t max_bytes,
     }
     s->max_files = max_files;
     s->max_bytes = max_bytes;
-    if (mkdir(dir, 0750) < 0 && errno != EEXIST)
-        bj_err_set(err, -errno, "record.dir: make %s", dir);
-    s->dir = bj_dir_open(AT_FDCWD, dir);
-    if (s->dir < 0) {
-        int r = bj_err_set(err, s->dir, "record.dir: open %s", dir);
+    s->dir = -1;
+    int r = open_dir(s, err);
+    if (r < 0) {
         bj_spool_free(s);
         return r;
     }
@@ -125,8 +140,15 @@ int bj_spool_put(struct bj_spool *s, uint64_t end_sec, struct bj_slice id,
     bj_text_ident(id, safe, sizeof(safe));
     snprintf(name, sizeof(name), "%s.%" PRIu64 ".%s.%" PRIx64 ".json", s->host,
              end_sec, safe, s->number++);
-    int r =
-        bj_save_at(s->dir, name, line, 0640, BJ_SAVE_SYNC | BJ_SAVE_NEW, err);
+    const unsigned how = BJ_SAVE_SYNC | BJ_SAVE_NEW;
+    int r = bj_save_at(s->dir, name, line, 0640, how, err);
+    /* Somebody has removed the directory, or made another one in its place. */
+    if (r == -ENOENT) {
+        r = open_dir(s, err);
+        if (r < 0)
+            return r;
+        r = bj_save_at(s->dir, name, line, 0640, how, err);
+    }
     if (r < 0)
         return bj_err_wrap(err, r, "%s", s->path);
     s->files++;

@@ -10,7 +10,8 @@
 
 struct bj_spool;
 
-/* Use dir, which is made when only its last part is missing.  At most
+/* Use dir, which is made when only its last part is missing, and again when it
+ * has been removed since.  At most
  * max_files records and max_bytes wait in it.  -errno when it cannot be used.
  */
 int bj_spool_new(const char *dir, uint64_t max_files, uint64_t max_bytes,

@@ -247,7 +247,7 @@ static int run(struct exporter *e, int argc, char **argv)
         return r;
     if (r < 0) {
         fprintf(stderr, "batchjob_exporter: %s\n",
-                bj_program_reason(&err, text, sizeof(text)));
+                bj_err_reason(&err, text, sizeof(text)));
         return r;
     }
     if (print_text(&e->conf))
@@ -259,7 +259,7 @@ static int run(struct exporter *e, int argc, char **argv)
         r = loop(e, &err);
     if (r < 0)
         bj_log(BJ_LOG_ERROR, NULL, "%s",
-               bj_program_reason(&err, text, sizeof(text)));
+               bj_err_reason(&err, text, sizeof(text)));
     return r;
 }
 

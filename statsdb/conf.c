@@ -379,8 +379,6 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
     bj_opt_free(&(struct bj_optset){bj_program_opts, &c->program});
 }
 
-/* The code alone does not tell a file that is not there from an option that is
- * not known. */
 static int readable(const char *what, const char *path, struct bj_err *err)
 {
     if (access(path, R_OK) == 0)

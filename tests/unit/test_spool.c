@@ -153,29 +153,52 @@ static void test_no_directory(void **state)
     struct bj_spool *s;
     struct bj_err err = {0};
     assert_int_equal(bj_spool_new("/nowhere/at/all", 1, 1, &s, &err), -ENOENT);
-    assert_string_equal(err.msg, "record.dir: open /nowhere/at/all");
+    assert_string_equal(err.msg, "record.dir: make /nowhere/at/all");
     assert_int_equal(bj_spool_new("/dev/null", 1, 1, &s, &err), -ENOTDIR);
 }
 
-/* What a killed writer has left goes after an hour, not before. */
+/* The directory is taken away while we run. */
+static void test_removed(void **state)
+{
+    (void)state;
+    struct bj_err err = {0};
+    struct bj_spool *s = start(10, 1000);
+    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(put(s, "1", "{}\n"), 0);
+    assert_int_equal(put(s, "2", "{}\n"), 0);
+    assert_int_equal(count(NULL), 2);
+    tmp_remove("spool");
+    tmp_file("spool", "");
+    assert_int_equal(bj_spool_put(s, 1, BJ_SLICE("3"), BJ_SLICE("{}\n"), &err),
+                     -ENOTDIR);
+    tmp_remove("spool");
+    assert_int_equal(put(s, "4", "{}\n"), 0);
+    assert_int_equal(count(NULL), 1);
+    bj_spool_free(s);
+}
+
+/* What a killed writer has left goes after an hour, not before; hidden files of
+ * others stay. */
 static void test_left_over(void **state)
 {
+    static const char *const names[] = {".left.0~", ".left.1~", ".keep"};
     (void)state;
     char path[512];
     bj_spool_free(start(1, 1));
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof(path), "%s/.left.%d", dir, i);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
         int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
         assert_true(fd >= 0);
         struct timespec old = {.tv_sec = 1700000000};
         struct timespec times[2] = {old, old};
-        if (i == 0)
+        if (i != 1)
             assert_int_equal(futimens(fd, times), 0);
         close(fd);
     }
     bj_spool_free(start(1, 1));
-    assert_int_equal(count(path), 1);
-    assert_string_equal(path, ".left.1");
+    assert_int_equal(count(NULL), 2);
+    snprintf(path, sizeof(path), "%s/%s", dir, names[0]);
+    assert_int_equal(access(path, F_OK), -1);
 }
 
 int main(void)
@@ -184,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_a_record), T(test_hostile_ids),  T(test_bounds),
         T(test_no_room),  T(test_no_directory), T(test_left_over),
+        T(test_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,36 +29,37 @@ const struct bj_opt bj_exporter_opts[] = {
      .off = AT(dialect),
      .preset = "native",
      .arg = "NAME",
-     .help = "Whose names the metrics have: native, or those of another "
-             "exporter, whose port is then the preset of web.listen-address "
-             "and whose collectors are on unless they are named."},
+     .help = "Names of the metrics: native, or those of another "
+             "exporter; its port is then the default of "
+             "web.listen-address, and its collectors are on unless they "
+             "are named."},
     {.name = "dialect.exe-count",
      .kind = BJ_OPT_BOOL,
      .off = AT(core.exe_count),
-     .help = "Count processes of jobs by executable, which cgroup_exporter "
-             "tells; the collector process must be on."},
+     .help = "Count the processes of a job by executable, as "
+             "cgroup_exporter does; needs the collector process."},
     {.name = "web.config.file",
      .kind = BJ_OPT_STR,
      .off = AT(web_file),
      .arg = "FILE",
-     .help = "TLS, names and hashed passwords, in the format of Prometheus' "
-             "exporters; read again when it changes."},
+     .help = "TLS, user names and hashed passwords, in the format of "
+             "Prometheus' exporters; read again when it changes."},
     {.name = "web.max-requests",
      .kind = BJ_OPT_U64,
      .off = AT(max_requests),
      .lo = 1,
      .hi = 10000,
      .preset = "40",
-     .help = "Responses in flight at a time; more are refused with status "
-             "503."},
+     .help = "Most responses in flight at a time; more are refused with "
+             "status 503."},
     {.name = "web.max-connections",
      .kind = BJ_OPT_U64,
      .off = AT(max_connections),
      .lo = 2,
      .hi = 20000,
      .preset = "256",
-     .help = "Connections open at a time; the oldest without a request makes "
-             "room for a new one."},
+     .help = "Most connections open at a time; the oldest without a "
+             "request makes room for a new one."},
     {.name = "web.request-timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(request_usec),
@@ -76,14 +77,14 @@ const struct bj_opt bj_exporter_opts[] = {
      .off = AT(interval_usec),
      .hi = (uint64_t)86400 * 1000000,
      .preset = "0s",
-     .help = "Look at the node at this pace as well, and not only when "
-             "scraped; 0 for no such looks."},
+     .help = "Look at the node this often as well; 0: only when scraped."},
     {.name = "sample.max-age",
      .kind = BJ_OPT_DURATION,
      .off = AT(max_age_usec),
      .hi = (uint64_t)3600 * 1000000,
      .preset = "0s",
-     .help = "Serve what was seen this long ago at most, without a new look."},
+     .help = "Answer from the last look when it is at most this old, "
+             "instead of looking anew."},
     {.name = NULL},
 };
 

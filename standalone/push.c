@@ -38,7 +38,7 @@ const struct bj_opt bj_push_opts[] = {
      .lo = SECOND,
      .hi = 3600ull * SECOND,
      .preset = "15s",
-     .help = "Pace at which is pushed."},
+     .help = "How often to push."},
     {.name = NULL},
 };
 

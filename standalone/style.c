@@ -22,7 +22,7 @@ const struct bj_opt bj_style_opts[] = {
      .kind = BJ_OPT_BOOL,
      .off = AT(strict),
      .preset = "false",
-     .help = "In the names of another exporter make the errors of the "
+     .help = "In the names of another exporter reproduce the errors of the "
              "original that dashboards may depend on; docs/dialects.md lists "
              "them."},
     {.name = "dialect.exclude",
@@ -30,8 +30,8 @@ const struct bj_opt bj_style_opts[] = {
      .off = AT(exclude),
      .preset = "",
      .arg = "REGEX",
-     .help = "In the names of another exporter leave out the families in whose "
-             "name the expression finds something."},
+     .help = "In the names of another exporter leave out the metrics whose "
+             "names match this expression somewhere."},
     {.name = "dialect.prefix",
      .kind = BJ_OPT_STR,
      .off = AT(prefix),

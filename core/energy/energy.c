@@ -186,15 +186,48 @@ static int begin(struct bj_energy *e, const struct bj_core *core)
 
 /* --- accounts -------------------------------------------------------------*/
 
-/* The same id under another inode is another job. */
-static void key_of(const struct bj_track *t, char *buf, size_t cap)
+enum { KEY_CAP = 1200 };
+
+/* Its directory in hierarchy h, which is kept open or is not. */
+static bool stat_dir(const struct bj_track *t, unsigned h, struct stat *st)
 {
-    struct stat st = {0};
-    for (unsigned h = 0; h < BJ_HIERS; h++)
-        if ((t->unit.there & 1u << h) && t->unit.dir[h] >= 0 &&
-            fstat(t->unit.dir[h], &st) == 0)
-            break;
-    snprintf(buf, cap, "%s#%" PRIu64, t->key, (uint64_t)st.st_ino);
+    char path[4096];
+    if (t->unit.dir[h] >= 0)
+        return fstat(t->unit.dir[h], st) == 0;
+    return bj_unit_path(&t->unit, &t->core->reader, h, "", path,
+                        sizeof(path)) == 0 &&
+           stat(path, st) == 0;
+}
+
+/* The same id under another inode is another job.  The key of t by its
+ * directory in hierarchy h; false when it has none there. */
+static bool key_of(const struct bj_track *t, unsigned h, char key[KEY_CAP])
+{
+    struct stat st;
+    if (!(t->unit.there & 1u << h) || !stat_dir(t, h, &st))
+        return false;
+    snprintf(key, KEY_CAP, "%s#%" PRIu64, t->key, (uint64_t)st.st_ino);
+    return true;
+}
+
+/* The key under which t's account was saved, by whichever of its directories
+ * was there first at that time; else that of the first one now. */
+static void find_key(const struct bj_energy *e, const struct bj_track *t,
+                     char key[KEY_CAP])
+{
+    char first[KEY_CAP] = "";
+    for (unsigned h = 0; h < BJ_HIERS; h++) {
+        if (!key_of(t, h, key))
+            continue;
+        if (bj_ledger_sleeps(e->ledger, bj_slice_str(key)))
+            return;
+        if (!*first)
+            memcpy(first, key, KEY_CAP);
+    }
+    if (*first)
+        memcpy(key, first, KEY_CAP);
+    else
+        snprintf(key, KEY_CAP, "%s#0", t->key);
 }
 
 /* Whether all that it has used was used since the last tick. */
@@ -211,8 +244,8 @@ static bool is_new(const struct bj_energy *e, const struct bj_track *t)
 
 static void open_account(struct bj_energy *e, struct bj_track *t)
 {
-    char key[1200];
-    key_of(t, key, sizeof(key));
+    char key[KEY_CAP];
+    find_key(e, t, key);
     t->account = bj_ledger_open(e->ledger, bj_slice_str(key), is_new(e, t));
     if (t->core->gpus)
         bj_gpus_resume(t->core->gpus, t, bj_slice_str(key));

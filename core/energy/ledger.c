@@ -204,6 +204,11 @@ void bj_ledger_drop(struct bj_ledger *l, struct bj_account *a)
     free(a);
 }
 
+bool bj_ledger_sleeps(const struct bj_ledger *l, struct bj_slice key)
+{
+    return find_asleep(l, key) != NULL;
+}
+
 struct bj_account *bj_ledger_asleep(const struct bj_ledger *l,
                                     struct bj_slice *ret_key)
 {

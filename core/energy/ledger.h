@@ -175,6 +175,9 @@ int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
                    struct bj_slice boot_id, struct bj_slice *ret_extra,
                    bool *ret_same_boot, struct bj_err *err);
 
+/* Is there an account of that key that sleeps? */
+bool bj_ledger_sleeps(const struct bj_ledger *l, struct bj_slice key);
+
 /* An account that still sleeps, and its key; NULL: none.  Its job ended while
  * nobody looked, if it cannot be opened: read its totals, then drop it. */
 struct bj_account *bj_ledger_asleep(const struct bj_ledger *l,

@@ -209,6 +209,47 @@ static void test_energy_and_restart(void **state)
     bj_arena_free(&a);
 }
 
+/* The account of a job is found again whichever of its directories are there,
+ * and kept open, at the next start. */
+static void test_same_job_again(void **state)
+{
+    static const char *const later[] = {"memory", "cpuset", "pids", "devices",
+                                        "freezer"};
+    (void)state;
+    struct rig r;
+    char name[128];
+    make_rapl();
+    tmp_remove("cgroup");
+    tmp_dir("cgroup/cpuacct/slurm/uid_7/job_17");
+    tmp_file("cgroup/cpuacct/slurm/uid_7/job_17/cgroup.procs", "1\n");
+    tmp_file("cgroup/cpuacct/slurm/uid_7/job_17/cpuacct.usage", "1000000000\n");
+    tmp_file("cgroup/cpuacct/cpuacct.usage", "1000000000\n");
+    START(r, spool_opt, state_opt, "collector.energy=true", "limit.files=1");
+    nap_ms(1200);
+    tmp_file("cgroup/cpuacct/slurm/uid_7/job_17/cpuacct.usage", "2000000000\n");
+    tmp_file("cgroup/cpuacct/cpuacct.usage", "2000000000\n");
+    set_energy(5000000 + 42);
+    wait_for_energy(&r, 42);
+    rig_stop(&r);
+    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
+        snprintf(name, sizeof(name), "cgroup/%s/slurm/uid_7/job_17", later[i]);
+        tmp_dir(name);
+        snprintf(name, sizeof(name),
+                 "cgroup/%s/slurm/uid_7/job_17/cgroup.procs", later[i]);
+        tmp_file(name, "1\n");
+    }
+    tmp_file("cgroup/cpuacct/slurm/uid_7/job_17/cpuacct.usage", "3000000000\n");
+    tmp_file("cgroup/cpuacct/cpuacct.usage", "3000000000\n");
+    set_energy(5000000 + 42 + 10);
+    START(r, spool_opt, state_opt, "collector.energy=true");
+    wait_for_energy(&r, 1);
+    nap_ms(2200);
+    rig_pass(&r);
+    assert_int_equal(job_energy(&r), 52);
+    assert_int_equal(r.snap->self.records, 0); /* of one that ended unseen */
+    rig_stop(&r);
+}
+
 /* One that ended while nobody looked is told with what is known. */
 static void test_orphan(void **state)
 {
@@ -262,9 +303,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_record_of_a_job),
-        T(test_energy_and_restart),
-        T(test_orphan),
+        T(test_record_of_a_job), T(test_energy_and_restart),
+        T(test_same_job_again),  T(test_orphan),
         T(test_nothing_to_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,9 @@
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
-enum { SLICES = 7, SECOND = 1000000 };
+/* Slices of a device, in parts that as many compute instances as there can be
+ * divide evenly. */
+enum { EVENLY = 840, SLICES = 7 * EVENLY, SECOND = 1000000 };
 
 __extension__ typedef unsigned __int128 bj_u128;
 
@@ -67,6 +69,17 @@ struct parts {
     bool told; /* what each does is known */
 };
 
+/* Of several compute instances in one GPU instance each is told the slices of
+ * that, and has a part of them. */
+static uint64_t slices_of(const struct bj_gpus *g, const struct bj_gpu_dev *d)
+{
+    uint64_t told = d->now.use.slices, n = 0;
+    for (size_t i = 0; i < g->n && d->now.gi != UINT32_MAX; i++)
+        n += g->dev[i].there && g->dev[i].parent == d->parent &&
+             g->dev[i].now.gi == d->now.gi;
+    return EVENLY * (told == BJ_ABSENT || told > 7 ? 1 : told) / (n ? n : 1);
+}
+
 static void instances_of(const struct bj_gpus *g, size_t dev, struct parts *p)
 {
     uint64_t used = 0;
@@ -77,7 +90,7 @@ static void instances_of(const struct bj_gpus *g, size_t dev, struct parts *p)
         const struct bj_gpu_use *u = &d->now.use;
         if (!d->there || d->parent != (int)dev)
             continue;
-        p->slices[p->n] = u->slices == BJ_ABSENT ? 1 : u->slices;
+        p->slices[p->n] = slices_of(g, d);
         used += p->slices[p->n];
         bool known = u->sm_ppm != BJ_ABSENT && u->multiprocessors != BJ_ABSENT;
         p->told &= known;

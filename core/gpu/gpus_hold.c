@@ -118,12 +118,15 @@ static bool barred(const struct bj_gpus *g, const struct bj_gpu_job *j,
     return bj_gpus_allotted(g, j) || (j->claim.devices && !dev->split && named);
 }
 
-/* What speaks for whom. */
+/* What speaks for whom.  A device that is divided is nobody's: who has one of
+ * its instances can open it, too. */
 static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
                          struct bj_track *const *owner, size_t at,
                          struct bj_gpu_candidate *c)
 {
     size_t n = 0;
+    if (set->v[at].split)
+        return 0;
     for (size_t i = 0; i < g->njobs && n < BJ_GPU_HOLDERS_MAX; i++) {
         const struct bj_gpu_job *j = g->job[i];
         if (!bj_track_live(j->track))

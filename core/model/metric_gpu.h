@@ -8,7 +8,8 @@ static const struct bj_metric gpu_rows[] = {
     GAUGE(bj_gpu_use, success, "success", BJ_NUMBER,
           "1 when the last reading of the GPU had no fault."),
     COUNTER(bj_gpu_use, errors, "errors", BJ_NUMBER,
-            "Readings of the GPU that had a fault."),
+            "Readings of the GPU that had a fault, of those that were looked "
+            "at: the newest in each pass."),
     GAUGE(bj_gpu_use, minor, "minor_number", BJ_NUMBER,
           "N of /dev/nvidiaN, which is often not the index."),
     GAUGE(bj_gpu_use, slices, "slices", BJ_NUMBER,

@@ -102,8 +102,42 @@ static void test_give(void **state)
     }
 }
 
+/* Two compute instances of one GPU instance have its slices together: 3 of 7,
+ * as many as another GPU instance; one slice is nobody's. */
+static void test_compute_instances(void **state)
+{
+    static const uint64_t want[] = {300, 300, 600};
+    static const uint32_t gi[] = {1, 1, 2};
+    struct bj_gpu_hold hold[3];
+    struct bj_track track[3];
+    struct bj_gpu_dev dev[4] = {{.parent = -1,
+                                 .there = true,
+                                 .stamp_usec = TO,
+                                 .given_usec = FROM,
+                                 .idle_uw = BJ_ABSENT,
+                                 .now.split = true,
+                                 .energy = {.total_uj = 1400}}};
+    struct bj_gpus g = {.dev = dev, .n = 4, .hold = hold, .nholds = 3};
+    (void)state;
+    dev[0].now.use.power_uw = BJ_ABSENT;
+    for (size_t i = 0; i < 3; i++) {
+        const struct life l = {50, NOW, 1000000, false, 0};
+        set_up(&hold[i], &track[i], &l);
+        hold[i].dev = i + 1;
+        dev[i + 1] = (struct bj_gpu_dev){
+            .parent = 0, .there = true, .stamp_usec = TO, .now.gi = gi[i]};
+        dev[i + 1].now.use.slices = 3;
+        dev[i + 1].now.use.sm_ppm = BJ_ABSENT;
+        dev[i + 1].now.use.multiprocessors = BJ_ABSENT;
+    }
+    bj_gpus_meter(&g, 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(hold[i].sums.energy_uj, want[i]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_give)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_give), cmocka_unit_test(test_compute_instances)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ static size_t add_dev(int parent, uint64_t slices)
     memset(&d->now.use, 0xff, sizeof(d->now.use));
     d->now.parent = parent < 0 ? -1 : 0;
     d->now.use.slices = slices;
+    d->now.gi = (uint32_t)w.g.n;
     d->energy.counter_stamp_usec = 1;
     return w.g.n++;
 }

@@ -6,6 +6,8 @@
 
 #define JOB "slurm/uid_0/job_21"
 
+#define NODE GPU_A GPU_B "gpu 0 busy 0\ngpu 0 memory_busy 0\n"
+
 static const char *dir;
 static struct rig rig;
 
@@ -21,6 +23,12 @@ static void make_node(const char *list)
     tmp_file("cg/devices/" JOB "/cgroup.procs", "2100\n");
     tmp_file("cg/devices/" JOB "/devices.list", list);
     tmp_dir("proc/2100");
+    tmp_dir("proc/driver/nvidia/capabilities/gpu2/mig/gi1/ci0");
+    tmp_file("proc/driver/nvidia/capabilities/gpu2/mig/gi1/access",
+             "DeviceFileMinor: 21\n");
+    tmp_file("proc/driver/nvidia/capabilities/gpu2/mig/gi1/ci0/access",
+             "DeviceFileMinor: 22\n");
+    tmp_file("proc/devices", "Character devices:\n234 nvidia-caps\n");
     tmp_file("proc/2100/cgroup", "11:devices:/" JOB "\n5:cpuacct:/" JOB "\n");
     snprintf(path, sizeof(path), "%s/proc/2100/environ", dir);
     FILE *f = fopen(path, "w");
@@ -29,12 +37,12 @@ static void make_node(const char *list)
     fclose(f);
 }
 
-static void run(const char *list)
+static void run(const char *list, const char *script)
 {
     char proc[128], cgroup[128], sys[128], nvml[4300];
     dir = tmp_make();
     make_node(list);
-    fake_script(dir, GPU_A GPU_B "gpu 0 busy 0\ngpu 0 memory_busy 0\n");
+    fake_script(dir, script);
     snprintf(proc, sizeof(proc), "path.procfs=%s/proc", dir);
     snprintf(sys, sizeof(sys), "path.sysfs=%s/sys", dir);
     snprintf(cgroup, sizeof(cgroup), "path.cgroupfs=%s/cg", dir);
@@ -69,7 +77,7 @@ static void is(const char *gpu, const char *source)
 static void test_list(void **state)
 {
     (void)state;
-    run("c 1:3 rwm\nc 195:2 rwm\nc 195:255 rw\n");
+    run("c 1:3 rwm\nc 195:2 rwm\nc 195:255 rw\n", NODE);
     is("GPU-6f0f0e3c-1111-2222-3333-444455556666", "devices");
     assert_non_null(strstr(rig.log, "job 21 says that it has it"));
     end();
@@ -79,14 +87,26 @@ static void test_list(void **state)
 static void test_everything(void **state)
 {
     (void)state;
-    run("a *:* rwm\n");
+    run("a *:* rwm\n", NODE);
     is("GPU-7f0f0e3c-1111-2222-3333-444455556666", "environ");
+    end();
+}
+
+/* Who has an instance may open its device as well, and has none of that. */
+static void test_instance(void **state)
+{
+    (void)state;
+    run("c 195:2 rw\nc 195:255 rw\nc 234:21 r\nc 234:22 r\n",
+        GPU_A GPU_B "gpu 0 mig_mode 1\nmig 0 0 uuid MIG-x\nmig 0 0 gi 1\n"
+                    "mig 0 0 ci 0\nproc 0 compute 2100 7 -1 -1\n");
+    is("MIG-x", "devices");
     end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_list),
-                                       cmocka_unit_test(test_everything)};
+                                       cmocka_unit_test(test_everything),
+                                       cmocka_unit_test(test_instance)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,9 @@ check "the environment that lies is a conflict" \
     [ "$(value batchjob_gpu_conflicts_total kind=denied)" = 1 ]
 sleep 4
 scrape
-is "Slurm was asked once for each job" "$(sort "$tmp/asked" | uniq -c | awk '{ print $1, $NF }' | sort)" \
+# Jobs that others have on this machine are asked about as well.
+ours() { grep -xE "$(echo "$silent" "$lies" "$none" "$forger" | tr ' ' '|')"; }
+is "Slurm was asked once for each job" \
+    "$(awk '{ print $NF }' "$tmp/asked" | ours | sort | uniq -c | awk '{ print $1, $2 }' | sort)" \
     "$(for j in $silent $lies $none $forger; do echo "1 $j"; done | sort)"
 complete=1

@@ -44,7 +44,7 @@ struct bj_endpoint {
     int (*run)(struct bj_call *call);
     /* NULL, or the second half, once run has returned 0 and the store is let
      * go.  It may block, so it touches nothing but work (which it frees), req,
-     * reply and err.  Returns as run does. */
+     * reply and err, and the server's room.  Returns as run does. */
     int (*after)(struct bj_call *call);
     /* For the OpenAPI document; help NULL: not in it. */
     const char *help;

@@ -39,7 +39,7 @@ static const struct bj_opt options[] = {
      .off = AT(max_requests),
      .lo = 1,
      .hi = 10000,
-     .preset = "128",
+     .preset = "100",
      .help = "Responses in flight at a time; more are refused with status "
              "503."},
     {.name = "web.max-connections",
@@ -47,7 +47,7 @@ static const struct bj_opt options[] = {
      .off = AT(max_connections),
      .lo = 2,
      .hi = 20000,
-     .preset = "512",
+     .preset = "128",
      .help = "Connections open at a time; the oldest without a request makes "
              "room for a new one."},
     {.name = "web.max-bytes",
@@ -55,7 +55,7 @@ static const struct bj_opt options[] = {
      .off = AT(flight_bytes),
      .lo = 1 << 20,
      .hi = (uint64_t)1 << 40,
-     .preset = "8M",
+     .preset = "6M",
      .help = "Memory for answers in flight; from there on a reader that stands "
              "still makes room, else the request is refused with status "
              "503."},
@@ -82,7 +82,7 @@ static const struct bj_opt options[] = {
      .off = AT(cache_bytes),
      .lo = 256 << 10,
      .hi = (uint64_t)1 << 40,
-     .preset = "4M",
+     .preset = "2M",
      .help = "Memory for pages of the store, for all threads together."},
     {.name = "query.timeout",
      .kind = BJ_OPT_DURATION,

@@ -7,7 +7,7 @@
 #define AT(member) offsetof(struct bj_prompool_conf, member)
 #define SEC(n) ((uint64_t)(n)*1000000)
 
-enum { QUERIES = 16, ANSWER_BYTES = 16 << 20 };
+enum { ANSWER_BYTES = 16 << 20 };
 
 const struct bj_opt bj_prompool_opts[] = {
     {.name = "prometheus.url",
@@ -83,16 +83,17 @@ const struct bj_opt bj_prompool_opts[] = {
      .kind = BJ_OPT_U64,
      .off = AT(queries),
      .lo = 1,
-     .hi = QUERIES,
-     .preset = "4",
-     .help = "Questions to it at a time; more requests get status 503."},
+     .hi = BJ_PROM_QUERIES,
+     .preset = "2",
+     .help = "Questions to it at a time, each of which may take 1 MiB; more "
+             "wait."},
     {.name = NULL},
 };
 
 struct bj_prompool {
     atomic_uint refs;
     pthread_mutex_t lock;
-    struct bj_prom *idle[QUERIES]; /* clients that are not in use */
+    struct bj_prom *idle[BJ_PROM_QUERIES]; /* clients that are not in use */
     unsigned idles, busy, queries;
     struct bj_prom_conf conf; /* its texts are our own */
     atomic_bool stop;         /* stays false: deadlines end a question */

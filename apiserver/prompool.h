@@ -5,6 +5,8 @@
 
 #include "statsdb/prom.h"
 
+enum { BJ_PROM_QUERIES = 16 }; /* at a time, at most */
+
 /* Options prometheus.*; of server those are used that a client needs. */
 struct bj_prompool_conf {
     struct bj_prom_conf server; /* url empty: there is none */

@@ -24,6 +24,7 @@ static void free_work(struct bj_series_work *w)
         return;
     bj_prompool_unref(w->prom);
     bj_buf_free(&w->query);
+    bj_buf_free(&w->values);
     bj_arena_free(&w->arena);
     free(w);
 }
@@ -174,6 +175,7 @@ static int on_series(struct bj_call *c)
     struct bj_series_work *w = calloc(1, sizeof(*w));
     if (!w)
         return bj_err_set(&c->err, -ENOMEM, "series");
+    w->server = c->api->server;
     w->prom = bj_prompool_ref(c->api->prom);
     r = prepare(c, &p, w);
     if (r == 0)
@@ -294,10 +296,15 @@ static int take_series(void *ctx, const struct bj_json *metric,
             sec > w->range.to || !is_number(text))
             continue;
         size_t point = (size_t)((sec - w->range.from) / w->range.step);
-        g->cell[point * w->metrics + (size_t)at] =
-            bj_arena_copy(&w->arena, text).p;
+        if (w->values.len == 0) /* place 0 is for no value */
+            bj_buf_put(&w->values, "", 1);
+        g->cell[point * w->metrics + (size_t)at] = (uint32_t)w->values.len;
+        bj_buf_slice(&w->values, text);
+        bj_buf_put(&w->values, "", 1);
     }
-    return w->arena.failed ? bj_err_set(err, -ENOMEM, "series") : 0;
+    return w->arena.failed || w->values.failed
+               ? bj_err_set(err, -ENOMEM, "series")
+               : 0;
 }
 
 /* --- the answer ------------------------------------------------------------
@@ -314,8 +321,7 @@ static void put_row(struct bj_rows *rows, const struct bj_series_work *w,
     bj_put_text(rows, g->node.n > 0 ? g->node : none);
     bj_put_text(rows, g->gpu.n > 0 ? g->gpu : none);
     for (unsigned m = 0; m < w->metrics; m++) {
-        const char *text = g->cell[(size_t)point * w->metrics + m];
-        bj_put_number(rows, bj_slice_str(text));
+        bj_put_number(rows, bj_slice_str(bj_series_value(w, g, point, m)));
     }
     bj_row_end(rows);
 }
@@ -324,7 +330,7 @@ static bool empty(const struct bj_series_work *w,
                   const struct bj_series_group *g, unsigned point)
 {
     for (unsigned m = 0; m < w->metrics; m++)
-        if (g->cell[(size_t)point * w->metrics + m])
+        if (bj_series_value(w, g, point, m))
             return false;
     return true;
 }
@@ -400,6 +406,18 @@ static int failed(struct bj_call *c, const struct bj_series_work *w, int code)
     return bj_call_refuse(c, 503, "The Prometheus server did not answer this.");
 }
 
+static int write_answer(struct bj_call *c, const struct bj_series_work *w)
+{
+    if (!bj_server_take_room(w->server)) {
+        bj_call_header(c, "Retry-After", "1");
+        return bj_call_refuse(c, 503,
+                              "Too many answers are in flight; try again.");
+    }
+    int r = c->endpoint->run == on_curve ? write_curve(c, w) : write_rows(c, w);
+    bj_server_give_room(w->server);
+    return r;
+}
+
 /* May wait for as long as prometheus.timeout says. */
 static int after_series(struct bj_call *c)
 {
@@ -409,10 +427,7 @@ static int after_series(struct bj_call *c)
         r = bj_prompool_ask(
             w->prom, w->query.p, &w->range,
             &(struct bj_prom_sink){.ctx = w, .series = take_series}, &c->err);
-    if (r == 0 && c->endpoint->run == on_curve)
-        r = write_curve(c, w);
-    else
-        r = r == 0 ? write_rows(c, w) : failed(c, w, r);
+    r = r == 0 ? write_answer(c, w) : failed(c, w, r);
     free_work(w);
     c->work = NULL;
     return r;

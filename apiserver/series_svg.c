@@ -22,8 +22,7 @@ static int64_t value(const struct bj_series_work *w, unsigned point,
 {
     int64_t v;
     const char *text =
-        w->groups ? w->group[0].cell[(size_t)point * w->metrics + metric]
-                  : NULL;
+        w->groups ? bj_series_value(w, &w->group[0], point, metric) : NULL;
     if (!text || bj_decimal_i64(bj_slice_str(text), 6, &v) < 0)
         return -1;
     return v < 0 ? 0 : v;

@@ -11,10 +11,11 @@ enum { BJ_SERIES_GROUPS = 2000 };
 /* Rows that one node, or one GPU of it, will have. */
 struct bj_series_group {
     struct bj_slice node, gpu;
-    const char **cell; /* [point * metrics + metric]; NULL: no value */
+    uint32_t *cell; /* [point * metrics + metric]: where in values, or 0 */
 };
 
 struct bj_series_work {
+    struct bj_server *server;
     struct bj_prompool *prom;
     struct bj_prompool_range range;
     enum bj_series_by by;
@@ -27,7 +28,17 @@ struct bj_series_work {
     unsigned groups;
     bool too_much;
     struct bj_arena arena;
+    struct bj_buf values; /* numbers as texts, each with a NUL behind it */
 };
+
+/* A value as text, or NULL. */
+static inline const char *bj_series_value(const struct bj_series_work *w,
+                                          const struct bj_series_group *g,
+                                          unsigned point, unsigned metric)
+{
+    uint32_t at = g->cell[(size_t)point * w->metrics + metric];
+    return at > 0 ? w->values.p + at : NULL;
+}
 
 /* Draw the first group's curves into a buffer, as SVG. */
 void bj_series_draw(struct bj_buf *b, const struct bj_series_work *w);

@@ -12,8 +12,9 @@
 
 enum {
     STACK_BYTES = 512 << 10,
-    ROOM_USEC = 1000 * 1000, /* a request waits for room this long */
+    ROOM_USEC = 3000 * 1000, /* a request waits for room this long */
     PAUSE_NSEC = 2 * 1000 * 1000,
+    KEEP_BYTES = 256 << 10, /* what a list of a hundred jobs fits in */
 };
 
 /* --- queues ----------------------------------------------------------------
@@ -139,6 +140,7 @@ static void serve(struct bj_api *a, struct bj_ticket *t)
         return;
     }
     keep_headers(t);
+    bj_buf_trim(&t->reply.body);
     if (!c->work)
         bj_answer_end(c);
 }
@@ -152,12 +154,29 @@ static struct bj_ticket *wait_for(struct bj_server *s, struct bj_queue *q,
     return s->stop ? NULL : pop(q);
 }
 
-/* Answers that nobody has read yet are memory: no more are made before they
- * have gone. */
-static bool has_room(const struct bj_server *s)
+/* What an answer that is being made is taken for: half of the room is for those
+ * of all threads. */
+static size_t answer_bytes(const struct bj_server *s)
 {
-    return bj_httpd_room(s->httpd,
-                         __atomic_load_n(&s->made_bytes, __ATOMIC_RELAXED));
+    const struct bj_api_conf *conf = s->site->conf;
+    return conf->flight_bytes / (2 * conf->threads);
+}
+
+/* Answers that nobody has read yet are memory: no more are made before they
+ * have gone.  True: there is room for one more, which is now taken.  The lock
+ * is held. */
+static bool take_room(struct bj_server *s)
+{
+    size_t made = __atomic_load_n(&s->made_bytes, __ATOMIC_RELAXED);
+    if (!bj_httpd_room(s->httpd, made + answer_bytes(s)))
+        return false;
+    __atomic_add_fetch(&s->made_bytes, answer_bytes(s), __ATOMIC_RELAXED);
+    return true;
+}
+
+static void give_room(struct bj_server *s)
+{
+    __atomic_sub_fetch(&s->made_bytes, answer_bytes(s), __ATOMIC_RELAXED);
 }
 
 /* They are gone in a moment, unless their readers stand still. */
@@ -192,7 +211,8 @@ static void *on_desk(void *arg)
     struct bj_ticket *t;
     pthread_mutex_lock(&s->lock);
     while ((t = wait_for(s, &s->todo, &s->work_cond))) {
-        if (!has_room(s) && is_young(t)) {
+        bool room = take_room(s);
+        if (!room && is_young(t)) {
             push_first(&s->todo, t);
             pause_for_room(s);
             continue;
@@ -204,16 +224,39 @@ static void *on_desk(void *arg)
             t->reply.status = 500;
         else if (bj_http_given_up(t->call.req))
             t->reply.status = 503; /* nobody is there to read it */
-        else if (!has_room(s))
+        else if (!room)
             refuse(a, t);
         else
             serve(a, t);
         put_on(s, t);
         pthread_mutex_lock(&s->lock);
+        if (room)
+            give_room(s);
     }
     pthread_mutex_unlock(&s->lock);
     bj_desk_leave(a);
     return NULL;
+}
+
+bool bj_server_take_room(struct bj_server *s)
+{
+    uint64_t until = bj_clock_boot_usec() + ROOM_USEC;
+    bool room = false;
+    pthread_mutex_lock(&s->lock);
+    while (!(room = !s->writing && take_room(s)) &&
+           bj_clock_boot_usec() < until)
+        pause_for_room(s);
+    s->writing = s->writing || room;
+    pthread_mutex_unlock(&s->lock);
+    return room;
+}
+
+void bj_server_give_room(struct bj_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->writing = false;
+    give_room(s);
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* Second halves, which wait for others. */
@@ -225,6 +268,7 @@ static void *on_waiter(void *arg)
     while ((t = wait_for(s, &s->waits, &s->wait_cond))) {
         pthread_mutex_unlock(&s->lock);
         bj_answer_rest(&t->call);
+        bj_buf_trim(&t->reply.body);
         bj_answer_end(&t->call);
         pthread_mutex_lock(&s->lock);
         hand_in(s, t);
@@ -338,7 +382,7 @@ static int start_threads(struct bj_server *s, const struct bj_site *site,
                          struct bj_err *err)
 {
     pthread_attr_t attr;
-    unsigned waiters = site->prom ? BJ_API_WAITERS : 0;
+    unsigned waiters = site->prom ? (unsigned)site->conf->prom.queries : 0;
     int r = 0;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
@@ -382,6 +426,8 @@ static int open_httpd(struct bj_server *s, struct bj_err *err)
         .idle_usec = 100 * 1000000ull, /* Grafana keeps its own for 90 s */
         .body_bytes = 64 * 1024,
         .flight_bytes = conf->flight_bytes,
+        .room_bytes = answer_bytes(s),
+        .keep_bytes = KEEP_BYTES,
         .later = true,
     };
     int r = bj_httpd_new(routes, s, &limits, &s->httpd, err);

@@ -12,12 +12,13 @@
 #include "apiserver/call.h"
 #include "apiserver/conf.h"
 #include "apiserver/limit.h"
+#include "apiserver/prompool.h"
 #include "apiserver/words.h"
 
 #include <pthread.h>
 
 enum { BJ_API_ENDPOINTS = 48, BJ_API_CLASSES = 6 };
-enum { BJ_API_THREADS = 64, BJ_API_WAITERS = 4 };
+enum { BJ_API_THREADS = 64 };
 
 struct bj_server;
 
@@ -79,7 +80,7 @@ struct bj_server {
     struct bj_web_watch watch;
     uint64_t started_sec, requests;        /* for request ids */
     uint64_t store_opened, store_timeouts; /* atomic */
-    size_t made_bytes;              /* of answers that are ready; atomic */
+    size_t made_bytes;              /* of answers made and being made; atomic */
     bool store_open, reload_failed; /* atomic */
     struct bj_ticket *last;         /* answered at once */
     struct bj_api own;              /* of the HTTP server's thread */
@@ -90,10 +91,11 @@ struct bj_server {
     struct bj_site *site;
     struct bj_queue todo, wide, waits, done;
     unsigned wide_running, wide_max;
+    bool writing; /* a second half, its answer */
     bool stop;
     struct bj_api desk[BJ_API_THREADS];
     unsigned desks, waiters;
-    pthread_t waiter[BJ_API_WAITERS];
+    pthread_t waiter[BJ_PROM_QUERIES];
 };
 
 /* Make it, threads included.  conf is the server's from now on, whatever is
@@ -115,6 +117,12 @@ int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
 /* Take over what has changed in the files of the web configuration, when it is
  * time to look; what is wrong is told in the log. */
 void bj_server_follow(struct bj_server *s, uint64_t now_usec);
+
+/* For second halves, which may hold much already: room for an answer, one of
+ * them at a time.  Waits for a moment, then false: there is none.  True:
+ * bj_server_give_room when it is written. */
+bool bj_server_take_room(struct bj_server *s);
+void bj_server_give_room(struct bj_server *s);
 
 /* Send the answers that are ready: when the descriptor "wake" can be read. */
 void bj_server_collect(struct bj_server *s);

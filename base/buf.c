@@ -32,6 +32,17 @@ bool bj_buf_grow(struct bj_buf *b, size_t n)
     return true;
 }
 
+void bj_buf_trim(struct bj_buf *b)
+{
+    enum { WORTH = 256 * 1024 };
+    char *p =
+        b->cap - b->len < WORTH || b->len == 0 ? NULL : realloc(b->p, b->len);
+    if (p) {
+        b->p = p;
+        b->cap = b->len;
+    }
+}
+
 void bj_buf_str(struct bj_buf *b, const char *s)
 {
     bj_buf_put(b, s, strlen(s));

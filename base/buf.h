@@ -21,6 +21,9 @@ void bj_buf_free(struct bj_buf *b);
 /* Make room for n more bytes; false when there is none. */
 bool bj_buf_grow(struct bj_buf *b, size_t n);
 
+/* Give back what a large buffer has too much. */
+void bj_buf_trim(struct bj_buf *b);
+
 static inline bool bj_buf_room(struct bj_buf *b, size_t n)
 {
     return b->cap - b->len >= n || bj_buf_grow(b, n);

@@ -107,6 +107,8 @@ struct bj_http_limits {
     size_t keep_bytes;     /* buffers up to this size are kept [512 K] */
     size_t flight_bytes; /* of bodies in flight: from here on it is as if there
                             were too many responses [no limit] */
+    size_t room_bytes;   /* with less room than this below flight_bytes, what
+                            stands gives way already [0] */
     bool later;          /* handlers may answer later */
 };
 

@@ -108,21 +108,23 @@ bool bj_httpd_room(const struct bj_httpd *h, size_t others)
     return !h->lim.flight_bytes || now + others < h->lim.flight_bytes;
 }
 
+static bool has_room(const struct bj_httpd *h, size_t more)
+{
+    return bj_httpd_in_flight(h) < h->lim.responses && bj_httpd_room(h, more);
+}
+
 /* May one more response start?  At a limit, those that have been standing for
  * a while go. */
 static bool may_respond(struct bj_httpd *h)
 {
-    if (bj_httpd_in_flight(h) < h->lim.responses && bj_httpd_room(h, 0))
-        return true;
     struct bj_httpd_conn *c;
-    bool room = false;
-    while (!room && (c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND)) &&
+    while (!has_room(h, h->lim.room_bytes) &&
+           (c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND)) &&
            h->now - c->since >= h->lim.stall_usec) {
         bj_httpd_count(&h->stat.evicted, 1);
         bj_httpd_conn_hang_up(c);
-        room = bj_httpd_in_flight(h) < h->lim.responses && bj_httpd_room(h, 0);
     }
-    return room;
+    return has_room(h, 0);
 }
 
 static unsigned method_of(const char *name)

@@ -54,9 +54,10 @@ int bj_found_get(struct bj_call *c, const struct bj_params *p,
     if (!q)
         return bj_err_set(&c->err, -ENOMEM, "job");
     bj_query_sql(q, found_sql);
+    q->named = bj_jobs_indexed(name);
     int r = bj_query_scope(q, c, p, "j");
     if (r == 0)
-        r = bj_jobs_named(q, c, name);
+        r = bj_jobs_named(q, c, p, name);
     bj_query_sql(q, " LIMIT 2");
     if (r == 0)
         r = look(c, q, arena, ret);

@@ -338,7 +338,13 @@ static const char uuid_sql[] =
     "(SELECT text FROM hosts WHERE id = j.hosts)) FROM (SELECT 1) LEFT JOIN "
     "job_more AS x ON x.job = j.id LEFT JOIN owner AS w ON w.id = j.owner) = ";
 
-int bj_jobs_named(struct bj_query *q, struct bj_call *c, struct bj_slice name)
+bool bj_jobs_indexed(struct bj_slice name)
+{
+    return !is_uuid(name);
+}
+
+int bj_jobs_named(struct bj_query *q, struct bj_call *c,
+                  const struct bj_params *p, struct bj_slice name)
 {
     struct bj_slice cluster, id;
     uint64_t a, b;
@@ -356,6 +362,11 @@ int bj_jobs_named(struct bj_query *q, struct bj_call *c, struct bj_slice name)
     } else if (is_sluid(name)) {
         bj_query_sql(q, " AND j.sluid = ");
         bj_query_text(q, name);
+    } else if (is_uuid(name) && bj_query_wide(c, p)) {
+        return bj_call_refuse(c, 400,
+                              "A UUID is looked for among all jobs of a user "
+                              "or an account: ask for "
+                              "/api/v1/jobs?job=UUID&user=NAME.");
     } else if (is_uuid(name)) {
         bj_query_sql(q, uuid_sql);
         bj_query_text(q, name);

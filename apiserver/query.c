@@ -57,7 +57,7 @@ int bj_query_open(struct bj_query *q, struct bj_reader *r,
 
 static void column(struct bj_query *q, const char *alias, const char *name)
 {
-    bj_buf_printf(&q->sql, "%s.\"%s\"", alias, name);
+    bj_buf_printf(&q->sql, "%s%s.\"%s\"", q->named ? "+" : "", alias, name);
 }
 
 static bool wanted(const struct bj_query *q, unsigned branch)
@@ -106,7 +106,7 @@ static int filter(struct bj_query *q, struct bj_call *c,
     int r = 0;
     if (!p->given[which])
         return 0;
-    bj_query_sql(q, narrowed ? " AND +" : " AND ");
+    bj_query_sql(q, narrowed && !q->named ? " AND +" : " AND ");
     column(q, alias, bj_param_rules[which].name);
     bj_query_sql(q, " IN (");
     bool first = true;
@@ -123,10 +123,21 @@ static int filter(struct bj_query *q, struct bj_call *c,
     return r;
 }
 
+static bool is_mine(const struct bj_params *p)
+{
+    return p->given[BJ_PARAM_MINE] && p->number[BJ_PARAM_MINE];
+}
+
+bool bj_query_wide(const struct bj_call *c, const struct bj_params *p)
+{
+    return c->who.admin && !is_mine(p) && !p->given[BJ_PARAM_USER] &&
+           !p->given[BJ_PARAM_ACCOUNT];
+}
+
 int bj_query_scope(struct bj_query *q, struct bj_call *c,
                    const struct bj_params *p, const char *alias)
 {
-    bool mine = p->given[BJ_PARAM_MINE] && p->number[BJ_PARAM_MINE];
+    bool mine = is_mine(p);
     bool narrow = !c->who.admin || mine;
     bj_call_about(c, mine ? bj_slice_str(c->who.user)
                           : bj_params_text(p, BJ_PARAM_USER));

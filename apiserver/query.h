@@ -16,7 +16,9 @@ struct bj_query {
         int64_t number;
     } value[BJ_QUERY_VALUES];
     unsigned values;
-    bool full; /* more values than there is room for */
+    bool full;  /* more values than there is room for */
+    bool named; /* an id leads to the rows: not an index by who may see them;
+                   set before bj_query_scope */
     /* Of the things that make a row visible only this one: 0 is being one's
      * own, n is being of the n-th account that one coordinates; set before
      * bj_query_scope.  NULL: all of them. */
@@ -41,6 +43,10 @@ int bj_query_open(struct bj_query *q, struct bj_reader *r,
  * 0 or an error of the store. */
 int bj_query_scope(struct bj_query *q, struct bj_call *c,
                    const struct bj_params *p, const char *alias);
+
+/* Is it about everybody: does an admin ask, and name neither user nor account?
+ */
+bool bj_query_wide(const struct bj_call *c, const struct bj_params *p);
 
 /* Append only what the asker may see; mine: only his own. */
 int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,

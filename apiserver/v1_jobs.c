@@ -149,6 +149,11 @@ static int add_filters(struct bj_call *c, struct list *l,
 {
     struct bj_query *q = &l->q;
     const struct bj_params *p = &l->p;
+    struct bj_slice name = bj_params_text(p, BJ_PARAM_JOB);
+    /* There are few that run, among all that ever did. */
+    bool open = bj_query_wide(c, p) && p->given[BJ_PARAM_RUNNING] &&
+                p->number[BJ_PARAM_RUNNING];
+    q->named = p->given[BJ_PARAM_JOB] && bj_jobs_indexed(name);
     int r = bj_query_scope(q, c, p, "j");
     if (r == 0)
         r = add_states(q, c, p);
@@ -164,8 +169,10 @@ static int add_filters(struct bj_call *c, struct list *l,
                             : " AND (j.\"end\" IS NOT NULL OR j.start IS "
                               "NULL)");
     if (p->given[BJ_PARAM_JOB])
-        return bj_jobs_named(q, c, bj_params_text(p, BJ_PARAM_JOB));
-    bj_query_sql(q, " AND j.at BETWEEN ");
+        return bj_jobs_named(q, c, p, name);
+    bj_query_sql(q, open ? " AND j.cluster IN (SELECT id FROM cluster)"
+                           " AND +j.at BETWEEN "
+                         : " AND j.at BETWEEN ");
     bj_query_int(q, l->from - (int64_t)(c->api->conf->longest_usec / 1000000));
     bj_query_sql(q, " AND ");
     bj_query_int(q, l->to);
@@ -361,9 +368,10 @@ static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
 {
     struct sqlite3_stmt *st = NULL;
     bj_jobs_select(&l->q, &l->k);
+    l->q.named = bj_jobs_indexed(c->tail);
     int r = bj_query_scope(&l->q, c, &l->p, "j");
     if (r == 0)
-        r = bj_jobs_named(&l->q, c, c->tail);
+        r = bj_jobs_named(&l->q, c, &l->p, c->tail);
     bj_query_sql(&l->q, " ORDER BY j.at DESC, j.id DESC LIMIT ");
     bj_query_int(&l->q, NAMED_MAX);
     if (r == 0)

@@ -202,7 +202,14 @@ def uuids(site):
             j["jobid"], j["start"])
     same(checked, len(old[:5] + old[-5:]), "by UUID")
     same(site.ask(V1 + "/jobs/" + old[0]["id"], user("newcomer")).status, 404, "not for others")
-    check(site.ask(V1 + "/jobs?fields=id&job=" + old[0]["id"], user("boss")).data, "as a filter")
+    whose = V1 + "/jobs?fields=id&user=%s&job=" % site.who
+    check(site.ask(whose + old[0]["id"], user("boss")).data, "as a filter")
+    same(site.ask(whose.replace(site.who, "user2") + old[0]["id"], user("boss")).data, [],
+         "among the jobs of the user that is named")
+    for path in ("/jobs/" + old[0]["id"], "/jobs/%s/steps" % old[0]["id"],
+                 "/jobs?job=" + old[0]["id"]):
+        a = site.ask(V1 + path, user("boss"))
+        check(a.status == 400 and "user=" in a.json["error"], "not among all jobs", path, a)
     check(site.ask(V1 + "/jobs?total=1&fields=id&job=" + old[0]["id"], user("user2")).status == 200,
           "for coordinators")
 

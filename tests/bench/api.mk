@@ -1,5 +1,6 @@
-# What requests to batchjob_stats_server cost: tests/bench/api.py.  "make
-# bench-api"; BENCH_JOBS is how many jobs the store has.
+# What requests to batchjob_stats_server cost (tests/bench/api.py) and what memory
+# it takes (api_memory.py).  "make bench-api"; BENCH_JOBS is how many jobs the
+# store has.
 BENCH_JOBS ?= 1000000
 
 $(O)/bench/api_fill: $(O)/tests/bench/api_fill.o $(STATSDB_LIBS)
@@ -7,5 +8,9 @@ $(O)/bench/api_fill: $(O)/tests/bench/api_fill.o $(STATSDB_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_statsdb)
 
 bench-api: $(O)/batchjob_stats_server $(O)/bench/api_fill
-	python3 tests/bench/api.py --build $(O) --jobs $(BENCH_JOBS)
+	@rm -f $(O)/bench/api.db*
+	$(O)/bench/api_fill $(O)/bench/api.db $(BENCH_JOBS)
+	python3 tests/bench/api.py --build $(O) --store $(O)/bench/api.db
+	python3 tests/bench/api_memory.py --build $(O) --store $(O)/bench/api.db
+	@rm -f $(O)/bench/api.db*
 .PHONY: bench-api

@@ -7,6 +7,7 @@ Fills a store (or takes one that is there), starts the server, lets wrk ask, and
 prints CPU time of the server a request, requests a second, latency and memory.
 The CPU time hardly depends on what else the machine does; the rest does."""
 import argparse
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 EIGHT = "key,user,account,state,start_ms,end_ms,cpus,name"
 
@@ -29,11 +31,11 @@ def rss(pid):
         return int(f.read().split()[1]) * 4096 / 2**20
 
 
-def start(build, store):
+def start(build, store, *options):
     p = subprocess.Popen(
         [build + "/batchjob_stats_server", "--web.listen-address=127.0.0.1:0", "--log.level=info",
          "--access.trust-loopback", "--access.rate=0", "--access.admins=boss",
-         "--access.coordinators=acct7: lead", "--store.path=" + store],
+         "--access.coordinators=acct7: lead", "--store.path=" + store, *options],
         stderr=subprocess.PIPE, text=True)
     port = re.search(r"127\.0\.0\.1:(\d+)", p.stderr.readline()).group(1)
     # What it logs is thrown away by a reader, as a journal would take it.
@@ -51,6 +53,24 @@ def wrk(port, path, user, connections, seconds):
             "rate": float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1)),
             "p99": re.search(r"99%\s+(\S+)", out).group(1),
             "bad": int(bad.group(1)) if bad else 0}
+
+
+def fill(build, store, jobs):
+    """A store with so many jobs, unless there is one already."""
+    if not os.path.exists(store):
+        begin = time.time()
+        subprocess.run([build + "/bench/api_fill", store, str(jobs)], check=True)
+        print("%d jobs in %.0f s, %.0f bytes a job" % (
+            jobs, time.time() - begin, os.path.getsize(store) / jobs))
+    return store
+
+
+def newest(port, user):
+    """The id of a user's newest job."""
+    ask = urllib.request.Request("http://127.0.0.1:%s/api/v1/jobs?limit=1&fields=id" % port,
+                                 headers={"X-Grafana-User": user})
+    with urllib.request.urlopen(ask) as answer:
+        return json.load(answer)["data"][0]["id"]
 
 
 def children(pid):
@@ -101,16 +121,12 @@ def main():
     if not shutil.which("wrk"):
         sys.exit("wrk is not installed")
     folder = tempfile.mkdtemp(prefix="bj-bench-api-")
-    store = a.store or folder + "/store.db"
     try:
-        if not os.path.exists(store):
-            begin = time.time()
-            subprocess.run([a.build + "/bench/api_fill", store, str(a.jobs)], check=True)
-            print("%d jobs in %.0f s, %.0f bytes a job" % (
-                a.jobs, time.time() - begin, os.path.getsize(store) / a.jobs))
+        store = fill(a.build, a.store or folder + "/store.db", a.jobs)
         now = int(time.time())
         year = "from=%d&to=%d" % (now - 366 * 86400, now)
         p, port = start(a.build, store)
+        own = newest(port, "user7")
         questions = [
             ("nothing of the store", "/api/v1/me", "user7", 16),
             ("100 jobs, all keys", "/api/v1/jobs?limit=100&" + year, "user7", 16),
@@ -123,6 +139,8 @@ def main():
              "boss", 16),
             ("the newest 100 of everybody", "/api/v1/jobs?limit=100&fields=" + EIGHT, "boss", 16),
             ("a coordinator's week", "/api/v1/jobs?limit=100&fields=" + EIGHT, "lead", 16),
+            ("a user's own job by id", "/api/v1/jobs/%s" % own, "user7", 16),
+            ("what runs now, of everybody", "/api/v1/jobs?running=1&fields=" + EIGHT, "boss", 16),
             ("a user's year by day", "/api/v1/usage?group_by=day&" + year, "user7", 16),
         ]
         print("%-30s %9s %9s %9s %8s %6s" % ("", "CPU us", "req/s", "p99", "RSS MiB", "bad"))
@@ -140,4 +158,5 @@ def main():
         shutil.rmtree(folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -51,7 +51,7 @@ def wrk(port, path, user, connections, seconds):
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
     return {"requests": int(re.search(r"(\d+) requests in", out).group(1)),
             "rate": float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1)),
-            "p99": re.search(r"99%\s+(\S+)", out).group(1),
+            "p99": re.search(r"\n\s+99%\s+(\S+)", out).group(1),
             "bad": int(bad.group(1)) if bad else 0}
 
 

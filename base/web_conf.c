@@ -546,6 +546,9 @@ int bj_web_conf_parse(struct bj_web_conf *c, const char *path,
         r = take_fields(&w, root, sections, c);
     if (r == 0 && c->burst == 0)
         r = bj_err_set(err, -EINVAL, "%s: rate_limit: burst is 0", path);
+    if (r == 0 && c->rate_usec > UINT64_MAX / 2 / c->burst)
+        r = bj_err_set(err, -EINVAL, "%s: rate_limit: interval is too long",
+                       path);
     return r;
 }
 

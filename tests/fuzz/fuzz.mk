@@ -11,7 +11,7 @@ FUZZ_SAN     ?= address,undefined
 
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 ifneq ($(HAVE_SQLITE),yes)
-FUZZ_SRC := $(filter-out tests/fuzz/fuzz_api.c,$(FUZZ_SRC))
+FUZZ_SRC := $(filter-out tests/fuzz/fuzz_api%,$(FUZZ_SRC))
 endif
 FUZZ     := $(patsubst tests/fuzz/%.c,%,$(FUZZ_SRC))
 fuzz_obj  = $(patsubst %.c,$(O)/fuzz/obj/%.o,$(1))

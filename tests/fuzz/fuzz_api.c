@@ -1,9 +1,12 @@
 /* batchjob_stats_server as a whole, threads and store included: whatever a user
- * asks, it gets an answer, never an error of the server's own, and nothing of
- * what belongs to somebody else, which has the word OTHERS in all of it.
+ * asks, however many ask at a time, and when its options change meanwhile, each
+ * gets an answer, never an error of the server's own, and nothing of what
+ * belongs to somebody else, which has the word OTHERS in all of it.
  *
- * The first byte chooses a path; the rest is its query string (what can't stand
- * in a request line is sent as %XX), or a JSON body. */
+ * A byte of 0xff ends one request and begins another, which is sent together
+ * with the first.  The first byte of each chooses an endpoint; the rest is its
+ * query string (what can't stand in a request line is sent as %XX), or a JSON
+ * body. */
 #include "apiserver/server.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,24 +21,26 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-enum { JOBS = 40, WAIT_ROUNDS = 20000, ANSWER_BYTES = 1 << 20 };
+enum { JOBS = 40, WAIT_ROUNDS = 20000, ANSWER_BYTES = 1 << 20, CLIENTS = 6 };
 
-static const char *const gets[] = {
-    "/api/v1/jobs",     "/api/v1/jobs/1",         "/api/v1/usage",
-    "/api/v1/users",    "/api/v1/accounts",       "/api/v1/clusters",
-    "/api/v1/findings", "/api/v1/factors",        "/api/v1/jobs/1/steps",
-    "/api/jobs",        "/api/accounts",          "/jobs",
-    "/usage",           "/api/v1/jobs/1/findings"};
-static const char *const posts[] = {
-    "query",    "search",      "metrics",    "variable",
-    "tag-keys", "annotations", "tag-values", "metric-payload-options"};
+/* Each sends one request and reads until the server closes. */
+struct client {
+    const uint8_t *data; /* of the input */
+    size_t size;
+    struct bj_buf request;
+    size_t sent, got;
+    int fd;    /* -1: it is done */
+    bool rude; /* it leaves before it was answered */
+    char *answer;
+};
 
 static struct {
     struct bj_server server;
     struct sockaddr_in addr;
     bool made;
-    char *answer;
-    char dir[32];
+    unsigned endpoints, reloads;
+    char dir[32], store[64];
+    struct client client[CLIENTS];
 } rig;
 
 static void clean(void)
@@ -86,28 +91,47 @@ static void fill(const char *path)
     bj_store_close(s);
 }
 
+/* Options, each time other ones. */
+static struct bj_api_conf *options(void)
+{
+    char store[96], rows[32], trust[] = "--access.trust-loopback",
+                              rate[] = "--access.rate=0",
+                              level[] = "--log.level=error";
+    char *argv[] = {level, store, rows, trust, rate, level};
+    struct bj_api_conf *conf = calloc(1, sizeof(*conf));
+    MUST(conf);
+    snprintf(store, sizeof(store), "--store.path=%s", rig.store);
+    snprintf(rows, sizeof(rows), "--query.max-rows=%u", 2000 + rig.reloads % 2);
+    MUST(bj_api_conf_load(conf, (int)COUNT(argv), argv, NULL) == 0);
+    return conf;
+}
+
 static void start(void)
 {
-    char store[64], option[96];
-    char *argv[] = {"server", option, "--access.trust-loopback",
-                    "--access.rate=0", "--log.level=error"};
-    struct bj_api_conf *conf = calloc(1, sizeof(*conf));
     socklen_t len = sizeof(rig.addr);
     rig.made = true;
     bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
     bj_sql_own_threads();
     snprintf(rig.dir, sizeof(rig.dir), "/tmp/bj-fuzz-api-XXXXXX");
-    MUST(mkdtemp(rig.dir) && conf && atexit(clean) == 0);
-    snprintf(store, sizeof(store), "%s/db", rig.dir);
-    snprintf(option, sizeof(option), "--store.path=%s", store);
-    fill(store);
-    MUST(bj_api_conf_load(conf, (int)COUNT(argv), argv, NULL) == 0);
-    MUST(bj_server_init(&rig.server, conf, NULL) == 0);
+    MUST(mkdtemp(rig.dir) && atexit(clean) == 0);
+    snprintf(rig.store, sizeof(rig.store), "%s/db", rig.dir);
+    fill(rig.store);
+    MUST(bj_server_init(&rig.server, options(), NULL) == 0);
     int fd = bj_httpd_listen(rig.server.httpd, "127.0.0.1:0", NULL);
     MUST(fd >= 0);
     MUST(getsockname(fd, (struct sockaddr *)&rig.addr, &len) == 0);
-    rig.answer = malloc(ANSWER_BYTES + 1);
-    MUST(rig.answer);
+    while (rig.server.endpoint[rig.endpoints])
+        rig.endpoints++;
+    for (int i = 0; i < CLIENTS; i++) {
+        rig.client[i].answer = malloc(ANSWER_BYTES + 1);
+        MUST(rig.client[i].answer);
+    }
+}
+
+static void reload(void)
+{
+    rig.reloads++;
+    MUST(bj_server_reload(&rig.server, options(), NULL) == 0);
 }
 
 static void pump(void)
@@ -122,29 +146,6 @@ static void pump(void)
     bj_httpd_run(rig.server.httpd, fds + 1, n, now);
 }
 
-/* Send a request, and read until the server closes. */
-static size_t ask(const struct bj_buf *request)
-{
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    size_t got = 0, sent = 0;
-    MUST(fd >= 0);
-    MUST(connect(fd, (struct sockaddr *)&rig.addr, sizeof(rig.addr)) == 0);
-    for (int i = 0; i < WAIT_ROUNDS; i++) {
-        ssize_t n = send(fd, request->p + sent, request->len - sent,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
-        sent += n > 0 ? (size_t)n : 0;
-        pump();
-        n = recv(fd, rig.answer + got, ANSWER_BYTES - got, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN))
-            break;
-        got += n > 0 ? (size_t)n : 0;
-    }
-    close(fd);
-    pump();
-    rig.answer[got] = '\0';
-    return got;
-}
-
 static void put_escaped(struct bj_buf *b, const uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -154,40 +155,113 @@ static void put_escaped(struct bj_buf *b, const uint8_t *p, size_t n)
             bj_buf_put(b, &p[i], 1);
 }
 
-static void check(const uint8_t *data, size_t size, size_t got)
+/* Write what is asked for; one job of ours has the id 2. */
+static void write_request(struct client *c)
 {
-    MUST(got > 12 && memcmp(rig.answer, "HTTP/1.1 ", 9) == 0);
-    struct bj_slice s = {rig.answer + 9, 3};
+    struct bj_buf *b = &c->request;
+    const struct bj_endpoint *e =
+        rig.server.endpoint[c->data[0] % rig.endpoints];
+    bool post = !(e->methods & BJ_HTTP_GET);
+    const char *star = strchr(e->path, '*');
+    b->len = 0;
+    bj_buf_str(b, post ? "POST " : "GET ");
+    bj_buf_slice(b, (struct bj_slice){e->path, star ? (size_t)(star - e->path)
+                                                    : strlen(e->path)});
+    if (star)
+        bj_buf_printf(b, "%d%s", c->data[0] & 1 ? 2 : 1, star + 1);
+    if (!post) {
+        bj_buf_str(b, "?");
+        put_escaped(b, c->data + 1, c->size - 1);
+    }
+    bj_buf_str(b, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                  "X-Grafana-User: fuzz\r\n");
+    if (post)
+        bj_buf_printf(b, "Content-Length: %zu\r\n", c->size - 1);
+    bj_buf_str(b, "\r\n");
+    if (post)
+        bj_buf_put(b, c->data + 1, c->size - 1);
+    MUST(!b->failed);
+}
+
+static void begin(struct client *c, const uint8_t *data, size_t size, bool rude)
+{
+    c->data = data;
+    c->size = size;
+    c->sent = c->got = 0;
+    c->rude = rude;
+    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    MUST(c->fd >= 0);
+    MUST(connect(c->fd, (struct sockaddr *)&rig.addr, sizeof(rig.addr)) == 0);
+    write_request(c);
+}
+
+/* Send and read what can be; true while there is more. */
+static bool go_on(struct client *c)
+{
+    if (c->fd < 0)
+        return false;
+    ssize_t n = send(c->fd, c->request.p + c->sent, c->request.len - c->sent,
+                     MSG_NOSIGNAL | MSG_DONTWAIT);
+    c->sent += n > 0 ? (size_t)n : 0;
+    n = recv(c->fd, c->answer + c->got, ANSWER_BYTES - c->got, MSG_DONTWAIT);
+    c->got += n > 0 ? (size_t)n : 0;
+    bool over = n == 0 || (n < 0 && errno != EAGAIN);
+    if (!over && !(c->rude && c->sent == c->request.len))
+        return true;
+    close(c->fd);
+    c->fd = -1;
+    return false;
+}
+
+static void check(const struct client *c)
+{
+    const char *p = c->answer;
+    if (c->rude)
+        return;
+    MUST(c->got > 12 && memcmp(p, "HTTP/1.1 ", 9) == 0);
+    struct bj_slice s = {p + 9, 3};
     uint64_t status = 0;
     MUST(bj_slice_u64(s, &status) == 0);
     MUST(status != 500 && status != 503);
-    if (!memmem(data, size, "OTHERS", 6) && status == 200)
-        MUST(!memmem(rig.answer, got, "OTHERS", 6));
+    if (!memmem(c->data, c->size, "OTHERS", 6) && status == 200)
+        MUST(!memmem(p, c->got, "OTHERS", 6));
+}
+
+static void serve(unsigned n, bool with_reload)
+{
+    bool more = true;
+    for (int i = 0; more && i < WAIT_ROUNDS; i++) {
+        more = false;
+        for (unsigned k = 0; k < n; k++)
+            more = go_on(&rig.client[k]) || more;
+        pump();
+        if (with_reload && i == 2)
+            reload();
+    }
+    MUST(!more);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct bj_buf b = {0};
+    unsigned n = 0;
     if (!rig.made)
         start();
     if (size < 1 || size > 4000)
         return 0;
-    unsigned at = data[0];
-    bool post = at >= 128;
-    if (post)
-        bj_buf_printf(&b, "POST /api/simpod/%s", posts[at % COUNT(posts)]);
-    else
-        bj_buf_printf(&b, "GET %s?", gets[at % COUNT(gets)]);
-    if (!post)
-        put_escaped(&b, data + 1, size - 1);
-    bj_buf_printf(&b, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                      "X-Grafana-User: fuzz\r\n");
-    if (post)
-        bj_buf_printf(&b, "Content-Length: %zu\r\n", size - 1);
-    bj_buf_str(&b, "\r\n");
-    if (post)
-        bj_buf_put(&b, data + 1, size - 1);
-    check(data, size, ask(&b));
-    bj_buf_free(&b);
+    bool with_reload = memchr(data, 0xff, size) && data[0] & 1;
+    while (size > 0 && n < CLIENTS) {
+        const uint8_t *end = memchr(data, 0xff, size);
+        size_t len = end ? (size_t)(end - data) : size;
+        /* One of them hangs up. */
+        if (len > 0) {
+            begin(&rig.client[n], data, len, n == 3);
+            n++;
+        }
+        data += end ? len + 1 : len;
+        size -= end ? len + 1 : len;
+    }
+    serve(n, with_reload);
+    for (unsigned i = 0; i < n; i++)
+        check(&rig.client[i]);
     return 0;
 }

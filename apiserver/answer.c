@@ -71,6 +71,10 @@ static int failed(struct bj_call *c, int code)
         return bj_call_refuse(c, 503,
                               "The store took too long for this request; ask "
                               "for a shorter time or fewer jobs.");
+    if (code == -E2BIG)
+        return bj_call_refuse(c, 400,
+                              "That is more than can be looked for at once; "
+                              "ask for fewer values.");
     if (code == -ENOMEM)
         return bj_call_refuse(c, 500, "There is not enough memory for this.");
     bj_log(BJ_LOG_ERROR, NULL, "request %s: %s", c->request_id,

@@ -31,7 +31,11 @@ struct bj_call {
 };
 
 /* What an endpoint may need before it runs. */
-enum { BJ_NEED_STORE = 1, BJ_NEED_USER = 2 };
+enum {
+    BJ_NEED_STORE = 1,
+    BJ_NEED_USER = 2,
+    BJ_FINDS_USER = 4 /* it calls bj_call_identify itself */
+};
 
 /* One path of the API. */
 struct bj_endpoint {
@@ -46,9 +50,10 @@ struct bj_endpoint {
      * go.  It may block, so it touches nothing but work (which it frees), req,
      * reply and err, and the server's room.  Returns as run does. */
     int (*after)(struct bj_call *call);
-    /* For the OpenAPI document; help NULL: not in it. */
+    /* For the OpenAPI document. */
     const char *help;
-    unsigned params; /* mask of apiserver/params.h */
+    const char *type; /* of an answer that is no rows; NULL: of JSON */
+    unsigned params;  /* mask of apiserver/params.h */
     const struct bj_key *keys;
     const struct bj_api_column *columns; /* where they are of such */
     bool jobs;                           /* keys are those of jobs */

@@ -203,9 +203,11 @@ enum {
             BJ_BIT(BJ_PARAM_MINE)
 };
 
+#define BASE "For data sources that look whether there is something."
+
 const struct bj_endpoint bj_endpoints_lists[] = {
-    {.path = "/api", .methods = BJ_HTTP_GET, .run = on_base},
-    {.path = "/api/v1", .methods = BJ_HTTP_GET, .run = on_base},
+    {.path = "/api", .methods = BJ_HTTP_GET, .run = on_base, .help = BASE},
+    {.path = "/api/v1", .methods = BJ_HTTP_GET, .run = on_base, .help = BASE},
     {.path = "/api/v1/me",
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_USER,

@@ -77,20 +77,12 @@ static void put_series_keys(struct bj_buf *b)
         put_key(b, m->name, "number", m->help, false);
 }
 
-static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
+/* Rows, as JSON and as CSV. */
+static void put_rows(struct bj_buf *b, const struct bj_endpoint *e)
 {
-    const char *star = strchr(e->path, '*');
-    bool in_path = star;
-    if (star)
-        bj_buf_printf(b, "\"%.*s{job}%s\":{\"get\":{", (int)(star - e->path),
-                      e->path, star + 1);
-    else
-        bj_buf_printf(b, "\"%s\":{\"get\":{", e->path);
-    text(b, "\"summary\":", e->help);
-    put_params(b, e, in_path);
-    bj_buf_str(b, ",\"responses\":{\"200\":{\"description\":\"Rows; every row "
-                  "has every key, or those of the parameter fields.\","
-                  "\"content\":{\"application/json\":{\"schema\":{\"type\":"
+    bj_buf_str(b, "\"description\":\"Rows; every row has every key, or those "
+                  "of the parameter fields.\",\"content\":{"
+                  "\"application/json\":{\"schema\":{\"type\":"
                   "\"object\",\"required\":[\"status\",\"data\"],"
                   "\"properties\":{\"status\":{\"const\":\"success\"},\"data\":"
                   "{\"type\":\"array\",\"items\":{\"type\":\"object\","
@@ -104,14 +96,41 @@ static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
     for (const struct bj_key *k = e->keys; k && k->name; k++)
         put_key(b, k->name, k->type, k->help, k == e->keys);
     bj_buf_str(b, "},\"additionalProperties\":false}}}}},\"text/csv\":{"
-                  "\"schema\":{\"type\":\"string\"}}}},\"default\":{\"$ref"
-                  "\":\"#/components/responses/error\"}}}}");
+                  "\"schema\":{\"type\":\"string\"}}}");
+}
+
+static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
+{
+    const char *star = strchr(e->path, '*');
+    const bool open = !(e->needs & (BJ_NEED_USER | BJ_FINDS_USER));
+    if (star)
+        bj_buf_printf(b, "\"%.*s{job}%s\":{", (int)(star - e->path), e->path,
+                      star + 1);
+    else
+        bj_buf_printf(b, "\"%s\":{", e->path);
+    text(b,
+         e->methods & BJ_HTTP_GET ? "\"get\":{\"summary\":"
+                                  : "\"post\":{\"summary\":",
+         e->help);
+    put_params(b, e, star);
+    bj_buf_str(b, open ? ",\"security\":[]" : "");
+    if (!(e->methods & BJ_HTTP_GET))
+        bj_buf_str(b, ",\"requestBody\":{\"content\":{\"application/json\":"
+                      "{\"schema\":{\"type\":\"object\"}}}}");
+    bj_buf_str(b, ",\"responses\":{\"200\":{");
+    if (e->jobs || e->columns || e->series || e->keys)
+        put_rows(b, e);
+    else
+        bj_buf_printf(b,
+                      "\"description\":\"The answer.\",\"content\":{\"%s\":{}}",
+                      e->type ? e->type : "application/json");
+    bj_buf_str(b,
+               "},\"default\":{\"$ref\":\"#/components/responses/error\"}}}}");
 }
 
 static int on_openapi(struct bj_call *c)
 {
     struct bj_buf *b = &c->reply->body;
-    bool any = false;
     c->reply->type = "application/json";
     bj_buf_printf(b,
                   "{\"openapi\":\"3.1.0\",\"info\":{\"title\":"
@@ -120,12 +139,10 @@ static int on_openapi(struct bj_call *c)
                   "{\"certificate\":[]},{}],"
                   "\"paths\":{",
                   bj_version);
-    for (unsigned i = 0; c->api->endpoint[i]; i++)
-        if (c->api->endpoint[i]->help) {
-            bj_buf_str(b, any ? "," : "");
-            put_endpoint(b, c->api->endpoint[i]);
-            any = true;
-        }
+    for (unsigned i = 0; c->api->endpoint[i]; i++) {
+        bj_buf_str(b, i ? "," : "");
+        put_endpoint(b, c->api->endpoint[i]);
+    }
     bj_buf_str(
         b,
         "},\"components\":{\"securitySchemes\":{\"basic\":{\"type\":\"http\","
@@ -141,6 +158,9 @@ static int on_openapi(struct bj_call *c)
 }
 
 const struct bj_endpoint bj_endpoints_openapi[] = {
-    {.path = "/api/v1/openapi.json", .methods = BJ_HTTP_GET, .run = on_openapi},
+    {.path = "/api/v1/openapi.json",
+     .methods = BJ_HTTP_GET,
+     .run = on_openapi,
+     .help = "This document."},
     {.path = NULL},
 };

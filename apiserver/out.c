@@ -78,12 +78,34 @@ void bj_out_text(struct bj_buf *b, struct bj_slice s)
     bj_buf_put(b, "\"", 1);
 }
 
+/* Would a spreadsheet compute what begins so? */
+static bool is_formula(struct bj_slice s)
+{
+    while (s.n > 0 && s.p[0] == ' ') {
+        s.p++;
+        s.n--;
+    }
+    return s.n > 0 && memchr("=+-@\t\r", s.p[0], 6);
+}
+
+/* Plain bytes.  Where a comma is in numbers, a semicolon is between cells,
+ * whatever the quotes. */
+static void put_within(struct bj_buf *b, struct bj_slice s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bj_buf_put(b, s.p + i, 1);
+        if (s.p[i] == ';' &&
+            is_formula((struct bj_slice){s.p + i + 1, s.n - i - 1}))
+            bj_buf_put(b, "'", 1);
+    }
+}
+
 void bj_out_csv(struct bj_buf *b, struct bj_slice s)
 {
-    bool formula = s.n > 0 && memchr("=+-@\t\r", s.p[0], 6);
-    bool quote = formula || memchr(s.p ? s.p : "", ' ', s.n);
+    bool formula = is_formula(s), quote = formula;
     for (size_t i = 0; i < s.n && !quote; i++)
-        quote = plain((struct bj_slice){s.p + i, 1}) == 0 || s.p[i] == ',';
+        quote = plain((struct bj_slice){s.p + i, 1}) == 0 ||
+                memchr(" ,;", s.p[i], 3);
     if (!quote) {
         bj_buf_slice(b, s);
         return;
@@ -91,7 +113,7 @@ void bj_out_csv(struct bj_buf *b, struct bj_slice s)
     bj_buf_str(b, formula ? "\"'" : "\"");
     while (s.n > 0) {
         size_t n = plain(s);
-        bj_buf_put(b, s.p, n);
+        put_within(b, s, n);
         if (n < s.n && s.p[n] == '"') {
             bj_buf_str(b, "\"\"");
             n++;

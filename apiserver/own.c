@@ -158,8 +158,18 @@ static int on_metrics(struct bj_call *c)
 }
 
 const struct bj_endpoint bj_endpoints_own[] = {
-    {.path = "/", .methods = BJ_HTTP_GET, .needs = 0, .run = on_root},
-    {.path = "/health", .methods = BJ_HTTP_GET, .needs = 0, .run = on_health},
-    {.path = "/metrics", .methods = BJ_HTTP_GET, .needs = 0, .run = on_metrics},
+    {.path = "/",
+     .methods = BJ_HTTP_GET,
+     .run = on_root,
+     .help = "What runs here; a page for browsers."},
+    {.path = "/health",
+     .methods = BJ_HTTP_GET,
+     .run = on_health,
+     .help = "Status 200 when the store can be read, else 503."},
+    {.path = "/metrics",
+     .methods = BJ_HTTP_GET,
+     .run = on_metrics,
+     .help = "Figures of the server itself, for Prometheus.",
+     .type = "text/plain"},
     {.path = NULL},
 };

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 enum { DIGITS = 6 };
 
@@ -51,7 +52,7 @@ void bj_page_begin(struct bj_call *c, const char *title, const char *up)
 {
     static const struct {
         const char *path, *name;
-    } places[] = {{"jobs", "My jobs"}, {"usage", "Usage"}};
+    } places[] = {{"jobs", "Jobs"}, {"usage", "Usage"}};
     struct bj_buf *b = &c->reply->body;
     c->reply->type = "text/html; charset=utf-8";
     bj_call_header(c, "Content-Security-Policy", policy);
@@ -93,15 +94,24 @@ static void put_reason(struct bj_buf *b, const struct bj_buf *document)
     bj_arena_free(&arena);
 }
 
+/* Can a browser do better by asking for a name and password?  Also when they
+ * were wrong: it would go on with them, and never ask again. */
+static bool may_log_in(const struct bj_call *c)
+{
+    struct bj_slice auth = {0}, word;
+    return bj_gate_web(c->api->gate)->conf.users > 0 &&
+           (bj_http_header_all(c->req, "Authorization", &auth, 1) == 0 ||
+            !bj_slice_word(&auth, &word) ||
+            (word.n == 5 && strncasecmp(word.p, "basic", 5) == 0));
+}
+
 int bj_page_refused(struct bj_call *c, int status, const char *up)
 {
     struct bj_buf document = c->reply->body;
-    const char *web = c->api->conf->web_file;
-    bool nobody = bj_http_header_all(c->req, "Authorization", NULL, 0) == 0;
     if (status <= 0)
         return status;
     c->reply->body = (struct bj_buf){0};
-    if (status == 403 && nobody && web && *web) {
+    if (status == 403 && may_log_in(c)) {
         c->reply->status = 401;
         bj_call_header(c, "WWW-Authenticate",
                        "Basic realm=\"batch jobs\", charset=\"UTF-8\"");
@@ -228,8 +238,9 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         put_time(b, text);
     } else if (k->form == BJ_SHOW_JOB) {
         put_link(b, text, row, up);
-    } else if (k->form == BJ_SHOW_TEXT || k->form == BJ_SHOW_NUMBER ||
-               k->form == BJ_SHOW_STATE || bj_json_fixed(v, digits, &n) < 0) {
+    } else if (k->form == BJ_SHOW_TEXT || k->form == BJ_SHOW_SENTENCE ||
+               k->form == BJ_SHOW_NUMBER || k->form == BJ_SHOW_STATE ||
+               bj_json_fixed(v, digits, &n) < 0) {
         /* Text of others may run in either direction. */
         bj_buf_str(b, k->form == BJ_SHOW_STATE ? "<b>" : "<bdi>");
         bj_page_text(b, text);
@@ -242,10 +253,20 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
 /* --- tables ----------------------------------------------------------------
  */
 
-static bool right(enum bj_page_form form)
+/* What the style says of a cell. */
+static const char *class_of(enum bj_page_form form)
 {
-    return form != BJ_SHOW_TEXT && form != BJ_SHOW_TIME &&
-           form != BJ_SHOW_STATE && form != BJ_SHOW_JOB;
+    switch (form) {
+    case BJ_SHOW_SENTENCE:
+        return " class=\"s\"";
+    case BJ_SHOW_TEXT:
+    case BJ_SHOW_TIME:
+    case BJ_SHOW_STATE:
+    case BJ_SHOW_JOB:
+        return "";
+    default:
+        return " class=\"n\"";
+    }
 }
 
 void bj_page_table(struct bj_buf *b, const struct bj_page_column *columns,
@@ -258,14 +279,13 @@ void bj_page_table(struct bj_buf *b, const struct bj_page_column *columns,
     }
     bj_buf_str(b, "<div class=\"wide\"><table><thead><tr>");
     for (const struct bj_page_column *k = columns; k->key; k++)
-        bj_buf_printf(b, "<th%s>%s</th>", right(k->form) ? " class=\"n\"" : "",
-                      k->title);
+        bj_buf_printf(b, "<th%s>%s</th>", class_of(k->form), k->title);
     bj_buf_str(b, "</tr></thead><tbody>\n");
     BJ_JSON_EACH(row, rows)
     {
         bj_buf_str(b, "<tr>");
         for (const struct bj_page_column *k = columns; k->key; k++) {
-            bj_buf_str(b, right(k->form) ? "<td class=\"n\">" : "<td>");
+            bj_buf_printf(b, "<td%s>", class_of(k->form));
             bj_page_value(b, k, row, up);
             bj_buf_str(b, "</td>");
         }
@@ -305,13 +325,15 @@ const char bj_page_style[] =
     "solid #8883;white-space:nowrap;max-width:16rem;overflow:hidden;"
     "text-overflow:ellipsis}\n"
     "th.n,td.n{text-align:right}\n"
+    "td.s{white-space:normal;max-width:45rem;min-width:14rem}\n"
     ".none{opacity:.6}\n"
     "dl{display:flex;flex-wrap:wrap;gap:.6rem 2rem}\n"
     "dt{opacity:.7;font-size:.85rem}\n"
-    "dd{margin:0}\n"
+    "dd{margin:0;overflow-wrap:anywhere}\n"
     "form{display:flex;flex-wrap:wrap;gap:.6rem 1rem;align-items:end;margin:"
     "1rem 0}\n"
     "label{display:flex;flex-direction:column;font-size:.85rem}\n"
     "meter{width:5rem}\n"
     "img{max-width:100%;height:auto;border:1px solid #8883;background:#fff}\n"
-    "ul{padding-left:1.2rem}\n";
+    "ul{padding-left:1.2rem}\n"
+    "@media(max-width:40rem){th,td{max-width:9rem}main{padding:0 .6rem}}\n";

@@ -10,16 +10,17 @@
 /* How a value of a row is shown. */
 enum bj_page_form {
     BJ_SHOW_TEXT,
-    BJ_SHOW_NUMBER,  /* as it is */
-    BJ_SHOW_TIME,    /* ISO 8601, shown without T and Z */
-    BJ_SHOW_SECONDS, /* 1-02:03:04 */
-    BJ_SHOW_BYTES,   /* 1.5 GiB */
-    BJ_SHOW_PERCENT, /* with a bar */
-    BJ_SHOW_JOULES,  /* in Wh or kWh */
-    BJ_SHOW_GRAMS,   /* in g or kg */
-    BJ_SHOW_ROUND,   /* one digit behind the point */
-    BJ_SHOW_STATE,   /* of a job */
-    BJ_SHOW_JOB      /* a link to the page of the job in the member "key" */
+    BJ_SHOW_SENTENCE, /* as long as it is, over several lines */
+    BJ_SHOW_NUMBER,   /* as it is */
+    BJ_SHOW_TIME,     /* ISO 8601, shown without T and Z */
+    BJ_SHOW_SECONDS,  /* 1-02:03:04 */
+    BJ_SHOW_BYTES,    /* 1.5 GiB */
+    BJ_SHOW_PERCENT,  /* with a bar */
+    BJ_SHOW_JOULES,   /* in Wh or kWh */
+    BJ_SHOW_GRAMS,    /* in g or kg */
+    BJ_SHOW_ROUND,    /* one digit behind the point */
+    BJ_SHOW_STATE,    /* of a job */
+    BJ_SHOW_JOB       /* a link to the page of the job in the member "key" */
 };
 
 struct bj_page_column {

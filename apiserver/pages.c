@@ -9,8 +9,9 @@
 #include <stdio.h>
 
 enum {
-    NEED = BJ_NEED_STORE,
+    NEED = BJ_NEED_STORE | BJ_FINDS_USER,
     ROWS_MAX = 500, /* of a page */
+    DAY = 86400,
     ROWS_BYTES = 2 << 20,
     JOBS = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR),
     ONE = BJ_BIT(BJ_PARAM_CLUSTER)
@@ -42,6 +43,11 @@ static int read_shown(struct bj_call *c, struct shown *s)
                        : r;
 }
 
+static bool sees_others(const struct bj_call *c)
+{
+    return c->who.admin || c->who.accounts > 0;
+}
+
 /* --- forms -----------------------------------------------------------------
  */
 
@@ -69,19 +75,30 @@ static void put_choice(struct bj_buf *b, const struct bj_params *p,
     bj_buf_str(b, "</select></label>\n");
 }
 
-/* Times are dates here: what the parameter was, in that form. */
-static void put_date(struct bj_buf *b, const struct bj_params *p,
-                     enum bj_param which, const char *title)
+/* Times are dates here: a week where none is given, as everywhere, and the last
+ * day in full. */
+static void settle_times(const struct bj_call *c, struct bj_params *p)
+{
+    int64_t *from = &p->number[BJ_PARAM_FROM], *to = &p->number[BJ_PARAM_TO];
+    if (!p->given[BJ_PARAM_TO])
+        *to = c->now_sec;
+    else if (*to % DAY == 0)
+        *to += DAY - 1;
+    if (!p->given[BJ_PARAM_FROM])
+        *from = *to - 7 * DAY;
+    p->given[BJ_PARAM_FROM] = p->given[BJ_PARAM_TO] = true;
+}
+
+static void put_date(struct bj_buf *b, enum bj_param which, const char *title,
+                     int64_t sec)
 {
     struct bj_buf text = {0};
     const char *key = "x";
     struct bj_rows rows;
-    if (p->given[which]) {
-        bj_rows_begin(&rows, &text, BJ_SHAPE_CSV, &key, 1);
-        text.len = 0;
-        bj_row_begin(&rows);
-        bj_put_time(&rows, p->number[which]);
-    }
+    bj_rows_begin(&rows, &text, BJ_SHAPE_CSV, &key, 1);
+    text.len = 0;
+    bj_row_begin(&rows);
+    bj_put_time(&rows, sec);
     bj_buf_printf(b,
                   "<label>%s<input name=\"%s\" type=\"date\" value=\"%.*s\">"
                   "</label>\n",
@@ -100,9 +117,9 @@ static void put_form(struct bj_call *c, const struct bj_params *p, bool jobs)
         "account", "user", "partition", "cluster", "month", "day", NULL};
     struct bj_buf *b = &c->reply->body;
     bj_buf_str(b, "<form>");
-    put_date(b, p, BJ_PARAM_FROM, "From");
-    put_date(b, p, BJ_PARAM_TO, "To");
-    if (c->who.admin || c->who.accounts > 0)
+    put_date(b, BJ_PARAM_FROM, "From", p->number[BJ_PARAM_FROM]);
+    put_date(b, BJ_PARAM_TO, "To", p->number[BJ_PARAM_TO]);
+    if (sees_others(c))
         put_input(b, p, BJ_PARAM_USER, "User", "text");
     put_input(b, p, BJ_PARAM_ACCOUNT, "Account", "text");
     if (jobs) {
@@ -119,11 +136,11 @@ static void put_form(struct bj_call *c, const struct bj_params *p, bool jobs)
 
 static const struct bj_page_column job_columns[] = {
     {"shown_id", "Job", BJ_SHOW_JOB},
+    {"state", "State", BJ_SHOW_STATE},
     {"name", "Name", BJ_SHOW_TEXT},
     {"user", "User", BJ_SHOW_TEXT},
     {"account", "Account", BJ_SHOW_TEXT},
     {"partition", "Partition", BJ_SHOW_TEXT},
-    {"state", "State", BJ_SHOW_STATE},
     {"start", "Started", BJ_SHOW_TIME},
     {"elapsed_sec", "Elapsed", BJ_SHOW_SECONDS},
     {"cpus", "CPUs", BJ_SHOW_NUMBER},
@@ -151,9 +168,8 @@ static int ask_for(struct bj_call *c, struct bj_params *p,
 /* Whose own all of the jobs are need not read that on each of them. */
 static void leave_out(struct bj_call *c, struct bj_page_column *ret)
 {
-    bool others = c->who.admin || c->who.accounts > 0;
     for (size_t i = 0; i < sizeof(job_columns) / sizeof(job_columns[0]); i++)
-        if (others || !job_columns[i].key ||
+        if (sees_others(c) || !job_columns[i].key ||
             strcmp(job_columns[i].key, "user") != 0)
             *ret++ = job_columns[i];
 }
@@ -196,6 +212,7 @@ static int jobs_page(struct bj_call *c, struct shown *s)
         r = bj_params_read(c, JOBS, &p);
     if (r != 0)
         return r;
+    settle_times(c, &p);
     ask = p;
     if (ask.given[BJ_PARAM_LIMIT] && ask.number[BJ_PARAM_LIMIT] > ROWS_MAX)
         ask.number[BJ_PARAM_LIMIT] = ROWS_MAX;
@@ -206,13 +223,11 @@ static int jobs_page(struct bj_call *c, struct shown *s)
         r = read_shown(c, s);
     if (r != 0)
         return r;
-    bj_page_begin(
-        c, c->who.admin && !p.given[BJ_PARAM_USER] ? "Jobs" : "My jobs", "");
+    bj_page_begin(c, sees_others(c) ? "Jobs" : "My jobs", "");
     put_form(c, &p, true);
     leave_out(c, columns);
     bj_page_table(&c->reply->body, columns, s->rows, "",
-                  "No jobs of that kind in that time (a week, where none is "
-                  "given).");
+                  "No jobs of that kind in that time.");
     put_next(c, next);
     bj_page_end(c);
     return 0;
@@ -243,7 +258,7 @@ static const struct bj_page_column one_columns[] = {
     {"account", "Account", BJ_SHOW_TEXT},
     {"cluster", "Cluster", BJ_SHOW_TEXT},
     {"partition", "Partition", BJ_SHOW_TEXT},
-    {"state_raw", "As told", BJ_SHOW_TEXT},
+    {"state_raw", "State, as told", BJ_SHOW_TEXT},
     {"reason", "Reason", BJ_SHOW_TEXT},
     {"exit_code", "Exit code", BJ_SHOW_NUMBER},
     {"exit_signal", "Signal", BJ_SHOW_NUMBER},
@@ -286,7 +301,7 @@ static const struct bj_page_column use_columns[] = {
 static const struct bj_page_column finding_columns[] = {
     {"severity", "Severity", BJ_SHOW_STATE},
     {"finding", "Rule", BJ_SHOW_TEXT},
-    {"text", "What", BJ_SHOW_TEXT},
+    {"text", "What", BJ_SHOW_SENTENCE},
     {NULL, NULL, 0},
 };
 
@@ -449,6 +464,7 @@ static int usage_page(struct bj_call *c, struct shown *s)
     if (r == 0 && !p.given[BJ_PARAM_GROUP_BY])
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_GROUP_BY),
                           BJ_SLICE("group_by"), BJ_SLICE("account"));
+    settle_times(c, &p);
     if (r == 0)
         r = bj_usage_list(c, &p, BJ_SHAPE_OBJECTS, &s->text, &cut);
     if (r == 0)
@@ -459,8 +475,11 @@ static int usage_page(struct bj_call *c, struct shown *s)
     bj_page_begin(c, "Usage", "");
     put_form(c, &p, false);
     bj_page_table(&c->reply->body, columns, s->rows, "",
-                  "Nothing was used in that time (a week, where none is "
-                  "given).");
+                  "Nothing was used in that time.");
+    bj_buf_str(&c->reply->body,
+               cut ? "<p>There is more than that: ask for a shorter time, or "
+                     "one account.</p>\n"
+                   : "");
     bj_buf_str(&c->reply->body,
                "<p>In whole days. Energy and CO2 are of jobs that have ended, "
                "as far as they are known.</p>\n");
@@ -477,7 +496,7 @@ int bj_page_root(struct bj_call *c)
 {
     bj_page_begin(c, "Batch jobs", "");
     bj_buf_str(&c->reply->body,
-               "<ul><li><a href=\"jobs\">My jobs</a></li>"
+               "<ul><li><a href=\"jobs\">Jobs</a></li>"
                "<li><a href=\"usage\">Usage</a></li>"
                "<li><a href=\"api/v1/openapi.json\">The API, for programs</a>"
                "</li></ul>\n");
@@ -492,10 +511,20 @@ static int on_style(struct bj_call *c)
     return 0;
 }
 
+#define PAGE(name, handler, mask, text)                                        \
+    {                                                                          \
+        .path = name, .methods = BJ_HTTP_GET, .needs = NEED, .run = handler,   \
+        .help = text, .type = "text/html", .params = mask                      \
+    }
+
 const struct bj_endpoint bj_endpoints_pages[] = {
-    {.path = "/jobs", .methods = BJ_HTTP_GET, .needs = NEED, .run = on_jobs},
-    {.path = "/jobs/*", .methods = BJ_HTTP_GET, .needs = NEED, .run = on_one},
-    {.path = "/usage", .methods = BJ_HTTP_GET, .needs = NEED, .run = on_usage},
-    {.path = "/style.css", .methods = BJ_HTTP_GET, .run = on_style},
+    PAGE("/jobs", on_jobs, JOBS, "A page of jobs."),
+    PAGE("/jobs/*", on_one, ONE, "A page about one job."),
+    PAGE("/usage", on_usage, BJ_USAGE_MASK, "A page of what was used."),
+    {.path = "/style.css",
+     .methods = BJ_HTTP_GET,
+     .run = on_style,
+     .help = "How pages look.",
+     .type = "text/css"},
     {.path = NULL},
 };

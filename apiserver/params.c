@@ -79,6 +79,17 @@ int bj_param_time(struct bj_slice s, int64_t now_sec, int64_t *ret)
         *ret = (int64_t)v;
         return 0;
     }
+    /* An unescaped '+' of a query string has become a blank. */
+    char text[40];
+    char *blank = NULL;
+    if (s.n < sizeof(text) && s.n > 10 && s.p[10] == 'T') {
+        memcpy(text, s.p, s.n);
+        blank = memchr(text, ' ', s.n);
+    }
+    if (blank) {
+        *blank = '+';
+        s.p = text;
+    }
     return bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret) < 0 ? -EINVAL : 0;
 }
 

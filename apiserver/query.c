@@ -38,7 +38,9 @@ int bj_query_open(struct bj_query *q, struct bj_reader *r,
 {
     struct sqlite3_stmt *st;
     bj_buf_put(&q->sql, "", 1);
-    if (q->sql.failed || q->full)
+    if (q->full)
+        return bj_err_set(err, -E2BIG, "query");
+    if (q->sql.failed)
         return bj_err_set(err, -ENOMEM, "query");
     int rc = bj_reader_prepare(r, q->sql.p, &st, err);
     if (rc < 0)

@@ -34,7 +34,8 @@ void bj_query_sql(struct bj_query *q, const char *sql);
 void bj_query_int(struct bj_query *q, int64_t v);
 void bj_query_text(struct bj_query *q, struct bj_slice s);
 
-/* Compile and bind it, ready to step. */
+/* Compile and bind it, ready to step.  -E2BIG: there are more values than there
+ * is room for. */
 int bj_query_open(struct bj_query *q, struct bj_reader *r,
                   struct sqlite3_stmt **ret, struct bj_err *err);
 

@@ -485,9 +485,11 @@ const struct bj_endpoint bj_endpoints_series[] = {
      .series = true},
     {.path = "/jobs/*/curve.svg",
      .methods = BJ_HTTP_GET,
-     .needs = BJ_NEED_STORE,
+     .needs = BJ_NEED_STORE | BJ_FINDS_USER,
      .run = on_curve,
      .after = after_series,
+     .help = "A picture of a job's series, for pages.",
+     .type = "image/svg+xml",
      .params = BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_FROM) |
                BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_STEP)},
     {.path = "/api/v1/series",

@@ -549,11 +549,15 @@ static int on_base(struct bj_call *c)
 #define POST(name, handler, need)                                              \
     {                                                                          \
         .path = "/api/simpod/" name, .methods = BJ_HTTP_POST,                  \
-        .needs = BJ_NEED_USER | (need), .run = handler                         \
+        .needs = BJ_NEED_USER | (need), .run = handler,                        \
+        .help = "For Grafana's simpod-json-datasource."                        \
     }
 
 const struct bj_endpoint bj_endpoints_simpod[] = {
-    {.path = "/api/simpod", .methods = BJ_HTTP_GET, .run = on_base},
+    {.path = "/api/simpod",
+     .methods = BJ_HTTP_GET,
+     .run = on_base,
+     .help = "For Grafana's simpod-json-datasource."},
     POST("query", on_query, BJ_NEED_STORE),
     POST("metrics", on_metrics, 0),
     POST("search", on_search, BJ_NEED_STORE),

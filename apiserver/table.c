@@ -116,6 +116,8 @@ int bj_table_answer(struct bj_call *c, struct bj_query *q,
         bj_call_open(c);
     int r = bj_table_rows(c, q, columns, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
                           &c->reply->body, max, &cut);
+    if (r == 0 && csv && cut)
+        bj_call_header(c, "X-Cut", "true");
     if (r == 0 && !csv)
         bj_call_close(c, cut ? ",\"meta\":{\"cut\":true}"
                              : ",\"meta\":{\"cut\":false}");

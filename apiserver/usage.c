@@ -347,6 +347,8 @@ static int on_usage(struct bj_call *c)
     int r = bj_params_read(c, BJ_USAGE_MASK, &p);
     if (r == 0)
         r = bj_usage_list(c, &p, shape, &found, &cut);
+    if (r == 0 && shape == BJ_SHAPE_CSV && cut)
+        bj_call_header(c, "X-Cut", "true");
     if (r == 0 && shape == BJ_SHAPE_CSV)
         c->reply->type = "text/csv; charset=utf-8";
     else if (r == 0)

@@ -163,8 +163,8 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
     bj_query_int(q, s->to);
     bj_query_sql(q, " AND j.\"end\" >= ");
     bj_query_int(q, s->from);
-    bj_query_sql(q, " ORDER BY j.at DESC, j.id DESC, r.severity, r.name"
-                    " LIMIT ");
+    bj_query_sql(q, " ORDER BY j.at DESC, j.id DESC, r.severity = 'critical'"
+                    " DESC, r.severity = 'warning' DESC, r.name LIMIT ");
     bj_query_int(q, (int64_t)s->limit + 1);
     return 0;
 }

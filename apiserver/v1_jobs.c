@@ -9,7 +9,9 @@ enum {
     WEEK = 7 * 86400,
     LIMIT_DEFAULT = 100,
     TOTAL_MAX = 100000, /* a total is counted no further */
-    NAMED_MAX = 100     /* jobs that one name may mean */
+    NAMED_MAX = 100,    /* jobs that one name may mean */
+    FILTERS = 8, /* values of a branch besides those that are asked for */
+    BRANCH_VALUES = 1000
 };
 
 enum {
@@ -245,6 +247,16 @@ static int add_branches(struct bj_call *c, struct list *l,
     return r;
 }
 
+/* Each of them repeats all filters: with many the query costs more than it
+ * saves. */
+static bool wants_branches(const struct bj_call *c, const struct list *l)
+{
+    const struct bj_params *p = &l->p;
+    bool mine = p->given[BJ_PARAM_MINE] && p->number[BJ_PARAM_MINE];
+    return c->who.accounts > 0 && !c->who.admin && !mine &&
+           (c->who.accounts + 1) * (p->values + FILTERS) <= BRANCH_VALUES;
+}
+
 /* Rows, and whether there are more; *next gets where they begin. */
 static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows,
                       char *next, size_t cap)
@@ -253,11 +265,9 @@ static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows,
     struct sqlite3_stmt *st = NULL;
     int64_t at = 0, id = 0;
     struct bj_query *q = &l->q;
-    bool mine = l->p.given[BJ_PARAM_MINE] && l->p.number[BJ_PARAM_MINE];
     bj_jobs_select(q, &l->k);
-    int r = c->who.accounts > 0 && !c->who.admin && !mine
-                ? add_branches(c, l, &pattern)
-                : add_filters(c, l, &pattern);
+    int r = wants_branches(c, l) ? add_branches(c, l, &pattern)
+                                 : add_filters(c, l, &pattern);
     add_page(l);
     if (r == 0)
         r = bj_query_open(q, c->reader, &st, &c->err);

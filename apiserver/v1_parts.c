@@ -150,7 +150,8 @@ static const struct {
     [BJ_PART_FINDINGS] = {finding_columns,
                           " FROM job_finding AS f JOIN finding_rule AS r ON"
                           " r.id = f.rule WHERE f.job = ",
-                          " ORDER BY r.severity, r.name"},
+                          " ORDER BY r.severity = 'critical' DESC,"
+                          " r.severity = 'warning' DESC, r.name"},
 };
 
 static int on_steps(struct bj_call *c)

@@ -15,7 +15,7 @@ import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from api_lib import O, TOP, check, run, same, user  # noqa: E402
+from api_lib import O, TOP, check, endpoints_with_rows, run, same, user  # noqa: E402
 from prom_lib import Node, Prometheus, wait_for  # noqa: E402
 
 FOLDER = os.path.join(TOP, "examples/grafana")
@@ -327,7 +327,7 @@ def description(site):
     """The OpenAPI document and an answer of each endpoint, for a validator."""
     doc = site.ask("/api/v1/openapi.json")
     answers = {}
-    for path in doc.json["paths"]:
+    for path in endpoints_with_rows(doc.json):
         job = site.running if path.endswith("series") else site.ended
         if path.endswith("}/series") and site.why:
             continue

@@ -217,6 +217,32 @@ def wrong_questions(site):
     same(a.json["meta"]["limit"], 1000, "no answer is longer than it may be")
 
 
+def times(site):
+    """However it is written, it is the same time."""
+    def begin(text):
+        return site.ask("/api/v1/jobs?to=now&limit=1&from=" + text, user("boss")).json["meta"]["from_ms"]
+    for text in ("1793487600", "1793487600000", "2026-10-31T23:00:00Z", "2026-10-31T23:00:00",
+                 "2026-11-01T00:00:00%2B01:00", "2026-11-01T00:00:00+01:00",
+                 "2026-11-01T00:00:00+0100", "2026-10-31T20:00:00-03:00",
+                 "2026-11-01T00:00:00.000+01:00"):
+        same(begin(text), 1793487600000, text)
+    for text in ("2026-11-01T00:00:00+", "2026-11-01T00:00:00+x", "2026-11-01T+01:00",
+                 "2026-11-01T00:00:00++01:00"):
+        same(site.ask("/api/v1/jobs?from=" + text, user("boss")).status, 400, text + " is none")
+
+
+def many_accounts(site):
+    """Who coordinates many accounts may use every filter, too."""
+    site.start("--access.trust-loopback", *["--access.coordinators=acct%d: lead" % i
+                                            for i in range(64)])
+    want = site.ask("/api/v1/jobs?from=0&limit=50&fields=key", user("lead")).data
+    nodes = ",".join("n%02d" % i for i in range(100))
+    users = ",".join("user%d" % i for i in range(90))
+    a = site.ask("/api/v1/jobs?from=0&limit=50&fields=key&user=%s&node=%s" % (users, nodes),
+                 user("lead"))
+    check(a.status == 200 and a.data and len(want) == 50, "all filters of one who leads many", a)
+
+
 def as_csv(site):
     a = site.ask("/api/v1/jobs?limit=500&from=2000-01-01&fields=key,name,end_ms", user("boss"),
                  ("Accept", "text/csv"))
@@ -243,5 +269,5 @@ def stable(site):
     same(up, rows[::-1], "and backwards")
 
 
-sys.exit(run(begin, everything, filters, overlap, one, nothing_foreign, wrong_questions, as_csv,
-             stable, count=1200, days=20))
+sys.exit(run(begin, everything, filters, overlap, one, nothing_foreign, wrong_questions, times, as_csv,
+             stable, many_accounts, count=1200, days=20))

@@ -147,10 +147,11 @@ class Site:
                 return
             time.sleep(0.05)
 
-    def ask(self, path, *headers, method="GET", body=None, unix=None):
+    def ask(self, path, *headers, method="GET", body=None, unix=None, tls=None):
         """One request on a connection of its own; headers as pairs."""
         c = (UnixConnection(unix) if unix
-             else http.client.HTTPConnection("127.0.0.1", self.port, timeout=20))
+             else http.client.HTTPSConnection("127.0.0.1", self.port, timeout=20, context=tls)
+             if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=20))
         try:
             c.putrequest(method, path, skip_accept_encoding=True)
             for name, value in headers:
@@ -246,6 +247,12 @@ def bcrypt(password):
         return subprocess.run(["openssl", "passwd", "-6", password], check=True,
                               capture_output=True, text=True).stdout.strip()
     return crypt.crypt(password, crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16))
+
+
+def endpoints_with_rows(doc):
+    """Paths of an OpenAPI document that answer with rows, and what it says of them."""
+    return {path: of["get"] for path, of in doc["paths"].items()
+            if "text/csv" in of.get("get", {}).get("responses", {}).get("200", {}).get("content", {})}
 
 
 def user(name):

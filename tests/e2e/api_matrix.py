@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Every endpoint by every kind of proof for every kind of person: whatever is
-asked for, nothing foreign is in the answer; and without a proof, or with two,
-there is none.  TAP."""
+asked for, nothing foreign is in the answer; and without a proof, with a wrong
+one, or with two, there is none.  TAP."""
 import collections
+import copy
 import os
 import pwd
 import re
 import sqlite3
+import ssl
 import subprocess
 import sys
 import urllib.parse
@@ -14,37 +16,109 @@ import urllib.parse
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_lib import SERVER, basic, bcrypt, check, run, same, user  # noqa: E402
+import tls_lib  # noqa: E402
 
 PEOPLE = ["user3", "user2", "newcomer", "boss"]  # user2 coordinates acct1
+OWN = pwd.getpwuid(os.getuid()).pw_name
 GRAFANA = basic("grafana", "s3cret")
+
+# What there is, besides what is open to all.  Whoever adds an endpoint sees to it
+# that questions() or posts() ask it for what is not one's own.
+ENDPOINTS = {
+    "get": ["/api/accounts", "/api/jobs", "/api/v1/accounts", "/api/v1/clusters",
+            "/api/v1/constants", "/api/v1/emission-factors", "/api/v1/findings", "/api/v1/jobs",
+            "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
+            "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/series",
+            "/api/v1/jobs/{job}/steps", "/api/v1/me", "/api/v1/series", "/api/v1/usage",
+            "/api/v1/users", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/usage"],
+    "post": ["/api/simpod/" + n for n in (
+        "annotations", "metric-payload-options", "metrics", "options", "query", "search",
+        "tag-keys", "tag-values", "variable")]}
+OPEN = ["/", "/api", "/api/health", "/api/simpod", "/api/v1", "/api/v1/openapi.json", "/health",
+        "/metrics", "/style.css"]
+
+
+def make_token(who, until):
+    p = subprocess.run([SERVER, "make-token", who, until], capture_output=True, text=True)
+    return p.stderr.strip(), p.stdout
 
 
 def begin(site):
     web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n" % bcrypt("s3cret")
                     + "".join("  %s: %s\n" % (p, bcrypt("pw-" + p)) for p in PEOPLE))
-    lines, site.token = "", {}
-    for p in PEOPLE:
-        made = subprocess.run([SERVER, "make-token", p, "2999-01-01"], capture_output=True)
-        lines += made.stdout.decode()
-        site.token[p] = made.stderr.decode().strip()
+    site.token, lines = {}, ""
+    for name, who, until in [(p, p, "2999-01-01") for p in PEOPLE] + [
+            ("expired", "user3", "2020-01-01"), ("revoked", "user3", "never")]:
+        site.token[name], line = make_token(who, until)
+        lines += "" if name == "revoked" else line
+    tokens = site.file("tokens", lines + line)
     site.socket = os.path.join(site.folder, "api.sock")
-    own = pwd.getpwuid(os.getuid()).pw_name
-    site.options = ["--web.config.file=" + web, "--access.token-file=" + site.file("tokens", lines),
-                    "--access.admins=boss", "--access.coordinators=acct1: user2",
-                    "--web.unix-socket=" + site.socket, "--access.proxy-users=" + own,
-                    "--query.max-rows=10000", "--access.burst=1000000"]
+    site.rules = ["--access.admins=boss", "--access.coordinators=acct1: user2",
+                  "--query.max-rows=10000", "--access.burst=1000000"]
+    site.options = site.rules + ["--web.config.file=" + web, "--access.token-file=" + tokens,
+                                 "--web.unix-socket=" + site.socket,
+                                 "--access.proxy-users=" + OWN]
+    site.roles = {"boss": "admin", "user2": {"acct1"}}
     mark(site)
     site.start(*site.options)
+    a = site.ask("/api/v1/me", bearer(site, "revoked"))
+    same(a.status, 200, "a token, so far")
+    site.file("tokens", lines)
+    site.reload()
+    describe(site)
+    secure(site)
+
+
+def describe(site):
+    """What there is, as the server itself says."""
     doc = site.ask("/api/v1/openapi.json").json
-    site.paths = {p: [x["name"] for x in item["get"]["parameters"] if x["in"] == "query"]
-                  for p, item in doc["paths"].items()}
-    check(len(site.paths) > 14, "endpoints are described", sorted(site.paths))
+    of = {(m, p): op for p, item in doc["paths"].items() for m, op in item.items()}
+    for method, paths in ENDPOINTS.items():
+        same(sorted(p for m, p in of if m == method and of[m, p].get("security") != []), paths,
+             "all endpoints are tried by " + method)
+    same(sorted(p for m, p in of if of[m, p].get("security") == []), OPEN, "and these are open")
+    site.paths = {p: [x["name"] for x in op["parameters"] if x["in"] == "query"]
+                  for (m, p), op in of.items() if m == "get" and p not in OPEN}
+    bad = [p for p in OPEN if re.search(rb"mark-|fake:|\buser\d|\bacct\d", site.ask(p).body)]
+    same(bad, [], "in which nothing is of jobs")
+
+
+def secure(site):
+    """The same store behind mutual TLS."""
+    folder, key = site.folder, tls_lib.EC
+    tls_lib.ca(folder, "ca", key)
+    tls_lib.cert(folder, "own", "ca", "/CN=localhost",
+                 "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth", key=key)
+    names = dict({p: "email:%s@hpc.example" % p for p in PEOPLE}, grafana="dns:grafana.example",
+                 two="email:user3@hpc.example,email:boss@hpc.example", odd="email:boss@else.example")
+    site.tls = {}
+    for name, san in names.items():
+        tls_lib.cert(folder, name, "ca", "/CN=boss", "extendedKeyUsage=clientAuth\n"
+                     "subjectAltName=" + re.sub("(?<!^)(email|dns):", r"\1:", san).replace(
+                         "dns:", "DNS:"), key=key)
+    for name in list(names) + ["none"]:
+        site.tls[name] = ssl.create_default_context(cafile=os.path.join(folder, "ca.pem"))
+        if name != "none":
+            site.tls[name].load_cert_chain(os.path.join(folder, name + ".pem"),
+                                           os.path.join(folder, name + ".key"))
+    web = site.file("tls.yml", "tls_server_config:\n  cert_file: own.pem\n  key_file: own.key\n"
+                    "  client_auth_type: VerifyClientCertIfGiven\n  client_ca_file: ca.pem\n")
+    site.secure = copy.copy(site)
+    site.secure.server, site.secure.log = None, os.path.join(folder, "log-tls")
+    site.secure.start(*site.rules, "--web.config.file=" + web,
+                      "--access.certificates=dns:grafana.example grafana",
+                      "--access.certificates=email:*@hpc.example *")
+
+
+def bearer(site, name):
+    return ("Authorization", "Bearer " + site.token[name])
 
 
 def mark(site):
     """Each job has a name, a directory, a comment and findings that tell whose
     it is."""
     db = sqlite3.connect(site.store)
+    db.execute("UPDATE user SET name = ? WHERE name = 'user5'", (OWN,))
     for job, owner, account in db.execute(
             "SELECT j.id, u.name, a.name FROM job AS j JOIN user AS u ON u.id = j.user JOIN account"
             " AS a ON a.id = j.account").fetchall():
@@ -67,37 +141,44 @@ def mark(site):
     db.close()
 
 
-def may_see(who, owner, account):
-    return who in (owner, "boss") or (who == "user2" and account == "acct1")
+def may_see(site, who, owner, account):
+    role = site.roles.get(who, set())
+    return role == "admin" or who == owner or account in role
 
 
 def foreign(site, who, text):
     """What of an answer is none of his business."""
     text = urllib.parse.unquote(text)
-    bad = [m for m in set(re.findall(r"mark-(\w+)-(\w+)-", text)) if not may_see(who, *m)]
+    bad = [m for m in set(re.findall(r"mark-(\w+)-(\w+)-", text)) if not may_see(site, who, *m)]
     bad += [k for k in set(re.findall(r"fake:\d+:\d+", text))
-            if k in site.owner and not may_see(who, *site.owner[k])]
-    users = {u for u, a in site.owner.values() if may_see(who, u, a)} | {who}
-    accounts = {a for u, a in site.owner.values() if may_see(who, u, a)} | (
-        {"acct1"} if who == "user2" else set())
+            if k in site.owner and not may_see(site, who, *site.owner[k])]
+    users = {u for u, a in site.owner.values() if may_see(site, who, u, a)} | {who}
+    accounts = {a for u, a in site.owner.values() if may_see(site, who, u, a)}
+    role = site.roles.get(who, set())
+    accounts |= role if role != "admin" else set()
     bad += [u for u in set(re.findall(r"\buser\d+\b", text)) - users]
     bad += [a for a in set(re.findall(r"\bacct\d+\b", text)) - accounts]
     return bad
 
 
+def with_headers(site, *headers, **how):
+    return lambda path, **more: site.ask(path, *headers, **how, **more)
+
+
 def proofs(site):
     """How a person can prove who he is; calls that ask."""
-    def with_headers(*headers, unix=None):
-        return lambda path, **more: site.ask(path, *headers, unix=unix, **more)
+    spoofed = [("X-Remote-User", "boss"), ("X-WEBAUTH-USER", "boss"), ("X-Forwarded-User", "boss"),
+               ("X-Grafana-Users", "boss"), ("X_Grafana_User", "boss"),
+               ("Connection", "X-Remote-User, close"), ("Cookie", "user=boss")]
     return {
-        "proxy": lambda p: with_headers(GRAFANA, user(p)),
-        "password": lambda p: with_headers(basic(p, "pw-" + p)),
-        "token": lambda p: with_headers(("Authorization", "Bearer " + site.token[p])),
-        "socket": lambda p: with_headers(user(p), unix=site.socket),
-        "spoofing": lambda p: with_headers(
-            GRAFANA, user(p), ("X-Remote-User", "boss"), ("X-WEBAUTH-USER", "boss"),
-            ("X-Forwarded-User", "boss"), ("X-Grafana-Users", "boss"), ("X_Grafana_User", "boss"),
-            ("Connection", "X-Remote-User, close"), ("Cookie", "user=boss")),
+        "proxy": lambda p: with_headers(site, GRAFANA, user(p)),
+        "password": lambda p: with_headers(site, basic(p, "pw-" + p)),
+        "token": lambda p: with_headers(site, bearer(site, p)),
+        "socket of a proxy": lambda p: with_headers(site, user(p), unix=site.socket),
+        "spoofing": lambda p: with_headers(site, GRAFANA, user(p), *spoofed),
+        "certificate": lambda p: with_headers(site.secure, *spoofed, tls=site.tls[p]),
+        "certificate of a proxy": lambda p: with_headers(site.secure, user(p),
+                                                         tls=site.tls["grafana"]),
     }
 
 
@@ -107,12 +188,12 @@ def questions(site):
     for who in PEOPLE[:2]:
         for mine in (True, False):
             for key, owner, account, _ in site.all:
-                if may_see(who, owner, account) == mine and (mine or owner != "user3"):
+                if may_see(site, who, owner, account) == mine and (mine or owner != "user3"):
                     targets[who, mine] = key
                     break
     keys = sorted(set(targets.values())) + [next(k for k, _, a, _ in site.all if a == "acct1")]
-    wide = [{}, {"user": "*"}, {"user": "user0,user1,user2,user3,user4,user5"},
-            {"user": "{user7,user8}"}, {"account": "acct0,acct1,acct2"}, {"var-user": "user5"},
+    wide = [{}, {"user": "*"}, {"user": "user0,user1,user2,user3,user4," + OWN},
+            {"user": "{user7,user8}"}, {"account": "acct0,acct1,acct2"}, {"var-user": OWN},
             {"group_by": "user,account"}, {"group_by": "account,day"}, {"state": "all"},
             {"node": "n01,n02,n03"}, {"name": "mark"}, {"mine": "false"},
             {"job": keys[0]}, {"job": keys[-1]}, {"job": keys[0].split(":")[1]},
@@ -125,25 +206,24 @@ def questions(site):
             for key in keys if "{" in path else [None]:
                 real = path.replace("{job}", urllib.parse.quote(key or "", safe=":"))
                 out.setdefault(path, []).append(real + "?" + urllib.parse.urlencode(w))
-    for w in wide[:6]:
-        out.setdefault("/api/jobs", []).append("/api/jobs?from=0&" + urllib.parse.urlencode(w))
-    out["/api/accounts"] = ["/api/accounts", "/api/accounts?user=user5"]
-    out["/jobs"] = ["/jobs?from=0&limit=500", "/jobs?from=0&user=*", "/jobs?from=0&name=mark"]
-    out["/jobs/*"] = ["/jobs/" + k for k in keys] + ["/jobs/%s/curve.svg" % k for k in keys]
-    out["/usage"] = ["/usage?from=0&group_by=" + g for g in ("user", "account", "user,account")]
+    for w in wide[:6]:  # the original passes over what it does not know
+        out["/api/jobs"].append("/api/jobs?from=0&" + urllib.parse.urlencode(w))
+    out["/api/accounts"].append("/api/accounts?user=user4")
+    out["/jobs"] += ["/jobs?from=0&limit=500", "/jobs?from=0&user=*", "/jobs?from=0&name=mark"]
+    out["/usage"] += ["/usage?from=0&group_by=" + g for g in ("user", "account", "user,account")]
     return out
 
 
 def posts(site):
     time = {"range": {"from": "2000-01-01T00:00:00.000Z", "to": "2100-01-01T00:00:00.000Z"}}
-    payloads = [{}, {"user": "*", "limit": 500}, {"user": ["user5", "user6"]},
+    payloads = [{}, {"user": "*", "limit": 500}, {"user": ["user4", "user6"]},
                 {"account": "acct0", "fields": "key,user,name"}, {"group_by": "user,account"}]
     out = {"query": [dict(time, targets=[{"refId": "A", "target": t, "payload": p}])
                      for t in ("jobs", "usage", "core_hours") for p in payloads]}
     out["query"].append(dict(time, targets=[{"refId": "A", "target": "jobs"}],
-                             filters=[{"key": "user", "operator": "=", "value": "user5"}]))
+                             filters=[{"key": "user", "operator": "=", "value": "user4"}]))
     out["annotations"] = [dict(time, annotation={"query": q}) for q in (
-        "", '{"user":"*","limit":500}', '{"user":"user5"}', '{"account":"acct0"}')]
+        "", '{"user":"*","limit":500}', '{"user":"user4"}', '{"account":"acct0"}')]
     words = ["users", "accounts", "partitions", "clusters"]
     out["variable"] = [{"payload": {"target": w}} for w in words]
     out["search"] = [{"target": w} for w in words] + [{}]
@@ -160,32 +240,42 @@ def shown(body):
     return re.sub(r'value="[^"]*"|href="jobs\?[^"]*"', "", text)
 
 
+def sweep(site, who, kind, ask, seen):
+    """All questions by one person with one kind of proof."""
+    n, bad, odd = 0, [], []
+    for path, urls in questions(site).items():
+        for url in urls:
+            a = ask(url)
+            n += 1
+            seen[path, who] += len(re.findall(rb"mark-|\"jobid\":", a.body))
+            leak = foreign(site, who, shown(a.body))
+            if leak:
+                bad.append((url, leak[:4]))
+            if a.status not in (200, 400, 404, 409):
+                odd.append((url, a.status))
+    for name, bodies in posts(site).items():
+        for body in bodies:
+            a = ask("/api/simpod/" + name, method="POST", body=body)
+            n += 1
+            leak = foreign(site, who, shown(a.body))
+            if leak:
+                bad.append((name, body, leak[:4]))
+            if a.status not in (200, 400):
+                odd.append((name, body, a.status))
+    same(bad, [], "%s by %s: %d answers, nothing foreign" % (who, kind, n))
+    same(odd[:5], [], "and all of them are answers")
+
+
 def everything(site):
-    seen = collections.Counter()
+    same(sorted(questions(site)), ENDPOINTS["get"], "there is a question for each")
+    same(sorted("/api/simpod/" + n for n in posts(site)), ENDPOINTS["post"], "and a body")
+    totals = set()
     for kind, of in proofs(site).items():
+        seen = collections.Counter()
         for who in PEOPLE:
-            ask, n, bad, odd = of(who), 0, [], []
-            for path, urls in questions(site).items():
-                for url in urls:
-                    a = ask(url)
-                    n += 1
-                    seen[path, who] += len(re.findall(rb"mark-|\"jobid\":", a.body))
-                    leak = foreign(site, who, shown(a.body))
-                    if leak:
-                        bad.append((url, leak[:4]))
-                    if a.status not in (200, 400, 404, 409):
-                        odd.append((url, a.status))
-            for name, bodies in posts(site).items():
-                for body in bodies:
-                    a = ask("/api/simpod/" + name, method="POST", body=body)
-                    n += 1
-                    leak = foreign(site, who, shown(a.body))
-                    if leak:
-                        bad.append((name, body, leak[:4]))
-                    if a.status not in (200, 400):
-                        odd.append((name, body, a.status))
-            same(bad, [], "%s by %s: %d answers, nothing foreign" % (who, kind, n))
-            same(odd[:5], [], "and all of them are answers")
+            sweep(site, who, kind, of(who), seen)
+        totals.add(tuple(sorted(seen.items())))
+    same(len(totals), 1, "every proof shows the same")
     for path in ("/api/v1/jobs", "/api/v1/findings", "/jobs", "/api/jobs"):
         check(seen[path, "user3"] > 0, "%s had something to show" % path)
     theirs = site.ask("/api/v1/jobs?from=0&limit=9", GRAFANA, user("boss")).body.decode()
@@ -193,35 +283,50 @@ def everything(site):
     check(seen["/api/v1/jobs", "boss"] > 2 * seen["/api/v1/jobs", "user3"], "an admin sees more")
 
 
-def nobody(site):
-    """Without a proof, with half a one, with two."""
+def refused(site, what, statuses, ask):
+    """No endpoint lets this in."""
     bad = []
-    cases = [("none", [], {403, 401}), ("a header alone", [user("boss")], {403, 401}),
-             ("a proxy without a user", [GRAFANA], {403}),
-             ("a user dropped on the way", [GRAFANA, ("Connection", "X-Grafana-User")], {403}),
-             ("two users", [GRAFANA, user("user3"), user("boss")], {400}),
-             ("one user twice", [GRAFANA, user("user3"), user("user3")], {400}),
-             ("users joined", [GRAFANA, user("user3,boss")], {400}),
-             ("a macro", [GRAFANA, user("${__user.login}")], {400}),
-             ("a password for another", [basic("user3", "pw-user3"), user("boss")], {403}),
-             ("a token for another", [("Authorization", "Bearer " + site.token["user3"]),
-                                      user("boss")], {403}),
-             ("two proofs", [GRAFANA, ("Authorization", "Bearer " + site.token["boss"]),
-                             user("boss")], {400})]
-    open_paths = {"/api/v1/openapi.json"}
-    for what, headers, statuses in cases:
-        bad = []
-        for path, urls in questions(site).items():
-            a = site.ask(urls[0], *headers)
-            if path in open_paths:
-                continue
-            if a.status not in statuses or b"mark-" in a.body or b"fake:" in a.body:
-                bad.append((urls[0], a.status))
-        for name, bodies in posts(site).items():
-            a = site.ask("/api/simpod/" + name, *headers, method="POST", body=bodies[0])
-            if a.status not in statuses or b"mark-" in a.body:
-                bad.append((name, a.status))
-        same(bad, [], "no endpoint answers to %s" % what)
+    for path, urls in questions(site).items():
+        a = ask(urls[0])
+        if a.status not in statuses or b"mark-" in a.body or b"fake:" in a.body:
+            bad.append((urls[0], a.status))
+    for name, bodies in posts(site).items():
+        a = ask("/api/simpod/" + name, method="POST", body=bodies[0])
+        if a.status not in statuses or b"mark-" in a.body:
+            bad.append((name, a.status))
+    same(bad, [], "no endpoint answers to %s" % what)
+
+
+def nobody(site):
+    """Without a proof, with half a one, a wrong one, or two."""
+    wrong = site.token["user3"][:-4] + "0000"
+    # Pages ask a browser for a name and password, with 401.
+    for what, headers, statuses in [
+            ("none", [], {403, 401}), ("a header alone", [user("boss")], {403, 401}),
+            ("a proxy without a user", [GRAFANA], {403, 401}),
+            ("a user dropped on the way", [GRAFANA, ("Connection", "X-Grafana-User")], {403, 401}),
+            ("two users", [GRAFANA, user("user3"), user("boss")], {400}),
+            ("one user twice", [GRAFANA, user("user3"), user("user3")], {400}),
+            ("users joined", [GRAFANA, user("user3,boss")], {400}),
+            ("a macro", [GRAFANA, user("${__user.login}")], {400}),
+            ("a password for another", [basic("user3", "pw-user3"), user("boss")], {403, 401}),
+            ("a token for another", [bearer(site, "user3"), user("boss")], {403}),
+            ("an expired token", [bearer(site, "expired")], {403}),
+            ("a revoked token", [bearer(site, "revoked")], {403, 429}),
+            ("a wrong token", [("Authorization", "Bearer " + wrong)], {403, 429}),
+            ("a wrong password", [basic("user3", "pw-boss")], {403, 401, 429}),
+            ("nobody's password", [basic("nobody", "pw-user3")], {403, 401, 429}),
+            ("two proofs", [GRAFANA, bearer(site, "boss"), user("boss")], {400})]:
+        refused(site, what, statuses, with_headers(site, *headers))
+    for what, name, headers, statuses in [
+            ("no certificate", "none", [user("boss")], {403}),
+            ("a certificate of nobody", "odd", [user("boss")], {403}),
+            ("a certificate of two", "two", [user("boss")], {403}),
+            ("a certificate for another", "user3", [user("boss")], {403}),
+            ("a proxy's certificate alone", "grafana", [], {403}),
+            ("a proxy's certificate and two users", "grafana", [user("user3"), user("boss")], {400}),
+            ("a certificate and a wrong token", "boss", [bearer(site, "boss")], {403, 429})]:
+        refused(site, what, statuses, with_headers(site.secure, *headers, tls=site.tls[name]))
 
 
 def same_silence(site):
@@ -234,4 +339,29 @@ def same_silence(site):
         same((got[0].status, got[0].body), (got[1].status, got[1].body), "%s: the same" % path)
 
 
-sys.exit(run(begin, everything, nobody, same_silence, count=1200, days=20))
+def peers(site):
+    """On the unix socket the kernel says who asks; here it is us, in every role."""
+    options = [o for o in site.options if not o.startswith("--access.proxy-users")]
+    for what, role, rule in (("a user", set(), "--access.rate=0"),
+                             ("a coordinator", {"acct1"}, "--access.coordinators=acct1: " + OWN),
+                             ("an admin", "admin", "--access.admins=" + OWN)):
+        site.roles, seen = {OWN: role}, collections.Counter()
+        site.start(*options, rule)
+        sweep(site, OWN, "the socket as " + what, with_headers(site, unix=site.socket), seen)
+        check(seen["/api/v1/jobs", OWN] > 0, "which had something to show")
+        refused(site, "another's name on the socket", {403, 401},
+                with_headers(site, user("boss"), unix=site.socket))
+        refused(site, "two names on the socket", {400},
+                with_headers(site, user(OWN), user("boss"), unix=site.socket))
+
+
+def end(site):
+    same((site.secure.stop(), site.stop()), (0, 0), "both servers end well")
+    for log in (site.log, site.secure.log):
+        with open(log) as f:
+            text = f.read()
+        check("ERROR: " not in text and "runtime error" not in text
+              and "ThreadSanitizer" not in text, "no sanitizer complained", text[-600:])
+
+
+sys.exit(run(begin, everything, nobody, same_silence, peers, end, count=1200, days=20))

@@ -119,7 +119,7 @@ def jobs(site):
     check(a.status == 400 and "There is no state" in page.text, "a bad filter is told", a)
     same(ask(site, "/jobs?nonsense=1").status, 400, "an unknown one, too")
     page = safe("an admin's list", ask(site, "/jobs?from=2000-01-01&limit=500", "boss"))
-    check("User" in page.text and len({r[2] for r in page.rows if len(r) > 2}) > 5, "an admin sees all")
+    check("User" in page.text and len({r[3] for r in page.rows if len(r) > 3}) > 5, "an admin sees all")
     page = Page(ask(site, "/jobs?from=2000-01-01&limit=100000", "boss").body.decode())
     same(len([r for r in page.rows if r]), 500, "a page has an end")
     page = safe("nobody's list", ask(site, "/jobs?from=0", "newcomer"))
@@ -148,6 +148,32 @@ def one(site):
     same(ask(site, "/jobs/" + site.key + "?user=boss").status, 400, "no other parameters")
 
 
+def days(site):
+    """The last day counts in full; what is not given is shown as what it is."""
+    a = ask(site, "/api/v1/jobs?from=0&limit=1&state=ended&fields=start,id&order=asc").data[0]
+    day = a["start"][:10]
+    page = Page(ask(site, "/jobs?from=%s&to=%s&limit=500" % (day, day)).body.decode())
+    check(a["id"] in page.text, "a job of the day is among those up to that day", a)
+    values = dict(re.findall(r'name="(from|to)" type="date" value="([^"]*)"',
+                             ask(site, "/jobs?to=" + day).body.decode()))
+    same(values["to"], day, "the form keeps the day")
+    same((time.mktime(time.strptime(day, "%Y-%m-%d"))
+          - time.mktime(time.strptime(values["from"], "%Y-%m-%d"))) // 86000, 7,
+         "and shows that a week is asked for")
+
+
+def words(site):
+    """Whose jobs they are; sentences in full."""
+    for who, title in (("user3", "My jobs"), ("user2", "Jobs"), ("boss", "Jobs")):
+        check("<h1>%s</h1>" % title in ask(site, "/jobs", who).body.decode(),
+              "%s sees: %s" % (who, title))
+    page = ask(site, "/jobs/" + site.key).body.decode()
+    check(re.search(r'<td class="s"><bdi>[^<]*1\.5 of its GPUs did nothing\.', page) and
+          "td.s{white-space:normal" in site.ask("/style.css").body.decode(),
+          "what was found is not cut")
+    check(page.index("gpu_unused") < page.index("low_cpu"), "and the worst comes first")
+
+
 def usage(site):
     for by in ("account", "user", "partition", "cluster", "month", "day"):
         page = safe("usage by " + by, ask(site, "/usage?from=2000-01-01&group_by=" + by))
@@ -163,8 +189,11 @@ def who(site):
         a = site.ask(path)
         same((a.status, a.headers["WWW-Authenticate"].split(" ")[0]), (401, "Basic"),
              "a browser is asked who it is: " + path.split(":")[0])
-        same(site.ask(path, basic("user3", "no")).status, 403, "a wrong password")
-        same(site.ask(path, GRAFANA).status, 403, "a proxy that names nobody")
+        a = site.ask(path, basic("user3", "no"))
+        same((a.status, "WWW-Authenticate" in a.headers), (401, True),
+             "and again after a wrong password")
+        same(site.ask(path, GRAFANA).status, 401, "a proxy that names nobody, too")
+        same(site.ask(path, ("Authorization", "Bearer bj_12345678_x")).status, 403, "not a program")
         same(site.ask(path, GRAFANA, user("user3"), user("boss")).status, 400, "two users")
         same(site.ask(path, method="POST", body=b"").status, 405, "no POST")
     same(site.ask("/jobs", basic("user3", "pw3")).status, 200, "the right one")
@@ -174,7 +203,8 @@ def who(site):
     same(site.ask("/").json["status"], "success", "and is JSON for programs")
     a = site.ask("/style.css")
     same((a.status, a.headers["Content-Type"]), (200, "text/css; charset=utf-8"), "the style")
-    site.start("--access.admins=boss")
+    empty = site.file("empty.yml", "rate_limit:\n  interval: 1ms\n  burst: 100\n")
+    site.start("--access.admins=boss", "--web.config.file=" + empty)
     same((site.ask("/jobs").status, "WWW-Authenticate" in site.ask("/jobs").headers), (403, False),
          "where no passwords are, nobody is asked")
 
@@ -229,4 +259,4 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(begin, jobs, one, usage, who, browser, count=2500, days=20))
+sys.exit(run(begin, jobs, one, days, words, usage, who, browser, count=2500, days=20))

@@ -99,8 +99,8 @@ def figures(site):
          [("best", 0.1, True), ("rte", 0.1, True)], "grams by source of factors")
     same([(r["finding"], r["severity"], r["text"], r["value"], r["threshold"])
           for r in part(site, "findings").data],
-         [("low_cpu", "info", "Used 1.5 %, not 25 %.", 1.5, 25),
-          ("gpu_unused", "warning", "1.5 of its GPUs did nothing.", 1.5, 25)], "findings")
+         [("gpu_unused", "warning", "1.5 of its GPUs did nothing.", 1.5, 25),
+          ("low_cpu", "info", "Used 1.5 %, not 25 %.", 1.5, 25)], "findings, the worst first")
     usage = site.ask(V1 + "/usage?from=%d" % (site.now - 30 * 86400), user(site.who)).data[0]
     same((usage["best_energy_kwh"], usage["emissions_g"], usage["emissions_coverage"]),
          (0.002, 0.1, 100), "and in usage")
@@ -111,7 +111,7 @@ def figures(site):
 def many(site):
     a = site.ask(V1 + "/findings?from=0", user(site.who))
     same([(r["key"], r["finding"]) for r in a.data],
-         [(site.key, "low_cpu"), (site.key, "gpu_unused")], "findings of many jobs")
+         [(site.key, "gpu_unused"), (site.key, "low_cpu")], "findings of many jobs")
     same(len(site.ask(V1 + "/findings?from=0&finding=gpu_unused", user("boss")).data), 1, "by name")
     same(site.ask(V1 + "/findings?from=0&limit=1", user("boss")).json["meta"], {"cut": True},
          "a page that is cut says so")

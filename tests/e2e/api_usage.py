@@ -2,13 +2,14 @@
 """Usage, lists and the API's own description.  TAP."""
 import calendar
 import os
+import re
 import sys
 import time
 import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from api_lib import check, run, same, user  # noqa: E402
+from api_lib import check, endpoints_with_rows, run, same, user  # noqa: E402
 
 V1 = "/api/v1"
 
@@ -125,8 +126,7 @@ def described(site):
     check(site.derive(row["id"]) == row["key"], "a job with all there can be of it")
     steps = site.db().execute("SELECT (SELECT count(*) FROM step), (SELECT name FROM cluster)")
     check(steps.fetchone()[0] > 0, "there are steps")
-    for path, item in doc["paths"].items():
-        get = item["get"]
+    for path, get in endpoints_with_rows(doc).items():
         real = path.replace("{job}", row["key"])
         a = site.ask(real, user("boss"))
         if path.endswith("}/series"):  # api_series.py has a Prometheus for it
@@ -164,4 +164,19 @@ def described(site):
         same(site.ask(base).status, 200, "%s needs no user" % base)
 
 
-sys.exit(run(begin, totals, nothing_foreign, described, count=1000, days=40))
+def cut(site):
+    """An answer that is cut says so, in every form."""
+    site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=1")
+    csv, who = ("Accept", "text/csv"), user("boss")
+    for whole, part in ((V1 + "/usage?from=0", V1 + "/usage?from=0&group_by=user"),
+                        (V1 + "/findings?from=0&finding=low_cpu", V1 + "/findings?from=0")):
+        same([site.ask(p, who, csv).headers["X-Cut"] for p in (whole, part)], [None, "true"],
+             "CSV: " + part)
+        same([site.ask(p, who).json["meta"]["cut"] for p in (whole, part)], [False, True], "JSON")
+    same(["There is more" in site.ask("/usage?from=2020-01-01&group_by=" + by, who).body.decode()
+          for by in ("cluster", "user")], [False, True], "a page")
+    a = site.ask(V1 + "/jobs?from=0", who, csv)
+    check(re.match(r"\d+\.\d+$", a.headers["X-Next-Cursor"]), "jobs have a cursor", a.headers)
+
+
+sys.exit(run(begin, totals, nothing_foreign, described, cut, count=1000, days=40))

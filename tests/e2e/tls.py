@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_lib import O, SERVER, TOP, bcrypt, check, same  # noqa: E402
 import api_lib  # noqa: E402
+import tls_lib  # noqa: E402
 
 EXPORTER = os.path.abspath(os.path.join(TOP, O, "batchjob_exporter"))
 ALL = {"exporter": "/health", "server": "/api/v1/me"}
@@ -29,34 +30,19 @@ def path(name):
 
 
 def write(name, text):
-    """As a whole, the way tools that renew certificates do it."""
-    with open(path(name + ".new"), "w") as f:
-        f.write(text)
-    os.rename(path(name + ".new"), path(name))
+    tls_lib.write(folder, name, text)
 
 
 def openssl(*args, data=None):
-    p = subprocess.run(["openssl"] + list(args), cwd=folder, input=data, capture_output=True,
-                       timeout=60)
-    return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
+    return tls_lib.openssl(folder, *args, data=data)
 
 
 def ca(name):
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out",
-            name + ".pem", "-subj", "/CN=" + name, "-days", "30")
+    tls_lib.ca(folder, name)
 
 
 def cert(name, by, subject, ext, days=10):
-    """A certificate; days may be negative: it has ended."""
-    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out",
-            name + ".csr", "-subj", subject)
-    write(name + ".ext", ext)
-    when = ["-days", str(days)]
-    rc, _, why = openssl("x509", "-req", "-in", name + ".csr", "-CA", by + ".pem", "-CAkey",
-                         by + ".key", "-CAcreateserial", "-out", name + ".pem", "-extfile",
-                         name + ".ext", *when)
-    if rc != 0:
-        raise RuntimeError(why)
+    tls_lib.cert(folder, name, by, subject, ext, days)
 
 
 class Program:

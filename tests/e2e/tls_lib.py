@@ -1,0 +1,36 @@
+"""Certificates for tests, by openssl(1)."""
+import os
+import subprocess
+
+RSA, EC = ("rsa:2048",), ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+
+
+def write(folder, name, text):
+    """As a whole, the way tools that renew certificates do it."""
+    path = os.path.join(folder, name)
+    with open(path + ".new", "w") as f:
+        f.write(text)
+    os.rename(path + ".new", path)
+
+
+def openssl(folder, *args, data=None):
+    p = subprocess.run(["openssl"] + list(args), cwd=folder, input=data, capture_output=True,
+                       timeout=60)
+    return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
+
+
+def ca(folder, name, key=RSA):
+    openssl(folder, "req", "-x509", "-newkey", *key, "-nodes", "-keyout", name + ".key", "-out",
+            name + ".pem", "-subj", "/CN=" + name, "-days", "30")
+
+
+def cert(folder, name, by, subject, ext, days=10, key=RSA):
+    """A certificate; days may be negative: it has ended."""
+    openssl(folder, "req", "-newkey", *key, "-nodes", "-keyout", name + ".key", "-out",
+            name + ".csr", "-subj", subject)
+    write(folder, name + ".ext", ext)
+    rc, _, why = openssl(folder, "x509", "-req", "-in", name + ".csr", "-CA", by + ".pem",
+                         "-CAkey", by + ".key", "-CAcreateserial", "-out", name + ".pem",
+                         "-extfile", name + ".ext", "-days", str(days))
+    if rc != 0:
+        raise RuntimeError(why)

@@ -88,12 +88,44 @@ void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
     return c;
 }
 
+/* What tells where a request ends must be beyond doubt: whoever is between us
+ * and the client may have read it in another way. */
+struct frame {
+    unsigned lengths;
+    bool odd; /* a blank before a colon */
+};
+
+static enum MHD_Result look_at_frame(void *ctx, enum MHD_ValueKind kind,
+                                     const char *key, size_t n,
+                                     const char *value, size_t value_n)
+{
+    struct frame *f = ctx;
+    static const char length[] = MHD_HTTP_HEADER_CONTENT_LENGTH;
+    (void)kind;
+    (void)value;
+    (void)value_n;
+    f->odd = f->odd || n == 0 || key[n - 1] == ' ' || key[n - 1] == '\t';
+    if (n == sizeof(length) - 1 && strncasecmp(key, length, n) == 0)
+        f->lengths++;
+    return MHD_YES;
+}
+
+static bool is_doubtful(const struct bj_http_request *req)
+{
+    struct frame f = {0};
+    MHD_get_connection_values_n(req->handle, MHD_HEADER_KIND, look_at_frame,
+                                &f);
+    return f.odd || f.lengths > 1;
+}
+
 /* A body that we would not even want to ignore: too long, or of unknown
  * length.  0 or a status. */
 static unsigned refuse_body(const struct bj_httpd *h,
                             const struct bj_http_request *req)
 {
     uint64_t n = 0;
+    if (is_doubtful(req))
+        return MHD_HTTP_BAD_REQUEST;
     if (bj_http_header(req, "Transfer-Encoding").p)
         return MHD_HTTP_LENGTH_REQUIRED;
     struct bj_slice length = bj_http_header(req, "Content-Length");
@@ -142,7 +174,7 @@ static const struct {
     unsigned status;
     const char *text;
 } sentences[] = {
-    {MHD_HTTP_BAD_REQUEST, "The path of the request is malformed."},
+    {MHD_HTTP_BAD_REQUEST, "The path or the headers are malformed."},
     {MHD_HTTP_NOT_FOUND, "There is nothing at this path."},
     {MHD_HTTP_METHOD_NOT_ALLOWED, "This path does not know that method."},
     {MHD_HTTP_LENGTH_REQUIRED, "A request with a body must tell its length."},
@@ -362,6 +394,9 @@ static enum MHD_Result begin(struct bj_httpd_conn *c, const char *method,
         return MHD_YES;
     bj_httpd_count(&c->h->stat.requests, 1);
     explain(reply, status);
+    /* Where the next one would begin is not known. */
+    reply->header[0].name = MHD_HTTP_HEADER_CONNECTION;
+    reply->header[0].value = "close";
     dress(c->h, &c->req, reply);
     return queue(c, reply->status, build(c, reply));
 }

@@ -283,6 +283,37 @@ static void refusing(void **state)
     stop(&g);
 }
 
+/* Where a request ends is no matter of opinion: what may be another request to
+ * somebody else is not answered. */
+static void doubtful(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *headers;
+        unsigned status;
+    } cases[] = {
+        {"Content-Length: 0\r\nContent-Length: 4\r\n", 400},
+        {"Content-Length: 4\r\ncontent-length: 4\r\n", 400},
+        {"Content-Length : 4\r\n", 400},
+        {"Transfer-Encoding\t: chunked\r\n", 400},
+        {"Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", 411},
+    };
+    struct rig g;
+    start(&g, (struct bj_http_limits){0});
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char request[300];
+        snprintf(request, sizeof(request),
+                 "GET /hello HTTP/1.1\r\nHost: x\r\n%s\r\n" GET("/hello"),
+                 cases[i].headers);
+        const char *got = ask(&g, request);
+        if (status(got) != cases[i].status ||
+            !strstr(got, "\r\nConnection: close\r\n") ||
+            strstr(got + 1, "HTTP/1.1 "))
+            fail_msg("%s\ngot: %s", request, got);
+    }
+    stop(&g);
+}
+
 /* Parameters, several headers of a name, paths with a tail, and bodies. */
 static void echoing(void **state)
 {
@@ -551,12 +582,19 @@ static void want_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answering),     cmocka_unit_test(refusing),
-        cmocka_unit_test(echoing),       cmocka_unit_test(too_many_bytes),
-        cmocka_unit_test(keeping_alive), cmocka_unit_test(deadlines),
-        cmocka_unit_test(making_room),   cmocka_unit_test(too_many_responses),
-        cmocka_unit_test(draining),      cmocka_unit_test(buffers),
-        cmocka_unit_test(wrong_options), cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(answering),
+        cmocka_unit_test(refusing),
+        cmocka_unit_test(doubtful),
+        cmocka_unit_test(echoing),
+        cmocka_unit_test(too_many_bytes),
+        cmocka_unit_test(keeping_alive),
+        cmocka_unit_test(deadlines),
+        cmocka_unit_test(making_room),
+        cmocka_unit_test(too_many_responses),
+        cmocka_unit_test(draining),
+        cmocka_unit_test(buffers),
+        cmocka_unit_test(wrong_options),
+        cmocka_unit_test(want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,10 +171,21 @@ def changing(site):
         db.close()
         site.fill()
     check(not bad, "while it is written", *bad[:3])
+
+    def seen(mark):
+        """Does the server tell what the newest store says?"""
+        for _ in range(100):
+            a = site.ask("/api/v1/jobs?from=0&limit=1&fields=priority", GRAFANA, user("user3"))
+            if a.status == 200 and a.data[0]["priority"] == mark:
+                return True
+            time.sleep(0.05)
+        return False
     copy = site.store + ".new"
-    for _ in range(5):
+    for i in range(5):
         source, target = sqlite3.connect(site.store), sqlite3.connect(copy)
         source.backup(target)
+        target.execute("UPDATE job SET priority = ?", (1000 + i,))
+        target.commit()
         target.execute("PRAGMA journal_mode = WAL")
         target.close()
         source.close()
@@ -183,15 +194,17 @@ def changing(site):
                 os.unlink(site.store + tail)
         os.rename(copy, site.store)
         time.sleep(0.2)
-    check(not bad, "while it is replaced", *bad[:3])
-    for _ in range(3):  # as "sqlite3 STORE .restore" does it
+    check(not bad and seen(1004), "while it is replaced", *bad[:3])
+    for i in range(3):  # as "sqlite3 STORE .restore" does it
         source = sqlite3.connect(":memory:")
         target = sqlite3.connect(site.store)
         target.backup(source)
+        source.execute("UPDATE job SET priority = ?", (2000 + i,))
+        source.commit()
         source.backup(target)
         target.close()
         time.sleep(0.2)
-    check(not bad, "while it is restored in its place", *bad[:3])
+    check(not bad and seen(2002), "while it is restored in its place", *bad[:3])
     os.rename(site.store, site.store + ".away")
     time.sleep(0.3)
     os.rename(site.store + ".away", site.store)

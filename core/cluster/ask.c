@@ -282,11 +282,6 @@ static int read_rest(struct reading *r, struct bj_err *err)
         return read_text(r, err);
     if (r->id == BJ_CLUSTER_CONFIG)
         return read_name(r, err);
-    if (r->reader->db && r->work->name.n == 0)
-        return bj_err_set(err, -EAGAIN,
-                          "whose %s they are: the cluster's name is not known "
-                          "yet",
-                          r->reader->name);
     return read_document(r, r->reader->json, r->reader->db, r->reader->path,
                          err);
 }
@@ -319,6 +314,12 @@ int bj_cluster_ask(struct bj_cluster_asker *a, enum bj_cluster_source id,
     int e = bj_cluster_work_begin(w);
     if (e < 0)
         return bj_err_set(err, e, "%s", r.reader->name);
+    /* A database may serve several clusters. */
+    if (r.reader->db && w->name.n == 0)
+        return bj_err_set(err, -EAGAIN,
+                          "whose %s they are: the cluster's name is not known "
+                          "yet",
+                          r.reader->name);
     e = a->way == TEXT   ? read_text(&r, err)
         : a->way == JSON ? read_json(&r, err)
                          : read_rest(&r, err);

@@ -21,6 +21,7 @@ void bj_cluster_asker_free(struct bj_cluster_asker *a); /* NULL is fine */
  *   -ETIMEDOUT, -ECANCELED
  *   -EREMOTEIO  a fault that the command, or slurmrestd, tells
  *   -EBADMSG    what it says is not understood
+ *   -EAGAIN     the cluster's name has to be known first
  *   all else    memory, processes */
 int bj_cluster_ask(struct bj_cluster_asker *a, enum bj_cluster_source id,
                    struct bj_cluster_work *w, const atomic_bool *abort,

@@ -74,12 +74,14 @@ static void say(struct bj_cluster *c, enum bj_cluster_source id,
     c->host.log(c->host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO, line);
 }
 
-/* The name is asked for at the pace of the queue until it is known. */
+/* The name is asked for at the pace of the queue until it is known, and so is
+ * what needs it. */
 static uint64_t pace(const struct bj_cluster *c, enum bj_cluster_source id,
-                     bool failed)
+                     int code)
 {
-    return failed && id == BJ_CLUSTER_CONFIG ? c->conf->period_usec
-                                             : c->source[id].period_usec;
+    return code == -EAGAIN || (code < 0 && id == BJ_CLUSTER_CONFIG)
+               ? c->conf->period_usec
+               : c->source[id].period_usec;
 }
 
 /* Note how it went; the work's part is taken when it is good. */
@@ -93,7 +95,7 @@ static void note(struct bj_cluster *c, enum bj_cluster_source id,
     s->duration_usec = now - begun;
     s->failing = code < 0;
     /* A scheduler that is slow is not asked all the time. */
-    s->due_usec = begun + pace(c, id, s->failing);
+    s->due_usec = begun + pace(c, id, code);
     if (s->due_usec < now + s->duration_usec)
         s->due_usec = now + s->duration_usec;
     s->bad_lines += w->bad;

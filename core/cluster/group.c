@@ -193,19 +193,16 @@ static bool choose(const struct bj_group *g, const struct bj_cut *cut,
     return true;
 }
 
-/* What is absent adds nothing. */
 static void merge(char *to, const char *from, size_t size, size_t max)
 {
     for (size_t off = sizeof(struct bj_sub); off < size;
          off += sizeof(uint64_t)) {
         uint64_t *sum = (void *)(to + off), v;
         memcpy(&v, from + off, sizeof(v));
-        if (v == BJ_ABSENT)
-            continue;
-        if (*sum == BJ_ABSENT || (off == max && v > *sum))
-            *sum = v;
-        else if (off != max)
+        if (off != max || *sum == BJ_ABSENT)
             bj_cluster_add(sum, v);
+        else if (v != BJ_ABSENT && v > *sum)
+            *sum = v;
     }
 }
 

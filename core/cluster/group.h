@@ -7,12 +7,14 @@
 
 #include <stdbool.h>
 
-/* Sums that stop at the end instead of beginning anew. */
+/* Sums of what is known, that stop at the end instead of beginning anew. */
 static inline void bj_cluster_add(uint64_t *sum, uint64_t v)
 {
     if (v == BJ_ABSENT)
         return;
-    if (__builtin_add_overflow(*sum, v, sum) || *sum == BJ_ABSENT)
+    if (*sum == BJ_ABSENT)
+        *sum = v;
+    else if (__builtin_add_overflow(*sum, v, sum) || *sum == BJ_ABSENT)
         *sum = BJ_ABSENT - 1;
 }
 

@@ -125,7 +125,7 @@ static int hold_all(struct bj_cluster_work *w, const struct bj_reservation *v,
     struct bj_slice node;
     const struct bj_slice name = bj_arena_copy(&w->part->arena, label);
     if (bj_hostlist_begin(&list, v->nodes, BJ_HOSTS_SLURM) < 0)
-        return 0;
+        return -EINVAL;
     for (int i = 0; i < HELD_MAX && bj_hostlist_next(&list, &node); i++)
         if (hold(w, node, name, name.p) < 0)
             return -ENOMEM;
@@ -220,8 +220,7 @@ int bj_cluster_add_limits(struct bj_cluster_work *w, const struct bj_limits *v)
 {
     struct bj_label account, user, partition;
     /* One database may serve several clusters. */
-    if (!told(w, v->user) ||
-        (w->name.n > 0 && !bj_slice_eq(w->name, v->cluster)))
+    if (!told(w, v->user) || !bj_slice_eq(w->name, v->cluster))
         return 0;
     struct bj_limit_stat *s =
         bj_cluster_own(w, BJ_CL_LIMITS, bj_cluster_label(v->account, &account),

@@ -97,7 +97,8 @@ static void add_node(struct bj_cluster_work *w, const struct entry *e,
     struct bj_nodes_stat *s = bj_cluster_at(w, list, k0, k1, k2);
     if (!s)
         return; /* the arena knows */
-    s->nodes++;
+    if (s->nodes++ == 0)
+        s->mem_free_bytes = s->load_centi = s->weight = BJ_ABSENT;
     bj_cluster_add(&s->cpus, n->cpus);
     bj_cluster_add(&s->cpus_allocated, n->allocated);
     bj_cluster_add(&s->cpus_idle, n->idle);

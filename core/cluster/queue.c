@@ -19,17 +19,17 @@ static void add_to(struct bj_cluster_work *w, const struct entry *e,
     struct bj_jobs_stat *s = bj_cluster_at(w, list, k0, k1, none);
     if (!s)
         return; /* the arena knows */
+    if (s->jobs == 0 && !e->pending)
+        s->wait_sec = s->wait_max_sec = BJ_ABSENT;
     bj_cluster_add(&s->jobs, e->v.jobs);
     bj_cluster_add(&s->cpus, e->v.cpus);
     bj_cluster_add(&s->nodes, e->v.nodes);
     bj_cluster_add(&s->mem_bytes, e->v.mem_bytes);
     bj_cluster_add(&s->gpus, e->v.gpus);
-    if (!e->pending) {
-        s->wait_sec = s->wait_max_sec = BJ_ABSENT;
+    if (!e->pending)
         return;
-    }
     bj_cluster_add(&s->wait_sec, e->v.wait_sec);
-    if (e->v.wait_max_sec > s->wait_max_sec)
+    if (s->wait_max_sec == BJ_ABSENT || e->v.wait_max_sec > s->wait_max_sec)
         s->wait_max_sec = e->v.wait_max_sec;
 }
 

@@ -68,6 +68,8 @@ static int take(struct bj_dialect_walk *w, const char *record)
                             : bj_dialect_field(record, row->off)};
     if (row->use != BJ_SECOND_NONE)
         s.second = bj_dialect_field(record, row->second);
+    if (row->use == BJ_SECOND_SUB && s.second == BJ_ABSENT)
+        s.second = 0; /* nothing is known that would make it less */
     if (s.first == BJ_ABSENT || s.second == BJ_ABSENT)
         return 0;
     memcpy(s.key, sub->key, sizeof(s.key));

@@ -151,4 +151,23 @@ check "and come back" wait_for 60 shows batchjob_cluster_jobs state=RUNNING
 ways_return
 ways_vanish
 
+# --- a controller that is gone ---------------------------------------------------
+
+shows_value() { # value metric label=value...
+    local want=$1
+    shift
+    scrape && [ "$(value "$@")" = "$want" ]
+}
+kill "$ctld"
+check "a controller that is gone is told" wait_for 40 hung
+check "its figures go" wait_for 60 shows_not batchjob_cluster_jobs
+check "the host's stay" shows batchjob_node_cpus
+# It waits for idle nodes, too, of which there are none.
+SLURM_SANDBOX_TIMEOUT=10 "$sandbox" start >"$tmp/sandbox.again" 2>&1
+check "and come back with it" wait_for 90 shows batchjob_cluster_jobs state=RUNNING
+for source in config queue nodes diag licenses reservations; do
+    check "$source works again" wait_for 20 shows_value 1 \
+        batchjob_cluster_source_success source=$source
+done
+
 complete=1

@@ -11,11 +11,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const struct bj_cluster_reader *reader =
         &bj_cluster_readers[*data % BJ_CLUSTER_SOURCES];
-    struct bj_cluster_work w = {
-        .conf = &conf, .by = 255, .wall_sec = 1795195564};
+    struct bj_cluster_work w = {.conf = &conf,
+                                .by = 255,
+                                .wall_sec = 1795195564,
+                                .name = {"sandbox", 7}};
     struct bj_slice rest = {(const char *)data + 1, size - 1}, line;
+    char *all = NULL;
     MUST(bj_cluster_work_begin(&w) == 0);
-    while (bj_slice_line(&rest, &line)) {
+    if (!reader->line)
+        MUST(bj_cluster_read_constants(&w, "file",
+                                       fuzz_exact(rest.p, rest.n, &all)) == 0);
+    free(all);
+    while (reader->line && bj_slice_line(&rest, &line)) {
         char *mem;
         MUST(bj_cluster_work_line(&w, reader,
                                   fuzz_exact(line.p, line.n, &mem)) == 0);

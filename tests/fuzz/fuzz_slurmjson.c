@@ -11,8 +11,10 @@ static int read_doc(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
                     struct bj_slice text, size_t step)
 {
     struct bj_slurmjson *j;
-    *w = (struct bj_cluster_work){
-        .conf = &conf, .by = 255, .wall_sec = 1795195564};
+    *w = (struct bj_cluster_work){.conf = &conf,
+                                  .by = 255,
+                                  .wall_sec = 1795195564,
+                                  .name = {"sandbox", 7}};
     MUST(bj_cluster_work_begin(w) == 0);
     MUST(bj_cluster_json_new(w, kind, &j, NULL) == 0);
     int r = 0;

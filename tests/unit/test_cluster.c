@@ -135,6 +135,29 @@ static void test_constants(void **state)
     assert_null(strstr(told + 1, "/numbers:2:"));
 }
 
+/* A database with two clusters: as long as ours is not known, nobody's limits
+ * are told. */
+static void test_whose_limits(void **state)
+{
+    (void)state;
+    struct rig r;
+    command("scontrol", "exit 1");
+    command("sacctmgr", "echo 'other|a|||1|||||'\necho 'sandbox|b|||2|||||'");
+    START(r, "cluster.interval=1s", "cluster.slow-interval=1h",
+          "cluster.source=limits");
+    wait_runs(&r, "limits", 1);
+    assert_int_equal(list(&r, BJ_CL_LIMITS)->n, 0);
+    assert_int_equal(source(&r, "limits")->success, 0);
+    recorded_scontrol();
+    wait_runs(&r, "config", source(&r, "config")->runs + 1);
+    wait_runs(&r, "limits", source(&r, "limits")->runs + 1);
+    const struct bj_limit_stat *v = list(&r, BJ_CL_LIMITS)->v;
+    assert_int_equal(list(&r, BJ_CL_LIMITS)->n, 1);
+    assert_true(bj_slice_eq(v->sub.key[0], BJ_SLICE("b")));
+    assert_int_equal(v->jobs, 2);
+    rig_stop(&r);
+}
+
 /* Where everything takes longer than its period, all have their turn. */
 static void test_slow_all(void **state)
 {
@@ -194,6 +217,7 @@ int main(void)
         TEST(test_faults),
         TEST(test_slow_all),
         TEST(test_constants),
+        TEST(test_whose_limits),
         TEST(test_rest),
         TEST(test_stop_while_it_hangs),
     };

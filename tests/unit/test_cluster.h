@@ -45,6 +45,18 @@ static inline void recorded(const char *name, const char *file)
     command(name, body);
 }
 
+static inline void recorded_scontrol(void)
+{
+    char cwd[1024], body[4000];
+    assert_non_null(getcwd(cwd, sizeof(cwd)));
+    snprintf(body, sizeof(body),
+             "case $* in *config) f=config ;; *licenses) f=licenses ;; "
+             "*) f=reservations ;; esac\n"
+             "exec /bin/cat %s/tests/fixtures/cluster/$f.txt",
+             cwd);
+    command("scontrol", body);
+}
+
 static inline int set_up(void **state)
 {
     (void)state;
@@ -56,14 +68,7 @@ static inline int set_up(void **state)
     recorded("squeue", "squeue.txt");
     recorded("sinfo", "sinfo.txt");
     recorded("sdiag", "sdiag.txt");
-    char cwd[1024], body[4000];
-    assert_non_null(getcwd(cwd, sizeof(cwd)));
-    snprintf(body, sizeof(body),
-             "case $* in *config) f=config ;; *licenses) f=licenses ;; "
-             "*) f=reservations ;; esac\n"
-             "exec /bin/cat %s/tests/fixtures/cluster/$f.txt",
-             cwd);
-    command("scontrol", body);
+    recorded_scontrol();
     return 0;
 }
 

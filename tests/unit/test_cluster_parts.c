@@ -194,6 +194,49 @@ static void check_gpus(const struct bj_cluster_work *w, const char *node,
     assert_int_equal(s->gpus, allocated + idle + blocked + other);
 }
 
+/* What a node does not tell is not 0. */
+static void test_untold(void **state)
+{
+    (void)state;
+    struct bj_cluster_work w =
+        make(BJ_CLUSTER_NODES,
+             "a" SEP "p" SEP "idle" SEP "0/8/0/8" SEP "10" SEP "0" SEP "N/A" SEP
+             "(null)" SEP "gpu:0" SEP "N/A" SEP "1" SEP "none\n"
+             "b" SEP "p" SEP "idle" SEP "0/8/0/8" SEP "10" SEP "0" SEP "3" SEP
+             "(null)" SEP "gpu:0" SEP "0.50" SEP "1" SEP "none\n"
+             "c" SEP "q" SEP "down" SEP "0/0/8/8" SEP "10" SEP "0" SEP "N/A" SEP
+             "(null)" SEP "gpu:0" SEP "N/A" SEP "1" SEP "none\n",
+             NULL);
+    const struct bj_nodes_stat *n = find(&w, BJ_CL_EACH_NODE, "a", NULL, NULL);
+    assert_int_equal(n->mem_free_bytes, BJ_ABSENT);
+    assert_int_equal(n->load_centi, BJ_ABSENT);
+    n = find(&w, BJ_CL_NODES, "idle", "", NULL);
+    assert_int_equal(n->mem_free_bytes, 3 << 20);
+    assert_int_equal(n->load_centi, 50);
+    assert_int_equal(n->weight, 2);
+    n = find(&w, BJ_CL_PARTITION_NODES, "q", "down", "");
+    assert_int_equal(n->mem_free_bytes, BJ_ABSENT);
+    assert_int_equal(n->cpus_other, 8);
+    bj_cluster_work_free(&w);
+}
+
+/* A reservation in force whose nodes can't be told is counted as not
+ * understood. */
+static void test_bad_nodes(void **state)
+{
+    (void)state;
+    struct bj_cluster_work w =
+        make(BJ_CLUSTER_RESERVATIONS,
+             "ReservationName=a StartTime=1 EndTime=2 Duration=1 "
+             "Nodes=n[1-3 NodeCnt=3 CoreCnt=3 State=ACTIVE\n"
+             "ReservationName=b StartTime=1 EndTime=2 Duration=1 "
+             "Nodes=(null) NodeCnt=0 CoreCnt=3 State=ACTIVE\n",
+             NULL);
+    assert_int_equal(w.bad, 1);
+    assert_int_equal(w.good, 1);
+    bj_cluster_work_free(&w);
+}
+
 /* A flag of a version to come is told under its own name. */
 static void test_new_words(void **state)
 {
@@ -413,6 +456,8 @@ int main(void)
         cmocka_unit_test(test_queue_sums),
         cmocka_unit_test(test_queue_gpus),
         cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_untold),
+        cmocka_unit_test(test_bad_nodes),
         cmocka_unit_test(test_new_words),
         cmocka_unit_test(test_gpus),
         cmocka_unit_test(test_garbage),

@@ -65,6 +65,7 @@ static void read_source(struct bj_snap *snap, size_t i)
         .conf = &conf,
         .by = ALL,
         .wall_sec = NOW,
+        .name = {"sandbox", 7},
         .reservations = snap->cluster_lists.part[BJ_CLUSTER_RESERVATIONS]};
     assert_int_equal(bj_cluster_work_begin(&w), 0);
     for (int f = 0; f < 2 && sources[i].file[f]; f++)

@@ -6,7 +6,7 @@
 #include "core/core.h"
 #include "standalone/conf.h"
 #include "standalone/dialect.h"
-#include "standalone/guard.h"
+#include "base/guard.h"
 #include "standalone/gzip.h"
 #include "standalone/page.h"
 #include "standalone/trace.h"

@@ -93,6 +93,12 @@ static const struct bj_opt options[] = {
      .off = AT(listen),
      .help = "Tell the same over HTTP, under /metrics: HOST:PORT, :PORT or "
              "[IPV6]:PORT; give it again for more."},
+    {.name = "web.config.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(web_file),
+     .arg = "FILE",
+     .help = "TLS, names and hashed passwords for it, in the format of "
+             "Prometheus' exporters; read again when it changes."},
     {.name = NULL},
 };
 

@@ -65,6 +65,7 @@ struct bj_statsdb_conf {
     struct bj_strv cluster_files;
     char *metrics_file; /* NULL or empty: none */
     struct bj_strv listen;
+    char *web_file; /* NULL or empty: none */
     bool findings;
     char *findings_file; /* NULL or empty: the built-in rules alone */
     uint64_t findings_history_usec;

@@ -1,6 +1,7 @@
 /* batchjob_stats_db: the accounting of every job, for ever, in one file. */
 #include "base/log.h"
 #include "base/stamp.h"
+#include "base/web.h"
 #include "base/version.h"
 #include "statsdb/conf.h"
 #include "statsdb/daemon.h"
@@ -98,7 +99,11 @@ static int run(const struct bj_statsdb_conf *c, struct bj_err *err)
 static int check_config(const struct bj_statsdb_conf *c, struct bj_err *err)
 {
     int64_t since;
+    struct bj_web *web = NULL;
     int r = time_of("since", c->since, 0, &since, err);
+    if (r == 0)
+        r = bj_web_new(c->web_file, &web, err);
+    bj_web_unref(web);
     if (r == 0)
         r = bj_work_check(c, err);
     if (r == 0)

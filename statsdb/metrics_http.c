@@ -1,7 +1,7 @@
 #include "statsdb/metrics_http.h"
 
 #include "base/clock.h"
-#include "base/httpd.h"
+#include "base/guard.h"
 #include "base/listen.h"
 #include "base/log.h"
 
@@ -13,6 +13,7 @@
 
 struct bj_metrics_http {
     struct bj_httpd *httpd;
+    struct bj_guard guard;
     pthread_t thread;
     bool runs;
     int stop_fd;
@@ -34,6 +35,13 @@ static void answer(void *ctx, const struct bj_http_request *req,
         ret->type = "text/plain; version=0.0.4; charset=utf-8";
 }
 
+static bool may(void *ctx, const struct bj_http_request *req,
+                struct bj_http_reply *ret)
+{
+    struct bj_metrics_http *w = ctx;
+    return bj_guard_check(&w->guard, req, ret);
+}
+
 static const struct bj_http_route routes[] = {
     {"/metrics", BJ_HTTP_GET | BJ_HTTP_HEAD, false, answer},
     {.path = NULL},
@@ -49,7 +57,9 @@ static void *serve(void *ctx)
         poll(fds, n + 1, bj_httpd_timeout(w->httpd, bj_clock_boot_usec()));
         if (fds[n].revents)
             return NULL;
-        bj_httpd_run(w->httpd, fds, n, bj_clock_boot_usec());
+        uint64_t now = bj_clock_boot_usec();
+        bj_guard_follow(&w->guard, w->httpd, false, now);
+        bj_httpd_run(w->httpd, fds, n, now);
     }
 }
 
@@ -78,7 +88,7 @@ static int start(struct bj_metrics_http *w, struct bj_err *err)
     return r < 0 ? bj_err_set(err, r, "a thread for HTTP") : 0;
 }
 
-int bj_metrics_http_new(const struct bj_strv *addresses,
+int bj_metrics_http_new(const struct bj_strv *addresses, const char *web_file,
                         struct bj_metrics_http **ret, struct bj_err *err)
 {
     struct bj_metrics_http *w = calloc(1, sizeof(*w));
@@ -90,6 +100,10 @@ int bj_metrics_http_new(const struct bj_strv *addresses,
     const struct bj_http_limits limits = {.connections = 32, .responses = 8};
     if (r == 0)
         r = bj_httpd_new(routes, w, &limits, &w->httpd, err);
+    if (r == 0) {
+        bj_httpd_guard(w->httpd, may);
+        r = bj_guard_init(&w->guard, web_file, w->httpd, err);
+    }
     if (r == 0)
         r = listen_all(w, addresses, err);
     if (r == 0)
@@ -109,6 +123,7 @@ void bj_metrics_http_free(struct bj_metrics_http *w)
     if (w->runs && eventfd_write(w->stop_fd, 1) == 0)
         pthread_join(w->thread, NULL);
     bj_httpd_free(w->httpd);
+    bj_guard_free(&w->guard);
     if (w->stop_fd >= 0)
         close(w->stop_fd);
     pthread_mutex_destroy(&w->lock);

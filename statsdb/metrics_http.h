@@ -13,8 +13,10 @@
 struct bj_metrics_http;
 
 /* Listen on all addresses (base/listen.h) and begin to answer: with 503 until
- * there is a page.  -EADDRINUSE and the like, with a message. */
-int bj_metrics_http_new(const struct bj_strv *addresses,
+ * there is a page.  web_file: base/web_conf.h; NULL or empty: no TLS and no
+ * passwords.  Both must outlive it.  -EADDRINUSE and the like, with a message,
+ * which names the file where it is to blame. */
+int bj_metrics_http_new(const struct bj_strv *addresses, const char *web_file,
                         struct bj_metrics_http **ret, struct bj_err *err);
 
 /* Stop answering; NULL is fine. */

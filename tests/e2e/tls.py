@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TLS of batchjob_exporter and batchjob_stats_server, with curl and openssl as
+"""TLS of batchjob_exporter, batchjob_stats_server and batchjob_stats_db, with curl and openssl as
 clients: versions, certificates of clients, passwords, certificates that change
 under open connections, handshakes that never end.  TAP."""
 import http.client
@@ -21,7 +21,9 @@ import api_lib  # noqa: E402
 import tls_lib  # noqa: E402
 
 EXPORTER = os.path.abspath(os.path.join(TOP, O, "batchjob_exporter"))
-ALL = {"exporter": "/health", "server": "/api/v1/me"}
+STORE = os.path.abspath(os.path.join(TOP, O, "batchjob_stats_db"))
+ALL = {"exporter": "/health", "server": "/api/v1/me", "store": "/metrics"}
+GOOD = {"exporter": 200, "server": 403, "store": 200}
 folder = tempfile.mkdtemp(prefix="bj-tls-")
 
 
@@ -52,9 +54,12 @@ class Program:
         self.kind = kind
         self.log = path(kind + ".log")
         write("web.yml", web)
-        args = ([EXPORTER, "--path.cgroupfs=" + folder, "--no-collector.energy",
-                 "--no-collector.gpu"] if kind == "exporter" else
-                [SERVER, "--store.path=" + path("none.db")])
+        args = {"exporter": [EXPORTER, "--path.cgroupfs=" + folder, "--no-collector.energy",
+                             "--no-collector.gpu"],
+                "server": [SERVER, "--store.path=" + path("none.db")],
+                "store": [STORE, "--store.path=" + path("own.db"),
+                          "--cluster.file=" + path("alpha.yml")]}[kind]
+        write("alpha.yml", "name: alpha\npbs:\n  accounting: %s\n" % folder)
         with open(self.log, "wb") as log:
             self.p = subprocess.Popen(
                 args + ["--web.listen-address=127.0.0.1:0", "--web.config.file=" + path("web.yml")]
@@ -102,6 +107,15 @@ class Program:
         _, out, _ = openssl("s_client", "-connect", "127.0.0.1:%d" % self.port, data=b"")
         return openssl("x509", "-noout", "-serial", data=out.encode())[1].strip()
 
+    def reload(self):
+        """The store's files are looked at with a request, once a second; the others do that,
+        too, but at once when they are told."""
+        if self.kind == "store":
+            time.sleep(1.2)
+            self.serial()
+        else:
+            self.p.send_signal(signal.SIGHUP)
+
     def stop(self):
         self.p.send_signal(signal.SIGTERM)
         rc = self.p.wait(20)
@@ -133,7 +147,7 @@ def make_files():
 
 def versions(kind):
     p = Program(kind, SERVING)
-    good = 200 if kind == "exporter" else 403
+    good = GOOD[kind]
     same(p.curl(), good, "%s speaks TLS" % kind)
     same(p.curl("--tlsv1.2", "--tls-max", "1.2"), good, "1.2")
     same(p.curl("--tlsv1.3"), good, "1.3")
@@ -151,7 +165,7 @@ def versions(kind):
 
 
 def clients(kind):
-    good = 200 if kind == "exporter" else 403
+    good = GOOD[kind]
     p = Program(kind, MUTUAL % "RequireAndVerifyClientCert")
     same([p.client("alice"), p.curl(), p.client("ended"), p.client("stranger"),
           p.client("aserver")], [good, 0, 0, 0, 0],
@@ -232,15 +246,20 @@ def ask(c, what):
 
 def passwords():
     web = SERVING + "basic_auth_users:\n  prom: '%s'\n" % bcrypt("s3cret")
-    p = Program("exporter", web)
-    same([p.curl(), p.curl("-u", "prom:wrong"), p.curl("-u", "nobody:s3cret"),
-          p.curl("-u", "prom:s3cret"), p.curl("-u", "prom:s3cret", path="/metrics"),
-          p.curl(path="/metrics"), p.curl(path="/nothing")],
-         [401, 401, 401, 200, 200, 401, 401], "exporter: names and passwords")
-    got = [p.curl("-u", "prom:guess%d" % i) for i in range(30)]
-    check(set(got) == {401, 429}, "guesses are slowed down", got)
-    same(p.curl("-u", "prom:s3cret"), 200, "who is known gets in all the time")
-    p.stop()
+    for kind in "exporter", "store":
+        p = Program(kind, web)
+        same([p.curl(), p.curl("-u", "prom:wrong"), p.curl("-u", "nobody:s3cret"),
+              p.curl("-u", "prom:s3cret"), p.curl("-u", "prom:s3cret", path="/metrics"),
+              p.curl(path="/metrics"), p.curl(path="/nothing")],
+             [401, 401, 401, 200, 200, 401, 401], kind + ": names and passwords")
+        got = [p.curl("-u", "prom:guess%d" % i) for i in range(30)]
+        check(set(got) == {401, 429}, "guesses are slowed down", got)
+        same(p.curl("-u", "prom:s3cret"), 200, "who is known gets in all the time")
+        p.stop()
+    bad = subprocess.run([STORE, "check-config", "--web.config.file=" + path("bad.yml")],
+                         capture_output=True, text=True)
+    check(bad.returncode == 1 and path("bad.yml") in bad.stderr, "check-config names the file",
+          bad.stderr)
     p = Program("exporter", "rate_limit:\n  interval: 10s\n  burst: 3\n")
     got = [p.curl(scheme="http") for _ in range(5)]
     same(got, [200, 200, 200, 429, 429], "rate_limit")
@@ -274,29 +293,30 @@ def rotation(kind):
     check(new and new != old, "the whole pair is taken without a restart", old, new)
     same(ask(c, ALL[kind])[0], good, "under a connection that goes on")
     write("web.yml", SERVING + "  nonsense: 1\n")
-    p.p.send_signal(signal.SIGHUP)
-    check(p.says("nonsense"), "SIGHUP with nonsense is told")
+    p.reload()
+    check(p.says("nonsense"), "nonsense is told")
     same((p.serial(), ask(c, ALL[kind])[0]), (new, good), "and changes nothing")
     write("web.yml", SERVING)
     write("own.pem", keep["own.pem"])
     write("own.key", keep["own.key"])
-    p.p.send_signal(signal.SIGHUP)
+    p.reload()
     for _ in range(100):
         if p.serial() == old:
             break
         time.sleep(0.05)
-    same(p.serial(), old, "SIGHUP takes what is there at once")
-    for _ in range(20):  # many times, under requests
+    same(p.serial(), old, "what is there is taken when it is read again")
+    same_state = True
+    for _ in range(20 if kind != "store" else 1):  # many times, under requests
         write("own.pem", keep["own2.pem"])
         write("own.key", keep["own2.key"])
-        p.p.send_signal(signal.SIGHUP)
+        p.reload()
         same_state = ask(c, ALL[kind])[0] == good and ask(connect(p), ALL[kind])[0] == good
         write("own.pem", keep["own.pem"])
         write("own.key", keep["own.key"])
-        p.p.send_signal(signal.SIGHUP)
+        p.reload()
         if not same_state:
             break
-    check(same_state, "forty changes cost no request")
+    check(same_state, "changes cost no request")
     p.stop()
     write("own.pem", keep["own.pem"])
     write("own.key", keep["own.key"])
@@ -367,12 +387,12 @@ def switched_on(kind):
     good = p.curl(scheme="http")
     check(good in (200, 403), "%s without TLS" % kind, good)
     write("web.yml", SERVING)
-    p.p.send_signal(signal.SIGHUP)
+    p.reload()
     for _ in range(100):
         if p.curl() == good:
             break
         time.sleep(0.05)
-    same((p.curl(), p.curl(scheme="http")), (good, 0), "with TLS after SIGHUP")
+    same((p.curl(), p.curl(scheme="http")), (good, 0), "with TLS after a reload")
     p.stop()
 
 
@@ -381,13 +401,15 @@ def main():
         if not shutil.which(tool):
             print("1..0 # SKIP %s is not installed" % tool)
             return 0
-    kinds = [k for k, f in (("exporter", EXPORTER), ("server", SERVER)) if os.access(f, os.X_OK)]
+    kinds = [k for k, f in (("exporter", EXPORTER), ("server", SERVER),
+                                ("store", STORE)) if os.access(f, os.X_OK)]
     try:
         make_files()
         for kind in kinds:
             for part in (versions, clients, rotation, half_open, switched_on):
-                part(kind)
-        if len(kinds) == 2:
+                if kind != "store" or part != half_open:  # the others have options for that
+                    part(kind)
+        if len(kinds) == 3:
             identities()
             passwords()
     finally:

@@ -1,7 +1,7 @@
-/* Who may ask the exporter: its web configuration, and the names and passwords
- * in it. */
-#ifndef BJ_STANDALONE_GUARD_H
-#define BJ_STANDALONE_GUARD_H
+/* Who may ask a program that shows metrics: its web configuration, and the names
+ * and passwords in it. */
+#ifndef BJ_BASE_GUARD_H
+#define BJ_BASE_GUARD_H
 
 #include "base/httpd.h"
 #include "base/web.h"

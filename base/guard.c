@@ -1,4 +1,4 @@
-#include "standalone/guard.h"
+#include "base/guard.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
-/* Who may ask a program that shows metrics: its web configuration, and the names
- * and passwords in it. */
+/* Who may ask a program that shows metrics: its web configuration, and the
+ * names and passwords in it. */
 #ifndef BJ_BASE_GUARD_H
 #define BJ_BASE_GUARD_H
 

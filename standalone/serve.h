@@ -2,11 +2,11 @@
 #ifndef BJ_STANDALONE_SERVE_H
 #define BJ_STANDALONE_SERVE_H
 
+#include "base/guard.h"
 #include "base/httpd.h"
 #include "core/core.h"
 #include "standalone/conf.h"
 #include "standalone/dialect.h"
-#include "base/guard.h"
 #include "standalone/gzip.h"
 #include "standalone/page.h"
 #include "standalone/trace.h"

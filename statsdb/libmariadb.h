@@ -21,11 +21,15 @@ enum {
     BJ_MYSQL_CONNECT_TIMEOUT = 0,
     BJ_MYSQL_CHARSET_NAME = 7,
     BJ_MYSQL_LOCAL_INFILE = 8,
+    BJ_MYSQL_PROTOCOL = 9,
     BJ_MYSQL_READ_TIMEOUT = 11,
     BJ_MYSQL_WRITE_TIMEOUT = 12,
     BJ_MYSQL_SSL_VERIFY_SERVER_CERT = 21,
     BJ_MYSQL_SSL_CA = 27
 };
+
+/* enum mysql_protocol_type. */
+enum { BJ_MYSQL_TCP = 1, BJ_MYSQL_SOCKET = 2 };
 
 /* Its calls as far as they are used, under their names less "mysql_". */
 struct bj_libmariadb {

@@ -1,8 +1,8 @@
 /* batchjob_stats_db: the accounting of every job, for ever, in one file. */
 #include "base/log.h"
 #include "base/stamp.h"
-#include "base/web.h"
 #include "base/version.h"
+#include "base/web.h"
 #include "statsdb/conf.h"
 #include "statsdb/daemon.h"
 #include "statsdb/export.h"

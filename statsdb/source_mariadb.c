@@ -131,6 +131,9 @@ static void set_options(const struct answer *a, struct bj_mysql *conn)
     const struct bj_cluster_conf *c = a->source->conf;
     const struct bj_libmariadb *lib = &a->source->lib;
     unsigned connect = CONNECT_SEC, off = 0;
+    /* Else "localhost" were a socket whose path nobody has named. */
+    unsigned way = is_set(c->mariadb.socket) ? BJ_MYSQL_SOCKET : BJ_MYSQL_TCP;
+    lib->options(conn, BJ_MYSQL_PROTOCOL, &way);
     unsigned patience = (unsigned)(c->deadline_usec / 1000000);
     char yes = 1;
     lib->options(conn, BJ_MYSQL_CONNECT_TIMEOUT, &connect);

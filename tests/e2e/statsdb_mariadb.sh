@@ -1,0 +1,143 @@
+#!/bin/bash
+# mariadb.* of batchjob_stats_db against a MariaDB of our own, on a port of
+# loopback: TCP with a password, TLS, whom it believes, and what its user may.
+# The tables are those that a slurmdbd 22.05 had made, what is in them is made up
+# (statsdb_slurm.sh has the real thing, by the socket).  TAP; a quarter minute.
+. "$(dirname "$0")/lib.sh"
+stats=$O/batchjob_stats_db
+for c in mariadbd mariadb-install-db mariadb openssl; do
+    command -v $c >/dev/null || skip_all "not installed: $c"
+done
+python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null ||
+    skip_all "not installed: libmariadb3"
+[ -x "$stats" ] || skip_all "no batchjob_stats_db"
+
+# --- certificates ----------------------------------------------------------------
+
+ca() { # name
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tmp/$1.key" -out "$tmp/$1.pem" \
+        -subj "/CN=$1" -days 30 2>/dev/null
+}
+cert() { # name what-it-is-called
+    openssl req -newkey rsa:2048 -nodes -keyout "$tmp/$1.key" -out "$tmp/$1.csr" -subj "/CN=$1" \
+        2>/dev/null
+    echo "subjectAltName=$2" >"$tmp/$1.ext"
+    openssl x509 -req -in "$tmp/$1.csr" -CA "$tmp/ca.pem" -CAkey "$tmp/ca.key" -CAcreateserial \
+        -out "$tmp/$1.pem" -extfile "$tmp/$1.ext" -days 10 2>/dev/null
+}
+ca ca && ca foreign && cert own IP:127.0.0.1,DNS:localhost && cert other DNS:db.example
+
+# --- the server ------------------------------------------------------------------
+
+port=$(free_port) socket=$tmp/db.sock server=
+sql() { mariadb --no-defaults --default-character-set=utf8mb4 --socket="$socket" "$@"; }
+stop_server() { [ -z "$server" ] || { kill "$server" && wait "$server"; server=; } 2>/dev/null; }
+later stop_server
+start_server() { # option...
+    stop_server
+    mariadbd --no-defaults --user="$(id -un)" --datadir="$tmp/db" --socket="$socket" \
+        --port="$port" --bind-address=127.0.0.1 --skip-name-resolve --skip-log-bin \
+        --innodb-flush-log-at-trx-commit=0 "$@" >"$tmp/server.log" 2>&1 &
+    server=$!
+    wait_for 60 sql --user=root -e 'SELECT 1' || { fail "MariaDB starts" "$tmp/server.log"; exit 1; }
+}
+tls() { start_server --ssl-cert="$tmp/$1.pem" --ssl-key="$tmp/$1.key"; }
+mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$tmp/db" --skip-test-db \
+    --auth-root-authentication-method=normal >"$tmp/install.log" 2>&1 ||
+    { fail "a database is made" "$tmp/install.log"; exit 1; }
+tls own
+
+now=$(date +%s)
+{
+    echo 'CREATE DATABASE slurm_acct_db; USE slurm_acct_db;'
+    cat "$top/tests/fixtures/sched/slurm-acct-22.05.sql"
+    cat <<-END
+		INSERT INTO tres_table(creation_time, id, type, name) VALUES (1, 1, 'cpu', ''),
+		  (1, 2, 'mem', ''), (1, 4, 'node', '');
+		INSERT INTO alpha_assoc_table(creation_time, mod_time, id_assoc, user, acct, lft, rgt)
+		  VALUES (1, 1, 7, 'ada', 'physics', 1, 2);
+		INSERT INTO alpha_job_table(id_job, job_name, id_assoc, account, cpus_req, id_resv, id_wckey,
+		  id_user, id_group, het_job_id, het_job_offset, state_reason_prev, nodes_alloc, \`partition\`,
+		  priority, state, time_submit, time_eligible, time_start, time_end, tres_alloc, nodelist)
+		  VALUES (41, 'naïve|job', 7, 'physics', 2, 0, 0, 1000, 100, 0, 4294967294, 0, 1, 'long', 5, 3,
+		  $now - 900, $now - 900, $now - 800, $now - 200, '1=2,2=512,4=1', 'n1');
+		INSERT INTO alpha_step_table(job_db_inx, id_step, nodelist, nodes_alloc, state, step_name,
+		  task_cnt, task_dist, time_start, time_end, user_sec, user_usec, sys_sec, sys_usec,
+		  tres_alloc) VALUES (1, -5, 'n1', 1, 3, 'batch', 1, 0, $now - 800, $now - 200, 12, 345678, 1,
+		  2, '1=2,2=512,4=1');
+	END
+} >"$tmp/tables.sql"
+check "the tables of Slurm" sql --user=root -e "source $tmp/tables.sql"
+(umask 077 && echo 'p#ss wörd' >"$tmp/password" && echo wrong >"$tmp/wrong")
+"$top/examples/slurm-database-view" alpha 127.0.0.1 <"$tmp/password" >"$tmp/view.sql"
+check "the views, and a user who comes by TCP" \
+    sql --user=root slurm_acct_db -e "source $tmp/view.sql"
+
+# --- who asks --------------------------------------------------------------------
+
+conf() { # line-of-mariadb...: what they do not say is as it should be
+    local k
+    {
+        printf 'name: alpha\nsacct:\n  history: 1d\n  slice: 1d\n  pause: 0s\nmariadb:\n'
+        printf '  %s\n' "database: batchjob_alpha" "$@"
+        for k in "port: $port" "password-file: $tmp/password"; do
+            case "$*" in *"${k%% *}"*) ;; *) echo "  $k" ;; esac
+        done
+    } >"$tmp/alpha.yml"
+    rm -f "$tmp"/stats.db*
+}
+run() {
+    timeout 60 "$stats" run --once --store.path="$tmp/stats.db" --cluster.file="$tmp/alpha.yml" \
+        >"$tmp/stats.log" 2>&1
+}
+takes() { # description line-of-mariadb...
+    local what=$1
+    shift
+    conf "$@"
+    check "$what" run
+    is "... and the job is there" "$(python3 -c "
+import sqlite3
+for r in sqlite3.connect('$tmp/stats.db').execute('''SELECT raw_id, name, user, cpus, state,
+    cpu_usec, (SELECT count(*) FROM step_v) FROM job_v'''): print(*r)")" \
+        "41 naïve|job ada 2 completed 13345680 1"
+}
+refuses() { # description expression line-of-mariadb...
+    local what=$1 why=$2
+    shift 2
+    conf "$@"
+    if run; then fail "$what"; elif grep -Eqi "$why" "$tmp/stats.log"; then pass "$what"
+    else fail "$what: its message" "$tmp/stats.log"; fi
+}
+
+takes "TCP, with a password" 'host: 127.0.0.1'
+takes "localhost is TCP, too, where no socket is named" 'host: localhost'
+refuses "a wrong password is refused" "alpha: mariadb: 1045" 'host: 127.0.0.1' \
+    "password-file: $tmp/wrong"
+refuses "nobody there" "alpha: mariadb: 200[23]" 'host: 127.0.0.1' "port: $(free_port)"
+takes "TLS" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
+takes "by a name" 'host: localhost' "ca-file: $tmp/ca.pem"
+refuses "another CA is not believed" "alpha: mariadb: 2026.*(certificate|verif)" \
+    'host: 127.0.0.1' "ca-file: $tmp/foreign.pem"
+refuses "nor a file that is none" "ca-file|mariadb: 2026" 'host: 127.0.0.1' \
+    "ca-file: $tmp/none.pem"
+sql --user=root -e "ALTER USER 'batchjob'@'127.0.0.1' REQUIRE SSL"
+refuses "a user who needs TLS does not get in without" "mariadb: 1045" 'host: 127.0.0.1'
+takes "but with it" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
+by_tcp() {
+    mariadb --no-defaults --default-character-set=utf8mb4 --host=127.0.0.1 --port="$port" --user=batchjob \
+        --password="$(cat "$tmp/password")" --ssl-ca="$tmp/ca.pem" batchjob_alpha -e "$1"
+}
+check "the user may read" by_tcp 'SELECT count(*) FROM jobs'
+for what in 'DELETE FROM jobs' 'SELECT * FROM slurm_acct_db.alpha_job_table' \
+    'CREATE TABLE x(a INT)' 'SELECT * FROM mysql.user' "SELECT 1 INTO OUTFILE '$tmp/x'"; do
+    check "and not: $what" eval '! by_tcp "$what"'
+done
+sql --user=root -e "ALTER USER 'batchjob'@'127.0.0.1' REQUIRE NONE"
+tls other
+refuses "a server by another name is not believed" "mariadb: 2026.*" 'host: 127.0.0.1' \
+    "ca-file: $tmp/ca.pem"
+start_server --skip-ssl
+refuses "nor one without TLS where a CA is named" "mariadb: 2026|SSL|TLS" 'host: 127.0.0.1' \
+    "ca-file: $tmp/ca.pem"
+takes "which is fine where none is" 'host: 127.0.0.1'
+complete=1

@@ -1,4 +1,5 @@
 /* batchjob_stats_db: the accounting of every job, for ever, in one file. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/stamp.h"
 #include "base/version.h"
@@ -13,6 +14,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -45,17 +47,50 @@ static int catch_signals(struct bj_err *err)
     return 0;
 }
 
-static int open_store(const struct bj_statsdb_conf *c, bool read_only,
+enum how { WRITE, READ, COPY, TRY };
+
+static int open_store(const struct bj_statsdb_conf *c, enum how how,
                       struct bj_store **ret, struct bj_err *err)
 {
     struct bj_store_options opt = {.path = c->path,
-                                   .read_only = read_only,
+                                   .read_only = how == READ || how == COPY,
+                                   .any_version = how == COPY,
+                                   .as_it_is = how == TRY,
                                    .any_filesystem = c->any_filesystem,
                                    .shrink = c->retention_usec > 0,
                                    .cache_bytes = c->cache_bytes,
                                    .busy_usec = c->busy_usec,
                                    .max_bytes = c->max_bytes};
     return bj_store_open(&opt, ret, err);
+}
+
+/* Where there is no store to compare with, --dry-run makes one that goes. */
+static int open_dry(const struct bj_statsdb_conf *c, char dir[static 64],
+                    struct bj_store **ret, struct bj_err *err)
+{
+    char path[80];
+    dir[0] = '\0';
+    if (access(c->path, F_OK) == 0 || errno != ENOENT)
+        return open_store(c, TRY, ret, err);
+    snprintf(dir, 64, "/tmp/batchjob_stats_db-XXXXXX");
+    if (!mkdtemp(dir)) {
+        dir[0] = '\0';
+        return bj_err_set(err, -errno, "a folder in /tmp");
+    }
+    snprintf(path, sizeof(path), "%s/store", dir);
+    struct bj_store_options opt = {.path = path, .any_filesystem = true};
+    return bj_store_open(&opt, ret, err);
+}
+
+static void remove_dry(const char *dir)
+{
+    static const char *const tails[] = {"", "-wal", "-shm", ".lock"};
+    char path[80];
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        snprintf(path, sizeof(path), "%s/store%s", dir, tails[i]);
+        unlink(path);
+    }
+    rmdir(dir);
 }
 
 static int time_of(const char *option, const char *text, int64_t otherwise,
@@ -65,32 +100,47 @@ static int time_of(const char *option, const char *text, int64_t otherwise,
     if (!text || !text[0])
         return 0;
     int r = bj_stamp_sec(bj_slice_str(text), BJ_STAMP_BARE_UTC, ret);
-    return r < 0 ? bj_err_set(err, -EINVAL, "%s: '%.60s' is not a time", option,
-                              text)
+    return r < 0 ? bj_err_set(err, -EINVAL,
+                              "%s: '%.60s' is not a time, such as"
+                              " 2026-01-31 or 2026-01-31T12:00:00Z",
+                              option, text)
                  : 0;
 }
 
 /* --- commands --------------------------------------------------------------
  */
 
+/* How far back to ask; 0: as far as each cluster wants. */
+static int since_of(const struct bj_statsdb_conf *c, int64_t *ret,
+                    struct bj_err *err)
+{
+    int r = time_of("since", c->since, 0, ret, err);
+    if (r == 0 && *ret > (int64_t)(bj_clock_wall_usec() / 1000000))
+        r = bj_err_set(err, -EINVAL, "since: '%.60s' is in the future",
+                       c->since);
+    return r;
+}
+
 static int run(const struct bj_statsdb_conf *c, struct bj_err *err)
 {
-    struct bj_store *store;
+    struct bj_store *store = NULL;
+    char dir[64] = "";
     int64_t since;
-    int r = time_of("since", c->since, 0, &since, err);
+    int r = since_of(c, &since, err);
     if (r == 0 && c->clusters == 0)
         r = bj_err_set(err, -EINVAL, "cluster.file: there is no cluster");
     if (r == 0)
         r = catch_signals(err);
     if (r == 0)
-        r = open_store(c, false, &store, err);
-    if (r < 0)
-        return r;
-    if (c->check)
+        r = c->dry_run ? open_dry(c, dir, &store, err)
+                       : open_store(c, WRITE, &store, err);
+    if (r == 0 && c->check)
         r = bj_store_check(store, err);
     if (r == 0)
         r = bj_daemon_run(c, store, since, &stop, err);
     bj_store_close(store);
+    if (dir[0])
+        remove_dry(dir);
     if (atomic_load(&stop.now))
         bj_log(BJ_LOG_INFO, NULL, "stopped");
     return r;
@@ -98,9 +148,11 @@ static int run(const struct bj_statsdb_conf *c, struct bj_err *err)
 
 static int check_config(const struct bj_statsdb_conf *c, struct bj_err *err)
 {
-    int64_t since;
+    int64_t sec;
     struct bj_web *web = NULL;
-    int r = time_of("since", c->since, 0, &since, err);
+    int r = since_of(c, &sec, err);
+    if (r == 0)
+        r = time_of("until", c->until, 0, &sec, err);
     if (r == 0)
         r = bj_web_new(c->web_file, &web, err);
     bj_web_unref(web);
@@ -115,7 +167,7 @@ static int check_config(const struct bj_statsdb_conf *c, struct bj_err *err)
 static int check_store(const struct bj_statsdb_conf *c, struct bj_err *err)
 {
     struct bj_store *store;
-    int r = open_store(c, true, &store, err);
+    int r = open_store(c, READ, &store, err);
     if (r < 0)
         return r;
     r = bj_store_check(store, err);
@@ -142,7 +194,7 @@ static int backup(const struct bj_statsdb_conf *c, const char *to,
         return bj_err_set(err, -EINVAL, "backup: to which file?");
     int r = catch_signals(err);
     if (r == 0)
-        r = open_store(c, true, &store, err);
+        r = open_store(c, COPY, &store, err);
     if (r < 0)
         return r;
     r = bj_store_backup(store, to, on_page, NULL, err);
@@ -162,7 +214,7 @@ static int export(const struct bj_statsdb_conf *c, struct bj_err *err)
     if (r == 0)
         r = time_of("until", c->until, INT64_MAX, &what.until_sec, err);
     if (r == 0)
-        r = open_store(c, true, &store, err);
+        r = open_store(c, READ, &store, err);
     if (r < 0)
         return r;
     r = bj_export_jobs(store, &what, stdout, err);
@@ -190,7 +242,7 @@ static int import(const struct bj_statsdb_conf *c, const char *what,
         return bj_err_set(err, -EINVAL, "import original: of which file?");
     int r = catch_signals(err);
     if (r == 0)
-        r = open_store(c, false, &store, err);
+        r = open_store(c, WRITE, &store, err);
     if (r < 0)
         return r;
     struct bj_import im = {
@@ -198,6 +250,8 @@ static int import(const struct bj_statsdb_conf *c, const char *what,
     r = original ? bj_import_original(&im, file, c->import_cluster, &n, err)
                  : bj_import_jobstats(&im, &n, err);
     bj_store_close(store);
+    if (r < 0 && n.rows == 0)
+        return r;
     printf("%llu rows: %llu taken, %llu known, %llu left out\n",
            (unsigned long long)n.rows, (unsigned long long)n.taken,
            (unsigned long long)n.known, (unsigned long long)n.bad);
@@ -284,8 +338,8 @@ int main(int argc, char **argv)
     }
     if (r < 0)
         fprintf(stderr, "batchjob_stats_db: %s\n",
-                loaded < 0 || r == -EINVAL
-                    ? err.msg /* wrong options explain themselves */
+                loaded < 0 || r == -EINVAL || r == -EAGAIN
+                    ? err.msg /* these explain themselves */
                     : bj_err_text(&err, text, sizeof(text)));
     bj_statsdb_conf_free(&conf);
     return r < 0 ? 1 : 0;

@@ -33,7 +33,8 @@ struct bj_records_counts {
  * transaction, and when that is safe, remove the files.  What is no record is
  * renamed to NAME.bad and counted; the first message about one goes into
  * *ret_why.  Only files that nobody else can have written are taken (base/
- * file.h, bj_file_read_trusted).  Returns how many files were dealt with. */
+ * file.h, bj_file_read_trusted).  Returns how many files have gone from it, or
+ * an error: what was put may still be there then, and is put again. */
 int bj_records_collect(struct bj_records *r, struct bj_slice cluster,
                        const char *dir, unsigned max_files,
                        struct bj_records_counts *ret, struct bj_err *ret_why,

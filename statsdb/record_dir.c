@@ -34,7 +34,8 @@ static int list(int fd, unsigned max, struct names *names, const char *dir,
         int e = -errno;
         if (copy >= 0)
             close(copy);
-        return bj_err_set(err, e, "%s", dir);
+        e = bj_err_set(err, e, "%s", dir);
+        return bj_store_not_ours(err, e);
     }
     const struct dirent *entry;
     while (names->n < max && (entry = readdir(d)) != NULL) {
@@ -48,11 +49,28 @@ static int list(int fd, unsigned max, struct names *names, const char *dir,
 }
 
 /* Out of the way, where a person can look at it. */
-static void set_aside(int fd, const char *name)
+static int set_aside(int fd, const char *name, struct bj_err *err)
 {
     char to[NAME_MAX + 8];
-    if (snprintf(to, sizeof(to), "%s.bad", name) < (int)sizeof(to))
-        renameat(fd, name, fd, to);
+    snprintf(to, sizeof(to), "%s.bad", name);
+    if (renameat(fd, name, fd, to) == 0 || errno == ENOENT)
+        return 0;
+    int e = bj_err_set(err, -errno, "rename %s", name);
+    return bj_store_not_ours(err, e);
+}
+
+static int remove_all(int fd, const struct names *names,
+                      const unsigned char *done, struct bj_err *err)
+{
+    const char *name = names->text.p;
+    for (unsigned i = 0; i < names->n; i++) {
+        if (done[i] && unlinkat(fd, name, 0) < 0 && errno != ENOENT) {
+            int e = bj_err_set(err, -errno, "remove %s", name);
+            return bj_store_not_ours(err, e);
+        }
+        name += strlen(name) + 1;
+    }
+    return 0;
 }
 
 /* Read and put one file: 1 it is to be removed once that is safe, 0 it is not,
@@ -67,6 +85,7 @@ static int take(struct bj_records *r, int fd, const char *name,
         bj_file_read_trusted(fd, name, r->text, sizeof(r->text), &text, &why);
     if (e == -ENOENT)
         return 0;
+    e = bj_store_not_ours(&why, e);
     if (e == 0)
         e = bj_record_put(r, cluster, name, text, &why);
     if (e == 0) {
@@ -80,8 +99,7 @@ static int take(struct bj_records *r, int fd, const char *name,
     }
     if (n->bad++ == 0 && ret_why)
         *ret_why = why;
-    set_aside(fd, name);
-    return 0;
+    return set_aside(fd, name, err);
 }
 
 static int take_all(struct bj_records *r, int fd, const struct names *names,
@@ -103,12 +121,8 @@ static int take_all(struct bj_records *r, int fd, const struct names *names,
         bj_store_rollback(r->store);
         bj_dicts_clear(r->dicts);
     }
-    name = names->text.p;
-    for (unsigned i = 0; e == 0 && i < names->n; i++) {
-        if (done[i])
-            unlinkat(fd, name, 0);
-        name += strlen(name) + 1;
-    }
+    if (e == 0)
+        e = remove_all(fd, names, done, err);
     free(done);
     return e;
 }
@@ -121,8 +135,10 @@ int bj_records_collect(struct bj_records *r, struct bj_slice cluster,
     struct names names = {0};
     *ret = (struct bj_records_counts){0};
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, dir);
-    if (fd < 0)
-        return bj_err_set(err, fd, "%s", dir);
+    if (fd < 0) {
+        int e = bj_err_set(err, fd, "%s", dir);
+        return bj_store_not_ours(err, e);
+    }
     int e = list(fd, max_files, &names, dir, err);
     if (e == 0 && names.n > 0)
         e = take_all(r, fd, &names, cluster, ret, ret_why, err);

@@ -255,7 +255,7 @@ static int read_on(struct bj_source_follow *f, int fd, const char *source,
         off_t skip;
         ssize_t n = whole_lines(f, fd, at, &skip);
         if (n < 0)
-            r = bj_err_set(err, (int)n, "reading");
+            r = bj_store_not_ours(err, bj_err_set(err, (int)n, "reading"));
         if (n == 0 && skip == 0)
             break;
         if (n > 0 && (r = begin(f, err)) == 0)
@@ -293,8 +293,10 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
         openat(dir, file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT) /* renamed meanwhile */
         return 0;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return bj_err_set(err, -errno, "open");
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        int e = bj_err_set(err, -errno, "open");
+        return bj_store_not_ours(err, e);
+    }
     if (!S_ISREG(st.st_mode) || unchanged(file, &st) || !name_of(f, fd, source))
         return 0;
     int r = bj_covered_read(f->store, f->cluster_name, source, &at, err);
@@ -368,7 +370,7 @@ static int list(struct bj_source_follow *f, int fd, struct bj_err *err)
         r = bj_err_set(err, -errno, "%s", f->dir);
         if (copy >= 0)
             close(copy);
-        return r;
+        return bj_store_not_ours(err, r);
     }
     while (r == 0 && n < FILES_MAX && (entry = readdir(d)) != NULL) {
         uint64_t order;
@@ -411,8 +413,10 @@ int bj_source_follow_run(struct bj_source_follow *f,
     f->counts = (struct bj_sacct_counts){0};
     *ret = f->counts;
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, f->dir);
-    if (fd < 0)
-        return bj_err_set(err, fd, "%s", f->dir);
+    if (fd < 0) {
+        int e = bj_err_set(err, fd, "%s", f->dir);
+        return bj_store_not_ours(err, e);
+    }
     int r = list(f, fd, err);
     if (r == 0 && f->files == 0 && f->kind == BJ_FOLLOW_LSF)
         r = bj_err_set(err, -ENOENT, "%s/%s", f->dir, f->base);

@@ -127,8 +127,10 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                    struct bj_err *err)
 {
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
-    flags |= opt->read_only ? SQLITE_OPEN_READONLY
-                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    flags |= opt->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+    bool migrate = !opt->read_only && !opt->as_it_is;
+    if (migrate)
+        flags |= SQLITE_OPEN_CREATE;
     int rc = sqlite3_open_v2(s->path, &s->db, flags, NULL);
     if (rc != SQLITE_OK) {
         int sys = s->db ? sqlite3_system_errno(s->db) : 0;
@@ -136,14 +138,18 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                           s->path);
     }
     int r = set_up(s, opt, err), version = 0;
-    if (r == 0 && !opt->read_only)
+    if (r == 0 && migrate)
         r = bj_schema_migrate(s->db, err);
     else if (r == 0)
         r = bj_schema_read(s->db, &version, err);
-    if (r == 0 && opt->read_only && version != bj_schema_version())
+    if (r == 0 && !migrate && !opt->any_version &&
+        version != bj_schema_version())
         r = bj_err_set(err, version > bj_schema_version() ? -ENOTSUP : -EAGAIN,
-                       "the store has version %d, this program reads %d",
-                       version, bj_schema_version());
+                       "the store has version %d, this program reads %d%s",
+                       version, bj_schema_version(),
+                       version > bj_schema_version()
+                           ? ""
+                           : "; batchjob_stats_db has to run once");
     if (r == 0)
         r = set_limits(s, opt, err);
     return r < 0 ? bj_err_wrap(err, r, "%s", s->path) : 0;
@@ -197,6 +203,18 @@ struct sqlite3 *bj_store_db(struct bj_store *s)
 const char *bj_store_path(const struct bj_store *s)
 {
     return s->path;
+}
+
+int bj_store_not_ours(struct bj_err *err, int code)
+{
+    if (code != -EIO && code != -ENOSPC && code != -EROFS && code != -EBADMSG)
+        return code;
+    struct bj_err was = {0};
+    char why[64];
+    if (err)
+        was = *err;
+    return bj_err_set(err, -EREMOTEIO, "%s: %s", was.msg,
+                      strerror_r(-code, why, sizeof(why)));
 }
 
 int bj_store_check(struct bj_store *s, struct bj_err *err)

@@ -17,6 +17,8 @@ struct bj_store;
 struct bj_store_options {
     const char *path;
     bool read_only;      /* no lock, no migration, no file is made */
+    bool any_version;    /* to be read, whatever its version */
+    bool as_it_is;       /* to be written, but neither made nor migrated */
     bool any_filesystem; /* also on one that is known not to be local */
     bool shrink; /* a new file can give room back: statsdb/retention.h */
     uint64_t cache_bytes; /* of the database that are kept in memory [12 M] */
@@ -30,7 +32,8 @@ struct bj_store_options {
  *   -EBUSY    another process writes it
  *   -EREMOTE  on a network file system, whose locks SQLite must not trust
  *   -EBADMSG  not a store, or damaged       -ENOTSUP  of a newer version
- *   -EAGAIN   to be read, but of an older version: its writer must run once
+ *   -EAGAIN   not to be migrated, but of an older version: its writer must
+ *             run once
  *   else see bj_sql_errno */
 int bj_store_open(const struct bj_store_options *opt, struct bj_store **ret,
                   struct bj_err *err);
@@ -41,6 +44,11 @@ void bj_store_close(struct bj_store *s);
 /* The connection, for statements of one's own. */
 struct sqlite3 *bj_store_db(struct bj_store *s);
 const char *bj_store_path(const struct bj_store *s);
+
+/* The code of an error of another file than the store, in the same words, but
+ * none that would be taken for one of the store: -EREMOTEIO instead of -EIO,
+ * -ENOSPC, -EROFS and -EBADMSG. */
+int bj_store_not_ours(struct bj_err *err, int code);
 
 /* Look whether the whole file is consistent: pages, indexes, foreign keys.
  * Takes long.  -EBADMSG with the first thing that is wrong. */

@@ -308,6 +308,29 @@ def dry(site):
     p = site.run("--dry-run")
     check(p.returncode == 0 and site.rows("SELECT * FROM covered") == before,
           "--dry-run writes nothing", p.stderr)
+    none = os.path.join(site.folder, "none.db")
+    p = site.run("--dry-run", "--store.path=" + none)
+    check(p.returncode == 0 and b" jobs new" in p.stderr and not os.path.exists(none)
+          and not os.path.exists(none + ".lock"), "nor a store where there is none", p.stderr)
+    old = os.path.join(site.folder, "old.db")
+    shutil.copy(site.store, old)
+    db = sqlite3.connect(old)
+    db.execute("PRAGMA user_version = 1")
+    db.close()
+    p = site.run("--dry-run", "--store.path=" + old)
+    check(p.returncode == 1 and b"has version 1" in p.stderr and b"run once" in p.stderr,
+          "nor does it change one of an older version", p.stderr)
+    copy = os.path.join(site.folder, "old.copy")
+    p = site.run("backup", copy, "--store.path=" + old)
+    db = sqlite3.connect(copy)
+    check(p.returncode == 0 and db.execute("PRAGMA user_version").fetchone()[0] == 1,
+          "which can be copied before that is changed", p.stderr)
+    db.close()
+    for option, why in (("--since=2999-01-01", b"since: '2999-01-01' is in the future"),
+                        ("--since=soon", b"since: 'soon' is not a time, such as"),
+                        ("--until=soon", b"until: 'soon' is not a time, such as")):
+        p = site.run("check-config", option)
+        check(p.returncode == 1 and why in p.stderr, "check-config %s is told" % option, p.stderr)
 
 
 def configured(site):

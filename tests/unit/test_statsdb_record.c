@@ -146,6 +146,23 @@ static bool there(const char *dir, const char *name)
     return access(path, F_OK) == 0;
 }
 
+/* What can't be removed, or set aside, is told, and not taken for ever. */
+static void stays(struct bj_records *r, const char *dir, const char *text,
+                  const char *message)
+{
+    struct bj_err err = {0}, why = {0};
+    struct bj_records_counts n;
+    bool root = geteuid() == 0;
+    write_file(dir, "b.json", text, 0644);
+    assert_int_equal(chmod(dir, 0555), 0);
+    assert_int_equal(root ? seteuid(65534) : 0, 0);
+    int e = bj_records_collect(r, BJ_SLICE("c"), dir, 10, &n, &why, &err);
+    assert_int_equal(root ? seteuid(0) : 0, 0);
+    assert_int_equal(e, -EACCES);
+    assert_string_equal(err.msg, message);
+    assert_int_equal(chmod(dir, 0755), 0);
+}
+
 static void test_spool(void **state)
 {
     (void)state;
@@ -178,6 +195,10 @@ static void test_spool(void **state)
     assert_true(there(dir, "other.txt"));
     assert_int_equal(
         bj_records_collect(r, BJ_SLICE("c"), dir, 10, &n, &why, &err), 0);
+    assert_int_equal(chmod(f.dir, 0755), 0);
+    stays(r, dir, example, "remove b.json");
+    assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 1);
+    stays(r, dir, "{", "rename b.json");
     /* What can't be written stays. */
     write_file(dir, "b.json", example, 0640);
     assert_int_equal(

@@ -56,6 +56,49 @@ static void test_versions(void **state)
     fixture_close(&f);
 }
 
+/* What is wrong with other files is not taken for a fault of the store. */
+static void test_not_its_fault(void **state)
+{
+    static const int ours[] = {-EIO, -ENOSPC, -EROFS, -EBADMSG};
+    struct bj_err err = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        bj_err_set(&err, ours[i], "spool");
+        assert_int_equal(bj_store_not_ours(&err, ours[i]), -EREMOTEIO);
+        assert_int_equal(err.code, -EREMOTEIO);
+        assert_int_equal(strncmp(err.msg, "spool: ", 7), 0);
+        assert_true(strlen(err.msg) > 15);
+    }
+    assert_int_equal(bj_store_not_ours(&err, -EACCES), -EACCES);
+    assert_int_equal(bj_store_not_ours(NULL, 0), 0);
+}
+
+/* One of another version can be copied, and is left as it is where nothing is
+ * to be written. */
+static void test_any_version(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    struct bj_store *s;
+    fixture_open(&f);
+    const struct bj_store_options copy = {
+        .path = f.path, .read_only = true, .any_version = true};
+    const struct bj_store_options try = {.path = f.path, .as_it_is = true};
+    assert_int_equal(try_open(&try, &err), -ENOENT);
+    assert_int_equal(access(f.path, F_OK), -1);
+    bj_store_close(store_open(&f));
+    assert_int_equal(try_open(&try, &err), 0);
+    exec_file(&f, "PRAGMA user_version = 2");
+    assert_int_equal(try_open(&try, &err), -EAGAIN);
+    assert_int_equal(bj_store_open(&copy, &s, &err), 0);
+    assert_int_equal(number(s, "PRAGMA user_version"), 2);
+    bj_store_close(s);
+    exec_file(&f, "PRAGMA application_id = 1");
+    assert_int_equal(try_open(&copy, &err), -EBADMSG);
+    fixture_close(&f);
+}
+
 /* Of what a store of version 2 had asked Prometheus, the time is the run's. */
 static void test_from_2(void **state)
 {
@@ -297,9 +340,14 @@ static void test_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_versions), cmocka_unit_test(test_from_2),
-        cmocka_unit_test(test_not_ours), cmocka_unit_test(test_locks),
-        cmocka_unit_test(test_full),     cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_any_version),
+        cmocka_unit_test(test_from_2),
+        cmocka_unit_test(test_not_ours),
+        cmocka_unit_test(test_not_its_fault),
+        cmocka_unit_test(test_locks),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests_name("statsdb_store", tests, NULL, NULL);
 }

@@ -69,8 +69,7 @@ static void wait_for(struct bj_daemon *d)
             if (bj_daemon_has_snapshot(s, k) && s->snapshot[k].due_usec < next)
                 next = s->snapshot[k].due_usec;
     }
-    if (d->conf->metrics_file && d->conf->metrics_file[0] &&
-        d->report_due_usec < next)
+    if (bj_daemon_report_file(d) && d->report_due_usec < next)
         next = d->report_due_usec;
     if (d->records_due_usec < next)
         next = d->records_due_usec;

@@ -109,9 +109,9 @@ static struct bj_report report_of(struct bj_daemon *d)
 
 void bj_daemon_report(struct bj_daemon *d, bool now)
 {
-    const char *path = d->conf->metrics_file;
+    const char *path = bj_daemon_report_file(d);
     uint64_t clock = bj_clock_boot_usec();
-    bool file = path && path[0] && (now || clock >= d->report_due_usec);
+    bool file = path && (now || clock >= d->report_due_usec);
     bool web = d->web && (now || clock >= d->web_due_usec);
     if (!file && !web)
         return;

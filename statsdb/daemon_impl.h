@@ -73,6 +73,13 @@ static inline bool bj_daemon_single(const struct bj_daemon *d)
     return d->conf->once || d->conf->dry_run;
 }
 
+/* Where it is told how it goes; NULL: nowhere. */
+static inline const char *bj_daemon_report_file(const struct bj_daemon *d)
+{
+    const char *path = d->conf->metrics_file;
+    return path && path[0] && !d->conf->dry_run ? path : NULL;
+}
+
 /* Failures of the store concern all; those of a source only itself. */
 static inline bool bj_daemon_of_the_store(int code)
 {

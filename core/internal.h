@@ -99,6 +99,13 @@ void bj_core_read(struct bj_core *core);
 void bj_core_sampler_want(struct bj_core *core);
 bool bj_core_sampler_free(struct bj_core *core);
 
+/* core/aside.c, where conf->asides says so.  After a reading: take note of how
+ * fast jobs use CPU time.  To the snapshot: what else was asked for; behind the
+ * job's processes. */
+void bj_core_rates(struct bj_core *core);
+void bj_aside_publish(const struct bj_core *core, const struct bj_track *t,
+                      struct bj_arena *a, struct bj_job *job);
+
 /* A label value of any text, in the arena. */
 struct bj_slice bj_core_clean(struct bj_arena *a, const char *s);
 

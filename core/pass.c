@@ -212,6 +212,8 @@ void bj_core_read(struct bj_core *core)
         bj_core_look(core, true);
         read_round(core, 1);
     }
+    if (core->conf->asides & BJ_ASIDE_RATE)
+        bj_core_rates(core);
     bj_core_identify(core);
     if (core->gpus)
         bj_gpus_read(core->gpus, core);

@@ -9,6 +9,7 @@
 #include "core/find/layout.h"
 #include "core/find/told.h"
 #include "core/find/tree.h"
+#include "core/rate.h"
 
 enum { BJ_EV_HITS, BJ_EV_KILLS, BJ_EV_SWAP_HITS, BJ_EVENTS };
 
@@ -50,6 +51,7 @@ struct bj_track {
      * peak and OOM kills of the machine when they were read last; the lowest
      * limit of a step. */
     uint64_t events_usec, seen_peak_bytes, seen_oom_kills, step_limit_bytes;
+    struct bj_rate rate;    /* of its CPU time, where that is asked for */
     uint64_t read_pass;     /* number of the pass that read it last */
     uint16_t seen_there;    /* unit.there after the last pass */
     bool hidden;            /* its grace time is over */

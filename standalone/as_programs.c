@@ -82,7 +82,9 @@ static const struct bj_as_program jobs_exporter = {
     .names = NAMES("jobs_exporter"),
     .style = BJ_AS_ARGPARSE,
     .first = "--web.dialect=jobs_exporter --push.interval=15 "
-             "--push.url=http://localhost:9091",
+             "--push.url=http://localhost:9091 "
+             "--collector.process.place=files=/ "
+             "--collector.process.place=scratch=/scratch",
     .flags = jobs_flags,
 };
 
@@ -156,7 +158,8 @@ static const struct bj_as_flag jobstats_flags[] = {
      .take = take_scope,
      .why = "found by itself"},
     {SWITCH("collect.fullslurm"), .to = "--collector.steps=tasks"},
-    {SWITCH("collect.username"), .off = "--dialect.exclude=^cgroup_info$"},
+    {SWITCH("collect.username"),
+     .off = "--no-label.user --dialect.exclude=^cgroup_info$"},
     {COPY("path.cgroup.root", "path.cgroupfs")},
     {COPY("web.listen-address", "web.listen-address")},
     OWN_METRICS,

@@ -33,9 +33,15 @@ const struct bj_opt bj_exporter_opts[] = {
              "exporter; its port is then the default of "
              "web.listen-address, and its collectors are on unless they "
              "are named."},
+    {.name = "dialect.also",
+     .kind = BJ_OPT_LIST,
+     .off = AT(also),
+     .arg = "NAME",
+     .help = "Collect what the page of this dialect needs, too, as web.dialect "
+             "does; for pages that are used beside one another."},
     {.name = "dialect.exe-count",
      .kind = BJ_OPT_BOOL,
-     .off = AT(core.exe_count),
+     .off = AT(exe_count),
      .help = "Count the processes of a job by executable, as "
              "cgroup_exporter does; needs the collector process."},
     {.name = "web.config.file",
@@ -148,6 +154,7 @@ static int add_words(struct bj_strv *list, const char *words)
 static int take_needs(struct bj_exporter_conf *c, const struct bj_dialect *d)
 {
     struct bj_cluster_conf *cluster = &c->core.scheduler;
+    c->core.asides |= d->asides | (c->style.strict ? d->strict_asides : 0);
     for (unsigned i = 0; i < BJ_COLLECTORS; i++)
         if (d->collect & 1u << i && !c->core.collect_set[i])
             c->core.collect[i] = true;
@@ -158,23 +165,34 @@ static int take_needs(struct bj_exporter_conf *c, const struct bj_dialect *d)
                : 0;
 }
 
+static int take_name(struct bj_exporter_conf *c, const char *option,
+                     const char *name, const struct bj_dialect **ret,
+                     struct bj_err *err)
+{
+    *ret = bj_dialect_find(bj_slice_str(name));
+    if (!*ret && strcmp(name, "native") != 0)
+        return bj_err_set(err, -EINVAL,
+                          "%s: '%.40s' is not native and no name in "
+                          "docs/dialects.md",
+                          option, name);
+    return *ret && take_needs(c, *ret) < 0
+               ? bj_err_set(err, -ENOMEM, "%s", option)
+               : 0;
+}
+
 /* Be what another exporter is: at its port, with what it tells. */
 static int take_dialect(struct bj_exporter_conf *c, struct bj_err *err)
 {
-    const char *name = c->dialect ? c->dialect : "";
-    const struct bj_dialect *d = bj_dialect_find(bj_slice_str(name));
+    const struct bj_dialect *d;
     char port[32];
-    if (strcmp(name, "native") == 0)
-        return 0;
-    if (!d)
-        return bj_err_set(err, -EINVAL,
-                          "web.dialect: '%.40s' is not native and no name in "
-                          "docs/dialects.md",
-                          name);
-    if (take_needs(c, d) < 0)
-        return bj_err_set(err, -ENOMEM, "web.dialect");
-    if (!d->port || c->listen_set || c->listen.n != 1)
-        return 0;
+    int r = 0;
+    c->core.asides = c->exe_count ? BJ_ASIDE_EXES : 0;
+    for (size_t i = 0; i < c->also.n && r == 0; i++)
+        r = take_name(c, "dialect.also", c->also.v[i], &d, err);
+    if (r == 0)
+        r = take_name(c, "web.dialect", c->dialect ? c->dialect : "", &d, err);
+    if (r < 0 || !d || !d->port || c->listen_set || c->listen.n != 1)
+        return r;
     snprintf(port, sizeof(port), ":%s", d->port);
     char *address = strdup(port);
     if (!address)

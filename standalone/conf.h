@@ -15,8 +15,10 @@ struct bj_exporter_conf {
     struct bj_strv listen; /* addresses, as in base/listen.h */
     bool listen_set;       /* not by its preset */
     char *telemetry_path;
-    char *dialect;  /* of the page at telemetry_path; "native" */
-    char *web_file; /* TLS, names and passwords */
+    char *dialect;       /* of the page at telemetry_path; "native" */
+    struct bj_strv also; /* other dialects whose needs are collected */
+    bool exe_count;      /* BJ_ASIDE_EXES */
+    char *web_file;      /* TLS, names and passwords */
     uint64_t max_requests, max_connections;
     uint64_t request_usec;
     bool gzip;

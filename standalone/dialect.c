@@ -5,9 +5,9 @@
 
 #include <errno.h>
 
-/* Room for the end of a line: brace, blank, value, newline. */
+/* Room for the end of a line: brace, blank, sign, value, newline. */
 enum {
-    TAIL_BYTES = BJ_DIGITS_ROOM + 3,
+    TAIL_BYTES = BJ_DIGITS_ROOM + 4,
     KEYS = BJ_INFO_MAX,
     NAME_BYTES = 100 /* of a family; a test sees to that */
 };
@@ -100,7 +100,10 @@ static inline void put_end(struct page *p, const struct bj_dialect_sample *s,
     } else {
         at[-1] = ' ';
     }
-    at = s->micro ? bj_digits_micro(at, s->value) : bj_digits_u64(at, s->value);
+    if (s->digits == BJ_DIGITS_MINUS)
+        *at++ = '-';
+    at = s->digits == BJ_DIGITS_MICRO ? bj_digits_micro(at, s->value)
+                                      : bj_digits_u64(at, s->value);
     *at++ = '\n';
     p->out->len = (size_t)(at - p->out->p);
 }

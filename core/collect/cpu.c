@@ -1,6 +1,10 @@
 /* CPU time, throttling and allocated CPUs of a cgroup. */
+#include "base/buf.h"
 #include "core/collect/unit.h"
 #include "core/find/layout.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
 
 #define FIELD(f) offsetof(struct bj_usage, f)
 
@@ -51,16 +55,55 @@ static int parse_v1_quota(struct bj_reader *rd, struct bj_unit *u,
     return r;
 }
 
+/* Write the list out, for those who want each number. */
+static int keep_list(struct bj_unit *u, unsigned which, struct bj_slice text)
+{
+    unsigned char set[BJ_CPUS_MAX / 8] = {0};
+    struct bj_buf b = {0};
+    int n = bj_slice_cpulist(bj_slice_trim(text), BJ_CPUS_MAX, set);
+    if (n < 0)
+        return n;
+    for (unsigned c = 0; c < BJ_CPUS_MAX; c++)
+        if (set[c / 8] & 1u << c % 8)
+            bj_buf_printf(&b, "%s%u", b.len > 0 ? "," : "", c);
+    bj_buf_put(&b, "", 1);
+    if (b.failed) {
+        bj_buf_free(&b);
+        return -ENOMEM;
+    }
+    free(u->cpu_list[which]);
+    u->cpu_list[which] = b.p;
+    u->cpus_listed[which] = (uint32_t)n;
+    return 0;
+}
+
+/* What was configured for a v2 cgroup itself, which may be nothing: then it has
+ * its parent's. */
+static int keep_configured(struct bj_reader *rd, struct bj_unit *u)
+{
+    char path[4096], text[4096];
+    struct bj_slice s;
+    unsigned h = (unsigned)u->ctl[BJ_CTL_CPUSET];
+    int r = bj_unit_path(u, rd, h, "cpuset.cpus", path, sizeof(path));
+    if (r == 0)
+        r = bj_file_read(AT_FDCWD, path, text, sizeof(text), &s, NULL);
+    if (bj_err_gone(r))
+        return 0;
+    return r < 0 ? r : keep_list(u, BJ_CPUS_CONFIGURED, s);
+}
+
 static int parse_cpus(struct bj_reader *rd, struct bj_unit *u,
                       const struct bj_cgfile *f, struct bj_slice text)
 {
-    (void)rd;
-    (void)f;
+    const unsigned asked = rd->conf->asides;
     int n = bj_slice_cpulist(bj_slice_trim(text), BJ_CPUS_MAX, NULL);
     if (n < 0)
         return n;
     u->use.cpus = n > 0 ? (uint64_t)n : BJ_ABSENT;
-    return 0;
+    int r = asked & BJ_ASIDE_CPUS ? keep_list(u, BJ_CPUS_EFFECTIVE, text) : 0;
+    if (r == 0 && asked & BJ_ASIDE_CPUSET && f->version == BJ_CGROUP_V2)
+        r = keep_configured(rd, u);
+    return r;
 }
 
 #define V1 BJ_CGROUP_V1

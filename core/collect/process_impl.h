@@ -2,6 +2,7 @@
 #ifndef BJ_CORE_COLLECT_PROCESS_IMPL_H
 #define BJ_CORE_COLLECT_PROCESS_IMPL_H
 
+#include "base/text.h"
 #include "core/collect/process.h"
 #include "core/collect/procstat.h"
 
@@ -56,6 +57,12 @@ struct bj_thread {
     bool baseless; /* ticks says nothing yet */
 };
 
+/* What is known of a process where asides ask for it. */
+struct bj_proc_aside {
+    uint64_t child_ticks, rss_pages;
+    char name[BJ_LABEL_MAX + 1];
+};
+
 /* A process of the job, or one that was of it and is not reaped yet. */
 struct bj_proc {
     uint64_t start_ticks; /* with pid: who it is.  0: not looked at yet */
@@ -69,6 +76,7 @@ struct bj_proc {
     uint64_t due_usec;                 /* batch: when to look again */
     uint64_t full_usec;                /* when its stat line was read */
     struct bj_quiet quiet;
+    struct bj_proc_aside *aside; /* NULL: not asked for, or no memory */
     struct bj_thread *threads; /* all but the leader (all: per-core estimate) */
     uint32_t nthreads;
     uint32_t nr_threads; /* as stat says */
@@ -319,6 +327,17 @@ void bj_proc_exe_used(struct bj_jobproc *p, const struct bj_proc *e,
 void bj_proc_exe_settle(const struct bj_proctab *t, struct bj_jobproc *p,
                         uint64_t cgroup_cpu_usec);
 void bj_proc_exe_free(struct bj_jobproc *p);
+
+/* --- process_aside.c: what other exporters tell of processes --- */
+
+/* Its name may be another one. */
+void bj_proc_aside_name(struct bj_proctab *t, struct bj_proc *e,
+                        struct bj_slice comm);
+/* Its stat line has changed. */
+void bj_proc_aside_line(struct bj_proc *e, struct bj_slice line);
+void bj_proc_aside_publish(const struct bj_proctab *t,
+                           const struct bj_jobproc *p, struct bj_arena *arena,
+                           struct bj_job *job);
 
 /* --- process_io.c --- */
 

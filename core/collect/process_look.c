@@ -157,6 +157,8 @@ static void identify(struct bj_proctab *t, struct bj_jobproc *p,
     e->counted = true;
     if (t->detail && t->conf->exe_top > 0)
         bj_proc_exe(t, p, e, comm);
+    if (t->conf->asides & BJ_ASIDE_NAMES)
+        bj_proc_aside_name(t, e, comm);
 }
 
 /* The start of the job is that of its oldest process. */
@@ -245,6 +247,8 @@ static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
         identify(t, p, e, st.comm);
     }
     count_cpu(p, e, &st);
+    if (t->conf->asides & BJ_ASIDE_ALIVE)
+        bj_proc_aside_line(e, line);
     return 0;
 }
 

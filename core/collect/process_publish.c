@@ -61,34 +61,6 @@ static void publish_exes(const struct bj_proctab *t, const struct bj_jobproc *p,
     }
 }
 
-static void publish_counts(const struct bj_proctab *t,
-                           const struct bj_jobproc *p, struct bj_arena *arena,
-                           struct bj_list *list)
-{
-    const size_t other = p->nexes;
-    if (!t->conf->exe_count || t->conf->exe_top == 0)
-        return;
-    struct bj_exe_count *v = bj_arena_alloc(arena, (other + 1) * sizeof(*v));
-    if (!v)
-        return;
-    memset(v, 0, (other + 1) * sizeof(*v));
-    for (size_t i = 0; i < p->n; i++) {
-        const struct bj_proc *e = &p->v[i];
-        if (bj_proc_counts(e) && e->state != 'Z')
-            v[e->exe == BJ_PROC_NO_EXE ? other : e->exe].processes++;
-    }
-    size_t n = 0;
-    for (size_t i = 0; i <= other; i++) {
-        if (v[i].processes == 0)
-            continue;
-        v[n].processes = v[i].processes;
-        v[n++].sub.key[0] =
-            i == other ? BJ_SLICE("(other)")
-                       : bj_arena_copy(arena, bj_slice_str(p->exes[i].label));
-    }
-    *list = (struct bj_list){v, n};
-}
-
 static int by_name(const void *a, const void *b)
 {
     const struct bj_place_use *x = a, *y = b;
@@ -155,6 +127,7 @@ void bj_jobproc_publish(const struct bj_proctab *t, const struct bj_jobproc *p,
     bj_jobproc_sums(t, p, &job->proc);
     publish_states(p, arena, &job->states);
     publish_exes(t, p, arena, &job->exes);
-    publish_counts(t, p, arena, &job->exe_counts);
+    if (t->conf->asides)
+        bj_proc_aside_publish(t, p, arena, job);
     publish_places(t, p, arena, &job->places);
 }

@@ -70,6 +70,25 @@ int bj_procstat_parse(struct bj_slice line, struct bj_procstat *ret)
     return 0;
 }
 
+int bj_procstat_more(struct bj_slice line, uint64_t *child_ticks,
+                     uint64_t *rss_pages)
+{
+    static const unsigned numbers[] = {16, 17, 24};
+    struct bj_procstat st;
+    struct bj_slice rest;
+    uint64_t v[3];
+    int r = parse_head(line, &st, &rest);
+    for (unsigned i = 0, at = FIRST_NUMBER; i < 3 && r == 0; at = numbers[i++])
+        if (!skip_fields(&rest, numbers[i] - at) ||
+            !bj_slice_number(&rest, &v[i]))
+            r = -EINVAL;
+    if (r < 0)
+        return r;
+    *child_ticks = v[0] + v[1];
+    *rss_pages = v[2];
+    return 0;
+}
+
 char bj_procstat_state(struct bj_slice line)
 {
     const char *close = line.n > 0 ? memrchr(line.p, ')', line.n) : NULL;

@@ -118,6 +118,8 @@ void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool)
     free(u->devices);
     free(u->core_usec);
     free(u->cpuset);
+    for (unsigned i = 0; i < BJ_CPU_LISTS; i++)
+        free(u->cpu_list[i]);
     bj_unit_init(u);
 }
 

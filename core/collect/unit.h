@@ -36,6 +36,8 @@ struct bj_unit {
     uint32_t ncores;       /* of core_usec */
     uint64_t *core_usec;   /* by CPU number; cgroup v1 */
     unsigned char *cpuset; /* bit c: CPU c is in its cpuset; ncores bits */
+    char *cpu_list[BJ_CPU_LISTS]; /* "0,1,8"; NULL: not asked for, not known */
+    uint32_t cpus_listed[BJ_CPU_LISTS];
 };
 
 struct bj_reader;

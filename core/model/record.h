@@ -85,9 +85,32 @@ struct bj_exe_use {    /* CPU time of a job by executable */
     uint64_t cpu_usec;
 };
 
-struct bj_exe_count {  /* processes of a job that run an executable */
-    struct bj_sub sub; /* path of the executable; "(other)" for the rest */
-    uint64_t processes;
+/* Asides (core/conf.h): in no table of ours, absent where not asked for. */
+
+struct bj_exe_count {   /* processes of a job that run an executable */
+    struct bj_sub sub;  /* path of the executable; "(other)" for the rest */
+    uint64_t processes; /* alive now */
+    uint64_t cpu_usec;  /* of these, with the children that they have waited for
+                         */
+};
+
+struct bj_name_use {   /* processes of a job that have one name */
+    struct bj_sub sub; /* it; "(other)" for the rest */
+    uint64_t threads;
+};
+
+enum { BJ_CPUS_EFFECTIVE, BJ_CPUS_CONFIGURED, BJ_CPU_LISTS };
+struct bj_aside_use {  /* of a job, one record */
+    struct bj_sub sub; /* numbers of its CPUs, commas between: of those in
+                          effect; of those that its own cpuset names (v2) */
+    uint64_t cpus[BJ_CPU_LISTS];    /* how many these are */
+    uint64_t listed[BJ_CPU_LISTS];  /* 1: that is known */
+    uint64_t cpu_ppm, cpu_each_ppm; /* CPU time over time: in all, and of each
+                                       CPU that it may use */
+    /* sums over the processes that are alive now */
+    uint64_t alive_rss_bytes;
+    uint64_t alive_read_ops, alive_write_ops;
+    uint64_t alive_storage_read_bytes, alive_storage_write_bytes;
 };
 
 struct bj_place_use {  /* open files of a job below a named place */
@@ -115,7 +138,7 @@ struct bj_job {
     uint64_t ident_info; /* 1: the row that carries the labels of the job */
     struct bj_list cores, devices, states, exes, places, steps, tasks, energy;
     struct bj_list gpus, gpu_claims, gpu_engines;
-    struct bj_list exe_counts; /* only where asked for, and in no table */
+    struct bj_list exe_counts, names, asides, even_cores; /* asides */
 };
 
 struct bj_mode_use {   /* CPU time of the node in one mode */

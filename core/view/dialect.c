@@ -69,6 +69,8 @@ uint64_t bj_dialect_scaled(enum bj_scale scale, uint64_t v)
         return times(v >> 20, 1000000);
     case BJ_SCALE_FLAG:
         return v != 0;
+    case BJ_SCALE_ZERO:
+        return 0;
     }
     return v;
 }
@@ -87,12 +89,18 @@ static inline uint64_t value_of(const struct bj_dialect_row *row,
         v = bj_dialect_field(record, row->second);
     if (v == BJ_ABSENT)
         return row->lack ? row->lack : BJ_ABSENT;
-    if (v < row->least)
+    if (v < row->least || row->lacking)
         return BJ_ABSENT;
     if (row->use == BJ_SECOND_ADD) {
         uint64_t more = bj_dialect_field(record, row->second);
         if (more == BJ_ABSENT || __builtin_add_overflow(v, more, &v))
             return BJ_ABSENT;
+    }
+    if (row->use == BJ_SECOND_PER) {
+        uint64_t by = bj_dialect_field(record, row->second);
+        if (by == BJ_ABSENT || by == 0)
+            return BJ_ABSENT;
+        v /= by;
     }
     return bj_dialect_scaled(row->scale, v);
 }
@@ -183,7 +191,7 @@ static int begin(struct bj_dialect_walk *w)
 static inline int put(struct bj_dialect_walk *w, struct bj_slice labels,
                       const struct bj_slice *key, uint64_t value)
 {
-    const struct bj_dialect_sample s = {labels, key, value, w->micro};
+    const struct bj_dialect_sample s = {labels, key, value, w->digits};
     int r = w->begun ? 0 : begin(w);
     return r < 0 ? r : w->sink->sample(w->sink->ctx, &s);
 }
@@ -361,23 +369,38 @@ static void name_keys(struct bj_dialect_walk *w)
 static bool spoken(const struct bj_dialect_walk *w,
                    const struct bj_dialect_row *row)
 {
-    const bool v2 = w->env->strict && w->env->unified;
-    const bool when[] = {[BJ_WHEN_ANY] = true,
-                         [BJ_WHEN_RIGHT] = !w->env->strict,
-                         [BJ_WHEN_STRICT] = w->env->strict,
-                         [BJ_WHEN_RIGHT_V2] = !v2,
-                         [BJ_WHEN_STRICT_V2] = v2};
-    return when[row->when];
+    const enum bj_when way = !w->env->strict     ? BJ_WHEN_RIGHT
+                             : !w->env->unified  ? BJ_WHEN_STRICT_V1
+                             : w->env->hide_user ? BJ_WHEN_STRICT_NAMELESS
+                                                 : BJ_WHEN_STRICT_NAMED;
+    return row->when == BJ_WHEN_ANY || row->when & way;
+}
+
+static enum bj_dialect_digits digits_of(const struct bj_dialect_row *row)
+{
+    if (row->minus)
+        return BJ_DIGITS_MINUS;
+    return is_micro(row->scale) || row->use == BJ_SECOND_SHARE
+               ? BJ_DIGITS_MICRO
+               : BJ_DIGITS_WHOLE;
 }
 
 static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
 {
+    struct bj_dialect_row filled;
     if (!spoken(w, row))
         return 0;
+    if (row->lack_at) {
+        uint64_t v = bj_dialect_field((const char *)w->snap, row->lack_at);
+        filled = *row;
+        filled.lack = v == BJ_ABSENT ? 0 : v;
+        row = &filled;
+    }
     w->row = row;
     w->begun = row->more && w->begun;
-    w->micro = is_micro(row->scale) || row->use == BJ_SECOND_SHARE;
+    w->digits = digits_of(row);
     w->simple = row->use == BJ_SECOND_NONE && !row->least && !row->lack &&
+                !row->lacking &&
                 (row->scale == BJ_SCALE_NONE || row->scale == BJ_SCALE_MICRO);
     name_keys(w);
     int r = w->dialect->empty && !w->begun ? begin(w) : 0;

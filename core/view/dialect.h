@@ -63,7 +63,8 @@ enum bj_scale {
     BJ_SCALE_PERCENT, /* millionths to hundredths */
     BJ_SCALE_MB,      /* bytes to a million times their MiB: the error of taking
                          Slurm's M for 10^6 */
-    BJ_SCALE_FLAG     /* 1 when it is not 0 */
+    BJ_SCALE_FLAG,    /* 1 when it is not 0 */
+    BJ_SCALE_ZERO     /* 0: the peer has nothing else where we know more */
 };
 
 /* What a second field of the same record is for. */
@@ -71,20 +72,25 @@ enum bj_second {
     BJ_SECOND_NONE,
     BJ_SECOND_ADD,
     BJ_SECOND_ELSE, /* it is told where the first is absent */
+    BJ_SECOND_PER,  /* the first divided by it, nothing where it is 0 */
     /* BJ_ROW_SUMS, of the sums: */
     BJ_SECOND_SUB,  /* what the first has more than it; never below 0 */
-    BJ_SECOND_PER,  /* the first divided by it, nothing where it is 0 */
-    BJ_SECOND_SHARE /* likewise, in millionths */
+    BJ_SECOND_SHARE /* as PER, in millionths */
 };
 
-/* A row may be for one way of speaking only: as is right, or with the errors of
- * the peer (bj_dialect_env.strict).  _V2: where it errs on cgroup v2 only. */
+/* A row may be for some ways of speaking only: as is right, or with the errors
+ * of the peer (bj_dialect_env.strict), which may be of one version of cgroups.
+ * Bits; none: for all of them. */
 enum bj_when {
     BJ_WHEN_ANY,
-    BJ_WHEN_RIGHT,
-    BJ_WHEN_STRICT,
-    BJ_WHEN_RIGHT_V2,
-    BJ_WHEN_STRICT_V2
+    BJ_WHEN_RIGHT = 1,
+    BJ_WHEN_STRICT_V1 = 2,
+    BJ_WHEN_STRICT_NAMED = 4,    /* v2, and users' names are told */
+    BJ_WHEN_STRICT_NAMELESS = 8, /* v2, and they are hidden */
+    BJ_WHEN_STRICT_V2 = BJ_WHEN_STRICT_NAMED | BJ_WHEN_STRICT_NAMELESS,
+    BJ_WHEN_STRICT = BJ_WHEN_STRICT_V1 | BJ_WHEN_STRICT_V2,
+    BJ_WHEN_RIGHT_V2 = BJ_WHEN_RIGHT | BJ_WHEN_STRICT_V1, /* errs on v2 only */
+    BJ_WHEN_RIGHT_NAMED = BJ_WHEN_RIGHT_V2 | BJ_WHEN_STRICT_NAMED
 };
 
 struct bj_dialect_word {
@@ -108,7 +114,8 @@ struct bj_dialect_row {
     const char *fixed[2]; /* GPUS, GPU_PARTS: the value of key[2]; GPU_EACH and
                              what is like it, GPU_CARDS: of the names in info
                              behind the others */
-    bool more;            /* of the family before, under another fixed label */
+    bool more; /* of the family before: under another fixed label, or of records
+                  that that row does not tell */
     const char *const *info; /* names of values that are not keys of ours */
     /* Which records.  Others are left out. */
     const char *only[2];     /* bj_sub.key is this; "a*": begins so, "*a": ends
@@ -123,7 +130,10 @@ struct bj_dialect_row {
     unsigned word;
     bool words_only;
     enum bj_when when;
-    uint64_t lack; /* is told where the field is absent; 0: nothing is */
+    uint64_t lack;  /* is told where the field is absent; 0: nothing is */
+    size_t lack_at; /* likewise, a field of the snapshot; 0: none */
+    bool lacking;   /* only that is told */
+    bool minus;     /* its values are below 0 */
     /* BJ_ROW_SUMS */
     /* Makes the peer's keys of ours, before all that looks at them; text of
      * its own goes to the arena.  False: the record is left out. */
@@ -165,7 +175,9 @@ struct bj_dialect {
     bool empty;         /* families without samples are announced, too */
     bool openmetrics;   /* its own program writes them on request */
     unsigned collect;   /* collectors that it needs: bits 1 << BJ_COLLECT_... */
-    const char *by;     /* and cluster.by, commas between; NULL: nothing */
+    unsigned asides, strict_asides; /* and enum bj_aside (core/conf.h), the
+                                       latter for the errors of the peer */
+    const char *by;      /* and cluster.by, commas between; NULL: nothing */
     const char *sources; /* and cluster.source, likewise */
     const struct bj_dialect_row *rows;
     size_t nrows;
@@ -189,12 +201,19 @@ struct bj_dialect_env {
     bool strict; /* errors of the peer that dashboards may depend on are made */
 };
 
+/* How a value is written. */
+enum bj_dialect_digits {
+    BJ_DIGITS_WHOLE,
+    BJ_DIGITS_MICRO, /* it is in millionths */
+    BJ_DIGITS_MINUS  /* it is below 0 */
+};
+
 /* One value on its way out. */
 struct bj_dialect_sample {
     struct bj_slice labels; /* written and escaped, each with a comma behind */
     const struct bj_slice *key; /* values of the family's own; clean */
     uint64_t value;
-    bool micro; /* value is in millionths */
+    enum bj_dialect_digits digits;
 };
 
 /* Where values go; family comes before its samples.  key has the names of the

@@ -6,12 +6,23 @@
         BJ_NAMED("jobs_" text_name, BJ_GAUGE, text), __VA_ARGS__               \
     }
 
+/* Of all processes that there were; in error, of those that are left. */
+#define IO(text_name, text, field, alive, ...)                                 \
+    ROW(text_name, text, BJ_IN_JOB(proc.field), __VA_ARGS__, BJ_WHEN(RIGHT)),  \
+        ROW(text_name, text, BJ_IN_ASIDE(alive), BJ_LEVEL, __VA_ARGS__,        \
+            BJ_WHEN(STRICT))
+
 static const struct bj_dialect_row rows[] = {
     ROW("spawned_processes", "Processes of the job.", BJ_IN_JOB(proc.processes),
-        BJ_LEVEL),
+        BJ_LEVEL, BJ_WHEN(RIGHT)),
+    ROW("spawned_processes", "Threads of the job.", BJ_IN_JOB(proc.threads),
+        BJ_LEVEL, BJ_WHEN(STRICT)),
     ROW("opened_files",
         "Different files the job has open, below the place named files.",
         BJ_IN_JOBS(places, bj_place_use, files), BJ_LEVEL, .only = {"files"}),
+    ROW("thread_count", "Threads of the job by name of their process.",
+        BJ_IN_JOBS(names, bj_name_use, threads), BJ_LEVEL,
+        .key = {"proc_name"}),
     ROW("user_time", "CPU time of the job in user mode, in ticks.",
         BJ_IN_JOB(use.cpu_user_usec), BJ_UNIT(TICKS)),
     ROW("system_time", "CPU time of the kernel for the job, in ticks.",
@@ -27,18 +38,27 @@ static const struct bj_dialect_row rows[] = {
         "1 while the job has a file open below the place named scratch.",
         BJ_IN_JOBS(places, bj_place_use, files), BJ_LEVEL, BJ_UNIT(FLAG),
         .only = {"scratch"}),
-    ROW("read_mb", "Fetched from storage by the job, in MiB.",
-        BJ_IN_JOB(proc.io_storage_read_bytes), BJ_UNIT(MIB)),
-    ROW("write_mb", "Given by the job to be sent to storage, in MiB.",
-        BJ_IN_JOB(proc.io_storage_write_bytes), BJ_UNIT(MIB)),
-    ROW("read_count", "Read system calls of the job.",
-        BJ_IN_JOB(proc.io_read_ops)),
-    ROW("write_count", "Write system calls of the job.",
-        BJ_IN_JOB(proc.io_write_ops)),
+    IO("read_mb", "Fetched from storage by the job, in MiB.",
+       io_storage_read_bytes, alive_storage_read_bytes, BJ_UNIT(MIB)),
+    IO("write_mb", "Given by the job to be sent to storage, in MiB.",
+       io_storage_write_bytes, alive_storage_write_bytes, BJ_UNIT(MIB)),
+    IO("read_count", "Read system calls of the job.", io_read_ops,
+       alive_read_ops, BJ_UNIT(NONE)),
+    IO("write_count", "Write system calls of the job.", io_write_ops,
+       alive_write_ops, BJ_UNIT(NONE)),
     ROW("rss",
         "Resident memory of the job, anonymous and mapped from files, in MiB.",
         BJ_IN_JOB(use.mem_rss_bytes), BJ_AND_JOB(use.mem_mapped_bytes),
-        BJ_LEVEL, BJ_UNIT(MIB)),
+        BJ_LEVEL, BJ_UNIT(MIB), BJ_WHEN(RIGHT)),
+    ROW("rss", "Resident memory of the job's processes, added up, in MiB.",
+        BJ_IN_ASIDE(alive_rss_bytes), BJ_LEVEL, BJ_UNIT(MIB), BJ_WHEN(STRICT)),
+    ROW("cpu_percent",
+        "CPU time of the job over time, in percent of one CPU, since 10 s ago "
+        "or longer.",
+        BJ_IN_ASIDE(cpu_ppm), BJ_LEVEL, BJ_UNIT(PERCENT)),
+    ROW("cpu_percent_per_core",
+        "The same, in percent of the CPUs that it may use.",
+        BJ_IN_ASIDE(cpu_each_ppm), BJ_LEVEL, BJ_UNIT(PERCENT)),
     ROW("gpus_used", "1 for each GPU that the job holds.",
         BJ_IN_PARTS(share_ppm), BJ_LEVEL, BJ_UNIT(FLAG), .key = {"gpuid"}),
 };
@@ -54,6 +74,8 @@ const struct bj_dialect bj_dialect_jobs_exporter = {
     .system = "slurm",
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
                BJ_COLLECT(PROCESS) | BJ_COLLECT(GPU),
+    .asides = BJ_ASIDE_NAMES | BJ_ASIDE_RATE,
+    .strict_asides = BJ_ASIDE_ALIVE,
     BJ_TABLE(rows),
     .labels = {labels},
 };

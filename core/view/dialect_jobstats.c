@@ -6,7 +6,10 @@
         BJ_NAMED("cgroup_" text_name, BJ_GAUGE, text), __VA_ARGS__             \
     }
 
-enum { PLAIN, ID, PERSON };
+enum { PLAIN, ID, PERSON, BARE };
+
+static const char *const build_keys[] = {"version", "revision", "compiler",
+                                         NULL};
 
 static const struct bj_dialect_row rows[] = {
     ROW("cpu_user_seconds", "CPU time in user mode.",
@@ -23,17 +26,30 @@ static const struct bj_dialect_row rows[] = {
     ROW("memory_used_bytes", "Memory charged, page cache included.",
         BJ_IN_USAGE(mem_used_bytes), BJ_LEVEL),
     ROW("memory_total_bytes", "Memory limit: its own, else the nearest above.",
-        BJ_IN_USAGE(mem_limit_bytes)),
-    ROW("memory_fail_count", "Times the memory limit was hit.",
-        BJ_IN_USAGE(mem_limit_hits)),
+        BJ_IN_USAGE(mem_limit_bytes), BJ_WHEN(RIGHT)),
+    ROW("memory_total_bytes", "Memory limit; 2^63 without.",
+        BJ_IN_USAGE(mem_limit_bytes), .lack = BJ_V1_UNLIMITED,
+        BJ_WHEN(STRICT_V1)),
+    ROW("memory_total_bytes", "Memory limit: its own, else the nearest above.",
+        BJ_IN_USAGE(mem_limit_bytes), BJ_WHEN(STRICT_V2)),
+    BJ_FAIL_COUNT(ROW, BJ_IN_USAGE),
     ROW("memory_shmem_bytes", "Shared memory and files in memory.",
         BJ_IN_USAGE(mem_shmem_bytes), BJ_LEVEL),
-    ROW("memsw_used_bytes", "Memory and swap space in use.",
-        BJ_IN_USAGE(mem_used_bytes), BJ_AND_JOB(use.mem_swap_bytes), BJ_LEVEL),
+    BJ_MEMSW(ROW, BJ_IN_USAGE),
+    BJ_NO_MEMSW(ROW, "used_bytes"),
+    BJ_NO_MEMSW(ROW, "total_bytes"),
+    BJ_NO_MEMSW(ROW, "fail_count"),
+    ROW("exporter_collect_error", "1 while something of it cannot be read.",
+        BJ_IN_USAGE(unread_files), BJ_LEVEL, BJ_UNIT(FLAG)),
     ROW("uid", "Number of the user whose job it is.", .of = BJ_ROW_UID,
-        BJ_LEVEL, .labels = ID),
+        BJ_LEVEL, .labels = ID, BJ_WHEN(RIGHT_NAMED)),
+    ROW("uid", "-1.", .of = BJ_ROW_ONE, .minus = true, BJ_LEVEL, .labels = ID,
+        BJ_WHEN(STRICT_NAMELESS)),
     ROW("info", "1; whose job it is.", .of = BJ_ROW_ONE, BJ_LEVEL,
         .labels = PERSON),
+    ROW("exporter_build_info", "1; what was built.", .of = BJ_ROW_INFO,
+        .off = offsetof(struct bj_snap, self.build_info), .info = build_keys,
+        .labels = BARE),
 };
 
 static const struct bj_dialect_label plain[] = {
@@ -46,6 +62,7 @@ static const struct bj_dialect_label person[] = {
     BJ_FROM("username", BJ_ID_USER),
     {.name = NULL},
 };
+static const struct bj_dialect_label bare[] = {{.name = NULL}};
 
 const struct bj_dialect bj_dialect_jobstats = {
     .name = "jobstats",
@@ -53,6 +70,6 @@ const struct bj_dialect bj_dialect_jobstats = {
     .system = "slurm",
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY),
     BJ_TABLE(rows),
-    .labels = {[PLAIN] = plain, [ID] = plain, [PERSON] = person},
+    .labels = {[PLAIN] = plain, [ID] = plain, [PERSON] = person, [BARE] = bare},
     .step = {"step", "task"},
 };

@@ -40,6 +40,7 @@ extern const struct bj_dialect bj_dialect_vpenso;
     .size = sizeof(struct record), .off = offsetof(struct record, field)
 #define BJ_IN_JOBS(member, record, field)                                      \
     BJ_IN_LIST(bj_job, BJ_ROW_JOBS, member, record, field)
+#define BJ_IN_ASIDE(field) BJ_IN_JOBS(asides, bj_aside_use, field)
 #define BJ_IN_SNAPS(member, record, field)                                     \
     BJ_IN_LIST(bj_snap, BJ_ROW_SNAPS, member, record, field)
 #define BJ_IN_SNAP(member)                                                     \
@@ -50,8 +51,46 @@ extern const struct bj_dialect bj_dialect_vpenso;
 #define BJ_IN_PARTS(field)                                                     \
     .of = BJ_ROW_GPU_PARTS, .off = offsetof(struct bj_gpu_part, field)
 
-/* Told of one way of speaking only (bj_when). */
+/* Told in some ways of speaking only (bj_when). */
 #define BJ_WHEN(way) .when = BJ_WHEN_##way
+
+/* Rows that several peers have.  ROW: that of the table; IN: BJ_IN_USAGE, or
+ * BJ_IN_USE where the peer knows no steps. */
+#define BJ_IN_USE(member) BJ_IN_JOB(use.member)
+
+/* What v1's files have without a limit: the longest long, in whole pages. */
+#define BJ_V1_UNLIMITED 9223372036854771712u
+
+/* Of v2 they tell the event oom. */
+#define BJ_FAIL_COUNT(ROW, IN)                                                 \
+    ROW("memory_fail_count", "Times the memory limit was hit.",                \
+        IN(mem_limit_hits), BJ_WHEN(RIGHT_V2)),                                \
+        ROW("memory_fail_count", "Times no memory could be had.",              \
+            IN(mem_ooms), BJ_WHEN(STRICT_V2))
+
+/* The limit and how often it was hit: of v1 one for both, of v2 the sum of
+ * two. */
+#define BJ_MEMSW(ROW, IN)                                                      \
+    ROW("memsw_used_bytes", "Memory and swap space in use.",                   \
+        IN(mem_used_bytes), BJ_AND_JOB(use.mem_swap_bytes), BJ_LEVEL,          \
+        BJ_WHEN(RIGHT_V2)),                                                    \
+        ROW("memsw_total_bytes", "Limit of memory and swap space.",            \
+            IN(memsw_limit_bytes), BJ_WHEN(RIGHT_V2)),                         \
+        ROW("memsw_total_bytes", "Limit of memory and swap space.",            \
+            IN(mem_limit_bytes), BJ_AND_JOB(use.mem_swap_limit_bytes),         \
+            .more = true, BJ_WHEN(RIGHT_V2)),                                  \
+        ROW("memsw_fail_count",                                                \
+            "Times the limit of memory and swap space was hit.",               \
+            IN(memsw_limit_hits), BJ_WHEN(RIGHT_V2))
+/* In error, of v2: nothing but 0; swap space alone. */
+#define BJ_NO_MEMSW(ROW, name)                                                 \
+    ROW("memsw_" name, "0.", BJ_IN_USAGE(mem_used_bytes), BJ_LEVEL,            \
+        BJ_UNIT(ZERO), BJ_WHEN(STRICT_V2))
+#define BJ_ONLY_SWAP(ROW, ...)                                                 \
+    ROW("memsw_used_bytes", "Swap space in use.", BJ_IN_USE(mem_swap_bytes),   \
+        BJ_LEVEL, BJ_WHEN(STRICT_V2)),                                         \
+        ROW("memsw_total_bytes", "Limit of swap space.",                       \
+            BJ_IN_USE(mem_swap_limit_bytes), __VA_ARGS__, BJ_WHEN(STRICT_V2))
 
 #define BJ_UNIT(scale_name) .scale = BJ_SCALE_##scale_name
 #define BJ_TABLE(r) .rows = (r), .nrows = sizeof(r) / sizeof((r)[0])

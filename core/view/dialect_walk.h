@@ -22,7 +22,8 @@ struct bj_dialect_walk {
     const struct bj_dialect_row *row;
     const char *key[BJ_INFO_MAX + 1];
     bool begun;
-    bool micro, simple; /* simple: the value is the field as it is */
+    enum bj_dialect_digits digits;
+    bool simple; /* the value is the field as it is */
 };
 
 /* Write the labels of all jobs that are told, and those of what has no job.  0

@@ -21,7 +21,9 @@ enum { ARGS = 8 };
     "--cluster.source=none"
 #define PETRICORE                                                              \
     "--web.dialect=jobs_exporter --push.interval=15 "                          \
-    "--push.url=http://localhost:9091"
+    "--push.url=http://localhost:9091 "                                        \
+    "--collector.process.place=files=/ "                                       \
+    "--collector.process.place=scratch=/scratch"
 #define SJE "--web.dialect=slurm-job-exporter --gpu.interval=10"
 #define BATCHJOB "--web.dialect=batchjob_monitoring --emissions.country=FRA"
 #define BATCHJOB_ON                                                            \
@@ -263,7 +265,7 @@ static const struct {
     {"jobstats",
      {"--collect.fullslurm", "--path.slurmstepd.scope",
       "/system.slice/slurmstepd.scope"},
-     "--web.dialect=jobstats --dialect.exclude=^cgroup_info$ "
+     "--web.dialect=jobstats --no-label.user --dialect.exclude=^cgroup_info$ "
      "--collector.steps=tasks",
      0,
      {0}},

@@ -53,8 +53,26 @@ static struct bj_exe_use exes[] = {{KEY1("(other)"), 99 * SEC},
                                    {KEY1("/opt/app"), 60 * SEC},
                                    {KEY1("/opt/short"), 60 * SEC - 1},
                                    {KEY1("bash"), 90 * SEC}};
-static struct bj_exe_count exe_counts[] = {{KEY1("/bin/bash"), 2},
-                                           {KEY1("/opt/app"), 31}};
+static struct bj_exe_count exe_counts[] = {
+    {KEY1("/bin/bash"), 2, 120 * SEC}, {KEY1("/opt/app"), 31, 70 * SEC + 1}};
+static struct bj_name_use names[] = {
+    {KEY1("(other)"), 4}, {KEY1("app"), 62}, {KEY1("python3 \"x\""), 1}};
+static struct bj_aside_use asides[] = {{
+    .sub = KEY2("0,2,3,9", ""),
+    .cpus = {4, 0},
+    .listed = {1, 1},
+    .cpu_ppm = 3500000,
+    .cpu_each_ppm = 875000,
+    .alive_rss_bytes = 6442450944,
+    .alive_read_ops = 5,
+    .alive_write_ops = 6,
+    .alive_storage_read_bytes = 524288,
+    .alive_storage_write_bytes = 512,
+}};
+static struct bj_core_use even_cores[] = {{KEY1("0"), 900 * SEC + 2, NO},
+                                          {KEY1("2"), 900 * SEC + 2, NO},
+                                          {KEY1("3"), 900 * SEC + 2, NO},
+                                          {KEY1("9"), 900 * SEC + 2, NO}};
 static struct bj_place_use places[] = {
     {KEY1("files"), 17}, {KEY1("home"), 5}, {KEY1("scratch"), 2}};
 static struct bj_step_use steps[1], tasks[1];
@@ -69,7 +87,7 @@ static struct bj_zone_stat zones[] = {
     {KEY2("ipmi_dcmi", "node"), NO, 415 * SEC, NO, 0, 0, 0},
     {KEY2("perf", "package-0"), 1, 1, 1, 0, 0, 0},
     {KEY2("rapl", "package-1"), 12500000, 80 * SEC, 250 * SEC, 0, 0, 0},
-    {KEY2("rapl", "package-1.dram"), 3 * SEC, 5 * SEC, NO, 0, 0, 0},
+    {KEY2("rapl", "package-1.dram"), 3 * SEC, 5 * SEC, 30 * SEC, 0, 0, 0},
     {KEY2("rapl", "strange"), 4 * SEC, 5 * SEC, NO, 0, 0, 0},
     {KEY2("redfish", "node"), NO, 400500000, NO, 0, 0, 0},
 };
@@ -119,7 +137,8 @@ static inline void empty_job(struct bj_job *job, const struct bj_ident *ident)
     memset(job, 0xff, sizeof(*job));
     job->cores = job->devices = job->states = job->exes = job->places =
         job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
-            job->gpu_engines = job->exe_counts = (struct bj_list){0};
+            job->gpu_engines = job->exe_counts = job->names = job->asides =
+                job->even_cores = (struct bj_list){0};
     job->ident = ident;
 }
 
@@ -205,9 +224,13 @@ static inline void first_job(struct bj_job *job)
     u->mem_limit_bytes = 17179869184;
     u->mem_swap_bytes = 1024;
     u->mem_limit_hits = 3;
+    u->mem_ooms = 2;
+    u->mem_swap_limit_bytes = 4096;
+    u->unread_files = 2;
     u->psi_cpu_full_usec = 1500000;
     u->psi_mem_full_usec = 250000;
     job->proc.processes = 3;
+    job->proc.threads = 67;
     job->proc.io_read_ops = 11;
     job->proc.io_write_ops = 12;
     job->proc.io_storage_read_bytes = 1572864;
@@ -217,6 +240,9 @@ static inline void first_job(struct bj_job *job)
     job->exes = (struct bj_list)LIST(exes);
     job->places = (struct bj_list)LIST(places);
     job->exe_counts = (struct bj_list)LIST(exe_counts);
+    job->names = (struct bj_list)LIST(names);
+    job->asides = (struct bj_list)LIST(asides);
+    job->even_cores = (struct bj_list)LIST(even_cores);
     memset(&steps[0].use, 0xff, sizeof(steps[0].use));
     memset(&tasks[0].use, 0xff, sizeof(tasks[0].use));
     make_gpus();
@@ -239,6 +265,8 @@ static inline void second_job(struct bj_job *job)
     job->use.mem_used_bytes = 77;
     job->use.mem_rss_bytes = 77;
     job->use.mem_peak_bytes = 42;
+    job->use.memsw_limit_bytes = 8192;
+    job->use.memsw_limit_hits = 9;
     job->proc.processes = 1;
     job->cores = (struct bj_list)LIST(cores2);
     job->gpus = (struct bj_list){parts, 1};
@@ -258,6 +286,8 @@ static inline void make_snap(struct bj_snap *snap, struct bj_job job[JOBS])
     snap->node.modes = (struct bj_list)LIST(modes);
     snap->node.energy = (struct bj_list){0};
     snap->node.cpus = 64;
+    snap->node.cores = 32;
+    snap->node.mem_free_bytes = 34359738368;
     snap->node.mem_total_bytes = 274877906944;
     snap->node.mem_available_bytes = 137438953472;
     snap->zones = (struct bj_list)LIST(zones);

@@ -224,6 +224,9 @@ static const struct {
     {{"--log.level=loud"},
      NULL,
      "log.level: 'loud' is not one of debug, info, warn, error"},
+    {{"--dialect.also=nobody"},
+     NULL,
+     "dialect.also: 'nobody' is not native and no name in docs/dialects.md"},
     {{"--nonsense"}, NULL, "unknown option '--nonsense' (--help lists them)"},
     {{"-h"}, NULL, "'-h': options begin with two dashes (--help lists them)"},
     {{"--config.file=/nowhere/x.yml"}, NULL, "config.file: '/nowhere/x.yml'"},
@@ -323,6 +326,42 @@ static void cluster_of_others(void **state)
     bj_exporter_conf_free(&c);
 }
 
+/* What only dialects tell is collected for those that are asked for. */
+static void asides_of_others(void **state)
+{
+    static const struct {
+        const char *args[ARGS];
+        unsigned asides;
+        bool process;
+        const char *port;
+    } v[] = {
+        {{"--web.dialect=native"}, 0, false, ":9010"},
+        {{"--dialect.exe-count"}, BJ_ASIDE_EXES, false, ":9010"},
+        {{"--web.dialect=jobs_exporter"},
+         BJ_ASIDE_NAMES | BJ_ASIDE_RATE,
+         true,
+         ":9010"},
+        {{"--dialect.also=jobs_exporter", "--dialect.also=cgroup_exporter"},
+         BJ_ASIDE_NAMES | BJ_ASIDE_RATE | BJ_ASIDE_CPUS,
+         true,
+         ":9010"},
+        {{"--web.dialect=jobs_exporter", "--dialect.strict"},
+         BJ_ASIDE_NAMES | BJ_ASIDE_RATE | BJ_ASIDE_ALIVE,
+         true,
+         ":9010"},
+        {{"--web.dialect=jobstats", "--dialect.strict"}, 0, false, ":9306"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(v); i++) {
+        struct bj_exporter_conf c;
+        assert_int_equal(load(&c, v[i].args, NULL), 0);
+        assert_int_equal(c.core.asides, v[i].asides);
+        assert_int_equal(c.core.collect[BJ_COLLECT_PROCESS], v[i].process);
+        assert_string_equal(c.listen.v[0], v[i].port);
+        bj_exporter_conf_free(&c);
+    }
+}
+
 /* Figures of each job of the queue are kept for those that are traced. */
 static void each_job(void **state)
 {
@@ -332,7 +371,7 @@ static void each_job(void **state)
     (void)state;
     assert_int_equal(load(&c, plain, NULL), 0);
     assert_false(c.core.scheduler.each_job);
-    assert_false(c.core.exe_count);
+    assert_int_equal(c.core.asides, 0);
     bj_exporter_conf_free(&c);
     assert_int_equal(load(&c, traced, NULL), 0);
     assert_true(c.core.scheduler.each_job);
@@ -399,6 +438,7 @@ int main(void)
         cmocka_unit_test(help_and_version_need_nothing_else),
         cmocka_unit_test(dialect_of_others),
         cmocka_unit_test(cluster_of_others),
+        cmocka_unit_test(asides_of_others),
         cmocka_unit_test(what_is_wrong),
         cmocka_unit_test(help),
         cmocka_unit_test(each_job),

@@ -1,0 +1,275 @@
+/* What only pages in the names of other exporters tell of processes: threads by
+ * name, and sums over those that are alive. */
+#include "tests/unit/test_process.h"
+
+#include "base/text.h"
+
+#include <limits.h>
+#include <time.h>
+
+enum { TOLD = 64 }; /* names of a job */
+
+static char self[PATH_MAX];
+
+static int setup(void **state)
+{
+    (void)state;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    return n > 0 ? 0 : -1;
+}
+
+static void start(struct rig *r, unsigned asides)
+{
+    rig_start(r, r->dir, false);
+    r->conf.asides = asides;
+}
+
+static uint64_t threads_of(const struct rig *r, const char *name)
+{
+    const struct bj_name_use *v = r->job.names.v;
+    uint64_t ret = 0;
+    for (size_t i = 0; i < r->job.names.n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], bj_slice_str(name)))
+            ret += v[i].threads;
+    return ret;
+}
+
+static void be_called(void *arg)
+{
+    prctl(PR_SET_NAME, (const char *)arg);
+    rig_three_sleepers(NULL);
+}
+
+/* Names that two have are added up; who renames itself has another one. */
+static void names(void **state)
+{
+    struct rig r;
+    char same[] = "a (b) \"c\"", other[] = "solver";
+    (void)state;
+    rig_init(&r);
+    pid_t pid[3] = {rig_spawn(be_called, same), rig_spawn(be_called, same),
+                    rig_spawn(be_called, other)};
+    rig_procs(&r, "", pid, 3);
+    rig_start(&r, r.dir, false);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.names.n, 0);
+    rig_stop(&r);
+    rig_init(&r);
+    rig_procs(&r, "", pid, 3);
+    start(&r, BJ_ASIDE_NAMES);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.names.n, 2);
+    assert_int_equal(threads_of(&r, same), 8);
+    assert_int_equal(threads_of(&r, other), 4);
+    assert_int_equal(r.job.exe_counts.n, 0);
+    rig_kill(pid[0]);
+    rig_procs(&r, "", &pid[1], 2);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(threads_of(&r, same), 4);
+    rig_kill(pid[1]);
+    rig_kill(pid[2]);
+    rig_stop(&r);
+}
+
+/* Start ourselves under a path, and wait until that is what runs. */
+static pid_t run_as(const char *path, const char *arg0)
+{
+    assert_true(symlink(self, path) == 0 || errno == EEXIST);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl(path, arg0, "wait", (char *)NULL);
+        _exit(127);
+    }
+    /* It waits once it is what was to be started. */
+    char link[64], exe[PATH_MAX] = "";
+    snprintf(link, sizeof(link), "/proc/%d/cmdline", (int)pid);
+    for (int i = 0; i < 5000; i++) {
+        FILE *f = fopen(link, "r");
+        size_t n = f ? fread(exe, 1, sizeof(exe) - 1, f) : 0;
+        if (f)
+            fclose(f);
+        exe[n] = '\0';
+        if (strcmp(exe, arg0) == 0)
+            break;
+        usleep(1000);
+    }
+    assert_string_equal(exe, arg0);
+    rig_await(pid, STATE, 'S');
+    return pid;
+}
+
+/* The kernel keeps 15 bytes of a name; the rest is in the command line, where
+ * that begins alike. */
+static void long_names(void **state)
+{
+    struct rig r;
+    char path[300], fits[300];
+    (void)state;
+    rig_init(&r);
+    snprintf(path, sizeof(path), "%s/molecular_dynamics.mpi", r.dir);
+    snprintf(fits, sizeof(fits), "%s/exactly_fifteen", r.dir);
+    pid_t pid[3] = {run_as(path, path), run_as(path, "something else"),
+                    run_as(fits, "./exactly_fifteen")};
+    rig_procs(&r, "x", NULL, 0);
+    rig_procs(&r, "", pid, 3);
+    start(&r, BJ_ASIDE_NAMES);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.names.n, 3);
+    assert_int_equal(threads_of(&r, "molecular_dynamics.mpi"), 1);
+    assert_int_equal(threads_of(&r, "molecular_dynam"), 1);
+    assert_int_equal(threads_of(&r, "exactly_fifteen"), 1);
+    for (int i = 0; i < 3; i++)
+        rig_kill(pid[i]);
+    rig_stop(&r);
+}
+
+static void be_number(void *arg)
+{
+    char name[16];
+    int n = *(const int *)arg;
+    snprintf(name, sizeof(name), "p%03d", n);
+    prctl(PR_SET_NAME, name);
+    if (n == 0)
+        rig_three_sleepers(NULL);
+}
+
+/* Those with the most threads are told, the others together. */
+static void many_names(void **state)
+{
+    enum { MANY = TOLD + 9 };
+    struct rig r;
+    pid_t pid[MANY];
+    (void)state;
+    rig_init(&r);
+    for (int i = 0; i < MANY; i++)
+        pid[i] = rig_spawn(be_number, &i);
+    rig_procs(&r, "", pid, MANY);
+    start(&r, BJ_ASIDE_NAMES);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    assert_int_equal(r.job.names.n, TOLD + 1);
+    assert_int_equal(threads_of(&r, "(other)"), MANY - TOLD);
+    assert_int_equal(threads_of(&r, "p000"), 4);
+    for (int i = 0; i < MANY; i++)
+        rig_kill(pid[i]);
+    rig_stop(&r);
+}
+
+/* --- those that are alive --------------------------------------------------
+ */
+
+/* A number behind the key in a file of /proc/PID, or the second of the file. */
+static uint64_t told(pid_t pid, const char *file, const char *key)
+{
+    char path[64], line[256];
+    uint64_t ret = UINT64_MAX;
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (ret == UINT64_MAX && fgets(line, sizeof(line), f))
+        if (strncmp(line, key, strlen(key)) == 0)
+            ret = strtoull(strchr(line, ' '), NULL, 10);
+    fclose(f);
+    return ret;
+}
+
+static void burn_ms(long ms)
+{
+    struct timespec t;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
+}
+
+/* Uses 100 ms itself and 200 in a child that it waits for; calls. */
+static void work(void *arg)
+{
+    char buf[8];
+    (void)arg;
+    pid_t child = fork();
+    if (child == 0) {
+        burn_ms(200);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    burn_ms(100);
+    int fd = open("/proc/self/comm", O_RDONLY);
+    for (int i = 0; i < 50; i++)
+        if (pread(fd, buf, sizeof(buf), 0) < 0)
+            _exit(1);
+    close(fd);
+}
+
+static const struct bj_exe_count *of_exe(const struct rig *r, const char *exe)
+{
+    const struct bj_exe_count *v = r->job.exe_counts.v;
+    for (size_t i = 0; i < r->job.exe_counts.n; i++)
+        if (bj_slice_eq(v[i].sub.key[0], bj_slice_str(exe)))
+            return &v[i];
+    return NULL;
+}
+
+static uint64_t cpu_of(pid_t pid)
+{
+    uint64_t ticks = 0;
+    for (int field = UTIME; field < UTIME + 4; field++)
+        ticks += (uint64_t)rig_field(pid, field);
+    return ticks * (SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static void check_alive(const struct rig *r, const pid_t *pid, int n)
+{
+    struct bj_aside_use a;
+    uint64_t calls = 0, pages = 0, cpu = 0;
+    memset(&a, 0xff, sizeof(a));
+    bj_jobproc_living(r->p, &a);
+    for (int i = 0; i < n; i++) {
+        calls += told(pid[i], "io", "syscr:");
+        pages += told(pid[i], "statm", "");
+        cpu += cpu_of(pid[i]);
+    }
+    assert_int_equal(a.alive_read_ops, calls);
+    /* The kernel counts pages roughly in one place, exactly in the other. */
+    uint64_t bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    assert_in_range(a.alive_rss_bytes, bytes / 2, bytes * 2);
+    assert_int_equal(of_exe(r, self)->processes, n);
+    assert_int_equal(of_exe(r, self)->cpu_usec, cpu);
+}
+
+/* They fall when one ends, children that were waited for included. */
+static void alive(void **state)
+{
+    struct rig r;
+    (void)state;
+    rig_init(&r);
+    pid_t pid[2] = {rig_spawn(work, NULL), rig_spawn(work, NULL)};
+    rig_procs(&r, "", pid, 2);
+    start(&r, BJ_ASIDE_ALIVE);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    check_alive(&r, pid, 2);
+    assert_in_range(of_exe(&r, self)->cpu_usec, 500000, 900000);
+    uint64_t io = r.job.proc.io_read_ops;
+    rig_kill(pid[0]);
+    rig_procs(&r, "", &pid[1], 1);
+    assert_int_equal(rig_pass(&r, 2), 0);
+    check_alive(&r, &pid[1], 1);
+    assert_in_range(of_exe(&r, self)->cpu_usec, 250000, 450000);
+    assert_true(r.job.proc.io_read_ops >= io);
+    rig_kill(pid[1]);
+    rig_stop(&r);
+}
+
+int main(int argc, char **argv)
+{
+    /* A program that the tests start. */
+    if (argc == 2 && strcmp(argv[1], "wait") == 0)
+        for (;;)
+            pause();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),
+        cmocka_unit_test(long_names),
+        cmocka_unit_test(many_names),
+        cmocka_unit_test(alive),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,50 @@
+# What the tests of the pages of jobs share; sourced after lib.sh.
+# shellcheck shell=bash disable=SC2034
+dialects='slurm-job-exporter jobs_exporter jobstats cgroup_exporter
+    batchjob_monitoring ceems'
+
+node() { $python "$top/tests/e2e/dialects_node.py" "$@"; }
+
+# start_speaking OPTION...: an exporter that has all that any page tells.
+start_speaking() {
+    local d also=
+    for d in $dialects; do also="$also --dialect.also=$d"; done
+    # shellcheck disable=SC2086
+    start_exporter --path.sysfs="$tmp/sys" $also \
+        --web.dialect=slurm-job-exporter --dialect.exe-count --collector.pressure \
+        --job.grace=3 --sample.slow=0.1 --identity.wait=2 \
+        --collector.process.place="files=/" --collector.process.place="scratch=$tmp" \
+        --collector.steps=tasks --log.level=debug --energy.interval=1 \
+        --energy.meter=rapl --energy.meter=cray --energy.meter=command \
+        --energy.command="/bin/echo Current Power : 415 Watts" \
+        --collector.emissions --emissions.provider=constant --emissions.factor=56.25 "$@"
+}
+
+# After start_speaking, into strict_url, right_url and the variables of their pids.
+start_both() { # option...
+    node meters "$tmp/sys"
+    start_speaking --dialect.strict "$@"
+    strict_url=$url strict_exporter=$exporter
+    start_speaking "$@"
+    right_url=$url right_exporter=$exporter
+}
+
+both_look() {
+    local u
+    for u in "$right_url" "$strict_url"; do
+        curl -sSf --max-time 20 "$u/metrics/native" >"$tmp/native"
+    done
+}
+
+# Rates are over 10 s: two looks before, so that it stood still from one to the
+# other.  What is read at the slow pace, and files that nobody was asked for yet,
+# are in the second.
+stand_still() {
+    both_look
+    sleep 11
+    both_look
+    sleep 11
+    both_look
+    sleep 0.3
+    both_look
+}

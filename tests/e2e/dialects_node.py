@@ -1,0 +1,571 @@
+#!/usr/bin/python3
+"""Compare the pages of the exporters of jobs with the kernel's files: every
+family that the originals have, for one job that stands still.
+
+  dialects_node.py meters DIR    lay out DIR, a sysfs with RAPL zones and a Cray
+                                 blade; count on in them when it is there already
+  dialects_node.py rate URL JOB FILE v1|v2   jobs_cpu_percent while it runs; FILE has
+                                 the CPU time of the job
+  dialects_node.py check URL version=v1|v2 strict=0|1 job= uid= user= group=
+                   scratch= slack=SECONDS DIRECTORY...   of the job's cgroup; slack
+                                 is how much CPU time it may use meanwhile
+
+Prints "ok - ..." and "not ok - ...".  A family of a table below that is not on
+its page is a failure, and so is one on the page that is in no table."""
+import glob
+import math
+import os
+import sys
+import tempfile
+import time
+import urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import prom
+
+MEMORY = (0.01, 65536)
+TICK = 1 / os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGESIZE")
+MIB = 1 << 20
+NONE = []  # no sample of the job
+
+
+def say(good, what, why=""):
+    print(("ok - " if good else "not ok - ") + what + ("" if good else ": " + why))
+    return good
+
+
+def text(path):
+    with open(path, errors="replace") as f:
+        return f.read()
+
+
+def fetch(url, dialect):
+    """Families by name, and their samples as (name, labels, value)."""
+    with urllib.request.urlopen("%s/metrics/%s" % (url, dialect), timeout=20) as f:
+        body = f.read()
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(body)
+        f.flush()
+        samples = [(n, labels, float(v)) for n, labels, v in prom.parse(f.name)]
+    families = [line.split()[2] for line in body.decode().splitlines()
+                if line.startswith("# TYPE ")]
+    return families, samples
+
+
+def near(got, want, rel, absolute):
+    if isinstance(absolute, tuple):  # below it, above it
+        return want - absolute[0] <= got <= want + max(absolute)
+    return abs(got - want) <= max(abs(want) * rel, absolute)
+
+
+# --- what the kernel says ------------------------------------------------------
+
+class Raw:
+    def __init__(self, options, dirs):
+        self.__dict__.update(options)
+        self.dirs = dirs
+        self.v1 = self.version == "v1"
+        self.slack = float(self.slack)
+        self.strict = self.strict == "1"
+        self.strict_v2 = self.strict and not self.v1
+
+    def dir(self, controller):
+        if not self.v1:
+            return self.dirs[0]
+        return next((d for d in self.dirs if "/%s/" % controller in d), None)
+
+    def file(self, controller, name):
+        try:
+            return text("%s/%s" % (self.dir(controller), name)).strip()
+        except OSError:
+            return None
+
+    def key(self, controller, name, key):
+        for line in (self.file(controller, name) or "").splitlines():
+            if line.split()[0] == key:
+                return int(line.split()[1])
+        return None
+
+    def stat(self, v1, v2):
+        return self.key("memory", "memory.stat", "total_" + v1 if self.v1 else v2)
+
+    def pick(self, controller, v1, v2):
+        return self.file(controller, v1 if self.v1 else v2)
+
+    def limit(self, controller, v1, v2):
+        """None: there is no limit, or nothing that keeps one."""
+        got = self.pick(controller, v1, v2)
+        return None if got in (None, "max") or int(got) > 1 << 62 else int(got)
+
+    def cpu_usec(self):
+        return (int(self.file("cpuacct", "cpuacct.usage")) / 1000 if self.v1
+                else self.key("", "cpu.stat", "usage_usec"))
+
+    def mode(self, mode):
+        """Seconds; v1 has ticks."""
+        return (self.key("cpuacct", "cpuacct.stat", mode) * TICK if self.v1
+                else self.key("", "cpu.stat", mode + "_usec") / 1e6)
+
+    def cpus(self, v2="cpuset.cpus.effective"):
+        got = []
+        for part in (self.pick("cpuset", "cpuset.effective_cpus", v2) or "").split(","):
+            first, _, last = part.partition("-")
+            got += range(int(first), int(last or first) + 1) if first else []
+        return got
+
+    def percpu(self):
+        usage = [int(n) for n in self.file("cpuacct", "cpuacct.usage_percpu").split()]
+        return {c: n for c, n in enumerate(usage) if n or c in self.cpus()}
+
+    def fails(self, v1, key):
+        if not self.v1:
+            return self.key("", "memory.events", key)
+        got = [text(p) for d in os.walk(self.dir("memory"))
+               for p in glob.glob("%s/%s" % (d[0], v1))]
+        return sum(map(int, got)) if got else None
+
+    def fail_count(self):
+        return self.fails("memory.failcnt", "oom" if self.strict else "max")
+
+    def processes(self):
+        """Those of the job, not those of the batch system."""
+        pids = [int(pid) for d in os.walk(self.dir("cpuacct"))
+                for pid in text(d[0] + "/cgroup.procs").split()]
+        return [p for p in map(Process, pids) if p.comm not in ("slurmstepd", "slurmd")]
+
+    def alive(self, what):
+        return sum(map(what, self.processes()))
+
+    def by(self, key, what):
+        got = {}
+        for p in self.processes():
+            got[key(p)] = got.get(key(p), 0) + what(p)
+        return got
+
+    def io(self, key):
+        """With those that have ended there was more."""
+        got = self.alive(lambda p: p.number("io", key))
+        return got, 0 if self.strict or len(self.processes()) == 1 else math.inf
+
+    def open_files(self):
+        links = {link for p in self.processes() for link in p.links()}
+        return {link for link in links if link.startswith("/")}
+
+
+class Process:
+    def __init__(self, pid):
+        self.pid = pid
+        head, _, rest = self.file("stat").rpartition(")")
+        self.comm = head.partition("(")[2]
+        self.fields = [0, 0, 0] + rest.split()
+        self.exe = os.readlink("/proc/%d/exe" % pid) if self.comm != "slurmstepd" else ""
+
+    def file(self, name):
+        return text("/proc/%d/%s" % (self.pid, name))
+
+    def number(self, name, key):
+        return next(int(line.split()[1]) for line in self.file(name).splitlines()
+                    if line.startswith(key + ":"))
+
+    def threads(self):
+        return self.number("status", "Threads")
+
+    def name(self):
+        """As psutil has it."""
+        whole = os.path.basename(self.file("cmdline").split("\0")[0])
+        return whole if len(self.comm) >= 15 and whole.startswith(self.comm) else self.comm
+
+    def links(self):
+        return [os.readlink(fd) for fd in glob.glob("/proc/%d/fd/*" % self.pid)]
+
+    def seconds(self, children):
+        return sum(map(int, self.fields[14:18 if children else 16])) * TICK
+
+
+# --- what the pages must say ---------------------------------------------------
+# A family: what its samples of the job are, as (labels, value, relative, absolute).
+
+def one(value, rel=0, absolute=1e-6, **labels):
+    return NONE if value is None else [(labels, value, rel, absolute)]
+
+
+def memory(value, **labels):
+    return one(value, *MEMORY, **labels)
+
+
+def each(values, rel=0, absolute=1e-6, **names):
+    """{label's name: values by label}, as label=None."""
+    (label, _), = names.items()
+    return [({label: str(k)}, v, rel, absolute) for k, v in values.items()] or NONE
+
+
+def total(*parts):
+    return None if None in parts else sum(parts)
+
+
+def slurm_job_exporter(raw):
+    mapped = raw.stat("mapped_file", "file_mapped")
+    cpu = raw.cpu_usec() * 1000
+    if raw.v1:
+        cores = each(raw.percpu(), 0, 1000 + raw.slack * 1e9, core=None)
+    elif raw.strict:
+        cores = each({c: cpu / len(raw.cpus()) for c in raw.cpus()}, 0,
+                     1000 + raw.slack * 1e9, core=None)
+    else:
+        cores = [({}, cpu, 0.2, 1e9)]  # the sum is known
+    exes = {exe: sec for exe, sec in raw.by(lambda p: p.exe, lambda p: p.seconds(raw.strict)).items()
+            if sec >= 60 and os.path.basename(exe) not in ("ssh", "sshd", "bash", "srun")}
+    want = {
+        "usage": memory(int(raw.pick("memory", "memory.usage_in_bytes", "memory.current"))),
+        "max": memory(int(raw.pick("memory", "memory.max_usage_in_bytes", "memory.peak"))),
+        "limit": one(raw.limit("memory", "memory.limit_in_bytes", "memory.max")),
+        "cache": memory(raw.stat("cache", "file")),
+        "rss": memory(raw.stat("rss", "anon")),
+        "rss_huge": memory(raw.stat("rss_huge", "anon_thp")),
+        "mapped_file": memory(mapped + raw.stat("", "shmem") if raw.strict_v2 else mapped),
+        "active_file": memory(raw.stat("active_file", "active_file")),
+        "inactive_file": memory(raw.stat("inactive_file", "inactive_file")),
+        "unevictable": memory(raw.stat("unevictable", "unevictable")),
+    }
+    want = {"slurm_job_memory_" + k: v for k, v in want.items()}
+    want.update({
+        "slurm_job_core_usage_total": cores,
+        "slurm_job_process_count": one(len(raw.processes())),
+        "slurm_job_threads_count": one(raw.alive(Process.threads), state="stopped"),
+        "slurm_job_process_usage_total": each(exes, 0, 0.05 if raw.strict else 1.5, exe=None),
+    })
+    for name in ("memory_total memory_usage power utilization sm_occupancy tensor fp64 fp32 "
+                 "fp16 pcie nvlink").split():
+        want["slurm_job_%s_gpu" % name] = NONE
+    want["slurm_job_utilization_gpu_memory"] = NONE
+    return want, {"slurmjobid": raw.job, "user": raw.user, "account": "physics"}
+
+
+def io(told, unit):
+    least, more = told
+    return [({}, least / unit, 0, (1e-6, more))]
+
+
+def jobs_exporter(raw):
+    cpu = raw.cpu_usec() / 1e6
+    cores = (each({c: n / 1e9 for c, n in raw.percpu().items()}, 0, 1e-6 + raw.slack, core=None)
+             if raw.v1 else [({}, cpu, 0.2, 1)])
+    threads = raw.alive(Process.threads)
+    rss = (raw.alive(lambda p: int(p.fields[24])) * PAGE if raw.strict else
+           raw.stat("rss", "anon") + raw.stat("mapped_file", "file_mapped"))
+    scratch = any(f.startswith(raw.scratch + "/") for f in raw.open_files())
+    return {
+        "jobs_spawned_processes": one(threads if raw.strict else len(raw.processes())),
+        "jobs_opened_files": one(len(raw.open_files())),
+        "jobs_thread_count": each(raw.by(Process.name, Process.threads), proc_name=None),
+        "jobs_user_time": one(raw.mode("user") / TICK, 0, 1 + 100 * raw.slack),
+        "jobs_system_time": one(raw.mode("system") / TICK, 0, 1 + 100 * raw.slack),
+        "jobs_cpu_time_core": cores,
+        "jobs_cpu_time_total": one(cpu, 0, 1e-5 + raw.slack),
+        "jobs_uses_scratch": one(int(scratch)),
+        "jobs_read_mb": io(raw.io("read_bytes"), MIB),
+        "jobs_write_mb": io(raw.io("write_bytes"), MIB),
+        "jobs_read_count": io(raw.io("syscr"), 1),
+        "jobs_write_count": io(raw.io("syscw"), 1),
+        "jobs_rss": one(rss / MIB, 0.02, 0.3),
+        # It stands still, and has for longer than what is looked at.
+        "jobs_cpu_percent": one(0, 0, 1e-6 + 10 * raw.slack),
+        "jobs_cpu_percent_per_core": one(0, 0, 1e-6 + 10 * raw.slack),
+        "jobs_gpus_used": NONE,
+    }, {"slurm_job": raw.job, "instance": os.uname().nodename.split(".")[0]}
+
+
+def usage(raw):
+    """What both cgroup_exporters and what came of them have."""
+    cpus = raw.cpus("cpuset.cpus") if raw.strict_v2 else raw.cpus()
+    limit = raw.limit("memory", "memory.limit_in_bytes", "memory.max")
+    used = int(raw.pick("memory", "memory.usage_in_bytes", "memory.current"))
+    want = {
+        "cpu_user_seconds": one(raw.mode("user"), 0, 2e-2 + raw.slack),
+        "cpu_system_seconds": one(raw.mode("system"), 0, 2e-2 + raw.slack),
+        "cpu_total_seconds": one(raw.cpu_usec() / 1e6, 0, 1e-5 + raw.slack),
+        "cpus": one(len(cpus)),
+        "memory_rss_bytes": memory(raw.stat("rss", "anon")),
+        "memory_cache_bytes": memory(raw.stat("cache", "file")),
+        "memory_used_bytes": memory(used),
+        "memory_total_bytes": one(limit),
+        "memory_fail_count": one(raw.fail_count()),
+        "memsw_fail_count": NONE,
+    }
+    if raw.v1:
+        both = raw.file("memory", "memory.memsw.usage_in_bytes")
+        want["memsw_used_bytes"] = memory(used if both is None else int(both))
+        want["memsw_total_bytes"] = one(
+            raw.limit("memory", "memory.memsw.limit_in_bytes", ""))
+        want["memsw_fail_count"] = one(raw.fails("memory.memsw.failcnt", ""))
+    else:
+        swap = int(raw.file("", "memory.swap.current") or 0)
+        most = raw.limit("", "", "memory.swap.max")
+        want["memsw_used_bytes"] = memory(swap if raw.strict else used + swap)
+        want["memsw_total_bytes"] = one(most if raw.strict else total(limit, most))
+    return want
+
+
+def zeros(raw, want):
+    for name in "memsw_used_bytes", "memsw_total_bytes", "memsw_fail_count":
+        if raw.strict_v2:
+            want[name] = one(0)
+    return want
+
+
+def cgroup_exporter(raw):
+    want = {"cgroup_" + k: v for k, v in usage(raw).items()}
+    cpus = raw.cpus("cpuset.cpus") if raw.strict_v2 else raw.cpus()
+    if raw.strict_v2:
+        want["cgroup_memory_rss_bytes"] = memory(raw.stat("", "anon") + raw.stat("", "file"))
+        if raw.limit("", "", "memory.swap.max") is None:
+            want["cgroup_memsw_total_bytes"] = one(2.0 ** 64)
+    want.update({
+        "cgroup_cpu_info": one(1, cpus=",".join(map(str, cpus))),
+        "cgroup_info": one(1, username=raw.user, uid=raw.uid, jobid=raw.job),
+        "cgroup_process_exec_count": each(raw.by(lambda p: p.exe, lambda p: 1), exec=None),
+        "cgroup_exporter_collect_error": NONE,
+        "cgroup_exporter_build_info": one(1),
+    })
+    return want, {"cgroup": raw.group}
+
+
+def jobstats(raw):
+    want = {"cgroup_" + k: v for k, v in zeros(raw, usage(raw)).items()}
+    if raw.strict_v2:
+        want["cgroup_cpus"] = one(len(raw.cpus()))
+    shmem = raw.stat("shmem", "shmem")
+    want.update({
+        "cgroup_memory_shmem_bytes": memory(shmem),
+        "cgroup_uid": one(int(raw.uid)),
+        "cgroup_info": one(1, uid=raw.uid, username=raw.user),
+        "cgroup_exporter_collect_error": NONE,
+        "cgroup_exporter_build_info": one(1),
+    })
+    return want, {"jobid": raw.job}
+
+
+def batchjob_monitoring(raw):
+    want = {"batchjob_" + k: v for k, v in zeros(raw, usage(raw)).items()}
+    if raw.strict_v2:
+        want["batchjob_cpus"] = one(len(raw.cpus()))
+    for zone, joules, _ in ZONES:
+        want["batchjob_rapl_%s_joules_total" % zone] = one(joules, index="0")
+    want.update({
+        "batchjob_exporter_collect_error": NONE,
+        "batchjob_ipmi_dcmi_watts_total": one(415),
+        "batchjob_emissions_gCo2_kWh": one(56.25),
+        "batchjob_nvidia_gpu_jobid": NONE,
+        "batchjob_scrape_collector_duration_seconds": one(0, 0, 60, collector="cpu"),
+        "batchjob_scrape_collector_success": one(1, collector="cpu"),
+        "batchjob_exporter_build_info": one(1),
+    })
+    return want, {"jobid": raw.job, "batch": "slurm", "jobaccount": "physics", "jobuuid": None}
+
+
+def meminfo(key):
+    return next(int(line.split()[1]) * 1024 for line in text("/proc/meminfo").splitlines()
+                if line.startswith(key + ":"))
+
+
+def cores_of_node():
+    got = set()
+    for cpu in glob.glob("/sys/devices/system/cpu/cpu[0-9]*/topology"):
+        try:
+            got.add((text(cpu + "/physical_package_id"), text(cpu + "/core_id")))
+        except OSError:
+            pass
+    return len(got)
+
+
+def pressure(raw, name):
+    got = raw.file("", name) if not raw.v1 else None
+    full = [line for line in (got or "").splitlines() if line.startswith("full ")]
+    return int(full[0].rpartition("=")[2]) / 1e6 if full else None
+
+
+def ceems(raw):
+    gone = {"cpu_total_seconds"}
+    want = {"ceems_compute_unit_" + k: v for k, v in usage(raw).items() if k not in gone}
+    for mode in "user", "system":
+        want["ceems_compute_unit_cpu_%s_seconds_total" % mode] = want.pop(
+            "ceems_compute_unit_cpu_%s_seconds" % mode)
+    if raw.strict_v2:
+        want["ceems_compute_unit_cpus"] = one(len(raw.cpus()))
+    node = dict(hostname=os.uname().nodename)
+    modes = text("/proc/stat").split("\n", 1)[0].split()[1:9]
+    cpus = os.sysconf("SC_NPROCESSORS_ONLN")
+    want.update({
+        "ceems_compute_units": one(1),
+        "ceems_compute_unit_cpu_psi_seconds": one(pressure(raw, "cpu.pressure"), 0.05, 0.1),
+        "ceems_compute_unit_memory_psi_seconds": one(pressure(raw, "memory.pressure"), 0.05, 0.1),
+        "ceems_compute_unit_gpu_index_flag": NONE,
+        "ceems_compute_unit_gpu_sm_count": NONE,
+        "ceems_cpu_seconds_total": [
+            (dict(node, mode=m), int(n) * TICK, 0, 10 * cpus)
+            for m, n in zip("user nice system idle iowait irq softirq steal".split(), modes)],
+        "ceems_cpu_count": one(cpus, **node),
+        "ceems_cpu_per_core_count": one(cpus // cores_of_node(), **node) if cores_of_node() else NONE,
+        "ceems_meminfo_MemTotal_bytes": one(meminfo("MemTotal"), **node),
+        "ceems_meminfo_MemFree_bytes": one(meminfo("MemFree"), 0.5, 1 << 30, **node),
+        "ceems_meminfo_MemAvailable_bytes": one(meminfo("MemAvailable"), 0.5, 1 << 30, **node),
+        "ceems_cray_pm_counters_energy_joules": one(7, domain="node"),
+        "ceems_cray_pm_counters_power_watts": one(300, domain="node"),
+        "ceems_cray_pm_counters_power_limit_watts": one(900, domain="node"),
+        # Of a BMC: the meters have tests of their own.
+        "ceems_ipmi_dcmi_current_watts": NONE,
+        "ceems_redfish_current_watts": NONE,
+        "ceems_emissions_gCo2_kWh": one(56.25, provider="constant"),
+        "ceems_scrape_collector_duration_seconds": one(0, 0, 60, collector="cpu"),
+        "ceems_scrape_collector_success": one(1, collector="cpu"),
+        "ceems_exporter_build_info": one(1),
+    })
+    for zone, joules, limit in ZONES:
+        want["ceems_rapl_%s_joules_total" % zone] = one(joules, index="0", **node)
+        want["ceems_rapl_%s_power_limit_watts_total" % zone] = one(limit, index="0", **node)
+    return want, {"uuid": raw.job, "manager": "slurm", "hostname": node["hostname"]}
+
+
+TABLES = {"slurm-job-exporter": slurm_job_exporter, "jobs_exporter": jobs_exporter,
+          "cgroup_exporter": cgroup_exporter, "jobstats": jobstats,
+          "batchjob_monitoring": batchjob_monitoring, "ceems": ceems}
+# The labels that say which job a sample is of.
+IDS = "slurmjobid", "slurm_job", "jobid", "uuid", "cgroup"
+
+
+def of_job(labels, ident):
+    return all(labels.get(k) == v for k, v in ident.items() if k in labels and v is not None)
+
+
+def right(samples, want, ident):
+    """Every sample that is wanted, and no other; "" or what is wrong."""
+    got = [(labels, value) for labels, value in samples
+           if of_job(labels, ident) and not labels.get("step") and not labels.get("task")]
+    if len(want) == 1 and not want[0][0] and len(got) > 1:
+        got = [({}, sum(v for _, v in got))]  # of all CPUs
+    for labels, value, rel, absolute in want:
+        fits = [v for have, v in got if all(have.get(k) == x for k, x in labels.items())]
+        if len(fits) != 1:
+            return "%d samples with %s, not one" % (len(fits), labels)
+        if not near(fits[0], value, rel, absolute):
+            return "%s is %r, want %r" % (labels, fits[0], value)
+    more = [g for g in got if not any(all(g[0].get(k) == x for k, x in w[0].items())
+                                      for w in want)]
+    # A state that nothing is in any more is 0; collectors are many.
+    more = [g for g in more if g[1] != 0 and "collector" not in g[0]
+            and g[0].get("exe") != "(other)"]
+    return "" if not more else "surplus: %s" % more
+
+
+def check_page(url, dialect, raw):
+    families, samples = fetch(url, dialect)
+    want, ident = TABLES[dialect](raw)
+    for name in families:
+        if name not in want:
+            say(False, "%s: %s" % (dialect, name), "it is in no table")
+    labelled = {n: [(labels, v) for m, labels, v in samples if m == n] for n in want}
+    bad = 0
+    for name, expected in want.items():
+        if expected is NONE:
+            bad += not say(not labelled[name], "%s has no %s" % (dialect, name),
+                           str(labelled[name]))
+            continue
+        why = right(labelled[name], expected, ident)
+        # Once more: what the node as a whole does goes on.
+        bad += not say(not why, "%s: %s" % (dialect, name), why)
+        for labels, _ in labelled[name]:
+            missing = [k for k in ident if k not in labels and any(i in labels for i in IDS)]
+            if missing and not (dialect == "jobstats" and name in ("cgroup_uid", "cgroup_info")):
+                say(False, "%s: labels of %s" % (dialect, name), "no %s" % missing)
+    return bad
+
+
+def check(url, options, dirs):
+    raw = Raw(options, dirs)
+    return any([check_page(url, d, raw) for d in TABLES])
+
+
+# --- while it runs --------------------------------------------------------------
+
+def percent(url, job, name="jobs_cpu_percent"):
+    _, samples = fetch(url, "jobs_exporter")
+    got = [v for n, labels, v in samples if n == name and labels["slurm_job"] == job]
+    return got[0] if got else None
+
+
+def rate(url, job, counter):
+    """Between two looks with nobody else's in between: no less than what was used
+    from behind the first to before the second, over the longest that may be."""
+    def look():
+        before = time.monotonic(), counter()
+        value = percent(url, job)
+        return before, value, (time.monotonic(), counter())
+    time.sleep(11)
+    first = look()
+    time.sleep(3)
+    say(percent(url, job) == first[1], "who asks in between gets the same", "it differs")
+    time.sleep(8)
+    second = look()
+    least = (second[0][1] - first[2][1]) / (second[2][0] - first[0][0]) / 1e7
+    most = (second[2][1] - first[0][1]) / (second[0][0] - first[2][0]) / 1e7
+    got = second[1]
+    say(got is not None and least * 0.98 <= got <= most * 1.02,
+        "jobs_cpu_percent is the job's CPU time over time (%s)" % got,
+        "got %s, want %s to %s" % (got, least, most))
+    return 0
+
+
+# --- meters ----------------------------------------------------------------------
+
+# Name of the zone in the pages; what it counts while we look, in J; its limit.
+ZONES = [("package", 5, 250), ("core", 3, 120), ("uncore", 1, 60), ("dram", 2, 30), ("psys", 9, 400)]
+NODES = {"package": "intel-rapl:0", "core": "intel-rapl:0/intel-rapl:0:0",
+         "uncore": "intel-rapl:0/intel-rapl:0:1", "dram": "intel-rapl:0/intel-rapl:0:2",
+         "psys": "intel-rapl:1"}
+
+
+def write(path, what):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.write("%s\n" % what)
+
+
+def meters(where):
+    again = os.path.exists(where + "/class")
+    for zone, joules, limit in ZONES:
+        base = "%s/class/powercap/intel-rapl/%s" % (where, NODES[zone])
+        write(base + "/energy_uj", 10 ** 9 + (joules * 10 ** 6 if again else 0))
+        if again:
+            continue
+        write(base + "/name", "package-0" if zone == "package" else zone)
+        write(base + "/enabled", 1)
+        write(base + "/max_energy_range_uj", 2 ** 40)
+        write(base + "/constraint_0_name", "long_term")
+        write(base + "/constraint_0_power_limit_uw", limit * 10 ** 6)
+        write(base + "/constraint_0_max_power_uw", limit * 10 ** 6)
+    write(where + "/cray/pm_counters/energy", "%d J 1700000000000000 us" % (107 if again else 100))
+    if again:
+        return 0
+    write(where + "/class/powercap/intel-rapl/enabled", 1)
+    write(where + "/cray/pm_counters/power", "300 W 1700000000000000 us")
+    write(where + "/cray/pm_counters/power_cap", "900 W")
+    os.makedirs(where + "/devices/system")
+    os.symlink("/sys/devices/system/cpu", where + "/devices/system/cpu")
+    return 0
+
+
+def main(argv):
+    if argv[0] == "meters":
+        return meters(argv[1])
+    if argv[0] == "rate":
+        return rate(argv[1], argv[2], lambda: int(text(argv[3])) if argv[4] == "v1" else 1000 * int(
+            next(line.split()[1] for line in text(argv[3]).splitlines()
+                 if line.startswith("usage_usec"))))
+    options = dict(a.split("=", 1) for a in argv[2:] if "=" in a and not a.startswith("/"))
+    dirs = [a for a in argv[2:] if a.startswith("/")]
+    return check(argv[1], options, dirs)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

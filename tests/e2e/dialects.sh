@@ -110,7 +110,7 @@ dirs=$(cg_paths "$nobody" $id)
 held_still() { # url strict?
     # shellcheck disable=SC2086
     absorb node check "$1" version=$cg_version strict="$2" job=$id uid="$nobody" \
-        user=nobody group="$(cgroup_of_job)" scratch="$tmp" slack=0 $dirs
+        user=nobody group="$(cgroup_of_job)" scratch="$tmp" slack=0 alone=1 $dirs
 }
 note "as is right"
 held_still "$url" 0

@@ -7,8 +7,9 @@ family that the originals have, for one job that stands still.
   dialects_node.py rate URL JOB FILE v1|v2   jobs_cpu_percent while it runs; FILE has
                                  the CPU time of the job
   dialects_node.py check URL version=v1|v2 strict=0|1 job= uid= user= group=
-                   scratch= slack=SECONDS DIRECTORY...   of the job's cgroup; slack
-                                 is how much CPU time it may use meanwhile
+                   scratch= slack=SECONDS alone=0|1 DIRECTORY...   of the job's
+                                 cgroup; slack is how much CPU time it may use
+                                 meanwhile, alone that there is no other job
 
 Prints "ok - ..." and "not ok - ...".  A family of a table below that is not on
 its page is a failure, and so is one on the page that is in no table."""
@@ -397,7 +398,7 @@ def ceems(raw):
     modes = text("/proc/stat").split("\n", 1)[0].split()[1:9]
     cpus = os.sysconf("SC_NPROCESSORS_ONLN")
     want.update({
-        "ceems_compute_units": one(1),
+        "ceems_compute_units": io((1, 0 if raw.alone == "1" else math.inf), 1),
         "ceems_compute_unit_cpu_psi_seconds": one(pressure(raw, "cpu.pressure"), 0.05, 0.1),
         "ceems_compute_unit_memory_psi_seconds": one(pressure(raw, "memory.pressure"), 0.05, 0.1),
         "ceems_compute_unit_gpu_index_flag": NONE,

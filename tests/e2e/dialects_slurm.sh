@@ -1,9 +1,10 @@
 #!/bin/bash
-# The names of other exporters, and tracing, for a job of a real Slurm: what only
-# a scheduler makes so, as users, accounts, ids and paths.  The figures are held
-# against the kernel in dialects.sh.  Needs root, Slurm's packages and cgroups that
-# can be written.  TAP; about half a minute.
+# The names of other exporters, and tracing, for a job of a real Slurm: users,
+# accounts, ids and paths as a scheduler makes them, and, as in dialects.sh, every
+# family of every page against the kernel's files.  Needs root, Slurm's packages and
+# cgroups that can be written.  TAP; a minute and a half.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/dialects_lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "not root"
 missing=$("$top/tests/deps" -n test slurm) ||
@@ -22,14 +23,13 @@ later "$sandbox purge"
     { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
 pass "Slurm runs, cgroups $SLURM_SANDBOX_CGROUP"
 
-start_exporter --web.dialect=slurm-job-exporter --collector.steps=steps \
-    --trace.enabled --sample.slow=1
+start_both --trace.enabled
 page() { curl -sSf --max-time 20 "$url/metrics/$1" >"$tmp/page"; }
 
 cp "$top/examples/batchjob_trace.sh" "$work" "$tmp"
 cat >"$tmp/job.sh" <<END
 #!/bin/sh
-srun -n 1 $tmp/batchjob_trace.sh -e ${url#http://} -r 1 $tmp/work -t 60 -m 20
+srun -n 1 $tmp/batchjob_trace.sh -e ${url#http://} -r 1 $tmp/work -t 600 -m 20
 END
 chmod 755 "$tmp/job.sh"
 job=$("$sandbox" as "$user" sbatch --parsable --account=physics --mem=200 -o /dev/null "$tmp/job.sh")
@@ -59,6 +59,47 @@ path=$($prom label "$tmp/page" cgroup cgroup_info jobid="$job")
 note "$path"
 check "the path that cgroup_exporter has is that of the job" \
     grep -qF ":$path/" "/proc/$pid/cgroup"
+
+# --- while it stands still ---------------------------------------------------
+
+# Its directories, in each hierarchy that has one.
+version=$SLURM_SANDBOX_CGROUP dirs=
+while IFS=: read -r _ controllers at; do
+    at=${at%%"/job_$job"*}/job_$job
+    case $version:$controllers in
+    v2:) dirs=/sys/fs/cgroup$at ;;
+    v1:*)
+        for c in ${controllers//,/ }; do
+            [ ! -d "/sys/fs/cgroup/$c$at" ] || dirs="$dirs /sys/fs/cgroup/$c$at"
+        done
+        ;;
+    esac
+done <"/proc/$pid/cgroup"
+of_job() { # its processes, but those of the batch system
+    local p
+    # shellcheck disable=SC2086
+    for p in $(find $dirs -name cgroup.procs -exec cat {} + | sort -nu); do
+        grep -q '^slurmstepd' "/proc/$p/comm" || echo "$p"
+    done
+}
+node meters "$tmp/sys" # they count on
+# shellcheck disable=SC2046
+kill -STOP $(of_job)
+stand_still
+held_still() { # url strict?
+    # shellcheck disable=SC2086
+    absorb node check "$1" version=$version strict="$2" job="$job" \
+        uid="$(id -u "$user")" user="$user" group="$path" scratch=/nowhere \
+        slack=0.2 alone=0 $dirs
+}
+note "as is right"
+held_still "$right_url" 0
+note "as the originals err"
+held_still "$strict_url" 1
+# shellcheck disable=SC2046
+kill -CONT $(of_job)
+stop "$strict_exporter"
+
 "$sandbox" as "$user" scancel "$job"
 check "when it has gone, so have its levels" wait_for 30 shows_not slurm_job_memory_usage slurmjobid="$job"
 check "and what was traced" wait_for 20 shows_not slurm_proc_pid jobid="$job"

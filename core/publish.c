@@ -115,10 +115,10 @@ static struct bj_list publish_steps(const struct bj_track *t,
     return (struct bj_list){v, n};
 }
 
+/* job is zeroed, as all of the arena is. */
 static void publish_job(struct bj_core *core, const struct bj_track *t,
                         struct bj_arena *a, struct bj_job *job)
 {
-    memset(job, 0, sizeof(*job));
     memset(&job->proc, 0xff, sizeof(job->proc));
     job->ident = bj_ident_ref(t->ident);
     job->use = t->unit.use;

@@ -2,7 +2,7 @@
 # starts from what lies in tests/fuzz/seeds/fuzz_NAME and knows the words of
 # tests/fuzz/fuzz_NAME.dict, where there are such.
 #
-#   make fuzz                  run each for FUZZ_SECONDS
+#   make fuzz                  run each for FUZZ_SECONDS; -j2 -k -O: two at a time
 #   make $(O)/fuzz/fuzz_NAME   build one; its arguments are those of libFuzzer
 FUZZ_CC      ?= clang
 FUZZ_SECONDS ?= 5
@@ -35,10 +35,12 @@ $(addprefix $(O)/fuzz/,$(FUZZ)): $(O)/fuzz/%: $(O)/fuzz/obj/tests/fuzz/%.o \
 FUZZ_RUN := $(addprefix fuzz-run-,$(FUZZ))
 $(FUZZ_RUN): fuzz-run-%: $(O)/fuzz/%
 	@mkdir -p $(O)/fuzz/corpus/$*
-	$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
+	@$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
 	    -verbosity=0 -artifact_prefix=$(O)/fuzz/ \
 	    $(addprefix -dict=,$(wildcard tests/fuzz/$*.dict)) \
-	    $(O)/fuzz/corpus/$* $(wildcard tests/fuzz/seeds/$*)
+	    $(O)/fuzz/corpus/$* $(wildcard tests/fuzz/seeds/$*) && \
+	    echo "ok - $* finds nothing in $(FUZZ_SECONDS) s" || \
+	    { echo "not ok - $* finds something"; false; }
 
 fuzz: $(FUZZ_RUN)
 

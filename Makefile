@@ -14,6 +14,7 @@ REVISION := $(shell grep -v Format packaging/revision | cut -c1-12 | grep . || \
               git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
 O       ?= build
+$(if $(filter-out 1,$(words $(O))),$(error O='$(O)': a folder without blanks in its name, please))
 prefix  ?= /usr/local
 CC      ?= cc
 CFLAGS  ?= $(if $(SAN),-O1,-O2) -g

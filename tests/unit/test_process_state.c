@@ -10,6 +10,7 @@
 /* What a test and its processes share. */
 struct shared {
     atomic_int threads; /* wanted, the leader not counted */
+    atomic_int seen;    /* what the leader has seen of that */
     atomic_int spin;    /* so many of them are to spin; the others sleep */
 };
 static struct shared *shared;
@@ -52,6 +53,7 @@ static pid_t spawn_threads(int threads)
                 pthread_detach(t);
             }
             n = want;
+            atomic_store(&shared->seen, want);
             usleep(1000);
         }
     }
@@ -62,6 +64,9 @@ static pid_t spawn_threads(int threads)
 static void set_threads(pid_t pid, int threads)
 {
     atomic_store(&shared->threads, threads);
+    /* The threads may all be gone before the leader has looked once. */
+    for (int i = 0; i < 10000 && atomic_load(&shared->seen) != threads; i++)
+        usleep(1000);
     rig_await(pid, THREADS, threads + 1);
 }
 

@@ -1,5 +1,7 @@
 #include "apiserver/prompool.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +237,11 @@ static void give_back(struct bj_prompool *p, struct bj_prom *client)
     p->busy--;
     p->idle[p->idles++] = client;
     pthread_mutex_unlock(&p->lock);
+}
+
+bool bj_prompool_late(const struct bj_prompool *p, uint64_t since_usec)
+{
+    return bj_clock_boot_usec() - since_usec > p->conf.timeout_usec;
 }
 
 int bj_prompool_ask(struct bj_prompool *p, const char *query,

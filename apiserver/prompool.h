@@ -33,6 +33,10 @@ struct bj_prompool_range {
     int64_t from, to, step;
 };
 
+/* Has somebody who came at since_usec (CLOCK_BOOTTIME) waited for his turn for
+ * as long as one question may take?  Then those before him got no answer. */
+bool bj_prompool_late(const struct bj_prompool *p, uint64_t since_usec);
+
 /* Ask for a range and wait.  -EBUSY: as many questions as there may be are
  * being asked; else as bj_prom_range. */
 int bj_prompool_ask(struct bj_prompool *p, const char *query,

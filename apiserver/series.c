@@ -7,6 +7,7 @@
 #include "apiserver/page.h"
 #include "apiserver/series_work.h"
 #include "apiserver/server.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,6 +178,7 @@ static int on_series(struct bj_call *c)
         return bj_err_set(&c->err, -ENOMEM, "series");
     w->server = c->api->server;
     w->prom = bj_prompool_ref(c->api->prom);
+    w->since_usec = bj_clock_boot_usec();
     r = prepare(c, &p, w);
     if (r == 0)
         c->work = w;
@@ -395,10 +397,12 @@ static int failed(struct bj_call *c, const struct bj_series_work *w, int code)
     if (code == -ENOMEM)
         return code;
     bj_call_log(c, "prometheus");
-    if (code == -EBUSY)
+    if (code == -EBUSY) {
+        bj_call_header(c, "Retry-After", "1");
         return bj_call_refuse(c, 503,
                               "Too many time series are being asked for just "
                               "now.");
+    }
     if (code == -ETIMEDOUT)
         return bj_call_refuse(c, 503,
                               "The Prometheus server took too long; ask for "
@@ -418,15 +422,24 @@ static int write_answer(struct bj_call *c, const struct bj_series_work *w)
     return r;
 }
 
-/* May wait for as long as prometheus.timeout says. */
+static int ask_prometheus(struct bj_call *c, struct bj_series_work *w)
+{
+    /* Behind questions that it does not answer, or for nobody. */
+    if (bj_prompool_late(w->prom, w->since_usec) || bj_http_given_up(c->req))
+        return bj_err_set(&c->err, -EBUSY,
+                          "prometheus: others are waited for too long");
+    return bj_prompool_ask(
+        w->prom, w->query.p, &w->range,
+        &(struct bj_prom_sink){.ctx = w, .series = take_series}, &c->err);
+}
+
+/* May wait for as long as prometheus.timeout says, twice with the turn. */
 static int after_series(struct bj_call *c)
 {
     struct bj_series_work *w = c->work;
     int r = 0;
     if (w->points > 0 && w->metrics > 0)
-        r = bj_prompool_ask(
-            w->prom, w->query.p, &w->range,
-            &(struct bj_prom_sink){.ctx = w, .series = take_series}, &c->err);
+        r = ask_prometheus(c, w);
     r = r == 0 ? write_answer(c, w) : failed(c, w, r);
     free_work(w);
     c->work = NULL;

@@ -204,8 +204,9 @@ def one_panel(site, name, p, metrics):
                 if x["id"] == "unit"],
             "transformations": p.get("transformations", [])}
     names = {f["name"] for t in p["targets"] for f in t.get("fields", [])}
+    names |= {t.get("legendFormat") for t in p["targets"]}
     for o in p["fieldConfig"]["overrides"]:
-        check(o["matcher"]["options"] in names, where + ": %s is a column"
+        check(o["matcher"]["options"] in names, where + ": %s is a column or a curve"
               % o["matcher"]["options"], names)
     if p.get("transformations") and all(results):
         case["tables"] = tables_of(p, results)

@@ -92,8 +92,9 @@ struct bj_ident_query {
 struct bj_ident_ask;
 struct bj_resolver;
 
-/* Start the resolver with a thread from the host.  What it needs of conf is
- * copied; host must outlive the call only. */
+/* Start the resolver with a thread from the host; one that hangs is left behind
+ * after a while, and another goes on.  What it needs of conf and host is
+ * copied; host's ctx must live until bj_resolver_free. */
 int bj_resolver_new(const struct bj_conf *conf, const struct bj_host *host,
                     struct bj_resolver **ret, struct bj_err *err);
 /* Stop it.  Waits two seconds at most for its thread: one that is stuck in the
@@ -115,10 +116,12 @@ struct bj_ident *bj_ident_ask_answer(struct bj_ident_ask *ask);
 /* Drop the question, answered or not.  NULL is fine. */
 void bj_ident_ask_drop(struct bj_ident_ask *ask);
 
-/* Counters of the resolver, for its batchjob_collector_* rows. */
+/* Counters of the resolver, for its batchjob_collector_* rows.  To be read now
+ * and then: this and asking also look whether the thread hangs. */
 struct bj_resolver_stat {
     uint64_t answered, faults; /* since the start */
-    uint64_t waiting;          /* now; the one being answered counts */
+    uint64_t waiting;          /* now; the one being answered counts,
+                                  until its thread is left behind */
 };
 void bj_resolver_stat(struct bj_resolver *r, struct bj_resolver_stat *ret);
 

@@ -1,12 +1,12 @@
 #include "core/find/resolver.h"
 
-#include "base/clock.h"
 #include "base/wait.h"
 #include "core/find/ident_find.h"
+#include "core/relay.h"
 
 #include <stdlib.h>
 
-enum { QUEUE_MAX = 16384, STOP_SEC = 2, SEEN = 64 };
+enum { QUEUE_MAX = 16384, SEEN = 64 };
 
 /* A question.  The asker and the queue hold a reference each. */
 struct bj_ident_ask {
@@ -18,18 +18,14 @@ struct bj_ident_ask {
     char text[]; /* what q points to; directories are terminated */
 };
 
-/* The caller and the thread hold a reference each, so that a thread that comes
- * back after it was given up finds everything in its place. */
 struct bj_resolver {
-    atomic_uint refs;
-    pthread_t thread;
+    struct bj_relay relay;
     struct bj_conf conf; /* own copy of what the search needs */
     struct bj_users *users;
-    pthread_mutex_t lock;
-    pthread_cond_t asked, done; /* done: answered, or the thread ended */
     /* under lock */
     struct bj_ident_ask *first, *last;
-    bool stop, ended, fault_new;
+    struct bj_ident_ask *now; /* the one that the thread is at */
+    bool fault_new;
     struct bj_err fault;
     uint32_t seen[SEEN]; /* hashes of the last messages */
     unsigned nseen;
@@ -42,15 +38,6 @@ static void ask_unref(struct bj_ident_ask *ask)
         return;
     bj_ident_unref(atomic_load(&ask->answer));
     free(ask);
-}
-
-static void queue_clear(struct bj_resolver *r)
-{
-    for (struct bj_ident_ask *a = r->first, *next; a; a = next) {
-        next = a->next;
-        ask_unref(a);
-    }
-    r->first = r->last = NULL;
 }
 
 static void conf_free(struct bj_conf *conf)
@@ -80,13 +67,13 @@ static int conf_copy(struct bj_conf *to, const struct bj_conf *from)
     return 0;
 }
 
-static void resolver_unref(struct bj_resolver *r)
+static void gone(struct bj_relay *relay)
 {
-    if (atomic_fetch_sub(&r->refs, 1) != 1)
-        return;
-    queue_clear(r);
-    pthread_cond_destroy(&r->asked);
-    bj_wait_destroy(&r->lock, &r->done);
+    struct bj_resolver *r = (struct bj_resolver *)relay;
+    for (struct bj_ident_ask *a = r->first, *next; a; a = next) {
+        next = a->next;
+        ask_unref(a);
+    }
     bj_users_free(r->users);
     conf_free(&r->conf);
     free(r);
@@ -114,96 +101,105 @@ static bool is_news(struct bj_resolver *r, const struct bj_err *err)
     return true;
 }
 
-static void note_fault(void *ctx, const struct bj_err *err)
+/* Under lock. */
+static void take_fault(struct bj_resolver *r, const struct bj_err *err)
 {
-    struct bj_resolver *r = ctx;
     struct bj_err e = *err;
     one_line(&e);
-    pthread_mutex_lock(&r->lock);
     r->stat.faults++;
     if (is_news(r, &e)) {
         r->fault = e;
         r->fault_new = true;
     }
-    pthread_mutex_unlock(&r->lock);
 }
 
-/* Take the next question off the queue; NULL when it is time to stop. */
-static struct bj_ident_ask *next_ask(struct bj_resolver *r)
+static void note_fault(void *ctx, const struct bj_err *err)
 {
-    pthread_mutex_lock(&r->lock);
-    while (!r->first && !r->stop)
-        pthread_cond_wait(&r->asked, &r->lock);
-    struct bj_ident_ask *a = r->stop ? NULL : r->first;
-    if (a) {
-        r->first = a->next;
-        if (!r->first)
-            r->last = NULL;
-    }
-    pthread_mutex_unlock(&r->lock);
-    return a;
+    struct bj_resolver *r = ctx;
+    pthread_mutex_lock(&r->relay.lock);
+    take_fault(r, err);
+    pthread_mutex_unlock(&r->relay.lock);
 }
 
-static void answer(struct bj_resolver *r, struct bj_ident_ask *a)
+/* Under lock: one question less to wait for. */
+static void settled(struct bj_resolver *r)
 {
+    r->now = NULL;
+    if (--r->stat.waiting == 0)
+        pthread_cond_broadcast(&r->relay.change);
+}
+
+/* One that comes when nobody waits for it any more is an answer, too. */
+static bool answer(struct bj_worker *w, struct bj_ident_ask *a)
+{
+    struct bj_resolver *r = (struct bj_resolver *)w->relay;
     const struct bj_ident_sources src = {&r->conf, r->users, note_fault, r};
+    r->first = a->next;
+    if (!r->first)
+        r->last = NULL;
+    r->now = a;
+    bj_worker_away(w);
     bool dropped = atomic_load(&a->dropped);
     struct bj_ident *id = dropped ? NULL : bj_ident_find(&src, &a->q);
     atomic_store(&a->answer, id);
-    ask_unref(a);
-    pthread_mutex_lock(&r->lock);
+    bool ours = bj_worker_back(w);
     r->stat.answered += id != NULL;
-    if (--r->stat.waiting == 0)
-        pthread_cond_broadcast(&r->done);
-    pthread_mutex_unlock(&r->lock);
+    ask_unref(a);
+    if (ours)
+        settled(r);
+    return ours;
 }
 
-static void *run(void *arg)
+static bool serve(struct bj_worker *w)
 {
-    struct bj_resolver *r = arg;
-    struct bj_ident_ask *a;
-    while ((a = next_ask(r)))
-        answer(r, a);
-    pthread_mutex_lock(&r->lock);
-    r->ended = true;
-    pthread_cond_broadcast(&r->done);
-    pthread_mutex_unlock(&r->lock);
-    resolver_unref(r);
-    return NULL;
+    struct bj_resolver *r = (struct bj_resolver *)w->relay;
+    if (r->first)
+        return answer(w, r->first);
+    bj_wait_until(&r->relay.change, &r->relay.lock, UINT64_MAX);
+    return true;
 }
 
-static int init_sync(struct bj_resolver *r)
+/* Under lock.  What hangs keeps one job from its names, not the others. */
+static void relieve(struct bj_resolver *r)
 {
-    if (bj_wait_init(&r->lock, &r->done) < 0)
-        return -ENOMEM;
-    if (pthread_cond_init(&r->asked, NULL) == 0)
-        return 0;
-    bj_wait_destroy(&r->lock, &r->done);
-    return -ENOMEM;
+    if (bj_relay_relieve(&r->relay)) {
+        const struct bj_ident_query *q = &r->now->q;
+        struct bj_slice id = q->f[BJ_ID_JOBID];
+        struct bj_err err = {0};
+        bj_err_set(&err, -ETIMEDOUT,
+                   "job %s: the user database hangs, or a process that is "
+                   "stuck: going on without",
+                   id.n > 0 ? id.p : q->dirs[0].p);
+        take_fault(r, &err);
+        settled(r);
+    }
+    if (r->first)
+        bj_relay_start(&r->relay); /* if there was no memory for one before */
 }
 
 int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
-                         const struct bj_userdb *users,
+                         const struct bj_userdb *users, uint64_t stuck_usec,
                          struct bj_resolver **ret, struct bj_err *err)
 {
+    static const struct bj_relay_work work = {
+        .worker_size = sizeof(struct bj_worker), .serve = serve, .gone = gone};
     struct bj_resolver *r = calloc(1, sizeof(*r));
-    if (!r || init_sync(r) < 0) {
+    if (!r ||
+        bj_relay_init(&r->relay, &work, "bj-resolver", host, stuck_usec) < 0) {
         free(r);
         return bj_err_set(err, -ENOMEM, "start the resolver");
     }
-    atomic_init(&r->refs, 1);
     int e = conf_copy(&r->conf, conf);
     r->users = bj_users_new(users);
     if (!r->users)
         e = -ENOMEM;
     if (e == 0) {
-        atomic_fetch_add(&r->refs, 1); /* the thread's */
-        e = host->thread(host->ctx, &r->thread, run, r, "bj-resolver");
-        if (e < 0)
-            atomic_fetch_sub(&r->refs, 1);
+        pthread_mutex_lock(&r->relay.lock);
+        e = bj_relay_start(&r->relay);
+        pthread_mutex_unlock(&r->relay.lock);
     }
     if (e < 0) {
-        resolver_unref(r);
+        bj_resolver_free(r);
         return bj_err_set(err, e, "start the resolver");
     }
     *ret = r;
@@ -213,27 +209,13 @@ int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
 int bj_resolver_new(const struct bj_conf *conf, const struct bj_host *host,
                     struct bj_resolver **ret, struct bj_err *err)
 {
-    return bj_resolver_new_with(conf, host, &bj_userdb_system, ret, err);
+    return bj_resolver_new_with(conf, host, &bj_userdb_system, 0, ret, err);
 }
 
 void bj_resolver_free(struct bj_resolver *r)
 {
-    if (!r)
-        return;
-    uint64_t end = bj_clock_boot_usec() + STOP_SEC * 1000000;
-    pthread_mutex_lock(&r->lock);
-    r->stop = true;
-    pthread_cond_broadcast(&r->asked);
-    while (!r->ended && bj_wait_until(&r->done, &r->lock, end))
-        ;
-    bool ended = r->ended;
-    queue_clear(r);
-    pthread_mutex_unlock(&r->lock);
-    if (ended)
-        pthread_join(r->thread, NULL);
-    else
-        pthread_detach(r->thread);
-    resolver_unref(r);
+    if (r)
+        bj_relay_free(&r->relay);
 }
 
 static struct bj_slice copy(char **to, struct bj_slice s)
@@ -275,7 +257,8 @@ struct bj_ident_ask *bj_resolver_ask(struct bj_resolver *r,
     struct bj_ident_ask *a = ask_new(q);
     if (!a)
         return NULL;
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->relay.lock);
+    relieve(r);
     bool full = r->stat.waiting >= QUEUE_MAX;
     if (!full) {
         if (r->last)
@@ -284,9 +267,9 @@ struct bj_ident_ask *bj_resolver_ask(struct bj_resolver *r,
             r->first = a;
         r->last = a;
         r->stat.waiting++;
-        pthread_cond_signal(&r->asked);
+        pthread_cond_broadcast(&r->relay.change);
     }
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->relay.lock);
     if (full) {
         free(a);
         return NULL;
@@ -296,11 +279,11 @@ struct bj_ident_ask *bj_resolver_ask(struct bj_resolver *r,
 
 void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec)
 {
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->relay.lock);
     while (r->stat.waiting > 0 &&
-           bj_wait_until(&r->done, &r->lock, deadline_usec))
+           bj_wait_until(&r->relay.change, &r->relay.lock, deadline_usec))
         ;
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->relay.lock);
 }
 
 struct bj_ident *bj_ident_ask_answer(struct bj_ident_ask *ask)
@@ -319,18 +302,19 @@ void bj_ident_ask_drop(struct bj_ident_ask *ask)
 
 void bj_resolver_stat(struct bj_resolver *r, struct bj_resolver_stat *ret)
 {
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->relay.lock);
+    relieve(r);
     *ret = r->stat;
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->relay.lock);
 }
 
 bool bj_resolver_fault(struct bj_resolver *r, struct bj_err *ret)
 {
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->relay.lock);
     bool is_new = r->fault_new;
     if (is_new)
         *ret = r->fault;
     r->fault_new = false;
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->relay.lock);
     return is_new;
 }

@@ -6,9 +6,10 @@
 #include "core/find/users.h"
 
 /* bj_resolver_new with another user database.  users is copied; its name call
- * comes from the resolver's thread. */
+ * comes from the resolver's threads, of which there may be several when it
+ * hangs for longer than stuck_usec (0: 10 s). */
 int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
-                         const struct bj_userdb *users,
+                         const struct bj_userdb *users, uint64_t stuck_usec,
                          struct bj_resolver **ret, struct bj_err *err);
 
 #endif

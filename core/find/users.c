@@ -1,6 +1,7 @@
 #include "core/find/users.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct user {
  * the slots are used, nothing is ever taken out alone. */
 struct bj_users {
     struct bj_userdb db;
+    pthread_mutex_t lock; /* not held while the database is asked */
     struct user *slots;
     size_t nslots, n;
 };
@@ -92,12 +94,13 @@ static int grow(struct bj_users *u)
 struct bj_users *bj_users_new(const struct bj_userdb *db)
 {
     struct bj_users *u = calloc(1, sizeof(*u));
-    if (u && grow(u) < 0) {
+    if (!u || grow(u) < 0 || pthread_mutex_init(&u->lock, NULL) != 0) {
+        if (u)
+            free(u->slots);
         free(u);
         return NULL;
     }
-    if (u)
-        u->db = *db;
+    u->db = *db;
     return u;
 }
 
@@ -106,6 +109,7 @@ void bj_users_free(struct bj_users *u)
     if (!u)
         return;
     forget_all(u);
+    pthread_mutex_destroy(&u->lock);
     free(u->slots);
     free(u);
 }
@@ -131,11 +135,9 @@ static struct user *entry(struct bj_users *u, uid_t uid)
     return e;
 }
 
-/* Ask the database and keep what it says. */
-static void look_up(struct bj_users *u, struct user *e, uint64_t now_usec)
+/* Keep what the database says. */
+static void keep(struct user *e, int r, const char *name, uint64_t now_usec)
 {
-    char name[BJ_USER_NAME_CAP];
-    int r = u->db.name(u->db.ctx, e->uid, name, sizeof(name));
     char *copy = r == 0 ? strdup(name) : NULL;
     if (r == 0 && !copy)
         r = -ENOMEM;
@@ -143,19 +145,28 @@ static void look_up(struct bj_users *u, struct user *e, uint64_t now_usec)
         free(e->name);
         e->name = copy;
     }
-    uint64_t keep = r == 0 ? BJ_USERS_KEEP_SEC : BJ_USERS_RETRY_SEC;
-    e->until_usec = now_usec + keep * 1000000;
+    uint64_t sec = r == 0 ? BJ_USERS_KEEP_SEC : BJ_USERS_RETRY_SEC;
+    e->until_usec = now_usec + sec * 1000000;
     e->result = e->name ? 0 : r;
 }
 
 int bj_users_name(struct bj_users *u, uid_t uid, uint64_t now_usec, char *buf)
 {
-    struct user *e = entry(u, uid);
-    if (!e)
-        return u->db.name(u->db.ctx, uid, buf, BJ_USER_NAME_CAP);
-    if (now_usec >= e->until_usec)
-        look_up(u, e, now_usec);
-    if (e->result == 0)
+    pthread_mutex_lock(&u->lock);
+    struct user *e = find_slot(u->slots, u->nslots, uid);
+    int r = 0;
+    if (!e->used || now_usec >= e->until_usec) {
+        pthread_mutex_unlock(&u->lock);
+        r = u->db.name(u->db.ctx, uid, buf, BJ_USER_NAME_CAP);
+        pthread_mutex_lock(&u->lock);
+        e = entry(u, uid); /* it may have moved */
+        if (e)
+            keep(e, r, buf, now_usec);
+    }
+    if (e)
+        r = e->result;
+    if (e && r == 0)
         memcpy(buf, e->name, strlen(e->name) + 1);
-    return e->result;
+    pthread_mutex_unlock(&u->lock);
+    return r;
 }

@@ -1,7 +1,7 @@
 /* Names of users, kept for a while.
  *
- * A lookup may go over the network and take as long as it likes: only the
- * thread of the resolver asks.  Not thread-safe. */
+ * A lookup may go over the network and take as long as it likes: only threads
+ * of the resolver ask.  Thread-safe, and one that hangs holds up no other. */
 #ifndef BJ_CORE_FIND_USERS_H
 #define BJ_CORE_FIND_USERS_H
 

@@ -1,11 +1,11 @@
 #include "core/gpu/asker.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/wait.h"
 #include "core/find/environ.h"
 #include "core/find/pids.h"
 #include "core/gpu/jobmap.h"
+#include "core/relay.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -13,14 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SECOND = 1000000,
-    STOP_SEC = 2,
-    PIDS = 512,
-    READS = 64,
-    DIRS = 4,
-    LEFT_MAX = 4 /* threads that are left behind at a time */
-};
+enum { PIDS = 512, READS = 64, DIRS = 4 };
 
 /* A question: of its asker until it is dropped, and of the thread until it is
  * answered. */
@@ -33,21 +26,15 @@ struct bj_gpu_ask {
 };
 
 struct bj_gpu_asker {
-    unsigned refs; /* under lock: owner and threads */
+    struct bj_relay relay;
     char *procfs, *map_dir;
     bool allots; /* it is the scheduler that is asked */
     char *scheduler_path, *slurm_conf;
     atomic_bool abort;
     struct bj_strv note_dirs;
-    struct bj_host host;
-    pthread_mutex_t lock;
-    pthread_cond_t change;
-    pthread_t thread;
-    bool threaded, ended, stop, notes_wanted, map_wanted;
-    unsigned turn, left;    /* of the present thread; others left behind */
-    uint64_t stuck_usec;    /* after so long a thread is left behind */
-    uint64_t busy_usec;     /* since when it is at something; 0: it is not */
-    struct bj_gpu_ask *now; /* the question that it is at, if it is one */
+    /* under lock */
+    bool notes_wanted, map_wanted;
+    struct bj_gpu_ask *now; /* the question that the thread is at, if any */
     struct bj_buf map;      /* while it is wanted */
     struct bj_gpu_ask *first, **last;
     struct bj_gpu_note *notes;
@@ -55,11 +42,9 @@ struct bj_gpu_asker {
     bool mapped, map_fails, allot_fails;
 };
 
-/* A thread.  One that comes back when another has its place touches nothing but
- * this. */
 struct worker {
+    struct bj_worker worker;
     struct bj_gpu_asker *a;
-    unsigned turn;
     char *environ;
     struct bj_gpu_note *read;
     struct bj_gpu_claim claim; /* that it is finding */
@@ -78,19 +63,14 @@ static void ask_unref(struct bj_gpu_ask *ask)
     free(ask);
 }
 
-/* With the lock, which is gone afterwards. */
-static void asker_unref(struct bj_gpu_asker *a)
+static void gone(struct bj_relay *relay)
 {
-    bool last = --a->refs == 0;
-    pthread_mutex_unlock(&a->lock);
-    if (!last)
-        return;
+    struct bj_gpu_asker *a = (struct bj_gpu_asker *)relay;
     while (a->first) {
         struct bj_gpu_ask *ask = a->first;
         a->first = ask->next;
         ask_unref(ask);
     }
-    bj_wait_destroy(&a->lock, &a->change);
     for (size_t i = 0; i < a->note_dirs.n; i++)
         free(a->note_dirs.v[i]);
     free(a->note_dirs.v);
@@ -123,26 +103,6 @@ static bool copy_conf(struct bj_gpu_asker *a,
         a->note_dirs.n += whole;
     }
     return whole;
-}
-
-int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
-                     const struct bj_host *host, struct bj_gpu_asker **ret)
-{
-    struct bj_gpu_asker *a = calloc(1, sizeof(*a));
-    if (!a || bj_wait_init(&a->lock, &a->change) < 0) {
-        free(a);
-        return -ENOMEM;
-    }
-    a->refs = 1;
-    a->host = *host;
-    a->stuck_usec = conf->stuck_usec ? conf->stuck_usec : 10 * SECOND;
-    a->last = &a->first;
-    if (!copy_conf(a, conf)) {
-        bj_gpu_asker_free(a);
-        return -ENOMEM;
-    }
-    *ret = a;
-    return 0;
 }
 
 /* --- the thread -----------------------------------------------------------*/
@@ -219,22 +179,13 @@ static size_t read_notes(struct worker *w)
     return n;
 }
 
-/* Under lock, which is left to do something that may block. */
-static void leave(struct worker *w)
-{
-    w->a->busy_usec = bj_clock_boot_usec();
-    pthread_mutex_unlock(&w->a->lock);
-}
-
 /* False when another thread has its place by now. */
 static bool come_back(struct worker *w)
 {
-    pthread_mutex_lock(&w->a->lock);
-    if (w->a->turn != w->turn)
-        return false;
-    w->a->busy_usec = 0;
-    w->a->now = NULL;
-    return true;
+    bool ours = bj_worker_back(&w->worker);
+    if (ours)
+        w->a->now = NULL;
+    return ours;
 }
 
 /* Under lock, which is left meanwhile: tell a fault once, until it is over. */
@@ -246,9 +197,10 @@ static void tell(struct bj_gpu_asker *a, bool fails, bool *told,
     *told = fails;
     if (!news)
         return;
-    pthread_mutex_unlock(&a->lock);
-    a->host.log(a->host.ctx, BJ_LOG_WARN, bj_err_text(err, text, sizeof(text)));
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_unlock(&a->relay.lock);
+    a->relay.host.log(a->relay.host.ctx, BJ_LOG_WARN,
+                      bj_err_text(err, text, sizeof(text)));
+    pthread_mutex_lock(&a->relay.lock);
 }
 
 static bool answer(struct worker *w)
@@ -262,7 +214,7 @@ static bool answer(struct worker *w)
         a->last = &a->first;
     a->now = ask;
     w->claim = (struct bj_gpu_claim){.environ = false};
-    leave(w);
+    bj_worker_away(&w->worker);
     if (a->allots)
         r = ask_scheduler(w, ask, &err);
     else
@@ -286,7 +238,7 @@ static bool write_map(struct worker *w)
     a->map = (struct bj_buf){0};
     a->map_wanted = false;
     a->mapped = true;
-    leave(w);
+    bj_worker_away(&w->worker);
     bool fails = bj_gpu_jobmap_sync(
                      a->map_dir, (struct bj_slice){map.p, map.len}, &err) < 0;
     bj_buf_free(&map);
@@ -300,7 +252,7 @@ static bool take_notes(struct worker *w)
 {
     struct bj_gpu_asker *a = w->a;
     a->notes_wanted = false;
-    leave(w);
+    bj_worker_away(&w->worker);
     size_t n = read_notes(w);
     if (!come_back(w))
         return false;
@@ -312,8 +264,9 @@ static bool take_notes(struct worker *w)
 }
 
 /* Under lock.  False when another thread has its place. */
-static bool serve(struct worker *w)
+static bool serve(struct bj_worker *worker)
 {
+    struct worker *w = (struct worker *)worker;
     struct bj_gpu_asker *a = w->a;
     if (a->first)
         return answer(w);
@@ -321,98 +274,67 @@ static bool serve(struct worker *w)
         return write_map(w);
     if (a->notes_wanted)
         return take_notes(w);
-    bj_wait_until(&a->change, &a->lock, UINT64_MAX);
+    bj_wait_until(&a->relay.change, &a->relay.lock, UINT64_MAX);
     return true;
 }
 
-static void *run(void *arg)
+/* Nobody looks any more: what the files say may soon be wrong. */
+static bool finish(struct bj_worker *worker)
 {
-    struct worker *w = arg;
-    struct bj_gpu_asker *a = w->a;
-    bool ours = true;
-    pthread_mutex_lock(&a->lock);
-    while (ours && !a->stop)
-        ours = serve(w);
-    /* Nobody looks any more: what the files say may soon be wrong. */
-    if (ours && a->mapped) {
-        bj_buf_free(&a->map);
-        ours = write_map(w);
-    }
-    if (ours) {
-        a->ended = true;
-        pthread_cond_broadcast(&a->change);
-    } else {
-        a->left--;
-    }
+    struct worker *w = (struct worker *)worker;
+    if (!w->a->mapped)
+        return true;
+    bj_buf_free(&w->a->map);
+    return write_map(w);
+}
+
+static bool hire(struct bj_worker *worker)
+{
+    struct worker *w = (struct worker *)worker;
+    w->a = (struct bj_gpu_asker *)worker->relay;
+    if (!w->a->notes)
+        w->a->notes = calloc(BJ_GPU_NOTES_MAX, sizeof(*w->a->notes));
+    w->environ = malloc(BJ_ENVIRON_CAP);
+    w->read = calloc(BJ_GPU_NOTES_MAX, sizeof(*w->read));
+    return w->a->notes && w->environ && w->read;
+}
+
+static void dismiss(struct bj_worker *worker)
+{
+    struct worker *w = (struct worker *)worker;
     free(w->environ);
     free(w->read);
-    free(w);
-    asker_unref(a);
-    return NULL;
 }
 
 /* --- for the owner --------------------------------------------------------*/
+
+int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
+                     const struct bj_host *host, struct bj_gpu_asker **ret)
+{
+    static const struct bj_relay_work work = {
+        sizeof(struct worker), hire, dismiss, serve, finish, gone};
+    const char *name = conf->allot ? "bj-gpu-sched" : "bj-gpu-jobs";
+    struct bj_gpu_asker *a = calloc(1, sizeof(*a));
+    if (!a ||
+        bj_relay_init(&a->relay, &work, name, host, conf->stuck_usec) < 0) {
+        free(a);
+        return -ENOMEM;
+    }
+    a->last = &a->first;
+    if (!copy_conf(a, conf)) {
+        bj_gpu_asker_free(a);
+        return -ENOMEM;
+    }
+    *ret = a;
+    return 0;
+}
 
 void bj_gpu_asker_free(struct bj_gpu_asker *a)
 {
     if (!a)
         return;
-    uint64_t end = bj_clock_boot_usec() + STOP_SEC * SECOND;
-    pthread_mutex_lock(&a->lock);
-    a->stop = true;
     atomic_store(&a->abort, true);
-    pthread_cond_broadcast(&a->change);
-    while (a->threaded && !a->ended && bj_wait_until(&a->change, &a->lock, end))
-        ;
-    bool threaded = a->threaded, ended = a->ended;
-    pthread_t thread = a->thread;
-    pthread_mutex_unlock(&a->lock);
-    if (threaded && ended)
-        pthread_join(thread, NULL);
-    else if (threaded)
-        pthread_detach(thread);
-    pthread_mutex_lock(&a->lock);
-    asker_unref(a);
-}
-
-static struct worker *new_worker(struct bj_gpu_asker *a)
-{
-    struct worker *w = calloc(1, sizeof(*w));
-    if (!w)
-        return NULL;
-    w->a = a;
-    w->turn = a->turn;
-    w->environ = malloc(BJ_ENVIRON_CAP);
-    w->read = calloc(BJ_GPU_NOTES_MAX, sizeof(*w->read));
-    if (w->environ && w->read)
-        return w;
-    free(w->environ);
-    free(w->read);
-    free(w);
-    return NULL;
-}
-
-/* Under lock. */
-static bool start(struct bj_gpu_asker *a)
-{
-    if (a->threaded)
-        return true;
-    if (!a->notes)
-        a->notes = calloc(BJ_GPU_NOTES_MAX, sizeof(*a->notes));
-    struct worker *w = a->notes ? new_worker(a) : NULL;
-    if (!w)
-        return false;
-    a->refs++;
-    a->threaded =
-        a->host.thread(a->host.ctx, &a->thread, run, w,
-                       a->allots ? "bj-gpu-sched" : "bj-gpu-jobs") == 0;
-    if (!a->threaded) {
-        a->refs--;
-        free(w->environ);
-        free(w->read);
-        free(w);
-    }
-    return a->threaded;
+    bj_relay_free(&a->relay);
 }
 
 /* Under lock, which is left meanwhile.  A process that is stuck in the kernel
@@ -421,8 +343,7 @@ static bool start(struct bj_gpu_asker *a)
 static void relieve(struct bj_gpu_asker *a)
 {
     char line[200];
-    if (!a->threaded || a->busy_usec == 0 || a->left == LEFT_MAX ||
-        bj_clock_boot_usec() < a->busy_usec + a->stuck_usec)
+    if (!bj_relay_relieve(&a->relay))
         return;
     const char *job = a->now ? a->now->jobid : "none";
     snprintf(line, sizeof(line),
@@ -432,15 +353,9 @@ static void relieve(struct bj_gpu_asker *a)
         a->now->answered = true;
     }
     a->now = NULL;
-    a->busy_usec = 0;
-    a->left++;
-    a->turn++;
-    a->threaded = false;
-    pthread_detach(a->thread);
-    start(a);
-    pthread_mutex_unlock(&a->lock);
-    a->host.log(a->host.ctx, BJ_LOG_WARN, line);
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_unlock(&a->relay.lock);
+    a->relay.host.log(a->relay.host.ctx, BJ_LOG_WARN, line);
+    pthread_mutex_lock(&a->relay.lock);
 }
 
 static bool copy(struct bj_gpu_ask *ask, const struct bj_gpu_question *q)
@@ -464,28 +379,28 @@ struct bj_gpu_ask *bj_gpu_asker_ask(struct bj_gpu_asker *a,
     if (!ask)
         return NULL;
     bool whole = copy(ask, q);
-    pthread_mutex_lock(&a->lock);
-    if (!whole || !start(a)) {
+    pthread_mutex_lock(&a->relay.lock);
+    if (!whole || bj_relay_start(&a->relay) < 0) {
         ask->refs = 1;
         ask_unref(ask);
         ask = NULL;
     } else {
         *a->last = ask;
         a->last = &ask->next;
-        pthread_cond_broadcast(&a->change);
+        pthread_cond_broadcast(&a->relay.change);
     }
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->relay.lock);
     return ask;
 }
 
 bool bj_gpu_ask_answer(struct bj_gpu_asker *a, struct bj_gpu_ask *ask,
                        struct bj_gpu_claim *ret)
 {
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->relay.lock);
     bool answered = ask->answered;
     if (answered)
         *ret = ask->claim;
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->relay.lock);
     return answered;
 }
 
@@ -493,33 +408,33 @@ void bj_gpu_ask_drop(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
 {
     if (!ask)
         return;
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->relay.lock);
     ask_unref(ask);
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->relay.lock);
 }
 
 size_t bj_gpu_asker_notes(struct bj_gpu_asker *a, struct bj_gpu_note *notes)
 {
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->relay.lock);
     relieve(a);
     size_t n = a->nnotes;
     if (n > 0)
         memcpy(notes, a->notes, n * sizeof(*notes));
     a->notes_wanted = a->note_dirs.n > 0;
-    pthread_cond_broadcast(&a->change);
-    pthread_mutex_unlock(&a->lock);
+    pthread_cond_broadcast(&a->relay.change);
+    pthread_mutex_unlock(&a->relay.lock);
     return n;
 }
 
 void bj_gpu_asker_map(struct bj_gpu_asker *a, struct bj_buf *map)
 {
-    pthread_mutex_lock(&a->lock);
-    if (*a->map_dir && start(a)) {
+    pthread_mutex_lock(&a->relay.lock);
+    if (*a->map_dir && bj_relay_start(&a->relay) == 0) {
         bj_buf_free(&a->map);
         a->map = *map;
         *map = (struct bj_buf){0};
         a->map_wanted = true;
-        pthread_cond_broadcast(&a->change);
+        pthread_cond_broadcast(&a->relay.change);
     }
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->relay.lock);
 }

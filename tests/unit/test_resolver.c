@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -142,6 +143,171 @@ static void test_free_while_stuck(void **state)
     bj_ident_ask_drop(b);
 }
 
+enum { STUCK_USEC = 300000, JOBS = 7, LEFT_MAX = 4 };
+
+static struct bj_resolver *impatient(const char *procfs,
+                                     const struct bj_userdb *db)
+{
+    const struct bj_host host = {.ctx = &fake_threads, .thread = fake_thread};
+    char path[PATH_CAP];
+    struct bj_conf conf = {.label_user = true, .label_account = true};
+    conf.procfs = (char *)fake_path(procfs, path);
+    struct bj_resolver *r = NULL;
+    struct bj_err err = {0};
+    assert_int_equal(
+        bj_resolver_new_with(&conf, &host, db, STUCK_USEC, &r, &err), 0);
+    return r;
+}
+
+static struct bj_ident_ask *ask_job(struct bj_resolver *r, unsigned job)
+{
+    char id[16], uid[16], dir[32];
+    snprintf(id, sizeof(id), "%u", job);
+    snprintf(uid, sizeof(uid), "%u", 5 + job);
+    snprintf(dir, sizeof(dir), "cg/job_%u", job);
+    struct question q = {"slurm", id, NULL, uid, dir};
+    return fake_ask(r, q);
+}
+
+static char told[1024];
+
+/* As its asker does: look now and then. */
+static struct bj_ident *look(struct bj_resolver *r, struct bj_ident_ask *a)
+{
+    struct bj_ident *id = NULL;
+    for (int i = 0; i < 4000 && !(id = bj_ident_ask_answer(a)); i++) {
+        struct bj_resolver_stat st;
+        struct bj_err err;
+        size_t n = strlen(told);
+        bj_resolver_stat(r, &st);
+        if (bj_resolver_fault(r, &err))
+            snprintf(told + n, sizeof(told) - n, "%s\n", err.msg);
+        usleep(5000);
+    }
+    assert_non_null(id);
+    return id;
+}
+
+static size_t job_environ(unsigned job, char buf[64])
+{
+    return (size_t)snprintf(
+        buf, 64, "SLURM_JOB_ID=%u%cSLURM_JOB_ACCOUNT=physics", job, 0);
+}
+
+/* A process of a job; where it is stuck, whoever opens its environment waits
+ * until somebody writes there. */
+static void job_process(unsigned job, bool stuck)
+{
+    char name[32], text[96], path[PATH_CAP];
+    snprintf(name, sizeof(name), "cg/job_%u", job);
+    fake_join(name, (pid_t)(1000 + job));
+    snprintf(name, sizeof(name), "proc/%u", 1000 + job);
+    fake_dir(name);
+    snprintf(name, sizeof(name), "proc/%u/status", 1000 + job);
+    snprintf(text, sizeof(text), "Name:\tsleep\nUid:\t%u\t0\t0\t0\n", 5 + job);
+    fake_append(name, text);
+    snprintf(name, sizeof(name), "proc/%u/stat", 1000 + job);
+    fake_append(name,
+                "1 (sleep) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0\n");
+    snprintf(name, sizeof(name), "proc/%u/environ", 1000 + job);
+    if (stuck) {
+        assert_int_equal(mkfifo(fake_path(name, path), 0600), 0);
+        return;
+    }
+    FILE *f = fopen(fake_path(name, path), "w");
+    assert_non_null(f);
+    fwrite(text, 1, job_environ(job, text), f);
+    fclose(f);
+}
+
+static void get_free(unsigned job)
+{
+    char name[32], text[64], path[PATH_CAP];
+    snprintf(name, sizeof(name), "proc/%u/environ", 1000 + job);
+    FILE *f = fopen(fake_path(name, path), "w");
+    assert_non_null(f);
+    fwrite(text, 1, job_environ(job, text), f);
+    fclose(f);
+}
+
+/* Jobs 1 and 3 hold who reads of them: the others have their names, and these
+ * two when they get free, one of them too late for anybody. */
+static void test_stuck_process(void **state)
+{
+    (void)state;
+    fake_dir("proc");
+    struct bj_resolver *r = impatient("proc", &fake_users);
+    struct bj_ident_ask *a[JOBS];
+    for (unsigned i = 0; i < JOBS; i++) {
+        job_process(i, i == 1 || i == 3);
+        a[i] = ask_job(r, i);
+    }
+    struct bj_ident *id;
+    for (unsigned i = 0; i < JOBS; i++) {
+        if (i == 1 || i == 3)
+            continue;
+        id = look(r, a[i]);
+        fake_is(id, BJ_ID_ACCOUNT, "physics");
+        bj_ident_unref(id);
+        bj_ident_ask_drop(a[i]);
+    }
+    struct bj_resolver_stat st;
+    bj_resolver_stat(r, &st);
+    assert_int_equal(st.waiting, 0);
+    assert_true(st.faults >= 2);
+    assert_non_null(strstr(told, "job 1: "));
+    assert_non_null(strstr(told, "job 3: "));
+    assert_null(bj_ident_ask_answer(a[1]));
+    get_free(1);
+    id = look(r, a[1]);
+    fake_is(id, BJ_ID_ACCOUNT, "physics");
+    bj_ident_unref(id);
+    bj_ident_ask_drop(a[1]);
+    bj_ident_ask_drop(a[3]);
+    bj_resolver_free(r);
+    get_free(3);
+    while (atomic_load(&fake_threads.running) > 0)
+        usleep(1000);
+}
+
+/* Where all hang, a few threads are left behind and no more; nothing is lost.
+ */
+static void test_stuck_users(void **state)
+{
+    (void)state;
+    struct slow slow = SLOW;
+    const struct bj_userdb db = {&slow, slow_name};
+    struct bj_resolver *r = impatient("none", &db);
+    struct bj_ident_ask *a[JOBS];
+    struct bj_resolver_stat st = {0};
+    struct bj_err err = {0};
+    for (unsigned i = 0; i < JOBS; i++)
+        a[i] = ask_job(r, i);
+    for (int i = 0; i < 4000 && st.faults < LEFT_MAX; i++) {
+        bj_resolver_stat(r, &st);
+        usleep(5000);
+    }
+    usleep(2 * STUCK_USEC);
+    bj_resolver_stat(r, &st);
+    assert_int_equal(st.faults, LEFT_MAX);
+    assert_int_equal(st.waiting, JOBS - LEFT_MAX);
+    assert_int_equal(atomic_load(&fake_threads.running), LEFT_MAX + 1);
+    assert_true(bj_resolver_fault(r, &err));
+    assert_int_equal(err.code, -ETIMEDOUT);
+    slow_release(&slow);
+    for (unsigned i = 0; i < JOBS; i++) {
+        char want[16];
+        snprintf(want, sizeof(want), "u%u", 5 + i);
+        struct bj_ident *id = look(r, a[i]);
+        fake_is(id, BJ_ID_USER, want);
+        bj_ident_unref(id);
+        bj_ident_ask_drop(a[i]);
+    }
+    bj_resolver_free(r);
+    while (atomic_load(&fake_threads.running) > 0)
+        usleep(1000);
+}
+
 /* Asks outlive the resolver; unanswered ones stay so. */
 static void test_free_with_queue(void **state)
 {
@@ -257,7 +423,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_faults),           TEST(test_slow_users),
-        TEST(test_free_while_stuck), TEST(test_free_with_queue),
+        TEST(test_free_while_stuck), TEST(test_stuck_process),
+        TEST(test_stuck_users),      TEST(test_free_with_queue),
         TEST(test_many_askers),      TEST(test_users_fail),
         TEST(test_no_thread),
     };

@@ -211,7 +211,8 @@ struct bj_resolver *fake_resolver(const struct bj_userdb *db)
     fake_dir("jobs");
     struct bj_resolver *r = NULL;
     struct bj_err err = {0};
-    assert_int_equal(bj_resolver_new_with(&fake_conf, &host, db, &r, &err), 0);
+    assert_int_equal(bj_resolver_new_with(&fake_conf, &host, db, 0, &r, &err),
+                     0);
     return r;
 }
 

@@ -36,7 +36,8 @@ static bool grow_uses(struct bj_nvml_reader *r, unsigned n)
     return grown;
 }
 
-/* The instance a process is on, or the device. */
+/* The instance a process is on, or the device.  A number that is not known may
+ * be any. */
 static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
                          uint32_t ci)
 {
@@ -44,7 +45,7 @@ static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
     for (uint32_t i = parent + 1; v->gpu->split && i < v->set->n; i++) {
         const struct bj_gpu *g = &v->set->v[i];
         if (g->parent == (int)parent && g->gi == gi &&
-            (g->ci == ci || ci == UINT32_MAX))
+            (g->ci == ci || ci == UINT32_MAX || g->ci == UINT32_MAX))
             return i;
     }
     return parent;

@@ -101,17 +101,22 @@ adds_up() { # host [spool]
     page_of "$1" "$tmp/sum.page" && $energy sum "$tmp/sum.page" ${2:+"$2"}
 }
 
-# The records of jobs that have just ended may be newer than the page, and
-# collectd's page changes line by line: at some moment it must add up.
+# The records of jobs that have just ended may be newer than the page: at some
+# moment it must add up.  What the last sum said is printed.
 adds_up_soon() {
-    wait_for 20 adds_up "$@" || true
-    adds_up "$@"
+    local rc=0
+    wait_for 60 eval "adds_up $* >$tmp/sum.out" || rc=1
+    cat "$tmp/sum.out"
+    return $rc
 }
 
+# collectd's page changes line by line: it is whole when it stands still.
 page_of() { # host to
     case $1 in
     exporter) scrape "$2" ;;
-    collectd) curl -sf "$page" >"$2" ;;
+    collectd)
+        curl -sf "$page" >"$2.first" && sleep 0.1 && curl -sf "$page" >"$2" &&
+            cmp -s "$2.first" "$2" ;;
     esac
 }
 

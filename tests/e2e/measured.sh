@@ -115,13 +115,18 @@ cp "$tmp/stats.db" "$tmp/first.db"
 
 # Accounting learns that a job has ended at another time.
 cpu=$(sqlite3 "$tmp/stats.db" "SELECT cpu_usec FROM job_prom JOIN job ON id = job WHERE raw_id = 4712")
-$measured moved "$tmp" 4712 -1
+moved() { # seconds
+    $measured moved "$tmp" 4712 "$1"
+    sleep 1.1 # in the same second the scheduler is not asked again
+}
+moved -1
 check "a run that ended earlier than it was told" run --once --log.level=debug
 is "is asked about again, and nothing else" "$(grep -c 'asked about' "$tmp/stats.log")" 1
 absorb $measured check-moved "$tmp" 4712 "$cpu"
+sleep 1.1
 check "once" run --once --log.level=debug
 is "and no more" "$(grep -c 'asked about' "$tmp/stats.log")" 0
-$measured moved "$tmp" 4712 1
+moved 1
 check "and when accounting takes that back" run --once
 absorb $measured same "$tmp/first.db" "$tmp/stats.db"
 

@@ -1,1 +1,1 @@
-$(O)/fuzz/libfuzz.a: $(O)/fuzz/obj/standalone/trace.o
+$(O)/fuzz/libfuzz.a: $(O)/fuzz/obj/standalone/trace.o $(O)/fuzz/obj/standalone/html.o

@@ -89,7 +89,8 @@ def flask(store, seconds):
     here = os.path.dirname(os.path.abspath(__file__))
     p = subprocess.Popen([sys.executable, "-m", "gunicorn", "-w", "1", "-b", "127.0.0.1:0",
                           "--chdir", here, "api_flask:app"], stderr=subprocess.PIPE, text=True,
-                         env=dict(os.environ, STORE=store, PYTHONDONTWRITEBYTECODE="1"))
+                         env=dict(os.environ, STORE=os.path.abspath(store),
+                                  PYTHONDONTWRITEBYTECODE="1"))
     port = None
     for line in p.stderr:
         got = re.search(r"http://127\.0\.0\.1:(\d+)", line)

@@ -67,7 +67,7 @@ static int explain(struct bj_fetch_call *c, CURLcode code)
 
 static bool success(unsigned status)
 {
-    return (status >= 200 && status <= 299) || status == 304;
+    return status >= 200 && status <= 299;
 }
 
 static unsigned status_of(const struct bj_fetch_call *c)

@@ -72,14 +72,13 @@ struct bj_fetch_request {
 };
 
 /* The answer.  Zero-initialise, use as often as wanted, free in the end with
- * bj_fetch_reply_free.  Slices point into it, until the next call. */
+ * bj_fetch_reply_free.  It holds until the next call. */
 struct bj_fetch_reply {
     enum bj_fetch_fault fault;
     unsigned status; /* of the last answer; 0: there was none */
     struct bj_buf body;
-    struct bj_slice content_type, etag; /* as sent; {NULL, 0}: not sent */
-    uint64_t retry_after_usec;          /* from now; 0: not sent; at most 1 d */
-    struct bj_buf headers;              /* of the last answer, as sent */
+    uint64_t retry_after_usec; /* from now; 0: not sent; at most 1 d */
+    struct bj_buf headers;     /* of the last answer, as sent */
 };
 
 void bj_fetch_reply_free(struct bj_fetch_reply *reply);
@@ -101,7 +100,7 @@ int bj_fetch_new(struct bj_fetch **ret, struct bj_err *err);
  * under way in the system's resolver. */
 void bj_fetch_free(struct bj_fetch *f);
 
-/* Ask and wait.  0 when the status is 200 to 299, or 304.  Else *reply has the
+/* Ask and wait.  0 when the status is 200 to 299.  Else *reply has the
  * fault, and as much of the answer as came (for a status that is no success,
  * its body up to 64 KiB; a sink sees only success), and the message names
  * method and URL, without user, password and query: "GET

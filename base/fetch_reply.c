@@ -77,8 +77,6 @@ static uint64_t retry_after(struct bj_slice s, bj_fetch_date *date)
 
 void bj_fetch_read_headers(struct bj_fetch_reply *reply, bj_fetch_date *date)
 {
-    reply->content_type = bj_fetch_header(reply, "Content-Type");
-    reply->etag = bj_fetch_header(reply, "ETag");
     reply->retry_after_usec =
         retry_after(bj_fetch_header(reply, "Retry-After"), date);
 }

@@ -57,7 +57,8 @@ void bj_secrets_free(struct bj_secrets *s)
     free(s);
 }
 
-bool bj_secret_same(struct bj_slice a, struct bj_slice b)
+/* The same bytes?  Takes a time that does not tell where they differ. */
+static bool same(struct bj_slice a, struct bj_slice b)
 {
     unsigned char differ = a.n != b.n;
     for (size_t i = 0; i < a.n; i++)
@@ -80,7 +81,7 @@ static bool is_known(struct bj_secrets *s, const char *hash,
     for (int i = 0; i < WAYS; i++) {
         const struct known *k = &set->way[i];
         if (k->hash[0] && strcmp(k->hash, hash) == 0 &&
-            bj_secret_same((struct bj_slice){k->secret, k->n}, secret))
+            same((struct bj_slice){k->secret, k->n}, secret))
             return true;
     }
     return false;
@@ -136,7 +137,7 @@ static bool labour(struct bj_secrets *s, const char *hash, const char *like,
     const char *want = hash ? hash : like ? like : nobody;
     const char *got = crypt_rn(text, want, &s->data, sizeof(s->data));
     bool right = got && got[0] != '*' &&
-                 bj_secret_same(bj_slice_str(got), bj_slice_str(want)) && hash;
+                 same(bj_slice_str(got), bj_slice_str(want)) && hash;
     explicit_bzero(text, sizeof(text));
     return right;
 }

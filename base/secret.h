@@ -26,9 +26,6 @@ int bj_secret_check(struct bj_secrets *s, const char *hash, const char *like,
 /* Is it a hash that crypt(3) can check, and not one of the broken ones? */
 bool bj_secret_usable(const char *hash);
 
-/* The same bytes?  Takes a time that does not tell where they differ. */
-bool bj_secret_same(struct bj_slice a, struct bj_slice b);
-
 /* Undo base64 (RFC 4648, section 4) into dst (cap bytes); -EINVAL or -EFBIG,
  * else the number of bytes. */
 int bj_base64(struct bj_slice s, char *dst, size_t cap);

@@ -8,20 +8,9 @@ static const char *const kinds[BJ_FACTOR_KINDS] = {
     [BJ_FACTOR_MARGINAL] = "marginal",
 };
 
-static const char *const froms[] = {
-    [BJ_FACTOR_LIVE] = "live",         [BJ_FACTOR_STATED] = "stated",
-    [BJ_FACTOR_PROFILE] = "profile",   [BJ_FACTOR_YEAR] = "year",
-    [BJ_FACTOR_CONSTANT] = "constant",
-};
-
 const char *bj_factor_kind_name(enum bj_factor_kind kind)
 {
     return kinds[kind];
-}
-
-const char *bj_factor_from_name(enum bj_factor_from from)
-{
-    return froms[from];
 }
 
 int bj_factor_kind_parse(struct bj_slice s, enum bj_factor_kind *ret)

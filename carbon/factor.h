@@ -54,9 +54,6 @@ const char *bj_factor_kind_name(enum bj_factor_kind kind);
 /* The kind of that name; -EINVAL when there is none. */
 int bj_factor_kind_parse(struct bj_slice s, enum bj_factor_kind *ret);
 
-/* "live", "stated", "profile", "year", "constant". */
-const char *bj_factor_from_name(enum bj_factor_from from);
-
 /* Milligrams if they are a factor at all: 1 to BJ_FACTOR_MG_MAX.  -ERANGE
  * otherwise: 0 and below mean "unknown" to those who publish factors, and far
  * above lie errors of units.  *ret is untouched on failure in all of these. */

@@ -5,10 +5,11 @@
  * which may wait for the network; all other calls but bj_feed_free are for any
  * thread and never wait for it.
  *
- * Order of what holds: the value of a provider that began less than two hours
- * ago, in the order of the providers; what the same hour was like some days
- * ago; the yearly table and the operator's constant; nothing.  A factor is
- * never 0, and averages are never filled up with marginal ones. */
+ * What holds, of each provider and kind: the value that began less than two
+ * hours ago, or that its file states for now; else what the same hour was like
+ * some days ago; else nothing.  The yearly table and the operator's constant
+ * always hold.  A factor is never 0, and one kind never stands in for another.
+ * Which provider is believed is up to whoever asks. */
 #ifndef BJ_CARBON_FEED_H
 #define BJ_CARBON_FEED_H
 
@@ -55,11 +56,6 @@ enum { BJ_FEED_FACTORS = BJ_CARBON_SLOTS * BJ_FACTOR_KINDS };
  * BJ_FEED_FACTORS is always enough. */
 size_t bj_feed_factors(struct bj_feed *feed, uint64_t wall_sec,
                        struct bj_factor *out, size_t max);
-
-/* The one factor to reckon with: the first in the order above, of averages or
- * of marginal ones.  False: nothing is known. */
-bool bj_feed_best(struct bj_feed *feed, uint64_t wall_sec, bool marginal,
-                  struct bj_factor *ret);
 
 /* Copy out all values that providers and the file have stated for periods that
  * began in from_sec <= t < to_sec, in the order of providers and time: for

@@ -77,32 +77,6 @@ size_t bj_feed_factors(struct bj_feed *feed, uint64_t wall_sec,
     return n;
 }
 
-/* The table and the constant share the last rank: the order of the providers
- * decides between them, as between two that are live. */
-static unsigned rank(const struct bj_factor *f)
-{
-    static const unsigned ranks[] = {
-        [BJ_FACTOR_LIVE] = 0, [BJ_FACTOR_STATED] = 0,   [BJ_FACTOR_PROFILE] = 1,
-        [BJ_FACTOR_YEAR] = 2, [BJ_FACTOR_CONSTANT] = 2,
-    };
-    return ranks[f->from];
-}
-
-bool bj_feed_best(struct bj_feed *feed, uint64_t wall_sec, bool marginal,
-                  struct bj_factor *ret)
-{
-    struct bj_factor all[BJ_FEED_FACTORS];
-    size_t n = bj_feed_factors(feed, wall_sec, all, BJ_FEED_FACTORS);
-    const struct bj_factor *best = NULL;
-    for (size_t i = 0; i < n; i++)
-        if ((all[i].kind == BJ_FACTOR_MARGINAL) == marginal &&
-            (!best || rank(&all[i]) < rank(best)))
-            best = &all[i];
-    if (best)
-        *ret = *best;
-    return best != NULL;
-}
-
 size_t bj_feed_history(struct bj_feed *feed, uint64_t from_sec, uint64_t to_sec,
                        struct bj_factor *out, size_t max)
 {

@@ -8,12 +8,6 @@ static const struct bj_country countries[] = {
 
 enum { COUNTRIES = sizeof(countries) / sizeof(countries[0]) };
 
-size_t bj_carbon_countries(const struct bj_country **ret)
-{
-    *ret = countries;
-    return COUNTRIES;
-}
-
 static bool same(struct bj_slice code, const char *iso)
 {
     return strlen(iso) == code.n && strncasecmp(code.p, iso, code.n) == 0;

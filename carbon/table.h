@@ -5,8 +5,6 @@
 
 #include "carbon/factor.h"
 
-#include <stddef.h>
-
 /* A country or territory. */
 struct bj_country {
     char iso3[4], iso2[3]; /* ISO 3166-1 */
@@ -14,9 +12,6 @@ struct bj_country {
     uint32_t mg_per_kwh;   /* average_lifecycle; 0: unknown */
     const char *name;      /* English */
 };
-
-/* All of them, in the order of iso3; static. */
-size_t bj_carbon_countries(const struct bj_country **ret);
 
 /* The country with this ISO 3166-1 code of two or three letters, without
  * regard to case; NULL when there is none. */

@@ -117,7 +117,6 @@ struct bj_slice bj_core_cluster(const struct bj_core *core,
 /* Make the snapshot of this pass.  core/publish.c */
 int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
                     struct bj_err *err);
-void bj_snap_free(struct bj_snap *s);
 
 /* core/collect/node.c */
 int bj_node_new(const struct bj_conf *conf, struct bj_fdpool *pool,

@@ -16,7 +16,8 @@ struct bj_snap *bj_snap_ref(struct bj_snap *s)
     return s;
 }
 
-void bj_snap_free(struct bj_snap *s)
+/* Let go of all that is not in the arena. */
+static void release(struct bj_snap *s)
 {
     const struct bj_job *jobs = s->jobs.v;
     for (size_t i = 0; i < s->jobs.n; i++)
@@ -29,7 +30,7 @@ void bj_snap_unref(struct bj_snap *s)
 {
     if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
         return;
-    bj_snap_free(s);
+    release(s);
     bj_arena_free(&s->arena);
     free(s);
 }
@@ -258,7 +259,7 @@ static struct bj_snap *take(struct bj_core *core)
     struct bj_snap *s = core->last;
     core->last = NULL;
     if (s && atomic_load_explicit(&s->refs, memory_order_acquire) == 1) {
-        bj_snap_free(s);
+        release(s);
         bj_arena_reset(&s->arena);
     } else {
         bj_snap_unref(s);

@@ -36,7 +36,8 @@ static void step_free(struct bj_step *s)
     free(s);
 }
 
-struct bj_step *bj_track_step(const struct bj_track *t, const char *step)
+/* The step of that name; NULL when it is not there. */
+static struct bj_step *find_step(const struct bj_track *t, const char *step)
 {
     struct bj_step *s = t->steps;
     while (s && (*s->task || strcmp(s->step, step) != 0))
@@ -118,7 +119,7 @@ static void lost(void *ctx, void *cookie)
 {
     struct bj_track *t = ctx;
     struct bj_step *s = cookie, **at = &t->steps;
-    struct bj_step *parent = *s->task ? bj_track_step(t, s->step) : NULL;
+    struct bj_step *parent = *s->task ? find_step(t, s->step) : NULL;
     uint64_t *heir = parent ? parent->retired : t->retired;
     for (int e = 0; e < BJ_EVENTS; e++)
         heir[e] += s->local[e] + s->retired[e];

@@ -132,11 +132,9 @@ bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
                          bool *ret_v2);
 
 /* Steps (core/step.c): whether they are told; a look for them, which v1's
- * events need too.  The step of a task, or the step itself; NULL when it is not
- * there. */
+ * events need too. */
 bool bj_tells_steps(const struct bj_conf *conf);
 void bj_track_steps(struct bj_track *t);
-struct bj_step *bj_track_step(const struct bj_track *t, const char *step);
 void bj_track_steps_free(struct bj_track *t);
 
 /* Memory events that v1 keeps for each cgroup on its own (core/events.c):

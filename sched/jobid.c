@@ -102,8 +102,7 @@ int bj_jobid_slurm(struct bj_slice s, struct bj_jobid *ret)
     return 0;
 }
 
-/* "123[4]" and what stands behind sep. */
-static int with_brackets(struct bj_slice s, char sep, struct bj_jobid *ret)
+int bj_jobid_pbs(struct bj_slice s, struct bj_jobid *ret)
 {
     struct bj_jobid id;
     begin(&id, s);
@@ -116,20 +115,10 @@ static int with_brackets(struct bj_slice s, char sep, struct bj_jobid *ret)
     if (id.task != BJ_ABSENT && id.task > INT64_MAX)
         return -EINVAL;
     if (s.n > 0) {
-        if (!cut_char(&s, sep) || !is_name(s))
+        if (!cut_char(&s, '.') || !is_name(s))
             return -EINVAL;
         id.server = s;
     }
     *ret = id;
     return 0;
-}
-
-int bj_jobid_pbs(struct bj_slice s, struct bj_jobid *ret)
-{
-    return with_brackets(s, '.', ret);
-}
-
-int bj_jobid_lsf(struct bj_slice s, struct bj_jobid *ret)
-{
-    return with_brackets(s, '@', ret);
 }

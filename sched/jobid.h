@@ -30,10 +30,7 @@ int bj_jobid_slurm(struct bj_slice s, struct bj_jobid *ret);
  * Source: OpenPBS, pbs_job_identifier(7). */
 int bj_jobid_pbs(struct bj_slice s, struct bj_jobid *ret);
 
-/* LSF: "123", "123[4]", with "@cluster" behind it (server). */
-int bj_jobid_lsf(struct bj_slice s, struct bj_jobid *ret);
-
-/* All: 0 or -EINVAL, also for numbers of 2^63 and more; *ret is untouched on
+/* Both: 0 or -EINVAL, also for numbers of 2^63 and more; *ret is untouched on
  * failure.  Every byte of s belongs to the grammar, or it is refused. */
 
 #endif

@@ -80,13 +80,12 @@ struct bj_lsf_acct;
 
 int bj_lsf_acct_new(const struct bj_lsf_conf *conf, struct bj_lsf_acct **ret,
                     struct bj_err *err);
+
+/* The next piece, cut anywhere.  A line is taken when its newline has come: the
+ * last one of a file may still be being written.  -ENOMEM, and what the
+ * callback returns; after a failure every further call fails the same way. */
 int bj_lsf_acct_feed(struct bj_lsf_acct *r, struct bj_slice piece,
                      struct bj_err *err);
-
-/* The file is over; bytes behind its last newline, *ret_rest (may be NULL), are
- * not taken: a line may still be being written. */
-int bj_lsf_acct_end(struct bj_lsf_acct *r, size_t *ret_rest,
-                    struct bj_err *err);
 
 const struct bj_lsf_counts *bj_lsf_acct_counts(const struct bj_lsf_acct *r);
 void bj_lsf_acct_free(struct bj_lsf_acct *r);

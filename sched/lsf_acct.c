@@ -367,11 +367,6 @@ int bj_lsf_acct_feed(struct bj_lsf_acct *r, struct bj_slice piece,
     return e;
 }
 
-int bj_lsf_acct_end(struct bj_lsf_acct *r, size_t *ret_rest, struct bj_err *err)
-{
-    return bj_lines_end(&r->lines, ret_rest, err);
-}
-
 const struct bj_lsf_counts *bj_lsf_acct_counts(const struct bj_lsf_acct *r)
 {
     return &r->counts;

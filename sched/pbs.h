@@ -95,16 +95,15 @@ struct bj_pbs_acct;
 
 int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
                     struct bj_err *err);
+
+/* The next piece, cut anywhere.  A line is taken when its newline has come: the
+ * last one of a file may still be being written.  -ENOMEM, and what the
+ * callback returns; after a failure every further call fails the same way. */
 int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
                      struct bj_err *err);
 
 /* From here on the server's local time is so many minutes ahead of UTC. */
 void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min);
-
-/* The file is over; bytes behind its last newline are not taken: a line may
- * still be being written.  They are *ret_rest (may be NULL). */
-int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest,
-                    struct bj_err *err);
 
 const struct bj_pbs_counts *bj_pbs_acct_counts(const struct bj_pbs_acct *r);
 void bj_pbs_acct_free(struct bj_pbs_acct *r);

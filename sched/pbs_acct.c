@@ -332,11 +332,6 @@ void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min)
     r->conf.offset_min = offset_min;
 }
 
-int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest, struct bj_err *err)
-{
-    return bj_lines_end(&r->lines, ret_rest, err);
-}
-
 const struct bj_pbs_counts *bj_pbs_acct_counts(const struct bj_pbs_acct *r)
 {
     return &r->counts;

@@ -343,11 +343,6 @@ const struct bj_sacct_counts *bj_sacct_counts(const struct bj_sacct *r)
     return &r->counts;
 }
 
-bool bj_sacct_has(const struct bj_sacct *r, struct bj_slice column)
-{
-    return column_at(r, column) != NO_COLUMN;
-}
-
 void bj_sacct_free(struct bj_sacct *r)
 {
     if (!r)

@@ -87,9 +87,6 @@ int bj_sacct_end(struct bj_sacct *r, bool complete, struct bj_err *err);
 /* What was read so far. */
 const struct bj_sacct_counts *bj_sacct_counts(const struct bj_sacct *r);
 
-/* Whether the text has that column ("Cluster"): known once the header is. */
-bool bj_sacct_has(const struct bj_sacct *r, struct bj_slice column);
-
 void bj_sacct_free(struct bj_sacct *r); /* NULL is fine */
 
 #endif

@@ -26,27 +26,6 @@ int bj_sacct_delimiter(char buf[static BJ_SACCT_DELIMITER + 1])
     return 0;
 }
 
-unsigned bj_sacct_version(struct bj_slice text)
-{
-    struct bj_slice word;
-    uint64_t part[3] = {0, 0, 0};
-    if (!bj_slice_word(&text, &word) ||
-        (bj_slice_starts(word, BJ_SLICE("slurm")) &&
-         !bj_slice_word(&text, &word)))
-        return 0;
-    for (unsigned i = 0; i < 3; i++) {
-        if (!bj_slice_number(&word, &part[i]) || part[i] > 99)
-            return i < 2 ? 0 : (unsigned)(part[0] * 10000 + part[1] * 100);
-        if (word.n == 0 || word.p[0] != '.')
-            return i < 1 ? 0
-                         : (unsigned)(part[0] * 10000 + part[1] * 100 +
-                                      (i > 1 ? part[2] : 0));
-        word.p++;
-        word.n--;
-    }
-    return (unsigned)(part[0] * 10000 + part[1] * 100 + part[2]);
-}
-
 /* Columns that came after Slurm 20.11. */
 static const struct bj_slice later[] = {
     BJ_WORD("SLUID"),         BJ_WORD("Restarts"),  BJ_WORD("SubmitLine"),

@@ -19,9 +19,6 @@ enum { BJ_SACCT_DELIMITER = 9 }; /* bytes of a delimiter */
  * kernel has no chance to give. */
 int bj_sacct_delimiter(char buf[static BJ_SACCT_DELIMITER + 1]);
 
-/* "slurm 22.05.8" (sacct --version) as 220508; 0 when it is none. */
-unsigned bj_sacct_version(struct bj_slice text);
-
 /* What to ask.  Texts are terminated; NULL and 0 stand for the value in
  * brackets. */
 struct bj_sacct_ask {

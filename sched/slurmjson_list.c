@@ -65,7 +65,8 @@ int bj_slurmjson_take_reservation(struct bj_slurmjson *j,
 
 /* --- accounting -----------------------------------------------------------*/
 
-int bj_slurmjson_ppm(const struct bj_json *v, struct bj_arena *a, void *to)
+/* A fraction in millionths. */
+static int read_ppm(const struct bj_json *v, struct bj_arena *a, void *to)
 {
     int64_t ppm;
     bool set = true, infinite = false;
@@ -98,9 +99,9 @@ int bj_slurmjson_take_share(struct bj_slurmjson *j, const struct bj_json *v)
         {"type", bj_rest_words, S(type)},
         {"shares", bj_rest_number, S(v.shares)},
         {"usage", bj_rest_number, S(v.usage)},
-        {"shares_normalized", bj_slurmjson_ppm, S(v.norm_ppm)},
-        {"effective_usage", bj_slurmjson_ppm, S(v.used_ppm)},
-        {"fairshare.factor", bj_slurmjson_ppm, S(v.fairshare_ppm)},
+        {"shares_normalized", read_ppm, S(v.norm_ppm)},
+        {"effective_usage", read_ppm, S(v.used_ppm)},
+        {"fairshare.factor", read_ppm, S(v.fairshare_ppm)},
     };
     enum { USE_PARENT = 0x7fffffff }; /* SLURMDB_FS_USE_PARENT */
     struct share s = {.v = {.shares = BJ_ABSENT,

@@ -35,9 +35,8 @@ int bj_slurmjson_fields(struct bj_slurmjson *j, const struct bj_json *v,
                         void *record);
 
 /* Parsers of fields besides those of sched/slurmrest_value.h.  A text as it is,
- * be it "None"; a fraction in millionths. */
+ * be it "None". */
 int bj_slurmjson_raw(const struct bj_json *v, struct bj_arena *a, void *to);
-int bj_slurmjson_ppm(const struct bj_json *v, struct bj_arena *a, void *to);
 
 /* One element each: 0, -EINVAL (bad), or what the callback says. */
 int bj_slurmjson_take_job(struct bj_slurmjson *j, const struct bj_json *v);

@@ -29,7 +29,8 @@
     "iif(j.\"end\" IS NULL, NULL, round(100.0 * (" used ") / nullif(" of       \
     ", 0), 1))"
 
-const struct bj_acct_column bj_acct_columns[] = {
+/* All of them; the last one has no name. */
+static const struct bj_acct_column all[] = {
     {"JobID", "job_id", BJ_ACCT_TEXT, "v.shown_id", "as people write it"},
     {"JobIDRaw", "raw_id", BJ_ACCT_TEXT, "v.raw_id", "as cgroups have it"},
     {"SLUID", "sluid", BJ_ACCT_TEXT, "v.sluid", NULL},
@@ -144,7 +145,7 @@ const struct bj_acct_column bj_acct_columns[] = {
 
 static const struct bj_acct_column *find(struct bj_slice name)
 {
-    const struct bj_acct_column *c = bj_acct_columns;
+    const struct bj_acct_column *c = all;
     while (c->name && (strlen(c->name) != name.n ||
                        strncasecmp(c->name, name.p, name.n) != 0))
         c++;
@@ -162,7 +163,7 @@ int bj_acct_format(const struct bj_strv *names,
             name = bj_slice_trim(name);
             const struct bj_acct_column *c = find(name), *end = c ? c + 1 : c;
             if (name.n == 3 && strncasecmp(name.p, "all", 3) == 0)
-                for (c = end = bj_acct_columns; end->name;)
+                for (c = end = all; end->name;)
                     end++;
             if (!c)
                 return bj_err_set(err, -EINVAL,
@@ -196,7 +197,7 @@ void bj_acct_select(const struct bj_acct_column *const *columns, unsigned n,
 
 void bj_acct_columns_help(struct bj_buf *out)
 {
-    for (const struct bj_acct_column *c = bj_acct_columns; c->name; c++)
+    for (const struct bj_acct_column *c = all; c->name; c++)
         bj_buf_printf(out, "  %-15s%s%s\n", c->name, c->help ? " " : "",
                       c->help ? c->help : "");
 }

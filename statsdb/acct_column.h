@@ -30,9 +30,6 @@ struct bj_acct_column {
     const char *help; /* what it is, where the name does not say it */
 };
 
-/* All of them; the last one has no name. */
-extern const struct bj_acct_column bj_acct_columns[];
-
 enum { BJ_ACCT_COLUMNS_MAX = 128 }; /* in one table */
 
 /* The columns of a list of names, in which commas separate names, too; case

@@ -155,8 +155,3 @@ void bj_cache_free(struct bj_cache *c)
     *c = (struct bj_cache){.max_entries = c->max_entries,
                            .max_bytes = c->max_bytes};
 }
-
-size_t bj_cache_bytes(const struct bj_cache *c)
-{
-    return c->cap * sizeof(*c->slot) + c->room;
-}

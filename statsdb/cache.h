@@ -34,6 +34,5 @@ bool bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
                   int64_t value);
 void bj_cache_clear(struct bj_cache *c);
 void bj_cache_free(struct bj_cache *c);
-size_t bj_cache_bytes(const struct bj_cache *c);
 
 #endif

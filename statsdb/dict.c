@@ -374,12 +374,3 @@ int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
     }
     return r < 0 ? r : 0;
 }
-
-size_t bj_dicts_bytes(const struct bj_dicts *d)
-{
-    size_t n = sizeof(*d);
-    for (int i = 0; i < BJ_DICTS; i++)
-        n += bj_cache_bytes(&d->of[i].cache) +
-             (d->of[i].wait ? bj_dict_wait_bytes(d->of[i].wait) : 0);
-    return n;
-}

@@ -77,7 +77,4 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
                     struct bj_slice system, int64_t *ret, struct bj_err *err);
 
-/* Bytes of memory that the caches hold, for tests. */
-size_t bj_dicts_bytes(const struct bj_dicts *d);
-
 #endif

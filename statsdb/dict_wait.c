@@ -140,8 +140,3 @@ void bj_dict_wait_drop(struct bj_dict_wait *w)
     w->n = 0;
     bj_arena_reset(&w->text);
 }
-
-size_t bj_dict_wait_bytes(const struct bj_dict_wait *w)
-{
-    return sizeof(*w) + w->text.used;
-}

@@ -43,6 +43,4 @@ int bj_dict_wait_put(struct bj_dict_wait *w, const struct bj_dict_entry *e,
 int bj_dict_wait_flush(struct bj_dict_wait *w, struct bj_err *err);
 void bj_dict_wait_drop(struct bj_dict_wait *w);
 
-size_t bj_dict_wait_bytes(const struct bj_dict_wait *w);
-
 #endif

@@ -49,6 +49,15 @@ static const char *condition(struct bj_rules *r, const struct bj_rule_text *t)
     return ret;
 }
 
+/* Is there any rule of that name? */
+static bool known(const struct bj_rules *r, struct bj_slice name)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (bj_slice_eq(r->text[i]->name, name))
+            return true;
+    return false;
+}
+
 int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
                  struct bj_err *err)
 {
@@ -73,17 +82,9 @@ int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
     rule->condition = condition(r, t);
     if (r->arena.failed)
         return bj_err_set(err, -ENOMEM, "rules");
-    r->first[r->n] = !bj_rules_known(r, t->name);
+    r->first[r->n] = !known(r, t->name);
     r->n++;
     return 0;
-}
-
-bool bj_rules_known(const struct bj_rules *r, struct bj_slice name)
-{
-    for (size_t i = 0; i < r->n; i++)
-        if (bj_slice_eq(r->text[i]->name, name))
-            return true;
-    return false;
 }
 
 const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
@@ -181,14 +182,9 @@ const char *bj_rules_sign(const struct bj_rules *r)
     return r->sign;
 }
 
-size_t bj_rules_count(const struct bj_rules *r)
-{
-    return r->n;
-}
-
 const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i)
 {
-    return &r->rule[i];
+    return i < r->n ? &r->rule[i] : NULL;
 }
 
 /* --- judging ---------------------------------------------------------------

@@ -59,9 +59,7 @@ void bj_rules_free(struct bj_rules *r); /* NULL is fine */
 /* Differs when any rule does: 16 hexadecimal digits. */
 const char *bj_rules_sign(const struct bj_rules *r);
 
-/* How many there are, each override counted; and rule i, for --help and
- * tests. */
-size_t bj_rules_count(const struct bj_rules *r);
+/* Rule i, from 0, each override counted; NULL behind the last one. */
 const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i);
 
 /* What the rules say of a job; in their order, at most max. */
@@ -70,8 +68,7 @@ size_t bj_rules_judge(const struct bj_rules *r, struct bj_slice cluster,
                       const double fact[BJ_FACT_COUNT], struct bj_found *ret,
                       size_t max);
 
-/* Name of a fact; the fact of a name, -1: none. */
-const char *bj_fact_name(enum bj_fact fact);
+/* The fact of a name; -1: none. */
 int bj_fact_find(struct bj_slice name);
 
 #endif

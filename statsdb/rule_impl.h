@@ -40,9 +40,6 @@ struct bj_rules {
 int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
                  struct bj_err *err);
 
-/* Is there any rule of that name? */
-bool bj_rules_known(const struct bj_rules *r, struct bj_slice name);
-
 /* The last rule of that name that holds everywhere; NULL: none. */
 const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
                                          struct bj_slice name);

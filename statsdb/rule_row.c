@@ -16,11 +16,6 @@ enum { LT, LE, GT, GE, EQ, NE, OPS };
 
 static const char *const ops[OPS] = {"<", "<=", ">", ">=", "=", "!="};
 
-const char *bj_fact_name(enum bj_fact fact)
-{
-    return names[fact];
-}
-
 int bj_fact_find(struct bj_slice name)
 {
     for (int i = 0; i < BJ_FACT_COUNT; i++)

@@ -200,11 +200,6 @@ struct sqlite3 *bj_store_db(struct bj_store *s)
     return s->db;
 }
 
-const char *bj_store_path(const struct bj_store *s)
-{
-    return s->path;
-}
-
 int bj_store_not_ours(struct bj_err *err, int code)
 {
     if (code != -EIO && code != -ENOSPC && code != -EROFS && code != -EBADMSG)
@@ -271,16 +266,6 @@ void bj_store_rollback(struct bj_store *s)
     /* Some faults, a full disk among them, have rolled it back already. */
     if (!sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-}
-
-int bj_store_checkpoint(struct bj_store *s, struct bj_err *err)
-{
-    int rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
-                                       NULL, NULL);
-    if (rc == SQLITE_BUSY)
-        rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
-                                       NULL, NULL);
-    return rc == SQLITE_OK ? 0 : bj_sql_fail(s->db, rc, err, "checkpoint");
 }
 
 uint64_t bj_store_wal_bytes(const struct bj_store *s)

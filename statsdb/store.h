@@ -43,7 +43,6 @@ void bj_store_close(struct bj_store *s);
 
 /* The connection, for statements of one's own. */
 struct sqlite3 *bj_store_db(struct bj_store *s);
-const char *bj_store_path(const struct bj_store *s);
 
 /* The code of an error of another file than the store, in the same words, but
  * none that would be taken for one of the store: -EREMOTEIO instead of -EIO,
@@ -65,9 +64,7 @@ int bj_store_begin(struct bj_store *s, struct bj_err *err);
 int bj_store_commit(struct bj_store *s, struct bj_err *err);
 void bj_store_rollback(struct bj_store *s);
 
-/* Move what is in the WAL file into the database, as far as readers let us,
- * and tell how many bytes the WAL has (0 when it is not there). */
-int bj_store_checkpoint(struct bj_store *s, struct bj_err *err);
+/* Bytes of the WAL file (0 when it is not there). */
 uint64_t bj_store_wal_bytes(const struct bj_store *s);
 
 /* Bytes of the store's file. */

@@ -84,13 +84,6 @@ const struct bj_upsert_counts *bj_upsert_counts(const struct bj_upsert *u)
     return &u->counts;
 }
 
-size_t bj_upsert_bytes(const struct bj_upsert *u)
-{
-    return sizeof(*u) + bj_dicts_bytes(u->dicts) +
-           2 * (BJ_WAIT_JOBS * sizeof(struct bj_waiting) +
-                BJ_WAIT_STEPS * sizeof(struct bj_row));
-}
-
 /* --- transactions ----------------------------------------------------------
  */
 

@@ -59,7 +59,4 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
 
 const struct bj_upsert_counts *bj_upsert_counts(const struct bj_upsert *u);
 
-/* Bytes of memory that it holds besides SQLite's. */
-size_t bj_upsert_bytes(const struct bj_upsert *u);
-
 #endif

@@ -99,8 +99,6 @@ int bj_upsert_parts(struct bj_upsert *u, const struct bj_row *row,
 /* Add what a job gives to the daily sums, or take it away. */
 int bj_upsert_share_of(struct bj_upsert *u, const int64_t of[4],
                        const struct bj_row *row, int sign, struct bj_err *err);
-int bj_upsert_share(struct bj_upsert *u, const struct bj_row *row, int sign,
-                    struct bj_err *err);
 
 /* Put u->row, whichever way it is there: a job (its number, and whether it is
  * new), what few jobs have, a step. */

@@ -114,8 +114,8 @@ int bj_upsert_share_of(struct bj_upsert *u, const int64_t of[4],
     return r < 0 ? r : bj_rollup_add(u->rollup, assoc, row, sign, err);
 }
 
-int bj_upsert_share(struct bj_upsert *u, const struct bj_row *row, int sign,
-                    struct bj_err *err)
+static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
+                 struct bj_err *err)
 {
     int64_t of[4];
     int r = bj_upsert_parts(u, row, of, err);
@@ -155,9 +155,9 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
                  ? bj_row_bind_plain(&bj_table_job, &u->row, st)
                  : bj_row_bind(&bj_table_job, &u->row, st);
     sqlite3_bind_int64(st, at, id);
-    int r = bj_upsert_share(u, &u->old, -1, err);
+    int r = share(u, &u->old, -1, err);
     if (r == 0)
-        r = bj_upsert_share(u, &u->row, 1, err);
+        r = share(u, &u->row, 1, err);
     return r < 0 ? r : bj_sql_run(st, err);
 }
 
@@ -173,7 +173,7 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
             return bj_err_set(err, -EPROTO, "a job is neither there nor new");
         *ret_id = sqlite3_last_insert_rowid(u->db);
         u->counts.jobs_new++;
-        return r < 0 ? r : bj_upsert_share(u, &u->row, 1, err);
+        return r < 0 ? r : share(u, &u->row, 1, err);
     }
     if (r < 0)
         return r;

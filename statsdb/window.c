@@ -71,15 +71,6 @@ bool bj_window_bulk(const struct bj_window_rules *rules,
                               rules->overlap_sec + rules->interval_sec + HOUR;
 }
 
-int64_t bj_window_due(const struct bj_window_rules *rules,
-                      const struct bj_covered *covered, int64_t now_sec)
-{
-    struct bj_window w;
-    if (bj_window_next(rules, covered, now_sec, &w))
-        return now_sec;
-    return covered->to_sec + rules->interval_sec;
-}
-
 unsigned bj_window_done(const struct bj_window_rules *rules,
                         const struct bj_covered *covered)
 {

@@ -40,10 +40,6 @@ bool bj_window_next(const struct bj_window_rules *rules,
 bool bj_window_bulk(const struct bj_window_rules *rules,
                     const struct bj_window *w);
 
-/* When there will be something to be asked, at the earliest. */
-int64_t bj_window_due(const struct bj_window_rules *rules,
-                      const struct bj_covered *covered, int64_t now_sec);
-
 /* How much of the way back has been gone, in thousandths. */
 unsigned bj_window_done(const struct bj_window_rules *rules,
                         const struct bj_covered *covered);

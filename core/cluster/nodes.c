@@ -6,10 +6,18 @@
 
 static const struct bj_slice none; /* no such key */
 
+enum { GPU_TYPES = 16 };
+
+/* The GPUs of a node by type (key[0], raw). */
+struct gpus {
+    struct bj_gpus_stat v[GPU_TYPES];
+    unsigned n;
+};
+
 /* A node on its way into the sums. */
 struct entry {
     const struct bj_sinfo_node *node;
-    const struct bj_node_gpus *gpus;
+    const struct gpus *gpus;
     struct bj_slice base, flags, state; /* "mixed", "drain", "mixed+drain" */
     char text[1200];                    /* of state */
     struct bj_label label;              /* the same, clean */
@@ -30,13 +38,12 @@ static bool usable(struct bj_node_state s)
            !(s.flags & out);
 }
 
-static struct bj_gpus_stat *gpus_of(struct bj_node_gpus *g,
-                                    struct bj_slice type)
+static struct bj_gpus_stat *gpus_of(struct gpus *g, struct bj_slice type)
 {
     for (unsigned i = 0; i < g->n; i++)
         if (bj_slice_eq(g->v[i].sub.key[0], type))
             return &g->v[i];
-    if (g->n == BJ_NODE_GPU_TYPES)
+    if (g->n == GPU_TYPES)
         return NULL;
     g->v[g->n].sub.key[0] = type;
     return &g->v[g->n++];
@@ -44,7 +51,7 @@ static struct bj_gpus_stat *gpus_of(struct bj_node_gpus *g,
 
 /* So many are used; those of a type that the node does not have, or of none,
  * are taken for those that it has. */
-static void use_gpus(struct bj_node_gpus *g, struct bj_slice type, uint64_t n)
+static void use_gpus(struct gpus *g, struct bj_slice type, uint64_t n)
 {
     for (int any = 0; any < 2; any++)
         for (unsigned i = 0; i < g->n && n > 0; i++) {
@@ -58,13 +65,15 @@ static void use_gpus(struct bj_node_gpus *g, struct bj_slice type, uint64_t n)
         }
 }
 
-void bj_node_gpus(const struct bj_sinfo_node *node, uint64_t idle_cpus,
-                  struct bj_node_gpus *ret)
+/* A node with fewer idle CPUs than idle_cpus has no idle GPUs, only blocked
+ * ones. */
+static void find_gpus(const struct bj_sinfo_node *node, uint64_t idle_cpus,
+                      struct gpus *ret)
 {
     static const struct bj_slice gpu = {"gpu", 3};
     struct bj_slice rest = node->gres;
     struct bj_gres g;
-    *ret = (struct bj_node_gpus){0};
+    *ret = (struct gpus){0};
     while (bj_gres_next(&rest, &g, NULL)) {
         struct bj_gpus_stat *s =
             bj_slice_eq(g.name, gpu) ? gpus_of(ret, g.type) : NULL;
@@ -257,10 +266,10 @@ static void add_once(struct bj_cluster_work *w, const struct entry *e,
 int bj_cluster_add_node(struct bj_cluster_work *w,
                         const struct bj_sinfo_node *n)
 {
-    struct bj_node_gpus gpus;
+    struct gpus gpus;
     struct bj_label name, partition;
     struct entry e = {.node = n, .gpus = &gpus};
-    bj_node_gpus(n, w->conf->gpu_idle_cpus, &gpus);
+    find_gpus(n, w->conf->gpu_idle_cpus, &gpus);
     make_state(&e);
     const struct bj_slice key[BJ_SUB_KEYS] = {bj_cluster_label(n->name, &name)};
     if (!bj_group_find(&w->seen, key)) {

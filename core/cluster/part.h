@@ -111,16 +111,6 @@ struct bj_label {
 };
 struct bj_slice bj_cluster_label(struct bj_slice s, struct bj_label *l);
 
-/* The GPUs of a node by type (key[0], raw).  A node with fewer idle CPUs than
- * idle_cpus has no idle GPUs, only blocked ones. */
-enum { BJ_NODE_GPU_TYPES = 16 };
-struct bj_node_gpus {
-    struct bj_gpus_stat v[BJ_NODE_GPU_TYPES];
-    unsigned n;
-};
-void bj_node_gpus(const struct bj_sinfo_node *node, uint64_t idle_cpus,
-                  struct bj_node_gpus *ret);
-
 /* What a source tells, whichever way it came, into the sums.  0, -EINVAL (left
  * out and to be counted), -ENOMEM. */
 int bj_cluster_add_job(struct bj_cluster_work *w,

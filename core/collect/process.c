@@ -155,11 +155,6 @@ void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p)
     free(p);
 }
 
-size_t bj_jobproc_alive(const struct bj_jobproc *p)
-{
-    return p->alive;
-}
-
 /* What a process that ended before we could look at it means. */
 static void ended(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {

@@ -96,11 +96,6 @@ void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p);
 int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
                       uint64_t cgroup_cpu_usec, struct bj_err *err);
 
-/* Processes alive at the last update, ours and the batch system's both, also
- * those that could not be looked at: 0 means that the cgroup is an empty
- * shell. */
-size_t bj_jobproc_alive(const struct bj_jobproc *p);
-
 /* The sums alone; of what nothing is known they are BJ_ABSENT. */
 void bj_jobproc_sums(const struct bj_proctab *t, const struct bj_jobproc *p,
                      struct bj_procsum *ret);

@@ -240,14 +240,11 @@ int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
 
 /* --- process_table.c: pid to process --- */
 
-void bj_proc_init(struct bj_proc *e, int32_t pid);
 struct bj_proc *bj_proc_find(const struct bj_jobproc *p, int32_t pid);
 /* Add one; NULL when memory is out.  Pointers to others become invalid. */
 struct bj_proc *bj_proc_add(struct bj_jobproc *p, int32_t pid);
-/* Close and free what a process holds. */
-void bj_proc_drop(struct bj_proctab *t, struct bj_jobproc *p,
-                  struct bj_proc *e);
-/* It has ended: note its I/O among the dead and drop it.  Its place in v stays
+/* It has ended: note its I/O among the dead, close and free what it holds.  Its
+ * place in v stays
  * empty until bj_proc_sweep. */
 void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p,
                   struct bj_proc *e);

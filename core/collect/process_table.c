@@ -61,7 +61,7 @@ struct bj_proc *bj_proc_find(const struct bj_jobproc *p, int32_t pid)
     return NULL;
 }
 
-void bj_proc_init(struct bj_proc *e, int32_t pid)
+static void init(struct bj_proc *e, int32_t pid)
 {
     *e = (struct bj_proc){.pid = pid,
                           .dir = -1,
@@ -79,13 +79,14 @@ struct bj_proc *bj_proc_add(struct bj_jobproc *p, int32_t pid)
     if (p->n == p->cap && resize(p, p->cap ? 2 * p->cap : FIRST_PROCS) < 0)
         return NULL;
     struct bj_proc *e = &p->v[p->n];
-    bj_proc_init(e, pid);
+    init(e, pid);
     slot_put(p, pid, (uint32_t)p->n);
     p->n++;
     return e;
 }
 
-void bj_proc_drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
+/* Close and free what a process holds. */
+static void drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
     if (t->tmp_pid == e->pid)
         bj_proc_dir_done(t);
@@ -126,7 +127,7 @@ void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
         memcpy(d->io, e->io, sizeof(d->io));
         p->orphans = true;
     }
-    bj_proc_drop(t, p, e);
+    drop(t, p, e);
 }
 
 void bj_proc_sweep(struct bj_jobproc *p)
@@ -154,7 +155,7 @@ void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p)
 {
     for (size_t i = 0; i < p->n; i++)
         if (p->v[i].pid)
-            bj_proc_drop(t, p, &p->v[i]);
+            drop(t, p, &p->v[i]);
     p->n = 0;
     p->buried = 0;
     free(p->v);

@@ -43,7 +43,6 @@ struct bj_tree {
     struct bj_tree_ops ops;
     struct bj_fdpool *pool;
     char *path;
-    unsigned inner;
     bool refused; /* some hit was: look again without waiting for a change */
 };
 
@@ -73,7 +72,6 @@ static void node_free(struct bj_tree *t, struct node *n, bool tell)
         bj_fdpool_close(t->pool, &n->inner->fd);
         free(n->inner->rel);
         free(n->inner);
-        t->inner--;
     }
     if (n->cookie && tell)
         t->ops.lost(t->ops.ctx, n->cookie);
@@ -129,7 +127,7 @@ static int changed(struct bj_tree *t, struct inner *n, struct stamp *ret)
            n->stamp.ctime.tv_nsec != ret->ctime.tv_nsec;
 }
 
-static bool make_inner(struct bj_tree *t, struct node *n, const char *rel)
+static bool make_inner(struct node *n, const char *rel)
 {
     n->inner = calloc(1, sizeof(*n->inner));
     if (!n->inner || !(n->inner->rel = strdup(rel))) {
@@ -137,7 +135,6 @@ static bool make_inner(struct bj_tree *t, struct node *n, const char *rel)
         return false;
     }
     n->inner->fd = -1;
-    t->inner++;
     return true;
 }
 
@@ -154,7 +151,7 @@ static struct node *child_new(struct bj_tree *t, const char *rel,
     memcpy(c->name, name, n);
     c->ino = ino;
     c->hit = kind & BJ_PATH_HIT;
-    if ((kind & BJ_PATH_INNER) && !make_inner(t, c, rel)) {
+    if ((kind & BJ_PATH_INNER) && !make_inner(c, rel)) {
         free(c);
         return NULL;
     }
@@ -330,9 +327,4 @@ int bj_tree_look(struct bj_tree *t, bool force)
     bool again = t->refused;
     t->refused = false;
     return look(t, &t->root, force || again, 0);
-}
-
-unsigned bj_tree_inner(const struct bj_tree *t)
-{
-    return t->inner;
 }

@@ -37,7 +37,4 @@ void bj_tree_free(struct bj_tree *t, bool tell);
  * known, and is read at the next look. */
 int bj_tree_look(struct bj_tree *t, bool force);
 
-/* Inner directories known, the root not counted. */
-unsigned bj_tree_inner(const struct bj_tree *t);
-
 #endif

@@ -374,11 +374,11 @@ const char *const bj_job_info_keys[] = {
     "array_job_id", "array_task",   "het_job_id", "het_offset",
     "sluid",        "batch_system", "source",     NULL};
 
-const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
-                                          NULL};
+static const char *const build_info_keys[] = {"version", "revision", "compiler",
+                                              NULL};
 
-const char *const bj_energy_info_keys[] = {"source", "quality", "policy",
-                                           "static", NULL};
+static const char *const energy_info_keys[] = {"source", "quality", "policy",
+                                               "static", NULL};
 
 #define ROWS_AT(r, at) (r), sizeof(r) / sizeof((r)[0]), (at)
 #define ROWS(r) ROWS_AT(r, 0)
@@ -446,8 +446,7 @@ const struct bj_table bj_tables[] = {
     SNAPS("node", node.modes, bj_mode_use, "mode", mode_rows),
     SNAPS("node_energy", node.energy, bj_energy_split, "component",
           node_energy_rows),
-    SNAP("node_energy", node.energy_info, bj_energy_info_keys,
-         energy_info_rows),
+    SNAP("node_energy", node.energy_info, energy_info_keys, energy_info_rows),
     SNAPS("meter", meters, bj_meter_stat, "meter", meter_rows),
     SNAPS2("meter_zone", zones, bj_zone_stat, "meter", "zone", zone_rows),
     SNAPS2("meter_errors", meter_errors, bj_meter_errors, "meter", "kind",
@@ -490,7 +489,7 @@ const struct bj_table bj_tables[] = {
      NULL,
      ROWS(process_rows),
      true},
-    SNAP("build", self.build_info, bj_build_info_keys, build_rows),
+    SNAP("build", self.build_info, build_info_keys, build_rows),
 };
 const size_t bj_ntables = sizeof(bj_tables) / sizeof(bj_tables[0]);
 

@@ -95,7 +95,9 @@ int main(int argc, char **argv)
         return 1;
     }
     bj_upsert_free(u);
-    bj_store_checkpoint(s, NULL);
+    if (bj_sql_exec(bj_store_db(s), "PRAGMA wal_checkpoint(TRUNCATE)", &err) <
+        0)
+        fprintf(stderr, "api_fill: %s\n", err.msg);
     bj_store_close(s);
     return 0;
 }

@@ -112,7 +112,8 @@ static int load(const char *path, int fd, bool bulk, struct bj_err *err)
     if (r == 0 && l.n > 0)
         r = bj_upsert_commit(l.upsert, err);
     if (r == 0)
-        r = bj_store_checkpoint(store, err);
+        r = bj_sql_exec(bj_store_db(store), "PRAGMA wal_checkpoint(TRUNCATE)",
+                        err);
     if (r == 0)
         report(&l, reader, path, since);
     bj_sacct_free(reader);

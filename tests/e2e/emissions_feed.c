@@ -84,15 +84,20 @@ static uint64_t run(struct bj_feed *feed, const struct own *own)
 
 static void show(struct bj_feed *feed)
 {
+    static const char *const from[] = {
+        [BJ_FACTOR_LIVE] = "live",         [BJ_FACTOR_STATED] = "stated",
+        [BJ_FACTOR_PROFILE] = "profile",   [BJ_FACTOR_YEAR] = "year",
+        [BJ_FACTOR_CONSTANT] = "constant",
+    };
     uint64_t now = bj_clock_wall_usec() / SECOND;
     struct bj_factor f[BJ_FEED_FACTORS];
     struct bj_feed_status s[BJ_CARBON_SLOTS];
     size_t n = bj_feed_factors(feed, now, f, BJ_FEED_FACTORS);
     for (size_t i = 0; i < n; i++)
         printf("factor %s %s %s %s %u %llu %d\n", f[i].provider,
-               bj_factor_kind_name(f[i].kind), bj_factor_from_name(f[i].from),
-               f[i].zone, (unsigned)f[i].mg_per_kwh,
-               (unsigned long long)f[i].start_sec, f[i].estimated);
+               bj_factor_kind_name(f[i].kind), from[f[i].from], f[i].zone,
+               (unsigned)f[i].mg_per_kwh, (unsigned long long)f[i].start_sec,
+               f[i].estimated);
     n = bj_feed_status(feed, now, s, BJ_CARBON_SLOTS);
     for (size_t i = 0; i < n; i++)
         printf("status %s %s %llu %d\n", s[i].provider,

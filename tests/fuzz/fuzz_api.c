@@ -87,7 +87,8 @@ static void fill(const char *path)
         put_job(u, n);
     MUST(bj_upsert_commit(u, NULL) == 0);
     bj_upsert_free(u);
-    bj_store_checkpoint(s, NULL);
+    MUST(bj_sql_exec(bj_store_db(s), "PRAGMA wal_checkpoint(TRUNCATE)", NULL) ==
+         0);
     bj_store_close(s);
 }
 

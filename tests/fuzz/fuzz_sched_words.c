@@ -47,9 +47,9 @@ static void resources(struct bj_slice text)
 
 static void ids(struct bj_slice text)
 {
-    int (*const parse[])(struct bj_slice, struct bj_jobid *) = {
-        bj_jobid_slurm, bj_jobid_pbs, bj_jobid_lsf};
-    for (int i = 0; i < 3; i++) {
+    int (*const parse[])(struct bj_slice, struct bj_jobid *) = {bj_jobid_slurm,
+                                                                bj_jobid_pbs};
+    for (int i = 0; i < 2; i++) {
         struct bj_jobid id;
         if (parse[i](text, &id) < 0)
             continue;

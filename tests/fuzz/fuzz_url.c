@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST(bj_libcurl_load(&lib, NULL) == 0);
     bj_fetch_read_headers(&reply, lib.getdate);
     MUST(reply.retry_after_usec <= 86400ull * 1000000);
-    struct bj_slice tag = reply.etag;
+    struct bj_slice tag = bj_fetch_header(&reply, "ETag");
     MUST(!tag.p || (tag.p >= reply.headers.p &&
                     tag.p + tag.n <= reply.headers.p + reply.headers.len));
     bj_fetch_reply_free(&reply);

@@ -53,15 +53,15 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The best average now as "provider from mg", or "none". */
-static const char *best(struct room *r)
+/* The first average now as "provider from mg", or "none". */
+static const char *first(struct room *r)
 {
     static char text[80];
     struct bj_factor f;
-    if (!bj_feed_best(r->feed, r->grid.wall_sec, false, &f))
+    if (!grid_first(&r->grid, r->feed, false, &f))
         return "none";
-    snprintf(text, sizeof(text), "%s %s %u", f.provider,
-             bj_factor_from_name(f.from), (unsigned)f.mg_per_kwh);
+    snprintf(text, sizeof(text), "%s %s %u", f.provider, grid_from_name(f.from),
+             (unsigned)f.mg_per_kwh);
     return text;
 }
 
@@ -90,7 +90,7 @@ static void test_static_only(void **state)
     r->conf = grid_conf(NULL, "country=FR", "factor=50", NULL);
     start(r);
     assert_int_equal(grid_settle(&r->grid, r->feed, &r->err), UINT64_MAX);
-    assert_string_equal(best(r), "table year 56039");
+    assert_string_equal(first(r), "table year 56039");
     struct bj_factor f[BJ_FEED_FACTORS];
     assert_int_equal(bj_feed_factors(r->feed, T, f, BJ_FEED_FACTORS), 2);
     assert_int_equal(f[0].year, 2023);
@@ -109,7 +109,7 @@ static void test_constant_first(void **state)
     r->conf = grid_conf(NULL, "provider=constant", "provider=table",
                         "country=FR", "factor=50", NULL);
     start(r);
-    assert_string_equal(best(r), "constant constant 50000");
+    assert_string_equal(first(r), "constant constant 50000");
 }
 
 /* A country whose value is 0 has none. */
@@ -118,7 +118,7 @@ static void test_nothing(void **state)
     struct room *r = *state;
     r->conf = grid_conf(NULL, "country=CAF", NULL);
     start(r);
-    assert_string_equal(best(r), "none");
+    assert_string_equal(first(r), "none");
 }
 
 static uint32_t mean_of_hour(enum grid_provider p, uint64_t hour)
@@ -138,47 +138,50 @@ static void test_fallbacks(void **state)
     r->conf =
         grid_conf(NULL, "provider=rte", "provider=table", "country=FR", NULL);
     start(r);
-    assert_string_equal(best(r), "table year 56039");
+    assert_string_equal(first(r), "table year 56039");
     grid_run(&r->grid, r->feed, 3 * DAY);
     grid_settle(&r->grid, r->feed, NULL);
-    assert_true(strncmp(best(r), "rte live ", 9) == 0);
+    assert_true(strncmp(first(r), "rte live ", 9) == 0);
     struct bj_factor last;
-    assert_true(bj_feed_best(r->feed, r->grid.wall_sec, false, &last));
+    assert_true(grid_first(&r->grid, r->feed, false, &last));
 
     r->grid.mode[GRID_RTE] = GRID_DOWN;
     uint64_t ends = last.start_sec + 2 * HOUR;
     grid_run(&r->grid, r->feed, ends - 1 - r->grid.wall_sec);
     snprintf(want, sizeof(want), "rte live %u", (unsigned)last.mg_per_kwh);
-    assert_string_equal(best(r), want);
+    assert_string_equal(first(r), want);
     grid_run(&r->grid, r->feed, 1);
     uint64_t hour = r->grid.wall_sec - r->grid.wall_sec % HOUR;
     snprintf(want, sizeof(want), "rte profile %u",
              (unsigned)mean_of_hour(GRID_RTE, hour - DAY));
-    assert_string_equal(best(r), want);
+    assert_string_equal(first(r), want);
 
     grid_run(&r->grid, r->feed, 6 * DAY);
-    assert_true(strncmp(best(r), "rte profile ", 12) == 0);
+    assert_true(strncmp(first(r), "rte profile ", 12) == 0);
     grid_run(&r->grid, r->feed, 5 * DAY);
-    assert_string_equal(best(r), "table year 56039");
+    assert_string_equal(first(r), "table year 56039");
     r->grid.mode[GRID_RTE] = GRID_GOOD;
     grid_run(&r->grid, r->feed, 80 * MINUTE);
-    assert_true(strncmp(best(r), "rte live ", 9) == 0);
+    assert_true(strncmp(first(r), "rte live ", 9) == 0);
 }
 
-/* The first of the list that is live; one that only remembers comes behind. */
+/* In the order of the list, also where the first one only remembers. */
 static void test_order_of_providers(void **state)
 {
     struct room *r = *state;
+    struct bj_factor f[BJ_FEED_FACTORS];
     r->conf = grid_conf(NULL, "provider=neso", "provider=rte", NULL);
     start(r);
     grid_run(&r->grid, r->feed, 3 * DAY);
-    assert_true(strncmp(best(r), "neso live ", 10) == 0);
+    assert_true(strncmp(first(r), "neso live ", 10) == 0);
     r->grid.mode[GRID_NESO] = GRID_DOWN;
     grid_run(&r->grid, r->feed, 3 * HOUR);
-    assert_true(strncmp(best(r), "rte live ", 9) == 0);
-    r->grid.mode[GRID_RTE] = GRID_DOWN;
-    grid_run(&r->grid, r->feed, 3 * HOUR);
-    assert_true(strncmp(best(r), "neso profile ", 13) == 0);
+    assert_true(strncmp(first(r), "neso profile ", 13) == 0);
+    assert_int_equal(
+        bj_feed_factors(r->feed, r->grid.wall_sec, f, BJ_FEED_FACTORS), 2);
+    assert_string_equal(f[1].provider, "rte");
+    assert_int_equal(f[1].from, BJ_FACTOR_LIVE);
+    assert_int_equal(bj_feed_factors(r->feed, r->grid.wall_sec, f, 1), 1);
 }
 
 /* Marginal values are on their own side, whatever is missing on the other. */
@@ -194,14 +197,14 @@ static void test_marginal(void **state)
     start(r);
     grid_run(&r->grid, r->feed, HOUR);
     struct bj_factor f;
-    assert_string_equal(best(r), "table year 369473");
-    assert_true(bj_feed_best(r->feed, r->grid.wall_sec, true, &f));
+    assert_string_equal(first(r), "table year 369473");
+    assert_true(grid_first(&r->grid, r->feed, true, &f));
     assert_string_equal(f.provider, "watttime");
     assert_int_equal(f.kind, BJ_FACTOR_MARGINAL);
     assert_int_equal(f.mg_per_kwh, grid_mg(GRID_WATTTIME, f.start_sec));
     r->grid.mode[GRID_WATTTIME] = GRID_DOWN;
     grid_run(&r->grid, r->feed, 3 * HOUR);
-    assert_false(bj_feed_best(r->feed, r->grid.wall_sec, true, &f));
+    assert_false(grid_first(&r->grid, r->feed, true, &f));
     unlink(token);
 }
 
@@ -269,9 +272,9 @@ static void test_faults(void **state)
         assert_int_equal(r->err.code == 0, s.fault == BJ_CARBON_OK);
         assert_in_range(next, faults[i].least, faults[i].most + 1);
         if (faults[i].mode == GRID_LATE) /* yesterday's hour was in it */
-            assert_memory_equal(best(r), "rte profile ", 12);
+            assert_memory_equal(first(r), "rte profile ", 12);
         else
-            assert_string_equal(best(r), s.success ? rte_now(r) : "none");
+            assert_string_equal(first(r), s.success ? rte_now(r) : "none");
         stop(r);
     }
 }
@@ -378,10 +381,10 @@ static void test_clock_not_set(void **state)
     start(r);
     grid_run(&r->grid, r->feed, HOUR);
     assert_int_equal(r->grid.asked[GRID_RTE], 0);
-    assert_string_equal(best(r), "none");
+    assert_string_equal(first(r), "none");
     r->grid.wall_sec = T;
     grid_run(&r->grid, r->feed, 20);
-    assert_string_equal(best(r), rte_now(r));
+    assert_string_equal(first(r), rte_now(r));
 }
 
 int main(void)

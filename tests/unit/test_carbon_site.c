@@ -119,11 +119,10 @@ static enum bj_carbon_fault once(struct room *r)
     return status(r).fault;
 }
 
-static uint32_t best_mg(struct room *r, bool marginal)
+static uint32_t first_mg(struct room *r, bool marginal)
 {
     struct bj_factor f;
-    return bj_feed_best(r->feed, r->grid.wall_sec, marginal, &f) ? f.mg_per_kwh
-                                                                 : 0;
+    return grid_first(&r->grid, r->feed, marginal, &f) ? f.mg_per_kwh : 0;
 }
 
 /* --- secrets --------------------------------------------------------------*/
@@ -222,13 +221,13 @@ static void test_restart(void **state)
     r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
     start(r);
     assert_int_equal(once(r), BJ_CARBON_OK);
-    uint32_t mg = best_mg(r, false);
+    uint32_t mg = first_mg(r, false);
     unsigned asked = r->grid.asked[GRID_RTE];
     /* at once there is a value, and nobody is asked before it is time */
     for (int i = 0; i < 10; i++) {
         restart(r);
         grid_settle(&r->grid, r->feed, NULL);
-        assert_int_equal(best_mg(r, false), mg);
+        assert_int_equal(first_mg(r, false), mg);
         grid_run(&r->grid, r->feed, 5);
     }
     assert_int_equal(r->grid.asked[GRID_RTE], asked);
@@ -250,7 +249,7 @@ static void test_restart_in_outage(void **state)
     grid_run(&r->grid, r->feed, 5 * HOUR);
     restart(r);
     grid_settle(&r->grid, r->feed, NULL);
-    assert_true(bj_feed_best(r->feed, r->grid.wall_sec, false, &f));
+    assert_true(grid_first(&r->grid, r->feed, false, &f));
     assert_int_equal(f.from, BJ_FACTOR_PROFILE);
 }
 
@@ -296,7 +295,7 @@ static void test_cache_faults(void **state)
     assert_non_null(strstr(r->err.msg, "/nowhere/cache"));
     assert_int_equal(once(r), BJ_CARBON_OK);
     assert_int_equal(r->err.code, 0); /* said once */
-    assert_true(best_mg(r, false) > 0);
+    assert_true(first_mg(r, false) > 0);
 }
 
 /* --- dropped factors ------------------------------------------------------*/
@@ -319,26 +318,26 @@ static void test_file(void **state)
     put("drop.csv", HEAD ROW("31"), 0644);
     start_file(r, "drop.csv", NULL);
     assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(best_mg(r, false), 31000);
+    assert_int_equal(first_mg(r, false), 31000);
     grid_run(&r->grid, r->feed, 300);
     assert_int_equal(status(r).asked, 1); /* read when it changes */
     put("drop.csv", HEAD ROW("32.5"), 0644);
     assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(best_mg(r, false), 32500);
+    assert_int_equal(first_mg(r, false), 32500);
     /* one that makes no sense leaves what there was, and is told once */
     put("drop.csv", HEAD ROW("0"), 0644);
     assert_int_equal(once(r), BJ_CARBON_CONTENT);
     assert_non_null(strstr(r->err.msg, "drop.csv:2: g_per_kwh: '0'"));
-    assert_int_equal(best_mg(r, false), 32500);
+    assert_int_equal(first_mg(r, false), 32500);
     grid_run(&r->grid, r->feed, 300);
     assert_int_equal(status(r).errors[BJ_CARBON_CONTENT], 1);
     /* one that has gone takes them along */
     unlink(at("drop.csv"));
     assert_int_equal(once(r), BJ_CARBON_LOCAL);
-    assert_int_equal(best_mg(r, false), 0);
+    assert_int_equal(first_mg(r, false), 0);
     put("drop.csv", HEAD ROW("33"), 0644);
     assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(best_mg(r, false), 33000);
+    assert_int_equal(first_mg(r, false), 33000);
     assert_int_equal(status(r).remote, 0);
 }
 
@@ -352,9 +351,9 @@ static void test_file_ends(void **state)
     assert_int_equal(once(r), BJ_CARBON_EMPTY);
     assert_non_null(strstr(r->err.msg, "no factor of now for zone FR"));
     assert_in_range(r->grid.wall_sec, T + 2 * HOUR, T + 2 * HOUR + 60);
-    assert_int_equal(best_mg(r, false), 0);
+    assert_int_equal(first_mg(r, false), 0);
     r->grid.wall_sec = T + 2 * HOUR - 1;
-    assert_int_equal(best_mg(r, false), 31000);
+    assert_int_equal(first_mg(r, false), 31000);
 }
 
 static void test_file_json(void **state)
@@ -366,8 +365,8 @@ static void test_file_json(void **state)
         0644);
     start_file(r, "drop.json", NULL);
     assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(best_mg(r, false), 0);
-    assert_int_equal(best_mg(r, true), 480000);
+    assert_int_equal(first_mg(r, false), 0);
+    assert_int_equal(first_mg(r, true), 480000);
     struct bj_factor f;
     assert_int_equal(bj_feed_factors(r->feed, r->grid.wall_sec, &f, 1), 1);
     assert_int_equal(f.from, BJ_FACTOR_STATED);
@@ -381,13 +380,13 @@ static void test_file_age(void **state)
     age("drop.csv", T - DAY + HOUR);
     start_file(r, "drop.csv", "file-max-age=1d");
     assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(best_mg(r, false), 45000);
+    assert_int_equal(first_mg(r, false), 45000);
     grid_run(&r->grid, r->feed, HOUR);
-    assert_int_equal(best_mg(r, false), 0);
+    assert_int_equal(first_mg(r, false), 0);
     assert_int_equal(status(r).fault, BJ_CARBON_EMPTY);
     age("drop.csv", T);
     assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(best_mg(r, false), 45000);
+    assert_int_equal(first_mg(r, false), 45000);
 }
 
 /* Others may not write it: whoever could would decide about other people's
@@ -398,7 +397,7 @@ static void test_file_not_trusted(void **state)
     put("drop.csv", HEAD ROW("31"), 0666);
     start_file(r, "drop.csv", NULL);
     assert_int_equal(once(r), BJ_CARBON_LOCAL);
-    assert_int_equal(best_mg(r, false), 0);
+    assert_int_equal(first_mg(r, false), 0);
     assert_int_equal(chmod(at("drop.csv"), 0644), 0);
     assert_int_equal(once(r), BJ_CARBON_OK);
 }

@@ -31,7 +31,6 @@ static void *look(void *arg)
     struct bj_feed_status status[BJ_CARBON_SLOTS];
     while (!atomic_load(&s->stop)) {
         size_t n = bj_feed_factors(s->feed, at, f, BJ_FEED_FACTORS);
-        n += bj_feed_best(s->feed, at, false, f);
         n += bj_feed_history(s->feed, T, T + DAY, history, 64);
         n += bj_feed_status(s->feed, at, status, BJ_CARBON_SLOTS);
         atomic_fetch_add(&s->looks, n > 0);

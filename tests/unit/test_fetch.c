@@ -22,8 +22,7 @@ static void a_question(void **state)
     assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/a?b=c#d")}), 0);
     assert_int_equal(reply.status, 200);
     assert_body("{}");
-    assert_slice(reply.content_type, "application/json");
-    assert_slice(reply.etag, "\"v1\"");
+    assert_slice(bj_fetch_header(&reply, "Content-Type"), "application/json");
     assert_int_equal(reply.retry_after_usec, 0);
     assert_slice(bj_fetch_header(&reply, "X-Auth-Token"), "abc");
     assert_slice(bj_fetch_header(&reply, "location"), "/s/1");
@@ -35,7 +34,7 @@ static void a_question(void **state)
     assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/2")}), 0);
     assert_int_equal(reply.status, 204);
     assert_body("");
-    assert_null(reply.etag.p);
+    assert_null(bj_fetch_header(&reply, "ETag").p);
     bj_stub_end(&stub);
     assert_int_equal(stub.accepted, 1);
     snprintf(want, sizeof(want),
@@ -178,7 +177,7 @@ static const struct {
 } status_cases[] = {
     {"200 OK", 0, NULL, 0},
     {"206 Partial Content", 0, NULL, 0},
-    {"304 Not Modified", 0, NULL, 0},
+    {"304 Not Modified", -EREMOTEIO, "/p: http: status 304, not followed", 0},
     {"300 Choose", -EREMOTEIO, "/p: http: status 300, not followed", 0},
     {"400 Bad", -EREMOTEIO, "/p: http: status 400", 0},
     {"401 Unauthorized", -EACCES, "/p: http: status 401", 0},
@@ -299,7 +298,7 @@ static void redirects(void **state)
     assert_int_equal(ask(&req), 0);
     assert_int_equal(reply.status, 200);
     assert_body("in");
-    assert_null(reply.etag.p);
+    assert_null(bj_fetch_header(&reply, "ETag").p);
     req.redirects = 1;
     assert_int_equal(ask(&req), -EREMOTEIO);
     assert_message("/e: http: status 302, not followed");

@@ -51,7 +51,7 @@ static void counts(void **state)
         assert_int_equal(r.job.proc.open_fds, count_fds(pid[0]) +
                                                   count_fds(pid[1]) +
                                                   count_fds(pid[2]));
-        assert_int_equal(bj_jobproc_alive(r.p), 3);
+        assert_int_equal(r.p->alive, 3);
         assert_int_equal(rig_state(&r, "sleeping"), 6);
     }
     time_t now = time(NULL);
@@ -131,17 +131,17 @@ static void batch_system(void **state)
         assert_int_equal(r.job.proc.processes, 1);
         assert_int_equal(r.job.proc.threads, 1);
         assert_int_equal(r.job.proc.processes_seen, 1);
-        assert_int_equal(bj_jobproc_alive(r.p), 2);
+        assert_int_equal(r.p->alive, 2);
     }
     rig_kill(pid[1]);
     rig_procs(&r, "", pid, 1);
     assert_int_equal(rig_pass(&r, 20), 0);
     assert_int_equal(r.job.proc.processes, 0);
-    assert_int_equal(bj_jobproc_alive(r.p), 1);
+    assert_int_equal(r.p->alive, 1);
     rig_kill(pid[0]);
     rig_procs(&r, "", NULL, 0);
     assert_int_equal(rig_pass(&r, 20), 0);
-    assert_int_equal(bj_jobproc_alive(r.p), 0);
+    assert_int_equal(r.p->alive, 0);
     rig_stop(&r);
 }
 
@@ -200,7 +200,7 @@ static void budget(void **state)
     assert_int_equal(r.job.proc.processes, 5);
     assert_int_equal(r.job.proc.threads, 2);
     assert_int_equal(bj_proctab_refused(r.t), 3);
-    assert_int_equal(bj_jobproc_alive(r.p), 5);
+    assert_int_equal(r.p->alive, 5);
     r.conf.max_processes = 5;
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.threads, 5);
@@ -293,20 +293,20 @@ static void directories(void **state)
     snprintf(path, sizeof(path), "%s/job/link", r.dir);
     assert_int_equal(symlink("s", path), 0);
     assert_int_equal(rig_pass(&r, 2), 0);
-    assert_int_equal(bj_jobproc_alive(r.p), 2);
+    assert_int_equal(r.p->alive, 2);
     /* The steps go. */
     snprintf(path, sizeof(path), "%s/job/s", r.dir);
     nftw(path, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
     rig_kill(pid[1]);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.processes, 1);
-    assert_int_equal(bj_jobproc_alive(r.p), 1);
+    assert_int_equal(r.p->alive, 1);
     /* The job goes: totals stay. */
     snprintf(path, sizeof(path), "%s/job", r.dir);
     nftw(path, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
     uint64_t reads = r.job.proc.io_read_ops;
     assert_int_equal(rig_pass(&r, 2), -ENOENT);
-    assert_int_equal(bj_jobproc_alive(r.p), 0);
+    assert_int_equal(r.p->alive, 0);
     assert_int_equal(r.pool.used, 0);
     assert_int_equal(r.job.proc.processes_seen, 2);
     assert_int_equal(r.job.proc.io_read_ops, reads);
@@ -390,7 +390,7 @@ static void long_list(void **state)
     rig_start(&r, r.dir, false);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.proc.processes, 1);
-    assert_int_equal(bj_jobproc_alive(r.p), 30003);
+    assert_int_equal(r.p->alive, 30003);
     rig_kill(pid);
     rig_stop(&r);
 }

@@ -74,7 +74,7 @@ static void check(struct rig *r, uint64_t seconds, uint64_t processes,
 {
     assert_int_equal(rig_pass(r, seconds), 0);
     assert_int_equal(r->job.proc.processes, processes);
-    assert_int_equal(bj_jobproc_alive(r->p), alive);
+    assert_int_equal(r->p->alive, alive);
 }
 
 /* Descriptors of lists are kept; on v1 the kernel makes a list anew only when

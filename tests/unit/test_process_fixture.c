@@ -14,7 +14,7 @@ static void is_recorded(const struct rig *r, uint64_t work_usec,
     assert_int_equal(s->processes, 10);
     assert_int_equal(s->threads, 19);
     assert_int_equal(s->processes_seen, 10);
-    assert_int_equal(bj_jobproc_alive(r->p), 14);
+    assert_int_equal(r->p->alive, 14);
     assert_int_equal(r->job.states.n, 2);
     assert_int_equal(rig_state(r, "running"), 5);
     assert_int_equal(rig_state(r, "sleeping"), 14);
@@ -327,7 +327,7 @@ static void hidden(void **state)
         assert_int_equal(rig_pass(&r, 2), 0);
         assert_int_equal(r.job.proc.processes, 3);
         assert_int_equal(r.job.proc.threads, 1);
-        assert_int_equal(bj_jobproc_alive(r.p), 3);
+        assert_int_equal(r.p->alive, 3);
     }
     rig_stop(&r);
 }

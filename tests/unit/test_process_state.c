@@ -100,7 +100,7 @@ static void states(void **state)
         assert_in_range(rig_state(&r, "running"), 2, 3);
         assert_int_equal(r.job.proc.processes, 3);
         assert_int_equal(r.job.proc.threads, 5);
-        assert_int_equal(bj_jobproc_alive(r.p), 2);
+        assert_int_equal(r.p->alive, 2);
     }
     rig_kill(pid[1]);
     assert_int_equal(rig_pass(&r, 2), 0);

@@ -526,12 +526,10 @@ static const struct {
     {bj_jobid_pbs, "123].s", -EINVAL, 0, 0, 0, "", "", "", "", false},
     {bj_jobid_pbs, "123[4]s", -EINVAL, 0, 0, 0, "", "", "", "", false},
     {bj_jobid_pbs, "123.ser ver", -EINVAL, 0, 0, 0, "", "", "", "", false},
-    {bj_jobid_lsf, "123[4]", 0, 123, 4, NONE, "", "", "", "123[4]", true},
-    {bj_jobid_lsf, "123[1-10]", 0, 123, NONE, NONE, "1-10", "", "", "123[1-10]",
+    {bj_jobid_pbs, "123[4]", 0, 123, 4, NONE, "", "", "", "123[4]", true},
+    {bj_jobid_pbs, "123[1-10]", 0, 123, NONE, NONE, "1-10", "", "", "123[1-10]",
      true},
-    {bj_jobid_lsf, "123[4]@hpc", 0, 123, 4, NONE, "", "", "hpc", "123[4]@hpc",
-     true},
-    {bj_jobid_lsf, "123.4", -EINVAL, 0, 0, 0, "", "", "", "", false},
+    {bj_jobid_pbs, "123[4]@hpc", -EINVAL, 0, 0, 0, "", "", "", "", false},
 };
 
 static void same(struct bj_slice have, const char *want)

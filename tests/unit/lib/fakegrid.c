@@ -264,6 +264,29 @@ static void add_provider(const struct bj_optset *s, const char *name,
     }
 }
 
+bool grid_first(const struct grid *g, struct bj_feed *feed, bool marginal,
+                struct bj_factor *ret)
+{
+    struct bj_factor f[BJ_FEED_FACTORS];
+    size_t n = bj_feed_factors(feed, g->wall_sec, f, BJ_FEED_FACTORS);
+    for (size_t i = 0; i < n; i++)
+        if ((f[i].kind == BJ_FACTOR_MARGINAL) == marginal) {
+            *ret = f[i];
+            return true;
+        }
+    return false;
+}
+
+const char *grid_from_name(enum bj_factor_from from)
+{
+    static const char *const names[] = {
+        [BJ_FACTOR_LIVE] = "live",         [BJ_FACTOR_STATED] = "stated",
+        [BJ_FACTOR_PROFILE] = "profile",   [BJ_FACTOR_YEAR] = "year",
+        [BJ_FACTOR_CONSTANT] = "constant",
+    };
+    return names[from];
+}
+
 struct bj_carbon_conf grid_conf(const char *token, ...)
 {
     struct bj_carbon_conf conf = {0};

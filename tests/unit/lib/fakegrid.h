@@ -46,6 +46,12 @@ uint32_t grid_step(enum grid_provider p);
 
 struct bj_carbon_net grid_net(struct grid *g);
 
+/* The first factor that holds now, of averages or of marginal ones; false: none
+ * does.  And what its from is called. */
+bool grid_first(const struct grid *g, struct bj_feed *feed, bool marginal,
+                struct bj_factor *ret);
+const char *grid_from_name(enum bj_factor_from from);
+
 /* Let time pass on both clocks. */
 void grid_sleep(struct grid *g, uint64_t sec);
 

@@ -43,6 +43,10 @@ void rig_start(struct rig *r, ...)
         assert_int_equal(bj_opt_presets(&sets[i], &err), 0);
     /* The machine may have meters, and a state of its own. */
     r->conf.collect[BJ_COLLECT_ENERGY] = false;
+    assert_int_equal(bj_opt_set(sets, BJ_CONF_SETS,
+                                BJ_SLICE("energy.state-file"), BJ_SLICE(""),
+                                &err),
+                     0);
     va_list ap;
     va_start(ap, r);
     const char *text;

@@ -77,7 +77,7 @@ static void test_faults(void **state)
 {
     (void)state;
     struct rig r;
-    START(r, "cluster.interval=1s", "cluster.timeout=300ms");
+    START(r, "cluster.interval=1s", "cluster.timeout=2s");
     wait_runs(&r, "licenses", 1);
     assert_int_equal(jobs_of(&r, "RUNNING"), 2);
     command("squeue", "exec /bin/sleep 60");
@@ -85,21 +85,17 @@ static void test_faults(void **state)
     char path[256];
     snprintf(path, sizeof(path), "%s/bin/sinfo", dir);
     assert_int_equal(unlink(path), 0);
-    wait_runs(&r, "licenses", 3);
-    assert_true(errors(&r, "queue", "timeout") > 0);
-    assert_true(errors(&r, "nodes", "missing") > 0);
-    assert_true(errors(&r, "diag", "output") > 0);
+    SOON(&r, errors(&r, "queue", "timeout") > 0 &&
+                 errors(&r, "nodes", "missing") > 0 &&
+                 errors(&r, "diag", "output") > 0);
     assert_int_equal(errors(&r, "licenses", "timeout"), 0);
     assert_int_equal(source(&r, "queue")->success, 0);
     assert_int_equal(source(&r, "licenses")->success, 1);
-    wait_runs(&r, "licenses", 6);
+    SOON(&r, list(&r, BJ_CL_JOBS)->n == 0 && list(&r, BJ_CL_NODES)->n == 0);
     assert_true(source(&r, "queue")->age_usec > 3 * SECOND);
-    assert_int_equal(list(&r, BJ_CL_JOBS)->n, 0);
-    assert_int_equal(list(&r, BJ_CL_NODES)->n, 0);
     assert_int_equal(list(&r, BJ_CL_LICENSES)->n, 2);
     recorded("squeue", "squeue.txt");
-    wait_runs(&r, "licenses", source(&r, "licenses")->runs + 2);
-    assert_int_equal(jobs_of(&r, "RUNNING"), 2);
+    SOON(&r, jobs_of(&r, "RUNNING") == 2);
     rig_stop(&r);
     /* told once, and once that it is over */
     const char *first = strstr(r.log, "cluster, queue: squeue");
@@ -119,9 +115,8 @@ static void test_constants(void **state)
     wait_runs(&r, "constants", 1);
     assert_int_equal(errors(&r, "constants", "missing"), 1);
     tmp_file("numbers", "gpu_years 40.5\n");
-    wait_runs(&r, "constants", source(&r, "constants")->runs + 1);
+    SOON(&r, list(&r, BJ_CL_CONSTANTS)->n == 1);
     const struct bj_constant_stat *v = list(&r, BJ_CL_CONSTANTS)->v;
-    assert_int_equal(list(&r, BJ_CL_CONSTANTS)->n, 1);
     assert_int_equal(v->micro, 40500000);
     /* A line that is none is told once, with its place. */
     tmp_file("numbers", "gpu_years 40.5 year\noops\n");
@@ -149,10 +144,8 @@ static void test_whose_limits(void **state)
     assert_int_equal(list(&r, BJ_CL_LIMITS)->n, 0);
     assert_int_equal(source(&r, "limits")->success, 0);
     recorded_scontrol();
-    wait_runs(&r, "config", source(&r, "config")->runs + 1);
-    wait_runs(&r, "limits", source(&r, "limits")->runs + 1);
+    SOON(&r, list(&r, BJ_CL_LIMITS)->n == 1);
     const struct bj_limit_stat *v = list(&r, BJ_CL_LIMITS)->v;
-    assert_int_equal(list(&r, BJ_CL_LIMITS)->n, 1);
     assert_true(bj_slice_eq(v->sub.key[0], BJ_SLICE("b")));
     assert_int_equal(v->jobs, 2);
     rig_stop(&r);
@@ -169,7 +162,7 @@ static void test_slow_all(void **state)
     assert_true(source(&r, "queue")->runs >= 2);
     assert_true(source(&r, "nodes")->runs >= 2);
     assert_true(errors(&r, "reservations", "timeout") >= 2);
-    assert_int_equal(jobs_of(&r, "RUNNING"), 2);
+    SOON(&r, jobs_of(&r, "RUNNING") == 2);
     rig_stop(&r);
 }
 
@@ -204,7 +197,7 @@ static void test_stop_while_it_hangs(void **state)
     for (int i = 0; i < 20; i++)
         rig_pass(&r);
     rig_stop(&r);
-    assert_true(bj_clock_boot_usec() - begun < 5 * SECOND);
+    assert_true(bj_clock_boot_usec() - begun < 30 * SECOND);
 }
 
 int main(void)

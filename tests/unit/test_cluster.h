@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { SECOND = 1000000 };
+enum { SECOND = 1000000, PATIENCE = 60 * SECOND };
 
 static const char *dir;
 static char path_opt[128], cgroup_opt[128];
@@ -113,11 +113,20 @@ static inline uint64_t errors(const struct rig *r, const char *name,
     return 0;
 }
 
-/* Passes until a source has run so often, for ten seconds at most; no pass may
+/* Passes until something is so, for a minute at most. */
+#define SOON(r, condition)                                                     \
+    do {                                                                       \
+        const uint64_t end_ = bj_clock_boot_usec() + PATIENCE;                 \
+        while (rig_pass(r), !(condition) && bj_clock_boot_usec() < end_)       \
+            nanosleep(&(struct timespec){0, 10000000}, NULL);                  \
+        assert_true(condition);                                                \
+    } while (0)
+
+/* Passes until a source has run so often, for a minute at most; no pass may
  * wait for a command. */
 static inline void wait_runs(struct rig *r, const char *name, uint64_t runs)
 {
-    const uint64_t end = bj_clock_boot_usec() + 10 * SECOND;
+    const uint64_t end = bj_clock_boot_usec() + PATIENCE;
     for (;;) {
         rig_pass(r);
         const struct bj_source_stat *s = source(r, name);

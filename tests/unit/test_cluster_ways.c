@@ -69,7 +69,7 @@ static void test_old(void **state)
     text_only("scontrol", "config");
     text_only("sdiag", "sdiag");
     START(r, "cluster.via=json", "cluster.interval=1s");
-    wait_runs(&r, "licenses", 2);
+    wait_runs(&r, "licenses", 4);
     assert_true(bj_slice_eq(r.snap->cluster, bj_slice_str("sandbox")));
     assert_int_equal(jobs_of(&r, "RUNNING"), OLD_RUNNING);
     assert_int_equal(list(&r, BJ_CL_LICENSES)->n, 2);
@@ -80,8 +80,8 @@ static void test_old(void **state)
     assert_int_equal(errors(&r, "diag", "exit"), 0);
     const uint64_t runs = source(&r, "diag")->runs;
     rig_stop(&r);
-    /* one that was refused, more than it counts as run */
-    assert_true(ran("sdiag") >= runs + 1 && ran("sdiag") <= runs + 2);
+    /* one that was refused, more than it counts as run, and not each time */
+    assert_true(ran("sdiag") >= runs + 1 && ran("sdiag") < 2 * runs);
 }
 
 /* Slurm 26.05: everything is JSON but its name. */
@@ -136,14 +136,14 @@ static void test_between(void **state)
              cwd);
     command("sinfo", body);
     START(r, "cluster.via=json", "cluster.interval=1s", "cluster.source=none");
-    wait_runs(&r, "nodes", 2);
+    wait_runs(&r, "nodes", 4);
     assert_int_equal(list(&r, BJ_CL_NODES)->n, 5);
     assert_int_equal(errors(&r, "nodes", "output"), 0);
     assert_int_equal(source(&r, "nodes")->success, 1);
     const uint64_t runs = source(&r, "nodes")->runs;
     rig_stop(&r);
     /* its JSON was asked for once */
-    assert_true(ran("sinfo") >= runs + 1 && ran("sinfo") <= runs + 2);
+    assert_true(ran("sinfo") >= runs + 1 && ran("sinfo") < 2 * runs);
 }
 
 static void test_json_faults(void **state)
@@ -154,24 +154,20 @@ static void test_json_faults(void **state)
     both("sinfo", OLD "nodes.38.json", "sinfo.txt");
     both("sdiag", NEW "diag.45.json", "nothing");
     text_only("scontrol", "config");
-    START(r, "cluster.via=json", "cluster.interval=1s",
-          "cluster.timeout=300ms");
+    START(r, "cluster.via=json", "cluster.interval=1s", "cluster.timeout=2s");
     wait_runs(&r, "licenses", 1);
     assert_int_equal(jobs_of(&r, "RUNNING"), OLD_RUNNING);
     command("squeue", "echo '{\"jobs\": [{\"job_id\": 1'; exec /bin/sleep 60");
     command("sinfo", "echo '{\"jobs\": []}'");
     command("sdiag",
             "echo '{\"statistics\": {}, \"errors\": [{\"error\": \"no\"}]}'");
-    wait_runs(&r, "licenses", source(&r, "licenses")->runs + 2);
-    assert_true(errors(&r, "queue", "timeout") > 0);
-    assert_true(errors(&r, "nodes", "output") > 0);
-    assert_true(errors(&r, "diag", "exit") > 0);
+    SOON(&r, errors(&r, "queue", "timeout") > 0 &&
+                 errors(&r, "nodes", "output") > 0 &&
+                 errors(&r, "diag", "exit") > 0);
     assert_int_equal(source(&r, "licenses")->success, 1);
     command("squeue", "echo '{\"jobs\": [{\"job_id\": 1}, '");
-    wait_runs(&r, "licenses", source(&r, "licenses")->runs + 4);
-    assert_true(errors(&r, "queue", "output") > 0);
-    assert_int_equal(list(&r, BJ_CL_JOBS)->n, 0);
-    assert_int_equal(list(&r, BJ_CL_NODES)->n, 0);
+    SOON(&r, errors(&r, "queue", "output") > 0 &&
+                 list(&r, BJ_CL_JOBS)->n == 0 && list(&r, BJ_CL_NODES)->n == 0);
     assert_int_equal(list(&r, BJ_CL_LICENSES)->n, 2);
     rig_stop(&r);
 }
@@ -304,8 +300,7 @@ static void test_rest_faults(void **state)
     };
     play(answers, COUNT(answers));
     START(r, "cluster.via=rest", url_opt, "slurmrestd.version=45",
-          "cluster.interval=1h", "cluster.source=none",
-          "cluster.timeout=300ms");
+          "cluster.interval=1h", "cluster.source=none", "cluster.timeout=3s");
     wait_runs(&r, "nodes", 1);
     assert_int_equal(errors(&r, "config", "exit"), 1);
     assert_int_equal(errors(&r, "queue", "output"), 1);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { MSEC = 1000, STUCK = 200 * MSEC, JOBS = 6 };
+enum { MSEC = 1000, STUCK = 2000 * MSEC, JOBS = 6 };
 
 static const char *dir;
 static char told[2048];
@@ -74,7 +74,7 @@ static void get(struct bj_gpu_asker *a, struct bj_gpu_ask *q,
                 struct bj_gpu_claim *ret)
 {
     static struct bj_gpu_note notes[BJ_GPU_NOTES_MAX];
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 6000; i++) {
         bj_gpu_asker_notes(a, notes);
         if (bj_gpu_ask_answer(a, q, ret)) {
             bj_gpu_ask_drop(a, q);

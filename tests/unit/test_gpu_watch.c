@@ -74,7 +74,7 @@ static struct bj_gpu_watch_stat stat_now(void)
 /* Wait until a reading has that power on device 0. */
 static bool power_comes(uint64_t uw)
 {
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 3000; i++) {
         if (bj_gpu_watch_take(watch, &rig.set) && rig.set.n > 0 &&
             rig.set.v[0].use.power_uw == uw)
             return true;
@@ -121,7 +121,7 @@ static void test_no_gpu(void **state)
     begin("");
     uint64_t now = bj_clock_boot_usec();
     assert_true(bj_gpu_watch_look(watch, now));
-    for (int i = 0; i < 500 && bj_gpu_watch_look(watch, now); i++)
+    for (int i = 0; i < 3000 && bj_gpu_watch_look(watch, now); i++)
         usleep(10 * MSEC);
     assert_false(bj_gpu_watch_look(watch, now));
     assert_false(stat_now().ran);
@@ -140,12 +140,12 @@ static void test_hang(void **state)
     assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
     assert_true(power_comes(1000000));
     fake_script(rig.dir,
-                GPU_A "gpu 0 power 3000\nhang nvmlDeviceGetPowerUsage 1000\n");
+                GPU_A "gpu 0 power 3000\nhang nvmlDeviceGetPowerUsage 4000\n");
     bool hung = false;
-    for (int i = 0; i < 500 && !hung; i++) {
+    for (int i = 0; i < 3000 && !hung; i++) {
         uint64_t before = bj_clock_boot_usec();
         hung = stat_now().hung;
-        assert_true(bj_clock_boot_usec() - before < 500 * MSEC);
+        assert_true(bj_clock_boot_usec() - before < 3500 * MSEC);
         usleep(10 * MSEC);
     }
     assert_true(hung);
@@ -165,15 +165,15 @@ static void test_hang(void **state)
 static void test_left_behind(void **state)
 {
     (void)state;
-    begin(GPU_A "hang nvmlInit_v2 3000\n");
+    begin(GPU_A "hang nvmlInit_v2 8000\n");
     assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
     while (!stat_now().hung)
         usleep(10 * MSEC);
     uint64_t before = bj_clock_boot_usec();
     bj_gpu_watch_free(watch);
     watch = NULL;
-    assert_true(bj_clock_boot_usec() - before < 2900 * MSEC);
-    usleep(1500 * MSEC);
+    assert_true(bj_clock_boot_usec() - before < 7000 * MSEC);
+    usleep(7000 * MSEC);
     assert_false(said("works"));
 }
 

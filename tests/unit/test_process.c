@@ -151,6 +151,24 @@ static void rename_self(int sig)
     prctl(PR_SET_NAME, "work");
 }
 
+/* Wait until the process has that name. */
+static void await_name(pid_t pid, const char *name)
+{
+    char path[64], got[32];
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    for (int i = 0; i < 10000; i++) {
+        FILE *f = fopen(path, "r");
+        assert_non_null(f);
+        got[fread(got, 1, sizeof(got) - 1, f)] = '\0';
+        fclose(f);
+        got[strcspn(got, "\n")] = '\0';
+        if (strcmp(got, name) == 0)
+            return;
+        usleep(1000);
+    }
+    assert_string_equal(got, name);
+}
+
 static void become_stepd_for_now(void *arg)
 {
     signal(SIGUSR1, rename_self);
@@ -174,7 +192,8 @@ static void batch_child(void **state)
     assert_int_equal(rig_pass(&r, 1), 0);
     assert_int_equal(r.job.proc.processes, 0);
     kill(pid, SIGUSR1);
-    usleep(50000);
+    await_name(pid, "work");
+    rig_await(pid, STATE, 'S');
     assert_int_equal(rig_pass(&r, 1), 0);
     assert_int_equal(r.job.proc.processes, 1);
     assert_int_equal(r.job.proc.processes_seen, 1);

@@ -12,6 +12,7 @@ struct shared {
     atomic_int threads; /* wanted, the leader not counted */
     atomic_int seen;    /* what the leader has seen of that */
     atomic_int spin;    /* so many of them are to spin; the others sleep */
+    atomic_int spins;   /* so many have begun to */
 };
 static struct shared *shared;
 
@@ -27,9 +28,13 @@ static int setup(void **state)
 static void *thread_main(void *arg)
 {
     int n = (int)(intptr_t)arg;
-    while (atomic_load(&shared->threads) > n)
+    bool spins = false;
+    while (atomic_load(&shared->threads) > n) {
         if (atomic_load(&shared->spin) <= n)
             usleep(20000);
+        else if (!spins)
+            atomic_fetch_add(&shared->spins, 1), spins = true;
+    }
     return NULL;
 }
 
@@ -92,7 +97,9 @@ static void states(void **state)
     rig_await(pid[1], STATE, 'Z');
     rig_procs(&r, "", (pid_t[]){pid[0], pid[2]}, 2);
     atomic_store(&shared->spin, 2);
-    usleep(50000);
+    for (int i = 0; i < 10000 && atomic_load(&shared->spins) < 2; i++)
+        usleep(1000);
+    assert_int_equal(atomic_load(&shared->spins), 2);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(rig_pass(&r, 2), 0);
         assert_int_equal(rig_state(&r, "stopped"), 0);

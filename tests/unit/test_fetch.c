@@ -239,7 +239,7 @@ static void near_dates(void **state)
     const struct bj_stub_answer answers[] = {{.text = text}};
     PLAY(&stub, answers);
     assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/")}), -EAGAIN);
-    assert_in_range(reply.retry_after_usec, 95 * SECOND, 100 * SECOND);
+    assert_in_range(reply.retry_after_usec, 40 * SECOND, 100 * SECOND);
     bj_stub_end(&stub);
 }
 

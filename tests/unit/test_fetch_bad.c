@@ -176,7 +176,7 @@ static void no_http(void **state)
     for (size_t i = 0; i < COUNT(answers); i++) {
         bj_stub_begin(&stub, NULL, answers + i, 1);
         int r = ask(&(struct bj_fetch_request){.url = at("/"),
-                                               .total_usec = 2 * SECOND});
+                                               .total_usec = 60 * SECOND});
         if (r != -EPROTO || reply.fault != BJ_FETCH_PROTOCOL)
             fail_msg("%zu: %d %s", i, r, err.msg);
         bj_stub_end(&stub);

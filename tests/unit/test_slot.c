@@ -373,6 +373,7 @@ static void test_back_off(void **state)
     struct bj_slot *s = make(&slow, NULL);
     fake.code = -ETIMEDOUT;
     bj_slot_look(s, bj_clock_boot_usec());
+    WAIT_FOR(fake.reads >= 1);
     nap(25 * PERIOD);
     unsigned reads = fake.reads;
     bj_slot_free(s);

@@ -58,7 +58,8 @@ static enum bj_carbon_fault fault_of(const struct bj_fetch_reply *reply)
 
 /* --- secrets --------------------------------------------------------------*/
 
-/* One line of printable ASCII from a file that others can't read. */
+/* One line of printable ASCII from a file that others can't read, into cap
+ * bytes at buf, terminated. */
 static int read_secret(const char *path, char *buf, size_t cap,
                        struct bj_err *err)
 {
@@ -136,6 +137,7 @@ static enum bj_carbon_fault log_in(struct exchange *x)
         return BJ_CARBON_LOCAL;
     char *password = strchr(secret, ':');
     if (!password) {
+        explicit_bzero(secret, sizeof(secret));
         bj_err_set(x->err, -EINVAL, "%s: expected user:password",
                    q->slot->token_file);
         return BJ_CARBON_LOCAL;

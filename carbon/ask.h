@@ -49,7 +49,8 @@ struct bj_carbon_question {
     struct bj_carbon_session *session;
 };
 
-/* Ask and wait, for emissions.timeout at most, twice that with a login.  OK:
+/* Ask and wait, for emissions.timeout at most; three times that with a login,
+ * where a token may turn out to be none any more.  OK:
  * *ret is what the answer holds, maybe nothing.  Otherwise err has the message,
  * which never shows a token, and *ret_wait_usec how long the provider wants to
  * be left alone (0: not said).  *ret_aborted: it was the flag, no fault. */

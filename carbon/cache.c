@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BYTES_MAX = 8 << 20, LEN_MAX = 366 * 86400 };
+enum { BYTES_MAX = 8 << 20, DAY_SEC = 86400, LEN_MAX_SEC = 366 * DAY_SEC };
 
 static const char format[] = "batchjob emissions 1";
 
@@ -16,7 +16,8 @@ static const char format[] = "batchjob emissions 1";
 /* A point is an array: start, length, mg, kind, estimated, fetched. */
 enum { START, LEN, MG, KIND, ESTIMATED, FETCHED, NUMBERS };
 
-static int read_point(const struct bj_json *row, struct bj_carbon_point *ret)
+static int read_point(const struct bj_json *row, uint64_t now_sec,
+                      struct bj_carbon_point *ret)
 {
     uint64_t v[NUMBERS];
     size_t i = 0;
@@ -25,32 +26,42 @@ static int read_point(const struct bj_json *row, struct bj_carbon_point *ret)
         bj_json_u64(number, &v[i++]) < 0)
         return -EINVAL;
     if (i != NUMBERS || v[START] == 0 || v[START] > INT64_MAX / 2 ||
-        v[LEN] == 0 || v[LEN] > LEN_MAX || v[MG] == 0 ||
+        v[LEN] == 0 || v[LEN] > LEN_MAX_SEC || v[MG] == 0 ||
         v[MG] > BJ_FACTOR_MG_MAX || v[KIND] >= BJ_FACTOR_KINDS ||
         v[ESTIMATED] > 1)
         return -EINVAL;
-    *ret = (struct bj_carbon_point){.start_sec = v[START],
-                                    .len_sec = (uint32_t)v[LEN],
-                                    .mg_per_kwh = (uint32_t)v[MG],
-                                    .kind = (uint8_t)v[KIND],
-                                    .estimated = v[ESTIMATED] == 1,
-                                    .fetched_sec = v[FETCHED]};
+    *ret = (struct bj_carbon_point){
+        .start_sec = v[START],
+        .len_sec = (uint32_t)v[LEN],
+        .mg_per_kwh = (uint32_t)v[MG],
+        .kind = (uint8_t)v[KIND],
+        .estimated = v[ESTIMATED] == 1,
+        .fetched_sec = v[FETCHED] < now_sec ? v[FETCHED] : now_sec};
     return 0;
 }
 
-static int read_points(const struct bj_json *array, struct bj_points *ret,
-                       struct bj_err *err)
+static int read_points(const struct bj_json *array, uint64_t now_sec,
+                       struct bj_points *ret, struct bj_err *err)
 {
+    size_t n = 0;
     if (bj_json_kind(array) != BJ_JSON_ARRAY)
-        return bj_err_set(err, -EINVAL, "points: expected an array");
+        return bj_err_set(err, -EINVAL, "points: expected an array, got %s",
+                          bj_json_kind_name(array));
     BJ_JSON_EACH(row, array)
     {
         struct bj_carbon_point p;
-        if (read_point(row, &p) < 0)
-            return bj_err_set(err, -EINVAL, "a point that is none");
+        n++;
+        if (read_point(row, now_sec, &p) < 0)
+            return bj_err_set(err, -EINVAL,
+                              "point %zu: expected [start, length, mg, kind, "
+                              "estimated, fetched], whole numbers in range",
+                              n);
         int r = bj_points_add(ret, p);
+        if (r == -E2BIG)
+            return bj_err_set(err, -EINVAL, "more than %d points",
+                              BJ_POINTS_MAX);
         if (r < 0)
-            return bj_err_set(err, r == -E2BIG ? -EINVAL : r, "points");
+            return bj_err_set(err, r, "point %zu", n);
     }
     return 0;
 }
@@ -81,21 +92,24 @@ static int read_series(const struct bj_json *series,
                        struct bj_cache_slot *slots, struct bj_err *err)
 {
     if (bj_json_kind(series) != BJ_JSON_OBJECT)
-        return bj_err_set(err, -EINVAL, "series: expected an object");
+        return bj_err_set(err, -EINVAL, "series: expected an object, got %s",
+                          bj_json_kind_name(series));
     size_t i = slot_of(series, plan);
     if (i == plan->n)
         return 0;
     struct bj_cache_slot *s = &slots[i];
-    int r = read_points(bj_json_get(series, "points"), &s->points, err);
+    int r =
+        read_points(bj_json_get(series, "points"), now_sec, &s->points, err);
     if (r < 0)
-        return r;
+        return bj_err_wrap(err, r, "series of %s, zone '%s'",
+                           plan->v[i].provider->name, plan->v[i].zone);
     uint64_t keep =
         now_sec > BJ_POINTS_KEEP_SEC ? now_sec - BJ_POINTS_KEEP_SEC : 0;
     bj_points_trim(&s->points, keep, now_sec);
     s->asked_sec =
         past(bj_json_u64_or(bj_json_get(series, "asked"), 0), now_sec);
     uint64_t wait = bj_json_u64_or(bj_json_get(series, "not_before"), 0);
-    s->not_before = wait > now_sec && wait - now_sec <= 86400 ? wait : 0;
+    s->not_before = wait > now_sec && wait - now_sec <= DAY_SEC ? wait : 0;
     return 0;
 }
 
@@ -108,7 +122,8 @@ static int read_doc(const struct bj_json *doc,
         return bj_err_set(err, -EINVAL, "not of the format '%s'", format);
     const struct bj_json *all = bj_json_get(doc, "series");
     if (bj_json_kind(all) != BJ_JSON_ARRAY)
-        return bj_err_set(err, -EINVAL, "series: expected an array");
+        return bj_err_set(err, -EINVAL, "series: expected an array, got %s",
+                          bj_json_kind_name(all));
     BJ_JSON_EACH(series, all)
     {
         int r = read_series(series, plan, now_sec, slots, err);

@@ -1,5 +1,7 @@
 #include "carbon/conf.h"
 
+#include "carbon/factor.h"
+
 #define AT(member) offsetof(struct bj_carbon_conf, member)
 #define SECOND 1000000u
 
@@ -11,7 +13,8 @@ const struct bj_opt bj_carbon_opts[] = {
      .choices = "rte|electricitymaps|neso|watttime|file|table|constant",
      .help = "Source of emission factors; the first that has a value counts. "
              "Without one: table and constant, as far as country and factor "
-             "are given. Ask from one host of a site, not from every node."},
+             "are given. Ask from one host of a site, not from every "
+             "node. " BJ_FACTOR_CREDITS},
     {.name = "emissions.country",
      .kind = BJ_OPT_STR,
      .off = AT(country),

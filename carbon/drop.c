@@ -204,7 +204,7 @@ static int read_line(struct drop *d, struct bj_slice line,
         f[c->field[n++]] = bj_slice_trim(word);
     }
     if (n < c->n)
-        return bad(d, -EINVAL, "", line, "less fields than columns");
+        return bad(d, -EINVAL, "", line, "fewer fields than columns");
     return read_row(d, f);
 }
 
@@ -284,6 +284,10 @@ static int read_object(struct drop *d, const struct bj_json *row)
             return bad(d, -EINVAL, "member", key,
                        "expected zone, kind, g_per_kwh, start, end, year or "
                        "estimated, each once");
+        if (bj_json_kind(v) == BJ_JSON_ARRAY ||
+            bj_json_kind(v) == BJ_JSON_OBJECT)
+            return bad(d, -EINVAL, "member", key,
+                       "expected a text, a number, true or false");
         if (bj_json_kind(v) == BJ_JSON_BOOL && bj_json_bool(v, &flag) == 0)
             f[field] = flag ? BJ_SLICE("true") : BJ_SLICE("false");
         else

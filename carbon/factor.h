@@ -34,6 +34,14 @@ enum {
     BJ_FACTOR_LIVE_SEC = 2 * 3600 /* a value lives so long from its start */
 };
 
+/* Whose figures these are, where their licences want it told: goes with the
+ * metric's help, and with that of the options. */
+#define BJ_FACTOR_CREDITS                                                      \
+    "Those of table are by Our World in Data (CC BY 4.0), adapted from Ember " \
+    "(CC BY 4.0) and the Energy Institute Statistical Review of World "        \
+    "Energy, as packaged by CodeCarbon (MIT); those of neso by the National "  \
+    "Energy System Operator (CC BY 4.0)."
+
 /* A factor.  A plain record: copies are whole. */
 struct bj_factor {
     const char *provider; /* static: "rte", "table", ... */

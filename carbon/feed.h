@@ -36,9 +36,9 @@ int bj_feed_new(const struct bj_carbon_conf *conf,
 void bj_feed_free(struct bj_feed *feed);
 
 /* Do what is due, one question at most, and return when it wants to be called
- * again, on the clock of boot: maybe at once.  Takes up to twice
- * emissions.timeout.  As long as the wall clock is not set (years before 2023)
- * nobody is asked.  UINT64_MAX: there is nothing to be done, ever.  err has a
+ * again, on the clock of boot: maybe at once.  Takes as long as bj_carbon_ask
+ * may.  As long as the wall clock is not set (years before 2023) nobody is
+ * asked.  UINT64_MAX: there is nothing to be done, ever.  err has a
  * code and a message ("rte: GET https://...: HTTP 500") when something went
  * wrong that had not gone wrong the same way before: worth a line in the log.
  * err may be NULL. */

@@ -28,9 +28,9 @@ int bj_points_add(struct bj_points *p, struct bj_carbon_point point);
 /* Forget what began before a time, and what begins after another. */
 void bj_points_trim(struct bj_points *p, uint64_t from_sec, uint64_t to_sec);
 
-/* The point of a kind that holds at a time: of those that have begun and have
- * neither ended nor begun BJ_FACTOR_LIVE_SEC ago or earlier, the last one.
- * NULL: none.  *ret_from is LIVE or, behind that time, STATED. */
+/* The point of a kind that holds at a time: of those that have begun, and have
+ * not ended yet or began less than BJ_FACTOR_LIVE_SEC ago, the last one.  NULL:
+ * none.  *ret_from is LIVE or, behind that time, STATED. */
 const struct bj_carbon_point *bj_points_at(const struct bj_points *p,
                                            enum bj_factor_kind kind,
                                            uint64_t now_sec,

@@ -53,8 +53,7 @@ enum bj_carbon_auth {
 
 /* A provider.  What is NULL or 0 does not apply. */
 struct bj_carbon_provider {
-    const char *name;  /* as in options and labels */
-    const char *title; /* for people */
+    const char *name; /* as in options and labels */
     enum bj_carbon_source source;
     bool zoned;          /* a zone must be named by the operator */
     const char *zone;    /* the only zone, of a national provider */

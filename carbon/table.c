@@ -37,10 +37,3 @@ bool bj_carbon_country_factor(const struct bj_country *c, struct bj_factor *ret)
     *ret = f;
     return true;
 }
-
-const char *bj_carbon_table_credit(void)
-{
-    return "Our World in Data (CC BY 4.0), adapted from Ember (CC BY 4.0) and "
-           "the Energy Institute Statistical Review of World Energy; as "
-           "packaged by CodeCarbon (MIT)";
-}

@@ -21,7 +21,4 @@ const struct bj_country *bj_carbon_country(struct bj_slice code);
 bool bj_carbon_country_factor(const struct bj_country *c,
                               struct bj_factor *ret);
 
-/* Whose figures these are and under which licences; one line. */
-const char *bj_carbon_table_credit(void);
-
 #endif

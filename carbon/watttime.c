@@ -19,12 +19,12 @@ void bj_carbon_watttime_url(const struct bj_carbon_ask *ask, struct bj_buf *out)
     bj_carbon_param(out, "signal_type", "co2_moer");
 }
 
-/* A member of meta must begin like that, where it is given at all. */
+/* A member of meta must be that, where it is given at all. */
 static int check(const struct bj_json *doc, const char *path, const char *want,
                  struct bj_err *err)
 {
     struct bj_slice s = bj_json_text(bj_json_path(doc, path));
-    if (s.n == 0 || bj_slice_starts(s, bj_slice_str(want)))
+    if (s.n == 0 || bj_slice_eq(s, bj_slice_str(want)))
         return 0;
     return bj_carbon_reply_odd(path, s, want, err);
 }
@@ -43,7 +43,7 @@ static int read_row(const struct bj_json *row, const char *zone,
 static int read_all(const struct bj_json *doc, const char *zone,
                     struct bj_carbon_reply *ret, struct bj_err *err)
 {
-    int r = check(doc, "meta.units", "lb", err);
+    int r = check(doc, "meta.units", "lbs_co2_per_mwh", err);
     if (r == 0)
         r = check(doc, "meta.signal_type", "co2_moer", err);
     if (r == 0)

@@ -1,5 +1,6 @@
 #include "core/model/metric.h"
 
+#include "carbon/factor.h"
 #include "core/core.h"
 #include "core/model/metric_cluster.h"
 #include "core/model/metric_gpu.h"
@@ -296,7 +297,7 @@ static const struct bj_metric mode_rows[] = {
 static const struct bj_metric factor_rows[] = {
     GAUGE(bj_factor_stat, ug_per_kwh, "", BJ_UG_PER_KWH,
           "CO2 equivalent that a kilowatt-hour of electricity stands for; "
-          "marginal and average ones are not to be mixed."),
+          "marginal and average ones are not to be mixed. " BJ_FACTOR_CREDITS),
     GAUGE(bj_factor_stat, estimated, "estimated", BJ_NUMBER,
           "1 when the factor is a forecast, an estimate or a profile of other "
           "days."),
@@ -374,8 +375,8 @@ const char *const bj_job_info_keys[] = {
     "array_job_id", "array_task",   "het_job_id", "het_offset",
     "sluid",        "batch_system", "source",     NULL};
 
-static const char *const build_info_keys[] = {"version", "revision", "compiler",
-                                              NULL};
+const char *const bj_build_info_keys[] = {"version", "revision", "compiler",
+                                          NULL};
 
 static const char *const energy_info_keys[] = {"source", "quality", "policy",
                                                "static", NULL};
@@ -489,7 +490,7 @@ const struct bj_table bj_tables[] = {
      NULL,
      ROWS(process_rows),
      true},
-    SNAP("build", self.build_info, build_info_keys, build_rows),
+    SNAP("build", self.build_info, bj_build_info_keys, build_rows),
 };
 const size_t bj_ntables = sizeof(bj_tables) / sizeof(bj_tables[0]);
 

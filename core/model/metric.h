@@ -80,7 +80,8 @@ void bj_metric_collectd_type(const struct bj_table *t,
                              const struct bj_metric *m, struct bj_buf *out);
 
 /* Labels of batchjob_job_info beyond those that every sample of a job has, in
- * the order of bj_ident.info.  NULL-terminated. */
+ * the order of bj_ident.info; of batchjob_build_info.  NULL-terminated. */
 extern const char *const bj_job_info_keys[];
+extern const char *const bj_build_info_keys[];
 
 #endif

@@ -269,7 +269,7 @@ struct bj_self {
     uint64_t fds_kept, fds_refused;
     uint64_t cpu_usec, rss_bytes, open_fds, max_fds, start_sec;
     uint64_t records, records_lost; /* final records written, given up */
-    struct bj_info build_info;      /* version, revision, compiler */
+    struct bj_info build_info;      /* bj_build_info_keys */
     struct bj_list collectors;
 };
 

@@ -184,6 +184,24 @@ static void test_damaged(void **state)
     }
 }
 
+/* The message says where it is; a time to come becomes now. */
+static void test_words_and_clock(void **state)
+{
+    (void)state;
+    const struct bj_slice bad =
+        BJ_SLICE(POINTS("[1795186800,900,5,0,0,1],[1,2]"));
+    const struct bj_slice ahead =
+        BJ_SLICE(POINTS("[1795186800,900,5,0,0,1795186801]"));
+    struct bj_cache_slot s[BJ_CARBON_SLOTS] = {0};
+    struct bj_err err = {0};
+    assert_int_equal(bj_cache_parse(bad, &plan, T, s, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "series of rte, zone 'FR': point 2: exp"));
+    drop(s);
+    assert_int_equal(bj_cache_parse(ahead, &plan, T, s, &err), 0);
+    assert_int_equal(s[0].points.v[0].fetched_sec, T);
+    drop(s);
+}
+
 /* Every piece of a good file that is cut off. */
 static void test_cut(void **state)
 {
@@ -226,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_other_plan),
         cmocka_unit_test(test_clock_was_ahead),
         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_words_and_clock),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_not_trusted),
         cmocka_unit_test(test_no_place),

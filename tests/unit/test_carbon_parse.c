@@ -193,6 +193,10 @@ static const struct {
      "meta.signal_type"},
     {"watttime", "X", "{\"data\":[],\"meta\":{\"region\":\"Y\"}}",
      "meta.region"},
+    {"watttime", "X", "{\"data\":[],\"meta\":{\"region\":\"X_NORTH\"}}",
+     "meta.region"},
+    {"watttime", "X", "{\"data\":[],\"meta\":{\"units\":\"lbs_co2_per_kwh\"}}",
+     "meta.units"},
     {"watttime", "X", "{\"meta\":{}}", "data: expected"},
 };
 

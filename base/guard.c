@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/tls.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -51,6 +53,18 @@ void bj_guard_follow(struct bj_guard *g, struct bj_httpd *httpd, bool at_once,
         bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays", err.msg);
     else
         bj_log(BJ_LOG_INFO, NULL, "%s was read again", g->path);
+}
+
+void bj_guard_metric(const struct bj_guard *g, const char *name,
+                     struct bj_buf *out)
+{
+    int64_t end = g->web->tls ? bj_tls_expires(g->web->tls) : 0;
+    if (end > 0)
+        bj_buf_printf(out,
+                      "# HELP %s When the first certificate of the TLS "
+                      "configuration ends.\n"
+                      "# TYPE %s gauge\n%s %" PRId64 "\n",
+                      name, name, name, end);
 }
 
 /* Does the request carry a name and password of the file? */

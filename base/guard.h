@@ -27,6 +27,11 @@ void bj_guard_free(struct bj_guard *g);
 void bj_guard_follow(struct bj_guard *g, struct bj_httpd *httpd, bool at_once,
                      uint64_t now_usec);
 
+/* Append when the certificate in use ends, as the gauge of that name in the
+ * text format of Prometheus; nothing without TLS. */
+void bj_guard_metric(const struct bj_guard *g, const char *name,
+                     struct bj_buf *out);
+
 /* May this request be answered?  Else ret says why not. */
 bool bj_guard_check(struct bj_guard *g, const struct bj_http_request *req,
                     struct bj_http_reply *ret);

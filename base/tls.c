@@ -65,16 +65,22 @@ static int bad(struct bj_err *err, const char *what, int code)
                       "%s: %s", what, gnutls_strerror(code));
 }
 
+/* When the first of these certificates ends; 0 when that is not known. */
 static int64_t end_of(const gnutls_datum_t *pem)
 {
-    gnutls_x509_crt_t crt;
-    int64_t at = 0;
-    if (gnutls_x509_crt_init(&crt) < 0)
+    gnutls_x509_crt_t *crt;
+    unsigned n = 0;
+    int64_t end = 0;
+    if (gnutls_x509_crt_list_import2(&crt, &n, pem, GNUTLS_X509_FMT_PEM, 0) < 0)
         return 0;
-    if (gnutls_x509_crt_import(crt, pem, GNUTLS_X509_FMT_PEM) == 0)
-        at = gnutls_x509_crt_get_expiration_time(crt);
-    gnutls_x509_crt_deinit(crt);
-    return at;
+    for (unsigned i = 0; i < n; i++) {
+        int64_t at = gnutls_x509_crt_get_expiration_time(crt[i]);
+        if (at > 0 && (end == 0 || at < end))
+            end = at;
+        gnutls_x509_crt_deinit(crt[i]);
+    }
+    gnutls_free(crt);
+    return end;
 }
 
 static int load_own(struct bj_tls *t, const struct bj_tls_conf *conf,

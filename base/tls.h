@@ -20,7 +20,8 @@ int bj_tls_new(const struct bj_tls_conf *conf, struct bj_tls **ret,
 struct bj_tls *bj_tls_ref(struct bj_tls *t); /* NULL is fine */
 void bj_tls_unref(struct bj_tls *t);         /* NULL is fine */
 
-/* When the certificate ends, in seconds since 1970. */
+/* When the first certificate of our chain ends, in seconds since 1970; 0: not
+ * known. */
 int64_t bj_tls_expires(const struct bj_tls *t);
 
 /* Let these credentials decide about a session that has not begun its

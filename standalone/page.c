@@ -327,10 +327,26 @@ struct bj_sink bj_page_begin(struct bj_page *p, enum bj_page_format format,
     return (struct bj_sink){p, on_family, on_sample};
 }
 
+static const struct bj_slice mark = {"# EOF\n", 6};
+
+bool bj_page_reopen(enum bj_page_format format, struct bj_buf *page)
+{
+    if (format != BJ_PAGE_OPENMETRICS || page->len < mark.n ||
+        memcmp(page->p + page->len - mark.n, mark.p, mark.n) != 0)
+        return false;
+    page->len -= mark.n;
+    return true;
+}
+
+void bj_page_close(bool marked, struct bj_buf *page)
+{
+    if (marked)
+        bj_buf_slice(page, mark);
+}
+
 int bj_page_end(struct bj_page *p)
 {
-    if (p->format == BJ_PAGE_OPENMETRICS)
-        bj_buf_str(p->out, "# EOF\n");
+    bj_page_close(p->format == BJ_PAGE_OPENMETRICS, p->out);
     bj_page_heads_free(&p->own);
     return p->out->failed ? -ENOMEM : 0;
 }

@@ -32,6 +32,11 @@ void bj_page_heads_free(struct bj_page_heads *heads);
 int bj_page_write(const struct bj_snap *snap, enum bj_page_format format,
                   struct bj_page_heads *heads, struct bj_buf *out);
 
+/* Take the mark of the end off a page, so that families can be appended; true
+ * when there was one, which bj_page_close then puts back. */
+bool bj_page_reopen(enum bj_page_format format, struct bj_buf *page);
+void bj_page_close(bool marked, struct bj_buf *page);
+
 /* The writer behind it, for other walks than the native view. */
 
 struct bj_page {

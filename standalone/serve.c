@@ -82,6 +82,11 @@ static void write_page(struct bj_serve *s, enum bj_page_format format,
     size_t last = s->page_bytes[format];
     r->body = bj_httpd_buf(s->httpd, last + last / 16);
     bj_page_write(s->snap, format, &s->heads[format], &r->body);
+    bool marked = bj_page_reopen(format, &r->body);
+    bj_guard_metric(&s->guard,
+                    "batchjob_tls_certificate_expiry_timestamp_seconds",
+                    &r->body);
+    bj_page_close(marked, &r->body);
     s->page_bytes[format] = r->body.len;
 }
 

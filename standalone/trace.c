@@ -486,17 +486,11 @@ static void put_given(const struct bj_trace *t, const struct given *g,
 void bj_trace_metrics(struct bj_trace *t, uint64_t now_usec,
                       const struct bj_trace_page *page, struct bj_buf *out)
 {
-    static const char eof[] = "# EOF\n";
-    const size_t n = sizeof(eof) - 1;
-    bool ends = page->format == BJ_PAGE_OPENMETRICS && out->len >= n &&
-                memcmp(out->p + out->len - n, eof, n) == 0;
+    bool marked = bj_page_reopen(page->format, out);
     expire(t, now_usec);
-    if (ends)
-        out->len -= n;
     for (int i = 0; i < NUMBERS; i++)
         put_family(t, &numbers[i], page->cluster, out);
     for (size_t i = 0; page->jobs && i < sizeof(givens) / sizeof(*givens); i++)
         put_given(t, &givens[i], page, out);
-    if (ends)
-        bj_buf_put(out, eof, n);
+    bj_page_close(marked, out);
 }

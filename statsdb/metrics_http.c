@@ -33,6 +33,11 @@ static void answer(void *ctx, const struct bj_http_request *req,
         ret->status = 503;
     else
         ret->type = "text/plain; version=0.0.4; charset=utf-8";
+    if (ret->status == 200)
+        bj_guard_metric(
+            &w->guard,
+            "batchjob_stats_tls_certificate_expiry_timestamp_seconds",
+            &ret->body);
 }
 
 static bool may(void *ctx, const struct bj_http_request *req,

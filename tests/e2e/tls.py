@@ -164,6 +164,49 @@ def versions(kind):
     p.stop()
 
 
+def expiry(kind):
+    """The page tells when the first certificate of the chain ends, and follows a new one."""
+    name = {"exporter": "batchjob_tls_", "store": "batchjob_stats_tls_",
+            "server": None}[kind]
+    if not name:
+        return
+    name += "certificate_expiry_timestamp_seconds"
+    keep = {n: open(path(n)).read() for n in ("own.pem", "own.key")}
+    cert("long", "ca", "/CN=localhost", "subjectAltName=DNS:localhost", 60)
+
+    def page(scheme, *options):
+        return subprocess.run(
+            ["curl", "-sk"] + list(options) + ["%s://localhost:%d/metrics" % (scheme, p.port)],
+            capture_output=True, text=True, timeout=60).stdout
+
+    def ends(pem):
+        out = openssl("x509", "-noout", "-enddate", "-in", pem)[1]
+        return ssl.cert_time_to_seconds(out.strip().partition("=")[2])
+
+    def told(text):
+        return [int(v) for v in re.findall("^%s ([0-9]+)$" % name, text, re.M)]
+
+    p = Program(kind, SERVING)
+    same(told(page("https")), [ends("own.pem")], "%s tells when its certificate ends" % kind)
+    if kind == "exporter":
+        text = page("https", "-H", "Accept: application/openmetrics-text")
+        check(told(text) == [ends("own.pem")] and text.endswith("\n# EOF\n"), "in OpenMetrics",
+              text[-300:])
+    write("own.pem", open(path("long.pem")).read() + open(path("ca.pem")).read())
+    write("own.key", open(path("long.key")).read())
+    p.reload()
+    check(p.says("was read again"), "a chain")
+    same(told(page("https")), [ends("ca.pem")], "of which the first one to end counts")
+    write("web.yml", "")
+    time.sleep(1.2)
+    p.reload()
+    check(p.says("was read again", 2), "no TLS any more")
+    same(told(page("http")), [], "is told by silence")
+    p.stop()
+    for n, text in keep.items():
+        write(n, text)
+
+
 def clients(kind):
     good = GOOD[kind]
     p = Program(kind, MUTUAL % "RequireAndVerifyClientCert")
@@ -406,7 +449,8 @@ def main():
     try:
         make_files()
         for kind in kinds:
-            for part in (versions, clients, rotation, half_open, switched_on):
+            for part in (versions, expiry, clients, rotation, half_open,
+                         switched_on):
                 if kind != "store" or part != half_open:  # the others have options for that
                     part(kind)
         if len(kinds) == 3:

@@ -107,16 +107,25 @@ static int magnitude(const struct decimal *d, unsigned digits, uint64_t *ret)
     return 0;
 }
 
-int bj_decimal_u64(struct bj_slice text, unsigned digits, uint64_t *ret)
+static int read_number(struct bj_slice text, unsigned digits, bool *ret_minus,
+                       uint64_t *ret)
 {
     struct decimal d;
-    uint64_t v;
     int r = take_apart(text, &d);
-    if (r == 0)
-        r = magnitude(&d, digits, &v);
     if (r < 0)
         return r;
-    if (d.minus && v > 0)
+    *ret_minus = d.minus;
+    return magnitude(&d, digits, ret);
+}
+
+int bj_decimal_u64(struct bj_slice text, unsigned digits, uint64_t *ret)
+{
+    bool minus;
+    uint64_t v;
+    int r = read_number(text, digits, &minus, &v);
+    if (r < 0)
+        return r;
+    if (minus && v > 0)
         return -ERANGE;
     *ret = v;
     return 0;
@@ -124,16 +133,14 @@ int bj_decimal_u64(struct bj_slice text, unsigned digits, uint64_t *ret)
 
 int bj_decimal_i64(struct bj_slice text, unsigned digits, int64_t *ret)
 {
-    struct decimal d;
+    bool minus;
     uint64_t v;
-    int r = take_apart(text, &d);
-    if (r == 0)
-        r = magnitude(&d, digits, &v);
+    int r = read_number(text, digits, &minus, &v);
     if (r < 0)
         return r;
-    if (v > (uint64_t)INT64_MAX + (d.minus ? 1 : 0))
+    if (v > (uint64_t)INT64_MAX + (minus ? 1 : 0))
         return -ERANGE;
     /* Two steps, since the smallest number has no positive twin. */
-    *ret = d.minus && v > 0 ? -(int64_t)(v - 1) - 1 : (int64_t)v;
+    *ret = minus && v > 0 ? -(int64_t)(v - 1) - 1 : (int64_t)v;
     return 0;
 }

@@ -191,4 +191,8 @@ void bj_sched_job_init(struct bj_sched_job *job);
 void bj_job_step_init(struct bj_job_step *step);
 void bj_job_use_init(struct bj_job_use *use);
 
+/* Room for one more step in an array that has n of them and room for *cap; it
+ * may move, and is the caller's to free.  False: there is no memory. */
+bool bj_job_step_room(struct bj_job_step **steps, unsigned *cap, unsigned n);
+
 #endif

@@ -129,19 +129,6 @@ static int read_job(struct bj_sacct *r, const char *record, size_t len,
     return 0;
 }
 
-static bool room_for_step(struct bj_sacct *r)
-{
-    if (r->steps < r->steps_cap)
-        return true;
-    const unsigned cap = r->steps_cap ? 2 * r->steps_cap : 16;
-    struct bj_job_step *step = realloc(r->step, cap * sizeof(*step));
-    if (!step)
-        return false;
-    r->step = step;
-    r->steps_cap = cap;
-    return true;
-}
-
 static int read_step(struct bj_sacct *r, const char *record, size_t len,
                      size_t dot, struct bj_err *err)
 {
@@ -150,7 +137,8 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
     if (kept) {
         const struct bj_slice all = {record, len};
         record = bj_arena_copy(&r->step_text, all).p;
-        if (r->step_text.failed || !room_for_step(r))
+        if (r->step_text.failed ||
+            !bj_job_step_room(&r->step, &r->steps_cap, r->steps))
             return bj_err_set(err, -ENOMEM, "sacct: no memory for a step");
     }
     bj_job_step_init(&row.step);

@@ -186,19 +186,6 @@ static void step_use(const struct bj_json *v, struct bj_job_step *step)
         bj_rest_used(bj_json_path(v, "tres.allocated"), "cpu", "", NULL);
 }
 
-static bool room_for_step(struct bj_slurmrest *r)
-{
-    if (r->job.steps < r->steps_cap)
-        return true;
-    const unsigned cap = r->steps_cap ? 2 * r->steps_cap : 16;
-    struct bj_job_step *step = realloc(r->step, cap * sizeof(*step));
-    if (!step)
-        return false;
-    r->step = step;
-    r->steps_cap = cap;
-    return true;
-}
-
 static int read_step(struct bj_slurmrest *r, const struct bj_json *v)
 {
     struct bj_job_step step;
@@ -214,7 +201,7 @@ static int read_step(struct bj_slurmrest *r, const struct bj_json *v)
         r->job.steps_left_out++;
         return 0;
     }
-    if (!room_for_step(r))
+    if (!bj_job_step_room(&r->step, &r->steps_cap, r->job.steps))
         return -ENOMEM;
     r->step[r->job.steps++] = step;
     return 0;

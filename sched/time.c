@@ -134,17 +134,25 @@ static int parse_ctime(struct bj_slice s, struct ctime_parts *t)
                : -EINVAL;
 }
 
+/* What is no date of ctime: a number, or a word for none.  1: it is a date. */
+static int without_date(struct bj_slice s, uint64_t *ret_sec)
+{
+    if (s.n > 0 && is_digit(s.p[0]))
+        return number(s, ret_sec);
+    if (!bj_word_is_none(s))
+        return 1;
+    *ret_sec = BJ_ABSENT;
+    return 0;
+}
+
 int bj_time_pbs(struct bj_slice s, uint64_t *ret_sec)
 {
     struct ctime_parts t = {0};
     s = bj_slice_trim(s);
-    if (s.n > 0 && is_digit(s.p[0]))
-        return number(s, ret_sec);
-    if (bj_word_is_none(s)) {
-        *ret_sec = BJ_ABSENT;
-        return 0;
-    }
-    int r = parse_ctime(s, &t);
+    int r = without_date(s, ret_sec);
+    if (r <= 0)
+        return r;
+    r = parse_ctime(s, &t);
     if (r < 0)
         return r;
     return t.year == 0 ? -EINVAL
@@ -155,13 +163,10 @@ int bj_time_lsf(struct bj_slice s, uint64_t now_sec, uint64_t *ret_sec)
 {
     struct ctime_parts t = {0};
     s = bj_slice_trim(s);
-    if (s.n > 0 && is_digit(s.p[0]))
-        return number(s, ret_sec);
-    if (bj_word_is_none(s)) {
-        *ret_sec = BJ_ABSENT;
-        return 0;
-    }
-    int r = parse_ctime(s, &t);
+    int r = without_date(s, ret_sec);
+    if (r <= 0)
+        return r;
+    r = parse_ctime(s, &t);
     if (r < 0 || t.year > 0)
         return r < 0 ? r : moment(t.year, t.month, t.day, t.clock, ret_sec);
     if (now_sec > 200ull * 366 * 86400)

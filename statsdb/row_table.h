@@ -1,4 +1,4 @@
-/* How rows.c and row_value.c see a table; nobody else needs it. */
+/* How row.c and row_value.c see a table; nobody else needs it. */
 #ifndef BJ_STATSDB_ROW_TABLE_H
 #define BJ_STATSDB_ROW_TABLE_H
 

@@ -32,15 +32,12 @@ struct rows {
 
 struct answer {
     struct bj_source_mariadb *source;
-    const struct bj_source_run *run;
-    struct bj_slice cluster;
-    struct bj_sacct *reader;
+    struct bj_source_sink to;
     struct rows job, step;
     struct bj_tres_names names;
     enum how how[COLUMNS_MAX];
     char delimiter[BJ_SACCT_DELIMITER + 1];
     struct bj_buf line;
-    uint64_t lines;         /* of the open transaction */
     uint64_t deadline_usec; /* boot clock */
 };
 
@@ -101,7 +98,7 @@ static int fail(const struct answer *a, struct bj_mysql *conn,
 {
     const struct bj_libmariadb *lib = &a->source->lib;
     unsigned number = lib->error_number(conn);
-    if (a->run->stop && atomic_load(a->run->stop))
+    if (a->to.run->stop && atomic_load(a->to.run->stop))
         return bj_err_set(err, -ECANCELED, "stopped");
     /* A connection that waited in vain for a row says that it was lost. */
     int code =
@@ -213,7 +210,7 @@ static struct bj_slice value(const struct rows *rows, unsigned i)
 static int next(const struct answer *a, struct rows *rows, struct bj_err *err)
 {
     const struct bj_libmariadb *lib = &a->source->lib;
-    if (a->run->stop && atomic_load(a->run->stop))
+    if (a->to.run->stop && atomic_load(a->to.run->stop))
         return bj_err_set(err, -ECANCELED, "stopped");
     if (bj_clock_boot_usec() >= a->deadline_usec)
         return bj_err_set(err, -ETIMEDOUT, "mariadb: no end of the answer");
@@ -284,8 +281,8 @@ static int put_line(struct answer *a, struct bj_err *err)
     bj_buf_str(&a->line, "\n");
     if (a->line.failed)
         return bj_err_set(err, -ENOMEM, "mariadb");
-    int r = bj_sacct_feed(a->reader, (struct bj_slice){a->line.p, a->line.len},
-                          err);
+    int r = bj_sacct_feed(a->to.reader,
+                          (struct bj_slice){a->line.p, a->line.len}, err);
     a->line.len = 0;
     return r;
 }
@@ -346,23 +343,6 @@ static int put_rows(struct answer *a, struct bj_err *err)
     return r;
 }
 
-static int take_job(void *ctx, const struct bj_sched_job *job,
-                    struct bj_err *err)
-{
-    struct answer *a = ctx;
-    const struct bj_source_run *run = a->run;
-    int r = bj_source_room(run, &a->lines, 1 + job->steps,
-                           bj_sacct_counts(a->reader), err);
-    return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
-}
-
-static void take_bad(void *ctx, const struct bj_sacct_bad *bad)
-{
-    const struct answer *a = ctx;
-    if (a->run->bad)
-        a->run->bad(a->run->ctx, bad);
-}
-
 static int put_answer(struct answer *a, const struct bj_window *w,
                       struct bj_err *err)
 {
@@ -377,7 +357,7 @@ static int put_answer(struct answer *a, const struct bj_window *w,
         r = put_header(a, err);
     if (r == 0)
         r = put_rows(a, err);
-    return r < 0 ? r : bj_sacct_end(a->reader, true, err);
+    return r < 0 ? r : bj_sacct_end(a->to.reader, true, err);
 }
 
 int bj_source_mariadb_run(struct bj_source_mariadb *s,
@@ -385,22 +365,21 @@ int bj_source_mariadb_run(struct bj_source_mariadb *s,
                           const struct bj_source_run *run,
                           struct bj_sacct_counts *ret, struct bj_err *err)
 {
-    struct answer a = {.source = s,
-                       .run = run,
-                       .cluster = bj_slice_str(s->conf->name),
-                       .deadline_usec =
-                           bj_clock_boot_usec() + s->conf->deadline_usec};
+    struct answer a = {
+        .source = s,
+        .to = {.run = run, .cluster = bj_slice_str(s->conf->name)},
+        .deadline_usec = bj_clock_boot_usec() + s->conf->deadline_usec};
     *ret = (struct bj_sacct_counts){0};
     int r = bj_sacct_delimiter(a.delimiter);
     if (r < 0)
         return bj_err_set(err, r, "mariadb");
     struct bj_sacct_conf conf = {.delimiter = bj_slice_str(a.delimiter),
-                                 .cluster = a.cluster,
+                                 .cluster = a.to.cluster,
                                  .max_steps = (unsigned)s->conf->max_steps,
-                                 .ctx = &a,
-                                 .job = take_job,
-                                 .bad = take_bad};
-    r = bj_sacct_new(&conf, &a.reader, err);
+                                 .ctx = &a.to,
+                                 .job = bj_source_take_job,
+                                 .bad = bj_source_take_bad};
+    r = bj_sacct_new(&conf, &a.to.reader, err);
     if (r == 0)
         r = bj_upsert_begin(run->upsert, err);
     if (r == 0) {
@@ -413,9 +392,9 @@ int bj_source_mariadb_run(struct bj_source_mariadb *s,
     }
     close_rows(&a, &a.job);
     close_rows(&a, &a.step);
-    if (a.reader)
-        *ret = *bj_sacct_counts(a.reader);
-    bj_sacct_free(a.reader);
+    if (a.to.reader)
+        *ret = *bj_sacct_counts(a.to.reader);
+    bj_sacct_free(a.to.reader);
     bj_tres_names_free(&a.names);
     bj_buf_free(&a.line);
     return r;

@@ -13,14 +13,6 @@ struct bj_source_sacct {
     struct bj_buf columns; /* what this sacct has; empty: not asked yet */
 };
 
-/* A question on its way. */
-struct answer {
-    const struct bj_source_run *run;
-    struct bj_slice cluster;
-    struct bj_sacct *reader;
-    uint64_t lines; /* of the open transaction */
-};
-
 int bj_source_sacct_new(const struct bj_cluster_conf *conf,
                         struct bj_source_sacct **ret, struct bj_err *err)
 {
@@ -66,31 +58,14 @@ static int ask_columns(struct bj_source_sacct *s,
     return r;
 }
 
-static int take_job(void *ctx, const struct bj_sched_job *job,
-                    struct bj_err *err)
-{
-    struct answer *a = ctx;
-    const struct bj_source_run *run = a->run;
-    int r = bj_source_room(run, &a->lines, 1 + job->steps,
-                           bj_sacct_counts(a->reader), err);
-    return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
-}
-
-static void take_bad(void *ctx, const struct bj_sacct_bad *bad)
-{
-    const struct answer *a = ctx;
-    if (a->run->bad)
-        a->run->bad(a->run->ctx, bad);
-}
-
 static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
 {
-    const struct answer *a = ctx;
-    return bj_sacct_feed(a->reader, piece, err);
+    const struct bj_source_sink *to = ctx;
+    return bj_sacct_feed(to->reader, piece, err);
 }
 
 static int ask(struct bj_source_sacct *s, const struct bj_window *w,
-               struct answer *a, struct bj_err *err)
+               struct bj_source_sink *to, struct bj_err *err)
 {
     const struct bj_cluster_conf *c = s->conf;
     char delimiter[BJ_SACCT_DELIMITER + 1];
@@ -107,24 +82,24 @@ static int ask(struct bj_source_sacct *s, const struct bj_window *w,
         .slurm_conf = c->slurm_conf && c->slurm_conf[0] ? c->slurm_conf : NULL,
         .helpformat = {s->columns.p, s->columns.len}};
     struct bj_sacct_conf conf = {.delimiter = {delimiter, BJ_SACCT_DELIMITER},
-                                 .cluster = a->cluster,
+                                 .cluster = to->cluster,
                                  .max_steps = (unsigned)c->max_steps,
-                                 .ctx = a,
-                                 .job = take_job,
-                                 .bad = take_bad};
+                                 .ctx = to,
+                                 .job = bj_source_take_job,
+                                 .bad = bj_source_take_bad};
     struct bj_command cmd = {.deadline_usec = c->deadline_usec,
                              .sink = take_text,
-                             .ctx = a,
-                             .abort = a->run->stop};
+                             .ctx = to,
+                             .abort = to->run->stop};
     struct bj_command_result res = {0};
     bj_arena_reset(&s->arena);
     r = bj_sacct_command(&what, &s->arena, &cmd.argv, &cmd.env, err);
     if (r == 0)
-        r = bj_sacct_new(&conf, &a->reader, err);
+        r = bj_sacct_new(&conf, &to->reader, err);
     if (r == 0)
         r = bj_command_run(&cmd, &res, err);
     if (r == 0)
-        r = bj_sacct_end(a->reader, true, err);
+        r = bj_sacct_end(to->reader, true, err);
     bj_command_result_free(&res);
     return r;
 }
@@ -134,7 +109,8 @@ int bj_source_sacct_run(struct bj_source_sacct *s,
                         const struct bj_source_run *run,
                         struct bj_sacct_counts *ret, struct bj_err *err)
 {
-    struct answer a = {.run = run, .cluster = bj_slice_str(s->conf->name)};
+    struct bj_source_sink to = {.run = run,
+                                .cluster = bj_slice_str(s->conf->name)};
     int r = ask_columns(s, run, err);
     if (r < 0)
         return r;
@@ -142,13 +118,13 @@ int bj_source_sacct_run(struct bj_source_sacct *s,
     if (r < 0)
         return r;
     bj_upsert_parallel(run->upsert);
-    r = ask(s, window, &a, err);
+    r = ask(s, window, &to, err);
     if (r == 0)
         r = bj_upsert_alone(run->upsert, err);
     *ret = (struct bj_sacct_counts){0};
-    if (a.reader)
-        *ret = *bj_sacct_counts(a.reader);
-    bj_sacct_free(a.reader);
+    if (to.reader)
+        *ret = *bj_sacct_counts(to.reader);
+    bj_sacct_free(to.reader);
     if (r < 0)
         bj_upsert_rollback(run->upsert);
     return r;

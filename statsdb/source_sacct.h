@@ -33,6 +33,19 @@ int bj_source_room(const struct bj_source_run *run, uint64_t *lines,
                    uint64_t more, const struct bj_sacct_counts *counts,
                    struct bj_err *err);
 
+/* Where a reader of sacct's format puts what it has read. */
+struct bj_source_sink {
+    const struct bj_source_run *run;
+    struct bj_slice cluster;
+    struct bj_sacct *reader; /* owned by whoever reads */
+    uint64_t lines;          /* of the open transaction */
+};
+
+/* Callbacks of struct bj_sacct_conf, with a bj_source_sink as ctx. */
+int bj_source_take_job(void *sink, const struct bj_sched_job *job,
+                       struct bj_err *err);
+void bj_source_take_bad(void *sink, const struct bj_sacct_bad *bad);
+
 /* conf must outlive it. */
 int bj_source_sacct_new(const struct bj_cluster_conf *conf,
                         struct bj_source_sacct **ret, struct bj_err *err);

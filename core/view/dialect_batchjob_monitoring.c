@@ -12,9 +12,6 @@
 
 enum { OF_JOB, OF_NODE };
 
-static const char *const build_keys[] = {"version", "revision", "compiler",
-                                         NULL};
-
 /* The BMC's own answer, or that of a command that asks it. */
 static const struct bj_dialect_word dcmi[] = {
     {"ipmi_dcmi", NULL}, {"command", NULL}, {NULL, NULL}};
@@ -23,36 +20,14 @@ static const struct bj_dialect_word dcmi[] = {
         .words = dcmi, .words_only = true, .first = true
 
 static const struct bj_dialect_row rows[] = {
-    ROW("cpu_user_seconds", "CPU time in user mode.",
-        BJ_IN_USAGE(cpu_user_usec), BJ_UNIT(MICRO)),
-    ROW("cpu_system_seconds", "CPU time of the kernel.",
-        BJ_IN_USAGE(cpu_system_usec), BJ_UNIT(MICRO)),
-    ROW("cpu_total_seconds", "CPU time.", BJ_IN_USAGE(cpu_usec),
-        BJ_UNIT(MICRO)),
-    ROW("cpus", "CPUs that may be used.", BJ_IN_USAGE(cpus), BJ_LEVEL),
-    ROW("memory_rss_bytes", "Anonymous memory.", BJ_IN_USAGE(mem_rss_bytes),
-        BJ_LEVEL),
-    ROW("memory_cache_bytes", "Page cache, shared memory included.",
-        BJ_IN_USAGE(mem_cache_bytes), BJ_LEVEL),
-    ROW("memory_used_bytes", "Memory charged, page cache included.",
-        BJ_IN_USAGE(mem_used_bytes), BJ_LEVEL),
-    ROW("memory_total_bytes", "Memory limit: its own, else the nearest above.",
-        BJ_IN_USAGE(mem_limit_bytes), BJ_WHEN(RIGHT)),
-    ROW("memory_total_bytes", "Memory limit; 2^63 without.",
-        BJ_IN_USAGE(mem_limit_bytes), .lack = BJ_V1_UNLIMITED,
-        BJ_WHEN(STRICT_V1)),
+    BJ_STEPS_USE(ROW),
     ROW("memory_total_bytes", "Memory limit; -1 without.",
         BJ_IN_USAGE(mem_limit_bytes), BJ_WHEN(STRICT_V2)),
     ROW("memory_total_bytes", "Memory limit; -1 without.",
         BJ_IN_USAGE(mem_limit_bytes), .lack = 1, .lacking = true, .minus = true,
         .more = true, BJ_WHEN(STRICT_V2)),
     BJ_FAIL_COUNT(ROW, BJ_IN_USAGE),
-    BJ_MEMSW(ROW, BJ_IN_USAGE),
-    BJ_NO_MEMSW(ROW, "used_bytes"),
-    BJ_NO_MEMSW(ROW, "total_bytes"),
-    BJ_NO_MEMSW(ROW, "fail_count"),
-    ROW("exporter_collect_error", "1 while something of it cannot be read.",
-        BJ_IN_USAGE(unread_files), BJ_LEVEL, BJ_UNIT(FLAG)),
+    BJ_STEPS_SWAP(ROW),
     ROW("ipmi_dcmi_watts_total", "Power of the node as its BMC tells it.", DCMI,
         .labels = OF_NODE, BJ_WHEN(RIGHT)),
     COUNTER("ipmi_dcmi_watts_total", "Power of the node as its BMC tells it.",
@@ -73,17 +48,8 @@ static const struct bj_dialect_row rows[] = {
         .only = {NULL, "average_lifecycle"}, .first = true, .labels = OF_NODE),
     ROW("nvidia_gpu_jobid", "The job that holds the GPU; 0: none does.",
         .of = BJ_ROW_GPU_JOB, .key = {"uuid"}, .labels = OF_NODE),
-    ROW("scrape_collector_duration_seconds",
-        "Time the collector's last run took.",
-        BJ_IN_SNAPS(self.collectors, bj_collector_stat, duration_usec),
-        BJ_UNIT(MICRO), .key = {"collector"}, .labels = OF_NODE),
-    ROW("scrape_collector_success",
-        "1 when the collector's last run had no fault.",
-        BJ_IN_SNAPS(self.collectors, bj_collector_stat, success),
-        .key = {"collector"}, .labels = OF_NODE),
-    ROW("exporter_build_info", "1; what was built.", .of = BJ_ROW_INFO,
-        .off = offsetof(struct bj_snap, self.build_info), .info = build_keys,
-        .labels = OF_NODE),
+    BJ_COLLECTORS(ROW, OF_NODE),
+    BJ_BUILD_INFO(ROW, OF_NODE),
 };
 
 static const struct bj_dialect_label labels[] = {

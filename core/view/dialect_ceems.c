@@ -14,9 +14,6 @@
 
 enum { OF_UNIT, OF_NODE, OF_MANAGER, BARE };
 
-static const char *const build_keys[] = {"version", "revision", "compiler",
-                                         NULL};
-
 static const char *const gpu_keys[] = {"index", "hindex", "gpuuuid", "gpuiid",
                                        NULL};
 
@@ -106,17 +103,8 @@ static const struct bj_dialect_row rows[] = {
         BJ_IN_SNAPS(factors, bj_factor_stat, ug_per_kwh), BJ_UNIT(MICRO),
         .only = {NULL, "average_lifecycle"},
         .key = {"provider", NULL, "country_code"}, .labels = BARE),
-    ROW("scrape_collector_duration_seconds",
-        "Time the collector's last run took.",
-        BJ_IN_SNAPS(self.collectors, bj_collector_stat, duration_usec),
-        BJ_UNIT(MICRO), .key = {"collector"}, .labels = BARE),
-    ROW("scrape_collector_success",
-        "1 when the collector's last run had no fault.",
-        BJ_IN_SNAPS(self.collectors, bj_collector_stat, success),
-        .key = {"collector"}, .labels = BARE),
-    ROW("exporter_build_info", "1; what was built.", .of = BJ_ROW_INFO,
-        .off = offsetof(struct bj_snap, self.build_info), .info = build_keys,
-        .labels = BARE),
+    BJ_COLLECTORS(ROW, BARE),
+    BJ_BUILD_INFO(ROW, BARE),
 };
 
 static const struct bj_dialect_label unit[] = {

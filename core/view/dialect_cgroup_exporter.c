@@ -16,9 +16,6 @@ enum { PLAIN, PERSON, BARE };
  * is what Prometheus makes of it, it is the same. */
 #define UNLIMITED (UINT64_MAX - 1)
 
-static const char *const build_keys[] = {"version", "revision", "compiler",
-                                         NULL};
-
 static const struct bj_dialect_row rows[] = {
     COUNTER("cpu_user_seconds", "CPU time in user mode.",
             BJ_IN_JOB(use.cpu_user_usec), BJ_UNIT(MICRO)),
@@ -62,9 +59,7 @@ static const struct bj_dialect_row rows[] = {
         .key = {"exec"}),
     ROW("exporter_collect_error", "1 while something of it cannot be read.",
         BJ_IN_JOB(use.unread_files), BJ_LEVEL, BJ_UNIT(FLAG)),
-    ROW("exporter_build_info", "1; what was built.", .of = BJ_ROW_INFO,
-        .off = offsetof(struct bj_snap, self.build_info), .info = build_keys,
-        .labels = BARE),
+    BJ_BUILD_INFO(ROW, BARE),
 };
 
 static const struct bj_dialect_label plain[] = {

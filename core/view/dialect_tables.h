@@ -92,6 +92,49 @@ extern const struct bj_dialect bj_dialect_vpenso;
         ROW("memsw_total_bytes", "Limit of swap space.",                       \
             BJ_IN_USE(mem_swap_limit_bytes), __VA_ARGS__, BJ_WHEN(STRICT_V2))
 
+/* What jobstats and those that came after it tell of steps, too. */
+#define BJ_STEPS_USE(ROW)                                                      \
+    ROW("cpu_user_seconds", "CPU time in user mode.",                          \
+        BJ_IN_USAGE(cpu_user_usec), BJ_UNIT(MICRO)),                           \
+        ROW("cpu_system_seconds", "CPU time of the kernel.",                   \
+            BJ_IN_USAGE(cpu_system_usec), BJ_UNIT(MICRO)),                     \
+        ROW("cpu_total_seconds", "CPU time.", BJ_IN_USAGE(cpu_usec),           \
+            BJ_UNIT(MICRO)),                                                   \
+        ROW("cpus", "CPUs that may be used.", BJ_IN_USAGE(cpus), BJ_LEVEL),    \
+        ROW("memory_rss_bytes", "Anonymous memory.",                           \
+            BJ_IN_USAGE(mem_rss_bytes), BJ_LEVEL),                             \
+        ROW("memory_cache_bytes", "Page cache, shared memory included.",       \
+            BJ_IN_USAGE(mem_cache_bytes), BJ_LEVEL),                           \
+        ROW("memory_used_bytes", "Memory charged, page cache included.",       \
+            BJ_IN_USAGE(mem_used_bytes), BJ_LEVEL),                            \
+        ROW("memory_total_bytes",                                              \
+            "Memory limit: its own, else the nearest above.",                  \
+            BJ_IN_USAGE(mem_limit_bytes), BJ_WHEN(RIGHT)),                     \
+        ROW("memory_total_bytes", "Memory limit; 2^63 without.",               \
+            BJ_IN_USAGE(mem_limit_bytes), .lack = BJ_V1_UNLIMITED,             \
+            BJ_WHEN(STRICT_V1))
+#define BJ_STEPS_SWAP(ROW)                                                     \
+    BJ_MEMSW(ROW, BJ_IN_USAGE), BJ_NO_MEMSW(ROW, "used_bytes"),                \
+        BJ_NO_MEMSW(ROW, "total_bytes"), BJ_NO_MEMSW(ROW, "fail_count"),       \
+        ROW("exporter_collect_error",                                          \
+            "1 while something of it cannot be read.",                         \
+            BJ_IN_USAGE(unread_files), BJ_LEVEL, BJ_UNIT(FLAG))
+
+/* How collectors do, and what was built; for_labels: which labels they have. */
+#define BJ_COLLECTORS(ROW, for_labels)                                         \
+    ROW("scrape_collector_duration_seconds",                                   \
+        "Time the collector's last run took.",                                 \
+        BJ_IN_SNAPS(self.collectors, bj_collector_stat, duration_usec),        \
+        BJ_UNIT(MICRO), .key = {"collector"}, .labels = (for_labels)),         \
+        ROW("scrape_collector_success",                                        \
+            "1 when the collector's last run had no fault.",                   \
+            BJ_IN_SNAPS(self.collectors, bj_collector_stat, success),          \
+            .key = {"collector"}, .labels = (for_labels))
+#define BJ_BUILD_INFO(ROW, for_labels)                                         \
+    ROW("exporter_build_info", "1; what was built.", .of = BJ_ROW_INFO,        \
+        .off = offsetof(struct bj_snap, self.build_info),                      \
+        .info = bj_build_info_keys, .labels = (for_labels))
+
 #define BJ_UNIT(scale_name) .scale = BJ_SCALE_##scale_name
 #define BJ_TABLE(r) .rows = (r), .nrows = sizeof(r) / sizeof((r)[0])
 

@@ -520,6 +520,44 @@ static const struct field sections[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* The next document of the file, whose root is NULL when there is none. */
+static int load(struct walk *w, yaml_parser_t *parser, yaml_document_t *doc)
+{
+    if (yaml_parser_load(parser, doc))
+        return 0;
+    /* Where the loader itself is short of memory it names no error. */
+    if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
+        return no_memory(w);
+    return bj_err_set(w->err, -EINVAL, "%s:%zu: %s", w->path,
+                      parser->problem_mark.line + 1, parser->problem);
+}
+
+/* Who writes passwords into a second document counts on them. */
+static int expect_end(struct walk *w, yaml_parser_t *parser)
+{
+    autodocument yaml_document_t more = {0};
+    int r = load(w, parser, &more);
+    const yaml_node_t *root =
+        r == 0 ? yaml_document_get_root_node(&more) : NULL;
+    return root ? wrong(w, root, "a second document") : r;
+}
+
+static int take_document(struct walk *w)
+{
+    struct bj_web_conf *c = w->conf;
+    const yaml_node_t *root = yaml_document_get_root_node(w->doc);
+    int r = 0;
+    c->burst = 1;
+    if (root) /* an empty file asks for nothing */
+        r = take_fields(w, root, sections, c);
+    if (r == 0 && c->burst == 0)
+        r = bj_err_set(w->err, -EINVAL, "%s: rate_limit: burst is 0", w->path);
+    if (r == 0 && c->rate_usec > UINT64_MAX / 2 / c->burst)
+        r = bj_err_set(w->err, -EINVAL, "%s: rate_limit: interval is too long",
+                       w->path);
+    return r;
+}
+
 int bj_web_conf_parse(struct bj_web_conf *c, const char *path,
                       struct bj_slice text, struct bj_err *err)
 {
@@ -528,28 +566,13 @@ int bj_web_conf_parse(struct bj_web_conf *c, const char *path,
     struct walk w = {c, path, &doc, err};
     if (!yaml_parser_initialize(&parser))
         return no_memory(&w);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text.p,
-                                 text.n);
-    int ok = yaml_parser_load(&parser, &doc), r = 0;
-    /* Where the loader itself is short of memory it names no error. */
-    if (!ok && (parser.error == YAML_MEMORY_ERROR || !parser.problem))
-        r = no_memory(&w);
-    else if (!ok)
-        r = bj_err_set(err, -EINVAL, "%s:%zu: %s", path,
-                       parser.problem_mark.line + 1, parser.problem);
+    yaml_parser_set_input_string(
+        &parser, (const unsigned char *)(text.n > 0 ? text.p : ""), text.n);
+    int r = load(&w, &parser, &doc);
+    if (r == 0 && yaml_document_get_root_node(&doc))
+        r = expect_end(&w, &parser);
     yaml_parser_delete(&parser);
-    if (!ok)
-        return r;
-    const yaml_node_t *root = yaml_document_get_root_node(&doc);
-    c->burst = 1;
-    if (root) /* an empty file asks for nothing */
-        r = take_fields(&w, root, sections, c);
-    if (r == 0 && c->burst == 0)
-        r = bj_err_set(err, -EINVAL, "%s: rate_limit: burst is 0", path);
-    if (r == 0 && c->rate_usec > UINT64_MAX / 2 / c->burst)
-        r = bj_err_set(err, -EINVAL, "%s: rate_limit: interval is too long",
-                       path);
-    return r;
+    return r < 0 ? r : take_document(&w);
 }
 
 int bj_web_conf_read(struct bj_web_conf *c, const char *path,

@@ -48,7 +48,7 @@ struct bj_web_conf {
     struct {
         const char *name; /* static */
         char *value;
-    } header[BJ_WEB_HEADERS]; /* ends with name NULL */
+    } header[BJ_WEB_HEADERS]; /* from the front; name NULL: none */
     uint64_t rate_usec;       /* a request each so often; 0: no limit */
     uint64_t burst;
 };

@@ -133,6 +133,9 @@ static void wrong(void **state)
         {"auth_excluded_paths: [/health]\n", "auth_excluded_paths is not"},
         {"[]\n", "a mapping was expected"},
         {"a: {", "web.yml:"},
+        {"rate_limit:\n  interval: 1s\n---\nbasic_auth_users:\n  a: " HASH "\n",
+         ":4: a second document"},
+        {"rate_limit:\n  interval: 1s\n---\na: {", "web.yml:"},
         {"? [x]\n: y\n", ":1: a name was expected"},
     };
     (void)state;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /* Collectors, in the order in which they run.  The names are in
- * core/collect/collector.h. */
+ * core/pass.c. */
 enum bj_collector_id {
     BJ_COLLECT_CPU,
     BJ_COLLECT_MEMORY,

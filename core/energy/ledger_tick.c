@@ -55,7 +55,8 @@ static void take_energy(struct bj_ledger *l, const struct bj_tick *t)
 
 /* --- usage ---------------------------------------------------------------- */
 
-/* The share of the node that a job reserves, as part of bj_reserve_whole. */
+/* What a job reserves, of CPUs or of memory whatever is the larger part of the
+ * node, in CPUs times bytes: the whole node is cpus * mem_bytes. */
 static bj_u128 reserved(const struct bj_ledger *l, const struct bj_account *a)
 {
     uint64_t cpus = l->conf.cpus, mem = l->conf.mem_bytes;

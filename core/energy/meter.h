@@ -2,7 +2,8 @@
  *
  * A meter tells raw samples of zones; wraps, resets, gaps, threads, deadlines
  * between readings, back-off and errors are the same for all kinds and done
- * once (accum.h, meters.h).  A kind is a file and a row in bj_meter_kinds. */
+ * once (accum.h, meters.h).  A kind is a file and a place in meters.c's list.
+ */
 #ifndef BJ_CORE_ENERGY_METER_H
 #define BJ_CORE_ENERGY_METER_H
 

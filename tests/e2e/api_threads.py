@@ -52,7 +52,7 @@ class Client(threading.Thread):
 
     def __init__(self, site, path, who, stop):
         super().__init__()
-        self.c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
+        self.c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=150)
         self.path, self.who, self.stop = path, who, stop
         self.count, self.bad = 0, []
         self.start()
@@ -87,10 +87,10 @@ def together(site, what, seconds):
 
 def slow_admins(site):
     grow(site)
-    site.start(*TRUST, "--query.timeout=20s", "--query.longest-job=3660d")
+    site.start(*TRUST, "--query.timeout=100s", "--query.longest-job=3660d")
     slow = "/api/v1/jobs?from=0&limit=5000&name=nothing-has-this-name-#&total=1"
     for what, options in (("two threads", ()), ("four", ("--web.threads=4",))):
-        site.start(*TRUST, "--query.timeout=20s", "--query.longest-job=3660d", *options)
+        site.start(*TRUST, "--query.timeout=100s", "--query.longest-job=3660d", *options)
         got = together(site, [(slow, "boss")] * 6 + [(ME, "user3")], 4)
         admins, users = sum(c.count for c in got[:6]), got[6].count
         check(users > 3 * admins and not got[6].bad and admins > 0,
@@ -101,14 +101,17 @@ def slow_admins(site):
 
 def limits(site):
     site.start(*TRUST, "--access.rate=1", "--access.burst=5")
-    got = [site.ask(ME, user("user3")) for _ in range(12)]
-    codes = [a.status for a in got]
-    check(codes[:5] == [200] * 5 and codes.count(429) >= 3, "a user has a limit", codes)
+    begin = time.monotonic()
+    got = [site.ask(ME, user("user3")) for _ in range(40)]
+    codes, most = [a.status for a in got], 6 + time.monotonic() - begin
+    check(codes[:5] == [200] * 5 and 429 in codes and codes.count(200) <= most,
+          "a user has a limit", codes, most)
     last = [a for a in got if a.status == 429][-1]
     check(int(last.headers["Retry-After"]) >= 1 and last.json["error"].endswith("."),
           "and is told when to come again", last.headers, last)
     same(site.ask(ME, user("user4")).status, 200, "the others have their own")
-    same(site.ask("/api/jobs", user("user3")).status, 429, "it holds for all paths")
+    got = [site.ask("/api/jobs", user("user3")).status for _ in range(20)]
+    check(429 in got, "it holds for all paths", got)
     before = rss(site)
     c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=20)
     bad = 0

@@ -2,16 +2,16 @@
 """A node that uses energy, and what adding up its metrics must give.
 
   energy.py node DIR           lay out DIR/sys, a sysfs with RAPL of two packages
-        that count from near their range, and count until DIR/stop appears; what
-        each zone has really used goes to DIR/truth.  DIR/watts is the power of
-        the node.
+        that stand near their range, and count from when DIR/go appears until
+        DIR/stop does; what each zone has really used goes to DIR/truth.
+        DIR/watts is the power of the node.
   energy.py sum PAGE [SPOOL]   for each component: what jobs, system and
         unallocated were given, against what the node was metered to use.  To the
         microjoule.  With SPOOL, jobs that have ended are taken from there.
   energy.py falls BEFORE AFTER   counters of energy that are lower in the second
 
 The powers are a hundred times those of a real node, so that counters wrap every
-few seconds."""
+half a minute, but not twice while a host is away on a slow machine."""
 import json
 import os
 import random
@@ -22,7 +22,7 @@ from glob import glob
 
 from prom import parse
 
-RANGE = 65532610987
+RANGE = 262143328850
 ZONES = {"intel-rapl:0": ("package-0", 9500, "cpu"),
          "intel-rapl:0/intel-rapl:0:0": ("dram", 1100, "dram"),
          "intel-rapl:1": ("package-1", 8000, "cpu"),
@@ -67,6 +67,9 @@ def count(base, path, raw):
 def node(where):
     base = lay_out(f"{where}/sys")
     used = dict.fromkeys(ZONES, 0)
+    write(f"{where}/watts", f"{OTHER_WATTS}\n")
+    while not os.path.exists(f"{where}/go"):
+        time.sleep(0.05)
     last = time.monotonic()
     while not os.path.exists(f"{where}/stop"):
         watts = OTHER_WATTS

@@ -24,7 +24,8 @@ cg_init
 
 $python "$top/tests/e2e/energy.py" node "$tmp/node" &
 later "stop $!"
-wait_for 10 test -s "$tmp/node/watts"
+wait_for 60 test -s "$tmp/node/watts"
+touch "$tmp/node/go"
 start_exporter --path.cgroupfs="$cg_view" --path.sysfs="$tmp/node/sys" \
     --energy.interval=1 --energy.slow-interval=2 --energy.idle-watts=10 \
     --energy.state-file="$tmp/energy" --job.grace=60s --collector.process
@@ -57,8 +58,19 @@ check "and has scraped both targets" wait_for 30 scraped
 
 begin1=$(date +%s)
 cg_job 1002 4714
-cg_run 1002 4714 nice -n 19 "$work" -m 10 -t 600
-sleep 8
+cg_run 1002 4714 "$work" -m 10 -t 600
+used() { cg_cpu_seconds 1002 4714 | awk '{ exit !($1 >= 6) }'; }
+check "a job uses some seconds of CPU time" wait_for 300 used
+kill -STOP "$cg_pid"
+told() { # Prometheus has what the kernel has
+    curl -sf "$prometheus_url/api/v1/query" --data-urlencode \
+        'query=batchjob_job_cpu_seconds_total{jobid="4714",cluster="alpha"}' |
+        $python -c 'import json, sys
+got = [float(s["value"][1]) for s in json.load(sys.stdin)["data"]["result"]]
+sys.exit(not (got and abs(got[0] - float(sys.argv[1])) < 0.01))' \
+        "$(cg_cpu_seconds 1002 4714)"
+}
+check "all of which Prometheus knows" wait_for 60 told
 cpu1=$(cg_cpu_seconds 1002 4714)
 cg_kill 1002 4714
 end1=$(date +%s)
@@ -87,7 +99,7 @@ settled() { # their energy does not change any more, and was scraped
     scrape "$tmp/a" && sleep 3 && scrape "$tmp/page" &&
         [ "$($prom value "$tmp/a" batchjob_job_energy_joules_total)" = "$(value batchjob_job_energy_joules_total)" ]
 }
-check "their energy settles" wait_for 30 settled
+check "their energy settles" wait_for 120 settled
 sleep 3
 
 # --- accounting of them ----------------------------------------------------------

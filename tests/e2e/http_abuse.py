@@ -157,7 +157,7 @@ class Exporter:
         return self.fds()
 
     def stop(self, name=None):
-        """SIGTERM; the exit status must be 0 in 5 seconds."""
+        """SIGTERM; the exit status must be 0 in 15 seconds."""
         begin = time.monotonic()
         self.proc.terminate()
         try:
@@ -167,9 +167,20 @@ class Exporter:
             rc = self.proc.wait()
         took = time.monotonic() - begin
         log = open(self.log.name).read()
-        ok = rc == 0 and took < 5 and "ERROR: " not in log
+        ok = rc == 0 and took < 15 and "ERROR: " not in log
         if name or not ok:
             result(ok, name or "ends cleanly", f"code {rc}, {took:.1f} s\n{log}")
+
+
+def answer(s):
+    """One answer on a connection that stays open."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += s.recv(65536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(re.search(rb"content-length: (\d+)", head, re.I).group(1))
+    while len(body) < length:
+        body += s.recv(65536)
 
 
 def drain(s):
@@ -290,7 +301,7 @@ def test_malformed(e):
             with contextlib.suppress(OSError):
                 answer = drain(s)
         result(b" 200 " not in answer[:20], f"{name}: refused", answer[:80])
-    e.good(2, "a scrape after all that")
+    e.good(10, "a scrape after all that")
 
 
 def test_pipelined(e):
@@ -310,9 +321,10 @@ def test_half_open(e):
 
 
 def test_deadline(e):
-    """The request timeout is 2 s; a byte every 0.2 s does not move it."""
-    s = e.connect()
+    """The request timeout is 2 s; a byte every 0.2 s does not move it, or it would
+    take over 20 s."""
     begin = time.monotonic()
+    s = e.connect()
     try:
         for byte in GET * 10:
             s.send(bytes([byte]) if byte != 10 else b"a")
@@ -321,23 +333,22 @@ def test_deadline(e):
     except OSError:
         pass
     took = time.monotonic() - begin
-    result(1.9 < took < 3.5, "a trickling request is cut off at the deadline",
+    result(1.9 < took < 15, "a trickling request is cut off at the deadline",
            f"{took:.1f} s")
     s.close()
     # The same on a connection that has had an answer.
     s = e.connect()
     s.send(GET)
-    time.sleep(0.3)
-    s.recv(1 << 20)
-    s.send(b"GET /metrics HTTP/1.1\r\n")
+    answer(s)
     begin = time.monotonic()
-    while time.monotonic() - begin < 10:
+    s.send(b"GET /metrics HTTP/1.1\r\n")
+    while time.monotonic() - begin < 20:
         if select.select([s], [], [], 0.2)[0]:
             break
         with contextlib.suppress(OSError):
             s.send(b"a")
     took = time.monotonic() - begin
-    result(1.9 < took < 3.5, "a second request has the same deadline",
+    result(1.9 < took < 15, "a second request has the same deadline",
            f"{took:.1f} s")
     s.close()
 
@@ -345,7 +356,7 @@ def test_deadline(e):
 def test_stalled(e):
     """16 responses may be in flight."""
     held = stalled(e, 8)
-    e.good(2, "a scrape beside 8 readers that never read")
+    e.good(10, "a scrape beside 8 readers that never read")
     held += stalled(e, 8)
     got = [e.request()[0] for _ in range(3)]
     status, head, _ = e.request()
@@ -354,8 +365,10 @@ def test_stalled(e):
     if status == 503:
         is_(head.get("retry-after"), "1", "a 503 says when to try again")
     is_(e.request("/health")[0], 200, "/health is answered all the same")
-    time.sleep(2.2)
-    e.good(2, "a response that stands for two seconds gives way to a scrape")
+    end = time.monotonic() + 30
+    while e.request()[0] != 200 and time.monotonic() < end:
+        time.sleep(0.2)
+    e.good(10, "a response that stands for two seconds gives way to a scrape")
     close_all(held)
 
 
@@ -376,7 +389,7 @@ def test_leaks(e):
                 s.close()
     base = e.settle(0, 4)
     abuse(1000)
-    e.good(2, "a scrape after 1,000 abusive connections")
+    e.good(10, "a scrape after 1,000 abusive connections")
     e.settle(base, 20)
     # Pages of files come and go with the page cache; a leak is not of them.  How
     # many responses stand at once is a matter of timing, and the heap keeps the
@@ -389,7 +402,7 @@ def test_leaks(e):
         grown.append(e.status("RssAnon") - before)
         if len(grown) > 1 and grown[-1] <= 32:
             break
-    e.good(2, f"a scrape after {len(grown)},000 more")
+    e.good(10, f"a scrape after {len(grown)},000 more")
     result(e.settle(base, 20) <= base, "no descriptor is lost",
            (e.fds(), base))
     if e.sanitized:
@@ -408,7 +421,8 @@ def test_idle(program):
     is_(e.switches() - before, 0, "an idle exporter sleeps: 0 wake-ups in 10 s")
     with contextlib.closing(e.connect()) as s:
         s.send(GET)
-        time.sleep(0.5)
+        answer(s)
+        time.sleep(1)
         before = e.switches()
         time.sleep(3)
         is_(e.switches() - before, 0, "and so with an idle connection: 0 in 3 s")
@@ -419,7 +433,7 @@ def test_few_files(program):
     e = Exporter(program, nofile=40)
     held = [e.connect() for _ in range(100)]
     time.sleep(0.5)
-    e.good(3, "a scrape when descriptors run out")
+    e.good(10, "a scrape when descriptors run out")
     before = e.cpu()
     time.sleep(2)
     used = e.cpu() - before
@@ -454,7 +468,7 @@ def test_systemd(program):
     path = os.path.join(scratch, "notify")
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as s:
         s.bind(path)
-        s.settimeout(5)
+        s.settimeout(30)
         e = Exporter(program, env={"NOTIFY_SOCKET": path,
                                    "WATCHDOG_USEC": "1000000"})
         got = [s.recv(100) for _ in range(3)]
@@ -468,10 +482,14 @@ def test_systemd(program):
 
 
 def test_sampling(program):
+    begin = time.monotonic()
     e = Exporter(program, "--sample.interval=100ms", "--sample.max-age=1h")
-    time.sleep(1)
-    n = e.value("batchjob_sampler_passes_total")
-    result(n is not None and 5 <= n <= 15, "looks at its own pace", n)
+    n = 0
+    while n < 5 and time.monotonic() - begin < 30:
+        time.sleep(0.1)
+        n = e.value("batchjob_sampler_passes_total")
+    took = time.monotonic() - begin
+    result(5 <= n <= took / 0.1 + 2, "looks at its own pace", (n, took))
     e.stop()
     e = Exporter(program, "--sample.max-age=1h")
     got = [e.value("batchjob_sampler_passes_total") for _ in range(3)]
@@ -482,7 +500,7 @@ def test_sampling(program):
 def test_stop(program):
     e = Exporter(program)
     os.kill(e.pid, signal.SIGHUP)
-    e.good(2, "SIGHUP is survived")
+    e.good(10, "SIGHUP is survived")
     done = threading.Event()
 
     def load():

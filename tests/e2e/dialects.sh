@@ -94,7 +94,7 @@ exec 9>"$tmp/held"
 cg_run "$nobody" $id env SLURM_JOB_ID=$id SLURM_JOB_ACCOUNT=physics \
     "$work" -t 600 -m 30 -n 4
 exec 9>&-
-check "the job is seen" wait_for 10 page_shows slurm-job-exporter \
+check "the job is seen" wait_for 60 page_shows slurm-job-exporter \
     slurm_job_memory_usage slurmjobid=$id account=physics
 check "executables below a minute are left out" shows_not slurm_job_process_usage_total
 start_exporter --path.cgroupfs="$cg_view" --web.dialect=jobs_exporter
@@ -102,7 +102,7 @@ absorb node rate "$url" $id \
     "$(by_version 'file cpuacct cpuacct.usage' 'file - cpu.stat')" $cg_version
 stop "$exporter"
 url=$right_url exporter=$right_exporter
-check "it uses a minute of CPU time" wait_for 300 used_a_minute
+check "it uses a minute of CPU time" wait_for 800 used_a_minute
 node meters "$tmp/sys" # they count on
 kill -STOP "$cg_pid"
 stand_still

@@ -187,7 +187,7 @@ void bj_jobproc_living(const struct bj_jobproc *p, struct bj_aside_use *ret)
             io[f] += e->io[f];
     }
     ret->alive_rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (!p->io_known)
+    if (!p->io_known || p->io_denied)
         return;
     ret->alive_read_ops = io[BJ_PROCIO_SYSCR];
     ret->alive_write_ops = io[BJ_PROCIO_SYSCW];

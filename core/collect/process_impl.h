@@ -180,7 +180,8 @@ struct bj_jobproc {
     bool complete; /* the last list lacked nothing */
     bool looked;   /* values are there to be published */
     bool io_known, fds_known, places_known;
-    bool orphans; /* someone has ended: others may have another parent now */
+    bool io_denied; /* that of somebody may not be read: the sum is short */
+    bool orphans;   /* someone has ended: others may have another parent now */
     /* process_list.c */
     struct bj_procdir *dirs;
     size_t ndirs;

@@ -61,6 +61,8 @@ static int io_read(struct bj_proctab *t, struct bj_jobproc *p,
         r = bj_procio_parse(text, now);
     if (r < 0) {
         e->io_denied = true;
+        if (r == -EACCES || r == -EPERM)
+            p->io_denied = true;
         if (r != -EOPNOTSUPP)
             bj_proc_fault_once(t, e, r, "io");
         return 0;

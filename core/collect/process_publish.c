@@ -22,7 +22,7 @@ void bj_jobproc_sums(const struct bj_proctab *t, const struct bj_jobproc *p,
         &s->io_cancelled_write_bytes,
     };
     for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++)
-        *to[f] = p->io_known ? p->io[f] : BJ_ABSENT;
+        *to[f] = p->io_known && !p->io_denied ? p->io[f] : BJ_ABSENT;
 }
 
 static void publish_states(const struct bj_jobproc *p, struct bj_arena *arena,

@@ -200,6 +200,7 @@ static void child_zombie(void **state)
 {
     struct scene s;
     (void)state;
+    need_root("child_zombie");
     scene_begin(&s);
     tell(0, FORK, 1);
     tell(1, DO_IO, 1000);
@@ -219,6 +220,7 @@ static void child_and_parent(void **state)
 {
     struct scene s;
     (void)state;
+    need_root("child_and_parent");
     scene_begin(&s);
     tell(0, FORK, 1);
     tell(1, FORK, 2);
@@ -241,6 +243,7 @@ static void parent_ignores(void **state)
 {
     struct scene s;
     (void)state;
+    need_root("parent_ignores");
     scene_begin(&s);
     tell(0, IGNORE, 0);
     tell(0, FORK, 1);
@@ -259,6 +262,7 @@ static void orphan_seen(void **state)
 {
     struct scene s;
     (void)state;
+    need_root("orphan_seen");
     scene_begin(&s);
     tell(0, ADOPT, 0);
     tell(0, FORK, 1);
@@ -282,6 +286,7 @@ static void orphan_not_seen(void **state)
 {
     struct scene s;
     (void)state;
+    need_root("orphan_not_seen");
     scene_begin(&s);
     tell(0, ADOPT, 0);
     tell(0, FORK, 1);
@@ -303,6 +308,7 @@ static void orphan_of_zombie(void **state)
 {
     struct scene s;
     (void)state;
+    need_root("orphan_of_zombie");
     scene_begin(&s);
     tell(0, ADOPT, 0);
     tell(0, FORK, 1);
@@ -326,6 +332,7 @@ static void orphan_leaves(void **state)
 {
     struct scene s;
     (void)state;
+    need_root("orphan_leaves");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     scene_begin(&s);
     tell(0, FORK, 1);
@@ -447,6 +454,7 @@ static void play(uint64_t seed, bool orphans, bool adopt, unsigned max_fds)
 static void at_random(void **state)
 {
     (void)state;
+    need_root("at_random");
     for (uint64_t seed = 1; seed <= 6; seed++) {
         play(seed, false, false, 4096);
         play(seed + 100, true, false, 4096);

@@ -108,6 +108,7 @@ static void race(uint64_t seed)
 static void races(void **state)
 {
     (void)state;
+    need_root("races");
     stage = shared_memory(sizeof(*stage));
     for (uint64_t seed = 1; seed <= 3; seed++)
         race(seed);

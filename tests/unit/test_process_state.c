@@ -79,6 +79,7 @@ static void states(void **state)
 {
     struct rig r;
     (void)state;
+    need_root("states");
     rig_init(&r);
     pid_t pid[3] = {rig_spawn(NULL, NULL), rig_spawn(NULL, NULL),
                     spawn_threads(2)};

@@ -4,7 +4,9 @@
 #   make test       everything CI runs    make demo-slurm   try it with a real Slurm
 #   make check-long what takes long       make bench        measure it
 #   make install    DESTDIR, prefix       make lint, make dist, make deb, make rpm
+#   make help       says this
 #
+# "tests/deps build" installs what it takes to build, on Debian and Ubuntu.
 # Variables: O (build folder), CC, CFLAGS, SAN (address,undefined | thread),
 # prefix, DESTDIR, WERROR=1 (warnings are errors).
 
@@ -62,10 +64,20 @@ endif
 
 all: $(PROGRAMS) types.db docs/metrics.md
 	$(if $(HAVE_COLLECTD),,@echo "no collectd headers in $(COLLECTD_INCLUDE): the plugin was left out")
+	$(if $(HAVE_SQLITE),,@echo "no SQLite of 3.37 or later: the accounting database and its API were left out")
 
 include $(sort $(wildcard */part.mk))
 
-$(O)/%.o: %.c
+# What is missing is said at once, and not by the compiler in the middle.
+NEEDED = gnutls libcurl libmicrohttpd libpcre2-8 yajl yaml-0.1 zlib
+needed:
+	@command -v pkg-config >/dev/null || \
+	    { echo 'pkg-config is not installed; "tests/deps build" installs what it takes' >&2; exit 1; }
+	@for l in $(NEEDED); do pkg-config --exists $$l || missing="$$missing $$l"; done; \
+	[ -z "$$missing" ] || \
+	    { echo "pkg-config finds none of these:$$missing; \"tests/deps build\" installs them" >&2; exit 1; }
+
+$(O)/%.o: %.c | needed
 	@mkdir -p $(@D)
 	$(call Q,CC)$(CC) $(BJ_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(X_CFLAGS) -c -o $@ $<
 
@@ -116,5 +128,8 @@ dist:
 clean:
 	rm -rf $(O)
 
+help:
+	@sed -n '1,/^$$/s/^#  *//p' Makefile
+
 .DELETE_ON_ERROR:
-.PHONY: FORCE all test check-long bench demo demo-slurm install lint dist clean
+.PHONY: FORCE all needed test check-long bench demo demo-slurm install lint dist clean help

@@ -9,7 +9,7 @@ $(O)/libapi.a: $(call obj,$(api_SRC))
 $(O)/batchjob_stats_server: $(O)/apiserver/main.o $(API_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_api)
 
-HAVE_SQLITE ?= $(shell pkg-config --atleast-version=3.37 sqlite3 && echo yes)
+HAVE_SQLITE ?= $(shell pkg-config --atleast-version=3.37 sqlite3 2>/dev/null && echo yes)
 ifeq ($(HAVE_SQLITE),yes)
 PROGRAMS += $(O)/batchjob_stats_server
 all: $(O)/batchjob_stats_server

@@ -59,14 +59,17 @@ check-long:
 lint:
 	@tests/lint
 
+# On all processors, unless make was told otherwise.
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 demo:
 	@tests/deps demo
-	@$(MAKE) --no-print-directory all e2e-tools
+	@$(MAKE) --no-print-directory $(PARALLEL) all e2e-tools
 	@O=$(O) tests/demo
 
 demo-slurm:
 	@tests/deps demo slurm
-	@$(MAKE) --no-print-directory all e2e-tools
+	@$(MAKE) --no-print-directory $(PARALLEL) all e2e-tools
 	@O=$(O) tests/demo slurm
 
 include $(sort $(wildcard tests/*/*.mk))

@@ -1,0 +1,60 @@
+/* The server's manual has every option that --help has. */
+#include "apiserver/conf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char manual[65536];
+
+/* As the manual writes a name: every '-' behind a backslash. */
+static void expect(const char *name, size_t n, bool negatable)
+{
+    char want[128] = "\\-\\-";
+    size_t at = strlen(want);
+    if (negatable)
+        at += (size_t)snprintf(want + at, sizeof(want) - at, "[no\\-]");
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] == '-')
+            want[at++] = '\\';
+        want[at++] = name[i];
+    }
+    want[at++] = negatable ? '\n' : '=';
+    want[at] = '\0';
+    if (!strstr(manual, want))
+        fail_msg("%.*s is not in the manual", (int)n, name);
+}
+
+static void options(void **state)
+{
+    static const char no[] = "[no-]";
+    struct bj_buf help = {0};
+    unsigned n = 0;
+    (void)state;
+    FILE *f = fopen("docs/man/batchjob_stats_server.8", "r");
+    if (!f)
+        skip();
+    manual[fread(manual, 1, sizeof(manual) - 1, f)] = '\0';
+    fclose(f);
+    bj_api_conf_help(&help);
+    bj_buf_put(&help, "", 1);
+    for (const char *p = help.p; (p = strstr(p, "\n      --")); n++) {
+        p += strlen("\n      --");
+        bool negatable = strncmp(p, no, strlen(no)) == 0;
+        p += negatable ? strlen(no) : 0;
+        expect(p, strspn(p, "abcdefghijklmnopqrstuvwxyz.-"), negatable);
+    }
+    assert_true(n > 30);
+    bj_buf_free(&help);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

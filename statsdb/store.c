@@ -20,20 +20,21 @@ struct bj_store {
 };
 
 /* File systems of more than one host.  Their locks and shared memory do not
- * hold what WAL needs.  Sources: linux/magic.h, and the numbers that the
- * clients themselves define (Lustre lustre_user.h, GPFS, BeeGFS, PanFS). */
+ * hold what WAL needs.  Sources: linux/magic.h, which in Linux 5.15 lacks
+ * three of its own (SMB2, CIFS, Ceph), and the numbers that the clients
+ * themselves define (Lustre lustre_user.h, GPFS, BeeGFS, PanFS). */
 static const struct {
     unsigned long magic;
     const char *name;
 } remote[] = {
-    {NFS_SUPER_MAGIC, "NFS"},   {SMB_SUPER_MAGIC, "SMB"},
-    {SMB2_SUPER_MAGIC, "SMB"},  {CIFS_SUPER_MAGIC, "CIFS"},
-    {CEPH_SUPER_MAGIC, "Ceph"}, {AFS_SUPER_MAGIC, "AFS"},
-    {AFS_FS_MAGIC, "AFS"},      {CODA_SUPER_MAGIC, "Coda"},
-    {V9FS_MAGIC, "9P"},         {OCFS2_SUPER_MAGIC, "OCFS2"},
-    {NCP_SUPER_MAGIC, "NCP"},   {0x0bd00bd0, "Lustre"},
-    {0x47504653, "GPFS"},       {0x19830326, "BeeGFS"},
-    {0xaad7aaea, "PanFS"},      {0x01161970, "GFS2"},
+    {NFS_SUPER_MAGIC, "NFS"}, {SMB_SUPER_MAGIC, "SMB"},
+    {0xfe534d42, "SMB"},      {0xff534d42, "CIFS"},
+    {0x00c36400, "Ceph"},     {AFS_SUPER_MAGIC, "AFS"},
+    {AFS_FS_MAGIC, "AFS"},    {CODA_SUPER_MAGIC, "Coda"},
+    {V9FS_MAGIC, "9P"},       {OCFS2_SUPER_MAGIC, "OCFS2"},
+    {NCP_SUPER_MAGIC, "NCP"}, {0x0bd00bd0, "Lustre"},
+    {0x47504653, "GPFS"},     {0x19830326, "BeeGFS"},
+    {0xaad7aaea, "PanFS"},    {0x01161970, "GFS2"},
     {0x20030528, "OrangeFS"},
 };
 

@@ -81,6 +81,7 @@ absorb() { # command...
 }
 
 skip_all() { # why
+    complete=1
     echo "1..0 # SKIP $*"
     exit 0
 }

@@ -126,7 +126,8 @@ absorb $measured marginal "$tmp" 412.5 false
 cp "$tmp/stats.db" "$tmp/first.db"
 
 # Accounting learns that a job has ended at another time.
-cpu=$(sqlite3 "$tmp/stats.db" "SELECT cpu_usec FROM job_prom JOIN job ON id = job WHERE raw_id = 4712")
+cpu=$($python -c "import sqlite3; print(sqlite3.connect('$tmp/stats.db').execute(
+    'SELECT cpu_usec FROM job_prom JOIN job ON id = job WHERE raw_id = 4712').fetchone()[0])")
 moved() { # seconds
     $measured moved "$tmp" 4712 "$1"
     sleep 1.1 # in the same second the scheduler is not asked again

@@ -185,13 +185,16 @@ static int build(struct bj_call *c, struct asked *a)
         bj_query_sql(q, ", ");
     }
     bj_query_sql(q, sums);
-    /* The sums of one month and one combination lie beside each other. */
-    bj_query_sql(q, " FROM mo CROSS JOIN assoc AS a CROSS JOIN rollup_day AS r"
+    /* The sums of one month and one combination lie beside each other.  The
+     * source of the factors is a table of its own: for a constant SQLite may
+     * read all of rollup_grams_day to know what is not in it. */
+    bj_query_sql(q, " FROM (SELECT (SELECT id FROM factor_source WHERE cluster"
+                    " IS NULL AND provider = 'best' AND kind = 'average' AND"
+                    " zone = '') AS id) AS s CROSS JOIN mo CROSS JOIN assoc AS"
+                    " a CROSS JOIN rollup_day AS r"
                     " LEFT JOIN rollup_energy_day AS e ON e.id = r.id"
                     " LEFT JOIN rollup_grams_day AS g ON g.id = r.id AND"
-                    " g.source = (SELECT id FROM factor_source WHERE cluster IS"
-                    " NULL AND provider = 'best' AND kind = 'average' AND"
-                    " zone = '')"
+                    " g.source = s.id"
                     " WHERE r.id BETWEEN ((mo.m << 37) | (a.id << 5)) AND"
                     " ((mo.m << 37) | (a.id << 5) | 31) AND mo.m <= ");
     bj_query_int(q, a->last);

@@ -220,8 +220,9 @@ static void add_page(struct list *l)
         bj_query_int(q, l->cursor_id);
         bj_query_sql(q, ")");
     }
-    bj_query_sql(q, l->ascending ? " ORDER BY j.at, j.id LIMIT "
-                                 : " ORDER BY j.at DESC, j.id DESC LIMIT ");
+    /* Few have one name: the order of all is no way to them. */
+    bj_query_sql(q, q->named ? " ORDER BY +j.at" : " ORDER BY j.at");
+    bj_query_sql(q, l->ascending ? ", j.id LIMIT " : " DESC, j.id DESC LIMIT ");
     bj_query_int(q, l->limit + 1);
 }
 
@@ -382,8 +383,8 @@ static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
     int r = bj_query_scope(&l->q, c, &l->p, "j");
     if (r == 0)
         r = bj_jobs_named(&l->q, c, &l->p, c->tail);
-    bj_query_sql(&l->q, " ORDER BY j.at DESC, j.id DESC LIMIT ");
-    bj_query_int(&l->q, NAMED_MAX);
+    l->limit = NAMED_MAX - 1;
+    add_page(l);
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0)

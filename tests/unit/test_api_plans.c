@@ -1,0 +1,408 @@
+/* How SQLite finds what the API asks the store for.  Questions are put to the
+ * whole server, and each statement that it runs for them is explained: on a
+ * store as the daemon leaves it, which has no statistics, and on one where
+ * somebody ran ANALYZE over ten million jobs.  None may walk a table or sort,
+ * but where it is said here why that is bounded, and each has to use the index
+ * that was made for it. */
+#include "tests/unit/test_api_plans.h"
+#include "tests/unit/test_statsdb.h"
+
+#include "apiserver/server.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+enum { JOBS = 12, TEXTS = 64, ANSWER_BYTES = 1 << 18 };
+
+/* --- the server ------------------------------------------------------------
+ */
+
+struct texts {
+    char *sql[TEXTS];
+    unsigned n;
+};
+
+static struct {
+    struct fixture f;
+    struct bj_server server;
+    struct sockaddr_in addr;
+    char answer[ANSWER_BYTES + 1];
+    pthread_mutex_t lock;
+    struct texts *now; /* what the server runs goes there; under the lock */
+    struct texts of[COUNT(questions)];
+} rig = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool asks(const char *sql)
+{
+    return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "WITH", 4) == 0;
+}
+
+static int on_statement(unsigned what, void *ctx, void *st, void *text)
+{
+    const char *sql = sqlite3_sql(st);
+    unsigned i = 0;
+    (void)what;
+    (void)ctx;
+    (void)text;
+    pthread_mutex_lock(&rig.lock);
+    struct texts *t = rig.now;
+    while (t && i < t->n && strcmp(t->sql[i], sql) != 0)
+        i++;
+    if (t && i == t->n && i < TEXTS && asks(sql))
+        t->sql[t->n++] = strdup(sql);
+    pthread_mutex_unlock(&rig.lock);
+    return 0;
+}
+
+/* For each connection that is opened. */
+static int on_open(struct sqlite3 *db, const char **err, const void *api)
+{
+    (void)err;
+    (void)api;
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_statement, NULL);
+}
+
+static void pump(void)
+{
+    struct pollfd fds[1 + BJ_HTTPD_FDS] = {
+        {.fd = rig.server.wake, .events = POLLIN}};
+    nfds_t n = bj_httpd_poll(rig.server.httpd, fds + 1);
+    poll(fds, 1 + n, 1);
+    if (fds[0].revents)
+        bj_server_collect(&rig.server);
+    bj_httpd_run(rig.server.httpd, fds + 1, n, bj_clock_boot_usec());
+}
+
+static int send_question(const struct question *q)
+{
+    struct bj_buf b = {0};
+    bj_buf_printf(&b,
+                  "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                  "X-Grafana-User: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                  q->body ? "POST" : "GET", q->path, q->user,
+                  q->body ? strlen(q->body) : 0, q->body ? q->body : "");
+    assert_false(b.failed);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_return_code(
+        connect(fd, (struct sockaddr *)&rig.addr, sizeof(rig.addr)), errno);
+    assert_int_equal(send(fd, b.p, b.len, MSG_NOSIGNAL), b.len);
+    bj_buf_free(&b);
+    return fd;
+}
+
+/* The status of the answer. */
+static unsigned ask(const struct question *q)
+{
+    size_t got = 0;
+    ssize_t n = -1;
+    int fd = send_question(q);
+    while (n != 0) {
+        pump();
+        n = recv(fd, rig.answer + got, ANSWER_BYTES - got, MSG_DONTWAIT);
+        if (n < 0)
+            assert_int_equal(errno, EAGAIN);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    rig.answer[got] = '\0';
+    close(fd);
+    assert_true(got > 12);
+    return (unsigned)strtoul(rig.answer + 9, NULL, 10);
+}
+
+/* --- plans -----------------------------------------------------------------
+ */
+
+/* "a|b": does the line begin with one of them, or hold it? */
+static bool is_among(const char *line, const char *list, bool anywhere)
+{
+    while (list && *list) {
+        size_t n = strcspn(list, "|");
+        if (anywhere ? memmem(line, strlen(line), list, n) != NULL
+                     : strncmp(line, list, n) == 0)
+            return true;
+        list += n + (list[n] == '|');
+    }
+    return false;
+}
+
+static bool is_fine(const struct question *q, const char *line)
+{
+    bool walk = strncmp(line, "SCAN ", 5) == 0;
+    /* Of the last columns only rows lie in memory that are equal in the first
+     * ones. */
+    bool sort = strstr(line, "TEMP B-TREE") && !strstr(line, "RIGHT PART OF") &&
+                !strstr(line, "TERMS OF") && !strstr(line, "TERM OF");
+    for (size_t i = 0; i < COUNT(harmless); i++)
+        if (is_among(line, harmless[i].line, false))
+            return true;
+    /* Both are made anew by each statement, of a whole table. */
+    if (strstr(line, "AUTOMATIC") || strstr(line, "BLOOM FILTER"))
+        return false;
+    return (!walk && !sort) || is_among(line, q->may, false);
+}
+
+/* Are the plans of a question as they should be?  If not, why gets a text. */
+static bool is_planned(struct sqlite3 *db, size_t at, struct bj_buf *why)
+{
+    const struct question *q = &questions[at];
+    bool found = q->by == NULL, fine = true;
+    why->len = 0;
+    bj_buf_printf(why, "%s asks %s %s: not by %s\n", q->user, q->path,
+                  q->body ? q->body : "", q->by ? q->by : "-");
+    for (unsigned i = 0; i < rig.of[at].n; i++) {
+        struct bj_buf sql = {0};
+        struct sqlite3_stmt *st = NULL;
+        bj_buf_printf(&sql, "EXPLAIN QUERY PLAN %s", rig.of[at].sql[i]);
+        bj_buf_printf(why, "%.100s ...\n", rig.of[at].sql[i]);
+        if (sqlite3_prepare_v2(db, sql.p, -1, &st, NULL) != SQLITE_OK)
+            fail_msg("%s: %s", rig.of[at].sql[i], sqlite3_errmsg(db));
+        while (sqlite3_step(st) == SQLITE_ROW) {
+            const char *line = (const char *)sqlite3_column_text(st, 3);
+            bool good = is_fine(q, line);
+            found = found || is_among(line, q->by, true);
+            fine = fine && good;
+            bj_buf_printf(why, "  %s%s\n", line, good ? "" : "  <- !");
+        }
+        sqlite3_finalize(st);
+        bj_buf_free(&sql);
+    }
+    bj_buf_put(why, "", 1);
+    return found && fine;
+}
+
+static void each_is_planned(struct sqlite3 *db)
+{
+    struct bj_buf why = {0};
+    unsigned bad = 0;
+    for (size_t i = 0; i < COUNT(questions); i++)
+        if (!is_planned(db, i, &why)) {
+            fputs(why.p, stderr);
+            bad++;
+        }
+    bj_buf_free(&why);
+    assert_int_equal(bad, 0);
+}
+
+static void no_function(struct sqlite3_context *ctx, int n,
+                        struct sqlite3_value **v)
+{
+    (void)v;
+    sqlite3_result_int(ctx, n);
+}
+
+/* The store, with the functions that the API's statements know. */
+static struct sqlite3 *open_db(void)
+{
+    static const char *const functions[] = {"bj_uuid", "bj_late"};
+    struct sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(rig.f.path, &db), SQLITE_OK);
+    for (size_t i = 0; i < COUNT(functions); i++)
+        assert_int_equal(sqlite3_create_function(db, functions[i], -1,
+                                                 SQLITE_UTF8, NULL, no_function,
+                                                 NULL, NULL),
+                         SQLITE_OK);
+    return db;
+}
+
+/* --- tests -----------------------------------------------------------------
+ */
+
+static bool was_asked(unsigned endpoint)
+{
+    bool any = false;
+    for (unsigned k = 0; k < BJ_API_CLASSES; k++)
+        any = any || rig.server.count[endpoint].n[k] > 0;
+    return any;
+}
+
+/* Every endpoint that reads the store has its questions. */
+static void test_all_are_asked(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(questions); i++) {
+        const struct question *q = &questions[i];
+        rig.now = &rig.of[i];
+        unsigned status = ask(q), want = q->status ? q->status : 200;
+        if (status != want)
+            fail_msg("%s: %u, not %u: %s", q->path, status, want, rig.answer);
+        assert_in_range(rig.of[i].n, 1, TEXTS - 1);
+        rig.now = NULL;
+    }
+    for (unsigned i = 0; rig.server.endpoint[i]; i++)
+        if ((rig.server.endpoint[i]->needs & BJ_NEED_STORE) && !was_asked(i))
+            fail_msg("nobody asks %s", rig.server.endpoint[i]->path);
+}
+
+static void test_as_the_daemon_leaves_it(void **state)
+{
+    (void)state;
+    struct sqlite3 *db = open_db();
+    int64_t n = -1;
+    assert_int_equal(
+        bj_sql_int(db,
+                   "SELECT count(*) FROM sqlite_schema WHERE name LIKE "
+                   "'sqlite_stat%'",
+                   &n, NULL),
+        0);
+    assert_int_equal(n, 0);
+    each_is_planned(db);
+    sqlite3_close(db);
+}
+
+static bool is_elsewhere(const char *index)
+{
+    for (size_t i = 0; i < COUNT(elsewhere); i++)
+        if (strcmp(elsewhere[i].name, index) == 0)
+            return true;
+    return false;
+}
+
+/* Without an index some question is answered otherwise: if not, nobody needs
+ * it, or the questions here don't tell. */
+static void without(struct sqlite3 *db, const char *index)
+{
+    struct bj_buf why = {0};
+    char sql[128];
+    bool same = true;
+    snprintf(sql, sizeof(sql), "BEGIN; DROP INDEX \"%s\"", index);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    for (size_t i = 0; i < COUNT(questions) && same; i++)
+        same = is_planned(db, i, &why);
+    assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    bj_buf_free(&why);
+    if (same != is_elsewhere(index))
+        fail_msg("%s: %s", index, same ? "nobody needs it" : "it is needed");
+}
+
+static void test_each_index_is_needed(void **state)
+{
+    static const char sql[] =
+        "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL";
+    struct sqlite3_stmt *st = NULL;
+    char names[32][64];
+    unsigned n = 0;
+    (void)state;
+    struct sqlite3 *db = open_db();
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+    while (sqlite3_step(st) == SQLITE_ROW && n < COUNT(names))
+        snprintf(names[n++], sizeof(names[0]), "%s",
+                 (const char *)sqlite3_column_text(st, 0));
+    sqlite3_finalize(st);
+    assert_in_range(n, 10, COUNT(names) - 1);
+    while (n > 0)
+        without(db, names[--n]);
+    sqlite3_close(db);
+}
+
+static void test_with_statistics(void **state)
+{
+    (void)state;
+    struct sqlite3 *db = open_db();
+    char *why = NULL;
+    if (sqlite3_exec(db, statistics, NULL, NULL, &why) != SQLITE_OK)
+        fail_msg("%s", why);
+    each_is_planned(db);
+    sqlite3_close(db);
+}
+
+/* --- a store ---------------------------------------------------------------
+ */
+
+static void put(struct bj_upsert *u, unsigned n)
+{
+    struct bj_sched_job j;
+    char id[16];
+    const uint64_t now = bj_clock_wall_usec() / 1000000;
+    snprintf(id, sizeof(id), "%u", n);
+    bj_sched_job_init(&j);
+    j.batch_system = BJ_SLICE("slurm");
+    j.raw_id = bj_slice_str(id);
+    j.user = n % 2 ? BJ_SLICE("lead") : BJ_SLICE("ada");
+    j.account = BJ_SLICE("phys");
+    j.partition = j.qos = j.name = BJ_SLICE("long");
+    j.nodelist = BJ_SLICE("n1");
+    j.uid = j.gid = 1000;
+    j.state = BJ_STATE_COMPLETED;
+    j.submit_sec = j.start_sec = now - 80000 - n;
+    j.end_sec = now - 40000;
+    j.elapsed_sec = j.end_sec - j.start_sec;
+    j.cpus = j.nodes = 1;
+    assert_int_equal(bj_upsert_job(u, BJ_SLICE("hal"), &j, NULL), 0);
+}
+
+static void fill(void)
+{
+    struct bj_store *s = store_open(&rig.f);
+    struct bj_upsert *u = upsert_open(s);
+    assert_int_equal(bj_upsert_begin(u, NULL), 0);
+    for (unsigned n = 1; n <= JOBS; n++)
+        put(u, n);
+    assert_int_equal(bj_upsert_commit(u, NULL), 0);
+    bj_upsert_free(u);
+    bj_store_close(s);
+}
+
+static struct bj_api_conf *options(void)
+{
+    static char store[128];
+    struct bj_err err = {0};
+    struct bj_api_conf *c = calloc(1, sizeof(*c));
+    assert_non_null(c);
+    snprintf(store, sizeof(store), "--store.path=%s", rig.f.path);
+    char *argv[] = {store,
+                    store,
+                    (char *)"--access.trust-loopback",
+                    (char *)"--access.admins=boss",
+                    (char *)"--access.coordinators=phys: lead",
+                    (char *)"--prometheus.url=http://127.0.0.1:9",
+                    (char *)"--access.rate=0",
+                    (char *)"--log.level=error"};
+    if (bj_api_conf_load(c, COUNT(argv), argv, &err) < 0)
+        fail_msg("%s", err.msg);
+    return c;
+}
+
+static int enter(void **state)
+{
+    socklen_t len = sizeof(rig.addr);
+    struct bj_err err = {0};
+    (void)state;
+    bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
+    bj_sql_own_threads();
+    fixture_open(&rig.f);
+    fill();
+    sqlite3_auto_extension((void (*)(void))on_open);
+    if (bj_server_init(&rig.server, options(), &err) < 0)
+        fail_msg("%s", err.msg);
+    int fd = bj_httpd_listen(rig.server.httpd, "127.0.0.1:0", NULL);
+    assert_true(fd >= 0);
+    assert_return_code(getsockname(fd, (struct sockaddr *)&rig.addr, &len),
+                       errno);
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    assert_true(bj_server_free(&rig.server, 20));
+    for (size_t i = 0; i < COUNT(questions); i++)
+        while (rig.of[i].n > 0)
+            free(rig.of[i].sql[--rig.of[i].n]);
+    fixture_close(&rig.f);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_are_asked),
+        cmocka_unit_test(test_as_the_daemon_leaves_it),
+        cmocka_unit_test(test_each_index_is_needed),
+        cmocka_unit_test(test_with_statistics),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}

@@ -243,6 +243,16 @@ void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p)
                                                 : " AND ifnull(j.gpus, 0) = 0");
 }
 
+int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end)
+{
+    return !end->partial
+               ? 0
+               : bj_call_refuse(c, 503,
+                                "Looking for jobs took the store too long; "
+                                "narrow from and to, or name a user or an "
+                                "account.");
+}
+
 /* --- one job ---------------------------------------------------------------
  */
 

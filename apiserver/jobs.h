@@ -45,12 +45,24 @@ enum {
 
 enum { BJ_CURSOR_BYTES = 48 };
 
-/* A whole list, without an envelope: the columns are those of bj_jobs_pick.
- * next gets the cursor it ends with, empty when there is no more.  0, a
- * refusal, or an error of the store. */
+/* Where a list ends. */
+struct bj_jobs_end {
+    char next[BJ_CURSOR_BYTES]; /* the cursor to go on with; empty: that is all
+                                 */
+    /* It is not full: its time was up while it was looking for more, when it
+     * had come to jobs that began at at. */
+    bool partial;
+    int64_t at;
+};
+
+/* A whole list, without an envelope: the columns are those of bj_jobs_pick.  0,
+ * a refusal, or an error of the store. */
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
                  enum bj_shape shape, struct bj_buf *to,
-                 char next[static BJ_CURSOR_BYTES]);
+                 struct bj_jobs_end *ret);
+
+/* For those who can't tell that a list is partial: refuse it, else 0. */
+int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end);
 
 /* Append " AND ..." for the parameter gpu. */
 void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p);

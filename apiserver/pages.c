@@ -5,6 +5,7 @@
 #include "apiserver/parts.h"
 #include "apiserver/server.h"
 #include "apiserver/usage.h"
+#include "base/stamp.h"
 
 #include <stdio.h>
 
@@ -192,20 +193,29 @@ static int put_arg(void *ctx, struct bj_slice key, struct bj_slice value)
     return 0;
 }
 
-static void put_next(struct bj_call *c, const char *cursor)
+static void put_next(struct bj_call *c, const struct bj_jobs_end *end)
 {
-    struct next n = {&c->reply->body, cursor};
-    if (!*cursor)
+    struct next n = {&c->reply->body, end->next};
+    struct bj_civil day;
+    if (!*end->next)
         return;
-    bj_buf_str(n.b, "<p><a href=\"jobs?");
+    bj_buf_str(n.b, "<p>");
+    bj_civil_from_days(end->at / DAY, &day);
+    if (end->partial)
+        bj_buf_printf(n.b,
+                      "There is much to look through: this is as far as jobs "
+                      "that began on %04d-%02u-%02u. ",
+                      day.year, day.month, day.day);
+    bj_buf_str(n.b, "<a href=\"jobs?");
     bj_http_each_arg(c->req, put_arg, &n);
-    bj_buf_printf(n.b, "cursor=%s\">Older ones</a></p>\n", cursor);
+    bj_buf_printf(n.b, "cursor=%s\">%s</a></p>\n", end->next,
+                  end->partial ? "Go on" : "Older ones");
 }
 
 static int jobs_page(struct bj_call *c, struct shown *s)
 {
     struct bj_params p, ask;
-    char next[BJ_CURSOR_BYTES] = "";
+    struct bj_jobs_end end = {0};
     struct bj_page_column columns[sizeof(job_columns) / sizeof(job_columns[0])];
     int r = bj_call_identify(c);
     if (r == 0)
@@ -218,7 +228,7 @@ static int jobs_page(struct bj_call *c, struct shown *s)
         ask.number[BJ_PARAM_LIMIT] = ROWS_MAX;
     r = ask_for(c, &ask, job_columns);
     if (r == 0)
-        r = bj_jobs_list(c, &ask, BJ_SHAPE_OBJECTS, &s->text, next);
+        r = bj_jobs_list(c, &ask, BJ_SHAPE_OBJECTS, &s->text, &end);
     if (r == 0)
         r = read_shown(c, s);
     if (r != 0)
@@ -227,8 +237,9 @@ static int jobs_page(struct bj_call *c, struct shown *s)
     put_form(c, &p, true);
     leave_out(c, columns);
     bj_page_table(&c->reply->body, columns, s->rows, "",
-                  "No jobs of that kind in that time.");
-    put_next(c, next);
+                  end.partial ? "No jobs of that kind so far."
+                              : "No jobs of that kind in that time.");
+    put_next(c, &end);
     bj_page_end(c);
     return 0;
 }
@@ -388,7 +399,7 @@ static int one_page(struct bj_call *c, struct shown *s)
 {
     struct bj_params p;
     struct bj_found f;
-    char next[BJ_CURSOR_BYTES];
+    struct bj_jobs_end end;
     int r = bj_call_identify(c);
     if (r == 0)
         r = bj_params_read(c, ONE, &p);
@@ -404,7 +415,7 @@ static int one_page(struct bj_call *c, struct shown *s)
     if (r == 0)
         r = ask_for(c, &p, use_columns);
     if (r == 0)
-        r = bj_jobs_list(c, &p, BJ_SHAPE_OBJECTS, &s->text, next);
+        r = bj_jobs_list(c, &p, BJ_SHAPE_OBJECTS, &s->text, &end);
     if (r == 0)
         r = read_shown(c, s);
     return r == 0 ? put_one(c, &f, bj_json_at(s->rows, 0)) : r;

@@ -67,6 +67,25 @@ static bool wanted(const struct bj_query *q, unsigned branch)
     return !q->branch || *q->branch == branch;
 }
 
+/* One of several things that make a row visible. */
+static void alternative(struct bj_query *q, const char *alias, const char *name,
+                        int64_t id, bool first)
+{
+    bool narrow = q->time && !q->branch;
+    bj_query_sql(q, first ? "" : " OR ");
+    bj_query_sql(q, narrow ? "(" : "");
+    column(q, alias, name);
+    bj_query_sql(q, " = ");
+    bj_query_int(q, id);
+    if (!narrow)
+        return;
+    bj_buf_printf(&q->sql, " AND %s.at BETWEEN ", alias);
+    bj_query_int(q, q->time->from);
+    bj_query_sql(q, " AND ");
+    bj_query_int(q, q->time->to);
+    bj_query_sql(q, ")");
+}
+
 int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
                      const char *alias)
 {
@@ -78,9 +97,7 @@ int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
                           &id, &c->err);
     bj_query_sql(q, " AND (");
     if (wanted(q, 0)) {
-        column(q, alias, "user");
-        bj_query_sql(q, " = ");
-        bj_query_int(q, id);
+        alternative(q, alias, "user", id, first);
         first = false;
     }
     for (unsigned i = 0; r == 0 && !mine && i < c->who.accounts; i++) {
@@ -88,35 +105,45 @@ int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
             continue;
         r = bj_words_find(c->reader, BJ_WORD_ACCOUNT, c->who.account[i], &id,
                           &c->err);
-        bj_query_sql(q, first ? "" : " OR ");
-        column(q, alias, "account");
-        bj_query_sql(q, " = ");
-        bj_query_int(q, id);
+        alternative(q, alias, "account", id, first);
         first = false;
     }
     bj_query_sql(q, first ? "0)" : ")");
     return r;
 }
 
+/* The filters, in the order in which one of them leads to rows. */
+static const struct {
+    enum bj_param param;
+    enum bj_word word;
+    bool leads;
+} filters[] = {
+    {BJ_PARAM_USER, BJ_WORD_USER, true},
+    {BJ_PARAM_ACCOUNT, BJ_WORD_ACCOUNT, true},
+    {BJ_PARAM_PARTITION, BJ_WORD_PARTITION, false},
+    {BJ_PARAM_CLUSTER, BJ_WORD_CLUSTER, false},
+};
+enum { FILTERS = sizeof(filters) / sizeof(filters[0]) };
+
 /* One filter: the numbers of its values, of which those that no dictionary has
  * match nothing.  A list that is already narrowed by an index is not to lead
  * SQLite to another one: hence the '+'. */
 static int filter(struct bj_query *q, struct bj_call *c,
-                  const struct bj_params *p, enum bj_param which,
-                  enum bj_word word, const char *alias, bool narrowed)
+                  const struct bj_params *p, unsigned which, const char *alias,
+                  bool leads)
 {
+    const enum bj_param param = filters[which].param;
     int r = 0;
-    if (!p->given[which])
-        return 0;
-    bj_query_sql(q, narrowed && !q->named ? " AND +" : " AND ");
-    column(q, alias, bj_param_rules[which].name);
+    bj_query_sql(q, leads || q->named ? " AND " : " AND +");
+    column(q, alias, bj_param_rules[param].name);
     bj_query_sql(q, " IN (");
     bool first = true;
-    for (unsigned i = 0; i < p->values && r == 0; i++) {
+    for (unsigned i = 0, n = 0; i < p->values && r == 0; i++) {
         int64_t id = -1;
-        if (p->value[i].which != which)
+        if (p->value[i].which != param || (leads && !wanted(q, n++)))
             continue;
-        r = bj_words_find(c->reader, word, p->value[i].text, &id, &c->err);
+        r = bj_words_find(c->reader, filters[which].word, p->value[i].text, &id,
+                          &c->err);
         bj_query_sql(q, first ? "" : ",");
         bj_query_int(q, id);
         first = false;
@@ -130,28 +157,57 @@ static bool is_mine(const struct bj_params *p)
     return p->given[BJ_PARAM_MINE] && p->number[BJ_PARAM_MINE];
 }
 
+/* Which filter leads; FILTERS: who asks does, or nothing. */
+static unsigned leader(const struct bj_call *c, const struct bj_params *p)
+{
+    unsigned i = 0;
+    if (!c->who.admin || is_mine(p))
+        return FILTERS;
+    while (i < FILTERS && !(filters[i].leads && p->given[filters[i].param]))
+        i++;
+    return i;
+}
+
 bool bj_query_wide(const struct bj_call *c, const struct bj_params *p)
 {
-    return c->who.admin && !is_mine(p) && !p->given[BJ_PARAM_USER] &&
-           !p->given[BJ_PARAM_ACCOUNT];
+    return c->who.admin && !is_mine(p) && leader(c, p) == FILTERS;
+}
+
+unsigned bj_query_branches(const struct bj_call *c, const struct bj_params *p)
+{
+    unsigned lead = leader(c, p), n = 0;
+    if (lead == FILTERS)
+        return bj_query_wide(c, p) ? 0 : is_mine(p) ? 1 : 1 + c->who.accounts;
+    for (unsigned i = 0; i < p->values; i++)
+        n += p->value[i].which == filters[lead].param;
+    return n;
+}
+
+int bj_query_lead(struct bj_query *q, struct bj_call *c,
+                  const struct bj_params *p, const char *alias)
+{
+    bool mine = is_mine(p);
+    unsigned lead = leader(c, p);
+    bj_call_about(c, mine ? bj_slice_str(c->who.user)
+                          : bj_params_text(p, BJ_PARAM_USER));
+    return lead < FILTERS ? filter(q, c, p, lead, alias, true)
+                          : bj_query_visible(q, c, mine, alias);
+}
+
+int bj_query_rest(struct bj_query *q, struct bj_call *c,
+                  const struct bj_params *p, const char *alias)
+{
+    unsigned lead = leader(c, p);
+    int r = 0;
+    for (unsigned i = 0; i < FILTERS && r == 0; i++)
+        if (i != lead && p->given[filters[i].param])
+            r = filter(q, c, p, i, alias, false);
+    return r;
 }
 
 int bj_query_scope(struct bj_query *q, struct bj_call *c,
                    const struct bj_params *p, const char *alias)
 {
-    bool mine = is_mine(p);
-    bool narrow = !c->who.admin || mine;
-    bj_call_about(c, mine ? bj_slice_str(c->who.user)
-                          : bj_params_text(p, BJ_PARAM_USER));
-    int r = bj_query_visible(q, c, mine, alias);
-    if (r == 0)
-        r = filter(q, c, p, BJ_PARAM_USER, BJ_WORD_USER, alias, narrow);
-    narrow = narrow || p->given[BJ_PARAM_USER];
-    if (r == 0)
-        r = filter(q, c, p, BJ_PARAM_ACCOUNT, BJ_WORD_ACCOUNT, alias, narrow);
-    if (r == 0)
-        r = filter(q, c, p, BJ_PARAM_PARTITION, BJ_WORD_PARTITION, alias, true);
-    if (r == 0)
-        r = filter(q, c, p, BJ_PARAM_CLUSTER, BJ_WORD_CLUSTER, alias, true);
-    return r;
+    int r = bj_query_lead(q, c, p, alias);
+    return r < 0 ? r : bj_query_rest(q, c, p, alias);
 }

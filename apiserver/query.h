@@ -19,10 +19,14 @@ struct bj_query {
     bool full;  /* more values than there is room for */
     bool named; /* an id leads to the rows: not an index by who may see them;
                    set before bj_query_scope */
-    /* Of the things that make a row visible only this one: 0 is being one's
-     * own, n is being of the n-th account that one coordinates; set before
-     * bj_query_scope.  NULL: all of them. */
+    /* Of the rows that bj_query_lead leads to only those of one branch, of
+     * which there are bj_query_branches; set before.  NULL: all of them. */
     const unsigned *branch;
+    /* Where several of them are asked for at once, each is narrowed to jobs
+     * that began in this time; set before.  NULL: it is not known. */
+    const struct bj_query_time {
+        int64_t from, to;
+    } * time;
 };
 
 void bj_query_free(struct bj_query *q);
@@ -44,6 +48,17 @@ int bj_query_open(struct bj_query *q, struct bj_reader *r,
  * 0 or an error of the store. */
 int bj_query_scope(struct bj_query *q, struct bj_call *c,
                    const struct bj_params *p, const char *alias);
+
+/* The same in two parts: what an index leads to, which includes all that has to
+ * do with what the asker may see, and the filters that only narrow that. */
+int bj_query_lead(struct bj_query *q, struct bj_call *c,
+                  const struct bj_params *p, const char *alias);
+int bj_query_rest(struct bj_query *q, struct bj_call *c,
+                  const struct bj_params *p, const char *alias);
+
+/* How many users and accounts that leads to: one's own and one of each account,
+ * or those that are named.  0: to all that there are. */
+unsigned bj_query_branches(const struct bj_call *c, const struct bj_params *p);
 
 /* Is it about everybody: does an admin ask, and name neither user nor account?
  */

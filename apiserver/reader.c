@@ -14,7 +14,17 @@ enum {
     OPS = 2000,             /* of SQLite's machine between two looks at the
                                clock: some 100 us */
     BUSY_USEC = 200 * 1000, /* a reader of a WAL waits for next to nobody */
-    LIKE_BYTES = 600
+    LIKE_BYTES = 600,
+    WALK_ROWS = 1024, /* that a walk gets, however late it is, and ... */
+    WALK_LOOKS = 64   /* ... between two looks at the clock */
+};
+
+struct walk {
+    uint64_t from, until;
+    int64_t part, rows; /* of the statement that runs, and its rows so far */
+    bool over;          /* its time */
+    bool ascending, late;
+    struct bj_reader_row row;
 };
 
 struct statement {
@@ -30,6 +40,7 @@ struct bj_reader {
     ino_t ino, shm_ino; /* of the file, and of the index of its WAL */
     struct statement statement[STATEMENTS];
     uint64_t clock, deadline;
+    struct walk walk;
     bool begun, late, warned;
     int64_t data_version;
     uint64_t version;
@@ -126,6 +137,60 @@ static void make_uuid(struct sqlite3_context *ctx, int n,
     bj_buf_free(&to);
 }
 
+void bj_reader_walk(struct bj_reader *r, bool ascending, unsigned part)
+{
+    const uint64_t begin = r->deadline - r->opt.query_usec;
+    r->walk = (struct walk){.from = bj_clock_boot_usec(),
+                            .until = begin + r->opt.query_usec / 1000 * part,
+                            .part = -1,
+                            .ascending = ascending};
+}
+
+bool bj_reader_late(const struct bj_reader *r, struct bj_reader_row *ret)
+{
+    *ret = r->walk.row;
+    return r->walk.late;
+}
+
+static bool is_time(const struct walk *w)
+{
+    uint64_t now = bj_clock_boot_usec();
+    uint64_t all = w->until > w->from ? w->until - w->from : 0;
+    return now >= w->from + all / 1000 * (uint64_t)w->part;
+}
+
+/* Does a come before b in the order of the walk? */
+static bool is_before(const struct walk *w, struct bj_reader_row a,
+                      struct bj_reader_row b)
+{
+    if (a.at != b.at)
+        return (a.at < b.at) == w->ascending;
+    return a.id != b.id && (a.id < b.id) == w->ascending;
+}
+
+/* bj_late(AT, ID, PART) */
+static void is_late(struct sqlite3_context *ctx, int n,
+                    struct sqlite3_value **v)
+{
+    struct walk *w = &((struct bj_reader *)sqlite3_user_data(ctx))->walk;
+    const struct bj_reader_row row = {sqlite3_value_int64(v[0]),
+                                      sqlite3_value_int64(v[1])};
+    int64_t part = sqlite3_value_int64(v[2]);
+    (void)n;
+    if (w->part != part) {
+        w->part = part;
+        w->rows = 0;
+        w->over = false;
+    }
+    w->rows++;
+    w->over = w->over ||
+              (w->rows >= WALK_ROWS && w->rows % WALK_LOOKS == 0 && is_time(w));
+    if (w->over && (!w->late || is_before(w, row, w->row)))
+        w->row = row;
+    w->late = w->late || w->over;
+    sqlite3_result_int(ctx, w->over);
+}
+
 static void fence(struct bj_reader *r)
 {
     struct sqlite3 *db = bj_store_db(r->store);
@@ -136,6 +201,9 @@ static void fence(struct bj_reader *r)
                                SQLITE_UTF8 | SQLITE_DETERMINISTIC |
                                    SQLITE_DIRECTONLY,
                                NULL, make_uuid, NULL, NULL, NULL);
+    sqlite3_create_function_v2(db, "bj_late", 3,
+                               SQLITE_UTF8 | SQLITE_DIRECTONLY, r, is_late,
+                               NULL, NULL, NULL);
     sqlite3_progress_handler(db, OPS, on_progress, r);
     sqlite3_set_authorizer(db, on_authorize, NULL);
 }

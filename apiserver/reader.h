@@ -40,6 +40,21 @@ void bj_reader_close(struct bj_reader *r);
 int bj_reader_prepare(struct bj_reader *r, const char *sql,
                       struct sqlite3_stmt **ret, struct bj_err *err);
 
+/* For walks over rows that the filters may not let through: "FILTERS OR
+ * bj_late(AT, ID, PART)" of a statement is true for the row at which the time
+ * is up that a walk may take, so that it ends there.  It begins with
+ * bj_reader_walk, which gives it so many thousandths of the request's time, and
+ * each statement within it as much of that as PART, in thousandths, says.  Some
+ * rows it always gets. */
+void bj_reader_walk(struct bj_reader *r, bool ascending, unsigned part);
+
+/* Was the time up?  *ret is then the row that was come to; the earliest in the
+ * order of the walk, where there were several. */
+struct bj_reader_row {
+    int64_t at, id;
+};
+bool bj_reader_late(const struct bj_reader *r, struct bj_reader_row *ret);
+
 /* Grows when what was read before may be no longer true: another commit, or
  * another file. */
 uint64_t bj_reader_version(const struct bj_reader *r);

@@ -137,7 +137,7 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
 {
     struct bj_params p;
     struct bj_picked k;
-    char next[BJ_CURSOR_BYTES];
+    struct bj_jobs_end end;
     int r = read_payload(c, c->body, target, BJ_JOBS_MASK, &p);
     if (r == 0)
         r = bj_jobs_pick(c, &p, false, &k);
@@ -148,7 +148,9 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
         put_column(b, k.key[i], bj_column_type(bj_job_keys[k.at[i]].kind),
                    i == 0);
     bj_buf_str(b, "],\"rows\":");
-    r = bj_jobs_list(c, &p, BJ_SHAPE_ARRAYS, b, next);
+    r = bj_jobs_list(c, &p, BJ_SHAPE_ARRAYS, b, &end);
+    if (r == 0)
+        r = bj_jobs_whole(c, &end);
     bj_buf_str(b, "}");
     return r;
 }
@@ -475,7 +477,7 @@ static int on_annotations_body(struct bj_call *c, const struct bj_json *doc)
     struct bj_buf rows = {0}, target = {0};
     const struct bj_json *payload = NULL;
     struct bj_params p;
-    char next[BJ_CURSOR_BYTES];
+    struct bj_jobs_end end;
     bj_buf_str(&target, "{\"payload\":");
     text = bj_slice_trim(text);
     bj_buf_slice(&target,
@@ -496,7 +498,9 @@ static int on_annotations_body(struct bj_call *c, const struct bj_json *doc)
     if (r == 0)
         r = bj_params_put(c, &p, BJ_JOBS_MASK, BJ_SLICE("fields"), fields);
     if (r == 0)
-        r = bj_jobs_list(c, &p, BJ_SHAPE_OBJECTS, &rows, next);
+        r = bj_jobs_list(c, &p, BJ_SHAPE_OBJECTS, &rows, &end);
+    if (r == 0)
+        r = bj_jobs_whole(c, &end);
     if (r == 0 && rows.failed)
         r = bj_err_set(&c->err, -ENOMEM, "annotations");
     if (r == 0)

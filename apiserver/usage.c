@@ -338,7 +338,12 @@ int bj_usage_list(struct bj_call *c, const struct bj_params *p,
         r = write_table(c, a, shape, to, cut);
     bj_query_free(&a->q);
     free(a);
-    return r;
+    return r == -EINTR
+               ? bj_call_refuse(c, 503,
+                                "These sums took the store longer than "
+                                "query.timeout; narrow from and to, or name a "
+                                "user or an account.")
+               : r;
 }
 
 static int on_usage(struct bj_call *c)

@@ -10,8 +10,15 @@ enum {
     LIMIT_DEFAULT = 100,
     TOTAL_MAX = 100000, /* a total is counted no further */
     NAMED_MAX = 100,    /* jobs that one name may mean */
-    FILTERS = 8, /* values of a branch besides those that are asked for */
-    BRANCH_VALUES = 1000
+    FILTERS = 12, /* values of a branch besides those that are asked for */
+    BRANCH_VALUES = 1500,
+    NAMES = 8, /* that hold a text, to be looked for by their numbers */
+    /* In thousandths of the time that a request has: when looking for names,
+     * counting, and listing come to an end. */
+    UNTIL_NAMED = 200,
+    UNTIL_COUNTED = 450,
+    UNTIL_LISTED = 800,
+    WHOLE = 1000
 };
 
 enum {
@@ -25,9 +32,22 @@ struct list {
     struct bj_picked k;
     struct bj_query q;
     int64_t from, to, limit;
+    struct bj_query_time began;
     bool ascending;
     int64_t cursor_at, cursor_id;
+    struct bj_buf pattern; /* of names; empty: all */
+    bool named;            /* all names that fit are here: */
+    int64_t name[NAMES];
+    unsigned names;
+    struct bj_jobs_end end;
 };
+
+static void free_list(struct list *l)
+{
+    bj_query_free(&l->q);
+    bj_buf_free(&l->pattern);
+    free(l);
+}
 
 /* --- what is asked ---------------------------------------------------------
  */
@@ -44,6 +64,8 @@ static bool read_cursor(struct bj_slice s, int64_t *at, int64_t *id)
     *id = (int64_t)b;
     return true;
 }
+
+static int read_pattern(struct bj_call *c, struct list *l);
 
 static int read_list(struct bj_call *c, struct list *l)
 {
@@ -67,7 +89,9 @@ static int read_list(struct bj_call *c, struct list *l)
     struct bj_slice cursor = bj_params_text(p, BJ_PARAM_CURSOR);
     if (cursor.n > 0 && !read_cursor(cursor, &l->cursor_at, &l->cursor_id))
         return bj_call_refuse(c, 400, "That is no cursor of this list.");
-    return 0;
+    l->began = (struct bj_query_time){
+        l->from - (int64_t)(c->api->conf->longest_usec / 1000000), l->to};
+    return read_pattern(c, l);
 }
 
 static int add_states(struct bj_query *q, struct bj_call *c,
@@ -119,50 +143,87 @@ static void add_nodes(struct bj_query *q, const struct bj_params *p)
     bj_query_sql(q, "))");
 }
 
-/* The text with LIKE's own characters made plain; to be freed. */
-static int add_name(struct bj_query *q, struct bj_call *c, struct bj_slice s,
-                    struct bj_buf *pattern)
+/* The text with LIKE's own characters made plain. */
+static int read_pattern(struct bj_call *c, struct list *l)
 {
+    struct bj_slice s = bj_params_text(&l->p, BJ_PARAM_NAME);
     if (s.n == 0)
         return 0;
     if (s.n > 200)
         return bj_call_refuse(c, 400, "The name is too long.");
-    bool made = pattern->len > 0;
-    if (!made)
-        bj_buf_str(pattern, "%");
-    for (size_t i = 0; i < s.n && !made; i++) {
+    bj_buf_str(&l->pattern, "%");
+    for (size_t i = 0; i < s.n; i++) {
         if (strchr("%_\\", s.p[i]))
-            bj_buf_str(pattern, "\\");
-        bj_buf_put(pattern, &s.p[i], 1);
+            bj_buf_str(&l->pattern, "\\");
+        bj_buf_put(&l->pattern, &s.p[i], 1);
     }
-    if (!made)
-        bj_buf_str(pattern, "%");
-    if (pattern->failed)
-        return bj_err_set(&c->err, -ENOMEM, "name");
-    bj_query_sql(q, " AND (SELECT text FROM jobname WHERE id = j.name) LIKE ");
-    bj_query_text(q, (struct bj_slice){pattern->p, pattern->len});
-    bj_query_sql(q, " ESCAPE '\\'");
-    return 0;
+    bj_buf_str(&l->pattern, "%");
+    return l->pattern.failed ? bj_err_set(&c->err, -ENOMEM, "name") : 0;
 }
 
-/* All conditions but the cursor's. */
-static int add_filters(struct bj_call *c, struct list *l,
-                       struct bj_buf *pattern)
+static void add_like(struct bj_query *q, const struct list *l)
+{
+    bj_query_sql(q, " LIKE ");
+    bj_query_text(q, (struct bj_slice){l->pattern.p, l->pattern.len});
+    bj_query_sql(q, " ESCAPE '\\'");
+}
+
+/* Many jobs have one name.  Where there are many to look at, see first which
+ * names fit: often none does, or few.  There may be too many to see all. */
+static int find_names(struct bj_call *c, struct list *l)
+{
+    struct bj_query *q = &l->q;
+    struct sqlite3_stmt *st = NULL;
+    struct bj_reader_row row;
+    if (l->pattern.len == 0 || bj_query_branches(c, &l->p) == 1)
+        return 0;
+    bj_query_sql(q, "SELECT id FROM jobname WHERE text");
+    add_like(q, l);
+    bj_query_sql(q, " OR bj_late(id, id, ");
+    bj_query_int(q, WHOLE);
+    bj_query_sql(q, ") LIMIT ");
+    bj_query_int(q, NAMES + 1);
+    bj_reader_walk(c->reader, true, UNTIL_NAMED);
+    int r = bj_query_open(q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
+        r = 0;
+        if (l->names < NAMES)
+            l->name[l->names] = bj_sql_get(st, 0);
+        l->names++;
+    }
+    l->named = l->names <= NAMES && !bj_reader_late(c->reader, &row);
+    bj_query_free(q);
+    *q = (struct bj_query){0};
+    return r;
+}
+
+static void add_name(struct bj_query *q, const struct list *l)
+{
+    if (l->pattern.len == 0)
+        return;
+    if (!l->named) {
+        bj_query_sql(q, " AND (SELECT text FROM jobname WHERE id = j.name)");
+        add_like(q, l);
+        return;
+    }
+    for (unsigned i = 0; i < l->names; i++) {
+        bj_query_sql(q, i ? "," : " AND +j.name IN (");
+        bj_query_int(q, l->name[i]);
+    }
+    bj_query_sql(q, l->names ? ")" : " AND 0");
+}
+
+/* What jobs have to be besides being in the right place of an index. */
+static int add_filters(struct bj_call *c, struct list *l)
 {
     struct bj_query *q = &l->q;
     const struct bj_params *p = &l->p;
-    struct bj_slice name = bj_params_text(p, BJ_PARAM_JOB);
-    /* There are few that run, among all that ever did. */
-    bool open = bj_query_wide(c, p) && p->given[BJ_PARAM_RUNNING] &&
-                p->number[BJ_PARAM_RUNNING];
-    q->named = p->given[BJ_PARAM_JOB] && bj_jobs_indexed(name);
-    int r = bj_query_scope(q, c, p, "j");
+    int r = bj_query_rest(q, c, p, "j");
     if (r == 0)
         r = add_states(q, c, p);
-    if (r == 0)
-        r = add_name(q, c, bj_params_text(p, BJ_PARAM_NAME), pattern);
     if (r != 0)
         return r;
+    add_name(q, l);
     add_nodes(q, p);
     bj_jobs_with_gpu(q, p);
     if (p->given[BJ_PARAM_RUNNING])
@@ -171,40 +232,91 @@ static int add_filters(struct bj_call *c, struct list *l,
                             : " AND (j.\"end\" IS NOT NULL OR j.start IS "
                               "NULL)");
     if (p->given[BJ_PARAM_JOB])
-        return bj_jobs_named(q, c, p, name);
-    bj_query_sql(q, open ? " AND j.cluster IN (SELECT id FROM cluster)"
-                           " AND +j.at BETWEEN "
-                         : " AND j.at BETWEEN ");
-    bj_query_int(q, l->from - (int64_t)(c->api->conf->longest_usec / 1000000));
-    bj_query_sql(q, " AND ");
-    bj_query_int(q, l->to);
+        return bj_jobs_named(q, c, p, bj_params_text(p, BJ_PARAM_JOB));
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, l->from);
     bj_query_sql(q, ")");
     return 0;
 }
 
+/* All conditions but the cursor's.  A walk along an index, in the order of the
+ * list, ends when its part of the time is up, of which there are so many; 0:
+ * it is no such walk. */
+static int add_where(struct bj_call *c, struct list *l, unsigned part,
+                     unsigned parts)
+{
+    struct bj_query *q = &l->q;
+    const struct bj_params *p = &l->p;
+    /* There are few that run, among all that ever did. */
+    bool open = bj_query_wide(c, p) && p->given[BJ_PARAM_RUNNING] &&
+                p->number[BJ_PARAM_RUNNING] && !p->given[BJ_PARAM_JOB];
+    q->named = p->given[BJ_PARAM_JOB] &&
+               bj_jobs_indexed(bj_params_text(p, BJ_PARAM_JOB));
+    q->time = p->given[BJ_PARAM_JOB] ? NULL : &l->began;
+    int r = bj_query_lead(q, c, p, "j");
+    if (!p->given[BJ_PARAM_JOB]) {
+        bj_query_sql(q, open ? " AND j.cluster IN (SELECT id FROM cluster)"
+                               " AND +j.at BETWEEN "
+                             : " AND j.at BETWEEN ");
+        bj_query_int(q, l->began.from);
+        bj_query_sql(q, " AND ");
+        bj_query_int(q, l->began.to);
+    }
+    if (r != 0 || open || q->named || parts == 0)
+        return r != 0 ? r : add_filters(c, l);
+    if (l->named && l->names == 0)
+        bj_query_sql(q, " AND 0");
+    bj_query_sql(q, " AND ((1");
+    r = add_filters(c, l);
+    bj_query_sql(q, ") OR bj_late(j.at, j.id, ");
+    bj_query_int(q, WHOLE * (part + 1) / parts);
+    bj_query_sql(q, "))");
+    return r;
+}
+
 /* --- answers ---------------------------------------------------------------
  */
 
-static int count_all(struct bj_call *c, struct list *l, int64_t *ret)
+/* Where the walk has ended, if a row is as far as that. */
+static bool is_past(struct bj_call *c, struct list *l, int64_t at, int64_t id)
 {
-    struct bj_buf pattern = {0};
+    struct bj_reader_row end;
+    if (!bj_reader_late(c->reader, &end))
+        return false;
+    if (at != end.at ? (at < end.at) == l->ascending
+                     : id != end.id && (id < end.id) == l->ascending)
+        return false;
+    l->end.partial = true;
+    l->end.at = end.at;
+    /* That row is looked at again. */
+    snprintf(l->end.next, sizeof(l->end.next), "%lld.%lld", (long long)end.at,
+             (long long)(l->ascending ? end.id - 1 : end.id + 1));
+    return true;
+}
+
+/* In any order: hence not a row more once the time is up. */
+static int count_all(struct bj_call *c, struct list *l, int64_t *ret,
+                     bool *least)
+{
     struct sqlite3_stmt *st;
-    bj_query_sql(&l->q, "SELECT count(*) FROM (SELECT 1 FROM job AS j WHERE 1");
-    int r = add_filters(c, l, &pattern);
+    struct bj_reader_row row;
+    *ret = 0;
+    bj_query_sql(&l->q, "SELECT 1 FROM job AS j WHERE 1");
+    int r = add_where(c, l, 0, 1);
     bj_query_sql(&l->q, " LIMIT ");
     bj_query_int(&l->q, TOTAL_MAX + 1);
-    bj_query_sql(&l->q, ")");
+    bj_reader_walk(c->reader, l->ascending, UNTIL_COUNTED);
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
-    if (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
-        *ret = bj_sql_get(st, 0);
+    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
         r = 0;
+        *least = *ret == TOTAL_MAX || bj_reader_late(c->reader, &row);
+        if (*least)
+            break;
+        ++*ret;
     }
     bj_query_free(&l->q);
     l->q = (struct bj_query){0};
-    bj_buf_free(&pattern);
     return r;
 }
 
@@ -226,20 +338,19 @@ static void add_page(struct list *l)
     bj_query_int(q, l->limit + 1);
 }
 
-/* A coordinator's page is among the first of his own jobs and the first of each
- * account: an index gives each of these in order, but not all of them. */
-static int add_branches(struct bj_call *c, struct list *l,
-                        struct bj_buf *pattern)
+/* A page of several users or accounts is among the first jobs of each of them:
+ * an index gives each of these in order, but not all of them. */
+static int add_branches(struct bj_call *c, struct list *l, unsigned branches)
 {
     struct bj_query *q = &l->q;
     int r = 0;
     bj_query_sql(q, " AND j.id IN (");
-    for (unsigned i = 0; i <= c->who.accounts && r == 0; i++) {
+    for (unsigned i = 0; i < branches && r == 0; i++) {
         bj_query_sql(q, i ? " UNION " : "");
         bj_query_sql(q, "SELECT id FROM (SELECT j.id AS id FROM job AS j "
                         "WHERE 1");
         q->branch = &i;
-        r = add_filters(c, l, pattern);
+        r = add_where(c, l, i, branches);
         q->branch = NULL;
         add_page(l);
         bj_query_sql(q, ")");
@@ -250,60 +361,64 @@ static int add_branches(struct bj_call *c, struct list *l,
 
 /* Each of them repeats all filters: with many the query costs more than it
  * saves. */
-static bool wants_branches(const struct bj_call *c, const struct list *l)
+static bool wants_branches(const struct list *l, unsigned branches)
 {
-    const struct bj_params *p = &l->p;
-    bool mine = p->given[BJ_PARAM_MINE] && p->number[BJ_PARAM_MINE];
-    return c->who.accounts > 0 && !c->who.admin && !mine &&
-           (c->who.accounts + 1) * (p->values + FILTERS) <= BRANCH_VALUES;
+    unsigned names = l->named ? l->names : 0;
+    return branches > 1 &&
+           branches * (l->p.values + names + FILTERS) <= BRANCH_VALUES;
 }
 
-/* Rows, and whether there are more; *next gets where they begin. */
-static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows,
-                      char *next, size_t cap)
+static int open_rows(struct bj_call *c, struct list *l,
+                     struct sqlite3_stmt **ret)
 {
-    struct bj_buf pattern = {0};
+    unsigned branches = bj_query_branches(c, &l->p);
+    bj_jobs_select(&l->q, &l->k);
+    int r = wants_branches(l, branches) ? add_branches(c, l, branches)
+                                        : add_where(c, l, 0, branches <= 1);
+    add_page(l);
+    bj_reader_walk(c->reader, l->ascending, UNTIL_LISTED);
+    return r != 0 ? r : bj_query_open(&l->q, c->reader, ret, &c->err);
+}
+
+/* Rows, and whether there are more. */
+static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows)
+{
     struct sqlite3_stmt *st = NULL;
     int64_t at = 0, id = 0;
-    struct bj_query *q = &l->q;
-    bj_jobs_select(q, &l->k);
-    int r = wants_branches(c, l) ? add_branches(c, l, &pattern)
-                                 : add_filters(c, l, &pattern);
-    add_page(l);
-    if (r == 0)
-        r = bj_query_open(q, c->reader, &st, &c->err);
+    int r = open_rows(c, l, &st);
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
         r = 0;
+        if (is_past(c, l, bj_sql_get(st, 0), bj_sql_get(st, 1)))
+            break;
         if ((int64_t)rows->n == l->limit) {
             if (l->limit > 0)
-                snprintf(next, cap, "%lld.%lld", (long long)at, (long long)id);
+                snprintf(l->end.next, sizeof(l->end.next), "%lld.%lld",
+                         (long long)at, (long long)id);
             break;
         }
         at = bj_sql_get(st, 0);
         id = bj_sql_get(st, 1);
         r = bj_jobs_row(c, &l->k, st, rows);
     }
-    bj_query_free(q);
-    bj_buf_free(&pattern);
+    bj_query_free(&l->q);
     return r;
 }
 
 static void close_list(struct bj_call *c, const struct list *l,
-                       const struct bj_rows *rows, const char *next,
-                       int64_t total)
+                       const struct bj_rows *rows, int64_t total, bool least)
 {
     char more[400];
     char count[64] = "null";
     if (total >= 0)
-        snprintf(count, sizeof(count), "%lld",
-                 (long long)(total > TOTAL_MAX ? TOTAL_MAX : total));
+        snprintf(count, sizeof(count), "%lld", (long long)total);
     snprintf(more, sizeof(more),
              ",\"meta\":{\"rows\":%llu,\"limit\":%lld,\"next\":%s%s%s,"
-             "\"total\":%s,\"total_is_minimum\":%s,\"from_ms\":%lld,"
-             "\"to_ms\":%lld}",
+             "\"partial\":%s,\"total\":%s,\"total_is_minimum\":%s,"
+             "\"from_ms\":%lld,\"to_ms\":%lld}",
              (unsigned long long)rows->n, (long long)l->limit,
-             *next ? "\"" : "", *next ? next : "null", *next ? "\"" : "", count,
-             total > TOTAL_MAX ? "true" : "false", (long long)l->from * 1000,
+             *l->end.next ? "\"" : "", *l->end.next ? l->end.next : "null",
+             *l->end.next ? "\"" : "", l->end.partial ? "true" : "false", count,
+             least ? "true" : "false", (long long)l->from * 1000,
              (long long)l->to * 1000);
     bj_call_close(c, more);
 }
@@ -311,15 +426,15 @@ static void close_list(struct bj_call *c, const struct list *l,
 static int answer_list(struct bj_call *c, struct list *l)
 {
     struct bj_rows rows;
-    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
-    char *next = c->api->next;
+    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV, least = false;
     int64_t total = -1;
-    next[0] = '\0';
     int r = bj_params_read(c, JOBS_MASK, &l->p);
     if (r == 0)
         r = read_list(c, l);
+    if (r == 0)
+        r = find_names(c, l);
     if (r == 0 && l->p.given[BJ_PARAM_TOTAL] && l->p.number[BJ_PARAM_TOTAL])
-        r = count_all(c, l, &total);
+        r = count_all(c, l, &total, &least);
     if (r != 0)
         return r;
     if (csv)
@@ -328,14 +443,15 @@ static int answer_list(struct bj_call *c, struct list *l)
         bj_call_open(c);
     bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
                   l->k.key, l->k.n);
-    r = write_rows(c, l, &rows, next, sizeof(c->api->next));
+    r = write_rows(c, l, &rows);
     if (r != 0)
         return r;
     bj_rows_end(&rows);
-    if (csv && *next)
-        bj_call_header(c, "X-Next-Cursor", next);
+    memcpy(c->api->next, l->end.next, BJ_CURSOR_BYTES);
+    if (csv && *l->end.next)
+        bj_call_header(c, "X-Next-Cursor", c->api->next);
     if (!csv)
-        close_list(c, l, &rows, next, total);
+        close_list(c, l, &rows, total, least);
     return 0;
 }
 
@@ -345,30 +461,30 @@ static int on_jobs(struct bj_call *c)
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "list");
     int r = answer_list(c, l);
-    bj_query_free(&l->q);
-    free(l);
+    free_list(l);
     return r;
 }
 
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
                  enum bj_shape shape, struct bj_buf *to,
-                 char next[static BJ_CURSOR_BYTES])
+                 struct bj_jobs_end *ret)
 {
     struct bj_rows rows;
-    next[0] = '\0';
     struct list *l = calloc(1, sizeof(*l));
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "list");
     l->p = *p;
     int r = read_list(c, l);
+    if (r == 0)
+        r = find_names(c, l);
     if (r == 0) {
         bj_rows_begin(&rows, to, shape, l->k.key, l->k.n);
-        r = write_rows(c, l, &rows, next, BJ_CURSOR_BYTES);
+        r = write_rows(c, l, &rows);
     }
     if (r == 0)
         bj_rows_end(&rows);
-    bj_query_free(&l->q);
-    free(l);
+    *ret = l->end;
+    free_list(l);
     return r;
 }
 
@@ -440,8 +556,7 @@ static int on_job(struct bj_call *c)
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "job");
     int r = answer_one(c, l);
-    bj_query_free(&l->q);
-    free(l);
+    free_list(l);
     return r;
 }
 

@@ -88,7 +88,7 @@ def together(site, what, seconds):
 def slow_admins(site):
     grow(site)
     site.start(*TRUST, "--query.timeout=100s", "--query.longest-job=3660d")
-    slow = "/api/v1/jobs?from=0&limit=5000&name=nothing-has-this-name-#&total=1"
+    slow = "/api/v1/jobs?from=0&limit=5000&node=no-node-has-this-name-#&total=1"
     for what, options in (("two threads", ()), ("four", ("--web.threads=4",))):
         site.start(*TRUST, "--query.timeout=100s", "--query.longest-job=3660d", *options)
         got = together(site, [(slow, "boss")] * 6 + [(ME, "user3")], 4)

@@ -5,18 +5,9 @@
  * but where it is said here why that is bounded, and each has to use the index
  * that was made for it. */
 #include "tests/unit/test_api_plans.h"
-#include "tests/unit/test_statsdb.h"
+#include "tests/unit/test_api_rig.h"
 
-#include "apiserver/server.h"
-#include "base/clock.h"
-#include "base/log.h"
-
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-enum { JOBS = 12, TEXTS = 64, ANSWER_BYTES = 1 << 18 };
+enum { JOBS = 12, TEXTS = 64 };
 
 /* --- the server ------------------------------------------------------------
  */
@@ -27,10 +18,7 @@ struct texts {
 };
 
 static struct {
-    struct fixture f;
-    struct bj_server server;
-    struct sockaddr_in addr;
-    char answer[ANSWER_BYTES + 1];
+    struct rig r;
     pthread_mutex_t lock;
     struct texts *now; /* what the server runs goes there; under the lock */
     struct texts of[COUNT(questions)];
@@ -66,51 +54,9 @@ static int on_open(struct sqlite3 *db, const char **err, const void *api)
     return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_statement, NULL);
 }
 
-static void pump(void)
-{
-    struct pollfd fds[1 + BJ_HTTPD_FDS] = {
-        {.fd = rig.server.wake, .events = POLLIN}};
-    nfds_t n = bj_httpd_poll(rig.server.httpd, fds + 1);
-    poll(fds, 1 + n, 1);
-    if (fds[0].revents)
-        bj_server_collect(&rig.server);
-    bj_httpd_run(rig.server.httpd, fds + 1, n, bj_clock_boot_usec());
-}
-
-static int send_question(const struct question *q)
-{
-    struct bj_buf b = {0};
-    bj_buf_printf(&b,
-                  "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                  "X-Grafana-User: %s\r\nContent-Length: %zu\r\n\r\n%s",
-                  q->body ? "POST" : "GET", q->path, q->user,
-                  q->body ? strlen(q->body) : 0, q->body ? q->body : "");
-    assert_false(b.failed);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_return_code(
-        connect(fd, (struct sockaddr *)&rig.addr, sizeof(rig.addr)), errno);
-    assert_int_equal(send(fd, b.p, b.len, MSG_NOSIGNAL), b.len);
-    bj_buf_free(&b);
-    return fd;
-}
-
-/* The status of the answer. */
 static unsigned ask(const struct question *q)
 {
-    size_t got = 0;
-    ssize_t n = -1;
-    int fd = send_question(q);
-    while (n != 0) {
-        pump();
-        n = recv(fd, rig.answer + got, ANSWER_BYTES - got, MSG_DONTWAIT);
-        if (n < 0)
-            assert_int_equal(errno, EAGAIN);
-        got += n > 0 ? (size_t)n : 0;
-    }
-    rig.answer[got] = '\0';
-    close(fd);
-    assert_true(got > 12);
-    return (unsigned)strtoul(rig.answer + 9, NULL, 10);
+    return rig_ask(&rig.r, q->user, q->path, q->body);
 }
 
 /* --- plans -----------------------------------------------------------------
@@ -199,7 +145,7 @@ static struct sqlite3 *open_db(void)
 {
     static const char *const functions[] = {"bj_uuid", "bj_late"};
     struct sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(rig.f.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(rig.r.f.path, &db), SQLITE_OK);
     for (size_t i = 0; i < COUNT(functions); i++)
         assert_int_equal(sqlite3_create_function(db, functions[i], -1,
                                                  SQLITE_UTF8, NULL, no_function,
@@ -215,7 +161,7 @@ static bool was_asked(unsigned endpoint)
 {
     bool any = false;
     for (unsigned k = 0; k < BJ_API_CLASSES; k++)
-        any = any || rig.server.count[endpoint].n[k] > 0;
+        any = any || rig.r.server.count[endpoint].n[k] > 0;
     return any;
 }
 
@@ -228,13 +174,13 @@ static void test_all_are_asked(void **state)
         rig.now = &rig.of[i];
         unsigned status = ask(q), want = q->status ? q->status : 200;
         if (status != want)
-            fail_msg("%s: %u, not %u: %s", q->path, status, want, rig.answer);
+            fail_msg("%s: %u, not %u: %s", q->path, status, want, rig.r.answer);
         assert_in_range(rig.of[i].n, 1, TEXTS - 1);
         rig.now = NULL;
     }
-    for (unsigned i = 0; rig.server.endpoint[i]; i++)
-        if ((rig.server.endpoint[i]->needs & BJ_NEED_STORE) && !was_asked(i))
-            fail_msg("nobody asks %s", rig.server.endpoint[i]->path);
+    for (unsigned i = 0; rig.r.server.endpoint[i]; i++)
+        if ((rig.r.server.endpoint[i]->needs & BJ_NEED_STORE) && !was_asked(i))
+            fail_msg("nobody asks %s", rig.r.server.endpoint[i]->path);
 }
 
 static void test_as_the_daemon_leaves_it(void **state)
@@ -336,7 +282,7 @@ static void put(struct bj_upsert *u, unsigned n)
 
 static void fill(void)
 {
-    struct bj_store *s = store_open(&rig.f);
+    struct bj_store *s = store_open(&rig.r.f);
     struct bj_upsert *u = upsert_open(s);
     assert_int_equal(bj_upsert_begin(u, NULL), 0);
     for (unsigned n = 1; n <= JOBS; n++)
@@ -346,53 +292,42 @@ static void fill(void)
     bj_store_close(s);
 }
 
-static struct bj_api_conf *options(void)
+/* More findings than are looked at one by one. */
+static void find(void)
 {
-    static char store[128];
+    static const char sql[] =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE"
+        " i < 4200) INSERT INTO finding_rule(name, severity, condition, text)"
+        " SELECT 'many', 'info', 'x', i FROM n;"
+        "INSERT INTO job_finding SELECT j.id, r.id, 1, 1 FROM job AS j CROSS"
+        " JOIN finding_rule AS r";
     struct bj_err err = {0};
-    struct bj_api_conf *c = calloc(1, sizeof(*c));
-    assert_non_null(c);
-    snprintf(store, sizeof(store), "--store.path=%s", rig.f.path);
-    char *argv[] = {store,
-                    store,
-                    (char *)"--access.trust-loopback",
-                    (char *)"--access.admins=boss",
-                    (char *)"--access.coordinators=phys: lead",
-                    (char *)"--prometheus.url=http://127.0.0.1:9",
-                    (char *)"--access.rate=0",
-                    (char *)"--log.level=error"};
-    if (bj_api_conf_load(c, COUNT(argv), argv, &err) < 0)
+    struct bj_store *s = store_open(&rig.r.f);
+    if (bj_sql_exec(bj_store_db(s), sql, &err) < 0)
         fail_msg("%s", err.msg);
-    return c;
+    bj_store_close(s);
 }
 
 static int enter(void **state)
 {
-    socklen_t len = sizeof(rig.addr);
-    struct bj_err err = {0};
     (void)state;
     bj_log_setup(BJ_LOG_ERROR, BJ_LOG_LOGFMT);
     bj_sql_own_threads();
-    fixture_open(&rig.f);
+    fixture_open(&rig.r.f);
     fill();
+    find();
     sqlite3_auto_extension((void (*)(void))on_open);
-    if (bj_server_init(&rig.server, options(), &err) < 0)
-        fail_msg("%s", err.msg);
-    int fd = bj_httpd_listen(rig.server.httpd, "127.0.0.1:0", NULL);
-    assert_true(fd >= 0);
-    assert_return_code(getsockname(fd, (struct sockaddr *)&rig.addr, &len),
-                       errno);
+    rig_open(&rig.r, "--prometheus.url=http://127.0.0.1:9");
     return 0;
 }
 
 static int leave(void **state)
 {
     (void)state;
-    assert_true(bj_server_free(&rig.server, 20));
     for (size_t i = 0; i < COUNT(questions); i++)
         while (rig.of[i].n > 0)
             free(rig.of[i].sql[--rig.of[i].n]);
-    fixture_close(&rig.f);
+    rig_close(&rig.r);
     return 0;
 }
 

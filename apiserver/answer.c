@@ -243,19 +243,17 @@ static const char *peer_name(int fd, char buf[INET6_ADDRSTRLEN])
     return inet_ntop(AF_INET6, &in6.sin6_addr, buf, INET6_ADDRSTRLEN);
 }
 
-void bj_answer_end(struct bj_call *c)
+/* Count a request by its status, and give it a line in the log. */
+static void tell(const struct bj_call *c, struct bj_api_count *n, uint64_t usec)
 {
-    struct bj_ticket *t = ticket_of(c);
-    struct bj_api_count *n = &c->api->server->count[t->at];
     unsigned class = c->reply->status / 100;
-    uint64_t usec = bj_clock_boot_usec() - t->start_usec;
     char peer[INET6_ADDRSTRLEN];
     __atomic_fetch_add(&n->n[class < BJ_API_CLASSES ? class : 0], 1,
                        __ATOMIC_RELAXED);
     __atomic_fetch_add(&n->usec, usec, __ATOMIC_RELAXED);
     const char *about = c->about[0] ? c->about : "everybody";
     const struct bj_log_field fields[] = {
-        {"id", c->request_id, 0},
+        {"id", c->request_id[0] ? c->request_id : "-", 0},
         {"client", peer_name(c->req->fd, peer), 0},
         {"method", method_name(c->req->method), 0},
         {"endpoint", c->endpoint ? c->endpoint->path : "?", 0},
@@ -266,4 +264,16 @@ void bj_answer_end(struct bj_call *c)
         {c->who.admin ? "admin_about" : NULL, about, 0},
         {NULL, NULL, 0}};
     bj_log_event(BJ_LOG_INFO, "request", fields);
+}
+
+void bj_answer_end(struct bj_call *c)
+{
+    struct bj_ticket *t = ticket_of(c);
+    tell(c, &c->api->server->count[t->at],
+         bj_clock_boot_usec() - t->start_usec);
+}
+
+void bj_answer_refused(struct bj_server *s, const struct bj_call *c)
+{
+    tell(c, &s->count[BJ_API_ENDPOINTS - 1], 0);
 }

@@ -39,7 +39,7 @@ static const struct bj_opt options[] = {
      .off = AT(max_requests),
      .lo = 1,
      .hi = 10000,
-     .preset = "100",
+     .preset = "120",
      .help = "Responses in flight at a time; more are refused with status "
              "503."},
     {.name = "web.max-connections",
@@ -55,10 +55,10 @@ static const struct bj_opt options[] = {
      .off = AT(flight_bytes),
      .lo = 1 << 20,
      .hi = (uint64_t)1 << 40,
-     .preset = "6M",
-     .help = "Memory for answers in flight; from there on a reader that stands "
-             "still makes room, else the request is refused with status "
-             "503."},
+     .preset = "4M",
+     .help = "Memory for answers in flight; from there on requests wait for "
+             "readers to take theirs, which those that stand still lose.  "
+             "After 3 s a request is refused with status 503."},
     {.name = "web.request-timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(request_usec),

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "base/trim.h"
 #include "base/version.h"
 
 #include <limits.h>
@@ -117,6 +118,7 @@ static void reload(struct program *p)
     }
     bj_program_log(&bj_server_conf(&p->server)->program);
     bj_log(BJ_LOG_INFO, NULL, "reloaded");
+    bj_trim();
 }
 
 /* --- the loop --------------------------------------------------------------
@@ -218,8 +220,10 @@ static int run(struct program *p)
     }
     if (r == 0)
         r = open_addresses(p, &err);
-    if (r == 0)
+    if (r == 0) {
+        bj_trim();
         r = loop(p, &err);
+    }
     if (r < 0)
         bj_log(BJ_LOG_ERROR, NULL, "%s",
                bj_err_reason(&err, text, sizeof(text)));

@@ -12,7 +12,8 @@
 
 enum {
     STACK_BYTES = 512 << 10,
-    ROOM_USEC = 3000 * 1000, /* a request waits for room this long */
+    ROOM_USEC = 3000 * 1000,   /* a request waits for room this long */
+    PATIENT_USEC = 100 * 1000, /* whom this is too long may hang up */
     PAUSE_NSEC = 2 * 1000 * 1000,
     KEEP_BYTES = 256 << 10, /* what a list of a hundred jobs fits in */
 };
@@ -179,10 +180,17 @@ static void give_room(struct bj_server *s)
     __atomic_sub_fetch(&s->made_bytes, answer_bytes(s), __ATOMIC_RELAXED);
 }
 
-/* They are gone in a moment, unless their readers stand still. */
+/* Answers are gone in a moment, unless their readers stand still. */
 static bool is_young(const struct bj_ticket *t)
 {
     return bj_clock_boot_usec() - t->start_usec < ROOM_USEC;
+}
+
+/* Nobody waits any more, as when a dashboard is asked for anew. */
+static bool is_forlorn(const struct bj_ticket *t)
+{
+    return bj_clock_boot_usec() - t->start_usec > PATIENT_USEC &&
+           bj_http_given_up(t->call.req);
 }
 
 /* The lock is held, but not meanwhile. */
@@ -222,8 +230,8 @@ static void *on_desk(void *arg)
         struct bj_err err = {0};
         if (site && bj_desk_sit(a, site, &err) < 0)
             t->reply.status = 500;
-        else if (bj_http_given_up(t->call.req))
-            t->reply.status = 503; /* nobody is there to read it */
+        else if (is_forlorn(t))
+            t->reply.status = 503;
         else if (!room)
             refuse(a, t);
         else
@@ -362,10 +370,7 @@ static void on_refusal(void *ctx, const struct bj_http_request *req,
     text[n] = '\0';
     bj_call_refuse(&c, reply->status, "%s", text);
     bj_call_header(&c, "Cache-Control", "no-store");
-    unsigned class = reply->status / 100;
-    __atomic_fetch_add(
-        &s->count[BJ_API_ENDPOINTS - 1].n[class < BJ_API_CLASSES ? class : 0],
-        1, __ATOMIC_RELAXED);
+    bj_answer_refused(s, &c);
 }
 
 static const struct bj_http_route routes[] = {

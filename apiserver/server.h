@@ -145,6 +145,9 @@ void bj_answer_rest(struct bj_call *c);
 /* Count and log what was answered. */
 void bj_answer_end(struct bj_call *c);
 
+/* The same for what the HTTP server has refused: such a call has no ticket. */
+void bj_answer_refused(struct bj_server *s, const struct bj_call *c);
+
 /* apiserver/site.c */
 
 /* Read what conf names; it is the site's, whatever is returned. */

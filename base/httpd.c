@@ -56,7 +56,7 @@ void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to)
     link_conn(c, to);
 }
 
-struct bj_httpd_conn *bj_httpd_conn_oldest(struct bj_httpd *h,
+struct bj_httpd_conn *bj_httpd_conn_oldest(const struct bj_httpd *h,
                                            enum bj_httpd_phase phase)
 {
     struct bj_httpd_link *first = h->list[phase].next;
@@ -101,9 +101,27 @@ static bool make_room(struct bj_httpd *h)
     return true;
 }
 
+bool bj_httpd_give_up_one(struct bj_httpd *h)
+{
+    struct bj_httpd_conn *c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND);
+    if (!c || h->now - c->since < h->lim.stall_usec)
+        return false;
+    bj_httpd_count(&h->stat.evicted, 1);
+    bj_httpd_conn_hang_up(c);
+    return true;
+}
+
+/* Do requests wait for the room that responses take up? */
+static bool is_crowded(const struct bj_httpd *h)
+{
+    return h->count[BJ_HTTPD_WORK] > 0 && !bj_httpd_room(h, h->lim.room_bytes);
+}
+
 static unsigned expire(struct bj_httpd *h)
 {
     unsigned n = 0;
+    while (is_crowded(h) && bj_httpd_give_up_one(h))
+        ;
     for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_DEAD; p++)
         for (struct bj_httpd_conn *c;
              (c = bj_httpd_conn_oldest(h, p)) && c->deadline <= h->now; n++)
@@ -312,10 +330,14 @@ int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec)
     if (is_due(h, BJ_HTTPD_PLAIN) || is_due(h, BJ_HTTPD_TLS))
         return 0;
     for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_DEAD; p++) {
-        const struct bj_httpd_conn *c =
-            (const struct bj_httpd_conn *)h->list[p].next;
-        if (h->count[p] > 0 && c->deadline < next)
+        const struct bj_httpd_conn *c = bj_httpd_conn_oldest(h, p);
+        if (c && c->deadline < next)
             next = c->deadline;
+    }
+    if (is_crowded(h) && h->count[BJ_HTTPD_SEND] > 0) {
+        uint64_t stands =
+            bj_httpd_conn_oldest(h, BJ_HTTPD_SEND)->since + h->lim.stall_usec;
+        next = stands < next ? stands : next;
     }
     if (next == UINT64_MAX)
         return -1;

@@ -106,7 +106,8 @@ struct bj_http_limits {
                               the response have to fit [16 K] */
     size_t keep_bytes;     /* buffers up to this size are kept [512 K] */
     size_t flight_bytes; /* of bodies in flight: from here on it is as if there
-                            were too many responses [no limit] */
+                            were too many responses; those that are answered
+                            later have to wait for bj_httpd_room [no limit] */
     size_t room_bytes;   /* with less room than this below flight_bytes, what
                             stands gives way already [0] */
     bool later;          /* handlers may answer later */
@@ -167,8 +168,9 @@ void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
  * later, since bodies are counted when they are there. */
 bool bj_httpd_room(const struct bj_httpd *h, size_t others);
 
-/* Has such a request lost its client, so that no answer is needed?  From any
- * thread. */
+/* Has such a request lost its client, so that no answer is needed?  One that
+ * has shut down its own side may still be waiting, as few do.  From any thread,
+ * before bj_httpd_finish. */
 bool bj_http_given_up(const struct bj_http_request *req);
 
 /* What to poll: fills fds (BJ_HTTPD_FDS of them) and returns how many. */

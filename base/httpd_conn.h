@@ -109,11 +109,15 @@ struct MHD_Daemon *bj_httpd_start(struct bj_httpd *h, unsigned kind);
 void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to);
 
 /* The connection that has been in a phase for longest, or NULL. */
-struct bj_httpd_conn *bj_httpd_conn_oldest(struct bj_httpd *h,
+struct bj_httpd_conn *bj_httpd_conn_oldest(const struct bj_httpd *h,
                                            enum bj_httpd_phase phase);
 
 /* End a connection; the library lets go of it in its next run. */
 void bj_httpd_conn_hang_up(struct bj_httpd_conn *c);
+
+/* Give up the response that its reader has left standing for longest.  False:
+ * none has stood for as long as stall_usec. */
+bool bj_httpd_give_up_one(struct bj_httpd *h);
 
 /* Callbacks of libmicrohttpd about requests; ctx is the server. */
 void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd);

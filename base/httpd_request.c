@@ -140,23 +140,21 @@ bool bj_httpd_room(const struct bj_httpd *h, size_t others)
     return !h->lim.flight_bytes || now + others < h->lim.flight_bytes;
 }
 
-static bool has_room(const struct bj_httpd *h, size_t more)
+/* For answers that come later, room is waited for, not refused. */
+static bool is_full(const struct bj_httpd *h)
 {
-    return bj_httpd_in_flight(h) < h->lim.responses && bj_httpd_room(h, more);
+    return bj_httpd_in_flight(h) >= h->lim.responses ||
+           (!h->lim.later && !bj_httpd_room(h, 0));
 }
 
 /* May one more response start?  At a limit, those that have been standing for
  * a while go. */
 static bool may_respond(struct bj_httpd *h)
 {
-    struct bj_httpd_conn *c;
-    while (!has_room(h, h->lim.room_bytes) &&
-           (c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND)) &&
-           h->now - c->since >= h->lim.stall_usec) {
-        bj_httpd_count(&h->stat.evicted, 1);
-        bj_httpd_conn_hang_up(c);
-    }
-    return has_room(h, 0);
+    while ((is_full(h) || !bj_httpd_room(h, h->lim.room_bytes)) &&
+           bj_httpd_give_up_one(h))
+        ;
+    return !is_full(h);
 }
 
 static unsigned method_of(const char *name)
@@ -323,7 +321,11 @@ bool bj_http_given_up(const struct bj_http_request *req)
     const struct bj_httpd_conn *c =
         (const struct bj_httpd_conn *)((const char *)req -
                                        offsetof(struct bj_httpd_conn, req));
-    return __atomic_load_n(&c->given_up, __ATOMIC_RELAXED);
+    /* The library does not look at a connection that is put aside. */
+    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+    return __atomic_load_n(&c->given_up, __ATOMIC_RELAXED) ||
+           (poll(&p, 1, 0) == 1 &&
+            (p.revents & (POLLRDHUP | POLLHUP | POLLERR)));
 }
 
 static void answer(struct bj_httpd_conn *c, const struct bj_http_request *req,

@@ -2,13 +2,13 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "base/trim.h"
 #include "base/version.h"
 #include "standalone/as.h"
 #include "standalone/host.h"
 #include "standalone/notify.h"
 #include "standalone/serve.h"
 #include "standalone/sight.h"
-#include "standalone/trim.h"
 
 #include <limits.h>
 #include <signal.h>

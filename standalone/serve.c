@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/trim.h"
 #include "base/version.h"
 #include "standalone/accept.h"
 #include "standalone/html.h"
-#include "standalone/trim.h"
 
 #include <stdio.h>
 

@@ -48,6 +48,7 @@ def wrk(port, path, user, connections, seconds):
         ["wrk", "-t2", "-c%d" % connections, "-d%ds" % seconds, "--latency",
          "-H", "X-Grafana-User: " + user, "http://127.0.0.1:%s%s" % (port, path)],
         capture_output=True, text=True, check=True).stdout
+    time.sleep(0.3)  # until what it had asked for at its end is dealt with
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
     return {"requests": int(re.search(r"(\d+) requests in", out).group(1)),
             "rate": float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1)),

@@ -129,10 +129,11 @@ def series(s):
 
 
 def standing(s, read=0):
-    """A hundred readers of long lists that take nothing, or little."""
+    """A hundred readers that ask for long lists, more than the kernel keeps for them, and take
+    nothing, or little."""
     socks = [s.connect(SO_RCVBUF=4096) for _ in range(100)]
     for c in socks:
-        c.sendall(request(LARGE))
+        c.sendall(request(LARGE) * 4)
         c.setblocking(False)
     for _ in range(40):
         time.sleep(0.1)

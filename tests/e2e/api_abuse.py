@@ -143,6 +143,10 @@ def slow(site):
 def bodies(site):
     big = site.ask("/api/v1/jobs", GRAFANA, user("user3"), method="POST", body=b"x" * 100000)
     same(big.status, 413, "a long body is refused")
+    with open(site.log, "rb") as log:
+        line = log.read().splitlines()[-1]
+    check(all(w in line for w in (b'"request"', b'client="127.0.0.1"', b'method="POST"',
+                                  b"status=413")), "and in the log", line)
     got = site.raw(b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                    b"5\r\nhello\r\n0\r\n\r\n", 1)
     check(got.startswith(b"HTTP/1.1 411") and b'"status":"error"' in got,
@@ -251,22 +255,46 @@ def bounded(site):
           text[-600:])
 
 
-def standing(site):
-    """Many that ask for long lists and read nothing hold a bounded memory."""
-    site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
+def stand(site, path, count):
+    """Readers that ask for something long and take nothing; what the kernel takes in for them
+    is less than four of that."""
     socks = []
-    for _ in range(100):
+    for _ in range(count):
         s = socket.socket()
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.connect(("127.0.0.1", site.port))
-        s.sendall(b"GET /api/v1/jobs?from=0&limit=100000 HTTP/1.1\r\nHost: x\r\n"
-                  b"X-Grafana-User: boss\r\n\r\n")
+        s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\nX-Grafana-User: boss\r\n\r\n" % path * 4)
         socks.append(s)
-    time.sleep(2.5)
+    time.sleep(1)
+    return socks
+
+
+def answers(site):
+    """What one is told who asks until he gets an answer."""
     got, end = [], time.monotonic() + 60
     while 200 not in got and time.monotonic() < end:
         got.append(site.ask("/api/v1/me", user("boss")).status)
         time.sleep(0.2)
+    return got
+
+
+def crowd(site):
+    """Who finds all room taken waits until those that stand still have to go."""
+    site.start("--access.trust-loopback", "--access.admins=boss", "--web.max-bytes=1M")
+    socks = stand(site, b"/api/v1/jobs?from=0&limit=2000", 8)
+    got = answers(site)
+    check(200 in got and b"\nbatchjob_api_refused_total 0\n" in site.ask("/metrics").body,
+          "readers that stand still refuse nobody", got)
+    for s in socks:
+        s.close()
+
+
+def standing(site):
+    """Many that ask for long lists and read nothing hold a bounded memory."""
+    site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
+    socks = stand(site, b"/api/v1/jobs?from=0&limit=100000", 100)
+    time.sleep(1.5)
+    got = answers(site)
     if "san" not in os.environ.get("O", ""):
         check(rss(site) < 60, "readers that stand still hold bounded memory", rss(site))
     check(200 in got, "and make room for others", got)
@@ -283,6 +311,6 @@ def late(site):
           "a question that takes too long ends", got)
 
 
-sys.exit(run(begin, rubbish, paths, noise, slow, bodies, changing, no_store, standing, late,
+sys.exit(run(begin, rubbish, paths, noise, slow, bodies, changing, no_store, crowd, standing, late,
              bounded,
              count=1500, days=30))

@@ -1,4 +1,4 @@
-#include "standalone/trim.h"
+#include "base/trim.h"
 
 #include "base/file.h"
 

@@ -7,9 +7,10 @@
 static const char found_sql[] =
     "SELECT j.id, c.name || ':' || j.raw_id || ':' || j.submit, c.name, "
     "CAST(j.raw_id AS TEXT), (SELECT name FROM user WHERE id = j.user), o.uid, "
-    "j.start, j.\"end\" FROM job AS j JOIN cluster AS c ON c.id = j.cluster "
-    "LEFT JOIN job_more AS m ON m.job = j.id LEFT JOIN owner AS o ON "
-    "o.id = j.owner WHERE 1";
+    "j.start, j.\"end\", j.nodes, j.gpus FROM job AS j "
+    "JOIN cluster AS c ON c.id = j.cluster "
+    "LEFT JOIN job_more AS m ON m.job = j.id "
+    "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1";
 
 static void take(struct sqlite3_stmt *st, struct bj_arena *a,
                  struct bj_found *f)
@@ -22,6 +23,8 @@ static void take(struct sqlite3_stmt *st, struct bj_arena *a,
     f->uid = bj_sql_get(st, 5);
     f->start = bj_sql_get(st, 6);
     f->end = bj_sql_get(st, 7);
+    f->nodes = bj_sql_get(st, 8);
+    f->gpus = bj_sql_get(st, 9);
 }
 
 static int look(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,

@@ -10,7 +10,7 @@
 struct bj_found {
     int64_t job; /* its number in the store */
     struct bj_slice key, cluster, id, user;
-    int64_t uid, start, end; /* BJ_SQL_NULL: not known */
+    int64_t uid, start, end, nodes, gpus; /* BJ_SQL_NULL: not known */
 };
 
 /* Find the one job that a name stands for, as bj_jobs_named has it, among those

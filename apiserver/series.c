@@ -85,11 +85,26 @@ static int64_t scrape_sec(const struct bj_call *c)
     return (int64_t)((usec + 999999) / 1000000);
 }
 
+/* The shortest step with which all values fit into one answer, so far as the
+ * store can tell how many nodes or GPUs there are. */
+static int64_t fitting_step(const struct bj_series_work *w,
+                            const struct bj_found *f, int64_t span)
+{
+    int64_t rows = w->by == BJ_SERIES_NODE  ? f->nodes
+                   : w->by == BJ_SERIES_GPU ? f->gpus
+                                            : 1;
+    if (rows < 1 || rows >= CELLS_MAX || rows * w->metrics >= CELLS_MAX)
+        return 1;
+    int64_t at_once = rows * w->metrics;
+    return span * at_once / (CELLS_MAX - at_once) + 1;
+}
+
 /* The job's time, and of it what is asked for: outside of it the same id may
  * have been another job's. */
 static int read_range(struct bj_call *c, const struct bj_params *p,
-                      const struct bj_found *f, struct bj_prompool_range *ret)
+                      const struct bj_found *f, struct bj_series_work *w)
 {
+    struct bj_prompool_range *ret = &w->range;
     int64_t least = scrape_sec(c);
     if (f->start == BJ_SQL_NULL) { /* it has not run yet */
         *ret = (struct bj_prompool_range){c->now_sec, c->now_sec - 1, least};
@@ -103,11 +118,13 @@ static int read_range(struct bj_call *c, const struct bj_params *p,
     if (p->given[BJ_PARAM_TO] && p->number[BJ_PARAM_TO] < ret->to)
         ret->to = p->number[BJ_PARAM_TO];
     int64_t span = ret->to > ret->from ? ret->to - ret->from : 0;
-    ret->step = bj_series_step(span, least);
     if (p->given[BJ_PARAM_STEP]) {
         ret->step = p->number[BJ_PARAM_STEP];
         if (ret->step < least)
             ret->step = least;
+    } else {
+        int64_t fits = fitting_step(w, f, span);
+        ret->step = bj_series_step(span, fits > least ? fits : least);
     }
     if (span / ret->step >= POINTS_MAX)
         return bj_call_refuse(c, 400,
@@ -129,7 +146,7 @@ static int prepare(struct bj_call *c, struct bj_params *p,
     if (r == 0)
         r = read_by(c, p, &w->by);
     if (r == 0)
-        r = read_range(c, p, &f, &w->range);
+        r = read_range(c, p, &f, w);
     if (r == 0)
         r = bj_prom_matchers(&conf->server.match,
                              f.cluster.n > 0 ? f.cluster.p : "", &match,

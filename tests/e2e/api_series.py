@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """A job's time series: asked of a real Prometheus that has scraped the exporter
 over real jobs, for those who may see the job and nobody else.  TAP."""
+import contextlib
 import csv
 import io
 import json
 import os
 import re
 import socket
+import sqlite3
 import sys
 import threading
 import time
@@ -96,6 +98,32 @@ class Liar:
 def matrix(*series):
     return {"status": "success", "data": {"resultType": "matrix", "result": [
         {"metric": m, "values": v} for m, v in series]}}
+
+
+def steps(site):
+    """The step that nobody asks for is one with which all nodes' values fit."""
+    liar = Liar()
+    liar.ok(matrix())
+    site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + liar.url,
+               "--prometheus.scrape-interval=1s")
+    job = max(site.ask("/api/v1/jobs?limit=1000&from=0&state=completed&"
+                       "fields=key,id,elapsed_sec", user("boss")).data,
+              key=lambda j: j["elapsed_sec"])
+    job["nodes"] = 64
+    with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+        db.execute("UPDATE job SET nodes = ? WHERE raw_id = ?", (job["nodes"], int(job["id"])))
+    metrics = len(site.ask("/api/v1/series", user("boss")).data)
+    span = job["elapsed_sec"] + 1
+    step = {}
+    for by in ("job", "node"):
+        a = site.ask(path(job["key"], by=by), user("boss"))
+        step[by] = int(liar.asked[-1][1]["step"][0])
+        same((a.status, a.json["meta"]["step_sec"]), (200, step[by]), "the step by " + by)
+    check(job["nodes"] * metrics * (span // step["job"] + 1) > 20000, "they would not fit",
+          job, metrics, step)
+    check(job["nodes"] * metrics * (span // step["node"] + 1) <= 20000
+          < 4 * job["nodes"] * metrics * (span // step["node"] + 1), "they do, and are not too few",
+          job, metrics, step)
 
 
 def lies(site):
@@ -300,4 +328,4 @@ def crowd(site, prom, key, who):
     prom.go_on()
 
 
-sys.exit(run(without, lies, with_one, count=2500, days=10))
+sys.exit(run(without, lies, steps, with_one, count=2500, days=10))

@@ -74,6 +74,34 @@ static void growing(void **state)
 }
 
 /* After a failure nothing is added, though it would fit. */
+/* Room is given back where it is much; the text stays, and may grow again. */
+static void trimming(void **state)
+{
+    enum { SMALL = 1000, LARGE = 1 << 20 };
+    struct bj_buf b = {0};
+    (void)state;
+    bj_buf_trim(&b);
+    assert_null(b.p);
+    bj_buf_str(&b, "text");
+    assert_true(bj_buf_grow(&b, SMALL));
+    size_t cap = b.cap;
+    bj_buf_trim(&b);
+    assert_int_equal(b.cap, cap);
+    assert_true(bj_buf_grow(&b, LARGE));
+    bj_buf_trim(&b);
+    assert_int_equal(b.cap, b.len);
+    assert_text(&b, "text");
+    bj_buf_str(&b, " and more");
+    assert_text(&b, "text and more");
+    /* One that waits to be filled keeps what it has. */
+    b.len = 0;
+    assert_true(bj_buf_grow(&b, LARGE));
+    cap = b.cap;
+    bj_buf_trim(&b);
+    assert_int_equal(b.cap, cap);
+    bj_buf_free(&b);
+}
+
 static void failure_is_final(void **state)
 {
     (void)state;
@@ -247,6 +275,7 @@ int main(void)
         cmocka_unit_test(texts),
         cmocka_unit_test(printing_across_the_end),
         cmocka_unit_test(growing),
+        cmocka_unit_test(trimming),
         cmocka_unit_test(failure_is_final),
         cmocka_unit_test(decimal),
         cmocka_unit_test(fixed_point),

@@ -2,6 +2,7 @@
 #include "apiserver/page.h"
 #include "apiserver/server.h"
 #include "base/clock.h"
+#include "base/tls.h"
 #include "base/version.h"
 
 #include <stdio.h>
@@ -125,6 +126,15 @@ static void put_process(struct bj_buf *b)
     bj_buf_str(b, "\n");
 }
 
+static void put_expiry(const struct bj_web *web, struct bj_buf *b)
+{
+    int64_t end = web->tls ? bj_tls_expires(web->tls) : 0;
+    if (end > 0)
+        single(b, "tls_certificate_expiry_timestamp_seconds", "gauge",
+               "When the first certificate of the TLS configuration ends.",
+               (uint64_t)end);
+}
+
 static int on_metrics(struct bj_call *c)
 {
     const struct bj_server *a = c->api->server;
@@ -153,6 +163,7 @@ static int on_metrics(struct bj_call *c)
            http.evicted);
     single(b, "config_reload_success", "gauge",
            "1 unless the last reload failed.", !a->reload_failed);
+    put_expiry(bj_gate_web(c->api->gate), b);
     put_process(b);
     return 0;
 }

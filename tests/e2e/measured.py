@@ -210,7 +210,8 @@ def site(folder, url, begin, end, *again):
              job("gamma", "903", t0 + START + RESIZED, t0 + START + 2 * RESIZED, 1, 1),
              job("gamma", "901", t0 + GPU_START, t0 + GPU_START + GPU_LENGTH, 8, 1,
                  AllocTRES="cpu=8,mem=1G,node=1,gres/gpu=4")]
-    for name, jobs, scrape in (("alpha", alpha, 1), ("gamma", gamma, STEP)):
+    # What slow meters say of a job's last seconds comes some seconds later.
+    for name, jobs, scrape, settle in (("alpha", alpha, 1, 6), ("gamma", gamma, STEP, 2 * STEP)):
         with open("%s/sacct-%s" % (folder, name), "w") as f:
             f.write(SACCT % (jobs,))
         os.chmod("%s/sacct-%s" % (folder, name), 0o755)
@@ -218,7 +219,7 @@ def site(folder, url, begin, end, *again):
             f.write("name: %s\nsacct:\n  command: %s/sacct-%s\n  pause: 0s\n  history: 1d\n"
                     "prometheus:\n  url: %s\n  scrape-interval: %ds\n  settle: %ds\n"
                     "  pause: 0s\n  max-samples: 100000\n  grace: 60s\n"
-                    % (name, folder, name, url, scrape, 2 * scrape))
+                    % (name, folder, name, url, scrape, settle))
             if name == "gamma":
                 f.write("  factors: true\npue: [1.5]\n")
     factors(folder, 300, "true")

@@ -74,7 +74,9 @@ check "all of which Prometheus knows" wait_for 60 told
 cpu1=$(cg_cpu_seconds 1002 4714)
 cg_kill 1002 4714
 end1=$(date +%s)
-sleep 2
+# Runs that begin within ten seconds are not told apart.
+apart() { [ "$(date +%s)" -ge $((begin1 + 12)) ]; }
+check "some time goes by" wait_for 20 apart
 begin2=$(date +%s)
 cg_job 1002 4714
 cg_run 1002 4714 sleep 600
@@ -100,7 +102,8 @@ settled() { # their energy does not change any more, and was scraped
         [ "$($prom value "$tmp/a" batchjob_job_energy_joules_total)" = "$(value batchjob_job_energy_joules_total)" ]
 }
 check "their energy settles" wait_for 120 settled
-sleep 3
+late() { [ "$(date +%s)" -gt $((over + 6)) ]; }
+check "the batch system may know by now" wait_for 20 late
 
 # --- accounting of them ----------------------------------------------------------
 

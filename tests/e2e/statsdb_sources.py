@@ -172,8 +172,10 @@ def pbs_killed(site, rng):
     db.execute("DELETE FROM covered")
     db.commit()
     db.close()
-    site.run("--once")
-    check(site.rows("SELECT * FROM job ORDER BY id") == dump, "told all again, nothing changes")
+    again = site.run("--once")
+    now = site.rows("SELECT * FROM job ORDER BY id")
+    check(again.returncode == 0 and now == dump, "told all again, nothing changes", again,
+          len(dump), len(now), [p for p in zip(dump, now) if p[0] != p[1]][:3])
     check(site.run("check").returncode == 0, "the store is consistent")
 
 

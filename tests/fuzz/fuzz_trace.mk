@@ -1,1 +1,1 @@
-$(O)/fuzz/libfuzz.a: $(O)/fuzz/obj/standalone/trace.o $(O)/fuzz/obj/standalone/html.o
+$(O)/fuzz/libfuzz.a: $(addprefix $(O)/fuzz/obj/standalone/,trace.o html.o page.o)

@@ -1,4 +1,4 @@
-/* The server's manual has every option that --help has. */
+/* The server's manual has every option that --help has, with its number. */
 #include "apiserver/conf.h"
 
 #include <setjmp.h>
@@ -10,8 +10,9 @@
 
 static char manual[65536];
 
-/* As the manual writes a name: every '-' behind a backslash. */
-static void expect(const char *name, size_t n, bool negatable)
+/* The entry of an option.  As the manual writes a name: every '-' behind a
+ * backslash. */
+static const char *expect(const char *name, size_t n, bool negatable)
 {
     char want[128] = "\\-\\-";
     size_t at = strlen(want);
@@ -24,8 +25,23 @@ static void expect(const char *name, size_t n, bool negatable)
     }
     want[at++] = negatable ? '\n' : '=';
     want[at] = '\0';
-    if (!strstr(manual, want))
+    const char *entry = strstr(manual, want);
+    if (!entry)
         fail_msg("%.*s is not in the manual", (int)n, name);
+    return entry;
+}
+
+/* What --help has behind the name, when it begins with a digit. */
+static void expect_number(const char *entry, const char *value)
+{
+    char want[128];
+    int n = (int)strcspn(value, " \n");
+    if (value[0] < '0' || value[0] > '9')
+        return;
+    snprintf(want, sizeof(want), "\nDefault: %.*s.\n", n, value);
+    const char *found = strstr(entry, want), *next = strstr(entry, "\n.TP");
+    if (!found || (next && found > next))
+        fail_msg("%.40s: the manual has no %s", entry, want + 1);
 }
 
 static void options(void **state)
@@ -45,7 +61,10 @@ static void options(void **state)
         p += strlen("\n      --");
         bool negatable = strncmp(p, no, strlen(no)) == 0;
         p += negatable ? strlen(no) : 0;
-        expect(p, strspn(p, "abcdefghijklmnopqrstuvwxyz.-"), negatable);
+        size_t name = strspn(p, "abcdefghijklmnopqrstuvwxyz.-");
+        const char *entry = expect(p, name, negatable);
+        if (p[name] == '=')
+            expect_number(entry, p + name + 1);
     }
     assert_true(n > 30);
     bj_buf_free(&help);

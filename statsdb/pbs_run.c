@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-    PLACED = 4096,   /* remembered: more than bj_upsert keeps back */
+    PLACES = 4096,   /* many more than bj_upsert keeps jobs back */
     RUNS_MAX = 1000, /* of a job, that are told apart */
 };
 
@@ -16,16 +16,11 @@ struct run {
     enum bj_job_state state;
 };
 
-/* The last run that a job was placed into; it may not be in the table yet. */
-struct placed {
-    uint64_t hash; /* of cluster and id; 0: none */
-    struct run run;
-};
-
 struct bj_pbs_runs {
     struct sqlite3_stmt *find;
     uint64_t seed;
-    struct placed *placed;
+    bool waits[PLACES]; /* by the hash of cluster and id: a record of a job
+                           with that hash may not be in the table yet */
 };
 
 /* What is known of a job. */
@@ -40,12 +35,8 @@ int bj_pbs_runs_new(struct bj_store *s, struct bj_pbs_runs **ret,
                     struct bj_err *err)
 {
     struct bj_pbs_runs *r = calloc(1, sizeof(*r));
-    if (r)
-        r->placed = calloc(PLACED, sizeof(*r->placed));
-    if (!r || !r->placed) {
-        free(r);
+    if (!r)
         return bj_err_set(err, -ENOMEM, "runs");
-    }
     r->seed = bj_cache_seed();
     int e = bj_sql_prepare(
         bj_store_db(s),
@@ -66,23 +57,21 @@ void bj_pbs_runs_free(struct bj_pbs_runs *r)
     if (!r)
         return;
     sqlite3_finalize(r->find);
-    free(r->placed);
     free(r);
 }
 
-void bj_pbs_runs_clear(struct bj_pbs_runs *r)
+/* All that was told of a job goes into the table, before it is looked at. */
+static int settle(struct bj_pbs_runs *r, struct bj_upsert *u,
+                  struct bj_slice cluster, struct bj_slice id,
+                  struct bj_err *err)
 {
-    memset(r->placed, 0, PLACED * sizeof(*r->placed));
-}
-
-static struct placed *place_of(const struct bj_pbs_runs *r,
-                               struct bj_slice cluster, struct bj_slice id,
-                               uint64_t *ret_hash)
-{
-    uint64_t h = bj_cache_hash(r->seed, cluster);
-    h = bj_cache_hash(h, id);
-    *ret_hash = h ? h : 1;
-    return &r->placed[h % PLACED];
+    const uint64_t h = bj_cache_hash(bj_cache_hash(r->seed, cluster), id);
+    bool *const waits = &r->waits[h % PLACES];
+    int e = *waits ? bj_upsert_flush(u, err) : 0;
+    if (bj_upsert_waiting(u) == 0)
+        memset(r->waits, 0, sizeof(r->waits));
+    *waits = true;
+    return e;
 }
 
 static void meet(struct known *k, const struct run *run,
@@ -104,12 +93,11 @@ static void meet(struct known *k, const struct run *run,
 
 /* All runs whose keys lie between two times. */
 static int look(struct bj_pbs_runs *r, struct bj_slice cluster,
-                const struct bj_sched_job *job, const struct run *placed,
-                int64_t from, int64_t to, struct known *k, struct bj_err *err)
+                const struct bj_sched_job *job, int64_t from, int64_t to,
+                struct known *k, struct bj_err *err)
 {
     uint64_t number;
     int e;
-    *k = (struct known){.any = false};
     bj_sql_bind_text(r->find, 1, cluster);
     if (bj_slice_u64(job->raw_id, &number) == 0 && number <= INT64_MAX)
         sqlite3_bind_int64(r->find, 2, (int64_t)number);
@@ -121,11 +109,8 @@ static int look(struct bj_pbs_runs *r, struct bj_slice cluster,
         struct run run = {bj_sql_get(r->find, 0), bj_sql_get(r->find, 1),
                           bj_sql_get(r->find, 2),
                           (enum bj_job_state)bj_sql_get(r->find, 3)};
-        if (!placed || run.submit != placed->submit)
-            meet(k, &run, job);
+        meet(k, &run, job);
     }
-    if (e == 0 && placed && placed->submit >= from && placed->submit < to)
-        meet(k, placed, job);
     return e;
 }
 
@@ -163,23 +148,6 @@ static void choose_bare(const struct known *k, struct bj_sched_job *job)
         job->submit_sec = (uint64_t)n->submit;
 }
 
-static void remember(struct placed *p, uint64_t hash,
-                     const struct bj_sched_job *job)
-{
-    struct run was = p->run;
-    bool known = p->hash == hash && was.submit == (int64_t)job->submit_sec;
-    p->hash = hash;
-    p->run = (struct run){(int64_t)job->submit_sec, bj_sql_u64(job->start_sec),
-                          bj_sql_u64(job->end_sec), job->state};
-    /* As in the store, a run that has ended stays so. */
-    if (known && p->run.start == BJ_SQL_NULL)
-        p->run.start = was.start;
-    if (known && p->run.end == BJ_SQL_NULL)
-        p->run.end = was.end;
-    if (known && bj_state_ended(was.state) && !bj_state_ended(job->state))
-        p->run.state = was.state;
-}
-
 /* A run before this one, of which nobody told how it ended. */
 static bool left_behind(const struct known *k, const struct bj_sched_job *job,
                         struct bj_sched_job *left)
@@ -195,21 +163,20 @@ static bool left_behind(const struct known *k, const struct bj_sched_job *job,
     return true;
 }
 
-int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
-                      struct bj_sched_job *job, struct bj_sched_job *left,
-                      struct bj_err *err)
+int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_upsert *u,
+                      struct bj_slice cluster, struct bj_sched_job *job,
+                      struct bj_sched_job *left, struct bj_err *err)
 {
     const bool bare = job->submit_sec == BJ_ABSENT;
     const int64_t base = bare ? 0 : bj_sql_u64(job->submit_sec);
     const int64_t end =
         bare || base > INT64_MAX - RUNS_MAX ? INT64_MAX : base + RUNS_MAX;
-    struct known k;
-    uint64_t hash;
+    struct known k = {.any = false};
     if (job->cluster.n > 0)
         cluster = job->cluster;
-    struct placed *p = place_of(r, cluster, job->raw_id, &hash);
-    int e = look(r, cluster, job, p->hash == hash ? &p->run : NULL, base, end,
-                 &k, err);
+    int e = settle(r, u, cluster, job->raw_id, err);
+    if (e == 0)
+        e = look(r, cluster, job, base, end, &k, err);
     if (e < 0)
         return e;
     if (bare)
@@ -218,6 +185,5 @@ int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
         job->submit_sec = (uint64_t)choose(&k, job, base);
     if (job->submit_sec == BJ_ABSENT)
         return 0;
-    remember(p, hash, job);
     return left_behind(&k, job, left);
 }

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "sched/job.h"
 #include "statsdb/store.h"
+#include "statsdb/upsert.h"
 
 struct bj_pbs_runs;
 
@@ -24,18 +25,16 @@ int bj_pbs_runs_new(struct bj_store *s, struct bj_pbs_runs **ret,
                     struct bj_err *err);
 void bj_pbs_runs_free(struct bj_pbs_runs *r); /* NULL is fine */
 
-/* Forget what was placed and not committed: after a rollback. */
-void bj_pbs_runs_clear(struct bj_pbs_runs *r);
-
-/* Give a record the submit time of its run's key, before it is put.  The
- * cluster is the record's, or the given one where it has none.  A record
- * without submit time gets that of the last run of its id, if that has not
- * ended or ended at the same time.
+/* Give a record the submit time of its run's key; u, in whose transaction this
+ * is, has to put it before the next one is placed.  The cluster is the
+ * record's, or the given one where it has none.  A record without submit time
+ * gets that of the last run of its id, if that has not ended or ended at the
+ * same time.
  *
  * Returns 1 when a run before this one has not ended, as far as is known: then
  * *left says that it was requeued, and is to be put, too. */
-int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
-                      struct bj_sched_job *job, struct bj_sched_job *left,
-                      struct bj_err *err);
+int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_upsert *u,
+                      struct bj_slice cluster, struct bj_sched_job *job,
+                      struct bj_sched_job *left, struct bj_err *err);
 
 #endif

@@ -66,7 +66,8 @@ static int take_pbs(void *ctx, const struct bj_sched_job *job,
     struct bj_source_follow *f = ctx;
     struct bj_sched_job copy = *job, left;
     f->counts.jobs++;
-    int r = bj_pbs_runs_place(f->runs, f->cluster, &copy, &left, err);
+    int r = bj_pbs_runs_place(f->runs, f->run->upsert, f->cluster, &copy, &left,
+                              err);
     if (r > 0)
         r = bj_upsert_job(f->run->upsert, f->cluster, &left, err);
     return r < 0 ? r : bj_upsert_job(f->run->upsert, f->cluster, &copy, err);
@@ -152,8 +153,6 @@ static int give_up(struct bj_source_follow *f, int code)
     bj_upsert_rollback(f->run->upsert);
     f->open = false;
     close_reader(f);
-    if (f->runs)
-        bj_pbs_runs_clear(f->runs);
     return code;
 }
 

@@ -57,6 +57,11 @@ int bj_upsert_alone(struct bj_upsert *u, struct bj_err *err);
 int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
                   const struct bj_sched_job *job, struct bj_err *err);
 
+/* Jobs are kept back to be put together: how many of them are, while there is
+ * no thread, and put them now, so that the tables have all that was told. */
+uint32_t bj_upsert_waiting(const struct bj_upsert *u);
+int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err);
+
 const struct bj_upsert_counts *bj_upsert_counts(const struct bj_upsert *u);
 
 #endif

@@ -226,6 +226,16 @@ int bj_batches_flush(struct bj_upsert *u, struct bj_err *err)
     return r < 0 ? r : collect(u, err);
 }
 
+uint32_t bj_upsert_waiting(const struct bj_upsert *u)
+{
+    return u->fill->jobs;
+}
+
+int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err)
+{
+    return bj_batches_flush(u, err);
+}
+
 void bj_batches_drop(struct bj_upsert *u)
 {
     if (u->put && u->worker)

@@ -166,7 +166,7 @@ def pbs_killed(site, rng):
     check(not wrong, "every run is there once, after %d kills (%d jobs, %d runs)"
           % (kills, len(want), sum(map(len, want.values()))), *wrong[:9])
     again = site.run("--once")
-    check(b"0 jobs" in again.stderr or again.stderr == b"", "nothing is read twice", again.stderr)
+    check(b"jobs" not in again.stderr, "nothing is read twice", again.stderr)
     db = sqlite3.connect(site.store)
     dump = db.execute("SELECT * FROM job ORDER BY id").fetchall()
     db.execute("DELETE FROM covered")

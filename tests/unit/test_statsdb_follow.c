@@ -220,6 +220,30 @@ static void test_stories(void **state)
         }
 }
 
+/* Jobs that are new are kept back and put together: what is told of a job
+ * meanwhile must find what was told before. */
+static void test_kept_back(void **state)
+{
+    char line[128];
+    struct world w;
+    (void)state;
+    world_open(&w, BJ_FOLLOW_PBS);
+    add(&w, "20261120", Q("1.s") S("1.s", "1500"));
+    for (int i = 0; i < 600; i++) {
+        snprintf(line, sizeof(line),
+                 "11/20/2026 12:00:00;Q;9%03d.s;user=anna ctime=1000\n", i);
+        add(&w, "20261120", line);
+    }
+    add(&w, "20261120",
+        R("1.s", "1500", "1") S("1.s", "1950") E("1.s", "1950", "2500", "2"));
+    assert_int_equal(take(&w), 605);
+    expect(w.s,
+           "SELECT raw_id, submit, state, start, \"end\", restarts FROM job"
+           " WHERE start > 0 ORDER BY submit",
+           "1.s|1000|11|1500|1900|0\n1.s|1001|4|1950|2500|1\n");
+    world_close(&w);
+}
+
 static void test_days(void **state)
 {
     struct world w;
@@ -417,9 +441,10 @@ static void test_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stories), cmocka_unit_test(test_days),
-        cmocka_unit_test(test_files),   cmocka_unit_test(test_long),
-        cmocka_unit_test(test_lsf),     cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_stories), cmocka_unit_test(test_kept_back),
+        cmocka_unit_test(test_days),    cmocka_unit_test(test_files),
+        cmocka_unit_test(test_long),    cmocka_unit_test(test_lsf),
+        cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,7 +159,9 @@ static int read_options(struct bj_access *a, const struct bj_strv *admins,
             bj_slice_trim(account).n > 0)
             r = add_words(a, bj_slice_trim(account), words, err);
         else
-            r = bj_err_set(err, -EINVAL, "it is ACCOUNT: USER ...");
+            r = bj_err_set(err, -EINVAL,
+                           "'%.60s' is not ACCOUNT: USER @GROUP ...",
+                           coordinators->v[i]);
         if (r < 0)
             bj_err_wrap(err, r, "access.coordinators");
     }

@@ -129,7 +129,7 @@ static unsigned by_password(struct bj_gate *g, struct bj_slice coded,
         outcome(bj_secret_check(g->secrets, bj_web_conf_hash(conf, name),
                                 bj_web_conf_like(conf), secret, now_usec),
                 err);
-    explicit_bzero(plain + name.n, secret.n);
+    explicit_bzero(plain + (secret.p - plain), secret.n);
     if (bad)
         return bad;
     *proof = in_list(&g->conf->proxies, name) ? PROOF_PROXY : PROOF_USER;

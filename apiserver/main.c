@@ -87,16 +87,23 @@ static bool same_list(const struct bj_strv *a, const struct bj_strv *b)
 static int same_sockets(const struct bj_api_conf *a,
                         const struct bj_api_conf *b, struct bj_err *err)
 {
-    if (same_list(&a->listen, &b->listen) &&
-        a->max_requests == b->max_requests &&
-        a->max_connections == b->max_connections &&
-        a->request_usec == b->request_usec &&
-        a->flight_bytes == b->flight_bytes && a->threads == b->threads &&
-        strcmp(a->socket ? a->socket : "", b->socket ? b->socket : "") == 0)
-        return 0;
-    return bj_err_set(err, -EINVAL,
-                      "addresses and limits (web.*) change with a restart "
-                      "only");
+    const struct {
+        const char *name;
+        bool same;
+    } fixed[] = {
+        {"web.listen-address", same_list(&a->listen, &b->listen)},
+        {"web.unix-socket",
+         strcmp(a->socket ? a->socket : "", b->socket ? b->socket : "") == 0},
+        {"web.threads", a->threads == b->threads},
+        {"web.max-requests", a->max_requests == b->max_requests},
+        {"web.max-connections", a->max_connections == b->max_connections},
+        {"web.max-bytes", a->flight_bytes == b->flight_bytes},
+        {"web.request-timeout", a->request_usec == b->request_usec}};
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+        if (!fixed[i].same)
+            return bj_err_set(err, -EINVAL, "%s changes with a restart only",
+                              fixed[i].name);
+    return 0;
 }
 
 static void reload(struct program *p)
@@ -230,27 +237,45 @@ static int run(struct program *p)
     return r;
 }
 
+static const char expiry[] =
+    "EXPIRES is a date (2027-12-31), a time with its zone, or never";
+
+static int check_token(const char *user, const char *expires,
+                       struct bj_err *err)
+{
+    int64_t end;
+    if (!bj_access_is_name(bj_slice_str(user)))
+        return bj_err_set(err, -EINVAL,
+                          "make-token: '%.60s' can't be the name of a user",
+                          user);
+    if (bj_token_expiry(bj_slice_str(expires), &end) < 0)
+        return bj_err_set(err, -EINVAL, "make-token: '%.60s' is none: %s",
+                          expires, expiry);
+    if (end <= (int64_t)(bj_clock_wall_usec() / 1000000))
+        return bj_err_set(err, -EINVAL,
+                          "make-token: '%.60s' has passed already", expires);
+    return 0;
+}
+
 /* make-token USER [EXPIRES]: the line for the file on standard output, and the
  * token, which is for the user's eyes only, on standard error. */
 static int make_token(int argc, char **argv)
 {
     char id[16], token[BJ_TOKEN_BYTES], hash[BJ_HASH_BYTES];
     struct bj_err err = {0};
-    int64_t end;
-    if (argc < 3 || argc > 4 || !bj_access_is_name(bj_slice_str(argv[2])) ||
-        (argc == 4 && bj_token_expiry(bj_slice_str(argv[3]), &end) < 0)) {
-        fprintf(stderr,
-                "batchjob_stats_server: make-token USER [EXPIRES]\n"
-                "EXPIRES is a date (2027-12-31), a time with its zone, or "
-                "never.\n");
-        return 1;
-    }
-    if (bj_token_make(id, token, hash, &err) < 0) {
+    const char *expires = argc == 4 ? argv[3] : "never";
+    int r = argc < 3 || argc > 4
+                ? bj_err_set(&err, -EINVAL,
+                             "it is make-token USER [EXPIRES]; %s", expiry)
+                : check_token(argv[2], expires, &err);
+    if (r == 0)
+        r = bj_token_make(id, token, hash, &err);
+    if (r < 0) {
         fprintf(stderr, "batchjob_stats_server: %s\n", err.msg);
         return 1;
     }
     fprintf(stderr, "%s\n", token);
-    printf("%s %s %s %s\n", id, hash, argv[2], argc == 4 ? argv[3] : "never");
+    printf("%s %s %s %s\n", id, hash, argv[2], expires);
     return 0;
 }
 

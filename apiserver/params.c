@@ -12,7 +12,8 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                             "Jobs in these partitions or queues."},
     [BJ_PARAM_CLUSTER] = {"cluster", BJ_PARAM_LIST, "Jobs of these clusters."},
     [BJ_PARAM_STATE] = {"state", BJ_PARAM_LIST,
-                        "Jobs in these states; ended and all are known too."},
+                        "Jobs in these states, small or capital; ended, all "
+                        "and Slurm's names are known too."},
     [BJ_PARAM_NODE] = {"node", BJ_PARAM_LIST, "Jobs that ran on these nodes."},
     [BJ_PARAM_NAME] = {"name", BJ_PARAM_TEXT,
                        "Jobs whose name holds this text; small and capital "
@@ -166,7 +167,7 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
         if (bj_param_time(s, r->c->now_sec, &r->p->number[which]) < 0)
             return wrong(r, which,
                          "is no time: epoch seconds, epoch "
-                         "milliseconds or ISO 8601");
+                         "milliseconds, ISO 8601 or now");
         break;
     case BJ_PARAM_UINT:
         if (s.n == 0)
@@ -190,6 +191,23 @@ static int find(unsigned mask, struct bj_slice name)
     return -1;
 }
 
+static int unknown(struct reading *r, struct bj_slice key)
+{
+    struct bj_buf known = {0};
+    bj_buf_str(&known, r->mask ? "; there are" : "");
+    for (int i = 0; i < BJ_PARAMS; i++)
+        if (r->mask & 1u << i)
+            bj_buf_printf(&known, "%s %s",
+                          (r->mask & ((1u << i) - 1)) ? "," : "",
+                          bj_param_rules[i].name);
+    bj_buf_put(&known, "", 1);
+    int rc = bj_call_refuse(r->c, 400, "There is no parameter '%.*s' here%s.",
+                            key.n < 60 ? (int)key.n : 60, key.p,
+                            known.failed ? "" : known.p);
+    bj_buf_free(&known);
+    return rc;
+}
+
 static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
 {
     struct reading *r = ctx;
@@ -202,8 +220,7 @@ static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
         return add(r, (enum bj_param)which, value);
     if (var)
         return 0;
-    return bj_call_refuse(r->c, 400, "There is no parameter '%.*s' here.",
-                          key.n < 60 ? (int)key.n : 60, key.p);
+    return unknown(r, key);
 }
 
 void bj_params_clear(struct bj_params *p)

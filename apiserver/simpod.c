@@ -244,7 +244,9 @@ static int put_target(struct bj_call *c, const struct bj_json *target,
     for (unsigned i = 0; i < SERIES; i++)
         if (bj_slice_eq(name, bj_slice_str(series[i])))
             return put_series(c, target, series[i], b);
-    return bj_call_refuse(c, 400, "There is no target '%.*s'.",
+    return bj_call_refuse(c, 400,
+                          "There is no target '%.*s'; /api/simpod/metrics "
+                          "lists them.",
                           name.n < 60 ? (int)name.n : 60, name.p ? name.p : "");
 }
 

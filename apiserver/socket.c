@@ -22,7 +22,7 @@ static int remove_dead(int fd, const struct sockaddr_un *a, struct bj_err *err)
     if (lstat(a->sun_path, &st) < 0)
         return 0;
     if (!S_ISSOCK(st.st_mode))
-        return bj_err_set(err, -EEXIST,
+        return bj_err_set(err, -EINVAL,
                           "web.unix-socket: %s is there, and is no socket",
                           a->sun_path);
     if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) == 0)

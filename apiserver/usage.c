@@ -120,7 +120,10 @@ static int read_groups(struct bj_call *c, struct asked *a)
         while (g < GROUPS && !bj_slice_eq(bj_slice_str(groups[g].name), s))
             g++;
         if (g == GROUPS)
-            return bj_call_refuse(c, 400, "There is no grouping by '%.*s'.",
+            return bj_call_refuse(c, 400,
+                                  "There is no grouping by '%.*s', but by "
+                                  "cluster, account, user, partition, month "
+                                  "and day.",
                                   s.n < 60 ? (int)s.n : 60, s.p);
         a->by[g] = true;
     }

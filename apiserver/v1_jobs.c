@@ -1,6 +1,7 @@
 /* /api/v1/jobs: lists of jobs, and one. */
 #include "apiserver/jobs.h"
 #include "apiserver/server.h"
+#include "sched/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,10 +89,30 @@ static int read_list(struct bj_call *c, struct list *l)
         return bj_call_refuse(c, 400, "The order is asc or desc.");
     struct bj_slice cursor = bj_params_text(p, BJ_PARAM_CURSOR);
     if (cursor.n > 0 && !read_cursor(cursor, &l->cursor_at, &l->cursor_id))
-        return bj_call_refuse(c, 400, "That is no cursor of this list.");
+        return bj_call_refuse(c, 400,
+                              "The parameter cursor is none that "
+                              "meta.next has told.");
     l->began = (struct bj_query_time){
         l->from - (int64_t)(c->api->conf->longest_usec / 1000000), l->to};
     return read_pattern(c, l);
+}
+
+static int no_state(struct bj_call *c, struct bj_slice s)
+{
+    struct bj_buf names = {0};
+    for (unsigned i = 0; i < BJ_STATES; i++) {
+        bj_buf_str(&names, bj_state_name((enum bj_job_state)i));
+        bj_buf_str(&names, ", ");
+    }
+    bj_buf_put(&names, "", 1);
+    int r = names.failed
+                ? bj_err_set(&c->err, -ENOMEM, "states")
+                : bj_call_refuse(c, 400,
+                                 "There is no state '%.*s': it is one of "
+                                 "%sended or all, or one of Slurm's.",
+                                 s.n < 30 ? (int)s.n : 30, s.p, names.p);
+    bj_buf_free(&names);
+    return r;
 }
 
 static int add_states(struct bj_query *q, struct bj_call *c,
@@ -102,7 +123,6 @@ static int add_states(struct bj_query *q, struct bj_call *c,
     bj_query_sql(q, " AND (0");
     for (unsigned i = 0; i < p->values; i++) {
         struct bj_slice s = p->value[i].text;
-        int64_t id;
         if (p->value[i].which != BJ_PARAM_STATE)
             continue;
         if (bj_slice_eq(s, BJ_SLICE("all"))) {
@@ -113,14 +133,11 @@ static int add_states(struct bj_query *q, struct bj_call *c,
             bj_query_sql(q, " OR j.\"end\" IS NOT NULL");
             continue;
         }
-        int r = bj_words_find(c->reader, BJ_WORD_STATE, s, &id, &c->err);
-        if (r < 0)
-            return r;
-        if (id < 0)
-            return bj_call_refuse(c, 400, "There is no state '%.*s'.",
-                                  s.n < 60 ? (int)s.n : 60, s.p);
+        enum bj_job_state state = bj_state_from_people(s);
+        if (state == BJ_STATES)
+            return no_state(c, s);
         bj_query_sql(q, " OR +j.state = ");
-        bj_query_int(q, id);
+        bj_query_int(q, state);
     }
     bj_query_sql(q, ")");
     return 0;

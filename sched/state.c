@@ -135,6 +135,24 @@ enum bj_job_state bj_state_slurm(struct bj_slice text, uint64_t *ret_uid)
     return state;
 }
 
+enum bj_job_state bj_state_from_people(struct bj_slice text)
+{
+    char low[32], up[32];
+    if (text.n >= sizeof(low))
+        return BJ_STATES;
+    for (size_t i = 0; i < text.n; i++) {
+        const char c = text.p[i];
+        low[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+        up[i] = c >= 'a' && c <= 'z' ? (char)(c & ~0x20) : c;
+    }
+    struct bj_slice name = {low, text.n};
+    enum bj_job_state s = bj_state_from_name(name);
+    if (s != BJ_STATE_UNKNOWN || bj_slice_eq(name, bj_slice_str(names[s])))
+        return s;
+    s = bj_state_slurm((struct bj_slice){up, text.n}, NULL);
+    return s == BJ_STATE_UNKNOWN ? BJ_STATES : s;
+}
+
 /* Exit_status of a job that PBS itself ended, JOB_EXEC_... of its job.h. */
 static const struct {
     int64_t status;

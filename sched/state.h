@@ -30,6 +30,10 @@ static inline bool bj_state_ended(enum bj_job_state state)
  * Source: Slurm, src/common/slurm_protocol_defs.c, job_state_string(). */
 enum bj_job_state bj_state_slurm(struct bj_slice text, uint64_t *ret_uid);
 
+/* As people write it: "completed", or as Slurm has it, in small or capital
+ * letters.  BJ_STATES when it is neither. */
+enum bj_job_state bj_state_from_people(struct bj_slice text);
+
 /* PBS: the letter of job_state (B E F H M Q R S T U W X), for a job that has
  * ended together with its Exit_status (INT64_MIN when there is none).
  * Sources: qstat(1B); OpenPBS, src/include/job.h, JOB_EXEC_*. */

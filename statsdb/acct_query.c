@@ -89,31 +89,13 @@ static void by_name(struct question *q, const struct bj_strv *list,
     bj_buf_str(&q->sql, "))");
 }
 
-/* A canonical name, or one of Slurm's. */
-static enum bj_job_state state_of(struct bj_slice name)
-{
-    char low[32] = {0};
-    for (size_t i = 0; i < name.n && i + 1 < sizeof(low); i++)
-        low[i] = name.p[i] >= 'A' && name.p[i] <= 'Z' ? (char)(name.p[i] | 0x20)
-                                                      : name.p[i];
-    enum bj_job_state s = bj_state_from_name(bj_slice_str(low));
-    if (s != BJ_STATE_UNKNOWN || strcmp(low, "unknown") == 0)
-        return s;
-    char up[32] = {0};
-    for (size_t i = 0; low[i]; i++)
-        up[i] =
-            low[i] >= 'a' && low[i] <= 'z' ? (char)(low[i] & ~0x20) : low[i];
-    s = bj_state_slurm(bj_slice_str(up), NULL);
-    return s == BJ_STATE_UNKNOWN ? BJ_STATES : s;
-}
-
 bool bj_acct_only_open(const struct bj_strv *states)
 {
     struct bj_slice rest = {NULL, 0}, v;
     size_t at = 0;
     bool any = false;
     while (next(states, &at, &rest, &v)) {
-        enum bj_job_state s = state_of(v);
+        enum bj_job_state s = bj_state_from_people(v);
         if (s < BJ_STATE_PENDING || s > BJ_STATE_SUSPENDED)
             return false;
         any = true;
@@ -128,7 +110,7 @@ static void by_state(struct question *q, const struct bj_strv *list,
     size_t at = 0;
     unsigned n = 0;
     while (next(list, &at, &rest, &v)) {
-        enum bj_job_state s = state_of(v);
+        enum bj_job_state s = bj_state_from_people(v);
         if (s == BJ_STATES)
             bj_err_set(&q->err, -EINVAL, "state: '%.*s' is no state",
                        (int)(v.n < 40 ? v.n : 40), v.p);

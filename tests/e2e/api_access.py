@@ -19,9 +19,10 @@ def configure(site, *more):
     web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n  bob: %s\n"
                     % (bcrypt("s3cret"), bcrypt("b0b")))
     p = subprocess.run([SERVER, "make-token", "carol", "2999-01-01"], capture_output=True)
-    old = subprocess.run([SERVER, "make-token", "carol", "2020-01-01"], capture_output=True)
+    old = subprocess.run([SERVER, "make-token", "carol", "never"], capture_output=True)
     site.token, site.expired = p.stderr.decode().strip(), old.stderr.decode().strip()
-    tokens = site.file("tokens", "# for scripts\n" + p.stdout.decode() + old.stdout.decode())
+    tokens = site.file("tokens", "# for scripts\n" + p.stdout.decode()
+                       + old.stdout.decode().replace("never", "2020-01-01"))
     access = site.file("access", "admin root-of-all\ncoordinator acct1 user2 bob # his\n")
     site.socket = os.path.join(site.folder, "api.sock")
     site.options = ["--web.config.file=" + web, "--access.token-file=" + tokens,
@@ -216,6 +217,12 @@ def reloads(site):
     site.reload()
     same(site.ask(ME, ("Authorization", "Bearer " + site.token)).status, 403,
          "a token is revoked by removing its line")
+    conf = site.file("server.yml", "web:\n  max-bytes: 4M\n")
+    site.start(*site.options, "--config.file=" + conf)
+    site.file("server.yml", "web:\n  max-bytes: 5M\n")
+    site.reload()
+    check("reload: web.max-bytes changes with a restart only" in open(site.log).read(),
+          "what can't change is named")
 
 
 def wrong_files(site):
@@ -246,9 +253,12 @@ def wrong_files(site):
 
 
 def make_token(site):
-    for end in ("2027-13-01", "tomorrow", "", "2027-01-01 10:00", "2027-01-01\n"):
-        p = subprocess.run([SERVER, "make-token", "carol", end], capture_output=True)
-        same((p.returncode, p.stdout), (1, b""), "no token that ends at %r" % end)
+    for end in ("2027-13-01", "tomorrow", "", "2027-01-01 10:00", "2027-01-01\n", "2020-01-01"):
+        p = subprocess.run([SERVER, "make-token", "carol", end], capture_output=True, text=True)
+        same((p.returncode, p.stdout), (1, ""), "no token that ends at %r" % end)
+        check("'%s'" % end in p.stderr, "which is said", p.stderr)
+    p = subprocess.run([SERVER, "make-token", "a b"], capture_output=True, text=True)
+    check(p.returncode == 1 and "'a b'" in p.stderr and "name" in p.stderr, "none for no name", p)
     p = subprocess.run([SERVER, "make-token", "carol", "never"], capture_output=True)
     same((p.returncode, p.stdout.split()[2:]), (0, [b"carol", b"never"]), "but one that never does")
 

@@ -213,6 +213,15 @@ def wrong_questions(site):
         a = site.ask("/api/v1/jobs?" + query, user("boss"))
         check(a.status == 400 and a.json["errorType"] == "bad_data"
               and a.json["error"].endswith("."), "%s is 400" % query[:40], a)
+    for query, words in (("limti=3", "limti limit cursor from"), ("state=sleeping", "sleeping oom ended Slurm"),
+                         ("from=yesterday", "from ISO now"), ("cursor=x", "cursor meta.next")):
+        a = site.ask("/api/v1/jobs?" + query, user("boss"))
+        check(all(w in a.json["error"] for w in words.split()), "%s: it says what there is" % query, a)
+    lists = [[j["key"] for j in site.ask("/api/v1/jobs?from=0&limit=1000&fields=key&state=" + s,
+                                         user("boss")).data]
+             for s in ("failed", "FAILED", "f", "Failed,oom", "OUT_OF_MEMORY,FAILED")]
+    check(lists[0] and lists[0] == lists[1] == lists[2] and lists[3] == lists[4] and len(lists[3]) > len(lists[0]),
+          "states as Slurm writes them, too", [len(x) for x in lists])
     a = site.ask("/api/v1/jobs?limit=100000", user("boss"))
     same(a.json["meta"]["limit"], 1000, "no answer is longer than it may be")
 

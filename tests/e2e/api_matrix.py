@@ -48,9 +48,9 @@ def begin(site):
                     + "".join("  %s: %s\n" % (p, bcrypt("pw-" + p)) for p in PEOPLE))
     site.token, lines = {}, ""
     for name, who, until in [(p, p, "2999-01-01") for p in PEOPLE] + [
-            ("expired", "user3", "2020-01-01"), ("revoked", "user3", "never")]:
+            ("expired", "user3", "2998-01-01"), ("revoked", "user3", "never")]:
         site.token[name], line = make_token(who, until)
-        lines += "" if name == "revoked" else line
+        lines += "" if name == "revoked" else line.replace("2998", "2020")
     tokens = site.file("tokens", lines + line)
     site.socket = os.path.join(site.folder, "api.sock")
     site.rules = ["--access.admins=boss", "--access.coordinators=acct1: user2",

@@ -1,5 +1,7 @@
-/* Lists of resources and of hosts as schedulers write them. */
+/* Lists of resources and of hosts as schedulers write them, states as people
+ * do. */
 #include "sched/hostlist.h"
+#include "sched/state.h"
 #include "sched/tres.h"
 
 #include <errno.h>
@@ -316,12 +318,41 @@ static void test_huge(void **state)
     free(text);
 }
 
+static void test_states_of_people(void **state)
+{
+    static const struct {
+        const char *text;
+        enum bj_job_state want;
+    } people[] = {{"running", BJ_STATE_RUNNING},
+                  {"Running", BJ_STATE_RUNNING},
+                  {"OUT_OF_MEMORY", BJ_STATE_OOM},
+                  {"out_of_memory", BJ_STATE_OOM},
+                  {"cd", BJ_STATE_COMPLETED},
+                  {"unknown", BJ_STATE_UNKNOWN},
+                  {"UNKNOWN", BJ_STATE_UNKNOWN},
+                  {"", BJ_STATES},
+                  {"sleeping", BJ_STATES},
+                  {"completedx", BJ_STATES},
+                  {"CANCELLED BY 1000 AND A LOT MORE", BJ_STATES}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(people); i++) {
+        char *mem;
+        const struct bj_slice text = exact(people[i].text, &mem);
+        assert_int_equal(bj_state_from_people(text), people[i].want);
+        free(mem);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_gpus),  cmocka_unit_test(test_used),
-        cmocka_unit_test(test_hosts), cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_gpus),
+        cmocka_unit_test(test_used),
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_states_of_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+#include "apiserver/page.h"
 #include "apiserver/server.h"
 
 #include "base/clock.h"
@@ -16,7 +17,8 @@ static const struct bj_endpoint *const parts[] = {
 /* --- finding the endpoint --------------------------------------------------
  */
 
-/* A pattern may have one '*', which stands for at least one byte. */
+/* A pattern may have one '*', which stands for a name: at least one byte, and
+ * no slash. */
 static bool fits(const char *pattern, struct bj_slice path,
                  struct bj_slice *ret_tail)
 {
@@ -30,7 +32,7 @@ static bool fits(const char *pattern, struct bj_slice path,
         memcmp(star + 1, path.p + path.n - behind, behind) != 0)
         return false;
     *ret_tail = (struct bj_slice){path.p + before, path.n - before - behind};
-    return true;
+    return !memchr(ret_tail->p, '/', ret_tail->n);
 }
 
 void bj_endpoints_all(const struct bj_endpoint *ret[static BJ_API_ENDPOINTS])
@@ -78,7 +80,7 @@ static int failed(struct bj_call *c, int code)
     if (code == -ENOMEM)
         return bj_call_refuse(c, 500, "There is not enough memory for this.");
     bj_log(BJ_LOG_ERROR, NULL, "request %s: %s", c->request_id,
-           bj_err_text(&c->err, text, sizeof(text)));
+           bj_err_reason(&c->err, text, sizeof(text)));
     return bj_call_refuse(c, 503, "The store can't be read at present.");
 }
 
@@ -184,6 +186,15 @@ static bool may_come(struct bj_call *c)
            refuse_for(c, wait, "There are too many requests; try again.") == 0;
 }
 
+/* What run or after has returned becomes an answer in any case. */
+static void settle(struct bj_call *c, int r)
+{
+    if (r < 0)
+        r = failed(c, r);
+    if (r > 0 && c->endpoint->up)
+        bj_page_refuse(c, c->endpoint->up);
+}
+
 void bj_answer(struct bj_call *c)
 {
     bj_call_header(c, "Cache-Control", "no-store");
@@ -204,16 +215,12 @@ void bj_answer(struct bj_call *c)
     }
     if ((c->endpoint->needs & BJ_NEED_USER) && bj_call_identify(c) != 0)
         return;
-    int r = first_half(c);
-    if (r < 0)
-        failed(c, r);
+    settle(c, first_half(c));
 }
 
 void bj_answer_rest(struct bj_call *c)
 {
-    int r = c->endpoint->after(c);
-    if (r < 0)
-        failed(c, r);
+    settle(c, c->endpoint->after(c));
 }
 
 static const char *method_name(unsigned method)
@@ -224,7 +231,19 @@ static const char *method_name(unsigned method)
                                     : "?";
 }
 
-/* Who is at the other end of a connection. */
+/* A proxy's peers are many users: the one that was refused has no other name.
+ */
+static const char *unix_peer(int fd, char buf[INET6_ADDRSTRLEN])
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+        return "unix";
+    snprintf(buf, INET6_ADDRSTRLEN, "unix:%u", (unsigned)peer.uid);
+    return buf;
+}
+
+/* Who is at the other end of a connection: an address, or "unix:UID". */
 static const char *peer_name(int fd, char buf[INET6_ADDRSTRLEN])
 {
     struct sockaddr_storage a = {0};
@@ -238,7 +257,7 @@ static const char *peer_name(int fd, char buf[INET6_ADDRSTRLEN])
         return inet_ntop(AF_INET, &in.sin_addr, buf, INET6_ADDRSTRLEN);
     }
     if (a.ss_family != AF_INET6)
-        return "unix";
+        return unix_peer(fd, buf);
     memcpy(&in6, &a, sizeof(in6));
     return inet_ntop(AF_INET6, &in6.sin6_addr, buf, INET6_ADDRSTRLEN);
 }

@@ -55,7 +55,7 @@ void bj_call_header(struct bj_call *c, const char *name, const char *value)
 {
     struct bj_http_reply *r = c->reply;
     for (size_t i = 0; i < sizeof(r->header) / sizeof(r->header[0]); i++)
-        if (!r->header[i].name) {
+        if (!r->header[i].name || strcmp(r->header[i].name, name) == 0) {
             r->header[i].name = name;
             r->header[i].value = value;
             return;

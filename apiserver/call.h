@@ -50,6 +50,9 @@ struct bj_endpoint {
      * go.  It may block, so it touches nothing but work (which it frees), req,
      * reply and err, and the server's room.  Returns as run does. */
     int (*after)(struct bj_call *call);
+    /* Pages: how to get from the path to the root ("" or "../"); what is
+     * refused is then a page, too. */
+    const char *up;
     /* For the OpenAPI document. */
     const char *help;
     const char *type; /* of an answer that is no rows; NULL: of JSON */
@@ -92,7 +95,8 @@ int bj_call_identify(struct bj_call *c);
 /* Note what an admin looks at; what s points to may go. */
 void bj_call_about(struct bj_call *c, struct bj_slice s);
 
-/* Add a header to the answer; value must be static, or the api's next. */
+/* Give the answer a header, in place of one of that name; value must be static,
+ * or the api's next. */
 void bj_call_header(struct bj_call *c, const char *name, const char *value);
 
 /* The envelope: {"status":"success","data": is written, what follows is the

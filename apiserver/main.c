@@ -106,6 +106,21 @@ static int same_sockets(const struct bj_api_conf *a,
     return 0;
 }
 
+/* It may still come, and is looked for with each request. */
+static void look_at_store(struct program *p)
+{
+    struct bj_reader *reader = p->server.own.reader;
+    struct bj_err err = {0};
+    char text[320];
+    if (bj_reader_begin(reader, &err) < 0)
+        bj_log(BJ_LOG_WARN, NULL,
+               "the store can't be read, so requests get status 503: %s",
+               bj_err_reason(&err, text, sizeof(text)));
+    else
+        bj_reader_end(reader);
+    bj_reader_close(reader);
+}
+
 static void reload(struct program *p)
 {
     struct bj_api_conf *fresh;
@@ -125,6 +140,7 @@ static void reload(struct program *p)
     }
     bj_program_log(&bj_server_conf(&p->server)->program);
     bj_log(BJ_LOG_INFO, NULL, "reloaded");
+    look_at_store(p);
     bj_trim();
 }
 
@@ -228,6 +244,7 @@ static int run(struct program *p)
     if (r == 0)
         r = open_addresses(p, &err);
     if (r == 0) {
+        look_at_store(p);
         bj_trim();
         r = loop(p, &err);
     }

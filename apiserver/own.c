@@ -23,6 +23,24 @@ static int on_root(struct bj_call *c)
     return 0;
 }
 
+/* In words for everybody: paths are in the log. */
+static const char *reason(int code, char *buf, size_t n)
+{
+    switch (code) {
+    case -ENOTSUP:
+        return "a newer version of batchjob_stats_db has written it";
+    case -EAGAIN:
+        return "batchjob_stats_db has to run once";
+    case -EROFS:
+        return "nobody may write beside it, and batchjob_stats_db does not "
+               "run";
+    case -EBADMSG:
+        return "it is damaged, or no store";
+    default:
+        return strerror_r(-code, buf, n);
+    }
+}
+
 /* A store that is not there is a fact about the store; whether the server is
  * well is what this is asked for by those who restart it.  Hence 503 only when
  * it can answer nothing. */
@@ -32,7 +50,7 @@ static int on_health(struct bj_call *c)
     char text[128];
     if (r < 0)
         return bj_call_refuse(c, 503, "The store can't be read: %s.",
-                              strerror_r(-r, text, sizeof(text)));
+                              reason(r, text, sizeof(text)));
     bj_reader_end(c->api->reader);
     bj_call_open(c);
     bj_buf_str(&c->reply->body, "[{\"store\":\"ok\"}]");
@@ -74,7 +92,7 @@ static bool present(const struct bj_server *a, unsigned i)
 
 static void put_requests(const struct bj_server *a, struct bj_buf *b)
 {
-    family(b, "requests_total", "counter", "Requests answered.");
+    family(b, "requests_total", "counter", "Requests, by status.");
     for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
         for (unsigned k = 1; k < BJ_API_CLASSES && present(a, i); k++)
             if (now(&a->count[i].n[k]) > 0)

@@ -105,13 +105,11 @@ static bool may_log_in(const struct bj_call *c)
             (word.n == 5 && strncasecmp(word.p, "basic", 5) == 0));
 }
 
-int bj_page_refused(struct bj_call *c, int status, const char *up)
+void bj_page_refuse(struct bj_call *c, const char *up)
 {
     struct bj_buf document = c->reply->body;
-    if (status <= 0)
-        return status;
     c->reply->body = (struct bj_buf){0};
-    if (status == 403 && may_log_in(c)) {
+    if (c->reply->status == 403 && may_log_in(c)) {
         c->reply->status = 401;
         bj_call_header(c, "WWW-Authenticate",
                        "Basic realm=\"batch jobs\", charset=\"UTF-8\"");
@@ -122,7 +120,6 @@ int bj_page_refused(struct bj_call *c, int status, const char *up)
     bj_buf_str(&c->reply->body, "</p>\n");
     bj_page_end(c);
     bj_buf_free(&document);
-    return status;
 }
 
 /* --- values ----------------------------------------------------------------

@@ -50,10 +50,9 @@ void bj_page_table(struct bj_buf *b, const struct bj_page_column *columns,
 void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
                   const struct bj_json *row);
 
-/* What was refused, as a page: for what a handler returned.  Where nobody has
- * logged in and names and passwords are configured, a browser is asked for
- * them. */
-int bj_page_refused(struct bj_call *c, int status, const char *up);
+/* Make what was refused a page.  Where nobody has logged in and names and
+ * passwords are configured, a browser is asked for them. */
+void bj_page_refuse(struct bj_call *c, const char *up);
 
 /* What a browser finds at the root. */
 int bj_page_root(struct bj_call *c);

@@ -245,18 +245,17 @@ static int jobs_page(struct bj_call *c, struct shown *s)
 }
 
 static int on_page(struct bj_call *c,
-                   int (*page)(struct bj_call *c, struct shown *s),
-                   const char *up)
+                   int (*page)(struct bj_call *c, struct shown *s))
 {
     struct shown s = {0};
     int r = page(c, &s);
     free_shown(&s);
-    return bj_page_refused(c, r, up);
+    return r;
 }
 
 static int on_jobs(struct bj_call *c)
 {
-    return on_page(c, jobs_page, "");
+    return on_page(c, jobs_page);
 }
 
 /* --- one job ---------------------------------------------------------------
@@ -423,7 +422,7 @@ static int one_page(struct bj_call *c, struct shown *s)
 
 static int on_one(struct bj_call *c)
 {
-    return on_page(c, one_page, "../");
+    return on_page(c, one_page);
 }
 
 /* --- usage -----------------------------------------------------------------
@@ -475,9 +474,10 @@ static int usage_page(struct bj_call *c, struct shown *s)
     if (r == 0 && !p.given[BJ_PARAM_GROUP_BY])
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_GROUP_BY),
                           BJ_SLICE("group_by"), BJ_SLICE("account"));
+    if (r != 0)
+        return r;
     settle_times(c, &p);
-    if (r == 0)
-        r = bj_usage_list(c, &p, BJ_SHAPE_OBJECTS, &s->text, &cut);
+    r = bj_usage_list(c, &p, BJ_SHAPE_OBJECTS, &s->text, &cut);
     if (r == 0)
         r = read_shown(c, s);
     if (r != 0)
@@ -500,7 +500,7 @@ static int usage_page(struct bj_call *c, struct shown *s)
 
 static int on_usage(struct bj_call *c)
 {
-    return on_page(c, usage_page, "");
+    return on_page(c, usage_page);
 }
 
 int bj_page_root(struct bj_call *c)
@@ -522,16 +522,16 @@ static int on_style(struct bj_call *c)
     return 0;
 }
 
-#define PAGE(name, handler, mask, text)                                        \
+#define PAGE(name, root, handler, mask, text)                                  \
     {                                                                          \
         .path = name, .methods = BJ_HTTP_GET, .needs = NEED, .run = handler,   \
-        .help = text, .type = "text/html", .params = mask                      \
+        .up = root, .help = text, .type = "text/html", .params = mask          \
     }
 
 const struct bj_endpoint bj_endpoints_pages[] = {
-    PAGE("/jobs", on_jobs, JOBS, "A page of jobs."),
-    PAGE("/jobs/*", on_one, ONE, "A page about one job."),
-    PAGE("/usage", on_usage, BJ_USAGE_MASK, "A page of what was used."),
+    PAGE("/jobs", "", on_jobs, JOBS, "A page of jobs."),
+    PAGE("/jobs/*", "../", on_one, ONE, "A page about one job."),
+    PAGE("/usage", "", on_usage, BJ_USAGE_MASK, "A page of what was used."),
     {.path = "/style.css",
      .methods = BJ_HTTP_GET,
      .run = on_style,

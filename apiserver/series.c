@@ -391,9 +391,7 @@ static int write_rows(struct bj_call *c, const struct bj_series_work *w)
 static int on_curve(struct bj_call *c)
 {
     int r = bj_call_identify(c);
-    if (r == 0)
-        r = on_series(c);
-    return bj_page_refused(c, r, "../../");
+    return r == 0 ? on_series(c) : r;
 }
 
 static int write_curve(struct bj_call *c, const struct bj_series_work *w)
@@ -518,6 +516,7 @@ const struct bj_endpoint bj_endpoints_series[] = {
      .needs = BJ_NEED_STORE | BJ_FINDS_USER,
      .run = on_curve,
      .after = after_series,
+     .up = "../../",
      .help = "A picture of a job's series, for pages.",
      .type = "image/svg+xml",
      .params = BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_FROM) |

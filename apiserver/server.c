@@ -15,6 +15,7 @@ enum {
     ROOM_USEC = 3000 * 1000,   /* a request waits for room this long */
     PATIENT_USEC = 100 * 1000, /* whom this is too long may hang up */
     PAUSE_NSEC = 2 * 1000 * 1000,
+    HUNG_UP = 499,          /* status of what nobody waits for: for the log */
     KEEP_BYTES = 256 << 10, /* what a list of a hundred jobs fits in */
 };
 
@@ -202,14 +203,31 @@ static void pause_for_room(struct bj_server *s)
     pthread_mutex_lock(&s->lock);
 }
 
-static void refuse(struct bj_api *a, struct bj_ticket *t)
+static void refuse(struct bj_ticket *t, unsigned status, const char *text)
 {
-    t->call.api = a;
     bj_call_header(&t->call, "Cache-Control", "no-store");
     bj_call_header(&t->call, "X-Request-Id", t->call.request_id);
-    bj_call_header(&t->call, "Retry-After", "1");
-    bj_call_refuse(&t->call, 503, "Too many answers are in flight; try again.");
+    if (status == 503)
+        bj_call_header(&t->call, "Retry-After", "1");
+    bj_call_refuse(&t->call, status, "%s", text);
     bj_answer_end(&t->call);
+}
+
+/* One turn at a desk, with what options and files say now (NULL: as before). */
+static void take_turn(struct bj_api *a, struct bj_ticket *t,
+                      struct bj_site *site, bool room)
+{
+    t->call.api = a;
+    if (site && bj_desk_sit(a, site, &t->call.err) < 0) {
+        bj_call_log(&t->call, "new options");
+        refuse(t, 500, "The server can't take over its options.");
+    } else if (is_forlorn(t)) {
+        refuse(t, HUNG_UP, "The client hung up while it waited.");
+    } else if (!room) {
+        refuse(t, 503, "Too many answers are in flight; try again.");
+    } else {
+        serve(a, t);
+    }
 }
 
 static void *on_desk(void *arg)
@@ -227,15 +245,7 @@ static void *on_desk(void *arg)
         }
         struct bj_site *site = a->site == s->site ? NULL : bj_site_ref(s->site);
         pthread_mutex_unlock(&s->lock);
-        struct bj_err err = {0};
-        if (site && bj_desk_sit(a, site, &err) < 0)
-            t->reply.status = 500;
-        else if (is_forlorn(t))
-            t->reply.status = 503;
-        else if (!room)
-            refuse(a, t);
-        else
-            serve(a, t);
+        take_turn(a, t, site, room);
         put_on(s, t);
         pthread_mutex_lock(&s->lock);
         if (room)
@@ -403,7 +413,7 @@ static int start_threads(struct bj_server *s, const struct bj_site *site,
     for (; r == 0 && s->waiters < waiters; s->waiters += r == 0)
         r = pthread_create(&s->waiter[s->waiters], &attr, on_waiter, s);
     pthread_attr_destroy(&attr);
-    return r ? bj_err_set(err, -r, "threads") : 0;
+    return r ? bj_err_set(err, -r, "threads can't be started") : 0;
 }
 
 static void prepare(struct bj_server *s)

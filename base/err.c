@@ -57,7 +57,14 @@ const char *bj_err_text(const struct bj_err *err, char *buf, unsigned cap)
 
 const char *bj_err_reason(const struct bj_err *err, char *buf, unsigned cap)
 {
-    if (err->code == -EINVAL || err->code == -ERANGE)
+    switch (err->code) {
+    case -EINVAL:
+    case -ERANGE:
+    case -EAGAIN:
+    case -EBADMSG:
+    case -ENOTSUP:
         return err->msg;
-    return bj_err_text(err, buf, cap);
+    default:
+        return bj_err_text(err, buf, cap);
+    }
 }

@@ -260,11 +260,6 @@ static int run(struct conf *c, struct bj_err *err)
                                    .read_only = true,
                                    .any_filesystem = c->any_filesystem},
         &store, err);
-    if (r == -EROFS)
-        return bj_err_set(err, -EAGAIN,
-                          "%s: who may not write beside it can read it only "
-                          "while batchjob_stats_db runs",
-                          c->path);
     if (r < 0)
         return r;
     r = columns(c, store, column, &look.columns, err);
@@ -305,7 +300,6 @@ int main(int argc, char **argv)
     char **args = jobs_to_options(argc, argv);
     int r = args ? bj_program_load(&conf.program, sets, 2, argc, args, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
-    bool loaded = r == 0;
     if (r == 0 && conf.program.help) {
         print_help();
     } else if (r == 0 && conf.program.version) {
@@ -316,9 +310,7 @@ int main(int argc, char **argv)
     }
     if (r < 0)
         fprintf(stderr, "batchjob_acct: %s\n",
-                loaded && r != -EINVAL && r != -EAGAIN
-                    ? bj_err_text(&err, text, sizeof(text))
-                    : err.msg);
+                bj_err_reason(&err, text, sizeof(text)));
     for (int i = 1; args && i < argc; i++)
         if (args[i] != argv[i])
             free(args[i]);

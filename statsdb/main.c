@@ -327,7 +327,7 @@ int main(int argc, char **argv)
     if (import && word[1])
         word[2] = take_word(&argc, &argv);
     bj_sql_single_thread();
-    int r = bj_statsdb_conf_load(&conf, argc, argv, &err), loaded = r;
+    int r = bj_statsdb_conf_load(&conf, argc, argv, &err);
     if (r == 0 && conf.program.help) {
         print_help();
     } else if (r == 0 && conf.program.version) {
@@ -338,9 +338,7 @@ int main(int argc, char **argv)
     }
     if (r < 0)
         fprintf(stderr, "batchjob_stats_db: %s\n",
-                loaded < 0 || r == -EINVAL || r == -EAGAIN
-                    ? err.msg /* these explain themselves */
-                    : bj_err_text(&err, text, sizeof(text)));
+                bj_err_reason(&err, text, sizeof(text)));
     bj_statsdb_conf_free(&conf);
     return r < 0 ? 1 : 0;
 }

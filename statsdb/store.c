@@ -153,6 +153,10 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                            : "; batchjob_stats_db has to run once");
     if (r == 0)
         r = set_limits(s, opt, err);
+    if (r == -EROFS && opt->read_only)
+        bj_err_set(err, r,
+                   "who may not write beside it can read it only while "
+                   "batchjob_stats_db runs");
     return r < 0 ? bj_err_wrap(err, r, "%s", s->path) : 0;
 }
 

@@ -263,9 +263,15 @@ def make_token(site):
     same((p.returncode, p.stdout.split()[2:]), (0, [b"carol", b"never"]), "but one that never does")
 
 
+def named(site):
+    site.ask(ME, unix=site.socket)
+    check('client="unix:%d" method="GET"' % os.getuid() in open(site.log).read(),
+          "the log has the number of a peer's user")
+
+
 def stops(site):
     same(site.stop(), 0, "it stops with 0 on SIGTERM")
     check(not os.path.exists(site.socket), "and takes its socket with it")
 
 
-sys.exit(run(proofs, matrix, roles, peers, loopback, flood, reloads, wrong_files, make_token, stops, count=20, days=2))
+sys.exit(run(proofs, matrix, roles, peers, loopback, flood, reloads, wrong_files, make_token, named, stops, count=20, days=2))

@@ -153,6 +153,22 @@ def gone(site):
             break
         time.sleep(0.5)
     same(got, 200, "two hundred that left harm nobody")
+    site.start(*TRUST, "--query.timeout=100s", "--query.longest-job=3660d", "--web.threads=1")
+    stop = threading.Event()
+    slow = [Client(site, "/api/v1/jobs?from=0&limit=5000&node=no-node-has-this-name-#", "boss", stop)
+            for _ in range(4)]
+    for _ in range(100):  # behind those
+        with socket.create_connection(("127.0.0.1", site.port)) as s:
+            s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\nX-Grafana-User: user3\r\n\r\n" % MINE.encode())
+        if "status=499" in open(site.log).read():
+            break
+        time.sleep(0.1)
+    stop.set()
+    for c in slow:
+        c.join()
+    check('endpoint="/api/v1/jobs" user="-" status=499' in open(site.log).read(),
+          "one that left while it waited has a line in the log")
+    check(b'endpoint="/api/v1/jobs",code="4xx"}' in site.ask("/metrics").body, "and is counted")
 
 
 def reloads(site):

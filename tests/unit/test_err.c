@@ -87,6 +87,21 @@ static void long_messages_are_cut(void **state)
         }
 }
 
+static void reasons(void **state)
+{
+    static const int explained[] = {EINVAL, ERANGE, EBADMSG, ENOTSUP, EAGAIN};
+    char buf[64];
+    struct bj_err err;
+    (void)state;
+    for (size_t i = 0; i < sizeof(explained) / sizeof(explained[0]); i++) {
+        bj_err_set(&err, -explained[i], "it is so");
+        assert_string_equal(bj_err_reason(&err, buf, sizeof(buf)), "it is so");
+    }
+    bj_err_set(&err, -ENOENT, "open x");
+    assert_string_equal(bj_err_reason(&err, buf, sizeof(buf)),
+                        "open x: No such file or directory");
+}
+
 static void gone(void **state)
 {
     (void)state;
@@ -106,6 +121,7 @@ int main(void)
         cmocka_unit_test(text_of_odd_errors),
         cmocka_unit_test(wrap_puts_context_in_front),
         cmocka_unit_test(long_messages_are_cut),
+        cmocka_unit_test(reasons),
         cmocka_unit_test(gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

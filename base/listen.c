@@ -68,6 +68,12 @@ static int bind_to(const union address *a, socklen_t len, int backlog)
     return r;
 }
 
+/* The machine has no such address. */
+static bool is_not_here(int fd)
+{
+    return fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL;
+}
+
 /* All addresses: one socket for both families, or IPv4 alone where IPv6 is
  * compiled out or switched off. */
 static int bind_any(const struct target *t, int backlog)
@@ -78,7 +84,7 @@ static int bind_any(const struct target *t, int backlog)
                               .sin6_port = htons((uint16_t)port),
                               .sin6_addr = in6addr_any}};
     int fd = bind_to(&a, sizeof(a.v6), backlog);
-    if (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
+    if (!is_not_here(fd))
         return fd;
     a = (union address){.v4 = {.sin_family = AF_INET,
                                .sin_port = htons((uint16_t)port),
@@ -86,6 +92,8 @@ static int bind_any(const struct target *t, int backlog)
     return bind_to(&a, sizeof(a.v4), backlog);
 }
 
+/* The first of a host's addresses that this machine has: "localhost" is ::1
+ * before it is 127.0.0.1, also where IPv6 is switched off. */
 static int bind_host(const struct target *t, int backlog, struct bj_err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
@@ -95,10 +103,15 @@ static int bind_host(const struct target *t, int backlog, struct bj_err *err)
     if (r != 0)
         return bj_err_set(err, -EINVAL, "host '%s': %s", t->host,
                           gai_strerror(r));
-    union address a = {.sa.sa_family = AF_UNSPEC};
-    if (list->ai_addrlen <= sizeof(a))
-        memcpy(&a, list->ai_addr, list->ai_addrlen);
-    int fd = bind_to(&a, list->ai_addrlen, backlog);
+    int fd = -EADDRNOTAVAIL;
+    for (const struct addrinfo *i = list; i && is_not_here(fd);
+         i = i->ai_next) {
+        union address a = {.sa.sa_family = AF_UNSPEC};
+        if (i->ai_addrlen > sizeof(a))
+            continue;
+        memcpy(&a, i->ai_addr, i->ai_addrlen);
+        fd = bind_to(&a, i->ai_addrlen, backlog);
+    }
     freeaddrinfo(list);
     return fd;
 }

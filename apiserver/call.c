@@ -84,6 +84,24 @@ enum bj_shape bj_call_shape(const struct bj_call *c)
                : BJ_SHAPE_OBJECTS;
 }
 
+void bj_call_rows(struct bj_call *c, struct bj_rows *rows,
+                  const char *const *key, unsigned keys)
+{
+    enum bj_shape shape = bj_call_shape(c);
+    if (shape == BJ_SHAPE_CSV)
+        c->reply->type = "text/csv; charset=utf-8";
+    else
+        bj_call_open(c);
+    bj_rows_begin(rows, &c->reply->body, shape, key, keys);
+}
+
+void bj_call_rows_end(struct bj_call *c, struct bj_rows *rows, const char *more)
+{
+    bj_rows_end(rows);
+    if (rows->shape != BJ_SHAPE_CSV)
+        bj_call_close(c, more);
+}
+
 unsigned bj_key_names(const struct bj_key *keys,
                       const char *ret[static BJ_KEYS])
 {

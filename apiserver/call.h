@@ -107,6 +107,13 @@ void bj_call_close(struct bj_call *c, const char *more);
 /* CSV when the client asks for it, else objects. */
 enum bj_shape bj_call_shape(const struct bj_call *c);
 
+/* Rows in that shape, with the envelope where there is one: begin, put rows,
+ * and end as bj_call_close, whose more CSV has no place for. */
+void bj_call_rows(struct bj_call *c, struct bj_rows *rows,
+                  const char *const *key, unsigned keys);
+void bj_call_rows_end(struct bj_call *c, struct bj_rows *rows,
+                      const char *more);
+
 /* "bad_data", "forbidden", ...: what an error of this status is called. */
 const char *bj_error_type(unsigned status);
 

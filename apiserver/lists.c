@@ -33,13 +33,7 @@ static int on_me(struct bj_call *c)
         bj_buf_str(&accounts, i ? "," : "");
         bj_buf_slice(&accounts, c->who.account[i]);
     }
-    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
-    if (csv)
-        c->reply->type = "text/csv; charset=utf-8";
-    else
-        bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
-                  names, bj_key_names(me_keys, names));
+    bj_call_rows(c, &rows, names, bj_key_names(me_keys, names));
     bj_row_begin(&rows);
     bj_put_text(&rows, bj_slice_str(c->who.user));
     bj_put_bool(&rows, c->who.admin);
@@ -47,11 +41,9 @@ static int on_me(struct bj_call *c)
     bj_put_text(&rows,
                 (struct bj_slice){accounts.p ? accounts.p : "", accounts.len});
     bj_row_end(&rows);
-    bj_rows_end(&rows);
+    bj_call_rows_end(c, &rows, "");
     c->reply->body.failed = c->reply->body.failed || accounts.failed;
     bj_buf_free(&accounts);
-    if (!csv)
-        bj_call_close(c, "");
     return 0;
 }
 
@@ -87,23 +79,14 @@ static int list(struct bj_call *c, struct bj_query *q)
     const char *names[BJ_KEYS];
     struct sqlite3_stmt *st;
     struct bj_rows rows;
-    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
     int r = bj_query_open(q, c->reader, &st, &c->err);
     if (r < 0)
         return r;
-    if (csv)
-        c->reply->type = "text/csv; charset=utf-8";
-    else
-        bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
-                  names, bj_key_names(c->endpoint->keys, names));
+    bj_call_rows(c, &rows, names, bj_key_names(c->endpoint->keys, names));
     r = put_rows(c, st, &rows);
-    if (r < 0)
-        return r;
-    bj_rows_end(&rows);
-    if (!csv)
-        bj_call_close(c, "");
-    return 0;
+    if (r == 0)
+        bj_call_rows_end(c, &rows, "");
+    return r;
 }
 
 /* A list whose SQL is made by a function. */

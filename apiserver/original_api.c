@@ -100,90 +100,48 @@ static int read_times(struct asked *a)
     return 0;
 }
 
-#define LOCAL(column)                                                          \
-    "strftime('%Y-%m-%dT%H:%M:%S', " column ", 'unixepoch', 'localtime')"
-#define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column ", 'unixepoch')"
-
 /* What a row needs, in the order of its columns. */
-static const char *const columns[2] = {
-    "coalesce(m.shown_id, j.array_job || '_' || j.array_task, m.het_job || "
-    "'+' "
-    "|| m.het_offset, j.raw_id), "
-    "(SELECT name FROM partition WHERE id = j.partition), "
-    "(SELECT name FROM account WHERE id = j.account), o.grp, o.gid, "
-    "(SELECT name FROM user WHERE id = j.user), o.uid, " UTC(
-        "nullif(j."
-        "submit, 0)") ", " UTC("j.start") ", " UTC("j.\"end\"") ", "
-                                                                "j.elapsed_off "
-                                                                "+ iif(j.start "
-                                                                "IS "
-                                                                "NULL OR "
-                                                                "j.\"end\" IS "
-                                                                "NULL, 0, "
-                                                                "j.\"end\" - "
-                                                                "j.start - "
-                                                                "ifnull(j."
-                                                                "suspended, "
-                                                                "0)), "
-                                                                "j.exit_code "
-                                                                "|| ':' || "
-                                                                "ifnull(j.exit_"
-                                                                "signal, 0), "
-                                                                "(SELECT text "
-                                                                "FROM word "
-                                                                "WHERE id "
-                                                                "= "
-                                                                "j.state_raw), "
-                                                                "j.nodes, "
-                                                                "(SELECT text "
-                                                                "FROM hosts "
-                                                                "WHERE id "
-                                                                "= j.hosts)",
-    "coalesce(m.shown_id, j.array_job || '_' || j.array_task, m.het_job || "
-    "'+' "
-    "|| m.het_offset, j.raw_id), "
-    "(SELECT name FROM partition WHERE id = j.partition), "
-    "(SELECT name FROM account WHERE id = j.account), o.grp, o.gid, "
-    "(SELECT name FROM user WHERE id = j.user), o.uid, " LOCAL(
-        "nullif(j."
-        "submit, 0)") ", " LOCAL("j.start") ", " LOCAL("j.\"end\"") ", "
-                                                                    "j.elapsed_"
-                                                                    "off + "
-                                                                    "iif(j."
-                                                                    "start "
-                                                                    "IS NULL "
-                                                                    "OR "
-                                                                    "j.\"end\" "
-                                                                    "IS NULL, "
-                                                                    "0, "
-                                                                    "j.\"end\" "
-                                                                    "- j.start "
-                                                                    "- "
-                                                                    "ifnull(j."
-                                                                    "suspended,"
-                                                                    " 0)), "
-                                                                    "j.exit_"
-                                                                    "code || "
-                                                                    "':' || "
-                                                                    "ifnull(j."
-                                                                    "exit_"
-                                                                    "signal, "
-                                                                    "0), "
-                                                                    "(SELECT "
-                                                                    "text FROM "
-                                                                    "word "
-                                                                    "WHERE "
-                                                                    "id = "
-                                                                    "j.state_"
-                                                                    "raw), "
-                                                                    "j.nodes, "
-                                                                    "(SELECT "
-                                                                    "text FROM "
-                                                                    "hosts "
-                                                                    "WHERE "
-                                                                    "id = "
-                                                                    "j.hosts)",
+static const struct {
+    const char *sql;
+    bool time;
+} columns[] = {
+    {"coalesce(m.shown_id, j.array_job || '_' || j.array_task, "
+     "m.het_job || '+' || m.het_offset, j.raw_id)",
+     false},
+    {"(SELECT name FROM partition WHERE id = j.partition)", false},
+    {"(SELECT name FROM account WHERE id = j.account)", false},
+    {"o.grp", false},
+    {"o.gid", false},
+    {"(SELECT name FROM user WHERE id = j.user)", false},
+    {"o.uid", false},
+    {"nullif(j.submit, 0)", true},
+    {"j.start", true},
+    {"j.\"end\"", true},
+    {"j.elapsed_off + iif(j.start IS NULL OR j.\"end\" IS NULL, 0, "
+     "j.\"end\" - j.start - ifnull(j.suspended, 0))",
+     false},
+    {"j.exit_code || ':' || ifnull(j.exit_signal, 0)", false},
+    {"(SELECT text FROM word WHERE id = j.state_raw)", false},
+    {"j.nodes", false},
+    {"(SELECT text FROM hosts WHERE id = j.hosts)", false},
 };
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+/* The original's times are local, and do not say so. */
+static void select_columns(struct bj_query *q, bool strict)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        bj_query_sql(q, i ? ", " : "SELECT ");
+        if (columns[i].time)
+            bj_query_sql(q, strict ? "strftime('%Y-%m-%dT%H:%M:%S', "
+                                   : "strftime('%Y-%m-%dT%H:%M:%SZ', ");
+        bj_query_sql(q, columns[i].sql);
+        if (columns[i].time)
+            bj_query_sql(q, strict ? ", 'unixepoch', 'localtime')"
+                                   : ", 'unixepoch')");
+    }
+}
 
 static void add_times(struct bj_query *q, const struct asked *a)
 {
@@ -196,8 +154,9 @@ static void add_times(struct bj_query *q, const struct asked *a)
         return;
     }
     /* completed, failed, cancelled, timeout, node_fail, preempted */
-    bj_query_sql(q, " AND +j.state IN (4, 5, 6, 7, 9, 10) AND " LOCAL(
-                        "j.start") " BETWEEN ");
+    bj_query_sql(q, " AND +j.state IN (4, 5, 6, 7, 9, 10) AND "
+                    "strftime('%Y-%m-%dT%H:%M:%S', j.start, 'unixepoch', "
+                    "'localtime') BETWEEN ");
     if (a->from.n > 0)
         bj_query_text(q, a->from);
     else
@@ -230,7 +189,7 @@ static void put_row(struct bj_rows *rows, struct sqlite3_stmt *st)
     bj_row_begin(rows);
     bj_put_text(rows, text_of(st, 0));
     bj_put_text(rows, (struct bj_slice){uuid.p ? uuid.p : "", uuid.len});
-    for (int i = 1; i < 15; i++) {
+    for (int i = 1; i < COLUMNS; i++) {
         bool unknown = i >= 7 && i <= 9 && !bj_sql_text(st, i).p;
         if (i == 10)
             bj_put_text(rows, (struct bj_slice){elapsed.p ? elapsed.p : "",
@@ -255,8 +214,7 @@ static int read_jobs(struct asked *a, struct bj_rows *rows, bool *cut)
     struct sqlite3_stmt *st = NULL;
     if (!q)
         return bj_err_set(&c->err, -ENOMEM, "jobs");
-    bj_query_sql(q, "SELECT ");
-    bj_query_sql(q, columns[a->strict]);
+    select_columns(q, a->strict);
     bj_query_sql(q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id "
                     "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1");
     /* The original knows no coordinators and no admins. */

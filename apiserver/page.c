@@ -48,7 +48,7 @@ void bj_page_url(struct bj_buf *b, struct bj_slice s)
 /* --- the frame -------------------------------------------------------------
  */
 
-void bj_page_begin(struct bj_call *c, const char *title, const char *up)
+void bj_page_open(struct bj_call *c, const char *title, const char *up)
 {
     static const struct {
         const char *path, *name;
@@ -76,7 +76,7 @@ void bj_page_begin(struct bj_call *c, const char *title, const char *up)
     bj_buf_str(b, "</h1>\n");
 }
 
-void bj_page_end(struct bj_call *c)
+void bj_page_close(struct bj_call *c)
 {
     bj_buf_str(&c->reply->body,
                "</main>\n<footer>Times are UTC.</footer></body></html>\n");
@@ -114,11 +114,11 @@ void bj_page_refuse(struct bj_call *c, const char *up)
         bj_call_header(c, "WWW-Authenticate",
                        "Basic realm=\"batch jobs\", charset=\"UTF-8\"");
     }
-    bj_page_begin(c, "This can't be shown", up);
+    bj_page_open(c, "This can't be shown", up);
     bj_buf_str(&c->reply->body, "<p>");
     put_reason(&c->reply->body, &document);
     bj_buf_str(&c->reply->body, "</p>\n");
-    bj_page_end(c);
+    bj_page_close(c);
     bj_buf_free(&document);
 }
 
@@ -266,12 +266,17 @@ static const char *class_of(enum bj_page_form form)
     }
 }
 
+static void put_none(struct bj_buf *b, const char *text)
+{
+    bj_buf_printf(b, "<p class=\"none\">%s</p>\n", text);
+}
+
 void bj_page_table(struct bj_buf *b, const struct bj_page_column *columns,
                    const struct bj_json *rows, const char *up,
                    const char *none_text)
 {
     if (bj_json_len(rows) == 0) {
-        bj_buf_printf(b, "<p class=\"none\">%s</p>\n", none_text);
+        put_none(b, none_text);
         return;
     }
     bj_buf_str(b, "<div class=\"wide\"><table><thead><tr>");
@@ -292,17 +297,21 @@ void bj_page_table(struct bj_buf *b, const struct bj_page_column *columns,
 }
 
 void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
-                  const struct bj_json *row)
+                  const struct bj_json *row, const char *none_text)
 {
-    bj_buf_str(b, "<dl>");
+    bool any = false;
     for (const struct bj_page_column *k = columns; k->key; k++) {
         if (bj_json_text(bj_json_get(row, k->key)).n == 0)
             continue;
-        bj_buf_printf(b, "<div><dt>%s</dt><dd>", k->title);
+        bj_buf_printf(b, "%s<div><dt>%s</dt><dd>", any ? "" : "<dl>", k->title);
         bj_page_value(b, k, row, "../");
         bj_buf_str(b, "</dd></div>\n");
+        any = true;
     }
-    bj_buf_str(b, "</dl>\n");
+    if (any)
+        bj_buf_str(b, "</dl>\n");
+    else
+        put_none(b, none_text);
 }
 
 const char bj_page_style[] =

@@ -29,8 +29,8 @@ struct bj_page_column {
 };
 
 /* Begin a page; up is how to get from its path to the root ("" or "../"). */
-void bj_page_begin(struct bj_call *c, const char *title, const char *up);
-void bj_page_end(struct bj_call *c);
+void bj_page_open(struct bj_call *c, const char *title, const char *up);
+void bj_page_close(struct bj_call *c);
 
 /* Text, escaped. */
 void bj_page_text(struct bj_buf *b, struct bj_slice s);
@@ -43,12 +43,13 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
                    const struct bj_json *row, const char *up);
 
 /* Rows as a table (columns end with key NULL), and one row as a list of names
- * and values, nulls left out. */
+ * and values, nulls left out; none is what stands there where there is nothing
+ * to show. */
 void bj_page_table(struct bj_buf *b, const struct bj_page_column *columns,
                    const struct bj_json *rows, const char *up,
                    const char *none);
 void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
-                  const struct bj_json *row);
+                  const struct bj_json *row, const char *none);
 
 /* Make what was refused a page.  Where nobody has logged in and names and
  * passwords are configured, a browser is asked for them. */

@@ -233,14 +233,14 @@ static int jobs_page(struct bj_call *c, struct shown *s)
         r = read_shown(c, s);
     if (r != 0)
         return r;
-    bj_page_begin(c, sees_others(c) ? "Jobs" : "My jobs", "");
+    bj_page_open(c, sees_others(c) ? "Jobs" : "My jobs", "");
     put_form(c, &p, true);
     leave_out(c, columns);
     bj_page_table(&c->reply->body, columns, s->rows, "",
                   end.partial ? "No jobs of that kind so far."
                               : "No jobs of that kind in that time.");
     put_next(c, &end);
-    bj_page_end(c);
+    bj_page_close(c);
     return 0;
 }
 
@@ -376,10 +376,11 @@ static int put_one(struct bj_call *c, const struct bj_found *f,
     struct bj_slice id = bj_json_text(bj_json_get(row, "shown_id"));
     snprintf(title, sizeof(title), "Job %.*s", id.n < 100 ? (int)id.n : 100,
              id.p ? id.p : "");
-    bj_page_begin(c, title, "../");
-    bj_page_list(b, one_columns, row);
+    bj_page_open(c, title, "../");
+    bj_page_list(b, one_columns, row, "");
     bj_buf_str(b, "<h2>What it used</h2>\n");
-    bj_page_list(b, use_columns, row);
+    bj_page_list(b, use_columns, row,
+                 "Known when it has ended, as far as something is told.");
     int r = put_part(c, BJ_PART_FINDINGS, f->job, finding_columns, "Findings",
                      "Nothing was found wrong with it, so far.");
     if (r == 0)
@@ -390,7 +391,7 @@ static int put_one(struct bj_call *c, const struct bj_found *f,
     bj_buf_str(b, "<p>As JSON: <a href=\"../api/v1/jobs/");
     bj_page_url(b, f->key);
     bj_buf_str(b, "\">all of it</a></p>\n");
-    bj_page_end(c);
+    bj_page_close(c);
     return r;
 }
 
@@ -483,7 +484,7 @@ static int usage_page(struct bj_call *c, struct shown *s)
     if (r != 0)
         return r;
     choose(&p, columns);
-    bj_page_begin(c, "Usage", "");
+    bj_page_open(c, "Usage", "");
     put_form(c, &p, false);
     bj_page_table(&c->reply->body, columns, s->rows, "",
                   "Nothing was used in that time.");
@@ -494,7 +495,7 @@ static int usage_page(struct bj_call *c, struct shown *s)
     bj_buf_str(&c->reply->body,
                "<p>In whole days. Energy and CO2 are of jobs that have ended, "
                "as far as they are known.</p>\n");
-    bj_page_end(c);
+    bj_page_close(c);
     return 0;
 }
 
@@ -505,13 +506,13 @@ static int on_usage(struct bj_call *c)
 
 int bj_page_root(struct bj_call *c)
 {
-    bj_page_begin(c, "Batch jobs", "");
+    bj_page_open(c, "Batch jobs", "");
     bj_buf_str(&c->reply->body,
                "<ul><li><a href=\"jobs\">Jobs</a></li>"
                "<li><a href=\"usage\">Usage</a></li>"
                "<li><a href=\"api/v1/openapi.json\">The API, for programs</a>"
                "</li></ul>\n");
-    bj_page_end(c);
+    bj_page_close(c);
     return 0;
 }
 

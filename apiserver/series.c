@@ -359,31 +359,26 @@ static int write_rows(struct bj_call *c, const struct bj_series_work *w)
     const char *key[FIXED_KEYS + BJ_SERIES_METRICS] = {"time", "time_ms",
                                                        "node", "gpu"};
     struct bj_rows rows;
-    char more[200];
-    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
+    struct bj_buf more = {0};
     for (unsigned i = 0; i < w->metrics; i++)
         key[FIXED_KEYS + i] = bj_series_metrics[w->metric[i]].name;
-    if (csv)
-        c->reply->type = "text/csv; charset=utf-8";
-    else
-        bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
-                  key, FIXED_KEYS + w->metrics);
+    bj_call_rows(c, &rows, key, FIXED_KEYS + w->metrics);
     for (unsigned i = 0; i < w->points; i++)
         for (unsigned g = 0; g < w->groups; g++)
             if (!empty(w, &w->group[g], i))
                 put_row(&rows, w, &w->group[g], i);
-    bj_rows_end(&rows);
-    if (csv)
-        return 0;
-    bj_buf_str(&c->reply->body, ",\"meta\":{\"job\":");
-    bj_out_text(&c->reply->body, w->key);
-    snprintf(more, sizeof(more),
-             ",\"rows\":%llu,\"step_sec\":%lld,\"from_ms\":%lld,"
-             "\"to_ms\":%lld}",
-             (unsigned long long)rows.n, (long long)w->range.step,
-             (long long)w->range.from * 1000, (long long)w->range.to * 1000);
-    bj_call_close(c, more);
+    bj_buf_str(&more, ",\"meta\":{\"job\":");
+    bj_out_text(&more, w->key);
+    bj_buf_printf(&more,
+                  ",\"rows\":%llu,\"step_sec\":%lld,\"from_ms\":%lld,"
+                  "\"to_ms\":%lld}",
+                  (unsigned long long)rows.n, (long long)w->range.step,
+                  (long long)w->range.from * 1000,
+                  (long long)w->range.to * 1000);
+    bj_buf_put(&more, "", 1);
+    bj_call_rows_end(c, &rows, more.failed ? "" : more.p);
+    c->reply->body.failed = c->reply->body.failed || more.failed;
+    bj_buf_free(&more);
     return 0;
 }
 
@@ -476,16 +471,10 @@ static int on_list(struct bj_call *c)
     const char *names[BJ_KEYS];
     struct bj_rows rows;
     struct bj_params p;
-    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r != 0)
         return r;
-    if (csv)
-        c->reply->type = "text/csv; charset=utf-8";
-    else
-        bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
-                  names, bj_key_names(list_keys, names));
+    bj_call_rows(c, &rows, names, bj_key_names(list_keys, names));
     for (const struct bj_series_metric *m = bj_series_metrics; m->name; m++) {
         bj_row_begin(&rows);
         bj_put_text(&rows, bj_slice_str(m->name));
@@ -493,9 +482,7 @@ static int on_list(struct bj_call *c)
         bj_put_text(&rows, bj_slice_str(m->help));
         bj_row_end(&rows);
     }
-    bj_rows_end(&rows);
-    if (!csv)
-        bj_call_close(c, "");
+    bj_call_rows_end(c, &rows, "");
     return 0;
 }
 

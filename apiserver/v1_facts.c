@@ -292,8 +292,8 @@ static unsigned put_constants(struct bj_rows *rows, struct bj_slice text,
     return bad;
 }
 
-static void close_constants(struct bj_call *c, unsigned bad,
-                            const struct bj_err *first)
+static void end_constants(struct bj_call *c, struct bj_rows *rows, unsigned bad,
+                          const struct bj_err *first)
 {
     struct bj_buf more = {0};
     bj_buf_printf(&more, ",\"meta\":{\"bad_lines\":%u", bad);
@@ -302,9 +302,8 @@ static void close_constants(struct bj_call *c, unsigned bad,
         bj_out_text(&more, bj_slice_str(first->msg));
     }
     bj_buf_put(&more, "}", 2); /* and its end */
+    bj_call_rows_end(c, rows, more.failed ? "" : more.p);
     c->reply->body.failed |= more.failed;
-    if (!more.failed)
-        bj_call_close(c, more.p);
     bj_buf_free(&more);
 }
 
@@ -318,7 +317,6 @@ static int on_constants(struct bj_call *c)
     struct bj_err first;
     struct bj_params p;
     struct bj_rows rows;
-    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
     int r = text ? bj_params_read(c, c->endpoint->params, &p)
                  : bj_err_set(&c->err, -ENOMEM, "constants");
     if (r == 0 && path && *path)
@@ -328,17 +326,9 @@ static int on_constants(struct bj_call *c)
         r = bj_call_refuse(c, 503, "The constants can't be read at present.");
     }
     if (r == 0) {
-        if (csv)
-            c->reply->type = "text/csv; charset=utf-8";
-        else
-            bj_call_open(c);
-        bj_rows_begin(&rows, &c->reply->body,
-                      csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS, names,
-                      bj_key_names(constant_keys, names));
+        bj_call_rows(c, &rows, names, bj_key_names(constant_keys, names));
         const unsigned bad = put_constants(&rows, s, &first);
-        bj_rows_end(&rows);
-        if (!csv)
-            close_constants(c, bad, &first);
+        end_constants(c, &rows, bad, &first);
     }
     free(text);
     return r;

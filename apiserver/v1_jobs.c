@@ -421,8 +421,8 @@ static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows)
     return r;
 }
 
-static void close_list(struct bj_call *c, const struct list *l,
-                       const struct bj_rows *rows, int64_t total, bool least)
+static void end_list(struct bj_call *c, const struct list *l,
+                     struct bj_rows *rows, int64_t total, bool least)
 {
     char more[400];
     char count[64] = "null";
@@ -437,13 +437,13 @@ static void close_list(struct bj_call *c, const struct list *l,
              *l->end.next ? "\"" : "", l->end.partial ? "true" : "false", count,
              least ? "true" : "false", (long long)l->from * 1000,
              (long long)l->to * 1000);
-    bj_call_close(c, more);
+    bj_call_rows_end(c, rows, more);
 }
 
 static int answer_list(struct bj_call *c, struct list *l)
 {
     struct bj_rows rows;
-    bool csv = bj_call_shape(c) == BJ_SHAPE_CSV, least = false;
+    bool least = false;
     int64_t total = -1;
     int r = bj_params_read(c, JOBS_MASK, &l->p);
     if (r == 0)
@@ -454,21 +454,14 @@ static int answer_list(struct bj_call *c, struct list *l)
         r = count_all(c, l, &total, &least);
     if (r != 0)
         return r;
-    if (csv)
-        c->reply->type = "text/csv; charset=utf-8";
-    else
-        bj_call_open(c);
-    bj_rows_begin(&rows, &c->reply->body, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
-                  l->k.key, l->k.n);
+    bj_call_rows(c, &rows, l->k.key, l->k.n);
     r = write_rows(c, l, &rows);
     if (r != 0)
         return r;
-    bj_rows_end(&rows);
     memcpy(c->api->next, l->end.next, BJ_CURSOR_BYTES);
-    if (csv && *l->end.next)
+    if (rows.shape == BJ_SHAPE_CSV && *l->end.next)
         bj_call_header(c, "X-Next-Cursor", c->api->next);
-    if (!csv)
-        close_list(c, l, &rows, total, least);
+    end_list(c, l, &rows, total, least);
     return 0;
 }
 

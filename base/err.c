@@ -61,6 +61,7 @@ const char *bj_err_reason(const struct bj_err *err, char *buf, unsigned cap)
     case -EINVAL:
     case -ERANGE:
     case -EAGAIN:
+    case -EREMOTEIO:
     case -EBADMSG:
     case -ENOTSUP:
         return err->msg;

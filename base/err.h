@@ -28,8 +28,8 @@ const char *bj_err_text(const struct bj_err *err, char *buf, unsigned cap);
 
 /* The same for whoever started the program: what explains itself - a wrong
  * option (-EINVAL, -ERANGE), a file of another kind or version (-EBADMSG,
- * -ENOTSUP), what has to be waited for (-EAGAIN) - stays without the meaning of
- * its code. */
+ * -ENOTSUP), what has to be waited for (-EAGAIN), what others said (-EREMOTEIO)
+ * - stays without the meaning of its code. */
 const char *bj_err_reason(const struct bj_err *err, char *buf, unsigned cap);
 
 /* True for the codes that mean "it has gone", which is no fault: the cgroup,

@@ -50,6 +50,9 @@ static int syntax(struct walk *w)
                 mark.column++;
     }
     const char *what = w->parser.problem ? w->parser.problem : "bad YAML";
+    if (w->parser.error == YAML_SCANNER_ERROR && mark.index < w->text.n &&
+        w->text.p[mark.index] == '\t')
+        what = "a tab: YAML is indented with blanks";
     return at(w, &mark, bj_err_set(w->err, -EINVAL, "%s", what));
 }
 

@@ -189,8 +189,10 @@ static int time_option(const struct conf *c, const char *name, const char *text,
     if (!text || !text[0])
         return 0;
     if (bj_acct_time(text, now, c->utc, ret) < 0)
-        return bj_err_set(err, -EINVAL, "%s: '%.60s' is not a time", name,
-                          text);
+        return bj_err_set(err, -EINVAL,
+                          "%s: '%.60s' is not a time, such as"
+                          " 2026-01-31, 2026-01-31T12:00:00 or 12h",
+                          name, text);
     return 0;
 }
 

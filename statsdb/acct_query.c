@@ -112,7 +112,8 @@ static void by_state(struct question *q, const struct bj_strv *list,
     while (next(list, &at, &rest, &v)) {
         enum bj_job_state s = bj_state_from_people(v);
         if (s == BJ_STATES)
-            bj_err_set(&q->err, -EINVAL, "state: '%.*s' is no state",
+            bj_err_set(&q->err, -EINVAL,
+                       "state: '%.*s' is no state; see --help",
                        (int)(v.n < 40 ? v.n : 40), v.p);
         if (n == 0)
             bj_buf_printf(&q->sql, " AND %sj.state IN (", drives ? "" : "+");

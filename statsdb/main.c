@@ -121,14 +121,22 @@ static int since_of(const struct bj_statsdb_conf *c, int64_t *ret,
     return r;
 }
 
+static int need_cluster(const struct bj_statsdb_conf *c, struct bj_err *err)
+{
+    return c->clusters > 0 ? 0
+                           : bj_err_set(err, -EINVAL,
+                                        "cluster.file: there is no cluster; "
+                                        "name a file that says how to ask it");
+}
+
 static int run(const struct bj_statsdb_conf *c, struct bj_err *err)
 {
     struct bj_store *store = NULL;
     char dir[64] = "";
     int64_t since;
     int r = since_of(c, &since, err);
-    if (r == 0 && c->clusters == 0)
-        r = bj_err_set(err, -EINVAL, "cluster.file: there is no cluster");
+    if (r == 0)
+        r = need_cluster(c, err);
     if (r == 0)
         r = catch_signals(err);
     if (r == 0)
@@ -158,6 +166,8 @@ static int check_config(const struct bj_statsdb_conf *c, struct bj_err *err)
     bj_web_unref(web);
     if (r == 0)
         r = bj_work_check(c, err);
+    if (r == 0)
+        r = need_cluster(c, err);
     if (r == 0)
         printf("store %s, %zu cluster%s: fine\n", c->path, c->clusters,
                c->clusters == 1 ? "" : "s");

@@ -90,7 +90,7 @@ static int start(struct bj_metrics_http *w, struct bj_err *err)
     int r = -pthread_create(&w->thread, NULL, serve, w);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
     w->runs = r == 0;
-    return r < 0 ? bj_err_set(err, r, "a thread for HTTP") : 0;
+    return r < 0 ? bj_err_set(err, r, "a thread for HTTP can't be started") : 0;
 }
 
 int bj_metrics_http_new(const struct bj_strv *addresses, const char *web_file,

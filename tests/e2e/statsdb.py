@@ -333,6 +333,13 @@ def dry(site):
                         ("--until=soon", b"until: 'soon' is not a time, such as")):
         p = site.run("check-config", option)
         check(p.returncode == 1 and why in p.stderr, "check-config %s is told" % option, p.stderr)
+    for command in ("check-config", "run"):
+        p = subprocess.run([PROGRAM, command, "--store.path=" + old], capture_output=True)
+        check(p.returncode == 1 and b"cluster.file: there is no cluster" in p.stderr,
+              "%s without a cluster" % command, p.stderr)
+    p = subprocess.run([PROGRAM, "--config.file=/no/such"], capture_output=True)
+    check(p.stderr == b"batchjob_stats_db: config.file: '/no/such': No such file or directory\n",
+          "a file that is not there", p.stderr)
 
 
 def configured(site):

@@ -89,7 +89,8 @@ static void long_messages_are_cut(void **state)
 
 static void reasons(void **state)
 {
-    static const int explained[] = {EINVAL, ERANGE, EBADMSG, ENOTSUP, EAGAIN};
+    static const int explained[] = {EINVAL,  ERANGE, EBADMSG,
+                                    ENOTSUP, EAGAIN, EREMOTEIO};
     char buf[64];
     struct bj_err err;
     (void)state;

@@ -112,9 +112,11 @@ static const struct {
 
     /* syntax: the words are those of libyaml */
     {S("max-jobs: 1\n\topen-fds: 1\n"), -EINVAL,
-     "2:1: found a tab character that violates indentation"},
+     "2:1: a tab: YAML is indented with blanks"},
     {S("max-jobs: 1: 2\n"), -EINVAL,
      "1:12: mapping values are not allowed in this context"},
+    {S("web:\n\ttimeout: 2m\n"), -EINVAL,
+     "2:1: a tab: YAML is indented with blanks"},
     {S("{max-jobs: 1\n"), -EINVAL, "2:1: did not find expected ',' or '}'"},
     {S("cluster: \"abc\n"), -EINVAL, "2:1: found unexpected end of stream"},
     {S("cluster: \"\\q\"\n"), -EINVAL, "1:11: found unknown escape character"},

@@ -230,7 +230,7 @@ static void test_find(void **state)
     struct bj_acct_filter f = filter_of(&bad);
     struct bj_acct_ids ids;
     assert_int_equal(bj_acct_find(w->s, &f, &ids, &err), -EINVAL);
-    assert_string_equal(err.msg, "state: 'tired' is no state");
+    assert_string_equal(err.msg, "state: 'tired' is no state; see --help");
 }
 
 /* What one user, one account, a time and ids ask for is found without reading

@@ -2,9 +2,8 @@
 
 #include <stddef.h>
 
-#define ELAPSED                                                                \
-    "j.elapsed_off + iif(j.start IS NULL OR j.\"end\" IS NULL, 0, "            \
-    "j.\"end\" - j.start - ifnull(j.suspended, 0))"
+/* What elapsed() takes. */
+#define ELAPSED "j.elapsed_off", "j.start", "j.\"end\"", "j.suspended"
 #define FROM(column)                                                           \
     "CASE " column " WHEN 1 THEN 'nodes' WHEN 2 THEN 'prometheus' WHEN 3 "     \
     "THEN 'scheduler' END"
@@ -39,6 +38,19 @@ static int64_t first(int64_t a, int64_t b)
     return a != BJ_SQL_NULL ? a : b;
 }
 
+/* How long it ran for, of what the store keeps no more than it has to. */
+static int64_t elapsed(const int64_t *v)
+{
+    int64_t sec = 0;
+    if (v[0] == BJ_SQL_NULL)
+        return BJ_SQL_NULL;
+    if (v[1] != BJ_SQL_NULL && v[2] != BJ_SQL_NULL &&
+        (__builtin_sub_overflow(v[2], v[1], &sec) ||
+         __builtin_sub_overflow(sec, v[3] == BJ_SQL_NULL ? 0 : v[3], &sec)))
+        return BJ_SQL_NULL;
+    return __builtin_add_overflow(sec, v[0], &sec) ? BJ_SQL_NULL : sec;
+}
+
 static int64_t make_mem(const int64_t *v)
 {
     return unpack(v[0], 1024);
@@ -54,9 +66,10 @@ static int64_t make_first(const int64_t *v)
     return first(v[0], v[1]);
 }
 
-static int64_t make_product(const int64_t *v)
+/* cpus, elapsed */
+static int64_t make_cpu_alloc(const int64_t *v)
 {
-    return scale(v[0], v[1], 1);
+    return scale(v[0], elapsed(v + 1), 1);
 }
 
 /* 0 stands for what was not told. */
@@ -84,7 +97,8 @@ static int64_t make_wait(const int64_t *v)
 /* cpu_time, cpus, elapsed; milliseconds by seconds are tenths of a percent */
 static int64_t make_cpu_share(const int64_t *v)
 {
-    return scale(scale(unpack(v[0], 1000), 1, 1000), 1, scale(v[1], v[2], 1));
+    return scale(scale(unpack(v[0], 1000), 1, 1000), 1,
+                 scale(v[1], elapsed(v + 2), 1));
 }
 
 /* peak_mem, task_peak_mem, allocated_mem, requested_mem */
@@ -94,10 +108,10 @@ static int64_t make_mem_share(const int64_t *v)
                  unpack(first(v[2], v[3]), 1024));
 }
 
-/* elapsed, time_limit */
+/* time_limit, elapsed */
 static int64_t make_time_share(const int64_t *v)
 {
-    return scale(v[0], 1000, make_limit(&v[1]));
+    return scale(elapsed(v + 1), 1000, make_limit(v));
 }
 
 /* --- the keys --------------------------------------------------------------
@@ -110,6 +124,10 @@ static int64_t make_time_share(const int64_t *v)
 #define WORD(key, word, sql, help)                                             \
     {                                                                          \
         key, BJ_AS_WORD, word, NULL, {sql}, help                               \
+    }
+#define OWNER(key, kind, word, help)                                           \
+    {                                                                          \
+        key, kind, word, NULL, {"j.owner"}, help                               \
     }
 #define MADE(key, kind, make, help, ...)                                       \
     {                                                                          \
@@ -133,9 +151,9 @@ const struct bj_job_key bj_job_keys[] = {
     PLAIN("het_job", BJ_AS_INT, "m.het_job", "Leader of a heterogeneous job."),
     PLAIN("het_offset", BJ_AS_INT, "m.het_offset", "Number in it."),
     WORD("user", BJ_WORD_USER, "j.user", "Owner."),
-    PLAIN("uid", BJ_AS_INT, "o.uid", "Owner's number."),
-    PLAIN("group", BJ_AS_TEXT, "nullif(o.grp, '')", "Owner's group."),
-    PLAIN("gid", BJ_AS_INT, "o.gid", "Its number."),
+    OWNER("uid", BJ_AS_WORD_INT, BJ_WORD_UID, "Owner's number."),
+    OWNER("group", BJ_AS_WORD, BJ_WORD_GROUP, "Owner's group."),
+    OWNER("gid", BJ_AS_WORD_INT, BJ_WORD_GID, "Its number."),
     WORD("account", BJ_WORD_ACCOUNT, "j.account", "Account."),
     WORD("project", BJ_WORD_OTHER, "m.project", "Project."),
     WORD("wckey", BJ_WORD_OTHER, "m.wckey", "Workload key."),
@@ -163,7 +181,7 @@ const struct bj_job_key bj_job_keys[] = {
     PLAIN("to", BJ_AS_LINK_END, "j.\"end\"", "End of a link: end_ms, or now."),
     MADE("wait_sec", BJ_AS_INT, make_wait, "From eligible to start.", "j.start",
          "j.eligible", "j.submit"),
-    PLAIN("elapsed_sec", BJ_AS_INT, ELAPSED, "Ran for so long."),
+    MADE("elapsed_sec", BJ_AS_INT, elapsed, "Ran for so long.", ELAPSED),
     PLAIN("suspended_sec", BJ_AS_INT, "j.suspended", "Was suspended for."),
     MADE("time_limit_sec", BJ_AS_INT, make_limit, "Limit; null: none.",
          "j.time_limit"),
@@ -183,7 +201,7 @@ const struct bj_job_key bj_job_keys[] = {
          "Resources asked for, as told."),
     WORD("tres_allocated", BJ_WORD_TRES, "j.tres_allocated",
          "Resources allocated, as told."),
-    MADE("cpu_alloc_sec", BJ_AS_INT, make_product, "CPU time allocated.",
+    MADE("cpu_alloc_sec", BJ_AS_INT, make_cpu_alloc, "CPU time allocated.",
          "j.cpus", ELAPSED),
     MADE("cpu_sec", BJ_AS_MICRO, make_usec, "CPU time used.", "j.cpu_time"),
     MADE("cpu_system_sec", BJ_AS_MICRO, make_usec, "Of it in the kernel.",
@@ -199,7 +217,7 @@ const struct bj_job_key bj_job_keys[] = {
          "Highest memory, in percent of what was allocated.", "j.peak_mem",
          "j.task_peak_mem", "j.allocated_mem", "j.requested_mem"),
     MADE("time_efficiency", BJ_AS_TENTHS, make_time_share,
-         "Time it ran for, in percent of its limit.", ELAPSED, "j.time_limit"),
+         "Time it ran for, in percent of its limit.", "j.time_limit", ELAPSED),
     PLAIN("energy_joules", BJ_AS_INT, "j.energy_joules", "Energy."),
     PLAIN("read_bytes", BJ_AS_INT, "j.read_bytes", "Read from file systems."),
     PLAIN("write_bytes", BJ_AS_INT, "j.write_bytes", "Written to them."),
@@ -255,9 +273,9 @@ const char *bj_column_type(enum bj_column_kind kind)
         [BJ_AS_MICRO] = "number",    [BJ_AS_MILLI] = "number",
         [BJ_AS_PPM] = "number",      [BJ_AS_REAL] = "number",
         [BJ_AS_BOOL] = "boolean",    [BJ_AS_TEXT] = "string",
-        [BJ_AS_WORD] = "string",     [BJ_AS_TIME] = "string",
-        [BJ_AS_TIME_MS] = "integer", [BJ_AS_LINK_END] = "string",
-        [BJ_AS_KEY] = "string",      [BJ_AS_SHOWN_ID] = "string",
-        [BJ_AS_PATH] = "string"};
+        [BJ_AS_WORD] = "string",     [BJ_AS_WORD_INT] = "integer",
+        [BJ_AS_TIME] = "string",     [BJ_AS_TIME_MS] = "integer",
+        [BJ_AS_LINK_END] = "string", [BJ_AS_KEY] = "string",
+        [BJ_AS_SHOWN_ID] = "string", [BJ_AS_PATH] = "string"};
     return types[kind];
 }

@@ -17,6 +17,7 @@ enum bj_column_kind {
     BJ_AS_BOOL,     /* 0 is false */
     BJ_AS_TEXT,     /* text as it is */
     BJ_AS_WORD,     /* the text that a dictionary has for a number */
+    BJ_AS_WORD_INT, /* the same, which is a number again */
     BJ_AS_TIME,     /* seconds as ISO 8601 */
     BJ_AS_TIME_MS,  /* seconds as milliseconds */
     BJ_AS_LINK_END, /* seconds as milliseconds in text, "now" for NULL */
@@ -45,7 +46,7 @@ struct bj_job_key {
     /* NULL: the first value is it.  Else makes it of all of them; each of them,
      * and what is returned, may be BJ_SQL_NULL. */
     int64_t (*make)(const int64_t *value);
-    /* Values in SQL, over j (job), m (job_more), o (owner) and, where derived,
+    /* Values in SQL, over j (job), m (job_more) and, where derived,
      * u (job_use). */
     const char *sql[BJ_JOB_VALUES];
     const char *help;

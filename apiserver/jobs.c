@@ -24,16 +24,21 @@ static unsigned char place_of(struct bj_picked *k, const char *sql)
     unsigned i = 0;
     while (i < k->values && k->sql[i] != sql)
         i++;
-    if (i == k->values)
+    if (i == k->values) {
+        k->users[i] = (struct bj_picked_set){{0}};
         k->sql[k->values++] = sql;
+    }
     return (unsigned char)i;
 }
 
 static void pick(struct bj_picked *k, unsigned at)
 {
     const struct bj_job_key *key = &bj_job_keys[at];
-    for (unsigned i = 0; i < BJ_JOB_VALUES && key->sql[i]; i++)
-        k->value[k->n][i] = place_of(k, key->sql[i]);
+    for (unsigned i = 0; i < BJ_JOB_VALUES && key->sql[i]; i++) {
+        unsigned char value = place_of(k, key->sql[i]);
+        k->value[k->n][i] = value;
+        k->users[value].word[k->n / 64] |= UINT64_C(1) << k->n % 64;
+    }
     k->at[k->n] = (unsigned char)at;
     k->key[k->n++] = key->key;
 }
@@ -67,13 +72,12 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool derived,
 
 void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
 {
-    bj_query_sql(q, "SELECT j.at, j.id");
+    bj_query_sql(q, "SELECT j.at, j.id, bj_pack(");
     for (unsigned i = 0; i < k->values; i++) {
-        bj_query_sql(q, ", ");
+        bj_query_sql(q, i ? ", " : "");
         bj_query_sql(q, k->sql[i]);
     }
-    bj_query_sql(q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id"
-                    " LEFT JOIN owner AS o ON o.id = j.owner");
+    bj_query_sql(q, ") FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id");
     /* Work only for those who ask for it. */
     if (k->derived)
         bj_query_sql(q, " LEFT JOIN job_use AS u ON u.job = j.id");
@@ -83,20 +87,19 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
 /* --- rows ------------------------------------------------------------------
  */
 
-enum { FIRST_VALUE = 2 }; /* behind j.at and j.id */
+enum { PACKED = 2 }; /* behind j.at and j.id */
 
 /* A key of a row that is being written. */
 struct cell {
     struct bj_call *c;
-    struct sqlite3_stmt *st;
+    const struct bj_picked *k;
     const struct bj_job_key *key;
     const unsigned char *value; /* which values it is made of */
-    const int64_t *number;      /* all values; a text is BJ_SQL_NULL */
 };
 
 static int64_t number(const struct cell *l, unsigned i)
 {
-    return l->number[l->value[i]];
+    return l->k->number[l->value[i]];
 }
 
 /* A value as text, good until the next step; digits are where those of a number
@@ -105,8 +108,10 @@ static struct bj_slice text(const struct cell *l, unsigned i,
                             char digits[static BJ_DIGITS_ROOM])
 {
     int64_t v = number(l, i);
+    if (v == BJ_PACK_TEXT)
+        return l->k->text[l->value[i]];
     if (v == BJ_SQL_NULL)
-        return bj_sql_text(l->st, l->value[i] + FIRST_VALUE);
+        return (struct bj_slice){0};
     return (struct bj_slice){digits,
                              (size_t)(bj_digits_i64(digits, v) - digits)};
 }
@@ -162,7 +167,7 @@ static struct bj_slice shown_text(const struct cell *l,
                                   char digits[static BJ_DIGITS_ROOM])
 {
     char more[BJ_DIGITS_ROOM];
-    struct bj_slice shown = bj_sql_text(l->st, l->value[0] + FIRST_VALUE);
+    struct bj_slice shown = text(l, 0, digits);
     for (unsigned i = 1; i < 5 && !shown.p; i += 2)
         if (number(l, i) != BJ_SQL_NULL && number(l, i + 1) != BJ_SQL_NULL)
             shown =
@@ -193,6 +198,10 @@ static int put_cell(const struct cell *l, struct bj_rows *rows)
     case BJ_AS_WORD:
         r = word(l, l->key->word, &s);
         break;
+    case BJ_AS_WORD_INT:
+        r = word(l, l->key->word, &s);
+        bj_put_number(rows, s);
+        return r;
     case BJ_AS_KEY:
         r = key_text(l, &s);
         break;
@@ -213,21 +222,60 @@ static int put_cell(const struct cell *l, struct bj_rows *rows)
     return r;
 }
 
-int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
-                struct sqlite3_stmt *st, struct bj_rows *rows)
+static void add(struct bj_picked_set *to, const struct bj_picked_set *set)
 {
-    int64_t numbers[BJ_PICKED_VALUES];
-    int r = 0;
-    for (unsigned i = 0; i < k->values; i++) {
-        struct sqlite3_value *v =
-            sqlite3_column_value(st, (int)i + FIRST_VALUE);
-        numbers[i] = sqlite3_value_type(v) == SQLITE_INTEGER
-                         ? sqlite3_value_int64(v)
-                         : BJ_SQL_NULL;
+    for (unsigned i = 0; i < BJ_PICKED_WORDS; i++)
+        to->word[i] |= set->word[i];
+}
+
+/* Take over the values of the row that a statement stands on; ret are the keys
+ * that are not as in the row before.  No two texts are taken to be the same. */
+static int take_values(struct bj_picked *k, struct sqlite3_stmt *st,
+                       struct bj_picked_set *ret)
+{
+    int64_t before[BJ_PICKED_VALUES];
+    const char *p = sqlite3_column_blob(st, PACKED);
+    struct bj_slice blob = {p, (size_t)sqlite3_column_bytes(st, PACKED)};
+    memcpy(before, k->number, k->values * sizeof(before[0]));
+    if (!p || !bj_pack_read(blob, k->values, k->number, k->text))
+        return -ENOMEM;
+    for (unsigned i = 0; i < k->values; i++)
+        if (k->number[i] != before[i] || k->number[i] == BJ_PACK_TEXT)
+            add(ret, &k->users[i]);
+    return 0;
+}
+
+/* The first key of a set from at on, or end. */
+static unsigned next_of(const struct bj_picked_set *set, unsigned at,
+                        unsigned end)
+{
+    for (unsigned i = at / 64; i < BJ_PICKED_WORDS && at < end; i++) {
+        uint64_t rest = set->word[i] & (UINT64_MAX << at % 64);
+        if (rest)
+            return i * 64 + (unsigned)__builtin_ctzll(rest);
+        at = (i + 1) * 64;
     }
-    struct cell cell = {.c = c, .st = st, .number = numbers};
+    return end;
+}
+
+int bj_jobs_row(struct bj_call *c, struct bj_picked *k, struct sqlite3_stmt *st,
+                struct bj_rows *rows)
+{
+    struct bj_picked_set changed = {{0}};
+    struct cell cell = {.c = c, .k = k};
+    if (rows->n == 0)
+        memset(&changed, 0xff, sizeof(changed));
+    int r = take_values(k, st, &changed);
+    if (r < 0)
+        return bj_err_set(&c->err, r, "jobs");
     bj_row_begin(rows);
-    for (unsigned i = 0; i < k->n && r == 0; i++) {
+    for (unsigned i = 0; r == 0; i++) {
+        unsigned from = i;
+        i = next_of(&changed, from, k->n);
+        if (i > from)
+            bj_put_same(rows, i - from);
+        if (i == k->n)
+            break;
         cell.key = &bj_job_keys[k->at[i]];
         cell.value = k->value[i];
         r = put_cell(&cell, rows);

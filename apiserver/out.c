@@ -27,6 +27,9 @@ static size_t plain(struct bj_slice s)
     size_t n = 0;
     while (s.n - n >= 8 && !some_odd(s.p + n))
         n += 8;
+    /* The last of them once more together with what is left. */
+    if (n > 0 && s.n - n < 8 && !some_odd(s.p + s.n - 8))
+        return s.n;
     while (n < s.n && (unsigned char)s.p[n] >= 0x20 &&
            (unsigned char)s.p[n] < 0x7f && s.p[n] != '"' && s.p[n] != '\\')
         n++;
@@ -185,6 +188,7 @@ void bj_row_end(struct bj_rows *r)
     static const char *const end[] = {[BJ_SHAPE_OBJECTS] = "}",
                                       [BJ_SHAPE_CSV] = "\r\n",
                                       [BJ_SHAPE_ARRAYS] = "]"};
+    r->begin[r->at] = r->to->len;
     bj_buf_str(r->to, end[r->shape]);
 }
 
@@ -194,8 +198,9 @@ static inline char *open_value(struct bj_rows *r, size_t room)
 {
     if (!bj_buf_room(r->to, sizeof(struct bj_head) + room))
         return NULL;
-    const struct bj_head *h = &r->head[r->at++];
+    const struct bj_head *h = &r->head[r->at];
     char *p = r->to->p + r->to->len;
+    r->begin[r->at++] = r->to->len;
     /* All of it, which is much faster than what there is of it. */
     memcpy(p, h, sizeof(*h));
     return p + h->n;
@@ -218,10 +223,27 @@ void bj_put_null(struct bj_rows *r)
     put_plain(r, "null", r->shape == BJ_SHAPE_CSV ? 0 : 4);
 }
 
+/* A JSON string that needs no care. */
+static void put_quoted(struct bj_rows *r, struct bj_slice s)
+{
+    char *p = open_value(r, s.n + 2);
+    if (!p)
+        return;
+    *p++ = '"';
+    memcpy(p, s.p, s.n);
+    p += s.n;
+    *p++ = '"';
+    close_value(r, p);
+}
+
 void bj_put_text(struct bj_rows *r, struct bj_slice s)
 {
     if (!s.p) {
         bj_put_null(r);
+        return;
+    }
+    if (r->shape != BJ_SHAPE_CSV && plain(s) == s.n) {
+        put_quoted(r, s);
         return;
     }
     put_plain(r, "", 0);
@@ -246,6 +268,20 @@ void bj_put_int(struct bj_rows *r, int64_t v)
         close_value(r, bj_digits_i64(p, v));
 }
 
+void bj_put_same(struct bj_rows *r, unsigned values)
+{
+    size_t *begin = &r->begin[r->at], from = begin[0];
+    size_t n = begin[values] - from;
+    if (!bj_buf_room(r->to, n))
+        return;
+    size_t to = r->to->len;
+    memcpy(r->to->p + to, r->to->p + from, n);
+    r->to->len += n;
+    for (unsigned i = 0; i < values; i++)
+        begin[i] += to - from;
+    r->at += values;
+}
+
 void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits)
 {
     put_plain(r, "-", v < 0);
@@ -257,38 +293,45 @@ void bj_put_bool(struct bj_rows *r, bool v)
     put_plain(r, v ? "true" : "false", v ? 4 : 5);
 }
 
-/* Two digits at a time: snprintf would be a third of the work of a list. */
-static char *two(char *p, unsigned v, char behind)
+/* A date with the 'T' behind it.  Times that follow each other are often of one
+ * day. */
+static const char *date_of(struct bj_rows *r, int64_t days)
 {
-    *p++ = (char)('0' + v / 10 % 10);
-    *p++ = (char)('0' + v % 10);
-    *p++ = behind;
-    return p;
+    if (r->days != days || !r->date[0]) {
+        struct bj_civil c;
+        bj_civil_from_days(days, &c);
+        char *p =
+            bj_digits_store(r->date, bj_digits_split((uint64_t)c.year), 4);
+        *p++ = '-';
+        p = bj_digits_store(p, bj_digits_split(c.month * 1000 + c.day), 3);
+        p[-3] = '-';
+        *p = 'T';
+        r->days = days;
+    }
+    return r->date;
 }
 
 void bj_put_time(struct bj_rows *r, int64_t sec)
 {
     /* the years 1 to 9999 */
     const int64_t first = -62135596800, last = 253402300799;
-    const bool quote = r->shape != BJ_SHAPE_CSV;
-    char text[24], *p = text;
-    struct bj_civil c;
+    const size_t quote = r->shape != BJ_SHAPE_CSV;
     sec = sec < first ? first : sec > last ? last : sec;
     int64_t days = sec >= 0 ? sec / 86400 : (sec - 86399) / 86400;
     unsigned rest = (unsigned)(sec - days * 86400);
-    bj_civil_from_days(days, &c);
-    if (quote)
-        *p++ = '"';
-    p = two(p, (unsigned)c.year / 100, '-') - 1;
-    p = two(p, (unsigned)c.year % 100, '-');
-    p = two(p, c.month, '-');
-    p = two(p, c.day, 'T');
-    p = two(p, rest / 3600, ':');
-    p = two(p, rest / 60 % 60, ':');
-    p = two(p, rest % 60, 'Z');
-    if (quote)
-        *p++ = '"';
-    put_plain(r, text, (size_t)(p - text));
+    char *p = open_value(r, BJ_DIGITS_ROOM);
+    if (!p)
+        return;
+    *p = '"';
+    memcpy(p + quote, date_of(r, days), sizeof(r->date));
+    p += quote + strlen("2026-11-20T");
+    bj_digits_store(p,
+                    bj_digits_split(rest / 3600 * 1000000 +
+                                    rest / 60 % 60 * 1000 + rest % 60),
+                    0);
+    p[2] = p[5] = ':';
+    memcpy(p + 8, "Z\"", 2);
+    close_value(r, p + 9 + quote);
 }
 
 void bj_put_time_ms(struct bj_rows *r, int64_t sec)

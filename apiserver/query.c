@@ -2,9 +2,14 @@
 
 #include "apiserver/words.h"
 
+#include <stdlib.h>
+
 void bj_query_free(struct bj_query *q)
 {
     bj_buf_free(&q->sql);
+    free(q->value);
+    q->value = NULL;
+    q->values = q->room = 0;
 }
 
 void bj_query_sql(struct bj_query *q, const char *sql)
@@ -12,14 +17,27 @@ void bj_query_sql(struct bj_query *q, const char *sql)
     bj_buf_str(&q->sql, sql);
 }
 
+static bool grow(struct bj_query *q)
+{
+    unsigned room = q->room ? 2 * q->room : 16;
+    struct bj_query_value *v = realloc(q->value, room * sizeof(*v));
+    if (v) {
+        q->value = v;
+        q->room = room;
+    }
+    return v != NULL;
+}
+
 static void value(struct bj_query *q, struct bj_slice text, int64_t number)
 {
-    if (q->values == BJ_QUERY_VALUES) {
-        q->full = true;
+    q->full = q->full || q->values == BJ_QUERY_VALUES;
+    if (q->full)
+        return;
+    if (q->values == q->room && !grow(q)) {
+        q->sql.failed = true;
         return;
     }
-    q->value[q->values].text = text;
-    q->value[q->values++].number = number;
+    q->value[q->values++] = (struct bj_query_value){text, number};
     bj_buf_str(&q->sql, "?");
 }
 

@@ -7,15 +7,15 @@
 #include "apiserver/params.h"
 #include "base/buf.h"
 
-enum { BJ_QUERY_VALUES = 3000 };
+enum { BJ_QUERY_VALUES = 3000 }; /* at most */
 
 struct bj_query {
     struct bj_buf sql;
-    struct {
+    struct bj_query_value {
         struct bj_slice text; /* p NULL: the number */
         int64_t number;
-    } value[BJ_QUERY_VALUES];
-    unsigned values;
+    } * value;
+    unsigned values, room;
     bool full;  /* more values than there is room for */
     bool named; /* an id leads to the rows: not an index by who may see them;
                    set before bj_query_scope */
@@ -29,6 +29,7 @@ struct bj_query {
     } * time;
 };
 
+/* Zero-initialise. */
 void bj_query_free(struct bj_query *q);
 
 /* Append SQL that the program has made itself. */

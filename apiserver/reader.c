@@ -1,6 +1,7 @@
 #include "apiserver/reader.h"
 
 #include "apiserver/original.h"
+#include "apiserver/pack.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "statsdb/store.h"
@@ -191,21 +192,28 @@ static void is_late(struct sqlite3_context *ctx, int n,
     sqlite3_result_int(ctx, w->over);
 }
 
-static void fence(struct bj_reader *r)
+/* The functions that our statements know. */
+static int add_functions(struct bj_reader *r, struct sqlite3 *db)
 {
-    struct sqlite3 *db = bj_store_db(r->store);
+    int rc = sqlite3_create_function_v2(db, "bj_uuid", 4,
+                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC |
+                                            SQLITE_DIRECTONLY,
+                                        NULL, make_uuid, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_function_v2(db, "bj_late", 3,
+                                        SQLITE_UTF8 | SQLITE_DIRECTONLY, r,
+                                        is_late, NULL, NULL, NULL);
+    return rc == SQLITE_OK ? bj_pack_install(db) : rc;
+}
+
+static int fence(struct bj_reader *r, struct sqlite3 *db)
+{
     sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LIKE_BYTES);
     sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 64 * 1024);
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_create_function_v2(db, "bj_uuid", 4,
-                               SQLITE_UTF8 | SQLITE_DETERMINISTIC |
-                                   SQLITE_DIRECTONLY,
-                               NULL, make_uuid, NULL, NULL, NULL);
-    sqlite3_create_function_v2(db, "bj_late", 3,
-                               SQLITE_UTF8 | SQLITE_DIRECTONLY, r, is_late,
-                               NULL, NULL, NULL);
     sqlite3_progress_handler(db, OPS, on_progress, r);
     sqlite3_set_authorizer(db, on_authorize, NULL);
+    return add_functions(r, db);
 }
 
 static int open_store(struct bj_reader *r, struct bj_err *err)
@@ -224,6 +232,12 @@ static int open_store(struct bj_reader *r, struct bj_err *err)
     int rc = bj_store_open(&opt, &store, err);
     if (rc < 0)
         return rc;
+    rc = fence(r, bj_store_db(store));
+    if (rc != SQLITE_OK) {
+        rc = bj_sql_fail(bj_store_db(store), rc, err, "functions");
+        bj_store_close(store);
+        return rc;
+    }
     bj_reader_close(r);
     r->store = store;
     r->dev = st.st_dev;
@@ -231,7 +245,6 @@ static int open_store(struct bj_reader *r, struct bj_err *err)
     r->shm_ino = 0;
     r->data_version = -1;
     r->stat.opened++;
-    fence(r);
     return 0;
 }
 

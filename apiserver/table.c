@@ -21,10 +21,7 @@ static void put_link_end(struct bj_rows *rows, int64_t sec)
     int64_t ms;
     if (__builtin_mul_overflow(sec, 1000, &ms))
         ms = 0;
-    bj_put_text(rows,
-                sec == BJ_SQL_NULL
-                    ? BJ_SLICE("now")
-                    : (struct bj_slice){
+    bj_put_text(rows, (struct bj_slice){
                           text, (size_t)(bj_digits_i64(text, ms) - text)});
 }
 
@@ -44,20 +41,33 @@ void bj_table_number(enum bj_column_kind kind, struct bj_rows *rows, int64_t v)
                                            [BJ_AS_MILLI] = 3,
                                            [BJ_AS_PPM] = 4,
                                            [BJ_AS_MICRO] = 6};
-    if (kind == BJ_AS_LINK_END)
-        put_link_end(rows, v);
-    else if (v == BJ_SQL_NULL)
-        bj_put_null(rows);
-    else if (kind == BJ_AS_BOOL)
-        bj_put_bool(rows, v != 0);
-    else if (kind < sizeof(digits) && digits[kind] > 0)
+    if (v == BJ_SQL_NULL) {
+        bj_put_text(rows, kind == BJ_AS_LINK_END ? BJ_SLICE("now")
+                                                 : (struct bj_slice){0});
+        return;
+    }
+    switch (kind) {
+    case BJ_AS_TENTHS:
+    case BJ_AS_MILLI:
+    case BJ_AS_PPM:
+    case BJ_AS_MICRO:
         bj_put_fixed(rows, v, digits[kind]);
-    else if (kind == BJ_AS_TIME)
+        break;
+    case BJ_AS_BOOL:
+        bj_put_bool(rows, v != 0);
+        break;
+    case BJ_AS_TIME:
         bj_put_time(rows, v);
-    else if (kind == BJ_AS_TIME_MS)
+        break;
+    case BJ_AS_TIME_MS:
         bj_put_time_ms(rows, v);
-    else
+        break;
+    case BJ_AS_LINK_END:
+        put_link_end(rows, v);
+        break;
+    default:
         bj_put_int(rows, v);
+    }
 }
 
 static void put_value(const struct bj_api_column *k, struct bj_rows *rows,

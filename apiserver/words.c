@@ -28,12 +28,17 @@ static const struct {
     [BJ_WORD_STATE] = WORD("state", "name"),
     [BJ_WORD_OTHER] = WORD("word", "text"),
 #undef WORD
+    [BJ_WORD_UID] = {.text = "SELECT uid FROM owner WHERE id = ?1"},
+    [BJ_WORD_GROUP] = {.text = "SELECT nullif(grp, '') FROM owner "
+                               "WHERE id = ?1"},
+    [BJ_WORD_GID] = {.text = "SELECT gid FROM owner WHERE id = ?1"},
 };
 
 struct slot {
     char *text; /* NULL: unused */
     uint32_t n;
-    uint32_t which;
+    uint16_t which;
+    bool null; /* there is none */
     int64_t id;
 };
 
@@ -79,6 +84,7 @@ static int fetch(struct bj_words *w, struct bj_reader *r, enum bj_word which,
     if (rc <= 0)
         return rc;
     struct bj_slice text = bj_sql_text(st, 0);
+    bool null = !text.p;
     free(s->text);
     *s = (struct slot){0};
     w->long_text.len = 0;
@@ -89,7 +95,7 @@ static int fetch(struct bj_words *w, struct bj_reader *r, enum bj_word which,
         bj_buf_free(&w->long_text);
         return bj_err_set(err, -ENOMEM, "words");
     }
-    *ret = (struct bj_slice){w->long_text.p, text.n};
+    *ret = (struct bj_slice){null ? NULL : w->long_text.p, text.n};
     if (text.n > KEEP_BYTES)
         return 0;
     s->text = malloc(text.n + 1);
@@ -97,7 +103,8 @@ static int fetch(struct bj_words *w, struct bj_reader *r, enum bj_word which,
         return 0;
     memcpy(s->text, w->long_text.p, text.n + 1);
     s->n = (uint32_t)text.n;
-    s->which = which;
+    s->which = (uint16_t)which;
+    s->null = null;
     s->id = id;
     return 0;
 }
@@ -116,7 +123,7 @@ int bj_words_text(struct bj_words *w, struct bj_reader *r, enum bj_word which,
         ((uint64_t)id * BJ_WORDS + which) * 0x9e3779b97f4a7c15u >> 51;
     struct slot *s = &w->slot[hash % SLOTS];
     if (s->text && s->id == id && s->which == which) {
-        *ret = (struct bj_slice){s->text, s->n};
+        *ret = (struct bj_slice){s->null ? NULL : s->text, s->n};
         return 0;
     }
     return fetch(w, r, which, id, s, ret, err);

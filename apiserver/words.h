@@ -19,6 +19,11 @@ enum bj_word {
     BJ_WORD_TRES,
     BJ_WORD_STATE,
     BJ_WORD_OTHER,
+    /* of an owner, digits for numbers; nothing to look for with bj_words_find
+     */
+    BJ_WORD_UID,
+    BJ_WORD_GROUP,
+    BJ_WORD_GID,
     BJ_WORDS
 };
 

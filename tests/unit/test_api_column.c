@@ -38,16 +38,25 @@ static const struct {
     {"wait_sec", {100, 120, 50}, 0},
     {"wait_sec", {NONE, 90, 50}, NONE},
     {"wait_sec", {INT64_MAX, -5, 50}, NONE},
-    {"cpu_alloc_sec", {4, 100}, 400},
-    {"cpu_alloc_sec", {4, NONE}, NONE},
-    {"cpu_alloc_sec", {INT64_MAX, 2}, NONE},
-    /* used, CPUs, seconds: tenths of a percent */
-    {"cpu_efficiency", {360000, 4, 100}, 900},
-    {"cpu_efficiency", {-360000999, 4, 100}, 900},
-    {"cpu_efficiency", {NONE, 4, 100}, NONE},
-    {"cpu_efficiency", {360000, 4, 0}, NONE},
-    {"cpu_efficiency", {360000, NONE, 100}, NONE},
-    {"cpu_efficiency", {360000, 4, -1}, NONE},
+    /* what is to be added, start, end, suspended */
+    {"elapsed_sec", {0, 1000, 1100, NONE}, 100},
+    {"elapsed_sec", {0, 1000, 1100, 30}, 70},
+    {"elapsed_sec", {-7, 1000, 1100, 30}, 63},
+    {"elapsed_sec", {42, NONE, 1100, 30}, 42},
+    {"elapsed_sec", {42, 1000, NONE, 30}, 42},
+    {"elapsed_sec", {NONE, 1000, 1100, NONE}, NONE},
+    {"elapsed_sec", {0, -2, INT64_MAX, NONE}, NONE},
+    {"elapsed_sec", {INT64_MAX, 1000, 1100, NONE}, NONE},
+    {"cpu_alloc_sec", {4, 0, 1000, 1100, NONE}, 400},
+    {"cpu_alloc_sec", {4, NONE, 1000, 1100, NONE}, NONE},
+    {"cpu_alloc_sec", {INT64_MAX, 2, NONE, NONE, NONE}, NONE},
+    /* used, CPUs, seconds as above: tenths of a percent */
+    {"cpu_efficiency", {360000, 4, 0, 1000, 1100, NONE}, 900},
+    {"cpu_efficiency", {-360000999, 4, 0, 1000, 1100, NONE}, 900},
+    {"cpu_efficiency", {NONE, 4, 0, 1000, 1100, NONE}, NONE},
+    {"cpu_efficiency", {360000, 4, 0, 1000, 1000, NONE}, NONE},
+    {"cpu_efficiency", {360000, NONE, 0, 1000, 1100, NONE}, NONE},
+    {"cpu_efficiency", {360000, 4, -1, NONE, NONE, NONE}, NONE},
     /* peak, of a task, allocated, requested */
     {"mem_efficiency", {512, 100, 1024, 4096}, 500},
     {"mem_efficiency", {NONE, 256, 1024, 4096}, 250},
@@ -55,10 +64,11 @@ static const struct {
     {"mem_efficiency", {512, 100, NONE, NONE}, NONE},
     {"mem_efficiency", {NONE, NONE, 1024, 4096}, NONE},
     {"mem_efficiency", {512, 100, 0, 4096}, NONE},
-    {"time_efficiency", {30, 60}, 500},
-    {"time_efficiency", {30, INT64_MAX}, NONE},
-    {"time_efficiency", {30, 0}, NONE},
-    {"time_efficiency", {NONE, 60}, NONE},
+    /* limit, seconds as above */
+    {"time_efficiency", {60, 0, 1000, 1030, NONE}, 500},
+    {"time_efficiency", {INT64_MAX, 0, 1000, 1030, NONE}, NONE},
+    {"time_efficiency", {0, 0, 1000, 1030, NONE}, NONE},
+    {"time_efficiency", {60, NONE, 1000, 1030, NONE}, NONE},
 };
 
 static const struct bj_job_key *find(const char *key)
@@ -83,7 +93,22 @@ static void test_made(void **state)
     }
 }
 
-/* What rows and picks have room for. */
+/* Values that all keys together take from the store. */
+static unsigned count_distinct(void)
+{
+    const char *seen[BJ_PICKED_VALUES];
+    unsigned n = 0;
+    for (const struct bj_job_key *k = bj_job_keys; k->key; k++)
+        for (unsigned i = 0, at; i < BJ_JOB_VALUES && k->sql[i]; i++) {
+            for (at = 0; at < n && seen[at] != k->sql[i]; at++)
+                ;
+            seen[at] = k->sql[i];
+            n += at == n;
+        }
+    return n;
+}
+
+/* What rows, picks and functions of SQLite have room for. */
 static void test_bounds(void **state)
 {
     (void)state;
@@ -96,6 +121,7 @@ static void test_bounds(void **state)
     }
     assert_true(n <= BJ_API_COLUMNS && n <= BJ_ROW_KEYS);
     assert_true(values <= BJ_PICKED_VALUES);
+    assert_true(count_distinct() <= BJ_PACK_VALUES);
 }
 
 int main(void)

@@ -137,30 +137,93 @@ static void test_times(void **state)
         1700000000, 253402300799, 4102444799, -62135596800, INT64_MAX,
         INT64_MIN,  -86400,       -86401,     86399,        1709164800};
     static const char *const keys[] = {"t"};
+    struct bj_buf b = {0};
+    struct bj_rows r;
+    bj_rows_begin(&r, &b, BJ_SHAPE_CSV, keys, 1);
     for (size_t i = 0; i < sizeof(secs) / sizeof(secs[0]); i++) {
-        struct bj_buf b = {0};
-        struct bj_rows r;
         char want[BJ_STAMP_MAX];
         int64_t sec = secs[i] > INT64_MAX / 1000000   ? INT64_MAX / 1000000
                       : secs[i] < INT64_MIN / 1000000 ? INT64_MIN / 1000000
                                                       : secs[i];
         bj_stamp_text(sec * 1000000, 0, 0, want);
-        bj_rows_begin(&r, &b, BJ_SHAPE_CSV, keys, 1);
+        bj_row_begin(&r);
         b.len = 0;
         bj_put_time(&r, secs[i]);
         bj_buf_put(&b, "", 1);
         assert_string_equal(b.p, want);
-        bj_buf_free(&b);
+    }
+    bj_buf_free(&b);
+}
+
+static void put_some(struct bj_rows *r, unsigned what)
+{
+    switch (what) {
+    case 0:
+        bj_put_null(r);
+        break;
+    case 1:
+        bj_put_int(r, -17);
+        break;
+    case 2:
+        bj_put_text(r, BJ_SLICE("a \"text\", of more than eight bytes"));
+        break;
+    case 3:
+        bj_put_time(r, 1700000000);
+        break;
+    default:
+        bj_put_text(r, BJ_SLICE(""));
+    }
+}
+
+/* Rows in which value i is another one every i + 1 rows; same: the others are
+ * put by bj_put_same. */
+static void write_some(struct bj_buf *b, enum bj_shape shape, bool same)
+{
+    enum { KEYS = 7, ROWS = 60 };
+    static const char *const keys[KEYS] = {"a", "b", "c", "d", "e", "f", "g"};
+    struct bj_rows r;
+    bj_rows_begin(&r, b, shape, keys, KEYS);
+    for (unsigned row = 0; row < ROWS; row++) {
+        unsigned alike = 0;
+        bj_row_begin(&r);
+        for (unsigned i = 0; i < KEYS; i++) {
+            if (same && row > 0 && row % (i + 1) > 0) {
+                alike++;
+                continue;
+            }
+            bj_put_same(&r, alike);
+            alike = 0;
+            put_some(&r, (row / (i + 1) + i) % 5);
+        }
+        bj_put_same(&r, alike);
+        bj_row_end(&r);
+    }
+    bj_rows_end(&r);
+}
+
+/* What is copied from the row before is what would have been written. */
+static void test_same(void **state)
+{
+    static const enum bj_shape shapes[] = {BJ_SHAPE_OBJECTS, BJ_SHAPE_CSV,
+                                           BJ_SHAPE_ARRAYS};
+    (void)state;
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        struct bj_buf want = {0}, got = {0};
+        write_some(&want, shapes[i], false);
+        write_some(&got, shapes[i], true);
+        assert_int_equal(got.len, want.len);
+        assert_memory_equal(got.p, want.p, want.len);
+        bj_buf_free(&want);
+        bj_buf_free(&got);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_odd_places),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_texts),  cmocka_unit_test(test_odd_places),
+        cmocka_unit_test(test_tables), cmocka_unit_test(test_times),
+        cmocka_unit_test(test_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

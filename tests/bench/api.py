@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,11 @@ def start(build, store, *options):
     return p, port
 
 
+def milliseconds(text):
+    number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", text).groups()
+    return float(number) * {"us": 1e-3, "ms": 1, "s": 1e3}[unit]
+
+
 def wrk(port, path, user, connections, seconds):
     out = subprocess.run(
         ["wrk", "-t2", "-c%d" % connections, "-d%ds" % seconds, "--latency",
@@ -52,8 +58,24 @@ def wrk(port, path, user, connections, seconds):
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
     return {"requests": int(re.search(r"(\d+) requests in", out).group(1)),
             "rate": float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1)),
-            "p99": re.search(r"\n\s+99%\s+(\S+)", out).group(1),
+            "p99": milliseconds(re.search(r"\n\s+99%\s+(\S+)", out).group(1)),
             "bad": int(bad.group(1)) if bad else 0}
+
+
+def measure(port, path, user, connections, seconds, pids):
+    """What wrk sees, and CPU time a request in microseconds of the processes that
+    pids() names."""
+    wrk(port, path, user, connections, 1)
+    before = sum(ticks(pid) for pid in pids())
+    r = wrk(port, path, user, connections, seconds)
+    used = sum(ticks(pid) for pid in pids()) - before
+    r.update(cpu=used / max(r["requests"], 1) * 1e6, rss=sum(rss(pid) for pid in pids()))
+    return r
+
+
+def show(what, r):
+    print("%-30s %9.1f %9.0f %9.2f %8.1f %6d" % (
+        what, r["cpu"], r["rate"], r["p99"], r["rss"], r["bad"]))
 
 
 def fill(build, store, jobs):
@@ -102,15 +124,31 @@ def flask(store, seconds):
     for what, path in (("Flask, all columns", "/jobs?user=user7"),
                        ("Flask, 8 columns", "/jobs?user=user7&fields=id,user,account,state,"
                         "start,end,cpus,name")):
-        wrk(port, path, "user7", 16, 1)
-        pids = [p.pid] + children(p.pid)
-        before = sum(ticks(n) for n in pids)
-        r = wrk(port, path, "user7", 16, seconds)
-        used = (sum(ticks(n) for n in pids) - before) / max(r["requests"], 1) * 1e6
-        print("%-30s %9.1f %9.0f %9s %8.1f %6d" % (
-            what, used, r["rate"], r["p99"], sum(rss(n) for n in pids), r["bad"]))
+        show(what, measure(port, path, "user7", 16, seconds,
+                           lambda: [p.pid] + children(p.pid)))
     p.terminate()
     p.wait()
+
+
+def floor(build, store, port, path, seconds, rounds=5):
+    """All keys of 100 jobs and the least that can be done, in turn."""
+    p = subprocess.Popen([build + "/bench/api_floor", store, "user7"], text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    at = p.stdout.readline().strip()
+    size = [len(urllib.request.urlopen(urllib.request.Request(
+        "http://127.0.0.1:%s%s" % (n, path), headers={"X-Grafana-User": "user7"})).read())
+        for n in (at, port[0])]
+    got = [], []
+    for _ in range(rounds):
+        got[0].append(measure(at, "/", "user7", 64, seconds, lambda: [p.pid]))
+        got[1].append(measure(port[0], path, "user7", 64, seconds, lambda: [port[1]]))
+    p.stdin.close()
+    p.wait()
+    medians = [{k: statistics.median(r[k] for r in runs) for k in runs[0]} for runs in got]
+    show("floor, 26 columns, %d KB" % (size[0] / 1e3), medians[0])
+    show("all keys, %d KB" % (size[1] / 1e3), medians[1])
+    print("%-30s %8.2fx %8.2fx %8.2fx" % ("", *(
+        medians[1][k] / medians[0][k] for k in ("cpu", "rate", "p99"))))
 
 
 def main():
@@ -145,14 +183,11 @@ def main():
             ("what runs now, of everybody", "/api/v1/jobs?running=1&fields=" + EIGHT, "boss", 16),
             ("a user's year by day", "/api/v1/usage?group_by=day&" + year, "user7", 16),
         ]
-        print("%-30s %9s %9s %9s %8s %6s" % ("", "CPU us", "req/s", "p99", "RSS MiB", "bad"))
+        print("%-30s %9s %9s %9s %8s %6s" % ("", "CPU us", "req/s", "p99 ms", "RSS MiB", "bad"))
         for what, path, user, connections in questions:
-            wrk(port, path, user, connections, 1)
-            before = ticks(p.pid)
-            r = wrk(port, path, user, connections, a.seconds)
-            used = (ticks(p.pid) - before) / max(r["requests"], 1) * 1e6
-            print("%-30s %9.1f %9.0f %9s %8.1f %6d" % (
-                what, used, r["rate"], r["p99"], rss(p.pid), r["bad"]))
+            show(what, measure(port, path, user, connections, a.seconds, lambda: [p.pid]))
+        print("64 connections in turn, medians of five:")
+        floor(a.build, store, (port, p.pid), "/api/v1/jobs?limit=100&" + year, a.seconds)
         p.terminate()
         p.wait()
         flask(store, a.seconds)

@@ -15,6 +15,7 @@ int bj_err_set(struct bj_err *err, int code, const char *fmt, ...)
     vsnprintf(msg, sizeof(msg), fmt, ap);
     va_end(ap);
     err->code = code;
+    err->told = false;
     memcpy(err->msg, msg, sizeof(msg));
     return code;
 }
@@ -42,12 +43,22 @@ int bj_err_wrap(struct bj_err *err, int code, const char *fmt, ...)
     return code;
 }
 
+int bj_err_recode(struct bj_err *err, int code)
+{
+    char text[sizeof(err->msg)];
+    if (!err)
+        return code;
+    bj_err_set(err, code, "%s", bj_err_reason(err, text, sizeof(text)));
+    err->told = true;
+    return code;
+}
+
 const char *bj_err_text(const struct bj_err *err, char *buf, unsigned cap)
 {
     char why[64];
     if (cap == 0)
         return buf;
-    if (err->code == 0)
+    if (err->code == 0 || err->told)
         snprintf(buf, cap, "%s", err->msg);
     else
         snprintf(buf, cap, "%s%s%s", err->msg, err->msg[0] ? ": " : "",

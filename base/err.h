@@ -10,6 +10,7 @@
 struct bj_err {
     int code; /* negative errno; 0 when unset */
     char msg[240];
+    bool told; /* msg says all: the meaning of the code is not added */
 };
 
 /* Fill *err and return code, so that a failing function ends in one statement.
@@ -21,6 +22,11 @@ int bj_err_set(struct bj_err *err, int code, const char *fmt, ...)
 /* Put context in front of a message set further down: "fmt: message". */
 int bj_err_wrap(struct bj_err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
+
+/* Give an error another code, since its own would mean something else to the
+ * caller (ENOENT: "it has gone").  What the first code means is put behind the
+ * message, and what the new one means is not added by whoever prints it. */
+int bj_err_recode(struct bj_err *err, int code) __attribute__((cold));
 
 /* The message with the meaning of its code behind it, "open x: No such file or
  * directory", written into buf (cap bytes, always terminated).  Returns buf. */

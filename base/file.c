@@ -102,8 +102,8 @@ int bj_dir_open(int dirfd, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Why a file is not to be trusted; NULL when it is. */
-static const char *distrust(const struct stat *st)
+/* Why a file is not to be trusted, or not with a secret; NULL when it is. */
+static const char *distrust(const struct stat *st, bool secret)
 {
     if (!S_ISREG(st->st_mode))
         return "it is not a regular file";
@@ -111,11 +111,13 @@ static const char *distrust(const struct stat *st)
         return "its owner is neither root nor this user";
     if (st->st_mode & (S_IWGRP | S_IWOTH))
         return "its group or others may write to it";
+    if (secret && (st->st_mode & S_IROTH))
+        return "everybody may read it";
     return NULL;
 }
 
-int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
-                         struct bj_slice *ret, struct bj_err *err)
+static int read_if(bool secret, int dirfd, const char *name, char *buf,
+                   size_t cap, struct bj_slice *ret, struct bj_err *err)
 {
     /* Nonblocking, so that a FIFO put in the file's place cannot hold us. */
     bj_autoclose int fd = openat(
@@ -127,11 +129,23 @@ int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
     struct stat st;
     if (fstat(fd, &st) < 0)
         return bj_err_set(err, -errno, "stat %s", name);
-    const char *why = distrust(&st);
+    const char *why = distrust(&st, secret);
     if (why)
         return bj_err_set(err, -EPERM, "%s is not trusted: %s", name, why);
     int r = read_whole(fd, buf, cap, false, 0, ret);
     return read_message(r, name, cap, err);
+}
+
+int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
+                         struct bj_slice *ret, struct bj_err *err)
+{
+    return read_if(false, dirfd, name, buf, cap, ret, err);
+}
+
+int bj_file_read_private(int dirfd, const char *name, char *buf, size_t cap,
+                         struct bj_slice *ret, struct bj_err *err)
+{
+    return read_if(true, dirfd, name, buf, cap, ret, err);
 }
 
 /* Move fd to a number of at least base; where that fails it stays. */

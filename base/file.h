@@ -46,6 +46,11 @@ int bj_dir_open(int dirfd, const char *name);
 int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
                          struct bj_slice *ret, struct bj_err *err);
 
+/* Like bj_file_read_trusted, for files with secrets: others may not read them
+ * either. */
+int bj_file_read_private(int dirfd, const char *name, char *buf, size_t cap,
+                         struct bj_slice *ret, struct bj_err *err);
+
 /* Descriptors that are kept between passes, under one cap.  A kept cgroup file
  * is eight times cheaper to read than an opened one and costs 4.6 KiB of
  * kernel memory.  Not thread-safe: one pool belongs to one sampler. */

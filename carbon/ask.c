@@ -1,11 +1,9 @@
 #include "carbon/ask.h"
 
-#include "base/file.h"
+#include "base/secret_file.h"
 #include "carbon/reply.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #define SECOND 1000000u
 enum { CONNECT_SEC = 10, REDIRECTS = 3, SECRET_MAX = 4096 };
@@ -58,28 +56,11 @@ static enum bj_carbon_fault fault_of(const struct bj_fetch_reply *reply)
 
 /* --- secrets --------------------------------------------------------------*/
 
-/* One line of printable ASCII from a file that others can't read, into cap
- * bytes at buf, terminated. */
-static int read_secret(const char *path, char *buf, size_t cap,
+static int read_secret(const struct bj_carbon_slot *slot, char *buf, size_t cap,
                        struct bj_err *err)
 {
-    struct stat st;
-    if (stat(path, &st) == 0 && (st.st_mode & S_IROTH))
-        return bj_err_set(err, -EPERM, "%s: readable for others", path);
-    struct bj_slice s;
-    int r = bj_file_read_trusted(AT_FDCWD, path, buf, cap, &s, err);
-    if (r < 0)
-        return r;
-    s = bj_slice_trim(s);
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] < ' ' || s.p[i] > '~')
-            return bj_err_set(err, -EINVAL, "%s: expected one line of ASCII",
-                              path);
-    if (s.n == 0)
-        return bj_err_set(err, -EINVAL, "%s: empty", path);
-    memmove(buf, s.p, s.n);
-    buf[s.n] = '\0'; /* there was room for more than the file */
-    return 0;
+    int r = bj_secret_read(slot->token_file, buf, cap, err);
+    return r < 0 ? bj_err_wrap(err, r, "emissions.token-file") : 0;
 }
 
 /* --- requests -------------------------------------------------------------*/
@@ -133,12 +114,13 @@ static enum bj_carbon_fault log_in(struct exchange *x)
         return BJ_CARBON_OK;
     s->token[0] = '\0';
     char secret[SECRET_MAX];
-    if (read_secret(q->slot->token_file, secret, sizeof(secret), x->err) < 0)
+    if (read_secret(q->slot, secret, sizeof(secret), x->err) < 0)
         return BJ_CARBON_LOCAL;
     char *password = strchr(secret, ':');
     if (!password) {
         explicit_bzero(secret, sizeof(secret));
-        bj_err_set(x->err, -EINVAL, "%s: expected user:password",
+        bj_err_set(x->err, -EINVAL,
+                   "emissions.token-file: %s: expected user:password",
                    q->slot->token_file);
         return BJ_CARBON_LOCAL;
     }
@@ -169,7 +151,7 @@ static enum bj_carbon_fault make_header(const struct exchange *x, char *buf,
 {
     const struct bj_carbon_slot *slot = x->q->slot;
     char secret[SECRET_MAX];
-    if (read_secret(slot->token_file, secret, sizeof(secret), x->err) < 0)
+    if (read_secret(slot, secret, sizeof(secret), x->err) < 0)
         return BJ_CARBON_LOCAL;
     snprintf(buf, cap, "%s: %s", slot->provider->auth_header, secret);
     explicit_bzero(secret, sizeof(secret));

@@ -1,9 +1,8 @@
 #include "sched/slurmrestd.h"
 
 #include "base/fetch.h"
-#include "base/file.h"
+#include "base/secret_file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,28 +57,19 @@ void bj_slurmrestd_free(struct bj_slurmrestd *s)
 /* Tokens expire: whoever makes new ones writes them into the file. */
 static int read_token(struct bj_slurmrestd *s, struct bj_err *err)
 {
+    static const char prefix[] = "SLURM_JWT="; /* of "scontrol token" */
     char text[TOKEN_MAX];
-    struct bj_slice token;
+    const char *token = text;
+    int r = bj_secret_read(s->conf.token_file, text, sizeof(text), err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "slurmrestd.token-file");
+    if (strncmp(text, prefix, sizeof(prefix) - 1) == 0)
+        token += sizeof(prefix) - 1;
     s->token[0] = '\0';
-    if (!is_set(s->conf.token_file))
-        return 0;
-    int r = bj_file_read_trusted(AT_FDCWD, s->conf.token_file, text,
-                                 sizeof(text), &token, err);
-    if (r < 0) /* -ENOENT is no job that has gone */
-        return bj_err_wrap(err, r == -ENOENT ? -EINVAL : r,
-                           "slurmrestd.token-file");
-    token = bj_slice_trim(token);
-    /* "scontrol token" writes SLURM_JWT=... */
-    if (bj_slice_starts(token, BJ_SLICE("SLURM_JWT=")))
-        token = (struct bj_slice){token.p + 10, token.n - 10};
-    for (size_t i = 0; i < token.n; i++)
-        if ((unsigned char)token.p[i] <= ' ' || token.p[i] == 0x7f)
-            r = -EINVAL;
-    if (r == 0)
-        snprintf(s->token, sizeof(s->token), "X-SLURM-USER-TOKEN: %.*s",
-                 (int)token.n, token.p);
+    if (*token)
+        snprintf(s->token, sizeof(s->token), "X-SLURM-USER-TOKEN: %s", token);
     explicit_bzero(text, sizeof(text));
-    return r < 0 ? bj_err_set(err, r, "slurmrestd.token-file: no token") : 0;
+    return 0;
 }
 
 static int get(struct bj_slurmrestd *s, const char *path,

@@ -1,13 +1,12 @@
 #include "standalone/trace.h"
 
 #include "base/absent.h"
-#include "base/file.h"
 #include "base/json.h"
+#include "base/secret_file.h"
 #include "base/text.h"
 #include "core/model/cluster.h"
 #include "standalone/html.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,24 +116,6 @@ static uint64_t number_of(const struct entry *e, const struct number *n)
     return *(const uint64_t *)(const void *)((const char *)e + n->off);
 }
 
-static int read_token(struct bj_trace *t, struct bj_err *err)
-{
-    char buf[TOKEN_BYTES];
-    const char *path = t->conf->token_file;
-    struct bj_slice s;
-    if (!path || !*path)
-        return 0;
-    int r = bj_file_read(AT_FDCWD, path, buf, sizeof(buf), &s, err);
-    if (r < 0)
-        return bj_err_wrap(err, r, "trace.token-file");
-    s = bj_slice_trim(s);
-    if (s.n == 0)
-        return bj_err_set(err, -EINVAL, "trace.token-file: '%s' is empty",
-                          path);
-    memcpy(t->token, s.p, s.n);
-    return 0;
-}
-
 int bj_trace_new(const struct bj_trace_conf *conf, struct bj_trace **ret,
                  struct bj_err *err)
 {
@@ -143,10 +124,10 @@ int bj_trace_new(const struct bj_trace_conf *conf, struct bj_trace **ret,
         return bj_err_set(err, -ENOMEM, "trace");
     t->conf = conf;
     t->credit = BURST * SECOND * conf->rate;
-    int r = read_token(t, err);
+    int r = bj_secret_read(conf->token_file, t->token, sizeof(t->token), err);
     if (r < 0) {
         bj_trace_free(t);
-        return r;
+        return bj_err_wrap(err, r, "trace.token-file");
     }
     *ret = t;
     return 0;

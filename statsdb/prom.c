@@ -1,10 +1,9 @@
 #include "statsdb/prom.h"
 
 #include "base/fetch.h"
-#include "base/file.h"
+#include "base/secret_file.h"
 #include "base/text.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,25 +58,14 @@ void bj_prom_free(struct bj_prom *p)
  */
 
 /* Secrets are read for each question: whoever renews them writes the file. */
-static int secret(const char *what, const char *path, char *to,
-                  struct bj_err *err)
+static int read_secrets(struct bj_prom *p, struct bj_err *err)
 {
-    char text[SECRET_MAX];
-    struct bj_slice s;
-    to[0] = '\0';
-    if (!is_set(path))
-        return 0;
-    int r = bj_file_read_trusted(AT_FDCWD, path, text, sizeof(text), &s, err);
-    if (r < 0) /* -ENOENT is no job that has gone */
-        return bj_err_wrap(err, r == -ENOENT ? -EINVAL : r, "%s", what);
-    s = bj_slice_trim(s);
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
-            r = bj_err_set(err, -EINVAL, "%s: one line is expected", what);
-    if (r == 0)
-        snprintf(to, SECRET_MAX, "%.*s", (int)s.n, s.p);
-    explicit_bzero(text, sizeof(text));
-    return r;
+    const struct bj_prom_conf *c = p->conf;
+    int r = bj_secret_read(c->token_file, p->token, sizeof(p->token), err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "prometheus.token-file");
+    r = bj_secret_read(c->password_file, p->password, sizeof(p->password), err);
+    return r < 0 ? bj_err_wrap(err, r, "prometheus.password-file") : 0;
 }
 
 static void put_param(struct bj_buf *out, const char *name, const char *value)
@@ -127,10 +115,7 @@ static int send_it(struct bj_prom *p, struct bj_prom_reply *reply,
         "Content-Type: application/x-www-form-urlencoded"};
     for (size_t i = 0; i < c->headers.n && i < HEADERS_MAX; i++)
         headers[i + 1] = c->headers.v[i];
-    int r = secret("prometheus.token-file", c->token_file, p->token, err);
-    if (r == 0)
-        r = secret("prometheus.password-file", c->password_file, p->password,
-                   err);
+    int r = read_secrets(p, err);
     if (r < 0)
         return r;
     const struct bj_fetch_request req = {

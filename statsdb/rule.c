@@ -164,7 +164,8 @@ int bj_rules_load(const char *path, struct bj_rules **ret, struct bj_err *err)
     if (r == 0)
         r = bj_rules_text(path, text, ret, err);
     else /* -ENOENT is no job that has gone */
-        bj_err_wrap(err, r = r == -ENOENT ? -EINVAL : r, "findings.file");
+        r = bj_err_wrap(err, r == -ENOENT ? bj_err_recode(err, -EINVAL) : r,
+                        "findings.file");
     free(buf);
     return r;
 }

@@ -48,7 +48,9 @@ struct bj_rules;
 
 /* The built-in rules, and on top of them those of a file (path NULL or empty:
  * none).  The message names file, line and column.
- *   -EINVAL  not as described; -EPERM  others can write the file; -ENOMEM */
+ *   -EINVAL  not there, or not as described
+ *   -EPERM   others can write the file
+ *   -ENOMEM */
 int bj_rules_load(const char *path, struct bj_rules **ret, struct bj_err *err);
 
 /* The same from memory; name stands for the file in messages. */

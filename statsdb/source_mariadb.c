@@ -1,12 +1,11 @@
 #include "statsdb/source_mariadb.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/secret_file.h"
 #include "sched/sacct_cmd.h"
 #include "statsdb/libmariadb.h"
 #include "statsdb/tres_names.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -106,23 +105,6 @@ static int fail(const struct answer *a, struct bj_mysql *conn,
     return bj_err_set(err, code, "mariadb: %u: %s", number, lib->error(conn));
 }
 
-static int read_password(const char *path, char buf[PASSWORD_MAX],
-                         struct bj_err *err)
-{
-    struct bj_slice text;
-    buf[0] = '\0';
-    if (!is_set(path))
-        return 0;
-    int r =
-        bj_file_read_trusted(AT_FDCWD, path, buf, PASSWORD_MAX - 1, &text, err);
-    if (r < 0)
-        return bj_err_wrap(err, r, "mariadb.password-file");
-    text = bj_slice_trim(text);
-    memmove(buf, text.p, text.n);
-    buf[text.n] = '\0';
-    return 0;
-}
-
 static void set_options(const struct answer *a, struct bj_mysql *conn)
 {
     const struct bj_cluster_conf *c = a->source->conf;
@@ -176,10 +158,11 @@ static int open_one(const struct answer *a, const char *password,
 static int open_both(struct answer *a, struct bj_err *err)
 {
     char password[PASSWORD_MAX];
-    int r =
-        read_password(a->source->conf->mariadb.password_file, password, err);
-    if (r == 0)
-        r = open_one(a, password, &a->job.conn, err);
+    int r = bj_secret_read(a->source->conf->mariadb.password_file, password,
+                           sizeof(password), err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "mariadb.password-file");
+    r = open_one(a, password, &a->job.conn, err);
     if (r == 0)
         r = open_one(a, password, &a->step.conn, err);
     explicit_bzero(password, sizeof(password));

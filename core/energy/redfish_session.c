@@ -1,14 +1,12 @@
 #include "core/energy/redfish_session.h"
 
 #include "base/fetch.h"
-#include "base/file.h"
+#include "base/secret_file.h"
 #include "core/energy/redfish.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     URL_BYTES = 512,
@@ -37,44 +35,11 @@ static bool is_set(const char *s)
     return s && s[0];
 }
 
-/* A password that others could read or replace is none. */
-static int check_file(const char *path, struct bj_err *err)
-{
-    struct stat st;
-    if (stat(path, &st) < 0)
-        return bj_err_set(err, -EACCES, "password file %s: not there", path);
-    if (st.st_mode & (S_IROTH | S_IWOTH))
-        return bj_err_set(err, -EACCES,
-                          "password file %s: everybody may %s it; chmod o-rw",
-                          path, st.st_mode & S_IROTH ? "read" : "write");
-    return 0;
-}
-
-/* The first line of the file. */
 static int load_password(struct bj_redfish *s, struct bj_err *err)
 {
-    const char *path = s->conf->redfish_password_file;
-    char buf[SECRET_BYTES];
-    struct bj_slice text, line = {0};
-    if (!is_set(path))
-        return 0;
-    int r = check_file(path, err);
-    if (r < 0)
-        return r;
-    r = bj_file_read_trusted(AT_FDCWD, path, buf, sizeof(buf), &text, err);
-    if (r < 0)
-        return bj_err_wrap(err, r == -EFBIG ? -EFBIG : -EACCES,
-                           "password file");
-    bj_slice_line(&text, &line);
-    if (line.n > 0 && line.p[line.n - 1] == '\r')
-        line.n--;
-    memcpy(s->password, line.p ? line.p : "", line.n);
-    s->password[line.n] = '\0';
-    explicit_bzero(buf, sizeof(buf));
-    if (line.n == 0 || strlen(s->password) != line.n)
-        return bj_err_set(err, -EACCES, "password file %s: no password in it",
-                          path);
-    return 0;
+    int r = bj_secret_read(s->conf->redfish_password_file, s->password,
+                           sizeof(s->password), err);
+    return r < 0 ? bj_err_wrap(err, r, "energy.redfish-password-file") : 0;
 }
 
 static int set_origin(struct bj_redfish *s, struct bj_err *err)

@@ -16,8 +16,8 @@
 struct bj_redfish;
 
 /* Prepare to ask env->conf->redfish_url; nothing is sent yet.  The environment
- * and its conf must live as long.  -ENODEV: no URL.  -EACCES: the password file
- * cannot be read, or others may read or write it. */
+ * and its conf must live as long.  -ENODEV: no URL.  -EACCES: there is no
+ * password in its file, or none that is ours alone (base/secret_file.h). */
 int bj_redfish_new(const struct bj_meter_env *env, struct bj_redfish **ret,
                    struct bj_err *err);
 

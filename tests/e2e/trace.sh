@@ -104,7 +104,7 @@ stop "$exporter"
 
 # --- a token -----------------------------------------------------------------
 
-printf 's3"cret\\\n' >"$tmp/token"
+(umask 077 && printf 's3"cret\\\n' >"$tmp/token")
 start --trace.enabled --trace.token-file="$tmp/token" --trace.path=/t/race
 url=$url/t/race
 is "at another path" "$(get_status "$url")" 200

@@ -184,13 +184,13 @@ static const struct {
     mode_t mode;
     const char *says;
 } secrets[] = {
-    {NULL, 0, "secret"},
-    {"", 0600, "secret: empty"},
-    {" \n", 0600, "secret: empty"},
-    {"a:b\nc:d\n", 0600, "expected one line of ASCII"},
-    {"a:b\xc3\xa4", 0600, "expected one line of ASCII"},
-    {"a:b", 0604, "secret: readable for others"},
-    {"a:b", 0660, "secret"},
+    {NULL, 0, "secret: No such file or directory"},
+    {"", 0600, "secret is empty"},
+    {" \n", 0600, "secret is empty"},
+    {"a:b\nc:d\n", 0600, "secret: expected one line"},
+    {"a:b\x1b", 0600, "secret: expected one line"},
+    {"a:b", 0604, "everybody may read"},
+    {"a:b", 0660, "others may write"},
     {"nobody", 0600, "expected user:password"},
 };
 

@@ -8,6 +8,7 @@
 #include "core/cluster/ask.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define OLD "22.05/"
@@ -237,7 +238,9 @@ static void test_rest(void **state)
         {.text = page(7, NEW "limits.45.json", NULL)},
     };
     play(answers, COUNT(answers));
+    mode_t others = umask(077);
     tmp_file("token", "SLURM_JWT=abc.def\n");
+    umask(others);
     snprintf(token_opt, sizeof(token_opt), "slurmrestd.token-file=%s/token",
              dir);
     START(r, "cluster.via=rest", url_opt, token_opt, "slurmrestd.user=root",

@@ -61,6 +61,31 @@ static void wrap_puts_context_in_front(void **state)
     assert_string_equal(err.msg, "[<a>]: <a>");
 }
 
+/* What it meant is still read, and only that, whoever prints it. */
+static void recode_keeps_the_meaning(void **state)
+{
+    (void)state;
+    struct bj_err err = {0};
+    char buf[300];
+    bj_err_set(&err, -ENOENT, "open f");
+    assert_int_equal(bj_err_recode(&err, -EACCES), -EACCES);
+    assert_int_equal(err.code, -EACCES);
+    assert_int_equal(bj_err_wrap(&err, -EACCES, "option"), -EACCES);
+    static const char want[] = "option: open f: No such file or directory";
+    assert_string_equal(err.msg, want);
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)), want);
+    assert_string_equal(bj_err_reason(&err, buf, sizeof(buf)), want);
+    bj_err_recode(&err, -EPERM);
+    assert_string_equal(err.msg, want);
+    bj_err_set(&err, -EINVAL, "f is empty");
+    bj_err_recode(&err, -EACCES);
+    assert_string_equal(err.msg, "f is empty");
+    bj_err_set(&err, -EIO, "again");
+    assert_string_equal(bj_err_text(&err, buf, sizeof(buf)),
+                        "again: Input/output error");
+    assert_int_equal(bj_err_recode(NULL, -EIO), -EIO);
+}
+
 /* Whatever the lengths, the message is the full text cut to what fits. */
 static void long_messages_are_cut(void **state)
 {
@@ -121,6 +146,7 @@ int main(void)
         cmocka_unit_test(without_anybody_listening),
         cmocka_unit_test(text_of_odd_errors),
         cmocka_unit_test(wrap_puts_context_in_front),
+        cmocka_unit_test(recode_keeps_the_meaning),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(reasons),
         cmocka_unit_test(gone),

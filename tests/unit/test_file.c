@@ -234,7 +234,12 @@ static void trusting(void **state)
         else
             assert_alphabet(s, 5);
     }
-    assert_int_equal(fchmodat(room->fd, "f", 0600, 0), 0);
+    assert_int_equal(fchmodat(room->fd, "f", 0644, 0), 0);
+    assert_int_equal(bj_file_read_private(room->fd, "f", buf, 64, &s, &err),
+                     -EPERM);
+    assert_non_null(strstr(err.msg, "everybody may read"));
+    assert_int_equal(fchmodat(room->fd, "f", 0640, 0), 0);
+    assert_int_equal(bj_file_read_private(room->fd, "f", buf, 64, &s, &err), 0);
     assert_int_equal(bj_file_read_trusted(room->fd, "f", buf, 5, &s, &err),
                      -EFBIG);
     assert_int_equal(bj_file_read_trusted(room->fd, "no", buf, 5, &s, &err),

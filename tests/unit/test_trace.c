@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -273,8 +274,11 @@ static void token(void **state)
     struct bj_trace *t = NULL;
     struct bj_err err = {0};
     conf.token_file = path;
-    assert_int_equal(bj_trace_new(&conf, &t, &err), -EINVAL);
+    assert_int_equal(bj_trace_new(&conf, &t, &err), -EACCES);
     assert_int_equal(write(fd, " s3cret\n", 8), 8);
+    assert_int_equal(fchmod(fd, 0604), 0);
+    assert_int_equal(bj_trace_new(&conf, &t, &err), -EACCES);
+    assert_int_equal(fchmod(fd, 0600), 0);
     close(fd);
     t = make(&conf);
     unlink(path);
@@ -294,7 +298,7 @@ static void token(void **state)
     assert_int_equal(post_as(t, ON(1, "a", 1), "Bearer s3cret", SEC, NULL),
                      200);
     bj_trace_free(t);
-    assert_int_equal(bj_trace_new(&conf, &t, &err), -ENOENT);
+    assert_int_equal(bj_trace_new(&conf, &t, &err), -EACCES);
 }
 
 /* Text of others, where people look at it. */

@@ -113,7 +113,8 @@ static const struct bj_opt command_options[] = {
      .kind = BJ_OPT_BOOL,
      .off = AT(dry_run),
      .preset = "false",
-     .help = "Do what --once does for the newest slice, but write nothing."},
+     .help = "Do what --once does for the newest slice, but write "
+             "nothing; without a store all is new."},
     {.name = "since",
      .kind = BJ_OPT_STR,
      .off = AT(since),

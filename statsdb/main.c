@@ -64,33 +64,15 @@ static int open_store(const struct bj_statsdb_conf *c, enum how how,
     return bj_store_open(&opt, ret, err);
 }
 
-/* Where there is no store to compare with, --dry-run makes one that goes. */
-static int open_dry(const struct bj_statsdb_conf *c, char dir[static 64],
-                    struct bj_store **ret, struct bj_err *err)
+/* Where there is no store, what is told is compared with an empty one. */
+static int open_dry(const struct bj_statsdb_conf *c, struct bj_store **ret,
+                    struct bj_err *err)
 {
-    char path[80];
-    dir[0] = '\0';
     if (access(c->path, F_OK) == 0 || errno != ENOENT)
         return open_store(c, TRY, ret, err);
-    snprintf(dir, 64, "/tmp/batchjob_stats_db-XXXXXX");
-    if (!mkdtemp(dir)) {
-        dir[0] = '\0';
-        return bj_err_set(err, -errno, "a folder in /tmp");
-    }
-    snprintf(path, sizeof(path), "%s/store", dir);
-    struct bj_store_options opt = {.path = path, .any_filesystem = true};
-    return bj_store_open(&opt, ret, err);
-}
-
-static void remove_dry(const char *dir)
-{
-    static const char *const tails[] = {"", "-wal", "-shm", ".lock"};
-    char path[80];
-    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-        snprintf(path, sizeof(path), "%s/store%s", dir, tails[i]);
-        unlink(path);
-    }
-    rmdir(dir);
+    bj_log(BJ_LOG_INFO, NULL, "there is no store %s yet", c->path);
+    return bj_store_open(
+        &(struct bj_store_options){.cache_bytes = c->cache_bytes}, ret, err);
 }
 
 static int time_of(const char *option, const char *text, int64_t otherwise,
@@ -132,7 +114,6 @@ static int need_cluster(const struct bj_statsdb_conf *c, struct bj_err *err)
 static int run(const struct bj_statsdb_conf *c, struct bj_err *err)
 {
     struct bj_store *store = NULL;
-    char dir[64] = "";
     int64_t since;
     int r = since_of(c, &since, err);
     if (r == 0)
@@ -140,15 +121,13 @@ static int run(const struct bj_statsdb_conf *c, struct bj_err *err)
     if (r == 0)
         r = catch_signals(err);
     if (r == 0)
-        r = c->dry_run ? open_dry(c, dir, &store, err)
+        r = c->dry_run ? open_dry(c, &store, err)
                        : open_store(c, WRITE, &store, err);
     if (r == 0 && c->check)
         r = bj_store_check(store, err);
     if (r == 0)
         r = bj_daemon_run(c, store, since, &stop, err);
     bj_store_close(store);
-    if (dir[0])
-        remove_dry(dir);
     if (atomic_load(&stop.now))
         bj_log(BJ_LOG_INFO, NULL, "stopped");
     return r;

@@ -157,7 +157,21 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
         bj_err_set(err, r,
                    "who may not write beside it can read it only while "
                    "batchjob_stats_db runs");
-    return r < 0 ? bj_err_wrap(err, r, "%s", s->path) : 0;
+    return r < 0 ? bj_err_wrap(err, r, "%s", opt->path ? opt->path : "no store")
+                 : 0;
+}
+
+/* SQLite keeps a database without a name in memory, and what is too large for
+ * that in a file of TMPDIR that has none either.  It has no WAL. */
+static int name_files(struct bj_store *s, const char *path, struct bj_err *err)
+{
+    s->path = strdup(path ? path : "");
+    if (!s->path ||
+        asprintf(&s->wal_path, "%s%s", s->path, path ? "-wal" : "") < 0) {
+        s->wal_path = NULL;
+        return bj_err_set(err, -ENOMEM, "store");
+    }
+    return 0;
 }
 
 int bj_store_open(const struct bj_store_options *opt, struct bj_store **ret,
@@ -167,17 +181,10 @@ int bj_store_open(const struct bj_store_options *opt, struct bj_store **ret,
     if (!s)
         return bj_err_set(err, -ENOMEM, "store");
     s->lock = -1;
-    size_t n = strlen(opt->path);
-    s->path = strdup(opt->path);
-    s->wal_path = malloc(n + sizeof("-wal"));
-    int r = s->path && s->wal_path ? 0 : bj_err_set(err, -ENOMEM, "store");
-    if (r == 0) {
-        memcpy(s->wal_path, opt->path, n);
-        memcpy(s->wal_path + n, "-wal", sizeof("-wal"));
-    }
-    if (r == 0 && !opt->any_filesystem)
+    int r = name_files(s, opt->path, err);
+    if (r == 0 && opt->path && !opt->any_filesystem)
         r = check_filesystem(opt->path, err);
-    if (r == 0 && !opt->read_only)
+    if (r == 0 && opt->path && !opt->read_only)
         r = take_lock(s, err);
     if (r == 0)
         r = open_db(s, opt, err);

@@ -15,7 +15,7 @@ struct bj_store;
 
 /* Numbers that are 0 stand for the value in brackets. */
 struct bj_store_options {
-    const char *path;
+    const char *path;    /* NULL: an empty one that goes when it is closed */
     bool read_only;      /* no lock, no migration, no file is made */
     bool any_version;    /* to be read, whatever its version */
     bool as_it_is;       /* to be written, but neither made nor migrated */

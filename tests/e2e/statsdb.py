@@ -311,9 +311,20 @@ def dry(site):
           and (site.rows("SELECT * FROM covered"), os.stat(page).st_mtime_ns) == before,
           "--dry-run writes nothing", p.stderr)
     none = os.path.join(site.folder, "none.db")
+    sacct, seen = os.path.join(site.folder, "sacct"), os.path.join(site.folder, "seen")
+    os.rename(sacct, sacct + ".py")
+    with open(sacct, "w") as f:
+        f.write("#!/bin/sh\nls -l /proc/$PPID/fd >%s\nexec %s.py \"$@\"\n" % (seen, sacct))
+    os.chmod(sacct, 0o755)
     p = site.run("--dry-run", "--store.path=" + none)
-    check(p.returncode == 0 and b" jobs new" in p.stderr and not os.path.exists(none)
-          and not os.path.exists(none + ".lock"), "nor a store where there is none", p.stderr)
+    os.rename(sacct + ".py", sacct)
+    check(p.returncode == 0 and b" jobs new" in p.stderr and b"no store" in p.stderr
+          and not os.path.exists(none) and not os.path.exists(none + ".lock"),
+          "nor a store where there is none", p.stderr)
+    with open(seen) as f:
+        held = [line.split(" -> ")[1].strip() for line in f if " -> /" in line]
+    check([h for h in held if not h.startswith("/dev/") and not h.endswith(" (deleted)")] == [],
+          "nor one elsewhere", held)
     old = os.path.join(site.folder, "old.db")
     shutil.copy(site.store, old)
     db = sqlite3.connect(old)

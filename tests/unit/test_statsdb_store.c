@@ -27,6 +27,53 @@ static void exec_file(const struct fixture *f, const char *sql)
     sqlite3_close(db);
 }
 
+static unsigned descriptors(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* One without a name takes no file, until it is too large for its cache; that
+ * one has no name either. */
+static void test_nowhere(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    struct bj_store *s;
+    fixture_open(&f);
+    char *was = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    assert_int_equal(setenv("TMPDIR", f.dir, 1), 0);
+    unsigned before = descriptors();
+    struct bj_store_options opt = {.cache_bytes = 1 << 20};
+    if (bj_store_open(&opt, &s, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(descriptors(), before);
+    assert_int_equal(bj_store_begin(s, NULL), 0);
+    assert_int_equal(
+        sqlite3_exec(bj_store_db(s),
+                     "CREATE TABLE t (b); WITH RECURSIVE n(i) AS (SELECT 1"
+                     " UNION ALL SELECT i + 1 FROM n WHERE i < 64)"
+                     " INSERT INTO t SELECT zeroblob(65536) FROM n",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_true(descriptors() > before);
+    expect(s, "SELECT count(*), sum(length(b)) FROM t", "64|4194304\n");
+    assert_int_equal(rmdir(f.dir), 0); /* nothing is in it */
+    assert_int_equal(mkdir(f.dir, 0700), 0);
+    bj_store_rollback(s);
+    expect(s, "SELECT count(*) FROM sqlite_schema WHERE name = 't'", "0\n");
+    assert_int_equal(bj_store_wal_bytes(s), 0);
+    assert_int_equal(bj_store_bytes(s), 0);
+    bj_store_close(s);
+    assert_int_equal(descriptors(), before);
+    assert_int_equal(was ? setenv("TMPDIR", was, 1) : unsetenv("TMPDIR"), 0);
+    free(was);
+    fixture_close(&f);
+}
+
 static void test_versions(void **state)
 {
     (void)state;
@@ -340,6 +387,7 @@ static void test_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nowhere),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_any_version),
         cmocka_unit_test(test_from_2),

@@ -56,8 +56,9 @@ void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to)
     link_conn(c, to);
 }
 
-struct bj_httpd_conn *bj_httpd_conn_oldest(const struct bj_httpd *h,
-                                           enum bj_httpd_phase phase)
+/* The connection that has been in a phase for longest, or NULL. */
+static struct bj_httpd_conn *oldest(const struct bj_httpd *h,
+                                    enum bj_httpd_phase phase)
 {
     struct bj_httpd_link *first = h->list[phase].next;
     return first == &h->list[phase] ? NULL : (struct bj_httpd_conn *)first;
@@ -90,8 +91,8 @@ void bj_httpd_conn_hang_up(struct bj_httpd_conn *c)
  * again.  False when all have a response in flight. */
 static bool make_room(struct bj_httpd *h)
 {
-    struct bj_httpd_conn *c = bj_httpd_conn_oldest(h, BJ_HTTPD_WAIT);
-    struct bj_httpd_conn *idle = bj_httpd_conn_oldest(h, BJ_HTTPD_IDLE);
+    struct bj_httpd_conn *c = oldest(h, BJ_HTTPD_WAIT);
+    struct bj_httpd_conn *idle = oldest(h, BJ_HTTPD_IDLE);
     if (!c || (idle && idle->since < c->since))
         c = idle;
     if (!c)
@@ -103,7 +104,7 @@ static bool make_room(struct bj_httpd *h)
 
 bool bj_httpd_give_up_one(struct bj_httpd *h)
 {
-    struct bj_httpd_conn *c = bj_httpd_conn_oldest(h, BJ_HTTPD_SEND);
+    struct bj_httpd_conn *c = oldest(h, BJ_HTTPD_SEND);
     if (!c || h->now - c->since < h->lim.stall_usec)
         return false;
     bj_httpd_count(&h->stat.evicted, 1);
@@ -124,7 +125,7 @@ static unsigned expire(struct bj_httpd *h)
         ;
     for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_DEAD; p++)
         for (struct bj_httpd_conn *c;
-             (c = bj_httpd_conn_oldest(h, p)) && c->deadline <= h->now; n++)
+             (c = oldest(h, p)) && c->deadline <= h->now; n++)
             bj_httpd_conn_hang_up(c);
     bj_httpd_count(&h->stat.expired, n);
     return n;
@@ -330,13 +331,12 @@ int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec)
     if (is_due(h, BJ_HTTPD_PLAIN) || is_due(h, BJ_HTTPD_TLS))
         return 0;
     for (enum bj_httpd_phase p = BJ_HTTPD_WAIT; p < BJ_HTTPD_DEAD; p++) {
-        const struct bj_httpd_conn *c = bj_httpd_conn_oldest(h, p);
+        const struct bj_httpd_conn *c = oldest(h, p);
         if (c && c->deadline < next)
             next = c->deadline;
     }
     if (is_crowded(h) && h->count[BJ_HTTPD_SEND] > 0) {
-        uint64_t stands =
-            bj_httpd_conn_oldest(h, BJ_HTTPD_SEND)->since + h->lim.stall_usec;
+        uint64_t stands = oldest(h, BJ_HTTPD_SEND)->since + h->lim.stall_usec;
         next = stands < next ? stands : next;
     }
     if (next == UINT64_MAX)
@@ -419,8 +419,7 @@ void bj_httpd_drain(struct bj_httpd *h)
     struct bj_httpd_conn *c;
     h->draining = true;
     close_listeners(h);
-    while ((c = bj_httpd_conn_oldest(h, BJ_HTTPD_WAIT)) ||
-           (c = bj_httpd_conn_oldest(h, BJ_HTTPD_IDLE)))
+    while ((c = oldest(h, BJ_HTTPD_WAIT)) || (c = oldest(h, BJ_HTTPD_IDLE)))
         bj_httpd_conn_hang_up(c);
     run_all(h);
 }

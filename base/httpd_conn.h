@@ -108,10 +108,6 @@ struct MHD_Daemon *bj_httpd_start(struct bj_httpd *h, unsigned kind);
 /* Put a connection into another phase and set its deadline. */
 void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to);
 
-/* The connection that has been in a phase for longest, or NULL. */
-struct bj_httpd_conn *bj_httpd_conn_oldest(const struct bj_httpd *h,
-                                           enum bj_httpd_phase phase);
-
 /* End a connection; the library lets go of it in its next run. */
 void bj_httpd_conn_hang_up(struct bj_httpd_conn *c);
 

@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#define MSEC 1000u
-#define SECOND 1000000u
-
 const char *const bj_run_names[BJ_RUNS] = {
     [BJ_COLLECT_CPU] = "cpu",
     [BJ_COLLECT_MEMORY] = "memory",

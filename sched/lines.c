@@ -18,7 +18,6 @@ static bool put(struct bj_lines *l, struct bj_slice *piece)
         l->at = 0;
     }
     bj_buf_put(&l->buf, piece->p, n);
-    l->bytes += n;
     piece->p += n;
     piece->n -= n;
     return !l->buf.failed;

@@ -15,7 +15,6 @@ struct bj_lines {
     size_t max;       /* bytes of a line, at most */
     const char *what; /* for messages: "lsb.acct" */
     uint64_t line;    /* number of the line handed out last, from 1 */
-    uint64_t bytes;   /* put in so far */
 
     /* inside */
     struct bj_buf buf;

@@ -36,9 +36,8 @@ struct bj_lsf_conf {
 
 struct bj_lsf_counts {
     uint64_t bytes, jobs;
-    uint64_t bad_jobs;   /* left out; of lsb.acct: lines */
+    uint64_t bad_jobs;   /* left out */
     uint64_t bad_fields; /* absent, in jobs that were taken */
-    uint64_t others;     /* lsb.acct: lines that are not JOB_FINISH */
 };
 
 /* --- bjobs ----------------------------------------------------------------*/
@@ -87,7 +86,6 @@ int bj_lsf_acct_new(const struct bj_lsf_conf *conf, struct bj_lsf_acct **ret,
 int bj_lsf_acct_feed(struct bj_lsf_acct *r, struct bj_slice piece,
                      struct bj_err *err);
 
-const struct bj_lsf_counts *bj_lsf_acct_counts(const struct bj_lsf_acct *r);
 void bj_lsf_acct_free(struct bj_lsf_acct *r);
 
 #endif

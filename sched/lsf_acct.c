@@ -18,7 +18,6 @@ enum {
 
 struct bj_lsf_acct {
     struct bj_lsf_conf conf;
-    struct bj_lsf_counts counts;
     struct bj_lines lines;
     struct bj_buf text;  /* of the job at hand, quotes undoubled */
     struct bj_buf hosts; /* "4*hostA hostB" */
@@ -34,7 +33,6 @@ struct row {
     uint64_t time, id, uid, slots, submit, begin, start;
     uint64_t status, utime, stime, exit, index, rmem, rswap, reason;
     struct field user, queue, res_req, from, cwd, name, command, project;
-    uint64_t hosts, used_slots;
 };
 
 /* --- fields ---------------------------------------------------------------*/
@@ -215,7 +213,6 @@ static bool read_column(struct bj_lsf_acct *r, struct bj_slice *line,
 static void report(struct bj_lsf_acct *r, struct bj_slice value,
                    const char *expected)
 {
-    r->counts.bad_jobs++;
     const struct bj_lsf_bad bad = {.line = r->lines.line,
                                    .value = value,
                                    .expected = expected,
@@ -312,7 +309,6 @@ static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
     job.cluster = r->conf.cluster;
     bj_lsf_id(&job, row.id, row.index == BJ_ABSENT ? 0 : row.index, id);
     settle(r, &row, &job);
-    r->counts.jobs++;
     return r->conf.job(r->conf.ctx, &job, err);
 }
 
@@ -336,10 +332,9 @@ static int take_line(void *ctx, struct bj_slice line, bool cut,
         report(r, whole, "an event type");
         return 0;
     }
-    if (bj_slice_eq(text_of(r, type), BJ_SLICE("JOB_FINISH")))
-        return take_job(r, line, err);
-    r->counts.others++;
-    return 0;
+    if (!bj_slice_eq(text_of(r, type), BJ_SLICE("JOB_FINISH")))
+        return 0;
+    return take_job(r, line, err);
 }
 
 /* --- calls ----------------------------------------------------------------*/
@@ -362,14 +357,7 @@ int bj_lsf_acct_new(const struct bj_lsf_conf *conf, struct bj_lsf_acct **ret,
 int bj_lsf_acct_feed(struct bj_lsf_acct *r, struct bj_slice piece,
                      struct bj_err *err)
 {
-    int e = bj_lines_feed(&r->lines, piece, take_line, r, err);
-    r->counts.bytes = r->lines.bytes;
-    return e;
-}
-
-const struct bj_lsf_counts *bj_lsf_acct_counts(const struct bj_lsf_acct *r)
-{
-    return &r->counts;
+    return bj_lines_feed(&r->lines, piece, take_line, r, err);
 }
 
 void bj_lsf_acct_free(struct bj_lsf_acct *r)

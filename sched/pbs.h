@@ -40,9 +40,8 @@ struct bj_pbs_conf {
 
 struct bj_pbs_counts {
     uint64_t bytes, jobs;
-    uint64_t bad_jobs;   /* left out; of accounting: lines */
+    uint64_t bad_jobs;   /* left out */
     uint64_t bad_fields; /* absent, in jobs that were taken */
-    uint64_t others; /* accounting: records that are not about a job's run */
 };
 
 /* --- qstat ----------------------------------------------------------------*/
@@ -105,7 +104,6 @@ int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
 /* From here on the server's local time is so many minutes ahead of UTC. */
 void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min);
 
-const struct bj_pbs_counts *bj_pbs_acct_counts(const struct bj_pbs_acct *r);
 void bj_pbs_acct_free(struct bj_pbs_acct *r);
 
 #endif

@@ -22,7 +22,6 @@ struct seen {
 
 struct bj_pbs_acct {
     struct bj_pbs_conf conf;
-    struct bj_pbs_counts counts;
     struct bj_lines lines;
     struct seen *seen; /* SEEN of them: a job's place is its hash's, and the
                           later one of two that want it has it */
@@ -36,10 +35,6 @@ struct record {
 
 static void report(struct bj_pbs_acct *r, struct bj_pbs_bad bad)
 {
-    if (bad.left_out)
-        r->counts.bad_jobs++;
-    else
-        r->counts.bad_fields++;
     bad.line = r->lines.line;
     if (r->conf.bad)
         r->conf.bad(r->conf.ctx, &bad);
@@ -282,10 +277,8 @@ static int take_line(void *ctx, struct bj_slice line, bool cut,
     const struct type *const end = types + sizeof(types) / sizeof(types[0]);
     while (t < end && t->letter != rec.type.p[0])
         t++;
-    if (t == end) {
-        r->counts.others++;
+    if (t == end)
         return 0;
-    }
     read_attrs(r, &rec, &row);
     if (row.job.id_number == BJ_ABSENT) {
         bad_line(r, rec.id, "a job id");
@@ -294,7 +287,6 @@ static int take_line(void *ctx, struct bj_slice line, bool cut,
     row.job.state = bj_state_pbs('F', row.exit_status);
     if (!t->take(r, &rec, &row.job))
         return 0;
-    r->counts.jobs++;
     return r->conf.job(r->conf.ctx, &row.job, err);
 }
 
@@ -322,19 +314,12 @@ int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
 int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
                      struct bj_err *err)
 {
-    int e = bj_lines_feed(&r->lines, piece, take_line, r, err);
-    r->counts.bytes = r->lines.bytes;
-    return e;
+    return bj_lines_feed(&r->lines, piece, take_line, r, err);
 }
 
 void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min)
 {
     r->conf.offset_min = offset_min;
-}
-
-const struct bj_pbs_counts *bj_pbs_acct_counts(const struct bj_pbs_acct *r)
-{
-    return &r->counts;
 }
 
 void bj_pbs_acct_free(struct bj_pbs_acct *r)

@@ -294,7 +294,6 @@ int bj_measure_step(struct bj_measure *m, int64_t now_sec, struct bj_err *err)
     if (r == 0)
         r = bj_store_commit(m->store, err);
     if (r == 0) {
-        m->counts.batches++;
         if (m->samples < m->conf->max_samples)
             m->samples += m->samples / 4;
         return n;

@@ -14,7 +14,7 @@
 struct bj_measure;
 
 struct bj_measure_counts {
-    uint64_t questions, batches;
+    uint64_t questions;
     uint64_t jobs;     /* that something was told of */
     uint64_t nothing;  /* of which nothing was known */
     uint64_t doubtful; /* not to be told from another run */

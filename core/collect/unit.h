@@ -11,7 +11,7 @@
 
 /* Slots of kept descriptors: 0 to 5 for files of v1, 6 to 11 for those of v2,
  * since a job on a hybrid host may have both. */
-enum { BJ_KEPT_FILES = 12, BJ_CGFILES_MAX = 32, BJ_CPUS_MAX = 8192 };
+enum { BJ_KEPT_FILES = 12, BJ_CPUS_MAX = 8192 };
 
 /* Block I/O by device.  The name is text, "sda" or "8:0". */
 struct bj_unit_device {

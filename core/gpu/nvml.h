@@ -32,8 +32,6 @@ enum {
     BJ_NVML_UNKNOWN = 999
 };
 
-enum { BJ_NVML_TEXT = 96, BJ_NVML_NO_ID = -1 };
-
 struct bj_nvml_device;     /* nvmlDevice_t is a pointer to it */
 struct bj_nvml_gpm_sample; /* nvmlGpmSample_t likewise */
 struct bj_nvml_events;     /* nvmlEventSet_t likewise */

@@ -167,8 +167,7 @@ struct bj_node {
     uint64_t boot_sec;             /* since 1970 */
     uint64_t power_uw;             /* newest of the meter that is believed */
     uint64_t idle_uw;              /* without jobs, in use by the split */
-    uint64_t energy_windows;
-    struct bj_info energy_info; /* source, quality, policy, static */
+    struct bj_info energy_info;    /* source, quality, policy, static */
     struct bj_list modes, energy;
 };
 

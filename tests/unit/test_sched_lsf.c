@@ -17,6 +17,7 @@
 
 struct log {
     struct bj_buf text;
+    unsigned jobs;
     int stop;
 };
 
@@ -38,6 +39,7 @@ static int put_job(void *ctx, const struct bj_sched_job *j, struct bj_err *err)
     struct log *log = ctx;
     struct bj_buf *b = &log->text;
     (void)err;
+    log->jobs++;
     assert_true(bj_slice_eq(j->batch_system, BJ_SLICE("lsf")));
     bj_buf_printf(b, "%.*s %s", (int)j->raw_id.n, j->raw_id.p,
                   bj_state_name(j->state));
@@ -340,7 +342,7 @@ static void test_stop(void **state)
         BJ_SLICE(HEAD("1") HOSTS MID("64") "\n" HEAD("2") HOSTS MID("64") "\n");
     assert_int_equal(feed_acct(a, two, 9999), -ECANCELED);
     assert_int_equal(feed_acct(a, BJ_SLICE("x"), 1), -ECANCELED);
-    assert_int_equal(bj_lsf_acct_counts(a)->jobs, 1);
+    assert_int_equal(log.jobs, 2); /* one of each */
     bj_lsf_acct_free(a);
     bj_lsf_acct_free(NULL);
     bj_buf_free(&log.text);

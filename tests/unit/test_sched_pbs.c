@@ -18,6 +18,7 @@
 
 struct log {
     struct bj_buf text;
+    unsigned jobs;
     int stop;
 };
 
@@ -39,6 +40,7 @@ static int put_job(void *ctx, const struct bj_sched_job *j, struct bj_err *err)
     struct log *log = ctx;
     struct bj_buf *b = &log->text;
     (void)err;
+    log->jobs++;
     assert_true(bj_slice_eq(j->batch_system, BJ_SLICE("pbs")));
     bj_buf_printf(b, "%.*s %s", (int)j->raw_id.n, j->raw_id.p,
                   bj_state_name(j->state));
@@ -230,7 +232,6 @@ static void test_accounts(void **state)
             assert_int_equal(bj_pbs_acct_new(&conf, &r, NULL), 0);
             assert_int_equal(feed_acct(r, text, n), 0);
             same(&log, accounts[i].want, accounts[i].what);
-            assert_int_equal(bj_pbs_acct_counts(r)->bytes, text.n);
             bj_pbs_acct_free(r);
             bj_buf_free(&log.text);
         }
@@ -490,7 +491,7 @@ static void test_stop(void **state)
     assert_int_equal(bj_pbs_acct_new(&conf, &a, NULL), 0);
     assert_int_equal(feed_acct(a, BJ_SLICE(E_RECORD E_RECORD), 9999),
                      -ECANCELED);
-    assert_int_equal(bj_pbs_acct_counts(a)->jobs, 1);
+    assert_int_equal(log.jobs, 2); /* one of each */
     bj_pbs_acct_free(a);
     bj_pbs_acct_free(NULL);
     bj_buf_free(&log.text);

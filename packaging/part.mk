@@ -1,5 +1,6 @@
 # Packages of what is committed: make deb (needs debhelper), make rpm (needs
 # rpmbuild; RPMFLAGS=--nodeps on a distribution without rpm packages).
+# PACKAGER="Name <address>" says who made them; packaging/packager finds out.
 PACKAGE := batchjob-monitoring-$(VERSION)
 PACKED   = $(abspath $(O))/packages
 # The make of the package has variables of its own.
@@ -10,6 +11,8 @@ deb:
 	mkdir -p $(PACKED)/deb
 	git archive --prefix=$(PACKAGE)/ HEAD | tar -x -C $(PACKED)/deb
 	cp -r packaging/debian $(PACKED)/deb/$(PACKAGE)/
+	by="$$(packaging/packager)" && cd $(PACKED)/deb/$(PACKAGE)/debian && \
+	    BY="$$by" perl -pi -e 's/\@PACKAGER\@/$$ENV{BY}/' control changelog
 	cd $(PACKED)/deb/$(PACKAGE) && $(CLEAN_ENV) dpkg-buildpackage -b -us -uc
 	@ls $(PACKED)/deb/*.deb
 
@@ -17,7 +20,8 @@ rpm:
 	rm -rf $(PACKED)/rpm
 	mkdir -p $(PACKED)/rpm
 	git archive --prefix=$(PACKAGE)/ -o $(PACKED)/rpm/$(PACKAGE).tar.gz HEAD
-	$(CLEAN_ENV) rpmbuild -bb $(RPMFLAGS) --define '_sourcedir $(PACKED)/rpm' \
+	by="$$(packaging/packager)" && $(CLEAN_ENV) \
+	    rpmbuild -bb $(RPMFLAGS) --define "packager $$by" --define '_sourcedir $(PACKED)/rpm' \
 	    --define '_topdir $(PACKED)/rpm' \
 	    --define '_package_version $(VERSION)' packaging/batchjob-monitoring.spec
 	@find $(PACKED)/rpm -name '*.rpm'

@@ -12,14 +12,19 @@ needs() {
     sed -n 's/^Exec[A-Za-z]*=//p' "$1" | grep -o '/\(usr\|etc\)/[^ ]*' | sort -u
 }
 
+maker="Ann O'Nym & Co <ann@site.example>"
+made_by_deb() { dpkg-deb -f "$1" Maintainer; }
+made_by_rpm() { rpm -qp --qf '%{PACKAGER}' "$1"; }
+
 packed() { # kind tool
     local f unit want have dir
     root=$tmp/$1
     mkdir -p "$root"
     command -v "$2" >/dev/null || { skip "packages of $1" "no $2"; return; }
-    check "make $1" make "$1" O="$tmp/build" RPMFLAGS=--nodeps
+    check "make $1" make "$1" O="$tmp/build" RPMFLAGS=--nodeps PACKAGER="$maker"
     for f in $(find "$tmp/build/packages/$1" -name "*.$1" ! -name '*dbgsym*'); do
         check "${f##*/} unpacks" "unpack_$1" "$f"
+        is "${f##*/} says who made it" "$("made_by_$1" "$f")" "$maker"
     done
     for f in batchjob_exporter batchjob_stats_db batchjob_stats_server batchjob_acct; do
         is "$1: $f says what it is" "$("$root/usr/bin/$f" --version)" \
@@ -32,6 +37,15 @@ packed() { # kind tool
         is "$1: what ${unit##*/} starts and reads is there" "$have" "$want"
     done
 }
+
+packager() { env -u DEBFULLNAME -u DEBEMAIL HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 \
+    GIT_DIR=/nonexistent "$@" packaging/packager; }
+
+is "who makes packages: as Debian's tools have it" \
+    "$(packager DEBFULLNAME=Ann DEBEMAIL=ann@site.example)" "Ann <ann@site.example>"
+is "or git" "$(packager GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=Bob \
+    GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=bob@site.example)" "Bob <bob@site.example>"
+is "or the user here" "$(packager)" "$(id -un) <$(id -un)@$(uname -n)>"
 
 git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
 packed deb dpkg-buildpackage

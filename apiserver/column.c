@@ -72,6 +72,12 @@ static int64_t make_cpu_alloc(const int64_t *v)
     return scale(v[0], elapsed(v + 1), 1);
 }
 
+/* value, end: Slurm has a 0 for jobs that still run. */
+static int64_t make_ended(const int64_t *v)
+{
+    return v[1] == BJ_SQL_NULL ? BJ_SQL_NULL : v[0];
+}
+
 /* 0 stands for what was not told. */
 static int64_t make_stamp(const int64_t *v)
 {
@@ -165,8 +171,10 @@ const struct bj_job_key bj_job_keys[] = {
     WORD("state_raw", BJ_WORD_OTHER, "j.state_raw",
          "State as the batch system tells it."),
     WORD("reason", BJ_WORD_OTHER, "j.reason", "Why it waits."),
-    PLAIN("exit_code", BJ_AS_INT, "j.exit_code", "Exit code."),
-    PLAIN("exit_signal", BJ_AS_INT, "j.exit_signal", "Signal that ended it."),
+    MADE("exit_code", BJ_AS_INT, make_ended, "Exit code, once it has ended.",
+         "j.exit_code", "j.\"end\""),
+    MADE("exit_signal", BJ_AS_INT, make_ended,
+         "Signal that ended it, 0 for none.", "j.exit_signal", "j.\"end\""),
     PLAIN("cancelled_by", BJ_AS_INT, "m.cancelled_by", "Number of who did."),
     PLAIN("restarts", BJ_AS_INT, "j.restarts", "How often it was requeued."),
     PLAIN("priority", BJ_AS_INT, "j.priority", "Priority."),

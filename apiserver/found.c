@@ -2,8 +2,6 @@
 
 #include "apiserver/jobs.h"
 
-#include <stdlib.h>
-
 static const char found_sql[] =
     "SELECT j.id, c.name || ':' || j.raw_id || ':' || j.submit, c.name, "
     "CAST(j.raw_id AS TEXT), (SELECT name FROM user WHERE id = j.user), o.uid, "
@@ -53,19 +51,16 @@ int bj_found_get(struct bj_call *c, const struct bj_params *p,
                  struct bj_slice name, struct bj_arena *arena,
                  struct bj_found *ret)
 {
-    struct bj_query *q = calloc(1, sizeof(*q));
-    if (!q)
-        return bj_err_set(&c->err, -ENOMEM, "job");
-    bj_query_sql(q, found_sql);
-    q->named = bj_jobs_indexed(name);
-    int r = bj_query_scope(q, c, p, "j");
+    struct bj_query q = {0};
+    bj_query_sql(&q, found_sql);
+    q.named = bj_jobs_indexed(name);
+    int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
-        r = bj_jobs_named(q, c, p, name);
-    bj_query_sql(q, " LIMIT 2");
+        r = bj_jobs_named(&q, c, p, name);
+    bj_query_sql(&q, " LIMIT 2");
     if (r == 0)
-        r = look(c, q, arena, ret);
+        r = look(c, &q, arena, ret);
     bj_call_about(c, name);
-    bj_query_free(q);
-    free(q);
+    bj_query_free(&q);
     return r;
 }

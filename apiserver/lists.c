@@ -2,8 +2,6 @@
 #include "apiserver/params.h"
 #include "apiserver/query.h"
 
-#include <stdlib.h>
-
 static int on_base(struct bj_call *c)
 {
     bj_call_open(c);
@@ -96,16 +94,12 @@ static int with_query(struct bj_call *c,
 {
     struct bj_params p;
     int r = bj_params_read(c, c->endpoint->params, &p);
-    struct bj_query *q = r == 0 ? calloc(1, sizeof(*q)) : NULL;
-    if (r == 0 && !q)
-        r = bj_err_set(&c->err, -ENOMEM, "list");
+    struct bj_query q = {0};
     if (r == 0)
-        r = make(c, q, &p);
+        r = make(c, &q, &p);
     if (r == 0)
-        r = list(c, q);
-    if (q)
-        bj_query_free(q);
-    free(q);
+        r = list(c, &q);
+    bj_query_free(&q);
     return r;
 }
 

@@ -210,22 +210,20 @@ static void put_row(struct bj_rows *rows, struct sqlite3_stmt *st)
 static int read_jobs(struct asked *a, struct bj_rows *rows, bool *cut)
 {
     struct bj_call *c = a->c;
-    struct bj_query *q = calloc(1, sizeof(*q));
+    struct bj_query q = {0};
     struct sqlite3_stmt *st = NULL;
-    if (!q)
-        return bj_err_set(&c->err, -ENOMEM, "jobs");
-    select_columns(q, a->strict);
-    bj_query_sql(q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id "
-                    "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1");
+    select_columns(&q, a->strict);
+    bj_query_sql(&q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id "
+                     "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1");
     /* The original knows no coordinators and no admins. */
     a->p.given[BJ_PARAM_MINE] = true;
     a->p.number[BJ_PARAM_MINE] = 1;
-    int r = bj_query_scope(q, c, &a->p, "j");
-    add_times(q, a);
-    bj_query_sql(q, " ORDER BY j.at DESC, j.id DESC LIMIT ");
-    bj_query_int(q, (int64_t)c->api->conf->max_rows + 1);
+    int r = bj_query_scope(&q, c, &a->p, "j");
+    add_times(&q, a);
+    bj_query_sql(&q, " ORDER BY j.at DESC, j.id DESC LIMIT ");
+    bj_query_int(&q, (int64_t)c->api->conf->max_rows + 1);
     if (r == 0)
-        r = bj_query_open(q, c->reader, &st, &c->err);
+        r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
         r = 0;
         *cut = rows->n == c->api->conf->max_rows;
@@ -233,8 +231,7 @@ static int read_jobs(struct asked *a, struct bj_rows *rows, bool *cut)
             break;
         put_row(rows, st);
     }
-    bj_query_free(q);
-    free(q);
+    bj_query_free(&q);
     return r;
 }
 

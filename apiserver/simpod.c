@@ -10,8 +10,6 @@
 #include "apiserver/usage.h"
 #include "base/json.h"
 
-#include <stdlib.h>
-
 enum { TARGETS = 20, DEPTH = 12, BODY_VALUES = 4000 };
 
 /* Figures of usage that make a series. */
@@ -360,15 +358,12 @@ static int put_words(struct bj_call *c, struct bj_slice what,
         return bj_call_refuse(c, 400,
                               "There are users, accounts, partitions and "
                               "clusters to choose from.");
-    struct bj_query *q = calloc(1, sizeof(*q));
-    int r = q ? 0 : bj_err_set(&c->err, -ENOMEM, "words");
-    if (r == 0) {
-        bj_query_sql(q, lists[i].sql);
-        r = bj_query_visible(q, c, false, "a");
-        bj_query_sql(q, " ORDER BY 1");
-    }
+    struct bj_query q = {0};
+    bj_query_sql(&q, lists[i].sql);
+    int r = bj_query_visible(&q, c, false, "a");
+    bj_query_sql(&q, " ORDER BY 1");
     if (r == 0)
-        r = bj_query_open(q, c->reader, &st, &c->err);
+        r = bj_query_open(&q, c->reader, &st, &c->err);
     bj_buf_str(b, "[");
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
         struct bj_slice text = bj_sql_text(st, 0);
@@ -383,9 +378,7 @@ static int put_words(struct bj_call *c, struct bj_slice what,
         bj_buf_str(b, *before ? "}" : "");
     }
     bj_buf_str(b, "]\n");
-    if (q)
-        bj_query_free(q);
-    free(q);
+    bj_query_free(&q);
     return r;
 }
 

@@ -5,7 +5,6 @@
 #include "base/digits.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 void bj_table_select(struct bj_query *q, const struct bj_api_column *columns)
 {
@@ -158,11 +157,8 @@ static int of_job(struct bj_call *c, const struct bj_api_column *columns,
 int bj_table_of_job(struct bj_call *c, const struct bj_api_column *columns,
                     const char *from, const char *behind)
 {
-    struct bj_query *q = calloc(1, sizeof(*q));
-    if (!q)
-        return bj_err_set(&c->err, -ENOMEM, "table");
-    int r = of_job(c, columns, from, behind, q);
-    bj_query_free(q);
-    free(q);
+    struct bj_query q = {0};
+    int r = of_job(c, columns, from, behind, &q);
+    bj_query_free(&q);
     return r;
 }

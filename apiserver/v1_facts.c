@@ -158,25 +158,22 @@ static void add_rules(struct bj_query *q, const struct bj_params *p,
 /* Are there so few findings of that kind that all can be looked at? */
 static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
 {
-    struct bj_query *q = calloc(1, sizeof(*q));
+    struct bj_query q = {0};
     struct sqlite3_stmt *st = NULL;
     struct bj_reader_row row;
     unsigned n = 0;
-    if (!q)
-        return bj_err_set(&c->err, -ENOMEM, "findings");
-    bj_query_sql(q, "SELECT 1 FROM job_finding AS f WHERE ");
-    add_rules(q, p, "1");
-    bj_query_sql(q, " OR bj_late(f.job, f.rule, 1000) LIMIT ");
-    bj_query_int(q, FEW + 1);
+    bj_query_sql(&q, "SELECT 1 FROM job_finding AS f WHERE ");
+    add_rules(&q, p, "1");
+    bj_query_sql(&q, " OR bj_late(f.job, f.rule, 1000) LIMIT ");
+    bj_query_int(&q, FEW + 1);
     bj_reader_walk(c->reader, true, UNTIL_COUNTED);
-    int r = bj_query_open(q, c->reader, &st, &c->err);
+    int r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
         r = 0;
         n++;
     }
     *ret = n <= FEW && !bj_reader_late(c->reader, &row);
-    bj_query_free(q);
-    free(q);
+    bj_query_free(&q);
     return r;
 }
 
@@ -222,16 +219,13 @@ static int with_query(struct bj_call *c,
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r != 0)
         return r;
-    struct bj_query *q = calloc(1, sizeof(*q));
-    if (!q)
-        return bj_err_set(&c->err, -ENOMEM, "table");
-    bj_query_sql(q, "SELECT ");
-    bj_table_select(q, c->endpoint->columns);
-    r = make(c, q, &p, &s);
+    struct bj_query q = {0};
+    bj_query_sql(&q, "SELECT ");
+    bj_table_select(&q, c->endpoint->columns);
+    r = make(c, &q, &p, &s);
     if (r == 0)
-        r = bj_table_answer(c, q, c->endpoint->columns, s.limit);
-    bj_query_free(q);
-    free(q);
+        r = bj_table_answer(c, &q, c->endpoint->columns, s.limit);
+    bj_query_free(&q);
     return r;
 }
 

@@ -4,8 +4,6 @@
 #include "apiserver/server.h"
 #include "apiserver/table.h"
 
-#include <stdlib.h>
-
 enum {
     STORE_AND_USER = BJ_NEED_STORE | BJ_NEED_USER,
     JOB = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE)
@@ -189,18 +187,15 @@ int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
                   struct bj_buf *to)
 {
     bool cut;
-    struct bj_query *q = calloc(1, sizeof(*q));
-    if (!q)
-        return bj_err_set(&c->err, -ENOMEM, "table");
-    bj_query_sql(q, "SELECT ");
-    bj_table_select(q, parts[which].columns);
-    bj_query_sql(q, parts[which].from);
-    bj_query_int(q, job);
-    bj_query_sql(q, parts[which].behind);
-    int r = bj_table_rows(c, q, parts[which].columns, BJ_SHAPE_OBJECTS, to,
+    struct bj_query q = {0};
+    bj_query_sql(&q, "SELECT ");
+    bj_table_select(&q, parts[which].columns);
+    bj_query_sql(&q, parts[which].from);
+    bj_query_int(&q, job);
+    bj_query_sql(&q, parts[which].behind);
+    int r = bj_table_rows(c, &q, parts[which].columns, BJ_SHAPE_OBJECTS, to,
                           c->api->conf->max_rows, &cut);
-    bj_query_free(q);
-    free(q);
+    bj_query_free(&q);
     return r;
 }
 

@@ -53,7 +53,9 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool derived,
         if (p->value[i].which != BJ_PARAM_FIELDS)
             continue;
         if (!find_key(s, &at))
-            return bj_call_refuse(c, 400, "There is no field '%.*s'.",
+            return bj_call_refuse(c, 400,
+                                  "There is no field '%.*s'; "
+                                  "/api/v1/openapi.json names all.",
                                   s.n < 60 ? (int)s.n : 60, s.p);
         want[at] = true;
     }

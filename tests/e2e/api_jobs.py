@@ -214,7 +214,8 @@ def wrong_questions(site):
         check(a.status == 400 and a.json["errorType"] == "bad_data"
               and a.json["error"].endswith("."), "%s is 400" % query[:40], a)
     for query, words in (("limti=3", "limti limit cursor from"), ("state=sleeping", "sleeping oom ended Slurm"),
-                         ("from=yesterday", "from ISO now"), ("cursor=x", "cursor meta.next")):
+                         ("from=yesterday", "from ISO now"), ("cursor=x", "cursor meta.next"),
+                         ("fields=idd", "idd /api/v1/openapi.json")):
         a = site.ask("/api/v1/jobs?" + query, user("boss"))
         check(all(w in a.json["error"] for w in words.split()), "%s: it says what there is" % query, a)
     lists = [[j["key"] for j in site.ask("/api/v1/jobs?from=0&limit=1000&fields=key&state=" + s,

@@ -275,7 +275,8 @@ void bj_put_same(struct bj_rows *r, unsigned values)
     if (!bj_buf_room(r->to, n))
         return;
     size_t to = r->to->len;
-    memcpy(r->to->p + to, r->to->p + from, n);
+    if (n > 0)
+        memcpy(r->to->p + to, r->to->p + from, n);
     r->to->len += n;
     for (unsigned i = 0; i < values; i++)
         begin[i] += to - from;

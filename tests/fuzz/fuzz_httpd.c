@@ -86,21 +86,36 @@ static void start(void)
     rig.now = 1000000;
 }
 
-/* The kernel has what was sent before send(2) returns: no need to wait. */
-static void pump(void)
+static void turn(int timeout_ms)
 {
     struct pollfd fds[BJ_HTTPD_FDS];
-    for (int i = 0; i < 4; i++) {
-        nfds_t n = bj_httpd_poll(rig.h, fds);
-        poll(fds, n, 0);
-        bj_httpd_run(rig.h, fds, n, rig.now);
-    }
+    nfds_t n = bj_httpd_poll(rig.h, fds);
+    poll(fds, n, timeout_ms);
+    bj_httpd_run(rig.h, fds, n, rig.now);
 }
 
+/* The kernel mostly has what was sent before send(2) returns. */
+static void pump(void)
+{
+    for (int i = 0; i < 4; i++)
+        turn(0);
+}
+
+/* From another address each time: those that the server hangs up on keep their
+ * port for a minute, and there are more of them than ports. */
 static int dial(void)
 {
+    static uint32_t dialled;
+    const int later = 1;
+    struct sockaddr_in from = {
+        .sin_family = AF_INET,
+        .sin_addr = {htonl(0x7f010000 | (dialled++ & 0xffff))}};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     MUST(fd >= 0);
+    /* With the port for connect(2) to choose, which knows the other end. */
+    MUST(setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &later,
+                    sizeof(later)) == 0);
+    MUST(bind(fd, (struct sockaddr *)&from, sizeof(from)) == 0);
     MUST(connect(fd, (struct sockaddr *)&rig.addr, sizeof(rig.addr)) == 0);
     pump();
     return fd;
@@ -120,7 +135,9 @@ static void check_alive(void)
     int fd = dial();
     rig.served = false;
     MUST(send(fd, get, sizeof(get) - 1, MSG_NOSIGNAL) == sizeof(get) - 1);
-    pump();
+    /* What is wanted has time to come on a busy machine, too. */
+    for (int i = 0; i < 10000 && !rig.served; i++)
+        turn(i < 4 ? 0 : 1);
     MUST(rig.served);
     hang_up(fd);
 }

@@ -18,6 +18,10 @@ import tempfile
 import time
 import urllib.request
 
+# The columns of api_floor.c.
+FLOOR = ("id,user,account,partition,qos,state,name,nodelist,tres_allocated,exit_code,exit_signal,"
+         "submit_ms,eligible_ms,start_ms,end_ms,time_limit_sec,cpus,nodes,gpus,mem_requested_bytes,"
+         "mem_allocated_bytes,cpu_sec,cpu_system_sec,mem_peak_bytes,energy_joules,priority")
 EIGHT = "key,user,account,state,start_ms,end_ms,cpus,name"
 
 
@@ -130,25 +134,24 @@ def flask(store, seconds):
     p.wait()
 
 
-def floor(build, store, port, path, seconds, rounds=5):
-    """All keys of 100 jobs and the least that can be done, in turn."""
+def beside_floor(build, store, server, path, seconds, rounds=5):
+    """100 jobs by the least that can be done and by the server, in turn; server: its port
+    and its process id."""
     p = subprocess.Popen([build + "/bench/api_floor", store, "user7"], text=True,
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    at = p.stdout.readline().strip()
-    size = [len(urllib.request.urlopen(urllib.request.Request(
-        "http://127.0.0.1:%s%s" % (n, path), headers={"X-Grafana-User": "user7"})).read())
-        for n in (at, port[0])]
-    got = [], []
-    for _ in range(rounds):
-        got[0].append(measure(at, "/", "user7", 64, seconds, lambda: [p.pid]))
-        got[1].append(measure(port[0], path, "user7", 64, seconds, lambda: [port[1]]))
+    asked = [("floor, 26 columns", p.stdout.readline().strip(), "/", p.pid),
+             ("the same 26 as keys", server[0], path + "&fields=" + FLOOR, server[1]),
+             ("all keys", server[0], path, server[1])]
+    runs = [[measure(port, what, "user7", 64, seconds, lambda: [pid])
+             for _, port, what, pid in asked] for _ in range(rounds)]
     p.stdin.close()
     p.wait()
-    medians = [{k: statistics.median(r[k] for r in runs) for k in runs[0]} for runs in got]
-    show("floor, 26 columns, %d KB" % (size[0] / 1e3), medians[0])
-    show("all keys, %d KB" % (size[1] / 1e3), medians[1])
-    print("%-30s %8.2fx %8.2fx %8.2fx" % ("", *(
-        medians[1][k] / medians[0][k] for k in ("cpu", "rate", "p99"))))
+    medians = [{k: statistics.median(r[k] for r in of) for k in of[0]} for of in zip(*runs)]
+    for (name, *_), median in zip(asked, medians):
+        show(name, median)
+    for (name, *_), median in list(zip(asked, medians))[1:]:
+        print("%-30s %8.2fx %8.2fx %8.2fx" % (name + ", by the floor", *(
+            median[k] / medians[0][k] for k in ("cpu", "rate", "p99"))))
 
 
 def main():
@@ -187,7 +190,7 @@ def main():
         for what, path, user, connections in questions:
             show(what, measure(port, path, user, connections, a.seconds, lambda: [p.pid]))
         print("64 connections in turn, medians of five:")
-        floor(a.build, store, (port, p.pid), "/api/v1/jobs?limit=100&" + year, a.seconds)
+        beside_floor(a.build, store, (port, p.pid), "/api/v1/jobs?limit=100&" + year, a.seconds)
         p.terminate()
         p.wait()
         flask(store, a.seconds)

@@ -61,6 +61,8 @@ static int read_line(struct bj_tokens *t, struct bj_slice line,
                      struct bj_err *err)
 {
     struct bj_slice id, hash, user, expires;
+    if (line.n > 0 && memchr(line.p, '\0', line.n))
+        return bj_err_set(err, -EINVAL, "a line of text has no NUL");
     if (!bj_slice_word(&line, &id) || id.p[0] == '#')
         return 0;
     if (!bj_slice_word(&line, &hash) || !bj_slice_word(&line, &user) ||

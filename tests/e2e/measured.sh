@@ -74,6 +74,12 @@ check "all of which Prometheus knows" wait_for 60 told
 cpu1=$(cg_cpu_seconds 1002 4714)
 cg_kill 1002 4714
 end1=$(date +%s)
+# A run whose end nobody saw has no energy.
+ended() {
+    curl -sf "$prometheus_url/api/v1/query" --data-urlencode \
+        'query=batchjob_job_end_time_seconds{jobid="4714",cluster="alpha"}' | grep -q '"value"'
+}
+check "it has ended, which Prometheus knows too" wait_for 60 ended
 # Runs that begin within ten seconds are not told apart.
 apart() { [ "$(date +%s)" -ge $((begin1 + 12)) ]; }
 check "some time goes by" wait_for 20 apart

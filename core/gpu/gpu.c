@@ -11,7 +11,7 @@ const char *const bj_gpu_reasons[BJ_GPU_REASONS] = {
 
 void bj_gpu_set_clear(struct bj_gpu_set *s)
 {
-    s->stamp_usec = s->faults = 0;
+    s->begun_usec = s->stamp_usec = s->faults = 0;
     s->n = s->nprocs = s->ntimes = s->ntraced = 0;
     s->traced_usec = 0;
     s->driver[0] = '\0';
@@ -56,6 +56,7 @@ void bj_gpu_set_number(struct bj_gpu_set *s)
 
 void bj_gpu_set_copy(struct bj_gpu_set *to, const struct bj_gpu_set *from)
 {
+    to->begun_usec = from->begun_usec;
     to->stamp_usec = from->stamp_usec;
     to->faults = from->faults;
     to->n = from->n;

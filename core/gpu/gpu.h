@@ -62,7 +62,9 @@ struct bj_gpu_time {
 
 /* All that a reading told. */
 struct bj_gpu_set {
-    uint64_t stamp_usec; /* boot clock, when it ended */
+    /* When it began and ended, boot clock.  What a device has counted is at
+     * least what it had at the beginning. */
+    uint64_t begun_usec, stamp_usec;
     size_t n, nprocs, ntimes, ntraced;
     uint64_t faults; /* of this reading */
     char driver[BJ_GPU_TEXT];

@@ -191,13 +191,13 @@ static void take_set(struct bj_gpus *g, unsigned kind)
     for (size_t i = 0; i < set->n; i++) {
         const struct bj_gpu *now = &set->v[i];
         struct bj_gpu_dev *d = bj_gpus_dev(g, now->uuid);
-        if (!d || d->stamp_usec == set->stamp_usec)
+        if (!d || d->stamp_usec == set->begun_usec)
             continue;
         d->now = *now;
         d->kind = kind;
         d->there = true;
         d->before_usec = d->stamp_usec;
-        d->stamp_usec = set->stamp_usec;
+        d->stamp_usec = set->begun_usec;
         d->errors += now->failed;
         d->parent = -1;
         for (size_t k = 0; now->parent >= 0 && k < g->n; k++)

@@ -33,8 +33,8 @@ struct bj_gpu_dev {
     struct bj_accum energy; /* of devices */
     uint64_t errors;
     int parent;           /* number of the device of an instance, or -1 */
-    uint64_t stamp_usec;  /* of the last reading that had it ... */
-    uint64_t before_usec; /* ... and of the one before; 0: none */
+    uint64_t stamp_usec;  /* when the last reading that had it began ... */
+    uint64_t before_usec; /* ... and the one before; 0: none */
     uint64_t given_uj;    /* of its energy, to whoever ... */
     uint64_t given_usec;  /* ... up to this reading */
     uint64_t idle_uw;     /* the least power seen; BJ_ABSENT */

@@ -133,6 +133,7 @@ static int attempt(struct bj_gpu_watch *w, struct bj_err *err)
     int r = was_open ? 0 : w->kind->open(&w->env, &w->source, err);
     if (r < 0)
         return r;
+    w->work->begun_usec = bj_clock_boot_usec();
     r = w->kind->read(w->source, w->work, err);
     w->work->stamp_usec = bj_clock_boot_usec();
     if (r != -ENODEV)

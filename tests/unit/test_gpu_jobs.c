@@ -46,17 +46,31 @@ static void process(unsigned pid, const char *job, const char *env, size_t n)
 }
 #define PROCESS(pid, job, env) process(pid, job, env, sizeof(env) - 1)
 
-/* What the devices have counted, in joules. */
-static void count(unsigned a, unsigned b, unsigned c, unsigned d)
+/* What the devices have counted, in joules, and more of the script. */
+static void count_and(unsigned a, unsigned b, unsigned c, unsigned d,
+                      const char *more)
 {
     struct bj_buf text = {0};
     bj_buf_printf(&text,
                   DEVICES "gpu 0 energy %u000\ngpu 1 energy %u000\n"
-                          "gpu 2 energy %u000\ngpu 3 energy %u000\n",
-                  a, b, c, d);
+                          "gpu 2 energy %u000\ngpu 3 energy %u000\n%s",
+                  a, b, c, d, more);
     bj_buf_put(&text, "", 1);
     fake_script(dir, text.p);
     bj_buf_free(&text);
+}
+
+static void count(unsigned a, unsigned b, unsigned c, unsigned d)
+{
+    count_and(a, b, c, d, "");
+}
+
+static void passes(unsigned msec)
+{
+    for (unsigned i = 0; i < msec / 50; i++) {
+        rig_pass(&rig);
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
 }
 
 static void start(void)
@@ -363,11 +377,29 @@ static void test_record(void **state)
     nanosleep(&(struct timespec){2, 500000000}, NULL);
     rig_stop(&rig);
     start();
-    for (int i = 0; i < 80; i++) {
-        rig_pass(&rig);
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-    }
+    passes(4000);
     assert_int_equal(rig.snap->self.records, 0);
+}
+
+/* A reading that is under way when the job ends may have looked at its device
+ * before: the next one counts. */
+static void test_record_late(void **state)
+{
+    /* Devices 0 and 1 have been read by then. */
+    static const char hang[] = "hang nvmlDeviceGetMigDeviceHandleByIndex 60000";
+    (void)state;
+    ready();
+    count(20, 30, 10, 10);
+    until(10);
+    count_and(20, 30, 10, 10, hang);
+    passes(2500);
+    count_and(20, 35, 10, 10, hang);
+    tmp_remove("cg/" SCOPE "job_12");
+    passes(500);
+    count(20, 35, 10, 10);
+    const char *text = record("12");
+    assert_non_null(strstr(text, "\"hybrid\":{\"gpu\":25000000}"));
+    assert_non_null(strstr(text, "\"energy_uj\":25000000,"));
 }
 
 /* A job that ended while nobody looked. */
@@ -451,9 +483,9 @@ static void test_prolog(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_owners), TEST(test_energy),
-                                       TEST(test_prolog), TEST(test_restart),
-                                       TEST(test_record), TEST(test_orphan),
-                                       TEST(test_hang),   TEST(test_gone)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_owners),  TEST(test_energy), TEST(test_prolog),
+        TEST(test_restart), TEST(test_record), TEST(test_record_late),
+        TEST(test_orphan),  TEST(test_hang),   TEST(test_gone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

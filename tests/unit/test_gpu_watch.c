@@ -97,6 +97,21 @@ static void test_reads(void **state)
     assert_true(said("GPU source nvml: works"));
 }
 
+/* A reading says when it began: what is used later may not be in it. */
+static void test_times(void **state)
+{
+    (void)state;
+    uint64_t before = bj_clock_boot_usec();
+    begin(GPU_A "gpu 0 power 1000\nhang nvmlDeviceGetCount_v2 50\n");
+    assert_true(bj_gpu_watch_look(watch, before));
+    for (int i = 0; i < 3; i++) {
+        assert_true(power_comes(1000000));
+        assert_true(rig.set.begun_usec >= before);
+        assert_true(rig.set.stamp_usec >= rig.set.begun_usec + 50 * MSEC);
+        before = rig.set.stamp_usec;
+    }
+}
+
 /* Nothing there: no thread, no word. */
 static void test_nothing(void **state)
 {
@@ -195,8 +210,9 @@ static void test_more_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_reads), TEST(test_nothing),     TEST(test_no_gpu),
-        TEST(test_hang),  TEST(test_left_behind), TEST(test_more_devices),
+        TEST(test_reads),        TEST(test_times), TEST(test_nothing),
+        TEST(test_no_gpu),       TEST(test_hang),  TEST(test_left_behind),
+        TEST(test_more_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

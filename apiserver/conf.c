@@ -12,6 +12,7 @@ static const struct bj_opt options[] = {
     {.name = "web.listen-address",
      .kind = BJ_OPT_LIST,
      .off = AT(listen),
+     .check = bj_listen_check,
      .preset = "127.0.0.1:9020",
      .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT; give it "
              "again for more."},
@@ -208,9 +209,6 @@ static int check(const struct bj_api_conf *c, struct bj_err *err)
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
                           "web.listen-address: there must be one");
-    for (size_t i = 0; i < c->listen.n; i++)
-        if (bj_listen_check(c->listen.v[i], err) < 0)
-            return bj_err_wrap(err, -EINVAL, "web.listen-address");
     if (c->max_connections <= c->max_requests)
         return bj_err_set(err, -EINVAL,
                           "web.max-connections must be more than "

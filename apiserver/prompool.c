@@ -1,6 +1,7 @@
 #include "apiserver/prompool.h"
 
 #include "base/clock.h"
+#include "base/fetch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ const struct bj_opt bj_prompool_opts[] = {
     {.name = "prometheus.url",
      .kind = BJ_OPT_STR,
      .off = AT(server.url),
+     .check = bj_fetch_check,
      .arg = "URL",
      .help = "Prometheus server that scrapes the nodes, for the time series of "
              "jobs; empty: none."},
@@ -56,6 +58,7 @@ const struct bj_opt bj_prompool_opts[] = {
     {.name = "prometheus.match",
      .kind = BJ_OPT_LIST,
      .off = AT(server.match),
+     .check = bj_prom_check_match,
      .arg = "LABEL=VALUE",
      .help = "Labels that series must have, such as job=batchjob: to leave "
              "out what is scraped twice."},

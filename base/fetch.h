@@ -29,6 +29,10 @@ enum bj_fetch_fault {
     BJ_FETCH_LOCAL,    /* a bad request, no memory, the caller's sink */
 };
 
+/* Is text a URL that can be asked: http://HOST[:PORT]... or https?  0, or
+ * -EINVAL with a message that does not show it, as it may hold a password. */
+int bj_fetch_check(const char *text, struct bj_err *err);
+
 /* "ok", "dns", "connect", ..., for labels. */
 const char *bj_fetch_fault_name(enum bj_fetch_fault fault);
 

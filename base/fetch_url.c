@@ -79,6 +79,15 @@ int bj_fetch_origin(const char *url, struct bj_fetch_origin *ret)
     return r;
 }
 
+int bj_fetch_check(const char *text, struct bj_err *err)
+{
+    struct bj_fetch_origin o;
+    return bj_fetch_origin(text, &o) == 0
+               ? 0
+               : bj_err_set(err, -EINVAL,
+                            "expected http://HOST:PORT or https://HOST:PORT");
+}
+
 bool bj_fetch_same_origin(const char *a, const char *b)
 {
     struct bj_fetch_origin x, y;

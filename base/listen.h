@@ -7,7 +7,7 @@
 enum { BJ_ADDRESS_MAX = 80 }; /* bytes of a printed address, NUL included */
 
 /* Is address of the form that bj_listen_open takes?  0, or -EINVAL with a
- * message.  Nothing is looked up. */
+ * message: the check of an option.  Nothing is looked up. */
 int bj_listen_check(const char *address, struct bj_err *err);
 
 /* Make a listening socket, non-blocking and closed on exec, for "HOST:PORT",

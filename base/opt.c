@@ -111,26 +111,34 @@ static int check_text(const struct bj_opt *o, struct bj_slice value,
                       show(value, &s), list);
 }
 
-static char *copy(struct bj_slice s)
+/* A copy of what the option may be. */
+static int take_text(const struct bj_opt *o, struct bj_slice value, char **ret,
+                     struct bj_err *err)
 {
-    char *p = malloc(s.n + 1);
+    int r = check_text(o, value, err);
+    if (r < 0)
+        return r;
+    char *p = malloc(value.n + 1);
     if (!p)
-        return NULL;
-    if (s.n > 0)
-        memcpy(p, s.p, s.n);
-    p[s.n] = '\0';
-    return p;
+        return bj_err_set(err, -ENOMEM, "%s", o->name);
+    if (value.n > 0)
+        memcpy(p, value.p, value.n);
+    p[value.n] = '\0';
+    if (o->check && value.n > 0 && (r = o->check(p, err)) < 0) {
+        free(p);
+        return bj_err_wrap(err, r, "%s", o->name);
+    }
+    *ret = p;
+    return 0;
 }
 
 static int set_str(const struct bj_opt *o, char **p, struct bj_slice value,
                    struct bj_err *err)
 {
-    int r = check_text(o, value, err);
+    char *text;
+    int r = take_text(o, value, &text, err);
     if (r < 0)
         return r;
-    char *text = copy(value);
-    if (!text)
-        return bj_err_set(err, -ENOMEM, "%s", o->name);
     free(*p);
     *p = text;
     return 0;
@@ -160,14 +168,14 @@ static int add_str(const struct bj_opt *o, struct bj_strv *list,
         free_list(list);
         return grow_list(list) ? 0 : bj_err_set(err, -ENOMEM, "%s", o->name);
     }
-    int r = check_text(o, value, err);
-    if (r < 0)
-        return r;
     if (list->n >= BJ_OPT_LIST_MAX)
         return bj_err_set(err, -ERANGE, "%s: more than %d values", o->name,
                           BJ_OPT_LIST_MAX);
-    char *text = copy(value);
-    if (!text || !grow_list(list)) {
+    char *text;
+    int r = take_text(o, value, &text, err);
+    if (r < 0)
+        return r;
+    if (!grow_list(list)) {
         free(text);
         return bj_err_set(err, -ENOMEM, "%s", o->name);
     }

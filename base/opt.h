@@ -40,8 +40,11 @@ struct bj_opt {
     const char *arg;     /* name of the argument in --help */
     const char *help;    /* one sentence */
     const char *choices; /* STR, LIST: "a|b|c", the only values; NULL: any */
-    size_t set_off;      /* where a bool is that becomes true when a source, not
-                            the preset, sets the option; 0: nowhere */
+    /* STR, LIST: what is wrong with a text that is not empty, or 0; -EINVAL
+     * with a message in which the option needs no mention.  NULL: any text. */
+    int (*check)(const char *text, struct bj_err *err);
+    size_t set_off; /* where a bool is that becomes true when a source, not
+                       the preset, sets the option; 0: nowhere */
 };
 
 /* A set of options: several tables over one structure each. */

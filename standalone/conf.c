@@ -15,6 +15,7 @@ const struct bj_opt bj_exporter_opts[] = {
     {.name = "web.listen-address",
      .kind = BJ_OPT_LIST,
      .off = AT(listen),
+     .check = bj_listen_check,
      .preset = ":9010",
      .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT; give it "
              "again for more.",
@@ -237,17 +238,12 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
                           path);
     if (check_trace(c, err) < 0)
         return -EINVAL;
-    int r = bj_style_check(&c->style, err);
-    if (r == 0)
-        r = bj_push_check(&c->push, err);
+    int r = bj_push_check(&c->push, err);
     if (r < 0)
         return r;
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
                           "web.listen-address: there must be one");
-    for (size_t i = 0; i < c->listen.n; i++)
-        if (bj_listen_check(c->listen.v[i], err) < 0)
-            return bj_err_wrap(err, -EINVAL, "web.listen-address");
     if (c->max_connections <= c->max_requests)
         return bj_err_set(err, -EINVAL,
                           "web.max-connections must be more than "

@@ -17,12 +17,24 @@ enum {
     FAREWELL_USEC = 2 * SECOND
 };
 
+static int check_job(const char *job, struct bj_err *err)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    if (job[strspn(job, plain)] != '\0')
+        return bj_err_set(err, -EINVAL,
+                          "'%.80s' is not a name of letters, digits and -._",
+                          job);
+    return 0;
+}
+
 const struct bj_opt bj_push_opts[] = {
     {.name = "push.url",
      .kind = BJ_OPT_STR,
      .off = AT(url),
      .preset = "",
      .arg = "URL",
+     .check = bj_fetch_check,
      .help = "Pushgateway to push the metrics to, as well, such as "
              "http://localhost:9091; what was pushed is deleted before the "
              "next time and at the end."},
@@ -31,6 +43,7 @@ const struct bj_opt bj_push_opts[] = {
      .off = AT(job),
      .preset = "jobs_exporter",
      .arg = "NAME",
+     .check = check_job,
      .help = "Label job of the group that is pushed."},
     {.name = "push.interval",
      .kind = BJ_OPT_DURATION,
@@ -61,22 +74,12 @@ struct bj_push {
 
 int bj_push_check(const struct bj_push_conf *conf, struct bj_err *err)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
     const char *url = conf->url ? conf->url : "";
     const char *job = conf->job ? conf->job : "";
     if (*url == '\0')
         return 0;
-    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return bj_err_set(err, -EINVAL,
-                          "push.url: '%.80s' is not a URL such as "
-                          "http://localhost:9091",
-                          url);
-    if (*job == '\0' || job[strspn(job, plain)] != '\0')
-        return bj_err_set(err, -EINVAL,
-                          "push.job: '%.80s' is not a name of letters, digits "
-                          "and -._",
-                          job);
+    if (*job == '\0')
+        return bj_err_set(err, -EINVAL, "push.job: there must be one");
     if (strlen(url) + strlen(job) + sizeof("/metrics/job/") > URL_BYTES)
         return bj_err_set(err, -EINVAL, "push.url is too long");
     return 0;

@@ -17,37 +17,6 @@
 
 enum { FILE_BYTES = 1 << 16, MATCH_LIMIT = 100000 };
 
-const struct bj_opt bj_style_opts[] = {
-    {.name = "dialect.strict",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(strict),
-     .preset = "false",
-     .help = "In the names of another exporter reproduce the errors of the "
-             "original that dashboards may depend on; docs/dialects.md lists "
-             "them."},
-    {.name = "dialect.exclude",
-     .kind = BJ_OPT_STR,
-     .off = AT(exclude),
-     .preset = "",
-     .arg = "REGEX",
-     .help = "In the names of another exporter leave out the metrics whose "
-             "names match this expression somewhere."},
-    {.name = "dialect.prefix",
-     .kind = BJ_OPT_STR,
-     .off = AT(prefix),
-     .preset = "",
-     .arg = "TEXT",
-     .help = "Begin the names of another exporter's metrics with this."},
-    {.name = "dialect.skip-uids",
-     .kind = BJ_OPT_STR,
-     .off = AT(skip_uids),
-     .preset = "",
-     .arg = "FILE",
-     .help = "In the names of another exporter leave out the jobs of these "
-             "users, one number a line; read at the start."},
-    {.name = NULL},
-};
-
 struct bj_style_regex {
     pcre2_code *code;
     pcre2_match_data *match;
@@ -72,22 +41,75 @@ static int regex_new(const char *text, struct bj_style_regex **ret,
     struct bj_style_regex *r = calloc(1, sizeof(*r));
     *ret = r;
     if (!r)
-        return bj_err_set(err, -ENOMEM, "dialect.exclude");
+        return bj_err_set(err, -ENOMEM, "regular expression");
     r->code =
         pcre2_compile((PCRE2_SPTR)text, strlen(text), 0, &code, &at, NULL);
     if (!r->code) {
         PCRE2_UCHAR why[120];
         pcre2_get_error_message(code, why, sizeof(why));
-        return bj_err_set(err, -EINVAL, "dialect.exclude: at byte %zu: %s",
-                          (size_t)at, (const char *)why);
+        return bj_err_set(err, -EINVAL, "at byte %zu: %s", (size_t)at,
+                          (const char *)why);
     }
     r->match = pcre2_match_data_create_from_pattern(r->code, NULL);
     r->limits = pcre2_match_context_create(NULL);
     if (!r->match || !r->limits)
-        return bj_err_set(err, -ENOMEM, "dialect.exclude");
+        return bj_err_set(err, -ENOMEM, "regular expression");
     pcre2_set_match_limit(r->limits, MATCH_LIMIT);
     return 0;
 }
+
+static int check_regex(const char *text, struct bj_err *err)
+{
+    struct bj_style_regex *regex;
+    int r = regex_new(text, &regex, err);
+    regex_free(regex);
+    return r;
+}
+
+/* What may begin a name, and no more than there is room for. */
+static int check_prefix(const char *s, struct bj_err *err)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_:0123456789";
+    if (strlen(s) < BJ_PREFIX_BYTES && s[strspn(s, plain)] == '\0' &&
+        (*s < '0' || *s > '9'))
+        return 0;
+    return bj_err_set(err, -EINVAL, "'%.40s' cannot begin the name of a metric",
+                      s);
+}
+
+const struct bj_opt bj_style_opts[] = {
+    {.name = "dialect.strict",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(strict),
+     .preset = "false",
+     .help = "In the names of another exporter reproduce the errors of the "
+             "original that dashboards may depend on; docs/dialects.md lists "
+             "them."},
+    {.name = "dialect.exclude",
+     .kind = BJ_OPT_STR,
+     .off = AT(exclude),
+     .preset = "",
+     .arg = "REGEX",
+     .check = check_regex,
+     .help = "In the names of another exporter leave out the metrics whose "
+             "names match this expression somewhere."},
+    {.name = "dialect.prefix",
+     .kind = BJ_OPT_STR,
+     .off = AT(prefix),
+     .preset = "",
+     .arg = "TEXT",
+     .check = check_prefix,
+     .help = "Begin the names of another exporter's metrics with this."},
+    {.name = "dialect.skip-uids",
+     .kind = BJ_OPT_STR,
+     .off = AT(skip_uids),
+     .preset = "",
+     .arg = "FILE",
+     .help = "In the names of another exporter leave out the jobs of these "
+             "users, one number a line; read at the start."},
+    {.name = NULL},
+};
 
 bool bj_style_excludes(const struct bj_style *s, struct bj_slice family)
 {
@@ -96,34 +118,9 @@ bool bj_style_excludes(const struct bj_style *s, struct bj_slice family)
                             r->match, r->limits) >= 0;
 }
 
-/* What may begin a name, and no more than there is room for. */
-static bool prefix_fits(const char *s)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_:0123456789";
-    size_t n = strlen(s);
-    return n < BJ_PREFIX_BYTES && s[strspn(s, plain)] == '\0' &&
-           (n == 0 || *s < '0' || *s > '9');
-}
-
 static bool given(const char *s)
 {
     return s && *s;
-}
-
-int bj_style_check(const struct bj_style_conf *conf, struct bj_err *err)
-{
-    struct bj_style_regex *r = NULL;
-    int e = 0;
-    if (conf->prefix && !prefix_fits(conf->prefix))
-        return bj_err_set(err, -EINVAL,
-                          "dialect.prefix: '%.40s' cannot begin the name of a "
-                          "metric",
-                          conf->prefix);
-    if (given(conf->exclude))
-        e = regex_new(conf->exclude, &r, err);
-    regex_free(r);
-    return e;
 }
 
 static int read_uids(struct bj_style *s, const char *path, struct bj_err *err)

@@ -27,10 +27,6 @@ struct bj_style {
     uint64_t *uids;
 };
 
-/* Whether the options make sense; the file is not looked at.  -EINVAL with a
- * message, -ENOMEM. */
-int bj_style_check(const struct bj_style_conf *conf, struct bj_err *err);
-
 /* Fill *ret, which must then stay where it is; conf is only borrowed, and must
  * live as long.  -EINVAL, -ENOMEM, errors of the file.  Free it in any case. */
 int bj_style_init(const struct bj_style_conf *conf, const struct bj_conf *core,

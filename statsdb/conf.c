@@ -1,5 +1,6 @@
 #include "statsdb/conf.h"
 
+#include "base/fetch.h"
 #include "base/listen.h"
 
 #include <stdlib.h>
@@ -91,6 +92,7 @@ static const struct bj_opt options[] = {
     {.name = "web.listen-address",
      .kind = BJ_OPT_LIST,
      .off = AT(listen),
+     .check = bj_listen_check,
      .help = "Tell the same over HTTP, under /metrics: HOST:PORT, :PORT or "
              "[IPV6]:PORT; give it again for more."},
     {.name = "web.config.file",
@@ -284,6 +286,7 @@ static const struct bj_opt cluster_options[] = {
     {.name = "slurmrestd.url",
      .kind = BJ_OPT_STR,
      .off = OF(rest.url),
+     .check = bj_fetch_check,
      .help = "Ask slurmrestd instead of sacct: http://HOST:6820. What is set "
              "of sacct.interval, overlap, slice, pause, deadline, history and "
              "max-steps counts here, too."},
@@ -497,9 +500,6 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
     r = only_lasting(c->program.file, err);
     if (r == 0 && (!c->path || !c->path[0]))
         r = bj_err_set(err, -EINVAL, "store.path: there must be one");
-    for (size_t i = 0; r == 0 && i < c->listen.n; i++)
-        if (bj_listen_check(c->listen.v[i], err) < 0)
-            r = bj_err_wrap(err, -EINVAL, "web.listen-address");
     return r < 0 ? r : load_clusters(c, err);
 }
 

@@ -58,8 +58,11 @@ int bj_prom_range(struct bj_prom *p, const char *query, int64_t start_sec,
                   int64_t end_sec, int64_t step_sec,
                   const struct bj_prom_sink *sink, struct bj_err *err);
 
+/* LABEL=VALUE?  The check of an option. */
+int bj_prom_check_match(const char *text, struct bj_err *err);
+
 /* The matchers of conf->match as PromQL ('cluster="alpha",'), %c being the
- * cluster.  -EINVAL: not LABEL=VALUE. */
+ * cluster.  -EINVAL: one is not LABEL=VALUE. */
 int bj_prom_matchers(const struct bj_strv *match, const char *cluster,
                      struct bj_buf *out, struct bj_err *err);
 

@@ -1,3 +1,4 @@
+#include "base/fetch.h"
 #include "base/text.h"
 #include "statsdb/prom.h"
 
@@ -12,11 +13,13 @@ const struct bj_opt bj_prom_opts[] = {
     {.name = "prometheus.url",
      .kind = BJ_OPT_STR,
      .off = OF(url),
+     .check = bj_fetch_check,
      .help = "A Prometheus-compatible server that has scraped the exporters of "
              "the cluster's nodes: http://HOST:9090."},
     {.name = "prometheus.match",
      .kind = BJ_OPT_LIST,
      .off = OF(match),
+     .check = bj_prom_check_match,
      .arg = "LABEL=VALUE",
      .preset = "cluster=%c",
      .help =
@@ -156,16 +159,30 @@ static void put_quoted(struct bj_buf *out, struct bj_slice s)
     }
 }
 
+static int cut_match(const char *text, struct bj_slice *label,
+                     struct bj_slice *value, struct bj_err *err)
+{
+    *value = bj_slice_str(text);
+    if (strchr(text, '=') && bj_slice_field(value, '=', label) &&
+        is_label(*label) && !strchr(text, '\n'))
+        return 0;
+    return bj_err_set(err, -EINVAL, "'%.40s' is not LABEL=VALUE", text);
+}
+
+int bj_prom_check_match(const char *text, struct bj_err *err)
+{
+    struct bj_slice label, value;
+    return cut_match(text, &label, &value, err);
+}
+
 int bj_prom_matchers(const struct bj_strv *match, const char *cluster,
                      struct bj_buf *out, struct bj_err *err)
 {
     for (size_t i = 0; i < match->n; i++) {
-        struct bj_slice v = bj_slice_str(match->v[i]), label;
-        if (!strchr(match->v[i], '=') || !bj_slice_field(&v, '=', &label) ||
-            !is_label(label) || memchr(v.p, '\n', v.n))
-            return bj_err_set(err, -EINVAL,
-                              "prometheus.match: '%.40s' is not LABEL=VALUE",
-                              match->v[i]);
+        struct bj_slice label, v;
+        int r = cut_match(match->v[i], &label, &v, err);
+        if (r < 0)
+            return bj_err_wrap(err, r, "prometheus.match");
         bj_buf_slice(out, label);
         bj_buf_str(out, "=\"");
         put_quoted(out,
@@ -177,17 +194,8 @@ int bj_prom_matchers(const struct bj_strv *match, const char *cluster,
 
 int bj_prom_check_server(const struct bj_prom_conf *c, struct bj_err *err)
 {
-    struct bj_buf out = {0};
     if (!c->url || !c->url[0])
         return 0;
-    int r = bj_prom_matchers(&c->match, "x", &out, err);
-    bj_buf_free(&out);
-    if (r < 0)
-        return r;
-    if (strncmp(c->url, "http://", 7) != 0 &&
-        strncmp(c->url, "https://", 8) != 0)
-        return bj_err_set(err, -EINVAL,
-                          "prometheus.url: http:// or https:// is expected");
     if (c->headers.n > HEADERS_MAX)
         return bj_err_set(err, -EINVAL, "prometheus.header: more than %d",
                           HEADERS_MAX);

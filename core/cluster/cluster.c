@@ -251,9 +251,7 @@ int bj_cluster_new(const struct bj_cluster_conf *conf,
     c->conf = conf;
     c->host = *host;
     want(c);
-    int r = bj_cluster_conf_check(conf, err);
-    if (r == 0)
-        r = bj_cluster_asker_new(conf, &c->asker, err);
+    int r = bj_cluster_asker_new(conf, &c->asker, err);
     if (r == 0) {
         r = host->thread(host->ctx, &c->thread, run, c, "bj-cluster");
         c->threaded = r == 0;

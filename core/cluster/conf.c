@@ -1,5 +1,6 @@
 #include "core/cluster/conf.h"
 
+#include "base/fetch.h"
 #include "base/slice.h"
 
 #include <errno.h>
@@ -39,18 +40,15 @@ uint64_t bj_cluster_series(const struct bj_cluster_conf *conf,
     return ret;
 }
 
-int bj_cluster_conf_check(const struct bj_cluster_conf *conf,
-                          struct bj_err *err)
+static int check_series(const char *text, struct bj_err *err)
 {
     struct bj_slice label;
     uint64_t n;
-    for (size_t i = 0; i < conf->series.n; i++)
-        if (parse_series(conf->series.v[i], &label, &n) < 0)
-            return bj_err_set(err, -EINVAL,
-                              "cluster.series: '%s' is not LABEL=N with one of "
-                              "cluster.by and %d to %d",
-                              conf->series.v[i], SERIES_LEAST, SERIES_MOST);
-    return 0;
+    if (parse_series(text, &label, &n) == 0)
+        return 0;
+    return bj_err_set(err, -EINVAL,
+                      "'%s' is not LABEL=N with one of cluster.by and %d to %d",
+                      text, SERIES_LEAST, SERIES_MOST);
 }
 
 const struct bj_opt bj_cluster_opts[] = {
@@ -106,6 +104,7 @@ const struct bj_opt bj_cluster_opts[] = {
      .kind = BJ_OPT_LIST,
      .off = AT(series),
      .arg = "LABEL=N",
+     .check = check_series,
      .help = "Series of one kind for what is told by one label, where "
              "that is to be another number: user=200."},
     {.name = "cluster.gpu-idle-cpus",
@@ -169,6 +168,7 @@ const struct bj_opt bj_cluster_opts[] = {
      .kind = BJ_OPT_STR,
      .off = AT(rest_url),
      .preset = "",
+     .check = bj_fetch_check,
      .arg = "URL",
      .help = "Where slurmrestd is, for cluster.via rest: http://HOST:6820."},
     {.name = "slurmrestd.unix-socket",

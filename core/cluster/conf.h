@@ -35,10 +35,6 @@ struct bj_cluster_conf {
 uint64_t bj_cluster_series(const struct bj_cluster_conf *conf,
                            const char *label);
 
-/* Are the series options such?  -EINVAL, which names what is wrong. */
-int bj_cluster_conf_check(const struct bj_cluster_conf *conf,
-                          struct bj_err *err);
-
 /* The option table; use with a struct bj_cluster_conf as base. */
 extern const struct bj_opt bj_cluster_opts[];
 

@@ -277,7 +277,6 @@ static void test_fits(void **state)
     } cases[] = {
         {"http://h:9090", 30, 60, 0},
         {"http://h:9090", 30, 59, -EINVAL},
-        {"ftp://h", 30, 60, -EINVAL},
         {"", 30, 0, 0}, /* nobody is asked */
     };
     (void)state;
@@ -292,12 +291,47 @@ static void test_fits(void **state)
     }
 }
 
+/* Options that are wrong by themselves. */
+static void test_options(void **state)
+{
+    static const struct {
+        const char *name, *value;
+        int want;
+    } cases[] = {
+        {"prometheus.url", "https://h/prefix", 0},
+        {"prometheus.url", "ftp://h", -EINVAL},
+        {"prometheus.url", "h:9090", -EINVAL},
+        {"prometheus.url", "http://", -EINVAL},
+        {"prometheus.url", "http://u:s3cret@h:99999", -EINVAL},
+        {"prometheus.match", "job=a=b\"c", 0},
+        {"prometheus.match", "job=", 0},
+        {"prometheus.match", "job", -EINVAL},
+        {"prometheus.match", "a-b=c", -EINVAL},
+        {"prometheus.match", "job=a\nb", -EINVAL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        err = (struct bj_err){0};
+        struct bj_prom_conf conf = {0};
+        const struct bj_optset set = {bj_prom_opts, &conf};
+        int r = bj_opt_set(&set, 1, bj_slice_str(cases[i].name),
+                           bj_slice_str(cases[i].value), &err);
+        if (r != cases[i].want)
+            fail_msg("%s: %d", cases[i].value, r);
+        if (r < 0)
+            assert_ptr_equal(strstr(err.msg, cases[i].name), err.msg);
+        assert_null(strstr(err.msg, "s3cret"));
+        bj_opt_free(&set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded), cmocka_unit_test(test_bad),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_matchers),
         cmocka_unit_test(test_line),     cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

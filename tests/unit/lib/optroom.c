@@ -7,6 +7,14 @@
 
 #include <cmocka.h>
 
+static int no_dash(const char *text, struct bj_err *err)
+{
+    assert_int_not_equal(text[0], '\0');
+    return text[0] != '-'
+               ? 0
+               : bj_err_set(err, -EINVAL, "'%s' begins with a dash", text);
+}
+
 const struct bj_opt conf_opts[] = {
     {.name = "collector.cpu",
      AT(BOOL, flag),
@@ -48,10 +56,12 @@ const struct bj_opt conf_opts[] = {
     {.name = "cluster",
      AT(STR, none),
      .arg = "NAME",
+     .check = no_dash,
      .help = "Name of the cluster."},
     {.name = "job-files",
      AT(LIST, files),
      .arg = "DIR",
+     .check = no_dash,
      .help = "Directories with files of the prolog."},
     {.name = "web.listen-address",
      AT(LIST, listen),

@@ -51,6 +51,21 @@ void bj_query_text(struct bj_query *q, struct bj_slice s)
     value(q, (struct bj_slice){s.p ? s.p : "", s.n}, 0);
 }
 
+void bj_query_in(struct bj_query *q, const struct bj_params *p,
+                 enum bj_param which)
+{
+    bool first = true;
+    bj_query_sql(q, " IN (");
+    for (unsigned i = 0; i < p->values; i++) {
+        if (p->value[i].which != which)
+            continue;
+        bj_query_sql(q, first ? "" : ",");
+        bj_query_text(q, p->value[i].text);
+        first = false;
+    }
+    bj_query_sql(q, ")");
+}
+
 int bj_query_open(struct bj_query *q, struct bj_reader *r,
                   struct sqlite3_stmt **ret, struct bj_err *err)
 {

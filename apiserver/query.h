@@ -39,6 +39,10 @@ void bj_query_sql(struct bj_query *q, const char *sql);
 void bj_query_int(struct bj_query *q, int64_t v);
 void bj_query_text(struct bj_query *q, struct bj_slice s);
 
+/* Append " IN (?,...)" for all texts of a list parameter. */
+void bj_query_in(struct bj_query *q, const struct bj_params *p,
+                 enum bj_param which);
+
 /* Compile and bind it, ready to step.  -E2BIG: there are more values than there
  * is room for. */
 int bj_query_open(struct bj_query *q, struct bj_reader *r,

@@ -78,7 +78,6 @@ static int make_factors(struct bj_call *c, struct bj_query *q,
                         const struct bj_params *p, struct span *s)
 {
     int r = read_span(c, p, c->api->conf->max_rows, s);
-    bool first = true;
     bj_query_sql(q, " FROM factor AS f JOIN factor_source AS s ON s.id ="
                     " f.source WHERE f.start <= ");
     bj_query_int(q, s->to);
@@ -86,14 +85,9 @@ static int make_factors(struct bj_call *c, struct bj_query *q,
     bj_query_int(q, s->from);
     if (p->given[BJ_PARAM_CLUSTER]) {
         bj_query_sql(q, " AND (s.cluster IS NULL OR s.cluster IN (SELECT id"
-                        " FROM cluster WHERE name IN (");
-        for (unsigned i = 0; i < p->values; i++)
-            if (p->value[i].which == BJ_PARAM_CLUSTER) {
-                bj_query_sql(q, first ? "" : ",");
-                bj_query_text(q, p->value[i].text);
-                first = false;
-            }
-        bj_query_sql(q, ")))");
+                        " FROM cluster WHERE name");
+        bj_query_in(q, p, BJ_PARAM_CLUSTER);
+        bj_query_sql(q, "))");
     }
     bj_query_sql(q, " ORDER BY f.start, s.rank, s.id, f.basis LIMIT ");
     bj_query_int(q, (int64_t)s->limit + 1);
@@ -140,19 +134,13 @@ static const struct bj_api_column finding_columns[] = {
 static void add_rules(struct bj_query *q, const struct bj_params *p,
                       const char *without)
 {
-    bool first = true;
     if (!p->given[BJ_PARAM_FINDING]) {
         bj_query_sql(q, without);
         return;
     }
-    bj_query_sql(q, "f.rule IN (SELECT id FROM finding_rule WHERE name IN (");
-    for (unsigned i = 0; i < p->values; i++)
-        if (p->value[i].which == BJ_PARAM_FINDING) {
-            bj_query_sql(q, first ? "" : ",");
-            bj_query_text(q, p->value[i].text);
-            first = false;
-        }
-    bj_query_sql(q, "))");
+    bj_query_sql(q, "f.rule IN (SELECT id FROM finding_rule WHERE name");
+    bj_query_in(q, p, BJ_PARAM_FINDING);
+    bj_query_sql(q, ")");
 }
 
 /* Are there so few findings of that kind that all can be looked at? */

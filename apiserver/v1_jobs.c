@@ -148,16 +148,9 @@ static void add_nodes(struct bj_query *q, const struct bj_params *p)
     if (!p->given[BJ_PARAM_NODE])
         return;
     bj_query_sql(q, " AND +j.hosts IN (SELECT hh.hosts FROM host AS h JOIN "
-                    "hosts_host AS hh ON hh.host = h.id WHERE h.name IN (");
-    bool first = true;
-    for (unsigned i = 0; i < p->values; i++) {
-        if (p->value[i].which != BJ_PARAM_NODE)
-            continue;
-        bj_query_sql(q, first ? "" : ",");
-        bj_query_text(q, p->value[i].text);
-        first = false;
-    }
-    bj_query_sql(q, "))");
+                    "hosts_host AS hh ON hh.host = h.id WHERE h.name");
+    bj_query_in(q, p, BJ_PARAM_NODE);
+    bj_query_sql(q, ")");
 }
 
 /* The text with LIKE's own characters made plain. */

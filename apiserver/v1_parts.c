@@ -152,32 +152,30 @@ static const struct {
                           " r.severity = 'warning' DESC, r.name"},
 };
 
+static int on_part(struct bj_call *c, enum bj_part which)
+{
+    return bj_table_of_job(c, parts[which].columns, parts[which].from,
+                           parts[which].behind);
+}
+
 static int on_steps(struct bj_call *c)
 {
-    return bj_table_of_job(c, parts[BJ_PART_STEPS].columns,
-                           parts[BJ_PART_STEPS].from,
-                           parts[BJ_PART_STEPS].behind);
+    return on_part(c, BJ_PART_STEPS);
 }
 
 static int on_energy(struct bj_call *c)
 {
-    return bj_table_of_job(c, parts[BJ_PART_ENERGY].columns,
-                           parts[BJ_PART_ENERGY].from,
-                           parts[BJ_PART_ENERGY].behind);
+    return on_part(c, BJ_PART_ENERGY);
 }
 
 static int on_grams(struct bj_call *c)
 {
-    return bj_table_of_job(c, parts[BJ_PART_EMISSIONS].columns,
-                           parts[BJ_PART_EMISSIONS].from,
-                           parts[BJ_PART_EMISSIONS].behind);
+    return on_part(c, BJ_PART_EMISSIONS);
 }
 
 static int on_findings(struct bj_call *c)
 {
-    return bj_table_of_job(c, parts[BJ_PART_FINDINGS].columns,
-                           parts[BJ_PART_FINDINGS].from,
-                           parts[BJ_PART_FINDINGS].behind);
+    return on_part(c, BJ_PART_FINDINGS);
 }
 
 /* --- for pages -------------------------------------------------------------

@@ -233,7 +233,7 @@ def files(url, collectd_url, prefix):
     lost = running - set(jobs)
     result(not lost, f"each has a cgroup {sorted(lost) or ''}")
     tally = Tally()
-    for attempt in range(5):
+    for attempt in range(20):
         shown, cshown = look(jobs, running, url, collectd_url, tally)
         if not tally.bad():
             break

@@ -18,7 +18,8 @@ static void put_param(struct bj_buf *b, const struct bj_param_rule *p)
         [BJ_PARAM_LIST] =
             "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}",
         [BJ_PARAM_TEXT] = "{\"type\":\"string\"}",
-        [BJ_PARAM_TIME] = "{\"type\":[\"string\",\"integer\"]}",
+        [BJ_PARAM_TIME] = "{\"type\":[\"string\",\"integer\"],"
+                          "\"description\":\"" BJ_PARAM_TIMES "\"}",
         [BJ_PARAM_UINT] = "{\"type\":\"integer\",\"minimum\":0}",
         [BJ_PARAM_FLAG] = "{\"type\":\"boolean\"}"};
     text(b, "{\"in\":\"query\",\"name\":", p->name);

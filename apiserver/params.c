@@ -1,9 +1,12 @@
 #include "apiserver/params.h"
 
 #include "apiserver/call.h"
+#include "base/opt_value.h"
 #include "base/stamp.h"
 
 #include <string.h>
+
+enum { SECOND = 1000000 };
 
 const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
     [BJ_PARAM_USER] = {"user", BJ_PARAM_LIST, "Jobs of these users."},
@@ -65,13 +68,25 @@ struct reading {
     unsigned mask;
 };
 
+/* "now", or "now-7d" as Grafana and Slurm know it; not before 1970. */
+static int ago(struct bj_slice behind, int64_t now_sec, int64_t *ret)
+{
+    uint64_t usec = 0;
+    if (behind.n > 0 &&
+        (behind.p[0] != '-' ||
+         bj_duration_parse((struct bj_slice){behind.p + 1, behind.n - 1},
+                           &usec) < 0 ||
+         usec / SECOND > (uint64_t)now_sec))
+        return -EINVAL;
+    *ret = now_sec - (int64_t)(usec / SECOND);
+    return 0;
+}
+
 int bj_param_time(struct bj_slice s, int64_t now_sec, int64_t *ret)
 {
     uint64_t v;
-    if (bj_slice_eq(s, BJ_SLICE("now"))) {
-        *ret = now_sec;
-        return 0;
-    }
+    if (bj_slice_starts(s, BJ_SLICE("now")))
+        return ago((struct bj_slice){s.p + 3, s.n - 3}, now_sec, ret);
     if (bj_slice_u64(s, &v) == 0) {
         /* Seconds until the year 5138, milliseconds since 1973. */
         v = v >= 100000000000 ? v / 1000 : v;
@@ -165,9 +180,7 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
         if (s.n == 0)
             return 0;
         if (bj_param_time(s, r->c->now_sec, &r->p->number[which]) < 0)
-            return wrong(r, which,
-                         "is no time: epoch seconds, epoch "
-                         "milliseconds, ISO 8601 or now");
+            return wrong(r, which, "is no time: " BJ_PARAM_TIMES);
         break;
     case BJ_PARAM_UINT:
         if (s.n == 0)

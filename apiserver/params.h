@@ -37,6 +37,10 @@ enum bj_param {
     BJ_PARAMS
 };
 
+/* How times are written. */
+#define BJ_PARAM_TIMES                                                         \
+    "epoch seconds, epoch milliseconds, ISO 8601, now or now-7d"
+
 /* What each may hold. */
 struct bj_param_rule {
     const char *name;
@@ -44,7 +48,7 @@ struct bj_param_rule {
         BJ_PARAM_LIST, /* repeated, "a,b", "{a,b}"; empty, "*", "$__all": no
                           filter */
         BJ_PARAM_TEXT, /* one text as it is; empty: none */
-        BJ_PARAM_TIME, /* epoch seconds or milliseconds, ISO 8601, "now" */
+        BJ_PARAM_TIME, /* BJ_PARAM_TIMES */
         BJ_PARAM_UINT,
         BJ_PARAM_FLAG /* true, false, 1, 0; without value: true */
     } kind;
@@ -84,7 +88,7 @@ void bj_params_end(struct bj_params *p);
 /* The first value of a parameter, or {NULL, 0}. */
 struct bj_slice bj_params_text(const struct bj_params *p, enum bj_param which);
 
-/* A time as the API takes it; -EINVAL when it is none. */
+/* A time as the API takes it (BJ_PARAM_TIMES); -EINVAL when it is none. */
 int bj_param_time(struct bj_slice s, int64_t now_sec, int64_t *ret);
 
 #endif

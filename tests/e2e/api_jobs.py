@@ -236,8 +236,13 @@ def times(site):
                  "2026-11-01T00:00:00+0100", "2026-10-31T20:00:00-03:00",
                  "2026-11-01T00:00:00.000+01:00"):
         same(begin(text), 1793487600000, text)
+    for text, ago in (("now-7d", 7 * 86400), ("now-1h30m", 5400), ("now-90", 90), ("now", 0)):
+        before = time.time()
+        got = begin(text) / 1000 + ago
+        check(before - 1 <= got <= time.time(), "%s is %d s ago" % (text, ago), got, before)
     for text in ("2026-11-01T00:00:00+", "2026-11-01T00:00:00+x", "2026-11-01T+01:00",
-                 "2026-11-01T00:00:00++01:00"):
+                 "2026-11-01T00:00:00++01:00", "now-", "now-1x", "now+1d", "nowadays", "now-7d/d",
+                 "now-90000d", "now--1d"):
         same(site.ask("/api/v1/jobs?from=" + text, user("boss")).status, 400, text + " is none")
 
 

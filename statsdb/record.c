@@ -312,7 +312,9 @@ static int check(const struct bj_json *doc, const char *name,
         if (bj_json_text(bj_json_get(doc, wanted[i])).n == 0)
             return bj_err_set(err, -EINVAL, "%s: %s: it must be there", name,
                               wanted[i]);
-    return 0;
+    return count(bj_json_get(doc, "end")) == BJ_SQL_NULL
+               ? bj_err_set(err, -EINVAL, "%s: end: it must be a time", name)
+               : 0;
 }
 
 int bj_record_put(struct bj_records *r, struct bj_slice cluster,

@@ -51,8 +51,8 @@ static int list(int fd, unsigned max, struct names *names, const char *dir,
 /* Out of the way, where a person can look at it. */
 static int set_aside(int fd, const char *name, struct bj_err *err)
 {
-    char to[NAME_MAX + 8];
-    snprintf(to, sizeof(to), "%s.bad", name);
+    char to[NAME_MAX + 1];
+    snprintf(to, sizeof(to), "%.*s.bad", NAME_MAX - 4, name);
     if (renameat(fd, name, fd, to) == 0 || errno == ENOENT)
         return 0;
     int e = bj_err_set(err, -errno, "rename %s", name);
@@ -71,6 +71,13 @@ static int remove_all(int fd, const struct names *names,
         name += strlen(name) + 1;
     }
     return 0;
+}
+
+/* Faults that are the file's own, and not those of all. */
+static bool of_file(int e)
+{
+    return e == -EINVAL || e == -EPERM || e == -EFBIG || e == -ELOOP ||
+           e == -EACCES || e == -ENXIO;
 }
 
 /* Read and put one file: 1 it is to be removed once that is safe, 0 it is not,
@@ -92,7 +99,7 @@ static int take(struct bj_records *r, int fd, const char *name,
         n->taken++;
         return 1;
     }
-    if (e != -EINVAL && e != -EPERM && e != -EFBIG && e != -ELOOP) {
+    if (!of_file(e)) {
         if (err)
             *err = why;
         return e;

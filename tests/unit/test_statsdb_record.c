@@ -130,7 +130,7 @@ static void test_none(void **state)
 static void write_file(const char *dir, const char *name, const char *text,
                        mode_t mode)
 {
-    char path[200];
+    char path[400];
     snprintf(path, sizeof(path), "%s/%s", dir, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -220,12 +220,55 @@ static void test_spool(void **state)
     fixture_close(&f);
 }
 
+/* One file that can't be taken keeps no other waiting: one whose end is no
+ * time, one that can't be opened, and one with the longest of names. */
+static void test_hindered(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char dir[100], name[256], path[400];
+    struct bj_err err = {0}, why = {0};
+    struct bj_records *r;
+    struct bj_records_counts n;
+    fixture_open(&f);
+    snprintf(dir, sizeof(dir), "%s/spool", f.dir);
+    struct bj_store *s = store_open(&f);
+    assert_int_equal(bj_records_new(s, &r, &err), 0);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    write_file(dir, "good.json", example, 0640);
+    write_file(dir, "end.json",
+               "{\"format\":1,\"jobid\":\"1\",\"host\":\"n\",\"end\":\"x\"}",
+               0640);
+    snprintf(path, sizeof(path), "%s/socket.json", dir);
+    assert_int_equal(mknod(path, S_IFSOCK | 0600, 0), 0);
+    snprintf(name, sizeof(name), "%0250d.json", 1);
+    write_file(dir, name, "{", 0640);
+    if (bj_records_collect(r, BJ_SLICE("c"), dir, 10, &n, &why, &err) != 4)
+        fail_msg("%s", err.msg);
+    assert_int_equal(n.taken, 1);
+    assert_int_equal(n.bad, 3);
+    assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 1);
+    assert_int_equal(
+        bj_records_collect(r, BJ_SLICE("c"), dir, 10, &n, &why, &err), 0);
+    bj_records_free(r);
+    bj_store_close(s);
+    snprintf(name, sizeof(name), "%0250d..bad", 1);
+    const char *const left[] = {"end.json.bad", "socket.json.bad", name};
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%.255s", dir, left[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(dir), 0);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_record),
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_spool),
+        cmocka_unit_test(test_hindered),
     };
     return cmocka_run_group_tests_name("statsdb_record", tests, NULL, NULL);
 }

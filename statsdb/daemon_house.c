@@ -71,13 +71,14 @@ int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err)
         now < d->old_due_usec)
         return 0;
     int64_t before = bj_daemon_wall_sec() - SEC(d->conf->retention_usec);
-    int n = bj_retention_step(d->store, before, OLD_JOBS, err);
+    bool more = false;
+    int n = bj_retention_step(d->store, before, OLD_JOBS, &more, err);
     if (n < 0)
         return n;
     d->removed_jobs += (uint64_t)n;
     if (n > 0)
         bj_log(BJ_LOG_INFO, NULL, "%d old jobs removed", n);
-    d->old_due_usec = now + (n > 0 ? 1000000 : 3600ull * 1000000);
+    d->old_due_usec = now + (more ? 1000000 : 3600ull * 1000000);
     return bj_retention_shrink(d->store, SHRINK_PAGES, err);
 }
 

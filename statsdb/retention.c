@@ -37,7 +37,7 @@ static const char *const texts[] = {
 };
 
 static int run(struct sqlite3 *db, const char *sql, int64_t before,
-               unsigned max_jobs, struct bj_err *err)
+               unsigned max, struct bj_err *err)
 {
     struct sqlite3_stmt *st;
     int r = bj_sql_prepare(db, sql, &st, err);
@@ -46,7 +46,7 @@ static int run(struct sqlite3 *db, const char *sql, int64_t before,
     if (sqlite3_bind_parameter_count(st) > 0)
         sqlite3_bind_int64(st, 1, before);
     if (sqlite3_bind_parameter_count(st) > 1)
-        sqlite3_bind_int64(st, 2, max_jobs);
+        sqlite3_bind_int64(st, 2, max);
     r = bj_sql_run(st, err);
     sqlite3_finalize(st);
     return r;
@@ -84,30 +84,38 @@ static int nothing_left(struct sqlite3 *db, struct bj_err *err)
     return r;
 }
 
-static int remove_old(struct sqlite3 *db, int64_t before, unsigned max_jobs,
-                      struct bj_err *err)
+static int remove_old(struct sqlite3 *db, int64_t before, unsigned max,
+                      bool *ret_more, struct bj_err *err)
 {
     int r = 0;
+    int64_t jobs = 0, records = 0;
     for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
-        r = run(db, texts[i], before, max_jobs, err);
-    int removed = sqlite3_changes(db); /* of the last statement */
+        r = run(db, texts[i], before, max, err);
+    if (r == 0)
+        r = bj_sql_int(db, "SELECT count(*) FROM temp.old", &jobs, err);
+    if (r == 0)
+        r = bj_sql_int(db, "SELECT count(*) FROM temp.old_record", &records,
+                       err);
+    *ret_more = jobs == max || records == max;
     if (r == 0)
         r = nothing_left(db, err);
     if (r == 0)
         r = bj_sql_exec(db, "DROP TABLE temp.old; DROP TABLE temp.old_record",
                         err);
-    return r < 0 ? r : removed;
+    return r < 0 ? r : (int)jobs;
 }
 
-int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max_jobs,
-                      struct bj_err *err)
+int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max,
+                      bool *ret_more, struct bj_err *err)
 {
+    *ret_more = false;
     int r = bj_store_references(s, false, err);
     if (r == 0)
         r = bj_store_begin(s, err);
     int removed = 0;
     if (r == 0)
-        removed = r = remove_old(bj_store_db(s), before_sec, max_jobs, err);
+        removed = r =
+            remove_old(bj_store_db(s), before_sec, max, ret_more, err);
     if (r >= 0)
         r = bj_store_commit(s, err);
     if (r < 0)

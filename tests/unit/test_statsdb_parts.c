@@ -100,9 +100,13 @@ static void test_retention(void **state)
     struct bj_upsert *u = upsert_open(s);
     for (unsigned i = 1; i <= 50; i++)
         put_job(u, i, 1000 * i, "n");
-    assert_int_equal(bj_retention_step(s, 20500, 15, &err), 15);
-    assert_int_equal(bj_retention_step(s, 20500, 15, &err), 5);
-    assert_int_equal(bj_retention_step(s, 20500, 15, &err), 0);
+    bool more;
+    assert_int_equal(bj_retention_step(s, 20500, 15, &more, &err), 15);
+    assert_true(more);
+    assert_int_equal(bj_retention_step(s, 20500, 15, &more, &err), 5);
+    assert_false(more);
+    assert_int_equal(bj_retention_step(s, 20500, 15, &more, &err), 0);
+    assert_false(more);
     expect(s,
            "SELECT (SELECT count(*) FROM job), (SELECT count(*) FROM step),"
            " (SELECT count(*) FROM job_more), (SELECT min(\"end\") FROM job),"
@@ -118,6 +122,39 @@ static void test_retention(void **state)
     assert_int_equal(bj_retention_shrink(s, 100, &err), 0);
     assert_int_equal(number(s, "PRAGMA freelist_count"), 0);
     assert_int_equal(bj_store_check(s, NULL), 0);
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
+/* A job of many nodes has many records: they go on going when the last old job
+ * has gone. */
+static void test_retention_records(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct bj_err err = {0};
+    bool more;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    put_job(u, 1, 1000, "n");
+    assert_int_equal(
+        bj_sql_exec(bj_store_db(s),
+                    "INSERT INTO host(name) VALUES('n');"
+                    "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1"
+                    " FROM c WHERE i < 40) INSERT INTO node_record(cluster,"
+                    " raw_id, host, slurm_node, start, \"end\")"
+                    " SELECT 1, 1, 1, 'n' || i, 900, 1000 FROM c",
+                    &err),
+        0);
+    assert_int_equal(bj_retention_step(s, 2000, 15, &more, &err), 1);
+    assert_true(more);
+    assert_int_equal(bj_retention_step(s, 2000, 15, &more, &err), 0);
+    assert_true(more);
+    assert_int_equal(bj_retention_step(s, 2000, 15, &more, &err), 0);
+    assert_false(more);
+    assert_int_equal(number(s, "SELECT count(*) FROM node_record"), 0);
     bj_upsert_free(u);
     bj_store_close(s);
     fixture_close(&f);
@@ -268,9 +305,13 @@ static void test_report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_export),  cmocka_unit_test(test_retention),
-        cmocka_unit_test(test_covered), cmocka_unit_test(test_conf),
-        cmocka_unit_test(test_cache),   cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_export),
+        cmocka_unit_test(test_retention),
+        cmocka_unit_test(test_retention_records),
+        cmocka_unit_test(test_covered),
+        cmocka_unit_test(test_conf),
+        cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_progress),
         cmocka_unit_test(test_report),
     };
     return cmocka_run_group_tests_name("statsdb_parts", tests, NULL, NULL);

@@ -154,7 +154,8 @@ static void test_on_again(void **state)
                                  "INSERT INTO step(id, state) VALUES(1, 4)",
                                  &err),
                      -EEXIST);
-    assert_int_equal(bj_retention_step(s, 1, 10, &err), 0);
+    bool more;
+    assert_int_equal(bj_retention_step(s, 1, 10, &more, &err), 0);
     assert_int_equal(number(s, "PRAGMA foreign_keys"), 1);
     bj_store_close(s);
     fixture_close(&f);
@@ -188,7 +189,8 @@ static void test_retention(void **state)
         for (int k = 0; k < 2; k++)
             assert_int_equal(bj_sql_exec(bj_store_db(s), tables[i][k], &err),
                              0);
-        assert_int_equal(bj_retention_step(s, 5000, 10, &err), -EEXIST);
+        bool more;
+        assert_int_equal(bj_retention_step(s, 5000, 10, &more, &err), -EEXIST);
         assert_non_null(strstr(err.msg, "still refers to them"));
         assert_int_equal(number(s, "SELECT count(*) FROM job"), 3);
         assert_int_equal(number(s, "SELECT count(*) FROM step"), 3);

@@ -57,16 +57,21 @@ static bool all_finished(const struct bj_daemon *d)
     return true;
 }
 
-/* Sleep until something is due or somebody wakes us. */
+/* Sleep until something is due or somebody wakes us.  What is asked once only,
+ * and has been, is never due again. */
 static void wait_for(struct bj_daemon *d)
 {
+    const bool once = bj_daemon_single(d);
     uint64_t now = bj_clock_boot_usec(), next = now + 60ull * 1000000;
     for (size_t i = 0; i < d->conf->clusters; i++) {
         const struct bj_daemon_source *s = &d->source[i];
-        if (bj_cluster_has_windows(s->conf) && s->due_usec < next)
+        if (bj_cluster_has_windows(s->conf) && !(once && s->finished) &&
+            s->due_usec < next)
             next = s->due_usec;
         for (int k = 0; k < BJ_SNAPSHOTS; k++)
-            if (bj_daemon_has_snapshot(s, k) && s->snapshot[k].due_usec < next)
+            if (bj_daemon_has_snapshot(s, k) &&
+                !(once && s->snapshot[k].asked) &&
+                s->snapshot[k].due_usec < next)
                 next = s->snapshot[k].due_usec;
     }
     if (bj_daemon_report_file(d) && d->report_due_usec < next)

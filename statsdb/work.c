@@ -283,16 +283,29 @@ static bool fatal(int r)
     return r == -ENOSPC || r == -EIO || r == -EROFS || r == -ENOMEM;
 }
 
+/* A server that failed is not asked again where all is asked once only. */
+static uint64_t jobs_due(const struct bj_work *w, const struct bj_work_prom *p)
+{
+    return w->conf->once && p->done && p->failures > 0 ? UINT64_MAX
+                                                       : p->due_usec;
+}
+
+static uint64_t factors_due(const struct bj_work *w,
+                            const struct bj_work_prom *p)
+{
+    return !p->factors || (w->conf->once && p->factors_failures > 0)
+               ? UINT64_MAX
+               : p->factors_due_usec;
+}
+
 static int step_prom(struct bj_work *w, struct bj_work_prom *p,
                      struct bj_err *err)
 {
-    bool once = w->conf->once;
     uint64_t now = bj_clock_boot_usec();
     int r = 0, last = 0;
-    if (p->due_usec <= now && !(once && p->done && p->failures > 0))
+    if (jobs_due(w, p) <= now)
         r = last = ask(w, p, err);
-    if (!fatal(r) && p->factors && p->factors_due_usec <= now &&
-        !(once && p->factors_failures > 0))
+    if (!fatal(r) && factors_due(w, p) <= now)
         r = ask_factors(w, p, err);
     return r < 0 ? r : last;
 }
@@ -325,11 +338,10 @@ uint64_t bj_work_due(const struct bj_work *w)
     if (w->feed && w->feed_due_usec < due)
         due = w->feed_due_usec;
     for (size_t i = 0; i < w->proms; i++) {
-        const struct bj_work_prom *p = &w->prom[i];
-        if (p->due_usec < due)
-            due = p->due_usec;
-        if (p->factors && p->factors_due_usec < due)
-            due = p->factors_due_usec;
+        uint64_t jobs = jobs_due(w, &w->prom[i]);
+        uint64_t factors = factors_due(w, &w->prom[i]);
+        due = jobs < due ? jobs : due;
+        due = factors < due ? factors : due;
     }
     return due;
 }

@@ -28,11 +28,12 @@ struct bj_pbs_bad {
 struct bj_pbs_conf {
     struct bj_slice cluster;
     size_t max_job; /* bytes of a job or a line [0: 1 MiB] */
-    /* Accounting files: minutes by which the server's local time is ahead of
-     * UTC.  It is for the stamps of lines, which count only where a record has
-     * no times of its own. */
-    int offset_min;
     void *ctx;
+    /* Accounting files: minutes by which the server's local time is ahead of
+     * UTC when its clocks show local_sec, counted as if they showed UTC.  It is
+     * for the stamps of lines, which count only where a record has no times of
+     * its own.  NULL: they are UTC. */
+    int (*offset_min)(void *ctx, uint64_t local_sec);
     /* A job.  A negative return ends the reading with it. */
     int (*job)(void *ctx, const struct bj_sched_job *job, struct bj_err *err);
     void (*bad)(void *ctx, const struct bj_pbs_bad *bad); /* may be NULL */
@@ -100,9 +101,6 @@ int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
  * callback returns; after a failure every further call fails the same way. */
 int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
                      struct bj_err *err);
-
-/* From here on the server's local time is so many minutes ahead of UTC. */
-void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min);
 
 void bj_pbs_acct_free(struct bj_pbs_acct *r);
 

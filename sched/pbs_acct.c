@@ -25,6 +25,8 @@ struct bj_pbs_acct {
     struct bj_lines lines;
     struct seen *seen; /* SEEN of them: a job's place is its hash's, and the
                           later one of two that want it has it */
+    uint64_t quarter;  /* of an hour, for which offset_min holds */
+    int offset_min;
 };
 
 /* A line, taken apart. */
@@ -242,7 +244,18 @@ static const struct type {
 
 /* --- lines ----------------------------------------------------------------*/
 
-static bool cut_record(const struct bj_pbs_acct *r, struct bj_slice line,
+/* Clocks are set at full quarters. */
+static int offset_at(struct bj_pbs_acct *r, uint64_t local_sec)
+{
+    enum { QUARTER = 900 };
+    if (r->conf.offset_min && r->quarter != local_sec / QUARTER) {
+        r->quarter = local_sec / QUARTER;
+        r->offset_min = r->conf.offset_min(r->conf.ctx, local_sec);
+    }
+    return r->offset_min;
+}
+
+static bool cut_record(struct bj_pbs_acct *r, struct bj_slice line,
                        struct record *rec)
 {
     if (!bj_slice_field(&line, ';', &rec->stamp) ||
@@ -253,8 +266,9 @@ static bool cut_record(const struct bj_pbs_acct *r, struct bj_slice line,
         return false;
     rec->id = (struct bj_slice){line.p, (size_t)(semi - line.p)};
     rec->rest = (struct bj_slice){semi + 1, line.n - rec->id.n - 1};
-    return bj_time_pbs_stamp(rec->stamp, r->conf.offset_min, &rec->stamp_sec) ==
-           0;
+    return bj_time_pbs_stamp(rec->stamp, 0, &rec->stamp_sec) == 0 &&
+           bj_time_pbs_stamp(rec->stamp, offset_at(r, rec->stamp_sec),
+                             &rec->stamp_sec) == 0;
 }
 
 static int take_line(void *ctx, struct bj_slice line, bool cut,
@@ -315,11 +329,6 @@ int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
                      struct bj_err *err)
 {
     return bj_lines_feed(&r->lines, piece, take_line, r, err);
-}
-
-void bj_pbs_acct_zone(struct bj_pbs_acct *r, int offset_min)
-{
-    r->conf.offset_min = offset_min;
 }
 
 void bj_pbs_acct_free(struct bj_pbs_acct *r)

@@ -111,14 +111,28 @@ static void close_reader(struct bj_source_follow *f)
     f->lsf = NULL;
 }
 
+/* Stamps of PBS are its server's local time, which is ours. */
+static int local_offset(void *ctx, uint64_t local_sec)
+{
+    const time_t as_utc = (time_t)local_sec;
+    struct tm tm;
+    (void)ctx;
+    if (!gmtime_r(&as_utc, &tm))
+        return 0;
+    tm.tm_isdst = -1;
+    return mktime(&tm) == (time_t)-1 ? 0 : (int)(tm.tm_gmtoff / 60);
+}
+
 static int open_reader(struct bj_source_follow *f, struct bj_err *err)
 {
     if (f->pbs || f->lsf)
         return 0;
     if (f->kind == BJ_FOLLOW_PBS)
-        return bj_pbs_acct_new(
-            &(struct bj_pbs_conf){.ctx = f, .job = take_pbs, .bad = bad_pbs},
-            &f->pbs, err);
+        return bj_pbs_acct_new(&(struct bj_pbs_conf){.ctx = f,
+                                                     .offset_min = local_offset,
+                                                     .job = take_pbs,
+                                                     .bad = bad_pbs},
+                               &f->pbs, err);
     return bj_lsf_acct_new(
         &(struct bj_lsf_conf){.ctx = f, .job = take_lsf, .bad = bad_lsf},
         &f->lsf, err);
@@ -130,18 +144,6 @@ static int feed(struct bj_source_follow *f, struct bj_slice text,
     f->counts.bytes += text.n;
     return f->pbs ? bj_pbs_acct_feed(f->pbs, text, err)
                   : bj_lsf_acct_feed(f->lsf, text, err);
-}
-
-/* Stamps of PBS are its server's local time, which is ours. */
-static void set_zone(struct bj_source_follow *f, uint64_t day)
-{
-    struct tm tm = {.tm_year = (int)(day / 10000) - 1900,
-                    .tm_mon = (int)(day / 100 % 100) - 1,
-                    .tm_mday = (int)(day % 100),
-                    .tm_hour = 12,
-                    .tm_isdst = -1};
-    if (f->pbs && mktime(&tm) != (time_t)-1)
-        bj_pbs_acct_zone(f->pbs, (int)(tm.tm_gmtoff / 60));
 }
 
 /* --- transactions ----------------------------------------------------------
@@ -303,8 +305,6 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
         r = open_reader(f, err);
     if (r < 0)
         return r;
-    if (f->kind == BJ_FOLLOW_PBS)
-        set_zone(f, file->order);
     /* One that has become shorter is another one that begins the same way, or
      * an old copy: what is known of it changes nothing. */
     int64_t from = at.to_sec <= st.st_size ? at.to_sec : 0;

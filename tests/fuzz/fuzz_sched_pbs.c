@@ -29,11 +29,17 @@ static struct seen read_json(struct bj_slice text, size_t n, int *ret)
     return s;
 }
 
+static int zone(void *ctx, uint64_t local_sec)
+{
+    (void)ctx;
+    return local_sec % 7200 < 3600 ? -90 : 60;
+}
+
 static struct seen read_acct(struct bj_slice text, size_t n, int *ret)
 {
     struct seen s = {0};
     const struct bj_pbs_conf conf = {.max_job = 300,
-                                     .offset_min = -90,
+                                     .offset_min = zone,
                                      .ctx = &s,
                                      .job = seen_job,
                                      .bad = seen_bad};

@@ -220,6 +220,27 @@ static void test_stories(void **state)
         }
 }
 
+/* On days on which clocks are set, stamps before that are of the time before:
+ * two jobs deleted at half past midnight, one at noon. */
+static void test_zone(void **state)
+{
+    struct world w;
+    (void)state;
+    world_open(&w, BJ_FOLLOW_PBS);
+    setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+    tzset();
+    add(&w, "20261119",
+        "03/29/2026 00:30:00;Q;1.s;queue=workq\n"
+        "03/29/2026 12:00:00;D;1.s;requestor=anna@login1\n"
+        "03/29/2026 00:30:00;D;2.s;requestor=anna@login1\n"
+        "10/25/2026 00:30:00;D;3.s;requestor=anna@login1\n");
+    assert_int_equal(take(&w), 4);
+    /* 00:30 CET, 12:00 CEST; 00:30 CET; 00:30 CEST */
+    expect(w.s, "SELECT raw_id, submit, \"end\" FROM job ORDER BY raw_id",
+           "1.s|1774740600|1774778400\n2.s|0|1774740600\n3.s|0|1792881000\n");
+    world_close(&w);
+}
+
 /* Jobs that are new are kept back and put together: what is told of a job
  * meanwhile must find what was told before. */
 static void test_kept_back(void **state)
@@ -441,10 +462,10 @@ static void test_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stories), cmocka_unit_test(test_kept_back),
-        cmocka_unit_test(test_days),    cmocka_unit_test(test_files),
-        cmocka_unit_test(test_long),    cmocka_unit_test(test_lsf),
-        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_stories),   cmocka_unit_test(test_zone),
+        cmocka_unit_test(test_kept_back), cmocka_unit_test(test_days),
+        cmocka_unit_test(test_files),     cmocka_unit_test(test_long),
+        cmocka_unit_test(test_lsf),       cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

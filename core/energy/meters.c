@@ -27,7 +27,9 @@ struct bj_meters {
     uint64_t look_usec;                /* when meters are looked for again */
     bool any;
     uint64_t role_uj[BJ_ROLES];
-    uint64_t seen_uj[SLOTS][BJ_ROLES]; /* at the last reading */
+    size_t believed[BJ_ROLES]; /* which slot told it last; SLOTS: none yet */
+    uint64_t seen_uj[SLOTS][BJ_ROLES]; /* at the last reading ... */
+    bool seen_fresh[SLOTS][BJ_ROLES];  /* ... and whether it told it then */
 };
 
 static bool named(const struct bj_energy_conf *conf, const char *name)
@@ -62,6 +64,8 @@ int bj_meters_new(const struct bj_conf *conf, const struct bj_host *host,
     struct bj_meters *m = calloc(1, sizeof(*m));
     if (!m)
         return bj_err_set(err, -ENOMEM, "power meters");
+    for (int r = 0; r < BJ_ROLES; r++)
+        m->believed[r] = SLOTS;
     for (size_t i = 0; i < SLOTS; i++)
         if (slot_new(conf, host, i, &m->slot[i]) < 0) {
             bj_meters_free(m);
@@ -126,6 +130,15 @@ static struct told told_of(const struct bj_slot_view *v, enum bj_zone_role role,
     return t;
 }
 
+/* A counter that was silent tells all that has passed meanwhile, which another
+ * meter may have told already: who was not there at the last look is believed
+ * from the next one on. */
+static bool may_tell(const struct bj_meters *m, size_t i, int role)
+{
+    return m->seen_fresh[i][role] || m->believed[role] == i ||
+           m->believed[role] == SLOTS;
+}
+
 /* Energy that passed while another meter was believed is not counted again: a
  * change of the meter goes on from where the new one was at the last look. */
 static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
@@ -136,9 +149,12 @@ static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
         const struct bj_slot_view *v = m->read[i];
         struct told t = told_of(v, (enum bj_zone_role)r, now_usec);
         uint64_t delta = t.uj - m->seen_uj[i][r];
+        bool told = t.any && t.fresh && may_tell(m, i, r);
         m->seen_uj[i][r] = t.uj;
-        if (!t.any || !t.fresh || total->source)
+        m->seen_fresh[i][r] = t.any && t.fresh;
+        if (!told || total->source)
             continue;
+        m->believed[r] = i;
         m->role_uj[r] += delta;
         total->source = v->kind->name;
         total->partial = t.partial;

@@ -1,0 +1,162 @@
+/* Which meter is believed for what, and what a change of it costs. */
+#include "core/energy/meters.h"
+
+#include "base/clock.h"
+#include "core/conf.h"
+#include "tests/unit/lib/core.h"
+#include "tests/unit/lib/meter.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define MSEC 1000u
+#define PERIOD (100 * MSEC)
+#define JOULE UINT64_C(1000000)
+#define CRAY "cray/pm_counters/"
+#define RAPL "class/powercap/intel-rapl/intel-rapl:0/"
+
+static struct meter_rig rig;
+static struct bj_meters *meters;
+
+static int no_thread(void *ctx, pthread_t *ret, void *(*fn)(void *), void *arg,
+                     const char *name)
+{
+    (void)ctx;
+    (void)ret;
+    (void)fn;
+    (void)arg;
+    (void)name;
+    return -EAGAIN;
+}
+
+static void no_log(void *ctx, enum bj_log_level level, const char *msg)
+{
+    (void)ctx;
+    (void)level;
+    (void)msg;
+}
+
+/* A machine whose processors two meters tell; cray goes before rapl. */
+static int setup(void **state)
+{
+    static char root[256];
+    static char cray[] = "cray", rapl[] = "rapl", *names[] = {cray, rapl};
+    static struct bj_conf conf;
+    const struct bj_host host = {NULL, no_thread, no_log};
+    struct bj_err err = {0};
+    (void)state;
+    meter_tree(&rig, NULL);
+    meter_grow(CRAY "version 1\n" CRAY "cpu_energy 0 J\n" RAPL
+                    "name package-0\n" RAPL "enabled 1\n" RAPL
+                    "max_energy_range_uj 262143328850\n" RAPL "energy_uj 0\n");
+    snprintf(root, sizeof(root), "%s", rig.env.sysfs);
+    conf = (struct bj_conf){
+        .sysfs = root,
+        .energy = {.meters = {.v = names, .n = 2}, .period_usec = PERIOD}};
+    assert_int_equal(bj_meters_new(&conf, &host, &meters, &err), 0);
+    assert_true(bj_meters_look(meters, bj_clock_boot_usec()));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    bj_meters_free(meters);
+    meter_gone(&rig);
+    return 0;
+}
+
+static void set_cray(unsigned joules)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%u J\n", joules);
+    meter_set(CRAY "cpu_energy", text);
+}
+
+static void set_rapl(unsigned joules)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%u000000\n", joules);
+    meter_set(RAPL "energy_uj", text);
+}
+
+/* One reading is told by that meter, "" for none, and makes so much. */
+static void reads(const char *source, unsigned joules)
+{
+    struct bj_totals t;
+    bj_meters_read(meters, bj_clock_boot_usec(), false, &t);
+    const struct bj_role_total *cpu = &t.role[BJ_ZONE_CPU];
+    assert_int_equal(cpu->uj, joules * JOULE);
+    assert_string_equal(cpu->source ? cpu->source : "", source);
+}
+
+/* So long that what was told before is no longer fresh. */
+static void silence(void)
+{
+    nanosleep(&(struct timespec){0, 4 * PERIOD * 1000L}, NULL);
+}
+
+/* The counter of a meter that comes back holds what passed meanwhile, which
+ * another one has told: that is not counted twice. */
+static void test_returns(void **state)
+{
+    (void)state;
+    reads("cray", 0);
+    set_cray(10);
+    set_rapl(10);
+    reads("cray", 10);
+    meter_set(CRAY "cpu_energy", "rubbish\n");
+    silence();
+    set_rapl(25);
+    reads("rapl", 25);
+    set_cray(32);
+    set_rapl(32);
+    reads("rapl", 32);
+    set_cray(40);
+    set_rapl(41);
+    reads("cray", 40);
+}
+
+/* Both come back at once: what passed meanwhile is known to nobody for sure. */
+static void test_both_return(void **state)
+{
+    (void)state;
+    reads("cray", 0);
+    meter_set(CRAY "cpu_energy", "rubbish\n");
+    silence();
+    set_rapl(25);
+    reads("rapl", 25);
+    meter_set(RAPL "energy_uj", "rubbish\n");
+    silence();
+    reads("", 25);
+    set_cray(60);
+    reads("", 25);
+    set_cray(62);
+    reads("cray", 27);
+}
+
+/* Where no other one was asked it is all there. */
+static void test_alone(void **state)
+{
+    (void)state;
+    meter_set(RAPL "energy_uj", "rubbish\n");
+    reads("cray", 0);
+    meter_set(CRAY "cpu_energy", "rubbish\n");
+    silence();
+    reads("", 0);
+    set_cray(60);
+    reads("cray", 60);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {T(test_returns), T(test_both_return),
+                                       T(test_alone)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -21,6 +21,7 @@ static void bear(struct bj_track *t)
     struct bj_core *core = t->core;
     if (!t->born && has_processes(t)) {
         t->born = true;
+        t->born_usec = core->now_usec;
         bj_tracks_replace(&core->tracks, t);
         t->start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
     }

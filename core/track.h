@@ -42,9 +42,10 @@ struct bj_track {
     bool replaced;    /* ... which it is, once there are processes in them */
     bool shell;       /* no processes any more, but its cgroup is still there */
     unsigned empty;   /* checks in a row that found no process */
-    uint64_t first_usec, end_usec; /* boot clock; end 0 while it runs */
-    uint64_t start_sec, end_sec;   /* wall clock, BJ_ABSENT */
-    uint64_t place_usec;           /* when missing directories are looked for */
+    /* Boot clock: when it was seen first, and born; end 0 while it runs. */
+    uint64_t first_usec, born_usec, end_usec;
+    uint64_t start_sec, end_sec; /* wall clock, BJ_ABSENT */
+    uint64_t place_usec;         /* when missing directories are looked for */
     unsigned place_tries;
     uint64_t checked_cpu_usec; /* CPU time at the last check for processes */
     /* v1's memory events (core/events.c): when they are read at the latest;

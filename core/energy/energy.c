@@ -230,11 +230,12 @@ static void find_key(const struct bj_energy *e, const struct bj_track *t,
         snprintf(key, KEY_CAP, "%s#0", t->key);
 }
 
-/* Whether all that it has used was used since the last tick. */
+/* Whether all that it has used was used since the last tick.  Its directory may
+ * be older than its first process. */
 static bool is_new(const struct bj_energy *e, const struct bj_track *t)
 {
     const struct bj_core *core = t->core;
-    if (e->last_usec == 0 || t->first_usec <= e->last_usec)
+    if (e->last_usec == 0 || t->born_usec <= e->last_usec)
         return false;
     if (t->start_sec == BJ_ABSENT)
         return e->ticked;

@@ -245,6 +245,29 @@ static void test_energy_and_restart(void **state)
     bj_arena_free(&a);
 }
 
+/* A batch system may make the directory long before the first process: all that
+ * has been used since is the job's. */
+static void test_late_birth(void **state)
+{
+    (void)state;
+    struct rig r;
+    make_rapl();
+    tmp_file("cgroup/cpu.stat", "usage_usec 1000000\n");
+    tmp_v2_job(SCOPE "job_17", 0, 4096, "");
+    START(r, state_opt, "collector.energy=true", "path.procfs=/nowhere");
+    rig_pass(&r);
+    wait_looks(&r, 2);
+    hold(&r);
+    tmp_file("cgroup/cpu.stat", "usage_usec 3000000\n");
+    tmp_v2_job(SCOPE "job_17", 2000000, 4096, "1\n");
+    set_energy(5000000 + 700001);
+    let_go(&r);
+    wait_looks(&r, 2);
+    rig_pass(&r);
+    assert_int_equal(job_energy(&r), 700001);
+    rig_stop(&r);
+}
+
 /* The account of a job is found again whichever of its directories are there,
  * and kept open, at the next start. */
 static void test_same_job_again(void **state)
@@ -353,8 +376,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_record_of_a_job), T(test_energy_and_restart),
-        T(test_same_job_again),  T(test_orphan),
-        T(test_nothing_to_do),
+        T(test_late_birth),      T(test_same_job_again),
+        T(test_orphan),          T(test_nothing_to_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SECOND = 1000000, STOP_SEC = 5 };
+enum { SECOND = 1000000, STOP_SEC = 5, WAITING_MAX = 1000 };
 
 /* A final record on its way to the spool. */
 struct record {
@@ -27,7 +27,8 @@ struct bj_sampler {
     pthread_cond_t wake;
     bool stop, ended; /* under the core's lock */
     struct record *first, **last;
-    bool spool_fails, save_fails;
+    size_t waiting; /* how many these are */
+    bool spool_fails, spool_waits, save_fails;
 };
 
 /* --- records --------------------------------------------------------------*/
@@ -61,6 +62,18 @@ static void queue(struct bj_core *core, struct bj_slice id, uint64_t end_sec,
     rec->line = *line;
     *s->last = rec;
     s->last = &rec->next;
+    s->waiting++;
+}
+
+static void drop_first(struct bj_sampler *s)
+{
+    struct record *rec = s->first;
+    s->first = rec->next;
+    if (!s->first)
+        s->last = &s->first;
+    s->waiting--;
+    bj_buf_free(&rec->line);
+    free(rec);
 }
 
 static void make_record(struct bj_core *core, const struct bj_track *t)
@@ -99,28 +112,68 @@ static void finish_jobs(struct bj_core *core)
     }
 }
 
+/* A disk is not full for ever: what it does not take now waits for the next
+ * tick, in the order in which the jobs ended. */
+static bool may_wait(struct bj_core *core, const struct bj_err *err)
+{
+    struct bj_sampler *s = core->sampler;
+    char text[400], line[480];
+    if (err->code == -EDQUOT || s->waiting > WAITING_MAX)
+        return false;
+    if (!s->spool_waits) {
+        snprintf(line, sizeof(line), "final records wait to be written: %s",
+                 bj_err_text(err, text, sizeof(text)));
+        core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
+    }
+    s->spool_waits = true;
+    return true;
+}
+
+static void note_written(struct bj_core *core)
+{
+    struct bj_sampler *s = core->sampler;
+    core->records++;
+    if (s->spool_waits)
+        core->host.log(core->host.ctx, BJ_LOG_INFO,
+                       "final records are written again");
+    s->spool_fails = s->spool_waits = false;
+}
+
 static void write_records(struct bj_core *core)
 {
     struct bj_sampler *s = core->sampler;
-    while (s->first) {
-        struct record *rec = s->first;
+    bool go_on = true;
+    while (go_on && s->first) {
+        const struct record *rec = s->first;
         struct bj_err err = {0};
         int r =
             bj_spool_put(core->spool, rec->end_sec, bj_slice_str(rec->id),
                          (struct bj_slice){rec->line.p, rec->line.len}, &err);
-        s->first = rec->next;
         pthread_mutex_lock(&core->lock);
-        if (r < 0) {
+        if (r == 0)
+            note_written(core);
+        else if (may_wait(core, &err))
+            go_on = false;
+        else
             lose(core, &err);
-        } else {
-            core->records++;
-            s->spool_fails = false;
-        }
         pthread_mutex_unlock(&core->lock);
-        bj_buf_free(&rec->line);
-        free(rec);
+        if (go_on)
+            drop_first(s);
     }
-    s->last = &s->first;
+}
+
+/* At the end. */
+static void give_up_records(struct bj_core *core)
+{
+    struct bj_sampler *s = core->sampler;
+    char line[80];
+    if (!s->first)
+        return;
+    snprintf(line, sizeof(line), "final records lost at the end: %zu",
+             s->waiting);
+    core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
+    while (s->first)
+        drop_first(s);
 }
 
 /* --- a tick ---------------------------------------------------------------*/
@@ -233,6 +286,7 @@ bool bj_core_sampler_free(struct bj_core *core)
     if (!ended)
         return false;
     pthread_join(s->thread, NULL);
+    give_up_records(core);
     pthread_cond_destroy(&s->wake);
     core->sampler = NULL;
     free(s);

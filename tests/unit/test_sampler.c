@@ -146,6 +146,57 @@ static void test_record_of_a_job(void **state)
     bj_arena_free(&a);
 }
 
+/* The spool is in no state to take the record of the job, which ends. */
+static void end_without_spool(struct rig *r)
+{
+    hold(r);
+    tmp_remove("spool");
+    tmp_file("spool", "not a directory");
+    tmp_remove(SCOPE "job_17");
+    let_go(r);
+    wait_looks(r, 3);
+    rig_pass(r);
+    assert_int_equal(r->snap->self.records_lost, 0);
+    assert_non_null(strstr(r->log, "final records wait to be written: "));
+}
+
+/* A record that could not be written is written later. */
+static void test_spool_is_back(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct bj_arena a = {0};
+    char path[200];
+    snprintf(path, sizeof(path), "%s/spool", top);
+    tmp_v2_job(SCOPE "job_17", 1234567, 4096, "1\n");
+    START(r, spool_opt, "collector.energy=false");
+    wait_looks(&r, 1);
+    end_without_spool(&r);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(number(wait_for_record(&a), "cpu_usec"), 1234567);
+    wait_looks(&r, 2);
+    rig_pass(&r);
+    assert_int_equal(r.snap->self.records, 1);
+    assert_int_equal(r.snap->self.records_lost, 0);
+    assert_non_null(strstr(r.log, "final records are written again"));
+    rig_stop(&r);
+    assert_null(strstr(r.log, "lost"));
+    bj_arena_free(&a);
+}
+
+/* The end of the program does not wait. */
+static void test_spool_is_not_back(void **state)
+{
+    (void)state;
+    struct rig r;
+    tmp_v2_job(SCOPE "job_17", 1234567, 4096, "1\n");
+    START(r, spool_opt, "collector.energy=false");
+    wait_looks(&r, 1);
+    end_without_spool(&r);
+    rig_stop(&r);
+    assert_non_null(strstr(r.log, "final records lost at the end: 1"));
+}
+
 static void set_energy(uint64_t uj)
 {
     char text[32];
@@ -376,6 +427,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_record_of_a_job), T(test_energy_and_restart),
+        T(test_spool_is_back),   T(test_spool_is_not_back),
         T(test_late_birth),      T(test_same_job_again),
         T(test_orphan),          T(test_nothing_to_do),
     };

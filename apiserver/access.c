@@ -19,6 +19,7 @@ struct right {
 
 struct bj_access {
     struct right *v;
+    struct bj_slice *account; /* of each of v; nothing where that is admin */
     size_t n, cap;
 };
 
@@ -43,6 +44,7 @@ void bj_access_free(struct bj_access *a)
         free(a->v[i].account);
     }
     free(a->v);
+    free(a->account);
     free(a);
 }
 
@@ -179,7 +181,7 @@ static int compare(const void *first, const void *second)
 }
 
 /* What was said several times, by name and by group, counts once. */
-static void settle(struct bj_access *a)
+static int settle(struct bj_access *a, struct bj_err *err)
 {
     size_t n = 0;
     if (a->n > 0)
@@ -192,6 +194,13 @@ static void settle(struct bj_access *a)
             a->v[n++] = a->v[i];
         }
     a->n = n;
+    a->account = calloc(n + 1, sizeof(*a->account));
+    if (!a->account)
+        return bj_err_set(err, -ENOMEM, "access");
+    for (size_t i = 0; i < n; i++)
+        if (a->v[i].account)
+            a->account[i] = bj_slice_str(a->v[i].account);
+    return 0;
 }
 
 int bj_access_new(const struct bj_strv *admins,
@@ -204,11 +213,12 @@ int bj_access_new(const struct bj_strv *admins,
     int r = read_options(a, admins, coordinators, err);
     if (r == 0 && file && file[0])
         r = read_file(a, file, err);
+    if (r == 0)
+        r = settle(a, err);
     if (r < 0) {
         bj_access_free(a);
         return r;
     }
-    settle(a);
     *ret = a;
     return 0;
 }
@@ -244,15 +254,14 @@ bool bj_access_is_admin(const struct bj_access *a, struct bj_slice user)
 }
 
 unsigned bj_access_accounts(const struct bj_access *a, struct bj_slice user,
-                            struct bj_slice *ret, unsigned max)
+                            const struct bj_slice **ret)
 {
+    size_t i = first(a, user);
     unsigned n = 0;
-    for (size_t i = first(a, user); is_of(a, i, user); i++) {
-        if (!a->v[i].account)
-            continue;
-        if (n < max)
-            ret[n] = bj_slice_str(a->v[i].account);
+    /* Being an admin comes first. */
+    i += is_of(a, i, user) && !a->v[i].account;
+    *ret = &a->account[i];
+    while (is_of(a, i + n, user))
         n++;
-    }
     return n;
 }

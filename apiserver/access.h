@@ -23,10 +23,10 @@ void bj_access_free(struct bj_access *a); /* NULL is fine */
 
 bool bj_access_is_admin(const struct bj_access *a, struct bj_slice user);
 
-/* The accounts that user coordinates: the first max into ret; returns how many
- * there are.  The texts belong to a. */
+/* The accounts that user coordinates: where they stand in a, and how many there
+ * are. */
 unsigned bj_access_accounts(const struct bj_access *a, struct bj_slice user,
-                            struct bj_slice *ret, unsigned max);
+                            const struct bj_slice **ret);
 
 /* Can this be the name of a user?  Letters, digits and . _ - @ +, beginning
  * with a letter, a digit or '_', at most 63 bytes. */

@@ -334,8 +334,7 @@ unsigned bj_gate_identify(struct bj_gate *g, const struct bj_http_request *req,
     }
     struct bj_slice user = bj_slice_str(ret->user);
     ret->admin = bj_access_is_admin(g->access, user);
-    ret->accounts =
-        bj_access_accounts(g->access, user, ret->account, BJ_COORDINATED);
+    ret->accounts = bj_access_accounts(g->access, user, &ret->account);
     if (ret->accounts > BJ_COORDINATED)
         return refuse(err, 500,
                       "You coordinate more accounts than this "

@@ -18,14 +18,14 @@
 #include "base/httpd.h"
 #include "base/web.h"
 
-enum { BJ_COORDINATED = 64 };
+/* Accounts of one coordinator; a query holds up to three values for each. */
+enum { BJ_COORDINATED = 500 };
 
 struct bj_identity {
     char user[BJ_USER_BYTES];
     bool admin;
-    struct bj_slice
-        account[BJ_COORDINATED]; /* coordinated, owned by the gate */
-    unsigned accounts;
+    const struct bj_slice *account; /* coordinated, owned by the gate */
+    unsigned accounts;              /* at most BJ_COORDINATED */
 };
 
 struct bj_gate;

@@ -25,6 +25,11 @@ later "$sandbox purge"
 pass "Slurm runs"
 
 as() { "$sandbox" as "$@"; }
+refuses() { # description command...
+    local what=$1
+    shift
+    if "$@" >"$tmp/refuses.out" 2>&1; then fail "$what" "$tmp/refuses.out"; else pass "$what"; fi
+}
 submit() { # user sbatch-argument...: prints the job's id
     local user=$1
     shift
@@ -84,6 +89,39 @@ check "a second time" stats run --once
 absorb "$top/tests/e2e/statsdb_slurm.py" "$db"
 check "the store is consistent" stats check
 
+# --- who may see what ------------------------------------------------------------
+
+manage() { sacctmgr -iQ "$@" >>"$tmp/sacctmgr.out" 2>&1 || fail "sacctmgr $*" "$tmp/sacctmgr.out"; }
+manage add account theory parent=physics
+manage add coordinator account=physics name=$ua
+manage add coordinator account=chemistry name=$ua,$ub
+access() { "$top/examples/slurm-access.sh" "$tmp/access" cp "$tmp/access" "$tmp/told"; }
+check "Slurm is asked for its administrators and coordinators" access
+coordinators="coordinator chemistry $ua $ub
+coordinator physics $ua
+coordinator theory $ua"
+is "which are these" "$(cat "$tmp/access")" "admin root
+$coordinators"
+rm "$tmp/told"
+check "again" access
+check "which changes nothing" test ! -e "$tmp/told"
+manage modify user $ub set adminlevel=operator
+check "one more" access
+is "is told" "$(cat "$tmp/told")" "admin $ub
+admin root
+$coordinators"
+SLURM_CONF=$tmp/none refuses "who can't be asked" timeout 5 "$top/examples/slurm-access.sh" "$tmp/access"
+check "changes nothing" cmp "$tmp/access" "$tmp/told"
+server=127.0.0.1:$(free_port)
+"$O/batchjob_stats_server" --store.path="$db" --web.listen-address="$server" \
+    --access.trust-loopback --access.file="$tmp/access" >"$tmp/server.log" 2>&1 &
+later "kill $! 2>/dev/null"
+me() { curl -sf -H "X-Grafana-User: $1" "http://$server/api/v1/me" | grep -o '"admin.*"}'; }
+check "the server takes that file" wait_for 20 me $ua
+is "and has a coordinator" "$(me $ua)" \
+    '"admin":false,"coordinator":true,"accounts":"chemistry,physics,theory"}'
+is "and an admin" "$(me $ub)" '"admin":true,"coordinator":true,"accounts":"chemistry"}'
+
 # --- the same by slurmrestd ----------------------------------------------------
 
 if command -v slurmrestd >/dev/null; then
@@ -119,11 +157,6 @@ fi
 
 # --- the same by Slurm's database ----------------------------------------------
 
-refuses() { # description command...
-    local what=$1
-    shift
-    if "$@" >"$tmp/refuses.out" 2>&1; then fail "$what" "$tmp/refuses.out"; else pass "$what"; fi
-}
 if python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null; then
     socket=$SLURM_SANDBOX_DIR/run/mariadb.sock
     sql() { mariadb --no-defaults --socket="$socket" "$@"; }

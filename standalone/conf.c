@@ -166,16 +166,24 @@ static int take_needs(struct bj_exporter_conf *c, const struct bj_dialect *d)
                : 0;
 }
 
+static int no_dialect(const char *option, const char *name, struct bj_err *err)
+{
+    struct bj_buf all = {0};
+    bj_dialect_names(&all);
+    bj_buf_put(&all, "", 1);
+    bj_err_set(err, -EINVAL, "%s: '%.20s' is none of %s", option, name,
+               all.failed ? "them" : all.p);
+    bj_buf_free(&all);
+    return -EINVAL;
+}
+
 static int take_name(struct bj_exporter_conf *c, const char *option,
                      const char *name, const struct bj_dialect **ret,
                      struct bj_err *err)
 {
     *ret = bj_dialect_find(bj_slice_str(name));
     if (!*ret && strcmp(name, "native") != 0)
-        return bj_err_set(err, -EINVAL,
-                          "%s: '%.40s' is not native and no name in "
-                          "docs/dialects.md",
-                          option, name);
+        return no_dialect(option, name, err);
     return *ret && take_needs(c, *ret) < 0
                ? bj_err_set(err, -ENOMEM, "%s", option)
                : 0;

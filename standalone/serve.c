@@ -90,12 +90,34 @@ static void write_page(struct bj_serve *s, enum bj_page_format format,
     s->page_bytes[format] = r->body.len;
 }
 
+static bool lacks_collectors(const struct bj_serve *s,
+                             const struct bj_dialect *d)
+{
+    for (unsigned i = 0; i < BJ_COLLECTORS; i++)
+        if ((d->collect & 1u << i) && !s->conf->core.collect[i])
+            return true;
+    return false;
+}
+
+/* A page without a line looks like a mistake: it says what it takes. */
+static void explain_empty(const struct bj_serve *s, const struct bj_dialect *d,
+                          struct bj_buf *page)
+{
+    if (page->len == 0 && !page->failed && !s->style.env.strict &&
+        lacks_collectors(s, d))
+        bj_buf_printf(page,
+                      "# What this page tells is not collected; "
+                      "--dialect.also=%s does that.\n",
+                      d->name);
+}
+
 static void write_dialect(struct bj_serve *s, const struct bj_dialect *d,
                           enum bj_page_format format, struct bj_http_reply *r)
 {
     size_t last = s->dialect_bytes;
     r->body = bj_httpd_buf(s->httpd, last + last / 16);
     bj_dialect_page(d, s->snap, &s->style, format, &s->room, &r->body);
+    explain_empty(s, d, &r->body);
     s->dialect_bytes = r->body.len;
 }
 
@@ -182,9 +204,8 @@ static void on_dialect(void *ctx, const struct bj_http_request *req,
         return;
     }
     r->status = 404;
-    bj_buf_str(&r->body, "No such dialect; there are: native");
-    for (size_t i = 0; bj_dialects[i]; i++)
-        bj_buf_printf(&r->body, ", %s", bj_dialects[i]->name);
+    bj_buf_str(&r->body, "No such dialect; there are: ");
+    bj_dialect_names(&r->body);
     bj_buf_str(&r->body, "\n");
 }
 

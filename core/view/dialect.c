@@ -30,6 +30,13 @@ const struct bj_dialect *bj_dialect_find(struct bj_slice name)
     return NULL;
 }
 
+void bj_dialect_names(struct bj_buf *out)
+{
+    bj_buf_str(out, "native");
+    for (size_t i = 0; bj_dialects[i]; i++)
+        bj_buf_printf(out, ", %s", bj_dialects[i]->name);
+}
+
 void bj_dialect_room_free(struct bj_dialect_room *room)
 {
     bj_dialect_forget(room);

@@ -190,6 +190,8 @@ struct bj_dialect {
 
 extern const struct bj_dialect *const bj_dialects[]; /* ends with NULL */
 const struct bj_dialect *bj_dialect_find(struct bj_slice name); /* or NULL */
+/* Append "native" and the names of all dialects, commas between. */
+void bj_dialect_names(struct bj_buf *out);
 
 /* What a dialect may tell that no snapshot knows. */
 struct bj_dialect_env {

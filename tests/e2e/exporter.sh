@@ -52,6 +52,10 @@ told_cost() { # each collector of the metrics is in the page, and no script
         done && [ -n "$c" ] && ! grep -i '<script' "$tmp/cost"
 }
 check "the page of the exporter's own cost" told_cost
+says_what_it_takes() {
+    curl -sf "$url/metrics/vpenso" | grep -e --dialect.also=vpenso
+}
+check "a page for which nothing is collected says so" says_what_it_takes
 jobs_there=$(find "$tmp/later" -name 'job_*' -type d | wc -l)
 check "jobs are found when the root appears" wait_for 5 shows batchjob_job_info batch_system=slurm
 is "all of them" "$($prom labels "$tmp/page" batchjob_job_info | wc -l)" "$jobs_there"

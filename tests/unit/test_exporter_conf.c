@@ -192,7 +192,11 @@ static const struct {
      "trace.path: '/health' is not a path such as /trace, or taken"},
     {{"--web.dialect=nobody"},
      NULL,
-     "web.dialect: 'nobody' is not native and no name in docs/dialects.md"},
+     "web.dialect: 'nobody' is none of native, batchjob_monitoring, ceems, "
+     "cgroup_exporter, "
+     "jobs_exporter, jobstats, mila, nvidia_gpu_prometheus_exporter, "
+     "nvidia_smi_exporter, prometheus-slurm-exporter, slurm-job-exporter, "
+     "vpenso"},
     {{"--dialect.exclude=a(b"},
      NULL,
      "dialect.exclude: at byte 3: missing closing parenthesis"},
@@ -226,7 +230,11 @@ static const struct {
      "log.level: 'loud' is not one of debug, info, warn, error"},
     {{"--dialect.also=nobody"},
      NULL,
-     "dialect.also: 'nobody' is not native and no name in docs/dialects.md"},
+     "dialect.also: 'nobody' is none of native, batchjob_monitoring, ceems, "
+     "cgroup_exporter, "
+     "jobs_exporter, jobstats, mila, nvidia_gpu_prometheus_exporter, "
+     "nvidia_smi_exporter, prometheus-slurm-exporter, slurm-job-exporter, "
+     "vpenso"},
     {{"--nonsense"}, NULL, "unknown option '--nonsense' (--help lists them)"},
     {{"-h"}, NULL, "'-h': options begin with two dashes (--help lists them)"},
     {{"--config.file=/nowhere/x.yml"}, NULL, "config.file: '/nowhere/x.yml'"},

@@ -283,8 +283,12 @@ bool bj_core_sampler_free(struct bj_core *core)
         ;
     bool ended = s->ended;
     pthread_mutex_unlock(&core->lock);
-    if (!ended)
+    if (!ended) {
+        core->host.log(core->host.ctx, BJ_LOG_ERROR,
+                       "the disk is too slow to wait for: final records of "
+                       "jobs are lost, or energy of the last seconds");
         return false;
+    }
     pthread_join(s->thread, NULL);
     give_up_records(core);
     pthread_cond_destroy(&s->wake);

@@ -40,6 +40,7 @@ struct bj_slot {
     pthread_cond_t change; /* stop, or ended */
     pthread_t thread;
     bool threaded, ended;
+    bool missed;       /* it was told that there is no meter */
     uint64_t due_usec; /* when it is served next; UINT64_MAX: no meter */
     uint64_t look_usec;
     struct bj_slot_view view;
@@ -54,6 +55,18 @@ static void say(struct bj_slot *s, const char *name, const struct bj_err *err)
     snprintf(line, sizeof(line), "power meter %s: %s", name,
              err ? bj_err_text(err, text, sizeof(text)) : "works");
     s->host.log(s->host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO, line);
+}
+
+/* Most machines lack most meters, which is no news; one that was named should
+ * be there. */
+static void tell_missing(struct bj_slot *s)
+{
+    const struct bj_err err = {.code = -ENODEV,
+                               .msg = "named by energy.meter, and not there"};
+    if (!s->env.forced || s->missed || s->view.ran)
+        return;
+    s->missed = true;
+    say(s, s->kinds[0]->name, &err);
 }
 
 static unsigned fault_kind(int code)
@@ -193,8 +206,10 @@ static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
     if (s->due_usec != UINT64_MAX)
         s->due_usec += now;
     s->in_a_row = fails ? s->in_a_row + 1 : 0;
-    if (r == -ENODEV)
+    if (r == -ENODEV) {
+        tell_missing(s);
         return;
+    }
     v->ran = true;
     v->duration_usec = now - begun;
     if (fails)
@@ -334,6 +349,8 @@ bool bj_slot_look(struct bj_slot *s, uint64_t now_usec)
             pthread_cond_broadcast(&s->change);
             if (s->slow)
                 start(s);
+        } else {
+            tell_missing(s);
         }
     }
     bool busy = s->due_usec != UINT64_MAX;

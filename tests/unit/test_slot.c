@@ -121,17 +121,23 @@ static void host_log(void *ctx, enum bj_log_level level, const char *msg)
     pthread_mutex_unlock(&log_lock);
 }
 
-static struct bj_slot *make(const struct bj_meter_kind *a,
-                            const struct bj_meter_kind *b)
+static struct bj_slot *make_as(const struct bj_meter_kind *a,
+                               const struct bj_meter_kind *b, bool forced)
 {
     static struct bj_energy_conf conf = {.period_usec = 5 * SECOND,
                                          .slow_usec = PERIOD};
-    const struct bj_meter_env env = {.conf = &conf};
+    const struct bj_meter_env env = {.conf = &conf, .forced = forced};
     const struct bj_host host = {NULL, host_thread, host_log};
     const struct bj_meter_kind *const kinds[] = {a, b};
     struct bj_slot *s;
     assert_int_equal(bj_slot_new(kinds, b ? 2 : 1, &env, &host, &s), 0);
     return s;
+}
+
+static struct bj_slot *make(const struct bj_meter_kind *a,
+                            const struct bj_meter_kind *b)
+{
+    return make_as(a, b, false);
 }
 
 static int reset(void **state)
@@ -204,6 +210,28 @@ static void test_none(void **state)
     assert_true(bj_slot_look(s, now + 122 * SECOND));
     assert_string_equal(fake.log, "2 power meter one: works\n");
     bj_slot_free(s);
+}
+
+/* Who names a meter is told, once, that there is none. */
+static void test_named_and_missing(void **state)
+{
+    static const char told[] = "1 power meter one: named by energy.meter, and "
+                               "not there: No such device\n";
+    (void)state;
+    uint64_t now = bj_clock_boot_usec();
+    for (int late = 0; late < 2; late++) {
+        struct bj_slot *s = make_as(&fast[0], NULL, true);
+        fake.log[0] = '\0';
+        fake.there[0] = late;
+        fake.open_code[0] = -ENODEV;
+        assert_false(bj_slot_look(s, now));
+        assert_string_equal(fake.log, told);
+        assert_false(bj_slot_look(s, now + 61 * SECOND));
+        fake.there[0] = true;
+        assert_false(bj_slot_look(s, now + 122 * SECOND));
+        assert_string_equal(fake.log, told);
+        bj_slot_free(s);
+    }
 }
 
 /* A fault of one zone costs that zone; the others count. */
@@ -388,6 +416,7 @@ int main(void)
         T(test_first_that_is_there),
         T(test_next_after_a_fault),
         T(test_none),
+        T(test_named_and_missing),
         T(test_fault_beside_zones),
         T(test_kinds_of_fault),
         T(test_gone_and_back),

@@ -54,6 +54,13 @@ static void take_answer(struct bj_track *t)
     }
 }
 
+/* Whoever was asked is stuck, and may be for ever. */
+static bool hangs(const struct bj_track *t)
+{
+    enum { PATIENCE_SEC = 30 };
+    return t->ask && t->core->now_usec >= t->ask_usec + PATIENCE_SEC * SECOND;
+}
+
 /* Until there is an answer the path tells who it is.  A SLUID or the name of
  * the slot stands for the id of a job that nobody can tell, once it has been
  * asked for a while. */
@@ -65,7 +72,7 @@ static void make_do(struct bj_track *t)
         bj_told_fields(t->told, f);
         bj_track_name(t, f);
     }
-    if (t->ident->f[BJ_ID_JOBID].n > 0 || t->answered < TRIES)
+    if (t->ident->f[BJ_ID_JOBID].n > 0 || (t->answered < TRIES && !hangs(t)))
         return;
     memcpy(f, t->ident->f, sizeof(f));
     f[BJ_ID_JOBID] = bj_slice_str(t->id);

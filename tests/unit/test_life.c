@@ -1,11 +1,14 @@
 /* The life of jobs, on a tree of plain files. */
 #include "core/find/ident.h"
+#include "core/internal.h"
 #include "tests/unit/lib/core.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -412,6 +415,38 @@ static void test_churn(void **state)
     rig_stop(&r);
 }
 
+/* A process whose environment nobody can read, as it is stuck in the kernel,
+ * does not keep a job from being shown whose path has no id. */
+static void test_nobody_answers(void **state)
+{
+    static const char sluid[] = "sEKNKTV3WPV500";
+    (void)state;
+    struct rig r;
+    char proc_opt[160], fifo[160];
+    snprintf(proc_opt, sizeof(proc_opt), "path.procfs=%s/proc",
+             strchr(root_opt, '=') + 1);
+    snprintf(fifo, sizeof(fifo), "%s/77/environ", strchr(proc_opt, '=') + 1);
+    make_root();
+    tmp_v2_job(SCOPE "sEKNKTV3WPV500", 1000, 4096, "77\n");
+    tmp_dir("proc/77");
+    tmp_file("proc/77/status", "Name:\tsh\nUid:\t7\t7\t7\t7\n");
+    tmp_file("proc/77/stat", "77 (sh) D 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 "
+                             "5 0 0\n");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    START(r, proc_opt);
+    rig_pass(&r);
+    usleep(100000);
+    rig_pass(&r);
+    assert_null(rig_job(&r, sluid));
+    assert_int_equal(r.core->tracks.n, 1);
+    assert_non_null(r.core->tracks.v[0]->ask);
+    r.core->tracks.v[0]->ask_usec = 0; /* it is long ago */
+    rig_pass(&r);
+    assert_non_null(rig_job(&r, sluid));
+    close(open(fifo, O_RDWR)); /* go on */
+    rig_stop(&r);
+}
+
 static void test_only_named(void **state)
 {
     (void)state;
@@ -442,6 +477,7 @@ int main(void)
         TEST(test_v1_events_due),
         TEST(test_v1_quota),
         TEST(test_churn),
+        TEST(test_nobody_answers),
         TEST(test_only_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

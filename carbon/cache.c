@@ -173,8 +173,11 @@ int bj_cache_load(const char *path, const struct bj_carbon_plan *plan,
     int r = bj_file_read_trusted(AT_FDCWD, path, buf, BYTES_MAX, &text, err);
     if (r == 0)
         r = bj_cache_parse(text, plan, now_sec, slots, err);
-    if (r == -ENOENT)
+    if (r == -ENOENT) { /* none has been written yet */
         r = 0;
+        if (err)
+            *err = (struct bj_err){0};
+    }
     if (r == -EINVAL || r == -EFBIG)
         r = put_aside(path, err);
     for (size_t i = 0; r < 0 && i < plan->n; i++) {

@@ -48,7 +48,9 @@ static const struct bj_acct_column all[] = {
      "in the scheduler's words"},
     {"Reason", "reason", BJ_ACCT_NAME, "v.reason", NULL},
     {"ExitCode", "exit", BJ_ACCT_TEXT,
-     "v.exit_code || ':' || ifnull(v.exit_signal, 0)", "code:signal"},
+     "iif(j.\"end\" IS NULL, NULL, v.exit_code || ':' || ifnull(v.exit_signal,"
+     " 0))",
+     "code:signal, of a job that has ended"},
     {"Submit", "submit", BJ_ACCT_TIME, "v.submit_sec", NULL},
     {"Eligible", "eligible", BJ_ACCT_TIME, "v.eligible_sec", NULL},
     {"Start", "start", BJ_ACCT_TIME, "v.start_sec", NULL},
@@ -143,11 +145,35 @@ static const struct bj_acct_column all[] = {
     {NULL, NULL, BJ_ACCT_TEXT, NULL, NULL},
 };
 
+/* What sacct calls otherwise. */
+static const struct {
+    const char *theirs, *ours;
+} others[] = {
+    {"AllocCPUS", "NCPUS"},
+    {"AllocNodes", "NNodes"},
+    {"ConsumedEnergy", "EnergyScheduler"},
+};
+
+static bool is(struct bj_slice s, const char *name)
+{
+    return strlen(name) == s.n && strncasecmp(name, s.p, s.n) == 0;
+}
+
+/* "JobName%30": sacct's width, which nobody needs here. */
+static struct bj_slice without_width(struct bj_slice name)
+{
+    const char *percent = name.n > 0 ? memchr(name.p, '%', name.n) : NULL;
+    return percent ? (struct bj_slice){name.p, (size_t)(percent - name.p)}
+                   : name;
+}
+
 static const struct bj_acct_column *find(struct bj_slice name)
 {
     const struct bj_acct_column *c = all;
-    while (c->name && (strlen(c->name) != name.n ||
-                       strncasecmp(c->name, name.p, name.n) != 0))
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (is(name, others[i].theirs))
+            name = bj_slice_str(others[i].ours);
+    while (c->name && !is(name, c->name))
         c++;
     return c->name ? c : NULL;
 }
@@ -161,8 +187,9 @@ int bj_acct_format(const struct bj_strv *names,
         struct bj_slice rest = bj_slice_str(names->v[i]), name;
         while (bj_slice_field(&rest, ',', &name)) {
             name = bj_slice_trim(name);
-            const struct bj_acct_column *c = find(name), *end = c ? c + 1 : c;
-            if (name.n == 3 && strncasecmp(name.p, "all", 3) == 0)
+            const struct bj_acct_column *c = find(without_width(name));
+            const struct bj_acct_column *end = c ? c + 1 : c;
+            if (is(name, "all"))
                 for (c = end = all; end->name;)
                     end++;
             if (!c)

@@ -8,6 +8,7 @@
 #include "statsdb/acct_text.h"
 #include "statsdb/sql.h"
 #include "statsdb/store.h"
+#include "statsdb/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,15 +61,15 @@ static const struct bj_opt options[] = {
      .kind = BJ_OPT_LIST,
      .off = AT(filter.job),
      .arg = "ID",
-     .help = "These jobs, arrays with all their tasks; may also stand in "
-             "front of all options."},
+     .help = "These jobs, arrays with all their tasks; the name of the option "
+             "may be left out."},
     {.name = "since",
      .kind = BJ_OPT_STR,
      .off = AT(since),
      .arg = "TIME",
-     .help = "Jobs that began since: 2026-01-31, 2026-01-31T12:00:00, or how "
-             "long ago, 12h. Without, 7d, or all where --job or states "
-             "that have not ended are asked for."},
+     .help = "Jobs that began since: 2026-01-31, 2026-01-31T12:00:00, how "
+             "long ago, 12h, or today, yesterday, now-2hours. Without, 7d, or "
+             "all where --job or states that have not ended are asked for."},
     {.name = "until",
      .kind = BJ_OPT_STR,
      .off = AT(until),
@@ -123,13 +124,35 @@ static const struct bj_opt options[] = {
     {.name = NULL},
 };
 
+/* As sacct calls them. */
+static struct bj_letter letters[] = {
+    {'A', "--account"},
+    {'E', "--until"},
+    {'M', "--cluster"},
+    {'S', "--since"},
+    {'V', "--version"},
+    {'h', "--help"},
+    {'j', "--job"},
+    {'n', "--no-header"},
+    {'o', "--format"},
+    {'r', "--partition"},
+    {'s', "--state"},
+    {'u', "--user"},
+    {0, ""},
+};
+
 static void print_help(void)
 {
     struct bj_buf out = {0};
     bj_buf_str(&out,
-               "Usage: batchjob_acct [JOB]... [OPTION]...\n"
+               "Usage: batchjob_acct [JOB | OPTION]...\n"
                "Jobs of the accounting database, the newest first, with what "
                "they used of what they\nhad.  Unknown is empty.\n\n");
+    bj_buf_str(&out, "Called by letters as sacct has them:");
+    for (unsigned i = 0; letters[i].letter; i++)
+        bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
+                      letters[i].letter, letters[i].option);
+    bj_buf_str(&out, "\n\n");
     bj_opt_help(&(struct bj_optset){options, NULL}, &out);
     bj_buf_str(&out, "\n");
     bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, &out);
@@ -191,22 +214,27 @@ static int time_option(const struct conf *c, const char *name, const char *text,
     if (bj_acct_time(text, now, c->utc, ret) < 0)
         return bj_err_set(err, -EINVAL,
                           "%s: '%.60s' is not a time, such as"
-                          " 2026-01-31, 2026-01-31T12:00:00 or 12h",
+                          " 2026-01-31, 2026-01-31T12:00:00, 12h or yesterday",
                           name, text);
     return 0;
 }
 
+/* Is it all the same when they began, unless somebody says? */
+static bool whenever(const struct conf *c)
+{
+    return c->filter.job.n > 0 || bj_acct_only_open(&c->filter.state);
+}
+
 static int times(struct conf *c, struct bj_err *err)
 {
-    bool all = c->filter.job.n > 0 || bj_acct_only_open(&c->filter.state);
     c->filter.since_sec = INT64_MIN;
     c->filter.until_sec = INT64_MAX;
     int r = time_option(c, "until", c->until, &c->filter.until_sec, err);
     if (r == 0)
         r = time_option(c, "since",
-                        c->since ? c->since
-                        : all    ? ""
-                                 : "7d",
+                        c->since      ? c->since
+                        : whenever(c) ? ""
+                                      : "7d",
                         &c->filter.since_sec, err);
     return r;
 }
@@ -269,6 +297,11 @@ static int run(struct conf *c, struct bj_err *err)
         r = bj_acct_find(store, &c->filter, &ids, err);
     if (r == 0)
         r = show(store, &look, &ids, err);
+    if (r == 0 && ids.n == 0 && look.form == BJ_ACCT_TABLE)
+        fprintf(stderr, "batchjob_acct: no such job%s\n",
+                c->since || whenever(c)
+                    ? ""
+                    : " in the last 7 days; --since looks further back");
     free(ids.v);
     bj_store_close(store);
     return r;
@@ -277,17 +310,23 @@ static int run(struct conf *c, struct bj_err *err)
 /* --- start -----------------------------------------------------------------
  */
 
-/* Words in front of all options are jobs: "4711" becomes "--job=4711". */
-static char **jobs_to_options(int argc, char **argv)
+/* Words are jobs: "4711" becomes "--job 4711".  NULL: no memory. */
+static char **jobs_to_options(const struct bj_optset *sets, size_t n, int *argc,
+                              char **argv)
 {
-    char **v = calloc((size_t)argc + 1, sizeof(*v));
-    bool front = true;
-    for (int i = 0; v && i < argc; i++) {
-        front = front && (i == 0 || argv[i][0] != '-');
-        v[i] = argv[i];
-        if (i > 0 && front && asprintf(&v[i], "--job=%s", argv[i]) < 0)
-            return NULL;
+    static char option[] = "--job";
+    size_t all = (size_t)*argc;
+    char **word = calloc(all + 1, sizeof(*word));
+    char **v = calloc(2 * all + 1, sizeof(*v));
+    if (word && v) {
+        size_t words = bj_words_cut(sets, n, letters, argc, argv, word);
+        memcpy(v, argv, (size_t)*argc * sizeof(*v));
+        for (size_t i = 0; i < words; i++) {
+            v[(*argc)++] = option;
+            v[(*argc)++] = word[i];
+        }
     }
+    free(word);
     return v;
 }
 
@@ -299,7 +338,7 @@ int main(int argc, char **argv)
     const struct bj_optset sets[] = {{options, &conf},
                                      {bj_program_opts, &conf.program}};
     bj_sql_single_thread();
-    char **args = jobs_to_options(argc, argv);
+    char **args = jobs_to_options(sets, 2, &argc, argv);
     int r = args ? bj_program_load(&conf.program, sets, 2, argc, args, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
     if (r == 0 && conf.program.help) {
@@ -313,9 +352,6 @@ int main(int argc, char **argv)
     if (r < 0)
         fprintf(stderr, "batchjob_acct: %s\n",
                 bj_err_reason(&err, text, sizeof(text)));
-    for (int i = 1; args && i < argc; i++)
-        if (args[i] != argv[i])
-            free(args[i]);
     free(args);
     bj_opt_free(&sets[0]);
     bj_opt_free(&sets[1]);

@@ -145,10 +145,25 @@ static void by_number(struct question *q, const struct bj_jobid *id)
                   n, n, n, n, n, n, n, n, HET_MAX, n);
 }
 
+/* A step of Slurm's, and not a server of PBS? */
+static bool is_step(struct bj_slice s)
+{
+    static const char *const names[] = {"batch", "extern", "interactive"};
+    uint64_t number;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (bj_slice_eq(s, bj_slice_str(names[i])))
+            return true;
+    return bj_slice_u64(s, &number) == 0;
+}
+
 static void by_id(struct question *q, struct bj_slice text)
 {
     struct bj_jobid id;
     bool slurm = bj_jobid_slurm(text, &id) == 0;
+    if (slurm && is_step(id.step)) { /* its job */
+        text = id.whole;
+        id.step.n = 0;
+    }
     if (slurm && id.step.n == 0 && id.task != BJ_ABSENT) {
         unsigned n = bind_number(q, (int64_t)id.number);
         bj_buf_printf(&q->sql,

@@ -35,15 +35,81 @@ static int local(const struct bj_civil *c, int64_t *ret)
     return t == (time_t)-1 ? -EINVAL : 0;
 }
 
+/* Midnight, so many days ago. */
+static int midnight(int64_t now_sec, int days, bool utc, int64_t *ret_sec)
+{
+    enum { DAY = 86400 };
+    time_t t = (time_t)now_sec;
+    struct tm tm;
+    *ret_sec = now_sec - now_sec % DAY - days * (int64_t)DAY;
+    if (utc)
+        return 0;
+    if (!localtime_r(&t, &tm))
+        return -EINVAL;
+    tm = (struct tm){.tm_year = tm.tm_year,
+                     .tm_mon = tm.tm_mon,
+                     .tm_mday = tm.tm_mday - days,
+                     .tm_isdst = -1};
+    t = mktime(&tm);
+    *ret_sec = t;
+    return t == (time_t)-1 ? -EINVAL : 0;
+}
+
+/* "-2hours", as sacct has it behind "now": seconds; -EINVAL: it is none. */
+static int before_now(struct bj_slice s, uint64_t *ret_sec)
+{
+    static const struct {
+        const char *name;
+        uint64_t sec;
+    } units[] = {{"seconds", 1},
+                 {"minutes", 60},
+                 {"hours", 3600},
+                 {"days", 86400},
+                 {"weeks", 7 * 86400}};
+    uint64_t n;
+    *ret_sec = 0;
+    if (s.n == 0)
+        return 0;
+    if (s.p[0] != '-')
+        return -EINVAL;
+    s = (struct bj_slice){s.p + 1, s.n - 1};
+    if (!bj_slice_number(&s, &n) || n > UINT32_MAX)
+        return -EINVAL;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (bj_slice_starts(bj_slice_str(units[i].name), s)) {
+            *ret_sec = n * units[i].sec;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+/* How long ago; a number without a unit might be anything. */
+static int ago(struct bj_slice s, uint64_t *ret_sec)
+{
+    const struct bj_slice now = BJ_SLICE("now");
+    uint64_t usec;
+    if (bj_slice_starts(s, now))
+        return before_now((struct bj_slice){s.p + now.n, s.n - now.n}, ret_sec);
+    if (s.n == 0 || (unsigned char)(s.p[s.n - 1] - '0') <= 9 ||
+        bj_duration_parse(s, &usec) < 0)
+        return -EINVAL;
+    *ret_sec = usec / 1000000;
+    return 0;
+}
+
 int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec)
 {
     struct bj_slice s = bj_slice_str(text);
     struct bj_civil c;
-    uint64_t usec;
-    if (bj_duration_parse(s, &usec) == 0) {
-        *ret_sec = now_sec - (int64_t)(usec / 1000000);
+    uint64_t sec;
+    if (ago(s, &sec) == 0) {
+        *ret_sec = now_sec - (int64_t)sec;
         return 0;
     }
+    if (bj_slice_eq(s, BJ_SLICE("today")))
+        return midnight(now_sec, 0, utc, ret_sec);
+    if (bj_slice_eq(s, BJ_SLICE("yesterday")))
+        return midnight(now_sec, 1, utc, ret_sec);
     if (bj_civil_parse(s, &c) < 0)
         return -EINVAL;
     if (!c.zoned && !utc)

@@ -2,6 +2,7 @@
 
 #include "base/fetch.h"
 #include "base/listen.h"
+#include "statsdb/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,8 +122,9 @@ static const struct bj_opt command_options[] = {
      .kind = BJ_OPT_STR,
      .off = AT(since),
      .arg = "TIME",
-     .help = "Go back to this time (2026-01-31, 2026-01-31T12:00:00Z) instead "
-             "of the cluster's history; export: jobs that ended since."},
+     .help = "Go back to this time (2026-01-31, 2026-01-31T12:00:00Z, or 30d: "
+             "so long ago) instead of the cluster's history; export: jobs "
+             "that ended since."},
     {.name = "until",
      .kind = BJ_OPT_STR,
      .off = AT(until),
@@ -501,6 +503,15 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
     if (r == 0 && (!c->path || !c->path[0]))
         r = bj_err_set(err, -EINVAL, "store.path: there must be one");
     return r < 0 ? r : load_clusters(c, err);
+}
+
+size_t bj_statsdb_conf_words(int *argc, char **argv, char **word)
+{
+    const struct bj_optset sets[] = {{options, NULL},
+                                     {bj_carbon_opts, NULL},
+                                     {command_options, NULL},
+                                     {bj_program_opts, NULL}};
+    return bj_words_cut(sets, 4, NULL, argc, argv, word);
 }
 
 void bj_statsdb_conf_help(struct bj_buf *out)

@@ -94,6 +94,9 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *conf, int argc, char **argv,
                          struct bj_err *err);
 void bj_statsdb_conf_free(struct bj_statsdb_conf *conf);
 
+/* Cut words out of a command line, as statsdb/words.h says. */
+size_t bj_statsdb_conf_words(int *argc, char **argv, char **word);
+
 /* Append the options as --help shows them. */
 void bj_statsdb_conf_help(struct bj_buf *out);
 

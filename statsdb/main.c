@@ -1,9 +1,9 @@
 /* batchjob_stats_db: the accounting of every job, for ever, in one file. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/stamp.h"
 #include "base/version.h"
 #include "base/web.h"
+#include "statsdb/acct_text.h"
 #include "statsdb/conf.h"
 #include "statsdb/daemon.h"
 #include "statsdb/export.h"
@@ -75,16 +75,21 @@ static int open_dry(const struct bj_statsdb_conf *c, struct bj_store **ret,
         &(struct bj_store_options){.cache_bytes = c->cache_bytes}, ret, err);
 }
 
+static int64_t wall_sec(void)
+{
+    return (int64_t)(bj_clock_wall_usec() / 1000000);
+}
+
 static int time_of(const char *option, const char *text, int64_t otherwise,
                    int64_t *ret, struct bj_err *err)
 {
     *ret = otherwise;
     if (!text || !text[0])
         return 0;
-    int r = bj_stamp_sec(bj_slice_str(text), BJ_STAMP_BARE_UTC, ret);
+    int r = bj_acct_time(text, wall_sec(), true, ret);
     return r < 0 ? bj_err_set(err, -EINVAL,
                               "%s: '%.60s' is not a time, such as"
-                              " 2026-01-31 or 2026-01-31T12:00:00Z",
+                              " 2026-01-31, 2026-01-31T12:00:00Z or 30d",
                               option, text)
                  : 0;
 }
@@ -97,7 +102,7 @@ static int since_of(const struct bj_statsdb_conf *c, int64_t *ret,
                     struct bj_err *err)
 {
     int r = time_of("since", c->since, 0, ret, err);
-    if (r == 0 && *ret > (int64_t)(bj_clock_wall_usec() / 1000000))
+    if (r == 0 && *ret > wall_sec())
         r = bj_err_set(err, -EINVAL, "since: '%.60s' is in the future",
                        c->since);
     return r;
@@ -111,8 +116,10 @@ static int need_cluster(const struct bj_statsdb_conf *c, struct bj_err *err)
                                         "name a file that says how to ask it");
 }
 
-static int run(const struct bj_statsdb_conf *c, struct bj_err *err)
+static int run(const struct bj_statsdb_conf *c, char *const *word,
+               struct bj_err *err)
 {
+    (void)word;
     struct bj_store *store = NULL;
     int64_t since;
     int r = since_of(c, &since, err);
@@ -133,8 +140,10 @@ static int run(const struct bj_statsdb_conf *c, struct bj_err *err)
     return r;
 }
 
-static int check_config(const struct bj_statsdb_conf *c, struct bj_err *err)
+static int check_config(const struct bj_statsdb_conf *c, char *const *word,
+                        struct bj_err *err)
 {
+    (void)word;
     int64_t sec;
     struct bj_web *web = NULL;
     int r = since_of(c, &sec, err);
@@ -153,8 +162,10 @@ static int check_config(const struct bj_statsdb_conf *c, struct bj_err *err)
     return r;
 }
 
-static int check_store(const struct bj_statsdb_conf *c, struct bj_err *err)
+static int check_store(const struct bj_statsdb_conf *c, char *const *word,
+                       struct bj_err *err)
 {
+    (void)word;
     struct bj_store *store;
     int r = open_store(c, READ, &store, err);
     if (r < 0)
@@ -175,10 +186,11 @@ static int on_page(void *ctx, uint64_t done, uint64_t all)
     return atomic_load(&stop.now) ? -EINTR : 0;
 }
 
-static int backup(const struct bj_statsdb_conf *c, const char *to,
+static int backup(const struct bj_statsdb_conf *c, char *const *word,
                   struct bj_err *err)
 {
     struct bj_store *store;
+    const char *to = word[0];
     if (!to)
         return bj_err_set(err, -EINVAL, "backup: to which file?");
     int r = catch_signals(err);
@@ -193,8 +205,10 @@ static int backup(const struct bj_statsdb_conf *c, const char *to,
     return r;
 }
 
-static int export(const struct bj_statsdb_conf *c, struct bj_err *err)
+static int export(const struct bj_statsdb_conf *c, char *const *word,
+                  struct bj_err *err)
 {
+    (void)word;
     struct bj_store *store;
     struct bj_export what = {.format = strcmp(c->format, "jsonl") == 0
                                            ? BJ_EXPORT_JSONL
@@ -218,9 +232,10 @@ static void on_bad(void *ctx, int64_t row, const char *why)
         bj_log(BJ_LOG_WARN, NULL, "import: row %lld: %s", (long long)row, why);
 }
 
-static int import(const struct bj_statsdb_conf *c, const char *what,
-                  const char *file, struct bj_err *err)
+static int import(const struct bj_statsdb_conf *c, char *const *word,
+                  struct bj_err *err)
 {
+    const char *what = word[0], *file = what ? word[1] : NULL;
     struct bj_store *store;
     struct bj_import_counts n;
     unsigned told = 0;
@@ -271,37 +286,41 @@ static void print_help(void)
     bj_buf_free(&out);
 }
 
-static int dispatch(const struct bj_statsdb_conf *c, const char *const word[3],
+static const struct command {
+    const char *name;
+    unsigned most; /* words behind it */
+    int (*run)(const struct bj_statsdb_conf *c, char *const *word,
+               struct bj_err *err);
+} commands[] = {
+    {"run", 0, run},           {"check-config", 0, check_config},
+    {"check", 0, check_store}, {"backup", 1, backup},
+    {"export", 0, export},     {"import", 2, import},
+};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+/* word: the command, what it is to be done with, NULL. */
+static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
                     struct bj_err *err)
 {
-    const char *command = word[0] ? word[0] : "run", *argument = word[1];
-    if (strcmp(command, "run") == 0)
-        return run(c, err);
-    if (strcmp(command, "check-config") == 0)
-        return check_config(c, err);
-    if (strcmp(command, "check") == 0)
-        return check_store(c, err);
-    if (strcmp(command, "backup") == 0)
-        return backup(c, argument, err);
-    if (strcmp(command, "export") == 0)
-        return export(c, err);
-    if (strcmp(command, "import") == 0)
-        return import(c, argument, word[2], err);
-    return bj_err_set(err, -EINVAL, "'%.40s' is no command; see --help",
-                      command);
-}
-
-/* Take a word that is no option off the front: a command, and what it is to be
- * done with. */
-static const char *take_word(int *argc, char ***argv)
-{
-    if (*argc < 2 || (*argv)[1][0] == '-')
-        return NULL;
-    char *word = (*argv)[1];
-    (*argv)[1] = (*argv)[0];
-    (*argc)--;
-    (*argv)++;
-    return word;
+    static char *const none[] = {NULL};
+    unsigned i = 0, n = 0;
+    if (!word[0])
+        return run(c, none, err);
+    while (i < COMMANDS && strcmp(word[0], commands[i].name) != 0)
+        i++;
+    if (i == COMMANDS)
+        return bj_err_set(err, -EINVAL,
+                          "'%.40s' is no command (run, check-config, check, "
+                          "backup, export, import)",
+                          word[0]);
+    while (n < commands[i].most && word[n + 1])
+        n++;
+    return word[n + 1] ? bj_err_set(err, -EINVAL,
+                                    "%s: nothing is expected where it says "
+                                    "'%.40s'",
+                                    word[0], word[n + 1])
+                       : commands[i].run(c, word + 1, err);
 }
 
 int main(int argc, char **argv)
@@ -309,14 +328,12 @@ int main(int argc, char **argv)
     struct bj_statsdb_conf conf = {0};
     struct bj_err err = {0};
     char text[400];
-    const char *word[3] = {take_word(&argc, &argv), NULL, NULL};
-    bool import = word[0] && strcmp(word[0], "import") == 0;
-    if (import || (word[0] && strcmp(word[0], "backup") == 0))
-        word[1] = take_word(&argc, &argv);
-    if (import && word[1])
-        word[2] = take_word(&argc, &argv);
+    char **word = calloc((size_t)argc + 1, sizeof(*word));
+    if (word)
+        bj_statsdb_conf_words(&argc, argv, word);
     bj_sql_single_thread();
-    int r = bj_statsdb_conf_load(&conf, argc, argv, &err);
+    int r = word ? bj_statsdb_conf_load(&conf, argc, argv, &err)
+                 : bj_err_set(&err, -ENOMEM, "options");
     if (r == 0 && conf.program.help) {
         print_help();
     } else if (r == 0 && conf.program.version) {
@@ -329,5 +346,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "batchjob_stats_db: %s\n",
                 bj_err_reason(&err, text, sizeof(text)));
     bj_statsdb_conf_free(&conf);
+    free(word);
     return r < 0 ? 1 : 0;
 }

@@ -247,7 +247,7 @@ def people(site):
           "batchjob_acct shows the jobs of a user", out.stderr)
     check(all(j["cpu_efficiency_percent"] is None for j in jobs if j["cpu_used_sec"] is None),
           "what is not known stays unknown")
-    out = subprocess.run([ACCT, "5002", "--store.path=" + site.store, "--utc"],
+    out = subprocess.run([ACCT, "--store.path", site.store, "5002", "--utc"],
                          capture_output=True, env=dict(os.environ, LINES="9", COLUMNS="20"))
     lines = out.stdout.decode().splitlines()
     check(lines[0].startswith("JobID") and lines[1].startswith("5002.pbs") and "\033" not in

@@ -14,6 +14,10 @@ static const struct statement {
     [BJ_ST_MORE_FIND] = {&bj_table_more, FIND, "job = ?1"},
     [BJ_ST_MORE_ADD] = {&bj_table_more, ADD, NULL},
     [BJ_ST_MORE_SET_PLAIN] = {&bj_table_more, SET_PLAIN, NULL},
+    [BJ_ST_MORE_SPLIT] = {NULL, PLAIN,
+                          "UPDATE job_more SET shown_id = NULL,"
+                          " array_tasks = NULL WHERE job = ?1"
+                          " AND array_tasks IS NOT NULL"},
     [BJ_ST_STEP_FIND] = {&bj_table_step, FIND, "id = ?1"},
     [BJ_ST_STEP_ADD] = {&bj_table_step, ADD, NULL},
     [BJ_ST_STEP_SET_PLAIN] = {&bj_table_step, SET_PLAIN, NULL},
@@ -161,6 +165,16 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
     return r < 0 ? r : bj_sql_run(st, err);
 }
 
+/* What stood for all tasks of an array that waited is the last one of them
+ * now. */
+static int split(struct bj_upsert *u, int64_t id, struct bj_err *err)
+{
+    if (u->row.v[BJ_JOB_ARRAY_TASK] == BJ_SQL_NULL)
+        return 0;
+    sqlite3_bind_int64(u->st[BJ_ST_MORE_SPLIT], 1, id);
+    return bj_sql_run(u->st[BJ_ST_MORE_SPLIT], err);
+}
+
 int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
                       struct bj_err *err)
 {
@@ -183,6 +197,8 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
     else
         u->counts.jobs_changed++;
     r = change == BJ_ROW_SAME ? 0 : job_set(u, *ret_id, change, err);
+    if (r == 0)
+        r = split(u, *ret_id, err);
     sqlite3_reset(st);
     return r;
 }

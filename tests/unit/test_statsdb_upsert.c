@@ -458,12 +458,49 @@ static void test_many_full(void **state)
     many_full(true);
 }
 
+/* While its tasks wait an array is one record, under the id that its last task
+ * will have: then it is that task, and no list. */
+static void test_array(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f);
+    struct bj_store *s = store_open(&f);
+    struct bj_upsert *u = upsert_open(s);
+    struct bj_sched_job j;
+    bj_sched_job_init(&j);
+    j.batch_system = BJ_SLICE("slurm");
+    j.raw_id = BJ_SLICE("4700");
+    j.shown_id = BJ_SLICE("4700_[1-10%2]");
+    j.array_job = 4700;
+    j.array_tasks = BJ_SLICE("1-10%2");
+    j.submit_sec = 1000;
+    j.state = BJ_STATE_PENDING;
+    put(u, &j);
+    expect(s, "SELECT shown_id, array_tasks FROM job_v",
+           "4700_[1-10%2]|1-10%2\n");
+    j.shown_id = BJ_SLICE("4700_10");
+    j.array_task = 10;
+    j.array_tasks = (struct bj_slice){NULL, 0};
+    j.state = BJ_STATE_RUNNING;
+    j.start_sec = 2000;
+    put(u, &j);
+    expect(s, "SELECT shown_id, array_task, array_tasks FROM job_v",
+           "4700_10|10|\n");
+    put(u, &j);
+    assert_int_equal(bj_upsert_counts(u)->jobs_same, 1);
+    bj_upsert_free(u);
+    bj_store_close(s);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_merge),      cmocka_unit_test(test_rollback),
-        cmocka_unit_test(test_many),       cmocka_unit_test(test_many_full),
+        cmocka_unit_test(test_array),     cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_rollback),  cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many_full),
     };
     return cmocka_run_group_tests_name("statsdb_upsert", tests, NULL, NULL);
 }

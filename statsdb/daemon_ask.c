@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "base/text.h"
+#include "statsdb/sql.h"
 
 #include <limits.h>
 
@@ -69,6 +70,34 @@ void bj_daemon_count(struct bj_report_cluster *r,
     r->success_sec = bj_daemon_wall_sec();
 }
 
+/* Prometheus, PUE and records that name no cluster are for the name in the
+ * configuration: if no job comes under that, they are for nothing. */
+static void check_name(struct bj_daemon *d, struct bj_daemon_source *s)
+{
+    const struct bj_cluster_conf *c = s->conf;
+    struct sqlite3_stmt *st;
+    s->named = true;
+    bool by_name =
+        (c->prom.url && c->prom.url[0]) || c->pue.n > 0 || c->records.n > 0;
+    if (!by_name ||
+        bj_sql_prepare(bj_store_db(d->store),
+                       "SELECT name FROM cluster WHERE NOT EXISTS (SELECT 1"
+                       " FROM cluster WHERE name = ?1) ORDER BY id DESC LIMIT"
+                       " 1",
+                       &st, NULL) < 0)
+        return;
+    bj_sql_bind_text(st, 1, bj_slice_str(c->name));
+    if (bj_sql_row(st, NULL) > 0) {
+        char told[64];
+        bj_text_clean(bj_sql_text(st, 0), told, sizeof(told));
+        bj_log(BJ_LOG_WARN, NULL,
+               "%s: its scheduler calls a cluster '%s': prometheus, pue, and "
+               "records that name none go by '%s', and find no jobs",
+               c->name, told, c->name);
+    }
+    sqlite3_finalize(st);
+}
+
 /* Ask, and note with the last of the answer how far that leads. */
 static int ask_for(struct bj_daemon *d, struct bj_daemon_source *s,
                    const struct bj_window *w, struct bj_err *err)
@@ -105,6 +134,8 @@ static int ask_for(struct bj_daemon *d, struct bj_daemon_source *s,
         bj_log(BJ_LOG_WARN, NULL, "%s: %u more like that", s->conf->name,
                s->bad - BJ_DAEMON_BAD_TOLD);
     tell(s, w, &n, &was, bj_upsert_counts(d->upsert));
+    if (!dry && !s->named && n.jobs > 0)
+        check_name(d, s);
     return 0;
 }
 

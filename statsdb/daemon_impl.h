@@ -44,6 +44,7 @@ struct bj_daemon_source {
     unsigned bad;      /* of this answer */
     uint64_t lines;    /* of this answer, told to progress */
     bool asked_new;    /* since the start */
+    bool named;        /* it has been looked under which name its jobs come */
     bool finished;     /* once: there is nothing left to ask */
 };
 

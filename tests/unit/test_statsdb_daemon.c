@@ -3,7 +3,9 @@
 
 #include "statsdb/daemon.h"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define SEC(n) ((uint64_t)(n)*1000000)
@@ -53,8 +55,76 @@ static void test_rest(void **state)
     fixture_close(&f);
 }
 
+/* A sacct that tells of one job of a cluster beta. */
+static const char sacct[] =
+    "#!/bin/sh\n"
+    "for a; do case $a in --delimiter=*) d=${a#*=};; esac; done\n"
+    "case $1 in --helpformat) echo JobIDRaw Cluster State Submit JobID; exit;;"
+    " esac\n"
+    "echo \"JobIDRaw${d}Cluster${d}State${d}Submit${d}JobID\"\n"
+    "echo \"1${d}beta${d}PENDING${d}1700000000${d}1\"\n";
+
+/* What the daemon says of a cluster of that name, asked once. */
+static void say(char *name, struct bj_strv pue, char *said, size_t cap)
+{
+    struct fixture f;
+    struct bj_err err = {0};
+    char command[128], log[128];
+    fixture_open(&f);
+    snprintf(command, sizeof(command), "%s/sacct", f.dir);
+    snprintf(log, sizeof(log), "%s/log", f.dir);
+    FILE *file = fopen(command, "w");
+    assert_non_null(file);
+    fputs(sacct, file);
+    fclose(file);
+    assert_int_equal(chmod(command, 0700), 0);
+    struct bj_cluster_conf c = cluster(name, 1, SEC(300));
+    c.sacct = command;
+    c.pue = pue;
+    struct bj_statsdb_conf conf = {.path = f.path,
+                                   .batch_lines = 100,
+                                   .once = true,
+                                   .cluster = &c,
+                                   .clusters = 1};
+    struct bj_daemon_stop stop = {.wake_fd = eventfd(0, EFD_CLOEXEC)};
+    struct bj_store *s = store_open(&f);
+    int was = dup(2), to = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(was >= 0 && to >= 0);
+    dup2(to, 2);
+    int r = bj_daemon_run(&conf, s, 0, &stop, &err);
+    dup2(was, 2);
+    ssize_t n = pread(to, said, cap - 1, 0);
+    said[n > 0 ? n : 0] = '\0';
+    if (r < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(number(s, "SELECT count(*) FROM job"), 1);
+    close(was);
+    close(to);
+    close(stop.wake_fd);
+    bj_store_close(s);
+    unlink(command);
+    unlink(log);
+    fixture_close(&f);
+}
+
+static void test_name(void **state)
+{
+    static char alpha[] = "alpha", beta[] = "beta", number_of[] = "1.5";
+    char *list[] = {number_of}, said[4096];
+    const struct bj_strv none = {NULL, 0}, pue = {list, 1};
+    (void)state;
+    say(alpha, pue, said, sizeof(said));
+    assert_non_null(
+        strstr(said, "alpha: its scheduler calls a cluster 'beta'"));
+    say(alpha, none, said, sizeof(said)); /* nothing goes by it */
+    assert_null(strstr(said, "calls"));
+    say(beta, pue, said, sizeof(said));
+    assert_null(strstr(said, "calls"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest),
+                                       cmocka_unit_test(test_name)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,12 +117,19 @@ int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec)
     return bj_stamp_sec(s, BJ_STAMP_BARE_UTC, ret_sec);
 }
 
+/* What is beyond all years stays there. */
+static int64_t usec_of(int64_t sec)
+{
+    int64_t usec;
+    return __builtin_mul_overflow(sec, 1000000, &usec) ? INT64_MAX : usec;
+}
+
 static void put_time(struct bj_buf *out, int64_t sec, bool utc)
 {
     char text[BJ_STAMP_MAX];
     int offset = utc ? 0 : offset_at(sec);
     struct bj_slice s =
-        bj_slice_str(bj_stamp_text(sec * 1000000, 0, offset, text));
+        bj_slice_str(bj_stamp_text(usec_of(sec), 0, offset, text));
     /* Everybody knows the zone of the table. */
     bj_buf_put(out, s.p, s.n < 19 ? s.n : 19);
 }
@@ -225,7 +232,7 @@ static bool put_plain(struct bj_buf *out, const struct bj_acct_column *c,
         return false;
     if (c->kind == BJ_ACCT_TIME)
         bj_buf_printf(out, "%s%s%s", quote,
-                      bj_stamp_text(v * 1000000, 0, 0, text), quote);
+                      bj_stamp_text(usec_of(v), 0, 0, text), quote);
     else if (c->kind == BJ_ACCT_SECONDS && v == INT64_MAX)
         bj_buf_printf(out, "%sunlimited%s", quote, quote);
     else if ((c->kind == BJ_ACCT_CPU || c->kind == BJ_ACCT_GRAMS) && v >= 0)

@@ -380,6 +380,17 @@ static void test_values(void **state)
                  "\"time_limit_sec\":\"unlimited\",\"end\":null}\n]\n");
 }
 
+/* An end that is nonsense is shown as the last moment there is. */
+static void test_far(void **state)
+{
+    struct world *w = *state;
+    struct bj_sched_job j = job_of("1", "ada", T0);
+    j.end_sec = 10000000000000;
+    put(w, "one", &j);
+    expect_shown(w, "End", BJ_ACCT_CSV, "end\r\n9999-12-31T23:59:59Z\r\n");
+    expect_shown(w, "End", BJ_ACCT_TABLE, "End\n9999-12-31T23:59:59\n");
+}
+
 static void record(struct world *w, const char *host, uint64_t start,
                    const char *energy)
 {
@@ -560,11 +571,9 @@ static void test_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_find),    TEST(test_no_scan),
-        TEST(test_values),  TEST(test_energy),
-        TEST(test_derived), TEST(test_hostile),
-        TEST(test_many),    cmocka_unit_test(test_format),
-
+        TEST(test_find),   TEST(test_no_scan), TEST(test_values),
+        TEST(test_energy), TEST(test_derived), TEST(test_hostile),
+        TEST(test_many),   TEST(test_far),     cmocka_unit_test(test_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,14 +86,16 @@ static const struct bj_opt options[] = {
      .off = AT(format),
      .arg = "COLUMNS",
      .help =
-         "Columns, of those below, or \"all\"; without: " DEFAULT_FORMAT "."},
+         "Columns, of those below, or \"all\"; without, of a list all, of the "
+         "others: " DEFAULT_FORMAT "."},
     {.name = "output",
      .kind = BJ_OPT_STR,
      .off = AT(output),
      .preset = "table",
-     .help = "A table for people, or what programs read: times in UTC, "
-             "seconds, bytes, joules, percent.",
-     .choices = "table|csv|json"},
+     .help = "A table for people, or a list of all that is known of each job; "
+             "or what programs read: times in UTC, seconds, bytes, joules, "
+             "percent.",
+     .choices = "table|list|csv|json"},
     {.name = "header",
      .kind = BJ_OPT_BOOL,
      .off = AT(header),
@@ -188,8 +190,8 @@ static int columns(const struct conf *c, struct bj_store *s,
                    const struct bj_acct_column *ret[BJ_ACCT_COLUMNS_MAX],
                    unsigned *ret_n, struct bj_err *err)
 {
-    char with[] = "Cluster", usual[] = DEFAULT_FORMAT;
-    char *names[] = {with, usual};
+    char with[] = "Cluster", usual[] = DEFAULT_FORMAT, every[] = "all";
+    char *names[] = {with, usual}, *list[] = {every};
     struct bj_strv format = {names, 2};
     int64_t clusters = 0;
     int r = bj_sql_int(bj_store_db(s), "SELECT count(*) FROM cluster",
@@ -198,6 +200,8 @@ static int columns(const struct conf *c, struct bj_store *s,
         return r;
     if (clusters < 2)
         format = (struct bj_strv){names + 1, 1};
+    if (strcmp(c->output, "list") == 0)
+        format = (struct bj_strv){list, 1};
     return bj_acct_format(c->format.n > 0 ? &c->format : &format, ret, ret_n,
                           err);
 }
@@ -266,6 +270,11 @@ static int show(struct bj_store *s, const struct bj_acct_look *look,
     return r;
 }
 
+static const char *const forms[] = {[BJ_ACCT_TABLE] = "table",
+                                    [BJ_ACCT_LIST] = "list",
+                                    [BJ_ACCT_CSV] = "csv",
+                                    [BJ_ACCT_JSON] = "json"};
+
 static int run(struct conf *c, struct bj_err *err)
 {
     const struct bj_acct_column *column[BJ_ACCT_COLUMNS_MAX];
@@ -281,10 +290,9 @@ static int run(struct conf *c, struct bj_err *err)
     int r = times(c, err);
     if (r < 0)
         return r;
-    if (strcmp(c->output, "csv") == 0)
-        look.form = BJ_ACCT_CSV;
-    if (strcmp(c->output, "json") == 0)
-        look.form = BJ_ACCT_JSON;
+    for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (strcmp(c->output, forms[i]) == 0)
+            look.form = (enum bj_acct_form)i;
     r = bj_store_open(
         &(struct bj_store_options){.path = c->path,
                                    .read_only = true,
@@ -297,7 +305,7 @@ static int run(struct conf *c, struct bj_err *err)
         r = bj_acct_find(store, &c->filter, &ids, err);
     if (r == 0)
         r = show(store, &look, &ids, err);
-    if (r == 0 && ids.n == 0 && look.form == BJ_ACCT_TABLE)
+    if (r == 0 && ids.n == 0 && look.form <= BJ_ACCT_LIST)
         fprintf(stderr, "batchjob_acct: no such job%s\n",
                 c->since || whenever(c)
                     ? ""

@@ -177,6 +177,36 @@ static void table_row(struct bj_acct_out *o, struct sqlite3_stmt *st)
         put_cells(o);
 }
 
+/* --- lists -----------------------------------------------------------------
+ */
+
+static void list_value(struct bj_acct_out *o, unsigned i, struct bj_slice s)
+{
+    const struct bj_acct_column *c = o->look->column[i];
+    const bool state = c->kind == BJ_ACCT_STATE && o->look->colour;
+    if (s.n == 0)
+        return;
+    bj_buf_printf(&o->text, "%-*s  %s", (int)o->width[0], c->name,
+                  state ? colour_of(s) : "");
+    bj_buf_slice(&o->text, s);
+    bj_buf_str(&o->text, state ? "\033[0m\n" : "\n");
+}
+
+static void list_row(struct bj_acct_out *o, struct sqlite3_stmt *st)
+{
+    for (unsigned i = 0; o->done == 0 && i < o->look->columns; i++) {
+        unsigned n = (unsigned)strlen(o->look->column[i]->name);
+        o->width[0] = n > o->width[0] ? n : o->width[0];
+    }
+    bj_buf_str(&o->text, o->done ? "\n" : "");
+    for (unsigned i = 0; i < o->look->columns; i++) {
+        o->cells.len = 0;
+        bj_acct_for_people(&o->cells, o->look->column[i], st, (int)i,
+                           o->look->utc);
+        list_value(o, i, (struct bj_slice){o->cells.p, o->cells.len});
+    }
+}
+
 /* --- for programs ----------------------------------------------------------
  */
 
@@ -225,6 +255,8 @@ int bj_acct_out_row(struct bj_acct_out *o, struct sqlite3_stmt *st,
 {
     if (o->look->form == BJ_ACCT_TABLE)
         table_row(o, st);
+    else if (o->look->form == BJ_ACCT_LIST)
+        list_row(o, st);
     else if (o->look->form == BJ_ACCT_CSV)
         csv_row(o, st);
     else

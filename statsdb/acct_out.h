@@ -1,4 +1,4 @@
-/* Rows of batchjob_acct as a table for people, as CSV and as JSON. */
+/* Rows of batchjob_acct as a table or a list for people, as CSV and as JSON. */
 #ifndef BJ_STATSDB_ACCT_OUT_H
 #define BJ_STATSDB_ACCT_OUT_H
 
@@ -9,15 +9,20 @@
 
 struct sqlite3_stmt;
 
-enum bj_acct_form { BJ_ACCT_TABLE, BJ_ACCT_CSV, BJ_ACCT_JSON };
+enum bj_acct_form {
+    BJ_ACCT_TABLE,
+    BJ_ACCT_LIST, /* a line for each value that is known */
+    BJ_ACCT_CSV,
+    BJ_ACCT_JSON
+};
 
 struct bj_acct_look {
     enum bj_acct_form form;
     const struct bj_acct_column *const *column;
     unsigned columns;
     bool header;    /* of tables and CSV */
-    bool utc;       /* times of tables; else local time */
-    bool colour;    /* states of tables */
+    bool utc;       /* times for people; else local time */
+    bool colour;    /* states for people */
     unsigned width; /* of lines of tables; 0: any */
     FILE *to;
 };

@@ -149,7 +149,8 @@ static const struct bj_opt cluster_options[] = {
      .kind = BJ_OPT_STR,
      .off = OF(name),
      .help = "The cluster's name where the scheduler does not tell it, and in "
-             "messages."},
+             "messages; prometheus, pue and records that name none go by it, "
+             "so let it be the scheduler's."},
     {.name = "sacct.command",
      .kind = BJ_OPT_STR,
      .off = OF(sacct),

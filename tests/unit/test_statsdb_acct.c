@@ -369,6 +369,13 @@ static void test_values(void **state)
                  "2                                                  \n"
                  "3                                       unlimited  "
                  "2023-11-14T22:13:18\n");
+    expect_shown(w, "JobID,User,CPUEff,MemEff,Timelimit,State", BJ_ACCT_LIST,
+                 "JobID      1\nUser       ada\nCPUEff     80.0%\n"
+                 "MemEff     150.0%\nTimelimit  00:01:40\n"
+                 "State      completed\n\n"
+                 "JobID      2\nState      unknown\n\n"
+                 "JobID      3\nUser       bob\nTimelimit  unlimited\n"
+                 "State      running\n");
     expect_shown(w, "JobID,NCPUS,MemEff,Timelimit,End", BJ_ACCT_JSON,
                  "[\n{\"job_id\":\"1\",\"cpus\":4,"
                  "\"mem_efficiency_percent\":150.0,\"time_limit_sec\":100,"

@@ -296,10 +296,11 @@ unsigned bj_trace_post(struct bj_trace *t, struct bj_slice body,
 {
     struct entry e = {.stamp_usec = now_usec};
     struct bj_err err = {0};
-    if (!paid(t, now_usec))
-        return refuse(why, 429, "Too many posts; trace.max-rate is reached.");
+    /* First: whoever has no token must not use up what may come. */
     if (!authorized(t, authorization))
         return refuse(why, 401, "This is not the token of trace.token-file.");
+    if (!paid(t, now_usec))
+        return refuse(why, 429, "Too many posts; trace.max-rate is reached.");
     int r = take_entry(t, body, &e, &err);
     if (r == 0) {
         expire(t, now_usec);

@@ -1,5 +1,6 @@
 #include "apiserver/limit.h"
 
+#include "base/hash.h"
 #include "base/web.h"
 
 #include <pthread.h>
@@ -41,12 +42,10 @@ void bj_limit_free(struct bj_limit *l)
     free(l);
 }
 
-/* FNV-1a, and a mixing of its bits (the finalizer of MurmurHash3). */
+/* With a mixing of its bits (the finalizer of MurmurHash3). */
 static uint64_t hash(uint64_t seed, struct bj_slice s)
 {
-    uint64_t h = 0xcbf29ce484222325u ^ seed;
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3u;
+    uint64_t h = bj_hash(BJ_HASH ^ seed, s);
     h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
     h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
     return (h ^ (h >> 33)) | 1;

@@ -1,5 +1,6 @@
 #include "collectd-plugin/name.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -18,14 +19,6 @@ struct text {
     uint64_t hash;
 };
 
-/* FNV-1a, 64 bits.  Source: IETF draft-eastlake-fnv. */
-static uint64_t hash_more(uint64_t h, struct bj_slice s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 1099511628211U;
-    return h;
-}
-
 static bool holds(struct bj_slice s, char c)
 {
     return s.n > 0 && memchr(s.p, c, s.n);
@@ -41,7 +34,7 @@ static void text_add(struct text *t, char before, struct bj_slice part)
         t->p[t->n++] = before;
     }
     /* The NUL, which no clean text holds, keeps the parts apart. */
-    t->hash = hash_more(hash_more(t->hash, part), BJ_SLICE("\0"));
+    t->hash = bj_hash(bj_hash(t->hash, part), BJ_SLICE("\0"));
     if (part.n > BJ_LABEL_MAX) {
         t->hashed = true;
         part.n = BJ_LABEL_MAX;
@@ -98,7 +91,7 @@ static void text_finish(struct text *t, char dst[BJ_NAME_SIZE])
              (unsigned long long)h);
 }
 
-static const struct text empty = {.hash = 14695981039346656037U};
+static const struct text empty = {.hash = BJ_HASH};
 
 void bj_name_text(struct bj_slice text, char dst[BJ_NAME_SIZE])
 {

@@ -1,5 +1,6 @@
 #include "sched/pbs.h"
 
+#include "base/hash.h"
 #include "sched/lines.h"
 #include "sched/pbs_attr.h"
 #include "sched/state.h"
@@ -51,12 +52,10 @@ static void bad_line(struct bj_pbs_acct *r, struct bj_slice value,
 
 /* --- jobs that were seen --------------------------------------------------*/
 
-/* FNV-1a, 64 bits. */
+/* Not 0. */
 static uint64_t hash(struct bj_slice s)
 {
-    uint64_t h = 0xcbf29ce484222325;
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3;
+    uint64_t h = bj_hash(BJ_HASH, s);
     return h ? h : 1;
 }
 

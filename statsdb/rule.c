@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "statsdb/rule_impl.h"
 
 #include <fcntl.h>
@@ -102,9 +103,7 @@ const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
 
 static void hash(uint64_t *h, struct bj_slice s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        *h = (*h ^ (unsigned char)s.p[i]) * 0x100000001b3;
-    *h = (*h ^ 0xff) * 0x100000001b3;
+    *h = bj_hash_unit(bj_hash(*h, s), 0xff);
 }
 
 static void hash_all(uint64_t *h, const struct bj_slice *v, unsigned n)
@@ -116,7 +115,7 @@ static void hash_all(uint64_t *h, const struct bj_slice *v, unsigned n)
 
 static void sign(struct bj_rules *r)
 {
-    uint64_t h = 0xcbf29ce484222325;
+    uint64_t h = BJ_HASH;
     for (size_t i = 0; i < r->n; i++) {
         const struct bj_rule_text *t = r->text[i];
         hash(&h, t->name);

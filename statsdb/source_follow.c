@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "sched/lsf.h"
 #include "sched/pbs.h"
 #include "statsdb/covered.h"
@@ -184,15 +185,6 @@ static int keep(struct bj_source_follow *f, const char *source, int64_t at,
 /* --- one file --------------------------------------------------------------
  */
 
-/* FNV-1a, 64 bits: the same for ever. */
-static uint64_t hash(struct bj_slice s)
-{
-    uint64_t h = 0xcbf29ce484222325;
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3;
-    return h;
-}
-
 /* What a file is called in the store: after its first line that is no remark.
  * False while there is no such line. */
 static bool name_of(const struct bj_source_follow *f, int fd,
@@ -209,7 +201,7 @@ static bool name_of(const struct bj_source_follow *f, int fd,
             if (line.p + line.n == f->chunk + n && n < HEAD)
                 return false;
             snprintf(name, 48, "%s %016llx", source_names[f->kind],
-                     (unsigned long long)hash(line));
+                     (unsigned long long)bj_hash(BJ_HASH, line));
             return true;
         }
     return false;

@@ -1,5 +1,7 @@
 #include "core/cluster/group.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,12 +9,9 @@ static const struct bj_slice other = {"(other)", 7};
 
 static uint64_t hash_keys(const struct bj_slice key[BJ_SUB_KEYS])
 {
-    uint64_t h = 0xcbf29ce484222325;
-    for (int k = 0; k < BJ_SUB_KEYS; k++) {
-        for (size_t i = 0; i < key[k].n; i++)
-            h = (h ^ (unsigned char)key[k].p[i]) * 0x100000001b3;
-        h = (h ^ 0x1ff) * 0x100000001b3;
-    }
+    uint64_t h = BJ_HASH;
+    for (int k = 0; k < BJ_SUB_KEYS; k++)
+        h = bj_hash_unit(bj_hash(h, key[k]), 0x1ff);
     return h ^ h >> 32;
 }
 

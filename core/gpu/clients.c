@@ -1,5 +1,7 @@
 #include "core/gpu/clients.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,11 +164,8 @@ static uint64_t cycles_ns(const struct rate *r, uint64_t cycles)
 static struct client **slot_of(struct bj_gpu_clients *c,
                                const struct bj_fdinfo *f)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    const char *const text[] = {f->pdev, f->client};
-    for (int i = 0; i < 2; i++)
-        for (const char *t = text[i]; *t; t++)
-            hash = (hash ^ (unsigned char)*t) * UINT64_C(1099511628211);
+    uint64_t hash = bj_hash(bj_hash(BJ_HASH, bj_slice_str(f->pdev)),
+                            bj_slice_str(f->client));
     struct client **at = &c->bucket[hash % BUCKETS];
     while (*at && (strcmp((*at)->id, f->client) != 0 ||
                    strcmp((*at)->pdev, f->pdev) != 0))

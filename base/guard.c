@@ -103,8 +103,7 @@ bool bj_guard_check(struct bj_guard *g, const struct bj_http_request *req,
     if (c->rate_usec > 0 && bj_bucket_take(&g->bucket, c->rate_usec, c->burst,
                                            bj_clock_boot_usec()) > 0)
         return refuse(ret, 429, "Too many requests.\n", "Retry-After", "1");
-    /* What is posted brings a proof of its own. */
-    if (c->users == 0 || req->method == BJ_HTTP_POST)
+    if (c->users == 0 || (g->posts_prove && req->method == BJ_HTTP_POST))
         return true;
     int r = is_known(g, req);
     if (r < 0)

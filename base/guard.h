@@ -14,6 +14,9 @@ struct bj_guard {
     struct bj_web_watch watch;
     struct bj_secrets *secrets; /* NULL: nobody has a password yet */
     struct bj_bucket bucket;
+    /* Posts bring a proof of their own, which whoever takes them checks: they
+     * need no password.  Set after bj_guard_init. */
+    bool posts_prove;
 };
 
 /* Read the file of path, which must outlive it, for httpd.  Free it whatever

@@ -331,7 +331,10 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
     if (r < 0)
         return r;
     bj_httpd_guard(s->httpd, on_guard);
-    return bj_guard_init(&s->guard, conf->web_file, s->httpd, err);
+    r = bj_guard_init(&s->guard, conf->web_file, s->httpd, err);
+    s->guard.posts_prove =
+        conf->trace.token_file && *conf->trace.token_file;
+    return r;
 }
 
 void bj_serve_free(struct bj_serve *s)

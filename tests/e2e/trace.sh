@@ -112,4 +112,23 @@ is "a post without the token is refused" "$(get_status -d '{"job_id":1}' "$url")
 "$top/examples/batchjob_trace.sh" -e "$url" -j 903 -t "$tmp/token" sleep 2
 is "one of our wrapper has it" "$(get_status "$url"; grep -c '<td>903</td>' "$tmp/body")" 2001
 stop "$exporter"
+
+# --- passwords -------------------------------------------------------------------
+
+if command -v openssl >/dev/null; then
+    (umask 077 && echo "basic_auth_users: {prometheus: '$(openssl passwd -6 secret)'}" >"$tmp/web.yml")
+    echo 'user = "prometheus:secret"' >"$tmp/.curlrc"
+    CURL_HOME=$tmp start --trace.enabled --web.config.file="$tmp/web.yml"
+    is "a post needs a password where pages do" "$(post '{"job_id":1}')" 401
+    is "which is one of the file" "$(post '{"job_id":1}' -u prometheus:secre)" 401
+    is "such as this" "$(post '{"job_id":1}' -u prometheus:secret)" 200
+    stop "$exporter"
+    CURL_HOME=$tmp start --trace.enabled --web.config.file="$tmp/web.yml" \
+        --trace.token-file="$tmp/token"
+    is "or a token, where there is one" "$(post '{"job_id":1}' -H "Authorization: Bearer $(cat "$tmp/token")")" 200
+    is "and nothing else" "$(post '{"job_id":1}' -u prometheus:secret)" 401
+    stop "$exporter"
+else
+    skip "a post needs a password where pages do" "not installed: openssl"
+fi
 complete=1

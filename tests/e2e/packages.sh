@@ -36,6 +36,9 @@ packed() { # kind tool
         have=$(for f in $want; do [ ! -e "$root$f" ] || echo "$f"; done)
         is "$1: what ${unit##*/} starts and reads is there" "$have" "$want"
     done
+    # systemd gives such a directory to the service's user and removes it.
+    is "$1: the prolog's /run/batchjob stays root's" \
+        "$(grep -lE '^RuntimeDirectory=(.* )?batchjob( |/|$)' "${dir:-no}"/*.service)" ""
 }
 
 packager() { env -u DEBFULLNAME -u DEBEMAIL HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 \

@@ -6,10 +6,13 @@
 . "$(dirname "$0")/lib.sh"
 kind=${1:-}
 
+# Somebody else's demo may run beside this one.
+export DEMO_NAME=bjdemo$$
+
 # What a demo could leave: cgroups, files, processes of its own, users.
 traces() {
-    find /sys/fs/cgroup -maxdepth 5 -type d -name '*bjdemo*' 2>/dev/null
-    find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'bj-demo.*'
+    find /sys/fs/cgroup -maxdepth 5 -type d -name "*$DEMO_NAME*" 2>/dev/null
+    find "${TMPDIR:-/tmp}" -maxdepth 1 -name "$DEMO_NAME*"
     grep -lsz "$tmp/mark" /proc/[0-9]*/environ 2>/dev/null | grep -v "/$$/"
     grep -E '^(bjanna|bjboris):' /etc/passwd
 }

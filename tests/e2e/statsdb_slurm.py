@@ -87,7 +87,7 @@ def main():
            WHERE s.end_sec IS NOT NULL""")}
     print("%sok - %d steps that ended are kept as sacct tells them"
           % ("not " if kept != steps else "", len(steps)))
-    for key in sorted(set(steps.items()) ^ set(kept.items()))[:10]:
+    for key in sorted(set(steps.items()) ^ set(kept.items()), key=str)[:10]:
         print("# %s" % (key,))
 
 

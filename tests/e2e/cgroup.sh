@@ -127,7 +127,9 @@ cg_enter() { # uid job pid
 }
 
 # Start a command inside a job, as its user: sets cg_pid.  It is in the job when
-# this returns, and has not run anything outside.
+# this returns, and has not run anything outside.  What is in its environment goes
+# before cg_run: setpriv can start a program in a folder that is root's alone, such
+# as /root, and env as that user cannot.
 cg_run() { # uid job command...
     local uid=$1 job=$2
     shift 2

@@ -91,7 +91,7 @@ check "slurm-job-exporter announces its families" grep -q '^# TYPE slurm_job_mem
 cg_job "$nobody" $id
 set_limits $((1 << 30)) $((1 << 29))
 exec 9>"$tmp/held"
-cg_run "$nobody" $id env SLURM_JOB_ID=$id SLURM_JOB_ACCOUNT=physics \
+SLURM_JOB_ID=$id SLURM_JOB_ACCOUNT=physics cg_run "$nobody" $id \
     "$work" -t 600 -m 30 -n 4
 exec 9>&-
 check "the job is seen" wait_for 60 page_shows slurm-job-exporter \

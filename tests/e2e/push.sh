@@ -37,7 +37,7 @@ check "it runs by its other name" wait_for 20 curl -sf "$url/health"
 nobody=$(id -u nobody)
 id=4711
 cg_job "$nobody" $id
-cg_run "$nobody" $id env SLURM_JOB_ID=$id "$work" -t 600 -m 20 -n 2
+SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20 -n 2
 host=$(uname -n)
 check "a job is pushed, in the group of jobs_exporter" wait_for 20 \
     pushed jobs_cpu_time_total slurm_job=$id job=jobs_exporter instance="${host%%.*}"
@@ -57,7 +57,7 @@ check "a job that has gone leaves nothing" wait_for 20 pushed_not jobs_cpu_time_
 
 id=4712
 cg_job "$nobody" $id
-cg_run "$nobody" $id env SLURM_JOB_ID=$id "$work" -t 600 -m 20
+SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20
 check "another one is pushed" wait_for 20 pushed jobs_cpu_time_total slurm_job=$id
 stop "$exporter"
 check "an exporter that ends leaves nothing" pushed_not jobs_cpu_time_total

@@ -134,7 +134,7 @@ if command -v slurmrestd >/dev/null; then
 		  history: 1d
 		  pause: 0s
 	END
-    "$sandbox" as $ua slurmrestd -a rest_auth/local -s openapi/dbv0.0.38 "unix:$tmp/rest/socket" \
+    "$sandbox" as $ua slurmrestd -a rest_auth/local "unix:$tmp/rest/socket" \
         >"$tmp/rest.log" 2>&1 &
     restd=$!
     later "kill $restd 2>/dev/null"

@@ -31,8 +31,11 @@ def cert(folder, name, by, subject, ext, days=10, key=RSA):
     openssl(folder, "req", "-newkey", *key, "-nodes", "-keyout", name + ".key", "-out",
             name + ".csr", "-subj", subject)
     write(folder, name + ".ext", ext)
-    rc, _, why = openssl(folder, "x509", "-req", "-in", name + ".csr", "-CA", by + ".pem",
-                         "-CAkey", by + ".key", "-CAcreateserial", "-out", name + ".pem",
-                         "-extfile", name + ".ext", "-days", str(days))
+    sign = ["x509", "-req", "-in", name + ".csr", "-CA", by + ".pem", "-CAkey", by + ".key",
+            "-CAcreateserial", "-out", name + ".pem", "-extfile", name + ".ext"]
+    rc, _, why = openssl(folder, *sign, "-days", str(days))
+    if rc != 0 and days < 0:  # OpenSSL 3.5 wants to be told when it began
+        rc, _, why = openssl(folder, *sign, "-not_before", "20200101000000Z",
+                             "-not_after", "20200102000000Z")
     if rc != 0:
         raise RuntimeError(why)

@@ -128,14 +128,14 @@ cg_enter() { # uid job pid
 
 # Start a command inside a job, as its user: sets cg_pid.  It is in the job when
 # this returns, and has not run anything outside.  What is in its environment goes
-# before cg_run: setpriv can start a program in a folder that is root's alone, such
-# as /root, and env as that user cannot.
+# before cg_run, and what else is to start it in cg_by (nice): setpriv can start a
+# program in a folder that is root's alone, such as /root, and env as that user cannot.
 cg_run() { # uid job command...
     local uid=$1 job=$2
     shift 2
     (
         kill -STOP "$BASHPID"
-        cd / && exec setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"
+        cd / && exec ${cg_by:-} setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"
     ) </dev/null >>"$tmp/jobs.out" 2>&1 &
     cg_pid=$!
     disown $cg_pid # it is killed in the end, which is no news

@@ -88,7 +88,7 @@ job=1000
 spin() { # seconds: one more job, of any user, busy or idle
     local uid=$((RANDOM % 3 * 1000))
     job=$((job + 1))
-    cg_job $uid $job && cg_run $uid $job nice -n 19 "$work" -m $((RANDOM % 40 + 1)) \
+    cg_job $uid $job && cg_by="nice -n 19" cg_run $uid $job "$work" -m $((RANDOM % 40 + 1)) \
         -n $((RANDOM % 3 + 1)) -i $((RANDOM % 100)) -t "$1"
     live="$live $uid:$job:$((SECONDS + $1))"
 }

@@ -17,8 +17,8 @@ cg_init
 gpu_job() { # uid job variable=value...: sets cg_pid
     local uid=$1 job=$2
     shift 2
-    cg_job "$uid" "$job" && cg_run "$uid" "$job" \
-        env SLURM_JOB_ID="$job" "$@" "$work" -m 1 -i 100 -t 1800
+    cg_job "$uid" "$job" && cg_by="env SLURM_JOB_ID=$job $*" cg_run "$uid" "$job" \
+        "$work" -m 1 -i 100 -t 1800
     later "stop $cg_pid"
 }
 

@@ -91,7 +91,7 @@ cg_run 1002 4714 sleep 600
 
 begin=$(date +%s)
 cg_job 1000 4711
-cg_run 1000 4711 nice -n 19 "$work" -m 40 -p 1 -i 20 -t 600
+cg_by="nice -n 19" cg_run 1000 4711 "$work" -m 40 -p 1 -i 20 -t 600
 cg_job 1001 4712
 cg_run 1001 4712 sleep 600
 check "the exporter shows both" wait_for 20 shows batchjob_job_cpu_seconds_total jobid=4712

@@ -83,7 +83,8 @@ const struct bj_key bj_usage_keys[] = {
     {"core_hours", "number", "CPUs allocated, times hours."},
     {"gpu_hours", "number", "GPUs allocated, times hours."},
     {"mem_gib_hours", "number", "GiB allocated, times hours."},
-    {"cpu_used_hours", "number", "CPU time used."},
+    {"cpu_used_hours", "number",
+     "CPU time used, of jobs that tell it; null: of none."},
     {"cpu_efficiency", "number",
      "CPU time used in percent of what was allocated, of jobs that tell it."},
     {"energy_kwh", "number", "Energy, of jobs that tell it; null: of none."},
@@ -288,7 +289,7 @@ static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
     for (int i = ELAPSED; i <= GPU; i++)
         put_ratio(rows, v[i], 1000, 3600, 3);
     put_ratio(rows, v[MEM], 1000, 3600 * 1024, 3);
-    put_ratio(rows, v[USED], 1, 3600, 3);
+    put_ratio(rows, v[USED], 1, v[CPU] > v[UNKNOWN] ? 3600 : 0, 3);
     put_ratio(rows, v[USED], 1, v[CPU] - v[UNKNOWN], 1);
     if (v[ENERGY_CPU] > 0)
         put_ratio(rows, v[ENERGY], 10, 36, 6);

@@ -309,7 +309,7 @@ static const struct bj_json_target targets[] = {
 int bj_slurmrest_path(unsigned version, uint64_t start_sec, uint64_t end_sec,
                       char buf[static BJ_SLURMREST_PATH_MAX])
 {
-    enum { OLDEST = 37, DUPLICATES = 40, NEWEST = 99 };
+    enum { OLDEST = 37, ASKS = 40, NEWEST = 99 };
     if (version < OLDEST || version > NEWEST || start_sec == 0 ||
         end_sec < start_sec || end_sec > INT64_MAX)
         return -EINVAL;
@@ -317,7 +317,9 @@ int bj_slurmrest_path(unsigned version, uint64_t start_sec, uint64_t end_sec,
              "/slurmdb/v0.0.%u/jobs?start_time=uts%llu&end_time=uts%llu%s",
              version, (unsigned long long)start_sec,
              (unsigned long long)end_sec,
-             version >= DUPLICATES ? "&show_duplicates=true" : "");
+             version >= ASKS ? "&show_duplicates=true"
+                               "&disable_truncate_usage_time=true"
+                             : "");
     return 0;
 }
 

@@ -48,11 +48,12 @@ struct bj_slurmrest_counts {
     uint64_t bad_fields; /* absent, in jobs that were taken */
 };
 
-enum { BJ_SLURMREST_PATH_MAX = 128 };
+enum { BJ_SLURMREST_PATH_MAX = 192 };
 
 /* The path to ask for: jobs of a window of time, as plugin 0.0.VERSION (37 to
- * 99) has it, all runs of requeued jobs where it can (40 and later).  Times are
- * written "uts1795171872", which Slurm's parse_time() takes without a zone.
+ * 99) has it.  Where it knows more parameters (40 and later), all runs of
+ * requeued jobs, with starts and ends that are not cut to the window.  Times
+ * are written "uts1795171872", which Slurm's parse_time() takes without a zone.
  * -EINVAL: no such version, or no window. */
 int bj_slurmrest_path(unsigned version, uint64_t start_sec, uint64_t end_sec,
                       char buf[static BJ_SLURMREST_PATH_MAX]);

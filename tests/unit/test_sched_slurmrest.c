@@ -440,7 +440,8 @@ static void test_path(void **state)
     assert_int_equal(bj_slurmrest_path(41, 5, INT64_MAX, buf), 0);
     assert_string_equal(buf, "/slurmdb/v0.0.41/jobs?start_time=uts5"
                              "&end_time=uts9223372036854775807"
-                             "&show_duplicates=true");
+                             "&show_duplicates=true"
+                             "&disable_truncate_usage_time=true");
     assert_int_equal(bj_slurmrest_path(36, 5, 6, buf), -EINVAL);
     assert_int_equal(bj_slurmrest_path(38, 0, 6, buf), -EINVAL);
     assert_int_equal(bj_slurmrest_path(38, 6, 5, buf), -EINVAL);

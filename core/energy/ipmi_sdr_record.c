@@ -247,7 +247,7 @@ int bj_sdr_convert(const struct bj_sdr_sensor *s, uint8_t raw, uint64_t *ret_uw,
         (s->m * x + s->b * power_of_ten(s->b_exp)) * power_of_ten(s->r_exp);
     double watts = linear[s->linearisation](y);
     /* Written so that what is not a number fails, too. */
-    if (!(watts >= 0 && watts <= BJ_IPMI_WATTS_MAX))
+    if (!(watts >= 0 && watts <= (double)BJ_IPMI_WATTS_MAX))
         return bj_err_set(err, -ERANGE, "sensor %s: %g W cannot be", s->name,
                           watts);
     *ret_uw = (uint64_t)(watts * 1e6 + 0.5);

@@ -32,7 +32,7 @@
         word, AT(type, member), count, sizeof(bj_u128), BJ_ROW_WIDE            \
     }
 #define EACH BJ_COMPONENTS
-#define ALL (BJ_POLICIES * BJ_COMPONENTS)
+#define ALL ((int)BJ_POLICIES * (int)BJ_COMPONENTS)
 
 const struct bj_state_row bj_ledger_rows[] = {
     ONE(bj_ledger, "node-cpus", conf.cpus),

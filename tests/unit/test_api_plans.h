@@ -144,7 +144,7 @@ static const struct question questions[] = {
     {"boss", "/api/v1/findings?account=phys&" YEAR, BY_ACCOUNT, NULL, NULL,
      NULL, 0},
     {"ada", "/api/v1/emission-factors?" YEAR,
-     "s USING INTEGER PRIMARY KEY (rowid=?)",
+     "s USING INTEGER PRIMARY KEY (rowid=?)|SCAN s",
      "SCAN f|USE TEMP B-TREE FOR ORDER BY", "hours, not jobs", NULL, 0},
     {"ada", "/api/v1/accounts", "assoc_user (user=?)",
      "USE TEMP B-TREE FOR DISTINCT", "names, not jobs", NULL, 0},

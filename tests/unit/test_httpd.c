@@ -120,7 +120,10 @@ static void doubtful(void **state)
                  "GET /hello HTTP/1.1\r\nHost: x\r\n%s\r\n" GET("/hello"),
                  cases[i].headers);
         const char *got = web_ask(&g, request);
-        if (web_status(got) != cases[i].status ||
+        unsigned status = web_status(got);
+        /* libmicrohttpd 1.0 refuses the last one itself. */
+        if ((status != cases[i].status &&
+             (status != 400 || i != COUNT(cases) - 1)) ||
             !strstr(got, "\r\nConnection: close\r\n") ||
             strstr(got + 1, "HTTP/1.1 "))
             fail_msg("%s\ngot: %s", request, got);

@@ -73,11 +73,12 @@ static int remove_all(int fd, const struct names *names,
     return 0;
 }
 
-/* Faults that are the file's own, and not those of all. */
+/* Faults that are the file's own, and not those of all: what may not be read
+ * (EACCES) is mostly the whole spool, of a program in the wrong group. */
 static bool of_file(int e)
 {
     return e == -EINVAL || e == -EPERM || e == -EFBIG || e == -ELOOP ||
-           e == -EACCES || e == -ENXIO;
+           e == -ENXIO;
 }
 
 /* Read and put one file: 1 it is to be removed once that is safe, 0 it is not,

@@ -208,13 +208,18 @@ static void play(const struct bj_stub_answer *answers, size_t n)
     snprintf(url_opt, sizeof(url_opt), "slurmrestd.url=%s", stub.url);
 }
 
-static void stop_playing(void)
+static void forget(void)
 {
-    bj_stub_end(&stub);
     bj_stub_free(&stub);
     memset(&stub, 0, sizeof(stub));
     for (size_t i = 0; i < COUNT(pages); i++)
         bj_buf_free(&pages[i]);
+}
+
+static void stop_playing(void)
+{
+    bj_stub_end(&stub);
+    forget();
 }
 
 #define PATHS                                                                  \
@@ -263,7 +268,7 @@ static void test_rest(void **state)
     assert_non_null(strstr(stub.seen.p, "GET /slurmdb/v0.0.45/associations "));
     assert_non_null(strstr(stub.seen.p, "X-SLURM-USER-TOKEN: abc.def\r\n"));
     assert_non_null(strstr(stub.seen.p, "X-SLURM-USER-NAME: root\r\n"));
-    stop_playing();
+    forget();
 }
 
 /* Slurm 22.05 does not say which cluster it is: its database does when it has

@@ -21,7 +21,7 @@ accounts=$(sacctmgr -nP list account withcoord format=Account,Coordinators)
 
 trap 'rm -f "$file.new"' EXIT
 awk -F'|' '
-    function plain(name) { return name ~ /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/ }
+    function plain(name) { return name ~ /^[A-Za-z0-9_][A-Za-z0-9_.@+-]*$/ }
     FNR == 1 { part++ }
     part == 1 && ($2 == "Administrator" || $2 == "Operator") && plain($1) {
         print "admin", $1

@@ -1,3 +1,6 @@
+#include "apiserver/answer.h"
+
+#include "apiserver/admit.h"
 #include "apiserver/page.h"
 #include "apiserver/server.h"
 
@@ -7,12 +10,6 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <sys/socket.h>
-
-static const struct bj_endpoint *const parts[] = {
-    bj_endpoints_own,     bj_endpoints_lists,    bj_endpoints_series,
-    bj_endpoints_parts,   bj_endpoints_facts,    bj_endpoints_pages,
-    bj_endpoints_jobs,    bj_endpoints_original, bj_endpoints_usage,
-    bj_endpoints_openapi, bj_endpoints_simpod,   NULL};
 
 /* --- finding the endpoint --------------------------------------------------
  */
@@ -33,16 +30,6 @@ static bool fits(const char *pattern, struct bj_slice path,
         return false;
     *ret_tail = (struct bj_slice){path.p + before, path.n - before - behind};
     return !memchr(ret_tail->p, '/', ret_tail->n);
-}
-
-void bj_endpoints_all(const struct bj_endpoint *ret[static BJ_API_ENDPOINTS])
-{
-    unsigned n = 0;
-    for (int i = 0; parts[i]; i++)
-        for (const struct bj_endpoint *e = parts[i]; e->path; e++)
-            if (n < BJ_API_ENDPOINTS - 1)
-                ret[n++] = e;
-    ret[n] = NULL;
 }
 
 unsigned bj_answer_find(struct bj_call *c, struct bj_slice path)
@@ -84,13 +71,6 @@ static int failed(struct bj_call *c, int code)
     return bj_call_refuse(c, 503, "The store can't be read at present.");
 }
 
-void bj_call_log(const struct bj_call *c, const char *about)
-{
-    char text[320];
-    bj_log(BJ_LOG_ERROR, NULL, "request %s: %s: %s", c->request_id, about,
-           bj_err_text(&c->err, text, sizeof(text)));
-}
-
 static int with_store(struct bj_call *c)
 {
     int r = bj_reader_begin(c->api->reader, &c->err);
@@ -119,73 +99,6 @@ static int first_half(struct bj_call *c)
     return r;
 }
 
-static struct bj_ticket *ticket_of(struct bj_call *c)
-{
-    return (struct bj_ticket *)((char *)c - offsetof(struct bj_ticket, call));
-}
-
-static int refuse_for(struct bj_call *c, uint64_t wait_usec, const char *text)
-{
-    struct bj_ticket *t = ticket_of(c);
-    snprintf(t->keep, sizeof(t->keep), "%llu",
-             (unsigned long long)((wait_usec + 999999) / 1000000));
-    bj_call_header(c, "Retry-After", t->keep);
-    return bj_call_refuse(c, 429, "%s", text);
-}
-
-/* Admins may ask about everybody, which can take long.  All but one thread may
- * do so at a time; who comes then is put aside. */
-static bool admit(struct bj_call *c)
-{
-    struct bj_server *s = c->api->server;
-    struct bj_ticket *t = ticket_of(c);
-    if (!c->who.admin || !(c->endpoint->needs & BJ_NEED_STORE) || t->wide)
-        return true;
-    pthread_mutex_lock(&s->lock);
-    if (s->wide_running < s->wide_max) {
-        s->wide_running++;
-        t->wide = true;
-    }
-    t->parked = !t->wide;
-    pthread_mutex_unlock(&s->lock);
-    return t->wide;
-}
-
-int bj_call_identify(struct bj_call *c)
-{
-    const struct bj_api_conf *conf = c->api->conf;
-    struct bj_ticket *t = ticket_of(c);
-    struct bj_err why = {0};
-    uint64_t now = bj_clock_boot_usec(), wait = 0;
-    unsigned status =
-        bj_gate_identify(c->api->gate, c->req, now, c->now_sec, &c->who, &why);
-    if (status == 429)
-        bj_call_header(c, "Retry-After", "1");
-    if (status)
-        return bj_call_refuse(c, status, "%s", why.msg);
-    if (conf->user_rate > 0 && !t->admitted)
-        wait = bj_limit_take(c->api->server->limit, bj_slice_str(c->who.user),
-                             1000000 / conf->user_rate, conf->user_burst, now);
-    if (wait > 0)
-        return refuse_for(c, wait, "You have asked too often; try again.");
-    /* What is made of that is thrown away. */
-    return admit(c) ? 0 : bj_call_refuse(c, 503, "It has to wait.");
-}
-
-static bool may_come(struct bj_call *c)
-{
-    const struct bj_web_conf *web = &bj_gate_web(c->api->gate)->conf;
-    struct bj_server *s = c->api->server;
-    if (web->rate_usec == 0 || ticket_of(c)->admitted)
-        return true;
-    pthread_mutex_lock(&s->lock);
-    uint64_t wait = bj_bucket_take(&s->bucket, web->rate_usec, web->burst,
-                                   bj_clock_boot_usec());
-    pthread_mutex_unlock(&s->lock);
-    return wait == 0 ||
-           refuse_for(c, wait, "There are too many requests; try again.") == 0;
-}
-
 /* What run or after has returned becomes an answer in any case. */
 static void settle(struct bj_call *c, int r)
 {
@@ -200,7 +113,7 @@ void bj_answer(struct bj_call *c)
     bj_call_header(c, "Cache-Control", "no-store");
     bj_call_header(c, "X-Content-Type-Options", "nosniff");
     bj_call_header(c, "X-Request-Id", c->request_id);
-    if (!may_come(c))
+    if (!bj_admit(c))
         return;
     if (!c->endpoint) {
         bj_call_refuse(c, 404, "There is nothing at this path.");
@@ -287,7 +200,7 @@ static void tell(const struct bj_call *c, struct bj_api_count *n, uint64_t usec)
 
 void bj_answer_end(struct bj_call *c)
 {
-    struct bj_ticket *t = ticket_of(c);
+    struct bj_ticket *t = bj_ticket_of(c);
     tell(c, &c->api->server->count[t->at],
          bj_clock_boot_usec() - t->start_usec);
 }

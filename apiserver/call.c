@@ -1,5 +1,6 @@
 #include "apiserver/call.h"
 
+#include "base/log.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -44,6 +45,13 @@ int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     bj_out_text(b, (struct bj_slice){text, len});
     bj_buf_str(b, ",\"data\":[]}\n");
     return (int)status;
+}
+
+void bj_call_log(const struct bj_call *c, const char *about)
+{
+    char text[320];
+    bj_log(BJ_LOG_ERROR, NULL, "request %s: %s: %s", c->request_id, about,
+           bj_err_text(&c->err, text, sizeof(text)));
 }
 
 void bj_call_about(struct bj_call *c, struct bj_slice s)

@@ -81,16 +81,15 @@ extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[],
     bj_endpoints_openapi[], bj_endpoints_simpod[], bj_endpoints_series[],
     bj_endpoints_parts[], bj_endpoints_facts[], bj_endpoints_pages[];
 
+/* All of them; NULL at the end. */
+extern const struct bj_endpoint *const bj_endpoint_tables[];
+
 /* Refuse: an error document with one readable sentence.  Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Log what the call's err says, with what it was about. */
 void bj_call_log(const struct bj_call *c, const char *about);
-
-/* Find out who asks, for endpoints that do not leave it to BJ_NEED_USER.  0, or
- * a refusal. */
-int bj_call_identify(struct bj_call *c);
 
 /* Note what an admin looks at; what s points to may go. */
 void bj_call_about(struct bj_call *c, struct bj_slice s);

@@ -1,6 +1,6 @@
 #include "apiserver/found.h"
 
-#include "apiserver/jobs.h"
+#include "apiserver/job_name.h"
 
 static const char found_sql[] =
     "SELECT j.id, c.name || ':' || j.raw_id || ':' || j.submit, c.name, "
@@ -53,10 +53,10 @@ int bj_found_get(struct bj_call *c, const struct bj_params *p,
 {
     struct bj_query q = {0};
     bj_query_sql(&q, found_sql);
-    q.named = bj_jobs_indexed(name);
+    q.named = bj_job_name_indexed(name);
     int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
-        r = bj_jobs_named(&q, c, p, name);
+        r = bj_job_named(&q, c, p, name);
     bj_query_sql(&q, " LIMIT 2");
     if (r == 0)
         r = look(c, &q, arena, ret);

@@ -13,7 +13,7 @@ struct bj_found {
     int64_t uid, start, end, nodes, gpus; /* BJ_SQL_NULL: not known */
 };
 
-/* Find the one job that a name stands for, as bj_jobs_named has it, among those
+/* Find the one job that a name stands for, as bj_job_named has it, among those
  * that the asker may see and the filters of p let through.  0; a refusal: 404
  * when there is none, 409 when it is several; or an error of the store. */
 int bj_found_get(struct bj_call *c, const struct bj_params *p,

@@ -80,12 +80,4 @@ int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end);
 /* Append " AND ..." for the parameter gpu. */
 void bj_jobs_with_gpu(struct bj_query *q, const struct bj_params *p);
 
-/* Append " AND ..." for a job named by key, SLUID, UUID, id or array id.  0, a
- * refusal, or an error of the store. */
-int bj_jobs_named(struct bj_query *q, struct bj_call *c,
-                  const struct bj_params *p, struct bj_slice name);
-
-/* Does an index lead to jobs of that name?  To a UUID none does. */
-bool bj_jobs_indexed(struct bj_slice name);
-
 #endif

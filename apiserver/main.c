@@ -238,7 +238,7 @@ static int run(struct program *p)
     r = p->signals = bj_program_signals(&err);
     if (r >= 0) {
         p->made = true;
-        r = bj_server_init(&p->server, p->conf, &err);
+        r = bj_server_init(&p->server, p->conf, bj_endpoint_tables, &err);
         p->conf = NULL;
     }
     if (r == 0)

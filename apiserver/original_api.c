@@ -4,6 +4,7 @@
  * answer has status 200, empty lists are null, jobs without an account named
  * are none, times are local without a zone and compared as text.  Who may see
  * what is not among the mistakes that can be had. */
+#include "apiserver/admit.h"
 #include "apiserver/original.h"
 #include "apiserver/params.h"
 #include "apiserver/query.h"

@@ -1,5 +1,7 @@
 /* The pages: one's jobs, one job, usage. */
+#include "apiserver/admit.h"
 #include "apiserver/found.h"
+#include "apiserver/job_name.h"
 #include "apiserver/jobs.h"
 #include "apiserver/page.h"
 #include "apiserver/parts.h"

@@ -1,5 +1,8 @@
 #include "apiserver/server.h"
 
+#include "apiserver/answer.h"
+#include "apiserver/room.h"
+#include "apiserver/site.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -12,9 +15,7 @@
 
 enum {
     STACK_BYTES = 512 << 10,
-    ROOM_USEC = 3000 * 1000,   /* a request waits for room this long */
     PATIENT_USEC = 100 * 1000, /* whom this is too long may hang up */
-    PAUSE_NSEC = 2 * 1000 * 1000,
     HUNG_UP = 499,          /* status of what nobody waits for: for the log */
     KEEP_BYTES = 256 << 10, /* what a list of a hundred jobs fits in */
 };
@@ -156,35 +157,10 @@ static struct bj_ticket *wait_for(struct bj_server *s, struct bj_queue *q,
     return s->stop ? NULL : pop(q);
 }
 
-/* What an answer that is being made is taken for: half of the room is for those
- * of all threads. */
-static size_t answer_bytes(const struct bj_server *s)
-{
-    const struct bj_api_conf *conf = s->site->conf;
-    return conf->flight_bytes / (2 * conf->threads);
-}
-
-/* Answers that nobody has read yet are memory: no more are made before they
- * have gone.  True: there is room for one more, which is now taken.  The lock
- * is held. */
-static bool take_room(struct bj_server *s)
-{
-    size_t made = __atomic_load_n(&s->made_bytes, __ATOMIC_RELAXED);
-    if (!bj_httpd_room(s->httpd, made + answer_bytes(s)))
-        return false;
-    __atomic_add_fetch(&s->made_bytes, answer_bytes(s), __ATOMIC_RELAXED);
-    return true;
-}
-
-static void give_room(struct bj_server *s)
-{
-    __atomic_sub_fetch(&s->made_bytes, answer_bytes(s), __ATOMIC_RELAXED);
-}
-
 /* Answers are gone in a moment, unless their readers stand still. */
 static bool is_young(const struct bj_ticket *t)
 {
-    return bj_clock_boot_usec() - t->start_usec < ROOM_USEC;
+    return bj_clock_boot_usec() - t->start_usec < BJ_ROOM_USEC;
 }
 
 /* Nobody waits any more, as when a dashboard is asked for anew. */
@@ -192,15 +168,6 @@ static bool is_forlorn(const struct bj_ticket *t)
 {
     return bj_clock_boot_usec() - t->start_usec > PATIENT_USEC &&
            bj_http_given_up(t->call.req);
-}
-
-/* The lock is held, but not meanwhile. */
-static void pause_for_room(struct bj_server *s)
-{
-    const struct timespec pause = {.tv_nsec = PAUSE_NSEC};
-    pthread_mutex_unlock(&s->lock);
-    nanosleep(&pause, NULL);
-    pthread_mutex_lock(&s->lock);
 }
 
 static void refuse(struct bj_ticket *t, unsigned status, const char *text)
@@ -237,10 +204,10 @@ static void *on_desk(void *arg)
     struct bj_ticket *t;
     pthread_mutex_lock(&s->lock);
     while ((t = wait_for(s, &s->todo, &s->work_cond))) {
-        bool room = take_room(s);
+        bool room = bj_room_take(s);
         if (!room && is_young(t)) {
             push_first(&s->todo, t);
-            pause_for_room(s);
+            bj_room_pause(s);
             continue;
         }
         struct bj_site *site = a->site == s->site ? NULL : bj_site_ref(s->site);
@@ -249,32 +216,11 @@ static void *on_desk(void *arg)
         put_on(s, t);
         pthread_mutex_lock(&s->lock);
         if (room)
-            give_room(s);
+            bj_room_give(s);
     }
     pthread_mutex_unlock(&s->lock);
     bj_desk_leave(a);
     return NULL;
-}
-
-bool bj_server_take_room(struct bj_server *s)
-{
-    uint64_t until = bj_clock_boot_usec() + ROOM_USEC;
-    bool room = false;
-    pthread_mutex_lock(&s->lock);
-    while (!(room = !s->writing && take_room(s)) &&
-           bj_clock_boot_usec() < until)
-        pause_for_room(s);
-    s->writing = s->writing || room;
-    pthread_mutex_unlock(&s->lock);
-    return room;
-}
-
-void bj_server_give_room(struct bj_server *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->writing = false;
-    give_room(s);
-    pthread_mutex_unlock(&s->lock);
 }
 
 /* Second halves, which wait for others. */
@@ -416,7 +362,18 @@ static int start_threads(struct bj_server *s, const struct bj_site *site,
     return r ? bj_err_set(err, -r, "threads can't be started") : 0;
 }
 
-static void prepare(struct bj_server *s)
+static void add_endpoints(struct bj_server *s,
+                          const struct bj_endpoint *const *tables)
+{
+    unsigned n = 0;
+    for (; *tables; tables++)
+        for (const struct bj_endpoint *e = *tables; e->path; e++)
+            if (n < BJ_API_ENDPOINTS - 1)
+                s->endpoint[n++] = e;
+}
+
+static void prepare(struct bj_server *s,
+                    const struct bj_endpoint *const *tables)
 {
     struct bj_queue *const queues[] = {&s->todo, &s->wide, &s->waits, &s->done};
     *s = (struct bj_server){.started_sec = bj_clock_wall_usec() / 1000000,
@@ -426,7 +383,7 @@ static void prepare(struct bj_server *s)
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->work_cond, NULL);
     pthread_cond_init(&s->wait_cond, NULL);
-    bj_endpoints_all(s->endpoint);
+    add_endpoints(s, tables);
     s->own.server = s;
     s->own.endpoint = s->endpoint;
 }
@@ -441,7 +398,7 @@ static int open_httpd(struct bj_server *s, struct bj_err *err)
         .idle_usec = 100 * 1000000ull, /* Grafana keeps its own for 90 s */
         .body_bytes = 64 * 1024,
         .flight_bytes = conf->flight_bytes,
-        .room_bytes = answer_bytes(s),
+        .room_bytes = bj_room_bytes(s),
         .keep_bytes = KEEP_BYTES,
         .later = true,
     };
@@ -453,9 +410,9 @@ static int open_httpd(struct bj_server *s, struct bj_err *err)
 }
 
 int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
-                   struct bj_err *err)
+                   const struct bj_endpoint *const *tables, struct bj_err *err)
 {
-    prepare(s);
+    prepare(s, tables);
     int r = bj_site_new(conf, &s->site, err);
     if (r == 0)
         r = bj_limit_new(&s->limit, err);

@@ -16,6 +16,7 @@
 #include "apiserver/words.h"
 
 #include <pthread.h>
+#include <stddef.h>
 
 enum { BJ_API_ENDPOINTS = 48, BJ_API_CLASSES = 6 };
 enum { BJ_API_THREADS = 64 };
@@ -61,6 +62,11 @@ struct bj_ticket {
     char keep[256]; /* values of headers */
 };
 
+static inline struct bj_ticket *bj_ticket_of(struct bj_call *c)
+{
+    return (struct bj_ticket *)((char *)c - offsetof(struct bj_ticket, call));
+}
+
 struct bj_queue {
     struct bj_ticket *first, **last;
 };
@@ -99,9 +105,10 @@ struct bj_server {
 };
 
 /* Make it, threads included.  conf is the server's from now on, whatever is
- * returned.  Free it with bj_server_free, also when it failed. */
+ * returned; tables are its endpoints, NULL at the end.  Free it with
+ * bj_server_free, also when it failed. */
 int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
-                   struct bj_err *err);
+                   const struct bj_endpoint *const *tables, struct bj_err *err);
 
 /* Wait for the threads for so long, then free all.  False when one of them has
  * not come to its end: then nothing was freed, and the process should end. */
@@ -118,53 +125,7 @@ int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
  * time to look; what is wrong is told in the log. */
 void bj_server_follow(struct bj_server *s, uint64_t now_usec);
 
-/* For second halves, which may hold much already: room for an answer, one of
- * them at a time.  Waits for a moment, then false: there is none.  True:
- * bj_server_give_room when it is written. */
-bool bj_server_take_room(struct bj_server *s);
-void bj_server_give_room(struct bj_server *s);
-
 /* Send the answers that are ready: when the descriptor "wake" can be read. */
 void bj_server_collect(struct bj_server *s);
-
-/* apiserver/answer.c */
-
-/* The endpoints of all parts. */
-void bj_endpoints_all(const struct bj_endpoint *ret[static BJ_API_ENDPOINTS]);
-
-/* Find the endpoint for a path, which is without its first slash; its number.
- */
-unsigned bj_answer_find(struct bj_call *c, struct bj_slice path);
-
-/* Answer, or do the first half of it (c->work is then set), or park it. */
-void bj_answer(struct bj_call *c);
-
-/* The second half. */
-void bj_answer_rest(struct bj_call *c);
-
-/* Count and log what was answered. */
-void bj_answer_end(struct bj_call *c);
-
-/* The same for what the HTTP server has refused: such a call has no ticket. */
-void bj_answer_refused(struct bj_server *s, const struct bj_call *c);
-
-/* apiserver/site.c */
-
-/* Read what conf names; it is the site's, whatever is returned. */
-int bj_site_new(struct bj_api_conf *conf, struct bj_site **ret,
-                struct bj_err *err);
-/* The same options with files read anew. */
-int bj_site_renew(struct bj_site *old, struct bj_site **ret,
-                  struct bj_err *err);
-struct bj_site *bj_site_ref(struct bj_site *s);
-void bj_site_unref(struct bj_site *s); /* NULL is fine */
-
-/* Sit down with another site: its own reader and words, made anew.  Takes over
- * the reference; on failure all is as before. */
-int bj_desk_sit(struct bj_api *a, struct bj_site *site, struct bj_err *err);
-void bj_desk_leave(struct bj_api *a);
-
-/* Hand what its reader has seen to the server's figures. */
-void bj_desk_tell(struct bj_api *a);
 
 #endif

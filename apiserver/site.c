@@ -1,5 +1,4 @@
-/* What options and files say, and a thread's own view of it. */
-#include "apiserver/server.h"
+#include "apiserver/site.h"
 
 #include <stdlib.h>
 

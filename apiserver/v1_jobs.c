@@ -1,4 +1,5 @@
 /* /api/v1/jobs: lists of jobs, and one. */
+#include "apiserver/job_name.h"
 #include "apiserver/jobs.h"
 #include "apiserver/server.h"
 #include "sched/state.h"
@@ -242,7 +243,7 @@ static int add_filters(struct bj_call *c, struct list *l)
                             : " AND (j.\"end\" IS NOT NULL OR j.start IS "
                               "NULL)");
     if (p->given[BJ_PARAM_JOB])
-        return bj_jobs_named(q, c, p, bj_params_text(p, BJ_PARAM_JOB));
+        return bj_job_named(q, c, p, bj_params_text(p, BJ_PARAM_JOB));
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, l->from);
     bj_query_sql(q, ")");
@@ -261,7 +262,7 @@ static int add_where(struct bj_call *c, struct list *l, unsigned part,
     bool open = bj_query_wide(c, p) && p->given[BJ_PARAM_RUNNING] &&
                 p->number[BJ_PARAM_RUNNING] && !p->given[BJ_PARAM_JOB];
     q->named = p->given[BJ_PARAM_JOB] &&
-               bj_jobs_indexed(bj_params_text(p, BJ_PARAM_JOB));
+               bj_job_name_indexed(bj_params_text(p, BJ_PARAM_JOB));
     q->time = p->given[BJ_PARAM_JOB] ? NULL : &l->began;
     int r = bj_query_lead(q, c, p, "j");
     if (!p->given[BJ_PARAM_JOB]) {
@@ -498,10 +499,10 @@ static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
 {
     struct sqlite3_stmt *st = NULL;
     bj_jobs_select(&l->q, &l->k);
-    l->q.named = bj_jobs_indexed(c->tail);
+    l->q.named = bj_job_name_indexed(c->tail);
     int r = bj_query_scope(&l->q, c, &l->p, "j");
     if (r == 0)
-        r = bj_jobs_named(&l->q, c, &l->p, c->tail);
+        r = bj_job_named(&l->q, c, &l->p, c->tail);
     l->limit = NAMED_MAX - 1;
     add_page(l);
     if (r == 0)

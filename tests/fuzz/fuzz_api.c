@@ -117,7 +117,7 @@ static void start(void)
     MUST(mkdtemp(rig.dir) && atexit(clean) == 0);
     snprintf(rig.store, sizeof(rig.store), "%s/db", rig.dir);
     fill(rig.store);
-    MUST(bj_server_init(&rig.server, options(), NULL) == 0);
+    MUST(bj_server_init(&rig.server, options(), bj_endpoint_tables, NULL) == 0);
     int fd = bj_httpd_listen(rig.server.httpd, "127.0.0.1:0", NULL);
     MUST(fd >= 0);
     MUST(getsockname(fd, (struct sockaddr *)&rig.addr, &len) == 0);

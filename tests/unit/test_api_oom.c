@@ -2,7 +2,9 @@
  * reads its files again, and in every answer.  There is a clear error, what was
  * in force stays so, and nothing is lost (which the leak checker of the address
  * sanitizer sees). */
+#include "apiserver/answer.h"
 #include "apiserver/server.h"
+#include "apiserver/site.h"
 #include "apiserver/tokens.h"
 #include "base/clock.h"
 #include "base/httpd_conn.h"
@@ -235,7 +237,7 @@ static void test_start(void **state)
         struct bj_err err = {0};
         struct bj_api_conf *c = options("--prometheus.url=http://127.0.0.1:9");
         bj_fail_after(n);
-        int r = bj_server_init(&s, c, &err);
+        int r = bj_server_init(&s, c, bj_endpoint_tables, &err);
         bool failed = bj_fail_stop();
         assert_true(r == 0 || (failed && err.msg[0]));
         assert_true(bj_server_free(&s, 20));
@@ -254,7 +256,8 @@ static void test_reload(void **state)
     struct bj_err err = {0};
     unsigned long n = 0;
     (void)state;
-    assert_int_equal(bj_server_init(&s, options("--query.max-rows=1"), &err),
+    assert_int_equal(bj_server_init(&s, options("--query.max-rows=1"),
+                                    bj_endpoint_tables, &err),
                      0);
     bj_fail_ours(true);
     for (bool more = true; more; n++) {
@@ -386,7 +389,8 @@ static void test_answers(void **state)
     fill(me->pw_name);
     char role[96]; /* their pages are put together of branches */
     snprintf(role, sizeof(role), "--access.coordinators=x: %s", me->pw_name);
-    assert_int_equal(bj_server_init(&s, options(role), &err), 0);
+    assert_int_equal(
+        bj_server_init(&s, options(role), bj_endpoint_tables, &err), 0);
     desk = s.own;
     desk.site = NULL;
     desk.reader = NULL;

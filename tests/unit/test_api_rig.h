@@ -41,7 +41,7 @@ static inline void rig_open(struct rig *r, const char *option)
                     more,
                     (char *)"--log.level=error"};
     if (bj_api_conf_load(c, COUNT(argv), argv, &err) < 0 ||
-        bj_server_init(&r->server, c, &err) < 0)
+        bj_server_init(&r->server, c, bj_endpoint_tables, &err) < 0)
         fail_msg("%s", err.msg);
     int fd = bj_httpd_listen(r->server.httpd, "127.0.0.1:0", NULL);
     assert_true(fd >= 0);

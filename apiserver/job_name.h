@@ -1,0 +1,15 @@
+/* Names of jobs, as conditions of a query. */
+#ifndef BJ_APISERVER_JOB_NAME_H
+#define BJ_APISERVER_JOB_NAME_H
+
+#include "apiserver/query.h"
+
+/* Append " AND ..." for a job named by key, SLUID, UUID, jobid, array task or
+ * component.  Returns 0, a refusal, or an error of the store. */
+int bj_job_named(struct bj_query *q, struct bj_call *c,
+                 const struct bj_params *p, struct bj_slice name);
+
+/* Does an index lead to jobs of that name?  To a UUID none does. */
+bool bj_job_name_indexed(struct bj_slice name);
+
+#endif

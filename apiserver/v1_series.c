@@ -1,0 +1,519 @@
+/* /api/v1/jobs/JOB/series: what Prometheus knows of a job.  The client names
+ * metrics of a table; the questions are made here, once it is known that the
+ * job may be seen, and cannot be about any other. */
+#include "apiserver/series.h"
+
+#include "apiserver/admit.h"
+#include "apiserver/found.h"
+#include "apiserver/room.h"
+#include "apiserver/series_work.h"
+#include "apiserver/server.h"
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    POINTS_MAX = 2000,
+    CELLS_MAX = 20000,
+    NUMBER_BYTES = 40,
+    FIXED_KEYS = 4
+};
+
+static void free_work(struct bj_series_work *w)
+{
+    if (!w)
+        return;
+    bj_prompool_unref(w->prom);
+    bj_buf_free(&w->query);
+    bj_buf_free(&w->values);
+    bj_arena_free(&w->arena);
+    free(w);
+}
+
+/* --- what is asked ---------------------------------------------------------
+ */
+
+static int find_metric(struct bj_slice name)
+{
+    for (int i = 0; bj_series_metrics[i].name; i++)
+        if (bj_slice_eq(bj_slice_str(bj_series_metrics[i].name), name))
+            return i;
+    return -1;
+}
+
+/* Those that are named, or all, in the order of the table. */
+static int pick(struct bj_call *c, const struct bj_params *p,
+                struct bj_series_work *w)
+{
+    bool want[BJ_SERIES_METRICS] = {false};
+    for (unsigned i = 0; i < p->values; i++) {
+        struct bj_slice s = p->value[i].text;
+        int at = p->value[i].which == BJ_PARAM_METRIC ? find_metric(s) : 0;
+        if (at < 0)
+            return bj_call_refuse(c, 400,
+                                  "There is no metric '%.*s'; /api/v1/series "
+                                  "lists them.",
+                                  s.n < 60 ? (int)s.n : 60, s.p);
+        if (p->value[i].which == BJ_PARAM_METRIC)
+            want[at] = true;
+    }
+    for (int i = 0; bj_series_metrics[i].name; i++)
+        if (want[i] || !p->given[BJ_PARAM_METRIC])
+            w->metric[w->metrics++] = (unsigned char)i;
+    return 0;
+}
+
+static int read_by(struct bj_call *c, const struct bj_params *p,
+                   enum bj_series_by *ret)
+{
+    static const char *const names[] = {"job", "node", "gpu"};
+    struct bj_slice s = bj_params_text(p, BJ_PARAM_BY);
+    *ret = BJ_SERIES_JOB;
+    if (s.n == 0)
+        return 0;
+    for (unsigned i = 0; i < 3; i++)
+        if (bj_slice_eq(bj_slice_str(names[i]), s)) {
+            *ret = (enum bj_series_by)i;
+            return 0;
+        }
+    return bj_call_refuse(c, 400, "The parameter by is job, node or gpu.");
+}
+
+static int64_t scrape_sec(const struct bj_call *c)
+{
+    uint64_t usec = c->api->conf->prom.server.scrape_usec;
+    return (int64_t)((usec + 999999) / 1000000);
+}
+
+/* The shortest step with which all values fit into one answer, so far as the
+ * store can tell how many nodes or GPUs there are. */
+static int64_t fitting_step(const struct bj_series_work *w,
+                            const struct bj_found *f, int64_t span)
+{
+    int64_t rows = w->by == BJ_SERIES_NODE  ? f->nodes
+                   : w->by == BJ_SERIES_GPU ? f->gpus
+                                            : 1;
+    if (rows < 1 || rows >= CELLS_MAX || rows * w->metrics >= CELLS_MAX)
+        return 1;
+    int64_t at_once = rows * w->metrics;
+    return span * at_once / (CELLS_MAX - at_once) + 1;
+}
+
+/* The job's time, and of it what is asked for: outside of it the same id may
+ * have been another job's. */
+static int read_range(struct bj_call *c, const struct bj_params *p,
+                      const struct bj_found *f, struct bj_series_work *w)
+{
+    struct bj_prompool_range *ret = &w->range;
+    int64_t least = scrape_sec(c);
+    if (f->start == BJ_SQL_NULL) { /* it has not run yet */
+        *ret = (struct bj_prompool_range){c->now_sec, c->now_sec - 1, least};
+        return 0;
+    }
+    int64_t end = f->end == BJ_SQL_NULL ? c->now_sec : f->end + least;
+    ret->from = f->start;
+    ret->to = end < c->now_sec ? end : c->now_sec;
+    if (p->given[BJ_PARAM_FROM] && p->number[BJ_PARAM_FROM] > ret->from)
+        ret->from = p->number[BJ_PARAM_FROM];
+    if (p->given[BJ_PARAM_TO] && p->number[BJ_PARAM_TO] < ret->to)
+        ret->to = p->number[BJ_PARAM_TO];
+    int64_t span = ret->to > ret->from ? ret->to - ret->from : 0;
+    if (p->given[BJ_PARAM_STEP]) {
+        ret->step = p->number[BJ_PARAM_STEP];
+        if (ret->step < least)
+            ret->step = least;
+    } else {
+        int64_t fits = fitting_step(w, f, span);
+        ret->step = bj_series_step(span, fits > least ? fits : least);
+    }
+    if (span / ret->step >= POINTS_MAX)
+        return bj_call_refuse(c, 400,
+                              "That would be more than %d points; ask for a "
+                              "longer step or a shorter time.",
+                              POINTS_MAX);
+    return 0;
+}
+
+static int prepare(struct bj_call *c, struct bj_params *p,
+                   struct bj_series_work *w)
+{
+    const struct bj_prompool_conf *conf = &c->api->conf->prom;
+    struct bj_found f;
+    struct bj_buf selector = {0}, match = {0};
+    int r = bj_found_get(c, p, c->tail, &w->arena, &f);
+    if (r == 0)
+        r = pick(c, p, w);
+    if (r == 0)
+        r = read_by(c, p, &w->by);
+    if (r == 0)
+        r = read_range(c, p, &f, w);
+    if (r == 0)
+        r = bj_prom_matchers(&conf->server.match,
+                             f.cluster.n > 0 ? f.cluster.p : "", &match,
+                             &c->err);
+    bj_buf_put(&match, "", 1);
+    if (r != 0) {
+        bj_buf_free(&match);
+        return r;
+    }
+    struct bj_series_job job = {.id = f.id,
+                                .user = f.user,
+                                .cluster = f.cluster,
+                                .uid = f.uid == BJ_SQL_NULL ? -1 : f.uid,
+                                .match = match.p,
+                                .cluster_label = conf->cluster_label};
+    int64_t window = 4 * scrape_sec(c);
+    bj_series_selector(&selector, &job);
+    bj_series_query(&w->query, w->metric, w->metrics,
+                    (struct bj_slice){selector.p, selector.len}, w->by,
+                    window > w->range.step ? window : w->range.step);
+    bj_buf_put(&w->query, "", 1);
+    if (match.failed || selector.failed || w->query.failed)
+        r = bj_err_set(&c->err, -ENOMEM, "series");
+    bj_buf_free(&match);
+    bj_buf_free(&selector);
+    w->key = f.key;
+    w->points =
+        w->range.to < w->range.from
+            ? 0
+            : (unsigned)((w->range.to - w->range.from) / w->range.step) + 1;
+    return r;
+}
+
+static int on_series(struct bj_call *c)
+{
+    struct bj_params p;
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r != 0)
+        return r;
+    if (!c->api->prom)
+        return bj_call_refuse(c, 404,
+                              "No Prometheus server is configured here "
+                              "(prometheus.url).");
+    struct bj_series_work *w = calloc(1, sizeof(*w));
+    if (!w)
+        return bj_err_set(&c->err, -ENOMEM, "series");
+    w->server = c->api->server;
+    w->prom = bj_prompool_ref(c->api->prom);
+    w->since_usec = bj_clock_boot_usec();
+    r = prepare(c, &p, w);
+    if (r == 0)
+        c->work = w;
+    else
+        free_work(w);
+    return r;
+}
+
+/* --- what comes back -------------------------------------------------------
+ */
+
+static bool digits(struct bj_slice *s)
+{
+    size_t n = 0;
+    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+        n++;
+    s->p += n;
+    s->n -= n;
+    return n > 0;
+}
+
+static bool skip(struct bj_slice *s, const char *any)
+{
+    bool there = s->n > 0 && s->p[0] && strchr(any, s->p[0]);
+    s->p += there;
+    s->n -= there;
+    return there;
+}
+
+/* Can it stand in JSON as a number?  NaN and +Inf, which Prometheus has, can
+ * not. */
+static bool is_number(struct bj_slice s)
+{
+    if (s.n == 0 || s.n >= NUMBER_BYTES)
+        return false;
+    skip(&s, "-");
+    if (s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9')
+        return false;
+    if (!digits(&s) || (skip(&s, ".") && !digits(&s)))
+        return false;
+    if (skip(&s, "eE")) {
+        skip(&s, "+-");
+        if (!digits(&s))
+            return false;
+    }
+    return s.n == 0;
+}
+
+static struct bj_slice label(const struct bj_json *metric, const char *name)
+{
+    return bj_json_text(bj_json_get(metric, name));
+}
+
+/* The node: as the batch system calls it, else the host of the address that
+ * was scraped. */
+static struct bj_slice node_of(const struct bj_json *metric)
+{
+    struct bj_slice s = label(metric, "slurm_node");
+    if (s.n > 0)
+        return s;
+    s = label(metric, "instance");
+    size_t n = s.n;
+    while (n > 0 && s.p[n - 1] >= '0' && s.p[n - 1] <= '9')
+        n--;
+    if (n > 1 && n < s.n && s.p[n - 1] == ':')
+        s.n = n - 1;
+    return s;
+}
+
+static struct bj_series_group *group_of(struct bj_series_work *w,
+                                        const struct bj_json *metric)
+{
+    struct bj_slice node = node_of(metric), gpu = label(metric, "gpu");
+    for (unsigned i = 0; i < w->groups; i++)
+        if (bj_slice_eq(w->group[i].node, node) &&
+            bj_slice_eq(w->group[i].gpu, gpu))
+            return &w->group[i];
+    uint64_t cells = (uint64_t)w->points * w->metrics;
+    if (w->groups == BJ_SERIES_GROUPS || cells * (w->groups + 1) > CELLS_MAX) {
+        w->too_much = true;
+        return NULL;
+    }
+    struct bj_series_group *g = &w->group[w->groups++];
+    g->node = bj_arena_copy(&w->arena, node);
+    g->gpu = bj_arena_copy(&w->arena, gpu);
+    g->cell = bj_arena_alloc(&w->arena, (size_t)cells * sizeof(*g->cell));
+    return g;
+}
+
+static int metric_at(const struct bj_series_work *w, struct bj_slice name)
+{
+    for (unsigned i = 0; i < w->metrics; i++)
+        if (bj_slice_eq(bj_slice_str(bj_series_metrics[w->metric[i]].name),
+                        name))
+            return (int)i;
+    return -1;
+}
+
+/* One element: {"metric": {...}, "values": [[TIME, "VALUE"], ...]}. */
+static int take_series(void *ctx, const struct bj_json *metric,
+                       const struct bj_json *values, struct bj_err *err)
+{
+    struct bj_series_work *w = ctx;
+    int at = metric_at(w, label(metric, "bj"));
+    if (at < 0)
+        return bj_err_set(err, -EPROTO, "prometheus: a series not asked for");
+    struct bj_series_group *g = group_of(w, metric);
+    if (!g)
+        return bj_err_set(err, -EFBIG, "prometheus: too many values");
+    if (!g->cell)
+        return bj_err_set(err, -ENOMEM, "series");
+    BJ_JSON_EACH(pair, values)
+    {
+        int64_t sec;
+        struct bj_slice text = bj_json_text(bj_json_at(pair, 1));
+        if (bj_json_i64(bj_json_at(pair, 0), &sec) < 0 || sec < w->range.from ||
+            sec > w->range.to || !is_number(text))
+            continue;
+        size_t point = (size_t)((sec - w->range.from) / w->range.step);
+        if (w->values.len == 0) /* place 0 is for no value */
+            bj_buf_put(&w->values, "", 1);
+        g->cell[point * w->metrics + (size_t)at] = (uint32_t)w->values.len;
+        bj_buf_slice(&w->values, text);
+        bj_buf_put(&w->values, "", 1);
+    }
+    return w->arena.failed || w->values.failed
+               ? bj_err_set(err, -ENOMEM, "series")
+               : 0;
+}
+
+/* --- the answer ------------------------------------------------------------
+ */
+
+static void put_row(struct bj_rows *rows, const struct bj_series_work *w,
+                    const struct bj_series_group *g, unsigned point)
+{
+    int64_t sec = w->range.from + (int64_t)point * w->range.step;
+    struct bj_slice none = {0};
+    bj_row_begin(rows);
+    bj_put_time(rows, sec);
+    bj_put_time_ms(rows, sec);
+    bj_put_text(rows, g->node.n > 0 ? g->node : none);
+    bj_put_text(rows, g->gpu.n > 0 ? g->gpu : none);
+    for (unsigned m = 0; m < w->metrics; m++) {
+        bj_put_number(rows, bj_slice_str(bj_series_value(w, g, point, m)));
+    }
+    bj_row_end(rows);
+}
+
+static bool empty(const struct bj_series_work *w,
+                  const struct bj_series_group *g, unsigned point)
+{
+    for (unsigned m = 0; m < w->metrics; m++)
+        if (bj_series_value(w, g, point, m))
+            return false;
+    return true;
+}
+
+static int write_rows(struct bj_call *c, const struct bj_series_work *w)
+{
+    const char *key[FIXED_KEYS + BJ_SERIES_METRICS] = {"time", "time_ms",
+                                                       "node", "gpu"};
+    struct bj_rows rows;
+    struct bj_buf more = {0};
+    for (unsigned i = 0; i < w->metrics; i++)
+        key[FIXED_KEYS + i] = bj_series_metrics[w->metric[i]].name;
+    bj_call_rows(c, &rows, key, FIXED_KEYS + w->metrics);
+    for (unsigned i = 0; i < w->points; i++)
+        for (unsigned g = 0; g < w->groups; g++)
+            if (!empty(w, &w->group[g], i))
+                put_row(&rows, w, &w->group[g], i);
+    bj_buf_str(&more, ",\"meta\":{\"job\":");
+    bj_out_text(&more, w->key);
+    bj_buf_printf(&more,
+                  ",\"rows\":%llu,\"step_sec\":%lld,\"from_ms\":%lld,"
+                  "\"to_ms\":%lld}",
+                  (unsigned long long)rows.n, (long long)w->range.step,
+                  (long long)w->range.from * 1000,
+                  (long long)w->range.to * 1000);
+    bj_buf_put(&more, "", 1);
+    bj_call_rows_end(c, &rows, more.failed ? "" : more.p);
+    c->reply->body.failed = c->reply->body.failed || more.failed;
+    bj_buf_free(&more);
+    return 0;
+}
+
+/* A picture for pages: a browser proves who asks for each of them. */
+static int on_curve(struct bj_call *c)
+{
+    int r = bj_call_identify(c);
+    return r == 0 ? on_series(c) : r;
+}
+
+static int write_curve(struct bj_call *c, const struct bj_series_work *w)
+{
+    c->reply->type = "image/svg+xml";
+    bj_call_header(c, "Content-Security-Policy", "default-src 'none'");
+    bj_series_draw(&c->reply->body, w);
+    return 0;
+}
+
+static int failed(struct bj_call *c, const struct bj_series_work *w, int code)
+{
+    if (w->too_much)
+        return bj_call_refuse(c, 400,
+                              "That would be more than %d values; ask for "
+                              "fewer metrics, a longer step or not by node.",
+                              CELLS_MAX);
+    if (code == -ENOMEM)
+        return code;
+    bj_call_log(c, "prometheus");
+    if (code == -EBUSY) {
+        bj_call_header(c, "Retry-After", "1");
+        return bj_call_refuse(c, 503,
+                              "Too many time series are being asked for just "
+                              "now.");
+    }
+    if (code == -ETIMEDOUT)
+        return bj_call_refuse(c, 503,
+                              "The Prometheus server took too long; ask for "
+                              "fewer metrics or a longer step.");
+    return bj_call_refuse(c, 503, "The Prometheus server did not answer this.");
+}
+
+static int write_answer(struct bj_call *c, const struct bj_series_work *w)
+{
+    if (!bj_room_take_later(w->server)) {
+        bj_call_header(c, "Retry-After", "1");
+        return bj_call_refuse(c, 503,
+                              "Too many answers are in flight; try again.");
+    }
+    int r = c->endpoint->run == on_curve ? write_curve(c, w) : write_rows(c, w);
+    bj_room_give_later(w->server);
+    return r;
+}
+
+static int ask_prometheus(struct bj_call *c, struct bj_series_work *w)
+{
+    /* Behind questions that it does not answer, or for nobody. */
+    if (bj_prompool_late(w->prom, w->since_usec) || bj_http_given_up(c->req))
+        return bj_err_set(&c->err, -EBUSY,
+                          "prometheus: others are waited for too long");
+    return bj_prompool_ask(
+        w->prom, w->query.p, &w->range,
+        &(struct bj_prom_sink){.ctx = w, .series = take_series}, &c->err);
+}
+
+/* May wait for as long as prometheus.timeout says, twice with the turn. */
+static int after_series(struct bj_call *c)
+{
+    struct bj_series_work *w = c->work;
+    int r = 0;
+    if (w->points > 0 && w->metrics > 0)
+        r = ask_prometheus(c, w);
+    r = r == 0 ? write_answer(c, w) : failed(c, w, r);
+    free_work(w);
+    c->work = NULL;
+    return r;
+}
+
+/* --- the names -------------------------------------------------------------
+ */
+
+static const struct bj_key list_keys[] = {
+    {"metric", "string", "Name, for the parameter metric."},
+    {"unit", "string", "Unit."},
+    {"help", "string", "What it is."},
+    {NULL, NULL, NULL},
+};
+
+static int on_list(struct bj_call *c)
+{
+    const char *names[BJ_KEYS];
+    struct bj_rows rows;
+    struct bj_params p;
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r != 0)
+        return r;
+    bj_call_rows(c, &rows, names, bj_key_names(list_keys, names));
+    for (const struct bj_series_metric *m = bj_series_metrics; m->name; m++) {
+        bj_row_begin(&rows);
+        bj_put_text(&rows, bj_slice_str(m->name));
+        bj_put_text(&rows, bj_slice_str(m->unit));
+        bj_put_text(&rows, bj_slice_str(m->help));
+        bj_row_end(&rows);
+    }
+    bj_call_rows_end(c, &rows, "");
+    return 0;
+}
+
+const struct bj_endpoint bj_endpoints_series[] = {
+    {.path = "/api/v1/jobs/*/series",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_series,
+     .after = after_series,
+     .help = "What Prometheus knows of a job, by time.",
+     .params = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE) |
+               BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_BY) |
+               BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
+               BJ_BIT(BJ_PARAM_STEP),
+     .series = true},
+    {.path = "/jobs/*/curve.svg",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_FINDS_USER,
+     .run = on_curve,
+     .after = after_series,
+     .up = "../../",
+     .help = "A picture of a job's series, for pages.",
+     .type = "image/svg+xml",
+     .params = BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_FROM) |
+               BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_STEP)},
+    {.path = "/api/v1/series",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_USER,
+     .run = on_list,
+     .help = "The metrics that a job's series can be asked for.",
+     .keys = list_keys},
+    {.path = NULL},
+};

@@ -34,13 +34,13 @@ enum {
     BJ_FACTOR_LIVE_SEC = 2 * 3600 /* a value lives so long from its start */
 };
 
-/* Whose figures these are, where their licences want it told: goes with the
- * metric's help, and with that of the options. */
+/* Credits that the licenses of the data require; part of the metric's and the
+ * option's help. */
 #define BJ_FACTOR_CREDITS                                                      \
-    "Those of table are by Our World in Data (CC BY 4.0), adapted from Ember " \
-    "(CC BY 4.0) and the Energy Institute Statistical Review of World "        \
-    "Energy, as packaged by CodeCarbon (MIT); those of neso by the National "  \
-    "Energy System Operator (CC BY 4.0)."
+    "Factors of table: Our World in Data (CC BY 4.0), adapted from Ember (CC " \
+    "BY 4.0) and the Energy Institute Statistical Review of World Energy, as " \
+    "packaged by CodeCarbon (MIT). Factors of neso: National Energy System "   \
+    "Operator (CC BY 4.0)."
 
 /* A factor.  A plain record: copies are whole. */
 struct bj_factor {

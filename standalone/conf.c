@@ -17,81 +17,81 @@ const struct bj_opt bj_exporter_opts[] = {
      .off = AT(listen),
      .check = bj_listen_check,
      .preset = ":9010",
-     .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT; give it "
-             "again for more.",
+     .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT. Repeat "
+             "for more.",
      .set_off = AT(listen_set)},
     {.name = "web.telemetry-path",
      .kind = BJ_OPT_STR,
      .off = AT(telemetry_path),
      .preset = "/metrics",
-     .help = "Path of the metrics."},
+     .help = "Path of the metrics page."},
     {.name = "web.dialect",
      .kind = BJ_OPT_STR,
      .off = AT(dialect),
      .preset = "native",
      .arg = "NAME",
-     .help = "Names of the metrics: native, or those of another "
-             "exporter; its port is then the default of "
-             "web.listen-address, and its collectors are on unless they "
-             "are named."},
+     .help = "Metric names to use: native, or those of another exporter. "
+             "Another exporter's names also set its port and enable its "
+             "collectors, unless configured."},
     {.name = "dialect.also",
      .kind = BJ_OPT_LIST,
      .off = AT(also),
      .arg = "NAME",
-     .help = "Collect what the page of this dialect needs, too, as web.dialect "
-             "does; for pages that are used beside one another."},
+     .help = "Collect what the page of another dialect needs, in addition to "
+             "web.dialect. Repeat for more."},
     {.name = "dialect.exe-count",
      .kind = BJ_OPT_BOOL,
      .off = AT(exe_count),
-     .help = "Count the processes of a job by executable, as "
-             "cgroup_exporter does; needs the collector process."},
+     .help = "Count the processes of a job by executable, as cgroup_exporter "
+             "does. Needs collector.process."},
     {.name = "web.config.file",
      .kind = BJ_OPT_STR,
      .off = AT(web_file),
      .arg = "FILE",
-     .help = "TLS, user names and hashed passwords, in the format of "
-             "Prometheus' exporters; read again when it changes."},
+     .help = "File with TLS settings, user names and hashed passwords, in the "
+             "format of the Prometheus exporters. Read again when it changes."},
     {.name = "web.max-requests",
      .kind = BJ_OPT_U64,
      .off = AT(max_requests),
      .lo = 1,
      .hi = 10000,
      .preset = "40",
-     .help = "Most responses in flight at a time; more are refused with "
-             "status 503."},
+     .help = "Maximum number of concurrent responses. Further requests are "
+             "refused with status 503."},
     {.name = "web.max-connections",
      .kind = BJ_OPT_U64,
      .off = AT(max_connections),
      .lo = 2,
      .hi = 20000,
      .preset = "256",
-     .help = "Most connections open at a time; the oldest without a "
-             "request makes room for a new one."},
+     .help = "Maximum number of open connections. At the limit, a new "
+             "connection closes the oldest one without a request."},
     {.name = "web.request-timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(request_usec),
      .lo = 100 * 1000,
      .hi = (uint64_t)3600 * 1000000,
      .preset = "10s",
-     .help = "Time in which a request must have arrived in full."},
+     .help = "Time in which a request must arrive completely."},
     {.name = "web.gzip",
      .kind = BJ_OPT_BOOL,
      .off = AT(gzip),
      .preset = "true",
-     .help = "Compress pages for clients that accept it."},
+     .help = "Compress pages for clients that accept gzip."},
     {.name = "sample.interval",
      .kind = BJ_OPT_DURATION,
      .off = AT(interval_usec),
      .hi = (uint64_t)86400 * 1000000,
      .preset = "0s",
-     .help = "Look at the node this often as well; 0: only when scraped."},
+     .help = "Run a pass at this interval, in addition to scrapes. 0: only for "
+             "scrapes."},
     {.name = "sample.max-age",
      .kind = BJ_OPT_DURATION,
      .off = AT(max_age_usec),
      .hi = (uint64_t)3600 * 1000000,
      .preset = "0s",
-     .help = "Answer from the last look when it is at most this old, "
-             "instead of looking anew."},
+     .help = "Serve the last pass again, without a new one, when it is at most "
+             "this old."},
     {.name = NULL},
 };
 

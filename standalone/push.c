@@ -35,16 +35,16 @@ const struct bj_opt bj_push_opts[] = {
      .preset = "",
      .arg = "URL",
      .check = bj_fetch_check,
-     .help = "Pushgateway to push the metrics to, as well, such as "
-             "http://localhost:9091; what was pushed is deleted before the "
-             "next time and at the end."},
+     .help =
+         "Pushgateway to push the metrics to, such as http://localhost:9091. "
+         "Deletes the pushed metrics before the next push and at the end."},
     {.name = "push.job",
      .kind = BJ_OPT_STR,
      .off = AT(job),
      .preset = "jobs_exporter",
      .arg = "NAME",
      .check = check_job,
-     .help = "Label job of the group that is pushed."},
+     .help = "Label job of the pushed group."},
     {.name = "push.interval",
      .kind = BJ_OPT_DURATION,
      .off = AT(interval_usec),

@@ -83,31 +83,30 @@ const struct bj_opt bj_style_opts[] = {
      .kind = BJ_OPT_BOOL,
      .off = AT(strict),
      .preset = "false",
-     .help = "In the names of another exporter reproduce the errors of the "
-             "original that dashboards may depend on; docs/dialects.md lists "
-             "them."},
+     .help = "Reproduce the errors of another exporter that dashboards may "
+             "depend on. docs/dialects.md lists them."},
     {.name = "dialect.exclude",
      .kind = BJ_OPT_STR,
      .off = AT(exclude),
      .preset = "",
      .arg = "REGEX",
      .check = check_regex,
-     .help = "In the names of another exporter leave out the metrics whose "
-             "names match this expression somewhere."},
+     .help = "Regular expression; leave out the metrics of another exporter's "
+             "page whose names match."},
     {.name = "dialect.prefix",
      .kind = BJ_OPT_STR,
      .off = AT(prefix),
      .preset = "",
      .arg = "TEXT",
      .check = check_prefix,
-     .help = "Begin the names of another exporter's metrics with this."},
+     .help = "Prefix for the metric names of another exporter's page."},
     {.name = "dialect.skip-uids",
      .kind = BJ_OPT_STR,
      .off = AT(skip_uids),
      .preset = "",
      .arg = "FILE",
-     .help = "In the names of another exporter leave out the jobs of these "
-             "users, one number a line; read at the start."},
+     .help = "File with user ids, one a line, whose jobs another exporter's "
+             "page leaves out. Read at the start."},
     {.name = NULL},
 };
 

@@ -58,23 +58,23 @@ const struct bj_opt bj_cluster_opts[] = {
      .lo = SECOND,
      .hi = 3600ull * SECOND,
      .preset = "30s",
-     .help = "Pace at which the scheduler is asked for queue and nodes, "
-             "whoever scrapes; run this on one host of a cluster."},
+     .help = "How often to query the scheduler for queue and nodes, "
+             "independent of scrapes. Enable on one host of the cluster only."},
     {.name = "cluster.slow-interval",
      .kind = BJ_OPT_DURATION,
      .off = AT(slow_usec),
      .lo = SECOND,
      .hi = 86400ull * SECOND,
      .preset = "5m",
-     .help = "Pace of what comes from the accounting database: shares and "
-             "limits."},
+     .help =
+         "How often to query the accounting database for shares and limits."},
     {.name = "cluster.timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(timeout_usec),
      .lo = SECOND / 10,
      .hi = 600ull * SECOND,
      .preset = "10s",
-     .help = "How long a command of the scheduler may take before it is "
+     .help = "Longest time a command of the scheduler may run before it is "
              "killed."},
     {.name = "cluster.by",
      .kind = BJ_OPT_LIST,
@@ -82,7 +82,8 @@ const struct bj_opt bj_cluster_opts[] = {
      .preset = "partition,user,account,qos,reason,reservation",
      .choices = "partition|user|account|qos|host|reason|reservation|node|none",
      .arg = "LABEL",
-     .help = "What jobs and nodes are told by, besides their state.",
+     .help = "Labels by which jobs and nodes are counted, in addition to their "
+             "state.",
      .set_off = AT(by_set)},
     {.name = "cluster.source",
      .kind = BJ_OPT_LIST,
@@ -90,7 +91,8 @@ const struct bj_opt bj_cluster_opts[] = {
      .preset = "diag,licenses,reservations",
      .choices = "diag|licenses|reservations|shares|limits|none",
      .arg = "SOURCE",
-     .help = "What the scheduler is asked for, besides queue and nodes.",
+     .help =
+         "Data to request from the scheduler, in addition to queue and nodes.",
      .set_off = AT(extra_set)},
     {.name = "cluster.max-series",
      .kind = BJ_OPT_U64,
@@ -98,109 +100,110 @@ const struct bj_opt bj_cluster_opts[] = {
      .lo = 16,
      .hi = 1000000,
      .preset = "5000",
-     .help = "Series of one kind, such as jobs by user and state; the rest "
-             "is summed up as (other)."},
+     .help = "Maximum number of series of one kind, such as jobs by user and "
+             "state; the rest is summed up as (other)."},
     {.name = "cluster.series",
      .kind = BJ_OPT_LIST,
      .off = AT(series),
      .arg = "LABEL=N",
      .check = check_series,
-     .help = "Series of one kind for what is told by one label, where "
-             "that is to be another number: user=200."},
+     .help = "Per-label override of cluster.max-series, such as user=200."},
     {.name = "cluster.gpu-idle-cpus",
      .kind = BJ_OPT_U64,
      .off = AT(gpu_idle_cpus),
      .lo = 0,
      .hi = 1024,
      .preset = "1",
-     .help = "Free GPUs of a node with fewer idle CPUs than this are told as "
-             "blocked, not as idle."},
+     .help = "Report idle GPUs as blocked, not idle, when their node has fewer "
+             "idle CPUs than this."},
     {.name = "cluster.constants",
      .kind = BJ_OPT_STR,
      .off = AT(constants),
      .preset = "",
      .arg = "FILE",
-     .help = "File of named numbers that are told as metrics, such as "
-             "allocations: a name and a number on each line."},
+     .help = "File with numbers to export as metrics, such as allocations: a "
+             "name and a number on each line."},
     {.name = "cluster.path",
      .kind = BJ_OPT_STR,
      .off = AT(path),
      .preset = "",
      .arg = "DIRS",
-     .help = "Directories with the scheduler's commands, ':' between; the "
-             "usual ones when not given."},
+     .help = "Directories of the scheduler's commands, separated by ':'. "
+             "Default: the usual directories."},
     {.name = "cluster.command-prefix",
      .kind = BJ_OPT_STR,
      .off = AT(prefix),
      .preset = "",
      .arg = "WORDS",
-     .help =
-         "What stands in front of each of the scheduler's commands, such as "
-         "'sudo -u slurm' or 'ssh head'; words have blanks between."},
+     .help = "Words to put before each command of the scheduler, separated by "
+             "blanks, such as 'sudo -u slurm' or 'ssh head'."},
     {.name = "cluster.jobs",
      .kind = BJ_OPT_LIST,
      .off = AT(jobs),
      .arg = "WHAT=VALUE",
-     .help = "Only jobs that have this partition, state, node, account, user, "
-             "qos or reservation are told of: partition=batch,long."},
+     .help = "Count only jobs with this partition, state, node, account, user, "
+             "qos or reservation, such as partition=batch,long."},
     {.name = "cluster.nodes",
      .kind = BJ_OPT_LIST,
      .off = AT(nodes),
      .arg = "WHAT=VALUE",
-     .help = "Only nodes that have this partition or state, or are this node, "
-             "are told of."},
+     .help = "Count only nodes with this partition, state or node name, such "
+             "as state=idle,mixed."},
     {.name = "cluster.slurm-conf",
      .kind = BJ_OPT_STR,
      .off = AT(slurm_conf),
      .preset = "",
      .arg = "FILE",
-     .help = "Configuration file of Slurm, for its commands; their default "
-             "when not given."},
+     .help = "Slurm configuration file for the scheduler's commands. Default: "
+             "Slurm's default."},
     {.name = "cluster.via",
      .kind = BJ_OPT_STR,
      .off = AT(via),
      .preset = "text",
      .choices = "text|json|rest",
      .arg = "WAY",
-     .help = "How Slurm is asked: its commands and their text, its commands "
-             "with --json, or slurmrestd. The figures are the same."},
+     .help = "How to query Slurm: text output of its commands, their --json "
+             "output, or slurmrestd. All give the same values."},
     {.name = "slurmrestd.url",
      .kind = BJ_OPT_STR,
      .off = AT(rest_url),
      .preset = "",
      .check = bj_fetch_check,
      .arg = "URL",
-     .help = "Where slurmrestd is, for cluster.via rest: http://HOST:6820."},
+     .help = "URL of slurmrestd, for cluster.via=rest: http://HOST:6820."},
     {.name = "slurmrestd.unix-socket",
      .kind = BJ_OPT_STR,
      .off = AT(rest_socket),
      .preset = "",
      .arg = "PATH",
-     .help = "The same by a socket of this host."},
+     .help = "Unix socket of slurmrestd, instead of slurmrestd.url."},
     {.name = "slurmrestd.user",
      .kind = BJ_OPT_STR,
      .off = AT(rest_user),
      .preset = "",
      .arg = "NAME",
-     .help = "The user that the token is for, where that is not who we are."},
+     .help = "User name that the slurmrestd token belongs to. Default: the "
+             "user of this program."},
     {.name = "slurmrestd.token-file",
      .kind = BJ_OPT_STR,
      .off = AT(rest_token_file),
      .preset = "",
      .arg = "FILE",
-     .help = "A file with the token (JWT), which is read for each question; a "
+     .help = "File with the slurmrestd token (JWT), read for each request. A "
              "socket with rest_auth/local needs none."},
     {.name = "slurmrestd.ca-file",
      .kind = BJ_OPT_STR,
      .off = AT(rest_ca_file),
      .preset = "",
      .arg = "FILE",
-     .help = "Certificates to believe for https; the system's when empty."},
+     .help =
+         "CA certificates to verify slurmrestd with. Default: the system's."},
     {.name = "slurmrestd.version",
      .kind = BJ_OPT_U64,
      .off = AT(rest_version),
      .hi = 99,
      .preset = "0",
-     .help = "The plugin to ask: 40 for v0.0.40; 0 for the newest there is."},
+     .help = "Version of the slurmrestd data plugin, such as 40 for v0.0.40. "
+             "0: the newest available."},
     {0},
 };

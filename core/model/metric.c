@@ -27,99 +27,113 @@ const struct bj_unit_name bj_units[] = {
 #define USAGE_ROWS(noun)                                                       \
     {                                                                          \
         COUNTER(bj_usage, cpu_usec, "cpu", BJ_USEC,                            \
-                "CPU time used by the " noun "."),                             \
+                "CPU time used by the " noun                                   \
+                " (user and system), in seconds."),                            \
             COUNTER(bj_usage, cpu_user_usec, "cpu_user", BJ_USEC,              \
-                    "CPU time the " noun " used in user mode."),               \
+                    "CPU time used by the " noun                               \
+                    " in user mode, in seconds."),                             \
             COUNTER(bj_usage, cpu_system_usec, "cpu_system", BJ_USEC,          \
-                    "CPU time the kernel used on behalf of the " noun "."),    \
+                    "CPU time used by the " noun                               \
+                    " in kernel mode, in seconds."),                           \
             COUNTER(bj_usage, cpu_throttled_usec, "cpu_throttled", BJ_USEC,    \
-                    "Time the " noun " was held back by its CPU quota."),      \
+                    "Time the " noun                                           \
+                    " was throttled by its CPU quota, in seconds."),           \
             COUNTER(bj_usage, cpu_periods, "cpu_periods", BJ_NUMBER,           \
                     "Enforcement periods of the CPU quota of the " noun "."),  \
             COUNTER(bj_usage, cpu_throttled_periods, "cpu_throttled_periods",  \
                     BJ_NUMBER,                                                 \
-                    "Periods in which the CPU quota held the " noun " back."), \
+                    "Enforcement periods in which the CPU quota throttled "    \
+                    "the " noun "."),                                          \
             LEVEL(bj_usage, cpus, "cpus", BJ_NUMBER,                           \
                   "CPUs the " noun " may run on (effective cpuset)."),         \
             LEVEL(bj_usage, mem_used_bytes, "memory_used", BJ_BYTES,           \
-                  "Memory charged to the " noun ", page cache included."),     \
+                  "Memory charged to the " noun                                \
+                  ", including page cache, in bytes."),                        \
             LEVEL(bj_usage, mem_rss_bytes, "memory_rss", BJ_BYTES,             \
-                  "Anonymous memory of the " noun "."),                        \
+                  "Anonymous memory of the " noun                              \
+                  ", excluding page cache and shared memory, in bytes."),      \
             LEVEL(bj_usage, mem_cache_bytes, "memory_cache", BJ_BYTES,         \
-                  "Page cache of the " noun ", shared memory included."),      \
+                  "Page cache charged to the " noun                            \
+                  ", including shared memory and tmpfs, in bytes."),           \
             LEVEL(bj_usage, mem_mapped_bytes, "memory_mapped_file", BJ_BYTES,  \
-                  "Page cache that processes of the " noun " have mapped."),   \
+                  "Page cache mapped by processes of the " noun                \
+                  ", in bytes."),                                              \
             LEVEL(bj_usage, mem_shmem_bytes, "memory_shmem", BJ_BYTES,         \
-                  "Shared memory and tmpfs files of the " noun "."),           \
+                  "Shared memory and tmpfs files of the " noun ", in bytes."), \
             LEVEL(bj_usage, mem_active_file_bytes, "memory_active_file",       \
-                  BJ_BYTES, "Page cache the " noun " has used lately."),       \
+                  BJ_BYTES,                                                    \
+                  "Page cache the " noun " used recently, in bytes."),         \
             LEVEL(bj_usage, mem_inactive_file_bytes, "memory_inactive_file",   \
                   BJ_BYTES,                                                    \
                   "Page cache of the " noun                                    \
-                  " that the kernel would drop first."),                       \
+                  " that the kernel reclaims first, in bytes."),               \
             LEVEL(bj_usage, mem_unevictable_bytes, "memory_unevictable",       \
                   BJ_BYTES,                                                    \
-                  "Memory of the " noun                                        \
-                  " that cannot be reclaimed, such as locked pages."),         \
+                  "Memory of the " noun " that the kernel cannot reclaim, "    \
+                  "such as locked pages, in bytes."),                          \
             LEVEL(bj_usage, mem_huge_bytes, "memory_huge", BJ_BYTES,           \
                   "Anonymous memory of the " noun                              \
-                  " in transparent huge pages."),                              \
+                  " in transparent huge pages, in bytes."),                    \
             LEVEL(bj_usage, mem_kernel_bytes, "memory_kernel", BJ_BYTES,       \
-                  "Kernel memory charged to the " noun "."),                   \
+                  "Kernel memory charged to the " noun ", in bytes."),         \
             GAUGE(bj_usage, mem_peak_bytes, "memory_peak", BJ_BYTES,           \
-                  "Highest memory ever charged to the " noun "."),             \
+                  "Peak of the memory charged to the " noun                    \
+                  ", including page cache, in bytes."),                        \
             GAUGE(bj_usage, mem_limit_bytes, "memory_limit", BJ_BYTES,         \
                   "Memory limit of the " noun                                  \
-                  ": its own, else that of the nearest limited parent."),      \
+                  ", in bytes; without its own limit, that of the nearest "    \
+                  "limited parent cgroup."),                                   \
             LEVEL(bj_usage, mem_swap_bytes, "memory_swap", BJ_BYTES,           \
-                  "Swap space used by the " noun "."),                         \
+                  "Swap space used by the " noun ", in bytes."),               \
             COUNTER(bj_usage, mem_limit_hits, "memory_limit_hits", BJ_NUMBER,  \
-                    "Times the " noun " hit its memory limit."),               \
+                    "Times the " noun " reached its memory limit."),           \
             COUNTER(bj_usage, mem_oom_kills, "oom_kills", BJ_NUMBER,           \
-                    "Processes of the " noun " killed for want of memory."),   \
-            COUNTER(bj_usage, mem_ooms, "ooms", BJ_NUMBER,                     \
-                    "Times the " noun                                          \
-                    " could not get memory below its limit (cgroup v2)."),     \
+                    "Processes of the " noun                                   \
+                    " killed by the kernel's out-of-memory killer."),          \
+            COUNTER(                                                           \
+                bj_usage, mem_ooms, "oom_events", BJ_NUMBER,                   \
+                "Times an allocation of the " noun                             \
+                " failed because its memory limit was reached (cgroup v2)."),  \
             GAUGE(bj_usage, mem_swap_limit_bytes, "memory_swap_limit",         \
                   BJ_BYTES,                                                    \
-                  "Limit of swap space of the " noun                           \
-                  ": its own, else that of the nearest limited parent "        \
-                  "(cgroup v2)."),                                             \
+                  "Swap limit of the " noun                                    \
+                  ", in bytes; without its own limit, that of the nearest "    \
+                  "limited parent cgroup (cgroup v2)."),                       \
             GAUGE(bj_usage, memsw_limit_bytes, "memory_and_swap_limit",        \
                   BJ_BYTES,                                                    \
-                  "Limit of memory and swap space together of the " noun       \
-                  " (cgroup v1)."),                                            \
+                  "Limit of memory plus swap of the " noun                     \
+                  ", in bytes (cgroup v1)."),                                  \
             COUNTER(bj_usage, memsw_limit_hits, "memory_and_swap_limit_hits",  \
                     BJ_NUMBER,                                                 \
                     "Times the " noun                                          \
-                    " hit its limit of memory and swap space together "        \
-                    "(cgroup v1)."),                                           \
+                    " reached its limit of memory plus swap (cgroup v1)."),    \
             LEVEL(bj_usage, unread_files, "unread_files", BJ_NUMBER,           \
-                  "Files of the " noun                                         \
-                  " that the last attempt to read failed on; absent when all " \
-                  "could be read."),                                           \
-            LEVEL(bj_usage, pids, "tasks_charged", BJ_NUMBER,                  \
-                  "Threads charged to the " noun " by the pids controller."),  \
+                  "Cgroup files of the " noun                                  \
+                  " that the last pass could not read; absent when all were "  \
+                  "read."),                                                    \
+            LEVEL(bj_usage, pids, "pids", BJ_NUMBER,                           \
+                  "Processes and threads of the " noun                         \
+                  " counted by the pids controller."),                         \
             COUNTER(bj_usage, psi_cpu_some_usec, "pressure_cpu_some", BJ_USEC, \
-                    "Time in which some of the threads of the " noun           \
-                    " waited for a CPU."),                                     \
+                    "Time in which at least one thread of the " noun           \
+                    " waited for a CPU, in seconds."),                         \
             COUNTER(bj_usage, psi_cpu_full_usec, "pressure_cpu_full", BJ_USEC, \
-                    "Time in which all of the threads of the " noun            \
-                    " waited for a CPU."),                                     \
+                    "Time in which all threads of the " noun                   \
+                    " waited for a CPU, in seconds."),                         \
             COUNTER(bj_usage, psi_mem_some_usec, "pressure_memory_some",       \
                     BJ_USEC,                                                   \
-                    "Time in which some of the threads of the " noun           \
-                    " waited for memory."),                                    \
+                    "Time in which at least one thread of the " noun           \
+                    " waited for memory, in seconds."),                        \
             COUNTER(bj_usage, psi_mem_full_usec, "pressure_memory_full",       \
                     BJ_USEC,                                                   \
-                    "Time in which all of the threads of the " noun            \
-                    " waited for memory."),                                    \
+                    "Time in which all threads of the " noun                   \
+                    " waited for memory, in seconds."),                        \
             COUNTER(bj_usage, psi_io_some_usec, "pressure_io_some", BJ_USEC,   \
-                    "Time in which some of the threads of the " noun           \
-                    " waited for block I/O."),                                 \
+                    "Time in which at least one thread of the " noun           \
+                    " waited for block I/O, in seconds."),                     \
             COUNTER(bj_usage, psi_io_full_usec, "pressure_io_full", BJ_USEC,   \
-                    "Time in which all of the threads of the " noun            \
-                    " waited for block I/O."),                                 \
+                    "Time in which all threads of the " noun                   \
+                    " waited for block I/O, in seconds."),                     \
     }
 static const struct bj_metric job_usage_rows[] = USAGE_ROWS("job");
 static const struct bj_metric step_usage_rows[] = USAGE_ROWS("step");
@@ -127,59 +141,59 @@ static const struct bj_metric task_usage_rows[] = USAGE_ROWS("task");
 
 static const struct bj_metric proc_rows[] = {
     LEVEL(bj_procsum, processes, "processes", BJ_NUMBER,
-          "Processes of the job, those of the batch system left out."),
-    LEVEL(bj_procsum, threads, "threads", BJ_NUMBER, "Threads of the job."),
+          "Processes of the job, excluding those of the batch system."),
+    LEVEL(bj_procsum, threads, "threads", BJ_NUMBER,
+          "Threads of the job, excluding those of the batch system."),
     COUNTER(bj_procsum, processes_seen, "processes_seen", BJ_NUMBER,
-            "Processes of the job seen so far; those that lived between two "
-            "looks are missed."),
+            "Processes of the job seen so far; processes that start and exit "
+            "between two passes are missed."),
     LEVEL(bj_procsum, open_fds, "open_fds", BJ_NUMBER,
-          "Open file descriptors of the job."),
+          "Open file descriptors of the job's processes."),
     COUNTER(bj_procsum, io_read_bytes, "io_read", BJ_BYTES,
-            "Bytes the job read by system calls, of any file system or pipe "
-            "(rchar), exited processes included as far as seen."),
+            "Bytes read by the job with system calls from any file, pipe or "
+            "socket (rchar). Includes exited processes as last seen."),
     COUNTER(bj_procsum, io_write_bytes, "io_write", BJ_BYTES,
-            "Bytes the job wrote by system calls, of any file system or pipe "
-            "(wchar), exited processes included as far as seen."),
+            "Bytes written by the job with system calls to any file, pipe or "
+            "socket (wchar). Includes exited processes as last seen."),
     COUNTER(bj_procsum, io_read_ops, "io_read_operations", BJ_NUMBER,
-            "Read system calls of the job, exited processes included as far as "
-            "seen."),
+            "Read system calls of the job (syscr). Includes exited processes "
+            "as last seen."),
     COUNTER(bj_procsum, io_write_ops, "io_write_operations", BJ_NUMBER,
-            "Write system calls of the job, exited processes included as far "
-            "as seen."),
+            "Write system calls of the job (syscw). Includes exited processes "
+            "as last seen."),
     COUNTER(bj_procsum, io_storage_read_bytes, "io_storage_read", BJ_BYTES,
-            "Bytes the job fetched from storage (read_bytes), exited processes "
-            "included as far as seen."),
+            "Bytes the job read from storage (read_bytes). Includes exited "
+            "processes as last seen."),
     COUNTER(bj_procsum, io_storage_write_bytes, "io_storage_write", BJ_BYTES,
-            "Bytes the job gave to be sent to storage (write_bytes), exited "
-            "processes "
-            "included as far as seen."),
-    COUNTER(bj_procsum, io_cancelled_write_bytes, "io_cancelled_write",
-            BJ_BYTES,
-            "Bytes of the storage writes that were never sent because the "
-            "file was cut or removed, exited processes included as far as "
-            "seen."),
+            "Bytes the job sent towards storage (write_bytes). Includes exited "
+            "processes as last seen."),
+    COUNTER(
+        bj_procsum, io_cancelled_write_bytes, "io_cancelled_write", BJ_BYTES,
+        "Bytes counted as storage writes but never written, because the file "
+        "was truncated or removed. Includes exited processes as last seen."),
 };
 
 static const struct bj_metric job_rows[] = {
     GAUGE(bj_job, start_sec, "start_time", BJ_SEC,
-          "Start of the job: of its oldest process seen, or as the prolog "
-          "wrote it."),
+          "Start time of the job in seconds since 1970: from the prolog's "
+          "file, else from its oldest process."),
     GAUGE(bj_job, end_sec, "end_time", BJ_SEC,
-          "When the end of the job was noticed; absent while it runs."),
+          "Time at which the end of the job was noticed, in seconds since "
+          "1970; absent while the job runs."),
 };
 
 static const struct bj_metric info_rows[] = {
     GAUGE(bj_job, ident_info, "info", BJ_NUMBER,
-          "1; the labels say who the job is and where that is known from."),
+          "Identity of the job as labels, with the source of the identity; the "
+          "value is always 1."),
 };
 
 static const struct bj_metric exact_core_rows[] = {
     COUNTER(bj_core_use, cpu_usec, "cpu", BJ_USEC,
-            "CPU time the job used on one CPU (cgroup v1)."),
+            "CPU time used by the job on one CPU, in seconds (cgroup v1)."),
     COUNTER(bj_core_use, cpu_estimated_usec, "cpu_estimated", BJ_USEC,
-            "CPU time the job used on one CPU, estimated: each thread's time "
-            "goes to "
-            "the CPU it was last seen on (cgroup v2)."),
+            "CPU time used by the job on one CPU, in seconds (cgroup v2). "
+            "Estimated: a thread's time is counted on the CPU it last ran on."),
 };
 
 static const struct bj_metric device_rows[] = {
@@ -200,174 +214,185 @@ static const struct bj_metric state_rows[] = {
 
 static const struct bj_metric exe_rows[] = {
     COUNTER(bj_exe_use, cpu_usec, "cpu", BJ_USEC,
-            "CPU time of the job by executable; (other) is what no named one "
-            "accounts "
-            "for."),
+            "CPU time of the job by executable, in seconds; (other) is the "
+            "time of all executables without a series of their own."),
 };
 
 static const struct bj_metric place_rows[] = {
     LEVEL(bj_place_use, files, "open_files", BJ_NUMBER,
-          "Different files the job has open below a named place."),
+          "Distinct files the job has open below a configured path "
+          "(collector.process.place)."),
 };
 
 static const struct bj_metric job_energy_rows[] = {
     COUNTER(bj_energy_use, energy_uj, "", BJ_UJ,
-            "Energy of the node that the job was given, by component; the "
-            "method is in batchjob_node_energy_info."),
+            "Energy attributed to the job by component, in joules; "
+            "batchjob_node_energy_info names the method."),
 };
 
 static const struct bj_metric node_rows[] = {
     GAUGE(bj_node, mem_total_bytes, "memory_total", BJ_BYTES,
-          "Memory of the node."),
+          "Total memory of the node, in bytes."),
     GAUGE(bj_node, mem_available_bytes, "memory_available", BJ_BYTES,
-          "Memory that could be had without swapping."),
+          "Memory of the node available without swapping, in bytes."),
     GAUGE(bj_node, mem_free_bytes, "memory_free", BJ_BYTES,
-          "Memory that nothing uses, page cache neither."),
-    GAUGE(bj_node, cpus, "cpus", BJ_NUMBER, "CPUs on line."),
-    GAUGE(bj_node, cores, "cores", BJ_NUMBER, "CPU cores on line."),
-    GAUGE(bj_node, sockets, "sockets", BJ_NUMBER, "CPU sockets on line."),
-    GAUGE(bj_node, boot_sec, "boot_time", BJ_SEC, "When the node booted."),
+          "Unused memory of the node, excluding page cache, in bytes."),
+    GAUGE(bj_node, cpus, "cpus", BJ_NUMBER,
+          "Logical CPUs of the node that are online."),
+    GAUGE(bj_node, cores, "cores", BJ_NUMBER,
+          "CPU cores of the node that are online."),
+    GAUGE(bj_node, sockets, "sockets", BJ_NUMBER,
+          "CPU sockets of the node that are online."),
+    GAUGE(bj_node, boot_sec, "boot_time", BJ_SEC,
+          "Boot time of the node in seconds since 1970."),
     GAUGE(bj_node, power_uw, "power", BJ_UW,
-          "Power of the node, of the meter in batchjob_node_energy_info."),
+          "Power of the node in watts, from the meter named in "
+          "batchjob_node_energy_info."),
     GAUGE(bj_node, idle_uw, "idle_power", BJ_UW,
-          "Power of the node without jobs, accelerators left out: configured "
-          "or learnt."),
+          "Power of the node without jobs, excluding accelerators, in watts; "
+          "configured, else estimated."),
 };
 
 static const struct bj_metric node_energy_rows[] = {
     COUNTER(bj_energy_split, energy_uj, "", BJ_UJ,
-            "Energy of the node by component, as metered; other is what the "
-            "node used beyond the metered components."),
-    COUNTER(bj_energy_split, system_uj, "system", BJ_UJ,
-            "Energy of the node given to what runs outside of jobs."),
+            "Measured energy of the node by component, in joules; other is "
+            "node energy beyond the components with a meter."),
+    COUNTER(
+        bj_energy_split, system_uj, "system", BJ_UJ,
+        "Energy of the node attributed to processes outside jobs, in joules."),
     COUNTER(bj_energy_split, unallocated_uj, "unallocated", BJ_UJ,
-            "Energy of the node given to what no job has reserved."),
+            "Energy of the node attributed to resources that no job has "
+            "reserved, in joules."),
     COUNTER(bj_energy_split, missed_uj, "missed", BJ_UJ,
-            "Energy that a meter counted while it was taken for dead; given "
-            "to nobody."),
+            "Energy counted by a meter while it did not answer, in joules; "
+            "attributed to no job."),
     COUNTER(bj_energy_split, deficit_uj, "deficit", BJ_UJ,
-            "Energy by which the components together exceeded the node's "
-            "meter."),
+            "Energy by which the sum of the components exceeded the node's "
+            "meter, in joules."),
 };
 
 static const struct bj_metric energy_info_rows[] = {
     GAUGE(bj_info, one, "info", BJ_NUMBER,
-          "1; the labels say which meter is believed and how its energy is "
-          "split."),
+          "Meter and method in use for the node's energy, as labels; the value "
+          "is always 1."),
 };
 
 static const struct bj_metric meter_rows[] = {
     GAUGE(bj_meter_stat, success, "success", BJ_NUMBER,
-          "1 when the last reading of the power meter had no fault."),
+          "Whether the last read of the power meter succeeded: 1 yes, 0 no."),
     GAUGE(bj_meter_stat, age_usec, "age", BJ_USEC,
-          "Age of the power meter's last good reading."),
+          "Age of the power meter's last successful read, in seconds."),
     GAUGE(bj_meter_stat, duration_usec, "duration", BJ_USEC,
-          "Time the last reading of the power meter took."),
+          "Duration of the last read of the power meter, in seconds."),
 };
 
 static const struct bj_metric zone_rows[] = {
     COUNTER(bj_zone_stat, energy_uj, "energy", BJ_UJ,
-            "Energy of a zone of a power meter since we look; zones may "
-            "contain one another."),
+            "Energy measured in a zone of a power meter since this program "
+            "started, in joules. A zone may include other zones."),
     GAUGE(bj_zone_stat, power_uw, "power", BJ_UW,
-          "Power of a zone: as told, or energy over the time between the last "
-          "two readings."),
+          "Power of a zone in watts: as the meter reports it, else the average "
+          "between the last two reads."),
     GAUGE(bj_zone_stat, limit_uw, "power_limit", BJ_UW,
-          "Power limit in force in a zone."),
+          "Power limit in force in a zone, in watts."),
     COUNTER(bj_zone_stat, resets, "resets", BJ_NUMBER,
-            "Times the zone's counter began anew; the energy of those "
+            "Resets of the zone's energy counter; the energy of those "
             "intervals is unknown and not counted."),
     COUNTER(bj_zone_stat, gaps, "gaps", BJ_NUMBER,
-            "Times the readings of power lay too far apart to be integrated."),
-    COUNTER(bj_zone_stat, doubts, "doubts", BJ_NUMBER,
-            "Times the readings of the counter lay so far apart that it may "
-            "have wrapped once more."),
+            "Intervals between power reads that were too long to integrate; "
+            "their energy is not counted."),
+    COUNTER(bj_zone_stat, doubts, "possible_wraps", BJ_NUMBER,
+            "Intervals between counter reads long enough for one more wrap, "
+            "which would be missed."),
 };
 
 static const struct bj_metric meter_error_rows[] = {
     COUNTER(bj_meter_errors, errors, "", BJ_NUMBER,
-            "Faults of the power meter by kind."),
+            "Failed reads of the power meter by kind of error."),
 };
 
 static const struct bj_metric mode_rows[] = {
     COUNTER(bj_mode_use, cpu_usec, "cpu", BJ_USEC,
-            "CPU time of the node by mode."),
+            "CPU time of the node by mode, in seconds."),
 };
 
 static const struct bj_metric factor_rows[] = {
     GAUGE(bj_factor_stat, ug_per_kwh, "", BJ_UG_PER_KWH,
-          "CO2 equivalent that a kilowatt-hour of electricity stands for; "
-          "marginal and average ones are not to be mixed. " BJ_FACTOR_CREDITS),
+          "Emission factor of electricity, in grams of CO2 equivalent per kWh. "
+          "Do not mix marginal and average factors. " BJ_FACTOR_CREDITS),
     GAUGE(bj_factor_stat, estimated, "estimated", BJ_NUMBER,
-          "1 when the factor is a forecast, an estimate or a profile of other "
-          "days."),
-    GAUGE(bj_factor_stat, start_sec, "start_time", BJ_SEC,
-          "Begin of the period that the factor was stated for."),
+          "Whether the factor is estimated: 1 for a forecast, an estimate or a "
+          "profile of other days, else 0."),
+    GAUGE(
+        bj_factor_stat, start_sec, "start_time", BJ_SEC,
+        "Start of the period the factor is valid for, in seconds since 1970."),
 };
 
 static const struct bj_metric provider_rows[] = {
     GAUGE(bj_provider_stat, success, "success", BJ_NUMBER,
-          "1 when the provider's last answer was good."),
+          "Whether the provider's last reply was valid: 1 yes, 0 no."),
     GAUGE(bj_provider_stat, age_usec, "age", BJ_USEC,
-          "Age of the provider's newest value."),
+          "Age of the provider's newest value, in seconds."),
 };
 
 static const struct bj_metric provider_error_rows[] = {
     COUNTER(bj_provider_errors, errors, "", BJ_NUMBER,
-            "Questions to the provider that failed, by kind; empty: its answer "
-            "had no value of now."),
+            "Failed requests to the provider by kind; empty: the reply had no "
+            "current value."),
 };
 
 static const struct bj_metric collector_rows[] = {
     GAUGE(bj_collector_stat, success, "success", BJ_NUMBER,
-          "1 when the collector's last run had no fault."),
+          "Whether the collector's last run succeeded: 1 yes, 0 no."),
     GAUGE(bj_collector_stat, duration_usec, "duration", BJ_USEC,
-          "Time the collector's last run took."),
+          "Duration of the collector's last run, in seconds."),
     COUNTER(bj_collector_stat, errors, "errors", BJ_NUMBER,
-            "Faults of the collector."),
+            "Errors of the collector."),
     GAUGE(bj_collector_stat, age_usec, "age", BJ_USEC,
-          "Age of the collector's newest values."),
+          "Age of the collector's newest values, in seconds."),
 };
 
 static const struct bj_metric self_rows[] = {
     GAUGE(bj_self, jobs, "jobs", BJ_NUMBER,
-          "Jobs on the node, ended ones in "
-          "their grace time not counted."),
+          "Jobs on the node, excluding ended jobs in their grace period."),
     COUNTER(bj_self, jobs_refused, "jobs_refused", BJ_NUMBER,
             "Jobs left out because limit.jobs was reached."),
     COUNTER(bj_self, steps_refused, "steps_refused", BJ_NUMBER,
             "Steps and tasks left out because limit.steps was reached."),
     COUNTER(bj_self, processes_refused, "processes_refused", BJ_NUMBER,
-            "Looks at processes left out because limit.processes was reached."),
-    COUNTER(bj_self, passes, "passes", BJ_NUMBER, "Looks at the node so far."),
+            "Process reads left out because limit.processes was reached."),
+    COUNTER(bj_self, passes, "passes", BJ_NUMBER,
+            "Passes (runs of all collectors) since the start."),
     GAUGE(bj_self, pass_usec, "pass_duration", BJ_USEC,
-          "Time the last look took."),
+          "Duration of the last pass, in seconds."),
     GAUGE(bj_self, fds_kept, "fds_kept", BJ_NUMBER,
-          "Descriptors kept open between looks."),
+          "File descriptors kept open between passes."),
     COUNTER(bj_self, fds_refused, "fds_refused", BJ_NUMBER,
-            "Descriptors not kept because limit.files was reached."),
+            "File descriptors not kept open because limit.files was reached."),
     COUNTER(bj_self, records, "records", BJ_NUMBER,
             "Final records of jobs written to the spool."),
     COUNTER(bj_self, records_lost, "records_lost", BJ_NUMBER,
-            "Final records of jobs given up because the spool was full or "
-            "could not be written."),
+            "Final records of jobs lost because the spool was full or could "
+            "not be written."),
 };
 
 static const struct bj_metric build_rows[] = {
-    GAUGE(bj_info, one, "info", BJ_NUMBER, "1; the labels say what was built."),
+    GAUGE(bj_info, one, "info", BJ_NUMBER,
+          "Version and compiler of this program as labels; the value is always "
+          "1."),
 };
 
 static const struct bj_metric process_rows[] = {
     COUNTER(bj_self, cpu_usec, "cpu", BJ_USEC,
-            "CPU time of the monitoring process."),
+            "CPU time used by the monitoring process, in seconds."),
     GAUGE(bj_self, rss_bytes, "resident_memory", BJ_BYTES,
-          "Resident memory of the monitoring process."),
+          "Resident memory of the monitoring process, in bytes."),
     GAUGE(bj_self, open_fds, "open_fds", BJ_NUMBER,
           "Open file descriptors of the monitoring process."),
     GAUGE(bj_self, max_fds, "max_fds", BJ_NUMBER,
-          "Limit of its open file descriptors."),
+          "Limit of open file descriptors of the monitoring process."),
     GAUGE(bj_self, start_sec, "start_time", BJ_SEC,
-          "Start of the monitoring process."),
+          "Start time of the monitoring process in seconds since 1970."),
 };
 
 const char *const bj_job_info_keys[] = {

@@ -1,36 +1,33 @@
-/* The tables of the cluster: a piece of core/model/metric.c, and included by
- * nothing else. */
+/* Metric rows of the cluster collector.  Included by core/model/metric.c only.
+ */
 #ifndef BJ_CORE_MODEL_METRIC_CLUSTER_H
 #define BJ_CORE_MODEL_METRIC_CLUSTER_H
 
 #include "core/core.h"
 #include "core/model/metric_rows.h"
 
-/* Jobs that have something in common. */
+/* Counts of jobs with the same labels. */
 #define JOBS_STAT_ROWS(noun)                                                   \
     GAUGE(bj_jobs_stat, jobs, "", BJ_NUMBER,                                   \
-          noun " that the scheduler knows of, each task of an array counted; " \
-               "ended ones for as long as it remembers them."),                \
+          "Number of " noun ". Counts each array task, and ended jobs until "  \
+          "the scheduler forgets them."),                                      \
         GAUGE(bj_jobs_stat, cpus, "cpus", BJ_NUMBER,                           \
-              "CPUs of these " noun                                            \
-              ": allocated, or asked for while pending."),                     \
+              "CPUs of " noun ": allocated, or requested while pending."),     \
         GAUGE(bj_jobs_stat, nodes, "nodes", BJ_NUMBER,                         \
-              "Nodes of these " noun                                           \
-              ", shared ones counted for each job: allocated, or asked for "   \
-              "while pending."),                                               \
+              "Nodes of " noun ": allocated, or requested while pending. A "   \
+              "shared node counts once for each job."),                        \
         GAUGE(bj_jobs_stat, mem_bytes, "memory", BJ_BYTES,                     \
-              "Memory of these " noun                                          \
-              ": allocated, or asked for while pending.")
+              "Memory of " noun                                                \
+              ", in bytes: allocated, or requested while pending.")
 #define GPUS_STAT_ROW(noun)                                                    \
     GAUGE(bj_jobs_stat, gpus, "gpus", BJ_NUMBER,                               \
-          "GPUs of these " noun                                                \
-          ": allocated, or asked for while pending; only where gres/gpu is a " \
-          "tracked resource.")
+          "GPUs of " noun ": allocated, or requested while pending. Only "     \
+          "where gres/gpu is a tracked resource.")
 #define WAIT_STAT_ROWS(noun)                                                   \
     GAUGE(bj_jobs_stat, wait_sec, "wait", BJ_SEC,                              \
-          "Time since these " noun " were submitted, summed up."),             \
+          "Time since submission of " noun ", summed, in seconds."),           \
         GAUGE(bj_jobs_stat, wait_max_sec, "wait_max", BJ_SEC,                  \
-              "Time since the oldest of these " noun " was submitted.")
+              "Longest time since submission of " noun ", in seconds.")
 
 static const struct bj_metric cluster_jobs_rows[] = {
     JOBS_STAT_ROWS("jobs"), WAIT_STAT_ROWS("pending jobs")};
@@ -51,9 +48,9 @@ static const struct bj_metric host_jobs_rows[] = {
     GPUS_STAT_ROW("jobs submitted from the host"),
     WAIT_STAT_ROWS("pending jobs submitted from the host")};
 static const struct bj_metric reservation_jobs_rows[] = {
-    JOBS_STAT_ROWS("jobs in the reservation; empty: in none,"),
-    GPUS_STAT_ROW("jobs in the reservation; empty: in none,"),
-    WAIT_STAT_ROWS("pending jobs in the reservation; empty: in none,")};
+    JOBS_STAT_ROWS("jobs in the reservation (empty: in none)"),
+    GPUS_STAT_ROW("jobs in the reservation (empty: in none)"),
+    WAIT_STAT_ROWS("pending jobs in the reservation (empty: in none)")};
 static const struct bj_metric pending_rows[] = {
     JOBS_STAT_ROWS("pending jobs by reason"),
     GPUS_STAT_ROW("pending jobs by reason"),
@@ -64,38 +61,39 @@ static const struct bj_metric partition_pending_rows[] = {
     WAIT_STAT_ROWS("pending jobs of the partition by reason")};
 static const struct bj_metric jobs_gpus_rows[] = {
     GAUGE(bj_count_stat, count, "", BJ_NUMBER,
-          "GPUs of jobs by type (empty: the jobs named none): allocated, or "
-          "asked for while pending."),
+          "GPUs of jobs by requested type (empty: no type requested): "
+          "allocated, or requested while pending."),
 };
 static const struct bj_metric partition_jobs_gpus_rows[] = {
     GAUGE(bj_count_stat, count, "", BJ_NUMBER,
-          "GPUs of the partition's jobs by type (empty: the jobs named none): "
-          "allocated, or asked for while pending."),
+          "GPUs of the partition's jobs by requested type (empty: no type "
+          "requested): allocated, or requested while pending."),
 };
 
-/* Nodes that have something in common; where: "of the cluster by base state
- * and flags". */
+/* Counts of nodes with the same labels.  where: which nodes, such as "of the
+ * cluster by base state and flags". */
 #define NODES_STAT_ROWS(where)                                                 \
     {                                                                          \
-        GAUGE(bj_nodes_stat, nodes, "nodes", BJ_NUMBER, "Nodes " where "."),   \
+        GAUGE(bj_nodes_stat, nodes, "nodes", BJ_NUMBER,                        \
+              "Number of nodes " where "."),                                   \
             GAUGE(bj_nodes_stat, cpus, "cpus", BJ_NUMBER,                      \
-                  "CPUs of the nodes " where                                   \
-                  "; allocated, idle and other ones together."),               \
+                  "CPUs of nodes " where                                       \
+                  ": the sum of allocated, idle and other."),                  \
             GAUGE(bj_nodes_stat, cpus_allocated, "cpus_allocated", BJ_NUMBER,  \
-                  "CPUs of the nodes " where ", allocated to jobs."),          \
+                  "CPUs allocated to jobs, of nodes " where "."),              \
             GAUGE(bj_nodes_stat, cpus_idle, "cpus_idle", BJ_NUMBER,            \
-                  "CPUs of the nodes " where ", free for jobs."),              \
+                  "CPUs available to jobs, of nodes " where "."),              \
             GAUGE(bj_nodes_stat, cpus_other, "cpus_other", BJ_NUMBER,          \
-                  "CPUs of the nodes " where                                   \
-                  ", not allocated and not to be had."),                       \
+                  "CPUs neither allocated nor available, of nodes " where      \
+                  "."),                                                        \
             GAUGE(bj_nodes_stat, mem_bytes, "memory", BJ_BYTES,                \
-                  "Memory of the nodes " where ", as configured."),            \
+                  "Configured memory of nodes " where ", in bytes."),          \
             GAUGE(bj_nodes_stat, mem_allocated_bytes, "memory_allocated",      \
                   BJ_BYTES,                                                    \
-                  "Memory of the nodes " where ", allocated to jobs."),        \
+                  "Memory allocated to jobs on nodes " where ", in bytes."),   \
             GAUGE(bj_nodes_stat, mem_free_bytes, "memory_free", BJ_BYTES,      \
-                  "Memory of the nodes " where                                 \
-                  ", unused as their systems say."),                           \
+                  "Unused memory that the operating system reports on "        \
+                  "nodes " where ", in bytes."),                               \
     }
 static const struct bj_metric cluster_nodes_rows[] =
     NODES_STAT_ROWS("of the cluster by base state and flags");
@@ -109,41 +107,40 @@ static const struct bj_metric reservation_nodes_rows[] =
     NODES_STAT_ROWS("in active reservations (empty: in none) by base state "
                     "and flags");
 static const struct bj_metric reason_nodes_rows[] =
-    NODES_STAT_ROWS("by the reason that was noted for their state");
+    NODES_STAT_ROWS("by the reason noted for their state");
 static const struct bj_metric each_node_rows[] =
-    NODES_STAT_ROWS("one by one, with base state and flags");
+    NODES_STAT_ROWS("by name, base state and flags");
 
 #define NODE_GPUS_ROWS(where)                                                  \
     {                                                                          \
         GAUGE(bj_gpus_stat, gpus, "", BJ_NUMBER,                               \
-              "GPUs by type (empty: untyped) of the nodes " where              \
-              "; allocated, idle, blocked and other ones together."),          \
+              "GPUs by type (empty: untyped) of nodes " where                  \
+              ": the sum of allocated, idle, blocked and other."),             \
             GAUGE(bj_gpus_stat, allocated, "allocated", BJ_NUMBER,             \
-                  "GPUs of the nodes " where ", allocated to jobs."),          \
+                  "GPUs allocated to jobs, of nodes " where "."),              \
             GAUGE(bj_gpus_stat, idle, "idle", BJ_NUMBER,                       \
-                  "GPUs of the nodes " where ", free for jobs."),              \
-            GAUGE(                                                             \
-                bj_gpus_stat, blocked, "blocked", BJ_NUMBER,                   \
-                "GPUs of the nodes " where                                     \
-                ", free, but fewer than cluster.gpu-idle-cpus CPUs of their "  \
-                "node are."),                                                  \
+                  "GPUs available to jobs, of nodes " where "."),              \
+            GAUGE(bj_gpus_stat, blocked, "blocked", BJ_NUMBER,                 \
+                  "Idle GPUs that no job can use, of nodes " where             \
+                  ": their node has fewer than cluster.gpu-idle-cpus idle "    \
+                  "CPUs."),                                                    \
             GAUGE(bj_gpus_stat, other, "other", BJ_NUMBER,                     \
-                  "GPUs of the nodes " where                                   \
-                  ", not allocated, on nodes that take no jobs now."),         \
+                  "GPUs neither allocated nor available because their node "   \
+                  "accepts no jobs, of nodes " where "."),                     \
     }
 static const struct bj_metric cluster_gpus_rows[] =
     NODE_GPUS_ROWS("of the cluster by base state and flags");
 static const struct bj_metric cluster_flag_gpus_rows[] =
     NODE_GPUS_ROWS("of the cluster that have the flag");
 static const struct bj_metric partition_gpus_rows[] =
-    NODE_GPUS_ROWS("of the partition by state, flags behind a plus");
+    NODE_GPUS_ROWS("of the partition by state (flags follow a plus sign)");
 static const struct bj_metric partition_flag_gpus_rows[] =
     NODE_GPUS_ROWS("of the partition that have the flag");
 static const struct bj_metric reservation_gpus_rows[] =
-    NODE_GPUS_ROWS("in active reservations (empty: in none) by state, flags "
-                   "behind a plus");
+    NODE_GPUS_ROWS("in active reservations (empty: in none) by state "
+                   "(flags follow a plus sign)");
 static const struct bj_metric each_node_gpus_rows[] =
-    NODE_GPUS_ROWS("one by one, by state, flags behind a plus");
+    NODE_GPUS_ROWS("by name and state (flags follow a plus sign)");
 
 #define DIAG(kind, field, name, unit, help)                                    \
     {                                                                          \
@@ -152,40 +149,42 @@ static const struct bj_metric each_node_gpus_rows[] =
     }
 static const struct bj_metric controller_rows[] = {
     DIAG(BJ_GAUGE, since_sec, "counters_start_time", BJ_SEC,
-         "When the controller's counters began, as a rule at midnight UTC."),
+         "Start of the controller's counters in seconds since 1970, usually "
+         "midnight UTC."),
     DIAG(BJ_GAUGE, server_threads, "server_threads", BJ_NUMBER,
-         "Threads of the controller that serve calls."),
+         "Threads of the controller that serve RPCs."),
     DIAG(BJ_GAUGE, agent_queue, "agent_queue", BJ_NUMBER,
-         "Messages that the controller has yet to send to nodes."),
+         "Messages the controller has yet to send to nodes."),
     DIAG(BJ_GAUGE, agents, "agents", BJ_NUMBER,
-         "Agents of the controller that send messages."),
+         "Agents of the controller that send messages to nodes."),
     DIAG(BJ_GAUGE, agent_threads, "agent_threads", BJ_NUMBER,
-         "Threads of these agents."),
+         "Threads of the controller's agents."),
     DIAG(BJ_GAUGE, dbd_queue, "dbd_queue", BJ_NUMBER,
-         "Messages that the controller has yet to send to the accounting "
-         "daemon."),
+         "Messages the controller has yet to send to the accounting daemon."),
     DIAG(BJ_COUNTER, jobs_submitted, "jobs_submitted", BJ_NUMBER,
-         "Jobs submitted."),
-    DIAG(BJ_COUNTER, jobs_started, "jobs_started", BJ_NUMBER, "Jobs started."),
+         "Jobs submitted since the controller's counters began."),
+    DIAG(BJ_COUNTER, jobs_started, "jobs_started", BJ_NUMBER,
+         "Jobs started since the controller's counters began."),
     DIAG(BJ_COUNTER, jobs_completed, "jobs_completed", BJ_NUMBER,
-         "Jobs completed."),
+         "Jobs completed since the controller's counters began."),
     DIAG(BJ_COUNTER, jobs_cancelled, "jobs_cancelled", BJ_NUMBER,
-         "Jobs cancelled."),
-    DIAG(BJ_COUNTER, jobs_failed, "jobs_failed", BJ_NUMBER, "Jobs failed."),
+         "Jobs cancelled since the controller's counters began."),
+    DIAG(BJ_COUNTER, jobs_failed, "jobs_failed", BJ_NUMBER,
+         "Jobs failed since the controller's counters began."),
     DIAG(BJ_COUNTER, cycles, "schedule_cycles", BJ_NUMBER,
          "Cycles of the main scheduler."),
     DIAG(BJ_GAUGE, cycle_last_usec, "schedule_cycle_last", BJ_USEC,
-         "Time that the main scheduler's last cycle took."),
+         "Duration of the main scheduler's last cycle, in seconds."),
     DIAG(BJ_GAUGE, cycle_max_usec, "schedule_cycle_max", BJ_USEC,
-         "Time that the main scheduler's longest cycle took."),
+         "Duration of the main scheduler's longest cycle, in seconds."),
     DIAG(BJ_GAUGE, cycle_mean_usec, "schedule_cycle_mean", BJ_USEC,
-         "Time that the main scheduler's cycles took on average."),
+         "Average duration of the main scheduler's cycles, in seconds."),
     DIAG(BJ_GAUGE, depth_mean, "schedule_depth_mean", BJ_NUMBER,
-         "Jobs that the main scheduler looked at in a cycle, on average."),
+         "Average number of jobs the main scheduler considered in a cycle."),
     DIAG(BJ_GAUGE, queue_length, "schedule_queue_length", BJ_NUMBER,
          "Jobs in the main scheduler's queue at its last cycle."),
     DIAG(BJ_GAUGE, cycles_per_min, "schedule_cycles_per_minute", BJ_NUMBER,
-         "Cycles of the main scheduler in a minute, since the counters began."),
+         "Cycles of the main scheduler per minute since the counters began."),
     DIAG(BJ_COUNTER, bf_jobs, "backfill_jobs", BJ_NUMBER,
          "Jobs started by backfill since the controller started."),
     DIAG(BJ_GAUGE, bf_jobs_cycle, "backfill_jobs_since_reset", BJ_NUMBER,
@@ -195,137 +194,140 @@ static const struct bj_metric controller_rows[] = {
     DIAG(BJ_COUNTER, bf_cycles, "backfill_cycles", BJ_NUMBER,
          "Cycles of the backfill scheduler."),
     DIAG(BJ_GAUGE, bf_last_sec, "backfill_last_time", BJ_SEC,
-         "When backfill's last cycle was."),
+         "Time of backfill's last cycle in seconds since 1970."),
     DIAG(BJ_GAUGE, bf_last_usec, "backfill_cycle_last", BJ_USEC,
-         "Time that backfill's last cycle took."),
+         "Duration of backfill's last cycle, in seconds."),
     DIAG(BJ_GAUGE, bf_max_usec, "backfill_cycle_max", BJ_USEC,
-         "Time that backfill's longest cycle took."),
+         "Duration of backfill's longest cycle, in seconds."),
     DIAG(BJ_GAUGE, bf_mean_usec, "backfill_cycle_mean", BJ_USEC,
-         "Time that backfill's cycles took on average."),
+         "Average duration of backfill's cycles, in seconds."),
     DIAG(BJ_GAUGE, bf_depth, "backfill_depth", BJ_NUMBER,
-         "Jobs that backfill looked at in its last cycle."),
+         "Jobs that backfill considered in its last cycle."),
     DIAG(BJ_GAUGE, bf_depth_try, "backfill_depth_tried", BJ_NUMBER,
          "Jobs that backfill tried to start in its last cycle."),
     DIAG(BJ_GAUGE, bf_depth_mean, "backfill_depth_mean", BJ_NUMBER,
-         "Jobs that backfill looked at in a cycle, on average."),
+         "Average number of jobs that backfill considered in a cycle."),
     DIAG(BJ_GAUGE, bf_depth_try_mean, "backfill_depth_tried_mean", BJ_NUMBER,
-         "Jobs that backfill tried to start in a cycle, on average."),
+         "Average number of jobs that backfill tried to start in a cycle."),
     DIAG(BJ_GAUGE, bf_queue, "backfill_queue_length", BJ_NUMBER,
          "Jobs in backfill's queue at its last cycle."),
     DIAG(BJ_GAUGE, bf_queue_mean, "backfill_queue_length_mean", BJ_NUMBER,
-         "Jobs in backfill's queue, on average."),
+         "Average number of jobs in backfill's queue."),
     DIAG(BJ_GAUGE, bf_table, "backfill_table", BJ_NUMBER,
-         "Time slots that backfill looked at in its last cycle."),
+         "Time slots that backfill considered in its last cycle."),
     DIAG(BJ_GAUGE, bf_table_mean, "backfill_table_mean", BJ_NUMBER,
-         "Time slots that backfill looked at in a cycle, on average."),
+         "Average number of time slots that backfill considered in a cycle."),
 };
 static const struct bj_metric rpc_type_rows[] = {
     COUNTER(bj_rpc_stat, count, "calls", BJ_NUMBER,
-            "Calls of the controller by kind."),
+            "RPCs served by the controller, by type."),
     COUNTER(bj_rpc_stat, total_usec, "time", BJ_USEC,
-            "Time that calls of the controller took by kind."),
+            "Time the controller spent on RPCs, by type, in seconds."),
 };
 static const struct bj_metric rpc_user_rows[] = {
     COUNTER(bj_rpc_stat, count, "calls", BJ_NUMBER,
-            "Calls of the controller by user."),
+            "RPCs served by the controller, by user."),
     COUNTER(bj_rpc_stat, total_usec, "time", BJ_USEC,
-            "Time that calls of the controller took by user."),
+            "Time the controller spent on RPCs, by user, in seconds."),
 };
 static const struct bj_metric license_rows[] = {
     GAUGE(bj_license_stat, total, "", BJ_NUMBER,
-          "Licences that the scheduler hands out."),
-    GAUGE(bj_license_stat, used, "used", BJ_NUMBER, "Licences that jobs have."),
-    GAUGE(bj_license_stat, free, "free", BJ_NUMBER, "Licences that are free."),
+          "Licenses that the scheduler manages."),
+    GAUGE(bj_license_stat, used, "used", BJ_NUMBER, "Licenses in use by jobs."),
+    GAUGE(bj_license_stat, free, "free", BJ_NUMBER,
+          "Licenses available to jobs."),
     GAUGE(bj_license_stat, reserved, "reserved", BJ_NUMBER,
-          "Licences that are in reservations."),
+          "Licenses in reservations."),
 };
 static const struct bj_metric reservation_rows[] = {
     GAUGE(bj_reservation_stat, active, "active", BJ_NUMBER,
-          "1 while the reservation is in force."),
+          "Whether the reservation is active: 1 yes, 0 no."),
     GAUGE(bj_reservation_stat, start_sec, "start_time", BJ_SEC,
-          "Begin of the reservation."),
+          "Start of the reservation in seconds since 1970."),
     GAUGE(bj_reservation_stat, end_sec, "end_time", BJ_SEC,
-          "End of the reservation."),
+          "End of the reservation in seconds since 1970."),
     GAUGE(bj_reservation_stat, nodes, "reserved_nodes", BJ_NUMBER,
-          "Nodes that the reservation has, as the scheduler counts them."),
+          "Nodes of the reservation, as the scheduler counts them."),
     GAUGE(bj_reservation_stat, cores, "reserved_cores", BJ_NUMBER,
-          "CPU cores that the reservation has."),
+          "CPU cores of the reservation."),
 };
 static const struct bj_metric share_rows[] = {
     GAUGE(bj_share_stat, shares, "", BJ_NUMBER,
-          "Shares of an account, or of a user in it, as configured."),
-    GAUGE(bj_share_stat, usage, "usage", BJ_SEC,
-          "Usage of an account or user, decayed: billing units times "
-          "seconds."),
+          "Configured shares of an account, or of a user in an account."),
+    GAUGE(
+        bj_share_stat, usage, "usage", BJ_SEC,
+        "Decayed usage of an account or user, in billing units times seconds."),
     GAUGE(bj_share_stat, norm_ppm, "norm", BJ_PPM,
-          "Shares of an account or user, as a part of the whole tree."),
+          "Shares of an account or user as a fraction of the whole tree."),
     GAUGE(bj_share_stat, used_ppm, "usage_effective", BJ_PPM,
-          "Usage of an account or user, as a part of the whole tree."),
+          "Usage of an account or user as a fraction of the whole tree."),
     GAUGE(bj_share_stat, fairshare_ppm, "fairshare", BJ_PPM,
           "Fair-share factor of a user in an account; 1 is best."),
 };
 static const struct bj_metric limit_rows[] = {
     GAUGE(bj_limit_stat, jobs, "jobs", BJ_NUMBER,
-          "Jobs of an association that may run at a time."),
+          "Limit of running jobs of an association."),
     GAUGE(bj_limit_stat, submit, "submitted_jobs", BJ_NUMBER,
-          "Jobs of an association that may be in the queue or run."),
+          "Limit of pending and running jobs of an association."),
     GAUGE(bj_limit_stat, cpus, "cpus", BJ_NUMBER,
-          "CPUs that an association's jobs together may have."),
+          "Limit of CPUs for all jobs of an association together."),
     GAUGE(bj_limit_stat, nodes, "nodes", BJ_NUMBER,
-          "Nodes that an association's jobs together may have."),
+          "Limit of nodes for all jobs of an association together."),
     GAUGE(bj_limit_stat, mem_bytes, "memory", BJ_BYTES,
-          "Memory that an association's jobs together may have."),
+          "Limit of memory for all jobs of an association together, in bytes."),
     GAUGE(bj_limit_stat, gpus, "gpus", BJ_NUMBER,
-          "GPUs that an association's jobs together may have."),
+          "Limit of GPUs for all jobs of an association together."),
     GAUGE(bj_limit_stat, max_jobs, "user_jobs", BJ_NUMBER,
-          "Jobs that each user of an association may run at a time."),
+          "Limit of running jobs for each user of an association."),
     GAUGE(bj_limit_stat, max_submit, "user_submitted_jobs", BJ_NUMBER,
-          "Jobs that each user of an association may have in the queue or "
-          "run."),
+          "Limit of pending and running jobs for each user of an association."),
     GAUGE(bj_limit_stat, max_cpus, "job_cpus", BJ_NUMBER,
-          "CPUs that a job of an association may have."),
+          "Limit of CPUs for each job of an association."),
     GAUGE(bj_limit_stat, max_nodes, "job_nodes", BJ_NUMBER,
-          "Nodes that a job of an association may have."),
+          "Limit of nodes for each job of an association."),
     GAUGE(bj_limit_stat, max_mem_bytes, "job_memory", BJ_BYTES,
-          "Memory that a job of an association may have."),
+          "Limit of memory for each job of an association, in bytes."),
     GAUGE(bj_limit_stat, max_gpus, "job_gpus", BJ_NUMBER,
-          "GPUs that a job of an association may have."),
+          "Limit of GPUs for each job of an association."),
 };
 static const struct bj_metric gpu_type_rows[] = {
-    GAUGE(bj_gpu_type_stat, gpus, "gpus", BJ_NUMBER,
-          "GPUs of the type (empty: of none) that the cluster has, whatever "
-          "state they are in."),
+    GAUGE(
+        bj_gpu_type_stat, gpus, "gpus", BJ_NUMBER,
+        "GPUs of the cluster by type (empty: untyped), on nodes in any state."),
     GAUGE(bj_gpu_type_stat, nodes, "nodes", BJ_NUMBER,
           "Nodes that have GPUs of the type."),
 };
 static const struct bj_metric node_state_rows[] = {
     GAUGE(bj_node_state_stat, one, "info", BJ_NUMBER,
-          "1; the state of the node in the words of the scheduler."),
+          "State of the node as the scheduler writes it, as a label; the value "
+          "is always 1."),
 };
 static const struct bj_metric constant_rows[] = {
     GAUGE(bj_constant_stat, micro, "", BJ_MICRO,
-          "A number of the site's own, from the file cluster.constants."),
+          "Number defined by the site in the file cluster.constants."),
     GAUGE(bj_constant_stat, period_sec, "period", BJ_SEC,
-          "Time that a number of the site's own is for, such as the year of a "
-          "yearly allocation; only of those that have one."),
+          "Period that a number of the site applies to, in seconds, such as "
+          "the year of a yearly allocation; absent without one."),
 };
 static const struct bj_metric source_rows[] = {
     GAUGE(bj_source_stat, success, "success", BJ_NUMBER,
-          "1 when the scheduler's command worked the last time."),
+          "Whether the last request to the scheduler succeeded: 1 yes, 0 no."),
     GAUGE(bj_source_stat, age_usec, "age", BJ_USEC,
-          "Age of its newest answer."),
+          "Age of the scheduler's newest reply, in seconds."),
     GAUGE(bj_source_stat, duration_usec, "duration", BJ_USEC,
-          "Time that it took the last time."),
-    COUNTER(bj_source_stat, runs, "runs", BJ_NUMBER, "Times that it was run."),
+          "Duration of the last request to the scheduler, in seconds."),
+    COUNTER(bj_source_stat, runs, "runs", BJ_NUMBER,
+            "Requests to the scheduler."),
     COUNTER(bj_source_stat, bad_lines, "bad_lines", BJ_NUMBER,
-            "Lines of its answers that were not understood, and left out."),
+            "Lines of the scheduler's replies that could not be parsed and "
+            "were left out."),
     GAUGE(bj_source_stat, refused, "refused", BJ_NUMBER,
-          "Series of its last answer for which there was no room "
-          "(cluster.max-series): summed up as (other), or left out."),
+          "Series of the last reply beyond cluster.max-series: summed up as "
+          "(other), or left out."),
 };
 static const struct bj_metric source_error_rows[] = {
     COUNTER(bj_count_stat, count, "", BJ_NUMBER,
-            "Failures of the scheduler's commands by kind."),
+            "Failed requests to the scheduler by kind of error."),
 };
 
 #define CLUSTER3(name, index, record, label, label2, label3, r)                \

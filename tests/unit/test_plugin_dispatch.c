@@ -212,8 +212,8 @@ static void test_steps(void **state)
     EXPECT("batchjob-4711/job_cpu_usec derive 5" META,
            "batchjob-4711.0/step_cpu_usec derive 1" META,
            "batchjob-4711.batch/step_cpu_usec derive 2" META,
-           "batchjob-4711.0/task_tasks_charged-0 gauge 3" META,
-           "batchjob-4711.0/task_tasks_charged-1 gauge 4" META);
+           "batchjob-4711.0/task_pids-0 gauge 3" META,
+           "batchjob-4711.0/task_pids-1 gauge 4" META);
     bj_ident_unref(id);
 }
 
@@ -332,7 +332,7 @@ static void test_hidden_user(void **state)
     job.use.pids = 1;
     struct bj_snap snap = snap_of(&job, 1);
     dispatch(w, &snap);
-    EXPECT("batchjob-4711/job_tasks_charged gauge 1 jobid=4711");
+    EXPECT("batchjob-4711/job_pids gauge 1 jobid=4711");
     bj_ident_unref(id);
 }
 
@@ -355,9 +355,9 @@ static void test_meta(void **state)
     }
     struct bj_snap snap = snap_of(jobs, COUNT(jobs));
     dispatch(w, &snap);
-    EXPECT("batchjob-_--231c1dfaa458/job_tasks_charged gauge 0",
-           "batchjob-5/job_tasks_charged gauge 1 jobid=5 account=a\"b",
-           "batchjob-6/job_tasks_charged gauge 2 jobid=6 account=physics");
+    EXPECT("batchjob-_--231c1dfaa458/job_pids gauge 0",
+           "batchjob-5/job_pids gauge 1 jobid=5 account=a\"b",
+           "batchjob-6/job_pids gauge 2 jobid=6 account=physics");
     assert_int_equal(bj_double.metas, 2);
     for (size_t i = 0; i < COUNT(ids); i++)
         bj_ident_unref(ids[i]);
@@ -377,28 +377,28 @@ static void test_passes(void **state)
     dispatch(w, &snap);
     bj_double_clear();
     dispatch(w, &snap);
-    EXPECT("batchjob-1/job_tasks_charged gauge 1 jobid=1",
-           "batchjob-2/job_tasks_charged gauge 1 jobid=2 user=bert");
+    EXPECT("batchjob-1/job_pids gauge 1 jobid=1",
+           "batchjob-2/job_pids gauge 1 jobid=2 user=bert");
     assert_int_equal(bj_double.metas, 2);
 
     bj_double_clear();
     jobs[0].ident = a2;
     dispatch(w, &snap);
-    EXPECT("batchjob-1/job_tasks_charged gauge 1 jobid=1 user=anna",
-           "batchjob-2/job_tasks_charged gauge 1 jobid=2 user=bert");
+    EXPECT("batchjob-1/job_pids gauge 1 jobid=1 user=anna",
+           "batchjob-2/job_pids gauge 1 jobid=2 user=bert");
     assert_int_equal(bj_double.metas, 2);
 
     bj_double_clear();
     jobs[0] = jobs[1];
     snap.jobs.n = 1;
     dispatch(w, &snap);
-    EXPECT("batchjob-2/job_tasks_charged gauge 1 jobid=2 user=bert");
+    EXPECT("batchjob-2/job_pids gauge 1 jobid=2 user=bert");
     assert_int_equal(bj_double.metas, 1);
 
     bj_double_clear();
     snap.cluster = BJ_SLICE("alpha"); /* the scheduler has said its name */
     dispatch(w, &snap);
-    EXPECT("batchjob-2/job_tasks_charged gauge 1 jobid=2 user=bert "
+    EXPECT("batchjob-2/job_pids gauge 1 jobid=2 user=bert "
            "cluster=alpha");
     assert_int_equal(bj_double.metas, 1);
     snap.jobs.n = 0;
@@ -431,8 +431,7 @@ static void test_hostile_ids(void **state)
     assert_int_equal(bj_double.nlines, COUNT(names) - 2);
     assert_int_equal(bj_double.duplicates, 0);
     assert_int_equal(
-        bj_double_count("batchjob-4711/job_tasks_charged gauge 1 jobid=4711"),
-        1);
+        bj_double_count("batchjob-4711/job_pids gauge 1 jobid=4711"), 1);
     for (size_t i = 0; i < bj_double.nlines; i++) {
         size_t n = strcspn(bj_double.lines[i], " ");
         char identifier[512];

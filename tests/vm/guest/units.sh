@@ -50,7 +50,7 @@ unit_io_and_quota() {
     both_agree job_cpu_periods_total 77 0 key "$dir/cpu.stat" nr_periods
     [ "$(value exporter job_cpu_throttled_seconds_total 77)" -gt 1000000 ] 2>/dev/null &&
         ok "its quota held it back" || not_ok "its quota held it back"
-    both_agree job_tasks_charged 77 1 whole "$dir/pids.current"
+    both_agree job_pids 77 1 whole "$dir/pids.current"
     both_agree job_memory_limit_bytes 77 0 whole "$dir/memory.max"
     both_agree job_pressure_cpu_some_seconds_total 77 0 psi "$dir/cpu.pressure" some
     both_agree job_pressure_cpu_full_seconds_total 77 0 psi "$dir/cpu.pressure" full

@@ -84,12 +84,20 @@ void bj_track_live_on(struct bj_track *t);
 void bj_core_settle(struct bj_core *core);
 void bj_core_forget(struct bj_core *core);
 
-/* Note how a run went: faults since start of the run, the newest of them. */
+/* Free a track and what energy and GPUs hold of it. */
+void bj_core_drop(struct bj_core *core, struct bj_track *t);
+
+/* Note how a run went: faults since start of the run, the newest of them.
+ * core/run.c */
 void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
                  uint64_t faults, const struct bj_err *fault);
 
 /* Look, read and identify; the first part of every pass.  core/pass.c */
 void bj_core_read(struct bj_core *core);
+
+/* The controllers that the files of the collectors that run need, as bits of
+ * enum bj_controller.  core/pass.c */
+unsigned bj_core_controllers(const struct bj_core *core);
 
 /* The sampler: a thread that looks at its own pace, for what must not depend
  * on who scrapes: energy and final records.  It is started when there is
@@ -106,11 +114,11 @@ void bj_core_rates(struct bj_core *core);
 void bj_aside_publish(const struct bj_core *core, const struct bj_track *t,
                       struct bj_arena *a, struct bj_job *job);
 
-/* A label value of any text, in the arena. */
+/* A label value of any text, in the arena.  core/label.c */
 struct bj_slice bj_core_clean(struct bj_arena *a, const char *s);
 
 /* The cluster's name: as configured, else as the scheduler says, where it is
- * asked; empty: not known.  In the arena, or the core's.  core/publish.c */
+ * asked; empty: not known.  In the arena, or the core's.  core/label.c */
 struct bj_slice bj_core_cluster(const struct bj_core *core,
                                 struct bj_arena *arena);
 

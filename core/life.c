@@ -1,5 +1,7 @@
 /* The life of jobs: birth with the first process, end, grace. */
+#include "core/energy/energy.h"
 #include "core/find/pids.h"
+#include "core/gpu/gpus.h"
 #include "core/internal.h"
 
 static bool has_processes(const struct bj_track *t)
@@ -46,14 +48,6 @@ static void check_empty(struct bj_track *t)
     }
 }
 
-bool bj_track_over(const struct bj_track *t)
-{
-    const struct bj_core *core = t->core;
-    return !bj_track_live(t) &&
-           (!t->shell || t->cookies == 0 ||
-            core->now_usec >= t->end_usec + core->conf->grace_usec);
-}
-
 void bj_track_live_on(struct bj_track *t)
 {
     struct bj_core *core = t->core;
@@ -95,6 +89,13 @@ static bool owes(const struct bj_track *t)
     return t->core->sampler && t->born && !t->recorded;
 }
 
+void bj_core_drop(struct bj_core *core, struct bj_track *t)
+{
+    bj_energy_drop(core->energy, t);
+    bj_gpus_drop(core->gpus, t);
+    bj_track_free(t);
+}
+
 /* Forget jobs whose grace time is over.  A shell stays known, unpublished, as
  * long as its directory is there. */
 void bj_core_forget(struct bj_core *core)
@@ -107,7 +108,7 @@ void bj_core_forget(struct bj_core *core)
         over |= !t->born && t->unit.there == 0;
         t->hidden = over;
         if ((over || t->replaced) && t->cookies == 0 && !owes(t))
-            bj_track_free(t);
+            bj_core_drop(core, t);
         else
             core->tracks.v[n++] = t;
     }

@@ -1,33 +1,6 @@
-/* A pass: look for jobs, read them, publish a snapshot. */
-#include "core/internal.h"
-
-#include "base/text.h"
-#include "core/cluster/cluster.h"
-#include "core/emissions.h"
-#include "core/energy/energy.h"
+/* The first part of a pass: find jobs, read and identify them. */
 #include "core/gpu/gpus.h"
-#include "core/spool.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-
-const char *const bj_run_names[BJ_RUNS] = {
-    [BJ_COLLECT_CPU] = "cpu",
-    [BJ_COLLECT_MEMORY] = "memory",
-    [BJ_COLLECT_PIDS] = "pids",
-    [BJ_COLLECT_BLOCK] = "block",
-    [BJ_COLLECT_PRESSURE] = "pressure",
-    [BJ_COLLECT_PERCORE] = "percore",
-    [BJ_COLLECT_PROCESS] = "process",
-    [BJ_COLLECT_NODE] = "node",
-    [BJ_COLLECT_ENERGY] = "energy",
-    [BJ_COLLECT_EMISSIONS] = "emissions",
-    [BJ_COLLECT_CLUSTER] = "cluster",
-    [BJ_COLLECT_GPU] = "gpu",
-    [BJ_RUN_FIND] = "find",
-    [BJ_RUN_IDENT] = "identity",
-};
+#include "core/internal.h"
 
 /* The collectors that read files of the job's cgroups.  first numbers the
  * files over all tables (struct bj_unit.missing). */
@@ -43,35 +16,6 @@ static const struct {
     {BJ_COLLECT_PRESSURE, bj_pressure_files, 23},
     {BJ_COLLECT_PERCORE, bj_percore_files, 26},
 };
-
-static void say(struct bj_core *core, enum bj_log_level level, const char *run,
-                const struct bj_err *err)
-{
-    char text[400], line[480];
-    snprintf(line, sizeof(line), "collector %s: %s", run,
-             err ? bj_err_text(err, text, sizeof(text)) : "works again");
-    core->host.log(core->host.ctx, level, line);
-}
-
-void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
-                 uint64_t faults, const struct bj_err *fault)
-{
-    struct bj_run *r = &core->run[run];
-    uint64_t now = bj_clock_boot_usec();
-    bool more = r->pass == core->passes; /* a second round of one pass */
-    bool failing = faults > 0 || (more && r->failing);
-    r->ran = true;
-    r->pass = core->passes;
-    r->duration_usec = now - begun_usec + (more ? r->duration_usec : 0);
-    r->errors += faults;
-    if (!failing)
-        r->good_usec = now;
-    /* Told when it begins and when it is over, not at every pass. */
-    if (failing != r->failing)
-        say(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
-            failing ? fault : NULL);
-    r->failing = failing;
-}
 
 /* --- one job ------------------------------------------------------------- */
 
@@ -218,21 +162,8 @@ void bj_core_read(struct bj_core *core)
         read_node(core);
 }
 
-int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
-{
-    pthread_mutex_lock(&core->lock);
-    bj_core_read(core);
-    bj_core_sampler_want(core);
-    bj_core_forget(core);
-    int r = bj_core_publish(core, ret, err);
-    pthread_mutex_unlock(&core->lock);
-    return r;
-}
-
-/* --- birth and death ----------------------------------------------------- */
-
 /* The controllers that any file of a collector that runs needs. */
-static unsigned needed(const struct bj_core *core)
+unsigned bj_core_controllers(const struct bj_core *core)
 {
     unsigned mask = 0;
     for (size_t i = 0;
@@ -242,131 +173,4 @@ static unsigned needed(const struct bj_core *core)
             if (f->basic || !core->conf->basic)
                 mask |= 1u << f->ctl;
     return mask;
-}
-
-static int start_parts(struct bj_core *core, struct bj_err *err)
-{
-    const struct bj_conf *conf = core->conf;
-    int r = bj_layouts_new(conf, &core->layouts, err);
-    if (r < 0)
-        return r;
-    if (bj_reader_init(&core->reader, conf, &core->hiers, &core->pool) < 0)
-        return bj_err_set(err, -ENOMEM, "core");
-    const struct bj_slice unknown[BJ_ID_FIELDS] = {{0}};
-    core->nobody = bj_ident_new(unknown, conf);
-    if (!core->nobody)
-        return bj_err_set(err, -ENOMEM, "core");
-    core->reader.needed = needed(core);
-    if (conf->collect[BJ_COLLECT_PROCESS] ||
-        conf->collect[BJ_COLLECT_PERCORE]) {
-        r = bj_proctab_new(conf, &core->pool, &core->proctab, err);
-        if (r < 0)
-            return r;
-    }
-    if (conf->collect[BJ_COLLECT_NODE] &&
-        bj_node_new(conf, &core->pool, &core->node) < 0)
-        return bj_err_set(err, -ENOMEM, "core");
-    if (conf->collect[BJ_COLLECT_ENERGY]) {
-        r = bj_energy_new(conf, &core->host, &core->energy, err);
-        if (r < 0)
-            return r;
-    }
-    if (conf->collect[BJ_COLLECT_EMISSIONS]) {
-        r = bj_emissions_new(conf, &core->host, &core->emissions, err);
-        if (r < 0)
-            return r;
-    }
-    if (conf->collect[BJ_COLLECT_GPU]) {
-        r = bj_gpus_new(conf, &core->host, &core->gpus, err);
-        if (r < 0)
-            return r;
-    }
-    if (conf->collect[BJ_COLLECT_CLUSTER]) {
-        r = bj_cluster_new(&conf->scheduler, &core->host, &core->scheduler,
-                           err);
-        if (r < 0)
-            return r;
-    }
-    if (conf->energy.spool_dir && *conf->energy.spool_dir) {
-        r = bj_spool_new(conf->energy.spool_dir, conf->energy.spool_files,
-                         conf->energy.spool_bytes, &core->spool, err);
-        if (r < 0)
-            return r;
-    }
-    return bj_resolver_new(conf, &core->host, &core->resolver, err);
-}
-
-/* Descriptors that may be kept: the process needs some for itself, and what
- * the kernel refuses looks like a fault. */
-static uint64_t keepable(uint64_t wanted)
-{
-    enum { RESERVE = 256 };
-    struct rlimit l;
-    if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == RLIM_INFINITY)
-        return wanted;
-    uint64_t most =
-        l.rlim_cur > 2 * RESERVE ? l.rlim_cur - RESERVE : l.rlim_cur / 2;
-    return wanted < most ? wanted : most;
-}
-
-static void take_conf(struct bj_core *core, const struct bj_conf *conf)
-{
-    core->own_conf = *conf;
-    core->conf = &core->own_conf;
-    for (int i = 0; conf->disable_defaults && i < BJ_COLLECTORS; i++)
-        core->own_conf.collect[i] = conf->collect[i] && conf->collect_set[i];
-    core->pool.max = (unsigned)keepable(conf->max_files);
-    core->pool.base = (unsigned)conf->fd_base;
-    if (conf->cluster)
-        bj_text_clean(bj_slice_str(conf->cluster), core->cluster,
-                      BJ_LABEL_MAX + 1);
-}
-
-int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
-                struct bj_core **ret, struct bj_err *err)
-{
-    struct bj_core *core = calloc(1, sizeof(*core));
-    if (!core)
-        return bj_err_set(err, -ENOMEM, "core");
-    core->host = *host;
-    take_conf(core, conf);
-    pthread_mutex_init(&core->lock, NULL);
-    core->self_start_sec = bj_self_start_sec();
-    int r = start_parts(core, err);
-    if (r < 0) {
-        bj_core_free(core);
-        return r;
-    }
-    pthread_mutex_lock(&core->lock);
-    bj_core_sampler_want(core);
-    pthread_mutex_unlock(&core->lock);
-    *ret = core;
-    return 0;
-}
-
-void bj_core_free(struct bj_core *core)
-{
-    if (!core)
-        return;
-    if (!bj_core_sampler_free(core))
-        return;
-    bj_core_look_free(core);
-    for (size_t k = 0; k < core->tracks.n; k++)
-        bj_track_free(core->tracks.v[k]);
-    free(core->tracks.v);
-    bj_energy_free(core->energy);
-    bj_spool_free(core->spool);
-    bj_emissions_free(core->emissions);
-    bj_cluster_free(core->scheduler);
-    bj_gpus_free(core->gpus);
-    bj_resolver_free(core->resolver);
-    bj_proctab_free(core->proctab);
-    bj_node_free(core->node);
-    bj_layouts_free(core->layouts);
-    bj_ident_unref(core->nobody);
-    bj_reader_fini(&core->reader);
-    bj_hiers_free(&core->hiers);
-    bj_snap_unref(core->last);
-    pthread_mutex_destroy(&core->lock);
-    free(core);
 }

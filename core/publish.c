@@ -1,5 +1,4 @@
 /* From tracks to an immutable snapshot. */
-#include "base/text.h"
 #include "base/version.h"
 #include "core/cluster/cluster.h"
 #include "core/emissions.h"
@@ -85,13 +84,6 @@ static int by_step(const void *a, const void *b)
     return d || !x->sub.key[1].p || !y->sub.key[1].p
                ? d
                : strverscmp(x->sub.key[1].p, y->sub.key[1].p);
-}
-
-struct bj_slice bj_core_clean(struct bj_arena *a, const char *s)
-{
-    char buf[BJ_LABEL_MAX + 1];
-    size_t n = bj_text_clean(bj_slice_str(s), buf, sizeof(buf));
-    return bj_arena_copy(a, (struct bj_slice){buf, n});
 }
 
 static struct bj_list publish_steps(const struct bj_track *t,
@@ -268,14 +260,6 @@ static struct bj_snap *take(struct bj_core *core)
             atomic_init(&s->refs, 1);
     }
     return s;
-}
-
-struct bj_slice bj_core_cluster(const struct bj_core *core,
-                                struct bj_arena *arena)
-{
-    return *core->cluster || !core->scheduler
-               ? bj_slice_str(core->cluster)
-               : bj_cluster_name(core->scheduler, arena);
 }
 
 int bj_core_publish(struct bj_core *core, struct bj_snap **ret,

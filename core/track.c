@@ -1,9 +1,7 @@
 #include "core/track.h"
 
 #include "core/collect/procstat.h"
-#include "core/energy/energy.h"
 #include "core/find/pids.h"
-#include "core/gpu/gpus.h"
 #include "core/internal.h"
 
 #include <fcntl.h>
@@ -83,8 +81,6 @@ void bj_track_free(struct bj_track *t)
 {
     if (!t)
         return;
-    bj_energy_drop(t->core->energy, t);
-    bj_gpus_drop(t->core->gpus, t);
     bj_track_steps_free(t);
     if (t->ask)
         bj_ident_ask_drop(t->ask);
@@ -210,6 +206,14 @@ void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec)
     if (t->ask)
         bj_ident_ask_drop(t->ask);
     t->ask = NULL;
+}
+
+bool bj_track_over(const struct bj_track *t)
+{
+    const struct bj_core *core = t->core;
+    return !bj_track_live(t) &&
+           (!t->shell || t->cookies == 0 ||
+            core->now_usec >= t->end_usec + core->conf->grace_usec);
 }
 
 void bj_track_place(struct bj_track *t, uint64_t now_usec)

@@ -1,0 +1,50 @@
+/* How the runs of a pass fared: their names, times, faults, log lines. */
+#include "core/internal.h"
+
+#include <stdio.h>
+
+const char *const bj_run_names[BJ_RUNS] = {
+    [BJ_COLLECT_CPU] = "cpu",
+    [BJ_COLLECT_MEMORY] = "memory",
+    [BJ_COLLECT_PIDS] = "pids",
+    [BJ_COLLECT_BLOCK] = "block",
+    [BJ_COLLECT_PRESSURE] = "pressure",
+    [BJ_COLLECT_PERCORE] = "percore",
+    [BJ_COLLECT_PROCESS] = "process",
+    [BJ_COLLECT_NODE] = "node",
+    [BJ_COLLECT_ENERGY] = "energy",
+    [BJ_COLLECT_EMISSIONS] = "emissions",
+    [BJ_COLLECT_CLUSTER] = "cluster",
+    [BJ_COLLECT_GPU] = "gpu",
+    [BJ_RUN_FIND] = "find",
+    [BJ_RUN_IDENT] = "identity",
+};
+
+static void say(struct bj_core *core, enum bj_log_level level, const char *run,
+                const struct bj_err *err)
+{
+    char text[400], line[480];
+    snprintf(line, sizeof(line), "collector %s: %s", run,
+             err ? bj_err_text(err, text, sizeof(text)) : "works again");
+    core->host.log(core->host.ctx, level, line);
+}
+
+void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
+                 uint64_t faults, const struct bj_err *fault)
+{
+    struct bj_run *r = &core->run[run];
+    uint64_t now = bj_clock_boot_usec();
+    bool more = r->pass == core->passes; /* a second round of one pass */
+    bool failing = faults > 0 || (more && r->failing);
+    r->ran = true;
+    r->pass = core->passes;
+    r->duration_usec = now - begun_usec + (more ? r->duration_usec : 0);
+    r->errors += faults;
+    if (!failing)
+        r->good_usec = now;
+    /* Told when it begins and when it is over, not at every pass. */
+    if (failing != r->failing)
+        say(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
+            failing ? fault : NULL);
+    r->failing = failing;
+}

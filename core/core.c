@@ -1,4 +1,6 @@
 /* Makes a core out of its parts, runs passes, and takes it down. */
+#include "core/core.h"
+
 #include "base/text.h"
 #include "core/cluster/cluster.h"
 #include "core/emissions.h"

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Run a command of a job, and tell batchjob_exporter (--trace.enabled) every few
-# seconds what it and the processes below it use.  Needs curl and nothing else.
+# Run a command of a job, and report to batchjob_exporter (--trace.enabled) every
+# few seconds what it and its child processes use.  Needs only curl.
 #
 #   batchjob_trace.sh [-e ENDPOINT] [-r SECONDS] [-j JOBID] [-t TOKEN_FILE]
 #                     COMMAND [ARGUMENT]...
 #
 # ENDPOINT is HOST:PORT or a URL [SLURM_EXPORTER, else localhost:9010], with the
-# path /trace unless it has one.  SECONDS [SAMPLE_RATE, else 5] has to be less
-# than the exporter's --trace.rate.  JOBID [SLURM_JOB_ID].  The command keeps its
-# input, its signals and its exit status; that nobody listens is no reason for
-# it to fail.
+# path /trace by default.  SECONDS [SAMPLE_RATE, else 5] must be less than the
+# exporter's --trace.rate.  JOBID [SLURM_JOB_ID].  The command keeps its input,
+# signals and exit status, also when the exporter does not answer.
 set -u
 endpoint=${SLURM_EXPORTER:-localhost:9010} rate=${SAMPLE_RATE:-5}
 job=${SLURM_JOB_ID:-${SLURM_JOBID:-}} token=
@@ -35,14 +34,14 @@ esac
 case $endpoint in http://* | https://*) ;; *) endpoint=http://$endpoint ;; esac
 case ${endpoint#*://} in */*) ;; *) endpoint=$endpoint/trace ;; esac
 
-tree() { # pid: it and those below it
+tree() { # pid: print it and its descendants
     echo "$1"
     # shellcheck disable=SC2046
     set -- $(cat "/proc/$1/task/"*/children 2>/dev/null)
     for pid; do tree "$pid"; done
 }
 
-# "ticks threads memory read written" of a process and those below it.
+# Print "ticks threads memory read written" of a process and its descendants.
 measure() { # pid
     for pid in $(tree "$1"); do
         cat "/proc/$pid/stat" "/proc/$pid/status" "/proc/$pid/io"
@@ -55,14 +54,14 @@ measure() { # pid
         END { printf "%.0f %d %.0f %.0f %.0f\n", ticks, threads, memory, read, written }'
 }
 
-# Which process it is, as long as it lives: its start.
+# The start time of a living process, which identifies it.
 birth() { # pid
     sed -n 's/^.*) [^ZX] //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f19
 }
 
 quoted() { printf '%s' "$1" | sed 's/\\/\\\\/g; s/"/\\"/g'; }
 
-# By the configuration on its input, so that no secret is on the command line.
+# curl reads its options from standard input, so no secret is on a command line.
 post() { # JSON
     {
         [ -z "$token" ] || printf 'header = "Authorization: Bearer %s"\n' "$(quoted "$(cat "$token")")"
@@ -89,6 +88,6 @@ watch() { # pid
     done
 }
 
-# A child of nobody here, so that the command has no child it does not know.
+# Detached, so that the command gets no child process that it did not start.
 (watch $$ </dev/null >/dev/null 2>&1 &)
 exec "$@"

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Add an emission factor to the file that emissions.file names, from a machine
-# that can ask for it; docs/emissions.md describes the file.  Rows that ended
-# more than eight days ago are left out.
+# Add an emission factor to the file of the option emissions.file, from a machine
+# that has access to the provider; docs/emissions.md describes the file.  Rows
+# that ended more than eight days ago are removed.
 #
 #   emissions-drop.sh FILE ZONE KIND GRAMS [MINUTES [true]]
 #
-# The factor holds from now on for so many MINUTES (60); "true" marks it as an
-# estimate.  KIND: average_lifecycle, average_direct, marginal.  For example, in
+# The factor is valid from now for MINUTES (60); "true" marks it as an estimate.  KIND: average_lifecycle, average_direct, marginal.  For example, in
 # the crontab of a gateway:
 #
-#   0 * * * * emissions-drop.sh /gpfs/site/factors.csv FR average_direct $(ask)
+#   0 * * * * emissions-drop.sh /gpfs/site/factors.csv FR average_direct $(get-factor)
 set -eu
 umask 022
 export LC_ALL=C

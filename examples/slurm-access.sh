@@ -1,16 +1,16 @@
 #!/bin/sh
-# Who may see what, as Slurm's accounting has it, for access.file of
-# batchjob_stats_server: administrators and operators are admins, coordinators see
-# the jobs of their accounts and of those below (Slurm lists these, too).
+# Write access.file of batchjob_stats_server from Slurm's accounting: administrators
+# and operators become admins; coordinators see the jobs of their accounts and of
+# the accounts below, which Slurm lists as well.
 #
 #   slurm-access.sh FILE [COMMAND...]
 #
-# COMMAND is run when FILE has changed.  From a timer or cron, as often as such a
-# change may wait; it asks slurmdbd two short questions:
+# COMMAND runs when FILE has changed.  Run the script from a timer or cron; it sends
+# two short queries to slurmdbd:
 #
 #   slurm-access.sh /etc/batchjob/access systemctl reload batchjob_stats_server
 #
-# When Slurm can't be asked, FILE stays as it is.
+# When Slurm does not answer, FILE is not changed.
 set -eu
 file=${1:?which file?}
 shift

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Slurm epilog: remove what slurm-prolog.sh left.
+# Slurm epilog: remove the file that slurm-prolog.sh wrote.
 #
-# It always ends with 0, because an epilog that fails drains the node.
+# The exit status is always 0, because an epilog that fails drains the node.
 #
 # usage: slurm-epilog.sh [DIRECTORY]
 
@@ -17,7 +17,7 @@ case $id in
 esac
 rm -f "$dir/$id"
 
-# 's' and letters or digits: the name of nothing else in there.
+# A SLUID is 's' followed by letters and digits.
 case $sluid in
 '' | s*[!0-9A-Za-z]* | [!s]*) ;;
 *) rm -f "$dir/$sluid" ;;

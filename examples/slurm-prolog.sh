@@ -1,16 +1,16 @@
 #!/bin/sh
-# Slurm prolog: tell the collectors on this node whose a job is.
+# Slurm prolog: write the owner, account and other attributes of a job to a file.
 #
-# Writes /run/batchjob/jobs/JOBID, which batchjob_exporter and the collectd
-# plugin read once for each job.  Without it they look into the environment of
-# the job's processes, which the user of the job can change.
+# batchjob_exporter and the collectd plugin read /run/batchjob/jobs/JOBID once for
+# each job.  Without it they read the environment of the job's processes, which
+# the user of the job can change.
 #
 #   slurm.conf:  Prolog=/etc/slurm/slurm-prolog.sh
 #                Epilog=/etc/slurm/slurm-epilog.sh
 #                PrologFlags=Alloc
 #
-# To call it from a prolog that you have:  /path/slurm-prolog.sh || :
-# It always ends with 0, because a prolog that fails drains the node.
+# To call it from an existing prolog:  /path/slurm-prolog.sh || :
+# The exit status is always 0, because a prolog that fails drains the node.
 #
 # usage: slurm-prolog.sh [DIRECTORY]
 
@@ -25,7 +25,7 @@ sluid=${SLURM_JOB_SLUID:-}
 newline='
 '
 
-# Only what can be nothing but an id becomes a file name.
+# Only a valid id becomes a file name.
 case $id in
 '' | *[!0-9]*) exit 0 ;;
 esac
@@ -33,7 +33,7 @@ case $sluid in
 s*[!0-9A-Za-z]* | [!s]*) sluid= ;;
 esac
 
-# put KEY VALUE: one line of the file; nothing when there is no value.
+# put KEY VALUE: print one line of the file, or nothing without a value.
 put() {
     value=$2
     case $value in
@@ -47,7 +47,7 @@ put() {
     printf '%s=%s\n' "$1" "$value"
 }
 
-# Newer versions of Slurm tell the start; the prolog runs at it in any case.
+# Newer versions of Slurm set the start time; otherwise it is now.
 start=${SLURM_JOB_START_TIME:-$(date +%s)}
 case $start in
 *[!0-9]*) start= ;;
@@ -71,8 +71,8 @@ content() {
     put start "$start"
 }
 
-# A reader sees the whole file or none: it is written under a name that nobody
-# asks for, then renamed.
+# A reader sees the whole file or none: it is written under a temporary name and
+# then renamed.
 tmp=$dir/.$id.$$
 if mkdir -p "$dir" && content >"$tmp" && mv -f "$tmp" "$dir/$id"; then
     [ -z "$sluid" ] || ln -f "$dir/$id" "$dir/$sluid"

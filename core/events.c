@@ -18,14 +18,6 @@ struct events {
     uint64_t of[BJ_EVENTS], limit_bytes;
 };
 
-bool bj_track_sums_events(const struct bj_track *t)
-{
-    const struct bj_core *c = t->core;
-    int h = t->unit.ctl[BJ_CTL_MEMORY];
-    return h >= 0 && c->hiers.v[h].version == BJ_CGROUP_V1 &&
-           c->conf->collect[BJ_COLLECT_MEMORY] && !c->conf->basic;
-}
-
 /* A file of the job's memory cgroup, or of one below it; false when it cannot
  * be read. */
 static bool read_file(struct bj_track *t, const char *rel, const char *name,

@@ -11,6 +11,14 @@ bool bj_tells_steps(const struct bj_conf *conf)
     return conf->steps && strcmp(conf->steps, "off") != 0;
 }
 
+bool bj_track_sums_events(const struct bj_track *t)
+{
+    const struct bj_core *c = t->core;
+    int h = t->unit.ctl[BJ_CTL_MEMORY];
+    return h >= 0 && c->hiers.v[h].version == BJ_CGROUP_V1 &&
+           c->conf->collect[BJ_COLLECT_MEMORY] && !c->conf->basic;
+}
+
 static bool wants_tasks(const struct bj_conf *conf)
 {
     return conf->steps && strcmp(conf->steps, "tasks") == 0;

@@ -13,6 +13,7 @@ enum {
     BJ_PROC_NO_EXE = UINT16_MAX,
     BJ_PROC_NO_CPU = -1,
     BJ_PROC_FDS_UNKNOWN = -1,
+    BJ_STAT_BYTES = 1024, /* 52 numbers and a name of at most 64 bytes */
 };
 
 /* Fields of /proc/PID/io, in the order of the file. */
@@ -219,7 +220,7 @@ static inline bool bj_proc_counts(const struct bj_proc *e)
            (e->missed < 2 || e->state == 'Z');
 }
 
-/* --- process.c --- */
+/* --- process_keep.c: faults and kept descriptors --- */
 
 /* Count a fault; the first one of an update becomes its result.  Gone codes
  * are none.  Returns code. */
@@ -263,12 +264,18 @@ void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
 int bj_proc_list(struct bj_proctab *t, struct bj_jobproc *p, bool force);
 void bj_proc_list_free(struct bj_proctab *t, struct bj_jobproc *p);
 
+/* --- process_dir.c: the /proc directory of a process --- */
+
+/* The kept directory, or one that stays open until that of another process is
+ * needed.  -errno; -ESRCH when the process has ended. */
+int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e);
+/* The same; unless sure, it may belong to a process that got the pid since. */
+int bj_proc_dir_any(struct bj_proctab *t, struct bj_proc *e, bool sure);
+/* Close the directory that is open for now. */
+void bj_proc_dir_done(struct bj_proctab *t);
+
 /* --- process_look.c: one process --- */
 
-/* Its /proc directory: the kept one, or one that stays open until this is
- * asked for another process.  -errno; -ESRCH when it ended. */
-int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e);
-void bj_proc_dir_done(struct bj_proctab *t);
 /* Look at it, unless it has slept on.  0; -ESRCH or another gone code when it
  * ended; a fault. */
 int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e);
@@ -354,7 +361,7 @@ int bj_places_parse(struct bj_proctab *t, struct bj_err *err);
 void bj_places_free(struct bj_proctab *t);
 void bj_proc_places(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- directories --- */
+/* --- process_dents.c: entries of a directory --- */
 
 /* Reading a directory without allocating.  Use: bj_dents_next until NULL. */
 struct bj_dents {

@@ -1,101 +1,17 @@
-/* Looking at one process: its /proc directory and its stat line.
- *
- * A descriptor of /proc/PID, or of a file in it, belongs to the process and not
- * to the number: once the process is reaped it gives ESRCH, whoever has the
- * number then.  (kernel fs/proc/base.c, get_proc_task) */
+/* Looking at one process: its stat line. */
 #include "core/collect/process_impl.h"
 
-#include "base/buf.h"
 #include "base/clock.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 enum {
-    STAT_BYTES = 1024, /* 52 numbers and a name of at most 64 bytes */
     STATUS_BYTES = 4096,
     BATCH_YOUNG_USEC = 5 * 1000 * 1000,
     BATCH_LOOK_USEC = 30 * 1000 * 1000,
     FULL_USEC = 300 * 1000 * 1000, /* those asleep: at least so often */
-    PID_TEXT = 24,
 };
-
-static const char *pid_text(int32_t pid, char buf[PID_TEXT])
-{
-    buf[PID_TEXT - 1] = 0;
-    return bj_u64_backwards(buf + PID_TEXT - 1, (uint64_t)pid);
-}
-
-/* --- its directory --- */
-
-void bj_proc_dir_done(struct bj_proctab *t)
-{
-    bj_close_fd(&t->tmp_dir);
-    t->tmp_dir = -1;
-    t->tmp_pid = 0;
-}
-
-/* Whether the directory is that of the process that started then. */
-static int same_process(int dir, uint64_t start_ticks)
-{
-    char buf[STAT_BYTES];
-    struct bj_slice line;
-    struct bj_procstat st;
-    int r = bj_file_read(dir, "stat", buf, sizeof(buf), &line, NULL);
-    if (r < 0)
-        return r;
-    r = bj_procstat_parse(line, &st);
-    if (r < 0)
-        return r;
-    return st.start_ticks == start_ticks ? 0 : -ESRCH;
-}
-
-/* Open the directory of a process that has none kept.  sure: make certain that
- * it is its own. */
-static int dir_open(struct bj_proctab *t, struct bj_proc *e, bool sure)
-{
-    char text[PID_TEXT];
-    const char *name = pid_text(e->pid, text);
-    if (e->start_ticks == 0) {
-        e->dir = bj_proc_keep(t, t->proc, name, O_PATH | O_DIRECTORY, 7, false);
-        if (e->dir >= 0)
-            return e->dir;
-        if (e->dir != -EMFILE)
-            return e->dir;
-    }
-    bj_proc_dir_done(t);
-    int fd = openat(t->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int r = sure && e->start_ticks ? same_process(fd, e->start_ticks) : 0;
-    if (r < 0) {
-        close(fd);
-        return r;
-    }
-    t->tmp_dir = fd;
-    t->tmp_pid = e->pid;
-    return fd;
-}
-
-static int dir_get(struct bj_proctab *t, struct bj_proc *e, bool sure)
-{
-    if (e->dir >= 0)
-        return e->dir;
-    if (t->tmp_dir >= 0 && t->tmp_pid == e->pid)
-        return t->tmp_dir;
-    int fd = dir_open(t, e, sure);
-    if (fd < 0)
-        e->dir = -1;
-    else if (e->dir < 0 && sure)
-        /* "." of the directory in hand: the same process for sure. */
-        e->dir = bj_proc_keep(t, fd, ".", O_PATH | O_DIRECTORY, 7, true);
-    return fd;
-}
-
-int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e)
-{
-    return dir_get(t, e, true);
-}
 
 /* --- its stat line --- */
 
@@ -105,7 +21,7 @@ static int stat_read(struct bj_proctab *t, struct bj_proc *e, char *buf,
     int r;
     if (e->stat < 0) {
         /* Who it is will be seen from the line, unless it is to be kept. */
-        int dir = dir_get(t, e, bj_proc_room(t, 7));
+        int dir = bj_proc_dir_any(t, e, bj_proc_room(t, 7));
         if (dir < 0)
             return dir;
         e->stat = bj_proc_keep(t, dir, "stat", O_RDONLY, 7, e->start_ticks);
@@ -295,7 +211,7 @@ static void arm(struct bj_proctab *t, struct bj_proc *e)
 static int look_line(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e)
 {
-    char buf[STAT_BYTES];
+    char buf[BJ_STAT_BYTES];
     struct bj_slice line;
     int r = stat_read(t, e, buf, sizeof(buf), &line);
     if (r < 0)
@@ -340,7 +256,7 @@ int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 
 bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e)
 {
-    char buf[STAT_BYTES];
+    char buf[BJ_STAT_BYTES];
     struct bj_slice line;
     struct bj_procstat st;
     int r = stat_read(t, e, buf, sizeof(buf), &line);

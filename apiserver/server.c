@@ -432,9 +432,9 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
 
 static bool join_all(struct bj_server *s, unsigned patience_sec)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += patience_sec;
+    uint64_t end = bj_clock_wall_usec() + patience_sec * 1000000ull;
+    struct timespec until = {(time_t)(end / 1000000),
+                             (long)(end % 1000000) * 1000};
     pthread_mutex_lock(&s->lock);
     s->stop = true;
     pthread_cond_broadcast(&s->work_cond);

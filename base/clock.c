@@ -14,6 +14,11 @@ uint64_t bj_clock_boot_usec(void)
     return usec(CLOCK_BOOTTIME);
 }
 
+uint64_t bj_clock_awake_usec(void)
+{
+    return usec(CLOCK_MONOTONIC);
+}
+
 uint64_t bj_clock_wall_usec(void)
 {
     return usec(CLOCK_REALTIME);

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/fetch_priv.h"
 
 #include <string.h>
@@ -67,8 +68,9 @@ static uint64_t retry_after(struct bj_slice s, bj_fetch_date *date)
     if (r == -EINVAL) {
         memcpy(text, s.p, s.n);
         text[s.n] = '\0';
-        time_t then = date(text, NULL), now = time(NULL);
-        sec = then > now ? (uint64_t)(then - now) : 0;
+        time_t then = date(text, NULL);
+        uint64_t now = bj_clock_wall_usec() / SECOND;
+        sec = then > 0 && (uint64_t)then > now ? (uint64_t)then - now : 0;
     }
     if (r == -ERANGE || sec > DAY_SEC)
         sec = DAY_SEC;

@@ -1,5 +1,4 @@
-/* Waiting for another thread, with a deadline that nobody moves by setting the
- * wall clock. */
+/* Waiting for another thread, until a deadline on the boot clock. */
 #ifndef BJ_BASE_WAIT_H
 #define BJ_BASE_WAIT_H
 
@@ -7,16 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A lock and a condition on the monotonic clock; -ENOMEM. */
+/* A lock and a condition on CLOCK_MONOTONIC; -ENOMEM. */
 int bj_wait_init(pthread_mutex_t *lock, pthread_cond_t *cond);
 void bj_wait_destroy(pthread_mutex_t *lock, pthread_cond_t *cond);
 
-/* A condition alone, for a lock that is there. */
+/* The condition alone, for a lock that exists already. */
 int bj_wait_cond_init(pthread_cond_t *cond);
 
-/* Wait until the condition is signalled or bj_clock_boot_usec() shows when_usec
- * (UINT64_MAX: for ever); may return early, as pthread_cond_wait does.  False
- * once the time has come, without waiting when it is past. */
+/* Wait until the condition is signalled or bj_clock_boot_usec() reaches
+ * when_usec (UINT64_MAX: no deadline).  May return early, as
+ * pthread_cond_wait() does.  False once the deadline has passed; a deadline in
+ * the past returns at once. */
 bool bj_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                    uint64_t when_usec);
 

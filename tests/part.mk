@@ -22,11 +22,13 @@ $(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
-$(UNIT_STATSDB): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/lib/httpstub.o $(STATSDB_LIBS)
+$(UNIT_STATSDB): $(O)/unit/%: $(O)/tests/unit/%.o \
+		$(call obj,tests/unit/lib/httpstub.c tests/unit/lib/testclock.c) $(STATSDB_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_statsdb)
 
-$(UNIT_API): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/lib/fail.o $(API_LIBS)
+$(UNIT_API): $(O)/unit/%: $(O)/tests/unit/%.o \
+		$(call obj,tests/unit/lib/fail.c tests/unit/lib/testclock.c) $(API_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_api)
 

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum {
     SECOND = 1000000,
@@ -66,11 +65,8 @@ static enum bj_policy policy_of(const char *name)
 /* Time spent in suspend so far. */
 static uint64_t slept_usec(void)
 {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    uint64_t mono = (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec / 1000;
-    uint64_t boot = bj_clock_boot_usec();
-    return boot > mono ? boot - mono : 0;
+    uint64_t awake = bj_clock_awake_usec(), boot = bj_clock_boot_usec();
+    return boot > awake ? boot - awake : 0;
 }
 
 int bj_energy_new(const struct bj_conf *conf, const struct bj_host *host,

@@ -2,18 +2,10 @@
 
 #include "apiserver/server.h"
 #include "apiserver/table.h"
-#include "base/digits.h"
+#include "statsdb/job_value.h"
 
 /* --- which keys -------------------------------------------------------------
  */
-
-static bool find_key(struct bj_slice key, unsigned *at)
-{
-    for (*at = 0; bj_job_keys[*at].key; ++*at)
-        if (bj_slice_eq(bj_slice_str(bj_job_keys[*at].key), key))
-            return true;
-    return false;
-}
 
 /* Where a value is in the statement.  Equal texts of one table are one text, as
  * compilers have it; else SQLite is asked for it twice. */
@@ -31,42 +23,40 @@ static unsigned char place_of(struct bj_picked *k, const char *sql)
 
 static void pick(struct bj_picked *k, unsigned at)
 {
-    const struct bj_job_key *key = &bj_job_keys[at];
+    const struct bj_job_column *key = &bj_job_columns[at];
     for (unsigned i = 0; i < BJ_JOB_VALUES && key->sql[i]; i++) {
         unsigned char value = place_of(k, key->sql[i]);
         k->value[k->n][i] = value;
         k->users[value].word[k->n / 64] |= UINT64_C(1) << k->n % 64;
     }
     k->at[k->n] = (unsigned char)at;
-    k->key[k->n++] = key->key;
+    k->key[k->n++] = key->name;
+    k->derived = k->derived || bj_job_column_is_derived(key);
 }
 
-int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool derived,
+int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
                  struct bj_picked *ret)
 {
-    bool want[BJ_API_COLUMNS] = {false};
-    unsigned at;
+    bool want[BJ_JOB_COLUMNS] = {false};
     for (unsigned i = 0; p->given[BJ_PARAM_FIELDS] && i < p->values; i++) {
         struct bj_slice s = p->value[i].text;
         if (p->value[i].which != BJ_PARAM_FIELDS)
             continue;
-        if (!find_key(s, &at))
+        const struct bj_job_column *column = bj_job_column(s);
+        if (!column)
             return bj_call_refuse(c, 400,
                                   "There is no field '%.*s'; "
                                   "/api/v1/openapi.json names all.",
                                   s.n < 60 ? (int)s.n : 60, s.p);
-        want[at] = true;
+        want[column - bj_job_columns] = true;
     }
-    bool behind = false;
     ret->n = ret->values = 0;
     ret->derived = false;
-    for (unsigned i = 0; bj_job_keys[i].key; i++) {
-        behind = behind || strcmp(bj_job_keys[i].key, BJ_COLUMN_DERIVED) == 0;
-        if (p->given[BJ_PARAM_FIELDS] ? !want[i] : behind && !derived)
-            continue;
-        ret->derived = ret->derived || behind;
-        pick(ret, i);
-    }
+    for (unsigned i = 0; bj_job_columns[i].name; i++)
+        if (p->given[BJ_PARAM_FIELDS]
+                ? want[i]
+                : all || bj_job_columns[i].in == BJ_IN_LISTS)
+            pick(ret, i);
     return 0;
 }
 
@@ -77,10 +67,9 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
         bj_query_sql(q, i ? ", " : "");
         bj_query_sql(q, k->sql[i]);
     }
-    bj_query_sql(q, ") FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id");
-    /* Work only for those who ask for it. */
+    bj_query_sql(q, ") FROM " BJ_JOB_FROM);
     if (k->derived)
-        bj_query_sql(q, " LEFT JOIN job_use AS u ON u.job = j.id");
+        bj_query_sql(q, BJ_JOB_FROM_USE);
     bj_query_sql(q, " WHERE 1");
 }
 
@@ -89,136 +78,34 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k)
 
 enum { PACKED = 2 }; /* behind j.at and j.id */
 
-/* A key of a row that is being written. */
-struct cell {
-    struct bj_call *c;
-    const struct bj_picked *k;
-    const struct bj_job_key *key;
-    const unsigned char *value; /* which values it is made of */
-};
-
-static int64_t number(const struct cell *l, unsigned i)
+static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
+                struct bj_err *err)
 {
-    return l->k->number[l->value[i]];
+    struct bj_call *c = ctx;
+    return bj_words_text(c->api->words, c->reader, which, id, ret, err);
 }
 
-/* A value as text, good until the next step; digits are where those of a number
- * may go. */
-static struct bj_slice text(const struct cell *l, unsigned i,
-                            char digits[static BJ_DIGITS_ROOM])
+/* Column i of the row. */
+static int put_cell(const struct bj_picked *k, unsigned i,
+                    struct bj_job_raw *raw, struct bj_rows *rows,
+                    struct bj_err *err)
 {
-    int64_t v = number(l, i);
-    if (v == BJ_PACK_TEXT)
-        return l->k->text[l->value[i]];
-    if (v == BJ_SQL_NULL)
-        return (struct bj_slice){0};
-    return (struct bj_slice){digits,
-                             (size_t)(bj_digits_i64(digits, v) - digits)};
-}
-
-static int word(const struct cell *l, enum bj_word which, struct bj_slice *ret)
-{
-    return bj_words_text(l->c->api->words, l->c->reader, which, number(l, 0),
-                         ret, &l->c->err);
-}
-
-/* Texts one after another, until the end of the scratch buffer's next use. */
-static struct bj_slice join(const struct cell *l, const struct bj_slice *part,
-                            unsigned parts)
-{
-    struct bj_buf *to = &l->c->api->scratch;
-    to->len = 0;
-    for (unsigned i = 0; i < parts; i++)
-        bj_buf_slice(to, part[i]);
-    return (struct bj_slice){to->failed ? NULL : to->p, to->len};
-}
-
-/* cluster, raw_id, submit */
-static int key_text(const struct cell *l, struct bj_slice *ret)
-{
-    char id[BJ_DIGITS_ROOM], submit[BJ_DIGITS_ROOM];
-    struct bj_slice cluster;
-    int r = word(l, BJ_WORD_CLUSTER, &cluster);
-    if (r == 0 && cluster.p)
-        *ret = join(l,
-                    (struct bj_slice[]){cluster, BJ_SLICE(":"), text(l, 1, id),
-                                        BJ_SLICE(":"), text(l, 2, submit)},
-                    5);
-    return r;
-}
-
-/* dir, leaf */
-static int path_text(const struct cell *l, struct bj_slice *ret)
-{
-    char leaf[BJ_DIGITS_ROOM];
-    struct bj_slice dir;
-    *ret = text(l, 1, leaf);
-    if (number(l, 0) == BJ_SQL_NULL)
-        return 0;
-    int r = word(l, BJ_WORD_DIR, &dir);
-    if (r == 0)
-        *ret = dir.p ? join(l, (struct bj_slice[]){dir, BJ_SLICE("/"), *ret}, 3)
-                     : dir;
-    return r;
-}
-
-/* shown_id, array_job, array_task, het_job, het_offset, raw_id */
-static struct bj_slice shown_text(const struct cell *l,
-                                  char digits[static BJ_DIGITS_ROOM])
-{
-    char more[BJ_DIGITS_ROOM];
-    struct bj_slice shown = text(l, 0, digits);
-    for (unsigned i = 1; i < 5 && !shown.p; i += 2)
-        if (number(l, i) != BJ_SQL_NULL && number(l, i + 1) != BJ_SQL_NULL)
-            shown =
-                join(l,
-                     (struct bj_slice[]){text(l, i, digits),
-                                         i == 1 ? BJ_SLICE("_") : BJ_SLICE("+"),
-                                         text(l, i + 1, more)},
-                     3);
-    return shown.p ? shown : text(l, 5, digits);
-}
-
-static int64_t made_number(const struct cell *l)
-{
-    int64_t v[BJ_JOB_VALUES];
-    if (!l->key->make)
-        return number(l, 0);
-    for (unsigned i = 0; i < BJ_JOB_VALUES && l->key->sql[i]; i++)
-        v[i] = number(l, i);
-    return l->key->make(v);
-}
-
-static int put_cell(const struct cell *l, struct bj_rows *rows)
-{
-    char digits[BJ_DIGITS_ROOM];
-    struct bj_slice s = {0};
-    int r = 0;
-    switch (l->key->kind) {
-    case BJ_AS_WORD:
-        r = word(l, l->key->word, &s);
-        break;
-    case BJ_AS_WORD_INT:
-        r = word(l, l->key->word, &s);
-        bj_put_number(rows, s);
-        return r;
-    case BJ_AS_KEY:
-        r = key_text(l, &s);
-        break;
-    case BJ_AS_PATH:
-        r = path_text(l, &s);
-        break;
-    case BJ_AS_SHOWN_ID:
-        s = shown_text(l, digits);
-        break;
-    case BJ_AS_TEXT:
-        s = text(l, 0, digits);
-        break;
-    default:
-        bj_table_number(l->key->kind, rows, made_number(l));
+    const struct bj_job_column *column = &bj_job_columns[k->at[i]];
+    struct bj_slice s;
+    for (unsigned n = 0; n < BJ_JOB_VALUES && column->sql[n]; n++) {
+        raw->number[n] = k->number[k->value[i][n]];
+        if (raw->number[n] == BJ_SQL_TEXT)
+            raw->text[n] = k->text[k->value[i][n]];
+    }
+    if (!bj_job_is_text(column->kind)) {
+        bj_table_number(column->kind, rows, bj_job_number(column, raw));
         return 0;
     }
-    bj_put_text(rows, s);
+    int r = bj_job_text(column, raw, &s, err);
+    if (column->kind == BJ_AS_WORD_INT)
+        bj_put_number(rows, s);
+    else
+        bj_put_text(rows, s);
     return r;
 }
 
@@ -240,7 +127,7 @@ static int take_values(struct bj_picked *k, struct sqlite3_stmt *st,
     if (!p || !bj_pack_read(blob, k->values, k->number, k->text))
         return -ENOMEM;
     for (unsigned i = 0; i < k->values; i++)
-        if (k->number[i] != before[i] || k->number[i] == BJ_PACK_TEXT)
+        if (k->number[i] != before[i] || k->number[i] == BJ_SQL_TEXT)
             add(ret, &k->users[i]);
     return 0;
 }
@@ -262,7 +149,10 @@ int bj_jobs_row(struct bj_call *c, struct bj_picked *k, struct sqlite3_stmt *st,
                 struct bj_rows *rows)
 {
     struct bj_picked_set changed = {{0}};
-    struct cell cell = {.c = c, .k = k};
+    struct bj_job_raw raw;
+    raw.word = word;
+    raw.ctx = c;
+    raw.scratch = &c->api->scratch;
     if (rows->n == 0)
         memset(&changed, 0xff, sizeof(changed));
     int r = take_values(k, st, &changed);
@@ -276,9 +166,7 @@ int bj_jobs_row(struct bj_call *c, struct bj_picked *k, struct sqlite3_stmt *st,
             bj_put_same(rows, i - from);
         if (i == k->n)
             break;
-        cell.key = &bj_job_keys[k->at[i]];
-        cell.value = k->value[i];
-        r = put_cell(&cell, rows);
+        r = put_cell(k, i, &raw, rows, &c->err);
     }
     bj_row_end(rows);
     return r;

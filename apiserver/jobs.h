@@ -8,8 +8,8 @@
 #include "apiserver/query.h"
 
 enum {
-    BJ_PICKED_VALUES = 2 * BJ_API_COLUMNS,
-    BJ_PICKED_WORDS = (BJ_API_COLUMNS + 63) / 64
+    BJ_PICKED_VALUES = 2 * BJ_JOB_COLUMNS,
+    BJ_PICKED_WORDS = (BJ_JOB_COLUMNS + 63) / 64
 };
 
 /* A bit for each key that was picked. */
@@ -17,12 +17,12 @@ struct bj_picked_set {
     uint64_t word[BJ_PICKED_WORDS];
 };
 
-/* Which of bj_job_keys a request wants, in their order, and the values of SQL
- * that they are made of, each of them once. */
+/* Which of bj_job_columns a request wants, in their order, and the values of
+ * SQL that they are made of, each of them once. */
 struct bj_picked {
-    const char *key[BJ_API_COLUMNS];
-    unsigned char at[BJ_API_COLUMNS];                   /* in bj_job_keys */
-    unsigned char value[BJ_API_COLUMNS][BJ_JOB_VALUES]; /* in sql */
+    const char *key[BJ_JOB_COLUMNS];
+    unsigned char at[BJ_JOB_COLUMNS];                   /* in bj_job_columns */
+    unsigned char value[BJ_JOB_COLUMNS][BJ_JOB_VALUES]; /* in sql */
     unsigned n;
     const char *sql[BJ_PICKED_VALUES];
     struct bj_picked_set users[BJ_PICKED_VALUES]; /* keys made of a value */
@@ -33,9 +33,8 @@ struct bj_picked {
     struct bj_slice text[BJ_PICKED_VALUES];
 };
 
-/* Those that "fields" names; else all, derived ones only when wanted.  0 or a
- * refusal. */
-int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool derived,
+/* Those that "fields" names; else those of lists, or all.  0 or a refusal. */
+int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
                  struct bj_picked *ret);
 
 /* Begin "SELECT j.at, j.id, bj_pack(COLUMNS) FROM ... WHERE 1". */

@@ -59,13 +59,14 @@ static void put_key(struct bj_buf *b, const char *name, const char *type,
 static void put_columns(struct bj_buf *b, const struct bj_api_column *first)
 {
     for (const struct bj_api_column *k = first; k->key; k++)
-        put_key(b, k->key, bj_column_type(k->kind), k->help, k == first);
+        put_key(b, k->key, bj_value_type(k->kind), k->help, k == first);
 }
 
 static void put_job_keys(struct bj_buf *b)
 {
-    for (const struct bj_job_key *k = bj_job_keys; k->key; k++)
-        put_key(b, k->key, bj_column_type(k->kind), k->help, k == bj_job_keys);
+    for (const struct bj_job_column *k = bj_job_columns; k->name; k++)
+        put_key(b, k->name, bj_value_type(k->kind), k->help,
+                k == bj_job_columns);
 }
 
 static void put_series_keys(struct bj_buf *b)

@@ -14,7 +14,7 @@ static int64_t put_text(struct bj_buf *to, struct sqlite3_value *v)
         to->failed = true;
     bj_buf_put(to, &n, sizeof(n));
     bj_buf_put(to, p, n);
-    return BJ_PACK_TEXT;
+    return BJ_SQL_TEXT;
 }
 
 static int64_t put_value(struct bj_buf *to, struct sqlite3_value *v)
@@ -22,8 +22,8 @@ static int64_t put_value(struct bj_buf *to, struct sqlite3_value *v)
     int type = sqlite3_value_type(v);
     if (type == SQLITE_NULL)
         return BJ_SQL_NULL;
-    int64_t n = type == SQLITE_INTEGER ? sqlite3_value_int64(v) : BJ_PACK_TEXT;
-    return n == BJ_PACK_TEXT ? put_text(to, v) : n;
+    int64_t n = type == SQLITE_INTEGER ? sqlite3_value_int64(v) : BJ_SQL_TEXT;
+    return n == BJ_SQL_TEXT ? put_text(to, v) : n;
 }
 
 static void pack(struct sqlite3_context *ctx, int n, struct sqlite3_value **v)
@@ -72,7 +72,7 @@ bool bj_pack_read(struct bj_slice blob, unsigned values, int64_t *number,
     memcpy(number, blob.p, at);
     for (unsigned i = 0; i < values; i++) {
         uint32_t n;
-        if (number[i] != BJ_PACK_TEXT)
+        if (number[i] != BJ_SQL_TEXT)
             continue;
         if (blob.n - at < sizeof(n))
             return false;

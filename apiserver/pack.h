@@ -13,15 +13,12 @@
 
 enum { BJ_PACK_VALUES = 100 }; /* arguments that every SQLite allows */
 
-/* What is no integer and not NULL: a text. */
-#define BJ_PACK_TEXT (BJ_SQL_NULL + 1)
-
 /* Give a connection "bj_pack(a, b, ...)", a blob of up to BJ_PACK_VALUES values
- * (BJ_PACK_TEXT itself, should it be one, is packed as text).  A result of
+ * (BJ_SQL_TEXT itself, should it be one, is packed as text).  A result of
  * SQLite. */
 int bj_pack_install(struct sqlite3 *db);
 
-/* What is in such a blob: integers, BJ_SQL_NULL or BJ_PACK_TEXT to number, and
+/* What is in such a blob: integers, BJ_SQL_NULL or BJ_SQL_TEXT to number, and
  * for the latter the text, good for as long as the blob.  False: the blob is
  * not one of so many values. */
 bool bj_pack_read(struct bj_slice blob, unsigned values, int64_t *number,

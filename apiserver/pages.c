@@ -138,20 +138,20 @@ static void put_form(struct bj_call *c, const struct bj_params *p, bool jobs)
  */
 
 static const struct bj_page_column job_columns[] = {
-    {"shown_id", "Job", BJ_SHOW_JOB},
+    {"display_id", "Job", BJ_SHOW_JOB},
     {"state", "State", BJ_SHOW_STATE},
     {"name", "Name", BJ_SHOW_TEXT},
     {"user", "User", BJ_SHOW_TEXT},
     {"account", "Account", BJ_SHOW_TEXT},
     {"partition", "Partition", BJ_SHOW_TEXT},
     {"start", "Started", BJ_SHOW_TIME},
-    {"elapsed_sec", "Elapsed", BJ_SHOW_SECONDS},
+    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS},
     {"cpus", "CPUs", BJ_SHOW_NUMBER},
     {"gpus", "GPUs", BJ_SHOW_NUMBER},
-    {"best_cpu_efficiency", "CPU used", BJ_SHOW_PERCENT},
-    {"best_mem_efficiency", "Memory used", BJ_SHOW_PERCENT},
-    {"best_energy_joules", "Energy", BJ_SHOW_JOULES},
-    {"emissions_g", "CO2", BJ_SHOW_GRAMS},
+    {"cpu_efficiency_percent", "CPU used", BJ_SHOW_PERCENT},
+    {"memory_efficiency_percent", "Memory used", BJ_SHOW_PERCENT},
+    {"energy_joules", "Energy", BJ_SHOW_JOULES},
+    {"emissions_grams", "CO2", BJ_SHOW_GRAMS},
     {"finding_names", "Findings", BJ_SHOW_TEXT},
     {NULL, NULL, 0},
 };
@@ -277,36 +277,34 @@ static const struct bj_page_column one_columns[] = {
     {"submit", "Submitted", BJ_SHOW_TIME},
     {"start", "Started", BJ_SHOW_TIME},
     {"end", "Ended", BJ_SHOW_TIME},
-    {"wait_sec", "Waited", BJ_SHOW_SECONDS},
-    {"elapsed_sec", "Elapsed", BJ_SHOW_SECONDS},
-    {"time_limit_sec", "Limit", BJ_SHOW_SECONDS},
+    {"wait_seconds", "Waited", BJ_SHOW_SECONDS},
+    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS},
+    {"time_limit_seconds", "Limit", BJ_SHOW_SECONDS},
     {"nodes", "Nodes", BJ_SHOW_NUMBER},
     {"nodelist", "On", BJ_SHOW_TEXT},
     {"cpus", "CPUs", BJ_SHOW_NUMBER},
     {"gpus", "GPUs", BJ_SHOW_NUMBER},
     {"gpu_model", "GPU model", BJ_SHOW_TEXT},
-    {"mem_allocated_bytes", "Memory", BJ_SHOW_BYTES},
+    {"memory_allocated_bytes", "Memory", BJ_SHOW_BYTES},
     {"work_dir", "Directory", BJ_SHOW_TEXT},
     {"submit_line", "Submitted as", BJ_SHOW_TEXT},
     {NULL, NULL, 0},
 };
 
 static const struct bj_page_column use_columns[] = {
-    {"cpu_efficiency", "CPU, by the batch system", BJ_SHOW_PERCENT},
-    {"best_cpu_efficiency", "CPU, best known", BJ_SHOW_PERCENT},
-    {"best_cpu_source", "told by", BJ_SHOW_TEXT},
-    {"mem_efficiency", "Memory, by the batch system", BJ_SHOW_PERCENT},
-    {"best_mem_efficiency", "Memory, best known", BJ_SHOW_PERCENT},
-    {"best_mem_source", "told by", BJ_SHOW_TEXT},
-    {"mem_peak_bytes", "Memory, highest", BJ_SHOW_BYTES},
-    {"time_efficiency", "Of the time limit", BJ_SHOW_PERCENT},
-    {"gpu_efficiency", "GPUs busy", BJ_SHOW_PERCENT},
+    {"cpu_efficiency_percent", "CPU used", BJ_SHOW_PERCENT},
+    {"cpu_efficiency_source", "source", BJ_SHOW_TEXT},
+    {"memory_efficiency_percent", "Memory used", BJ_SHOW_PERCENT},
+    {"memory_efficiency_source", "source", BJ_SHOW_TEXT},
+    {"memory_peak_bytes", "Memory, highest", BJ_SHOW_BYTES},
+    {"time_efficiency_percent", "Of the time limit", BJ_SHOW_PERCENT},
+    {"gpu_efficiency_percent", "GPUs busy", BJ_SHOW_PERCENT},
     {"gpus_unused", "GPUs never used", BJ_SHOW_NUMBER},
-    {"gpu_idle_sec", "GPUs held idle", BJ_SHOW_SECONDS},
-    {"best_energy_joules", "Energy", BJ_SHOW_JOULES},
-    {"best_energy_source", "told by", BJ_SHOW_TEXT},
+    {"gpu_idle_seconds", "GPUs held idle", BJ_SHOW_SECONDS},
+    {"energy_joules", "Energy", BJ_SHOW_JOULES},
+    {"energy_source", "source", BJ_SHOW_TEXT},
     {"energy_policy", "split by", BJ_SHOW_TEXT},
-    {"emissions_g", "CO2 (estimate)", BJ_SHOW_GRAMS},
+    {"emissions_grams", "CO2 (estimate)", BJ_SHOW_GRAMS},
     {NULL, NULL, 0},
 };
 
@@ -322,11 +320,11 @@ static const struct bj_page_column step_columns[] = {
     {"name", "Name", BJ_SHOW_TEXT},
     {"state", "State", BJ_SHOW_STATE},
     {"start", "Started", BJ_SHOW_TIME},
-    {"elapsed_sec", "Elapsed", BJ_SHOW_SECONDS},
+    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS},
     {"cpus", "CPUs", BJ_SHOW_NUMBER},
     {"nodes", "Nodes", BJ_SHOW_NUMBER},
-    {"cpu_efficiency", "CPU used", BJ_SHOW_PERCENT},
-    {"mem_task_peak_bytes", "Largest task", BJ_SHOW_BYTES},
+    {"cpu_efficiency_percent", "CPU used", BJ_SHOW_PERCENT},
+    {"memory_task_peak_bytes", "Largest task", BJ_SHOW_BYTES},
     {NULL, NULL, 0},
 };
 
@@ -375,7 +373,7 @@ static int put_one(struct bj_call *c, const struct bj_found *f,
 {
     struct bj_buf *b = &c->reply->body;
     char title[128];
-    struct bj_slice id = bj_json_text(bj_json_get(row, "shown_id"));
+    struct bj_slice id = bj_json_text(bj_json_get(row, "display_id"));
     snprintf(title, sizeof(title), "Job %.*s", id.n < 100 ? (int)id.n : 100,
              id.p ? id.p : "");
     bj_page_open(c, title, "../");
@@ -411,7 +409,7 @@ static int one_page(struct bj_call *c, struct shown *s)
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), f.key);
     if (r == 0)
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
-                          BJ_SLICE("shown_id"));
+                          BJ_SLICE("display_id"));
     if (r == 0)
         r = ask_for(c, &p, one_columns);
     if (r == 0)
@@ -440,12 +438,12 @@ static const struct bj_page_column usage_columns[] = {
     {"day", "Day", BJ_SHOW_TEXT},
     {"jobs_ended", "Jobs ended", BJ_SHOW_NUMBER},
     {"jobs_failed", "Failed", BJ_SHOW_NUMBER},
-    {"wait_mean_sec", "Mean wait", BJ_SHOW_SECONDS},
+    {"wait_mean_seconds", "Mean wait", BJ_SHOW_SECONDS},
     {"core_hours", "Core hours", BJ_SHOW_ROUND},
     {"gpu_hours", "GPU hours", BJ_SHOW_ROUND},
-    {"cpu_efficiency", "CPU used", BJ_SHOW_PERCENT},
-    {"best_energy_kwh", "Energy, kWh", BJ_SHOW_ROUND},
-    {"emissions_g", "CO2 (estimate)", BJ_SHOW_GRAMS},
+    {"cpu_efficiency_percent", "CPU used", BJ_SHOW_PERCENT},
+    {"energy_kwh", "Energy, kWh", BJ_SHOW_ROUND},
+    {"emissions_grams", "CO2 (estimate)", BJ_SHOW_GRAMS},
     {NULL, NULL, 0},
 };
 

@@ -14,9 +14,12 @@ enum { TARGETS = 20, DEPTH = 12, BODY_VALUES = 4000 };
 
 /* Figures of usage that make a series. */
 static const char *const series[] = {
-    "core_hours",     "gpu_hours",      "node_hours",      "job_hours",
-    "cpu_used_hours", "jobs_started",   "jobs_ended",      "jobs_failed",
-    "energy_kwh",     "cpu_efficiency", "best_energy_kwh", "emissions_g"};
+    "core_hours",           "gpu_hours",
+    "node_hours",           "job_hours",
+    "cpu_used_hours",       "jobs_started",
+    "jobs_ended",           "jobs_failed",
+    "energy_scheduler_kwh", "cpu_efficiency_percent",
+    "energy_kwh",           "emissions_grams"};
 enum { SERIES = sizeof(series) / sizeof(series[0]) };
 
 /* Parameters that a payload may hold. */
@@ -143,7 +146,7 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
         return r;
     bj_buf_str(b, ",\"type\":\"table\",\"columns\":[");
     for (unsigned i = 0; i < k.n; i++)
-        put_column(b, k.key[i], bj_column_type(bj_job_keys[k.at[i]].kind),
+        put_column(b, k.key[i], bj_value_type(bj_job_columns[k.at[i]].kind),
                    i == 0);
     bj_buf_str(b, "],\"rows\":");
     r = bj_jobs_list(c, &p, BJ_SHAPE_ARRAYS, b, &end);
@@ -425,7 +428,7 @@ static void put_annotation(struct bj_buf *b, const struct bj_json *row)
         bj_buf_slice(b, end);
     }
     bj_buf_str(&text, "Job ");
-    bj_buf_slice(&text, bj_json_text(bj_json_get(row, "shown_id")));
+    bj_buf_slice(&text, bj_json_text(bj_json_get(row, "display_id")));
     bj_buf_str(b, ",\"title\":");
     bj_out_text(b, (struct bj_slice){text.p, text.len});
     bj_buf_str(b, ",\"text\":");
@@ -466,7 +469,7 @@ static int put_annotations(struct bj_call *c, struct bj_slice rows)
 static int on_annotations_body(struct bj_call *c, const struct bj_json *doc)
 {
     struct bj_slice fields =
-        BJ_SLICE("start_ms,end_ms,shown_id,name,state,user,account");
+        BJ_SLICE("start_ms,end_ms,display_id,name,state,user,account");
     struct bj_slice text = bj_json_text(bj_json_path(doc, "annotation.query"));
     struct bj_arena arena = {0};
     struct bj_buf rows = {0}, target = {0};

@@ -34,13 +34,13 @@ static void put_real(struct bj_rows *rows, double v)
                              : (struct bj_slice){0});
 }
 
-void bj_table_number(enum bj_column_kind kind, struct bj_rows *rows, int64_t v)
+void bj_table_number(enum bj_value_kind kind, struct bj_rows *rows, int64_t v)
 {
     static const unsigned char digits[] = {[BJ_AS_TENTHS] = 1,
                                            [BJ_AS_MILLI] = 3,
                                            [BJ_AS_PPM] = 4,
                                            [BJ_AS_MICRO] = 6};
-    if (v == BJ_SQL_NULL) {
+    if (v == BJ_SQL_NULL || (kind == BJ_AS_LIMIT && v == INT64_MAX)) {
         bj_put_text(rows, kind == BJ_AS_LINK_END ? BJ_SLICE("now")
                                                  : (struct bj_slice){0});
         return;

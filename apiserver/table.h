@@ -10,7 +10,7 @@
 void bj_table_select(struct bj_query *q, const struct bj_api_column *columns);
 
 /* Write a number, which may be BJ_SQL_NULL, as a column of that kind has it. */
-void bj_table_number(enum bj_column_kind kind, struct bj_rows *rows, int64_t v);
+void bj_table_number(enum bj_value_kind kind, struct bj_rows *rows, int64_t v);
 
 /* Run a query that begins with these columns: its rows as objects or CSV into a
  * buffer, at most max of them; *cut when there would be more.  0, or an error

@@ -104,7 +104,7 @@ static const struct bj_api_column finding_columns[] = {
     {"key", BJ_AS_TEXT, 0,
      WORD("cluster", "cluster") " || ':' || j.raw_id || ':' || j.submit",
      "Key of the job."},
-    {"id", BJ_AS_TEXT, 0, "CAST(j.raw_id AS TEXT)", "Its id."},
+    {"jobid", BJ_AS_TEXT, 0, "CAST(j.raw_id AS TEXT)", "Its id."},
     {"cluster", BJ_AS_TEXT, 0, WORD("cluster", "cluster"), "Its cluster."},
     {"user", BJ_AS_TEXT, 0, WORD("user", "user"), "Its owner."},
     {"account", BJ_AS_TEXT, 0, WORD("account", "account"), "Its account."},

@@ -7,33 +7,6 @@
 
 enum { SLOTS = 8192, KEEP_BYTES = 240 };
 
-static const struct {
-    const char *text, *find;
-} sql[BJ_WORDS] = {
-#define WORD(table, column)                                                    \
-    {                                                                          \
-        "SELECT " column " FROM \"" table "\" WHERE id = ?1",                  \
-            "SELECT id FROM \"" table "\" WHERE " column " = ?1"               \
-    }
-    [BJ_WORD_CLUSTER] = WORD("cluster", "name"),
-    [BJ_WORD_SYSTEM] = WORD("cluster", "system"),
-    [BJ_WORD_USER] = WORD("user", "name"),
-    [BJ_WORD_ACCOUNT] = WORD("account", "name"),
-    [BJ_WORD_PARTITION] = WORD("partition", "name"),
-    [BJ_WORD_QOS] = WORD("qos", "name"),
-    [BJ_WORD_NAME] = WORD("jobname", "text"),
-    [BJ_WORD_HOSTS] = WORD("hosts", "text"),
-    [BJ_WORD_DIR] = WORD("dir", "path"),
-    [BJ_WORD_TRES] = WORD("tres", "text"),
-    [BJ_WORD_STATE] = WORD("state", "name"),
-    [BJ_WORD_OTHER] = WORD("word", "text"),
-#undef WORD
-    [BJ_WORD_UID] = {.text = "SELECT uid FROM owner WHERE id = ?1"},
-    [BJ_WORD_GROUP] = {.text = "SELECT nullif(grp, '') FROM owner "
-                               "WHERE id = ?1"},
-    [BJ_WORD_GID] = {.text = "SELECT gid FROM owner WHERE id = ?1"},
-};
-
 struct slot {
     char *text; /* NULL: unused */
     uint32_t n;
@@ -76,7 +49,7 @@ static int fetch(struct bj_words *w, struct bj_reader *r, enum bj_word which,
                  struct bj_err *err)
 {
     struct sqlite3_stmt *st;
-    int rc = bj_reader_prepare(r, sql[which].text, &st, err);
+    int rc = bj_reader_prepare(r, bj_word_sql[which].text, &st, err);
     if (rc < 0)
         return rc;
     sqlite3_bind_int64(st, 1, id);
@@ -134,7 +107,7 @@ int bj_words_find(struct bj_reader *r, enum bj_word which, struct bj_slice text,
 {
     struct sqlite3_stmt *st;
     *ret = -1;
-    int rc = bj_reader_prepare(r, sql[which].find, &st, err);
+    int rc = bj_reader_prepare(r, bj_word_sql[which].find, &st, err);
     if (rc < 0)
         return rc;
     sqlite3_bind_text64(st, 1, text.p ? text.p : "", text.n, SQLITE_STATIC,

@@ -5,27 +5,7 @@
 
 #include "apiserver/reader.h"
 #include "base/slice.h"
-
-enum bj_word {
-    BJ_WORD_CLUSTER,
-    BJ_WORD_SYSTEM, /* of a cluster */
-    BJ_WORD_USER,
-    BJ_WORD_ACCOUNT,
-    BJ_WORD_PARTITION,
-    BJ_WORD_QOS,
-    BJ_WORD_NAME,
-    BJ_WORD_HOSTS,
-    BJ_WORD_DIR,
-    BJ_WORD_TRES,
-    BJ_WORD_STATE,
-    BJ_WORD_OTHER,
-    /* of an owner, digits for numbers; nothing to look for with bj_words_find
-     */
-    BJ_WORD_UID,
-    BJ_WORD_GROUP,
-    BJ_WORD_GID,
-    BJ_WORDS
-};
+#include "statsdb/word.h"
 
 struct bj_words;
 

@@ -13,6 +13,9 @@
 /* No value, in rows of integers: SQL's NULL. */
 #define BJ_SQL_NULL INT64_MIN
 
+/* A text, in rows of integers. */
+#define BJ_SQL_TEXT (BJ_SQL_NULL + 1)
+
 /* For programs that use SQLite in one thread only, before they open anything:
  * leaves out the locks and the memory statistics that others need.  A fifth of
  * the work of an import is saved. */

@@ -19,9 +19,10 @@ import time
 import urllib.request
 
 # The columns of api_floor.c.
-FLOOR = ("id,user,account,partition,qos,state,name,nodelist,tres_allocated,exit_code,exit_signal,"
-         "submit_ms,eligible_ms,start_ms,end_ms,time_limit_sec,cpus,nodes,gpus,mem_requested_bytes,"
-         "mem_allocated_bytes,cpu_sec,cpu_system_sec,mem_peak_bytes,energy_joules,priority")
+FLOOR = ("jobid,user,account,partition,qos,state,name,nodelist,tres_allocated,exit_code,exit_signal,"
+         "submit_ms,eligible_ms,start_ms,end_ms,time_limit_seconds,cpus,nodes,gpus,"
+         "memory_requested_bytes,memory_allocated_bytes,cpu_used_seconds,cpu_system_seconds,"
+         "memory_peak_bytes,energy_scheduler_joules,priority")
 EIGHT = "key,user,account,state,start_ms,end_ms,cpus,name"
 
 
@@ -94,7 +95,7 @@ def fill(build, store, jobs):
 
 def newest(port, user):
     """The id of a user's newest job."""
-    ask = urllib.request.Request("http://127.0.0.1:%s/api/v1/jobs?limit=1&fields=id" % port,
+    ask = urllib.request.Request("http://127.0.0.1:%s/api/v1/jobs?limit=1&fields=jobid" % port,
                                  headers={"X-Grafana-User": user})
     with urllib.request.urlopen(ask) as answer:
         return json.load(answer)["data"][0]["id"]
@@ -126,7 +127,7 @@ def flask(store, seconds):
             break
     subprocess.Popen(["cat"], stdin=p.stderr, stdout=subprocess.DEVNULL)
     for what, path in (("Flask, all columns", "/jobs?user=user7"),
-                       ("Flask, 8 columns", "/jobs?user=user7&fields=id,user,account,state,"
+                       ("Flask, 8 columns", "/jobs?user=user7&fields=jobid,user,account,state,"
                         "start,end,cpus,name")):
         show(what, measure(port, path, "user7", 16, seconds,
                            lambda: [p.pid] + children(p.pid)))

@@ -121,10 +121,10 @@ def pages(s):
 
 
 def series(s):
-    rows = json.loads(s.ask(LARGE + "&fields=key,elapsed_sec", "user7")[1])["data"]
-    job = max(rows, key=lambda r: r["elapsed_sec"])
+    rows = json.loads(s.ask(LARGE + "&fields=key,elapsed_seconds", "user7")[1])["data"]
+    job = max(rows, key=lambda r: r["elapsed_seconds"])
     path = "/api/v1/jobs/%s/series?by=node&metric=cpus_used&step=%d" % (
-        job["key"], job["elapsed_sec"] // 1990 + 1)
+        job["key"], job["elapsed_seconds"] // 1990 + 1)
     return together(8, 4, lambda: s.ask(path, "user7"))
 
 

@@ -30,10 +30,10 @@ def begin(site):
     """A running job with curves, and one that has ended with all that there can
     be of it; both of one user."""
     site.start("--access.trust-loopback", "--access.admins=boss")
-    running = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,id,uid,user,account",
+    running = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,jobid,uid,user,account",
                        user("boss")).data
     for job in running:
-        ended = site.ask("/api/v1/jobs?from=0&state=completed&limit=1&fields=key,id,nodelist&user="
+        ended = site.ask("/api/v1/jobs?from=0&state=completed&limit=1&fields=key,jobid,nodelist&user="
                          + job["user"], user("boss")).data
         steps = ended and site.ask("/api/v1/jobs/%s/steps" % ended[0]["key"], user("boss"))
         if steps and steps.status == 200 and steps.data:
@@ -41,18 +41,18 @@ def begin(site):
     else:
         raise RuntimeError("nobody has both a running job and one that has ended")
     site.who, site.running, site.ended = job["user"], job, ended[0]
-    same(site.derive(ended[0]["id"]), ended[0]["key"], "a job that was measured")
+    same(site.derive(ended[0]["jobid"]), ended[0]["key"], "a job that was measured")
     db = sqlite3.connect(site.store)
-    db.execute("UPDATE job SET gpus = 2 WHERE raw_id = ?", (int(ended[0]["id"]),))
+    db.execute("UPDATE job SET gpus = 2 WHERE raw_id = ?", (int(ended[0]["jobid"]),))
     db.commit()
     db.close()
-    site.node = Node("fake", [(job["id"], job["uid"], job["user"], job["account"])])
+    site.node = Node("fake", [(job["jobid"], job["uid"], job["user"], job["account"])])
     site.prom = None if site.node.why else Prometheus(site.node.url)
     site.why = site.node.why or site.prom.why
     if site.why:
         print("# no curves: " + site.why)
         return
-    for what in ('rate(batchjob_job_energy_joules_total{jobid="%s"}[5s]) > 0' % job["id"],
+    for what in ('rate(batchjob_job_energy_joules_total{jobid="%s"}[5s]) > 0' % job["jobid"],
                  "rate(batchjob_job_cpu_seconds_total[5s]) > 0", "batchjob_cluster_limit_jobs",
                  "batchjob_cluster_licenses", "batchjob_cluster_shares",
                  "batchjob_cluster_controller_schedule_cycle_last_seconds",
@@ -66,7 +66,7 @@ def begin(site):
 def fill(text, site, job, all_value):
     """As Grafana and the plugin would: macros and variables."""
     values = {"user": all_value, "account": all_value, "partition": "*", "state": "all",
-              "job": urllib.parse.quote(job["key"], safe=""), "id": job["id"], "cluster": ".*",
+              "job": urllib.parse.quote(job["key"], safe=""), "id": job["jobid"], "cluster": ".*",
               "__rate_interval": "5s", "__from": "%d000" % (site.now - 30 * 86400),
               "__to": "%d000" % (site.now + 60)}
     if job is site.running:
@@ -314,7 +314,7 @@ def simpod(site):
     """Its answers, for Grafana's own code to read."""
     def iso(sec):
         return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(sec))
-    for target in ("jobs", "usage", "core_hours", "best_energy_kwh"):
+    for target in ("jobs", "usage", "core_hours", "energy_kwh"):
         a = site.ask("/api/simpod/query", user(site.who), ("Content-Type", "application/json"),
                      method="POST", body={
                          "range": {"from": iso(site.now - 20 * 86400), "to": iso(site.now + 60)},

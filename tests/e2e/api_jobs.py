@@ -66,9 +66,9 @@ def everything(site):
     wrong = []
     for r in rows:
         j = told[r["key"]]
-        got = (r["id"], r["user"], r["uid"], r["account"], r["partition"], r["state"],
-               r["state_raw"], r["name"], r["start_ms"], r["end_ms"], r["to"], r["elapsed_sec"],
-               r["cpus"], r["nodelist"], r["work_dir"], r["mem_requested_bytes"])
+        got = (r["jobid"], r["user"], r["uid"], r["account"], r["partition"], r["state"],
+               r["state_raw"], r["name"], r["start_ms"], r["end_ms"], r["to"], r["elapsed_seconds"],
+               r["cpus"], r["nodelist"], r["work_dir"], r["memory_requested_bytes"])
         end = num(j["End"])
         want = (j["JobIDRaw"], j["User"], num(j["UID"]), j["Account"], j["Partition"],
                 STATES[j["State"]], j["State"], j["JobName"] or None,
@@ -82,8 +82,8 @@ def everything(site):
     r = next(r for r in rows if r["end_ms"])
     same(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(r["end_ms"] / 1000)), r["end"],
          "both forms of a time agree")
-    used = r["cpu_sec"] / (r["cpus"] * r["elapsed_sec"]) * 100
-    check(abs(r["cpu_efficiency"] - used) < 0.1, "efficiency is in percent", r)
+    used = r["cpu_used_seconds"] / (r["cpus"] * r["elapsed_seconds"]) * 100
+    check(abs(r["cpu_efficiency_percent"] - used) < 0.1, "efficiency is in percent", r)
 
 
 def filters(site):

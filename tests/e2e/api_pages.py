@@ -83,11 +83,11 @@ def begin(site):
     site.options = ["--web.config.file=" + web, "--access.admins=boss",
                     "--access.coordinators=acct1: user2"]
     site.start(*site.options)
-    mine = site.ask("/api/v1/jobs?from=0&limit=1000&fields=key,id,state", GRAFANA, user("user3")).data
+    mine = site.ask("/api/v1/jobs?from=0&limit=1000&fields=key,jobid,state", GRAFANA, user("user3")).data
     site.mine = mine
     twice = [i for i, in site.db().execute("SELECT raw_id FROM job GROUP BY 1 HAVING count(*) > 1")]
     site.key = next(j["key"] for j in mine if j["state"] not in ("running", "pending")
-                    and int(j["id"]) not in twice)
+                    and int(j["jobid"]) not in twice)
     same(site.derive(site.key.split(":")[1]), site.key, "a job that was measured")
     db = sqlite3.connect(site.store)
     db.execute("INSERT INTO jobname(text) VALUES(?)", (HOSTILE,))
@@ -120,8 +120,8 @@ def jobs(site):
     same(ask(site, "/jobs?nonsense=1").status, 400, "an unknown one, too")
     page = safe("an admin's list", ask(site, "/jobs?from=2000-01-01&limit=500", "boss"))
     check("User" in page.text and len({r[3] for r in page.rows if len(r) > 3}) > 5, "an admin sees all")
-    used = [j["best_cpu_efficiency"] for j in ask(
-        site, "/api/v1/jobs?from=2000-01-01&limit=500&fields=best_cpu_efficiency", "boss").data]
+    used = [j["cpu_efficiency_percent"] for j in ask(
+        site, "/api/v1/jobs?from=2000-01-01&limit=500&fields=cpu_efficiency_percent", "boss").data]
     shown = [r[10] for r in page.rows if len(r) > 10][-len(used):]
     same([s == "-" for s in shown], [u is None for u in used], "CPU used, where somebody tells it")
     check(all(u is None or abs(float(s.split()[0]) - u) < 0.11 for s, u in zip(shown, used)),
@@ -156,10 +156,10 @@ def one(site):
 
 def days(site):
     """The last day counts in full; what is not given is shown as what it is."""
-    a = ask(site, "/api/v1/jobs?from=0&limit=1&state=ended&fields=start,id&order=asc").data[0]
+    a = ask(site, "/api/v1/jobs?from=0&limit=1&state=ended&fields=start,jobid&order=asc").data[0]
     day = a["start"][:10]
     page = Page(ask(site, "/jobs?from=%s&to=%s&limit=500" % (day, day)).body.decode())
-    check(a["id"] in page.text, "a job of the day is among those up to that day", a)
+    check(a["jobid"] in page.text, "a job of the day is among those up to that day", a)
     values = dict(re.findall(r'name="(from|to)" type="date" value="([^"]*)"',
                              ask(site, "/jobs?to=" + day).body.decode()))
     same(values["to"], day, "the form keeps the day")
@@ -235,13 +235,13 @@ def browser(site):
     p = shown(site, site.port, "/jobs?from=2000-01-01", "--screenshot=" + site.folder + "/jobs.png")
     check(p.returncode == 0 and os.path.getsize(site.folder + "/jobs.png") > 20000,
           "and the list", p.stderr[-300:])
-    running = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,id,uid,user,account",
+    running = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,jobid,uid,user,account",
                        GRAFANA, user("boss")).data
     job = next((j for j in running if j["user"] == "user3"), None)
     if not job:
         check(True, "curves in a browser # SKIP user3 has no running job")
         return
-    node = Node("fake", [(job["id"], job["uid"], job["user"], job["account"])])
+    node = Node("fake", [(job["jobid"], job["uid"], job["user"], job["account"])])
     prom = None if node.why else Prometheus(node.url)
     try:
         if node.why or prom.why:

@@ -23,14 +23,15 @@ def worked_out(site):
     same(sorted((r["finding"], r["severity"], r["text"]) for r in a.data), sorted(want),
          "findings of the importer")
     check(len(want) > 10, "there are some", len(want))
-    a = site.ask(V1 + "/jobs?from=0&limit=100000&fields=key,best_cpu_efficiency,best_cpu_source,"
-                 "findings", user("boss"))
+    a = site.ask(V1 + "/jobs?from=0&limit=100000&fields=key,cpu_efficiency_percent,"
+                 "cpu_efficiency_source,findings", user("boss"))
     want = dict((k, (e, s)) for k, e, s in site.db().execute(
         "SELECT (SELECT name FROM cluster) || ':' || j.raw_id || ':' || j.submit,"
-        " u.cpu_efficiency_ppm, u.cpu_efficiency_source FROM job_use_v AS u JOIN job AS j ON"
-        " j.id = u.job"))
-    got = {r["key"]: (r["best_cpu_efficiency"], r["best_cpu_source"]) for r in a.data
-           if r["best_cpu_efficiency"] is not None}
+        " coalesce(u.cpu_efficiency_ppm, v.cpu_usec / (v.cpus * v.elapsed_sec)),"
+        " ifnull(u.cpu_efficiency_source, 'scheduler') FROM job AS j JOIN job_v AS v ON v.id = j.id"
+        " LEFT JOIN job_use_v AS u ON u.job = j.id WHERE j.\"end\" IS NOT NULL"))
+    got = {r["key"]: (r["cpu_efficiency_percent"], r["cpu_efficiency_source"]) for r in a.data
+           if r["cpu_efficiency_percent"] is not None}
     same(got, {k: (e / 10000, s) for k, (e, s) in want.items() if e is not None},
          "and how well CPUs were used")
 
@@ -67,9 +68,10 @@ def steps(site):
         if len(want) < 2:
             continue
         a = part(site, "steps", "boss", key)
-        same(sorted((r["step"], r["mem_task_peak_bytes"], r["state"]) for r in a.data),
+        same(sorted((r["step"], r["memory_task_peak_bytes"], r["state"]) for r in a.data),
              [(str(s), m, t) for s, m, t in want], "steps of a job")
-        check(all(r["elapsed_sec"] == int(j["ElapsedRaw"]) and abs(r["cpu_efficiency"] - 70) < 0.5
+        check(all(r["elapsed_seconds"] == int(j["ElapsedRaw"])
+                  and abs(r["cpu_efficiency_percent"] - 70) < 0.5
                   or int(j["ElapsedRaw"]) < 100 for r in a.data), "with their figures", a)
         return
     check(False, "a job has two steps")
@@ -77,19 +79,20 @@ def steps(site):
 
 def figures(site):
     row = site.ask("%s/jobs/%s" % (V1, site.key), user(site.who)).data[0]
-    same([row[k] for k in ("best_cpu_efficiency", "best_cpu_source", "best_mem_efficiency",
-                           "best_mem_source", "gpu_efficiency", "gpus_unused", "gpu_held_sec",
-                           "gpu_idle_sec", "best_energy_joules", "best_energy_source",
-                           "energy_policy", "emissions_g", "emissions_estimated", "findings")],
+    same([row[k] for k in ("cpu_efficiency_percent", "cpu_efficiency_source",
+                           "memory_efficiency_percent", "memory_efficiency_source",
+                           "gpu_efficiency_percent", "gpus_unused", "gpu_held_seconds",
+                           "gpu_idle_seconds", "energy_joules", "energy_source",
+                           "energy_policy", "emissions_grams", "emissions_estimated", "findings")],
          [12.3456, "nodes", 50, "prometheus", 3, 1, 7200, 7000, 7200, "nodes", "hybrid", 0.1,
           True, 2], "one job has all that is worked out of it")
     same(sorted(row["finding_names"].split(",")), ["gpu_unused", "low_cpu"], "and its findings")
     rows = site.ask(V1 + "/jobs?from=0&limit=2", user(site.who)).data
     check(rows and "findings" not in rows[0], "a list has not")
-    a = site.ask(V1 + "/jobs?from=0&limit=1000&fields=key,findings,emissions_g", user(site.who))
-    same({r["key"]: (r["findings"], r["emissions_g"]) for r in a.data}[site.key], (2, 0.1),
+    a = site.ask(V1 + "/jobs?from=0&limit=1000&fields=key,findings,emissions_grams", user(site.who))
+    same({r["key"]: (r["findings"], r["emissions_grams"]) for r in a.data}[site.key], (2, 0.1),
          "unless it is asked for")
-    check(all((r["findings"], r["emissions_g"]) == (0, None)
+    check(all((r["findings"], r["emissions_grams"]) == (0, None)
               for r in a.data if r["key"] != site.key), "of others nothing is known")
     same({r["component"]: (r["joules"], r["kwh"]) for r in part(site, "energy").data},
          {"total": (7200, 0.002), "cpu": (3600, 0.001), "gpu": (1800, 0.0005),
@@ -102,10 +105,10 @@ def figures(site):
          [("gpu_unused", "warning", "1.5 of its GPUs did nothing.", 1.5, 25),
           ("low_cpu", "info", "Used 1.5 %, not 25 %.", 1.5, 25)], "findings, the worst first")
     usage = site.ask(V1 + "/usage?from=%d" % (site.now - 30 * 86400), user(site.who)).data[0]
-    same((usage["best_energy_kwh"], usage["emissions_g"], usage["emissions_coverage"]),
+    same((usage["energy_kwh"], usage["emissions_grams"], usage["emissions_coverage"]),
          (0.002, 0.1, 100), "and in usage")
     usage = site.ask(V1 + "/usage?from=0&to=86400", user(site.who)).data[0]
-    same((usage["best_energy_kwh"], usage["emissions_g"]), (None, None), "null where none is known")
+    same((usage["energy_kwh"], usage["emissions_grams"]), (None, None), "null where none is known")
 
 
 def many(site):
@@ -180,11 +183,11 @@ def heterogeneous(site):
     for n, (_, raw) in enumerate(ids):
         name = "%d%%2B%d" % (ids[0][1], n)
         a = site.ask(V1 + "/jobs/%s" % name, user("boss"))
-        same([(r["id"], r["shown_id"], r["het_offset"]) for r in a.data],
+        same([(r["jobid"], r["display_id"], r["het_offset"]) for r in a.data],
              [(str(raw), "%d+%d" % (ids[0][1], n), n)], "component %d" % n)
         for form in (name, "%d+%d" % (ids[0][1], n)):
-            a = site.ask(V1 + "/jobs?fields=id&job=" + form, user("boss"))
-            same([r["id"] for r in a.data], [str(raw)], "as a filter: " + form)
+            a = site.ask(V1 + "/jobs?fields=jobid&job=" + form, user("boss"))
+            same([r["jobid"] for r in a.data], [str(raw)], "as a filter: " + form)
     same(site.ask(V1 + "/jobs/%d+9" % ids[0][1], user("boss")).status, 404, "no such component")
     same(site.ask(V1 + "/jobs/%d+x" % ids[0][1], user("boss")).status, 404, "no such name")
 
@@ -196,13 +199,13 @@ def uuids(site):
     for j in old[:5] + old[-5:]:
         a = site.ask(V1 + "/jobs/" + j["id"], user(site.who))
         if a.status == 409:  # runs of one job on one node
-            checked += j["jobid"] in {r["shown_id"] for r in a.data}
+            checked += j["jobid"] in {r["display_id"] for r in a.data}
             continue
-        checked += a.status == 200 and (a.data[0]["shown_id"], a.data[0]["start"]) == (
+        checked += a.status == 200 and (a.data[0]["display_id"], a.data[0]["start"]) == (
             j["jobid"], j["start"])
     same(checked, len(old[:5] + old[-5:]), "by UUID")
     same(site.ask(V1 + "/jobs/" + old[0]["id"], user("newcomer")).status, 404, "not for others")
-    whose = V1 + "/jobs?fields=id&user=%s&job=" % site.who
+    whose = V1 + "/jobs?fields=jobid&user=%s&job=" % site.who
     check(site.ask(whose + old[0]["id"], user("boss")).data, "as a filter")
     same(site.ask(whose.replace(site.who, "user2") + old[0]["id"], user("boss")).data, [],
          "among the jobs of the user that is named")
@@ -210,7 +213,7 @@ def uuids(site):
                  "/jobs?job=" + old[0]["id"]):
         a = site.ask(V1 + path, user("boss"))
         check(a.status == 400 and "user=" in a.json["error"], "not among all jobs", path, a)
-    check(site.ask(V1 + "/jobs?total=1&fields=id&job=" + old[0]["id"], user("user2")).status == 200,
+    check(site.ask(V1 + "/jobs?total=1&fields=jobid&job=" + old[0]["id"], user("user2")).status == 200,
           "for coordinators")
 
 

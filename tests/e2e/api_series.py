@@ -107,13 +107,13 @@ def steps(site):
     site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + liar.url,
                "--prometheus.scrape-interval=1s")
     job = max(site.ask("/api/v1/jobs?limit=1000&from=0&state=completed&"
-                       "fields=key,id,elapsed_sec", user("boss")).data,
-              key=lambda j: j["elapsed_sec"])
+                       "fields=key,jobid,elapsed_seconds", user("boss")).data,
+              key=lambda j: j["elapsed_seconds"])
     job["nodes"] = 64
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
-        db.execute("UPDATE job SET nodes = ? WHERE raw_id = ?", (job["nodes"], int(job["id"])))
+        db.execute("UPDATE job SET nodes = ? WHERE raw_id = ?", (job["nodes"], int(job["jobid"])))
     metrics = len(site.ask("/api/v1/series", user("boss")).data)
-    span = job["elapsed_sec"] + 1
+    span = job["elapsed_seconds"] + 1
     step = {}
     for by in ("job", "node"):
         a = site.ask(path(job["key"], by=by), user("boss"))
@@ -132,7 +132,7 @@ def lies(site):
     site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + liar.url + "/",
                "--prometheus.scrape-interval=10s", "--prometheus.timeout=2s",
                "--prometheus.match=job=batch\"job", "--prometheus.max-queries=2")
-    job = site.ask("/api/v1/jobs?limit=1&from=0&state=completed&fields=key,id,user,uid,start_ms,end_ms",
+    job = site.ask("/api/v1/jobs?limit=1&from=0&state=completed&fields=key,jobid,user,uid,start_ms,end_ms",
                    user("user3")).data[0]
     t = job["start_ms"] // 1000
     one = {"bj": "processes"}
@@ -152,7 +152,7 @@ def lies(site):
           and asked["start"] == [str(t)], "a range is asked for", head, asked)
     same(asked["query"], ['label_replace(sum by()(batchjob_job_processes{jobid="%s",user=~"user3|%d|",'
                           'cluster=~"fake|",job="batch\\"job",}),"bj","processes","","")'
-                          % (job["id"], job["uid"])], "about this job of this user")
+                          % (job["jobid"], job["uid"])], "about this job of this user")
     check("X-Grafana-User" not in head and "user3" not in head.replace("user3|", ""),
           "the client's headers stay here", head)
     liar.ok(matrix((one, [[t, "1"]]), (dict(one, instance="n1:9010"), [[t, "2"]]),
@@ -195,13 +195,13 @@ def rows(site, key, who, **params):
 
 def with_one(site):
     site.start("--access.trust-loopback", "--access.admins=boss")
-    jobs = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,id,uid,user,account,start_ms",
+    jobs = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,jobid,uid,user,account,start_ms",
                     user("boss")).data
     if not check(len({j["user"] for j in jobs}) > 1, "several users have running jobs"):
         return
     first = jobs[0]
     other = next(j for j in jobs if j["user"] != first["user"])
-    node = Node("fake", [(j["id"], j["uid"], j["user"], j["account"]) for j in (first, other)])
+    node = Node("fake", [(j["jobid"], j["uid"], j["user"], j["account"]) for j in (first, other)])
     prom = None
     try:
         if node.why:
@@ -220,7 +220,7 @@ def with_one(site):
 
 def ask_all(site, prom, first, other):
     seen = wait_for(lambda: prom.query(
-        'rate(batchjob_job_cpu_seconds_total{jobid="%s"}[4s]) > 0' % first["id"]), 60)
+        'rate(batchjob_job_cpu_seconds_total{jobid="%s"}[4s]) > 0' % first["jobid"]), 60)
     if not check(seen, "Prometheus has scraped the job"):
         return
     site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + prom.url,
@@ -236,7 +236,7 @@ def ask_all(site, prom, first, other):
     if not check(last, "a row has all that this node has"):
         return
     last = last[-1]
-    truth = prom.query('batchjob_job_memory_used_bytes{jobid="%s"}' % first["id"])[0]["value"]
+    truth = prom.query('batchjob_job_memory_used_bytes{jobid="%s"}' % first["jobid"])[0]["value"]
     check(abs(last["memory_bytes"] - float(truth[1])) < 20e6, "memory is what Prometheus has",
           last, truth)
     check(0 < last["cpus_used"] < 8 and last["cpus_allocated"] >= 1, "CPUs", last)

@@ -44,7 +44,7 @@ def tables(site):
          ("A", "table", sum(j["User"] == "user3" for j in site.jobs)), "a table of jobs")
     names = [c["text"] for c in t["columns"]]
     types = {c["text"]: c["type"] for c in t["columns"]}
-    same((types["start_ms"], types["id"], types["cpus"]), ("time", "string", "number"),
+    same((types["start_ms"], types["jobid"], types["cpus"]), ("time", "string", "number"),
          "columns have types")
     check(all(len(r) == len(names) and r[names.index("user")] == "user3" for r in t["rows"]),
           "rows are of full length")
@@ -70,7 +70,7 @@ def series(site):
     day = query(site, {"target": "usage", "payload": {"group_by": "day", "user": "user3"}}).json[0]
     names = [c["text"] for c in day["columns"]]
     a = query(site, {"target": "core_hours", "payload": {"user": "user3"}},
-              {"target": "cpu_efficiency", "payload": {}})
+              {"target": "cpu_efficiency_percent", "payload": {}})
     s = a.json[0]
     same((s["target"], s["refId"]), ("core_hours", "A"), "a series")
     same(s["datapoints"], [[r[names.index("core_hours")], r[names.index("time_ms")]]
@@ -80,7 +80,7 @@ def series(site):
 def lists(site):
     whole = [x["value"] for x in post(site, "metrics", {}).json]
     same(post(site, "search", {"target": ""}).json, whole, "/search and /metrics agree")
-    check({"jobs", "usage", "energy_kwh"} <= set(whole), "what there is")
+    check({"jobs", "usage", "energy_scheduler_kwh"} <= set(whole), "what there is")
     users = sorted({j["User"] for j in site.jobs})
     same(post(site, "variable", {"payload": {"target": "users"}, "range": {}}).json,
          [{"__text": u, "__value": u} for u in users], "a variable")

@@ -53,7 +53,7 @@ def totals(site):
     check(len(a.data) == 1 and near(a.data[0], sums(site, lambda j: True)),
           "the total of everybody", a.data, sums(site, lambda j: True))
     check(not any(isinstance(v, (dict, list)) for v in a.data[0].values()), "flat")
-    same(a.data[0]["energy_kwh"], None, "energy that nobody told is null, not 0")
+    same(a.data[0]["energy_scheduler_kwh"], None, "energy that nobody told is null, not 0")
     for what, params, test in (
             ("a user's", {"user": "user3"}, lambda j: j["User"] == "user3"),
             ("an account's", {"account": "acct1"}, lambda j: j["Account"] == "acct1"),
@@ -113,9 +113,9 @@ def nothing_foreign(site):
 
 
 def with_default(path, keys):
-    """Lists of jobs have what is worked out of them only when it is named."""
+    """Lists of jobs have some derived columns only on request."""
     keys = list(keys)
-    return keys[:keys.index("best_cpu_efficiency")] if path.endswith("/jobs") else keys
+    return keys[:keys.index("gpu_efficiency_percent")] if path.endswith("/jobs") else keys
 
 
 def described(site):
@@ -123,7 +123,7 @@ def described(site):
     doc = site.ask(V1 + "/openapi.json").json
     same(doc["openapi"], "3.1.0", "an OpenAPI document")
     row = ask(site, "/jobs", limit=1, state="completed", **site.all).data[0]
-    check(site.derive(row["id"]) == row["key"], "a job with all there can be of it")
+    check(site.derive(row["jobid"]) == row["key"], "a job with all there can be of it")
     steps = site.db().execute("SELECT (SELECT count(*) FROM step), (SELECT name FROM cluster)")
     check(steps.fetchone()[0] > 0, "there are steps")
     for path, get in endpoints_with_rows(doc).items():

@@ -1,5 +1,6 @@
 /* Numbers of a job that are made of several of the store. */
 #include "apiserver/jobs.h"
+#include "statsdb/best.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,79 +16,133 @@ static const struct {
     int64_t value[BJ_JOB_VALUES], want;
 } cases[] = {
     /* KiB, bytes when negative */
-    {"mem_peak_bytes", {3}, 3072},
-    {"mem_peak_bytes", {-3001}, 3001},
-    {"mem_peak_bytes", {0}, 0},
-    {"mem_peak_bytes", {NONE}, NONE},
-    {"mem_peak_bytes", {INT64_MAX}, NONE},
+    {"memory_allocated_bytes", {3}, 3072},
+    {"memory_allocated_bytes", {-3001}, 3001},
+    {"memory_allocated_bytes", {0}, 0},
+    {"memory_allocated_bytes", {NONE}, NONE},
+    {"memory_allocated_bytes", {INT64_MAX}, NONE},
     /* milliseconds, microseconds when negative */
-    {"cpu_sec", {1500}, 1500000},
-    {"cpu_sec", {-1500001}, 1500001},
-    {"cpu_sec", {NONE}, NONE},
+    {"cpu_system_seconds", {1500}, 1500000},
+    {"cpu_system_seconds", {-1500001}, 1500001},
+    {"cpu_system_seconds", {NONE}, NONE},
     {"exit_code", {0, NONE}, NONE},
     {"exit_code", {0, 100}, 0},
     {"exit_signal", {9, 100}, 9},
     {"submit", {0}, NONE},
     {"submit", {5}, 5},
-    {"time_limit_sec", {INT64_MAX}, NONE},
-    {"time_limit_sec", {60}, 60},
     {"cpus_requested", {NONE, 4}, 4},
     {"cpus_requested", {8, 4}, 8},
     {"cpus_requested", {NONE, NONE}, NONE},
     /* start, eligible, submit */
-    {"wait_sec", {100, 90, 50}, 10},
-    {"wait_sec", {100, NONE, 50}, 50},
-    {"wait_sec", {100, NONE, 0}, NONE},
-    {"wait_sec", {100, 120, 50}, 0},
-    {"wait_sec", {NONE, 90, 50}, NONE},
-    {"wait_sec", {INT64_MAX, -5, 50}, NONE},
+    {"wait_seconds", {100, 90, 50}, 10},
+    {"wait_seconds", {100, NONE, 50}, 50},
+    {"wait_seconds", {100, NONE, 0}, NONE},
+    {"wait_seconds", {100, 120, 50}, 0},
+    {"wait_seconds", {NONE, 90, 50}, NONE},
+    {"wait_seconds", {INT64_MAX, -5, 50}, NONE},
     /* what is to be added, start, end, suspended */
-    {"elapsed_sec", {0, 1000, 1100, NONE}, 100},
-    {"elapsed_sec", {0, 1000, 1100, 30}, 70},
-    {"elapsed_sec", {-7, 1000, 1100, 30}, 63},
-    {"elapsed_sec", {42, NONE, 1100, 30}, 42},
-    {"elapsed_sec", {42, 1000, NONE, 30}, 42},
-    {"elapsed_sec", {NONE, 1000, 1100, NONE}, NONE},
-    {"elapsed_sec", {0, -2, INT64_MAX, NONE}, NONE},
-    {"elapsed_sec", {INT64_MAX, 1000, 1100, NONE}, NONE},
-    {"cpu_alloc_sec", {4, 0, 1000, 1100, NONE}, 400},
-    {"cpu_alloc_sec", {4, NONE, 1000, 1100, NONE}, NONE},
-    {"cpu_alloc_sec", {INT64_MAX, 2, NONE, NONE, NONE}, NONE},
-    /* used, CPUs, seconds as above: tenths of a percent */
-    {"cpu_efficiency", {360000, 4, 0, 1000, 1100, NONE}, 900},
-    {"cpu_efficiency", {-360000999, 4, 0, 1000, 1100, NONE}, 900},
-    {"cpu_efficiency", {NONE, 4, 0, 1000, 1100, NONE}, NONE},
-    {"cpu_efficiency", {360000, 4, 0, 1000, 1000, NONE}, NONE},
-    {"cpu_efficiency", {360000, NONE, 0, 1000, 1100, NONE}, NONE},
-    {"cpu_efficiency", {360000, 4, -1, NONE, NONE, NONE}, NONE},
-    /* peak, of a task, allocated, requested */
-    {"mem_efficiency", {512, 100, 1024, 4096}, 500},
-    {"mem_efficiency", {NONE, 256, 1024, 4096}, 250},
-    {"mem_efficiency", {512, 100, NONE, 4096}, 125},
-    {"mem_efficiency", {512, 100, NONE, NONE}, NONE},
-    {"mem_efficiency", {NONE, NONE, 1024, 4096}, NONE},
-    {"mem_efficiency", {512, 100, 0, 4096}, NONE},
+    {"elapsed_seconds", {0, 1000, 1100, NONE}, 100},
+    {"elapsed_seconds", {0, 1000, 1100, 30}, 70},
+    {"elapsed_seconds", {-7, 1000, 1100, 30}, 63},
+    {"elapsed_seconds", {42, NONE, 1100, 30}, 42},
+    {"elapsed_seconds", {42, 1000, NONE, 30}, 42},
+    {"elapsed_seconds", {NONE, 1000, 1100, NONE}, NONE},
+    {"elapsed_seconds", {0, -2, INT64_MAX, NONE}, NONE},
+    {"elapsed_seconds", {INT64_MAX, 1000, 1100, NONE}, NONE},
+    {"cpu_allocated_seconds", {4, 0, 1000, 1100, NONE}, 400},
+    {"cpu_allocated_seconds", {4, NONE, 1000, 1100, NONE}, NONE},
+    {"cpu_allocated_seconds", {INT64_MAX, 2, NONE, NONE, NONE}, NONE},
+    /* measured, its source, accounting's */
+    {"cpu_used_seconds", {7, BJ_FROM_NODES, 360000}, 7},
+    {"cpu_used_seconds", {7, BJ_FROM_PROM, 360000}, 7},
+    {"cpu_used_seconds", {7, BJ_FROM_SCHEDULER, 360000}, 360000000},
+    {"cpu_used_seconds", {7, NONE, 360000}, 360000000},
+    {"cpu_used_seconds", {NONE, NONE, NONE}, NONE},
+    /* the same, CPUs, seconds as above */
+    {"cpu_efficiency_percent",
+     {950000, BJ_FROM_PROM, 360000, 4, 0, 1000, 1100, NONE},
+     950000},
+    {"cpu_efficiency_percent",
+     {NONE, NONE, 360000, 4, 0, 1000, 1100, NONE},
+     900000},
+    {"cpu_efficiency_percent",
+     {1, BJ_FROM_SCHEDULER, 360000, 4, 0, 1000, 1100, NONE},
+     900000},
+    {"cpu_efficiency_percent",
+     {NONE, NONE, -360000999, 4, 0, 1000, 1100, NONE},
+     900002},
+    {"cpu_efficiency_percent",
+     {NONE, NONE, NONE, 4, 0, 1000, 1100, NONE},
+     NONE},
+    {"cpu_efficiency_percent",
+     {NONE, NONE, 360000, 4, 0, 1000, 1000, NONE},
+     NONE},
+    {"cpu_efficiency_percent",
+     {NONE, NONE, 360000, NONE, 0, 1000, 1100, NONE},
+     NONE},
+    {"cpu_efficiency_percent", /* it runs */
+     {NONE, NONE, 360000, 4, 90, 1000, NONE, NONE},
+     NONE},
+    {"cpu_efficiency_source",
+     {950000, BJ_FROM_PROM, 360000, 4, 0, 1000, 1100, NONE},
+     BJ_FROM_PROM},
+    {"cpu_efficiency_source",
+     {NONE, NONE, 360000, 4, 0, 1000, 1100, NONE},
+     BJ_FROM_SCHEDULER},
+    {"cpu_efficiency_source", {NONE, NONE, NONE, 4, 0, 1000, 1100, NONE}, NONE},
+    /* measured, its source, peak, of a task */
+    {"memory_peak_bytes", {5, BJ_FROM_NODES, 2, 1}, 5},
+    {"memory_peak_bytes", {5, BJ_FROM_SCHEDULER, 2, 1}, 2048},
+    {"memory_peak_bytes", {NONE, NONE, 1, 2}, 2048},
+    {"memory_peak_bytes", {NONE, NONE, NONE, 2}, 2048},
+    {"memory_peak_bytes", {NONE, NONE, NONE, NONE}, NONE},
+    /* the same, allocated, requested, end */
+    {"memory_efficiency_percent",
+     {42, BJ_FROM_NODES, 512, 100, 1024, 4096, 9},
+     42},
+    {"memory_efficiency_percent",
+     {NONE, NONE, 512, 100, 1024, 4096, 9},
+     500000},
+    {"memory_efficiency_percent",
+     {NONE, NONE, NONE, 256, 1024, 4096, 9},
+     250000},
+    {"memory_efficiency_percent",
+     {NONE, NONE, 512, 100, NONE, 4096, 9},
+     125000},
+    {"memory_efficiency_percent", {NONE, NONE, 512, 100, NONE, NONE, 9}, NONE},
+    {"memory_efficiency_percent",
+     {NONE, NONE, NONE, NONE, 1024, 4096, 9},
+     NONE},
+    {"memory_efficiency_percent", {NONE, NONE, 512, 100, 0, 4096, 9}, NONE},
+    {"memory_efficiency_percent",
+     {NONE, NONE, 512, 100, 1024, 4096, NONE},
+     NONE},
+    {"memory_efficiency_source",
+     {NONE, NONE, 512, 100, 1024, 4096, 9},
+     BJ_FROM_SCHEDULER},
     /* limit, seconds as above */
-    {"time_efficiency", {60, 0, 1000, 1030, NONE}, 500},
-    {"time_efficiency", {INT64_MAX, 0, 1000, 1030, NONE}, NONE},
-    {"time_efficiency", {0, 0, 1000, 1030, NONE}, NONE},
-    {"time_efficiency", {60, NONE, 1000, 1030, NONE}, NONE},
+    {"time_efficiency_percent", {60, 0, 1000, 1030, NONE}, 500000},
+    {"time_efficiency_percent", {INT64_MAX, 0, 1000, 1030, NONE}, NONE},
+    {"time_efficiency_percent", {0, 0, 1000, 1030, NONE}, NONE},
+    {"time_efficiency_percent", {60, NONE, 1000, 1030, NONE}, NONE},
+    {"time_efficiency_percent", {60, 30, 1000, NONE, NONE}, NONE},
+    /* measured, its source, the scheduler's, of which 0 is no meter */
+    {"energy_joules", {7, BJ_FROM_NODES, 9}, 7},
+    {"energy_joules", {NONE, NONE, 9}, 9000000},
+    {"energy_joules", {NONE, NONE, 0}, NONE},
+    {"energy_source", {NONE, NONE, 9}, BJ_FROM_SCHEDULER},
+    {"energy_source", {NONE, NONE, NONE}, NONE},
+    {"emissions_covered_percent", {1, 4}, 250000},
+    {"emissions_covered_percent", {1, NONE}, NONE},
 };
-
-static const struct bj_job_key *find(const char *key)
-{
-    const struct bj_job_key *k = bj_job_keys;
-    while (k->key && strcmp(k->key, key) != 0)
-        k++;
-    return k;
-}
 
 static void test_made(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct bj_job_key *k = find(cases[i].key);
-        assert_non_null(k->key);
+        const struct bj_job_column *k =
+            bj_job_column(bj_slice_str(cases[i].key));
+        assert_non_null(k);
         assert_non_null(k->make);
         int64_t got = k->make(cases[i].value);
         if (got != cases[i].want)
@@ -101,7 +156,7 @@ static unsigned count_distinct(void)
 {
     const char *seen[BJ_PICKED_VALUES];
     unsigned n = 0;
-    for (const struct bj_job_key *k = bj_job_keys; k->key; k++)
+    for (const struct bj_job_column *k = bj_job_columns; k->name; k++)
         for (unsigned i = 0, at; i < BJ_JOB_VALUES && k->sql[i]; i++) {
             for (at = 0; at < n && seen[at] != k->sql[i]; at++)
                 ;
@@ -116,13 +171,13 @@ static void test_bounds(void **state)
 {
     (void)state;
     unsigned n = 0, values = 0;
-    for (const struct bj_job_key *k = bj_job_keys; k->key; k++, n++) {
-        assert_true(strlen(k->key) <= BJ_KEY_MAX);
+    for (const struct bj_job_column *k = bj_job_columns; k->name; k++, n++) {
+        assert_true(strlen(k->name) <= BJ_KEY_MAX);
         assert_non_null(k->sql[0]);
         for (unsigned i = 0; i < BJ_JOB_VALUES && k->sql[i]; i++)
             values++;
     }
-    assert_true(n <= BJ_API_COLUMNS && n <= BJ_ROW_KEYS);
+    assert_true(n <= BJ_JOB_COLUMNS && n <= BJ_ROW_KEYS);
     assert_true(values <= BJ_PICKED_VALUES);
     assert_true(count_distinct() <= BJ_PACK_VALUES);
 }

@@ -28,12 +28,12 @@ static const struct {
                   {BJ_SQL_NULL, NULL, 0},
                   /* the store has no such number: it is its NULL */
                   {INT64_MIN, NULL, 0},
-                  {BJ_PACK_TEXT, "-9223372036854775807", 20},
+                  {BJ_SQL_TEXT, "-9223372036854775807", 20},
                   {INT64_MAX, NULL, 0},
-                  {BJ_PACK_TEXT, "", 0},
-                  {BJ_PACK_TEXT, "text", 4},
-                  {BJ_PACK_TEXT, "\0AB", 4},
-                  {BJ_PACK_TEXT, "2.5", 3}};
+                  {BJ_SQL_TEXT, "", 0},
+                  {BJ_SQL_TEXT, "text", 4},
+                  {BJ_SQL_TEXT, "\0AB", 4},
+                  {BJ_SQL_TEXT, "2.5", 3}};
 
 static struct sqlite3 *open_db(void)
 {
@@ -71,7 +71,7 @@ static void test_values(void **state)
     assert_true(bj_pack_read(blob, VALUES, number, text));
     for (size_t i = 0; i < VALUES; i++) {
         assert_true(number[i] == want[i].number);
-        if (number[i] != BJ_PACK_TEXT)
+        if (number[i] != BJ_SQL_TEXT)
             continue;
         assert_int_equal(text[i].n, want[i].n);
         assert_memory_equal(text[i].p, want[i].text, want[i].n);

@@ -54,7 +54,7 @@ static const struct question questions[] = {
      NULL, NULL, NULL, 0},
     {"ada",
      "/api/v1/"
-     "jobs?fields=best_energy_joules,emissions_g,finding_names,findings",
+     "jobs?fields=energy_joules,emissions_grams,finding_names,findings",
      BY_USER, NULL, NULL, NULL, 0},
     {"ada", "/api/v1/jobs?job=hal:2:1800000000", BY_ID, FEW, NULL, 0},
     {"ada", "/api/v1/jobs?job=2", BY_ID, FEW, NULL, 0},
@@ -98,8 +98,8 @@ static const struct question questions[] = {
     {"ada", "/api/v1/jobs/s0123456789ABC", "job_sluid (sluid=?)", FEW, NULL,
      404},
     {"ada", "/api/v1/jobs/7_1", "job_array (array_job=?)", FEW, NULL, 404},
-    {"ada", "/api/v1/jobs/" UUID, "j USING INDEX job_user (user=?", NULL, NULL,
-     NULL, 404},
+    {"ada", "/api/v1/jobs/" UUID, "j USING INDEX job_user (user=?", FEW, NULL,
+     404},
     {"lead", "/api/v1/jobs/2", BY_ID, FEW, NULL, 0},
     {"boss", "/api/v1/jobs/2", BY_ID, FEW, NULL, 0},
     {"ada", "/api/v1/jobs/2/steps",
@@ -218,7 +218,6 @@ static const struct {
     const char *name, *why;
 } elsewhere[] = {
     {"owner_key", "the writer, for each new job"},
-    {"node_record_key", "the writer, for each record of a node"},
     {"node_record_end", "records that came before their job"},
     {"job_use_end", "jobs whose grams are to be computed again"},
     {"factor_source_key", "the writer, for factors"},

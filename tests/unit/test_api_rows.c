@@ -111,10 +111,10 @@ static const char *ask(const char *path)
 static void list_keys(char keys[static KEYS_BYTES])
 {
     size_t n = 0;
-    for (const struct bj_job_key *k = bj_job_keys;
-         strcmp(k->key, BJ_COLUMN_DERIVED) != 0; k++)
-        n += (size_t)snprintf(keys + n, KEYS_BYTES - n, "%s%s", n ? "," : "",
-                              k->key);
+    for (const struct bj_job_column *k = bj_job_columns; k->name; k++)
+        if (k->in == BJ_IN_LISTS)
+            n += (size_t)snprintf(keys + n, KEYS_BYTES - n, "%s%s",
+                                  n ? "," : "", k->name);
     assert_true(n < KEYS_BYTES);
 }
 

@@ -127,7 +127,7 @@ static void take_page(struct pages *p, unsigned limit)
         fail_msg("%s: %s", err.msg, body);
     BJ_JSON_EACH(row, bj_json_get(doc, "data"))
     {
-        bj_buf_slice(&p->ids, bj_json_text(bj_json_get(row, "id")));
+        bj_buf_slice(&p->ids, bj_json_text(bj_json_get(row, "jobid")));
         bj_buf_str(&p->ids, "\n");
         rows++;
     }
@@ -150,7 +150,7 @@ static void read_pages(struct pages *p, size_t list, bool ascending,
     *p = (struct pages){0};
     do {
         snprintf(path, sizeof(path),
-                 "/api/v1/jobs?from=%d&to=%d&fields=id&limit=%u&order=%s&%s"
+                 "/api/v1/jobs?from=%d&to=%d&fields=jobid&limit=%u&order=%s&%s"
                  "&cursor=%s",
                  WHEN, WHEN + JOBS * 100, limit, ascending ? "asc" : "desc",
                  lists[list].filter, p->next);
@@ -206,8 +206,9 @@ static bool says(const char *text)
 /* A total that was not counted to its end is a minimum. */
 static void test_total(void **state)
 {
-    const char path[] = "/api/v1/jobs?from=1700000000&to=1800000000&fields=id&"
-                        "total=1&limit=1&name=run-4";
+    const char path[] =
+        "/api/v1/jobs?from=1700000000&to=1800000000&fields=jobid&"
+        "total=1&limit=1&name=run-4";
     (void)state;
     hurry = false;
     for (int i = 0; i < 2; i++) {

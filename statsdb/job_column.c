@@ -1,0 +1,497 @@
+#include "statsdb/job_column.h"
+
+#include "statsdb/best.h"
+#include "statsdb/sql.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* --- what is made of values -------------------------------------------------
+ */
+
+/* The short forms of the store's numbers (statsdb/schema_1.c), undone: 1024 or
+ * 1000 of the unit, or, when it is negative, units. */
+static int64_t unpack(int64_t v, int64_t units)
+{
+    return v < 0 && v != BJ_SQL_NULL ? -v : bj_best_ratio(v, units, 1);
+}
+
+static int64_t first(int64_t a, int64_t b)
+{
+    return a != BJ_SQL_NULL ? a : b;
+}
+
+/* elapsed_off, start, end, suspended */
+static int64_t elapsed(const int64_t *v)
+{
+    int64_t sec = 0;
+    if (v[0] == BJ_SQL_NULL)
+        return BJ_SQL_NULL;
+    if (v[1] != BJ_SQL_NULL && v[2] != BJ_SQL_NULL &&
+        (__builtin_sub_overflow(v[2], v[1], &sec) ||
+         __builtin_sub_overflow(sec, v[3] == BJ_SQL_NULL ? 0 : v[3], &sec)))
+        return BJ_SQL_NULL;
+    return __builtin_add_overflow(sec, v[0], &sec) ? BJ_SQL_NULL : sec;
+}
+
+static bool has_ended(const int64_t *elapsed_values)
+{
+    return elapsed_values[2] != BJ_SQL_NULL;
+}
+
+static int64_t make_mem(const int64_t *v)
+{
+    return unpack(v[0], 1024);
+}
+
+static int64_t make_usec(const int64_t *v)
+{
+    return unpack(v[0], 1000);
+}
+
+static int64_t make_first(const int64_t *v)
+{
+    return first(v[0], v[1]);
+}
+
+/* cpus, elapsed */
+static int64_t make_cpu_allocated(const int64_t *v)
+{
+    return bj_best_ratio(v[0], elapsed(v + 1), 1);
+}
+
+/* value, end: Slurm has a 0 for jobs that still run. */
+static int64_t make_ended(const int64_t *v)
+{
+    return v[1] == BJ_SQL_NULL ? BJ_SQL_NULL : v[0];
+}
+
+/* A submit time of 0 is unknown. */
+static int64_t make_stamp(const int64_t *v)
+{
+    return v[0] == 0 ? BJ_SQL_NULL : v[0];
+}
+
+/* start, eligible, submit */
+static int64_t make_wait(const int64_t *v)
+{
+    int64_t since = first(v[1], make_stamp(&v[2])), wait;
+    if (v[0] == BJ_SQL_NULL || since == BJ_SQL_NULL ||
+        __builtin_sub_overflow(v[0], since, &wait))
+        return BJ_SQL_NULL;
+    return wait > 0 ? wait : 0;
+}
+
+/* measured, its source, cpu_time */
+static int64_t make_cpu_used(const int64_t *v)
+{
+    return bj_best(v[0], v[1], unpack(v[2], 1000)).value;
+}
+
+/* measured, its source, peak_mem, task_peak_mem */
+static int64_t make_peak(const int64_t *v)
+{
+    return bj_best(v[0], v[1],
+                   bj_accounting_peak(unpack(v[2], 1024), unpack(v[3], 1024)))
+        .value;
+}
+
+/* measured, its source, cpu_time, cpus, elapsed */
+static struct bj_best cpu_efficiency(const int64_t *v)
+{
+    int64_t used = has_ended(v + 4) ? unpack(v[2], 1000) : BJ_SQL_NULL;
+    return bj_best(v[0], v[1], bj_best_cpu_ppm(used, v[3], elapsed(v + 4)));
+}
+
+static int64_t make_cpu_efficiency(const int64_t *v)
+{
+    return cpu_efficiency(v).value;
+}
+
+static int64_t make_cpu_source(const int64_t *v)
+{
+    return cpu_efficiency(v).source;
+}
+
+/* measured, its source, peak_mem, task_peak_mem, allocated_mem, requested_mem,
+ * end */
+static struct bj_best memory_efficiency(const int64_t *v)
+{
+    int64_t peak = bj_accounting_peak(unpack(v[2], 1024), unpack(v[3], 1024));
+    return bj_best(v[0], v[1],
+                   bj_best_memory_ppm(v[6] == BJ_SQL_NULL ? BJ_SQL_NULL : peak,
+                                      unpack(first(v[4], v[5]), 1024)));
+}
+
+static int64_t make_memory_efficiency(const int64_t *v)
+{
+    return memory_efficiency(v).value;
+}
+
+static int64_t make_memory_source(const int64_t *v)
+{
+    return memory_efficiency(v).source;
+}
+
+/* time_limit, elapsed */
+static int64_t make_time_efficiency(const int64_t *v)
+{
+    if (v[0] == INT64_MAX || !has_ended(v + 1))
+        return BJ_SQL_NULL;
+    return bj_best_ratio(elapsed(v + 1), 1000000, v[0]);
+}
+
+/* measured, its source, energy_joules */
+static int64_t make_energy(const int64_t *v)
+{
+    return bj_best(v[0], v[1], bj_accounting_uj(v[2])).value;
+}
+
+static int64_t make_energy_source(const int64_t *v)
+{
+    return bj_best(v[0], v[1], bj_accounting_uj(v[2])).source;
+}
+
+/* part, whole */
+static int64_t make_share(const int64_t *v)
+{
+    return bj_best_ratio(v[0], 1000000, v[1]);
+}
+
+/* --- the table -------------------------------------------------------------
+ */
+
+#define ELAPSED "j.elapsed_off", "j.start", "j.\"end\"", "j.suspended"
+#define CPU_EFFICIENCY                                                         \
+    "u.cpu_efficiency_ppm", "u.cpu_efficiency_source", "j.cpu_time", "j.cpus", \
+        ELAPSED
+#define MEMORY_EFFICIENCY                                                      \
+    "u.mem_efficiency_ppm", "u.mem_efficiency_source", "j.peak_mem",           \
+        "j.task_peak_mem", "j.allocated_mem", "j.requested_mem", "j.\"end\""
+#define ENERGY "u.energy_uj", "u.energy_source", "j.energy_joules"
+
+/* Grams of all providers together: for each moment the best factor there was.
+ */
+#define GRAMS(column, kind)                                                    \
+    "(SELECT g." column " FROM job_grams AS g WHERE g.job = j.id AND g.source" \
+    " = (SELECT id FROM factor_source WHERE cluster IS NULL AND provider = "   \
+    "'best' AND kind = '" kind "' AND zone = ''))"
+
+/* What nodes measured of a job, of each by the policy that it prefers. */
+#define MEASURED                                                               \
+    " FROM node_record AS r JOIN node_energy AS e ON e.record = r.id"          \
+    " AND e.policy = r.energy_policy WHERE r.cluster = j.cluster"              \
+    " AND r.raw_id = j.raw_id AND j.id = (SELECT job FROM node_record_job"     \
+    " WHERE record = r.id))"
+
+/* The worst first, without a sort. */
+#define FINDINGS_THAT(condition)                                               \
+    "ifnull(',' || group_concat(iif(" condition ", r.name, NULL)), '')"
+#define FINDINGS                                                                                                                                  \
+    "(SELECT nullif(substr(" FINDINGS_THAT(                                                                                                       \
+        "r.severity = 'critical'") " || " FINDINGS_THAT("r.severity = "                                                                           \
+                                                        "'warning'") " ||"                                                                        \
+                                                                     " " FINDINGS_THAT(                                                           \
+                                                                         "r."                                                                     \
+                                                                         "sev"                                                                    \
+                                                                         "eri"                                                                    \
+                                                                         "ty "                                                                    \
+                                                                         "NOT"                                                                    \
+                                                                         " IN"                                                                    \
+                                                                         " ('"                                                                    \
+                                                                         "cri"                                                                    \
+                                                                         "tic"                                                                    \
+                                                                         "al'"                                                                    \
+                                                                         ", "                                                                     \
+                                                                         "'wa"                                                                    \
+                                                                         "rni"                                                                    \
+                                                                         "ng'"                                                                    \
+                                                                         ")") ", 2), '') FROM job_finding AS f JOIN finding_rule AS r ON r.id = " \
+                                                                              "f.rule WHERE f.job = j.id)"
+
+#define MADE(name, title, kind, unit, in, make, help, ...)                     \
+    {                                                                          \
+        name, title, BJ_AS_##kind, 0, BJ_UNIT_##unit, in, make, {__VA_ARGS__}, \
+            help                                                               \
+    }
+#define PLAIN(name, title, kind, unit, sql, help)                              \
+    MADE(name, title, kind, unit, BJ_IN_LISTS, NULL, help, sql)
+#define MORE(name, title, kind, unit, sql, help)                               \
+    MADE(name, title, kind, unit, BJ_ON_REQUEST, NULL, help, sql)
+#define WORD(name, title, word, unit, sql, help)                               \
+    {                                                                          \
+        name, title, BJ_AS_WORD, BJ_WORD_##word, BJ_UNIT_##unit, BJ_IN_LISTS,  \
+            NULL, {sql}, help                                                  \
+    }
+#define OWNER(name, title, kind, word, unit, help)                             \
+    {                                                                          \
+        name, title, BJ_AS_##kind, BJ_WORD_##word, BJ_UNIT_##unit,             \
+            BJ_IN_LISTS, NULL, {"j.owner"}, help                               \
+    }
+
+const struct bj_job_column bj_job_columns[] = {
+    MADE("key", "Key", KEY, NONE, BJ_IN_LISTS, NULL,
+         "Unique key of one run of a job: cluster:jobid:submit.", "j.cluster",
+         "j.raw_id", "j.submit"),
+    WORD("cluster", "Cluster", CLUSTER, NONE, "j.cluster", "Cluster."),
+    WORD("batch_system", "BatchSystem", SYSTEM, NONE, "j.cluster",
+         "Batch system: slurm, pbs or lsf."),
+    PLAIN("jobid", "JobIDRaw", TEXT, NONE, "j.raw_id",
+          "The scheduler's raw id, as in cgroups and metrics."),
+    MADE("display_id", "JobID", DISPLAY_ID, NONE, BJ_IN_LISTS, NULL,
+         "Id as people write it: 4711, 4711_3, 4711+1.", "m.shown_id",
+         "j.array_job", "j.array_task", "m.het_job", "m.het_offset",
+         "j.raw_id"),
+    PLAIN("sluid", "SLUID", TEXT, NONE, "j.sluid",
+          "Slurm's unique id of the run."),
+    PLAIN("array_job_id", "ArrayJobID", INT, NONE, "j.array_job",
+          "Id of the array."),
+    PLAIN("array_task", "ArrayTaskID", INT, NONE, "j.array_task",
+          "Index in the array."),
+    PLAIN("het_job_id", "HetJobID", INT, NONE, "m.het_job",
+          "Id of the leader of a heterogeneous job."),
+    PLAIN("het_offset", "HetJobOffset", INT, NONE, "m.het_offset",
+          "Index in the heterogeneous job."),
+    WORD("name", "JobName", NAME, FREE, "j.name", "Name."),
+    WORD("user", "User", USER, FREE, "j.user", "Owner."),
+    OWNER("uid", "UID", WORD_INT, UID, NONE, "User id of the owner."),
+    OWNER("group", "Group", WORD, GROUP, FREE, "Group of the owner."),
+    OWNER("gid", "GID", WORD_INT, GID, NONE, "Group id of the owner."),
+    WORD("account", "Account", ACCOUNT, FREE, "j.account", "Account."),
+    WORD("project", "Project", OTHER, FREE, "m.project", "Project."),
+    WORD("wckey", "WCKey", OTHER, FREE, "m.wckey", "Workload key."),
+    WORD("partition", "Partition", PARTITION, FREE, "j.partition",
+         "Partition or queue."),
+    WORD("qos", "QOS", QOS, FREE, "j.qos", "Quality of service."),
+    WORD("state", "State", STATE, NONE, "j.state",
+         "State, in the same words for all batch systems."),
+    WORD("state_raw", "StateRaw", OTHER, FREE, "j.state_raw",
+         "State as the scheduler reports it."),
+    WORD("reason", "Reason", OTHER, FREE, "j.reason",
+         "Reason the scheduler reports for the state."),
+    MADE("exit_code", "ExitCode", INT, NONE, BJ_IN_LISTS, make_ended,
+         "Exit code of a job that ended.", "j.exit_code", "j.\"end\""),
+    MADE("exit_signal", "ExitSignal", INT, NONE, BJ_IN_LISTS, make_ended,
+         "Signal that ended the job; 0 for none.", "j.exit_signal",
+         "j.\"end\""),
+    PLAIN("cancelled_by", "CancelledBy", INT, NONE, "m.cancelled_by",
+          "User id of who cancelled it."),
+    PLAIN("restarts", "Restarts", INT, NONE, "j.restarts",
+          "Times it was requeued."),
+    PLAIN("priority", "Priority", INT, NONE, "j.priority", "Priority."),
+    MADE("submit", "Submit", TIME, NONE, BJ_IN_LISTS, make_stamp,
+         "Time of submission.", "j.submit"),
+    MADE("submit_ms", NULL, TIME_MS, NONE, BJ_IN_LISTS, make_stamp,
+         "The same in milliseconds since 1970.", "j.submit"),
+    PLAIN("eligible", "Eligible", TIME, NONE, "j.eligible",
+          "Time from which it could start."),
+    PLAIN("eligible_ms", NULL, TIME_MS, NONE, "j.eligible",
+          "The same in milliseconds since 1970."),
+    PLAIN("start", "Start", TIME, NONE, "j.start", "Start time."),
+    PLAIN("start_ms", NULL, TIME_MS, NONE, "j.start",
+          "The same in milliseconds since 1970."),
+    PLAIN("end", "End", TIME, NONE, "j.\"end\"", "End time."),
+    PLAIN("end_ms", NULL, TIME_MS, NONE, "j.\"end\"",
+          "The same in milliseconds since 1970."),
+    PLAIN("to", NULL, LINK_END, NONE, "j.\"end\"",
+          "End of a link to Grafana: end_ms, or now."),
+    MADE("wait_seconds", "Wait", INT, SECONDS, BJ_IN_LISTS, make_wait,
+         "Time from eligible to start.", "j.start", "j.eligible", "j.submit"),
+    MADE("elapsed_seconds", "Elapsed", INT, SECONDS, BJ_IN_LISTS, elapsed,
+         "Run time without suspension.", ELAPSED),
+    PLAIN("suspended_seconds", "Suspended", INT, SECONDS, "j.suspended",
+          "Time it was suspended."),
+    PLAIN("time_limit_seconds", "Timelimit", LIMIT, SECONDS, "j.time_limit",
+          "Time limit; null where there is none."),
+    PLAIN("cpus", "NCPUS", INT, NONE, "j.cpus", "Allocated CPUs."),
+    MADE("cpus_requested", "ReqCPUS", INT, NONE, BJ_IN_LISTS, make_first,
+         "Requested CPUs.", "m.cpus_requested", "j.cpus"),
+    PLAIN("nodes", "NNodes", INT, NONE, "j.nodes", "Allocated nodes."),
+    PLAIN("tasks", "NTasks", INT, NONE, "j.tasks", "Tasks."),
+    PLAIN("gpus", "NGPUs", INT, NONE, "j.gpus", "Allocated GPUs."),
+    WORD("gpu_model", "GPUModel", OTHER, FREE, "m.gpu_model", "GPU model."),
+    WORD("nodelist", "NodeList", HOSTS, FREE, "j.hosts", "Allocated nodes."),
+    MADE("memory_requested_bytes", "ReqMem", INT, BYTES, BJ_IN_LISTS, make_mem,
+         "Requested memory of the whole job.", "j.requested_mem"),
+    MADE("memory_allocated_bytes", "AllocMem", INT, BYTES, BJ_IN_LISTS,
+         make_mem, "Allocated memory of the whole job.", "j.allocated_mem"),
+    WORD("tres_requested", "ReqTRES", TRES, FREE, "j.tres_requested",
+         "Requested resources as the scheduler reports them."),
+    WORD("tres_allocated", "AllocTRES", TRES, FREE, "j.tres_allocated",
+         "Allocated resources as the scheduler reports them."),
+    MADE("cpu_allocated_seconds", "CPUTime", INT, SECONDS, BJ_IN_LISTS,
+         make_cpu_allocated, "Allocated CPU time: CPUs times run time.",
+         "j.cpus", ELAPSED),
+    MADE("cpu_used_seconds", "TotalCPU", MICRO, SECONDS, BJ_IN_LISTS,
+         make_cpu_used, "CPU time used; measured, else from accounting.",
+         "u.cpu_usec", "u.cpu_efficiency_source", "j.cpu_time"),
+    MADE("cpu_system_seconds", "SystemCPU", MICRO, SECONDS, BJ_IN_LISTS,
+         make_usec, "CPU time in the kernel, from accounting.",
+         "j.cpu_system_time"),
+    MADE("cpu_efficiency_percent", "CPUEff", PPM, PERCENT, BJ_IN_LISTS,
+         make_cpu_efficiency,
+         "CPU time used of that allocated; measured, else from accounting. "
+         "More than 100 with threads of a core that is not counted.",
+         CPU_EFFICIENCY),
+    MADE("cpu_efficiency_source", "CPUEffSource", SOURCE, NONE, BJ_IN_LISTS,
+         make_cpu_source, "Its source: nodes, prometheus or scheduler.",
+         CPU_EFFICIENCY),
+    MADE("memory_task_peak_bytes", "MaxRSS", INT, BYTES, BJ_IN_LISTS, make_mem,
+         "Highest memory of the largest task, from accounting.",
+         "j.task_peak_mem"),
+    MADE("memory_peak_bytes", "PeakMem", INT, BYTES, BJ_IN_LISTS, make_peak,
+         "Highest memory of the job; measured, else from accounting.",
+         "u.mem_peak_bytes", "u.mem_efficiency_source", "j.peak_mem",
+         "j.task_peak_mem"),
+    MADE("memory_efficiency_percent", "MemEff", PPM, PERCENT, BJ_IN_LISTS,
+         make_memory_efficiency,
+         "Highest memory of that allocated; measured, else from accounting.",
+         MEMORY_EFFICIENCY),
+    MADE("memory_efficiency_source", "MemEffSource", SOURCE, NONE, BJ_IN_LISTS,
+         make_memory_source, "Its source: nodes, prometheus or scheduler.",
+         MEMORY_EFFICIENCY),
+    MADE("time_efficiency_percent", "TimeEff", PPM, PERCENT, BJ_IN_LISTS,
+         make_time_efficiency, "Run time of the time limit.", "j.time_limit",
+         ELAPSED),
+    MADE("energy_joules", "Energy", MICRO, JOULES, BJ_IN_LISTS, make_energy,
+         "Energy; measured on all its nodes, else from accounting.", ENERGY),
+    MADE("energy_source", "EnergySource", SOURCE, NONE, BJ_IN_LISTS,
+         make_energy_source, "Its source: nodes, prometheus or scheduler.",
+         ENERGY),
+    PLAIN("energy_scheduler_joules", "EnergyScheduler", INT, JOULES,
+          "j.energy_joules", "Energy as the scheduler reports it."),
+    PLAIN("read_bytes", "DiskRead", INT, BYTES, "j.read_bytes",
+          "Bytes read, from accounting."),
+    PLAIN("write_bytes", "DiskWrite", INT, BYTES, "j.write_bytes",
+          "Bytes written, from accounting."),
+    MADE("work_dir", "WorkDir", PATH, FREE, BJ_IN_LISTS, NULL,
+         "Working directory.", "j.dir", "j.leaf"),
+    PLAIN("submit_line", "SubmitLine", TEXT, FREE, "m.submit_line",
+          "Command that submitted it."),
+    PLAIN("comment", "Comment", TEXT, FREE, "m.comment", "Comment."),
+    PLAIN("admin_comment", "AdminComment", TEXT, FREE, "m.admin_comment",
+          "Comment of the administrator."),
+    WORD("reservation", "Reservation", OTHER, FREE, "m.reservation",
+         "Reservation it ran in."),
+    /* Derived once a job has ended. */
+    MORE("gpu_efficiency_percent", "GPUEff", PPM, PERCENT,
+         "u.gpu_efficiency_ppm", "Time its GPUs were busy of the time held."),
+    MORE("gpus_unused", "GPUsUnused", INT, NONE, "u.gpus_unused",
+         "GPUs on which nothing ran."),
+    MORE("gpu_held_seconds", "GPUHeld", MICRO, SECONDS, "u.gpu_held_usec",
+         "GPU time held."),
+    MORE("gpu_idle_seconds", "GPUIdle", MICRO, SECONDS, "u.gpu_idle_usec",
+         "GPU time held but not used."),
+    MORE("gpu_memory_peak_bytes", "GPUPeakMem", INT, BYTES,
+         "u.gpu_mem_peak_bytes", "Highest memory on its GPUs."),
+    MORE("memory_mean_bytes", "MeanMem", INT, BYTES, "u.mem_mean_bytes",
+         "Mean memory over all its nodes, measured."),
+    MORE("io_read_bytes", "IORead", INT, BYTES, "u.io_read_bytes",
+         "Bytes read by system calls, measured."),
+    MORE("io_write_bytes", "IOWrite", INT, BYTES, "u.io_write_bytes",
+         "Bytes written by system calls, measured."),
+    MORE("measured_nodes", "Measured", INT, NONE, "u.measured_nodes",
+         "Nodes that were measured."),
+    MORE("coverage_percent", "Coverage", PPM, PERCENT, "u.coverage_ppm",
+         "Samples that Prometheus had of those expected."),
+    {"energy_policy",
+     "EnergyPolicy",
+     BJ_AS_WORD,
+     BJ_WORD_OTHER,
+     BJ_UNIT_NONE,
+     BJ_ON_REQUEST,
+     NULL,
+     {"u.energy_policy"},
+     "Policy by which nodes split their energy over jobs."},
+    MORE("energy_used_joules", "EnergyUsed", MICRO, JOULES, "u.energy_used_uj",
+         "Energy of its nodes split by use alone."),
+    MORE("energy_reserved_joules", "EnergyReserved", MICRO, JOULES,
+         "u.energy_reserved_uj", "Energy of its nodes split by reservation."),
+    MORE("energy_measured_joules", "EnergyMeasured", MICRO, JOULES,
+         "(SELECT sum(e.microjoules)" MEASURED,
+         "Energy of the nodes that have reported, be it all nodes or not."),
+    MORE("energy_measured_nodes", "EnergyNodes", INT, NONE,
+         "(SELECT nullif(count(DISTINCT r.host), 0)" MEASURED,
+         "Number of these nodes."),
+    MORE("emissions_grams", "CO2", MICRO, GRAMS, GRAMS("micrograms", "average"),
+         "Emissions of its energy by average emission factors, g CO2e."),
+    MORE(
+        "emissions_estimated", "CO2Estimated", BOOL, NONE,
+        GRAMS("estimated", "average"),
+        "Whether an emission factor was a forecast, an estimate or a profile."),
+    MORE("emissions_marginal_grams", "CO2Marginal", MICRO, GRAMS,
+         GRAMS("micrograms", "marginal"),
+         "Emissions by marginal emission factors, g CO2e."),
+    MADE("emissions_covered_percent", "CO2Covered", PPM, PERCENT, BJ_ON_REQUEST,
+         make_share, "Part of its energy for which emission factors are known.",
+         GRAMS("covered_uj", "average"), "u.energy_uj"),
+    MORE("findings", "Findings", INT, NONE,
+         "(SELECT count(*) FROM job_finding WHERE job = j.id)",
+         "Number of findings."),
+    MORE("finding_names", "FindingNames", TEXT, FREE, FINDINGS,
+         "Names of the findings, the worst first."),
+    {.name = NULL},
+};
+
+/* --- names -----------------------------------------------------------------
+ */
+
+/* sacct's other names. */
+static const struct {
+    const char *theirs, *ours;
+} others[] = {
+    {"AllocCPUS", "cpus"},
+    {"AllocNodes", "nodes"},
+    {"ConsumedEnergy", "energy_scheduler_joules"},
+    {"ConsumedEnergyRaw", "energy_scheduler_joules"},
+    {"CPUTimeRAW", "cpu_allocated_seconds"},
+    {"ElapsedRaw", "elapsed_seconds"},
+    {"TimelimitRaw", "time_limit_seconds"},
+};
+
+const struct bj_job_column *bj_job_column(struct bj_slice name)
+{
+    const struct bj_job_column *c = bj_job_columns;
+    while (c->name && !bj_slice_eq(bj_slice_str(c->name), name))
+        c++;
+    return c->name ? c : NULL;
+}
+
+static bool is(struct bj_slice s, const char *name)
+{
+    return name && strlen(name) == s.n && strncasecmp(name, s.p, s.n) == 0;
+}
+
+const struct bj_job_column *bj_job_column_of_people(struct bj_slice name)
+{
+    const struct bj_job_column *c = bj_job_columns;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (is(name, others[i].theirs))
+            name = bj_slice_str(others[i].ours);
+    while (c->name && !is(name, c->name) && !is(name, c->title))
+        c++;
+    return c->name ? c : NULL;
+}
+
+bool bj_job_column_is_derived(const struct bj_job_column *c)
+{
+    for (unsigned i = 0; i < BJ_JOB_VALUES && c->sql[i]; i++)
+        if (strncmp(c->sql[i], "u.", 2) == 0)
+            return true;
+    return false;
+}
+
+const char *bj_value_type(enum bj_value_kind kind)
+{
+    static const char *const types[] = {
+        [BJ_AS_INT] = "integer",       [BJ_AS_TENTHS] = "number",
+        [BJ_AS_MILLI] = "number",      [BJ_AS_PPM] = "number",
+        [BJ_AS_MICRO] = "number",      [BJ_AS_REAL] = "number",
+        [BJ_AS_BOOL] = "boolean",      [BJ_AS_LIMIT] = "integer",
+        [BJ_AS_TEXT] = "string",       [BJ_AS_WORD] = "string",
+        [BJ_AS_WORD_INT] = "integer",  [BJ_AS_SOURCE] = "string",
+        [BJ_AS_TIME] = "string",       [BJ_AS_TIME_MS] = "integer",
+        [BJ_AS_LINK_END] = "string",   [BJ_AS_KEY] = "string",
+        [BJ_AS_DISPLAY_ID] = "string", [BJ_AS_PATH] = "string"};
+    return types[kind];
+}

@@ -8,7 +8,9 @@ void bj_core_rates(struct bj_core *core)
         struct bj_track *t = core->tracks.v[k];
         if (t->read_pass == core->passes)
             bj_rate_note(&t->rate, core->now_usec,
-                         t->unit.failing ? BJ_ABSENT : t->unit.use.cpu_usec);
+                         t->unit.use.unread_files != BJ_ABSENT
+                             ? BJ_ABSENT
+                             : t->unit.use.cpu_usec);
     }
 }
 

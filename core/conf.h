@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* Collectors, in the order in which they run.  The names are in
- * core/pass.c. */
+/* Collectors, in the order in which they run; those that read files of cgroups
+ * come first.  The names are in core/run.c. */
 enum bj_collector_id {
     BJ_COLLECT_CPU,
     BJ_COLLECT_MEMORY,
@@ -18,7 +18,8 @@ enum bj_collector_id {
     BJ_COLLECT_BLOCK,
     BJ_COLLECT_PRESSURE,
     BJ_COLLECT_PERCORE,
-    BJ_COLLECT_PROCESS,
+    BJ_CGROUP_COLLECTORS, /* so many read files of cgroups */
+    BJ_COLLECT_PROCESS = BJ_CGROUP_COLLECTORS,
     BJ_COLLECT_NODE,
     BJ_COLLECT_ENERGY,
     BJ_COLLECT_EMISSIONS,

@@ -18,7 +18,8 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
     int r = bj_layouts_new(conf, &core->layouts, err);
     if (r < 0)
         return r;
-    if (bj_reader_init(&core->reader, conf, &core->hiers, &core->pool) < 0)
+    if (bj_cgroup_reader_init(&core->reader, conf, &core->hiers, &core->pool) <
+        0)
         return bj_err_set(err, -ENOMEM, "core");
     const struct bj_slice unknown[BJ_ID_FIELDS] = {{0}};
     core->nobody = bj_ident_new(unknown, conf);
@@ -132,7 +133,7 @@ void bj_core_free(struct bj_core *core)
     bj_node_free(core->node);
     bj_layouts_free(core->layouts);
     bj_ident_unref(core->nobody);
-    bj_reader_fini(&core->reader);
+    bj_cgroup_reader_fini(&core->reader);
     bj_hiers_free(&core->hiers);
     bj_snap_unref(core->last);
     pthread_mutex_destroy(&core->lock);

@@ -23,7 +23,7 @@ struct events {
 static bool read_file(struct bj_track *t, const char *rel, const char *name,
                       struct bj_slice *ret)
 {
-    struct bj_reader *rd = &t->core->reader;
+    struct bj_cgroup_reader *rd = &t->core->reader;
     unsigned h = (unsigned)t->unit.ctl[BJ_CTL_MEMORY];
     char file[4096], path[4096];
     const char *from = file;

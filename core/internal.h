@@ -43,7 +43,7 @@ struct bj_core {
     struct bj_layouts *layouts;
     struct bj_hiers hiers;
     struct bj_find find[BJ_HIERS];
-    struct bj_reader reader;
+    struct bj_cgroup_reader reader;
     struct bj_resolver *resolver;
     struct bj_proctab *proctab;
     struct bj_node_state *node;

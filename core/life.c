@@ -7,7 +7,7 @@
 static bool has_processes(const struct bj_track *t)
 {
     char path[4096];
-    const struct bj_reader *rd = &t->core->reader;
+    const struct bj_cgroup_reader *rd = &t->core->reader;
     for (unsigned h = 0; h < rd->hiers->n; h++)
         if ((t->unit.there & 1u << h) &&
             bj_unit_path(&t->unit, rd, h, "", path, sizeof(path)) == 0 &&

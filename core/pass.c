@@ -2,20 +2,14 @@
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
 
-/* The collectors that read files of the job's cgroups.  first numbers the
- * files over all tables (struct bj_unit.missing). */
-static const struct {
-    enum bj_collector_id id;
-    const struct bj_cgfile *files;
-    unsigned first;
-} cgroup_collectors[] = {
-    {BJ_COLLECT_CPU, bj_cpu_files, 0},
-    {BJ_COLLECT_MEMORY, bj_memory_files, 6},
-    {BJ_COLLECT_PIDS, bj_pids_files, 18},
-    {BJ_COLLECT_BLOCK, bj_block_files, 20},
-    {BJ_COLLECT_PRESSURE, bj_pressure_files, 23},
-    {BJ_COLLECT_PERCORE, bj_percore_files, 26},
+/* The collectors that read files of cgroups, in the order in which they run. */
+static const struct bj_cgroup_collector *const cgroup_collectors[] = {
+    &bj_cpu_collector,   &bj_memory_collector,   &bj_pids_collector,
+    &bj_block_collector, &bj_pressure_collector, &bj_percore_collector,
 };
+_Static_assert(sizeof(cgroup_collectors) / sizeof(cgroup_collectors[0]) ==
+                   BJ_CGROUP_COLLECTORS,
+               "all collectors of cgroup files");
 
 /* --- one job ------------------------------------------------------------- */
 
@@ -25,16 +19,14 @@ static unsigned which_files(const struct bj_core *core, const struct bj_unit *u)
            (core->now_usec >= u->slow_due_usec ? BJ_UNIT_SLOW : 0u);
 }
 
-static void read_job(struct bj_track *t, const struct bj_cgfile *files,
-                     unsigned first)
+static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
 {
     struct bj_core *core = t->core;
-    bj_unit_read(&t->unit, &core->reader, files, first,
+    bj_unit_read(&t->unit, &core->reader, c,
                  which_files(core, &t->unit) | BJ_UNIT_JOB);
     for (struct bj_step *s = t->steps; s; s = s->next)
         if (s->unit)
-            bj_unit_read(s->unit, &core->reader, files, first,
-                         which_files(core, s->unit));
+            bj_unit_read(s->unit, &core->reader, c, which_files(core, s->unit));
 }
 
 /* Jobs to be read in this round: those that run, and only the new ones when
@@ -45,22 +37,22 @@ static bool due(const struct bj_track *t, unsigned round)
            (round == 0 || t->read_pass != t->core->passes);
 }
 
-static void run_cgroup_collector(struct bj_core *core, size_t i, unsigned round)
+static void run_cgroup_collector(struct bj_core *core,
+                                 const struct bj_cgroup_collector *c,
+                                 unsigned round)
 {
     uint64_t begun = bj_clock_boot_usec();
     core->reader.faults = 0;
     for (size_t k = 0; k < core->tracks.n; k++)
         if (due(core->tracks.v[k], round))
-            read_job(core->tracks.v[k], cgroup_collectors[i].files,
-                     cgroup_collectors[i].first);
-    if (cgroup_collectors[i].id == BJ_COLLECT_MEMORY)
+            read_job(core->tracks.v[k], c);
+    if (c->id == BJ_COLLECT_MEMORY)
         for (size_t k = 0; k < core->tracks.n; k++) {
             struct bj_track *t = core->tracks.v[k];
             if (due(t, round))
                 bj_track_events(t, core->now_usec >= t->unit.slow_due_usec);
         }
-    bj_core_ran(core, cgroup_collectors[i].id, begun, core->reader.faults,
-                &core->reader.fault);
+    bj_core_ran(core, c->id, begun, core->reader.faults, &core->reader.fault);
 }
 
 static void follow_processes(struct bj_track *t)
@@ -117,10 +109,9 @@ static void read_round(struct bj_core *core, unsigned round)
         if ((bj_track_live(t) || t->shell) && !t->dying && t->unit.there)
             bj_track_live_on(t);
     }
-    for (size_t i = 0;
-         i < sizeof(cgroup_collectors) / sizeof(cgroup_collectors[0]); i++)
-        if (core->conf->collect[cgroup_collectors[i].id])
-            run_cgroup_collector(core, i, round);
+    for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++)
+        if (core->conf->collect[cgroup_collectors[i]->id])
+            run_cgroup_collector(core, cgroup_collectors[i], round);
     if (core->proctab)
         run_processes(core, round);
     note_read(core, round);
@@ -145,7 +136,7 @@ void bj_core_read(struct bj_core *core)
     core->passes++;
     core->now_usec = bj_clock_boot_usec();
     core->wall_usec = bj_clock_wall_usec();
-    bj_reader_begin(&core->reader);
+    bj_cgroup_reader_begin(&core->reader);
     bj_core_look(core, false);
     read_round(core, 0);
     /* Something went away meanwhile, and may be back under the same name. */
@@ -166,11 +157,11 @@ void bj_core_read(struct bj_core *core)
 unsigned bj_core_controllers(const struct bj_core *core)
 {
     unsigned mask = 0;
-    for (size_t i = 0;
-         i < sizeof(cgroup_collectors) / sizeof(cgroup_collectors[0]); i++)
-        for (const struct bj_cgfile *f = cgroup_collectors[i].files;
-             core->conf->collect[cgroup_collectors[i].id] && f->name; f++)
-            if (f->basic || !core->conf->basic)
-                mask |= 1u << f->ctl;
+    for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++) {
+        const struct bj_cgroup_collector *c = cgroup_collectors[i];
+        for (unsigned k = 0; core->conf->collect[c->id] && k < c->nfiles; k++)
+            if (c->files[k].basic || !core->conf->basic)
+                mask |= 1u << c->files[k].ctl;
+    }
     return mask;
 }

@@ -56,7 +56,7 @@ static struct bj_step *find_step(const struct bj_track *t, const char *step)
 /* Its directories, in which its files are read. */
 static void place_step(struct bj_track *t, struct bj_step *s)
 {
-    const struct bj_reader *rd = &t->core->reader;
+    const struct bj_cgroup_reader *rd = &t->core->reader;
     for (unsigned h = 0; h < rd->hiers->n; h++) {
         const char *job = t->unit.rel[rd->hiers->v[h].version - 1];
         char path[4096];
@@ -179,7 +179,7 @@ static void open_tree(struct bj_track *t, int h)
 static void place_late(struct bj_track *t, struct bj_step *s)
 {
     enum { PATIENCE_USEC = 20 * 1000000 };
-    const struct bj_reader *rd = &t->core->reader;
+    const struct bj_cgroup_reader *rd = &t->core->reader;
     const char *rel = s->unit ? s->unit->rel[BJ_CGROUP_V1 - 1] : NULL;
     if (!rel || t->core->now_usec - s->first_usec > PATIENCE_USEC)
         return;

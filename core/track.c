@@ -218,7 +218,7 @@ bool bj_track_over(const struct bj_track *t)
 
 void bj_track_place(struct bj_track *t, uint64_t now_usec)
 {
-    const struct bj_reader *rd = &t->core->reader;
+    const struct bj_cgroup_reader *rd = &t->core->reader;
     for (unsigned h = 0; h < rd->hiers->n; h++) {
         const struct bj_hier *hier = &rd->hiers->v[h];
         const char *rel = t->unit.rel[hier->version - 1];
@@ -239,7 +239,7 @@ bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
     static const enum bj_controller preferred[] = {
         BJ_CTL_CPUACCT, BJ_CTL_MEMORY,  BJ_CTL_PIDS,  BJ_CTL_FREEZER,
         BJ_CTL_CPUSET,  BJ_CTL_DEVICES, BJ_CTL_BLKIO, BJ_CTL_NAMED};
-    const struct bj_reader *rd = &t->core->reader;
+    const struct bj_cgroup_reader *rd = &t->core->reader;
     for (size_t i = 0; i < sizeof(preferred) / sizeof(preferred[0]); i++) {
         int h = t->unit.ctl[preferred[i]];
         if (h < 0)

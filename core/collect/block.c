@@ -19,7 +19,8 @@ static void number_device(struct bj_unit_device *d)
 
 /* The kernel's name, the last part of the link /sys/dev/block/MAJ:MIN; its
  * number where there is none. */
-static void name_device(const struct bj_reader *rd, struct bj_unit_device *d)
+static void name_device(const struct bj_cgroup_reader *rd,
+                        struct bj_unit_device *d)
 {
     char link[256], target[512];
     number_device(d);
@@ -45,7 +46,7 @@ static bool name_taken(const struct bj_unit *u)
     return false;
 }
 
-static struct bj_unit_device *device(const struct bj_reader *rd,
+static struct bj_unit_device *device(const struct bj_cgroup_reader *rd,
                                      struct bj_unit *u, uint64_t major,
                                      uint64_t minor)
 {
@@ -69,8 +70,9 @@ static struct bj_unit_device *device(const struct bj_reader *rd,
 }
 
 /* "8:0" at the start of a line. */
-static struct bj_unit_device *
-cut_device(const struct bj_reader *rd, struct bj_unit *u, struct bj_slice *line)
+static struct bj_unit_device *cut_device(const struct bj_cgroup_reader *rd,
+                                         struct bj_unit *u,
+                                         struct bj_slice *line)
 {
     struct bj_slice at = *line;
     uint64_t major, minor;
@@ -105,7 +107,7 @@ static void pair(struct bj_unit_device *d, struct bj_slice word)
 
 /* "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6"; a line may end after
  * the device, or hold keys of other policies. */
-static int parse_v2(struct bj_reader *rd, struct bj_unit *u,
+static int parse_v2(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
@@ -119,7 +121,7 @@ static int parse_v2(struct bj_reader *rd, struct bj_unit *u,
 }
 
 /* "8:0 Read 1"; f->off is the field for Read, that for Write follows it. */
-static int parse_v1(struct bj_reader *rd, struct bj_unit *u,
+static int parse_v1(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text)
 {
     struct bj_slice line, op, value;
@@ -143,11 +145,12 @@ static int parse_v1(struct bj_reader *rd, struct bj_unit *u,
         .off = offsetof(struct bj_unit_device, field)                          \
     }
 
-const struct bj_cgfile bj_block_files[] = {
+static const struct bj_cgfile files[] = {
     BLOCK("io.stat", BJ_CGROUP_V2, parse_v2, read_bytes),
     BLOCK("blkio.throttle.io_service_bytes_recursive", BJ_CGROUP_V1, parse_v1,
           read_bytes),
     BLOCK("blkio.throttle.io_serviced_recursive", BJ_CGROUP_V1, parse_v1,
           read_ops),
-    {0},
 };
+
+BJ_CGROUP_COLLECTOR(bj_block_collector, BJ_COLLECT_BLOCK, files);

@@ -19,7 +19,7 @@ static const struct bj_kv_key v2_keys[] = {
 
 /* The kernel counts periods also where there is no quota to enforce: 0 of them
  * means that nothing could have been throttled, which is a true 0. */
-static int parse_v2(struct bj_reader *rd, struct bj_unit *u,
+static int parse_v2(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
@@ -28,7 +28,7 @@ static int parse_v2(struct bj_reader *rd, struct bj_unit *u,
 }
 
 /* cpuacct.stat: user and system, in ticks. */
-static int parse_v1_stat(struct bj_reader *rd, struct bj_unit *u,
+static int parse_v1_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
                          const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
@@ -40,7 +40,7 @@ static int parse_v1_stat(struct bj_reader *rd, struct bj_unit *u,
 }
 
 /* cpu.stat of v1: throttled_time is in nanoseconds. */
-static int parse_v1_quota(struct bj_reader *rd, struct bj_unit *u,
+static int parse_v1_quota(struct bj_cgroup_reader *rd, struct bj_unit *u,
                           const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
@@ -79,7 +79,7 @@ static int keep_list(struct bj_unit *u, unsigned which, struct bj_slice text)
 
 /* What was configured for a v2 cgroup itself, which may be nothing: then it has
  * its parent's. */
-static int keep_configured(struct bj_reader *rd, struct bj_unit *u)
+static int keep_configured(struct bj_cgroup_reader *rd, struct bj_unit *u)
 {
     char path[4096], text[4096];
     struct bj_slice s;
@@ -92,7 +92,7 @@ static int keep_configured(struct bj_reader *rd, struct bj_unit *u)
     return r < 0 ? r : keep_list(u, BJ_CPUS_CONFIGURED, s);
 }
 
-static int parse_cpus(struct bj_reader *rd, struct bj_unit *u,
+static int parse_cpus(struct bj_cgroup_reader *rd, struct bj_unit *u,
                       const struct bj_cgfile *f, struct bj_slice text)
 {
     const unsigned asked = rd->conf->asides;
@@ -109,7 +109,7 @@ static int parse_cpus(struct bj_reader *rd, struct bj_unit *u,
 #define V1 BJ_CGROUP_V1
 #define V2 BJ_CGROUP_V2
 
-const struct bj_cgfile bj_cpu_files[] = {
+static const struct bj_cgfile files[] = {
     {.name = "cpu.stat",
      .version = V2,
      .ctl = BJ_CTL_CPUACCT,
@@ -152,5 +152,6 @@ const struct bj_cgfile bj_cpu_files[] = {
      .slow = true,
      .basic = true,
      .parse = parse_cpus},
-    {0},
 };
+
+BJ_CGROUP_COLLECTOR(bj_cpu_collector, BJ_COLLECT_CPU, files);

@@ -25,7 +25,7 @@ static const struct bj_kv_key v2_keys[] = {
     {{"unevictable", 11}, FIELD(mem_unevictable_bytes), 1},
 };
 
-static int parse_v2_stat(struct bj_reader *rd, struct bj_unit *u,
+static int parse_v2_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
                          const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
@@ -48,7 +48,7 @@ static const struct bj_kv_key v1_keys[] = {
     {{"total_unevictable", 17}, FIELD(mem_unevictable_bytes), 1},
 };
 
-static int parse_v1_stat(struct bj_reader *rd, struct bj_unit *u,
+static int parse_v1_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
                          const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
@@ -66,7 +66,7 @@ static const struct bj_kv_key oom_keys[] = {
     {{"max", 3}, FIELD(mem_limit_hits), 1},
 };
 
-static int parse_events(struct bj_reader *rd, struct bj_unit *u,
+static int parse_events(struct bj_cgroup_reader *rd, struct bj_unit *u,
                         const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)f;
@@ -76,7 +76,7 @@ static int parse_events(struct bj_reader *rd, struct bj_unit *u,
 
 /* The nearest parent that has a limit in the file.  rel is cut from the right;
  * the root of the hierarchy has no such file. */
-static uint64_t parent_limit(struct bj_unit *u, struct bj_reader *rd,
+static uint64_t parent_limit(struct bj_unit *u, struct bj_cgroup_reader *rd,
                              const char *file)
 {
     unsigned h = (unsigned)u->ctl[BJ_CTL_MEMORY];
@@ -97,7 +97,7 @@ static uint64_t parent_limit(struct bj_unit *u, struct bj_reader *rd,
     return BJ_ABSENT;
 }
 
-static int parse_v2_limit(struct bj_reader *rd, struct bj_unit *u,
+static int parse_v2_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
                           const struct bj_cgfile *f, struct bj_slice text)
 {
     uint64_t v;
@@ -110,7 +110,7 @@ static int parse_v2_limit(struct bj_reader *rd, struct bj_unit *u,
     return 0;
 }
 
-static int parse_v1_limit(struct bj_reader *rd, struct bj_unit *u,
+static int parse_v1_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
                           const struct bj_cgfile *f, struct bj_slice text)
 {
     int r = bj_parse_number(rd, u, f, text);
@@ -126,7 +126,7 @@ static int parse_v1_limit(struct bj_reader *rd, struct bj_unit *u,
     }
 
 /* No limit on kept descriptors is worth one for kmem: it is read by name. */
-const struct bj_cgfile bj_memory_files[] = {
+static const struct bj_cgfile files[] = {
     NUMBER("memory.current", V2, 7, true, mem_used_bytes),
     NUMBER("memory.peak", V2, 8, true, mem_peak_bytes),
     {.name = "memory.stat",
@@ -180,5 +180,6 @@ const struct bj_cgfile bj_memory_files[] = {
      .slow = true,
      .parse = parse_v1_limit,
      .off = FIELD(memsw_limit_bytes)},
-    {0},
 };
+
+BJ_CGROUP_COLLECTOR(bj_memory_collector, BJ_COLLECT_MEMORY, files);

@@ -25,7 +25,7 @@ static int grow(struct bj_unit *u, uint32_t n)
 }
 
 /* Nanoseconds, one number for each possible CPU. */
-static int parse_usage(struct bj_reader *rd, struct bj_unit *u,
+static int parse_usage(struct bj_cgroup_reader *rd, struct bj_unit *u,
                        const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)rd;
@@ -45,7 +45,7 @@ static int parse_usage(struct bj_reader *rd, struct bj_unit *u,
 
 /* Which of them the job may use: those are told even when they are 0.  It is
  * read behind the CPU times, without which there is nothing to tell. */
-static int parse_set(struct bj_reader *rd, struct bj_unit *u,
+static int parse_set(struct bj_cgroup_reader *rd, struct bj_unit *u,
                      const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)rd;
@@ -57,7 +57,7 @@ static int parse_set(struct bj_reader *rd, struct bj_unit *u,
     return r < 0 ? r : 0;
 }
 
-const struct bj_cgfile bj_percore_files[] = {
+static const struct bj_cgfile files[] = {
     {.name = "cpuacct.usage_percpu",
      .version = BJ_CGROUP_V1,
      .ctl = BJ_CTL_CPUACCT,
@@ -71,5 +71,6 @@ const struct bj_cgfile bj_percore_files[] = {
      .slow = true,
      .job_only = true,
      .parse = parse_set},
-    {0},
 };
+
+BJ_CGROUP_COLLECTOR(bj_percore_collector, BJ_COLLECT_PERCORE, files);

@@ -9,8 +9,9 @@
         .off = offsetof(struct bj_usage, pids)                                 \
     }
 
-const struct bj_cgfile bj_pids_files[] = {
+static const struct bj_cgfile files[] = {
     PIDS(BJ_CGROUP_V1),
     PIDS(BJ_CGROUP_V2),
-    {0},
 };
+
+BJ_CGROUP_COLLECTOR(bj_pids_collector, BJ_COLLECT_PIDS, files);

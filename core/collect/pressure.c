@@ -18,7 +18,7 @@ static bool total_of(struct bj_slice line, uint64_t *ret)
 }
 
 /* f->off is the field of "some"; that of "full" follows it. */
-static int parse(struct bj_reader *rd, struct bj_unit *u,
+static int parse(struct bj_cgroup_reader *rd, struct bj_unit *u,
                  const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)rd;
@@ -46,9 +46,10 @@ _Static_assert(offsetof(struct bj_usage, psi_cpu_full_usec) ==
                        sizeof(uint64_t),
                "full follows some");
 
-const struct bj_cgfile bj_pressure_files[] = {
+static const struct bj_cgfile files[] = {
     PRESSURE("cpu.pressure", psi_cpu_some_usec),
     PRESSURE("memory.pressure", psi_mem_some_usec),
     PRESSURE("io.pressure", psi_io_some_usec),
-    {0},
 };
+
+BJ_CGROUP_COLLECTOR(bj_pressure_collector, BJ_COLLECT_PRESSURE, files);

@@ -11,10 +11,11 @@
 
 enum { BUF_BYTES = 128 * 1024 };
 
-int bj_reader_init(struct bj_reader *rd, const struct bj_conf *conf,
-                   const struct bj_hiers *hiers, struct bj_fdpool *pool)
+int bj_cgroup_reader_init(struct bj_cgroup_reader *rd,
+                          const struct bj_conf *conf,
+                          const struct bj_hiers *hiers, struct bj_fdpool *pool)
 {
-    *rd = (struct bj_reader){.conf = conf, .hiers = hiers, .pool = pool};
+    *rd = (struct bj_cgroup_reader){.conf = conf, .hiers = hiers, .pool = pool};
     long hz = sysconf(_SC_CLK_TCK);
     rd->tick_usec = 1000000u / (uint64_t)(hz > 0 ? hz : 100);
     rd->watch = epoll_create1(EPOLL_CLOEXEC);
@@ -23,22 +24,22 @@ int bj_reader_init(struct bj_reader *rd, const struct bj_conf *conf,
     return rd->buf ? 0 : -ENOMEM;
 }
 
-void bj_reader_fini(struct bj_reader *rd)
+void bj_cgroup_reader_fini(struct bj_cgroup_reader *rd)
 {
     if (!rd->conf)
         return;
     free(rd->buf);
     free(rd->changed);
     bj_close_fd(&rd->watch);
-    *rd = (struct bj_reader){0};
+    *rd = (struct bj_cgroup_reader){0};
 }
 
-static bool has_changed(const struct bj_reader *rd, int fd)
+static bool has_changed(const struct bj_cgroup_reader *rd, int fd)
 {
     return rd->changed[fd / 8] & 1u << fd % 8;
 }
 
-static void note_change(struct bj_reader *rd, int fd, bool changed)
+static void note_change(struct bj_cgroup_reader *rd, int fd, bool changed)
 {
     unsigned char bit = (unsigned char)(1u << fd % 8);
     if ((size_t)fd / 8 >= rd->changed_bytes)
@@ -49,7 +50,7 @@ static void note_change(struct bj_reader *rd, int fd, bool changed)
         rd->changed[fd / 8] &= (unsigned char)~bit;
 }
 
-void bj_reader_begin(struct bj_reader *rd)
+void bj_cgroup_reader_begin(struct bj_cgroup_reader *rd)
 {
     enum { SOME = 64 };
     struct epoll_event e[SOME];
@@ -63,7 +64,7 @@ void bj_reader_begin(struct bj_reader *rd)
     } while (n == SOME);
 }
 
-static bool make_room(struct bj_reader *rd, int fd)
+static bool make_room(struct bj_cgroup_reader *rd, int fd)
 {
     size_t want = (size_t)fd / 8 + 1;
     if (want <= rd->changed_bytes)
@@ -82,7 +83,7 @@ static bool make_room(struct bj_reader *rd, int fd)
  * (kernel admin-guide/cgroup-v2.rst), a copied tree for none.  Closing the file
  * ends it; where a process that was forked off still has it, another file of
  * that number may be told of in its place, which costs a reading. */
-static bool watch(struct bj_reader *rd, int fd)
+static bool watch(struct bj_cgroup_reader *rd, int fd)
 {
     struct epoll_event e = {.events = EPOLLPRI | EPOLLET, .data.fd = fd};
     if (!make_room(rd, fd))
@@ -125,7 +126,7 @@ void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool)
 
 /* Which hierarchy serves which controller: v1 where the unit is in one, since
  * a controller is bound to one hierarchy and v2 claims them all here. */
-static void route(struct bj_unit *u, const struct bj_reader *rd)
+static void route(struct bj_unit *u, const struct bj_cgroup_reader *rd)
 {
     memset(u->ctl, -1, sizeof(u->ctl));
     for (unsigned version = BJ_CGROUP_V2; version > 0; version--)
@@ -137,7 +138,7 @@ static void route(struct bj_unit *u, const struct bj_reader *rd)
                     u->ctl[c] = (int8_t)h;
 }
 
-int bj_unit_path(const struct bj_unit *u, const struct bj_reader *rd,
+int bj_unit_path(const struct bj_unit *u, const struct bj_cgroup_reader *rd,
                  unsigned h, const char *file, char *buf, size_t cap)
 {
     const struct bj_hier *hier = &rd->hiers->v[h];
@@ -147,8 +148,8 @@ int bj_unit_path(const struct bj_unit *u, const struct bj_reader *rd,
     return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
 }
 
-int bj_unit_place(struct bj_unit *u, const struct bj_reader *rd, unsigned h,
-                  const char *rel)
+int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
+                  unsigned h, const char *rel)
 {
     unsigned version = rd->hiers->v[h].version;
     char path[4096];
@@ -176,7 +177,8 @@ int bj_unit_place(struct bj_unit *u, const struct bj_reader *rd, unsigned h,
     return 0;
 }
 
-void bj_unit_lose(struct bj_unit *u, const struct bj_reader *rd, unsigned h)
+void bj_unit_lose(struct bj_unit *u, const struct bj_cgroup_reader *rd,
+                  unsigned h)
 {
     if (!(u->there & 1u << h))
         return;
@@ -188,14 +190,14 @@ void bj_unit_lose(struct bj_unit *u, const struct bj_reader *rd, unsigned h)
 }
 
 /* Where the descriptor of a file is kept; NULL: it is not. */
-static int *slot(struct bj_unit *u, const struct bj_reader *rd,
+static int *slot(struct bj_unit *u, const struct bj_cgroup_reader *rd,
                  const struct bj_cgfile *f)
 {
     bool kept = f->keep >= 0 && (!f->keep_basic || rd->conf->basic);
     return kept ? &u->kept[f->keep] : NULL;
 }
 
-static int read_file(struct bj_unit *u, struct bj_reader *rd,
+static int read_file(struct bj_unit *u, struct bj_cgroup_reader *rd,
                      const struct bj_cgfile *f, unsigned h,
                      struct bj_slice *ret)
 {
@@ -223,8 +225,8 @@ static int read_file(struct bj_unit *u, struct bj_reader *rd,
 }
 
 /* Is the directory still a cgroup?  Its cgroup.procs goes when it does. */
-static bool still_there(const struct bj_unit *u, const struct bj_reader *rd,
-                        unsigned h)
+static bool still_there(const struct bj_unit *u,
+                        const struct bj_cgroup_reader *rd, unsigned h)
 {
     char path[4096];
     if (u->dir[h] >= 0)
@@ -233,16 +235,21 @@ static bool still_there(const struct bj_unit *u, const struct bj_reader *rd,
            access(path, F_OK) == 0;
 }
 
-static void note_failing(struct bj_unit *u, uint32_t failing)
+static void note_failing(struct bj_unit *u, enum bj_collector_id id,
+                         uint32_t failing)
 {
-    u->failing = failing;
-    u->use.unread_files =
-        failing ? (uint64_t)__builtin_popcount(failing) : BJ_ABSENT;
+    uint64_t n = 0;
+    u->failing[id] = failing;
+    for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++)
+        n += (uint64_t)__builtin_popcount(u->failing[i]);
+    u->use.unread_files = n > 0 ? n : BJ_ABSENT;
 }
 
-static void trouble(struct bj_unit *u, struct bj_reader *rd,
-                    const struct bj_cgfile *f, unsigned h, unsigned bit, int r)
+static void trouble(struct bj_unit *u, struct bj_cgroup_reader *rd,
+                    const struct bj_cgroup_collector *c, unsigned i, int r)
 {
+    const struct bj_cgfile *f = &c->files[i];
+    unsigned h = (unsigned)u->ctl[f->ctl];
     if (bj_err_gone(r) && !still_there(u, rd, h)) {
         bj_unit_lose(u, rd, h);
         return;
@@ -254,13 +261,13 @@ static void trouble(struct bj_unit *u, struct bj_reader *rd,
      * off, is no fault; it may be switched on, so it is looked for again at
      * the slow pace. */
     if (bj_err_gone(r) || r == -EOPNOTSUPP) {
-        u->missing |= 1u << bit;
+        u->missing[c->id] |= 1u << i;
         return;
     }
     rd->faults++;
     bj_err_set(&rd->fault, r, "cgroup %s: %s",
                u->rel[rd->hiers->v[h].version - 1], f->name);
-    note_failing(u, u->failing | 1u << bit);
+    note_failing(u, c->id, u->failing[c->id] | 1u << i);
 }
 
 static uint64_t *field(struct bj_unit *u, const struct bj_cgfile *f)
@@ -269,46 +276,53 @@ static uint64_t *field(struct bj_unit *u, const struct bj_cgfile *f)
 }
 
 /* Is what was read last still true? */
-static bool stands(struct bj_unit *u, const struct bj_reader *rd,
+static bool stands(struct bj_unit *u, const struct bj_cgroup_reader *rd,
                    const struct bj_cgfile *f, unsigned which)
 {
+    if (f->swap && rd->swapless && *field(u, f) == 0)
+        return true;
     if (f->zero_slow)
         return !(which & BJ_UNIT_SLOW) && *field(u, f) == 0;
-    if (f->swap)
-        return rd->swapless && *field(u, f) == 0;
     return f->notified && u->kept[f->keep] >= 0 && u->watched &&
            !has_changed(rd, u->kept[f->keep]);
 }
 
-void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
-                  const struct bj_cgfile *files, unsigned first, unsigned which)
+static bool due(struct bj_unit *u, const struct bj_cgroup_reader *rd,
+                const struct bj_cgroup_collector *c, unsigned i, unsigned which)
 {
-    for (unsigned i = 0; files[i].name; i++) {
-        const struct bj_cgfile *f = &files[i];
-        int h = u->ctl[f->ctl];
-        if (h < 0 || rd->hiers->v[h].version != f->version ||
-            (f->slow && !(which & BJ_UNIT_SLOW)) ||
-            (!f->basic && (which & BJ_UNIT_BASIC)) ||
-            (f->job_only && !(which & BJ_UNIT_JOB)) ||
-            ((u->missing & 1u << (first + i)) && !(which & BJ_UNIT_SLOW)) ||
-            stands(u, rd, f, which))
-            continue;
+    const struct bj_cgfile *f = &c->files[i];
+    int h = u->ctl[f->ctl];
+    return h >= 0 && rd->hiers->v[h].version == f->version &&
+           (!f->slow || (which & BJ_UNIT_SLOW)) &&
+           (f->basic || !(which & BJ_UNIT_BASIC)) &&
+           (!f->job_only || (which & BJ_UNIT_JOB)) &&
+           (!(u->missing[c->id] & 1u << i) || (which & BJ_UNIT_SLOW)) &&
+           !stands(u, rd, f, which);
+}
+
+void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
+                  const struct bj_cgroup_collector *c, unsigned which)
+{
+    for (unsigned i = 0; i < c->nfiles; i++) {
+        const struct bj_cgfile *f = &c->files[i];
         struct bj_slice text;
-        int r = read_file(u, rd, f, (unsigned)h, &text);
+        if (!due(u, rd, c, i, which))
+            continue;
+        int r = read_file(u, rd, f, (unsigned)u->ctl[f->ctl], &text);
         if (r == 0) {
-            u->missing &= ~(1u << (first + i));
+            u->missing[c->id] &= ~(1u << i);
             if (f->notified && u->kept[f->keep] >= 0)
                 note_change(rd, u->kept[f->keep], false);
             r = f->parse(rd, u, f, text);
         }
         if (r < 0)
-            trouble(u, rd, f, (unsigned)h, first + i, r);
-        else if (u->failing)
-            note_failing(u, u->failing & ~(1u << (first + i)));
+            trouble(u, rd, c, i, r);
+        else if (u->failing[c->id])
+            note_failing(u, c->id, u->failing[c->id] & ~(1u << i));
     }
 }
 
-int bj_parse_number(struct bj_reader *rd, struct bj_unit *u,
+int bj_parse_number(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)rd;

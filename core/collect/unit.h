@@ -13,6 +13,9 @@
  * since a job on a hybrid host may have both. */
 enum { BJ_KEPT_FILES = 12, BJ_CPUS_MAX = 8192 };
 
+/* Files of one collector at most. */
+enum { BJ_CGFILES_MAX = 32 };
+
 /* Block I/O by device.  The name is text, "sda" or "8:0". */
 struct bj_unit_device {
     char name[40];
@@ -22,9 +25,9 @@ struct bj_unit_device {
 
 struct bj_unit {
     struct bj_usage use;
-    uint64_t slow_due_usec;     /* when the slow files are to be read next */
-    uint32_t missing;           /* bit i: file i is not there */
-    uint32_t failing;           /* bit i: it could not be read */
+    uint64_t slow_due_usec; /* when the slow files are to be read next */
+    /* By collector; bit i: its file i is not there, could not be read. */
+    uint32_t missing[BJ_CGROUP_COLLECTORS], failing[BJ_CGROUP_COLLECTORS];
     bool watched;               /* the kernel tells of its notified file */
     uint16_t there;             /* bit h: it has a directory in hierarchy h */
     int8_t ctl[BJ_CONTROLLERS]; /* hierarchy that serves it; -1: none */
@@ -40,7 +43,7 @@ struct bj_unit {
     uint32_t cpus_listed[BJ_CPU_LISTS];
 };
 
-struct bj_reader;
+struct bj_cgroup_reader;
 
 /* One file of a cgroup and how it is read. */
 struct bj_cgfile {
@@ -61,12 +64,28 @@ struct bj_cgfile {
     uint64_t mul;    /* ... and the factor (0: 1); divided by if div */
     uint64_t div;
     /* Put text into the unit; 0 or -errno for what it cannot be. */
-    int (*parse)(struct bj_reader *rd, struct bj_unit *u,
+    int (*parse)(struct bj_cgroup_reader *rd, struct bj_unit *u,
                  const struct bj_cgfile *f, struct bj_slice text);
 };
 
+/* A collector that reads files of cgroups. */
+struct bj_cgroup_collector {
+    enum bj_collector_id id;
+    const struct bj_cgfile *files;
+    unsigned nfiles;
+};
+
+/* Define a collector with the array of its files. */
+#define BJ_CGROUP_COLLECTOR(name, collector_id, array)                         \
+    _Static_assert((collector_id) < BJ_CGROUP_COLLECTORS,                      \
+                   "a collector of cgroup files stands before the others");    \
+    _Static_assert(sizeof(array) / sizeof((array)[0]) <= BJ_CGFILES_MAX,       \
+                   "one bit of bj_unit.missing for each file");                \
+    const struct bj_cgroup_collector name = {                                  \
+        collector_id, array, sizeof(array) / sizeof((array)[0])}
+
 /* What reading needs, shared by all units of a core. */
-struct bj_reader {
+struct bj_cgroup_reader {
     const struct bj_conf *conf;
     const struct bj_hiers *hiers;
     struct bj_fdpool *pool;
@@ -83,41 +102,42 @@ struct bj_reader {
     size_t cap;
 };
 
-int bj_reader_init(struct bj_reader *rd, const struct bj_conf *conf,
-                   const struct bj_hiers *hiers, struct bj_fdpool *pool);
-void bj_reader_fini(struct bj_reader *rd);
+int bj_cgroup_reader_init(struct bj_cgroup_reader *rd,
+                          const struct bj_conf *conf,
+                          const struct bj_hiers *hiers, struct bj_fdpool *pool);
+void bj_cgroup_reader_fini(struct bj_cgroup_reader *rd);
 /* A pass begins: take note of what has changed since the last one. */
-void bj_reader_begin(struct bj_reader *rd);
+void bj_cgroup_reader_begin(struct bj_cgroup_reader *rd);
 
 void bj_unit_init(struct bj_unit *u);
 void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool);
 
 /* The unit has the directory rel in hierarchy h: open it, when files are read
  * in that hierarchy.  -errno when it is not there. */
-int bj_unit_place(struct bj_unit *u, const struct bj_reader *rd, unsigned h,
-                  const char *rel);
+int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
+                  unsigned h, const char *rel);
 
-/* Read the files of a table (ends with name NULL) that are due.  first is the
- * number of the table's first file among all files; which decides about
+/* Read the files of a collector that are due; which says which, as a mask of
  * BJ_UNIT_... below.  Faults are counted in rd. */
 enum { BJ_UNIT_JOB = 1, BJ_UNIT_BASIC = 2, BJ_UNIT_SLOW = 4 };
-void bj_unit_read(struct bj_unit *u, struct bj_reader *rd,
-                  const struct bj_cgfile *files, unsigned first,
-                  unsigned which);
+void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
+                  const struct bj_cgroup_collector *c, unsigned which);
 
 /* Absolute path of the unit in hierarchy h, or of a file in it. */
-int bj_unit_path(const struct bj_unit *u, const struct bj_reader *rd,
+int bj_unit_path(const struct bj_unit *u, const struct bj_cgroup_reader *rd,
                  unsigned h, const char *file, char *buf, size_t cap);
 
 /* The directory in hierarchy h has gone: forget it. */
-void bj_unit_lose(struct bj_unit *u, const struct bj_reader *rd, unsigned h);
+void bj_unit_lose(struct bj_unit *u, const struct bj_cgroup_reader *rd,
+                  unsigned h);
 
 /* Parsers that several tables share. */
-int bj_parse_number(struct bj_reader *rd, struct bj_unit *u,
+int bj_parse_number(struct bj_cgroup_reader *rd, struct bj_unit *u,
                     const struct bj_cgfile *f, struct bj_slice text);
 
-/* Tables, one a collector, each in a file of its own. */
-extern const struct bj_cgfile bj_cpu_files[], bj_memory_files[],
-    bj_pids_files[], bj_block_files[], bj_pressure_files[], bj_percore_files[];
+/* The collectors, each in a file of its own. */
+extern const struct bj_cgroup_collector bj_cpu_collector, bj_memory_collector,
+    bj_pids_collector, bj_block_collector, bj_pressure_collector,
+    bj_percore_collector;
 
 #endif

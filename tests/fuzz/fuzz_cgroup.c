@@ -5,17 +5,17 @@
 #include "core/find/layout.h"
 #include "tests/fuzz/fuzz.h"
 
-static const struct bj_cgfile *const tables[] = {
-    bj_cpu_files,   bj_memory_files,   bj_pids_files,
-    bj_block_files, bj_pressure_files, bj_percore_files};
+static const struct bj_cgroup_collector *const collectors[] = {
+    &bj_cpu_collector,   &bj_memory_collector,   &bj_pids_collector,
+    &bj_block_collector, &bj_pressure_collector, &bj_percore_collector};
 
 static const struct bj_cgfile *pick(unsigned n)
 {
     for (;;)
-        for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
-            for (const struct bj_cgfile *f = tables[t]; f->name; f++)
+        for (size_t c = 0; c < sizeof(collectors) / sizeof(collectors[0]); c++)
+            for (unsigned i = 0; i < collectors[c]->nfiles; i++)
                 if (n-- == 0)
-                    return f;
+                    return &collectors[c]->files[i];
 }
 
 static void check_file(const struct bj_cgfile *f, struct bj_slice text)
@@ -24,9 +24,9 @@ static void check_file(const struct bj_cgfile *f, struct bj_slice text)
     struct bj_conf conf = {.sysfs = none};
     struct bj_hiers hiers = {0};
     struct bj_fdpool pool = {0};
-    struct bj_reader rd;
+    struct bj_cgroup_reader rd;
     struct bj_unit u;
-    if (bj_reader_init(&rd, &conf, &hiers, &pool) < 0)
+    if (bj_cgroup_reader_init(&rd, &conf, &hiers, &pool) < 0)
         return;
     bj_unit_init(&u);
     hiers.v[0].path = none;
@@ -39,7 +39,7 @@ static void check_file(const struct bj_cgfile *f, struct bj_slice text)
     }
     MUST(u.ncores <= BJ_CPUS_MAX && u.ndevices <= 256);
     bj_unit_fini(&u, &pool);
-    bj_reader_fini(&rd);
+    bj_cgroup_reader_fini(&rd);
 }
 
 static void check_path(const char *path, size_t n)

@@ -38,7 +38,7 @@ struct bj_dispatch {
     char cluster[BJ_LABEL_MAX + 1]; /* in their meta data */
     /* the walk at hand */
     const struct bj_snap *snap;
-    const struct bj_table *table;
+    const struct bj_metric_table *table;
     enum bj_kind kind;
     struct attr attrs[ATTRS_MAX];
     size_t nattrs;
@@ -217,7 +217,7 @@ static void attrs_collect(struct bj_dispatch *d)
         attr_add(d, bj_job_attr_keys[i], FROM_USER + i);
 }
 
-static int on_family(void *ctx, const struct bj_table *t,
+static int on_family(void *ctx, const struct bj_metric_table *t,
                      const struct bj_metric *m)
 {
     struct bj_dispatch *d = ctx;

@@ -61,7 +61,7 @@ static int gen_types(struct bj_buf *out)
 static const char intro[] =
     "# Metrics\n"
     "\n"
-    "Generated from the metric tables (`core/model/metric.c`) by "
+    "Generated from the metric tables (`core/model/tables.c`) by "
     "`docs/gen.c`; do not edit.\n"
     "\n"
     "The first column is the name on the exporter's page, the fourth is the "
@@ -106,7 +106,7 @@ static const struct {
     {"build", "The build"},
 };
 
-static const char *title_of(const struct bj_table *t)
+static const char *title_of(const struct bj_metric_table *t)
 {
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
         if (strcmp(titles[i].table, t->name) == 0)
@@ -121,7 +121,7 @@ static void put_names(struct bj_buf *out, const char *const *names, size_t n)
 }
 
 /* An info metric is one type for each of its labels. */
-static void put_attr_types(struct bj_buf *out, const struct bj_table *t,
+static void put_attr_types(struct bj_buf *out, const struct bj_metric_table *t,
                            const char *const *keys)
 {
     for (; *keys; keys++) {
@@ -135,7 +135,7 @@ static void put_attr_types(struct bj_buf *out, const struct bj_table *t,
     }
 }
 
-static void put_types(struct bj_buf *out, const struct bj_table *t,
+static void put_types(struct bj_buf *out, const struct bj_metric_table *t,
                       const struct bj_metric *m)
 {
     if (t->info) {
@@ -149,7 +149,7 @@ static void put_types(struct bj_buf *out, const struct bj_table *t,
     bj_buf_str(out, "`");
 }
 
-static void put_row(struct bj_buf *out, const struct bj_table *t,
+static void put_row(struct bj_buf *out, const struct bj_metric_table *t,
                     const struct bj_metric *m)
 {
     bj_buf_str(out, "| `");
@@ -170,8 +170,8 @@ static int gen_metrics(struct bj_buf *out)
     const char *before = "";
 
     bj_buf_str(out, intro);
-    for (size_t i = 0; i < bj_ntables; i++) {
-        const struct bj_table *t = &bj_tables[i];
+    for (size_t i = 0; i < bj_metric_ntables; i++) {
+        const struct bj_metric_table *t = &bj_metric_tables[i];
         if (strcmp(before, t->name) != 0)
             bj_buf_printf(out,
                           "\n## %s\n\n| metric | kind | labels of its own | "

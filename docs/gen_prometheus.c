@@ -11,7 +11,7 @@
 #define ON_JOB "on (job, instance, jobid, slurm_node)"
 
 /* write_prometheus calls a metric so. */
-static void put_source(struct bj_buf *out, const struct bj_table *t,
+static void put_source(struct bj_buf *out, const struct bj_metric_table *t,
                        const struct bj_metric *m)
 {
     bj_buf_str(out, "collectd_batchjob_");
@@ -54,8 +54,9 @@ static void put_relabel(struct bj_buf *out, const char *from, const char *regex,
 }
 
 /* The same for the types of one table, or for one of its attributes. */
-static void put_relabel_type(struct bj_buf *out, const struct bj_table *t,
-                             const char *which, const char *label)
+static void put_relabel_type(struct bj_buf *out,
+                             const struct bj_metric_table *t, const char *which,
+                             const char *label)
 {
     struct bj_buf regex = {0};
     bj_buf_printf(&regex, "collectd_batchjob_%s_%s;(.+)", t->name, which);
@@ -70,7 +71,8 @@ static void put_relabel_type(struct bj_buf *out, const struct bj_table *t,
     bj_buf_free(&regex);
 }
 
-static void put_relabel_keys(struct bj_buf *out, const struct bj_table *t,
+static void put_relabel_keys(struct bj_buf *out,
+                             const struct bj_metric_table *t,
                              const char *const *keys)
 {
     for (; *keys; keys++)
@@ -79,7 +81,7 @@ static void put_relabel_keys(struct bj_buf *out, const struct bj_table *t,
 }
 
 /* Label to from a source label of all types of a table. */
-static void put_relabel_key(struct bj_buf *out, const struct bj_table *t,
+static void put_relabel_key(struct bj_buf *out, const struct bj_metric_table *t,
                             const char *source, const char *regex,
                             const char *to)
 {
@@ -99,7 +101,8 @@ static void put_relabel_key(struct bj_buf *out, const struct bj_table *t,
 }
 
 /* The keys of a table are where dispatch.c of the plugin puts them. */
-static void put_relabel_table(struct bj_buf *out, const struct bj_table *t)
+static void put_relabel_table(struct bj_buf *out,
+                              const struct bj_metric_table *t)
 {
     static const char instance[] = "__name__, batchjob",
                       type[] = "__name__, type";
@@ -139,8 +142,8 @@ int bj_gen_scrape(struct bj_buf *out)
     put_relabel(out, from, step, "slurm_node", "$2");
     put_relabel(out, from, step, "step", "$3");
     bj_buf_str(out, "      # What else there is has a label of its own.\n");
-    for (size_t i = 0; i < bj_ntables; i++)
-        put_relabel_table(out, &bj_tables[i]);
+    for (size_t i = 0; i < bj_metric_ntables; i++)
+        put_relabel_table(out, &bj_metric_tables[i]);
     bj_buf_str(out, "      # Both have said what they had to say.\n");
     put_relabel(out, "__name__", "collectd_batchjob_.+", "batchjob", "");
     put_relabel(out, "__name__", "collectd_batchjob_.+", "type", "");
@@ -170,7 +173,7 @@ static void put_rule(struct bj_buf *out, const char *record)
 }
 
 /* One more label: left where it is known, else as before. */
-static void put_gather(struct bj_buf *out, const struct bj_table *t,
+static void put_gather(struct bj_buf *out, const struct bj_metric_table *t,
                        const char *before, const char *key)
 {
     bj_buf_printf(out,
@@ -182,7 +185,7 @@ static void put_gather(struct bj_buf *out, const struct bj_table *t,
 }
 
 /* The scheduler is known of every job, so the chain begins with it. */
-static void put_job_info(struct bj_buf *out, const struct bj_table *t)
+static void put_job_info(struct bj_buf *out, const struct bj_metric_table *t)
 {
     static const char first[] = "batch_system";
     const char *before = first;
@@ -210,7 +213,7 @@ static void put_job_info(struct bj_buf *out, const struct bj_table *t)
 }
 
 /* Every attribute is known, and there is one of each. */
-static void put_node_info(struct bj_buf *out, const struct bj_table *t)
+static void put_node_info(struct bj_buf *out, const struct bj_metric_table *t)
 {
     bj_buf_str(out, "      - record: ");
     bj_metric_prom_name(t, &t->rows[0], out);
@@ -224,7 +227,7 @@ static void put_node_info(struct bj_buf *out, const struct bj_table *t)
     bj_buf_str(out, "\n");
 }
 
-static void put_metric_rule(struct bj_buf *out, const struct bj_table *t,
+static void put_metric_rule(struct bj_buf *out, const struct bj_metric_table *t,
                             const struct bj_metric *m)
 {
     bj_buf_str(out, "      - record: ");
@@ -242,8 +245,8 @@ static void put_metric_rule(struct bj_buf *out, const struct bj_table *t,
 int bj_gen_rules(struct bj_buf *out)
 {
     bj_buf_str(out, rules_head);
-    for (size_t i = 0; i < bj_ntables; i++) {
-        const struct bj_table *t = &bj_tables[i];
+    for (size_t i = 0; i < bj_metric_ntables; i++) {
+        const struct bj_metric_table *t = &bj_metric_tables[i];
         if (t->info && t->owner == BJ_OF_JOB)
             put_job_info(out, t);
         else if (t->info)

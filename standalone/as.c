@@ -13,57 +13,6 @@ struct given {
     bool no;           /* --no-x */
 };
 
-/* --- arguments of ours --------------------------------------------------- */
-
-static int add(struct bj_as *as, char *text, struct bj_err *err)
-{
-    char **v = realloc(as->argv.v, (as->argv.n + 2) * sizeof(*v));
-    if (!text || !v) {
-        free(text);
-        if (v)
-            as->argv.v = v;
-        return bj_err_set(err, -ENOMEM, "arguments");
-    }
-    as->argv.v = v;
-    v[as->argv.n++] = text;
-    v[as->argv.n] = NULL;
-    return 0;
-}
-
-/* One argument, its %s replaced. */
-static char *filled(struct bj_slice text, const char *value)
-{
-    struct bj_buf b = {0};
-    const char *at = text.n > 0 ? memmem(text.p, text.n, "%s", 2) : NULL;
-    size_t n = at ? (size_t)(at - text.p) : text.n;
-    bj_buf_put(&b, text.p, n);
-    if (at) {
-        bj_buf_str(&b, value);
-        bj_buf_put(&b, at + 2, text.n - n - 2);
-    }
-    bj_buf_put(&b, "", 1);
-    if (!b.failed)
-        return b.p;
-    bj_buf_free(&b);
-    return NULL;
-}
-
-int bj_as_add(struct bj_as *as, const char *text, const char *value,
-              struct bj_err *err)
-{
-    return add(as, filled(bj_slice_str(text), value), err);
-}
-
-static int add_all(struct bj_as *as, const char *text, const char *value,
-                   struct bj_err *err)
-{
-    struct bj_slice rest = bj_slice_str(text), word;
-    int r = 0;
-    while (r == 0 && bj_slice_word(&rest, &word))
-        r = add(as, filled(word, value), err);
-    return r;
-}
-
 /* --- values -------------------------------------------------------------- */
 
 /* As Go's strconv.ParseBool; -1: neither. */
@@ -109,7 +58,7 @@ static int apply(struct bj_as *as, const struct given *g, struct bj_err *err)
         return refuse(f, value, err);
     if (f->take)
         return f->take(as, f, value, err);
-    return to ? add_all(as, to, value, err) : 0;
+    return to ? bj_as_add_words(as, to, value, err) : 0;
 }
 
 /* --- flags --------------------------------------------------------------- */
@@ -211,7 +160,7 @@ static int take_args(struct bj_as *as, int argc, char **argv, bool *help,
         struct given g = {0};
         if (strcmp(argv[i], "--") == 0) {
             while (++i < argc && r == 0)
-                r = add(as, strdup(argv[i]), err);
+                r = bj_as_add(as, argv[i], NULL, err);
             break;
         }
         if (is_help(as->program, argv[i])) {
@@ -255,7 +204,7 @@ static int take_rest(struct bj_as *as, struct bj_err *err)
          f++)
         if (f->is_switch && f->off && !f->take &&
             !(as->seen & 1ull << (f - as->program->flags)))
-            r = add_all(as, f->off, "false", err);
+            r = bj_as_add_words(as, f->off, "false", err);
     return r;
 }
 
@@ -264,9 +213,9 @@ int bj_as_translate(const struct bj_as_program *p, int argc, char **argv,
 {
     *ret = (struct bj_as){.program = p};
     *help = false;
-    int r = add(ret, strdup(argc > 0 ? argv[0] : ""), err);
+    int r = bj_as_add(ret, argc > 0 ? argv[0] : "", NULL, err);
     if (r == 0 && p->first)
-        r = add_all(ret, p->first, "", err);
+        r = bj_as_add_words(ret, p->first, "", err);
     if (r == 0)
         r = take_env(ret, err);
     struct bj_as behind = {.program = p, .seen = ret->seen, .on = ret->on};
@@ -280,7 +229,7 @@ int bj_as_translate(const struct bj_as_program *p, int argc, char **argv,
         r = p->end(ret, err);
     /* What was given goes last: it is the strongest. */
     for (size_t i = 0; i < behind.argv.n && r == 0; i++)
-        r = add(ret, strdup(behind.argv.v[i]), err);
+        r = bj_as_add(ret, behind.argv.v[i], NULL, err);
     bj_as_free(&behind);
     return r < 0 ? bj_err_wrap(err, r, "%s", p->names[0]) : 0;
 }

@@ -54,9 +54,12 @@ struct bj_as {
     uint64_t on;   /* switches that are on */
 };
 
-/* Add an argument; value stands in for a %s in it.  -ENOMEM. */
+/* Add one argument, or each word of text as one.  value replaces a %s in it;
+ * NULL: none is replaced.  -ENOMEM.  as_tables.c */
 int bj_as_add(struct bj_as *as, const char *text, const char *value,
               struct bj_err *err);
+int bj_as_add_words(struct bj_as *as, const char *text, const char *value,
+                    struct bj_err *err);
 
 /* The program that we are called as: by "--as NAME" or "--as=NAME" in front, or
  * by the name of the file that was started, an ".py" at its end left out.

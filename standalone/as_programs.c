@@ -6,27 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int bj_as_take_if_any(struct bj_as *as, const struct bj_as_flag *flag,
-                      const char *value, struct bj_err *err)
-{
-    return *value ? bj_as_add(as, flag->to, value, err) : 0;
-}
-
-int bj_as_take_requests(struct bj_as *as, const struct bj_as_flag *flag,
-                        const char *value, struct bj_err *err)
-{
-    uint64_t n;
-    if (bj_slice_u64(bj_slice_str(value), &n) < 0)
-        return bj_err_set(err, -EINVAL, "%s: '%.40s' is not a whole number",
-                          flag->name, value);
-    int r = 0;
-    if (n == 0 || n > 200)
-        r = bj_as_add(as, "--web.max-connections=20000", "", err);
-    return r < 0 ? r
-                 : bj_as_add(as, "--web.max-requests=%s",
-                             n == 0 ? "10000" : value, err);
-}
-
 /* --- vpenso -------------------------------------------------------------- */
 
 static const struct bj_as_flag vpenso_flags[] = {

@@ -58,7 +58,7 @@ static void put_metric(struct bj_buf *b, const struct bj_metric *m)
 }
 
 /* A record alone: a line for each number, with its meaning. */
-static void put_one(struct bj_buf *b, const struct bj_table *t,
+static void put_one(struct bj_buf *b, const struct bj_metric_table *t,
                     const char *record)
 {
     for (size_t i = 0; i < t->nrows; i++) {
@@ -71,7 +71,7 @@ static void put_one(struct bj_buf *b, const struct bj_table *t,
     }
 }
 
-static void put_list(struct bj_buf *b, const struct bj_table *t,
+static void put_list(struct bj_buf *b, const struct bj_metric_table *t,
                      const struct bj_list *list)
 {
     const char *record = list->v;
@@ -90,7 +90,7 @@ static void put_list(struct bj_buf *b, const struct bj_table *t,
 }
 
 static void put_table(struct bj_buf *b, const struct bj_snap *snap,
-                      const struct bj_table *t, const char *heading)
+                      const struct bj_metric_table *t, const char *heading)
 {
     const char *at = (const char *)snap + t->off;
     const struct bj_list *list = (const void *)at;
@@ -112,9 +112,9 @@ void bj_html_cost(const struct bj_snap *snap, struct bj_buf *out)
                     "\n<p>Durations are of the last time, counters since the "
                     "start.</p>\n");
     for (size_t s = 0; s < sizeof(sections) / sizeof(sections[0]); s++)
-        for (size_t i = 0; i < bj_ntables; i++)
-            if (strcmp(bj_tables[i].name, sections[s].table) == 0 &&
-                bj_tables[i].owner == BJ_OF_SNAP)
-                put_table(out, snap, &bj_tables[i], sections[s].heading);
+        for (size_t i = 0; i < bj_metric_ntables; i++)
+            if (strcmp(bj_metric_tables[i].name, sections[s].table) == 0 &&
+                bj_metric_tables[i].owner == BJ_OF_SNAP)
+                put_table(out, snap, &bj_metric_tables[i], sections[s].heading);
     bj_buf_str(out, "</body></html>\n");
 }

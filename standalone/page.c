@@ -22,7 +22,7 @@ enum { TAIL_BYTES = BJ_DIGITS_ROOM + 3 };
  * the comments, name{ with the cluster, device=" and its kind. */
 enum { COMMENTS, START, KEYS, PIECES = KEYS + BJ_SUB_KEYS };
 struct bj_page_head {
-    const struct bj_table *table;
+    const struct bj_metric_table *table;
     const struct bj_metric *metric;
     size_t end[PIECES + 1]; /* of the pieces; [0] is where the first begins */
 };
@@ -110,7 +110,7 @@ static void put_pieces(const struct bj_page *p, struct bj_page_head *h,
 }
 
 static struct bj_page_head *new_head(const struct bj_page *p,
-                                     const struct bj_table *t,
+                                     const struct bj_metric_table *t,
                                      const struct bj_metric *m)
 {
     struct bj_page_heads *heads = p->heads;
@@ -131,7 +131,7 @@ static struct bj_page_head *new_head(const struct bj_page *p,
 /* The head of a family.  They come in the same order each time, so the one
  * behind the last is tried first. */
 static struct bj_page_head *head_of(const struct bj_page *p,
-                                    const struct bj_table *t,
+                                    const struct bj_metric_table *t,
                                     const struct bj_metric *m)
 {
     struct bj_page_heads *heads = p->heads;
@@ -162,7 +162,7 @@ static struct bj_slice piece(const struct bj_page *p,
                              h->end[i + 1] - h->end[i]};
 }
 
-static int on_family(void *ctx, const struct bj_table *t,
+static int on_family(void *ctx, const struct bj_metric_table *t,
                      const struct bj_metric *m)
 {
     struct bj_page *p = ctx;

@@ -45,7 +45,7 @@ struct bj_page {
     struct bj_slice cluster;
     struct bj_page_heads *heads, own; /* own: when none were given */
     /* What the lines of the present family have in common. */
-    const struct bj_table *table;
+    const struct bj_metric_table *table;
     bool plain;            /* samples have the labels of a job and no more */
     bool micro;            /* values are millionths */
     struct bj_slice start; /* name{ or name{cluster="...", */

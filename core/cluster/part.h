@@ -78,7 +78,8 @@ struct bj_cluster_reader {
     int (*end)(struct bj_cluster_work *w);
     bool slow; /* at cluster.slow-interval */
 };
-extern const struct bj_cluster_reader bj_cluster_readers[BJ_CLUSTER_SOURCES];
+extern const struct bj_cluster_reader
+    bj_cluster_readers[BJ_CLUSTER_SOURCES]; /* readers.c */
 
 /* Begin, with an empty part; -ENOMEM.  After the last line, end: puts the lists
  * into the part.  Free frees what is left of either, but no part that was

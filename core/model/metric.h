@@ -50,7 +50,7 @@ struct bj_metric {
 enum bj_owner { BJ_OF_SNAP, BJ_OF_JOB };
 
 /* A table: records of one kind, what identifies them and their metrics. */
-struct bj_table {
+struct bj_metric_table {
     const char *name; /* "job_core": part of every metric's name */
     enum bj_owner owner;
     bool list;   /* false: the record is the owner itself ... */
@@ -67,16 +67,17 @@ struct bj_table {
     bool bare;       /* a name of the field without "batchjob_" (process_...) */
 };
 
-/* All tables, in the order of the page.  bj_tables[bj_ntables]. */
-extern const struct bj_table bj_tables[];
-extern const size_t bj_ntables;
+/* All tables, in the order of the page.  bj_metric_tables[bj_metric_ntables].
+ */
+extern const struct bj_metric_table bj_metric_tables[];
+extern const size_t bj_metric_ntables;
 
 /* "batchjob_job_cpu_user_seconds_total". */
-void bj_metric_prom_name(const struct bj_table *t, const struct bj_metric *m,
-                         struct bj_buf *out);
+void bj_metric_prom_name(const struct bj_metric_table *t,
+                         const struct bj_metric *m, struct bj_buf *out);
 
 /* collectd's type, "job_cpu_user_usec". */
-void bj_metric_collectd_type(const struct bj_table *t,
+void bj_metric_collectd_type(const struct bj_metric_table *t,
                              const struct bj_metric *m, struct bj_buf *out);
 
 /* Labels of batchjob_job_info beyond those that every sample of a job has, in

@@ -1,4 +1,4 @@
-/* Metric rows of the cluster collector.  Included by core/model/metric.c only.
+/* Metric rows of the cluster collector.  Included by core/model/tables.c only.
  */
 #ifndef BJ_CORE_MODEL_METRIC_CLUSTER_H
 #define BJ_CORE_MODEL_METRIC_CLUSTER_H

@@ -85,7 +85,10 @@ size_t bj_dialect_keys(const struct bj_dialect_row *row,
 /* A sum, a field's, in the unit of the row. */
 uint64_t bj_dialect_scaled(enum bj_scale scale, uint64_t v);
 
-/* A sample, behind its family if it is the first. */
+/* Begin the family of the row.  dialect_value.c */
+int bj_dialect_begin(struct bj_dialect_walk *w);
+
+/* A sample; the first one begins the family. */
 int bj_dialect_put(struct bj_dialect_walk *w, struct bj_slice labels,
                    const struct bj_slice *key, uint64_t value);
 

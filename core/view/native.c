@@ -6,7 +6,7 @@
 struct walk {
     const struct bj_snap *snap;
     const struct bj_sink *sink;
-    const struct bj_table *table;
+    const struct bj_metric_table *table;
     const struct bj_metric *metric;
     size_t off; /* of the value in a record */
     bool begun;
@@ -52,7 +52,8 @@ static int put_list(struct walk *w, const struct bj_job *job,
 }
 
 /* Whether there is anything in the lists of a table: mostly there is not. */
-static bool any_listed(const struct bj_snap *snap, const struct bj_table *t)
+static bool any_listed(const struct bj_snap *snap,
+                       const struct bj_metric_table *t)
 {
     const struct bj_job *job = snap->jobs.v;
     if (t->owner == BJ_OF_SNAP) {
@@ -111,7 +112,7 @@ static int put_snap(struct walk *w)
 }
 
 static int put_table(const struct bj_snap *snap, const struct bj_sink *sink,
-                     const struct bj_table *t)
+                     const struct bj_metric_table *t)
 {
     int (*put_row)(struct walk *) = put_snap;
     if (t->owner == BJ_OF_JOB)
@@ -133,7 +134,7 @@ static int put_table(const struct bj_snap *snap, const struct bj_sink *sink,
 int bj_view_native(const struct bj_snap *snap, const struct bj_sink *sink)
 {
     int r = 0;
-    for (size_t t = 0; t < bj_ntables && r >= 0; t++)
-        r = put_table(snap, sink, &bj_tables[t]);
+    for (size_t t = 0; t < bj_metric_ntables && r >= 0; t++)
+        r = put_table(snap, sink, &bj_metric_tables[t]);
     return r;
 }

@@ -10,7 +10,8 @@ bool bj_attr_has_type(const char *key)
     return strcmp(key, "name") != 0;
 }
 
-void bj_attr_type(const struct bj_table *t, const char *key, struct bj_buf *out)
+void bj_attr_type(const struct bj_metric_table *t, const char *key,
+                  struct bj_buf *out)
 {
     bj_buf_str(out, t->name);
     bj_buf_str(out, "_");
@@ -33,7 +34,7 @@ static int tell(struct walk *w, enum bj_kind kind)
     return r;
 }
 
-static int walk_keys(struct walk *w, const struct bj_table *t,
+static int walk_keys(struct walk *w, const struct bj_metric_table *t,
                      const char *const *keys)
 {
     int r = 0;
@@ -46,7 +47,7 @@ static int walk_keys(struct walk *w, const struct bj_table *t,
     return r;
 }
 
-static int walk_rows(struct walk *w, const struct bj_table *t)
+static int walk_rows(struct walk *w, const struct bj_metric_table *t)
 {
     int r = 0;
     for (size_t i = 0; r >= 0 && i < t->nrows; i++) {
@@ -58,7 +59,7 @@ static int walk_rows(struct walk *w, const struct bj_table *t)
 
 /* An info metric has no type: collectd knows no labels, so each of its labels
  * is a type instead. */
-static int walk_table(struct walk *w, const struct bj_table *t)
+static int walk_table(struct walk *w, const struct bj_metric_table *t)
 {
     if (!t->info)
         return walk_rows(w, t);
@@ -73,8 +74,8 @@ int bj_types_walk(int (*fn)(void *ctx, const char *name, enum bj_kind kind),
 {
     struct walk w = {.fn = fn, .ctx = ctx};
     int r = 0;
-    for (size_t i = 0; r >= 0 && i < bj_ntables; i++)
-        r = walk_table(&w, &bj_tables[i]);
+    for (size_t i = 0; r >= 0 && i < bj_metric_ntables; i++)
+        r = walk_table(&w, &bj_metric_tables[i]);
     bj_buf_free(&w.name);
     return r < 0 ? r : 0;
 }

@@ -8,10 +8,10 @@
 
 #include <stdbool.h>
 
-/* Call fn for each type, in the order of bj_tables; a name may come twice
- * (always with the same kind) when two tables share it.  name is valid during
- * the call.  A result of fn below 0 ends the walk and is returned; -ENOMEM
- * when memory is out. */
+/* Call fn for each type, in the order of bj_metric_tables; a name may come
+ * twice (always with the same kind) when two tables share it.  name is valid
+ * during the call.  A result of fn below 0 ends the walk and is returned;
+ * -ENOMEM when memory is out. */
 int bj_types_walk(int (*fn)(void *ctx, const char *name, enum bj_kind kind),
                   void *ctx);
 
@@ -24,7 +24,7 @@ extern const char *const bj_job_attr_keys[];
 bool bj_attr_has_type(const char *key);
 
 /* The type of an attribute, "job_partition". */
-void bj_attr_type(const struct bj_table *t, const char *key,
+void bj_attr_type(const struct bj_metric_table *t, const char *key,
                   struct bj_buf *out);
 
 #endif

@@ -18,7 +18,7 @@ struct bj_sample {
  * walk and is returned. */
 struct bj_sink {
     void *ctx;
-    int (*family)(void *ctx, const struct bj_table *t,
+    int (*family)(void *ctx, const struct bj_metric_table *t,
                   const struct bj_metric *m);
     int (*sample)(void *ctx, const struct bj_sample *s);
 };

@@ -177,11 +177,11 @@ static size_t list_of(const struct bj_dialect_row *row)
 
 static const struct bj_metric *native_of(const struct bj_dialect_row *row,
                                          size_t off,
-                                         const struct bj_table **ret)
+                                         const struct bj_metric_table **ret)
 {
     enum bj_owner owner = is_of_job(row) ? BJ_OF_JOB : BJ_OF_SNAP;
-    for (size_t t = 0; t < bj_ntables; t++) {
-        const struct bj_table *table = &bj_tables[t];
+    for (size_t t = 0; t < bj_metric_ntables; t++) {
+        const struct bj_metric_table *table = &bj_metric_tables[t];
         if (table->owner != owner || table->list != is_list(row) ||
             (table->list && table->off != list_of(row)))
             continue;
@@ -255,7 +255,7 @@ static void rows_are_native(void **state)
     for (size_t d = 0; bj_dialects[d]; d++)
         for (size_t i = 0; i < bj_dialects[d]->nrows; i++) {
             const struct bj_dialect_row *row = &bj_dialects[d]->rows[i];
-            const struct bj_table *t;
+            const struct bj_metric_table *t;
             if (!has_field(row) || row->value || is_theirs_alone(row->name) ||
                 is_aside(row))
                 continue;
@@ -345,8 +345,8 @@ static struct bj_ident *any_ident(uint64_t *seed, unsigned number)
  */
 static void any_lists(uint64_t *seed, enum bj_owner owner, char *record)
 {
-    for (size_t t = 0; t < bj_ntables; t++) {
-        const struct bj_table *table = &bj_tables[t];
+    for (size_t t = 0; t < bj_metric_ntables; t++) {
+        const struct bj_metric_table *table = &bj_metric_tables[t];
         if (table->owner != owner || !table->list)
             continue;
         struct bj_list *list = (void *)(record + table->off);
@@ -357,9 +357,9 @@ static void any_lists(uint64_t *seed, enum bj_owner owner, char *record)
 
 static void free_lists(enum bj_owner owner, char *record)
 {
-    for (size_t t = 0; t < bj_ntables; t++) {
-        struct bj_list *list = (void *)(record + bj_tables[t].off);
-        if (bj_tables[t].owner != owner || !bj_tables[t].list)
+    for (size_t t = 0; t < bj_metric_ntables; t++) {
+        struct bj_list *list = (void *)(record + bj_metric_tables[t].off);
+        if (bj_metric_tables[t].owner != owner || !bj_metric_tables[t].list)
             continue;
         free(list->v);
         *list = (struct bj_list){0};
@@ -410,7 +410,7 @@ struct seen {
     uint64_t v[JOBS * SUBS + JOBS];
 };
 
-static int native_family(void *ctx, const struct bj_table *t,
+static int native_family(void *ctx, const struct bj_metric_table *t,
                          const struct bj_metric *m)
 {
     (void)t;
@@ -473,7 +473,7 @@ static bool is_plain(const struct bj_dialect_row *row)
 static void compare(const struct bj_snap *snap, const struct told *told,
                     const struct bj_dialect_row *row)
 {
-    const struct bj_table *t;
+    const struct bj_metric_table *t;
     struct seen seen = {.want = native_of(row, row->off, &t)};
     bj_view_native(snap,
                    &(struct bj_sink){&seen, native_family, native_sample});

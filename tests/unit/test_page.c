@@ -28,13 +28,13 @@ static const struct bj_metric rows[] = {
     {.name = "start_time", .kind = BJ_GAUGE, .unit = BJ_SEC, .help = "Start."},
     {.name = "info", .kind = BJ_GAUGE, .unit = BJ_NUMBER, .help = "Says 1."},
 };
-static const struct bj_table plain = {.name = "job", .owner = BJ_OF_JOB};
-static const struct bj_table listed = {
+static const struct bj_metric_table plain = {.name = "job", .owner = BJ_OF_JOB};
+static const struct bj_metric_table listed = {
     .name = "job_disk", .list = true, .label = {"disk", NULL}};
-static const struct bj_table twice = {
+static const struct bj_metric_table twice = {
     .name = "task", .list = true, .label = {"step", "task"}};
-static const struct bj_table info = {.name = "thing", .info = info_keys};
-static const struct bj_table bare = {.name = "process", .bare = true};
+static const struct bj_metric_table info = {.name = "thing", .info = info_keys};
+static const struct bj_metric_table bare = {.name = "process", .bare = true};
 
 enum { CPU, SIZE, HITS, START, INFO };
 

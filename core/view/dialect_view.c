@@ -1,41 +1,10 @@
 #include "core/view/dialect.h"
 
 #include "core/find/ident.h"
-#include "core/view/dialect_tables.h"
 #include "core/view/dialect_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-const struct bj_dialect *const bj_dialects[] = {
-    &bj_dialect_batchjob_monitoring,
-    &bj_dialect_ceems,
-    &bj_dialect_cgroup_exporter,
-    &bj_dialect_jobs_exporter,
-    &bj_dialect_jobstats,
-    &bj_dialect_mila,
-    &bj_dialect_nvidia_gpu,
-    &bj_dialect_nvidia_smi,
-    &bj_dialect_prometheus_slurm_exporter,
-    &bj_dialect_slurm_job_exporter,
-    &bj_dialect_vpenso,
-    NULL,
-};
-
-const struct bj_dialect *bj_dialect_find(struct bj_slice name)
-{
-    for (size_t i = 0; bj_dialects[i]; i++)
-        if (bj_slice_eq(name, bj_slice_str(bj_dialects[i]->name)))
-            return bj_dialects[i];
-    return NULL;
-}
-
-void bj_dialect_names(struct bj_buf *out)
-{
-    bj_buf_str(out, "native");
-    for (size_t i = 0; bj_dialects[i]; i++)
-        bj_buf_printf(out, ", %s", bj_dialects[i]->name);
-}
 
 void bj_dialect_room_free(struct bj_dialect_room *room)
 {
@@ -49,166 +18,6 @@ void bj_dialect_room_free(struct bj_dialect_room *room)
     *room = (struct bj_dialect_room){0};
 }
 
-/* Values */
-
-static uint64_t times(uint64_t v, uint64_t by)
-{
-    uint64_t ret;
-    return __builtin_mul_overflow(v, by, &ret) ? BJ_ABSENT : ret;
-}
-
-uint64_t bj_dialect_scaled(enum bj_scale scale, uint64_t v)
-{
-    switch (scale) {
-    case BJ_SCALE_NONE:
-    case BJ_SCALE_MICRO:
-        break;
-    case BJ_SCALE_NSEC:
-    case BJ_SCALE_MILLI:
-        return times(v, 1000);
-    case BJ_SCALE_TICKS:
-        return v / 10000;
-    case BJ_SCALE_MIB: /* 10^6 / 2^20 */
-        return v / 16384 * 15625 + v % 16384 * 15625 / 16384;
-    case BJ_SCALE_PERCENT:
-        return times(v, 100);
-    case BJ_SCALE_MB:
-        return times(v >> 20, 1000000);
-    case BJ_SCALE_FLAG:
-        return v != 0;
-    case BJ_SCALE_ZERO:
-        return 0;
-    }
-    return v;
-}
-
-static bool is_micro(enum bj_scale scale)
-{
-    return scale == BJ_SCALE_MICRO || scale == BJ_SCALE_MIB ||
-           scale == BJ_SCALE_MILLI || scale == BJ_SCALE_PERCENT;
-}
-
-static inline uint64_t value_of(const struct bj_dialect_row *row,
-                                const char *record)
-{
-    uint64_t v = bj_dialect_field(record, row->off);
-    if (row->use == BJ_SECOND_ELSE && v == BJ_ABSENT)
-        v = bj_dialect_field(record, row->second);
-    if (v == BJ_ABSENT)
-        return row->lack ? row->lack : BJ_ABSENT;
-    if (v < row->least || row->lacking)
-        return BJ_ABSENT;
-    if (row->use == BJ_SECOND_ADD) {
-        uint64_t more = bj_dialect_field(record, row->second);
-        if (more == BJ_ABSENT || __builtin_add_overflow(v, more, &v))
-            return BJ_ABSENT;
-    }
-    if (row->use == BJ_SECOND_PER) {
-        uint64_t by = bj_dialect_field(record, row->second);
-        if (by == BJ_ABSENT || by == 0)
-            return BJ_ABSENT;
-        v /= by;
-    }
-    return bj_dialect_scaled(row->scale, v);
-}
-
-uint64_t bj_dialect_value(const struct bj_dialect_row *row, const char *record)
-{
-    return value_of(row, record);
-}
-
-/* Records that are told, and their identifiers as the peer has them. */
-
-static bool fits(struct bj_slice s, const char *pattern)
-{
-    struct bj_slice want = bj_slice_str(pattern);
-    if (want.n > 0 && want.p[want.n - 1] == '*') {
-        want.n--;
-        return bj_slice_starts(s, want);
-    }
-    if (want.n > 0 && want.p[0] == '*') {
-        want = bj_slice_str(pattern + 1);
-        if (s.n < want.n)
-            return false;
-        s = (struct bj_slice){s.p + (s.n - want.n), want.n};
-    }
-    return bj_slice_eq(s, want);
-}
-
-static bool skipped(const char *const *skip, struct bj_slice path)
-{
-    for (size_t i = path.n; i-- > 0;)
-        if (path.p[i] == '/') {
-            path = (struct bj_slice){path.p + i + 1, path.n - i - 1};
-            break;
-        }
-    for (; *skip; skip++)
-        if (bj_slice_eq(path, bj_slice_str(*skip)))
-            return true;
-    return false;
-}
-
-static const struct bj_dialect_word *
-find_word(const struct bj_dialect_row *row,
-          const struct bj_slice key[BJ_SUB_KEYS])
-{
-    for (const struct bj_dialect_word *w = row->words; w && w->ours; w++)
-        if (bj_slice_eq(key[row->word], bj_slice_str(w->ours)))
-            return w;
-    return NULL;
-}
-
-bool bj_dialect_wanted(const struct bj_dialect_row *row,
-                       const struct bj_slice key[BJ_SUB_KEYS])
-{
-    for (int i = 0; i < 2; i++)
-        if (row->only[i] && !fits(key[i], row->only[i]))
-            return false;
-    if (row->words_only && !find_word(row, key))
-        return false;
-    return !row->skip || !skipped(row->skip, key[0]);
-}
-
-struct bj_slice bj_dialect_called(const struct bj_dialect_row *row,
-                                  const struct bj_slice key[BJ_SUB_KEYS])
-{
-    const struct bj_dialect_word *word = find_word(row, key);
-    return word ? bj_slice_str(word->theirs) : key[row->word];
-}
-
-size_t bj_dialect_keys(const struct bj_dialect_row *row,
-                       const struct bj_slice key[BJ_SUB_KEYS],
-                       struct bj_slice ret[BJ_SUB_KEYS])
-{
-    size_t n = 0;
-    for (unsigned k = 0; k < BJ_SUB_KEYS; k++)
-        if (row->key[k])
-            ret[n++] = k == row->word ? bj_dialect_called(row, key) : key[k];
-    return n;
-}
-
-/* Samples */
-
-static int begin(struct bj_dialect_walk *w)
-{
-    w->begun = true;
-    return w->sink->family(w->sink->ctx, w->row, w->key);
-}
-
-static inline int put(struct bj_dialect_walk *w, struct bj_slice labels,
-                      const struct bj_slice *key, uint64_t value)
-{
-    const struct bj_dialect_sample s = {labels, key, value, w->digits};
-    int r = w->begun ? 0 : begin(w);
-    return r < 0 ? r : w->sink->sample(w->sink->ctx, &s);
-}
-
-int bj_dialect_put(struct bj_dialect_walk *w, struct bj_slice labels,
-                   const struct bj_slice *key, uint64_t value)
-{
-    return put(w, labels, key, value);
-}
-
 static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
                     const struct bj_list *list)
 {
@@ -217,12 +26,12 @@ static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
     int r = 0;
     for (size_t i = 0; i < list->n && r >= 0; i++, record += row->size) {
         const struct bj_sub *sub = (const void *)record;
-        uint64_t v = value_of(row, record);
+        uint64_t v = bj_dialect_value(row, record);
         if (v == BJ_ABSENT || !bj_dialect_wanted(row, sub->key))
             continue;
         struct bj_slice key[BJ_SUB_KEYS];
         size_t n = bj_dialect_keys(row, sub->key, key);
-        r = put(w, labels, n > 0 ? key : NULL, v);
+        r = bj_dialect_put(w, labels, n > 0 ? key : NULL, v);
         if (row->first)
             break;
     }
@@ -241,9 +50,9 @@ static int put_steps(struct bj_dialect_walk *w, struct bj_slice labels,
     row.second += shift;
     int r = 0;
     for (size_t i = 0; i < list->n && r >= 0; i++) {
-        uint64_t v = value_of(&row, (const char *)&s[i]);
+        uint64_t v = bj_dialect_value(&row, (const char *)&s[i]);
         if (v != BJ_ABSENT)
-            r = put(w, labels, s[i].sub.key, v);
+            r = bj_dialect_put(w, labels, s[i].sub.key, v);
     }
     return r;
 }
@@ -261,12 +70,12 @@ static int put_gpus(struct bj_dialect_walk *w, struct bj_slice labels,
             bj_dialect_gpu(w->snap, part[i].sub.key[0]);
         const char *record =
             row->of == BJ_ROW_GPUS ? (const char *)use : (const char *)&part[i];
-        uint64_t v = record ? value_of(row, record) : BJ_ABSENT;
+        uint64_t v = record ? bj_dialect_value(row, record) : BJ_ABSENT;
         if (v == BJ_ABSENT)
             continue;
         struct bj_slice key[BJ_INFO_MAX];
         bj_dialect_gpu_keys(w, &part[i].sub, use, text, key);
-        r = put(w, labels, key, v);
+        r = bj_dialect_put(w, labels, key, v);
     }
     return r;
 }
@@ -292,9 +101,9 @@ static int put_job(struct bj_dialect_walk *w, const struct bj_dialect_job *j)
     if (row->of == BJ_ROW_UID)
         v = uid_of(j->job);
     else
-        v = row->of == BJ_ROW_ONE ? 1 : value_of(row, record);
+        v = row->of == BJ_ROW_ONE ? 1 : bj_dialect_value(row, record);
     if (v != BJ_ABSENT)
-        r = put(w, labels, NULL, v);
+        r = bj_dialect_put(w, labels, NULL, v);
     if (row->of != BJ_ROW_USAGE || !w->dialect->step[0] ||
         j->job->steps.n + j->job->tasks.n == 0)
         return r;
@@ -320,9 +129,10 @@ static int put_jobs(struct bj_dialect_walk *w)
         }
         const char *record = (const char *)j->job;
         uint64_t v = w->simple ? bj_dialect_field(record, row->off)
-                               : value_of(row, record);
+                               : bj_dialect_value(row, record);
         if (v != BJ_ABSENT)
-            r = put(w, bj_dialect_labels(w, j, row->labels), NULL, v);
+            r = bj_dialect_put(w, bj_dialect_labels(w, j, row->labels), NULL,
+                               v);
     }
     return r;
 }
@@ -347,13 +157,14 @@ static int put_snap(struct bj_dialect_walk *w)
     if (row->of >= BJ_ROW_GPU_JOB && row->of <= BJ_ROW_GPU_COUNT)
         return bj_dialect_put_gpus(w, labels);
     if (row->of == BJ_ROW_COUNT)
-        return put(w, labels, NULL, running_jobs(w));
+        return bj_dialect_put(w, labels, NULL, running_jobs(w));
     if (row->of == BJ_ROW_INFO) {
         const struct bj_info *info = (const void *)(record + row->off);
-        return info->one == BJ_ABSENT ? 0 : put(w, labels, info->v, 1);
+        return info->one == BJ_ABSENT ? 0
+                                      : bj_dialect_put(w, labels, info->v, 1);
     }
-    uint64_t v = value_of(row, record);
-    return v == BJ_ABSENT ? 0 : put(w, labels, NULL, v);
+    uint64_t v = bj_dialect_value(row, record);
+    return v == BJ_ABSENT ? 0 : bj_dialect_put(w, labels, NULL, v);
 }
 
 /* Names of the labels that the samples of a family have of their own. */
@@ -383,6 +194,12 @@ static bool spoken(const struct bj_dialect_walk *w,
     return row->when == BJ_WHEN_ANY || row->when & way;
 }
 
+static bool is_micro(enum bj_scale scale)
+{
+    return scale == BJ_SCALE_MICRO || scale == BJ_SCALE_MIB ||
+           scale == BJ_SCALE_MILLI || scale == BJ_SCALE_PERCENT;
+}
+
 static enum bj_dialect_digits digits_of(const struct bj_dialect_row *row)
 {
     if (row->minus)
@@ -410,7 +227,7 @@ static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
                 !row->lacking &&
                 (row->scale == BJ_SCALE_NONE || row->scale == BJ_SCALE_MICRO);
     name_keys(w);
-    int r = w->dialect->empty && !w->begun ? begin(w) : 0;
+    int r = w->dialect->empty && !w->begun ? bj_dialect_begin(w) : 0;
     if (r < 0)
         return r;
     return bj_dialect_of_jobs(row) ? put_jobs(w) : put_snap(w);

@@ -71,7 +71,7 @@ struct bj_conf {
     char *gpu_job_map_dir;       /* dcgm-exporter's, which we write; empty */
     struct bj_energy_conf energy;
     struct bj_carbon_conf carbon;
-    struct bj_cluster_conf scheduler;
+    struct bj_scheduler_conf scheduler;
     /* No option, the host sets it: kept descriptors get numbers of at least
      * this (bj_fdpool.base), clear of those that select(2) needs.  0: any. */
     uint64_t fd_base;

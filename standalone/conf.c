@@ -154,7 +154,7 @@ static int add_words(struct bj_strv *list, const char *words)
 /* What a dialect needs, unless it was named by somebody. */
 static int take_needs(struct bj_exporter_conf *c, const struct bj_dialect *d)
 {
-    struct bj_cluster_conf *cluster = &c->core.scheduler;
+    struct bj_scheduler_conf *cluster = &c->core.scheduler;
     c->core.asides |= d->asides | (c->style.strict ? d->strict_asides : 0);
     for (unsigned i = 0; i < BJ_COLLECTORS; i++)
         if (d->collect & 1u << i && !c->core.collect_set[i])

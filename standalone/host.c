@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STACK_BYTES = 256 * 1024, FOLD_USEC = 60 * 1000000 };
+enum { STACK_BYTES = 256 * 1024, REPEATS_USEC = 60 * 1000000 };
 
 static int start(pthread_t *ret, void *(*fn)(void *), void *arg)
 {
@@ -43,15 +43,15 @@ static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
 
 static void host_log(void *ctx, enum bj_log_level level, const char *msg)
 {
-    struct bj_fold *f = ctx;
+    struct bj_log_repeats *f = ctx;
     uint64_t now = bj_clock_boot_usec();
     pthread_mutex_lock(&f->lock);
     bool same = f->last[0] && strncmp(f->last, msg, sizeof(f->last) - 1) == 0;
-    if (same && now - f->since_usec < FOLD_USEC) {
+    if (same && now - f->since_usec < REPEATS_USEC) {
         f->repeats++;
     } else {
         if (f->repeats > 0)
-            bj_log(f->level, NULL, "%s (%" PRIu64 " times more)", f->last,
+            bj_log(f->level, NULL, "%s (repeated %" PRIu64 " times)", f->last,
                    f->repeats);
         bj_log(level, NULL, "%s", msg);
         snprintf(f->last, sizeof(f->last), "%s", msg);
@@ -62,7 +62,7 @@ static void host_log(void *ctx, enum bj_log_level level, const char *msg)
     pthread_mutex_unlock(&f->lock);
 }
 
-struct bj_host bj_host_make(struct bj_fold *fold)
+struct bj_host bj_host_make(struct bj_log_repeats *repeats)
 {
-    return (struct bj_host){fold, host_thread, host_log};
+    return (struct bj_host){repeats, host_thread, host_log};
 }

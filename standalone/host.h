@@ -6,25 +6,25 @@
 
 #include <stdint.h>
 
-enum { BJ_FOLD_BYTES = 512 };
+enum { BJ_LOG_REPEATS_BYTES = 512 };
 
-/* Lines that repeat are folded: a line that is the same as the one before, and
- * comes within a minute of it, is only counted, and the count is logged when
- * another line comes. */
-struct bj_fold {
+/* Counts repeated log lines: a line equal to the one before, within a minute of
+ * it, is counted instead of logged.  The count is logged before the next
+ * different line. */
+struct bj_log_repeats {
     pthread_mutex_t lock;
-    char last[BJ_FOLD_BYTES];
+    char last[BJ_LOG_REPEATS_BYTES];
     enum bj_log_level level;
     uint64_t since_usec; /* boot clock, when last was logged */
     uint64_t repeats;
 };
-#define BJ_FOLD_INIT                                                           \
+#define BJ_LOG_REPEATS_INIT                                                    \
     {                                                                          \
         .lock = PTHREAD_MUTEX_INITIALIZER                                      \
     }
 
-/* A host that logs through fold, which must outlive it.  Its threads have all
- * signals blocked and small stacks. */
-struct bj_host bj_host_make(struct bj_fold *fold);
+/* A host that logs through repeats, which must outlive it.  Its threads block
+ * all signals and have small stacks. */
+struct bj_host bj_host_make(struct bj_log_repeats *repeats);
 
 #endif

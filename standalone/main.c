@@ -21,7 +21,7 @@ enum { FAREWELL_USEC = 2 * 1000000, BIG_BYTES = 128 * 1024 };
 /* The program between its start and its end. */
 struct exporter {
     struct bj_exporter_conf conf;
-    struct bj_fold fold;
+    struct bj_log_repeats repeats;
     struct bj_host host;
     struct bj_core *core;
     struct bj_serve serve;
@@ -55,7 +55,7 @@ static void notify(const char *state)
 
 static int start(struct exporter *e, struct bj_err *err)
 {
-    e->host = bj_host_make(&e->fold);
+    e->host = bj_host_make(&e->repeats);
     int r = e->signals = bj_program_signals(err);
     if (r >= 0)
         r = bj_core_new(&e->conf.core, &e->host, &e->core, err);
@@ -265,7 +265,7 @@ static int run(struct exporter *e, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct exporter e = {.fold = BJ_FOLD_INIT, .signals = -1};
+    struct exporter e = {.repeats = BJ_LOG_REPEATS_INIT, .signals = -1};
     bj_program_malloc(BIG_BYTES);
     int r = run(&e, argc, argv);
     stop(&e);

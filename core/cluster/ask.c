@@ -14,7 +14,7 @@ enum { LINE_MAX_BYTES = 1 << 16, CONSTANTS_BYTES = 1 << 14 };
 enum way { TEXT, JSON, REST };
 
 struct bj_cluster_asker {
-    const struct bj_cluster_conf *conf;
+    const struct bj_scheduler_conf *conf;
     enum way way;
     bool no_json[BJ_CLUSTER_SOURCES]; /* its command does not know --json */
     bool no_sinfo;              /* nor does what sinfo --json says have nodes */
@@ -30,7 +30,7 @@ static bool is_set(const char *s)
 
 static int new_rest(struct bj_cluster_asker *a, struct bj_err *err)
 {
-    const struct bj_cluster_conf *c = a->conf;
+    const struct bj_scheduler_conf *c = a->conf;
     const struct bj_slurmrestd_conf conf = {.url = c->rest_url,
                                             .unix_socket = c->rest_socket,
                                             .user = c->rest_user,
@@ -45,7 +45,7 @@ static int new_rest(struct bj_cluster_asker *a, struct bj_err *err)
     return bj_slurmrestd_new(&conf, &a->rest, err);
 }
 
-int bj_cluster_asker_new(const struct bj_cluster_conf *conf,
+int bj_cluster_asker_new(const struct bj_scheduler_conf *conf,
                          struct bj_cluster_asker **ret, struct bj_err *err)
 {
     struct bj_cluster_asker *a = calloc(1, sizeof(*a));

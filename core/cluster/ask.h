@@ -9,7 +9,7 @@ struct bj_cluster_asker;
 
 /* conf must outlive it.  One thread at a time may use it.  -EINVAL when options
  * do not fit each other, -ENOMEM; errors of bj_slurmrestd_new. */
-int bj_cluster_asker_new(const struct bj_cluster_conf *conf,
+int bj_cluster_asker_new(const struct bj_scheduler_conf *conf,
                          struct bj_cluster_asker **ret, struct bj_err *err);
 void bj_cluster_asker_free(struct bj_cluster_asker *a); /* NULL is fine */
 

@@ -25,7 +25,7 @@ struct source {
 };
 
 struct bj_cluster {
-    const struct bj_cluster_conf *conf;
+    const struct bj_scheduler_conf *conf;
     struct bj_host host;
     unsigned by;
     struct bj_cluster_asker *asker; /* the thread's */
@@ -239,7 +239,7 @@ static void want(struct bj_cluster *c)
     }
 }
 
-int bj_cluster_new(const struct bj_cluster_conf *conf,
+int bj_cluster_new(const struct bj_scheduler_conf *conf,
                    const struct bj_host *host, struct bj_cluster **ret,
                    struct bj_err *err)
 {

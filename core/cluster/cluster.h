@@ -10,7 +10,7 @@ struct bj_cluster;
 
 /* conf must outlive it.  -EINVAL when options do not fit each other, -ENOMEM,
  * or no thread. */
-int bj_cluster_new(const struct bj_cluster_conf *conf,
+int bj_cluster_new(const struct bj_scheduler_conf *conf,
                    const struct bj_host *host, struct bj_cluster **ret,
                    struct bj_err *err);
 

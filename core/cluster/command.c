@@ -92,7 +92,7 @@ static int choose(const struct bj_strv *given, bool nodes, struct bj_strv *ret,
 
 static int check(const struct bj_cluster_command *c, struct bj_err *err)
 {
-    const struct bj_cluster_conf *conf = c->conf;
+    const struct bj_scheduler_conf *conf = c->conf;
     const char *via = conf->via && *conf->via ? conf->via : "text";
     if (strcmp(via, "text") != 0 && c->jobs.n + c->nodes.n > 0)
         return bj_err_set(err, -EINVAL,
@@ -113,7 +113,7 @@ static int check(const struct bj_cluster_command *c, struct bj_err *err)
 }
 
 int bj_cluster_command_init(struct bj_cluster_command *c,
-                            const struct bj_cluster_conf *conf,
+                            const struct bj_scheduler_conf *conf,
                             struct bj_err *err)
 {
     struct bj_slice rest = bj_slice_str(conf->prefix), word;

@@ -9,7 +9,7 @@
 
 /* Zero-initialise; free with bj_cluster_command_free. */
 struct bj_cluster_command {
-    const struct bj_cluster_conf *conf;
+    const struct bj_scheduler_conf *conf;
     struct bj_strv front;       /* words of cluster.command-prefix */
     struct bj_strv jobs, nodes; /* "--partition=a" of squeue, of sinfo */
 };
@@ -24,7 +24,7 @@ struct bj_cluster_line {
 
 /* Take what the options say; conf must outlive it.  -EINVAL with a message. */
 int bj_cluster_command_init(struct bj_cluster_command *c,
-                            const struct bj_cluster_conf *conf,
+                            const struct bj_scheduler_conf *conf,
                             struct bj_err *err);
 void bj_cluster_command_free(struct bj_cluster_command *c);
 

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#define AT(member) offsetof(struct bj_cluster_conf, member)
+#define AT(member) offsetof(struct bj_scheduler_conf, member)
 #define SECOND 1000000u
 
 enum { SERIES_LEAST = 16, SERIES_MOST = 1000000 };
@@ -27,7 +27,7 @@ static int parse_series(const char *text, struct bj_slice *label, uint64_t *n)
     return -EINVAL;
 }
 
-uint64_t bj_cluster_series(const struct bj_cluster_conf *conf,
+uint64_t bj_cluster_series(const struct bj_scheduler_conf *conf,
                            const char *label)
 {
     uint64_t n, ret = conf->max_series;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* Owned by the options. */
-struct bj_cluster_conf {
+struct bj_scheduler_conf {
     uint64_t period_usec;   /* between looks at queue and nodes */
     uint64_t slow_usec;     /* between looks at shares and limits */
     uint64_t timeout_usec;  /* of one command */
@@ -32,10 +32,10 @@ struct bj_cluster_conf {
 
 /* Keys of one kind for what is told by a label: as the series option says, else
  * max_series. */
-uint64_t bj_cluster_series(const struct bj_cluster_conf *conf,
+uint64_t bj_cluster_series(const struct bj_scheduler_conf *conf,
                            const char *label);
 
-/* The option table; use with a struct bj_cluster_conf as base. */
+/* The option table; use with a struct bj_scheduler_conf as base. */
 extern const struct bj_opt bj_cluster_opts[];
 
 #endif

@@ -164,15 +164,15 @@ static struct head *head_of(struct bj_group *heads, const struct bj_sub *r)
 }
 
 /* Which first keys there are, and which of them stay. */
-static bool choose(const struct bj_group *g, const struct bj_cut *cut,
+static bool choose(const struct bj_group *g, const struct bj_group_limit *limit,
                    struct bj_group *heads)
 {
-    size_t cap = cut->cap;
+    size_t cap = limit->cap;
     for (size_t i = 0; i < g->n; i++) {
         struct head *h = head_of(heads, at(g, i));
         if (!h)
             return false;
-        h->weight = plus(h->weight, number_at(at(g, i), cut->weight));
+        h->weight = plus(h->weight, number_at(at(g, i), limit->weight));
         h->n++;
     }
     struct head **order = calloc(heads->n, sizeof(struct head *));
@@ -180,7 +180,7 @@ static bool choose(const struct bj_group *g, const struct bj_cut *cut,
         return false;
     for (size_t i = 0; i < heads->n; i++) {
         struct head *h = order[i] = (struct head *)(void *)at(heads, i);
-        h->had = had_it(cut->had, g->size, h->sub.key[0]);
+        h->had = had_it(limit->had, g->size, h->sub.key[0]);
         h->rank = h->had ? plus(h->weight, h->weight) : h->weight;
     }
     qsort(order, heads->n, sizeof(struct head *), by_rank);
@@ -218,22 +218,22 @@ static bool move(struct bj_group *to, const struct bj_sub *r, bool kept,
     return at;
 }
 
-bool bj_group_cut(struct bj_group *g, const struct bj_cut *cut)
+bool bj_group_cut(struct bj_group *g, const struct bj_group_limit *limit)
 {
     struct bj_arena arena = {0};
     struct bj_group heads = {
         .arena = &arena, .size = sizeof(struct head), .cap = g->n};
     struct bj_group out = {.arena = g->arena,
                            .size = g->size,
-                           .cap = cut->cap,
+                           .cap = limit->cap,
                            .refused = g->refused};
-    if (g->n <= cut->cap)
+    if (g->n <= limit->cap)
         return true;
-    bool good = choose(g, cut, &heads) && !arena.failed;
+    bool good = choose(g, limit, &heads) && !arena.failed;
     for (int kept = 1; kept >= 0; kept--)
         for (size_t i = 0; good && i < g->n; i++)
             if (head_of(&heads, at(g, i))->kept == kept)
-                good = move(&out, at(g, i), kept, cut->max);
+                good = move(&out, at(g, i), kept, limit->max);
     bj_group_free(&heads);
     bj_arena_free(&arena);
     bj_group_free(good ? g : &out);

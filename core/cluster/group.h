@@ -1,4 +1,4 @@
-/* Summing up by keys. */
+/* Sums of records by key. */
 #ifndef BJ_CORE_CLUSTER_GROUP_H
 #define BJ_CORE_CLUSTER_GROUP_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Sums of what is known, that stop at the end instead of beginning anew. */
+/* Add v to *sum.  Skips absent values; saturates instead of wrapping. */
 static inline void bj_cluster_add(uint64_t *sum, uint64_t v)
 {
     if (v == BJ_ABSENT)
@@ -18,48 +18,48 @@ static inline void bj_cluster_add(uint64_t *sum, uint64_t v)
         *sum = BJ_ABSENT - 1;
 }
 
-/* Records of one kind, found by the keys of their bj_sub, which they begin
- * with.  Set arena, size and cap, all else zero; free with bj_group_free. */
+/* Records of one kind, indexed by key.  Each record begins with its bj_sub. Set
+ * arena, size and cap, all else zero; free with bj_group_free. */
 struct bj_group {
-    struct bj_arena *arena; /* for the keys and the list */
+    struct bj_arena *arena; /* holds the keys and the list */
     size_t size;            /* of a record */
-    size_t cap;             /* records, at most */
-    uint64_t refused;       /* times that a key found no room */
+    size_t cap;             /* maximum number of records */
+    uint64_t refused;       /* keys beyond cap */
 
-    /* inside */
+    /* private */
     char *v;
     size_t n, room;
     uint32_t *slot; /* index + 1 */
     size_t slots;
 };
 
-/* The record of these keys, zeroed when it is new.  Keys must be clean
- * (base/text.h) and need live during the call only.  When there is no room for
- * more, it is the one of "(other)" and the keys behind the first, so that sums
- * stay whole; when that has no room, of "(other)" alone.  NULL: no memory, and
- * the arena is marked as failed. */
+/* The record of these keys, created zeroed when missing.  Keys must be clean
+ * (base/text.h) and may be freed after the call.  Beyond cap: the record of
+ * "(other)" with the keys after the first; if that does not fit, of "(other)"
+ * alone, so that sums stay complete.  NULL: out of memory, arena->failed set.
+ */
 void *bj_group_at(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS]);
 
-/* The record of these keys if there is one. */
+/* The record of these keys, or NULL. */
 void *bj_group_find(const struct bj_group *g,
                     const struct bj_slice key[BJ_SUB_KEYS]);
 
-/* Which records are kept.  Behind their keys they have numbers only. */
-struct bj_cut {
-    size_t cap;    /* records, at most */
-    size_t weight; /* offset of what makes one of them a large one */
-    size_t max;    /* offset of a number whose largest counts; 0: none */
-    const struct bj_list *had; /* those of the last time, or NULL */
+/* Which records bj_group_cut keeps.  After their bj_sub, the records consist of
+ * uint64_t only. */
+struct bj_group_limit {
+    size_t cap;    /* maximum number of records */
+    size_t weight; /* offset of the number that ranks them */
+    size_t max;    /* offset of a number combined by maximum; 0: none */
+    const struct bj_list *had; /* records kept last time, or NULL */
 };
 
-/* Where there are more than cap, keep those of the largest first keys, and of
- * one first key all or none; who was there the last time counts double, so that
- * keys of nearly one size do not change places each time.  All others are
- * added up under "(other)" as bj_group_at does, and counted as refused.  False
- * when memory is out, which marks the arena as failed. */
-bool bj_group_cut(struct bj_group *g, const struct bj_cut *cut);
+/* Reduce the group to cap records: keeps the largest first keys, each with all
+ * or none of its records, and adds the others to "(other)" as bj_group_at does,
+ * counted as refused.  A key kept last time counts double, so that keys of
+ * similar size do not alternate.  False: out of memory, arena->failed set. */
+bool bj_group_cut(struct bj_group *g, const struct bj_group_limit *limit);
 
-/* All of them in the order of their keys, in the arena. */
+/* All records in key order, allocated in the arena. */
 struct bj_list bj_group_list(struct bj_group *g);
 
 void bj_group_free(struct bj_group *g);

@@ -19,7 +19,7 @@
 static const struct {
     enum bj_cluster_list first, last;
     size_t size;
-    size_t weight, max; /* as in struct bj_cut; 0: none */
+    size_t weight, max; /* as in struct bj_group_limit; 0: none */
 } sizes[] = {
     {.first = BJ_CL_JOBS,
      .last = BJ_CL_PARTITION_PENDING,
@@ -71,7 +71,7 @@ static const char *const told_by[BJ_CL_LISTS] = {
 /* Keys of a list at most, before the largest are chosen. */
 enum { KEYS_MOST = 1 << 18, JOBS_MOST = 1000000 };
 
-static uint64_t cap_of(const struct bj_cluster_conf *conf, unsigned list)
+static uint64_t cap_of(const struct bj_scheduler_conf *conf, unsigned list)
 {
     if (list == BJ_CL_EACH_JOB)
         return JOBS_MOST; /* no series of their own */
@@ -79,7 +79,7 @@ static uint64_t cap_of(const struct bj_cluster_conf *conf, unsigned list)
                          : conf->max_series;
 }
 
-static uint64_t most_of(const struct bj_cluster_conf *conf, unsigned list)
+static uint64_t most_of(const struct bj_scheduler_conf *conf, unsigned list)
 {
     const uint64_t cap = cap_of(conf, list);
     return cap > KEYS_MOST ? cap : KEYS_MOST;
@@ -125,12 +125,12 @@ static void make_lists(struct bj_cluster_work *w)
 {
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         for (unsigned k = sizes[i].first; k <= sizes[i].last; k++) {
-            const struct bj_cut cut = {
+            const struct bj_group_limit limit = {
                 .cap = cap_of(w->conf, k),
                 .weight = sizes[i].weight,
                 .max = sizes[i].max,
                 .had = w->previous ? &w->previous->list[k] : NULL};
-            if (!cut.weight || bj_group_cut(&w->group[k], &cut))
+            if (!limit.weight || bj_group_cut(&w->group[k], &limit))
                 w->part->list[k] = bj_group_list(&w->group[k]);
         }
 }

@@ -49,7 +49,7 @@ enum {
 
 /* A part in the making.  Zero-initialise, set what comes first. */
 struct bj_cluster_work {
-    const struct bj_cluster_conf *conf;
+    const struct bj_scheduler_conf *conf;
     unsigned by;          /* BJ_BY_* */
     uint64_t wall_sec;    /* when the command was started */
     struct bj_slice name; /* of the cluster, empty: not known */

@@ -107,7 +107,7 @@ enum bj_cluster_list {
     BJ_CL_PENDING,
     BJ_CL_PARTITION_PENDING,
     BJ_CL_EACH_JOB, /* that does not wait, by its number; only where asked for
-                       (bj_cluster_conf.each_job), and in no table */
+                       (bj_scheduler_conf.each_job), and in no table */
     /* ... bj_count_stat */
     BJ_CL_JOBS_GPUS,
     BJ_CL_PARTITION_JOBS_GPUS,

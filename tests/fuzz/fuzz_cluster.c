@@ -5,8 +5,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct bj_cluster_conf conf = {.max_series = 16,
-                                                .gpu_idle_cpus = 1};
+    static const struct bj_scheduler_conf conf = {.max_series = 16,
+                                                  .gpu_idle_cpus = 1};
     if (size == 0)
         return 0;
     const struct bj_cluster_reader *reader =

@@ -4,8 +4,8 @@
 #include "sched/slurmrestd.h"
 #include "tests/fuzz/fuzz_cluster.h"
 
-static const struct bj_cluster_conf conf = {.max_series = 16,
-                                            .gpu_idle_cpus = 1};
+static const struct bj_scheduler_conf conf = {.max_series = 16,
+                                              .gpu_idle_cpus = 1};
 
 static int read_doc(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
                     struct bj_slice text, size_t step)

@@ -33,7 +33,7 @@ static void test_cap(void **state)
         v[i] = (struct wish){name[i], i % 2 ? "RUNNING" : "PENDING", 1 + i};
     }
     queue_of(v, USERS, text, USERS * 100);
-    struct bj_cluster_conf small = {.max_series = 100};
+    struct bj_scheduler_conf small = {.max_series = 100};
     struct bj_cluster_work w = {.conf = &small, .by = ALL, .wall_sec = NOW};
     assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
     assert_int_equal(w.part->list[BJ_CL_USER_JOBS].n, 102);
@@ -74,7 +74,7 @@ static void test_cap_whole(void **state)
     }
     v[23].cpus = 1;
     queue_of(v, 24, text, sizeof(text));
-    struct bj_cluster_conf small = {.max_series = 16};
+    struct bj_scheduler_conf small = {.max_series = 16};
     struct bj_cluster_work w = {.conf = &small, .by = ALL, .wall_sec = NOW};
     assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
     check_jobs(&w, BJ_CL_USER_JOBS, "user0", "FAILED", 1, 8, 0);
@@ -92,7 +92,7 @@ static void test_cap_steady(void **state)
     enum { USERS = 18 };
     struct wish v[USERS];
     char name[USERS][16], text[4000];
-    struct bj_cluster_conf small = {.max_series = 16};
+    struct bj_scheduler_conf small = {.max_series = 16};
     struct bj_cluster_work old = {0};
     static const struct {
         unsigned cpus[3]; /* of users 15, 16, 17 */
@@ -124,7 +124,7 @@ static void test_series(void **state)
 {
     (void)state;
     char *good[] = {(char[]){"user=16"}, (char[]){"node=40"}};
-    struct bj_cluster_conf c = {.max_series = 20, .series = {good, 2}};
+    struct bj_scheduler_conf c = {.max_series = 20, .series = {good, 2}};
     struct bj_err err = {0};
     assert_int_equal(bj_cluster_series(&c, "user"), 16);
     assert_int_equal(bj_cluster_series(&c, "node"), 40);
@@ -148,7 +148,7 @@ static void test_series(void **state)
         "user", "user=",    "user=15",      "uid=200", "user=200 ",
         "=200", "user=1e3", "user=1000001", "USER=20", "user=20=20"};
     for (size_t i = 0; i < COUNT(bad); i++) {
-        struct bj_cluster_conf none = {0};
+        struct bj_scheduler_conf none = {0};
         const struct bj_optset set = {bj_cluster_opts, &none};
         assert_int_equal(bj_opt_set(&set, 1, BJ_SLICE("cluster.series"),
                                     bj_slice_str(bad[i]), &err),
@@ -161,7 +161,7 @@ static void test_series(void **state)
 /* So few that qsort, which can do without, asks for no memory. */
 static int read_capped(void *text)
 {
-    struct bj_cluster_conf small = {.max_series = 4};
+    struct bj_scheduler_conf small = {.max_series = 4};
     struct bj_cluster_work w = {.conf = &small, .by = ALL, .wall_sec = NOW};
     int r = read_text(&w, BJ_CLUSTER_QUEUE, text);
     bj_cluster_work_free(&w);

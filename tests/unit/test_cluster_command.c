@@ -9,15 +9,15 @@
 static const char *const argv[] = {"squeue", "--all", "-O", "a b", NULL};
 static const char *const env[] = {"A=1", "B=2", NULL};
 
-static struct bj_cluster_conf conf_of(const char *prefix, const char *path,
-                                      const char *via)
+static struct bj_scheduler_conf conf_of(const char *prefix, const char *path,
+                                        const char *via)
 {
-    return (struct bj_cluster_conf){.prefix = (char *)(uintptr_t)prefix,
-                                    .path = (char *)(uintptr_t)path,
-                                    .via = (char *)(uintptr_t)via};
+    return (struct bj_scheduler_conf){.prefix = (char *)(uintptr_t)prefix,
+                                      .path = (char *)(uintptr_t)path,
+                                      .via = (char *)(uintptr_t)via};
 }
 
-static void check_line(const struct bj_cluster_conf *conf,
+static void check_line(const struct bj_scheduler_conf *conf,
                        enum bj_cluster_source id, const char *want)
 {
     struct bj_cluster_command c;
@@ -38,7 +38,7 @@ static void test_line(void **state)
     (void)state;
     char *jobs[] = {(char[]){"partition=a,b"}, (char[]){"user=anna"}};
     char *nodes[] = {(char[]){"node=n[1-3]"}};
-    struct bj_cluster_conf c = conf_of("", "/x:/y", NULL);
+    struct bj_scheduler_conf c = conf_of("", "/x:/y", NULL);
     check_line(&c, BJ_CLUSTER_QUEUE, "squeue|--all|-O|a b");
     c.jobs = (struct bj_strv){jobs, 2};
     c.nodes = (struct bj_strv){nodes, 1};
@@ -78,7 +78,7 @@ static void test_options(void **state)
         char *jobs[] = {(char *)(uintptr_t)cases[i].jobs,
                         (char *)(uintptr_t)cases[i].jobs2};
         char *nodes[] = {(char *)(uintptr_t)cases[i].nodes};
-        struct bj_cluster_conf c =
+        struct bj_scheduler_conf c =
             conf_of(cases[i].prefix, cases[i].path, cases[i].via);
         struct bj_cluster_command command;
         struct bj_err err = {0};
@@ -104,7 +104,7 @@ static void test_want_of_memory(void **state)
 {
     (void)state;
     char *jobs[] = {(char[]){"user=a"}};
-    struct bj_cluster_conf c = conf_of("sudo -u slurm", "", "");
+    struct bj_scheduler_conf c = conf_of("sudo -u slurm", "", "");
     c.jobs = (struct bj_strv){jobs, 1};
     if (!bj_fail_works())
         skip();

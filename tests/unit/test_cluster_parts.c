@@ -47,7 +47,7 @@ static void test_each_job(void **state)
                                       "3991303", "3991304", "3991309",
                                       "3991311"};
     const char *text = load(FIXTURES "squeue.txt");
-    struct bj_cluster_conf each = conf;
+    struct bj_scheduler_conf each = conf;
     struct bj_cluster_work w = make(BJ_CLUSTER_QUEUE, text, NULL);
     (void)state;
     assert_int_equal(w.part->list[BJ_CL_EACH_JOB].n, 0);

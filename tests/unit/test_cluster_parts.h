@@ -20,7 +20,7 @@
 
 enum { ALL = 255, NOW = 1795195564 };
 
-static struct bj_cluster_conf conf = {.max_series = 1000, .gpu_idle_cpus = 1};
+static struct bj_scheduler_conf conf = {.max_series = 1000, .gpu_idle_cpus = 1};
 
 static inline char *load(const char *name)
 {

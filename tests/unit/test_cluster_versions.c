@@ -14,8 +14,8 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define FIXTURES "tests/fixtures/cluster/"
 
-static const struct bj_cluster_conf conf = {.max_series = 1000,
-                                            .gpu_idle_cpus = 1};
+static const struct bj_scheduler_conf conf = {.max_series = 1000,
+                                              .gpu_idle_cpus = 1};
 
 static const struct version {
     const char *dir;

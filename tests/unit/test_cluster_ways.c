@@ -335,8 +335,8 @@ static void test_options(void **state)
         {"http://x", "", NULL},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct bj_cluster_conf conf = {.via = (char[]){"rest"},
-                                       .rest_url = strdup(cases[i].url)};
+        struct bj_scheduler_conf conf = {.via = (char[]){"rest"},
+                                         .rest_url = strdup(cases[i].url)};
         struct bj_cluster_asker *a = NULL;
         struct bj_err err = {0};
         int r = bj_cluster_asker_new(&conf, &a, &err);

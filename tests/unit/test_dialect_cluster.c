@@ -18,7 +18,7 @@
 
 enum { ALL = 255, NOW = 1795195564, LINES = 2000 };
 
-static struct bj_cluster_conf conf = {.max_series = 1000, .gpu_idle_cpus = 1};
+static struct bj_scheduler_conf conf = {.max_series = 1000, .gpu_idle_cpus = 1};
 
 static struct bj_slice load(const char *name)
 {

@@ -235,8 +235,8 @@ static void *look_around(void *arg)
 static void threads(void **state)
 {
     (void)state;
-    struct bj_fold fold = BJ_FOLD_INIT;
-    struct bj_host host = bj_host_make(&fold);
+    struct bj_log_repeats repeats = BJ_LOG_REPEATS_INIT;
+    struct bj_host host = bj_host_make(&repeats);
     pthread_t t;
     char name[16] = "";
     void *ret = NULL;
@@ -252,11 +252,11 @@ static void threads(void **state)
                      sigismember(&after, SIGTERM));
 }
 
-static void folding(void **state)
+static void repeats_are_counted(void **state)
 {
     (void)state;
-    struct bj_fold fold = BJ_FOLD_INIT;
-    struct bj_host host = bj_host_make(&fold);
+    struct bj_log_repeats repeats = BJ_LOG_REPEATS_INIT;
+    struct bj_host host = bj_host_make(&repeats);
     char got[4096] = "";
     int ends[2], old = dup(STDERR_FILENO);
     assert_int_equal(pipe(ends), 0);
@@ -272,7 +272,7 @@ static void folding(void **state)
     close(old);
     static const char *const want[] = {
         "level=warn msg=\"the same\"",
-        "level=warn msg=\"the same (4 times more)\"",
+        "level=warn msg=\"the same (repeated 4 times)\"",
         "level=error msg=\"another\"",
         "level=warn msg=\"the same\"",
     };
@@ -292,7 +292,7 @@ int main(void)
         cmocka_unit_test(addresses), cmocka_unit_test(listening),
         cmocka_unit_test(sight),     cmocka_unit_test(notifying),
         cmocka_unit_test(pace),      cmocka_unit_test(packing),
-        cmocka_unit_test(threads),   cmocka_unit_test(folding),
+        cmocka_unit_test(threads),   cmocka_unit_test(repeats_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

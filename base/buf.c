@@ -1,5 +1,7 @@
 #include "base/buf.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +32,13 @@ bool bj_buf_grow(struct bj_buf *b, size_t n)
     b->p = p;
     b->cap = cap;
     return true;
+}
+
+void bj_buf_clean(struct bj_buf *b, struct bj_slice s)
+{
+    size_t cap = 3 * s.n + 1; /* U+FFFD has three bytes */
+    if (s.n > 0 && bj_buf_room(b, cap))
+        b->len += bj_text_clean(s, b->p + b->len, cap);
 }
 
 void bj_buf_trim(struct bj_buf *b)

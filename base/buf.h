@@ -46,6 +46,9 @@ void bj_buf_str(struct bj_buf *b, const char *s);
 void bj_buf_printf(struct bj_buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* s made clean UTF-8, as bj_text_clean() does (base/text.h). */
+void bj_buf_clean(struct bj_buf *b, struct bj_slice s);
+
 /* v in decimal. */
 void bj_buf_u64(struct bj_buf *b, uint64_t v);
 

@@ -183,12 +183,25 @@ void bj_json_stream_free(struct bj_json_stream *s);
 
 /* --- writing --------------------------------------------------------------*/
 
-/* A document being written.  Failures are kept: check bj_json_out_end. */
-struct bj_json_out;
-
-/* Write to a buffer, behind what it holds; it must outlive the writer.  pretty:
- * indented by two blanks, a line for each value.  -ENOMEM. */
-int bj_json_out_new(struct bj_buf *to, bool pretty, struct bj_json_out **ret);
+/* A document being written behind what the buffer holds:
+ *
+ *     struct bj_json_out o = {.to = &buf};
+ *     bj_json_put_object(&o, NULL);
+ *     bj_json_put_u64(&o, "format", 1);
+ *     bj_json_put_end(&o);
+ *     r = bj_json_out_end(&o);
+ *
+ * Failures are kept until bj_json_out_end(). */
+struct bj_json_out {
+    struct bj_buf *to;
+    /* private */
+    char open[100]; /* what closes the object or array at each depth */
+    unsigned depth;
+    bool more;  /* a comma comes before the next value */
+    bool keyed; /* a key waits for its value */
+    bool done;  /* the document is complete */
+    bool wrong; /* something was put where it is not allowed */
+};
 
 /* Open an object or an array; bj_json_put_end closes the innermost one.  In an
  * object all bj_json_put_* calls need a key (ASCII or clean UTF-8), elsewhere
@@ -201,8 +214,7 @@ void bj_json_put_end(struct bj_json_out *o);
  * then has key NULL. */
 void bj_json_put_key(struct bj_json_out *o, struct bj_slice key);
 
-/* A string.  What is not UTF-8 becomes U+FFFD; control characters of ASCII are
- * escaped, those of C1 and DEL become '?'. */
+/* A string, as bj_json_string() writes it. */
 void bj_json_put_str(struct bj_json_out *o, const char *key, struct bj_slice s);
 
 /* Numbers; UINT64_MAX, which stands for "absent" all over, becomes null in the
@@ -214,8 +226,12 @@ void bj_json_put_i64(struct bj_json_out *o, const char *key, int64_t v);
 void bj_json_put_bool(struct bj_json_out *o, const char *key, bool v);
 void bj_json_put_null(struct bj_json_out *o, const char *key);
 
-/* Finish: frees the writer (NULL is fine).  0, -ENOMEM, or -EINVAL when what
- * was put was no document (a key missing, not all closed, two values). */
-int bj_json_out_end(struct bj_json_out *o);
+/* 0, -ENOMEM, or -EINVAL when what was put is not a document (a key missing,
+ * not all closed, two values). */
+int bj_json_out_end(const struct bj_json_out *o);
+
+/* Append one string with its quotes.  What is not UTF-8 becomes U+FFFD; control
+ * characters of ASCII are escaped, DEL and those of C1 become '?'. */
+void bj_json_string(struct bj_buf *to, struct bj_slice s);
 
 #endif

@@ -221,19 +221,16 @@ int bj_cache_save(const char *path, const struct bj_carbon_plan *plan,
                   const struct bj_cache_slot *slots, struct bj_err *err)
 {
     struct bj_buf text = {0};
-    struct bj_json_out *o;
-    int r = bj_json_out_new(&text, false, &o);
-    if (r < 0)
-        return bj_err_set(err, r, "%s", path);
-    bj_json_put_object(o, NULL);
-    bj_json_put_str(o, "format", bj_slice_str(format));
-    bj_json_put_array(o, "series");
+    struct bj_json_out o = {.to = &text};
+    bj_json_put_object(&o, NULL);
+    bj_json_put_str(&o, "format", bj_slice_str(format));
+    bj_json_put_array(&o, "series");
     for (size_t i = 0; i < plan->n; i++)
         if (plan->v[i].provider->source == BJ_CARBON_HTTP)
-            put_series(o, &plan->v[i], &slots[i]);
-    bj_json_put_end(o);
-    bj_json_put_end(o);
-    r = bj_json_out_end(o);
+            put_series(&o, &plan->v[i], &slots[i]);
+    bj_json_put_end(&o);
+    bj_json_put_end(&o);
+    int r = bj_json_out_end(&o);
     if (r < 0)
         bj_err_set(err, r, "%s", path);
     else /* not synced: what a crash loses, a question brings back */

@@ -112,21 +112,16 @@ static void put_devices(struct bj_json_out *o, const struct bj_unit *u)
     bj_json_put_end(o);
 }
 
-static int begin(const struct bj_core *core, struct bj_buf *out,
-                 struct bj_json_out **ret)
+static void begin(const struct bj_core *core, struct bj_json_out *o)
 {
     char host[256] = "";
     struct bj_arena arena = {0};
-    int r = bj_json_out_new(out, false, ret);
-    if (r < 0)
-        return r;
     gethostname(host, sizeof(host) - 1);
-    bj_json_put_object(*ret, NULL);
-    bj_json_put_u64(*ret, "format", 1);
-    put_text(*ret, "cluster", bj_core_cluster(core, &arena));
+    bj_json_put_object(o, NULL);
+    bj_json_put_u64(o, "format", 1);
+    put_text(o, "cluster", bj_core_cluster(core, &arena));
     bj_arena_free(&arena);
-    put_text(*ret, "host", bj_slice_str(host));
-    return 0;
+    put_text(o, "host", bj_slice_str(host));
 }
 
 static int end(struct bj_json_out *o, struct bj_buf *out)
@@ -140,10 +135,9 @@ static int end(struct bj_json_out *o, struct bj_buf *out)
 int bj_final_write(const struct bj_core *core, const struct bj_track *t,
                    struct bj_buf *out)
 {
-    struct bj_json_out *o;
+    struct bj_json_out json = {.to = out}, *o = &json;
     struct bj_procsum proc;
-    if (begin(core, out, &o) < 0)
-        return -ENOMEM;
+    begin(core, o);
     put_ident(o, t->ident);
     put(o, "start",
         t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec : t->start_sec);
@@ -164,10 +158,9 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
 int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
                     const struct bj_account *a, struct bj_buf *out)
 {
-    struct bj_json_out *o;
+    struct bj_json_out json = {.to = out}, *o = &json;
     struct bj_slice system, node, id;
-    if (begin(core, out, &o) < 0)
-        return -ENOMEM;
+    begin(core, o);
     struct bj_slice whole = key;
     /* The inode is of no use to anybody else. */
     while (key.n > 0 && key.p[key.n - 1] != '#')

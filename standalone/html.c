@@ -1,23 +1,9 @@
 #include "standalone/html.h"
 
+#include "base/html.h"
 #include "core/model/metric.h"
 
 #include <string.h>
-
-void bj_html_text(struct bj_buf *b, struct bj_slice s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        const char *as = s.p[i] == '&'   ? "&amp;"
-                         : s.p[i] == '<' ? "&lt;"
-                         : s.p[i] == '>' ? "&gt;"
-                         : s.p[i] == '"' ? "&quot;"
-                                         : NULL;
-        if (as)
-            bj_buf_str(b, as);
-        else
-            bj_buf_put(b, s.p + i, 1);
-    }
-}
 
 /* --- cost -----------------------------------------------------------------*/
 

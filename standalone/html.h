@@ -5,9 +5,6 @@
 #include "base/buf.h"
 #include "core/core.h"
 
-/* Text from outside. */
-void bj_html_text(struct bj_buf *b, struct bj_slice s);
-
 /* A page about what the exporter itself costs: its process, its looks, and what
  * each collector, source and meter took the last time and got wrong so far;
  * from the records that the metrics of the same names are made of. */

@@ -1,9 +1,10 @@
 #include "statsdb/acct_text.h"
 
+#include "base/csv.h"
+#include "base/json.h"
 #include "base/opt_value.h"
 #include "base/stamp.h"
 #include "base/text.h"
-#include "statsdb/csv.h"
 #include "statsdb/sql.h"
 
 #include <errno.h>
@@ -165,14 +166,6 @@ static const char *const bytes[] = {"", "K", "M", "G", "T", "P", NULL};
 static const char *const grams[] = {"ug", "mg", "g", "kg", "t", NULL};
 static const char *const joules[] = {"J", "kJ", "MJ", "GJ", "TJ", NULL};
 
-static void put_clean(struct bj_buf *out, struct bj_slice s)
-{
-    /* U+FFFD has three bytes */
-    if (!bj_buf_room(out, 3 * s.n + 1))
-        return;
-    out->len += bj_text_clean(s, out->p + out->len, out->cap - out->len);
-}
-
 void bj_acct_for_people(struct bj_buf *out, const struct bj_acct_column *c,
                         struct sqlite3_stmt *st, int col, bool utc)
 {
@@ -208,7 +201,7 @@ void bj_acct_for_people(struct bj_buf *out, const struct bj_acct_column *c,
     case BJ_ACCT_NAME:
     case BJ_ACCT_STATE:
     case BJ_ACCT_INT:
-        put_clean(out, bj_sql_text(st, col));
+        bj_buf_clean(out, bj_sql_text(st, col));
         break;
     }
 }
@@ -250,26 +243,11 @@ void bj_acct_csv(struct bj_buf *out, const struct bj_acct_column *c,
         bj_csv_text(out, bj_sql_text(st, col));
 }
 
-/* Text is cleaned first, and so holds neither control characters nor what is
- * no UTF-8. */
 void bj_acct_json(struct bj_buf *out, const struct bj_acct_column *c,
                   struct sqlite3_stmt *st, int col)
 {
-    struct bj_buf text = {0};
-    if (sqlite3_column_type(st, col) == SQLITE_NULL) {
+    if (sqlite3_column_type(st, col) == SQLITE_NULL)
         bj_buf_str(out, "null");
-        return;
-    }
-    if (put_plain(out, c, st, col, "\""))
-        return;
-    put_clean(&text, bj_sql_text(st, col));
-    bj_buf_str(out, "\"");
-    for (size_t i = 0; i < text.len; i++) {
-        bool escape = text.p[i] == '"' || text.p[i] == '\\';
-        bj_buf_str(out, escape ? "\\" : "");
-        bj_buf_put(out, &text.p[i], 1);
-    }
-    bj_buf_str(out, "\"");
-    out->failed = out->failed || text.failed;
-    bj_buf_free(&text);
+    else if (!put_plain(out, c, st, col, "\""))
+        bj_json_string(out, bj_sql_text(st, col));
 }

@@ -1,8 +1,8 @@
 #include "statsdb/export.h"
 
 #include "base/buf.h"
+#include "base/csv.h"
 #include "base/json.h"
-#include "statsdb/csv.h"
 #include "statsdb/sql.h"
 
 enum { FLUSH_BYTES = 1 << 16 };
@@ -27,9 +27,7 @@ static void csv_row(struct bj_buf *out, struct sqlite3_stmt *st)
 
 static int json_row(struct bj_buf *out, struct sqlite3_stmt *st)
 {
-    struct bj_json_out *o;
-    if (bj_json_out_new(out, false, &o) < 0)
-        return -ENOMEM;
+    struct bj_json_out json = {.to = out}, *o = &json;
     bj_json_put_object(o, NULL);
     for (int i = 0; i < sqlite3_column_count(st); i++) {
         const char *name = sqlite3_column_name(st, i);

@@ -152,15 +152,12 @@ static int keep_token(struct bj_redfish *s, struct bj_err *err)
 
 static int credentials_body(struct bj_redfish *s, struct bj_buf *b)
 {
-    struct bj_json_out *o;
-    int r = bj_json_out_new(b, false, &o);
-    if (r < 0)
-        return r;
-    bj_json_put_object(o, NULL);
-    bj_json_put_str(o, "UserName", bj_slice_str(s->conf->redfish_user));
-    bj_json_put_str(o, "Password", bj_slice_str(s->password));
-    bj_json_put_end(o);
-    return bj_json_out_end(o);
+    struct bj_json_out o = {.to = b};
+    bj_json_put_object(&o, NULL);
+    bj_json_put_str(&o, "UserName", bj_slice_str(s->conf->redfish_user));
+    bj_json_put_str(&o, "Password", bj_slice_str(s->password));
+    bj_json_put_end(&o);
+    return bj_json_out_end(&o);
 }
 
 /* Statuses of services that have no such thing as a session. */

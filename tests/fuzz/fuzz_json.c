@@ -37,10 +37,9 @@ static void write_tree(struct bj_json_out *o, const struct bj_json *v)
 
 static void dump(struct bj_buf *b, const struct bj_json *v)
 {
-    struct bj_json_out *o;
-    MUST(bj_json_out_new(b, false, &o) == 0);
-    write_tree(o, v);
-    MUST(bj_json_out_end(o) == 0);
+    struct bj_json_out o = {.to = b};
+    write_tree(&o, v);
+    MUST(bj_json_out_end(&o) == 0);
 }
 
 static void look_at(const struct bj_json *v, unsigned depth)

@@ -10,13 +10,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static struct bj_json_out *begin(struct bj_buf *b, bool pretty)
-{
-    struct bj_json_out *o = NULL;
-    assert_int_equal(bj_json_out_new(b, pretty, &o), 0);
-    return o;
-}
-
 static void document(struct bj_json_out *o)
 {
     bj_json_put_object(o, NULL);
@@ -54,30 +47,11 @@ static void all_kinds(void **state)
     struct bj_buf b = {0};
     (void)state;
     bj_buf_str(&b, "# ");
-    struct bj_json_out *o = begin(&b, false);
+    struct bj_json_out out = {.to = &b}, *o = &out;
     document(o);
     assert_int_equal(bj_json_out_end(o), 0);
     bj_buf_put(&b, "", 1);
     assert_string_equal(b.p, want);
-    bj_buf_free(&b);
-}
-
-static void indented(void **state)
-{
-    struct bj_buf b = {0};
-    (void)state;
-    struct bj_json_out *o = begin(&b, true);
-    bj_json_put_object(o, NULL);
-    bj_json_put_u64(o, "a", 1);
-    bj_json_put_array(o, "b");
-    bj_json_put_u64(o, NULL, 2);
-    bj_json_put_u64(o, NULL, 3);
-    bj_json_put_end(o);
-    bj_json_put_end(o);
-    assert_int_equal(bj_json_out_end(o), 0);
-    bj_buf_put(&b, "", 1);
-    assert_string_equal(b.p, "{\n  \"a\": 1,\n  \"b\": [\n    2,\n    3\n  "
-                             "]\n}\n");
     bj_buf_free(&b);
 }
 
@@ -95,7 +69,7 @@ static void strings(void **state)
         {S("plain"), "\"plain\""},
         {S("\t\b\f\r\n"), "\"\\t\\b\\f\\r\\n\""},
         {S("a\0b"), "\"a\\u0000b\""},
-        {S("\x01\x1f"), "\"\\u0001\\u001F\""},
+        {S("\x01\x1f"), "\"\\u0001\\u001f\""},
         {S("Br\xc3\xbc"
            "cke\n\xf0\x9f\x8c\x89"),
          "\"Br\xc3\xbc"
@@ -110,7 +84,7 @@ static void strings(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct bj_buf b = {0};
-        struct bj_json_out *o = begin(&b, false);
+        struct bj_json_out out = {.to = &b}, *o = &out;
         bj_json_put_str(o, NULL, cases[i].in);
         assert_int_equal(bj_json_out_end(o), 0);
         bj_buf_put(&b, "", 1);
@@ -118,7 +92,7 @@ static void strings(void **state)
         bj_buf_free(&b);
     }
     struct bj_buf b = {0};
-    struct bj_json_out *o = begin(&b, false);
+    struct bj_json_out out = {.to = &b}, *o = &out;
     bj_json_put_str(o, NULL, (struct bj_slice){NULL, 0});
     assert_int_equal(bj_json_out_end(o), 0);
     assert_int_equal(b.len, 2);
@@ -129,7 +103,7 @@ static void strings(void **state)
 static int play(const char *calls, bool *empty)
 {
     struct bj_buf b = {0};
-    struct bj_json_out *o = begin(&b, false);
+    struct bj_json_out out = {.to = &b}, *o = &out;
     for (; *calls; calls++) {
         switch (*calls) {
         case '{':
@@ -178,7 +152,6 @@ static void order(void **state)
     for (size_t i = 0; i < COUNT(wrong); i++)
         if (play(wrong[i], &empty) != -EINVAL)
             fail_msg("%s", wrong[i]);
-    assert_int_equal(bj_json_out_end(NULL), 0);
 
     char deep[201];
     memset(deep, '[', 100);
@@ -198,7 +171,7 @@ static void there_and_back(void **state)
     uint64_t u;
     int64_t i;
     (void)state;
-    struct bj_json_out *o = begin(&b, true);
+    struct bj_json_out out = {.to = &b}, *o = &out;
     document(o);
     assert_int_equal(bj_json_out_end(o), 0);
     assert_int_equal(
@@ -219,13 +192,10 @@ static void there_and_back(void **state)
 static int write_once(void *arg)
 {
     struct bj_buf b = {0};
-    struct bj_json_out *o = NULL;
+    struct bj_json_out o = {.to = &b};
     (void)arg;
-    int r = bj_json_out_new(&b, false, &o);
-    if (r == 0) {
-        document(o);
-        r = bj_json_out_end(o);
-    }
+    document(&o);
+    int r = bj_json_out_end(&o);
     bj_buf_free(&b);
     return r;
 }
@@ -233,15 +203,15 @@ static int write_once(void *arg)
 static void no_memory(void **state)
 {
     (void)state;
-    assert_true(bj_fail_each(write_once, NULL) > 3);
+    assert_true(bj_fail_each(write_once, NULL) > 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_kinds),      cmocka_unit_test(indented),
-        cmocka_unit_test(strings),        cmocka_unit_test(order),
-        cmocka_unit_test(there_and_back), cmocka_unit_test(no_memory),
+        cmocka_unit_test(all_kinds), cmocka_unit_test(strings),
+        cmocka_unit_test(order),     cmocka_unit_test(there_and_back),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

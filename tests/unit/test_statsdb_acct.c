@@ -501,10 +501,11 @@ static void test_hostile(void **state)
                  "name\r\n\"'=1+\"\"x\"\",??[2J\xef\xbf\xbd\\\"\r\n"
                  "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4"
                  "\xc3\xb6\xc3\xbc\r\n");
-    expect_shown(w, "JobName", BJ_ACCT_JSON,
-                 "[\n{\"name\":\"=1+\\\"x\\\",??[2J\xef\xbf\xbd\\\\\"},\n"
-                 "{\"name\":\"\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"
-                 "\xc3\xa4\xc3\xb6\xc3\xbc\"}\n]\n");
+    expect_shown(
+        w, "JobName", BJ_ACCT_JSON,
+        "[\n{\"name\":\"=1+\\\"x\\\",\\n\\u001b[2J\xef\xbf\xbd\\\\\"},\n"
+        "{\"name\":\"\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"
+        "\xc3\xa4\xc3\xb6\xc3\xbc\"}\n]\n");
     char *got = shown(w, "JobName,State,User", BJ_ACCT_TABLE, 24, false);
     assert_string_equal(got, "JobName  State      User\n"
                              "=1+\"x\"+  completed  ada\n"

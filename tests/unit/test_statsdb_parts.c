@@ -61,7 +61,7 @@ static void test_export(void **state)
         {"=1+1", ",\"'=1+1\",", "\"name\":\"=1+1\""},
         {"-x", ",\"'-x\",", "\"name\":\"-x\""},
         {"bad\xff", ",bad\xef\xbf\xbd,", "\"name\":\"bad\xef\xbf\xbd\""},
-        {"new\nline", ",new?line,", "\"name\":\"new\\nline\""},
+        {"new\nline", ",\"new?line\",", "\"name\":\"new\\nline\""},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -31,6 +31,7 @@ static const struct field use_fields[] = {
     USE("cpu_throttled_usec", cpu_throttled_usec),
     USE("cpus", cpus),
     USE("memory_peak_bytes", mem_peak_bytes),
+    USE("memory_swap_peak_bytes", mem_swap_peak_bytes),
     USE("memory_limit_bytes", mem_limit_bytes),
     USE("memory_limit_hits", mem_limit_hits),
     USE("oom_kills", mem_oom_kills),

@@ -40,6 +40,7 @@ struct bj_usage {
     uint64_t mem_limit_hits, mem_oom_kills;
     uint64_t mem_ooms;             /* v2: memory.events, oom */
     uint64_t mem_swap_limit_bytes; /* v2: of swap space alone */
+    uint64_t mem_swap_peak_bytes;  /* v2, Linux 6.5 */
     /* v1: of memory and swap space together */
     uint64_t memsw_limit_bytes, memsw_limit_hits;
     /* pids.current, which counts threads */

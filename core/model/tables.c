@@ -69,6 +69,9 @@
                   "limited parent cgroup."),                                   \
             LEVEL(bj_usage, mem_swap_bytes, "memory_swap", BJ_BYTES,           \
                   "Swap space used by the " noun ", in bytes."),               \
+            GAUGE(bj_usage, mem_swap_peak_bytes, "memory_swap_peak", BJ_BYTES, \
+                  "Peak of the swap space used by the " noun                   \
+                  ", in bytes (cgroup v2, Linux 6.5 or later)."),              \
             COUNTER(bj_usage, mem_limit_hits, "memory_limit_hits", BJ_NUMBER,  \
                     "Times the " noun " reached its memory limit."),           \
             COUNTER(bj_usage, mem_oom_kills, "oom_kills", BJ_NUMBER,           \

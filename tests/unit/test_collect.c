@@ -115,6 +115,41 @@ static const struct value v2_units[] = {
     IS(psi_io_full_usec, 318),
     {0},
 };
+
+/* Simulated: a recorded job as a pod, with a peak of swap space. */
+static const struct value v2_kubepods[] = {
+    IS(cpu_usec, 7504772),
+    IS(cpu_user_usec, 5902536),
+    IS(cpu_system_usec, 1602235),
+    IS(cpu_throttled_usec, 0),
+    IS(cpu_periods, 0),
+    IS(cpu_throttled_periods, 0),
+    IS(cpus, 1),
+    IS(mem_used_bytes, 38555648),
+    IS(mem_rss_bytes, 37523456),
+    IS(mem_cache_bytes, 24576),
+    IS(mem_mapped_bytes, 0),
+    IS(mem_shmem_bytes, 0),
+    IS(mem_active_file_bytes, 0),
+    IS(mem_inactive_file_bytes, 24576),
+    IS(mem_unevictable_bytes, 0),
+    IS(mem_huge_bytes, 0),
+    IS(mem_kernel_bytes, 1007616),
+    IS(mem_peak_bytes, 55599104),
+    IS(mem_limit_bytes, 419430400),
+    IS(mem_swap_bytes, 0),
+    IS(mem_swap_peak_bytes, 12288000),
+    IS(mem_limit_hits, 0),
+    IS(mem_ooms, 0),
+    IS(mem_oom_kills, 0),
+    IS(psi_cpu_some_usec, 8007140),
+    IS(psi_cpu_full_usec, 7006862),
+    IS(psi_mem_some_usec, 0),
+    IS(psi_mem_full_usec, 0),
+    IS(psi_io_some_usec, 5420),
+    IS(psi_io_full_usec, 5420),
+    {0},
+};
 /* clang-format on */
 
 static const struct {
@@ -124,6 +159,7 @@ static const struct {
     {"v2-slurm", "1", v2_slurm},
     {"v1-slurm", "1", v1_slurm},
     {"v2-units", "77", v2_units},
+    {"v2-kubepods", "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809", v2_kubepods},
 };
 
 static void check_field(const char *tree, const struct bj_job *job,

@@ -121,6 +121,7 @@ static void test_record_of_a_job(void **state)
     struct bj_arena a = {0};
     uint64_t before = bj_clock_wall_usec() / 1000000;
     tmp_v2_job(SCOPE "job_17", 1234567, 4096, "1\n");
+    tmp_file(SCOPE "job_17/memory.swap.peak", "8192\n");
     START(r, spool_opt, "cluster=alpha", "collector.energy=true");
     wait_looks(&r, 1);
     hold(&r);
@@ -129,6 +130,7 @@ static void test_record_of_a_job(void **state)
     const struct bj_json *doc = wait_for_record(&a);
     assert_int_equal(number(doc, "format"), 1);
     assert_int_equal(number(doc, "cpu_usec"), 1234567);
+    assert_int_equal(number(doc, "memory_swap_peak_bytes"), 8192);
     assert_true(number(doc, "end") >= before);
     assert_true(
         bj_slice_eq(bj_json_text(bj_json_get(doc, "jobid")), BJ_SLICE("17")));

@@ -36,10 +36,6 @@ static void put_real(struct bj_rows *rows, double v)
 
 void bj_table_number(enum bj_value_kind kind, struct bj_rows *rows, int64_t v)
 {
-    static const unsigned char digits[] = {[BJ_AS_TENTHS] = 1,
-                                           [BJ_AS_MILLI] = 3,
-                                           [BJ_AS_PPM] = 4,
-                                           [BJ_AS_MICRO] = 6};
     if (v == BJ_SQL_NULL || (kind == BJ_AS_LIMIT && v == INT64_MAX)) {
         bj_put_text(rows, kind == BJ_AS_LINK_END ? BJ_SLICE("now")
                                                  : (struct bj_slice){0});
@@ -50,7 +46,7 @@ void bj_table_number(enum bj_value_kind kind, struct bj_rows *rows, int64_t v)
     case BJ_AS_MILLI:
     case BJ_AS_PPM:
     case BJ_AS_MICRO:
-        bj_put_fixed(rows, v, digits[kind]);
+        bj_put_fixed(rows, v, bj_value_digits(kind));
         break;
     case BJ_AS_BOOL:
         bj_put_bool(rows, v != 0);

@@ -187,7 +187,7 @@ static bool coloured(const char *choice)
 /* Without a choice: ids come again in another cluster, so where there are
  * several, say which. */
 static int columns(const struct conf *c, struct bj_store *s,
-                   const struct bj_acct_column *ret[BJ_ACCT_COLUMNS_MAX],
+                   const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
                    unsigned *ret_n, struct bj_err *err)
 {
     char with[] = "Cluster", usual[] = DEFAULT_FORMAT, every[] = "all";
@@ -247,26 +247,20 @@ static int show(struct bj_store *s, const struct bj_acct_look *look,
                 const struct bj_acct_ids *ids, struct bj_err *err)
 {
     struct bj_acct_out *out = NULL;
-    struct sqlite3_stmt *st = NULL;
-    struct bj_buf sql = {0};
-    bj_acct_select(look->column, look->columns, &sql);
-    bj_buf_put(&sql, "", 1);
-    int r = sql.failed ? bj_err_set(err, -ENOMEM, "columns")
-                       : bj_sql_prepare(bj_store_db(s), sql.p, &st, err);
+    struct bj_acct_row *row = NULL;
+    int r =
+        bj_acct_row_new(bj_store_db(s), look->column, look->columns, &row, err);
     if (r == 0)
         r = bj_acct_out_new(look, &out, err);
     for (size_t i = 0; r == 0 && i < ids->n; i++) {
-        sqlite3_bind_int64(st, 1, ids->v[i]);
-        r = bj_sql_row(st, err); /* 0: it has been removed meanwhile */
+        r = bj_acct_row_read(row, ids->v[i], err);
         if (r > 0)
-            r = bj_acct_out_row(out, st, err);
-        sqlite3_reset(st);
+            r = bj_acct_out_row(out, row, err);
     }
     if (r == 0)
         r = bj_acct_out_end(out, err);
     bj_acct_out_free(out);
-    sqlite3_finalize(st);
-    bj_buf_free(&sql);
+    bj_acct_row_free(row);
     return r;
 }
 
@@ -277,7 +271,7 @@ static const char *const forms[] = {[BJ_ACCT_TABLE] = "table",
 
 static int run(struct conf *c, struct bj_err *err)
 {
-    const struct bj_acct_column *column[BJ_ACCT_COLUMNS_MAX];
+    const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
     struct bj_acct_ids ids = {NULL, 0, 0};
     struct bj_store *store;
     struct bj_acct_look look = {.form = BJ_ACCT_TABLE,

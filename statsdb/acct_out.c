@@ -1,7 +1,7 @@
 #include "statsdb/acct_out.h"
 
 #include "statsdb/acct_text.h"
-#include "statsdb/sql.h"
+#include "statsdb/job_value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,15 +38,20 @@ static int flush(struct bj_acct_out *o, size_t least, struct bj_err *err)
 /* --- tables ----------------------------------------------------------------
  */
 
-static bool flexible(const struct bj_acct_column *c)
+static bool flexible(const struct bj_job_column *c)
 {
-    return c->kind == BJ_ACCT_NAME;
+    return c->unit == BJ_UNIT_FREE;
 }
 
-static bool left(const struct bj_acct_column *c)
+static bool left(const struct bj_job_column *c)
 {
-    return c->kind == BJ_ACCT_NAME || c->kind == BJ_ACCT_TEXT ||
-           c->kind == BJ_ACCT_STATE || c->kind == BJ_ACCT_TIME;
+    return (bj_job_is_text(c->kind) && c->kind != BJ_AS_WORD_INT) ||
+           c->kind == BJ_AS_TIME;
+}
+
+static bool is_state(const struct bj_job_column *c)
+{
+    return c->kind == BJ_AS_WORD && c->word == BJ_WORD_STATE;
 }
 
 /* Characters of clean UTF-8. */
@@ -87,10 +92,10 @@ static const char *colour_of(struct bj_slice state)
 static void put_cell(struct bj_acct_out *o, unsigned i, struct bj_slice s,
                      bool head)
 {
-    const struct bj_acct_column *c = o->look->column[i];
+    const struct bj_job_column *c = o->look->column[i];
     const unsigned width = o->width[i];
     const bool last = i + 1 == o->look->columns;
-    const bool state = c->kind == BJ_ACCT_STATE && o->look->colour && !head;
+    const bool state = is_state(c) && o->look->colour && !head;
     unsigned n = characters(s);
     bool cut = n > width && flexible(c) && o->look->width > 0;
     const unsigned pad = n < width ? width - n : 0;
@@ -148,7 +153,7 @@ static void settle(struct bj_acct_out *o)
         return;
     for (unsigned i = 0; i < look->columns; i++)
         o->width[i] =
-            look->header ? (unsigned)strlen(look->column[i]->name) : 0;
+            look->header ? (unsigned)strlen(bj_acct_title(look->column[i])) : 0;
     for (unsigned row = 0; row < o->rows; row++)
         for (unsigned i = 0; i < look->columns; i++) {
             struct bj_slice s = bj_slice_str(p);
@@ -159,15 +164,18 @@ static void settle(struct bj_acct_out *o)
         }
     fit(o);
     for (unsigned i = 0; look->header && i < look->columns; i++)
-        put_cell(o, i, bj_slice_str(look->column[i]->name), true);
+        put_cell(o, i, bj_slice_str(bj_acct_title(look->column[i])), true);
     o->settled = true;
 }
 
-static void table_row(struct bj_acct_out *o, struct sqlite3_stmt *st)
+static int table_row(struct bj_acct_out *o, struct bj_acct_row *row,
+                     struct bj_err *err)
 {
-    for (unsigned i = 0; i < o->look->columns; i++) {
-        bj_acct_for_people(&o->cells, o->look->column[i], st, (int)i,
-                           o->look->utc);
+    struct bj_acct_value v;
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
+        r = bj_acct_row_value(row, i, &v, err);
+        bj_acct_for_people(&o->cells, o->look->column[i], &v, o->look->utc);
         bj_buf_put(&o->cells, "", 1);
     }
     o->rows++;
@@ -175,6 +183,7 @@ static void table_row(struct bj_acct_out *o, struct sqlite3_stmt *st)
         settle(o);
     if (o->settled && !o->cells.failed)
         put_cells(o);
+    return r;
 }
 
 /* --- lists -----------------------------------------------------------------
@@ -182,52 +191,66 @@ static void table_row(struct bj_acct_out *o, struct sqlite3_stmt *st)
 
 static void list_value(struct bj_acct_out *o, unsigned i, struct bj_slice s)
 {
-    const struct bj_acct_column *c = o->look->column[i];
-    const bool state = c->kind == BJ_ACCT_STATE && o->look->colour;
+    const struct bj_job_column *c = o->look->column[i];
+    const bool state = is_state(c) && o->look->colour;
     if (s.n == 0)
         return;
-    bj_buf_printf(&o->text, "%-*s  %s", (int)o->width[0], c->name,
+    bj_buf_printf(&o->text, "%-*s  %s", (int)o->width[0], bj_acct_title(c),
                   state ? colour_of(s) : "");
     bj_buf_slice(&o->text, s);
     bj_buf_str(&o->text, state ? "\033[0m\n" : "\n");
 }
 
-static void list_row(struct bj_acct_out *o, struct sqlite3_stmt *st)
+static int list_row(struct bj_acct_out *o, struct bj_acct_row *row,
+                    struct bj_err *err)
 {
+    struct bj_acct_value v;
+    int r = 0;
     for (unsigned i = 0; o->done == 0 && i < o->look->columns; i++) {
-        unsigned n = (unsigned)strlen(o->look->column[i]->name);
+        unsigned n = (unsigned)strlen(bj_acct_title(o->look->column[i]));
         o->width[0] = n > o->width[0] ? n : o->width[0];
     }
     bj_buf_str(&o->text, o->done ? "\n" : "");
-    for (unsigned i = 0; i < o->look->columns; i++) {
+    for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
+        r = bj_acct_row_value(row, i, &v, err);
         o->cells.len = 0;
-        bj_acct_for_people(&o->cells, o->look->column[i], st, (int)i,
-                           o->look->utc);
+        bj_acct_for_people(&o->cells, o->look->column[i], &v, o->look->utc);
         list_value(o, i, (struct bj_slice){o->cells.p, o->cells.len});
     }
+    return r;
 }
 
 /* --- for programs ----------------------------------------------------------
  */
 
-static void csv_row(struct bj_acct_out *o, struct sqlite3_stmt *st)
+static int csv_row(struct bj_acct_out *o, struct bj_acct_row *row,
+                   struct bj_err *err)
 {
-    for (unsigned i = 0; i < o->look->columns; i++) {
+    struct bj_acct_value v;
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
+        r = bj_acct_row_value(row, i, &v, err);
         bj_buf_str(&o->text, i ? "," : "");
-        bj_acct_csv(&o->text, o->look->column[i], st, (int)i);
+        bj_acct_csv(&o->text, o->look->column[i], &v);
     }
     bj_buf_str(&o->text, "\r\n");
+    return r;
 }
 
-static void json_row(struct bj_acct_out *o, struct sqlite3_stmt *st)
+static int json_row(struct bj_acct_out *o, struct bj_acct_row *row,
+                    struct bj_err *err)
 {
+    struct bj_acct_value v;
+    int r = 0;
     bj_buf_str(&o->text, o->done ? ",\n" : "\n");
-    for (unsigned i = 0; i < o->look->columns; i++) {
+    for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
+        r = bj_acct_row_value(row, i, &v, err);
         bj_buf_printf(&o->text, "%c\"%s\":", i ? ',' : '{',
-                      o->look->column[i]->key);
-        bj_acct_json(&o->text, o->look->column[i], st, (int)i);
+                      o->look->column[i]->name);
+        bj_acct_json(&o->text, o->look->column[i], &v);
     }
     bj_buf_str(&o->text, "}");
+    return r;
 }
 
 /* --- calls -----------------------------------------------------------------
@@ -244,25 +267,23 @@ int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
         bj_buf_str(&o->text, "[");
     for (unsigned i = 0;
          look->form == BJ_ACCT_CSV && look->header && i < look->columns; i++)
-        bj_buf_printf(&o->text, "%s%s%s", i ? "," : "", look->column[i]->key,
+        bj_buf_printf(&o->text, "%s%s%s", i ? "," : "", look->column[i]->name,
                       i + 1 == look->columns ? "\r\n" : "");
     *ret = o;
     return 0;
 }
 
-int bj_acct_out_row(struct bj_acct_out *o, struct sqlite3_stmt *st,
+int bj_acct_out_row(struct bj_acct_out *o, struct bj_acct_row *row,
                     struct bj_err *err)
 {
-    if (o->look->form == BJ_ACCT_TABLE)
-        table_row(o, st);
-    else if (o->look->form == BJ_ACCT_LIST)
-        list_row(o, st);
-    else if (o->look->form == BJ_ACCT_CSV)
-        csv_row(o, st);
-    else
-        json_row(o, st);
+    static int (*const forms[])(struct bj_acct_out *, struct bj_acct_row *,
+                                struct bj_err *) = {[BJ_ACCT_TABLE] = table_row,
+                                                    [BJ_ACCT_LIST] = list_row,
+                                                    [BJ_ACCT_CSV] = csv_row,
+                                                    [BJ_ACCT_JSON] = json_row};
+    int r = forms[o->look->form](o, row, err);
     o->done++;
-    return flush(o, FLUSH_BYTES, err);
+    return r < 0 ? r : flush(o, FLUSH_BYTES, err);
 }
 
 int bj_acct_out_end(struct bj_acct_out *o, struct bj_err *err)

@@ -4,10 +4,9 @@
 
 #include "base/err.h"
 #include "statsdb/acct_column.h"
+#include "statsdb/acct_row.h"
 
 #include <stdio.h>
-
-struct sqlite3_stmt;
 
 enum bj_acct_form {
     BJ_ACCT_TABLE,
@@ -18,7 +17,7 @@ enum bj_acct_form {
 
 struct bj_acct_look {
     enum bj_acct_form form;
-    const struct bj_acct_column *const *column;
+    const struct bj_job_column *const *column;
     unsigned columns;
     bool header;    /* of tables and CSV */
     bool utc;       /* times for people; else local time */
@@ -33,9 +32,9 @@ struct bj_acct_out;
 int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
                     struct bj_err *err);
 
-/* The row at hand of a statement of bj_acct_select.  Tables wait until the
- * width of their columns can be told.  -ENOMEM, or of writing. */
-int bj_acct_out_row(struct bj_acct_out *o, struct sqlite3_stmt *st,
+/* The job that was read last.  Tables wait until the width of their columns is
+ * known.  -ENOMEM, of the store, or of writing. */
+int bj_acct_out_row(struct bj_acct_out *o, struct bj_acct_row *row,
                     struct bj_err *err);
 
 /* The rest of it. */

@@ -4,8 +4,7 @@
 #include "base/json.h"
 #include "base/opt_value.h"
 #include "base/stamp.h"
-#include "base/text.h"
-#include "statsdb/sql.h"
+#include "statsdb/job_value.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -131,11 +130,11 @@ static void put_time(struct bj_buf *out, int64_t sec, bool utc)
     int offset = utc ? 0 : offset_at(sec);
     struct bj_slice s =
         bj_slice_str(bj_stamp_text(usec_of(sec), 0, offset, text));
-    /* Everybody knows the zone of the table. */
+    /* The table has one zone. */
     bj_buf_put(out, s.p, s.n < 19 ? s.n : 19);
 }
 
-/* --- units -----------------------------------------------------------------
+/* --- for people ------------------------------------------------------------
  */
 
 static void put_seconds(struct bj_buf *out, int64_t v)
@@ -166,88 +165,106 @@ static const char *const bytes[] = {"", "K", "M", "G", "T", "P", NULL};
 static const char *const grams[] = {"ug", "mg", "g", "kg", "t", NULL};
 static const char *const joules[] = {"J", "kJ", "MJ", "GJ", "TJ", NULL};
 
-void bj_acct_for_people(struct bj_buf *out, const struct bj_acct_column *c,
-                        struct sqlite3_stmt *st, int col, bool utc)
+static void put_number(struct bj_buf *out, enum bj_value_kind kind, int64_t v);
+
+/* A number that has a unit. */
+static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
+                          int64_t v)
 {
-    if (sqlite3_column_type(st, col) == SQLITE_NULL)
-        return;
-    int64_t v = sqlite3_column_int64(st, col);
-    switch (c->kind) {
-    case BJ_ACCT_TIME:
-        put_time(out, v, utc);
-        break;
-    case BJ_ACCT_SECONDS:
-        if (v == INT64_MAX)
-            bj_buf_str(out, "unlimited");
-        else
-            put_seconds(out, v);
-        break;
-    case BJ_ACCT_CPU:
-        put_seconds(out, v / 1000000);
-        break;
-    case BJ_ACCT_BYTES:
+    int64_t whole = c->kind == BJ_AS_MICRO ? v / 1000000 : v;
+    if (c->unit == BJ_UNIT_SECONDS)
+        put_seconds(out, whole);
+    else if (c->unit == BJ_UNIT_BYTES)
         put_amount(out, v, 1024, bytes);
-        break;
-    case BJ_ACCT_JOULES:
-        put_amount(out, v, 1000, joules);
-        break;
-    case BJ_ACCT_GRAMS:
+    else if (c->unit == BJ_UNIT_JOULES)
+        put_amount(out, whole, 1000, joules);
+    else if (c->unit == BJ_UNIT_GRAMS)
         put_amount(out, v, 1000, grams);
-        break;
-    case BJ_ACCT_PERCENT:
-        bj_buf_printf(out, "%.1f%%", sqlite3_column_double(st, col));
-        break;
-    case BJ_ACCT_TEXT:
-    case BJ_ACCT_NAME:
-    case BJ_ACCT_STATE:
-    case BJ_ACCT_INT:
-        bj_buf_clean(out, bj_sql_text(st, col));
-        break;
-    }
+    else if (c->unit == BJ_UNIT_PERCENT)
+        bj_buf_printf(out, "%.1f%%", (double)v / 1e4);
+    else
+        put_number(out, c->kind, v);
+}
+
+void bj_acct_for_people(struct bj_buf *out, const struct bj_job_column *c,
+                        const struct bj_acct_value *v, bool utc)
+{
+    if (!v->known)
+        return;
+    if (bj_job_is_text(c->kind))
+        bj_buf_clean(out, v->text);
+    else if (c->kind == BJ_AS_TIME)
+        put_time(out, v->number, utc);
+    else if (c->kind == BJ_AS_LIMIT && v->number == INT64_MAX)
+        bj_buf_str(out, "unlimited");
+    else
+        put_with_unit(out, c, v->number);
 }
 
 /* --- for programs ----------------------------------------------------------
  */
 
-static bool is_text(const struct bj_acct_column *c)
+static int64_t msec_of(int64_t sec)
 {
-    return c->kind == BJ_ACCT_TEXT || c->kind == BJ_ACCT_NAME ||
-           c->kind == BJ_ACCT_STATE;
+    const int64_t limit = INT64_MAX / 1000;
+    return (sec > limit ? limit : sec < -limit ? -limit : sec) * 1000;
+}
+
+static void put_number(struct bj_buf *out, enum bj_value_kind kind, int64_t v)
+{
+    if (kind == BJ_AS_BOOL) {
+        bj_buf_str(out, v ? "true" : "false");
+        return;
+    }
+    if (kind == BJ_AS_TIME_MS || kind == BJ_AS_LINK_END)
+        v = msec_of(v);
+    bj_buf_str(out, v < 0 ? "-" : "");
+    bj_buf_fixed(out, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v,
+                 bj_value_digits(kind));
+}
+
+static bool is_unknown(const struct bj_job_column *c,
+                       const struct bj_acct_value *v)
+{
+    return c->kind != BJ_AS_LINK_END &&
+           (!v->known || (c->kind == BJ_AS_LIMIT && v->number == INT64_MAX));
 }
 
 /* What is no text of the job's own; false: it is one. */
-static bool put_plain(struct bj_buf *out, const struct bj_acct_column *c,
-                      struct sqlite3_stmt *st, int col, const char *quote)
+static bool put_plain(struct bj_buf *out, const struct bj_job_column *c,
+                      const struct bj_acct_value *v, const char *quote)
 {
     char text[BJ_STAMP_MAX];
-    int64_t v = sqlite3_column_int64(st, col);
-    if (is_text(c))
+    bool quoted = c->kind == BJ_AS_TIME || c->kind == BJ_AS_LINK_END;
+    if (c->kind == BJ_AS_WORD_INT) {
+        bj_buf_slice(out, v->text);
+        return true;
+    }
+    if (bj_job_is_text(c->kind))
         return false;
-    if (c->kind == BJ_ACCT_TIME)
-        bj_buf_printf(out, "%s%s%s", quote,
-                      bj_stamp_text(usec_of(v), 0, 0, text), quote);
-    else if (c->kind == BJ_ACCT_SECONDS && v == INT64_MAX)
-        bj_buf_printf(out, "%sunlimited%s", quote, quote);
-    else if ((c->kind == BJ_ACCT_CPU || c->kind == BJ_ACCT_GRAMS) && v >= 0)
-        bj_buf_fixed(out, (uint64_t)v, 6);
+    bj_buf_str(out, quoted ? quote : "");
+    if (c->kind == BJ_AS_TIME)
+        bj_buf_str(out, bj_stamp_text(usec_of(v->number), 0, 0, text));
+    else if (c->kind == BJ_AS_LINK_END && !v->known)
+        bj_buf_str(out, "now");
     else
-        bj_buf_slice(out, bj_sql_text(st, col));
+        put_number(out, c->kind, v->number);
+    bj_buf_str(out, quoted ? quote : "");
     return true;
 }
 
-void bj_acct_csv(struct bj_buf *out, const struct bj_acct_column *c,
-                 struct sqlite3_stmt *st, int col)
+void bj_acct_csv(struct bj_buf *out, const struct bj_job_column *c,
+                 const struct bj_acct_value *v)
 {
-    if (sqlite3_column_type(st, col) != SQLITE_NULL &&
-        !put_plain(out, c, st, col, ""))
-        bj_csv_text(out, bj_sql_text(st, col));
+    if (!is_unknown(c, v) && !put_plain(out, c, v, ""))
+        bj_csv_text(out, v->text);
 }
 
-void bj_acct_json(struct bj_buf *out, const struct bj_acct_column *c,
-                  struct sqlite3_stmt *st, int col)
+void bj_acct_json(struct bj_buf *out, const struct bj_job_column *c,
+                  const struct bj_acct_value *v)
 {
-    if (sqlite3_column_type(st, col) == SQLITE_NULL)
+    if (is_unknown(c, v))
         bj_buf_str(out, "null");
-    else if (!put_plain(out, c, st, col, "\""))
-        bj_json_string(out, bj_sql_text(st, col));
+    else if (!put_plain(out, c, v, "\""))
+        bj_json_string(out, v->text);
 }

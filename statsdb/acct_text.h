@@ -3,23 +3,22 @@
 #define BJ_STATSDB_ACCT_TEXT_H
 
 #include "base/buf.h"
-#include "statsdb/acct_column.h"
-
-struct sqlite3_stmt;
+#include "statsdb/acct_row.h"
 
 /* Append a value as people read it: "1-02:03:04", "13.8G", "2.5kJ"; nothing
- * where it is not known.  Text is cleaned.  Times are local unless utc. */
-void bj_acct_for_people(struct bj_buf *out, const struct bj_acct_column *c,
-                        struct sqlite3_stmt *st, int col, bool utc);
+ * where it is unknown.  Text is cleaned.  Times are local unless utc. */
+void bj_acct_for_people(struct bj_buf *out, const struct bj_job_column *c,
+                        const struct bj_acct_value *v, bool utc);
 
-/* As programs read it: RFC 3339 in UTC, seconds, bytes, joules, percent. */
-void bj_acct_csv(struct bj_buf *out, const struct bj_acct_column *c,
-                 struct sqlite3_stmt *st, int col);
-void bj_acct_json(struct bj_buf *out, const struct bj_acct_column *c,
-                  struct sqlite3_stmt *st, int col);
+/* As programs read it, and as the API writes it: RFC 3339 in UTC, seconds,
+ * bytes, joules, percent. */
+void bj_acct_csv(struct bj_buf *out, const struct bj_job_column *c,
+                 const struct bj_acct_value *v);
+void bj_acct_json(struct bj_buf *out, const struct bj_job_column *c,
+                  const struct bj_acct_value *v);
 
 /* A time as people write it: a date or a stamp, local unless it has a zone or
- * utc is set; how long before now: "7d", "12h"; "today", "yesterday" (their
+ * utc is set; an age: "7d", "12h"; "today", "yesterday" (their
  * midnight); or as sacct has it, "now", "now-2hours".  -EINVAL. */
 int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec);
 

@@ -310,7 +310,8 @@ const struct bj_job_column bj_job_columns[] = {
     PLAIN("tasks", "NTasks", INT, NONE, "j.tasks", "Tasks."),
     PLAIN("gpus", "NGPUs", INT, NONE, "j.gpus", "Allocated GPUs."),
     WORD("gpu_model", "GPUModel", OTHER, FREE, "m.gpu_model", "GPU model."),
-    WORD("nodelist", "NodeList", HOSTS, FREE, "j.hosts", "Allocated nodes."),
+    WORD("nodelist", "NodeList", HOSTS, FREE, "j.hosts",
+         "Names of the allocated nodes."),
     MADE("memory_requested_bytes", "ReqMem", INT, BYTES, BJ_IN_LISTS, make_mem,
          "Requested memory of the whole job.", "j.requested_mem"),
     MADE("memory_allocated_bytes", "AllocMem", INT, BYTES, BJ_IN_LISTS,
@@ -330,8 +331,8 @@ const struct bj_job_column bj_job_columns[] = {
          "j.cpu_system_time"),
     MADE("cpu_efficiency_percent", "CPUEff", PPM, PERCENT, BJ_IN_LISTS,
          make_cpu_efficiency,
-         "CPU time used of that allocated; measured, else from accounting. "
-         "More than 100 with threads of a core that is not counted.",
+         "CPU time used in percent of that allocated; measured, else from "
+         "accounting. It exceeds 100 where hardware threads do not count.",
          CPU_EFFICIENCY),
     MADE("cpu_efficiency_source", "CPUEffSource", SOURCE, NONE, BJ_IN_LISTS,
          make_cpu_source, "Its source: nodes, prometheus or scheduler.",
@@ -345,14 +346,15 @@ const struct bj_job_column bj_job_columns[] = {
          "j.task_peak_mem"),
     MADE("memory_efficiency_percent", "MemEff", PPM, PERCENT, BJ_IN_LISTS,
          make_memory_efficiency,
-         "Highest memory of that allocated; measured, else from accounting.",
+         "Highest memory in percent of that allocated; measured, else from "
+         "accounting.",
          MEMORY_EFFICIENCY),
     MADE("memory_efficiency_source", "MemEffSource", SOURCE, NONE, BJ_IN_LISTS,
          make_memory_source, "Its source: nodes, prometheus or scheduler.",
          MEMORY_EFFICIENCY),
     MADE("time_efficiency_percent", "TimeEff", PPM, PERCENT, BJ_IN_LISTS,
-         make_time_efficiency, "Run time of the time limit.", "j.time_limit",
-         ELAPSED),
+         make_time_efficiency, "Run time in percent of the time limit.",
+         "j.time_limit", ELAPSED),
     MADE("energy_joules", "Energy", MICRO, JOULES, BJ_IN_LISTS, make_energy,
          "Energy; measured on all its nodes, else from accounting.", ENERGY),
     MADE("energy_source", "EnergySource", SOURCE, NONE, BJ_IN_LISTS,
@@ -375,7 +377,8 @@ const struct bj_job_column bj_job_columns[] = {
          "Reservation it ran in."),
     /* Derived once a job has ended. */
     MORE("gpu_efficiency_percent", "GPUEff", PPM, PERCENT,
-         "u.gpu_efficiency_ppm", "Time its GPUs were busy of the time held."),
+         "u.gpu_efficiency_ppm",
+         "Busy time of its GPUs in percent of the time held."),
     MORE("gpus_unused", "GPUsUnused", INT, NONE, "u.gpus_unused",
          "GPUs on which nothing ran."),
     MORE("gpu_held_seconds", "GPUHeld", MICRO, SECONDS, "u.gpu_held_usec",
@@ -393,7 +396,7 @@ const struct bj_job_column bj_job_columns[] = {
     MORE("measured_nodes", "Measured", INT, NONE, "u.measured_nodes",
          "Nodes that were measured."),
     MORE("coverage_percent", "Coverage", PPM, PERCENT, "u.coverage_ppm",
-         "Samples that Prometheus had of those expected."),
+         "Samples in Prometheus in percent of those expected."),
     {"energy_policy",
      "EnergyPolicy",
      BJ_AS_WORD,
@@ -409,7 +412,7 @@ const struct bj_job_column bj_job_columns[] = {
          "u.energy_reserved_uj", "Energy of its nodes split by reservation."),
     MORE("energy_measured_joules", "EnergyMeasured", MICRO, JOULES,
          "(SELECT sum(e.microjoules)" MEASURED,
-         "Energy of the nodes that have reported, be it all nodes or not."),
+         "Energy of those nodes that reported, even if not all did."),
     MORE("energy_measured_nodes", "EnergyNodes", INT, NONE,
          "(SELECT nullif(count(DISTINCT r.host), 0)" MEASURED,
          "Number of these nodes."),
@@ -423,7 +426,7 @@ const struct bj_job_column bj_job_columns[] = {
          GRAMS("micrograms", "marginal"),
          "Emissions by marginal emission factors, g CO2e."),
     MADE("emissions_covered_percent", "CO2Covered", PPM, PERCENT, BJ_ON_REQUEST,
-         make_share, "Part of its energy for which emission factors are known.",
+         make_share, "Energy with known emission factors in percent of all.",
          GRAMS("covered_uj", "average"), "u.energy_uj"),
     MORE("findings", "Findings", INT, NONE,
          "(SELECT count(*) FROM job_finding WHERE job = j.id)",
@@ -464,11 +467,16 @@ static bool is(struct bj_slice s, const char *name)
 
 const struct bj_job_column *bj_job_column_of_people(struct bj_slice name)
 {
-    const struct bj_job_column *c = bj_job_columns;
+    const struct bj_job_column *c = bj_job_column(name);
+    if (c)
+        return c;
+    for (c = bj_job_columns; c->name; c++)
+        if (is(name, c->title))
+            return c;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (is(name, others[i].theirs))
-            name = bj_slice_str(others[i].ours);
-    while (c->name && !is(name, c->name) && !is(name, c->title))
+            return bj_job_column(bj_slice_str(others[i].ours));
+    for (c = bj_job_columns; c->name && !is(name, c->name);)
         c++;
     return c->name ? c : NULL;
 }
@@ -479,6 +487,15 @@ bool bj_job_column_is_derived(const struct bj_job_column *c)
         if (strncmp(c->sql[i], "u.", 2) == 0)
             return true;
     return false;
+}
+
+unsigned bj_value_digits(enum bj_value_kind kind)
+{
+    static const unsigned char digits[BJ_AS_PATH + 1] = {[BJ_AS_TENTHS] = 1,
+                                                         [BJ_AS_MILLI] = 3,
+                                                         [BJ_AS_PPM] = 4,
+                                                         [BJ_AS_MICRO] = 6};
+    return digits[kind];
 }
 
 const char *bj_value_type(enum bj_value_kind kind)

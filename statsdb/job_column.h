@@ -81,12 +81,15 @@ extern const struct bj_job_column bj_job_columns[];
 /* The column with a name of the table; NULL: there is none. */
 const struct bj_job_column *bj_job_column(struct bj_slice name);
 
-/* The same for people: case does not matter, and titles and other names of
- * sacct's are accepted, too. */
+/* The same for people: a name, else, in any case, a title, another name of
+ * sacct's, or a name.  So "jobid" is the raw id, and "JobID" the display_id. */
 const struct bj_job_column *bj_job_column_of_people(struct bj_slice name);
 
 /* Is a value of it in the table of derived values? */
 bool bj_job_column_is_derived(const struct bj_job_column *c);
+
+/* Digits behind the point of a number. */
+unsigned bj_value_digits(enum bj_value_kind kind);
 
 /* The JSON type of values: "string", "integer", "number", "boolean". */
 const char *bj_value_type(enum bj_value_kind kind);

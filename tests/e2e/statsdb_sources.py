@@ -245,7 +245,7 @@ def people(site):
     n = site.rows("SELECT count(*) FROM job_v WHERE user = 'u1'")[0][0]
     check(len(jobs) == n > 0 and all(j["user"] == "u1" for j in jobs),
           "batchjob_acct shows the jobs of a user", out.stderr)
-    check(all(j["cpu_efficiency_percent"] is None for j in jobs if j["cpu_used_sec"] is None),
+    check(all(j["cpu_efficiency_percent"] is None for j in jobs if j["cpu_used_seconds"] is None),
           "what is not known stays unknown")
     out = subprocess.run([ACCT, "--store.path", site.store, "5002", "--utc"],
                          capture_output=True, env=dict(os.environ, LINES="9", COLUMNS="20"))

@@ -269,7 +269,7 @@ static void test_no_scan(void **state)
 static char *shown(struct world *w, const char *format, enum bj_acct_form form,
                    unsigned width, bool colour)
 {
-    const struct bj_acct_column *column[BJ_ACCT_COLUMNS_MAX];
+    const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
     struct bj_acct_look look = {.form = form,
                                 .column = column,
                                 .header = true,
@@ -279,8 +279,7 @@ static char *shown(struct world *w, const char *format, enum bj_acct_form form,
     struct bj_err err = {0};
     struct bj_strv names = list(&format);
     struct bj_acct_out *out;
-    struct bj_buf sql = {0};
-    struct sqlite3_stmt *st;
+    struct bj_acct_row *row;
     char *text = NULL;
     size_t len;
     if (bj_acct_format(&names, column, &look.columns, &err) < 0)
@@ -288,25 +287,21 @@ static char *shown(struct world *w, const char *format, enum bj_acct_form form,
     look.to = open_memstream(&text, &len);
     assert_non_null(look.to);
     assert_int_equal(bj_acct_out_new(&look, &out, &err), 0);
-    bj_acct_select(column, look.columns, &sql);
-    bj_buf_put(&sql, "", 1);
     struct ask all = {.user = NULL};
     struct bj_acct_filter f = filter_of(&all);
     struct bj_acct_ids ids;
     assert_int_equal(bj_acct_find(w->s, &f, &ids, &err), 0);
-    if (bj_sql_prepare(bj_store_db(w->s), sql.p, &st, &err) < 0)
+    if (bj_acct_row_new(bj_store_db(w->s), column, look.columns, &row, &err) <
+        0)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < ids.n; i++) {
-        sqlite3_bind_int64(st, 1, ids.v[i]);
-        assert_int_equal(bj_sql_row(st, &err), 1);
-        assert_int_equal(bj_acct_out_row(out, st, &err), 0);
-        sqlite3_reset(st);
+        assert_int_equal(bj_acct_row_read(row, ids.v[i], &err), 1);
+        assert_int_equal(bj_acct_out_row(out, row, &err), 0);
     }
     assert_int_equal(bj_acct_out_end(out, &err), 0);
     bj_acct_out_free(out);
-    sqlite3_finalize(st);
+    bj_acct_row_free(row);
     fclose(look.to);
-    bj_buf_free(&sql);
     free(ids.v);
     return text;
 }
@@ -353,14 +348,16 @@ static void test_values(void **state)
 {
     struct world *w = *state;
     put_used(w);
-    expect_shown(w, "jobid,CPUEff,MEMEFF,TimeEff,Energy", BJ_ACCT_CSV,
-                 "job_id,cpu_efficiency_percent,mem_efficiency_percent,"
-                 "time_efficiency_percent,energy_joules\r\n"
-                 "1,80.0,150.0,50.0,7200\r\n2,,,,\r\n3,,,,\r\n");
+    expect_shown(w, "jobid,CPUEff,MEMEFF,TimeEff,Energy,energy_source",
+                 BJ_ACCT_CSV,
+                 "jobid,cpu_efficiency_percent,memory_efficiency_percent,"
+                 "time_efficiency_percent,energy_joules,energy_source\r\n"
+                 "1,80,150,50,7200,scheduler\r\n2,,,,,\r\n3,,,,,\r\n");
     expect_shown(w, "JobID,Timelimit,Start,TotalCPU,PeakMem", BJ_ACCT_CSV,
-                 "job_id,time_limit_sec,start,cpu_used_sec,mem_peak_bytes\r\n"
+                 "display_id,time_limit_seconds,start,cpu_used_seconds,"
+                 "memory_peak_bytes\r\n"
                  "1,100,2023-11-14T22:13:20Z,160,3221225472\r\n2,,,,\r\n"
-                 "3,unlimited,2023-11-14T22:13:18Z,0,\r\n");
+                 "3,,2023-11-14T22:13:18Z,0,\r\n");
     expect_shown(w, "JobID, CPUEff, MemEff, PeakMem, Energy, Timelimit, Start",
                  BJ_ACCT_TABLE,
                  "JobID  CPUEff  MemEff  PeakMem  Energy  Timelimit  Start\n"
@@ -377,14 +374,16 @@ static void test_values(void **state)
                  "JobID      3\nUser       bob\nTimelimit  unlimited\n"
                  "State      running\n");
     expect_shown(w, "JobID,NCPUS,MemEff,Timelimit,End", BJ_ACCT_JSON,
-                 "[\n{\"job_id\":\"1\",\"cpus\":4,"
-                 "\"mem_efficiency_percent\":150.0,\"time_limit_sec\":100,"
+                 "[\n{\"display_id\":\"1\",\"cpus\":4,"
+                 "\"memory_efficiency_percent\":150,"
+                 "\"time_limit_seconds\":100,"
                  "\"end\":\"2023-11-14T22:14:20Z\"},\n"
-                 "{\"job_id\":\"2\",\"cpus\":null,"
-                 "\"mem_efficiency_percent\":null,\"time_limit_sec\":null,"
-                 "\"end\":null},\n{\"job_id\":\"3\",\"cpus\":4,"
-                 "\"mem_efficiency_percent\":null,"
-                 "\"time_limit_sec\":\"unlimited\",\"end\":null}\n]\n");
+                 "{\"display_id\":\"2\",\"cpus\":null,"
+                 "\"memory_efficiency_percent\":null,"
+                 "\"time_limit_seconds\":null,"
+                 "\"end\":null},\n{\"display_id\":\"3\",\"cpus\":4,"
+                 "\"memory_efficiency_percent\":null,"
+                 "\"time_limit_seconds\":null,\"end\":null}\n]\n");
 }
 
 /* An end that is nonsense is shown as the last moment there is. */
@@ -418,15 +417,15 @@ static void record(struct world *w, const char *host, uint64_t start,
     bj_records_free(r);
 }
 
-/* What nodes measured counts where all of a job have told; an earlier run with
- * the same id has its own. */
+/* What nodes measured, even if not all of them; an earlier run with the same
+ * id has its own. */
 static void test_energy(void **state)
 {
     static const char format[] =
-        "JobID,Start,Energy,EnergyNodes,EnergyMeasured,EnergyScheduler";
+        "jobid,Start,EnergyNodes,EnergyMeasured,EnergyScheduler";
     static const char head[] =
-        "job_id,start,energy_joules,energy_measured_nodes,"
-        "energy_measured_joules,energy_scheduler_joules\r\n";
+        "jobid,start,energy_measured_nodes,energy_measured_joules,"
+        "energy_scheduler_joules\r\n";
     struct world *w = *state;
     char want[512];
     struct bj_sched_job j = job_of("1", "ada", T0);
@@ -438,20 +437,20 @@ static void test_energy(void **state)
     put(w, "one", &j);
     record(w, "n1", T0, "\"cpu\":5000000,\"dram\":1500000");
     snprintf(want, sizeof(want),
-             "%s1,2023-11-14T22:13:20Z,7200,1,6,7200\r\n"
-             "1,2023-11-14T21:56:40Z,,,,\r\n",
+             "%s1,2023-11-14T22:13:20Z,1,6.5,7200\r\n"
+             "1,2023-11-14T21:56:40Z,,,\r\n",
              head);
     expect_shown(w, format, BJ_ACCT_CSV, want);
     record(w, "n2", T0, "\"cpu\":5000000");
     record(w, "n2", T0 - 1000, "\"cpu\":3000000");
     snprintf(want, sizeof(want),
-             "%s1,2023-11-14T22:13:20Z,11,2,11,7200\r\n"
-             "1,2023-11-14T21:56:40Z,3,1,3,\r\n",
+             "%s1,2023-11-14T22:13:20Z,2,11.5,7200\r\n"
+             "1,2023-11-14T21:56:40Z,1,3,\r\n",
              head);
     expect_shown(w, format, BJ_ACCT_CSV, want);
 }
 
-/* What was worked out and stored counts before all else. */
+/* Derived values come before those of accounting. */
 static void test_derived(void **state)
 {
     struct world *w = *state;
@@ -463,9 +462,10 @@ static void test_derived(void **state)
     if (bj_sql_exec(
             bj_store_db(w->s),
             "INSERT INTO job_use(job, sources, coverage_ppm, gpu_idle_usec,"
-            " cpu_efficiency_ppm, gpu_efficiency_ppm, energy_source, energy_uj,"
+            " cpu_efficiency_ppm, cpu_efficiency_source, gpu_efficiency_ppm,"
+            " energy_source, energy_uj,"
             " energy_used_uj, counted_cpu_sec, counted_start, counted_end)"
-            " VALUES(1, 0, 987654, 90500000, 1234567, 250000, 2, 3600000000,"
+            " VALUES(1, 0, 987654, 90500000, 1234567, 1, 250000, 2, 3600000000,"
             " 3000000000, 0, 0, 0);"
             "INSERT INTO job_grams VALUES(1, 1, 1234567, 1800000000, 0),"
             " (1, 2, 42, 3600000000, 1); INSERT INTO finding_rule VALUES"
@@ -475,13 +475,15 @@ static void test_derived(void **state)
         fail_msg("%s", err.msg);
     expect_shown(w,
                  "CPUEff,GPUEff,GPUIdle,Coverage,Energy,EnergySource,"
-                 "EnergyUsed,CO2,CO2Marginal,CO2Covered,Findings",
+                 "EnergyUsed,CO2,CO2Marginal,CO2Covered,Findings,FindingNames",
                  BJ_ACCT_CSV,
-                 "cpu_efficiency_percent,gpu_efficiency_percent,gpu_idle_sec,"
-                 "coverage_percent,energy_joules,energy_source,"
-                 "energy_used_joules,co2_grams,co2_marginal_grams,"
-                 "co2_covered_percent,findings\r\n123.5,25.0,90.5,98.8,3600,"
-                 "prometheus,3000,1.234567,0.000042,50.0,\"oom,cpu_low\"\r\n");
+                 "cpu_efficiency_percent,gpu_efficiency_percent,"
+                 "gpu_idle_seconds,coverage_percent,energy_joules,"
+                 "energy_source,energy_used_joules,emissions_grams,"
+                 "emissions_marginal_grams,emissions_covered_percent,"
+                 "findings,finding_names\r\n123.4567,25,90.5,98.7654,3600,"
+                 "prometheus,3000,1.234567,0.000042,50,2,"
+                 "\"oom,cpu_low\"\r\n");
     expect_shown(w, "Energy,CO2,CO2Marginal", BJ_ACCT_TABLE,
                  "Energy   CO2  CO2Marginal\n"
                  " 3.6kJ  1.2g         42ug\n");
@@ -550,18 +552,18 @@ static void test_format(void **state)
     } cases[] = {
         {"JobID", 0, 1, NULL},
         {"jobid , USER", 0, 2, NULL},
-        {"all", 0, 64, NULL},
+        {"all", 0, 88, NULL},
         {"", -EINVAL, 0, "format: no column"},
-        {"JobID,,User", -EINVAL, 0, "format: '' is no column; see --help"},
-        {"Job", -EINVAL, 0, "format: 'Job' is no column; see --help"},
+        {"JobID,,User", -EINVAL, 0, "format: unknown column ''; see --help"},
+        {"Job", -EINVAL, 0, "format: unknown column 'Job'; see --help"},
         {"AllocCPUS, jobname%30, JobID%-8", 0, 3, NULL},
         {"JobNam%30", -EINVAL, 0,
-         "format: 'JobNam%30' is no column; see --help"},
+         "format: unknown column 'JobNam%30'; see --help"},
         {"all,all,all", -EINVAL, 0, "format: more than 128 columns"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct bj_acct_column *column[BJ_ACCT_COLUMNS_MAX];
+        const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
         struct bj_err err = {0};
         unsigned n = 0;
         struct bj_strv names = list(&cases[i].text);

@@ -1,0 +1,131 @@
+#include "statsdb/acct_row.h"
+
+#include "base/buf.h"
+#include "statsdb/job_value.h"
+#include "statsdb/sql.h"
+
+#include <stdlib.h>
+
+struct bj_acct_row {
+    struct sqlite3 *db;
+    const struct bj_job_column *const *column;
+    unsigned columns;
+    int *first; /* value of each column in the statement */
+    struct sqlite3_stmt *st, *word[BJ_WORDS];
+    struct bj_job_raw raw; /* of the column that was read last */
+    struct bj_buf joined;
+};
+
+static int add_column(struct bj_buf *sql, const struct bj_job_column *c,
+                      int value)
+{
+    for (unsigned i = 0; i < BJ_JOB_VALUES && c->sql[i]; i++, value++)
+        bj_buf_printf(sql, "%s%s", value ? ", " : "SELECT ", c->sql[i]);
+    return value;
+}
+
+static int prepare(struct bj_acct_row *r, struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    int values = 0;
+    for (unsigned i = 0; i < r->columns; i++) {
+        r->first[i] = values;
+        values = add_column(&sql, r->column[i], values);
+    }
+    bj_buf_str(&sql, " FROM " BJ_JOB_FROM BJ_JOB_FROM_USE " WHERE j.id = ?1");
+    bj_buf_put(&sql, "", 1);
+    int code = sql.failed ? bj_err_set(err, -ENOMEM, "columns")
+                          : bj_sql_prepare(r->db, sql.p, &r->st, err);
+    bj_buf_free(&sql);
+    return code;
+}
+
+int bj_acct_row_new(struct sqlite3 *db,
+                    const struct bj_job_column *const *column, unsigned columns,
+                    struct bj_acct_row **ret, struct bj_err *err)
+{
+    struct bj_acct_row *r = calloc(1, sizeof(*r));
+    int *first = calloc(columns, sizeof(*first));
+    if (!r || !first) {
+        free(r);
+        free(first);
+        return bj_err_set(err, -ENOMEM, "columns");
+    }
+    *r = (struct bj_acct_row){
+        .db = db, .column = column, .columns = columns, .first = first};
+    int code = prepare(r, err);
+    if (code < 0)
+        bj_acct_row_free(r);
+    else
+        *ret = r;
+    return code;
+}
+
+void bj_acct_row_free(struct bj_acct_row *r)
+{
+    if (!r)
+        return;
+    sqlite3_finalize(r->st);
+    for (unsigned i = 0; i < BJ_WORDS; i++)
+        sqlite3_finalize(r->word[i]);
+    bj_buf_free(&r->joined);
+    free(r->first);
+    free(r);
+}
+
+int bj_acct_row_read(struct bj_acct_row *r, int64_t id, struct bj_err *err)
+{
+    sqlite3_reset(r->st);
+    sqlite3_bind_int64(r->st, 1, id);
+    return bj_sql_row(r->st, err);
+}
+
+/* The statement stays on its row, which holds the text. */
+static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
+                struct bj_err *err)
+{
+    struct bj_acct_row *r = ctx;
+    struct sqlite3_stmt **st = &r->word[which];
+    int code =
+        *st ? 0 : bj_sql_prepare(r->db, bj_word_sql[which].text, st, err);
+    *ret = (struct bj_slice){0};
+    if (code < 0)
+        return code;
+    sqlite3_reset(*st);
+    sqlite3_bind_int64(*st, 1, id);
+    code = bj_sql_row(*st, err);
+    if (code > 0)
+        *ret = bj_sql_text(*st, 0);
+    return code < 0 ? code : 0;
+}
+
+static void take(struct sqlite3_stmt *st, int at, struct bj_job_raw *raw,
+                 unsigned i)
+{
+    bool text = sqlite3_column_type(st, at) == SQLITE_TEXT;
+    raw->number[i] = text ? BJ_SQL_TEXT : bj_sql_get(st, at);
+    if (raw->number[i] == BJ_SQL_TEXT) {
+        raw->text[i] = bj_sql_text(st, at);
+    }
+}
+
+int bj_acct_row_value(struct bj_acct_row *r, unsigned i,
+                      struct bj_acct_value *ret, struct bj_err *err)
+{
+    const struct bj_job_column *c = r->column[i];
+    struct bj_job_raw *raw = &r->raw;
+    raw->word = word;
+    raw->ctx = r;
+    raw->scratch = &r->joined;
+    for (unsigned n = 0; n < BJ_JOB_VALUES && c->sql[n]; n++)
+        take(r->st, r->first[i] + (int)n, raw, n);
+    *ret = (struct bj_acct_value){.known = false};
+    if (!bj_job_is_text(c->kind)) {
+        ret->number = bj_job_number(c, raw);
+        ret->known = ret->number != BJ_SQL_NULL;
+        return 0;
+    }
+    int code = bj_job_text(c, raw, &ret->text, err);
+    ret->known = ret->text.p != NULL;
+    return r->joined.failed ? bj_err_set(err, -ENOMEM, "columns") : code;
+}

@@ -14,17 +14,6 @@ enum { SECOND = 1000000, WORDS_MAX = 65536 };
 
 /* --- failures -------------------------------------------------------------*/
 
-int bj_fetch_fail(struct bj_fetch_call *c, enum bj_fetch_fault fault, int code,
-                  const char *words)
-{
-    char url[BJ_FETCH_SHOWN], clean[100];
-    bj_text_clean(bj_slice_str(words), clean, sizeof(clean));
-    c->reply->fault = fault;
-    return bj_err_set(c->err, code, "%.20s %s: %s%s%s", c->method,
-                      bj_fetch_show(c->url, url), bj_fetch_fault_name(fault),
-                      clean[0] ? ": " : "", clean);
-}
-
 /* What libcurl's codes mean; what is not here is BJ_FETCH_PROTOCOL. */
 static const struct {
     CURLcode code;

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "base/fetch_priv.h"
+#include "base/text.h"
 
 #include <string.h>
 #include <strings.h>
@@ -17,6 +18,17 @@ const char *bj_fetch_fault_name(enum bj_fetch_fault fault)
         [BJ_FETCH_ABORTED] = "aborted", [BJ_FETCH_LOCAL] = "local",
     };
     return names[fault];
+}
+
+int bj_fetch_fail(struct bj_fetch_call *c, enum bj_fetch_fault fault, int code,
+                  const char *words)
+{
+    char url[BJ_FETCH_SHOWN], clean[100];
+    bj_text_clean(bj_slice_str(words), clean, sizeof(clean));
+    c->reply->fault = fault;
+    return bj_err_set(c->err, code, "%.20s %s: %s%s%s", c->method,
+                      bj_fetch_show(c->url, url), bj_fetch_fault_name(fault),
+                      clean[0] ? ": " : "", clean);
 }
 
 void bj_fetch_reply_free(struct bj_fetch_reply *reply)

@@ -1,14 +1,14 @@
-/* A small HTTP server for answers made in memory, run from the poll loop of
- * its program: one thread, no timer, asleep while nobody asks.
+/* A small HTTP server for responses made in memory, run from the poll loop of
+ * its program: one thread, no timer, asleep between requests.
  *
- * It is built to be left open to a hostile network.  Every connection has an
- * absolute deadline, which no trickle of bytes moves.  When connections run
- * out, the oldest one without a complete request is closed to make room; when
- * responses in flight run out, one that its reader has left standing is given
- * up, else the newcomer gets a 503.
+ * It may face a hostile network.  Every connection has an absolute deadline,
+ * which single bytes do not extend.  At the limit of connections, the oldest
+ * one without a complete request is closed to make room.  At the limit of
+ * responses in flight, one whose client has stopped reading is closed, else the
+ * new request gets a 503.
  *
- * A handler answers at once, or later: then its request waits, out of the way
- * of the others, until the program hands in the answer.
+ * A handler answers at once or later: then its request waits, without blocking
+ * others, for bj_httpd_finish().
  *
  * Protocol: libmicrohttpd (HTTP/1.0 and 1.1, with TLS by GnuTLS).  RFC 9110,
  * RFC 9112. */
@@ -26,98 +26,97 @@
 /* Methods, for masks. */
 enum { BJ_HTTP_GET = 1, BJ_HTTP_HEAD = 2, BJ_HTTP_POST = 4 };
 
-/* At most so many listening sockets, and descriptors to poll. */
+/* Most listening sockets, and descriptors to poll. */
 enum { BJ_HTTPD_LISTENERS = 16, BJ_HTTPD_FDS = BJ_HTTPD_LISTENERS + 2 };
 
 struct bj_tls;
 struct bj_web;
 
-/* A complete request, valid while its handler runs, or until bj_httpd_finish
- * when it is answered later; by one thread at a time. */
+/* A complete request, valid while its handler runs, or until bj_httpd_finish()
+ * when it is answered later.  For one thread at a time. */
 struct bj_http_request {
     unsigned method;      /* one of BJ_HTTP_... */
-    void *handle;         /* the server's own */
-    int fd;               /* its connection, to ask who is at the other end */
-    struct bj_slice tail; /* what '*' of the route stands for; terminated */
+    void *handle;         /* private */
+    int fd;               /* its connection, for SO_PEERCRED */
+    struct bj_slice tail; /* what '*' of the route matched; terminated */
     struct bj_slice body; /* of a POST */
-    struct bj_slice peer; /* names in the client's certificate, which is
-                             verified and valid, as bj_tls_names has them; empty
-                             when there is none */
-    bool secure;          /* it came by TLS */
+    struct bj_slice peer; /* names in the client's valid certificate, as from
+                             bj_tls_names(); empty: no certificate */
+    bool secure;          /* received over TLS */
 };
 
-/* The value of a request header, the first when there are several; p is NULL
- * when there is none.  name is matched without case. */
+/* The value of a request header, the first of several; p is NULL: none.  The
+ * case of name does not matter. */
 struct bj_slice bj_http_header(const struct bj_http_request *req,
                                const char *name);
 
-/* How many request headers of that name there are; the values of the first max
- * of them go to ret. */
+/* Return the number of request headers of that name and put the values of the
+ * first max of them into ret. */
 unsigned bj_http_header_all(const struct bj_http_request *req, const char *name,
                             struct bj_slice *ret, unsigned max);
 
-/* Call each with the parameters of the query string in their order, decoded
- * ('+' is a blank); a value may be {NULL, 0} and may hold NULs.  Ends when each
- * returns something else than 0, and returns that. */
+/* Call each with the parameters of the query string in order, decoded ('+' is a
+ * blank); a value may be {NULL, 0} and may contain NUL.  Stops when each
+ * returns other than 0, and returns that. */
 int bj_http_each_arg(const struct bj_http_request *req,
                      int (*each)(void *ctx, struct bj_slice key,
                                  struct bj_slice value),
                      void *ctx);
 
-/* The answer, filled in by the handler.  It arrives as status 200 with type
+/* The response, which the handler fills in.  Preset to status 200, type
  * "text/plain; charset=utf-8" and an empty body. */
 struct bj_http_reply {
     unsigned status;
-    const char *type;   /* of the body; not copied: static text */
-    struct bj_buf body; /* taken over by the server */
+    const char *type;   /* of the body; static text, not copied */
+    struct bj_buf body; /* the server takes ownership */
     struct {
         const char *name, *value;
     } header[8];  /* more headers, ending with name NULL; copied */
-    bool unsized; /* HEAD: what GET would send is of unknown length */
-    bool later;   /* the answer comes with bj_httpd_finish */
+    bool unsized; /* HEAD: the length of a GET is unknown */
+    bool later;   /* bj_httpd_finish() brings the response */
 };
 
-/* One path; the first that fits is taken.  One that ends with a slash and '*'
- * fits everything longer that begins with what is before the '*'.  The table
- * ends with path NULL; when that entry has a handle, it is called for what the
- * server refuses by itself, with the status and a sentence as body, to give the
- * answer another form. */
+/* One path; the first match counts.  A path that ends with "/" and "*" matches
+ * all longer paths that begin with the text before the "*".  The table ends
+ * with path NULL; the handle of that entry, if any, may format responses with
+ * which the server refuses a request: it gets the status and a sentence as
+ * body. */
 struct bj_http_route {
     const char *path; /* compared byte by byte after decoding once */
-    unsigned methods; /* mask of BJ_HTTP_...; others get 405 */
-    bool always;      /* answered however many responses are in flight */
+    unsigned methods; /* mask of BJ_HTTP_...; 405 for the rest */
+    bool always;      /* not subject to the limit of responses */
     void (*handle)(void *ctx, const struct bj_http_request *req,
                    struct bj_http_reply *ret);
 };
 
-/* Limits; 0 stands for the value in brackets. */
+/* Limits; 0 means the default in brackets. */
 struct bj_http_limits {
-    unsigned connections;  /* open at a time, all addresses together [256] */
+    unsigned connections;  /* open at a time, over all addresses [256] */
     unsigned responses;    /* in flight at a time [40] */
     uint64_t request_usec; /* from connecting, or from the request line of a
                               later request, to its end [10 s] */
     uint64_t idle_usec;    /* from a response to the next request line [75 s] */
     uint64_t send_usec;    /* from a request to its response's end [30 s] */
-    uint64_t stall_usec;   /* a response in flight for longer gives way to a
-                              new one at the limit [2 s] */
-    size_t body_bytes;     /* of a request, ignored unless it is a POST to a
-                              route that takes it; more get 413 [4 K] */
-    size_t memory_bytes;   /* a connection: its request's headers and those of
-                              the response have to fit [16 K] */
-    size_t keep_bytes;     /* buffers up to this size are kept [512 K] */
-    size_t flight_bytes; /* of bodies in flight: from here on it is as if there
-                            were too many responses; those that are answered
-                            later have to wait for bj_httpd_room [no limit] */
-    size_t room_bytes;   /* with less room than this below flight_bytes, what
-                            stands gives way already [0] */
-    bool later;          /* handlers may answer later */
+    uint64_t stall_usec;   /* from when on a response in flight may be closed
+                              for a new one, at the limit [2 s] */
+    size_t body_bytes;     /* of a request; 413 beyond.  Only read for a POST
+                              to a route with POST [4 K] */
+    size_t memory_bytes;   /* per connection, for the headers of request and
+                              response [16 K] */
+    size_t keep_bytes;     /* buffers up to this size are reused [512 K] */
+    size_t flight_bytes;   /* of bodies in flight; beyond, as with too many
+                              responses.  Requests answered later wait for
+                              bj_httpd_room() [no limit] */
+    size_t room_bytes;     /* with less room below flight_bytes, stalled
+                              responses are closed already [0] */
+    bool later;            /* handlers may answer later */
 };
 
-/* What has happened since the start. */
+/* Counters since the start. */
 struct bj_httpd_stat {
     uint64_t connections; /* accepted */
     uint64_t requests;    /* complete, refused ones included */
-    uint64_t refused;     /* answered with 503 */
+    uint64_t refused;     /* 503 */
     uint64_t expired;     /* connections closed at their deadline */
     uint64_t evicted;     /* connections closed to make room */
 };
@@ -134,72 +133,71 @@ int bj_httpd_new(const struct bj_http_route *routes, void *ctx,
 void bj_httpd_free(struct bj_httpd *h);
 
 /* Listen on one more address (as in base/listen.h).  Returns the descriptor,
- * for bj_listen_name, or what bj_listen_open does; -ENOSPC when there are
- * BJ_HTTPD_LISTENERS. */
+ * for bj_listen_name(), or the error of bj_listen_open(); -ENOSPC beyond
+ * BJ_HTTPD_LISTENERS addresses. */
 int bj_httpd_listen(struct bj_httpd *h, const char *address,
                     struct bj_err *err);
 
-/* Take connections from a descriptor that listens already (a unix socket).  It
- * is the server's from now on, closed also on failure.  -ENOSPC as above. */
+/* Accept connections from a descriptor that listens already (a unix socket).
+ * The server owns it from now on, and closes it also on failure.  -ENOSPC as
+ * above. */
 int bj_httpd_adopt(struct bj_httpd *h, int fd, struct bj_err *err);
 
-/* A web configuration for connections that come from now on, to addresses that
- * bj_httpd_listen has opened: with TLS or without, and what headers every
- * response gets.  Connections that are open go on as they began, but for
- * certificates of clients, which have to be good by the new one.  The server
- * keeps a reference.  -ENOSYS when libmicrohttpd has no TLS. */
+/* Set the web configuration (TLS or not, headers of every response) for new
+ * connections to addresses of bj_httpd_listen().  Open connections go on as
+ * they began, but client certificates must satisfy the new configuration.  The
+ * server keeps a reference.  -ENOSYS: libmicrohttpd has no TLS. */
 int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
                        struct bj_err *err);
 
-/* Called before every handler; when it returns false, what it has filled in is
- * the answer.  NULL: nothing is asked. */
+/* Call guard before every handler; when it returns false, it has filled in the
+ * response itself.  NULL: no guard. */
 void bj_httpd_guard(struct bj_httpd *h,
                     bool (*guard)(void *ctx, const struct bj_http_request *req,
                                   struct bj_http_reply *ret));
 
-/* Answer a request whose handler has set "later"; req is gone afterwards.  The
- * answer goes out with the next bj_httpd_run.  All must be answered before
- * bj_httpd_free. */
+/* Answer a request whose handler has set "later"; req is invalid afterwards.
+ * The next bj_httpd_run() sends the response.  All such requests must be
+ * answered before bj_httpd_free(). */
 void bj_httpd_finish(struct bj_httpd *h, const struct bj_http_request *req,
                      struct bj_http_reply *reply);
 
-/* Is there room for one more body, beside others of so many bytes that are on
- * their way to bj_httpd_finish?  From any thread; for handlers that answer
- * later, since bodies are counted when they are there. */
-bool bj_httpd_room(const struct bj_httpd *h, size_t others);
+/* Is there room for one more body, when responses that are being made need
+ * planned bytes?  For handlers that answer later, since a body counts only
+ * after bj_httpd_finish().  From any thread. */
+bool bj_httpd_room(const struct bj_httpd *h, size_t planned);
 
-/* Has such a request lost its client, so that no answer is needed?  One that
- * has shut down its own side may still be waiting, as few do.  From any thread,
- * before bj_httpd_finish. */
+/* Has the client of such a request closed its connection, so that no response
+ * is needed?  (A client that only shut down its sending side counts as gone;
+ * few do that.)  From any thread, before bj_httpd_finish(). */
 bool bj_http_given_up(const struct bj_http_request *req);
 
-/* What to poll: fills fds (BJ_HTTPD_FDS of them) and returns how many. */
+/* Fill in what to poll (room for BJ_HTTPD_FDS) and return the number. */
 nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds);
 
-/* For how long to poll, in milliseconds as poll(2) has it: -1 when there is
- * nothing to wait for but descriptors. */
+/* The timeout for poll(2) in milliseconds; -1: none. */
 int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec);
 
-/* Serve what can be served without blocking: call after poll(2), with what
- * bj_httpd_poll had filled in, at the boot clock now.  Handlers run here. */
+/* Serve what can be served without blocking.  Call it after poll(2), with the
+ * descriptors of bj_httpd_poll(); now_usec is the boot clock.  Handlers run
+ * here. */
 void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,
                   uint64_t now_usec);
 
-/* Take no more connections or requests, close those that have none in
- * flight.  bj_httpd_busy tells how many responses are still on their way. */
+/* Accept no more connections or requests and close connections without a
+ * response in flight.  bj_httpd_busy() returns the number of responses still in
+ * flight. */
 void bj_httpd_drain(struct bj_httpd *h);
 unsigned bj_httpd_busy(const struct bj_httpd *h);
 
-/* A buffer to build a body of about so many bytes in: one that an earlier
- * response has left, or a new one.  One too big to be kept is made of huge
- * pages where the kernel gives them: they are ten times cheaper to come by, and
- * such a buffer comes anew with every response.  Owned by the caller, who puts
- * it into a reply or gives it back; its room is a hint, it may have none.  This
- * and bj_httpd_buf_return may be called from any thread, and so may
- * bj_httpd_stat. */
+/* A buffer for a body of about so many bytes: that of an earlier response, or a
+ * new one.  A buffer too large to be kept uses huge pages if possible, which
+ * cost a tenth to allocate.  The caller owns it and puts it into a reply or
+ * returns it; its capacity is a hint and may be 0.  This function,
+ * bj_httpd_buf_return() and bj_httpd_stat() may be called from any thread. */
 struct bj_buf bj_httpd_buf(struct bj_httpd *h, size_t bytes);
 
-/* Give a buffer back that is in no reply.  *b is then empty. */
+/* Return a buffer that is in no reply; *b is empty afterwards. */
 void bj_httpd_buf_return(struct bj_httpd *h, struct bj_buf *b);
 
 void bj_httpd_stat(const struct bj_httpd *h, struct bj_httpd_stat *ret);

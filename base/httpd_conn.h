@@ -1,4 +1,4 @@
-/* What the files of the HTTP server share; for nobody else. */
+/* Shared by the files of the HTTP server; private to them. */
 #ifndef BJ_BASE_HTTPD_CONN_H
 #define BJ_BASE_HTTPD_CONN_H
 
@@ -10,20 +10,20 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
-/* What a connection is waiting for.  All connections of a phase got the same
- * time, so a list in the order of arrival is one in the order of deadlines. */
+/* What a connection waits for.  All connections of a phase have the same time
+ * limit, so the order of arrival is the order of deadlines. */
 enum bj_httpd_phase {
-    BJ_HTTPD_WAIT,
-    BJ_HTTPD_IDLE,
-    BJ_HTTPD_WORK, /* for an answer that comes later */
-    BJ_HTTPD_SEND,
-    BJ_HTTPD_DEAD,
+    BJ_HTTPD_WAIT, /* for a complete request */
+    BJ_HTTPD_IDLE, /* for the next request line */
+    BJ_HTTPD_WORK, /* for bj_httpd_finish() */
+    BJ_HTTPD_SEND, /* for the client to read the response */
+    BJ_HTTPD_DEAD, /* for the library to free it */
     BJ_HTTPD_PHASES
 };
 
 enum { BJ_HTTPD_TAIL = 192, BJ_HTTPD_SPARES = 16 };
 
-/* Connections of both kinds have an instance of the library each. */
+/* The library has an instance for each kind of connection. */
 enum { BJ_HTTPD_PLAIN, BJ_HTTPD_TLS, BJ_HTTPD_KINDS };
 
 struct bj_httpd_link {
@@ -31,34 +31,34 @@ struct bj_httpd_link {
 };
 
 struct bj_httpd_conn {
-    struct bj_httpd_link link; /* first: a link is a connection */
+    struct bj_httpd_link link; /* first member: a link is a connection */
     struct bj_httpd *h;
     struct MHD_Connection *mhd;
     int fd;
     enum bj_httpd_phase phase;
-    uint64_t deadline, since;          /* boot clock; since: the phase */
-    const struct bj_http_route *route; /* of the request line; NULL: none */
-    unsigned status;          /* of a bad request line; 0: it is good */
-    bool seen;                /* the headers have been looked at */
+    uint64_t deadline, since; /* boot clock; since: start of the phase */
+    const struct bj_http_route *route; /* for the request line; NULL: none */
+    unsigned status;          /* for a bad request line; 0: it is good */
+    bool seen;                /* the headers were checked */
     struct bj_buf body;       /* of the response */
-    size_t counted;           /* of it, among those in flight */
+    size_t counted;           /* bytes of it in flight_bytes */
     struct bj_buf upload;     /* body of the request */
-    char tail[BJ_HTTPD_TAIL]; /* what '*' of the route stands for */
+    char tail[BJ_HTTPD_TAIL]; /* what '*' of the route matched */
     struct bj_http_request req;
-    bool suspended;                /* the library leaves it alone */
-    bool given_up;                 /* atomic; nobody waits for the answer */
-    struct MHD_Response *response; /* of a request answered later */
+    bool suspended;                /* MHD_suspend_connection() */
+    bool given_up;                 /* atomic; the client is gone */
+    struct MHD_Response *response; /* from bj_httpd_finish() */
     unsigned response_status;
     struct bj_tls *tls;  /* NULL: none */
     struct bj_buf names; /* in the client's certificate */
     int64_t names_until; /* seconds since 1970 */
-    bool names_read;     /* the certificate has been looked at */
+    bool names_read;     /* the certificate was read */
 };
 
 struct bj_httpd {
     struct MHD_Daemon *mhd[BJ_HTTPD_KINDS]; /* NULL: not started */
-    bool resumed[BJ_HTTPD_KINDS]; /* which the library does not tell of */
-    struct bj_web *web;           /* NULL: none */
+    bool resumed[BJ_HTTPD_KINDS];           /* the library does not report it */
+    struct bj_web *web;                     /* NULL: none */
     bool (*guard)(void *ctx, const struct bj_http_request *req,
                   struct bj_http_reply *ret);
     const struct bj_http_route *routes;
@@ -74,46 +74,62 @@ struct bj_httpd {
     pthread_mutex_t spare_lock;
     struct bj_buf spare[BJ_HTTPD_SPARES];
     size_t spare_bytes;  /* of all of them */
-    size_t flight_bytes; /* of bodies in flight */
+    size_t flight_bytes; /* of response bodies */
     struct bj_httpd_stat stat;
 };
 
-/* One more of something that other threads read. */
+/* Add to a counter that other threads read. */
 static inline void bj_httpd_count(uint64_t *n, uint64_t more)
 {
     __atomic_store_n(n, *n + more, __ATOMIC_RELAXED);
 }
 
-/* Responses under way: made, or still to be made. */
+/* Responses in flight: being made or being sent. */
 static inline unsigned bj_httpd_in_flight(const struct bj_httpd *h)
 {
     return h->count[BJ_HTTPD_WORK] + h->count[BJ_HTTPD_SEND];
 }
 
-/* base/httpd_tls.c: begin TLS on a new connection; -EIO. */
+/* --- base/httpd_tls.c -----------------------------------------------------*/
+
+/* Begin TLS on a new connection; -EIO. */
 int bj_httpd_tls_begin(struct bj_httpd_conn *c);
-/* Fill in who the client of a request is. */
+/* Fill in req.peer from the client certificate. */
 void bj_httpd_tls_peer(struct bj_httpd_conn *c);
 void bj_httpd_tls_end(struct bj_httpd_conn *c);
 
-/* What the library calls for a certificate, in vain. */
+/* Callback of the library for a certificate; always fails. */
 int bj_httpd_no_cert(gnutls_session_t session, const gnutls_datum_t *issuers,
                      int n, const gnutls_pk_algorithm_t *algorithms,
                      int algorithms_n, gnutls_pcert_st **ret, unsigned *ret_n,
                      gnutls_privkey_t *ret_key);
 
-/* Start the library for connections of a kind. */
-struct MHD_Daemon *bj_httpd_start(struct bj_httpd *h, unsigned kind);
+/* --- base/httpd_conn.c ----------------------------------------------------*/
+
+/* A new connection in the phase BJ_HTTPD_WAIT; -ENOMEM. */
+int bj_httpd_conn_new(struct bj_httpd *h, struct MHD_Connection *mhd, int fd,
+                      struct bj_httpd_conn **ret);
+void bj_httpd_conn_free(struct bj_httpd_conn *c); /* NULL is fine */
 
 /* Put a connection into another phase and set its deadline. */
 void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to);
 
-/* End a connection; the library lets go of it in its next run. */
+/* Close a connection; the library frees it in its next run. */
 void bj_httpd_conn_hang_up(struct bj_httpd_conn *c);
 
-/* Give up the response that its reader has left standing for longest.  False:
- * none has stood for as long as stall_usec. */
-bool bj_httpd_give_up_one(struct bj_httpd *h);
+/* The connection that entered a phase first, or NULL. */
+struct bj_httpd_conn *bj_httpd_oldest(const struct bj_httpd *h,
+                                      enum bj_httpd_phase phase);
+
+/* Close the connection that has been waiting or idle for longest.  False: all
+ * have a response in flight. */
+bool bj_httpd_evict_waiting(struct bj_httpd *h);
+
+/* Close the connection whose client has not read its response for longest.
+ * False: none has been sending for stall_usec. */
+bool bj_httpd_evict_stalled(struct bj_httpd *h);
+
+/* --- base/httpd_request.c -------------------------------------------------*/
 
 /* Callbacks of libmicrohttpd about requests; ctx is the server. */
 void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd);

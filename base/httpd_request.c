@@ -4,7 +4,7 @@
 
 enum { PATH_BYTES = 256 };
 
-/* Requests */
+/* --- requests -------------------------------------------------------------*/
 
 static int hex(char c)
 {
@@ -14,8 +14,8 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Undo %XX in the path of uri, once.  An encoded slash or NUL is refused: what
- * is matched here and what others see must not differ.  0 or a status. */
+/* Decode %XX in the path of uri, once.  An encoded slash or NUL is an error:
+ * proxies must see the same path as this server.  0 or a status. */
 static unsigned decode(const char *uri, char *path)
 {
     size_t n = 0;
@@ -62,8 +62,7 @@ static const struct bj_http_route *find_route(struct bj_httpd_conn *c,
     return NULL;
 }
 
-/* The request line has come.  This is the only call that shows the path as it
- * was sent. */
+/* The request line has arrived.  Only this callback gets the path as sent. */
 void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
 {
     struct bj_httpd_conn *c =
@@ -88,16 +87,16 @@ void *bj_httpd_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
     return c;
 }
 
-/* What tells where a request ends must be beyond doubt: whoever is between us
- * and the client may have read it in another way. */
+/* The end of a request must be beyond doubt: a proxy in front of this server
+ * may have read the headers in another way (request smuggling). */
 struct frame {
     unsigned lengths;
     bool odd; /* a blank before a colon */
 };
 
-static enum MHD_Result look_at_frame(void *ctx, enum MHD_ValueKind kind,
-                                     const char *key, size_t n,
-                                     const char *value, size_t value_n)
+static enum MHD_Result check_header(void *ctx, enum MHD_ValueKind kind,
+                                    const char *key, size_t n,
+                                    const char *value, size_t value_n)
 {
     struct frame *f = ctx;
     static const char length[] = MHD_HTTP_HEADER_CONTENT_LENGTH;
@@ -110,21 +109,19 @@ static enum MHD_Result look_at_frame(void *ctx, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-static bool is_doubtful(const struct bj_http_request *req)
+static bool is_ambiguous(const struct bj_http_request *req)
 {
     struct frame f = {0};
-    MHD_get_connection_values_n(req->handle, MHD_HEADER_KIND, look_at_frame,
-                                &f);
+    MHD_get_connection_values_n(req->handle, MHD_HEADER_KIND, check_header, &f);
     return f.odd || f.lengths > 1;
 }
 
-/* A body that we would not even want to ignore: too long, or of unknown
- * length.  0 or a status. */
+/* The status for a body that is too long or of unknown length; 0: none. */
 static unsigned refuse_body(const struct bj_httpd *h,
                             const struct bj_http_request *req)
 {
     uint64_t n = 0;
-    if (is_doubtful(req))
+    if (is_ambiguous(req))
         return MHD_HTTP_BAD_REQUEST;
     if (bj_http_header(req, "Transfer-Encoding").p)
         return MHD_HTTP_LENGTH_REQUIRED;
@@ -134,25 +131,18 @@ static unsigned refuse_body(const struct bj_httpd *h,
     return n > h->lim.body_bytes ? MHD_HTTP_CONTENT_TOO_LARGE : 0;
 }
 
-bool bj_httpd_room(const struct bj_httpd *h, size_t others)
-{
-    size_t now = __atomic_load_n(&h->flight_bytes, __ATOMIC_RELAXED);
-    return !h->lim.flight_bytes || now + others < h->lim.flight_bytes;
-}
-
-/* For answers that come later, room is waited for, not refused. */
+/* Requests that are answered later wait for room; they are not refused. */
 static bool is_full(const struct bj_httpd *h)
 {
     return bj_httpd_in_flight(h) >= h->lim.responses ||
            (!h->lim.later && !bj_httpd_room(h, 0));
 }
 
-/* May one more response start?  At a limit, those that have been standing for
- * a while go. */
+/* May one more response start?  At a limit, stalled responses are closed. */
 static bool may_respond(struct bj_httpd *h)
 {
     while ((is_full(h) || !bj_httpd_room(h, h->lim.room_bytes)) &&
-           bj_httpd_give_up_one(h))
+           bj_httpd_evict_stalled(h))
         ;
     return !is_full(h);
 }
@@ -166,7 +156,7 @@ static unsigned method_of(const char *name)
     return strcmp(name, "HEAD") == 0 ? BJ_HTTP_HEAD : 0;
 }
 
-/* Replies */
+/* --- replies --------------------------------------------------------------*/
 
 static const struct {
     unsigned status;
@@ -174,8 +164,9 @@ static const struct {
 } sentences[] = {
     {MHD_HTTP_BAD_REQUEST, "The path or the headers are malformed."},
     {MHD_HTTP_NOT_FOUND, "There is nothing at this path."},
-    {MHD_HTTP_METHOD_NOT_ALLOWED, "This path does not know that method."},
-    {MHD_HTTP_LENGTH_REQUIRED, "A request with a body must tell its length."},
+    {MHD_HTTP_METHOD_NOT_ALLOWED, "This path does not support the method."},
+    {MHD_HTTP_LENGTH_REQUIRED,
+     "A request with a body needs a Content-Length header."},
     {MHD_HTTP_CONTENT_TOO_LARGE, "The body of the request is too long."},
     {MHD_HTTP_INTERNAL_SERVER_ERROR, "Not enough memory for the response."},
     {MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -201,9 +192,10 @@ static void refuse_method(struct bj_http_reply *r, unsigned methods)
     r->header[0].value = allow[methods & 7];
 }
 
-/* Let the program give a refusal its own form. */
-static void dress(struct bj_httpd *h, const struct bj_http_request *req,
-                  struct bj_http_reply *r)
+/* Let the program format a refusal. */
+static void format_refusal(struct bj_httpd *h,
+                           const struct bj_http_request *req,
+                           struct bj_http_reply *r)
 {
     const struct bj_http_route *end = h->routes;
     while (end->path)
@@ -212,7 +204,7 @@ static void dress(struct bj_httpd *h, const struct bj_http_request *req,
         end->handle(h->ctx, req, r);
 }
 
-/* The response is over. */
+/* The library is done with the response. */
 static void release_body(void *cls)
 {
     struct bj_httpd_conn *c = cls;
@@ -221,7 +213,7 @@ static void release_body(void *cls)
     bj_httpd_buf_return(c->h, &c->body);
 }
 
-static ssize_t nothing(void *cls, uint64_t pos, char *buf, size_t max)
+static ssize_t empty_body(void *cls, uint64_t pos, char *buf, size_t max)
 {
     (void)cls;
     (void)pos;
@@ -230,7 +222,7 @@ static ssize_t nothing(void *cls, uint64_t pos, char *buf, size_t max)
     return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* What the site wants in every response, but where the program says it. */
+/* The headers of the web configuration, unless the program sets them. */
 static void add_site_headers(const struct bj_httpd *h, struct MHD_Response *m,
                              const struct bj_http_reply *r)
 {
@@ -255,8 +247,8 @@ static struct MHD_Response *build(struct bj_httpd_conn *c,
     c->counted = c->body.cap;
     __atomic_add_fetch(&c->h->flight_bytes, c->counted, __ATOMIC_RELAXED);
     if (r->unsized && r->body.len == 0)
-        m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64, nothing, c,
-                                              release_body);
+        m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64, empty_body,
+                                              c, release_body);
     else
         m = MHD_create_response_from_buffer_with_free_callback_cls(
             c->body.len, c->body.p, release_body, c);
@@ -264,7 +256,7 @@ static struct MHD_Response *build(struct bj_httpd_conn *c,
         release_body(c);
         return NULL;
     }
-    /* Chunked, the library would send the last chunk even after HEAD. */
+    /* With chunks, the library sends the last chunk even after HEAD. */
     if (r->unsized)
         MHD_set_response_options(m, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
                                  MHD_RO_END);
@@ -290,7 +282,7 @@ static enum MHD_Result queue(struct bj_httpd_conn *c, unsigned status,
     return ok;
 }
 
-/* Out of the library's way until bj_httpd_finish. */
+/* Until bj_httpd_finish(). */
 static enum MHD_Result suspend(struct bj_httpd_conn *c)
 {
     c->suspended = true;
@@ -321,7 +313,7 @@ bool bj_http_given_up(const struct bj_http_request *req)
     const struct bj_httpd_conn *c =
         (const struct bj_httpd_conn *)((const char *)req -
                                        offsetof(struct bj_httpd_conn, req));
-    /* The library does not look at a connection that is put aside. */
+    /* The library does not poll a suspended connection. */
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
     return __atomic_load_n(&c->given_up, __ATOMIC_RELAXED) ||
            (poll(&p, 1, 0) == 1 &&
@@ -352,11 +344,11 @@ static void answer(struct bj_httpd_conn *c, const struct bj_http_request *req,
         c->route->handle(h->ctx, req, r);
     }
     if (refused)
-        dress(h, req, r);
+        format_refusal(h, req, r);
 }
 
-/* A piece of the request's body.  Its length was looked at before; that the
- * library keeps to it is not taken for granted. */
+/* A piece of the request's body.  begin() has checked the length; do not rely
+ * on the library to respect it. */
 static void take_upload(struct bj_httpd_conn *c, unsigned method,
                         const char *piece, size_t n)
 {
@@ -366,7 +358,7 @@ static void take_upload(struct bj_httpd_conn *c, unsigned method,
         bj_buf_put(&c->upload, piece, n);
 }
 
-/* The request is complete.  One that was answered later comes here again. */
+/* The request is complete.  Called again after bj_httpd_finish(). */
 static enum MHD_Result complete(struct bj_httpd_conn *c,
                                 struct bj_http_reply *reply)
 {
@@ -381,7 +373,7 @@ static enum MHD_Result complete(struct bj_httpd_conn *c,
     return reply->later ? suspend(c) : queue(c, reply->status, build(c, reply));
 }
 
-/* The headers have come. */
+/* The headers have arrived. */
 static enum MHD_Result begin(struct bj_httpd_conn *c, const char *method,
                              struct bj_http_reply *reply)
 {
@@ -396,10 +388,10 @@ static enum MHD_Result begin(struct bj_httpd_conn *c, const char *method,
         return MHD_YES;
     bj_httpd_count(&c->h->stat.requests, 1);
     explain(reply, status);
-    /* Where the next one would begin is not known. */
+    /* The start of the next request is unknown. */
     reply->header[0].name = MHD_HTTP_HEADER_CONNECTION;
     reply->header[0].value = "close";
-    dress(c->h, &c->req, reply);
+    format_refusal(c->h, &c->req, reply);
     return queue(c, reply->status, build(c, reply));
 }
 
@@ -456,8 +448,8 @@ struct bj_slice bj_http_header(const struct bj_http_request *req,
     return (struct bj_slice){value, n};
 }
 
-/* Counting headers of one name. */
-struct wanted {
+/* Collects the headers of one name. */
+struct collected {
     struct bj_slice name;
     struct bj_slice *ret;
     unsigned n, max;
@@ -467,7 +459,7 @@ static enum MHD_Result on_header(void *ctx, enum MHD_ValueKind kind,
                                  const char *key, size_t key_size,
                                  const char *value, size_t value_size)
 {
-    struct wanted *w = ctx;
+    struct collected *w = ctx;
     (void)kind;
     if (key_size != w->name.n || strncasecmp(key, w->name.p, key_size) != 0)
         return MHD_YES;
@@ -480,7 +472,7 @@ static enum MHD_Result on_header(void *ctx, enum MHD_ValueKind kind,
 unsigned bj_http_header_all(const struct bj_http_request *req, const char *name,
                             struct bj_slice *ret, unsigned max)
 {
-    struct wanted w = {bj_slice_str(name), ret, 0, max};
+    struct collected w = {bj_slice_str(name), ret, 0, max};
     MHD_get_connection_values_n(req->handle, MHD_HEADER_KIND, on_header, &w);
     return w.n;
 }

@@ -2,8 +2,7 @@
 
 #include "base/clock.h"
 
-/* The library asks for a certificate when it has none of its own; it never
- * comes to that, since every session gets credentials of ours. */
+/* Never called: bj_httpd_tls_begin() gives every session its credentials. */
 int bj_httpd_no_cert(gnutls_session_t session, const gnutls_datum_t *issuers,
                      int n, const gnutls_pk_algorithm_t *algorithms,
                      int algorithms_n, gnutls_pcert_st **ret, unsigned *ret_n,
@@ -44,8 +43,8 @@ void bj_httpd_tls_end(struct bj_httpd_conn *c)
     bj_buf_free(&c->names);
 }
 
-/* The certificate was verified in the handshake.  When it has ended since, or
- * there are other rules, it is verified once more. */
+/* The handshake verified the certificate.  It is verified again when it has
+ * expired since or the configuration has changed. */
 void bj_httpd_tls_peer(struct bj_httpd_conn *c)
 {
     struct bj_tls *now = c->h->web ? c->h->web->tls : NULL;
@@ -68,22 +67,4 @@ void bj_httpd_tls_peer(struct bj_httpd_conn *c)
         }
     }
     c->req.peer = (struct bj_slice){c->names.p, c->names.len};
-}
-
-int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
-                       struct bj_err *err)
-{
-    if (web->tls && !h->mhd[BJ_HTTPD_TLS]) {
-        if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES ||
-            MHD_is_feature_supported(MHD_FEATURE_HTTPS_CERT_CALLBACK) !=
-                MHD_YES)
-            return bj_err_set(err, -ENOSYS, "libmicrohttpd has no TLS");
-        h->mhd[BJ_HTTPD_TLS] = bj_httpd_start(h, BJ_HTTPD_TLS);
-        if (!h->mhd[BJ_HTTPD_TLS])
-            return bj_err_set(err, -ENOMEM, "TLS does not start");
-    }
-    bj_web_ref(web);
-    bj_web_unref(h->web);
-    h->web = web;
-    return 0;
 }

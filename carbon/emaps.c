@@ -1,6 +1,6 @@
 /* Electricity Maps: hours of a zone, API v3.  The answer says itself whether
  * it is about life cycles (the preset of the API) or direct emissions. */
-#include "carbon/reply.h"
+#include "carbon/provider_list.h"
 
 enum { STEP_SEC = 3600 };
 

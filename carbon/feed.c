@@ -136,16 +136,6 @@ static void plan_next(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
 
 /* --- what came of it ------------------------------------------------------*/
 
-bool bj_feed_holds(const struct bj_feed *feed, size_t i, uint64_t wall_sec)
-{
-    enum bj_factor_from from;
-    for (unsigned k = 0; k < BJ_FACTOR_KINDS; k++)
-        if (bj_points_at(&feed->data[i].points, (enum bj_factor_kind)k,
-                         wall_sec, &from))
-            return true;
-    return false;
-}
-
 /* Count what came of it; its message goes on only when it is another fault than
  * before. */
 static void settle(struct bj_feed *feed, size_t i, enum bj_carbon_fault f,

@@ -6,16 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define SECOND 1000000u
-
-bool bj_feed_file_expired(const struct bj_feed *feed, size_t i,
-                          uint64_t wall_sec)
-{
-    uint64_t max_sec = feed->conf->file_age_usec / SECOND;
-    uint64_t written = feed->slot[i].written_sec;
-    return max_sec > 0 && written > 0 && wall_sec > written + max_sec;
-}
-
 static bool same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&

@@ -2,6 +2,26 @@
 #include "base/absent.h"
 #include "carbon/feed_priv.h"
 
+#define SECOND 1000000u
+
+bool bj_feed_holds(const struct bj_feed *feed, size_t i, uint64_t wall_sec)
+{
+    enum bj_factor_from from;
+    for (unsigned k = 0; k < BJ_FACTOR_KINDS; k++)
+        if (bj_points_at(&feed->data[i].points, (enum bj_factor_kind)k,
+                         wall_sec, &from))
+            return true;
+    return false;
+}
+
+bool bj_feed_file_expired(const struct bj_feed *feed, size_t i,
+                          uint64_t wall_sec)
+{
+    uint64_t max_sec = feed->conf->file_age_usec / SECOND;
+    uint64_t written = feed->slot[i].written_sec;
+    return max_sec > 0 && written > 0 && wall_sec > written + max_sec;
+}
+
 /* --- one factor -----------------------------------------------------------*/
 
 static struct bj_factor make(const struct bj_carbon_slot *s,

@@ -3,7 +3,7 @@
  * is a forecast, which is marked as such; so the day behind us is asked for
  * again each time. */
 #include "base/stamp.h"
-#include "carbon/reply.h"
+#include "carbon/provider_list.h"
 
 #include <stdio.h>
 

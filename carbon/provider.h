@@ -5,36 +5,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "carbon/factor.h"
+#include "carbon/reply.h"
 
 #include <stddef.h>
-
-/* A value for a period, as a provider states it.  Its zone is known to whoever
- * asked. */
-struct bj_carbon_point {
-    uint64_t start_sec;   /* since 1970 */
-    uint64_t fetched_sec; /* 0 until it is stored */
-    uint32_t len_sec;     /* of the period */
-    uint32_t mg_per_kwh;
-    uint8_t kind; /* enum bj_factor_kind */
-    bool estimated;
-};
-
-enum { BJ_CARBON_REPLY_POINTS = 512 };
-
-/* What an answer holds; more than there is room for is cut off. */
-struct bj_carbon_reply {
-    struct bj_carbon_point v[BJ_CARBON_REPLY_POINTS];
-    size_t n;
-    size_t unknown; /* rows without a usable value or time, null among them */
-};
-
-/* What is asked for. */
-struct bj_carbon_ask {
-    const char *origin; /* "https://host" and what may lie behind it */
-    const char *zone;   /* "" when the provider has one only */
-    uint64_t now_sec;   /* wall clock */
-};
 
 enum bj_carbon_source {
     BJ_CARBON_HTTP,
@@ -80,10 +53,5 @@ extern const struct bj_carbon_provider bj_carbon_providers[];
 
 /* The one of that name; NULL when there is none. */
 const struct bj_carbon_provider *bj_carbon_provider(struct bj_slice name);
-
-/* The token in the answer to a login, terminated, in tok (cap bytes).
- * -EINVAL when there is none or it would not fit a header, -ENOMEM. */
-int bj_carbon_login_parse(struct bj_slice text, char *tok, size_t cap,
-                          struct bj_err *err);
 
 #endif

@@ -3,7 +3,34 @@
 #define BJ_CARBON_REPLY_H
 
 #include "base/json.h"
-#include "carbon/provider.h"
+#include "carbon/factor.h"
+
+/* A value for a period, as a provider states it.  Its zone is known to whoever
+ * asked. */
+struct bj_carbon_point {
+    uint64_t start_sec;   /* since 1970 */
+    uint64_t fetched_sec; /* 0 until it is stored */
+    uint32_t len_sec;     /* of the period */
+    uint32_t mg_per_kwh;
+    uint8_t kind; /* enum bj_factor_kind */
+    bool estimated;
+};
+
+enum { BJ_CARBON_REPLY_POINTS = 512 };
+
+/* What an answer holds; more than there is room for is cut off. */
+struct bj_carbon_reply {
+    struct bj_carbon_point v[BJ_CARBON_REPLY_POINTS];
+    size_t n;
+    size_t unknown; /* rows without a usable value or time, null among them */
+};
+
+/* What is asked for. */
+struct bj_carbon_ask {
+    const char *origin; /* "https://host" and what may lie behind it */
+    const char *zone;   /* "" when the provider has one only */
+    uint64_t now_sec;   /* wall clock */
+};
 
 /* Reads one row of an answer; 0 when it was added or counted as unknown, else
  * -EINVAL with a message: the whole answer is then refused. */
@@ -35,19 +62,9 @@ int bj_carbon_reply_odd(const char *what, struct bj_slice got,
 void bj_carbon_url(struct bj_buf *out, const char *origin, const char *path);
 void bj_carbon_param(struct bj_buf *out, const char *name, const char *value);
 
-/* Builders and readers, one pair for each provider. */
-void bj_carbon_rte_url(const struct bj_carbon_ask *ask, struct bj_buf *out);
-int bj_carbon_rte_parse(struct bj_slice text, const char *zone,
-                        struct bj_carbon_reply *ret, struct bj_err *err);
-void bj_carbon_emaps_url(const struct bj_carbon_ask *ask, struct bj_buf *out);
-int bj_carbon_emaps_parse(struct bj_slice text, const char *zone,
-                          struct bj_carbon_reply *ret, struct bj_err *err);
-void bj_carbon_neso_url(const struct bj_carbon_ask *ask, struct bj_buf *out);
-int bj_carbon_neso_parse(struct bj_slice text, const char *zone,
-                         struct bj_carbon_reply *ret, struct bj_err *err);
-void bj_carbon_watttime_url(const struct bj_carbon_ask *ask,
-                            struct bj_buf *out);
-int bj_carbon_watttime_parse(struct bj_slice text, const char *zone,
-                             struct bj_carbon_reply *ret, struct bj_err *err);
+/* The token in the answer to a login, terminated, in tok (cap bytes).
+ * -EINVAL when there is none or it would not fit a header, -ENOMEM. */
+int bj_carbon_login_parse(struct bj_slice text, char *tok, size_t cap,
+                          struct bj_err *err);
 
 #endif

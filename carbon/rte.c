@@ -3,7 +3,7 @@
  * null, and values are filled in and corrected later, so a day is asked for
  * again each time; a single row would do for the value of now. */
 #include "base/stamp.h"
-#include "carbon/reply.h"
+#include "carbon/provider_list.h"
 
 #include <stdio.h>
 

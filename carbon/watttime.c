@@ -2,7 +2,7 @@
  * that follows the next load, in pounds of CO2 per MWh.  Never to be mixed
  * with averages. */
 #include "base/stamp.h"
-#include "carbon/reply.h"
+#include "carbon/provider_list.h"
 
 enum { STEP_SEC = 5 * 60, SPAN_SEC = 2 * 3600 };
 

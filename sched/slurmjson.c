@@ -33,14 +33,6 @@ const char *const bj_slurmjson_sinfo_argv[] = {"sinfo", "--local", "--all",
 
 /* --- elements -------------------------------------------------------------*/
 
-int bj_slurmjson_name(struct bj_slurmjson *j, struct bj_slice name)
-{
-    if (j->named || name.n == 0 || !j->conf.cluster)
-        return 0;
-    j->named = true;
-    return j->conf.cluster(j->conf.ctx, name);
-}
-
 static int element(void *ctx, struct bj_slice key, const struct bj_json *v,
                    struct bj_err *err)
 {

@@ -77,14 +77,14 @@ static void refusing(void **state)
         {"HEAD /big HTTP/1.1\r\nHost: x\r\n\r\n", 405, "\r\nAllow: GET\r\n"},
         {"POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", 405,
          "\r\nAllow: GET, HEAD\r\n"},
-        {"BREW /hello HTTP/1.1\r\nHost: x\r\n\r\n", 405, "that method"},
+        {"BREW /hello HTTP/1.1\r\nHost: x\r\n\r\n", 405, "the method"},
         {"GET /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd", 200,
          "hello"},
         {"GET /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 4097\r\n\r\n", 413,
          "too long"},
         {"GET /hello HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
          "\r\n0\r\n\r\n",
-         411, "length"},
+         411, "Content-Length"},
         {"GET /hello HTTP/1.1\r\n\r\n", 400, ""},
     };
     struct web_rig g;

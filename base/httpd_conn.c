@@ -1,0 +1,181 @@
+/* Connections of the HTTP server: their phases, which one is closed to make
+ * room, and the buffers of responses. */
+#include "base/httpd_conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+enum {
+    HUGE_BYTES = 2 * 1024 * 1024, /* a huge page on most machines */
+    SPARE_ROOM = 6,               /* kept buffers of the largest size */
+};
+
+/* --- phases ---------------------------------------------------------------*/
+
+static void leave_phase(struct bj_httpd_conn *c)
+{
+    c->link.prev->next = c->link.next;
+    c->link.next->prev = c->link.prev;
+    c->h->count[c->phase]--;
+}
+
+static void enter_phase(struct bj_httpd_conn *c, enum bj_httpd_phase to)
+{
+    static const size_t spans[BJ_HTTPD_PHASES] = {
+        [BJ_HTTPD_WAIT] = offsetof(struct bj_http_limits, request_usec),
+        [BJ_HTTPD_IDLE] = offsetof(struct bj_http_limits, idle_usec),
+        [BJ_HTTPD_WORK] = offsetof(struct bj_http_limits, send_usec),
+        [BJ_HTTPD_SEND] = offsetof(struct bj_http_limits, send_usec),
+    };
+    struct bj_httpd *h = c->h;
+    struct bj_httpd_link *end = &h->list[to];
+    if (to != BJ_HTTPD_DEAD) {
+        uint64_t span;
+        memcpy(&span, (const char *)&h->lim + spans[to], sizeof(span));
+        c->deadline = h->now + span;
+    }
+    c->since = h->now;
+    c->phase = to;
+    c->link = (struct bj_httpd_link){end->prev, end};
+    end->prev->next = &c->link;
+    end->prev = &c->link;
+    h->count[to]++;
+}
+
+void bj_httpd_conn_move(struct bj_httpd_conn *c, enum bj_httpd_phase to)
+{
+    leave_phase(c);
+    enter_phase(c, to);
+}
+
+int bj_httpd_conn_new(struct bj_httpd *h, struct MHD_Connection *mhd, int fd,
+                      struct bj_httpd_conn **ret)
+{
+    struct bj_httpd_conn *c = calloc(1, sizeof(*c));
+    if (!c)
+        return -ENOMEM;
+    c->h = h;
+    c->mhd = mhd;
+    c->fd = fd;
+    enter_phase(c, BJ_HTTPD_WAIT);
+    *ret = c;
+    return 0;
+}
+
+void bj_httpd_conn_free(struct bj_httpd_conn *c)
+{
+    if (!c)
+        return;
+    if (c->response)
+        MHD_destroy_response(c->response);
+    leave_phase(c);
+    bj_buf_free(&c->upload);
+    bj_httpd_tls_end(c);
+    free(c);
+}
+
+struct bj_httpd_conn *bj_httpd_oldest(const struct bj_httpd *h,
+                                      enum bj_httpd_phase phase)
+{
+    struct bj_httpd_link *first = h->list[phase].next;
+    return first == &h->list[phase] ? NULL : (struct bj_httpd_conn *)first;
+}
+
+/* --- closing --------------------------------------------------------------*/
+
+/* The library notices the shutdown in its next run and frees everything.  A
+ * response that the client does not read is reset, or the kernel would keep the
+ * rest of it for minutes. */
+void bj_httpd_conn_hang_up(struct bj_httpd_conn *c)
+{
+    struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    if (c->phase == BJ_HTTPD_SEND)
+        setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    shutdown(c->fd, SHUT_RDWR);
+    /* Its memory is freed soon. */
+    __atomic_sub_fetch(&c->h->flight_bytes, c->counted, __ATOMIC_RELAXED);
+    c->counted = 0;
+    __atomic_store_n(&c->given_up, true, __ATOMIC_RELAXED);
+    bj_httpd_conn_move(c, BJ_HTTPD_DEAD);
+}
+
+static bool evict(struct bj_httpd_conn *c)
+{
+    bj_httpd_count(&c->h->stat.evicted, 1);
+    bj_httpd_conn_hang_up(c);
+    return true;
+}
+
+/* An idle connection is as good a choice as one without a complete request: its
+ * client connects again. */
+bool bj_httpd_evict_waiting(struct bj_httpd *h)
+{
+    struct bj_httpd_conn *c = bj_httpd_oldest(h, BJ_HTTPD_WAIT);
+    struct bj_httpd_conn *idle = bj_httpd_oldest(h, BJ_HTTPD_IDLE);
+    if (!c || (idle && idle->since < c->since))
+        c = idle;
+    return c && evict(c);
+}
+
+bool bj_httpd_evict_stalled(struct bj_httpd *h)
+{
+    struct bj_httpd_conn *c = bj_httpd_oldest(h, BJ_HTTPD_SEND);
+    return c && h->now - c->since >= h->lim.stall_usec && evict(c);
+}
+
+bool bj_httpd_room(const struct bj_httpd *h, size_t planned)
+{
+    size_t now = __atomic_load_n(&h->flight_bytes, __ATOMIC_RELAXED);
+    return !h->lim.flight_bytes || now + planned < h->lim.flight_bytes;
+}
+
+/* --- buffers --------------------------------------------------------------*/
+
+/* The largest or the smallest kept buffer. */
+static struct bj_buf *spare(struct bj_httpd *h, bool most)
+{
+    struct bj_buf *found = &h->spare[0];
+    for (int i = 1; i < BJ_HTTPD_SPARES; i++)
+        if (most ? h->spare[i].cap > found->cap : h->spare[i].cap < found->cap)
+            found = &h->spare[i];
+    return found;
+}
+
+struct bj_buf bj_httpd_buf(struct bj_httpd *h, size_t bytes)
+{
+    struct bj_buf b = {0};
+    if (bytes <= h->lim.keep_bytes || bytes > SIZE_MAX / 2) {
+        pthread_mutex_lock(&h->spare_lock);
+        struct bj_buf *s = spare(h, true);
+        b = *s;
+        *s = (struct bj_buf){0};
+        h->spare_bytes -= b.cap;
+        pthread_mutex_unlock(&h->spare_lock);
+        return b;
+    }
+    size_t cap = (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    b.p = aligned_alloc(HUGE_BYTES, cap);
+    if (b.p) {
+        b.cap = cap;
+        madvise(b.p, cap, MADV_HUGEPAGE);
+    }
+    return b;
+}
+
+void bj_httpd_buf_return(struct bj_httpd *h, struct bj_buf *b)
+{
+    if (b->cap <= h->lim.keep_bytes && !b->failed) {
+        pthread_mutex_lock(&h->spare_lock);
+        struct bj_buf *s = spare(h, false), old = *s;
+        if (b->cap > old.cap && h->spare_bytes - old.cap + b->cap <=
+                                    SPARE_ROOM * h->lim.keep_bytes) {
+            h->spare_bytes += b->cap - old.cap;
+            *s = (struct bj_buf){.p = b->p, .cap = b->cap};
+            *b = old;
+        }
+        pthread_mutex_unlock(&h->spare_lock);
+    }
+    bj_buf_free(b);
+}

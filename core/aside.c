@@ -6,7 +6,7 @@ void bj_core_rates(struct bj_core *core)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
-        if (t->read_pass == core->passes)
+        if (t->life.read_pass == core->passes)
             bj_rate_note(&t->rate, core->now_usec,
                          t->unit.use.unread_files != BJ_ABSENT
                              ? BJ_ABSENT

@@ -22,8 +22,8 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
         0)
         return bj_err_set(err, -ENOMEM, "core");
     const struct bj_slice unknown[BJ_ID_FIELDS] = {{0}};
-    core->nobody = bj_ident_new(unknown, conf);
-    if (!core->nobody)
+    core->unknown = bj_ident_new(unknown, conf);
+    if (!core->unknown)
         return bj_err_set(err, -ENOMEM, "core");
     core->reader.needed = bj_core_controllers(core);
     if (conf->collect[BJ_COLLECT_PROCESS] ||
@@ -132,7 +132,7 @@ void bj_core_free(struct bj_core *core)
     bj_proctab_free(core->proctab);
     bj_node_free(core->node);
     bj_layouts_free(core->layouts);
-    bj_ident_unref(core->nobody);
+    bj_ident_unref(core->unknown);
     bj_cgroup_reader_fini(&core->reader);
     bj_hiers_free(&core->hiers);
     bj_snap_unref(core->last);

@@ -1,22 +1,37 @@
-/* Memory events of v1 jobs, limit hits and OOM kills: the kernel counts them in
- * the cgroup where they happen and does not add them up, so that a job has the
- * sum over its steps and tasks.  Who hits the limit of memory and swap space
- * together is near that of memory, which is never above it. */
+#include "core/events.h"
+
 #include "core/collect/kv.h"
 #include "core/internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* The most that is charged at once, a huge page: 512 MiB on arm64 with pages
  * of 64 KiB.  What stays further below its limit has not hit it. */
 #define CHARGE_BYTES (512ull << 20)
 #define MINUTE 60000000u
 
+struct bj_job_events {
+    struct bj_event_counts counts; /* of its own cgroup */
+    uint64_t due_usec;             /* when they are read at the latest */
+    /* Peak, and OOM kills of the machine, when they were read last. */
+    uint64_t peak_bytes, oom_kills;
+    uint64_t step_limit_bytes; /* the lowest limit of a step */
+};
+
 /* The events of one cgroup, BJ_ABSENT where they are not known. */
 struct events {
     uint64_t of[BJ_EVENTS], limit_bytes;
 };
+
+bool bj_events_summed(const struct bj_track *t)
+{
+    const struct bj_core *c = t->core;
+    int h = t->unit.ctl[BJ_CTL_MEMORY];
+    return h >= 0 && c->hiers.v[h].version == BJ_CGROUP_V1 &&
+           c->conf->collect[BJ_COLLECT_MEMORY] && !c->conf->basic;
+}
 
 /* A file of the job's memory cgroup, or of one below it; false when it cannot
  * be read. */
@@ -84,25 +99,26 @@ static uint64_t all_kills(struct bj_core *core)
     return core->oom_kills;
 }
 
-/* Can there be new ones?  Not while the peak stands still well below every
+/* Whether they must be read: not while the peak stands still well below every
  * limit; but a limit may be lowered, so once a minute they are read anyway. */
-static bool due(struct bj_track *t)
+static bool must_read(struct bj_track *t)
 {
+    const struct bj_job_events *e = t->events;
     uint64_t peak = t->unit.use.mem_peak_bytes;
     uint64_t limit = t->unit.use.mem_limit_bytes;
-    if (peak != t->seen_peak_bytes || t->events_usec == 0)
+    if (peak != e->peak_bytes || e->due_usec == 0)
         return true;
-    if (limit > t->step_limit_bytes)
-        limit = t->step_limit_bytes;
+    if (limit > e->step_limit_bytes)
+        limit = e->step_limit_bytes;
     uint64_t kills = all_kills(t->core);
-    return peak == BJ_ABSENT || kills == BJ_ABSENT ||
-           kills != t->seen_oom_kills || limit < CHARGE_BYTES ||
-           peak >= limit - CHARGE_BYTES || t->core->now_usec >= t->events_usec;
+    return peak == BJ_ABSENT || kills == BJ_ABSENT || kills != e->oom_kills ||
+           limit < CHARGE_BYTES || peak >= limit - CHARGE_BYTES ||
+           t->core->now_usec >= e->due_usec;
 }
 
 /* Kinds of events that this kernel does not count, as a mask, are absent. */
-static void tell(struct bj_unit *u, const uint64_t sum[BJ_EVENTS],
-                 unsigned unknown)
+static void set_events(struct bj_unit *u, const uint64_t sum[BJ_EVENTS],
+                       unsigned unknown)
 {
     uint64_t *const to[BJ_EVENTS] = {
         [BJ_EV_HITS] = &u->use.mem_limit_hits,
@@ -128,61 +144,94 @@ static unsigned unknown_events(const struct bj_unit *u,
 
 /* What a step has counted itself, what its tasks have, and what those had that
  * have gone. */
-static void tell_step(const struct bj_track *t, const struct bj_step *s,
-                      unsigned unknown)
+static void set_step(const struct bj_track *t, const struct bj_step *s,
+                     unsigned unknown)
 {
     uint64_t sum[BJ_EVENTS];
     for (int e = 0; e < BJ_EVENTS; e++)
-        sum[e] = s->local[e] + s->retired[e];
-    for (const struct bj_step *k = t->steps; k && !*s->task; k = k->next)
+        sum[e] = s->events.own[e] + s->events.gone[e];
+    for (const struct bj_step *k = t->steps.first; k && !*s->task; k = k->next)
         for (int e = 0; e < BJ_EVENTS; e++)
             if (*k->task && strcmp(k->step, s->step) == 0)
-                sum[e] += k->local[e];
-    tell(s->unit, sum, unknown);
+                sum[e] += k->events.own[e];
+    set_events(s->unit, sum, unknown);
 }
 
 /* What could not be read stays as it was. */
-static void keep(uint64_t local[BJ_EVENTS], const struct events *e)
+static void keep(uint64_t own[BJ_EVENTS], const struct events *e)
 {
     for (int i = 0; i < BJ_EVENTS; i++)
         if (e->of[i] != BJ_ABSENT)
-            local[i] = e->of[i];
+            own[i] = e->of[i];
 }
 
 static void read_steps(struct bj_track *t, uint64_t sum[BJ_EVENTS])
 {
-    t->step_limit_bytes = BJ_ABSENT;
-    for (struct bj_step *s = t->steps; s; s = s->next) {
+    t->events->step_limit_bytes = BJ_ABSENT;
+    for (struct bj_step *s = t->steps.first; s; s = s->next) {
         struct events own = read_events(t, s->rel);
-        if (own.limit_bytes < t->step_limit_bytes)
-            t->step_limit_bytes = own.limit_bytes;
-        keep(s->local, &own);
+        if (own.limit_bytes < t->events->step_limit_bytes)
+            t->events->step_limit_bytes = own.limit_bytes;
+        keep(s->events.own, &own);
         for (int e = 0; e < BJ_EVENTS; e++)
-            sum[e] += s->local[e] + s->retired[e];
+            sum[e] += s->events.own[e] + s->events.gone[e];
     }
 }
 
-void bj_track_events(struct bj_track *t, bool slow)
+bool bj_events_due(const struct bj_track *t, bool slow)
 {
-    if (!bj_track_sums_events(t) ||
-        (!slow && t->unit.use.mem_peak_bytes == t->seen_peak_bytes))
+    return bj_events_summed(t) &&
+           (slow || !t->events ||
+            t->unit.use.mem_peak_bytes != t->events->peak_bytes);
+}
+
+static struct bj_job_events *get_events(struct bj_track *t)
+{
+    if (!t->events)
+        t->events = calloc(1, sizeof(*t->events));
+    return t->events;
+}
+
+void bj_events_read(struct bj_track *t, bool slow)
+{
+    struct bj_job_events *e = get_events(t);
+    if (!e || !must_read(t))
         return;
-    bj_track_steps(t);
-    if (!due(t))
-        return;
-    t->seen_peak_bytes = t->unit.use.mem_peak_bytes;
-    t->events_usec = t->core->now_usec + MINUTE;
+    e->peak_bytes = t->unit.use.mem_peak_bytes;
+    e->due_usec = t->core->now_usec + MINUTE;
     if (slow)
-        t->seen_oom_kills = all_kills(t->core);
+        e->oom_kills = all_kills(t->core);
     uint64_t sum[BJ_EVENTS];
     struct events own = read_events(t, "");
-    keep(t->local, &own);
-    for (int e = 0; e < BJ_EVENTS; e++)
-        sum[e] = t->local[e] + t->retired[e];
+    keep(e->counts.own, &own);
+    for (int i = 0; i < BJ_EVENTS; i++)
+        sum[i] = e->counts.own[i] + e->counts.gone[i];
     read_steps(t, sum);
     unsigned unknown = unknown_events(&t->unit, &own);
-    for (const struct bj_step *s = t->steps; s; s = s->next)
+    for (const struct bj_step *s = t->steps.first; s; s = s->next)
         if (s->unit)
-            tell_step(t, s, unknown);
-    tell(&t->unit, sum, unknown);
+            set_step(t, s, unknown);
+    set_events(&t->unit, sum, unknown);
+}
+
+void bj_events_step_added(struct bj_track *t)
+{
+    if (t->events)
+        t->events->due_usec = 0; /* what it counts has not been read yet */
+}
+
+void bj_events_step_lost(struct bj_track *t, const struct bj_step *s,
+                         struct bj_step *parent)
+{
+    struct bj_event_counts *heir = parent      ? &parent->events
+                                   : t->events ? &t->events->counts
+                                               : NULL;
+    for (int i = 0; heir && i < BJ_EVENTS; i++)
+        heir->gone[i] += s->events.own[i] + s->events.gone[i];
+}
+
+void bj_events_free(struct bj_track *t)
+{
+    free(t->events);
+    t->events = NULL;
 }

@@ -141,16 +141,17 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
     begin(core, o);
     put_ident(o, t->ident);
     put(o, "start",
-        t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec : t->start_sec);
-    put(o, "end", t->end_sec);
+        t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec
+                                         : t->life.start_sec);
+    put(o, "end", t->life.end_sec);
     put_fields(o, use_fields, N(use_fields), &t->unit.use);
     if (t->proc) {
         bj_jobproc_sums(core->proctab, t->proc, &proc);
         put_fields(o, proc_fields, N(proc_fields), &proc);
     }
     put_devices(o, &t->unit);
-    if (core->energy && t->account)
-        bj_energy_final(core->energy, t->account, o);
+    if (core->energy && t->energy && t->energy->account)
+        bj_energy_final(core->energy, t->energy->account, o);
     if (core->gpus)
         bj_gpus_final(core->gpus, t, o);
     return end(o, out);

@@ -1,15 +1,106 @@
-/* Asking who the jobs are, and taking the answers. */
+#include "core/identity.h"
+
+#include "core/find/path_fields.h"
 #include "core/internal.h"
+
+#include <stdlib.h>
 
 #define SECOND 1000000u
 
-static void ask(struct bj_track *t)
+struct bj_identity {
+    struct bj_path_fields *path;
+    struct bj_ident_request *request; /* at the resolver; NULL: none */
+    bool resolved;                    /* t->ident has more than the path */
+    unsigned requests, results;
+    uint64_t request_usec; /* when the next one is due */
+};
+
+/* Fields of a path as an identity has them: clean. */
+static struct bj_path_fields *clean_fields(const struct bj_conf *conf,
+                                           const struct bj_slice f[])
+{
+    struct bj_ident *id = bj_ident_new(f, conf);
+    struct bj_path_fields *p = id ? bj_path_fields_new(id->f) : NULL;
+    bj_ident_unref(id);
+    return p;
+}
+
+int bj_identity_new(struct bj_track *t, const struct bj_path_match *m)
+{
+    t->ident = bj_ident_ref(t->core->unknown);
+    t->identity = calloc(1, sizeof(*t->identity));
+    if (!t->identity)
+        return -ENOMEM;
+    t->identity->path = clean_fields(t->core->conf, m->f);
+    return t->identity->path ? 0 : -ENOMEM;
+}
+
+void bj_identity_free(struct bj_track *t)
+{
+    bj_ident_unref(t->ident);
+    t->ident = NULL;
+    if (!t->identity)
+        return;
+    bj_ident_request_drop(t->identity->request);
+    free(t->identity->path);
+    free(t->identity);
+    t->identity = NULL;
+}
+
+void bj_identity_end(struct bj_track *t)
+{
+    bj_ident_request_drop(t->identity->request);
+    t->identity->request = NULL;
+}
+
+struct bj_slice bj_identity_path_uid(const struct bj_track *t)
+{
+    struct bj_slice f[BJ_ID_FIELDS];
+    bj_path_fields_get(t->identity->path, f);
+    return f[BJ_ID_UID];
+}
+
+/* Make the identity of t from these fields.  false, and it stays as it is, when
+ * memory is out. */
+static bool set_fields(struct bj_track *t, const struct bj_slice f[])
+{
+    struct bj_ident *id = bj_ident_new(f, t->core->conf);
+    if (!id)
+        return false;
+    id->start_sec = t->ident->start_sec;
+    bj_ident_unref(t->ident);
+    t->ident = id;
+    return true;
+}
+
+void bj_identity_learn(struct bj_track *t, const struct bj_path_match *m)
+{
+    struct bj_slice f[BJ_ID_FIELDS];
+    bool more = false;
+    bj_path_fields_get(t->identity->path, f);
+    for (int i = 0; i < BJ_ID_FIELDS; i++) {
+        if (f[i].n > 0 || m->f[i].n == 0)
+            continue;
+        f[i] = m->f[i];
+        more = true;
+    }
+    struct bj_path_fields *p = more ? clean_fields(t->core->conf, f) : NULL;
+    if (!p)
+        return;
+    if (!t->identity->resolved)
+        set_fields(t, f);
+    free(t->identity->path);
+    t->identity->path = p;
+}
+
+static void submit(struct bj_track *t)
 {
     struct bj_core *core = t->core;
+    struct bj_identity *i = t->identity;
     struct bj_ident_query q = {0};
     char paths[4][4096];
     size_t n = 0;
-    bj_told_fields(t->told, q.f);
+    bj_path_fields_get(i->path, q.f);
     for (unsigned h = 0; h < core->hiers.n && n < 4; h++)
         if ((t->unit.there & 1u << h) &&
             bj_unit_path(&t->unit, &core->reader, h, "", paths[n],
@@ -17,11 +108,11 @@ static void ask(struct bj_track *t)
             q.dirs[n] = bj_slice_str(paths[n]);
             n++;
         }
-    t->ask = bj_resolver_ask(core->resolver, &q);
-    /* What is not known yet is asked again, less and less often. */
-    unsigned wait = t->asked < 8 ? t->asked : 8;
-    t->asked++;
-    t->ask_usec = core->now_usec + ((uint64_t)SECOND << wait);
+    i->request = bj_resolver_submit(core->resolver, &q);
+    /* An incomplete identity is requested again, less and less often. */
+    unsigned wait = i->requests < 8 ? i->requests : 8;
+    i->requests++;
+    i->request_usec = core->now_usec + ((uint64_t)SECOND << wait);
 }
 
 static size_t known_fields(const struct bj_slice f[BJ_ID_FIELDS])
@@ -32,51 +123,55 @@ static size_t known_fields(const struct bj_slice f[BJ_ID_FIELDS])
     return n;
 }
 
-/* Take the answer when it tells more than is known. */
-static void take_answer(struct bj_track *t)
+/* Take the result when it has more fields than are known. */
+static void take_result(struct bj_track *t)
 {
-    struct bj_ident *id = t->ask ? bj_ident_ask_answer(t->ask) : NULL;
+    struct bj_identity *i = t->identity;
+    struct bj_ident *id =
+        i->request ? bj_ident_request_result(i->request) : NULL;
     if (!id)
         return;
-    bj_ident_ask_drop(t->ask);
-    t->ask = NULL;
-    t->answered++;
-    struct bj_slice told[BJ_ID_FIELDS];
-    bj_told_fields(t->told, told);
+    bj_identity_end(t);
+    i->results++;
+    struct bj_slice path[BJ_ID_FIELDS];
+    bj_path_fields_get(i->path, path);
     size_t n = known_fields(id->f);
     if (id->complete ||
-        (n >= known_fields(t->ident->f) && n >= known_fields(told))) {
+        (n >= known_fields(t->ident->f) && n >= known_fields(path))) {
         bj_ident_unref(t->ident);
         t->ident = id;
-        t->found = true;
+        i->resolved = true;
     } else {
         bj_ident_unref(id);
     }
 }
 
-/* Whoever was asked is stuck, and may be for ever. */
+/* The resolver does not answer, and may never. */
 static bool hangs(const struct bj_track *t)
 {
     enum { PATIENCE_SEC = 30 };
-    return t->ask && t->core->now_usec >= t->ask_usec + PATIENCE_SEC * SECOND;
+    const struct bj_identity *i = t->identity;
+    return i->request &&
+           t->core->now_usec >= i->request_usec + PATIENCE_SEC * SECOND;
 }
 
-/* Until there is an answer the path tells who it is.  A SLUID or the name of
- * the slot stands for the id of a job that nobody can tell, once it has been
- * asked for a while. */
-static void make_do(struct bj_track *t)
+/* Until there is a result the fields of the path are the identity.  When the
+ * resolver has not found the job id after some tries, the SLUID or the name of
+ * the slot is used as the id. */
+static void use_path(struct bj_track *t)
 {
     enum { TRIES = 4 };
+    struct bj_identity *i = t->identity;
     struct bj_slice f[BJ_ID_FIELDS];
-    if (t->ident == t->core->nobody) {
-        bj_told_fields(t->told, f);
-        bj_track_name(t, f);
+    if (t->ident == t->core->unknown) {
+        bj_path_fields_get(i->path, f);
+        set_fields(t, f);
     }
-    if (t->ident->f[BJ_ID_JOBID].n > 0 || (t->answered < TRIES && !hangs(t)))
+    if (t->ident->f[BJ_ID_JOBID].n > 0 || (i->results < TRIES && !hangs(t)))
         return;
     memcpy(f, t->ident->f, sizeof(f));
     f[BJ_ID_JOBID] = bj_slice_str(t->id);
-    t->found |= bj_track_name(t, f);
+    i->resolved |= set_fields(t, f);
 }
 
 void bj_core_identify(struct bj_core *core)
@@ -85,16 +180,17 @@ void bj_core_identify(struct bj_core *core)
     bool waits = false;
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
-        if (bj_track_live(t) && t->born && !t->ask && !t->ident->complete &&
-            core->now_usec >= t->ask_usec)
-            ask(t);
-        waits |= t->ask && t->asked == 1;
+        const struct bj_identity *i = t->identity;
+        if (bj_track_live(t) && t->life.born && !i->request &&
+            !t->ident->complete && core->now_usec >= i->request_usec)
+            submit(t);
+        waits |= i->request && i->requests == 1;
     }
     if (waits)
         bj_resolver_wait(core->resolver, begun + core->conf->ident_wait_usec);
     for (size_t k = 0; k < core->tracks.n; k++) {
-        take_answer(core->tracks.v[k]);
-        make_do(core->tracks.v[k]);
+        take_result(core->tracks.v[k]);
+        use_path(core->tracks.v[k]);
     }
     struct bj_resolver_stat st;
     struct bj_err err = {0};

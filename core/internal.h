@@ -55,7 +55,7 @@ struct bj_core {
     struct bj_sampler *sampler;     /* NULL: nobody needs one yet */
     uint64_t records, records_lost;
     struct bj_tracks tracks;
-    struct bj_ident *nobody; /* who a job is that was not asked for yet */
+    struct bj_ident *unknown; /* of a job that was not identified yet */
     struct bj_run run[BJ_RUNS];
     char cluster[132];
     uint64_t now_usec, wall_usec;   /* of the pass */
@@ -73,19 +73,6 @@ struct bj_core {
  * core/look.c */
 void bj_core_look(struct bj_core *core, bool full);
 void bj_core_look_free(struct bj_core *core);
-
-/* Ask who the new jobs are and take what answers there are.  core/identity.c */
-void bj_core_identify(struct bj_core *core);
-
-/* core/life.c.  Before a job is read: look for its directories, its first
- * process, the last one.  After all are: what has gone has ended.  At the end
- * of a pass: forget those whose grace time is over. */
-void bj_track_live_on(struct bj_track *t);
-void bj_core_settle(struct bj_core *core);
-void bj_core_forget(struct bj_core *core);
-
-/* Free a track and what energy and GPUs hold of it. */
-void bj_core_drop(struct bj_core *core, struct bj_track *t);
 
 /* Note how a run went: faults since start of the run, the newest of them.
  * core/run.c */

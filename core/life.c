@@ -1,4 +1,5 @@
-/* The life of jobs: birth with the first process, end, grace. */
+#include "core/life.h"
+
 #include "core/energy/energy.h"
 #include "core/find/pids.h"
 #include "core/gpu/gpus.h"
@@ -21,11 +22,11 @@ static bool has_processes(const struct bj_track *t)
 static void bear(struct bj_track *t)
 {
     struct bj_core *core = t->core;
-    if (!t->born && has_processes(t)) {
-        t->born = true;
-        t->born_usec = core->now_usec;
+    if (!t->life.born && has_processes(t)) {
+        t->life.born = true;
+        t->life.born_usec = core->now_usec;
         bj_tracks_replace(&core->tracks, t);
-        t->start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
+        t->life.start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
     }
 }
 
@@ -34,32 +35,34 @@ static void bear(struct bj_track *t)
 static void check_empty(struct bj_track *t)
 {
     struct bj_core *core = t->core;
-    bool idle = t->unit.use.cpu_usec == t->checked_cpu_usec ||
+    bool idle = t->unit.use.cpu_usec == t->life.checked_cpu_usec ||
                 t->unit.use.cpu_usec == BJ_ABSENT;
-    t->checked_cpu_usec = t->unit.use.cpu_usec;
-    t->empty = idle && !has_processes(t) ? t->empty + 1 : 0;
-    if (t->empty == 2 && bj_track_live(t)) {
+    t->life.checked_cpu_usec = t->unit.use.cpu_usec;
+    t->life.empty_checks =
+        idle && !has_processes(t) ? t->life.empty_checks + 1 : 0;
+    if (t->life.empty_checks == 2 && bj_track_live(t)) {
         bj_track_end(t, core->now_usec, core->wall_usec);
-        t->shell = true;
-    } else if (t->empty == 0 && t->shell && has_processes(t)) {
-        t->shell = false;
-        t->end_usec = 0;
-        t->end_sec = BJ_ABSENT;
+        t->life.emptied = true;
+    } else if (t->life.empty_checks == 0 && t->life.emptied &&
+               has_processes(t)) {
+        t->life.emptied = false;
+        t->life.end_usec = 0;
+        t->life.end_sec = BJ_ABSENT;
     }
 }
 
-void bj_track_live_on(struct bj_track *t)
+void bj_life_update(struct bj_track *t)
 {
     struct bj_core *core = t->core;
-    if (core->now_usec >= t->place_usec)
+    if (core->now_usec >= t->life.place_usec)
         bj_track_place(t, core->now_usec);
     bear(t);
     bool slow = core->now_usec >= t->unit.slow_due_usec;
-    if (slow && t->born && t->unit.slow_due_usec != 0)
+    if (slow && t->life.born && t->unit.slow_due_usec != 0)
         check_empty(t);
-    if (bj_track_live(t) && bj_tells_steps(core->conf))
-        bj_track_steps(t);
-    if (slow && t->shell)
+    if (bj_track_live(t) && bj_steps_published(core->conf))
+        bj_steps_scan(t);
+    if (slow && t->life.emptied)
         t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
 }
 
@@ -68,25 +71,25 @@ void bj_core_settle(struct bj_core *core)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
-        if (!bj_track_live(t) && !t->shell)
+        if (!bj_track_live(t) && !t->life.emptied)
             continue;
-        if (t->dying || t->replaced || t->unit.there == 0) {
+        if (t->life.lost || t->life.replaced || t->unit.there == 0) {
             if (bj_track_live(t))
                 bj_track_end(t, core->now_usec, core->wall_usec);
-            t->shell = false;
-            core->refind |= t->cookies > 0;
-            bj_track_steps_free(t);
+            t->life.emptied = false;
+            core->refind |= t->life.trees > 0;
+            bj_steps_free(t);
             continue;
         }
-        core->refind |= (t->seen_there & ~t->unit.there) != 0;
-        t->seen_there = t->unit.there;
+        core->refind |= (t->life.there & ~t->unit.there) != 0;
+        t->life.there = t->unit.there;
     }
 }
 
 /* Its energy is not settled, or its final record not written. */
 static bool owes(const struct bj_track *t)
 {
-    return t->core->sampler && t->born && !t->recorded;
+    return t->core->sampler && t->life.born && !t->life.recorded;
 }
 
 void bj_core_drop(struct bj_core *core, struct bj_track *t)
@@ -104,10 +107,10 @@ void bj_core_forget(struct bj_core *core)
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         bool over = !bj_track_live(t) &&
-                    core->now_usec >= t->end_usec + core->conf->grace_usec;
-        over |= !t->born && t->unit.there == 0;
-        t->hidden = over;
-        if ((over || t->replaced) && t->cookies == 0 && !owes(t))
+                    core->now_usec >= t->life.end_usec + core->conf->grace_usec;
+        over |= !t->life.born && t->unit.there == 0;
+        t->life.hidden = over;
+        if ((over || t->life.replaced) && t->life.trees == 0 && !owes(t))
             bj_core_drop(core, t);
         else
             core->tracks.v[n++] = t;

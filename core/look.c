@@ -17,7 +17,8 @@ static struct bj_track *known(struct bj_core *core,
                               const struct bj_path_match *m, const char *key)
 {
     struct bj_track *t = bj_tracks_find(&core->tracks, m, key);
-    return t && !t->dying && (bj_track_live(t) || t->shell) ? t : NULL;
+    return t && !t->life.lost && (bj_track_live(t) || t->life.emptied) ? t
+                                                                       : NULL;
 }
 
 static void count_live(struct bj_tracks *ts)
@@ -33,7 +34,7 @@ static struct bj_track *start(struct bj_core *core,
 {
     struct bj_track *old = bj_tracks_find(&core->tracks, m, key);
     if (old)
-        old->former = true;
+        old->life.reused = true;
     if (core->tracks.live >= core->conf->max_jobs) {
         core->jobs_refused += !again;
         return NULL;
@@ -68,11 +69,11 @@ static void *appeared(void *ctx, const char *rel, bool again)
         core->tracks.live--;
         return NULL;
     }
-    t->cookies++;
+    t->life.trees++;
     if (made)
         bj_track_place(t, core->now_usec);
     else
-        bj_track_learn(t, &m);
+        bj_identity_learn(t, &m);
     return t;
 }
 
@@ -80,8 +81,8 @@ static void lost(void *ctx, void *cookie)
 {
     struct bj_find *f = ctx;
     struct bj_track *t = cookie;
-    t->cookies--;
-    t->dying = true;
+    t->life.trees--;
+    t->life.lost = true;
     bj_unit_lose(&t->unit, &f->core->reader, f->hier);
 }
 

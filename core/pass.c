@@ -24,7 +24,7 @@ static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
     struct bj_core *core = t->core;
     bj_unit_read(&t->unit, &core->reader, c,
                  which_files(core, &t->unit) | BJ_UNIT_JOB);
-    for (struct bj_step *s = t->steps; s; s = s->next)
+    for (struct bj_step *s = t->steps.first; s; s = s->next)
         if (s->unit)
             bj_unit_read(s->unit, &core->reader, c, which_files(core, s->unit));
 }
@@ -34,7 +34,7 @@ static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
 static bool due(const struct bj_track *t, unsigned round)
 {
     return bj_track_live(t) && t->unit.there != 0 &&
-           (round == 0 || t->read_pass != t->core->passes);
+           (round == 0 || t->life.read_pass != t->core->passes);
 }
 
 static void run_cgroup_collector(struct bj_core *core,
@@ -49,8 +49,11 @@ static void run_cgroup_collector(struct bj_core *core,
     if (c->id == BJ_COLLECT_MEMORY)
         for (size_t k = 0; k < core->tracks.n; k++) {
             struct bj_track *t = core->tracks.v[k];
-            if (due(t, round))
-                bj_track_events(t, core->now_usec >= t->unit.slow_due_usec);
+            bool slow = core->now_usec >= t->unit.slow_due_usec;
+            if (!due(t, round) || !bj_events_due(t, slow))
+                continue;
+            bj_steps_scan(t);
+            bj_events_read(t, slow);
         }
     bj_core_ran(core, c->id, begun, core->reader.faults, &core->reader.fault);
 }
@@ -91,10 +94,10 @@ static void note_read(struct bj_core *core, unsigned round)
         struct bj_track *t = core->tracks.v[k];
         if (!due(t, round))
             continue;
-        t->read_pass = core->passes;
+        t->life.read_pass = core->passes;
         if (core->now_usec >= t->unit.slow_due_usec)
             t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
-        for (struct bj_step *s = t->steps; s; s = s->next)
+        for (struct bj_step *s = t->steps.first; s; s = s->next)
             if (s->unit && core->now_usec >= s->unit->slow_due_usec)
                 s->unit->slow_due_usec = core->now_usec + core->conf->slow_usec;
     }
@@ -106,8 +109,9 @@ static void read_round(struct bj_core *core, unsigned round)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
-        if ((bj_track_live(t) || t->shell) && !t->dying && t->unit.there)
-            bj_track_live_on(t);
+        if ((bj_track_live(t) || t->life.emptied) && !t->life.lost &&
+            t->unit.there)
+            bj_life_update(t);
     }
     for (unsigned i = 0; i < BJ_CGROUP_COLLECTORS; i++)
         if (core->conf->collect[cgroup_collectors[i]->id])

@@ -90,13 +90,13 @@ static struct bj_list publish_steps(const struct bj_track *t,
                                     struct bj_arena *a, bool tasks)
 {
     size_t n = 0;
-    for (const struct bj_step *s = t->steps; s; s = s->next)
+    for (const struct bj_step *s = t->steps.first; s; s = s->next)
         n += tasks == (*s->task != '\0');
     struct bj_step_use *v = n ? bj_arena_alloc(a, n * sizeof(*v)) : NULL;
     if (!v)
         return (struct bj_list){0};
     n = 0;
-    for (const struct bj_step *s = t->steps; s; s = s->next) {
+    for (const struct bj_step *s = t->steps.first; s; s = s->next) {
         if (tasks != (*s->task != '\0'))
             continue;
         v[n].sub.key[0] = bj_core_clean(a, s->step);
@@ -115,9 +115,9 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
     memset(&job->proc, 0xff, sizeof(job->proc));
     job->ident = bj_ident_ref(t->ident);
     job->use = t->unit.use;
-    job->start_sec =
-        t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec : t->start_sec;
-    job->end_sec = t->end_sec;
+    job->start_sec = t->ident->start_sec != BJ_ABSENT ? t->ident->start_sec
+                                                      : t->life.start_sec;
+    job->end_sec = t->life.end_sec;
     job->ident_info = 1;
     publish_cores(&t->unit, a, job);
     publish_devices(&t->unit, a, job);
@@ -142,7 +142,7 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
 /* Jobs go out once their processes were seen and their id is known. */
 static bool publishable(const struct bj_track *t)
 {
-    return t->born && !t->replaced && !t->hidden &&
+    return t->life.born && !t->life.replaced && !t->life.hidden &&
            t->ident->f[BJ_ID_JOBID].n > 0;
 }
 
@@ -157,8 +157,8 @@ static int by_labels(const void *a, const void *b)
         d = strcmp(x->ident->labels.p, y->ident->labels.p);
     if (d == 0)
         d = (int)bj_track_live(y) - (int)bj_track_live(x);
-    if (d == 0 && x->first_usec != y->first_usec)
-        d = x->first_usec > y->first_usec ? -1 : 1;
+    if (d == 0 && x->life.first_usec != y->life.first_usec)
+        d = x->life.first_usec > y->life.first_usec ? -1 : 1;
     return d;
 }
 
@@ -222,7 +222,7 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     self->jobs = 0;
     for (size_t i = 0; i < core->tracks.n; i++)
         self->jobs +=
-            bj_track_live(core->tracks.v[i]) && core->tracks.v[i]->born;
+            bj_track_live(core->tracks.v[i]) && core->tracks.v[i]->life.born;
     self->jobs_refused = core->jobs_refused;
     self->steps_refused = core->steps_refused;
     self->processes_refused =

@@ -81,7 +81,7 @@ static void make_record(struct bj_core *core, const struct bj_track *t)
     struct bj_slice id = t->ident->f[BJ_ID_JOBID];
     struct bj_buf line = {0};
     int r = bj_final_write(core, t, &line);
-    queue(core, id.n > 0 ? id : bj_slice_str(t->id), t->end_sec, &line, r);
+    queue(core, id.n > 0 ? id : bj_slice_str(t->id), t->life.end_sec, &line, r);
 }
 
 static void make_orphans(struct bj_core *core)
@@ -104,11 +104,11 @@ static void finish_jobs(struct bj_core *core)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
-        if (!bj_track_over(t) || t->recorded || !bj_energy_settled(t))
+        if (!bj_track_over(t) || t->life.recorded || !bj_energy_settled(t))
             continue;
-        if (core->spool && t->born)
+        if (core->spool && t->life.born)
             make_record(core, t);
-        t->recorded = true;
+        t->life.recorded = true;
     }
 }
 

@@ -1,25 +1,16 @@
-/* Steps and tasks of a job: published when asked for, and on cgroup v1 needed
- * for the job's memory events, which the kernel keeps for each cgroup on its
- * own. */
+#include "core/step.h"
+
 #include "core/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-bool bj_tells_steps(const struct bj_conf *conf)
+bool bj_steps_published(const struct bj_conf *conf)
 {
     return conf->steps && strcmp(conf->steps, "off") != 0;
 }
 
-bool bj_track_sums_events(const struct bj_track *t)
-{
-    const struct bj_core *c = t->core;
-    int h = t->unit.ctl[BJ_CTL_MEMORY];
-    return h >= 0 && c->hiers.v[h].version == BJ_CGROUP_V1 &&
-           c->conf->collect[BJ_COLLECT_MEMORY] && !c->conf->basic;
-}
-
-static bool wants_tasks(const struct bj_conf *conf)
+static bool tasks_published(const struct bj_conf *conf)
 {
     return conf->steps && strcmp(conf->steps, "tasks") == 0;
 }
@@ -29,7 +20,7 @@ static unsigned classify(void *ctx, const char *rel)
     const struct bj_track *t = ctx;
     struct bj_path_match m;
     unsigned kind = bj_layout_step(t->layout, rel, &m);
-    bool below = wants_tasks(t->core->conf) || bj_track_sums_events(t);
+    bool below = tasks_published(t->core->conf) || bj_events_summed(t);
     if ((kind & BJ_PATH_HIT) && !below)
         kind &= ~(unsigned)BJ_PATH_INNER;
     return kind;
@@ -47,7 +38,7 @@ static void step_free(struct bj_step *s)
 /* The step of that name; NULL when it is not there. */
 static struct bj_step *find_step(const struct bj_track *t, const char *step)
 {
-    struct bj_step *s = t->steps;
+    struct bj_step *s = t->steps.first;
     while (s && (*s->task || strcmp(s->step, step) != 0))
         s = s->next;
     return s;
@@ -83,7 +74,8 @@ static struct bj_step *step_new(struct bj_track *t, const char *rel,
     size_t n = strlen(rel);
     struct bj_step *s = calloc(1, sizeof(*s) + n + m->step.n + m->task.n + 3);
     struct bj_unit *unit = NULL;
-    if (s && bj_tells_steps(t->core->conf) && !(unit = malloc(sizeof(*unit)))) {
+    if (s && bj_steps_published(t->core->conf) &&
+        !(unit = malloc(sizeof(*unit)))) {
         free(s);
         return NULL;
     }
@@ -116,21 +108,17 @@ static void *appeared(void *ctx, const char *rel, bool again)
         return NULL;
     if (s->unit)
         place_step(t, s);
-    t->events_usec = 0; /* what it counts has not been read yet */
-    s->next = t->steps;
-    t->steps = s;
+    bj_events_step_added(t);
+    s->next = t->steps.first;
+    t->steps.first = s;
     return s;
 }
 
-/* What it has counted stays with the one above. */
 static void lost(void *ctx, void *cookie)
 {
     struct bj_track *t = ctx;
-    struct bj_step *s = cookie, **at = &t->steps;
-    struct bj_step *parent = *s->task ? find_step(t, s->step) : NULL;
-    uint64_t *heir = parent ? parent->retired : t->retired;
-    for (int e = 0; e < BJ_EVENTS; e++)
-        heir[e] += s->local[e] + s->retired[e];
+    struct bj_step *s = cookie, **at = &t->steps.first;
+    bj_events_step_lost(t, s, *s->task ? find_step(t, s->step) : NULL);
     while (*at && *at != s)
         at = &(*at)->next;
     if (*at)
@@ -141,11 +129,11 @@ static void lost(void *ctx, void *cookie)
 /* Drop the tree and its steps without keeping what they have counted. */
 static void forget_steps(struct bj_track *t)
 {
-    bj_tree_free(t->step_tree, false);
-    t->step_tree = NULL;
-    while (t->steps) {
-        struct bj_step *s = t->steps;
-        t->steps = s->next;
+    bj_tree_free(t->steps.tree, false);
+    t->steps.tree = NULL;
+    while (t->steps.first) {
+        struct bj_step *s = t->steps.first;
+        t->steps.first = s->next;
         step_free(s);
     }
 }
@@ -169,9 +157,9 @@ static void open_tree(struct bj_track *t, int h)
     if (bj_unit_path(&t->unit, &t->core->reader, (unsigned)h, "", path,
                      sizeof(path)) < 0)
         return;
-    t->step_hier = (unsigned)h;
-    if (bj_tree_new(path, &ops, &t->core->pool, &t->step_tree) < 0)
-        t->step_tree = NULL;
+    t->steps.hier = (unsigned)h;
+    if (bj_tree_new(path, &ops, &t->core->pool, &t->steps.tree) < 0)
+        t->steps.tree = NULL;
 }
 
 /* The directories of a step appear one after the other, hierarchy by
@@ -190,25 +178,25 @@ static void place_late(struct bj_track *t, struct bj_step *s)
             bj_unit_place(s->unit, rd, h, rel);
 }
 
-void bj_track_steps(struct bj_track *t)
+void bj_steps_scan(struct bj_track *t)
 {
     int h = best_hier(t);
     if (h < 0)
         return;
     /* A better one has appeared since: nothing has been counted yet. */
-    if (t->step_tree && (unsigned)h != t->step_hier)
+    if (t->steps.tree && (unsigned)h != t->steps.hier)
         forget_steps(t);
-    if (!t->step_tree)
+    if (!t->steps.tree)
         open_tree(t, h);
-    if (!t->step_tree)
+    if (!t->steps.tree)
         return;
-    for (struct bj_step *s = t->steps; s; s = s->next)
+    for (struct bj_step *s = t->steps.first; s; s = s->next)
         place_late(t, s);
-    bj_tree_look(t->step_tree, false);
+    bj_tree_look(t->steps.tree, false);
 }
 
-void bj_track_steps_free(struct bj_track *t)
+void bj_steps_free(struct bj_track *t)
 {
-    bj_tree_free(t->step_tree, true);
-    t->step_tree = NULL;
+    bj_tree_free(t->steps.tree, true);
+    t->steps.tree = NULL;
 }

@@ -43,16 +43,6 @@ static const char *id_in(const char *key, const struct bj_path_match *m)
     return key + (at < n ? at : n);
 }
 
-/* Fields of a path as an identity would have them: clean. */
-static struct bj_told *told_by(const struct bj_track *t,
-                               const struct bj_slice f[BJ_ID_FIELDS])
-{
-    struct bj_ident *id = bj_ident_new(f, t->core->conf);
-    struct bj_told *told = id ? bj_told_new(id->f) : NULL;
-    bj_ident_unref(id);
-    return told;
-}
-
 struct bj_track *bj_track_new(struct bj_core *core,
                               const struct bj_path_match *m, const char *rel)
 {
@@ -63,14 +53,12 @@ struct bj_track *bj_track_new(struct bj_core *core,
     bj_unit_init(&t->unit);
     t->core = core;
     t->layout = m->layout;
-    t->first_usec = core->now_usec;
-    t->start_sec = t->end_sec = BJ_ABSENT;
-    t->checked_cpu_usec = BJ_ABSENT;
+    t->life.first_usec = core->now_usec;
+    t->life.start_sec = t->life.end_sec = BJ_ABSENT;
+    t->life.checked_cpu_usec = BJ_ABSENT;
     t->key = strdup(bj_track_key(m, rel, key, sizeof(key)));
     t->id = t->key ? id_in(t->key, m) : NULL;
-    t->ident = bj_ident_ref(core->nobody);
-    t->told = told_by(t, m->f);
-    if (!t->key || !t->told) {
+    if (!t->key || bj_identity_new(t, m) < 0) {
         bj_track_free(t);
         return NULL;
     }
@@ -81,13 +69,11 @@ void bj_track_free(struct bj_track *t)
 {
     if (!t)
         return;
-    bj_track_steps_free(t);
-    if (t->ask)
-        bj_ident_ask_drop(t->ask);
+    bj_steps_free(t);
     if (t->proc)
         bj_jobproc_free(t->core->proctab, t->proc);
-    bj_ident_unref(t->ident);
-    free(t->told);
+    bj_events_free(t);
+    bj_identity_free(t);
     bj_unit_fini(&t->unit, &t->core->pool);
     free(t->key);
     free(t);
@@ -126,17 +112,10 @@ int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
     return 0;
 }
 
-static struct bj_slice owner(const struct bj_track *t)
-{
-    struct bj_slice f[BJ_ID_FIELDS];
-    bj_told_fields(t->told, f);
-    return f[BJ_ID_UID];
-}
-
 /* Not every path tells the owner: only two that differ make two jobs. */
 static bool same_owner(const struct bj_track *t, struct bj_slice uid)
 {
-    struct bj_slice known = owner(t);
+    struct bj_slice known = bj_identity_path_uid(t);
     return known.n == 0 || uid.n == 0 || bj_slice_eq(known, uid);
 }
 
@@ -145,49 +124,18 @@ struct bj_track *bj_tracks_find(const struct bj_tracks *ts,
 {
     for (size_t i = place_of(ts, id_in(key, m), key);
          i < ts->n && strcmp(ts->v[i]->key, key) == 0; i++)
-        if (!ts->v[i]->former && same_owner(ts->v[i], m->f[BJ_ID_UID]))
+        if (!ts->v[i]->life.reused && same_owner(ts->v[i], m->f[BJ_ID_UID]))
             return ts->v[i];
     return NULL;
 }
 
 void bj_tracks_replace(struct bj_tracks *ts, const struct bj_track *t)
 {
-    struct bj_slice uid = owner(t);
+    struct bj_slice uid = bj_identity_path_uid(t);
     for (size_t i = place_of(ts, t->id, t->key);
          i < ts->n && strcmp(ts->v[i]->key, t->key) == 0; i++)
-        if (ts->v[i]->former && same_owner(ts->v[i], uid))
-            ts->v[i]->replaced = true;
-}
-
-void bj_track_learn(struct bj_track *t, const struct bj_path_match *m)
-{
-    struct bj_slice f[BJ_ID_FIELDS];
-    bool more = false;
-    bj_told_fields(t->told, f);
-    for (int i = 0; i < BJ_ID_FIELDS; i++) {
-        if (f[i].n > 0 || m->f[i].n == 0)
-            continue;
-        f[i] = m->f[i];
-        more = true;
-    }
-    struct bj_told *told = more ? told_by(t, f) : NULL;
-    if (!told)
-        return;
-    if (!t->found)
-        bj_track_name(t, f);
-    free(t->told);
-    t->told = told;
-}
-
-bool bj_track_name(struct bj_track *t, const struct bj_slice f[BJ_ID_FIELDS])
-{
-    struct bj_ident *id = bj_ident_new(f, t->core->conf);
-    if (!id)
-        return false;
-    id->start_sec = t->ident->start_sec;
-    bj_ident_unref(t->ident);
-    t->ident = id;
-    return true;
+        if (ts->v[i]->life.reused && same_owner(ts->v[i], uid))
+            ts->v[i]->life.replaced = true;
 }
 
 void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t)
@@ -201,19 +149,17 @@ void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t)
 
 void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec)
 {
-    t->end_usec = boot_usec ? boot_usec : 1;
-    t->end_sec = wall_usec / 1000000;
-    if (t->ask)
-        bj_ident_ask_drop(t->ask);
-    t->ask = NULL;
+    t->life.end_usec = boot_usec ? boot_usec : 1;
+    t->life.end_sec = wall_usec / 1000000;
+    bj_identity_end(t);
 }
 
 bool bj_track_over(const struct bj_track *t)
 {
     const struct bj_core *core = t->core;
     return !bj_track_live(t) &&
-           (!t->shell || t->cookies == 0 ||
-            core->now_usec >= t->end_usec + core->conf->grace_usec);
+           (!t->life.emptied || t->life.trees == 0 ||
+            core->now_usec >= t->life.end_usec + core->conf->grace_usec);
 }
 
 void bj_track_place(struct bj_track *t, uint64_t now_usec)
@@ -228,9 +174,10 @@ void bj_track_place(struct bj_track *t, uint64_t now_usec)
             bj_unit_place(&t->unit, rd, h, rel);
     }
     static const uint64_t wait_usec[] = {200000, 1000000, 5000000, 15000000};
-    t->place_usec = t->place_tries < sizeof(wait_usec) / sizeof(wait_usec[0])
-                        ? now_usec + wait_usec[t->place_tries++]
-                        : UINT64_MAX;
+    t->life.place_usec =
+        t->life.place_tries < sizeof(wait_usec) / sizeof(wait_usec[0])
+            ? now_usec + wait_usec[t->life.place_tries++]
+            : UINT64_MAX;
 }
 
 bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,

@@ -182,6 +182,24 @@ static int begin(struct bj_energy *e, const struct bj_core *core)
 
 /* --- accounts -------------------------------------------------------------*/
 
+static bool has_account(const struct bj_track *t)
+{
+    return t->energy && t->energy->account;
+}
+
+static bool is_closed(const struct bj_track *t)
+{
+    return t->energy && t->energy->closed;
+}
+
+static void drop_account(struct bj_energy *e, struct bj_track *t)
+{
+    if (has_account(t)) {
+        bj_ledger_drop(e->ledger, t->energy->account);
+        t->energy->account = NULL;
+    }
+}
+
 enum { KEY_CAP = 1200 };
 
 /* Its directory in hierarchy h, which is kept open or is not. */
@@ -231,19 +249,22 @@ static void find_key(const struct bj_energy *e, const struct bj_track *t,
 static bool is_new(const struct bj_energy *e, const struct bj_track *t)
 {
     const struct bj_core *core = t->core;
-    if (e->last_usec == 0 || t->born_usec <= e->last_usec)
+    if (e->last_usec == 0 || t->life.born_usec <= e->last_usec)
         return false;
-    if (t->start_sec == BJ_ABSENT)
+    if (t->life.start_sec == BJ_ABSENT)
         return e->ticked;
     uint64_t ago = core->now_usec - e->last_usec;
-    return (t->start_sec + 1) * SECOND + ago >= core->wall_usec;
+    return (t->life.start_sec + 1) * SECOND + ago >= core->wall_usec;
 }
 
 static void open_account(struct bj_energy *e, struct bj_track *t)
 {
     char key[KEY_CAP];
+    if (!t->energy && !(t->energy = calloc(1, sizeof(*t->energy))))
+        return;
     find_key(e, t, key);
-    t->account = bj_ledger_open(e->ledger, bj_slice_str(key), is_new(e, t));
+    t->energy->account =
+        bj_ledger_open(e->ledger, bj_slice_str(key), is_new(e, t));
     if (t->core->gpus)
         bj_gpus_resume(t->core->gpus, t, bj_slice_str(key));
 }
@@ -257,10 +278,10 @@ static void use_account(struct bj_track *t)
         .cpus = u->cpus,
         .mem_limit_bytes = u->mem_limit_bytes,
     };
-    bj_account_use(t->account, &use);
+    bj_account_use(t->energy->account, &use);
     if (bj_track_over(t)) {
-        bj_account_close(t->account);
-        t->closed = true;
+        bj_account_close(t->energy->account);
+        t->energy->closed = true;
     }
 }
 
@@ -270,14 +291,14 @@ static void use_accounts(struct bj_energy *e, struct bj_core *core)
         struct bj_track *t = core->tracks.v[k];
         /* Its final record lies on the disk: after a restart there must not be
          * another one.  What it has is shown from the track. */
-        if (t->recorded)
-            bj_energy_drop(e, t);
-        if (!t->account && t->born && !t->closed)
+        if (t->life.recorded)
+            drop_account(e, t);
+        if (t->life.born && !has_account(t) && !is_closed(t))
             open_account(e, t);
-        if (t->account && !t->closed)
+        if (has_account(t) && !is_closed(t))
             use_account(t);
-        if (t->closed && t->account && core->gpus)
-            bj_account_linger(t->account,
+        if (has_account(t) && is_closed(t) && core->gpus)
+            bj_account_linger(t->energy->account,
                               bj_gpus_owe(core->gpus, t, core->now_usec));
     }
 }
@@ -401,24 +422,27 @@ void bj_energy_show(struct bj_energy *e, struct bj_core *core)
     if (core->gpus)
         bj_gpus_show(core->gpus);
     for (size_t k = 0; k < core->tracks.n; k++) {
-        struct bj_track *t = core->tracks.v[k];
-        for (int c = 0; t->account && c < BJ_COMPONENTS; c++)
-            t->energy_uj[c] =
-                bj_account_uj(t->account, e->policy, (enum bj_component)c);
-        t->energy_shown |= t->account != NULL;
+        struct bj_job_energy *j = core->tracks.v[k]->energy;
+        for (int c = 0; j && j->account && c < BJ_COMPONENTS; c++)
+            j->shown_uj[c] =
+                bj_account_uj(j->account, e->policy, (enum bj_component)c);
+        if (j)
+            j->shown |= j->account != NULL;
     }
 }
 
 bool bj_energy_settled(const struct bj_track *t)
 {
-    return !t->account || (t->closed && bj_account_final(t->account));
+    return !has_account(t) ||
+           (t->energy->closed && bj_account_final(t->energy->account));
 }
 
 void bj_energy_drop(struct bj_energy *e, struct bj_track *t)
 {
-    if (e && t->account)
-        bj_ledger_drop(e->ledger, t->account);
-    t->account = NULL;
+    if (e)
+        drop_account(e, t);
+    free(t->energy);
+    t->energy = NULL;
 }
 
 /* --- telling --------------------------------------------------------------*/
@@ -442,7 +466,7 @@ static size_t count_known(const struct bj_energy *e)
 void bj_energy_publish_job(const struct bj_energy *e, const struct bj_track *t,
                            struct bj_arena *a, struct bj_job *job)
 {
-    size_t n = t->energy_shown ? count_known(e) : 0;
+    size_t n = t->energy && t->energy->shown ? count_known(e) : 0;
     struct bj_energy_use *v = n ? bj_arena_alloc(a, n * sizeof(*v)) : NULL;
     if (!v)
         return;
@@ -451,7 +475,7 @@ void bj_energy_publish_job(const struct bj_energy *e, const struct bj_track *t,
         if (!known(e, c))
             continue;
         v->sub.key[0] = bj_slice_str(bj_component_names[c]);
-        v++->energy_uj = t->energy_uj[c];
+        v++->energy_uj = t->energy->shown_uj[c];
     }
 }
 

@@ -13,6 +13,14 @@
 struct bj_energy;
 struct bj_track;
 
+/* Energy of a job, bj_track.energy. */
+struct bj_job_energy {
+    struct bj_account *account; /* NULL: none, or settled */
+    bool closed;                /* the account knows that the job has ended */
+    bool shown;                 /* shown_uj holds something */
+    uint64_t shown_uj[BJ_COMPONENTS];
+};
+
 /* Start with what the state file holds.  What is wrong with it is logged, not
  * returned: a damaged or foreign one is renamed to FILE.bad. */
 int bj_energy_new(const struct bj_conf *conf, const struct bj_host *host,
@@ -33,7 +41,7 @@ void bj_energy_show(struct bj_energy *e, struct bj_core *core);
 
 /* A job's energy has settled (or it has none): its final record may go. */
 bool bj_energy_settled(const struct bj_track *t);
-/* The track goes: forget its account. */
+/* The track goes: forget its account and free t->energy. */
 void bj_energy_drop(struct bj_energy *e, struct bj_track *t);
 
 /* Into a snapshot: a job, the node and its meters. */

@@ -89,7 +89,7 @@ struct bj_ident_query {
 };
 
 /* A question on its way.  Shared by the asker and the resolver. */
-struct bj_ident_ask;
+struct bj_ident_request;
 struct bj_resolver;
 
 /* Start the resolver with a thread from the host; one that hangs is left behind
@@ -105,16 +105,16 @@ void bj_resolver_free(struct bj_resolver *r);
 
 /* Ask; the query is copied.  Never blocks.  NULL when memory is out, or when
  * very many questions wait already (the thread is stuck). */
-struct bj_ident_ask *bj_resolver_ask(struct bj_resolver *r,
-                                     const struct bj_ident_query *q);
+struct bj_ident_request *bj_resolver_submit(struct bj_resolver *r,
+                                            const struct bj_ident_query *q);
 /* Wait until nothing is unanswered, or until the boot clock shows deadline. */
 void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec);
 /* The answer with a reference for the caller, or NULL when there is none yet
  * (or never will be, for want of memory: drop it and ask again some time).
  * Never blocks. */
-struct bj_ident *bj_ident_ask_answer(struct bj_ident_ask *ask);
+struct bj_ident *bj_ident_request_result(struct bj_ident_request *ask);
 /* Drop the question, answered or not.  NULL is fine. */
-void bj_ident_ask_drop(struct bj_ident_ask *ask);
+void bj_ident_request_drop(struct bj_ident_request *ask);
 
 /* Counters of the resolver, for its batchjob_collector_* rows.  To be read now
  * and then: this and asking also look whether the thread hangs. */

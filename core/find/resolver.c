@@ -9,11 +9,11 @@
 enum { QUEUE_MAX = 16384, SEEN = 64 };
 
 /* A question.  The asker and the queue hold a reference each. */
-struct bj_ident_ask {
+struct bj_ident_request {
     atomic_uint refs;
     atomic_bool dropped;
     _Atomic(struct bj_ident *) answer; /* set once */
-    struct bj_ident_ask *next;
+    struct bj_ident_request *next;
     struct bj_ident_query q;
     char text[]; /* what q points to; directories are terminated */
 };
@@ -23,8 +23,8 @@ struct bj_resolver {
     struct bj_conf conf; /* own copy of what the search needs */
     struct bj_users *users;
     /* under lock */
-    struct bj_ident_ask *first, *last;
-    struct bj_ident_ask *now; /* the one that the thread is at */
+    struct bj_ident_request *first, *last;
+    struct bj_ident_request *now; /* the one that the thread is at */
     bool fault_new;
     struct bj_err fault;
     uint32_t seen[SEEN]; /* hashes of the last messages */
@@ -32,7 +32,7 @@ struct bj_resolver {
     struct bj_resolver_stat stat;
 };
 
-static void ask_unref(struct bj_ident_ask *ask)
+static void ask_unref(struct bj_ident_request *ask)
 {
     if (atomic_fetch_sub(&ask->refs, 1) != 1)
         return;
@@ -70,7 +70,7 @@ static int conf_copy(struct bj_conf *to, const struct bj_conf *from)
 static void gone(struct bj_relay *relay)
 {
     struct bj_resolver *r = (struct bj_resolver *)relay;
-    for (struct bj_ident_ask *a = r->first, *next; a; a = next) {
+    for (struct bj_ident_request *a = r->first, *next; a; a = next) {
         next = a->next;
         ask_unref(a);
     }
@@ -130,7 +130,7 @@ static void settled(struct bj_resolver *r)
 }
 
 /* One that comes when nobody waits for it any more is an answer, too. */
-static bool answer(struct bj_worker *w, struct bj_ident_ask *a)
+static bool answer(struct bj_worker *w, struct bj_ident_request *a)
 {
     struct bj_resolver *r = (struct bj_resolver *)w->relay;
     const struct bj_ident_sources src = {&r->conf, r->users, note_fault, r};
@@ -232,14 +232,14 @@ enum {
     NDIRS = sizeof(((struct bj_ident_query *)0)->dirs) / sizeof(struct bj_slice)
 };
 
-static struct bj_ident_ask *ask_new(const struct bj_ident_query *q)
+static struct bj_ident_request *ask_new(const struct bj_ident_query *q)
 {
     size_t size = 0;
     for (int i = 0; i < BJ_ID_FIELDS; i++)
         size += q->f[i].n + 1;
     for (int i = 0; i < NDIRS; i++)
         size += q->dirs[i].n + 1;
-    struct bj_ident_ask *a = calloc(1, sizeof(*a) + size);
+    struct bj_ident_request *a = calloc(1, sizeof(*a) + size);
     if (!a)
         return NULL;
     atomic_init(&a->refs, 2);
@@ -251,10 +251,10 @@ static struct bj_ident_ask *ask_new(const struct bj_ident_query *q)
     return a;
 }
 
-struct bj_ident_ask *bj_resolver_ask(struct bj_resolver *r,
-                                     const struct bj_ident_query *q)
+struct bj_ident_request *bj_resolver_submit(struct bj_resolver *r,
+                                            const struct bj_ident_query *q)
 {
-    struct bj_ident_ask *a = ask_new(q);
+    struct bj_ident_request *a = ask_new(q);
     if (!a)
         return NULL;
     pthread_mutex_lock(&r->relay.lock);
@@ -286,13 +286,13 @@ void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec)
     pthread_mutex_unlock(&r->relay.lock);
 }
 
-struct bj_ident *bj_ident_ask_answer(struct bj_ident_ask *ask)
+struct bj_ident *bj_ident_request_result(struct bj_ident_request *ask)
 {
     struct bj_ident *id = atomic_load(&ask->answer);
     return id ? bj_ident_ref(id) : NULL;
 }
 
-void bj_ident_ask_drop(struct bj_ident_ask *ask)
+void bj_ident_request_drop(struct bj_ident_request *ask)
 {
     if (!ask)
         return;

@@ -1,5 +1,6 @@
 /* Whose energy it is: a device's to who holds it; of one that is partitioned,
  * what it takes at rest by slices, the rest by what the instances do. */
+#include "core/energy/energy.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -22,7 +23,7 @@ struct span {
 
 static uint64_t had_for(const struct bj_gpu_hold *h, const struct span *s)
 {
-    uint64_t begin = s->from_usec, end = h->track->end_usec;
+    uint64_t begin = s->from_usec, end = h->track->life.end_usec;
     if (h->now && h->since_usec > begin)
         begin = later(h->since_usec, s->end_usec);
     if (h->now || end == 0 || end > s->to_usec)
@@ -44,10 +45,10 @@ static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
     size_t n = 0;
     for (size_t i = 0; i < g->nholds && n < BJ_GPU_HOLDERS_MAX; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
-        if (h->dev != dev || !(h->now || h->was) || h->track->recorded)
+        if (h->dev != dev || !(h->now || h->was) || h->track->life.recorded)
             continue;
         if (!h->now)
-            s.end_usec = later(s.end_usec, h->track->end_usec);
+            s.end_usec = later(s.end_usec, h->track->life.end_usec);
         v[n++] = h;
     }
     for (size_t i = 0; i < n; i++) {
@@ -171,14 +172,15 @@ enum { LINGER_USEC = 30 * SECOND };
 bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,
                  uint64_t now_usec)
 {
-    if (now_usec >= t->end_usec + LINGER_USEC)
+    if (now_usec >= t->life.end_usec + LINGER_USEC)
         return false;
     for (size_t i = 0; i < g->nholds; i++) {
         const struct bj_gpu_hold *h = &g->hold[i];
         const struct bj_gpu_dev *d = &g->dev[h->dev];
         const struct bj_gpu_dev *whole = d->parent < 0 ? d : &g->dev[d->parent];
         if (h->track == t && (h->now || h->was) &&
-            whole->energy.stamp_usec != 0 && whole->given_usec < t->end_usec)
+            whole->energy.stamp_usec != 0 &&
+            whole->given_usec < t->life.end_usec)
             return true;
     }
     return false;
@@ -190,8 +192,8 @@ uint64_t bj_gpus_account(struct bj_gpus *g, bool tell)
         struct bj_gpu_hold *h = &g->hold[i];
         if (!tell)
             h->sums.energy_uj -= h->pending_uj;
-        else if (h->track->account)
-            bj_account_gpu(h->track->account, h->pending_uj);
+        else if (h->track->energy && h->track->energy->account)
+            bj_account_gpu(h->track->energy->account, h->pending_uj);
         h->pending_uj = 0;
     }
     return g->metered ? g->total_uj : BJ_ABSENT;

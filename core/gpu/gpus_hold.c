@@ -193,7 +193,7 @@ static void share(struct bj_gpus *g, size_t dev)
 static uint64_t held_for(const struct bj_gpu_dev *d,
                          const struct bj_gpu_hold *h)
 {
-    uint64_t from = h->track->first_usec;
+    uint64_t from = h->track->life.first_usec;
     if (d->before_usec == 0 || from >= d->stamp_usec)
         return 0;
     return d->stamp_usec - (from > d->before_usec ? from : d->before_usec);
@@ -224,8 +224,8 @@ static bool owed(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                  const struct bj_gpu_hold *h)
 {
     const struct bj_gpu_dev *whole = d->parent < 0 ? d : &g->dev[d->parent];
-    return h->now ||
-           (h->was && (g->waits > 0 || h->track->end_usec > whole->given_usec));
+    return h->now || (h->was && (g->waits > 0 ||
+                                 h->track->life.end_usec > whole->given_usec));
 }
 
 /* Nobody has it, for the moment. */
@@ -244,7 +244,7 @@ static void let_go(struct bj_gpus *g, size_t dev)
 static void take_hold(struct bj_gpu_hold *h, const struct bj_gpu_dev *d,
                       unsigned evidence)
 {
-    uint64_t first = h->track->first_usec;
+    uint64_t first = h->track->life.first_usec;
     h->now = true;
     h->was = false;
     h->evidence |= evidence;

@@ -187,7 +187,7 @@ void bj_gpus_ask(struct bj_gpus *g, struct bj_core *core)
     take_notes(g);
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
-        if (!bj_track_live(t) || !t->born || t->replaced ||
+        if (!bj_track_live(t) || !t->life.born || t->life.replaced ||
             t->ident->f[BJ_ID_JOBID].n == 0)
             continue;
         struct bj_gpu_job *j = job_of(g, t);

@@ -5,6 +5,7 @@
  * and its microseconds for each class of engines
  *
  * KEY is that of the job's account. */
+#include "core/energy/energy.h"
 #include "core/energy/ledger_state.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
@@ -68,8 +69,9 @@ static void save_jobs(struct bj_gpus *g, struct bj_buf *out)
 {
     for (size_t i = 0; i < g->nholds; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
-        if (h->track->account)
-            save_sums(g, bj_account_key(h->track->account), h->dev, h->evidence,
+        const struct bj_job_energy *e = h->track->energy;
+        if (e && e->account)
+            save_sums(g, bj_account_key(e->account), h->dev, h->evidence,
                       h->ever_estimated, &h->sums, out);
     }
     for (size_t i = 0; i < g->nkept; i++) {

@@ -63,14 +63,14 @@ static const struct {
 static void set_up(struct bj_gpu_hold *h, struct bj_track *t,
                    const struct life *l)
 {
-    *t = (struct bj_track){.first_usec = (uint64_t)l->since * SECOND,
-                           .recorded = l->recorded};
+    *t = (struct bj_track){.life = {.first_usec = (uint64_t)l->since * SECOND,
+                                    .recorded = l->recorded}};
     if (l->end != NOW)
-        t->end_usec = (uint64_t)l->end * SECOND;
+        t->life.end_usec = (uint64_t)l->end * SECOND;
     *h = (struct bj_gpu_hold){.track = t,
                               .now = l->end == NOW,
                               .was = l->end != NOW,
-                              .since_usec = t->first_usec,
+                              .since_usec = t->life.first_usec,
                               .share_ppm = l->share_ppm};
 }
 

@@ -1,5 +1,6 @@
 /* Energy of GPUs at random: whoever holds what, shared, partitioned or free, no
  * microjoule is made or lost, on the way to the jobs and in the ledger. */
+#include "core/energy/energy.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -28,6 +29,7 @@ struct world {
     struct bj_gpu_dev dev[DEVS];
     struct bj_gpu_hold hold[HOLDS];
     struct bj_track track[JOBS];
+    struct bj_job_energy energy[JOBS];
     struct bj_ledger *ledger;
     struct bj_tick tick;
     bool full[DEVS];       /* every part of it is held */
@@ -129,7 +131,8 @@ static void begin(uint64_t seed)
     for (int i = 0; i < JOBS; i++) {
         char key[8];
         snprintf(key, sizeof(key), "%d", i);
-        w.track[i].account = bj_ledger_open(w.ledger, bj_slice_str(key), true);
+        w.track[i].energy = &w.energy[i];
+        w.energy[i].account = bj_ledger_open(w.ledger, bj_slice_str(key), true);
     }
     w.tick = (struct bj_tick){.total_uj = {BJ_ABSENT, BJ_ABSENT, 0, BJ_ABSENT},
                               .node_uj = BJ_ABSENT,
@@ -197,7 +200,7 @@ static void test_energy(void **state)
         assert_int_equal(s.pending_uj[BJ_ENERGY_GPU], 0);
         for (int p = 0; p < BJ_POLICIES; p++) {
             for (int j = 0; j < JOBS; j++)
-                assert_int_equal(bj_account_uj(w.track[j].account,
+                assert_int_equal(bj_account_uj(w.energy[j].account,
                                                (enum bj_policy)p,
                                                BJ_ENERGY_GPU),
                                  want[j]);

@@ -93,17 +93,17 @@ static void test_slow_users(void **state)
     const struct bj_userdb db = {&slow, slow_name};
     struct bj_resolver *r = fake_resolver(&db);
     struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
-    struct bj_ident_ask *a = fake_ask(r, q), *b = fake_ask(r, q);
+    struct bj_ident_request *a = fake_ask(r, q), *b = fake_ask(r, q);
     slow_reached(&slow);
     uint64_t begun = bj_clock_boot_usec();
     bj_resolver_wait(r, begun + SEC / 20);
     uint64_t took = bj_clock_boot_usec() - begun;
     assert_true(took >= SEC / 20);
-    assert_null(bj_ident_ask_answer(a));
+    assert_null(bj_ident_request_result(a));
     struct bj_resolver_stat st;
     bj_resolver_stat(r, &st);
     assert_int_equal(st.waiting, 2);
-    bj_ident_ask_drop(b); /* while it waits in the queue */
+    bj_ident_request_drop(b); /* while it waits in the queue */
     slow_release(&slow);
     struct bj_ident *id = fake_wait(r, a);
     fake_is(id, BJ_ID_USER, "u5");
@@ -123,24 +123,24 @@ static void test_free_while_stuck(void **state)
     const struct bj_userdb db = {&slow, slow_name};
     struct bj_resolver *r = fake_resolver(&db);
     struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
-    struct bj_ident_ask *a = fake_ask(r, q), *b = fake_ask(r, q);
+    struct bj_ident_request *a = fake_ask(r, q), *b = fake_ask(r, q);
     slow_reached(&slow);
     uint64_t begun = bj_clock_boot_usec();
     bj_resolver_free(r);
     uint64_t took = bj_clock_boot_usec() - begun;
     assert_true(took >= 2 * SEC && took < 60 * SEC);
     fake_conf = (struct bj_conf){0}; /* it has a copy */
-    assert_null(bj_ident_ask_answer(a));
+    assert_null(bj_ident_request_result(a));
     assert_int_equal(atomic_load(&fake_threads.running), 1);
     slow_release(&slow);
     while (atomic_load(&fake_threads.running) > 0)
         usleep(1000);
-    struct bj_ident *id = bj_ident_ask_answer(a); /* late, but there */
+    struct bj_ident *id = bj_ident_request_result(a); /* late, but there */
     assert_non_null(id);
     bj_ident_unref(id);
-    assert_null(bj_ident_ask_answer(b));
-    bj_ident_ask_drop(a);
-    bj_ident_ask_drop(b);
+    assert_null(bj_ident_request_result(b));
+    bj_ident_request_drop(a);
+    bj_ident_request_drop(b);
 }
 
 enum { STUCK_USEC = 300000, JOBS = 7, LEFT_MAX = 4 };
@@ -159,7 +159,7 @@ static struct bj_resolver *impatient(const char *procfs,
     return r;
 }
 
-static struct bj_ident_ask *ask_job(struct bj_resolver *r, unsigned job)
+static struct bj_ident_request *ask_job(struct bj_resolver *r, unsigned job)
 {
     char id[16], uid[16], dir[32];
     snprintf(id, sizeof(id), "%u", job);
@@ -172,10 +172,10 @@ static struct bj_ident_ask *ask_job(struct bj_resolver *r, unsigned job)
 static char told[1024];
 
 /* As its asker does: look now and then. */
-static struct bj_ident *look(struct bj_resolver *r, struct bj_ident_ask *a)
+static struct bj_ident *look(struct bj_resolver *r, struct bj_ident_request *a)
 {
     struct bj_ident *id = NULL;
-    for (int i = 0; i < 4000 && !(id = bj_ident_ask_answer(a)); i++) {
+    for (int i = 0; i < 4000 && !(id = bj_ident_request_result(a)); i++) {
         struct bj_resolver_stat st;
         struct bj_err err;
         size_t n = strlen(told);
@@ -237,7 +237,7 @@ static void test_stuck_process(void **state)
     (void)state;
     fake_dir("proc");
     struct bj_resolver *r = impatient("proc", &fake_users);
-    struct bj_ident_ask *a[JOBS];
+    struct bj_ident_request *a[JOBS];
     for (unsigned i = 0; i < JOBS; i++) {
         job_process(i, i == 1 || i == 3);
         a[i] = ask_job(r, i);
@@ -249,7 +249,7 @@ static void test_stuck_process(void **state)
         id = look(r, a[i]);
         fake_is(id, BJ_ID_ACCOUNT, "physics");
         bj_ident_unref(id);
-        bj_ident_ask_drop(a[i]);
+        bj_ident_request_drop(a[i]);
     }
     struct bj_resolver_stat st;
     bj_resolver_stat(r, &st);
@@ -257,13 +257,13 @@ static void test_stuck_process(void **state)
     assert_true(st.faults >= 2);
     assert_non_null(strstr(told, "job 1: "));
     assert_non_null(strstr(told, "job 3: "));
-    assert_null(bj_ident_ask_answer(a[1]));
+    assert_null(bj_ident_request_result(a[1]));
     get_free(1);
     id = look(r, a[1]);
     fake_is(id, BJ_ID_ACCOUNT, "physics");
     bj_ident_unref(id);
-    bj_ident_ask_drop(a[1]);
-    bj_ident_ask_drop(a[3]);
+    bj_ident_request_drop(a[1]);
+    bj_ident_request_drop(a[3]);
     bj_resolver_free(r);
     get_free(3);
     while (atomic_load(&fake_threads.running) > 0)
@@ -278,7 +278,7 @@ static void test_stuck_users(void **state)
     struct slow slow = SLOW;
     const struct bj_userdb db = {&slow, slow_name};
     struct bj_resolver *r = impatient("none", &db);
-    struct bj_ident_ask *a[JOBS];
+    struct bj_ident_request *a[JOBS];
     struct bj_resolver_stat st = {0};
     struct bj_err err = {0};
     for (unsigned i = 0; i < JOBS; i++)
@@ -301,7 +301,7 @@ static void test_stuck_users(void **state)
         struct bj_ident *id = look(r, a[i]);
         fake_is(id, BJ_ID_USER, want);
         bj_ident_unref(id);
-        bj_ident_ask_drop(a[i]);
+        bj_ident_request_drop(a[i]);
     }
     bj_resolver_free(r);
     while (atomic_load(&fake_threads.running) > 0)
@@ -312,18 +312,18 @@ static void test_stuck_users(void **state)
 static void test_free_with_queue(void **state)
 {
     (void)state;
-    struct bj_ident_ask *asks[500];
+    struct bj_ident_request *asks[500];
     struct bj_resolver *r = fake_resolver(&fake_users);
     struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
     for (size_t i = 0; i < COUNT(asks); i++)
         asks[i] = fake_ask(r, q);
     bj_resolver_free(r);
     for (size_t i = 0; i < COUNT(asks); i++) {
-        bj_ident_unref(bj_ident_ask_answer(asks[i]));
-        bj_ident_ask_drop(asks[i]);
+        bj_ident_unref(bj_ident_request_result(asks[i]));
+        bj_ident_request_drop(asks[i]);
     }
     bj_resolver_free(NULL);
-    bj_ident_ask_drop(NULL);
+    bj_ident_request_drop(NULL);
 }
 
 enum { ASKERS = 4, ROUNDS = 500 };
@@ -333,17 +333,17 @@ static void *asker(void *arg)
     struct bj_resolver *r = arg;
     struct question q = {.system = "slurm", .jobid = "7", .uid = "5"};
     for (int i = 0; i < ROUNDS; i++) {
-        struct bj_ident_ask *a = fake_ask(r, q);
+        struct bj_ident_request *a = fake_ask(r, q);
         if (i % 3 == 0)
             bj_resolver_wait(r, bj_clock_boot_usec() + SEC);
-        struct bj_ident *id = bj_ident_ask_answer(a);
+        struct bj_ident *id = bj_ident_request_result(a);
         if (id)
             fake_is(id, BJ_ID_USER, "u5");
         struct bj_resolver_stat st;
         struct bj_err err;
         bj_resolver_stat(r, &st);
         (void)bj_resolver_fault(r, &err);
-        bj_ident_ask_drop(a);
+        bj_ident_request_drop(a);
         bj_ident_unref(id);
     }
     return NULL;

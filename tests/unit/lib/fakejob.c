@@ -216,7 +216,7 @@ struct bj_resolver *fake_resolver(const struct bj_userdb *db)
     return r;
 }
 
-struct bj_ident_ask *fake_ask(struct bj_resolver *r, struct question q)
+struct bj_ident_request *fake_ask(struct bj_resolver *r, struct question q)
 {
     char path[PATH_CAP];
     struct bj_ident_query query = {
@@ -227,17 +227,17 @@ struct bj_ident_ask *fake_ask(struct bj_resolver *r, struct question q)
     if (q.dir) /* the second of several, as where a controller has none */
         query.dirs[1] = bj_slice_str(fake_path(q.dir, path));
     query.dirs[0] = (struct bj_slice){"/nonexistent", 12};
-    struct bj_ident_ask *a = bj_resolver_ask(r, &query);
+    struct bj_ident_request *a = bj_resolver_submit(r, &query);
     assert_non_null(a);
     return a;
 }
 
-struct bj_ident *fake_wait(struct bj_resolver *r, struct bj_ident_ask *a)
+struct bj_ident *fake_wait(struct bj_resolver *r, struct bj_ident_request *a)
 {
     bj_resolver_wait(r, bj_clock_boot_usec() + 20 * SEC);
-    struct bj_ident *id = bj_ident_ask_answer(a);
+    struct bj_ident *id = bj_ident_request_result(a);
     assert_non_null(id);
-    bj_ident_ask_drop(a);
+    bj_ident_request_drop(a);
     return id;
 }
 

@@ -60,9 +60,9 @@ extern struct bj_conf fake_conf;
 struct question {
     const char *system, *jobid, *sluid, *uid, *dir;
 };
-struct bj_ident_ask *fake_ask(struct bj_resolver *r, struct question q);
+struct bj_ident_request *fake_ask(struct bj_resolver *r, struct question q);
 /* Wait for the answer and drop the question. */
-struct bj_ident *fake_wait(struct bj_resolver *r, struct bj_ident_ask *a);
+struct bj_ident *fake_wait(struct bj_resolver *r, struct bj_ident_request *a);
 /* Ask once with a resolver of its own, which must see so many faults. */
 struct bj_ident *fake_ask_once(struct question q, uint64_t want_faults);
 

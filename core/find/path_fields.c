@@ -1,19 +1,19 @@
-#include "core/find/told.h"
+#include "core/find/path_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct bj_told {
+struct bj_path_fields {
     unsigned char n;
     char text[]; /* n times: number of the field, its text, NUL */
 };
 
-struct bj_told *bj_told_new(const struct bj_slice f[BJ_ID_FIELDS])
+struct bj_path_fields *bj_path_fields_new(const struct bj_slice f[BJ_ID_FIELDS])
 {
-    size_t size = sizeof(struct bj_told);
+    size_t size = sizeof(struct bj_path_fields);
     for (int i = 0; i < BJ_ID_FIELDS; i++)
         size += f[i].n > 0 ? f[i].n + 2 : 0;
-    struct bj_told *t = malloc(size);
+    struct bj_path_fields *t = malloc(size);
     if (!t)
         return NULL;
     t->n = 0;
@@ -30,7 +30,8 @@ struct bj_told *bj_told_new(const struct bj_slice f[BJ_ID_FIELDS])
     return t;
 }
 
-void bj_told_fields(const struct bj_told *t, struct bj_slice f[BJ_ID_FIELDS])
+void bj_path_fields_get(const struct bj_path_fields *t,
+                        struct bj_slice f[BJ_ID_FIELDS])
 {
     const char *p = t->text;
     memset(f, 0, BJ_ID_FIELDS * sizeof(*f));

@@ -1,5 +1,5 @@
-/* What a path told comes back as it was. */
-#include "core/find/told.h"
+/* Fields of a path come back as they were. */
+#include "core/find/path_fields.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +11,9 @@
 static void check(const struct bj_slice f[BJ_ID_FIELDS])
 {
     struct bj_slice back[BJ_ID_FIELDS];
-    struct bj_told *t = bj_told_new(f);
+    struct bj_path_fields *t = bj_path_fields_new(f);
     assert_non_null(t);
-    bj_told_fields(t, back);
+    bj_path_fields_get(t, back);
     for (int i = 0; i < BJ_ID_FIELDS; i++) {
         assert_int_equal(back[i].n, f[i].n);
         if (f[i].n > 0)

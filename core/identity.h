@@ -1,0 +1,30 @@
+/* Who a job is: what its path says, and what the resolver finds out.
+ * Internal to the core. */
+#ifndef BJ_CORE_IDENTITY_H
+#define BJ_CORE_IDENTITY_H
+
+#include "core/find/ident.h"
+#include "core/find/layout.h"
+
+struct bj_core;
+struct bj_track;
+struct bj_identity; /* of one job; core/identity.c */
+
+/* Give t an identity: t->identity from the fields of its path, t->ident
+ * unknown.  -ENOMEM. */
+int bj_identity_new(struct bj_track *t, const struct bj_path_match *m);
+void bj_identity_free(struct bj_track *t); /* also after a failed new */
+
+/* Another directory of t was found, whose path may have more fields. */
+void bj_identity_learn(struct bj_track *t, const struct bj_path_match *m);
+
+/* The uid in its path; empty: the path has none. */
+struct bj_slice bj_identity_path_uid(const struct bj_track *t);
+
+/* t has ended: what the resolver has not answered is not needed any more. */
+void bj_identity_end(struct bj_track *t);
+
+/* Ask the resolver about new jobs and take its answers. */
+void bj_core_identify(struct bj_core *core);
+
+#endif

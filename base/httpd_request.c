@@ -282,6 +282,14 @@ static enum MHD_Result queue(struct bj_httpd_conn *c, unsigned status,
     return ok;
 }
 
+/* Build first: that may change the status. */
+static enum MHD_Result send_reply(struct bj_httpd_conn *c,
+                                  struct bj_http_reply *r)
+{
+    struct MHD_Response *m = build(c, r);
+    return queue(c, r->status, m);
+}
+
 /* Until bj_httpd_finish(). */
 static enum MHD_Result suspend(struct bj_httpd_conn *c)
 {
@@ -370,7 +378,7 @@ static enum MHD_Result complete(struct bj_httpd_conn *c,
     c->req.body = (struct bj_slice){c->upload.p, c->upload.len};
     bj_httpd_tls_peer(c);
     answer(c, &c->req, reply);
-    return reply->later ? suspend(c) : queue(c, reply->status, build(c, reply));
+    return reply->later ? suspend(c) : send_reply(c, reply);
 }
 
 /* The headers have arrived. */
@@ -392,7 +400,7 @@ static enum MHD_Result begin(struct bj_httpd_conn *c, const char *method,
     reply->header[0].name = MHD_HTTP_HEADER_CONNECTION;
     reply->header[0].value = "close";
     format_refusal(c->h, &c->req, reply);
-    return queue(c, reply->status, build(c, reply));
+    return send_reply(c, reply);
 }
 
 enum MHD_Result bj_httpd_on_request(void *ctx, struct MHD_Connection *mhd,

@@ -26,7 +26,8 @@ datadir     = $(prefix)/share/batchjob
 collectddir = $(prefix)/lib/collectd
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
-       -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wformat=2
+       -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wformat=2 \
+       -Wno-string-concatenation
 BJ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -fPIC -fvisibility=hidden -pthread \
             -fno-strict-overflow $(WARN) $(if $(WERROR),-Werror) \
             $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
@@ -37,11 +38,12 @@ BJ_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now \
              -Wl,--as-needed
 
 PKG = $(shell pkg-config --libs $(1) 2>/dev/null)
-LIBS_core = $(call PKG,libpcre2-8) -lm
-LIBS_base = $(call PKG,yajl) -ldl
-LIBS_httpd = $(call PKG,libmicrohttpd) $(call PKG,gnutls) $(call PKG,yaml-0.1) \
+# Expanded once, or each test program would run pkg-config.
+LIBS_core := $(call PKG,libpcre2-8) -lm
+LIBS_base := $(call PKG,yajl) -ldl
+LIBS_httpd := $(call PKG,libmicrohttpd) $(call PKG,gnutls) $(call PKG,yaml-0.1) \
              $(call PKG,libcrypt)
-LIBS_exporter = $(LIBS_httpd) $(call PKG,zlib) $(LIBS_core) $(LIBS_base)
+LIBS_exporter := $(LIBS_httpd) $(call PKG,zlib) $(LIBS_core) $(LIBS_base)
 COLLECTD_INCLUDE ?= /usr/include/collectd
 HAVE_COLLECTD := $(wildcard $(COLLECTD_INCLUDE)/core/daemon/plugin.h)
 
@@ -83,7 +85,7 @@ $(O)/%.o: %.c | needed
 
 # The one file that knows the revision is compiled again when it changes.
 %/base/version.o: X_CFLAGS = -DBJ_VERSION='"$(VERSION)"' -DBJ_REVISION='"$(REVISION)"'
-$(O)/base/version.o $(O)/fuzz/obj/base/version.o: $(O)/revision
+$(O)/base/version.o: $(O)/revision
 $(O)/revision: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION) $(REVISION)' | cmp -s - $@ || echo '$(VERSION) $(REVISION)' >$@

@@ -3,5 +3,5 @@ $(O)/carbon/factors.inc: carbon/factors.csv carbon/factors.awk
 	@mkdir -p $(@D)
 	$(call Q,GEN)LC_ALL=C awk -f carbon/factors.awk carbon/factors.csv >$@
 
-$(O)/carbon/table.o $(O)/fuzz/obj/carbon/table.o: $(O)/carbon/factors.inc
-$(O)/carbon/table.o $(O)/fuzz/obj/carbon/table.o: X_CFLAGS = -I$(O)
+$(O)/carbon/table.o: $(O)/carbon/factors.inc
+$(O)/carbon/table.o: X_CFLAGS = -I$(O)

@@ -1,7 +1,7 @@
 # The accounting database: the library that its programs, their tests and the
 # API server share, and the programs.  SQLite 3.37 brings STRICT tables.
 HAVE_SQLITE := $(shell pkg-config --atleast-version=3.37 sqlite3 2>/dev/null && echo yes)
-LIBS_statsdb = $(call PKG,sqlite3) $(call PKG,yaml-0.1) $(LIBS_base)
+LIBS_statsdb := $(call PKG,sqlite3) $(call PKG,yaml-0.1) $(LIBS_base)
 statsdb_SRC := $(filter-out statsdb/main.c statsdb/acct_main.c,$(wildcard statsdb/*.c))
 STATSDB_LIBS = $(O)/libstatsdb.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 

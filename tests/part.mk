@@ -7,6 +7,14 @@ endif
 UNIT := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
 UNIT_HELP := $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/lib/*.c))
 
+# Archives, so that a test program holds only what it needs and links fast.
+$(O)/unit/libhelp.a: $(UNIT_HELP)
+$(O)/unit/libexporter.a: $(filter-out %/main.o,$(call obj,$(exporter_SRC)))
+$(O)/unit/%.a:
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call Q,AR)$(AR) rcs $@ $^
+
 $(O)/tests/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
 # Users before what they use.
@@ -17,7 +25,7 @@ UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))
 UNIT_STATSDB := $(filter $(O)/unit/test_statsdb_%,$(UNIT))
 UNIT_API := $(filter $(O)/unit/test_api_%,$(UNIT))
 
-$(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
+$(UNIT_PLUGIN): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/unit/libhelp.a \
 		$(call obj,$(wildcard collectd-plugin/*.c)) $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
@@ -32,8 +40,8 @@ $(UNIT_API): $(O)/unit/%: $(O)/tests/unit/%.o \
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_api)
 
-$(filter-out $(UNIT_PLUGIN) $(UNIT_STATSDB) $(UNIT_API),$(UNIT)): $(O)/unit/%: $(O)/tests/unit/%.o $(UNIT_HELP) \
-		$(filter-out %/main.o,$(call obj,$(exporter_SRC))) $(UNIT_LIBS)
+$(filter-out $(UNIT_PLUGIN) $(UNIT_STATSDB) $(UNIT_API),$(UNIT)): $(O)/unit/%: $(O)/tests/unit/%.o $(O)/unit/libhelp.a \
+		$(O)/unit/libexporter.a $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 

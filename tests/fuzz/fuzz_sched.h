@@ -145,23 +145,22 @@ static inline int seen_job(void *ctx, const struct bj_sched_job *j,
 }
 
 /* Feed text in pieces of at most n bytes, each in memory of exactly its size.
- */
-#define FEED(call, reader, text, n)                                            \
-    ({                                                                         \
+ * Sets ret to what the last call returned.  A macro, since readers differ. */
+#define FEED(ret, call, reader, text, n)                                       \
+    do {                                                                       \
         struct bj_slice rest_ = (text);                                        \
         struct bj_err err_ = {0};                                              \
-        int e_ = 0;                                                            \
-        while (rest_.n > 0 && e_ == 0) {                                       \
+        ret = 0;                                                               \
+        while (rest_.n > 0 && ret == 0) {                                      \
             const size_t k_ = rest_.n < (n) ? rest_.n : (n);                   \
             char *mem_;                                                        \
             const struct bj_slice piece_ = fuzz_exact(rest_.p, k_, &mem_);     \
-            e_ = call(reader, piece_, &err_);                                  \
+            ret = call(reader, piece_, &err_);                                 \
             free(mem_);                                                        \
             rest_.p += k_;                                                     \
             rest_.n -= k_;                                                     \
         }                                                                      \
-        MUST((e_ < 0) == (err_.code < 0));                                     \
-        e_;                                                                    \
-    })
+        MUST((ret < 0) == (err_.code < 0));                                    \
+    } while (0)
 
 #endif

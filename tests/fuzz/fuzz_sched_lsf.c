@@ -31,7 +31,7 @@ static struct seen read_json(struct bj_slice text, size_t n, int *ret)
         .now_sec = 1795174000, .ctx = &s, .job = seen_job, .bad = seen_bad};
     struct bj_lsf_json *r;
     MUST(bj_lsf_json_new(&conf, &r, NULL) == 0);
-    *ret = FEED(bj_lsf_json_feed, r, text, n);
+    FEED(*ret, bj_lsf_json_feed, r, text, n);
     if (*ret == 0)
         *ret = bj_lsf_json_end(r, NULL);
     bj_lsf_json_free(r);
@@ -45,7 +45,7 @@ static struct seen read_acct(struct bj_slice text, size_t n, int *ret)
         .max_line = 700, .ctx = &s, .job = seen_job, .bad = seen_bad};
     struct bj_lsf_acct *r;
     MUST(bj_lsf_acct_new(&conf, &r, NULL) == 0);
-    *ret = FEED(bj_lsf_acct_feed, r, text, n);
+    FEED(*ret, bj_lsf_acct_feed, r, text, n);
     MUST(bj_lsf_acct_feed(r, (struct bj_slice){0}, NULL) == *ret);
     bj_lsf_acct_free(r);
     return s;
@@ -58,7 +58,7 @@ static struct seen read_rest(struct bj_slice text, size_t n, int *ret)
         .max_steps = 2, .ctx = &s, .job = seen_job, .bad = seen_rest};
     struct bj_slurmrest *r;
     MUST(bj_slurmrest_new(&conf, &r, NULL) == 0);
-    *ret = FEED(bj_slurmrest_feed, r, text, n);
+    FEED(*ret, bj_slurmrest_feed, r, text, n);
     if (*ret == 0)
         *ret = bj_slurmrest_end(r, NULL);
     bj_slurmrest_free(r);

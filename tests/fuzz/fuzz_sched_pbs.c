@@ -21,7 +21,7 @@ static struct seen read_json(struct bj_slice text, size_t n, int *ret)
         .ctx = &s, .job = seen_job, .bad = seen_bad};
     struct bj_pbs_json *r;
     MUST(bj_pbs_json_new(&conf, &r, NULL) == 0);
-    *ret = FEED(bj_pbs_json_feed, r, text, n);
+    FEED(*ret, bj_pbs_json_feed, r, text, n);
     if (*ret == 0)
         *ret = bj_pbs_json_end(r, NULL);
     MUST(bj_pbs_json_counts(r)->jobs == s.jobs);
@@ -45,7 +45,7 @@ static struct seen read_acct(struct bj_slice text, size_t n, int *ret)
                                      .bad = seen_bad};
     struct bj_pbs_acct *r;
     MUST(bj_pbs_acct_new(&conf, &r, NULL) == 0);
-    *ret = FEED(bj_pbs_acct_feed, r, text, n);
+    FEED(*ret, bj_pbs_acct_feed, r, text, n);
     MUST(bj_pbs_acct_feed(r, (struct bj_slice){0}, NULL) == *ret);
     bj_pbs_acct_free(r);
     return s;

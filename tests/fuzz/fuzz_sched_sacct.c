@@ -27,7 +27,7 @@ static struct seen read_all(struct bj_slice text, bool bars, size_t n, int *ret)
                                        .bad = seen_bad};
     struct bj_sacct *r;
     MUST(bj_sacct_new(&conf, &r, NULL) == 0);
-    *ret = FEED(bj_sacct_feed, r, text, n);
+    FEED(*ret, bj_sacct_feed, r, text, n);
     if (*ret == 0)
         *ret = bj_sacct_end(r, true, NULL);
     const struct bj_sacct_counts *c = bj_sacct_counts(r);

@@ -1,1 +1,0 @@
-$(O)/fuzz/libfuzz.a: $(O)/fuzz/obj/standalone/accept.o

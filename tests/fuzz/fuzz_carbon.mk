@@ -1,2 +1,0 @@
-$(O)/fuzz/libfuzz.a: $(call fuzz_obj,$(carbon_SRC))
--include $(patsubst %.o,%.d,$(call fuzz_obj,$(carbon_SRC)))

@@ -462,13 +462,22 @@ test_valgrind() {
     is "two runs were checked" $n 2
 }
 
+# The runtime of the compiler that built the plugin: gcc links its own, clang
+# leaves that to the program.
+sanitizer_runtime() {
+    local cc=clang libs="libclang_rt.asan-$(uname -m).so" l
+    ! readelf -d "$so_dir/batchjob.so" | grep -q 'NEEDED.*libasan' ||
+        { cc=gcc; libs="libasan.so libubsan.so"; }
+    for l in $libs; do
+        l=$($cc -print-file-name="$l")
+        [ -e "$l" ] && printf '%s ' "$l" || return 1
+    done
+}
+
 test_asan() {
-    local asan ubsan
-    asan=$(${CC:-cc} -print-file-name=libasan.so)
-    ubsan=$(${CC:-cc} -print-file-name=libubsan.so)
-    [ -e "$asan" ] && [ -e "$ubsan" ] ||
-        skip_all "libasan and libubsan are not installed"
-    under env LD_PRELOAD="$asan $ubsan" \
+    local runtime
+    runtime=$(sanitizer_runtime) || skip_all "the sanitizers' runtime is not installed"
+    under env LD_PRELOAD="${runtime% }" \
         ASAN_OPTIONS=detect_leaks=0:log_path="$tmp/asan" \
         UBSAN_OPTIONS=print_stacktrace=1:log_path="$tmp/ubsan"
     cat "$tmp"/asan.* "$tmp"/ubsan.* >"$tmp/reports" 2>/dev/null
@@ -494,10 +503,8 @@ valgrind)
     start_jobs
     test_valgrind ;;
 asan)
-    [ "$so_dir" = "$O" ] && so_dir=$O/asan
-    make -s -C "$top" O="${so_dir#"$top"/}" SAN=address,undefined \
-        "${so_dir#"$top"/}/batchjob.so" >"$tmp/build" 2>&1 ||
-        { fail "the plugin builds with sanitizers" "$tmp/build"; complete=1; exit 1; }
+    [ "$so_dir" = "$O" ] && so_dir=$O/san
+    [ -e "$so_dir/batchjob.so" ] || skip_all "$so_dir/batchjob.so is not built"
     start_jobs
     test_asan ;;
 *)

@@ -20,127 +20,129 @@ static const struct bj_opt options[] = {
      .off = AT(path),
      .preset = "/var/lib/batchjob/stats.db",
      .arg = "FILE",
-     .help = "The store; it must be on a local disk."},
+     .help = "The store: an SQLite file on a local disk."},
     {.name = "store.cache",
      .kind = BJ_OPT_SIZE,
      .off = AT(cache_bytes),
      .lo = 1 << 20,
      .preset = "12M",
-     .help = "How much of the store is kept in memory."},
+     .help = "Memory for pages of the store."},
     {.name = "store.busy-timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(busy_usec),
      .lo = 1000,
      .hi = SEC(HOUR),
      .preset = "10s",
-     .help = "How long to wait for a lock that somebody else holds."},
+     .help = "How long to wait for a lock that another process holds."},
     {.name = "store.max-size",
      .kind = BJ_OPT_SIZE,
      .off = AT(max_bytes),
      .preset = "0",
-     .help = "The store never grows beyond this; 0 for no limit."},
+     .help = "Maximum size of the store; 0 for no limit."},
     {.name = "store.batch-lines",
      .kind = BJ_OPT_U64,
      .off = AT(batch_lines),
      .lo = 100,
      .hi = 10000000,
      .preset = "50000",
-     .help = "Jobs and steps that are written in one transaction."},
+     .help = "Jobs and steps written in one transaction."},
     {.name = "store.any-filesystem",
      .kind = BJ_OPT_BOOL,
      .off = AT(any_filesystem),
      .preset = "false",
-     .help = "Use the store even on a network file system. Its locks may not "
-             "hold: the store can be damaged."},
+     .help = "Allow a network file system. Locks may fail there and the store "
+             "may be damaged."},
     {.name = "store.check",
      .kind = BJ_OPT_BOOL,
      .off = AT(check),
      .preset = "false",
-     .help = "Look at the start whether the store is consistent; takes long."},
+     .help = "Check the consistency of the store at each start; takes long."},
     {.name = "store.retention",
      .kind = BJ_OPT_DURATION,
      .off = AT(retention_usec),
      .preset = "0s",
-     .help = "Jobs that ended longer ago are removed, their daily sums are "
-             "kept; 0 to keep all."},
+     .help = "Remove jobs that ended longer ago, but keep their daily sums; 0 "
+             "keeps all jobs."},
     {.name = "cluster.file",
      .kind = BJ_OPT_LIST,
      .off = AT(cluster_files),
      .arg = "FILE",
-     .help = "YAML file of a cluster; give it again for more."},
+     .help = "YAML file of a cluster; repeat for more clusters."},
     {.name = "metrics.file",
      .kind = BJ_OPT_STR,
      .off = AT(metrics_file),
      .arg = "FILE",
-     .help = "Write how the asking goes into this file, in Prometheus' text "
-             "format, every 15 s; for node_exporter's textfile collector."},
+     .help = "Write collection metrics to this file every 15 s, for "
+             "node_exporter's textfile collector."},
     {.name = "findings.enabled",
      .kind = BJ_OPT_BOOL,
      .off = AT(findings),
      .preset = "true",
-     .help = "Judge jobs that have ended by rules."},
+     .help = "Evaluate rules for ended jobs."},
     {.name = "findings.file",
      .kind = BJ_OPT_STR,
      .off = AT(findings_file),
      .arg = "FILE",
-     .help = "YAML file with rules of the site, and changes to those that are "
-             "built in."},
+     .help = "YAML file with rules of the site and changes to built-in rules."},
     {.name = "findings.history",
      .kind = BJ_OPT_DURATION,
      .off = AT(findings_history_usec),
      .preset = "90d",
-     .help = "When the rules change, jobs back to this are judged anew."},
+     .help =
+         "When rules change, evaluate jobs that ended within this time again."},
     {.name = "web.listen-address",
      .kind = BJ_OPT_LIST,
      .off = AT(listen),
      .check = bj_listen_check,
-     .help = "Tell the same over HTTP, under /metrics: HOST:PORT, :PORT or "
-             "[IPV6]:PORT; give it again for more."},
+     .help = "Serve metrics of this program at /metrics on HOST:PORT, :PORT or "
+             "[IPV6]:PORT; repeat for more."},
     {.name = "web.config.file",
      .kind = BJ_OPT_STR,
      .off = AT(web_file),
      .arg = "FILE",
-     .help = "TLS, names and hashed passwords for it, in the format of "
-             "Prometheus' exporters; read again when it changes."},
+     .help =
+         "TLS, user names and hashed passwords for web.listen-address, in the "
+         "format of Prometheus' exporters; read again when it changes."},
     {.name = NULL},
 };
 
-/* What makes no sense in a file. */
+/* Options of the command line only. */
 static const struct bj_opt command_options[] = {
     {.name = "once",
      .kind = BJ_OPT_BOOL,
      .off = AT(once),
      .preset = "false",
-     .help = "Ask for all that is new and all of the history, then end."},
+     .help = "Import everything that is new and the whole history, then exit."},
     {.name = "dry-run",
      .kind = BJ_OPT_BOOL,
      .off = AT(dry_run),
      .preset = "false",
-     .help = "Do what --once does for the newest slice, but write "
-             "nothing; without a store all is new."},
+     .help = "Read the newest slice of each source like --once, but write "
+             "nothing."},
     {.name = "since",
      .kind = BJ_OPT_STR,
      .off = AT(since),
      .arg = "TIME",
-     .help = "Go back to this time (2026-01-31, 2026-01-31T12:00:00Z, or 30d: "
-             "so long ago) instead of the cluster's history; export: jobs "
-             "that ended since."},
+     .help = "Import history back to this time instead of the cluster's "
+             "history; export jobs that ended since. 2026-01-31, "
+             "2026-01-31T12:00:00Z, or 30d for 30 days ago."},
     {.name = "until",
      .kind = BJ_OPT_STR,
      .off = AT(until),
      .arg = "TIME",
-     .help = "Export: jobs that ended before."},
+     .help = "Export jobs that ended before this time."},
     {.name = "format",
      .kind = BJ_OPT_STR,
      .off = AT(format),
      .preset = "csv",
-     .help = "Export: comma separated values or a JSON object a line.",
+     .help = "Format of the export: comma-separated values, or one JSON object "
+             "per line.",
      .choices = "csv|jsonl"},
     {.name = "import.cluster",
      .kind = BJ_OPT_STR,
      .off = AT(import_cluster),
      .arg = "NAME",
-     .help = "Import: whose jobs the file has."},
+     .help = "Cluster of the jobs in the imported file."},
     {.name = NULL},
 };
 
@@ -148,123 +150,120 @@ static const struct bj_opt cluster_options[] = {
     {.name = "name",
      .kind = BJ_OPT_STR,
      .off = OF(name),
-     .help = "The cluster's name where the scheduler does not tell it, and in "
-             "messages; prometheus, pue and records that name none go by it, "
-             "so let it be the scheduler's."},
+     .help = "Name of the cluster. Use the scheduler's name: Prometheus, PUE "
+             "and final records refer to it."},
     {.name = "sacct.command",
      .kind = BJ_OPT_STR,
      .off = OF(sacct),
-     .help = "The program to ask Slurm's accounting; sacct when no source is "
-             "named, empty for none."},
+     .help = "The sacct program, the default source; empty for none."},
     {.name = "sacct.slurm-conf",
      .kind = BJ_OPT_STR,
      .off = OF(slurm_conf),
      .arg = "FILE",
-     .help = "Its slurm.conf, where that is not the usual one."},
+     .help = "slurm.conf for sacct, if it is not the default one."},
     {.name = "sacct.clusters",
      .kind = BJ_OPT_STR,
      .off = OF(clusters),
-     .help = "Clusters to ask for, with commas between, or \"all\"; the "
-             "command's own when empty."},
+     .help = "Clusters to request from sacct, separated by commas, or \"all\"; "
+             "by default its own."},
     {.name = "sacct.federation",
      .kind = BJ_OPT_BOOL,
      .off = OF(federation),
      .preset = "false",
-     .help = "Ask for the jobs of the federation."},
+     .help = "Request the jobs of the federation."},
     {.name = "sacct.interval",
      .kind = BJ_OPT_DURATION,
      .off = OF(interval_usec),
      .lo = SEC(1),
      .hi = SEC(DAY),
      .preset = "5m",
-     .help = "How often to ask for what is new."},
+     .help = "Time between two imports of new jobs."},
     {.name = "sacct.overlap",
      .kind = BJ_OPT_DURATION,
      .off = OF(overlap_usec),
      .hi = SEC(30 * DAY),
      .preset = "2h",
-     .help = "How much of what is known is asked for again: the accounting "
-             "database gets its last word late."},
+     .help = "How much already imported time to request again, because "
+             "accounting arrives late."},
     {.name = "sacct.slice",
      .kind = BJ_OPT_DURATION,
      .off = OF(slice_usec),
      .lo = SEC(60),
      .hi = SEC(366 * DAY),
      .preset = "1d",
-     .help = "Longest time to ask for at once; shorter when a question takes "
-             "too long."},
+     .help = "Longest period in one request; halved after a timeout."},
     {.name = "sacct.pause",
      .kind = BJ_OPT_DURATION,
      .off = OF(pause_usec),
      .hi = SEC(HOUR),
      .preset = "5s",
-     .help = "Rest between two questions, at least; it is never shorter than "
-             "the last question took."},
+     .help = "Minimum pause between two requests. A pause is at least as long "
+             "as the last request."},
     {.name = "sacct.deadline",
      .kind = BJ_OPT_DURATION,
      .off = OF(deadline_usec),
      .lo = SEC(1),
      .hi = SEC(DAY),
      .preset = "10m",
-     .help = "A question that takes longer is given up."},
+     .help = "Timeout of a request."},
     {.name = "sacct.history",
      .kind = BJ_OPT_DURATION,
      .off = OF(history_usec),
      .lo = SEC(60),
      .preset = "365d",
-     .help = "How far back to ask, newest first."},
+     .help = "How far back to import, newest first."},
     {.name = "sacct.max-steps",
      .kind = BJ_OPT_U64,
      .off = OF(max_steps),
      .lo = 1,
      .hi = 100000,
      .preset = "1000",
-     .help = "Steps of a job that are kept; all count in its sums."},
+     .help = "Steps stored per job. Sums include all steps."},
     {.name = "qstat.command",
      .kind = BJ_OPT_STR,
      .off = OF(snapshot[BJ_SNAPSHOT_QSTAT].command),
-     .help = "The program that tells of the jobs of PBS, those that ended "
-             "lately included (job_history_enable)."},
+     .help = "The qstat program, to import jobs of PBS. Set job_history_enable "
+             "in PBS."},
     {.name = "qstat.interval",
      .kind = BJ_OPT_DURATION,
      .off = OF(snapshot[BJ_SNAPSHOT_QSTAT].interval_usec),
      .lo = SEC(1),
      .hi = SEC(DAY),
      .preset = "5m",
-     .help = "How often to ask it; it must be less than the time for which "
-             "jobs that ended are remembered."},
+     .help = "Time between two imports; less than the time for which PBS keeps "
+             "ended jobs."},
     {.name = "qstat.deadline",
      .kind = BJ_OPT_DURATION,
      .off = OF(snapshot[BJ_SNAPSHOT_QSTAT].deadline_usec),
      .lo = SEC(1),
      .hi = SEC(DAY),
      .preset = "2m",
-     .help = "A question that takes longer is given up."},
+     .help = "Timeout of qstat."},
     {.name = "bjobs.command",
      .kind = BJ_OPT_STR,
      .off = OF(snapshot[BJ_SNAPSHOT_BJOBS].command),
-     .help = "The program that tells of the jobs of LSF, those that ended "
-             "lately included (CLEAN_PERIOD)."},
+     .help =
+         "The bjobs program, to import jobs of LSF. Set CLEAN_PERIOD in LSF."},
     {.name = "bjobs.interval",
      .kind = BJ_OPT_DURATION,
      .off = OF(snapshot[BJ_SNAPSHOT_BJOBS].interval_usec),
      .lo = SEC(1),
      .hi = SEC(DAY),
      .preset = "5m",
-     .help = "How often to ask it; it must be less than the time for which "
-             "jobs that ended are remembered."},
+     .help = "Time between two imports; less than the time for which LSF keeps "
+             "ended jobs."},
     {.name = "bjobs.deadline",
      .kind = BJ_OPT_DURATION,
      .off = OF(snapshot[BJ_SNAPSHOT_BJOBS].deadline_usec),
      .lo = SEC(1),
      .hi = SEC(DAY),
      .preset = "2m",
-     .help = "A question that takes longer is given up."},
+     .help = "Timeout of bjobs."},
     {.name = "pbs.accounting",
      .kind = BJ_OPT_STR,
      .off = OF(snapshot[BJ_SNAPSHOT_PBS_FILES].command),
      .arg = "DIR",
-     .help = "Directory of PBS's accounting files, which are followed: "
+     .help = "Directory of PBS' accounting files to follow: "
              "PBS_HOME/server_priv/accounting."},
     {.name = "pbs.interval",
      .kind = BJ_OPT_DURATION,
@@ -272,104 +271,103 @@ static const struct bj_opt cluster_options[] = {
      .lo = SEC(1),
      .hi = SEC(DAY),
      .preset = "30s",
-     .help = "How often to look at them."},
+     .help = "Time between two readings of the files."},
     {.name = "lsf.acct",
      .kind = BJ_OPT_STR,
      .off = OF(snapshot[BJ_SNAPSHOT_LSF_FILES].command),
      .arg = "FILE",
-     .help = "LSF's lsb.acct, which is followed, with lsb.acct.1 and so on "
-             "beside it."},
+     .help = "LSF's lsb.acct to follow, with lsb.acct.1 and so on."},
     {.name = "lsf.interval",
      .kind = BJ_OPT_DURATION,
      .off = OF(snapshot[BJ_SNAPSHOT_LSF_FILES].interval_usec),
      .lo = SEC(1),
      .hi = SEC(DAY),
      .preset = "30s",
-     .help = "How often to look at them."},
+     .help = "Time between two readings of the files."},
     {.name = "slurmrestd.url",
      .kind = BJ_OPT_STR,
      .off = OF(rest.url),
      .check = bj_fetch_check,
-     .help = "Ask slurmrestd instead of sacct: http://HOST:6820. What is set "
-             "of sacct.interval, overlap, slice, pause, deadline, history and "
-             "max-steps counts here, too."},
+     .help = "Use slurmrestd instead of sacct: http://HOST:6820. The options "
+             "sacct.interval, overlap, slice, pause, deadline, history and "
+             "max-steps apply."},
     {.name = "slurmrestd.unix-socket",
      .kind = BJ_OPT_STR,
      .off = OF(rest.socket),
      .arg = "PATH",
-     .help = "The same by a socket of this host."},
+     .help = "Use slurmrestd on this Unix socket."},
     {.name = "slurmrestd.user",
      .kind = BJ_OPT_STR,
      .off = OF(rest.user),
-     .help = "The user that the token is for, where that is not who we are."},
+     .help = "User of the token, if it is not the user of this program."},
     {.name = "slurmrestd.token-file",
      .kind = BJ_OPT_STR,
      .off = OF(rest.token_file),
      .arg = "FILE",
-     .help = "A file with the token (JWT), which is read for each question; "
-             "a socket with rest_auth/local needs none."},
+     .help = "File with the token (JWT), read for each request. A socket with "
+             "rest_auth/local needs none."},
     {.name = "slurmrestd.ca-file",
      .kind = BJ_OPT_STR,
      .off = OF(rest.ca_file),
      .arg = "FILE",
-     .help = "Certificates to believe for https; the system's when empty."},
+     .help = "CA certificates to trust for https; the system's by default."},
     {.name = "slurmrestd.version",
      .kind = BJ_OPT_U64,
      .off = OF(rest.version),
      .hi = 99,
      .preset = "0",
-     .help = "The plugin to ask: 40 for v0.0.40; 0 for the newest there is."},
+     .help = "Data parser to use: 40 for v0.0.40; 0 for the newest."},
     {.name = "mariadb.database",
      .kind = BJ_OPT_STR,
      .off = OF(mariadb.database),
-     .help = "Ask Slurm's database instead of sacct, through the views that "
-             "this one holds (examples/slurm-database-view). What is set of "
-             "sacct.interval and the rest counts here, too."},
+     .help = "Use Slurm's database instead of sacct, through the views in this "
+             "database (examples/slurm-database-view). The options "
+             "sacct.interval and following apply."},
     {.name = "mariadb.host",
      .kind = BJ_OPT_STR,
      .off = OF(mariadb.host),
      .preset = "127.0.0.1",
-     .help = "Where it runs."},
+     .help = "Host of the database server."},
     {.name = "mariadb.port",
      .kind = BJ_OPT_U64,
      .off = OF(mariadb.port),
      .lo = 1,
      .hi = 65535,
      .preset = "3306",
-     .help = "And on which port."},
+     .help = "Port of the database server."},
     {.name = "mariadb.unix-socket",
      .kind = BJ_OPT_STR,
      .off = OF(mariadb.socket),
      .arg = "PATH",
-     .help = "The same by a socket of this host."},
+     .help = "Connect to the database server on this Unix socket."},
     {.name = "mariadb.user",
      .kind = BJ_OPT_STR,
      .off = OF(mariadb.user),
      .preset = "batchjob",
-     .help = "A user that may read the views and nothing else."},
+     .help = "Database user that may only read the views."},
     {.name = "mariadb.password-file",
      .kind = BJ_OPT_STR,
      .off = OF(mariadb.password_file),
      .arg = "FILE",
-     .help = "A file with its password, which is read for each question."},
+     .help = "File with the password, read for each connection."},
     {.name = "mariadb.ca-file",
      .kind = BJ_OPT_STR,
      .off = OF(mariadb.ca_file),
      .arg = "FILE",
-     .help = "Certificates to believe: demands TLS and the server's name."},
+     .help = "CA certificates to trust. Requires TLS and a certificate for "
+             "mariadb.host."},
     {.name = "records.dir",
      .kind = BJ_OPT_LIST,
      .off = OF(records),
      .arg = "DIR",
-     .help = "Directory where final records of nodes arrive; they are removed "
-             "when they are in the store."},
+     .help = "Directory of final records of nodes. Files are removed after "
+             "their import."},
     {.name = "pue",
      .kind = BJ_OPT_LIST,
      .off = OF(pue),
      .arg = "[DAY=]NUMBER",
-     .help =
-         "Power usage effectiveness of the house: what it takes in, of what "
-         "the machines do; from a day (UTC) on, or all along."},
+     .help = "Power usage effectiveness: facility power divided by IT power; "
+             "from a day (UTC) on, or always."},
     {.name = NULL},
 };
 
@@ -412,7 +410,7 @@ bool bj_cluster_has_mariadb(const struct bj_cluster_conf *c)
     return c->mariadb.database && c->mariadb.database[0];
 }
 
-/* How many of those that are asked for windows, of which one is enough. */
+/* Number of sources with time windows; one is allowed. */
 static int windows(const struct bj_cluster_conf *c)
 {
     return (c->sacct && c->sacct[0]) + bj_cluster_has_rest(c) +
@@ -424,7 +422,7 @@ bool bj_cluster_has_windows(const struct bj_cluster_conf *c)
     return windows(c) > 0;
 }
 
-/* Is anything named besides sacct? */
+/* Is a source other than sacct configured? */
 static bool has_source(const struct bj_cluster_conf *c)
 {
     bool any = bj_cluster_has_rest(c) || bj_cluster_has_mariadb(c);
@@ -448,11 +446,11 @@ static int load_cluster(struct bj_cluster_conf *c, const char *path,
     if (r == 0 && windows(c) > 1)
         r = bj_err_set(
             err, -EINVAL,
-            "%s: one of sacct, slurmrestd and mariadb is to be asked", path);
+            "%s: configure only one of sacct, slurmrestd and mariadb", path);
     if (r == 0 && !c->sacct && !has_source(c) && !(c->sacct = strdup("sacct")))
         r = bj_err_set(err, -ENOMEM, "options");
     if (r == 0 && (!c->name || !c->name[0]))
-        r = bj_err_set(err, -EINVAL, "%s: name: a cluster needs one", path);
+        r = bj_err_set(err, -EINVAL, "%s: name: required", path);
     return r;
 }
 
@@ -472,7 +470,7 @@ static int load_clusters(struct bj_statsdb_conf *c, struct bj_err *err)
             return r;
         for (size_t k = 0; k < i; k++)
             if (strcmp(c->cluster[k].name, c->cluster[i].name) == 0)
-                return bj_err_set(err, -EINVAL, "%s: name: '%s' comes twice",
+                return bj_err_set(err, -EINVAL, "%s: name: '%s' is used twice",
                                   c->cluster_files.v[i], c->cluster[i].name);
     }
     return 0;
@@ -502,7 +500,7 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
         return r;
     r = only_lasting(c->program.file, err);
     if (r == 0 && (!c->path || !c->path[0]))
-        r = bj_err_set(err, -EINVAL, "store.path: there must be one");
+        r = bj_err_set(err, -EINVAL, "store.path: required");
     return r < 0 ? r : load_clusters(c, err);
 }
 

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* What is looked at again and again: commands that tell of all jobs at once,
- * and files that are followed. */
+/* Sources that are read regularly: commands that report all jobs at once, and
+ * files that are followed. */
 enum bj_snapshot_kind {
     BJ_SNAPSHOT_QSTAT,
     BJ_SNAPSHOT_BJOBS,

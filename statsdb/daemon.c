@@ -102,15 +102,15 @@ static int visit_cluster(struct bj_daemon *d, struct bj_daemon_source *s,
     return e < 0 ? bj_err_set(err, e, "%s", why.msg) : r;
 }
 
-/* What is to be done besides asking. */
-static int keep_house(struct bj_daemon *d, struct bj_err *err)
+/* Work other than requests to schedulers. */
+static int maintain(struct bj_daemon *d, struct bj_err *err)
 {
     struct bj_err why = {0};
     int r = bj_daemon_collect(d, err), e = 0;
     if (!bj_daemon_of_the_store(r) || r == -ENOSPC)
         e = bj_daemon_remove_old(d, &why);
     if (e < 0) {
-        bj_log(BJ_LOG_ERROR, &why, "old jobs stay");
+        bj_log(BJ_LOG_ERROR, &why, "old jobs could not be removed");
         d->old_due_usec = bj_clock_boot_usec() + 3600ull * 1000000;
     }
     if (!d->work || bj_daemon_of_the_store(r) || atomic_load(&d->stop->now))
@@ -127,7 +127,7 @@ static int loop(struct bj_daemon *d, struct bj_err *err)
         for (size_t i = 0; i <= d->conf->clusters; i++) {
             struct bj_err why = {0};
             bool house = i == d->conf->clusters;
-            int r = house ? keep_house(d, &why)
+            int r = house ? maintain(d, &why)
                           : visit_cluster(d, &d->source[i], &why);
             if (r < 0)
                 last = bj_err_set(err, r, "%s%s%s",

@@ -14,13 +14,13 @@ struct bj_daemon_stop {
     int wake_fd;
 };
 
-/* Ask all sources in turn until it is stopped or, with conf->once or dry_run,
- * until all is there.  since_sec: how far back, 0 for each cluster's history.
- * A cluster that fails is told in the log and asked again later; the others go
- * on.  0; with once or dry_run, the error of the last cluster that failed; and
- * what makes the store itself unusable (-ENOSPC, -EIO, -EBADMSG, -EROFS,
- * -ENOMEM), which ends the daemon unless the disk is full: that it waits
- * out. */
+/* Import from all sources in turn until stopped or, with conf->once or dry_run,
+ * until everything is imported.  since_sec: how far back, 0 for each cluster's
+ * history.  A failing cluster is logged and tried again later; the others
+ * continue.  0; with once or dry_run, the error of the last cluster that
+ * failed; and what makes the store itself unusable (-ENOSPC, -EIO, -EBADMSG,
+ * -EROFS, -ENOMEM), which ends the daemon unless the disk is full: that it
+ * waits out. */
 int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
                   int64_t since_sec, struct bj_daemon_stop *stop,
                   struct bj_err *err);

@@ -39,13 +39,14 @@ void bj_daemon_on_bad(void *ctx, const struct bj_sacct_bad *bad)
     bj_log(BJ_LOG_WARN, NULL, "%s: line %llu, job %s: %s '%s' is not %s; %s",
            s->conf->name, (unsigned long long)bad->line, job, field, value,
            bad->expected,
-           bad->line_left_out ? "line left out" : "field left out");
+           bad->line_left_out ? "line skipped" : "field skipped");
 }
 
-static void tell(const struct bj_daemon_source *s, const struct bj_window *w,
-                 const struct bj_sacct_counts *n,
-                 const struct bj_upsert_counts *was,
-                 const struct bj_upsert_counts *now)
+static void log_counts(const struct bj_daemon_source *s,
+                       const struct bj_window *w,
+                       const struct bj_sacct_counts *n,
+                       const struct bj_upsert_counts *was,
+                       const struct bj_upsert_counts *now)
 {
     char from[BJ_STAMP_MAX], to[BJ_STAMP_MAX];
     bj_stamp_text(w->start_sec * 1000000, 0, 0, from);
@@ -91,8 +92,9 @@ static void check_name(struct bj_daemon *d, struct bj_daemon_source *s)
         char told[64];
         bj_text_clean(bj_sql_text(st, 0), told, sizeof(told));
         bj_log(BJ_LOG_WARN, NULL,
-               "%s: its scheduler calls a cluster '%s': prometheus, pue, and "
-               "records that name none go by '%s', and find no jobs",
+               "%s: the scheduler's name of the cluster is '%s': prometheus, "
+               "pue, and "
+               "records without a cluster use '%s' and match no jobs",
                c->name, told, c->name);
     }
     sqlite3_finalize(st);
@@ -131,9 +133,9 @@ static int ask_for(struct bj_daemon *d, struct bj_daemon_source *s,
     bj_daemon_count(&d->report[s - d->source], &n);
     on_progress(s, &n);
     if (s->bad > BJ_DAEMON_BAD_TOLD)
-        bj_log(BJ_LOG_WARN, NULL, "%s: %u more like that", s->conf->name,
+        bj_log(BJ_LOG_WARN, NULL, "%s: %u more such lines", s->conf->name,
                s->bad - BJ_DAEMON_BAD_TOLD);
-    tell(s, w, &n, &was, bj_upsert_counts(d->upsert));
+    log_counts(s, w, &n, &was, bj_upsert_counts(d->upsert));
     if (!dry && !s->named && n.jobs > 0)
         check_name(d, s);
     return 0;
@@ -194,8 +196,8 @@ static void put_off(const struct bj_daemon *d, struct bj_daemon_source *s,
     if (err->code == -ETIMEDOUT && s->rules.slice_sec > SLICE_MIN_SEC)
         s->rules.slice_sec /= 2;
     if (!bj_daemon_single(d))
-        bj_log(BJ_LOG_ERROR, err, "%s: will be asked again in %llu s",
-               s->conf->name, (unsigned long long)wait);
+        bj_log(BJ_LOG_ERROR, err, "%s: next request in %llu s", s->conf->name,
+               (unsigned long long)wait);
 }
 
 int bj_daemon_visit(struct bj_daemon *d, struct bj_daemon_source *s,

@@ -28,8 +28,8 @@ static int collect_dir(struct bj_daemon *d, size_t i, const char *dir,
         r = bj_records_collect(d->records, bj_slice_str(c->name), dir, RECORDS,
                                &n, &why, err);
         if (n.bad > 0)
-            bj_log(BJ_LOG_WARN, &why, "%s: %llu files are no records", dir,
-                   (unsigned long long)n.bad);
+            bj_log(BJ_LOG_WARN, &why, "%s: %llu files are not valid records",
+                   dir, (unsigned long long)n.bad);
         d->report[i].records += n.taken;
         d->report[i].bad_records += n.bad;
         if (n.taken > 0)
@@ -52,7 +52,8 @@ int bj_daemon_collect(struct bj_daemon *d, struct bj_err *err)
             int r = collect_dir(d, i, c->records.v[k], &why);
             if (r == 0)
                 continue;
-            bj_log(BJ_LOG_ERROR, &why, "%s: records stay", c->name);
+            bj_log(BJ_LOG_ERROR, &why, "%s: records were not imported",
+                   c->name);
             last = bj_err_set(err, r, "%s", why.msg);
         }
     }

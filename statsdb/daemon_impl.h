@@ -20,7 +20,7 @@
 
 enum { BJ_DAEMON_BAD_TOLD = 5 /* of one answer, in the log */ };
 
-/* A command that tells of all jobs at once, or files that are followed. */
+/* A command that reports all jobs at once, or files that are followed. */
 struct bj_daemon_snapshot {
     struct bj_source_follow *follow; /* NULL: a command */
     uint64_t due_usec;
@@ -74,7 +74,7 @@ static inline bool bj_daemon_single(const struct bj_daemon *d)
     return d->conf->once || d->conf->dry_run;
 }
 
-/* Where it is told how it goes; NULL: nowhere. */
+/* The file of metrics.file, or NULL. */
 static inline const char *bj_daemon_report_file(const struct bj_daemon *d)
 {
     const char *path = d->conf->metrics_file;
@@ -121,15 +121,15 @@ bool bj_daemon_has_snapshot(const struct bj_daemon_source *s, int kind);
 int bj_daemon_visit_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
                               struct bj_err *err);
 
-/* --- daemon_house.c: what is to be done besides asking ---------------------*/
+/* --- daemon_house.c: records, retention and metrics ------------------------*/
 
-/* Take the records of nodes in, when it is time to look for some. */
+/* Import final records of nodes, when due. */
 int bj_daemon_collect(struct bj_daemon *d, struct bj_err *err);
 
 /* Remove some old jobs, when it is time to. */
 int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err);
 
-/* Tell how it goes, in the file and over HTTP, each when that is due or, with
+/* Write the program's metrics to the file and the HTTP page, when due or, with
  * now, at once. */
 void bj_daemon_report(struct bj_daemon *d, bool now);
 

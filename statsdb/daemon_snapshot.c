@@ -63,7 +63,7 @@ int bj_daemon_visit_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
             wait = bj_daemon_patience(&snap->failures) * 1000000;
             d->report[s - d->source].fault[bj_report_fault(r)]++;
             if (!bj_daemon_single(d))
-                bj_log(BJ_LOG_ERROR, err, "%s: will be asked again in %llu s",
+                bj_log(BJ_LOG_ERROR, err, "%s: next request in %llu s",
                        s->conf->name, (unsigned long long)(wait / 1000000));
         }
         snap->due_usec = bj_clock_boot_usec() + wait;

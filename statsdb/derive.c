@@ -323,7 +323,7 @@ int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
         bj_dicts_clear(d->dicts);
         memset(d->rule_id, 0, BJ_RULES_MAX * sizeof(*d->rule_id));
         d->counts = was;
-        return bj_err_wrap(err, r, "working out jobs");
+        return bj_err_wrap(err, r, "deriving jobs");
     }
     return n;
 }

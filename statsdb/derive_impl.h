@@ -8,7 +8,7 @@
 #include "statsdb/sql.h"
 
 /* The values of job_use and job_prom in the order of their columns, with what
- * node records r of a job make of them ("" - they don't tell).  ALL: a sum that
+ * node records r of a job contribute ("": nothing).  ALL: a sum that
  * is not known when a part of it is not. */
 #define BJ_ALL(x) "iif(count(" x ") = count(*), sum(" x "), NULL)"
 #define BJ_USE_VALUES(X)                                                       \

@@ -167,13 +167,13 @@ static int one_pue(const char *text, int64_t *ret_start, int64_t *ret_ppm,
     *ret_start = 0;
     if (strchr(text, '=') && bj_slice_field(&rest, '=', &first) &&
         bj_stamp_sec(bj_slice_trim(first), BJ_STAMP_BARE_UTC, ret_start) < 0)
-        return bj_err_set(err, -EINVAL, "pue: '%.40s' begins with no day",
-                          text);
+        return bj_err_set(err, -EINVAL,
+                          "pue: '%.40s' does not begin with a day", text);
     if (bj_decimal_i64(rest, 6, ret_ppm) < 0 || *ret_ppm < 500000 ||
         *ret_ppm > 5000000)
         return bj_err_set(err, -EINVAL,
-                          "pue: '%.40s' is none; between 0.5 and 5 is "
-                          "expected, perhaps with DAY= before it",
+                          "pue: '%.40s' is not a number between 0.5 and 5, "
+                          "optionally after DAY=",
                           text);
     return 0;
 }

@@ -27,8 +27,8 @@ struct bj_import {
  * before 0.3, which kept sacct's text, times of day included: those are taken
  * for local time of this process (TZ), and where that is ambiguous in autumn
  * the elapsed time decides.  A job that the store has already is left alone,
- * since whoever told of it knew more: by raw id, or array job and task, and its
- * submit, start or end.  Array tasks have no other id than "123_4" there.
+ * because the scheduler reported more: by raw id, or array job and task, and
+ * its submit, start or end.  Array tasks have no other id than "123_4" there.
  *   -EINVAL  no such table, columns that are missing, or no cluster
  *   -EINTR   stopped; what was taken stays, and may be imported again
  * Source: batchjob_monitoring 2023-12, pkg/jobstats/base.go and db.go. */

@@ -325,9 +325,10 @@ int bj_import_original(const struct bj_import *im, const char *path,
         .im = im, .count = ret, .cluster = bj_slice_str(cluster)};
     *ret = (struct bj_import_counts){0};
     if (o.cluster.n == 0)
-        return bj_err_set(err, -EINVAL,
-                          "import.cluster: the file does not tell whose jobs "
-                          "it has");
+        return bj_err_set(
+            err, -EINVAL,
+            "import.cluster: required, because the file does not name the "
+            "cluster of its jobs");
     int r = open_from(&o, path, err);
     if (r == 0)
         r = open_to(&o, err);

@@ -1,4 +1,4 @@
-/* batchjob_stats_db: the accounting of every job, for ever, in one file. */
+/* batchjob_stats_db: import the accounting of jobs into the store. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/version.h"
@@ -19,7 +19,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A signal handler has nothing else to reach it by. */
+/* The signal handler needs it. */
 static struct bj_daemon_stop stop = {.wake_fd = -1};
 
 static void on_signal(int number)
@@ -29,7 +29,7 @@ static void on_signal(int number)
     uint64_t one = 1;
     atomic_store(&stop.now, true);
     if (write(stop.wake_fd, &one, sizeof(one)) < 0) {
-        /* it is readable already */
+        /* already readable */
     }
     errno = saved;
 }
@@ -64,13 +64,13 @@ static int open_store(const struct bj_statsdb_conf *c, enum how how,
     return bj_store_open(&opt, ret, err);
 }
 
-/* Where there is no store, what is told is compared with an empty one. */
+/* Without a store, compare with an empty one. */
 static int open_dry(const struct bj_statsdb_conf *c, struct bj_store **ret,
                     struct bj_err *err)
 {
     if (access(c->path, F_OK) == 0 || errno != ENOENT)
         return open_store(c, TRY, ret, err);
-    bj_log(BJ_LOG_INFO, NULL, "there is no store %s yet", c->path);
+    bj_log(BJ_LOG_INFO, NULL, "store %s does not exist yet", c->path);
     return bj_store_open(
         &(struct bj_store_options){.cache_bytes = c->cache_bytes}, ret, err);
 }
@@ -97,7 +97,7 @@ static int time_of(const char *option, const char *text, int64_t otherwise,
 /* --- commands --------------------------------------------------------------
  */
 
-/* How far back to ask; 0: as far as each cluster wants. */
+/* How far back to import; 0: the history of each cluster. */
 static int since_of(const struct bj_statsdb_conf *c, int64_t *ret,
                     struct bj_err *err)
 {
@@ -110,10 +110,11 @@ static int since_of(const struct bj_statsdb_conf *c, int64_t *ret,
 
 static int need_cluster(const struct bj_statsdb_conf *c, struct bj_err *err)
 {
-    return c->clusters > 0 ? 0
-                           : bj_err_set(err, -EINVAL,
-                                        "cluster.file: there is no cluster; "
-                                        "name a file that says how to ask it");
+    return c->clusters > 0
+               ? 0
+               : bj_err_set(err, -EINVAL,
+                            "cluster.file: no cluster is configured; "
+                            "name the YAML file of a cluster");
 }
 
 static int run(const struct bj_statsdb_conf *c, char *const *word,
@@ -192,7 +193,7 @@ static int backup(const struct bj_statsdb_conf *c, char *const *word,
     struct bj_store *store;
     const char *to = word[0];
     if (!to)
-        return bj_err_set(err, -EINVAL, "backup: to which file?");
+        return bj_err_set(err, -EINVAL, "backup: a file name is required");
     int r = catch_signals(err);
     if (r == 0)
         r = open_store(c, COPY, &store, err);
@@ -241,9 +242,11 @@ static int import(const struct bj_statsdb_conf *c, char *const *word,
     unsigned told = 0;
     bool original = what && strcmp(what, "original") == 0;
     if (!original && (!what || strcmp(what, "jobstats") != 0))
-        return bj_err_set(err, -EINVAL, "import: original FILE, or jobstats");
+        return bj_err_set(err, -EINVAL,
+                          "import: expected 'original FILE' or 'jobstats'");
     if (original && !file)
-        return bj_err_set(err, -EINVAL, "import original: of which file?");
+        return bj_err_set(err, -EINVAL,
+                          "import original: a file name is required");
     int r = catch_signals(err);
     if (r == 0)
         r = open_store(c, WRITE, &store, err);
@@ -311,16 +314,15 @@ static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
         i++;
     if (i == COMMANDS)
         return bj_err_set(err, -EINVAL,
-                          "'%.40s' is no command (run, check-config, check, "
+                          "'%.40s' is not a command (run, check-config, check, "
                           "backup, export, import)",
                           word[0]);
     while (n < commands[i].most && word[n + 1])
         n++;
-    return word[n + 1] ? bj_err_set(err, -EINVAL,
-                                    "%s: nothing is expected where it says "
-                                    "'%.40s'",
-                                    word[0], word[n + 1])
-                       : commands[i].run(c, word + 1, err);
+    return word[n + 1]
+               ? bj_err_set(err, -EINVAL, "%s: unexpected argument '%.40s'",
+                            word[0], word[n + 1])
+               : commands[i].run(c, word + 1, err);
 }
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Other runs with the id of a job, that might be told of in the same time. */
+/* Other runs with the id of a job, whose series may overlap with it. */
 #define OTHERS                                                                 \
     " FROM job AS k WHERE k.cluster = j.cluster AND k.raw_id = j.raw_id"       \
     " AND k.id != j.id AND k.start IS NOT NULL"
@@ -173,7 +173,7 @@ static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
     struct sqlite3_stmt *st = m->put;
     bool told = j->outcome == BJ_TOLD;
     int64_t policy = BJ_SQL_NULL;
-    /* One for all, or it can't be told which. */
+    /* Unknown if nodes use different policies. */
     if (told && m->batch.policies == 1) {
         int r = bj_dict_text(m->dicts, BJ_DICT_WORD,
                              bj_slice_str(m->batch.policy), &policy, err);
@@ -222,8 +222,8 @@ static int put_energy(struct bj_measure *m, const struct bj_measure_job *j,
     return r;
 }
 
-/* One whose time has changed may be forgotten by now: what was told of it then
- * stays. */
+/* The server may have no data any more for a job whose time has changed: the
+ * stored values then stay. */
 static int keep_told(struct bj_measure *m, const struct bj_measure_job *j,
                      int64_t now, struct bj_err *err)
 {

@@ -1,10 +1,10 @@
 /* Measured values of jobs that have ended, from a Prometheus-compatible server
  * that has scraped our exporters.
  *
- * Many jobs are asked about at once, never one by one: a question names the ids
- * of a batch and is answered for all of them.  Jobs whose id another run has,
- * too, are asked about alone, for their own time.  What is known of a job, and
- * that it is no longer to be asked about, is written in one transaction. */
+ * Many jobs are queried at once: a query contains the ids of a batch.  A job
+ * whose id another run has as well is queried alone, for its own time.  The
+ * values of a job, and that its query is done, are written in one
+ * transaction. */
 #ifndef BJ_STATSDB_MEASURE_H
 #define BJ_STATSDB_MEASURE_H
 
@@ -14,10 +14,10 @@
 struct bj_measure;
 
 struct bj_measure_counts {
-    uint64_t questions;
-    uint64_t jobs;     /* that something was told of */
-    uint64_t nothing;  /* of which nothing was known */
-    uint64_t doubtful; /* not to be told from another run */
+    uint64_t questions; /* queries */
+    uint64_t jobs;      /* with values */
+    uint64_t nothing;   /* without data on the server */
+    uint64_t doubtful;  /* not separable from another run */
 };
 
 /* For the store's writer and one cluster; all of these must outlive it. */

@@ -14,8 +14,8 @@ enum { HOUR = 3600 };
  * another run with the id of the only job.
  *
  * A job's series may be cut in two where labels change in its life (an account
- * that was found later), and a node may be scraped twice: max by what tells
- * them apart comes first, then the sum over nodes. */
+ * that was found later), and a node may be scraped twice: max by the labels
+ * that differ comes first, then the sum over nodes. */
 #define NODE "jobid, instance, slurm_node"
 #define EACH(more, over, name)                                                 \
     "max by (" NODE more ") (" over "_over_time($(" name "{$S}$)))"

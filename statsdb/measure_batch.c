@@ -63,8 +63,8 @@ static int64_t between(int64_t start, int64_t next)
 
 /* While exporters still show the run before it, or already the one behind it,
  * only series count that began when it did.  False: they began too close to
- * each other to be told apart. */
-static bool tell_apart(const struct bj_measure *m, struct bj_measure_job *j)
+ * each other to be separated. */
+static bool separate(const struct bj_measure *m, struct bj_measure_job *j)
 {
     enum { CLOSE_SEC = 10 };
     int64_t grace = (int64_t)(m->conf->grace_usec / 1000000);
@@ -154,7 +154,7 @@ int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
         struct bj_measure_job *j = &b->job[b->n];
         if (full || b->n == BJ_MEASURE_JOBS)
             continue;
-        bool known = read_row(st, j), lost = !known || !tell_apart(m, j);
+        bool known = read_row(st, j), lost = !known || !separate(m, j);
         if (b->n > 0 && (lost || j->other_runs))
             continue; /* later, alone */
         samples += cost(m, j);

@@ -1,8 +1,7 @@
-/* The page of statsdb/report.h over HTTP, under /metrics.
+/* The page of statsdb/report.h over HTTP, at /metrics.
  *
- * A thread of its own answers, with the page that was put last, so that whoever
- * asks never waits for a question to a scheduler, and the store never for who
- * asks. */
+ * A separate thread serves the page that was put last, so that clients never
+ * wait for a request to a scheduler, and imports never wait for clients. */
 #ifndef BJ_STATSDB_METRICS_HTTP_H
 #define BJ_STATSDB_METRICS_HTTP_H
 

@@ -8,7 +8,7 @@
 
 enum {
     PLACES = 4096,   /* many more than bj_upsert keeps jobs back */
-    RUNS_MAX = 1000, /* of a job, that are told apart */
+    RUNS_MAX = 1000, /* of a job, that are distinguished */
 };
 
 struct run {
@@ -23,7 +23,7 @@ struct bj_pbs_runs {
                            with that hash may not be in the table yet */
 };
 
-/* What is known of a job. */
+/* The known runs of a job. */
 struct known {
     struct run newest;
     struct run same; /* with the start of the record */
@@ -60,7 +60,7 @@ void bj_pbs_runs_free(struct bj_pbs_runs *r)
     free(r);
 }
 
-/* All that was told of a job goes into the table, before it is looked at. */
+/* Write everything read about a job into the table before reading it there. */
 static int settle(struct bj_pbs_runs *r, struct bj_upsert *u,
                   struct bj_slice cluster, struct bj_slice id,
                   struct bj_err *err)
@@ -136,7 +136,7 @@ static int64_t choose(const struct known *k, const struct bj_sched_job *job,
     return n->submit;
 }
 
-/* D and A tell no times of the job. */
+/* D and A records have no times of the job. */
 static void choose_bare(const struct known *k, struct bj_sched_job *job)
 {
     const struct run *n = &k->newest;

@@ -22,8 +22,8 @@ struct bj_progress {
 const char *bj_progress_text(const struct bj_progress *p, uint64_t now_usec,
                              char *buf, size_t cap);
 
-/* So many lines more have been read and so many thousandths of all is done, at
- * the boot clock's now; tells when it is time to. */
+/* Add lines that were read; done is thousandths of everything, now_usec the
+ * boot clock.  Logs the progress when due. */
 void bj_progress_add(struct bj_progress *p, uint64_t lines, unsigned done,
                      uint64_t now_usec);
 

@@ -57,7 +57,7 @@ void bj_prom_free(struct bj_prom *p)
 /* --- the request -----------------------------------------------------------
  */
 
-/* Secrets are read for each question: whoever renews them writes the file. */
+/* Read secrets for each query: their files may have been renewed. */
 static int read_secrets(struct bj_prom *p, struct bj_err *err)
 {
     const struct bj_prom_conf *c = p->conf;

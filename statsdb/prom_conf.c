@@ -14,8 +14,8 @@ const struct bj_opt bj_prom_opts[] = {
      .kind = BJ_OPT_STR,
      .off = OF(url),
      .check = bj_fetch_check,
-     .help = "A Prometheus-compatible server that has scraped the exporters of "
-             "the cluster's nodes: http://HOST:9090."},
+     .help = "Prometheus-compatible server that scrapes the exporters of the "
+             "cluster: http://HOST:9090."},
     {.name = "prometheus.match",
      .kind = BJ_OPT_LIST,
      .off = OF(match),
@@ -23,65 +23,65 @@ const struct bj_opt bj_prom_opts[] = {
      .arg = "LABEL=VALUE",
      .preset = "cluster=%c",
      .help =
-         "Labels that tell the cluster's series from those of others; %c is "
-         "the cluster's name. An empty list where the server has one "
-         "cluster only and no such label."},
+         "Labels of this cluster's series on the server; %c is the cluster's "
+         "name. Empty if the server has only this cluster and no such label."},
     {.name = "prometheus.scrape-interval",
      .kind = BJ_OPT_DURATION,
      .off = OF(scrape_usec),
      .lo = SEC(1),
      .hi = SEC(HOUR),
      .preset = "30s",
-     .help = "How often it scrapes the nodes; what it lacks is told by it."},
+     .help = "Scrape interval of the server."},
     {.name = "prometheus.history",
      .kind = BJ_OPT_DURATION,
      .off = OF(history_usec),
      .lo = SEC(60),
      .preset = "15d",
-     .help = "How far back it remembers (its --storage.tsdb.retention.time)."},
+     .help = "How long the server keeps samples (its "
+             "--storage.tsdb.retention.time)."},
     {.name = "prometheus.settle",
      .kind = BJ_OPT_DURATION,
      .off = OF(settle_usec),
      .lo = SEC(1),
      .hi = SEC(DAY),
      .preset = "5m",
-     .help = "A job is asked about so long after its end; at least two "
-             "scrapes."},
+     .help =
+         "Query a job this long after its end; at least two scrape intervals."},
     {.name = "prometheus.grace",
      .kind = BJ_OPT_DURATION,
      .off = OF(grace_usec),
      .hi = SEC(DAY),
      .preset = "2m",
-     .help = "For so long the exporters show the last values of a job that has "
-             "ended (their job.grace)."},
+     .help = "How long the exporters show the last values of an ended job "
+             "(their job.grace)."},
     {.name = "prometheus.timeout",
      .kind = BJ_OPT_DURATION,
      .off = OF(timeout_usec),
      .lo = SEC(1),
      .hi = SEC(HOUR),
      .preset = "60s",
-     .help = "A question that takes longer is given up."},
+     .help = "Timeout of a query."},
     {.name = "prometheus.pause",
      .kind = BJ_OPT_DURATION,
      .off = OF(pause_usec),
      .hi = SEC(HOUR),
      .preset = "1s",
-     .help = "Rest between two batches of jobs, at least; it is never shorter "
-             "than the last batch took."},
+     .help = "Minimum pause between two batches of jobs. A pause is at least "
+             "as long as the last batch."},
     {.name = "prometheus.max-jobs",
      .kind = BJ_OPT_U64,
      .off = OF(max_jobs),
      .lo = 1,
      .hi = 1000,
      .preset = "200",
-     .help = "Jobs that are asked about at once."},
+     .help = "Jobs in one query."},
     {.name = "prometheus.max-samples",
      .kind = BJ_OPT_U64,
      .off = OF(max_samples),
      .lo = 1000,
      .hi = UINT64_C(1000000000),
      .preset = "5000000",
-     .help = "Samples that a question may make it read; well below its "
+     .help = "Samples that one query may make the server read; well below its "
              "--query.max-samples."},
     {.name = "prometheus.max-bytes",
      .kind = BJ_OPT_SIZE,
@@ -89,52 +89,52 @@ const struct bj_opt bj_prom_opts[] = {
      .lo = 65536,
      .hi = UINT64_C(1) << 30,
      .preset = "32M",
-     .help = "Longest answer that is read."},
+     .help = "Maximum size of a reply."},
     {.name = "prometheus.user",
      .kind = BJ_OPT_STR,
      .off = OF(user),
-     .help = "User for HTTP basic authentication."},
+     .help = "User name for HTTP basic authentication."},
     {.name = "prometheus.password-file",
      .kind = BJ_OPT_STR,
      .off = OF(password_file),
      .arg = "FILE",
-     .help = "A file with the password, read for each question."},
+     .help = "File with the password, read for each query."},
     {.name = "prometheus.token-file",
      .kind = BJ_OPT_STR,
      .off = OF(token_file),
      .arg = "FILE",
-     .help = "A file with a bearer token, read for each question."},
+     .help = "File with a bearer token, read for each query."},
     {.name = "prometheus.ca-file",
      .kind = BJ_OPT_STR,
      .off = OF(ca_file),
      .arg = "FILE",
-     .help = "Certificates to believe for https; the system's when empty."},
+     .help = "CA certificates to trust for https; the system's by default."},
     {.name = "prometheus.cert-file",
      .kind = BJ_OPT_STR,
      .off = OF(cert_file),
      .arg = "FILE",
-     .help = "Our own certificate."},
+     .help = "Client certificate."},
     {.name = "prometheus.key-file",
      .kind = BJ_OPT_STR,
      .off = OF(key_file),
      .arg = "FILE",
-     .help = "Its key, where it is not in the same file."},
+     .help = "Key of the client certificate, if it is in another file."},
     {.name = "prometheus.header",
      .kind = BJ_OPT_LIST,
      .off = OF(headers),
      .arg = "NAME: VALUE",
-     .help = "Sent with each question, such as X-Scope-OrgID: site."},
+     .help = "HTTP header sent with each query, such as X-Scope-OrgID: site."},
     {.name = "prometheus.scratch-place",
      .kind = BJ_OPT_STR,
      .off = OF(scratch_place),
      .preset = "scratch",
-     .help = "Which place of collector.process.place is scratch."},
+     .help = "Place of collector.process.place that is scratch."},
     {.name = "prometheus.factors",
      .kind = BJ_OPT_BOOL,
      .off = OF(factors),
      .preset = "false",
-     .help = "Take emission factors from it, too, as an exporter with "
-             "collector.emissions has told them."},
+     .help = "Also read emission factors from the server, as reported by an "
+             "exporter with collector.emissions."},
     {.name = NULL},
 };
 
@@ -201,7 +201,7 @@ int bj_prom_check_server(const struct bj_prom_conf *c, struct bj_err *err)
                           HEADERS_MAX);
     if (c->user && c->user[0] && c->token_file && c->token_file[0])
         return bj_err_set(err, -EINVAL,
-                          "prometheus: one of user and token-file is wanted");
+                          "prometheus: set only one of user and token-file");
     return 0;
 }
 
@@ -210,6 +210,7 @@ int bj_prom_check(const struct bj_prom_conf *c, struct bj_err *err)
     int r = bj_prom_check_server(c, err);
     if (r < 0 || !c->url || !c->url[0] || c->settle_usec >= 2 * c->scrape_usec)
         return r;
-    return bj_err_set(err, -EINVAL,
-                      "prometheus.settle: at least two scrapes are needed");
+    return bj_err_set(
+        err, -EINVAL,
+        "prometheus.settle: must be at least two scrape intervals");
 }

@@ -20,11 +20,11 @@ static int on_warning(void *ctx, struct bj_slice key, const struct bj_json *v,
     (void)key;
     struct bj_prom_reply *r = ctx;
     struct bj_slice text = bj_json_text(v);
-    /* Some tell of what a query might mean, too; that is no fault. */
+    /* Remarks about the meaning of a query are not errors. */
     if (bj_slice_starts(text, BJ_SLICE("PromQL info")))
         return 0;
     bj_text_clean(text, r->why, sizeof(r->why));
-    return bj_err_set(err, -EAGAIN, "the answer is not whole: %s", r->why);
+    return bj_err_set(err, -EAGAIN, "the reply is incomplete: %s", r->why);
 }
 
 static int on_status(void *ctx, struct bj_slice key, const struct bj_json *v,
@@ -55,7 +55,7 @@ static int on_type(void *ctx, struct bj_slice key, const struct bj_json *v,
     r->type = bj_slice_eq(bj_json_text(v),
                           r->range ? BJ_SLICE("matrix") : BJ_SLICE("vector"));
     return r->type ? 0
-                   : bj_err_set(err, -EPROTO, "a %s is expected",
+                   : bj_err_set(err, -EPROTO, "expected a %s",
                                 r->range ? "matrix" : "vector");
 }
 
@@ -130,7 +130,7 @@ int bj_prom_reply_end(struct bj_prom_reply *r, struct bj_err *err)
         return e;
     if (r->success && r->type && bj_json_stream_met(r->stream, RESULT))
         return 0;
-    return bj_err_set(err, -EPROTO, "no answer of Prometheus%s%s",
+    return bj_err_set(err, -EPROTO, "not a reply of Prometheus%s%s",
                       r->why[0] ? ": " : "", r->why);
 }
 

@@ -307,13 +307,14 @@ static int check(const struct bj_json *doc, const char *name,
 {
     static const char *const wanted[] = {"jobid", "host", "end"};
     if (bj_json_u64_or(bj_json_get(doc, "format"), 0) != 1)
-        return bj_err_set(err, -EINVAL, "%s: format: only 1 is known", name);
+        return bj_err_set(err, -EINVAL, "%s: format: expected 1", name);
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
         if (bj_json_text(bj_json_get(doc, wanted[i])).n == 0)
-            return bj_err_set(err, -EINVAL, "%s: %s: it must be there", name,
-                              wanted[i]);
+            return bj_err_set(err, -EINVAL, "%s: %s: required field is missing",
+                              name, wanted[i]);
     return count(bj_json_get(doc, "end")) == BJ_SQL_NULL
-               ? bj_err_set(err, -EINVAL, "%s: end: it must be a time", name)
+               ? bj_err_set(err, -EINVAL, "%s: end: expected a time in seconds",
+                            name)
                : 0;
 }
 

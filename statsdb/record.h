@@ -19,8 +19,8 @@ int bj_records_new(struct bj_store *s, struct bj_records **ret,
 void bj_records_free(struct bj_records *r);
 
 /* Put one record into the store, in an open transaction.  The same one again
- * changes nothing; what it does not know stays.  cluster stands where it does
- * not tell its own; name is the file's, for messages.
+ * changes nothing; absent values stay.  cluster is used if the record has
+ * none; name is the file's, for messages.
  *   -EINVAL  no record: not JSON, another format, without job, host or end */
 int bj_record_put(struct bj_records *r, struct bj_slice cluster,
                   const char *name, struct bj_slice text, struct bj_err *err);

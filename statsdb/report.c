@@ -15,37 +15,37 @@ static const struct {
     size_t off;
     bool optional;
 } of_cluster[] = {
-    {"batchjob_stats_questions_total", "counter",
-     "Questions to the scheduler that were answered.", AT(questions), false},
-    {"batchjob_stats_lines_total", "counter",
-     "Lines of answers that were read.", AT(lines), false},
+    {"batchjob_stats_requests_total", "counter",
+     "Successful requests to the scheduler.", AT(questions), false},
+    {"batchjob_stats_lines_total", "counter", "Lines read from sources.",
+     AT(lines), false},
     {"batchjob_stats_bad_lines_total", "counter",
-     "Lines that were not understood and left out.", AT(bad_lines), false},
+     "Lines that were not understood and skipped.", AT(bad_lines), false},
     {"batchjob_stats_bad_fields_total", "counter",
-     "Fields that were not understood, in lines that were taken.",
-     AT(bad_fields), false},
-    {"batchjob_stats_records_total", "counter",
-     "Final records of nodes that were taken.", AT(records), false},
-    {"batchjob_stats_bad_records_total", "counter",
-     "Files in a spool that were no records.", AT(bad_records), false},
-    {"batchjob_stats_prometheus_questions_total", "counter",
-     "Questions to the cluster's Prometheus server.", AT(prom_questions),
+     "Fields that were not understood, in imported lines.", AT(bad_fields),
      false},
+    {"batchjob_stats_records_total", "counter", "Imported final records.",
+     AT(records), false},
+    {"batchjob_stats_bad_records_total", "counter",
+     "Files in a spool that are not valid records.", AT(bad_records), false},
+    {"batchjob_stats_prometheus_queries_total", "counter",
+     "Queries to the cluster's Prometheus server.", AT(prom_questions), false},
     {"batchjob_stats_prometheus_errors_total", "counter",
-     "Questions to it that failed.", AT(prom_errors), false},
+     "Failed queries to the Prometheus server.", AT(prom_errors), false},
     {"batchjob_stats_prometheus_jobs_total", "counter",
-     "Jobs of which it told something.", AT(prom_jobs), false},
+     "Jobs with values from the Prometheus server.", AT(prom_jobs), false},
     {"batchjob_stats_prometheus_unknown_jobs_total", "counter",
-     "Jobs of which it told nothing.", AT(prom_nothing), false},
+     "Jobs for which the Prometheus server had no data.", AT(prom_nothing),
+     false},
     {"batchjob_stats_prometheus_doubtful_jobs_total", "counter",
-     "Jobs whose values could not be told from another run's.",
+     "Jobs whose series could not be separated from another run's.",
      AT(prom_doubtful), false},
     {"batchjob_stats_last_success_timestamp_seconds", "gauge",
-     "When a question was last answered.", AT(success_sec), true},
+     "Time of the last successful request.", AT(success_sec), true},
     {"batchjob_stats_covered_from_timestamp_seconds", "gauge",
-     "How far back accounting has been read.", AT(from_sec), true},
+     "Start of the imported accounting period.", AT(from_sec), true},
     {"batchjob_stats_covered_to_timestamp_seconds", "gauge",
-     "Up to when accounting has been read: the lag is time() less this.",
+     "End of the imported accounting period; the lag is time() minus this.",
      AT(to_sec), true},
 };
 
@@ -54,30 +54,27 @@ static const struct {
     size_t off;
 } of_store[] = {
     {"batchjob_stats_jobs_total", "counter",
-     "Runs of jobs that were told, by what became of them.", "result=\"new\"",
-     OF(jobs_new)},
+     "Imported runs of jobs, by result.", "result=\"new\"", OF(jobs_new)},
     {"batchjob_stats_jobs_total", NULL, NULL, "result=\"changed\"",
      OF(jobs_changed)},
     {"batchjob_stats_jobs_total", NULL, NULL, "result=\"same\"", OF(jobs_same)},
-    {"batchjob_stats_steps_total", "counter",
-     "Steps that were told, by what became of them.", "result=\"new\"",
-     OF(steps_new)},
+    {"batchjob_stats_steps_total", "counter", "Imported steps, by result.",
+     "result=\"new\"", OF(steps_new)},
     {"batchjob_stats_steps_total", NULL, NULL, "result=\"changed\"",
      OF(steps_changed)},
     {"batchjob_stats_steps_total", NULL, NULL, "result=\"same\"",
      OF(steps_same)},
     {"batchjob_stats_removed_jobs_total", "counter",
-     "Old jobs that were removed.", "", OF(removed_jobs)},
+     "Jobs removed by store.retention.", "", OF(removed_jobs)},
     {"batchjob_stats_derived_jobs_total", "counter",
-     "Jobs that were worked out.", "", OF(derived_jobs)},
+     "Jobs whose values were derived.", "", OF(derived_jobs)},
     {"batchjob_stats_derived_changes_total", "counter",
-     "Jobs that were worked out with another result than before.", "",
-     OF(derived_changed)},
+     "Jobs whose derived values changed.", "", OF(derived_changed)},
     {"batchjob_stats_store_bytes", "gauge", "Size of the store.", "",
      OF(store_bytes)},
     {"batchjob_stats_wal_bytes", "gauge",
-     "Size of the file that holds what is not in the store's own yet; it grows "
-     "while a reader stays in one transaction.",
+     "Size of the write-ahead log; it grows while a reader keeps a transaction "
+     "open.",
      "", OF(wal_bytes)},
 };
 
@@ -130,7 +127,7 @@ static void put_faults(const struct bj_report *r, struct bj_buf *out)
     static const char name[] = "batchjob_stats_errors_total";
     static const char *const kinds[BJ_FAULTS] = {"command", "timeout", "store",
                                                  "other"};
-    head(out, name, "counter", "Questions that failed, by why.");
+    head(out, name, "counter", "Failed requests, by kind of error.");
     for (size_t c = 0; c < r->clusters; c++)
         for (int k = 0; k < BJ_FAULTS; k++) {
             put_name(out, name, r->cluster[c].name);

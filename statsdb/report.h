@@ -1,5 +1,4 @@
-/* What the daemon tells of itself: a page in Prometheus' text format, for
- * node_exporter's textfile collector. */
+/* Metrics of the program itself: a page in Prometheus' text format. */
 #ifndef BJ_STATSDB_REPORT_H
 #define BJ_STATSDB_REPORT_H
 

@@ -208,8 +208,8 @@ static bool name_of(const struct bj_source_follow *f, int fd,
 }
 
 /* Bytes up to the end of the last whole line of a chunk at a place of the file;
- * what is no line of a bearable length is passed over and *skip tells how much
- * that is.  0: there is no whole line; or -errno. */
+ * lines that are too long are skipped, *skip is their length.  0: no complete
+ * line; or -errno. */
 static ssize_t whole_lines(struct bj_source_follow *f, int fd, off_t at,
                            off_t *skip)
 {
@@ -297,8 +297,8 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
         r = open_reader(f, err);
     if (r < 0)
         return r;
-    /* One that has become shorter is another one that begins the same way, or
-     * an old copy: what is known of it changes nothing. */
+    /* A file that became shorter is another one that begins the same way, or
+     * an old copy: importing it again changes nothing. */
     int64_t from = at.to_sec <= st.st_size ? at.to_sec : 0;
     if (!f->open) /* else dry */
         r = bj_upsert_bulk(f->run->upsert, st.st_size - from > CHUNK, err);
@@ -439,7 +439,8 @@ static int set_path(struct bj_source_follow *f, const char *path,
         f->kind == BJ_FOLLOW_LSF ? strrchr(path, '/') : path + strlen(path);
     if (f->kind == BJ_FOLLOW_LSF &&
         (!slash || !slash[1] || strlen(slash + 1) >= sizeof(f->base)))
-        return bj_err_set(err, -EINVAL, "lsf.acct: '%.100s' is no file", path);
+        return bj_err_set(err, -EINVAL, "lsf.acct: '%.100s' is not a file",
+                          path);
     if (slash - path >= PATH_MAX)
         return bj_err_set(err, -ENAMETOOLONG, "%.100s", path);
     snprintf(f->dir, sizeof(f->dir), "%.*s",

@@ -196,7 +196,8 @@ static int next(const struct answer *a, struct rows *rows, struct bj_err *err)
     if (a->to.run->stop && atomic_load(a->to.run->stop))
         return bj_err_set(err, -ECANCELED, "stopped");
     if (bj_clock_boot_usec() >= a->deadline_usec)
-        return bj_err_set(err, -ETIMEDOUT, "mariadb: no end of the answer");
+        return bj_err_set(err, -ETIMEDOUT,
+                          "mariadb: the reply did not end in time");
     rows->row = lib->fetch_row(rows->result);
     if (!rows->row)
         return lib->error_number(rows->conn) ? fail(a, rows->conn, err) : 0;

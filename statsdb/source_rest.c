@@ -87,7 +87,8 @@ static int ask(struct bj_source_rest *s, const struct bj_window *w,
     int r = bj_slurmrest_path(version, (uint64_t)w->start_sec,
                               (uint64_t)w->end_sec, path);
     if (r < 0)
-        return bj_err_set(err, r, "slurmrestd.version: %u is none", version);
+        return bj_err_set(err, r, "slurmrestd.version: %u is not supported",
+                          version);
     r = bj_slurmrestd_get(s->client, path, a->run->stop, take_text, a, err);
     return r == 0 ? bj_slurmrest_end(a->reader, err) : r;
 }

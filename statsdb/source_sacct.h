@@ -13,7 +13,7 @@
 
 struct bj_source_sacct;
 
-/* What a question needs besides its time.  Callbacks may be NULL. */
+/* What a request needs apart from its time.  Callbacks may be NULL. */
 struct bj_source_run {
     struct bj_upsert *upsert;
     struct bj_store *store; /* for sources that look into it */
@@ -26,9 +26,9 @@ struct bj_source_run {
     void (*bad)(void *ctx, const struct bj_sacct_bad *bad);
 };
 
-/* For sources: so many more lines come into the open transaction.  One that
- * holds batch_lines is committed first, counts are told to progress (NULL: they
- * are not), and the next is begun.  *lines: of the open one. */
+/* For sources: make room for more lines in the open transaction.  One that
+ * holds batch_lines is committed, counts are passed to progress (may be NULL),
+ * and the next is begun.  *lines: of the open one. */
 int bj_source_room(const struct bj_source_run *run, uint64_t *lines,
                    uint64_t more, const struct bj_sacct_counts *counts,
                    struct bj_err *err);
@@ -37,7 +37,7 @@ int bj_source_room(const struct bj_source_run *run, uint64_t *lines,
 struct bj_source_sink {
     const struct bj_source_run *run;
     struct bj_slice cluster;
-    struct bj_sacct *reader; /* owned by whoever reads */
+    struct bj_sacct *reader; /* owned by the caller */
     uint64_t lines;          /* of the open transaction */
 };
 

@@ -1,6 +1,6 @@
-/* Schedulers that tell of all their jobs at once, those that ended lately
- * among them: PBS by qstat, LSF by bjobs.  There are no windows; what has left
- * the scheduler's memory before it was asked is not seen. */
+/* Sources that report all jobs of a scheduler at once, including those that
+ * ended recently: qstat of PBS, bjobs of LSF.  There are no time windows; jobs
+ * that the scheduler forgot before a request are missed. */
 #ifndef BJ_STATSDB_SOURCE_SNAPSHOT_H
 #define BJ_STATSDB_SOURCE_SNAPSHOT_H
 

@@ -67,8 +67,8 @@ static int take_lock(struct bj_store *s, struct bj_err *err)
         return bj_err_set(err, -errno, "open %s", name);
     if (flock(s->lock, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK
-                   ? bj_err_set(err, -EBUSY, "%s: another process writes it",
-                                s->path)
+                   ? bj_err_set(err, -EBUSY,
+                                "%s: another process is writing it", s->path)
                    : bj_err_set(err, -errno, "lock %s", name);
     return 0;
 }
@@ -88,8 +88,8 @@ static int set_up(struct bj_store *s, const struct bj_store_options *opt,
                     err);
     if (r < 0 || opt->read_only)
         return r < 0 ? r : bj_sql_exec(s->db, "PRAGMA query_only = ON", err);
-    /* Maps of who points to which page make an import a twentieth dearer, and
-     * are needed only where something is ever removed. */
+    /* Pointer maps make an import 5 % slower and are needed only if jobs are
+     * removed. */
     if (opt->shrink)
         r = bj_sql_exec(s->db, "PRAGMA auto_vacuum = INCREMENTAL", err);
     if (r < 0)
@@ -259,7 +259,7 @@ int bj_store_references(struct bj_store *s, bool on, struct bj_err *err)
     int rc =
         sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, (int)on, &now);
     if (rc != SQLITE_OK || now != (int)on)
-        return bj_err_set(err, -EPROTO, "foreign keys stay as they are");
+        return bj_err_set(err, -EPROTO, "foreign keys could not be switched");
     return 0;
 }
 

@@ -58,8 +58,8 @@ int bj_store_check(struct bj_store *s, struct bj_err *err);
  * proves the references otherwise. */
 int bj_store_references(struct bj_store *s, bool on, struct bj_err *err);
 
-/* Transactions of the writer.  begin takes the lock at once, so that what
- * comes between can't fail for want of it. */
+/* Transactions of the writer.  begin takes the lock at once, so that
+ * statements in between cannot fail to get it. */
 int bj_store_begin(struct bj_store *s, struct bj_err *err);
 int bj_store_commit(struct bj_store *s, struct bj_err *err);
 void bj_store_rollback(struct bj_store *s);

@@ -1,10 +1,10 @@
 /* Putting records of jobs into the store, as often as one likes.
  *
  * A run is known by its SLUID where it has one, else by cluster, raw id and
- * submit time; a requeued job is several runs.  What a record does not tell
- * stays as it was, and a record of a run that had not ended yet changes nothing
- * of one that has; so the same window read again changes no row.  Rollups
- * follow in the same transaction. */
+ * submit time; a requeued job is several runs.  Values that a record lacks
+ * stay as they were, and a record of a run that had not ended yet changes
+ * nothing of one that has; so the same window read again changes no row.
+ * Rollups follow in the same transaction. */
 #ifndef BJ_STATSDB_UPSERT_H
 #define BJ_STATSDB_UPSERT_H
 
@@ -58,7 +58,7 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
                   const struct bj_sched_job *job, struct bj_err *err);
 
 /* Jobs are kept back to be put together: how many of them are, while there is
- * no thread, and put them now, so that the tables have all that was told. */
+ * no thread, and put them now, so that the tables are complete. */
 uint32_t bj_upsert_waiting(const struct bj_upsert *u);
 int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err);
 

@@ -227,7 +227,7 @@ static uint64_t failed(struct bj_work *w, struct bj_work_prom *p,
     uint64_t wait = patience(failures);
     p->errors++;
     if (!atomic_load(w->stop))
-        bj_log(BJ_LOG_ERROR, why, "prometheus: will be asked again in %llu s",
+        bj_log(BJ_LOG_ERROR, why, "prometheus: next query in %llu s",
                (unsigned long long)wait);
     return bj_clock_boot_usec() + wait * SECOND;
 }
@@ -246,7 +246,7 @@ static int ask(struct bj_work *w, struct bj_work_prom *p, struct bj_err *err)
     uint64_t now = bj_clock_boot_usec();
     if (n > 0) {
         w->derive_due_usec = 0;
-        bj_log(BJ_LOG_DEBUG, NULL, "%s: prometheus was asked about %d jobs",
+        bj_log(BJ_LOG_DEBUG, NULL, "%s: queried prometheus for %d jobs",
                p->conf->name, n);
     }
     if (n == 0)

@@ -1,6 +1,6 @@
-/* What batchjob_stats_db does besides asking schedulers: it works out jobs,
- * asks Prometheus servers about those that have ended, and keeps the history of
- * emission factors.  A bit at a time, so that nothing else waits long. */
+/* Work of batchjob_stats_db between requests to schedulers: it derives values
+ * of jobs, queries Prometheus servers for ended jobs, and stores emission
+ * factors, in small steps, so that nothing else waits long. */
 #ifndef BJ_STATSDB_WORK_H
 #define BJ_STATSDB_WORK_H
 

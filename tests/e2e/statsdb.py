@@ -198,7 +198,7 @@ def over_http(site):
         except urllib.error.HTTPError as e: # no page yet
             status = e.code
             time.sleep(0.1)
-    check(text and 'batchjob_stats_questions_total{cluster="fake"} 0' in text,
+    check(text and 'batchjob_stats_requests_total{cluster="fake"} 0' in text,
           "its metrics are there while a question is asked", status, text)
     try:
         urllib.request.urlopen(where + "else", timeout=10)
@@ -241,7 +241,7 @@ def page(site):
     with open(name) as f:
         lines = dict(line.rsplit(" ", 1) for line in f if line[0] != "#")
     lag = site.now - int(lines['batchjob_stats_covered_to_timestamp_seconds{cluster="fake"}'])
-    check(lag <= 0 and int(lines['batchjob_stats_questions_total{cluster="fake"}']) > 0,
+    check(lag <= 0 and int(lines['batchjob_stats_requests_total{cluster="fake"}']) > 0,
           "its metrics tell how far it has got", lines)
     if shutil.which("promtool"):
         with open(name) as f:

@@ -115,11 +115,11 @@ static void test_name(void **state)
     (void)state;
     say(alpha, pue, said, sizeof(said));
     assert_non_null(
-        strstr(said, "alpha: its scheduler calls a cluster 'beta'"));
-    say(alpha, none, said, sizeof(said)); /* nothing goes by it */
-    assert_null(strstr(said, "calls"));
+        strstr(said, "alpha: the scheduler's name of the cluster is 'beta'"));
+    say(alpha, none, said, sizeof(said)); /* the name is not used */
+    assert_null(strstr(said, "scheduler's name"));
     say(beta, pue, said, sizeof(said));
-    assert_null(strstr(said, "calls"));
+    assert_null(strstr(said, "scheduler's name"));
 }
 
 int main(void)

@@ -208,10 +208,10 @@ static void test_sources(void **state)
     expect(w.s,
            "SELECT name, severity, text, value, threshold FROM job_finding_v"
            " ORDER BY name",
-           "cpu_very_low|critical|It used 6.944 % of the time of its CPUs.|"
+           "cpu_very_low|critical|CPU efficiency was 6.944 %.|"
            "6.9444|65.0\n"
-           "time_limit_too_long|warning|It needed 50 % of its time limit; jobs"
-           " with shorter limits start earlier.|50.0|60.0\n");
+           "time_limit_too_long|warning|The job used 50 % of its time limit."
+           " Jobs with shorter limits start earlier.|50.0|60.0\n");
     /* a record of one of its two nodes */
     record(&w, "4711", "n1", T0 + 7201, node1);
     assert_int_equal(work(&w), 1);
@@ -346,8 +346,8 @@ static void test_gpus(void **state)
            " gpu_busy_ppm_source FROM job_use_v",
            "3|1|520000|9000000000|2400000000|1024|520000|nodes\n");
     expect(w.s, "SELECT text FROM job_finding_v WHERE name = 'gpus_unused'",
-           "1 GPU(s) of this job did nothing at all. Does the program use GPUs,"
-           " and as many?\n");
+           "1 GPU(s) of this job were never used. Check that the program uses"
+           " GPUs, and request fewer.\n");
     expect(w.s,
            "SELECT gpu, \"index\", w.text, estimated FROM node_gpu LEFT JOIN"
            " word AS w ON w.id = model ORDER BY 1",

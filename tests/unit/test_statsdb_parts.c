@@ -190,17 +190,17 @@ static void test_conf(void **state)
     } cases[] = {
         {"name: a\n", NULL},
         {"name: a\nsacct:\n  interval: 1m\nrecords:\n  dir: [/x, /y]\n", NULL},
-        {"", "name: a cluster needs one"},
+        {"", "name: required"},
         {"name: a\nsacct:\n  intervall: 1m\n", "c.yml:3:3: "},
         {"name: a\nsacct:\n  interval: soon\n", "c.yml:3:"},
         {"name: a\n\nsacct: [\n", "c.yml:"},
         {"name: a\npbs:\n  accounting: /x\nlsf:\n  acct: /y/lsb.acct\n", NULL},
         {"name: a\nslurmrestd:\n  url: http://x\n", NULL},
         {"name: a\nsacct:\n  command: sacct\nslurmrestd:\n  url: http://x\n",
-         "one of sacct, slurmrestd and mariadb"},
+         "only one of sacct, slurmrestd and mariadb"},
         {"name: a\nmariadb:\n  database: batchjob_a\n", NULL},
         {"name: a\nmariadb:\n  database: b\nslurmrestd:\n  url: http://x\n",
-         "one of sacct, slurmrestd and mariadb"},
+         "only one of sacct, slurmrestd and mariadb"},
         {"name: a\nmariadb:\n  port: 0\n", "c.yml:3:"},
         {"name: a\nslurmrestd:\n  version: 100\n", "c.yml:3:"},
     };
@@ -277,9 +277,9 @@ static void test_progress(void **state)
 static void test_report(void **state)
 {
     static const char *const lines[] = {
-        "# TYPE batchjob_stats_questions_total counter\n",
-        "\nbatchjob_stats_questions_total{cluster=\"a\\\"b\"} 3\n",
-        "\nbatchjob_stats_questions_total{cluster=\"c\"} 0\n",
+        "# TYPE batchjob_stats_requests_total counter\n",
+        "\nbatchjob_stats_requests_total{cluster=\"a\\\"b\"} 3\n",
+        "\nbatchjob_stats_requests_total{cluster=\"c\"} 0\n",
         "\nbatchjob_stats_covered_to_timestamp_seconds{cluster=\"c\"} 99\n",
         "\nbatchjob_stats_errors_total{cluster=\"c\",kind=\"timeout\"} 2\n",
         "\nbatchjob_stats_jobs_total{result=\"same\"} 7\n",

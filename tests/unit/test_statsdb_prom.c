@@ -76,9 +76,9 @@ static void test_recorded(void **state)
          "jobid=900 1795183200=445500000 1795186800=1110000000 \n"},
         {"nan.json", false, 0, "jobid=900 \n"},
         {"empty.json", false, 0, ""},
-        {"matrix.json", false, -EPROTO, "a vector is expected"},
-        {"vector.json", true, -EPROTO, "a matrix is expected"},
-        {"scalar.json", false, -EPROTO, "a vector is expected"},
+        {"matrix.json", false, -EPROTO, "expected a vector"},
+        {"vector.json", true, -EPROTO, "expected a matrix"},
+        {"scalar.json", false, -EPROTO, "expected a vector"},
         {"too_many.json", false, -EPROTO, "would load too many samples"},
         {"syntax.json", false, -EPROTO, "unclosed left parenthesis"},
     };

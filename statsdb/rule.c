@@ -1,18 +1,14 @@
 #include "statsdb/rule.h"
 
 #include "base/buf.h"
-#include "base/file.h"
-#include "base/hash.h"
 #include "statsdb/rule_impl.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* --- adding ----------------------------------------------------------------
  */
 
-/* Is this the name behind a '$', whole? */
+/* Whether the text after '$' is this whole name. */
 static bool names(struct bj_slice s, struct bj_slice name)
 {
     struct bj_slice rest = {s.p + 1, s.n - 1};
@@ -22,7 +18,7 @@ static bool names(struct bj_slice s, struct bj_slice name)
            rest.p[name.n] == '/';
 }
 
-/* The rows as one text, thresholds as numbers. */
+/* The conditions as one text, with thresholds as numbers. */
 static const char *condition(struct bj_rules *r, const struct bj_rule_text *t)
 {
     struct bj_buf out = {0};
@@ -50,7 +46,7 @@ static const char *condition(struct bj_rules *r, const struct bj_rule_text *t)
     return ret;
 }
 
-/* Is there any rule of that name? */
+/* Whether a rule of that name exists. */
 static bool known(const struct bj_rules *r, struct bj_slice name)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -98,76 +94,8 @@ const struct bj_rule_text *bj_rules_base(const struct bj_rules *r,
     return NULL;
 }
 
-/* --- loading ---------------------------------------------------------------
+/* --- access ----------------------------------------------------------------
  */
-
-static void hash(uint64_t *h, struct bj_slice s)
-{
-    *h = bj_hash_unit(bj_hash(*h, s), 0xff);
-}
-
-static void hash_all(uint64_t *h, const struct bj_slice *v, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        hash(h, v[i]);
-    hash(h, BJ_SLICE(""));
-}
-
-static void sign(struct bj_rules *r)
-{
-    uint64_t h = BJ_HASH;
-    for (size_t i = 0; i < r->n; i++) {
-        const struct bj_rule_text *t = r->text[i];
-        hash(&h, t->name);
-        hash(&h, t->severity);
-        hash(&h, t->text);
-        hash(&h, bj_slice_str(r->rule[i].condition));
-        hash_all(&h, t->unless, t->unlesses);
-        hash_all(&h, t->cluster, t->clusters);
-        hash_all(&h, t->partition, t->partitions);
-        hash(&h, t->enabled ? BJ_SLICE("on") : BJ_SLICE("off"));
-    }
-    snprintf(r->sign, sizeof(r->sign), "%016llx", (unsigned long long)h);
-}
-
-int bj_rules_text(const char *name, struct bj_slice yaml, struct bj_rules **ret,
-                  struct bj_err *err)
-{
-    struct bj_rules *r = calloc(1, sizeof(*r));
-    if (!r)
-        return bj_err_set(err, -ENOMEM, "rules");
-    int e = 0;
-    for (const char *const *rule = bj_rules_builtin; e == 0 && *rule; rule++)
-        e = bj_rules_read(r, "built-in rules", bj_slice_str(*rule), err);
-    if (e == 0 && yaml.n > 0)
-        e = bj_rules_read(r, name, yaml, err);
-    if (e < 0) {
-        bj_rules_free(r);
-        return e;
-    }
-    sign(r);
-    *ret = r;
-    return 0;
-}
-
-int bj_rules_load(const char *path, struct bj_rules **ret, struct bj_err *err)
-{
-    struct bj_slice text = {NULL, 0};
-    if (!path || !path[0])
-        return bj_rules_text("", text, ret, err);
-    char *buf = malloc(BJ_RULE_FILE_MAX);
-    if (!buf)
-        return bj_err_set(err, -ENOMEM, "rules");
-    int r =
-        bj_file_read_trusted(AT_FDCWD, path, buf, BJ_RULE_FILE_MAX, &text, err);
-    if (r == 0)
-        r = bj_rules_text(path, text, ret, err);
-    else /* -ENOENT is no job that has gone */
-        r = bj_err_wrap(err, r == -ENOENT ? bj_err_recode(err, -EINVAL) : r,
-                        "findings.file");
-    free(buf);
-    return r;
-}
 
 void bj_rules_free(struct bj_rules *r)
 {
@@ -187,7 +115,8 @@ const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i)
     return i < r->n ? &r->rule[i] : NULL;
 }
 
-/* --- judging ---------------------------------------------------------------
+/* --- evaluating
+ * ---------------------------------------------------------------
  */
 
 static bool among(struct bj_slice what, const struct bj_slice *v, unsigned n)
@@ -206,8 +135,8 @@ static bool is_for(const struct bj_rule_text *t, struct bj_slice cluster,
             among(partition, t->partition, t->partitions));
 }
 
-/* The first of a name stands for all: the last of them that is meant for the
- * job counts. */
+/* Of the rules with one name, the last that matches the job is used; the first
+ * one marks their place. */
 static size_t which(const struct bj_rules *r, size_t first,
                     struct bj_slice cluster, struct bj_slice partition)
 {
@@ -219,8 +148,8 @@ static size_t which(const struct bj_rules *r, size_t first,
     return r->n;
 }
 
-static bool spoken_for(const struct bj_rule_text *t, const struct bj_found *v,
-                       size_t n)
+static bool excluded(const struct bj_rule_text *t, const struct bj_found *v,
+                     size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (among(bj_slice_str(v[i].rule->name), t->unless, t->unlesses))
@@ -249,7 +178,7 @@ size_t bj_rules_judge(const struct bj_rules *r, struct bj_slice cluster,
             continue;
         size_t k = which(r, i, cluster, partition);
         if (k < r->n && holds(&r->rule[k], fact, &ret[n]) &&
-            !spoken_for(r->text[k], ret, n))
+            !excluded(r->text[k], ret, n))
             n++;
     }
     return n;

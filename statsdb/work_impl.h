@@ -1,4 +1,4 @@
-/* What work*.c share; nobody else needs it. */
+/* Shared by work*.c only. */
 #ifndef BJ_STATSDB_WORK_IMPL_H
 #define BJ_STATSDB_WORK_IMPL_H
 
@@ -13,7 +13,7 @@
 struct bj_work_prom {
     const struct bj_cluster_conf *conf;
     struct bj_measure *measure;
-    struct bj_prom *factors; /* NULL: none are taken from it */
+    struct bj_prom *factors; /* NULL: not used */
     uint64_t due_usec, factors_due_usec;
     unsigned failures, factors_failures;
     uint64_t errors;
@@ -27,7 +27,7 @@ struct bj_work {
     struct bj_rules *rules;
     struct bj_derive *derive;
     struct bj_factors *factors;
-    struct bj_feed *feed; /* NULL: nobody is asked */
+    struct bj_feed *feed; /* NULL: no providers */
     struct bj_fetch *fetch;
     uint64_t feed_due_usec;
     bool fed; /* once */
@@ -39,13 +39,14 @@ struct bj_work {
     bool *pue_done; /* of each cluster */
 };
 
-/* work_factors.c: the feed; what a server told of an exporter's. */
+/* work_factors.c: factors of providers, and those that an exporter reported to
+ * a Prometheus server. */
 int bj_work_feed_new(struct bj_work *w, struct bj_err *err);
 int bj_work_feed(struct bj_work *w, struct bj_err *err);
 int bj_work_prom_factors(struct bj_work *w, struct bj_work_prom *p,
                          int64_t now_sec, struct bj_err *err);
 
-/* Number of a cluster in the store; 0: no job of it is there yet. */
+/* work_cluster.c: id of a cluster in the store; 0: it has no job yet. */
 int64_t bj_work_cluster(struct bj_work *w, const char *name);
 
 #endif

@@ -318,7 +318,7 @@ def dry(site):
     os.chmod(sacct, 0o755)
     p = site.run("--dry-run", "--store.path=" + none)
     os.rename(sacct + ".py", sacct)
-    check(p.returncode == 0 and b" jobs new" in p.stderr and b"no store" in p.stderr
+    check(p.returncode == 0 and b" jobs new" in p.stderr and b"does not exist yet" in p.stderr
           and not os.path.exists(none) and not os.path.exists(none + ".lock"),
           "nor a store where there is none", p.stderr)
     with open(seen) as f:
@@ -346,7 +346,7 @@ def dry(site):
         check(p.returncode == 1 and why in p.stderr, "check-config %s is told" % option, p.stderr)
     for command in ("check-config", "run"):
         p = subprocess.run([PROGRAM, command, "--store.path=" + old], capture_output=True)
-        check(p.returncode == 1 and b"cluster.file: there is no cluster" in p.stderr,
+        check(p.returncode == 1 and b"cluster.file: no cluster is configured" in p.stderr,
               "%s without a cluster" % command, p.stderr)
     p = subprocess.run([PROGRAM, "--config.file=/no/such"], capture_output=True)
     check(p.stderr == b"batchjob_stats_db: config.file: '/no/such': No such file or directory\n",
@@ -360,7 +360,7 @@ def configured(site):
     wrong = os.path.join(site.folder, "wrong.yml")
     for text, why in (("name: x\nsacct:\n  intervall: 5m\n", b"wrong.yml:3:"),
                       ("name: x\nsacct:\n  interval: soon\n", b"wrong.yml:3:"),
-                      ("sacct:\n  interval: 5m\n", b"a cluster needs one"),
+                      ("sacct:\n  interval: 5m\n", b"name: required"),
                       ("name: [\n", b"wrong.yml:1:7:")):
         with open(wrong, "w") as f:
             f.write(text)

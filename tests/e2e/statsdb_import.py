@@ -139,7 +139,7 @@ def refused(folder, run):
     other = os.path.join(folder, "other.db")
     make(other, [], table="units")
     for args, why in (((other,), b"jobs"), (("/nowhere/x.db",), b"/nowhere/x.db"),
-                      ((os.path.join(HERE, "lib.sh"),), b"lib.sh"), ((), b"which file")):
+                      ((os.path.join(HERE, "lib.sh"),), b"lib.sh"), ((), b"a file name is required")):
         p = run("import", "original", *args, "--import.cluster=alpha")
         check(p.returncode == 1 and why in p.stderr, "refused: %s" % why.decode(), p.stderr)
     p = run("import", "original", other)

@@ -30,14 +30,14 @@ enum bj_collector_id {
 
 /* What only pages in the names of other exporters tell of a job: collected
  * where it is asked for, and of no cost otherwise. */
-enum bj_aside {
-    BJ_ASIDE_EXES = 1,    /* processes by executable */
-    BJ_ASIDE_NAMES = 2,   /* threads by name of their process */
-    BJ_ASIDE_ALIVE = 4,   /* sums over the processes that live now */
-    BJ_ASIDE_RATE = 8,    /* CPU time a second */
-    BJ_ASIDE_CPUS = 16,   /* which CPUs it may use */
-    BJ_ASIDE_CPUSET = 32, /* v2: and which its cpuset names */
-    BJ_ASIDE_EVEN = 64    /* its CPU time, split evenly over them */
+enum bj_extra {
+    BJ_EXTRA_EXES = 1,    /* processes by executable */
+    BJ_EXTRA_NAMES = 2,   /* threads by name of their process */
+    BJ_EXTRA_ALIVE = 4,   /* sums over the processes that live now */
+    BJ_EXTRA_RATE = 8,    /* CPU time a second */
+    BJ_EXTRA_CPUS = 16,   /* which CPUs it may use */
+    BJ_EXTRA_CPUSET = 32, /* v2: and which its cpuset names */
+    BJ_EXTRA_EVEN = 64    /* its CPU time, split evenly over them */
 };
 
 struct bj_conf {
@@ -48,7 +48,7 @@ struct bj_conf {
     bool basic;       /* only the files that are read in every mode */
     char *steps;      /* "off", "steps", "tasks" */
     uint64_t exe_top; /* executables of a job that get a series */
-    unsigned asides;  /* enum bj_aside; no option: whoever tells them sets it */
+    unsigned extras;  /* enum bj_extra; no option: whoever tells them sets it */
     bool open_fds;
     struct bj_strv places; /* "name=path" */
     char *cluster;

@@ -119,7 +119,7 @@ void bj_core_free(struct bj_core *core)
         return;
     if (!bj_core_sampler_free(core))
         return;
-    bj_core_look_free(core);
+    bj_core_scan_free(core);
     for (size_t k = 0; k < core->tracks.n; k++)
         bj_core_drop(core, core->tracks.v[k]);
     free(core->tracks.v);

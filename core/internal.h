@@ -6,8 +6,8 @@
 #include "core/core.h"
 #include "core/track.h"
 
-/* What runs in a pass and reports how it fared: the collectors of the options,
- * then two that always run. */
+/* What runs in a pass and reports errors: the collectors of the options, then
+ * two that always run.  core/run.c */
 enum { BJ_RUN_FIND = BJ_COLLECTORS, BJ_RUN_IDENT, BJ_RUNS };
 extern const char *const bj_run_names[BJ_RUNS];
 
@@ -18,12 +18,12 @@ struct bj_run {
                                                   without fault, boot clock */
 };
 
-/* A tree of one hierarchy and the way back from it. */
-struct bj_find {
+/* The tree of one hierarchy and the way back from it. */
+struct bj_hier_scan {
     struct bj_core *core;
     unsigned hier;
     struct bj_tree *tree;
-    bool watched; /* looked at in every pass */
+    bool watched; /* scanned in every pass */
 };
 
 struct bj_node_state; /* core/collect/node.c */
@@ -42,70 +42,74 @@ struct bj_core {
     struct bj_fdpool pool;
     struct bj_layouts *layouts;
     struct bj_hiers hiers;
-    struct bj_find find[BJ_HIERS];
+    struct bj_hier_scan scan[BJ_HIERS];
     struct bj_cgroup_reader reader;
     struct bj_resolver *resolver;
     struct bj_proctab *proctab;
     struct bj_node_state *node;
-    struct bj_energy *energy;       /* NULL: not wanted */
+    struct bj_energy *energy;       /* NULL: disabled */
     struct bj_spool *spool;         /* NULL: no final records */
-    struct bj_emissions *emissions; /* NULL: not wanted */
-    struct bj_cluster *scheduler;   /* NULL: not wanted */
-    struct bj_gpus *gpus;           /* NULL: not wanted */
-    struct bj_sampler *sampler;     /* NULL: nobody needs one yet */
+    struct bj_emissions *emissions; /* NULL: disabled */
+    struct bj_cluster *scheduler;   /* NULL: disabled */
+    struct bj_gpus *gpus;           /* NULL: disabled */
+    struct bj_sampler *sampler;     /* NULL: not needed yet */
     uint64_t records, records_lost;
     struct bj_tracks tracks;
     struct bj_ident *unknown; /* of a job that was not identified yet */
     struct bj_run run[BJ_RUNS];
     char cluster[132];
-    uint64_t now_usec, wall_usec;   /* of the pass */
-    uint64_t find_usec, force_usec; /* when all is looked at, read again */
-    uint64_t node_usec;             /* when the node is read again */
-    uint64_t own_fds_usec, own_fds; /* when they are counted again; how many */
-    uint64_t oom_kills, oom_pass;   /* of the machine, BJ_ABSENT; read when */
-    bool refind;                    /* something has gone: look again */
+    uint64_t now_usec, wall_usec;    /* of the pass */
+    uint64_t scan_usec, reread_usec; /* when all hierarchies are scanned, all
+                                        directories read again */
+    uint64_t node_usec;              /* when the node is read again */
+    uint64_t own_fds_usec, own_fds;  /* when they are counted again; how many */
+    uint64_t oom_kills, oom_pass;    /* of the machine, BJ_ABSENT; read when */
+    bool rescan;                     /* something has gone: scan again */
     uint64_t passes, jobs_refused, steps_refused, ident_faults;
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */
     struct bj_snap *last;
 };
 
-/* One look for jobs; full reads every directory of every hierarchy.
- * core/look.c */
-void bj_core_look(struct bj_core *core, bool full);
-void bj_core_look_free(struct bj_core *core);
+/* One scan for jobs; full reads every directory of every hierarchy.
+ * core/scan.c */
+void bj_core_scan(struct bj_core *core, bool full);
+void bj_core_scan_free(struct bj_core *core);
 
 /* Note how a run went: faults since start of the run, the newest of them.
  * core/run.c */
 void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
                  uint64_t faults, const struct bj_err *fault);
 
-/* Look, read and identify; the first part of every pass.  core/pass.c */
+/* Scan, read and identify; the first part of every pass.  core/pass.c */
 void bj_core_read(struct bj_core *core);
 
-/* The controllers that the files of the collectors that run need, as bits of
+/* The controllers that the files of the enabled collectors need, as bits of
  * enum bj_controller.  core/pass.c */
 unsigned bj_core_controllers(const struct bj_core *core);
 
-/* The sampler: a thread that looks at its own pace, for what must not depend
- * on who scrapes: energy and final records.  It is started when there is
- * something to do for it, and asked again now and then; core/sampler.c.  Want
- * is called with the lock held, free without; false: it hangs at a disk, and
- * what it uses must stay. */
+/* The sampler: a thread with an interval of its own, for what must not depend
+ * on scrapes: energy and final records.  core/sampler.c */
+
+/* Start it if there is something to do for it; called again in every pass, with
+ * the lock held. */
 void bj_core_sampler_want(struct bj_core *core);
+/* Stop it, without the lock.  false: it hangs in a write to a disk, and what it
+ * uses must stay. */
 bool bj_core_sampler_free(struct bj_core *core);
 
-/* core/aside.c, where conf->asides says so.  After a reading: take note of how
- * fast jobs use CPU time.  To the snapshot: what else was asked for; behind the
- * job's processes. */
+/* Extra values of a job, which only dialects report (conf->extras).  After a
+ * read: note how fast jobs use CPU time.  core/extra.c */
 void bj_core_rates(struct bj_core *core);
-void bj_aside_publish(const struct bj_core *core, const struct bj_track *t,
-                      struct bj_arena *a, struct bj_job *job);
+/* Into the snapshot, after the job's processes. */
+void bj_extras_publish(const struct bj_core *core, const struct bj_track *t,
+                       struct bj_arena *a, struct bj_job *job);
 
-/* A label value of any text, in the arena.  core/label.c */
+/* Any text as a label value, in the arena.  core/label.c */
 struct bj_slice bj_core_clean(struct bj_arena *a, const char *s);
 
-/* The cluster's name: as configured, else as the scheduler says, where it is
- * asked; empty: not known.  In the arena, or the core's.  core/label.c */
+/* The name of the cluster: the configured one, else the scheduler's where the
+ * collector "cluster" runs; empty: unknown.  In the arena, or the core's.
+ * core/label.c */
 struct bj_slice bj_core_cluster(const struct bj_core *core,
                                 struct bj_arena *arena);
 

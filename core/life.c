@@ -77,11 +77,11 @@ void bj_core_settle(struct bj_core *core)
             if (bj_track_live(t))
                 bj_track_end(t, core->now_usec, core->wall_usec);
             t->life.emptied = false;
-            core->refind |= t->life.trees > 0;
+            core->rescan |= t->life.trees > 0;
             bj_steps_free(t);
             continue;
         }
-        core->refind |= (t->life.there & ~t->unit.there) != 0;
+        core->rescan |= (t->life.there & ~t->unit.there) != 0;
         t->life.there = t->unit.there;
     }
 }

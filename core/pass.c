@@ -141,14 +141,14 @@ void bj_core_read(struct bj_core *core)
     core->now_usec = bj_clock_boot_usec();
     core->wall_usec = bj_clock_wall_usec();
     bj_cgroup_reader_begin(&core->reader);
-    bj_core_look(core, false);
+    bj_core_scan(core, false);
     read_round(core, 0);
     /* Something went away meanwhile, and may be back under the same name. */
-    if (core->refind) {
-        bj_core_look(core, true);
+    if (core->rescan) {
+        bj_core_scan(core, true);
         read_round(core, 1);
     }
-    if (core->conf->asides & BJ_ASIDE_RATE)
+    if (core->conf->extras & BJ_EXTRA_RATE)
         bj_core_rates(core);
     bj_core_identify(core);
     if (core->gpus)

@@ -123,8 +123,8 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
     publish_devices(&t->unit, a, job);
     if (t->proc)
         bj_jobproc_publish(core->proctab, t->proc, a, job);
-    if (core->conf->asides)
-        bj_aside_publish(core, t, a, job);
+    if (core->conf->extras)
+        bj_extras_publish(core, t, a, job);
     if (core->energy)
         bj_energy_publish_job(core->energy, t, a, job);
     if (core->gpus) {

@@ -192,7 +192,7 @@ void bj_steps_scan(struct bj_track *t)
         return;
     for (struct bj_step *s = t->steps.first; s; s = s->next)
         place_late(t, s);
-    bj_tree_look(t->steps.tree, false);
+    bj_tree_scan(t->steps.tree, false);
 }
 
 void bj_steps_free(struct bj_track *t)

@@ -155,7 +155,7 @@ static int add_words(struct bj_strv *list, const char *words)
 static int take_needs(struct bj_exporter_conf *c, const struct bj_dialect *d)
 {
     struct bj_scheduler_conf *cluster = &c->core.scheduler;
-    c->core.asides |= d->asides | (c->style.strict ? d->strict_asides : 0);
+    c->core.extras |= d->extras | (c->style.strict ? d->strict_extras : 0);
     for (unsigned i = 0; i < BJ_COLLECTORS; i++)
         if (d->collect & 1u << i && !c->core.collect_set[i])
             c->core.collect[i] = true;
@@ -195,7 +195,7 @@ static int take_dialect(struct bj_exporter_conf *c, struct bj_err *err)
     const struct bj_dialect *d;
     char port[32];
     int r = 0;
-    c->core.asides = c->exe_count ? BJ_ASIDE_EXES : 0;
+    c->core.extras = c->exe_count ? BJ_EXTRA_EXES : 0;
     for (size_t i = 0; i < c->also.n && r == 0; i++)
         r = take_name(c, "dialect.also", c->also.v[i], &d, err);
     if (r == 0)

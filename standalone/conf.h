@@ -17,7 +17,7 @@ struct bj_exporter_conf {
     char *telemetry_path;
     char *dialect;       /* of the page at telemetry_path; "native" */
     struct bj_strv also; /* other dialects whose needs are collected */
-    bool exe_count;      /* BJ_ASIDE_EXES */
+    bool exe_count;      /* BJ_EXTRA_EXES */
     char *web_file;      /* TLS, names and passwords */
     uint64_t max_requests, max_connections;
     uint64_t request_usec;

@@ -120,7 +120,7 @@ static void ended(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
     /* Hidden from us, more likely than ended. */
     if (e->start_ticks == 0 && t->hidden)
-        p->unlooked++;
+        p->unread++;
     bj_proc_bury(t, p, e);
 }
 
@@ -141,7 +141,7 @@ static void look_one(struct bj_proctab *t, struct bj_jobproc *p,
     } else if (fresh && p->complete && e->missed < UINT8_MAX) {
         e->missed++;
     }
-    if (bj_err_gone(bj_proc_look(t, p, e)))
+    if (bj_err_gone(bj_proc_read(t, p, e)))
         ended(t, p, e);
 }
 
@@ -189,11 +189,11 @@ int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
     if (r < 0) {
         bj_proc_clear(t, p);
         bj_proc_list_free(t, p);
-        p->alive = p->unlooked = 0;
+        p->alive = p->unread = 0;
     } else {
         collect(t, p, r == 1);
         bj_proc_sweep(p);
-        p->looked = true;
+        p->has_values = true;
         r = t->fault;
     }
     if (t->detail && t->conf->exe_top > 0)

@@ -100,9 +100,9 @@ int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
 void bj_jobproc_sums(const struct bj_proctab *t, const struct bj_jobproc *p,
                      struct bj_procsum *ret);
 
-/* What the processes alive now have in memory and have done, as BJ_ASIDE_ALIVE
+/* What the processes alive now have in memory and have done, as BJ_EXTRA_ALIVE
  * asks for it: falls when one ends.  Leaves alone what is not known. */
-void bj_jobproc_living(const struct bj_jobproc *p, struct bj_aside_use *ret);
+void bj_jobproc_living(const struct bj_jobproc *p, struct bj_extra_use *ret);
 
 /* Write what is known into the job record; lists go to the arena.  Fields of
  * which nothing is known become BJ_ABSENT; job->cores is left alone unless

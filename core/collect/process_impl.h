@@ -58,8 +58,8 @@ struct bj_thread {
     bool baseless; /* ticks says nothing yet */
 };
 
-/* What is known of a process where asides ask for it. */
-struct bj_proc_aside {
+/* What is known of a process where extras ask for it. */
+struct bj_proc_extra {
     uint64_t child_ticks, rss_pages;
     char name[BJ_LABEL_MAX + 1];
 };
@@ -77,7 +77,7 @@ struct bj_proc {
     uint64_t due_usec;                 /* batch: when to look again */
     uint64_t full_usec;                /* when its stat line was read */
     struct bj_quiet quiet;
-    struct bj_proc_aside *aside; /* NULL: not asked for, or no memory */
+    struct bj_proc_extra *extra; /* NULL: not asked for, or no memory */
     struct bj_thread *threads; /* all but the leader (all: per-core estimate) */
     uint32_t nthreads;
     uint32_t nr_threads; /* as stat says */
@@ -177,9 +177,9 @@ struct bj_jobproc {
     char *path;
     uint64_t ino; /* of path */
     bool v2, percore;
-    bool exact;    /* the file system's nlink counts directories */
-    bool complete; /* the last list lacked nothing */
-    bool looked;   /* values are there to be published */
+    bool exact;      /* the file system's nlink counts directories */
+    bool complete;   /* the last list lacked nothing */
+    bool has_values; /* that can be published */
     bool io_known, fds_known, places_known;
     bool io_denied; /* that of somebody may not be read: the sum is short */
     bool orphans;   /* someone has ended: others may have another parent now */
@@ -188,7 +188,7 @@ struct bj_jobproc {
     size_t ndirs;
     uint64_t walk_usec, list_usec, inner_usec;
     uint32_t list_no;
-    size_t alive, unlooked;
+    size_t alive, unread;
     uint64_t room; /* processes that the budget leaves for it now */
     /* process_table.c */
     struct bj_proc *v;
@@ -274,11 +274,11 @@ int bj_proc_dir_any(struct bj_proctab *t, struct bj_proc *e, bool sure);
 /* Close the directory that is open for now. */
 void bj_proc_dir_done(struct bj_proctab *t);
 
-/* --- process_look.c: one process --- */
+/* --- process_read.c: one process --- */
 
 /* Look at it, unless it has slept on.  0; -ESRCH or another gone code when it
  * ended; a fault. */
-int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e);
+int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e);
 /* Only whether it is there yet, dead but not reaped included. */
 bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e);
 
@@ -333,14 +333,14 @@ void bj_proc_exe_settle(const struct bj_proctab *t, struct bj_jobproc *p,
                         uint64_t cgroup_cpu_usec);
 void bj_proc_exe_free(struct bj_jobproc *p);
 
-/* --- process_aside.c: what other exporters tell of processes --- */
+/* --- process_extra.c: what other exporters tell of processes --- */
 
 /* Its name may be another one. */
-void bj_proc_aside_name(struct bj_proctab *t, struct bj_proc *e,
+void bj_proc_extra_name(struct bj_proctab *t, struct bj_proc *e,
                         struct bj_slice comm);
 /* Its stat line has changed. */
-void bj_proc_aside_line(struct bj_proc *e, struct bj_slice line);
-void bj_proc_aside_publish(const struct bj_proctab *t,
+void bj_proc_extra_line(struct bj_proc *e, struct bj_slice line);
+void bj_proc_extra_publish(const struct bj_proctab *t,
                            const struct bj_jobproc *p, struct bj_arena *arena,
                            struct bj_job *job);
 

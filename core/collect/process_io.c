@@ -341,7 +341,7 @@ static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
                    : !dead_parent(t, e->ppid, e->start_ticks))
             continue;
         e->recheck = true;
-        bj_proc_look(t, p, e);
+        bj_proc_read(t, p, e);
     }
 }
 

@@ -275,7 +275,7 @@ static void member(struct bj_proctab *t, struct bj_jobproc *p, int32_t pid)
     struct bj_proc *e = bj_proc_find(p, pid);
     if (!e && p->n - p->buried >= p->room) {
         t->refused++;
-        p->unlooked++;
+        p->unread++;
         return;
     }
     if (!e)
@@ -379,7 +379,7 @@ static int lists_read(struct bj_proctab *t, struct bj_jobproc *p)
     bool all = p->inner_usec == 0 || t->now_usec - p->inner_usec >= INNER_USEC;
     p->list_no++;
     p->complete = true;
-    p->alive = p->unlooked = 0;
+    p->alive = p->unread = 0;
     for (size_t i = 0; i < p->ndirs; i++) {
         struct bj_procdir *d = &p->dirs[i];
         int r = wanted(d, all) ? procs_read(t, p, d) : 0;

@@ -115,11 +115,11 @@ static void publish_cores(const struct bj_proctab *t,
 void bj_jobproc_publish(const struct bj_proctab *t, const struct bj_jobproc *p,
                         struct bj_arena *arena, struct bj_job *job)
 {
-    if (p->percore && p->looked)
+    if (p->percore && p->has_values)
         publish_cores(t, p, arena, &job->cores);
     if (p->start_sec && job->start_sec == BJ_ABSENT)
         job->start_sec = p->start_sec;
-    if (!t->detail || !p->looked) {
+    if (!t->detail || !p->has_values) {
         for (size_t i = 0; i < sizeof(job->proc) / sizeof(uint64_t); i++)
             ((uint64_t *)(void *)&job->proc)[i] = BJ_ABSENT;
         return;
@@ -127,7 +127,7 @@ void bj_jobproc_publish(const struct bj_proctab *t, const struct bj_jobproc *p,
     bj_jobproc_sums(t, p, &job->proc);
     publish_states(p, arena, &job->states);
     publish_exes(t, p, arena, &job->exes);
-    if (t->conf->asides)
-        bj_proc_aside_publish(t, p, arena, job);
+    if (t->conf->extras)
+        bj_proc_extra_publish(t, p, arena, job);
     publish_places(t, p, arena, &job->places);
 }

@@ -307,7 +307,7 @@ static void tally_one(struct bj_jobproc *p, const struct bj_proc *e)
 void bj_proc_tally(struct bj_jobproc *p)
 {
     memset(p->states, 0, sizeof(p->states));
-    p->processes = p->unlooked;
+    p->processes = p->unread;
     p->threads = p->open_fds = 0;
     p->fds_known = false;
     for (size_t i = 0; i < p->n; i++) {

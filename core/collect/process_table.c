@@ -92,8 +92,8 @@ static void drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
         bj_proc_dir_done(t);
     bj_proc_exe_drop(p, e);
     bj_proc_threads_drop(t, e);
-    free(e->aside);
-    e->aside = NULL;
+    free(e->extra);
+    e->extra = NULL;
     bj_quiet_drop(t, &e->quiet);
     bj_fdpool_close(t->pool, &e->dir);
     bj_fdpool_close(t->pool, &e->stat);

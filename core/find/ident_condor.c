@@ -112,7 +112,7 @@ static int read_ad(const char *path, uid_t uid, char *buf, struct bj_slice *ret)
     return bj_file_pread(fd, buf, AD_CAP, ret);
 }
 
-bool bj_condor_take(struct bj_finding *fd, struct bj_slice env, uid_t uid)
+bool bj_condor_take(struct bj_ident_search *s, struct bj_slice env, uid_t uid)
 {
     char path[PATH_MAX], id[48];
     if (!ad_path(env, path, sizeof(path)))
@@ -122,12 +122,12 @@ bool bj_condor_take(struct bj_finding *fd, struct bj_slice env, uid_t uid)
     bool good = buf && read_ad(path, uid, buf, &ad) == 0 &&
                 bj_condor_parse(ad, id, sizeof(id), f) == 0;
     if (good) {
-        fd->f[BJ_ID_JOBID] = (struct bj_slice){0};
-        fd->unknown_job = false;
-        fd->environ = true;
+        s->f[BJ_ID_JOBID] = (struct bj_slice){0};
+        s->unknown_job = false;
+        s->environ = true;
         for (int i = 0; i < BJ_ID_FIELDS; i++)
-            bj_finding_take(fd, (enum bj_ident_field)i, f[i]);
-        bj_finding_take_uid(fd, uid, BJ_IDENT_PROCESS);
+            bj_search_take(s, (enum bj_ident_field)i, f[i]);
+        bj_search_take_uid(s, uid, BJ_IDENT_PROCESS);
     }
     free(buf);
     return good;

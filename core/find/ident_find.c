@@ -9,192 +9,192 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool is_system(const struct bj_finding *fd, struct bj_slice name)
+static bool is_system(const struct bj_ident_search *s, struct bj_slice name)
 {
-    return bj_slice_eq(fd->f[BJ_ID_SYSTEM], name);
+    return bj_slice_eq(s->f[BJ_ID_SYSTEM], name);
 }
 
 /* HTCondor's paths have a slot where others have a job id. */
-static void from_query(struct bj_finding *fd)
+static void from_query(struct bj_ident_search *s)
 {
     for (int i = 0; i < BJ_ID_FIELDS; i++)
         if (i != BJ_ID_SOURCE)
-            bj_finding_take(fd, (enum bj_ident_field)i, fd->q->f[i]);
-    if (fd->f[BJ_ID_UID].n > 0 || fd->f[BJ_ID_USER].n > 0)
-        fd->uid_source = BJ_IDENT_CGROUP;
-    fd->unknown_job = is_system(fd, BJ_SLICE("htcondor")) ||
-                      (fd->f[BJ_ID_JOBID].n == 0 && fd->f[BJ_ID_SLUID].n > 0);
+            bj_search_take(s, (enum bj_ident_field)i, s->q->f[i]);
+    if (s->f[BJ_ID_UID].n > 0 || s->f[BJ_ID_USER].n > 0)
+        s->uid_source = BJ_IDENT_CGROUP;
+    s->unknown_job = is_system(s, BJ_SLICE("htcondor")) ||
+                     (s->f[BJ_ID_JOBID].n == 0 && s->f[BJ_ID_SLUID].n > 0);
 }
 
-static void take_file(struct bj_finding *fd, const struct bj_jobfile *file)
+static void take_file(struct bj_ident_search *s, const struct bj_jobfile *file)
 {
-    fd->file = true;
-    fd->start_sec = file->start_sec;
-    if (fd->unknown_job && file->f[BJ_ID_JOBID].n > 0) {
-        fd->f[BJ_ID_JOBID] = (struct bj_slice){0};
-        fd->unknown_job = false;
+    s->file = true;
+    s->start_sec = file->start_sec;
+    if (s->unknown_job && file->f[BJ_ID_JOBID].n > 0) {
+        s->f[BJ_ID_JOBID] = (struct bj_slice){0};
+        s->unknown_job = false;
     }
-    if (fd->f[BJ_ID_UID].n == 0 && file->f[BJ_ID_UID].n > 0)
-        fd->uid_source = BJ_IDENT_FILE;
+    if (s->f[BJ_ID_UID].n == 0 && file->f[BJ_ID_UID].n > 0)
+        s->uid_source = BJ_IDENT_FILE;
     for (int i = 0; i < BJ_ID_FIELDS; i++)
-        bj_finding_take(fd, (enum bj_ident_field)i, file->f[i]);
-    bj_finding_take_nodes(fd, file->nodelist);
+        bj_search_take(s, (enum bj_ident_field)i, file->f[i]);
+    bj_search_take_nodes(s, file->nodelist);
 }
 
 /* Look for a file named so in all directories; the first one counts. */
-static void file_named(struct bj_finding *fd, struct bj_slice name, char *buf)
+static void file_named(struct bj_ident_search *s, struct bj_slice name,
+                       char *buf)
 {
-    const struct bj_strv *dirs = &fd->src->conf->job_files;
+    const struct bj_strv *dirs = &s->src->conf->job_files;
     struct bj_slice known[BJ_ID_FIELDS] = {{0}};
-    known[BJ_ID_SLUID] = fd->f[BJ_ID_SLUID];
-    known[BJ_ID_UID] = fd->f[BJ_ID_UID];
-    if (!fd->unknown_job)
-        known[BJ_ID_JOBID] = fd->f[BJ_ID_JOBID];
-    for (size_t i = 0; i < dirs->n && !fd->file; i++) {
+    known[BJ_ID_SLUID] = s->f[BJ_ID_SLUID];
+    known[BJ_ID_UID] = s->f[BJ_ID_UID];
+    if (!s->unknown_job)
+        known[BJ_ID_JOBID] = s->f[BJ_ID_JOBID];
+    for (size_t i = 0; i < dirs->n && !s->file; i++) {
         struct bj_jobfile file;
         struct bj_err err = {0};
         int r = bj_jobfile_read(dirs->v[i], name, known, buf, &file, &err);
         if (r == 0)
-            take_file(fd, &file);
+            take_file(s, &file);
         if (r == 0 || bj_err_gone(r))
             continue;
-        fd->src->fault(fd->src->ctx, &err);
+        s->src->fault(s->src->ctx, &err);
         /* what is wrong with the file itself stays wrong */
-        fd->missed |= r != -EINVAL && r != -EPERM && r != -EFBIG;
+        s->missed |= r != -EINVAL && r != -EPERM && r != -EFBIG;
     }
 }
 
-static void from_files(struct bj_finding *fd)
+static void from_files(struct bj_ident_search *s)
 {
-    if (fd->src->conf->job_files.n == 0)
+    if (s->src->conf->job_files.n == 0)
         return;
     char *buf = malloc(BJ_JOBFILE_CAP);
     if (!buf) {
-        fd->missed = true;
+        s->missed = true;
         return;
     }
-    if (!fd->unknown_job)
-        file_named(fd, fd->f[BJ_ID_JOBID], buf);
-    if (!fd->file && fd->f[BJ_ID_SLUID].n > 0)
-        file_named(fd, fd->f[BJ_ID_SLUID], buf);
+    if (!s->unknown_job)
+        file_named(s, s->f[BJ_ID_JOBID], buf);
+    if (!s->file && s->f[BJ_ID_SLUID].n > 0)
+        file_named(s, s->f[BJ_ID_SLUID], buf);
     free(buf);
 }
 
 /* The name of the owner.  None is no fault, and absent. */
-static void user_name(struct bj_finding *fd)
+static void user_name(struct bj_ident_search *s)
 {
     char name[BJ_USER_NAME_CAP];
     uint64_t uid;
-    if (fd->f[BJ_ID_USER].n > 0 || bj_slice_u64(fd->f[BJ_ID_UID], &uid) < 0)
+    if (s->f[BJ_ID_USER].n > 0 || bj_slice_u64(s->f[BJ_ID_UID], &uid) < 0)
         return;
     int r =
-        bj_users_name(fd->src->users, (uid_t)uid, bj_clock_boot_usec(), name);
+        bj_users_name(s->src->users, (uid_t)uid, bj_clock_boot_usec(), name);
     if (r == 0)
-        bj_finding_take(fd, BJ_ID_USER, bj_slice_str(name));
+        bj_search_take(s, BJ_ID_USER, bj_slice_str(name));
     if (r == 0 || r == -ENOENT)
         return;
     struct bj_err err = {0};
     bj_err_set(&err, r, "look up the name of uid %u", (unsigned)uid);
-    fd->src->fault(fd->src->ctx, &err);
-    fd->missed = true;
+    s->src->fault(s->src->ctx, &err);
+    s->missed = true;
 }
 
-static const char *source_text(const struct bj_finding *fd)
+static const char *source_text(const struct bj_ident_search *s)
 {
-    if (fd->file)
-        return fd->environ ? "prolog+environ" : "prolog";
-    if (fd->environ)
+    if (s->file)
+        return s->environ ? "prolog+environ" : "prolog";
+    if (s->environ)
         return "environ";
-    return fd->uid_source == BJ_IDENT_CGROUP    ? "cgroup"
-           : fd->uid_source == BJ_IDENT_PROCESS ? "process"
-                                                : "";
+    return s->uid_source == BJ_IDENT_CGROUP    ? "cgroup"
+           : s->uid_source == BJ_IDENT_PROCESS ? "process"
+                                               : "";
 }
 
 /* Would an environment tell anything?  A prolog's file may have it all: but
  * Slurm tells a prolog neither the name of the job nor, before 24.05, its
  * place in an array. */
-static bool wants_environ(const struct bj_finding *fd)
+static bool wants_environ(const struct bj_ident_search *s)
 {
-    return fd->unknown_job || fd->f[BJ_ID_ACCOUNT].n == 0 ||
-           fd->f[BJ_ID_NAME].n == 0;
+    return s->unknown_job || s->f[BJ_ID_ACCOUNT].n == 0 ||
+           s->f[BJ_ID_NAME].n == 0;
 }
 
 /* Who runs the processes of a container or a virtual machine says nothing of
  * whose it is. */
-static bool has_owner(const struct bj_finding *fd)
+static bool has_owner(const struct bj_ident_search *s)
 {
-    return !is_system(fd, BJ_SLICE("kubernetes")) &&
-           !is_system(fd, BJ_SLICE("libvirt"));
+    return !is_system(s, BJ_SLICE("kubernetes")) &&
+           !is_system(s, BJ_SLICE("libvirt"));
 }
 
-static bool is_complete(const struct bj_finding *fd)
+static bool is_complete(const struct bj_ident_search *s)
 {
-    if (!has_owner(fd))
+    if (!has_owner(s))
         return true;
-    if (fd->unknown_job || fd->missed ||
-        (fd->f[BJ_ID_UID].n == 0 && fd->f[BJ_ID_USER].n == 0))
+    if (s->unknown_job || s->missed ||
+        (s->f[BJ_ID_UID].n == 0 && s->f[BJ_ID_USER].n == 0))
         return false;
-    bool tried = bj_environ_knows(fd->f[BJ_ID_SYSTEM])
-                     ? fd->environ || fd->denied
-                     : fd->nprocs > 0;
-    return tried || !wants_environ(fd);
+    bool tried = bj_environ_knows(s->f[BJ_ID_SYSTEM]) ? s->environ || s->denied
+                                                      : s->nprocs > 0;
+    return tried || !wants_environ(s);
 }
 
-static void from_procs(struct bj_finding *fd)
+static void from_procs(struct bj_ident_search *s)
 {
-    if (fd->f[BJ_ID_UID].n > 0 && !wants_environ(fd))
+    if (s->f[BJ_ID_UID].n > 0 && !wants_environ(s))
         return;
-    bj_finding_procs(fd);
-    if (fd->unknown_job && fd->f[BJ_ID_SLUID].n > 0) {
-        bj_finding_title(fd);
-        if (!fd->unknown_job && !fd->file)
-            from_files(fd);
+    bj_search_procs(s);
+    if (s->unknown_job && s->f[BJ_ID_SLUID].n > 0) {
+        bj_search_title(s);
+        if (!s->unknown_job && !s->file)
+            from_files(s);
     }
-    bj_finding_owner(fd);
-    if (wants_environ(fd))
-        bj_finding_environ(fd);
+    bj_search_owner(s);
+    if (wants_environ(s))
+        bj_search_environ(s);
 }
 
 /* The older stack's id of a job, once all that goes into it is known. */
-static void uuid(struct bj_finding *fd)
+static void uuid(struct bj_ident_search *s)
 {
     char text[BJ_JOB_UUID_BYTES];
-    if (!is_system(fd, BJ_SLICE("slurm")) || fd->unknown_job ||
-        fd->nodelist.n == 0 || fd->f[BJ_ID_UID].n == 0 ||
-        fd->f[BJ_ID_ACCOUNT].n == 0)
+    if (!is_system(s, BJ_SLICE("slurm")) || s->unknown_job ||
+        s->nodelist.n == 0 || s->f[BJ_ID_UID].n == 0 ||
+        s->f[BJ_ID_ACCOUNT].n == 0)
         return;
-    if (bj_job_uuid(fd->f[BJ_ID_JOBID], fd->f[BJ_ID_UID], fd->f[BJ_ID_ACCOUNT],
-                    fd->nodelist, text))
-        bj_finding_take(fd, BJ_ID_UUID, bj_slice_str(text));
+    if (bj_job_uuid(s->f[BJ_ID_JOBID], s->f[BJ_ID_UID], s->f[BJ_ID_ACCOUNT],
+                    s->nodelist, text))
+        bj_search_take(s, BJ_ID_UUID, bj_slice_str(text));
 }
 
-static void search(struct bj_finding *fd)
+static void search(struct bj_ident_search *s)
 {
-    from_query(fd);
-    from_files(fd);
-    if (has_owner(fd))
-        from_procs(fd);
-    user_name(fd);
-    uuid(fd);
-    bj_finding_take(fd, BJ_ID_SOURCE, bj_slice_str(source_text(fd)));
+    from_query(s);
+    from_files(s);
+    if (has_owner(s))
+        from_procs(s);
+    user_name(s);
+    uuid(s);
+    bj_search_take(s, BJ_ID_SOURCE, bj_slice_str(source_text(s)));
 }
 
 struct bj_ident *bj_ident_find(const struct bj_ident_sources *src,
                                const struct bj_ident_query *q)
 {
-    struct bj_finding *fd = calloc(1, sizeof(*fd));
-    if (!fd)
+    struct bj_ident_search *s = calloc(1, sizeof(*s));
+    if (!s)
         return NULL;
-    fd->src = src;
-    fd->q = q;
-    fd->start_sec = BJ_ABSENT;
-    search(fd);
-    struct bj_ident *id = bj_ident_new(fd->f, src->conf);
+    s->src = src;
+    s->q = q;
+    s->start_sec = BJ_ABSENT;
+    search(s);
+    struct bj_ident *id = bj_ident_new(s->f, src->conf);
     if (id) {
-        id->start_sec = fd->start_sec;
-        id->complete = is_complete(fd);
+        id->start_sec = s->start_sec;
+        id->complete = is_complete(s);
     }
-    free(fd->procs);
-    free(fd);
+    free(s->procs);
+    free(s);
     return id;
 }

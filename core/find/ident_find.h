@@ -38,7 +38,7 @@ enum {
 };
 
 /* A process of the job. */
-struct bj_job_proc {
+struct bj_ident_proc {
     pid_t pid;
     uid_t uid;            /* real one: a set-user-id program keeps it */
     uint64_t start_ticks; /* after boot */
@@ -46,7 +46,7 @@ struct bj_job_proc {
 };
 
 /* What is known so far. */
-struct bj_finding {
+struct bj_ident_search {
     const struct bj_ident_sources *src;
     const struct bj_ident_query *q;
     struct bj_slice f[BJ_ID_FIELDS]; /* into raw */
@@ -59,30 +59,30 @@ struct bj_finding {
     bool denied;        /* an environment must not be read */
     bool missed;        /* something could not be looked at for now */
     enum bj_ident_source uid_source;
-    struct bj_job_proc *procs; /* oldest first */
+    struct bj_ident_proc *procs; /* oldest first */
     size_t nprocs;
 };
 
 /* Take a field unless there is one already. */
-void bj_finding_take(struct bj_finding *fd, enum bj_ident_field field,
-                     struct bj_slice value);
+void bj_search_take(struct bj_ident_search *s, enum bj_ident_field field,
+                    struct bj_slice value);
 /* Likewise the list of nodes; not at all when there is no room for it. */
-void bj_finding_take_nodes(struct bj_finding *fd, struct bj_slice nodelist);
-void bj_finding_take_uid(struct bj_finding *fd, uid_t uid,
-                         enum bj_ident_source source);
+void bj_search_take_nodes(struct bj_ident_search *s, struct bj_slice nodelist);
+void bj_search_take_uid(struct bj_ident_search *s, uid_t uid,
+                        enum bj_ident_source source);
 
 /* Look at the processes of the job: fills procs. */
-void bj_finding_procs(struct bj_finding *fd);
+void bj_search_procs(struct bj_ident_search *s);
 /* The job id behind a SLUID, from the title of a slurmstepd. */
-void bj_finding_title(struct bj_finding *fd);
+void bj_search_title(struct bj_ident_search *s);
 /* The uid, from the owner of a process. */
-void bj_finding_owner(struct bj_finding *fd);
+void bj_search_owner(struct bj_ident_search *s);
 /* The rest, from an environment. */
-void bj_finding_environ(struct bj_finding *fd);
+void bj_search_environ(struct bj_ident_search *s);
 
 /* What HTCondor's job ad says, found through the environment env of a process
  * of the job that belongs to uid.  False when there is no ad to be believed. */
-bool bj_condor_take(struct bj_finding *fd, struct bj_slice env, uid_t uid);
+bool bj_condor_take(struct bj_ident_search *s, struct bj_slice env, uid_t uid);
 
 /* Parse an ad: -EINVAL when it has no ClusterId or no ProcId.  f gets JOBID
  * ("cluster.proc", in id of cap bytes), ACCOUNT and NAME; the others pass. */

@@ -21,17 +21,17 @@ static int by_pid(const void *a, const void *b)
 
 static int by_start(const void *a, const void *b)
 {
-    const struct bj_job_proc *x = a, *y = b;
+    const struct bj_ident_proc *x = a, *y = b;
     if (x->start_ticks != y->start_ticks)
         return x->start_ticks > y->start_ticks ? 1 : -1;
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static int open_proc(const struct bj_finding *fd, pid_t pid)
+static int open_proc(const struct bj_ident_search *s, pid_t pid)
 {
     char path[PATH_MAX];
     int n =
-        snprintf(path, sizeof(path), "%s/%d", fd->src->conf->procfs, (int)pid);
+        snprintf(path, sizeof(path), "%s/%d", s->src->conf->procfs, (int)pid);
     if (n < 0 || (size_t)n >= sizeof(path))
         return -ENAMETOOLONG;
     return bj_dir_open(AT_FDCWD, path);
@@ -39,7 +39,7 @@ static int open_proc(const struct bj_finding *fd, pid_t pid)
 
 /* Name and real uid from /proc/PID/status.  The owner of the directory would
  * not do: it is root when the process may not be dumped (proc(5)). */
-static bool read_status(int dir, struct bj_job_proc *p)
+static bool read_status(int dir, struct bj_ident_proc *p)
 {
     char buf[SMALL_CAP];
     struct bj_slice text, line, word;
@@ -65,7 +65,7 @@ static bool read_status(int dir, struct bj_job_proc *p)
 }
 
 /* When it started: field 22 of /proc/PID/stat, the 20th behind the name. */
-static bool read_start(int dir, struct bj_job_proc *p)
+static bool read_start(int dir, struct bj_ident_proc *p)
 {
     char buf[SMALL_CAP];
     struct bj_slice text, word = {0};
@@ -84,45 +84,45 @@ static bool read_start(int dir, struct bj_job_proc *p)
 
 /* The process ids of the job, from the first of its cgroups that has any: in
  * cgroup v1 some controllers have the job's directory but not its steps'. */
-static int list_pids(const struct bj_finding *fd, pid_t *pids)
+static int list_pids(const struct bj_ident_search *s, pid_t *pids)
 {
     int n = 0;
     for (int i = 0; i < 4 && n <= 0; i++)
-        if (fd->q->dirs[i].n > 0)
-            n = bj_pids_below(AT_FDCWD, fd->q->dirs[i].p, pids, PIDS_MAX);
+        if (s->q->dirs[i].n > 0)
+            n = bj_pids_below(AT_FDCWD, s->q->dirs[i].p, pids, PIDS_MAX);
     return n;
 }
 
-void bj_finding_procs(struct bj_finding *fd)
+void bj_search_procs(struct bj_ident_search *s)
 {
     pid_t *pids = malloc(PIDS_MAX * sizeof(*pids));
-    int n = pids ? list_pids(fd, pids) : -ENOMEM;
+    int n = pids ? list_pids(s, pids) : -ENOMEM;
     if (n > 0)
-        fd->procs = calloc(BJ_PROCS_MAX, sizeof(*fd->procs));
-    fd->missed |= n == -ENOMEM || (n > 0 && !fd->procs);
-    if (fd->procs)
+        s->procs = calloc(BJ_PROCS_MAX, sizeof(*s->procs));
+    s->missed |= n == -ENOMEM || (n > 0 && !s->procs);
+    if (s->procs)
         qsort(pids, (size_t)n, sizeof(*pids), by_pid);
-    for (int i = 0; fd->procs && i < n && fd->nprocs < BJ_PROCS_MAX; i++) {
-        struct bj_job_proc *p = &fd->procs[fd->nprocs];
-        *p = (struct bj_job_proc){.pid = pids[i]};
-        bj_autoclose int dir = open_proc(fd, pids[i]);
+    for (int i = 0; s->procs && i < n && s->nprocs < BJ_PROCS_MAX; i++) {
+        struct bj_ident_proc *p = &s->procs[s->nprocs];
+        *p = (struct bj_ident_proc){.pid = pids[i]};
+        bj_autoclose int dir = open_proc(s, pids[i]);
         if (dir >= 0 && read_status(dir, p) && read_start(dir, p))
-            fd->nprocs++;
+            s->nprocs++;
     }
     free(pids);
-    if (fd->nprocs > 1)
-        qsort(fd->procs, fd->nprocs, sizeof(*fd->procs), by_start);
+    if (s->nprocs > 1)
+        qsort(s->procs, s->nprocs, sizeof(*s->procs), by_start);
 }
 
 /* Between the list and now another process may have got the id.  One that is
  * still listed while the directory that was opened is alive is the one whose
  * files were read. */
-static bool still_there(const struct bj_finding *fd, int dir, pid_t pid)
+static bool still_there(const struct bj_ident_search *s, int dir, pid_t pid)
 {
     bool listed = false;
     for (int i = 0; i < 4 && !listed; i++)
-        if (fd->q->dirs[i].n > 0)
-            listed = bj_pids_has(fd->q->dirs[i].p, pid);
+        if (s->q->dirs[i].n > 0)
+            listed = bj_pids_has(s->q->dirs[i].p, pid);
     char buf[SMALL_CAP];
     struct bj_slice text;
     return listed &&
@@ -161,114 +161,115 @@ static bool title_id(struct bj_slice title, struct bj_slice *ret)
     return true;
 }
 
-void bj_finding_title(struct bj_finding *fd)
+void bj_search_title(struct bj_ident_search *s)
 {
-    for (size_t i = 0; i < fd->nprocs && fd->unknown_job; i++) {
-        const struct bj_job_proc *p = &fd->procs[i];
+    for (size_t i = 0; i < s->nprocs && s->unknown_job; i++) {
+        const struct bj_ident_proc *p = &s->procs[i];
         if (!p->batch)
             continue;
         char buf[SMALL_CAP];
         struct bj_slice title, id;
-        bj_autoclose int dir = open_proc(fd, p->pid);
+        bj_autoclose int dir = open_proc(s, p->pid);
         if (dir < 0 ||
             bj_file_read_head(dir, "cmdline", buf, sizeof(buf), &title) < 0 ||
             !title_id(title, &id) || !is_stepd(dir) ||
-            !still_there(fd, dir, p->pid))
+            !still_there(s, dir, p->pid))
             continue;
-        bj_finding_take(fd, BJ_ID_JOBID, id);
-        fd->unknown_job = false;
+        bj_search_take(s, BJ_ID_JOBID, id);
+        s->unknown_job = false;
     }
 }
 
 /* The oldest process that is not root's: what a job starts in a container of
  * its user may have other owners. */
-void bj_finding_owner(struct bj_finding *fd)
+void bj_search_owner(struct bj_ident_search *s)
 {
-    for (size_t i = 0; i < fd->nprocs && fd->f[BJ_ID_UID].n == 0; i++) {
-        const struct bj_job_proc *p = &fd->procs[i];
+    for (size_t i = 0; i < s->nprocs && s->f[BJ_ID_UID].n == 0; i++) {
+        const struct bj_ident_proc *p = &s->procs[i];
         if (p->batch || p->uid == 0)
             continue;
-        bj_autoclose int dir = open_proc(fd, p->pid);
-        if (dir >= 0 && still_there(fd, dir, p->pid))
-            bj_finding_take_uid(fd, p->uid, BJ_IDENT_PROCESS);
+        bj_autoclose int dir = open_proc(s, p->pid);
+        if (dir >= 0 && still_there(s, dir, p->pid))
+            bj_search_take_uid(s, p->uid, BJ_IDENT_PROCESS);
     }
 }
 
 /* A job of root has nothing but processes of root, as the batch system's own
  * ones are: only one that names the job is the job's. */
-static bool may_speak(const struct bj_finding *fd, const struct bj_job_proc *p)
+static bool may_speak(const struct bj_ident_search *s,
+                      const struct bj_ident_proc *p)
 {
     uint64_t uid;
     if (p->batch)
         return false;
-    return bj_slice_u64(fd->f[BJ_ID_UID], &uid) < 0 || uid == p->uid;
+    return bj_slice_u64(s->f[BJ_ID_UID], &uid) < 0 || uid == p->uid;
 }
 
-static void take_environ(struct bj_finding *fd, const struct bj_environ *e,
+static void take_environ(struct bj_ident_search *s, const struct bj_environ *e,
                          uid_t uid)
 {
-    if (fd->unknown_job)
-        fd->f[BJ_ID_JOBID] = (struct bj_slice){0};
-    fd->unknown_job = false;
-    fd->environ = true;
+    if (s->unknown_job)
+        s->f[BJ_ID_JOBID] = (struct bj_slice){0};
+    s->unknown_job = false;
+    s->environ = true;
     for (int i = 0; i < BJ_ID_FIELDS; i++)
         if (i != BJ_ID_UID && i != BJ_ID_USER && i != BJ_ID_SYSTEM)
-            bj_finding_take(fd, (enum bj_ident_field)i, e->f[i]);
-    bj_finding_take_nodes(fd, e->nodelist);
-    bj_finding_take_uid(fd, uid, BJ_IDENT_PROCESS);
+            bj_search_take(s, (enum bj_ident_field)i, e->f[i]);
+    bj_search_take_nodes(s, e->nodelist);
+    bj_search_take_uid(s, uid, BJ_IDENT_PROCESS);
 }
 
 enum said { NOTHING, STEP, JOB };
 
 /* Ask one process and take what it says; of a step only when steps is set. */
-static enum said ask_proc(struct bj_finding *fd, const struct bj_job_proc *p,
-                          char *buf, bool steps)
+static enum said ask_proc(struct bj_ident_search *s,
+                          const struct bj_ident_proc *p, char *buf, bool steps)
 {
-    bj_autoclose int dir = open_proc(fd, p->pid);
+    bj_autoclose int dir = open_proc(s, p->pid);
     struct bj_slice env;
     int r = dir < 0
                 ? dir
                 : bj_file_read_head(dir, "environ", buf, BJ_ENVIRON_CAP, &env);
     if (r == -EACCES || r == -EPERM)
-        fd->denied = true;
+        s->denied = true;
     if (r < 0 || env.n == 0)
         return NOTHING;
-    struct bj_slice system = fd->f[BJ_ID_SYSTEM];
+    struct bj_slice system = s->f[BJ_ID_SYSTEM];
     if (bj_slice_eq(system, BJ_SLICE("htcondor")))
-        return still_there(fd, dir, p->pid) && bj_condor_take(fd, env, p->uid)
+        return still_there(s, dir, p->pid) && bj_condor_take(s, env, p->uid)
                    ? JOB
                    : NOTHING;
     struct bj_environ e;
-    struct bj_slice id = fd->f[BJ_ID_JOBID];
-    if ((id.n == 0 && !fd->unknown_job) ||
-        !bj_environ_job(env, system, id, &e) || !still_there(fd, dir, p->pid))
+    struct bj_slice id = s->f[BJ_ID_JOBID];
+    if ((id.n == 0 && !s->unknown_job) ||
+        !bj_environ_job(env, system, id, &e) || !still_there(s, dir, p->pid))
         return NOTHING;
     if (!e.step || steps)
-        take_environ(fd, &e, p->uid);
+        take_environ(s, &e, p->uid);
     return e.step ? STEP : JOB;
 }
 
 /* The environment of the job itself if there is one on this node, else that
  * of a step. */
-void bj_finding_environ(struct bj_finding *fd)
+void bj_search_environ(struct bj_ident_search *s)
 {
     char *buf = malloc(BJ_ENVIRON_CAP);
-    fd->missed |= !buf;
-    const struct bj_job_proc *step = NULL;
+    s->missed |= !buf;
+    const struct bj_ident_proc *step = NULL;
     int reads = 0, steps = 0;
     enum said said = NOTHING;
-    for (size_t i = 0; buf && i < fd->nprocs && said != JOB; i++) {
-        const struct bj_job_proc *p = &fd->procs[i];
-        if (!may_speak(fd, p))
+    for (size_t i = 0; buf && i < s->nprocs && said != JOB; i++) {
+        const struct bj_ident_proc *p = &s->procs[i];
+        if (!may_speak(s, p))
             continue;
         if (reads++ >= BJ_READS_MAX || steps >= STEPS_MAX)
             break;
-        said = ask_proc(fd, p, buf, false);
+        said = ask_proc(s, p, buf, false);
         steps += said == STEP;
         if (said == STEP && !step)
             step = p;
     }
     if (said != JOB && step)
-        ask_proc(fd, step, buf, true);
+        ask_proc(s, step, buf, true);
     free(buf);
 }

@@ -63,35 +63,35 @@ int bj_tree_new(const char *root, const struct bj_tree_ops *ops,
     return 0;
 }
 
-static void drop_children(struct bj_tree *t, struct inner *in, bool tell);
+static void drop_children(struct bj_tree *t, struct inner *in, bool report);
 
-static void node_free(struct bj_tree *t, struct node *n, bool tell)
+static void node_free(struct bj_tree *t, struct node *n, bool report)
 {
     if (n->inner) {
-        drop_children(t, n->inner, tell);
+        drop_children(t, n->inner, report);
         bj_fdpool_close(t->pool, &n->inner->fd);
         free(n->inner->rel);
         free(n->inner);
     }
-    if (n->cookie && tell)
+    if (n->cookie && report)
         t->ops.lost(t->ops.ctx, n->cookie);
     free(n);
 }
 
-static void drop_children(struct bj_tree *t, struct inner *in, bool tell)
+static void drop_children(struct bj_tree *t, struct inner *in, bool report)
 {
     while (in->child) {
         struct node *c = in->child;
         in->child = c->next;
-        node_free(t, c, tell);
+        node_free(t, c, report);
     }
 }
 
-void bj_tree_free(struct bj_tree *t, bool tell)
+void bj_tree_free(struct bj_tree *t, bool report)
 {
     if (!t)
         return;
-    drop_children(t, &t->root, tell);
+    drop_children(t, &t->root, report);
     bj_fdpool_close(t->pool, &t->root.fd);
     free(t->root.rel);
     free(t->path);
@@ -322,7 +322,7 @@ static int look(struct bj_tree *t, struct inner *n, bool force, int depth)
     return r;
 }
 
-int bj_tree_look(struct bj_tree *t, bool force)
+int bj_tree_scan(struct bj_tree *t, bool force)
 {
     bool again = t->refused;
     t->refused = false;

@@ -35,6 +35,6 @@ void bj_tree_free(struct bj_tree *t, bool tell);
 /* Look once; force reads every inner directory again.  0 or -errno for faults
  * other than a root that is missing: what could not be read stays as it was
  * known, and is read at the next look. */
-int bj_tree_look(struct bj_tree *t, bool force);
+int bj_tree_scan(struct bj_tree *t, bool force);
 
 #endif

@@ -101,7 +101,7 @@ struct bj_name_use {   /* processes of a job that have one name */
 };
 
 enum { BJ_CPUS_EFFECTIVE, BJ_CPUS_CONFIGURED, BJ_CPU_LISTS };
-struct bj_aside_use {  /* of a job, one record */
+struct bj_extra_use {  /* of a job, one record */
     struct bj_sub sub; /* numbers of its CPUs, commas between: of those in
                           effect; of those that its own cpuset names (v2) */
     uint64_t cpus[BJ_CPU_LISTS];    /* how many these are */
@@ -139,7 +139,7 @@ struct bj_job {
     uint64_t ident_info; /* 1: the row that carries the labels of the job */
     struct bj_list cores, devices, states, exes, places, steps, tasks, energy;
     struct bj_list gpus, gpu_claims, gpu_engines;
-    struct bj_list exe_counts, names, asides, even_cores; /* asides */
+    struct bj_list exe_counts, names, extras, even_cores; /* extras */
 };
 
 struct bj_mode_use {   /* CPU time of the node in one mode */

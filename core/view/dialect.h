@@ -175,7 +175,7 @@ struct bj_dialect {
     bool empty;         /* families without samples are announced, too */
     bool openmetrics;   /* its own program writes them on request */
     unsigned collect;   /* collectors that it needs: bits 1 << BJ_COLLECT_... */
-    unsigned asides, strict_asides; /* and enum bj_aside (core/conf.h), the
+    unsigned extras, strict_extras; /* and enum bj_extra (core/conf.h), the
                                        latter for the errors of the peer */
     const char *by;      /* and cluster.by, commas between; NULL: nothing */
     const char *sources; /* and cluster.source, likewise */

@@ -9,7 +9,7 @@
 /* Of all processes that there were; in error, of those that are left. */
 #define IO(text_name, text, field, alive, ...)                                 \
     ROW(text_name, text, BJ_IN_JOB(proc.field), __VA_ARGS__, BJ_WHEN(RIGHT)),  \
-        ROW(text_name, text, BJ_IN_ASIDE(alive), BJ_LEVEL, __VA_ARGS__,        \
+        ROW(text_name, text, BJ_IN_EXTRA(alive), BJ_LEVEL, __VA_ARGS__,        \
             BJ_WHEN(STRICT))
 
 static const struct bj_dialect_row rows[] = {
@@ -51,14 +51,14 @@ static const struct bj_dialect_row rows[] = {
         BJ_IN_JOB(use.mem_rss_bytes), BJ_AND_JOB(use.mem_mapped_bytes),
         BJ_LEVEL, BJ_UNIT(MIB), BJ_WHEN(RIGHT)),
     ROW("rss", "Resident memory of the job's processes, added up, in MiB.",
-        BJ_IN_ASIDE(alive_rss_bytes), BJ_LEVEL, BJ_UNIT(MIB), BJ_WHEN(STRICT)),
+        BJ_IN_EXTRA(alive_rss_bytes), BJ_LEVEL, BJ_UNIT(MIB), BJ_WHEN(STRICT)),
     ROW("cpu_percent",
         "CPU time of the job over time, in percent of one CPU, since 10 s ago "
         "or longer.",
-        BJ_IN_ASIDE(cpu_ppm), BJ_LEVEL, BJ_UNIT(PERCENT)),
+        BJ_IN_EXTRA(cpu_ppm), BJ_LEVEL, BJ_UNIT(PERCENT)),
     ROW("cpu_percent_per_core",
         "The same, in percent of the CPUs that it may use.",
-        BJ_IN_ASIDE(cpu_each_ppm), BJ_LEVEL, BJ_UNIT(PERCENT)),
+        BJ_IN_EXTRA(cpu_each_ppm), BJ_LEVEL, BJ_UNIT(PERCENT)),
     ROW("gpus_used", "1 for each GPU that the job holds.",
         BJ_IN_PARTS(share_ppm), BJ_LEVEL, BJ_UNIT(FLAG), .key = {"gpuid"}),
 };
@@ -74,8 +74,8 @@ const struct bj_dialect bj_dialect_jobs_exporter = {
     .system = "slurm",
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
                BJ_COLLECT(PROCESS) | BJ_COLLECT(GPU),
-    .asides = BJ_ASIDE_NAMES | BJ_ASIDE_RATE,
-    .strict_asides = BJ_ASIDE_ALIVE,
+    .extras = BJ_EXTRA_NAMES | BJ_EXTRA_RATE,
+    .strict_extras = BJ_EXTRA_ALIVE,
     BJ_TABLE(rows),
     .labels = {labels},
 };

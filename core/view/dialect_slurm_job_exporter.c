@@ -138,7 +138,7 @@ const struct bj_dialect bj_dialect_slurm_job_exporter = {
     .openmetrics = true,
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
                BJ_COLLECT(PROCESS) | BJ_COLLECT(GPU),
-    .strict_asides = BJ_ASIDE_ALIVE | BJ_ASIDE_CPUS | BJ_ASIDE_EVEN,
+    .strict_extras = BJ_EXTRA_ALIVE | BJ_EXTRA_CPUS | BJ_EXTRA_EVEN,
     BJ_TABLE(rows),
     .labels = {labels},
 };

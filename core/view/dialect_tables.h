@@ -40,7 +40,7 @@ extern const struct bj_dialect bj_dialect_vpenso;
     .size = sizeof(struct record), .off = offsetof(struct record, field)
 #define BJ_IN_JOBS(member, record, field)                                      \
     BJ_IN_LIST(bj_job, BJ_ROW_JOBS, member, record, field)
-#define BJ_IN_ASIDE(field) BJ_IN_JOBS(asides, bj_aside_use, field)
+#define BJ_IN_EXTRA(field) BJ_IN_JOBS(extras, bj_extra_use, field)
 #define BJ_IN_SNAPS(member, record, field)                                     \
     BJ_IN_LIST(bj_snap, BJ_ROW_SNAPS, member, record, field)
 #define BJ_IN_SNAP(member)                                                     \

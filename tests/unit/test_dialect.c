@@ -240,12 +240,12 @@ static bool is_theirs_alone(const char *name)
     return false;
 }
 
-static bool is_aside(const struct bj_dialect_row *row)
+static bool is_extra(const struct bj_dialect_row *row)
 {
     return row->of == BJ_ROW_JOBS &&
            (row->list == offsetof(struct bj_job, exe_counts) ||
             row->list == offsetof(struct bj_job, names) ||
-            row->list == offsetof(struct bj_job, asides) ||
+            row->list == offsetof(struct bj_job, extras) ||
             row->list == offsetof(struct bj_job, even_cores));
 }
 
@@ -257,7 +257,7 @@ static void rows_are_native(void **state)
             const struct bj_dialect_row *row = &bj_dialects[d]->rows[i];
             const struct bj_metric_table *t;
             if (!has_field(row) || row->value || is_theirs_alone(row->name) ||
-                is_aside(row))
+                is_extra(row))
                 continue;
             print_message("# %s %s\n", bj_dialects[d]->name, row->name);
             const struct bj_metric *m = native_of(row, row->off, &t);
@@ -466,7 +466,7 @@ static bool is_plain(const struct bj_dialect_row *row)
     return has_field(row) && row->use == BJ_SECOND_NONE && !row->only[0] &&
            !row->only[1] && !row->skip && !row->least && !row->first &&
            !row->words_only && row->scale != BJ_SCALE_FLAG &&
-           !is_of_gpus(row) && row->of != BJ_ROW_SUMS && !is_aside(row) &&
+           !is_of_gpus(row) && row->of != BJ_ROW_SUMS && !is_extra(row) &&
            (row->when == BJ_WHEN_ANY || row->when & BJ_WHEN_RIGHT);
 }
 

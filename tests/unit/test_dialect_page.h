@@ -57,7 +57,7 @@ static struct bj_exe_count exe_counts[] = {
     {KEY1("/bin/bash"), 2, 120 * SEC}, {KEY1("/opt/app"), 31, 70 * SEC + 1}};
 static struct bj_name_use names[] = {
     {KEY1("(other)"), 4}, {KEY1("app"), 62}, {KEY1("python3 \"x\""), 1}};
-static struct bj_aside_use asides[] = {{
+static struct bj_extra_use extras[] = {{
     .sub = KEY2("0,2,3,9", ""),
     .cpus = {4, 0},
     .listed = {1, 1},
@@ -137,7 +137,7 @@ static inline void empty_job(struct bj_job *job, const struct bj_ident *ident)
     memset(job, 0xff, sizeof(*job));
     job->cores = job->devices = job->states = job->exes = job->places =
         job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
-            job->gpu_engines = job->exe_counts = job->names = job->asides =
+            job->gpu_engines = job->exe_counts = job->names = job->extras =
                 job->even_cores = (struct bj_list){0};
     job->ident = ident;
 }
@@ -241,7 +241,7 @@ static inline void first_job(struct bj_job *job)
     job->places = (struct bj_list)LIST(places);
     job->exe_counts = (struct bj_list)LIST(exe_counts);
     job->names = (struct bj_list)LIST(names);
-    job->asides = (struct bj_list)LIST(asides);
+    job->extras = (struct bj_list)LIST(extras);
     job->even_cores = (struct bj_list)LIST(even_cores);
     memset(&steps[0].use, 0xff, sizeof(steps[0].use));
     memset(&tasks[0].use, 0xff, sizeof(tasks[0].use));

@@ -335,26 +335,26 @@ static void cluster_of_others(void **state)
 }
 
 /* What only dialects tell is collected for those that are asked for. */
-static void asides_of_others(void **state)
+static void extras_of_others(void **state)
 {
     static const struct {
         const char *args[ARGS];
-        unsigned asides;
+        unsigned extras;
         bool process;
         const char *port;
     } v[] = {
         {{"--web.dialect=native"}, 0, false, ":9010"},
-        {{"--dialect.exe-count"}, BJ_ASIDE_EXES, false, ":9010"},
+        {{"--dialect.exe-count"}, BJ_EXTRA_EXES, false, ":9010"},
         {{"--web.dialect=jobs_exporter"},
-         BJ_ASIDE_NAMES | BJ_ASIDE_RATE,
+         BJ_EXTRA_NAMES | BJ_EXTRA_RATE,
          true,
          ":9010"},
         {{"--dialect.also=jobs_exporter", "--dialect.also=cgroup_exporter"},
-         BJ_ASIDE_NAMES | BJ_ASIDE_RATE | BJ_ASIDE_CPUS,
+         BJ_EXTRA_NAMES | BJ_EXTRA_RATE | BJ_EXTRA_CPUS,
          true,
          ":9010"},
         {{"--web.dialect=jobs_exporter", "--dialect.strict"},
-         BJ_ASIDE_NAMES | BJ_ASIDE_RATE | BJ_ASIDE_ALIVE,
+         BJ_EXTRA_NAMES | BJ_EXTRA_RATE | BJ_EXTRA_ALIVE,
          true,
          ":9010"},
         {{"--web.dialect=jobstats", "--dialect.strict"}, 0, false, ":9306"},
@@ -363,7 +363,7 @@ static void asides_of_others(void **state)
     for (size_t i = 0; i < COUNT(v); i++) {
         struct bj_exporter_conf c;
         assert_int_equal(load(&c, v[i].args, NULL), 0);
-        assert_int_equal(c.core.asides, v[i].asides);
+        assert_int_equal(c.core.extras, v[i].extras);
         assert_int_equal(c.core.collect[BJ_COLLECT_PROCESS], v[i].process);
         assert_string_equal(c.listen.v[0], v[i].port);
         bj_exporter_conf_free(&c);
@@ -379,7 +379,7 @@ static void each_job(void **state)
     (void)state;
     assert_int_equal(load(&c, plain, NULL), 0);
     assert_false(c.core.scheduler.each_job);
-    assert_int_equal(c.core.asides, 0);
+    assert_int_equal(c.core.extras, 0);
     bj_exporter_conf_free(&c);
     assert_int_equal(load(&c, traced, NULL), 0);
     assert_true(c.core.scheduler.each_job);
@@ -446,7 +446,7 @@ int main(void)
         cmocka_unit_test(help_and_version_need_nothing_else),
         cmocka_unit_test(dialect_of_others),
         cmocka_unit_test(cluster_of_others),
-        cmocka_unit_test(asides_of_others),
+        cmocka_unit_test(extras_of_others),
         cmocka_unit_test(what_is_wrong),
         cmocka_unit_test(help),
         cmocka_unit_test(each_job),

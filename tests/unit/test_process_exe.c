@@ -158,7 +158,7 @@ static void counts(void **state)
     rig_start(&r, r.dir, false);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.exe_counts.n, 0);
-    r.conf.asides = BJ_ASIDE_EXES;
+    r.conf.extras = BJ_EXTRA_EXES;
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.exe_counts.n, 2);
     assert_int_equal(count_of(&r, self), 2);

@@ -86,7 +86,7 @@ static bool zombie_or_gone(pid_t pid)
 }
 
 /* Give an order and wait until it is done. */
-static void tell(int who, enum order order, int arg)
+static void command(int who, enum order order, int arg)
 {
     struct actor *a = &stage->actor[who];
     if (order == FORK) {
@@ -168,14 +168,14 @@ static void child_seen(void **state)
     struct scene s;
     (void)state;
     scene_begin(&s);
-    tell(0, FORK, 1);
-    tell(1, DO_IO, 1000);
+    command(0, FORK, 1);
+    command(1, DO_IO, 1000);
     see(&s);
     assert_int_equal(s.last[0], 1000);
-    tell(1, DO_IO, 500);
-    tell(1, EXIT, 0);
-    tell(0, REAP, 0);
-    tell(0, DO_IO, 30);
+    command(1, DO_IO, 500);
+    command(1, EXIT, 0);
+    command(0, REAP, 0);
+    command(0, DO_IO, 30);
     list(&s.r);
     exact(&s.r, &stage->done, s.last);
     scene_end(&s);
@@ -187,10 +187,10 @@ static void child_not_seen(void **state)
     (void)state;
     scene_begin(&s);
     see(&s);
-    tell(0, FORK, 1);
-    tell(1, DO_IO, 1000);
-    tell(1, EXIT, 0);
-    tell(0, REAP, 0);
+    command(0, FORK, 1);
+    command(1, DO_IO, 1000);
+    command(1, EXIT, 0);
+    command(0, REAP, 0);
     exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
@@ -202,16 +202,16 @@ static void child_zombie(void **state)
     (void)state;
     need_root("child_zombie");
     scene_begin(&s);
-    tell(0, FORK, 1);
-    tell(1, DO_IO, 1000);
+    command(0, FORK, 1);
+    command(1, DO_IO, 1000);
     see(&s);
-    tell(1, DO_IO, 700);
-    tell(1, EXIT, 0);
-    tell(0, DO_IO, 5000);
+    command(1, DO_IO, 700);
+    command(1, EXIT, 0);
+    command(0, DO_IO, 5000);
     list(&s.r);
     exact(&s.r, &stage->done, s.last);
-    tell(0, DO_IO, 5000);
-    tell(0, REAP, 0);
+    command(0, DO_IO, 5000);
+    command(0, REAP, 0);
     exact(&s.r, &stage->done, s.last);
     scene_end(&s);
 }
@@ -222,17 +222,17 @@ static void child_and_parent(void **state)
     (void)state;
     need_root("child_and_parent");
     scene_begin(&s);
-    tell(0, FORK, 1);
-    tell(1, FORK, 2);
-    tell(2, DO_IO, 3000);
-    tell(1, DO_IO, 200);
+    command(0, FORK, 1);
+    command(1, FORK, 2);
+    command(2, DO_IO, 3000);
+    command(1, DO_IO, 200);
     see(&s);
-    tell(2, DO_IO, 10);
-    tell(2, EXIT, 0);
-    tell(1, REAP, 0);
-    tell(1, EXIT, 0);
-    tell(0, REAP, 0);
-    tell(0, DO_IO, 1);
+    command(2, DO_IO, 10);
+    command(2, EXIT, 0);
+    command(1, REAP, 0);
+    command(1, EXIT, 0);
+    command(0, REAP, 0);
+    command(0, DO_IO, 1);
     list(&s.r);
     exact(&s.r, &stage->done, s.last);
     scene_end(&s);
@@ -245,13 +245,13 @@ static void parent_ignores(void **state)
     (void)state;
     need_root("parent_ignores");
     scene_begin(&s);
-    tell(0, IGNORE, 0);
-    tell(0, FORK, 1);
-    tell(1, DO_IO, 3000);
+    command(0, IGNORE, 0);
+    command(0, FORK, 1);
+    command(1, DO_IO, 3000);
     see(&s);
     see(&s);
-    tell(1, EXIT, 0);
-    tell(0, DO_IO, 4000);
+    command(1, EXIT, 0);
+    command(0, DO_IO, 4000);
     list(&s.r);
     exact(&s.r, &stage->done, s.last);
     scene_end(&s);
@@ -264,18 +264,18 @@ static void orphan_seen(void **state)
     (void)state;
     need_root("orphan_seen");
     scene_begin(&s);
-    tell(0, ADOPT, 0);
-    tell(0, FORK, 1);
-    tell(1, FORK, 2);
-    tell(2, DO_IO, 3000);
+    command(0, ADOPT, 0);
+    command(0, FORK, 1);
+    command(1, FORK, 2);
+    command(2, DO_IO, 3000);
     for (int i = 0; i < 6; i++)
         see(&s); /* long enough to be left alone */
-    tell(1, EXIT, 0);
-    tell(0, REAP, 0);
+    command(1, EXIT, 0);
+    command(0, REAP, 0);
     see(&s);
-    tell(2, EXIT, 0);
-    tell(0, REAP, 0);
-    tell(0, DO_IO, 4000);
+    command(2, EXIT, 0);
+    command(0, REAP, 0);
+    command(0, DO_IO, 4000);
     list(&s.r);
     exact(&s.r, &stage->done, s.last);
     scene_end(&s);
@@ -288,16 +288,16 @@ static void orphan_not_seen(void **state)
     (void)state;
     need_root("orphan_not_seen");
     scene_begin(&s);
-    tell(0, ADOPT, 0);
-    tell(0, FORK, 1);
-    tell(1, FORK, 2);
-    tell(2, DO_IO, 3000);
+    command(0, ADOPT, 0);
+    command(0, FORK, 1);
+    command(1, FORK, 2);
+    command(2, DO_IO, 3000);
     see(&s);
-    tell(1, EXIT, 0);
-    tell(0, REAP, 0);
-    tell(2, EXIT, 0);
-    tell(0, REAP, 0);
-    tell(0, DO_IO, 4000);
+    command(1, EXIT, 0);
+    command(0, REAP, 0);
+    command(2, EXIT, 0);
+    command(0, REAP, 0);
+    command(0, DO_IO, 4000);
     list(&s.r);
     exact(&s.r, &stage->done, s.last);
     scene_end(&s);
@@ -310,18 +310,18 @@ static void orphan_of_zombie(void **state)
     (void)state;
     need_root("orphan_of_zombie");
     scene_begin(&s);
-    tell(0, ADOPT, 0);
-    tell(0, FORK, 1);
-    tell(1, FORK, 2);
-    tell(1, DO_IO, 100);
-    tell(2, DO_IO, 3000);
+    command(0, ADOPT, 0);
+    command(0, FORK, 1);
+    command(1, FORK, 2);
+    command(1, DO_IO, 100);
+    command(2, DO_IO, 3000);
     for (int i = 0; i < 6; i++)
         see(&s);
-    tell(1, EXIT, 0);
+    command(1, EXIT, 0);
     see(&s);
-    tell(2, EXIT, 0);
-    tell(0, REAP, 0);
-    tell(0, DO_IO, 4000);
+    command(2, EXIT, 0);
+    command(0, REAP, 0);
+    command(0, DO_IO, 4000);
     list(&s.r);
     exact(&s.r, &stage->done, s.last);
     scene_end(&s);
@@ -335,19 +335,19 @@ static void orphan_leaves(void **state)
     need_root("orphan_leaves");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     scene_begin(&s);
-    tell(0, FORK, 1);
-    tell(1, FORK, 2);
-    tell(2, DO_IO, 3000);
-    tell(1, DO_IO, 200);
+    command(0, FORK, 1);
+    command(1, FORK, 2);
+    command(2, DO_IO, 3000);
+    command(1, DO_IO, 200);
     see(&s);
-    tell(1, EXIT, 0);
-    tell(0, REAP, 0);
+    command(1, EXIT, 0);
+    command(0, REAP, 0);
     see(&s);
     exact(&s.r, &stage->done, s.last);
-    tell(2, EXIT, 0);
+    command(2, EXIT, 0);
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
-    tell(0, DO_IO, 10);
+    command(0, DO_IO, 10);
     list(&s.r);
     exact(&s.r, &stage->done, s.last);
     scene_end(&s);
@@ -393,16 +393,16 @@ static void random_order(int who, bool orphans)
     unsigned what = rnd(100);
     int child = free_actor();
     if (what < 40)
-        tell(who, DO_IO, (int)rnd(IO_MOST));
+        command(who, DO_IO, (int)rnd(IO_MOST));
     else if (what < 65 && child > 0)
-        tell(who, FORK, child);
+        command(who, FORK, child);
     else if (what < 80)
-        tell(who, REAP, 0);
+        command(who, REAP, 0);
     else if (who > 0 && (orphans || !has_children(who))) {
         /* The dead become orphans as well. */
         if (!orphans)
-            tell(who, REAP, 0);
-        tell(who, EXIT, 0);
+            command(who, REAP, 0);
+        command(who, EXIT, 0);
         orphan(who);
     }
 }
@@ -417,7 +417,7 @@ static void play(uint64_t seed, bool orphans, bool adopt, unsigned max_fds)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     start_root();
     if (adopt)
-        tell(0, ADOPT, 0);
+        command(0, ADOPT, 0);
     list(&s.r);
     rig_start(&s.r, s.r.dir, false);
     for (int i = 0; i < 700; i++) {
@@ -434,14 +434,14 @@ static void play(uint64_t seed, bool orphans, bool adopt, unsigned max_fds)
         any = false;
         for (int i = ACTORS - 1; i >= 0; i--)
             if (atomic_load(&stage->actor[i].pid)) {
-                tell(i, REAP, 0);
+                command(i, REAP, 0);
                 if (i > 0 && (orphans || !has_children(i))) {
-                    tell(i, EXIT, 0);
+                    command(i, EXIT, 0);
                     any = true;
                 }
             }
     }
-    tell(0, REAP, 0);
+    command(0, REAP, 0);
     list(&s.r);
     if (orphans)
         pass(&s.r, &stage->done, 31, s.last);

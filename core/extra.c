@@ -1,5 +1,5 @@
 /* Asides: what only pages in the names of other exporters tell of a job, where
- * that is asked for (enum bj_aside). */
+ * that is asked for (enum bj_extra). */
 #include "core/internal.h"
 
 void bj_core_rates(struct bj_core *core)
@@ -30,12 +30,12 @@ static struct bj_list split_evenly(const struct bj_track *t, struct bj_arena *a,
     return (struct bj_list){v, i};
 }
 
-void bj_aside_publish(const struct bj_core *core, const struct bj_track *t,
-                      struct bj_arena *a, struct bj_job *job)
+void bj_extras_publish(const struct bj_core *core, const struct bj_track *t,
+                       struct bj_arena *a, struct bj_job *job)
 {
-    const unsigned asked = core->conf->asides;
+    const unsigned asked = core->conf->extras;
     const char *const *list = (const char *const *)t->unit.cpu_list;
-    struct bj_aside_use *v = bj_arena_alloc(a, sizeof(*v));
+    struct bj_extra_use *v = bj_arena_alloc(a, sizeof(*v));
     if (!v)
         return;
     memset(v, 0xff, sizeof(*v));
@@ -49,9 +49,9 @@ void bj_aside_publish(const struct bj_core *core, const struct bj_track *t,
     v->cpu_ppm = bj_rate_ppm(&t->rate);
     if (v->cpu_ppm != BJ_ABSENT && job->use.cpus != BJ_ABSENT)
         v->cpu_each_ppm = v->cpu_ppm / job->use.cpus;
-    if (t->proc && asked & BJ_ASIDE_ALIVE)
+    if (t->proc && asked & BJ_EXTRA_ALIVE)
         bj_jobproc_living(t->proc, v);
-    if (asked & BJ_ASIDE_EVEN)
+    if (asked & BJ_EXTRA_EVEN)
         job->even_cores = split_evenly(t, a, v->sub.key[BJ_CPUS_EFFECTIVE]);
-    job->asides = (struct bj_list){v, 1};
+    job->extras = (struct bj_list){v, 1};
 }

@@ -73,8 +73,8 @@ static void identify(struct bj_proctab *t, struct bj_jobproc *p,
     e->counted = true;
     if (t->detail && t->conf->exe_top > 0)
         bj_proc_exe(t, p, e, comm);
-    if (t->conf->asides & BJ_ASIDE_NAMES)
-        bj_proc_aside_name(t, e, comm);
+    if (t->conf->extras & BJ_EXTRA_NAMES)
+        bj_proc_extra_name(t, e, comm);
 }
 
 /* The start of the job is that of its oldest process. */
@@ -163,8 +163,8 @@ static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
         identify(t, p, e, st.comm);
     }
     count_cpu(p, e, &st);
-    if (t->conf->asides & BJ_ASIDE_ALIVE)
-        bj_proc_aside_line(e, line);
+    if (t->conf->extras & BJ_EXTRA_ALIVE)
+        bj_proc_extra_line(e, line);
     return 0;
 }
 
@@ -229,7 +229,7 @@ static int look_line(struct bj_proctab *t, struct bj_jobproc *p,
     return r;
 }
 
-int bj_proc_look(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
+int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
     e->changed = false;
     if (e->batch && e->missed == 0 && e->list_no == p->list_no && !e->recheck &&

@@ -18,10 +18,10 @@ static int setup(void **state)
     return n > 0 ? 0 : -1;
 }
 
-static void start(struct rig *r, unsigned asides)
+static void start(struct rig *r, unsigned extras)
 {
     rig_start(r, r->dir, false);
-    r->conf.asides = asides;
+    r->conf.extras = extras;
 }
 
 static uint64_t threads_of(const struct rig *r, const char *name)
@@ -56,7 +56,7 @@ static void names(void **state)
     rig_stop(&r);
     rig_init(&r);
     rig_procs(&r, "", pid, 3);
-    start(&r, BJ_ASIDE_NAMES);
+    start(&r, BJ_EXTRA_NAMES);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.names.n, 2);
     assert_int_equal(threads_of(&r, same), 8);
@@ -113,7 +113,7 @@ static void long_names(void **state)
                     run_as(fits, "./exactly_fifteen")};
     rig_procs(&r, "x", NULL, 0);
     rig_procs(&r, "", pid, 3);
-    start(&r, BJ_ASIDE_NAMES);
+    start(&r, BJ_EXTRA_NAMES);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.names.n, 3);
     assert_int_equal(threads_of(&r, "molecular_dynamics.mpi"), 1);
@@ -145,7 +145,7 @@ static void many_names(void **state)
     for (int i = 0; i < MANY; i++)
         pid[i] = rig_spawn(be_number, &i);
     rig_procs(&r, "", pid, MANY);
-    start(&r, BJ_ASIDE_NAMES);
+    start(&r, BJ_EXTRA_NAMES);
     assert_int_equal(rig_pass(&r, 2), 0);
     assert_int_equal(r.job.names.n, TOLD + 1);
     assert_int_equal(threads_of(&r, "(other)"), MANY - TOLD);
@@ -219,7 +219,7 @@ static uint64_t cpu_of(pid_t pid)
 
 static void check_alive(const struct rig *r, const pid_t *pid, int n)
 {
-    struct bj_aside_use a;
+    struct bj_extra_use a;
     uint64_t calls = 0, pages = 0, cpu = 0;
     memset(&a, 0xff, sizeof(a));
     bj_jobproc_living(r->p, &a);
@@ -244,7 +244,7 @@ static void alive(void **state)
     rig_init(&r);
     pid_t pid[2] = {rig_spawn(work, NULL), rig_spawn(work, NULL)};
     rig_procs(&r, "", pid, 2);
-    start(&r, BJ_ASIDE_ALIVE);
+    start(&r, BJ_EXTRA_ALIVE);
     assert_int_equal(rig_pass(&r, 2), 0);
     check_alive(&r, pid, 2);
     assert_in_range(of_exe(&r, self)->cpu_usec, 500000, 900000);

@@ -6,7 +6,7 @@
 
 static unsigned classify(void *ctx, const char *rel)
 {
-    const struct bj_find *f = ctx;
+    const struct bj_hier_scan *f = ctx;
     struct bj_path_match m;
     return bj_layouts_job(f->core->layouts, f->core->hiers.v[f->hier].version,
                           rel, &m);
@@ -50,7 +50,7 @@ static struct bj_track *start(struct bj_core *core,
 
 static void *appeared(void *ctx, const char *rel, bool again)
 {
-    struct bj_find *f = ctx;
+    struct bj_hier_scan *f = ctx;
     struct bj_core *core = f->core;
     struct bj_path_match m;
     char key[1024];
@@ -79,7 +79,7 @@ static void *appeared(void *ctx, const char *rel, bool again)
 
 static void lost(void *ctx, void *cookie)
 {
-    struct bj_find *f = ctx;
+    struct bj_hier_scan *f = ctx;
     struct bj_track *t = cookie;
     t->life.trees--;
     t->life.lost = true;
@@ -89,10 +89,10 @@ static void lost(void *ctx, void *cookie)
 static void add_trees(struct bj_core *core)
 {
     for (unsigned h = 0; h < core->hiers.n; h++) {
-        struct bj_find *f = &core->find[h];
+        struct bj_hier_scan *f = &core->scan[h];
         if (f->tree)
             continue;
-        *f = (struct bj_find){.core = core, .hier = h, .watched = true};
+        *f = (struct bj_hier_scan){.core = core, .hier = h, .watched = true};
         const struct bj_tree_ops ops = {f, classify, appeared, lost};
         bj_tree_new(core->hiers.v[h].path, &ops, &core->pool, &f->tree);
     }
@@ -130,7 +130,7 @@ static void choose_watched(struct bj_core *core)
         watched |= 1u << best;
     }
     for (unsigned h = 0; h < n; h++)
-        core->find[h].watched = watched == 0 || (watched & 1u << h);
+        core->scan[h].watched = watched == 0 || (watched & 1u << h);
 }
 
 /* Whether directories are read that look as they did: something has gone and
@@ -140,32 +140,32 @@ static bool force(struct bj_core *core, bool full)
 {
     enum { MINUTE = 60 * 1000000 };
     uint64_t pace = core->conf->slow_usec;
-    if (!full && !core->refind && core->now_usec < core->force_usec)
+    if (!full && !core->rescan && core->now_usec < core->reread_usec)
         return false;
-    core->force_usec = core->now_usec + (pace > MINUTE ? pace : MINUTE);
+    core->reread_usec = core->now_usec + (pace > MINUTE ? pace : MINUTE);
     return true;
 }
 
-void bj_core_look(struct bj_core *core, bool full)
+void bj_core_scan(struct bj_core *core, bool full)
 {
     uint64_t begun = bj_clock_boot_usec();
     uint64_t faults = 0;
     struct bj_err err = {0};
     bool forced = force(core, full);
-    full = forced || core->now_usec >= core->find_usec;
-    core->refind = false;
+    full = forced || core->now_usec >= core->scan_usec;
+    core->rescan = false;
     count_live(&core->tracks);
     if (full) {
-        core->find_usec = core->now_usec + core->conf->slow_usec;
+        core->scan_usec = core->now_usec + core->conf->slow_usec;
         if (bj_hiers_find(&core->hiers, core->conf->cgroupfs, &err) < 0)
             faults++;
         add_trees(core);
     }
     for (unsigned h = 0; h < core->hiers.n; h++) {
-        struct bj_find *f = &core->find[h];
+        struct bj_hier_scan *f = &core->scan[h];
         if (!f->tree || (!full && !f->watched))
             continue;
-        int r = bj_tree_look(f->tree, forced);
+        int r = bj_tree_scan(f->tree, forced);
         if (r < 0) {
             faults++;
             bj_err_set(&err, r, "read %s", core->hiers.v[h].path);
@@ -176,9 +176,9 @@ void bj_core_look(struct bj_core *core, bool full)
     bj_core_ran(core, BJ_RUN_FIND, begun, faults, &err);
 }
 
-void bj_core_look_free(struct bj_core *core)
+void bj_core_scan_free(struct bj_core *core)
 {
     for (unsigned h = 0; h < BJ_HIERS; h++)
-        bj_tree_free(core->find[h].tree, false);
+        bj_tree_free(core->scan[h].tree, false);
     bj_hiers_free(&core->hiers);
 }

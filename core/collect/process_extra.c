@@ -12,11 +12,11 @@ enum {
     COMMAND_BYTES = 4096
 };
 
-static struct bj_proc_aside *aside_of(struct bj_proc *e)
+static struct bj_proc_extra *extra_of(struct bj_proc *e)
 {
-    if (!e->aside)
-        e->aside = calloc(1, sizeof(*e->aside));
-    return e->aside;
+    if (!e->extra)
+        e->extra = calloc(1, sizeof(*e->extra));
+    return e->extra;
 }
 
 static bool is_alive(const struct bj_proc *e)
@@ -47,19 +47,19 @@ static struct bj_slice started_as(struct bj_proctab *t, struct bj_proc *e,
 /* The name that the kernel has, which a program may have chosen; one that was
  * cut is completed from the command line, if that begins with it.  So do ps and
  * psutil. */
-void bj_proc_aside_name(struct bj_proctab *t, struct bj_proc *e,
+void bj_proc_extra_name(struct bj_proctab *t, struct bj_proc *e,
                         struct bj_slice comm)
 {
     char buf[COMMAND_BYTES];
-    struct bj_proc_aside *aside = aside_of(e);
-    if (!aside)
+    struct bj_proc_extra *extra = extra_of(e);
+    if (!extra)
         return;
     if (comm.n >= COMM_CUT) {
         struct bj_slice whole = started_as(t, e, buf);
         if (bj_slice_starts(whole, comm))
             comm = whole;
     }
-    bj_exe_label(comm, aside->name);
+    bj_exe_label(comm, extra->name);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -112,7 +112,7 @@ static struct bj_list list_names(const struct bj_jobproc *p,
             continue;
         v[n].threads = e->nr_threads;
         v[n++].sub.key[0] =
-            e->aside ? bj_slice_str(e->aside->name) : BJ_SLICE("(other)");
+            e->extra ? bj_slice_str(e->extra->name) : BJ_SLICE("(other)");
     }
     n = few_names(v, merge_names(v, n));
     for (size_t i = 0; i < n; i++)
@@ -139,7 +139,7 @@ static struct bj_list count_exes(const struct bj_proctab *t,
         struct bj_exe_count *x = &v[e->exe == BJ_PROC_NO_EXE ? other : e->exe];
         x->processes++;
         x->cpu_usec +=
-            (e->ticks + (e->aside ? e->aside->child_ticks : 0)) * tick_usec;
+            (e->ticks + (e->extra ? e->extra->child_ticks : 0)) * tick_usec;
     }
     size_t n = 0;
     for (size_t i = 0; i <= other; i++) {
@@ -153,36 +153,36 @@ static struct bj_list count_exes(const struct bj_proctab *t,
     return (struct bj_list){v, n};
 }
 
-void bj_proc_aside_publish(const struct bj_proctab *t,
+void bj_proc_extra_publish(const struct bj_proctab *t,
                            const struct bj_jobproc *p, struct bj_arena *arena,
                            struct bj_job *job)
 {
-    const unsigned asked = t->conf->asides;
-    if (asked & BJ_ASIDE_NAMES)
+    const unsigned asked = t->conf->extras;
+    if (asked & BJ_EXTRA_NAMES)
         job->names = list_names(p, arena);
-    if (asked & (BJ_ASIDE_EXES | BJ_ASIDE_ALIVE) && t->conf->exe_top > 0)
+    if (asked & (BJ_EXTRA_EXES | BJ_EXTRA_ALIVE) && t->conf->exe_top > 0)
         job->exe_counts = count_exes(t, p, arena);
 }
 
 /* --- sums over those alive ------------------------------------------------ */
 
-void bj_proc_aside_line(struct bj_proc *e, struct bj_slice line)
+void bj_proc_extra_line(struct bj_proc *e, struct bj_slice line)
 {
-    struct bj_proc_aside *aside = aside_of(e);
-    if (aside)
-        bj_procstat_more(line, &aside->child_ticks, &aside->rss_pages);
+    struct bj_proc_extra *extra = extra_of(e);
+    if (extra)
+        bj_procstat_more(line, &extra->child_ticks, &extra->rss_pages);
 }
 
-void bj_jobproc_living(const struct bj_jobproc *p, struct bj_aside_use *ret)
+void bj_jobproc_living(const struct bj_jobproc *p, struct bj_extra_use *ret)
 {
     uint64_t pages = 0, io[BJ_PROCIO_FIELDS] = {0};
-    if (!p->looked)
+    if (!p->has_values)
         return;
     for (size_t i = 0; i < p->n; i++) {
         const struct bj_proc *e = &p->v[i];
         if (!is_alive(e))
             continue;
-        pages += e->aside ? e->aside->rss_pages : 0;
+        pages += e->extra ? e->extra->rss_pages : 0;
         for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++)
             io[f] += e->io[f];
     }

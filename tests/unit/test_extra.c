@@ -49,7 +49,7 @@ static void rates(void **state)
 
 #define JOB "a.slice/slurmstepd.scope/job_1"
 
-static void start(struct rig *r, unsigned asides)
+static void start(struct rig *r, unsigned extras)
 {
     char root[128];
     snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
@@ -58,7 +58,7 @@ static void start(struct rig *r, unsigned asides)
     tmp_file(JOB "/cpuset.cpus.effective", "0-2,9\n");
     tmp_file(JOB "/cpuset.cpus", "\n");
     rig_start(r, root, "collector.node=false", NULL);
-    r->core->own_conf.asides = asides;
+    r->core->own_conf.extras = extras;
     rig_pass(r);
 }
 
@@ -69,7 +69,7 @@ static void not_asked_for(void **state)
     start(&r, 0);
     const struct bj_job *job = rig_job(&r, "1");
     assert_int_equal(job->use.cpus, 4);
-    assert_int_equal(job->asides.n + job->even_cores.n, 0);
+    assert_int_equal(job->extras.n + job->even_cores.n, 0);
     assert_null(r.core->tracks.v[0]->unit.cpu_list[0]);
     rig_stop(&r);
     tmp_gone();
@@ -79,11 +79,11 @@ static void which_cpus(void **state)
 {
     struct rig r;
     (void)state;
-    start(&r, BJ_ASIDE_CPUS | BJ_ASIDE_CPUSET | BJ_ASIDE_EVEN);
+    start(&r, BJ_EXTRA_CPUS | BJ_EXTRA_CPUSET | BJ_EXTRA_EVEN);
     const struct bj_job *job = rig_job(&r, "1");
-    const struct bj_aside_use *a = job->asides.v;
+    const struct bj_extra_use *a = job->extras.v;
     const struct bj_core_use *c = job->even_cores.v;
-    assert_int_equal(job->asides.n, 1);
+    assert_int_equal(job->extras.n, 1);
     assert_true(bj_slice_eq(a->sub.key[0], BJ_SLICE("0,1,2,9")));
     assert_int_equal(a->cpus[BJ_CPUS_EFFECTIVE], 4);
     assert_int_equal(a->sub.key[1].n, 0);
@@ -99,7 +99,7 @@ static void which_cpus(void **state)
     r.core->tracks.v[0]->unit.slow_due_usec = 0;
     rig_pass(&r);
     job = rig_job(&r, "1");
-    a = job->asides.v;
+    a = job->extras.v;
     assert_true(bj_slice_eq(a->sub.key[0], BJ_SLICE("5")));
     assert_true(bj_slice_eq(a->sub.key[1], BJ_SLICE("5,6")));
     assert_int_equal(a->cpus[BJ_CPUS_CONFIGURED], 2);
@@ -113,21 +113,21 @@ static void how_fast(void **state)
 {
     struct rig r;
     (void)state;
-    start(&r, BJ_ASIDE_RATE);
-    const struct bj_aside_use *a = rig_job(&r, "1")->asides.v;
+    start(&r, BJ_EXTRA_RATE);
+    const struct bj_extra_use *a = rig_job(&r, "1")->extras.v;
     assert_true(a->cpu_ppm == NONE && a->cpu_each_ppm == NONE);
     assert_int_equal(a->listed[BJ_CPUS_EFFECTIVE], NONE);
     struct bj_track *t = r.core->tracks.v[0];
     t->rate.now_usec -= 20 * SEC;
     tmp_file(JOB "/cpu.stat", "usage_usec 58000003\n");
     rig_pass(&r);
-    a = rig_job(&r, "1")->asides.v;
+    a = rig_job(&r, "1")->extras.v;
     assert_in_range(a->cpu_ppm, 2000000, 2500000);
     assert_int_equal(a->cpu_each_ppm, a->cpu_ppm / 4);
     /* What cannot be read has no rate. */
     tmp_file(JOB "/cpu.stat", "usage_usec x\n");
     rig_pass(&r);
-    a = rig_job(&r, "1")->asides.v;
+    a = rig_job(&r, "1")->extras.v;
     assert_true(a->cpu_ppm == NONE && a->cpu_each_ppm == NONE);
     rig_stop(&r);
     tmp_gone();

@@ -38,7 +38,11 @@ struct bj_opt {
     const char *preset;  /* text of the default; NULL: none, zero, empty;
                             LIST: one or more, separated by commas */
     const char *arg;     /* name of the argument in --help */
-    const char *help;    /* one sentence */
+    const char *help;    /* what it does, for --help and the manual */
+    const char *more;    /* more for the manual: details, when to change it */
+    bool rare;           /* only --help=all shows it */
+    const char *bare;    /* STR: the value of "--name" without one; NULL: it
+                            needs a value */
     const char *choices; /* STR, LIST: "a|b|c", the only values; NULL: any */
     /* STR, LIST: what is wrong with a text that is not empty, or 0; -EINVAL
      * with a message in which the option needs no mention.  NULL: any text. */
@@ -105,5 +109,18 @@ int bj_opt_yaml_text(const struct bj_optset *sets, size_t n, const char *name,
 /* Append the text of --help for one set: a line and its sentence for each
  * option, at most 80 columns wide. */
 void bj_opt_help(const struct bj_optset *set, struct bj_buf *out);
+
+/* The same for n sets, under a heading for each group; rare options only with
+ * all. */
+void bj_opt_help_groups(const struct bj_optset *sets, size_t n, bool all,
+                        struct bj_buf *out);
+
+/* Call fn for each option, group by group.  A group is the word before the
+ * first dot of the name; options without a dot, and groups of one, are in group
+ * "general", the last one. */
+typedef void bj_opt_fn(void *ctx, struct bj_slice group,
+                       const struct bj_opt *opt);
+void bj_opt_walk(const struct bj_optset *sets, size_t n, bj_opt_fn *fn,
+                 void *ctx);
 
 #endif

@@ -21,10 +21,18 @@ struct arg {
     bool no; /* it was "--no-name" */
 };
 
+/* -h and -V, which every program has. */
+static const char *long_name(const char *text)
+{
+    return strcmp(text, "-h") == 0   ? "--help"
+           : strcmp(text, "-V") == 0 ? "--version"
+                                     : text;
+}
+
 static int split(const char *text, struct arg *a, struct bj_err *err)
 {
     char shown[80];
-    struct bj_slice s = bj_slice_str(text);
+    struct bj_slice s = bj_slice_str(long_name(text));
     bj_text_clean(s, shown, sizeof(shown));
     if (!bj_slice_starts(s, BJ_SLICE("--")) || s.n == 2)
         return bj_err_set(
@@ -62,7 +70,8 @@ static int find(const struct line *l, struct arg *a)
                       "unknown option '--%s' (--help lists them)", shown);
 }
 
-/* The value: its own, what a BOOL means by itself, or the next argument. */
+/* The value: after "=", what the option means without one, or the next
+ * argument. */
 static int take_value(struct line *l, struct arg *a)
 {
     if (a->has_value)
@@ -71,6 +80,10 @@ static int take_value(struct line *l, struct arg *a)
                      : 0;
     if (a->opt->kind == BJ_OPT_BOOL) {
         a->value = a->no ? BJ_SLICE("false") : BJ_SLICE("true");
+        return 0;
+    }
+    if (a->opt->bare) {
+        a->value = bj_slice_str(a->opt->bare);
         return 0;
     }
     if (l->next == l->end || strncmp(*l->next, "--", 2) == 0)

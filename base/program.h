@@ -11,7 +11,8 @@ struct bj_program {
     char *log_level, *log_format;
     /* only on the command line */
     char *file;
-    bool version, help;
+    bool version;
+    char *help; /* "short", "all"; NULL: not given */
 };
 
 /* Their option table; use with a struct bj_program as base. */

@@ -1,9 +1,10 @@
-/* Writes what follows from the metric tables:
+/* Generates files from the metric and option tables:
  *   gen types.db   collectd's types
  *   gen metrics    docs/metrics.md
  *   gen rules      examples/rules-collectd.yml
  *   gen scrape     examples/prometheus-collectd.yml
- *   gen man        docs/man/collectd-batchjob.5 */
+ *   gen man5       docs/man/collectd-batchjob.5
+ *   gen man8       docs/man/batchjob_exporter.8 */
 #include "docs/gen.h"
 
 #include "core/view/types.h"
@@ -189,9 +190,9 @@ static const struct {
     const char *name;
     int (*gen)(struct bj_buf *out);
 } products[] = {
-    {"types.db", gen_types}, {"metrics", gen_metrics},
-    {"rules", bj_gen_rules}, {"scrape", bj_gen_scrape},
-    {"man", bj_gen_man},
+    {"types.db", gen_types},     {"metrics", gen_metrics},
+    {"rules", bj_gen_rules},     {"scrape", bj_gen_scrape},
+    {"man5", bj_gen_man_plugin}, {"man8", bj_gen_man_exporter},
 };
 
 int main(int argc, char **argv)
@@ -204,7 +205,7 @@ int main(int argc, char **argv)
             r = products[i].gen(&out);
     if (r < 0 || out.failed || fwrite(out.p, 1, out.len, stdout) != out.len ||
         fflush(stdout) != 0) {
-        fputs("gen types.db|metrics|rules|scrape|man: failed\n", stderr);
+        fputs("usage: gen types.db|metrics|rules|scrape|man5|man8\n", stderr);
         return 1;
     }
     bj_buf_free(&out);

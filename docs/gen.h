@@ -5,14 +5,15 @@
 
 #include "base/buf.h"
 
-/* How Prometheus scrapes a collectd with the plugin: labels that say what the
- * exporter's say. */
+/* The scrape configuration for a collectd with the plugin; gives its series the
+ * labels of the exporter. */
 int bj_gen_scrape(struct bj_buf *out);
 
 /* Recording rules that turn collectd's names and units into the exporter's. */
 int bj_gen_rules(struct bj_buf *out);
 
-/* The manual of the collectd plugin. */
-int bj_gen_man(struct bj_buf *out);
+/* The manuals of the collectd plugin and of the exporter. */
+int bj_gen_man_plugin(struct bj_buf *out);
+int bj_gen_man_exporter(struct bj_buf *out);
 
 #endif

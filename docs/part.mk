@@ -1,17 +1,19 @@
-# What is generated from the metric tables.  The files are committed; they are
+# Files generated from the metric and option tables.  They are committed, and
 # written here only when they change.
 GENERATED = types.db docs/metrics.md examples/rules-collectd.yml \
-            examples/prometheus-collectd.yml docs/man/collectd-batchjob.5
+            examples/prometheus-collectd.yml docs/man/collectd-batchjob.5 \
+            docs/man/batchjob_exporter.8
 gen_types.db := types.db
 gen_metrics.md := metrics
 gen_rules-collectd.yml := rules
 gen_prometheus-collectd.yml := scrape
-gen_collectd-batchjob.5 := man
+gen_collectd-batchjob.5 := man5
+gen_batchjob_exporter.8 := man8
 
-$(O)/gen: $(call obj,$(wildcard docs/*.c)) $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
-	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_core) $(LIBS_base)
+$(O)/gen: $(call obj,$(wildcard docs/*.c) $(filter-out %/main.c,$(exporter_SRC))) $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_exporter)
 
-$(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen
+$(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen $(wildcard docs/man/*.in)
 	@mkdir -p $(@D)
 	$(call Q,GEN)$(O)/gen $(gen_$(@F)) >$@
 

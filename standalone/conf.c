@@ -19,12 +19,16 @@ const struct bj_opt bj_exporter_opts[] = {
      .preset = ":9010",
      .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT. Repeat "
              "for more.",
+     .more = ":PORT listens on IPv4 and IPv6. With port 0 the kernel chooses a "
+             "free port; the log shows it.",
      .set_off = AT(listen_set)},
     {.name = "web.telemetry-path",
      .kind = BJ_OPT_STR,
      .off = AT(telemetry_path),
      .preset = "/metrics",
-     .help = "Path of the metrics page."},
+     .help = "Path of the metrics page.",
+     .more = "The pages of other exporters are below it, each under its name, "
+             "such as /metrics/jobs_exporter."},
     {.name = "web.dialect",
      .kind = BJ_OPT_STR,
      .off = AT(dialect),
@@ -32,24 +36,36 @@ const struct bj_opt bj_exporter_opts[] = {
      .arg = "NAME",
      .help = "Metric names to use: native, or those of another exporter. "
              "Another exporter's names also set its port and enable its "
-             "collectors, unless configured."},
+             "collectors, unless configured.",
+     .more = "Change it to keep dashboards made for another exporter. "
+             "docs/dialects.md lists the names."},
     {.name = "dialect.also",
      .kind = BJ_OPT_LIST,
      .off = AT(also),
      .arg = "NAME",
      .help = "Collect what the page of another dialect needs, in addition to "
-             "web.dialect. Repeat for more."},
+             "web.dialect. Repeat for more.",
+     .more =
+         "Set it when Prometheus scrapes more than one page of this exporter.",
+     .rare = true},
     {.name = "dialect.exe-count",
      .kind = BJ_OPT_BOOL,
      .off = AT(exe_count),
      .help = "Count the processes of a job by executable, as cgroup_exporter "
-             "does. Needs collector.process."},
+             "does. Needs collector.process.",
+     .more = "Enable it only for dashboards of cgroup_exporter that show "
+             "executables; it reads every process of a job in each pass.",
+     .rare = true},
     {.name = "web.config.file",
      .kind = BJ_OPT_STR,
      .off = AT(web_file),
      .arg = "FILE",
      .help = "File with TLS settings, user names and hashed passwords, in the "
-             "format of the Prometheus exporters. Read again when it changes."},
+             "format of the Prometheus exporters. Read again when it changes.",
+     .more =
+         "Also sets HTTP headers and a rate limit. Read again on SIGHUP and "
+         "when the file, or a certificate or key it names, changes. After an "
+         "error the old settings stay in force and the error is logged."},
     {.name = "web.max-requests",
      .kind = BJ_OPT_U64,
      .off = AT(max_requests),
@@ -57,7 +73,10 @@ const struct bj_opt bj_exporter_opts[] = {
      .hi = 10000,
      .preset = "40",
      .help = "Maximum number of concurrent responses. Further requests are "
-             "refused with status 503."},
+             "refused with status 503.",
+     .more = "A response that has not progressed for two seconds is dropped in "
+             "favour of a new one. Raise it when many clients scrape at once.",
+     .rare = true},
     {.name = "web.max-connections",
      .kind = BJ_OPT_U64,
      .off = AT(max_connections),
@@ -65,53 +84,66 @@ const struct bj_opt bj_exporter_opts[] = {
      .hi = 20000,
      .preset = "256",
      .help = "Maximum number of open connections. At the limit, a new "
-             "connection closes the oldest one without a request."},
+             "connection closes the oldest one without a request.",
+     .more = "Counts the connections of all addresses. Raise it together with "
+             "web.max-requests.",
+     .rare = true},
     {.name = "web.request-timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(request_usec),
      .lo = 100 * 1000,
      .hi = (uint64_t)3600 * 1000000,
      .preset = "10s",
-     .help = "Time in which a request must arrive completely."},
+     .help = "Time in which a request must arrive completely.",
+     .more =
+         "Nothing extends this time. Raise it for clients on very slow links.",
+     .rare = true},
     {.name = "web.gzip",
      .kind = BJ_OPT_BOOL,
      .off = AT(gzip),
      .preset = "true",
-     .help = "Compress pages for clients that accept gzip."},
+     .help = "Compress pages for clients that accept gzip.",
+     .more = "Compression takes more CPU time than generating the page. "
+             "Disable it to save CPU time on the node.",
+     .rare = true},
     {.name = "sample.interval",
      .kind = BJ_OPT_DURATION,
      .off = AT(interval_usec),
      .hi = (uint64_t)86400 * 1000000,
      .preset = "0s",
      .help = "Run a pass at this interval, in addition to scrapes. 0: only for "
-             "scrapes."},
+             "scrapes.",
+     .more = "Set it when scrapes are rare: jobs and processes that live "
+             "between two scrapes are seen then.",
+     .rare = true},
     {.name = "sample.max-age",
      .kind = BJ_OPT_DURATION,
      .off = AT(max_age_usec),
      .hi = (uint64_t)3600 * 1000000,
      .preset = "0s",
      .help = "Serve the last pass again, without a new one, when it is at most "
-             "this old."},
+             "this old.",
+     .more = "Set it when several Prometheus servers scrape the same node.",
+     .rare = true},
     {.name = NULL},
 };
 
-enum { OWN_SETS = 5, SETS = OWN_SETS + BJ_CONF_SETS };
-
-static void name_sets(struct bj_exporter_conf *c, struct bj_optset sets[SETS])
+void bj_exporter_conf_sets(struct bj_exporter_conf *c,
+                           struct bj_optset sets[BJ_EXPORTER_SETS])
 {
     sets[0] = (struct bj_optset){bj_exporter_opts, c};
-    sets[1] = (struct bj_optset){bj_program_opts, &c->program};
-    sets[2] = (struct bj_optset){bj_trace_opts, &c->trace};
-    sets[3] = (struct bj_optset){bj_style_opts, &c->style};
-    sets[4] = (struct bj_optset){bj_push_opts, &c->push};
-    bj_conf_sets(&c->core, sets + OWN_SETS);
+    sets[1] = (struct bj_optset){bj_style_opts, &c->style};
+    bj_conf_sets(&c->core, sets + 2);
+    sets[2 + BJ_CONF_SETS] = (struct bj_optset){bj_push_opts, &c->push};
+    sets[3 + BJ_CONF_SETS] = (struct bj_optset){bj_trace_opts, &c->trace};
+    sets[4 + BJ_CONF_SETS] = (struct bj_optset){bj_program_opts, &c->program};
 }
 
 void bj_exporter_conf_free(struct bj_exporter_conf *c)
 {
-    struct bj_optset sets[SETS];
-    name_sets(c, sets);
-    for (int i = 0; i < SETS; i++)
+    struct bj_optset sets[BJ_EXPORTER_SETS];
+    bj_exporter_conf_sets(c, sets);
+    for (int i = 0; i < BJ_EXPORTER_SETS; i++)
         bj_opt_free(&sets[i]);
 }
 
@@ -262,9 +294,10 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
 int bj_exporter_conf_load(struct bj_exporter_conf *c, int argc, char **argv,
                           struct bj_err *err)
 {
-    struct bj_optset sets[SETS];
-    name_sets(c, sets);
-    int r = bj_program_load(&c->program, sets, SETS, argc, argv, err);
+    struct bj_optset sets[BJ_EXPORTER_SETS];
+    bj_exporter_conf_sets(c, sets);
+    int r =
+        bj_program_load(&c->program, sets, BJ_EXPORTER_SETS, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
     /* The queue tells more of the jobs that are traced. */
@@ -273,20 +306,15 @@ int bj_exporter_conf_load(struct bj_exporter_conf *c, int argc, char **argv,
     return r < 0 ? r : check(c, err);
 }
 
-void bj_exporter_conf_help(struct bj_buf *out)
+void bj_exporter_conf_help(bool all, struct bj_buf *out)
 {
+    struct bj_exporter_conf c;
+    struct bj_optset sets[BJ_EXPORTER_SETS];
+    bj_exporter_conf_sets(&c, sets);
     bj_buf_str(out, "Usage: batchjob_exporter [OPTION]...\n"
-                    "Metrics of the batch jobs on this node, for "
-                    "Prometheus.\n\n");
-    bj_opt_help(&(struct bj_optset){bj_exporter_opts, NULL}, out);
-    bj_opt_help(&(struct bj_optset){bj_style_opts, NULL}, out);
-    bj_opt_help(&(struct bj_optset){bj_push_opts, NULL}, out);
-    bj_opt_help(&(struct bj_optset){bj_trace_opts, NULL}, out);
-    bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
-    bj_buf_str(out, "\nWhat is collected:\n");
-    struct bj_conf conf;
-    struct bj_optset sets[BJ_CONF_SETS];
-    bj_conf_sets(&conf, sets);
-    for (int i = 0; i < BJ_CONF_SETS; i++)
-        bj_opt_help(&sets[i], out);
+                    "Exports metrics of the batch jobs on this node to "
+                    "Prometheus.\n");
+    bj_opt_help_groups(sets, BJ_EXPORTER_SETS, all, out);
+    if (!all)
+        bj_buf_str(out, "\n--help=all shows all options.\n");
 }

@@ -41,7 +41,12 @@ int bj_exporter_conf_load(struct bj_exporter_conf *conf, int argc, char **argv,
                           struct bj_err *err);
 void bj_exporter_conf_free(struct bj_exporter_conf *conf);
 
-/* Append the text of --help, options of the core included. */
-void bj_exporter_conf_help(struct bj_buf *out);
+/* All option tables, with conf as their base. */
+enum { BJ_EXPORTER_SETS = 5 + BJ_CONF_SETS };
+void bj_exporter_conf_sets(struct bj_exporter_conf *conf,
+                           struct bj_optset sets[BJ_EXPORTER_SETS]);
+
+/* Append the text of --help, or of --help=all. */
+void bj_exporter_conf_help(bool all, struct bj_buf *out);
 
 #endif

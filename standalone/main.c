@@ -202,7 +202,7 @@ static bool print_text(const struct bj_exporter_conf *c)
 {
     struct bj_buf out = {0};
     if (c->program.help)
-        bj_exporter_conf_help(&out);
+        bj_exporter_conf_help(strcmp(c->program.help, "all") == 0, &out);
     else if (c->program.version)
         bj_buf_printf(&out, "batchjob_exporter %s (%s)\n", bj_version,
                       bj_revision);

@@ -26,19 +26,26 @@ const struct bj_opt bj_trace_opts[] = {
      .kind = BJ_OPT_BOOL,
      .off = AT(enabled),
      .preset = "false",
-     .help = "Accept reports (POST) of wrappers around the processes of jobs."},
+     .help = "Accept reports (POST) of wrappers around the processes of jobs.",
+     .more = "Enable it for the wrappers of prometheus-slurm-exporter. They "
+             "appear as metrics slurm_proc_* and on a page. Without "
+             "trace.token-file any client can report any values for any job."},
     {.name = "trace.path",
      .kind = BJ_OPT_STR,
      .off = AT(path),
      .preset = "/trace",
-     .help = "Path that wrappers post to; a GET shows what was posted."},
+     .help = "Path that wrappers post to; a GET shows what was posted.",
+     .more = "Change it when the wrappers post to another path.",
+     .rare = true},
     {.name = "trace.rate",
      .kind = BJ_OPT_DURATION,
      .off = AT(keep_usec),
      .lo = SECOND,
      .hi = (uint64_t)86400 * SECOND,
      .preset = "10s",
-     .help = "How long to show a report, unless the wrapper posts again."},
+     .help = "How long to show a report, unless the wrapper posts again.",
+     .more = "Set it to somewhat more than the interval of the wrappers.",
+     .rare = true},
     {.name = "trace.entries",
      .kind = BJ_OPT_U64,
      .off = AT(entries),
@@ -46,7 +53,9 @@ const struct bj_opt bj_trace_opts[] = {
      .hi = 1000000,
      .preset = "10000",
      .help = "Maximum number of reports kept, one for each job and host. "
-             "Further ones are refused with status 429."},
+             "Further ones are refused with status 429.",
+     .more = "Raise it when more processes are traced at a time.",
+     .rare = true},
     {.name = "trace.max-rate",
      .kind = BJ_OPT_U64,
      .off = AT(rate),
@@ -54,13 +63,18 @@ const struct bj_opt bj_trace_opts[] = {
      .hi = 1000000,
      .preset = "200",
      .help = "Maximum number of reports a second. Further ones are refused "
-             "with status 429."},
+             "with status 429.",
+     .more = "Two seconds' worth may arrive at once. Raise it when more "
+             "processes are traced at a time.",
+     .rare = true},
     {.name = "trace.token-file",
      .kind = BJ_OPT_STR,
      .off = AT(token_file),
      .arg = "FILE",
      .help = "File with a secret that each report must have in its header "
-             "Authorization, after the word Bearer."},
+             "Authorization, after the word Bearer.",
+     .more =
+         "Posts without it are refused with status 401. Read at the start."},
     {.name = NULL},
 };
 

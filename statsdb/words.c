@@ -19,7 +19,7 @@ static bool wants_value(const struct bj_optset *sets, size_t n, const char *arg)
     if (strncmp(arg, "--", 2) != 0 || strchr(arg, '='))
         return false;
     const struct bj_opt *o = bj_opt_find(sets, n, bj_slice_str(arg + 2), NULL);
-    return o && o->kind != BJ_OPT_BOOL;
+    return o && o->kind != BJ_OPT_BOOL && !o->bare;
 }
 
 size_t bj_words_cut(const struct bj_optset *sets, size_t n,

@@ -54,7 +54,8 @@ static void presets(void **state)
     assert_int_equal(c.interval_usec, 0);
     assert_int_equal(c.max_age_usec, 0);
     assert_true(c.gzip);
-    assert_false(c.program.help || c.program.version);
+    assert_null(c.program.help);
+    assert_false(c.program.version);
     assert_string_equal(c.program.log_level, "info");
     assert_string_equal(c.program.log_format, "logfmt");
     assert_string_equal(c.core.procfs, "/proc");
@@ -102,7 +103,7 @@ static void help_and_version_need_nothing_else(void **state)
     struct bj_exporter_conf c;
     const char *help[ARGS] = {"--help", "--config.file=/nowhere/x"};
     assert_int_equal(load(&c, help, NULL), 0);
-    assert_true(c.program.help);
+    assert_non_null(c.program.help);
     bj_exporter_conf_free(&c);
     const char *version[ARGS] = {"--version", "--web.telemetry-path=x"};
     assert_int_equal(load(&c, version, NULL), 0);
@@ -236,10 +237,10 @@ static const struct {
      "nvidia_smi_exporter, prometheus-slurm-exporter, slurm-job-exporter, "
      "vpenso"},
     {{"--nonsense"}, NULL, "unknown option '--nonsense' (--help lists them)"},
-    {{"-h"}, NULL, "'-h': options begin with two dashes (--help lists them)"},
+    {{"-x"}, NULL, "'-x': options begin with two dashes (--help lists them)"},
     {{"--config.file=/nowhere/x.yml"}, NULL, "config.file: '/nowhere/x.yml'"},
     {{"FILE"},
-     "help: true\n",
+     "help: all\n",
      "FILE: config.file, help and version belong on the command line"},
     {{"FILE"},
      "config.file: x\n",
@@ -270,20 +271,37 @@ static void what_is_wrong(void **state)
     }
 }
 
-/* Every option has a sentence, and the help names it. */
+static void check_help(void *ctx, struct bj_slice group, const struct bj_opt *o)
+{
+    const char *const *page = ctx; /* --help=all, --help */
+    (void)group;
+    if (!strstr(page[0], o->name))
+        fail_msg("%s is not in --help=all", o->name);
+    if (!o->rare && !strstr(page[1], o->name))
+        fail_msg("%s is not in --help", o->name);
+    if (o->help[strlen(o->help) - 1] != '.')
+        fail_msg("%s: its help does not end with a full stop", o->name);
+}
+
 static void help(void **state)
 {
     (void)state;
-    struct bj_buf out = {0};
-    bj_exporter_conf_help(&out);
-    bj_buf_put(&out, "", 1);
-    assert_false(out.failed);
-    for (const struct bj_opt *o = bj_exporter_opts; o->name; o++) {
-        assert_non_null(strstr(out.p, o->name));
-        assert_int_equal(o->help[strlen(o->help) - 1], '.');
-    }
-    assert_non_null(strstr(out.p, "--path.cgroupfs"));
-    bj_buf_free(&out);
+    struct bj_exporter_conf c;
+    struct bj_optset sets[BJ_EXPORTER_SETS];
+    struct bj_buf all = {0}, some = {0};
+    bj_exporter_conf_sets(&c, sets);
+    bj_exporter_conf_help(true, &all);
+    bj_exporter_conf_help(false, &some);
+    bj_buf_put(&all, "", 1);
+    bj_buf_put(&some, "", 1);
+    assert_false(all.failed || some.failed);
+    const char *pages[] = {all.p, some.p};
+    bj_opt_walk(sets, BJ_EXPORTER_SETS, check_help, pages);
+    assert_non_null(strstr(some.p, "\nweb:\n"));
+    assert_non_null(strstr(some.p, "--path.cgroupfs"));
+    assert_null(strstr(some.p, "--path.procfs"));
+    bj_buf_free(&all);
+    bj_buf_free(&some);
 }
 
 /* Find name, with roff's escapes taken out of the text. */
@@ -386,6 +404,14 @@ static void each_job(void **state)
     bj_exporter_conf_free(&c);
 }
 
+static void check_manual(void *ctx, struct bj_slice group,
+                         const struct bj_opt *o)
+{
+    (void)group;
+    if (!names(ctx, o->name))
+        fail_msg("%s is not in the manual", o->name);
+}
+
 static void manual_and_example(void **state)
 {
     (void)state;
@@ -395,10 +421,10 @@ static void manual_and_example(void **state)
         skip();
     text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
     fclose(f);
-    for (const struct bj_opt *o = bj_exporter_opts; o->name; o++)
-        if (!names(text, o->name))
-            fail_msg("%s is not in the manual", o->name);
     struct bj_exporter_conf c;
+    struct bj_optset sets[BJ_EXPORTER_SETS];
+    bj_exporter_conf_sets(&c, sets);
+    bj_opt_walk(sets, BJ_EXPORTER_SETS, check_manual, text);
     struct bj_err err = {0};
     const char *args[ARGS] = {"--config.file=examples/batchjob_exporter.yml"};
     if (load(&c, args, &err) < 0)

@@ -7,10 +7,6 @@
 
 enum { SECOND = 1000000, HANG_USEC = 10 * SECOND };
 
-const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {
-    &bj_gpu_nvml,   &bj_gpu_amd,  &bj_gpu_intel, /* BJ_GPU_OVER: */
-    &bj_gpu_fdinfo, &bj_gpu_dcgm, &bj_gpu_rocm,  &bj_gpu_level_zero};
-
 /* What we write there would come back as evidence. */
 static int check_dirs(const struct bj_conf *conf, struct bj_err *err)
 {

@@ -10,21 +10,6 @@
 
 enum { SECOND = 1000000, REOPEN_USEC = 60 * SECOND };
 
-bool bj_nvml_took(struct bj_nvml_visit *v, int code, const char *what)
-{
-    int r = bj_nvml_errno(code);
-    if (r == 0 || r == -ENODATA)
-        return r == 0;
-    bj_err_set(v->err, r, "GPU %s: %s: %s (%d)", v->dev->uuid, what,
-               bj_nvml_text(code), code);
-    v->set->faults++;
-    v->gpu->failed = true;
-    if (v->worst != -ENODEV)
-        v->worst = r;
-    v->lost |= r == -ENXIO || r == -ENODEV;
-    return false;
-}
-
 /* --- the library ----------------------------------------------------------*/
 
 static bool present(const struct bj_gpu_env *env)

@@ -1,6 +1,6 @@
 /* Reading NVIDIA's GPUs.  Internal: nvml_read.c (devices and instances),
  * nvml_values.c (their values), nvml_procs.c (processes), nvml_gpm.c
- * (profiling), nvml_events.c (Xid errors). */
+ * (profiling), nvml_events.c (Xid errors), nvml_took.c (errors of calls). */
 #ifndef BJ_CORE_GPU_NVML_READ_H
 #define BJ_CORE_GPU_NVML_READ_H
 
@@ -9,14 +9,14 @@
 
 enum { BJ_NVML_DEVICES = 32, BJ_NVML_INSTANCES = 8 };
 
-/* What is known of a device while the library is open. */
+/* A device, while the library is open. */
 struct bj_nvml_dev {
-    struct bj_nvml_device *handle; /* NULL: it could not be had */
+    struct bj_nvml_device *handle; /* NULL: the driver returned none */
     char uuid[BJ_GPU_TEXT], model[BJ_GPU_TEXT], pci[32];
     uint64_t minor, multiprocessors;
-    struct bj_gpu_xid *xid;       /* NULL: they are not told */
+    struct bj_gpu_xid *xid;       /* NULL: not supported */
     unsigned long long seen_usec; /* newest sample of a process */
-    bool gpm_asked, gpm;          /* it can be profiled */
+    bool gpm_asked, gpm;          /* profiling is supported */
 };
 
 struct bj_nvml_gpm;
@@ -34,7 +34,7 @@ struct bj_nvml_reader {
     struct bj_nvml_events *events;
     struct bj_nvml_gpm *gpm; /* samples */
     struct bj_nvml_gpm_get *get;
-    uint64_t reading; /* number of it */
+    uint64_t reading; /* number of this reading */
 };
 
 /* A reading of one device. */
@@ -44,11 +44,11 @@ struct bj_nvml_visit {
     struct bj_gpu_set *set;
     struct bj_gpu *gpu;
     struct bj_err *err;
-    int worst; /* the newest fault, -ENODEV before all others */
-    bool lost; /* nothing more is to be had from it */
+    int worst; /* the latest error; -ENODEV takes precedence */
+    bool lost; /* the device returns nothing any more */
 };
 
-/* Whether a call brought a value; what is a fault is noted. */
+/* Whether a call returned a value.  Records an error of the call. */
 bool bj_nvml_took(struct bj_nvml_visit *v, int code, const char *what);
 
 /* Values of the device, or of an instance with its handle. */
@@ -56,17 +56,17 @@ void bj_nvml_device_values(struct bj_nvml_visit *v);
 void bj_nvml_memory_values(struct bj_nvml_visit *v,
                            struct bj_nvml_device *handle);
 
-/* Processes of the device and of its instances, which are in the set. */
+/* Processes of the device and its instances, for the GPUs in the set. */
 void bj_nvml_processes(struct bj_nvml_visit *v);
 
-/* Xid errors: begin to be told them, take what there is, stop.  xids outlives
- * the reader; NULL: not wanted. */
+/* Xid errors: subscribe, take pending events, unsubscribe.  xids outlives the
+ * reader; NULL: not wanted. */
 void bj_nvml_events_open(struct bj_nvml_reader *r, struct bj_gpu_xids *xids);
 void bj_nvml_events_take(struct bj_nvml_reader *r);
 void bj_nvml_events_close(struct bj_nvml_reader *r);
 
-/* Profiling of the device or instance in v->gpu.  Samples of those that were
- * not seen in this reading, or of all, are freed. */
+/* Profiling of the device or instance in v->gpu.  prune frees the samples of
+ * devices that were not in this reading, or of all. */
 void bj_nvml_profile(struct bj_nvml_visit *v);
 void bj_nvml_gpm_prune(struct bj_nvml_reader *r, bool all);
 

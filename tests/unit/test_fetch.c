@@ -1,8 +1,8 @@
 /* Asking a web server: what goes out and what comes back. */
 #include "tests/unit/test_fetch.h"
+#include "tests/unit/lib/testclock.h"
 
 #include <signal.h>
-#include <time.h>
 
 /* --- good answers --------------------------------------------------------- */
 
@@ -229,17 +229,15 @@ static void statuses(void **state)
 static void near_dates(void **state)
 {
     (void)state;
-    char text[200], date[64];
-    time_t then = time(NULL) + 100;
-    struct tm tm;
-    strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT",
-             gmtime_r(&then, &tm));
-    snprintf(text, sizeof(text), "HTTP/1.1 503 Busy\r\nRetry-After: %s\r\n\r\n",
-             date);
-    const struct bj_stub_answer answers[] = {{.text = text}};
+    static const struct bj_stub_answer answers[] = {
+        {.text = "HTTP/1.1 503 Busy\r\n"
+                 "Retry-After: Tue, 14 Nov 2023 22:15:00 GMT\r\n\r\n"}};
+    testclock_stop();
+    testclock_set_wall(1700000000ull * SECOND); /* 22:13:20 */
     PLAY(&stub, answers);
     assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/")}), -EAGAIN);
-    assert_in_range(reply.retry_after_usec, 40 * SECOND, 100 * SECOND);
+    assert_int_equal(reply.retry_after_usec, 100 * SECOND);
+    testclock_run();
     bj_stub_end(&stub);
 }
 

@@ -80,13 +80,10 @@ static void deadlines(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         bj_stub_begin(&stub, NULL, answers + i, i < 2 ? 1 : 3);
-        uint64_t start = bj_clock_boot_usec();
         struct bj_fetch_request req = {
             .url = at("/"), .total_usec = 400 * MS, .redirects = 9};
         assert_int_equal(ask(&req), -ETIMEDOUT);
-        uint64_t took = bj_clock_boot_usec() - start;
         assert_int_equal(reply.fault, BJ_FETCH_TIMEOUT);
-        assert_true(took >= 390 * MS && took < 10 * SECOND);
         bj_stub_end(&stub);
         bj_stub_free(&stub);
     }
@@ -114,11 +111,9 @@ static void no_connection(void **state)
         c[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         connect(c[i], (struct sockaddr *)&in, len);
     }
-    uint64_t start = bj_clock_boot_usec();
     assert_int_equal(ask(&(struct bj_fetch_request){.url = at("/"),
                                                     .connect_usec = 200 * MS}),
                      -ETIMEDOUT);
-    assert_true(bj_clock_boot_usec() - start < 10 * SECOND);
     for (size_t i = 0; i < COUNT(c); i++)
         close(c[i]);
     close(l);
@@ -129,30 +124,32 @@ static void no_connection(void **state)
     assert_memory_equal(err.msg, "GET http://a..b/: dns: ", 23);
 }
 
-static void *set_flag(void *flag)
+static int set_flag(void *flag, struct bj_slice piece, struct bj_err *e)
 {
-    usleep(200 * MS);
+    (void)piece;
+    (void)e;
     atomic_store((atomic_bool *)flag, true);
-    return NULL;
+    return 0;
 }
 
 static void aborted(void **state)
 {
+    /* The rest of the body never comes. */
     static const struct bj_stub_answer answers[] = {
-        {.text = OK_HEAD "\r\n", .wait_ms = 30000}};
+        {.text = OK_HEAD "Content-Length: 9\r\n\r\nbegun", .keep = true},
+        {.text = ""}};
     atomic_bool stop = false;
-    pthread_t t;
     (void)state;
     PLAY(&stub, answers);
-    assert_int_equal(pthread_create(&t, NULL, set_flag, &stop), 0);
-    uint64_t start = bj_clock_boot_usec();
-    struct bj_fetch_request req = {.url = at("/"), .abort = &stop};
+    struct bj_fetch_request req = {.url = at("/"),
+                                   .total_usec = 900ull * SECOND,
+                                   .sink = set_flag,
+                                   .ctx = &stop,
+                                   .abort = &stop};
     assert_int_equal(ask(&req), -ECANCELED);
     assert_int_equal(reply.fault, BJ_FETCH_ABORTED);
-    assert_true(bj_clock_boot_usec() - start < 10 * SECOND);
-    pthread_join(t, NULL);
     bj_stub_end(&stub);
-    /* and before it has begun */
+    /* before it has begun */
     assert_int_equal(ask(&req), -ECANCELED);
 }
 

@@ -27,8 +27,8 @@ static bool add_block(struct bj_arena *a, size_t size)
     return true;
 }
 
-/* What is left of the current block is given up: with blocks that double, at
- * most half of the memory is lost that way. */
+/* The rest of the current block is lost: since blocks double, that is at most
+ * half of the memory. */
 static bool more(struct bj_arena *a, size_t n)
 {
     size_t size = FIRST_BYTES;
@@ -76,8 +76,7 @@ void bj_arena_reset(struct bj_arena *a)
 {
     size_t used = a->used < FIRST_BYTES ? FIRST_BYTES : a->used;
     struct bj_arena_block *b = a->blocks;
-    /* One block that fits is kept; one that is far too big (a peak has
-     * passed) goes. */
+    /* Keep one block that fits; free one that is far too large after a peak. */
     if (b && !b->older && b->size >= used && b->size / 4 <= used) {
         *a = (struct bj_arena){
             .blocks = b, .next = b->mem, .end = b->mem + b->size};
@@ -85,7 +84,7 @@ void bj_arena_reset(struct bj_arena *a)
     }
     bj_arena_free(a);
     if (b)
-        add_block(a, used); /* failing is fine: the next alloc tries again */
+        add_block(a, used); /* on failure the next alloc tries again */
 }
 
 void bj_arena_free(struct bj_arena *a)

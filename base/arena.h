@@ -1,4 +1,4 @@
-/* An arena: many small allocations that die together. */
+/* An arena: many small allocations that are freed together. */
 #ifndef BJ_BASE_ARENA_H
 #define BJ_BASE_ARENA_H
 
@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Zero-initialise; free with bj_arena_free.  failed is set when memory ran
- * out; check once, at the end. */
+/* Zero-initialise; free with bj_arena_free.  failed is set when an allocation
+ * fails: check it once, at the end. */
 struct bj_arena {
     struct bj_arena_block *blocks;
     char *next, *end;
@@ -15,14 +15,13 @@ struct bj_arena {
     unsigned char failed;
 };
 
-/* n zeroed bytes, aligned for any record; NULL when memory is out.  n 0 gives
- * a valid pointer of no size. */
+/* n zeroed bytes, aligned for any record; NULL without memory.  n may be 0. */
 void *bj_arena_alloc(struct bj_arena *a, size_t n);
 
-/* A terminated copy of s; "" when memory is out (failed is then set). */
+/* A terminated copy of s; "" without memory (failed is then set). */
 struct bj_slice bj_arena_copy(struct bj_arena *a, struct bj_slice s);
 
-/* Forget all allocations but keep one block big enough for as much again. */
+/* Free all allocations but keep one block large enough for as much again. */
 void bj_arena_reset(struct bj_arena *a);
 void bj_arena_free(struct bj_arena *a);
 

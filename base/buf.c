@@ -23,8 +23,8 @@ bool bj_buf_grow(struct bj_buf *b, size_t n)
         cap *= 2;
     char *p = cap - b->len < n ? NULL : realloc(b->p, cap);
     if (!p) {
-        /* Without room left, whatever follows fails here again: nothing is
-         * written behind a gap. */
+        /* No room is left, so every later write fails here too: there are no
+         * gaps. */
         b->failed = true;
         b->cap = b->len;
         return false;
@@ -103,8 +103,8 @@ static const uint64_t power10[] = {
     10000000000000000000u,
 };
 
-/* "000", "001" ... "999", four bytes each: digits are made three at a time,
- * which takes a third of the divisions. */
+/* "000", "001" ... "999", four bytes each: three digits at a time take a third
+ * of the divisions. */
 #define TEN(d)                                                                 \
     d "0\0" d "1\0" d "2\0" d "3\0" d "4\0" d "5\0" d "6\0" d "7\0" d "8\0" d  \
       "9\0"
@@ -118,7 +118,7 @@ static const char triples[] = TENS("0") TENS("1") TENS("2") TENS("3") TENS("4")
 
 enum { NUMBER_ROOM = 24, MILLION = 1000000 };
 
-/* Six digits of v, with leading zeros; touches a byte more. */
+/* Six digits of v, with leading zeros; writes one byte more. */
 static inline char *put_six(char *p, uint32_t v)
 {
     memcpy(p, triples + v / 1000 * 4, 4);
@@ -141,7 +141,7 @@ static inline char *put_first(char *p, uint32_t v)
 
 static char *put_large(char *p, uint64_t v) __attribute__((noinline));
 
-/* v from p on, its end is returned; up to NUMBER_ROOM bytes are touched. */
+/* Write v at p and return its end; may write up to NUMBER_ROOM bytes. */
 __attribute__((always_inline)) static inline char *put_u64(char *p, uint64_t v)
 {
     if (v < MILLION)
@@ -151,7 +151,7 @@ __attribute__((always_inline)) static inline char *put_u64(char *p, uint64_t v)
     return put_six(p, (uint32_t)(v - high * MILLION));
 }
 
-/* The rare rest, kept out of the way of the others. */
+/* Rare, so not inline. */
 static char *put_large(char *p, uint64_t v)
 {
     return put_u64(p, v);
@@ -189,7 +189,7 @@ void bj_buf_u64(struct bj_buf *b, uint64_t v)
         b->len = (size_t)(put_u64(b->p + b->len, v) - b->p);
 }
 
-/* Microseconds, by far the most common: constants divide cheaper. */
+/* Microseconds, by far the most common: division by constants is cheaper. */
 static inline char *put_micro(char *p, uint64_t v)
 {
     const uint64_t whole = v / MILLION;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Zero-initialise; free with bj_buf_free.  When memory runs out, failed is set
- * and everything after it is dropped: check once, at the end. */
+ * and all later writes are dropped: check it once, at the end. */
 struct bj_buf {
     char *p;
     size_t len, cap;
@@ -18,10 +18,10 @@ struct bj_buf {
 
 void bj_buf_free(struct bj_buf *b);
 
-/* Make room for n more bytes; false when there is none. */
+/* Make room for n more bytes; false without memory. */
 bool bj_buf_grow(struct bj_buf *b, size_t n);
 
-/* Give back what a large buffer has too much. */
+/* Free the unused part of a large buffer. */
 void bj_buf_trim(struct bj_buf *b);
 
 static inline bool bj_buf_room(struct bj_buf *b, size_t n)

@@ -16,7 +16,7 @@
 
 enum {
     READ_BYTES = 65536,
-    ABORT_LOOK_MS = 200, /* between two looks at the caller's flag */
+    ABORT_LOOK_MS = 200, /* interval at which the abort flag is read */
     SECOND = 1000000,
 };
 
@@ -27,9 +27,9 @@ struct run {
     struct bj_err *err;
     const char *name; /* for messages */
     pid_t runner;
-    int out, complaint, report; /* our ends; -1: closed */
-    int leash;                  /* the runner lives as long as it is open */
-    size_t max, got;            /* bytes of output */
+    int out, error_output, report; /* read ends; -1: closed */
+    int hold;                      /* write end; closing it ends the runner */
+    size_t max, got;               /* bytes of output */
     uint64_t start, kill_at;
     int verdict; /* why it is killed; 0: it is not */
     bool termed, killed;
@@ -45,9 +45,9 @@ void bj_command_result_free(struct bj_command_result *res)
 
 /* --- killing --------------------------------------------------------------*/
 
-/* The runner leads the group and is alive, or not yet waited for, until we let
- * go of it: its number can't belong to anybody else. */
-static void doom(struct run *r, int verdict)
+/* The runner leads the group.  Until end_group() waits for it, no other process
+ * can have its id. */
+static void kill_group(struct run *r, int verdict)
 {
     if (r->verdict == 0)
         r->verdict = verdict;
@@ -59,26 +59,26 @@ static void doom(struct run *r, int verdict)
     kill(-r->runner, SIGTERM);
 }
 
-static void look_at_clock(struct run *r)
+static void check_deadline(struct run *r)
 {
     uint64_t limit =
         r->cmd->deadline_usec ? r->cmd->deadline_usec : 30 * SECOND;
     uint64_t now = bj_clock_boot_usec();
     if (r->cmd->abort && atomic_load(r->cmd->abort))
-        doom(r, bj_err_set(r->err, -ECANCELED, "%s: aborted", r->name));
+        kill_group(r, bj_err_set(r->err, -ECANCELED, "%s: aborted", r->name));
     if (!r->termed && now - r->start >= limit)
-        doom(r, bj_err_set(r->err, -ETIMEDOUT, "%s: killed after %llu ms",
-                           r->name, (unsigned long long)(limit / 1000)));
-    /* Again until it works: a runner that has only just started does not lead
-     * its group yet. */
+        kill_group(r, bj_err_set(r->err, -ETIMEDOUT, "%s: killed after %llu ms",
+                                 r->name, (unsigned long long)(limit / 1000)));
+    /* Repeat until it works: a runner that has just started does not lead its
+     * group yet. */
     if (r->termed && now >= r->kill_at) {
         r->killed = true;
         kill(-r->runner, SIGKILL);
     }
 }
 
-/* How long poll may sleep. */
-static int patience_ms(const struct run *r)
+/* The timeout of poll(). */
+static int timeout_ms(const struct run *r)
 {
     uint64_t limit =
         r->cmd->deadline_usec ? r->cmd->deadline_usec : 30 * SECOND;
@@ -108,23 +108,24 @@ static void deliver(struct run *r, struct bj_slice s)
     else if (!r->cmd->sink)
         bj_buf_slice(&r->res->out, s);
     if (x < 0)
-        doom(r, x);
+        kill_group(r, x);
     else if (r->res->out.failed)
-        doom(r, bj_err_set(r->err, -ENOMEM, "%s: no memory for its output",
-                           r->name));
+        kill_group(r, bj_err_set(r->err, -ENOMEM,
+                                 "%s: no memory for its output", r->name));
     else if (over)
-        doom(r, bj_err_set(r->err, -EFBIG, "%s: more than %zu bytes of output",
-                           r->name, r->max));
+        kill_group(r, bj_err_set(r->err, -EFBIG,
+                                 "%s: more than %zu bytes of output", r->name,
+                                 r->max));
 }
 
-static void complain(struct run *r, struct bj_slice s)
+static void take_errors(struct run *r, struct bj_slice s)
 {
     struct bj_command_result *res = r->res;
-    size_t room = sizeof(res->complaint) - 1 - res->complaint_len;
+    size_t room = sizeof(res->error_output) - 1 - res->error_output_len;
     size_t n = s.n < room ? s.n : room;
-    memcpy(res->complaint + res->complaint_len, s.p, n);
-    res->complaint_len += n;
-    res->complaint[res->complaint_len] = '\0';
+    memcpy(res->error_output + res->error_output_len, s.p, n);
+    res->error_output_len += n;
+    res->error_output[res->error_output_len] = '\0';
 }
 
 static void close_end(int *fd)
@@ -133,7 +134,7 @@ static void close_end(int *fd)
     *fd = -1;
 }
 
-/* Read once; false when nothing is there now, or ever more. */
+/* Read once; false when nothing is there now or the pipe has ended. */
 static bool drain(struct run *r, int *fd,
                   void (*take)(struct run *, struct bj_slice))
 {
@@ -153,7 +154,7 @@ static bool drain(struct run *r, int *fd,
     return true;
 }
 
-/* The end of the pipe without a report: the runner was killed. */
+/* A pipe that ends without a report: the runner was killed. */
 static void take_report(struct run *r)
 {
     ssize_t n;
@@ -167,39 +168,40 @@ static void take_report(struct run *r)
 
 /* --- the run --------------------------------------------------------------*/
 
-/* Until the report is there.  What the command itself wrote is in the pipes by
- * then, and what its children still write is nobody's business. */
-static void attend(struct run *r)
+/* Read until the report arrives.  The output of the command itself is in the
+ * pipes by then; that of its children may be lost. */
+static void read_pipes(struct run *r)
 {
     while (r->report >= 0) {
         struct pollfd p[] = {
             {.fd = r->report, .events = POLLIN},
             {.fd = r->out, .events = POLLIN},
-            {.fd = r->complaint, .events = POLLIN},
+            {.fd = r->error_output, .events = POLLIN},
         };
-        poll(p, 3, patience_ms(r));
+        poll(p, 3, timeout_ms(r));
         if (p[1].revents)
             drain(r, &r->out, deliver);
         if (p[2].revents)
-            drain(r, &r->complaint, complain);
+            drain(r, &r->error_output, take_errors);
         if (p[0].revents)
             take_report(r);
-        look_at_clock(r);
+        check_deadline(r);
     }
-    size_t most = 2 * (1 << 20) / READ_BYTES; /* a child may write for ever */
+    size_t most =
+        2 * (1 << 20) / READ_BYTES; /* a child may write without end */
     while (most-- > 0 && drain(r, &r->out, deliver))
         ;
-    while (drain(r, &r->complaint, complain) &&
-           r->res->complaint_len < sizeof(r->res->complaint) - 1)
+    while (drain(r, &r->error_output, take_errors) &&
+           r->res->error_output_len < sizeof(r->res->error_output) - 1)
         ;
 }
 
-/* End whatever is left of the group, the runner included.  Where SIGCHLD is
- * ignored there is nothing to wait for. */
-static void bury(struct run *r)
+/* Kill the rest of the group and the runner.  Where SIGCHLD is ignored,
+ * waitpid() finds nothing. */
+static void end_group(struct run *r)
 {
     kill(-r->runner, SIGKILL);
-    close_end(&r->leash);
+    close_end(&r->hold);
     while (waitpid(r->runner, NULL, 0) < 0 && errno == EINTR)
         ;
 }
@@ -207,7 +209,7 @@ static void bury(struct run *r)
 static void first_line(const struct bj_command_result *res, char *buf,
                        size_t cap)
 {
-    struct bj_slice rest = {res->complaint, res->complaint_len}, line;
+    struct bj_slice rest = {res->error_output, res->error_output_len}, line;
     buf[0] = '\0';
     while (bj_slice_line(&rest, &line)) {
         line = bj_slice_trim(line);
@@ -218,13 +220,13 @@ static void first_line(const struct bj_command_result *res, char *buf,
     }
 }
 
-static int judge(struct run *r)
+static int result_of(struct run *r)
 {
     struct bj_command_result *res = r->res;
     char why[160];
     if (r->how.dir_errno != 0)
-        return bj_err_set(r->err, -r->how.dir_errno, "%s: go to %s", r->name,
-                          r->cmd->dir);
+        return bj_err_set(r->err, -r->how.dir_errno,
+                          "%s: change directory to %s", r->name, r->cmd->dir);
     if (r->how.exec_errno != 0)
         return bj_err_set(r->err, -r->how.exec_errno, "execute %s",
                           r->cmd->argv[0]);
@@ -251,12 +253,12 @@ static int start(struct run *r, const struct bj_command_child *plan)
     struct bj_command_ends ends;
     int x = bj_command_start(plan, &ends);
     if (x < 0)
-        return bj_err_set(r->err, x, "%s: start it", r->name);
+        return bj_err_set(r->err, x, "%s: cannot start", r->name);
     r->runner = ends.runner;
     r->out = ends.out;
-    r->complaint = ends.complaint;
+    r->error_output = ends.error_output;
     r->report = ends.report;
-    r->leash = ends.leash;
+    r->hold = ends.hold;
     return 0;
 }
 
@@ -282,12 +284,12 @@ static int run(struct run *r)
     free(plan.env);
     if (x < 0)
         return x;
-    attend(r);
-    bury(r);
+    read_pipes(r);
+    end_group(r);
     r->res->took_usec = bj_clock_boot_usec() - r->start;
     close_end(&r->out);
-    close_end(&r->complaint);
-    return judge(r);
+    close_end(&r->error_output);
+    return result_of(r);
 }
 
 int bj_command_run(const struct bj_command *cmd, struct bj_command_result *res,
@@ -298,8 +300,8 @@ int bj_command_run(const struct bj_command *cmd, struct bj_command_result *res,
     res->signal = 0;
     res->out.len = 0;
     res->out.failed = false;
-    res->complaint[0] = '\0';
-    res->complaint_len = 0;
+    res->error_output[0] = '\0';
+    res->error_output_len = 0;
     res->took_usec = 0;
     err = err ? err : &own;
     if (!cmd->argv || !cmd->argv[0] || !cmd->argv[0][0])

@@ -14,19 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Two processes are started: a runner, a copy of us that waits for the command,
- * and the command.  Only its parent can learn how a command ended, and in a
- * host that ignores SIGCHLD (collectd), or waits for just any child, that must
- * not be the host itself.  The runner also leads the group, so that the group's
- * number is taken as long as it lives.
+/* Two processes are started: a runner, a copy of this process that waits for
+ * the command, and the command.  Only a parent learns the exit status, and a
+ * host that ignores SIGCHLD (collectd) or waits for any child cannot be that
+ * parent.  The runner also leads the group, so that the group's id stays in use
+ * as long as it lives.
  *
- * All code below in_runner runs in a copy of a process that may have had many
- * threads: it may call only what is safe in a signal handler. */
+ * All code below in_runner() runs in a copy of a process that may have many
+ * threads: it may only call async-signal-safe functions. */
 
-/* Descriptors of the runner; the first three are the command's, too. */
-enum { NULL_FD, OUT_FD, COMPLAINT_FD, REPORT_FD, LEASH_FD, FDS };
+/* Descriptors of the runner; the command has the first three too. */
+enum { NULL_FD, OUT_FD, ERROR_OUTPUT_FD, REPORT_FD, HOLD_FD, FDS };
 
-/* The ends of the pipes; as many as fit are opened. */
+/* Both ends of the pipes. */
 struct pipes {
     int ours[FDS], theirs[FDS];
 };
@@ -48,7 +48,7 @@ static int pipes_open(struct pipes *p)
         int fd[2];
         if (pipe2(fd, O_CLOEXEC) < 0)
             return -errno;
-        bool to_us = i != LEASH_FD;
+        bool to_us = i != HOLD_FD;
         p->ours[i] = fd[to_us ? 0 : 1];
         p->theirs[i] = fd[to_us ? 1 : 0];
         if (to_us && fcntl(p->ours[i], F_SETFL, O_NONBLOCK) < 0)
@@ -76,15 +76,15 @@ static void close_from(unsigned first)
     if (syscall(SYS_close_range, first, ~0u, 0) == 0)
         return;
 #endif
-    unsigned end = 65536; /* kernels before 5.9: one by one, within reason */
+    unsigned end = 65536; /* kernels before 5.9: one by one, up to a limit */
     if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < end)
         end = (unsigned)lim.rlim_cur;
     for (unsigned fd = first; fd < end; fd++)
         close((int)fd);
 }
 
-/* Put fds at the numbers 0 to FDS-1, where some of them may be already, and
- * close all others. */
+/* Move fds to the numbers 0 to FDS-1, which some may have already, and close
+ * all other descriptors. */
 static bool place_fds(int fd[FDS])
 {
     for (int i = 0; i < FDS; i++) {
@@ -105,7 +105,7 @@ static void send_report(const struct bj_command_report *r)
         ;
 }
 
-/* A signal when whoever started us ends, who may be gone by now. */
+/* Request a signal for the end of the parent, which may have ended already. */
 static void die_with(pid_t parent, int how)
 {
     prctl(PR_SET_PDEATHSIG, how);
@@ -118,12 +118,12 @@ static void in_command(const struct bj_command_child *plan, pid_t runner)
     struct bj_command_report r = {0};
     die_with(runner, SIGKILL);
     default_signals();
-    close(LEASH_FD);
+    close(HOLD_FD);
     fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC);
     if (chdir(plan->dir) < 0) {
         r.dir_errno = errno;
     } else {
-        /* The standard has it so; nothing is changed in what they point to. */
+        /* POSIX requires this type; execve() does not change the strings. */
         execve(plan->program, (char *const *)(uintptr_t)plan->argv, plan->env);
         r.exec_errno = errno;
     }
@@ -131,9 +131,9 @@ static void in_command(const struct bj_command_child *plan, pid_t runner)
     _exit(127);
 }
 
-/* Signals of the runner: SIGTERM goes to the group and is meant for the others;
- * without SIGPIPE ignored a report that nobody wants would be the end; the end
- * of the command and of the host are waited for. */
+/* SIGTERM to the group is meant for the command; SIGPIPE would end the runner
+ * when the host no longer reads its report; the end of the command and of the
+ * host arrive as SIGCHLD and SIGHUP. */
 static void runner_signals(sigset_t *ret_awaited)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -146,7 +146,7 @@ static void runner_signals(sigset_t *ret_awaited)
     sigprocmask(SIG_BLOCK, ret_awaited, NULL);
 }
 
-/* Until the command has ended; when the host ends, everything does. */
+/* Wait for the end of the command; when the host ends, kill the group. */
 static int await(pid_t pid, const sigset_t *awaited)
 {
     int status = 0;
@@ -174,7 +174,7 @@ static void in_runner(const struct bj_command_child *plan, int fd[FDS],
     pid_t pid = fork();
     if (pid == 0)
         in_command(plan, self);
-    for (int i = NULL_FD; i <= COMPLAINT_FD; i++)
+    for (int i = NULL_FD; i <= ERROR_OUTPUT_FD; i++)
         close(i);
     if (pid < 0)
         r.exec_errno = errno;
@@ -182,7 +182,7 @@ static void in_runner(const struct bj_command_child *plan, int fd[FDS],
         r.status = await(pid, &awaited);
     send_report(&r);
     close(REPORT_FD);
-    while (read(LEASH_FD, &c, 1) < 0 && errno == EINTR)
+    while (read(HOLD_FD, &c, 1) < 0 && errno == EINTR)
         ;
     kill(0, SIGKILL);
     _exit(0);
@@ -190,7 +190,8 @@ static void in_runner(const struct bj_command_child *plan, int fd[FDS],
 
 /* --- in the host ----------------------------------------------------------*/
 
-/* Signals wait meanwhile: the host's handlers must not run in its copy. */
+/* Signals are blocked meanwhile: the host's handlers must not run in its copy.
+ */
 static pid_t fork_quietly(const struct bj_command_child *plan, int theirs[FDS])
 {
     sigset_t all, old;
@@ -224,9 +225,9 @@ int bj_command_start(const struct bj_command_child *plan,
     *ret = (struct bj_command_ends){
         .runner = pid,
         .out = p.ours[OUT_FD],
-        .complaint = p.ours[COMPLAINT_FD],
+        .error_output = p.ours[ERROR_OUTPUT_FD],
         .report = p.ours[REPORT_FD],
-        .leash = p.ours[LEASH_FD],
+        .hold = p.ours[HOLD_FD],
     };
     return 0;
 }
@@ -242,7 +243,7 @@ static bool sets(const char *const *env, const char *name)
     return false;
 }
 
-/* "name=value" at *at, which moves behind it. */
+/* Write "name=value" at *at and advance it. */
 static char *put_setting(char **at, const char *name, const char *value)
 {
     char *start = *at;

@@ -1,11 +1,11 @@
-/* Starting a command (the part of base/command.c that runs in the new
- * processes); nobody else needs it. */
+/* Starting a command: the part of base/command.c that runs in the new
+ * processes. Private to it. */
 #ifndef BJ_BASE_COMMAND_CHILD_H
 #define BJ_BASE_COMMAND_CHILD_H
 
 #include <sys/types.h>
 
-/* What to start: all made before the fork. */
+/* What to start; made before the fork. */
 struct bj_command_child {
     const char *program; /* absolute */
     const char *const *argv;
@@ -13,30 +13,30 @@ struct bj_command_child {
     const char *dir;
 };
 
-/* How it went, sent in one piece.  The first one counts. */
+/* The result, sent in one piece.  The first one counts. */
 struct bj_command_report {
-    int dir_errno;  /* no change to the directory; 0: done */
-    int exec_errno; /* no start; 0: started */
-    int status;     /* as waitpid(2) has it */
+    int dir_errno;  /* of chdir(2); 0: done */
+    int exec_errno; /* of execve(2); 0: started */
+    int status;     /* of waitpid(2) */
 };
 
-/* Our side of what was started; the caller closes all, and kills the group and
+/* The host's side of the processes.  The caller closes all, kills the group and
  * waits for runner in the end. */
 struct bj_command_ends {
-    pid_t runner;       /* leads the group, and lives until it is killed or the
-                           leash is closed */
-    int out, complaint; /* standard output and error, non-blocking */
-    int report;         /* a struct bj_command_report, then the end */
-    int leash;
+    pid_t runner; /* leads the group; lives until it is killed or hold is closed
+                   */
+    int out, error_output; /* standard output and error, non-blocking */
+    int report;            /* a struct bj_command_report, then the end */
+    int hold;
 };
 
-/* Start it.  -errno of pipe2(2), open(2) or fork(2): nothing is left then. */
+/* Start it.  -errno of pipe2(2), open(2) or fork(2); then nothing is left
+ * behind. */
 int bj_command_start(const struct bj_command_child *plan,
                      struct bj_command_ends *ret);
 
-/* An environment: PATH, LC_ALL=C and TZ (NULL: UTC), as far as more does not
- * set them, and more (may be NULL).  One block, to be freed; NULL: no memory.
- */
+/* An environment of PATH, LC_ALL=C and TZ (NULL: UTC), unless more sets them,
+ * and more (may be NULL).  One block for free(3); NULL: no memory. */
 char **bj_command_env(const char *path, const char *tz,
                       const char *const *more);
 

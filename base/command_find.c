@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 0, -ENOENT, or -EACCES for what is there and can't be executed. */
+/* 0, -ENOENT, or -EACCES for a file that is not executable. */
 static int try_program(const char *file)
 {
     struct stat st;
@@ -25,7 +25,8 @@ static int join(struct bj_slice dir, const char *name, char *buf, size_t cap)
     return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
 }
 
-/* A name with a slash; relative to where we are, not to where it will run. */
+/* A name with a slash; relative to the current directory, not to the command's.
+ */
 static int find_file(const char *name, char *buf, size_t cap,
                      struct bj_err *err)
 {
@@ -45,7 +46,7 @@ static int find_file(const char *name, char *buf, size_t cap,
         r = try_program(buf);
     if (r == -EACCES)
         return bj_err_set(err, r, "%s cannot be executed", name);
-    return r == 0 ? 0 : bj_err_set(err, r, "there is no %s", name);
+    return r == 0 ? 0 : bj_err_set(err, r, "%s not found", name);
 }
 
 int bj_command_find(const char *name, const char *path, char *buf, size_t cap,
@@ -67,5 +68,5 @@ int bj_command_find(const char *name, const char *path, char *buf, size_t cap,
     if (there)
         return bj_err_set(err, -EACCES, "%s in %s cannot be executed", name,
                           path);
-    return bj_err_set(err, -ENOENT, "there is no %s in %s", name, path);
+    return bj_err_set(err, -ENOENT, "%s not found in %s", name, path);
 }

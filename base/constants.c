@@ -25,7 +25,7 @@ static int parse_period(struct bj_slice s, uint64_t *ret_sec)
             *ret_sec = periods[i].sec;
             return 0;
         }
-    /* A bare number of seconds would be a number too many. */
+    /* A plain number of seconds is ambiguous beside the value. */
     if (bj_slice_u64(s, &usec) == 0 || bj_duration_parse(s, &usec) < 0 ||
         usec == 0 || usec % 1000000 != 0)
         return -EINVAL;
@@ -47,7 +47,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Cut what stands before a blank or one of the others off *s. */
+/* Cut the text before a blank or one of the given characters off *s. */
 static struct bj_slice cut(struct bj_slice *s, const char *others)
 {
     struct bj_slice word = {s->p, 0};

@@ -1,8 +1,8 @@
 /* Decimal digits, eight at a time in one register, for writers that make room
- * themselves.  These calls may scribble up to 8 bytes behind what they return.
+ * themselves.  These functions may write up to 8 bytes behind their result.
  *
- * Source of the method: P. Khuong, "How to print integers really fast" (2017):
- * a number below 10^8 is halved three times, each time in all lanes at once. */
+ * Method: P. Khuong, "How to print integers really fast" (2017): a number below
+ * 10^8 is halved three times, each time in all lanes at once. */
 #ifndef BJ_BASE_DIGITS_H
 #define BJ_BASE_DIGITS_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { BJ_DIGITS_ROOM = 48 }; /* room that a call may need, at most */
+enum { BJ_DIGITS_ROOM = 48 }; /* most bytes that a call writes */
 
 /* The eight digits of v (below 10^8), the first in the lowest byte, as numbers
  * and not yet as text.  Each step takes the quotient q of every lane and leaves
@@ -25,7 +25,7 @@ static inline uint64_t bj_digits_split(uint64_t v)
     return (v << 8) - q * ((10 << 8) - 1);
 }
 
-/* Write split digits from the first that counts; skip is how many do not. */
+/* Write split digits without the first skip of them. */
 static inline char *bj_digits_store(char *at, uint64_t split, unsigned skip)
 {
     uint64_t text = htole64((split | 0x3030303030303030) >> (8 * skip));
@@ -41,7 +41,7 @@ static inline char *bj_digits_short(char *at, uint64_t v)
     return bj_digits_store(at, split, zeros);
 }
 
-/* v in decimal at at; returns what is behind it. */
+/* Write v in decimal at at; returns its end. */
 static inline char *bj_digits_u64(char *at, uint64_t v)
 {
     if (v < 10) { /* half of all numbers */

@@ -8,14 +8,14 @@ int bj_err_set(struct bj_err *err, int code, const char *fmt, ...)
 {
     if (!err)
         return code;
-    /* The text may be made from the message that is replaced. */
+    /* The arguments may point to the message that is replaced. */
     char msg[sizeof(err->msg)];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(msg, sizeof(msg), fmt, ap);
     va_end(ap);
     err->code = code;
-    err->told = false;
+    err->explained = false;
     memcpy(err->msg, msg, sizeof(msg));
     return code;
 }
@@ -35,7 +35,7 @@ int bj_err_wrap(struct bj_err *err, int code, const char *fmt, ...)
         memcpy(err->msg, msg, sizeof(msg));
         return code;
     }
-    /* Move the old message behind the new words; its tail may be cut. */
+    /* Move the old message behind the new words; its end may be cut. */
     memmove(err->msg + len + 2, err->msg, sizeof(msg) - len - 2);
     memcpy(err->msg, msg, len);
     memcpy(err->msg + len, ": ", 2);
@@ -49,7 +49,7 @@ int bj_err_recode(struct bj_err *err, int code)
     if (!err)
         return code;
     bj_err_set(err, code, "%s", bj_err_reason(err, text, sizeof(text)));
-    err->told = true;
+    err->explained = true;
     return code;
 }
 
@@ -58,7 +58,7 @@ const char *bj_err_text(const struct bj_err *err, char *buf, unsigned cap)
     char why[64];
     if (cap == 0)
         return buf;
-    if (err->code == 0 || err->told)
+    if (err->code == 0 || err->explained)
         snprintf(buf, cap, "%s", err->msg);
     else
         snprintf(buf, cap, "%s%s%s", err->msg, err->msg[0] ? ": " : "",

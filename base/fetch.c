@@ -10,11 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { SECOND = 1000000, WORDS_MAX = 65536 };
+enum { SECOND = 1000000, ERROR_BODY_MAX = 65536 };
 
 /* --- failures -------------------------------------------------------------*/
 
-/* What libcurl's codes mean; what is not here is BJ_FETCH_PROTOCOL. */
+/* The meaning of libcurl's codes; all others are BJ_FETCH_PROTOCOL. */
 static const struct {
     CURLcode code;
     enum bj_fetch_fault fault;
@@ -43,13 +43,14 @@ static const struct {
 
 static int explain(struct bj_fetch_call *c, CURLcode code)
 {
-    const char *words = c->f->words;
-    if (!words[0])
-        words = c->f->lib.easy_strerror(code);
+    const char *message = c->f->message;
+    if (!message[0])
+        message = c->f->lib.easy_strerror(code);
     for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
         if (meanings[i].code == code)
-            return bj_fetch_fail(c, meanings[i].fault, meanings[i].err, words);
-    return bj_fetch_fail(c, BJ_FETCH_PROTOCOL, -EPROTO, words);
+            return bj_fetch_fail(c, meanings[i].fault, meanings[i].err,
+                                 message);
+    return bj_fetch_fail(c, BJ_FETCH_PROTOCOL, -EPROTO, message);
 }
 
 /* --- what comes in --------------------------------------------------------*/
@@ -67,10 +68,10 @@ static unsigned status_of(const struct bj_fetch_call *c)
 }
 
 static int end_call(struct bj_fetch_call *c, enum bj_fetch_fault fault,
-                    int code, const char *words)
+                    int code, const char *message)
 {
     c->fault = fault;
-    c->verdict = bj_fetch_fail(c, fault, code, words);
+    c->verdict = bj_fetch_fail(c, fault, code, message);
     return code;
 }
 
@@ -79,7 +80,7 @@ static int take_success(struct bj_fetch_call *c, struct bj_slice piece)
     size_t max = c->req->max_bytes ? c->req->max_bytes : (size_t)16 << 20;
     if (piece.n > max - c->got)
         return end_call(c, BJ_FETCH_TOO_BIG, -EFBIG,
-                        "more than the limit of bytes");
+                        "body larger than the limit");
     c->got += piece.n;
     if (c->req->sink) {
         int r = c->req->sink(c->req->ctx, piece, c->err);
@@ -95,11 +96,11 @@ static int take_success(struct bj_fetch_call *c, struct bj_slice piece)
     return 0;
 }
 
-/* What a server has to say about a failure is of interest up to a limit; the
- * connection is given up beyond it. */
-static int take_words(struct bj_fetch_call *c, struct bj_slice piece)
+/* The body of a failure is kept up to a limit; then the connection is closed.
+ */
+static int take_error_body(struct bj_fetch_call *c, struct bj_slice piece)
 {
-    size_t room = WORDS_MAX - c->got;
+    size_t room = ERROR_BODY_MAX - c->got;
     c->got += piece.n < room ? piece.n : room;
     bj_buf_put(&c->reply->body, piece.p, piece.n < room ? piece.n : room);
     return piece.n <= room ? 0 : -EFBIG;
@@ -109,8 +110,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *call)
 {
     struct bj_fetch_call *c = call;
     struct bj_slice piece = {p, size * n};
-    int r =
-        success(status_of(c)) ? take_success(c, piece) : take_words(c, piece);
+    int r = success(status_of(c)) ? take_success(c, piece)
+                                  : take_error_body(c, piece);
     return r < 0 ? 0 : piece.n;
 }
 
@@ -137,8 +138,8 @@ static int on_progress(void *call, curl_off_t dt, curl_off_t dn, curl_off_t ut,
 
 /* --- asking ---------------------------------------------------------------*/
 
-/* A TLS library may write to a connection that is gone.  The signal for that is
- * held back, and taken off when it is new. */
+/* A TLS library may write to a closed connection.  Block the signal for that,
+ * and remove it when it is new. */
 static CURLcode perform(const struct bj_fetch *f)
 {
     const struct timespec now = {0};
@@ -158,7 +159,7 @@ static CURLcode perform(const struct bj_fetch *f)
 static bool set_callbacks(CURL *h, struct bj_fetch_call *c)
 {
     bool bad = false;
-    BJ_FETCH_SET(CURLOPT_ERRORBUFFER, c->f->words);
+    BJ_FETCH_SET(CURLOPT_ERRORBUFFER, c->f->message);
     BJ_FETCH_SET(CURLOPT_WRITEFUNCTION, on_body);
     BJ_FETCH_SET(CURLOPT_WRITEDATA, c);
     BJ_FETCH_SET(CURLOPT_HEADERFUNCTION, on_header);
@@ -170,19 +171,19 @@ static bool set_callbacks(CURL *h, struct bj_fetch_call *c)
     return !bad;
 }
 
-static int ask_once(struct bj_fetch_call *c)
+static int send_once(struct bj_fetch_call *c)
 {
     CURL *h = c->f->curl;
     c->f->lib.easy_reset(h);
     bj_fetch_reply_reset(c->reply);
-    c->f->words[0] = '\0';
+    c->f->message[0] = '\0';
     c->got = 0;
     int r = bj_fetch_make_headers(c);
     if (r == 0 && !(bj_fetch_set_options(c) && set_callbacks(h, c)))
         r = -EINVAL;
     if (r < 0)
         return bj_fetch_fail(c, BJ_FETCH_LOCAL, r,
-                             r == -ENOMEM ? "no memory" : "a bad request");
+                             r == -ENOMEM ? "no memory" : "malformed request");
     CURLcode code = perform(c->f);
     c->reply->status = status_of(c);
     bj_fetch_read_headers(c->reply, c->f->lib.getdate);
@@ -190,13 +191,13 @@ static int ask_once(struct bj_fetch_call *c)
         c->reply->fault = c->fault;
         return c->verdict;
     }
-    /* We end failures that have too much to say, see take_words. */
+    /* take_error_body() ends transfers of long failures. */
     if (code == CURLE_WRITE_ERROR && !success(c->reply->status))
         code = CURLE_OK;
     return code == CURLE_OK ? 0 : explain(c, code);
 }
 
-/* Where the answer sends us, when we go there. */
+/* The target of a redirect that is followed, or NULL. */
 static const char *redirect(const struct bj_fetch_call *c)
 {
     const char *to = NULL;
@@ -213,9 +214,9 @@ static const char *redirect(const struct bj_fetch_call *c)
     return c->req->cross_origin || bj_fetch_same_origin(c->url, to) ? to : NULL;
 }
 
-static int judge(struct bj_fetch_call *c)
+static int check_status(struct bj_fetch_call *c)
 {
-    char words[64];
+    char message[64];
     unsigned s = c->reply->status;
     int code = -EREMOTEIO;
     if (success(s))
@@ -224,13 +225,13 @@ static int judge(struct bj_fetch_call *c)
         code = -EACCES;
     else if (s == 408 || s == 429 || s == 503)
         code = -EAGAIN;
-    snprintf(words, sizeof(words), "status %u%s", s,
+    snprintf(message, sizeof(message), "status %u%s", s,
              s / 100 == 3 ? ", not followed" : "");
-    return bj_fetch_fail(c, BJ_FETCH_HTTP, code, words);
+    return bj_fetch_fail(c, BJ_FETCH_HTTP, code, message);
 }
 
-/* Go there next; the old URL is needed until now. */
-static int go_to(struct bj_fetch_call *c, const char *to)
+/* The next request goes to another URL; the old one is needed until now. */
+static int redirect_to(struct bj_fetch_call *c, const char *to)
 {
     char *copy = strdup(to);
     if (!copy)
@@ -241,18 +242,18 @@ static int go_to(struct bj_fetch_call *c, const char *to)
     return 0;
 }
 
-static int ask(struct bj_fetch_call *c)
+static int send_all(struct bj_fetch_call *c)
 {
     for (unsigned hop = 0;; hop++) {
-        int r = ask_once(c);
+        int r = send_once(c);
         c->f->lib.slist_free_all(c->headers);
         c->headers = NULL;
         if (r < 0)
             return r;
         const char *to = hop < c->req->redirects ? redirect(c) : NULL;
         if (!to)
-            return judge(c);
-        r = go_to(c, to);
+            return check_status(c);
+        r = redirect_to(c, to);
         if (r < 0)
             return r;
     }
@@ -278,11 +279,11 @@ int bj_fetch(struct bj_fetch *f, const struct bj_fetch_request *req,
     bj_fetch_reply_reset(reply);
     if (bj_fetch_origin(c.url, &origin) < 0)
         return bj_fetch_fail(&c, BJ_FETCH_LOCAL, -EINVAL,
-                             "neither http:// nor https:// with a host");
+                             "not an http:// or https:// URL with a host");
     int r = bj_fetch_check_files(&c);
     if (r == 0)
-        r = ask(&c);
-    /* Nothing of the call may be remembered: headers and words point to it. */
+        r = send_all(&c);
+    /* Options point to headers and texts of this call. */
     f->lib.easy_reset(f->curl);
     free(c.location);
     return r;
@@ -292,8 +293,8 @@ int bj_fetch(struct bj_fetch *f, const struct bj_fetch_request *req,
 
 int bj_fetch_new(struct bj_fetch **ret, struct bj_err *err)
 {
-    /* libcurl's own state is started once in a process and never stopped:
-     * others may use it, too. */
+    /* libcurl's global state is started once in a process and never stopped:
+     * other code may use it too. */
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     struct bj_fetch *f = calloc(1, sizeof(*f));
     if (!f)

@@ -21,10 +21,10 @@ const char *bj_fetch_fault_name(enum bj_fetch_fault fault)
 }
 
 int bj_fetch_fail(struct bj_fetch_call *c, enum bj_fetch_fault fault, int code,
-                  const char *words)
+                  const char *message)
 {
     char url[BJ_FETCH_SHOWN], clean[100];
-    bj_text_clean(bj_slice_str(words), clean, sizeof(clean));
+    bj_text_clean(bj_slice_str(message), clean, sizeof(clean));
     c->reply->fault = fault;
     return bj_err_set(c->err, code, "%.20s %s: %s%s%s", c->method,
                       bj_fetch_show(c->url, url), bj_fetch_fault_name(fault),

@@ -35,8 +35,8 @@ static bool add_bearer(struct bj_fetch_call *c)
     return good;
 }
 
-/* Ours first, since the last one counts with libcurl; a body is JSON unless
- * something else is said, and is sent without asking first. */
+/* Default headers first, since libcurl uses the last one; a body is JSON unless
+ * headers say otherwise, and is sent without "Expect: 100-continue". */
 int bj_fetch_make_headers(struct bj_fetch_call *c)
 {
     const char *const *h = c->req->headers;
@@ -101,7 +101,7 @@ static bool set_request(CURL *h, const struct bj_fetch_call *c)
     return !bad;
 }
 
-/* A file of certificates stands for the system's directory of them, too. */
+/* A CA file also replaces the system's directory of certificates. */
 static bool set_trust(CURL *h, const struct bj_fetch_call *c)
 {
     const struct bj_fetch_request *q = c->req;
@@ -126,18 +126,18 @@ static bool set_trust(CURL *h, const struct bj_fetch_call *c)
     return !bad;
 }
 
-/* The TLS libraries have different names for a file that can't be read, and
- * don't say which. */
+/* TLS libraries report an unreadable file with different codes and without its
+ * name. */
 int bj_fetch_check_files(struct bj_fetch_call *c)
 {
     const struct bj_fetch_request *q = c->req;
     const char *const files[] = {q->ca_file, q->cert_file, q->key_file};
-    char words[100];
+    char message[100];
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         if (!files[i] || access(files[i], R_OK) == 0)
             continue;
-        snprintf(words, sizeof(words), "cannot read %s", files[i]);
-        return bj_fetch_fail(c, BJ_FETCH_LOCAL, -EACCES, words);
+        snprintf(message, sizeof(message), "cannot read %s", files[i]);
+        return bj_fetch_fail(c, BJ_FETCH_LOCAL, -EACCES, message);
     }
     return 0;
 }

@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A read that brought less than this was the last one.  Files of the kernel
- * that list records (cgroup.procs) end a read where the next record would not
- * fit into their page of 4 KiB or more, so only a longer result can have a
- * sequel.  (kernel fs/seq_file.c, seq_read_iter) */
+/* A read that returned less than this was the last one.  Kernel files that list
+ * records (cgroup.procs) end a read where the next record does not fit into
+ * their page of 4 KiB or more, so only a longer result can have a continuation.
+ * (kernel fs/seq_file.c, seq_read_iter) */
 enum { WHOLE_BYTES = 2048 };
 
 void bj_close_fd(int *fd)
@@ -19,7 +19,7 @@ void bj_close_fd(int *fd)
     }
 }
 
-/* One read at off; off -1 reads on where the last read ended. */
+/* One read at off; off -1 continues the last read. */
 static ssize_t read_some(int fd, char *buf, size_t cap, off_t off)
 {
     ssize_t n;
@@ -102,7 +102,7 @@ int bj_dir_open(int dirfd, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Why a file is not to be trusted, or not with a secret; NULL when it is. */
+/* Why a file is not trusted, or not with a secret; NULL when it is. */
 static const char *distrust(const struct stat *st, bool secret)
 {
     if (!S_ISREG(st->st_mode))
@@ -110,20 +110,21 @@ static const char *distrust(const struct stat *st, bool secret)
     if (st->st_uid != 0 && st->st_uid != geteuid())
         return "its owner is neither root nor this user";
     if (st->st_mode & (S_IWGRP | S_IWOTH))
-        return "its group or others may write to it";
+        return "its group or all users can write to it";
     if (secret && (st->st_mode & S_IROTH))
-        return "everybody may read it";
+        return "all users can read it";
     return NULL;
 }
 
 static int read_if(bool secret, int dirfd, const char *name, char *buf,
                    size_t cap, struct bj_slice *ret, struct bj_err *err)
 {
-    /* Nonblocking, so that a FIFO put in the file's place cannot hold us. */
+    /* Nonblocking, so that a FIFO in place of the file does not block. */
     bj_autoclose int fd = openat(
         dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ELOOP)
-        return bj_err_set(err, -EPERM, "%s is not trusted: it is a link", name);
+        return bj_err_set(err, -EPERM,
+                          "%s is not trusted: it is a symbolic link", name);
     if (fd < 0)
         return bj_err_set(err, -errno, "open %s", name);
     struct stat st;
@@ -148,7 +149,7 @@ int bj_file_read_private(int dirfd, const char *name, char *buf, size_t cap,
     return read_if(true, dirfd, name, buf, cap, ret, err);
 }
 
-/* Move fd to a number of at least base; where that fails it stays. */
+/* Move fd to a number of at least base; on failure it stays. */
 static int move_up(int fd, unsigned base)
 {
     if (base == 0 || (unsigned)fd >= base)

@@ -7,30 +7,30 @@
 
 #include <stdint.h>
 
-/* Closes the descriptor when the variable leaves its scope. */
+/* Close the descriptor when the variable leaves its scope. */
 void bj_close_fd(int *fd);
 #define bj_autoclose __attribute__((cleanup(bj_close_fd)))
 
 /* Read a whole file, relative to dirfd (or AT_FDCWD), into buf with as few
- * read(2) as it takes: one for up to 2 KiB, else until the end is seen.  Right
- * for regular files and for all files of the kernel that are made in one piece
- * or of records below 2 KiB each (cgroup.procs, *.stat); for longer records
- * (mountinfo) see bj_file_read_all.  The slice points into buf.
+ * read(2) as possible: one for up to 2 KiB, else until the end.  For regular
+ * files and all kernel files that are made in one piece or of records below 2
+ * KiB each (cgroup.procs, *.stat); for longer records (mountinfo) see
+ * bj_file_read_all. The slice points into buf.
  *   -ENOENT, -ENODEV, -ESRCH  the job, device or process has gone
  *   -EFBIG                    the file has cap bytes or more; nothing returned
  * err may be NULL. */
 int bj_file_read(int dirfd, const char *name, char *buf, size_t cap,
                  struct bj_slice *ret, struct bj_err *err);
 
-/* The same, but read until the end is seen in any case.  For files whose
- * records may be longer than 2 KiB: the kernel ends a read early when the next
- * record does not fit its page. */
+/* The same, but always read until the end.  For files with records longer than
+ * 2 KiB: the kernel ends a read early when the next record does not fit its
+ * page. */
 int bj_file_read_all(int dirfd, const char *name, char *buf, size_t cap,
                      struct bj_slice *ret, struct bj_err *err);
 
-/* The first cap bytes of a file, or all of it when it has less.  For files
- * that somebody else can make long: /proc/PID/status lists all groups of the
- * user, environ is what the process likes.  -errno as bj_file_read. */
+/* The first cap bytes of a file, or all of a shorter one.  For files that other
+ * programs can make long: /proc/PID/status lists all groups of the user,
+ * environ has any length.  -errno as bj_file_read. */
 int bj_file_read_head(int dirfd, const char *name, char *buf, size_t cap,
                       struct bj_slice *ret);
 
@@ -40,9 +40,10 @@ int bj_file_pread(int fd, char *buf, size_t cap, struct bj_slice *ret);
 /* Open a directory for openat(2); -errno on failure. */
 int bj_dir_open(int dirfd, const char *name);
 
-/* Like bj_file_read, for files that other people may write: the name must not
- * be a link, the file regular, owned by root or by us, not writable by group
- * or others.  -EPERM (with a message that says which rule) otherwise. */
+/* Like bj_file_read, for files that other users might write: the name must not
+ * be a link, the file regular, owned by root or this process's user, and not
+ * writable by group or others.  Else -EPERM with a message that names the rule.
+ */
 int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
                          struct bj_slice *ret, struct bj_err *err);
 
@@ -51,23 +52,23 @@ int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
 int bj_file_read_private(int dirfd, const char *name, char *buf, size_t cap,
                          struct bj_slice *ret, struct bj_err *err);
 
-/* Descriptors that are kept between passes, under one cap.  A kept cgroup file
- * is eight times cheaper to read than an opened one and costs 4.6 KiB of
+/* Descriptors that are kept between passes, under one limit.  Reading a kept
+ * cgroup file takes an eighth of the time of opening it, and costs 4.6 KiB of
  * kernel memory.  Not thread-safe: one pool belongs to one sampler. */
 struct bj_fdpool {
     unsigned max;     /* most descriptors kept at a time */
     unsigned used;    /* kept now */
-    unsigned base;    /* kept ones get numbers of at least this (0: any) */
-    uint64_t refused; /* how often the cap said no */
+    unsigned base;    /* lowest number of kept descriptors (0: any) */
+    uint64_t refused; /* descriptors beyond max */
 };
 
 /* Open name below dirfd and count it.  flags as for open(2), O_CLOEXEC is
- * added.  -EMFILE when the cap is reached (the caller then reads by name),
- * otherwise -errno. */
+ * added. -EMFILE at the limit (the caller then reads by name), otherwise
+ * -errno. */
 int bj_fdpool_open(struct bj_fdpool *pool, int dirfd, const char *name,
                    int flags);
 
-/* Close *fd when it is one (>= 0), count it down and set it to -1. */
+/* Close *fd unless it is negative, uncount it and set it to -1. */
 void bj_fdpool_close(struct bj_fdpool *pool, int *fd);
 
 #endif

@@ -52,7 +52,7 @@ void bj_guard_follow(struct bj_guard *g, struct bj_httpd *httpd, bool at_once,
     if (take(g, httpd, &err) < 0)
         bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays", err.msg);
     else
-        bj_log(BJ_LOG_INFO, NULL, "%s was read again", g->path);
+        bj_log(BJ_LOG_INFO, NULL, "%s reloaded", g->path);
 }
 
 void bj_guard_metric(const struct bj_guard *g, const char *name,
@@ -60,14 +60,15 @@ void bj_guard_metric(const struct bj_guard *g, const char *name,
 {
     int64_t end = g->web->tls ? bj_tls_expires(g->web->tls) : 0;
     if (end > 0)
-        bj_buf_printf(out,
-                      "# HELP %s When the first certificate of the TLS "
-                      "configuration ends.\n"
-                      "# TYPE %s gauge\n%s %" PRId64 "\n",
-                      name, name, name, end);
+        bj_buf_printf(
+            out,
+            "# HELP %s Expiry time of the first certificate of the TLS "
+            "configuration, in seconds since 1970.\n"
+            "# TYPE %s gauge\n%s %" PRId64 "\n",
+            name, name, name, end);
 }
 
-/* Does the request carry a name and password of the file? */
+/* Does the request carry a user and password of the file? */
 static int is_known(struct bj_guard *g, const struct bj_http_request *req)
 {
     struct bj_slice auth, word, name, secret;
@@ -103,7 +104,7 @@ bool bj_guard_check(struct bj_guard *g, const struct bj_http_request *req,
     if (c->rate_usec > 0 && bj_bucket_take(&g->bucket, c->rate_usec, c->burst,
                                            bj_clock_boot_usec()) > 0)
         return refuse(ret, 429, "Too many requests.\n", "Retry-After", "1");
-    if (c->users == 0 || (g->posts_prove && req->method == BJ_HTTP_POST))
+    if (c->users == 0 || (g->posts_have_token && req->method == BJ_HTTP_POST))
         return true;
     int r = is_known(g, req);
     if (r < 0)

@@ -1,21 +1,20 @@
-/* FNV-1a, 64 bits (IETF draft-eastlake-fnv): the same on every machine and for
- * ever, so that it may be kept in files.  It is no help against those who
- * choose what is hashed. */
+/* FNV-1a, 64 bits (IETF draft-eastlake-fnv): the same on every machine, so it
+ * may be kept in files.  Not for input that an attacker chooses. */
 #ifndef BJ_BASE_HASH_H
 #define BJ_BASE_HASH_H
 
 #include "base/slice.h"
 
-/* Of nothing. */
+/* The hash of nothing. */
 #define BJ_HASH UINT64_C(0xcbf29ce484222325)
 
-/* Of what h was of, and v behind it; v beyond a byte is what no text holds. */
+/* Continue h with v; a v beyond a byte separates texts. */
 static inline uint64_t bj_hash_unit(uint64_t h, unsigned v)
 {
     return (h ^ v) * UINT64_C(0x100000001b3);
 }
 
-/* Of what h was of, and s behind it. */
+/* Continue h with s. */
 static inline uint64_t bj_hash(uint64_t h, struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++)

@@ -6,7 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A word of what is hashed, in pieces. */
+/* Add a word to the hash. */
 static void put(XXH3_state_t *h, struct bj_slice s, bool small)
 {
     char piece[256];

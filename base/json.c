@@ -77,8 +77,8 @@ struct bj_json_steps bj_json_steps(const char *path)
     return (struct bj_json_steps){rest, sep, path[0] != '\0'};
 }
 
-/* Unlike bj_slice_field, what is behind the last separator counts though it be
- * empty: "/a/" asks for the key "" in "a". */
+/* Unlike bj_slice_field, an empty step behind the last separator counts: "/a/"
+ * is the key "" in "a". */
 bool bj_json_step(struct bj_json_steps *s, struct bj_slice *ret)
 {
     if (!s->more)
@@ -120,7 +120,7 @@ bool bj_json_is_null(const struct bj_json *v)
     return bj_json_kind(v) == BJ_JSON_NULL;
 }
 
-/* The text that stands for a scalar: 0, -ENOENT or -EINVAL. */
+/* The text of a scalar: 0, -ENOENT or -EINVAL. */
 static int scalar_text(const struct bj_json *v, struct bj_slice *ret)
 {
     enum bj_json_kind kind = bj_json_kind(v);

@@ -31,7 +31,7 @@ static int copy(struct bj_json_build *b, struct bj_slice s,
         return bj_err_set(err, -EFBIG, "a string is too long");
     *ret = bj_arena_copy(b->arena, s);
     if (b->arena->failed)
-        return bj_err_set(err, -ENOMEM, "memory is short");
+        return bj_err_set(err, -ENOMEM, "out of memory");
     return 0;
 }
 
@@ -41,7 +41,7 @@ int bj_json_build_key(struct bj_json_build *b, struct bj_slice key,
     return copy(b, key, &b->key, err);
 }
 
-/* A new value in its place. */
+/* Add a new value. */
 static int add(struct bj_json_build *b, enum bj_json_kind kind,
                struct bj_json **ret, struct bj_err *err)
 {
@@ -50,7 +50,7 @@ static int add(struct bj_json_build *b, enum bj_json_kind kind,
                           b->limits.values);
     struct bj_json *v = bj_arena_alloc(b->arena, sizeof(*v));
     if (!v)
-        return bj_err_set(err, -ENOMEM, "memory is short");
+        return bj_err_set(err, -ENOMEM, "out of memory");
     b->values++;
     v->kind = (unsigned char)kind;
     v->key = b->key.p;
@@ -72,8 +72,7 @@ int bj_json_build_open(struct bj_json_build *b, enum bj_json_kind kind,
 {
     struct bj_json *v;
     if (b->depth >= b->limits.depth)
-        return bj_err_set(err, -EFBIG,
-                          "more than %u arrays and objects in each other",
+        return bj_err_set(err, -EFBIG, "more than %u nested arrays and objects",
                           b->limits.depth);
     int r = add(b, kind, &v, err);
     if (r < 0)

@@ -2,15 +2,15 @@
 
 #include <errno.h>
 
-/* A number as it is written: the digits before and behind the point, and how
- * far the exponent moves the point to the right. */
+/* A number as written: the digits before and behind the point, and by how many
+ * digits the exponent moves the point to the right. */
 struct decimal {
     bool minus;
     struct bj_slice whole, part;
     int64_t shift;
 };
 
-enum { SHIFT_MAX = 1000000 }; /* stands for all that is larger */
+enum { SHIFT_MAX = 1000000 }; /* also for all larger shifts */
 
 static bool is_digit(char c)
 {
@@ -41,7 +41,7 @@ static bool cut_sign(struct bj_slice *s)
     return cut_char(s, '-', '-') || (cut_char(s, '+', '+'), false);
 }
 
-/* What is behind the 'e'; false when it is no number. */
+/* Cut the exponent behind the 'e'; false when it is not a number. */
 static bool cut_exponent(struct bj_slice *s, int64_t *ret)
 {
     bool minus = cut_sign(s);
@@ -75,7 +75,7 @@ static int take_apart(struct bj_slice s, struct decimal *ret)
     return 0;
 }
 
-/* Digit i of whole and part, written side by side; 0 behind the end. */
+/* Digit i of whole and part in a row; 0 behind the end. */
 static unsigned digit(const struct decimal *d, int64_t i)
 {
     size_t at = (size_t)i;
@@ -87,8 +87,8 @@ static unsigned digit(const struct decimal *d, int64_t i)
     return at < d->part.n ? (unsigned)(d->part.p[at] - '0') : 0;
 }
 
-/* The number without its sign, times 10^digits.  The first digit that is cut
- * off decides on rounding, whatever follows it. */
+/* The number without its sign, times 10^digits.  Only the first digit that is
+ * cut off decides on rounding. */
 static int magnitude(const struct decimal *d, unsigned digits, uint64_t *ret)
 {
     const int64_t have = (int64_t)(d->whole.n + d->part.n);
@@ -140,7 +140,7 @@ int bj_decimal_i64(struct bj_slice text, unsigned digits, int64_t *ret)
         return r;
     if (v > (uint64_t)INT64_MAX + (minus ? 1 : 0))
         return -ERANGE;
-    /* Two steps, since the smallest number has no positive twin. */
+    /* In two steps, since INT64_MIN has no positive counterpart. */
     *ret = minus && v > 0 ? -(int64_t)(v - 1) - 1 : (int64_t)v;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* What the parts of JSON share; nobody else needs it. */
+/* Shared by the files of base/json.h; private to them. */
 #ifndef BJ_BASE_JSON_PRIV_H
 #define BJ_BASE_JSON_PRIV_H
 
@@ -12,7 +12,7 @@ enum { BJ_JSON_DEPTH = 64 };
 /* A value.  Members and elements are a list. */
 struct bj_json {
     struct bj_json *next;
-    const char *key; /* NULL: no member of an object */
+    const char *key; /* NULL: not a member of an object */
     union {
         const char *text;      /* of strings and numbers, terminated */
         struct bj_json *first; /* of arrays and objects */
@@ -33,15 +33,15 @@ bool bj_json_step(struct bj_json_steps *s, struct bj_slice *ret);
 
 /* --- memory for yajl ------------------------------------------------------*/
 
-/* yajl does not look whether it got the memory that it asks for, so when there
- * is none it must not get to see that: the allocator jumps to out.  All that
- * yajl holds then is still in the list, and is freed from there. */
+/* yajl does not check for failed allocations, so it must never see one: the
+ * allocator jumps to out.  The list then still has all that yajl allocated, and
+ * frees it. */
 struct bj_json_mem {
     struct bj_json_block *blocks;
     jmp_buf out;
 };
 
-/* yajl's functions over mem, which must stay where it is. */
+/* yajl's functions over mem, which must not move. */
 yajl_alloc_funcs bj_json_mem_funcs(struct bj_json_mem *mem);
 void bj_json_mem_free(struct bj_json_mem *mem);
 
@@ -56,11 +56,11 @@ struct bj_json_build {
     } open[BJ_JSON_DEPTH];
     unsigned depth;
     size_t values;
-    struct bj_slice key; /* of the value that comes next; p NULL: none */
+    struct bj_slice key; /* of the next value; p NULL: none */
     struct bj_json *root;
 };
 
-/* Make it ready for another tree. */
+/* Prepare for another tree. */
 void bj_json_build_start(struct bj_json_build *b);
 
 /* The events.  The tree is complete when depth is 0 after one of the last two.
@@ -75,8 +75,8 @@ int bj_json_build_scalar(struct bj_json_build *b, enum bj_json_kind kind,
 
 /* --- reading --------------------------------------------------------------*/
 
-/* Who gets the events of a text.  A negative return ends it, err filled in.
- * The text of a BOOL is "1" or "", that of NULL is empty. */
+/* Receives the events of a text.  A negative return ends it; it must fill in
+ * err. The text of a BOOL is "1" or "", that of NULL is empty. */
 struct bj_json_events {
     int (*key)(void *ctx, struct bj_slice key, struct bj_err *err);
     int (*open)(void *ctx, enum bj_json_kind kind, struct bj_err *err);
@@ -91,13 +91,13 @@ struct bj_json_reader {
     const struct bj_json_events *events;
     void *ctx;
     const char *name;
-    uint64_t lines, line_bytes; /* before the piece that is being read */
-    bool deaf;                  /* failed: whatever comes is not heard */
+    uint64_t lines, line_bytes; /* before the current piece */
+    bool ended;                 /* later input is ignored */
     struct bj_err err;
 };
 
-/* Start in memory that stays where it is; name and ctx, too.  Free it with
- * bj_json_reader_fini also when this fails. */
+/* Start a reader, which must not move, nor name and ctx.  Call
+ * bj_json_reader_fini also after a failure. */
 int bj_json_reader_init(struct bj_json_reader *r,
                         const struct bj_json_events *events, void *ctx,
                         const char *name, struct bj_err *err);

@@ -77,13 +77,13 @@ static int start(struct bj_json_reader *r)
     if (setjmp(r->mem.out))
         return -ENOMEM;
     r->yajl = yajl_alloc(&callbacks, &funcs, r);
-    /* Names in other encodings are for the reader of the tree to clean. */
+    /* The caller cleans names in other encodings. */
     if (r->yajl)
         yajl_config(r->yajl, yajl_dont_validate_strings, 1);
     return r->yajl ? 0 : -ENOMEM;
 }
 
-/* The words of yajl without "parse error: " and newline. */
+/* The message of yajl without "parse error: " and newline. */
 static void take_words(struct bj_json_reader *r)
 {
     unsigned char *text = yajl_get_error(r->yajl, 0, NULL, 0);
@@ -100,11 +100,11 @@ static void take_words(struct bj_json_reader *r)
     yajl_free_error(r->yajl, text);
 }
 
-/* Parse a piece, or the end when it has no address. */
+/* Parse a piece, or the end when p is NULL. */
 static int parse(struct bj_json_reader *r, struct bj_slice piece)
 {
     if (setjmp(r->mem.out))
-        return bj_err_set(&r->err, -ENOMEM, "memory is short");
+        return bj_err_set(&r->err, -ENOMEM, "out of memory");
     yajl_status st =
         piece.p ? yajl_parse(r->yajl, (const unsigned char *)piece.p, piece.n)
                 : yajl_complete_parse(r->yajl);
@@ -131,11 +131,11 @@ static void advance(struct bj_json_reader *r, struct bj_slice s)
 
 static int fail(struct bj_json_reader *r, struct bj_err *err)
 {
-    if (!r->deaf)
+    if (!r->ended)
         bj_err_wrap(&r->err, r->err.code, "%s: line %llu, byte %llu", r->name,
                     (unsigned long long)r->lines + 1,
                     (unsigned long long)r->line_bytes);
-    r->deaf = true;
+    r->ended = true;
     return bj_err_set(err, r->err.code, "%s", r->err.msg);
 }
 
@@ -149,17 +149,17 @@ int bj_json_reader_init(struct bj_json_reader *r,
     r->ctx = ctx;
     r->name = name;
     r->lines = r->line_bytes = 0;
-    r->deaf = false;
+    r->ended = false;
     r->err = (struct bj_err){0};
     if (start(r) < 0)
-        return bj_err_set(err, -ENOMEM, "%s: memory is short", name);
+        return bj_err_set(err, -ENOMEM, "%s: out of memory", name);
     return 0;
 }
 
 int bj_json_reader_feed(struct bj_json_reader *r, struct bj_slice piece,
                         struct bj_err *err)
 {
-    if (r->deaf)
+    if (r->ended)
         return fail(r, err);
     if (piece.n == 0)
         return 0;
@@ -171,7 +171,7 @@ int bj_json_reader_feed(struct bj_json_reader *r, struct bj_slice piece,
 
 int bj_json_reader_end(struct bj_json_reader *r, struct bj_err *err)
 {
-    if (r->deaf)
+    if (r->ended)
         return fail(r, err);
     return parse(r, (struct bj_slice){0}) == 0 ? 0 : fail(r, err);
 }

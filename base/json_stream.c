@@ -6,8 +6,8 @@
 
 enum { STEPS = 16, PIECE = 65536 };
 
-/* A target: the steps of its path, and how many of them the arrays and objects
- * that are open now have taken. */
+/* A target: the steps of its path, and how many of them the open arrays and
+ * objects match. */
 struct target {
     struct bj_slice step[STEPS];
     unsigned steps, taken;
@@ -18,24 +18,26 @@ struct bj_json_stream {
     struct bj_json_reader reader;
     struct bj_json_build build;
     struct bj_arena arena;
-    struct bj_buf key; /* of the value that comes next, outside of elements */
+    struct bj_buf key; /* of the next value, outside of elements */
     const struct bj_json_target *wanted;
     struct target target[BJ_JSON_TARGETS];
     unsigned targets;
     void *ctx;
     struct {
         bool array;
-        uint64_t next; /* index of the element that comes next */
+        uint64_t next; /* index of the next element */
     } open[BJ_JSON_DEPTH];
-    unsigned depth;  /* of what is open, the element being built not counted */
+    unsigned
+        depth; /* open arrays and objects, without the element being built */
     unsigned inside; /* depth whose values are elements; 0: none are */
-    unsigned chosen; /* the target whose elements come, or the scalar is */
-    bool building;   /* an element */
-    bool skip_next;  /* the member whose key has come */
-    unsigned skipping;  /* arrays and objects that are open in it */
-    uint64_t skip_from; /* bytes that are accounted for */
-    uint64_t fed;       /* bytes of pieces that are done with */
-    uint64_t began;     /* where the element, or what is no element, began */
+    unsigned
+        chosen; /* the target that the current element or scalar belongs to */
+    bool building;      /* an element */
+    bool skip_next;     /* the next value is a member to leave out */
+    unsigned skipping;  /* open arrays and objects within it */
+    uint64_t skip_from; /* bytes counted so far */
+    uint64_t fed;       /* bytes of earlier pieces */
+    uint64_t began; /* start of the element, or of the text between elements */
     char name[101];
 };
 
@@ -48,7 +50,7 @@ static struct bj_slice key_of(const struct bj_json_stream *s)
     return (struct bj_slice){s->key.p ? s->key.p : "", s->key.len};
 }
 
-/* Whether a step leads from what is open to the value that comes now. */
+/* Whether a step matches the next value. */
 static bool steps_there(const struct bj_json_stream *s, struct bj_slice step)
 {
     uint64_t i;
@@ -57,8 +59,8 @@ static bool steps_there(const struct bj_json_stream *s, struct bj_slice step)
     return bj_slice_u64(step, &i) == 0 && i == s->open[s->depth - 1].next;
 }
 
-/* Whether the value that comes now is on the way to a target, or, with the last
- * step, there. */
+/* Whether the next value is on the path to a target, or, with the last step,
+ * the target itself. */
 static bool on_the_way(const struct bj_json_stream *s, const struct target *t)
 {
     if (s->depth == 0)
@@ -72,7 +74,7 @@ static bool there(const struct bj_json_stream *s, const struct target *t)
     return t->steps == s->depth && on_the_way(s, t);
 }
 
-/* The target that the value which comes now is, else -1. */
+/* The target that the next value is, else -1. */
 static int find_target(const struct bj_json_stream *s)
 {
     for (unsigned i = 0; i < s->targets; i++)
@@ -81,7 +83,7 @@ static int find_target(const struct bj_json_stream *s)
     return -1;
 }
 
-/* A value outside of elements, or a whole element, has passed. */
+/* A value outside of elements, or a whole element, is complete. */
 static void passed(struct bj_json_stream *s)
 {
     if (s->depth > 0)
@@ -128,21 +130,20 @@ static bool unwanted(const struct bj_json_stream *s, struct bj_slice key)
     return false;
 }
 
-/* What has passed is not the element's. */
+/* Do not count the skipped bytes for the element. */
 static void discount(struct bj_json_stream *s)
 {
     s->began += s->fed - s->skip_from;
     s->skip_from = s->fed;
 }
 
-/* An event inside of such a member, or its value.  open: 1 opens, -1 closes. */
+/* An event within a skipped member, or its value.  open: 1 opens, -1 closes. */
 static int skip(struct bj_json_stream *s, int open, struct bj_err *err)
 {
     discount(s);
     s->skip_next = false;
     if (open > 0 && s->skipping >= s->build.limits.depth)
-        return bj_err_set(err, -EFBIG,
-                          "more than %u arrays and objects in each other",
+        return bj_err_set(err, -EFBIG, "more than %u nested arrays and objects",
                           s->build.limits.depth);
     s->skipping += (unsigned)open;
     return 0;
@@ -165,7 +166,7 @@ static int on_key(void *ctx, struct bj_slice key, struct bj_err *err)
     s->key.len = 0;
     bj_buf_slice(&s->key, key);
     if (s->key.failed)
-        return bj_err_set(err, -ENOMEM, "memory is short");
+        return bj_err_set(err, -ENOMEM, "out of memory");
     return 0;
 }
 
@@ -189,13 +190,12 @@ static int on_scalar(void *ctx, enum bj_json_kind kind, struct bj_slice text,
     return element_scalar(s, kind, text, err);
 }
 
-/* An array or object that is no element. */
+/* An array or object that is not an element. */
 static int descend(struct bj_json_stream *s, enum bj_json_kind kind,
                    struct bj_err *err)
 {
     if (s->depth >= s->build.limits.depth)
-        return bj_err_set(err, -EFBIG,
-                          "more than %u arrays and objects in each other",
+        return bj_err_set(err, -EFBIG, "more than %u nested arrays and objects",
                           s->build.limits.depth);
     int found = find_target(s);
     for (unsigned i = 0; s->depth > 0 && i < s->targets; i++)
@@ -236,7 +236,7 @@ static int on_close(void *ctx, struct bj_err *err)
     if (s->inside == s->depth)
         s->inside = 0;
     s->depth--;
-    /* What is open at this depth has depth - 1 steps before it. */
+    /* An open value at this depth has depth - 1 steps before it. */
     for (unsigned i = 0; s->depth > 0 && i < s->targets; i++)
         if (s->target[i].taken > s->depth - 1)
             s->target[i].taken = s->depth - 1;
@@ -271,8 +271,8 @@ static int take_targets(struct bj_json_stream *s, struct bj_err *err)
     for (const struct bj_json_target *w = s->wanted; w->path; w++) {
         struct target *t = &s->target[s->targets];
         if (s->targets == BJ_JSON_TARGETS || take_path(t, w->path) < 0)
-            return bj_err_set(err, -EINVAL, "%s: too much is wanted: '%s'",
-                              s->name, w->path);
+            return bj_err_set(err, -EINVAL, "%s: bad target '%s'", s->name,
+                              w->path);
         for (unsigned i = 0; i < s->targets; i++)
             if (within(t, &s->target[i]))
                 return bj_err_set(err, -EINVAL, "%s: '%s' lies within '%s'",
@@ -291,7 +291,7 @@ int bj_json_stream_new(const struct bj_json_target *targets, void *ctx,
 {
     struct bj_json_stream *s = calloc(1, sizeof(*s));
     if (!s)
-        return bj_err_set(err, -ENOMEM, "%.100s: memory is short", name);
+        return bj_err_set(err, -ENOMEM, "%.100s: out of memory", name);
     s->wanted = targets;
     s->ctx = ctx;
     s->build.arena = &s->arena;
@@ -308,13 +308,13 @@ int bj_json_stream_new(const struct bj_json_target *targets, void *ctx,
     return 0;
 }
 
-/* One token may be as long as the text, and is kept by yajl until it is over:
- * nothing may last for longer than the limit without an event. */
+/* yajl keeps a token until it is complete, and it may be as long as the text:
+ * limit the bytes without an event. */
 static int check_size(struct bj_json_stream *s, struct bj_err *err)
 {
     if (s->fed - s->began <= s->build.limits.bytes)
         return 0;
-    s->reader.deaf = true;
+    s->reader.ended = true;
     bj_err_set(&s->reader.err, -EFBIG, "%s: an element of more than %zu bytes",
                s->name, s->build.limits.bytes);
     return bj_err_set(err, -EFBIG, "%s", s->reader.err.msg);

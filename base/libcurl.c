@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The flavours of one interface: with OpenSSL or as upstream, with GnuTLS
- * (Debian). */
+/* Variants of one interface: with OpenSSL or as upstream, with GnuTLS (Debian).
+ */
 static const char *const libraries[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 
 #define CALL(call)                                                             \
@@ -34,7 +34,7 @@ int bj_libcurl_load(struct bj_libcurl *ret, struct bj_err *err)
         void *call = dlsym(lib, calls[i].name);
         if (!call)
             return bj_err_set(err, -ENOSYS, "libcurl lacks %s", calls[i].name);
-        /* POSIX has it that a pointer to a function fits. */
+        /* POSIX guarantees that a pointer to a function fits. */
         memcpy((char *)ret + calls[i].off, &call, sizeof(call));
     }
     return 0;

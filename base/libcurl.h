@@ -1,6 +1,5 @@
-/* libcurl, loaded when somebody asks a server: with the libraries behind it
- * (LDAP, Kerberos, SSH and more) it takes 1.2 MiB of a process that need not
- * ever ask. */
+/* libcurl, loaded on first use: with its dependencies (LDAP, Kerberos, SSH and
+ * more) it takes 1.2 MiB of a process that may never send a request. */
 #ifndef BJ_BASE_LIBCURL_H
 #define BJ_BASE_LIBCURL_H
 
@@ -8,7 +7,7 @@
 
 #include <curl/curl.h>
 
-/* Its calls as far as they are used, under their names. */
+/* The functions used, under their names. */
 struct bj_libcurl {
     __typeof__(curl_global_init) *global_init;
     __typeof__(curl_easy_init) *easy_init;
@@ -23,7 +22,7 @@ struct bj_libcurl {
     __typeof__(curl_getdate) *getdate;
 };
 
-/* Find them; the library stays loaded.  -ENOSYS when there is none. */
+/* Load it; it stays loaded.  -ENOSYS: not found. */
 int bj_libcurl_load(struct bj_libcurl *ret, struct bj_err *err);
 
 #endif

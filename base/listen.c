@@ -9,13 +9,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* An address as text, cut in two. */
+/* An address as text, split. */
 struct target {
     char host[256]; /* empty: all addresses */
     char port[8];
 };
 
-/* Room for every address we know. */
+/* Room for every address family. */
 union address {
     struct sockaddr sa;
     struct sockaddr_in v4;
@@ -68,7 +68,7 @@ static int bind_to(const union address *a, socklen_t len, int backlog)
     return r;
 }
 
-/* The machine has no such address. */
+/* This machine does not have the address. */
 static bool is_not_here(int fd)
 {
     return fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL;
@@ -93,7 +93,7 @@ static int bind_any(const struct target *t, int backlog)
 }
 
 /* The first of a host's addresses that this machine has: "localhost" is ::1
- * before it is 127.0.0.1, also where IPv6 is switched off. */
+ * before 127.0.0.1, even where IPv6 is switched off. */
 static int bind_host(const struct target *t, int backlog, struct bj_err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,

@@ -4,21 +4,21 @@
 
 #include "base/err.h"
 
-enum { BJ_ADDRESS_MAX = 80 }; /* bytes of a printed address, NUL included */
+enum { BJ_ADDRESS_MAX = 80 }; /* bytes of an address as text, with NUL */
 
-/* Is address of the form that bj_listen_open takes?  0, or -EINVAL with a
- * message: the check of an option.  Nothing is looked up. */
+/* Check the form of an address for bj_listen_open: 0, or -EINVAL with a
+ * message. For options; resolves no names. */
 int bj_listen_check(const char *address, struct bj_err *err);
 
-/* Make a listening socket, non-blocking and closed on exec, for "HOST:PORT",
+/* Make a listening socket, non-blocking and close-on-exec, for "HOST:PORT",
  * ":PORT" or "[IPV6]:PORT".  ":PORT" and "[::]:PORT" take IPv4 and IPv6, and
  * ":PORT" only IPv4 where the kernel has no IPv6.  Port 0 lets the kernel
- * choose.  HOST may be a name; its first address is taken.
- * Returns the descriptor.  -EINVAL: not an address, or no such host; else what
- * socket(2), bind(2) or listen(2) said, with a message. */
+ * choose. HOST may be a name; its first address is taken.  Returns the
+ * descriptor. -EINVAL: not an address, or an unknown host; else the error of
+ * socket(2), bind(2) or listen(2), with a message. */
 int bj_listen_open(const char *address, int backlog, struct bj_err *err);
 
-/* Where fd listens, "127.0.0.1:9010" or "[::]:9010".  Returns buf. */
+/* The address of fd, "127.0.0.1:9010" or "[::]:9010".  Returns buf. */
 const char *bj_listen_name(int fd, char buf[BJ_ADDRESS_MAX]);
 
 #endif

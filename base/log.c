@@ -19,25 +19,25 @@ static const char *const level_names[] = {
     [BJ_LOG_DEBUG] = "debug",
 };
 
-/* How a line looks: what stands before and behind the values. */
-static const struct look {
+/* A format: the text around the values. */
+static const struct style {
     const char *name, *ts, *level, *msg, *err;
-    const char *before, *behind; /* a field's key */
+    const char *before, *behind; /* around a field's key */
     const char *end;
-} looks[] = {
+} styles[] = {
     [BJ_LOG_LOGFMT] = {"logfmt", "ts=", " level=", " msg=\"", "\" err=\"", " ",
                        "=", "\n"},
     [BJ_LOG_JSON] = {"json", "{\"ts\":\"", "\",\"level\":\"", "\",\"msg\":\"",
                      "\",\"err\":\"", ",\"", "\":", "}\n"},
 };
 
-/* Written by main; atomic. */
+/* Set by main; atomic. */
 static struct {
     enum bj_log_level level;
     enum bj_log_format format;
 } setup = {BJ_LOG_INFO, BJ_LOG_LOGFMT};
 
-/* A line being made; what does not fit is cut, the end always fits. */
+/* A line being made; long values are cut, the end always fits. */
 struct line {
     size_t n;
     char p[LINE_BYTES];
@@ -52,19 +52,19 @@ static bool put_within(struct line *l, const char *p, size_t n, size_t max)
     return true;
 }
 
-/* Part of a value: what stands between values still fits behind it. */
+/* A part of a value; leaves room for the text behind it. */
 static bool put(struct line *l, const char *p, size_t n)
 {
     return put_within(l, p, n, sizeof(l->p) - FRAME_BYTES);
 }
 
-/* What is no value. */
+/* Text between values. */
 static void put_str(struct line *l, const char *s)
 {
     put_within(l, s, strlen(s), sizeof(l->p) - 8);
 }
 
-/* A quoted value.  Both formats know these escapes. */
+/* A quoted value.  Both formats have these escapes. */
 static void put_value(struct line *l, const char *s)
 {
     char clean[TEXT_BYTES];
@@ -113,9 +113,9 @@ static bool is_wanted(enum bj_log_level level)
     return level <= __atomic_load_n(&setup.level, __ATOMIC_RELAXED);
 }
 
-static const struct look *look_now(void)
+static const struct style *style_now(void)
 {
-    return &looks[__atomic_load_n(&setup.format, __ATOMIC_RELAXED)];
+    return &styles[__atomic_load_n(&setup.format, __ATOMIC_RELAXED)];
 }
 
 void bj_log_setup(enum bj_log_level level, enum bj_log_format format)
@@ -125,22 +125,22 @@ void bj_log_setup(enum bj_log_level level, enum bj_log_format format)
 }
 
 /* Up to the message; its quote is still open. */
-static void begin(struct line *l, const struct look *look,
+static void begin(struct line *l, const struct style *style,
                   enum bj_log_level level, const char *text)
 {
-    put_str(l, look->ts);
+    put_str(l, style->ts);
     put_time(l);
-    put_str(l, look->level);
+    put_str(l, style->level);
     put_str(l, level_names[level]);
-    put_str(l, look->msg);
+    put_str(l, style->msg);
     put_value(l, text);
 }
 
-/* One write keeps lines of several threads apart; nobody is left to tell when
- * it fails. */
-static void end(struct line *l, const struct look *look)
+/* One write keeps lines of several threads apart; a failure can't be reported.
+ */
+static void end(struct line *l, const struct style *style)
 {
-    const char *text = look->end;
+    const char *text = style->end;
     size_t n = strlen(text);
     memcpy(l->p + l->n, text, n);
     if (write(STDERR_FILENO, l->p, l->n + n) < 0)
@@ -153,35 +153,35 @@ void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
     if (!is_wanted(level))
         return;
     char text[TEXT_BYTES];
-    const struct look *look = look_now();
+    const struct style *style = style_now();
     struct line l = {.n = 0};
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    begin(&l, look, level, text);
+    begin(&l, style, level, text);
     if (err) {
-        put_str(&l, look->err);
+        put_str(&l, style->err);
         put_value(&l, bj_err_text(err, text, sizeof(text)));
     }
     put_str(&l, "\"");
-    end(&l, look);
+    end(&l, style);
 }
 
 void bj_log_event(enum bj_log_level level, const char *msg,
                   const struct bj_log_field *fields)
 {
-    const struct look *look = look_now();
+    const struct style *style = style_now();
     struct line l = {.n = 0};
     char number[24];
     if (!is_wanted(level))
         return;
-    begin(&l, look, level, msg);
+    begin(&l, style, level, msg);
     put_str(&l, "\"");
     for (const struct bj_log_field *f = fields; f->key; f++) {
-        put_str(&l, look->before);
+        put_str(&l, style->before);
         put_str(&l, f->key);
-        put_str(&l, look->behind);
+        put_str(&l, style->behind);
         snprintf(number, sizeof(number), "%llu", (unsigned long long)f->number);
         if (!f->text) {
             put_str(&l, number);
@@ -191,7 +191,7 @@ void bj_log_event(enum bj_log_level level, const char *msg,
         put_value(&l, f->text);
         put_str(&l, "\"");
     }
-    end(&l, look);
+    end(&l, style);
 }
 
 int bj_log_level_parse(const char *s, enum bj_log_level *ret)
@@ -209,8 +209,8 @@ int bj_log_level_parse(const char *s, enum bj_log_level *ret)
 
 int bj_log_format_parse(const char *s, enum bj_log_format *ret)
 {
-    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
-        if (strcasecmp(s, looks[i].name) == 0) {
+    for (size_t i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
+        if (strcasecmp(s, styles[i].name) == 0) {
             *ret = (enum bj_log_format)i;
             return 0;
         }

@@ -1,4 +1,4 @@
-/* Logging of the programs (not of the core, which never logs by itself). */
+/* The log of the programs (the core never logs by itself). */
 #ifndef BJ_BASE_LOG_H
 #define BJ_BASE_LOG_H
 
@@ -9,22 +9,23 @@
 enum bj_log_level { BJ_LOG_ERROR, BJ_LOG_WARN, BJ_LOG_INFO, BJ_LOG_DEBUG };
 enum bj_log_format { BJ_LOG_LOGFMT, BJ_LOG_JSON };
 
-/* What is written to standard error. */
+/* What is written to standard error, and how. */
 void bj_log_setup(enum bj_log_level level, enum bj_log_format format);
 
 /* One line: time, level, msg and the text of err when it is not NULL.  msg is
- * escaped as the format asks; safe from any thread. */
+ * escaped as the format needs; safe from any thread. */
 void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
             ...) __attribute__((format(printf, 3, 4)));
 
-/* A value beside the message: a text, or a number where text is NULL. */
+/* A value in addition to the message: a text, or a number where text is NULL.
+ */
 struct bj_log_field {
     const char *key, *text;
     uint64_t number;
 };
 
-/* One line about something that has happened, with values that programs read;
- * the last field has key NULL. */
+/* One line about an event, with values for programs; the last field has key
+ * NULL. */
 void bj_log_event(enum bj_log_level level, const char *msg,
                   const struct bj_log_field *fields);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* A value as messages show it: clean and short. */
+/* A value for messages: clean and short. */
 struct shown {
     char text[64];
 };
@@ -25,7 +25,7 @@ static void *field(const struct bj_optset *set, const struct bj_opt *o)
     return (char *)set->base + o->off;
 }
 
-/* Text to bool. */
+/* A text as bool. */
 static int set_bool(const struct bj_opt *o, bool *p, struct bj_slice value,
                     struct bj_err *err)
 {
@@ -48,7 +48,7 @@ static const char *plain_text(uint64_t v, char buf[static BJ_AMOUNT_MAX])
     return buf;
 }
 
-/* How the kinds that are numbers are read and written. */
+/* How the kinds of numbers are read and written. */
 static const struct number {
     int (*parse)(struct bj_slice s, uint64_t *ret);
     const char *(*text)(uint64_t v, char buf[static BJ_AMOUNT_MAX]);
@@ -81,7 +81,7 @@ static int set_number(const struct bj_opt *o, uint64_t *p,
                       kind->text(hi, hi_text));
 }
 
-/* "a|b|c" for a reader: "a, b, c". */
+/* "a|b|c" as "a, b, c". */
 static void list_choices(const char *choices, char *buf, size_t cap)
 {
     struct bj_slice rest = bj_slice_str(choices), word;
@@ -111,7 +111,7 @@ static int check_text(const struct bj_opt *o, struct bj_slice value,
                       show(value, &s), list);
 }
 
-/* A copy of what the option may be. */
+/* A copy of the text, checked. */
 static int take_text(const struct bj_opt *o, struct bj_slice value, char **ret,
                      struct bj_err *err)
 {
@@ -152,7 +152,7 @@ static void free_list(struct bj_strv *list)
     *list = (struct bj_strv){NULL, 0};
 }
 
-/* Room for one more; an array without strings says "set, to nothing". */
+/* Room for one more; an array without strings means "set, to nothing". */
 static bool grow_list(struct bj_strv *list)
 {
     char **v = realloc(list->v, (list->n + 1) * sizeof(*v));
@@ -183,7 +183,7 @@ static int add_str(const struct bj_opt *o, struct bj_strv *list,
     return 0;
 }
 
-/* Whether a source has set a BOOL. */
+/* Record that a source has set an option. */
 static void note_set(const struct bj_optset *set, const struct bj_opt *o,
                      bool was_set)
 {
@@ -206,7 +206,7 @@ static int assign(const struct bj_optset *set, const struct bj_opt *o,
     case BJ_OPT_LIST:
         return add_str(o, field(set, o), value, err);
     }
-    return bj_err_set(err, -EINVAL, "%s: no such kind", o->name);
+    return bj_err_set(err, -EINVAL, "%s: unknown kind of option", o->name);
 }
 
 int bj_opt_assign(const struct bj_optset *set, const struct bj_opt *o,
@@ -285,7 +285,7 @@ void bj_opt_restart(const struct bj_optset *set, const struct bj_opt *o)
         clear(set, o);
 }
 
-/* The next letter that counts in a name, in lower case; -1 at the end. */
+/* The next significant letter of a name, in lower case; -1 at the end. */
 static int next_letter(struct bj_slice *s)
 {
     while (s->n > 0) {

@@ -17,10 +17,10 @@ enum bj_opt_kind {
     BJ_OPT_SIZE,     /* uint64_t bytes; "64K", "16M", "1G" (powers of 1024) */
     BJ_OPT_STR,      /* char *, owned by the options */
     BJ_OPT_LIST,     /* struct bj_strv, each setting adds one; an empty value
-                        empties the list and keeps its preset away */
+                        empties the list, also of its preset */
 };
 
-enum { BJ_OPT_LIST_MAX = 1024 }; /* strings in a list, at most */
+enum { BJ_OPT_LIST_MAX = 1024 }; /* most strings in a list */
 
 /* A list of strings, owned. */
 struct bj_strv {
@@ -33,10 +33,10 @@ struct bj_strv {
 struct bj_opt {
     const char *name;
     enum bj_opt_kind kind;
-    size_t off;          /* where in the options structure */
+    size_t off;          /* in the options structure */
     uint64_t lo, hi;     /* limits of U64, DURATION and SIZE; hi 0: none */
-    const char *preset;  /* text of the default; NULL: none, zero, empty;
-                            LIST: one or more, separated by commas */
+    const char *preset;  /* text of the default; NULL: none, zero, empty; LIST:
+                            one or more, separated by commas */
     const char *arg;     /* name of the argument in --help */
     const char *help;    /* what it does, for --help and the manual */
     const char *more;    /* more for the manual: details, when to change it */
@@ -44,11 +44,11 @@ struct bj_opt {
     const char *bare;    /* STR: the value of "--name" without one; NULL: it
                             needs a value */
     const char *choices; /* STR, LIST: "a|b|c", the only values; NULL: any */
-    /* STR, LIST: what is wrong with a text that is not empty, or 0; -EINVAL
-     * with a message in which the option needs no mention.  NULL: any text. */
+    /* STR, LIST: check a text that is not empty: 0, or -EINVAL with a message
+     * that need not name the option.  NULL: any text. */
     int (*check)(const char *text, struct bj_err *err);
-    size_t set_off; /* where a bool is that becomes true when a source, not
-                       the preset, sets the option; 0: nowhere */
+    size_t set_off; /* offset of a bool that becomes true when a source, not the
+                       preset, sets the option; 0: none */
 };
 
 /* A set of options: several tables over one structure each. */
@@ -57,52 +57,52 @@ struct bj_optset {
     void *base;
 };
 
-/* The way of a host: bj_opt_presets on a zeroed structure, then its sources,
- * the weakest first (file, command line), then bj_opt_finish, in the end
- * bj_opt_free.  Any of them may fail half-way: bj_opt_free is then still right.
- * err may be NULL in all calls. */
+/* How to use them: bj_opt_presets on a zeroed structure, then each source, the
+ * weakest first (file, command line), then bj_opt_finish, in the end
+ * bj_opt_free. Each may fail; bj_opt_free is then still right.  err may be NULL
+ * in all calls. */
 
 /* Set every option of the table to its preset, and every LIST to none. The
  * structure must be zeroed or filled by these calls. */
 int bj_opt_presets(const struct bj_optset *set, struct bj_err *err);
 
-/* Give the LISTs that no source has set their presets. */
+/* Set the LISTs that no source has set to their presets. */
 int bj_opt_finish(const struct bj_optset *set, struct bj_err *err);
 
-/* Free what the options own; STR and LIST are then NULL and empty. */
+/* Free the memory of the options; STR and LIST are then NULL and empty. */
 void bj_opt_free(const struct bj_optset *set);
 
-/* Find an option by name among n sets.  Names are compared without case and
- * without '.', '-' and '_', so that "PathProcfs" of a collectd file and
- * "path.procfs" are one.  NULL when there is none; ret_set may be NULL. */
+/* Find an option by name among n sets.  Case, '.', '-' and '_' do not matter,
+ * so that "PathProcfs" of a collectd file and "path.procfs" are the same.
+ * NULL: none; ret_set may be NULL. */
 const struct bj_opt *bj_opt_find(const struct bj_optset *sets, size_t n,
                                  struct bj_slice name,
                                  const struct bj_optset **ret_set);
 
 /* Set one option from text.  The message names the option, the value and what
- * was expected.  -EINVAL unknown option or bad value, -ERANGE limits,
- * -ENOMEM.  The option keeps its value when it fails. */
+ * was expected.  -EINVAL unknown option or bad value, -ERANGE limits, -ENOMEM.
+ * On failure the option keeps its value. */
 int bj_opt_set(const struct bj_optset *sets, size_t n, struct bj_slice name,
                struct bj_slice value, struct bj_err *err);
 
 /* Parse a command line, argv[0] being the program: "--name value" (the value
  * must not begin with two dashes), "--name=value"; for a BOOL "--name",
- * "--no-name", "--name=false".  The last one wins, but a LIST takes all, and
- * they replace what a source before this one put there.  Stops at the first
- * error.  Arguments that are no options are errors too. */
+ * "--no-name", "--name=false".  The last one counts, but a LIST takes all, and
+ * they replace those of an earlier source.  Stops at the first error.
+ * Arguments that are not options are errors too. */
 int bj_opt_argv(const struct bj_optset *sets, size_t n, int argc, char **argv,
                 struct bj_err *err);
 
 /* Read a YAML file of at most 1 MiB: one mapping, nested keys are joined by
- * '.', sequences set a LIST several times and replace what a source before put
- * there.  The message begins "FILE:LINE:COLUMN: " and names the key.  Unknown
+ * '.', sequences set a LIST several times and replace that of an earlier
+ * source.  The message begins "FILE:LINE:COLUMN: " and names the key.  Unknown
  * keys, keys that come twice, keys without a value, anchors, aliases, tags and
- * second documents are errors (-EINVAL); an empty file and a
- * section without a value are not. */
+ * second documents are errors (-EINVAL); an empty file and a section without a
+ * value are not. */
 int bj_opt_yaml(const struct bj_optset *sets, size_t n, const char *path,
                 struct bj_err *err);
 
-/* The same for YAML in memory; name stands for the file in messages. */
+/* The same for YAML in memory; name is the file in messages. */
 int bj_opt_yaml_text(const struct bj_optset *sets, size_t n, const char *name,
                      struct bj_slice text, struct bj_err *err);
 

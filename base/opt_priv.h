@@ -1,13 +1,12 @@
-/* What the readers of options (command line, YAML) share; nobody else needs
- * it. */
+/* Shared by the readers of options (command line, YAML); private to them. */
 #ifndef BJ_BASE_OPT_PRIV_H
 #define BJ_BASE_OPT_PRIV_H
 
 #include "base/opt.h"
 
-/* What one source has named so far: options (len 0) and sections, told by the
- * first option in them and the length of their name.  Zero-initialise; free
- * with bj_optseen_free. */
+/* What one source has named so far: options (len 0) and sections, identified by
+ * their first option and the length of their name.  Zero-initialise; free with
+ * bj_optseen_free. */
 struct bj_optseen {
     struct bj_optseen_row {
         const struct bj_opt *opt;
@@ -16,7 +15,7 @@ struct bj_optseen {
     size_t n;
 };
 
-/* 1 when it is new (and now noted), 0 when it was there, -ENOMEM. */
+/* 1 when it is new (and recorded now), 0 when it was there, -ENOMEM. */
 int bj_optseen_add(struct bj_optseen *seen, const struct bj_opt *opt,
                    size_t len);
 void bj_optseen_free(struct bj_optseen *seen);
@@ -25,7 +24,7 @@ void bj_optseen_free(struct bj_optseen *seen);
 int bj_opt_assign(const struct bj_optset *set, const struct bj_opt *o,
                   struct bj_slice value, struct bj_err *err);
 
-/* Empty a LIST, so that a source replaces what an earlier one left. */
+/* Empty a LIST, so that a source replaces the values of an earlier one. */
 void bj_opt_restart(const struct bj_optset *set, const struct bj_opt *o);
 
 #endif

@@ -31,7 +31,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Cut a whole number off *s; says which of the two errors it was. */
+/* Cut a whole number off *s; -EINVAL or -ERANGE. */
 static int cut_number(struct bj_slice *s, uint64_t *ret)
 {
     if (s->n == 0 || !is_digit(s->p[0]))
@@ -39,7 +39,7 @@ static int cut_number(struct bj_slice *s, uint64_t *ret)
     return bj_slice_number(s, ret) ? 0 : -ERANGE;
 }
 
-/* Cut ".digits" off *s when it is there: *part / *scale. */
+/* Cut ".digits" off *s if present: *part / *scale. */
 static int cut_part(struct bj_slice *s, uint64_t *part, uint64_t *scale)
 {
     *part = 0;
@@ -59,7 +59,7 @@ static int cut_part(struct bj_slice *s, uint64_t *part, uint64_t *scale)
     return 0;
 }
 
-/* Cut a unit of the table off *s; none at all is a second. */
+/* Cut a unit of the table off *s; without one it is seconds. */
 static const struct unit *cut_unit(struct bj_slice *s)
 {
     size_t n = 0;
@@ -74,7 +74,7 @@ static const struct unit *cut_unit(struct bj_slice *s)
     return n == 0 && s->n == 0 ? SECOND : NULL;
 }
 
-/* whole + part / scale units, which must come out even. */
+/* whole + part / scale units, which must be a whole number. */
 static int amount(uint64_t whole, uint64_t part, uint64_t scale, uint64_t unit,
                   uint64_t *ret)
 {

@@ -10,7 +10,7 @@
 
 enum { FILE_BYTES = 1 << 20, NAME_BYTES = 128 };
 
-/* A file on the way. */
+/* A file being read. */
 struct walk {
     const struct bj_optset *sets;
     size_t n;
@@ -18,14 +18,14 @@ struct walk {
     struct bj_slice text;
     yaml_parser_t parser;
     struct bj_optseen seen;
-    char name[NAME_BYTES]; /* dotted name of where we are */
+    char name[NAME_BYTES]; /* dotted name of the current section */
     size_t len;
     struct bj_err *err;
 };
 
 #define autoevent __attribute__((cleanup(yaml_event_delete))) yaml_event_t
 
-/* Put "FILE:LINE:COLUMN: " before the message; of a long path its end. */
+/* Put "FILE:LINE:COLUMN: " before the message; a long path is cut in front. */
 static int at(struct walk *w, const yaml_mark_t *mark, int r)
 {
     size_t len = strlen(w->file);
@@ -34,8 +34,8 @@ static int at(struct walk *w, const yaml_mark_t *mark, int r)
                        mark->column + 1);
 }
 
-/* What libyaml found wrong.  It gives no mark for bytes that are no text, only
- * their offset. */
+/* A syntax error of libyaml.  Bytes that are not text have no mark, only their
+ * offset. */
 static int syntax(struct walk *w)
 {
     yaml_mark_t mark = w->parser.problem_mark;
@@ -57,7 +57,7 @@ static int syntax(struct walk *w)
 }
 
 /* Options need no anchors, aliases or tags; without them a small file cannot
- * become a large one. */
+ * expand to a large one. */
 static const char *unwanted(const yaml_event_t *ev)
 {
     const void *anchor = NULL, *tag = NULL;
@@ -110,8 +110,8 @@ static bool is_null(const yaml_event_t *ev)
 }
 
 /* What a key names: an option, a section, or both ("collector.process" and
- * "collector.process.place"); then its value tells.  A section is told by the
- * first option in it. */
+ * "collector.process.place"), which its value decides.  A section is identified
+ * by its first option. */
 struct key {
     const struct bj_optset *set;
     const struct bj_opt *opt, *section; /* NULL: none */
@@ -148,11 +148,11 @@ static int note(struct walk *w, const struct key *k, bool section)
     if (r > 0)
         return 0;
     r = r < 0 ? bj_err_set(w->err, r, "%s", w->name)
-              : bj_err_set(w->err, -EINVAL, "%s: is given twice", w->name);
+              : bj_err_set(w->err, -EINVAL, "%s: given twice", w->name);
     return at(w, &k->mark, r);
 }
 
-/* Put ".key" behind the name of the section. */
+/* Append ".key" to the name of the section. */
 static int push_key(struct walk *w, struct bj_slice key)
 {
     char shown[64];
@@ -203,7 +203,7 @@ static int set_list(struct walk *w, const struct key *k,
         return at(w, mark,
                   bj_err_set(w->err, -EINVAL, "%s: %s, not a list", w->name,
                              k->opt ? "takes one value" : "is a section"));
-    /* An empty list is a setting, too. */
+    /* An empty list is a setting too. */
     int r = bj_opt_assign(k->set, k->opt, BJ_SLICE(""), w->err);
     if (r < 0)
         return at(w, mark, r);
@@ -261,8 +261,8 @@ static int read_key(struct walk *w, const yaml_event_t *ev)
     return r;
 }
 
-/* Keys and values up to the end of the mapping that has begun.  Only names of
- * sections lead here again, so options limit the depth. */
+/* Keys and values up to the end of the mapping.  Only names of sections
+ * recurse, so the options limit the depth. */
 static int read_section(struct walk *w)
 {
     for (;;) {

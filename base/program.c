@@ -57,10 +57,11 @@ static int read_file(const struct bj_program *p, const struct bj_optset *sets,
         return bj_err_set(err, -errno, "config.file: '%s'", path);
     int r = bj_opt_yaml(sets, n, path, err);
     if (r == 0 && (p->file || p->help || p->version))
-        r = bj_err_set(err, -EINVAL,
-                       "%s: config.file, help and version belong on the "
-                       "command line",
-                       path);
+        r = bj_err_set(
+            err, -EINVAL,
+            "%s: config.file, help and version are valid only on the "
+            "command line",
+            path);
     return r;
 }
 

@@ -1,5 +1,5 @@
-/* What the programs have in common: a log, a file of options beside the command
- * line, --help and --version. */
+/* Common parts of the programs: log options, a file of options in addition to
+ * the command line, --help and --version. */
 #ifndef BJ_BASE_PROGRAM_H
 #define BJ_BASE_PROGRAM_H
 
@@ -19,27 +19,27 @@ struct bj_program {
 extern const struct bj_opt bj_program_opts[];
 
 /* Fill what n sets describe, p's own among them, from all sources: presets,
- * then the YAML file of --config.file, then the command line.  With help or
- * version given the file is not looked at.  What the sets held before is freed;
+ * then the YAML file of --config.file, then the command line.  With --help or
+ * --version the file is not read.  The previous content of the sets is freed;
  * zeroed structures are fine.  0, or -errno with a message that names the
  * option, or file and line; bj_opt_free of the sets is right in any case. */
 int bj_program_load(struct bj_program *p, const struct bj_optset *sets,
                     size_t n, int argc, char **argv, struct bj_err *err);
 
-/* Set up the log as the options say (base/log.h). */
+/* Set up the log from the options (base/log.h). */
 void bj_program_log(const struct bj_program *p);
 
-/* At the start of a daemon with one thread that matters: */
+/* Calls for the start of a daemon with one main thread: */
 
-/* Blocks of this size and more go back to the kernel when they are freed, for
- * good: otherwise malloc would learn to keep them. */
+/* Return blocks of this size and more to the kernel when they are freed;
+ * otherwise malloc learns to keep them. */
 void bj_program_malloc(size_t big_bytes);
 
-/* Take all file descriptors that the limits allow. */
+/* Raise the limit of open files to its maximum. */
 void bj_program_files(void);
 
-/* SIGTERM, SIGINT and SIGHUP come through a descriptor (signalfd(2), not
- * blocking) from now on, and SIGPIPE is ignored.  The descriptor or -errno. */
+/* Deliver SIGTERM, SIGINT and SIGHUP through a descriptor (signalfd(2),
+ * non-blocking) from now on, and ignore SIGPIPE.  The descriptor or -errno. */
 int bj_program_signals(struct bj_err *err);
 
 #endif

@@ -11,12 +11,12 @@
 
 enum { TRIES = 16, NAME_KEEP = 200 };
 
-/* A file that is being written beside the one it will become. */
+/* A temporary file beside its target. */
 struct draft {
     int dir;
-    const char *name; /* in dir, what it will be called */
+    const char *name; /* final name in dir */
     char temp[NAME_MAX + 1];
-    bool there; /* temp is to be removed */
+    bool there; /* temp must be removed */
 };
 
 /* The directory of path, opened; *ret_name is the rest. */
@@ -41,8 +41,8 @@ static int open_parent(int dirfd, const char *path, const char **ret_name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Nobody else writes such a name, but an earlier one of ours that was killed
- * may be left; a long name is cut to leave room. */
+/* No other program uses such a name, but an earlier process that was killed may
+ * have left one; a long name is cut to leave room. */
 static int open_temp(struct draft *d)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -76,8 +76,8 @@ static int write_all(int fd, struct bj_slice data)
     return 0;
 }
 
-/* Some file systems say only when a file is closed that it did not get there;
- * the descriptor is gone in any case. */
+/* Some file systems report a failed write only at close(2); the descriptor is
+ * invalid in any case. */
 static int fill(int fd, struct bj_slice data, mode_t mode, unsigned flags)
 {
     int r = write_all(fd, data);
@@ -90,8 +90,8 @@ static int fill(int fd, struct bj_slice data, mode_t mode, unsigned flags)
     return r;
 }
 
-/* Give it its name.  Where the file system has no renaming that spares what is
- * there (NFS), a second link does; the first is then removed like a draft. */
+/* Rename it.  Where the file system cannot rename without replacing (NFS), make
+ * a second link and remove the first one. */
 static int publish(struct draft *d, unsigned flags)
 {
     if (!(flags & BJ_SAVE_NEW)) {

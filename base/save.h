@@ -1,5 +1,4 @@
-/* Writing a file so that readers see the old content or the new one, never
- * less. */
+/* Writing a file so that readers see either the old or the new content. */
 #ifndef BJ_BASE_SAVE_H
 #define BJ_BASE_SAVE_H
 
@@ -9,16 +8,16 @@
 #include <sys/types.h>
 
 enum {
-    BJ_SAVE_SYNC = 1, /* on the disk, name included, when the call returns */
-    BJ_SAVE_NEW = 2,  /* a file of that name is not replaced: -EEXIST */
+    BJ_SAVE_SYNC = 1, /* on the disk, with its name, when the call returns */
+    BJ_SAVE_NEW = 2,  /* do not replace a file of that name: -EEXIST */
 };
 
 /* Write data into a new file beside path (its name begins with '.') and rename
  * it: the file at path, or a symbolic link there, is replaced.  The file
- * belongs to us and has exactly that mode, whatever the umask.  On failure
- * (-errno, with a message that names path) nothing has changed and nothing is
- * left behind; but when only the last step of BJ_SAVE_SYNC fails, the new
- * content stands and may not survive a crash.  err may be NULL. */
+ * belongs to this process's user and has exactly that mode, whatever the umask.
+ * On failure (-errno, with a message that names path) nothing has changed and
+ * nothing is left behind; but when only the last step of BJ_SAVE_SYNC fails,
+ * the new content is in place and may not survive a crash.  err may be NULL. */
 int bj_save(const char *path, struct bj_slice data, mode_t mode, unsigned flags,
             struct bj_err *err);
 

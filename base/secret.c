@@ -15,24 +15,24 @@ struct known {
     size_t n;
 };
 
-/* Hashes share a set by their last bytes, which are as good as random. */
+/* Hashes map to a set by their last bytes, which are as good as random. */
 struct set {
     struct known way[WAYS];
     unsigned next;
 };
 
 struct bj_secrets {
-    pthread_mutex_t lock;   /* of all but data */
-    pthread_mutex_t labour; /* of data: one hash is computed at a time */
+    pthread_mutex_t lock;    /* protects all but data */
+    pthread_mutex_t compute; /* protects data: one hash is computed at a time */
     struct set known[SETS];
-    unsigned left; /* tries */
+    unsigned left; /* tries left */
     uint64_t refilled_usec;
     struct crypt_data data;
 };
 
-/* Of a password that nobody has: the first 22 characters are a salt, the rest
- * is no result of bcrypt for any text that could be sent. */
-static const char nobody[] =
+/* The hash of no password: the first 22 characters are a salt, the rest is not
+ * a possible result of bcrypt. */
+static const char dummy[] =
     "$2b$10$abcdefghijklmnopqrstuu0000000000000000000000000000000";
 
 int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err)
@@ -41,7 +41,7 @@ int bj_secrets_new(struct bj_secrets **ret, struct bj_err *err)
     if (!s)
         return bj_err_set(err, -ENOMEM, "secrets");
     pthread_mutex_init(&s->lock, NULL);
-    pthread_mutex_init(&s->labour, NULL);
+    pthread_mutex_init(&s->compute, NULL);
     s->left = BURST;
     *ret = s;
     return 0;
@@ -52,12 +52,12 @@ void bj_secrets_free(struct bj_secrets *s)
     if (!s)
         return;
     pthread_mutex_destroy(&s->lock);
-    pthread_mutex_destroy(&s->labour);
+    pthread_mutex_destroy(&s->compute);
     explicit_bzero(s, sizeof(*s));
     free(s);
 }
 
-/* The same bytes?  Takes a time that does not tell where they differ. */
+/* Compare in a time that does not depend on where they differ. */
 static bool same(struct bj_slice a, struct bj_slice b)
 {
     unsigned char differ = a.n != b.n;
@@ -102,7 +102,7 @@ static void remember(struct bj_secrets *s, const char *hash,
 
 static bool may_try(struct bj_secrets *s, uint64_t now)
 {
-    /* Threads look at the clock before they wait for each other. */
+    /* The clock of a thread that waited for the lock may be behind. */
     uint64_t more =
         now > s->refilled_usec ? (now - s->refilled_usec) / REFILL_USEC : 0;
     if (more > 0) {
@@ -115,9 +115,9 @@ static bool may_try(struct bj_secrets *s, uint64_t now)
     return true;
 }
 
-/* Is it known to be right, or may it be tried?  1, 0 or -EAGAIN. */
-static int recall(struct bj_secrets *s, const char *hash,
-                  struct bj_slice secret, bool trying, uint64_t now)
+/* Is the secret known to be right, or may it be tried?  1, 0 or -EAGAIN. */
+static int look_up(struct bj_secrets *s, const char *hash,
+                   struct bj_slice secret, bool trying, uint64_t now)
 {
     pthread_mutex_lock(&s->lock);
     int r = hash && is_known(s, hash, secret);
@@ -127,14 +127,14 @@ static int recall(struct bj_secrets *s, const char *hash,
     return r;
 }
 
-/* Compute what the hash ought to be. */
-static bool labour(struct bj_secrets *s, const char *hash, const char *like,
-                   struct bj_slice secret)
+/* Compute the hash of secret and compare it. */
+static bool compute(struct bj_secrets *s, const char *hash, const char *like,
+                    struct bj_slice secret)
 {
     char text[SECRET_MAX];
     memcpy(text, secret.p, secret.n);
     text[secret.n] = '\0';
-    const char *want = hash ? hash : like ? like : nobody;
+    const char *want = hash ? hash : like ? like : dummy;
     const char *got = crypt_rn(text, want, &s->data, sizeof(s->data));
     bool right = got && got[0] != '*' &&
                  same(bj_slice_str(got), bj_slice_str(want)) && hash;
@@ -148,21 +148,21 @@ int bj_secret_check(struct bj_secrets *s, const char *hash, const char *like,
     if (secret.n == 0 || secret.n >= SECRET_MAX ||
         memchr(secret.p, '\0', secret.n))
         return 0;
-    if (recall(s, hash, secret, false, now_usec) == 1)
+    if (look_up(s, hash, secret, false, now_usec) == 1)
         return 1;
-    /* Who comes with the same while it is computed finds it known. */
-    pthread_mutex_lock(&s->labour);
-    int r = recall(s, hash, secret, true, now_usec);
+    /* Another request with the same secret then finds it cached. */
+    pthread_mutex_lock(&s->compute);
+    int r = look_up(s, hash, secret, true, now_usec);
     if (r == 0) {
-        r = labour(s, hash, like, secret);
+        r = compute(s, hash, like, secret);
         pthread_mutex_lock(&s->lock);
         if (r > 0) {
             remember(s, hash, secret);
-            s->left++; /* it was no guess */
+            s->left++; /* only wrong secrets count */
         }
         pthread_mutex_unlock(&s->lock);
     }
-    pthread_mutex_unlock(&s->labour);
+    pthread_mutex_unlock(&s->compute);
     return r;
 }
 

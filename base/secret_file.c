@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-/* s, a part of buf, to its start, as a string. */
+/* Move s, a part of buf, to its start, as a string. */
 static int cut(const char *path, struct bj_slice s, char *buf,
                struct bj_err *err)
 {
@@ -14,7 +14,7 @@ static int cut(const char *path, struct bj_slice s, char *buf,
         if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
             return bj_err_set(err, -EINVAL, "%s: expected one line", path);
     memmove(buf, s.p, s.n);
-    buf[s.n] = '\0'; /* a file that had filled it was refused */
+    buf[s.n] = '\0'; /* a file that fills it is refused before */
     return 0;
 }
 

@@ -69,10 +69,9 @@ int bj_slice_u64(struct bj_slice s, uint64_t *ret)
     return bj_slice_number(&s, ret) ? 0 : -ERANGE;
 }
 
-/* How many of the eight bytes at p are digits before the first that is none,
- * and the number they make.  All are looked at side by side in one word: the
- * first digit in the lowest byte, digits turned into 0 to 9, everything else
- * into something larger. */
+/* The number of digits at the start of the eight bytes at p, and their value.
+ * All bytes are checked side by side in one word: the first digit in the lowest
+ * byte, digits turned into 0 to 9, everything else into something larger. */
 static inline unsigned eight_digits(const char *p, uint64_t *ret)
 {
     const uint64_t ones = 0x0101010101010101;
@@ -86,15 +85,15 @@ static inline unsigned eight_digits(const char *p, uint64_t *ret)
     const unsigned n = odd ? (unsigned)__builtin_ctzll(odd) / 8 : 8;
     if (n == 0)
         return 0;
-    w <<= 64 - 8 * n; /* leading zeros for what is missing */
+    w <<= 64 - 8 * n; /* leading zeros for missing digits */
     w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ff;
     w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffff;
     *ret = (w * 10000 + (w >> 32)) & 0xffffffff;
     return n;
 }
 
-/* 19 digits always fit into 64 bits, so only what follows them needs a look
- * at the limit. */
+/* 19 digits always fit into 64 bits, so only the digits behind them need a
+ * check. */
 bool bj_slice_number(struct bj_slice *s, uint64_t *ret)
 {
     if (s->n == 0)

@@ -1,5 +1,5 @@
-/* Slices: windows on bytes that somebody else owns.  All input is parsed
- * through these; nothing here allocates, reads past the end or needs a NUL. */
+/* Slices: windows on bytes with another owner.  All input is parsed through
+ * these; nothing here allocates, reads past the end or needs a NUL. */
 #ifndef BJ_BASE_SLICE_H
 #define BJ_BASE_SLICE_H
 
@@ -42,27 +42,28 @@ bool bj_slice_line(struct bj_slice *rest, struct bj_slice *ret_line);
  * newline, carriage return); false when none is left. */
 bool bj_slice_word(struct bj_slice *rest, struct bj_slice *ret_word);
 
-/* Cut everything before the next sep off *rest and step over sep.  Empty
- * fields count, except behind a last sep: "a,,b," has three.  False only when
- * nothing is left at all. */
+/* Cut everything before the next sep off *rest and skip sep.  Empty fields
+ * count, except behind a last sep: "a,,b," has three.  False only when nothing
+ * is left. */
 bool bj_slice_field(struct bj_slice *rest, char sep, struct bj_slice *ret);
 
-/* Take blanks off both ends. */
+/* Remove blanks from both ends. */
 struct bj_slice bj_slice_trim(struct bj_slice s);
 
-/* All of s as a decimal number without sign.  0, -EINVAL (not digits, empty)
- * or -ERANGE (above 2^64-1); *ret is untouched on failure. */
+/* All of s as a decimal number without sign.  0, -EINVAL (not digits, empty) or
+ * -ERANGE (above 2^64-1); *ret is unchanged on failure. */
 int bj_slice_u64(struct bj_slice s, uint64_t *ret);
 
 /* The decimal number that s starts with; s moves behind it.  False when s does
  * not start with a digit or the number is above 2^64-1: s and *ret are then
- * untouched. */
+ * unchanged. */
 bool bj_slice_number(struct bj_slice *s, uint64_t *ret);
 
 /* How many CPUs a kernel cpulist ("0-3,8,10-11") names, at most max; with set
  * not NULL, also set bit c of it for each (set has max bits, in bytes).  Empty
- * is 0 CPUs.  -EINVAL when the text is no list or runs backwards, -ERANGE when
- * a CPU is not below max.  Source: kernel admin-guide, "cpu lists". */
+ * is 0 CPUs.  -EINVAL when the text is not a list or a range is reversed,
+ * -ERANGE when a CPU is not below max.  Source: kernel admin-guide, "cpu
+ * lists". */
 int bj_slice_cpulist(struct bj_slice s, unsigned max, unsigned char *set);
 
 #endif

@@ -5,8 +5,8 @@
 
 enum { YEAR_MIN = 1, YEAR_MAX = 9999, DAY_SEC = 86400, MILLION = 1000000 };
 
-/* Years begin in March here, so that the day that is not always there is the
- * last of a year; an era is the 400 years after which all repeats. */
+/* Years begin in March here, so that February 29 is the last day of a year; an
+ * era is the 400 years after which all repeats. */
 int64_t bj_days_from_civil(int year, unsigned month, unsigned day)
 {
     int64_t y = (int64_t)year - (month <= 2);
@@ -86,7 +86,7 @@ static bool cut_fraction(struct bj_slice *s, unsigned *ret_usec)
     return n > 0;
 }
 
-/* "Z", "+hh", "+hhmm", "+hh:mm"; *range when it is no offset. */
+/* "Z", "+hh", "+hhmm", "+hh:mm"; *range: not a valid offset. */
 static bool cut_zone(struct bj_slice *s, struct bj_civil *c, bool *range)
 {
     unsigned hours, minutes = 0;

@@ -14,8 +14,8 @@ static const struct {
     {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f},
 };
 
-/* How many bytes at p belong together; *good when they are a character.  What
- * is not is the longest piece that could have become one, as the Unicode
+/* How many bytes at p belong together; *good when they are a character.  Else
+ * they are the longest piece that could have become one, as the Unicode
  * standard recommends for replacement (section 3.9). */
 static size_t take_char(const unsigned char *p, size_t n, bool *good)
 {

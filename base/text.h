@@ -1,10 +1,10 @@
-/* Making text from outside fit for labels, identifiers and logs. */
+/* Cleaning text from outside for labels, identifiers and logs. */
 #ifndef BJ_BASE_TEXT_H
 #define BJ_BASE_TEXT_H
 
 #include "base/slice.h"
 
-enum { BJ_LABEL_MAX = 128 }; /* bytes of a label value, at most */
+enum { BJ_LABEL_MAX = 128 }; /* most bytes of a label value */
 
 /* Clean s into dst (cap bytes, cap >= 1; not in place), terminated: bytes that
  * are not UTF-8 become U+FFFD (one for each piece that could have begun a
@@ -14,14 +14,14 @@ enum { BJ_LABEL_MAX = 128 }; /* bytes of a label value, at most */
  */
 size_t bj_text_clean(struct bj_slice s, char *dst, size_t cap);
 
-/* Clean s into a collectd identifier: bj_text_clean, then every character that
- * is no ASCII letter or digit and none of _ . : @ + - [ ] becomes one '_'.
- * Returns the number of bytes written, without NUL. */
+/* Clean s into a collectd identifier: bj_text_clean, then every character other
+ * than ASCII letters, digits and _ . : @ + - [ ] becomes one '_'.  Returns the
+ * number of bytes written, without NUL. */
 size_t bj_text_ident(struct bj_slice s, char *dst, size_t cap);
 
-/* Undo systemd's escaping of unit names: \xNN becomes that byte.  In place or
- * into dst (cap bytes, terminated); what is no escape is copied.
- * Source: systemd.unit(5), "String escaping for inclusion in unit names". */
+/* Decode systemd's escapes in unit names: \xNN becomes that byte.  In place or
+ * into dst (cap bytes, terminated); all else is copied.  Source:
+ * systemd.unit(5), "String escaping for inclusion in unit names". */
 size_t bj_text_unescape_unit(struct bj_slice s, char *dst, size_t cap);
 
 #endif

@@ -24,7 +24,7 @@ struct bj_tls {
 /* --- making them -----------------------------------------------------------
  */
 
-/* Text of PEM, from a file or as it is. */
+/* PEM text, from a file or inline. */
 struct pem {
     const char *name;
     char *buf;
@@ -65,7 +65,7 @@ static int bad(struct bj_err *err, const char *what, int code)
                       "%s: %s", what, gnutls_strerror(code));
 }
 
-/* When the first of these certificates ends; 0 when that is not known. */
+/* When the first of these certificates expires; 0: unknown. */
 static int64_t end_of(const gnutls_datum_t *pem)
 {
     gnutls_x509_crt_t *crt;
@@ -121,8 +121,8 @@ static int load_clients(struct bj_tls *t, const struct bj_tls_conf *conf,
 }
 
 /* From TLS 1.2 on only ciphers that authenticate what they encrypt, with a key
- * exchange that does not depend on the certificate's key; older versions have
- * none such, so whoever asks for them gets what there is. */
+ * exchange independent of the certificate's key.  Older versions have none of
+ * these, so a configuration that allows them gets all their ciphers. */
 static int load_priority(struct bj_tls *t, const struct bj_tls_conf *conf,
                          struct bj_err *err)
 {
@@ -211,7 +211,7 @@ int64_t bj_tls_expires(const struct bj_tls *t)
 /* --- clients' certificates -------------------------------------------------
  */
 
-/* The first certificate of a session's client.  Freed by the caller. */
+/* The first certificate of a session's client.  The caller frees it. */
 static int peer_crt(gnutls_session_t session, gnutls_x509_crt_t *ret)
 {
     unsigned n = 0;
@@ -228,8 +228,7 @@ static int peer_crt(gnutls_session_t session, gnutls_x509_crt_t *ret)
     return 0;
 }
 
-/* Name i of a certificate's alternative ones, and of which kind it is; false
- * behind the last. */
+/* Alternative name i of a certificate, and its kind; false behind the last. */
 static bool san(gnutls_x509_crt_t crt, unsigned i, char text[NAME_BYTES],
                 size_t *n, int *kind)
 {
@@ -238,8 +237,8 @@ static bool san(gnutls_x509_crt_t crt, unsigned i, char text[NAME_BYTES],
     return *kind != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE && i < NAMES_MAX;
 }
 
-/* A name of a certificate as the configuration writes it; addresses are kept as
- * bytes. */
+/* A name of a certificate as the configuration writes it; addresses are bytes.
+ */
 static struct bj_slice san_text(int kind, const char *text, size_t n,
                                 char address[INET6_ADDRSTRLEN])
 {
@@ -279,7 +278,7 @@ static bool is_good(const struct bj_tls *t, gnutls_session_t session)
     return allowed;
 }
 
-/* Called during the handshake; anything but 0 ends it. */
+/* Called during the handshake; every value but 0 ends it. */
 static int on_peer(gnutls_session_t session)
 {
     const struct bj_tls *t = gnutls_db_get_ptr(session);
@@ -304,8 +303,8 @@ int bj_tls_attach(struct bj_tls *t, gnutls_session_t session)
         [BJ_CLIENT_IF_GIVEN] = GNUTLS_CERT_REQUEST,
         [BJ_CLIENT_REQUIRED] = GNUTLS_CERT_REQUIRE,
     };
-    /* The session's own pointer is libmicrohttpd's; sessions are not stored, so
-     * that of their store is free. */
+    /* The session's own pointer is libmicrohttpd's.  Sessions are not stored,
+     * so the pointer of their store is free. */
     gnutls_db_set_ptr(session, t);
     gnutls_certificate_server_set_request(session, request[t->client_auth]);
     gnutls_session_set_verify_function(session, on_peer);
@@ -345,7 +344,7 @@ static void put_names(gnutls_x509_crt_t crt, struct bj_buf *b)
     if (gnutls_x509_crt_get_dn(crt, text, &n) == 0)
         put_name(b, "subject:", (struct bj_slice){text, n});
     n = sizeof(text);
-    /* One name: where there are two, none is the name. */
+    /* Only one name counts: with two, there is none. */
     size_t more = sizeof(text);
     char second[NAME_BYTES];
     if (gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 1, 0,

@@ -1,5 +1,5 @@
-/* TLS for the HTTP server: credentials from a web configuration, and who is at
- * the other end.  Source: the manual of GnuTLS 3.6 and later. */
+/* TLS for the HTTP server: credentials from a web configuration, and the
+ * client's names.  Source: the manual of GnuTLS 3.6 and later. */
 #ifndef BJ_BASE_TLS_H
 #define BJ_BASE_TLS_H
 
@@ -10,32 +10,33 @@
 #include <gnutls/gnutls.h>
 #include <stdint.h>
 
-/* Credentials: they never change, and live until nobody refers to them. */
+/* Credentials: immutable, with counted references. */
 struct bj_tls;
 
-/* Read the certificate, its key and what clients are verified with.  -EINVAL
- * with the name of the file; conf is not needed afterwards. */
+/* Read the certificate, its key and the CAs for clients.  -EINVAL with the name
+ * of the file; conf is not needed afterwards. */
 int bj_tls_new(const struct bj_tls_conf *conf, struct bj_tls **ret,
                struct bj_err *err);
 struct bj_tls *bj_tls_ref(struct bj_tls *t); /* NULL is fine */
 void bj_tls_unref(struct bj_tls *t);         /* NULL is fine */
 
-/* When the first certificate of our chain ends, in seconds since 1970; 0: not
- * known. */
+/* When the first certificate of the server's chain expires, in seconds since
+ * 1970; 0: unknown. */
 int64_t bj_tls_expires(const struct bj_tls *t);
 
-/* Let these credentials decide about a session that has not begun its
- * handshake.  t must outlive it.  0 or -EIO. */
+/* Use these credentials for a session before its handshake.  t must outlive it.
+ * 0 or -EIO. */
 int bj_tls_attach(struct bj_tls *t, gnutls_session_t session);
 
-/* Is the certificate of a session's client still good, also by other
- * credentials than it began with?  Those of t count from now on. */
+/* Verify the certificate of a session's client again, by the rules of t, which
+ * may be others than at its handshake, and which the session uses from now on.
+ */
 bool bj_tls_recheck(struct bj_tls *t, gnutls_session_t session);
 
-/* The names in the certificate of a session's client, if it was verified: one
- * after the other, each ending with a NUL, as KIND:TEXT, KIND being subject
- * (RFC 4514), cn, dns, email or uri.  Those with control characters are left
- * out.  *ret_until is when it ends.  -ENOENT when there is none. */
+/* The names in the verified certificate of a session's client: one after the
+ * other, each ending with NUL, as KIND:TEXT, KIND being subject (RFC 4514), cn,
+ * dns, email or uri.  Names with control characters are left out.  *ret_until
+ * is its expiry time.  -ENOENT: none. */
 int bj_tls_names(struct bj_tls *t, gnutls_session_t session, struct bj_buf *ret,
                  int64_t *ret_until);
 

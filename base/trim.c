@@ -8,9 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Pages of a library that keeps its constants and code as they are in its file.
- * Relocations in code would make them differ: nobody builds that any more, but
- * it can be told. */
+/* Pages of a library whose constants and code are as in its file.  Relocations
+ * in code would make them differ; such libraries are rare, but recognizable. */
 static bool relocates_code(const struct dl_phdr_info *info)
 {
     for (size_t i = 0; i < info->dlpi_phnum; i++) {

@@ -1,15 +1,14 @@
-/* Memory that only the start, or a moment of much work, needed. */
+/* Returning memory that only the start or a peak needed. */
 #ifndef BJ_BASE_TRIM_H
 #define BJ_BASE_TRIM_H
 
-/* Give back what lies in holes of the heap: who many new jobs are is found out
- * in memory that then is between what stays.  And let go of the program's and
- * its libraries' pages that hold code and constants: what is still used comes
- * back from the page cache by itself; what only the dynamic linker, the start
- * and the user database had touched stays away: about 1.4 MiB of the libraries
- * behind GnuTLS, 7 MiB of those behind libcurl.  The latter not while a
- * debugger is attached, whose breakpoints are in such pages.  Other threads may
- * run. */
+/* Return unused parts of the heap: identifying many new jobs leaves holes
+ * between blocks that stay.  Also drop the pages of code and constants of the
+ * program and its libraries: used ones come back from the page cache, those
+ * that only the dynamic linker, the start and the user database needed stay
+ * away: about 1.4 MiB of the libraries of GnuTLS, 7 MiB of those of libcurl.
+ * The latter not under a debugger, whose breakpoints are in such pages.  Other
+ * threads may run. */
 void bj_trim(void);
 
 #endif

@@ -1,6 +1,5 @@
-/* Which release this is, and the commit that it was built from ("unknown" where
- * the build could not tell).  The build gives them to version.c alone, which is
- * compiled again when they change. */
+/* The release, and the commit of the build ("unknown" without git).  The build
+ * passes them to version.c alone, which is compiled again when they change. */
 #ifndef BJ_BASE_VERSION_H
 #define BJ_BASE_VERSION_H
 

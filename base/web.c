@@ -43,7 +43,7 @@ static int load(struct bj_web *w, const char *path, struct bj_err *err)
     w->path = strdup(path);
     if (!w->path)
         return bj_err_set(err, -ENOMEM, "%s", path);
-    /* Stamps are taken before the files are read: what changes in between is
+    /* Stamps are taken before the files are read: a change in between counts as
      * another change. */
     struct bj_web_stamp own = stamp_of(path);
     int r = bj_web_conf_read(&w->conf, path, &why);
@@ -53,7 +53,7 @@ static int load(struct bj_web *w, const char *path, struct bj_err *err)
         r = bj_tls_new(&w->conf.tls, &w->tls, &why);
     if (r == 0)
         return 0;
-    /* What is wrong in the file says so itself; else the reason is told. */
+    /* Errors in the file have a complete message; else add the reason. */
     return bj_err_set(err, r == -ENOMEM ? r : -EINVAL, "web.config.file: %s",
                       r == -EINVAL ? why.msg
                                    : bj_err_text(&why, text, sizeof(text)));

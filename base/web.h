@@ -1,5 +1,5 @@
-/* A web configuration in force: read once, shared by those who use it, replaced
- * as a whole when its files change. */
+/* A web configuration in use: read once, shared, replaced as a whole when its
+ * files change. */
 #ifndef BJ_BASE_WEB_H
 #define BJ_BASE_WEB_H
 
@@ -13,13 +13,13 @@ struct bj_tls;
 
 enum { BJ_WEB_FILES = 4 };
 
-/* What tells whether a file is another than before. */
+/* Identifies a version of a file. */
 struct bj_web_stamp {
     int64_t nsec;
     uint64_t dev, ino, size;
 };
 
-/* Only read after it was made; counted references, from any thread. */
+/* Read-only once made; counted references, from any thread. */
 struct bj_web {
     struct bj_web_conf conf;
     struct bj_tls *tls; /* NULL: no TLS */
@@ -28,30 +28,29 @@ struct bj_web {
     unsigned refs; /* atomic */
 };
 
-/* Read the file and what it names; path NULL or empty: an empty one.  -EINVAL
- * with a message that names the file. */
+/* Read the file and the files that it names; path NULL or empty: an empty
+ * configuration.  -EINVAL with a message that names the file. */
 int bj_web_new(const char *path, struct bj_web **ret, struct bj_err *err);
 struct bj_web *bj_web_ref(struct bj_web *w);
 void bj_web_unref(struct bj_web *w); /* NULL is fine */
 
-/* When to look at the files again. */
+/* State of the checks for changed files. */
 struct bj_web_watch {
     uint64_t next_usec;
-    struct bj_web_stamp tried[BJ_WEB_FILES]; /* what was wrong */
+    struct bj_web_stamp tried[BJ_WEB_FILES]; /* versions that failed */
 };
 
-/* Have the files changed, so that there is a newer one to be had?  Looks at
- * them once a second at most, and says so once for a set of files: what turned
- * out to be wrong is not tried again before it changes. */
+/* Have the files changed?  Checks them at most once a second, and reports each
+ * version of the files once: a bad one is not tried again before it changes. */
 bool bj_web_changed(const struct bj_web *w, struct bj_web_watch *watch,
                     uint64_t now_usec);
 
-/* Requests a second: one each interval, a number of them at once. */
+/* A rate limit: one request each interval, a number of them at once. */
 struct bj_bucket {
-    uint64_t full_usec; /* when it will be full again */
+    uint64_t full_usec; /* when it is full again */
 };
 
-/* Take one request's share.  0, or for how many microseconds to wait. */
+/* Take one request.  0, or the microseconds to wait. */
 uint64_t bj_bucket_take(struct bj_bucket *b, uint64_t interval_usec,
                         uint64_t burst, uint64_t now_usec);
 

@@ -14,7 +14,7 @@ enum { FILE_BYTES = 256 << 10, LIST_MAX = 256 };
 
 #define autodocument __attribute__((cleanup(yaml_document_delete)))
 
-/* A file on the way. */
+/* A file being read. */
 struct walk {
     struct bj_web_conf *conf;
     const char *path;
@@ -22,8 +22,8 @@ struct walk {
     struct bj_err *err;
 };
 
-/* A key of a section, and who takes its value to at; take NULL: a key of the
- * format that is not supported here, help says why. */
+/* A key of a section, and the function that stores its value at at; take NULL:
+ * a key of the format that is not supported, help says why. */
 struct field {
     const char *name;
     int (*take)(struct walk *w, const yaml_node_t *value, void *at);
@@ -98,7 +98,7 @@ static int no_memory(struct walk *w)
     return bj_err_set(w->err, -ENOMEM, "%s", w->path);
 }
 
-/* A text without NULs and control characters. */
+/* A text without NUL and control characters. */
 static bool is_line(struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -146,7 +146,7 @@ static int add_text(struct walk *w, struct bj_strv *l, struct bj_slice s)
     return v[l->n] ? (l->n++, 0) : no_memory(w);
 }
 
-/* Each scalar of a list. */
+/* Call take for each scalar of a list. */
 static int each_text(struct walk *w, const yaml_node_t *value,
                      int (*take)(struct walk *w, const yaml_node_t *n,
                                  void *at),
@@ -177,7 +177,7 @@ static int take_sans(struct walk *w, const yaml_node_t *value, void *at)
     return each_text(w, value, take_san, at);
 }
 
-/* The names of a choice, and what they are called by those who use them. */
+/* The names of a choice, and the names of its values elsewhere. */
 struct choice {
     const char *name, *meaning;
 };
@@ -305,7 +305,7 @@ static int take_field(struct walk *w, const yaml_node_t *key,
     }
     if (!is_line(scalar(key)))
         return wrong(w, key, "a name was expected");
-    snprintf(text, sizeof(text), "'%.40s' is not known here",
+    snprintf(text, sizeof(text), "'%.40s' is not a key of this section",
              (const char *)key->data.scalar.value);
     return wrong(w, key, text);
 }
@@ -332,7 +332,7 @@ static int take_fields(struct walk *w, const yaml_node_t *map,
          r == 0 && p < map->data.mapping.pairs.top; p++) {
         const yaml_node_t *key = yaml_document_get_node(w->doc, p->key);
         if (came_before(w, map, p))
-            return wrong(w, key, "a name comes twice");
+            return wrong(w, key, "a key comes twice");
         r = take_field(w, key, yaml_document_get_node(w->doc, p->value), fields,
                        base);
     }
@@ -350,7 +350,7 @@ static int add_user(struct walk *w, const yaml_node_t *key,
         return wrong(w, value,
                      "basic_auth_users: the password must be hashed (bcrypt)");
     if (bj_web_conf_hash(c, name))
-        return wrong(w, key, "basic_auth_users: a name comes twice");
+        return wrong(w, key, "basic_auth_users: a key comes twice");
     struct bj_webuser *v =
         reallocarray(c->user, c->users + 1, sizeof(*c->user));
     if (!v)
@@ -393,14 +393,14 @@ static const struct field tls_fields[] = {
     {"prefer_server_cipher_suites", take_bool, TLS(server_order), NULL},
     {"curve_preferences", take_curves, TLS(curves), NULL},
     {"cipher_suites", NULL, 0,
-     "GnuTLS chooses; TLS 1.2 and 1.3 have strong ones only"},
-    {"cert_ref", NULL, 0, "name a file"},
-    {"key_ref", NULL, 0, "name a file"},
-    {"client_ca_ref", NULL, 0, "name a file"},
+     "GnuTLS chooses; TLS 1.2 and 1.3 have only strong ones"},
+    {"cert_ref", NULL, 0, "use client_ca_file"},
+    {"key_ref", NULL, 0, "use client_ca_file"},
+    {"client_ca_ref", NULL, 0, "use client_ca_file"},
     {NULL, NULL, 0, NULL},
 };
 
-/* What does not fit together, as Go and exporter-toolkit see it. */
+/* Settings that contradict each other, as Go and exporter-toolkit judge. */
 static const char *tls_mismatch(const struct bj_tls_conf *t)
 {
     const struct bj_pem *all[] = {&t->cert, &t->key, &t->client_ca};
@@ -460,12 +460,12 @@ static int take_header(struct walk *w, const yaml_node_t *key,
     while (i < known_n && !bj_slice_eq(name, bj_slice_str(known[i].name)))
         i++;
     if (i == known_n)
-        return wrong(w, key, "headers: this one can't be set");
+        return wrong(w, key, "headers: this header cannot be set");
     bool good = !known[i].only[0];
     for (const char *const *o = known[i].only; *o; o++)
         good = good || bj_slice_eq(s, bj_slice_str(*o));
     if (!is_line(s) || (!good && s.n > 0))
-        return wrong(w, value, "headers: this value is none for that header");
+        return wrong(w, value, "headers: invalid value for this header");
     if (s.n == 0)
         return 0;
     while (w->conf->header[n].name)
@@ -487,7 +487,7 @@ static int take_headers(struct walk *w, const yaml_node_t *value, void *at)
          r == 0 && p < value->data.mapping.pairs.top; p++) {
         const yaml_node_t *key = yaml_document_get_node(w->doc, p->key);
         r = came_before(w, value, p)
-                ? wrong(w, key, "headers: a name comes twice")
+                ? wrong(w, key, "headers: a key comes twice")
                 : take_header(w, key, yaml_document_get_node(w->doc, p->value));
     }
     return r;
@@ -516,23 +516,23 @@ static const struct field sections[] = {
     {"http_server_config", take_http, 0, NULL},
     {"basic_auth_users", take_users, 0, NULL},
     {"rate_limit", take_rate, 0, NULL},
-    {"auth_excluded_paths", NULL, 0, "all paths ask for it, or none"},
+    {"auth_excluded_paths", NULL, 0, "authentication applies to all paths"},
     {NULL, NULL, 0, NULL},
 };
 
-/* The next document of the file, whose root is NULL when there is none. */
+/* The next document of the file; its root is NULL at the end. */
 static int load(struct walk *w, yaml_parser_t *parser, yaml_document_t *doc)
 {
     if (yaml_parser_load(parser, doc))
         return 0;
-    /* Where the loader itself is short of memory it names no error. */
+    /* Without memory the loader itself names no error. */
     if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
         return no_memory(w);
     return bj_err_set(w->err, -EINVAL, "%s:%zu: %s", w->path,
                       parser->problem_mark.line + 1, parser->problem);
 }
 
-/* Who writes passwords into a second document counts on them. */
+/* A second document would be ignored, with its passwords. */
 static int expect_end(struct walk *w, yaml_parser_t *parser)
 {
     autodocument yaml_document_t more = {0};
@@ -548,7 +548,7 @@ static int take_document(struct walk *w)
     const yaml_node_t *root = yaml_document_get_root_node(w->doc);
     int r = 0;
     c->burst = 1;
-    if (root) /* an empty file asks for nothing */
+    if (root) /* an empty file sets nothing */
         r = take_fields(w, root, sections, c);
     if (r == 0 && c->burst == 0)
         r = bj_err_set(w->err, -EINVAL, "%s: rate_limit: burst is 0", w->path);

@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is wanted of a client's certificate; the names are those of Go's
+/* What is required of a client's certificate; the names are those of Go's
  * crypto/tls, which the file uses. */
 enum bj_client_auth {
     BJ_CLIENT_NONE,     /* NoClientCert */
-    BJ_CLIENT_REQUEST,  /* RequestClientCert: asked for, not verified */
+    BJ_CLIENT_REQUEST,  /* RequestClientCert: requested, not verified */
     BJ_CLIENT_ANY,      /* RequireAnyClientCert: any, not verified */
     BJ_CLIENT_IF_GIVEN, /* VerifyClientCertIfGiven */
     BJ_CLIENT_REQUIRED, /* RequireAndVerifyClientCert */
@@ -35,8 +35,8 @@ struct bj_tls_conf {
     unsigned client_auth;   /* enum bj_client_auth */
     struct bj_strv sans;    /* one of them must be in a client's certificate */
     unsigned lowest, upper; /* versions: N of TLS 1.N */
-    bool server_order;      /* our ciphers' order counts, not the client's */
-    struct bj_strv curves;  /* GnuTLS' names of groups; none: its own choice */
+    bool server_order;      /* prefer the server's order of ciphers */
+    struct bj_strv curves;  /* GnuTLS' names of groups; none: its default */
 };
 
 struct bj_web_conf {
@@ -48,20 +48,19 @@ struct bj_web_conf {
     struct {
         const char *name; /* static */
         char *value;
-    } header[BJ_WEB_HEADERS]; /* from the front; name NULL: none */
-    uint64_t rate_usec;       /* a request each so often; 0: no limit */
+    } header[BJ_WEB_HEADERS]; /* from the start; name NULL: none */
+    uint64_t rate_usec;       /* interval per request; 0: no limit */
     uint64_t burst;
 };
 
-/* Read it into a zeroed structure.  What is not supported, not known, or does
- * not fit together is refused by name and not ignored, since whoever writes it
- * counts on it.  Names of files are relative to the folder of path; what they
- * hold is not looked at.  -EINVAL with file and line, or what reading the file
- * said.  Free it whatever came of it. */
+/* Read it into a zeroed structure.  Unsupported, unknown and contradictory keys
+ * are errors that name them, never ignored.  Names of files are relative to the
+ * directory of path; the files are not read.  -EINVAL with file and line, or
+ * the error of reading the file.  Free it also after a failure. */
 int bj_web_conf_read(struct bj_web_conf *c, const char *path,
                      struct bj_err *err);
 
-/* The same for text in memory; path is for messages and the folder. */
+/* The same for text in memory; path is for messages and the directory. */
 int bj_web_conf_parse(struct bj_web_conf *c, const char *path,
                       struct bj_slice text, struct bj_err *err);
 void bj_web_conf_free(struct bj_web_conf *c);
@@ -69,7 +68,7 @@ void bj_web_conf_free(struct bj_web_conf *c);
 /* The hash of a user, or NULL. */
 const char *bj_web_conf_hash(const struct bj_web_conf *c, struct bj_slice name);
 
-/* What stands in for the hash of a user that is none (base/secret.h). */
+/* The hash that gives the time to check an unknown user (base/secret.h). */
 const char *bj_web_conf_like(const struct bj_web_conf *c);
 
 #endif

@@ -332,7 +332,8 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
         return r;
     bj_httpd_guard(s->httpd, on_guard);
     r = bj_guard_init(&s->guard, conf->web_file, s->httpd, err);
-    s->guard.posts_prove = conf->trace.token_file && *conf->trace.token_file;
+    s->guard.posts_have_token =
+        conf->trace.token_file && *conf->trace.token_file;
     return r;
 }
 

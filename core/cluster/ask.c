@@ -154,7 +154,7 @@ static int run_command(struct reading *r, const char *const *argv,
     e = bj_command_run(&cmd, &res, err);
     if (ret_no_json)
         *ret_no_json =
-            e == -EREMOTEIO && memmem(res.complaint, res.complaint_len,
+            e == -EREMOTEIO && memmem(res.error_output, res.error_output_len,
                                       option.p, option.n) != NULL;
     bj_command_result_free(&res);
     return e;

@@ -189,8 +189,8 @@ static const struct {
     {" \n", 0600, "secret is empty"},
     {"a:b\nc:d\n", 0600, "secret: expected one line"},
     {"a:b\x1b", 0600, "secret: expected one line"},
-    {"a:b", 0604, "everybody may read"},
-    {"a:b", 0660, "others may write"},
+    {"a:b", 0604, "all users can read"},
+    {"a:b", 0660, "all users can write"},
     {"nobody", 0600, "expected user:password"},
 };
 

@@ -78,14 +78,14 @@ static void output(void **state)
     (void)state;
     assert_int_equal(sh("echo one; echo two >&2; printf three"), 0);
     assert_string_equal(res.out.p, "one\nthree");
-    assert_string_equal(res.complaint, "two\n");
-    assert_int_equal(res.complaint_len, 4);
+    assert_string_equal(res.error_output, "two\n");
+    assert_int_equal(res.error_output_len, 4);
     assert_int_equal(res.exit, 0);
     assert_int_equal(res.signal, 0);
     assert_true(res.took_usec > 0 && res.took_usec < 20 * SECOND);
     assert_int_equal(sh("cat"), 0); /* nothing to read */
     assert_string_equal(res.out.p, "");
-    assert_string_equal(res.complaint, "");
+    assert_string_equal(res.error_output, "");
     const char *const argv[] = {"printf", "%s.", "a b", "$(id)", "'", "", NULL};
     assert_int_equal(run(&(struct bj_command){.argv = argv}), 0);
     assert_string_equal(res.out.p, "a b.$(id).'..");
@@ -137,11 +137,11 @@ static void what_cannot_run(void **state)
     const char *argv[] = {"bj-none", NULL};
     struct bj_command cmd = {.argv = argv, .path = "/bin:/none"};
     assert_int_equal(run(&cmd), -ENOENT);
-    assert_string_equal(err.msg, "there is no bj-none in /bin:/none");
+    assert_string_equal(err.msg, "bj-none not found in /bin:/none");
     assert_int_equal(res.exit, -1);
     argv[0] = "/bin/bj-none";
     assert_int_equal(run(&cmd), -ENOENT);
-    assert_string_equal(err.msg, "there is no /bin/bj-none");
+    assert_string_equal(err.msg, "/bin/bj-none not found");
     argv[0] = plain;
     assert_int_equal(run(&cmd), -EACCES);
     snprintf(want, sizeof(want), "%s cannot be executed", plain);
@@ -159,7 +159,7 @@ static void what_cannot_run(void **state)
     assert_string_equal(err.msg, want);
     cmd = (struct bj_command){.argv = SH("true"), .dir = "/none"};
     assert_int_equal(run(&cmd), -ENOENT);
-    assert_string_equal(err.msg, "sh: go to /none");
+    assert_string_equal(err.msg, "sh: change directory to /none");
     argv[0] = NULL;
     cmd = (struct bj_command){.argv = argv};
     assert_int_equal(run(&cmd), -EINVAL);
@@ -396,8 +396,8 @@ static void large_outputs(void **state)
     assert_int_equal(s.pieces, 2);
     /* Complaints without end are read and forgotten. */
     assert_int_equal(sh("head -c 3000000 /dev/zero | tr '\\0' x >&2"), 0);
-    assert_int_equal(res.complaint_len, sizeof(res.complaint) - 1);
-    assert_int_equal(strlen(res.complaint), sizeof(res.complaint) - 1);
+    assert_int_equal(res.error_output_len, sizeof(res.error_output) - 1);
+    assert_int_equal(strlen(res.error_output), sizeof(res.error_output) - 1);
     /* What was written just before the end is there. */
     for (int i = 0; i < 20; i++) {
         assert_int_equal(sh("head -c 60000 /dev/zero"), 0);
@@ -500,7 +500,7 @@ static void no_standard_descriptors(void **state)
         int r = bj_command_run(
             &(struct bj_command){.argv = SH("echo a; echo b >&2; cat")}, &own,
             NULL);
-        bool good = r == 0 && own.out.len == 2 && own.complaint_len == 2;
+        bool good = r == 0 && own.out.len == 2 && own.error_output_len == 2;
         bj_command_result_free(&own);
         _exit(good ? 0 : 1);
     }

@@ -42,7 +42,7 @@ static void too_big(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ask(&req), -EFBIG);
         assert_int_equal(reply.fault, BJ_FETCH_TOO_BIG);
-        assert_message("/: too_big: more than the limit of bytes");
+        assert_message("/: too_big: body larger than the limit");
         assert_true(reply.body.len <= 10);
     }
     assert_int_equal(ask(&req), 0);

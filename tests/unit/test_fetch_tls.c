@@ -70,7 +70,7 @@ static int enter(void **state)
     int r = bj_command_run(&(struct bj_command){.argv = argv, .dir = dir}, &res,
                            &err);
     if (r < 0)
-        printf("# %s: %s\n", err.msg, res.complaint);
+        printf("# %s: %s\n", err.msg, res.error_output);
     bj_command_result_free(&res);
     return r;
 }

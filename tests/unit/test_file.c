@@ -221,9 +221,9 @@ static void trusting(void **state)
         {0600, NULL},
         {0644, NULL},
         {0755, NULL},
-        {0664, "group or others may write"},
-        {0602, "group or others may write"},
-        {0666, "group or others may write"},
+        {0664, "group or all users can write"},
+        {0602, "group or all users can write"},
+        {0666, "group or all users can write"},
     };
     for (size_t i = 0; i < COUNT(modes); i++) {
         assert_int_equal(fchmodat(room->fd, "f", modes[i].mode, 0), 0);
@@ -237,7 +237,7 @@ static void trusting(void **state)
     assert_int_equal(fchmodat(room->fd, "f", 0644, 0), 0);
     assert_int_equal(bj_file_read_private(room->fd, "f", buf, 64, &s, &err),
                      -EPERM);
-    assert_non_null(strstr(err.msg, "everybody may read"));
+    assert_non_null(strstr(err.msg, "all users can read"));
     assert_int_equal(fchmodat(room->fd, "f", 0640, 0), 0);
     assert_int_equal(bj_file_read_private(room->fd, "f", buf, 64, &s, &err), 0);
     assert_int_equal(bj_file_read_trusted(room->fd, "f", buf, 5, &s, &err),
@@ -247,7 +247,7 @@ static void trusting(void **state)
     assert_int_equal(symlinkat("f", room->fd, "link"), 0);
     assert_int_equal(bj_file_read_trusted(room->fd, "link", buf, 64, &s, &err),
                      -EPERM);
-    assert_non_null(strstr(err.msg, "a link"));
+    assert_non_null(strstr(err.msg, "a symbolic link"));
     /* Nobody writes to the FIFO: opening must not wait for it. */
     assert_int_equal(mkfifoat(room->fd, "fifo", 0600), 0);
     assert_int_equal(bj_file_read_trusted(room->fd, "fifo", buf, 64, &s, &err),

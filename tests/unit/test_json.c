@@ -234,7 +234,7 @@ static void limits(void **state)
         {{.depth = 2},
          "[[1],\n{\"a\":[]}]",
          -EFBIG,
-         "doc: line 2, byte 6: more than 2 arrays and objects in each other"},
+         "doc: line 2, byte 6: more than 2 nested arrays and objects"},
         {{.values = 4}, "[1,2,{}]", 0, NULL},
         {{.values = 3},
          "[1,2,{}]",

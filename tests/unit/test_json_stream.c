@@ -254,8 +254,8 @@ static void limits(void **state)
                      0);
     assert_int_equal(stream_limits(&depth, "{\"x\":[[[1]]],\"jobs\":[]}", &err),
                      -EFBIG);
-    assert_string_equal(err.msg, "doc: line 1, byte 8: more than 3 arrays and "
-                                 "objects in each other");
+    assert_string_equal(err.msg, "doc: line 1, byte 8: more than 3 nested "
+                                 "arrays and objects");
     /* The depth of an element is counted from it, */
     assert_int_equal(stream_limits(&depth, "{\"jobs\":[[[[1]]]]}", &err), 0);
     assert_int_equal(stream_limits(&depth, "{\"jobs\":[[[[[1]]]]]}", &err),

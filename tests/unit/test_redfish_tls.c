@@ -46,7 +46,7 @@ static void make(void)
     int r = bj_command_run(&(struct bj_command){.argv = argv, .dir = dir}, &res,
                            &err);
     if (r < 0)
-        fail_msg("%s: %s", err.msg, res.complaint);
+        fail_msg("%s: %s", err.msg, res.error_output);
     bj_command_result_free(&res);
 }
 

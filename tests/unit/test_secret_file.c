@@ -34,9 +34,9 @@ static const struct {
     {"a\x7f", 0600, NULL, ": expected one line"},
     {"0123456789abcdef", 0600, NULL, " has 16 bytes or more: File too large"},
     {"a", 0644, NULL,
-     " is not trusted: everybody may read it: Operation not permitted"},
+     " is not trusted: all users can read it: Operation not permitted"},
     {"a", 0620, NULL,
-     " is not trusted: its group or others may write to it: Operation not "
+     " is not trusted: its group or all users can write to it: Operation not "
      "permitted"},
 };
 

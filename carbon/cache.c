@@ -89,7 +89,7 @@ static uint64_t past(uint64_t t, uint64_t now_sec)
 
 static int read_series(const struct bj_json *series,
                        const struct bj_carbon_plan *plan, uint64_t now_sec,
-                       struct bj_cache_slot *slots, struct bj_err *err)
+                       struct bj_carbon_cached *slots, struct bj_err *err)
 {
     if (bj_json_kind(series) != BJ_JSON_OBJECT)
         return bj_err_set(err, -EINVAL, "series: expected an object, got %s",
@@ -97,7 +97,7 @@ static int read_series(const struct bj_json *series,
     size_t i = slot_of(series, plan);
     if (i == plan->n)
         return 0;
-    struct bj_cache_slot *s = &slots[i];
+    struct bj_carbon_cached *s = &slots[i];
     int r =
         read_points(bj_json_get(series, "points"), now_sec, &s->points, err);
     if (r < 0)
@@ -115,7 +115,7 @@ static int read_series(const struct bj_json *series,
 
 static int read_doc(const struct bj_json *doc,
                     const struct bj_carbon_plan *plan, uint64_t now_sec,
-                    struct bj_cache_slot *slots, struct bj_err *err)
+                    struct bj_carbon_cached *slots, struct bj_err *err)
 {
     struct bj_slice head = bj_json_text(bj_json_get(doc, "format"));
     if (!bj_slice_eq(head, bj_slice_str(format)))
@@ -134,7 +134,7 @@ static int read_doc(const struct bj_json *doc,
 }
 
 int bj_cache_parse(struct bj_slice text, const struct bj_carbon_plan *plan,
-                   uint64_t now_sec, struct bj_cache_slot *slots,
+                   uint64_t now_sec, struct bj_carbon_cached *slots,
                    struct bj_err *err)
 {
     static const struct bj_json_limits limits = {
@@ -163,7 +163,7 @@ static int put_aside(const char *path, struct bj_err *err)
 }
 
 int bj_cache_load(const char *path, const struct bj_carbon_plan *plan,
-                  uint64_t now_sec, struct bj_cache_slot *slots,
+                  uint64_t now_sec, struct bj_carbon_cached *slots,
                   struct bj_err *err)
 {
     char *buf = malloc(BYTES_MAX);
@@ -182,7 +182,7 @@ int bj_cache_load(const char *path, const struct bj_carbon_plan *plan,
         r = put_aside(path, err);
     for (size_t i = 0; r < 0 && i < plan->n; i++) {
         bj_points_free(&slots[i].points);
-        slots[i] = (struct bj_cache_slot){0};
+        slots[i] = (struct bj_carbon_cached){0};
     }
     free(buf);
     return r;
@@ -203,7 +203,7 @@ static void put_point(struct bj_json_out *o, const struct bj_carbon_point *p)
 }
 
 static void put_series(struct bj_json_out *o, const struct bj_carbon_slot *slot,
-                       const struct bj_cache_slot *s)
+                       const struct bj_carbon_cached *s)
 {
     bj_json_put_object(o, NULL);
     bj_json_put_str(o, "provider", bj_slice_str(slot->provider->name));
@@ -218,7 +218,7 @@ static void put_series(struct bj_json_out *o, const struct bj_carbon_slot *slot,
 }
 
 int bj_cache_save(const char *path, const struct bj_carbon_plan *plan,
-                  const struct bj_cache_slot *slots, struct bj_err *err)
+                  const struct bj_carbon_cached *slots, struct bj_err *err)
 {
     struct bj_buf text = {0};
     struct bj_json_out o = {.to = &text};

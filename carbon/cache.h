@@ -7,7 +7,7 @@
 #include "carbon/points.h"
 
 /* What is kept of one slot of a plan. */
-struct bj_cache_slot {
+struct bj_carbon_cached {
     struct bj_points points;
     uint64_t asked_sec;  /* last asked with success; 0: never */
     uint64_t not_before; /* it wants no question before; 0: any time */
@@ -21,18 +21,18 @@ struct bj_cache_slot {
  *   -EPERM   it is writable for others; it stays where it is
  *   -ENOMEM, and errors of reading */
 int bj_cache_load(const char *path, const struct bj_carbon_plan *plan,
-                  uint64_t now_sec, struct bj_cache_slot *slots,
+                  uint64_t now_sec, struct bj_carbon_cached *slots,
                   struct bj_err *err);
 
 /* Write the slots, mode 0644; readers see the old file or the new one.  -errno.
  */
 int bj_cache_save(const char *path, const struct bj_carbon_plan *plan,
-                  const struct bj_cache_slot *slots, struct bj_err *err);
+                  const struct bj_carbon_cached *slots, struct bj_err *err);
 
 /* The text of such a file into slots; -EINVAL, -EFBIG, -ENOMEM.  They may be
  * filled in part on failure. */
 int bj_cache_parse(struct bj_slice text, const struct bj_carbon_plan *plan,
-                   uint64_t now_sec, struct bj_cache_slot *slots,
+                   uint64_t now_sec, struct bj_carbon_cached *slots,
                    struct bj_err *err);
 
 #endif

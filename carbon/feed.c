@@ -24,10 +24,10 @@ static int own_fetch(void *ctx, const struct bj_fetch_request *req,
     return bj_fetch(ctx, req, reply, err);
 }
 
-static void fill_status(struct bj_feed *feed, size_t i)
+static void fill_status(struct bj_carbon_feed *feed, size_t i)
 {
     const struct bj_carbon_slot *s = &feed->plan.v[i];
-    struct bj_feed_status *st = &feed->slot[i].status;
+    struct bj_carbon_feed_status *st = &feed->slot[i].status;
     st->provider = s->provider->name;
     memcpy(st->zone, s->zone, sizeof(st->zone));
     memcpy(st->country, s->country, sizeof(st->country));
@@ -43,11 +43,11 @@ static bool any_remote(const struct bj_carbon_plan *plan)
     return false;
 }
 
-int bj_feed_new(const struct bj_carbon_conf *conf,
-                const struct bj_carbon_net *net, uint64_t seed,
-                struct bj_feed **ret, struct bj_err *err)
+int bj_carbon_feed_new(const struct bj_carbon_conf *conf,
+                       const struct bj_carbon_net *net, uint64_t seed,
+                       struct bj_carbon_feed **ret, struct bj_err *err)
 {
-    struct bj_feed *feed = calloc(1, sizeof(*feed));
+    struct bj_carbon_feed *feed = calloc(1, sizeof(*feed));
     if (!feed)
         return bj_err_set(err, -ENOMEM, "emission factors");
     feed->conf = conf;
@@ -57,7 +57,7 @@ int bj_feed_new(const struct bj_carbon_conf *conf,
     if (r == 0 && !net && any_remote(&feed->plan))
         r = bj_fetch_new(&feed->fetch, err);
     if (r < 0) {
-        bj_feed_free(feed);
+        bj_carbon_feed_free(feed);
         return r;
     }
     feed->net = net ? *net : (struct bj_carbon_net){feed->fetch, own_fetch};
@@ -67,7 +67,7 @@ int bj_feed_new(const struct bj_carbon_conf *conf,
     return 0;
 }
 
-void bj_feed_free(struct bj_feed *feed)
+void bj_carbon_feed_free(struct bj_carbon_feed *feed)
 {
     if (!feed)
         return;
@@ -80,7 +80,7 @@ void bj_feed_free(struct bj_feed *feed)
     free(feed);
 }
 
-void bj_feed_abort(struct bj_feed *feed)
+void bj_carbon_feed_abort(struct bj_carbon_feed *feed)
 {
     atomic_store(&feed->abort, true);
 }
@@ -88,7 +88,7 @@ void bj_feed_abort(struct bj_feed *feed)
 /* --- paces ----------------------------------------------------------------*/
 
 /* A number below n.  Source: G. Marsaglia, "Xorshift RNGs" (2003). */
-static uint64_t draw(struct bj_feed *feed, uint64_t n)
+static uint64_t draw(struct bj_carbon_feed *feed, uint64_t n)
 {
     uint64_t x = feed->random;
     x ^= x << 13;
@@ -99,7 +99,7 @@ static uint64_t draw(struct bj_feed *feed, uint64_t n)
 }
 
 /* How long to wait behind a failure, and how long at least. */
-static uint64_t retry_usec(const struct bj_feed *feed, size_t i,
+static uint64_t retry_usec(const struct bj_carbon_feed *feed, size_t i,
                            enum bj_carbon_fault f)
 {
     uint64_t period = feed->plan.v[i].period_sec;
@@ -115,8 +115,9 @@ static uint64_t retry_usec(const struct bj_feed *feed, size_t i,
 }
 
 /* When slot i is due next.  Jitter only ever adds. */
-static void plan_next(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
-                      enum bj_carbon_fault f, uint64_t wait_usec)
+static void plan_next(struct bj_carbon_feed *feed, size_t i,
+                      struct bj_carbon_now now, enum bj_carbon_fault f,
+                      uint64_t wait_usec)
 {
     uint64_t usec = feed->plan.v[i].period_sec * SECOND, part = 20;
     if (f != BJ_CARBON_OK && f != BJ_CARBON_EMPTY) {
@@ -138,8 +139,9 @@ static void plan_next(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
 
 /* Count what came of it; its message goes on only when it is another fault than
  * before. */
-static void settle(struct bj_feed *feed, size_t i, enum bj_carbon_fault f,
-                   uint64_t wall_sec, struct bj_err *err)
+static void settle(struct bj_carbon_feed *feed, size_t i,
+                   enum bj_carbon_fault f, uint64_t wall_sec,
+                   struct bj_err *err)
 {
     struct feed_slot *s = &feed->slot[i];
     bool told = f == s->status.fault;
@@ -159,7 +161,7 @@ static void settle(struct bj_feed *feed, size_t i, enum bj_carbon_fault f,
         bj_err_wrap(err, err->code, "%s", s->status.provider);
 }
 
-static int merge(struct bj_feed *feed, size_t i, uint64_t now_sec)
+static int merge(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec)
 {
     struct bj_points *p = &feed->data[i].points;
     int r = 0;
@@ -178,7 +180,7 @@ static int merge(struct bj_feed *feed, size_t i, uint64_t now_sec)
     return r;
 }
 
-static void save(struct bj_feed *feed, struct bj_err *err)
+static void save(struct bj_carbon_feed *feed, struct bj_err *err)
 {
     if (!feed->conf->cache || !*feed->conf->cache)
         return;
@@ -193,7 +195,7 @@ static void save(struct bj_feed *feed, struct bj_err *err)
 
 /* --- steps ----------------------------------------------------------------*/
 
-static enum bj_carbon_fault take_reply(struct bj_feed *feed, size_t i,
+static enum bj_carbon_fault take_reply(struct bj_carbon_feed *feed, size_t i,
                                        uint64_t now_sec, struct bj_err *err)
 {
     int r = merge(feed, i, now_sec);
@@ -205,13 +207,13 @@ static enum bj_carbon_fault take_reply(struct bj_feed *feed, size_t i,
         bj_err_set(err, r, "more than %d values", BJ_POINTS_MAX);
         return BJ_CARBON_CONTENT;
     }
-    if (bj_feed_holds(feed, i, now_sec))
+    if (bj_carbon_feed_holds(feed, i, now_sec))
         return BJ_CARBON_OK;
     bj_err_set(err, -ENODATA, "an answer without a value of the last 2 h");
     return BJ_CARBON_EMPTY;
 }
 
-static void ask(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
+static void ask(struct bj_carbon_feed *feed, size_t i, struct bj_carbon_now now,
                 struct bj_err *err)
 {
     struct bj_carbon_question q = {.slot = &feed->plan.v[i],
@@ -238,11 +240,11 @@ static void ask(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
         save(feed, err);
 }
 
-static void look(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
-                 struct bj_err *err)
+static void look(struct bj_carbon_feed *feed, size_t i,
+                 struct bj_carbon_now now, struct bj_err *err)
 {
     bool news;
-    enum bj_carbon_fault f = bj_feed_look(feed, i, now, &news, err);
+    enum bj_carbon_fault f = bj_carbon_feed_look(feed, i, now, &news, err);
     if (news)
         settle(feed, i, f, now.wall_sec, err);
     else
@@ -252,9 +254,10 @@ static void look(struct bj_feed *feed, size_t i, struct bj_carbon_now now,
 
 /* The first time that slot i is due: soon, or when what the cache remembers
  * says. */
-static void first_due(struct bj_feed *feed, size_t i, struct bj_carbon_now now)
+static void first_due(struct bj_carbon_feed *feed, size_t i,
+                      struct bj_carbon_now now)
 {
-    const struct bj_cache_slot *d = &feed->data[i];
+    const struct bj_carbon_cached *d = &feed->data[i];
     uint64_t at = 0;
     if (d->asked_sec > 0)
         at = d->asked_sec + feed->plan.v[i].period_sec;
@@ -265,11 +268,11 @@ static void first_due(struct bj_feed *feed, size_t i, struct bj_carbon_now now)
     feed->slot[i].due_usec = now.boot_usec + wait;
 }
 
-static void load(struct bj_feed *feed, struct bj_carbon_now now,
+static void load(struct bj_carbon_feed *feed, struct bj_carbon_now now,
                  struct bj_err *err)
 {
     const char *path = feed->conf->cache;
-    struct bj_cache_slot data[BJ_CARBON_SLOTS] = {0};
+    struct bj_carbon_cached data[BJ_CARBON_SLOTS] = {0};
     if (path && *path &&
         bj_cache_load(path, &feed->plan, now.wall_sec, data, err) < 0)
         bj_err_wrap(err, err->code, "cache");
@@ -282,7 +285,7 @@ static void load(struct bj_feed *feed, struct bj_carbon_now now,
 }
 
 /* The slot that is due first; plan.n when none ever is. */
-static size_t next_slot(const struct bj_feed *feed)
+static size_t next_slot(const struct bj_carbon_feed *feed)
 {
     size_t best = feed->plan.n;
     for (size_t i = 0; i < feed->plan.n; i++)
@@ -293,8 +296,8 @@ static size_t next_slot(const struct bj_feed *feed)
     return best;
 }
 
-uint64_t bj_feed_step(struct bj_feed *feed, struct bj_carbon_now now,
-                      struct bj_err *err)
+uint64_t bj_carbon_feed_step(struct bj_carbon_feed *feed,
+                             struct bj_carbon_now now, struct bj_err *err)
 {
     struct bj_err mine = {0};
     size_t i = next_slot(feed);

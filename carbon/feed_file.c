@@ -19,7 +19,7 @@ static bool is_json(const char *path)
     return n >= 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
-static int read_file(struct bj_feed *feed, size_t i, uint64_t now_sec,
+static int read_file(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec,
                      struct bj_points *ret, struct bj_err *err)
 {
     const char *path = feed->conf->file;
@@ -37,8 +37,8 @@ static int read_file(struct bj_feed *feed, size_t i, uint64_t now_sec,
     return r;
 }
 
-static void replace(struct bj_feed *feed, size_t i, struct bj_points points,
-                    int64_t written_sec)
+static void replace(struct bj_carbon_feed *feed, size_t i,
+                    struct bj_points points, int64_t written_sec)
 {
     pthread_mutex_lock(&feed->lock);
     struct bj_points old = feed->data[i].points;
@@ -49,7 +49,7 @@ static void replace(struct bj_feed *feed, size_t i, struct bj_points points,
 }
 
 /* A file that makes no sense leaves the factors of the last one that did. */
-static enum bj_carbon_fault read_again(struct bj_feed *feed, size_t i,
+static enum bj_carbon_fault read_again(struct bj_carbon_feed *feed, size_t i,
                                        struct bj_carbon_now now,
                                        struct bj_err *err)
 {
@@ -67,8 +67,8 @@ static enum bj_carbon_fault read_again(struct bj_feed *feed, size_t i,
 }
 
 /* A file that has gone takes its factors along. */
-static enum bj_carbon_fault not_there(struct bj_feed *feed, size_t i, int code,
-                                      struct bj_err *err)
+static enum bj_carbon_fault not_there(struct bj_carbon_feed *feed, size_t i,
+                                      int code, struct bj_err *err)
 {
     bj_err_set(err, code, "%s", feed->conf->file);
     if (code == -ENOENT)
@@ -77,15 +77,16 @@ static enum bj_carbon_fault not_there(struct bj_feed *feed, size_t i, int code,
     return BJ_CARBON_LOCAL;
 }
 
-static enum bj_carbon_fault still_good(const struct bj_feed *feed, size_t i,
-                                       uint64_t now_sec, struct bj_err *err)
+static enum bj_carbon_fault still_good(const struct bj_carbon_feed *feed,
+                                       size_t i, uint64_t now_sec,
+                                       struct bj_err *err)
 {
     const char *path = feed->conf->file;
-    if (bj_feed_file_expired(feed, i, now_sec))
+    if (bj_carbon_feed_file_expired(feed, i, now_sec))
         bj_err_set(err, -ESTALE,
                    "%s: not written for longer than emissions.file-max-age",
                    path);
-    else if (!bj_feed_holds(feed, i, now_sec))
+    else if (!bj_carbon_feed_holds(feed, i, now_sec))
         bj_err_set(err, -ESTALE, "%s: no factor of now for zone %s", path,
                    feed->plan.v[i].zone);
     else
@@ -93,9 +94,9 @@ static enum bj_carbon_fault still_good(const struct bj_feed *feed, size_t i,
     return BJ_CARBON_EMPTY;
 }
 
-enum bj_carbon_fault bj_feed_look(struct bj_feed *feed, size_t i,
-                                  struct bj_carbon_now now, bool *ret_news,
-                                  struct bj_err *err)
+enum bj_carbon_fault bj_carbon_feed_look(struct bj_carbon_feed *feed, size_t i,
+                                         struct bj_carbon_now now,
+                                         bool *ret_news, struct bj_err *err)
 {
     enum bj_carbon_fault before = feed->slot[i].status.fault, f = before;
     struct stat st;

@@ -13,12 +13,12 @@ struct feed_slot {
     struct bj_carbon_session session;
     uint64_t due_usec;
     unsigned fails; /* in a row */
-    struct bj_feed_status status;
+    struct bj_carbon_feed_status status;
     struct stat file;     /* of the file that was read; st_ino 0: none */
     uint64_t written_sec; /* of the file whose points we have; 0: none */
 };
 
-struct bj_feed {
+struct bj_carbon_feed {
     const struct bj_carbon_conf *conf;
     struct bj_carbon_plan plan;
     struct bj_carbon_net net;
@@ -31,22 +31,23 @@ struct bj_feed {
     /* Guards what is below.  Only the stepping thread writes it, and so reads
      * it without the lock. */
     pthread_mutex_t lock;
-    struct bj_cache_slot data[BJ_CARBON_SLOTS];
+    struct bj_carbon_cached data[BJ_CARBON_SLOTS];
     struct feed_slot slot[BJ_CARBON_SLOTS];
 };
 
 /* Look at the dropped file of slot i; reads it when it has changed.  Returns
  * the fault that the slot now has, with a message when *ret_news: when it was
  * read, can't be, or does otherwise than before. */
-enum bj_carbon_fault bj_feed_look(struct bj_feed *feed, size_t i,
-                                  struct bj_carbon_now now, bool *ret_news,
-                                  struct bj_err *err);
+enum bj_carbon_fault bj_carbon_feed_look(struct bj_carbon_feed *feed, size_t i,
+                                         struct bj_carbon_now now,
+                                         bool *ret_news, struct bj_err *err);
 
 /* Some value of slot i holds at a time, of whatever kind. */
-bool bj_feed_holds(const struct bj_feed *feed, size_t i, uint64_t wall_sec);
+bool bj_carbon_feed_holds(const struct bj_carbon_feed *feed, size_t i,
+                          uint64_t wall_sec);
 
 /* The file of slot i is too old to count. */
-bool bj_feed_file_expired(const struct bj_feed *feed, size_t i,
-                          uint64_t wall_sec);
+bool bj_carbon_feed_file_expired(const struct bj_carbon_feed *feed, size_t i,
+                                 uint64_t wall_sec);
 
 #endif

@@ -4,7 +4,8 @@
 
 #define SECOND 1000000u
 
-bool bj_feed_holds(const struct bj_feed *feed, size_t i, uint64_t wall_sec)
+bool bj_carbon_feed_holds(const struct bj_carbon_feed *feed, size_t i,
+                          uint64_t wall_sec)
 {
     enum bj_factor_from from;
     for (unsigned k = 0; k < BJ_FACTOR_KINDS; k++)
@@ -14,8 +15,8 @@ bool bj_feed_holds(const struct bj_feed *feed, size_t i, uint64_t wall_sec)
     return false;
 }
 
-bool bj_feed_file_expired(const struct bj_feed *feed, size_t i,
-                          uint64_t wall_sec)
+bool bj_carbon_feed_file_expired(const struct bj_carbon_feed *feed, size_t i,
+                                 uint64_t wall_sec)
 {
     uint64_t max_sec = feed->conf->file_age_usec / SECOND;
     uint64_t written = feed->slot[i].written_sec;
@@ -41,13 +42,13 @@ static struct bj_factor make(const struct bj_carbon_slot *s,
     return f;
 }
 
-static bool from_points(const struct bj_feed *feed, size_t i,
+static bool from_points(const struct bj_carbon_feed *feed, size_t i,
                         enum bj_factor_kind kind, uint64_t now_sec,
                         struct bj_factor *ret)
 {
     const struct bj_points *points = &feed->data[i].points;
     enum bj_factor_from from;
-    if (bj_feed_file_expired(feed, i, now_sec))
+    if (bj_carbon_feed_file_expired(feed, i, now_sec))
         return false;
     const struct bj_carbon_point *p =
         bj_points_at(points, kind, now_sec, &from);
@@ -63,7 +64,7 @@ static bool from_points(const struct bj_feed *feed, size_t i,
 }
 
 /* The factor of a kind that slot i has for a time. */
-static bool factor_of(const struct bj_feed *feed, size_t i,
+static bool factor_of(const struct bj_carbon_feed *feed, size_t i,
                       enum bj_factor_kind kind, uint64_t now_sec,
                       struct bj_factor *ret)
 {
@@ -83,8 +84,8 @@ static bool factor_of(const struct bj_feed *feed, size_t i,
 
 /* --- all of them ----------------------------------------------------------*/
 
-size_t bj_feed_factors(struct bj_feed *feed, uint64_t wall_sec,
-                       struct bj_factor *out, size_t max)
+size_t bj_carbon_feed_factors(struct bj_carbon_feed *feed, uint64_t wall_sec,
+                              struct bj_factor *out, size_t max)
 {
     size_t n = 0;
     pthread_mutex_lock(&feed->lock);
@@ -97,8 +98,9 @@ size_t bj_feed_factors(struct bj_feed *feed, uint64_t wall_sec,
     return n;
 }
 
-size_t bj_feed_history(struct bj_feed *feed, uint64_t from_sec, uint64_t to_sec,
-                       struct bj_factor *out, size_t max)
+size_t bj_carbon_feed_history(struct bj_carbon_feed *feed, uint64_t from_sec,
+                              uint64_t to_sec, struct bj_factor *out,
+                              size_t max)
 {
     size_t n = 0;
     pthread_mutex_lock(&feed->lock);
@@ -125,8 +127,8 @@ static uint64_t age(const struct bj_points *p, uint64_t now_sec)
     return BJ_ABSENT;
 }
 
-size_t bj_feed_status(struct bj_feed *feed, uint64_t wall_sec,
-                      struct bj_feed_status *out, size_t max)
+size_t bj_carbon_feed_status(struct bj_carbon_feed *feed, uint64_t wall_sec,
+                             struct bj_carbon_feed_status *out, size_t max)
 {
     size_t n = 0;
     pthread_mutex_lock(&feed->lock);

@@ -13,7 +13,7 @@ enum { SECOND = 1000000 };
 
 struct bj_emissions {
     struct bj_host host;
-    struct bj_feed *feed;
+    struct bj_carbon_feed *feed;
     pthread_t thread;
     bool threaded;
     pthread_mutex_t lock;
@@ -45,7 +45,7 @@ static void *run(void *arg)
             continue;
         struct bj_err err = {0};
         pthread_mutex_unlock(&e->lock);
-        due = bj_feed_step(e->feed, now(), &err);
+        due = bj_carbon_feed_step(e->feed, now(), &err);
         if (err.code)
             say(e, &err);
         pthread_mutex_lock(&e->lock);
@@ -64,7 +64,7 @@ int bj_emissions_new(const struct bj_conf *conf, const struct bj_host *host,
     }
     e->host = *host;
     uint64_t seed = bj_clock_wall_usec() ^ (uint64_t)getpid() << 32;
-    int r = bj_feed_new(&conf->carbon, NULL, seed, &e->feed, err);
+    int r = bj_carbon_feed_new(&conf->carbon, NULL, seed, &e->feed, err);
     if (r == 0) {
         r = host->thread(host->ctx, &e->thread, run, e, "bj-emissions");
         e->threaded = r == 0;
@@ -88,10 +88,10 @@ void bj_emissions_free(struct bj_emissions *e)
     pthread_cond_broadcast(&e->wake);
     pthread_mutex_unlock(&e->lock);
     if (e->feed)
-        bj_feed_abort(e->feed);
+        bj_carbon_feed_abort(e->feed);
     if (e->threaded)
         pthread_join(e->thread, NULL);
-    bj_feed_free(e->feed);
+    bj_carbon_feed_free(e->feed);
     bj_wait_destroy(&e->lock, &e->wake);
     free(e);
 }
@@ -101,8 +101,9 @@ void bj_emissions_free(struct bj_emissions *e)
 static void publish_factors(const struct bj_emissions *e, uint64_t wall_sec,
                             struct bj_snap *snap)
 {
-    struct bj_factor f[BJ_FEED_FACTORS];
-    size_t n = bj_feed_factors(e->feed, wall_sec, f, BJ_FEED_FACTORS);
+    struct bj_factor f[BJ_CARBON_FEED_FACTORS];
+    size_t n =
+        bj_carbon_feed_factors(e->feed, wall_sec, f, BJ_CARBON_FEED_FACTORS);
     struct bj_factor_stat *v = bj_arena_alloc(&snap->arena, n * sizeof(*v));
     if (!v)
         return;
@@ -118,7 +119,7 @@ static void publish_factors(const struct bj_emissions *e, uint64_t wall_sec,
     snap->factors = (struct bj_list){v, n};
 }
 
-static void publish_errors(const struct bj_feed_status *st, size_t n,
+static void publish_errors(const struct bj_carbon_feed_status *st, size_t n,
                            struct bj_snap *snap)
 {
     size_t all = n * BJ_CARBON_FAULTS, used = 0;
@@ -141,8 +142,8 @@ static void publish_errors(const struct bj_feed_status *st, size_t n,
 static void publish_providers(const struct bj_emissions *e, uint64_t wall_sec,
                               struct bj_snap *snap)
 {
-    struct bj_feed_status st[BJ_CARBON_SLOTS];
-    size_t n = bj_feed_status(e->feed, wall_sec, st, BJ_CARBON_SLOTS);
+    struct bj_carbon_feed_status st[BJ_CARBON_SLOTS];
+    size_t n = bj_carbon_feed_status(e->feed, wall_sec, st, BJ_CARBON_SLOTS);
     struct bj_provider_stat *v = bj_arena_alloc(&snap->arena, n * sizeof(*v));
     if (!v)
         return;

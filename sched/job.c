@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct bj_job_use no_use = {
+static const struct bj_sched_usage no_use = {
     .cpu_usec = BJ_ABSENT,
     .cpu_user_usec = BJ_ABSENT,
     .cpu_system_usec = BJ_ABSENT,
@@ -17,7 +17,7 @@ static const struct bj_job_use no_use = {
     .write_bytes = BJ_ABSENT,
 };
 
-void bj_job_use_init(struct bj_job_use *use)
+void bj_sched_usage_init(struct bj_sched_usage *use)
 {
     *use = no_use;
 }

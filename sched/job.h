@@ -76,7 +76,7 @@ struct bj_tres_list {
 };
 
 /* CPU time, memory and I/O that were used. */
-struct bj_job_use {
+struct bj_sched_usage {
     uint64_t cpu_usec; /* user and system */
     uint64_t cpu_user_usec;
     uint64_t cpu_system_usec;
@@ -106,7 +106,7 @@ struct bj_job_step {
     struct bj_slice mem_peak_node; /* where the largest task was */
     struct bj_slice submit_line;   /* free text (Slurm 22.05 and later) */
     struct bj_slice tres_alloc_raw;
-    struct bj_job_use use;
+    struct bj_sched_usage use;
 };
 
 /* One run of a job.  A requeued job is several records with the same raw_id,
@@ -169,7 +169,7 @@ struct bj_sched_job {
     struct bj_tres_list tres_requested, tres_allocated;
 
     /* --- what it used --- */
-    struct bj_job_use use; /* over its steps: time, energy and I/O added up,
+    struct bj_sched_usage use; /* over its steps: time, energy and I/O added up,
                               the largest task's memory */
 
     /* --- what else is told, mostly free text --- */
@@ -189,7 +189,7 @@ struct bj_sched_job {
 /* Everything absent, no text. */
 void bj_sched_job_init(struct bj_sched_job *job);
 void bj_job_step_init(struct bj_job_step *step);
-void bj_job_use_init(struct bj_job_use *use);
+void bj_sched_usage_init(struct bj_sched_usage *use);
 
 /* Room for one more step in an array that has n of them and room for *cap; it
  * may move, and is the caller's to free.  False: there is no memory. */

@@ -2,9 +2,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "sched/fold.h"
 #include "sched/sacct_column.h"
 #include "sched/sacct_cut.h"
+#include "sched/step_sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ struct bj_sacct {
     bool have_job;
     struct bj_sacct_job_row job; /* its text lies in job_text */
     struct bj_buf job_text;
-    struct bj_fold fold; /* over its steps */
+    struct bj_step_sum step_sum; /* over its steps */
     struct bj_job_step *step;
     unsigned steps, steps_cap;
     struct bj_arena step_text;
@@ -74,7 +74,7 @@ static int hand_over(struct bj_sacct *r, struct bj_err *err)
     if (!r->have_job)
         return 0;
     r->have_job = false;
-    bj_fold_end(&r->fold, &r->job.job.use);
+    bj_step_sum_end(&r->step_sum, &r->job.job.use);
     r->job.job.step = r->steps ? r->step : NULL;
     r->job.job.steps = r->steps;
     r->counts.jobs++;
@@ -122,7 +122,7 @@ static int read_job(struct bj_sacct *r, const char *record, size_t len,
         r->job.job_id = bj_cut_field(&r->cut, text, r->id_at);
     read_row(r, text, &r->job, r->job_plan, r->job_plan_n);
     bj_sacct_settle_job(&r->job);
-    bj_fold_begin(&r->fold);
+    bj_step_sum_begin(&r->step_sum);
     r->steps = 0;
     bj_arena_reset(&r->step_text);
     r->have_job = true;
@@ -146,7 +146,7 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
     row.step.step_id = (struct bj_slice){id.p + dot + 1, id.n - dot - 1};
     read_row(r, record, &row, r->step_plan, r->step_plan_n);
     bj_sacct_settle_step(&row);
-    bj_fold_step(&r->fold, &row.step);
+    bj_step_sum_add(&r->step_sum, &row.step);
     if (kept)
         r->step[r->steps++] = row.step;
     else

@@ -147,7 +147,7 @@ static int allocated(struct bj_slice s, void *to)
 /* The sums over the tasks of a step. */
 static int usage_in(struct bj_slice s, void *to)
 {
-    struct bj_job_use *use = to;
+    struct bj_sched_usage *use = to;
     struct bj_tres_used used;
     bj_tres_used(s, &used);
     use->mem_peak_bytes = used.mem_bytes;
@@ -157,7 +157,7 @@ static int usage_in(struct bj_slice s, void *to)
 
 static int usage_out(struct bj_slice s, void *to)
 {
-    struct bj_job_use *use = to;
+    struct bj_sched_usage *use = to;
     struct bj_tres_used used;
     bj_tres_used(s, &used);
     use->write_bytes = used.disk_bytes;

@@ -54,7 +54,7 @@ enum bj_node_flag {
 
 enum { BJ_NODE_WORDS = 4 };
 
-struct bj_node_state {
+struct bj_slurm_node_state {
     enum bj_node_base base;
     uint32_t flags;   /* 1u << enum bj_node_flag */
     unsigned unknown; /* different words in the text that are neither */
@@ -66,8 +66,8 @@ struct bj_node_state {
  * Words of sinfo's shorter view tell a flag and hide the base state
  * ("drained", "draining", "maint"): base is then worked out from the CPUs that
  * are allocated, of all.  No word at all is BJ_NODE_UNKNOWN. */
-struct bj_node_state bj_node_state_parse(struct bj_slice text,
-                                         uint64_t allocated, uint64_t cpus);
+struct bj_slurm_node_state
+bj_node_state_parse(struct bj_slice text, uint64_t allocated, uint64_t cpus);
 
 /* "mixed"; "drain". */
 const char *bj_node_base_name(enum bj_node_base base);
@@ -78,7 +78,7 @@ struct bj_sinfo_node {
     struct bj_slice name;
     struct bj_slice partition; /* without the mark of the default one */
     struct bj_slice state_text;
-    struct bj_node_state state;
+    struct bj_slurm_node_state state;
     uint64_t cpus, allocated, idle, other; /* CPUs; the last three make up the
                                               first */
     uint64_t mem_bytes, mem_allocated_bytes;

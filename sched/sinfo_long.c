@@ -26,7 +26,7 @@ static char mark_of(uint32_t flags)
 
 /* Flags that hide the base state; NULL: none of them is set.  *mark is left
  * alone where the word takes the usual one. */
-static const char *hiding_word(struct bj_node_state s, char *mark)
+static const char *hiding_word(struct bj_slurm_node_state s, char *mark)
 {
     const bool busy = s.base == BJ_NODE_ALLOCATED || s.base == BJ_NODE_MIXED;
     const bool completing = s.flags & FLAG(COMPLETING);
@@ -56,7 +56,7 @@ static const char *hiding_word(struct bj_node_state s, char *mark)
 }
 
 /* Flags that show only where nothing else does. */
-static const char *base_word(struct bj_node_state s, char *mark)
+static const char *base_word(struct bj_slurm_node_state s, char *mark)
 {
     if (s.base == BJ_NODE_UNKNOWN)
         *mark = s.flags & FLAG(NOT_RESPONDING) ? '*' : '\0';
@@ -74,7 +74,7 @@ static const char *base_word(struct bj_node_state s, char *mark)
     return bj_node_base_name(s.base);
 }
 
-struct bj_slice bj_node_state_long(struct bj_node_state s,
+struct bj_slice bj_node_state_long(struct bj_slurm_node_state s,
                                    char text[BJ_NODE_LONG_BYTES])
 {
     char mark = mark_of(s.flags);

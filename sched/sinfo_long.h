@@ -11,7 +11,7 @@ enum { BJ_NODE_LONG_BYTES = 24 };
  * where it is put together; the slice points there.
  * Source: what Slurm 22.05 itself says for all combinations of flags up to
  * four (tests/fixtures/cluster/node-states.txt has them up to two). */
-struct bj_slice bj_node_state_long(struct bj_node_state s,
+struct bj_slice bj_node_state_long(struct bj_slurm_node_state s,
                                    char text[BJ_NODE_LONG_BYTES]);
 
 #endif

@@ -99,7 +99,7 @@ static enum bj_node_flag mark_of(struct bj_slice word)
     return BJ_NODE_FLAGS;
 }
 
-static bool other_word(struct bj_slice word, struct bj_node_state *s)
+static bool other_word(struct bj_slice word, struct bj_slurm_node_state *s)
 {
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (!same(word, others[i].word.p))
@@ -113,7 +113,7 @@ static bool other_word(struct bj_slice word, struct bj_node_state *s)
     return false;
 }
 
-static void take_word(struct bj_slice word, struct bj_node_state *s)
+static void take_word(struct bj_slice word, struct bj_slurm_node_state *s)
 {
     enum bj_node_flag mark;
     while ((mark = mark_of(word)) != BJ_NODE_FLAGS) {
@@ -140,10 +140,10 @@ static void take_word(struct bj_slice word, struct bj_node_state *s)
     s->unknown++;
 }
 
-struct bj_node_state bj_node_state_parse(struct bj_slice text,
-                                         uint64_t allocated, uint64_t cpus)
+struct bj_slurm_node_state
+bj_node_state_parse(struct bj_slice text, uint64_t allocated, uint64_t cpus)
 {
-    struct bj_node_state s = {.base = NO_BASE};
+    struct bj_slurm_node_state s = {.base = NO_BASE};
     struct bj_slice word;
     if (text.n > 1 && text.p[text.n - 1] == '+') /* "allocated+" */
         s.flags |= 1u << BJ_NODE_COMPLETING;

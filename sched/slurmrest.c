@@ -1,9 +1,9 @@
 #include "sched/slurmrest.h"
 
-#include "sched/fold.h"
 #include "sched/slurmjson_fix.h"
 #include "sched/slurmrest_value.h"
 #include "sched/state.h"
+#include "sched/step_sum.h"
 #include "sched/tres.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct bj_slurmrest {
     struct bj_sched_job job;
     struct bj_job_step *step;
     unsigned steps_cap;
-    struct bj_fold fold;
+    struct bj_step_sum step_sum;
     char complaint[BJ_REST_ERROR]; /* the first of the errors */
 };
 
@@ -175,7 +175,7 @@ static void step_use(const struct bj_json *v, struct bj_job_step *step)
     const struct bj_json *total = bj_json_path(v, "tres.requested.total");
     const struct bj_json *max = bj_json_path(v, "tres.requested.max");
     const struct bj_json *out = bj_json_path(v, "tres.consumed.total");
-    struct bj_job_use *use = &step->use;
+    struct bj_sched_usage *use = &step->use;
     use->mem_peak_bytes = bj_rest_used(total, "mem", "", NULL);
     use->read_bytes = bj_rest_used(total, "fs", "disk", NULL);
     use->write_bytes = bj_rest_used(out, "fs", "disk", NULL);
@@ -195,7 +195,7 @@ static int read_step(struct bj_slurmrest *r, const struct bj_json *v)
     step_use(v, &step);
     step.state = bj_state_slurm(step.state_raw, NULL);
     mend_exit(step.state, &step.exit_code, &step.exit_signal);
-    bj_fold_step(&r->fold, &step);
+    bj_step_sum_add(&r->step_sum, &step);
     r->counts.steps++;
     if (r->job.steps >= r->conf.max_steps) {
         r->job.steps_left_out++;
@@ -251,7 +251,7 @@ static void settle(struct bj_slurmrest *r)
         if (joules > 0)
             job->use.energy_joules = joules;
     }
-    bj_fold_end(&r->fold, &job->use);
+    bj_step_sum_end(&r->step_sum, &job->use);
     job->step = job->steps > 0 ? r->step : NULL;
 }
 
@@ -263,7 +263,7 @@ static int take_job(void *ctx, struct bj_slice key, const struct bj_json *v,
     int e = 0;
     (void)key;
     bj_arena_reset(&r->arena);
-    bj_fold_begin(&r->fold);
+    bj_step_sum_begin(&r->step_sum);
     bj_sched_job_init(job);
     job->batch_system = BJ_SLICE("slurm");
     job->cluster = r->conf.cluster;

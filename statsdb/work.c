@@ -148,7 +148,7 @@ void bj_work_free(struct bj_work *w)
         bj_measure_free(w->prom[i].measure);
         bj_prom_free(w->prom[i].factors);
     }
-    bj_feed_free(w->feed);
+    bj_carbon_feed_free(w->feed);
     bj_fetch_free(w->fetch);
     bj_derive_free(w->derive);
     bj_factors_free(w->factors);

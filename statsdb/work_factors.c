@@ -42,7 +42,7 @@ int bj_work_feed_new(struct bj_work *w, struct bj_err *err)
     if (r < 0)
         return r;
     uint64_t seed = bj_clock_wall_usec() ^ (uint64_t)getpid() << 32;
-    return bj_feed_new(&w->conf->carbon, &net, seed, &w->feed, err);
+    return bj_carbon_feed_new(&w->conf->carbon, &net, seed, &w->feed, err);
 }
 
 static int put_all(struct bj_work *w, const struct bj_factor *f, size_t n,
@@ -69,18 +69,19 @@ static int put_all(struct bj_work *w, const struct bj_factor *f, size_t n,
 /* What it knows, into the store. */
 static int take_feed(struct bj_work *w, uint64_t wall, struct bj_err *err)
 {
-    struct bj_factor now[BJ_FEED_FACTORS];
-    size_t n = bj_feed_history(w->feed, 0, UINT64_MAX, NULL, 0);
+    struct bj_factor now[BJ_CARBON_FEED_FACTORS];
+    size_t n = bj_carbon_feed_history(w->feed, 0, UINT64_MAX, NULL, 0);
     struct bj_factor *all = calloc(n ? n : 1, sizeof(*all));
     if (!all)
         return bj_err_set(err, -ENOMEM, "factors");
-    size_t had = bj_feed_history(w->feed, 0, UINT64_MAX, all, n);
+    size_t had = bj_carbon_feed_history(w->feed, 0, UINT64_MAX, all, n);
     int r = put_all(w, all, had < n ? had : n, false, err);
     free(all);
     if (r == 0)
-        r = put_all(w, now,
-                    bj_feed_factors(w->feed, wall, now, BJ_FEED_FACTORS), true,
-                    err);
+        r = put_all(
+            w, now,
+            bj_carbon_feed_factors(w->feed, wall, now, BJ_CARBON_FEED_FACTORS),
+            true, err);
     return r;
 }
 
@@ -110,7 +111,7 @@ int bj_work_feed(struct bj_work *w, struct bj_err *err)
     struct bj_err why = {0};
     struct bj_carbon_now now = {.boot_usec = bj_clock_boot_usec(),
                                 .wall_sec = bj_clock_wall_usec() / 1000000};
-    uint64_t due = bj_feed_step(w->feed, now, &why);
+    uint64_t due = bj_carbon_feed_step(w->feed, now, &why);
     if (why.code && !atomic_load(w->stop))
         bj_log(BJ_LOG_WARN, &why, "emissions");
     /* Another question may be due at once; the file is looked at each minute.

@@ -27,7 +27,7 @@ struct bj_work {
     struct bj_rules *rules;
     struct bj_derive *derive;
     struct bj_factors *factors;
-    struct bj_feed *feed; /* NULL: no providers */
+    struct bj_carbon_feed *feed; /* NULL: no providers */
     struct bj_fetch *fetch;
     uint64_t feed_due_usec;
     bool fed; /* once */

@@ -26,7 +26,7 @@ struct entry {
 /* --- GPUs -----------------------------------------------------------------*/
 
 /* Free GPUs of such a node are not to be had, as sinfo says of its CPUs. */
-static bool usable(struct bj_node_state s)
+static bool usable(struct bj_slurm_node_state s)
 {
     const uint32_t out = 1u << BJ_NODE_DRAIN | 1u << BJ_NODE_FAIL |
                          1u << BJ_NODE_NOT_RESPONDING |
@@ -164,7 +164,7 @@ static struct bj_slice clean_word(struct bj_slice word, struct bj_label *l)
     return s;
 }
 
-static unsigned words(const struct bj_node_state *s)
+static unsigned words(const struct bj_slurm_node_state *s)
 {
     return s->unknown < BJ_NODE_WORDS ? s->unknown : BJ_NODE_WORDS;
 }
@@ -184,7 +184,7 @@ static void add_flag(struct bj_cluster_work *w, const struct entry *e,
 static void add_flags(struct bj_cluster_work *w, const struct entry *e,
                       const struct bj_slice *partition)
 {
-    const struct bj_node_state *s = &e->node->state;
+    const struct bj_slurm_node_state *s = &e->node->state;
     struct bj_label l;
     for (unsigned f = 0; f < BJ_NODE_FLAGS; f++)
         if (s->flags & 1u << f)
@@ -196,7 +196,7 @@ static void add_flags(struct bj_cluster_work *w, const struct entry *e,
 
 static void make_state(struct entry *e)
 {
-    const struct bj_node_state *s = &e->node->state;
+    const struct bj_slurm_node_state *s = &e->node->state;
     struct bj_label l;
     e->base = bj_slice_str(bj_node_base_name(s->base));
     int n = snprintf(e->text, sizeof(e->text), "%s", e->base.p);

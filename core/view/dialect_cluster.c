@@ -7,7 +7,7 @@
 static bool map_state(struct bj_arena *arena, struct bj_slice *key)
 {
     char text[BJ_NODE_LONG_BYTES];
-    struct bj_node_state s = bj_node_state_parse(key[0], 0, 0);
+    struct bj_slurm_node_state s = bj_node_state_parse(key[0], 0, 0);
     if (s.unknown == 0) {
         s.flags |= bj_node_state_parse(key[1], 0, 0).flags;
         key[0] = bj_arena_copy(arena, bj_node_state_long(s, text));

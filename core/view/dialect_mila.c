@@ -27,7 +27,7 @@ static const struct bj_dialect_word none[] = {{"", "None"}, {NULL, NULL}};
 /* DOWN goes before DRAIN, which goes before the base state. */
 static struct bj_slice reduced(const struct bj_slice *state_flags)
 {
-    struct bj_node_state s = bj_node_state_parse(state_flags[0], 0, 0);
+    struct bj_slurm_node_state s = bj_node_state_parse(state_flags[0], 0, 0);
     s.flags |= bj_node_state_parse(state_flags[1], 0, 0).flags;
     if (s.base != BJ_NODE_DOWN && s.flags & 1u << BJ_NODE_DRAIN)
         return BJ_SLICE("drained");

@@ -41,7 +41,7 @@ static const struct bj_opt own_opts[] = {
 };
 
 struct alarm {
-    struct bj_feed *feed;
+    struct bj_carbon_feed *feed;
     uint64_t usec;
 };
 
@@ -49,14 +49,14 @@ static void *ring(void *arg)
 {
     const struct alarm *a = arg;
     usleep((useconds_t)a->usec);
-    bj_feed_abort(a->feed);
+    bj_carbon_feed_abort(a->feed);
     return NULL;
 }
 
-static bool done(struct bj_feed *feed, uint64_t rounds)
+static bool done(struct bj_carbon_feed *feed, uint64_t rounds)
 {
-    struct bj_feed_status s[BJ_CARBON_SLOTS];
-    size_t n = bj_feed_status(feed, 0, s, BJ_CARBON_SLOTS);
+    struct bj_carbon_feed_status s[BJ_CARBON_SLOTS];
+    size_t n = bj_carbon_feed_status(feed, 0, s, BJ_CARBON_SLOTS);
     for (size_t i = 0; i < n; i++)
         if (s[i].remote && s[i].asked < rounds)
             return false;
@@ -65,7 +65,7 @@ static bool done(struct bj_feed *feed, uint64_t rounds)
 
 /* The feed's clock of boot jumps to what is due; a question that was aborted is
  * no question, so the tries are counted. */
-static uint64_t run(struct bj_feed *feed, const struct own *own)
+static uint64_t run(struct bj_carbon_feed *feed, const struct own *own)
 {
     uint64_t boot = bj_clock_boot_usec(), next = boot;
     for (uint64_t tries = 0;
@@ -73,7 +73,7 @@ static uint64_t run(struct bj_feed *feed, const struct own *own)
          tries++) {
         struct bj_err err = {0};
         boot = next > boot && next != UINT64_MAX ? next : boot;
-        next = bj_feed_step(
+        next = bj_carbon_feed_step(
             feed, (struct bj_carbon_now){boot, bj_clock_wall_usec() / SECOND},
             &err);
         if (err.code)
@@ -82,7 +82,7 @@ static uint64_t run(struct bj_feed *feed, const struct own *own)
     return next == UINT64_MAX ? 0 : (next - boot) / SECOND;
 }
 
-static void show(struct bj_feed *feed)
+static void show(struct bj_carbon_feed *feed)
 {
     static const char *const from[] = {
         [BJ_FACTOR_LIVE] = "live",         [BJ_FACTOR_STATED] = "stated",
@@ -90,15 +90,15 @@ static void show(struct bj_feed *feed)
         [BJ_FACTOR_CONSTANT] = "constant",
     };
     uint64_t now = bj_clock_wall_usec() / SECOND;
-    struct bj_factor f[BJ_FEED_FACTORS];
-    struct bj_feed_status s[BJ_CARBON_SLOTS];
-    size_t n = bj_feed_factors(feed, now, f, BJ_FEED_FACTORS);
+    struct bj_factor f[BJ_CARBON_FEED_FACTORS];
+    struct bj_carbon_feed_status s[BJ_CARBON_SLOTS];
+    size_t n = bj_carbon_feed_factors(feed, now, f, BJ_CARBON_FEED_FACTORS);
     for (size_t i = 0; i < n; i++)
         printf("factor %s %s %s %s %u %llu %d\n", f[i].provider,
                bj_factor_kind_name(f[i].kind), from[f[i].from], f[i].zone,
                (unsigned)f[i].mg_per_kwh, (unsigned long long)f[i].start_sec,
                f[i].estimated);
-    n = bj_feed_status(feed, now, s, BJ_CARBON_SLOTS);
+    n = bj_carbon_feed_status(feed, now, s, BJ_CARBON_SLOTS);
     for (size_t i = 0; i < n; i++)
         printf("status %s %s %llu %d\n", s[i].provider,
                bj_carbon_fault_name(s[i].fault), (unsigned long long)s[i].asked,
@@ -108,8 +108,8 @@ static void show(struct bj_feed *feed)
 static int run_feed(const struct own *own, const struct bj_carbon_conf *conf,
                     struct bj_err *err)
 {
-    struct bj_feed *feed;
-    int r = bj_feed_new(conf, NULL, 1, &feed, err);
+    struct bj_carbon_feed *feed;
+    int r = bj_carbon_feed_new(conf, NULL, 1, &feed, err);
     if (r < 0)
         return r;
     struct alarm alarm = {feed, own->abort_usec};
@@ -121,7 +121,7 @@ static int run_feed(const struct own *own, const struct bj_carbon_conf *conf,
         pthread_join(thread, NULL);
     show(feed);
     printf("next %llu\n", (unsigned long long)next);
-    bj_feed_free(feed);
+    bj_carbon_feed_free(feed);
     return 0;
 }
 

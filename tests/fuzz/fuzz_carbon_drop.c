@@ -51,7 +51,7 @@ static void read_cache(struct bj_slice text)
     struct bj_carbon_plan plan = {.n = 1};
     plan.v[0].provider = bj_carbon_provider(BJ_SLICE("rte"));
     memcpy(plan.v[0].zone, "FR", 3);
-    struct bj_cache_slot slots[BJ_CARBON_SLOTS] = {0};
+    struct bj_carbon_cached slots[BJ_CARBON_SLOTS] = {0};
     struct bj_err err = {0};
     int r = bj_cache_parse(text, &plan, NOW, slots, &err);
     if (r < 0)

@@ -38,7 +38,7 @@ static inline void seen_tres(struct seen *s, const struct bj_tres_list *list)
     }
 }
 
-static inline void seen_use(struct seen *s, const struct bj_job_use *u)
+static inline void seen_use(struct seen *s, const struct bj_sched_usage *u)
 {
     const uint64_t v[] = {u->cpu_usec,        u->cpu_user_usec,
                           u->cpu_system_usec, u->cpu_task_usec,

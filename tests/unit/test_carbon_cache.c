@@ -43,7 +43,7 @@ static int teardown(void **state)
     return rmdir(dir);
 }
 
-static void drop(struct bj_cache_slot *s)
+static void drop(struct bj_carbon_cached *s)
 {
     for (size_t i = 0; i < BJ_CARBON_SLOTS; i++)
         bj_points_free(&s[i].points);
@@ -66,7 +66,7 @@ static const struct bj_carbon_point sample[] = {
     {T + 60, T, 900, 13, BJ_FACTOR_DIRECT, false}, /* of the future */
 };
 
-static void fill(struct bj_cache_slot *s)
+static void fill(struct bj_carbon_cached *s)
 {
     for (size_t i = 0; i < COUNT(sample); i++)
         assert_int_equal(bj_points_add(&s[0].points, sample[i]), 0);
@@ -77,7 +77,7 @@ static void fill(struct bj_cache_slot *s)
 static void test_there_and_back(void **state)
 {
     (void)state;
-    struct bj_cache_slot a[BJ_CARBON_SLOTS] = {0}, b[BJ_CARBON_SLOTS] = {0};
+    struct bj_carbon_cached a[BJ_CARBON_SLOTS] = {0}, b[BJ_CARBON_SLOTS] = {0};
     struct stat st;
     fill(a);
     assert_int_equal(bj_cache_save(path, &plan, a, NULL), 0);
@@ -105,7 +105,7 @@ static void test_there_and_back(void **state)
 static void test_other_plan(void **state)
 {
     (void)state;
-    struct bj_cache_slot a[BJ_CARBON_SLOTS] = {0}, b[BJ_CARBON_SLOTS] = {0};
+    struct bj_carbon_cached a[BJ_CARBON_SLOTS] = {0}, b[BJ_CARBON_SLOTS] = {0};
     struct bj_carbon_plan other = plan;
     fill(a);
     bj_points_add(&a[1].points, sample[2]);
@@ -124,7 +124,7 @@ static void test_other_plan(void **state)
 static void test_clock_was_ahead(void **state)
 {
     (void)state;
-    struct bj_cache_slot a[BJ_CARBON_SLOTS] = {0}, b[BJ_CARBON_SLOTS] = {0};
+    struct bj_carbon_cached a[BJ_CARBON_SLOTS] = {0}, b[BJ_CARBON_SLOTS] = {0};
     fill(a);
     assert_int_equal(bj_cache_save(path, &plan, a, NULL), 0);
     assert_int_equal(bj_cache_load(path, &plan, T - 30 * DAY, b, NULL), 0);
@@ -170,7 +170,7 @@ static void test_damaged(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(damaged); i++) {
-        struct bj_cache_slot s[BJ_CARBON_SLOTS] = {0};
+        struct bj_carbon_cached s[BJ_CARBON_SLOTS] = {0};
         struct bj_err err = {0};
         write_file(damaged[i], 0644);
         int r = bj_cache_load(path, &plan, T, s, &err);
@@ -192,7 +192,7 @@ static void test_words_and_clock(void **state)
         BJ_SLICE(POINTS("[1795186800,900,5,0,0,1],[1,2]"));
     const struct bj_slice ahead =
         BJ_SLICE(POINTS("[1795186800,900,5,0,0,1795186801]"));
-    struct bj_cache_slot s[BJ_CARBON_SLOTS] = {0};
+    struct bj_carbon_cached s[BJ_CARBON_SLOTS] = {0};
     struct bj_err err = {0};
     assert_int_equal(bj_cache_parse(bad, &plan, T, s, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "series of rte, zone 'FR': point 2: exp"));
@@ -208,7 +208,7 @@ static void test_cut(void **state)
     (void)state;
     static const char text[] = POINTS("[1795186800,900,5,0,0,1]");
     for (size_t n = 0; n < sizeof(text); n++) {
-        struct bj_cache_slot s[BJ_CARBON_SLOTS] = {0};
+        struct bj_carbon_cached s[BJ_CARBON_SLOTS] = {0};
         int r = bj_cache_parse((struct bj_slice){text, n}, &plan, T, s, NULL);
         assert_int_equal(r, n < sizeof(text) - 1 ? -EINVAL : 0);
         drop(s);
@@ -219,7 +219,7 @@ static void test_cut(void **state)
 static void test_not_trusted(void **state)
 {
     (void)state;
-    struct bj_cache_slot s[BJ_CARBON_SLOTS] = {0};
+    struct bj_carbon_cached s[BJ_CARBON_SLOTS] = {0};
     struct bj_err err = {0};
     write_file(POINTS("[1795186800,900,5,0,0,1]"), 0666);
     assert_int_equal(bj_cache_load(path, &plan, T, s, &err), -EPERM);
@@ -233,7 +233,7 @@ static void test_not_trusted(void **state)
 static void test_no_place(void **state)
 {
     (void)state;
-    struct bj_cache_slot s[BJ_CARBON_SLOTS] = {0};
+    struct bj_carbon_cached s[BJ_CARBON_SLOTS] = {0};
     struct bj_err err = {0};
     assert_true(bj_cache_save("/nowhere/cache", &plan, s, &err) < 0);
     assert_non_null(strstr(err.msg, "/nowhere/cache"));

@@ -20,7 +20,7 @@ enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
 struct room {
     struct grid grid;
     struct bj_carbon_conf conf;
-    struct bj_feed *feed;
+    struct bj_carbon_feed *feed;
     struct bj_err err;
 };
 
@@ -29,12 +29,12 @@ static struct room room;
 static void start(struct room *r)
 {
     struct bj_carbon_net net = grid_net(&r->grid);
-    assert_int_equal(bj_feed_new(&r->conf, &net, 1, &r->feed, NULL), 0);
+    assert_int_equal(bj_carbon_feed_new(&r->conf, &net, 1, &r->feed, NULL), 0);
 }
 
 static void stop(struct room *r)
 {
-    bj_feed_free(r->feed);
+    bj_carbon_feed_free(r->feed);
     r->feed = NULL;
 }
 
@@ -48,7 +48,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct room *r = *state;
-    bj_feed_free(r->feed);
+    bj_carbon_feed_free(r->feed);
     grid_conf_free(&r->conf);
     return 0;
 }
@@ -65,11 +65,11 @@ static const char *first(struct room *r)
     return text;
 }
 
-static struct bj_feed_status status(struct room *r, size_t i)
+static struct bj_carbon_feed_status status(struct room *r, size_t i)
 {
-    struct bj_feed_status all[BJ_CARBON_SLOTS];
-    assert_true(
-        bj_feed_status(r->feed, r->grid.wall_sec, all, BJ_CARBON_SLOTS) > i);
+    struct bj_carbon_feed_status all[BJ_CARBON_SLOTS];
+    assert_true(bj_carbon_feed_status(r->feed, r->grid.wall_sec, all,
+                                      BJ_CARBON_SLOTS) > i);
     return all[i];
 }
 
@@ -91,13 +91,14 @@ static void test_static_only(void **state)
     start(r);
     assert_int_equal(grid_settle(&r->grid, r->feed, &r->err), UINT64_MAX);
     assert_string_equal(first(r), "table year 56039");
-    struct bj_factor f[BJ_FEED_FACTORS];
-    assert_int_equal(bj_feed_factors(r->feed, T, f, BJ_FEED_FACTORS), 2);
+    struct bj_factor f[BJ_CARBON_FEED_FACTORS];
+    assert_int_equal(
+        bj_carbon_feed_factors(r->feed, T, f, BJ_CARBON_FEED_FACTORS), 2);
     assert_int_equal(f[0].year, 2023);
     assert_string_equal(f[1].provider, "constant");
     assert_string_equal(f[1].country, "FR");
     assert_int_equal(f[1].mg_per_kwh, 50000);
-    assert_int_equal(bj_feed_factors(r->feed, T, f, 1), 1);
+    assert_int_equal(bj_carbon_feed_factors(r->feed, T, f, 1), 1);
     assert_true(status(r, 0).success && status(r, 1).success);
     assert_int_equal(status(r, 0).age_sec, BJ_ABSENT);
 }
@@ -169,7 +170,7 @@ static void test_fallbacks(void **state)
 static void test_order_of_providers(void **state)
 {
     struct room *r = *state;
-    struct bj_factor f[BJ_FEED_FACTORS];
+    struct bj_factor f[BJ_CARBON_FEED_FACTORS];
     r->conf = grid_conf(NULL, "provider=neso", "provider=rte", NULL);
     start(r);
     grid_run(&r->grid, r->feed, 3 * DAY);
@@ -177,11 +178,13 @@ static void test_order_of_providers(void **state)
     r->grid.mode[GRID_NESO] = GRID_DOWN;
     grid_run(&r->grid, r->feed, 3 * HOUR);
     assert_true(strncmp(first(r), "neso profile ", 13) == 0);
-    assert_int_equal(
-        bj_feed_factors(r->feed, r->grid.wall_sec, f, BJ_FEED_FACTORS), 2);
+    assert_int_equal(bj_carbon_feed_factors(r->feed, r->grid.wall_sec, f,
+                                            BJ_CARBON_FEED_FACTORS),
+                     2);
     assert_string_equal(f[1].provider, "rte");
     assert_int_equal(f[1].from, BJ_FACTOR_LIVE);
-    assert_int_equal(bj_feed_factors(r->feed, r->grid.wall_sec, f, 1), 1);
+    assert_int_equal(bj_carbon_feed_factors(r->feed, r->grid.wall_sec, f, 1),
+                     1);
 }
 
 /* Marginal values are on their own side, whatever is missing on the other. */
@@ -216,7 +219,7 @@ static void test_history(void **state)
     start(r);
     grid_run(&r->grid, r->feed, 10);
     uint64_t from = T - 4 * HOUR;
-    size_t n = bj_feed_history(r->feed, from, T, f, COUNT(f));
+    size_t n = bj_carbon_feed_history(r->feed, from, T, f, COUNT(f));
     assert_int_equal(n, 16);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(f[i].start_sec, from + 900 * i);
@@ -225,7 +228,7 @@ static void test_history(void **state)
         assert_int_equal(f[i].fetched_sec - T - 600 <= 10, 1);
         assert_string_equal(f[i].zone, "FR");
     }
-    assert_int_equal(bj_feed_history(r->feed, from, T, f, 3), 16);
+    assert_int_equal(bj_carbon_feed_history(r->feed, from, T, f, 3), 16);
 }
 
 /* --- faults ---------------------------------------------------------------*/
@@ -262,7 +265,7 @@ static void test_faults(void **state)
         r->grid.mode[GRID_RTE] = faults[i].mode;
         grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
         uint64_t next = grid_settle(&r->grid, r->feed, &r->err);
-        struct bj_feed_status s = status(r, 0);
+        struct bj_carbon_feed_status s = status(r, 0);
         print_message("# %s: %s, %u s\n", bj_carbon_fault_name(s.fault),
                       r->err.msg, (unsigned)next);
         assert_int_equal(s.fault, faults[i].fault);
@@ -335,7 +338,8 @@ static void test_jitter(void **state)
     unsigned different = 0;
     for (uint64_t seed = 0; seed < COUNT(seen); seed++) {
         struct bj_carbon_net net = grid_net(&r->grid);
-        assert_int_equal(bj_feed_new(&r->conf, &net, seed, &r->feed, NULL), 0);
+        assert_int_equal(
+            bj_carbon_feed_new(&r->conf, &net, seed, &r->feed, NULL), 0);
         grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
         seen[seed] = grid_settle(&r->grid, r->feed, NULL);
         different += seed > 0 && seen[seed] != seen[seed - 1];
@@ -364,7 +368,7 @@ static void test_abort(void **state)
     struct room *r = *state;
     r->conf = grid_conf(NULL, "provider=rte", NULL);
     start(r);
-    bj_feed_abort(r->feed);
+    bj_carbon_feed_abort(r->feed);
     r->grid.mode[GRID_RTE] = GRID_ABORT;
     grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
     assert_int_equal(grid_settle(&r->grid, r->feed, &r->err), 1);

@@ -19,7 +19,7 @@ enum { HOUR = 3600, DAY = 86400, WORLDS = 6, EVENTS = 80 };
 struct world {
     struct grid grid;
     struct bj_carbon_conf conf;
-    struct bj_feed *feed;
+    struct bj_carbon_feed *feed;
     uint64_t random;
     unsigned live, profile, year; /* how often a factor was that */
 };
@@ -33,9 +33,9 @@ static uint64_t draw(struct world *w, uint64_t n)
 static void restart(struct world *w)
 {
     struct bj_carbon_net net = grid_net(&w->grid);
-    bj_feed_free(w->feed);
-    assert_int_equal(bj_feed_new(&w->conf, &net, draw(w, 1000), &w->feed, NULL),
-                     0);
+    bj_carbon_feed_free(w->feed);
+    assert_int_equal(
+        bj_carbon_feed_new(&w->conf, &net, draw(w, 1000), &w->feed, NULL), 0);
 }
 
 static int grid_of(const char *provider)
@@ -81,16 +81,17 @@ static void tally(struct world *w, enum bj_factor_from from)
 
 static void check_all(struct world *w)
 {
-    struct bj_factor f[BJ_FEED_FACTORS];
-    size_t n = bj_feed_factors(w->feed, w->grid.wall_sec, f, BJ_FEED_FACTORS);
+    struct bj_factor f[BJ_CARBON_FEED_FACTORS];
+    size_t n = bj_carbon_feed_factors(w->feed, w->grid.wall_sec, f,
+                                      BJ_CARBON_FEED_FACTORS);
     for (size_t i = 0; i < n; i++) {
         check(&f[i], w->grid.wall_sec);
         tally(w, f[i].from);
     }
     assert_true(n > 0); /* the table at least */
-    struct bj_feed_status s[BJ_CARBON_SLOTS];
+    struct bj_carbon_feed_status s[BJ_CARBON_SLOTS];
     size_t slots =
-        bj_feed_status(w->feed, w->grid.wall_sec, s, BJ_CARBON_SLOTS);
+        bj_carbon_feed_status(w->feed, w->grid.wall_sec, s, BJ_CARBON_SLOTS);
     for (size_t i = 0; i < slots; i++)
         assert_int_equal(s[i].errors[BJ_CARBON_OK], 0);
 }
@@ -143,7 +144,7 @@ static void run_world(uint64_t seed, const char *token, const char *cache,
     sum->live += w.live;
     sum->profile += w.profile;
     sum->year += w.year;
-    bj_feed_free(w.feed);
+    bj_carbon_feed_free(w.feed);
     grid_conf_free(&w.conf);
 }
 

@@ -25,7 +25,7 @@ static const char *const files[] = {"secret", "cache", "cache.bad", "drop.csv",
 struct room {
     struct grid grid;
     struct bj_carbon_conf conf;
-    struct bj_feed *feed;
+    struct bj_carbon_feed *feed;
     struct bj_err err;
 };
 
@@ -61,12 +61,12 @@ static void age(const char *name, uint64_t sec)
 static void start(struct room *r)
 {
     struct bj_carbon_net net = grid_net(&r->grid);
-    assert_int_equal(bj_feed_new(&r->conf, &net, 1, &r->feed, NULL), 0);
+    assert_int_equal(bj_carbon_feed_new(&r->conf, &net, 1, &r->feed, NULL), 0);
 }
 
 static void restart(struct room *r)
 {
-    bj_feed_free(r->feed);
+    bj_carbon_feed_free(r->feed);
     start(r);
 }
 
@@ -92,17 +92,18 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct room *r = *state;
-    bj_feed_free(r->feed);
+    bj_carbon_feed_free(r->feed);
     grid_conf_free(&r->conf);
     for (size_t i = 0; i < COUNT(files); i++)
         unlink(at(files[i]));
     return 0;
 }
 
-static struct bj_feed_status status(struct room *r)
+static struct bj_carbon_feed_status status(struct room *r)
 {
-    struct bj_feed_status s;
-    assert_int_equal(bj_feed_status(r->feed, r->grid.wall_sec, &s, 1), 1);
+    struct bj_carbon_feed_status s;
+    assert_int_equal(bj_carbon_feed_status(r->feed, r->grid.wall_sec, &s, 1),
+                     1);
     return s;
 }
 
@@ -368,7 +369,8 @@ static void test_file_json(void **state)
     assert_int_equal(first_mg(r, false), 0);
     assert_int_equal(first_mg(r, true), 480000);
     struct bj_factor f;
-    assert_int_equal(bj_feed_factors(r->feed, r->grid.wall_sec, &f, 1), 1);
+    assert_int_equal(bj_carbon_feed_factors(r->feed, r->grid.wall_sec, &f, 1),
+                     1);
     assert_int_equal(f.from, BJ_FACTOR_STATED);
 }
 

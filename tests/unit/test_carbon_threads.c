@@ -18,7 +18,7 @@ enum { HOUR = 3600, DAY = 86400, READERS = 3 };
 /* --- threads --------------------------------------------------------------*/
 
 struct shared {
-    struct bj_feed *feed;
+    struct bj_carbon_feed *feed;
     atomic_bool stop;
     atomic_uint looks;
 };
@@ -27,12 +27,13 @@ static void *look(void *arg)
 {
     struct shared *s = arg;
     static const uint64_t at = T + 12 * HOUR;
-    struct bj_factor f[BJ_FEED_FACTORS], history[64];
-    struct bj_feed_status status[BJ_CARBON_SLOTS];
+    struct bj_factor f[BJ_CARBON_FEED_FACTORS], history[64];
+    struct bj_carbon_feed_status status[BJ_CARBON_SLOTS];
     while (!atomic_load(&s->stop)) {
-        size_t n = bj_feed_factors(s->feed, at, f, BJ_FEED_FACTORS);
-        n += bj_feed_history(s->feed, T, T + DAY, history, 64);
-        n += bj_feed_status(s->feed, at, status, BJ_CARBON_SLOTS);
+        size_t n =
+            bj_carbon_feed_factors(s->feed, at, f, BJ_CARBON_FEED_FACTORS);
+        n += bj_carbon_feed_history(s->feed, T, T + DAY, history, 64);
+        n += bj_carbon_feed_status(s->feed, at, status, BJ_CARBON_SLOTS);
         atomic_fetch_add(&s->looks, n > 0);
     }
     return NULL;
@@ -47,7 +48,7 @@ static void test_threads(void **state)
         grid_conf(NULL, "provider=rte", "provider=neso", "provider=table",
                   "country=FR", NULL);
     struct shared s = {0};
-    assert_int_equal(bj_feed_new(&conf, &net, 1, &s.feed, NULL), 0);
+    assert_int_equal(bj_carbon_feed_new(&conf, &net, 1, &s.feed, NULL), 0);
     pthread_t readers[READERS];
     for (int i = 0; i < READERS; i++)
         assert_int_equal(pthread_create(&readers[i], NULL, look, &s), 0);
@@ -55,13 +56,13 @@ static void test_threads(void **state)
         g.mode[GRID_RTE] = i % 4 == 3 ? GRID_DOWN : GRID_GOOD;
         grid_run(&g, s.feed, 3 * HOUR);
     }
-    bj_feed_abort(s.feed);
+    bj_carbon_feed_abort(s.feed);
     while (atomic_load(&s.looks) < 10)
         ;
     atomic_store(&s.stop, true);
     for (int i = 0; i < READERS; i++)
         pthread_join(readers[i], NULL);
-    bj_feed_free(s.feed);
+    bj_carbon_feed_free(s.feed);
     grid_conf_free(&conf);
 }
 
@@ -103,11 +104,11 @@ static int drop(void *arg)
 
 static int new_feed(void *arg)
 {
-    struct bj_feed *feed = NULL;
+    struct bj_carbon_feed *feed = NULL;
     struct bj_carbon_net net = {NULL, NULL};
-    int r = bj_feed_new(arg, &net, 1, &feed, NULL);
+    int r = bj_carbon_feed_new(arg, &net, 1, &feed, NULL);
     assert_int_equal(feed != NULL, r == 0);
-    bj_feed_free(feed);
+    bj_carbon_feed_free(feed);
     return no_memory(r);
 }
 
@@ -135,22 +136,22 @@ static void test_question(void **state)
     struct grid g = {.boot_usec = 77000000, .wall_sec = T};
     struct bj_carbon_net net = grid_net(&g);
     struct bj_carbon_conf conf = grid_conf(NULL, "provider=rte", NULL);
-    struct bj_feed *feed;
-    struct bj_feed_status s;
+    struct bj_carbon_feed *feed;
+    struct bj_carbon_feed_status s;
     bool ok = false;
-    assert_int_equal(bj_feed_new(&conf, &net, 1, &feed, NULL), 0);
+    assert_int_equal(bj_carbon_feed_new(&conf, &net, 1, &feed, NULL), 0);
     grid_sleep(&g, grid_settle(&g, feed, NULL));
     for (unsigned long n = 0; !ok; n++) {
         bj_fail_after(n);
         uint64_t next = grid_settle(&g, feed, NULL);
         bj_fail_stop();
-        assert_int_equal(bj_feed_status(feed, g.wall_sec, &s, 1), 1);
+        assert_int_equal(bj_carbon_feed_status(feed, g.wall_sec, &s, 1), 1);
         ok = s.success;
         assert_true(ok || s.fault == BJ_CARBON_LOCAL ||
                     s.fault == BJ_CARBON_CONTENT); /* the double's own want */
         grid_sleep(&g, next);
     }
-    bj_feed_free(feed);
+    bj_carbon_feed_free(feed);
     grid_conf_free(&conf);
 }
 

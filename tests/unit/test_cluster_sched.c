@@ -212,7 +212,7 @@ static void test_node_states(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const struct bj_node_state s = bj_node_state_parse(
+        const struct bj_slurm_node_state s = bj_node_state_parse(
             S(cases[i].text), cases[i].allocated, cases[i].cpus);
         struct bj_buf b = {0};
         bj_buf_str(&b, bj_node_base_name(s.base));

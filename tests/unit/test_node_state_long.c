@@ -11,7 +11,7 @@ static void check_line(struct bj_slice line)
     char text[BJ_NODE_LONG_BYTES];
     struct bj_slice complete, want = line;
     assert_true(bj_slice_field(&want, '|', &complete));
-    const struct bj_node_state s = bj_node_state_parse(complete, 0, 4);
+    const struct bj_slurm_node_state s = bj_node_state_parse(complete, 0, 4);
     assert_int_equal(s.unknown, 0);
     const struct bj_slice got = bj_node_state_long(s, text);
     bool same = got.n == want.n;
@@ -43,8 +43,8 @@ static void fits_its_room(void **state)
     (void)state;
     for (unsigned base = 0; base <= BJ_NODE_BASES; base++)
         for (uint32_t f = 0; f < 1u << BJ_NODE_FLAGS; f += 9973) {
-            const struct bj_node_state s = {.base = (enum bj_node_base)base,
-                                            .flags = f};
+            const struct bj_slurm_node_state s = {
+                .base = (enum bj_node_base)base, .flags = f};
             assert_in_range(bj_node_state_long(s, text).n, 1, sizeof(text) - 1);
         }
 }

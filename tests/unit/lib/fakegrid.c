@@ -203,7 +203,8 @@ void grid_sleep(struct grid *g, uint64_t sec)
     g->wall_sec += sec;
 }
 
-uint64_t grid_settle(struct grid *g, struct bj_feed *feed, struct bj_err *err)
+uint64_t grid_settle(struct grid *g, struct bj_carbon_feed *feed,
+                     struct bj_err *err)
 {
     uint64_t next;
     struct bj_err mine;
@@ -211,7 +212,7 @@ uint64_t grid_settle(struct grid *g, struct bj_feed *feed, struct bj_err *err)
         *err = (struct bj_err){0};
     do {
         mine = (struct bj_err){0};
-        next = bj_feed_step(
+        next = bj_carbon_feed_step(
             feed, (struct bj_carbon_now){g->boot_usec, g->wall_sec}, &mine);
         if (err && mine.code)
             *err = mine;
@@ -221,7 +222,7 @@ uint64_t grid_settle(struct grid *g, struct bj_feed *feed, struct bj_err *err)
     return (next - g->boot_usec + SECOND - 1) / SECOND;
 }
 
-void grid_run(struct grid *g, struct bj_feed *feed, uint64_t sec)
+void grid_run(struct grid *g, struct bj_carbon_feed *feed, uint64_t sec)
 {
     uint64_t end = g->boot_usec + sec * SECOND;
     for (;;) {
@@ -264,11 +265,12 @@ static void add_provider(const struct bj_optset *s, const char *name,
     }
 }
 
-bool grid_first(const struct grid *g, struct bj_feed *feed, bool marginal,
-                struct bj_factor *ret)
+bool grid_first(const struct grid *g, struct bj_carbon_feed *feed,
+                bool marginal, struct bj_factor *ret)
 {
-    struct bj_factor f[BJ_FEED_FACTORS];
-    size_t n = bj_feed_factors(feed, g->wall_sec, f, BJ_FEED_FACTORS);
+    struct bj_factor f[BJ_CARBON_FEED_FACTORS];
+    size_t n =
+        bj_carbon_feed_factors(feed, g->wall_sec, f, BJ_CARBON_FEED_FACTORS);
     for (size_t i = 0; i < n; i++)
         if ((f[i].kind == BJ_FACTOR_MARGINAL) == marginal) {
             *ret = f[i];

@@ -48,8 +48,8 @@ struct bj_carbon_net grid_net(struct grid *g);
 
 /* The first factor that holds now, of averages or of marginal ones; false: none
  * does.  And what its from is called. */
-bool grid_first(const struct grid *g, struct bj_feed *feed, bool marginal,
-                struct bj_factor *ret);
+bool grid_first(const struct grid *g, struct bj_carbon_feed *feed,
+                bool marginal, struct bj_factor *ret);
 const char *grid_from_name(enum bj_factor_from from);
 
 /* Let time pass on both clocks. */
@@ -57,10 +57,11 @@ void grid_sleep(struct grid *g, uint64_t sec);
 
 /* Step until nothing is due; returns the seconds until it is again, rounded up.
  * err gets the last message, and is emptied before. */
-uint64_t grid_settle(struct grid *g, struct bj_feed *feed, struct bj_err *err);
+uint64_t grid_settle(struct grid *g, struct bj_carbon_feed *feed,
+                     struct bj_err *err);
 
 /* Steps whenever the feed wants, for so long. */
-void grid_run(struct grid *g, struct bj_feed *feed, uint64_t sec);
+void grid_run(struct grid *g, struct bj_carbon_feed *feed, uint64_t sec);
 
 /* Options from "name=value" strings (without "emissions."), up to NULL, on
  * zeroed or freed options; URLs, zones and token files are added for those

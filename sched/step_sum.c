@@ -1,4 +1,4 @@
-#include "sched/fold.h"
+#include "sched/step_sum.h"
 
 static void add(uint64_t *sum, uint64_t v)
 {
@@ -16,15 +16,15 @@ static void largest(uint64_t *max, uint64_t v)
         *max = v;
 }
 
-void bj_fold_begin(struct bj_fold *f)
+void bj_step_sum_begin(struct bj_step_sum *f)
 {
-    bj_job_use_init(&f->sum);
+    bj_sched_usage_init(&f->sum);
     f->energy[0] = f->energy[1] = f->energy[2] = BJ_ABSENT;
 }
 
-void bj_fold_step(struct bj_fold *f, const struct bj_job_step *step)
+void bj_step_sum_add(struct bj_step_sum *f, const struct bj_job_step *step)
 {
-    const struct bj_job_use *use = &step->use;
+    const struct bj_sched_usage *use = &step->use;
     add(&f->sum.cpu_usec, use->cpu_usec);
     add(&f->sum.cpu_user_usec, use->cpu_user_usec);
     add(&f->sum.cpu_system_usec, use->cpu_system_usec);
@@ -44,7 +44,7 @@ void bj_fold_step(struct bj_fold *f, const struct bj_job_step *step)
  * time all count it: the extern step has the whole job, the batch step its
  * first node, and sruns all nodes for a while.  Added up they would count twice
  * what each of them, or the sruns together, count once at most. */
-void bj_fold_end(const struct bj_fold *f, struct bj_job_use *use)
+void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_usage *use)
 {
     const bool timed = use->cpu_usec != BJ_ABSENT && use->cpu_usec > 0;
     if (!timed && f->sum.cpu_usec != BJ_ABSENT) {

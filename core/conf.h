@@ -28,8 +28,8 @@ enum bj_collector_id {
     BJ_COLLECTORS
 };
 
-/* What only pages in the names of other exporters tell of a job: collected
- * where it is asked for, and of no cost otherwise. */
+/* Extra values of jobs, which only dialects report: collected where a dialect
+ * needs them, and of no cost otherwise. */
 enum bj_extra {
     BJ_EXTRA_EXES = 1,    /* processes by executable */
     BJ_EXTRA_NAMES = 2,   /* threads by name of their process */
@@ -48,20 +48,21 @@ struct bj_conf {
     bool basic;       /* only the files that are read in every mode */
     char *steps;      /* "off", "steps", "tasks" */
     uint64_t exe_top; /* executables of a job that get a series */
-    unsigned extras;  /* enum bj_extra; no option: whoever tells them sets it */
+    unsigned extras;  /* enum bj_extra; no option: the host's dialects */
     bool open_fds;
     struct bj_strv places; /* "name=path" */
     char *cluster;
     bool label_user, label_account;
     struct bj_strv job_files; /* directories with prolog files */
     struct bj_strv patterns;  /* operator-defined layouts, "name=regex" */
-    struct bj_strv systems;   /* batch systems looked for; empty: all */
-    uint64_t grace_usec;      /* an ended job stays so long */
-    uint64_t slow_usec;       /* pace of what changes rarely or costs much */
+    struct bj_strv systems; /* batch systems whose jobs are found; empty: all */
+    uint64_t grace_usec;    /* an ended job stays so long */
+    uint64_t slow_usec; /* the slow interval: of values that rarely change or
+                           are expensive */
     uint64_t ident_wait_usec; /* a pass waits so long for identities */
     uint64_t max_jobs, max_processes, max_steps;
     uint64_t max_files; /* kept descriptors */
-    uint64_t gpu_usec;  /* pace at which drivers of GPUs are asked */
+    uint64_t gpu_usec;  /* interval at which the drivers of GPUs are read */
     char *gpu_nvml;     /* path of NVIDIA's library; empty: the system's */
     char *gpu_rocm, *gpu_level_zero; /* likewise AMD's, Intel's; "none" */
     char *gpu_dcgm;  /* URL of dcgm-exporter's page; empty: none */

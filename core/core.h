@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-/* What one pass found.  Immutable and shared: whoever holds a reference may
+/* What one pass found.  Immutable and shared: each holder of a reference may
  * read it from any thread. */
 struct bj_snap {
     atomic_uint refs;
@@ -31,13 +31,13 @@ struct bj_core;
 
 /* Make a core.  conf is taken as it is and must outlive the core.  A missing
  * cgroup root is no error: jobs are found when it appears.  Errors are wrong
- * options (-EINVAL) and want of memory or threads. */
+ * options (-EINVAL) and no memory or threads. */
 int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_core **ret, struct bj_err *err);
 void bj_core_free(struct bj_core *core);
 
-/* Look at everything once and return a snapshot with a reference for the
- * caller.  Fails only for want of memory (-ENOMEM): a source that is broken
+/* Run all collectors once and return a snapshot with a reference for the
+ * caller.  Fails only when memory is out (-ENOMEM): a source that is broken
  * shows in its collector's record.  One pass at a time: calls from several
  * threads wait for each other. */
 int bj_core_pass(struct bj_core *core, struct bj_snap **ret,

@@ -96,7 +96,7 @@ void bj_emissions_free(struct bj_emissions *e)
     free(e);
 }
 
-/* --- telling --------------------------------------------------------------*/
+/* --- publishing ----------------------------------------------------------- */
 
 static void publish_factors(const struct bj_emissions *e, uint64_t wall_sec,
                             struct bj_snap *snap)

@@ -80,7 +80,7 @@ static struct events read_events(struct bj_track *t, const char *rel)
 }
 
 /* OOM kills of the whole machine: while they stand still, so do those of each
- * job.  A kernel without them (before Linux 4.13) tells none of a job. */
+ * job.  A kernel before Linux 4.13 does not count them. */
 static uint64_t all_kills(struct bj_core *core)
 {
     static const struct bj_kv_key key[] = {{{"oom_kill", 8}, 0, 1}};
@@ -129,7 +129,7 @@ static void set_events(struct bj_unit *u, const uint64_t sum[BJ_EVENTS],
         *to[e] = unknown & 1u << e ? BJ_ABSENT : sum[e];
 }
 
-/* Those that the job's own cgroup does not tell, and never has. */
+/* Kinds of events that the job's own cgroup does not count, and never has. */
 static unsigned unknown_events(const struct bj_unit *u,
                                const struct events *own)
 {

@@ -1,5 +1,4 @@
-/* Asides: what only pages in the names of other exporters tell of a job, where
- * that is asked for (enum bj_extra). */
+/* Extra values of jobs, which only dialects report (enum bj_extra). */
 #include "core/internal.h"
 
 void bj_core_rates(struct bj_core *core)

@@ -164,7 +164,7 @@ int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
     struct bj_slice system, node, id;
     begin(core, o);
     struct bj_slice whole = key;
-    /* The inode is of no use to anybody else. */
+    /* The inode means nothing to readers. */
     while (key.n > 0 && key.p[key.n - 1] != '#')
         key.n--;
     key.n -= key.n > 0;

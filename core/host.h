@@ -1,4 +1,4 @@
-/* What the core asks of the program it runs in. */
+/* What the core needs of the program it runs in. */
 #ifndef BJ_CORE_HOST_H
 #define BJ_CORE_HOST_H
 

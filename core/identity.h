@@ -24,7 +24,7 @@ struct bj_slice bj_identity_path_uid(const struct bj_track *t);
 /* t has ended: what the resolver has not answered is not needed any more. */
 void bj_identity_end(struct bj_track *t);
 
-/* Ask the resolver about new jobs and take its answers. */
+/* Submit requests for new jobs to the resolver and take its results. */
 void bj_core_identify(struct bj_core *core);
 
 #endif

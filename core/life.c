@@ -30,8 +30,8 @@ static void bear(struct bj_track *t)
     }
 }
 
-/* At the slow pace: has a job whose CPU time stands still lost its processes,
- * or a shell found some? */
+/* At the slow interval: has a job whose CPU time stands still lost its
+ * processes, or an emptied one got some? */
 static void check_empty(struct bj_track *t)
 {
     struct bj_core *core = t->core;
@@ -99,8 +99,8 @@ void bj_core_drop(struct bj_core *core, struct bj_track *t)
     bj_track_free(t);
 }
 
-/* Forget jobs whose grace time is over.  A shell stays known, unpublished, as
- * long as its directory is there. */
+/* Forget jobs whose grace period is over.  A job without processes stays known,
+ * unpublished, as long as its directory is there. */
 void bj_core_forget(struct bj_core *core)
 {
     size_t n = 0;

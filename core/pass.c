@@ -62,7 +62,7 @@ static void follow_processes(struct bj_track *t)
 {
     char path[4096];
     bool v2;
-    /* Cores of v1 jobs need no look at their threads. */
+    /* Cores of v1 jobs do not need their threads. */
     if (!t->proc && bj_track_procs_path(t, path, sizeof(path), &v2) &&
         (v2 || t->core->conf->collect[BJ_COLLECT_PROCESS]))
         t->proc = bj_jobproc_new(t->core->proctab, path, v2);
@@ -122,8 +122,8 @@ static void read_round(struct bj_core *core, unsigned round)
     bj_core_settle(core);
 }
 
-/* At the slow pace: on a machine with many CPUs /proc/stat costs more than a
- * dozen jobs. */
+/* At the slow interval: on a machine with many CPUs /proc/stat costs more than
+ * a dozen jobs. */
 static void read_node(struct bj_core *core)
 {
     if (core->now_usec < core->node_usec)

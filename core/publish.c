@@ -245,7 +245,7 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
     publish_runs(core, s);
 }
 
-/* The last snapshot, when nobody else holds it any more, or a new one. */
+/* The last snapshot, when there is no other reference to it, or a new one. */
 static struct bj_snap *take(struct bj_core *core)
 {
     struct bj_snap *s = core->last;

@@ -1,4 +1,4 @@
-/* How fast a counter of a job grows, where somebody wants a level instead of
+/* How fast a counter of a job grows, for dialects that report a rate instead of
  * the counter.  Internal to the core. */
 #ifndef BJ_CORE_RATE_H
 #define BJ_CORE_RATE_H

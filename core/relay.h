@@ -27,7 +27,7 @@ struct bj_relay_work {
     /* Do one thing, or wait.  False when bj_worker_back said so. */
     bool (*serve)(struct bj_worker *w);
     bool (*finish)(struct bj_worker *w); /* at the end; likewise; or NULL */
-    /* Nobody has it any more: frees the struct that it is in.  No lock. */
+    /* The last reference is gone: frees the struct that it is in.  No lock. */
     void (*gone)(struct bj_relay *r);
 };
 

@@ -42,7 +42,7 @@ void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
     r->errors += faults;
     if (!failing)
         r->good_usec = now;
-    /* Told when it begins and when it is over, not at every pass. */
+    /* Logged when it begins and when it is over, not at every pass. */
     if (failing != r->failing)
         say(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
             failing ? fault : NULL);

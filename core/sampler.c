@@ -1,6 +1,6 @@
-/* The sampler: a look at the jobs at a pace of its own, whoever scrapes, for
- * energy and final records.  What it writes to disks is written without the
- * lock: a scrape never waits for a disk. */
+/* The sampler: a thread that runs passes at its own interval, independent of
+ * scrapes, for energy and final records.  It writes to disks without the lock:
+ * a scrape never waits for a disk. */
 #include "base/wait.h"
 #include "core/energy/energy.h"
 #include "core/final.h"
@@ -99,7 +99,7 @@ static void make_orphans(struct bj_core *core)
     }
 }
 
-/* Jobs whose energy has settled are done with. */
+/* Jobs are finished when their energy has settled. */
 static void finish_jobs(struct bj_core *core)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {

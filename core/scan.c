@@ -1,4 +1,4 @@
-/* Looking for jobs: one tree of directories for each hierarchy, merged into
+/* Scanning for jobs: one tree of directories for each hierarchy, merged into
  * tracks. */
 #include "core/internal.h"
 
@@ -133,9 +133,9 @@ static void choose_watched(struct bj_core *core)
         core->scan[h].watched = watched == 0 || (watched & 1u << h);
 }
 
-/* Whether directories are read that look as they did: something has gone and
- * may be back under its name, or it is a while since.  The kernel's directories
- * only tell how many they hold. */
+/* Whether directories are read although they seem unchanged: something has gone
+ * and may be back under its name, or the last time is a minute ago.  The
+ * kernel's directories only show how many entries they hold. */
 static bool force(struct bj_core *core, bool full)
 {
     enum { MINUTE = 60 * 1000000 };

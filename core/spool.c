@@ -26,8 +26,8 @@ struct bj_spool {
     uint64_t number;       /* of the next record */
 };
 
-/* A writer that was killed leaves its file behind, which nobody will rename: it
- * has a name as bj_save gives them. */
+/* A writer that was killed leaves its unfinished file behind: it has a name as
+ * bj_save gives them. */
 static void sweep(struct bj_spool *s, const char *name, const struct stat *st)
 {
     uint64_t now = bj_clock_wall_usec() / 1000000;
@@ -142,7 +142,7 @@ int bj_spool_put(struct bj_spool *s, uint64_t end_sec, struct bj_slice id,
              end_sec, safe, s->number++);
     const unsigned how = BJ_SAVE_SYNC | BJ_SAVE_NEW;
     int r = bj_save_at(s->dir, name, line, 0640, how, err);
-    /* Somebody has removed the directory, or made another one in its place. */
+    /* The directory was removed, or replaced. */
     if (r == -ENOENT) {
         r = open_dir(s, err);
         if (r < 0)

@@ -138,7 +138,7 @@ static void forget_steps(struct bj_track *t)
     }
 }
 
-/* The hierarchy whose directories tell the steps: not all have the tasks. */
+/* The hierarchy whose directories show the steps: not all have the tasks. */
 static int best_hier(const struct bj_track *t)
 {
     int h = t->unit.ctl[BJ_CTL_MEMORY];

@@ -15,7 +15,7 @@ static const char *last_part(const char *rel)
     return slash ? slash + 1 : rel;
 }
 
-/* What stands for the job id: itself, the SLUID, or the directory's name. */
+/* What is used as the job id: itself, the SLUID, or the directory's name. */
 static struct bj_slice id_of(const struct bj_path_match *m, const char *rel)
 {
     if (m->f[BJ_ID_JOBID].n > 0)
@@ -112,7 +112,7 @@ int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
     return 0;
 }
 
-/* Not every path tells the owner: only two that differ make two jobs. */
+/* Not every path has the owner: only two that differ make two jobs. */
 static bool same_owner(const struct bj_track *t, struct bj_slice uid)
 {
     struct bj_slice known = bj_identity_path_uid(t);

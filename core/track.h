@@ -20,7 +20,7 @@ struct bj_track {
     const char *id; /* job id, or what is used for it until it is known: the
                        end of key */
     struct bj_life life;
-    struct bj_ident *ident; /* who it is, as far as known; never NULL */
+    struct bj_ident *ident; /* its identity, as far as known; never NULL */
     struct bj_identity *identity;
     struct bj_steps steps;
     struct bj_job_events *events; /* NULL: none read */
@@ -33,7 +33,7 @@ struct bj_track {
 struct bj_tracks {
     struct bj_track **v;
     size_t n, cap;
-    size_t live;  /* that run; counted when a look begins, and kept during it */
+    size_t live;  /* that run; counted when a scan begins, and kept during it */
     size_t steps; /* of all jobs */
 };
 
@@ -42,7 +42,7 @@ struct bj_track *bj_track_new(struct bj_core *core,
 void bj_track_free(struct bj_track *t);
 
 /* Insert at its place; -ENOMEM.  Find by key, which is that of m, and by owner
- * where the path tells one; NULL.  Remove without freeing. */
+ * where the path has one; NULL.  Remove without freeing. */
 int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t);
 struct bj_track *bj_tracks_find(const struct bj_tracks *ts,
                                 const struct bj_path_match *m, const char *key);
@@ -68,15 +68,15 @@ bool bj_track_over(const struct bj_track *t);
 /* Its end was noticed now. */
 void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec);
 
-/* Look for its directories in the hierarchies where it has none yet. */
+/* Search the hierarchies where it has no directory yet. */
 void bj_track_place(struct bj_track *t, uint64_t now_usec);
 
 /* Start of the oldest process in it, seconds since 1970, or BJ_ABSENT. */
 uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
                          uint64_t now_wall_usec);
 
-/* Absolute path in the hierarchy whose cgroup.procs tells most: cpuacct of v1
- * has the tasks without slurmstepd.  false when there is none. */
+/* Absolute path in the hierarchy with the most complete cgroup.procs: cpuacct
+ * of v1 has the tasks without slurmstepd.  false when there is none. */
 bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
                          bool *ret_v2);
 

@@ -144,7 +144,7 @@ static const struct bj_slice group_id[] = {S("SLURM_JOB_ID_HET_GROUP_"),
                                            S("SLURM_JOB_ID_PACK_GROUP_")};
 static const char *const group_suffix[] = {"HET_GROUP_", "PACK_GROUP_"};
 
-/* Which component has that id?  *ret_spelling tells by which spelling. */
+/* Which component has that id?  *ret_spelling is the spelling that was used. */
 static bool group_find(struct bj_slice env, struct bj_slice jobid,
                        struct bj_slice *ret_offset, size_t *ret_spelling)
 {

@@ -1,7 +1,7 @@
-/* What the environment of a process tells of its job.
+/* What the environment of a process says about its job.
  *
- * The user of a job can put anything there, so nothing is believed unless it
- * names the job that the cgroup belongs to, and what is believed is marked
+ * The user of a job can put anything there, so nothing is used unless it names
+ * the job that the cgroup belongs to, and what is used is marked
  * (BJ_IDENT_ENVIRON).  The user is never taken from it.
  *
  * Sources: Slurm sbatch(1) and srun(1), "OUTPUT ENVIRONMENT VARIABLES"; PBS
@@ -30,19 +30,19 @@ struct bj_environ {
 };
 
 /* Does an environment name the job, and what else does it say?  system is the
- * batch system of the cgroup's layout: one that has no variables here means
- * any that has.  jobid may be empty when it is what is wanted: then the first
- * id that is a number is taken.  False, with *ret untouched, when the
+ * batch system of the cgroup's layout; if that has no variables here, those of
+ * any system count.  jobid may be empty when it is what is needed: then the
+ * first id that is a number is taken.  False, with *ret untouched, when the
  * environment names no job or another one.
  *
  * A component of a heterogeneous Slurm job has a cgroup named by its own id
  * while its processes get the id of the first one: SLURM_JOB_ID_HET_GROUP_n
- * (before 20.11 ..._PACK_GROUP_n) tells which component an id is, and variables
+ * (before 20.11 ..._PACK_GROUP_n) says which component an id is, and variables
  * with that suffix are preferred. */
 bool bj_environ_job(struct bj_slice env, struct bj_slice system,
                     struct bj_slice jobid, struct bj_environ *ret);
 
-/* Has the batch system variables here, that is, may asking help? */
+/* Whether the batch system has variables here, so that an environment helps. */
 bool bj_environ_knows(struct bj_slice system);
 
 #endif

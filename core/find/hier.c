@@ -62,7 +62,7 @@ static bool is_unified(const char *path)
     return n > 0 && (size_t)n < sizeof(name) && access(name, F_OK) == 0;
 }
 
-/* One entry of the root; the longest name of a directory stands for all its
+/* One entry of the root.  The longest directory name is kept for all its
  * controllers, so links to it must not come first: see add(). */
 static int look_at(struct bj_hiers *h, const char *root, const char *name)
 {

@@ -1,8 +1,9 @@
-/* Who a job is: its identity, and the thread that finds it out.
+/* The identity of a job, and the thread that resolves it.
  *
- * Finding out may block (a user database over the network, a /proc file of a
- * process that is stuck in the kernel), so a pass never does it: it asks the
- * resolver, waits a moment at most, and takes the answer when there is one. */
+ * Resolving may block (a user database over the network, a /proc file of a
+ * process that is stuck in the kernel), so a pass never does it: it submits a
+ * request to the resolver, waits a moment at most, and takes the result when
+ * there is one. */
 #ifndef BJ_CORE_FIND_IDENT_H
 #define BJ_CORE_FIND_IDENT_H
 
@@ -40,9 +41,9 @@ enum bj_ident_field {
     BJ_ID_HET_OFFSET, /* ... and the offset of this component */
     BJ_ID_SLUID,      /* Slurm 26.05 and later */
     BJ_ID_SYSTEM,     /* slurm, pbs, lsf, ... */
-    BJ_ID_SOURCE,     /* where account and the rest came from: "prolog",
-                         "environ", "prolog+environ"; where nothing told
-                         them, the uid: "cgroup", "process"; or empty */
+    BJ_ID_SOURCE,     /* source of account and the rest: "prolog", "environ",
+                         "prolog+environ"; where these are unknown, of the uid:
+                         "cgroup", "process"; or empty */
     BJ_ID_UUID,       /* of Slurm's jobs (base/jobuuid.h), where the list of
                          their nodes is known */
     BJ_ID_FIELDS
@@ -54,15 +55,15 @@ struct bj_ident {
     atomic_uint refs;
     struct bj_slice f[BJ_ID_FIELDS];
     /* The labels of every sample of the job, escaped, without braces:
-     * jobid="4711",user="anna",account="physics" (as the options ask). */
+     * jobid="4711",user="anna",account="physics" (as configured). */
     struct bj_slice labels;
     /* Those of batchjob_job_info beyond them, likewise; empty: none. */
     struct bj_slice info;
     uint64_t start_sec; /* from the prolog file; BJ_ABSENT when unknown */
-    bool complete;      /* nothing more is to be learnt by asking again;
-                           else ask again at growing distances: the first
-                           processes of a job may be the batch system's */
-    char text[];        /* what the slices point to */
+    bool complete; /* a new request would find no more; otherwise request again,
+                      less and less often: the first processes of a job may be
+                      the batch system's */
+    char text[];   /* what the slices point to */
 };
 
 /* Make one from fields (copied, cleaned and cut to BJ_LABEL_MAX bytes here);
@@ -78,17 +79,16 @@ struct bj_ident *bj_ident_new(const struct bj_slice f[BJ_ID_FIELDS],
 struct bj_ident *bj_ident_ref(const struct bj_ident *id);
 void bj_ident_unref(const struct bj_ident *id); /* NULL is fine */
 
-/* What is asked of the resolver: a job as its cgroup path tells it. */
+/* A job as its cgroup path describes it. */
 struct bj_ident_query {
-    struct bj_slice f[BJ_ID_FIELDS]; /* what the path told: JOBID or SLUID,
-                                        NODE, UID, USER, SYSTEM; else empty.
-                                        While the id is not to be found out,
-                                        JOBID stays empty in the answer too */
-    struct bj_slice dirs[4];         /* absolute paths of its cgroup
-                                        directories; unused ones are empty */
+    /* The fields of the path: JOBID or SLUID, NODE, UID, USER, SYSTEM; else
+     * empty.  While the id cannot be found, JOBID stays empty in the result. */
+    struct bj_slice f[BJ_ID_FIELDS];
+    struct bj_slice dirs[4]; /* absolute paths of its cgroup
+                                directories; unused ones are empty */
 };
 
-/* A question on its way.  Shared by the asker and the resolver. */
+/* A request under way.  Shared by the caller and the resolver. */
 struct bj_ident_request;
 struct bj_resolver;
 
@@ -98,26 +98,27 @@ struct bj_resolver;
 int bj_resolver_new(const struct bj_conf *conf, const struct bj_host *host,
                     struct bj_resolver **ret, struct bj_err *err);
 /* Stop it.  Waits two seconds at most for its thread: one that is stuck in the
- * kernel is left behind with what it owns.  Asks still held stay valid, and
- * what was not answered never will be.  No other call on r may be under way.
+ * kernel is left behind with what it owns.  Requests still held stay valid, and
+ * those without a result never get one.  No other call on r may be under way.
  * NULL is fine. */
 void bj_resolver_free(struct bj_resolver *r);
 
-/* Ask; the query is copied.  Never blocks.  NULL when memory is out, or when
- * very many questions wait already (the thread is stuck). */
+/* Submit a request; the query is copied.  Never blocks.  NULL when memory is
+ * out, or when very many requests wait already (the thread is stuck). */
 struct bj_ident_request *bj_resolver_submit(struct bj_resolver *r,
                                             const struct bj_ident_query *q);
 /* Wait until nothing is unanswered, or until the boot clock shows deadline. */
 void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec);
-/* The answer with a reference for the caller, or NULL when there is none yet
- * (or never will be, for want of memory: drop it and ask again some time).
- * Never blocks. */
+/* The result with a reference for the caller, or NULL when there is none yet
+ * (or never will be, since memory is out: drop the request and submit another
+ * one some time).  Never blocks. */
 struct bj_ident *bj_ident_request_result(struct bj_ident_request *ask);
 /* Drop the question, answered or not.  NULL is fine. */
 void bj_ident_request_drop(struct bj_ident_request *ask);
 
 /* Counters of the resolver, for its batchjob_collector_* rows.  To be read now
- * and then: this and asking also look whether the thread hangs. */
+ * and then: this call and bj_resolver_submit also check whether the thread
+ * hangs. */
 struct bj_resolver_stat {
     uint64_t answered, faults; /* since the start */
     uint64_t waiting;          /* now; the one being answered counts,

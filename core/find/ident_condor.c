@@ -98,8 +98,8 @@ static bool ad_path(struct bj_slice env, char *path, size_t cap)
     return true;
 }
 
-/* Read it like any file that somebody else may have put there: no link, no
- * FIFO, and of an owner who may speak for the job. */
+/* Read it like any file that other programs may have put there: no link, no
+ * FIFO, and only of root or the owner of the job. */
 static int read_ad(const char *path, uid_t uid, char *buf, struct bj_slice *ret)
 {
     bj_autoclose int fd =

@@ -41,7 +41,7 @@ static void take_file(struct bj_ident_search *s, const struct bj_jobfile *file)
     bj_search_take_nodes(s, file->nodelist);
 }
 
-/* Look for a file named so in all directories; the first one counts. */
+/* Search all directories for a file of that name; the first one counts. */
 static void file_named(struct bj_ident_search *s, struct bj_slice name,
                        char *buf)
 {
@@ -111,17 +111,17 @@ static const char *source_text(const struct bj_ident_search *s)
                                                : "";
 }
 
-/* Would an environment tell anything?  A prolog's file may have it all: but
- * Slurm tells a prolog neither the name of the job nor, before 24.05, its
- * place in an array. */
+/* Whether an environment may add anything.  A prolog's file may have all; but
+ * Slurm gives a prolog neither the name of the job nor, before 24.05, its place
+ * in an array. */
 static bool wants_environ(const struct bj_ident_search *s)
 {
     return s->unknown_job || s->f[BJ_ID_ACCOUNT].n == 0 ||
            s->f[BJ_ID_NAME].n == 0;
 }
 
-/* Who runs the processes of a container or a virtual machine says nothing of
- * whose it is. */
+/* The user that runs the processes of a container or a virtual machine is not
+ * its owner. */
 static bool has_owner(const struct bj_ident_search *s)
 {
     return !is_system(s, BJ_SLICE("kubernetes")) &&

@@ -33,7 +33,7 @@ struct bj_ident *bj_ident_find(const struct bj_ident_sources *src,
 enum {
     BJ_RAW_CAP = 512,    /* bytes of a field before it is cleaned */
     BJ_NODES_CAP = 8192, /* of the list of the job's nodes */
-    BJ_PROCS_MAX = 512,  /* processes of a job that are looked at */
+    BJ_PROCS_MAX = 512,  /* processes of a job that are read */
     BJ_READS_MAX = 64    /* environments of a job that are read */
 };
 
@@ -54,16 +54,16 @@ struct bj_ident_search {
     char nodes[BJ_NODES_CAP];
     struct bj_slice nodelist; /* into nodes */
     uint64_t start_sec;
-    bool file, environ; /* these told something */
+    bool file, environ; /* these had fields of the job */
     bool unknown_job;   /* JOBID of the query is only a stand-in */
     bool denied;        /* an environment must not be read */
-    bool missed;        /* something could not be looked at for now */
+    bool missed;        /* something could not be read for now */
     enum bj_ident_source uid_source;
     struct bj_ident_proc *procs; /* oldest first */
     size_t nprocs;
 };
 
-/* Take a field unless there is one already. */
+/* Take a field unless it has a value already. */
 void bj_search_take(struct bj_ident_search *s, enum bj_ident_field field,
                     struct bj_slice value);
 /* Likewise the list of nodes; not at all when there is no room for it. */
@@ -71,7 +71,7 @@ void bj_search_take_nodes(struct bj_ident_search *s, struct bj_slice nodelist);
 void bj_search_take_uid(struct bj_ident_search *s, uid_t uid,
                         enum bj_ident_source source);
 
-/* Look at the processes of the job: fills procs. */
+/* Read the processes of the job: fills procs. */
 void bj_search_procs(struct bj_ident_search *s);
 /* The job id behind a SLUID, from the title of a slurmstepd. */
 void bj_search_title(struct bj_ident_search *s);
@@ -81,7 +81,7 @@ void bj_search_owner(struct bj_ident_search *s);
 void bj_search_environ(struct bj_ident_search *s);
 
 /* What HTCondor's job ad says, found through the environment env of a process
- * of the job that belongs to uid.  False when there is no ad to be believed. */
+ * of the job that belongs to uid.  False when there is no ad to be trusted. */
 bool bj_condor_take(struct bj_ident_search *s, struct bj_slice env, uid_t uid);
 
 /* Parse an ad: -EINVAL when it has no ClusterId or no ProcId.  f gets JOBID

@@ -58,8 +58,9 @@ static bool read_status(int dir, struct bj_ident_proc *p)
         if (found)
             p->uid = (uid_t)uid;
     }
-    /* Anybody may call a process so: that it is ours or root's is what keeps
-     * a job from speaking for the batch system. */
+    /* Any process may have that name: it counts only if it is root's or runs as
+     * the same user as this program, so that a job cannot pose as the batch
+     * system. */
     p->batch = stepd && (p->uid == 0 || p->uid == geteuid());
     return found;
 }
@@ -221,7 +222,8 @@ static void take_environ(struct bj_ident_search *s, const struct bj_environ *e,
 
 enum said { NOTHING, STEP, JOB };
 
-/* Ask one process and take what it says; of a step only when steps is set. */
+/* Read the environment of one process and take what it says; of a step only
+ * when steps is set. */
 static enum said ask_proc(struct bj_ident_search *s,
                           const struct bj_ident_proc *p, char *buf, bool steps)
 {

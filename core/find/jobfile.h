@@ -20,8 +20,8 @@
 
 enum { BJ_JOBFILE_CAP = 64 * 1024 }; /* bytes that are read at most */
 
-/* What a file told.  The slices point into its text; what it did not tell is
- * empty, or BJ_ABSENT. */
+/* The content of a file.  The slices point into its text; what is not in the
+ * file is empty, or BJ_ABSENT. */
 struct bj_jobfile {
     struct bj_slice f[BJ_ID_FIELDS];
     struct bj_slice nodelist; /* as Slurm writes it */

@@ -2,7 +2,7 @@
  *
  * One table of regular expressions over the path of a cgroup below the root of
  * its hierarchy, without a leading slash.  Another scheduler is another row.
- * Named groups tell what the path knows of the job:
+ * Named groups are the fields of the path:
  *
  *   jobid  raw job id            sluid  Slurm's SLUID instead of it
  *   node   slurmd's node name    uid, user  the owner
@@ -23,7 +23,7 @@
 
 /* What a path is in a set of layouts. */
 enum bj_path_kind {
-    BJ_PATH_OTHER = 0, /* nothing to look for there or below */
+    BJ_PATH_OTHER = 0, /* no job there or below */
     BJ_PATH_INNER = 1, /* something may be below */
     BJ_PATH_HIT = 2,   /* a job (or step); INNER may be set too */
 };
@@ -33,7 +33,7 @@ struct bj_layout;  /* one of them */
 
 enum { BJ_CGROUP_V1 = 1, BJ_CGROUP_V2 = 2 };
 
-/* What a path told.  The slices point into the path or into buf. */
+/* The fields of a path.  The slices point into the path or into buf. */
 struct bj_path_match {
     const struct bj_layout *layout;
     struct bj_slice f[BJ_ID_FIELDS]; /* JOBID, NODE, USER, UID, SLUID, SYSTEM */
@@ -41,7 +41,7 @@ struct bj_path_match {
     char buf[512]; /* unescaped job id */
 };
 
-/* Compile the built-in rows that conf asks for and the operator's
+/* Compile the built-in rows that conf selects and the operator's
  * (conf->patterns, "name=expression"; these come first).  -EINVAL with a
  * message that names the option, the expression and the place in it. */
 int bj_layouts_new(const struct bj_conf *conf, struct bj_layouts **ret,

@@ -11,7 +11,7 @@
 
 enum {
     BJ_PIDS_DEPTH = 8,  /* levels of directories below the given one */
-    BJ_PIDS_DIRS = 4096 /* directories looked at in one call */
+    BJ_PIDS_DIRS = 4096 /* directories read in one call */
 };
 
 /* List the processes in the cgroup directory path (relative to dirfd, or to
@@ -25,8 +25,8 @@ int bj_pids_below(int dirfd, const char *path, pid_t *pids, size_t max);
 
 /* True when any process is in path or below it: stops at the first one, and
  * needs one small read where the kernel has cgroup.events (v2).  False when
- * path has gone.  True when something in there cannot be looked at (EACCES,
- * EMFILE and the like): a fault must not end a job. */
+ * path has gone.  True when something in there cannot be read (EACCES, EMFILE
+ * and the like): a fault must not end a job. */
 bool bj_pids_any(const char *path);
 
 /* True when pid is in path or below it. */

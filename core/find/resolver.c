@@ -8,7 +8,7 @@
 
 enum { QUEUE_MAX = 16384, SEEN = 64 };
 
-/* A question.  The asker and the queue hold a reference each. */
+/* A request.  The caller and the queue hold a reference each. */
 struct bj_ident_request {
     atomic_uint refs;
     atomic_bool dropped;
@@ -79,8 +79,8 @@ static void gone(struct bj_relay *relay)
     free(r);
 }
 
-/* The message may quote what anybody has written into a name, and goes to a
- * log that takes one line at a time. */
+/* The message may quote a name with any text in it, and goes to a log that
+ * takes one line at a time. */
 static void one_line(struct bj_err *err)
 {
     for (char *p = err->msg; *p; p++)
@@ -129,7 +129,7 @@ static void settled(struct bj_resolver *r)
         pthread_cond_broadcast(&r->relay.change);
 }
 
-/* One that comes when nobody waits for it any more is an answer, too. */
+/* A result that arrives after its request was dropped counts, too. */
 static bool answer(struct bj_worker *w, struct bj_ident_request *a)
 {
     struct bj_resolver *r = (struct bj_resolver *)w->relay;

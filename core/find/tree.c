@@ -11,13 +11,13 @@
 
 enum { DEPTH_MAX = 24, PATH_CAP = 4096 };
 
-/* What fstat(2) told when a directory was read last. */
+/* What fstat(2) reported when a directory was read last. */
 struct stamp {
     nlink_t nlink;
     struct timespec mtime, ctime;
 };
 
-/* What only a directory that is looked into needs. */
+/* What only a directory whose entries are read needs. */
 struct inner {
     struct node *child;
     char *rel; /* below the root; "" for the root itself */
@@ -30,7 +30,7 @@ struct inner {
 /* There may be one for each job in each hierarchy: kept small. */
 struct node {
     struct node *next;
-    struct inner *inner; /* NULL: nothing is looked for below */
+    struct inner *inner; /* NULL: the directories below do not matter */
     void *cookie;        /* of a hit */
     ino_t ino;
     unsigned hash; /* of name */
@@ -43,7 +43,7 @@ struct bj_tree {
     struct bj_tree_ops ops;
     struct bj_fdpool *pool;
     char *path;
-    bool refused; /* some hit was: look again without waiting for a change */
+    bool refused; /* some hit was: scan again without waiting for a change */
 };
 
 int bj_tree_new(const char *root, const struct bj_tree_ops *ops,

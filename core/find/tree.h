@@ -1,4 +1,4 @@
-/* A watched directory tree: finds the directories that matter, tells when
+/* A watched directory tree: finds the directories that matter, reports when
  * they come and go, and costs one fstat(2) for each inner directory that has
  * not changed.
  *
@@ -29,7 +29,7 @@ struct bj_tree_ops {
 /* root is an absolute path and may be missing for now; ops is copied. */
 int bj_tree_new(const char *root, const struct bj_tree_ops *ops,
                 struct bj_fdpool *pool, struct bj_tree **ret);
-/* Forget everything; lost is called for each hit when tell is true. */
+/* Forget everything; lost is called for each hit when report is true. */
 void bj_tree_free(struct bj_tree *t, bool tell);
 
 /* Look once; force reads every inner directory again.  0 or -errno for faults

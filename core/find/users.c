@@ -13,7 +13,7 @@ struct user {
     uid_t uid;
     bool used;
     int result;          /* of the lookup */
-    uint64_t until_usec; /* when to ask again */
+    uint64_t until_usec; /* when to look it up again */
     char *name;          /* NULL: never known */
 };
 
@@ -21,7 +21,7 @@ struct user {
  * the slots are used, nothing is ever taken out alone. */
 struct bj_users {
     struct bj_userdb db;
-    pthread_mutex_t lock; /* not held while the database is asked */
+    pthread_mutex_t lock; /* not held during a lookup in the database */
     struct user *slots;
     size_t nslots, n;
 };

@@ -1,7 +1,7 @@
 /* Names of users, kept for a while.
  *
  * A lookup may go over the network and take as long as it likes: only threads
- * of the resolver ask.  Thread-safe, and one that hangs holds up no other. */
+ * of the resolver do it.  Thread-safe, and one that hangs holds up no other. */
 #ifndef BJ_CORE_FIND_USERS_H
 #define BJ_CORE_FIND_USERS_H
 
@@ -16,9 +16,9 @@ enum {
     BJ_USER_NAME_CAP = 256 + 1 /* room for the longest name (LOGIN_NAME_MAX) */
 };
 
-/* Where names come from.  name writes the terminated name of uid to buf (cap
- * bytes): 0; -ENOENT when there is no such user; another -errno when the
- * database could not be asked. */
+/* The user database.  name writes the terminated name of uid to buf (cap
+ * bytes): 0; -ENOENT when the user does not exist; another -errno when the
+ * lookup failed. */
 struct bj_userdb {
     void *ctx;
     int (*name)(void *ctx, uid_t uid, char *buf, size_t cap);
@@ -33,9 +33,9 @@ struct bj_users;
 struct bj_users *bj_users_new(const struct bj_userdb *db);
 void bj_users_free(struct bj_users *u);
 
-/* The name of uid at boot time now_usec, into buf of BJ_USER_NAME_CAP bytes:
- * 0, -ENOENT (there is none) or another -errno (could not be asked; once a
- * name was known it stays in use instead). */
+/* The name of uid at boot time now_usec, into buf of BJ_USER_NAME_CAP bytes: 0,
+ * -ENOENT (there is none) or another -errno (the lookup failed; a name that was
+ * found before stays in use instead). */
 int bj_users_name(struct bj_users *u, uid_t uid, uint64_t now_usec, char *buf);
 
 /* Users known, for tests. */

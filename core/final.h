@@ -1,4 +1,4 @@
-/* Final records: what is known of a job on this node when it has ended, as one
+/* Final records: the totals of a job on this node when it has ended, as one
  * line of JSON (docs/records.md). */
 #ifndef BJ_CORE_FINAL_H
 #define BJ_CORE_FINAL_H

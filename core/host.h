@@ -10,7 +10,7 @@
 /* A host.  ctx is handed back.  Both calls must work from any thread. */
 struct bj_host {
     void *ctx;
-    /* Start a thread.  collectd wants plugin_thread_create, others
+    /* Start a thread.  collectd needs plugin_thread_create, others
      * pthread_create.  0 or -errno. */
     int (*thread)(void *ctx, pthread_t *ret, void *(*fn)(void *), void *arg,
                   const char *name);

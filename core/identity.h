@@ -1,4 +1,4 @@
-/* Who a job is: what its path says, and what the resolver finds out.
+/* The identity of a job: what its path says, and what the resolver finds.
  * Internal to the core. */
 #ifndef BJ_CORE_IDENTITY_H
 #define BJ_CORE_IDENTITY_H

@@ -255,7 +255,7 @@ static void start(struct bj_core *core)
         pthread_cond_destroy(&s->wake);
         free(s);
         core->host.log(core->host.ctx, BJ_LOG_ERROR,
-                       "no thread for the sampler: no energy, no final "
+                       "cannot start the sampler thread: no energy, no final "
                        "records");
     }
 }
@@ -285,8 +285,8 @@ bool bj_core_sampler_free(struct bj_core *core)
     pthread_mutex_unlock(&core->lock);
     if (!ended) {
         core->host.log(core->host.ctx, BJ_LOG_ERROR,
-                       "the disk is too slow to wait for: final records of "
-                       "jobs are lost, or energy of the last seconds");
+                       "the disk does not respond: final records and energy "
+                       "of the last seconds are lost");
         return false;
     }
     pthread_join(s->thread, NULL);

@@ -134,8 +134,7 @@ int bj_spool_put(struct bj_spool *s, uint64_t end_sec, struct bj_slice id,
     char name[224], safe[65];
     if (is_full(s, line.n))
         return bj_err_set(err, -EDQUOT,
-                          "%s: %" PRIu64 " records of %" PRIu64
-                          " bytes wait already",
+                          "%s is full: %" PRIu64 " records, %" PRIu64 " bytes",
                           s->path, s->files, s->bytes);
     bj_text_ident(id, safe, sizeof(safe));
     snprintf(name, sizeof(name), "%s.%" PRIu64 ".%s.%" PRIx64 ".json", s->host,

@@ -200,15 +200,15 @@ bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
 uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
                          uint64_t now_wall_usec)
 {
-    enum { LOOK_AT = 64 };
+    enum { OLDEST_OF = 64 };
     char path[4096], buf[2048];
-    pid_t pids[LOOK_AT];
+    pid_t pids[OLDEST_OF];
     bool v2;
     if (!bj_track_procs_path(t, path, sizeof(path), &v2))
         return BJ_ABSENT;
-    int n = bj_pids_below(AT_FDCWD, path, pids, LOOK_AT);
+    int n = bj_pids_below(AT_FDCWD, path, pids, OLDEST_OF);
     uint64_t oldest = BJ_ABSENT, tick = t->core->reader.tick_usec;
-    for (int i = 0; i < n && i < LOOK_AT; i++) {
+    for (int i = 0; i < n && i < OLDEST_OF; i++) {
         char name[512];
         struct bj_slice line;
         struct bj_procstat stat;

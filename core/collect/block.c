@@ -1,5 +1,5 @@
-/* Block I/O of a cgroup, by device.  At the slow pace: on a kernel with many
- * CPUs io.stat costs as much as everything but memory.stat together. */
+/* Block I/O of a cgroup, by device.  At the slow interval: on a kernel with
+ * many CPUs io.stat costs as much as everything but memory.stat together. */
 #include "base/text.h"
 #include "core/collect/unit.h"
 #include "core/find/layout.h"

@@ -55,7 +55,7 @@ static int parse_v1_quota(struct bj_cgroup_reader *rd, struct bj_unit *u,
     return r;
 }
 
-/* Write the list out, for those who want each number. */
+/* Write the list out, each number of it. */
 static int keep_list(struct bj_unit *u, unsigned which, struct bj_slice text)
 {
     unsigned char set[BJ_CPUS_MAX / 8] = {0};

@@ -71,7 +71,7 @@ static int read_kept(struct bj_node_state *n, int *fd, const char *root,
 }
 
 /* "cpu  user nice system ...", in ticks.  idle and iowait may run backwards in
- * the kernel; what we tell does not. */
+ * the kernel; the published values do not. */
 static void parse_modes(struct bj_node_state *n, struct bj_slice line)
 {
     struct bj_slice word;
@@ -165,7 +165,8 @@ static bool read_id(struct bj_node_state *n, unsigned cpu, const char *file,
            bj_slice_number(&text, ret);
 }
 
-/* Sockets and cores are told apart by the ids of the CPUs on line. */
+/* The ids of the CPUs that are on line show how many sockets and cores there
+ * are. */
 static int read_topology(struct bj_node_state *n, struct bj_err *err)
 {
     unsigned char set[BJ_CPUS_MAX / 8] = {0};

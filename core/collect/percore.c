@@ -43,8 +43,8 @@ static int parse_usage(struct bj_cgroup_reader *rd, struct bj_unit *u,
     return 0;
 }
 
-/* Which of them the job may use: those are told even when they are 0.  It is
- * read behind the CPU times, without which there is nothing to tell. */
+/* Which of them the job may use: those are published even when they are 0.  It
+ * is read after the CPU times, without which nothing is published. */
 static int parse_set(struct bj_cgroup_reader *rd, struct bj_unit *u,
                      const struct bj_cgfile *f, struct bj_slice text)
 {

@@ -115,7 +115,7 @@ void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p)
     free(p);
 }
 
-/* What a process that ended before we could look at it means. */
+/* What a process that ended before it was read means. */
 static void ended(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
     /* Hidden from us, more likely than ended. */
@@ -124,9 +124,9 @@ static void ended(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
     bj_proc_bury(t, p, e);
 }
 
-/* Look at entry e.  fresh: the list was read in this pass, so that not being
- * on it means something. */
-static void look_one(struct bj_proctab *t, struct bj_jobproc *p,
+/* Read entry e.  fresh: the list was read in this pass, so that a process that
+ * is not on it has ended or moved. */
+static void read_one(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e, bool fresh)
 {
     bool listed = e->list_no == p->list_no;
@@ -145,8 +145,8 @@ static void look_one(struct bj_proctab *t, struct bj_jobproc *p,
         ended(t, p, e);
 }
 
-/* Look at the entries from index on.  True when one on the list has ended. */
-static bool look_all(struct bj_proctab *t, struct bj_jobproc *p, size_t from,
+/* Read the entries from index on.  True when one on the list has ended. */
+static bool read_all(struct bj_proctab *t, struct bj_jobproc *p, size_t from,
                      bool fresh)
 {
     bool died = false;
@@ -155,7 +155,7 @@ static bool look_all(struct bj_proctab *t, struct bj_jobproc *p, size_t from,
         if (e->pid == 0)
             continue;
         bool listed = e->list_no == p->list_no;
-        look_one(t, p, e, fresh);
+        read_one(t, p, e, fresh);
         died = died || (listed && e->pid == 0);
     }
     return died;
@@ -163,12 +163,12 @@ static bool look_all(struct bj_proctab *t, struct bj_jobproc *p, size_t from,
 
 static void collect(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
 {
-    if (look_all(t, p, 0, fresh) && !fresh) {
-        /* The list in hand was an old one: who follows the dead? */
+    if (read_all(t, p, 0, fresh) && !fresh) {
+        /* The list was an old one: others may have followed the dead. */
         size_t known = p->n;
         p->room = known - p->buried + t->left;
         if (bj_proc_list(t, p, true) == 1)
-            look_all(t, p, known, true);
+            read_all(t, p, known, true);
     }
     if (t->detail) {
         bj_proc_io(t, p);

@@ -10,39 +10,39 @@
  *
  * What is read.  Of each process /proc/PID/stat, with one read(2) of a kept
  * descriptor; if that shows more than one thread, task/TID/stat of the others.
- * Anything dearer only when it shows a change: exe after an exec, io when the
- * line differs from the last one, the list of threads when their number differs
- * or one of them has ended.  Threads that were found asleep a few times are
- * asked for schedstat only, until that shows that they have run.  Descriptors
- * of /proc/PID stay bound to the process, so that the reuse of a pid mixes
- * nothing up.
+ * More expensive files are read only when it shows a change: exe after an exec,
+ * io when the line differs from the last one, the list of threads when their
+ * number differs or one of them has ended.  Of threads that were found asleep a
+ * few times only schedstat is read, until that shows that they have run.
+ * Descriptors of /proc/PID stay bound to the process, so that the reuse of a
+ * pid mixes nothing up.
  *
- * CPU time by executable.  What a process has used since the last look goes to
+ * CPU time by executable.  What a process has used since the last read goes to
  * what it runs now.  An executable gets a row for good once it has used 0.1 s
  * while there are fewer than exe-top; all else is "(other)", also what
- * processes used that ended between two looks, where the CPU time of the whole
+ * processes used that ended between two passes, where the CPU time of the whole
  * job is known.
  *
  * I/O.  When a process is waited for, the kernel adds its account to that of
  * its parent (kernel/exit.c, wait_task_zombie), so a parent's account jumps by
- * what the child did, of which we have counted what we saw.  Therefore, field
- * by field: a process counts what its account has grown by since the last
- * look, less what had been counted for its children that have ended since, but
- * not less than nothing.  If a child's parent has ended too, its share is taken
- * off at the first ancestor alive, and at those above it that have been seen to
+ * what the child did, of which a part was counted already.  Therefore, field by
+ * field: a process counts what its account has grown by since the last read,
+ * less what had been counted for its children that have ended since, but not
+ * less than nothing.  If a child's parent has ended too, its share is taken off
+ * at the first ancestor alive, and at those above it that have been seen to
  * adopt orphans; what the first one's growth cannot hold is taken off further
  * up.  An account is read after the ends of the children are known, and where
- * the figures allow that a child's is in it by now, the child is looked at
- * again.  A process seen for the first time counts all it has done.  So
- * children too short to be seen are counted through their parent, nothing is
- * counted twice and no total falls.  Lost is what a process did after the last
- * look if nobody in the job waits for it.  Not waited for are the children of a
- * parent that ignores SIGCHLD: nothing is taken off there.  An account is read
- * when the stat line has changed or 30 s have passed, not at all while the
- * process sleeps on.
+ * the figures allow that a child's is in it by now, the child is read again.  A
+ * process seen for the first time counts all it has done.  So children too
+ * short to be seen are counted through their parent, nothing is counted twice
+ * and no total falls.  Lost is what a process did after the last read if no
+ * process of the job waits for it.  Not waited for are the children of a parent
+ * that ignores SIGCHLD: nothing is taken off there.  An account is read when
+ * the stat line has changed or 30 s have passed, not at all while the process
+ * sleeps on.
  *
  * Estimated CPU time by core (cgroup v2).  What a thread has used since the
- * last look goes to the CPU it was last on; threads that ended in between are
+ * last read goes to the CPU it was last on; threads that ended in between are
  * left out.
  *
  * Sources: proc(5); kernel Documentation/filesystems/proc.rst. */
@@ -78,21 +78,21 @@ void bj_proctab_begin(struct bj_proctab *t, uint64_t now_usec);
 uint64_t bj_proctab_refused(const struct bj_proctab *t);
 uint64_t bj_proctab_faults(const struct bj_proctab *t);
 
-/* Follow the processes below the cgroup directory path (absolute). v2 tells
- * the version of the hierarchy.  The directory need not be there yet.  NULL
- * when memory is out. */
+/* Follow the processes below the cgroup directory path (absolute), which is in
+ * a hierarchy of version 2 if v2 is set.  The directory need not be there yet.
+ * NULL when memory is out. */
 struct bj_jobproc *bj_jobproc_new(struct bj_proctab *t, const char *path,
                                   bool v2);
 /* NULL is fine. */
 void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* Look at the job's processes once and update the totals kept in p.
+/* Read the job's processes once and update the totals kept in p.
  * cgroup_cpu_usec is the CPU time of the whole job (BJ_ABSENT when unknown);
- * what no named executable accounts for becomes "(other)".
- * 0; a gone code, without a message, when the cgroup has ended (totals stay,
- * what was kept is closed); another -errno for a fault (named in err), after
- * which the rest was still done.  A process whose files are not for us to read
- * (EACCES) is one fault in all its life. */
+ * what no named executable accounts for becomes "(other)".  0; a gone code,
+ * without a message, when the cgroup has ended (totals stay, what was kept is
+ * closed); another -errno for a fault (named in err), after which the rest was
+ * still done.  A process whose files this program may not read (EACCES) is one
+ * fault in all its life. */
 int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
                       uint64_t cgroup_cpu_usec, struct bj_err *err);
 
@@ -100,8 +100,8 @@ int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
 void bj_jobproc_sums(const struct bj_proctab *t, const struct bj_jobproc *p,
                      struct bj_procsum *ret);
 
-/* What the processes alive now have in memory and have done, as BJ_EXTRA_ALIVE
- * asks for it: falls when one ends.  Leaves alone what is not known. */
+/* What the processes alive now have in memory and have done, if BJ_EXTRA_ALIVE
+ * is set: falls when one ends.  Unknown values are left alone. */
 void bj_jobproc_living(const struct bj_jobproc *p, struct bj_extra_use *ret);
 
 /* Write what is known into the job record; lists go to the arena.  Fields of

@@ -77,7 +77,7 @@ int bj_proc_dir_any(struct bj_proctab *t, struct bj_proc *e, bool sure)
     if (fd < 0)
         e->dir = -1;
     else if (e->dir < 0 && sure)
-        /* "." of the directory in hand: the same process for sure. */
+        /* "." of the open directory: the same process for sure. */
         e->dir = bj_proc_keep(t, fd, ".", O_PATH | O_DIRECTORY, 7, true);
     return fd;
 }

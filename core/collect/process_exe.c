@@ -1,6 +1,6 @@
 /* CPU time by executable.
  *
- * What a process has used since the last look goes to the executable that it
+ * What a process has used since the last read goes to the executable that it
  * runs now.  An executable gets a slot of its own once it has used a tenth of a
  * second, while there are slots; it keeps it.  All else is "(other)". */
 #include "core/collect/process_impl.h"
@@ -31,8 +31,8 @@ size_t bj_exe_label(struct bj_slice path, char dst[])
 
 /* --- what a process runs --- */
 
-/* The path of its executable; "[comm]" for those that have none or whose is
- * not for us to know. */
+/* The path of its executable; "[comm]" for those that have none or whose path
+ * may not be read. */
 static struct bj_slice exe_path(struct bj_proctab *t, struct bj_proc *e,
                                 struct bj_slice comm, char *buf, size_t cap)
 {

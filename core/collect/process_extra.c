@@ -1,5 +1,5 @@
-/* What other exporters tell of processes, and we only where it is asked for:
- * how many there are by executable and by name, and sums over those alive. */
+/* Extra values of processes, which only dialects report: how many there are by
+ * executable and by name, and sums over those alive. */
 #include "core/collect/process_impl.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-    NAMES = 64,    /* of a job that are told; the rest is "(other)" */
+    NAMES = 64,    /* of a job that are published; the rest is "(other)" */
     COMM_CUT = 15, /* the kernel keeps so many bytes of a name */
     COMMAND_BYTES = 4096
 };

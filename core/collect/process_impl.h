@@ -1,4 +1,4 @@
-/* What process*.c share.  Nobody else includes this but their tests. */
+/* What process*.c share.  Only they and their tests include this. */
 #ifndef BJ_CORE_COLLECT_PROCESS_IMPL_H
 #define BJ_CORE_COLLECT_PROCESS_IMPL_H
 
@@ -33,7 +33,7 @@ enum bj_procio_field {
 /* Parse /proc/PID/io: 0, or -EINVAL when one of the fields is not there. */
 int bj_procio_parse(struct bj_slice text, uint64_t ret[BJ_PROCIO_FIELDS]);
 
-/* A hash for telling whether text has changed. */
+/* A hash that shows whether text has changed. */
 uint64_t bj_proc_hash(struct bj_slice s);
 
 /* --- the kept state --- */
@@ -41,12 +41,12 @@ uint64_t bj_proc_hash(struct bj_slice s);
 /* Whether a thread may be left alone: see process_quiet.c. */
 struct bj_quiet {
     int fd;        /* kept schedstat; -1: none */
-    uint32_t base; /* hash of what it said at the last look */
-    uint8_t calm;  /* looks in a row without a change */
-    uint8_t need;  /* calm looks that it takes */
-    uint8_t busy;  /* looks in a row with one, while on */
-    bool on;       /* schedstat tells whether to look at all */
-    bool ran;      /* since the look before (what a probe found) */
+    uint32_t base; /* hash of what it said at the last read */
+    uint8_t calm;  /* reads in a row without a change */
+    uint8_t need;  /* calm reads that it takes */
+    uint8_t busy;  /* reads in a row with one, while on */
+    bool on;       /* schedstat shows whether to read at all */
+    bool ran;      /* since the read before (what a probe found) */
 };
 
 struct bj_thread {
@@ -54,11 +54,11 @@ struct bj_thread {
     int32_t tid;
     int32_t fd; /* kept task/TID/stat; -1: none */
     struct bj_quiet quiet;
-    char state;    /* 0: not looked at yet */
+    char state;    /* 0: not read yet */
     bool baseless; /* ticks says nothing yet */
 };
 
-/* What is known of a process where extras ask for it. */
+/* Values of a process that only dialects report. */
 struct bj_proc_extra {
     uint64_t child_ticks, rss_pages;
     char name[BJ_LABEL_MAX + 1];
@@ -66,7 +66,7 @@ struct bj_proc_extra {
 
 /* A process of the job, or one that was of it and is not reaped yet. */
 struct bj_proc {
-    uint64_t start_ticks; /* with pid: who it is.  0: not looked at yet */
+    uint64_t start_ticks; /* identifies it, with pid.  0: not read yet */
     uint64_t line;        /* hash of its stat line */
     uint64_t stack;       /* start of its stack: another one after an exec */
     uint64_t ticks;       /* utime + stime, counted so far */
@@ -74,10 +74,10 @@ struct bj_proc {
     uint64_t io[BJ_PROCIO_FIELDS];     /* counted so far */
     uint64_t io_now[BJ_PROCIO_FIELDS]; /* valid when io_fresh */
     uint64_t io_usec;                  /* when it was read; 0: never */
-    uint64_t due_usec;                 /* batch: when to look again */
+    uint64_t due_usec;                 /* batch: when to read it again */
     uint64_t full_usec;                /* when its stat line was read */
     struct bj_quiet quiet;
-    struct bj_proc_extra *extra; /* NULL: not asked for, or no memory */
+    struct bj_proc_extra *extra; /* NULL: not needed, or no memory */
     struct bj_thread *threads; /* all but the leader (all: per-core estimate) */
     uint32_t nthreads;
     uint32_t nr_threads; /* as stat says */
@@ -95,7 +95,7 @@ struct bj_proc {
     char state;
     bool batch;   /* of the batch system: slurmstepd */
     bool counted; /* in seen */
-    bool changed; /* its stat line, since the look before */
+    bool changed; /* its stat line, since the read before */
     bool recheck; /* its parent may be another one now */
     bool io_fresh, io_known;
     bool io_due;     /* its line has changed since its account was read */
@@ -156,7 +156,8 @@ struct bj_proctab {
     uint64_t refused, faults;
     bool detail, percore; /* what to collect */
     bool schedstat;       /* the kernel has it */
-    bool fd_size;         /* the kernel tells open files by st_size */
+    bool fd_size;         /* the kernel has the number of open files in
+                             st_size */
     bool hidden;          /* hidepid: other users' processes look gone */
     struct bj_place *places;
     size_t nplaces;
@@ -181,7 +182,7 @@ struct bj_jobproc {
     bool complete;   /* the last list lacked nothing */
     bool has_values; /* that can be published */
     bool io_known, fds_known, places_known;
-    bool io_denied; /* that of somebody may not be read: the sum is short */
+    bool io_denied; /* one of them may not be read: the sum is short */
     bool orphans;   /* someone has ended: others may have another parent now */
     /* process_list.c */
     struct bj_procdir *dirs;
@@ -276,7 +277,7 @@ void bj_proc_dir_done(struct bj_proctab *t);
 
 /* --- process_read.c: one process --- */
 
-/* Look at it, unless it has slept on.  0; -ESRCH or another gone code when it
+/* Read it, unless it has slept on.  0; -ESRCH or another gone code when it
  * ended; a fault. */
 int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e);
 /* Only whether it is there yet, dead but not reaped included. */
@@ -286,14 +287,14 @@ bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e);
 
 void bj_quiet_init(struct bj_quiet *q);
 void bj_quiet_drop(struct bj_proctab *t, struct bj_quiet *q);
-/* Before a look, if q is on: set q->ran.  A gone code when it has ended. */
+/* Before a read, if q is on: set q->ran.  A gone code when it has ended. */
 int bj_quiet_probe(struct bj_proctab *t, struct bj_quiet *q);
-/* Before a look, if q is off: get ready when it has been calm for long enough.
+/* Before a read, if q is off: get ready when it has been calm for long enough.
  * name is that of its schedstat below dir. */
 bool bj_quiet_wants(const struct bj_proctab *t, const struct bj_quiet *q);
 void bj_quiet_arm(struct bj_proctab *t, struct bj_quiet *q, int dir,
                   const char *name);
-/* After a look that found it still (nothing changed, not running) or not. */
+/* After a read that found it still (nothing changed, not running) or not. */
 void bj_quiet_after(struct bj_proctab *t, struct bj_quiet *q, bool still,
                     bool running);
 
@@ -302,10 +303,10 @@ void bj_quiet_after(struct bj_proctab *t, struct bj_quiet *q, bool still,
 extern const struct bj_slice bj_proc_state_name[BJ_PROC_STATES]; /* sorted */
 /* Index of a state letter. */
 unsigned bj_proc_state(char letter);
-/* Ask the threads that are quiet whether they have run; true when any has, or
- * when not all are quiet. */
+/* Check whether the quiet threads have run; true when any has, or when not all
+ * are quiet. */
 bool bj_proc_threads_probe(struct bj_proctab *t, struct bj_proc *e);
-/* Look at all that are not known to have slept on. */
+/* Read all that are not known to have slept on. */
 void bj_proc_threads(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e);
 /* All but the leader are quiet. */
@@ -333,7 +334,7 @@ void bj_proc_exe_settle(const struct bj_proctab *t, struct bj_jobproc *p,
                         uint64_t cgroup_cpu_usec);
 void bj_proc_exe_free(struct bj_jobproc *p);
 
-/* --- process_extra.c: what other exporters tell of processes --- */
+/* --- process_extra.c: values of processes that only dialects report --- */
 
 /* Its name may be another one. */
 void bj_proc_extra_name(struct bj_proctab *t, struct bj_proc *e,
@@ -351,7 +352,7 @@ void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p);
 
 /* --- process_fd.c: open files --- */
 
-/* Whether the kernel tells their number by st_size. */
+/* Whether the kernel has their number in st_size. */
 bool bj_proc_fd_probe(int proc);
 void bj_proc_fds(struct bj_proctab *t, struct bj_proc *e);
 

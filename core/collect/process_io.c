@@ -13,7 +13,7 @@
 enum {
     IO_BYTES = 512,
     IO_USEC = 30 * 1000 * 1000,
-    KEEP_READS = 2, /* a descriptor is kept for those who are read often */
+    KEEP_READS = 2, /* a descriptor is kept for what is read often */
     MAX_ROUNDS = 16,
     MAX_ANCESTORS = 64,
 };
@@ -101,7 +101,7 @@ static void read_due(struct bj_proctab *t, struct bj_jobproc *p)
     }
 }
 
-/* --- who owes whom --- */
+/* --- accounts of dead children --- */
 
 static int by_pid(const void *a, const void *b)
 {
@@ -262,9 +262,9 @@ static bool may_be_reaped(const struct bj_proctab *t,
     return false;
 }
 
-/* A process that was alive when it was looked at may have ended before an
- * ancestor's account was read, and be in it.  Where the figures allow that,
- * look again. */
+/* A process that was alive when it was read may have ended before an ancestor's
+ * account was read, and be in it.  Where the figures allow that, read it
+ * again. */
 static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
 {
     sort_dead(t);

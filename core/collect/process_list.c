@@ -122,8 +122,8 @@ struct walk {
 };
 
 /* Take the directory rel over from the old tree, or make a new one.  Both are
- * in the same order, so that looking on where the last one was found finds it
- * at once. */
+ * in the same order, so that the search goes on where the last one was found
+ * and finds it at once. */
 static bool walk_take(struct walk *w, const char *rel, struct bj_procdir *ret)
 {
     for (size_t i = 0; i < w->nold; i++) {
@@ -188,7 +188,7 @@ static int walk_children(struct bj_proctab *t, struct walk *w, size_t i, int fd)
     return d.error;
 }
 
-/* Look at directory i: keep it open, note how it stands, add its children. */
+/* Keep directory i open, note its times, add its children. */
 static int walk_dir(struct bj_proctab *t, struct bj_jobproc *p, struct walk *w,
                     size_t i)
 {
@@ -288,8 +288,8 @@ static void member(struct bj_proctab *t, struct bj_jobproc *p, int32_t pid)
     e->list_no = p->list_no;
 }
 
-/* Every line is a pid; 0 stands for one of another pid namespace.  Returns how
- * many there are. */
+/* Every line is a pid; 0 is one of another pid namespace.  Returns how many
+ * there are. */
 static uint32_t members(struct bj_proctab *t, struct bj_jobproc *p,
                         struct bj_slice text)
 {
@@ -318,9 +318,10 @@ static bool buf_double(struct bj_proctab *t)
 }
 
 /* On v1 the kernel makes the list of a descriptor at its first read, and again
- * only when nobody has read any list of the directory for a second.  (kernel
- * kernel/cgroup/cgroup-v1.c, cgroup_pidlist_start)  At our own pace that is
- * long over; with several programs like this one it takes some margin. */
+ * only when no program has read any list of the directory for a second.
+ * (kernel kernel/cgroup/cgroup-v1.c, cgroup_pidlist_start)  At our own interval
+ * that is long over; with several programs like this one it takes some
+ * margin. */
 static bool may_use_kept(const struct bj_proctab *t, const struct bj_jobproc *p)
 {
     return p->exact && (p->v2 || t->now_usec - p->list_usec >= KEPT_V1_USEC);
@@ -367,7 +368,7 @@ static int procs_read(struct bj_proctab *t, struct bj_jobproc *p,
 
 /* Inner directories are mostly empty: on v2 unless no controller is on below
  * them or they are the root of threaded ones, on v1 by custom.  One that was
- * empty is asked again now and then. */
+ * empty is read again now and then. */
 static bool wanted(const struct bj_procdir *d, bool all)
 {
     return !d->threaded && (all || !d->inner || d->pids > 0);

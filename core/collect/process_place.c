@@ -95,7 +95,7 @@ static bool links_grow(struct bj_proctab *t)
     return true;
 }
 
-/* True when the key had not been seen yet in this look. */
+/* True when the key had not been seen yet in this read. */
 static bool link_new(struct bj_proctab *t, uint64_t key)
 {
     if (2 * t->nlinks >= t->links_cap && !links_grow(t))

@@ -1,17 +1,17 @@
 /* Leaving alone what sleeps.
  *
- * A thread that has not been on a CPU since the last look is in the state in
- * which it was, has opened no file and started nothing.  schedstat tells how
- * often it has been on one, at a fifth of the price of stat.  So threads that
- * were found asleep and unchanged a few times are asked for schedstat only,
- * until it changes.  What escapes for a while is that a sleeper has been woken
- * but has not got a CPU yet.
+ * A thread that has not been on a CPU since the last read is in the state in
+ * which it was, has opened no file and started nothing.  schedstat shows how
+ * often it has been on one, and costs a fifth of stat.  So of threads that were
+ * found asleep and unchanged a few times only schedstat is read, until it
+ * changes.  A sleeper that has been woken but has not got a CPU yet is noticed
+ * later.
  *
- * What schedstat says is always read before the look that it vouches for:
- * whatever runs in between is seen at the next look.
+ * schedstat is always read before the stat line: what runs in between is
+ * noticed at the next read.
  *
- * Source: kernel fs/proc/base.c, proc_pid_schedstat; Documentation/scheduler/
- * sched-stats.rst ("/proc/<pid>/schedstat"). */
+ * Source: kernel fs/proc/base.c, proc_pid_schedstat;
+ * Documentation/scheduler/sched-stats.rst ("/proc/<pid>/schedstat"). */
 #include "core/collect/process_impl.h"
 
 #include <fcntl.h>
@@ -78,7 +78,7 @@ void bj_quiet_after(struct bj_proctab *t, struct bj_quiet *q, bool still,
                     bool running)
 {
     if (q->on) {
-        /* It costs twice to ask first and look then: not for the lively. */
+        /* Probing first and reading then costs twice: not for busy ones. */
         q->busy += q->ran;
         if (!running && q->busy < BUSY_MOST)
             return;

@@ -1,4 +1,4 @@
-/* Looking at one process: its stat line. */
+/* Reading one process: its stat line. */
 #include "core/collect/process_impl.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 enum {
     STATUS_BYTES = 4096,
     BATCH_YOUNG_USEC = 5 * 1000 * 1000,
-    BATCH_LOOK_USEC = 30 * 1000 * 1000,
+    BATCH_READ_USEC = 30 * 1000 * 1000,
     FULL_USEC = 300 * 1000 * 1000, /* those asleep: at least so often */
 };
 
@@ -20,7 +20,7 @@ static int stat_read(struct bj_proctab *t, struct bj_proc *e, char *buf,
 {
     int r;
     if (e->stat < 0) {
-        /* Who it is will be seen from the line, unless it is to be kept. */
+        /* The line shows which process it is, unless it is to be kept. */
         int dir = bj_proc_dir_any(t, e, bj_proc_room(t, 7));
         if (dir < 0)
             return dir;
@@ -32,8 +32,8 @@ static int stat_read(struct bj_proctab *t, struct bj_proc *e, char *buf,
     return r == 0 && ret->n == 0 ? -ESRCH : r;
 }
 
-/* Real user id 0.  Not the owner of /proc/PID: a process that may not be
- * dumped shows as root's whoever runs it.  (proc(5), "/proc/pid") */
+/* Real user id 0.  Not the owner of /proc/PID: that is root for every process
+ * that may not be dumped.  (proc(5), "/proc/pid") */
 static bool is_root(struct bj_proctab *t, struct bj_proc *e)
 {
     char buf[STATUS_BYTES];
@@ -58,7 +58,7 @@ static bool is_batch_system(struct bj_proctab *t, struct bj_proc *e,
            is_root(t, e);
 }
 
-/* Who it is: at first sight and after every exec. */
+/* What it runs: when it is seen first, and after every exec. */
 static void identify(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e, struct bj_slice comm)
 {
@@ -168,22 +168,22 @@ static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
     return 0;
 }
 
-/* A process of the batch system is not asked for its numbers, only whether it
- * still is one: it forks the job's processes, which have its name until they
- * start their program. */
+/* Of a process of the batch system no numbers are read, only whether it still
+ * is one: it forks the job's processes, which have its name until they start
+ * their program. */
 static bool batch_due(const struct bj_proctab *t, struct bj_proc *e)
 {
     if (t->now_usec < e->due_usec)
         return false;
     uint64_t start = e->start_ticks * (1000000 / t->hz);
     if (t->now_usec > start + BATCH_YOUNG_USEC)
-        e->due_usec = t->now_usec + BATCH_LOOK_USEC;
+        e->due_usec = t->now_usec + BATCH_READ_USEC;
     return true;
 }
 
 /* Whether its stat line must be read: not while it and all its threads sleep
  * on.  A gone code when it has ended. */
-static int must_look(struct bj_proctab *t, struct bj_proc *e)
+static int must_read(struct bj_proctab *t, struct bj_proc *e)
 {
     bool threads = bj_proc_threads_probe(t, e);
     if (!e->quiet.on)
@@ -208,7 +208,7 @@ static void arm(struct bj_proctab *t, struct bj_proc *e)
 }
 
 /* Read its stat line and take it in. */
-static int look_line(struct bj_proctab *t, struct bj_jobproc *p,
+static int read_line(struct bj_proctab *t, struct bj_jobproc *p,
                      struct bj_proc *e)
 {
     char buf[BJ_STAT_BYTES];
@@ -235,11 +235,11 @@ int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
     if (e->batch && e->missed == 0 && e->list_no == p->list_no && !e->recheck &&
         !batch_due(t, e))
         return 0;
-    int r = must_look(t, e);
+    int r = must_read(t, e);
     if (r <= 0)
         return r;
     arm(t, e);
-    r = look_line(t, p, e);
+    r = read_line(t, p, e);
     if (r < 0)
         return r;
     if (bj_proc_counts(e)) {

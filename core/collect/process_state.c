@@ -89,8 +89,8 @@ static bool tids_add(struct bj_proctab *t, struct bj_proc *e, struct tids *l,
     return true;
 }
 
-/* Read /proc/PID/task into the process.  Its leader is left out, whose state
- * is in PID/stat, unless its own CPU time is wanted. */
+/* Read /proc/PID/task into the process.  Its leader is left out, whose state is
+ * in PID/stat, unless its own CPU time is needed. */
 static int list_threads(struct bj_proctab *t, struct bj_jobproc *p,
                         struct bj_proc *e)
 {
@@ -156,7 +156,7 @@ void bj_proc_core(struct bj_jobproc *p, uint64_t cpu, uint64_t ticks)
     p->cores[cpu] += ticks;
 }
 
-/* Count what the thread has used since the last look.  What the leader used
+/* Count what the thread has used since the last read.  What the leader used
  * while it was alone has been counted for the process. */
 static void thread_cpu(struct bj_jobproc *p, const struct bj_proc *e,
                        struct bj_thread *th, struct bj_slice line,
@@ -188,8 +188,8 @@ static void thread_arm(struct bj_proctab *t, struct bj_proc *e,
 }
 
 /* 0, or -ESRCH when the thread has ended. */
-static int thread_look(struct bj_proctab *t, struct bj_jobproc *p,
-                       struct bj_proc *e, struct bj_thread *th)
+static int thread_update(struct bj_proctab *t, struct bj_jobproc *p,
+                         struct bj_proc *e, struct bj_thread *th)
 {
     char buf[STAT_BYTES];
     struct bj_slice line;
@@ -241,13 +241,13 @@ static uint32_t expected(const struct bj_jobproc *p, const struct bj_proc *e)
     return e->nr_threads - (p->percore ? 0 : 1);
 }
 
-/* Look at all; true when one of them has ended. */
-static bool look_all(struct bj_proctab *t, struct bj_jobproc *p,
-                     struct bj_proc *e)
+/* Read all; true when one of them has ended. */
+static bool update_all(struct bj_proctab *t, struct bj_jobproc *p,
+                       struct bj_proc *e)
 {
     bool ended = false;
     for (uint32_t i = 0; i < e->nthreads; i++)
-        if (thread_look(t, p, e, &e->threads[i]) < 0)
+        if (thread_update(t, p, e, &e->threads[i]) < 0)
             ended = true;
     return ended;
 }
@@ -271,7 +271,7 @@ void bj_proc_threads(struct bj_proctab *t, struct bj_jobproc *p,
         int r = list ? list_threads(t, p, e) : 0;
         if (r < 0 && !bj_err_gone(r))
             bj_proc_fault_once(t, e, r, "task");
-        list = look_all(t, p, e);
+        list = update_all(t, p, e);
         if (!list)
             break;
     }
@@ -290,8 +290,7 @@ static void tally_one(struct bj_jobproc *p, const struct bj_proc *e)
         p->states[bj_proc_state(th->state)]++;
         n++;
     }
-    /* Threads that the budget left out are there, though nobody knows what
-     * they do. */
+    /* Threads that the budget left out are there in an unknown state. */
     if (e->nthreads == 0 && e->nr_threads > 1) {
         p->states[STATE_UNKNOWN] += e->nr_threads - 1;
         n = e->nr_threads;

@@ -15,7 +15,7 @@ struct bj_procstat {
     uint64_t start_ticks;              /* 22, since boot */
     uint64_t stack;                    /* 28; 0 or 1 when not for us */
     uint64_t sigignore;                /* 33 */
-    uint64_t cpu;                      /* 39; BJ_ABSENT when not told */
+    uint64_t cpu;                      /* 39; BJ_ABSENT when it is not there */
 };
 
 /* Parse a line.  The name may hold anything, parentheses and newlines too: it

@@ -79,10 +79,10 @@ static bool make_room(struct bj_cgroup_reader *rd, int fd)
     return true;
 }
 
-/* Have the kernel tell when a file changes.  Cgroups do that for some files
+/* Have the kernel signal when a file changes.  Cgroups do that for some files
  * (kernel admin-guide/cgroup-v2.rst), a copied tree for none.  Closing the file
  * ends it; where a process that was forked off still has it, another file of
- * that number may be told of in its place, which costs a reading. */
+ * that number may be signalled in its place, which costs a read. */
 static bool watch(struct bj_cgroup_reader *rd, int fd)
 {
     struct epoll_event e = {.events = EPOLLPRI | EPOLLET, .data.fd = fd};
@@ -258,8 +258,8 @@ static void trouble(struct bj_unit *u, struct bj_cgroup_reader *rd,
     if (fd) /* the next one may do better */
         bj_fdpool_close(rd->pool, fd);
     /* A file that this kernel does not have, or a controller or PSI that is
-     * off, is no fault; it may be switched on, so it is looked for again at
-     * the slow pace. */
+     * off, is no fault; it may be switched on, so it is tried again at the slow
+     * interval. */
     if (bj_err_gone(r) || r == -EOPNOTSUPP) {
         u->missing[c->id] |= 1u << i;
         return;

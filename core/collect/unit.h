@@ -28,7 +28,8 @@ struct bj_unit {
     uint64_t slow_due_usec; /* when the slow files are to be read next */
     /* By collector; bit i: its file i is not there, could not be read. */
     uint32_t missing[BJ_CGROUP_COLLECTORS], failing[BJ_CGROUP_COLLECTORS];
-    bool watched;               /* the kernel tells of its notified file */
+    bool watched;               /* the kernel signals changes of its notified
+                                   file */
     uint16_t there;             /* bit h: it has a directory in hierarchy h */
     int8_t ctl[BJ_CONTROLLERS]; /* hierarchy that serves it; -1: none */
     int dir[BJ_HIERS];
@@ -39,7 +40,7 @@ struct bj_unit {
     uint32_t ncores;       /* of core_usec */
     uint64_t *core_usec;   /* by CPU number; cgroup v1 */
     unsigned char *cpuset; /* bit c: CPU c is in its cpuset; ncores bits */
-    char *cpu_list[BJ_CPU_LISTS]; /* "0,1,8"; NULL: not asked for, not known */
+    char *cpu_list[BJ_CPU_LISTS]; /* "0,1,8"; NULL: not needed, or unknown */
     uint32_t cpus_listed[BJ_CPU_LISTS];
 };
 
@@ -51,12 +52,13 @@ struct bj_cgfile {
     uint8_t version; /* BJ_CGROUP_V1 or _V2 */
     uint8_t ctl;     /* enum bj_controller: which hierarchy has it */
     int8_t keep;     /* slot of the kept descriptor, -1: opened each time */
-    bool slow;       /* what changes rarely or costs much: at its own pace */
+    bool slow;       /* rarely changes or is expensive: read at the slow
+                        interval */
     bool basic;      /* read even when only the basic files are wanted */
     bool job_only;   /* not for steps and tasks */
-    bool notified;   /* a kept one of which the kernel tells when it changes,
-                        one a unit at most: read when it has */
-    bool zero_slow;  /* at the slow pace too while its field (off) is 0 */
+    bool notified;   /* a kept one whose changes the kernel signals, one a
+                        unit at most: read when it has changed */
+    bool zero_slow;  /* at the slow interval while its field (off) is 0 */
     bool keep_basic; /* keep is the slot of a file that the basic mode leaves
                         out, so it is kept in that mode only */
     bool swap;       /* stays 0 on a machine without swap space */

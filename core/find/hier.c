@@ -64,7 +64,7 @@ static bool is_unified(const char *path)
 
 /* One entry of the root.  The longest directory name is kept for all its
  * controllers, so links to it must not come first: see add(). */
-static int look_at(struct bj_hiers *h, const char *root, const char *name)
+static int take_entry(struct bj_hiers *h, const char *root, const char *name)
 {
     char path[4096];
     int n = snprintf(path, sizeof(path), "%s/%s", root, name);
@@ -90,7 +90,7 @@ int bj_hiers_find(struct bj_hiers *h, const char *root, struct bj_err *err)
         while (found >= 0 && (e = readdir(d))) {
             if (e->d_name[0] == '.' || (e->d_type == DT_LNK) != (links == 1))
                 continue;
-            int r = look_at(h, root, e->d_name);
+            int r = take_entry(h, root, e->d_name);
             found = r < 0 ? r : found + r;
         }
     }

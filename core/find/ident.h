@@ -68,7 +68,7 @@ struct bj_ident {
 
 /* Make one from fields (copied, cleaned and cut to BJ_LABEL_MAX bytes here);
  * NULL when memory is out.  conf decides which labels there are.  start_sec is
- * BJ_ABSENT and complete false: who makes it may set them before sharing it.
+ * BJ_ABSENT and complete false: the caller may set them before sharing it.
  *
  * A job id that cleaning changes ends with '~' and eight hexadecimal digits of
  * its hash, so that two ids stay two.  The label jobid is always there, empty

@@ -1,5 +1,5 @@
-/* Who an HTCondor job is: its cgroup is named by the slot, so the id comes
- * from the job ad that the starter leaves in the scratch directory.
+/* The identity of an HTCondor job: its cgroup is named by the slot, so the id
+ * comes from the job ad that the starter leaves in the scratch directory.
  *
  * Source: HTCondor manual, "Services for Running Jobs" (_CONDOR_JOB_AD,
  * _CONDOR_SCRATCH_DIR) and "ClassAd Attributes" (ClusterId, ProcId). */

@@ -1,5 +1,6 @@
-/* Finding out who a job is: all sources, in their order.  This is the part
- * that may block; the resolver (core/find/ident.h) calls it from its thread.
+/* The search for the identity of a job: all sources, in their order.  This is
+ * the part that may block; the resolver (core/find/ident.h) calls it from its
+ * thread.
  *
  *   1  the path of the cgroup, which only root and the batch system make
  *   2  a file that the prolog left (core/find/jobfile.h)

@@ -1,4 +1,4 @@
-/* Who a job is, from its processes. */
+/* The identity of a job, from its processes. */
 #include "core/find/environ.h"
 #include "core/find/ident_find.h"
 #include "core/find/pids.h"
@@ -220,12 +220,13 @@ static void take_environ(struct bj_ident_search *s, const struct bj_environ *e,
     bj_search_take_uid(s, uid, BJ_IDENT_PROCESS);
 }
 
-enum said { NOTHING, STEP, JOB };
+enum content { NOTHING, STEP, JOB };
 
 /* Read the environment of one process and take what it says; of a step only
  * when steps is set. */
-static enum said ask_proc(struct bj_ident_search *s,
-                          const struct bj_ident_proc *p, char *buf, bool steps)
+static enum content read_environ(struct bj_ident_search *s,
+                                 const struct bj_ident_proc *p, char *buf,
+                                 bool steps)
 {
     bj_autoclose int dir = open_proc(s, p->pid);
     struct bj_slice env;
@@ -259,19 +260,19 @@ void bj_search_environ(struct bj_ident_search *s)
     s->missed |= !buf;
     const struct bj_ident_proc *step = NULL;
     int reads = 0, steps = 0;
-    enum said said = NOTHING;
+    enum content said = NOTHING;
     for (size_t i = 0; buf && i < s->nprocs && said != JOB; i++) {
         const struct bj_ident_proc *p = &s->procs[i];
         if (!may_speak(s, p))
             continue;
         if (reads++ >= BJ_READS_MAX || steps >= STEPS_MAX)
             break;
-        said = ask_proc(s, p, buf, false);
+        said = read_environ(s, p, buf, false);
         steps += said == STEP;
         if (said == STEP && !step)
             step = p;
     }
     if (said != JOB && step)
-        ask_proc(s, step, buf, true);
+        read_environ(s, step, buf, true);
     free(buf);
 }

@@ -58,9 +58,8 @@ static int set_key(struct bj_slice key, struct bj_slice value,
             continue;
         if (f == START ? bj_slice_u64(value, &ret->start_sec) < 0
                        : f == BJ_ID_UID && !is_uid(value))
-            return bj_err_set(err, -EINVAL,
-                              "line %u: the value of '%s' is no number", line,
-                              keys[i].key.p);
+            return bj_err_set(err, -EINVAL, "line %u: %s: expected a number",
+                              line, keys[i].key.p);
         if (f == NODELIST)
             ret->nodelist = value;
         else if (f != START)
@@ -79,7 +78,7 @@ static int parse_pairs(char *text, size_t n, struct bj_jobfile *ret,
             continue;
         const char *eq = memchr(s.p, '=', s.n);
         if (!eq || eq == s.p)
-            return bj_err_set(err, -EINVAL, "line %u: 'key=value' expected",
+            return bj_err_set(err, -EINVAL, "line %u: expected 'key=value'",
                               line);
         struct bj_slice key = {s.p, (size_t)(eq - s.p)};
         size_t from = (size_t)(eq + 1 - text);
@@ -100,13 +99,14 @@ static int parse_words(struct bj_slice text, struct bj_jobfile *ret,
         while (n < 4 && bj_slice_word(&line, &word[n]))
             n++;
     if (n != 3 || bj_slice_trim(text).n > 0)
-        return bj_err_set(err, -EINVAL,
-                          "lines 'key=value' or one line 'uid account "
-                          "nodelist' expected");
+        return bj_err_set(
+            err, -EINVAL,
+            "expected lines 'key=value', or one line 'uid account "
+            "nodelist'");
     bool digit = (unsigned char)(word[0].p[0] - '0') <= 9;
     if (digit && !is_uid(word[0]))
         return bj_err_set(err, -EINVAL,
-                          "line 1: a number or a user name expected first");
+                          "line 1: expected a uid or a user name first");
     ret->f[digit ? BJ_ID_UID : BJ_ID_USER] = word[0];
     ret->f[BJ_ID_ACCOUNT] = word[1];
     ret->nodelist = word[2];
@@ -149,7 +149,7 @@ int bj_jobfile_check(const struct bj_jobfile *file,
         if (is.n == 0 || want.n == 0 || bj_slice_eq(is, want))
             continue;
         int n = is.n < 64 ? (int)is.n : 64;
-        return bj_err_set(err, -EINVAL, "it is about %s %.*s", must[i].name, n,
+        return bj_err_set(err, -EINVAL, "belongs to %s %.*s", must[i].name, n,
                           is.p);
     }
     return 0;
@@ -166,7 +166,7 @@ static bool file_name(struct bj_slice s, char *dst, size_t cap)
     return true;
 }
 
-/* Where everybody may create files, a file of root proves nothing: it may be
+/* Where every user may create files, a file of root proves nothing: it may be
  * a link to, or a file moved from, somewhere else. */
 static int check_dir(int fd, struct bj_err *err)
 {
@@ -175,7 +175,7 @@ static int check_dir(int fd, struct bj_err *err)
         return bj_err_set(err, -errno, "stat");
     if (st.st_mode & S_IWOTH)
         return bj_err_set(err, -EPERM,
-                          "not trusted: everybody may write to the directory");
+                          "not trusted: the directory is writable by everyone");
     return 0;
 }
 

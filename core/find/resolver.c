@@ -167,8 +167,8 @@ static void relieve(struct bj_resolver *r)
         struct bj_slice id = q->f[BJ_ID_JOBID];
         struct bj_err err = {0};
         bj_err_set(&err, -ETIMEDOUT,
-                   "job %s: the user database hangs, or a process that is "
-                   "stuck: going on without",
+                   "identity of job %s: the user database or a process of the "
+                   "job does not respond",
                    id.n > 0 ? id.p : q->dirs[0].p);
         take_fault(r, &err);
         settled(r);

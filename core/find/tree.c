@@ -299,7 +299,7 @@ static int scan(struct bj_tree *t, struct inner *n)
     return r;
 }
 
-static int look(struct bj_tree *t, struct inner *n, bool force, int depth)
+static int scan_dir(struct bj_tree *t, struct inner *n, bool force, int depth)
 {
     struct stamp stamp = n->stamp;
     int r = changed(t, n, &stamp);
@@ -316,7 +316,7 @@ static int look(struct bj_tree *t, struct inner *n, bool force, int depth)
     }
     for (struct node *c = n->child; c; c = c->next)
         if (c->inner && depth < DEPTH_MAX) {
-            int k = look(t, c->inner, force, depth + 1);
+            int k = scan_dir(t, c->inner, force, depth + 1);
             r = r < 0 ? r : k;
         }
     return r;
@@ -326,5 +326,5 @@ int bj_tree_scan(struct bj_tree *t, bool force)
 {
     bool again = t->refused;
     t->refused = false;
-    return look(t, &t->root, force || again, 0);
+    return scan_dir(t, &t->root, force || again, 0);
 }

@@ -20,7 +20,7 @@ struct bj_tree_ops {
     /* What is rel?  A mask of BJ_PATH_... (core/find/layout.h). */
     unsigned (*classify)(void *ctx, const char *rel);
     /* A hit has appeared; the cookie is kept for lost.  NULL means refused:
-     * the same directory is offered again, with again set, at every look. */
+     * the same directory is offered again, with again set, at every scan. */
     void *(*appeared)(void *ctx, const char *rel, bool again);
     /* It has gone, or is another directory of the same name by now. */
     void (*lost)(void *ctx, void *cookie);
@@ -30,11 +30,11 @@ struct bj_tree_ops {
 int bj_tree_new(const char *root, const struct bj_tree_ops *ops,
                 struct bj_fdpool *pool, struct bj_tree **ret);
 /* Forget everything; lost is called for each hit when report is true. */
-void bj_tree_free(struct bj_tree *t, bool tell);
+void bj_tree_free(struct bj_tree *t, bool report);
 
-/* Look once; force reads every inner directory again.  0 or -errno for faults
+/* Scan once; force reads every inner directory again.  0 or -errno for faults
  * other than a root that is missing: what could not be read stays as it was
- * known, and is read at the next look. */
+ * known, and is read at the next scan. */
 int bj_tree_scan(struct bj_tree *t, bool force);
 
 #endif

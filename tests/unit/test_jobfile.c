@@ -124,10 +124,10 @@ static const struct {
     {S("4294967295 acc nodes\n"), "line 1"}, /* (uid_t)-1 is nobody's */
     {S("jobid=1\nnonsense\n"), "line 2"},
     {S("jobid=1\n=x\n"), "line 2"},
-    {S("uid=anna\n"), "'uid'"},
-    {S("uid=-1\n"), "'uid'"},
-    {S("uid=18446744073709551616\n"), "'uid'"},
-    {S("start=now\n"), "'start'"},
+    {S("uid=anna\n"), "line 1: uid: expected a number"},
+    {S("uid=-1\n"), "line 1: uid: expected a number"},
+    {S("uid=18446744073709551616\n"), "line 1: uid: expected a number"},
+    {S("start=now\n"), "line 1: start: expected a number"},
     {S("\x7f"
        "ELF\0\0\0"),
      "key=value"},
@@ -255,9 +255,9 @@ static void test_wrong_job(void **state)
     struct bj_err err;
     put("7", text, sizeof(text) - 1);
     assert_int_equal(read_one("7", "7", NULL, &file, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "/7: it is about job 8"));
+    assert_non_null(strstr(err.msg, "/7: belongs to job 8"));
     assert_int_equal(read_one("7", "8", "1001", &file, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "it is about uid 1000"));
+    assert_non_null(strstr(err.msg, "belongs to uid 1000"));
     assert_int_equal(read_one("7", "8", "1000", &file, &err), 0);
     assert_int_equal(read_one("7", NULL, NULL, &file, &err), 0);
     drop("7");

@@ -112,7 +112,7 @@ static void test_bounds(void **state)
     assert_int_equal(put(s, "2", "{}\n"), 0);
     assert_int_equal(bj_spool_put(s, 1, BJ_SLICE("3"), BJ_SLICE("{}\n"), &err),
                      -EDQUOT);
-    assert_non_null(strstr(err.msg, "2 records of 6 bytes wait already"));
+    assert_non_null(strstr(err.msg, "is full: 2 records, 6 bytes"));
     assert_int_equal(count(name), 2);
     bj_spool_free(s);
     /* What waited before counts, and what was taken away does not. */

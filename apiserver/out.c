@@ -6,32 +6,16 @@
 
 #include <string.h>
 
-#define EIGHT(byte) (0x0101010101010101u * (byte))
-
-/* Is one of eight bytes a control character, a quote, a backslash, or none of
- * ASCII?  The top bit of a byte is set when it is below what was taken away. */
-static bool some_odd(const char *p)
+static bool is_plain(char c)
 {
-    uint64_t v, odd;
-    memcpy(&v, p, sizeof(v));
-    odd = v | (v + EIGHT(1)); /* 0x7f and above */
-    odd |= v - EIGHT(0x20);   /* below a blank */
-    odd |= (v ^ EIGHT('"')) - EIGHT(1);
-    odd |= (v ^ EIGHT('\\')) - EIGHT(1);
-    return odd & EIGHT(0x80);
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
 /* Bytes that can stand in a JSON string as they are. */
 static size_t plain(struct bj_slice s)
 {
     size_t n = 0;
-    while (s.n - n >= 8 && !some_odd(s.p + n))
-        n += 8;
-    /* The last of them once more together with what is left. */
-    if (n > 0 && s.n - n < 8 && !some_odd(s.p + s.n - 8))
-        return s.n;
-    while (n < s.n && (unsigned char)s.p[n] >= 0x20 &&
-           (unsigned char)s.p[n] < 0x7f && s.p[n] != '"' && s.p[n] != '\\')
+    while (n < s.n && is_plain(s.p[n]))
         n++;
     return n;
 }

@@ -4,11 +4,14 @@
 
 #include "apiserver/call.h"
 
-/* The limit of all requests together; false: it was refused. */
-bool bj_admit(struct bj_call *c);
+/* The rate of all requests together, and that of the user, who is
+ * authenticated.  0, or a refusal. */
+int bj_admit_request(struct bj_call *c);
+int bj_admit_user(struct bj_call *c);
 
-/* Authenticate the request and apply the user's limit, for endpoints that do
- * not leave it to BJ_NEED_USER.  0, or a refusal. */
-int bj_call_identify(struct bj_call *c);
+/* Queries of admins may be about all jobs, which can take long: they get all
+ * threads but one.  True: the request needs no such place, or has one of them
+ * now. */
+bool bj_admit_query(struct bj_call *c);
 
 #endif

@@ -1,8 +1,8 @@
 #include "apiserver/answer.h"
 
 #include "apiserver/admit.h"
-#include "apiserver/page.h"
 #include "apiserver/server.h"
+#include "apiserver/site.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -84,7 +84,7 @@ static int with_store(struct bj_call *c)
 
 /* A store that was replaced or restored while it was being read is opened
  * anew, once. */
-static int first_half(struct bj_call *c)
+static int first_part(struct bj_call *c)
 {
     if (!(c->endpoint->needs & BJ_NEED_STORE))
         return c->endpoint->run(c);
@@ -104,31 +104,73 @@ static void settle(struct bj_call *c, int r)
 {
     if (r < 0)
         r = failed(c, r);
-    if (r > 0 && c->endpoint->up)
-        bj_page_refuse(c, c->endpoint->up);
+    if (r > 0 && c->endpoint->refused)
+        c->endpoint->refused(c);
+}
+
+static int authenticate(struct bj_call *c)
+{
+    struct bj_err why = {0};
+    unsigned status = bj_gate_identify(
+        c->api->gate, c->req, bj_clock_boot_usec(), c->now_sec, &c->who, &why);
+    if (status == 429)
+        bj_call_header(c, "Retry-After", "1");
+    return status ? bj_call_refuse(c, status, "%s", why.msg) : 0;
+}
+
+/* 0, or a refusal: there is no such endpoint, or not for this request. */
+static int check(struct bj_call *c)
+{
+    int r = bj_admit_request(c);
+    if (r != 0)
+        return r;
+    if (!c->endpoint)
+        return bj_call_refuse(c, 404, "There is nothing at this path.");
+    unsigned method =
+        c->req->method == BJ_HTTP_HEAD ? BJ_HTTP_GET : c->req->method;
+    if (c->endpoint->methods & method)
+        return 0;
+    bj_call_header(c, "Allow", allowed(c->endpoint->methods));
+    return bj_call_refuse(c, 405, "This path does not allow that method.");
+}
+
+static void begin(struct bj_call *c)
+{
+    struct bj_ticket *t = bj_ticket_of(c);
+    int r = 0;
+    bj_call_header(c, "Cache-Control", "no-store");
+    bj_call_header(c, "X-Content-Type-Options", "nosniff");
+    bj_call_header(c, "X-Request-Id", c->request_id);
+    if (check(c) != 0)
+        return;
+    if (c->endpoint->needs & BJ_NEED_USER)
+        r = authenticate(c);
+    if (r == 0 && (c->endpoint->needs & BJ_NEED_USER))
+        r = bj_admit_user(c);
+    t->parked = r == 0 && !bj_admit_query(c);
+    if (t->parked)
+        t->site = bj_site_ref(c->api->site);
+    else
+        settle(c, r == 0 ? first_part(c) : r);
+}
+
+/* Options may have changed while the request was parked, and with them what
+ * its user may see. */
+static void go_on(struct bj_call *c)
+{
+    struct bj_ticket *t = bj_ticket_of(c);
+    int r = t->site == c->api->site ? 0 : authenticate(c);
+    bj_site_unref(t->site);
+    t->site = NULL;
+    settle(c, r == 0 ? first_part(c) : r);
 }
 
 void bj_answer(struct bj_call *c)
 {
-    bj_call_header(c, "Cache-Control", "no-store");
-    bj_call_header(c, "X-Content-Type-Options", "nosniff");
-    bj_call_header(c, "X-Request-Id", c->request_id);
-    if (!bj_admit(c))
-        return;
-    if (!c->endpoint) {
-        bj_call_refuse(c, 404, "There is nothing at this path.");
-        return;
-    }
-    unsigned method =
-        c->req->method == BJ_HTTP_HEAD ? BJ_HTTP_GET : c->req->method;
-    if (!(c->endpoint->methods & method)) {
-        bj_call_header(c, "Allow", allowed(c->endpoint->methods));
-        bj_call_refuse(c, 405, "This path does not know that method.");
-        return;
-    }
-    if ((c->endpoint->needs & BJ_NEED_USER) && bj_call_identify(c) != 0)
-        return;
-    settle(c, first_half(c));
+    if (bj_ticket_of(c)->site)
+        go_on(c);
+    else
+        begin(c);
 }
 
 void bj_answer_rest(struct bj_call *c)

@@ -10,10 +10,11 @@ struct bj_server;
  */
 unsigned bj_answer_find(struct bj_call *c, struct bj_slice path);
 
-/* Answer, or do the first half of it (c->work is then set), or park it. */
+/* Answer, or do the first part of it (c->work is then set), or note that it has
+ * to be parked: then it is called once more when the request has its turn. */
 void bj_answer(struct bj_call *c);
 
-/* The second half. */
+/* The second part. */
 void bj_answer_rest(struct bj_call *c);
 
 /* Count and log what was answered. */

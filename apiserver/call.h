@@ -20,22 +20,20 @@ struct bj_call {
     const struct bj_http_request *req;
     struct bj_http_reply *reply;
     struct bj_slice tail;       /* what '*' of the endpoint stands for */
-    struct bj_reader *reader;   /* begun, where the endpoint asks for it */
-    struct bj_identity who;     /* where the endpoint asks for it */
+    struct bj_reader *reader;   /* begun, where the endpoint needs it */
+    struct bj_identity who;     /* where the endpoint needs it */
     const struct bj_json *body; /* of a POST, where it was parsed */
     void *work;                 /* what run has left for after to do */
     char request_id[40];
     char about[80];  /* what an admin has looked at, for the log */
+    char next[48];   /* the cursor to go on with, as a header */
+    char retry[24];  /* seconds until the client may try again, likewise */
     int64_t now_sec; /* wall clock */
     struct bj_err err;
 };
 
 /* What an endpoint may need before it runs. */
-enum {
-    BJ_NEED_STORE = 1,
-    BJ_NEED_USER = 2,
-    BJ_FINDS_USER = 4 /* it calls bj_call_identify itself */
-};
+enum { BJ_NEED_STORE = 1, BJ_NEED_USER = 2 };
 
 /* One path of the API. */
 struct bj_endpoint {
@@ -50,9 +48,9 @@ struct bj_endpoint {
      * go.  It may block, so it touches nothing but work (which it frees), req,
      * reply and err, and the server's room.  Returns as run does. */
     int (*after)(struct bj_call *call);
-    /* Pages: how to get from the path to the root ("" or "../"); what is
-     * refused is then a page, too. */
-    const char *up;
+    /* NULL, or gives the document of a refusal another form. */
+    void (*refused)(struct bj_call *call);
+    const char *up; /* pages: the way from the path to the root, "" or "../" */
     /* For the OpenAPI document. */
     const char *help;
     const char *type; /* of an answer that is no rows; NULL: of JSON */
@@ -95,7 +93,7 @@ void bj_call_log(const struct bj_call *c, const char *about);
 void bj_call_about(struct bj_call *c, struct bj_slice s);
 
 /* Give the answer a header, in place of one of that name; value must be static,
- * or the api's next. */
+ * or the call's own. */
 void bj_call_header(struct bj_call *c, const char *name, const char *value);
 
 /* The envelope: {"status":"success","data": is written, what follows is the

@@ -191,6 +191,7 @@ static int loop(struct program *p, struct bj_err *err)
         if (fds[1].revents)
             bj_server_collect(&p->server);
         bj_httpd_run(p->server.httpd, fds + 2, n, now);
+        bj_server_go_on(&p->server);
     }
     return 0;
 }

@@ -104,7 +104,7 @@ static void put_rows(struct bj_buf *b, const struct bj_endpoint *e)
 static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
 {
     const char *star = strchr(e->path, '*');
-    const bool open = !(e->needs & (BJ_NEED_USER | BJ_FINDS_USER));
+    const bool open = !(e->needs & BJ_NEED_USER);
     if (star)
         bj_buf_printf(b, "\"%.*s{job}%s\":{", (int)(star - e->path), e->path,
                       star + 1);

@@ -4,7 +4,6 @@
  * answer has status 200, empty lists are null, jobs without an account named
  * are none, times are local without a zone and compared as text.  Who may see
  * what is not among the mistakes that can be had. */
-#include "apiserver/admit.h"
 #include "apiserver/original.h"
 #include "apiserver/params.h"
 #include "apiserver/query.h"
@@ -43,13 +42,11 @@ static int refuse(struct bj_call *c, const char *type, const char *text)
     return 200;
 }
 
-/* Who asks; strict answers have their own way to say that nobody does. */
-static int identify(struct bj_call *c)
+/* Strict answers have a form of their own for a request without a user. */
+static void refused(struct bj_call *c)
 {
-    int r = bj_call_identify(c);
-    return r != 0 && c->api->conf->original_strict
-               ? refuse(c, "User Error", "No user identified")
-               : r;
+    if (c->api->conf->original_strict && !c->who.user[0])
+        refuse(c, "User Error", "No user identified");
 }
 
 static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
@@ -246,9 +243,7 @@ static int answer_jobs(struct asked *a)
     struct bj_buf found = {0};
     struct bj_rows rows;
     bool cut = false;
-    int r = identify(c);
-    if (r == 0)
-        r = bj_http_each_arg(c->req, on_arg, a);
+    int r = bj_http_each_arg(c->req, on_arg, a);
     settle_accounts(a);
     if (r == 0)
         r = read_times(a);
@@ -291,15 +286,12 @@ static int on_accounts(struct bj_call *c)
     static const char *const keys[] = {"id"};
     struct sqlite3_stmt *st;
     struct bj_rows rows;
-    int r = identify(c);
-    if (r == 0)
-        r = bj_reader_prepare(
-            c->reader,
-            "SELECT DISTINCT n.name FROM user AS u JOIN assoc "
-            "AS a ON a.user = u.id JOIN account AS n ON n.id = "
-            "a.account WHERE u.name = ?1 AND n.name <> '' "
-            "ORDER BY 1",
-            &st, &c->err);
+    int r = bj_reader_prepare(
+        c->reader,
+        "SELECT DISTINCT n.name FROM user AS u JOIN assoc AS a ON a.user = "
+        "u.id JOIN account AS n ON n.id = a.account WHERE u.name = ?1 AND "
+        "n.name <> '' ORDER BY 1",
+        &st, &c->err);
     if (r != 0)
         return r;
     sqlite3_bind_text(st, 1, c->who.user, -1, SQLITE_STATIC);
@@ -340,12 +332,14 @@ const struct bj_endpoint bj_endpoints_original[] = {
      .type = "text/plain"},
     {.path = "/api/accounts",
      .methods = BJ_HTTP_GET,
-     .needs = BJ_NEED_STORE | BJ_FINDS_USER,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .refused = refused,
      .run = on_accounts,
      .help = "One's accounts, as the original server has them."},
     {.path = "/api/jobs",
      .methods = BJ_HTTP_GET,
-     .needs = BJ_NEED_STORE | BJ_FINDS_USER,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .refused = refused,
      .run = on_jobs,
      .help = "One's jobs, as the original server has them.",
      .params = BJ_BIT(BJ_PARAM_ACCOUNT) | BJ_BIT(BJ_PARAM_FROM) |

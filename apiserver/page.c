@@ -105,7 +105,7 @@ static bool may_log_in(const struct bj_call *c)
             (word.n == 5 && strncasecmp(word.p, "basic", 5) == 0));
 }
 
-void bj_page_refuse(struct bj_call *c, const char *up)
+void bj_page_refuse(struct bj_call *c)
 {
     struct bj_buf document = c->reply->body;
     c->reply->body = (struct bj_buf){0};
@@ -114,7 +114,7 @@ void bj_page_refuse(struct bj_call *c, const char *up)
         bj_call_header(c, "WWW-Authenticate",
                        "Basic realm=\"batch jobs\", charset=\"UTF-8\"");
     }
-    bj_page_open(c, "This can't be shown", up);
+    bj_page_open(c, "This cannot be shown", c->endpoint->up);
     bj_buf_str(&c->reply->body, "<p>");
     put_reason(&c->reply->body, &document);
     bj_buf_str(&c->reply->body, "</p>\n");

@@ -51,9 +51,10 @@ void bj_page_table(struct bj_buf *b, const struct bj_page_column *columns,
 void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
                   const struct bj_json *row, const char *none);
 
-/* Make what was refused a page.  Where nobody has logged in and names and
- * passwords are configured, a browser is asked for them. */
-void bj_page_refuse(struct bj_call *c, const char *up);
+/* Turn the document of a refusal into a page.  Where the request has no
+ * credentials, or wrong ones, and names and passwords are configured, a browser
+ * asks the user for them. */
+void bj_page_refuse(struct bj_call *c);
 
 /* What a browser finds at the root. */
 int bj_page_root(struct bj_call *c);

@@ -1,5 +1,4 @@
 /* The pages: one's jobs, one job, usage. */
-#include "apiserver/admit.h"
 #include "apiserver/found.h"
 #include "apiserver/job_name.h"
 #include "apiserver/jobs.h"
@@ -12,7 +11,7 @@
 #include <stdio.h>
 
 enum {
-    NEED = BJ_NEED_STORE | BJ_FINDS_USER,
+    NEED = BJ_NEED_STORE | BJ_NEED_USER,
     ROWS_MAX = 500, /* of a page */
     DAY = 86400,
     ROWS_BYTES = 2 << 20,
@@ -219,9 +218,7 @@ static int jobs_page(struct bj_call *c, struct shown *s)
     struct bj_params p, ask;
     struct bj_jobs_end end = {0};
     struct bj_page_column columns[sizeof(job_columns) / sizeof(job_columns[0])];
-    int r = bj_call_identify(c);
-    if (r == 0)
-        r = bj_params_read(c, JOBS, &p);
+    int r = bj_params_read(c, JOBS, &p);
     if (r != 0)
         return r;
     settle_times(c, &p);
@@ -400,9 +397,7 @@ static int one_page(struct bj_call *c, struct shown *s)
     struct bj_params p;
     struct bj_found f;
     struct bj_jobs_end end;
-    int r = bj_call_identify(c);
-    if (r == 0)
-        r = bj_params_read(c, ONE, &p);
+    int r = bj_params_read(c, ONE, &p);
     if (r == 0)
         r = bj_found_get(c, &p, c->tail, &s->arena, &f);
     if (r == 0)
@@ -469,9 +464,7 @@ static int usage_page(struct bj_call *c, struct shown *s)
     struct bj_params p;
     struct bj_page_column columns[USAGE_COLUMNS];
     bool cut;
-    int r = bj_call_identify(c);
-    if (r == 0)
-        r = bj_params_read(c, BJ_USAGE_MASK, &p);
+    int r = bj_params_read(c, BJ_USAGE_MASK, &p);
     if (r == 0 && !p.given[BJ_PARAM_GROUP_BY])
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_GROUP_BY),
                           BJ_SLICE("group_by"), BJ_SLICE("account"));
@@ -526,7 +519,8 @@ static int on_style(struct bj_call *c)
 #define PAGE(name, root, handler, mask, text)                                  \
     {                                                                          \
         .path = name, .methods = BJ_HTTP_GET, .needs = NEED, .run = handler,   \
-        .up = root, .help = text, .type = "text/html", .params = mask          \
+        .refused = bj_page_refuse, .up = root, .help = text,                   \
+        .type = "text/html", .params = mask                                    \
     }
 
 const struct bj_endpoint bj_endpoints_pages[] = {

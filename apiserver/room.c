@@ -2,10 +2,9 @@
 
 #include "apiserver/server.h"
 #include "base/clock.h"
+#include "base/wait.h"
 
-#include <time.h>
-
-enum { PAUSE_NSEC = 2 * 1000 * 1000 };
+enum { ROOM_USEC = 3000 * 1000 }; /* a request waits for room this long */
 
 size_t bj_room_bytes(const struct bj_server *s)
 {
@@ -13,36 +12,55 @@ size_t bj_room_bytes(const struct bj_server *s)
     return conf->flight_bytes / (2 * conf->threads);
 }
 
-bool bj_room_take(struct bj_server *s)
+static bool has_room(const struct bj_server *s)
 {
     size_t made = __atomic_load_n(&s->made_bytes, __ATOMIC_RELAXED);
-    if (!bj_httpd_room(s->httpd, made + bj_room_bytes(s)))
-        return false;
-    __atomic_add_fetch(&s->made_bytes, bj_room_bytes(s), __ATOMIC_RELAXED);
-    return true;
+    return bj_httpd_room(s->httpd, made + bj_room_bytes(s));
+}
+
+bool bj_room_take(struct bj_server *s)
+{
+    bool room = has_room(s);
+    if (room)
+        __atomic_add_fetch(&s->made_bytes, bj_room_bytes(s), __ATOMIC_RELAXED);
+    return room;
 }
 
 void bj_room_give(struct bj_server *s)
 {
     __atomic_sub_fetch(&s->made_bytes, bj_room_bytes(s), __ATOMIC_RELAXED);
+    bj_room_changed(s);
 }
 
-void bj_room_pause(struct bj_server *s)
+bool bj_room_late(uint64_t since_usec)
 {
-    const struct timespec pause = {.tv_nsec = PAUSE_NSEC};
-    pthread_mutex_unlock(&s->lock);
-    nanosleep(&pause, NULL);
-    pthread_mutex_lock(&s->lock);
+    return bj_clock_boot_usec() - since_usec >= ROOM_USEC;
+}
+
+void bj_room_wait(struct bj_server *s, pthread_cond_t *cond,
+                  uint64_t since_usec)
+{
+    s->room_waiters++;
+    bj_wait_until(cond, &s->lock, since_usec + ROOM_USEC);
+    s->room_waiters--;
+}
+
+void bj_room_changed(struct bj_server *s)
+{
+    if (s->room_waiters == 0 || !has_room(s))
+        return;
+    pthread_cond_broadcast(&s->work_cond);
+    pthread_cond_broadcast(&s->room_cond);
 }
 
 bool bj_room_take_later(struct bj_server *s)
 {
-    uint64_t until = bj_clock_boot_usec() + BJ_ROOM_USEC;
+    uint64_t since = bj_clock_boot_usec();
     bool room = false;
     pthread_mutex_lock(&s->lock);
-    while (!(room = !s->writing && bj_room_take(s)) &&
-           bj_clock_boot_usec() < until)
-        bj_room_pause(s);
+    while (!(room = !s->writing && bj_room_take(s)) && !bj_room_late(since) &&
+           !s->stop)
+        bj_room_wait(s, &s->room_cond, since);
     s->writing = s->writing || room;
     pthread_mutex_unlock(&s->lock);
     return room;

@@ -5,6 +5,7 @@
 #include "apiserver/site.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/wait.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +16,9 @@
 
 enum {
     STACK_BYTES = 512 << 10,
-    PATIENT_USEC = 100 * 1000, /* whom this is too long may hang up */
-    HUNG_UP = 499,          /* status of what nobody waits for: for the log */
-    KEEP_BYTES = 256 << 10, /* what a list of a hundred jobs fits in */
+    PATIENT_USEC = 100 * 1000, /* before that no client is taken to hang up */
+    HUNG_UP = 499,             /* in the log, of a client that hung up */
+    KEEP_BYTES = 256 << 10,    /* a list of a hundred jobs fits in */
 };
 
 /* --- queues ----------------------------------------------------------------
@@ -52,119 +53,80 @@ static struct bj_ticket *pop(struct bj_queue *q)
 /* --- work threads ----------------------------------------------------------
  */
 
-/* Values of headers may be the thread's, which goes on to other requests. */
-static void keep_headers(struct bj_ticket *t)
-{
-    size_t at = strlen(t->keep) + 1, n;
-    for (size_t i = 0; i < sizeof(t->reply.header) / sizeof(t->reply.header[0]);
-         i++) {
-        const char *v = t->reply.header[i].value;
-        if (!t->reply.header[i].name || v != t->call.api->next)
-            continue;
-        n = strlen(v) + 1;
-        if (n > sizeof(t->keep) - at)
-            continue;
-        memcpy(t->keep + at, v, n);
-        t->reply.header[i].value = t->keep + at;
-        at += n;
-    }
-}
-
-/* To the HTTP server's thread.  The lock is held. */
-static void hand_in(struct bj_server *s, struct bj_ticket *t)
+/* Hand an answer to the HTTP server's thread.  The lock is held. */
+static void hand_over(struct bj_server *s, struct bj_ticket *t)
 {
     const uint64_t one = 1;
     bool first = !s->done.first;
     __atomic_add_fetch(&s->made_bytes, t->reply.body.cap, __ATOMIC_RELAXED);
     push(&s->done, t);
     if (first && write(s->wake, &one, sizeof(one)) < 0)
-        return; /* it is full of ones: it will be read */
+        return; /* the counter is at its limit: it will be read */
 }
 
-/* The next of the admins' questions gets the place of one that is over. */
-static void make_way(struct bj_server *s)
+/* An admin's query is over: the next that is parked takes its place.  The lock
+ * is held. */
+static void end_admin_query(struct bj_server *s)
 {
-    struct bj_ticket *t = pop(&s->wide);
+    struct bj_ticket *t = pop(&s->parked);
     if (!t) {
-        s->wide_running--;
+        s->admin_queries--;
         return;
     }
-    t->wide = true;
+    t->counted = true;
     push_first(&s->todo, t);
     pthread_cond_signal(&s->work_cond);
 }
 
-/* What has become of a request whose turn at a desk is over. */
-static void put_on(struct bj_server *s, struct bj_ticket *t)
+/* The lock is held. */
+static void park(struct bj_server *s, struct bj_ticket *t)
 {
-    bool was_wide = t->wide;
+    t->parked = false;
+    push(&s->parked, t);
+    /* The query that it waits for may be over by now. */
+    if (s->admin_queries < s->admin_queries_max) {
+        s->admin_queries++;
+        end_admin_query(s);
+    }
+}
+
+/* What becomes of a request that a work thread is done with. */
+static void pass_on(struct bj_server *s, struct bj_ticket *t)
+{
+    bool counted = t->counted;
     pthread_mutex_lock(&s->lock);
     if (t->parked) {
-        t->parked = false;
-        t->admitted = true;
-        push(&s->wide, t);
-        /* The one that it waits for may be over by now. */
-        if (s->wide_running < s->wide_max) {
-            s->wide_running++;
-            make_way(s);
-        }
+        park(s, t);
     } else if (t->call.work) {
         push(&s->waits, t);
         pthread_cond_signal(&s->wait_cond);
     } else {
-        hand_in(s, t);
+        hand_over(s, t);
     }
-    if (was_wide)
-        make_way(s);
+    if (counted)
+        end_admin_query(s);
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Answer at a desk. */
 static void serve(struct bj_api *a, struct bj_ticket *t)
 {
     struct bj_call *c = &t->call;
-    char id[sizeof(c->request_id)];
     c->api = a;
-    c->reader = NULL;
-    memcpy(id, c->request_id, sizeof(id));
     t->reply.body = bj_httpd_buf(a->httpd, 0);
     bj_answer(c);
-    bj_desk_tell(a);
+    bj_worker_report(a);
     if (t->parked) {
-        /* From the start when its turn comes. */
         bj_httpd_buf_return(a->httpd, &t->reply.body);
-        t->reply = (struct bj_http_reply){.status = 200, .type = t->reply.type};
-        *c = (struct bj_call){.endpoint = c->endpoint,
-                              .req = c->req,
-                              .reply = c->reply,
-                              .tail = c->tail,
-                              .now_sec = c->now_sec};
-        snprintf(c->request_id, sizeof(c->request_id), "%s", id);
         return;
     }
-    keep_headers(t);
     bj_buf_trim(&t->reply.body);
     if (!c->work)
         bj_answer_end(c);
 }
 
-/* Is there something to do?  The lock is held. */
-static struct bj_ticket *wait_for(struct bj_server *s, struct bj_queue *q,
-                                  pthread_cond_t *cond)
-{
-    while (!q->first && !s->stop)
-        pthread_cond_wait(cond, &s->lock);
-    return s->stop ? NULL : pop(q);
-}
-
-/* Answers are gone in a moment, unless their readers stand still. */
-static bool is_young(const struct bj_ticket *t)
-{
-    return bj_clock_boot_usec() - t->start_usec < BJ_ROOM_USEC;
-}
-
-/* Nobody waits any more, as when a dashboard is asked for anew. */
-static bool is_forlorn(const struct bj_ticket *t)
+/* Has the client hung up while it waited, as browsers do when a dashboard is
+ * loaded again? */
+static bool has_hung_up(const struct bj_ticket *t)
 {
     return bj_clock_boot_usec() - t->start_usec > PATIENT_USEC &&
            bj_http_given_up(t->call.req);
@@ -180,15 +142,16 @@ static void refuse(struct bj_ticket *t, unsigned status, const char *text)
     bj_answer_end(&t->call);
 }
 
-/* One turn at a desk, with what options and files say now (NULL: as before). */
-static void take_turn(struct bj_api *a, struct bj_ticket *t,
-                      struct bj_site *site, bool room)
+/* Work on one request by the options and files of now; site NULL: the thread
+ * has them already. */
+static void work_on(struct bj_api *a, struct bj_ticket *t, struct bj_site *site,
+                    bool room)
 {
     t->call.api = a;
-    if (site && bj_desk_sit(a, site, &t->call.err) < 0) {
+    if (site && bj_worker_use(a, site, &t->call.err) < 0) {
         bj_call_log(&t->call, "new options");
-        refuse(t, 500, "The server can't take over its options.");
-    } else if (is_forlorn(t)) {
+        refuse(t, 500, "The server cannot apply its new options.");
+    } else if (has_hung_up(t)) {
         refuse(t, HUNG_UP, "The client hung up while it waited.");
     } else if (!room) {
         refuse(t, 503, "Too many answers are in flight; try again.");
@@ -197,45 +160,63 @@ static void take_turn(struct bj_api *a, struct bj_ticket *t,
     }
 }
 
-static void *on_desk(void *arg)
+/* The next request, with room for its answer; *room is false when it has waited
+ * for room for too long.  NULL: the server stops.  The lock is held. */
+static struct bj_ticket *next_request(struct bj_server *s, bool *room)
+{
+    *room = false;
+    while (!s->stop) {
+        struct bj_ticket *first = s->todo.first;
+        *room = first && bj_room_take(s);
+        if (*room || (first && bj_room_late(first->start_usec)))
+            return pop(&s->todo);
+        if (first)
+            bj_room_wait(s, &s->work_cond, first->start_usec);
+        else
+            pthread_cond_wait(&s->work_cond, &s->lock);
+    }
+    return NULL;
+}
+
+static void *run_worker(void *arg)
 {
     struct bj_api *a = arg;
     struct bj_server *s = a->server;
     struct bj_ticket *t;
+    bool room;
     pthread_mutex_lock(&s->lock);
-    while ((t = wait_for(s, &s->todo, &s->work_cond))) {
-        bool room = bj_room_take(s);
-        if (!room && is_young(t)) {
-            push_first(&s->todo, t);
-            bj_room_pause(s);
-            continue;
-        }
+    while ((t = next_request(s, &room))) {
         struct bj_site *site = a->site == s->site ? NULL : bj_site_ref(s->site);
         pthread_mutex_unlock(&s->lock);
-        take_turn(a, t, site, room);
-        put_on(s, t);
+        work_on(a, t, site, room);
+        pass_on(s, t);
         pthread_mutex_lock(&s->lock);
         if (room)
             bj_room_give(s);
     }
     pthread_mutex_unlock(&s->lock);
-    bj_desk_leave(a);
+    bj_worker_release(a);
     return NULL;
 }
 
-/* Second halves, which wait for others. */
-static void *on_waiter(void *arg)
+/* The second parts of endpoints, which wait for other servers. */
+static void *run_waiter(void *arg)
 {
     struct bj_server *s = arg;
     struct bj_ticket *t;
     pthread_mutex_lock(&s->lock);
-    while ((t = wait_for(s, &s->waits, &s->wait_cond))) {
+    for (;;) {
+        while (!s->waits.first && !s->stop)
+            pthread_cond_wait(&s->wait_cond, &s->lock);
+        if (s->stop)
+            break;
+        t = pop(&s->waits);
         pthread_mutex_unlock(&s->lock);
         bj_answer_rest(&t->call);
         bj_buf_trim(&t->reply.body);
         bj_answer_end(&t->call);
         pthread_mutex_lock(&s->lock);
-        hand_in(s, t);
+        hand_over(s, t);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -292,6 +273,13 @@ static void on_health(void *ctx, const struct bj_http_request *req,
     take(ctx, req, reply, BJ_SLICE("health"));
 }
 
+static void finish(struct bj_server *s, struct bj_ticket *t)
+{
+    bj_httpd_finish(s->httpd, t->call.req, &t->reply);
+    bj_site_unref(t->site);
+    free(t);
+}
+
 void bj_server_collect(struct bj_server *s)
 {
     uint64_t n;
@@ -300,14 +288,21 @@ void bj_server_collect(struct bj_server *s)
         return;
     pthread_mutex_lock(&s->lock);
     struct bj_queue done = s->done;
+    if (!done.first)
+        done.last = &done.first;
     s->done = (struct bj_queue){NULL, &s->done.first};
     pthread_mutex_unlock(&s->lock);
-    for (t = done.first; t; t = done.first) {
-        done.first = t->next;
+    while ((t = pop(&done))) {
         __atomic_sub_fetch(&s->made_bytes, t->reply.body.cap, __ATOMIC_RELAXED);
-        bj_httpd_finish(s->httpd, t->call.req, &t->reply);
-        free(t);
+        finish(s, t);
     }
+}
+
+void bj_server_go_on(struct bj_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bj_room_changed(s);
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* What the HTTP server refuses by itself: its sentence in our form. */
@@ -347,17 +342,17 @@ static int start_threads(struct bj_server *s, const struct bj_site *site,
     int r = 0;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    for (; r == 0 && s->desks < site->conf->threads; s->desks += r == 0) {
-        struct bj_api *a = &s->desk[s->desks];
+    for (; r == 0 && s->workers < site->conf->threads; s->workers += r == 0) {
+        struct bj_api *a = &s->worker[s->workers];
         *a = s->own;
         a->site = NULL;
         a->reader = NULL;
         a->words = NULL;
         a->scratch = (struct bj_buf){0};
-        r = pthread_create(&a->thread, &attr, on_desk, a);
+        r = pthread_create(&a->thread, &attr, run_worker, a);
     }
     for (; r == 0 && s->waiters < waiters; s->waiters += r == 0)
-        r = pthread_create(&s->waiter[s->waiters], &attr, on_waiter, s);
+        r = pthread_create(&s->waiter[s->waiters], &attr, run_waiter, s);
     pthread_attr_destroy(&attr);
     return r ? bj_err_set(err, -r, "threads can't be started") : 0;
 }
@@ -375,13 +370,15 @@ static void add_endpoints(struct bj_server *s,
 static void prepare(struct bj_server *s,
                     const struct bj_endpoint *const *tables)
 {
-    struct bj_queue *const queues[] = {&s->todo, &s->wide, &s->waits, &s->done};
+    struct bj_queue *const queues[] = {&s->todo, &s->parked, &s->waits,
+                                       &s->done};
     *s = (struct bj_server){.started_sec = bj_clock_wall_usec() / 1000000,
                             .wake = -1};
     for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++)
         queues[i]->last = &queues[i]->first;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->work_cond, NULL);
+    bj_wait_cond_init(&s->work_cond);
+    bj_wait_cond_init(&s->room_cond);
     pthread_cond_init(&s->wait_cond, NULL);
     add_endpoints(s, tables);
     s->own.server = s;
@@ -417,7 +414,7 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
     if (r == 0)
         r = bj_limit_new(&s->limit, err);
     if (r == 0)
-        r = bj_desk_sit(&s->own, bj_site_ref(s->site), err);
+        r = bj_worker_use(&s->own, bj_site_ref(s->site), err);
     if (r == 0)
         r = open_httpd(s, err);
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -425,7 +422,7 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
         r = bj_err_set(err, -errno, "eventfd");
     if (r < 0)
         return r;
-    s->wide_max =
+    s->admin_queries_max =
         s->site->conf->threads > 1 ? (unsigned)s->site->conf->threads - 1 : 1;
     return start_threads(s, s->site, err);
 }
@@ -438,10 +435,12 @@ static bool join_all(struct bj_server *s, unsigned patience_sec)
     pthread_mutex_lock(&s->lock);
     s->stop = true;
     pthread_cond_broadcast(&s->work_cond);
+    pthread_cond_broadcast(&s->room_cond);
     pthread_cond_broadcast(&s->wait_cond);
     pthread_mutex_unlock(&s->lock);
-    for (; s->desks > 0; s->desks--)
-        if (pthread_timedjoin_np(s->desk[s->desks - 1].thread, NULL, &until))
+    for (; s->workers > 0; s->workers--)
+        if (pthread_timedjoin_np(s->worker[s->workers - 1].thread, NULL,
+                                 &until))
             return false;
     for (; s->waiters > 0; s->waiters--)
         if (pthread_timedjoin_np(s->waiter[s->waiters - 1], NULL, &until))
@@ -449,14 +448,12 @@ static bool join_all(struct bj_server *s, unsigned patience_sec)
     return true;
 }
 
-/* Nobody answers any more: what is left is given back as it is.  (Second halves
- * would still wait for others; what they hold goes with the process.) */
+/* The threads have ended: return the requests that are left without an answer.
+ * (What second parts hold goes with the process.) */
 static void drop(struct bj_server *s, struct bj_queue *q)
 {
-    for (struct bj_ticket *t; (t = pop(q));) {
-        bj_httpd_finish(s->httpd, t->call.req, &t->reply);
-        free(t);
-    }
+    for (struct bj_ticket *t; (t = pop(q));)
+        finish(s, t);
 }
 
 bool bj_server_free(struct bj_server *s, unsigned patience_sec)
@@ -464,11 +461,11 @@ bool bj_server_free(struct bj_server *s, unsigned patience_sec)
     if (!join_all(s, patience_sec))
         return false;
     drop(s, &s->todo);
-    drop(s, &s->wide);
+    drop(s, &s->parked);
     drop(s, &s->waits);
     drop(s, &s->done);
     bj_httpd_free(s->httpd);
-    bj_desk_leave(&s->own);
+    bj_worker_release(&s->own);
     bj_site_unref(s->site);
     bj_limit_free(s->limit);
     free(s->last);
@@ -476,6 +473,7 @@ bool bj_server_free(struct bj_server *s, unsigned patience_sec)
         close(s->wake);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->work_cond);
+    pthread_cond_destroy(&s->room_cond);
     pthread_cond_destroy(&s->wait_cond);
     return true;
 }
@@ -493,7 +491,7 @@ static int take_site(struct bj_server *s, struct bj_site *site,
     if (r == 0)
         r = bj_httpd_configure(s->httpd, bj_gate_web(site->gate), err);
     /* Back to what it had, for which there is all that it takes. */
-    if (r == 0 && (r = bj_desk_sit(&s->own, bj_site_ref(site), err)) < 0)
+    if (r == 0 && (r = bj_worker_use(&s->own, bj_site_ref(site), err)) < 0)
         bj_httpd_configure(s->httpd, bj_gate_web(old->gate), NULL);
     if (r < 0) {
         bj_site_unref(site);

@@ -43,7 +43,6 @@ struct bj_api {
     struct bj_reader *reader; /* its own */
     struct bj_words *words;   /* its own */
     const struct bj_endpoint *const *endpoint;
-    char next[48];         /* the cursor that an answer ends with */
     struct bj_buf scratch; /* a text that is put together */
     struct bj_reader_stat seen;
     pthread_t thread;
@@ -56,10 +55,10 @@ struct bj_ticket {
     struct bj_http_reply reply;
     unsigned at; /* which endpoint */
     uint64_t start_usec;
-    bool admitted;  /* it has waited for its turn among admins' questions */
-    bool parked;    /* it has to wait for that */
-    bool wide;      /* it is one of them, and running */
-    char keep[256]; /* values of headers */
+    bool parked;  /* it has to wait: too many queries of admins are running */
+    bool counted; /* it is one of these */
+    struct bj_site *site; /* by which call.who was authenticated, while it is
+                             parked; a reference */
 };
 
 static inline struct bj_ticket *bj_ticket_of(struct bj_call *c)
@@ -95,12 +94,14 @@ struct bj_server {
     pthread_mutex_t lock;
     pthread_cond_t work_cond, wait_cond;
     struct bj_site *site;
-    struct bj_queue todo, wide, waits, done;
-    unsigned wide_running, wide_max;
-    bool writing; /* a second half, its answer */
+    struct bj_queue todo, parked, waits, done;
+    unsigned admin_queries, admin_queries_max;
+    pthread_cond_t room_cond; /* there may be room for a second part */
+    unsigned room_waiters;    /* on it or work_cond */
+    bool writing;             /* a second part, its answer */
     bool stop;
-    struct bj_api desk[BJ_API_THREADS];
-    unsigned desks, waiters;
+    struct bj_api worker[BJ_API_THREADS];
+    unsigned workers, waiters;
     pthread_t waiter[BJ_PROM_QUERIES];
 };
 
@@ -127,5 +128,9 @@ void bj_server_follow(struct bj_server *s, uint64_t now_usec);
 
 /* Send the answers that are ready: when the descriptor "wake" can be read. */
 void bj_server_collect(struct bj_server *s);
+
+/* After bj_httpd_run, which may have sent answers: let requests go on that wait
+ * for the memory of these. */
+void bj_server_go_on(struct bj_server *s);
 
 #endif

@@ -77,7 +77,7 @@ static uint64_t cache_bytes(const struct bj_api *a,
     return part < 256 << 10 ? 256 << 10 : part;
 }
 
-int bj_desk_sit(struct bj_api *a, struct bj_site *site, struct bj_err *err)
+int bj_worker_use(struct bj_api *a, struct bj_site *site, struct bj_err *err)
 {
     const struct bj_api_conf *conf = site->conf;
     struct bj_reader_options opt = {.path = conf->store,
@@ -95,7 +95,7 @@ int bj_desk_sit(struct bj_api *a, struct bj_site *site, struct bj_err *err)
         bj_site_unref(site);
         return r;
     }
-    bj_desk_leave(a);
+    bj_worker_release(a);
     a->site = site;
     a->conf = conf;
     a->gate = site->gate;
@@ -105,7 +105,7 @@ int bj_desk_sit(struct bj_api *a, struct bj_site *site, struct bj_err *err)
     return 0;
 }
 
-void bj_desk_leave(struct bj_api *a)
+void bj_worker_release(struct bj_api *a)
 {
     bj_reader_free(a->reader);
     bj_words_free(a->words);
@@ -117,7 +117,7 @@ void bj_desk_leave(struct bj_api *a)
     a->seen = (struct bj_reader_stat){0};
 }
 
-void bj_desk_tell(struct bj_api *a)
+void bj_worker_report(struct bj_api *a)
 {
     struct bj_reader_stat now;
     struct bj_server *s = a->server;

@@ -13,12 +13,12 @@ int bj_site_renew(struct bj_site *old, struct bj_site **ret,
 struct bj_site *bj_site_ref(struct bj_site *s);
 void bj_site_unref(struct bj_site *s); /* NULL is fine */
 
-/* Sit down with another site: its own reader and words, made anew.  Takes over
+/* Let a thread work with a site, by a reader and words of its own.  Takes over
  * the reference; on failure all is as before. */
-int bj_desk_sit(struct bj_api *a, struct bj_site *site, struct bj_err *err);
-void bj_desk_leave(struct bj_api *a);
+int bj_worker_use(struct bj_api *a, struct bj_site *site, struct bj_err *err);
+void bj_worker_release(struct bj_api *a);
 
-/* Hand what its reader has seen to the server's figures. */
-void bj_desk_tell(struct bj_api *a);
+/* Add what its reader has counted to the server's figures. */
+void bj_worker_report(struct bj_api *a);
 
 #endif

@@ -452,9 +452,9 @@ static int answer_list(struct bj_call *c, struct list *l)
     r = write_rows(c, l, &rows);
     if (r != 0)
         return r;
-    memcpy(c->api->next, l->end.next, BJ_CURSOR_BYTES);
+    memcpy(c->next, l->end.next, BJ_CURSOR_BYTES);
     if (rows.shape == BJ_SHAPE_CSV && *l->end.next)
-        bj_call_header(c, "X-Next-Cursor", c->api->next);
+        bj_call_header(c, "X-Next-Cursor", c->next);
     end_list(c, l, &rows, total, least);
     return 0;
 }

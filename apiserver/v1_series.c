@@ -3,8 +3,8 @@
  * job may be seen, and cannot be about any other. */
 #include "apiserver/series.h"
 
-#include "apiserver/admit.h"
 #include "apiserver/found.h"
+#include "apiserver/page.h"
 #include "apiserver/room.h"
 #include "apiserver/series_work.h"
 #include "apiserver/server.h"
@@ -383,13 +383,7 @@ static int write_rows(struct bj_call *c, const struct bj_series_work *w)
     return 0;
 }
 
-/* A picture for pages: a browser proves who asks for each of them. */
-static int on_curve(struct bj_call *c)
-{
-    int r = bj_call_identify(c);
-    return r == 0 ? on_series(c) : r;
-}
-
+/* A picture for pages. */
 static int write_curve(struct bj_call *c, const struct bj_series_work *w)
 {
     c->reply->type = "image/svg+xml";
@@ -428,7 +422,7 @@ static int write_answer(struct bj_call *c, const struct bj_series_work *w)
         return bj_call_refuse(c, 503,
                               "Too many answers are in flight; try again.");
     }
-    int r = c->endpoint->run == on_curve ? write_curve(c, w) : write_rows(c, w);
+    int r = c->endpoint->series ? write_rows(c, w) : write_curve(c, w);
     bj_room_give_later(w->server);
     return r;
 }
@@ -501,9 +495,10 @@ const struct bj_endpoint bj_endpoints_series[] = {
      .series = true},
     {.path = "/jobs/*/curve.svg",
      .methods = BJ_HTTP_GET,
-     .needs = BJ_NEED_STORE | BJ_FINDS_USER,
-     .run = on_curve,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_series,
      .after = after_series,
+     .refused = bj_page_refuse,
      .up = "../../",
      .help = "A picture of a job's series, for pages.",
      .type = "image/svg+xml",

@@ -145,6 +145,7 @@ static void pump(void)
     if (fds[0].revents)
         bj_server_collect(&rig.server);
     bj_httpd_run(rig.server.httpd, fds + 1, n, now);
+    bj_server_go_on(&rig.server);
 }
 
 static void put_escaped(struct bj_buf *b, const uint8_t *p, size_t n)

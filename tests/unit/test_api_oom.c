@@ -324,9 +324,9 @@ static void fill(const char *user)
 
 static int64_t now_sec;
 
-/* One request at the desk of this thread, from the socket's other end; the
+/* One request as this thread's work, from the socket's other end; the
  * body to be freed. */
-static unsigned answer(struct bj_api *desk, const char *path, unsigned method,
+static unsigned answer(struct bj_api *worker, const char *path, unsigned method,
                        int fd, unsigned long fail_at, bool *failed,
                        struct bj_buf *body)
 {
@@ -334,7 +334,7 @@ static unsigned answer(struct bj_api *desk, const char *path, unsigned method,
         .method = method, .fd = fd, .body = BJ_SLICE(POST_BODY)};
     struct bj_ticket t = {
         .reply = {.status = 200, .type = "text/plain"},
-        .call = {.api = desk, .req = &req, .now_sec = now_sec}};
+        .call = {.api = worker, .req = &req, .now_sec = now_sec}};
     t.call.reply = &t.reply;
     t.at = bj_answer_find(&t.call, bj_slice_str(path + 1));
     assert_non_null(t.call.endpoint);
@@ -343,7 +343,7 @@ static unsigned answer(struct bj_api *desk, const char *path, unsigned method,
     *failed = bj_fail_stop();
     *body = t.reply.body;
     assert_true(body->failed || body->len > 0);
-    assert_false(t.wide);
+    assert_false(t.counted);
     /* What is sent then. */
     return body->failed ? 500 : t.reply.status;
 }
@@ -354,17 +354,17 @@ static bool same(const struct bj_buf *a, const struct bj_buf *b)
 }
 
 /* The whole answer, or an error. */
-static void each_answer(struct bj_api *desk, const char *path, unsigned method,
-                        int fd)
+static void each_answer(struct bj_api *worker, const char *path,
+                        unsigned method, int fd)
 {
     struct bj_buf want, got;
     bool failed = true, changes = strcmp(path, "/metrics") == 0;
-    unsigned whole = answer(desk, path, method, fd, 1000000, &failed, &want);
+    unsigned whole = answer(worker, path, method, fd, 1000000, &failed, &want);
     if (whole != 200 && whole != 404)
         fail_msg("%s: %u", path, whole);
     failed = true;
     for (unsigned long n = 0; failed; n++) {
-        unsigned status = answer(desk, path, method, fd, n, &failed, &got);
+        unsigned status = answer(worker, path, method, fd, n, &failed, &got);
         bool right = status == whole && (changes || same(&got, &want));
         /* 403: who asks could not be found out. */
         if (!right &&
@@ -380,7 +380,7 @@ static void test_answers(void **state)
 {
     static struct bj_server s;
     struct bj_err err = {0};
-    struct bj_api desk;
+    struct bj_api worker;
     int pair[2];
     (void)state;
     const struct passwd *me = getpwuid(getuid());
@@ -391,11 +391,11 @@ static void test_answers(void **state)
     snprintf(role, sizeof(role), "--access.coordinators=x: %s", me->pw_name);
     assert_int_equal(
         bj_server_init(&s, options(role), bj_endpoint_tables, &err), 0);
-    desk = s.own;
-    desk.site = NULL;
-    desk.reader = NULL;
-    desk.words = NULL;
-    assert_int_equal(bj_desk_sit(&desk, bj_site_ref(s.site), &err), 0);
+    worker = s.own;
+    worker.site = NULL;
+    worker.reader = NULL;
+    worker.words = NULL;
+    assert_int_equal(bj_worker_use(&worker, bj_site_ref(s.site), &err), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     for (unsigned i = 0; s.endpoint[i]; i++) {
         const struct bj_endpoint *e = s.endpoint[i];
@@ -404,13 +404,13 @@ static void test_answers(void **state)
         snprintf(path, sizeof(path), "%.*s%s%s",
                  (int)(star ? star - e->path : (ptrdiff_t)strlen(e->path)),
                  e->path, star ? "2" : "", star ? star + 1 : "");
-        each_answer(&desk, path,
+        each_answer(&worker, path,
                     e->methods & BJ_HTTP_GET ? BJ_HTTP_GET : BJ_HTTP_POST,
                     pair[0]);
     }
     close(pair[0]);
     close(pair[1]);
-    bj_desk_leave(&desk);
+    bj_worker_release(&worker);
     assert_true(bj_server_free(&s, 20));
 }
 

@@ -64,6 +64,7 @@ static inline void rig_pump(struct rig *r)
     if (fds[0].revents)
         bj_server_collect(&r->server);
     bj_httpd_run(r->server.httpd, fds + 1, n, bj_clock_boot_usec());
+    bj_server_go_on(&r->server);
 }
 
 static inline int rig_send(struct rig *r, const char *user, const char *path,

@@ -3,19 +3,10 @@
 #define BJ_APISERVER_JOBS_H
 
 #include "apiserver/column.h"
-#include "apiserver/pack.h"
 #include "apiserver/params.h"
 #include "apiserver/query.h"
 
-enum {
-    BJ_PICKED_VALUES = 2 * BJ_JOB_COLUMNS,
-    BJ_PICKED_WORDS = (BJ_JOB_COLUMNS + 63) / 64
-};
-
-/* A bit for each key that was picked. */
-struct bj_picked_set {
-    uint64_t word[BJ_PICKED_WORDS];
-};
+enum { BJ_PICKED_VALUES = 2 * BJ_JOB_COLUMNS };
 
 /* Which of bj_job_columns a request wants, in their order, and the values of
  * SQL that they are made of, each of them once. */
@@ -25,24 +16,20 @@ struct bj_picked {
     unsigned char value[BJ_JOB_COLUMNS][BJ_JOB_VALUES]; /* in sql */
     unsigned n;
     const char *sql[BJ_PICKED_VALUES];
-    struct bj_picked_set users[BJ_PICKED_VALUES]; /* keys made of a value */
     unsigned values;
     bool derived; /* some of them are */
-    /* The values of the row that was written last (bj_pack_read). */
-    int64_t number[BJ_PICKED_VALUES];
-    struct bj_slice text[BJ_PICKED_VALUES];
 };
 
 /* Those that "fields" names; else those of lists, or all.  0 or a refusal. */
 int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
                  struct bj_picked *ret);
 
-/* Begin "SELECT j.at, j.id, bj_pack(COLUMNS) FROM ... WHERE 1". */
+/* Begin "SELECT j.at, j.id, VALUES FROM ... WHERE 1". */
 void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
 
 /* Write the row that a statement of bj_jobs_select stands on. */
-int bj_jobs_row(struct bj_call *c, struct bj_picked *k, struct sqlite3_stmt *st,
-                struct bj_rows *rows);
+int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
+                struct sqlite3_stmt *st, struct bj_rows *rows);
 
 /* What a list of jobs can be asked with. */
 enum {

@@ -172,7 +172,6 @@ void bj_row_end(struct bj_rows *r)
     static const char *const end[] = {[BJ_SHAPE_OBJECTS] = "}",
                                       [BJ_SHAPE_CSV] = "\r\n",
                                       [BJ_SHAPE_ARRAYS] = "]"};
-    r->begin[r->at] = r->to->len;
     bj_buf_str(r->to, end[r->shape]);
 }
 
@@ -184,7 +183,7 @@ static inline char *open_value(struct bj_rows *r, size_t room)
         return NULL;
     const struct bj_head *h = &r->head[r->at];
     char *p = r->to->p + r->to->len;
-    r->begin[r->at++] = r->to->len;
+    r->at++;
     /* All of it, which is much faster than what there is of it. */
     memcpy(p, h, sizeof(*h));
     return p + h->n;
@@ -250,21 +249,6 @@ void bj_put_int(struct bj_rows *r, int64_t v)
     char *p = open_value(r, BJ_DIGITS_ROOM);
     if (p)
         close_value(r, bj_digits_i64(p, v));
-}
-
-void bj_put_same(struct bj_rows *r, unsigned values)
-{
-    size_t *begin = &r->begin[r->at], from = begin[0];
-    size_t n = begin[values] - from;
-    if (!bj_buf_room(r->to, n))
-        return;
-    size_t to = r->to->len;
-    if (n > 0)
-        memcpy(r->to->p + to, r->to->p + from, n);
-    r->to->len += n;
-    for (unsigned i = 0; i < values; i++)
-        begin[i] += to - from;
-    r->at += values;
 }
 
 void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits)

@@ -41,9 +41,6 @@ struct bj_rows {
     unsigned keys, at; /* at: the next value */
     uint64_t n;        /* rows so far */
     struct bj_head head[BJ_ROW_KEYS];
-    /* Where in to each value, with its head, begins: in this row those before
-     * at, in the row before it the others; and the end of that row. */
-    size_t begin[BJ_ROW_KEYS + 1];
     int64_t days;  /* since 1970, of the last date ... */
     char date[16]; /* ... and that date, "2026-11-20T"; empty: none yet */
 };
@@ -64,10 +61,6 @@ void bj_put_int(struct bj_rows *r, int64_t v);
 /* A number that is text already, in the form of JSON; {NULL, 0} is null. */
 void bj_put_number(struct bj_rows *r, struct bj_slice s);
 void bj_put_bool(struct bj_rows *r, bool v);
-
-/* The next so many values are those of the row before, of which there must be
- * one: their bytes are copied, which is much faster than writing them anew. */
-void bj_put_same(struct bj_rows *r, unsigned values);
 
 /* v / 10^digits, exact. */
 void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits);

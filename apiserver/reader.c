@@ -1,7 +1,6 @@
 #include "apiserver/reader.h"
 
 #include "apiserver/original.h"
-#include "apiserver/pack.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "statsdb/store.h"
@@ -203,7 +202,7 @@ static int add_functions(struct bj_reader *r, struct sqlite3 *db)
         rc = sqlite3_create_function_v2(db, "bj_late", 3,
                                         SQLITE_UTF8 | SQLITE_DIRECTONLY, r,
                                         is_late, NULL, NULL, NULL);
-    return rc == SQLITE_OK ? bj_pack_install(db) : rc;
+    return rc;
 }
 
 static int fence(struct bj_reader *r, struct sqlite3 *db)

@@ -155,75 +155,13 @@ static void test_times(void **state)
     bj_buf_free(&b);
 }
 
-static void put_some(struct bj_rows *r, unsigned what)
-{
-    switch (what) {
-    case 0:
-        bj_put_null(r);
-        break;
-    case 1:
-        bj_put_int(r, -17);
-        break;
-    case 2:
-        bj_put_text(r, BJ_SLICE("a \"text\", of more than eight bytes"));
-        break;
-    case 3:
-        bj_put_time(r, 1700000000);
-        break;
-    default:
-        bj_put_text(r, BJ_SLICE(""));
-    }
-}
-
-/* Rows in which value i is another one every i + 1 rows; same: the others are
- * put by bj_put_same. */
-static void write_some(struct bj_buf *b, enum bj_shape shape, bool same)
-{
-    enum { KEYS = 7, ROWS = 60 };
-    static const char *const keys[KEYS] = {"a", "b", "c", "d", "e", "f", "g"};
-    struct bj_rows r;
-    bj_rows_begin(&r, b, shape, keys, KEYS);
-    for (unsigned row = 0; row < ROWS; row++) {
-        unsigned alike = 0;
-        bj_row_begin(&r);
-        for (unsigned i = 0; i < KEYS; i++) {
-            if (same && row > 0 && row % (i + 1) > 0) {
-                alike++;
-                continue;
-            }
-            bj_put_same(&r, alike);
-            alike = 0;
-            put_some(&r, (row / (i + 1) + i) % 5);
-        }
-        bj_put_same(&r, alike);
-        bj_row_end(&r);
-    }
-    bj_rows_end(&r);
-}
-
-/* What is copied from the row before is what would have been written. */
-static void test_same(void **state)
-{
-    static const enum bj_shape shapes[] = {BJ_SHAPE_OBJECTS, BJ_SHAPE_CSV,
-                                           BJ_SHAPE_ARRAYS};
-    (void)state;
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        struct bj_buf want = {0}, got = {0};
-        write_some(&want, shapes[i], false);
-        write_some(&got, shapes[i], true);
-        assert_int_equal(got.len, want.len);
-        assert_memory_equal(got.p, want.p, want.len);
-        bj_buf_free(&want);
-        bj_buf_free(&got);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),  cmocka_unit_test(test_odd_places),
-        cmocka_unit_test(test_tables), cmocka_unit_test(test_times),
-        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_odd_places),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static void no_function(struct sqlite3_context *ctx, int n,
 /* The store, with the functions that the API's statements know. */
 static struct sqlite3 *open_db(void)
 {
-    static const char *const functions[] = {"bj_uuid", "bj_late", "bj_pack"};
+    static const char *const functions[] = {"bj_uuid", "bj_late"};
     struct sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(rig.r.f.path, &db), SQLITE_OK);
     for (size_t i = 0; i < COUNT(functions); i++)

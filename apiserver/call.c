@@ -1,5 +1,6 @@
 #include "apiserver/call.h"
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -28,21 +29,17 @@ const char *bj_error_type(unsigned status)
 
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
 {
-    char text[400];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(text, sizeof(text), fmt, ap);
+    vsnprintf(c->refusal, sizeof(c->refusal), fmt, ap);
     va_end(ap);
-    size_t len = n < 0                      ? 0
-                 : (size_t)n < sizeof(text) ? (size_t)n
-                                            : sizeof(text) - 1;
     struct bj_buf *b = &c->reply->body;
     c->reply->status = status;
     c->reply->type = "application/json";
     b->len = 0;
     bj_buf_printf(b, "{\"status\":\"error\",\"errorType\":\"%s\",\"error\":",
                   bj_error_type(status));
-    bj_out_text(b, (struct bj_slice){text, len});
+    bj_json_string(b, bj_slice_str(c->refusal));
     bj_buf_str(b, ",\"data\":[]}\n");
     return (int)status;
 }
@@ -100,7 +97,9 @@ void bj_call_rows(struct bj_call *c, struct bj_rows *rows,
         c->reply->type = "text/csv; charset=utf-8";
     else
         bj_call_open(c);
-    bj_rows_begin(rows, &c->reply->body, shape, key, keys);
+    bj_rows_begin(rows,
+                  &(struct bj_output){.to = &c->reply->body, .shape = shape},
+                  key, keys);
 }
 
 void bj_call_rows_end(struct bj_call *c, struct bj_rows *rows, const char *more)

@@ -25,10 +25,11 @@ struct bj_call {
     const struct bj_json *body; /* of a POST, where it was parsed */
     void *work;                 /* what run has left for after to do */
     char request_id[40];
-    char about[80];  /* what an admin has looked at, for the log */
-    char next[48];   /* the cursor to go on with, as a header */
-    char retry[24];  /* seconds until the client may try again, likewise */
-    int64_t now_sec; /* wall clock */
+    char refusal[400]; /* the sentence of a refusal */
+    char about[80];    /* what an admin has looked at, for the log */
+    char next[48];     /* the cursor to go on with, as a header */
+    char retry[24];    /* seconds until the client may try again, likewise */
+    int64_t now_sec;   /* wall clock */
     struct bj_err err;
 };
 

@@ -57,8 +57,7 @@ struct bj_jobs_end {
 /* A whole list, without an envelope: the columns are those of bj_jobs_pick.  0,
  * a refusal, or an error of the store. */
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
-                 enum bj_shape shape, struct bj_buf *to,
-                 struct bj_jobs_end *ret);
+                 const struct bj_output *out, struct bj_jobs_end *ret);
 
 /* For those who can't tell that a list is partial: refuse it, else 0. */
 int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end);

@@ -4,12 +4,13 @@
 #include "apiserver/params.h"
 #include "apiserver/series.h"
 #include "apiserver/server.h"
+#include "base/json.h"
 #include "base/version.h"
 
 static void text(struct bj_buf *b, const char *before, const char *s)
 {
     bj_buf_str(b, before);
-    bj_out_text(b, bj_slice_str(s));
+    bj_json_string(b, bj_slice_str(s));
 }
 
 static void put_param(struct bj_buf *b, const struct bj_param_rule *p)

@@ -249,7 +249,7 @@ static int answer_jobs(struct asked *a)
         r = read_times(a);
     if (r != 0)
         return r;
-    bj_rows_begin(&rows, &found, BJ_SHAPE_OBJECTS, keys, TEXTS);
+    bj_rows_begin(&rows, &(struct bj_output){.to = &found}, keys, TEXTS);
     r = read_jobs(a, &rows, &cut);
     bj_rows_end(&rows);
     if (r == 0) {
@@ -297,7 +297,7 @@ static int on_accounts(struct bj_call *c)
     sqlite3_bind_text(st, 1, c->who.user, -1, SQLITE_STATIC);
     open_envelope(c, "null");
     size_t start = c->reply->body.len;
-    bj_rows_begin(&rows, &c->reply->body, BJ_SHAPE_OBJECTS, keys, 1);
+    bj_rows_begin(&rows, &(struct bj_output){.to = &c->reply->body}, keys, 1);
     while ((r = bj_sql_row(st, &c->err)) > 0) {
         bj_row_begin(&rows);
         bj_put_text(&rows, bj_sql_text(st, 0));

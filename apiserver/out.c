@@ -1,124 +1,11 @@
 #include "apiserver/out.h"
 
+#include "base/csv.h"
 #include "base/digits.h"
+#include "base/json.h"
 #include "base/stamp.h"
-#include "base/text.h"
 
 #include <string.h>
-
-static bool is_plain(char c)
-{
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
-/* Bytes that can stand in a JSON string as they are. */
-static size_t plain(struct bj_slice s)
-{
-    size_t n = 0;
-    while (n < s.n && is_plain(s.p[n]))
-        n++;
-    return n;
-}
-
-static void put_escape(struct bj_buf *b, char c)
-{
-    if (c == '"' || c == '\\')
-        bj_buf_printf(b, "\\%c", c);
-    else if (c == '\n')
-        bj_buf_str(b, "\\n");
-    else if (c == '\t')
-        bj_buf_str(b, "\\t");
-    else
-        bj_buf_printf(b, "\\u%04x", (unsigned)(unsigned char)c);
-}
-
-/* One character that is not plain, cleaned; returns its bytes. */
-static size_t put_odd(struct bj_buf *b, struct bj_slice s)
-{
-    char clean[16];
-    unsigned char c = (unsigned char)s.p[0];
-    if (c < 0x20 || c == '"' || c == '\\') {
-        put_escape(b, (char)c);
-        return 1;
-    }
-    /* All that is not ASCII up to the next byte that is, in one go, so that
-     * what is cut in pieces is no character. */
-    size_t n = 1;
-    while (n < s.n && n < 4 && ((unsigned char)s.p[n] & 0xc0) == 0x80)
-        n++;
-    size_t len = bj_text_clean((struct bj_slice){s.p, n}, clean, sizeof(clean));
-    bj_buf_put(b, clean, len);
-    return n;
-}
-
-void bj_out_text(struct bj_buf *b, struct bj_slice s)
-{
-    bj_buf_put(b, "\"", 1);
-    while (s.n > 0) {
-        size_t n = plain(s);
-        bj_buf_put(b, s.p, n);
-        if (n < s.n)
-            n += put_odd(b, (struct bj_slice){s.p + n, s.n - n});
-        s.p += n;
-        s.n -= n;
-    }
-    bj_buf_put(b, "\"", 1);
-}
-
-/* Would a spreadsheet compute what begins so? */
-static bool is_formula(struct bj_slice s)
-{
-    while (s.n > 0 && s.p[0] == ' ') {
-        s.p++;
-        s.n--;
-    }
-    return s.n > 0 && memchr("=+-@\t\r", s.p[0], 6);
-}
-
-/* Plain bytes.  Where a comma is in numbers, a semicolon is between cells,
- * whatever the quotes. */
-static void put_within(struct bj_buf *b, struct bj_slice s, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        bj_buf_put(b, s.p + i, 1);
-        if (s.p[i] == ';' &&
-            is_formula((struct bj_slice){s.p + i + 1, s.n - i - 1}))
-            bj_buf_put(b, "'", 1);
-    }
-}
-
-void bj_out_csv(struct bj_buf *b, struct bj_slice s)
-{
-    bool formula = is_formula(s), quote = formula;
-    for (size_t i = 0; i < s.n && !quote; i++)
-        quote = plain((struct bj_slice){s.p + i, 1}) == 0 ||
-                memchr(" ,;", s.p[i], 3);
-    if (!quote) {
-        bj_buf_slice(b, s);
-        return;
-    }
-    bj_buf_str(b, formula ? "\"'" : "\"");
-    while (s.n > 0) {
-        size_t n = plain(s);
-        put_within(b, s, n);
-        if (n < s.n && s.p[n] == '"') {
-            bj_buf_str(b, "\"\"");
-            n++;
-        } else if (n < s.n && (unsigned char)s.p[n] < 0x7f) {
-            /* line ends are allowed within quotes, the rest helps nobody */
-            bj_buf_put(b, s.p[n] == '\n' || s.p[n] == '\\' ? s.p + n : "?", 1);
-            n++;
-        } else if (n < s.n) {
-            n += put_odd(b, (struct bj_slice){s.p + n, s.n - n});
-        }
-        s.p += n;
-        s.n -= n;
-    }
-    bj_buf_str(b, "\"");
-}
-
-/* --- tables ----------------------------------------------------------------
- */
 
 static void set_head(struct bj_head *h, bool comma, bool named, const char *key)
 {
@@ -135,24 +22,33 @@ static void set_head(struct bj_head *h, bool comma, bool named, const char *key)
     h->n = (unsigned char)(p - h->text);
 }
 
-void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, enum bj_shape shape,
-                   const char *const *key, unsigned keys)
+static void begin_csv(struct bj_buf *to, const char *const *key, unsigned keys)
 {
-    *r = (struct bj_rows){.to = to, .shape = shape, .keys = keys};
-    for (unsigned i = 0; i < keys && i < BJ_ROW_KEYS; i++)
-        set_head(&r->head[i], i > 0, shape == BJ_SHAPE_OBJECTS, key[i]);
-    if (shape != BJ_SHAPE_CSV) {
-        bj_buf_str(to, "[");
-        return;
-    }
     for (unsigned i = 0; i < keys; i++)
         bj_buf_printf(to, "%s%s", i ? "," : "", key[i]);
     bj_buf_str(to, "\r\n");
 }
 
+void bj_rows_begin(struct bj_rows *r, const struct bj_output *out,
+                   const char *const *key, unsigned keys)
+{
+    *r = (struct bj_rows){
+        .to = out->to, .shape = out->shape, .cells = out->cells, .keys = keys};
+    if (r->cells) {
+        bj_cells_begin(r->cells, key, keys);
+        return;
+    }
+    for (unsigned i = 0; i < keys && i < BJ_ROW_KEYS; i++)
+        set_head(&r->head[i], i > 0, r->shape == BJ_SHAPE_OBJECTS, key[i]);
+    if (r->shape == BJ_SHAPE_CSV)
+        begin_csv(r->to, key, keys);
+    else
+        bj_buf_str(r->to, "[");
+}
+
 void bj_rows_end(struct bj_rows *r)
 {
-    if (r->shape != BJ_SHAPE_CSV)
+    if (!r->cells && r->shape != BJ_SHAPE_CSV)
         bj_buf_str(r->to, "]");
 }
 
@@ -162,7 +58,7 @@ void bj_row_begin(struct bj_rows *r)
                                        [BJ_SHAPE_CSV] = "",
                                        [BJ_SHAPE_ARRAYS] = ",["};
     r->at = 0;
-    if (r->shape != BJ_SHAPE_CSV)
+    if (!r->cells && r->shape != BJ_SHAPE_CSV)
         bj_buf_str(r->to, open[r->shape] + (r->n == 0));
     r->n++;
 }
@@ -172,7 +68,10 @@ void bj_row_end(struct bj_rows *r)
     static const char *const end[] = {[BJ_SHAPE_OBJECTS] = "}",
                                       [BJ_SHAPE_CSV] = "\r\n",
                                       [BJ_SHAPE_ARRAYS] = "]"};
-    bj_buf_str(r->to, end[r->shape]);
+    if (r->cells)
+        bj_cells_row(r->cells);
+    else
+        bj_buf_str(r->to, end[r->shape]);
 }
 
 /* Where the next value goes, with room for so many bytes; NULL when there is
@@ -201,22 +100,21 @@ static void put_plain(struct bj_rows *r, const char *text, size_t n)
         close_value(r, (char *)memcpy(p, text, n) + n);
 }
 
-void bj_put_null(struct bj_rows *r)
+/* True: the value has become a cell. */
+static bool put_cell(struct bj_rows *r, enum bj_cell_kind kind, int64_t number,
+                     unsigned digits)
 {
-    put_plain(r, "null", r->shape == BJ_SHAPE_CSV ? 0 : 4);
+    if (r->cells)
+        bj_cells_put(
+            r->cells,
+            (struct bj_cell){.kind = kind, .digits = digits, .number = number});
+    return r->cells != NULL;
 }
 
-/* A JSON string that needs no care. */
-static void put_quoted(struct bj_rows *r, struct bj_slice s)
+void bj_put_null(struct bj_rows *r)
 {
-    char *p = open_value(r, s.n + 2);
-    if (!p)
-        return;
-    *p++ = '"';
-    memcpy(p, s.p, s.n);
-    p += s.n;
-    *p++ = '"';
-    close_value(r, p);
+    if (!put_cell(r, BJ_CELL_NULL, 0, 0))
+        put_plain(r, "null", r->shape == BJ_SHAPE_CSV ? 0 : 4);
 }
 
 void bj_put_text(struct bj_rows *r, struct bj_slice s)
@@ -225,27 +123,30 @@ void bj_put_text(struct bj_rows *r, struct bj_slice s)
         bj_put_null(r);
         return;
     }
-    if (r->shape != BJ_SHAPE_CSV && plain(s) == s.n) {
-        put_quoted(r, s);
+    if (r->cells) {
+        bj_cells_put(r->cells,
+                     (struct bj_cell){.kind = BJ_CELL_TEXT, .text = s});
         return;
     }
     put_plain(r, "", 0);
     if (r->shape == BJ_SHAPE_CSV)
-        bj_out_csv(r->to, s);
+        bj_csv_text(r->to, s);
     else
-        bj_out_text(r->to, s);
+        bj_json_string(r->to, s);
 }
 
 void bj_put_number(struct bj_rows *r, struct bj_slice s)
 {
-    if (!s.p)
-        bj_put_null(r);
+    if (!s.p || r->cells)
+        bj_put_text(r, s);
     else
         put_plain(r, s.p, s.n);
 }
 
 void bj_put_int(struct bj_rows *r, int64_t v)
 {
+    if (put_cell(r, BJ_CELL_NUMBER, v, 0))
+        return;
     char *p = open_value(r, BJ_DIGITS_ROOM);
     if (p)
         close_value(r, bj_digits_i64(p, v));
@@ -253,13 +154,16 @@ void bj_put_int(struct bj_rows *r, int64_t v)
 
 void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits)
 {
+    if (put_cell(r, BJ_CELL_NUMBER, v, digits))
+        return;
     put_plain(r, "-", v < 0);
     bj_buf_fixed(r->to, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v, digits);
 }
 
 void bj_put_bool(struct bj_rows *r, bool v)
 {
-    put_plain(r, v ? "true" : "false", v ? 4 : 5);
+    if (!put_cell(r, BJ_CELL_BOOL, v, 0))
+        put_plain(r, v ? "true" : "false", v ? 4 : 5);
 }
 
 /* A date with the 'T' behind it.  Times that follow each other are often of one
@@ -286,6 +190,8 @@ void bj_put_time(struct bj_rows *r, int64_t sec)
     const int64_t first = -62135596800, last = 253402300799;
     const size_t quote = r->shape != BJ_SHAPE_CSV;
     sec = sec < first ? first : sec > last ? last : sec;
+    if (put_cell(r, BJ_CELL_TIME, sec, 0))
+        return;
     int64_t days = sec >= 0 ? sec / 86400 : (sec - 86399) / 86400;
     unsigned rest = (unsigned)(sec - days * 86400);
     char *p = open_value(r, BJ_DIGITS_ROOM);

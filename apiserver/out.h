@@ -1,31 +1,30 @@
-/* Rows of an answer, as JSON or as CSV. */
+/* Rows of an answer, as JSON, as CSV or as cells. */
 #ifndef BJ_APISERVER_OUT_H
 #define BJ_APISERVER_OUT_H
 
+#include "apiserver/cells.h"
 #include "base/buf.h"
 #include "base/slice.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A JSON string: what is not UTF-8 becomes U+FFFD, control characters of ASCII
- * are escaped, those of C1 and DEL become '?'. */
-void bj_out_text(struct bj_buf *b, struct bj_slice s);
-
-/* A field of CSV (RFC 4180).  What a spreadsheet would take for a formula gets
- * a quote in front. */
-void bj_out_csv(struct bj_buf *b, struct bj_slice s);
-
 /* What a table looks like. */
 enum bj_shape {
     BJ_SHAPE_OBJECTS, /* JSON: [{"key":value},...] */
-    BJ_SHAPE_CSV,
-    BJ_SHAPE_ARRAYS /* JSON: [[value,...],...] */
+    BJ_SHAPE_CSV,     /* a line of names, then a line for each row */
+    BJ_SHAPE_ARRAYS   /* JSON: [[value,...],...] */
 };
 
-/* Keys of a table, bytes of a key, and of one with what is around it; at most.
- */
-enum { BJ_ROW_KEYS = 96, BJ_KEY_MAX = 43, BJ_HEAD_BYTES = 47 };
+/* Where rows go: into a buffer in that shape, or as cells to a function. */
+struct bj_output {
+    struct bj_buf *to;
+    enum bj_shape shape;
+    struct bj_cells *cells; /* NULL: to the buffer */
+};
+
+/* At most: bytes of a key, and of one with what is around it. */
+enum { BJ_KEY_MAX = 43, BJ_HEAD_BYTES = 47 };
 
 /* What stands before a value: a comma, and in JSON objects the key. */
 struct bj_head {
@@ -38,6 +37,7 @@ struct bj_head {
 struct bj_rows {
     struct bj_buf *to;
     enum bj_shape shape;
+    struct bj_cells *cells;
     unsigned keys, at; /* at: the next value */
     uint64_t n;        /* rows so far */
     struct bj_head head[BJ_ROW_KEYS];
@@ -45,9 +45,9 @@ struct bj_rows {
     char date[16]; /* ... and that date, "2026-11-20T"; empty: none yet */
 };
 
-/* JSON: "[", CSV: the line of names.  Keys are plain ASCII without quotes, no
- * longer than BJ_KEY_MAX. */
-void bj_rows_begin(struct bj_rows *r, struct bj_buf *to, enum bj_shape shape,
+/* Keys are plain ASCII without quotes, no longer than BJ_KEY_MAX, and have to
+ * stay until the last row. */
+void bj_rows_begin(struct bj_rows *r, const struct bj_output *out,
                    const char *const *key, unsigned keys);
 void bj_rows_end(struct bj_rows *r);
 

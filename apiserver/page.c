@@ -1,49 +1,16 @@
 #include "apiserver/page.h"
 
 #include "apiserver/server.h"
+#include "base/html.h"
+#include "base/stamp.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
-
-enum { DIGITS = 6 };
 
 /* Nothing is loaded but our own style and pictures, nothing runs, and nobody
  * frames it. */
 static const char policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'";
-
-void bj_page_text(struct bj_buf *b, struct bj_slice s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c == '&')
-            bj_buf_str(b, "&amp;");
-        else if (c == '<')
-            bj_buf_str(b, "&lt;");
-        else if (c == '>')
-            bj_buf_str(b, "&gt;");
-        else if (c == '"')
-            bj_buf_str(b, "&quot;");
-        else if (c == '\'')
-            bj_buf_str(b, "&#39;");
-        else
-            bj_buf_put(b, c < 0x20 || c == 0x7f ? " " : &s.p[i], 1);
-    }
-}
-
-void bj_page_url(struct bj_buf *b, struct bj_slice s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-            (c >= 'a' && c <= 'z') || c == '_' || c == '-' || c == '.')
-            bj_buf_put(b, &s.p[i], 1);
-        else
-            bj_buf_printf(b, "%%%02X", c);
-    }
-}
 
 /* --- the frame -------------------------------------------------------------
  */
@@ -60,7 +27,7 @@ void bj_page_open(struct bj_call *c, const char *title, const char *up)
     bj_buf_str(b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset="
                   "\"utf-8\"><meta name=\"viewport\" content=\"width=device-"
                   "width\"><title>");
-    bj_page_text(b, bj_slice_str(title));
+    bj_html_text(b, bj_slice_str(title));
     bj_buf_printf(b,
                   "</title><link rel=\"stylesheet\" href=\"%sstyle.css\">"
                   "</head>\n<body><header><nav>",
@@ -69,10 +36,10 @@ void bj_page_open(struct bj_call *c, const char *title, const char *up)
         bj_buf_printf(b, "<a href=\"%s%s\">%s</a> ", up, places[i].path,
                       places[i].name);
     bj_buf_str(b, "</nav><span>");
-    bj_page_text(b, bj_slice_str(c->who.user));
+    bj_html_text(b, bj_slice_str(c->who.user));
     bj_buf_str(b, c->who.admin ? " (admin)</span></header>\n<main><h1>"
                                : "</span></header>\n<main><h1>");
-    bj_page_text(b, bj_slice_str(title));
+    bj_html_text(b, bj_slice_str(title));
     bj_buf_str(b, "</h1>\n");
 }
 
@@ -82,20 +49,8 @@ void bj_page_close(struct bj_call *c)
                "</main>\n<footer>Times are UTC.</footer></body></html>\n");
 }
 
-/* The sentence of an error document. */
-static void put_reason(struct bj_buf *b, const struct bj_buf *document)
-{
-    struct bj_arena arena = {0};
-    const struct bj_json *doc = NULL;
-    struct bj_slice all = {document->p, document->len};
-    if (bj_json_parse(&arena, all, "error", NULL, &doc, NULL) < 0)
-        b->failed = true;
-    bj_page_text(b, bj_json_text(bj_json_get(doc, "error")));
-    bj_arena_free(&arena);
-}
-
-/* Can a browser do better by asking for a name and password?  Also when they
- * were wrong: it would go on with them, and never ask again. */
+/* Would a name and password help?  Also when they were wrong: a browser would
+ * go on with them, and never ask again. */
 static bool may_log_in(const struct bj_call *c)
 {
     struct bj_slice auth = {0}, word;
@@ -107,23 +62,25 @@ static bool may_log_in(const struct bj_call *c)
 
 void bj_page_refuse(struct bj_call *c)
 {
-    struct bj_buf document = c->reply->body;
-    c->reply->body = (struct bj_buf){0};
+    struct bj_buf *b = &c->reply->body;
+    b->len = 0;
     if (c->reply->status == 403 && may_log_in(c)) {
         c->reply->status = 401;
         bj_call_header(c, "WWW-Authenticate",
                        "Basic realm=\"batch jobs\", charset=\"UTF-8\"");
     }
     bj_page_open(c, "This cannot be shown", c->endpoint->up);
-    bj_buf_str(&c->reply->body, "<p>");
-    put_reason(&c->reply->body, &document);
-    bj_buf_str(&c->reply->body, "</p>\n");
+    bj_buf_str(b, "<p>");
+    bj_html_text(b, bj_slice_str(c->refusal));
+    bj_buf_str(b, "</p>\n");
     bj_page_close(c);
-    bj_buf_free(&document);
 }
 
 /* --- values ----------------------------------------------------------------
  */
+
+#define MICRO UINT64_C(1000000)
+enum { DIGITS = 6 };
 
 static const char none[] = "<span class=\"none\">-</span>";
 
@@ -135,44 +92,52 @@ static void put_seconds(struct bj_buf *b, uint64_t sec)
                   (unsigned)(sec / 60 % 60), (unsigned)(sec % 60));
 }
 
-/* micro / 10^6 with one digit behind the point, cut. */
-static void put_tenths(struct bj_buf *b, uint64_t micro, const char *unit)
+static void put_tenths(struct bj_buf *b, uint64_t tenths, const char *unit)
 {
-    bj_buf_printf(b, "%llu.%u%s", (unsigned long long)(micro / 1000000),
-                  (unsigned)(micro / 100000 % 10), unit);
+    bj_buf_printf(b, "%llu.%u%s", (unsigned long long)(tenths / 10),
+                  (unsigned)(tenths % 10), unit);
+}
+
+/* v / by, halves up. */
+static uint64_t rounded(uint64_t v, uint64_t by)
+{
+    return v / by + (v % by >= by - by / 2);
 }
 
 static void put_bytes(struct bj_buf *b, uint64_t bytes)
 {
-    static const char *const units[] = {" B",   " KiB", " MiB",
-                                        " GiB", " TiB", " PiB"};
+    static const char *const units[] = {" KiB", " MiB", " GiB", " TiB", " PiB"};
+    enum { UNITS = sizeof(units) / sizeof(units[0]) };
     unsigned u = 0;
-    uint64_t scale = 1;
-    while (u < 5 && bytes / scale >= 1024) {
+    uint64_t scale = 1024;
+    if (bytes < scale) {
+        bj_buf_printf(b, "%u B", (unsigned)bytes);
+        return;
+    }
+    while (u + 1 < UNITS && bytes / scale >= 1024) {
         scale *= 1024;
         u++;
     }
-    bj_buf_printf(b, "%llu", (unsigned long long)(bytes / scale));
-    if (u > 0)
-        bj_buf_printf(b, ".%u", (unsigned)(bytes % scale * 10 / scale));
-    bj_buf_str(b, units[u]);
+    put_tenths(b, bytes / scale * 10 + rounded(bytes % scale * 10, scale),
+               units[u]);
 }
 
 static void put_percent(struct bj_buf *b, uint64_t micro)
 {
     bj_buf_str(b, "<meter min=\"0\" max=\"100\" value=\"");
-    bj_buf_fixed(b, micro > 100000000 ? 100000000 : micro, DIGITS);
+    bj_buf_fixed(b, micro > 100 * MICRO ? 100 * MICRO : micro, DIGITS);
     bj_buf_str(b, "\"></meter> ");
-    put_tenths(b, micro, " %");
+    put_tenths(b, rounded(micro, MICRO / 10), " %");
 }
 
+/* In units of by millionths, or in thousands of these. */
 static void put_scaled(struct bj_buf *b, uint64_t micro, uint64_t by,
                        const char *small, const char *large)
 {
-    if (micro / by >= 1000000000)
-        put_tenths(b, micro / by / 1000, large);
+    if (micro / by >= 1000)
+        put_tenths(b, rounded(micro, by * 100), large);
     else
-        put_tenths(b, micro / by, small);
+        put_tenths(b, rounded(micro, by / 10), small);
 }
 
 static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
@@ -181,7 +146,7 @@ static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
     bj_buf_str(b, v < 0 ? "-" : "");
     switch (form) {
     case BJ_SHOW_SECONDS:
-        put_seconds(b, micro / 1000000);
+        put_seconds(b, micro / MICRO);
         break;
     case BJ_SHOW_BYTES:
         put_bytes(b, micro);
@@ -190,61 +155,77 @@ static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
         put_percent(b, micro);
         break;
     case BJ_SHOW_JOULES:
-        put_scaled(b, micro, 3600, " Wh", " kWh");
+        put_scaled(b, micro, 3600 * MICRO, " Wh", " kWh");
         break;
     case BJ_SHOW_GRAMS:
-        put_scaled(b, micro, 1, " g", " kg");
+        put_scaled(b, micro, MICRO, " g", " kg");
         break;
     default:
-        put_tenths(b, micro, "");
+        put_tenths(b, rounded(micro, MICRO / 10), "");
     }
 }
 
-static void put_time(struct bj_buf *b, struct bj_slice s)
+static void put_time(struct bj_buf *b, int64_t sec)
 {
-    /* 2026-11-20T15:04:05Z */
-    bj_buf_str(b, "<time>");
-    bj_page_text(b, (struct bj_slice){s.p, s.n < 10 ? s.n : 10});
-    if (s.n >= 19) {
-        bj_buf_str(b, " ");
-        bj_page_text(b, (struct bj_slice){s.p + 11, 8});
-    }
-    bj_buf_str(b, "</time>");
+    char stamp[BJ_STAMP_MAX]; /* 2026-11-20T15:04:05Z */
+    bj_stamp_text(sec * 1000000, 0, 0, stamp);
+    bj_buf_printf(b, "<time>%.10s %.8s</time>", stamp, stamp + 11);
 }
 
-static void put_link(struct bj_buf *b, struct bj_slice text,
-                     const struct bj_json *row, const char *up)
+static void put_link(struct bj_buf *b, const struct bj_cell *v,
+                     const struct bj_cells *row, const char *up)
 {
+    const struct bj_cell *key = bj_cells_get(row, "key");
     bj_buf_printf(b, "<a href=\"%sjobs/", up);
-    bj_page_url(b, bj_json_text(bj_json_get(row, "key")));
+    if (key)
+        bj_url_text(b, key->text);
     bj_buf_str(b, "\">");
-    bj_page_text(b, text);
+    bj_html_text(b, v->text);
     bj_buf_str(b, "</a>");
 }
 
-void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
-                   const struct bj_json *row, const char *up)
+/* The number of a cell with so many digits behind the point; false: it is none,
+ * or too large. */
+static bool scale(const struct bj_cell *v, unsigned digits, int64_t *ret)
 {
-    const struct bj_json *v = bj_json_get(row, k->key);
-    struct bj_slice text = bj_json_text(v);
+    *ret = v->number;
+    for (unsigned i = v->digits; i < digits; i++)
+        if (__builtin_mul_overflow(*ret, 10, ret))
+            return false;
+    for (unsigned i = digits; i < v->digits; i++)
+        *ret /= 10;
+    return v->kind == BJ_CELL_NUMBER;
+}
+
+/* Text in the page may run in either direction. */
+static void put_text(struct bj_buf *b, enum bj_page_form form,
+                     const struct bj_cell *v)
+{
+    bj_buf_str(b, form == BJ_SHOW_STATE ? "<b>" : "<bdi>");
+    if (v->kind == BJ_CELL_TEXT)
+        bj_html_text(b, v->text);
+    else
+        bj_cell_text(b, v);
+    bj_buf_str(b, form == BJ_SHOW_STATE ? "</b>" : "</bdi>");
+}
+
+/* A cell in its form; what is empty is a dash. */
+static void put_value(struct bj_buf *b, enum bj_page_form form,
+                      const struct bj_cell *v, const struct bj_cells *row,
+                      const char *up)
+{
     int64_t n;
-    unsigned digits = k->form == BJ_SHOW_BYTES ? 0 : DIGITS;
-    if (!text.p || text.n == 0) {
+    if (bj_cell_is_empty(v))
         bj_buf_str(b, none);
-    } else if (k->form == BJ_SHOW_TIME) {
-        put_time(b, text);
-    } else if (k->form == BJ_SHOW_JOB) {
-        put_link(b, text, row, up);
-    } else if (k->form == BJ_SHOW_TEXT || k->form == BJ_SHOW_SENTENCE ||
-               k->form == BJ_SHOW_NUMBER || k->form == BJ_SHOW_STATE ||
-               bj_json_fixed(v, digits, &n) < 0) {
-        /* Text of others may run in either direction. */
-        bj_buf_str(b, k->form == BJ_SHOW_STATE ? "<b>" : "<bdi>");
-        bj_page_text(b, text);
-        bj_buf_str(b, k->form == BJ_SHOW_STATE ? "</b>" : "</bdi>");
-    } else {
-        put_number(b, k->form, n);
-    }
+    else if (v->kind == BJ_CELL_TIME)
+        put_time(b, v->number);
+    else if (form == BJ_SHOW_JOB)
+        put_link(b, v, row, up);
+    else if (form > BJ_SHOW_NUMBER &&
+             scale(v, form == BJ_SHOW_BYTES ? 0 : DIGITS, &n))
+        put_number(b, form, n);
+    else
+        put_text(b, form, v);
 }
 
 /* --- tables ----------------------------------------------------------------
@@ -271,40 +252,60 @@ static void put_none(struct bj_buf *b, const char *text)
     bj_buf_printf(b, "<p class=\"none\">%s</p>\n", text);
 }
 
-void bj_page_table(struct bj_buf *b, const struct bj_page_column *columns,
-                   const struct bj_json *rows, const char *up,
-                   const char *none_text)
+static void put_head(const struct bj_page_table *t)
 {
-    if (bj_json_len(rows) == 0) {
-        put_none(b, none_text);
-        return;
+    bj_buf_str(t->b, "<div class=\"wide\"><table><thead><tr>");
+    for (const struct bj_page_column *k = t->columns; k->key; k++)
+        bj_buf_printf(t->b, "<th%s>%s</th>", class_of(k->form), k->title);
+    bj_buf_str(t->b, "</tr></thead><tbody>\n");
+}
+
+static void put_row(void *ctx, const struct bj_cells *row)
+{
+    struct bj_page_table *t = ctx;
+    if (t->rows++ == 0)
+        put_head(t);
+    bj_buf_str(t->b, "<tr>");
+    for (const struct bj_page_column *k = t->columns; k->key; k++) {
+        bj_buf_printf(t->b, "<td%s>", class_of(k->form));
+        put_value(t->b, k->form, bj_cells_get(row, k->key), row, t->up);
+        bj_buf_str(t->b, "</td>");
     }
-    bj_buf_str(b, "<div class=\"wide\"><table><thead><tr>");
-    for (const struct bj_page_column *k = columns; k->key; k++)
-        bj_buf_printf(b, "<th%s>%s</th>", class_of(k->form), k->title);
-    bj_buf_str(b, "</tr></thead><tbody>\n");
-    BJ_JSON_EACH(row, rows)
-    {
-        bj_buf_str(b, "<tr>");
-        for (const struct bj_page_column *k = columns; k->key; k++) {
-            bj_buf_printf(b, "<td%s>", class_of(k->form));
-            bj_page_value(b, k, row, up);
-            bj_buf_str(b, "</td>");
-        }
-        bj_buf_str(b, "</tr>\n");
-    }
-    bj_buf_str(b, "</tbody></table></div>\n");
+    bj_buf_str(t->b, "</tr>\n");
+}
+
+void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
+                         const struct bj_page_column *columns, const char *up)
+{
+    t->b = b;
+    t->columns = columns;
+    t->up = up;
+    t->rows = 0;
+    t->cells.row = put_row;
+    t->cells.ctx = t;
+    t->cells.text = (struct bj_buf){0};
+}
+
+void bj_page_table_end(struct bj_page_table *t, const char *none_text)
+{
+    if (t->rows > 0)
+        bj_buf_str(t->b, "</tbody></table></div>\n");
+    else
+        put_none(t->b, none_text);
+    t->b->failed |= t->cells.text.failed;
+    bj_cells_free(&t->cells);
 }
 
 void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
-                  const struct bj_json *row, const char *none_text)
+                  const struct bj_cells *row, const char *none_text)
 {
     bool any = false;
     for (const struct bj_page_column *k = columns; k->key; k++) {
-        if (bj_json_text(bj_json_get(row, k->key)).n == 0)
+        const struct bj_cell *v = bj_cells_get(row, k->key);
+        if (bj_cell_is_empty(v))
             continue;
         bj_buf_printf(b, "%s<div><dt>%s</dt><dd>", any ? "" : "<dl>", k->title);
-        bj_page_value(b, k, row, "../");
+        put_value(b, k->form, v, row, "../");
         bj_buf_str(b, "</dd></div>\n");
         any = true;
     }

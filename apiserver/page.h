@@ -1,26 +1,26 @@
-/* Web pages for people: HTML without scripts, from the same rows that the API
- * gives.  Whatever comes from outside is escaped here, and nowhere else. */
+/* Web pages: HTML without scripts, written from the rows that the API gives.
+ * Text from outside goes through bj_html_text and bj_url_text (base/html.h). */
 #ifndef BJ_APISERVER_PAGE_H
 #define BJ_APISERVER_PAGE_H
 
 #include "apiserver/call.h"
+#include "apiserver/cells.h"
 #include "base/buf.h"
-#include "base/json.h"
 
 /* How a value of a row is shown. */
 enum bj_page_form {
     BJ_SHOW_TEXT,
-    BJ_SHOW_SENTENCE, /* as long as it is, over several lines */
-    BJ_SHOW_NUMBER,   /* as it is */
-    BJ_SHOW_TIME,     /* ISO 8601, shown without T and Z */
-    BJ_SHOW_SECONDS,  /* 1-02:03:04 */
-    BJ_SHOW_BYTES,    /* 1.5 GiB */
-    BJ_SHOW_PERCENT,  /* with a bar */
-    BJ_SHOW_JOULES,   /* in Wh or kWh */
-    BJ_SHOW_GRAMS,    /* in g or kg */
-    BJ_SHOW_ROUND,    /* one digit behind the point */
+    BJ_SHOW_SENTENCE, /* in full, over several lines */
     BJ_SHOW_STATE,    /* of a job */
-    BJ_SHOW_JOB       /* a link to the page of the job in the member "key" */
+    BJ_SHOW_JOB,      /* a link to the page of the job in the column "key" */
+    BJ_SHOW_TIME,
+    BJ_SHOW_NUMBER,  /* exact; those that follow are rounded */
+    BJ_SHOW_SECONDS, /* 1-02:03:04 */
+    BJ_SHOW_BYTES,   /* 1.5 GiB */
+    BJ_SHOW_PERCENT, /* with a bar */
+    BJ_SHOW_JOULES,  /* in Wh or kWh */
+    BJ_SHOW_GRAMS,   /* in g or kg */
+    BJ_SHOW_ROUND    /* one digit behind the point */
 };
 
 struct bj_page_column {
@@ -32,24 +32,24 @@ struct bj_page_column {
 void bj_page_open(struct bj_call *c, const char *title, const char *up);
 void bj_page_close(struct bj_call *c);
 
-/* Text, escaped. */
-void bj_page_text(struct bj_buf *b, struct bj_slice s);
+/* Rows as a table: give cells to what writes rows, between begin and end.
+ * columns end with key NULL; what a row has no value for is a dash; up is the
+ * way to the root, for links to jobs; none is the text where there is no row.
+ */
+struct bj_page_table {
+    struct bj_cells cells;
+    struct bj_buf *b;
+    const struct bj_page_column *columns;
+    const char *up;
+    uint64_t rows;
+};
+void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
+                         const struct bj_page_column *columns, const char *up);
+void bj_page_table_end(struct bj_page_table *t, const char *none);
 
-/* Text as a part of a path or query string, escaped for both. */
-void bj_page_url(struct bj_buf *b, struct bj_slice s);
-
-/* A value in its form; what is null is a dash. */
-void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
-                   const struct bj_json *row, const char *up);
-
-/* Rows as a table (columns end with key NULL), and one row as a list of names
- * and values, nulls left out; none is what stands there where there is nothing
- * to show. */
-void bj_page_table(struct bj_buf *b, const struct bj_page_column *columns,
-                   const struct bj_json *rows, const char *up,
-                   const char *none);
+/* One row as a list of names and values without those that are empty. */
 void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
-                  const struct bj_json *row, const char *none);
+                  const struct bj_cells *row, const char *none);
 
 /* Turn the document of a refusal into a page.  Where the request has no
  * credentials, or wrong ones, and names and passwords are configured, a browser

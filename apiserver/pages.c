@@ -6,6 +6,7 @@
 #include "apiserver/parts.h"
 #include "apiserver/server.h"
 #include "apiserver/usage.h"
+#include "base/html.h"
 #include "base/stamp.h"
 
 #include <stdio.h>
@@ -14,36 +15,9 @@ enum {
     NEED = BJ_NEED_STORE | BJ_NEED_USER,
     ROWS_MAX = 500, /* of a page */
     DAY = 86400,
-    ROWS_BYTES = 2 << 20,
     JOBS = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR),
     ONE = BJ_BIT(BJ_PARAM_CLUSTER)
 };
-
-/* Rows that were written as JSON, to be shown; freed with the arena. */
-struct shown {
-    struct bj_arena arena;
-    struct bj_buf text;
-    const struct bj_json *rows;
-};
-
-static void free_shown(struct shown *s)
-{
-    bj_arena_free(&s->arena);
-    bj_buf_free(&s->text);
-}
-
-static int read_shown(struct bj_call *c, struct shown *s)
-{
-    if (s->text.failed)
-        return bj_err_set(&c->err, -ENOMEM, "page");
-    struct bj_json_limits limits = {.bytes = ROWS_BYTES};
-    int r = bj_json_parse(&s->arena, (struct bj_slice){s->text.p, s->text.len},
-                          "rows", &limits, &s->rows, &c->err);
-    return r == -EFBIG ? bj_call_refuse(c, 400,
-                                        "That is too much for a page; ask for "
-                                        "a shorter time or fewer groups.")
-                       : r;
-}
 
 static bool sees_others(const struct bj_call *c)
 {
@@ -58,7 +32,7 @@ static void put_input(struct bj_buf *b, const struct bj_params *p,
 {
     bj_buf_printf(b, "<label>%s<input name=\"%s\" type=\"%s\" value=\"", title,
                   bj_param_rules[which].name, type);
-    bj_page_text(b, bj_params_text(p, which));
+    bj_html_text(b, bj_params_text(p, which));
     bj_buf_str(b, "\"></label>\n");
 }
 
@@ -94,20 +68,13 @@ static void settle_times(const struct bj_call *c, struct bj_params *p)
 static void put_date(struct bj_buf *b, enum bj_param which, const char *title,
                      int64_t sec)
 {
-    struct bj_buf text = {0};
-    const char *key = "x";
-    struct bj_rows rows;
-    bj_rows_begin(&rows, &text, BJ_SHAPE_CSV, &key, 1);
-    text.len = 0;
-    bj_row_begin(&rows);
-    bj_put_time(&rows, sec);
+    struct bj_civil day;
+    bj_civil_from_days(sec / DAY, &day);
     bj_buf_printf(b,
-                  "<label>%s<input name=\"%s\" type=\"date\" value=\"%.*s\">"
-                  "</label>\n",
-                  title, bj_param_rules[which].name, text.len >= 10 ? 10 : 0,
-                  text.p ? text.p : "");
-    b->failed = b->failed || text.failed;
-    bj_buf_free(&text);
+                  "<label>%s<input name=\"%s\" type=\"date\" value=\""
+                  "%04d-%02u-%02u\"></label>\n",
+                  title, bj_param_rules[which].name, day.year, day.month,
+                  day.day);
 }
 
 static void put_form(struct bj_call *c, const struct bj_params *p, bool jobs)
@@ -187,9 +154,9 @@ static int put_arg(void *ctx, struct bj_slice key, struct bj_slice value)
     struct next *n = ctx;
     if (bj_slice_eq(key, BJ_SLICE("cursor")))
         return 0;
-    bj_page_url(n->b, key);
+    bj_url_text(n->b, key);
     bj_buf_str(n->b, "=");
-    bj_page_url(n->b, value);
+    bj_url_text(n->b, value);
     bj_buf_str(n->b, "&amp;");
     return 0;
 }
@@ -213,11 +180,12 @@ static void put_next(struct bj_call *c, const struct bj_jobs_end *end)
                   end->partial ? "Go on" : "Older ones");
 }
 
-static int jobs_page(struct bj_call *c, struct shown *s)
+static int on_jobs(struct bj_call *c)
 {
     struct bj_params p, ask;
     struct bj_jobs_end end = {0};
     struct bj_page_column columns[sizeof(job_columns) / sizeof(job_columns[0])];
+    struct bj_page_table table;
     int r = bj_params_read(c, JOBS, &p);
     if (r != 0)
         return r;
@@ -226,35 +194,18 @@ static int jobs_page(struct bj_call *c, struct shown *s)
     if (ask.given[BJ_PARAM_LIMIT] && ask.number[BJ_PARAM_LIMIT] > ROWS_MAX)
         ask.number[BJ_PARAM_LIMIT] = ROWS_MAX;
     r = ask_for(c, &ask, job_columns);
-    if (r == 0)
-        r = bj_jobs_list(c, &ask, BJ_SHAPE_OBJECTS, &s->text, &end);
-    if (r == 0)
-        r = read_shown(c, s);
     if (r != 0)
         return r;
     bj_page_open(c, sees_others(c) ? "Jobs" : "My jobs", "");
     put_form(c, &p, true);
     leave_out(c, columns);
-    bj_page_table(&c->reply->body, columns, s->rows, "",
-                  end.partial ? "No jobs of that kind so far."
-                              : "No jobs of that kind in that time.");
+    bj_page_table_begin(&table, &c->reply->body, columns, "");
+    r = bj_jobs_list(c, &ask, &(struct bj_output){.cells = &table.cells}, &end);
+    bj_page_table_end(&table, end.partial ? "No such jobs so far."
+                                          : "No such jobs in this time.");
     put_next(c, &end);
     bj_page_close(c);
-    return 0;
-}
-
-static int on_page(struct bj_call *c,
-                   int (*page)(struct bj_call *c, struct shown *s))
-{
-    struct shown s = {0};
-    int r = page(c, &s);
-    free_shown(&s);
     return r;
-}
-
-static int on_jobs(struct bj_call *c)
-{
-    return on_page(c, jobs_page);
 }
 
 /* --- one job ---------------------------------------------------------------
@@ -329,15 +280,12 @@ static int put_part(struct bj_call *c, enum bj_part which, int64_t job,
                     const struct bj_page_column *columns, const char *title,
                     const char *none)
 {
-    struct shown s = {0};
-    int r = bj_parts_rows(c, which, job, &s.text);
-    if (r == 0)
-        r = read_shown(c, &s);
-    if (r == 0) {
-        bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", title);
-        bj_page_table(&c->reply->body, columns, s.rows, "../", none);
-    }
-    free_shown(&s);
+    struct bj_page_table table;
+    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", title);
+    bj_page_table_begin(&table, &c->reply->body, columns, "../");
+    int r = bj_parts_rows(c, which, job,
+                          &(struct bj_output){.cells = &table.cells});
+    bj_page_table_end(&table, none);
     return r;
 }
 
@@ -359,66 +307,82 @@ static void put_curves(struct bj_call *c, const struct bj_found *f)
     bj_buf_str(b, "<h2>By time</h2>\n");
     for (size_t i = 0; i < sizeof(curves) / sizeof(curves[0]); i++) {
         bj_buf_str(b, "<p><img width=\"800\" height=\"180\" src=\"");
-        bj_page_url(b, f->key);
+        bj_url_text(b, f->key);
         bj_buf_printf(b, "/curve.svg?metric=%s\" alt=\"%s\"></p>\n",
                       curves[i].metrics, curves[i].title);
     }
 }
 
-static int put_one(struct bj_call *c, const struct bj_found *f,
-                   const struct bj_json *row)
+/* The row of the job: the upper part of its page. */
+static void put_one(void *ctx, const struct bj_cells *row)
 {
-    struct bj_buf *b = &c->reply->body;
-    char title[128];
-    struct bj_slice id = bj_json_text(bj_json_get(row, "display_id"));
-    snprintf(title, sizeof(title), "Job %.*s", id.n < 100 ? (int)id.n : 100,
-             id.p ? id.p : "");
-    bj_page_open(c, title, "../");
+    struct bj_call *c = ctx;
+    struct bj_buf *b = &c->reply->body, title = {0};
+    bj_buf_str(&title, "Job ");
+    bj_cell_text(&title, bj_cells_get(row, "display_id"));
+    bj_buf_put(&title, "", 1);
+    b->failed |= title.failed;
+    bj_page_open(c, title.failed ? "" : title.p, "../");
+    bj_buf_free(&title);
     bj_page_list(b, one_columns, row, "");
     bj_buf_str(b, "<h2>What it used</h2>\n");
     bj_page_list(b, use_columns, row,
-                 "Known when it has ended, as far as something is told.");
-    int r = put_part(c, BJ_PART_FINDINGS, f->job, finding_columns, "Findings",
-                     "Nothing was found wrong with it, so far.");
+                 "Known when the job has ended, if any source reports it.");
+}
+
+static int ask_for_one(struct bj_call *c, struct bj_params *p,
+                       const struct bj_found *f)
+{
+    int r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), f->key);
     if (r == 0)
-        put_curves(c, f);
+        r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                          BJ_SLICE("display_id"));
+    if (r == 0)
+        r = ask_for(c, p, one_columns);
+    return r == 0 ? ask_for(c, p, use_columns) : r;
+}
+
+static int put_parts(struct bj_call *c, const struct bj_found *f)
+{
+    struct bj_buf *b = &c->reply->body;
+    int r = put_part(c, BJ_PART_FINDINGS, f->job, finding_columns, "Findings",
+                     "No rule has found anything.");
+    put_curves(c, f);
     if (r == 0)
         r = put_part(c, BJ_PART_STEPS, f->job, step_columns, "Steps",
                      "No steps are known.");
-    bj_buf_str(b, "<p>As JSON: <a href=\"../api/v1/jobs/");
-    bj_page_url(b, f->key);
-    bj_buf_str(b, "\">all of it</a></p>\n");
+    bj_buf_str(b, "<p><a href=\"../api/v1/jobs/");
+    bj_url_text(b, f->key);
+    bj_buf_str(b, "\">All fields as JSON</a></p>\n");
     bj_page_close(c);
     return r;
 }
 
-static int one_page(struct bj_call *c, struct shown *s)
+static int one_page(struct bj_call *c, struct bj_arena *arena)
 {
     struct bj_params p;
     struct bj_found f;
     struct bj_jobs_end end;
+    struct bj_cells cells = {.row = put_one, .ctx = c};
     int r = bj_params_read(c, ONE, &p);
     if (r == 0)
-        r = bj_found_get(c, &p, c->tail, &s->arena, &f);
+        r = bj_found_get(c, &p, c->tail, arena, &f);
     if (r == 0)
-        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), f.key);
+        r = ask_for_one(c, &p, &f);
     if (r == 0)
-        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
-                          BJ_SLICE("display_id"));
-    if (r == 0)
-        r = ask_for(c, &p, one_columns);
-    if (r == 0)
-        r = ask_for(c, &p, use_columns);
-    if (r == 0)
-        r = bj_jobs_list(c, &p, BJ_SHAPE_OBJECTS, &s->text, &end);
-    if (r == 0)
-        r = read_shown(c, s);
-    return r == 0 ? put_one(c, &f, bj_json_at(s->rows, 0)) : r;
+        r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &cells}, &end);
+    if (r == 0 && cells.text.failed)
+        r = bj_err_set(&c->err, -ENOMEM, "page");
+    bj_cells_free(&cells);
+    return r == 0 ? put_parts(c, &f) : r;
 }
 
 static int on_one(struct bj_call *c)
 {
-    return on_page(c, one_page);
+    struct bj_arena arena = {0};
+    int r = one_page(c, &arena);
+    bj_arena_free(&arena);
+    return r;
 }
 
 /* --- usage -----------------------------------------------------------------
@@ -459,10 +423,11 @@ static void choose(const struct bj_params *p, struct bj_page_column *ret)
     }
 }
 
-static int usage_page(struct bj_call *c, struct shown *s)
+static int on_usage(struct bj_call *c)
 {
     struct bj_params p;
     struct bj_page_column columns[USAGE_COLUMNS];
+    struct bj_page_table table;
     bool cut;
     int r = bj_params_read(c, BJ_USAGE_MASK, &p);
     if (r == 0 && !p.given[BJ_PARAM_GROUP_BY])
@@ -471,30 +436,21 @@ static int usage_page(struct bj_call *c, struct shown *s)
     if (r != 0)
         return r;
     settle_times(c, &p);
-    r = bj_usage_list(c, &p, BJ_SHAPE_OBJECTS, &s->text, &cut);
-    if (r == 0)
-        r = read_shown(c, s);
-    if (r != 0)
-        return r;
     choose(&p, columns);
     bj_page_open(c, "Usage", "");
     put_form(c, &p, false);
-    bj_page_table(&c->reply->body, columns, s->rows, "",
-                  "Nothing was used in that time.");
+    bj_page_table_begin(&table, &c->reply->body, columns, "");
+    r = bj_usage_list(c, &p, &(struct bj_output){.cells = &table.cells}, &cut);
+    bj_page_table_end(&table, "No usage in this time.");
     bj_buf_str(&c->reply->body,
-               cut ? "<p>There is more than that: ask for a shorter time, or "
-                     "one account.</p>\n"
+               cut ? "<p>There are more rows: choose a shorter time or one "
+                     "account.</p>\n"
                    : "");
     bj_buf_str(&c->reply->body,
-               "<p>In whole days. Energy and CO2 are of jobs that have ended, "
-               "as far as they are known.</p>\n");
+               "<p>In whole days. Energy and CO2 are those of jobs that have "
+               "ended, as far as they are known.</p>\n");
     bj_page_close(c);
-    return 0;
-}
-
-static int on_usage(struct bj_call *c)
-{
-    return on_page(c, usage_page);
+    return r;
 }
 
 int bj_page_root(struct bj_call *c)

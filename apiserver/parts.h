@@ -11,9 +11,9 @@ enum bj_part {
     BJ_PART_FINDINGS
 };
 
-/* The rows of one as JSON objects, of a job (by its number in the store) that
- * the asker was found to may see.  0 or an error of the store. */
+/* The rows of one part of a job, by its number in the store; the caller has
+ * checked that the user may see it.  0 or an error of the store. */
 int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
-                  struct bj_buf *to);
+                  const struct bj_output *out);
 
 #endif

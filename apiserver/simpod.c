@@ -116,7 +116,7 @@ static void put_head(struct bj_buf *b, struct bj_slice ref, const char *type,
                      bool first)
 {
     bj_buf_str(b, first ? "{\"refId\":" : ",{\"refId\":");
-    bj_out_text(b, ref);
+    bj_json_string(b, ref);
     bj_buf_str(b, type);
 }
 
@@ -149,7 +149,8 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
         put_column(b, k.key[i], bj_value_type(bj_job_columns[k.at[i]].kind),
                    i == 0);
     bj_buf_str(b, "],\"rows\":");
-    r = bj_jobs_list(c, &p, BJ_SHAPE_ARRAYS, b, &end);
+    r = bj_jobs_list(
+        c, &p, &(struct bj_output){.to = b, .shape = BJ_SHAPE_ARRAYS}, &end);
     if (r == 0)
         r = bj_jobs_whole(c, &end);
     bj_buf_str(b, "}");
@@ -168,51 +169,41 @@ static int put_usage(struct bj_call *c, const struct bj_json *target,
     for (const struct bj_key *k = bj_usage_keys; k->name; k++)
         put_column(b, k->name, k->type, k == bj_usage_keys);
     bj_buf_str(b, "],\"rows\":");
-    r = bj_usage_list(c, &p, BJ_SHAPE_ARRAYS, b, &cut);
+    r = bj_usage_list(
+        c, &p, &(struct bj_output){.to = b, .shape = BJ_SHAPE_ARRAYS}, &cut);
     bj_buf_str(b, "}");
     return r;
 }
 
-static unsigned usage_key(const char *name)
-{
-    unsigned i = 0;
-    while (bj_usage_keys[i].name && strcmp(bj_usage_keys[i].name, name) != 0)
-        i++;
-    return i;
-}
+/* Rows of usage by day become pairs of a value and its time. */
+struct pairs {
+    struct bj_cells cells;
+    struct bj_buf *b;
+    const char *name;
+    bool any;
+};
 
-/* The rows of usage by day, as they were written, become pairs of a value and
- * its time. */
-static int pair_up(struct bj_call *c, struct bj_slice rows, const char *name,
-                   struct bj_buf *b)
+static void put_pair(void *ctx, const struct bj_cells *row)
 {
-    struct bj_arena arena = {0};
-    const struct bj_json *doc;
-    unsigned value = usage_key(name), time = usage_key("time_ms");
-    bool first = true;
-    int r = bj_json_parse(&arena, rows, "usage", NULL, &doc, &c->err);
-    BJ_JSON_EACH(row, r == 0 ? doc : NULL)
-    {
-        const struct bj_json *v = bj_json_at(row, value);
-        bj_buf_str(b, first ? "[" : ",[");
-        if (bj_json_kind(v) == BJ_JSON_NUMBER)
-            bj_buf_slice(b, bj_json_text(v));
-        else
-            bj_buf_str(b, "null");
-        bj_buf_str(b, ",");
-        bj_buf_slice(b, bj_json_text(bj_json_at(row, time)));
-        bj_buf_str(b, "]");
-        first = false;
-    }
-    bj_arena_free(&arena);
-    return r;
+    struct pairs *p = ctx;
+    const struct bj_cell *v = bj_cells_get(row, p->name);
+    bj_buf_str(p->b, p->any ? ",[" : "[");
+    if (bj_cell_is_empty(v))
+        bj_buf_str(p->b, "null");
+    else
+        bj_cell_text(p->b, v);
+    bj_buf_str(p->b, ",");
+    bj_cell_text(p->b, bj_cells_get(row, "time_ms"));
+    bj_buf_str(p->b, "]");
+    p->any = true;
 }
 
 static int put_series(struct bj_call *c, const struct bj_json *target,
                       const char *name, struct bj_buf *b)
 {
     struct bj_params p;
-    struct bj_buf rows = {0};
+    struct pairs pairs = {
+        .cells = {.row = put_pair, .ctx = &pairs}, .b = b, .name = name};
     bool cut;
     int r = read_payload(
         c, c->body, target,
@@ -220,15 +211,13 @@ static int put_series(struct bj_call *c, const struct bj_json *target,
     if (r == 0)
         r = bj_params_put(c, &p, BJ_USAGE_MASK, BJ_SLICE("group_by"),
                           BJ_SLICE("day"));
-    if (r == 0)
-        r = bj_usage_list(c, &p, BJ_SHAPE_ARRAYS, &rows, &cut);
     bj_buf_printf(b, ",\"target\":\"%s\",\"datapoints\":[", name);
-    if (r == 0 && rows.failed)
-        r = bj_err_set(&c->err, -ENOMEM, "series");
     if (r == 0)
-        r = pair_up(c, (struct bj_slice){rows.p, rows.len}, name, b);
+        r = bj_usage_list(c, &p, &(struct bj_output){.cells = &pairs.cells},
+                          &cut);
     bj_buf_str(b, "]}");
-    bj_buf_free(&rows);
+    b->failed |= pairs.cells.text.failed;
+    bj_cells_free(&pairs.cells);
     return r;
 }
 
@@ -297,7 +286,7 @@ static int on_metrics_body(struct bj_call *c, const struct bj_json *doc)
                           "%s{\"type\":\"input\",\"name\":\"%s\","
                           "\"placeholder\":",
                           k ? "," : "", bj_param_rules[payloads[k]].name);
-            bj_out_text(b, bj_slice_str(bj_param_rules[payloads[k]].help));
+            bj_json_string(b, bj_slice_str(bj_param_rules[payloads[k]].help));
             bj_buf_str(b, "}");
         }
         bj_buf_str(b, "]}");
@@ -373,10 +362,10 @@ static int put_words(struct bj_call *c, struct bj_slice what,
         r = 0;
         bj_buf_str(b, n++ ? "," : "");
         bj_buf_str(b, before);
-        bj_out_text(b, text);
+        bj_json_string(b, text);
         if (*between) {
             bj_buf_str(b, between);
-            bj_out_text(b, text);
+            bj_json_string(b, text);
         }
         bj_buf_str(b, *before ? "}" : "");
     }
@@ -416,96 +405,109 @@ static int on_tag_values_body(struct bj_call *c, const struct bj_json *doc)
 /* --- annotations -----------------------------------------------------------
  */
 
-static void put_annotation(struct bj_buf *b, const struct bj_json *row)
+struct annotations {
+    struct bj_cells cells;
+    struct bj_buf *b;
+    bool any;
+    struct bj_params p; /* texts are in these two: */
+    struct bj_arena arena;
+    struct bj_buf target;
+};
+
+/* The text of a cell as a JSON string. */
+static void put_cell(struct bj_buf *b, const char *before,
+                     const struct bj_cells *row, const char *key)
 {
-    static const char *const tags[] = {"state", "user", "account"};
-    struct bj_slice end = bj_json_text(bj_json_get(row, "end_ms"));
     struct bj_buf text = {0};
-    bj_buf_str(b, "{\"time\":");
-    bj_buf_slice(b, bj_json_text(bj_json_get(row, "start_ms")));
-    if (end.n > 0) {
-        bj_buf_str(b, ",\"isRegion\":true,\"timeEnd\":");
-        bj_buf_slice(b, end);
-    }
-    bj_buf_str(&text, "Job ");
-    bj_buf_slice(&text, bj_json_text(bj_json_get(row, "display_id")));
-    bj_buf_str(b, ",\"title\":");
-    bj_out_text(b, (struct bj_slice){text.p, text.len});
-    bj_buf_str(b, ",\"text\":");
-    bj_out_text(b, bj_json_text(bj_json_get(row, "name")));
-    for (unsigned i = 0; i < 3; i++) {
-        bj_buf_str(b, i ? "," : ",\"tags\":[");
-        bj_out_text(b, bj_json_text(bj_json_get(row, tags[i])));
-    }
-    bj_buf_str(b, "]}");
-    b->failed = b->failed || text.failed;
+    bj_buf_str(&text, before);
+    bj_cell_text(&text, bj_cells_get(row, key));
+    bj_json_string(b, (struct bj_slice){text.p, text.len});
+    b->failed |= text.failed;
     bj_buf_free(&text);
 }
 
-static int put_annotations(struct bj_call *c, struct bj_slice rows)
+static void put_annotation(void *ctx, const struct bj_cells *row)
 {
-    struct bj_arena arena = {0};
-    struct bj_buf *b = &c->reply->body;
-    const struct bj_json *doc = NULL;
-    bool first = true;
-    int r = bj_json_parse(&arena, rows, "jobs", NULL, &doc, &c->err);
-    bj_buf_str(b, "[");
-    BJ_JSON_EACH(row, doc)
-    {
-        /* what waits has no place in time */
-        if (bj_json_is_null(bj_json_get(row, "start_ms")))
-            continue;
-        bj_buf_str(b, first ? "" : ",");
-        put_annotation(b, row);
-        first = false;
+    static const char *const tags[] = {"state", "user", "account"};
+    struct annotations *a = ctx;
+    struct bj_buf *b = a->b;
+    const struct bj_cell *start = bj_cells_get(row, "start_ms");
+    const struct bj_cell *end = bj_cells_get(row, "end_ms");
+    if (bj_cell_is_empty(start)) /* it has not begun: it has no place in time */
+        return;
+    bj_buf_str(b, a->any ? ",{\"time\":" : "{\"time\":");
+    bj_cell_text(b, start);
+    if (!bj_cell_is_empty(end)) {
+        bj_buf_str(b, ",\"isRegion\":true,\"timeEnd\":");
+        bj_cell_text(b, end);
     }
-    bj_buf_str(b, "]\n");
-    bj_arena_free(&arena);
+    bj_buf_str(b, ",\"title\":");
+    put_cell(b, "Job ", row, "display_id");
+    bj_buf_str(b, ",\"text\":");
+    put_cell(b, "", row, "name");
+    for (unsigned i = 0; i < 3; i++) {
+        bj_buf_str(b, i ? "," : ",\"tags\":[");
+        put_cell(b, "", row, tags[i]);
+    }
+    bj_buf_str(b, "]}");
+    a->any = true;
+}
+
+/* A query's text is a payload as JSON, or nothing: jobs that overlap with the
+ * time of the panel. */
+static int read_annotation(struct bj_call *c, const struct bj_json *doc,
+                           struct annotations *a)
+{
+    struct bj_slice text =
+        bj_slice_trim(bj_json_text(bj_json_path(doc, "annotation.query")));
+    const struct bj_json *payload = NULL;
+    bj_buf_str(&a->target, "{\"payload\":");
+    bj_buf_slice(&a->target,
+                 text.n > 0 && text.p[0] == '{' ? text : BJ_SLICE("{}"));
+    bj_buf_str(&a->target, "}");
+    if (a->target.failed)
+        return bj_err_set(&c->err, -ENOMEM, "annotations");
+    int r =
+        bj_json_parse(&a->arena, (struct bj_slice){a->target.p, a->target.len},
+                      "query", NULL, &payload, NULL);
+    if (r == -ENOMEM)
+        return bj_err_set(&c->err, r, "annotations");
+    if (r < 0)
+        return bj_call_refuse(c, 400, "The annotation's query is not JSON.");
+    r = read_payload(
+        c, doc, payload,
+        (unsigned)BJ_JOBS_MASK & ~(unsigned)BJ_BIT(BJ_PARAM_FIELDS), &a->p);
+    return r != 0 ? r
+                  : bj_params_put(c, &a->p, BJ_JOBS_MASK, BJ_SLICE("fields"),
+                                  BJ_SLICE("start_ms,end_ms,display_id,name,"
+                                           "state,user,account"));
+}
+
+static int answer_annotations(struct bj_call *c, struct annotations *a)
+{
+    struct bj_jobs_end end;
+    bj_buf_str(a->b, "[");
+    int r =
+        bj_jobs_list(c, &a->p, &(struct bj_output){.cells = &a->cells}, &end);
+    if (r == 0)
+        r = bj_jobs_whole(c, &end);
+    if (r == 0)
+        bj_buf_str(a->b, "]\n");
+    a->b->failed |= a->cells.text.failed;
     return r;
 }
 
-/* Until 0.4; later they are queries.  The query's text is a payload as JSON, or
- * nothing: the jobs that overlap with the time. */
+/* Until 0.4; later they are queries. */
 static int on_annotations_body(struct bj_call *c, const struct bj_json *doc)
 {
-    struct bj_slice fields =
-        BJ_SLICE("start_ms,end_ms,display_id,name,state,user,account");
-    struct bj_slice text = bj_json_text(bj_json_path(doc, "annotation.query"));
-    struct bj_arena arena = {0};
-    struct bj_buf rows = {0}, target = {0};
-    const struct bj_json *payload = NULL;
-    struct bj_params p;
-    struct bj_jobs_end end;
-    bj_buf_str(&target, "{\"payload\":");
-    text = bj_slice_trim(text);
-    bj_buf_slice(&target,
-                 text.n > 0 && text.p[0] == '{' ? text : BJ_SLICE("{}"));
-    bj_buf_str(&target, "}");
-    int r = target.failed
-                ? -ENOMEM
-                : bj_json_parse(&arena, (struct bj_slice){target.p, target.len},
-                                "query", NULL, &payload, NULL);
-    if (r == -ENOMEM)
-        bj_err_set(&c->err, r, "annotations");
-    else if (r < 0)
-        r = bj_call_refuse(c, 400, "The annotation's query is no JSON.");
+    struct annotations a = {.cells = {.row = put_annotation, .ctx = &a},
+                            .b = &c->reply->body};
+    int r = read_annotation(c, doc, &a);
     if (r == 0)
-        r = read_payload(
-            c, doc, payload,
-            (unsigned)BJ_JOBS_MASK & ~(unsigned)BJ_BIT(BJ_PARAM_FIELDS), &p);
-    if (r == 0)
-        r = bj_params_put(c, &p, BJ_JOBS_MASK, BJ_SLICE("fields"), fields);
-    if (r == 0)
-        r = bj_jobs_list(c, &p, BJ_SHAPE_OBJECTS, &rows, &end);
-    if (r == 0)
-        r = bj_jobs_whole(c, &end);
-    if (r == 0 && rows.failed)
-        r = bj_err_set(&c->err, -ENOMEM, "annotations");
-    if (r == 0)
-        r = put_annotations(c, (struct bj_slice){rows.p, rows.len});
-    bj_arena_free(&arena);
-    bj_buf_free(&rows);
-    bj_buf_free(&target);
+        r = answer_annotations(c, &a);
+    bj_cells_free(&a.cells);
+    bj_arena_free(&a.arena);
+    bj_buf_free(&a.target);
     return r;
 }
 

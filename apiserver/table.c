@@ -86,8 +86,8 @@ static unsigned keys_of(const struct bj_api_column *columns,
 }
 
 int bj_table_rows(struct bj_call *c, struct bj_query *q,
-                  const struct bj_api_column *columns, enum bj_shape shape,
-                  struct bj_buf *to, uint64_t max, bool *cut)
+                  const struct bj_api_column *columns,
+                  const struct bj_output *out, uint64_t max, bool *cut)
 {
     const char *key[BJ_API_COLUMNS];
     unsigned n = keys_of(columns, key);
@@ -97,7 +97,7 @@ int bj_table_rows(struct bj_call *c, struct bj_query *q,
     if (r < 0)
         return r;
     *cut = false;
-    bj_rows_begin(&rows, to, shape, key, n);
+    bj_rows_begin(&rows, out, key, n);
     while ((r = bj_sql_row(st, &c->err)) > 0) {
         *cut = rows.n == max;
         if (*cut)
@@ -119,8 +119,9 @@ int bj_table_answer(struct bj_call *c, struct bj_query *q,
         c->reply->type = "text/csv; charset=utf-8";
     else
         bj_call_open(c);
-    int r = bj_table_rows(c, q, columns, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
-                          &c->reply->body, max, &cut);
+    const struct bj_output out = {
+        .to = &c->reply->body, .shape = csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS};
+    int r = bj_table_rows(c, q, columns, &out, max, &cut);
     if (r == 0 && csv && cut)
         bj_call_header(c, "X-Cut", "true");
     if (r == 0 && !csv)

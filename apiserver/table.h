@@ -12,12 +12,12 @@ void bj_table_select(struct bj_query *q, const struct bj_api_column *columns);
 /* Write a number, which may be BJ_SQL_NULL, as a column of that kind has it. */
 void bj_table_number(enum bj_value_kind kind, struct bj_rows *rows, int64_t v);
 
-/* Run a query that begins with these columns: its rows as objects or CSV into a
- * buffer, at most max of them; *cut when there would be more.  0, or an error
+/* Run a query that begins with these columns: its rows go to out, at most max
+ * of them; *cut when there would be more.  0, or an error
  * of the store. */
 int bj_table_rows(struct bj_call *c, struct bj_query *q,
-                  const struct bj_api_column *columns, enum bj_shape shape,
-                  struct bj_buf *to, uint64_t max, bool *cut);
+                  const struct bj_api_column *columns,
+                  const struct bj_output *out, uint64_t max, bool *cut);
 
 /* Run a query that begins with these columns, and answer with its rows, of
  * which there are at most max; meta.cut says whether there would be more.  0,

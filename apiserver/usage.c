@@ -304,8 +304,8 @@ static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
 }
 
 /* The table; *cut when there would be more rows. */
-static int write_table(struct bj_call *c, struct asked *a, enum bj_shape shape,
-                       struct bj_buf *to, bool *cut)
+static int write_table(struct bj_call *c, struct asked *a,
+                       const struct bj_output *out, bool *cut)
 {
     const char *names[BJ_KEYS];
     struct sqlite3_stmt *st = NULL;
@@ -315,7 +315,7 @@ static int write_table(struct bj_call *c, struct asked *a, enum bj_shape shape,
         r = bj_query_open(&a->q, c->reader, &st, &c->err);
     if (r != 0)
         return r;
-    bj_rows_begin(&rows, to, shape, names, bj_key_names(bj_usage_keys, names));
+    bj_rows_begin(&rows, out, names, bj_key_names(bj_usage_keys, names));
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
         *cut = rows.n == c->api->conf->max_rows;
         r = 0;
@@ -331,7 +331,7 @@ static int write_table(struct bj_call *c, struct asked *a, enum bj_shape shape,
 }
 
 int bj_usage_list(struct bj_call *c, const struct bj_params *p,
-                  enum bj_shape shape, struct bj_buf *to, bool *cut)
+                  const struct bj_output *out, bool *cut)
 {
     struct asked *a = calloc(1, sizeof(*a));
     if (!a)
@@ -340,7 +340,7 @@ int bj_usage_list(struct bj_call *c, const struct bj_params *p,
     *cut = false;
     int r = read_asked(c, a);
     if (r == 0)
-        r = write_table(c, a, shape, to, cut);
+        r = write_table(c, a, out, cut);
     bj_query_free(&a->q);
     free(a);
     return r == -EINTR
@@ -359,7 +359,8 @@ static int on_usage(struct bj_call *c)
     bool cut;
     int r = bj_params_read(c, BJ_USAGE_MASK, &p);
     if (r == 0)
-        r = bj_usage_list(c, &p, shape, &found, &cut);
+        r = bj_usage_list(
+            c, &p, &(struct bj_output){.to = &found, .shape = shape}, &cut);
     if (r == 0 && shape == BJ_SHAPE_CSV && cut)
         bj_call_header(c, "X-Cut", "true");
     if (r == 0 && shape == BJ_SHAPE_CSV)

@@ -17,6 +17,6 @@ extern const struct bj_key bj_usage_keys[];
 /* The table; *cut when there would be more rows.  0, a refusal, or an error of
  * the store. */
 int bj_usage_list(struct bj_call *c, const struct bj_params *p,
-                  enum bj_shape shape, struct bj_buf *to, bool *cut);
+                  const struct bj_output *out, bool *cut);
 
 #endif

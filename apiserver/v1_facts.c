@@ -7,6 +7,7 @@
 #include "base/absent.h"
 #include "base/constants.h"
 #include "base/file.h"
+#include "base/json.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -281,7 +282,7 @@ static void end_constants(struct bj_call *c, struct bj_rows *rows, unsigned bad,
     bj_buf_printf(&more, ",\"meta\":{\"bad_lines\":%u", bad);
     if (bad > 0) {
         bj_buf_str(&more, ",\"bad_line\":");
-        bj_out_text(&more, bj_slice_str(first->msg));
+        bj_json_string(&more, bj_slice_str(first->msg));
     }
     bj_buf_put(&more, "}", 2); /* and its end */
     bj_call_rows_end(c, rows, more.failed ? "" : more.p);

@@ -470,8 +470,7 @@ static int on_jobs(struct bj_call *c)
 }
 
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
-                 enum bj_shape shape, struct bj_buf *to,
-                 struct bj_jobs_end *ret)
+                 const struct bj_output *out, struct bj_jobs_end *ret)
 {
     struct bj_rows rows;
     struct list *l = calloc(1, sizeof(*l));
@@ -482,7 +481,7 @@ int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
     if (r == 0)
         r = find_names(c, l);
     if (r == 0) {
-        bj_rows_begin(&rows, to, shape, l->k.key, l->k.n);
+        bj_rows_begin(&rows, out, l->k.key, l->k.n);
         r = write_rows(c, l, &rows);
     }
     if (r == 0)
@@ -524,8 +523,9 @@ static int answer_one(struct bj_call *c, struct list *l)
     if (r != 0)
         return r;
     bool csv = bj_call_shape(c) == BJ_SHAPE_CSV;
-    bj_rows_begin(&rows, &found, csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
-                  l->k.key, l->k.n);
+    const struct bj_output out = {
+        .to = &found, .shape = csv ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS};
+    bj_rows_begin(&rows, &out, l->k.key, l->k.n);
     r = find_named(c, l, &rows);
     bj_call_about(c, c->tail);
     bj_rows_end(&rows);

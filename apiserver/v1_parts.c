@@ -182,7 +182,7 @@ static int on_findings(struct bj_call *c)
  */
 
 int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
-                  struct bj_buf *to)
+                  const struct bj_output *out)
 {
     bool cut;
     struct bj_query q = {0};
@@ -191,7 +191,7 @@ int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
     bj_query_sql(&q, parts[which].from);
     bj_query_int(&q, job);
     bj_query_sql(&q, parts[which].behind);
-    int r = bj_table_rows(c, &q, parts[which].columns, BJ_SHAPE_OBJECTS, to,
+    int r = bj_table_rows(c, &q, parts[which].columns, out,
                           c->api->conf->max_rows, &cut);
     bj_query_free(&q);
     return r;

@@ -9,6 +9,7 @@
 #include "apiserver/series_work.h"
 #include "apiserver/server.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -369,7 +370,7 @@ static int write_rows(struct bj_call *c, const struct bj_series_work *w)
             if (!empty(w, &w->group[g], i))
                 put_row(&rows, w, &w->group[g], i);
     bj_buf_str(&more, ",\"meta\":{\"job\":");
-    bj_out_text(&more, w->key);
+    bj_json_string(&more, w->key);
     bj_buf_printf(&more,
                   ",\"rows\":%llu,\"step_sec\":%lld,\"from_ms\":%lld,"
                   "\"to_ms\":%lld}",

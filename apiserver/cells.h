@@ -1,0 +1,58 @@
+/* Rows as values, for what is not a table of JSON or CSV: web pages, series of
+ * pairs, annotations. */
+#ifndef BJ_APISERVER_CELLS_H
+#define BJ_APISERVER_CELLS_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BJ_ROW_KEYS = 96 }; /* of a row, at most */
+
+enum bj_cell_kind {
+    BJ_CELL_NULL,
+    BJ_CELL_TEXT,
+    BJ_CELL_NUMBER, /* number / 10^digits */
+    BJ_CELL_TIME,   /* number: seconds since 1970 */
+    BJ_CELL_BOOL    /* number: 0 or 1 */
+};
+
+struct bj_cell {
+    enum bj_cell_kind kind;
+    unsigned digits;
+    int64_t number;
+    struct bj_slice text; /* good while the row is handed over */
+};
+
+/* Zero-initialise, but for row and ctx. */
+struct bj_cells {
+    /* Called with each row when it is complete. */
+    void (*row)(void *ctx, const struct bj_cells *row);
+    void *ctx;
+    const char *const *key;
+    unsigned keys, n;
+    struct bj_cell cell[BJ_ROW_KEYS];
+    struct bj_buf text; /* failed: there was no memory for a text */
+};
+void bj_cells_free(struct bj_cells *c);
+
+/* For bj_rows: name the keys, put one value, hand over the row. */
+void bj_cells_begin(struct bj_cells *c, const char *const *key, unsigned keys);
+void bj_cells_put(struct bj_cells *c, struct bj_cell v);
+void bj_cells_row(struct bj_cells *c);
+
+/* The place of a key in the rows; keys, if there is none. */
+unsigned bj_cells_find(const struct bj_cells *c, const char *key);
+
+/* The cell of a key; NULL, if there is none. */
+const struct bj_cell *bj_cells_get(const struct bj_cells *c, const char *key);
+
+/* Nothing to show: null, no such key, or an empty text. */
+bool bj_cell_is_empty(const struct bj_cell *v);
+
+/* Append a number exactly, or any other cell as text. */
+void bj_cell_text(struct bj_buf *b, const struct bj_cell *v);
+
+#endif

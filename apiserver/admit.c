@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+enum { BURST_SEC = 10 }; /* requests of this time may come at once */
+
 static int refuse_for(struct bj_call *c, uint64_t wait_usec, const char *text)
 {
     snprintf(c->retry, sizeof(c->retry), "%llu",
@@ -33,9 +35,10 @@ int bj_admit_user(struct bj_call *c)
     const struct bj_api_conf *conf = c->api->conf;
     if (conf->user_rate == 0)
         return 0;
-    uint64_t wait = bj_limit_take(
-        c->api->server->limit, bj_slice_str(c->who.user),
-        1000000 / conf->user_rate, conf->user_burst, bj_clock_boot_usec());
+    uint64_t wait =
+        bj_limit_take(c->api->server->limit, bj_slice_str(c->who.user),
+                      1000000 / conf->user_rate, BURST_SEC * conf->user_rate,
+                      bj_clock_boot_usec());
     return wait == 0
                ? 0
                : refuse_for(c, wait, "You send too many requests; try again.");

@@ -14,70 +14,71 @@ static const struct bj_opt options[] = {
      .off = AT(listen),
      .check = bj_listen_check,
      .preset = "127.0.0.1:9020",
-     .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT; give it "
-             "again for more."},
+     .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT. Repeat it "
+             "for several."},
     {.name = "web.unix-socket",
      .kind = BJ_OPT_STR,
      .off = AT(socket),
      .arg = "PATH",
-     .help = "Listen on a unix socket as well; who connects is who asks."},
+     .help = "Listen on this unix socket, too. The user of a client is the "
+             "user of its process."},
     {.name = "web.config.file",
      .kind = BJ_OPT_STR,
      .off = AT(web_file),
      .arg = "FILE",
-     .help = "TLS, names and hashed passwords, in the format of Prometheus' "
-             "exporters."},
+     .help = "File with TLS settings, names and hashed passwords, in the "
+             "format of the Prometheus exporters."},
     {.name = "web.threads",
      .kind = BJ_OPT_U64,
      .off = AT(threads),
      .lo = 1,
      .hi = 64,
      .preset = "2",
-     .help = "Threads that read the store.  Questions of admins take all but "
-             "one of them at most."},
+     .help = "Threads that query the store. Queries of admins use all but one "
+             "of them."},
     {.name = "web.max-requests",
      .kind = BJ_OPT_U64,
      .off = AT(max_requests),
      .lo = 1,
      .hi = 10000,
      .preset = "120",
-     .help = "Responses in flight at a time; more are refused with status "
-             "503."},
+     .help = "Answers in flight. More requests get status 503."},
     {.name = "web.max-connections",
      .kind = BJ_OPT_U64,
      .off = AT(max_connections),
      .lo = 2,
      .hi = 20000,
      .preset = "128",
-     .help = "Connections open at a time; the oldest without a request makes "
-             "room for a new one."},
+     .help =
+         "Open connections. A new one closes the oldest that has no request."},
     {.name = "web.max-bytes",
      .kind = BJ_OPT_SIZE,
      .off = AT(flight_bytes),
      .lo = 1 << 20,
      .hi = (uint64_t)1 << 40,
      .preset = "4M",
-     .help = "Memory for answers in flight; from there on requests wait for "
-             "readers to take theirs, which those that stand still lose.  "
-             "After 3 s a request is refused with status 503."},
+     .help = "Memory for answers in flight. When it is full, requests wait up "
+             "to 3 s, then get status 503; clients that do not read their "
+             "answers are disconnected."},
     {.name = "web.request-timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(request_usec),
      .lo = SEC(1) / 10,
      .hi = SEC(3600),
      .preset = "10s",
-     .help = "Time in which a request must have arrived in full."},
+     .help = "Time limit for the arrival of a complete request."},
     {.name = "store.path",
      .kind = BJ_OPT_STR,
      .off = AT(store),
      .preset = "/var/lib/batchjob/stats.db",
      .arg = "FILE",
-     .help = "The store that batchjob_stats_db writes; it is only read."},
+     .help = "File that batchjob_stats_db writes. This program only reads it."},
     {.name = "store.any-filesystem",
      .kind = BJ_OPT_BOOL,
      .off = AT(any_filesystem),
      .preset = "false",
-     .help = "Read it also from a network file system, which can go wrong."},
+     .help = "Allow a store on a network file system, where SQLite may read "
+             "wrong data."},
     {.name = "store.cache",
      .kind = BJ_OPT_SIZE,
      .off = AT(cache_bytes),
@@ -91,99 +92,93 @@ static const struct bj_opt options[] = {
      .lo = SEC(1) / 100,
      .hi = SEC(3600),
      .preset = "2s",
-     .help = "How long the store may work for one request."},
+     .help = "Time limit for the queries of one request."},
     {.name = "query.max-rows",
      .kind = BJ_OPT_U64,
      .off = AT(max_rows),
      .lo = 1,
      .hi = 100000,
      .preset = "2000",
-     .help = "Rows of one answer, at most."},
+     .help = "Maximum number of rows in an answer."},
     {.name = "query.longest-job",
      .kind = BJ_OPT_DURATION,
      .off = AT(longest_usec),
      .lo = SEC(3600),
      .hi = SEC(3660 * 86400),
      .preset = "92d",
-     .help = "Jobs that began this long before the time that is asked for are "
-             "not looked at."},
+     .help = "Longest run time of a job. Lists leave out jobs that started "
+             "this long before the requested time."},
     {.name = "access.proxies",
      .kind = BJ_OPT_LIST,
      .off = AT(proxies),
      .preset = "grafana",
      .arg = "NAME",
-     .help = "Names of web.config.file that stand for a proxy: it tells the "
-             "user by X-Grafana-User.  Other names are users themselves."},
+     .help = "Names in web.config.file that belong to a proxy, which names the "
+             "user in the header X-Grafana-User. Other names are users."},
     {.name = "access.proxy-users",
      .kind = BJ_OPT_LIST,
      .off = AT(proxy_users),
      .preset = "grafana",
      .arg = "USER",
-     .help = "Users of this machine that are such a proxy on the unix "
+     .help = "Users of this machine whose processes are proxies on the unix "
              "socket."},
     {.name = "access.certificates",
      .kind = BJ_OPT_LIST,
      .off = AT(certificates),
-     .arg = "TEXT",
-     .help = "Whose a client's certificate is: \"KIND:PATTERN NAME\", KIND "
-             "being cn, subject, dns, email or uri; a '*' in PATTERN stands "
-             "for any text, and is that text as NAME.  NAME may be one of "
-             "access.proxies."},
+     .arg = "RULE",
+     .help =
+         "Maps client certificates to users: \"KIND:PATTERN USER\". KIND is "
+         "cn, subject, dns, email or uri. PATTERN may contain one '*'; USER "
+         "'*' is the text that it matches. USER may be one of access.proxies."},
     {.name = "access.trust-loopback",
      .kind = BJ_OPT_BOOL,
      .off = AT(trust_loopback),
      .preset = "false",
-     .help = "Take whoever connects from this machine for such a proxy, "
-             "without proof.  Only where nobody else can log in."},
+     .help = "Accept clients on the loopback interface as proxies without "
+             "credentials. Use it only where no other user can log in."},
     {.name = "access.rate",
      .kind = BJ_OPT_U64,
      .off = AT(user_rate),
      .hi = 1000000,
      .preset = "50",
-     .help = "Requests a second that each user may make; more get status 429. "
-             " 0 for as many as they like."},
-    {.name = "access.burst",
-     .kind = BJ_OPT_U64,
-     .off = AT(user_burst),
-     .lo = 1,
-     .hi = 1000000,
-     .preset = "500",
-     .help = "Requests that they may make at once, after a pause."},
+     .help = "Requests per second of each user; ten seconds' worth may come at "
+             "once. More get status 429. 0 is unlimited."},
     {.name = "access.admins",
      .kind = BJ_OPT_LIST,
      .off = AT(admins),
-     .arg = "WORD",
-     .help = "Who sees everything: users, and @group for the members of a "
+     .arg = "USER",
+     .help = "Users who see all jobs: names, or @GROUP for the members of a "
              "Unix group."},
     {.name = "access.coordinators",
      .kind = BJ_OPT_LIST,
      .off = AT(coordinators),
-     .arg = "TEXT",
-     .help = "Who sees the jobs of an account: \"ACCOUNT: WORD WORD\"."},
+     .arg = "RULE",
+     .help = "Users who see all jobs of an account: \"ACCOUNT: USER @GROUP\"."},
     {.name = "access.file",
      .kind = BJ_OPT_STR,
      .off = AT(access_file),
      .arg = "FILE",
-     .help = "More of them: lines \"admin WORD\" and \"coordinator ACCOUNT "
-             "WORD\"."},
+     .help = "File with more admins and coordinators: lines \"admin USER\" and "
+             "\"coordinator ACCOUNT USER\"."},
     {.name = "access.token-file",
      .kind = BJ_OPT_STR,
      .off = AT(token_file),
      .arg = "FILE",
-     .help = "Tokens for scripts, as \"make-token\" prints them."},
+     .help = "File with tokens for scripts: lines that the command make-token "
+             "prints."},
     {.name = "original.strict",
      .kind = BJ_OPT_BOOL,
      .off = AT(original_strict),
      .preset = "false",
-     .help = "Answer /api/jobs and /api/accounts as the original server did, "
-             "its mistakes included."},
+     .help = "Answer /api/jobs and /api/accounts exactly as the original "
+             "server did, mistakes included."},
     {.name = "constants.file",
      .kind = BJ_OPT_STR,
      .off = AT(constants),
      .arg = "FILE",
-     .help = "Numbers of the site's own for /api/v1/constants: lines with a "
-             "name and a number, below [CLUSTER] where they are one's; read "
-             "with each request."},
+     .help = "File with numbers of the site for /api/v1/constants: lines "
+             "\"NAME NUMBER\", below a line [CLUSTER] for one cluster only. "
+             "Read for each request."},
     {.name = NULL},
 };
 
@@ -208,13 +203,13 @@ static int check(const struct bj_api_conf *c, struct bj_err *err)
 {
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
-                          "web.listen-address: there must be one");
+                          "web.listen-address: an address is required");
     if (c->max_connections <= c->max_requests)
         return bj_err_set(err, -EINVAL,
-                          "web.max-connections must be more than "
+                          "web.max-connections must be larger than "
                           "web.max-requests");
     if (!c->store || !c->store[0])
-        return bj_err_set(err, -EINVAL, "store.path: there must be one");
+        return bj_err_set(err, -EINVAL, "store.path: a file is required");
     return bj_prompool_check(&c->prom, err);
 }
 

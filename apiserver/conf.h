@@ -10,42 +10,41 @@
 struct bj_api_conf {
     struct bj_strv listen; /* addresses, as in base/listen.h */
     char *socket;          /* path of a unix socket, empty: none */
-    char *web_file;        /* names and passwords */
-    uint64_t threads;      /* that work for requests */
+    char *web_file;        /* TLS, names and passwords */
+    uint64_t threads;      /* that query the store */
     uint64_t max_requests, max_connections;
     uint64_t request_usec, flight_bytes;
     char *store; /* path of the SQLite file */
     bool any_filesystem;
     uint64_t cache_bytes;
-    uint64_t query_usec; /* how long the store may work for a request */
+    uint64_t query_usec; /* time limit of the queries of a request */
     uint64_t max_rows;
-    uint64_t longest_usec; /* jobs that began longer before a time than this are
-                              not looked at */
+    uint64_t longest_usec; /* lists leave out jobs that started this long before
+                              the requested time */
     struct bj_strv proxies;      /* names whose password is that of a proxy */
-    struct bj_strv certificates; /* whose they are: apiserver/certs.h */
+    struct bj_strv certificates; /* rules of apiserver/certs.h */
     struct bj_strv proxy_users;  /* users that are proxies, on the socket */
     bool trust_loopback;
-    uint64_t user_rate, user_burst; /* requests a second, 0: as many as they
-                                       like; and at once */
+    uint64_t user_rate; /* requests per second of each user, 0: unlimited */
     struct bj_strv admins, coordinators;
     char *access_file, *token_file;
     bool original_strict;
-    char *constants; /* file of the site's own numbers; empty: none */
+    char *constants; /* file with numbers of the site; empty: none */
     struct bj_prompool_conf prom;
     struct bj_program program;
     unsigned refs; /* for its owners (apiserver/site.c) */
 };
 
-/* Fill a zeroed conf: presets, then the file, then the command line, then see
- * whether it all fits together.  With help or version given, nothing else is
- * looked at.  0 or -errno with a message that names the option, or file and
- * line.  Free it with bj_api_conf_free, whatever was returned. */
+/* Fill a zeroed conf: defaults, then the file, then the command line, then
+ * check that the options fit together.  With help or version given, nothing
+ * else is checked.  0, or -errno with a message that names the option, or file
+ * and line. Free it with bj_api_conf_free in any case. */
 int bj_api_conf_load(struct bj_api_conf *conf, int argc, char **argv,
                      struct bj_err *err);
 void bj_api_conf_free(struct bj_api_conf *conf);
 
-/* A file that an option names can't be read: turn err, which says how far that
- * got, into -EINVAL with the option's name and the reason. */
+/* The file that an option names cannot be read: turn err into -EINVAL with the
+ * name of the option and the reason. */
 int bj_api_conf_unread(const char *option, struct bj_err *err);
 
 /* Append the text of the options for --help. */

@@ -54,7 +54,7 @@ def begin(site):
     tokens = site.file("tokens", lines + line)
     site.socket = os.path.join(site.folder, "api.sock")
     site.rules = ["--access.admins=boss", "--access.coordinators=acct1: user2",
-                  "--query.max-rows=10000", "--access.burst=1000000"]
+                  "--query.max-rows=10000", "--access.rate=100000"]
     site.options = site.rules + ["--web.config.file=" + web, "--access.token-file=" + tokens,
                                  "--web.unix-socket=" + site.socket,
                                  "--access.proxy-users=" + OWN]

@@ -12,14 +12,14 @@
 
 enum { FILE_BYTES = 1 << 20, GROUP_BYTES = 1 << 20, NAME_BYTES = 64 };
 
-/* One user and one right: an account, or NULL for admin. */
+/* One right of a user: to see an account, or, with account NULL, all jobs. */
 struct right {
     char *user, *account;
 };
 
 struct bj_access {
     struct right *v;
-    struct bj_slice *account; /* of each of v; nothing where that is admin */
+    struct bj_slice *account; /* of each of v; empty for admins */
     size_t n, cap;
 };
 
@@ -81,10 +81,10 @@ static int add_group(struct bj_access *a, struct bj_slice account,
     int rc = getgrnam_r(group, &entry, buf, GROUP_BYTES, &found);
     if (rc != 0)
         r = bj_err_set(err, rc == ENOMEM ? -ENOMEM : -EINVAL,
-                       "the group '%s' can't be read (%s)", group,
+                       "group '%s' cannot be read: %s", group,
                        strerror_r(rc, text, sizeof(text)));
     else if (!found)
-        r = bj_err_set(err, -EINVAL, "there is no group '%s'", group);
+        r = bj_err_set(err, -EINVAL, "group '%s' does not exist", group);
     for (char **m = r == 0 ? found->gr_mem : NULL; m && *m && r == 0; m++)
         r = add(a, account, bj_slice_str(*m), err);
     free(buf);
@@ -100,7 +100,7 @@ static int add_words(struct bj_access *a, struct bj_slice account,
         bool group = word.p[0] == '@';
         struct bj_slice name = {word.p + group, word.n - group};
         if (!bj_access_is_name(name))
-            return bj_err_set(err, -EINVAL, "'%.*s' is no user or @group",
+            return bj_err_set(err, -EINVAL, "'%.*s' is not a user or @GROUP",
                               word.n < 60 ? (int)word.n : 60, word.p);
         r = group ? add_group(a, account, name, err)
                   : add(a, account, name, err);
@@ -119,10 +119,11 @@ static int read_line(struct bj_access *a, struct bj_slice line,
         return 0;
     if (bj_slice_eq(word, BJ_SLICE("coordinator"))) {
         if (!bj_slice_word(&line, &account))
-            return bj_err_set(err, -EINVAL, "coordinator of which account?");
+            return bj_err_set(err, -EINVAL,
+                              "expected: coordinator ACCOUNT USER");
     } else if (!bj_slice_eq(word, BJ_SLICE("admin"))) {
         return bj_err_set(err, -EINVAL,
-                          "a line begins with admin or coordinator");
+                          "expected: admin USER, or coordinator ACCOUNT USER");
     }
     return add_words(a, account, line, err);
 }
@@ -162,7 +163,7 @@ static int read_options(struct bj_access *a, const struct bj_strv *admins,
             r = add_words(a, bj_slice_trim(account), words, err);
         else
             r = bj_err_set(err, -EINVAL,
-                           "'%.60s' is not ACCOUNT: USER @GROUP ...",
+                           "'%.60s': expected ACCOUNT: USER @GROUP ...",
                            coordinators->v[i]);
         if (r < 0)
             bj_err_wrap(err, r, "access.coordinators");
@@ -180,7 +181,7 @@ static int compare(const void *first, const void *second)
                       b->account ? b->account : "");
 }
 
-/* What was said several times, by name and by group, counts once. */
+/* Remove duplicates: a user may be listed by name and by group. */
 static int settle(struct bj_access *a, struct bj_err *err)
 {
     size_t n = 0;
@@ -258,7 +259,7 @@ unsigned bj_access_accounts(const struct bj_access *a, struct bj_slice user,
 {
     size_t i = first(a, user);
     unsigned n = 0;
-    /* Being an admin comes first. */
+    /* The right of an admin comes first. */
     i += is_of(a, i, user) && !a->v[i].account;
     *ret = &a->account[i];
     while (is_of(a, i + n, user))

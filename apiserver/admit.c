@@ -17,7 +17,7 @@ static int refuse_for(struct bj_call *c, uint64_t wait_usec, const char *text)
 
 int bj_admit_request(struct bj_call *c)
 {
-    const struct bj_web_conf *web = &bj_gate_web(c->api->gate)->conf;
+    const struct bj_web_conf *web = &bj_auth_web(c->api->auth)->conf;
     struct bj_server *s = c->api->server;
     if (web->rate_usec == 0)
         return 0;

@@ -2,7 +2,7 @@
 
 #include "apiserver/admit.h"
 #include "apiserver/server.h"
-#include "apiserver/site.h"
+#include "apiserver/settings.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,8 +14,8 @@
 /* --- finding the endpoint --------------------------------------------------
  */
 
-/* A pattern may have one '*', which stands for a name: at least one byte, and
- * no slash. */
+/* A pattern may have one '*', which matches a name: at least one byte, without
+ * a slash. */
 static bool fits(const char *pattern, struct bj_slice path,
                  struct bj_slice *ret_tail)
 {
@@ -58,17 +58,17 @@ static int failed(struct bj_call *c, int code)
     char text[320];
     if (code == -EINTR)
         return bj_call_refuse(c, 503,
-                              "The store took too long for this request; ask "
-                              "for a shorter time or fewer jobs.");
+                              "The query of the store took too long; request a "
+                              "shorter time or fewer jobs.");
     if (code == -E2BIG)
-        return bj_call_refuse(c, 400,
-                              "That is more than can be looked for at once; "
-                              "ask for fewer values.");
+        return bj_call_refuse(
+            c, 400,
+            "The request has too many values for one query; use fewer.");
     if (code == -ENOMEM)
-        return bj_call_refuse(c, 500, "There is not enough memory for this.");
+        return bj_call_refuse(c, 500, "The server is out of memory.");
     bj_log(BJ_LOG_ERROR, NULL, "request %s: %s", c->request_id,
            bj_err_reason(&c->err, text, sizeof(text)));
-    return bj_call_refuse(c, 503, "The store can't be read at present.");
+    return bj_call_refuse(c, 503, "The store cannot be read at the moment.");
 }
 
 static int with_store(struct bj_call *c)
@@ -82,8 +82,7 @@ static int with_store(struct bj_call *c)
     return r;
 }
 
-/* A store that was replaced or restored while it was being read is opened
- * anew, once. */
+/* A store that was replaced while it was read is opened again, once. */
 static int first_part(struct bj_call *c)
 {
     if (!(c->endpoint->needs & BJ_NEED_STORE))
@@ -99,7 +98,7 @@ static int first_part(struct bj_call *c)
     return r;
 }
 
-/* What run or after has returned becomes an answer in any case. */
+/* Turn what run or after returned into an answer. */
 static void settle(struct bj_call *c, int r)
 {
     if (r < 0)
@@ -111,8 +110,8 @@ static void settle(struct bj_call *c, int r)
 static int authenticate(struct bj_call *c)
 {
     struct bj_err why = {0};
-    unsigned status = bj_gate_identify(
-        c->api->gate, c->req, bj_clock_boot_usec(), c->now_sec, &c->who, &why);
+    unsigned status = bj_auth_identify(
+        c->api->auth, c->req, bj_clock_boot_usec(), c->now_sec, &c->who, &why);
     if (status == 429)
         bj_call_header(c, "Retry-After", "1");
     return status ? bj_call_refuse(c, status, "%s", why.msg) : 0;
@@ -125,7 +124,7 @@ static int check(struct bj_call *c)
     if (r != 0)
         return r;
     if (!c->endpoint)
-        return bj_call_refuse(c, 404, "There is nothing at this path.");
+        return bj_call_refuse(c, 404, "This path does not exist.");
     unsigned method =
         c->req->method == BJ_HTTP_HEAD ? BJ_HTTP_GET : c->req->method;
     if (c->endpoint->methods & method)
@@ -149,7 +148,7 @@ static void begin(struct bj_call *c)
         r = bj_admit_user(c);
     t->parked = r == 0 && !bj_admit_query(c);
     if (t->parked)
-        t->site = bj_site_ref(c->api->site);
+        t->settings = bj_settings_ref(c->api->settings);
     else
         settle(c, r == 0 ? first_part(c) : r);
 }
@@ -159,15 +158,15 @@ static void begin(struct bj_call *c)
 static void go_on(struct bj_call *c)
 {
     struct bj_ticket *t = bj_ticket_of(c);
-    int r = t->site == c->api->site ? 0 : authenticate(c);
-    bj_site_unref(t->site);
-    t->site = NULL;
+    int r = t->settings == c->api->settings ? 0 : authenticate(c);
+    bj_settings_unref(t->settings);
+    t->settings = NULL;
     settle(c, r == 0 ? first_part(c) : r);
 }
 
 void bj_answer(struct bj_call *c)
 {
-    if (bj_ticket_of(c)->site)
+    if (bj_ticket_of(c)->settings)
         go_on(c);
     else
         begin(c);
@@ -186,7 +185,7 @@ static const char *method_name(unsigned method)
                                     : "?";
 }
 
-/* A proxy's peers are many users: the one that was refused has no other name.
+/* A peer may be refused before its user is known: then this is its only name.
  */
 static const char *unix_peer(int fd, char buf[INET6_ADDRSTRLEN])
 {
@@ -198,7 +197,7 @@ static const char *unix_peer(int fd, char buf[INET6_ADDRSTRLEN])
     return buf;
 }
 
-/* Who is at the other end of a connection: an address, or "unix:UID". */
+/* The peer of a connection: an address, or "unix:UID". */
 static const char *peer_name(int fd, char buf[INET6_ADDRSTRLEN])
 {
     struct sockaddr_storage a = {0};
@@ -218,7 +217,8 @@ static const char *peer_name(int fd, char buf[INET6_ADDRSTRLEN])
 }
 
 /* Count a request by its status, and give it a line in the log. */
-static void tell(const struct bj_call *c, struct bj_api_count *n, uint64_t usec)
+static void record(const struct bj_call *c, struct bj_api_count *n,
+                   uint64_t usec)
 {
     unsigned class = c->reply->status / 100;
     char peer[INET6_ADDRSTRLEN];
@@ -243,11 +243,11 @@ static void tell(const struct bj_call *c, struct bj_api_count *n, uint64_t usec)
 void bj_answer_end(struct bj_call *c)
 {
     struct bj_ticket *t = bj_ticket_of(c);
-    tell(c, &c->api->server->count[t->at],
-         bj_clock_boot_usec() - t->start_usec);
+    record(c, &c->api->server->count[t->at],
+           bj_clock_boot_usec() - t->start_usec);
 }
 
 void bj_answer_refused(struct bj_server *s, const struct bj_call *c)
 {
-    tell(c, &s->count[BJ_API_ENDPOINTS - 1], 0);
+    record(c, &s->count[BJ_API_ENDPOINTS - 1], 0);
 }

@@ -1,4 +1,4 @@
-/* The way of one request through its endpoint. */
+/* Answering one request by its endpoint. */
 #ifndef BJ_APISERVER_ANSWER_H
 #define BJ_APISERVER_ANSWER_H
 
@@ -6,21 +6,21 @@
 
 struct bj_server;
 
-/* Find the endpoint for a path, which is without its first slash; its number.
+/* Find the endpoint for a path without its first slash; returns its number.
  */
 unsigned bj_answer_find(struct bj_call *c, struct bj_slice path);
 
-/* Answer, or do the first part of it (c->work is then set), or note that it has
- * to be parked: then it is called once more when the request has its turn. */
+/* Answer, or do the first part of that (c->work is then set), or note that the
+ * request has to be parked; then call it once more when it has its turn. */
 void bj_answer(struct bj_call *c);
 
 /* The second part. */
 void bj_answer_rest(struct bj_call *c);
 
-/* Count and log what was answered. */
+/* Count and log an answer. */
 void bj_answer_end(struct bj_call *c);
 
-/* The same for what the HTTP server has refused: such a call has no ticket. */
+/* The same for a refusal of the HTTP server, whose call has no ticket. */
 void bj_answer_refused(struct bj_server *s, const struct bj_call *c);
 
 #endif

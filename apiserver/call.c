@@ -79,8 +79,8 @@ void bj_call_close(struct bj_call *c, const char *more)
     bj_buf_str(&c->reply->body, "}\n");
 }
 
-/* Only what names it: a browser's list with any type at its end is answered in
- * JSON. */
+/* Only a list that begins with CSV: browsers accept anything at the end of
+ * theirs. */
 enum bj_shape bj_call_shape(const struct bj_call *c)
 {
     struct bj_slice accept = bj_http_header(c->req, "Accept");

@@ -2,7 +2,7 @@
 #ifndef BJ_APISERVER_CALL_H
 #define BJ_APISERVER_CALL_H
 
-#include "apiserver/gate.h"
+#include "apiserver/auth.h"
 #include "apiserver/out.h"
 #include "apiserver/reader.h"
 #include "base/err.h"
@@ -19,21 +19,21 @@ struct bj_call {
     const struct bj_endpoint *endpoint; /* NULL: none fits */
     const struct bj_http_request *req;
     struct bj_http_reply *reply;
-    struct bj_slice tail;       /* what '*' of the endpoint stands for */
+    struct bj_slice tail;       /* what '*' of the endpoint matches */
     struct bj_reader *reader;   /* begun, where the endpoint needs it */
     struct bj_identity who;     /* where the endpoint needs it */
     const struct bj_json *body; /* of a POST, where it was parsed */
-    void *work;                 /* what run has left for after to do */
+    void *work;                 /* from run to after */
     char request_id[40];
     char refusal[400]; /* the sentence of a refusal */
-    char about[80];    /* what an admin has looked at, for the log */
+    char about[80];    /* whose jobs an admin queried, for the log */
     char next[48];     /* the cursor to go on with, as a header */
     char retry[24];    /* seconds until the client may try again, likewise */
     int64_t now_sec;   /* wall clock */
     struct bj_err err;
 };
 
-/* What an endpoint may need before it runs. */
+/* What an endpoint needs before it runs. */
 enum { BJ_NEED_STORE = 1, BJ_NEED_USER = 2 };
 
 /* One path of the API. */
@@ -41,20 +41,20 @@ struct bj_endpoint {
     const char *path; /* as in base/httpd.h, '*' included */
     unsigned methods;
     unsigned needs;
-    /* Answer.  0: done; positive: what bj_call_refuse gave; negative: an error
-     * of the store, with call->err filled in.  Anything but 0 throws away what
-     * was written so far. */
+    /* Answer.  0: done; positive: a refusal, as bj_call_refuse returns it;
+     * negative: an error of the store, with call->err filled in.  Anything but
+     * 0 discards what was written. */
     int (*run)(struct bj_call *call);
-    /* NULL, or the second half, once run has returned 0 and the store is let
-     * go.  It may block, so it touches nothing but work (which it frees), req,
-     * reply and err, and the server's room.  Returns as run does. */
+    /* NULL, or the second part, after run has returned 0 and without the store.
+     * It may block, so it uses nothing but work (which it frees), req, reply
+     * and err, and the server's room.  Returns as run does. */
     int (*after)(struct bj_call *call);
     /* NULL, or gives the document of a refusal another form. */
     void (*refused)(struct bj_call *call);
     const char *up; /* pages: the way from the path to the root, "" or "../" */
     /* For the OpenAPI document. */
     const char *help;
-    const char *type; /* of an answer that is no rows; NULL: of JSON */
+    const char *type; /* of an answer without rows; NULL: JSON */
     unsigned params;  /* mask of apiserver/params.h */
     const struct bj_key *keys;
     const struct bj_api_column *columns; /* where they are of such */
@@ -75,7 +75,7 @@ unsigned bj_key_names(const struct bj_key *keys,
                       const char *ret[static BJ_KEYS]);
 
 /* The parts of the API, each with path NULL at its end. */
-extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[],
+extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
     bj_endpoints_jobs[], bj_endpoints_original[], bj_endpoints_usage[],
     bj_endpoints_openapi[], bj_endpoints_simpod[], bj_endpoints_series[],
     bj_endpoints_parts[], bj_endpoints_facts[], bj_endpoints_pages[];
@@ -83,14 +83,14 @@ extern const struct bj_endpoint bj_endpoints_own[], bj_endpoints_lists[],
 /* All of them; NULL at the end. */
 extern const struct bj_endpoint *const bj_endpoint_tables[];
 
-/* Refuse: an error document with one readable sentence.  Returns status. */
+/* Answer with an error document, which has one sentence.  Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Log what the call's err says, with what it was about. */
+/* Log the call's err as an error about something. */
 void bj_call_log(const struct bj_call *c, const char *about);
 
-/* Note what an admin looks at; what s points to may go. */
+/* Note whose jobs an admin queries; s is copied. */
 void bj_call_about(struct bj_call *c, struct bj_slice s);
 
 /* Give the answer a header, in place of one of that name; value must be static,
@@ -102,17 +102,17 @@ void bj_call_header(struct bj_call *c, const char *name, const char *value);
 void bj_call_open(struct bj_call *c);
 void bj_call_close(struct bj_call *c, const char *more);
 
-/* CSV when the client asks for it, else objects. */
+/* CSV if the client accepts that first, else objects. */
 enum bj_shape bj_call_shape(const struct bj_call *c);
 
-/* Rows in that shape, with the envelope where there is one: begin, put rows,
- * and end as bj_call_close, whose more CSV has no place for. */
+/* Rows in that shape, with the envelope in JSON: begin, put rows, end; more is
+ * that of bj_call_close, and not in CSV. */
 void bj_call_rows(struct bj_call *c, struct bj_rows *rows,
                   const char *const *key, unsigned keys);
 void bj_call_rows_end(struct bj_call *c, struct bj_rows *rows,
                       const char *more);
 
-/* "bad_data", "forbidden", ...: what an error of this status is called. */
+/* "bad_data", "forbidden", ...: the errorType of a status. */
 const char *bj_error_type(unsigned status);
 
 #endif

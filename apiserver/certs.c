@@ -6,7 +6,7 @@
 struct line {
     struct bj_slice head, tail; /* of the pattern, before and behind its '*' */
     bool star;
-    struct bj_slice name; /* NULL: what the '*' stands for */
+    struct bj_slice name; /* NULL: the text that the '*' matches */
 };
 
 struct bj_certs {
@@ -16,11 +16,11 @@ struct bj_certs {
 
 static int wrong(const char *text, struct bj_err *err)
 {
-    return bj_err_set(err, -EINVAL,
-                      "access.certificates: '%.80s' is not KIND:PATTERN NAME "
-                      "with a KIND of cn, subject, dns, email or uri, and one "
-                      "'*' at most",
-                      text);
+    return bj_err_set(
+        err, -EINVAL,
+        "access.certificates: '%.80s' is not \"KIND:PATTERN USER\" with KIND "
+        "cn, subject, dns, email or uri, and at most one '*'",
+        text);
 }
 
 static bool is_kind(struct bj_slice s)

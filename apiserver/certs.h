@@ -1,8 +1,8 @@
-/* Whose a client's certificate is, by the lines of access.certificates:
- *     KIND:PATTERN NAME
- * KIND is cn, subject, dns, email or uri, PATTERN the text of such a name, with
- * one '*' for any text at most, and NAME a user, one of access.proxies, or '*'
- * for what PATTERN's '*' stands for. */
+/* Maps client certificates to users by the rules of access.certificates:
+ *     KIND:PATTERN USER
+ * KIND is cn, subject, dns, email or uri, PATTERN the text of such a
+ * name, with at most one '*' for any text, and USER a user, one of
+ * access.proxies, or '*' for the text that the '*' of PATTERN matches. */
 #ifndef BJ_APISERVER_CERTS_H
 #define BJ_APISERVER_CERTS_H
 
@@ -21,7 +21,7 @@ void bj_certs_free(struct bj_certs *c); /* NULL is fine */
 
 /* The name for a certificate with these names (bj_tls_names in base/tls.h), by
  * the first line that fits one of them.  0; -ENOENT: no line fits; -EINVAL: the
- * line fits several, for different users, or the name is too long. */
+ * line fits several names with different users, or the name is too long. */
 int bj_certs_match(const struct bj_certs *c, struct bj_slice names,
                    char ret[static BJ_USER_BYTES]);
 

@@ -206,7 +206,7 @@ static int check(const struct bj_api_conf *c, struct bj_err *err)
                           "web.listen-address: an address is required");
     if (c->max_connections <= c->max_requests)
         return bj_err_set(err, -EINVAL,
-                          "web.max-connections must be larger than "
+                          "web.max-connections must be more than "
                           "web.max-requests");
     if (!c->store || !c->store[0])
         return bj_err_set(err, -EINVAL, "store.path: a file is required");

@@ -32,7 +32,7 @@ struct bj_api_conf {
     char *constants; /* file with numbers of the site; empty: none */
     struct bj_prompool_conf prom;
     struct bj_program program;
-    unsigned refs; /* for its owners (apiserver/site.c) */
+    unsigned refs; /* for its owners (apiserver/settings.c) */
 };
 
 /* Fill a zeroed conf: defaults, then the file, then the command line, then

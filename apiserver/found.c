@@ -34,16 +34,14 @@ static int look(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,
         r = bj_sql_row(st, &c->err);
     if (r == 0)
         return bj_call_refuse(c, 404,
-                              "There is no such job, or it is not yours to "
-                              "see.");
+                              "The job does not exist, or you may not see it.");
     if (r < 0)
         return r;
     take(st, arena, ret);
     r = bj_sql_row(st, &c->err);
     if (r > 0)
         return bj_call_refuse(c, 409,
-                              "Several jobs have had this id; ask for one by "
-                              "its key.");
+                              "Several jobs have this id; use the key of one.");
     return r == 0 && arena->failed ? bj_err_set(&c->err, -ENOMEM, "job") : r;
 }
 

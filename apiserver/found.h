@@ -1,4 +1,4 @@
-/* One job that the asker may see, for what is told about it. */
+/* One job that the user may see. */
 #ifndef BJ_APISERVER_FOUND_H
 #define BJ_APISERVER_FOUND_H
 
@@ -10,12 +10,12 @@
 struct bj_found {
     int64_t job; /* its number in the store */
     struct bj_slice key, cluster, id, user;
-    int64_t uid, start, end, nodes, gpus; /* BJ_SQL_NULL: not known */
+    int64_t uid, start, end, nodes, gpus; /* BJ_SQL_NULL: unknown */
 };
 
-/* Find the one job that a name stands for, as bj_job_named has it, among those
- * that the asker may see and the filters of p let through.  0; a refusal: 404
- * when there is none, 409 when it is several; or an error of the store. */
+/* Find the job of a name (job_name.h) among those that the user may see and
+ * that match the filters of p.  0; a refusal: 404 if there is none, 409 if
+ * there are several; or an error of the store. */
 int bj_found_get(struct bj_call *c, const struct bj_params *p,
                  struct bj_slice name, struct bj_arena *arena,
                  struct bj_found *ret);

@@ -49,8 +49,8 @@ static bool split_het(struct bj_slice s, uint64_t *leader, uint64_t *offset)
            *leader <= INT64_MAX / 2 && *offset <= INT64_MAX / 4;
 }
 
-/* Slurm gives the components of a heterogeneous job ids in a row, of which it
- * leaves out those that are taken. */
+/* Slurm gives the components of a heterogeneous job consecutive jobids and
+ * skips those in use. */
 static void named_het(struct bj_query *q, int64_t leader, int64_t offset)
 {
     bj_query_sql(q, " AND j.cluster IN (SELECT id FROM cluster) AND j.raw_id"
@@ -88,8 +88,8 @@ static bool is_uuid(struct bj_slice s)
     return true;
 }
 
-/* It is made of what a job is, and is no column: whoever sees few jobs has it
- * at once, an admin should say whose. */
+/* It is computed from columns and has no index: fast among the jobs of one
+ * user, so an admin has to name one. */
 static const char uuid_sql[] =
     " AND (SELECT bj_uuid(coalesce(x.shown_id, j.array_job || '_' || "
     "j.array_task, x.het_job || '+' || x.het_offset, j.raw_id), w.uid, "
@@ -122,10 +122,10 @@ int bj_job_named(struct bj_query *q, struct bj_call *c,
         bj_query_sql(q, " AND j.sluid = ");
         bj_query_text(q, name);
     } else if (is_uuid(name) && bj_query_wide(c, p)) {
-        return bj_call_refuse(c, 400,
-                              "A UUID is looked for among all jobs of a user "
-                              "or an account: ask for "
-                              "/api/v1/jobs?job=UUID&user=NAME.");
+        return bj_call_refuse(
+            c, 400,
+            "A UUID is searched among the jobs of a user or an account: use "
+            "/api/v1/jobs?job=UUID&user=NAME.");
     } else if (is_uuid(name)) {
         bj_query_sql(q, uuid_sql);
         bj_query_text(q, name);

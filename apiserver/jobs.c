@@ -38,10 +38,10 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
             continue;
         const struct bj_job_column *column = bj_job_column(s);
         if (!column)
-            return bj_call_refuse(c, 400,
-                                  "There is no field '%.*s'; "
-                                  "/api/v1/openapi.json names all.",
-                                  s.n < 60 ? (int)s.n : 60, s.p);
+            return bj_call_refuse(
+                c, 400,
+                "Unknown field '%.*s'; /api/v1/openapi.json lists them.",
+                s.n < 60 ? (int)s.n : 60, s.p);
         want[column - bj_job_columns] = true;
     }
     ret->n = ret->values = 0;
@@ -153,7 +153,6 @@ int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end)
     return !end->partial
                ? 0
                : bj_call_refuse(c, 503,
-                                "Looking for jobs took the store too long; "
-                                "narrow from and to, or name a user or an "
-                                "account.");
+                                "The search for jobs took too long; narrow "
+                                "from and to, or name a user or an account.");
 }

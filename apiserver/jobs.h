@@ -31,7 +31,7 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
                 struct sqlite3_stmt *st, struct bj_rows *rows);
 
-/* What a list of jobs can be asked with. */
+/* Parameters of a list of jobs. */
 enum {
     BJ_JOBS_MASK =
         BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
@@ -46,10 +46,10 @@ enum { BJ_CURSOR_BYTES = 48 };
 
 /* Where a list ends. */
 struct bj_jobs_end {
-    char next[BJ_CURSOR_BYTES]; /* the cursor to go on with; empty: that is all
+    char next[BJ_CURSOR_BYTES]; /* the cursor to continue with; empty: complete
                                  */
-    /* It is not full: its time was up while it was looking for more, when it
-     * had come to jobs that began at at. */
+    /* It is incomplete: the time limit ended the search at jobs that started at
+     * at. */
     bool partial;
     int64_t at;
 };
@@ -59,7 +59,7 @@ struct bj_jobs_end {
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
                  const struct bj_output *out, struct bj_jobs_end *ret);
 
-/* For those who can't tell that a list is partial: refuse it, else 0. */
+/* For answers that cannot say that a list is partial: refuse it, else 0. */
 int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end);
 
 /* Append " AND ..." for the parameter gpu. */

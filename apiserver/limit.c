@@ -10,13 +10,13 @@
 enum { SETS = 1024, WAYS = 4 };
 
 struct slot {
-    uint64_t user; /* a hash; 0: nobody's */
+    uint64_t user; /* a hash; 0: unused */
     struct bj_bucket bucket;
 };
 
 struct bj_limit {
     pthread_mutex_t lock;
-    uint64_t seed; /* so that nobody can choose whom he shares a place with */
+    uint64_t seed; /* so that no user can choose a name of the same slot */
     struct slot slot[SETS][WAYS];
 };
 

@@ -1,4 +1,4 @@
-/* Who the asker is, and what there is to choose from. */
+/* The user, and lists of accounts, users and clusters to choose from. */
 #include "apiserver/params.h"
 #include "apiserver/query.h"
 
@@ -11,10 +11,10 @@ static int on_base(struct bj_call *c)
 }
 
 static const struct bj_key me_keys[] = {
-    {"user", "string", "Who asks, as the server sees it."},
-    {"admin", "boolean", "Sees everything."},
-    {"coordinator", "boolean", "Sees the jobs of some accounts."},
-    {"accounts", "string", "Which ones, with commas between."},
+    {"user", "string", "Name of the authenticated user."},
+    {"admin", "boolean", "Sees all jobs."},
+    {"coordinator", "boolean", "Sees all jobs of some accounts."},
+    {"accounts", "string", "These accounts, separated by commas."},
     {NULL, NULL, NULL},
 };
 
@@ -48,8 +48,8 @@ static int on_me(struct bj_call *c)
 /* --- lists -----------------------------------------------------------------
  */
 
-/* Rows of text, integers and times, as the keys say: those that end with "_ms"
- * are times, like the one before them. */
+/* Rows of two texts, a time, and the same in milliseconds; the keys say how
+ * many of these. */
 static int put_rows(struct bj_call *c, struct sqlite3_stmt *st,
                     struct bj_rows *rows)
 {
@@ -124,9 +124,7 @@ static int on_accounts(struct bj_call *c)
 }
 
 static const struct bj_key user_keys[] = {
-    {"user", "string",
-     "User; of those that are not admins, oneself first of "
-     "all."},
+    {"user", "string", "User. The own name is always listed."},
     {NULL, NULL, NULL},
 };
 
@@ -136,7 +134,7 @@ static int make_users(struct bj_call *c, struct bj_query *q,
     bj_query_sql(q, "SELECT n.name FROM assoc AS a JOIN user AS n ON n.id = "
                     "a.user WHERE n.name <> ''");
     int r = bj_query_scope(q, c, p, "a");
-    /* Who has no jobs yet is a user all the same. */
+    /* Also a user without jobs. */
     bj_query_sql(q, c->who.admin ? " GROUP BY 1" : " UNION SELECT ");
     if (!c->who.admin)
         bj_query_text(q, bj_slice_str(c->who.user));
@@ -152,7 +150,7 @@ static int on_users(struct bj_call *c)
 static const struct bj_key cluster_keys[] = {
     {"cluster", "string", "Cluster."},
     {"batch_system", "string", "slurm, pbs or lsf."},
-    {"last_update", "string", "Up to when its accounting has been read."},
+    {"last_update", "string", "Time up to which its accounting is complete."},
     {"last_update_ms", "integer", "The same in milliseconds."},
     {NULL, NULL, NULL},
 };
@@ -180,7 +178,7 @@ enum {
             BJ_BIT(BJ_PARAM_MINE)
 };
 
-#define BASE "For data sources that look whether there is something."
+#define BASE "Empty list, for the connection test of data sources."
 
 const struct bj_endpoint bj_endpoints_lists[] = {
     {.path = "/api", .methods = BJ_HTTP_GET, .run = on_base, .help = BASE},
@@ -189,27 +187,27 @@ const struct bj_endpoint bj_endpoints_lists[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_USER,
      .run = on_me,
-     .help = "Who asks, and what he may see.",
+     .help = "The authenticated user and what they may see.",
      .keys = me_keys},
     {.path = "/api/v1/accounts",
      .methods = BJ_HTTP_GET,
      .needs = STORE_AND_USER,
      .run = on_accounts,
-     .help = "Accounts with jobs that the asker may see.",
+     .help = "Accounts of the jobs that the user may see.",
      .params = SCOPE,
      .keys = account_keys},
     {.path = "/api/v1/users",
      .methods = BJ_HTTP_GET,
      .needs = STORE_AND_USER,
      .run = on_users,
-     .help = "Users with jobs that the asker may see.",
+     .help = "Users of the jobs that the user may see.",
      .params = SCOPE,
      .keys = user_keys},
     {.path = "/api/v1/clusters",
      .methods = BJ_HTTP_GET,
      .needs = STORE_AND_USER,
      .run = on_clusters,
-     .help = "Clusters, and how fresh what is known of them is.",
+     .help = "Clusters, and the time up to which their accounting is complete.",
      .keys = cluster_keys},
     {.path = NULL},
 };

@@ -1,5 +1,4 @@
-/* batchjob_stats_server: the accounting of jobs as JSON, for Grafana and for
- * people's scripts. */
+/* batchjob_stats_server: HTTP API and web pages for the accounting of jobs. */
 #include "apiserver/server.h"
 #include "apiserver/socket.h"
 #include "apiserver/tokens.h"
@@ -28,7 +27,7 @@ struct program {
     int signals;
     char *socket; /* to be removed at the end */
     bool stopping;
-    uint64_t stop_usec; /* when patience ends */
+    uint64_t stop_usec; /* when it stops waiting for answers */
 };
 
 static int open_addresses(struct program *p, struct bj_err *err)
@@ -83,7 +82,7 @@ static bool same_list(const struct bj_strv *a, const struct bj_strv *b)
     return same;
 }
 
-/* What a socket or the HTTP server was made with can't change. */
+/* Sockets and the HTTP server keep the options they were made with. */
 static int same_sockets(const struct bj_api_conf *a,
                         const struct bj_api_conf *b, struct bj_err *err)
 {
@@ -101,12 +100,13 @@ static int same_sockets(const struct bj_api_conf *a,
         {"web.request-timeout", a->request_usec == b->request_usec}};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
         if (!fixed[i].same)
-            return bj_err_set(err, -EINVAL, "%s changes with a restart only",
+            return bj_err_set(err, -EINVAL,
+                              "%s cannot change without a restart",
                               fixed[i].name);
     return 0;
 }
 
-/* It may still come, and is looked for with each request. */
+/* The store may appear later: each request tries to open it. */
 static void look_at_store(struct program *p)
 {
     struct bj_reader *reader = p->server.own.reader;
@@ -114,7 +114,7 @@ static void look_at_store(struct program *p)
     char text[320];
     if (bj_reader_begin(reader, &err) < 0)
         bj_log(BJ_LOG_WARN, NULL,
-               "the store can't be read, so requests get status 503: %s",
+               "the store cannot be read; requests get status 503: %s",
                bj_err_reason(&err, text, sizeof(text)));
     else
         bj_reader_end(reader);
@@ -135,7 +135,8 @@ static void reload(struct program *p)
     }
     __atomic_store_n(&p->server.reload_failed, r < 0, __ATOMIC_RELAXED);
     if (r < 0) {
-        bj_log(BJ_LOG_ERROR, NULL, "reload: %s; the old options stay", err.msg);
+        bj_log(BJ_LOG_ERROR, NULL, "reload: %s; the old options stay in force",
+               err.msg);
         return;
     }
     bj_program_log(&bj_server_conf(&p->server)->program);
@@ -199,16 +200,16 @@ static int loop(struct program *p, struct bj_err *err)
 /* --- start and end ---------------------------------------------------------
  */
 
-/* What --help and --version print; anything else is no reason to end. */
+/* Print --help or --version.  False: neither was given. */
 static bool print_text(const struct bj_api_conf *c)
 {
     struct bj_buf out = {0};
     if (c->program.help) {
-        bj_buf_str(&out,
-                   "Usage: batchjob_stats_server [OPTION]...\n"
-                   "       batchjob_stats_server make-token USER [EXPIRES]\n"
-                   "The accounting of batch jobs as JSON, for Grafana and for "
-                   "scripts.\n\n");
+        bj_buf_str(
+            &out,
+            "Usage: batchjob_stats_server [OPTION]...\n"
+            "       batchjob_stats_server make-token USER [EXPIRES]\n"
+            "HTTP API and web pages for the accounting of batch jobs.\n\n");
         bj_api_conf_help(&out);
     } else if (c->program.version) {
         bj_buf_printf(&out, "batchjob_stats_server %s (%s)\n", bj_version,
@@ -256,7 +257,7 @@ static int run(struct program *p)
 }
 
 static const char expiry[] =
-    "EXPIRES is a date (2027-12-31), a time with its zone, or never";
+    "expected a date (2027-12-31), a time with its zone, or never";
 
 static int check_token(const char *user, const char *expires,
                        struct bj_err *err)
@@ -264,19 +265,20 @@ static int check_token(const char *user, const char *expires,
     int64_t end;
     if (!bj_access_is_name(bj_slice_str(user)))
         return bj_err_set(err, -EINVAL,
-                          "make-token: '%.60s' can't be the name of a user",
+                          "make-token: '%.60s' is not a valid name of a user",
                           user);
     if (bj_token_expiry(bj_slice_str(expires), &end) < 0)
-        return bj_err_set(err, -EINVAL, "make-token: '%.60s' is none: %s",
+        return bj_err_set(err, -EINVAL, "make-token: EXPIRES '%.60s': %s",
                           expires, expiry);
     if (end <= (int64_t)(bj_clock_wall_usec() / 1000000))
         return bj_err_set(err, -EINVAL,
-                          "make-token: '%.60s' has passed already", expires);
+                          "make-token: EXPIRES '%.60s' is in the past",
+                          expires);
     return 0;
 }
 
-/* make-token USER [EXPIRES]: the line for the file on standard output, and the
- * token, which is for the user's eyes only, on standard error. */
+/* make-token USER [EXPIRES]: writes the line for the file to standard output,
+ * and the token, which only its user may see, to standard error. */
 static int make_token(int argc, char **argv)
 {
     char id[16], token[BJ_TOKEN_BYTES], hash[BJ_HASH_BYTES];
@@ -284,7 +286,7 @@ static int make_token(int argc, char **argv)
     const char *expires = argc == 4 ? argv[3] : "never";
     int r = argc < 3 || argc > 4
                 ? bj_err_set(&err, -EINVAL,
-                             "it is make-token USER [EXPIRES]; %s", expiry)
+                             "usage: make-token USER [EXPIRES]; %s", expiry)
                 : check_token(argv[2], expires, &err);
     if (r == 0)
         r = bj_token_make(id, token, hash, &err);
@@ -307,7 +309,8 @@ int main(int argc, char **argv)
     if (p.socket)
         unlink(p.socket);
     free(p.socket);
-    /* One that the store or another server holds does not hold up the end. */
+    /* A thread that waits for the store or another server does not delay the
+     * exit. */
     if (p.made && !bj_server_free(&p.server, PATIENCE_SEC))
         _exit(r < 0);
     if (p.signals >= 0)

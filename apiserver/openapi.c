@@ -1,5 +1,5 @@
-/* /api/v1/openapi.json: the API's own description, made from the tables that it
- * runs by.  Format: OpenAPI 3.1.0. */
+/* /api/v1/openapi.json: the description of the API, made from the tables of its
+ * endpoints.  Format: OpenAPI 3.1.0. */
 #include "apiserver/column.h"
 #include "apiserver/params.h"
 #include "apiserver/series.h"
@@ -75,7 +75,7 @@ static void put_series_keys(struct bj_buf *b)
     put_key(b, "time", "string", "Time of the values.", true);
     put_key(b, "time_ms", "integer", "The same in milliseconds.", false);
     put_key(b, "node", "string", "Node; null for the whole job.", false);
-    put_key(b, "gpu", "string", "GPU; null but with by=gpu.", false);
+    put_key(b, "gpu", "string", "GPU; null without by=gpu.", false);
     for (const struct bj_series_metric *m = bj_series_metrics; m->name; m++)
         put_key(b, m->name, "number", m->help, false);
 }
@@ -83,7 +83,7 @@ static void put_series_keys(struct bj_buf *b)
 /* Rows, as JSON and as CSV. */
 static void put_rows(struct bj_buf *b, const struct bj_endpoint *e)
 {
-    bj_buf_str(b, "\"description\":\"Rows; every row has every key, or those "
+    bj_buf_str(b, "\"description\":\"Rows; every row has every field, or those "
                   "of the parameter fields.\",\"content\":{"
                   "\"application/json\":{\"schema\":{\"type\":"
                   "\"object\",\"required\":[\"status\",\"data\"],"
@@ -151,8 +151,8 @@ static int on_openapi(struct bj_call *c)
         "},\"components\":{\"securitySchemes\":{\"basic\":{\"type\":\"http\","
         "\"scheme\":\"basic\"},\"bearer\":{\"type\":\"http\",\"scheme\":"
         "\"bearer\"},\"certificate\":{\"type\":\"mutualTLS\"}},\"responses\":{"
-        "\"error\":{\"description\":\"What was "
-        "wrong, in one sentence.\",\"content\":{\"application/json\":{"
+        "\"error\":{\"description\":\"The error in one "
+        "sentence.\",\"content\":{\"application/json\":{"
         "\"schema\":{\"type\":\"object\",\"required\":[\"status\","
         "\"errorType\",\"error\"],\"properties\":{\"status\":{\"const\":"
         "\"error\"},\"errorType\":{\"type\":\"string\"},\"error\":{\"type\":"

@@ -6,8 +6,7 @@
 
 #include <strings.h>
 
-/* Nothing is loaded but our own style and pictures, nothing runs, and nobody
- * frames it. */
+/* Load only the style and pictures of this server; no scripts, no frames. */
 static const char policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'";
@@ -54,7 +53,7 @@ void bj_page_close(struct bj_call *c)
 static bool may_log_in(const struct bj_call *c)
 {
     struct bj_slice auth = {0}, word;
-    return bj_gate_web(c->api->gate)->conf.users > 0 &&
+    return bj_auth_web(c->api->auth)->conf.users > 0 &&
            (bj_http_header_all(c->req, "Authorization", &auth, 1) == 0 ||
             !bj_slice_word(&auth, &word) ||
             (word.n == 5 && strncasecmp(word.p, "basic", 5) == 0));
@@ -231,7 +230,7 @@ static void put_value(struct bj_buf *b, enum bj_page_form form,
 /* --- tables ----------------------------------------------------------------
  */
 
-/* What the style says of a cell. */
+/* The class of a cell in the style. */
 static const char *class_of(enum bj_page_form form)
 {
     switch (form) {

@@ -1,4 +1,4 @@
-/* The pages: one's jobs, one job, usage. */
+/* The web pages: jobs, one job, usage. */
 #include "apiserver/found.h"
 #include "apiserver/job_name.h"
 #include "apiserver/jobs.h"
@@ -51,8 +51,8 @@ static void put_choice(struct bj_buf *b, const struct bj_params *p,
     bj_buf_str(b, "</select></label>\n");
 }
 
-/* Times are dates here: a week where none is given, as everywhere, and the last
- * day in full. */
+/* Forms have dates instead of times: the default is a week, and the last day is
+ * included. */
 static void settle_times(const struct bj_call *c, struct bj_params *p)
 {
     int64_t *from = &p->number[BJ_PARAM_FROM], *to = &p->number[BJ_PARAM_TO];
@@ -100,7 +100,7 @@ static void put_form(struct bj_call *c, const struct bj_params *p, bool jobs)
     bj_buf_str(b, "<button>Show</button></form>\n");
 }
 
-/* --- one's jobs ------------------------------------------------------------
+/* --- jobs ----------------------------------------------------------------
  */
 
 static const struct bj_page_column job_columns[] = {
@@ -122,7 +122,7 @@ static const struct bj_page_column job_columns[] = {
     {NULL, NULL, 0},
 };
 
-/* The keys that columns show, for "fields". */
+/* Request the fields that columns show. */
 static int ask_for(struct bj_call *c, struct bj_params *p,
                    const struct bj_page_column *columns)
 {
@@ -134,7 +134,7 @@ static int ask_for(struct bj_call *c, struct bj_params *p,
     return r;
 }
 
-/* Whose own all of the jobs are need not read that on each of them. */
+/* Users who see only their own jobs do not need the column user. */
 static void leave_out(struct bj_call *c, struct bj_page_column *ret)
 {
     for (size_t i = 0; i < sizeof(job_columns) / sizeof(job_columns[0]); i++)
@@ -171,13 +171,13 @@ static void put_next(struct bj_call *c, const struct bj_jobs_end *end)
     bj_civil_from_days(end->at / DAY, &day);
     if (end->partial)
         bj_buf_printf(n.b,
-                      "There is much to look through: this is as far as jobs "
-                      "that began on %04d-%02u-%02u. ",
+                      "The search took too long and stopped at jobs that "
+                      "started on %04d-%02u-%02u. ",
                       day.year, day.month, day.day);
     bj_buf_str(n.b, "<a href=\"jobs?");
     bj_http_each_arg(c->req, put_arg, &n);
     bj_buf_printf(n.b, "cursor=%s\">%s</a></p>\n", end->next,
-                  end->partial ? "Go on" : "Older ones");
+                  end->partial ? "Continue" : "Older jobs");
 }
 
 static int on_jobs(struct bj_call *c)
@@ -201,8 +201,8 @@ static int on_jobs(struct bj_call *c)
     leave_out(c, columns);
     bj_page_table_begin(&table, &c->reply->body, columns, "");
     r = bj_jobs_list(c, &ask, &(struct bj_output){.cells = &table.cells}, &end);
-    bj_page_table_end(&table, end.partial ? "No such jobs so far."
-                                          : "No such jobs in this time.");
+    bj_page_table_end(&table, end.partial ? "No jobs found so far."
+                                          : "No jobs found in this time.");
     put_next(c, &end);
     bj_page_close(c);
     return r;
@@ -218,7 +218,7 @@ static const struct bj_page_column one_columns[] = {
     {"account", "Account", BJ_SHOW_TEXT},
     {"cluster", "Cluster", BJ_SHOW_TEXT},
     {"partition", "Partition", BJ_SHOW_TEXT},
-    {"state_raw", "State, as told", BJ_SHOW_TEXT},
+    {"state_raw", "Scheduler state", BJ_SHOW_TEXT},
     {"reason", "Reason", BJ_SHOW_TEXT},
     {"exit_code", "Exit code", BJ_SHOW_NUMBER},
     {"exit_signal", "Signal", BJ_SHOW_NUMBER},
@@ -227,31 +227,31 @@ static const struct bj_page_column one_columns[] = {
     {"end", "Ended", BJ_SHOW_TIME},
     {"wait_seconds", "Waited", BJ_SHOW_SECONDS},
     {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS},
-    {"time_limit_seconds", "Limit", BJ_SHOW_SECONDS},
+    {"time_limit_seconds", "Time limit", BJ_SHOW_SECONDS},
     {"nodes", "Nodes", BJ_SHOW_NUMBER},
-    {"nodelist", "On", BJ_SHOW_TEXT},
+    {"nodelist", "Node list", BJ_SHOW_TEXT},
     {"cpus", "CPUs", BJ_SHOW_NUMBER},
     {"gpus", "GPUs", BJ_SHOW_NUMBER},
     {"gpu_model", "GPU model", BJ_SHOW_TEXT},
-    {"memory_allocated_bytes", "Memory", BJ_SHOW_BYTES},
-    {"work_dir", "Directory", BJ_SHOW_TEXT},
-    {"submit_line", "Submitted as", BJ_SHOW_TEXT},
+    {"memory_allocated_bytes", "Memory allocated", BJ_SHOW_BYTES},
+    {"work_dir", "Working directory", BJ_SHOW_TEXT},
+    {"submit_line", "Submit line", BJ_SHOW_TEXT},
     {NULL, NULL, 0},
 };
 
 static const struct bj_page_column use_columns[] = {
     {"cpu_efficiency_percent", "CPU used", BJ_SHOW_PERCENT},
-    {"cpu_efficiency_source", "source", BJ_SHOW_TEXT},
+    {"cpu_efficiency_source", "Source of CPU used", BJ_SHOW_TEXT},
     {"memory_efficiency_percent", "Memory used", BJ_SHOW_PERCENT},
-    {"memory_efficiency_source", "source", BJ_SHOW_TEXT},
-    {"memory_peak_bytes", "Memory, highest", BJ_SHOW_BYTES},
-    {"time_efficiency_percent", "Of the time limit", BJ_SHOW_PERCENT},
+    {"memory_efficiency_source", "Source of memory used", BJ_SHOW_TEXT},
+    {"memory_peak_bytes", "Memory peak", BJ_SHOW_BYTES},
+    {"time_efficiency_percent", "Time limit used", BJ_SHOW_PERCENT},
     {"gpu_efficiency_percent", "GPUs busy", BJ_SHOW_PERCENT},
     {"gpus_unused", "GPUs never used", BJ_SHOW_NUMBER},
-    {"gpu_idle_seconds", "GPUs held idle", BJ_SHOW_SECONDS},
+    {"gpu_idle_seconds", "GPU time idle", BJ_SHOW_SECONDS},
     {"energy_joules", "Energy", BJ_SHOW_JOULES},
-    {"energy_source", "source", BJ_SHOW_TEXT},
-    {"energy_policy", "split by", BJ_SHOW_TEXT},
+    {"energy_source", "Source of energy", BJ_SHOW_TEXT},
+    {"energy_policy", "Energy split by", BJ_SHOW_TEXT},
     {"emissions_grams", "CO2 (estimate)", BJ_SHOW_GRAMS},
     {NULL, NULL, 0},
 };
@@ -259,7 +259,7 @@ static const struct bj_page_column use_columns[] = {
 static const struct bj_page_column finding_columns[] = {
     {"severity", "Severity", BJ_SHOW_STATE},
     {"finding", "Rule", BJ_SHOW_TEXT},
-    {"text", "What", BJ_SHOW_SENTENCE},
+    {"text", "Description", BJ_SHOW_SENTENCE},
     {NULL, NULL, 0},
 };
 
@@ -272,7 +272,7 @@ static const struct bj_page_column step_columns[] = {
     {"cpus", "CPUs", BJ_SHOW_NUMBER},
     {"nodes", "Nodes", BJ_SHOW_NUMBER},
     {"cpu_efficiency_percent", "CPU used", BJ_SHOW_PERCENT},
-    {"memory_task_peak_bytes", "Largest task", BJ_SHOW_BYTES},
+    {"memory_task_peak_bytes", "Memory peak of a task", BJ_SHOW_BYTES},
     {NULL, NULL, 0},
 };
 
@@ -296,7 +296,7 @@ static void put_curves(struct bj_call *c, const struct bj_found *f)
     } curves[] = {
         {"CPUs", "cpus_used,cpus_allocated"},
         {"Memory", "memory_bytes,memory_limit_bytes"},
-        {"Read and written, a second",
+        {"Bytes read and written per second",
          "read_bytes_per_sec,write_bytes_per_sec"},
         {"GPUs busy", "gpu_busy_ratio"},
         {"Power", "power_watts,gpu_power_watts"},
@@ -304,7 +304,7 @@ static void put_curves(struct bj_call *c, const struct bj_found *f)
     struct bj_buf *b = &c->reply->body;
     if (!c->api->prom || f->start == BJ_SQL_NULL)
         return;
-    bj_buf_str(b, "<h2>By time</h2>\n");
+    bj_buf_str(b, "<h2>Time series</h2>\n");
     for (size_t i = 0; i < sizeof(curves) / sizeof(curves[0]); i++) {
         bj_buf_str(b, "<p><img width=\"800\" height=\"180\" src=\"");
         bj_url_text(b, f->key);
@@ -325,7 +325,7 @@ static void put_one(void *ctx, const struct bj_cells *row)
     bj_page_open(c, title.failed ? "" : title.p, "../");
     bj_buf_free(&title);
     bj_page_list(b, one_columns, row, "");
-    bj_buf_str(b, "<h2>What it used</h2>\n");
+    bj_buf_str(b, "<h2>Usage</h2>\n");
     bj_page_list(b, use_columns, row,
                  "Known when the job has ended, if any source reports it.");
 }
@@ -408,7 +408,7 @@ static const struct bj_page_column usage_columns[] = {
 
 enum { USAGE_COLUMNS = sizeof(usage_columns) / sizeof(usage_columns[0]) };
 
-/* Of the groups only those that were asked for. */
+/* Leave out the columns of groups that were not requested. */
 static void choose(const struct bj_params *p, struct bj_page_column *ret)
 {
     unsigned n = 0;
@@ -456,11 +456,12 @@ static int on_usage(struct bj_call *c)
 int bj_page_root(struct bj_call *c)
 {
     bj_page_open(c, "Batch jobs", "");
-    bj_buf_str(&c->reply->body,
-               "<ul><li><a href=\"jobs\">Jobs</a></li>"
-               "<li><a href=\"usage\">Usage</a></li>"
-               "<li><a href=\"api/v1/openapi.json\">The API, for programs</a>"
-               "</li></ul>\n");
+    bj_buf_str(
+        &c->reply->body,
+        "<ul><li><a href=\"jobs\">Jobs</a></li>"
+        "<li><a href=\"usage\">Usage</a></li>"
+        "<li><a href=\"api/v1/openapi.json\">API description (OpenAPI)</a>"
+        "</li></ul>\n");
     bj_page_close(c);
     return 0;
 }
@@ -480,13 +481,13 @@ static int on_style(struct bj_call *c)
     }
 
 const struct bj_endpoint bj_endpoints_pages[] = {
-    PAGE("/jobs", "", on_jobs, JOBS, "A page of jobs."),
-    PAGE("/jobs/*", "../", on_one, ONE, "A page about one job."),
-    PAGE("/usage", "", on_usage, BJ_USAGE_MASK, "A page of what was used."),
+    PAGE("/jobs", "", on_jobs, JOBS, "Web page: jobs."),
+    PAGE("/jobs/*", "../", on_one, ONE, "Web page: one job."),
+    PAGE("/usage", "", on_usage, BJ_USAGE_MASK, "Web page: usage."),
     {.path = "/style.css",
      .methods = BJ_HTTP_GET,
      .run = on_style,
-     .help = "How pages look.",
+     .help = "Style sheet of the web pages.",
      .type = "text/css"},
     {.path = NULL},
 };

@@ -15,51 +15,48 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                             "Jobs in these partitions or queues."},
     [BJ_PARAM_CLUSTER] = {"cluster", BJ_PARAM_LIST, "Jobs of these clusters."},
     [BJ_PARAM_STATE] = {"state", BJ_PARAM_LIST,
-                        "Jobs in these states, small or capital; ended, all "
-                        "and Slurm's names are known too."},
+                        "Jobs in these states, in any case; also ended, all, "
+                        "and the names of Slurm."},
     [BJ_PARAM_NODE] = {"node", BJ_PARAM_LIST, "Jobs that ran on these nodes."},
     [BJ_PARAM_NAME] = {"name", BJ_PARAM_TEXT,
-                       "Jobs whose name holds this text; small and capital "
-                       "letters of ASCII are the same."},
+                       "Jobs whose name contains this text; case of ASCII "
+                       "letters is ignored."},
     [BJ_PARAM_JOB] = {"job", BJ_PARAM_TEXT,
-                      "One job: its key, SLUID, UUID, id or array id."},
-    [BJ_PARAM_FIELDS] = {"fields", BJ_PARAM_LIST,
-                         "Only these keys; lists have the derived ones only "
-                         "when they are named."},
-    [BJ_PARAM_GROUP_BY] = {"group_by", BJ_PARAM_LIST,
-                           "A row for each of these: cluster, account, user, "
-                           "partition, day, month."},
-    [BJ_PARAM_FROM] = {"from", BJ_PARAM_TIME,
-                       "Begin of the time; if not given a week ago, of one "
-                       "job its start."},
+                      "One job: its key, SLUID, UUID, jobid or display_id."},
+    [BJ_PARAM_FIELDS] =
+        {"fields", BJ_PARAM_LIST,
+         "Only these fields. Lists have some fields only on request."},
+    [BJ_PARAM_GROUP_BY] =
+        {"group_by", BJ_PARAM_LIST,
+         "One row for each cluster, account, user, partition, day or month."},
+    [BJ_PARAM_FROM] =
+        {"from", BJ_PARAM_TIME,
+         "Begin of the time. Default: a week ago; for one job its start."},
     [BJ_PARAM_TO] = {"to", BJ_PARAM_TIME,
-                     "End of the time; if not given now, of one job its "
-                     "end."},
-    [BJ_PARAM_LIMIT] = {"limit", BJ_PARAM_UINT, "At most so many rows."},
+                     "End of the time. Default: now; for one job its end."},
+    [BJ_PARAM_LIMIT] = {"limit", BJ_PARAM_UINT, "Maximum number of rows."},
     [BJ_PARAM_CURSOR] = {"cursor", BJ_PARAM_TEXT,
-                         "Go on where the answer with this meta.next ended."},
-    [BJ_PARAM_ORDER] = {"order", BJ_PARAM_TEXT,
-                        "desc (newest first) or asc, by begin."},
-    [BJ_PARAM_TOTAL] = {"total", BJ_PARAM_FLAG,
-                        "Count all that the filters let through."},
+                         "Continue the list whose meta.next this is."},
+    [BJ_PARAM_ORDER] =
+        {"order", BJ_PARAM_TEXT,
+         "Order by start time: desc (newest first, the default) or asc."},
+    [BJ_PARAM_TOTAL] = {"total", BJ_PARAM_FLAG, "Count all jobs that match."},
     [BJ_PARAM_MINE] = {"mine", BJ_PARAM_FLAG,
-                       "Only what is the asker's own, whatever else he may "
-                       "see."},
+                       "Only jobs of the user, even where more are visible."},
     [BJ_PARAM_RUNNING] = {"running", BJ_PARAM_FLAG,
-                          "Only jobs that have started and not ended, or only "
-                          "others."},
+                          "true: only jobs that run; false: only others."},
     [BJ_PARAM_METRIC] = {"metric", BJ_PARAM_LIST,
                          "Only these metrics of /api/v1/series."},
-    [BJ_PARAM_BY] = {"by", BJ_PARAM_TEXT,
-                     "Rows for the whole job (job, the default), for each "
-                     "node, or for each gpu."},
-    [BJ_PARAM_STEP] = {"step", BJ_PARAM_UINT,
-                       "Seconds from row to row; made for the length of the "
-                       "time if not given."},
+    [BJ_PARAM_BY] =
+        {"by", BJ_PARAM_TEXT,
+         "Rows for the whole job (job, the default), each node or each gpu."},
+    [BJ_PARAM_STEP] =
+        {"step", BJ_PARAM_UINT,
+         "Seconds between rows. Default: depends on the length of the time."},
     [BJ_PARAM_FINDING] = {"finding", BJ_PARAM_LIST,
                           "Only findings with these names."},
     [BJ_PARAM_GPU] = {"gpu", BJ_PARAM_FLAG,
-                      "Only jobs with GPUs, or only those without."},
+                      "true: only jobs with GPUs; false: only others."},
 };
 
 struct reading {
@@ -68,7 +65,7 @@ struct reading {
     unsigned mask;
 };
 
-/* "now", or "now-7d" as Grafana and Slurm know it; not before 1970. */
+/* "now", or "now-7d" as in Grafana and Slurm; not before 1970. */
 static int ago(struct bj_slice behind, int64_t now_sec, int64_t *ret)
 {
     uint64_t usec = 0;
@@ -119,7 +116,7 @@ static int add_value(struct reading *r, enum bj_param which, struct bj_slice s)
 {
     struct bj_params *p = r->p;
     if (p->values == BJ_PARAM_VALUES)
-        return bj_call_refuse(r->c, 400, "There are more than %d values.",
+        return bj_call_refuse(r->c, 400, "The request has more than %d values.",
                               BJ_PARAM_VALUES);
     p->value[p->values].which = which;
     p->value[p->values++].text = s;
@@ -156,7 +153,7 @@ static int add_flag(struct reading *r, enum bj_param which, struct bj_slice s)
                bj_slice_eq(s, BJ_SLICE("1"));
     if (!yes && !bj_slice_eq(s, BJ_SLICE("false")) &&
         !bj_slice_eq(s, BJ_SLICE("0")))
-        return wrong(r, which, "is true or false");
+        return wrong(r, which, "must be true or false");
     r->p->given[which] = true;
     r->p->number[which] = yes;
     return 0;
@@ -166,7 +163,7 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
 {
     uint64_t v;
     if (s.n > 0 && memchr(s.p, '\0', s.n))
-        return wrong(r, which, "holds a NUL");
+        return wrong(r, which, "contains a NUL");
     switch (bj_param_rules[which].kind) {
     case BJ_PARAM_LIST:
         return add_list(r, which, s);
@@ -180,13 +177,13 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
         if (s.n == 0)
             return 0;
         if (bj_param_time(s, r->c->now_sec, &r->p->number[which]) < 0)
-            return wrong(r, which, "is no time: " BJ_PARAM_TIMES);
+            return wrong(r, which, "must be a time: " BJ_PARAM_TIMES);
         break;
     case BJ_PARAM_UINT:
         if (s.n == 0)
             return 0;
         if (bj_slice_u64(s, &v) < 0 || v > INT64_MAX)
-            return wrong(r, which, "is no whole number");
+            return wrong(r, which, "must be a whole number");
         r->p->number[which] = (int64_t)v;
         break;
     }
@@ -207,14 +204,14 @@ static int find(unsigned mask, struct bj_slice name)
 static int unknown(struct reading *r, struct bj_slice key)
 {
     struct bj_buf known = {0};
-    bj_buf_str(&known, r->mask ? "; there are" : "");
+    bj_buf_str(&known, r->mask ? "; the parameters are" : "");
     for (int i = 0; i < BJ_PARAMS; i++)
         if (r->mask & 1u << i)
             bj_buf_printf(&known, "%s %s",
                           (r->mask & ((1u << i) - 1)) ? "," : "",
                           bj_param_rules[i].name);
     bj_buf_put(&known, "", 1);
-    int rc = bj_call_refuse(r->c, 400, "There is no parameter '%.*s' here%s.",
+    int rc = bj_call_refuse(r->c, 400, "Unknown parameter '%.*s'%s.",
                             key.n < 60 ? (int)key.n : 60, key.p,
                             known.failed ? "" : known.p);
     bj_buf_free(&known);

@@ -1,4 +1,4 @@
-/* The parameters of a request, as people and Grafana write them. */
+/* The parameters of a request, in the forms that people and Grafana write. */
 #ifndef BJ_APISERVER_PARAMS_H
 #define BJ_APISERVER_PARAMS_H
 
@@ -9,7 +9,7 @@
 
 struct bj_call;
 
-/* All parameters that there are, in the order of bj_param_names. */
+/* All parameters, in the order of bj_param_rules. */
 enum bj_param {
     BJ_PARAM_USER,
     BJ_PARAM_ACCOUNT,
@@ -41,7 +41,7 @@ enum bj_param {
 #define BJ_PARAM_TIMES                                                         \
     "epoch seconds, epoch milliseconds, ISO 8601, now or now-7d"
 
-/* What each may hold. */
+/* The kind of a parameter. */
 struct bj_param_rule {
     const char *name;
     enum {
@@ -65,21 +65,21 @@ struct bj_params {
     } value[BJ_PARAM_VALUES];
     unsigned values;
     bool given[BJ_PARAMS];     /* it filters */
-    bool all[BJ_PARAMS];       /* a value of its list said: no filter */
+    bool all[BJ_PARAMS];       /* a value of its list means: no filter */
     int64_t number[BJ_PARAMS]; /* of times (seconds), counts and flags */
 };
 
 /* Bit of a parameter in a mask. */
 #define BJ_BIT(param) (1 << (param))
 
-/* Read those of the request, of which the mask says which are known here;
- * "var-" may stand before a name, and unknown ones that begin so are passed
- * over.  0 or what bj_call_refuse gave. */
+/* Read those of the request; the mask says which the endpoint has.  A name may
+ * have "var-" in front; unknown names that begin so are ignored.  0 or a
+ * refusal. */
 int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret);
 
-/* The same piece by piece, for what does not come from the query string: clear,
- * put any number of values, end.  bj_params_put gives what bj_params_read does,
- * and an unknown name is passed over. */
+/* The same piece by piece, for values from elsewhere: clear, put any number of
+ * values, end.  bj_params_put returns as bj_params_read does and ignores
+ * unknown names. */
 void bj_params_clear(struct bj_params *p);
 int bj_params_put(struct bj_call *c, struct bj_params *p, unsigned mask,
                   struct bj_slice name, struct bj_slice value);
@@ -88,7 +88,7 @@ void bj_params_end(struct bj_params *p);
 /* The first value of a parameter, or {NULL, 0}. */
 struct bj_slice bj_params_text(const struct bj_params *p, enum bj_param which);
 
-/* A time as the API takes it (BJ_PARAM_TIMES); -EINVAL when it is none. */
+/* Parse a time (BJ_PARAM_TIMES); -EINVAL. */
 int bj_param_time(struct bj_slice s, int64_t now_sec, int64_t *ret);
 
 #endif

@@ -101,7 +101,7 @@ struct bj_prompool {
     struct bj_prom *idle[BJ_PROM_QUERIES]; /* clients that are not in use */
     unsigned idles, busy, queries;
     struct bj_prom_conf conf; /* its texts are our own */
-    atomic_bool stop;         /* stays false: deadlines end a question */
+    atomic_bool stop;         /* stays false: a deadline ends each query */
 };
 
 static bool given(const char *s)
@@ -114,8 +114,8 @@ int bj_prompool_check(const struct bj_prompool_conf *c, struct bj_err *err)
     const struct bj_prom_conf *s = &c->server;
     if (given(s->url) && given(s->user) != given(s->password_file))
         return bj_err_set(err, -EINVAL,
-                          "prometheus.user and prometheus.password-file need "
-                          "each other");
+                          "prometheus.user and prometheus.password-file must "
+                          "be given together");
     return bj_prom_check_server(s, err);
 }
 
@@ -174,8 +174,8 @@ int bj_prompool_new(const struct bj_prompool_conf *conf,
     int r = copy_conf(&p->conf, &conf->server);
     if (r < 0)
         bj_err_set(err, r, "prometheus");
-    /* The first client is made here, where no other thread is about to:
-     * libcurl is started with it. */
+    /* The first client initialises libcurl, which no other thread may do at the
+     * same time. */
     if (r == 0)
         r = bj_prom_new(&p->conf, &p->stop, &p->idle[0], err);
     if (r < 0) {
@@ -207,7 +207,7 @@ void bj_prompool_unref(struct bj_prompool *p)
     free(p);
 }
 
-/* --- asking ----------------------------------------------------------------
+/* --- queries ---------------------------------------------------------------
  */
 
 static int take(struct bj_prompool *p, struct bj_prom **ret, struct bj_err *err)
@@ -216,7 +216,7 @@ static int take(struct bj_prompool *p, struct bj_prom **ret, struct bj_err *err)
     *ret = NULL;
     pthread_mutex_lock(&p->lock);
     if (p->busy >= p->queries)
-        r = bj_err_set(err, -EBUSY, "prometheus: %u questions at a time",
+        r = bj_err_set(err, -EBUSY, "prometheus: %u queries are running",
                        p->queries);
     else
         p->busy++;

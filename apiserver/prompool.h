@@ -1,4 +1,4 @@
-/* The Prometheus server that has the time series of jobs, asked by several
+/* Clients of the Prometheus server with the time series of jobs, for several
  * threads. */
 #ifndef BJ_APISERVER_PROMPOOL_H
 #define BJ_APISERVER_PROMPOOL_H
@@ -9,22 +9,23 @@ enum { BJ_PROM_QUERIES = 16 }; /* at a time, at most */
 
 /* Options prometheus.*; of server those are used that a client needs. */
 struct bj_prompool_conf {
-    struct bj_prom_conf server; /* url empty: there is none */
+    struct bj_prom_conf server; /* url empty: none is configured */
     char *cluster_label;        /* label with the cluster's name; empty: none */
     uint64_t queries;           /* at a time */
 };
 extern const struct bj_opt bj_prompool_opts[];
 
-/* Does it fit together?  -EINVAL with a message that names the option. */
+/* Check that the options fit together.  -EINVAL with a message that names the
+ * option. */
 int bj_prompool_check(const struct bj_prompool_conf *conf, struct bj_err *err);
 
-/* Clients for one question each at a time.  conf is copied where it is needed.
+/* Clients for one query each at a time.  conf is copied.
  * *ret is NULL when no server is configured. */
 struct bj_prompool;
 int bj_prompool_new(const struct bj_prompool_conf *conf,
                     struct bj_prompool **ret, struct bj_err *err);
 
-/* One more owner, and one less; NULL is fine. */
+/* Take and return a reference; NULL is fine. */
 struct bj_prompool *bj_prompool_ref(struct bj_prompool *p);
 void bj_prompool_unref(struct bj_prompool *p);
 
@@ -33,12 +34,12 @@ struct bj_prompool_range {
     int64_t from, to, step;
 };
 
-/* Has somebody who came at since_usec (CLOCK_BOOTTIME) waited for his turn for
- * as long as one question may take?  Then those before him got no answer. */
+/* Has a request that came at since_usec (CLOCK_BOOTTIME) waited for as long as
+ * one query may take?  Then the server does not answer those before it. */
 bool bj_prompool_late(const struct bj_prompool *p, uint64_t since_usec);
 
-/* Ask for a range and wait.  -EBUSY: as many questions as there may be are
- * being asked; else as bj_prom_range. */
+/* Query a range and wait.  -EBUSY: the maximum of queries is running; else as
+ * bj_prom_range. */
 int bj_prompool_ask(struct bj_prompool *p, const char *query,
                     const struct bj_prompool_range *range,
                     const struct bj_prom_sink *sink, struct bj_err *err);

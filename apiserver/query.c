@@ -158,9 +158,9 @@ static const struct {
 };
 enum { FILTERS = sizeof(filters) / sizeof(filters[0]) };
 
-/* One filter: the numbers of its values, of which those that no dictionary has
- * match nothing.  A list that is already narrowed by an index is not to lead
- * SQLite to another one: hence the '+'. */
+/* One filter by the numbers of its values; values that no dictionary has match
+ * nothing.  The '+' keeps SQLite from using another index for a list that one
+ * narrows already. */
 static int filter(struct bj_query *q, struct bj_call *c,
                   const struct bj_params *p, unsigned which, const char *alias,
                   bool leads)
@@ -190,7 +190,7 @@ static bool is_mine(const struct bj_params *p)
     return p->given[BJ_PARAM_MINE] && p->number[BJ_PARAM_MINE];
 }
 
-/* Which filter leads; FILTERS: who asks does, or nothing. */
+/* Which filter leads; FILTERS: the access rules, or nothing. */
 static unsigned leader(const struct bj_call *c, const struct bj_params *p)
 {
     unsigned i = 0;

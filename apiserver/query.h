@@ -1,5 +1,5 @@
-/* A query being put together: fixed pieces of SQL, and values that are bound,
- * never written into it. */
+/* A query: fixed pieces of SQL, and values that are bound, never written into
+ * it. */
 #ifndef BJ_APISERVER_QUERY_H
 #define BJ_APISERVER_QUERY_H
 
@@ -17,13 +17,13 @@ struct bj_query {
     } * value;
     unsigned values, room;
     bool full;  /* more values than there is room for */
-    bool named; /* an id leads to the rows: not an index by who may see them;
+    bool named; /* an id leads to the rows, not an index by user or account;
                    set before bj_query_scope */
     /* Of the rows that bj_query_lead leads to only those of one branch, of
      * which there are bj_query_branches; set before.  NULL: all of them. */
     const unsigned *branch;
-    /* Where several of them are asked for at once, each is narrowed to jobs
-     * that began in this time; set before.  NULL: it is not known. */
+    /* Where several of them are queried at once, each is narrowed to jobs that
+     * started in this time; set before.  NULL: unknown. */
     const struct bj_query_time {
         int64_t from, to;
     } * time;
@@ -48,28 +48,29 @@ void bj_query_in(struct bj_query *q, const struct bj_params *p,
 int bj_query_open(struct bj_query *q, struct bj_reader *r,
                   struct sqlite3_stmt **ret, struct bj_err *err);
 
-/* Append " AND ..." for what the asker may see, and for the filters by user,
+/* Append " AND ..." for what the user may see, and for the filters by user,
  * account, partition and cluster; alias is that of a table with these columns.
  * 0 or an error of the store. */
 int bj_query_scope(struct bj_query *q, struct bj_call *c,
                    const struct bj_params *p, const char *alias);
 
-/* The same in two parts: what an index leads to, which includes all that has to
- * do with what the asker may see, and the filters that only narrow that. */
+/* The same in two parts: the condition of an index, which includes the access
+ * rules, and the filters that only narrow that. */
 int bj_query_lead(struct bj_query *q, struct bj_call *c,
                   const struct bj_params *p, const char *alias);
 int bj_query_rest(struct bj_query *q, struct bj_call *c,
                   const struct bj_params *p, const char *alias);
 
-/* How many users and accounts that leads to: one's own and one of each account,
- * or those that are named.  0: to all that there are. */
+/* How many users and accounts that leads to: the own one and each coordinated
+ * account, or those that are named.  0: all. */
 unsigned bj_query_branches(const struct bj_call *c, const struct bj_params *p);
 
-/* Is it about everybody: does an admin ask, and name neither user nor account?
+/* Is it about the jobs of all users: a query of an admin that names neither
+ * user nor account?
  */
 bool bj_query_wide(const struct bj_call *c, const struct bj_params *p);
 
-/* Append only what the asker may see; mine: only his own. */
+/* Append the access rules of the user; mine: only the own jobs. */
 int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
                      const char *alias);
 

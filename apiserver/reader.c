@@ -11,17 +11,17 @@
 
 enum {
     STATEMENTS = 48,
-    OPS = 2000,             /* of SQLite's machine between two looks at the
-                               clock: some 100 us */
-    BUSY_USEC = 200 * 1000, /* a reader of a WAL waits for next to nobody */
+    OPS = 2000,             /* of SQLite's machine between two reads of the
+                               clock: about 100 us */
+    BUSY_USEC = 200 * 1000, /* readers of a WAL hardly ever wait */
     LIKE_BYTES = 600,
-    WALK_ROWS = 1024, /* that a walk gets, however late it is, and ... */
-    WALK_LOOKS = 64   /* ... between two looks at the clock */
+    WALK_ROWS = 1024, /* that a walk reads in any case, and ... */
+    WALK_LOOKS = 64   /* ... between two reads of the clock */
 };
 
 struct walk {
     uint64_t from, until;
-    int64_t part, rows; /* of the statement that runs, and its rows so far */
+    int64_t part, rows; /* of the current statement, and its rows so far */
     bool over;          /* its time */
     bool ascending, late;
     struct bj_reader_row row;
@@ -94,7 +94,7 @@ static int on_progress(void *ctx)
     return 1;
 }
 
-/* What a statement may do: read, compute, begin and end a transaction. */
+/* Statements may read, compute, begin and end a transaction. */
 static int on_authorize(void *ctx, int action, const char *a, const char *b,
                         const char *database, const char *trigger)
 {
@@ -191,7 +191,7 @@ static void is_late(struct sqlite3_context *ctx, int n,
     sqlite3_result_int(ctx, w->over);
 }
 
-/* The functions that our statements know. */
+/* The SQL functions of the API. */
 static int add_functions(struct bj_reader *r, struct sqlite3 *db)
 {
     int rc = sqlite3_create_function_v2(db, "bj_uuid", 4,
@@ -224,8 +224,8 @@ static int open_store(struct bj_reader *r, struct bj_err *err)
                                    .busy_usec = BUSY_USEC};
     struct bj_store *store;
     struct stat st = {0};
-    /* Looked at before it is opened: when it is replaced in between, the next
-     * look sees another file. */
+    /* Before it is opened: if it is replaced in between, the next check sees
+     * another file. */
     if (stat(r->path, &st) < 0)
         return bj_err_set(err, -errno, "%s", r->path);
     int rc = bj_store_open(&opt, &store, err);
@@ -253,8 +253,8 @@ static ino_t shm_of(const struct bj_reader *r)
     return stat(r->shm_path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Is there another file under the name?  While the WAL of the old one is still
- * beside it, SQLite would take its pages for the new one's: then we wait. */
+/* Is there another file of this name?  While the WAL of the old one is still
+ * there, SQLite would read its pages as those of the new one: then wait. */
 static bool replaced(struct bj_reader *r)
 {
     struct stat st;
@@ -263,8 +263,8 @@ static bool replaced(struct bj_reader *r)
     bool stale = r->shm_ino != 0 && shm_of(r) == r->shm_ino;
     if (stale && !r->warned)
         bj_log(BJ_LOG_WARN, NULL,
-               "%s was replaced, but the -wal and -shm files of the old one "
-               "are still there: remove them",
+               "%s was replaced, but the -wal and -shm files of the old store "
+               "still exist; remove them",
                r->path);
     r->warned = stale;
     return !stale;
@@ -307,7 +307,7 @@ int bj_reader_begin(struct bj_reader *r, struct bj_err *err)
     if (!r->store)
         rc = open_store(r, err);
     else if (replaced(r))
-        open_store(r, NULL); /* not yet whole: the old one goes on */
+        open_store(r, NULL); /* incomplete: keep the old one */
     if (rc == 0)
         rc = begin(r, err);
     if (rc < 0 && r->store && bj_reader_broken(rc)) {
@@ -335,7 +335,7 @@ void bj_reader_end(struct bj_reader *r)
         sqlite3_exec(bj_store_db(r->store), "COMMIT", NULL, NULL, NULL);
 }
 
-/* The place for a text: where it is, else the one unused for longest. */
+/* The slot of a statement: its own, else the one unused for longest. */
 static struct statement *place(struct bj_reader *r, const char *sql)
 {
     struct statement *oldest = &r->statement[0];

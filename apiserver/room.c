@@ -8,7 +8,7 @@ enum { ROOM_USEC = 3000 * 1000 }; /* a request waits for room this long */
 
 size_t bj_room_bytes(const struct bj_server *s)
 {
-    const struct bj_api_conf *conf = s->site->conf;
+    const struct bj_api_conf *conf = s->settings->conf;
     return conf->flight_bytes / (2 * conf->threads);
 }
 

@@ -9,15 +9,15 @@ const struct bj_series_metric bj_series_metrics[] = {
     {"cpus_used", "cores", RATE("cpu_seconds_total"), "CPUs in use."},
     {"cpus_allocated", "cores", SUM("cpus"), "CPUs that the job may use."},
     {"cpus_system", "cores", RATE("cpu_system_seconds_total"),
-     "CPUs that the kernel uses on the job's behalf."},
+     "CPUs that the kernel uses for the job."},
     {"memory_bytes", "bytes", SUM("memory_used_bytes"),
-     "Memory charged, page cache included."},
+     "Memory in use, with page cache."},
     {"memory_rss_bytes", "bytes", SUM("memory_rss_bytes"), "Anonymous memory."},
     {"memory_peak_bytes", "bytes", SUM("memory_peak_bytes"),
-     "Highest memory so far, of each node, added up."},
+     "Sum of the memory peaks of its nodes so far."},
     {"memory_limit_bytes", "bytes", SUM("memory_limit_bytes"), "Memory limit."},
     {"memory_limit_hits_per_sec", "1/s", RATE("memory_limit_hits_total"),
-     "How often it hits its memory limit."},
+     "Rate at which the job hits its memory limit."},
     {"processes", "count", SUM("processes"), "Processes."},
     {"threads", "count", SUM("threads"), "Threads."},
     {"read_bytes_per_sec", "bytes/s", RATE("io_read_bytes_total"),
@@ -25,27 +25,26 @@ const struct bj_series_metric bj_series_metrics[] = {
     {"write_bytes_per_sec", "bytes/s", RATE("io_write_bytes_total"),
      "Written by system calls."},
     {"storage_read_bytes_per_sec", "bytes/s",
-     RATE("io_storage_read_bytes_total"), "Fetched from storage."},
+     RATE("io_storage_read_bytes_total"), "Read from storage devices."},
     {"storage_write_bytes_per_sec", "bytes/s",
-     RATE("io_storage_write_bytes_total"), "Sent to storage."},
+     RATE("io_storage_write_bytes_total"), "Written to storage devices."},
     {"cpu_pressure_ratio", "ratio",
      "avg by($B)(rate(batchjob_job_pressure_cpu_some_seconds_total$S[$W]))",
-     "Part of the time in which some threads waited for a CPU; mean of nodes."},
+     "Share of time in which some threads waited for a CPU; mean of nodes."},
     {"memory_pressure_ratio", "ratio",
      "avg by($B)(rate(batchjob_job_pressure_memory_some_seconds_total$S[$W]))",
-     "Part of the time in which some threads waited for memory; mean of "
-     "nodes."},
+     "Share of time in which some threads waited for memory; mean of nodes."},
     {"power_watts", "watts", RATE("energy_joules_total"),
-     "Power of its share of the nodes."},
+     "Power attributed to the job."},
     {"gpu_busy_ratio", "ratio", "avg by($B)(batchjob_job_gpu_busy_ratio$S)",
-     "Part of the time in which its GPUs were busy; mean of GPUs."},
+     "Share of time in which its GPUs were busy; mean of GPUs."},
     {"gpu_memory_bytes", "bytes", SUM("gpu_memory_used_bytes"),
      "Memory in use on its GPUs."},
     {"gpu_power_watts", "watts", SUM("gpu_power_watts"),
-     "Power of its share of GPUs."},
+     "Power of its GPUs that is attributed to the job."},
     {"gpus_held", "count", RATE("gpu_held_seconds_total"), "GPUs held."},
     {"gpus_idle", "count", RATE("gpu_idle_seconds_total"),
-     "GPUs held without being used."},
+     "GPUs held but not used."},
     {.name = NULL},
 };
 
@@ -80,7 +79,7 @@ void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j)
     bj_buf_str(b, "{jobid=\"");
     put_string(b, j->id);
     bj_buf_str(b, "\"");
-    /* Where labels do not tell, the id must do. */
+    /* Series without the label match, too: then the jobid decides. */
     if (j->user.n > 0) {
         bj_buf_str(b, ",user=~\"");
         put_plain(b, j->user);
@@ -101,7 +100,7 @@ void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j)
     bj_buf_str(b, "}");
 }
 
-/* --- the question ----------------------------------------------------------
+/* --- the query -------------------------------------------------------------
  */
 
 static void put_template(struct bj_buf *b, const char *text,

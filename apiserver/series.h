@@ -1,12 +1,11 @@
-/* The time series of jobs: what they are called here, and what that is in
- * PromQL. */
+/* The time series of jobs: their names, and the PromQL behind these. */
 #ifndef BJ_APISERVER_SERIES_H
 #define BJ_APISERVER_SERIES_H
 
 #include "apiserver/prompool.h"
 #include "base/buf.h"
 
-/* What rows are told by. */
+/* What a row is of. */
 enum bj_series_by { BJ_SERIES_JOB, BJ_SERIES_NODE, BJ_SERIES_GPU };
 
 /* One metric.  promql has $S for the selector of the job's series, $B for the
@@ -20,26 +19,25 @@ enum { BJ_SERIES_METRICS = 32 }; /* at most */
 /* Ends with name NULL. */
 extern const struct bj_series_metric bj_series_metrics[];
 
-/* Whose series, in which words. */
+/* The job whose series are queried. */
 struct bj_series_job {
     struct bj_slice id, user, cluster;
-    int64_t uid;               /* negative: not known */
+    int64_t uid;               /* negative: unknown */
     const char *match;         /* more matchers; NULL or empty: none */
     const char *cluster_label; /* likewise */
 };
 
-/* Append the selector, "{jobid=\"4711\",...}".  Series whose labels do not tell
- * user or cluster fit, those that tell another one do not. */
+/* Append the selector, "{jobid=\"4711\",...}".  Series without labels of user
+ * or cluster match, those with another one do not. */
 void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j);
 
-/* Append one question for n metrics, given by their place in the table.  Each
- * series of the answer has the metric's name as label "bj". */
+/* Append one query for n metrics, given by their place in the table.  Each
+ * series of the answer has the name of the metric as label "bj". */
 void bj_series_query(struct bj_buf *b, const unsigned char *metric, unsigned n,
                      struct bj_slice selector, enum bj_series_by by,
                      int64_t window_sec);
 
-/* A good step for a time of so many seconds: some 300 points, round, and no
- * shorter than least. */
+/* A round step for a span: about 300 points, no shorter than least_sec. */
 int64_t bj_series_step(int64_t span_sec, int64_t least_sec);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 static const char *const colours[COLOURS] = {"#2563eb", "#d97706", "#059669",
                                              "#dc2626", "#7c3aed"};
 
-/* In millionths; -1: none.  What is below nothing is drawn as nothing. */
+/* In millionths; -1: none.  Negative values are drawn as 0. */
 static int64_t value(const struct bj_series_work *w, unsigned point,
                      unsigned metric)
 {

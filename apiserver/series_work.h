@@ -1,4 +1,4 @@
-/* What a question for series leaves to be answered; for the files of series. */
+/* The state of a query of series between its two parts. */
 #ifndef BJ_APISERVER_SERIES_WORK_H
 #define BJ_APISERVER_SERIES_WORK_H
 
@@ -8,7 +8,7 @@
 
 enum { BJ_SERIES_GROUPS = 2000 };
 
-/* Rows that one node, or one GPU of it, will have. */
+/* The rows of one node, or of one of its GPUs. */
 struct bj_series_group {
     struct bj_slice node, gpu;
     uint32_t *cell; /* [point * metrics + metric]: where in values, or 0 */
@@ -18,7 +18,7 @@ struct bj_series_work {
     struct bj_server *server;
     struct bj_prompool *prom;
     struct bj_prompool_range range;
-    uint64_t since_usec; /* when it was asked for */
+    uint64_t since_usec; /* when the request came */
     enum bj_series_by by;
     unsigned char metric[BJ_SERIES_METRICS];
     unsigned metrics;

@@ -2,7 +2,7 @@
 
 #include "apiserver/answer.h"
 #include "apiserver/room.h"
-#include "apiserver/site.h"
+#include "apiserver/settings.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/wait.h"
@@ -142,13 +142,13 @@ static void refuse(struct bj_ticket *t, unsigned status, const char *text)
     bj_answer_end(&t->call);
 }
 
-/* Work on one request by the options and files of now; site NULL: the thread
- * has them already. */
-static void work_on(struct bj_api *a, struct bj_ticket *t, struct bj_site *site,
-                    bool room)
+/* Work on one request.  settings are new ones for the thread; NULL: it has the
+ * current ones. */
+static void work_on(struct bj_api *a, struct bj_ticket *t,
+                    struct bj_settings *settings, bool room)
 {
     t->call.api = a;
-    if (site && bj_worker_use(a, site, &t->call.err) < 0) {
+    if (settings && bj_worker_use(a, settings, &t->call.err) < 0) {
         bj_call_log(&t->call, "new options");
         refuse(t, 500, "The server cannot apply its new options.");
     } else if (has_hung_up(t)) {
@@ -186,9 +186,10 @@ static void *run_worker(void *arg)
     bool room;
     pthread_mutex_lock(&s->lock);
     while ((t = next_request(s, &room))) {
-        struct bj_site *site = a->site == s->site ? NULL : bj_site_ref(s->site);
+        struct bj_settings *settings =
+            a->settings == s->settings ? NULL : bj_settings_ref(s->settings);
         pthread_mutex_unlock(&s->lock);
-        work_on(a, t, site, room);
+        work_on(a, t, settings, room);
         pass_on(s, t);
         pthread_mutex_lock(&s->lock);
         if (room)
@@ -225,7 +226,7 @@ static void *run_waiter(void *arg)
 /* --- the HTTP server's thread ----------------------------------------------
  */
 
-/* What needs neither user nor store is said at once, here. */
+/* Endpoints that need neither user nor store answer at once, in this thread. */
 static void take(struct bj_server *s, const struct bj_http_request *req,
                  struct bj_http_reply *reply, struct bj_slice path)
 {
@@ -255,7 +256,7 @@ static void take(struct bj_server *s, const struct bj_http_request *req,
     }
     serve(&s->own, t);
     *reply = t->reply;
-    /* The texts of its headers are read once more. */
+    /* The HTTP server still reads the texts of its headers. */
     free(s->last);
     s->last = t;
 }
@@ -266,7 +267,7 @@ static void on_request(void *ctx, const struct bj_http_request *req,
     take(ctx, req, reply, req->tail);
 }
 
-/* The same, but however busy the server is. */
+/* Answered even when the server is busy. */
 static void on_health(void *ctx, const struct bj_http_request *req,
                       struct bj_http_reply *reply)
 {
@@ -276,7 +277,7 @@ static void on_health(void *ctx, const struct bj_http_request *req,
 static void finish(struct bj_server *s, struct bj_ticket *t)
 {
     bj_httpd_finish(s->httpd, t->call.req, &t->reply);
-    bj_site_unref(t->site);
+    bj_settings_unref(t->settings);
     free(t);
 }
 
@@ -305,7 +306,7 @@ void bj_server_go_on(struct bj_server *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* What the HTTP server refuses by itself: its sentence in our form. */
+/* Give a refusal of the HTTP server our form. */
 static void on_refusal(void *ctx, const struct bj_http_request *req,
                        struct bj_http_reply *reply)
 {
@@ -333,19 +334,21 @@ static const struct bj_http_route routes[] = {
 /* --- its life --------------------------------------------------------------
  */
 
-/* Threads that a site needs and that are still to be made. */
-static int start_threads(struct bj_server *s, const struct bj_site *site,
-                         struct bj_err *err)
+/* Start the threads that the settings need and that do not run yet. */
+static int start_threads(struct bj_server *s,
+                         const struct bj_settings *settings, struct bj_err *err)
 {
     pthread_attr_t attr;
-    unsigned waiters = site->prom ? (unsigned)site->conf->prom.queries : 0;
+    unsigned waiters =
+        settings->prom ? (unsigned)settings->conf->prom.queries : 0;
     int r = 0;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    for (; r == 0 && s->workers < site->conf->threads; s->workers += r == 0) {
+    for (; r == 0 && s->workers < settings->conf->threads;
+         s->workers += r == 0) {
         struct bj_api *a = &s->worker[s->workers];
         *a = s->own;
-        a->site = NULL;
+        a->settings = NULL;
         a->reader = NULL;
         a->words = NULL;
         a->scratch = (struct bj_buf){0};
@@ -354,7 +357,7 @@ static int start_threads(struct bj_server *s, const struct bj_site *site,
     for (; r == 0 && s->waiters < waiters; s->waiters += r == 0)
         r = pthread_create(&s->waiter[s->waiters], &attr, run_waiter, s);
     pthread_attr_destroy(&attr);
-    return r ? bj_err_set(err, -r, "threads can't be started") : 0;
+    return r ? bj_err_set(err, -r, "threads cannot be started") : 0;
 }
 
 static void add_endpoints(struct bj_server *s,
@@ -387,7 +390,7 @@ static void prepare(struct bj_server *s,
 
 static int open_httpd(struct bj_server *s, struct bj_err *err)
 {
-    const struct bj_api_conf *conf = s->site->conf;
+    const struct bj_api_conf *conf = s->settings->conf;
     struct bj_http_limits limits = {
         .connections = (unsigned)conf->max_connections,
         .responses = (unsigned)conf->max_requests,
@@ -401,20 +404,20 @@ static int open_httpd(struct bj_server *s, struct bj_err *err)
     };
     int r = bj_httpd_new(routes, s, &limits, &s->httpd, err);
     s->own.httpd = s->httpd;
-    return r < 0
-               ? r
-               : bj_httpd_configure(s->httpd, bj_gate_web(s->site->gate), err);
+    return r < 0 ? r
+                 : bj_httpd_configure(s->httpd, bj_auth_web(s->settings->auth),
+                                      err);
 }
 
 int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
                    const struct bj_endpoint *const *tables, struct bj_err *err)
 {
     prepare(s, tables);
-    int r = bj_site_new(conf, &s->site, err);
+    int r = bj_settings_new(conf, &s->settings, err);
     if (r == 0)
         r = bj_limit_new(&s->limit, err);
     if (r == 0)
-        r = bj_worker_use(&s->own, bj_site_ref(s->site), err);
+        r = bj_worker_use(&s->own, bj_settings_ref(s->settings), err);
     if (r == 0)
         r = open_httpd(s, err);
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -422,9 +425,10 @@ int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
         r = bj_err_set(err, -errno, "eventfd");
     if (r < 0)
         return r;
-    s->admin_queries_max =
-        s->site->conf->threads > 1 ? (unsigned)s->site->conf->threads - 1 : 1;
-    return start_threads(s, s->site, err);
+    s->admin_queries_max = s->settings->conf->threads > 1
+                               ? (unsigned)s->settings->conf->threads - 1
+                               : 1;
+    return start_threads(s, s->settings, err);
 }
 
 static bool join_all(struct bj_server *s, unsigned patience_sec)
@@ -466,7 +470,7 @@ bool bj_server_free(struct bj_server *s, unsigned patience_sec)
     drop(s, &s->done);
     bj_httpd_free(s->httpd);
     bj_worker_release(&s->own);
-    bj_site_unref(s->site);
+    bj_settings_unref(s->settings);
     bj_limit_free(s->limit);
     free(s->last);
     if (s->wake >= 0)
@@ -480,50 +484,53 @@ bool bj_server_free(struct bj_server *s, unsigned patience_sec)
 
 const struct bj_api_conf *bj_server_conf(const struct bj_server *s)
 {
-    return s->site->conf;
+    return s->settings->conf;
 }
 
-static int take_site(struct bj_server *s, struct bj_site *site,
-                     struct bj_err *err)
+static int take_settings(struct bj_server *s, struct bj_settings *settings,
+                         struct bj_err *err)
 {
-    struct bj_site *old = s->site;
-    int r = start_threads(s, site, err);
+    struct bj_settings *old = s->settings;
+    int r = start_threads(s, settings, err);
     if (r == 0)
-        r = bj_httpd_configure(s->httpd, bj_gate_web(site->gate), err);
-    /* Back to what it had, for which there is all that it takes. */
-    if (r == 0 && (r = bj_worker_use(&s->own, bj_site_ref(site), err)) < 0)
-        bj_httpd_configure(s->httpd, bj_gate_web(old->gate), NULL);
+        r = bj_httpd_configure(s->httpd, bj_auth_web(settings->auth), err);
+    /* The old settings need nothing new, so this cannot fail. */
+    if (r == 0 &&
+        (r = bj_worker_use(&s->own, bj_settings_ref(settings), err)) < 0)
+        bj_httpd_configure(s->httpd, bj_auth_web(old->auth), NULL);
     if (r < 0) {
-        bj_site_unref(site);
+        bj_settings_unref(settings);
         return r;
     }
     pthread_mutex_lock(&s->lock);
-    s->site = site;
+    s->settings = settings;
     pthread_mutex_unlock(&s->lock);
-    bj_site_unref(old);
+    bj_settings_unref(old);
     return 0;
 }
 
 int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
                      struct bj_err *err)
 {
-    struct bj_site *site;
-    int r = bj_site_new(conf, &site, err);
-    return r < 0 ? r : take_site(s, site, err);
+    struct bj_settings *settings;
+    int r = bj_settings_new(conf, &settings, err);
+    return r < 0 ? r : take_settings(s, settings, err);
 }
 
 void bj_server_follow(struct bj_server *s, uint64_t now_usec)
 {
     struct bj_err err = {0};
-    struct bj_site *site;
-    if (!bj_web_changed(bj_gate_web(s->site->gate), &s->watch, now_usec))
+    struct bj_settings *settings;
+    if (!bj_web_changed(bj_auth_web(s->settings->auth), &s->watch, now_usec))
         return;
-    int r = bj_site_renew(s->site, &site, &err);
+    int r = bj_settings_renew(s->settings, &settings, &err);
     if (r == 0)
-        r = take_site(s, site, &err);
+        r = take_settings(s, settings, &err);
     __atomic_store_n(&s->reload_failed, r < 0, __ATOMIC_RELAXED);
     if (r < 0)
-        bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays", err.msg);
+        bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays in force",
+               err.msg);
     else
-        bj_log(BJ_LOG_INFO, NULL, "%s was read again", s->site->conf->web_file);
+        bj_log(BJ_LOG_INFO, NULL, "%s was read again",
+               s->settings->conf->web_file);
 }

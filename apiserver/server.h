@@ -1,11 +1,11 @@
-/* The server: endpoints, the threads that answer, and its own figures.
+/* The server: endpoints, the threads that answer, and its own counters.
  *
- * The thread of the HTTP server takes requests and sends answers.  In between
- * they wait in a queue for a work thread, each of which has a connection to the
- * store of its own, so that a question that takes long holds up only itself.
- * Questions of admins, which may be about everybody, never take all of these
- * threads.  What waits for other servers (the second halves of endpoints) is
- * done by yet other threads. */
+ * The thread of the HTTP server takes requests and sends answers.  In between,
+ * requests wait in a queue for a work thread; each of these has its own
+ * connection to the store, so that a long query delays only itself.  Queries of
+ * admins, which may read the jobs of all users, never take all work threads.
+ * The second parts of endpoints, which wait for other servers, run in threads
+ * of their own. */
 #ifndef BJ_APISERVER_SERVER_H
 #define BJ_APISERVER_SERVER_H
 
@@ -23,27 +23,27 @@ enum { BJ_API_THREADS = 64 };
 
 struct bj_server;
 
-/* What options and files say; never changes, and goes with the last request
- * that was answered by it. */
-struct bj_site {
+/* Options and what their files hold.  Immutable; freed after the last request
+ * that uses them. */
+struct bj_settings {
     struct bj_api_conf *conf; /* counts its references */
-    struct bj_gate *gate;
+    struct bj_auth *auth;
     struct bj_prompool *prom; /* NULL: none is configured */
     unsigned refs;            /* atomic */
 };
 
-/* What one thread answers with. */
+/* What a thread needs to answer requests. */
 struct bj_api {
     struct bj_server *server;
-    struct bj_site *site;
-    const struct bj_api_conf *conf; /* these three are the site's */
-    struct bj_gate *gate;
+    struct bj_settings *settings;
+    const struct bj_api_conf *conf; /* these three are those of the settings */
+    struct bj_auth *auth;
     struct bj_prompool *prom;
     struct bj_httpd *httpd;
     struct bj_reader *reader; /* its own */
     struct bj_words *words;   /* its own */
     const struct bj_endpoint *const *endpoint;
-    struct bj_buf scratch; /* a text that is put together */
+    struct bj_buf scratch; /* for texts that are joined */
     struct bj_reader_stat seen;
     pthread_t thread;
 };
@@ -57,8 +57,8 @@ struct bj_ticket {
     uint64_t start_usec;
     bool parked;  /* it has to wait: too many queries of admins are running */
     bool counted; /* it is one of these */
-    struct bj_site *site; /* by which call.who was authenticated, while it is
-                             parked; a reference */
+    struct bj_settings *settings; /* by which call.who was authenticated, while
+                             it is parked; a reference */
 };
 
 static inline struct bj_ticket *bj_ticket_of(struct bj_call *c)
@@ -70,7 +70,7 @@ struct bj_queue {
     struct bj_ticket *first, **last;
 };
 
-/* Requests of one endpoint, by the first digit of their status; atomic. */
+/* Requests of one endpoint by the first digit of their status; atomic. */
 struct bj_api_count {
     uint64_t n[BJ_API_CLASSES];
     uint64_t usec;
@@ -93,7 +93,7 @@ struct bj_server {
     /* under the lock */
     pthread_mutex_t lock;
     pthread_cond_t work_cond, wait_cond;
-    struct bj_site *site;
+    struct bj_settings *settings;
     struct bj_queue todo, parked, waits, done;
     unsigned admin_queries, admin_queries_max;
     pthread_cond_t room_cond; /* there may be room for a second part */
@@ -105,25 +105,25 @@ struct bj_server {
     pthread_t waiter[BJ_PROM_QUERIES];
 };
 
-/* Make it, threads included.  conf is the server's from now on, whatever is
- * returned; tables are its endpoints, NULL at the end.  Free it with
- * bj_server_free, also when it failed. */
+/* Make it and its threads.  The server owns conf in any case; tables are its
+ * endpoints, NULL at the end.  Free it with bj_server_free, also after a
+ * failure. */
 int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
                    const struct bj_endpoint *const *tables, struct bj_err *err);
 
-/* Wait for the threads for so long, then free all.  False when one of them has
- * not come to its end: then nothing was freed, and the process should end. */
+/* Wait for the end of the threads, then free all.  False: one of them still
+ * runs after that time, nothing was freed, and the process should exit. */
 bool bj_server_free(struct bj_server *s, unsigned patience_sec);
 
 const struct bj_api_conf *bj_server_conf(const struct bj_server *s);
 
-/* Go on with other options, which are the server's now.  The old ones stay
- * when the new ones can't be; requests that run keep theirs. */
+/* Replace the options; the server owns the new ones in any case.  After an
+ * error the old ones stay in force; requests that run keep theirs. */
 int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
                      struct bj_err *err);
 
-/* Take over what has changed in the files of the web configuration, when it is
- * time to look; what is wrong is told in the log. */
+/* Read the files of the web configuration again if they have changed; checks at
+ * intervals.  Errors are logged. */
 void bj_server_follow(struct bj_server *s, uint64_t now_usec);
 
 /* Send the answers that are ready: when the descriptor "wake" can be read. */

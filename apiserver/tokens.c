@@ -50,7 +50,7 @@ int bj_token_expiry(struct bj_slice word, int64_t *ret)
     *ret = INT64_MAX;
     if (bj_slice_eq(word, BJ_SLICE("never")))
         return 0;
-    /* It is one word of a line. */
+    /* EXPIRES is one word of a line. */
     return memchr(word.p, ' ', word.n) ||
                    bj_stamp_sec(word, BJ_STAMP_BARE_UTC, ret) < 0
                ? -EINVAL
@@ -62,16 +62,18 @@ static int read_line(struct bj_tokens *t, struct bj_slice line,
 {
     struct bj_slice id, hash, user, expires;
     if (line.n > 0 && memchr(line.p, '\0', line.n))
-        return bj_err_set(err, -EINVAL, "a line of text has no NUL");
+        return bj_err_set(err, -EINVAL, "the line contains a NUL");
     if (!bj_slice_word(&line, &id) || id.p[0] == '#')
         return 0;
     if (!bj_slice_word(&line, &hash) || !bj_slice_word(&line, &user) ||
         !bj_slice_word(&line, &expires))
-        return bj_err_set(err, -EINVAL, "a line is ID HASH USER EXPIRES");
+        return bj_err_set(err, -EINVAL, "expected: ID HASH USER EXPIRES");
     if (!bj_access_is_name(user))
-        return bj_err_set(err, -EINVAL, "the third word is no user's name");
+        return bj_err_set(err, -EINVAL,
+                          "the third word is not a valid name of a user");
     if (id.n != 8 || bj_tokens_find(t, id))
-        return bj_err_set(err, -EINVAL, "the ID is of 8 characters, and once");
+        return bj_err_set(err, -EINVAL,
+                          "the ID must have 8 characters and be unique");
     struct bj_token *v = reallocarray(t->v, t->n + 1, sizeof(*v));
     if (!v)
         return bj_err_set(err, -ENOMEM, "tokens");
@@ -83,9 +85,10 @@ static int read_line(struct bj_tokens *t, struct bj_slice line,
     if (!v->id || !v->hash || !v->user)
         return bj_err_set(err, -ENOMEM, "tokens");
     if (!bj_secret_usable(v->hash))
-        return bj_err_set(err, -EINVAL, "the second word is no hash");
+        return bj_err_set(err, -EINVAL,
+                          "the second word is not a password hash");
     if (bj_token_expiry(expires, &v->expires_sec) < 0)
-        return bj_err_set(err, -EINVAL, "'%.*s' is no date, nor \"never\"",
+        return bj_err_set(err, -EINVAL, "'%.*s' is not a date or \"never\"",
                           expires.n < 60 ? (int)expires.n : 60, expires.p);
     return 0;
 }
@@ -126,7 +129,7 @@ int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
     for (unsigned i = 0; i < 24; i++)
         snprintf(secret + 2 * i, 3, "%02x", random[4 + i]);
     snprintf(token, BJ_TOKEN_BYTES, "bj_%s_%s", id, secret);
-    /* The secret is random: there is nothing to guess, rounds add nothing. */
+    /* The secret is random, so more rounds add no safety. */
     if (!crypt_gensalt_rn("$5$", 1000, (const char *)random + 28, 16, salt,
                           sizeof(salt)))
         return bj_err_set(err, -errno, "crypt_gensalt");

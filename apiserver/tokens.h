@@ -1,7 +1,7 @@
 /* Tokens for scripts: a file with a line for each,
  *     ID HASH USER EXPIRES [NOTE]
- * EXPIRES being a date, a stamp with zone, or "never"; '#' begins a comment.
- * The program prints such a line when it makes a token. */
+ * EXPIRES is a date, a time with its zone, or "never"; '#' begins a comment.
+ * The command make-token prints such a line. */
 #ifndef BJ_APISERVER_TOKENS_H
 #define BJ_APISERVER_TOKENS_H
 
@@ -18,8 +18,8 @@ struct bj_token {
 
 struct bj_tokens;
 
-/* Read the file, which must belong to root or to us and be writable by nobody
- * else.  -EINVAL with file and line. */
+/* Read the file, which only root or the user of the program may own and write.
+ * -EINVAL with file and line. */
 int bj_tokens_read(const char *path, struct bj_tokens **ret,
                    struct bj_err *err);
 void bj_tokens_free(struct bj_tokens *t); /* NULL is fine */
@@ -28,18 +28,19 @@ void bj_tokens_free(struct bj_tokens *t); /* NULL is fine */
 const struct bj_token *bj_tokens_find(const struct bj_tokens *t,
                                       struct bj_slice id);
 
-/* What stands in for the hash of a token that is none (base/secret.h). */
+/* A hash to compare with when the token is unknown, so that this takes as long
+ * (base/secret.h). */
 const char *bj_tokens_like(const struct bj_tokens *t);
 
 enum { BJ_TOKEN_BYTES = 80 };
 
-/* Make a token, "bj_ID_SECRET", and the hash of its secret (both terminated).
- * id gets the ID, which is no secret. */
+/* Make a token, "bj_ID_SECRET", and the hash of its secret (both terminated);
+ * id is public. */
 int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
                   char hash[static BJ_HASH_BYTES], struct bj_err *err);
 
-/* When a token with this EXPIRES ends; -EINVAL when it is neither a date, nor a
- * stamp, nor "never". */
+/* The time at which a token with this EXPIRES ends; -EINVAL when it is not a
+ * date, a time or "never". */
 int bj_token_expiry(struct bj_slice word, int64_t *ret_sec);
 
 /* Take a token apart; false when it does not look like one. */

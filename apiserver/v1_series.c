@@ -1,6 +1,6 @@
-/* /api/v1/jobs/JOB/series: what Prometheus knows of a job.  The client names
- * metrics of a table; the questions are made here, once it is known that the
- * job may be seen, and cannot be about any other. */
+/* /api/v1/jobs/JOB/series: the time series of a job in Prometheus.  The client
+ * names metrics of a table; the queries are made here, after the access check,
+ * and match only this job. */
 #include "apiserver/series.h"
 
 #include "apiserver/found.h"
@@ -32,7 +32,7 @@ static void free_work(struct bj_series_work *w)
     free(w);
 }
 
-/* --- what is asked ---------------------------------------------------------
+/* --- the request -----------------------------------------------------------
  */
 
 static int find_metric(struct bj_slice name)
@@ -52,10 +52,9 @@ static int pick(struct bj_call *c, const struct bj_params *p,
         struct bj_slice s = p->value[i].text;
         int at = p->value[i].which == BJ_PARAM_METRIC ? find_metric(s) : 0;
         if (at < 0)
-            return bj_call_refuse(c, 400,
-                                  "There is no metric '%.*s'; /api/v1/series "
-                                  "lists them.",
-                                  s.n < 60 ? (int)s.n : 60, s.p);
+            return bj_call_refuse(
+                c, 400, "Unknown metric '%.*s'; /api/v1/series lists them.",
+                s.n < 60 ? (int)s.n : 60, s.p);
         if (p->value[i].which == BJ_PARAM_METRIC)
             want[at] = true;
     }
@@ -78,7 +77,7 @@ static int read_by(struct bj_call *c, const struct bj_params *p,
             *ret = (enum bj_series_by)i;
             return 0;
         }
-    return bj_call_refuse(c, 400, "The parameter by is job, node or gpu.");
+    return bj_call_refuse(c, 400, "The parameter by must be job, node or gpu.");
 }
 
 static int64_t scrape_sec(const struct bj_call *c)
@@ -87,8 +86,8 @@ static int64_t scrape_sec(const struct bj_call *c)
     return (int64_t)((usec + 999999) / 1000000);
 }
 
-/* The shortest step with which all values fit into one answer, so far as the
- * store can tell how many nodes or GPUs there are. */
+/* The shortest step with which all values fit into one answer, by the number of
+ * nodes or GPUs in the store. */
 static int64_t fitting_step(const struct bj_series_work *w,
                             const struct bj_found *f, int64_t span)
 {
@@ -101,8 +100,8 @@ static int64_t fitting_step(const struct bj_series_work *w,
     return span * at_once / (CELLS_MAX - at_once) + 1;
 }
 
-/* The job's time, and of it what is asked for: outside of it the same id may
- * have been another job's. */
+/* The requested part of the job's time: outside of it the same jobid may be
+ * another job's. */
 static int read_range(struct bj_call *c, const struct bj_params *p,
                       const struct bj_found *f, struct bj_series_work *w)
 {
@@ -130,8 +129,8 @@ static int read_range(struct bj_call *c, const struct bj_params *p,
     }
     if (span / ret->step >= POINTS_MAX)
         return bj_call_refuse(c, 400,
-                              "That would be more than %d points; ask for a "
-                              "longer step or a shorter time.",
+                              "That would be more than %d points; use a longer "
+                              "step or a shorter time.",
                               POINTS_MAX);
     return 0;
 }
@@ -189,9 +188,8 @@ static int on_series(struct bj_call *c)
     if (r != 0)
         return r;
     if (!c->api->prom)
-        return bj_call_refuse(c, 404,
-                              "No Prometheus server is configured here "
-                              "(prometheus.url).");
+        return bj_call_refuse(
+            c, 404, "No Prometheus server is configured (prometheus.url).");
     struct bj_series_work *w = calloc(1, sizeof(*w));
     if (!w)
         return bj_err_set(&c->err, -ENOMEM, "series");
@@ -206,7 +204,7 @@ static int on_series(struct bj_call *c)
     return r;
 }
 
-/* --- what comes back -------------------------------------------------------
+/* --- the response ----------------------------------------------------------
  */
 
 static bool digits(struct bj_slice *s)
@@ -227,8 +225,7 @@ static bool skip(struct bj_slice *s, const char *any)
     return there;
 }
 
-/* Can it stand in JSON as a number?  NaN and +Inf, which Prometheus has, can
- * not. */
+/* Is it a number in JSON?  NaN and +Inf of Prometheus are not. */
 static bool is_number(struct bj_slice s)
 {
     if (s.n == 0 || s.n >= NUMBER_BYTES)
@@ -251,8 +248,8 @@ static struct bj_slice label(const struct bj_json *metric, const char *name)
     return bj_json_text(bj_json_get(metric, name));
 }
 
-/* The node: as the batch system calls it, else the host of the address that
- * was scraped. */
+/* The node: its name in the batch system, else the host of the scraped address.
+ */
 static struct bj_slice node_of(const struct bj_json *metric)
 {
     struct bj_slice s = label(metric, "slurm_node");
@@ -303,7 +300,8 @@ static int take_series(void *ctx, const struct bj_json *metric,
     struct bj_series_work *w = ctx;
     int at = metric_at(w, label(metric, "bj"));
     if (at < 0)
-        return bj_err_set(err, -EPROTO, "prometheus: a series not asked for");
+        return bj_err_set(err, -EPROTO,
+                          "prometheus: a series that was not queried");
     struct bj_series_group *g = group_of(w, metric);
     if (!g)
         return bj_err_set(err, -EFBIG, "prometheus: too many values");
@@ -396,24 +394,24 @@ static int write_curve(struct bj_call *c, const struct bj_series_work *w)
 static int failed(struct bj_call *c, const struct bj_series_work *w, int code)
 {
     if (w->too_much)
-        return bj_call_refuse(c, 400,
-                              "That would be more than %d values; ask for "
-                              "fewer metrics, a longer step or not by node.",
-                              CELLS_MAX);
+        return bj_call_refuse(
+            c, 400,
+            "That would be more than %d values; request fewer metrics, a "
+            "longer step, or no rows by node.",
+            CELLS_MAX);
     if (code == -ENOMEM)
         return code;
     bj_call_log(c, "prometheus");
     if (code == -EBUSY) {
         bj_call_header(c, "Retry-After", "1");
-        return bj_call_refuse(c, 503,
-                              "Too many time series are being asked for just "
-                              "now.");
+        return bj_call_refuse(
+            c, 503, "Too many queries of time series are running; try again.");
     }
     if (code == -ETIMEDOUT)
         return bj_call_refuse(c, 503,
-                              "The Prometheus server took too long; ask for "
+                              "The Prometheus server took too long; request "
                               "fewer metrics or a longer step.");
-    return bj_call_refuse(c, 503, "The Prometheus server did not answer this.");
+    return bj_call_refuse(c, 503, "The Prometheus server did not answer.");
 }
 
 static int write_answer(struct bj_call *c, const struct bj_series_work *w)
@@ -428,24 +426,24 @@ static int write_answer(struct bj_call *c, const struct bj_series_work *w)
     return r;
 }
 
-static int ask_prometheus(struct bj_call *c, struct bj_series_work *w)
+static int query_prometheus(struct bj_call *c, struct bj_series_work *w)
 {
-    /* Behind questions that it does not answer, or for nobody. */
+    /* The queries before it got no answer, or the client has hung up. */
     if (bj_prompool_late(w->prom, w->since_usec) || bj_http_given_up(c->req))
         return bj_err_set(&c->err, -EBUSY,
-                          "prometheus: others are waited for too long");
+                          "prometheus: the query waited too long");
     return bj_prompool_ask(
         w->prom, w->query.p, &w->range,
         &(struct bj_prom_sink){.ctx = w, .series = take_series}, &c->err);
 }
 
-/* May wait for as long as prometheus.timeout says, twice with the turn. */
+/* May take twice prometheus.timeout, with the wait for its turn. */
 static int after_series(struct bj_call *c)
 {
     struct bj_series_work *w = c->work;
     int r = 0;
     if (w->points > 0 && w->metrics > 0)
-        r = ask_prometheus(c, w);
+        r = query_prometheus(c, w);
     r = r == 0 ? write_answer(c, w) : failed(c, w, r);
     free_work(w);
     c->work = NULL;
@@ -458,7 +456,7 @@ static int after_series(struct bj_call *c)
 static const struct bj_key list_keys[] = {
     {"metric", "string", "Name, for the parameter metric."},
     {"unit", "string", "Unit."},
-    {"help", "string", "What it is."},
+    {"help", "string", "Description."},
     {NULL, NULL, NULL},
 };
 
@@ -488,7 +486,7 @@ const struct bj_endpoint bj_endpoints_series[] = {
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_series,
      .after = after_series,
-     .help = "What Prometheus knows of a job, by time.",
+     .help = "Time series of a job from Prometheus.",
      .params = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE) |
                BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_BY) |
                BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
@@ -501,7 +499,7 @@ const struct bj_endpoint bj_endpoints_series[] = {
      .after = after_series,
      .refused = bj_page_refuse,
      .up = "../../",
-     .help = "A picture of a job's series, for pages.",
+     .help = "Plot of time series of a job, for web pages.",
      .type = "image/svg+xml",
      .params = BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_FROM) |
                BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_STEP)},
@@ -509,7 +507,7 @@ const struct bj_endpoint bj_endpoints_series[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_USER,
      .run = on_list,
-     .help = "The metrics that a job's series can be asked for.",
+     .help = "The metrics of the time series of jobs.",
      .keys = list_keys},
     {.path = NULL},
 };

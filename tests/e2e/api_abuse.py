@@ -232,7 +232,7 @@ def no_store(site):
     check(a.status == 503 and a.json["error"].endswith("."), "no store is 503", a)
     same((site.ask("/health").status, site.ask("/api/v1/me", user("x")).status), (503, 200),
          "which /health tells, and what needs no store works")
-    check("the store can't be read, so requests get status 503" in open(site.log).read(),
+    check("the store cannot be read; requests get status 503" in open(site.log).read(),
           "and the log at the start")
     a = site.ask("/jobs", user("user3"))
     check(a.status == 503 and a.headers["Content-Type"].startswith("text/html")
@@ -240,12 +240,12 @@ def no_store(site):
     with open(site.store, "w") as f:
         f.write("this is no database" * 100)
     same(site.ask("/api/v1/jobs", user("user3")).status, 503, "a file that is none, too")
-    check("damaged, or no store" in site.ask("/health").json["error"], "which /health says",
+    check("damaged or not a store" in site.ask("/health").json["error"], "which /health says",
           site.ask("/health"))
     os.unlink(site.store)
     shutil.copy(away, site.store)
     db = sqlite3.connect(site.store)
-    for version, why in ((99, "newer version"), (1, "has to run once")):
+    for version, why in ((99, "newer version"), (1, "must run once")):
         db.execute("PRAGMA user_version = %d" % version)
         db.commit()
         a = site.ask("/health")

@@ -113,7 +113,7 @@ def jobs(site):
     same(seen, [j["key"] for j in site.mine], "page by page, all of one's jobs")
     page = safe("with filters", ask(site, "/jobs?from=2000-01-01&name=%22%3E%3Cscript%3E&state=failed"
                                     "&account=%27%22%3C"))
-    check("No jobs of that kind" in page.text, "none of that kind")
+    check("No jobs found" in page.text, "none of that kind")
     a = ask(site, "/jobs?state=zzz")
     page = safe("a bad filter", a)
     check(a.status == 400 and "There is no state" in page.text, "a bad filter is told", a)

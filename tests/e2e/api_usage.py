@@ -173,7 +173,7 @@ def cut(site):
         same([site.ask(p, who, csv).headers["X-Cut"] for p in (whole, part)], [None, "true"],
              "CSV: " + part)
         same([site.ask(p, who).json["meta"]["cut"] for p in (whole, part)], [False, True], "JSON")
-    same(["There is more" in site.ask("/usage?from=2020-01-01&group_by=" + by, who).body.decode()
+    same(["There are more rows" in site.ask("/usage?from=2020-01-01&group_by=" + by, who).body.decode()
           for by in ("cluster", "user")], [False, True], "a page")
     a = site.ask(V1 + "/jobs?from=0", who, csv)
     check(re.match(r"\d+\.\d+$", a.headers["X-Next-Cursor"]), "jobs have a cursor", a.headers)

@@ -4,7 +4,7 @@
  * sanitizer sees). */
 #include "apiserver/answer.h"
 #include "apiserver/server.h"
-#include "apiserver/site.h"
+#include "apiserver/settings.h"
 #include "apiserver/tokens.h"
 #include "base/clock.h"
 #include "base/httpd_conn.h"
@@ -262,7 +262,7 @@ static void test_reload(void **state)
     bj_fail_ours(true);
     for (bool more = true; more; n++) {
         const struct bj_api_conf *before = bj_server_conf(&s);
-        struct bj_web *web = bj_gate_web(s.site->gate);
+        struct bj_web *web = bj_auth_web(s.settings->auth);
         struct bj_api_conf *c = options("--query.max-rows=2");
         err = (struct bj_err){0};
         bj_fail_after(n);
@@ -271,10 +271,11 @@ static void test_reload(void **state)
         assert_true(r == 0 || (more && err.msg[0]));
         if (r < 0)
             assert_true(bj_server_conf(&s) == before);
-        assert_true((bj_gate_web(s.site->gate) == web) == (r < 0));
-        assert_true(s.own.site == s.site && s.own.gate == s.site->gate);
+        assert_true((bj_auth_web(s.settings->auth) == web) == (r < 0));
+        assert_true(s.own.settings == s.settings &&
+                    s.own.auth == s.settings->auth);
         assert_true(s.own.reader && s.own.words);
-        assert_true(s.httpd->web == bj_gate_web(s.site->gate));
+        assert_true(s.httpd->web == bj_auth_web(s.settings->auth));
     }
     bj_fail_ours(false);
     assert_in_range(n, 20, 1000);
@@ -392,10 +393,11 @@ static void test_answers(void **state)
     assert_int_equal(
         bj_server_init(&s, options(role), bj_endpoint_tables, &err), 0);
     worker = s.own;
-    worker.site = NULL;
+    worker.settings = NULL;
     worker.reader = NULL;
     worker.words = NULL;
-    assert_int_equal(bj_worker_use(&worker, bj_site_ref(s.site), &err), 0);
+    assert_int_equal(bj_worker_use(&worker, bj_settings_ref(s.settings), &err),
+                     0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     for (unsigned i = 0; s.endpoint[i]; i++) {
         const struct bj_endpoint *e = s.endpoint[i];

@@ -1,4 +1,4 @@
-#include "apiserver/site.h"
+#include "apiserver/settings.h"
 
 #include <stdlib.h>
 
@@ -10,11 +10,11 @@ static void drop_conf(struct bj_api_conf *conf)
     free(conf);
 }
 
-/* A site with a reference to conf, and to prom if there is one. */
+/* Settings with a reference to conf, and to prom if there is one. */
 static int make(struct bj_api_conf *conf, struct bj_prompool *prom,
-                struct bj_site **ret, struct bj_err *err)
+                struct bj_settings **ret, struct bj_err *err)
 {
-    struct bj_site *s = calloc(1, sizeof(*s));
+    struct bj_settings *s = calloc(1, sizeof(*s));
     __atomic_fetch_add(&conf->refs, 1, __ATOMIC_RELAXED);
     if (!s) {
         drop_conf(conf);
@@ -23,45 +23,46 @@ static int make(struct bj_api_conf *conf, struct bj_prompool *prom,
     s->refs = 1;
     s->conf = conf;
     s->prom = bj_prompool_ref(prom);
-    int r = bj_gate_new(conf, &s->gate, err);
+    int r = bj_auth_new(conf, &s->auth, err);
     if (r < 0)
-        bj_site_unref(s);
+        bj_settings_unref(s);
     else
         *ret = s;
     return r;
 }
 
-int bj_site_new(struct bj_api_conf *conf, struct bj_site **ret,
-                struct bj_err *err)
+int bj_settings_new(struct bj_api_conf *conf, struct bj_settings **ret,
+                    struct bj_err *err)
 {
-    struct bj_site *s;
+    struct bj_settings *s;
     int r = make(conf, NULL, &s, err);
     if (r < 0)
         return r;
     r = bj_prompool_new(&conf->prom, &s->prom, err);
     if (r < 0)
-        bj_site_unref(s);
+        bj_settings_unref(s);
     else
         *ret = s;
     return r;
 }
 
-int bj_site_renew(struct bj_site *old, struct bj_site **ret, struct bj_err *err)
+int bj_settings_renew(struct bj_settings *old, struct bj_settings **ret,
+                      struct bj_err *err)
 {
     return make(old->conf, old->prom, ret, err);
 }
 
-struct bj_site *bj_site_ref(struct bj_site *s)
+struct bj_settings *bj_settings_ref(struct bj_settings *s)
 {
     __atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
     return s;
 }
 
-void bj_site_unref(struct bj_site *s)
+void bj_settings_unref(struct bj_settings *s)
 {
     if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    bj_gate_free(s->gate);
+    bj_auth_free(s->auth);
     bj_prompool_unref(s->prom);
     drop_conf(s->conf);
     free(s);
@@ -77,9 +78,10 @@ static uint64_t cache_bytes(const struct bj_api *a,
     return part < 256 << 10 ? 256 << 10 : part;
 }
 
-int bj_worker_use(struct bj_api *a, struct bj_site *site, struct bj_err *err)
+int bj_worker_use(struct bj_api *a, struct bj_settings *settings,
+                  struct bj_err *err)
 {
-    const struct bj_api_conf *conf = site->conf;
+    const struct bj_api_conf *conf = settings->conf;
     struct bj_reader_options opt = {.path = conf->store,
                                     .any_filesystem = conf->any_filesystem,
                                     .cache_bytes = cache_bytes(a, conf),
@@ -87,19 +89,19 @@ int bj_worker_use(struct bj_api *a, struct bj_site *site, struct bj_err *err)
     struct bj_reader *reader = NULL;
     struct bj_words *words = NULL;
     int r = bj_reader_new(&opt, &reader, err);
-    /* Another store may have given its numbers to other words. */
+    /* Another store may use other numbers for words. */
     if (r == 0)
         r = bj_words_new(&words, err);
     if (r < 0) {
         bj_reader_free(reader);
-        bj_site_unref(site);
+        bj_settings_unref(settings);
         return r;
     }
     bj_worker_release(a);
-    a->site = site;
+    a->settings = settings;
     a->conf = conf;
-    a->gate = site->gate;
-    a->prom = site->prom;
+    a->auth = settings->auth;
+    a->prom = settings->prom;
     a->reader = reader;
     a->words = words;
     return 0;
@@ -110,10 +112,10 @@ void bj_worker_release(struct bj_api *a)
     bj_reader_free(a->reader);
     bj_words_free(a->words);
     bj_buf_free(&a->scratch);
-    bj_site_unref(a->site);
+    bj_settings_unref(a->settings);
     a->reader = NULL;
     a->words = NULL;
-    a->site = NULL;
+    a->settings = NULL;
     a->seen = (struct bj_reader_stat){0};
 }
 

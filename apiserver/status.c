@@ -1,4 +1,4 @@
-/* What the server says of itself: /, /health, /metrics. */
+/* The status of the server itself: /, /health, /metrics. */
 #include "apiserver/page.h"
 #include "apiserver/server.h"
 #include "base/clock.h"
@@ -23,33 +23,32 @@ static int on_root(struct bj_call *c)
     return 0;
 }
 
-/* In words for everybody: paths are in the log. */
+/* For all users, so without paths, which are in the log. */
 static const char *reason(int code, char *buf, size_t n)
 {
     switch (code) {
     case -ENOTSUP:
-        return "a newer version of batchjob_stats_db has written it";
+        return "a newer version of batchjob_stats_db wrote it";
     case -EAGAIN:
-        return "batchjob_stats_db has to run once";
+        return "batchjob_stats_db must run once to update it";
     case -EROFS:
-        return "nobody may write beside it, and batchjob_stats_db does not "
+        return "its directory is not writable and batchjob_stats_db does not "
                "run";
     case -EBADMSG:
-        return "it is damaged, or no store";
+        return "it is damaged or not a store";
     default:
         return strerror_r(-code, buf, n);
     }
 }
 
-/* A store that is not there is a fact about the store; whether the server is
- * well is what this is asked for by those who restart it.  Hence 503 only when
- * it can answer nothing. */
+/* 503 only when the server can answer nothing: a service manager may restart it
+ * then. */
 static int on_health(struct bj_call *c)
 {
     int r = bj_reader_begin(c->api->reader, &c->err);
     char text[128];
     if (r < 0)
-        return bj_call_refuse(c, 503, "The store can't be read: %s.",
+        return bj_call_refuse(c, 503, "The store cannot be read: %s.",
                               reason(r, text, sizeof(text)));
     bj_reader_end(c->api->reader);
     bj_call_open(c);
@@ -92,7 +91,8 @@ static bool present(const struct bj_server *a, unsigned i)
 
 static void put_requests(const struct bj_server *a, struct bj_buf *b)
 {
-    family(b, "requests_total", "counter", "Requests, by status.");
+    family(b, "requests_total", "counter",
+           "Requests by endpoint and class of status.");
     for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
         for (unsigned k = 1; k < BJ_API_CLASSES && present(a, i); k++)
             if (now(&a->count[i].n[k]) > 0)
@@ -101,7 +101,7 @@ static void put_requests(const struct bj_server *a, struct bj_buf *b)
                               "code=\"%uxx\"} %llu\n",
                               endpoint_name(a, i), k,
                               (unsigned long long)now(&a->count[i].n[k]));
-    family(b, "request_seconds_total", "counter", "Time spent making answers.");
+    family(b, "request_seconds_total", "counter", "Time spent on requests.");
     for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
         if (present(a, i) && now(&a->count[i].usec) > 0) {
             bj_buf_printf(
@@ -149,7 +149,8 @@ static void put_expiry(const struct bj_web *web, struct bj_buf *b)
     int64_t end = web->tls ? bj_tls_expires(web->tls) : 0;
     if (end > 0)
         single(b, "tls_certificate_expiry_timestamp_seconds", "gauge",
-               "When the first certificate of the TLS configuration ends.",
+               "Time at which the first certificate of the TLS configuration "
+               "expires.",
                (uint64_t)end);
 }
 
@@ -160,45 +161,46 @@ static int on_metrics(struct bj_call *c)
     struct bj_httpd_stat http;
     bj_httpd_stat(a->httpd, &http);
     c->reply->type = "text/plain; version=0.0.4; charset=utf-8";
-    family(b, "build_info", "gauge", "What is running; always 1.");
+    family(b, "build_info", "gauge", "Version of the program; always 1.");
     bj_buf_printf(b,
                   "batchjob_api_build_info{version=\"%s\",revision=\"%s\"} 1\n",
                   bj_version, bj_revision);
     put_requests(a, b);
-    single(b, "store_up", "gauge", "1 while the store is open.",
+    single(b, "store_up", "gauge", "1 if the store is open, else 0.",
            __atomic_load_n(&a->store_open, __ATOMIC_RELAXED));
-    single(b, "store_opens_total", "counter", "How often it was opened.",
-           now(&a->store_opened));
+    single(b, "store_opens_total", "counter",
+           "Times that the store was opened.", now(&a->store_opened));
     single(b, "query_timeouts_total", "counter",
-           "Requests that took the store too long.", now(&a->store_timeouts));
+           "Requests that exceeded query.timeout.", now(&a->store_timeouts));
     single(b, "connections_total", "counter", "Connections accepted.",
            http.connections);
     single(b, "refused_total", "counter",
-           "Requests refused because too many were in flight.", http.refused);
+           "Requests refused because too many answers were in flight.",
+           http.refused);
     single(b, "expired_total", "counter",
            "Connections closed at their deadline.", http.expired);
     single(b, "evicted_total", "counter", "Connections closed to make room.",
            http.evicted);
     single(b, "config_reload_success", "gauge",
-           "1 unless the last reload failed.", !a->reload_failed);
-    put_expiry(bj_gate_web(c->api->gate), b);
+           "1 if the last reload succeeded, else 0.", !a->reload_failed);
+    put_expiry(bj_auth_web(c->api->auth), b);
     put_process(b);
     return 0;
 }
 
-const struct bj_endpoint bj_endpoints_own[] = {
+const struct bj_endpoint bj_endpoints_status[] = {
     {.path = "/",
      .methods = BJ_HTTP_GET,
      .run = on_root,
-     .help = "What runs here; a page for browsers."},
+     .help = "Name and version of the server; a page for browsers."},
     {.path = "/health",
      .methods = BJ_HTTP_GET,
      .run = on_health,
-     .help = "Status 200 when the store can be read, else 503."},
+     .help = "Status 200 if the store can be read, else 503."},
     {.path = "/metrics",
      .methods = BJ_HTTP_GET,
      .run = on_metrics,
-     .help = "Figures of the server itself, for Prometheus.",
+     .help = "Metrics of the server itself, for Prometheus.",
      .type = "text/plain"},
     {.path = NULL},
 };

@@ -7,14 +7,13 @@
 #include <stdbool.h>
 
 struct bj_energy_conf {
-    struct bj_strv meters; /* kinds; empty: every one that finds itself, except
-                              those that need to be told where (redfish,
-                              command) */
+    struct bj_strv meters; /* kinds; empty: all that are found, except those
+                              that must be configured (redfish, command) */
     uint64_t period_usec;  /* of the fast meters and the ledger */
     uint64_t slow_usec;    /* of the slow meters */
     uint64_t timeout_usec; /* for one command to a slow meter */
     char *policy;          /* "hybrid", "usage", "reservation" */
-    uint64_t idle_watts;   /* of the node without jobs; 0: learnt */
+    uint64_t idle_watts;   /* of the node without jobs; 0: learn */
     char *state_file;      /* "": none */
     char *ipmi_device;     /* "": /dev/ipmi0, /dev/ipmi/0, /dev/ipmidev/0 */
     char *command;     /* program and arguments, split at blanks; no shell */
@@ -24,10 +23,10 @@ struct bj_energy_conf {
     bool redfish_insecure;             /* certificate not verified */
     struct bj_strv redfish_chassis;    /* ids that feed this node; empty: all */
     char *spool_dir;                   /* final records; "": none */
-    uint64_t spool_files, spool_bytes; /* at most so many wait */
+    uint64_t spool_files, spool_bytes; /* limits of the spool */
 };
 
-/* A copy of its own, for a thread that may outlive the options; -ENOMEM. */
+/* A copy for a thread that may outlive the options; -ENOMEM. */
 int bj_energy_conf_copy(struct bj_energy_conf *to,
                         const struct bj_energy_conf *from);
 void bj_energy_conf_free(struct bj_energy_conf *c);

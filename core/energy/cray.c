@@ -27,7 +27,7 @@ struct zone {
     struct bj_zone_sample sample;
 };
 
-/* Counters that tell what the others are worth.  Absent where there is no such
+/* Counters that show whether the others are consistent.  Absent without such a
  * file. */
 enum { FRESHNESS, STARTUP, GENERATION, MARKS };
 static const char *const mark_names[MARKS] = {"freshness", "startup",
@@ -273,7 +273,7 @@ static int stamp(struct cray *m, uint64_t fresh, uint64_t now_usec,
     return 0;
 }
 
-/* startup: the controller has begun anew, and its counters at 0; they are told
+/* startup: the controller has restarted with its counters at 0; they are used
  * as they are.  generation: a power limit has changed.  Both are reasons to
  * look at all files again. */
 int bj_cray_read(void *meter, const struct bj_cray_now *now,

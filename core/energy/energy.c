@@ -34,7 +34,7 @@ struct bj_energy {
     bool ticked;
     uint64_t slept_usec; /* boot clock minus monotonic clock */
     struct bj_totals totals;
-    bool gpu_own;      /* GPUs tell their energy themselves */
+    bool gpu_own;      /* GPUs report their energy themselves */
     uint64_t gpu_told; /* to the ledger, at the last tick */
     uint64_t gpu_base; /* what that is above the GPUs' own total; may be below
                           0 */
@@ -106,7 +106,7 @@ bool bj_energy_look(struct bj_energy *e, uint64_t now_usec)
 
 /* --- the first tick -------------------------------------------------------*/
 
-/* "gpus TOTAL": what was told to the ledger; then a line for each device. */
+/* "gpus TOTAL": energy passed to the ledger; then a line for each device. */
 static void save_gpus(const struct bj_energy *e, const struct bj_core *core,
                       struct bj_buf *out)
 {
@@ -305,9 +305,8 @@ static void use_accounts(struct bj_energy *e, struct bj_core *core)
 
 /* --- a tick ---------------------------------------------------------------*/
 
-/* Energy of the accelerators: as their drivers tell it, which know each, else
- * as a meter does.  Who tells may change; the total goes on from where it was.
- */
+/* Energy of the accelerators: from their drivers, which know each device, else
+ * from a meter.  The source may change; the total continues. */
 static uint64_t gpu_total(struct bj_energy *e, struct bj_core *core,
                           uint64_t metered_uj)
 {

@@ -1,8 +1,8 @@
-/* Energy in the core: meters, ledger, the accounts of the jobs, and the state
- * that survives a restart.
+/* Energy in the core: meters, ledger, accounts of jobs, and the state that
+ * survives a restart.
  *
- * Only the sampler ticks.  What it splits is shown once it has been saved, so
- * that a crash never makes a counter fall. */
+ * Only the sampler calls bj_energy_tick.  Attributed energy is shown after it
+ * was saved, so that no counter falls after a crash. */
 #ifndef BJ_CORE_ENERGY_ENERGY_H
 #define BJ_CORE_ENERGY_ENERGY_H
 
@@ -17,31 +17,32 @@ struct bj_track;
 struct bj_job_energy {
     struct bj_account *account; /* NULL: none, or settled */
     bool closed;                /* the account knows that the job has ended */
-    bool shown;                 /* shown_uj holds something */
+    bool shown;                 /* shown_uj is valid */
     uint64_t shown_uj[BJ_COMPONENTS];
 };
 
-/* Start with what the state file holds.  What is wrong with it is logged, not
- * returned: a damaged or foreign one is renamed to FILE.bad. */
+/* Start from the state file.  Errors of the file are logged, not returned: a
+ * damaged or foreign file is renamed to FILE.bad. */
 int bj_energy_new(const struct bj_conf *conf, const struct bj_host *host,
                   struct bj_energy **ret, struct bj_err *err);
 void bj_energy_free(struct bj_energy *e); /* NULL is fine */
 
-/* Look for meters now and then; true while there is one. */
+/* Search for meters periodically; true while there is one. */
 bool bj_energy_look(struct bj_energy *e, uint64_t now_usec);
 
-/* Meter and split.  The tracks are those of core, read in this pass.  -ENOMEM
- * at the first time; faults of meters are told by themselves. */
+/* Read the meters and attribute the energy to the tracks of core, which were
+ * read in this pass.  -ENOMEM at the first call; errors of meters are in their
+ * own metrics. */
 int bj_energy_tick(struct bj_energy *e, struct bj_core *core);
 
-/* Save the state, without the core's lock; and then, with it, show what was
- * split. */
+/* Save the state, without the core's lock; then, with it, show what was
+ * attributed. */
 int bj_energy_save(struct bj_energy *e, struct bj_err *err);
 void bj_energy_show(struct bj_energy *e, struct bj_core *core);
 
-/* A job's energy has settled (or it has none): its final record may go. */
+/* The job's energy is final (or it has none): write its final record. */
 bool bj_energy_settled(const struct bj_track *t);
-/* The track goes: forget its account and free t->energy. */
+/* The track is removed: drop its account and free t->energy. */
 void bj_energy_drop(struct bj_energy *e, struct bj_track *t);
 
 /* Into a snapshot: a job, the node and its meters. */
@@ -49,13 +50,14 @@ void bj_energy_publish_job(const struct bj_energy *e, const struct bj_track *t,
                            struct bj_arena *a, struct bj_job *job);
 void bj_energy_publish(const struct bj_energy *e, struct bj_snap *snap);
 
-/* Into a final record: the joules by policy and component, and how they were
- * found. */
+/* Write the joules by policy and component, their source and quality into a
+ * final record. */
 void bj_energy_final(const struct bj_energy *e, const struct bj_account *a,
                      struct bj_json_out *o);
 
-/* The account of a job that ended while we did not run, and its key (a track's
- * key, '#', an inode); NULL: none.  Forget it when its record is made. */
+/* The account of a job that ended while the program did not run, and its key (a
+ * track's key, '#', an inode); NULL: none.  Call forget after its record was
+ * made. */
 struct bj_account *bj_energy_orphan(struct bj_energy *e, uint64_t now_usec,
                                     struct bj_slice *ret_key);
 void bj_energy_forget(struct bj_energy *e, struct bj_account *a);

@@ -84,8 +84,8 @@ static bool taken(const struct hwmon *m, const char *name)
     return false;
 }
 
-/* "ina226-3-0040.power1"; the sensors of a Grace go by their label alone.  A
- * name that is there already is told apart by its chip's number. */
+/* "ina226-3-0040.power1"; sensors of Grace are named by their label alone.  A
+ * duplicate name gets its chip's number. */
 static void name_channel(const struct hwmon *m, struct channel *ch,
                          const struct bj_hwmon_chip *c, struct bj_slice label)
 {
@@ -209,7 +209,7 @@ static bool socket_told(const struct hwmon *m, unsigned number)
     return false;
 }
 
-/* Of several ACPI meters nobody tells what each is of, so none is the node;
+/* What each of several ACPI meters measures is unknown, so none is the node;
  * modules add up to it. */
 static enum bj_zone_role role_of(const struct hwmon *m,
                                  const struct channel *ch)
@@ -265,8 +265,8 @@ static int look(struct hwmon *m, struct bj_err *err)
 
 /* --- reading -------------------------------------------------------------- */
 
-/* 0 or what is not known (ENODATA) is no value: Grace tells 0 now and then.  A
- * part may well draw nothing. */
+/* 0 or ENODATA is no value: Grace reports 0 occasionally.  A part may use no
+ * power. */
 static int read_channel(const struct channel *ch, uint64_t *ret,
                         struct bj_err *err)
 {
@@ -287,8 +287,8 @@ static int read_channel(const struct channel *ch, uint64_t *ret,
     return 0;
 }
 
-static void tell(const struct channel *ch, uint64_t v,
-                 struct bj_meter_sample *out)
+static void add_zone(const struct channel *ch, uint64_t v,
+                     struct bj_meter_sample *out)
 {
     struct bj_zone_sample *s = bj_zone_add(out, &ch->sample);
     if (ch->energy)
@@ -313,7 +313,7 @@ static int hwmon_read(void *meter, struct bj_meter_sample *out,
         else if (r < 0)
             bj_zone_fault(&fault, err, r, &e);
         else if (v != BJ_ABSENT)
-            tell(&m->channel[i], v, out);
+            add_zone(&m->channel[i], v, out);
     }
     if (fault == 0 && m->n == 0)
         return bj_err_set(err, -ENODEV, "no power sensors any more");
@@ -340,7 +340,7 @@ static int hwmon_open(const struct bj_meter_env *env, void **ret,
     m->root = bj_dir_open(AT_FDCWD, env->sysfs);
     int r = m->root < 0 ? 0 : look(m, err);
     if (r == 0 && m->n == 0)
-        r = bj_err_set(err, -ENODEV, "no hardware monitor tells power");
+        r = bj_err_set(err, -ENODEV, "no hardware monitor reports power");
     if (r < 0)
         hwmon_close(m);
     else

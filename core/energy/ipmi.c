@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-    SLICE_MSEC = 100, /* how long to wait without a look at stop */
-    BUSY_MSEC = 50,   /* between two questions to a busy BMC */
+    SLICE_MSEC = 100, /* how long to wait without checking stop */
+    BUSY_MSEC = 50,   /* between two requests to a busy BMC */
 };
 
 struct bj_ipmi {

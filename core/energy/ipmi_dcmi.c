@@ -19,7 +19,7 @@ enum {
 
 struct dcmi {
     struct bj_ipmi *bmc;
-    bool no_limit; /* the BMC does not tell limits */
+    bool no_limit; /* the BMC does not report limits */
 };
 
 /* Minimum, maximum and average of the reply are not looked at: they span a time

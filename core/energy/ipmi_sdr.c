@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-    SENSORS = BJ_ZONES_MAX - 1, /* besides the node */
+    SENSORS = BJ_ZONES_MAX - 1, /* and one for the node */
     GET_READING = 0x2d,
     UNAVAILABLE = 0x20, /* flags of a reading */
     SCANNING = 0x40,
@@ -158,7 +158,7 @@ static void sdr_close(void *p)
     free(m);
 }
 
-/* Find the sensors and see that they tell something. */
+/* Find the sensors and check that they have values. */
 static int find(struct sdr *m, struct bj_err *err)
 {
     struct bj_meter_sample first = {0};
@@ -167,8 +167,8 @@ static int find(struct sdr *m, struct bj_err *err)
         return r;
     if (!bj_sdr_choose(m->s, m->n, &m->part))
         return bj_err_set(err, -ENODEV,
-                          "no sensor tells the power of the node");
-    /* What is silent now may have been so for long. */
+                          "no sensor reports the power of the node");
+    /* A silent sensor may have been silent for a long time. */
     for (size_t i = 0; i < m->n; i++)
         m->silent[i] = PATIENCE;
     r = read_sensors(m, &first, err);

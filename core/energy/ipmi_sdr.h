@@ -1,4 +1,4 @@
-/* Sensor data records that tell watts, and which of them is the node.
+/* Sensor data records of watts, and which of them is the node.
  *
  * Source: IPMI v2.0 rev. 1.1, sections 43.1 (full sensor record), 36.3
  * (conversion), 43.15 (names), 43.14 (entities). */
@@ -40,7 +40,7 @@ struct bj_sdr_sensor {
 };
 
 /* True when the beginning of a record (BJ_SDR_UNITS bytes at least) is of a
- * full sensor record that tells plain watts. */
+ * full sensor record in plain watts. */
 bool bj_sdr_watts(const uint8_t *record, size_t n);
 
 /* Decode a whole record.  -ENOENT: not a sensor of watts, or one that cannot be
@@ -56,7 +56,7 @@ int bj_sdr_convert(const struct bj_sdr_sensor *s, uint8_t raw, uint64_t *ret_uw,
  * the best one if there are several (the others then become BJ_SDR_OTHER); else
  * the inputs of power supplies; else what may be a total, if it is the only
  * one; else the outputs.  Never inputs and outputs together.  False when none
- * tells of the node. */
+ * is of the node. */
 bool bj_sdr_choose(struct bj_sdr_sensor *s, size_t n,
                    enum bj_sdr_part *ret_part);
 

@@ -95,7 +95,7 @@ static unsigned find_word(const char *text, const char *const *words,
     return n;
 }
 
-/* Sensors of parts, and those that tell limits and records. */
+/* Sensors of parts, and those of limits and records. */
 static const char *const part_words[] = {
     "cpu", "mem",    "dimm", "dram", "gpu", "fan",
     "hdd", "disk",   "nvme", "pcie", "soc", "limit",

@@ -1,38 +1,38 @@
-/* The ledger: splits the energy of a node over its jobs, exactly.
+/* The ledger: attributes the energy of a node to its jobs, exactly.
  *
- * Pure arithmetic on integers: no files, clocks, threads or locks.
+ * Integer arithmetic only: no files, clocks, threads or locks.
  *
- * What comes in (bj_ledger_tick) are totals in microjoules of each component
- * that is metered, the total of the whole node where a meter tells one, and
- * what each job has used.  What goes out is, for each component, an account
- * for each job and three more: system, unallocated and deficit.  At any moment
+ * Input (bj_ledger_tick): totals in microjoules of each metered component, the
+ * total of the whole node if a meter measures it, and the use of each job.
+ * Output, for each component: an account per job and three more: system,
+ * unallocated and deficit.  At any time
  *
  *     jobs + dropped + system + unallocated + pending = taken
  *
- * for each component and each policy, to the microjoule, where taken is the sum
- * of all that came in, and for other it is
+ * for each component and policy, to the microjoule, where taken is the sum of
+ * the input, and for other it is
  *
  *     node - (cpu + dram + gpu, as settled with the node) + deficit
  *
- * pending is what awaits settlement: a node meter is slower than the ticks, so
- * the deltas of components and of the jobs' usage are held until the next
- * reading of the node, and split then.  The same while a meter that has told
- * before has nothing to tell: the window stays open until it is back or the
- * patience is over.
+ * pending is not attributed yet: a node meter is slower than the ticks, so the
+ * deltas of components and of the jobs' use are held until the next reading of
+ * the node and attributed then.  The window also stays open while a known meter
+ * has no value, until it returns or patience_usec is over.
  *
- * The split of a window of length dt (docs/energy.md):
+ * Attribution of a window of length dt (docs/energy.md):
  *   static   S = min(host, idle power * dt) of host = cpu + dram + other, taken
- *            from these in proportion; to jobs by the share of the node that
- *            they reserve, r = max(cpus/cpus, mem/mem), at most 1; what nobody
- *            reserves is unallocated; more than the node is scaled to it.
+ *            from these in proportion; to jobs by their reserved share of the
+ *            node, r = max(cpus/cpus, mem/mem), at most 1; what is not
+ *            reserved is unallocated; more than the node is scaled down.
  *   dynamic  the rest: cpu and other by CPU time used, dram by memory times
- *            time; what the jobs have not used is system's.
+ *            time; what no job used is system's.
  *   hybrid = both; usage = all of it dynamic; reservation = all of it static.
- * Each component is split on its own.  Remainders go to the largest fractions
- * (ties: to the first), so every sum is exact and no receiver is a microjoule
- * off.  A job counts half in the interval between two ticks in which it began
- * or ended (reservation and memory; its CPU time is known).  gpu is not split
- * here: its owners are told (bj_account_gpu), the rest is unallocated. */
+ * Each component is divided separately.  Remainders go to the largest fractions
+ * (ties: to the first), so every sum is exact and no share is off by a
+ * microjoule.  A job counts half in the interval between two ticks in which it
+ * began or ended (reservation and memory; its CPU time is exact).  gpu is not
+ * divided here: bj_account_gpu gives it to its owners, the rest is unallocated.
+ */
 #ifndef BJ_CORE_ENERGY_LEDGER_H
 #define BJ_CORE_ENERGY_LEDGER_H
 
@@ -59,72 +59,72 @@ struct bj_ledger;
 struct bj_account;
 
 struct bj_ledger_conf {
-    uint64_t idle_uw; /* power of the host (no gpu) without jobs; 0: learn */
-    uint64_t cpus;    /* of the node; 0, BJ_ABSENT: not known, shares of it then
-                         come from memory alone */
-    uint64_t mem_bytes;     /* the same */
-    uint64_t patience_usec; /* a meter that tells nothing new for so long is
-                               taken for dead: the window is settled without
-                               it.  0: three minutes */
+    uint64_t idle_uw;   /* power of the host (no gpu) without jobs; 0: learn */
+    uint64_t cpus;      /* of the node; 0, BJ_ABSENT: unknown, shares then come
+                           from memory alone */
+    uint64_t mem_bytes; /* the same */
+    uint64_t patience_usec; /* a meter without new values during this time is
+                               given up: the window is closed without it.
+                               0: three minutes */
 };
 
-/* What a tick knows.  Totals never fall; BJ_ABSENT: no meter, or no sample this
- * time.  One that comes back within the patience has its difference split over
- * the window that waited for it; later, or lower, it goes on from its first
- * value (see missed_uj).  A node total that is read anew and has not moved had
- * a gap: the window is settled without it. */
+/* Input of a tick.  Totals never fall; BJ_ABSENT: no meter, or no sample this
+ * time.  If a meter returns within the patience, its difference belongs to the
+ * window that waited for it; later, or with a lower total, it continues from
+ * its first value (see missed_uj).  A new reading of the node with an unchanged
+ * total means a gap: the window is closed without it. */
 struct bj_tick {
     uint64_t now_usec;                /* CLOCK_BOOTTIME */
     uint64_t total_uj[BJ_COMPONENTS]; /* cpu, dram, gpu; other is ignored */
     uint64_t node_uj;
-    uint64_t node_stamp_usec; /* of the reading behind node_uj: a new one ends
-                                 the window */
+    uint64_t node_stamp_usec; /* of the reading of node_uj: a new one ends the
+                                 window */
     uint64_t cpu_usec;        /* used by everything on the node, or BJ_ABSENT */
     uint64_t mem_bytes;       /* the same */
-    bool suspended;           /* the machine slept since the last tick */
+    bool suspended; /* the machine was suspended since the last tick */
 };
 
 /* NULL: no memory. */
 struct bj_ledger *bj_ledger_new(const struct bj_ledger_conf *conf);
 void bj_ledger_free(struct bj_ledger *l); /* with all accounts */
 
-/* The account of a job.  key tells it from every other of this boot (job id
- * and the inode of its cgroup).  One that the state file told is found again
- * and keeps its totals.  whole: the job began after the last tick, so that
- * everything it has used belongs to this window; else its usage counts from
- * the first bj_account_use.  NULL: no memory. */
+/* The account of a job.  key is unique in this boot (job id and the inode of
+ * its cgroup).  An account of the state file is found again and keeps its
+ * totals. whole: the job began after the last tick, so everything it used
+ * belongs to this window; else its use counts from the first bj_account_use.
+ * NULL: no memory. */
 struct bj_account *bj_ledger_open(struct bj_ledger *l, struct bj_slice key,
                                   bool whole);
 
-/* What it has used until now (never falls; BJ_ABSENT: not known this time),
- * the memory it holds, and what it reserves.  Before each tick. */
+/* Its use so far (never falls; BJ_ABSENT: unknown this time), the memory it
+ * holds, and its reservation.  Call before each tick. */
 struct bj_job_use {
     uint64_t cpu_usec, mem_bytes;
     uint64_t cpus, mem_limit_bytes; /* BJ_ABSENT: no such reservation */
 };
 void bj_account_use(struct bj_account *a, const struct bj_job_use *use);
 
-/* Energy of accelerators that it owns, since the last call; before the tick
- * that takes it in.  Without a total for gpu the sum of these is the total. */
+/* Energy of its accelerators since the last call; before the tick that includes
+ * it.  Without a total for gpu the sum of these is the total. */
 void bj_account_gpu(struct bj_account *a, uint64_t delta_uj);
 
 /* The job has ended; the account still takes part in the open window.  Its last
- * usage may be told until the next tick. */
+ * use may be set until the next tick. */
 void bj_account_close(struct bj_account *a);
 
-/* Energy of accelerators from before its end is still to be told
- * (bj_account_gpu): until that is over the account does not become final.  It
- * takes part in nothing else any more. */
+/* Energy of accelerators from before its end is still to come (bj_account_gpu):
+ * while lingers is set the account does not become final.  It takes part in
+ * nothing else any more. */
 void bj_account_linger(struct bj_account *a, bool lingers);
 
-/* The name it was opened under. */
+/* The key it was opened with. */
 struct bj_slice bj_account_key(const struct bj_account *a);
 
-/* True once the window in which it was closed is settled: its totals are
+/* True when the window in which it was closed is attributed: its totals are
  * final. */
 bool bj_account_final(const struct bj_account *a);
 
-/* Forget it.  What it was given counts as dropped. */
+/* Free it.  Its energy counts as dropped. */
 void bj_ledger_drop(struct bj_ledger *l, struct bj_account *a);
 
 void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *tick);
@@ -132,23 +132,23 @@ void bj_ledger_tick(struct bj_ledger *l, const struct bj_tick *tick);
 /* Totals in microjoules. */
 uint64_t bj_account_uj(const struct bj_account *a, enum bj_policy p,
                        enum bj_component c);
-/* Part of them was split after a restart over a time without ticks, or is
+/* Part of them was attributed after a restart over a time without ticks, or is
  * missing for such a time (it was opened again after the first tick). */
 bool bj_account_flagged(const struct bj_account *a);
 
 struct bj_ledger_sums {
     uint64_t system_uj[BJ_POLICIES][BJ_COMPONENTS];
     uint64_t unallocated_uj[BJ_POLICIES][BJ_COMPONENTS];
-    uint64_t dropped_uj[BJ_POLICIES][BJ_COMPONENTS]; /* of jobs forgotten */
+    uint64_t dropped_uj[BJ_POLICIES][BJ_COMPONENTS]; /* of dropped accounts */
     uint64_t pending_uj[BJ_COMPONENTS];
-    uint64_t taken_uj[BJ_COMPONENTS];  /* everything that came in, other too */
-    uint64_t alone_uj[BJ_COMPONENTS];  /* of that, settled without the node */
-    uint64_t missed_uj[BJ_COMPONENTS]; /* counted by a meter while it was taken
-                                          for dead: given to nobody */
-    uint64_t node_uj;                  /* of the windows settled with it */
+    uint64_t taken_uj[BJ_COMPONENTS];  /* all input, and other */
+    uint64_t alone_uj[BJ_COMPONENTS];  /* of that, closed without the node */
+    uint64_t missed_uj[BJ_COMPONENTS]; /* counted by a meter while it was given
+                                          up: attributed to no job */
+    uint64_t node_uj;                  /* of windows closed with it */
     uint64_t node_missed_uj;
-    uint64_t deficit_uj; /* components together above the node */
-    uint64_t idle_uw;    /* in use; 0: not known yet */
+    uint64_t deficit_uj; /* components minus node, where positive */
+    uint64_t idle_uw;    /* in use; 0: unknown */
     bool idle_learnt;    /* not configured */
     uint64_t windows;
     uint64_t tick_usec; /* boot clock of the last tick, also of one before a
@@ -158,19 +158,19 @@ void bj_ledger_sums(const struct bj_ledger *l, struct bj_ledger_sums *ret);
 
 /* The state, as text for a file: totals, open window, learnt idle power, boot
  * id, and lines of the caller (the position of each zone's accumulator; a
- * newline is added where the last has none).  Save before totals that have
- * grown are shown to anybody, so that they never fall over a crash. */
+ * newline is added where the last has none).  Save before new totals are shown,
+ * so that they never fall after a crash. */
 void bj_ledger_save(const struct bj_ledger *l, struct bj_slice boot_id,
                     struct bj_slice extra, struct bj_buf *out);
 
 /* Read a state into a new ledger.  -EBADMSG with the line for text that is
- * damaged, cut or foreign, -ENOMEM; the ledger is then as it was.  *ret_extra
- * lies in text.  Another boot id, or an empty one: only the learnt idle power
- * is taken, and *ret_same_boot is false.  Same boot: the next tick's deltas
- * span the time since the state was written; they are split over the jobs that
- * are on both sides, and flag them.  Accounts wait, asleep, for bj_ledger_open,
- * before the first tick if their usage is to go on; those that nobody opens
- * within the patience are dropped. */
+ * damaged, truncated or foreign, -ENOMEM; the ledger is then unchanged.
+ * *ret_extra is in text.  Another boot id, or an empty one: only the learned
+ * idle power is used, and *ret_same_boot is false.  Same boot: the next tick's
+ * deltas cover the time since the state was written; they are attributed to the
+ * jobs that exist before and after, and flag them.  Accounts wait for
+ * bj_ledger_open, before the first tick if their use is to continue; those not
+ * opened within the patience are dropped. */
 int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
                    struct bj_slice boot_id, struct bj_slice *ret_extra,
                    bool *ret_same_boot, struct bj_err *err);

@@ -55,7 +55,7 @@ struct bj_account {
     uint64_t mem_bytes;      /* told last; BJ_ABSENT: never */
     uint64_t mem_seen_bytes; /* at the last tick; 0 before its birth */
     uint64_t cpus, mem_limit_bytes;
-    uint64_t gpu_new_uj; /* told since the last tick */
+    uint64_t gpu_new_uj; /* since the last tick */
     /* In the open window.  Presence is counted in halves: a tick in which a job
      * began or ended counts half, so that successors on the same CPUs add up to
      * one.  Memory is twice the trapezoid below two ticks, for the same. */
@@ -63,12 +63,12 @@ struct bj_account {
     uint64_t total_uj[BJ_POLICIES][BJ_COMPONENTS];
 };
 
-/* A total that comes in. */
+/* An input total. */
 struct bj_intake {
     uint64_t last_uj;
-    bool known;           /* last_uj is one */
-    bool live;            /* it is waited for */
-    uint64_t silent_usec; /* how long already */
+    bool known;           /* last_uj is valid */
+    bool live;            /* the window waits for it */
+    uint64_t silent_usec; /* since when it has no value */
 };
 
 /* Powers of windows without jobs: a ring. */
@@ -76,14 +76,14 @@ enum { BJ_IDLE_SAMPLES = 128 };
 struct bj_idle {
     uint64_t uw[BJ_IDLE_SAMPLES];
     uint64_t n, next;
-    uint64_t value_uw; /* what they tell; 0: too few */
+    uint64_t value_uw; /* the resulting idle power; 0: too few */
 };
 
 struct bj_ledger {
     struct bj_ledger_conf conf;
     struct bj_account **accounts; /* in the order of opening */
     size_t n, cap;
-    size_t asleep;                 /* how many of them */
+    size_t asleep;                 /* accounts that wait for bj_ledger_open */
     struct bj_receiver *receivers; /* cap + 2 */
     uint32_t *order;
 
@@ -99,7 +99,7 @@ struct bj_ledger {
     /* The open window. */
     uint64_t span_usec;   /* its length, the machine being awake */
     uint64_t waited_usec; /* the same, without the time of a restart */
-    bool odd;             /* no good to learn from */
+    bool odd;             /* not usable for learning */
     bool gap;             /* there was a restart in it */
     bool jobs;            /* there was one */
     bj_u128 node_cpu;     /* used by everything, as BJ_W_CPU of an account */
@@ -142,7 +142,7 @@ void bj_ledger_window(struct bj_ledger *l);
 
 /* A window without jobs took uj in usec, with or without a node reading. */
 void bj_idle_learn(struct bj_idle *idle, uint64_t uj, uint64_t usec);
-/* Work out what the ring tells. */
+/* Compute the idle power from the ring. */
 void bj_idle_refresh(struct bj_idle *idle);
 
 /* A new account, also for the state's; NULL: no memory. */

@@ -91,7 +91,7 @@ static void split_component(struct bj_ledger *l, struct bj_split *s,
     give(l, s, BJ_RESERVATION, c);
 }
 
-/* What the node took besides its components, or how much less than they. */
+/* Energy of the node beyond its components, or the deficit. */
 static void take_other(struct bj_ledger *l, uint64_t node_uj, struct window *w)
 {
     uint64_t parts =

@@ -32,7 +32,7 @@ static void take(struct bj_ledger *l, enum bj_component c, uint64_t total_uj)
     *in = (struct bj_intake){total_uj, true, true, 0};
 }
 
-/* Accelerators that nobody sums up are as much as their owners were told. */
+/* Without a total of accelerators, it is the sum over their owners. */
 static void take_told(struct bj_ledger *l)
 {
     struct bj_ledger_sums *sums = &l->sums;
@@ -91,7 +91,7 @@ static void weigh_time(struct bj_ledger *l, struct bj_account *a, uint64_t dt)
     add_weight(a, BJ_W_MEM, ((bj_u128)then + now) * dt);
 }
 
-/* What its accelerators took before its end was told late. */
+/* Energy of its accelerators from before its end, which arrived late. */
 static void weigh_late(struct bj_account *a)
 {
     if (a->final || a->gpu_new_uj == 0)
@@ -208,8 +208,8 @@ static bool nothing_to_settle(const struct bj_ledger *l)
     return live;
 }
 
-/* Settle with the node's new reading, or without one where it began anew: a
- * total that did not move tells that its meter had a gap. */
+/* Close the window with the node's new reading, or without one if it started
+ * again: an unchanged total means that its meter had a gap. */
 static void end_window(struct bj_ledger *l, const struct bj_tick *t, bool fresh)
 {
     struct bj_intake *node = &l->intake[BJ_ENERGY_OTHER];

@@ -1,9 +1,8 @@
-/* Power meters: what each kind does, and what it tells.
+/* Power meters: the interface of each kind of meter.
  *
- * A meter tells raw samples of zones; wraps, resets, gaps, threads, deadlines
- * between readings, back-off and errors are the same for all kinds and done
- * once (accum.h, meters.h).  A kind is a file and a place in meters.c's list.
- */
+ * A meter returns raw samples of zones; wraps, resets, gaps, threads,
+ * deadlines, back-off and errors are handled once for all kinds (accum.h,
+ * meters.h).  A kind is a file and an entry in the list of meters.c. */
 #ifndef BJ_CORE_ENERGY_METER_H
 #define BJ_CORE_ENERGY_METER_H
 
@@ -15,21 +14,21 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* What a zone's energy is of. */
+/* What a zone measures. */
 enum bj_zone_role {
     BJ_ZONE_CPU,      /* processor packages */
-    BJ_ZONE_DRAM,     /* memory, where it is not in the package's figure */
+    BJ_ZONE_DRAM,     /* memory, if the package does not include it */
     BJ_ZONE_GPU,      /* accelerators */
     BJ_ZONE_NODE,     /* the whole node, all of the above included */
-    BJ_ZONE_PLATFORM, /* the same, but parts of the node are not in it (psys, a
-                         module): stands for the node, and says so */
-    BJ_ZONE_PART, /* a part or a repetition of another zone: told, not added */
+    BJ_ZONE_PLATFORM, /* the node without some of its parts (psys, a module):
+                         used as the node, and marked partial */
+    BJ_ZONE_PART,     /* part or copy of another zone: shown, not added */
     BJ_ZONE_ROLES
 };
 
 enum { BJ_ZONES_MAX = 64, BJ_ZONE_NAME = 48 };
 
-/* One zone as its source tells it now.  Fields without value: BJ_ABSENT. */
+/* One zone as its source reports it now.  Fields without value: BJ_ABSENT. */
 struct bj_zone_sample {
     char name[BJ_ZONE_NAME]; /* unique in its meter; [a-z0-9_.-] */
     enum bj_zone_role role;
@@ -47,7 +46,7 @@ struct bj_meter_sample {
     struct bj_zone_sample zone[BJ_ZONES_MAX];
 };
 
-/* What a meter may look at. */
+/* What a meter may read. */
 struct bj_meter_env {
     const struct bj_energy_conf *conf;
     const char *procfs, *sysfs, *devfs; /* mount points */
@@ -60,24 +59,23 @@ struct bj_meter_kind {
     const char *name; /* value of --energy.meter and label "meter" */
     bool slow;        /* may block for longer than a millisecond: gets a thread
                          and the period of conf->slow_usec */
-    /* May there be one?  Cheap and never blocks: a file that is there, an
-     * option that is set.  NULL: always.  Asked now and then while there is
-     * none. */
+    /* Whether there may be one: a file exists, an option is set.  Cheap, never
+     * blocks; called periodically while there is none.  NULL: always. */
     bool (*present)(const struct bj_meter_env *env);
-    /* Find the meter.  0 and *ret; -ENODEV when this machine has none (no
-     * complaint, asked again at a long pace); else a fault, with a message. */
+    /* Open the meter.  0 and *ret; -ENODEV if this machine has none (not
+     * logged, tried again at a long interval); else an error with a message. */
     int (*open)(const struct bj_meter_env *env, void **ret, struct bj_err *err);
     /* Fill *out, which is zeroed with n = 0 before.  Zones may come and go.
      * Returns 0, or the kind of fault:
      *   -ETIMEDOUT  no answer before the deadline     (timeout)
      *   -EIO etc.   the system refused                (io)
      *   -EACCES     -EPERM                            (denied)
-     *   -EBADMSG    an answer that makes no sense     (protocol)
-     *   -ERANGE     a value that cannot be            (implausible)
+     *   -EBADMSG    an invalid reply                  (protocol)
+     *   -ERANGE     an impossible value               (implausible)
      *   -ENODEV     the meter has gone: closed, and opened again later
      *   -ECANCELED  env->stop was set
-     * A fault of one zone leaves that zone out and the others in: return the
-     * fault with out->n > 0; both count. */
+     * An error of one zone leaves only that zone out: return the error with
+     * out->n > 0; both count. */
     int (*read)(void *m, struct bj_meter_sample *out, struct bj_err *err);
     void (*close)(void *m);
 };

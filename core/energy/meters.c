@@ -27,9 +27,9 @@ struct bj_meters {
     uint64_t look_usec;                /* when meters are looked for again */
     bool any;
     uint64_t role_uj[BJ_ROLES];
-    size_t believed[BJ_ROLES]; /* which slot told it last; SLOTS: none yet */
+    size_t preferred[BJ_ROLES];        /* the slot in use; SLOTS: none yet */
     uint64_t seen_uj[SLOTS][BJ_ROLES]; /* at the last reading ... */
-    bool seen_fresh[SLOTS][BJ_ROLES];  /* ... and whether it told it then */
+    bool seen_fresh[SLOTS][BJ_ROLES];  /* ... and whether it had a value */
 };
 
 static bool named(const struct bj_energy_conf *conf, const char *name)
@@ -65,7 +65,7 @@ int bj_meters_new(const struct bj_conf *conf, const struct bj_host *host,
     if (!m)
         return bj_err_set(err, -ENOMEM, "power meters");
     for (int r = 0; r < BJ_ROLES; r++)
-        m->believed[r] = SLOTS;
+        m->preferred[r] = SLOTS;
     for (size_t i = 0; i < SLOTS; i++)
         if (slot_new(conf, host, i, &m->slot[i]) < 0) {
             bj_meters_free(m);
@@ -100,16 +100,16 @@ bool bj_meters_look(struct bj_meters *m, uint64_t now_usec)
 
 /* --- sums -----------------------------------------------------------------*/
 
-/* What a meter tells of a role. */
-struct told {
+/* A meter's value of a role. */
+struct role_value {
     bool any, fresh, partial;
     uint64_t uj, power_uw, stamp_usec;
 };
 
-static struct told told_of(const struct bj_slot_view *v, enum bj_zone_role role,
-                           uint64_t now_usec)
+static struct role_value told_of(const struct bj_slot_view *v,
+                                 enum bj_zone_role role, uint64_t now_usec)
 {
-    struct told t = {.power_uw = 0};
+    struct role_value t = {.power_uw = 0};
     for (size_t i = 0; i < v->nzones; i++) {
         const struct bj_accum *a = &v->zone[i].accum;
         bool platform = v->zone[i].role == BJ_ZONE_PLATFORM;
@@ -130,31 +130,31 @@ static struct told told_of(const struct bj_slot_view *v, enum bj_zone_role role,
     return t;
 }
 
-/* A counter that was silent tells all that has passed meanwhile, which another
- * meter may have told already: who was not there at the last look is believed
- * from the next one on. */
-static bool may_tell(const struct bj_meters *m, size_t i, int role)
+/* A counter that returns includes all energy since its last value, which
+ * another meter may have counted: a meter that was absent at the last reading
+ * is used from the next one on. */
+static bool may_use(const struct bj_meters *m, size_t i, int role)
 {
-    return m->seen_fresh[i][role] || m->believed[role] == i ||
-           m->believed[role] == SLOTS;
+    return m->seen_fresh[i][role] || m->preferred[role] == i ||
+           m->preferred[role] == SLOTS;
 }
 
-/* Energy that passed while another meter was believed is not counted again: a
- * change of the meter goes on from where the new one was at the last look. */
+/* Energy that passed while another meter was preferred is not counted again: a
+ * change of the meter continues from the new one's last reading. */
 static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
                      struct bj_totals *ret)
 {
     for (int r = 0; r < BJ_ROLES; r++) {
         struct bj_role_total *total = &ret->role[r];
         const struct bj_slot_view *v = m->read[i];
-        struct told t = told_of(v, (enum bj_zone_role)r, now_usec);
+        struct role_value t = told_of(v, (enum bj_zone_role)r, now_usec);
         uint64_t delta = t.uj - m->seen_uj[i][r];
-        bool told = t.any && t.fresh && may_tell(m, i, r);
+        bool usable = t.any && t.fresh && may_use(m, i, r);
         m->seen_uj[i][r] = t.uj;
         m->seen_fresh[i][r] = t.any && t.fresh;
-        if (!told || total->source)
+        if (!usable || total->source)
             continue;
-        m->believed[r] = i;
+        m->preferred[r] = i;
         m->role_uj[r] += delta;
         total->source = v->kind->name;
         total->partial = t.partial;
@@ -163,10 +163,10 @@ static void add_slot(struct bj_meters *m, size_t i, uint64_t now_usec,
     }
 }
 
-/* Room for a view is made for slots that have something to tell. */
+/* Allocate a view only for slots with values. */
 static bool view_of(struct bj_meters *m, size_t i, uint64_t now_usec)
 {
-    if (!bj_slot_told(m->slot[i]))
+    if (!bj_slot_has_values(m->slot[i]))
         return false;
     if (!m->read[i])
         m->read[i] = calloc(1, sizeof(*m->read[i]));

@@ -20,7 +20,7 @@ enum {
     ID_CAP = 40,
 };
 
-/* Most of what a platform draws where no file tells it; its counter holds the
+/* The most that a platform without a limit can draw; its counter includes the
  * accelerators of some machines. */
 static const uint64_t psys_max_uw = 4000000000;
 
@@ -62,7 +62,7 @@ static const char *control_path(size_t control, char path[64])
 
 /* A package holds its core and uncore, on servers not its dram.  psys is the
  * platform: all packages and dram are in it, so it is never added to them.
- * Unknown ones are told and not added. */
+ * Unknown ones are shown and not added. */
 static enum bj_zone_role role_of(struct bj_slice name)
 {
     static const struct {
@@ -132,7 +132,8 @@ static bool taken(const struct rapl *m, const char *name)
 
 /* "package-0", below it "package-0.dram"; the end of the directory's name is
  * added to a name that is there already.  Two drivers that find one package
- * must not make it two: the second is told and not added, with all in it. */
+ * must not make it two: the second is shown and not added, with all its zones.
+ */
 static void name_zone(const struct rapl *m, struct zone *z,
                       struct bj_slice name, const struct zone *parent)
 {
@@ -232,8 +233,8 @@ static int look(struct rapl *m, struct bj_err *err)
     return m->fault ? bj_err_set(err, m->fault, "look for RAPL zones") : 0;
 }
 
-/* Zones have come or gone: a kernel directory's link count tells its
- * directories, its times need not change. */
+/* Zones have appeared or vanished: a kernel directory's link count counts its
+ * directories, while its times need not change. */
 static bool changed(struct rapl *m)
 {
     bool any = false;
@@ -266,8 +267,8 @@ static int look_when_due(struct rapl *m, struct bj_err *err)
 
 /* --- reading -------------------------------------------------------------- */
 
-/* Readable by root alone since Linux 5.10, as power tells what a CPU computes
- * (CVE-2020-8694). */
+/* Readable by root alone since Linux 5.10, because power reveals what a CPU
+ * computes (CVE-2020-8694). */
 static int denied(const struct zone *z, struct bj_err *err)
 {
     if (z->fd != -EACCES && z->fd != -EPERM)

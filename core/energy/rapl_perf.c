@@ -187,7 +187,7 @@ static int read_places(const struct perf *m, struct place place[CPUS_MAX],
     return n;
 }
 
-/* Names are those of powercap.  Dies are told when a package has several; the
+/* Names are those of powercap.  Dies are zones when a package has several; the
  * platform once for a package, of its first CPU.  False: it has no such zone.
  */
 static bool name_zone(const struct place *place, int n, int at,

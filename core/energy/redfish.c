@@ -9,7 +9,7 @@
 
 enum { PAGES = 8 }; /* of the list of chassis */
 
-/* A chassis that tells power, and how. */
+/* A chassis that reports power, and how. */
 struct source {
     char name[BJ_ZONE_NAME];
     enum bj_zone_role role;
@@ -39,7 +39,7 @@ static int read_source(struct redfish *m, const struct source *s,
     return r < 0 ? bj_err_wrap(err, r, "Redfish: %s", uri) : 0;
 }
 
-/* The service itself does not answer: nothing else will be told either. */
+/* The service itself does not answer, so further requests are useless. */
 static bool hopeless(int r)
 {
     return r != -ENODATA && r != -ERANGE && r != -EBADMSG && r != -EIO;
@@ -98,7 +98,7 @@ static int list_chassis(struct redfish *m, const struct bj_energy_conf *conf,
     return 0;
 }
 
-/* Which document of the chassis tells power: 0, -ENODATA when none does. */
+/* Find the document of the chassis with its power: 0, -ENODATA if none. */
 static int probe(struct redfish *m, struct source *s, struct bj_err *err)
 {
     const struct bj_json *doc;
@@ -122,8 +122,8 @@ static int probe(struct redfish *m, struct source *s, struct bj_err *err)
     return r == -ENODEV ? -ENODATA : r;
 }
 
-/* Leave out those that tell no power.  What they say instead matters only when
- * nobody else says anything. */
+/* Leave out chassis without power.  Their errors matter only if no chassis
+ * reports power. */
 static int probe_all(struct redfish *m, struct bj_err *err)
 {
     size_t n = 0;
@@ -143,7 +143,7 @@ static int probe_all(struct redfish *m, struct bj_err *err)
     if (n > 0)
         return 0;
     return first < 0 ? first
-                     : bj_err_set(err, -ENODEV, "no chassis tells its power");
+                     : bj_err_set(err, -ENODEV, "no chassis reports its power");
 }
 
 static bool is_within(const struct redfish *m, const char *uri)
@@ -164,8 +164,8 @@ static bool name_taken(const struct redfish *m, size_t i)
     return false;
 }
 
-/* "node", or "chassis-ID" each.  A chassis within another one that tells its
- * power is a part of that, unless it was asked for. */
+/* "node", or "chassis-ID" each.  A chassis within another one that reports
+ * power is a part of that, unless it is configured. */
 static void name_all(struct redfish *m, bool asked_for)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -190,8 +190,7 @@ static void redfish_close(void *p)
     free(m);
 }
 
-/* Somebody has said that there is a service: that it is not there, or tells no
- * power, is a fault. */
+/* A service is configured: its absence, or no power, is an error. */
 static int find(struct redfish *m, const struct bj_meter_env *env,
                 struct bj_err *err)
 {

@@ -45,8 +45,8 @@ size_t bj_redfish_members(const struct bj_json *doc,
 void bj_redfish_links(const struct bj_json *doc, struct bj_redfish_chassis *c);
 
 /* The power in EnvironmentMetrics or in Power, into the zone: power, limit,
- * and, from the former, energy.  -ENODATA: it tells none; -ERANGE: it cannot
- * be; -EBADMSG: it is no number. */
+ * and, from the former, energy.  -ENODATA: no power; -ERANGE: impossible;
+ * -EBADMSG: not a number. */
 int bj_redfish_environment(const struct bj_json *doc, struct bj_zone_sample *z,
                            struct bj_err *err);
 int bj_redfish_power(const struct bj_json *doc, struct bj_zone_sample *z,

@@ -122,8 +122,8 @@ static int energy(const struct bj_json *doc, bool kwh, uint64_t *ret_uj,
     return 0;
 }
 
-/* BMCs tell a counter that they do not have as 0. */
-static bool told(int r, uint64_t uj)
+/* BMCs report 0 for a counter that they do not have. */
+static bool reported(int r, uint64_t uj)
 {
     return r == 0 && uj > 0 && uj != BJ_ABSENT;
 }
@@ -137,19 +137,19 @@ int bj_redfish_environment(const struct bj_json *doc, struct bj_zone_sample *z,
     if (r < 0 && r != -ENOENT)
         return r;
     int e = energy(doc, r == -ENOENT, &uj, err);
-    if (r == -ENOENT && !told(e, uj))
+    if (r == -ENOENT && !reported(e, uj))
         return e < 0 && e != -ENOENT
                    ? e
                    : bj_err_set(err, -ENODATA, "no PowerWatts");
     z->power_uw = uw;
-    if (told(e, uj))
+    if (reported(e, uj))
         z->energy_uj = uj;
     limit(bj_json_path(doc, "PowerLimitWatts.SetPoint"), &z->limit_uw);
     return 0;
 }
 
-/* The first one that tells a number is the chassis; those behind it are parts
- * of it where there are any (processors, memory). */
+/* The first one with a number is the chassis; those after it are its parts
+ * (processors, memory), if any. */
 int bj_redfish_power(const struct bj_json *doc, struct bj_zone_sample *z,
                      struct bj_err *err)
 {

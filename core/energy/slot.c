@@ -31,7 +31,7 @@ struct bj_slot {
     const struct bj_meter_kind *kinds[BJ_SLOT_KINDS];
     size_t nkinds;
     bool slow; /* is served by a thread */
-    /* of whoever serves it */
+    /* of the thread that reads it */
     void *meter;
     const struct bj_meter_kind *kind; /* of meter, or tried last */
     unsigned in_a_row;                /* faults */
@@ -40,12 +40,12 @@ struct bj_slot {
     pthread_cond_t change; /* stop, or ended */
     pthread_t thread;
     bool threaded, ended;
-    bool missed;       /* it was told that there is no meter */
+    bool missed;       /* that there is no meter was logged */
     uint64_t due_usec; /* when it is served next; UINT64_MAX: no meter */
     uint64_t look_usec;
     struct bj_slot_view view;
-    /* Of whoever serves it.  Last, like the zones of the view: most slots have
-     * no meter, and never touch the pages of either. */
+    /* Of the thread that reads it.  Last, like the zones of the view: most
+     * slots have no meter, and never touch the pages of either. */
     struct bj_meter_sample sample;
 };
 
@@ -378,7 +378,7 @@ void bj_slot_slept(struct bj_slot *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-bool bj_slot_told(struct bj_slot *s)
+bool bj_slot_has_values(struct bj_slot *s)
 {
     pthread_mutex_lock(&s->lock);
     bool told = s->view.ran || s->view.nzones > 0;

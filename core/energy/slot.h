@@ -1,4 +1,4 @@
-/* A slot: meters that are alternatives of each other, one of which is read.
+/* A slot: alternative meters, one of which is read.
  * Internal to meters.c. */
 #ifndef BJ_CORE_ENERGY_SLOT_H
 #define BJ_CORE_ENERGY_SLOT_H
@@ -15,13 +15,13 @@ struct bj_meter_zone {
     struct bj_accum accum;
 };
 
-/* What is known of a slot.  Copied out under its lock. */
+/* State of a slot, copied under its lock. */
 struct bj_slot_view {
-    const struct bj_meter_kind *kind; /* open, or the last that was; NULL */
+    const struct bj_meter_kind *kind; /* open now or last; NULL: none */
     bool running;                     /* it is open */
     bool ran, failing;
     uint64_t good_usec, duration_usec, faults[BJ_METER_FAULTS];
-    uint64_t period_usec; /* pace at which it is read */
+    uint64_t period_usec; /* interval of readings */
     size_t nzones;
     struct bj_meter_zone zone[BJ_ZONES_MAX];
 };
@@ -35,18 +35,18 @@ int bj_slot_new(const struct bj_meter_kind *const *kinds, size_t n,
                 struct bj_slot **ret);
 void bj_slot_free(struct bj_slot *s); /* waits two seconds at most */
 
-/* While it has no meter: look whether there may be one now, and start to read
+/* While it has no meter: check whether there may be one now, and start reading
  * it.  True when it is being read. */
 bool bj_slot_look(struct bj_slot *s, uint64_t now_usec);
 
-/* Read it, when it is a fast one. */
+/* Read it if it is a fast meter. */
 void bj_slot_tick(struct bj_slot *s, uint64_t now_usec);
 
-/* The machine has slept: no zone's counter can be trusted over it. */
+/* The machine was suspended: counters may have been reset. */
 void bj_slot_slept(struct bj_slot *s);
 
-/* Whether there is anything to view: it was read, or restored. */
-bool bj_slot_told(struct bj_slot *s);
+/* Whether it has values: it was read, or restored. */
+bool bj_slot_has_values(struct bj_slot *s);
 
 /* Zones without a sample for three periods have power BJ_ABSENT in it. */
 void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
@@ -55,8 +55,8 @@ void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
 void bj_slot_view_copy(struct bj_slot_view *to,
                        const struct bj_slot_view *from);
 
-/* A zone goes on from this state, which was told by that kind.  Before the
- * first look.  -ENOENT when it is none of the slot's. */
+/* Restore the state of a zone of that kind, before the first reading.  -ENOENT
+ * when the slot does not have this kind. */
 int bj_slot_restore(struct bj_slot *s, struct bj_slice kind,
                     const struct bj_meter_zone *zone);
 

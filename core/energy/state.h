@@ -1,5 +1,4 @@
-/* The state file: where it lies, who may write it.  One process at a time: a
- * lock beside it tells. */
+/* The state file.  A lock file next to it excludes a second process. */
 #ifndef BJ_CORE_ENERGY_STATE_H
 #define BJ_CORE_ENERGY_STATE_H
 
@@ -15,14 +14,14 @@ int bj_state_open(const char *path, struct bj_state **ret,
                   struct bj_slice *ret_text, struct bj_err *err);
 void bj_state_free(struct bj_state *s); /* NULL is fine */
 
-/* Of this boot; empty when the kernel does not tell. */
+/* The id of this boot; empty if the kernel has none. */
 struct bj_slice bj_state_boot_id(const struct bj_state *s);
 
-/* Write it anew, on the disk when the call returns 0. */
+/* Replace it; synced to disk when the call returns 0. */
 int bj_state_save(struct bj_state *s, struct bj_slice text, struct bj_err *err);
 
-/* It cannot be used: rename it to PATH.bad.  err holds why, and gets where it
- * is now. */
+/* Rename an unusable file to PATH.bad.  err has the reason, and gets the new
+ * name appended. */
 void bj_state_keep_aside(struct bj_state *s, struct bj_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What everything on the node uses, and how big the node is. */
+/* Use and size of the whole node. */
 #ifndef BJ_CORE_ENERGY_WHOLE_H
 #define BJ_CORE_ENERGY_WHOLE_H
 
@@ -17,8 +17,8 @@ struct bj_whole {
     uint64_t mem_bytes; /* not free: page cache counts, as it does for jobs */
 };
 
-/* CPU time from the root cgroup where it is told there (the same clock as the
- * jobs'), else from /proc/stat.  Sources: kernel admin-guide/cgroup-v2.rst,
+/* CPU time from the root cgroup if it has it (the same clock as the jobs'),
+ * else from /proc/stat.  Sources: kernel admin-guide/cgroup-v2.rst,
  * cgroup-v1/cpuacct.rst, proc(5). */
 void bj_whole_read(const struct bj_conf *conf, const struct bj_hiers *hiers,
                    struct bj_whole *ret);

@@ -4,8 +4,8 @@
  * Slurm's detail of a job has a line for each group of nodes,
  *   Nodes=n[1-2] CPU_IDs=0-3 Mem=900 GRES=gpu:tesla:2(IDX:0-1)
  * whose numbers are the order of gres.conf.  The user has a say in other lines
- * (name, command, comment): one that has forged such a line for this node is
- * not believed anything.
+ * (name, command, comment): a job that imitates such a line for this node is
+ * ignored.
  *
  * Source: Slurm, scontrol(1), "--details"; src/api/job_info.c. */
 #ifndef BJ_CORE_GPU_ALLOT_H
@@ -17,7 +17,7 @@
 
 /* From the text of "scontrol -d show job".  node: this one's name in Slurm; a
  * job that has one node only is on it, whatever it is called.  False, and
- * nothing changes, when that does not tell GPUs of the job. */
+ * nothing changes, without GPUs of the job. */
 bool bj_gpu_allot_slurm(struct bj_slice text, struct bj_slice jobid,
                         struct bj_slice node, struct bj_gpu_claim *ret);
 
@@ -31,8 +31,8 @@ struct bj_gpu_allot_conf {
 /* May the scheduler of that name be asked about jobs with such ids? */
 bool bj_gpu_allot_can(struct bj_slice system, struct bj_slice jobid);
 
-/* Ask; blocks for ten seconds at most, or until abort is set.  0 with ret->
- * environ true when GPUs were told, false when none were; -errno. */
+/* Query Slurm; blocks for at most ten seconds, or until abort is set.  0 with
+ * ret->environ true if the reply has GPUs, false if not; -errno. */
 int bj_gpu_allot_ask(const struct bj_gpu_allot_conf *conf,
                      struct bj_slice jobid, struct bj_slice node,
                      const atomic_bool *abort, struct bj_gpu_claim *ret,

@@ -188,13 +188,14 @@ static bool come_back(struct worker *w)
     return ours;
 }
 
-/* Under lock, which is left meanwhile: tell a fault once, until it is over. */
-static void tell(struct bj_gpu_asker *a, bool fails, bool *told,
-                 const struct bj_err *err)
+/* Under lock, which is released meanwhile: log an error once, until it is over.
+ */
+static void log_once(struct bj_gpu_asker *a, bool fails, bool *logged,
+                     const struct bj_err *err)
 {
     char text[400];
-    bool news = fails && !*told;
-    *told = fails;
+    bool news = fails && !*logged;
+    *logged = fails;
     if (!news)
         return;
     pthread_mutex_unlock(&a->relay.lock);
@@ -226,7 +227,7 @@ static bool answer(struct worker *w)
     }
     ask_unref(ask);
     if (ours && a->allots && r != -ECANCELED)
-        tell(a, r < 0, &a->allot_fails, &err);
+        log_once(a, r < 0, &a->allot_fails, &err);
     return ours;
 }
 
@@ -244,7 +245,7 @@ static bool write_map(struct worker *w)
     bj_buf_free(&map);
     if (!come_back(w))
         return false;
-    tell(a, fails, &a->map_fails, &err);
+    log_once(a, fails, &a->map_fails, &err);
     return true;
 }
 
@@ -337,9 +338,9 @@ void bj_gpu_asker_free(struct bj_gpu_asker *a)
     bj_relay_free(&a->relay);
 }
 
-/* Under lock, which is left meanwhile.  A process that is stuck in the kernel
- * may hold whoever reads of it, and one must not keep us from all others: its
- * job has failed to answer, and another thread goes on. */
+/* Under lock, which is left meanwhile.  Reading a process that hangs in the
+ * kernel may block.  One process must not delay the other jobs: its lookup
+ * failed, and another thread continues. */
 static void relieve(struct bj_gpu_asker *a)
 {
     char line[200];

@@ -35,7 +35,7 @@ struct bj_gpu_claim {
     bool cudas;                   /* text has CUDA's numbers */
     bool shared;                  /* sharing was asked for (shards, MPS) */
     bool devices;                 /* minors is known */
-    bool failed;                  /* who was to tell could not be asked */
+    bool failed;                  /* the source could not be read */
     char text[BJ_GPU_CLAIM_TEXT]; /* comma-separated */
     uint64_t minors[BJ_GPU_MINORS / 64]; /* of /dev/nvidiaN */
     uint64_t renders;                    /* of render nodes, from 128 on */
@@ -49,9 +49,9 @@ bool bj_gpu_claim_environ(struct bj_slice env, struct bj_slice system,
                           struct bj_slice jobid, struct bj_gpu_claim *ret);
 
 /* From devices.list: /dev/nvidiaN (major 195), render nodes (226:128 and on),
- * and the capabilities of MIG instances, whose numbers are told below procfs. A
- * list that allows everything tells nothing; leave to make a node (m) is no
- * leave to open it.
+ * and the capabilities of MIG instances, whose numbers are below procfs. A
+ * list that allows everything is no evidence; permission to make a node (m) is
+ * not permission to open it.
  * Source: kernel cgroup-v1/devices.rst, admin-guide/devices.txt; NVIDIA MIG
  * User Guide, "Device Nodes and Capabilities". */
 void bj_gpu_claim_devices(struct bj_slice text, const char *procfs,
@@ -70,7 +70,7 @@ enum bj_gpu_order bj_gpu_order_of(const char *name);
 /* Does the environment, or devices.list, name the device?  whole is the device
  * of an instance, else NULL.  Words of the list:
  *
- *   3, 0-3               numbers, which tell an instance by its place only
+ *   3, 0-3               numbers; an instance is numbered by its place only
  *   0:1                  an instance by the number of its device and its place
  *                        among the instances of that, from 0
  *   GPU-..., MIG-...     UUIDs, or beginnings of them

@@ -1,6 +1,6 @@
-/* GPU time of jobs, out of what the kernel tells of each file of a DRM device
- * that their processes have open (fdinfo.h): counters per job, device and
- * engine class that never fall, whoever exits.
+/* GPU time of jobs, from the kernel's data about each open file of a DRM device
+ * (fdinfo.h): counters per job, device and
+ * engine class that do not fall when a process exits.
  *
  * What a process used between the last reading that saw it and its end is not
  * known and not counted.  Source of the rules: kernel gpu/drm-usage-stats.rst.
@@ -25,7 +25,7 @@ void bj_gpu_clients_end(struct bj_gpu_clients *c);
 /* An open file of a process of a job that was named.  0 when it was there
  * before in this reading: processes share files that they have inherited.  1
  * when it is new, 2 when it is but its time is not known yet.  Its engines do
- * not count when counted is false.  -EINVAL when it cannot be told from others,
+ * not count when counted is false.  -EINVAL when it cannot be identified,
  * -ENOMEM, -E2BIG when there are too many. */
 int bj_gpu_clients_take(struct bj_gpu_clients *c, uint64_t job,
                         const struct bj_fdinfo *f, bool counted);

@@ -8,7 +8,7 @@
 
 #include "core/gpu/gpu.h"
 
-/* Take what a page tells into *out: devices by UUID, MIG instances below theirs
+/* Parse a page into *out: devices by UUID, MIG instances below theirs
  * by the number of the GPU instance.  Lines that are not understood, or whose
  * value is none, are passed over. */
 void bj_gpu_dcgm_page(struct bj_slice page, struct bj_gpu_set *out);

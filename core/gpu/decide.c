@@ -60,8 +60,8 @@ void bj_gpu_divide(uint64_t whole, const uint64_t *weight, size_t n,
         ret[i] = (uint64_t)((bj_u128)whole * (equal ? 1 : weight[i]) / sum);
         given += ret[i];
     }
-    /* Fewer than n are left: one each to the largest remainders.  Who got one
-     * is told by what it has beyond the quotient. */
+    /* Fewer than n are left: one each to the largest remainders.  A receiver
+     * that got one has more than its quotient. */
     for (; n > 0 && given < whole; given++) {
         size_t best = n;
         bj_u128 most = 0;

@@ -27,7 +27,7 @@ struct number_file {
 };
 
 /* A vendor: the file that makes a card one that computes, the address of what
- * is none unless its monitor has a file, and the files that tell something, of
+ * is none unless its monitor has a file, and the files with values, of
  * the device and of its monitor; the first of two for one field counts. */
 struct vendor {
     const char *id, *must, *inside, *must_monitor;

@@ -1,4 +1,4 @@
-/* What the kernel tells of one open file of a DRM device: time on its engines,
+/* The kernel's data about one open file of a DRM device: engine time,
  * memory.  Reading the text only; over time and processes: clients.h.
  *
  * Source: kernel gpu/drm-usage-stats.rst. */
@@ -19,16 +19,16 @@ struct bj_fdinfo_engine {
 };
 
 struct bj_fdinfo {
-    char pdev[BJ_FDINFO_TEXT];   /* PCI address as in sysfs; "": not told */
-    char client[BJ_FDINFO_TEXT]; /* tells the open file from others of the
-                                    device; "": not told */
+    char pdev[BJ_FDINFO_TEXT];   /* PCI address as in sysfs; "": unknown */
+    char client[BJ_FDINFO_TEXT]; /* identifies the open file on the device;
+                                    "": unknown */
     uint64_t memory_bytes; /* memory of the device that it has; BJ_ABSENT */
     unsigned n;
     struct bj_fdinfo_engine engine[BJ_FDINFO_ENGINES];
 };
 
 /* Read the text of a file in /proc/PID/fdinfo.  False when it is not that of a
- * DRM device that tells where it is.  Lines and engines that are not understood
+ * DRM device with an address.  Lines and engines that are not understood
  * are passed over. */
 bool bj_fdinfo_parse(struct bj_slice text, struct bj_fdinfo *ret);
 

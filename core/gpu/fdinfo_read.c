@@ -41,9 +41,9 @@ struct process {
     uint64_t job;
     const char *cgroup;
     pid_t pid;
-    int dir; /* /proc/PID: of this process, whoever gets its number later */
+    int dir; /* /proc/PID of this process, also when its number is used again */
     struct bj_gpu_seen *seen; /* with kfd it computes through ROCm's queues,
-                                 whose time nobody tells */
+                                 whose time is unknown */
     bool ours, asked;         /* it is still in the job */
 };
 
@@ -89,8 +89,8 @@ static struct bj_gpu_proc *proc_of(struct process *p, const char *pdev)
     return new;
 }
 
-/* What it shares with another is that one's.  The use of the device is told by
- * the times of the job, where they have all of it. */
+/* A file shared with another process is counted there.  The use of the device
+ * is the time of the job if all its processes are known. */
 static void take_values(const struct process *p, struct bj_gpu_proc *proc,
                         const struct bj_fdinfo *f, int r)
 {

@@ -1,5 +1,5 @@
-/* Accelerators as their driver tells them: what each kind of source does, and
- * what it hands over.
+/* Accelerators as their driver reports them: the interface of each kind of
+ * source.
  *
  * A driver may hang, so a source is read by a thread of its own (core/gpu/
  * watch.h) and a pass takes what was read last.  A kind is a file. */
@@ -122,8 +122,8 @@ struct bj_gpu_kind {
 extern const struct bj_gpu_kind bj_gpu_nvml;              /* nvml_read.c */
 extern const struct bj_gpu_kind bj_gpu_amd, bj_gpu_intel; /* drm.c */
 
-/* Kinds that add to devices which others tell: what they tell of one is known
- * by its UUID or its PCI address (core/gpu/gpus_over.c). */
+/* Kinds that add values to devices of other kinds, matched by UUID or PCI
+ * address (core/gpu/gpus_over.c). */
 extern const struct bj_gpu_kind bj_gpu_fdinfo;     /* fdinfo_read.c */
 extern const struct bj_gpu_kind bj_gpu_dcgm;       /* dcgm_read.c */
 extern const struct bj_gpu_kind bj_gpu_rocm;       /* rsmi_read.c */

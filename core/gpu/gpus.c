@@ -204,8 +204,8 @@ static void take_set(struct bj_gpus *g, unsigned kind)
     }
 }
 
-/* The driver has been unloaded, or its last device is gone: that is no fault,
- * and nothing to tell. */
+/* The driver has been unloaded, or its last device is gone: this is no error,
+ * and not logged. */
 static void lose(struct bj_gpus *g, unsigned kind)
 {
     for (size_t i = 0; i < g->n; i++)

@@ -1,5 +1,5 @@
-/* The accelerators of this machine: what all sources tell of them, kept over
- * the readings, and in snapshots. */
+/* The accelerators of this machine: values of all sources, kept over the
+ * readings, and in snapshots. */
 #ifndef BJ_CORE_GPU_GPUS_H
 #define BJ_CORE_GPU_GPUS_H
 
@@ -8,8 +8,8 @@
 
 struct bj_gpus;
 
-/* conf must outlive it.  Without a driver there is no thread and nothing to
- * tell.  Where energy is collected, what counts up is shown once bj_gpus_show
+/* conf must outlive it.  Without a driver there is no thread and no
+ * value.  Where energy is collected, what counts up is shown once bj_gpus_show
  * says so. */
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_gpus **ret, struct bj_err *err);
@@ -23,22 +23,23 @@ void bj_gpus_read(struct bj_gpus *g, struct bj_core *core);
 /* The track goes: forget what it held.  g NULL is fine. */
 void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t);
 
-/* Look for drivers now and then; cheap.  True while one is read. */
+/* Search for drivers periodically; cheap.  True while one is read. */
 bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec);
 
-/* The energy of all devices since we look (BJ_ABSENT: no device tells any).
- * What was given to jobs since the last call is told to their accounts, or with
- * tell false to nobody. */
-uint64_t bj_gpus_account(struct bj_gpus *g, bool tell);
+/* The energy of all devices since the start (BJ_ABSENT: no device reports it).
+ * Energy given to jobs since the last call is added to their accounts, unless
+ * add is false. */
+uint64_t bj_gpus_account(struct bj_gpus *g, bool add);
 
 /* The positions of the energy counters and what jobs have counted, as lines of
- * text, and back, not long after the first reading.  What is not understood is
- * left out.  Jobs are told by the keys of their accounts. */
+ * text, and back, not long after the first reading.  Lines that are not
+ * understood are skipped.  Jobs are identified by the keys of their accounts.
+ */
 void bj_gpus_save(struct bj_gpus *g, struct bj_buf *out);
 void bj_gpus_load(struct bj_gpus *g, struct bj_slice text);
 
-/* This is what is being saved; and it has reached the disk: show it.  Until
- * then nothing that counts up is shown, so that nothing ever falls. */
+/* Mark what is being saved; show it when it is on the disk.  Counters are not
+ * shown before, so that none ever falls. */
 void bj_gpus_mark(struct bj_gpus *g);
 void bj_gpus_show(struct bj_gpus *g);
 

@@ -70,8 +70,8 @@ struct parts {
     bool told; /* what each does is known */
 };
 
-/* Of several compute instances in one GPU instance each is told the slices of
- * that, and has a part of them. */
+/* Each of several compute instances in one GPU instance reports the slices of
+ * the GPU instance, and has a part of them. */
 static uint64_t slices_of(const struct bj_gpus *g, const struct bj_gpu_dev *d)
 {
     uint64_t told = d->now.use.slices, n = 0;
@@ -166,7 +166,7 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind)
     }
 }
 
-/* The driver that is silent for so long is not waited for. */
+/* How long to wait for a silent driver. */
 enum { LINGER_USEC = 30 * SECOND };
 
 bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,
@@ -186,11 +186,11 @@ bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,
     return false;
 }
 
-uint64_t bj_gpus_account(struct bj_gpus *g, bool tell)
+uint64_t bj_gpus_account(struct bj_gpus *g, bool add)
 {
     for (size_t i = 0; i < g->nholds; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
-        if (!tell)
+        if (!add)
             h->sums.energy_uj -= h->pending_uj;
         else if (h->track->energy && h->track->energy->account)
             bj_account_gpu(h->track->energy->account, h->pending_uj);

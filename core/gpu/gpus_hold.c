@@ -66,15 +66,15 @@ static void sum_processes(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
         else if (h->sm_ppm != BJ_ABSENT)
             h->sm_ppm += p->sm_ppm;
     }
-    /* Where nobody tells what processes of a device use, none is no answer. */
+    /* If the use of processes is not reported for a device, it is unknown. */
     if (set->v[at].parent >= 0 && h->processes == 0)
         h->sm_ppm = 0;
 }
 
 /* --- deciding -------------------------------------------------------------*/
 
-static void tell(struct bj_gpus *g, struct bj_gpu_hold *h,
-                 enum bj_gpu_conflict conflict)
+static void count_conflict(struct bj_gpus *g, struct bj_gpu_hold *h,
+                           enum bj_gpu_conflict conflict)
 {
     static const char *const text[BJ_GPU_CONFLICTS] = {
         [BJ_GPU_DENIED] =
@@ -270,7 +270,7 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
         if (!h)
             continue;
         if (certain)
-            tell(g, h, c[i].conflict);
+            count_conflict(g, h, c[i].conflict);
         if (!c[i].holds)
             continue;
         take_hold(h, d, c[i].evidence);

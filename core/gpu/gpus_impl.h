@@ -14,7 +14,7 @@
 #include "core/gpu/places.h"
 #include "core/gpu/watch.h"
 
-/* Kinds of sources.  Those from BJ_GPU_OVER on add to what the others tell. */
+/* Kinds of sources.  Those from BJ_GPU_OVER on add values to the others. */
 enum {
     BJ_GPU_OVER = 3,
     BJ_GPU_KINDS = 7,
@@ -35,7 +35,7 @@ struct bj_gpu_dev {
     int parent;           /* number of the device of an instance, or -1 */
     uint64_t stamp_usec;  /* when the last reading that had it began ... */
     uint64_t before_usec; /* ... and the one before; 0: none */
-    uint64_t given_uj;    /* of its energy, to whoever ... */
+    uint64_t given_uj;    /* of its energy, to its holders ... */
     uint64_t given_usec;  /* ... up to this reading */
     uint64_t idle_uw;     /* the least power seen; BJ_ABSENT */
     /* Of its energy: what is being saved, and what has been; BJ_ABSENT */
@@ -61,7 +61,7 @@ struct bj_gpu_engine {
 struct bj_gpu_sums {
     uint64_t held_usec, idle_usec;
     uint64_t energy_uj;          /* given to it */
-    struct bj_gpu_mean busy, sm; /* where they are told */
+    struct bj_gpu_mean busy, sm; /* if reported */
     uint64_t memory_peak_bytes;  /* the most of all readings; BJ_ABSENT */
     unsigned nengines;
     struct bj_gpu_engine engine[BJ_GPU_ENGINES];
@@ -110,7 +110,7 @@ struct bj_gpu_hold {
     struct bj_gpu_sums sums, marked, shown;
     bool any_marked, any_shown;
     uint64_t pending_uj;  /* of its energy, not yet in its account */
-    uint64_t traced_usec; /* when that was told; 0: never */
+    uint64_t traced_usec; /* when that was reported; 0: never */
     uint64_t engine_ppm;  /* of the busiest class in the time before ... */
     bool engines_told;    /* ... if that is known */
 };
@@ -134,7 +134,7 @@ struct bj_gpus {
     size_t njobs, job_cap;
     uint64_t job_ids;             /* given so far */
     struct bj_gpu_places *places; /* of these jobs ... */
-    uint64_t places_sum;          /* ... when they were told last */
+    uint64_t places_sum;          /* ... when they were set last */
     struct bj_gpu_note *notes;    /* BJ_GPU_NOTES_MAX; NULL until they matter */
     size_t nnotes;
     struct bj_gpu_hold *hold;
@@ -142,7 +142,7 @@ struct bj_gpus {
     uint64_t conflicts[BJ_GPU_CONFLICTS];
     struct bj_gpu_kept *kept; /* of jobs that have not been seen yet */
     size_t nkept;
-    bool allots;    /* numbers of the scheduler can be told */
+    bool allots;    /* numbers of the scheduler are usable */
     unsigned waits; /* readings whose energy waits for answers about jobs */
     bool metered;
     bool saves;        /* what counts up is shown when it has been saved */
@@ -160,9 +160,8 @@ struct bj_gpu_dev *bj_gpus_dev(struct bj_gpus *g, const char *uuid);
 struct bj_gpu_hold *bj_gpus_hold_of(struct bj_gpus *g, struct bj_track *t,
                                     size_t dev);
 
-/* What is told of a job on a device: of one that it has for itself the
- * device's, of another what its processes use.  BJ_ABSENT where nobody tells.
- */
+/* Values of a job on a device: those of the device if no other job is on it,
+ * else what its processes use.  BJ_ABSENT: unknown. */
 struct bj_gpu_levels {
     uint64_t busy_ppm, sm_ppm, memory_bytes;
 };
@@ -210,16 +209,16 @@ void bj_gpus_tell_dcgm(struct bj_gpus *g);
 /* Give the energy of its devices since the last reading away. */
 void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
 
-/* gpus_over.c: sources that add to devices of others.  Look for those that
- * could add to the kinds that are there (bits); tell them where the jobs are;
- * take what they tell; add it to a set of the others. */
+/* gpus_over.c: sources that add values to devices of other sources.  Search for
+ * those that can add to the kinds found (bits); set the jobs; take their
+ * values; add them to a set of the others. */
 void bj_gpus_over_look(struct bj_gpus *g, unsigned there, uint64_t now_usec);
 void bj_gpus_over_tell(struct bj_gpus *g);
 void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec);
 void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,
                       unsigned kind);
 
-/* Whether all processes of the job, and their time on engines, are told. */
+/* Whether all processes of the job, and their engine time, are known. */
 bool bj_gpus_traced(const struct bj_gpu_set *set, const struct bj_gpu_job *j);
 
 /* Take the times of a job on the device at that place of a set: what it uses of

@@ -116,7 +116,7 @@ static void ask(struct bj_gpus *g, struct bj_gpu_job *j)
     j->asked++;
 }
 
-/* A process of it may hold whoever asks: once more, in a while. */
+/* Reading a process of it may block: try once more, later. */
 static void last_try(struct bj_gpu_job *j)
 {
     if (j->asked < TRIES)

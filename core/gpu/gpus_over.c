@@ -1,5 +1,5 @@
-/* Sources that add to devices which others tell: processes and their time on
- * engines (fdinfo), profiling (dcgm), what only a vendor's library knows (rocm,
+/* Sources that add values to devices of other sources: processes and their
+ * engine time (fdinfo), profiling (dcgm), values of a vendor's library (rocm,
  * level_zero). */
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
@@ -84,8 +84,8 @@ void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec)
 
 /* --- adding to a set ------------------------------------------------------*/
 
-/* A process that two sources tell is one.  fdinfo comes first: only it knows
- * whether the use of the device is told. */
+/* A process of two sources is one.  fdinfo comes first: only it knows whether
+ * the use of the device is known. */
 static bool add_process(struct bj_gpu_set *set, uint32_t at,
                         const struct bj_gpu_proc *p)
 {
@@ -113,7 +113,7 @@ static void add_times(struct bj_gpu_set *set, uint32_t at,
         }
 }
 
-/* What the device does not tell itself. */
+/* Values that the device does not report itself. */
 static void add_values(struct bj_gpu_use *to, const struct bj_gpu_use *from)
 {
     enum { FIRST = sizeof(struct bj_sub) / sizeof(uint64_t) };
@@ -124,7 +124,7 @@ static void add_values(struct bj_gpu_use *to, const struct bj_gpu_use *from)
             v[i] = w[i];
 }
 
-/* What one source tells of the device at that place. */
+/* Values of one source for the device at that place. */
 static bool add_device(struct bj_gpu_set *set, uint32_t at,
                        const struct bj_gpu_set *from, uint32_t from_at)
 {
@@ -218,8 +218,8 @@ struct bj_gpu_engine *bj_gpus_engine(struct bj_gpu_sums *s, const char *name)
     return e;
 }
 
-/* What is told is the time of the processes that we have met, from their start
- * on.  When we begin to look, and the job had others before, we know more. */
+/* The reported time is that of the processes seen, from their start on.  It is
+ * incomplete if the job had other processes before the first reading. */
 static uint64_t add_time(struct bj_gpu_engine *e, uint64_t told_usec)
 {
     uint64_t more = told_usec > e->told_usec ? told_usec - e->told_usec : 0;

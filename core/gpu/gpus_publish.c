@@ -154,7 +154,7 @@ struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
     struct bj_gpu_levels l = {u->busy_ppm, u->sm_ppm, u->memory_used_bytes};
     if (holders_of(g, h->dev) != 1)
         l = (struct bj_gpu_levels){h->sm_ppm, h->sm_ppm, h->memory_bytes};
-    /* Where the device does not tell, its only job's processes do. */
+    /* Without a value of the device, use its only job's processes. */
     if (l.memory_bytes == BJ_ABSENT)
         l.memory_bytes = h->memory_bytes;
     if (l.busy_ppm == BJ_ABSENT && h->engines_told)

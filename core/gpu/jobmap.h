@@ -1,5 +1,5 @@
-/* Files that tell dcgm-exporter which jobs are on which GPU
- * (--hpc-job-mapping-dir): one for each GPU or MIG instance that somebody has,
+/* Files with the jobs on each GPU for dcgm-exporter (--hpc-job-mapping-dir):
+ * one for each GPU or MIG instance in use,
  * named INDEX or INDEX.INSTANCE, a job id on each line.
  *
  * Source: NVIDIA/dcgm-exporter, internal/pkg/transformation/hpc.go (a name is

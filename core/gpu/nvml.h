@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* nvmlReturn_t, as far as they are told apart. */
+/* nvmlReturn_t, the values that are distinguished. */
 enum {
     BJ_NVML_OK = 0,
     BJ_NVML_UNINITIALIZED = 1,

@@ -1,4 +1,4 @@
-/* Xid errors: what the driver tells as events since a device was registered.
+/* Xid errors: events of the driver since a device was registered.
  *
  * Source: nvml.h, "Event Handling Methods".  A wait of 0 ms takes what is there
  * and returns. */

@@ -88,7 +88,7 @@ static bool list(struct bj_nvml_visit *v,
     return true;
 }
 
-/* Instances begin with none, once the device tells who is on it. */
+/* Instances begin with no processes once the device reports processes. */
 static void begin(struct bj_nvml_visit *v, uint64_t n)
 {
     int parent = (int)(v->gpu - v->set->v);

@@ -41,8 +41,8 @@ static void text(int (*call)(struct bj_nvml_device *, char *, unsigned),
     ret[BJ_GPU_TEXT - 1] = '\0';
 }
 
-/* CUDA cores are told, of which each generation has so many in one
- * multiprocessor.
+/* The driver reports CUDA cores; their number per multiprocessor depends on the
+ * generation.
  * Source: CUDA C++ Programming Guide, "Compute Capabilities" (results of 32-bit
  * additions per clock). */
 static uint64_t multiprocessors_of(const struct bj_nvml *nv,

@@ -1,5 +1,5 @@
-/* The directories of the jobs, told by the pass to a source that looks at
- * their processes in a thread of its own. */
+/* The directories of the jobs, passed to a source that reads their processes in
+ * its own thread. */
 #ifndef BJ_CORE_GPU_PLACES_H
 #define BJ_CORE_GPU_PLACES_H
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* rsmi_status_t, as far as they are told apart. */
+/* rsmi_status_t, the values that are distinguished. */
 enum {
     BJ_RSMI_OK = 0,
     BJ_RSMI_NOT_SUPPORTED = 2,

@@ -156,7 +156,7 @@ static bool known(const struct bj_gpu_set *set, uint32_t gpu, uint32_t pid)
     return false;
 }
 
-/* Its memory is told for all devices together. */
+/* Its memory is reported for all devices together. */
 static void add_process(struct visit *v, const struct bj_rsmi_process *p)
 {
     uint32_t at[DEVICES], n = DEVICES;

@@ -33,7 +33,7 @@ void bj_gpu_seens_free(struct bj_gpu_seens *s); /* NULL is fine */
 void bj_gpu_seens_begin(struct bj_gpu_seens *s, uint64_t now_usec);
 void bj_gpu_seens_end(struct bj_gpu_seens *s);
 
-/* What is known of a process; NULL: no memory.  It is the caller's until the
+/* The entry of a process; NULL: no memory.  It is the caller's until the
  * end of the reading. */
 struct bj_gpu_seen *bj_gpu_seens_of(struct bj_gpu_seens *s, pid_t pid,
                                     ino_t inode);

@@ -139,7 +139,7 @@ static int attempt(struct bj_gpu_watch *w, struct bj_err *err)
     if (r != -ENODEV)
         return r;
     /* Open it anew, at once when it had been open for a while.  What was read
-     * before it noticed may be nothing: that is not to be told. */
+     * before it noticed may be empty and is not shown. */
     if (w->work->n == 0)
         w->work->stamp_usec = 0;
     w->kind->close(w->source);

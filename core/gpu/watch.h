@@ -8,9 +8,9 @@
 
 struct bj_gpu_watch;
 
-/* What is known of a source. */
+/* State of a source. */
 struct bj_gpu_watch_stat {
-    bool ran;     /* it was there at some time: there is something to tell */
+    bool ran;     /* it was found at some time, so it has a state */
     bool running; /* it is open */
     bool failing; /* its last reading had a fault, or it hangs */
     bool hung;    /* the reading under way takes too long */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ze_result_t, as far as they are told apart. */
+/* ze_result_t, the values that are distinguished. */
 #define BJ_ZE_OK 0u
 #define BJ_ZE_LOST 0x70000001u
 #define BJ_ZE_NEEDS_RESET 0x70000006u
@@ -133,7 +133,7 @@ BJ_ZE_AT(bj_ze_process, memory_bytes, 24);
 struct bj_ze_handle; /* only the library looks behind pointers to it */
 
 /* All calls: name here, symbol, whether it must be there, arguments.  Lists
- * are asked for with how many there is room for, and tell how many there are.
+ * are requested with the room available, and return their length.
  */
 #define BJ_ZE_CALLS(X)                                                         \
     X(init, zesInit, true, (uint32_t))                                         \

@@ -98,7 +98,7 @@ static void read_energy(struct visit *v)
         v->gpu->use.power_uw = (uint64_t)(uw + 0.5);
 }
 
-/* The mean over the tiles, where the card does not tell it as a whole. */
+/* The mean over the tiles, if the card does not report the whole. */
 static void read_engines(struct visit *v)
 {
     struct device *d = v->dev;

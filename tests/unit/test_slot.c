@@ -205,7 +205,7 @@ static void test_none(void **state)
     assert_false(bj_slot_look(s, now + SECOND)); /* not asked so soon */
     fake.open_code[0] = -ENODEV;
     assert_false(bj_slot_look(s, now + 61 * SECOND));
-    assert_false(bj_slot_told(s));
+    assert_false(bj_slot_has_values(s));
     fake.open_code[0] = 0;
     assert_true(bj_slot_look(s, now + 122 * SECOND));
     assert_string_equal(fake.log, "2 power meter one: works\n");
@@ -321,7 +321,7 @@ static void test_restored(void **state)
                                         .counter_stamp_usec = now - SECOND}};
     assert_int_equal(bj_slot_restore(s, BJ_SLICE("other"), &z), -ENOENT);
     assert_int_equal(bj_slot_restore(s, BJ_SLICE("one"), &z), 0);
-    assert_true(bj_slot_told(s));
+    assert_true(bj_slot_has_values(s));
     fake.energy_uj = 80;
     bj_slot_look(s, now);
     assert_int_equal(view(s).nzones, 1);

@@ -93,7 +93,7 @@ static int read_period(const struct drop *d, const struct bj_slice *f,
         return r;
     if (end <= ret->start_sec || end - ret->start_sec > YEAR_SEC_MAX)
         return bad(d, -EINVAL, "end", f[END],
-                   "expected a time behind start, by a year at most");
+                   "expected a time after start, at most a year later");
     ret->len_sec = (uint32_t)(end - ret->start_sec);
     return 0;
 }

@@ -56,7 +56,7 @@ static int read_all(const struct bj_json *doc, const char *zone,
         return bj_carbon_reply_rows(history, "history", zone, read_row, ret,
                                     err);
     if (!bj_json_get(doc, "carbonIntensity"))
-        return bj_err_set(err, -EINVAL, "no carbonIntensity in the answer");
+        return bj_err_set(err, -EINVAL, "no carbonIntensity in the reply");
     return read_row(doc, zone, ret, err);
 }
 

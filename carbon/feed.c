@@ -209,7 +209,7 @@ static enum bj_carbon_fault take_reply(struct bj_carbon_feed *feed, size_t i,
     }
     if (bj_carbon_feed_holds(feed, i, now_sec))
         return BJ_CARBON_OK;
-    bj_err_set(err, -ENODATA, "an answer without a value of the last 2 h");
+    bj_err_set(err, -ENODATA, "a reply without a value of the last 2 h");
     return BJ_CARBON_EMPTY;
 }
 

@@ -93,10 +93,10 @@ static int login_token(struct bj_slice text, struct bj_arena *a,
         return r;
     *ret = bj_json_text(bj_json_get(doc, "token"));
     if (ret->n == 0)
-        return bj_err_set(err, -EINVAL, "no token in the answer");
+        return bj_err_set(err, -EINVAL, "no token in the reply");
     for (size_t i = 0; i < ret->n; i++)
         if ((unsigned char)ret->p[i] <= ' ' || (unsigned char)ret->p[i] > '~')
-            return bj_err_set(err, -EINVAL, "a token that is none");
+            return bj_err_set(err, -EINVAL, "a token with blanks or control characters");
     return 0;
 }
 

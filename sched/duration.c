@@ -48,7 +48,7 @@ static int fraction(struct bj_slice s, uint64_t *ret)
     return 0;
 }
 
-/* Up to four numbers, with what follows each of them. */
+/* Up to four numbers, and the character behind each. */
 struct fields {
     uint64_t v[4];
     unsigned n;
@@ -80,8 +80,7 @@ static int cut_fields(struct bj_slice s, struct fields *f)
     }
 }
 
-/* "HH:MM:SS" and "MM:SS.mmm", which is how nearly all are written; false for
- * all others. */
+/* The common forms "HH:MM:SS" and "MM:SS.mmm"; false for all others. */
 static bool common(const char *p, size_t n, uint64_t *ret)
 {
     if ((n != 8 && n != 9) || p[2] != ':' || p[5] != (n == 8 ? ':' : '.'))
@@ -112,7 +111,7 @@ int bj_elapsed_parse(struct bj_slice s, uint64_t *ret_usec)
         return r;
     if (f.n > 3 && !f.day)
         return -EINVAL;
-    /* With a day the fields count from the left, without from the right. */
+    /* With a day the fields count from the left, else from the right. */
     static const uint64_t weights[] = {86400, 3600, 60, 1};
     const unsigned first = f.day ? 0 : 4 - f.n;
     uint64_t sec = 0, part, usec;

@@ -3,7 +3,7 @@
 #include "sched/number.h"
 #include "sched/word.h"
 
-/* Everything before the next comma that is in no brackets. */
+/* Cut everything before the next comma outside of brackets. */
 static struct bj_slice cut_entry(struct bj_slice *rest)
 {
     unsigned depth = 0;
@@ -21,7 +21,7 @@ static struct bj_slice cut_entry(struct bj_slice *rest)
     return entry;
 }
 
-/* What is behind the last colon, cut off s. */
+/* Cut the part behind the last colon off s. */
 static struct bj_slice cut_last(struct bj_slice *s)
 {
     size_t n = s->n;
@@ -32,8 +32,8 @@ static struct bj_slice cut_last(struct bj_slice *s)
     return last;
 }
 
-/* "gpu:a100:4(S:0-1)".  The notes in brackets behind the number say where;
- * those before it are a type that is not known. */
+/* "gpu:a100:4(S:0-1)".  Brackets behind the number say where the resources are;
+ * brackets before it are an unknown type. */
 static bool parse_entry(struct bj_slice e, struct bj_gres *ret)
 {
     static const struct bj_slice no_consume = BJ_WORD("no_consume");

@@ -8,15 +8,15 @@
 #include <stdint.h>
 
 struct bj_gres {
-    struct bj_slice name, type; /* "gpu", "a100"; type is empty without one */
+    struct bj_slice name, type; /* "gpu", "a100"; type may be empty */
     uint64_t count;
 };
 
 /* Cut the next entry off *rest, a list such as "gpu:a100:4(S:0-1),gpu:2,tpu:0"
- * or "gpu:tesla:3(IDX:0,2-3)"; "(null)" for a type is none, and so it is for
- * the whole list.  False at the end.  Entries without a number are passed over
- * and counted in *bad (may be NULL).
- * Source: Slurm, src/common/gres.c, gres_get_node_used() and the like. */
+ * or "gpu:tesla:3(IDX:0,2-3)"; "(null)" means no type, or an empty list.  False
+ * at the end.  Entries without a number are skipped and counted in *bad (may be
+ * NULL). Source: Slurm, src/common/gres.c, gres_get_node_used() and related
+ * functions. */
 bool bj_gres_next(struct bj_slice *rest, struct bj_gres *ret, unsigned *bad);
 
 #endif

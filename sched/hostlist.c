@@ -6,7 +6,7 @@
 
 #define NAMES_MAX (1ull << 62)
 
-/* Cut "8" or "08-12" off the inside of brackets, from r->next on. */
+/* Cut "8" or "08-12" off the text in brackets, from r->next on. */
 static int next_range(struct bj_host_range *r)
 {
     struct bj_slice s = {r->text.p + r->next, r->text.n - r->next};
@@ -38,7 +38,7 @@ static int next_range(struct bj_host_range *r)
     return 0;
 }
 
-/* How many numbers a bracket holds. */
+/* The number of names that a bracket stands for. */
 static int count_bracket(struct bj_host_range *r, uint64_t *ret)
 {
     uint64_t n = 0;
@@ -51,7 +51,7 @@ static int count_bracket(struct bj_host_range *r, uint64_t *ret)
         if (n > NAMES_MAX)
             return -E2BIG;
     } while (r->next < r->text.n);
-    /* A comma at the end leaves an empty range behind. */
+    /* A comma at the end leaves an empty range. */
     if (r->next == r->text.n)
         return -EINVAL;
     *ret = n;
@@ -89,7 +89,7 @@ static int cut_element(struct bj_slice *rest, struct bj_slice *ret)
     return 0;
 }
 
-/* Take an element apart into brackets and what is between them. */
+/* Split an element into brackets and the text between them. */
 static int split_element(struct bj_hostlist *l, struct bj_slice s)
 {
     size_t longest = 0;
@@ -134,7 +134,7 @@ static int count_element(struct bj_hostlist *l, uint64_t *total)
     return r;
 }
 
-/* Write the name that the ranges are at. */
+/* Write the name at the current place of the ranges. */
 static struct bj_slice write_name(struct bj_hostlist *l)
 {
     char *to = l->name;
@@ -158,8 +158,8 @@ static struct bj_slice write_name(struct bj_hostlist *l)
     return (struct bj_slice){l->name, (size_t)(to - l->name) + l->tail.n};
 }
 
-/* Step the last bracket on; when it is through, begin it again and step the one
- * before it.  False when all are through. */
+/* Advance the last bracket; at its end restart it and advance the one before.
+ * False when all are at their end. */
 static bool step_ranges(struct bj_hostlist *l)
 {
     for (unsigned i = l->ranges; i-- > 0;) {

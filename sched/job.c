@@ -32,8 +32,7 @@ void bj_job_step_init(struct bj_job_step *step)
     step->use = no_use;
 }
 
-/* The lists of resources are the larger part of a record: only their length is
- * set, what lies behind it has no meaning. */
+/* Most of a record are lists of resources: only their length is set. */
 void bj_sched_job_init(struct bj_sched_job *job)
 {
     const size_t lists = offsetof(struct bj_sched_job, tres_requested);

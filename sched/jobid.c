@@ -35,7 +35,7 @@ static bool is_name(struct bj_slice s)
     return s.n > 0;
 }
 
-/* "[...]": what is inside. */
+/* Cut "[...]" and return the inside. */
 static bool cut_tasks(struct bj_slice *s, struct bj_jobid *id)
 {
     const char *end = memchr(s->p, ']', s->n);
@@ -60,7 +60,7 @@ static void begin(struct bj_jobid *id, struct bj_slice s)
                             .whole = s};
 }
 
-/* What is behind the job: ".0", ".batch", ".0+1". */
+/* The part behind the job: ".0", ".batch", ".0+1". */
 static int slurm_step(struct bj_slice s, struct bj_jobid *id)
 {
     uint64_t component;
@@ -86,7 +86,7 @@ int bj_jobid_slurm(struct bj_slice s, struct bj_jobid *ret)
         return -EINVAL;
     if (cut_char(&s, '_')) {
         if (s.n > 0 && s.p[0] == '[') {
-            /* not split yet, even where one task is left */
+            /* not split yet, even with one task left */
             if (!cut_tasks(&s, &id))
                 return -EINVAL;
         } else if (!cut_number(&s, &id.task)) {

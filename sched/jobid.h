@@ -1,4 +1,4 @@
-/* Job ids as schedulers print them, taken apart. */
+/* Job ids as schedulers print them, split. */
 #ifndef BJ_SCHED_JOBID_H
 #define BJ_SCHED_JOBID_H
 
@@ -6,31 +6,31 @@
 
 #include <stdint.h>
 
-/* Slices point into the text that was parsed.  Numbers are BJ_ABSENT, slices
- * empty, where the id has no such part. */
+/* Slices point into the text.  Parts that the id does not have are BJ_ABSENT or
+ * empty. */
 struct bj_jobid {
-    uint64_t number;        /* what the id begins with: the job, or its array or
-                               het leader */
-    uint64_t task;          /* "123_4", "123[4]" */
-    uint64_t offset;        /* "123+1" */
+    uint64_t number; /* at the start of the id: the job, or its array or het
+                        leader */
+    uint64_t task;   /* "123_4", "123[4]" */
+    uint64_t offset; /* "123+1" */
     struct bj_slice tasks;  /* "123_[1-10%2]": "1-10%2"; PBS "123[]": "" */
-    bool array;             /* an array, or a task of one */
+    bool array;             /* an array, or a task of an array */
     struct bj_slice step;   /* "123.batch": "batch"; "123.0+1": "0" */
     struct bj_slice server; /* PBS "123[4].pbs.example.org" */
     struct bj_slice whole;  /* the id without its step */
 };
 
-/* Slurm: "123", "123_4", "123_[1-10%2]", "123+1", and each of them with
- * ".batch", ".extern", ".interactive", ".0" behind it (a het step's "+1"
- * behind that is passed over).  A cut list of tasks ("123_[1-5,...]") is taken.
- * Source: Slurm, slurm_get_selected_step_id() and src/sacct/print.c. */
+/* Slurm: "123", "123_4", "123_[1-10%2]", "123+1", each optionally followed by
+ * ".batch", ".extern", ".interactive", ".0" (and a het step's "+1", which is
+ * skipped). A truncated list of tasks ("123_[1-5,...]") is accepted.  Source:
+ * Slurm, slurm_get_selected_step_id() and src/sacct/print.c. */
 int bj_jobid_slurm(struct bj_slice s, struct bj_jobid *ret);
 
 /* PBS: "123", "123.server", "123[4].server", "123[].server", "123[1-5]".
  * Source: OpenPBS, pbs_job_identifier(7). */
 int bj_jobid_pbs(struct bj_slice s, struct bj_jobid *ret);
 
-/* Both: 0 or -EINVAL, also for numbers of 2^63 and more; *ret is untouched on
- * failure.  Every byte of s belongs to the grammar, or it is refused. */
+/* Both: 0 or -EINVAL, also for numbers of 2^63 and more; *ret is unchanged on
+ * failure.  Every byte of s must match the grammar. */
 
 #endif

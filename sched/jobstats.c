@@ -63,7 +63,7 @@ static int unpack(struct bj_arena *a, struct bj_slice coded,
 
 /* --- sums ------------------------------------------------------------------*/
 
-/* Add a number of 10^digits times its unit, or forget the sum. */
+/* Add a number of 10^digits times its unit, or make the sum absent. */
 static void add(uint64_t *sum, const struct bj_json *v, unsigned digits)
 {
     int64_t n = -1;

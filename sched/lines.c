@@ -3,12 +3,12 @@
 enum { PIECE = 64 << 10 };
 
 enum found {
-    MORE, /* no whole line: put in more */
+    MORE, /* no complete line: put more */
     LINE, /* a line, without its newline */
-    LONG, /* the first max bytes of one that is longer */
+    LONG, /* the first max bytes of a longer line */
 };
 
-/* Take up to PIECE off *piece; all that was handed out is gone then. */
+/* Take up to PIECE bytes off *piece; earlier lines become invalid. */
 static bool put(struct bj_lines *l, struct bj_slice *piece)
 {
     const size_t n = piece->n < PIECE ? piece->n : PIECE;
@@ -23,7 +23,7 @@ static bool put(struct bj_lines *l, struct bj_slice *piece)
     return !l->buf.failed;
 }
 
-/* The next line; good until the next put. */
+/* The next line; valid until the next put. */
 static enum found next(struct bj_lines *l, struct bj_slice *ret)
 {
     while (l->at < l->buf.len) {

@@ -1,4 +1,4 @@
-/* Lines out of a text that comes in pieces: inside of sched/. */
+/* Lines of a text that comes in pieces.  Private to sched/. */
 #ifndef BJ_SCHED_LINES_H
 #define BJ_SCHED_LINES_H
 
@@ -12,28 +12,29 @@
 
 /* Zero-initialise, set max and what; free with bj_lines_free. */
 struct bj_lines {
-    size_t max;       /* bytes of a line, at most */
+    size_t max;       /* most bytes of a line */
     const char *what; /* for messages: "lsb.acct" */
-    uint64_t line;    /* number of the line handed out last, from 1 */
+    uint64_t line;    /* number of the last line, from 1 */
 
-    /* inside */
+    /* private */
     struct bj_buf buf;
-    size_t at;            /* behind what was handed out */
-    size_t searched;      /* from at on: no newline before this */
+    size_t at;            /* behind the last line */
+    size_t searched;      /* no newline between at and this */
     bool skipping;        /* the rest of a line that is too long */
-    struct bj_err failed; /* what made the reading end */
+    struct bj_err failed; /* why the reading ended */
 };
 
-/* All of a piece, line by line, without their newlines; of one that is too long
- * the first max bytes (cut).  -ENOMEM, or what take returns, which ends the
- * reading: it is the answer from then on. */
+/* Read all lines of a piece, without their newlines; of a line that is too long
+ * only the first max bytes (cut).  -ENOMEM, or the result of take, which ends
+ * the reading and is returned from then on. */
 int bj_lines_feed(struct bj_lines *l, struct bj_slice piece,
                   int (*take)(void *ctx, struct bj_slice line, bool cut,
                               struct bj_err *err),
                   void *ctx, struct bj_err *err);
 
-/* The text is over: what made the reading end, if anything.  *ret_rest (may be
- * NULL): bytes behind the last newline, which were not taken. */
+/* The text has ended: return why the reading ended earlier, if it did.
+ * *ret_rest (may be NULL): bytes behind the last newline, which were not read.
+ */
 int bj_lines_end(const struct bj_lines *l, size_t *ret_rest,
                  struct bj_err *err);
 

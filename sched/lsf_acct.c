@@ -19,7 +19,7 @@ enum {
 struct bj_lsf_acct {
     struct bj_lsf_conf conf;
     struct bj_lines lines;
-    struct bj_buf text;  /* of the job at hand, quotes undoubled */
+    struct bj_buf text;  /* of the current job, without doubled quotes */
     struct bj_buf hosts; /* "4*hostA hostB" */
 };
 
@@ -28,7 +28,7 @@ struct field {
     size_t at, n;
 };
 
-/* What a line is read into. */
+/* The values of a line. */
 struct row {
     uint64_t time, id, uid, slots, submit, begin, start;
     uint64_t status, utime, stime, exit, index, rmem, rswap, reason;
@@ -46,8 +46,8 @@ static bool at_end(struct bj_slice *line)
     return line->n == 0;
 }
 
-/* Cut a field off the line into text: a word, or what is in quotes with the
- * doubled ones single.  False at the end, or where a quote is missing. */
+/* Cut a field off the line into text: a word, or quoted text with doubled
+ * quotes made single.  False at the end, or where a quote is missing. */
 static bool cut_field(struct bj_lsf_acct *r, struct bj_slice *line,
                       struct field *ret)
 {
@@ -83,25 +83,25 @@ static struct bj_slice text_of(const struct bj_lsf_acct *r, struct field f)
     return (struct bj_slice){f.n ? r->text.p + f.at : NULL, f.n};
 }
 
-/* How a field is read. */
+/* How to read a field. */
 enum kind {
-    SKIP,   /* passed over */
+    SKIP,   /* skipped */
     TEXT,   /* into a struct field */
     NUMBER, /* into a uint64_t; -1 is absent */
     USEC,   /* seconds with a fraction, into microseconds; -1 is absent */
-    ASKED,  /* a count, and so many hosts that were asked for */
-    HOSTS,  /* a count, and so many hosts that it ran on */
+    REQUESTED_HOSTS, /* a count, and as many requested hosts */
+    HOSTS,           /* a count, and as many hosts of the job */
 };
 
 #define AT(member) offsetof(struct row, member)
 
-/* In the order of the line.  What comes behind the project is not in every
- * version, so that a line may end there. */
+/* In the order of the line.  Not every version has the fields behind the
+ * project, so a line may end there. */
 static const struct column {
     const char *name;
     enum kind kind;
     size_t at;
-    unsigned times; /* fields like this in a row */
+    unsigned times; /* number of such fields in a row */
 } columns[] = {
     {"version", SKIP, 0, 1},
     {"eventTime", NUMBER, AT(time), 1},
@@ -120,7 +120,7 @@ static const struct column {
     {"fromHost", TEXT, AT(from), 1},
     {"cwd", TEXT, AT(cwd), 1},
     {"inFile, outFile, errFile, jobFile", SKIP, 0, 4},
-    {"askedHosts", ASKED, 0, 1},
+    {"askedHosts", REQUESTED_HOSTS, 0, 1},
     {"execHosts", HOSTS, 0, 1},
     {"jStatus", NUMBER, AT(status), 1},
     {"hostFactor", SKIP, 0, 1},
@@ -151,7 +151,7 @@ static int read_number(struct bj_slice s, enum kind kind, uint64_t *to)
     return kind == USEC ? bj_decimal_u64(s, 6, to) : bj_number(s, to);
 }
 
-/* Put one host into the list; LSF names it once for each slot. */
+/* Append one host to the list; LSF repeats it for each slot. */
 static void put_hosts(struct bj_lsf_acct *r, struct field host, uint64_t times)
 {
     if (r->hosts.len > 0)
@@ -161,7 +161,7 @@ static void put_hosts(struct bj_lsf_acct *r, struct field host, uint64_t times)
     bj_buf_slice(&r->hosts, text_of(r, host));
 }
 
-/* A count and so many hosts. */
+/* A count and as many hosts. */
 static bool read_hosts(struct bj_lsf_acct *r, struct bj_slice *line, bool keep)
 {
     struct field f, last = {0, 0};
@@ -186,11 +186,12 @@ static bool read_hosts(struct bj_lsf_acct *r, struct bj_slice *line, bool keep)
     return true;
 }
 
-/* One column; false where the line does not have it, or not like this. */
+/* Read one column; false where the line does not have it, or in another form.
+ */
 static bool read_column(struct bj_lsf_acct *r, struct bj_slice *line,
                         const struct column *c, struct row *row)
 {
-    if (c->kind == ASKED || c->kind == HOSTS)
+    if (c->kind == REQUESTED_HOSTS || c->kind == HOSTS)
         return read_hosts(r, line, c->kind == HOSTS);
     void *to = (char *)row + c->at;
     for (unsigned i = 0; i < c->times; i++) {
@@ -237,7 +238,7 @@ static void settle_state(struct bj_sched_job *job, const struct row *row)
     }
     if (row->exit == BJ_ABSENT)
         return;
-    /* as wait(2) gives it: the code above, the signal below */
+    /* as from wait(2): the code in the upper byte, the signal in the lower */
     job->exit_code = row->exit >> 8 & 0xff;
     job->exit_signal = row->exit & 0x7f;
 }
@@ -343,7 +344,7 @@ int bj_lsf_acct_new(const struct bj_lsf_conf *conf, struct bj_lsf_acct **ret,
                     struct bj_err *err)
 {
     if (!conf->job)
-        return bj_err_set(err, -EINVAL, "lsb.acct: nobody wants the jobs");
+        return bj_err_set(err, -EINVAL, "lsb.acct: no callback for jobs");
     struct bj_lsf_acct *r = calloc(1, sizeof(*r));
     if (!r)
         return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");

@@ -14,7 +14,8 @@ static const struct {
 } reasons[] = {
     {BJ_WORD("TERM_UNKNOWN"), BJ_STATE_FAILED},
     {BJ_WORD("TERM_PREEMPT"), BJ_STATE_PREEMPTED},
-    {BJ_WORD("TERM_WINDOW"), BJ_STATE_TIMEOUT}, /* its queue's hours ended */
+    {BJ_WORD("TERM_WINDOW"),
+     BJ_STATE_TIMEOUT}, /* the run window of its queue closed */
     {BJ_WORD("TERM_LOAD"), BJ_STATE_FAILED},
     {BJ_WORD("TERM_OTHER"), BJ_STATE_FAILED},
     {BJ_WORD("TERM_RUNLIMIT"), BJ_STATE_TIMEOUT},

@@ -1,4 +1,4 @@
-/* What both sources of LSF share: inside of sched/lsf. */
+/* Shared by the two sources of LSF.  Private to sched/lsf. */
 #ifndef BJ_SCHED_LSF_JOB_H
 #define BJ_SCHED_LSF_JOB_H
 
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The state of a job that LSF calls EXIT, by the reason it tells: the name in
- * what bjobs prints ("TERM_OWNER: job killed by owner"), or the number in
- * lsb.acct.  Failed when the reason says no more than that. */
+/* The state of a job that LSF calls EXIT, from the reason: the name in the
+ * output of bjobs ("TERM_OWNER: job killed by owner"), or the number in
+ * lsb.acct.  Failed for all other reasons. */
 enum bj_job_state bj_lsf_reason(struct bj_slice text);
 enum bj_job_state bj_lsf_reason_number(uint64_t n);
 const char *bj_lsf_reason_name(uint64_t n); /* "TERM_OWNER"; NULL: none */
@@ -19,13 +19,13 @@ const char *bj_lsf_reason_name(uint64_t n); /* "TERM_OWNER"; NULL: none */
 /* "2 Mbytes", "1.2 Gbytes", "512 M" as bytes; 0 or -errno. */
 int bj_lsf_size(struct bj_slice s, uint64_t *ret);
 
-/* Write raw_id and array of a job into it: "123[4]" for task 4, "123" for 0.
- * The text goes into text, which must not move while the job lives. */
+/* Set raw_id and array of a job: "123[4]" for task 4, "123" for 0.  The text
+ * goes into text, which must not move while the job is in use. */
 void bj_lsf_id(struct bj_sched_job *job, uint64_t id, uint64_t index,
                char text[static 48]);
 
-/* How many hosts a list names, neighbours that are the same once, and how many
- * slots it counts; false when it is no list. */
+/* Count the hosts in a list, equal neighbours once, and the slots; false when
+ * it is not a host list. */
 bool bj_lsf_hosts(struct bj_slice list, uint64_t *ret_hosts,
                   uint64_t *ret_slots);
 

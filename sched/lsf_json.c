@@ -169,7 +169,7 @@ static void settle(struct row *row)
         job->reason = row->exit_reason;
     }
     if (!bj_state_ended(job->state))
-        job->end_sec = BJ_ABSENT; /* only estimated */
+        job->end_sec = BJ_ABSENT; /* only an estimate */
     job->nodes = row->exec_hosts;
     job->cpus = row->slots;
     if (bj_lsf_hosts(job->nodelist, &hosts, &slots)) {
@@ -210,8 +210,8 @@ static int record(void *ctx, struct bj_slice key, const struct bj_json *v,
     settle(&row);
     r->counts.jobs++;
     int e = r->conf.job(r->conf.ctx, &row.job, err);
-    if (e < 0 && err && err->code == 0) /* the stream's code comes from it */
-        bj_err_set(err, e, "bjobs: no more jobs are wanted");
+    if (e < 0 && err && err->code == 0) /* the stream returns its code */
+        bj_err_set(err, e, "bjobs: the callback ended the reading");
     return e;
 }
 
@@ -224,7 +224,7 @@ int bj_lsf_json_new(const struct bj_lsf_conf *conf, struct bj_lsf_json **ret,
                     struct bj_err *err)
 {
     if (!conf->job)
-        return bj_err_set(err, -EINVAL, "bjobs: nobody wants the jobs");
+        return bj_err_set(err, -EINVAL, "bjobs: no callback for jobs");
     struct bj_lsf_json *r = calloc(1, sizeof(*r));
     if (!r)
         return bj_err_set(err, -ENOMEM, "bjobs: no memory");

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* How often the base is to be multiplied; -1 when the letter is none. */
+/* How often to multiply by the base; -1: not a unit letter. */
 static int power_of(char c)
 {
     switch (c) {
@@ -32,8 +32,8 @@ static int power_of(char c)
     }
 }
 
-/* Cut the digits behind a point off *s as millionths; more than six digits say
- * nothing that Slurm or PBS ever meant. */
+/* Cut the digits behind a point off *s as millionths; Slurm and PBS print at
+ * most six. */
 static int cut_fraction(struct bj_slice *s, uint64_t *ret)
 {
     uint64_t v = 0, weight = 100000;
@@ -50,7 +50,7 @@ static int cut_fraction(struct bj_slice *s, uint64_t *ret)
     return 0;
 }
 
-/* The unit that s says, or unit where it says none. */
+/* The unit in s, or unit without one. */
 static int cut_unit(struct bj_slice s, uint64_t unit, uint64_t base,
                     uint64_t *ret)
 {

@@ -1,5 +1,5 @@
-/* Short numbers, as accounting has them by the dozen in a line: the same as
- * bj_slice_u64, made for one to ten digits. */
+/* Short numbers, of which an accounting line has dozens: the same as
+ * bj_slice_u64, optimized for one to ten digits. */
 #ifndef BJ_SCHED_NUMBER_H
 #define BJ_SCHED_NUMBER_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* The digits that p begins with, at most 18 of them; returns what is behind. */
+/* The digits at p, at most 18; returns their end. */
 static inline const char *bj_digits_at(const char *p, const char *end,
                                        uint64_t *ret)
 {
@@ -31,7 +31,7 @@ static inline int bj_number(struct bj_slice s, uint64_t *ret)
     return 0;
 }
 
-/* The two digits at p; 100 and more when they are none. */
+/* The two digits at p; 100 and more when they are not digits. */
 static inline unsigned bj_two_digits(const char *p)
 {
     const unsigned a = (unsigned char)(p[0] - '0');

@@ -11,10 +11,10 @@
 
 enum {
     LINE_MAX_BYTES = 1 << 20,
-    SEEN = 1 << 16, /* jobs remembered; a power of two */
+    SEEN = 1 << 16, /* jobs kept; a power of two */
 };
 
-/* What later records of a job do not repeat. */
+/* Values that later records of a job do not repeat. */
 struct seen {
     uint64_t id; /* its hash; 0: none */
     uint64_t queued_sec, start_sec;
@@ -24,13 +24,13 @@ struct seen {
 struct bj_pbs_acct {
     struct bj_pbs_conf conf;
     struct bj_lines lines;
-    struct seen *seen; /* SEEN of them: a job's place is its hash's, and the
-                          later one of two that want it has it */
-    uint64_t quarter;  /* of an hour, for which offset_min holds */
+    struct seen *seen; /* SEEN of them, indexed by hash; the later of two jobs
+                          with the same index replaces the earlier */
+    uint64_t quarter;  /* quarter of an hour for which offset_min is valid */
     int offset_min;
 };
 
-/* A line, taken apart. */
+/* A line, split. */
 struct record {
     struct bj_slice stamp, type, id, rest;
     uint64_t stamp_sec;
@@ -52,7 +52,7 @@ static void bad_line(struct bj_pbs_acct *r, struct bj_slice value,
 
 /* --- jobs that were seen --------------------------------------------------*/
 
-/* Not 0. */
+/* Never 0. */
 static uint64_t hash(struct bj_slice s)
 {
     uint64_t h = bj_hash(BJ_HASH, s);
@@ -84,8 +84,8 @@ static void forget(struct seen *s)
 
 /* --- attributes -----------------------------------------------------------*/
 
-/* The end of a value in quotes that begins at p: a quote with a blank or
- * nothing behind it; n when there is none. */
+/* The end of a quoted value that begins at p: a quote before a blank or the
+ * end; n: none. */
 static size_t closing(const char *p, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -94,8 +94,8 @@ static size_t closing(const char *p, size_t n)
     return n;
 }
 
-/* Cut "key=value" off *rest: false at the end.  Values with blanks in them are
- * in quotes of either kind; nothing is escaped in them. */
+/* Cut "key=value" off *rest: false at the end.  Values with blanks are in
+ * quotes of either kind, without escapes. */
 static bool cut_attr(struct bj_slice *rest, struct bj_slice *key,
                      struct bj_slice *value)
 {
@@ -179,7 +179,7 @@ static bool started(struct bj_pbs_acct *r, const struct record *rec,
     return true;
 }
 
-/* A job that was deleted while it ran ends with the signal that PBS sent. */
+/* A job that was deleted while it ran ends with the signal of PBS. */
 static bool ended(struct bj_pbs_acct *r, const struct record *rec,
                   struct bj_sched_job *job)
 {
@@ -220,7 +220,7 @@ static bool deleted(struct bj_pbs_acct *r, const struct record *rec,
                     struct bj_sched_job *job)
 {
     struct seen *s = look(r, rec->id);
-    if (s && s->start_sec != BJ_ABSENT) { /* its E record tells */
+    if (s && s->start_sec != BJ_ABSENT) { /* its E record follows */
         s->deleted = true;
         return false;
     }
@@ -235,7 +235,7 @@ static bool deleted(struct bj_pbs_acct *r, const struct record *rec,
 static const struct type {
     char letter;
     bool (*take)(struct bj_pbs_acct *, const struct record *,
-                 struct bj_sched_job *); /* false: nothing to hand over */
+                 struct bj_sched_job *); /* false: no job to report */
 } types[] = {
     {'E', ended}, {'S', started}, {'Q', queued},
     {'R', rerun}, {'A', aborted}, {'D', deleted},
@@ -243,7 +243,7 @@ static const struct type {
 
 /* --- lines ----------------------------------------------------------------*/
 
-/* Clocks are set at full quarters. */
+/* Offsets from UTC change at full quarters of an hour. */
 static int offset_at(struct bj_pbs_acct *r, uint64_t local_sec)
 {
     enum { QUARTER = 900 };
@@ -309,7 +309,7 @@ int bj_pbs_acct_new(const struct bj_pbs_conf *conf, struct bj_pbs_acct **ret,
                     struct bj_err *err)
 {
     if (!conf->job)
-        return bj_err_set(err, -EINVAL, "pbs: nobody wants the jobs");
+        return bj_err_set(err, -EINVAL, "pbs: no callback for jobs");
     struct bj_pbs_acct *r = calloc(1, sizeof(*r));
     if (r)
         r->seen = calloc(SEEN, sizeof(*r->seen));

@@ -22,7 +22,7 @@ static int letter(struct bj_slice s, void *to)
     return s.n == 1 ? text(s, to) : -EINVAL;
 }
 
-/* The project of those that have none. */
+/* "_pbs_project_default" means no project. */
 static int project(struct bj_slice s, void *to)
 {
     return bj_slice_eq(s, BJ_SLICE("_pbs_project_default")) ? 0 : text(s, to);
@@ -162,8 +162,8 @@ const char *bj_pbs_attr(struct bj_pbs_row *row, struct bj_slice key,
     return NULL;
 }
 
-/* Add the number that a chunk of exec_vnode, "n1:ncpus=4:mem=2gb", says of a
- * resource. */
+/* Add the amount of a resource in a chunk of exec_vnode, "n1:ncpus=4:mem=2gb".
+ */
 static void add_chunk(struct bj_slice chunk, struct bj_slice key,
                       int (*parse)(struct bj_slice, void *), uint64_t *sum)
 {
@@ -183,7 +183,7 @@ static void add_chunk(struct bj_slice chunk, struct bj_slice key,
     }
 }
 
-/* What was allocated, from "(n1:ncpus=4:ngpus=1)+(n2:ncpus=4)". */
+/* The allocated resources, from "(n1:ncpus=4:ngpus=1)+(n2:ncpus=4)". */
 static void add_vnodes(struct bj_sched_job *job, struct bj_slice vnodes)
 {
     struct bj_slice chunk;
@@ -202,8 +202,8 @@ static void add_vnodes(struct bj_sched_job *job, struct bj_slice vnodes)
         job->gpus = 0;
 }
 
-/* How many hosts there are when neighbours that are the same count once: PBS
- * names the chunks of a host one after the other. */
+/* Count the hosts, equal neighbours once: PBS lists the chunks of a host one
+ * after the other. */
 static uint64_t count_hosts(struct bj_slice list)
 {
     struct bj_hostlist l;
@@ -237,8 +237,8 @@ static void settle_id(struct bj_sched_job *job, struct bj_slice whole)
     }
 }
 
-/* Linux's PBS adds 256 to the signal that ended a job; what lies below is what
- * its shell said. */
+/* On Linux PBS adds 256 to the signal that ended a job; smaller values are exit
+ * codes of the shell. */
 static void settle_exit(struct bj_pbs_row *row)
 {
     struct bj_sched_job *job = &row->job;

@@ -1,4 +1,4 @@
-/* Attributes of PBS jobs, from wherever they come: inside of sched/pbs. */
+/* Attributes of PBS jobs from both sources.  Private to sched/pbs. */
 #ifndef BJ_SCHED_PBS_ATTR_H
 #define BJ_SCHED_PBS_ATTR_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* What attributes are read into. */
+/* The values of attributes. */
 struct bj_pbs_row {
     struct bj_sched_job job;
     struct bj_slice state; /* letter of job_state */
@@ -20,14 +20,14 @@ struct bj_pbs_row {
 
 void bj_pbs_row_init(struct bj_pbs_row *row);
 
-/* Read one attribute; key is "Job_Name", "Resource_List.ncpus" as qstat and the
- * accounting files call them.  Those that nobody knows are passed over.
- * Returns NULL, or what was expected where value is no such thing. */
+/* Read one attribute; key is "Job_Name", "Resource_List.ncpus" as in qstat and
+ * the accounting files.  Unknown ones are skipped.  Returns NULL, or what was
+ * expected instead of value. */
 const char *bj_pbs_attr(struct bj_pbs_row *row, struct bj_slice key,
                         struct bj_slice value);
 
-/* Everything that takes more than one attribute, but for the state. id is the
- * job's. */
+/* Set everything that needs more than one attribute, except the state.  id is
+ * the job's. */
 void bj_pbs_settle(struct bj_pbs_row *row, struct bj_slice id);
 
 #endif

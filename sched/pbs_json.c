@@ -11,10 +11,10 @@
 enum {
     PIECE = 64 << 10,
     JOB_MAX = 1 << 20,
-    MEMBERS_MAX = 4096, /* attributes of a job */
-    DEPTH_JOBS = 1,     /* how deep the key "Jobs" lies, ... */
-    DEPTH_JOB = 2,      /* ... the ids, and ... */
-    DEPTH_ATTR = 3,     /* ... the attributes */
+    MEMBERS_MAX = 4096, /* most attributes of a job */
+    DEPTH_JOBS = 1,     /* depth of the key "Jobs", ... */
+    DEPTH_JOB = 2,      /* ... of the ids, and ... */
+    DEPTH_ATTR = 3,     /* ... of the attributes */
 };
 
 struct text {
@@ -31,17 +31,17 @@ struct bj_pbs_json {
     struct bj_err failed;
     uint64_t line;
 
-    struct bj_buf buf; /* not understood yet, from at on */
+    struct bj_buf buf; /* not parsed yet, from at on */
     size_t at;
-    bool over; /* nothing follows what is in buf */
+    bool over; /* buf has the end of the text */
 
-    unsigned depth;  /* of objects */
-    unsigned arrays; /* of arrays, inside of which everything is passed over */
-    bool begun;      /* the outermost object has been seen */
-    bool have_key;   /* a key has been read, ... */
-    bool have_colon; /* ... and its colon */
-    bool in_jobs;    /* below "Jobs" */
-    struct bj_buf text; /* of the job at hand, unescaped */
+    unsigned depth;     /* of objects */
+    unsigned arrays;    /* of arrays; their content is skipped */
+    bool begun;         /* the outermost object has begun */
+    bool have_key;      /* a key has been read, ... */
+    bool have_colon;    /* ... and its colon */
+    bool in_jobs;       /* below "Jobs" */
+    struct bj_buf text; /* of the current job, unescaped */
     struct text key, id, group;
     struct member member[MEMBERS_MAX];
     unsigned members;
@@ -141,7 +141,7 @@ static void damaged(struct bj_pbs_json *r, const char *expected)
         r->damage = expected;
 }
 
-/* A value that is no object. */
+/* A value that is not an object. */
 static void scalar(struct bj_pbs_json *r, struct text value)
 {
     if (r->arrays > 0)
@@ -206,7 +206,7 @@ static bool take_text(struct bj_pbs_json *r)
                                  : bj_pbs_bare(&scan, r->at, &r->text);
     if (behind == 0)
         return false;
-    /* what is nothing that we know is passed over */
+    /* unknown characters are skipped */
     r->at = behind > r->at ? behind : r->at + 1;
     const struct text t = {at, r->text.len - at};
     if (quoted && scan.key) {
@@ -225,7 +225,7 @@ static void count_lines(struct bj_pbs_json *r, size_t from, size_t to)
         r->line += r->buf.p[i] == '\n';
 }
 
-/* One token.  1: taken; 0: it is not complete; or an error. */
+/* Read one token.  1: done; 0: it is not complete; or an error. */
 static int take_token(struct bj_pbs_json *r, struct bj_err *err)
 {
     const char c = r->buf.p[r->at];
@@ -246,7 +246,7 @@ static int take_token(struct bj_pbs_json *r, struct bj_err *err)
     return e < 0 ? e : 1;
 }
 
-/* A job of too many bytes keeps nothing but its id. */
+/* Of a job with too many bytes only the id is kept. */
 static void bound(struct bj_pbs_json *r)
 {
     if (r->depth <= DEPTH_JOB && !r->have_key)
@@ -260,7 +260,7 @@ static void bound(struct bj_pbs_json *r)
     r->key = r->group = (struct text){0, 0};
 }
 
-/* Everything that is complete. */
+/* Read all complete tokens. */
 static int take(struct bj_pbs_json *r, struct bj_err *err)
 {
     int more = 1;
@@ -278,7 +278,7 @@ static int take(struct bj_pbs_json *r, struct bj_err *err)
     r->buf.len -= r->at;
     memmove(r->buf.p, r->buf.p + r->at, r->buf.len);
     r->at = 0;
-    if (r->buf.len > r->conf.max_job) { /* a value that does not end */
+    if (r->buf.len > r->conf.max_job) { /* a value without end */
         damaged(r, "a value of fewer bytes");
         r->buf.len = 0;
         r->have_key = false;
@@ -292,7 +292,7 @@ int bj_pbs_json_new(const struct bj_pbs_conf *conf, struct bj_pbs_json **ret,
                     struct bj_err *err)
 {
     if (!conf->job)
-        return bj_err_set(err, -EINVAL, "qstat: nobody wants the jobs");
+        return bj_err_set(err, -EINVAL, "qstat: no callback for jobs");
     struct bj_pbs_json *r = calloc(1, sizeof(*r));
     if (!r)
         return bj_err_set(err, -ENOMEM, "qstat: no memory");
@@ -304,7 +304,7 @@ int bj_pbs_json_new(const struct bj_pbs_conf *conf, struct bj_pbs_json **ret,
     return 0;
 }
 
-/* What made the reading end, if anything. */
+/* Return why the reading ended, if it did. */
 static int fail(const struct bj_pbs_json *r, struct bj_err *err)
 {
     if (err && r->failed.code < 0)

@@ -5,7 +5,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Where the text goes on behind blanks; *lines counts the newlines. */
+/* Skip blanks; *lines counts the newlines. */
 static size_t skip_blanks(const struct bj_pbs_scan *s, size_t i,
                           unsigned *lines)
 {
@@ -16,7 +16,7 @@ static size_t skip_blanks(const struct bj_pbs_scan *s, size_t i,
 
 enum ends { ENDS, GOES_ON, UNSURE };
 
-/* Whether a quote can end a string, by what is behind it at i.  A key ends
+/* Whether a quote can end a string, from the text behind it at i.  A key ends
  * before a colon, a value before a closing brace or a comma and a key. */
 static enum ends ends_here(const struct bj_pbs_scan *s, size_t i, bool escaped)
 {
@@ -41,7 +41,7 @@ static enum ends ends_here(const struct bj_pbs_scan *s, size_t i, bool escaped)
     return d == '}' || (c == ',' ? d == '"' : d == ',') ? ENDS : GOES_ON;
 }
 
-/* A newline within a string at i: PBS has left its end out when a key or the
+/* A newline within a string at i: PBS has left out the rest when a key or the
  * end of the object follows. */
 static enum ends broken_off(const struct bj_pbs_scan *s, size_t i)
 {
@@ -87,7 +87,7 @@ static void put_utf8(struct bj_buf *b, uint32_t c)
     bj_buf_put(b, out, n);
 }
 
-/* "u00e9" at p as a number; above 0xffff when it is none. */
+/* "u00e9" at p as a number; above 0xffff when it is not one. */
 static uint32_t hex4(const char *p, size_t n)
 {
     uint32_t v = 0;
@@ -106,8 +106,8 @@ static uint32_t hex4(const char *p, size_t n)
     return v;
 }
 
-/* The character that is escaped at p, behind the backslash, and how long that
- * is; 0 when it is none. */
+/* The escaped character at p, behind the backslash, and the length of the
+ * escape; 0 when it is not an escape. */
 static size_t unicode(const char *p, size_t n, uint32_t *ret)
 {
     const uint32_t v = hex4(p, n);
@@ -121,7 +121,7 @@ static size_t unicode(const char *p, size_t n, uint32_t *ret)
     return low >= 0xdc00 && low <= 0xdfff ? 11 : 0;
 }
 
-/* What stands between quotes; a backslash that escapes nothing is itself. */
+/* Decode the text between quotes; a backslash without an escape stays. */
 static void unescape(const char *p, size_t n, struct bj_buf *to)
 {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";

@@ -1,4 +1,4 @@
-/* Strings of what PBS takes for JSON: inside of sched/pbs. */
+/* Strings of PBS's JSON output.  Private to sched/pbs. */
 #ifndef BJ_SCHED_PBS_TEXT_H
 #define BJ_SCHED_PBS_TEXT_H
 
@@ -8,22 +8,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where the reader is. */
+/* The position of the reader. */
 struct bj_pbs_scan {
     struct bj_slice text;
-    bool over;  /* nothing follows it */
-    bool key;   /* what comes is a key */
-    bool array; /* it is in an array */
+    bool over;  /* the text ends here */
+    bool key;   /* a key is expected */
+    bool array; /* within an array */
 };
 
-/* Put the string whose first quote is at at, without its quotes and escapes,
- * behind what to holds.  A quote ends it where what follows could follow a
- * string; so does a newline that a key or the end of the object follows.
- * Returns where the text goes on, or 0 when more of it must be known. */
+/* Append the string whose first quote is at at to to, without quotes and
+ * escapes. A quote ends it where the text behind it can follow a string; so
+ * does a newline before a key or the end of the object.  Returns the end, or 0
+ * when more text is needed. */
 size_t bj_pbs_string(const struct bj_pbs_scan *s, size_t at, struct bj_buf *to);
 
 /* The same for a value without quotes, up to a comma, a closing bracket or a
- * newline; null is nothing.  Returns at when there is none. */
+ * newline; null is empty.  Returns at when there is none. */
 size_t bj_pbs_bare(const struct bj_pbs_scan *s, size_t at, struct bj_buf *to);
 
 #endif

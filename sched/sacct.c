@@ -10,19 +10,19 @@
 #include <stdlib.h>
 
 enum {
-    PIECE = 64 << 10, /* bytes taken from the caller at a time */
+    PIECE = 64 << 10, /* bytes copied from the caller at a time */
     STEPS_MAX = 1000, /* defaults */
     RECORD_MAX = 1 << 20,
     NO_COLUMN = 0xffff,
 };
 
 _Static_assert((int)BJ_SACCT_DELIMITER_MAX <= (int)BJ_CUT_DELIMITER_MAX,
-               "what is taken fits");
+               "a piece fits");
 
-/* A column of the text that we know. */
+/* A known column of the text. */
 struct planned {
     const struct bj_sacct_column *column;
-    uint16_t at; /* which field of a line */
+    uint16_t at; /* index of its field in a line */
     uint16_t to; /* offset in the row */
 };
 
@@ -39,7 +39,7 @@ struct bj_sacct {
     unsigned job_plan_n, step_plan_n;
 
     bool have_job;
-    struct bj_sacct_job_row job; /* its text lies in job_text */
+    struct bj_sacct_job_row job; /* its text is in job_text */
     struct bj_buf job_text;
     struct bj_step_sum step_sum; /* over its steps */
     struct bj_job_step *step;
@@ -83,7 +83,7 @@ static int hand_over(struct bj_sacct *r, struct bj_err *err)
 
 /* --- rows -----------------------------------------------------------------*/
 
-/* Read the planned columns of a record into a row. */
+/* Read the known columns of a record into a row. */
 static void read_row(struct bj_sacct *r, const char *record, void *row,
                      const struct planned *plan, unsigned n)
 {
@@ -163,7 +163,7 @@ static struct bj_slice name_of(const struct bj_sacct *r, unsigned i)
     return (struct bj_slice){f->n > 0 ? r->header.p + f->at : NULL, f->n};
 }
 
-/* The field of that name; NO_COLUMN when there is none. */
+/* The index of the field of that name; NO_COLUMN: none. */
 static uint16_t column_at(const struct bj_sacct *r, struct bj_slice name)
 {
     for (unsigned i = 0; i < r->cut.columns; i++)
@@ -209,7 +209,7 @@ static int read_header(struct bj_sacct *r, struct bj_err *err)
     return 0;
 }
 
-/* A record of the right number of fields. */
+/* A record with the right number of fields. */
 static int read_record(struct bj_sacct *r, const char *record, size_t len,
                        struct bj_err *err)
 {
@@ -254,7 +254,7 @@ static int take(struct bj_sacct *r, struct bj_err *err)
 
 /* --- calls ----------------------------------------------------------------*/
 
-/* What made the reading end, if anything. */
+/* Return why the reading ended, if it did. */
 static int fail(const struct bj_sacct *r, struct bj_err *err)
 {
     if (err && r->failed.code < 0)
@@ -268,7 +268,7 @@ int bj_sacct_new(const struct bj_sacct_conf *conf, struct bj_sacct **ret,
     const struct bj_slice d =
         conf->delimiter.n > 0 ? conf->delimiter : BJ_SLICE("|");
     if (!conf->job || d.n > BJ_SACCT_DELIMITER_MAX || memchr(d.p, '\n', d.n))
-        return bj_err_set(err, -EINVAL, "sacct: no such delimiter");
+        return bj_err_set(err, -EINVAL, "sacct: bad delimiter");
     struct bj_sacct *r = calloc(1, sizeof(*r));
     if (!r)
         return bj_err_set(err, -ENOMEM, "sacct: no memory");

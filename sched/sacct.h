@@ -1,21 +1,22 @@
-/* Reading what `sacct -P` prints, of any size, job by job.
+/* Reading the output of `sacct -P`, of any size, job by job.
  *
  * The text: a header line with the names of the columns, then a line for each
- * job and, behind it, one for each of its steps.  Columns are found by name,
- * whatever their order; those that are missing leave their fields absent, those
- * that nobody knows are passed over.  JobIDRaw or JobID must be there.
+ * job, followed by one for each of its steps.  Columns are found by name, in
+ * any order; fields of missing columns are absent, unknown columns are skipped.
+ * JobIDRaw or JobID is required.
  *
- * Slurm escapes nothing: a job's name may hold newlines, '|', and every control
- * character that a delimiter could be made of.  Three things together make the
- * text safe (bj_sacct_command, sched/sacct_cmd.h, sees to them):
- *   - a delimiter that nobody can guess when a job is submitted, made anew for
- *     each call; newlines then are part of their field;
+ * Slurm escapes nothing: a job's name may contain newlines, '|', and all
+ * control characters that could be part of a delimiter.  Three measures
+ * together make the text safe (bj_sacct_command, sched/sacct_cmd.h, takes
+ * them):
+ *   - a delimiter that is unknown when a job is submitted, new for each call;
+ *     newlines are then part of their field;
  *   - JobIDRaw as the first column;
  *   - a column without free text as the last one.
- * Without them ('|' of a recording) a line is what fits the count of columns:
- * hostile text can then spoil its own line and forge others.
+ * Without them ('|' in a recording) a line is a record when its number of
+ * fields fits: hostile text can then damage its own line and forge others.
  *
- * What was not understood is reported and left out, and the rest goes on.
+ * A line that cannot be read is reported and left out; reading continues.
  *
  * Source: Slurm, doc/man/man1/sacct.1, src/sacct/print.c. */
 #ifndef BJ_SCHED_SACCT_H
@@ -31,25 +32,26 @@
 
 enum { BJ_SACCT_DELIMITER_MAX = 32 }; /* bytes */
 
-/* Something in the text that was not understood.  Slices and texts are good
- * during the call only; value may be long, and holds whatever the text held. */
+/* Input that could not be read.  Slices and texts are valid during the call
+ * only; value may be long and contain any bytes. */
 struct bj_sacct_bad {
-    uint64_t line;         /* of the text, from 1, where its record begins */
-    struct bj_slice job;   /* JobIDRaw of it; empty when that is not known */
+    uint64_t line;         /* number of the first line of the record, from 1 */
+    struct bj_slice job;   /* its JobIDRaw; empty: unknown */
     struct bj_slice field; /* name of the column; empty: the whole line */
     struct bj_slice value;
     const char *expected; /* "a time", "25 fields", ... */
-    bool line_left_out;   /* else the field is absent and the line was taken */
+    bool line_left_out;   /* else only the field is absent */
 };
 
 struct bj_sacct_conf {
     struct bj_slice delimiter; /* empty: "|" */
-    struct bj_slice cluster;   /* of jobs where the text has no Cluster */
-    unsigned max_steps; /* that a record shows of a job; those beyond count in
-                           its use all the same [0: 1000] */
+    struct bj_slice cluster;   /* of jobs without the column Cluster */
+    unsigned max_steps; /* most steps in a record; those beyond still count in
+                           its use [0: 1000] */
     size_t max_record;  /* bytes of a line with its newlines [0: 1 MiB] */
     void *ctx;
-    /* A job with its steps.  A negative return ends the reading with it. */
+    /* Receives a job with its steps.  A negative return ends the reading with
+     * it. */
     int (*job)(void *ctx, const struct bj_sched_job *job, struct bj_err *err);
     void (*bad)(void *ctx, const struct bj_sacct_bad *bad); /* may be NULL */
 };
@@ -58,33 +60,33 @@ struct bj_sacct_counts {
     uint64_t bytes, lines;
     uint64_t jobs, steps;
     uint64_t bad_lines;  /* left out */
-    uint64_t bad_fields; /* absent, in lines that were taken */
+    uint64_t bad_fields; /* absent, in lines that were read */
 };
 
 struct bj_sacct;
 
-/* A reader.  *conf is copied, what it points to must outlive the reader.
- *   -EINVAL  a delimiter that is too long or holds a newline; no callback
+/* Make a reader.  *conf is copied, what it points to must outlive the reader.
+ *   -EINVAL  a delimiter that is too long or contains a newline; no callback
  *   -ENOMEM */
 int bj_sacct_new(const struct bj_sacct_conf *conf, struct bj_sacct **ret,
                  struct bj_err *err);
 
-/* The next piece of the text, cut anywhere.  A job is handed over when the one
- * behind it begins.
- *   -EINVAL  the first line is no header with JobIDRaw or JobID in it
+/* Feed the next piece of the text, cut anywhere.  A job is reported when the
+ * next one begins.
+ *   -EINVAL  the first line is not a header with JobIDRaw or JobID
  *   -E2BIG   more than 256 columns
- *   -ENOMEM, and what the callback returns
+ *   -ENOMEM, and the result of the callback
  * After a failure every further call fails the same way. */
 int bj_sacct_feed(struct bj_sacct *r, struct bj_slice piece,
                   struct bj_err *err);
 
-/* The text is over: hands over the last job.  complete: the command ended well;
- * else the job is not handed over, since steps of it may be missing.  A last
- * line without a newline has been cut and is bad.  No text at all is no error:
- * there were no jobs. */
+/* The text has ended: report the last job.  complete: the command succeeded;
+ * else the job is not reported, since steps of it may be missing.  A last line
+ * without a newline was cut and is an error in the input.  An empty text is
+ * not: there were no jobs. */
 int bj_sacct_end(struct bj_sacct *r, bool complete, struct bj_err *err);
 
-/* What was read so far. */
+/* Counters so far. */
 const struct bj_sacct_counts *bj_sacct_counts(const struct bj_sacct *r);
 
 void bj_sacct_free(struct bj_sacct *r); /* NULL is fine */

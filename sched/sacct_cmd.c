@@ -26,7 +26,7 @@ int bj_sacct_delimiter(char buf[static BJ_SACCT_DELIMITER + 1])
     return 0;
 }
 
-/* Columns that came after Slurm 20.11. */
+/* Columns added after Slurm 20.11. */
 static const struct bj_slice later[] = {
     BJ_WORD("SLUID"),         BJ_WORD("Restarts"),  BJ_WORD("SubmitLine"),
     BJ_WORD("SystemComment"), BJ_WORD("Container"), BJ_WORD("Licenses"),
@@ -40,7 +40,7 @@ static bool is_later(struct bj_slice name)
     return false;
 }
 
-/* helpformat has the names in columns, with blanks between. */
+/* helpformat lists the names in columns, separated by blanks. */
 static bool is_offered(struct bj_slice helpformat, struct bj_slice name)
 {
     struct bj_slice word;
@@ -52,9 +52,9 @@ static bool is_offered(struct bj_slice helpformat, struct bj_slice name)
     return false;
 }
 
-/* JobIDRaw first and JobID last: neither can hold free text, so that both ends
- * of a record are known. */
-static void put_format(struct bj_buf *b, const struct bj_sacct_ask *ask)
+/* JobIDRaw first and JobID last: neither contains free text, so both ends of a
+ * record are certain. */
+static void put_format(struct bj_buf *b, const struct bj_sacct_query *query)
 {
     bj_buf_str(b, "--format=JobIDRaw");
     for (unsigned i = 0; i < bj_sacct_columns_n; i++) {
@@ -62,8 +62,8 @@ static void put_format(struct bj_buf *b, const struct bj_sacct_ask *ask)
         const bool again =
             i > 0 && bj_slice_eq(c->name, bj_sacct_columns[i - 1].name);
         const bool step_only = c->job == BJ_SACCT_NOWHERE;
-        if (c->flags || again || (ask->jobs_only && step_only) ||
-            !is_offered(ask->helpformat, c->name))
+        if (c->flags || again || (query->jobs_only && step_only) ||
+            !is_offered(query->helpformat, c->name))
             continue;
         bj_buf_str(b, ",");
         bj_buf_slice(b, c->name);
@@ -71,8 +71,8 @@ static void put_format(struct bj_buf *b, const struct bj_sacct_ask *ask)
     bj_buf_str(b, ",JobID");
 }
 
-/* The name, and the time without its "Z": sacct takes local time, and TZ says
- * that this is UTC. */
+/* The option and the time without its "Z": sacct takes local time, and TZ makes
+ * that UTC. */
 static void put_time(struct bj_buf *b, const char *option, uint64_t sec)
 {
     char text[BJ_STAMP_MAX];
@@ -90,22 +90,24 @@ static bool is_cluster_list(const char *s)
     return true;
 }
 
-static int check(const struct bj_sacct_ask *ask, struct bj_err *err)
+static int check(const struct bj_sacct_query *query, struct bj_err *err)
 {
-    if (ask->start_sec == 0 || ask->end_sec < ask->start_sec ||
-        ask->end_sec > INT64_MAX / 1000000)
-        return bj_err_set(err, -EINVAL, "sacct: no such window of time");
-    if (!ask->delimiter || !ask->delimiter[0])
+    if (query->start_sec == 0 || query->end_sec < query->start_sec ||
+        query->end_sec > INT64_MAX / 1000000)
+        return bj_err_set(
+            err, -EINVAL,
+            "sacct: start and end of the window: expected start before end");
+    if (!query->delimiter || !query->delimiter[0])
         return bj_err_set(err, -EINVAL, "sacct: no delimiter");
-    if (ask->clusters && !is_cluster_list(ask->clusters))
-        return bj_err_set(err, -EINVAL, "sacct: no such cluster '%s'",
-                          ask->clusters);
+    if (query->clusters && !is_cluster_list(query->clusters))
+        return bj_err_set(err, -EINVAL, "sacct: bad cluster name '%s'",
+                          query->clusters);
     return 0;
 }
 
 enum { ARGS = 16 };
 
-/* A list of texts that end up in an arena. */
+/* A list of texts in an arena. */
 struct list {
     struct bj_arena *arena;
     struct bj_buf text; /* being written */
@@ -127,49 +129,50 @@ static void put_str(struct list *l, const char *a, const char *b)
     put(l);
 }
 
-static void put_args(struct list *l, const struct bj_sacct_ask *ask)
+static void put_args(struct list *l, const struct bj_sacct_query *query)
 {
-    put_str(l, ask->sacct ? ask->sacct : "sacct", "");
+    put_str(l, query->sacct ? query->sacct : "sacct", "");
     put_str(l, "--allusers", "");
     put_str(l, "--duplicates", "");
     put_str(l, "--noconvert", "");
     put_str(l, "--parsable2", "");
-    put_str(l, "--delimiter=", ask->delimiter);
-    if (ask->jobs_only)
+    put_str(l, "--delimiter=", query->delimiter);
+    if (query->jobs_only)
         put_str(l, "--allocations", "");
-    if (ask->federation)
+    if (query->federation)
         put_str(l, "--federation", "");
-    if (ask->clusters)
-        put_str(l, "--clusters=", ask->clusters);
-    put_time(&l->text, "--starttime=", ask->start_sec);
+    if (query->clusters)
+        put_str(l, "--clusters=", query->clusters);
+    put_time(&l->text, "--starttime=", query->start_sec);
     put(l);
-    put_time(&l->text, "--endtime=", ask->end_sec);
+    put_time(&l->text, "--endtime=", query->end_sec);
     put(l);
-    put_format(&l->text, ask);
+    put_format(&l->text, query);
     put(l);
 }
 
-static void put_env(struct list *l, const struct bj_sacct_ask *ask)
+static void put_env(struct list *l, const struct bj_sacct_query *query)
 {
     put_str(l, "SLURM_TIME_FORMAT=%s", "");
-    put_str(l, "SLURM_BITSTR_LEN=0", ""); /* lists of array tasks in full */
-    if (ask->slurm_conf)
-        put_str(l, "SLURM_CONF=", ask->slurm_conf);
+    put_str(l, "SLURM_BITSTR_LEN=0",
+            ""); /* print lists of array tasks in full */
+    if (query->slurm_conf)
+        put_str(l, "SLURM_CONF=", query->slurm_conf);
 }
 
-int bj_sacct_command(const struct bj_sacct_ask *ask, struct bj_arena *a,
+int bj_sacct_command(const struct bj_sacct_query *query, struct bj_arena *a,
                      const char *const **ret_argv, const char *const **ret_env,
                      struct bj_err *err)
 {
-    int r = check(ask, err);
+    int r = check(query, err);
     if (r < 0)
         return r;
     struct list args = {.arena = a}, env = {.arena = a};
     args.v = bj_arena_alloc(a, ARGS * sizeof(*args.v));
     env.v = bj_arena_alloc(a, ARGS * sizeof(*env.v));
     if (args.v && env.v) {
-        put_args(&args, ask);
-        put_env(&env, ask);
+        put_args(&args, query);
+        put_env(&env, query);
     }
     const bool failed = a->failed || args.text.failed || env.text.failed;
     bj_buf_free(&args.text);

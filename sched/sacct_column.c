@@ -26,7 +26,7 @@ static int text_or_none(struct bj_slice s, void *to)
     return 0;
 }
 
-/* Slurm's "no value" of 32 and 64 bits comes through here and there. */
+/* sacct sometimes prints Slurm's "no value" of 32 and 64 bits. */
 static uint64_t known(uint64_t v)
 {
     return v == 0xfffffffe || v >= UINT64_MAX - 2 ? BJ_ABSENT : v;
@@ -87,7 +87,7 @@ static int size(struct bj_slice s, void *to)
     return r;
 }
 
-/* Where nothing measures energy, Slurm says 0. */
+/* Slurm reports 0 where energy is not measured. */
 static int joules(struct bj_slice s, void *to)
 {
     uint64_t v;
@@ -97,7 +97,7 @@ static int joules(struct bj_slice s, void *to)
     return r;
 }
 
-/* "0:15" into two neighbours. */
+/* "0:15" into two adjacent members. */
 static int exit_pair(struct bj_slice s, void *to)
 {
     uint64_t code, sig = 0;
@@ -122,7 +122,7 @@ static int exit_text(struct bj_slice s, void *to)
 
 static int asked(struct bj_slice s, void *to)
 {
-    return bj_tres_parse(s, BJ_TRES_ASKED, to) ? -EINVAL : 0;
+    return bj_tres_parse(s, BJ_TRES_REQUESTED, to) ? -EINVAL : 0;
 }
 
 static int requested(struct bj_slice s, void *to)
@@ -136,7 +136,8 @@ static int allocated(struct bj_slice s, void *to)
 {
     struct bj_sched_job *job = to;
     job->tres_allocated_raw = s;
-    if (!bj_slice_eq(s, job->tres_requested_raw)) /* most often they are */
+    if (!bj_slice_eq(s,
+                     job->tres_requested_raw)) /* most often they are equal */
         return asked(s, &job->tres_allocated);
     const struct bj_tres_list *same = &job->tres_requested;
     memcpy(job->tres_allocated.v, same->v, same->n * sizeof(same->v[0]));
@@ -187,8 +188,8 @@ _Static_assert(offsetof(struct bj_sched_job, exit_signal) ==
 #define DURATION duration, "a length of time"
 #define SIZE size, "a size"
 
-/* In the order in which they are read: what is spare comes after what it stands
- * in for. */
+/* In the order of reading: fallbacks come after the columns that they replace.
+ */
 const struct bj_sacct_column bj_sacct_columns[] = {
     {BJ_WORD("SLUID"), WORD, J(sluid), NO, 0},
     {BJ_WORD("Cluster"), TEXT, J(cluster), NO, 0},
@@ -239,7 +240,8 @@ const struct bj_sacct_column bj_sacct_columns[] = {
     {BJ_WORD("MaxVMSize"), SIZE, NO, S(use.vmem_peak_bytes), 0},
     {BJ_WORD("TRESUsageInTot"), usage_in, "resources", NO, S(use), 0},
     {BJ_WORD("TRESUsageOutTot"), usage_out, "resources", NO, S(use), 0},
-    {BJ_WORD("TRESUsageInMax"), TEXT, NO, SROW(usage_in_max), BJ_SACCT_UNASKED},
+    {BJ_WORD("TRESUsageInMax"), TEXT, NO, SROW(usage_in_max),
+     BJ_SACCT_NOT_REQUESTED},
     {BJ_WORD("ConsumedEnergyRaw"), joules, "joules", J(use.energy_joules),
      S(use.energy_joules), 0},
     {BJ_WORD("ConsumedEnergy"), joules, "joules", J(use.energy_joules),
@@ -270,8 +272,7 @@ static uint64_t times(uint64_t v, uint64_t n)
     return ret;
 }
 
-/* ReqTRES counts the memory of the whole job; ReqMem did so only from 21.08
- * on. */
+/* ReqTRES has the memory of the whole job; ReqMem only from 21.08 on. */
 static uint64_t memory_requested(const struct bj_sacct_job_row *row)
 {
     const struct bj_sched_job *job = &row->job;
@@ -289,7 +290,7 @@ static uint64_t memory_requested(const struct bj_sacct_job_row *row)
     return per == BJ_MEMORY_NODE ? times(bytes, job->nodes) : bytes;
 }
 
-/* "123_4", "123+1": what the number alone does not say. */
+/* "123_4", "123+1": array task and het offset. */
 static void settle_id(struct bj_sacct_job_row *row)
 {
     struct bj_sched_job *job = &row->job;

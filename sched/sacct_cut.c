@@ -6,7 +6,7 @@
 
 bool bj_cut_put(struct bj_cut *c, struct bj_slice piece)
 {
-    if (c->at > 0) { /* what was handed out goes */
+    if (c->at > 0) { /* drop the records before at */
         c->buf.len -= c->at;
         memmove(c->buf.p, c->buf.p + c->at, c->buf.len);
         c->next -= c->at;
@@ -16,9 +16,9 @@ bool bj_cut_put(struct bj_cut *c, struct bj_slice piece)
     return !c->buf.failed;
 }
 
-/* Bits for the bytes at p that are ch, the first in the lowest bit: of the next
- * BLOCK bytes where the machine compares 16 at once, else of 8, a byte of the
- * word each. */
+/* Bits for the bytes at p that equal ch, the first in the lowest bit: of the
+ * next BLOCK bytes where the machine compares 16 at once, else of 8, in a
+ * 64-bit word. */
 #ifdef __SSE2__
 enum { BLOCK = 64, BITS = 1 };
 
@@ -57,8 +57,8 @@ static inline bool is_delimiter(const struct bj_cut *c, const char *p,
                       memcmp(p + 1, c->delimiter + 1, n - 1) == 0);
 }
 
-/* Cut what is between from and to at delimiters of n bytes; called with a
- * constant where it counts, so that the comparison is one instruction. */
+/* Split the bytes from from to to at delimiters of n bytes; common lengths are
+ * passed as constants, so that the comparison is one instruction. */
 static inline __attribute__((always_inline)) unsigned
 cut_by(struct bj_cut *c, const char *record, size_t from, size_t to, size_t n)
 {
@@ -69,7 +69,7 @@ cut_by(struct bj_cut *c, const char *record, size_t from, size_t to, size_t n)
     for (const char *p = record + from; p < end; p += BLOCK) {
         char last[BLOCK];
         const bool whole = end - p >= BLOCK;
-        if (!whole) { /* no byte beyond the end is looked at */
+        if (!whole) { /* read no byte beyond the end */
             memset(last, ~first, sizeof(last));
             memcpy(last, p, (size_t)(end - p));
         }
@@ -89,9 +89,9 @@ cut_by(struct bj_cut *c, const char *record, size_t from, size_t to, size_t n)
     return fields;
 }
 
-/* Cut p to end at its delimiters.  Fields are written as far as there are
- * slots.  Returns how many there are then; the one behind the last delimiter
- * stays open. */
+/* Split p to end at its delimiters, into as many fields as there are slots.
+ * Returns the number of fields so far; the one behind the last delimiter is not
+ * complete. */
 static unsigned cut_fields(struct bj_cut *c, const char *record, size_t from,
                            size_t to)
 {
@@ -105,7 +105,7 @@ static unsigned cut_fields(struct bj_cut *c, const char *record, size_t from,
     }
 }
 
-/* The line begins like a record, and has as many fields as one. */
+/* The line begins like a record, and has the same number of fields. */
 static bool is_record(const struct bj_cut *c, struct bj_slice line)
 {
     struct bj_slice rest = line;
@@ -126,8 +126,8 @@ static bool is_record(const struct bj_cut *c, struct bj_slice line)
     return n == c->columns;
 }
 
-/* The record ends before the line that begins at n from at. */
-static void until(struct bj_cut *c, size_t n)
+/* The record ends before the line at at + n. */
+static void end_before(struct bj_cut *c, size_t n)
 {
     c->next = c->at + n;
 }
@@ -139,7 +139,7 @@ static enum bj_cut_found bad(struct bj_cut *c, size_t n, const char *expected)
     return BJ_CUT_BAD;
 }
 
-/* The line from done to newline.  BJ_CUT_MORE: the record goes on. */
+/* The line from done to newline.  BJ_CUT_MORE: the record continues. */
 static enum bj_cut_found take_line(struct bj_cut *c, size_t newline)
 {
     static const char expected[] = "as many fields as there are columns";
@@ -147,8 +147,8 @@ static enum bj_cut_found take_line(struct bj_cut *c, size_t newline)
     const size_t line_at = c->done;
     const struct bj_slice line = {record + line_at, newline - line_at};
     if (line_at > 0 && is_record(c, line)) {
-        /* what came before it was cut short */
-        until(c, line_at);
+        /* the record before it was cut short */
+        end_before(c, line_at);
         return bad(c, line_at - 1, expected);
     }
     c->newlines++;
@@ -161,15 +161,15 @@ static enum bj_cut_found take_line(struct bj_cut *c, size_t newline)
         c->field[c->fields] = (struct bj_cut_field){
             (uint32_t)c->open, (uint32_t)(newline - c->open)};
     c->fields++;
-    until(c, newline + 1);
+    end_before(c, newline + 1);
     if (c->columns && c->fields != c->columns)
         return bad(c, newline, expected);
     c->record = (struct bj_slice){record, newline};
     return BJ_CUT_RECORD;
 }
 
-/* Leave behind what was handed out. */
-static void go_on(struct bj_cut *c)
+/* Continue behind the last record. */
+static void advance(struct bj_cut *c)
 {
     if (c->next == c->at)
         return;
@@ -181,7 +181,7 @@ static void go_on(struct bj_cut *c)
     c->searched = c->done = c->open = 0;
 }
 
-/* Pass over the rest of a line; false when it has not come yet. */
+/* Skip the rest of a line; false when its end has not arrived. */
 static bool skip_line(struct bj_cut *c)
 {
     const size_t n = c->buf.len - c->at;
@@ -189,9 +189,9 @@ static bool skip_line(struct bj_cut *c)
         return false;
     const char *p = c->buf.p + c->at;
     const char *nl = memchr(p, '\n', n);
-    until(c, nl ? (size_t)(nl - p) + 1 : n);
+    end_before(c, nl ? (size_t)(nl - p) + 1 : n);
     c->newlines = nl ? 1 : 0;
-    go_on(c);
+    advance(c);
     c->skipping = !nl;
     return nl != NULL;
 }
@@ -200,7 +200,7 @@ enum bj_cut_found bj_cut_next(struct bj_cut *c)
 {
     if (c->line == 0)
         c->line = 1;
-    go_on(c);
+    advance(c);
     if (c->skipping && !skip_line(c))
         return BJ_CUT_MORE;
     enum bj_cut_found found = BJ_CUT_MORE;
@@ -213,7 +213,7 @@ enum bj_cut_found bj_cut_next(struct bj_cut *c)
         const size_t newline = nl ? (size_t)(nl - record) : n;
         if (newline > c->max_record) {
             c->skipping = true;
-            until(c, c->done);
+            end_before(c, c->done);
             return bad(c, c->max_record, "a line of fewer bytes");
         }
         c->searched = nl ? newline + 1 : n;

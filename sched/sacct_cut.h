@@ -1,8 +1,8 @@
-/* Cutting delimited text into records and fields: inside of sched/sacct.
+/* Splitting delimited text into records and fields.  Private to sched/sacct.
  *
- * A record ends at the newline behind its last column; newlines before that
- * belong to their field.  What has no such end is handed out as bad and passed
- * over, up to a line that is a record of its own. */
+ * A record ends at the newline behind its last column; newlines before that are
+ * part of their field.  Text without such an end is reported as bad and
+ * skipped, up to a line that is a record of its own. */
 #ifndef BJ_SCHED_SACCT_CUT_H
 #define BJ_SCHED_SACCT_CUT_H
 
@@ -27,44 +27,44 @@ struct bj_cut {
     char delimiter[BJ_CUT_DELIMITER_MAX];
     size_t delimiter_n; /* at least 1 */
     size_t max_record;  /* bytes; below 2^31 */
-    unsigned columns;   /* of each record; 0: the next line is the header, and
-                           has as many as it has */
-    bool id_first;      /* the first column is a number and what belongs to it,
-                           without blanks: by which lines can be told apart */
+    unsigned columns; /* of each record; 0: the next line is the header and sets
+                         the number */
+    bool id_first;    /* the first column is an id: a number and more, without
+                         blanks; it identifies lines */
 
-    /* What was found last; good until the next call. */
+    /* The last record or bad text; valid until the next call. */
     struct bj_slice record; /* without its newline */
-    const char *expected;   /* of what is bad */
-    unsigned fields;        /* of a header that is more than fits, too */
+    const char *expected;   /* instead of bad text */
+    unsigned fields;        /* of a header also beyond the maximum */
     struct bj_cut_field field[BJ_CUT_COLUMNS_MAX];
-    uint64_t line;  /* where record begins, from 1 */
-    uint64_t lines; /* handed out so far */
+    uint64_t line;  /* number of the first line of record, from 1 */
+    uint64_t lines; /* returned so far */
 
-    /* inside */
+    /* private */
     struct bj_buf buf;
-    size_t at;         /* where the record at hand begins in buf */
-    size_t searched;   /* all from at: no newline before this; */
-    size_t done;       /* cut up to here, where a line begins; */
-    size_t open;       /* where the field at hand begins */
-    size_t next;       /* where the next record begins */
+    size_t at;         /* start of the current record in buf */
+    size_t searched;   /* offsets from at: no newline before this; */
+    size_t done;       /* split up to here, where a line begins; */
+    size_t open;       /* start of the current field */
+    size_t next;       /* start of the next record */
     uint64_t newlines; /* between at and next */
-    bool skipping;     /* the rest of a line that was too long */
+    bool skipping;     /* in the rest of a line that was too long */
 };
 
-/* What bj_cut_next has found. */
+/* The result of bj_cut_next. */
 enum bj_cut_found {
-    BJ_CUT_MORE,   /* nothing whole: put in more */
-    BJ_CUT_RECORD, /* record, field */
-    BJ_CUT_BAD,    /* record (its beginning), expected */
+    BJ_CUT_MORE,   /* no complete record: put more */
+    BJ_CUT_RECORD, /* see record, field */
+    BJ_CUT_BAD,    /* see record (its start), expected */
 };
 
-/* Put a piece of the text in.  False when memory is out. */
+/* Append a piece of the text.  False: no memory. */
 bool bj_cut_put(struct bj_cut *c, struct bj_slice piece);
 
 enum bj_cut_found bj_cut_next(struct bj_cut *c);
 
-/* What is left when there is no more: a line without its newline; empty when
- * the text ended well. */
+/* The rest at the end of the text: a line without its newline; empty when the
+ * text ended with one. */
 struct bj_slice bj_cut_rest(const struct bj_cut *c);
 
 static inline struct bj_slice bj_cut_field(const struct bj_cut *c,

@@ -11,7 +11,7 @@ const char *const bj_sdiag_argv[] = {"sdiag", NULL};
 enum section { TOP, MAIN, BACKFILL, BY_TYPE, BY_USER, PENDING, OTHER };
 
 static const struct {
-    struct bj_slice line; /* that a section begins with */
+    struct bj_slice line; /* first line of a section */
     enum section section;
 } sections[] = {
     {BJ_WORD("Main schedule statistics"), MAIN},
@@ -25,7 +25,7 @@ static const struct {
 
 #define AT(member) offsetof(struct bj_sdiag, member)
 
-/* "LABEL: NUMBER" of a section. */
+/* The lines "LABEL: NUMBER" of the sections. */
 static const struct {
     enum section section;
     struct bj_slice label;
@@ -69,8 +69,8 @@ static const struct {
     {BACKFILL, BJ_WORD("Mean table size"), AT(bf_table_mean)},
 };
 
-/* "Fri Nov 20 10:51:07 2026 (1795171867)": the number; times that are not
- * known are 0 there, or "N/A". */
+/* "Fri Nov 20 10:51:07 2026 (1795171867)": the number in brackets; unknown
+ * times are 0 or "N/A". */
 static void take_time(struct bj_slice s, uint64_t *ret)
 {
     uint64_t v;
@@ -102,7 +102,7 @@ static void take_number(enum section section, struct bj_slice line,
         take_time(rest, &ret->bf_last_sec);
 }
 
-/* The number behind key, a word of s such as "count:31". */
+/* The number behind key in s, such as "count:31". */
 static bool number_of(struct bj_slice s, struct bj_slice key, uint64_t *ret)
 {
     struct bj_slice word;

@@ -1,4 +1,4 @@
-/* What Slurm's controller says of itself: sdiag's text. */
+/* Statistics of Slurm's controller: the text of sdiag. */
 #ifndef BJ_SCHED_SDIAG_H
 #define BJ_SCHED_SDIAG_H
 
@@ -9,8 +9,8 @@
 
 extern const char *const bj_sdiag_argv[];
 
-/* Numbers of it; BJ_ABSENT what it does not tell.  Counters begin anew at
- * since_sec, as a rule at midnight UTC. */
+/* BJ_ABSENT: not reported.  Counters restart at since_sec, normally at midnight
+ * UTC. */
 struct bj_sdiag {
     uint64_t since_sec;
     uint64_t server_threads, agent_queue, agents, agent_threads, dbd_queue;
@@ -35,7 +35,7 @@ struct bj_sdiag_rpc {
 };
 
 /* Read it all.  rpc (may be NULL) is called for each kind and user.  -EINVAL
- * when the text is not of sdiag. */
+ * when the text is not from sdiag. */
 int bj_sdiag_parse(struct bj_slice text, struct bj_sdiag *ret,
                    void (*rpc)(void *ctx, const struct bj_sdiag_rpc *r),
                    void *ctx);

@@ -21,7 +21,7 @@ enum {
     FREE_MEMORY,
     GRES,
     GRES_USED,
-    FIELDS /* load, weight and the reason are what is behind them */
+    FIELDS /* load, weight and reason follow them */
 };
 
 const char *const bj_sinfo_argv[] = {
@@ -36,7 +36,7 @@ const char *const bj_sinfo_argv[] = {
             F("CPUsLoad") F("Weight") "Reason:",
     NULL};
 
-/* "2/0/0/2": allocated, idle, other, all of them. */
+/* "2/0/0/2": allocated, idle, other, total. */
 static int parse_cpus(struct bj_slice s, struct bj_sinfo_node *ret)
 {
     uint64_t *const v[] = {&ret->allocated, &ret->idle, &ret->other,
@@ -64,8 +64,8 @@ static int parse_mib(struct bj_slice s, bool may_lack, uint64_t *ret)
                : 0;
 }
 
-/* "0.55" or "N/A", and a number.  Outputs that were recorded without them go on
- * with the reason: it is put back. */
+/* "0.55" or "N/A", and a number.  Recorded outputs without them continue with
+ * the reason: undo then. */
 static void parse_load(struct bj_slice *rest, struct bj_sinfo_node *ret)
 {
     struct bj_slice behind = *rest, load = {0}, weight = {0};
@@ -81,8 +81,8 @@ static void parse_load(struct bj_slice *rest, struct bj_sinfo_node *ret)
     *rest = behind;
 }
 
-/* sinfo's idle leaves out CPUs that are in a state of their own; whatever the
- * three say, together they are no more than all. */
+/* sinfo's idle leaves out CPUs in a state of their own; the sum of the three
+ * must not exceed the total. */
 static void settle_cpus(struct bj_sinfo_node *n)
 {
     if (n->allocated > n->cpus)

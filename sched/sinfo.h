@@ -1,5 +1,5 @@
-/* The nodes of a Slurm cluster: sinfo with fields of our choice, separated as
- * in sched/squeue.h, the reason (free text) at the end. */
+/* The nodes of a Slurm cluster: sinfo with selected fields, separated as in
+ * sched/squeue.h, the reason (free text) at the end. */
 #ifndef BJ_SCHED_SINFO_H
 #define BJ_SCHED_SINFO_H
 
@@ -7,12 +7,12 @@
 
 #include <stdint.h>
 
-/* The arguments: one line for each node and partition that it is in.  NULL at
- * the end.  Source: sinfo(1). */
+/* The arguments: one line for each node and partition of it.  NULL at the end.
+ * Source: sinfo(1). */
 extern const char *const bj_sinfo_argv[];
 
-/* Base states of a node, and flags that go with any of them.
- * Source: Slurm, slurm/slurm.h, enum node_states, NODE_STATE_*. */
+/* Base states of a node, and flags in addition to any of them. Source: Slurm,
+ * slurm/slurm.h, enum node_states, NODE_STATE_*. */
 enum bj_node_base {
     BJ_NODE_UNKNOWN,
     BJ_NODE_DOWN,
@@ -37,12 +37,12 @@ enum bj_node_flag {
     BJ_NODE_NOT_RESPONDING,
     BJ_NODE_PERFCTRS,
     BJ_NODE_PLANNED,
-    BJ_NODE_POWER_DOWN, /* asked for */
+    BJ_NODE_POWER_DOWN, /* requested */
     BJ_NODE_POWER_DRAIN,
     BJ_NODE_POWERED_DOWN,
     BJ_NODE_POWERING_DOWN,
     BJ_NODE_POWERING_UP,
-    BJ_NODE_POWER_UP, /* asked for */
+    BJ_NODE_POWER_UP, /* requested */
     BJ_NODE_REBOOT_CANCEL,
     BJ_NODE_REBOOT_ISSUED,
     BJ_NODE_REBOOT_REQUESTED,
@@ -57,15 +57,15 @@ enum { BJ_NODE_WORDS = 4 };
 struct bj_slurm_node_state {
     enum bj_node_base base;
     uint32_t flags;   /* 1u << enum bj_node_flag */
-    unsigned unknown; /* different words in the text that are neither */
+    unsigned unknown; /* number of different unknown words in the text */
     struct bj_slice word[BJ_NODE_WORDS]; /* the first of them, in the text */
 };
 
 /* "mixed+drain", "DOWN*+DRAIN", "idle~": the words of scontrol and of sinfo's
- * StateComplete, in either case, and the marks that sinfo puts behind a state.
- * Words of sinfo's shorter view tell a flag and hide the base state
- * ("drained", "draining", "maint"): base is then worked out from the CPUs that
- * are allocated, of all.  No word at all is BJ_NODE_UNKNOWN. */
+ * StateComplete, in either case, and the marks of sinfo behind a state.  Words
+ * of sinfo's shorter view name a flag and hide the base state ("drained",
+ * "draining", "maint"): base is then derived from the allocated CPUs out of
+ * all.  Without any word it is BJ_NODE_UNKNOWN. */
 struct bj_slurm_node_state
 bj_node_state_parse(struct bj_slice text, uint64_t allocated, uint64_t cpus);
 
@@ -76,20 +76,21 @@ const char *bj_node_flag_name(enum bj_node_flag flag);
 /* A line of sinfo's output.  Slices point into the line. */
 struct bj_sinfo_node {
     struct bj_slice name;
-    struct bj_slice partition; /* without the mark of the default one */
+    struct bj_slice partition; /* without the mark of the default partition */
     struct bj_slice state_text;
     struct bj_slurm_node_state state;
-    uint64_t cpus, allocated, idle, other; /* CPUs; the last three make up the
-                                              first */
+    uint64_t cpus, allocated, idle,
+        other; /* CPUs; the last three add up to the first */
     uint64_t mem_bytes, mem_allocated_bytes;
-    uint64_t mem_free_bytes; /* as its system says; BJ_ABSENT: not known */
-    uint64_t load_centi;     /* hundredths, likewise */
-    uint64_t weight;         /* in the choice of nodes; BJ_ABSENT: not known */
+    uint64_t mem_free_bytes; /* as its operating system reports; BJ_ABSENT:
+                                unknown */
+    uint64_t load_centi;     /* hundredths; BJ_ABSENT: unknown */
+    uint64_t weight; /* for the selection of nodes; BJ_ABSENT: unknown */
     struct bj_slice gres, gres_used;
     struct bj_slice reason; /* empty: none */
 };
 
-/* -EINVAL when the line is none of sinfo's. */
+/* -EINVAL when the line is not sinfo's. */
 int bj_sinfo_parse(struct bj_slice line, struct bj_sinfo_node *ret);
 
 #endif

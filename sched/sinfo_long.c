@@ -5,7 +5,7 @@
 
 #define FLAG(name) (1u << BJ_NODE_##name)
 
-/* The mark of a flag, the one that hides the others first. */
+/* The marks of flags, by precedence. */
 static const struct {
     uint32_t flag;
     char mark;
@@ -24,8 +24,8 @@ static char mark_of(uint32_t flags)
     return '\0';
 }
 
-/* Flags that hide the base state; NULL: none of them is set.  *mark is left
- * alone where the word takes the usual one. */
+/* The word for flags that hide the base state; NULL: none is set.  *mark is
+ * unchanged where the word takes the usual mark. */
 static const char *hiding_word(struct bj_slurm_node_state s, char *mark)
 {
     const bool busy = s.base == BJ_NODE_ALLOCATED || s.base == BJ_NODE_MIXED;
@@ -55,7 +55,8 @@ static const char *hiding_word(struct bj_slurm_node_state s, char *mark)
                : NULL;
 }
 
-/* Flags that show only where nothing else does. */
+/* The word for the base state, or for flags that show only without another
+ * word. */
 static const char *base_word(struct bj_slurm_node_state s, char *mark)
 {
     if (s.base == BJ_NODE_UNKNOWN)

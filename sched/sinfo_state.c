@@ -42,10 +42,10 @@ static const char *const flags[BJ_NODE_FLAGS] = {
 
 #define NO_BASE BJ_NODE_BASES
 
-/* Other words for them: of sinfo's shorter view, of other versions. */
+/* Other words for states: of sinfo's shorter view, of other versions. */
 static const struct {
     struct bj_slice word;
-    enum bj_node_base base; /* NO_BASE: not told */
+    enum bj_node_base base; /* NO_BASE: unknown */
     enum bj_node_flag flag; /* BJ_NODE_FLAGS: none */
 } others[] = {
     {BJ_WORD("alloc"), BJ_NODE_ALLOCATED, BJ_NODE_FLAGS},
@@ -90,7 +90,7 @@ static bool same(struct bj_slice s, const char *word)
     return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
 }
 
-/* What the last byte of a word marks; BJ_NODE_FLAGS: nothing. */
+/* The flag that the last byte of a word marks; BJ_NODE_FLAGS: none. */
 static enum bj_node_flag mark_of(struct bj_slice word)
 {
     for (size_t i = 0; word.n > 1 && i < sizeof(marks) / sizeof(marks[0]); i++)

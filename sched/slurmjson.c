@@ -58,7 +58,7 @@ static int element(void *ctx, struct bj_slice key, const struct bj_json *v,
     return r < 0 ? bj_err_set(err, r, "a record of Slurm's JSON") : 0;
 }
 
-/* {"slurm":{"cluster":...}}; "Slurm" up to 22.05, which does not tell it. */
+/* {"slurm":{"cluster":...}}; "Slurm", without the cluster, up to 22.05. */
 static int take_meta(void *ctx, struct bj_slice key, const struct bj_json *v,
                      struct bj_err *err)
 {
@@ -73,7 +73,7 @@ static int take_error(void *ctx, struct bj_slice key, const struct bj_json *v,
     struct bj_slurmjson *j = ctx;
     (void)key;
     (void)err;
-    bj_rest_error(v, j->complaint);
+    bj_rest_error(v, j->first_error);
     return 0;
 }
 
@@ -101,22 +101,22 @@ static const struct bj_json_target targets[BJ_SLURMJSON_KINDS][TARGETS + 1] = {
     [BJ_SLURMJSON_CLUSTERS] = DOCUMENT("clusters"),
 };
 
-/* A job tells the state of every core that it has: more than all the rest. */
-static const char *const not_wanted[] = {"job_resources", "gres_detail", NULL};
+/* A job lists the state of each of its cores: more than all the rest. */
+static const char *const skipped[] = {"job_resources", "gres_detail", NULL};
 
 int bj_slurmjson_new(enum bj_slurmjson_kind kind,
                      const struct bj_slurmjson_conf *conf,
                      struct bj_slurmjson **ret, struct bj_err *err)
 {
     static const struct bj_json_limits limits = {
-        .bytes = 16 << 20, .values = 200000, .skip = not_wanted};
+        .bytes = 16 << 20, .values = 200000, .skip = skipped};
     struct bj_slurmjson *j = calloc(1, sizeof(*j));
     if (!j)
         return bj_err_set(err, -ENOMEM, "Slurm's JSON");
     j->conf = *conf;
     j->kind = kind;
     memset(&j->diag, 0xff, sizeof(j->diag));
-    j->table_sum = j->asked_sec = BJ_ABSENT;
+    j->table_sum = j->request_sec = BJ_ABSENT;
     int r = bj_json_stream_new(targets[kind], j, "Slurm's JSON", &limits,
                                &j->stream, err);
     if (r < 0) {
@@ -147,8 +147,8 @@ int bj_slurmjson_end(struct bj_slurmjson *j, struct bj_err *err)
         return bj_err_wrap(err, -EBADMSG, "read");
     if (r < 0)
         return r;
-    if (j->complaint[0])
-        return bj_err_set(err, -EREMOTEIO, "Slurm says: %s", j->complaint);
+    if (j->first_error[0])
+        return bj_err_set(err, -EREMOTEIO, "Slurm reports: %s", j->first_error);
     if (!bj_json_stream_met(j->stream, TARGET_LIST))
         return bj_err_set(err, -EBADMSG, "Slurm's JSON has no %s",
                           targets[j->kind][TARGET_LIST].path);

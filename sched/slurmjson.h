@@ -1,13 +1,13 @@
-/* What Slurm says of a cluster as JSON: squeue, sinfo, scontrol, sdiag, sshare
+/* Slurm's reports on a cluster as JSON: squeue, sinfo, scontrol, sdiag, sshare
  * and sacctmgr with --json, and slurmrestd below /slurm and /slurmdb; the
- * shapes of Slurm 21.08 to 26.05 (data_parser and openapi plugins 0.0.37 to
+ * formats of Slurm 21.08 to 26.05 (data_parser and openapi plugins 0.0.37 to
  * 0.0.45).
  *
- * The records are those of the text readers (sched/squeue.h, sinfo.h, sdiag.h,
- * slurmlist.h), and so are the figures.  What differs between versions: numbers
- * plain or {"set","infinite","number"}; states as one text, as a list, or with
- * their flags beside them; lists as arrays or with commas; free_mem and
- * free_memory; the words Infinity and NaN, which are no JSON.
+ * The records and their values are those of the text readers (sched/squeue.h,
+ * sinfo.h, sdiag.h, slurmlist.h).  Differences between versions: numbers plain
+ * or {"set","infinite","number"}; states as one text, as a list, or with
+ * separate flags; lists as arrays or separated by commas; free_mem and
+ * free_memory; the words Infinity and NaN, which are not JSON.
  *
  * Sources: Slurm, src/plugins/openapi/v0.0.37 and v0.0.38, and
  * src/plugins/data_parser, parsers.c (JOB_INFO, NODE, STATS_MSG, ...). */
@@ -21,7 +21,7 @@
 #include "sched/slurmlist.h"
 #include "sched/squeue.h"
 
-/* What a document is about. */
+/* The content of a document. */
 enum bj_slurmjson_kind {
     BJ_SLURMJSON_JOBS,
     BJ_SLURMJSON_NODES,
@@ -30,24 +30,25 @@ enum bj_slurmjson_kind {
     BJ_SLURMJSON_LICENSES,
     BJ_SLURMJSON_SHARES,
     BJ_SLURMJSON_LIMITS,
-    BJ_SLURMJSON_PING,     /* nothing but what all documents have */
+    BJ_SLURMJSON_PING,     /* only the common parts of all documents */
     BJ_SLURMJSON_CLUSTERS, /* of the accounting database */
     BJ_SLURMJSON_KINDS
 };
 
 /* Arguments of commands that print such a document; NULL at the end, and NULL
- * for kinds without one.  Of these Slurm 22.05 knows --json in squeue and sinfo
- * only; nodes are then what bj_slurmjson_sinfo_argv prints. */
+ * for kinds without a command.  Slurm 22.05 supports --json only in squeue and
+ * sinfo; nodes then come from bj_slurmjson_sinfo_argv. */
 extern const char *const *const bj_slurmjson_argv[BJ_SLURMJSON_KINDS];
 extern const char *const bj_slurmjson_sinfo_argv[];
 
-/* Who gets the records, which are good during the call only.  A negative return
- * ends the reading with it.  Those of the document's kind must be set. */
+/* Receivers of the records, which are valid during the call only.  A negative
+ * return ends the reading with it.  Those of the document's kind are required.
+ */
 struct bj_slurmjson_conf {
-    uint64_t now_sec; /* which reservations are active */
+    uint64_t now_sec; /* to decide which reservations are active */
     void *ctx;
     int (*job)(void *ctx, const struct bj_squeue_job *v);
-    /* once for each partition, as sinfo --Node has it */
+    /* once for each partition, as in sinfo --Node */
     int (*node)(void *ctx, const struct bj_sinfo_node *v);
     int (*reservation)(void *ctx, const struct bj_reservation *v);
     int (*diag)(void *ctx, const struct bj_sdiag *v); /* at the end */
@@ -55,10 +56,10 @@ struct bj_slurmjson_conf {
     int (*license)(void *ctx, const struct bj_license *v);
     int (*share)(void *ctx, const struct bj_share *v);
     int (*limits)(void *ctx, const struct bj_limits *v);
-    /* A cluster: the one that answers (its jobs and, after 22.05, every
-     * document tell), or each that the database knows.  May be NULL. */
+    /* A cluster: the answering one (jobs and, after 22.05, every document
+     * contain it), or each one in the accounting database.  May be NULL. */
     int (*cluster)(void *ctx, struct bj_slice name);
-    /* A record was not understood, and left out.  May be NULL. */
+    /* A record could not be read and was left out.  May be NULL. */
     void (*bad)(void *ctx);
 };
 
@@ -69,22 +70,21 @@ int bj_slurmjson_new(enum bj_slurmjson_kind kind,
                      const struct bj_slurmjson_conf *conf,
                      struct bj_slurmjson **ret, struct bj_err *err);
 
-/* The next piece of the document, cut anywhere.  Memory: the largest record,
- * without its job_resources.  -EBADMSG: no JSON; -EFBIG: a record of more than
- * 16 MiB or 200 000 values; -ENOMEM; what a callback returns. */
+/* Feed the next piece of the document, cut anywhere.  Memory: the largest
+ * record, without its job_resources.  -EBADMSG: not JSON; -EFBIG: a record of
+ * more than 16 MiB or 200 000 values; -ENOMEM; the result of a callback. */
 int bj_slurmjson_feed(struct bj_slurmjson *j, struct bj_slice piece,
                       struct bj_err *err);
 
-/* The document is over.  -EBADMSG: it is cut short, or of another kind;
- * -EREMOTEIO: it has "errors", of which the first is the message (that there is
- * nothing is none). */
+/* The document has ended.  -EBADMSG: it is incomplete, or of another kind;
+ * -EREMOTEIO: it has "errors", the first of which is the message (that nothing
+ * was found is not an error). */
 int bj_slurmjson_end(struct bj_slurmjson *j, struct bj_err *err);
 
 void bj_slurmjson_free(struct bj_slurmjson *j); /* NULL is fine */
 
-/* The one name that squeue has for the states of a job in a list, all of them
- * in capitals: that of the first flag in the order of squeue's, else the base
- * state; empty when there is none.
+/* squeue's single name for the states of a job in a list, all in capitals: that
+ * of the first flag in squeue's order, else the base state; empty: none.
  * Source: Slurm, src/common/slurm_protocol_defs.c, job_state_string(). */
 struct bj_slice bj_slurmjson_job_state(const struct bj_slice *name, size_t n);
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Where the next byte is that matters. */
+/* The index of the next significant byte. */
 static size_t pass(struct bj_slurmjson_fix *f, struct bj_slice s)
 {
     size_t i = 0;
@@ -31,10 +31,10 @@ static bool no_number(struct bj_slice word)
            bj_slice_eq(word, BJ_SLICE("NaN"));
 }
 
-/* What was held back is complete. */
-static int let_go(struct bj_slurmjson_fix *f,
-                  int (*sink)(void *, struct bj_slice, struct bj_err *),
-                  void *ctx, struct bj_err *err)
+/* The bytes held back are complete. */
+static int release(struct bj_slurmjson_fix *f,
+                   int (*sink)(void *, struct bj_slice, struct bj_err *),
+                   void *ctx, struct bj_err *err)
 {
     const struct bj_slice word = {f->word, f->n};
     const bool minus = f->minus;
@@ -48,8 +48,7 @@ static int let_go(struct bj_slurmjson_fix *f,
     return r < 0 || word.n == 0 ? r : sink(ctx, word, err);
 }
 
-/* Takes what belongs to a word that has begun; true when it may go on behind
- * the piece. */
+/* Take the rest of a word; true when it may continue in the next piece. */
 static bool take_word(struct bj_slurmjson_fix *f, struct bj_slice *s)
 {
     while (s->n > 0 && is_letter(*s->p) && f->n < sizeof(f->word)) {
@@ -67,7 +66,7 @@ int bj_slurmjson_fix(struct bj_slurmjson_fix *f, struct bj_slice piece,
         if (f->minus || f->n > 0) {
             if (take_word(f, &piece))
                 break;
-            int r = let_go(f, sink, ctx, err);
+            int r = release(f, sink, ctx, err);
             if (r < 0)
                 return r;
         }

@@ -1,5 +1,5 @@
-/* The numbers in Slurm's JSON that are none: before 24.11 it writes Infinity,
- * -Infinity and NaN, which RFC 8259 does not know. */
+/* Numbers in Slurm's JSON that are not JSON: before 24.11 it writes Infinity,
+ * -Infinity and NaN, which RFC 8259 does not allow. */
 #ifndef BJ_SCHED_SLURMJSON_FIX_H
 #define BJ_SCHED_SLURMJSON_FIX_H
 
@@ -15,8 +15,8 @@ struct bj_slurmjson_fix {
     size_t n;
 };
 
-/* Hand over a piece of a document, cut anywhere, with null where such a word
- * is; all else as it is.  A negative return of the sink's ends it. */
+/* Pass on a piece of a document, cut anywhere, with null in place of such words
+ * and all else unchanged.  A negative return of the sink ends it. */
 int bj_slurmjson_fix(struct bj_slurmjson_fix *f, struct bj_slice piece,
                      int (*sink)(void *ctx, struct bj_slice piece,
                                  struct bj_err *err),

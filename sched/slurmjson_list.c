@@ -1,4 +1,4 @@
-/* All but jobs and nodes out of Slurm's JSON. */
+/* All parts of Slurm's JSON but jobs and nodes. */
 #include "sched/slurmjson_priv.h"
 #include "sched/slurmrest_value.h"
 #include "sched/word.h"
@@ -33,8 +33,8 @@ int bj_slurmjson_take_license(struct bj_slurmjson *j, const struct bj_json *v)
 
 #define R(member) offsetof(struct bj_reservation, member)
 
-/* Its state is worked out by scontrol from the times.
- * Source: Slurm, src/api/reservation_info.c. */
+/* scontrol derives the state from the times. Source: Slurm,
+ * src/api/reservation_info.c. */
 int bj_slurmjson_take_reservation(struct bj_slurmjson *j,
                                   const struct bj_json *v)
 {
@@ -81,7 +81,8 @@ static int read_ppm(const struct bj_json *v, struct bj_arena *a, void *to)
     int r = bj_json_fixed(v, 6, &ppm);
     if (r == 0 && ppm >= 0)
         *(uint64_t *)to = (uint64_t)ppm;
-    return r == -EINVAL ? r : 0; /* what does not fit is as good as infinite */
+    return r == -EINVAL ? r
+                        : 0; /* a value that does not fit counts as infinite */
 }
 
 struct share {
@@ -119,7 +120,7 @@ int bj_slurmjson_take_share(struct bj_slurmjson *j, const struct bj_json *v)
     s.v.user = user ? s.name : (struct bj_slice){"", 0};
     if (s.v.shares == USE_PARENT)
         s.v.shares = BJ_ABSENT;
-    if (!user) /* sshare tells users' only */
+    if (!user) /* sshare reports it for users only */
         s.v.fairshare_ppm = BJ_ABSENT;
     return s.v.account.n > 0 ? j->conf.share(j->conf.ctx, &s.v) : -EINVAL;
 }
@@ -228,7 +229,7 @@ int bj_slurmjson_take_stat(struct bj_slurmjson *j, struct bj_slice key,
     if (bj_slice_eq(key, table_sum))
         return bj_rest_number(v, &j->arena, &j->table_sum);
     if (bj_slice_eq(key, asked))
-        return bj_rest_number(v, &j->arena, &j->asked_sec);
+        return bj_rest_number(v, &j->arena, &j->request_sec);
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (bj_slice_eq(key, numbers[i].key))
             return bj_rest_number(v, &j->arena,
@@ -240,16 +241,16 @@ int bj_slurmjson_take_stat(struct bj_slurmjson *j, struct bj_slice key,
     return 0;
 }
 
-/* What sdiag leaves out when nothing has happened yet is 0 here, and so are
- * times that are not known.  bf_table_size_mean is another mean in Slurm 24.11
- * (STATS_MSG_BF_QUEUE_LEN_MEAN), so this one is worked out. */
+/* Make absent what sdiag omits before the first event, which is 0 here, and
+ * unknown times.  bf_table_size_mean is another mean in Slurm 24.11
+ * (STATS_MSG_BF_QUEUE_LEN_MEAN), so calculate it. */
 void bj_slurmjson_settle_diag(struct bj_slurmjson *j)
 {
     struct bj_sdiag *d = &j->diag;
     if (d->since_sec == 0)
         d->since_sec = BJ_ABSENT;
-    if (d->since_sec == BJ_ABSENT || j->asked_sec == BJ_ABSENT ||
-        j->asked_sec <= d->since_sec + 60)
+    if (d->since_sec == BJ_ABSENT || j->request_sec == BJ_ABSENT ||
+        j->request_sec <= d->since_sec + 60)
         d->cycles_per_min = BJ_ABSENT;
     if (d->bf_last_sec == 0)
         d->bf_last_sec = BJ_ABSENT;

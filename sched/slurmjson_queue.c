@@ -1,4 +1,4 @@
-/* Jobs and nodes out of Slurm's JSON. */
+/* Jobs and nodes of Slurm's JSON. */
 #include "sched/slurmjson_priv.h"
 #include "sched/slurmrest_value.h"
 #include "sched/word.h"
@@ -58,10 +58,10 @@ static int parse_state(const struct bj_json *v, struct bj_arena *a, void *to)
     return state.n > 0 ? 0 : -EINVAL;
 }
 
-/* What the record does not hold itself. */
+/* Values that are not members of the record. */
 struct job {
     struct bj_squeue_job v;
-    struct bj_slice tasks, allocated, asked, description, cluster;
+    struct bj_slice tasks, allocated, requested, description, cluster;
     uint64_t uid;
 };
 
@@ -84,12 +84,12 @@ static const struct bj_slurmjson_field job_fields[] = {
     {"eligible_time", bj_rest_time, J(v.eligible_sec)},
     {"start_time", bj_rest_time, J(v.start_sec)},
     {"node_count", bj_rest_number, J(v.nodes)},
-    {"tres_req_str", bj_rest_text, J(asked)},
+    {"tres_req_str", bj_rest_text, J(requested)},
     {"tres_alloc_str", bj_rest_text, J(allocated)},
     {"cluster", bj_slurmjson_raw, J(cluster)},
 };
 
-/* A user whom the host that answers does not know is a number. */
+/* A user who is unknown on the answering host is a number. */
 static int settle_user(struct bj_slurmjson *j, struct job *job)
 {
     char text[24];
@@ -119,14 +119,14 @@ int bj_slurmjson_take_job(struct bj_slurmjson *j, const struct bj_json *v)
     if (bj_slice_u64(job.v.id, &id) < 0 || job.v.state.n == 0 ||
         bj_squeue_tasks(job.tasks, &job.v.jobs) < 0)
         return -EINVAL;
-    /* Up to 22.05 it is not told; {"", 0} is "told, and empty". */
+    /* Absent up to 22.05; {"", 0} means "reported, and empty". */
     if (!job.v.host.p && bj_json_get(v, "allocating_node"))
         job.v.host = (struct bj_slice){"", 0};
     job.v.host_unknown = !job.v.host.p;
     if (job.description.n > 0)
         job.v.reason = job.description;
-    if (bj_tres_parse(job.allocated.n > 0 ? job.allocated : job.asked,
-                      BJ_TRES_ASKED, &job.v.tres) > 0)
+    if (bj_tres_parse(job.allocated.n > 0 ? job.allocated : job.requested,
+                      BJ_TRES_REQUESTED, &job.v.tres) > 0)
         return -EINVAL;
     return j->conf.job(j->conf.ctx, &job.v);
 }
@@ -141,7 +141,7 @@ struct node {
 
 #define N(member) offsetof(struct node, member)
 
-/* What is not known is -2 up to 22.05. */
+/* Up to 22.05 unknown is -2. */
 static int parse_free(const struct bj_json *v, struct bj_arena *a, void *to)
 {
     int64_t n;
@@ -150,7 +150,7 @@ static int parse_free(const struct bj_json *v, struct bj_arena *a, void *to)
     return bj_rest_number(v, a, to);
 }
 
-/* Not known: the end of 32 bits, less 1. */
+/* Unknown is UINT32_MAX - 1. */
 static int parse_load(const struct bj_json *v, struct bj_arena *a, void *to)
 {
     int r = bj_rest_number(v, a, to);
@@ -186,7 +186,7 @@ static int mib_to_bytes(uint64_t mib, uint64_t *ret)
     return 0;
 }
 
-/* "DOWN" and "DRAIN+NOT_RESPONDING" make one text. */
+/* Join "DOWN" and "DRAIN+NOT_RESPONDING". */
 static int join_state(struct bj_slurmjson *j, struct node *n)
 {
     if (n->flags.n == 0)
@@ -203,7 +203,7 @@ static int join_state(struct bj_slurmjson *j, struct node *n)
     return 0;
 }
 
-/* As sinfo has them: what is left of a node that is drained or down is other.
+/* As in sinfo: CPUs of a drained or down node that are not allocated are other.
  * Source: Slurm, src/sinfo/sinfo.c, _update_sinfo(). */
 static void split_cpus(struct bj_sinfo_node *n)
 {

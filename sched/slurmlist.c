@@ -33,8 +33,8 @@ const char *const bj_slurm_config_argv[] = {"scontrol", "show", "config", NULL};
 
 /* --- "Key=value Key=value" ----------------------------------------------- */
 
-/* The value of a key, up to the next blank; the key with a blank before it and
- * '=' behind. */
+/* The value of a key, up to the next blank; the key comes with a blank before
+ * it and '=' behind. */
 static struct bj_slice value_of(struct bj_slice line, struct bj_slice key)
 {
     const char *at = memmem(line.p, line.n, key.p, key.n);
@@ -52,7 +52,7 @@ static uint64_t number_of(struct bj_slice s)
     return bj_number(s, &v) == 0 ? v : BJ_ABSENT;
 }
 
-/* What the line begins with: the name behind first, up to next. */
+/* Cut the name at the start of the line: from first up to next. */
 static int cut_name(struct bj_slice *line, struct bj_slice first,
                     struct bj_slice next, struct bj_slice *ret)
 {
@@ -138,7 +138,7 @@ static int cut_fields(struct bj_slice line, struct bj_slice *f, size_t n)
     return 0;
 }
 
-/* "0.031250" in millionths; "inf" and nothing are absent. */
+/* "0.031250" in millionths; "inf" and the empty text are absent. */
 static uint64_t ppm_of(struct bj_slice s)
 {
     uint64_t whole, part = 0;
@@ -200,8 +200,9 @@ int bj_limits_parse(struct bj_slice line, struct bj_limits *ret)
                               .max_jobs = number_of(f[MAX_JOBS]),
                               .max_submit = number_of(f[MAX_SUBMIT])};
     return ret->account.n > 0 &&
-                   bj_tres_parse(f[GROUP], BJ_TRES_ASKED, &ret->group) == 0 &&
-                   bj_tres_parse(f[MAX], BJ_TRES_ASKED, &ret->max) == 0
+                   bj_tres_parse(f[GROUP], BJ_TRES_REQUESTED, &ret->group) ==
+                       0 &&
+                   bj_tres_parse(f[MAX], BJ_TRES_REQUESTED, &ret->max) == 0
                ? 0
                : -EINVAL;
 }

@@ -1,5 +1,5 @@
-/* The smaller lists of a Slurm cluster: licences, reservations, shares, limits,
- * and the name of the cluster. */
+/* Small lists of a Slurm cluster: licences, reservations, shares, limits, and
+ * the name of the cluster. */
 #ifndef BJ_SCHED_SLURMLIST_H
 #define BJ_SCHED_SLURMLIST_H
 
@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Arguments; NULL at the end.  Those with times want SLURM_TIME_FORMAT=%s in
+/* Arguments; NULL at the end.  Those with times need SLURM_TIME_FORMAT=%s in
  * their environment. */
 extern const char *const bj_licenses_argv[];
 extern const char *const bj_reservations_argv[];
@@ -16,14 +16,14 @@ extern const char *const bj_shares_argv[];
 extern const char *const bj_limits_argv[];
 extern const char *const bj_slurm_config_argv[];
 
-/* All line parsers: 0, -EINVAL when the line is no such thing, -ENOENT when it
- * says that there are none.  Numbers are BJ_ABSENT where nothing is told. */
+/* All line parsers: 0, -EINVAL when the line is another one, -ENOENT when it
+ * says that the list is empty.  Unknown numbers are BJ_ABSENT. */
 
 struct bj_license {
     struct bj_slice name;
     uint64_t total, used, free, reserved;
-    /* of one that a server elsewhere hands out, as the database was told: in
-     * use anywhere, and more of them than the clusters were given */
+    /* of a licence from an external server, as in the database: in use
+     * anywhere, and the number in use beyond those given to the clusters */
     uint64_t last_consumed, last_deficit;
 };
 int bj_license_parse(struct bj_slice line, struct bj_license *ret);
@@ -39,20 +39,20 @@ struct bj_share {
     struct bj_slice account, user;
     uint64_t shares, usage;      /* as configured; TRES-seconds, decayed */
     uint64_t norm_ppm, used_ppm; /* of the whole tree, in millionths */
-    uint64_t fairshare_ppm;      /* the factor: 1 is best */
+    uint64_t fairshare_ppm;      /* fair-share factor: 1 is best */
 };
 int bj_share_parse(struct bj_slice line, struct bj_share *ret);
 
 /* Of an association: group limits of an account, or limits of a user. */
 struct bj_limits {
     struct bj_slice cluster, account, user, partition;
-    uint64_t jobs, submit;          /* that may run; that may be there */
+    uint64_t jobs, submit;          /* running jobs; submitted jobs */
     uint64_t max_jobs, max_submit;  /* the same for each user below */
     struct bj_tres_list group, max; /* of all jobs together; of each job */
 };
 int bj_limits_parse(struct bj_slice line, struct bj_limits *ret);
 
-/* ClusterName out of "scontrol show config"; empty when it is not there. */
+/* ClusterName in the output of "scontrol show config"; empty: not found. */
 struct bj_slice bj_slurm_cluster(struct bj_slice text);
 
 #endif

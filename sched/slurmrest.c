@@ -18,16 +18,16 @@ struct bj_slurmrest {
     struct bj_slurmrest_counts counts;
     struct bj_json_stream *stream;
     struct bj_slurmjson_fix fix;
-    struct bj_arena arena; /* of the job at hand */
+    struct bj_arena arena; /* of the current job */
     struct bj_sched_job job;
     struct bj_job_step *step;
     unsigned steps_cap;
     struct bj_step_sum step_sum;
-    char complaint[BJ_REST_ERROR]; /* the first of the errors */
+    char first_error[BJ_REST_ERROR]; /* the first of "errors" */
 };
 
-/* A field: where it is in the document and in the record.  Of several that
- * lead to the same place the last one that is there counts. */
+/* A field: its path in the document and its offset in the record.  Of several
+ * paths for the same offset the last one present counts. */
 struct field {
     const char *path;
     int (*parse)(const struct bj_json *v, struct bj_arena *a, void *to);
@@ -141,7 +141,7 @@ static void read_fields(struct bj_slurmrest *r, const struct bj_json *v,
     }
 }
 
-/* Slurm 22.05 and older call every code but a signal a success. */
+/* Slurm 22.05 and older report every code but a signal as success. */
 static void mend_exit(enum bj_job_state state, uint64_t *code, uint64_t *sig)
 {
     if ((state == BJ_STATE_FAILED || state == BJ_STATE_OOM) && *code == 0 &&
@@ -168,8 +168,8 @@ static struct bj_slice step_id(const struct bj_json *step)
     return s;
 }
 
-/* "requested" is what went in and "consumed" what came out, though neither is
- * what these words say. */
+/* "requested" is bytes read and "consumed" bytes written, in spite of the
+ * words. */
 static void step_use(const struct bj_json *v, struct bj_job_step *step)
 {
     const struct bj_json *total = bj_json_path(v, "tres.requested.total");
@@ -209,7 +209,7 @@ static int read_step(struct bj_slurmrest *r, const struct bj_json *v)
 
 /* --- jobs -----------------------------------------------------------------*/
 
-/* 0 stands for no array and no het job. */
+/* 0 means no array and no het job. */
 static void settle_ids(struct bj_slurmrest *r)
 {
     struct bj_sched_job *job = &r->job;
@@ -283,8 +283,8 @@ static int take_job(void *ctx, struct bj_slice key, const struct bj_json *v,
         return bj_err_set(err, -ENOMEM, "slurmrestd: no memory");
     r->counts.jobs++;
     e = r->conf.job(r->conf.ctx, job, err);
-    if (e < 0 && err && err->code == 0) /* the stream's code comes from it */
-        bj_err_set(err, e, "slurmrestd: no more jobs are wanted");
+    if (e < 0 && err && err->code == 0) /* the stream returns its code */
+        bj_err_set(err, e, "slurmrestd: the callback ended the reading");
     return e;
 }
 
@@ -294,7 +294,7 @@ static int take_error(void *ctx, struct bj_slice key, const struct bj_json *v,
     struct bj_slurmrest *r = ctx;
     (void)key;
     (void)err;
-    bj_rest_error(v, r->complaint);
+    bj_rest_error(v, r->first_error);
     return 0;
 }
 
@@ -327,7 +327,7 @@ int bj_slurmrest_new(const struct bj_slurmrest_conf *conf,
                      struct bj_slurmrest **ret, struct bj_err *err)
 {
     if (!conf->job)
-        return bj_err_set(err, -EINVAL, "slurmrestd: nobody wants the jobs");
+        return bj_err_set(err, -EINVAL, "slurmrestd: no callback for jobs");
     struct bj_slurmrest *r = calloc(1, sizeof(*r));
     if (!r)
         return bj_err_set(err, -ENOMEM, "slurmrestd: no memory");
@@ -361,10 +361,10 @@ int bj_slurmrest_end(struct bj_slurmrest *r, struct bj_err *err)
     const int e = bj_json_stream_end(r->stream, err);
     if (e < 0)
         return e;
-    if (r->complaint[0])
-        return bj_err_set(err, -EREMOTEIO, "slurmrestd: %s", r->complaint);
+    if (r->first_error[0])
+        return bj_err_set(err, -EREMOTEIO, "slurmrestd: %s", r->first_error);
     if (!bj_json_stream_met(r->stream, TARGET_JOBS))
-        return bj_err_set(err, -EINVAL, "slurmrestd: no jobs in its answer");
+        return bj_err_set(err, -EINVAL, "slurmrestd: no jobs in the reply");
     return 0;
 }
 

@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Slurm's "no value" of 16, 32 and 64 bits comes through in plain numbers. */
+/* Plain numbers may be Slurm's "no value" of 16, 32 and 64 bits. */
 static uint64_t known(uint64_t v)
 {
     return v == 0xfffffffe || v >= UINT64_MAX - 2 ? BJ_ABSENT : v;
 }
 
 /* 1: infinite; 0: *ret; -ENOENT: none; else an error.  "No value" of 64 bits
- * may come with a sign: the energy of a job is -2 where nothing measures it. */
+ * may have a sign: the energy of a job is -2 where it is not measured. */
 static int get_number(const struct bj_json *v, uint64_t *ret)
 {
     enum { NO_VALUE = -2 };

@@ -17,8 +17,8 @@ enum {
 struct bj_slurmrestd {
     struct bj_slurmrestd_conf conf;
     struct bj_fetch *fetch;
-    unsigned version[BJ_SLURMRESTD_FAMILIES]; /* 0: not asked yet */
-    bool asked;
+    unsigned version[BJ_SLURMRESTD_FAMILIES]; /* 0: not known yet */
+    bool known;
     char token[TOKEN_MAX + 32], user[300]; /* headers */
 };
 
@@ -54,10 +54,10 @@ void bj_slurmrestd_free(struct bj_slurmrestd *s)
 
 /* --- requests -------------------------------------------------------------*/
 
-/* Tokens expire: whoever makes new ones writes them into the file. */
+/* Tokens expire: the site replaces the file with a new one. */
 static int read_token(struct bj_slurmrestd *s, struct bj_err *err)
 {
-    static const char prefix[] = "SLURM_JWT="; /* of "scontrol token" */
+    static const char prefix[] = "SLURM_JWT="; /* output of "scontrol token" */
     char text[TOKEN_MAX];
     const char *token = text;
     int r = bj_secret_read(s->conf.token_file, text, sizeof(text), err);
@@ -112,14 +112,14 @@ int bj_slurmrestd_get(struct bj_slurmrestd *s, const char *path,
         .sink = sink, .ctx = ctx, .max_bytes = SIZE_MAX / 4, .abort = abort};
     int r = get(s, path, &req, &reply, err);
     if (r < 0 && reply.status == 404)
-        s->asked = false; /* it may be another slurmrestd now */
+        s->known = false; /* it may be another slurmrestd now */
     bj_fetch_reply_free(&reply);
     return r;
 }
 
 /* --- versions -------------------------------------------------------------*/
 
-/* Cut a text off the front, in which slashes may be escaped, as JSON may. */
+/* Cut a text off the front; its slashes may be escaped, as JSON allows. */
 static bool cut(struct bj_slice *s, const char *text)
 {
     struct bj_slice rest = *s;
@@ -158,9 +158,9 @@ unsigned bj_slurmrestd_newest(struct bj_slice openapi,
     return best;
 }
 
-/* Which plugins has it? */
-static int ask_versions(struct bj_slurmrestd *s, const atomic_bool *abort,
-                        struct bj_err *err)
+/* Request the list of plugins. */
+static int request_versions(struct bj_slurmrestd *s, const atomic_bool *abort,
+                            struct bj_err *err)
 {
     struct bj_fetch_reply reply = {.fault = BJ_FETCH_OK};
     struct bj_fetch_request req = {.max_bytes = SPEC_MAX, .abort = abort};
@@ -169,7 +169,7 @@ static int ask_versions(struct bj_slurmrestd *s, const atomic_bool *abort,
     for (int f = 0; r == 0 && f < BJ_SLURMRESTD_FAMILIES; f++)
         s->version[f] =
             bj_slurmrestd_newest(text, (enum bj_slurmrestd_family)f);
-    s->asked = r == 0;
+    s->known = r == 0;
     bj_fetch_reply_free(&reply);
     return r;
 }
@@ -183,13 +183,13 @@ int bj_slurmrestd_version(struct bj_slurmrestd *s,
         *ret = (unsigned)s->conf.version;
         return 0;
     }
-    int r = s->asked ? 0 : ask_versions(s, abort, err);
+    int r = s->known ? 0 : request_versions(s, abort, err);
     if (r < 0)
         return r;
     if (s->version[family] == 0) {
-        s->asked = false;
+        s->known = false;
         return bj_err_set(err, -ENOTSUP,
-                          "slurmrestd offers no %s that we know "
+                          "slurmrestd offers no supported version of %s "
                           "(its openapi plugins %s0.0.37 and later)",
                           family == BJ_SLURMRESTD_DB ? "accounting" : "queue",
                           family == BJ_SLURMRESTD_DB ? "dbv" : "v");

@@ -23,7 +23,7 @@ enum {
     START,
     NODES,
     TRES,
-    FIELDS /* the reason is what is behind them */
+    FIELDS /* the reason follows them */
 };
 
 const char *const bj_squeue_argv[] = {
@@ -39,7 +39,7 @@ const char *const bj_squeue_argv[] = {
                 F("tres-alloc") "Reason:",
     NULL};
 
-/* "1-5:2" or "7" at the start of *s, how many that is. */
+/* Cut "1-5:2" or "7" off *s and count its tasks. */
 static int tasks_range(struct bj_slice *s, uint64_t *ret)
 {
     uint64_t first, last, step = 1;
@@ -75,7 +75,8 @@ int bj_squeue_tasks(struct bj_slice text, uint64_t *ret)
         uint64_t n;
         if (tasks_range(&text, &n) < 0 || __builtin_add_overflow(sum, n, &sum))
             return -EINVAL;
-        if (text.n == 0 || *text.p == '%') /* %N: so many may run at once */
+        if (text.n == 0 ||
+            *text.p == '%') /* %N: the limit of simultaneous tasks */
             break;
         if (*text.p != ',')
             return -EINVAL;
@@ -108,7 +109,7 @@ static int parse_times(const struct bj_slice *f, struct bj_squeue_job *ret)
                : 0;
 }
 
-/* "4", or "2-4" while the number is open: the least. */
+/* "4", or the minimum of "2-4" while the number is open. */
 static int parse_nodes(struct bj_slice s, uint64_t *ret)
 {
     return bj_slice_number(&s, ret) && (s.n == 0 || *s.p == '-') ? 0 : -EINVAL;
@@ -141,7 +142,8 @@ int bj_squeue_parse(struct bj_slice line, struct bj_squeue_job *ret)
         bj_squeue_tasks(f[TASKS], &ret->jobs) < 0 || parse_times(f, ret) < 0 ||
         parse_nodes(f[NODES], &ret->nodes) < 0)
         return -EINVAL;
-    return bj_tres_parse(bj_word_text(f[TRES]), BJ_TRES_ASKED, &ret->tres) == 0
+    return bj_tres_parse(bj_word_text(f[TRES]), BJ_TRES_REQUESTED,
+                         &ret->tres) == 0
                ? 0
                : -EINVAL;
 }

@@ -35,10 +35,10 @@ enum bj_job_state bj_state_from_name(struct bj_slice name)
     return BJ_STATE_UNKNOWN;
 }
 
-/* The base states come first, the commonest before the others; then the flags.
- * rank says which of several that are told together counts: a flag says more
- * than a base state where it tells what the base state hides, and nothing
- * where it only refines it (COMPLETING of a CANCELLED job). */
+/* Base states first, the most common ones in front; then flags.  rank decides
+ * between several states of one job: a flag counts more than a base state that
+ * hides its meaning, and less where it only refines it (COMPLETING of a
+ * CANCELLED job). */
 static const struct slurm_state {
     struct bj_slice full, compact;
     enum bj_job_state state;
@@ -56,18 +56,18 @@ static const struct slurm_state {
     {BJ_WORD("PREEMPTED"), BJ_WORD("PR"), BJ_STATE_PREEMPTED, 2},
     {BJ_WORD("BOOT_FAIL"), BJ_WORD("BF"), BJ_STATE_BOOT_FAIL, 2},
     {BJ_WORD("DEADLINE"), BJ_WORD("DL"), BJ_STATE_DEADLINE, 2},
-    /* this run is over, whatever its base state became */
+    /* this run has ended, whatever the base state is now */
     {BJ_WORD("REQUEUED"), BJ_WORD("RQ"), BJ_STATE_REQUEUED, 3},
     {BJ_WORD("RESIZING"), BJ_WORD("RS"), BJ_STATE_RESIZED, 3},
     {BJ_WORD("REVOKED"), BJ_WORD("RV"), BJ_STATE_CANCELLED, 3},
     {BJ_WORD("STOPPED"), BJ_WORD("ST"), BJ_STATE_SUSPENDED, 3},
-    /* requeued, and waiting for somebody or something */
+    /* requeued, and waiting for an event or a person */
     {BJ_WORD("REQUEUE_HOLD"), BJ_WORD("RH"), BJ_STATE_PENDING, 3},
     {BJ_WORD("REQUEUE_FED"), BJ_WORD("RF"), BJ_STATE_PENDING, 3},
     {BJ_WORD("SPECIAL_EXIT"), BJ_WORD("SE"), BJ_STATE_PENDING, 3},
     {BJ_WORD("RESV_DEL_HOLD"), BJ_WORD("RD"), BJ_STATE_PENDING, 3},
     {BJ_WORD("EXPEDITING"), BJ_WORD("EX"), BJ_STATE_PENDING, 3},
-    /* these refine a base state; alone they tell that nodes are held */
+    /* these refine a base state; alone they mean that nodes are held */
     {BJ_WORD("CONFIGURING"), BJ_WORD("CF"), BJ_STATE_RUNNING, 1},
     {BJ_WORD("COMPLETING"), BJ_WORD("CG"), BJ_STATE_RUNNING, 1},
     {BJ_WORD("STAGE_OUT"), BJ_WORD("SO"), BJ_STATE_RUNNING, 1},
@@ -79,8 +79,8 @@ static const struct slurm_state {
 
 enum { SLURM_STATES = sizeof(slurm) / sizeof(slurm[0]) };
 
-/* NULL when no state is called so.  cut: the text was shortened, so that its
- * beginning is all there is; the first one of the table is then meant. */
+/* NULL: unknown.  cut: the text was truncated, so its beginning is compared;
+ * the first match of the table counts. */
 static const struct slurm_state *slurm_find(struct bj_slice word, bool cut)
 {
     if (word.n == 0)
@@ -95,7 +95,7 @@ static const struct slurm_state *slurm_find(struct bj_slice word, bool cut)
     return NULL;
 }
 
-/* The next word of a list of states; *ret_cut when it was shortened. */
+/* The next word of a list of states; *ret_cut when it was truncated. */
 static struct bj_slice slurm_word(struct bj_slice *rest, bool *ret_cut)
 {
     size_t n = 0;
@@ -159,14 +159,14 @@ static const struct {
     enum bj_job_state state;
 } pbs_exits[] = {
     {-3, BJ_STATE_REQUEUED}, /* JOB_EXEC_RETRY */
-    {-4, BJ_STATE_REQUEUED}, /* MoM started anew: INITABT, INITRST, INITRMG */
+    {-4, BJ_STATE_REQUEUED}, /* MoM restarted: INITABT, INITRST, INITRMG */
     {-5, BJ_STATE_REQUEUED},   {-6, BJ_STATE_REQUEUED},
     {-9, BJ_STATE_REQUEUED},   /* RERUN */
     {-10, BJ_STATE_REQUEUED},  /* CHKP: checkpointed and held */
     {-12, BJ_STATE_REQUEUED},  /* RERUN_SIS_FAIL: a node failed */
     {-13, BJ_STATE_REQUEUED},  /* QUERST */
-    {-14, BJ_STATE_REQUEUED},  /* a hook had it run again */
-    {-15, BJ_STATE_CANCELLED}, /* a hook had it deleted */
+    {-14, BJ_STATE_REQUEUED},  /* a hook requeued it */
+    {-15, BJ_STATE_CANCELLED}, /* a hook deleted it */
     {-16, BJ_STATE_REQUEUED},  {-17, BJ_STATE_CANCELLED},
     {-18, BJ_STATE_REQUEUED}, /* RERUN_MS_FAIL: the first node failed */
     {-26, BJ_STATE_OOM},      /* KILL_VMEM */
@@ -192,17 +192,17 @@ enum bj_job_state bj_state_pbs(char letter, int64_t exit_status)
     switch (letter) {
     case 'Q': /* queued */
     case 'H': /* held */
-    case 'W': /* waits for its time */
-    case 'T': /* on its way to another server */
+    case 'W': /* waits for its start time */
+    case 'T': /* in transit to another server */
         return BJ_STATE_PENDING;
     case 'R':
-    case 'B': /* array, some of it has begun */
+    case 'B': /* array with started tasks */
     case 'E': /* exiting */
         return BJ_STATE_RUNNING;
     case 'S':
     case 'U': /* the workstation's keyboard is in use */
         return BJ_STATE_SUSPENDED;
-    case 'M': /* moved: it goes on at another server */
+    case 'M': /* moved to another server */
         return BJ_STATE_REQUEUED;
     case 'F':
     case 'X': /* array element that has ended */
@@ -212,7 +212,7 @@ enum bj_job_state bj_state_pbs(char letter, int64_t exit_status)
     }
 }
 
-/* Several bits may be set: 64 and 128 when a job's post-processing is over. */
+/* Several bits may be set: 64 and 128 after a job's post-processing. */
 static const struct {
     struct bj_slice name;
     uint64_t bit;

@@ -39,11 +39,12 @@ void bj_step_sum_add(struct bj_step_sum *f, const struct bj_job_step *step)
     add(&f->energy[kind], use->energy_joules);
 }
 
-/* What the job's own row says counts, except where it says nothing.  Slurm
- * measures the energy of a step on whole nodes, so steps that run at the same
- * time all count it: the extern step has the whole job, the batch step its
- * first node, and sruns all nodes for a while.  Added up they would count twice
- * what each of them, or the sruns together, count once at most. */
+/* The job's own row counts, except where it has no value.  Slurm measures the
+ * energy of a step on whole nodes, so simultaneous steps all count the same
+ * energy: the extern step that of the whole job, the batch step that of its
+ * first node, and sruns that of their nodes for a while.  Take the largest of
+ * the extern step, the batch step and the sum of the sruns instead of adding
+ * them up. */
 void bj_step_sum_end(const struct bj_step_sum *f, struct bj_sched_usage *use)
 {
     const bool timed = use->cpu_usec != BJ_ABSENT && use->cpu_usec > 0;

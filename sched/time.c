@@ -12,7 +12,7 @@ static bool is_digit(char c)
     return (unsigned char)(c - '0') <= 9;
 }
 
-/* A moment of UTC; parts are checked here. */
+/* A point in UTC; checks the parts. */
 static int moment(unsigned year, unsigned month, unsigned day,
                   const unsigned clock[3], uint64_t *ret)
 {
@@ -20,14 +20,15 @@ static int moment(unsigned year, unsigned month, unsigned day,
         day > bj_days_of_month((int)year, month) || clock[0] > 23 ||
         clock[1] > 59 || clock[2] > 60)
         return -ERANGE;
-    /* A leap second is the one before it: no scheduler counts them. */
+    /* A leap second counts as the second before: schedulers do not count them.
+     */
     const unsigned sec = clock[2] == 60 ? 59 : clock[2];
     *ret = (uint64_t)bj_days_from_civil((int)year, month, day) * 86400 +
            clock[0] * 3600 + clock[1] * 60 + sec;
     return 0;
 }
 
-/* A plain number of seconds; 0 is Slurm's and PBS's "never". */
+/* A plain number of seconds; 0 means "never" in Slurm and PBS. */
 static int number(struct bj_slice s, uint64_t *ret)
 {
     uint64_t v;
@@ -102,7 +103,7 @@ static int parse_clock(struct bj_slice s, unsigned clock[3])
 }
 
 struct ctime_parts {
-    unsigned month, day, clock[3], year; /* year 0: not told */
+    unsigned month, day, clock[3], year; /* year 0: absent */
 };
 
 /* "[Fri] Nov 20 10:00[:00] [2026] [L]" */
@@ -134,7 +135,8 @@ static int parse_ctime(struct bj_slice s, struct ctime_parts *t)
                : -EINVAL;
 }
 
-/* What is no date of ctime: a number, or a word for none.  1: it is a date. */
+/* Other texts than a date of ctime: a number, or a word for none.  1: it is a
+ * date. */
 static int without_date(struct bj_slice s, uint64_t *ret_sec)
 {
     if (s.n > 0 && is_digit(s.p[0]))
@@ -173,7 +175,7 @@ int bj_time_lsf(struct bj_slice s, uint64_t now_sec, uint64_t *ret_sec)
         return -ERANGE;
     struct bj_civil now;
     bj_civil_from_days((int64_t)(now_sec / 86400) + 1, &now);
-    /* 29 February is at most eight years back, across 2100. */
+    /* February 29 is at most eight years back, across 2100. */
     for (unsigned back = 0; back <= 8; back++) {
         uint64_t sec;
         r = moment((unsigned)now.year - back, t.month, t.day, t.clock, &sec);

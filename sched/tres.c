@@ -30,7 +30,7 @@ static const struct type {
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
-/* A number of Slurm's database. */
+/* A numeric key of Slurm's database. */
 static void database_key(struct bj_slice key, struct bj_tres *t)
 {
     *t = (struct bj_tres){.type = BJ_TRES_OTHER, .name = key};
@@ -47,8 +47,8 @@ static void database_key(struct bj_slice key, struct bj_tres *t)
     }
 }
 
-/* "cpu", "gres/gpu:a100", "license/matlab@server", "1"; slash is where the
- * slash is, or the length of the key. */
+/* "cpu", "gres/gpu:a100", "license/matlab@server", "1"; slash is the index of
+ * the first slash, or the length of the key. */
 static void parse_key(struct bj_slice key, size_t slash, struct bj_tres *t)
 {
     if (key.n == 1) {
@@ -85,7 +85,7 @@ static int parse_value(enum bj_tres_type type, enum bj_tres_kind kind,
                        struct bj_slice v, uint64_t *ret)
 {
     const bool plain =
-        kind == BJ_TRES_ASKED ? type != BJ_TRES_MEM : type != BJ_TRES_CPU;
+        kind == BJ_TRES_REQUESTED ? type != BJ_TRES_MEM : type != BJ_TRES_CPU;
     if (plain && bj_number(v, ret) == 0)
         return 0;
     switch (type) {
@@ -93,7 +93,7 @@ static int parse_value(enum bj_tres_type type, enum bj_tres_kind kind,
         return kind == BJ_TRES_USED ? bj_elapsed_parse(v, ret)
                                     : bj_memory_parse(v, 1, ret);
     case BJ_TRES_MEM:
-        return bj_memory_parse(v, kind == BJ_TRES_ASKED ? 1 << 20 : 1, ret);
+        return bj_memory_parse(v, kind == BJ_TRES_REQUESTED ? 1 << 20 : 1, ret);
     case BJ_TRES_ENERGY:
         return bj_memory_scaled(v, 1, 1000, ret);
     default:
@@ -101,7 +101,7 @@ static int parse_value(enum bj_tres_type type, enum bj_tres_kind kind,
     }
 }
 
-/* Cut "key=value" off *rest; *slash is where the key has its first slash, or
+/* Cut "key=value" off *rest; *slash is the index of the key's first slash, or
  * its length. */
 static bool cut_entry(struct bj_slice *rest, struct bj_slice *key,
                       size_t *slash, struct bj_slice *value)
@@ -126,8 +126,8 @@ static bool cut_entry(struct bj_slice *rest, struct bj_slice *key,
     return good;
 }
 
-/* Slurm's two ways of saying "no value": NO_VAL64 and, from older versions, 32
- * bits of it. */
+/* Slurm's two forms of "no value": NO_VAL64 and, in older versions, its 32
+ * bits. */
 static bool no_value(uint64_t v)
 {
     return v >= UINT64_MAX - 2 || v == 0xfffffffe || v == 0xffffffff;

@@ -7,38 +7,36 @@
 
 #include <stdint.h>
 
-/* What a list is about: units depend on it. */
+/* The kind of a list, which determines its units. */
 enum bj_tres_kind {
-    BJ_TRES_ASKED, /* ReqTRES, AllocTRES: memory without a letter is MiB */
-    BJ_TRES_USED,  /* TRESUsage*: memory is bytes, "cpu" is time */
+    BJ_TRES_REQUESTED, /* ReqTRES, AllocTRES: memory without a letter is MiB */
+    BJ_TRES_USED,      /* TRESUsage*: memory is bytes, "cpu" is time */
 };
 
-/* Take apart "cpu=4,mem=250.5G,node=1,billing=4,gres/gpu:a100=2,gres/gpu=2",
- * and the form in Slurm's database, "1=4,2=256512,4=1", of whose numbers those
- * below 1000 are fixed and the others come back as BJ_TRES_OTHER.  Slices of
- * the list point into s.
+/* Split "cpu=4,mem=250.5G,node=1,billing=4,gres/gpu:a100=2,gres/gpu=2", and the
+ * form in Slurm's database, "1=4,2=256512,4=1", where numbers below 1000 are
+ * fixed and others become BJ_TRES_OTHER.  Slices of the list point into s.
  *
- * Returns how many entries could not be read (a number that is none, no '='),
- * which are left out; 0 when all is well.  The empty text is an empty list.
- * Entries beyond BJ_TRES_MAX are left out silently.
- * Source: Slurm, src/common/slurmdb_defs.c, slurmdb_make_tres_string(). */
+ * Returns the number of entries that could not be read (a bad number, no '='),
+ * which are left out.  An empty text is an empty list.  Entries beyond
+ * BJ_TRES_MAX are left out without a count. Source: Slurm,
+ * src/common/slurmdb_defs.c, slurmdb_make_tres_string(). */
 unsigned bj_tres_parse(struct bj_slice s, enum bj_tres_kind kind,
                        struct bj_tres_list *ret);
 
-/* What the list says of a type, whatever its name and model; BJ_ABSENT when
- * nothing.  For types that have names use bj_tres_sum. */
+/* The amount of a type, of any name and model; BJ_ABSENT: not in the list.  For
+ * types with names use bj_tres_sum. */
 uint64_t bj_tres_get(const struct bj_tres_list *list, enum bj_tres_type type);
 
-/* How many pieces of a generic resource ("gpu") there are: Slurm repeats the
- * typed ones in an untyped total, but does not always print that, so the total
- * counts where there is one, else the sum of the typed; 0 where there is
- * neither.  *ret_model (may be NULL) gets the model of the first typed entry,
- * untouched when there is none. */
+/* The amount of a generic resource ("gpu"): Slurm repeats the typed ones in an
+ * untyped total, but does not always print that, so the total counts if
+ * present, else the sum of the typed; 0: neither.  *ret_model (may be NULL)
+ * gets the model of the first typed entry, and is unchanged without one. */
 uint64_t bj_tres_sum(const struct bj_tres_list *list, enum bj_tres_type type,
                      struct bj_slice name, struct bj_slice *ret_model);
 
-/* What is wanted of a list of usage (TRESUsageInTot and the like) in every line
- * of sacct; BJ_ABSENT what is not there or cannot be read. */
+/* The values that every line of sacct needs from a list of usage
+ * (TRESUsageInTot and others); BJ_ABSENT: missing or unreadable. */
 struct bj_tres_used {
     uint64_t mem_bytes, vmem_bytes, disk_bytes;
 };

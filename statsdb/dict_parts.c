@@ -91,7 +91,7 @@ int bj_dict_add_tres(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
 {
     struct bj_tres_list list;
     struct sqlite3_stmt *st = p->st[ITEM_ADD];
-    bj_tres_parse(text, BJ_TRES_ASKED, &list);
+    bj_tres_parse(text, BJ_TRES_REQUESTED, &list);
     int r = 0;
     for (unsigned i = 0; r == 0 && i < list.n; i++) {
         const struct bj_tres *t = &list.v[i];

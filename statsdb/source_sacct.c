@@ -72,7 +72,7 @@ static int ask(struct bj_source_sacct *s, const struct bj_window *w,
     int r = bj_sacct_delimiter(delimiter);
     if (r < 0)
         return bj_err_set(err, r, "random numbers");
-    struct bj_sacct_ask what = {
+    struct bj_sacct_query what = {
         .sacct = c->sacct,
         .clusters = c->clusters && c->clusters[0] ? c->clusters : NULL,
         .federation = c->federation,

@@ -37,7 +37,7 @@ static void resources(struct bj_slice text)
     struct seen s = {0};
     struct bj_tres_list list;
     struct bj_tres_used used;
-    bj_tres_parse(text, BJ_TRES_ASKED, &list);
+    bj_tres_parse(text, BJ_TRES_REQUESTED, &list);
     seen_tres(&s, &list);
     bj_tres_sum(&list, BJ_TRES_GRES, BJ_SLICE("gpu"), NULL);
     MUST(bj_tres_parse(text, BJ_TRES_USED, &list) <= text.n);

@@ -55,19 +55,19 @@ static const struct {
     unsigned bad;
     const char *want;
 } lists[] = {
-    {"", BJ_TRES_ASKED, 0, ""},
-    {"cpu=4,mem=250.5G,node=1,billing=4", BJ_TRES_ASKED, 0,
+    {"", BJ_TRES_REQUESTED, 0, ""},
+    {"cpu=4,mem=250.5G,node=1,billing=4", BJ_TRES_REQUESTED, 0,
      "cpu   4;mem   268972326912;node   1;billing   4;"},
     {"billing=1,cpu=1,gres/gpu:tesla=1,gres/gpu=1,mem=256M,node=1",
-     BJ_TRES_ASKED, 0,
+     BJ_TRES_REQUESTED, 0,
      "billing   1;cpu   1;gres gpu tesla 1;gres gpu  1;mem   268435456;"
      "node   1;"},
-    {"mem=16000", BJ_TRES_ASKED, 0, "mem   16777216000;"}, /* MiB */
-    {"license/matlab@server=3,fs/lustre=7,ic/ofed=1,bb/dw=10", BJ_TRES_ASKED, 0,
+    {"mem=16000", BJ_TRES_REQUESTED, 0, "mem   16777216000;"}, /* MiB */
+    {"license/matlab@server=3,fs/lustre=7,ic/ofed=1,bb/dw=10", BJ_TRES_REQUESTED, 0,
      "license matlab@server  3;fs lustre  7;ic ofed  1;bb dw  10;"},
-    {"gres/gpu:a100:x=2,gres/mps=100,gres/=1", BJ_TRES_ASKED, 0,
+    {"gres/gpu:a100:x=2,gres/mps=100,gres/=1", BJ_TRES_REQUESTED, 0,
      "gres gpu a100:x 2;gres mps  100;gres   1;"},
-    {"energy=1.5K", BJ_TRES_ASKED, 0, "energy   1500;"},
+    {"energy=1.5K", BJ_TRES_REQUESTED, 0, "energy   1500;"},
     {"cpu=00:00:07,energy=0,fs/disk=27910,mem=106680320,pages=0,"
      "vmem=106688512",
      BJ_TRES_USED, 0,
@@ -76,27 +76,27 @@ static const struct {
     {"mem=104180K", BJ_TRES_USED, 0, "mem   106680320;"},
     {"cpu=1-00:00:00", BJ_TRES_USED, 0, "cpu   86400000000;"},
     /* Slurm's database */
-    {"1=4,2=256512,3=0,4=1,5=4,6=10,7=11,8=12,1001=2", BJ_TRES_ASKED, 0,
+    {"1=4,2=256512,3=0,4=1,5=4,6=10,7=11,8=12,1001=2", BJ_TRES_REQUESTED, 0,
      "cpu   4;mem   268972326912;energy   0;node   1;billing   4;fs disk  10;"
      "vmem   11;pages   12;other 1001  2;"},
     /* what Slurm says for "nothing" */
-    {"cpu=1,energy=18446744073709551614,mem=1M", BJ_TRES_ASKED, 0,
+    {"cpu=1,energy=18446744073709551614,mem=1M", BJ_TRES_REQUESTED, 0,
      "cpu   1;mem   1048576;"},
-    {"energy=4294967294", BJ_TRES_ASKED, 0, ""},
+    {"energy=4294967294", BJ_TRES_REQUESTED, 0, ""},
     /* unknown and damaged */
-    {"quux=3", BJ_TRES_ASKED, 0, "other quux  3;"},
-    {"quux/a:b=3", BJ_TRES_ASKED, 0, "other quux/a:b  3;"},
-    {"cpu", BJ_TRES_ASKED, 1, ""},
-    {"cpu=", BJ_TRES_ASKED, 1, ""},
-    {"=4", BJ_TRES_ASKED, 1, ""},
-    {",,", BJ_TRES_ASKED, 2, ""},
-    {"cpu=4,mem=lots,node=1", BJ_TRES_ASKED, 1, "cpu   4;node   1;"},
-    {"cpu=4,node01,node=1,", BJ_TRES_ASKED, 1, "cpu   4;node   1;"},
-    {"cpu=-1", BJ_TRES_ASKED, 1, ""},
-    {"cpu=99999999999999999999", BJ_TRES_ASKED, 1, ""},
-    {"/=1", BJ_TRES_ASKED, 0, "other /  1;"},
-    {"/a=1", BJ_TRES_ASKED, 0, "other /a  1;"},
-    {"cpu=1=2", BJ_TRES_ASKED, 1, ""},
+    {"quux=3", BJ_TRES_REQUESTED, 0, "other quux  3;"},
+    {"quux/a:b=3", BJ_TRES_REQUESTED, 0, "other quux/a:b  3;"},
+    {"cpu", BJ_TRES_REQUESTED, 1, ""},
+    {"cpu=", BJ_TRES_REQUESTED, 1, ""},
+    {"=4", BJ_TRES_REQUESTED, 1, ""},
+    {",,", BJ_TRES_REQUESTED, 2, ""},
+    {"cpu=4,mem=lots,node=1", BJ_TRES_REQUESTED, 1, "cpu   4;node   1;"},
+    {"cpu=4,node01,node=1,", BJ_TRES_REQUESTED, 1, "cpu   4;node   1;"},
+    {"cpu=-1", BJ_TRES_REQUESTED, 1, ""},
+    {"cpu=99999999999999999999", BJ_TRES_REQUESTED, 1, ""},
+    {"/=1", BJ_TRES_REQUESTED, 0, "other /  1;"},
+    {"/a=1", BJ_TRES_REQUESTED, 0, "other /a  1;"},
+    {"cpu=1=2", BJ_TRES_REQUESTED, 1, ""},
 };
 
 static void test_lists(void **state)
@@ -127,7 +127,7 @@ static void test_many(void **state)
                               i);
     struct bj_tres_list *list = malloc(sizeof(*list));
     assert_int_equal(
-        bj_tres_parse((struct bj_slice){text, n}, BJ_TRES_ASKED, list), 0);
+        bj_tres_parse((struct bj_slice){text, n}, BJ_TRES_REQUESTED, list), 0);
     assert_int_equal(list->n, BJ_TRES_MAX);
     assert_int_equal(list->v[BJ_TRES_MAX - 1].count, BJ_TRES_MAX - 1);
     free(list);
@@ -153,7 +153,7 @@ static void test_gpus(void **state)
     for (size_t i = 0; i < COUNT(t); i++) {
         struct bj_tres_list list;
         struct bj_slice model = {NULL, 0};
-        bj_tres_parse(bj_slice_str(t[i].text), BJ_TRES_ASKED, &list);
+        bj_tres_parse(bj_slice_str(t[i].text), BJ_TRES_REQUESTED, &list);
         assert_int_equal(
             bj_tres_sum(&list, BJ_TRES_GRES, BJ_SLICE("gpu"), &model),
             t[i].gpus);
@@ -162,7 +162,7 @@ static void test_gpus(void **state)
             bj_tres_sum(&list, BJ_TRES_GRES, BJ_SLICE("gpu"), NULL), t[i].gpus);
     }
     struct bj_tres_list list;
-    bj_tres_parse(BJ_SLICE("cpu=4"), BJ_TRES_ASKED, &list);
+    bj_tres_parse(BJ_SLICE("cpu=4"), BJ_TRES_REQUESTED, &list);
     assert_int_equal(bj_tres_get(&list, BJ_TRES_CPU), 4);
     assert_true(bj_tres_get(&list, BJ_TRES_MEM) == BJ_ABSENT);
 }

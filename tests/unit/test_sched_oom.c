@@ -121,7 +121,7 @@ static int lsf_acct(unsigned *jobs)
 
 static int command(unsigned *jobs)
 {
-    const struct bj_sacct_ask ask = {
+    const struct bj_sacct_query ask = {
         .start_sec = 1, .end_sec = 2, .delimiter = "|"};
     struct bj_arena a = {0};
     const char *const *argv, *const *env;

@@ -375,7 +375,7 @@ static void test_columns_cap(void **state)
 
 /* --- how it is asked ------------------------------------------------------*/
 
-static const struct bj_sacct_ask good_ask = {.start_sec = 1795171872,
+static const struct bj_sacct_query good_ask = {.start_sec = 1795171872,
                                              .end_sec = 1795258272,
                                              .delimiter = "\x1fxxxxxxxx",
                                              .clusters = "a,b-1.x",
@@ -388,7 +388,7 @@ static void test_command(void **state)
     struct bj_arena a = {0};
     struct bj_err err = {0};
     const char *const *argv, *const *env;
-    struct bj_sacct_ask ask = good_ask;
+    struct bj_sacct_query ask = good_ask;
     static const char *const want[] = {"sacct",
                                        "--allusers",
                                        "--duplicates",

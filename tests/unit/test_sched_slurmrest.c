@@ -384,7 +384,7 @@ static const struct {
      -EREMOTEIO, 0, "slurmrestd: Zero bytes were transmitted\n"},
     {"{\"errors\":[{}],\"jobs\":[]}", -EREMOTEIO, 0,
      "slurmrestd: an error without a text\n"},
-    {"{\"meta\":{}}", -EINVAL, 0, "slurmrestd: no jobs in its answer\n"},
+    {"{\"meta\":{}}", -EINVAL, 0, "slurmrestd: no jobs in the reply\n"},
     {"{\"jobs\":[{\"job_id\":\"x\"},{},7,null,[],{\"job_id\":8}]}", 0, 1,
      "1 x job_id: a job id!\n2  job_id: a job id!\n3  job_id: a job id!\n"
      "4  job_id: a job id!\n5  job_id: a job id!\n"},

@@ -1,10 +1,11 @@
 #include "apiserver/found.h"
 
 #include "apiserver/job_name.h"
+#include "statsdb/fragment.h"
 
 static const char found_sql[] =
-    "SELECT j.id, c.name || ':' || j.raw_id || ':' || j.submit, c.name, "
-    "CAST(j.raw_id AS TEXT), (SELECT name FROM user WHERE id = j.user), o.uid, "
+    "SELECT j.id, " BJ_SQL_KEY ", c.name, "
+    "CAST(j.jobid AS TEXT), (SELECT name FROM user WHERE id = j.user), o.uid, "
     "j.start, j.\"end\", j.nodes, j.gpus FROM job AS j "
     "JOIN cluster AS c ON c.id = j.cluster "
     "LEFT JOIN job_more AS m ON m.job = j.id "

@@ -1,4 +1,5 @@
 #include "apiserver/job_name.h"
+#include "statsdb/fragment.h"
 
 #include "apiserver/words.h"
 
@@ -53,13 +54,13 @@ static bool split_het(struct bj_slice s, uint64_t *leader, uint64_t *offset)
  * skips those in use. */
 static void named_het(struct bj_query *q, int64_t leader, int64_t offset)
 {
-    bj_query_sql(q, " AND j.cluster IN (SELECT id FROM cluster) AND j.raw_id"
+    bj_query_sql(q, " AND j.cluster IN (SELECT id FROM cluster) AND j.jobid"
                     " BETWEEN ");
     bj_query_int(q, leader);
     bj_query_sql(q, " AND ");
     bj_query_int(q, leader + offset + HET_SKIPPED);
     bj_query_sql(q, " AND EXISTS (SELECT 1 FROM job_more AS h WHERE h.job ="
-                    " j.id AND h.het_job = ");
+                    " j.id AND h.het_job_id = ");
     bj_query_int(q, leader);
     bj_query_sql(q, " AND h.het_offset = ");
     bj_query_int(q, offset);
@@ -90,12 +91,13 @@ static bool is_uuid(struct bj_slice s)
 
 /* It is computed from columns and has no index: fast among the jobs of one
  * user, so an admin has to name one. */
-static const char uuid_sql[] =
-    " AND (SELECT bj_uuid(coalesce(x.shown_id, j.array_job || '_' || "
-    "j.array_task, x.het_job || '+' || x.het_offset, j.raw_id), w.uid, "
-    "(SELECT name FROM account WHERE id = j.account), "
-    "(SELECT text FROM hosts WHERE id = j.hosts)) FROM (SELECT 1) LEFT JOIN "
-    "job_more AS x ON x.job = j.id LEFT JOIN owner AS w ON w.id = j.owner) = ";
+static const char uuid_sql[] = " AND (SELECT bj_uuid(" BJ_SQL_DISPLAY_ID(
+    "x") ", w.uid, "
+         "(SELECT name FROM account WHERE id = j.account), "
+         "(SELECT text FROM hosts WHERE id = j.hosts)) FROM (SELECT 1) LEFT "
+         "JOIN "
+         "job_more AS x ON x.job = j.id LEFT JOIN owner AS w ON w.id = "
+         "j.owner) = ";
 
 bool bj_job_name_indexed(struct bj_slice name)
 {
@@ -114,7 +116,7 @@ int bj_job_named(struct bj_query *q, struct bj_call *c,
                           &c->err);
         bj_query_sql(q, " AND j.cluster = ");
         bj_query_int(q, number);
-        bj_query_sql(q, " AND j.raw_id = ");
+        bj_query_sql(q, " AND j.jobid = ");
         raw_id(q, id);
         bj_query_sql(q, " AND j.submit = ");
         bj_query_int(q, (int64_t)a);
@@ -130,7 +132,7 @@ int bj_job_named(struct bj_query *q, struct bj_call *c,
         bj_query_sql(q, uuid_sql);
         bj_query_text(q, name);
     } else if (split_task(name, &a, &b)) {
-        bj_query_sql(q, " AND j.array_job = ");
+        bj_query_sql(q, " AND j.array_job_id = ");
         bj_query_int(q, (int64_t)a);
         bj_query_sql(q, " AND j.array_task = ");
         bj_query_int(q, (int64_t)b);
@@ -138,7 +140,7 @@ int bj_job_named(struct bj_query *q, struct bj_call *c,
         named_het(q, (int64_t)a, (int64_t)b);
     } else {
         bj_query_sql(q, " AND j.cluster IN (SELECT id FROM cluster)"
-                        " AND j.raw_id = ");
+                        " AND j.jobid = ");
         raw_id(q, name);
     }
     return r;

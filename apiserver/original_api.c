@@ -8,6 +8,7 @@
 #include "apiserver/params.h"
 #include "apiserver/query.h"
 #include "apiserver/server.h"
+#include "statsdb/fragment.h"
 
 #include <stdlib.h>
 
@@ -103,9 +104,7 @@ static const struct {
     const char *sql;
     bool time;
 } columns[] = {
-    {"coalesce(m.shown_id, j.array_job || '_' || j.array_task, "
-     "m.het_job || '+' || m.het_offset, j.raw_id)",
-     false},
+    {BJ_SQL_DISPLAY_ID("m"), false},
     {"(SELECT name FROM partition WHERE id = j.partition)", false},
     {"(SELECT name FROM account WHERE id = j.account)", false},
     {"o.grp", false},
@@ -115,9 +114,7 @@ static const struct {
     {"nullif(j.submit, 0)", true},
     {"j.start", true},
     {"j.\"end\"", true},
-    {"j.elapsed_off + iif(j.start IS NULL OR j.\"end\" IS NULL, 0, "
-     "j.\"end\" - j.start - ifnull(j.suspended, 0))",
-     false},
+    {"j.elapsed", false},
     {"j.exit_code || ':' || ifnull(j.exit_signal, 0)", false},
     {"(SELECT text FROM word WHERE id = j.state_raw)", false},
     {"j.nodes", false},

@@ -3,6 +3,7 @@
 #include "apiserver/found.h"
 #include "apiserver/server.h"
 #include "base/digits.h"
+#include "statsdb/best.h"
 
 #include <stdio.h>
 
@@ -65,11 +66,19 @@ void bj_table_number(enum bj_value_kind kind, struct bj_rows *rows, int64_t v)
     }
 }
 
+static void put_source(struct bj_rows *rows, int64_t v)
+{
+    const char *name = bj_source_name(v);
+    bj_put_text(rows, name ? bj_slice_str(name) : (struct bj_slice){0});
+}
+
 static void put_value(const struct bj_api_column *k, struct bj_rows *rows,
                       struct sqlite3_stmt *st, int at)
 {
     if (k->kind == BJ_AS_TEXT)
         bj_put_text(rows, bj_sql_text(st, at));
+    else if (k->kind == BJ_AS_SOURCE)
+        put_source(rows, bj_sql_get(st, at));
     else if (k->kind == BJ_AS_REAL && bj_sql_get(st, at) != BJ_SQL_NULL)
         put_real(rows, sqlite3_column_double(st, at));
     else

@@ -57,7 +57,8 @@ static const char sums[] =
     "sum(r.jobs_failed), sum(r.jobs_cancelled), sum(r.jobs_timeout), "
     "sum(r.jobs_oom), sum(r.wait_sec), sum(r.elapsed_sec), sum(r.node_sec), "
     "sum(r.cpu_sec), sum(r.gpu_sec), sum(r.mem_mib_sec), "
-    "sum(r.cpu_used_msec), sum(r.cpu_unknown_sec), sum(r.energy_joules), "
+    "sum(r.cpu_used_msec), sum(r.cpu_unknown_sec), "
+    "sum(r.energy_scheduler_joules), "
     "sum(r.energy_cpu_sec), sum(e.energy_mj), sum(e.cpu_sec), "
     "sum(g.micrograms), sum(g.covered_mj)";
 

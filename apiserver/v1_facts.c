@@ -3,6 +3,7 @@
 #include "apiserver/jobs.h"
 #include "apiserver/server.h"
 #include "apiserver/table.h"
+#include "statsdb/fragment.h"
 
 #include "base/absent.h"
 #include "base/constants.h"
@@ -58,15 +59,12 @@ static const struct bj_api_column factor_columns[] = {
     {"country", BJ_AS_TEXT, 0, "nullif(s.country, '')", "Country."},
     {"start", BJ_AS_TIME, 0, "f.start", "Begin of the period."},
     {"start_ms", BJ_AS_TIME_MS, 0, "f.start", "The same."},
-    {"end", BJ_AS_TIME, 0, "nullif(f.\"end\", 9223372036854775807)",
+    {"end", BJ_AS_TIME, 0, BJ_SQL_UNLESS_OPEN("f.\"end\""),
      "End of the period."},
-    {"end_ms", BJ_AS_TIME_MS, 0, "nullif(f.\"end\", 9223372036854775807)",
-     "The same."},
+    {"end_ms", BJ_AS_TIME_MS, 0, BJ_SQL_UNLESS_OPEN("f.\"end\""), "The same."},
     {"grams_per_kwh", BJ_AS_MILLI, 0, "f.mg_per_kwh",
      "CO2 equivalent of a kilowatt-hour, in grams."},
-    {"basis", BJ_AS_TEXT, 0,
-     "CASE f.basis WHEN 0 THEN 'live' WHEN 1 THEN 'stated' WHEN 2 THEN "
-     "'profile' WHEN 3 THEN 'year' WHEN 4 THEN 'constant' END",
+    {"basis", BJ_AS_TEXT, 0, BJ_SQL_BASIS("f.basis"),
      "live, stated, profile (of other days), year or constant."},
     {"estimated", BJ_AS_BOOL, 0, "f.estimated",
      "It is a forecast, an estimate or a profile."},
@@ -103,9 +101,9 @@ static int make_factors(struct bj_call *c, struct bj_query *q,
 
 static const struct bj_api_column finding_columns[] = {
     {"key", BJ_AS_TEXT, 0,
-     WORD("cluster", "cluster") " || ':' || j.raw_id || ':' || j.submit",
+     WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
      "Key of the job."},
-    {"jobid", BJ_AS_TEXT, 0, "CAST(j.raw_id AS TEXT)", "Its id."},
+    {"jobid", BJ_AS_TEXT, 0, "CAST(j.jobid AS TEXT)", "Its id."},
     {"cluster", BJ_AS_TEXT, 0, WORD("cluster", "cluster"), "Its cluster."},
     {"user", BJ_AS_TEXT, 0, WORD("user", "user"), "Its owner."},
     {"account", BJ_AS_TEXT, 0, WORD("account", "account"), "Its account."},
@@ -122,10 +120,7 @@ static const struct bj_api_column finding_columns[] = {
     {"gpus", BJ_AS_INT, 0, "j.gpus", "GPUs allocated."},
     {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
     {"severity", BJ_AS_TEXT, 0, "r.severity", "How bad it is."},
-    {"text", BJ_AS_TEXT, 0,
-     "replace(replace(r.text, '{value}', ifnull(printf('%.4g', f.value), "
-     "'?')), '{threshold}', ifnull(printf('%.4g', f.threshold), '?'))",
-     "A sentence for people."},
+    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "A sentence for people."},
     {"value", BJ_AS_REAL, 0, "f.value", "What was measured."},
     {"threshold", BJ_AS_REAL, 0, "f.threshold", "What it was held against."},
     {.key = NULL},

@@ -3,26 +3,17 @@
 #include "apiserver/parts.h"
 #include "apiserver/server.h"
 #include "apiserver/table.h"
+#include "statsdb/fragment.h"
 
 enum {
     STORE_AND_USER = BJ_NEED_STORE | BJ_NEED_USER,
     JOB = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE)
 };
 
-/* The number of a step's row begins with that of its job, so that a job's steps
- * are found by it (statsdb/schema_1.c). */
-#define MEM(c) "iif(s." c " < 0, -s." c ", s." c " * 1024)"
-#define USEC(c) "iif(s." c " < 0, -s." c ", s." c " * 1000)"
-#define ELAPSED                                                                \
-    "(s.elapsed_off + iif(s.start IS NULL OR s.\"end\" IS NULL, 0, "           \
-    "s.\"end\" - s.start - ifnull(s.suspended, 0)))"
-#define WORD(column) "(SELECT text FROM word WHERE id = " column ")"
+#define WORD(column) BJ_SQL_WORD("word", column)
 
 static const struct bj_api_column step_columns[] = {
-    {"step", BJ_AS_TEXT, 0,
-     "CASE s.id & 0xfffff WHEN 1 THEN 'batch' WHEN 2 THEN 'extern' WHEN 3 THEN "
-     "'interactive' ELSE ifnull(s.other, CAST((s.id & 0xfffff) - 16 AS TEXT)) "
-     "END",
+    {"step", BJ_AS_TEXT, 0, BJ_SQL_STEP,
      "batch, extern, interactive, or its number."},
     {"name", BJ_AS_TEXT, 0, "(SELECT text FROM jobname WHERE id = s.name)",
      "Name."},
@@ -36,7 +27,7 @@ static const struct bj_api_column step_columns[] = {
     {"start_ms", BJ_AS_TIME_MS, 0, "s.start", "The same."},
     {"end", BJ_AS_TIME, 0, "s.\"end\"", "Ended."},
     {"end_ms", BJ_AS_TIME_MS, 0, "s.\"end\"", "The same."},
-    {"elapsed_seconds", BJ_AS_INT, 0, ELAPSED, "Ran for so long."},
+    {"elapsed_seconds", BJ_AS_INT, 0, "s.elapsed", "Ran for so long."},
     {"suspended_seconds", BJ_AS_INT, 0, "s.suspended", "Was suspended for."},
     {"cpus", BJ_AS_INT, 0, "s.cpus", "CPUs allocated."},
     {"nodes", BJ_AS_INT, 0, "s.nodes", "Nodes allocated."},
@@ -46,18 +37,20 @@ static const struct bj_api_column step_columns[] = {
     {"tres_allocated", BJ_AS_TEXT, 0,
      "(SELECT text FROM tres WHERE id = s.tres_allocated)",
      "Resources allocated, as told."},
-    {"cpu_used_seconds", BJ_AS_MICRO, 0, USEC("cpu_time"), "CPU time used."},
-    {"cpu_system_seconds", BJ_AS_MICRO, 0, USEC("cpu_system_time"),
+    {"cpu_used_seconds", BJ_AS_MICRO, 0, "s.cpu_usec", "CPU time used."},
+    {"cpu_system_seconds", BJ_AS_MICRO, 0, "s.cpu_system_usec",
      "Of it in the kernel."},
-    {"cpu_efficiency_percent", BJ_AS_TENTHS, 0,
-     USEC("cpu_time") " / 1000 / nullif(s.cpus * " ELAPSED ", 0)",
+    {"cpu_efficiency_percent", BJ_AS_PPM, 0,
+     "s.cpu_usec / nullif(s.cpus * s.elapsed, 0)",
      "CPU time used, in percent of what was allocated."},
-    {"memory_task_peak_bytes", BJ_AS_INT, 0, MEM("task_peak_mem"),
+    {"memory_task_peak_bytes", BJ_AS_INT, 0, "s.memory_task_peak_bytes",
      "Memory of the largest task."},
     {"memory_task_peak_node", BJ_AS_TEXT, 0, WORD("s.peak_node"),
      "Where that was."},
-    {"memory_peak_bytes", BJ_AS_INT, 0, MEM("peak_mem"), "Memory, highest."},
-    {"energy_scheduler_joules", BJ_AS_INT, 0, "s.energy_joules", "Energy."},
+    {"memory_peak_bytes", BJ_AS_INT, 0, "s.memory_scheduler_peak_bytes",
+     "Memory, highest."},
+    {"energy_scheduler_joules", BJ_AS_INT, 0, "s.energy_scheduler_joules",
+     "Energy."},
     {"read_bytes", BJ_AS_INT, 0, "s.read_bytes", "Read from file systems."},
     {"write_bytes", BJ_AS_INT, 0, "s.write_bytes", "Written to them."},
     {"submit_line", BJ_AS_TEXT, 0, "s.submit_line", "How it was submitted."},
@@ -67,10 +60,6 @@ static const struct bj_api_column step_columns[] = {
 /* --- energy and grams ------------------------------------------------------
  */
 
-#define FROM(column)                                                           \
-    "CASE " column " WHEN 1 THEN 'nodes' WHEN 2 THEN 'prometheus' WHEN 3 "     \
-    "THEN 'scheduler' END"
-
 static const struct bj_api_column energy_columns[] = {
     {"component", BJ_AS_TEXT, 0, "p.name",
      "total; of it cpu, dram, gpu and other; and what it would be if all were "
@@ -78,7 +67,7 @@ static const struct bj_api_column energy_columns[] = {
     {"joules", BJ_AS_MICRO, 0, "p.uj", "Energy."},
     {"kwh", BJ_AS_MICRO, 0, "(p.uj + 1800000) / 3600000",
      "The same in kilowatt-hours."},
-    {"source", BJ_AS_TEXT, 0, FROM("u.energy_source"),
+    {"source", BJ_AS_SOURCE, 0, "u.energy_source",
      "Who told: nodes, prometheus or scheduler."},
     {"policy", BJ_AS_TEXT, 0, WORD("u.energy_policy"),
      "How nodes split their energy over jobs."},
@@ -103,15 +92,10 @@ static const struct bj_api_column gram_columns[] = {
 /* --- findings --------------------------------------------------------------
  */
 
-/* {value} and {threshold} are numbers in the text of a rule. */
-#define FINDING_TEXT                                                           \
-    "replace(replace(r.text, '{value}', ifnull(printf('%.4g', f.value), "      \
-    "'?')), '{threshold}', ifnull(printf('%.4g', f.threshold), '?'))"
-
 static const struct bj_api_column finding_columns[] = {
     {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
     {"severity", BJ_AS_TEXT, 0, "r.severity", "How bad it is."},
-    {"text", BJ_AS_TEXT, 0, FINDING_TEXT, "A sentence for people."},
+    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "A sentence for people."},
     {"value", BJ_AS_REAL, 0, "f.value", "What was measured."},
     {"threshold", BJ_AS_REAL, 0, "f.threshold", "What it was held against."},
     {"condition", BJ_AS_TEXT, 0, "r.condition", "The rule, as it was then."},

@@ -133,16 +133,16 @@ static void by_state(struct question *q, const struct bj_strv *list,
 static void by_number(struct question *q, const struct bj_jobid *id)
 {
     unsigned n = bind_number(q, (int64_t)id->number);
-    bj_buf_printf(&q->sql,
-                  OF_KEY "raw_id = ?%u UNION ALL " OF_KEY
-                         "raw_id >= ?%u || '.' AND raw_id < ?%u || '/'"
-                         " UNION ALL " OF_KEY
-                         "raw_id >= ?%u || '[' AND raw_id < ?%u || '\\'"
-                         " UNION ALL SELECT id FROM job WHERE array_job = ?%u"
-                         " UNION ALL " OF_KEY
-                         "raw_id > ?%u AND raw_id < ?%u + %d AND (SELECT"
-                         " het_job FROM job_more WHERE job = job.id) = ?%u",
-                  n, n, n, n, n, n, n, n, HET_MAX, n);
+    bj_buf_printf(
+        &q->sql,
+        OF_KEY
+        "jobid = ?%u UNION ALL " OF_KEY
+        "jobid >= ?%u || '.' AND jobid < ?%u || '/'"
+        " UNION ALL " OF_KEY "jobid >= ?%u || '[' AND jobid < ?%u || '\\'"
+        " UNION ALL SELECT id FROM job WHERE array_job_id = ?%u"
+        " UNION ALL " OF_KEY "jobid > ?%u AND jobid < ?%u + %d AND (SELECT"
+        " het_job_id FROM job_more WHERE job = job.id) = ?%u",
+        n, n, n, n, n, n, n, n, HET_MAX, n);
 }
 
 /* A step of Slurm's, and not a server of PBS? */
@@ -167,15 +167,15 @@ static void by_id(struct question *q, struct bj_slice text)
     if (slurm && id.step.n == 0 && id.task != BJ_ABSENT) {
         unsigned n = bind_number(q, (int64_t)id.number);
         bj_buf_printf(&q->sql,
-                      "SELECT id FROM job WHERE array_job = ?%u AND"
+                      "SELECT id FROM job WHERE array_job_id = ?%u AND"
                       " array_task = ?%u",
                       n, bind_number(q, (int64_t)id.task));
-        bj_buf_printf(&q->sql, " UNION ALL " OF_KEY "raw_id = ?%u",
+        bj_buf_printf(&q->sql, " UNION ALL " OF_KEY "jobid = ?%u",
                       bind(q, text, 0));
     } else if (slurm && id.step.n == 0 && id.offset != BJ_ABSENT) {
         unsigned n = bind_number(q, (int64_t)id.number);
         bj_buf_printf(&q->sql,
-                      OF_KEY "raw_id = ?%u + ?%u AND (SELECT het_job FROM"
+                      OF_KEY "jobid = ?%u + ?%u AND (SELECT het_job_id FROM"
                              " job_more WHERE job = job.id) = ?%u",
                       n, bind_number(q, (int64_t)id.offset), n);
     } else if (slurm && id.step.n == 0 && !id.array &&
@@ -185,8 +185,8 @@ static void by_id(struct question *q, struct bj_slice text)
         /* with a server, as PBS writes it, and perhaps without */
         unsigned n = bind(q, text, 0);
         bj_buf_printf(&q->sql,
-                      OF_KEY "raw_id = ?%u UNION ALL " OF_KEY
-                             "raw_id >= ?%u || '.' AND raw_id < ?%u || '/'",
+                      OF_KEY "jobid = ?%u UNION ALL " OF_KEY
+                             "jobid >= ?%u || '.' AND jobid < ?%u || '/'",
                       n, n, n);
     } else {
         bj_buf_printf(&q->sql, "SELECT id FROM job WHERE sluid = ?%u",

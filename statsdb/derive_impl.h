@@ -2,6 +2,7 @@
 #ifndef BJ_STATSDB_DERIVE_IMPL_H
 #define BJ_STATSDB_DERIVE_IMPL_H
 
+#include "statsdb/best.h"
 #include "statsdb/derive.h"
 #include "statsdb/dict.h"
 #include "statsdb/grams.h"
@@ -14,8 +15,8 @@
 #define BJ_USE_VALUES(X)                                                       \
     X(CPU, cpu_usec, BJ_ALL("r.cpu_usec"))                                     \
     X(CPU_PEAK, cpu_peak_milli, "NULL")                                        \
-    X(MEM_PEAK, mem_peak_bytes, BJ_ALL("r.memory_peak_bytes"))                 \
-    X(MEM_MEAN, mem_mean_bytes, "NULL")                                        \
+    X(MEM_PEAK, memory_peak_bytes, BJ_ALL("r.memory_peak_bytes"))              \
+    X(MEM_MEAN, memory_mean_bytes, "NULL")                                     \
     X(IO_READ, io_read_bytes, BJ_ALL("r.io_read_bytes"))                       \
     X(IO_WRITE, io_write_bytes, BJ_ALL("r.io_write_bytes"))                    \
     X(STORAGE_READ, io_storage_read_bytes, BJ_ALL("r.io_storage_read_bytes"))  \
@@ -30,7 +31,7 @@
     X(GPU_BUSY, gpu_busy_ppm, "sum(r.gpu_busy) / nullif(sum(r.gpu_known), 0)") \
     X(GPU_HELD, gpu_held_usec, "sum(r.gpu_held)")                              \
     X(GPU_IDLE, gpu_idle_usec, "sum(r.gpu_idle)")                              \
-    X(GPU_MEM_PEAK, gpu_mem_peak_bytes, "sum(r.gpu_mem)")                      \
+    X(GPU_MEM_PEAK, gpu_memory_peak_bytes, "sum(r.gpu_mem)")                   \
     X(THREADS, threads_peak, "NULL")                                           \
     X(OPEN_FDS, open_fds_peak, "NULL")                                         \
     X(SCRATCH, scratch_files_peak, "NULL")                                     \
@@ -48,10 +49,10 @@ enum {
 /* The other columns of job_use. */
 #define BJ_USE_REST(X)                                                         \
     X(CPU_EFF, cpu_efficiency_ppm)                                             \
-    X(MEM_EFF, mem_efficiency_ppm)                                             \
+    X(MEM_EFF, memory_efficiency_ppm)                                          \
     X(GPU_EFF, gpu_efficiency_ppm)                                             \
     X(CPU_EFF_SOURCE, cpu_efficiency_source)                                   \
-    X(MEM_EFF_SOURCE, mem_efficiency_source)                                   \
+    X(MEM_EFF_SOURCE, memory_efficiency_source)                                \
     X(ENERGY_SOURCE, energy_source)                                            \
     X(ENERGY_POLICY, energy_policy)                                            \
     X(ENERGY, energy_uj)                                                       \
@@ -77,16 +78,13 @@ enum {
         BJ_USE_COLUMNS
 };
 
-enum { BJ_FROM_NODES = 1, BJ_FROM_PROM = 2, BJ_FROM_SCHEDULER = 3 };
-
 /* Columns that are asked of a job. */
 #define BJ_DJ_COLUMNS(X)                                                       \
     X(CLUSTER, "j.cluster")                                                    \
     X(STATE, "j.state")                                                        \
     X(START, "j.start")                                                        \
     X(END, "j.\"end\"")                                                        \
-    X(ELAPSED, "j.elapsed_off + iif(j.start IS NULL OR j.\"end\" IS NULL, 0,"  \
-               " j.\"end\" - j.start - ifnull(j.suspended, 0))")               \
+    X(ELAPSED, "j.elapsed")                                                    \
     X(SUSPENDED, "j.suspended")                                                \
     X(CPUS, "j.cpus")                                                          \
     X(NODES, "j.nodes")                                                        \
@@ -95,14 +93,11 @@ enum { BJ_FROM_NODES = 1, BJ_FROM_PROM = 2, BJ_FROM_SCHEDULER = 3 };
     X(ELIGIBLE, "ifnull(j.eligible, nullif(j.submit, 0))")                     \
     X(RESTARTS, "j.restarts")                                                  \
     X(EXIT_CODE, "j.exit_code")                                                \
-    X(CPU, "iif(j.cpu_time < 0, -j.cpu_time, j.cpu_time * 1000)")              \
-    X(PEAK, "iif(j.peak_mem < 0, -j.peak_mem, j.peak_mem * 1024)")             \
-    X(TASK_PEAK,                                                               \
-      "iif(j.task_peak_mem < 0, -j.task_peak_mem, j.task_peak_mem * 1024)")    \
-    X(MEM, "coalesce(iif(j.allocated_mem < 0, -j.allocated_mem,"               \
-           " j.allocated_mem * 1024), iif(j.requested_mem < 0,"                \
-           " -j.requested_mem, j.requested_mem * 1024))")                      \
-    X(ENERGY, "j.energy_joules")                                               \
+    X(CPU, "j.cpu_usec")                                                       \
+    X(PEAK, "j.memory_scheduler_peak_bytes")                                   \
+    X(TASK_PEAK, "j.memory_task_peak_bytes")                                   \
+    X(MEM, "ifnull(j.memory_allocated_bytes, j.memory_requested_bytes)")       \
+    X(ENERGY, "j.energy_scheduler_joules")                                     \
     X(READ, "j.read_bytes")                                                    \
     X(WRITE, "j.write_bytes")                                                  \
     X(INTERACTIVE, "EXISTS (SELECT 1 FROM step WHERE id = j.id << 20 | 3)")    \

@@ -2,24 +2,11 @@
 
 #include <math.h>
 
-/* So much is not told by any machine; it keeps products within 64 bits. */
-static const int64_t most_uj = INT64_C(1) << 60;
-
 /* Have all nodes told?  Where the scheduler does not say how many there were,
  * they have. */
 static bool all_nodes(const struct bj_derive_job *j, int64_t told)
 {
     return told > 0 && told >= j->v[BJ_DJ_NODES]; /* NULL is below */
-}
-
-/* a * b / c; NULL where something is not known or is no amount. */
-static int64_t ratio(int64_t a, int64_t b, int64_t c)
-{
-    __extension__ typedef __int128 wide;
-    if (a < 0 || b < 0 || c <= 0)
-        return BJ_SQL_NULL;
-    wide v = (wide)a * b / c;
-    return v > INT64_MAX ? BJ_SQL_NULL : (int64_t)v;
 }
 
 static int64_t times(int64_t a, int64_t b)
@@ -67,38 +54,34 @@ static int64_t whole(const struct bj_derive_job *j, int value)
 /* --- efficiency ------------------------------------------------------------
  */
 
-static int64_t scheduler_peak(const struct bj_derive_job *j)
+static int64_t accounting_peak(const struct bj_derive_job *j)
 {
-    int64_t a = j->v[BJ_DJ_PEAK], b = j->v[BJ_DJ_TASK_PEAK];
-    return a > b ? a : b;
+    return bj_accounting_peak(j->v[BJ_DJ_PEAK], j->v[BJ_DJ_TASK_PEAK]);
 }
 
-static void efficiency(struct bj_derive_job *j, int eff, int source, int value,
-                       int64_t scheduler, int64_t scale, int64_t of)
+static void put_best(struct bj_derive_job *j, int value, int source,
+                     struct bj_best best)
 {
-    int64_t used = whole(j, value);
-    j->use[source] = source_of(j, value);
-    if (used == BJ_SQL_NULL) {
-        used = scheduler;
-        j->use[source] = BJ_FROM_SCHEDULER;
-    }
-    j->use[eff] = ratio(used, scale, of);
-    if (j->use[eff] == BJ_SQL_NULL)
-        j->use[source] = BJ_SQL_NULL;
+    j->use[value] = best.value;
+    j->use[source] = best.source;
 }
 
 static void resolve_efficiency(struct bj_derive_job *j)
 {
-    /* microseconds for each second are millionths */
-    efficiency(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE, BJ_USE_CPU,
-               j->v[BJ_DJ_CPU], 1,
-               times(j->v[BJ_DJ_CPUS], j->v[BJ_DJ_ELAPSED]));
-    efficiency(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE, BJ_USE_MEM_PEAK,
-               scheduler_peak(j), 1000000, j->v[BJ_DJ_MEM]);
+    int64_t cpus = j->v[BJ_DJ_CPUS], elapsed = j->v[BJ_DJ_ELAPSED];
+    int64_t memory = j->v[BJ_DJ_MEM];
+    put_best(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE,
+             bj_best(bj_best_cpu_ppm(whole(j, BJ_USE_CPU), cpus, elapsed),
+                     source_of(j, BJ_USE_CPU),
+                     bj_best_cpu_ppm(j->v[BJ_DJ_CPU], cpus, elapsed)));
+    put_best(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE,
+             bj_best(bj_best_memory_ppm(whole(j, BJ_USE_MEM_PEAK), memory),
+                     source_of(j, BJ_USE_MEM_PEAK),
+                     bj_best_memory_ppm(accounting_peak(j), memory)));
     int64_t held = whole(j, BJ_USE_GPU_HELD), idle = whole(j, BJ_USE_GPU_IDLE);
     int64_t busy = whole(j, BJ_USE_GPU_BUSY);
     if (busy == BJ_SQL_NULL && idle >= 0 && held >= idle)
-        busy = ratio(held - idle, 1000000, held);
+        busy = bj_best_ratio(held - idle, 1000000, held);
     j->use[BJ_USE_GPU_EFF] = busy;
 }
 
@@ -109,7 +92,7 @@ static int64_t sum_of(const struct bj_energy *e)
 {
     int64_t sum = BJ_SQL_NULL;
     for (int i = 0; i < BJ_COMPONENTS; i++)
-        if (e->component[i] >= 0 && e->component[i] < most_uj)
+        if (e->component[i] >= 0 && e->component[i] < BJ_MOST_UJ)
             sum = (sum == BJ_SQL_NULL ? 0 : sum) + e->component[i];
     return sum;
 }
@@ -140,10 +123,10 @@ static void resolve_energy(struct bj_derive_job *j)
     } else if (all_nodes(j, p->nodes) && j->prom_final >= p->nodes &&
                sum_of(p) != BJ_SQL_NULL) {
         take_energy(j, p, BJ_FROM_PROM);
-    } else if (j->v[BJ_DJ_ENERGY] > 0 &&
-               j->v[BJ_DJ_ENERGY] < most_uj / 1000000) {
-        j->use[BJ_USE_ENERGY_SOURCE] = BJ_FROM_SCHEDULER;
-        j->use[BJ_USE_ENERGY] = j->v[BJ_DJ_ENERGY] * 1000000;
+    } else {
+        put_best(j, BJ_USE_ENERGY, BJ_USE_ENERGY_SOURCE,
+                 bj_best(BJ_SQL_NULL, BJ_SQL_NULL,
+                         bj_accounting_uj(j->v[BJ_DJ_ENERGY])));
     }
 }
 
@@ -205,7 +188,7 @@ static void measured_facts(const struct bj_derive_job *j, double *f)
                           number(whole(j, BJ_USE_CPU_PEAK)) / 1e3);
     f[BJ_FACT_MEM_PEAK] = number(whole(j, BJ_USE_MEM_PEAK));
     if (isnan(f[BJ_FACT_MEM_PEAK]))
-        f[BJ_FACT_MEM_PEAK] = number(scheduler_peak(j));
+        f[BJ_FACT_MEM_PEAK] = number(accounting_peak(j));
     f[BJ_FACT_GPUS_UNUSED] = number(whole(j, BJ_USE_GPUS_UNUSED));
     f[BJ_FACT_GPU_MEM_PEAK] = number(whole(j, BJ_USE_GPU_MEM_PEAK));
     f[BJ_FACT_GPU_IDLE] = number(whole(j, BJ_USE_GPU_IDLE)) / 1e6;

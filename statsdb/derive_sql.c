@@ -8,7 +8,7 @@
  * is the run that they are about. */
 #define RECORDS                                                                \
     "node_record AS n JOIN job AS j ON j.cluster = n.cluster"                  \
-    " AND j.raw_id = n.raw_id WHERE j.id = ?1 AND ?1 = (SELECT job FROM"       \
+    " AND j.jobid = n.jobid WHERE j.id = ?1 AND ?1 = (SELECT job FROM"         \
     " node_record_job WHERE record = n.id)"
 
 static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"

@@ -296,11 +296,11 @@ static int open_to(struct original *o, struct bj_err *err)
     if (r == 0)
         r = bj_upsert_bulk(o->upsert, true, err);
     if (r == 0)
-        r = bj_sql_prepare(db, "SELECT 1 FROM job WHERE raw_id = ?5" SAME_TIME,
+        r = bj_sql_prepare(db, "SELECT 1 FROM job WHERE jobid = ?5" SAME_TIME,
                            &o->by_id, err);
     if (r == 0)
         r = bj_sql_prepare(db,
-                           "SELECT 1 FROM job WHERE array_job = ?5 AND"
+                           "SELECT 1 FROM job WHERE array_job_id = ?5 AND"
                            " array_task = ?6" SAME_TIME,
                            &o->by_task, err);
     if (r == 0)

@@ -9,44 +9,9 @@
 /* --- what is made of values -------------------------------------------------
  */
 
-/* The short forms of the store's numbers (statsdb/schema_1.c), undone: 1024 or
- * 1000 of the unit, or, when it is negative, units. */
-static int64_t unpack(int64_t v, int64_t units)
-{
-    return v < 0 && v != BJ_SQL_NULL ? -v : bj_best_ratio(v, units, 1);
-}
-
 static int64_t first(int64_t a, int64_t b)
 {
     return a != BJ_SQL_NULL ? a : b;
-}
-
-/* elapsed_off, start, end, suspended */
-static int64_t elapsed(const int64_t *v)
-{
-    int64_t sec = 0;
-    if (v[0] == BJ_SQL_NULL)
-        return BJ_SQL_NULL;
-    if (v[1] != BJ_SQL_NULL && v[2] != BJ_SQL_NULL &&
-        (__builtin_sub_overflow(v[2], v[1], &sec) ||
-         __builtin_sub_overflow(sec, v[3] == BJ_SQL_NULL ? 0 : v[3], &sec)))
-        return BJ_SQL_NULL;
-    return __builtin_add_overflow(sec, v[0], &sec) ? BJ_SQL_NULL : sec;
-}
-
-static bool has_ended(const int64_t *elapsed_values)
-{
-    return elapsed_values[2] != BJ_SQL_NULL;
-}
-
-static int64_t make_mem(const int64_t *v)
-{
-    return unpack(v[0], 1024);
-}
-
-static int64_t make_usec(const int64_t *v)
-{
-    return unpack(v[0], 1000);
 }
 
 static int64_t make_first(const int64_t *v)
@@ -57,7 +22,7 @@ static int64_t make_first(const int64_t *v)
 /* cpus, elapsed */
 static int64_t make_cpu_allocated(const int64_t *v)
 {
-    return bj_best_ratio(v[0], elapsed(v + 1), 1);
+    return bj_best_ratio(v[0], v[1], 1);
 }
 
 /* value, end: Slurm has a 0 for jobs that still run. */
@@ -82,25 +47,24 @@ static int64_t make_wait(const int64_t *v)
     return wait > 0 ? wait : 0;
 }
 
-/* measured, its source, cpu_time */
+/* measured, its source, accounting's */
 static int64_t make_cpu_used(const int64_t *v)
 {
-    return bj_best(v[0], v[1], unpack(v[2], 1000)).value;
+    return bj_best(v[0], v[1], v[2]).value;
 }
 
-/* measured, its source, peak_mem, task_peak_mem */
+/* measured, its source, accounting's of the job, of its largest task */
 static int64_t make_peak(const int64_t *v)
 {
-    return bj_best(v[0], v[1],
-                   bj_accounting_peak(unpack(v[2], 1024), unpack(v[3], 1024)))
-        .value;
+    return bj_best(v[0], v[1], bj_accounting_peak(v[2], v[3])).value;
 }
 
-/* measured, its source, cpu_time, cpus, elapsed */
+/* measured, its source, end, CPU time used, cpus, elapsed */
 static struct bj_best cpu_efficiency(const int64_t *v)
 {
-    int64_t used = has_ended(v + 4) ? unpack(v[2], 1000) : BJ_SQL_NULL;
-    return bj_best(v[0], v[1], bj_best_cpu_ppm(used, v[3], elapsed(v + 4)));
+    return bj_best(v[0], v[1],
+                   v[2] == BJ_SQL_NULL ? BJ_SQL_NULL
+                                       : bj_best_cpu_ppm(v[3], v[4], v[5]));
 }
 
 static int64_t make_cpu_efficiency(const int64_t *v)
@@ -113,14 +77,15 @@ static int64_t make_cpu_source(const int64_t *v)
     return cpu_efficiency(v).source;
 }
 
-/* measured, its source, peak_mem, task_peak_mem, allocated_mem, requested_mem,
- * end */
+/* measured, its source, end, peak of the job, of its largest task, allocated,
+ * requested */
 static struct bj_best memory_efficiency(const int64_t *v)
 {
-    int64_t peak = bj_accounting_peak(unpack(v[2], 1024), unpack(v[3], 1024));
     return bj_best(v[0], v[1],
-                   bj_best_memory_ppm(v[6] == BJ_SQL_NULL ? BJ_SQL_NULL : peak,
-                                      unpack(first(v[4], v[5]), 1024)));
+                   v[2] == BJ_SQL_NULL
+                       ? BJ_SQL_NULL
+                       : bj_best_memory_ppm(bj_accounting_peak(v[3], v[4]),
+                                            first(v[5], v[6])));
 }
 
 static int64_t make_memory_efficiency(const int64_t *v)
@@ -133,12 +98,12 @@ static int64_t make_memory_source(const int64_t *v)
     return memory_efficiency(v).source;
 }
 
-/* time_limit, elapsed */
+/* time_limit, elapsed, end */
 static int64_t make_time_efficiency(const int64_t *v)
 {
-    if (v[0] == INT64_MAX || !has_ended(v + 1))
+    if (v[0] == INT64_MAX || v[2] == BJ_SQL_NULL)
         return BJ_SQL_NULL;
-    return bj_best_ratio(elapsed(v + 1), 1000000, v[0]);
+    return bj_best_ratio(v[1], 1000000, v[0]);
 }
 
 /* measured, its source, energy_joules */
@@ -161,14 +126,14 @@ static int64_t make_share(const int64_t *v)
 /* --- the table -------------------------------------------------------------
  */
 
-#define ELAPSED "j.elapsed_off", "j.start", "j.\"end\"", "j.suspended"
 #define CPU_EFFICIENCY                                                         \
-    "u.cpu_efficiency_ppm", "u.cpu_efficiency_source", "j.cpu_time", "j.cpus", \
-        ELAPSED
+    "u.cpu_efficiency_ppm", "u.cpu_efficiency_source", "j.\"end\"",            \
+        "j.cpu_usec", "j.cpus", "j.elapsed"
 #define MEMORY_EFFICIENCY                                                      \
-    "u.mem_efficiency_ppm", "u.mem_efficiency_source", "j.peak_mem",           \
-        "j.task_peak_mem", "j.allocated_mem", "j.requested_mem", "j.\"end\""
-#define ENERGY "u.energy_uj", "u.energy_source", "j.energy_joules"
+    "u.memory_efficiency_ppm", "u.memory_efficiency_source", "j.\"end\"",      \
+        "j.memory_scheduler_peak_bytes", "j.memory_task_peak_bytes",           \
+        "j.memory_allocated_bytes", "j.memory_requested_bytes"
+#define ENERGY "u.energy_uj", "u.energy_source", "j.energy_scheduler_joules"
 
 /* Grams of all providers together: for each moment the best factor there was.
  */
@@ -181,7 +146,7 @@ static int64_t make_share(const int64_t *v)
 #define MEASURED                                                               \
     " FROM node_record AS r JOIN node_energy AS e ON e.record = r.id"          \
     " AND e.policy = r.energy_policy WHERE r.cluster = j.cluster"              \
-    " AND r.raw_id = j.raw_id AND j.id = (SELECT job FROM node_record_job"     \
+    " AND r.jobid = j.jobid AND j.id = (SELECT job FROM node_record_job"       \
     " WHERE record = r.id))"
 
 /* The worst first, without a sort. */
@@ -232,23 +197,23 @@ static int64_t make_share(const int64_t *v)
 const struct bj_job_column bj_job_columns[] = {
     MADE("key", "Key", KEY, NONE, BJ_IN_LISTS, NULL,
          "Unique key of one run of a job: cluster:jobid:submit.", "j.cluster",
-         "j.raw_id", "j.submit"),
+         "j.jobid", "j.submit"),
     WORD("cluster", "Cluster", CLUSTER, NONE, "j.cluster", "Cluster."),
     WORD("batch_system", "BatchSystem", SYSTEM, NONE, "j.cluster",
          "Batch system: slurm, pbs or lsf."),
-    PLAIN("jobid", "JobIDRaw", TEXT, NONE, "j.raw_id",
+    PLAIN("jobid", "JobIDRaw", TEXT, NONE, "j.jobid",
           "The scheduler's raw id, as in cgroups and metrics."),
     MADE("display_id", "JobID", DISPLAY_ID, NONE, BJ_IN_LISTS, NULL,
-         "Id as people write it: 4711, 4711_3, 4711+1.", "m.shown_id",
-         "j.array_job", "j.array_task", "m.het_job", "m.het_offset",
-         "j.raw_id"),
+         "Id as people write it: 4711, 4711_3, 4711+1.", "m.display_id",
+         "j.array_job_id", "j.array_task", "m.het_job_id", "m.het_offset",
+         "j.jobid"),
     PLAIN("sluid", "SLUID", TEXT, NONE, "j.sluid",
           "Slurm's unique id of the run."),
-    PLAIN("array_job_id", "ArrayJobID", INT, NONE, "j.array_job",
+    PLAIN("array_job_id", "ArrayJobID", INT, NONE, "j.array_job_id",
           "Id of the array."),
     PLAIN("array_task", "ArrayTaskID", INT, NONE, "j.array_task",
           "Index in the array."),
-    PLAIN("het_job_id", "HetJobID", INT, NONE, "m.het_job",
+    PLAIN("het_job_id", "HetJobID", INT, NONE, "m.het_job_id",
           "Id of the leader of a heterogeneous job."),
     PLAIN("het_offset", "HetJobOffset", INT, NONE, "m.het_offset",
           "Index in the heterogeneous job."),
@@ -297,8 +262,8 @@ const struct bj_job_column bj_job_columns[] = {
           "End of a link to Grafana: end_ms, or now."),
     MADE("wait_seconds", "Wait", INT, SECONDS, BJ_IN_LISTS, make_wait,
          "Time from eligible to start.", "j.start", "j.eligible", "j.submit"),
-    MADE("elapsed_seconds", "Elapsed", INT, SECONDS, BJ_IN_LISTS, elapsed,
-         "Run time without suspension.", ELAPSED),
+    PLAIN("elapsed_seconds", "Elapsed", INT, SECONDS, "j.elapsed",
+          "Run time without suspension."),
     PLAIN("suspended_seconds", "Suspended", INT, SECONDS, "j.suspended",
           "Time it was suspended."),
     PLAIN("time_limit_seconds", "Timelimit", LIMIT, SECONDS, "j.time_limit",
@@ -312,23 +277,22 @@ const struct bj_job_column bj_job_columns[] = {
     WORD("gpu_model", "GPUModel", OTHER, FREE, "m.gpu_model", "GPU model."),
     WORD("nodelist", "NodeList", HOSTS, FREE, "j.hosts",
          "Names of the allocated nodes."),
-    MADE("memory_requested_bytes", "ReqMem", INT, BYTES, BJ_IN_LISTS, make_mem,
-         "Requested memory of the whole job.", "j.requested_mem"),
-    MADE("memory_allocated_bytes", "AllocMem", INT, BYTES, BJ_IN_LISTS,
-         make_mem, "Allocated memory of the whole job.", "j.allocated_mem"),
+    PLAIN("memory_requested_bytes", "ReqMem", INT, BYTES,
+          "j.memory_requested_bytes", "Requested memory of the whole job."),
+    PLAIN("memory_allocated_bytes", "AllocMem", INT, BYTES,
+          "j.memory_allocated_bytes", "Allocated memory of the whole job."),
     WORD("tres_requested", "ReqTRES", TRES, FREE, "j.tres_requested",
          "Requested resources as the scheduler reports them."),
     WORD("tres_allocated", "AllocTRES", TRES, FREE, "j.tres_allocated",
          "Allocated resources as the scheduler reports them."),
     MADE("cpu_allocated_seconds", "CPUTime", INT, SECONDS, BJ_IN_LISTS,
          make_cpu_allocated, "Allocated CPU time: CPUs times run time.",
-         "j.cpus", ELAPSED),
+         "j.cpus", "j.elapsed"),
     MADE("cpu_used_seconds", "TotalCPU", MICRO, SECONDS, BJ_IN_LISTS,
          make_cpu_used, "CPU time used; measured, else from accounting.",
-         "u.cpu_usec", "u.cpu_efficiency_source", "j.cpu_time"),
-    MADE("cpu_system_seconds", "SystemCPU", MICRO, SECONDS, BJ_IN_LISTS,
-         make_usec, "CPU time in the kernel, from accounting.",
-         "j.cpu_system_time"),
+         "u.cpu_usec", "u.cpu_efficiency_source", "j.cpu_usec"),
+    PLAIN("cpu_system_seconds", "SystemCPU", MICRO, SECONDS,
+          "j.cpu_system_usec", "CPU time in the kernel, from accounting."),
     MADE("cpu_efficiency_percent", "CPUEff", PPM, PERCENT, BJ_IN_LISTS,
          make_cpu_efficiency,
          "CPU time used in percent of that allocated; measured, else from "
@@ -337,13 +301,13 @@ const struct bj_job_column bj_job_columns[] = {
     MADE("cpu_efficiency_source", "CPUEffSource", SOURCE, NONE, BJ_IN_LISTS,
          make_cpu_source, "Its source: nodes, prometheus or scheduler.",
          CPU_EFFICIENCY),
-    MADE("memory_task_peak_bytes", "MaxRSS", INT, BYTES, BJ_IN_LISTS, make_mem,
-         "Highest memory of the largest task, from accounting.",
-         "j.task_peak_mem"),
+    PLAIN("memory_task_peak_bytes", "MaxRSS", INT, BYTES,
+          "j.memory_task_peak_bytes",
+          "Highest memory of the largest task, from accounting."),
     MADE("memory_peak_bytes", "PeakMem", INT, BYTES, BJ_IN_LISTS, make_peak,
          "Highest memory of the job; measured, else from accounting.",
-         "u.mem_peak_bytes", "u.mem_efficiency_source", "j.peak_mem",
-         "j.task_peak_mem"),
+         "u.memory_peak_bytes", "u.memory_efficiency_source",
+         "j.memory_scheduler_peak_bytes", "j.memory_task_peak_bytes"),
     MADE("memory_efficiency_percent", "MemEff", PPM, PERCENT, BJ_IN_LISTS,
          make_memory_efficiency,
          "Highest memory in percent of that allocated; measured, else from "
@@ -354,14 +318,14 @@ const struct bj_job_column bj_job_columns[] = {
          MEMORY_EFFICIENCY),
     MADE("time_efficiency_percent", "TimeEff", PPM, PERCENT, BJ_IN_LISTS,
          make_time_efficiency, "Run time in percent of the time limit.",
-         "j.time_limit", ELAPSED),
+         "j.time_limit", "j.elapsed", "j.\"end\""),
     MADE("energy_joules", "Energy", MICRO, JOULES, BJ_IN_LISTS, make_energy,
          "Energy; measured on all its nodes, else from accounting.", ENERGY),
     MADE("energy_source", "EnergySource", SOURCE, NONE, BJ_IN_LISTS,
          make_energy_source, "Its source: nodes, prometheus or scheduler.",
          ENERGY),
     PLAIN("energy_scheduler_joules", "EnergyScheduler", INT, JOULES,
-          "j.energy_joules", "Energy as the scheduler reports it."),
+          "j.energy_scheduler_joules", "Energy as the scheduler reports it."),
     PLAIN("read_bytes", "DiskRead", INT, BYTES, "j.read_bytes",
           "Bytes read, from accounting."),
     PLAIN("write_bytes", "DiskWrite", INT, BYTES, "j.write_bytes",
@@ -386,8 +350,8 @@ const struct bj_job_column bj_job_columns[] = {
     MORE("gpu_idle_seconds", "GPUIdle", MICRO, SECONDS, "u.gpu_idle_usec",
          "GPU time held but not used."),
     MORE("gpu_memory_peak_bytes", "GPUPeakMem", INT, BYTES,
-         "u.gpu_mem_peak_bytes", "Highest memory on its GPUs."),
-    MORE("memory_mean_bytes", "MeanMem", INT, BYTES, "u.mem_mean_bytes",
+         "u.gpu_memory_peak_bytes", "Highest memory on its GPUs."),
+    MORE("memory_mean_bytes", "MeanMem", INT, BYTES, "u.memory_mean_bytes",
          "Mean memory over all its nodes, measured."),
     MORE("io_read_bytes", "IORead", INT, BYTES, "u.io_read_bytes",
          "Bytes read by system calls, measured."),

@@ -45,7 +45,7 @@ enum bj_unit {
 
 enum {
     BJ_JOB_COLUMNS = 96, /* at most */
-    BJ_JOB_VALUES = 8    /* that a column is made of, at most */
+    BJ_JOB_VALUES = 7    /* that a column is made of, at most */
 };
 
 /* When a list of jobs has it. */

@@ -7,11 +7,11 @@
 
 /* Other runs with the id of a job, whose series may overlap with it. */
 #define OTHERS                                                                 \
-    " FROM job AS k WHERE k.cluster = j.cluster AND k.raw_id = j.raw_id"       \
+    " FROM job AS k WHERE k.cluster = j.cluster AND k.jobid = j.jobid"         \
     " AND k.id != j.id AND k.start IS NOT NULL"
 
 static const char list_sql[] =
-    "SELECT t.job, t.\"end\", j.raw_id, j.start, j.nodes, j.gpus,"
+    "SELECT t.job, t.\"end\", j.jobid, j.start, j.nodes, j.gpus,"
     " EXISTS (SELECT 1" OTHERS " AND k.start > j.start - 3456000),"
     " (SELECT max(ifnull(k.\"end\", j.start))" OTHERS
     " AND k.start <= j.start),"

@@ -41,7 +41,7 @@ int bj_pbs_runs_new(struct bj_store *s, struct bj_pbs_runs **ret,
     int e = bj_sql_prepare(
         bj_store_db(s),
         "SELECT submit, start, \"end\", state FROM job WHERE cluster ="
-        " (SELECT id FROM cluster WHERE name = ?1) AND raw_id = ?2"
+        " (SELECT id FROM cluster WHERE name = ?1) AND jobid = ?2"
         " AND submit >= ?3 AND submit < ?4 ORDER BY submit",
         &r->find, err);
     if (e < 0) {

@@ -17,7 +17,7 @@ static const struct {
     enum kind kind;
 } fields[] = {
     {"cluster", "cluster", CLUSTER},
-    {"jobid", "raw_id", ID},
+    {"jobid", "jobid", ID},
     {"host", "host", HOST},
     {"slurm_node", "slurm_node", TEXT},
     {"start", "start", TIME},
@@ -80,7 +80,7 @@ static void put_sql(struct bj_buf *sql)
     bj_buf_str(sql, ") VALUES(");
     for (int i = 0; i < FIELDS; i++)
         bj_buf_printf(sql, "%s?%d", i ? ", " : "", i + 1);
-    bj_buf_str(sql, ") ON CONFLICT(cluster, raw_id, host, slurm_node, start)"
+    bj_buf_str(sql, ") ON CONFLICT(cluster, jobid, host, slurm_node, start)"
                     " DO UPDATE SET ");
     for (int i = KEYS; i < FIELDS; i++)
         bj_buf_printf(sql, "%s%s = ifnull(excluded.%s, %s)",

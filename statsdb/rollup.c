@@ -41,7 +41,7 @@ struct bj_rollup {
     X(mem_mib_sec)                                                             \
     X(cpu_used_msec)                                                           \
     X(cpu_unknown_sec)                                                         \
-    X(energy_joules)                                                           \
+    X(energy_scheduler_joules)                                                 \
     X(energy_cpu_sec)
 
 static const char *const names[BJ_SUMS] = {

@@ -34,7 +34,7 @@
         .name = column, .kind = BJ_KIND_OWN                                    \
     }
 
-static const struct bj_column job_cols[BJ_JOB_COLS] = {
+static const struct bj_row_column job_cols[BJ_JOB_COLS] = {
     [BJ_COL_NAME] = JD("name", name, BJ_DICT_JOBNAME),
     [BJ_COL_STATE] = {"state", BJ_KIND_ENUM,
                       offsetof(struct bj_sched_job, state), 0, 1},
@@ -45,26 +45,28 @@ static const struct bj_column job_cols[BJ_JOB_COLS] = {
                       offsetof(struct bj_sched_job, start_sec), 0, 1},
     [BJ_COL_END] = {"\"end\"", BJ_KIND_U64,
                     offsetof(struct bj_sched_job, end_sec), 0, 1},
-    [BJ_COL_ELAPSED] = J("elapsed_off", BJ_KIND_ELAPSED, elapsed_sec),
+    [BJ_COL_ELAPSED] = J("elapsed", BJ_KIND_U64, elapsed_sec),
     [BJ_COL_SUSPENDED] = J("suspended", BJ_KIND_U64, suspended_sec),
     [BJ_COL_CPUS] = J("cpus", BJ_KIND_U64, cpus),
     [BJ_COL_NODES] = J("nodes", BJ_KIND_U64, nodes),
     [BJ_COL_HOSTS] = JD("hosts", nodelist, BJ_DICT_HOSTS),
     [BJ_COL_TRES_ALLOCATED] =
         JD("tres_allocated", tres_allocated_raw, BJ_DICT_TRES),
-    [BJ_COL_CPU] = J("cpu_time", BJ_KIND_TIME, use.cpu_usec),
+    [BJ_COL_CPU] = J("cpu_usec", BJ_KIND_U64, use.cpu_usec),
     [BJ_COL_CPU_SYSTEM] =
-        J("cpu_system_time", BJ_KIND_TIME, use.cpu_system_usec),
-    [BJ_COL_CPU_USER] = J("cpu_off_time", BJ_KIND_CPU_USER, use.cpu_user_usec),
+        J("cpu_system_usec", BJ_KIND_U64, use.cpu_system_usec),
+    [BJ_COL_CPU_USER] = J("cpu_user_usec", BJ_KIND_U64, use.cpu_user_usec),
     [BJ_COL_TASK_PEAK] =
-        J("task_peak_mem", BJ_KIND_MEM, use.mem_task_peak_bytes),
-    [BJ_COL_PEAK] = J("peak_mem", BJ_KIND_MEM, use.mem_peak_bytes),
-    [BJ_COL_ENERGY] = J("energy_joules", BJ_KIND_U64, use.energy_joules),
+        J("memory_task_peak_bytes", BJ_KIND_U64, use.mem_task_peak_bytes),
+    [BJ_COL_PEAK] =
+        J("memory_scheduler_peak_bytes", BJ_KIND_U64, use.mem_peak_bytes),
+    [BJ_COL_ENERGY] =
+        J("energy_scheduler_joules", BJ_KIND_U64, use.energy_joules),
     [BJ_COL_READ] = J("read_bytes", BJ_KIND_U64, use.read_bytes),
     [BJ_COL_WRITE] = J("write_bytes", BJ_KIND_U64, use.write_bytes),
 
     [BJ_JOB_CLUSTER] = {"cluster", BJ_KIND_OWN, 0, 0, 1},
-    [BJ_JOB_RAW_ID] = {"raw_id", BJ_KIND_ID, 0, 0, 1},
+    [BJ_JOB_RAW_ID] = {"jobid", BJ_KIND_ID, 0, 0, 1},
     [BJ_JOB_SUBMIT] = {"submit", BJ_KIND_OWN, 0, 0, 1},
     [BJ_JOB_USER] = {"user", BJ_KIND_DICT, offsetof(struct bj_sched_job, user),
                      BJ_DICT_USER, 1},
@@ -80,14 +82,14 @@ static const struct bj_column job_cols[BJ_JOB_COLS] = {
     [BJ_JOB_TIME_LIMIT] = J("time_limit", BJ_KIND_U64, time_limit_sec),
     [BJ_JOB_GPUS] = J("gpus", BJ_KIND_U64, gpus),
     [BJ_JOB_REQUESTED_MEM] =
-        J("requested_mem", BJ_KIND_MEM, mem_requested_bytes),
+        J("memory_requested_bytes", BJ_KIND_U64, mem_requested_bytes),
     [BJ_JOB_ALLOCATED_MEM] =
-        J("allocated_mem", BJ_KIND_MEM, mem_allocated_bytes),
+        J("memory_allocated_bytes", BJ_KIND_U64, mem_allocated_bytes),
     [BJ_JOB_TRES_REQUESTED] =
         JD("tres_requested", tres_requested_raw, BJ_DICT_TRES),
     [BJ_JOB_DIR] = OWN("dir"),
     [BJ_JOB_LEAF] = {.name = "leaf", .kind = BJ_KIND_ID, .which = 1},
-    [BJ_JOB_ARRAY_JOB] = {"array_job", BJ_KIND_U64,
+    [BJ_JOB_ARRAY_JOB] = {"array_job_id", BJ_KIND_U64,
                           offsetof(struct bj_sched_job, array_job), 0, 1},
     [BJ_JOB_ARRAY_TASK] = J("array_task", BJ_KIND_U64, array_task),
     [BJ_JOB_DERIVED_EXIT_CODE] =
@@ -97,24 +99,24 @@ static const struct bj_column job_cols[BJ_JOB_COLS] = {
     [BJ_JOB_RESTARTS] = J("restarts", BJ_KIND_U64, restarts),
     [BJ_JOB_PRIORITY] = J("priority", BJ_KIND_U64, priority),
     [BJ_JOB_TASKS] = J("tasks", BJ_KIND_U64, tasks),
-    [BJ_JOB_TASK_TIME] = J("task_time", BJ_KIND_TIME, use.cpu_task_usec),
-    [BJ_JOB_VPEAK] = J("vpeak_mem", BJ_KIND_MEM, use.vmem_peak_bytes),
+    [BJ_JOB_TASK_TIME] = J("cpu_task_usec", BJ_KIND_U64, use.cpu_task_usec),
+    [BJ_JOB_VPEAK] = J("vmemory_peak_bytes", BJ_KIND_U64, use.vmem_peak_bytes),
     [BJ_JOB_REASON] = JD("reason", reason, BJ_DICT_WORD),
     [BJ_JOB_FLAGS] = JD("flags", flags, BJ_DICT_WORD),
     [BJ_JOB_SLUID] = {"sluid", BJ_KIND_TEXT,
                       offsetof(struct bj_sched_job, sluid), 2, 1},
 };
 
-static const struct bj_column more_cols[BJ_MORE_COLS] = {
+static const struct bj_row_column more_cols[BJ_MORE_COLS] = {
     [BJ_MORE_JOB] = {"job", BJ_KIND_OWN, 0, 0, 1},
-    [BJ_MORE_SHOWN_ID] = {.name = "shown_id", .kind = BJ_KIND_ID, .which = 0},
+    [BJ_MORE_SHOWN_ID] = {.name = "display_id", .kind = BJ_KIND_ID, .which = 0},
     [BJ_MORE_CANCELLED_BY] = OWN("cancelled_by"),
     [BJ_MORE_EXIT_RAW] = OWN("exit_raw"),
     [BJ_MORE_CPUS_REQUESTED] = OWN("cpus_requested"),
     [BJ_MORE_GPU_MODEL] = OWN("gpu_model"),
     [BJ_MORE_STEPS_LEFT_OUT] = OWN("steps_left_out"),
     [BJ_MORE_REST] = JT("array_tasks", array_tasks, 1),
-    J("het_job", BJ_KIND_U64, het_job),
+    J("het_job_id", BJ_KIND_U64, het_job),
     J("het_offset", BJ_KIND_U64, het_offset),
     JD("project", project, BJ_DICT_WORD),
     JD("wckey", wckey, BJ_DICT_WORD),
@@ -130,7 +132,7 @@ static const struct bj_column more_cols[BJ_MORE_COLS] = {
     JT("system_comment", system_comment, 6),
 };
 
-static const struct bj_column step_cols[BJ_STEP_COLS] = {
+static const struct bj_row_column step_cols[BJ_STEP_COLS] = {
     [BJ_COL_NAME] = SD("name", name, BJ_DICT_JOBNAME),
     [BJ_COL_STATE] = S("state", BJ_KIND_ENUM, state),
     [BJ_COL_STATE_RAW] = SD("state_raw", state_raw, BJ_DICT_WORD),
@@ -138,21 +140,23 @@ static const struct bj_column step_cols[BJ_STEP_COLS] = {
     [BJ_COL_EXIT_SIGNAL] = S("exit_signal", BJ_KIND_U64, exit_signal),
     [BJ_COL_START] = S("start", BJ_KIND_U64, start_sec),
     [BJ_COL_END] = S("\"end\"", BJ_KIND_U64, end_sec),
-    [BJ_COL_ELAPSED] = S("elapsed_off", BJ_KIND_ELAPSED, elapsed_sec),
+    [BJ_COL_ELAPSED] = S("elapsed", BJ_KIND_U64, elapsed_sec),
     [BJ_COL_SUSPENDED] = S("suspended", BJ_KIND_U64, suspended_sec),
     [BJ_COL_CPUS] = S("cpus", BJ_KIND_U64, cpus),
     [BJ_COL_NODES] = S("nodes", BJ_KIND_U64, nodes),
     [BJ_COL_HOSTS] = SD("hosts", nodelist, BJ_DICT_HOSTS),
     [BJ_COL_TRES_ALLOCATED] =
         SD("tres_allocated", tres_alloc_raw, BJ_DICT_TRES),
-    [BJ_COL_CPU] = S("cpu_time", BJ_KIND_TIME, use.cpu_usec),
+    [BJ_COL_CPU] = S("cpu_usec", BJ_KIND_U64, use.cpu_usec),
     [BJ_COL_CPU_SYSTEM] =
-        S("cpu_system_time", BJ_KIND_TIME, use.cpu_system_usec),
-    [BJ_COL_CPU_USER] = S("cpu_off_time", BJ_KIND_CPU_USER, use.cpu_user_usec),
+        S("cpu_system_usec", BJ_KIND_U64, use.cpu_system_usec),
+    [BJ_COL_CPU_USER] = S("cpu_user_usec", BJ_KIND_U64, use.cpu_user_usec),
     [BJ_COL_TASK_PEAK] =
-        S("task_peak_mem", BJ_KIND_MEM, use.mem_task_peak_bytes),
-    [BJ_COL_PEAK] = S("peak_mem", BJ_KIND_MEM, use.mem_peak_bytes),
-    [BJ_COL_ENERGY] = S("energy_joules", BJ_KIND_U64, use.energy_joules),
+        S("memory_task_peak_bytes", BJ_KIND_U64, use.mem_task_peak_bytes),
+    [BJ_COL_PEAK] =
+        S("memory_scheduler_peak_bytes", BJ_KIND_U64, use.mem_peak_bytes),
+    [BJ_COL_ENERGY] =
+        S("energy_scheduler_joules", BJ_KIND_U64, use.energy_joules),
     [BJ_COL_READ] = S("read_bytes", BJ_KIND_U64, use.read_bytes),
     [BJ_COL_WRITE] = S("write_bytes", BJ_KIND_U64, use.write_bytes),
 
@@ -160,46 +164,33 @@ static const struct bj_column step_cols[BJ_STEP_COLS] = {
     [BJ_STEP_OTHER] = {"other", BJ_KIND_ID, 0, 0, 1},
     [BJ_STEP_TASKS] = S("tasks", BJ_KIND_U64, tasks),
     [BJ_STEP_PEAK_NODE] = SD("peak_node", mem_peak_node, BJ_DICT_WORD),
-    [BJ_STEP_TASK_TIME] = S("task_time", BJ_KIND_TIME, use.cpu_task_usec),
-    [BJ_STEP_VPEAK] = S("vpeak_mem", BJ_KIND_MEM, use.vmem_peak_bytes),
+    [BJ_STEP_TASK_TIME] = S("cpu_task_usec", BJ_KIND_U64, use.cpu_task_usec),
+    [BJ_STEP_VPEAK] = S("vmemory_peak_bytes", BJ_KIND_U64, use.vmem_peak_bytes),
     [BJ_STEP_SUBMIT_LINE] = {"submit_line", BJ_KIND_TEXT,
                              offsetof(struct bj_job_step, submit_line), 1, 0},
 };
 
 #define BIT(col) (UINT64_C(1) << (col))
-#define SCALED_BOTH                                                            \
-    (BIT(BJ_COL_CPU) | BIT(BJ_COL_CPU_SYSTEM) | BIT(BJ_COL_TASK_PEAK) |        \
-     BIT(BJ_COL_PEAK))
 
-const struct bj_table bj_table_job = {
-    "job",
-    "id",
-    job_cols,
-    BJ_JOB_COLS,
-    true,
-    SCALED_BOTH | BIT(BJ_JOB_REQUESTED_MEM) | BIT(BJ_JOB_ALLOCATED_MEM) |
-        BIT(BJ_JOB_TASK_TIME) | BIT(BJ_JOB_VPEAK),
-    BIT(BJ_JOB_RAW_ID) | BIT(BJ_JOB_LEAF) | BIT(BJ_JOB_SLUID),
+const struct bj_row_table bj_table_job = {
+    "job",    "id",
+    job_cols, BJ_JOB_COLS,
+    true,     BIT(BJ_JOB_RAW_ID) | BIT(BJ_JOB_LEAF) | BIT(BJ_JOB_SLUID),
 };
-const struct bj_table bj_table_more = {
-    "job_more", "job", more_cols, BJ_MORE_COLS, false, 0, 0};
-const struct bj_table bj_table_step = {
-    "step",
-    "id",
-    step_cols,
-    BJ_STEP_COLS,
-    true,
-    SCALED_BOTH | BIT(BJ_STEP_TASK_TIME) | BIT(BJ_STEP_VPEAK),
-    BIT(BJ_STEP_OTHER) | BIT(BJ_STEP_SUBMIT_LINE),
+const struct bj_row_table bj_table_more = {"job_more",   "job", more_cols,
+                                           BJ_MORE_COLS, false, 0};
+const struct bj_row_table bj_table_step = {
+    "step",       "id", step_cols,
+    BJ_STEP_COLS, true, BIT(BJ_STEP_OTHER) | BIT(BJ_STEP_SUBMIT_LINE),
 };
 
-void bj_row_sql_columns(const struct bj_table *t, struct bj_buf *ret)
+void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret)
 {
     for (unsigned i = 0; i < t->n; i++)
         bj_buf_printf(ret, "%s%s", i ? ", " : "", t->col[i].name);
 }
 
-void bj_row_sql_insert(const struct bj_table *t, struct bj_buf *ret)
+void bj_row_sql_insert(const struct bj_row_table *t, struct bj_buf *ret)
 {
     bj_buf_printf(ret, "INSERT INTO %s(", t->name);
     bj_row_sql_columns(t, ret);
@@ -209,7 +200,7 @@ void bj_row_sql_insert(const struct bj_table *t, struct bj_buf *ret)
     bj_buf_str(ret, ") ON CONFLICT DO NOTHING");
 }
 
-void bj_row_sql_feed(const struct bj_table *t, const char *behind,
+void bj_row_sql_feed(const struct bj_row_table *t, const char *behind,
                      const char *feed, uint64_t known, struct bj_buf *ret)
 {
     bj_buf_printf(ret, "INSERT OR FAIL INTO %s(", t->name);
@@ -223,7 +214,8 @@ void bj_row_sql_feed(const struct bj_table *t, const char *behind,
     bj_buf_printf(ret, " FROM %s WHERE true ON CONFLICT DO NOTHING", feed);
 }
 
-void bj_row_sql_update(const struct bj_table *t, bool plain, struct bj_buf *ret)
+void bj_row_sql_update(const struct bj_row_table *t, bool plain,
+                       struct bj_buf *ret)
 {
     unsigned at = 1;
     bj_buf_printf(ret, "UPDATE %s SET ", t->name);

@@ -1,9 +1,6 @@
 /* Rows of the tables job, job_more and step: from a record of the scheduler to
- * numbers, into statements and back.
- *
- * In memory a row has natural values (bytes, microseconds, dictionary numbers)
- * and BJ_SQL_NULL where nothing is known; the short forms that schema_1.c
- * describes exist only between here and SQLite. */
+ * numbers, into statements and back.  Values are bytes, seconds, microseconds
+ * and numbers of dictionaries; unknown is BJ_SQL_NULL. */
 #ifndef BJ_STATSDB_ROW_H
 #define BJ_STATSDB_ROW_H
 
@@ -99,7 +96,7 @@ enum {
 
 enum { BJ_ROW_COLS = 56, BJ_ROW_TEXTS = 8 };
 
-/* Where in its job's row numbers a step has its own: schema_1.c. */
+/* Where in its job's row numbers a step has its own. */
 enum {
     BJ_STEP_BITS = 20,
     BJ_SLOT_BATCH = 1,
@@ -113,11 +110,11 @@ enum {
 struct bj_row {
     int64_t v[BJ_ROW_COLS];
     struct bj_slice s[BJ_ROW_TEXTS]; /* v is then their place here, or NULL */
-    uint64_t texts; /* columns that are texts, while in short forms */
+    uint64_t texts; /* columns that are texts: bj_row_mark_texts */
 };
 
-struct bj_table; /* how a row of one table looks */
-extern const struct bj_table bj_table_job, bj_table_more, bj_table_step;
+struct bj_row_table; /* how a row of one table looks */
+extern const struct bj_row_table bj_table_job, bj_table_more, bj_table_step;
 
 /* Make rows of records.  cluster and job are numbers of the store. */
 int bj_row_job(struct bj_dicts *d, int64_t cluster,
@@ -136,26 +133,25 @@ bool bj_row_more_none(const struct bj_sched_job *job);
 bool bj_row_more_empty(const struct bj_row *row);
 
 /* Bind all columns, from parameter 1 on; returns the number behind them. */
-int bj_row_bind(const struct bj_table *t, const struct bj_row *row,
+int bj_row_bind(const struct bj_row_table *t, const struct bj_row *row,
                 struct sqlite3_stmt *st);
 
 /* Bind the columns that no index has; returns the number behind them. */
-int bj_row_bind_plain(const struct bj_table *t, const struct bj_row *row,
+int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
                       struct sqlite3_stmt *st);
 
 /* Bind one column to a parameter, which NULL leaves as it is. */
-void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
+void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
                      unsigned col, struct sqlite3_stmt *st, int at);
 
-/* Turn a row into its short forms, for statsdb/feed.h, and back. */
-void bj_row_shorten(const struct bj_table *t, struct bj_row *row);
-void bj_row_lengthen(const struct bj_table *t, struct bj_row *row);
+/* Note which columns are texts, and where, for statsdb/feed.h. */
+void bj_row_mark_texts(const struct bj_row_table *t, struct bj_row *row);
 
 /* Those among some columns (a bit each) that are not NULL. */
 uint64_t bj_row_known(const struct bj_row *row, uint64_t among);
 
 /* Read all columns, the first being col of the statement's row. */
-void bj_row_read(const struct bj_table *t, struct sqlite3_stmt *st, int col,
+void bj_row_read(const struct bj_row_table *t, struct sqlite3_stmt *st, int col,
                  struct bj_row *ret);
 
 /* What came of a merge. */
@@ -168,19 +164,19 @@ enum bj_row_change {
 /* Put a new row over an old one, into *row.  What the new one does not know
  * stays.  How far a run has got decides whose word counts: a record of a run
  * that had not ended yet changes nothing of one that has, it can only add. */
-enum bj_row_change bj_row_merge(const struct bj_table *t,
+enum bj_row_change bj_row_merge(const struct bj_row_table *t,
                                 const struct bj_row *old, struct bj_row *row);
 
 /* Statements: all columns, with parameters in order. */
-void bj_row_sql_insert(const struct bj_table *t, struct bj_buf *ret);
-void bj_row_sql_columns(const struct bj_table *t, struct bj_buf *ret);
-void bj_row_sql_update(const struct bj_table *t, bool plain,
+void bj_row_sql_insert(const struct bj_row_table *t, struct bj_buf *ret);
+void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret);
+void bj_row_sql_update(const struct bj_row_table *t, bool plain,
                        struct bj_buf *ret);
 
 /* All rows of a feed at once, unless they are there: only the columns of known
  * are asked of it, the others are NULL.  behind: a column behind those of the
  * table, or NULL. */
-void bj_row_sql_feed(const struct bj_table *t, const char *behind,
+void bj_row_sql_feed(const struct bj_row_table *t, const char *behind,
                      const char *feed, uint64_t known, struct bj_buf *ret);
 
 #endif

@@ -4,7 +4,7 @@
 
 /* --- from records -------------------------------------------------------- */
 
-static int64_t field_u64(const void *rec, const struct bj_column *c)
+static int64_t field_u64(const void *rec, const struct bj_row_column *c)
 {
     uint64_t v;
     memcpy(&v, (const char *)rec + c->off, sizeof(v));
@@ -18,7 +18,7 @@ static void set_text(struct bj_row *row, unsigned col, unsigned place,
     row->v[col] = s.n > 0 ? (int64_t)place : BJ_SQL_NULL;
 }
 
-static int fill_one(struct bj_dicts *d, const struct bj_column *c,
+static int fill_one(struct bj_dicts *d, const struct bj_row_column *c,
                     const void *rec, unsigned col, struct bj_row *row,
                     struct bj_err *err)
 {
@@ -26,10 +26,6 @@ static int fill_one(struct bj_dicts *d, const struct bj_column *c,
     struct bj_slice s;
     switch (c->kind) {
     case BJ_KIND_U64:
-    case BJ_KIND_MEM:
-    case BJ_KIND_TIME:
-    case BJ_KIND_ELAPSED:
-    case BJ_KIND_CPU_USER:
         row->v[col] = field_u64(rec, c);
         return 0;
     case BJ_KIND_ENUM:
@@ -53,8 +49,8 @@ static int fill_one(struct bj_dicts *d, const struct bj_column *c,
     return 0;
 }
 
-static int fill(struct bj_dicts *d, const struct bj_table *t, const void *rec,
-                struct bj_row *row, struct bj_err *err)
+static int fill(struct bj_dicts *d, const struct bj_row_table *t,
+                const void *rec, struct bj_row *row, struct bj_err *err)
 {
     memset(row->s, 0, sizeof(row->s));
     for (unsigned i = 0; i < t->n; i++) {
@@ -63,6 +59,14 @@ static int fill(struct bj_dicts *d, const struct bj_table *t, const void *rec,
             return bj_err_wrap(err, r, "%s.%s", t->name, t->col[i].name);
     }
     return 0;
+}
+
+/* User time that is the rest of the total is not kept. */
+static void drop_user(int64_t *v)
+{
+    int64_t total = v[BJ_COL_CPU], system = v[BJ_COL_CPU_SYSTEM];
+    if (total >= 0 && system >= 0 && v[BJ_COL_CPU_USER] == total - system)
+        v[BJ_COL_CPU_USER] = BJ_SQL_NULL;
 }
 
 /* An id that is a plain number is one, so that it takes four bytes and sorts
@@ -103,6 +107,7 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
     int r = fill(d, &bj_table_job, job, ret, err);
     if (r < 0)
         return r;
+    drop_user(ret->v);
     ret->v[BJ_JOB_CLUSTER] = cluster;
     set_id(ret, BJ_JOB_RAW_ID, 0, job->raw_id);
     int64_t submit = bj_sql_u64(job->submit_sec);
@@ -155,7 +160,7 @@ static bool exit_follows(const struct bj_sched_job *job)
 bool bj_row_more_none(const struct bj_sched_job *job)
 {
     for (unsigned i = BJ_MORE_REST; i < BJ_MORE_COLS; i++) {
-        const struct bj_column *c = &bj_table_more.col[i];
+        const struct bj_row_column *c = &bj_table_more.col[i];
         const char *at = (const char *)job + c->off;
         if (c->kind == BJ_KIND_U64
                 ? *(const uint64_t *)(const void *)at != BJ_ABSENT
@@ -226,130 +231,39 @@ int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
 {
     int r = fill(d, &bj_table_step, step, ret, err);
     int64_t slot = slot_of(step->step_id);
+    drop_user(ret->v);
     ret->v[BJ_STEP_ID] = id << BJ_STEP_BITS | slot;
     if (slot == BJ_SLOT_OTHER)
         set_text(ret, BJ_STEP_OTHER, 0, step->step_id);
     return r;
 }
 
-/* --- short forms ---------------------------------------------------------
- * Arithmetic is unsigned: what nonsense in gives may be nonsense, but is
- * defined, and comes back as it was. */
-
-static uint64_t or_zero(int64_t v)
-{
-    return v == BJ_SQL_NULL ? 0 : (uint64_t)v;
-}
-
-static int64_t shorten(int64_t v, int64_t unit)
-{
-    return v == BJ_SQL_NULL || v < 0 ? v : v % unit == 0 ? v / unit : -v;
-}
-
-static int64_t lengthen(int64_t v, int64_t unit)
-{
-    if (v == BJ_SQL_NULL)
-        return v;
-    return v < 0 ? (int64_t)(0 - (uint64_t)v)
-                 : (int64_t)((uint64_t)v * (uint64_t)unit);
-}
-
-/* What elapsed mostly is. */
-static uint64_t elapsed_base(const int64_t *v)
-{
-    if (v[BJ_COL_START] == BJ_SQL_NULL || v[BJ_COL_END] == BJ_SQL_NULL)
-        return 0;
-    return (uint64_t)v[BJ_COL_END] - (uint64_t)v[BJ_COL_START] -
-           or_zero(v[BJ_COL_SUSPENDED]);
-}
-
-static int64_t off(int64_t v, uint64_t base)
-{
-    return v == BJ_SQL_NULL ? v : (int64_t)((uint64_t)v - base);
-}
-
-static int64_t on(int64_t v, uint64_t base)
-{
-    return v == BJ_SQL_NULL ? v : (int64_t)((uint64_t)v + base);
-}
-
-static uint64_t user_base(const int64_t *v)
-{
-    return or_zero(v[BJ_COL_CPU]) - or_zero(v[BJ_COL_CPU_SYSTEM]);
-}
-
-static int64_t stored(const struct bj_column *c, const int64_t *v, unsigned col)
-{
-    switch (c->kind) {
-    case BJ_KIND_MEM:
-        return shorten(v[col], 1024);
-    case BJ_KIND_TIME:
-        return shorten(v[col], 1000);
-    case BJ_KIND_ELAPSED:
-        return off(v[col], elapsed_base(v));
-    case BJ_KIND_CPU_USER:
-        /* microseconds that user time lacks to the total, mostly none */
-        return v[col] == BJ_SQL_NULL
-                   ? BJ_SQL_NULL
-                   : (int64_t)(user_base(v) - (uint64_t)v[col]);
-    default:
-        return v[col];
-    }
-}
-
-static void restore(const struct bj_table *t, int64_t *v)
-{
-    for (uint64_t m = t->scaled; m; m &= m - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(m);
-        v[i] = lengthen(v[i], t->col[i].kind == BJ_KIND_MEM ? 1024 : 1000);
-    }
-    if (!t->rank)
-        return;
-    v[BJ_COL_ELAPSED] = on(v[BJ_COL_ELAPSED], elapsed_base(v));
-    if (v[BJ_COL_CPU_USER] != BJ_SQL_NULL)
-        v[BJ_COL_CPU_USER] =
-            (int64_t)(user_base(v) - (uint64_t)v[BJ_COL_CPU_USER]);
-}
-
 /* --- to and from statements ---------------------------------------------- */
 
-static bool textual(const struct bj_column *c)
+static bool textual(const struct bj_row_column *c)
 {
     return c->kind == BJ_KIND_TEXT || c->kind == BJ_KIND_ID;
 }
 
-void bj_row_bind_one(const struct bj_table *t, const struct bj_row *row,
+void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
                      unsigned col, struct sqlite3_stmt *st, int at)
 {
-    const struct bj_column *c = &t->col[col];
+    const struct bj_row_column *c = &t->col[col];
     if (textual(c) && row->s[c->which].n > 0)
         bj_sql_bind_text(st, at, row->s[c->which]);
     else if (row->v[col] != BJ_SQL_NULL)
-        sqlite3_bind_int64(st, at, stored(c, row->v, col));
+        sqlite3_bind_int64(st, at, row->v[col]);
 }
 
-void bj_row_shorten(const struct bj_table *t, struct bj_row *row)
+void bj_row_mark_texts(const struct bj_row_table *t, struct bj_row *row)
 {
-    int64_t off[2] = {BJ_SQL_NULL, BJ_SQL_NULL};
     row->texts = 0;
-    if (t->rank) { /* before what they are made from is shortened */
-        off[0] = stored(&t->col[BJ_COL_ELAPSED], row->v, BJ_COL_ELAPSED);
-        off[1] = stored(&t->col[BJ_COL_CPU_USER], row->v, BJ_COL_CPU_USER);
-    }
-    for (uint64_t m = t->scaled; m; m &= m - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(m);
-        row->v[i] = stored(&t->col[i], row->v, i);
-    }
     for (uint64_t m = t->texts; m; m &= m - 1) {
         unsigned i = (unsigned)__builtin_ctzll(m);
         if (row->s[t->col[i].which].n == 0)
             continue;
         row->texts |= UINT64_C(1) << i;
         row->v[i] = t->col[i].which;
-    }
-    if (t->rank) {
-        row->v[BJ_COL_ELAPSED] = off[0];
-        row->v[BJ_COL_CPU_USER] = off[1];
     }
 }
 
@@ -362,13 +276,7 @@ uint64_t bj_row_known(const struct bj_row *row, uint64_t among)
     return known;
 }
 
-void bj_row_lengthen(const struct bj_table *t, struct bj_row *row)
-{
-    restore(t, row->v);
-    row->texts = 0;
-}
-
-int bj_row_bind(const struct bj_table *t, const struct bj_row *row,
+int bj_row_bind(const struct bj_row_table *t, const struct bj_row *row,
                 struct sqlite3_stmt *st)
 {
     sqlite3_clear_bindings(st);
@@ -377,7 +285,7 @@ int bj_row_bind(const struct bj_table *t, const struct bj_row *row,
     return (int)t->n + 1;
 }
 
-int bj_row_bind_plain(const struct bj_table *t, const struct bj_row *row,
+int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
                       struct sqlite3_stmt *st)
 {
     int at = 1;
@@ -388,11 +296,11 @@ int bj_row_bind_plain(const struct bj_table *t, const struct bj_row *row,
     return at;
 }
 
-void bj_row_read(const struct bj_table *t, struct sqlite3_stmt *st, int col,
+void bj_row_read(const struct bj_row_table *t, struct sqlite3_stmt *st, int col,
                  struct bj_row *ret)
 {
     for (unsigned i = 0; i < t->n; i++, col++) {
-        const struct bj_column *c = &t->col[i];
+        const struct bj_row_column *c = &t->col[i];
         if (!textual(c)) {
             ret->v[i] = bj_sql_get(st, col);
         } else if (sqlite3_column_type(st, col) == SQLITE_TEXT) {
@@ -403,7 +311,6 @@ void bj_row_read(const struct bj_table *t, struct sqlite3_stmt *st, int col,
             ret->v[i] = bj_sql_get(st, col);
         }
     }
-    restore(t, ret->v);
 }
 
 /* --- merging -------------------------------------------------------------- */
@@ -418,7 +325,7 @@ static int rank(int64_t state)
     return state == BJ_STATE_PENDING || state == BJ_STATE_UNKNOWN ? 0 : 2;
 }
 
-static bool known(const struct bj_column *c, const struct bj_row *row,
+static bool known(const struct bj_row_column *c, const struct bj_row *row,
                   unsigned col)
 {
     if (textual(c))
@@ -428,7 +335,7 @@ static bool known(const struct bj_column *c, const struct bj_row *row,
     return row->v[col] != BJ_SQL_NULL;
 }
 
-static bool differ(const struct bj_column *c, const struct bj_row *a,
+static bool differ(const struct bj_row_column *c, const struct bj_row *a,
                    const struct bj_row *b, unsigned col)
 {
     if (!textual(c))
@@ -437,7 +344,7 @@ static bool differ(const struct bj_column *c, const struct bj_row *a,
            (a->s[c->which].n == 0 && a->v[col] != b->v[col]);
 }
 
-static void take(const struct bj_column *c, const struct bj_row *from,
+static void take(const struct bj_row_column *c, const struct bj_row *from,
                  struct bj_row *to, unsigned col)
 {
     to->v[col] = from->v[col];
@@ -445,7 +352,7 @@ static void take(const struct bj_column *c, const struct bj_row *from,
         to->s[c->which] = from->s[c->which];
 }
 
-enum bj_row_change bj_row_merge(const struct bj_table *t,
+enum bj_row_change bj_row_merge(const struct bj_row_table *t,
                                 const struct bj_row *old, struct bj_row *row)
 {
     enum bj_row_change change = BJ_ROW_SAME;
@@ -456,7 +363,7 @@ enum bj_row_change bj_row_merge(const struct bj_table *t,
         open = !stale && state != BJ_STATE_UNKNOWN && rank(state) < 2;
     }
     for (unsigned i = 0; i < t->n; i++) {
-        const struct bj_column *c = &t->col[i];
+        const struct bj_row_column *c = &t->col[i];
         /* What runs (again) has no end, whatever was told before. */
         if (open && i == BJ_COL_END)
             ;

@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
+enum { PARTS = 3 };
+
 /* Step i leads from version i to i + 1.  A released step is never changed. */
-static const char *const *const steps[][2] = {
-    {bj_schema_1, bj_schema_1_views},
-    {bj_schema_2, bj_schema_2_views},
-    {bj_schema_3, bj_schema_3_views},
+static const char *const *const steps[][PARTS] = {
+    {bj_schema_accounting, bj_schema_measured, bj_schema_views},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
@@ -47,7 +47,7 @@ static int set_version(struct sqlite3 *db, struct bj_err *err)
 static int run_step(struct sqlite3 *db, int step, struct bj_err *err)
 {
     int r = 0;
-    for (int part = 0; part < 2; part++)
+    for (int part = 0; part < PARTS; part++)
         for (const char *const *sql = steps[step][part]; r == 0 && *sql; sql++)
             r = bj_sql_exec(db, *sql, err);
     return r < 0 ? bj_err_wrap(err, r, "migration to version %d", step + 1) : 0;

@@ -90,7 +90,7 @@ static int put_all_steps(struct bj_upsert *u, struct bj_err *err)
     int r = 0;
     u->step_feed.rows = b->steps;
     for (uint32_t i = 0; plain && i < b->steps; i++) {
-        bj_row_shorten(&bj_table_step, &b->step[i]);
+        bj_row_mark_texts(&bj_table_step, &b->step[i]);
         more |= bj_row_known(&b->step[i], u->unasked[0]);
     }
     if (plain && b->steps > 0)
@@ -98,8 +98,6 @@ static int put_all_steps(struct bj_upsert *u, struct bj_err *err)
     bool done =
         plain && (b->steps == 0 || sqlite3_changes(u->db) == (int)b->steps);
     u->counts.steps_new += done ? b->steps : 0;
-    for (uint32_t i = 0; plain && !done && i < b->steps; i++)
-        bj_row_lengthen(&bj_table_step, &b->step[i]);
     for (uint32_t i = 0; r == 0 && i < b->jobs; i++) {
         struct bj_waiting w = b->wait[i];
         w.steps = done ? 0 : w.steps;
@@ -116,12 +114,10 @@ static int put_new(struct bj_upsert *u, struct bj_err *err)
     uint64_t more = 0;
     u->job_feed.rows = b->jobs;
     for (uint32_t i = 0; i < b->jobs; i++) {
-        bj_row_shorten(&bj_table_job, &b->wait[i].row);
+        bj_row_mark_texts(&bj_table_job, &b->wait[i].row);
         more |= bj_row_known(&b->wait[i].row, u->unasked[1]);
     }
     int r = bj_upsert_feed(u, BJ_ST_JOB_FEED, more, err);
-    for (uint32_t i = 0; i < b->jobs; i++)
-        bj_row_lengthen(&bj_table_job, &b->wait[i].row);
     if (r < 0)
         return r;
     if (sqlite3_changes(u->db) != (int)b->jobs)

@@ -1,12 +1,12 @@
 #include "statsdb/upsert_impl.h"
 
 static const struct statement {
-    const struct bj_table *table;
+    const struct bj_row_table *table;
     enum { FIND, ADD, SET, SET_PLAIN, FEED, PLAIN } kind;
     const char *where;
 } statements[BJ_STATEMENTS] = {
     [BJ_ST_JOB_FIND] = {&bj_table_job, FIND,
-                        "cluster = ?1 AND raw_id = ?2 AND submit = ?3"},
+                        "cluster = ?1 AND jobid = ?2 AND submit = ?3"},
     [BJ_ST_JOB_FIND_SLUID] = {&bj_table_job, FIND, "sluid = ?1"},
     [BJ_ST_JOB_ADD] = {&bj_table_job, ADD, NULL},
     [BJ_ST_JOB_SET] = {&bj_table_job, SET, NULL},
@@ -15,7 +15,7 @@ static const struct statement {
     [BJ_ST_MORE_ADD] = {&bj_table_more, ADD, NULL},
     [BJ_ST_MORE_SET_PLAIN] = {&bj_table_more, SET_PLAIN, NULL},
     [BJ_ST_MORE_SPLIT] = {NULL, PLAIN,
-                          "UPDATE job_more SET shown_id = NULL,"
+                          "UPDATE job_more SET display_id = NULL,"
                           " array_tasks = NULL WHERE job = ?1"
                           " AND array_tasks IS NOT NULL"},
     [BJ_ST_STEP_FIND] = {&bj_table_step, FIND, "id = ?1"},

@@ -21,11 +21,13 @@
 enum { THREADS = 2, COLUMNS = 26 };
 
 static const char sql[] =
-    "SELECT j.raw_id id, u.name user, a.name account, p.name partition, q.name "
+    "SELECT j.jobid id, u.name user, a.name account, p.name partition, q.name "
     "qos, s.name state, n.text name, h.text nodelist, t.text tres, j.exit_code,"
     " j.exit_signal, j.submit, j.eligible, j.start, j.\"end\", j.time_limit, "
-    "j.cpus, j.nodes, j.gpus, j.requested_mem, j.allocated_mem, j.cpu_time, "
-    "j.cpu_system_time, j.peak_mem, j.energy_joules, j.priority FROM job j "
+    "j.cpus, j.nodes, j.gpus, j.memory_requested_bytes, "
+    "j.memory_allocated_bytes, j.cpu_usec, "
+    "j.cpu_system_usec, j.memory_scheduler_peak_bytes, "
+    "j.energy_scheduler_joules, j.priority FROM job j "
     "LEFT JOIN user u ON u.id = j.user LEFT JOIN account a ON a.id = j.account "
     "LEFT JOIN partition p ON p.id = j.partition LEFT JOIN qos q ON q.id = "
     "j.qos LEFT JOIN state s ON s.id = j.state LEFT JOIN jobname n ON n.id = "

@@ -245,7 +245,7 @@ def no_store(site):
     os.unlink(site.store)
     shutil.copy(away, site.store)
     db = sqlite3.connect(site.store)
-    for version, why in ((99, "newer version"), (1, "must run once")):
+    for version, why in ((99, "newer version"), (0, "must run once")):
         db.execute("PRAGMA user_version = %d" % version)
         db.commit()
         a = site.ask("/health")

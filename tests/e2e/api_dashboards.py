@@ -43,7 +43,7 @@ def begin(site):
     site.who, site.running, site.ended = job["user"], job, ended[0]
     same(site.derive(ended[0]["jobid"]), ended[0]["key"], "a job that was measured")
     db = sqlite3.connect(site.store)
-    db.execute("UPDATE job SET gpus = 2 WHERE raw_id = ?", (int(ended[0]["jobid"]),))
+    db.execute("UPDATE job SET gpus = 2 WHERE jobid = ?", (int(ended[0]["jobid"]),))
     db.commit()
     db.close()
     site.node = Node("fake", [(job["jobid"], job["uid"], job["user"], job["account"])])

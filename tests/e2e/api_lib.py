@@ -189,7 +189,7 @@ class Site:
         job, assoc, cpus, start, end = db.execute(
             "SELECT j.id, a.id, j.cpus, j.start, j.\"end\" FROM job AS j JOIN assoc AS a ON"
             " a.cluster = j.cluster AND a.account = j.account AND a.user = j.user AND"
-            " a.partition = j.partition WHERE j.raw_id = ? AND j.\"end\" IS NOT NULL"
+            " a.partition = j.partition WHERE j.jobid = ? AND j.\"end\" IS NOT NULL"
             " ORDER BY j.id", (int(name),)).fetchone()
         t = time.gmtime(start)
         day = (t.tm_year * 12 + t.tm_mon - 1) << 37 | assoc << 5 | t.tm_mday
@@ -201,8 +201,8 @@ class Site:
             db.execute("DELETE FROM " + table)  # known figures only
         db.execute(
             "INSERT INTO job_use(job, sources, cpu_efficiency_ppm, cpu_efficiency_source,"
-            " mem_efficiency_ppm, mem_efficiency_source, gpu_efficiency_ppm, gpus_unused,"
-            " gpu_held_usec, gpu_idle_usec, gpu_mem_peak_bytes, energy_source, energy_policy,"
+            " memory_efficiency_ppm, memory_efficiency_source, gpu_efficiency_ppm, gpus_unused,"
+            " gpu_held_usec, gpu_idle_usec, gpu_memory_peak_bytes, energy_source, energy_policy,"
             " energy_uj, energy_cpu_uj, energy_gpu_uj, energy_other_uj, energy_used_uj,"
             " energy_reserved_uj, counted_assoc, counted_cpu_sec, counted_start, counted_end)"
             " VALUES(?, 0, 123456, 1, 500000, 2, 30000, 1, 7200000000, 7000000000, 4096, 1, ?,"
@@ -228,7 +228,7 @@ class Site:
             db.execute("INSERT OR REPLACE INTO job_finding SELECT ?, id, 1.5, 25 FROM finding_rule"
                        " WHERE name = ?", (job, rule))
         db.commit()
-        key = db.execute("SELECT c.name || ':' || j.raw_id || ':' || j.submit FROM job AS j JOIN"
+        key = db.execute("SELECT c.name || ':' || j.jobid || ':' || j.submit FROM job AS j JOIN"
                          " cluster AS c ON c.id = j.cluster WHERE j.id = ?", (job,)).fetchone()[0]
         db.close()
         return key

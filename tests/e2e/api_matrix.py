@@ -134,8 +134,8 @@ def mark(site):
                    " name = ?", (job, text))
     db.commit()
     site.all = db.execute(
-        "SELECT (SELECT name FROM cluster) || ':' || j.raw_id || ':' || j.submit, u.name, a.name,"
-        " CAST(j.raw_id AS TEXT) FROM job AS j JOIN user AS u ON u.id = j.user JOIN account AS a"
+        "SELECT (SELECT name FROM cluster) || ':' || j.jobid || ':' || j.submit, u.name, a.name,"
+        " CAST(j.jobid AS TEXT) FROM job AS j JOIN user AS u ON u.id = j.user JOIN account AS a"
         " ON a.id = j.account WHERE j.\"end\" IS NOT NULL").fetchall()
     site.owner = {k: (u, a) for k, u, a, _ in site.all}
     db.close()

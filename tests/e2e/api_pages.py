@@ -85,13 +85,13 @@ def begin(site):
     site.start(*site.options)
     mine = site.ask("/api/v1/jobs?from=0&limit=1000&fields=key,jobid,state", GRAFANA, user("user3")).data
     site.mine = mine
-    twice = [i for i, in site.db().execute("SELECT raw_id FROM job GROUP BY 1 HAVING count(*) > 1")]
+    twice = [i for i, in site.db().execute("SELECT jobid FROM job GROUP BY 1 HAVING count(*) > 1")]
     site.key = next(j["key"] for j in mine if j["state"] not in ("running", "pending")
                     and int(j["jobid"]) not in twice)
     same(site.derive(site.key.split(":")[1]), site.key, "a job that was measured")
     db = sqlite3.connect(site.store)
     db.execute("INSERT INTO jobname(text) VALUES(?)", (HOSTILE,))
-    db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), leaf = ? WHERE raw_id"
+    db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), leaf = ? WHERE jobid"
                " = ?", (HOSTILE, HOSTILE, int(site.key.split(":")[1])))
     db.execute("UPDATE finding_rule SET text = ? || text", (HOSTILE,))
     db.commit()

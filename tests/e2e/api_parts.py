@@ -26,8 +26,8 @@ def worked_out(site):
     a = site.ask(V1 + "/jobs?from=0&limit=100000&fields=key,cpu_efficiency_percent,"
                  "cpu_efficiency_source,findings", user("boss"))
     want = dict((k, (e, s)) for k, e, s in site.db().execute(
-        "SELECT (SELECT name FROM cluster) || ':' || j.raw_id || ':' || j.submit,"
-        " coalesce(u.cpu_efficiency_ppm, v.cpu_usec / (v.cpus * v.elapsed_sec)),"
+        "SELECT (SELECT name FROM cluster) || ':' || j.jobid || ':' || j.submit,"
+        " coalesce(u.cpu_efficiency_ppm, v.cpu_usec / (v.cpus * v.elapsed_seconds)),"
         " ifnull(u.cpu_efficiency_source, 'scheduler') FROM job AS j JOIN job_v AS v ON v.id = j.id"
         " LEFT JOIN job_use_v AS u ON u.job = j.id WHERE j.\"end\" IS NOT NULL"))
     got = {r["key"]: (r["cpu_efficiency_percent"], r["cpu_efficiency_source"]) for r in a.data
@@ -62,8 +62,8 @@ def steps(site):
             continue
         key = "fake:%s:%s" % (j["JobIDRaw"], j["Submit"])
         want = site.db().execute(
-            "SELECT step_id, s.mem_task_peak_bytes, s.state FROM step_v AS s JOIN job AS j ON"
-            " j.id = s.job WHERE j.raw_id = ? AND j.submit = ? ORDER BY step_id",
+            "SELECT step_id, s.memory_task_peak_bytes, s.state FROM step_v AS s JOIN job AS j ON"
+            " j.id = s.job WHERE j.jobid = ? AND j.submit = ? ORDER BY step_id",
             (int(j["JobIDRaw"]), int(j["Submit"]))).fetchall()
         if len(want) < 2:
             continue
@@ -172,11 +172,11 @@ def constants(site):
 
 def heterogeneous(site):
     db = sqlite3.connect(site.store)
-    ids = [r for r in db.execute("SELECT id, raw_id FROM job GROUP BY raw_id HAVING count(*) = 1"
-                                 " ORDER BY raw_id LIMIT 3")]
+    ids = [r for r in db.execute("SELECT id, jobid FROM job GROUP BY jobid HAVING count(*) = 1"
+                                 " ORDER BY jobid LIMIT 3")]
     for n, (job, _) in enumerate(ids):
         db.execute("DELETE FROM job_more WHERE job = ?", (job,))
-        db.execute("INSERT INTO job_more(job, het_job, het_offset) VALUES(?, ?, ?)",
+        db.execute("INSERT INTO job_more(job, het_job_id, het_offset) VALUES(?, ?, ?)",
                    (job, ids[0][1], n))
     db.commit()
     db.close()

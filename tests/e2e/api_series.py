@@ -111,7 +111,7 @@ def steps(site):
               key=lambda j: j["elapsed_seconds"])
     job["nodes"] = 64
     with contextlib.closing(sqlite3.connect(site.store)) as db, db:
-        db.execute("UPDATE job SET nodes = ? WHERE raw_id = ?", (job["nodes"], int(job["jobid"])))
+        db.execute("UPDATE job SET nodes = ? WHERE jobid = ?", (job["nodes"], int(job["jobid"])))
     metrics = len(site.ask("/api/v1/series", user("boss")).data)
     span = job["elapsed_seconds"] + 1
     step = {}

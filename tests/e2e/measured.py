@@ -248,7 +248,7 @@ def marginal(folder, grams_per_kwh, estimated):
     job ends before that."""
     got = {r["provider"]: r for r in
            rows(folder + "/stats.db", "SELECT g.* FROM job_grams_v AS g JOIN job AS j ON j.id ="
-                                      " g.job WHERE j.raw_id = 900 AND g.kind = 'marginal'")}
+                                      " g.job WHERE j.jobid = 900 AND g.kind = 'marginal'")}
     joules = 3600 * 100 + 5400 * 200 + 9000 * 50
     want = joules / 3.6e6 * float(grams_per_kwh) * 1.5
     check(set(got) == {"file", "best"}, "marginal factors of the site's file, apart", got)
@@ -282,7 +282,7 @@ def page(path, name, **labels):
 def use_of(store, jobid, cluster="alpha", run=0):
     found = rows(store, "SELECT u.*, p.nodes_seen, p.nodes_final, p.coverage_ppm AS cover,"
                         " p.outcome FROM job_v AS j LEFT JOIN job_use_v AS u ON j.id = u.job"
-                        " LEFT JOIN job_prom AS p ON p.job = j.id WHERE j.raw_id = %s AND"
+                        " LEFT JOIN job_prom AS p ON p.job = j.id WHERE j.jobid = %s AND"
                         " j.cluster = '%s' ORDER BY j.start_sec" % (jobid, cluster))
     return found[run] if len(found) > run else None
 
@@ -305,8 +305,8 @@ def check_real(folder, url, cpu):
         check(u["cpu_usec"] == round(float(told[0]) * 1e6), "CPU time as the exporter has it",
               u["cpu_usec"], told)
         told = [v for _, v in page(now, "batchjob_job_memory_peak_bytes", jobid=jobid)]
-        check(not told or u["mem_peak_bytes"] == int(float(told[0])), "so is the peak of memory",
-              u["mem_peak_bytes"], told)
+        check(not told or u["memory_peak_bytes"] == int(float(told[0])), "so is the peak of memory",
+              u["memory_peak_bytes"], told)
         told = {l: v for l, v in ((c, v) for labels, v in
                                   page(now, "batchjob_job_energy_joules_total", jobid=jobid)
                                   for c in labels if c.startswith("component="))}
@@ -321,13 +321,13 @@ def check_real(folder, url, cpu):
         values = range_values(url, 'batchjob_job_memory_used_bytes{cluster="alpha",jobid="%s"}'
                               % jobid, int(time.time()) - 120, int(time.time()), 1)
         mean = sum(float(v) for _, v in values[0]) / len(values[0])
-        check(abs(u["mem_mean_bytes"] - mean) <= mean * 0.3 + 1e6, "mean of memory",
-              u["mem_mean_bytes"], mean)
+        check(abs(u["memory_mean_bytes"] - mean) <= mean * 0.3 + 1e6, "mean of memory",
+              u["memory_mean_bytes"], mean)
     u = use_of(store, "4711")
     check(abs(u["cpu_usec"] / 1e6 - cpu) < 2, "CPU time as the kernel has it", u["cpu_usec"], cpu)
     check(u["io_read_bytes"] is not None and u["threads_peak"] > 0, "processes were looked at")
-    found = {r["raw_id"]: r["outcome"] for r in
-             rows(store, "SELECT j.raw_id, p.outcome, j.start FROM job_prom AS p JOIN job AS j ON"
+    found = {r["jobid"]: r["outcome"] for r in
+             rows(store, "SELECT j.jobid, p.outcome, j.start FROM job_prom AS p JOIN job AS j ON"
                          " j.id = p.job WHERE j.cluster = (SELECT id FROM cluster WHERE name ="
                          " 'alpha') ORDER BY j.start")}
     check(found == {4711: 0, 4712: 0, 4800: 1, 4713: 2, 4714: 0}, "outcomes", found)
@@ -354,12 +354,12 @@ def check_requeued(store):
           "a requeued job's second run: its nodes, not the first one's", u)
     check(u["cpu_usec"] == 2 * 3 * SECOND * 10**6, "its CPU time", u["cpu_usec"])
     check(u["cpu_peak_milli"] == 6000, "its busiest moments", u["cpu_peak_milli"])
-    check(u["mem_peak_bytes"] == 6 * 10**9, "its memory", u["mem_peak_bytes"])
-    check(u["mem_mean_bytes"] == 6 * 10**8, "its mean", u["mem_mean_bytes"])
+    check(u["memory_peak_bytes"] == 6 * 10**9, "its memory", u["memory_peak_bytes"])
+    check(u["memory_mean_bytes"] == 6 * 10**8, "its mean", u["memory_mean_bytes"])
     joules = 2 * 40 * SECOND
     check(u["energy_uj"] == joules * 10**6, "its energy", u["energy_uj"])
     bins = rows(store, "SELECT b.start, b.microjoules FROM job_bin AS b JOIN job AS j ON j.id ="
-                       " b.job WHERE j.raw_id = 902 ORDER BY 1")
+                       " b.job WHERE j.jobid = 902 ORDER BY 1")
     t0 = base()
     ends = [t0 + HOUR, t0 + 2 * HOUR, t0 + AGAIN + SECOND]
     want, since = [], t0 + AGAIN
@@ -383,15 +383,15 @@ def check_long(store):
     u = use_of(store, "900", "gamma")
     check(u["cpu_usec"] == 2 * 3 * LENGTH * 1000000, "two nodes, the account found late: CPU",
           u["cpu_usec"])
-    check(u["mem_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)), "memory", u["mem_peak_bytes"])
-    check(u["mem_mean_bytes"] == 10**9, "its mean", u["mem_mean_bytes"])
+    check(u["memory_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)), "memory", u["memory_peak_bytes"])
+    check(u["memory_mean_bytes"] == 10**9, "its mean", u["memory_mean_bytes"])
     joules = 3600 * 100 + 5400 * 200 + 9000 * 50
     check(u["energy_uj"] == joules * 10**6 and u["energy_cpu_uj"] == joules * 750000,
           "energy", u["energy_uj"])
     # 301 samples on n1, 301 - 60 on n2, of 300 each
     check(u["cover"] == 542 * 10**6 // 600, "a gap is told", u["cover"])
     bins = rows(store, "SELECT b.start, b.microjoules FROM job_bin AS b JOIN job AS j ON j.id ="
-                       " b.job WHERE j.raw_id = 900 ORDER BY 1")
+                       " b.job WHERE j.jobid = 900 ORDER BY 1")
     t0 = bins[0]["start"] - START
     # full hours at 2400 s, 6000 s and 9600 s of its time; n2 is unknown at 6000
     total = [energy("n1", 2400) + energy("n2", 2400), None, joules]
@@ -412,7 +412,7 @@ def grams(store, t0, bins, joules):
             total += j / (end - start) / 3.6e6 * FACTORS[(sec - t0) // 900 % 4] * 1.5
     got = {(r["provider"], r["kind"]): r for r in
            rows(store, "SELECT g.* FROM job_grams_v AS g JOIN job AS j ON j.id = g.job WHERE"
-                       " j.raw_id = 900")}
+                       " j.jobid = 900")}
     rte = got[("rte", "average_direct")]
     check(abs(rte["grams"] - total) < 1e-4, "grams by the factors of their time",
           rte["grams"], total)
@@ -432,11 +432,11 @@ def check_gpu(store):
     check(u["gpu_idle_usec"] == int((3600 + 3 * 1800) * 1e6), "idle GPU seconds",
           u["gpu_idle_usec"])
     check(u["gpu_held_usec"] == 4 * 3600 * 10**6, "held GPU seconds", u["gpu_held_usec"])
-    check(u["gpu_mem_peak_bytes"] == 6 * 10**9, "their memory", u["gpu_mem_peak_bytes"])
+    check(u["gpu_memory_peak_bytes"] == 6 * 10**9, "their memory", u["gpu_memory_peak_bytes"])
     check(u["energy_uj"] is None, "energy that nobody metered is not known")
     names = {r["name"]: r["text"] for r in
              rows(store, "SELECT f.name, f.text FROM job_finding_v AS f JOIN job AS j ON j.id ="
-                         " f.job WHERE j.raw_id = 901")}
+                         " f.job WHERE j.jobid = 901")}
     check(names.get("gpus_unused", "").startswith("1 GPU"), "and it is found", names)
 
 
@@ -488,7 +488,7 @@ def moved(folder, jobid, by):
     """Accounting has found out that a job ended at another time."""
     path = folder + "/sacct-alpha"
     text, old = open(path).read(), rows(folder + "/stats.db", "SELECT \"end\" FROM job WHERE"
-                                        " raw_id = %s" % jobid)[0]["end"]
+                                        " jobid = %s" % jobid)[0]["end"]
     at = text.index("'JobIDRaw': '%s'" % jobid)
     end = text.index("'End': ", at)
     with open(path, "w") as f:
@@ -499,7 +499,7 @@ def check_moved(folder, jobid, values):
     """What was asked about it is for the new time, and there is something told."""
     r = rows(folder + "/stats.db", "SELECT p.outcome, p.start = j.start AS a, p.\"end\" ="
              " j.\"end\" AS b, p.cpu_usec, (SELECT count(*) FROM prom_todo) AS left FROM"
-             " job_prom AS p JOIN job AS j ON j.id = p.job WHERE j.raw_id = %s" % jobid)[0]
+             " job_prom AS p JOIN job AS j ON j.id = p.job WHERE j.jobid = %s" % jobid)[0]
     check((r["outcome"], r["a"], r["b"], r["left"]) == (0, 1, 1, 0), "job %s was asked about for"
           " its new time" % jobid, r)
     check(r["cpu_usec"] == int(values), "and what was told is kept", r, values)

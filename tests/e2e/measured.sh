@@ -136,7 +136,7 @@ cp "$tmp/stats.db" "$tmp/first.db"
 
 # Accounting learns that a job has ended at another time.
 cpu=$($python -c "import sqlite3; print(sqlite3.connect('$tmp/stats.db').execute(
-    'SELECT cpu_usec FROM job_prom JOIN job ON id = job WHERE raw_id = 4712').fetchone()[0])")
+    'SELECT job_prom.cpu_usec FROM job_prom JOIN job ON id = job WHERE jobid = 4712').fetchone()[0])")
 moved() { # seconds
     $measured moved "$tmp" 4712 "$1"
     sleep 1.1 # in the same second the scheduler is not asked again

@@ -100,10 +100,10 @@ def told(site):
 
 def kept(site):
     jobs = {tuple(r[:2]): tuple(r[2:]) for r in site.rows(
-        "SELECT raw_id, submit_sec, user, uid, account, name, state_raw, start_sec, end_sec,"
-        " elapsed_sec, cpus, cpu_usec, nodelist, work_dir FROM job_v")}
+        "SELECT jobid, submit_sec, user, uid, account, name, state_raw, start_sec, end_sec,"
+        " elapsed_seconds, cpus, cpu_usec, nodelist, work_dir FROM job_v")}
     steps = {tuple(r[:3]): tuple(r[3:]) for r in site.rows(
-        "SELECT raw_id, submit_sec, step_id, s.state_raw, s.mem_task_peak_bytes"
+        "SELECT jobid, submit_sec, step_id, s.state_raw, s.memory_task_peak_bytes"
         " FROM step_v s JOIN job_v j ON j.id = s.job")}
     return jobs, steps
 
@@ -128,7 +128,7 @@ def same_sums(site, what):
         " JOIN user u ON u.id = a.user GROUP BY 1, 2")}
     want = {}
     for user, start, end, took, cpus in site.rows(
-            "SELECT user, start_sec, end_sec, elapsed_sec, cpus FROM job_v"
+            "SELECT user, start_sec, end_sec, elapsed_seconds, cpus FROM job_v"
             " WHERE start_sec IS NOT NULL"):
         last = start + took
         at = start
@@ -280,7 +280,7 @@ def snapshots(site):
                 f.write(text)
         p = subprocess.run(command, capture_output=True, timeout=60)
         rows = sqlite3.connect(db).execute(
-            "SELECT cluster, batch_system, raw_id, user, state, cpus, nodes, cpu_usec,"
+            "SELECT cluster, batch_system, jobid, user, state, cpus, nodes, cpu_usec,"
             " end_sec - start_sec FROM job_v ORDER BY 1").fetchall()
         check(p.returncode == 0 and rows == want, "PBS and LSF, the former's job %s" % state,
               rows, p.stderr)
@@ -328,15 +328,15 @@ def dry(site):
     old = os.path.join(site.folder, "old.db")
     shutil.copy(site.store, old)
     db = sqlite3.connect(old)
-    db.execute("PRAGMA user_version = 1")
+    db.execute("PRAGMA user_version = 0")
     db.close()
     p = site.run("--dry-run", "--store.path=" + old)
-    check(p.returncode == 1 and b"has version 1" in p.stderr and b"run once" in p.stderr,
+    check(p.returncode == 1 and b"has version 0" in p.stderr and b"run once" in p.stderr,
           "nor does it change one of an older version", p.stderr)
     copy = os.path.join(site.folder, "old.copy")
     p = site.run("backup", copy, "--store.path=" + old)
     db = sqlite3.connect(copy)
-    check(p.returncode == 0 and db.execute("PRAGMA user_version").fetchone()[0] == 1,
+    check(p.returncode == 0 and db.execute("PRAGMA user_version").fetchone()[0] == 0,
           "which can be copied before that is changed", p.stderr)
     db.close()
     for option, why in (("--since=2999-01-01", b"since: '2999-01-01' is in the future"),

@@ -101,8 +101,8 @@ def original(folder, run, read):
     p = run("import", "original", name, "--import.cluster=alpha")
     check(p.returncode == 0 and b"10 rows: 7 taken" in p.stdout and b"2 left out" in p.stdout,
           "the original's table is imported", p.stdout, p.stderr)
-    got = read("SELECT raw_id, array_job, array_task, submit_sec, start_sec, end_sec,"
-               " elapsed_sec, state, user, nodes, exit_code FROM job_v ORDER BY id")
+    got = read("SELECT jobid, array_job_id, array_task, submit_sec, start_sec, end_sec,"
+               " elapsed_seconds, state, user, nodes, exit_code FROM job_v ORDER BY id")
     check(got == WANT, "as it was, in UTC", got)
     check(read("SELECT DISTINCT cluster, batch_system, partition, account, \"group\", uid, gid"
                " FROM job_v") == [("alpha", "slurm", "long", "physics", "users", 1000, 100)],
@@ -122,7 +122,7 @@ def original(folder, run, read):
 def already(folder, run, read):
     """What a better source has told stays, whatever the array's task is called."""
     db = sqlite3.connect(os.path.join(folder, "stats.db"))
-    db.execute("UPDATE job SET raw_id = 555, cpus = 12 WHERE raw_id = '102_7'")
+    db.execute("UPDATE job SET jobid = 555, cpus = 12 WHERE jobid = '102_7'")
     db.commit()
     db.close()
     name = os.path.join(folder, "second.db")
@@ -130,7 +130,7 @@ def already(folder, run, read):
     make(name, [ROWS[3], row("102_7", late, late, "2023-07-09T10:00:10", "00:00:10")])
     p = run("import", "original", name, "--import.cluster=alpha")
     check(p.returncode == 0 and read(
-        "SELECT raw_id, cpus FROM job WHERE array_task = 7 ORDER BY submit")
+        "SELECT jobid, cpus FROM job WHERE array_task = 7 ORDER BY submit")
         == [(555, 12), ("102_7", None)], "a task that is known by its own id is left alone",
         p.stdout, p.stderr)
 
@@ -174,8 +174,8 @@ def jobstats(folder, run, read):
     p = run("import", "jobstats")
     check(p.returncode == 0 and b"6 rows: 2 taken, 1 known, 1 left out" in p.stdout,
           "jobstats' summaries are imported", p.stdout, p.stderr)
-    got = read("SELECT job, outcome, nodes_seen, cpu_usec, mem_peak_bytes, gpus_seen,"
-               " gpu_busy_ppm, gpu_mem_peak_bytes FROM job_prom ORDER BY job")
+    got = read("SELECT job, outcome, nodes_seen, cpu_usec, memory_peak_bytes, gpus_seen,"
+               " gpu_busy_ppm, gpu_memory_peak_bytes FROM job_prom ORDER BY job")
     check(got == [(ids[0], 0, 2, 2469000000, 2 << 30, None, None, None),
                   (ids[1], 0, 1, 1234500000, 1 << 30, 2, 750000, 30),
                   (ids[6], 0, None, 42, None, None, None, None)],

@@ -97,7 +97,7 @@ takes() { # description line-of-mariadb...
     check "$what" run
     is "... and the job is there" "$(python3 -c "
 import sqlite3
-for r in sqlite3.connect('$tmp/stats.db').execute('''SELECT raw_id, name, user, cpus, state,
+for r in sqlite3.connect('$tmp/stats.db').execute('''SELECT jobid, name, user, cpus, state,
     cpu_usec, (SELECT count(*) FROM step_v) FROM job_v'''): print(*r)")" \
         "41 naïve|job ada 2 completed 13345680 1"
 }

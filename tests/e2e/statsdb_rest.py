@@ -8,16 +8,16 @@ jobs that failed."""
 import sqlite3
 import sys
 
-COLUMNS = ["shown_id", "cluster", "user", "account", "partition", "qos", "name", "state",
-           "start_sec", "end_sec", "time_limit_sec", "nodes", "nodelist", "array_job", "array_task",
-           "het_job", "het_offset", "gpus"]
+COLUMNS = ["display_id", "cluster", "user", "account", "partition", "qos", "name", "state",
+           "start_sec", "end_sec", "time_limit_seconds", "nodes", "nodelist", "array_job_id",
+           "array_task", "het_job_id", "het_offset", "gpus"]
 LATE = {"start_sec", "end_sec", "state", "nodes", "nodelist"}  # of runs that had not ended
 
 
 def runs(path):
     db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
     db.text_factory = lambda b: b.decode("utf-8", "replace")
-    rows = db.execute("SELECT raw_id, submit_sec, (SELECT count(*) FROM step_v WHERE job = v.id),"
+    rows = db.execute("SELECT jobid, submit_sec, (SELECT count(*) FROM step_v WHERE job = v.id),"
                       " %s FROM job_v AS v" % ", ".join(COLUMNS))
     return {(r[0], r[1]): dict(zip(["steps"] + COLUMNS, r[2:])) for r in rows}
 

@@ -13,9 +13,9 @@ import sys
 COLUMNS = ["JobIDRaw", "Submit", "JobID", "User", "UID", "Group", "Account", "Partition", "QOS",
            "State", "ExitCode", "Eligible", "Start", "End", "ElapsedRaw", "TimelimitRaw",
            "AllocCPUS", "NNodes", "NodeList", "AllocTRES", "ReqTRES", "Cluster"]
-SQL = """SELECT raw_id, submit_sec, shown_id, user, uid, "group", account, partition, qos,
-    state_raw, exit_code || ':' || exit_signal, eligible_sec, start_sec, end_sec, elapsed_sec,
-    time_limit_sec / 60, cpus, nodes, nodelist, tres_allocated, tres_requested, cluster
+SQL = """SELECT jobid, submit_sec, display_id, user, uid, "group", account, partition, qos,
+    state_raw, exit_code || ':' || exit_signal, eligible_sec, start_sec, end_sec, elapsed_seconds,
+    time_limit_seconds / 60, cpus, nodes, nodelist, tres_allocated, tres_requested, cluster
     FROM job_v"""
 EMPTY = ("", "Unknown", "None", "None assigned", "UNLIMITED", "Partition_Limit")
 
@@ -63,7 +63,7 @@ def main():
 
     wrong = []
     names = set()
-    for raw, name in db.execute("SELECT DISTINCT raw_id, name FROM job_v"):
+    for raw, name in db.execute("SELECT DISTINCT jobid, name FROM job_v"):
         env = dict(os.environ)
         out = subprocess.run(["sacct", "-nPX", "-j", str(raw), "-o", "JobName"], env=env,
                              stdout=subprocess.PIPE).stdout.decode("utf-8", "surrogateescape")
@@ -82,7 +82,7 @@ def main():
             raw, step = row[0].split(".", 1)
             steps[raw, step, row[2]] = (row[1], row[3], row[5])
     kept = {(str(r[0]), str(r[1]), str(r[2])): (r[3], str(r[4]), r[5]) for r in db.execute(
-        """SELECT j.raw_id, s.step_id, s.start_sec, s.state_raw, s.end_sec,
+        """SELECT j.jobid, s.step_id, s.start_sec, s.state_raw, s.end_sec,
            s.exit_code || ':' || s.exit_signal FROM step_v s JOIN job_v j ON j.id = s.job
            WHERE s.end_sec IS NOT NULL""")}
     print("%sok - %d steps that ended are kept as sacct tells them"

@@ -159,7 +159,7 @@ def pbs_killed(site, rng):
     check(done.returncode == 0, "the files are followed to their end", done.stderr)
     have = {}
     for raw, state, start in site.rows(
-            "SELECT raw_id, state, start_sec FROM job_v ORDER BY raw_id, submit_sec"):
+            "SELECT jobid, state, start_sec FROM job_v ORDER BY jobid, submit_sec"):
         have.setdefault(raw, []).append((state, start))
     wrong = ["%s: wanted %s, kept %s" % (k, want.get(k), have.get(k))
              for k in sorted(set(want) | set(have)) if want.get(k) != have.get(k)]
@@ -225,7 +225,7 @@ def lsf_killed(site, rng):
         kills += 1
     done = site.run("--once")
     check(done.returncode == 0, "lsb.acct is followed to its end", done.stderr)
-    have = site.rows("SELECT raw_id, state, name, cpus FROM job_v WHERE cluster = 'lsf'")
+    have = site.rows("SELECT jobid, state, name, cpus FROM job_v WHERE cluster = 'lsf'")
     key = str
     wrong = ["%s: kept %s" % (w, h) for w, h in zip(sorted(want, key=key), sorted(have, key=key))
              if (w[0], w[1], w[2], w[3]) != h]

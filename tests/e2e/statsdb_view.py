@@ -6,10 +6,10 @@ import sys
 
 # What the views do not show, and what sacct rounds to milliseconds; the mean of a step's
 # tasks it cuts to seconds.
-ONLY_SACCT = {"group", "flags", "reason", "mem_peak_node", "array_tasks", "batch_host",
+ONLY_SACCT = {"group", "flags", "reason", "memory_task_peak_node", "array_tasks", "batch_host",
               "restarts", "reservation", "licenses"}
 MILLI = {"cpu_usec", "cpu_user_usec", "cpu_system_usec"}
-RUNNING = {"elapsed_sec", "suspended_sec", "cpu_efficiency"}
+RUNNING = {"elapsed_seconds", "suspended_seconds", "cpu_efficiency"}
 
 
 def read(name):
@@ -18,7 +18,7 @@ def read(name):
     db.row_factory = sqlite3.Row
     jobs, ids, steps = {}, {}, {}
     for r in db.execute("SELECT * FROM job_v"):
-        key = (r["raw_id"], r["submit_sec"])
+        key = (r["jobid"], r["submit_sec"])
         ids[r["id"]] = key
         jobs[key] = {k: r[k] for k in r.keys() if k != "id"}
     for r in db.execute("SELECT * FROM step_v"):

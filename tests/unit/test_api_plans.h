@@ -26,8 +26,8 @@ struct question {
 #define BY_USER "j USING INDEX job_user (user=? AND at>? AND at<?)"
 #define BY_ACCOUNT "j USING INDEX job_account (account=? AND at>? AND at<?)"
 #define BY_TIME "j USING INDEX job_at (at>? AND at<?)"
-#define BY_ID "j USING INDEX job_key (cluster=? AND raw_id=?"
-#define BY_HET "j USING INDEX job_key (cluster=? AND raw_id>? AND raw_id<?)"
+#define BY_ID "j USING INDEX job_key (cluster=? AND jobid=?"
+#define BY_HET "j USING INDEX job_key (cluster=? AND jobid>? AND jobid<?)"
 
 #define BY_ACCOUNT_NAME "assoc_account (account=?)|(ANY(cluster) AND account=?)"
 
@@ -61,7 +61,7 @@ static const struct question questions[] = {
     {"ada", "/api/v1/jobs?job=7%2b1", BY_HET, FEW, NULL, 0},
     {"ada", "/api/v1/jobs?job=s0123456789ABC", "job_sluid (sluid=?)", FEW, NULL,
      0},
-    {"ada", "/api/v1/jobs?job=7_1", "job_array (array_job=?)", FEW, NULL, 0},
+    {"ada", "/api/v1/jobs?job=7_1", "job_array (array_job_id=?)", FEW, NULL, 0},
     {"ada", "/api/v1/jobs?job=" UUID, "j USING INDEX job_user (user=?", NULL,
      NULL, NULL, 0},
     {"lead", "/api/v1/jobs?" YEAR, BY_ACCOUNT, BRANCHES, NULL, 0},
@@ -97,7 +97,7 @@ static const struct question questions[] = {
     {"ada", "/api/v1/jobs/7%2b1", BY_HET, FEW, NULL, 404},
     {"ada", "/api/v1/jobs/s0123456789ABC", "job_sluid (sluid=?)", FEW, NULL,
      404},
-    {"ada", "/api/v1/jobs/7_1", "job_array (array_job=?)", FEW, NULL, 404},
+    {"ada", "/api/v1/jobs/7_1", "job_array (array_job_id=?)", FEW, NULL, 404},
     {"ada", "/api/v1/jobs/" UUID, "j USING INDEX job_user (user=?", FEW, NULL,
      404},
     {"lead", "/api/v1/jobs/2", BY_ID, FEW, NULL, 0},

@@ -59,7 +59,7 @@ static void vary(struct sqlite3 *db, const char *table)
             db,
             "SELECT name, type = 'TEXT' FROM pragma_table_info("
             "?1) WHERE name NOT IN ('id', 'job', 'cluster', "
-            "'raw_id', 'submit', 'start', 'user', 'state', 'owner', "
+            "'jobid', 'submit', 'start', 'user', 'state', 'owner', "
             "'sluid', 'end')",
             -1, &st, NULL),
         SQLITE_OK);

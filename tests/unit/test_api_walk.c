@@ -98,7 +98,7 @@ static char *expected(size_t list, bool ascending)
     struct bj_buf sql = {0};
     struct bj_store *s = store_open(&rig.f);
     bj_buf_printf(&sql,
-                  "SELECT raw_id FROM job_v WHERE %s ORDER BY start_sec %s, id "
+                  "SELECT jobid FROM job_v WHERE %s ORDER BY start_sec %s, id "
                   "%s",
                   lists[list].where, ascending ? "" : "DESC",
                   ascending ? "" : "DESC");

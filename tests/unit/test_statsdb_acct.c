@@ -215,7 +215,7 @@ static void test_find(void **state)
         for (size_t k = 0; a->want && k < ids.n; k++) {
             char sql[96];
             snprintf(sql, sizeof(sql),
-                     "SELECT shown_id FROM job_v WHERE id = %lld",
+                     "SELECT display_id FROM job_v WHERE id = %lld",
                      (long long)ids.v[k]);
             char *text = query(w->s, sql);
             bj_buf_printf(&got, "%s%.*s", k ? " " : "", (int)strlen(text) - 1,

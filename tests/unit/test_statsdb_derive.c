@@ -225,7 +225,7 @@ static void test_sources(void **state)
     assert_int_equal(work(&w), 1);
     expect(w.s,
            "SELECT measured_nodes, cpu_usec, cpu_efficiency_ppm,"
-           " cpu_efficiency_source, mem_peak_bytes, mem_efficiency_ppm,"
+           " cpu_efficiency_source, memory_peak_bytes, memory_efficiency_ppm,"
            " io_read_bytes, io_write_bytes, device_read_bytes FROM job_use_v",
            "2|12960000000|900000|nodes|4294967296|500000|1024||\n");
     expect(w.s,
@@ -258,7 +258,7 @@ static void prom(struct site *w, const char *values)
     snprintf(sql, sizeof(sql),
              "INSERT INTO job_prom(job, asked_sec, outcome, nodes_seen,"
              " nodes_final, coverage_ppm, energy_nodes, cpu_usec,"
-             " mem_mean_bytes, gpu_busy_ppm) SELECT id, 1, %s FROM job;"
+             " memory_mean_bytes, gpu_busy_ppm) SELECT id, 1, %s FROM job;"
              "INSERT INTO word(text) VALUES('dram'), ('psu');"
              "INSERT INTO job_prom_energy SELECT j.id, w.id, 500000000 FROM"
              " job AS j, word AS w WHERE w.text IN ('dram', 'psu');"
@@ -297,20 +297,21 @@ static void test_prometheus(void **state)
         expect(w.s, "SELECT \"end\" FROM prom_todo", "1763604000\n");
         prom(&w, cases[i].values);
         work(&w);
-        expect(w.s,
-               "SELECT measured_nodes, cpu_usec, cpu_usec_source,"
-               " mem_mean_bytes, mem_mean_bytes_source, cpu_efficiency_ppm,"
-               " gpu_efficiency_ppm, energy_uj, energy_dram_uj,"
-               " energy_other_uj, iif(energy_source = 'prometheus',"
-               " energy_source, NULL), coverage_ppm FROM job_use_v",
-               cases[i].want);
+        expect(
+            w.s,
+            "SELECT measured_nodes, cpu_usec, cpu_usec_source,"
+            " memory_mean_bytes, memory_mean_bytes_source, cpu_efficiency_ppm,"
+            " gpu_efficiency_ppm, energy_uj, energy_dram_uj,"
+            " energy_other_uj, iif(energy_source = 'prometheus',"
+            " energy_source, NULL), coverage_ppm FROM job_use_v",
+            cases[i].want);
         /* nodes win, value by value */
         record(&w, "4711", "n1", T0 + 7201, node1);
         record(&w, "4711", "n2", T0 + 7205, node2);
         work(&w);
         expect(w.s,
-               "SELECT cpu_usec, cpu_usec_source, mem_mean_bytes,"
-               " mem_mean_bytes_source, energy_uj, energy_source FROM"
+               "SELECT cpu_usec, cpu_usec_source, memory_mean_bytes,"
+               " memory_mean_bytes_source, energy_uj, energy_source FROM"
                " job_use_v",
                "12960000000|nodes|5000|prometheus|3600000000|nodes\n");
         expect_sums(&w);
@@ -342,7 +343,7 @@ static void test_gpus(void **state)
     /* (0.8 * 3600 + 0 * 1800 + 0.5 * 3600) / 9000 */
     expect(w.s,
            "SELECT gpus_seen, gpus_unused, gpu_busy_ppm, gpu_held_usec,"
-           " gpu_idle_usec, gpu_mem_peak_bytes, gpu_efficiency_ppm,"
+           " gpu_idle_usec, gpu_memory_peak_bytes, gpu_efficiency_ppm,"
            " gpu_busy_ppm_source FROM job_use_v",
            "3|1|520000|9000000000|2400000000|1024|520000|nodes\n");
     expect(w.s, "SELECT text FROM job_finding_v WHERE name = 'gpus_unused'",

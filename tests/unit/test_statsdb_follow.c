@@ -107,8 +107,8 @@ static uint64_t take(struct world *w)
 }
 
 static const char all_runs[] =
-    "SELECT raw_id, submit, state, start, \"end\", restarts FROM job"
-    " ORDER BY raw_id, submit";
+    "SELECT jobid, submit, state, start, \"end\", restarts FROM job"
+    " ORDER BY jobid, submit";
 
 /* --- PBS -------------------------------------------------------------------
  */
@@ -236,7 +236,7 @@ static void test_zone(void **state)
         "10/25/2026 00:30:00;D;3.s;requestor=anna@login1\n");
     assert_int_equal(take(&w), 4);
     /* 00:30 CET, 12:00 CEST; 00:30 CET; 00:30 CEST */
-    expect(w.s, "SELECT raw_id, submit, \"end\" FROM job ORDER BY raw_id",
+    expect(w.s, "SELECT jobid, submit, \"end\" FROM job ORDER BY jobid",
            "1.s|1774740600|1774778400\n2.s|0|1774740600\n3.s|0|1792881000\n");
     world_close(&w);
 }
@@ -259,7 +259,7 @@ static void test_kept_back(void **state)
         R("1.s", "1500", "1") S("1.s", "1950") E("1.s", "1950", "2500", "2"));
     assert_int_equal(take(&w), 605);
     expect(w.s,
-           "SELECT raw_id, submit, state, start, \"end\", restarts FROM job"
+           "SELECT jobid, submit, state, start, \"end\", restarts FROM job"
            " WHERE start > 0 ORDER BY submit",
            "1.s|1000|11|1500|1900|0\n1.s|1001|4|1950|2500|1\n");
     world_close(&w);
@@ -369,7 +369,7 @@ static void test_lsf(void **state)
     add(&w, "lsb.acct", "# a remark\n" FINISH("5"));
     assert_int_equal(take(&w), 2);
     assert_int_equal(take(&w), 0);
-    expect(w.s, "SELECT raw_id FROM job ORDER BY 1", "1\n2\n3\n4\n5\n");
+    expect(w.s, "SELECT jobid FROM job ORDER BY 1", "1\n2\n3\n4\n5\n");
     expect(w.s, "SELECT count(*), sum(to_sec > 0) FROM covered", "3|3\n");
     drop(&w, "lsb.acct.bak");
     world_close(&w);
@@ -451,11 +451,11 @@ static void test_killed(void **state)
     assert_int_equal(take(&w), 0);
     expect(w.s,
            "SELECT count(*), sum(state = 4), sum(state = 11),"
-           " count(DISTINCT raw_id), sum(\"end\" - start) FROM job",
+           " count(DISTINCT jobid), sum(\"end\" - start) FROM job",
            "24000|20000|4000|20000|760000\n");
     /* 16000 of 40 s, 4000 of 10 s and 20 s */
     assert_int_equal(number(w.s, "SELECT sum(elapsed_sec) FROM rollup_day"),
-                     number(w.s, "SELECT sum(elapsed_sec) FROM job_v"));
+                     number(w.s, "SELECT sum(elapsed_seconds) FROM job_v"));
     world_close(&w);
 }
 

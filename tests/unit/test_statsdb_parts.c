@@ -77,8 +77,8 @@ static void test_export(void **state)
         if (!strstr(json, cases[i].json))
             fail_msg("%s", json);
         assert_int_equal(strncmp(csv, "id,cluster,", 11), 0);
-        assert_non_null(strstr(json, "\"elapsed_sec\":100,"));
-        assert_non_null(strstr(json, "\"energy_joules\":null,"));
+        assert_non_null(strstr(json, "\"elapsed_seconds\":100,"));
+        assert_non_null(strstr(json, "\"energy_scheduler_joules\":null,"));
         free(csv);
         free(json);
         bj_upsert_free(u);
@@ -144,7 +144,7 @@ static void test_retention_records(void **state)
                     "INSERT INTO host(name) VALUES('n');"
                     "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1"
                     " FROM c WHERE i < 40) INSERT INTO node_record(cluster,"
-                    " raw_id, host, slurm_node, start, \"end\")"
+                    " jobid, host, slurm_node, start, \"end\")"
                     " SELECT 1, 1, 1, 'n' || i, 900, 1000 FROM c",
                     &err),
         0);

@@ -140,16 +140,19 @@ static char *dump(struct bj_store *s)
 {
     struct bj_buf out = {0};
     static const char *const sql[] = {
-        "SELECT cluster, raw_id, submit_sec, state, user, account, cpus, nodes,"
-        " gpus, mem_allocated_bytes, start_sec, end_sec, elapsed_sec, cpu_usec,"
-        " energy_joules FROM job_v ORDER BY raw_id, submit_sec",
-        "SELECT j.raw_id, j.submit_sec, s.step_id, s.state, s.start_sec,"
-        " s.end_sec, s.elapsed_sec, s.mem_peak_bytes FROM step_v s"
+        "SELECT cluster, jobid, submit_sec, state, user, account, cpus, nodes,"
+        " gpus, memory_allocated_bytes, start_sec, end_sec, elapsed_seconds, "
+        "cpu_usec,"
+        " energy_scheduler_joules FROM job_v ORDER BY jobid, submit_sec",
+        "SELECT j.jobid, j.submit_sec, s.step_id, s.state, s.start_sec,"
+        " s.end_sec, s.elapsed_seconds, s.memory_scheduler_peak_bytes FROM "
+        "step_v s"
         " JOIN job_v j ON j.id = s.job ORDER BY 1, 2, 3",
         "SELECT month, day, a.name, u.name, jobs_started, jobs_ended,"
         " jobs_completed, jobs_failed, jobs_cancelled, jobs_timeout, jobs_oom,"
         " wait_sec, elapsed_sec, node_sec, cpu_sec, gpu_sec, mem_mib_sec,"
-        " cpu_used_msec, cpu_unknown_sec, energy_joules, energy_cpu_sec"
+        " cpu_used_msec, cpu_unknown_sec, energy_scheduler_joules, "
+        "energy_cpu_sec"
         " FROM rollup_day JOIN assoc s ON s.id = assoc"
         " JOIN account a ON a.id = s.account JOIN user u ON u.id = s.user"
         " ORDER BY 1, 2, 3, 4"};
@@ -202,8 +205,9 @@ static void check_sums(struct bj_store *s, const struct life *l)
         msec += l[i].cpu_usec / 1000;
         wait += l[i].start - l[i].submit;
     }
-    assert_int_equal(number(s, "SELECT sum(energy_joules) FROM rollup_day"),
-                     joules);
+    assert_int_equal(
+        number(s, "SELECT sum(energy_scheduler_joules) FROM rollup_day"),
+        joules);
     assert_int_equal(number(s, "SELECT sum(cpu_used_msec) FROM rollup_month"),
                      msec);
     assert_int_equal(number(s, "SELECT sum(wait_sec) FROM rollup_day"), wait);

@@ -42,7 +42,7 @@ static void test_record(void **state)
     for (int i = 0; i < 3; i++) {
         put(s, r, example);
         expect(s,
-               "SELECT c.name, raw_id, h.name, slurm_node, start, r.\"end\","
+               "SELECT c.name, jobid, h.name, slurm_node, start, r.\"end\","
                " u.name, uid, a.name, cpus, cpu_usec, memory_peak_bytes,"
                " oom_kills, energy_gap, complete FROM node_record r"
                " JOIN cluster c ON c.id = cluster JOIN host h ON h.id = host"
@@ -119,7 +119,7 @@ static void test_none(void **state)
     assert_int_equal(bj_store_commit(s, &err), 0);
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
         put(s, r, odd[i]);
-    expect(s, "SELECT raw_id, cpus, user FROM node_record ORDER BY id",
+    expect(s, "SELECT jobid, cpus, user FROM node_record ORDER BY id",
            "7[1].s||\n8||\n");
     assert_int_equal(number(s, "SELECT count(*) FROM node_energy"), 0);
     bj_records_free(r);

@@ -167,10 +167,10 @@ static void test_retention(void **state)
 {
     static const char *const tables[][2] = {
         {"CREATE TABLE later(job INT NOT NULL REFERENCES job)",
-         "INSERT INTO later SELECT id FROM job WHERE raw_id = 2"},
+         "INSERT INTO later SELECT id FROM job WHERE jobid = 2"},
         {"CREATE TABLE later(record INT NOT NULL REFERENCES node_record)",
          "INSERT INTO host(name) VALUES('n');"
-         "INSERT INTO node_record(cluster, raw_id, host, slurm_node, start,"
+         "INSERT INTO node_record(cluster, jobid, host, slurm_node, start,"
          " \"end\") VALUES(1, 2, 1, 'n', 1000, 1010);"
          "INSERT INTO later SELECT id FROM node_record"},
         {"CREATE TRIGGER later AFTER DELETE ON step BEGIN INSERT INTO step(id,"

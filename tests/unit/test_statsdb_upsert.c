@@ -122,37 +122,41 @@ static void test_round_trip(void **state)
     struct bj_upsert *u = upsert_open(s);
     full_job(&job, &step);
     put(u, &job);
+    expect(
+        s,
+        "SELECT cluster, batch_system, jobid, display_id, sluid, array_job_id,"
+        " array_task, user, uid, gid, \"group\", account, project, wckey,"
+        " partition, qos, name FROM job_v",
+        "hal|slurm|4711|4700_3|sEKNKTV3WPV500|4700|3|ada|1000|100|lovelace|"
+        "math|engine|w|cpu|normal|a|b\nc\n");
+    expect(
+        s,
+        "SELECT state, state_raw, reason, exit_raw, exit_code, exit_signal,"
+        " derived_exit_code, derived_exit_signal, restarts, submit_sec,"
+        " eligible_sec, start_sec, end_sec, elapsed_seconds, suspended_seconds,"
+        " time_limit_seconds, cpus, cpus_requested, nodes, tasks, nodelist,"
+        " priority FROM job_v",
+        "failed|FAILED|NonZeroExitCode|271|3|9|1|0|2|1700000000|1700000001|"
+        "1700000100|1700003700|3500|100|9223372036854775807|8|6|2|4|n[1-2]|"
+        "77\n");
     expect(s,
-           "SELECT cluster, batch_system, raw_id, shown_id, sluid, array_job,"
-           " array_task, user, uid, gid, \"group\", account, project, wckey,"
-           " partition, qos, name FROM job_v",
-           "hal|slurm|4711|4700_3|sEKNKTV3WPV500|4700|3|ada|1000|100|lovelace|"
-           "math|engine|w|cpu|normal|a|b\nc\n");
-    expect(s,
-           "SELECT state, state_raw, reason, exit_raw, exit_code, exit_signal,"
-           " derived_exit_code, derived_exit_signal, restarts, submit_sec,"
-           " eligible_sec, start_sec, end_sec, elapsed_sec, suspended_sec,"
-           " time_limit_sec, cpus, cpus_requested, nodes, tasks, nodelist,"
-           " priority FROM job_v",
-           "failed|FAILED|NonZeroExitCode|271|3|9|1|0|2|1700000000|1700000001|"
-           "1700000100|1700003700|3500|100|9223372036854775807|8|6|2|4|n[1-2]|"
-           "77\n");
-    expect(s,
-           "SELECT mem_requested_bytes, mem_allocated_bytes, gpus,"
+           "SELECT memory_requested_bytes, memory_allocated_bytes, gpus,"
            " tres_requested, tres_allocated, cpu_usec, cpu_user_usec,"
-           " cpu_system_usec, cpu_task_usec, mem_task_peak_bytes,"
-           " mem_peak_bytes, vmem_peak_bytes, energy_joules, read_bytes,"
+           " cpu_system_usec, cpu_task_usec, memory_task_peak_bytes,"
+           " memory_scheduler_peak_bytes, vmemory_peak_bytes, "
+           "energy_scheduler_joules, read_bytes,"
            " write_bytes FROM job_v",
            "4096001|8192000|2|cpu=6,mem=4000K|"
            "cpu=8,gres/gpu:a100=2,gres/gpu=2|20000003|15000001|5000001|"
            "7000000|1024|2047|0|9000|1|9223372036854775807\n");
     expect(s,
            "SELECT reservation, flags, work_dir, submit_line, comment,"
-           " admin_comment, steps_left_out, het_job FROM job_v",
+           " admin_comment, steps_left_out, het_job_id FROM job_v",
            "res|SchedMain|/home/ada/x|sbatch x|it's \"ok\"||5|\n");
     expect(s,
            "SELECT step_id, name, state, state_raw, start_sec, end_sec,"
-           " elapsed_sec, suspended_sec, cpus, nodes, nodelist, mem_peak_node,"
+           " elapsed_seconds, suspended_seconds, cpus, nodes, nodelist, "
+           "memory_task_peak_node,"
            " tres_allocated, cpu_usec, cpu_user_usec, submit_line FROM step_v",
            "batch|batch|completed|COMPLETED|1700000101|1700000102|1||8||n1|n1|"
            "cpu=8|999||srun y\n");
@@ -207,7 +211,7 @@ static void test_shapes(void **state)
             snprintf(want, sizeof(want), "here|%s|%s|%s|%s\n", cases[i].raw,
                      cases[i].shown, cases[i].dir, cases[i].step);
             snprintf(sql, sizeof(sql),
-                     "SELECT cluster, raw_id, shown_id, work_dir, step_id"
+                     "SELECT cluster, jobid, display_id, work_dir, step_id"
                      " FROM job_v j JOIN step_v s ON s.job = j.id"
                      " WHERE j.id = %zu",
                      i + 1);
@@ -270,7 +274,7 @@ static void test_merge(void **state)
         print_message("# %s\n", merges[i].what);
         put(u, &j);
         expect(s,
-               "SELECT state, start_sec, end_sec, elapsed_sec, cpu_usec,"
+               "SELECT state, start_sec, end_sec, elapsed_seconds, cpu_usec,"
                " account FROM job_v",
                merges[i].want);
     }
@@ -283,7 +287,7 @@ static void test_merge(void **state)
     put(u, &j);
     j.submit_sec = 61;
     put(u, &j);
-    expect(s, "SELECT raw_id, submit_sec, sluid FROM job_v ORDER BY id",
+    expect(s, "SELECT jobid, submit_sec, sluid FROM job_v ORDER BY id",
            "1|50|\n1|61|s1\n");
     bj_upsert_free(u);
     bj_store_close(s);
@@ -366,9 +370,9 @@ static void expect_many(struct bj_store *s, unsigned n)
              100 * n, n / 1000);
     expect(
         s,
-        "SELECT (SELECT count(DISTINCT raw_id) FROM job_v WHERE user ="
-        " 'u' || (raw_id % 700) AND uid = raw_id % 900 AND work_dir ="
-        " '/scratch/' || (raw_id / 3) || '/work'),"
+        "SELECT (SELECT count(DISTINCT jobid) FROM job_v WHERE user ="
+        " 'u' || (jobid % 700) AND uid = jobid % 900 AND work_dir ="
+        " '/scratch/' || (jobid / 3) || '/work'),"
         " (SELECT count(*) FROM step_v AS s JOIN job_v AS j ON j.id = s.job),"
         " (SELECT count(*) FROM job_v WHERE comment = 'now and then'),"
         " (SELECT sum(jobs_ended) FROM rollup_day),"
@@ -477,7 +481,7 @@ static void test_array(void **state)
     j.submit_sec = 1000;
     j.state = BJ_STATE_PENDING;
     put(u, &j);
-    expect(s, "SELECT shown_id, array_tasks FROM job_v",
+    expect(s, "SELECT display_id, array_tasks FROM job_v",
            "4700_[1-10%2]|1-10%2\n");
     j.shown_id = BJ_SLICE("4700_10");
     j.array_task = 10;
@@ -485,7 +489,7 @@ static void test_array(void **state)
     j.state = BJ_STATE_RUNNING;
     j.start_sec = 2000;
     put(u, &j);
-    expect(s, "SELECT shown_id, array_task, array_tasks FROM job_v",
+    expect(s, "SELECT display_id, array_task, array_tasks FROM job_v",
            "4700_10|10|\n");
     put(u, &j);
     assert_int_equal(bj_upsert_counts(u)->jobs_same, 1);

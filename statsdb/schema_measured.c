@@ -2,17 +2,17 @@
 
 #include <stddef.h>
 
-/* What is worked out of accounting, node records and a Prometheus server:
- * values of use, energy, grams of CO2, findings, and their daily sums
- * (docs/statsdb.md, "Derived").  Written by derive.c alone; all of it can be
- * worked out again.  What Prometheus told is kept, for it forgets. */
+/* What nodes and a Prometheus server measured, and what is derived from that
+ * and accounting: use, energy, emissions, findings, and their daily sums
+ * (docs/derived.md).  derive.c can derive all of it again; what Prometheus
+ * measured is kept, because Prometheus forgets. */
 
 /* What was measured of a job.  Sums are over nodes (and GPUs). */
 #define VALUES                                                                 \
     "cpu_usec INT,"                                                            \
     "cpu_peak_milli INT," /* CPUs at work in its busiest moments, x 1000 */    \
-    "mem_peak_bytes INT,"                                                      \
-    "mem_mean_bytes INT,"                                                      \
+    "memory_peak_bytes INT,"                                                   \
+    "memory_mean_bytes INT,"                                                   \
     "io_read_bytes INT,"                                                       \
     "io_write_bytes INT,"                                                      \
     "io_storage_read_bytes INT,"                                               \
@@ -25,7 +25,7 @@
     "gpu_busy_ppm INT," /* mean over its GPUs and their time */                \
     "gpu_held_usec INT,"                                                       \
     "gpu_idle_usec INT,"                                                       \
-    "gpu_mem_peak_bytes INT,"                                                  \
+    "gpu_memory_peak_bytes INT,"                                               \
     "threads_peak INT,"                                                        \
     "open_fds_peak INT,"                                                       \
     "scratch_files_peak INT,"                                                  \
@@ -33,11 +33,65 @@
     "cores_used INT,"   /* with four fifths of the mean or more */             \
     "nodes_unused INT," /* less than a second of CPU time */
 
-const char *const bj_schema_2[] = {
-    /* Jobs that have ended and are to be worked out (again). */
+const char *const bj_schema_measured[] = {
+    /* What the nodes counted of a job: docs/records.md. */
+    "CREATE TABLE node_record("
+    "id INTEGER PRIMARY KEY,"
+    "cluster INT NOT NULL REFERENCES cluster,"
+    "jobid ANY NOT NULL,"
+    "host INT NOT NULL REFERENCES host,"
+    "slurm_node TEXT NOT NULL,"
+    "start INT NOT NULL," /* 0: unknown */
+    "\"end\" INT NOT NULL,"
+    "sluid INT REFERENCES word,"
+    "user INT REFERENCES user,"
+    "uid INT,"
+    "account INT REFERENCES account,"
+    "identity_source INT REFERENCES word,"
+    "cpus INT,"
+    "cpu_usec INT,"
+    "cpu_user_usec INT,"
+    "cpu_system_usec INT,"
+    "cpu_throttled_usec INT,"
+    "memory_peak_bytes INT,"
+    "memory_limit_bytes INT,"
+    "memory_limit_hits INT,"
+    "oom_kills INT,"
+    "processes_seen INT,"
+    "io_read_bytes INT,"
+    "io_write_bytes INT,"
+    "io_read_operations INT,"
+    "io_write_operations INT,"
+    "io_storage_read_bytes INT,"
+    "io_storage_write_bytes INT,"
+    "energy_policy INT REFERENCES word,"
+    "energy_source INT REFERENCES word,"
+    "energy_quality INT REFERENCES word,"
+    "energy_static INT REFERENCES word,"
+    "energy_gap INT,"
+    "complete INT) STRICT",
+    "CREATE UNIQUE INDEX node_record_key ON node_record(cluster, jobid, host,"
+    " slurm_node, start)",
+    "CREATE INDEX node_record_end ON node_record(\"end\")",
+    "CREATE TABLE node_energy("
+    "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
+    "policy INT NOT NULL REFERENCES word,"
+    "component INT NOT NULL REFERENCES word,"
+    "microjoules INT NOT NULL,"
+    "PRIMARY KEY(record, policy, component)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE node_device("
+    "record INT NOT NULL REFERENCES node_record ON DELETE CASCADE,"
+    "device TEXT NOT NULL,"
+    "read_bytes INT,"
+    "write_bytes INT,"
+    "read_operations INT,"
+    "write_operations INT,"
+    "PRIMARY KEY(record, device)) STRICT, WITHOUT ROWID",
+
+    /* Jobs that have ended and wait to be derived (again). */
     "CREATE TABLE derive_todo(job INTEGER PRIMARY KEY) STRICT",
     "CREATE TABLE derive_record(record INTEGER PRIMARY KEY) STRICT",
-    /* Jobs up to this number have been looked at; rules: of the findings. */
+    /* Jobs up to this number were derived; rules: of the findings. */
     "CREATE TABLE derive_state(id INTEGER PRIMARY KEY CHECK(id = 1),"
     " job_upto INT NOT NULL, rules TEXT NOT NULL) STRICT",
     "INSERT INTO derive_state(id, job_upto, rules) VALUES(1, 0, '')",
@@ -45,6 +99,10 @@ const char *const bj_schema_2[] = {
     "CREATE TRIGGER job_changed AFTER UPDATE ON job WHEN new.\"end\" IS NOT"
     " NULL AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job = new.id)"
     " BEGIN INSERT INTO derive_todo(job) VALUES(new.id); END",
+    /* A job waits under its end. */
+    "CREATE TRIGGER job_end_changed AFTER UPDATE OF \"end\" ON job WHEN"
+    " old.\"end\" IS NOT new.\"end\" BEGIN DELETE FROM prom_todo WHERE"
+    " cluster = old.cluster AND \"end\" = old.\"end\" AND job = old.id; END",
     "CREATE TRIGGER record_new AFTER INSERT ON node_record WHEN NOT EXISTS"
     " (SELECT 1 FROM derive_record WHERE record = new.id)"
     " BEGIN INSERT INTO derive_record(record) VALUES(new.id); END",
@@ -68,12 +126,14 @@ const char *const bj_schema_2[] = {
     "estimated INT,"
     "PRIMARY KEY(record, gpu)) STRICT, WITHOUT ROWID",
 
-    /* What a Prometheus server told of a job. */
+    /* What a Prometheus server measured of a job. */
     "CREATE TABLE job_prom("
     "job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,"
     "asked_sec INT NOT NULL,"
-    "outcome INT NOT NULL," /* 0 told, 1 knows nothing of it, 2 its id is that
-                               of another run at about the same time */
+    "start INT," /* the time that the query was about */
+    "\"end\" INT,"
+    "outcome INT NOT NULL," /* 0 known, 1 unknown, 2 its id is that of another
+                               run at about the same time */
     "nodes_seen INT,"
     "nodes_final INT,"  /* of them: their last values were seen */
     "coverage_ppm INT," /* samples there were of those there should be */
@@ -95,7 +155,7 @@ const char *const bj_schema_2[] = {
     " \"end\" INT NOT NULL, job INT NOT NULL, PRIMARY KEY(cluster, \"end\","
     " job)) STRICT, WITHOUT ROWID",
 
-    /* The best that is known.  sources: two bits for each of the values in
+    /* Measured and best values.  sources: two bits for each of the values in
      * their order, the lowest first: 0 unknown, 1 nodes, 2 prometheus. */
     "CREATE TABLE job_use("
     "job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,"
@@ -103,10 +163,10 @@ const char *const bj_schema_2[] = {
     "measured_nodes INT,"
     "coverage_ppm INT," /* of Prometheus' */
     VALUES "cpu_efficiency_ppm INT,"
-    "mem_efficiency_ppm INT,"
+    "memory_efficiency_ppm INT,"
     "gpu_efficiency_ppm INT,"
     "cpu_efficiency_source INT," /* 1 nodes, 2 prometheus, 3 scheduler */
-    "mem_efficiency_source INT,"
+    "memory_efficiency_source INT,"
     /* Energy, of all nodes or not at all. */
     "energy_source INT," /* 1 nodes, 2 prometheus, 3 scheduler */
     "energy_policy INT REFERENCES word,"
@@ -146,7 +206,7 @@ const char *const bj_schema_2[] = {
     "estimated INT NOT NULL,"
     "fetched INT NOT NULL,"
     "PRIMARY KEY(source, basis, start)) STRICT, WITHOUT ROWID",
-    /* Power usage effectiveness of a cluster's house, from a time on. */
+    /* Power usage effectiveness of a cluster's site, from a time on. */
     "CREATE TABLE pue(cluster INT NOT NULL REFERENCES cluster,"
     " start INT NOT NULL, ppm INT NOT NULL, PRIMARY KEY(cluster, start))"
     " STRICT, WITHOUT ROWID",
@@ -191,97 +251,4 @@ const char *const bj_schema_2[] = {
     " REFERENCES assoc,"
     "day INT GENERATED ALWAYS AS (id & 31) VIRTUAL,"
     "PRIMARY KEY(id, source)) STRICT, WITHOUT ROWID",
-    NULL};
-
-#define SOURCE(n)                                                              \
-    "CASE (u.sources >> 2 * " #n ") & 3 WHEN 1 THEN 'nodes' WHEN 2 THEN"       \
-    " 'prometheus' END"
-#define VALUE(n, name) ", u." name ", " SOURCE(n) " AS " name "_source"
-#define FROM(column)                                                           \
-    "CASE " column " WHEN 1 THEN 'nodes' WHEN 2 THEN 'prometheus' WHEN 3"      \
-    " THEN 'scheduler' END"
-
-const char *const bj_schema_2_views[] = {
-    /* Which run a record belongs to: of those it may belong to the one whose
-     * end is nearest.  (Version 1 took the last that had begun.) */
-    "DROP VIEW job_energy_v", "DROP VIEW node_record_job",
-    "CREATE VIEW node_record_job AS SELECT r.id AS record, (SELECT id FROM"
-    " (SELECT j.id AS id, j.start AS start, abs(j.\"end\" - r.\"end\") AS far"
-    " FROM job AS j WHERE j.cluster = r.cluster AND j.raw_id = r.raw_id"
-    " AND j.start <= r.\"end\" + 120 AND (j.\"end\" IS NULL"
-    " OR j.\"end\" >= r.\"end\" - 600))"
-    " ORDER BY far IS NULL, far, start DESC LIMIT 1) AS job"
-    " FROM node_record AS r",
-    "CREATE VIEW job_energy_v AS SELECT l.job, p.text AS policy,"
-    " c.text AS component, sum(e.microjoules) AS microjoules,"
-    " count(*) AS nodes FROM node_record_job AS l"
-    " JOIN node_energy AS e ON e.record = l.record"
-    " JOIN word AS p ON p.id = e.policy JOIN word AS c ON c.id = e.component"
-    " WHERE l.job IS NOT NULL GROUP BY l.job, p.text, c.text",
-
-    /* Every value with where it is from. */
-    "CREATE VIEW job_use_v AS SELECT u.job, u.measured_nodes, u.coverage_ppm"
-    /* clang-format off */
-    VALUE(0, "cpu_usec")
-    VALUE(1, "cpu_peak_milli")
-    VALUE(2, "mem_peak_bytes")
-    VALUE(3, "mem_mean_bytes")
-    VALUE(4, "io_read_bytes")
-    VALUE(5, "io_write_bytes")
-    VALUE(6, "io_storage_read_bytes")
-    VALUE(7, "io_storage_write_bytes")
-    VALUE(8, "device_read_bytes")
-    VALUE(9, "device_write_bytes")
-    VALUE(10, "oom_kills")
-    VALUE(11, "gpus_seen")
-    VALUE(12, "gpus_unused")
-    VALUE(13, "gpu_busy_ppm")
-    VALUE(14, "gpu_held_usec")
-    VALUE(15, "gpu_idle_usec")
-    VALUE(16, "gpu_mem_peak_bytes")
-    VALUE(17, "threads_peak")
-    VALUE(18, "open_fds_peak")
-    VALUE(19, "scratch_files_peak")
-    VALUE(20, "core_min_ppm")
-    VALUE(21, "cores_used")
-    VALUE(22, "nodes_unused")
-    ", u.cpu_efficiency_ppm, " FROM("u.cpu_efficiency_source")
-    " AS cpu_efficiency_source, u.mem_efficiency_ppm, "
-    FROM("u.mem_efficiency_source") " AS mem_efficiency_source,"
-    " u.gpu_efficiency_ppm, u.energy_uj, u.energy_cpu_uj, u.energy_dram_uj,"
-    " u.energy_gpu_uj, u.energy_other_uj, u.energy_used_uj,"
-    " u.energy_reserved_uj, " FROM("u.energy_source") " AS energy_source,"
-    " (SELECT text FROM word WHERE id = u.energy_policy) AS energy_policy"
-    " FROM job_use AS u",
-    /* clang-format on */
-
-    "CREATE VIEW job_grams_v AS SELECT g.job, s.provider, s.kind, s.zone,"
-    " s.country, g.micrograms / 1e6 AS grams, g.covered_uj, g.estimated"
-    " FROM job_grams AS g JOIN factor_source AS s ON s.id = g.source",
-
-    /* {value} and {threshold} in the text of a rule. */
-    "CREATE VIEW job_finding_v AS SELECT f.job, r.name, r.severity,"
-    " replace(replace(r.text, '{value}', ifnull(printf('%.4g', f.value),"
-    " '?')), '{threshold}', ifnull(printf('%.4g', f.threshold), '?')) AS text,"
-    " f.value, f.threshold, r.condition"
-    " FROM job_finding AS f JOIN finding_rule AS r ON r.id = f.rule",
-
-    "CREATE VIEW factor_v AS SELECT (SELECT name FROM cluster WHERE id ="
-    " s.cluster) AS cluster, s.provider, s.kind, s.zone, s.country,"
-    " f.start AS start_sec, nullif(f.\"end\", 9223372036854775807) AS end_sec,"
-    " f.mg_per_kwh / 1e3 AS grams_per_kwh, CASE f.basis WHEN 0 THEN 'live'"
-    " WHEN 1 THEN 'stated' WHEN 2 THEN 'profile' WHEN 3 THEN 'year' WHEN 4"
-    " THEN 'constant' END AS basis, f.estimated,"
-    " nullif(f.fetched, 0) AS fetched_sec"
-    " FROM factor AS f JOIN factor_source AS s ON s.id = f.source",
-
-    "CREATE VIEW rollup_energy_month AS SELECT month, assoc,"
-    " sum(jobs) AS jobs, sum(cpu_sec) AS cpu_sec, sum(energy_mj) AS energy_mj,"
-    " sum(energy_used_mj) AS energy_used_mj,"
-    " sum(energy_reserved_mj) AS energy_reserved_mj"
-    " FROM rollup_energy_day GROUP BY month, assoc",
-
-    "CREATE VIEW rollup_grams_month AS SELECT month, assoc, source,"
-    " sum(micrograms) AS micrograms, sum(covered_mj) AS covered_mj"
-    " FROM rollup_grams_day GROUP BY month, assoc, source",
     NULL};

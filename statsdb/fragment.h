@@ -1,0 +1,44 @@
+/* SQL fragments: what the store keeps as numbers, or in several columns, as the
+ * text that people read.  Views and readers take them from here. */
+#ifndef BJ_STATSDB_FRAGMENT_H
+#define BJ_STATSDB_FRAGMENT_H
+
+/* The text of a dictionary for its number. */
+#define BJ_SQL_NAME(table, id)                                                 \
+    "(SELECT name FROM \"" table "\" WHERE id = " id ")"
+#define BJ_SQL_WORD(table, id)                                                 \
+    "(SELECT text FROM \"" table "\" WHERE id = " id ")"
+
+/* The name of an enum bj_source (statsdb/best.h). */
+#define BJ_SQL_SOURCE(number)                                                  \
+    "CASE " number " WHEN 1 THEN 'nodes' WHEN 2 THEN 'prometheus' WHEN 3"      \
+    " THEN 'scheduler' END"
+
+/* The name of an enum bj_factor_from (carbon/factor.h). */
+#define BJ_SQL_BASIS(number)                                                   \
+    "CASE " number " WHEN 0 THEN 'live' WHEN 1 THEN 'stated' WHEN 2 THEN"      \
+    " 'profile' WHEN 3 THEN 'year' WHEN 4 THEN 'constant' END"
+
+/* Of job j and its job_more, which is m here and may be missing. */
+#define BJ_SQL_DISPLAY_ID(m)                                                   \
+    "coalesce(" m ".display_id, j.array_job_id || '_' || j.array_task, " m     \
+    ".het_job_id || '+' || " m ".het_offset, j.jobid)"
+
+/* The key of job j in cluster c. */
+#define BJ_SQL_KEY "c.name || ':' || j.jobid || ':' || j.submit"
+
+/* The name of step s: its slot in the row number (statsdb/row.h), or other. */
+#define BJ_SQL_STEP                                                            \
+    "CASE s.id & 0xfffff WHEN 1 THEN 'batch' WHEN 2 THEN 'extern' WHEN 3 THEN" \
+    " 'interactive' ELSE ifnull(s.other, CAST((s.id & 0xfffff) - 16 AS TEXT))" \
+    " END"
+
+/* The text of finding f by rule r, with its numbers. */
+#define BJ_SQL_FINDING                                                         \
+    "replace(replace(r.text, '{value}', ifnull(printf('%.4g', f.value),"       \
+    " '?')), '{threshold}', ifnull(printf('%.4g', f.threshold), '?'))"
+
+/* Open ends are the largest number. */
+#define BJ_SQL_UNLESS_OPEN(end) "nullif(" end ", 9223372036854775807)"
+
+#endif

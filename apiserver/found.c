@@ -55,7 +55,7 @@ int bj_found_get(struct bj_call *c, const struct bj_params *p,
     q.named = bj_job_name_indexed(name);
     int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
-        r = bj_job_named(&q, c, p, name);
+        r = bj_job_named(&q, c, p, name, BJ_NAME_EXACT);
     bj_query_sql(&q, " LIMIT 2");
     if (r == 0)
         r = look(c, &q, arena, ret);

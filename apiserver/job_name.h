@@ -3,11 +3,13 @@
 #define BJ_APISERVER_JOB_NAME_H
 
 #include "apiserver/query.h"
+#include "statsdb/job_name.h"
 
-/* Append " AND ..." for a job named by key, SLUID, UUID, jobid, array task or
- * component.  Returns 0, a refusal, or an error of the store. */
+/* Append " AND ..." for a job by any name (statsdb/job_name.h).  0 or a
+ * refusal. */
 int bj_job_named(struct bj_query *q, struct bj_call *c,
-                 const struct bj_params *p, struct bj_slice name);
+                 const struct bj_params *p, struct bj_slice name,
+                 enum bj_job_name_parts parts);
 
 /* Does an index lead to jobs of that name?  To a UUID none does. */
 bool bj_job_name_indexed(struct bj_slice name);

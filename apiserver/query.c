@@ -6,49 +6,22 @@
 
 void bj_query_free(struct bj_query *q)
 {
-    bj_buf_free(&q->sql);
-    free(q->value);
-    q->value = NULL;
-    q->values = q->room = 0;
+    bj_sql_build_free(&q->b);
 }
 
 void bj_query_sql(struct bj_query *q, const char *sql)
 {
-    bj_buf_str(&q->sql, sql);
-}
-
-static bool grow(struct bj_query *q)
-{
-    unsigned room = q->room ? 2 * q->room : 16;
-    struct bj_query_value *v = realloc(q->value, room * sizeof(*v));
-    if (v) {
-        q->value = v;
-        q->room = room;
-    }
-    return v != NULL;
-}
-
-static void value(struct bj_query *q, struct bj_slice text, int64_t number)
-{
-    q->full = q->full || q->values == BJ_QUERY_VALUES;
-    if (q->full)
-        return;
-    if (q->values == q->room && !grow(q)) {
-        q->sql.failed = true;
-        return;
-    }
-    q->value[q->values++] = (struct bj_query_value){text, number};
-    bj_buf_str(&q->sql, "?");
+    bj_sql_build_add(&q->b, sql);
 }
 
 void bj_query_int(struct bj_query *q, int64_t v)
 {
-    value(q, (struct bj_slice){0}, v);
+    bj_sql_build_int(&q->b, v);
 }
 
 void bj_query_text(struct bj_query *q, struct bj_slice s)
 {
-    value(q, (struct bj_slice){s.p ? s.p : "", s.n}, 0);
+    bj_sql_build_text(&q->b, s);
 }
 
 void bj_query_in(struct bj_query *q, const struct bj_params *p,
@@ -66,33 +39,23 @@ void bj_query_in(struct bj_query *q, const struct bj_params *p,
     bj_query_sql(q, ")");
 }
 
-int bj_query_open(struct bj_query *q, struct bj_reader *r,
+int bj_query_open(struct bj_query *q, struct bj_reader *reader,
                   struct sqlite3_stmt **ret, struct bj_err *err)
 {
     struct sqlite3_stmt *st;
-    bj_buf_put(&q->sql, "", 1);
-    if (q->full)
-        return bj_err_set(err, -E2BIG, "query");
-    if (q->sql.failed)
-        return bj_err_set(err, -ENOMEM, "query");
-    int rc = bj_reader_prepare(r, q->sql.p, &st, err);
-    if (rc < 0)
-        return rc;
-    for (unsigned i = 0; i < q->values; i++) {
-        struct bj_slice s = q->value[i].text;
-        if (s.p)
-            sqlite3_bind_text64(st, (int)i + 1, s.p, s.n, SQLITE_STATIC,
-                                SQLITE_UTF8);
-        else
-            sqlite3_bind_int64(st, (int)i + 1, q->value[i].number);
-    }
+    int r = bj_sql_build_end(&q->b, err);
+    if (r == 0)
+        r = bj_reader_prepare(reader, q->b.sql.p, &st, err);
+    if (r < 0)
+        return r;
+    bj_sql_build_bind(&q->b, st);
     *ret = st;
     return 0;
 }
 
 static void column(struct bj_query *q, const char *alias, const char *name)
 {
-    bj_buf_printf(&q->sql, "%s%s.\"%s\"", q->named ? "+" : "", alias, name);
+    bj_buf_printf(&q->b.sql, "%s%s.\"%s\"", q->named ? "+" : "", alias, name);
 }
 
 static bool wanted(const struct bj_query *q, unsigned branch)
@@ -112,7 +75,7 @@ static void alternative(struct bj_query *q, const char *alias, const char *name,
     bj_query_int(q, id);
     if (!narrow)
         return;
-    bj_buf_printf(&q->sql, " AND %s.at BETWEEN ", alias);
+    bj_buf_printf(&q->b.sql, " AND %s.at BETWEEN ", alias);
     bj_query_int(q, q->time->from);
     bj_query_sql(q, " AND ");
     bj_query_int(q, q->time->to);

@@ -5,18 +5,10 @@
 
 #include "apiserver/call.h"
 #include "apiserver/params.h"
-#include "base/buf.h"
-
-enum { BJ_QUERY_VALUES = 3000 }; /* at most */
+#include "statsdb/sql_build.h"
 
 struct bj_query {
-    struct bj_buf sql;
-    struct bj_query_value {
-        struct bj_slice text; /* p NULL: the number */
-        int64_t number;
-    } * value;
-    unsigned values, room;
-    bool full;  /* more values than there is room for */
+    struct bj_sql_build b;
     bool named; /* an id leads to the rows, not an index by user or account;
                    set before bj_query_scope */
     /* Of the rows that bj_query_lead leads to only those of one branch, of

@@ -243,7 +243,8 @@ static int add_filters(struct bj_call *c, struct list *l)
                             : " AND (j.\"end\" IS NOT NULL OR j.start IS "
                               "NULL)");
     if (p->given[BJ_PARAM_JOB])
-        return bj_job_named(q, c, p, bj_params_text(p, BJ_PARAM_JOB));
+        return bj_job_named(q, c, p, bj_params_text(p, BJ_PARAM_JOB),
+                            BJ_NAME_WITH_PARTS);
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, l->from);
     bj_query_sql(q, ")");
@@ -501,7 +502,7 @@ static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
     l->q.named = bj_job_name_indexed(c->tail);
     int r = bj_query_scope(&l->q, c, &l->p, "j");
     if (r == 0)
-        r = bj_job_named(&l->q, c, &l->p, c->tail);
+        r = bj_job_named(&l->q, c, &l->p, c->tail, BJ_NAME_EXACT);
     l->limit = NAMED_MAX - 1;
     add_page(l);
     if (r == 0)

@@ -8,8 +8,7 @@
 
 #include <stdint.h>
 
-/* Lists that are empty ask for nothing; in each, commas separate values, too.
- */
+/* Lists that are empty select all; in each, commas separate values, too. */
 struct bj_acct_filter {
     struct bj_strv user, account, partition, state, cluster, job;
     int64_t since_sec, until_sec; /* jobs that began since, and before; began:
@@ -24,14 +23,14 @@ struct bj_acct_ids {
 };
 
 /* Find them by an index: the jobs' ids, else the one user (or account), else
- * the time; runs that have not ended by their own.  Only numbers are taken, so
- * that a reader who takes his time does not hold a transaction open, which
- * would let the writer's log grow.
- *   -EINVAL  no such state, no such id */
+ * the time; runs that have not ended by their own.  Only numbers are read, so
+ * that a slow reader does not hold a transaction open, which would let the
+ * writer's log grow.
+ *   -EINVAL  unknown state */
 int bj_acct_find(struct bj_store *s, const struct bj_acct_filter *f,
                  struct bj_acct_ids *ret, struct bj_err *err);
 
-/* True when only states are asked for in which a run has not ended. */
+/* True when all these are states of runs that have not ended. */
 bool bj_acct_only_open(const struct bj_strv *states);
 
 #endif

@@ -26,8 +26,9 @@ struct question {
 #define BY_USER "j USING INDEX job_user (user=? AND at>? AND at<?)"
 #define BY_ACCOUNT "j USING INDEX job_account (account=? AND at>? AND at<?)"
 #define BY_TIME "j USING INDEX job_at (at>? AND at<?)"
-#define BY_ID "j USING INDEX job_key (cluster=? AND jobid=?"
-#define BY_HET "j USING INDEX job_key (cluster=? AND jobid>? AND jobid<?)"
+#define BY_ID "job USING COVERING INDEX job_key (cluster=? AND jobid=?"
+#define BY_HET                                                                 \
+    "job USING COVERING INDEX job_key (cluster=? AND jobid>? AND jobid<?)"
 
 #define BY_ACCOUNT_NAME "assoc_account (account=?)|(ANY(cluster) AND account=?)"
 

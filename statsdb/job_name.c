@@ -1,0 +1,293 @@
+#include "statsdb/job_name.h"
+
+#include "base/absent.h"
+#include "sched/jobid.h"
+
+#include <string.h>
+
+enum {
+    HET_SPAN = 256, /* ids that Slurm may skip between components */
+    RANGES = 64     /* of tasks in one name */
+};
+
+/* --- parsing ---------------------------------------------------------------
+ */
+
+static bool is_sluid(struct bj_slice s)
+{
+    if (s.n != 14 || s.p[0] != 's')
+        return false;
+    for (size_t i = 1; i < s.n; i++)
+        if (!memchr("0123456789ABCDEFGHJKMNPQRSTVWXYZ", s.p[i], 32))
+            return false;
+    return true;
+}
+
+static bool is_uuid(struct bj_slice s)
+{
+    if (s.n != 36)
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (i == 8 || i == 13 || i == 18 || i == 23
+                ? s.p[i] != '-'
+                : !memchr("0123456789abcdef", s.p[i], 16))
+            return false;
+    return true;
+}
+
+/* "cluster:jobid:submit"; a jobid may hold colons. */
+static bool is_key(struct bj_slice s, struct bj_job_name *n)
+{
+    size_t last = s.n;
+    uint64_t submit;
+    while (last > 0 && s.p[last - 1] != ':')
+        last--;
+    if (last == 0 || !bj_slice_field(&s, ':', &n->cluster))
+        return false;
+    size_t gone = n->cluster.n + 1;
+    if (last <= gone)
+        return false;
+    n->jobid = (struct bj_slice){s.p, last - gone - 1};
+    struct bj_slice digits = {s.p + (last - gone), s.n - (last - gone)};
+    if (n->cluster.n == 0 || n->jobid.n == 0 ||
+        bj_slice_u64(digits, &submit) < 0 || submit > INT64_MAX)
+        return false;
+    n->submit = (int64_t)submit;
+    return true;
+}
+
+/* A step of Slurm's, and not a server of PBS? */
+static bool is_step(struct bj_slice s)
+{
+    static const char *const names[] = {"batch", "extern", "interactive"};
+    uint64_t number;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (bj_slice_eq(s, bj_slice_str(names[i])))
+            return true;
+    return bj_slice_u64(s, &number) == 0;
+}
+
+/* A blank is what '+' becomes in a query string that is not escaped. */
+static bool is_component(struct bj_slice s, struct bj_job_name *n)
+{
+    uint64_t leader, offset;
+    if (!bj_slice_number(&s, &leader) || s.n < 2 ||
+        (s.p[0] != '+' && s.p[0] != ' ') ||
+        bj_slice_u64((struct bj_slice){s.p + 1, s.n - 1}, &offset) < 0 ||
+        leader > INT64_MAX / 2 || offset > INT64_MAX / 4)
+        return false;
+    n->kind = BJ_NAME_COMPONENT;
+    n->number = (int64_t)leader;
+    n->part = (int64_t)offset;
+    return true;
+}
+
+/* An id of Slurm's, which those of LSF and plain ones of PBS look like. */
+static bool is_slurm(struct bj_slice s, struct bj_job_name *n)
+{
+    struct bj_jobid id;
+    if (bj_jobid_slurm(s, &id) < 0 || (id.step.n > 0 && !is_step(id.step)))
+        return false;
+    n->text = id.whole;
+    if (is_component(id.whole, n))
+        return true;
+    n->number = (int64_t)id.number;
+    if (id.task != BJ_ABSENT) {
+        n->kind = BJ_NAME_TASK;
+        n->part = (int64_t)id.task;
+    } else if (id.array) {
+        n->kind = BJ_NAME_TASKS;
+        n->tasks = id.tasks;
+    } else {
+        n->kind = BJ_NAME_JOB;
+    }
+    /* An id with leading zeros is kept as text. */
+    return n->kind != BJ_NAME_JOB || id.whole.p[0] != '0' || id.whole.n == 1;
+}
+
+struct bj_job_name bj_job_name_parse(struct bj_slice s)
+{
+    struct bj_job_name n = {.text = s};
+    if (is_key(s, &n))
+        n.kind = BJ_NAME_KEY;
+    else if (is_sluid(s))
+        n.kind = BJ_NAME_SLUID;
+    else if (is_uuid(s))
+        n.kind = BJ_NAME_UUID;
+    else if (!is_slurm(s, &n) && !is_component(s, &n))
+        n.kind = BJ_NAME_JOBID;
+    return n;
+}
+
+/* --- queries ---------------------------------------------------------------
+ */
+
+/* By the index over cluster, jobid and submit. */
+#define BY_JOBID                                                               \
+    "SELECT id FROM job WHERE cluster IN (SELECT id FROM cluster) AND "
+
+static void put_jobid(struct bj_sql_build *b, struct bj_slice id)
+{
+    uint64_t v;
+    /* An id that is a plain number is kept as one. */
+    if (id.n < 19 && (id.n == 1 || (id.n > 0 && id.p[0] != '0')) &&
+        bj_slice_u64(id, &v) == 0)
+        bj_sql_build_int(b, (int64_t)v);
+    else
+        bj_sql_build_text(b, id);
+}
+
+/* Texts that begin with an id and one of the characters from low on, below
+ * high. */
+static void begins(struct bj_sql_build *b, struct bj_slice id, const char *low,
+                   const char *high)
+{
+    bj_sql_build_add(b, " UNION ALL " BY_JOBID "jobid >= ");
+    bj_sql_build_text(b, id);
+    bj_buf_printf(&b->sql, " || '%s' AND jobid < ", low);
+    bj_sql_build_text(b, id);
+    bj_buf_printf(&b->sql, " || '%s'", high);
+}
+
+/* The jobid, and what PBS puts behind it. */
+static void by_jobid(struct bj_sql_build *b, struct bj_slice id)
+{
+    bj_sql_build_add(b, BY_JOBID "jobid = ");
+    put_jobid(b, id);
+    begins(b, id, ".", "/");
+}
+
+/* Components of a heterogeneous job: their ids follow its own, of which Slurm
+ * skips those that are taken. */
+static void by_leader(struct bj_sql_build *b, const struct bj_job_name *n,
+                      bool one)
+{
+    int64_t end = n->number + HET_SPAN + (one ? n->part : 0);
+    bj_sql_build_add(b, BY_JOBID "jobid ");
+    bj_sql_build_add(b, one ? "BETWEEN " : "> ");
+    bj_sql_build_int(b, n->number);
+    bj_sql_build_add(b, one ? " AND " : " AND jobid < ");
+    bj_sql_build_int(b, end);
+    bj_sql_build_add(b, " AND EXISTS (SELECT 1 FROM job_more AS h WHERE h.job ="
+                        " job.id AND h.het_job_id = ");
+    bj_sql_build_int(b, n->number);
+    if (one) {
+        bj_sql_build_add(b, " AND h.het_offset = ");
+        bj_sql_build_int(b, n->part);
+    }
+    bj_sql_build_add(b, ")");
+}
+
+static void by_array(struct bj_sql_build *b, int64_t number)
+{
+    bj_sql_build_add(b, "SELECT id FROM job WHERE array_job_id = ");
+    bj_sql_build_int(b, number);
+}
+
+static void by_number(struct bj_sql_build *b, const struct bj_job_name *n)
+{
+    begins(b, n->text, "[", "\\");
+    bj_sql_build_add(b, " UNION ALL ");
+    by_array(b, n->number);
+    if (n->number <= INT64_MAX - HET_SPAN) {
+        bj_sql_build_add(b, " UNION ALL ");
+        by_leader(b, n, false);
+    }
+}
+
+/* One range: "3", "1-10", "1-10:2". */
+static bool range(struct bj_slice s, uint64_t ret[3])
+{
+    if (!bj_slice_number(&s, &ret[0]))
+        return false;
+    ret[1] = ret[0];
+    ret[2] = 1;
+    if (s.n > 0 && s.p[0] == '-') {
+        s = (struct bj_slice){s.p + 1, s.n - 1};
+        if (!bj_slice_number(&s, &ret[1]))
+            return false;
+    }
+    if (s.n > 0 && s.p[0] == ':') {
+        s = (struct bj_slice){s.p + 1, s.n - 1};
+        if (!bj_slice_number(&s, &ret[2]))
+            return false;
+    }
+    return s.n == 0 && ret[1] <= INT64_MAX && ret[2] > 0 && ret[2] <= INT64_MAX;
+}
+
+/* Tasks, and the record that stands for those that wait. */
+static void by_tasks(struct bj_sql_build *b, const struct bj_job_name *n)
+{
+    struct bj_slice rest = n->tasks, one;
+    const char *limit = rest.n > 0 ? memchr(rest.p, '%', rest.n) : NULL;
+    if (limit)
+        rest.n = (size_t)(limit - rest.p);
+    by_array(b, n->number);
+    bj_sql_build_add(b, " AND (0");
+    for (unsigned i = 0; i < RANGES && bj_slice_field(&rest, ',', &one); i++) {
+        uint64_t v[3];
+        if (!range(one, v))
+            continue;
+        bj_sql_build_add(b, " OR (array_task BETWEEN ");
+        bj_sql_build_int(b, (int64_t)v[0]);
+        bj_sql_build_add(b, " AND ");
+        bj_sql_build_int(b, (int64_t)v[1]);
+        bj_sql_build_add(b, " AND (array_task - ");
+        bj_sql_build_int(b, (int64_t)v[0]);
+        bj_sql_build_add(b, ") % ");
+        bj_sql_build_int(b, (int64_t)v[2]);
+        bj_sql_build_add(b, " = 0)");
+    }
+    bj_sql_build_add(b, ") UNION ");
+    by_array(b, n->number);
+    bj_sql_build_add(b, " AND (SELECT display_id FROM job_more WHERE job ="
+                        " job.id) = ");
+    bj_sql_build_text(b, n->text);
+}
+
+static void by_key(struct bj_sql_build *b, const struct bj_job_name *n)
+{
+    bj_sql_build_add(b, "SELECT id FROM job WHERE cluster = (SELECT id FROM"
+                        " cluster WHERE name = ");
+    bj_sql_build_text(b, n->cluster);
+    bj_sql_build_add(b, ") AND jobid = ");
+    put_jobid(b, n->jobid);
+    bj_sql_build_add(b, " AND submit = ");
+    bj_sql_build_int(b, n->submit);
+}
+
+void bj_job_name_query(const struct bj_job_name *n,
+                       enum bj_job_name_parts parts, struct bj_sql_build *b)
+{
+    switch (n->kind) {
+    case BJ_NAME_KEY:
+        by_key(b, n);
+        return;
+    case BJ_NAME_SLUID:
+        bj_sql_build_add(b, "SELECT id FROM job WHERE sluid = ");
+        bj_sql_build_text(b, n->text);
+        return;
+    case BJ_NAME_TASK:
+        by_array(b, n->number);
+        bj_sql_build_add(b, " AND array_task = ");
+        bj_sql_build_int(b, n->part);
+        bj_sql_build_add(b, " UNION ALL ");
+        by_jobid(b, n->text);
+        return;
+    case BJ_NAME_TASKS:
+        by_tasks(b, n);
+        return;
+    case BJ_NAME_COMPONENT:
+        by_leader(b, n, true);
+        return;
+    case BJ_NAME_JOB:
+        by_jobid(b, n->text);
+        if (parts == BJ_NAME_WITH_PARTS)
+            by_number(b, n);
+        return;
+    case BJ_NAME_JOBID:
+    case BJ_NAME_UUID:
+        by_jobid(b, n->text);
+        return;
+    }
+}

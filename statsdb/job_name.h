@@ -1,0 +1,45 @@
+/* Names of jobs, as people and programs write them: the one parser, and the
+ * query that finds them. */
+#ifndef BJ_STATSDB_JOB_NAME_H
+#define BJ_STATSDB_JOB_NAME_H
+
+#include "base/slice.h"
+#include "statsdb/sql_build.h"
+
+enum bj_job_name_kind {
+    BJ_NAME_JOB,       /* 4711 */
+    BJ_NAME_TASK,      /* 4711_3 */
+    BJ_NAME_TASKS,     /* 4711_[1-5,8], 4711_[1-9:2%4] */
+    BJ_NAME_COMPONENT, /* 4711+1 */
+    BJ_NAME_JOBID,     /* any other jobid: 4711.server, 4711[3].server */
+    BJ_NAME_KEY,       /* cluster:jobid:submit */
+    BJ_NAME_SLUID,
+    BJ_NAME_UUID, /* of the original server; only the API can find it */
+};
+
+struct bj_job_name {
+    enum bj_job_name_kind kind;
+    struct bj_slice text;  /* without a step of Slurm's */
+    int64_t number;        /* of the job, the array or the leader */
+    int64_t part;          /* task or offset */
+    struct bj_slice tasks; /* "1-5,8" */
+    struct bj_slice cluster, jobid;
+    int64_t submit;
+};
+
+/* Every text is a name.  Slices point into it. */
+struct bj_job_name bj_job_name_parse(struct bj_slice text);
+
+/* What a name selects. */
+enum bj_job_name_parts {
+    BJ_NAME_EXACT,     /* the job with that jobid */
+    BJ_NAME_WITH_PARTS /* also the tasks of an array, the components of a
+                          heterogeneous job */
+};
+
+/* Append "SELECT id FROM job ..." for a name that is no UUID.  Each lookup uses
+ * an index. */
+void bj_job_name_query(const struct bj_job_name *name,
+                       enum bj_job_name_parts parts, struct bj_sql_build *b);
+
+#endif

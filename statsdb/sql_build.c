@@ -1,0 +1,71 @@
+#include "statsdb/sql_build.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+
+void bj_sql_build_free(struct bj_sql_build *b)
+{
+    bj_buf_free(&b->sql);
+    free(b->value);
+    *b = (struct bj_sql_build){.value = NULL};
+}
+
+void bj_sql_build_add(struct bj_sql_build *b, const char *sql)
+{
+    bj_buf_str(&b->sql, sql);
+}
+
+static bool grow(struct bj_sql_build *b)
+{
+    unsigned room = b->room ? 2 * b->room : 16;
+    struct bj_sql_value *v = reallocarray(b->value, room, sizeof(*v));
+    if (v) {
+        b->value = v;
+        b->room = room;
+    }
+    return v != NULL;
+}
+
+static void value(struct bj_sql_build *b, struct bj_slice text, int64_t number)
+{
+    b->full = b->full || b->values == BJ_SQL_BUILD_VALUES;
+    if (b->full)
+        return;
+    if (b->values == b->room && !grow(b)) {
+        b->sql.failed = true;
+        return;
+    }
+    b->value[b->values++] = (struct bj_sql_value){text, number};
+    bj_buf_str(&b->sql, "?");
+}
+
+void bj_sql_build_int(struct bj_sql_build *b, int64_t v)
+{
+    value(b, (struct bj_slice){0}, v);
+}
+
+void bj_sql_build_text(struct bj_sql_build *b, struct bj_slice s)
+{
+    value(b, (struct bj_slice){s.p ? s.p : "", s.n}, 0);
+}
+
+int bj_sql_build_end(struct bj_sql_build *b, struct bj_err *err)
+{
+    bj_buf_put(&b->sql, "", 1);
+    if (b->full)
+        return bj_err_set(err, -E2BIG, "query: more than %d values",
+                          BJ_SQL_BUILD_VALUES);
+    return b->sql.failed ? bj_err_set(err, -ENOMEM, "query") : 0;
+}
+
+void bj_sql_build_bind(const struct bj_sql_build *b, struct sqlite3_stmt *st)
+{
+    for (unsigned i = 0; i < b->values; i++) {
+        const struct bj_sql_value *v = &b->value[i];
+        if (v->text.p)
+            sqlite3_bind_text64(st, (int)i + 1, v->text.p, v->text.n,
+                                SQLITE_STATIC, SQLITE_UTF8);
+        else
+            sqlite3_bind_int64(st, (int)i + 1, v->number);
+    }
+}

@@ -1,0 +1,43 @@
+/* A statement being built: text of ours, and values that are bound, never
+ * written into it. */
+#ifndef BJ_STATSDB_SQL_BUILD_H
+#define BJ_STATSDB_SQL_BUILD_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sqlite3_stmt;
+
+enum { BJ_SQL_BUILD_VALUES = 3000 }; /* at most */
+
+/* Zero-initialise. */
+struct bj_sql_build {
+    struct bj_buf sql;
+    struct bj_sql_value {
+        struct bj_slice text; /* p NULL: the number */
+        int64_t number;
+    } * value;
+    unsigned values, room;
+    bool full; /* more values than there is room for */
+};
+
+void bj_sql_build_free(struct bj_sql_build *b);
+
+/* Append SQL. */
+void bj_sql_build_add(struct bj_sql_build *b, const char *sql);
+
+/* Append a parameter and note its value.  Texts must stay. */
+void bj_sql_build_int(struct bj_sql_build *b, int64_t v);
+void bj_sql_build_text(struct bj_sql_build *b, struct bj_slice s);
+
+/* End the text with a NUL.  -E2BIG: too many values; -ENOMEM. */
+int bj_sql_build_end(struct bj_sql_build *b, struct bj_err *err);
+
+/* Bind the values to the statement compiled from the text. */
+void bj_sql_build_bind(const struct bj_sql_build *b, struct sqlite3_stmt *st);
+
+#endif

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""batchjob_acct and the API show the same values in every column, and find the
+same jobs by every form of a name.  TAP."""
+import csv
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import urllib.parse
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import O, TOP, check, run, same, user  # noqa: E402
+
+ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
+TEXT = "=1+\"x\";\u00e4\u2028\n\x1b\\,<b>"
+ODD = (  # a name, what other jobs lack
+    ("pbs:71.srv", "jobid = '71.srv', cluster = 2"),
+    ("pbs:72[3].srv", "jobid = '72[3].srv', cluster = 2"),
+    ("text", "name = (SELECT id FROM jobname WHERE text = :text), leaf = :text"),
+    ("no limit", "time_limit = 9223372036854775807"),
+    ("a limit", "time_limit = 100000"),
+    ("nothing known", "cpu_usec = NULL, cpus = NULL, elapsed = NULL, memory_task_peak_bytes ="
+     " NULL, memory_scheduler_peak_bytes = NULL"),
+    ("over 100 %", "cpu_usec = 1000000 * (cpus * elapsed + 1), memory_scheduler_peak_bytes = 3000,"
+     " memory_allocated_bytes = 2000"),
+    ("meters of the scheduler", "energy_scheduler_joules = 12345"),
+    ("no meters", "energy_scheduler_joules = 0"),
+    ("an array", "array_job_id = 4000, array_task = 1"),
+    ("its second task", "array_job_id = 4000, array_task = 2"),
+    ("a leader", "jobid = 8000"),
+    ("a component after a gap", "jobid = 8003"),
+)
+
+
+def begin(site):
+    """A dozen jobs that differ, among those of the made-up cluster."""
+    db = sqlite3.connect(site.store)
+    db.execute("INSERT INTO cluster(id, name, system) VALUES(2, 'torque', 'pbs')")
+    db.execute("INSERT INTO jobname(text) VALUES(?)", (TEXT,))
+    ids = [i for i, in db.execute(
+        "SELECT id FROM job WHERE \"end\" IS NOT NULL AND array_job_id IS NULL AND typeof(jobid) ="
+        " 'integer' GROUP BY jobid HAVING count(*) = 1 ORDER BY jobid LIMIT ?", (len(ODD) + 1,))]
+    for (_, values), job in zip(ODD, ids):
+        db.execute("UPDATE job SET %s WHERE id = %d" % (values, job), {"text": TEXT})
+    db.executemany("INSERT INTO job_more(job, het_job_id, het_offset, comment, submit_line)"
+                   " VALUES(?, 8000, ?, 'a \"comment\"', 'sbatch --wrap=\"a, b\"')",
+                   [(ids[11], 0), (ids[12], 1)])
+    measured, = db.execute("SELECT jobid FROM job WHERE id = ?", (ids[13],)).fetchone()
+    db.commit()
+    db.close()
+    key = site.derive(measured)
+    site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
+    site.names = list(site.ask("/api/v1/jobs/" + urllib.parse.quote(key), user("boss")).data[0])
+    check(len(site.names) > 80, "one job has every column", site.names)
+
+
+def acct(site, *options):
+    p = subprocess.run([ACCT, "--store.path=" + site.store, "--since=1969-01-01"] + list(options),
+                       capture_output=True)
+    if p.returncode != 0:
+        check(False, "batchjob_acct runs", p.stderr)
+    return p.stdout.decode()
+
+
+def by_key(rows):
+    return {r["key"]: r for r in rows}
+
+
+def differences(ours, theirs, names):
+    return ["%s %s: batchjob_acct %r, API %r" % (key, n, ours[key].get(n), theirs[key].get(n))
+            for key in sorted(set(ours) & set(theirs)) for n in names
+            if ours[key].get(n) != theirs[key].get(n)]
+
+
+def columns(site):
+    fields = ",".join(site.names)
+    path = "/api/v1/jobs?from=1970-01-02&limit=100000&fields=" + fields
+    ours = by_key(json.loads(acct(site, "--format=" + fields, "--output=json")))
+    theirs = by_key(site.ask(path, user("boss")).data)
+    same(sorted(ours), sorted(theirs), "the same jobs")
+    bad = differences(ours, theirs, site.names)
+    check(len(ours) > 20 and not bad, "JSON: the same values", *bad[:5])
+    ours = by_key(csv.DictReader(io.StringIO(acct(site, "--format=" + fields, "--output=csv"))))
+    theirs = by_key(csv.DictReader(io.StringIO(site.ask(
+        path, user("boss"), ("Accept", "text/csv")).body.decode())))
+    bad = differences(ours, theirs, site.names)
+    check(len(ours) > 20 and not bad, "CSV: the same texts", *bad[:5])
+    empty = [n for n in site.names if not any(r[n] for r in ours.values())]
+    same(sorted(set(empty) - NEVER), [], "every other column has a value")
+
+
+# What the made-up jobs do not have.
+NEVER = {"batch_system", "sluid", "gid", "group", "project", "wckey", "reason", "cancelled_by",
+         "restarts", "priority", "suspended_seconds", "tasks", "gpus", "gpu_model", "reservation",
+         "admin_comment", "memory_mean_bytes", "io_read_bytes", "io_write_bytes", "measured_nodes",
+         "coverage_percent", "energy_measured_joules", "energy_measured_nodes",
+         "emissions_marginal_grams", "read_bytes", "write_bytes", "qos", "eligible",
+         "eligible_ms", "tres_requested", "cpus_requested"}
+
+
+def names(site):
+    """What people write; the number of jobs it is."""
+    rows = by_key(json.loads(acct(site, "--format=key,jobid", "--output=json")))
+    some = next(k for k in rows if k.startswith("fake:"))
+    for name, count in (("71", 1), ("71.srv", 1), ("72", 1), ("72[3].srv", 1), ("4000", 2),
+                        ("4000_2", 1), ("4000_[1-2]", 2), ("4000_[2,7-9]", 1), ("8000", 2),
+                        ("8000+1", 1), ("8003", 1), ("8003.batch", 1), ("8000_1", 0),
+                        (some, 1), ("7", 0), ("nonsense", 0)):
+        ours = [r["key"] for r in json.loads(acct(site, "--job=" + name, "--format=key",
+                                                  "--output=json"))]
+        theirs = [r["key"] for r in site.ask(
+            "/api/v1/jobs?fields=key&job=" + urllib.parse.quote(name), user("boss")).data]
+        same((sorted(ours), len(ours)), (sorted(theirs), count), "jobs named " + name)
+
+
+sys.exit(run(begin, columns, names, count=60, days=20))

@@ -98,7 +98,7 @@ def newest(port, user):
     ask = urllib.request.Request("http://127.0.0.1:%s/api/v1/jobs?limit=1&fields=jobid" % port,
                                  headers={"X-Grafana-User": user})
     with urllib.request.urlopen(ask) as answer:
-        return json.load(answer)["data"][0]["id"]
+        return json.load(answer)["data"][0]["jobid"]
 
 
 def children(pid):

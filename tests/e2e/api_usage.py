@@ -113,9 +113,13 @@ def nothing_foreign(site):
 
 
 def with_default(path, keys):
-    """Lists of jobs have some derived columns only on request."""
+    """Lists of jobs have these columns only on request."""
     keys = list(keys)
-    return keys[:keys.index("gpu_efficiency_percent")] if path.endswith("/jobs") else keys
+    if not path.endswith("/jobs"):
+        return keys
+    more = {"cpu_efficiency_source", "memory_efficiency_source", "energy_source",
+            "energy_scheduler_joules", "admin_comment", "reservation"}
+    return [k for k in keys[:keys.index("gpu_efficiency_percent")] if k not in more]
 
 
 def described(site):

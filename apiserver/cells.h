@@ -43,10 +43,10 @@ void bj_cells_begin(struct bj_cells *c, const char *const *key, unsigned keys);
 void bj_cells_put(struct bj_cells *c, struct bj_cell v);
 void bj_cells_row(struct bj_cells *c);
 
-/* The place of a key in the rows; keys, if there is none. */
+/* The place of a key in the rows; keys: it is unknown. */
 unsigned bj_cells_find(const struct bj_cells *c, const char *key);
 
-/* The cell of a key; NULL, if there is none. */
+/* The cell of a key; NULL: it is unknown. */
 const struct bj_cell *bj_cells_get(const struct bj_cells *c, const char *key);
 
 /* Nothing to show: null, no such key, or an empty text. */

@@ -9,8 +9,8 @@ void bj_original_uuid(struct bj_slice jobid, struct bj_slice uid,
                       struct bj_slice account, struct bj_slice nodelist,
                       struct bj_buf *to);
 
-/* A list of Slurm's hosts as a regular expression, appended: "n1|n2", what
- * expressions mind escaped.  At most 4096 hosts; nothing when it is no list. */
+/* A list of Slurm's hosts as a regular expression, appended: "n1|n2", special
+ * characters escaped.  At most 4096 hosts; nothing for an invalid list. */
 void bj_original_hosts(struct bj_slice nodelist, struct bj_buf *to);
 
 /* Seconds as sacct prints them, appended: "[D-]HH:MM:SS". */

@@ -1,9 +1,9 @@
 /* The API of the original stats server: /api/health, /api/accounts, /api/jobs.
  *
- * With original.strict it answers as that did, its mistakes included: every
- * answer has status 200, empty lists are null, jobs without an account named
- * are none, times are local without a zone and compared as text.  Who may see
- * what is not among the mistakes that can be had. */
+ * With original.strict it repeats the mistakes of the original: every answer
+ * has status 200, empty lists are null, without an account there are no jobs,
+ * times are local without a zone and compared as text.  The access rules hold
+ * in any case. */
 #include "apiserver/original.h"
 #include "apiserver/params.h"
 #include "apiserver/query.h"
@@ -73,7 +73,7 @@ static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
     return 0;
 }
 
-/* "account=*" and an empty one mean all, but not to the original. */
+/* "account=*" and an empty one mean all accounts, except in the original. */
 static void settle_accounts(struct asked *a)
 {
     a->p.given[BJ_PARAM_ACCOUNT] = a->strict || a->p.values > 0;
@@ -91,11 +91,11 @@ static int read_times(struct asked *a)
     a->to_sec = c->now_sec;
     if (!a->strict && a->to.n > 0 &&
         bj_param_time(a->to, c->now_sec, &a->to_sec) < 0)
-        return bj_call_refuse(c, 400, "The parameter to is no time.");
+        return bj_call_refuse(c, 400, "The parameter to must be a time.");
     a->from_sec = a->to_sec - WINDOW;
     if (!a->strict && a->from.n > 0 &&
         bj_param_time(a->from, c->now_sec, &a->from_sec) < 0)
-        return bj_call_refuse(c, 400, "The parameter from is no time.");
+        return bj_call_refuse(c, 400, "The parameter from must be a time.");
     return 0;
 }
 
@@ -123,7 +123,7 @@ static const struct {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-/* The original's times are local, and do not say so. */
+/* The original writes local times without a zone. */
 static void select_columns(struct bj_query *q, bool strict)
 {
     for (int i = 0; i < COLUMNS; i++) {
@@ -170,7 +170,7 @@ static struct bj_slice text_of(struct sqlite3_stmt *st, int col)
     return s.p ? s : BJ_SLICE("");
 }
 
-/* Row as the keys have it; scratch holds what is made here. */
+/* The row, in the order of the keys. */
 static void put_row(struct bj_rows *rows, struct sqlite3_stmt *st)
 {
     struct bj_buf uuid = {0}, elapsed = {0}, hosts = {0};
@@ -210,7 +210,7 @@ static int read_jobs(struct asked *a, struct bj_rows *rows, bool *cut)
     select_columns(&q, a->strict);
     bj_query_sql(&q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id "
                      "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1");
-    /* The original knows no coordinators and no admins. */
+    /* The original has neither coordinators nor admins. */
     a->p.given[BJ_PARAM_MINE] = true;
     a->p.number[BJ_PARAM_MINE] = 1;
     int r = bj_query_scope(&q, c, &a->p, "j");
@@ -250,8 +250,7 @@ static int answer_jobs(struct asked *a)
     r = read_jobs(a, &rows, &cut);
     bj_rows_end(&rows);
     if (r == 0) {
-        open_envelope(c, cut ? "[\"The list was cut: ask for a shorter "
-                               "time.\"]"
+        open_envelope(c, cut ? "[\"The list was cut; request a shorter time.\"]"
                              : "null");
         if (a->strict && rows.n == 0)
             bj_buf_str(&c->reply->body, "null");
@@ -325,20 +324,20 @@ const struct bj_endpoint bj_endpoints_original[] = {
     {.path = "/api/health",
      .methods = BJ_HTTP_GET,
      .run = on_health,
-     .help = "OK or KO, as the original server says it.",
+     .help = "OK or KO, as in the original server.",
      .type = "text/plain"},
     {.path = "/api/accounts",
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .refused = refused,
      .run = on_accounts,
-     .help = "One's accounts, as the original server has them."},
+     .help = "Accounts of the user, as in the original server."},
     {.path = "/api/jobs",
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .refused = refused,
      .run = on_jobs,
-     .help = "One's jobs, as the original server has them.",
+     .help = "Jobs of the user, as in the original server.",
      .params = BJ_BIT(BJ_PARAM_ACCOUNT) | BJ_BIT(BJ_PARAM_FROM) |
                BJ_BIT(BJ_PARAM_TO)},
     {.path = NULL},

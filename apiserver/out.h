@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a table looks like. */
+/* The form of a table. */
 enum bj_shape {
     BJ_SHAPE_OBJECTS, /* JSON: [{"key":value},...] */
     BJ_SHAPE_CSV,     /* a line of names, then a line for each row */
@@ -26,7 +26,7 @@ struct bj_output {
 /* At most: bytes of a key, and of one with what is around it. */
 enum { BJ_KEY_MAX = 43, BJ_HEAD_BYTES = 47 };
 
-/* What stands before a value: a comma, and in JSON objects the key. */
+/* The text before a value: a comma, and in JSON objects the key. */
 struct bj_head {
     char text[BJ_HEAD_BYTES];
     unsigned char n;

@@ -1,4 +1,4 @@
-/* What is told of one job beside its row. */
+/* The parts of a job that are not in its row. */
 #ifndef BJ_APISERVER_PARTS_H
 #define BJ_APISERVER_PARTS_H
 

@@ -1,10 +1,10 @@
 /* The endpoints of Grafana's JSON data source (simpod-json-datasource), old and
  * new: base URL /api/simpod.
  *
- * Targets are "jobs" and "usage", which are tables, and the figures of usage,
- * which are series by day.  What is asked for is in the payload, with the names
- * and values of API v1's parameters.
- * Source: simPod/GrafanaJsonDatasource, README and src/types.ts, 0.2 to 0.6. */
+ * Targets are "jobs" and "usage", which are tables, and the sums of usage,
+ * which are series by day.  The payload has the names and values of the
+ * parameters of API v1. Source: simPod/GrafanaJsonDatasource, README and
+ * src/types.ts, 0.2 to 0.6. */
 #include "apiserver/jobs.h"
 #include "apiserver/server.h"
 #include "apiserver/usage.h"
@@ -12,7 +12,7 @@
 
 enum { TARGETS = 20, DEPTH = 12, BODY_VALUES = 4000 };
 
-/* Figures of usage that make a series. */
+/* Sums of usage that are series. */
 static const char *const series[] = {
     "core_hours",           "gpu_hours",
     "node_hours",           "job_hours",
@@ -45,7 +45,8 @@ static int read_body(struct bj_call *c, struct body *b)
     int r = bj_json_parse(&b->arena, text, "body", &limits, &b->doc, &err);
     if (r == -ENOMEM)
         return bj_err_set(&c->err, r, "body");
-    return r < 0 ? bj_call_refuse(c, 400, "The body is no JSON: %s.", err.msg)
+    return r < 0 ? bj_call_refuse(c, 400, "The body is not valid JSON: %s.",
+                                  err.msg)
                  : 0;
 }
 
@@ -75,7 +76,8 @@ static int read_filters(struct bj_call *c, const struct bj_json *doc,
         {
             struct bj_slice is = bj_json_text(bj_json_get(f, "operator"));
             if (r == 0 && !bj_slice_eq(is, BJ_SLICE("=")))
-                r = bj_call_refuse(c, 400, "The only operator is '='.");
+                r = bj_call_refuse(c, 400,
+                                   "The only supported operator is '='.");
             if (r == 0)
                 r = bj_params_put(c, p, mask,
                                   bj_json_text(bj_json_get(f, "key")),
@@ -234,10 +236,9 @@ static int put_target(struct bj_call *c, const struct bj_json *target,
     for (unsigned i = 0; i < SERIES; i++)
         if (bj_slice_eq(name, bj_slice_str(series[i])))
             return put_series(c, target, series[i], b);
-    return bj_call_refuse(c, 400,
-                          "There is no target '%.*s'; /api/simpod/metrics "
-                          "lists them.",
-                          name.n < 60 ? (int)name.n : 60, name.p ? name.p : "");
+    return bj_call_refuse(
+        c, 400, "Unknown target '%.*s'; /api/simpod/metrics lists them.",
+        name.n < 60 ? (int)name.n : 60, name.p ? name.p : "");
 }
 
 static int on_query_body(struct bj_call *c, const struct bj_json *doc)
@@ -254,8 +255,8 @@ static int on_query_body(struct bj_call *c, const struct bj_json *doc)
             continue;
         r = n < TARGETS
                 ? put_target(c, target, &b, n == 0)
-                : bj_call_refuse(c, 400, "There are more than %d targets.",
-                                 TARGETS);
+                : bj_call_refuse(
+                      c, 400, "The request has more than %d targets.", TARGETS);
         n++;
     }
     bj_buf_str(&b, "]\n");
@@ -267,7 +268,7 @@ static int on_query_body(struct bj_call *c, const struct bj_json *doc)
     return r;
 }
 
-/* --- what there is to ask for ----------------------------------------------
+/* --- targets and words ------------------------------------------------------
  */
 
 static int on_metrics_body(struct bj_call *c, const struct bj_json *doc)
@@ -295,7 +296,7 @@ static int on_metrics_body(struct bj_call *c, const struct bj_json *doc)
     return 0;
 }
 
-/* What there is to choose from. */
+/* Words to choose from. */
 static const struct {
     const char *name, *sql;
 } lists[] = {
@@ -323,7 +324,7 @@ static int find_words(struct bj_slice what)
 static int put_words(struct bj_call *c, struct bj_slice what,
                      const char *before, const char *between);
 
-/* Until 0.5 metrics are texts; until 0.3 variables are asked for here, too. */
+/* Until 0.5 metrics are texts; until 0.3 variables are queried here, too. */
 static int on_search_body(struct bj_call *c, const struct bj_json *doc)
 {
     struct bj_buf *b = &c->reply->body;
@@ -337,8 +338,8 @@ static int on_search_body(struct bj_call *c, const struct bj_json *doc)
     return 0;
 }
 
-/* Words that the asker may choose from: names of users or of accounts, of
- * partitions, clusters.  form is printf's for one. */
+/* Words that the user may choose from: names of users, accounts, partitions or
+ * clusters.  before and between are the JSON around a word. */
 static int put_words(struct bj_call *c, struct bj_slice what,
                      const char *before, const char *between)
 {
@@ -347,9 +348,8 @@ static int put_words(struct bj_call *c, struct bj_slice what,
     unsigned n = 0;
     int i = find_words(what);
     if (i < 0)
-        return bj_call_refuse(c, 400,
-                              "There are users, accounts, partitions and "
-                              "clusters to choose from.");
+        return bj_call_refuse(
+            c, 400, "Expected users, accounts, partitions or clusters.");
     struct bj_query q = {0};
     bj_query_sql(&q, lists[i].sql);
     int r = bj_query_visible(&q, c, false, "a");
@@ -473,7 +473,8 @@ static int read_annotation(struct bj_call *c, const struct bj_json *doc,
     if (r == -ENOMEM)
         return bj_err_set(&c->err, r, "annotations");
     if (r < 0)
-        return bj_call_refuse(c, 400, "The annotation's query is not JSON.");
+        return bj_call_refuse(c, 400,
+                              "The query of the annotation is not valid JSON.");
     r = read_payload(
         c, doc, payload,
         (unsigned)BJ_JOBS_MASK & ~(unsigned)BJ_BIT(BJ_PARAM_FIELDS), &a->p);

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 
-/* Listen at a path; a socket that is there already is replaced when nobody
+/* Listen at a path; an existing socket is replaced if no process
  * listens on it (-EADDRINUSE otherwise).  Everybody may connect: who it is, the
  * kernel tells.  Returns the descriptor. */
 int bj_socket_open(const char *path, struct bj_err *err);

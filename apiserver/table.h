@@ -13,21 +13,21 @@ void bj_table_select(struct bj_query *q, const struct bj_api_column *columns);
 void bj_table_number(enum bj_value_kind kind, struct bj_rows *rows, int64_t v);
 
 /* Run a query that begins with these columns: its rows go to out, at most max
- * of them; *cut when there would be more.  0, or an error
+ * of them; *cut: there are more.  0, or an error
  * of the store. */
 int bj_table_rows(struct bj_call *c, struct bj_query *q,
                   const struct bj_api_column *columns,
                   const struct bj_output *out, uint64_t max, bool *cut);
 
 /* Run a query that begins with these columns, and answer with its rows, of
- * which there are at most max; meta.cut says whether there would be more.  0,
+ * which there are at most max; meta.cut says whether there are more.  0,
  * or an error of the store. */
 int bj_table_answer(struct bj_call *c, struct bj_query *q,
                     const struct bj_api_column *columns, uint64_t max);
 
-/* The same for what is told of one job: the query is FROM and WHERE up to the
- * job's number, which is bound, and what follows it.  Finds the job that the
- * call's tail names.  0, a refusal, or an error of the store. */
+/* The same for one job: the query is FROM and WHERE up to the number of the
+ * job, which is bound, and what follows it.  Finds the job of the call's tail.
+ * 0, a refusal, or an error of the store. */
 int bj_table_of_job(struct bj_call *c, const struct bj_api_column *columns,
                     const char *from, const char *behind);
 

@@ -1,4 +1,4 @@
-/* /api/v1/usage: what was used, from the daily sums of the store. */
+/* /api/v1/usage: usage, from the daily sums of the store. */
 #include "apiserver/usage.h"
 
 #include "apiserver/query.h"
@@ -63,44 +63,46 @@ static const char sums[] =
     "sum(g.micrograms), sum(g.covered_mj)";
 
 const struct bj_key bj_usage_keys[] = {
-    {"cluster", "string", "null unless grouped by it, like the next four"},
+    {"cluster", "string",
+     "Cluster; null unless grouped by it, as are the next five."},
     {"account", "string", "Account."},
     {"user", "string", "User."},
     {"partition", "string", "Partition or queue."},
-    {"month", "string", "2026-11"},
-    {"day", "string", "2026-11-20, of UTC."},
-    {"time", "string", "Begin of that day or month."},
+    {"month", "string", "Month, as 2026-11."},
+    {"day", "string", "Day in UTC, as 2026-11-20."},
+    {"time", "string", "Start of that day or month."},
     {"time_ms", "integer", "The same in milliseconds."},
     {"jobs_started", "integer", "Jobs that started in the time."},
     {"jobs_ended", "integer", "Jobs that ended in the time."},
-    {"jobs_completed", "integer", "Of them: well."},
-    {"jobs_failed", "integer", "Of them: failed."},
-    {"jobs_cancelled", "integer", "Of them: cancelled."},
-    {"jobs_timeout", "integer", "Of them: ran into a limit of time."},
-    {"jobs_oom", "integer", "Of them: out of memory."},
+    {"jobs_completed", "integer", "Of these, completed."},
+    {"jobs_failed", "integer", "Of these, failed."},
+    {"jobs_cancelled", "integer", "Of these, cancelled."},
+    {"jobs_timeout", "integer", "Of these, ended by their time limit."},
+    {"jobs_oom", "integer", "Of these, out of memory."},
     {"wait_mean_seconds", "integer", "Mean wait of the jobs that started."},
-    {"job_hours", "number", "Time that jobs ran for."},
+    {"job_hours", "number", "Run time of jobs in hours."},
     {"node_hours", "number", "Nodes allocated, times hours."},
     {"core_hours", "number", "CPUs allocated, times hours."},
     {"gpu_hours", "number", "GPUs allocated, times hours."},
     {"memory_gib_hours", "number", "GiB allocated, times hours."},
     {"cpu_used_hours", "number",
-     "CPU time used, of jobs that tell it; null: of none."},
+     "CPU time used in hours, of jobs where it is known; null: of none."},
     {"cpu_efficiency_percent", "number",
-     "CPU time used in percent of what was allocated, of jobs that tell it."},
+     "CPU time used, in percent of allocated, of jobs where it is known."},
     {"energy_scheduler_kwh", "number",
-     "Energy, of jobs that tell it; null: of none."},
+     "Energy that the scheduler reports; null: of no job."},
     {"energy_scheduler_coverage", "number",
-     "Jobs that tell it, in percent of core_hours."},
+     "Jobs with that energy, in percent of core_hours."},
     {"energy_kwh", "number",
-     "Energy of jobs that have ended, as the best source tells it: nodes, "
-     "Prometheus or the batch system; null: of none."},
+     "Energy of ended jobs, best known value: from nodes, Prometheus or the "
+     "scheduler; null: of none."},
     {"energy_coverage", "number",
-     "Jobs of which it is known, in percent of core_hours."},
+     "Jobs with known energy, in percent of core_hours."},
     {"emissions_grams", "number",
-     "CO2 equivalent of that energy, by the best average factors, in grams."},
+     "Emissions of that energy, by the best average emission factors, in grams "
+     "of CO2 equivalent."},
     {"emissions_coverage", "number",
-     "Energy for which there were factors, in percent."},
+     "Energy with known emission factors, in percent."},
     {NULL, NULL, NULL},
 };
 
@@ -124,13 +126,12 @@ static int read_groups(struct bj_call *c, struct asked *a)
             g++;
         if (g == GROUPS)
             return bj_call_refuse(c, 400,
-                                  "There is no grouping by '%.*s', but by "
-                                  "cluster, account, user, partition, month "
-                                  "and day.",
+                                  "Unknown group '%.*s'; expected cluster, "
+                                  "account, user, partition, month or day.",
                                   s.n < 60 ? (int)s.n : 60, s.p);
         a->by[g] = true;
     }
-    /* The 20th of which month? */
+    /* A day needs its month. */
     a->by[BY_MONTH] = a->by[BY_MONTH] || a->by[BY_DAY];
     return 0;
 }
@@ -143,7 +144,7 @@ static int64_t day_of(int64_t sec, int64_t *month)
     return *month << 5 | t.day;
 }
 
-/* Months without sums cost time and give nothing. */
+/* Skip months without sums. */
 static int first_month(struct bj_call *c, int64_t *ret)
 {
     struct sqlite3_stmt *st;
@@ -169,7 +170,7 @@ static int read_asked(struct bj_call *c, struct asked *a)
     int64_t from =
         a->p.given[BJ_PARAM_FROM] ? a->p.number[BJ_PARAM_FROM] : to - WEEK;
     if (from > to)
-        return bj_call_refuse(c, 400, "The time ends before it begins.");
+        return bj_call_refuse(c, 400, "The parameter from is later than to.");
     a->from = day_of(from, &a->first);
     a->to = day_of(to < now ? to : now, &a->last);
     if (a->first < first)
@@ -191,9 +192,9 @@ static int build(struct bj_call *c, struct asked *a)
         bj_query_sql(q, ", ");
     }
     bj_query_sql(q, sums);
-    /* The sums of one month and one combination lie beside each other.  The
-     * source of the factors is a table of its own: for a constant SQLite may
-     * read all of rollup_grams_day to know what is not in it. */
+    /* The sums of one month and one combination are adjacent.  The source of
+     * the factors is a table: for a constant SQLite may read all of
+     * rollup_grams_day. */
     bj_query_sql(q, " FROM (SELECT (SELECT id FROM factor_source WHERE cluster"
                     " IS NULL AND provider = 'best' AND kind = 'average' AND"
                     " zone = '') AS id) AS s CROSS JOIN mo CROSS JOIN assoc AS"
@@ -260,7 +261,7 @@ static int put_groups(struct bj_call *c, const struct asked *a,
     return r;
 }
 
-/* v * times / by, halves up, with so many digits behind the point. */
+/* v * times / by, halves up, with so many digits after the point. */
 static void put_ratio(struct bj_rows *rows, int64_t v, int64_t times,
                       int64_t by, unsigned digits)
 {
@@ -304,7 +305,7 @@ static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
     put_ratio(rows, v[GRAMS_MJ], 1000, v[BEST_MJ], 1);
 }
 
-/* The table; *cut when there would be more rows. */
+/* The table; *cut: there are more rows. */
 static int write_table(struct bj_call *c, struct asked *a,
                        const struct bj_output *out, bool *cut)
 {
@@ -344,12 +345,11 @@ int bj_usage_list(struct bj_call *c, const struct bj_params *p,
         r = write_table(c, a, out, cut);
     bj_query_free(&a->q);
     free(a);
-    return r == -EINTR
-               ? bj_call_refuse(c, 503,
-                                "These sums took the store longer than "
-                                "query.timeout; narrow from and to, or name a "
-                                "user or an account.")
-               : r;
+    return r == -EINTR ? bj_call_refuse(
+                             c, 503,
+                             "The query took longer than query.timeout; narrow "
+                             "from and to, or name a user or an account.")
+                       : r;
 }
 
 static int on_usage(struct bj_call *c)
@@ -383,8 +383,7 @@ const struct bj_endpoint bj_endpoints_usage[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_usage,
-     .help = "What was used, in whole days of UTC; one row, or one for each "
-             "group.",
+     .help = "Usage in whole days of UTC: one row, or one for each group.",
      .params = BJ_USAGE_MASK,
      .keys = bj_usage_keys},
     {.path = NULL},

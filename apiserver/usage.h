@@ -5,7 +5,7 @@
 #include "apiserver/call.h"
 #include "apiserver/params.h"
 
-/* What usage can be asked with, and the keys of its rows. */
+/* The parameters of usage, and the keys of its rows. */
 enum {
     BJ_USAGE_MASK = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
                     BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
@@ -14,7 +14,7 @@ enum {
 };
 extern const struct bj_key bj_usage_keys[];
 
-/* The table; *cut when there would be more rows.  0, a refusal, or an error of
+/* The table; *cut: there are more rows.  0, a refusal, or an error of
  * the store. */
 int bj_usage_list(struct bj_call *c, const struct bj_params *p,
                   const struct bj_output *out, bool *cut);

@@ -1,5 +1,4 @@
-/* What is not about one job: emission factors, findings of many jobs, and the
- * site's own numbers. */
+/* Emission factors, findings of many jobs, and numbers of the site. */
 #include "apiserver/jobs.h"
 #include "apiserver/server.h"
 #include "apiserver/table.h"
@@ -17,8 +16,8 @@ enum {
     WEEK = 7 * 86400,
     LIMIT_DEFAULT = 100,
     FILE_BYTES = 65536,
-    /* Findings that are read and sorted: with more, jobs are walked newest
-     * first, of which enough have some. */
+    /* Findings that are read and sorted; with more, jobs are walked newest
+     * first, since many of these have findings. */
     FEW = 50000,
     UNTIL_COUNTED = 300 /* thousandths of a request's time */
 };
@@ -40,7 +39,7 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
     if (ret->limit > c->api->conf->max_rows)
         ret->limit = c->api->conf->max_rows;
     return ret->from > ret->to
-               ? bj_call_refuse(c, 400, "The time ends before it begins.")
+               ? bj_call_refuse(c, 400, "The parameter from is later than to.")
                : 0;
 }
 
@@ -49,27 +48,26 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
 
 static const struct bj_api_column factor_columns[] = {
     {"cluster", BJ_AS_TEXT, 0,
-     "(SELECT name FROM cluster WHERE id = s.cluster)",
-     "For which cluster; null: for all."},
+     "(SELECT name FROM cluster WHERE id = s.cluster)", "Cluster; null: all."},
     {"provider", BJ_AS_TEXT, 0, "s.provider",
-     "Who told it; best: for each moment the best of them."},
-    {"kind", BJ_AS_TEXT, 0, "s.kind",
-     "What it counts; kinds are not to be compared."},
+     "Provider; best: at each time the best of them."},
+    {"kind", BJ_AS_TEXT, 0, "s.kind", "Kind of factor. Do not compare kinds."},
     {"zone", BJ_AS_TEXT, 0, "nullif(s.zone, '')", "Zone of the grid."},
     {"country", BJ_AS_TEXT, 0, "nullif(s.country, '')", "Country."},
-    {"start", BJ_AS_TIME, 0, "f.start", "Begin of the period."},
-    {"start_ms", BJ_AS_TIME_MS, 0, "f.start", "The same."},
+    {"start", BJ_AS_TIME, 0, "f.start", "Start of the period."},
+    {"start_ms", BJ_AS_TIME_MS, 0, "f.start", "The same in milliseconds."},
     {"end", BJ_AS_TIME, 0, BJ_SQL_UNLESS_OPEN("f.\"end\""),
      "End of the period."},
-    {"end_ms", BJ_AS_TIME_MS, 0, BJ_SQL_UNLESS_OPEN("f.\"end\""), "The same."},
+    {"end_ms", BJ_AS_TIME_MS, 0, BJ_SQL_UNLESS_OPEN("f.\"end\""),
+     "The same in milliseconds."},
     {"grams_per_kwh", BJ_AS_MILLI, 0, "f.mg_per_kwh",
-     "CO2 equivalent of a kilowatt-hour, in grams."},
+     "Grams of CO2 equivalent per kilowatt-hour."},
     {"basis", BJ_AS_TEXT, 0, BJ_SQL_BASIS("f.basis"),
      "live, stated, profile (of other days), year or constant."},
     {"estimated", BJ_AS_BOOL, 0, "f.estimated",
-     "It is a forecast, an estimate or a profile."},
+     "The factor is a forecast, an estimate or a profile."},
     {"fetched", BJ_AS_TIME, 0, "nullif(f.fetched, 0)",
-     "When it was asked for."},
+     "Time of the query to the provider."},
     {.key = NULL},
 };
 
@@ -103,7 +101,7 @@ static const struct bj_api_column finding_columns[] = {
     {"key", BJ_AS_TEXT, 0,
      WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
      "Key of the job."},
-    {"jobid", BJ_AS_TEXT, 0, "CAST(j.jobid AS TEXT)", "Its id."},
+    {"jobid", BJ_AS_TEXT, 0, "CAST(j.jobid AS TEXT)", "Its jobid."},
     {"cluster", BJ_AS_TEXT, 0, WORD("cluster", "cluster"), "Its cluster."},
     {"user", BJ_AS_TEXT, 0, WORD("user", "user"), "Its owner."},
     {"account", BJ_AS_TEXT, 0, WORD("account", "account"), "Its account."},
@@ -112,21 +110,21 @@ static const struct bj_api_column finding_columns[] = {
     {"name", BJ_AS_TEXT, 0, "(SELECT text FROM jobname WHERE id = j.name)",
      "Its name."},
     {"start", BJ_AS_TIME, 0, "j.start", "Started."},
-    {"start_ms", BJ_AS_TIME_MS, 0, "j.start", "The same."},
+    {"start_ms", BJ_AS_TIME_MS, 0, "j.start", "The same in milliseconds."},
     {"end", BJ_AS_TIME, 0, "j.\"end\"", "Ended."},
-    {"end_ms", BJ_AS_TIME_MS, 0, "j.\"end\"", "The same."},
+    {"end_ms", BJ_AS_TIME_MS, 0, "j.\"end\"", "The same in milliseconds."},
     {"to", BJ_AS_LINK_END, 0, "j.\"end\"", "End of a link: end_ms, or now."},
     {"cpus", BJ_AS_INT, 0, "j.cpus", "CPUs allocated."},
     {"gpus", BJ_AS_INT, 0, "j.gpus", "GPUs allocated."},
     {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
-    {"severity", BJ_AS_TEXT, 0, "r.severity", "How bad it is."},
-    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "A sentence for people."},
-    {"value", BJ_AS_REAL, 0, "f.value", "What was measured."},
-    {"threshold", BJ_AS_REAL, 0, "f.threshold", "What it was held against."},
+    {"severity", BJ_AS_TEXT, 0, "r.severity", "Severity."},
+    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "Description in one sentence."},
+    {"value", BJ_AS_REAL, 0, "f.value", "Measured value."},
+    {"threshold", BJ_AS_REAL, 0, "f.threshold", "Threshold of the rule."},
     {.key = NULL},
 };
 
-/* Those that have the names asked for. */
+/* Only findings with the requested names. */
 static void add_rules(struct bj_query *q, const struct bj_params *p,
                       const char *without)
 {
@@ -139,7 +137,7 @@ static void add_rules(struct bj_query *q, const struct bj_params *p,
     bj_query_sql(q, ")");
 }
 
-/* Are there so few findings of that kind that all can be looked at? */
+/* Are there few enough of these findings to read all? */
 static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
 {
     struct bj_query q = {0};
@@ -161,8 +159,8 @@ static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
     return r;
 }
 
-/* The order of the jobs leads, but for an admin who looks for what is rare: to
- * that job_finding does. */
+/* The order of jobs leads, except for the rare findings of an admin's query:
+ * there job_finding does. */
 static int make_findings(struct bj_call *c, struct bj_query *q,
                          const struct bj_params *p, struct span *s)
 {
@@ -222,28 +220,28 @@ static int on_findings(struct bj_call *c)
 {
     int r = with_query(c, make_findings);
     return r == -EINTR
-               ? bj_call_refuse(c, 503,
-                                "Looking for findings took the store longer "
-                                "than query.timeout; narrow from and to, or "
-                                "name a user, an account or a finding.")
+               ? bj_call_refuse(
+                     c, 503,
+                     "The search took longer than query.timeout; narrow from "
+                     "and to, or name a user, an account or a finding.")
                : r;
 }
 
-/* --- numbers of the site's own ---------------------------------------------
+/* --- numbers of the site ---------------------------------------------------
  */
 
 static const struct bj_key constant_keys[] = {
-    {"cluster", "string", "For which cluster; null: for all."},
+    {"cluster", "string", "Cluster; null: all."},
     {"name", "string", "Name."},
     {"value", "number", "Number."},
     {"period", "string",
-     "For how long it is, as the file says: year, 90d; null: none."},
+     "Period of the number, as in the file: year, 90d; null: none."},
     {"period_sec", "integer", "The same in seconds; a year has 365 days."},
     {NULL, NULL, NULL},
 };
 
-/* Lines that are none are counted, and the first of them is told: the others
- * are no worse for them. */
+/* Invalid lines are counted and the first of them is reported; the others
+ * count. */
 static unsigned put_constants(struct bj_rows *rows, struct bj_slice text,
                               struct bj_err *first)
 {
@@ -285,7 +283,7 @@ static void end_constants(struct bj_call *c, struct bj_rows *rows, unsigned bad,
     bj_buf_free(&more);
 }
 
-/* The file is small, and read each time: a change shows at once. */
+/* The file is small and read for each request: changes show at once. */
 static int on_constants(struct bj_call *c)
 {
     const char *path = c->api->conf->constants;
@@ -301,7 +299,8 @@ static int on_constants(struct bj_call *c)
         r = bj_file_read_all(AT_FDCWD, path, text, FILE_BYTES, &s, &c->err);
     if (r < 0 && text) {
         bj_call_log(c, "constants.file");
-        r = bj_call_refuse(c, 503, "The constants can't be read at present.");
+        r = bj_call_refuse(c, 503,
+                           "The constants cannot be read at the moment.");
     }
     if (r == 0) {
         bj_call_rows(c, &rows, names, bj_key_names(constant_keys, names));
@@ -325,7 +324,7 @@ const struct bj_endpoint bj_endpoints_facts[] = {
      .methods = BJ_HTTP_GET,
      .needs = STORE_AND_USER,
      .run = on_findings,
-     .help = "What was found wrong with jobs that have ended, newest first.",
+     .help = "Findings of ended jobs, newest first.",
      .params = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
                BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
                BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_FROM) |
@@ -336,7 +335,7 @@ const struct bj_endpoint bj_endpoints_facts[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_USER,
      .run = on_constants,
-     .help = "Numbers of the site's own, such as allocations.",
+     .help = "Numbers of the site, such as allocations.",
      .keys = constant_keys},
     {.path = NULL},
 };

@@ -12,11 +12,11 @@ enum {
     LIMIT_DEFAULT = 100,
     TOTAL_MAX = 100000, /* a total is counted no further */
     NAMED_MAX = 100,    /* jobs that one name may mean */
-    FILTERS = 12, /* values of a branch besides those that are asked for */
+    FILTERS = 12, /* values of a branch, apart from those of the request */
     BRANCH_VALUES = 1500,
-    NAMES = 8, /* that hold a text, to be looked for by their numbers */
-    /* In thousandths of the time that a request has: when looking for names,
-     * counting, and listing come to an end. */
+    NAMES = 8, /* that contain a text, for a search by their numbers */
+    /* In thousandths of query.timeout: the ends of the search for names, the
+     * count, and the list. */
     UNTIL_NAMED = 200,
     UNTIL_COUNTED = 450,
     UNTIL_LISTED = 800,
@@ -51,7 +51,7 @@ static void free_list(struct list *l)
     free(l);
 }
 
-/* --- what is asked ---------------------------------------------------------
+/* --- the request -----------------------------------------------------------
  */
 
 /* "AT.ID", as meta.next gives it. */
@@ -79,7 +79,7 @@ static int read_list(struct bj_call *c, struct list *l)
     l->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
     l->from = p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : l->to - WEEK;
     if (l->from > l->to)
-        return bj_call_refuse(c, 400, "The time ends before it begins.");
+        return bj_call_refuse(c, 400, "The parameter from is later than to.");
     l->limit =
         p->given[BJ_PARAM_LIMIT] ? p->number[BJ_PARAM_LIMIT] : LIMIT_DEFAULT;
     if (l->limit > max)
@@ -87,12 +87,12 @@ static int read_list(struct bj_call *c, struct list *l)
     struct bj_slice order = bj_params_text(p, BJ_PARAM_ORDER);
     l->ascending = bj_slice_eq(order, BJ_SLICE("asc"));
     if (order.n > 0 && !l->ascending && !bj_slice_eq(order, BJ_SLICE("desc")))
-        return bj_call_refuse(c, 400, "The order is asc or desc.");
+        return bj_call_refuse(c, 400,
+                              "The parameter order must be asc or desc.");
     struct bj_slice cursor = bj_params_text(p, BJ_PARAM_CURSOR);
     if (cursor.n > 0 && !read_cursor(cursor, &l->cursor_at, &l->cursor_id))
-        return bj_call_refuse(c, 400,
-                              "The parameter cursor is none that "
-                              "meta.next has told.");
+        return bj_call_refuse(
+            c, 400, "The parameter cursor must be a value of meta.next.");
     l->began = (struct bj_query_time){
         l->from - (int64_t)(c->api->conf->longest_usec / 1000000), l->to};
     return read_pattern(c, l);
@@ -109,8 +109,8 @@ static int no_state(struct bj_call *c, struct bj_slice s)
     int r = names.failed
                 ? bj_err_set(&c->err, -ENOMEM, "states")
                 : bj_call_refuse(c, 400,
-                                 "There is no state '%.*s': it is one of "
-                                 "%sended or all, or one of Slurm's.",
+                                 "Unknown state '%.*s'; expected %sended, all, "
+                                 "or a state of Slurm.",
                                  s.n < 30 ? (int)s.n : 30, s.p, names.p);
     bj_buf_free(&names);
     return r;
@@ -154,14 +154,14 @@ static void add_nodes(struct bj_query *q, const struct bj_params *p)
     bj_query_sql(q, ")");
 }
 
-/* The text with LIKE's own characters made plain. */
+/* The text with the special characters of LIKE escaped. */
 static int read_pattern(struct bj_call *c, struct list *l)
 {
     struct bj_slice s = bj_params_text(&l->p, BJ_PARAM_NAME);
     if (s.n == 0)
         return 0;
     if (s.n > 200)
-        return bj_call_refuse(c, 400, "The name is too long.");
+        return bj_call_refuse(c, 400, "The parameter name is too long.");
     bj_buf_str(&l->pattern, "%");
     for (size_t i = 0; i < s.n; i++) {
         if (strchr("%_\\", s.p[i]))
@@ -179,8 +179,8 @@ static void add_like(struct bj_query *q, const struct list *l)
     bj_query_sql(q, " ESCAPE '\\'");
 }
 
-/* Many jobs have one name.  Where there are many to look at, see first which
- * names fit: often none does, or few.  There may be too many to see all. */
+/* Many jobs share a name.  With many jobs to read, search the matching names
+ * first: often there are few or none.  There may be too many to read all. */
 static int find_names(struct bj_call *c, struct list *l)
 {
     struct bj_query *q = &l->q;
@@ -224,7 +224,7 @@ static void add_name(struct bj_query *q, const struct list *l)
     bj_query_sql(q, l->names ? ")" : " AND 0");
 }
 
-/* What jobs have to be besides being in the right place of an index. */
+/* The filters that an index does not cover. */
 static int add_filters(struct bj_call *c, struct list *l)
 {
     struct bj_query *q = &l->q;
@@ -251,15 +251,14 @@ static int add_filters(struct bj_call *c, struct list *l)
     return 0;
 }
 
-/* All conditions but the cursor's.  A walk along an index, in the order of the
- * list, ends when its part of the time is up, of which there are so many; 0:
- * it is no such walk. */
+/* All conditions but the cursor's.  A walk along an index in the order of the
+ * list ends when its part of the time is over; parts 0: no such walk. */
 static int add_where(struct bj_call *c, struct list *l, unsigned part,
                      unsigned parts)
 {
     struct bj_query *q = &l->q;
     const struct bj_params *p = &l->p;
-    /* There are few that run, among all that ever did. */
+    /* Few jobs run, compared to those that have ended. */
     bool open = bj_query_wide(c, p) && p->given[BJ_PARAM_RUNNING] &&
                 p->number[BJ_PARAM_RUNNING] && !p->given[BJ_PARAM_JOB];
     q->named = p->given[BJ_PARAM_JOB] &&
@@ -289,7 +288,7 @@ static int add_where(struct bj_call *c, struct list *l, unsigned part,
 /* --- answers ---------------------------------------------------------------
  */
 
-/* Where the walk has ended, if a row is as far as that. */
+/* Is the row past the end of the walk? */
 static bool is_past(struct bj_call *c, struct list *l, int64_t at, int64_t id)
 {
     struct bj_reader_row end;
@@ -300,13 +299,13 @@ static bool is_past(struct bj_call *c, struct list *l, int64_t at, int64_t id)
         return false;
     l->end.partial = true;
     l->end.at = end.at;
-    /* That row is looked at again. */
+    /* The next list reads that row again. */
     snprintf(l->end.next, sizeof(l->end.next), "%lld.%lld", (long long)end.at,
              (long long)(l->ascending ? end.id - 1 : end.id + 1));
     return true;
 }
 
-/* In any order: hence not a row more once the time is up. */
+/* The order does not matter, so stop as soon as the time is over. */
 static int count_all(struct bj_call *c, struct list *l, int64_t *ret,
                      bool *least)
 {
@@ -332,7 +331,7 @@ static int count_all(struct bj_call *c, struct list *l, int64_t *ret,
     return r;
 }
 
-/* Where to go on, the order, and how many. */
+/* The cursor, the order, and the limit. */
 static void add_page(struct list *l)
 {
     struct bj_query *q = &l->q;
@@ -344,14 +343,14 @@ static void add_page(struct list *l)
         bj_query_int(q, l->cursor_id);
         bj_query_sql(q, ")");
     }
-    /* Few have one name: the order of all is no way to them. */
+    /* Few jobs have one name, so do not walk in the order of all. */
     bj_query_sql(q, q->named ? " ORDER BY +j.at" : " ORDER BY j.at");
     bj_query_sql(q, l->ascending ? ", j.id LIMIT " : " DESC, j.id DESC LIMIT ");
     bj_query_int(q, l->limit + 1);
 }
 
 /* A page of several users or accounts is among the first jobs of each of them:
- * an index gives each of these in order, but not all of them. */
+ * an index has the jobs of each in order, but not of all. */
 static int add_branches(struct bj_call *c, struct list *l, unsigned branches)
 {
     struct bj_query *q = &l->q;
@@ -371,8 +370,7 @@ static int add_branches(struct bj_call *c, struct list *l, unsigned branches)
     return r;
 }
 
-/* Each of them repeats all filters: with many the query costs more than it
- * saves. */
+/* Each of them repeats all filters: many cost more than they save. */
 static bool wants_branches(const struct list *l, unsigned branches)
 {
     unsigned names = l->named ? l->names : 0;
@@ -392,7 +390,7 @@ static int open_rows(struct bj_call *c, struct list *l,
     return r != 0 ? r : bj_query_open(&l->q, c->reader, ret, &c->err);
 }
 
-/* Rows, and whether there are more. */
+/* Rows, and the cursor if there are more. */
 static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows)
 {
     struct sqlite3_stmt *st = NULL;
@@ -512,7 +510,7 @@ static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
     return r;
 }
 
-#define SEVERAL "Several jobs have had this id; ask for one by its key."
+#define SEVERAL "Several jobs have this id; use the key of one."
 
 static int answer_one(struct bj_call *c, struct list *l)
 {
@@ -532,7 +530,7 @@ static int answer_one(struct bj_call *c, struct list *l)
     bj_rows_end(&rows);
     if (r == 0 && rows.n == 0)
         r = bj_call_refuse(c, 404,
-                           "There is no such job, or it is not yours to see.");
+                           "The job does not exist, or you may not see it.");
     if (r == 0 && csv && rows.n > 1)
         r = bj_call_refuse(c, 409, SEVERAL);
     if (r == 0 && csv) {
@@ -577,7 +575,7 @@ const struct bj_endpoint bj_endpoints_jobs[] = {
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_job,
-     .help = "One job, by its key, SLUID, id or array id.",
+     .help = "One job, by its key, SLUID, jobid or display_id.",
      .params = JOB_MASK,
      .jobs = true},
     {.path = NULL},

@@ -1,5 +1,5 @@
-/* What is told of one job beside its row: its steps, energy, grams of CO2, and
- * what was found wrong with it. */
+/* The parts of a job that are not in its row: steps, energy, emissions and
+ * findings. */
 #include "apiserver/parts.h"
 #include "apiserver/server.h"
 #include "apiserver/table.h"
@@ -20,40 +20,44 @@ static const struct bj_api_column step_columns[] = {
     {"state", BJ_AS_TEXT, 0, "(SELECT name FROM state WHERE id = s.state)",
      "State, the same for all batch systems."},
     {"state_raw", BJ_AS_TEXT, 0, WORD("s.state_raw"),
-     "State as the batch system tells it."},
+     "State as the scheduler reports it."},
     {"exit_code", BJ_AS_INT, 0, "s.exit_code", "Exit code."},
-    {"exit_signal", BJ_AS_INT, 0, "s.exit_signal", "Signal that ended it."},
+    {"exit_signal", BJ_AS_INT, 0, "s.exit_signal",
+     "Signal that ended the step."},
     {"start", BJ_AS_TIME, 0, "s.start", "Started."},
-    {"start_ms", BJ_AS_TIME_MS, 0, "s.start", "The same."},
+    {"start_ms", BJ_AS_TIME_MS, 0, "s.start", "The same in milliseconds."},
     {"end", BJ_AS_TIME, 0, "s.\"end\"", "Ended."},
-    {"end_ms", BJ_AS_TIME_MS, 0, "s.\"end\"", "The same."},
-    {"elapsed_seconds", BJ_AS_INT, 0, "s.elapsed", "Ran for so long."},
-    {"suspended_seconds", BJ_AS_INT, 0, "s.suspended", "Was suspended for."},
+    {"end_ms", BJ_AS_TIME_MS, 0, "s.\"end\"", "The same in milliseconds."},
+    {"elapsed_seconds", BJ_AS_INT, 0, "s.elapsed", "Run time in seconds."},
+    {"suspended_seconds", BJ_AS_INT, 0, "s.suspended",
+     "Suspended time in seconds."},
     {"cpus", BJ_AS_INT, 0, "s.cpus", "CPUs allocated."},
     {"nodes", BJ_AS_INT, 0, "s.nodes", "Nodes allocated."},
     {"tasks", BJ_AS_INT, 0, "s.tasks", "Tasks."},
     {"nodelist", BJ_AS_TEXT, 0, "(SELECT text FROM hosts WHERE id = s.hosts)",
-     "On which nodes."},
+     "Node list."},
     {"tres_allocated", BJ_AS_TEXT, 0,
      "(SELECT text FROM tres WHERE id = s.tres_allocated)",
-     "Resources allocated, as told."},
+     "Resources allocated, as the scheduler reports them."},
     {"cpu_used_seconds", BJ_AS_MICRO, 0, "s.cpu_usec", "CPU time used."},
     {"cpu_system_seconds", BJ_AS_MICRO, 0, "s.cpu_system_usec",
-     "Of it in the kernel."},
+     "CPU time in the kernel."},
     {"cpu_efficiency_percent", BJ_AS_PPM, 0,
      "s.cpu_usec / nullif(s.cpus * s.elapsed, 0)",
-     "CPU time used, in percent of what was allocated."},
+     "CPU time used, in percent of allocated."},
     {"memory_task_peak_bytes", BJ_AS_INT, 0, "s.memory_task_peak_bytes",
      "Memory of the largest task."},
     {"memory_task_peak_node", BJ_AS_TEXT, 0, WORD("s.peak_node"),
-     "Where that was."},
+     "Node of that task."},
     {"memory_peak_bytes", BJ_AS_INT, 0, "s.memory_scheduler_peak_bytes",
-     "Memory, highest."},
+     "Memory peak."},
     {"energy_scheduler_joules", BJ_AS_INT, 0, "s.energy_scheduler_joules",
      "Energy."},
-    {"read_bytes", BJ_AS_INT, 0, "s.read_bytes", "Read from file systems."},
-    {"write_bytes", BJ_AS_INT, 0, "s.write_bytes", "Written to them."},
-    {"submit_line", BJ_AS_TEXT, 0, "s.submit_line", "How it was submitted."},
+    {"read_bytes", BJ_AS_INT, 0, "s.read_bytes",
+     "Bytes read from file systems."},
+    {"write_bytes", BJ_AS_INT, 0, "s.write_bytes",
+     "Bytes written to file systems."},
+    {"submit_line", BJ_AS_TEXT, 0, "s.submit_line", "Submit line."},
     {.key = NULL},
 };
 
@@ -62,28 +66,27 @@ static const struct bj_api_column step_columns[] = {
 
 static const struct bj_api_column energy_columns[] = {
     {"component", BJ_AS_TEXT, 0, "p.name",
-     "total; of it cpu, dram, gpu and other; and what it would be if all were "
-     "split by use (if_by_use) or by what was reserved (if_by_reservation)."},
+     "total; its parts cpu, dram, gpu and other; and the total of other "
+     "policies: by usage (if_by_use), by reservation (if_by_reservation)."},
     {"joules", BJ_AS_MICRO, 0, "p.uj", "Energy."},
     {"kwh", BJ_AS_MICRO, 0, "(p.uj + 1800000) / 3600000",
      "The same in kilowatt-hours."},
     {"source", BJ_AS_SOURCE, 0, "u.energy_source",
-     "Who told: nodes, prometheus or scheduler."},
+     "Source: nodes, prometheus or scheduler."},
     {"policy", BJ_AS_TEXT, 0, WORD("u.energy_policy"),
-     "How nodes split their energy over jobs."},
+     "Policy that splits the energy of nodes over jobs."},
     {.key = NULL},
 };
 
 static const struct bj_api_column gram_columns[] = {
     {"provider", BJ_AS_TEXT, 0, "f.provider",
-     "Who told the factors; best: for each moment the best of them."},
-    {"kind", BJ_AS_TEXT, 0, "f.kind",
-     "What the factors count; kinds are not to be compared."},
+     "Provider of the emission factors; best: at each time the best of them."},
+    {"kind", BJ_AS_TEXT, 0, "f.kind", "Kind of factor. Do not compare kinds."},
     {"zone", BJ_AS_TEXT, 0, "nullif(f.zone, '')", "Zone of the grid."},
     {"country", BJ_AS_TEXT, 0, "nullif(f.country, '')", "Country."},
-    {"grams", BJ_AS_MICRO, 0, "g.micrograms", "CO2 equivalent."},
+    {"grams", BJ_AS_MICRO, 0, "g.micrograms", "Grams of CO2 equivalent."},
     {"covered_joules", BJ_AS_MICRO, 0, "g.covered_uj",
-     "Energy for which there were factors."},
+     "Energy with known emission factors."},
     {"estimated", BJ_AS_BOOL, 0, "g.estimated",
      "Some of the factors are a forecast, an estimate or a profile."},
     {.key = NULL},
@@ -94,15 +97,15 @@ static const struct bj_api_column gram_columns[] = {
 
 static const struct bj_api_column finding_columns[] = {
     {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
-    {"severity", BJ_AS_TEXT, 0, "r.severity", "How bad it is."},
-    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "A sentence for people."},
-    {"value", BJ_AS_REAL, 0, "f.value", "What was measured."},
-    {"threshold", BJ_AS_REAL, 0, "f.threshold", "What it was held against."},
+    {"severity", BJ_AS_TEXT, 0, "r.severity", "Severity."},
+    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "Description in one sentence."},
+    {"value", BJ_AS_REAL, 0, "f.value", "Measured value."},
+    {"threshold", BJ_AS_REAL, 0, "f.threshold", "Threshold of the rule."},
     {"condition", BJ_AS_TEXT, 0, "r.condition", "The rule, as it was then."},
     {.key = NULL},
 };
 
-/* Where each is from: up to the job's number, and what is behind it. */
+/* SQL of each: up to the job's number, and behind it. */
 static const struct {
     const struct bj_api_column *columns;
     const char *from, *behind;
@@ -191,10 +194,10 @@ int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
 const struct bj_endpoint bj_endpoints_parts[] = {
     OF_JOB("steps", on_steps, step_columns, "The steps of a job."),
     OF_JOB("energy", on_energy, energy_columns,
-           "The energy of a job, as far as it is known: by component."),
+           "The energy of a job by component."),
     OF_JOB("emissions", on_grams, gram_columns,
-           "The CO2 equivalent of a job's energy, by source of factors."),
+           "The emissions of a job, by provider of emission factors."),
     OF_JOB("findings", on_findings, finding_columns,
-           "What was found wrong with a job that has ended."),
+           "The findings of an ended job."),
     {.path = NULL},
 };

@@ -221,7 +221,7 @@ def reloads(site):
     site.start(*site.options, "--config.file=" + conf)
     site.file("server.yml", "web:\n  max-bytes: 5M\n")
     site.reload()
-    check("reload: web.max-bytes changes with a restart only" in open(site.log).read(),
+    check("reload: web.max-bytes cannot change without a restart" in open(site.log).read(),
           "what can't change is named")
 
 

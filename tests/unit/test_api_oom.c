@@ -222,6 +222,7 @@ static struct bj_api_conf *options(const char *more)
                     access,
                     last,
                     (char *)"--access.rate=0",
+                    (char *)"--query.timeout=600s",
                     (char *)"--log.level=error"};
     if (bj_api_conf_load(c, COUNT(argv), argv, &err) < 0)
         fail_msg("%s", err.msg);

@@ -2,6 +2,7 @@
 #include "tests/unit/test_statsdb.h"
 
 #include "apiserver/reader.h"
+#include "tests/unit/lib/testclock.h"
 
 #include <fcntl.h>
 
@@ -68,7 +69,7 @@ static void test_comes_and_goes(void **state)
     int64_t n = -1;
     fixture_open(&f);
     fixture_open(&other);
-    struct bj_reader *r = reader_open(&f, 2000000);
+    struct bj_reader *r = reader_open(&f, 600000000);
     assert_int_equal(count_jobs(r, &n), -ENOENT);
     fill(&f, 3);
     assert_int_equal(count_jobs(r, &n), 0);
@@ -125,7 +126,7 @@ static void test_only_reads(void **state)
     int64_t n;
     fixture_open(&f);
     fill(&f, 1);
-    struct bj_reader *r = reader_open(&f, 2000000);
+    struct bj_reader *r = reader_open(&f, 600000000);
     assert_int_equal(bj_reader_begin(r, NULL), 0);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_true(bj_reader_prepare(r, bad[i], &st, NULL) < 0 ||
@@ -147,7 +148,9 @@ static void test_deadline(void **state)
     fixture_open(&f);
     fill(&f, 1);
     struct bj_reader *r = reader_open(&f, 20000);
+    testclock_stop();
     assert_int_equal(bj_reader_begin(r, NULL), 0);
+    testclock_advance(20000);
     assert_int_equal(
         bj_reader_prepare(r,
                           "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT "
@@ -159,6 +162,7 @@ static void test_deadline(void **state)
     bj_reader_stat(r, &stat);
     assert_int_equal(stat.timeouts, 1);
     assert_int_equal(count_jobs(r, &n), 0);
+    testclock_run();
     bj_reader_free(r);
     fixture_close(&f);
 }

@@ -1,4 +1,4 @@
-/* The whole API server over a store of its own, asked over HTTP. */
+/* The whole API server with a store of its own, queried over HTTP. */
 #ifndef BJ_TEST_API_RIG_H
 #define BJ_TEST_API_RIG_H
 
@@ -38,6 +38,7 @@ static inline void rig_open(struct rig *r, const char *option)
                     (char *)"--access.admins=boss",
                     (char *)"--access.coordinators=phys: lead",
                     (char *)"--access.rate=0",
+                    (char *)"--query.timeout=600s",
                     more,
                     (char *)"--log.level=error"};
     if (bj_api_conf_load(c, COUNT(argv), argv, &err) < 0 ||
@@ -85,13 +86,11 @@ static inline int rig_send(struct rig *r, const char *user, const char *path,
     return fd;
 }
 
-/* The status of the answer; body NULL: GET. */
-static inline unsigned rig_ask(struct rig *r, const char *user,
-                               const char *path, const char *body)
+/* Wait for an answer, which goes to r->answer; returns its status. */
+static inline unsigned rig_receive(struct rig *r, int fd)
 {
     size_t got = 0;
     ssize_t n = -1;
-    int fd = rig_send(r, user, path, body);
     while (n != 0) {
         rig_pump(r);
         n = recv(fd, r->answer + got, ANSWER_BYTES - got, MSG_DONTWAIT);
@@ -103,6 +102,13 @@ static inline unsigned rig_ask(struct rig *r, const char *user,
     close(fd);
     assert_true(got > 12);
     return (unsigned)strtoul(r->answer + 9, NULL, 10);
+}
+
+/* The status of the answer; body NULL: GET. */
+static inline unsigned rig_ask(struct rig *r, const char *user,
+                               const char *path, const char *body)
+{
+    return rig_receive(r, rig_send(r, user, path, body));
 }
 
 #endif

@@ -1,6 +1,6 @@
 #include "apiserver/admit.h"
 
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "base/clock.h"
 
 #include <stdio.h>
@@ -17,8 +17,8 @@ static int refuse_for(struct bj_call *c, uint64_t wait_usec, const char *text)
 
 int bj_admit_request(struct bj_call *c)
 {
-    const struct bj_web_conf *web = &bj_auth_web(c->api->auth)->conf;
-    struct bj_server *s = c->api->server;
+    const struct bj_web_conf *web = &bj_auth_web(c->worker->auth)->conf;
+    struct bj_server *s = c->worker->server;
     if (web->rate_usec == 0)
         return 0;
     pthread_mutex_lock(&s->lock);
@@ -32,11 +32,11 @@ int bj_admit_request(struct bj_call *c)
 
 int bj_admit_user(struct bj_call *c)
 {
-    const struct bj_api_conf *conf = c->api->conf;
+    const struct bj_api_conf *conf = c->worker->conf;
     if (conf->user_rate == 0)
         return 0;
     uint64_t wait =
-        bj_limit_take(c->api->server->limit, bj_slice_str(c->who.user),
+        bj_limit_take(c->worker->server->limit, bj_slice_str(c->who.user),
                       1000000 / conf->user_rate, BURST_SEC * conf->user_rate,
                       bj_clock_boot_usec());
     return wait == 0
@@ -46,8 +46,8 @@ int bj_admit_user(struct bj_call *c)
 
 bool bj_admit_query(struct bj_call *c)
 {
-    struct bj_server *s = c->api->server;
-    struct bj_ticket *t = bj_ticket_of(c);
+    struct bj_server *s = c->worker->server;
+    struct bj_request *t = bj_request_of(c);
     if (!c->who.admin || !(c->endpoint->needs & BJ_NEED_STORE))
         return true;
     pthread_mutex_lock(&s->lock);

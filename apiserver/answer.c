@@ -1,8 +1,8 @@
 #include "apiserver/answer.h"
 
 #include "apiserver/admit.h"
-#include "apiserver/server.h"
 #include "apiserver/settings.h"
+#include "apiserver/state.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -35,9 +35,9 @@ static bool fits(const char *pattern, struct bj_slice path,
 unsigned bj_answer_find(struct bj_call *c, struct bj_slice path)
 {
     unsigned i = 0;
-    for (; c->api->endpoint[i]; i++)
-        if (fits(c->api->endpoint[i]->path + 1, path, &c->tail)) {
-            c->endpoint = c->api->endpoint[i];
+    for (; c->worker->endpoint[i]; i++)
+        if (fits(c->worker->endpoint[i]->path + 1, path, &c->tail)) {
+            c->endpoint = c->worker->endpoint[i];
             return i;
         }
     return BJ_API_ENDPOINTS - 1;
@@ -73,10 +73,10 @@ static int failed(struct bj_call *c, int code)
 
 static int with_store(struct bj_call *c)
 {
-    int r = bj_reader_begin(c->api->reader, &c->err);
+    int r = bj_reader_begin(c->worker->reader, &c->err);
     if (r < 0)
         return r;
-    c->reader = c->api->reader;
+    c->reader = c->worker->reader;
     r = c->endpoint->run(c);
     bj_reader_end(c->reader);
     return r;
@@ -89,7 +89,7 @@ static int first_part(struct bj_call *c)
         return c->endpoint->run(c);
     int r = with_store(c);
     if (r < 0 && bj_reader_broken(r) && c->reader) {
-        bj_reader_close(c->api->reader);
+        bj_reader_close(c->worker->reader);
         c->reply->body.len = 0;
         c->reply->status = 200;
         c->err = (struct bj_err){0};
@@ -110,8 +110,9 @@ static void settle(struct bj_call *c, int r)
 static int authenticate(struct bj_call *c)
 {
     struct bj_err why = {0};
-    unsigned status = bj_auth_identify(
-        c->api->auth, c->req, bj_clock_boot_usec(), c->now_sec, &c->who, &why);
+    unsigned status =
+        bj_auth_identify(c->worker->auth, c->req, bj_clock_boot_usec(),
+                         c->now_sec, &c->who, &why);
     if (status == 429)
         bj_call_header(c, "Retry-After", "1");
     return status ? bj_call_refuse(c, status, "%s", why.msg) : 0;
@@ -135,7 +136,7 @@ static int check(struct bj_call *c)
 
 static void begin(struct bj_call *c)
 {
-    struct bj_ticket *t = bj_ticket_of(c);
+    struct bj_request *t = bj_request_of(c);
     int r = 0;
     bj_call_header(c, "Cache-Control", "no-store");
     bj_call_header(c, "X-Content-Type-Options", "nosniff");
@@ -148,7 +149,7 @@ static void begin(struct bj_call *c)
         r = bj_admit_user(c);
     t->parked = r == 0 && !bj_admit_query(c);
     if (t->parked)
-        t->settings = bj_settings_ref(c->api->settings);
+        t->settings = bj_settings_ref(c->worker->settings);
     else
         settle(c, r == 0 ? first_part(c) : r);
 }
@@ -157,8 +158,8 @@ static void begin(struct bj_call *c)
  * its user may see. */
 static void go_on(struct bj_call *c)
 {
-    struct bj_ticket *t = bj_ticket_of(c);
-    int r = t->settings == c->api->settings ? 0 : authenticate(c);
+    struct bj_request *t = bj_request_of(c);
+    int r = t->settings == c->worker->settings ? 0 : authenticate(c);
     bj_settings_unref(t->settings);
     t->settings = NULL;
     settle(c, r == 0 ? first_part(c) : r);
@@ -166,7 +167,7 @@ static void go_on(struct bj_call *c)
 
 void bj_answer(struct bj_call *c)
 {
-    if (bj_ticket_of(c)->settings)
+    if (bj_request_of(c)->settings)
         go_on(c);
     else
         begin(c);
@@ -242,8 +243,8 @@ static void record(const struct bj_call *c, struct bj_api_count *n,
 
 void bj_answer_end(struct bj_call *c)
 {
-    struct bj_ticket *t = bj_ticket_of(c);
-    record(c, &c->api->server->count[t->at],
+    struct bj_request *t = bj_request_of(c);
+    record(c, &c->worker->server->count[t->at],
            bj_clock_boot_usec() - t->start_usec);
 }
 

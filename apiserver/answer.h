@@ -20,7 +20,8 @@ void bj_answer_rest(struct bj_call *c);
 /* Count and log an answer. */
 void bj_answer_end(struct bj_call *c);
 
-/* The same for a refusal of the HTTP server, whose call has no ticket. */
+/* The same for a refusal of the HTTP server, whose call is no part of a
+ * bj_request. */
 void bj_answer_refused(struct bj_server *s, const struct bj_call *c);
 
 #endif

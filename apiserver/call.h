@@ -8,14 +8,14 @@
 #include "base/err.h"
 #include "base/httpd.h"
 
-struct bj_api;
+struct bj_api_worker;
 struct bj_endpoint;
 struct bj_key;
 struct bj_api_column;
 struct bj_json;
 
 struct bj_call {
-    struct bj_api *api;
+    struct bj_api_worker *worker;
     const struct bj_endpoint *endpoint; /* NULL: none fits */
     const struct bj_http_request *req;
     struct bj_http_reply *reply;

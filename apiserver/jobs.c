@@ -1,6 +1,6 @@
 #include "apiserver/jobs.h"
 
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "apiserver/table.h"
 #include "statsdb/job_value.h"
 
@@ -76,7 +76,7 @@ static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
                 struct bj_err *err)
 {
     struct bj_call *c = ctx;
-    return bj_words_text(c->api->words, c->reader, which, id, ret, err);
+    return bj_words_text(c->worker->words, c->reader, which, id, ret, err);
 }
 
 /* The values of a row, which several columns may share. */
@@ -132,7 +132,7 @@ int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
     int r = 0;
     raw.word = word;
     raw.ctx = c;
-    raw.scratch = &c->api->scratch;
+    raw.scratch = &c->worker->scratch;
     read_values(k, st, &values);
     bj_row_begin(rows);
     for (unsigned i = 0; i < k->n && r == 0; i++)

@@ -3,7 +3,7 @@
 #include "apiserver/column.h"
 #include "apiserver/params.h"
 #include "apiserver/series.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "base/json.h"
 #include "base/version.h"
 
@@ -142,9 +142,9 @@ static int on_openapi(struct bj_call *c)
                   "{\"certificate\":[]},{}],"
                   "\"paths\":{",
                   bj_version);
-    for (unsigned i = 0; c->api->endpoint[i]; i++) {
+    for (unsigned i = 0; c->worker->endpoint[i]; i++) {
         bj_buf_str(b, i ? "," : "");
-        put_endpoint(b, c->api->endpoint[i]);
+        put_endpoint(b, c->worker->endpoint[i]);
     }
     bj_buf_str(
         b,

@@ -7,14 +7,14 @@
 #include "apiserver/original.h"
 #include "apiserver/params.h"
 #include "apiserver/query.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "statsdb/fragment.h"
 
 #include <stdlib.h>
 
 enum { WINDOW = 168 * 3600, ACCOUNTS = 100, TEXTS = 17 };
 
-struct asked {
+struct job_list {
     struct bj_call *c;
     bool strict;
     struct bj_params p; /* accounts only */
@@ -46,13 +46,13 @@ static int refuse(struct bj_call *c, const char *type, const char *text)
 /* Strict answers have a form of their own for a request without a user. */
 static void refused(struct bj_call *c)
 {
-    if (c->api->conf->original_strict && !c->who.user[0])
+    if (c->worker->conf->original_strict && !c->who.user[0])
         refuse(c, "User Error", "No user identified");
 }
 
 static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
 {
-    struct asked *a = ctx;
+    struct job_list *a = ctx;
     struct bj_slice item;
     if (bj_slice_eq(key, BJ_SLICE("from")))
         a->from = value;
@@ -74,7 +74,7 @@ static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
 }
 
 /* "account=*" and an empty one mean all accounts, except in the original. */
-static void settle_accounts(struct asked *a)
+static void settle_accounts(struct job_list *a)
 {
     a->p.given[BJ_PARAM_ACCOUNT] = a->strict || a->p.values > 0;
     for (unsigned i = 0; !a->strict && i < a->p.values; i++) {
@@ -85,7 +85,7 @@ static void settle_accounts(struct asked *a)
     }
 }
 
-static int read_times(struct asked *a)
+static int read_times(struct job_list *a)
 {
     struct bj_call *c = a->c;
     a->to_sec = c->now_sec;
@@ -138,7 +138,7 @@ static void select_columns(struct bj_query *q, bool strict)
     }
 }
 
-static void add_times(struct bj_query *q, const struct asked *a)
+static void add_times(struct bj_query *q, const struct job_list *a)
 {
     if (!a->strict) {
         bj_query_sql(q, " AND j.at BETWEEN ");
@@ -202,7 +202,7 @@ static void put_row(struct bj_rows *rows, struct sqlite3_stmt *st)
 }
 
 /* The jobs into found; *cut when there are more than may be sent. */
-static int read_jobs(struct asked *a, struct bj_rows *rows, bool *cut)
+static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
 {
     struct bj_call *c = a->c;
     struct bj_query q = {0};
@@ -216,12 +216,12 @@ static int read_jobs(struct asked *a, struct bj_rows *rows, bool *cut)
     int r = bj_query_scope(&q, c, &a->p, "j");
     add_times(&q, a);
     bj_query_sql(&q, " ORDER BY j.at DESC, j.id DESC LIMIT ");
-    bj_query_int(&q, (int64_t)c->api->conf->max_rows + 1);
+    bj_query_int(&q, (int64_t)c->worker->conf->max_rows + 1);
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
         r = 0;
-        *cut = rows->n == c->api->conf->max_rows;
+        *cut = rows->n == c->worker->conf->max_rows;
         if (*cut)
             break;
         put_row(rows, st);
@@ -230,7 +230,7 @@ static int read_jobs(struct asked *a, struct bj_rows *rows, bool *cut)
     return r;
 }
 
-static int answer_jobs(struct asked *a)
+static int answer_jobs(struct job_list *a)
 {
     static const char *const keys[TEXTS] = {
         "jobid",    "id",    "partition", "account",  "group",      "gid",
@@ -267,11 +267,11 @@ static int answer_jobs(struct asked *a)
 
 static int on_jobs(struct bj_call *c)
 {
-    struct asked *a = calloc(1, sizeof(*a));
+    struct job_list *a = calloc(1, sizeof(*a));
     if (!a)
         return bj_err_set(&c->err, -ENOMEM, "jobs");
     a->c = c;
-    a->strict = c->api->conf->original_strict;
+    a->strict = c->worker->conf->original_strict;
     int r = answer_jobs(a);
     free(a);
     return r;
@@ -302,7 +302,7 @@ static int on_accounts(struct bj_call *c)
     bj_rows_end(&rows);
     if (r < 0)
         return r;
-    if (rows.n == 0 && c->api->conf->original_strict) {
+    if (rows.n == 0 && c->worker->conf->original_strict) {
         c->reply->body.len = start;
         bj_buf_str(&c->reply->body, "null");
     }
@@ -312,9 +312,9 @@ static int on_accounts(struct bj_call *c)
 
 static int on_health(struct bj_call *c)
 {
-    bool ok = bj_reader_begin(c->api->reader, NULL) == 0;
+    bool ok = bj_reader_begin(c->worker->reader, NULL) == 0;
     if (ok)
-        bj_reader_end(c->api->reader);
+        bj_reader_end(c->worker->reader);
     c->reply->status = ok ? 200 : 503;
     bj_buf_str(&c->reply->body, ok ? "OK" : "KO");
     return 0;

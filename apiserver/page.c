@@ -1,6 +1,6 @@
 #include "apiserver/page.h"
 
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "base/html.h"
 #include "base/stamp.h"
 
@@ -53,7 +53,7 @@ void bj_page_close(struct bj_call *c)
 static bool may_log_in(const struct bj_call *c)
 {
     struct bj_slice auth = {0}, word;
-    return bj_auth_web(c->api->auth)->conf.users > 0 &&
+    return bj_auth_web(c->worker->auth)->conf.users > 0 &&
            (bj_http_header_all(c->req, "Authorization", &auth, 1) == 0 ||
             !bj_slice_word(&auth, &word) ||
             (word.n == 5 && strncasecmp(word.p, "basic", 5) == 0));

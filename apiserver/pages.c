@@ -1,11 +1,11 @@
 /* The web pages: jobs, one job, usage. */
-#include "apiserver/found.h"
 #include "apiserver/job_name.h"
 #include "apiserver/jobs.h"
 #include "apiserver/page.h"
 #include "apiserver/parts.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "apiserver/usage.h"
+#include "apiserver/visible_job.h"
 #include "base/html.h"
 #include "base/stamp.h"
 
@@ -289,7 +289,7 @@ static int put_part(struct bj_call *c, enum bj_part which, int64_t job,
     return r;
 }
 
-static void put_curves(struct bj_call *c, const struct bj_found *f)
+static void put_curves(struct bj_call *c, const struct bj_visible_job *f)
 {
     static const struct {
         const char *title, *metrics;
@@ -302,7 +302,7 @@ static void put_curves(struct bj_call *c, const struct bj_found *f)
         {"Power", "power_watts,gpu_power_watts"},
     };
     struct bj_buf *b = &c->reply->body;
-    if (!c->api->prom || f->start == BJ_SQL_NULL)
+    if (!c->worker->prom || f->start == BJ_SQL_NULL)
         return;
     bj_buf_str(b, "<h2>Time series</h2>\n");
     for (size_t i = 0; i < sizeof(curves) / sizeof(curves[0]); i++) {
@@ -331,7 +331,7 @@ static void put_one(void *ctx, const struct bj_cells *row)
 }
 
 static int ask_for_one(struct bj_call *c, struct bj_params *p,
-                       const struct bj_found *f)
+                       const struct bj_visible_job *f)
 {
     int r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), f->key);
     if (r == 0)
@@ -342,7 +342,7 @@ static int ask_for_one(struct bj_call *c, struct bj_params *p,
     return r == 0 ? ask_for(c, p, use_columns) : r;
 }
 
-static int put_parts(struct bj_call *c, const struct bj_found *f)
+static int put_parts(struct bj_call *c, const struct bj_visible_job *f)
 {
     struct bj_buf *b = &c->reply->body;
     int r = put_part(c, BJ_PART_FINDINGS, f->job, finding_columns, "Findings",
@@ -361,12 +361,12 @@ static int put_parts(struct bj_call *c, const struct bj_found *f)
 static int one_page(struct bj_call *c, struct bj_arena *arena)
 {
     struct bj_params p;
-    struct bj_found f;
+    struct bj_visible_job f;
     struct bj_jobs_end end;
     struct bj_cells cells = {.row = put_one, .ctx = c};
     int r = bj_params_read(c, ONE, &p);
     if (r == 0)
-        r = bj_found_get(c, &p, c->tail, arena, &f);
+        r = bj_visible_job_find(c, &p, c->tail, arena, &f);
     if (r == 0)
         r = ask_for_one(c, &p, &f);
     if (r == 0)

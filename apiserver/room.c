@@ -1,6 +1,6 @@
 #include "apiserver/room.h"
 
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "base/clock.h"
 #include "base/wait.h"
 

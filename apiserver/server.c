@@ -24,14 +24,14 @@ enum {
 /* --- queues ----------------------------------------------------------------
  */
 
-static void push(struct bj_queue *q, struct bj_ticket *t)
+static void push(struct bj_queue *q, struct bj_request *t)
 {
     t->next = NULL;
     *q->last = t;
     q->last = &t->next;
 }
 
-static void push_first(struct bj_queue *q, struct bj_ticket *t)
+static void push_first(struct bj_queue *q, struct bj_request *t)
 {
     t->next = q->first;
     q->first = t;
@@ -39,9 +39,9 @@ static void push_first(struct bj_queue *q, struct bj_ticket *t)
         q->last = &t->next;
 }
 
-static struct bj_ticket *pop(struct bj_queue *q)
+static struct bj_request *pop(struct bj_queue *q)
 {
-    struct bj_ticket *t = q->first;
+    struct bj_request *t = q->first;
     if (t) {
         q->first = t->next;
         if (!q->first)
@@ -54,7 +54,7 @@ static struct bj_ticket *pop(struct bj_queue *q)
  */
 
 /* Hand an answer to the HTTP server's thread.  The lock is held. */
-static void hand_over(struct bj_server *s, struct bj_ticket *t)
+static void hand_over(struct bj_server *s, struct bj_request *t)
 {
     const uint64_t one = 1;
     bool first = !s->done.first;
@@ -68,7 +68,7 @@ static void hand_over(struct bj_server *s, struct bj_ticket *t)
  * is held. */
 static void end_admin_query(struct bj_server *s)
 {
-    struct bj_ticket *t = pop(&s->parked);
+    struct bj_request *t = pop(&s->parked);
     if (!t) {
         s->admin_queries--;
         return;
@@ -79,7 +79,7 @@ static void end_admin_query(struct bj_server *s)
 }
 
 /* The lock is held. */
-static void park(struct bj_server *s, struct bj_ticket *t)
+static void park(struct bj_server *s, struct bj_request *t)
 {
     t->parked = false;
     push(&s->parked, t);
@@ -91,7 +91,7 @@ static void park(struct bj_server *s, struct bj_ticket *t)
 }
 
 /* What becomes of a request that a work thread is done with. */
-static void pass_on(struct bj_server *s, struct bj_ticket *t)
+static void pass_on(struct bj_server *s, struct bj_request *t)
 {
     bool counted = t->counted;
     pthread_mutex_lock(&s->lock);
@@ -108,10 +108,10 @@ static void pass_on(struct bj_server *s, struct bj_ticket *t)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void serve(struct bj_api *a, struct bj_ticket *t)
+static void serve(struct bj_api_worker *a, struct bj_request *t)
 {
     struct bj_call *c = &t->call;
-    c->api = a;
+    c->worker = a;
     t->reply.body = bj_httpd_buf(a->httpd, 0);
     bj_answer(c);
     bj_worker_report(a);
@@ -126,13 +126,13 @@ static void serve(struct bj_api *a, struct bj_ticket *t)
 
 /* Has the client hung up while it waited, as browsers do when a dashboard is
  * loaded again? */
-static bool has_hung_up(const struct bj_ticket *t)
+static bool has_hung_up(const struct bj_request *t)
 {
     return bj_clock_boot_usec() - t->start_usec > PATIENT_USEC &&
            bj_http_given_up(t->call.req);
 }
 
-static void refuse(struct bj_ticket *t, unsigned status, const char *text)
+static void refuse(struct bj_request *t, unsigned status, const char *text)
 {
     bj_call_header(&t->call, "Cache-Control", "no-store");
     bj_call_header(&t->call, "X-Request-Id", t->call.request_id);
@@ -144,10 +144,10 @@ static void refuse(struct bj_ticket *t, unsigned status, const char *text)
 
 /* Work on one request.  settings are new ones for the thread; NULL: it has the
  * current ones. */
-static void work_on(struct bj_api *a, struct bj_ticket *t,
+static void work_on(struct bj_api_worker *a, struct bj_request *t,
                     struct bj_settings *settings, bool room)
 {
-    t->call.api = a;
+    t->call.worker = a;
     if (settings && bj_worker_use(a, settings, &t->call.err) < 0) {
         bj_call_log(&t->call, "new options");
         refuse(t, 500, "The server cannot apply its new options.");
@@ -162,11 +162,11 @@ static void work_on(struct bj_api *a, struct bj_ticket *t,
 
 /* The next request, with room for its answer; *room is false when it has waited
  * for room for too long.  NULL: the server stops.  The lock is held. */
-static struct bj_ticket *next_request(struct bj_server *s, bool *room)
+static struct bj_request *next_request(struct bj_server *s, bool *room)
 {
     *room = false;
     while (!s->stop) {
-        struct bj_ticket *first = s->todo.first;
+        struct bj_request *first = s->todo.first;
         *room = first && bj_room_take(s);
         if (*room || (first && bj_room_late(first->start_usec)))
             return pop(&s->todo);
@@ -180,9 +180,9 @@ static struct bj_ticket *next_request(struct bj_server *s, bool *room)
 
 static void *run_worker(void *arg)
 {
-    struct bj_api *a = arg;
+    struct bj_api_worker *a = arg;
     struct bj_server *s = a->server;
-    struct bj_ticket *t;
+    struct bj_request *t;
     bool room;
     pthread_mutex_lock(&s->lock);
     while ((t = next_request(s, &room))) {
@@ -204,7 +204,7 @@ static void *run_worker(void *arg)
 static void *run_waiter(void *arg)
 {
     struct bj_server *s = arg;
-    struct bj_ticket *t;
+    struct bj_request *t;
     pthread_mutex_lock(&s->lock);
     for (;;) {
         while (!s->waits.first && !s->stop)
@@ -230,7 +230,7 @@ static void *run_waiter(void *arg)
 static void take(struct bj_server *s, const struct bj_http_request *req,
                  struct bj_http_reply *reply, struct bj_slice path)
 {
-    struct bj_ticket *t = calloc(1, sizeof(*t));
+    struct bj_request *t = calloc(1, sizeof(*t));
     if (!t) {
         reply->status = 500;
         return;
@@ -238,7 +238,7 @@ static void take(struct bj_server *s, const struct bj_http_request *req,
     t->start_usec = bj_clock_boot_usec();
     t->reply = *reply;
     t->call =
-        (struct bj_call){.api = &s->own,
+        (struct bj_call){.worker = &s->own,
                          .req = req,
                          .reply = &t->reply,
                          .now_sec = (int64_t)(bj_clock_wall_usec() / 1000000)};
@@ -274,7 +274,7 @@ static void on_health(void *ctx, const struct bj_http_request *req,
     take(ctx, req, reply, BJ_SLICE("health"));
 }
 
-static void finish(struct bj_server *s, struct bj_ticket *t)
+static void finish(struct bj_server *s, struct bj_request *t)
 {
     bj_httpd_finish(s->httpd, t->call.req, &t->reply);
     bj_settings_unref(t->settings);
@@ -284,7 +284,7 @@ static void finish(struct bj_server *s, struct bj_ticket *t)
 void bj_server_collect(struct bj_server *s)
 {
     uint64_t n;
-    struct bj_ticket *t;
+    struct bj_request *t;
     if (read(s->wake, &n, sizeof(n)) < 0)
         return;
     pthread_mutex_lock(&s->lock);
@@ -346,7 +346,7 @@ static int start_threads(struct bj_server *s,
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     for (; r == 0 && s->workers < settings->conf->threads;
          s->workers += r == 0) {
-        struct bj_api *a = &s->worker[s->workers];
+        struct bj_api_worker *a = &s->worker[s->workers];
         *a = s->own;
         a->settings = NULL;
         a->reader = NULL;
@@ -456,7 +456,7 @@ static bool join_all(struct bj_server *s, unsigned patience_sec)
  * (What second parts hold goes with the process.) */
 static void drop(struct bj_server *s, struct bj_queue *q)
 {
-    for (struct bj_ticket *t; (t = pop(q));)
+    for (struct bj_request *t; (t = pop(q));)
         finish(s, t);
 }
 

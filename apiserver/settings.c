@@ -69,7 +69,7 @@ void bj_settings_unref(struct bj_settings *s)
 }
 
 /* The memory for pages of the store is for all threads together. */
-static uint64_t cache_bytes(const struct bj_api *a,
+static uint64_t cache_bytes(const struct bj_api_worker *a,
                             const struct bj_api_conf *conf)
 {
     if (a == &a->server->own)
@@ -78,7 +78,7 @@ static uint64_t cache_bytes(const struct bj_api *a,
     return part < 256 << 10 ? 256 << 10 : part;
 }
 
-int bj_worker_use(struct bj_api *a, struct bj_settings *settings,
+int bj_worker_use(struct bj_api_worker *a, struct bj_settings *settings,
                   struct bj_err *err)
 {
     const struct bj_api_conf *conf = settings->conf;
@@ -107,7 +107,7 @@ int bj_worker_use(struct bj_api *a, struct bj_settings *settings,
     return 0;
 }
 
-void bj_worker_release(struct bj_api *a)
+void bj_worker_release(struct bj_api_worker *a)
 {
     bj_reader_free(a->reader);
     bj_words_free(a->words);
@@ -119,7 +119,7 @@ void bj_worker_release(struct bj_api *a)
     a->seen = (struct bj_reader_stat){0};
 }
 
-void bj_worker_report(struct bj_api *a)
+void bj_worker_report(struct bj_api_worker *a)
 {
     struct bj_reader_stat now;
     struct bj_server *s = a->server;

@@ -3,7 +3,7 @@
 #ifndef BJ_APISERVER_SETTINGS_H
 #define BJ_APISERVER_SETTINGS_H
 
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 
 /* Read the files that conf names; the settings own conf in any case. */
 int bj_settings_new(struct bj_api_conf *conf, struct bj_settings **ret,
@@ -16,11 +16,11 @@ void bj_settings_unref(struct bj_settings *s); /* NULL is fine */
 
 /* Let a thread work by these settings, with a reader and words of its own.
  * Takes over the reference; a failure changes nothing. */
-int bj_worker_use(struct bj_api *a, struct bj_settings *settings,
+int bj_worker_use(struct bj_api_worker *a, struct bj_settings *settings,
                   struct bj_err *err);
-void bj_worker_release(struct bj_api *a);
+void bj_worker_release(struct bj_api_worker *a);
 
 /* Add the counters of its reader to those of the server. */
-void bj_worker_report(struct bj_api *a);
+void bj_worker_report(struct bj_api_worker *a);
 
 #endif

@@ -6,7 +6,7 @@
  * parameters of API v1. Source: simPod/GrafanaJsonDatasource, README and
  * src/types.ts, 0.2 to 0.6. */
 #include "apiserver/jobs.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "apiserver/usage.h"
 #include "base/json.h"
 

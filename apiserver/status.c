@@ -1,6 +1,6 @@
 /* The status of the server itself: /, /health, /metrics. */
 #include "apiserver/page.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "base/clock.h"
 #include "base/tls.h"
 #include "base/version.h"
@@ -45,12 +45,12 @@ static const char *reason(int code, char *buf, size_t n)
  * then. */
 static int on_health(struct bj_call *c)
 {
-    int r = bj_reader_begin(c->api->reader, &c->err);
+    int r = bj_reader_begin(c->worker->reader, &c->err);
     char text[128];
     if (r < 0)
         return bj_call_refuse(c, 503, "The store cannot be read: %s.",
                               reason(r, text, sizeof(text)));
-    bj_reader_end(c->api->reader);
+    bj_reader_end(c->worker->reader);
     bj_call_open(c);
     bj_buf_str(&c->reply->body, "[{\"store\":\"ok\"}]");
     bj_call_close(c, "");
@@ -156,7 +156,7 @@ static void put_expiry(const struct bj_web *web, struct bj_buf *b)
 
 static int on_metrics(struct bj_call *c)
 {
-    const struct bj_server *a = c->api->server;
+    const struct bj_server *a = c->worker->server;
     struct bj_buf *b = &c->reply->body;
     struct bj_httpd_stat http;
     bj_httpd_stat(a->httpd, &http);
@@ -183,7 +183,7 @@ static int on_metrics(struct bj_call *c)
            http.evicted);
     single(b, "config_reload_success", "gauge",
            "1 if the last reload succeeded, else 0.", !a->reload_failed);
-    put_expiry(bj_auth_web(c->api->auth), b);
+    put_expiry(bj_auth_web(c->worker->auth), b);
     put_process(b);
     return 0;
 }

@@ -1,7 +1,7 @@
 #include "apiserver/table.h"
 
-#include "apiserver/found.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
+#include "apiserver/visible_job.h"
 #include "base/digits.h"
 #include "statsdb/best.h"
 
@@ -144,17 +144,17 @@ static int of_job(struct bj_call *c, const struct bj_api_column *columns,
 {
     struct bj_arena arena = {0};
     struct bj_params p;
-    struct bj_found f;
+    struct bj_visible_job f;
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r == 0)
-        r = bj_found_get(c, &p, c->tail, &arena, &f);
+        r = bj_visible_job_find(c, &p, c->tail, &arena, &f);
     if (r == 0) {
         bj_query_sql(q, "SELECT ");
         bj_table_select(q, columns);
         bj_query_sql(q, from);
         bj_query_int(q, f.job);
         bj_query_sql(q, behind);
-        r = bj_table_answer(c, q, columns, c->api->conf->max_rows);
+        r = bj_table_answer(c, q, columns, c->worker->conf->max_rows);
     }
     bj_arena_free(&arena);
     return r;

@@ -2,7 +2,7 @@
 #include "apiserver/usage.h"
 
 #include "apiserver/query.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "apiserver/words.h"
 #include "base/stamp.h"
 
@@ -106,7 +106,7 @@ const struct bj_key bj_usage_keys[] = {
     {NULL, NULL, NULL},
 };
 
-struct asked {
+struct usage {
     struct bj_params p;
     struct bj_query q;
     bool by[GROUPS];
@@ -114,7 +114,7 @@ struct asked {
     int64_t first, last; /* months */
 };
 
-static int read_groups(struct bj_call *c, struct asked *a)
+static int read_groups(struct bj_call *c, struct usage *a)
 {
     for (unsigned i = 0; a->p.given[BJ_PARAM_GROUP_BY] && i < a->p.values;
          i++) {
@@ -156,7 +156,7 @@ static int first_month(struct bj_call *c, int64_t *ret)
     return r < 0 ? r : 0;
 }
 
-static int read_asked(struct bj_call *c, struct asked *a)
+static int read_usage(struct bj_call *c, struct usage *a)
 {
     int64_t first = INT64_MAX;
     int r = read_groups(c, a);
@@ -178,7 +178,7 @@ static int read_asked(struct bj_call *c, struct asked *a)
     return 0;
 }
 
-static int build(struct bj_call *c, struct asked *a)
+static int build(struct bj_call *c, struct usage *a)
 {
     struct bj_query *q = &a->q;
     bool any = false;
@@ -222,21 +222,21 @@ static int build(struct bj_call *c, struct asked *a)
             bj_query_sql(q, groups[g].sql);
         }
     bj_query_sql(q, " LIMIT ");
-    bj_query_int(q, (int64_t)c->api->conf->max_rows + 1);
+    bj_query_int(q, (int64_t)c->worker->conf->max_rows + 1);
     return r;
 }
 
 /* --- rows ------------------------------------------------------------------
  */
 
-static int put_groups(struct bj_call *c, const struct asked *a,
+static int put_groups(struct bj_call *c, const struct usage *a,
                       struct sqlite3_stmt *st, struct bj_rows *rows)
 {
     int r = 0;
     for (int g = 0; g < BY_MONTH && r == 0; g++) {
         struct bj_slice text = {0};
         if (a->by[g])
-            r = bj_words_text(c->api->words, c->reader, groups[g].word,
+            r = bj_words_text(c->worker->words, c->reader, groups[g].word,
                               bj_sql_get(st, g), &text, &c->err);
         bj_put_text(rows, text);
     }
@@ -306,7 +306,7 @@ static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
 }
 
 /* The table; *cut: there are more rows. */
-static int write_table(struct bj_call *c, struct asked *a,
+static int write_table(struct bj_call *c, struct usage *a,
                        const struct bj_output *out, bool *cut)
 {
     const char *names[BJ_KEYS];
@@ -319,7 +319,7 @@ static int write_table(struct bj_call *c, struct asked *a,
         return r;
     bj_rows_begin(&rows, out, names, bj_key_names(bj_usage_keys, names));
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
-        *cut = rows.n == c->api->conf->max_rows;
+        *cut = rows.n == c->worker->conf->max_rows;
         r = 0;
         if (*cut)
             break;
@@ -335,12 +335,12 @@ static int write_table(struct bj_call *c, struct asked *a,
 int bj_usage_list(struct bj_call *c, const struct bj_params *p,
                   const struct bj_output *out, bool *cut)
 {
-    struct asked *a = calloc(1, sizeof(*a));
+    struct usage *a = calloc(1, sizeof(*a));
     if (!a)
         return bj_err_set(&c->err, -ENOMEM, "usage");
     a->p = *p;
     *cut = false;
-    int r = read_asked(c, a);
+    int r = read_usage(c, a);
     if (r == 0)
         r = write_table(c, a, out, cut);
     bj_query_free(&a->q);

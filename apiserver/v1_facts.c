@@ -1,6 +1,6 @@
 /* Emission factors, findings of many jobs, and numbers of the site. */
 #include "apiserver/jobs.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "apiserver/table.h"
 #include "statsdb/fragment.h"
 
@@ -36,8 +36,8 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
         p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : ret->to - WEEK;
     ret->limit =
         p->given[BJ_PARAM_LIMIT] ? (uint64_t)p->number[BJ_PARAM_LIMIT] : limit;
-    if (ret->limit > c->api->conf->max_rows)
-        ret->limit = c->api->conf->max_rows;
+    if (ret->limit > c->worker->conf->max_rows)
+        ret->limit = c->worker->conf->max_rows;
     return ret->from > ret->to
                ? bj_call_refuse(c, 400, "The parameter from is later than to.")
                : 0;
@@ -74,7 +74,7 @@ static const struct bj_api_column factor_columns[] = {
 static int make_factors(struct bj_call *c, struct bj_query *q,
                         const struct bj_params *p, struct span *s)
 {
-    int r = read_span(c, p, c->api->conf->max_rows, s);
+    int r = read_span(c, p, c->worker->conf->max_rows, s);
     bj_query_sql(q, " FROM factor AS f JOIN factor_source AS s ON s.id ="
                     " f.source WHERE f.start <= ");
     bj_query_int(q, s->to);
@@ -181,7 +181,8 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
         return r;
     bj_jobs_with_gpu(q, p);
     bj_query_sql(q, " AND j.at BETWEEN ");
-    bj_query_int(q, s->from - (int64_t)(c->api->conf->longest_usec / 1000000));
+    bj_query_int(q,
+                 s->from - (int64_t)(c->worker->conf->longest_usec / 1000000));
     bj_query_sql(q, " AND ");
     bj_query_int(q, s->to);
     bj_query_sql(q, " AND j.\"end\" >= ");
@@ -286,7 +287,7 @@ static void end_constants(struct bj_call *c, struct bj_rows *rows, unsigned bad,
 /* The file is small and read for each request: changes show at once. */
 static int on_constants(struct bj_call *c)
 {
-    const char *path = c->api->conf->constants;
+    const char *path = c->worker->conf->constants;
     const char *names[BJ_KEYS];
     char *text = malloc(FILE_BYTES);
     struct bj_slice s = {0};

@@ -1,7 +1,8 @@
 /* /api/v1/jobs: lists of jobs, and one. */
 #include "apiserver/job_name.h"
 #include "apiserver/jobs.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
+#include "apiserver/visible_job.h"
 #include "sched/state.h"
 
 #include <stdio.h>
@@ -72,7 +73,7 @@ static int read_pattern(struct bj_call *c, struct list *l);
 static int read_list(struct bj_call *c, struct list *l)
 {
     struct bj_params *p = &l->p;
-    int64_t max = (int64_t)c->api->conf->max_rows;
+    int64_t max = (int64_t)c->worker->conf->max_rows;
     int r = bj_jobs_pick(c, p, false, &l->k);
     if (r != 0)
         return r;
@@ -94,7 +95,7 @@ static int read_list(struct bj_call *c, struct list *l)
         return bj_call_refuse(
             c, 400, "The parameter cursor must be a value of meta.next.");
     l->began = (struct bj_query_time){
-        l->from - (int64_t)(c->api->conf->longest_usec / 1000000), l->to};
+        l->from - (int64_t)(c->worker->conf->longest_usec / 1000000), l->to};
     return read_pattern(c, l);
 }
 
@@ -510,8 +511,6 @@ static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
     return r;
 }
 
-#define SEVERAL "Several jobs have this id; use the key of one."
-
 static int answer_one(struct bj_call *c, struct list *l)
 {
     struct bj_rows rows;
@@ -529,10 +528,9 @@ static int answer_one(struct bj_call *c, struct list *l)
     bj_call_about(c, c->tail);
     bj_rows_end(&rows);
     if (r == 0 && rows.n == 0)
-        r = bj_call_refuse(c, 404,
-                           "The job does not exist, or you may not see it.");
+        r = bj_call_refuse(c, 404, BJ_JOB_UNKNOWN);
     if (r == 0 && csv && rows.n > 1)
-        r = bj_call_refuse(c, 409, SEVERAL);
+        r = bj_call_refuse(c, 409, BJ_JOB_AMBIGUOUS);
     if (r == 0 && csv) {
         c->reply->type = "text/csv; charset=utf-8";
         bj_buf_put(&c->reply->body, found.p, found.len);
@@ -544,7 +542,7 @@ static int answer_one(struct bj_call *c, struct list *l)
         bj_buf_str(&c->reply->body,
                    one ? "{\"status\":\"success\",\"data\":"
                        : "{\"status\":\"error\",\"errorType\":\"ambiguous\","
-                         "\"error\":\"" SEVERAL "\",\"data\":");
+                         "\"error\":\"" BJ_JOB_AMBIGUOUS "\",\"data\":");
         bj_buf_put(&c->reply->body, found.p, found.len);
         c->reply->body.failed = c->reply->body.failed || found.failed;
         bj_call_close(c, "");

@@ -1,7 +1,7 @@
 /* The parts of a job that are not in its row: steps, energy, emissions and
  * findings. */
 #include "apiserver/parts.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
 #include "apiserver/table.h"
 #include "statsdb/fragment.h"
 
@@ -179,7 +179,7 @@ int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
     bj_query_int(&q, job);
     bj_query_sql(&q, parts[which].behind);
     int r = bj_table_rows(c, &q, parts[which].columns, out,
-                          c->api->conf->max_rows, &cut);
+                          c->worker->conf->max_rows, &cut);
     bj_query_free(&q);
     return r;
 }

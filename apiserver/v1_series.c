@@ -3,11 +3,11 @@
  * and match only this job. */
 #include "apiserver/series.h"
 
-#include "apiserver/found.h"
 #include "apiserver/page.h"
 #include "apiserver/room.h"
 #include "apiserver/series_work.h"
-#include "apiserver/server.h"
+#include "apiserver/state.h"
+#include "apiserver/visible_job.h"
 #include "base/clock.h"
 #include "base/json.h"
 
@@ -82,14 +82,14 @@ static int read_by(struct bj_call *c, const struct bj_params *p,
 
 static int64_t scrape_sec(const struct bj_call *c)
 {
-    uint64_t usec = c->api->conf->prom.server.scrape_usec;
+    uint64_t usec = c->worker->conf->prom.server.scrape_usec;
     return (int64_t)((usec + 999999) / 1000000);
 }
 
 /* The shortest step with which all values fit into one answer, by the number of
  * nodes or GPUs in the store. */
 static int64_t fitting_step(const struct bj_series_work *w,
-                            const struct bj_found *f, int64_t span)
+                            const struct bj_visible_job *f, int64_t span)
 {
     int64_t rows = w->by == BJ_SERIES_NODE  ? f->nodes
                    : w->by == BJ_SERIES_GPU ? f->gpus
@@ -103,7 +103,7 @@ static int64_t fitting_step(const struct bj_series_work *w,
 /* The requested part of the job's time: outside of it the same jobid may be
  * another job's. */
 static int read_range(struct bj_call *c, const struct bj_params *p,
-                      const struct bj_found *f, struct bj_series_work *w)
+                      const struct bj_visible_job *f, struct bj_series_work *w)
 {
     struct bj_prompool_range *ret = &w->range;
     int64_t least = scrape_sec(c);
@@ -138,10 +138,10 @@ static int read_range(struct bj_call *c, const struct bj_params *p,
 static int prepare(struct bj_call *c, struct bj_params *p,
                    struct bj_series_work *w)
 {
-    const struct bj_prompool_conf *conf = &c->api->conf->prom;
-    struct bj_found f;
+    const struct bj_prompool_conf *conf = &c->worker->conf->prom;
+    struct bj_visible_job f;
     struct bj_buf selector = {0}, match = {0};
-    int r = bj_found_get(c, p, c->tail, &w->arena, &f);
+    int r = bj_visible_job_find(c, p, c->tail, &w->arena, &f);
     if (r == 0)
         r = pick(c, p, w);
     if (r == 0)
@@ -187,14 +187,14 @@ static int on_series(struct bj_call *c)
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r != 0)
         return r;
-    if (!c->api->prom)
+    if (!c->worker->prom)
         return bj_call_refuse(
             c, 404, "No Prometheus server is configured (prometheus.url).");
     struct bj_series_work *w = calloc(1, sizeof(*w));
     if (!w)
         return bj_err_set(&c->err, -ENOMEM, "series");
-    w->server = c->api->server;
-    w->prom = bj_prompool_ref(c->api->prom);
+    w->server = c->worker->server;
+    w->prom = bj_prompool_ref(c->worker->prom);
     w->since_usec = bj_clock_boot_usec();
     r = prepare(c, &p, w);
     if (r == 0)

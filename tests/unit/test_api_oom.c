@@ -328,15 +328,15 @@ static int64_t now_sec;
 
 /* One request as this thread's work, from the socket's other end; the
  * body to be freed. */
-static unsigned answer(struct bj_api *worker, const char *path, unsigned method,
-                       int fd, unsigned long fail_at, bool *failed,
-                       struct bj_buf *body)
+static unsigned answer(struct bj_api_worker *worker, const char *path,
+                       unsigned method, int fd, unsigned long fail_at,
+                       bool *failed, struct bj_buf *body)
 {
     const struct bj_http_request req = {
         .method = method, .fd = fd, .body = BJ_SLICE(POST_BODY)};
-    struct bj_ticket t = {
+    struct bj_request t = {
         .reply = {.status = 200, .type = "text/plain"},
-        .call = {.api = worker, .req = &req, .now_sec = now_sec}};
+        .call = {.worker = worker, .req = &req, .now_sec = now_sec}};
     t.call.reply = &t.reply;
     t.at = bj_answer_find(&t.call, bj_slice_str(path + 1));
     assert_non_null(t.call.endpoint);
@@ -356,7 +356,7 @@ static bool same(const struct bj_buf *a, const struct bj_buf *b)
 }
 
 /* The whole answer, or an error. */
-static void each_answer(struct bj_api *worker, const char *path,
+static void each_answer(struct bj_api_worker *worker, const char *path,
                         unsigned method, int fd)
 {
     struct bj_buf want, got;
@@ -382,7 +382,7 @@ static void test_answers(void **state)
 {
     static struct bj_server s;
     struct bj_err err = {0};
-    struct bj_api worker;
+    struct bj_api_worker worker;
     int pair[2];
     (void)state;
     const struct passwd *me = getpwuid(getuid());

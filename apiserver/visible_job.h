@@ -1,13 +1,17 @@
 /* One job that the user may see. */
-#ifndef BJ_APISERVER_FOUND_H
-#define BJ_APISERVER_FOUND_H
+#ifndef BJ_APISERVER_VISIBLE_JOB_H
+#define BJ_APISERVER_VISIBLE_JOB_H
 
 #include "apiserver/call.h"
 #include "apiserver/params.h"
 #include "base/arena.h"
 
+/* Refusals, with status 404 and 409. */
+#define BJ_JOB_UNKNOWN "The job does not exist, or you may not see it."
+#define BJ_JOB_AMBIGUOUS "Several jobs have this id; use the key of one."
+
 /* Texts are in an arena. */
-struct bj_found {
+struct bj_visible_job {
     int64_t job; /* its number in the store */
     struct bj_slice key, cluster, id, user;
     int64_t uid, start, end, nodes, gpus; /* BJ_SQL_NULL: unknown */
@@ -16,8 +20,8 @@ struct bj_found {
 /* Find the job of a name (job_name.h) among those that the user may see and
  * that match the filters of p.  0; a refusal: 404 if there is none, 409 if
  * there are several; or an error of the store. */
-int bj_found_get(struct bj_call *c, const struct bj_params *p,
-                 struct bj_slice name, struct bj_arena *arena,
-                 struct bj_found *ret);
+int bj_visible_job_find(struct bj_call *c, const struct bj_params *p,
+                        struct bj_slice name, struct bj_arena *arena,
+                        struct bj_visible_job *ret);
 
 #endif

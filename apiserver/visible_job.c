@@ -1,4 +1,4 @@
-#include "apiserver/found.h"
+#include "apiserver/visible_job.h"
 
 #include "apiserver/job_name.h"
 #include "statsdb/fragment.h"
@@ -12,7 +12,7 @@ static const char found_sql[] =
     "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1";
 
 static void take(struct sqlite3_stmt *st, struct bj_arena *a,
-                 struct bj_found *f)
+                 struct bj_visible_job *f)
 {
     f->job = bj_sql_get(st, 0);
     f->key = bj_arena_copy(a, bj_sql_text(st, 1));
@@ -27,28 +27,26 @@ static void take(struct sqlite3_stmt *st, struct bj_arena *a,
 }
 
 static int look(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,
-                struct bj_found *ret)
+                struct bj_visible_job *ret)
 {
     struct sqlite3_stmt *st = NULL;
     int r = bj_query_open(q, c->reader, &st, &c->err);
     if (r == 0)
         r = bj_sql_row(st, &c->err);
     if (r == 0)
-        return bj_call_refuse(c, 404,
-                              "The job does not exist, or you may not see it.");
+        return bj_call_refuse(c, 404, BJ_JOB_UNKNOWN);
     if (r < 0)
         return r;
     take(st, arena, ret);
     r = bj_sql_row(st, &c->err);
     if (r > 0)
-        return bj_call_refuse(c, 409,
-                              "Several jobs have this id; use the key of one.");
+        return bj_call_refuse(c, 409, BJ_JOB_AMBIGUOUS);
     return r == 0 && arena->failed ? bj_err_set(&c->err, -ENOMEM, "job") : r;
 }
 
-int bj_found_get(struct bj_call *c, const struct bj_params *p,
-                 struct bj_slice name, struct bj_arena *arena,
-                 struct bj_found *ret)
+int bj_visible_job_find(struct bj_call *c, const struct bj_params *p,
+                        struct bj_slice name, struct bj_arena *arena,
+                        struct bj_visible_job *ret)
 {
     struct bj_query q = {0};
     bj_query_sql(&q, found_sql);

@@ -113,14 +113,14 @@ enum {
 };
 
 /* What one source told of a job. */
-struct bj_told {
+struct bj_derive_values {
     int64_t nodes; /* 0: nothing */
     int64_t v[BJ_USE_VALUE_COUNT];
 };
 
 enum { BJ_COMPONENTS = 4 }; /* cpu, dram, gpu, other */
 
-struct bj_energy {
+struct bj_derive_energy {
     int64_t nodes;  /* that have told */
     int64_t policy; /* BJ_SQL_NULL: not one for all */
     int64_t component[BJ_COMPONENTS];
@@ -134,8 +134,8 @@ struct bj_derive_job {
     int64_t id;
     int64_t v[BJ_DJ_COUNT];
     char cluster[256], partition[256];
-    struct bj_told nodes, prom;
-    struct bj_energy node_energy, prom_energy;
+    struct bj_derive_values nodes, prom;
+    struct bj_derive_energy node_energy, prom_energy;
     int64_t prom_final, prom_coverage; /* nodes whose end was seen; ppm */
     struct bj_energy_bin *bin;         /* as many as there is room for */
     size_t bins, bins_cap;
@@ -145,7 +145,7 @@ struct bj_derive_job {
     bool is_there, was_there;
     struct bj_grams_row grams[BJ_GRAMS_MAX], old_grams[BJ_GRAMS_MAX];
     size_t n_grams, n_old_grams;
-    struct bj_found found[BJ_DERIVE_FOUND];
+    struct bj_rule_match found[BJ_DERIVE_FOUND];
     size_t n_found;
 };
 

@@ -65,9 +65,9 @@ static void add_to(int64_t *sum, int64_t v)
         *sum = *sum == BJ_SQL_NULL ? v : *sum + v;
 }
 
-static void no_energy(struct bj_energy *e)
+static void no_energy(struct bj_derive_energy *e)
 {
-    *e = (struct bj_energy){
+    *e = (struct bj_derive_energy){
         .policy = BJ_SQL_NULL, .used = BJ_SQL_NULL, .reserved = BJ_SQL_NULL};
     for (int i = 0; i < BJ_COMPONENTS; i++)
         e->component[i] = BJ_SQL_NULL;
@@ -76,7 +76,7 @@ static void no_energy(struct bj_energy *e)
 static int read_node_energy(struct bj_derive *d, struct bj_err *err)
 {
     struct sqlite3_stmt *st = ask(d, BJ_DE_NODE_ENERGY);
-    struct bj_energy *e = &d->job.node_energy;
+    struct bj_derive_energy *e = &d->job.node_energy;
     bool first = true;
     int r;
     while ((r = bj_sql_row(st, err)) > 0) {
@@ -163,7 +163,7 @@ static int read_old(struct bj_derive *d, struct bj_err *err)
     return r;
 }
 
-static void no_values(struct bj_told *t)
+static void no_values(struct bj_derive_values *t)
 {
     t->nodes = 0;
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)

@@ -88,7 +88,7 @@ static void resolve_efficiency(struct bj_derive_job *j)
 /* --- energy ----------------------------------------------------------------
  */
 
-static int64_t sum_of(const struct bj_energy *e)
+static int64_t sum_of(const struct bj_derive_energy *e)
 {
     int64_t sum = BJ_SQL_NULL;
     for (int i = 0; i < BJ_COMPONENTS; i++)
@@ -97,8 +97,8 @@ static int64_t sum_of(const struct bj_energy *e)
     return sum;
 }
 
-static void take_energy(struct bj_derive_job *j, const struct bj_energy *e,
-                        int64_t source)
+static void take_energy(struct bj_derive_job *j,
+                        const struct bj_derive_energy *e, int64_t source)
 {
     j->use[BJ_USE_ENERGY_SOURCE] = source;
     j->use[BJ_USE_ENERGY_POLICY] = e->policy;
@@ -115,7 +115,7 @@ static void take_energy(struct bj_derive_job *j, const struct bj_energy *e,
  * meters. */
 static void resolve_energy(struct bj_derive_job *j)
 {
-    const struct bj_energy *n = &j->node_energy, *p = &j->prom_energy;
+    const struct bj_derive_energy *n = &j->node_energy, *p = &j->prom_energy;
     for (int i = BJ_USE_ENERGY_SOURCE; i <= BJ_USE_ENERGY_RESERVED; i++)
         j->use[i] = BJ_SQL_NULL;
     if (all_nodes(j, n->nodes) && sum_of(n) != BJ_SQL_NULL) {

@@ -145,7 +145,7 @@ static int write_findings(struct bj_derive *d, struct bj_err *err)
     bool same = false;
     int r = 0;
     for (size_t i = 0; r == 0 && i < d->job.n_found; i++) {
-        const struct bj_found *f = &d->job.found[i];
+        const struct bj_rule_match *f = &d->job.found[i];
         struct finding one = {0, f->value, f->threshold};
         r = rule_id(d, f->rule, &one.rule, err);
         if (r == 0)

@@ -33,7 +33,7 @@ enum bj_value_kind {
 };
 
 /* What people read: "13.8G" instead of a number of bytes. */
-enum bj_unit {
+enum bj_value_unit {
     BJ_UNIT_NONE,
     BJ_UNIT_FREE, /* text that a table may cut */
     BJ_UNIT_SECONDS,
@@ -59,7 +59,7 @@ struct bj_job_column {
     const char *title; /* sacct's name where sacct has it, or one like it */
     enum bj_value_kind kind;
     enum bj_word word;
-    enum bj_unit unit;
+    enum bj_value_unit unit;
     enum bj_column_in in;
     /* NULL: the first value is it.  Else makes it of all of them; each of them,
      * and what is returned, may be BJ_SQL_NULL. */

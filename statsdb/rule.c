@@ -148,8 +148,8 @@ static size_t which(const struct bj_rules *r, size_t first,
     return r->n;
 }
 
-static bool excluded(const struct bj_rule_text *t, const struct bj_found *v,
-                     size_t n)
+static bool excluded(const struct bj_rule_text *t,
+                     const struct bj_rule_match *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (among(bj_slice_str(v[i].rule->name), t->unless, t->unlesses))
@@ -158,7 +158,7 @@ static bool excluded(const struct bj_rule_text *t, const struct bj_found *v,
 }
 
 static bool holds(const struct bj_rule *rule, const double *fact,
-                  struct bj_found *f)
+                  struct bj_rule_match *f)
 {
     for (unsigned i = 0; i < rule->rows; i++)
         if (!bj_rule_row_holds(&rule->row[i], fact, &f->value, &f->threshold))
@@ -169,8 +169,8 @@ static bool holds(const struct bj_rule *rule, const double *fact,
 
 size_t bj_rules_judge(const struct bj_rules *r, struct bj_slice cluster,
                       struct bj_slice partition,
-                      const double fact[BJ_FACT_COUNT], struct bj_found *ret,
-                      size_t max)
+                      const double fact[BJ_FACT_COUNT],
+                      struct bj_rule_match *ret, size_t max)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->n && n < max; i++) {

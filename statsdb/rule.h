@@ -39,7 +39,7 @@ struct bj_rule {
     bool enabled;
 };
 
-struct bj_found {
+struct bj_rule_match {
     const struct bj_rule *rule;
     double value, threshold; /* of its last row */
 };
@@ -67,8 +67,8 @@ const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i);
 /* What the rules say of a job; in their order, at most max. */
 size_t bj_rules_judge(const struct bj_rules *r, struct bj_slice cluster,
                       struct bj_slice partition,
-                      const double fact[BJ_FACT_COUNT], struct bj_found *ret,
-                      size_t max);
+                      const double fact[BJ_FACT_COUNT],
+                      struct bj_rule_match *ret, size_t max);
 
 /* The fact of a name; -1: none. */
 int bj_fact_find(struct bj_slice name);

@@ -65,7 +65,7 @@ void bj_upsert_free(struct bj_upsert *u)
     if (!u)
         return;
     bj_batches_drop(u);
-    bj_worker_free(u->worker);
+    bj_background_free(u->worker);
     for (unsigned i = 0; i < BJ_STATEMENTS; i++)
         sqlite3_finalize(u->st[i]);
     bj_rollup_free(u->rollup);

@@ -181,7 +181,7 @@ static int collect(struct bj_upsert *u, struct bj_err *err)
 {
     if (!u->put)
         return 0;
-    int r = bj_worker_wait(u->worker);
+    int r = bj_background_wait(u->worker);
     if (r < 0 && err)
         *err = u->worker_err;
     return settle(u, r, err);
@@ -196,12 +196,12 @@ static int hand_over(struct bj_upsert *u, struct bj_err *err)
     u->put = u->fill;
     bool wanted = u->parallel && u->guess == BJ_WAIT_JOBS;
     if (wanted && !u->worker && !u->no_worker)
-        u->no_worker = bj_worker_new(work, u, &u->worker) < 0;
+        u->no_worker = bj_background_new(work, u, &u->worker) < 0;
     if (!wanted || !u->worker)
         return settle(u, put_new(u, err), err);
     u->fill = &u->batch[u->fill == &u->batch[0]];
     u->worker_err = (struct bj_err){0};
-    bj_worker_go(u->worker);
+    bj_background_go(u->worker);
     return 0;
 }
 
@@ -235,7 +235,7 @@ int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err)
 void bj_batches_drop(struct bj_upsert *u)
 {
     if (u->put && u->worker)
-        bj_worker_wait(u->worker);
+        bj_background_wait(u->worker);
     u->put = NULL;
     u->parallel = false;
     forget(&u->batch[0]);

@@ -4,12 +4,12 @@
 #define BJ_STATSDB_UPSERT_IMPL_H
 
 #include "base/arena.h"
+#include "statsdb/background.h"
 #include "statsdb/dict.h"
 #include "statsdb/feed.h"
 #include "statsdb/rollup.h"
 #include "statsdb/row.h"
 #include "statsdb/upsert.h"
-#include "statsdb/worker.h"
 
 #include <pthread.h>
 
@@ -73,11 +73,11 @@ struct bj_upsert {
      * statement, and those that were not new after all the other way.  The
      * guess is made anew from how the last ones were. */
     struct bj_batch batch[2];
-    struct bj_batch *fill;    /* which is filled; and which is being put, */
-    struct bj_batch *put;     /* or NULL */
-    uint32_t guess;           /* so many will be new; 0: none */
-    int64_t next_id;          /* number of the next job; 0: to be looked up */
-    struct bj_worker *worker; /* NULL: not needed yet, or not to be had */
+    struct bj_batch *fill; /* which is filled; and which is being put, */
+    struct bj_batch *put;  /* or NULL */
+    uint32_t guess;        /* so many will be new; 0: none */
+    int64_t next_id;       /* number of the next job; 0: to be looked up */
+    struct bj_background *worker; /* NULL: not needed yet, or not to be had */
     bool parallel, no_worker, bulk;
     struct bj_err worker_err;
     pthread_mutex_t sql; /* whose turn it is to use the connection */

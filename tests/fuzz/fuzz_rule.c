@@ -33,7 +33,7 @@ static void row(struct bj_slice in)
 static void judge(const struct bj_rules *r, unsigned seed)
 {
     double fact[BJ_FACT_COUNT];
-    struct bj_found a[BJ_RULES_MAX], b[BJ_RULES_MAX];
+    struct bj_rule_match a[BJ_RULES_MAX], b[BJ_RULES_MAX];
     facts(fact, seed);
     size_t n =
         bj_rules_judge(r, BJ_SLICE("c"), BJ_SLICE("p"), fact, a, BJ_RULES_MAX);

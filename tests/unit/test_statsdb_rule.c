@@ -112,7 +112,7 @@ static void test_rows(void **state)
 static void judge(const struct bj_rules *r, const char *cluster,
                   const char *partition, const double *fact, const char *want)
 {
-    struct bj_found found[BJ_RULES_MAX];
+    struct bj_rule_match found[BJ_RULES_MAX];
     char got[1000] = "";
     size_t n = bj_rules_judge(r, bj_slice_str(cluster), bj_slice_str(partition),
                               fact, found, BJ_RULES_MAX);
@@ -162,7 +162,7 @@ static void test_overrides(void **state)
     judge(r, "beta", "long", fact, "cpu_low");
     fact[BJ_FACT_WAIT] = 7201;
     fact[BJ_FACT_RESTARTS] = 1;
-    struct bj_found found[4];
+    struct bj_rule_match found[4];
     assert_int_equal(
         bj_rules_judge(r, BJ_SLICE("beta"), BJ_SLICE("long"), fact, found, 4),
         2);

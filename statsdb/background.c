@@ -1,4 +1,4 @@
-#include "statsdb/worker.h"
+#include "statsdb/background.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-struct bj_worker {
+struct bj_background {
     int (*work)(void *ctx);
     void *ctx;
     pthread_t thread;
@@ -18,7 +18,7 @@ struct bj_worker {
 
 static void *run(void *ctx)
 {
-    struct bj_worker *w = ctx;
+    struct bj_background *w = ctx;
     pthread_mutex_lock(&w->lock);
     for (;;) {
         while (!w->busy && !w->stop)
@@ -36,9 +36,10 @@ static void *run(void *ctx)
     return NULL;
 }
 
-int bj_worker_new(int (*work)(void *ctx), void *ctx, struct bj_worker **ret)
+int bj_background_new(int (*work)(void *ctx), void *ctx,
+                      struct bj_background **ret)
 {
-    struct bj_worker *w = calloc(1, sizeof(*w));
+    struct bj_background *w = calloc(1, sizeof(*w));
     sigset_t all, was;
     if (!w)
         return -ENOMEM;
@@ -58,7 +59,7 @@ int bj_worker_new(int (*work)(void *ctx), void *ctx, struct bj_worker **ret)
     return 0;
 }
 
-void bj_worker_free(struct bj_worker *w)
+void bj_background_free(struct bj_background *w)
 {
     if (!w)
         return;
@@ -72,7 +73,7 @@ void bj_worker_free(struct bj_worker *w)
     free(w);
 }
 
-void bj_worker_go(struct bj_worker *w)
+void bj_background_go(struct bj_background *w)
 {
     pthread_mutex_lock(&w->lock);
     w->busy = true;
@@ -80,7 +81,7 @@ void bj_worker_go(struct bj_worker *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-int bj_worker_wait(struct bj_worker *w)
+int bj_background_wait(struct bj_background *w)
 {
     pthread_mutex_lock(&w->lock);
     while (w->busy)

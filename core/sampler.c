@@ -3,6 +3,7 @@
  * a scrape never waits for a disk. */
 #include "base/wait.h"
 #include "core/energy/energy.h"
+#include "core/energy_gpus.h"
 #include "core/final.h"
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
@@ -88,14 +89,12 @@ static void make_orphans(struct bj_core *core)
 {
     struct bj_account *a;
     struct bj_slice key;
-    while ((a = bj_energy_orphan(core->energy, core->now_usec, &key))) {
+    while ((a = bj_energy_gpus_orphan(core, &key))) {
         struct bj_buf line = {0};
         if (core->spool)
             queue(core, BJ_SLICE("unseen"), core->wall_usec / SECOND, &line,
                   bj_final_orphan(core, key, a, &line));
-        if (core->gpus)
-            bj_gpus_forget(core->gpus, key);
-        bj_energy_forget(core->energy, a);
+        bj_energy_gpus_forget(core, a, key);
     }
 }
 
@@ -184,7 +183,7 @@ static void tick(struct bj_core *core)
     if (core->energy) {
         uint64_t begun = bj_clock_boot_usec();
         struct bj_err err = {0};
-        int r = bj_energy_tick(core->energy, core);
+        int r = bj_energy_gpus_tick(core);
         if (r < 0)
             bj_err_set(&err, r, "ledger");
         bj_core_ran(core, BJ_COLLECT_ENERGY, begun, r < 0, &err);
@@ -224,7 +223,7 @@ static void *run(void *arg)
         save(core);
         pthread_mutex_lock(&core->lock);
         if (core->energy)
-            bj_energy_show(core->energy, core);
+            bj_energy_gpus_show(core);
         /* A tick that took longer than the period skips what it missed. */
         for (uint64_t now = bj_clock_boot_usec(); due <= now;)
             due += period;

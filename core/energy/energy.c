@@ -5,7 +5,6 @@
 #include "core/energy/meters.h"
 #include "core/energy/state.h"
 #include "core/energy/whole.h"
-#include "core/gpu/gpus.h"
 #include "core/internal.h"
 
 #include <inttypes.h>
@@ -106,25 +105,17 @@ bool bj_energy_look(struct bj_energy *e, uint64_t now_usec)
 
 /* --- the first tick -------------------------------------------------------*/
 
-/* "gpus TOTAL": energy passed to the ledger; then a line for each device. */
-static void save_gpus(const struct bj_energy *e, const struct bj_core *core,
-                      struct bj_buf *out)
+/* The line "gpus TOTAL": energy of accelerators passed to the ledger. */
+static void save_gpu_total(const struct bj_energy *e, struct bj_buf *out)
 {
-    if (!core->gpus)
-        return;
     if (e->gpu_own)
         bj_buf_printf(out, "gpus %" PRIu64 "\n", e->gpu_told);
-    bj_gpus_save(core->gpus, out);
 }
 
-static void load_gpus(struct bj_energy *e, const struct bj_core *core,
-                      struct bj_slice text)
+static void load_gpu_total(struct bj_energy *e, struct bj_slice text)
 {
-    struct bj_slice rest = text, line, word;
-    if (!core->gpus)
-        return;
-    bj_gpus_load(core->gpus, text);
-    while (bj_slice_line(&rest, &line))
+    struct bj_slice line, word;
+    while (bj_slice_line(&text, &line))
         if (bj_slice_word(&line, &word) &&
             bj_slice_eq(word, BJ_SLICE("gpus")) &&
             bj_slice_word(&line, &word) &&
@@ -135,7 +126,7 @@ static void load_gpus(struct bj_energy *e, const struct bj_core *core,
         }
 }
 
-static void load_state(struct bj_energy *e, const struct bj_core *core)
+static void load_state(struct bj_energy *e, struct bj_slice *ret_extra)
 {
     struct bj_err err = {0};
     struct bj_slice text, extra;
@@ -154,11 +145,12 @@ static void load_state(struct bj_energy *e, const struct bj_core *core)
         say(e, BJ_LOG_WARN, &err);
     } else if (same) {
         bj_meters_load(e->meters, extra);
-        load_gpus(e, core, extra);
+        load_gpu_total(e, extra);
+        *ret_extra = extra;
     }
 }
 
-static int begin(struct bj_energy *e, const struct bj_core *core)
+static int begin(struct bj_energy *e, struct bj_slice *ret_extra)
 {
     struct bj_node_size size;
     bj_node_size_read(e->conf, &size);
@@ -173,7 +165,7 @@ static int begin(struct bj_energy *e, const struct bj_core *core)
     if (!e->ledger)
         return -ENOMEM;
     if (c->state_file && *c->state_file)
-        load_state(e, core);
+        load_state(e, ret_extra);
     struct bj_ledger_sums sums;
     bj_ledger_sums(e->ledger, &sums);
     e->last_usec = sums.tick_usec;
@@ -265,8 +257,7 @@ static void open_account(struct bj_energy *e, struct bj_track *t)
     find_key(e, t, key);
     t->energy->account =
         bj_ledger_open(e->ledger, bj_slice_str(key), is_new(e, t));
-    if (t->core->gpus)
-        bj_gpus_resume(t->core->gpus, t, bj_slice_str(key));
+    t->energy->opened = t->energy->account != NULL;
 }
 
 static void use_account(struct bj_track *t)
@@ -293,37 +284,34 @@ static void use_accounts(struct bj_energy *e, struct bj_core *core)
          * another one.  What it has is shown from the track. */
         if (t->life.recorded)
             drop_account(e, t);
+        if (t->energy)
+            t->energy->opened = false;
         if (t->life.born && !has_account(t) && !is_closed(t))
             open_account(e, t);
         if (has_account(t) && !is_closed(t))
             use_account(t);
-        if (has_account(t) && is_closed(t) && core->gpus)
-            bj_account_linger(t->energy->account,
-                              bj_gpus_owe(core->gpus, t, core->now_usec));
     }
 }
 
 /* --- a tick ---------------------------------------------------------------*/
 
-/* Energy of the accelerators: from their drivers, which know each device, else
- * from a meter.  The source may change; the total continues. */
-static uint64_t gpu_total(struct bj_energy *e, struct bj_core *core,
+/* Energy of the accelerators: own_uj of their drivers, which know each device,
+ * else of a meter.  The source may change; the total continues. */
+static uint64_t gpu_total(struct bj_energy *e, uint64_t own_uj,
                           uint64_t metered_uj)
 {
-    uint64_t own =
-        core->gpus ? bj_gpus_account(core->gpus, e->gpu_own) : BJ_ABSENT;
-    if (own == BJ_ABSENT) {
+    if (own_uj == BJ_ABSENT) {
         e->gpu_told = metered_uj == BJ_ABSENT ? e->gpu_told : metered_uj;
         return metered_uj;
     }
     if (!e->gpu_own)
-        e->gpu_base = e->gpu_told - own;
+        e->gpu_base = e->gpu_told - own_uj;
     e->gpu_own = true;
-    return e->gpu_told = e->gpu_base + own;
+    return e->gpu_told = e->gpu_base + own_uj;
 }
 
-static struct bj_tick make_tick(struct bj_energy *e, struct bj_core *core,
-                                const struct bj_whole *whole)
+static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,
+                                uint64_t gpu_uj)
 {
     static const enum bj_zone_role roles[] = {
         [BJ_ENERGY_CPU] = BJ_ZONE_CPU,
@@ -331,11 +319,13 @@ static struct bj_tick make_tick(struct bj_energy *e, struct bj_core *core,
         [BJ_ENERGY_GPU] = BJ_ZONE_GPU,
     };
     uint64_t slept = slept_usec();
+    struct bj_whole whole;
+    bj_whole_read(e->conf, &core->hiers, &whole);
     struct bj_tick tick = {
         .now_usec = core->now_usec,
         .node_uj = BJ_ABSENT,
-        .cpu_usec = whole->cpu_usec,
-        .mem_bytes = whole->mem_bytes,
+        .cpu_usec = whole.cpu_usec,
+        .mem_bytes = whole.mem_bytes,
         .suspended = slept > e->slept_usec + SECOND / 10,
     };
     e->slept_usec = slept;
@@ -345,7 +335,7 @@ static struct bj_tick make_tick(struct bj_energy *e, struct bj_core *core,
         tick.total_uj[c] = role->source ? role->uj : BJ_ABSENT;
     }
     tick.total_uj[BJ_ENERGY_GPU] =
-        gpu_total(e, core, tick.total_uj[BJ_ENERGY_GPU]);
+        gpu_total(e, gpu_uj, tick.total_uj[BJ_ENERGY_GPU]);
     tick.total_uj[BJ_ENERGY_OTHER] = BJ_ABSENT;
     if (e->totals.role[BJ_ZONE_NODE].source) {
         tick.node_uj = e->totals.role[BJ_ZONE_NODE].uj;
@@ -368,40 +358,49 @@ void bj_energy_forget(struct bj_energy *e, struct bj_account *a)
     bj_ledger_drop(e->ledger, a);
 }
 
-static void write_state(struct bj_energy *e, const struct bj_core *core)
+void bj_energy_write(struct bj_energy *e, struct bj_slice extra)
 {
-    struct bj_buf meters = {0};
+    struct bj_buf lines = {0};
     e->text.len = 0;
     if (!e->state)
         return;
-    bj_meters_save(e->meters, &meters);
-    save_gpus(e, core, &meters);
-    if (!meters.failed)
+    bj_meters_save(e->meters, &lines);
+    save_gpu_total(e, &lines);
+    bj_buf_put(&lines, extra.p, extra.n);
+    if (!lines.failed)
         bj_ledger_save(e->ledger, bj_state_boot_id(e->state),
-                       (struct bj_slice){meters.p, meters.len}, &e->text);
-    bj_buf_free(&meters);
+                       (struct bj_slice){lines.p, lines.len}, &e->text);
+    bj_buf_free(&lines);
     if (e->text.failed)
         bj_buf_free(&e->text);
 }
 
-int bj_energy_tick(struct bj_energy *e, struct bj_core *core)
+int bj_energy_accounts(struct bj_energy *e, struct bj_core *core,
+                       struct bj_slice *ret_extra)
 {
-    struct bj_whole whole;
-    bj_whole_read(e->conf, &core->hiers, &whole);
+    *ret_extra = (struct bj_slice){NULL, 0};
     if (!e->ledger) {
         e->begun_usec = core->now_usec;
-        if (begin(e, core) < 0)
-            return -ENOMEM;
+        int r = begin(e, ret_extra);
+        if (r < 0)
+            return r;
     }
     use_accounts(e, core);
-    struct bj_tick tick = make_tick(e, core, &whole);
+    return 0;
+}
+
+bool bj_energy_gpus_counted(const struct bj_energy *e)
+{
+    return e->gpu_own;
+}
+
+void bj_energy_tick(struct bj_energy *e, const struct bj_core *core,
+                    uint64_t gpu_uj)
+{
+    struct bj_tick tick = make_tick(e, core, gpu_uj);
     bj_ledger_tick(e->ledger, &tick);
     e->last_usec = core->now_usec;
     e->ticked = true;
-    if (core->gpus)
-        bj_gpus_mark(core->gpus);
-    write_state(e, core);
-    return 0;
 }
 
 int bj_energy_save(struct bj_energy *e, struct bj_err *err)
@@ -410,16 +409,14 @@ int bj_energy_save(struct bj_energy *e, struct bj_err *err)
     return text.n > 0 ? bj_state_save(e->state, text, err) : 0;
 }
 
-void bj_energy_show(struct bj_energy *e, struct bj_core *core)
+bool bj_energy_show(struct bj_energy *e, struct bj_core *core)
 {
     if (!e->ledger)
-        return;
+        return false;
     bj_ledger_sums(e->ledger, &e->shown.sums);
     e->shown.totals = e->totals;
     e->shown.any = true;
     bj_meters_show(e->meters);
-    if (core->gpus)
-        bj_gpus_show(core->gpus);
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_job_energy *j = core->tracks.v[k]->energy;
         for (int c = 0; j && j->account && c < BJ_COMPONENTS; c++)
@@ -428,6 +425,7 @@ void bj_energy_show(struct bj_energy *e, struct bj_core *core)
         if (j)
             j->shown |= j->account != NULL;
     }
+    return true;
 }
 
 bool bj_energy_settled(const struct bj_track *t)
@@ -444,7 +442,8 @@ void bj_energy_drop(struct bj_energy *e, struct bj_track *t)
     t->energy = NULL;
 }
 
-/* --- telling --------------------------------------------------------------*/
+/* --- publishing
+ * --------------------------------------------------------------*/
 
 /* Components that have ever been metered. */
 static bool known(const struct bj_energy *e, int c)

@@ -16,6 +16,7 @@ struct bj_track;
 /* Energy of a job, bj_track.energy. */
 struct bj_job_energy {
     struct bj_account *account; /* NULL: none, or settled */
+    bool opened;                /* by the last bj_energy_accounts */
     bool closed;                /* the account knows that the job has ended */
     bool shown;                 /* shown_uj is valid */
     uint64_t shown_uj[BJ_COMPONENTS];
@@ -30,15 +31,31 @@ void bj_energy_free(struct bj_energy *e); /* NULL is fine */
 /* Search for meters periodically; true while there is one. */
 bool bj_energy_look(struct bj_energy *e, uint64_t now_usec);
 
-/* Read the meters and attribute the energy to the tracks of core, which were
- * read in this pass.  -ENOMEM at the first call; errors of meters are in their
- * own metrics. */
-int bj_energy_tick(struct bj_energy *e, struct bj_core *core);
+/* A tick: accounts, then tick, then write.  The tracks are those of core, read
+ * in this pass.
+ *
+ * Open, use and close the accounts of the tracks.  *ret_extra: at the first
+ * call the lines of the state file that were passed to bj_energy_write, else
+ * empty; valid until bj_energy_free.  -ENOMEM at the first call. */
+int bj_energy_accounts(struct bj_energy *e, struct bj_core *core,
+                       struct bj_slice *ret_extra);
+
+/* Whether earlier ticks used the GPUs' own energy, instead of a meter's. */
+bool bj_energy_gpus_counted(const struct bj_energy *e);
+
+/* Read the meters and attribute the energy.  gpu_uj: total energy that the GPUs
+ * report themselves, of which their jobs got theirs by bj_account_gpu;
+ * BJ_ABSENT: none.  Errors of meters are in their own metrics. */
+void bj_energy_tick(struct bj_energy *e, const struct bj_core *core,
+                    uint64_t gpu_uj);
+
+/* Make the state to be saved; extra: further lines for it. */
+void bj_energy_write(struct bj_energy *e, struct bj_slice extra);
 
 /* Save the state, without the core's lock; then, with it, show what was
- * attributed. */
+ * attributed; false: no tick yet. */
 int bj_energy_save(struct bj_energy *e, struct bj_err *err);
-void bj_energy_show(struct bj_energy *e, struct bj_core *core);
+bool bj_energy_show(struct bj_energy *e, struct bj_core *core);
 
 /* The job's energy is final (or it has none): write its final record. */
 bool bj_energy_settled(const struct bj_track *t);

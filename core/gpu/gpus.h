@@ -26,16 +26,22 @@ void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t);
 /* Search for drivers periodically; cheap.  True while one is read. */
 bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec);
 
-/* The energy of all devices since the start (BJ_ABSENT: no device reports it).
- * Energy given to jobs since the last call is added to their accounts, unless
- * add is false. */
-uint64_t bj_gpus_account(struct bj_gpus *g, bool add);
+/* The energy of all devices since the start; BJ_ABSENT: no device reports it.
+ */
+uint64_t bj_gpus_energy(const struct bj_gpus *g);
+
+/* The energy given to a job since the last call.  Discard: of all jobs, which
+ * do not get it after all. */
+uint64_t bj_gpus_take(struct bj_gpus *g, const struct bj_track *t);
+void bj_gpus_discard(struct bj_gpus *g);
+
+/* The key under which a job's counts are saved; empty: they are not. */
+typedef struct bj_slice bj_gpus_key(const struct bj_track *t);
 
 /* The positions of the energy counters and what jobs have counted, as lines of
  * text, and back, not long after the first reading.  Lines that are not
- * understood are skipped.  Jobs are identified by the keys of their accounts.
- */
-void bj_gpus_save(struct bj_gpus *g, struct bj_buf *out);
+ * understood are skipped.  */
+void bj_gpus_save(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out);
 void bj_gpus_load(struct bj_gpus *g, struct bj_slice text);
 
 /* Mark what is being saved; show it when it is on the disk.  Counters are not
@@ -43,8 +49,8 @@ void bj_gpus_load(struct bj_gpus *g, struct bj_slice text);
 void bj_gpus_mark(struct bj_gpus *g);
 void bj_gpus_show(struct bj_gpus *g);
 
-/* A job has got its account: what a process before us knew of it goes on.  The
- * account of a job that ended meanwhile is forgotten. */
+/* Continue the counts of a job that were loaded under this key.  Forget those
+ * of a job that ended while the program did not run. */
 void bj_gpus_resume(struct bj_gpus *g, struct bj_track *t, struct bj_slice key);
 void bj_gpus_forget(struct bj_gpus *g, struct bj_slice key);
 

@@ -1,6 +1,5 @@
 /* Whose energy it is: a device's to who holds it; of one that is partitioned,
  * what it takes at rest by slices, the rest by what the instances do. */
-#include "core/energy/energy.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -186,15 +185,28 @@ bool bj_gpus_owe(const struct bj_gpus *g, const struct bj_track *t,
     return false;
 }
 
-uint64_t bj_gpus_account(struct bj_gpus *g, bool add)
+uint64_t bj_gpus_energy(const struct bj_gpus *g)
 {
+    return g->metered ? g->total_uj : BJ_ABSENT;
+}
+
+uint64_t bj_gpus_take(struct bj_gpus *g, const struct bj_track *t)
+{
+    uint64_t uj = 0;
     for (size_t i = 0; i < g->nholds; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
-        if (!add)
-            h->sums.energy_uj -= h->pending_uj;
-        else if (h->track->energy && h->track->energy->account)
-            bj_account_gpu(h->track->energy->account, h->pending_uj);
+        if (h->track != t)
+            continue;
+        uj += h->pending_uj;
         h->pending_uj = 0;
     }
-    return g->metered ? g->total_uj : BJ_ABSENT;
+    return uj;
+}
+
+void bj_gpus_discard(struct bj_gpus *g)
+{
+    for (size_t i = 0; i < g->nholds; i++) {
+        g->hold[i].sums.energy_uj -= g->hold[i].pending_uj;
+        g->hold[i].pending_uj = 0;
+    }
 }

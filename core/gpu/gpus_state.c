@@ -5,7 +5,6 @@
  * and its microseconds for each class of engines
  *
  * KEY is that of the job's account. */
-#include "core/energy/energy.h"
 #include "core/energy/ledger_state.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
@@ -65,14 +64,14 @@ static void save_sums(const struct bj_gpus *g, struct bj_slice key, size_t dev,
     bj_buf_put(out, "\n", 1);
 }
 
-static void save_jobs(struct bj_gpus *g, struct bj_buf *out)
+static void save_jobs(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out)
 {
     for (size_t i = 0; i < g->nholds; i++) {
         struct bj_gpu_hold *h = &g->hold[i];
-        const struct bj_job_energy *e = h->track->energy;
-        if (e && e->account)
-            save_sums(g, bj_account_key(e->account), h->dev, h->evidence,
-                      h->ever_estimated, &h->sums, out);
+        struct bj_slice name = key(h->track);
+        if (name.n > 0)
+            save_sums(g, name, h->dev, h->evidence, h->ever_estimated, &h->sums,
+                      out);
     }
     for (size_t i = 0; i < g->nkept; i++) {
         struct bj_gpu_kept *k = &g->kept[i];
@@ -81,7 +80,7 @@ static void save_jobs(struct bj_gpus *g, struct bj_buf *out)
     }
 }
 
-void bj_gpus_save(struct bj_gpus *g, struct bj_buf *out)
+void bj_gpus_save(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out)
 {
     for (size_t i = 0; i < g->n; i++) {
         struct bj_gpu_dev *d = &g->dev[i];
@@ -94,7 +93,7 @@ void bj_gpus_save(struct bj_gpus *g, struct bj_buf *out)
         }
         bj_buf_put(out, "\n", 1);
     }
-    save_jobs(g, out);
+    save_jobs(g, key, out);
 }
 
 void bj_gpus_mark(struct bj_gpus *g)

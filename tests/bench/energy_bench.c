@@ -8,6 +8,7 @@
  * tick (meters, node, ledger, text of the state) and of saving it, in
  * microseconds. */
 #include "core/energy/energy.h"
+#include "core/energy_gpus.h"
 #include "core/internal.h"
 #include "tests/bench/num.h"
 
@@ -59,11 +60,11 @@ static void pass(struct bj_core *core, struct cost *c)
     uint64_t begun = cpu_ns();
     bj_core_read(core);
     uint64_t read = cpu_ns();
-    bj_energy_tick(core->energy, core);
+    bj_energy_gpus_tick(core);
     uint64_t ticked = cpu_ns();
     if (bj_energy_save(core->energy, &err) < 0)
         die(&err);
-    bj_energy_show(core->energy, core);
+    bj_energy_gpus_show(core);
     c->passes++;
     c->pass_ns += read - begun;
     c->tick_ns += ticked - read;

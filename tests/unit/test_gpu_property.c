@@ -180,7 +180,9 @@ static void one_tick(uint64_t want[JOBS], uint64_t *all, uint64_t *given)
     *given += check_devices();
     for (size_t h = 0; h < w.g.nholds; h++)
         want[w.hold[h].track - w.track] += w.hold[h].pending_uj;
-    w.tick.total_uj[BJ_ENERGY_GPU] = bj_gpus_account(&w.g, true);
+    for (size_t j = 0; j < JOBS; j++)
+        bj_account_gpu(w.energy[j].account, bj_gpus_take(&w.g, &w.track[j]));
+    w.tick.total_uj[BJ_ENERGY_GPU] = bj_gpus_energy(&w.g);
     w.tick.now_usec += 5000000;
     bj_ledger_tick(w.ledger, &w.tick);
 }

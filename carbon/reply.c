@@ -96,7 +96,8 @@ static int login_token(struct bj_slice text, struct bj_arena *a,
         return bj_err_set(err, -EINVAL, "no token in the reply");
     for (size_t i = 0; i < ret->n; i++)
         if ((unsigned char)ret->p[i] <= ' ' || (unsigned char)ret->p[i] > '~')
-            return bj_err_set(err, -EINVAL, "a token with blanks or control characters");
+            return bj_err_set(err, -EINVAL,
+                              "a token with blanks or control characters");
     return 0;
 }
 

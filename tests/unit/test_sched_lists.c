@@ -63,7 +63,8 @@ static const struct {
      "billing   1;cpu   1;gres gpu tesla 1;gres gpu  1;mem   268435456;"
      "node   1;"},
     {"mem=16000", BJ_TRES_REQUESTED, 0, "mem   16777216000;"}, /* MiB */
-    {"license/matlab@server=3,fs/lustre=7,ic/ofed=1,bb/dw=10", BJ_TRES_REQUESTED, 0,
+    {"license/matlab@server=3,fs/lustre=7,ic/ofed=1,bb/dw=10",
+     BJ_TRES_REQUESTED, 0,
      "license matlab@server  3;fs lustre  7;ic ofed  1;bb dw  10;"},
     {"gres/gpu:a100:x=2,gres/mps=100,gres/=1", BJ_TRES_REQUESTED, 0,
      "gres gpu a100:x 2;gres mps  100;gres   1;"},

@@ -376,10 +376,10 @@ static void test_columns_cap(void **state)
 /* --- how it is asked ------------------------------------------------------*/
 
 static const struct bj_sacct_query good_ask = {.start_sec = 1795171872,
-                                             .end_sec = 1795258272,
-                                             .delimiter = "\x1fxxxxxxxx",
-                                             .clusters = "a,b-1.x",
-                                             .slurm_conf = "/etc/x.conf"};
+                                               .end_sec = 1795258272,
+                                               .delimiter = "\x1fxxxxxxxx",
+                                               .clusters = "a,b-1.x",
+                                               .slurm_conf = "/etc/x.conf"};
 
 static void test_command(void **state)
 {

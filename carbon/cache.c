@@ -66,7 +66,7 @@ static int read_points(const struct bj_json *array, uint64_t now_sec,
     return 0;
 }
 
-/* The slot that a series belongs to; plan->n when there is none. */
+/* The slot of a series; plan->n: none. */
 static size_t slot_of(const struct bj_json *series,
                       const struct bj_carbon_plan *plan)
 {
@@ -81,7 +81,8 @@ static size_t slot_of(const struct bj_json *series,
     return i;
 }
 
-/* A clock that was wrong must not keep us silent for long. */
+/* A stamp of the future, from a wrong clock, must not delay requests for long.
+ */
 static uint64_t past(uint64_t t, uint64_t now_sec)
 {
     return t <= now_sec ? t : 0;
@@ -106,8 +107,8 @@ static int read_series(const struct bj_json *series,
     uint64_t keep =
         now_sec > BJ_POINTS_KEEP_SEC ? now_sec - BJ_POINTS_KEEP_SEC : 0;
     bj_points_trim(&s->points, keep, now_sec);
-    s->asked_sec =
-        past(bj_json_u64_or(bj_json_get(series, "asked"), 0), now_sec);
+    s->queried_sec =
+        past(bj_json_u64_or(bj_json_get(series, "queried"), 0), now_sec);
     uint64_t wait = bj_json_u64_or(bj_json_get(series, "not_before"), 0);
     s->not_before = wait > now_sec && wait - now_sec <= DAY_SEC ? wait : 0;
     return 0;
@@ -148,7 +149,7 @@ int bj_cache_parse(struct bj_slice text, const struct bj_carbon_plan *plan,
     return r;
 }
 
-/* Kept for whoever wants to know what happened, and out of our way. */
+/* Keep the file for the administrator, under another name. */
 static int put_aside(const char *path, struct bj_err *err)
 {
     char *to;
@@ -173,7 +174,7 @@ int bj_cache_load(const char *path, const struct bj_carbon_plan *plan,
     int r = bj_file_read_trusted(AT_FDCWD, path, buf, BYTES_MAX, &text, err);
     if (r == 0)
         r = bj_cache_parse(text, plan, now_sec, slots, err);
-    if (r == -ENOENT) { /* none has been written yet */
+    if (r == -ENOENT) { /* none was written yet */
         r = 0;
         if (err)
             *err = (struct bj_err){0};
@@ -208,7 +209,7 @@ static void put_series(struct bj_json_out *o, const struct bj_carbon_slot *slot,
     bj_json_put_object(o, NULL);
     bj_json_put_str(o, "provider", bj_slice_str(slot->provider->name));
     bj_json_put_str(o, "zone", bj_slice_str(slot->zone));
-    bj_json_put_u64(o, "asked", s->asked_sec);
+    bj_json_put_u64(o, "queried", s->queried_sec);
     bj_json_put_u64(o, "not_before", s->not_before);
     bj_json_put_array(o, "points");
     for (size_t i = 0; i < s->points.n; i++)
@@ -233,7 +234,7 @@ int bj_cache_save(const char *path, const struct bj_carbon_plan *plan,
     int r = bj_json_out_end(&o);
     if (r < 0)
         bj_err_set(err, r, "%s", path);
-    else /* not synced: what a crash loses, a question brings back */
+    else /* not synced: a query restores what a crash loses */
         r = bj_save(path, (struct bj_slice){text.p, text.len}, 0644, 0, err);
     bj_buf_free(&text);
     return r;

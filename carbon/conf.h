@@ -1,30 +1,29 @@
-/* Options of the emission factors, the same in every program that wants them.
- */
+/* Options of the emission factors, the same in all programs. */
 #ifndef BJ_CARBON_CONF_H
 #define BJ_CARBON_CONF_H
 
 #include "base/opt.h"
 
-/* Which sources are asked, and with what.  Owned by the options. */
+/* Providers and their settings.  Owned by the options. */
 struct bj_carbon_conf {
-    struct bj_strv providers;   /* names, the preferred first; none: "table"
-                                   and "constant", as far as they are given */
-    char *country;              /* ISO 3166-1, two or three letters */
-    struct bj_strv zones;       /* "PROVIDER=ZONE" */
+    struct bj_strv providers; /* names in order of preference; none: "table" and
+                                 "constant", if country and factor are set */
+    char *country;            /* ISO 3166-1, two or three letters */
+    struct bj_strv zones;     /* "PROVIDER=ZONE" */
     struct bj_strv token_files; /* "PROVIDER=PATH" */
-    struct bj_strv urls;        /* "PROVIDER=URL", instead of its own */
+    struct bj_strv urls;        /* "PROVIDER=URL", instead of the default */
     char *factor;               /* g/kWh in decimal */
-    char *factor_kind;          /* what it counts */
-    char *file;                 /* where the site drops its factors */
-    uint64_t file_age_usec;     /* an older file does not count; 0: any */
-    char *cache;                /* where replies are kept; none: nowhere */
-    uint64_t period_usec;  /* between questions; 0: as each provider says */
-    uint64_t timeout_usec; /* of one question */
-    char *ca_file;         /* certificates to trust instead of the system's */
+    char *factor_kind;          /* kind of factor */
+    char *file;                 /* factors of the site */
+    uint64_t file_age_usec;     /* ignore an older file; 0: any age */
+    char *cache;                /* keeps replies; none: no cache */
+    uint64_t period_usec;  /* interval of queries; 0: the provider's default */
+    uint64_t timeout_usec; /* of one query */
+    char *ca_file;         /* CAs to trust instead of the system's */
 };
 
-/* The option table; use with a struct bj_carbon_conf as base.  What belongs
- * together is checked by bj_carbon_plan (carbon/plan.h). */
+/* The option table; use with a struct bj_carbon_conf as base.  bj_carbon_plan
+ * (carbon/plan.h) checks combinations. */
 extern const struct bj_opt bj_carbon_opts[];
 
 #endif

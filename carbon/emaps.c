@@ -1,13 +1,14 @@
-/* Electricity Maps: hours of a zone, API v3.  The answer says itself whether
- * it is about life cycles (the preset of the API) or direct emissions. */
+/* Electricity Maps: hourly values of a zone, API v3.  The reply says whether it
+ * is about life cycles (the default of the API) or direct emissions. */
 #include "carbon/provider_list.h"
 
 enum { STEP_SEC = 3600 };
 
-void bj_carbon_emaps_url(const struct bj_carbon_ask *ask, struct bj_buf *out)
+void bj_carbon_emaps_url(const struct bj_carbon_target *target,
+                         struct bj_buf *out)
 {
-    bj_carbon_url(out, ask->origin, "/v3/carbon-intensity/latest");
-    bj_carbon_param(out, "zone", ask->zone);
+    bj_carbon_url(out, target->origin, "/v3/carbon-intensity/latest");
+    bj_carbon_param(out, "zone", target->zone);
 }
 
 static int read_kind(const struct bj_json *v, uint8_t *ret, struct bj_err *err)
@@ -47,7 +48,7 @@ static int read_row(const struct bj_json *row, const char *zone,
     return 0;
 }
 
-/* One value, or the last day's in "history". */
+/* One value, or those of the last day in "history". */
 static int read_all(const struct bj_json *doc, const char *zone,
                     struct bj_carbon_reply *ret, struct bj_err *err)
 {

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 
 #define SECOND 1000000u
-#define CLOCK_MIN_SEC 1700000000u /* 2023: a clock before that is not set */
+#define CLOCK_MIN_SEC 1700000000u /* 2023: an earlier clock is not set */
 
 enum {
-    START_SEC = 5,    /* the first questions are spread over so much */
-    RETRY_SEC = 60,   /* behind the first failure */
-    RETRY_MAX = 3600, /* and behind many, or the period, if that is longer */
-    DENIED_SEC = 900, /* a token does not get better by asking */
+    START_SEC = 5,    /* range of the first requests */
+    RETRY_SEC = 60,   /* after the first failure */
+    RETRY_MAX = 3600, /* after many, or the interval, if that is longer */
+    DENIED_SEC = 900, /* after a rejected token */
     FAILS_MAX = 16,   /* doublings */
-    CLOCK_SEC = 10,   /* looks at a clock that is not set */
+    CLOCK_SEC = 10,   /* interval of checks of a clock that is not set */
 };
 
 /* --- making ---------------------------------------------------------------*/
@@ -88,7 +88,7 @@ void bj_carbon_feed_abort(struct bj_carbon_feed *feed)
 /* --- paces ----------------------------------------------------------------*/
 
 /* A number below n.  Source: G. Marsaglia, "Xorshift RNGs" (2003). */
-static uint64_t draw(struct bj_carbon_feed *feed, uint64_t n)
+static uint64_t random_below(struct bj_carbon_feed *feed, uint64_t n)
 {
     uint64_t x = feed->random;
     x ^= x << 13;
@@ -98,7 +98,7 @@ static uint64_t draw(struct bj_carbon_feed *feed, uint64_t n)
     return n ? (x >> 11) % n : 0;
 }
 
-/* How long to wait behind a failure, and how long at least. */
+/* How long to wait after a failure. */
 static uint64_t retry_usec(const struct bj_carbon_feed *feed, size_t i,
                            enum bj_carbon_fault f)
 {
@@ -114,7 +114,7 @@ static uint64_t retry_usec(const struct bj_carbon_feed *feed, size_t i,
     return (sec > least ? sec : least) * SECOND;
 }
 
-/* When slot i is due next.  Jitter only ever adds. */
+/* Set the next time of slot i.  Jitter only adds. */
 static void plan_next(struct bj_carbon_feed *feed, size_t i,
                       struct bj_carbon_now now, enum bj_carbon_fault f,
                       uint64_t wait_usec)
@@ -126,10 +126,10 @@ static void plan_next(struct bj_carbon_feed *feed, size_t i,
     }
     usec = usec > wait_usec ? usec : wait_usec;
     if (feed->plan.v[i].provider->source == BJ_CARBON_FILE) {
-        usec = feed->plan.v[i].period_sec * SECOND; /* a look costs nothing */
+        usec = feed->plan.v[i].period_sec * SECOND; /* checking costs little */
         part = 0;
     }
-    usec += part ? draw(feed, usec / part) : 0;
+    usec += part ? random_below(feed, usec / part) : 0;
     feed->slot[i].due_usec = now.boot_usec + usec;
     feed->data[i].not_before =
         wait_usec ? now.wall_sec + wait_usec / SECOND : 0;
@@ -137,16 +137,15 @@ static void plan_next(struct bj_carbon_feed *feed, size_t i,
 
 /* --- what came of it ------------------------------------------------------*/
 
-/* Count what came of it; its message goes on only when it is another fault than
- * before. */
+/* Count the result; keep its message only when the fault is new. */
 static void settle(struct bj_carbon_feed *feed, size_t i,
                    enum bj_carbon_fault f, uint64_t wall_sec,
                    struct bj_err *err)
 {
     struct feed_slot *s = &feed->slot[i];
-    bool told = f == s->status.fault;
+    bool repeated = f == s->status.fault;
     pthread_mutex_lock(&feed->lock);
-    s->status.asked++;
+    s->status.queries++;
     s->status.fault = f;
     s->status.success = f == BJ_CARBON_OK;
     if (f == BJ_CARBON_OK)
@@ -155,7 +154,7 @@ static void settle(struct bj_carbon_feed *feed, size_t i,
         s->status.errors[f]++;
     pthread_mutex_unlock(&feed->lock);
     s->fails = f == BJ_CARBON_OK || f == BJ_CARBON_EMPTY ? 0 : s->fails + 1;
-    if (told || f == BJ_CARBON_OK)
+    if (repeated || f == BJ_CARBON_OK)
         *err = (struct bj_err){0};
     else
         bj_err_wrap(err, err->code, "%s", s->status.provider);
@@ -175,7 +174,7 @@ static int merge(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec)
     bj_points_trim(
         p, now_sec > BJ_POINTS_KEEP_SEC ? now_sec - BJ_POINTS_KEEP_SEC : 0,
         now_sec + BJ_POINTS_AHEAD_SEC);
-    feed->data[i].asked_sec = now_sec;
+    feed->data[i].queried_sec = now_sec;
     pthread_mutex_unlock(&feed->lock);
     return r;
 }
@@ -213,20 +212,20 @@ static enum bj_carbon_fault take_reply(struct bj_carbon_feed *feed, size_t i,
     return BJ_CARBON_EMPTY;
 }
 
-static void ask(struct bj_carbon_feed *feed, size_t i, struct bj_carbon_now now,
-                struct bj_err *err)
+static void query(struct bj_carbon_feed *feed, size_t i,
+                  struct bj_carbon_now now, struct bj_err *err)
 {
-    struct bj_carbon_question q = {.slot = &feed->plan.v[i],
-                                   .conf = feed->conf,
-                                   .net = &feed->net,
-                                   .abort = &feed->abort,
-                                   .boot_usec = now.boot_usec,
-                                   .wall_sec = now.wall_sec,
-                                   .session = &feed->slot[i].session};
+    struct bj_carbon_query q = {.slot = &feed->plan.v[i],
+                                .conf = feed->conf,
+                                .net = &feed->net,
+                                .abort = &feed->abort,
+                                .boot_usec = now.boot_usec,
+                                .wall_sec = now.wall_sec,
+                                .session = &feed->slot[i].session};
     uint64_t wait_usec;
     bool aborted;
     enum bj_carbon_fault f =
-        bj_carbon_ask(&q, &feed->reply, &wait_usec, &aborted, err);
+        bj_carbon_send_query(&q, &feed->reply, &wait_usec, &aborted, err);
     if (aborted) {
         *err = (struct bj_err){0};
         feed->slot[i].due_usec = now.boot_usec + SECOND;
@@ -240,11 +239,12 @@ static void ask(struct bj_carbon_feed *feed, size_t i, struct bj_carbon_now now,
         save(feed, err);
 }
 
-static void look(struct bj_carbon_feed *feed, size_t i,
-                 struct bj_carbon_now now, struct bj_err *err)
+static void check_file(struct bj_carbon_feed *feed, size_t i,
+                       struct bj_carbon_now now, struct bj_err *err)
 {
     bool news;
-    enum bj_carbon_fault f = bj_carbon_feed_look(feed, i, now, &news, err);
+    enum bj_carbon_fault f =
+        bj_carbon_feed_check_file(feed, i, now, &news, err);
     if (news)
         settle(feed, i, f, now.wall_sec, err);
     else
@@ -252,19 +252,18 @@ static void look(struct bj_carbon_feed *feed, size_t i,
     plan_next(feed, i, now, f, 0);
 }
 
-/* The first time that slot i is due: soon, or when what the cache remembers
- * says. */
+/* The first time of slot i: soon, or as the cached data require. */
 static void first_due(struct bj_carbon_feed *feed, size_t i,
                       struct bj_carbon_now now)
 {
     const struct bj_carbon_cached *d = &feed->data[i];
     uint64_t at = 0;
-    if (d->asked_sec > 0)
-        at = d->asked_sec + feed->plan.v[i].period_sec;
+    if (d->queried_sec > 0)
+        at = d->queried_sec + feed->plan.v[i].period_sec;
     at = at > d->not_before ? at : d->not_before;
     uint64_t wait = at > now.wall_sec ? (at - now.wall_sec) * SECOND : 0;
     if (feed->plan.v[i].provider->source == BJ_CARBON_HTTP)
-        wait += draw(feed, START_SEC * SECOND);
+        wait += random_below(feed, START_SEC * SECOND);
     feed->slot[i].due_usec = now.boot_usec + wait;
 }
 
@@ -284,7 +283,7 @@ static void load(struct bj_carbon_feed *feed, struct bj_carbon_now now,
     feed->loaded = true;
 }
 
-/* The slot that is due first; plan.n when none ever is. */
+/* The slot with the earliest time; plan.n: none. */
 static size_t next_slot(const struct bj_carbon_feed *feed)
 {
     size_t best = feed->plan.n;
@@ -308,12 +307,12 @@ uint64_t bj_carbon_feed_step(struct bj_carbon_feed *feed,
     if (!feed->loaded)
         load(feed, now, &mine);
     i = next_slot(feed);
-    /* A message of the cache is not to be lost: what is due waits a moment. */
+    /* Do not overwrite a message about the cache: the query waits a moment. */
     if (mine.code == 0 && feed->slot[i].due_usec <= now.boot_usec) {
         if (feed->plan.v[i].provider->source == BJ_CARBON_HTTP)
-            ask(feed, i, now, &mine);
+            query(feed, i, now, &mine);
         else
-            look(feed, i, now, &mine);
+            check_file(feed, i, now, &mine);
     }
     if (err)
         *err = mine;

@@ -1,6 +1,6 @@
-/* The dropped file in a feed: when it is read, and when it does not count. */
+/* The site's factor file in a feed: when it is read, and when it is too old. */
 #include "base/file.h"
-#include "carbon/drop.h"
+#include "carbon/factor_file.h"
 #include "carbon/feed_priv.h"
 
 #include <fcntl.h>
@@ -29,10 +29,10 @@ static int read_file(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec,
         return bj_err_set(err, -ENOMEM, "%s", path);
     struct bj_slice text;
     int r = bj_file_read_trusted(AT_FDCWD, path, buf, cap, &text, err);
-    struct bj_drop_want want = {feed->plan.v[i].zone, now_sec};
+    struct bj_factor_rows want = {feed->plan.v[i].zone, now_sec};
     if (r == 0)
-        r = (is_json(path) ? bj_drop_json : bj_drop_csv)(text, path, &want, ret,
-                                                         err);
+        r = (is_json(path) ? bj_factor_file_json
+                           : bj_factor_file_csv)(text, path, &want, ret, err);
     free(buf);
     return r;
 }
@@ -48,7 +48,7 @@ static void replace(struct bj_carbon_feed *feed, size_t i,
     bj_points_free(&old);
 }
 
-/* A file that makes no sense leaves the factors of the last one that did. */
+/* After a malformed file the factors of the last valid one stay. */
 static enum bj_carbon_fault read_again(struct bj_carbon_feed *feed, size_t i,
                                        struct bj_carbon_now now,
                                        struct bj_err *err)
@@ -62,13 +62,13 @@ static enum bj_carbon_fault read_again(struct bj_carbon_feed *feed, size_t i,
     }
     if (r == -EINVAL || r == -EFBIG)
         return BJ_CARBON_CONTENT;
-    *st = (struct stat){0}; /* not its content: worth another try */
+    *st = (struct stat){0}; /* not a matter of content: try again */
     return BJ_CARBON_LOCAL;
 }
 
-/* A file that has gone takes its factors along. */
-static enum bj_carbon_fault not_there(struct bj_carbon_feed *feed, size_t i,
-                                      int code, struct bj_err *err)
+/* The factors of a deleted file are removed. */
+static enum bj_carbon_fault missing(struct bj_carbon_feed *feed, size_t i,
+                                    int code, struct bj_err *err)
 {
     bj_err_set(err, code, "%s", feed->conf->file);
     if (code == -ENOENT)
@@ -77,9 +77,9 @@ static enum bj_carbon_fault not_there(struct bj_carbon_feed *feed, size_t i,
     return BJ_CARBON_LOCAL;
 }
 
-static enum bj_carbon_fault still_good(const struct bj_carbon_feed *feed,
-                                       size_t i, uint64_t now_sec,
-                                       struct bj_err *err)
+static enum bj_carbon_fault check_age(const struct bj_carbon_feed *feed,
+                                      size_t i, uint64_t now_sec,
+                                      struct bj_err *err)
 {
     const char *path = feed->conf->file;
     if (bj_carbon_feed_file_expired(feed, i, now_sec))
@@ -94,22 +94,24 @@ static enum bj_carbon_fault still_good(const struct bj_carbon_feed *feed,
     return BJ_CARBON_EMPTY;
 }
 
-enum bj_carbon_fault bj_carbon_feed_look(struct bj_carbon_feed *feed, size_t i,
-                                         struct bj_carbon_now now,
-                                         bool *ret_news, struct bj_err *err)
+enum bj_carbon_fault bj_carbon_feed_check_file(struct bj_carbon_feed *feed,
+                                               size_t i,
+                                               struct bj_carbon_now now,
+                                               bool *ret_news,
+                                               struct bj_err *err)
 {
     enum bj_carbon_fault before = feed->slot[i].status.fault, f = before;
     struct stat st;
     *ret_news = true;
     if (stat(feed->conf->file, &st) < 0)
-        return not_there(feed, i, -errno, err);
+        return missing(feed, i, -errno, err);
     bool same = same_file(&st, &feed->slot[i].file);
     if (!same) {
         feed->slot[i].file = st;
         f = read_again(feed, i, now, err);
     }
     if (f == BJ_CARBON_OK || (same && f == BJ_CARBON_EMPTY))
-        f = still_good(feed, i, now.wall_sec, err);
+        f = check_age(feed, i, now.wall_sec, err);
     *ret_news = !same || f != before;
     return f;
 }

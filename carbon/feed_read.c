@@ -1,4 +1,4 @@
-/* What a feed tells: factors that hold, history, status. */
+/* The results of a feed: current factors, history, status. */
 #include "base/absent.h"
 #include "carbon/feed_priv.h"
 
@@ -63,7 +63,7 @@ static bool from_points(const struct bj_carbon_feed *feed, size_t i,
     return true;
 }
 
-/* The factor of a kind that slot i has for a time. */
+/* The factor of a kind of slot i for a time. */
 static bool factor_of(const struct bj_carbon_feed *feed, size_t i,
                       enum bj_factor_kind kind, uint64_t now_sec,
                       struct bj_factor *ret)

@@ -1,7 +1,6 @@
 /* The Carbon Intensity API of Great Britain's National Energy System Operator:
- * half-hours, direct emissions.  What was measured comes late, until then there
- * is a forecast, which is marked as such; so the day behind us is asked for
- * again each time. */
+ * half-hours, direct emissions.  Measured values come late and replace
+ * forecasts, which are marked as such; so each query requests the last day. */
 #include "base/stamp.h"
 #include "carbon/provider_list.h"
 
@@ -9,14 +8,15 @@
 
 enum { STEP_SEC = 30 * 60 };
 
-void bj_carbon_neso_url(const struct bj_carbon_ask *ask, struct bj_buf *out)
+void bj_carbon_neso_url(const struct bj_carbon_target *target,
+                        struct bj_buf *out)
 {
-    /* 24 hours up to the end of the half-hour that is running. */
-    uint64_t end = ask->now_sec - ask->now_sec % STEP_SEC + STEP_SEC;
+    /* 24 hours up to the end of the current half-hour. */
+    uint64_t end = target->now_sec - target->now_sec % STEP_SEC + STEP_SEC;
     char stamp[BJ_STAMP_MAX], path[64];
     bj_stamp_text((int64_t)end * 1000000, 0, 0, stamp);
     snprintf(path, sizeof(path), "/intensity/%.16sZ/pt24h", stamp);
-    bj_carbon_url(out, ask->origin, path);
+    bj_carbon_url(out, target->origin, path);
 }
 
 static uint32_t length(const struct bj_json *row)

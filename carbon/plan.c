@@ -5,7 +5,7 @@
 #define SECOND 1000000u
 enum { PERIOD_MIN_SEC = 60 };
 
-/* The value of "PROVIDER=VALUE" in a list; NULL when there is none. */
+/* The value of "PROVIDER=VALUE" in a list; NULL: none. */
 static const char *value_of(const struct bj_strv *list, const char *provider)
 {
     size_t n = strlen(provider);
@@ -24,7 +24,7 @@ static const struct bj_carbon_slot *find_slot(const struct bj_carbon_plan *plan,
     return NULL;
 }
 
-/* What providers such settings are for. */
+/* The providers that use a setting. */
 static bool has_zone(const struct bj_carbon_provider *p)
 {
     return p->zoned;
@@ -40,7 +40,7 @@ static bool has_url(const struct bj_carbon_provider *p)
     return p->source == BJ_CARBON_HTTP;
 }
 
-/* Every row of a list is for a provider that is in use and can use it, once. */
+/* Every row of a list must be for a provider in use that supports it, once. */
 static int check_list(const struct bj_strv *list, const char *option,
                       bool (*fits)(const struct bj_carbon_provider *),
                       const struct bj_carbon_plan *plan, struct bj_err *err)
@@ -72,7 +72,7 @@ static bool is_zone(const char *s)
                      "0123456789_-.") == n;
 }
 
-/* "DE", "US-CAL-CISO": the country that a zone's name begins with. */
+/* "DE", "US-CAL-CISO": the country at the start of a zone's name. */
 static const struct bj_country *country_of_zone(const char *zone)
 {
     struct bj_slice rest = bj_slice_str(zone), word;
@@ -227,7 +227,7 @@ static int set_common(const struct bj_carbon_conf *conf,
     return 0;
 }
 
-/* Without a list of providers: what is given. */
+/* Without a list of providers use those whose settings are given. */
 static int add_presets(const struct bj_carbon_conf *conf,
                        struct bj_carbon_plan *plan, struct bj_err *err)
 {

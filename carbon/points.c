@@ -10,7 +10,7 @@ void bj_points_free(struct bj_points *p)
     *p = (struct bj_points){0};
 }
 
-/* The first point that does not come before (start, kind). */
+/* The first point that is not before (start, kind). */
 static size_t place(const struct bj_points *p, uint64_t start_sec,
                     unsigned kind)
 {
@@ -87,7 +87,7 @@ const struct bj_carbon_point *bj_points_at(const struct bj_points *p,
     return NULL;
 }
 
-/* The mean over points that began in the hour from start. */
+/* The mean of the points that began in the hour from start. */
 static bool mean(const struct bj_points *p, enum bj_factor_kind kind,
                  uint64_t start_sec, struct bj_carbon_point *ret)
 {

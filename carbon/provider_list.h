@@ -4,16 +4,19 @@
 
 #include "carbon/reply.h"
 
-void bj_carbon_rte_url(const struct bj_carbon_ask *ask, struct bj_buf *out);
+void bj_carbon_rte_url(const struct bj_carbon_target *target,
+                       struct bj_buf *out);
 int bj_carbon_rte_parse(struct bj_slice text, const char *zone,
                         struct bj_carbon_reply *ret, struct bj_err *err);
-void bj_carbon_emaps_url(const struct bj_carbon_ask *ask, struct bj_buf *out);
+void bj_carbon_emaps_url(const struct bj_carbon_target *target,
+                         struct bj_buf *out);
 int bj_carbon_emaps_parse(struct bj_slice text, const char *zone,
                           struct bj_carbon_reply *ret, struct bj_err *err);
-void bj_carbon_neso_url(const struct bj_carbon_ask *ask, struct bj_buf *out);
+void bj_carbon_neso_url(const struct bj_carbon_target *target,
+                        struct bj_buf *out);
 int bj_carbon_neso_parse(struct bj_slice text, const char *zone,
                          struct bj_carbon_reply *ret, struct bj_err *err);
-void bj_carbon_watttime_url(const struct bj_carbon_ask *ask,
+void bj_carbon_watttime_url(const struct bj_carbon_target *target,
                             struct bj_buf *out);
 int bj_carbon_watttime_parse(struct bj_slice text, const char *zone,
                              struct bj_carbon_reply *ret, struct bj_err *err);

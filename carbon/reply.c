@@ -8,8 +8,8 @@ enum { KIB = 1024 };
 
 /* --- answers --------------------------------------------------------------*/
 
-/* Pages of HTML are the most frequent thing that is no JSON: a proxy or a
- * portal that wants to be seen by a person. */
+/* The most common reply that is not JSON is an HTML page of a proxy or a
+ * captive portal. */
 static bool is_markup(struct bj_slice text)
 {
     text = bj_slice_trim(text);

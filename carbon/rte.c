@@ -1,7 +1,6 @@
 /* RTE eCO2mix: quarter-hours of France, by the portal's explore API v2.1.
- * Direct emissions of production.  Rows of the time to come are there with
- * null, and values are filled in and corrected later, so a day is asked for
- * again each time; a single row would do for the value of now. */
+ * Direct emissions of production.  Future rows are null, and values are filled
+ * in and corrected later, so each query requests a whole day. */
 #include "base/stamp.h"
 #include "carbon/provider_list.h"
 
@@ -11,20 +10,21 @@ enum { STEP_SEC = 15 * 60, DAY_SEC = 86400 };
 
 #define PATH "/api/explore/v2.1/catalog/datasets/eco2mix-national-tr/records"
 
-void bj_carbon_rte_url(const struct bj_carbon_ask *ask, struct bj_buf *out)
+void bj_carbon_rte_url(const struct bj_carbon_target *target,
+                       struct bj_buf *out)
 {
     struct bj_civil day;
-    bj_civil_from_days((int64_t)(ask->now_sec / DAY_SEC) - 1, &day);
+    bj_civil_from_days((int64_t)(target->now_sec / DAY_SEC) - 1, &day);
     char where[128];
     snprintf(where, sizeof(where),
              "date_heure in [date'%04d-%02u-%02u' TO now()] and taux_co2 is "
              "not null",
              day.year, day.month, day.day);
-    bj_carbon_url(out, ask->origin, PATH);
+    bj_carbon_url(out, target->origin, PATH);
     bj_carbon_param(out, "select", "taux_co2,date_heure");
     bj_carbon_param(out, "where", where);
     bj_carbon_param(out, "order_by", "date_heure desc");
-    bj_carbon_param(out, "limit", "100"); /* the most that is allowed */
+    bj_carbon_param(out, "limit", "100"); /* the maximum */
     bj_carbon_param(out, "offset", "0");
     bj_carbon_param(out, "timezone", "Europe/Paris");
 }

@@ -1,5 +1,5 @@
-/* Yearly average factors by country, compiled in from carbon/factors.csv: what
- * a node without network has. */
+/* Yearly average factors by country, compiled in from carbon/factors.csv: for
+ * machines without network access. */
 #ifndef BJ_CARBON_TABLE_H
 #define BJ_CARBON_TABLE_H
 
@@ -13,11 +13,11 @@ struct bj_country {
     const char *name;      /* English */
 };
 
-/* The country with this ISO 3166-1 code of two or three letters, without
- * regard to case; NULL when there is none. */
+/* The country with this ISO 3166-1 code of two or three letters, in upper or
+ * lower case; NULL: unknown. */
 const struct bj_country *bj_carbon_country(struct bj_slice code);
 
-/* The table's factor of a country; false when it knows none. */
+/* The table's factor of a country; false when it has none. */
 bool bj_carbon_country_factor(const struct bj_country *c,
                               struct bj_factor *ret);
 

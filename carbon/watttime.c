@@ -1,25 +1,26 @@
-/* WattTime, API v3: five minutes of a region, the marginal rate of the plant
- * that follows the next load, in pounds of CO2 per MWh.  Never to be mixed
+/* WattTime, API v3: five-minute values of a region, the marginal rate of the
+ * plant that supplies the next load, in pounds of CO2 per MWh.  Never mix it
  * with averages. */
 #include "base/stamp.h"
 #include "carbon/provider_list.h"
 
 enum { STEP_SEC = 5 * 60, SPAN_SEC = 2 * 3600 };
 
-void bj_carbon_watttime_url(const struct bj_carbon_ask *ask, struct bj_buf *out)
+void bj_carbon_watttime_url(const struct bj_carbon_target *target,
+                            struct bj_buf *out)
 {
     char start[BJ_STAMP_MAX], end[BJ_STAMP_MAX];
-    int64_t now = (int64_t)ask->now_sec;
+    int64_t now = (int64_t)target->now_sec;
     bj_stamp_text((now - SPAN_SEC) * 1000000, 0, 0, start);
     bj_stamp_text(now * 1000000, 0, 0, end);
-    bj_carbon_url(out, ask->origin, "/v3/historical");
-    bj_carbon_param(out, "region", ask->zone);
+    bj_carbon_url(out, target->origin, "/v3/historical");
+    bj_carbon_param(out, "region", target->zone);
     bj_carbon_param(out, "start", start);
     bj_carbon_param(out, "end", end);
     bj_carbon_param(out, "signal_type", "co2_moer");
 }
 
-/* A member of meta must be that, where it is given at all. */
+/* A member of meta must have this value, if present. */
 static int check(const struct bj_json *doc, const char *path, const char *want,
                  struct bj_err *err)
 {

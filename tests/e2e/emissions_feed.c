@@ -58,7 +58,7 @@ static bool done(struct bj_carbon_feed *feed, uint64_t rounds)
     struct bj_carbon_feed_status s[BJ_CARBON_SLOTS];
     size_t n = bj_carbon_feed_status(feed, 0, s, BJ_CARBON_SLOTS);
     for (size_t i = 0; i < n; i++)
-        if (s[i].remote && s[i].asked < rounds)
+        if (s[i].remote && s[i].queries < rounds)
             return false;
     return true;
 }
@@ -101,7 +101,7 @@ static void show(struct bj_carbon_feed *feed)
     n = bj_carbon_feed_status(feed, now, s, BJ_CARBON_SLOTS);
     for (size_t i = 0; i < n; i++)
         printf("status %s %s %llu %d\n", s[i].provider,
-               bj_carbon_fault_name(s[i].fault), (unsigned long long)s[i].asked,
+               bj_carbon_fault_name(s[i].fault), (unsigned long long)s[i].queries,
                s[i].success);
 }
 

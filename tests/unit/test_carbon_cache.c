@@ -70,7 +70,7 @@ static void fill(struct bj_carbon_cached *s)
 {
     for (size_t i = 0; i < COUNT(sample); i++)
         assert_int_equal(bj_points_add(&s[0].points, sample[i]), 0);
-    s[0].asked_sec = T - 5;
+    s[0].queried_sec = T - 5;
     s[0].not_before = T + 600;
 }
 
@@ -92,7 +92,7 @@ static void test_there_and_back(void **state)
         assert_int_equal(b[0].points.v[i].kind, sample[i + 1].kind);
         assert_int_equal(b[0].points.v[i].estimated, sample[i + 1].estimated);
     }
-    assert_int_equal(b[0].asked_sec, T - 5);
+    assert_int_equal(b[0].queried_sec, T - 5);
     assert_int_equal(b[0].not_before, T + 600);
     assert_int_equal(b[1].points.n, 0);
     assert_int_equal(b[2].points.n, 0);
@@ -129,7 +129,7 @@ static void test_clock_was_ahead(void **state)
     assert_int_equal(bj_cache_save(path, &plan, a, NULL), 0);
     assert_int_equal(bj_cache_load(path, &plan, T - 30 * DAY, b, NULL), 0);
     assert_int_equal(b[0].points.n, 0);
-    assert_int_equal(b[0].asked_sec, 0);
+    assert_int_equal(b[0].queried_sec, 0);
     assert_int_equal(b[0].not_before, 0);
     drop(a);
     drop(b);

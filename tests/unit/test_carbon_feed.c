@@ -270,7 +270,7 @@ static void test_faults(void **state)
                       r->err.msg, (unsigned)next);
         assert_int_equal(s.fault, faults[i].fault);
         assert_int_equal(s.success, s.fault == BJ_CARBON_OK);
-        assert_int_equal(s.asked, 1);
+        assert_int_equal(s.queries, 1);
         assert_int_equal(s.errors[s.fault], s.fault != BJ_CARBON_OK);
         assert_int_equal(r->err.code == 0, s.fault == BJ_CARBON_OK);
         assert_in_range(next, faults[i].least, faults[i].most + 1);
@@ -373,7 +373,7 @@ static void test_abort(void **state)
     grid_sleep(&r->grid, grid_settle(&r->grid, r->feed, NULL));
     assert_int_equal(grid_settle(&r->grid, r->feed, &r->err), 1);
     assert_int_equal(r->err.code, 0);
-    assert_int_equal(status(r, 0).asked, 0);
+    assert_int_equal(status(r, 0).queries, 0);
 }
 
 /* A machine whose clock is not set yet asks nobody and knows no profile. */

@@ -311,8 +311,9 @@ static void test_urls(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(urls); i++) {
         struct bj_buf b = {0};
-        struct bj_carbon_ask ask = {"https://h/p/", urls[i].zone, T15 + 7};
-        bj_carbon_provider(bj_slice_str(urls[i].provider))->url(&ask, &b);
+        struct bj_carbon_target target = {"https://h/p/", urls[i].zone,
+                                          T15 + 7};
+        bj_carbon_provider(bj_slice_str(urls[i].provider))->url(&target, &b);
         bj_buf_put(&b, "", 1);
         assert_string_equal(b.p, urls[i].url);
         bj_buf_free(&b);

@@ -110,10 +110,10 @@ static struct bj_carbon_feed_status status(struct room *r)
 /* Wait for what is due next and do it; the fault that came of it. */
 static enum bj_carbon_fault once(struct room *r)
 {
-    uint64_t asked = status(r).asked;
+    uint64_t queries = status(r).queries;
     for (int i = 0; i < 1000; i++) {
         uint64_t wait = grid_settle(&r->grid, r->feed, &r->err);
-        if (status(r).asked != asked)
+        if (status(r).queries != queries)
             break;
         grid_sleep(&r->grid, wait);
     }
@@ -321,7 +321,7 @@ static void test_file(void **state)
     assert_int_equal(once(r), BJ_CARBON_OK);
     assert_int_equal(first_mg(r, false), 31000);
     grid_run(&r->grid, r->feed, 300);
-    assert_int_equal(status(r).asked, 1); /* read when it changes */
+    assert_int_equal(status(r).queries, 1); /* read when it changes */
     put("drop.csv", HEAD ROW("32.5"), 0644);
     assert_int_equal(once(r), BJ_CARBON_OK);
     assert_int_equal(first_mg(r, false), 32500);

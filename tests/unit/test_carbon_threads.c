@@ -1,7 +1,7 @@
 /* Emission factors read from several threads while one asks, and want of
  * memory. */
 #include "carbon/cache.h"
-#include "carbon/drop.h"
+#include "carbon/factor_file.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/fakegrid.h"
 
@@ -88,15 +88,16 @@ static int parse(void *arg)
 static int drop(void *arg)
 {
     struct bj_points p = {0};
-    struct bj_drop_want want = {"FR", 1};
-    int r =
-        arg ? bj_drop_json(BJ_SLICE("{\"factors\":[{\"zone\":\"FR\",\"year\":"
-                                    "2026,\"kind\":\"marginal\","
-                                    "\"g_per_kwh\":5}]}"),
-                           "f", &want, &p, NULL)
-            : bj_drop_csv(BJ_SLICE("zone,kind,year,g_per_kwh\nFR,marginal,"
-                                   "2026,5\n"),
-                          "f", &want, &p, NULL);
+    struct bj_factor_rows want = {"FR", 1};
+    int r = arg ? bj_factor_file_json(
+                      BJ_SLICE("{\"factors\":[{\"zone\":\"FR\",\"year\":"
+                               "2026,\"kind\":\"marginal\","
+                               "\"g_per_kwh\":5}]}"),
+                      "f", &want, &p, NULL)
+                : bj_factor_file_csv(
+                      BJ_SLICE("zone,kind,year,g_per_kwh\nFR,marginal,"
+                               "2026,5\n"),
+                      "f", &want, &p, NULL);
     assert_int_equal(p.n, r == 0);
     bj_points_free(&p);
     return no_memory(r);

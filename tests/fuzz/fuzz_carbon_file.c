@@ -2,7 +2,7 @@
  * what is refused is explained in one clean line.  The first byte chooses CSV,
  * JSON or the cache. */
 #include "carbon/cache.h"
-#include "carbon/drop.h"
+#include "carbon/factor_file.h"
 #include "tests/fuzz/fuzz.h"
 
 #define NOW 1795187400u /* 2026-11-20T15:10:00Z */
@@ -38,8 +38,9 @@ static void read_drop(struct bj_slice text, bool json)
 {
     struct bj_points p = {0};
     struct bj_err err = {0};
-    struct bj_drop_want want = {"FR", NOW};
-    int r = (json ? bj_drop_json : bj_drop_csv)(text, "f", &want, &p, &err);
+    struct bj_factor_rows want = {"FR", NOW};
+    int r = (json ? bj_factor_file_json : bj_factor_file_csv)(text, "f", &want,
+                                                              &p, &err);
     if (r < 0)
         check_message(r, &err);
     check_points(&p);

@@ -1,4 +1,4 @@
-#include "carbon/ask.h"
+#include "carbon/query.h"
 
 #include "base/secret_file.h"
 #include "carbon/reply.h"
@@ -21,7 +21,7 @@ const char *bj_carbon_fault_name(enum bj_carbon_fault fault)
     return names[fault];
 }
 
-/* Statuses other than these are BJ_CARBON_STATUS. */
+/* All other statuses are BJ_CARBON_STATUS. */
 static enum bj_carbon_fault fault_of_status(unsigned status)
 {
     switch (status) {
@@ -65,9 +65,9 @@ static int read_secret(const struct bj_carbon_slot *slot, char *buf, size_t cap,
 
 /* --- requests -------------------------------------------------------------*/
 
-/* What the two requests of a question share. */
+/* Shared by the requests of one query. */
 struct exchange {
-    const struct bj_carbon_question *q;
+    const struct bj_carbon_query *q;
     struct bj_fetch_reply reply;
     uint64_t *wait_usec;
     bool *aborted;
@@ -77,7 +77,7 @@ struct exchange {
 static enum bj_carbon_fault request(struct exchange *x,
                                     struct bj_fetch_request *req)
 {
-    const struct bj_carbon_question *q = x->q;
+    const struct bj_carbon_query *q = x->q;
     uint64_t timeout = q->conf->timeout_usec;
     req->ca_file = q->conf->ca_file;
     req->redirects = REDIRECTS;
@@ -107,7 +107,7 @@ static enum bj_carbon_fault content_or_memory(int r)
 
 static enum bj_carbon_fault log_in(struct exchange *x)
 {
-    const struct bj_carbon_question *q = x->q;
+    const struct bj_carbon_query *q = x->q;
     const struct bj_carbon_provider *p = q->slot->provider;
     struct bj_carbon_session *s = q->session;
     if (s->token[0] && q->boot_usec < s->until_usec)
@@ -178,7 +178,7 @@ static enum bj_carbon_fault get(struct exchange *x, const char *url)
     return f;
 }
 
-/* A token may end before its time: then once more with a new one. */
+/* A token may expire early: then repeat with a new one. */
 static enum bj_carbon_fault get_again(struct exchange *x, const char *url)
 {
     struct bj_carbon_session *s = x->q->session;
@@ -190,10 +190,10 @@ static enum bj_carbon_fault get_again(struct exchange *x, const char *url)
     return old ? get(x, url) : f;
 }
 
-enum bj_carbon_fault bj_carbon_ask(const struct bj_carbon_question *q,
-                                   struct bj_carbon_reply *ret,
-                                   uint64_t *ret_wait_usec, bool *ret_aborted,
-                                   struct bj_err *err)
+enum bj_carbon_fault bj_carbon_send_query(const struct bj_carbon_query *q,
+                                          struct bj_carbon_reply *ret,
+                                          uint64_t *ret_wait_usec,
+                                          bool *ret_aborted, struct bj_err *err)
 {
     const struct bj_carbon_slot *slot = q->slot;
     *ret_wait_usec = 0;
@@ -202,7 +202,8 @@ enum bj_carbon_fault bj_carbon_ask(const struct bj_carbon_question *q,
         .q = q, .wait_usec = ret_wait_usec, .aborted = ret_aborted, .err = err};
     struct bj_buf url = {0};
     slot->provider->url(
-        &(struct bj_carbon_ask){slot->origin, slot->zone, q->wall_sec}, &url);
+        &(struct bj_carbon_target){slot->origin, slot->zone, q->wall_sec},
+        &url);
     bj_buf_put(&url, "", 1);
     enum bj_carbon_fault f = BJ_CARBON_LOCAL;
     if (url.failed)

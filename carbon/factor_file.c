@@ -1,4 +1,4 @@
-#include "carbon/drop.h"
+#include "carbon/factor_file.h"
 
 #include "base/stamp.h"
 #include "base/text.h"
@@ -19,17 +19,17 @@ static const struct bj_slice names[FIELDS] = {
 
 enum { YEAR_SEC_MAX = 366 * 86400, NONE = -1 };
 
-/* What is being read. */
-struct drop {
+/* A file being read. */
+struct reader {
     const char *name;
-    size_t line; /* that messages name */
-    const struct bj_drop_want *want;
-    const struct bj_country *country; /* that want->zone names; NULL */
+    size_t line; /* for messages */
+    const struct bj_factor_rows *want;
+    const struct bj_country *country; /* that want->zone names; or NULL */
     struct bj_points points;
     struct bj_err *err;
 };
 
-static int bad(const struct drop *d, int code, const char *what,
+static int bad(const struct reader *d, int code, const char *what,
                struct bj_slice got, const char *expected)
 {
     char text[64];
@@ -48,15 +48,15 @@ static int find_field(struct bj_slice name)
 
 /* --- one row --------------------------------------------------------------*/
 
-static bool is_ours(const struct drop *d, struct bj_slice zone)
+static bool is_ours(const struct reader *d, struct bj_slice zone)
 {
     if (bj_slice_eq(zone, bj_slice_str(d->want->zone)))
         return true;
     return d->country && bj_carbon_country(zone) == d->country;
 }
 
-static int read_stamp(const struct drop *d, struct bj_slice s, const char *what,
-                      uint64_t *ret)
+static int read_stamp(const struct reader *d, struct bj_slice s,
+                      const char *what, uint64_t *ret)
 {
     int64_t sec;
     if (bj_stamp_sec(s, BJ_STAMP_ZONED, &sec) < 0 || sec < 0)
@@ -66,7 +66,7 @@ static int read_stamp(const struct drop *d, struct bj_slice s, const char *what,
     return 0;
 }
 
-static int read_year(const struct drop *d, struct bj_slice s, uint64_t *start,
+static int read_year(const struct reader *d, struct bj_slice s, uint64_t *start,
                      uint64_t *end)
 {
     uint64_t y;
@@ -77,7 +77,7 @@ static int read_year(const struct drop *d, struct bj_slice s, uint64_t *start,
     return 0;
 }
 
-static int read_period(const struct drop *d, const struct bj_slice *f,
+static int read_period(const struct reader *d, const struct bj_slice *f,
                        struct bj_carbon_point *ret)
 {
     uint64_t end = 0;
@@ -98,7 +98,7 @@ static int read_period(const struct drop *d, const struct bj_slice *f,
     return 0;
 }
 
-static int read_estimated(const struct drop *d, struct bj_slice s, bool *ret)
+static int read_estimated(const struct reader *d, struct bj_slice s, bool *ret)
 {
     *ret = bj_slice_eq(s, BJ_SLICE("true"));
     if (*ret || s.n == 0 || bj_slice_eq(s, BJ_SLICE("false")))
@@ -106,7 +106,7 @@ static int read_estimated(const struct drop *d, struct bj_slice s, bool *ret)
     return bad(d, -EINVAL, "estimated", s, "expected true or false");
 }
 
-static int read_row(struct drop *d, const struct bj_slice *f)
+static int read_row(struct reader *d, const struct bj_slice *f)
 {
     struct bj_carbon_point p = {.fetched_sec = d->want->fetched_sec};
     enum bj_factor_kind kind;
@@ -130,16 +130,16 @@ static int read_row(struct drop *d, const struct bj_slice *f)
     return r < 0 ? bj_err_set(d->err, r, "%s", d->name) : 0;
 }
 
-static void begin(struct drop *d, const char *name,
-                  const struct bj_drop_want *want, struct bj_err *err)
+static void begin(struct reader *d, const char *name,
+                  const struct bj_factor_rows *want, struct bj_err *err)
 {
-    *d = (struct drop){.name = name,
-                       .want = want,
-                       .country = bj_carbon_country(bj_slice_str(want->zone)),
-                       .err = err};
+    *d = (struct reader){.name = name,
+                         .want = want,
+                         .country = bj_carbon_country(bj_slice_str(want->zone)),
+                         .err = err};
 }
 
-static int finish(struct drop *d, int r, struct bj_points *ret)
+static int finish(struct reader *d, int r, struct bj_points *ret)
 {
     if (r < 0) {
         bj_points_free(&d->points);
@@ -168,7 +168,7 @@ static bool has(const struct columns *c, int field)
     return false;
 }
 
-static int read_head(const struct drop *d, struct bj_slice line,
+static int read_head(const struct reader *d, struct bj_slice line,
                      struct columns *c)
 {
     struct bj_slice word, rest = line;
@@ -187,12 +187,12 @@ static int read_head(const struct drop *d, struct bj_slice line,
     return 0;
 }
 
-static int read_line(struct drop *d, struct bj_slice line,
+static int read_line(struct reader *d, struct bj_slice line,
                      const struct columns *c)
 {
     struct bj_slice f[FIELDS] = {0}, rest = line, word;
     size_t n = 0;
-    /* A last field that is empty is one, too. */
+    /* An empty last field counts. */
     bool more = true;
     while (more) {
         if (n == c->n)
@@ -208,11 +208,11 @@ static int read_line(struct drop *d, struct bj_slice line,
     return read_row(d, f);
 }
 
-int bj_drop_csv(struct bj_slice text, const char *name,
-                const struct bj_drop_want *want, struct bj_points *ret,
-                struct bj_err *err)
+int bj_factor_file_csv(struct bj_slice text, const char *name,
+                       const struct bj_factor_rows *want, struct bj_points *ret,
+                       struct bj_err *err)
 {
-    struct drop d;
+    struct reader d;
     begin(&d, name, want, err);
     struct columns c = {.n = 0};
     struct bj_slice line;
@@ -232,8 +232,8 @@ int bj_drop_csv(struct bj_slice text, const char *name,
 
 /* --- JSON -----------------------------------------------------------------*/
 
-/* Where the elements of the only array begin: a tree of values knows no lines,
- * people do.  Walks over the text once, from element to element. */
+/* Finds the lines of the elements of the only array, for messages: a tree of
+ * values has no lines.  Reads the text once, from element to element. */
 struct lines {
     struct bj_slice rest;
     size_t line;
@@ -252,7 +252,7 @@ static void skip_string(struct bj_slice *s)
     }
 }
 
-/* The line on which the next object inside the array begins. */
+/* The line of the next object in the array. */
 static size_t next_line(struct lines *l)
 {
     while (l->rest.n > 0) {
@@ -270,7 +270,7 @@ static size_t next_line(struct lines *l)
     return l->line;
 }
 
-static int read_object(struct drop *d, const struct bj_json *row)
+static int read_object(struct reader *d, const struct bj_json *row)
 {
     struct bj_slice f[FIELDS] = {0};
     if (bj_json_kind(row) != BJ_JSON_OBJECT)
@@ -296,7 +296,7 @@ static int read_object(struct drop *d, const struct bj_json *row)
     return read_row(d, f);
 }
 
-static int read_array(struct drop *d, const struct bj_json *doc,
+static int read_array(struct reader *d, const struct bj_json *doc,
                       struct bj_slice text)
 {
     const struct bj_json *array = bj_json_get(doc, "factors");
@@ -316,13 +316,13 @@ static int read_array(struct drop *d, const struct bj_json *doc,
     return 0;
 }
 
-int bj_drop_json(struct bj_slice text, const char *name,
-                 const struct bj_drop_want *want, struct bj_points *ret,
-                 struct bj_err *err)
+int bj_factor_file_json(struct bj_slice text, const char *name,
+                        const struct bj_factor_rows *want,
+                        struct bj_points *ret, struct bj_err *err)
 {
     static const struct bj_json_limits limits = {
         .bytes = 4 << 20, .values = 400000, .depth = 8};
-    struct drop d;
+    struct reader d;
     begin(&d, name, want, err);
     struct bj_arena a = {0};
     const struct bj_json *doc;

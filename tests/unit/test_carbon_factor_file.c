@@ -1,5 +1,5 @@
 /* Factors dropped as a file: both formats, and every way to get them wrong. */
-#include "carbon/drop.h"
+#include "carbon/factor_file.h"
 
 #include "base/file.h"
 
@@ -16,8 +16,9 @@
 #define Y26 1767225600u /* 2026-01-01T00:00:00Z, by date(1) */
 #define Y27 1798761600u
 
-typedef int read_fn(struct bj_slice, const char *, const struct bj_drop_want *,
-                    struct bj_points *, struct bj_err *);
+typedef int read_fn(struct bj_slice, const char *,
+                    const struct bj_factor_rows *, struct bj_points *,
+                    struct bj_err *);
 
 /* Both files hold the same; of France: */
 static const struct bj_carbon_point france[] = {
@@ -37,7 +38,7 @@ static void check_file(read_fn *read, const char *file, const char *zone,
     assert_int_equal(
         bj_file_read(AT_FDCWD, file, buf, sizeof(buf), &text, NULL), 0);
     assert_int_equal(
-        read(text, file, &(struct bj_drop_want){zone, 7}, &p, &err), 0);
+        read(text, file, &(struct bj_factor_rows){zone, 7}, &p, &err), 0);
     assert_int_equal(p.n, n);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(p.v[i].start_sec, want[i].start_sec);
@@ -58,8 +59,8 @@ static void test_files(void **state)
     static const struct {
         read_fn *read;
         const char *file;
-    } both[] = {{bj_drop_csv, "tests/fixtures/carbon/drop.csv"},
-                {bj_drop_json, "tests/fixtures/carbon/drop.json"}};
+    } both[] = {{bj_factor_file_csv, "tests/fixtures/carbon/factors.csv"},
+                {bj_factor_file_json, "tests/fixtures/carbon/factors.json"}};
     for (size_t i = 0; i < COUNT(both); i++) {
         check_file(both[i].read, both[i].file, "FR", france, COUNT(france));
         check_file(both[i].read, both[i].file, "FRA", france, COUNT(france));
@@ -111,9 +112,9 @@ static const struct {
     {HEAD "FR,marginal,2026-11-20T14:00:00Z,today,5\n",
      "f:2: end: 'today': expected a time such as"},
     {HEAD "FR,marginal,2026-11-20T14:00:00Z,2026-11-20T14:00:00Z,5\n",
-     "f:2: end: '2026-11-20T14:00:00Z': expected a time behind start"},
+     "f:2: end: '2026-11-20T14:00:00Z': expected a time after start"},
     {HEAD "FR,marginal,2024-11-20T14:00:00Z,2026-11-20T14:00:00Z,5\n",
-     "by a year at most"},
+     "at most a year later"},
     {"zone,kind,year,g_per_kwh\nFR,marginal,26,5\n", "f:2: year: '26'"},
     {"zone,kind,year,g_per_kwh\nFR,marginal,x,5\n", "f:2: year: 'x'"},
     {"zone,kind,year,start,end,g_per_kwh\n"
@@ -165,7 +166,7 @@ static const struct {
 static int read_text(read_fn *read, const char *text, struct bj_points *p,
                      struct bj_err *err)
 {
-    return read(bj_slice_str(text), "f", &(struct bj_drop_want){"FR", 7}, p,
+    return read(bj_slice_str(text), "f", &(struct bj_factor_rows){"FR", 7}, p,
                 err);
 }
 
@@ -188,12 +189,13 @@ static void test_csv(void **state)
     for (size_t i = 0; i < COUNT(good_csv); i++) {
         struct bj_points p = {0};
         print_message("# %s\n", good_csv[i].text);
-        assert_int_equal(read_text(bj_drop_csv, good_csv[i].text, &p, NULL), 0);
+        assert_int_equal(
+            read_text(bj_factor_file_csv, good_csv[i].text, &p, NULL), 0);
         assert_int_equal(p.n, good_csv[i].n);
         bj_points_free(&p);
     }
     for (size_t i = 0; i < COUNT(bad_csv); i++)
-        refused(bj_drop_csv, bad_csv[i].text, bad_csv[i].says);
+        refused(bj_factor_file_csv, bad_csv[i].text, bad_csv[i].says);
 }
 
 static void test_json(void **state)
@@ -201,13 +203,13 @@ static void test_json(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(good_json); i++) {
         struct bj_points p = {0};
-        assert_int_equal(read_text(bj_drop_json, good_json[i].text, &p, NULL),
-                         0);
+        assert_int_equal(
+            read_text(bj_factor_file_json, good_json[i].text, &p, NULL), 0);
         assert_int_equal(p.n, good_json[i].n);
         bj_points_free(&p);
     }
     for (size_t i = 0; i < COUNT(bad_json); i++)
-        refused(bj_drop_json, bad_json[i].text, bad_json[i].says);
+        refused(bj_factor_file_json, bad_json[i].text, bad_json[i].says);
 }
 
 /* A refused file leaves what there was; a good one takes its place. */
@@ -215,10 +217,11 @@ static void test_replaces(void **state)
 {
     (void)state;
     struct bj_points p = {0};
-    assert_int_equal(read_text(bj_drop_csv, HEAD ROW, &p, NULL), 0);
-    assert_int_equal(read_text(bj_drop_csv, HEAD ROW "x\n", &p, NULL), -EINVAL);
+    assert_int_equal(read_text(bj_factor_file_csv, HEAD ROW, &p, NULL), 0);
+    assert_int_equal(read_text(bj_factor_file_csv, HEAD ROW "x\n", &p, NULL),
+                     -EINVAL);
     assert_int_equal(p.n, 1);
-    assert_int_equal(read_text(bj_drop_csv, HEAD, &p, NULL), 0);
+    assert_int_equal(read_text(bj_factor_file_csv, HEAD, &p, NULL), 0);
     assert_int_equal(p.n, 0);
     bj_points_free(&p);
 }
@@ -236,7 +239,7 @@ static void test_too_many(void **state)
     bj_buf_put(&b, "", 1);
     struct bj_points p = {0};
     struct bj_err err = {0};
-    assert_int_equal(read_text(bj_drop_csv, b.p, &p, &err), -EFBIG);
+    assert_int_equal(read_text(bj_factor_file_csv, b.p, &p, &err), -EFBIG);
     assert_non_null(strstr(err.msg, "f:20002: 'FR': too many rows"));
     bj_buf_free(&b);
 }

@@ -5,14 +5,15 @@
 
 enum {
     NUMBER_SIZE = 64,
-    FILES_SPARED = 256, /* for collectd, its libraries and other plugins */
+    FILES_SPARED = 256, /* left to collectd, its libraries and other plugins */
 };
 
-/* A value as text; number is used when it is one. */
+/* A value as text; a number is formatted into number. */
 static struct bj_slice value_text(const oconfig_value_t *v,
                                   char number[NUMBER_SIZE])
 {
-    /* collectd parses numbers as doubles, which are whole up to 2^53. */
+    /* collectd parses numbers as doubles, which hold whole numbers up to 2^53.
+     */
     const double exact = 9007199254740992.0;
     double d = v->type == OCONFIG_TYPE_NUMBER ? v->value.number : 0;
     bool whole = d >= -exact && d <= exact && (double)(int64_t)d == d;
@@ -40,7 +41,7 @@ static int set_item(struct bj_conf *conf, const oconfig_item_t *item,
     if (!opt)
         return bj_err_set(err, -EINVAL, "unknown option '%s'", item->key);
     if (item->children_num > 0)
-        return bj_err_set(err, -EINVAL, "%s is no block", item->key);
+        return bj_err_set(err, -EINVAL, "%s is not a block", item->key);
     if (item->values_num == 0)
         return bj_err_set(err, -EINVAL, "%s needs a value", item->key);
     if (item->values_num > 1 && opt->kind != BJ_OPT_LIST)

@@ -19,7 +19,7 @@ static int ensure_one(void *ctx, const char *name, enum bj_kind kind)
 
     if (known && (known->ds_num != 1 || known->ds[0].type != type))
         return bj_err_set(e->err, -EINVAL,
-                          "the site's TypesDB defines type %s otherwise than "
+                          "the site's TypesDB defines type %s differently from "
                           "value:%s:0:U; use the types.db of this version",
                           name, DS_TYPE_TO_STRING(type));
     if (known) {

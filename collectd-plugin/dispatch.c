@@ -12,31 +12,30 @@ enum { ATTRS_MAX = 24 };
 
 _Static_assert(BJ_NAME_SIZE <= DATA_MAX_NAME_LEN, "a name fits a value list");
 
-/* What a job is called in collectd.  Made once, for as long as its identity
- * stays the same. */
+/* The name of a job in collectd. Made once for each identity. */
 struct job_name {
     const struct bj_ident *ident; /* a reference */
-    meta_data_t *meta;            /* NULL: nothing to say */
+    meta_data_t *meta;            /* NULL: no meta data */
     char name[BJ_NAME_SIZE];
-    bool hidden; /* nameless, or its name is taken by the job before it */
+    bool hidden; /* without name, or with the name of the job before it */
 };
 
-/* An attribute of the info metric at hand. */
+/* An attribute of the current info metric. */
 struct attr {
     struct bj_slice key;
-    size_t at; /* its place in bj_sample.info, or FROM_... */
+    size_t at; /* its index in bj_sample.info, or FROM_... */
     char type[DATA_MAX_NAME_LEN];
 };
 
-/* Attributes that are labels of their own in the exporter. */
+/* Attributes that are labels of all samples in the exporter. */
 enum { FROM_USER = 1000, FROM_ACCOUNT, FROM_CLUSTER };
 
 struct bj_dispatch {
     const struct bj_conf *conf;
-    struct job_name *jobs; /* in the order of the snapshot's */
+    struct job_name *jobs; /* in the order of the snapshot */
     size_t njobs;
-    char cluster[BJ_LABEL_MAX + 1]; /* in their meta data */
-    /* the walk at hand */
+    char cluster[BJ_LABEL_MAX + 1]; /* in the meta data */
+    /* the current walk */
     const struct bj_snap *snap;
     const struct bj_metric_table *table;
     enum bj_kind kind;
@@ -87,8 +86,8 @@ static struct bj_slice shown_account(const struct bj_dispatch *d,
     return d->conf->label_account ? id->f[BJ_ID_ACCOUNT] : BJ_SLICE("");
 }
 
-/* collectd's JSON turns what is not ASCII into '?' and drops a whole list for
- * a long string, so only short plain text is attached. */
+/* collectd's JSON replaces non-ASCII characters by '?' and drops a list with a
+ * long string, so only short ASCII text is attached. */
 static bool meta_worthy(struct bj_slice s)
 {
     if (s.n == 0 || s.n > BJ_LABEL_MAX)
@@ -99,8 +98,8 @@ static bool meta_worthy(struct bj_slice s)
     return true;
 }
 
-/* Meta data of a job.  NULL when there is nothing to say, never an empty
- * object: the JSON formatter writes an invalid document for one. */
+/* Meta data of a job. NULL when there is none, never an empty object: the JSON
+ * formatter writes an invalid document for that. */
 static meta_data_t *meta_new(const struct bj_dispatch *d,
                              const struct bj_ident *id)
 {
@@ -131,8 +130,8 @@ static meta_data_t *meta_new(const struct bj_dispatch *d,
     return NULL;
 }
 
-/* Take over what is known of an identity, or work it out.  Both lists are in
- * the order of the jobs, so *from only moves forward. */
+/* Reuse the name of an identity, or make it. Both lists are in the order of the
+ * jobs, so *from only moves forward. */
 static void name_fill(const struct bj_dispatch *d, struct job_name *name,
                       const struct bj_ident *ident, size_t *from)
 {
@@ -150,7 +149,7 @@ static void name_fill(const struct bj_dispatch *d, struct job_name *name,
     bj_name_job(ident, name->name);
 }
 
-/* The cluster's name may become known while jobs are. */
+/* The cluster's name may arrive after the first jobs. */
 static void cluster_refresh(struct bj_dispatch *d)
 {
     const struct bj_slice name = d->snap->cluster;
@@ -192,7 +191,7 @@ static void list_type(struct bj_dispatch *d, const char *type)
     snprintf(d->list.type, sizeof(d->list.type), "%s", type);
 }
 
-/* Attributes of the table's info metric and the types that they have. */
+/* Attributes of the table's info metric, and their types. */
 static void attr_add(struct bj_dispatch *d, const char *key, size_t at)
 {
     if (!bj_attr_has_type(key) || d->nattrs == ATTRS_MAX)
@@ -243,7 +242,7 @@ static void put(struct bj_dispatch *d, uint64_t value)
         d->value.derive = (derive_t)value;
     else
         d->value.gauge = (gauge_t)value;
-    /* A list that a full queue drops is dropped without a word (0). */
+    /* A full queue drops a list silently (0). */
     plugin_dispatch_values(&d->list);
 }
 
@@ -275,9 +274,9 @@ static void put_attrs(struct bj_dispatch *d, const struct bj_sample *s)
     }
 }
 
-/* What tells the sample from its siblings: a step goes into the plugin
- * instance, and so does the first of several keys where there is no job;
- * everything else is the type instance, "a:b" where a job has two keys. */
+/* Where the keys of a sample go: a step into the plugin instance, and so does
+ * the first of several keys without a job; all others into the type instance,
+ * "a:b" for two keys of a job. */
 static void list_sub(struct bj_dispatch *d, const struct bj_sample *s)
 {
     const struct bj_sub *sub = s->sub;
@@ -335,9 +334,9 @@ int bj_dispatch_snap(struct bj_dispatch *d, const struct bj_snap *snap,
         snprintf(d->list.plugin, sizeof(d->list.plugin), "batchjob");
         r = bj_view_native(snap, &sink);
     }
-    d->snap = NULL; /* the caller's reference ends with this call */
+    d->snap = NULL; /* ends the caller's reference */
     d->list.meta = NULL;
     if (r < 0)
-        return bj_err_set(err, r, "values not handed to collectd");
+        return bj_err_set(err, r, "some values were not dispatched");
     return 0;
 }

@@ -86,7 +86,7 @@ int plugin_register_complex_read(const char *group, const char *name,
                                  plugin_read_cb callback, cdtime_t interval,
                                  user_data_t const *user_data)
 {
-    /* The daemon owns the user data from here on, also when it refuses. */
+    /* The daemon owns the user data from here on, even when it refuses it. */
     if (bj_double.fail_read && user_data && user_data->free_func)
         user_data->free_func(user_data->data);
     if (bj_double.fail_read)
@@ -182,7 +182,7 @@ int meta_data_add_string(meta_data_t *md, const char *key, const char *value)
 
 /* --- values -------------------------------------------------------------- */
 
-/* The identifier as the daemon prints it: "batchjob-4711/job_cpu_usec". */
+/* The identifier as the daemon writes it: "batchjob-4711/job_cpu_usec". */
 static void put_identifier(struct bj_buf *b, const value_list_t *vl)
 {
     bj_buf_str(b, vl->plugin);
@@ -217,7 +217,7 @@ int plugin_dispatch_values(value_list_t const *vl)
         bj_buf_printf(&b, " derive %lld", (long long)vl->values[0].derive);
     else
         bj_buf_printf(&b, " gauge %.15g", vl->values[0].gauge);
-    /* The daemon's JSON is broken by an empty object: show it. */
+    /* An empty object breaks the daemon's JSON: show it. */
     if (vl->meta && vl->meta->text.len == 0)
         bj_buf_str(&b, " EMPTY-META");
     if (vl->meta)
@@ -265,7 +265,7 @@ void plugin_log(int level, const char *format, ...)
     va_end(ap);
 }
 
-/* Like the daemon's, but the silence after a complaint never ends. */
+/* As the daemon's, but the interval of silence never ends. */
 void c_complain(int level, c_complain_t *c, const char *format, ...)
 {
     va_list ap;

@@ -1,14 +1,13 @@
-/* A double of collectd's daemon for tests: the symbols that the plugin uses,
- * recording what it is told.  Never part of batchjob.so. */
+/* A test double of collectd's daemon: the symbols that the plugin uses,
+ * recording its calls. Never part of batchjob.so. */
 #ifndef BJ_COLLECTD_DOUBLE_H
 #define BJ_COLLECTD_DOUBLE_H
 
 #include <collectd/core/daemon/plugin.h>
 
-/* What was handed to the daemon, as text, one line each:
- *   plugin[-instance]/type[-instance] KIND VALUE [key=value ...]
- * KIND and VALUE are "derive 1500000", "gauge 0.25"; meta data follow in the
- * order in which they were added. */
+/* The dispatched values as text, a line each: plugin[-instance]/type[-instance]
+ * KIND VALUE [key=value ...] KIND and VALUE are "derive 1500000", "gauge 0.25";
+ * meta data are in the order in which they were added. */
 struct bj_double {
     /* registered */
     char config_name[DATA_MAX_NAME_LEN], init_name[DATA_MAX_NAME_LEN];
@@ -20,7 +19,7 @@ struct bj_double {
     plugin_shutdown_cb shutdown;
     cdtime_t read_interval;
     unsigned readers; /* registered and not unregistered */
-    /* data sets, those of the site and those that were registered */
+    /* data sets of the site, and registered ones */
     data_set_t *sets;
     size_t nsets;
     unsigned sets_registered; /* by the plugin */
@@ -28,30 +27,30 @@ struct bj_double {
     char **lines;
     cdtime_t *times;
     size_t nlines;
-    unsigned unknown;    /* of a type without data set, or of another kind */
-    unsigned duplicates; /* same identifier and time as another one */
-    /* the rest */
+    unsigned unknown; /* of a type without data set, or of a different kind */
+    unsigned duplicates; /* with identifier and time of another value */
+    /* all others */
     char log[8192];             /* "LEVEL message\n" ... */
     unsigned threads;           /* started */
     unsigned metas;             /* alive */
-    cdtime_t now;               /* what cdtime() says */
+    cdtime_t now;               /* the time that cdtime() returns */
     int fail_read, fail_thread; /* results to fail with */
 };
 
-/* The one daemon.  Reset it at the start of every test: frees everything. */
+/* The daemon. Reset it at the start of every test: frees everything. */
 extern struct bj_double bj_double;
 void bj_double_reset(void);
 
-/* Forget what was dispatched and logged, keep the rest. */
+/* Clear dispatched values and log, keep the rest. */
 void bj_double_clear(void);
 
 /* A type of the site's TypesDB; type is DS_TYPE_*, ds_num is 1 or 2. */
 void bj_double_site_type(const char *name, int type, size_t ds_num);
 
-/* How many of the lines are this one. */
+/* The number of lines equal to this one. */
 size_t bj_double_count(const char *line);
 
-/* The first line that starts so, or NULL. */
+/* The first line with this prefix, or NULL. */
 const char *bj_double_find(const char *start);
 
 #endif

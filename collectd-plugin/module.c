@@ -1,7 +1,7 @@
-/* The plugin as collectd's daemon sees it: five callbacks.
+/* The plugin's callbacks for collectd's daemon.
  *
- * The daemon calls config, init and shutdown from its main thread and never
- * runs the one reader twice at a time, so nothing here needs a lock. */
+ * The daemon calls config, init and shutdown from its main thread, and the
+ * reader never twice at a time, so nothing here needs a lock. */
 #include "collectd-plugin/config.h"
 #include "collectd-plugin/dataset.h"
 #include "collectd-plugin/dispatch.h"
@@ -16,7 +16,7 @@
 enum { TEXT_SIZE = 320 };
 
 static struct {
-    bool preset; /* conf holds the defaults, or more */
+    bool preset; /* conf holds at least the defaults */
     struct bj_conf conf;
     struct bj_core *core;
     struct bj_dispatch *dispatch;
@@ -65,8 +65,8 @@ static int need_presets(struct bj_err *err)
     return r;
 }
 
-/* Called before the fork, when neither types nor the host's name are known:
- * settings are remembered and nothing is started. */
+/* Called before the fork, when types and host name are unknown: only stores the
+ * settings. */
 static int on_config(oconfig_item_t *block)
 {
     struct bj_err err = {0};
@@ -90,8 +90,8 @@ static int on_shutdown(void)
     return 0;
 }
 
-/* Always 0: a reader that fails is put to sleep for up to a day, and a broken
- * source shows in the metrics about collectors anyway. */
+/* Always 0: collectd suspends a failing reader for up to a day. Broken sources
+ * show in the metrics of the collectors. */
 static int on_read(user_data_t *ud)
 {
     struct bj_snap *snap;
@@ -109,7 +109,7 @@ static int on_read(user_data_t *ud)
         c_complain(LOG_ERR, &plugin.failing, SAYS "%s",
                    bj_err_text(&err, text, sizeof(text)));
     else
-        c_release(LOG_INFO, &plugin.failing, SAYS "reading again");
+        c_release(LOG_INFO, &plugin.failing, SAYS "works again");
     return 0;
 }
 
@@ -137,8 +137,8 @@ static int start(struct bj_err *err)
     return bj_core_new(&plugin.conf, &host, &plugin.core, err);
 }
 
-/* Called after the fork.  The reader is registered last, so that a start that
- * fails leaves none behind. */
+/* Called after the fork. Registers the reader last, so that a failed start
+ * leaves none behind. */
 static int on_init(void)
 {
     struct bj_err err = {0};

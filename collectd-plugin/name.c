@@ -11,11 +11,11 @@ enum {
     TEXT_MAX = 3 * BJ_LABEL_MAX + 2,
 };
 
-/* The text of a name while it is put together. */
+/* A name under construction. */
 struct text {
     char p[TEXT_MAX];
     size_t n;
-    bool hashed; /* it must carry a hash */
+    bool hashed; /* it needs a hash */
     uint64_t hash;
 };
 
@@ -24,8 +24,8 @@ static bool holds(struct bj_slice s, char c)
     return s.n > 0 && memchr(s.p, c, s.n);
 }
 
-/* Append a part.  A part that holds the separator that comes before or after
- * it could be read in two ways, so the hash has to tell. */
+/* Append a part. A part that contains a separator would make the name
+ * ambiguous, so the name gets a hash. */
 static void text_add(struct text *t, char before, struct bj_slice part)
 {
     if (before != '\0') {
@@ -33,7 +33,7 @@ static void text_add(struct text *t, char before, struct bj_slice part)
             t->hashed = true;
         t->p[t->n++] = before;
     }
-    /* The NUL, which no clean text holds, keeps the parts apart. */
+    /* NUL separates the parts; clean text has none. */
     t->hash = bj_hash(bj_hash(t->hash, part), BJ_SLICE("\0"));
     if (part.n > BJ_LABEL_MAX) {
         t->hashed = true;
@@ -54,8 +54,8 @@ static bool looks_hashed(const struct text *t)
     return true;
 }
 
-/* Give a path, or a word in parentheses, a form that is allowed.  It can be
- * undone unless the text holds what the new form is made of. */
+/* Replace the characters of a path, or of a word in parentheses, by valid ones.
+ * Reversible unless the text contains the replacements. */
 static void text_shape(struct text *t)
 {
     static const char from[] = "/()", to[] = ":[]";
@@ -110,7 +110,7 @@ void bj_name_pair(struct bj_slice a, struct bj_slice b, char dst[BJ_NAME_SIZE])
     text_finish(&t, dst);
 }
 
-/* The id, and the node where several slurmd share the host. */
+/* The id, with the node if several slurmd share the host. */
 static bool text_job(struct text *t, const struct bj_ident *ident)
 {
     struct bj_slice id = ident->f[BJ_ID_JOBID];
@@ -119,7 +119,7 @@ static bool text_job(struct text *t, const struct bj_ident *ident)
     if (id.n == 0)
         return false;
     text_add(t, '\0', id);
-    /* "5@n" of a scheduler that numbers so is not job 5 of node n. */
+    /* The id "5@n" of another scheduler is not job 5 of node n. */
     if (holds(id, '@'))
         t->hashed = true;
     if (ident->f[BJ_ID_NODE].n > 0)

@@ -27,7 +27,7 @@ static int types_add(void *ctx, const char *name, enum bj_kind kind)
     struct types *t = ctx;
     if (t->n == TYPES_MAX)
         return -ENOSPC;
-    /* Our fields are unsigned, so 0 is the least of every one. */
+    /* Fields are unsigned: the minimum is 0. */
     int n = snprintf(t->line[t->n++], NAME_SIZE, "%s\tvalue:%s:0:U", name,
                      kind == BJ_COUNTER ? "DERIVE" : "GAUGE");
     return n < NAME_SIZE ? 0 : -ENAMETOOLONG;
@@ -73,13 +73,13 @@ static const char intro[] =
     "`examples/rules-collectd.yml` turns the second into the first.\n"
     "\n"
     "Every metric of a job has the labels `jobid`, `user` and `account` (the "
-    "last two can be switched off), `slurm_node` where slurmd was built to run "
+    "last two can be disabled), `slurm_node` where slurmd was built to run "
     "several times on a host, and `cluster` where one is configured. In "
     "collectd the job is the plugin instance, `JOBID` or `JOBID@NODE`; a step "
-    "is `JOBID.STEP`; any other label is the type instance. What a source does "
-    "not tell is absent, never 0.\n";
+    "is `JOBID.STEP`; any other label is the type instance. A value that a "
+    "source does not report is absent, never 0.\n";
 
-/* What a table is about, for people. */
+/* Headings of the tables. */
 static const struct {
     const char *table, *title;
 } titles[] = {
@@ -121,7 +121,7 @@ static void put_names(struct bj_buf *out, const char *const *names, size_t n)
         bj_buf_printf(out, "%s`%s`", i > 0 ? ", " : "", names[i]);
 }
 
-/* An info metric is one type for each of its labels. */
+/* An info metric has a type for each of its labels. */
 static void put_attr_types(struct bj_buf *out, const struct bj_metric_table *t,
                            const char *const *keys)
 {

@@ -1,5 +1,5 @@
-/* Generators of docs/gen.c that have files of their own.  Each appends its
- * product to out; 0 or -errno. */
+/* Generators of docs/gen.c in other files. Each appends its output to out; 0 or
+ * -errno. */
 #ifndef BJ_DOCS_GEN_H
 #define BJ_DOCS_GEN_H
 

@@ -11,7 +11,7 @@
 
 enum { TEMPLATE_MAX = 65536 };
 
-/* A list of options on its way out. */
+/* A list of options being written. */
 struct page {
     struct bj_buf *out;
     bool collectd; /* names as in collectd's files */

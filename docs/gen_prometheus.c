@@ -1,16 +1,17 @@
-/* Prometheus configuration for sites that run collectd.
+/* Prometheus configuration for sites with collectd.
  *
- * write_prometheus knows two labels beside the host: batchjob (the plugin
- * instance, or the type instance when there is none) and type (the type
- * instance).  The scrape gives them the exporter's names; the rules then rename
- * the metrics and add what the exporter has on every sample of a job. */
+ * write_prometheus has two labels in addition to the host: batchjob (the plugin
+ * instance, or the type instance without one) and type (the type instance). The
+ * scrape configuration renames them to the exporter's labels; the rules rename
+ * the metrics and add the labels that the exporter has on every sample of a
+ * job. */
 #include "docs/gen.h"
 
 #include "core/view/types.h"
 
 #define ON_JOB "on (job, instance, jobid, slurm_node)"
 
-/* write_prometheus calls a metric so. */
+/* The name of a metric in write_prometheus. */
 static void put_source(struct bj_buf *out, const struct bj_metric_table *t,
                        const struct bj_metric *m)
 {
@@ -53,7 +54,7 @@ static void put_relabel(struct bj_buf *out, const char *from, const char *regex,
                   from, regex, label, replacement);
 }
 
-/* The same for the types of one table, or for one of its attributes. */
+/* The same for the types of a table, or of one attribute. */
 static void put_relabel_type(struct bj_buf *out,
                              const struct bj_metric_table *t, const char *which,
                              const char *label)
@@ -80,7 +81,7 @@ static void put_relabel_keys(struct bj_buf *out,
             put_relabel_type(out, t, *keys, *keys);
 }
 
-/* Label to from a source label of all types of a table. */
+/* Set label to from a source label, for all types of a table. */
 static void put_relabel_key(struct bj_buf *out, const struct bj_metric_table *t,
                             const char *source, const char *regex,
                             const char *to)
@@ -100,7 +101,7 @@ static void put_relabel_key(struct bj_buf *out, const struct bj_metric_table *t,
     bj_buf_free(&all);
 }
 
-/* The keys of a table are where dispatch.c of the plugin puts them. */
+/* Where the keys of a table are: as in dispatch.c of the plugin. */
 static void put_relabel_table(struct bj_buf *out,
                               const struct bj_metric_table *t)
 {
@@ -172,7 +173,7 @@ static void put_rule(struct bj_buf *out, const char *record)
     bj_buf_printf(out, "      - record: %s\n        expr: ", record);
 }
 
-/* One more label: left where it is known, else as before. */
+/* Add one label where it is known. */
 static void put_gather(struct bj_buf *out, const struct bj_metric_table *t,
                        const char *before, const char *key)
 {
@@ -184,7 +185,7 @@ static void put_gather(struct bj_buf *out, const struct bj_metric_table *t,
                   key, before, key, t->name, key, before);
 }
 
-/* The scheduler is known of every job, so the chain begins with it. */
+/* batch_system is known for every job, so the chain begins with it. */
 static void put_job_info(struct bj_buf *out, const struct bj_metric_table *t)
 {
     static const char first[] = "batch_system";
@@ -198,7 +199,7 @@ static void put_job_info(struct bj_buf *out, const struct bj_metric_table *t)
         put_gather(out, t, before, t->info[i]);
         before = t->info[i];
     }
-    /* The cluster is a label of the target. */
+    /* cluster is a label of the target. */
     for (size_t i = 0; bj_job_attr_keys[i]; i++) {
         if (strcmp(bj_job_attr_keys[i], "cluster") == 0)
             continue;
@@ -212,7 +213,7 @@ static void put_job_info(struct bj_buf *out, const struct bj_metric_table *t)
                     "(batchjob_job_info)\n");
 }
 
-/* Every attribute is known, and there is one of each. */
+/* Each attribute exists exactly once. */
 static void put_node_info(struct bj_buf *out, const struct bj_metric_table *t)
 {
     bj_buf_str(out, "      - record: ");

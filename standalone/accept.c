@@ -2,7 +2,7 @@
 
 #include <strings.h>
 
-/* One element of a list: a name, its weight and the version it asks for. */
+/* An element of the list: name, weight and version. */
 struct item {
     struct bj_slice name, version;
     unsigned weight; /* 0 to 1000 */
@@ -13,7 +13,7 @@ static bool same(struct bj_slice s, const char *word)
     return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
 }
 
-/* "0.75" to 750; what is no weight counts as 1000, as without one. */
+/* "0.75" to 750; 1000 without a valid weight. */
 static unsigned weight(struct bj_slice s)
 {
     unsigned v = 0, scale = 1000;
@@ -36,7 +36,7 @@ static struct bj_slice unquote(struct bj_slice s)
     return s;
 }
 
-/* Cut the next element off the list. */
+/* Remove the next element from the list. */
 static bool next_item(struct bj_slice *rest, struct item *ret)
 {
     struct bj_slice text, part, key;
@@ -59,7 +59,7 @@ static bool next_item(struct bj_slice *rest, struct item *ret)
     return true;
 }
 
-/* Plain text may be meant in three ways; the closest one counts. */
+/* Three forms match plain text; the most specific one counts. */
 struct best {
     unsigned closeness, weight;
 };

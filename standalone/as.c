@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A flag as it was given. */
+/* A flag on the command line. */
 struct given {
     const struct bj_as_flag *flag;
     const char *value; /* NULL: none yet */
@@ -34,7 +34,7 @@ static int refuse(const struct bj_as_flag *f, const char *value,
     char shown[80];
     bj_text_clean(bj_slice_str(value), shown, sizeof(shown));
     return bj_err_set(err, -EINVAL, "%s: '%s': %s", f->name, shown,
-                      f->why ? f->why : "is not to be had here");
+                      f->why ? f->why : "not supported");
 }
 
 static int apply(struct bj_as *as, const struct given *g, struct bj_err *err)
@@ -67,11 +67,10 @@ static int unknown(const char *arg, struct bj_err *err)
 {
     char shown[80];
     bj_text_clean(bj_slice_str(arg), shown, sizeof(shown));
-    return bj_err_set(err, -EINVAL, "'%s' is no flag of it", shown);
+    return bj_err_set(err, -EINVAL, "unknown flag '%s'", shown);
 }
 
-/* By name; a part of a name will do where the program does that, if it is of
- * one flag only. */
+/* By name; for argparse also by a unique prefix of it. */
 static const struct bj_as_flag *by_name(const struct bj_as_program *p,
                                         struct bj_slice name)
 {
@@ -114,7 +113,7 @@ static bool find_letter(const struct bj_as_program *p, char letter,
     return false;
 }
 
-/* Which flag an argument is, and the value in it. */
+/* Find the flag of an argument, and the value in it. */
 static bool read_flag(const struct bj_as_program *p, const char *arg,
                       struct given *g)
 {
@@ -196,7 +195,7 @@ static int take_env(struct bj_as *as, struct bj_err *err)
     return r;
 }
 
-/* Switches that nobody has touched are off. */
+/* Switches that were not given are off. */
 static int take_rest(struct bj_as *as, struct bj_err *err)
 {
     int r = 0;
@@ -227,7 +226,7 @@ int bj_as_translate(const struct bj_as_program *p, int argc, char **argv,
         r = take_rest(ret, err);
     if (r == 0 && !*help && p->end)
         r = p->end(ret, err);
-    /* What was given goes last: it is the strongest. */
+    /* The command line goes last, since it takes precedence. */
     for (size_t i = 0; i < behind.argv.n && r == 0; i++)
         r = bj_as_add(ret, behind.argv.v[i], NULL, err);
     bj_as_free(&behind);
@@ -286,7 +285,7 @@ int bj_as_find(int argc, char **argv, const struct bj_as_program **ret,
     for (size_t i = 0; bj_as_programs[i]; i++)
         bj_buf_printf(&all, "%s%s", i ? ", " : "", bj_as_programs[i]->names[0]);
     bj_buf_put(&all, "", 1);
-    bj_err_set(err, -EINVAL, "--as: '%.40s' is none of %s", name,
+    bj_err_set(err, -EINVAL, "--as: '%.40s' is not one of %s", name,
                all.failed ? "those in docs/dialects.md" : all.p);
     bj_buf_free(&all);
     return -EINVAL;
@@ -295,11 +294,11 @@ int bj_as_find(int argc, char **argv, const struct bj_as_program **ret,
 void bj_as_help(const struct bj_as_program *p, struct bj_buf *out)
 {
     const char *dash = p->style == BJ_AS_GO ? "-" : "--";
-    bj_buf_printf(out,
-                  "batchjob_exporter with the command line of %s.\n"
-                  "Flags, and what they become; behind -- stand options of "
-                  "batchjob_exporter.\n\n",
-                  p->names[0]);
+    bj_buf_printf(
+        out,
+        "batchjob_exporter with the command line of %s.\nFlags and the options "
+        "they set. Options of batchjob_exporter follow after --.\n\n",
+        p->names[0]);
     for (const struct bj_as_flag *f = p->flags; f->name; f++) {
         if (f->letter)
             bj_buf_printf(out, "  -%c,", f->letter);

@@ -1,11 +1,11 @@
-/* The flags of CEEMS' exporter, 0.10: its command line documentation. */
+/* Flags of CEEMS' exporter 0.10, from its documentation. */
 #include "standalone/as_tables.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Places in the table. */
+/* Indexes in the table. */
 enum {
     DISABLE,
     CPU,
@@ -24,14 +24,14 @@ enum {
 
 #define NOT_TOLD(flag)                                                         \
     {                                                                          \
-        SWITCH(flag), .only = "false", .why = "it is not told"                 \
+        SWITCH(flag), .only = "false", .why = "not exported"                   \
     }
 #define NO_USE(flag, preset)                                                   \
     {                                                                          \
-        .name = flag, .only = preset, .why = "what it is for is not told"      \
+        .name = flag, .only = preset, .why = "not exported"                    \
     }
 
-/* Of nogpu we learn from as->on alone. */
+/* nogpu is stored in as->on. */
 static int take_type(struct bj_as *as, const struct bj_as_flag *flag,
                      const char *value, struct bj_err *err)
 {
@@ -61,7 +61,7 @@ static int take_provider(struct bj_as *as, const struct bj_as_flag *flag,
                       flag->name, value);
 }
 
-/* A collector that is on by default, or not. */
+/* Whether a collector is on; preset: its default. */
 static bool is_on(const struct bj_as *as, unsigned flag, bool preset)
 {
     if (as->seen & 1ull << flag)
@@ -69,7 +69,7 @@ static bool is_on(const struct bj_as *as, unsigned flag, bool preset)
     return preset && !(as->on & 1ull << DISABLE);
 }
 
-/* Families that are there with a collector of ours, but were not asked for. */
+/* Exclude families of our collectors that were not requested. */
 static int set_exclude(struct bj_as *as, struct bj_err *err)
 {
     char text[120] = "";
@@ -127,10 +127,10 @@ static int set_collectors(struct bj_as *as, struct bj_err *err)
 
 static const struct bj_as_flag flags[] = {
     [DISABLE] = {SWITCH("collector.disable-defaults"),
-                 .why = "what is not named is off"},
-    [CPU] = {SWITCH("collector.cpu"), .why = "node, its CPUs"},
-    [MEMINFO] = {SWITCH("collector.meminfo"), .why = "node, its memory"},
-    [RAPL] = {SWITCH("collector.rapl"), .why = "energy, of the meter rapl"},
+                 .why = "collectors that are not named are off"},
+    [CPU] = {SWITCH("collector.cpu"), .why = "CPUs of the node"},
+    [MEMINFO] = {SWITCH("collector.meminfo"), .why = "memory of the node"},
+    [RAPL] = {SWITCH("collector.rapl"), .why = "energy, from meter rapl"},
     [SLURM] = {SWITCH("collector.slurm"),
                .why = "CPU, memory and GPUs of jobs"},
     [SWAP] = {SWITCH("collector.slurm.swap-memory-metrics"),
@@ -138,35 +138,36 @@ static const struct bj_as_flag flags[] = {
     [PSI] = {SWITCH("collector.slurm.psi-metrics"), .why = "pressure"},
     [GPU_TYPE] = {.name = "collector.gpu.type",
                   .take = take_type,
-                  .why = "no GPUs with nogpu, else those of any maker"},
+                  .why = "nogpu: no GPUs, else all GPUs"},
     [DCMI] = {SWITCH("collector.ipmi_dcmi"),
-              .why = "energy, of the meters ipmi_dcmi and command"},
+              .why = "energy, from meters ipmi_dcmi and command"},
     [DCMI_CMD] = {COPY("collector.ipmi_dcmi.cmd", "energy.command")},
     [REDFISH] = {SWITCH("collector.redfish"),
-                 .why = "energy, of the meter redfish"},
+                 .why = "energy, from meter redfish"},
     [CRAY] = {SWITCH("collector.cray_pm_counters"),
-              .why = "energy, of the meter cray"},
+              .why = "energy, from meter cray"},
     [EMISSIONS] = {SWITCH("collector.emissions"), .why = "emissions"},
     {.name = "collector.emissions.provider",
      .take = take_provider,
      .why = "emissions.provider: owid is table, emaps electricitymaps, wt "
             "watttime"},
     {SWITCH("collector.ipmi_dcmi.force-native-mode"),
-     .why = "it is what is tried first"},
+     .why = "native mode is tried first"},
     NOT_TOLD("collector.ipmi_dcmi.test-mode"),
     {.name = "collector.redfish.config.file",
      .env = "CEEMS_EXPORTER_REDFISH_COLL_CONFIG_FILE",
      .only = "",
-     .why = "its URL and account are energy.redfish-url and so on, behind --"},
+     .why = "use energy.redfish-url and related options after --"},
     {SWITCH("collector.rapl.enable-zone-label"), .only = "false",
-     .why = "each zone has a name of its own"},
+     .why = "each zone has its own metric"},
     NOT_TOLD("collector.meminfo.all-stats"),
     {.name = "collector.slurm.gres-config-file",
      .only = "/etc/slurm/gres.conf",
-     .why = "it is not needed"},
+     .why = "not needed"},
     {.name = "collector.slurm.gpu-order-map",
      .only = "",
-     .why = "GPUs are told by evidence; gpu.order, behind --, for more"},
+     .why = "GPUs are assigned from cgroups and processes; use gpu.order after "
+            "--"},
     NOT_TOLD("collector.libvirt"),
     NOT_TOLD("collector.k8s"),
     NOT_TOLD("collector.hwmon"),
@@ -183,16 +184,16 @@ static const struct bj_as_flag flags[] = {
     NO_USE("collector.netdev.device-include", ""),
     NO_USE("collector.netdev.device-exclude", ""),
     NO_USE("web.targets-path", "/alloy-targets"),
-    {SWITCH("web.debug-server"), .only = "false", .why = "there is none"},
+    {SWITCH("web.debug-server"), .only = "false", .why = "not supported"},
     {.name = "security.run-as-user",
      .only = "",
-     .why = "nothing here changes its user; User= of the unit does"},
+     .why = "the exporter does not change its user; use User= in the unit"},
     {.name = "collector.cgroups.active-subsystem",
      .only = "cpuacct",
-     .why = "each controller is found by itself"},
+     .why = "controllers are found automatically"},
     {.name = "collector.cgroups.force-version",
      .only = "",
-     .why = "the version is found by itself"},
+     .why = "the version is found automatically"},
     {COPY("web.listen-address", "web.listen-address")},
     {COPY("web.telemetry-path", "web.telemetry-path")},
     {.name = "web.max-requests",

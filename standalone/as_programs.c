@@ -1,5 +1,5 @@
-/* The flags of the exporters that we stand in for.  Sources: their main
- * programs, at the versions that docs/dialects.md names. */
+/* Flags of other exporters. Sources: their main programs, in the versions of
+ * docs/dialects.md. */
 #include "standalone/as_tables.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static const struct bj_as_flag sje_flags[] = {
     {.name = "port", .to = "--web.listen-address=:%s"},
     {.name = "monitor",
      .take = take_monitor,
-     .why = "NVML in both cases, with what GPM profiles"},
+     .why = "NVML in both cases, with GPM profiling"},
     {COPY("dcgm-update-interval", "gpu.interval")},
     {.name = NULL},
 };
@@ -69,7 +69,7 @@ static const struct bj_as_program jobs_exporter = {
 
 /* --- both cgroup_exporters ----------------------------------------------- */
 
-/* Jobs of Slurm are what we tell of; in which slice we find by ourselves. */
+/* Only jobs of Slurm are exported; their slice is found automatically. */
 static int take_paths(struct bj_as *as, const struct bj_as_flag *flag,
                       const char *value, struct bj_err *err)
 {
@@ -78,11 +78,10 @@ static int take_paths(struct bj_as *as, const struct bj_as_flag *flag,
     while (bj_slice_field(&rest, ',', &path))
         if (!bj_slice_eq(path, BJ_SLICE("/slurm")) &&
             !bj_slice_eq(path, BJ_SLICE("/system.slice/slurmstepd.scope")))
-            return bj_err_set(err, -EINVAL,
-                              "%s: '%.*s': only jobs of Slurm, /slurm, are "
-                              "told",
-                              flag->name, (int)(path.n < 80 ? path.n : 80),
-                              path.p);
+            return bj_err_set(
+                err, -EINVAL,
+                "%s: '%.*s': only /slurm, jobs of Slurm, is supported",
+                flag->name, (int)(path.n < 80 ? path.n : 80), path.p);
     return 0;
 }
 
@@ -100,7 +99,7 @@ static int take_scope(struct bj_as *as, const struct bj_as_flag *flag,
     const struct bj_slice end = BJ_SLICE("slurmstepd.scope");
     (void)as;
     if (scope.n < end.n || memcmp(scope.p + scope.n - end.n, end.p, end.n) != 0)
-        return bj_err_set(err, -EINVAL, "%s: '%.80s' is no slurmstepd.scope",
+        return bj_err_set(err, -EINVAL, "%s: '%.80s' is not a slurmstepd.scope",
                           flag->name, value);
     return 0;
 }
@@ -108,11 +107,11 @@ static int take_scope(struct bj_as *as, const struct bj_as_flag *flag,
 static const struct bj_as_flag cgroup_flags[] = {
     {.name = "config.paths",
      .take = take_paths,
-     .why = "/slurm, whose slice is found by itself"},
+     .why = "/slurm; the slice is found automatically"},
     {SWITCH("collect.proc"), .to = "--collector.process --dialect.exe-count"},
     {.name = "collect.proc.max-exec",
      .only = "100",
-     .why = "longer paths are cut at 128 bytes"},
+     .why = "paths are cut at 128 bytes"},
     {COPY("path.cgroup.root", "path.cgroupfs")},
     {COPY("path.proc.root", "path.procfs")},
     {COPY("web.listen-address", "web.listen-address")},
@@ -135,7 +134,7 @@ static const struct bj_as_program cgroup_exporter = {
 static const struct bj_as_flag jobstats_flags[] = {
     {.name = "path.slurmstepd.scope",
      .take = take_scope,
-     .why = "found by itself"},
+     .why = "found automatically"},
     {SWITCH("collect.fullslurm"), .to = "--collector.steps=tasks"},
     {SWITCH("collect.username"),
      .off = "--no-label.user --dialect.exclude=^cgroup_info$"},
@@ -159,7 +158,7 @@ static const struct bj_as_program jobstats = {
 static const struct bj_as_flag nvidia_flags[] = {
     {COPY("web.listen-address", "web.listen-address")},
     OWN_METRICS,
-    /* What GPM tells. */
+    /* Metrics from GPM. */
     {SWITCH("disable.gpm"),
      .to = "--dialect.exclude=_util_percent$|_occupancy_percent$|_per_sec$"},
     {.name = NULL},
@@ -174,7 +173,7 @@ static const struct bj_as_program nvidia_gpu = {
 
 /* --- the first batchjob_monitoring --------------------------------------- */
 
-/* Places in its table. */
+/* Indexes in its table. */
 enum { DISABLE, JOBS, RAPL, DCMI, EMISSIONS, GPU };
 
 static int take_dcmi(struct bj_as *as, const struct bj_as_flag *flag,
@@ -185,7 +184,7 @@ static int take_dcmi(struct bj_as *as, const struct bj_as_flag *flag,
                      value, err);
 }
 
-/* A collector that is on by default, or not. */
+/* Whether a collector is on; preset: its default. */
 static bool is_on(const struct bj_as *as, unsigned flag, bool preset)
 {
     if (as->seen & 1u << flag)
@@ -220,11 +219,11 @@ static int set_collectors(struct bj_as *as, struct bj_err *err)
 
 static const struct bj_as_flag batchjob_flags[] = {
     [DISABLE] = {SWITCH("collector.disable-defaults"),
-                 .why = "what is not named is off"},
+                 .why = "collectors that are not named are off"},
     [JOBS] = {SWITCH("collector.slurm_job"), .why = "CPU and memory"},
-    [RAPL] = {SWITCH("collector.rapl"), .why = "energy, of the meter rapl"},
+    [RAPL] = {SWITCH("collector.rapl"), .why = "energy, from meter rapl"},
     [DCMI] = {SWITCH("collector.ipmi_dcmi"),
-              .why = "energy, of the meters ipmi_dcmi and command"},
+              .why = "energy, from meters ipmi_dcmi and command"},
     [EMISSIONS] = {SWITCH("collector.emissions"), .why = "emissions"},
     [GPU] = {SWITCH("collector.nvidia_gpu"), .why = "GPUs"},
     {COPY("web.listen-address", "web.listen-address")},
@@ -242,11 +241,11 @@ static const struct bj_as_flag batchjob_flags[] = {
      .take = take_dcmi,
      .why = "energy.command, with --get-system-power-statistics"},
     {SWITCH("collector.ipmi.dcmi.exec.run.as.root"), .only = "false",
-     .why = "nothing here changes its user"},
+     .why = "the exporter does not change its user"},
     {COPY("collector.emissions.country.code", "emissions.country")},
     {COPY("collector.nvidia.gpu.stat.path", "gpu.map-dir")},
     {SWITCH("collector.rapl.enable-zone-label"), .only = "false",
-     .why = "each zone has a name of its own"},
+     .why = "each zone has its own metric"},
     {COPY("path.sysfs", "path.sysfs")},
     {COPY("path.cgroupfs", "path.cgroupfs")},
     ONE_THREAD,
@@ -272,8 +271,8 @@ static const struct bj_as_flag mila_flags[] = {
     {COPY("refresh_interval", "cluster.interval")},
     {.name = "mock_data_dir",
      .only = "",
-     .why = "there are no mocks here; cluster.path may be a directory with "
-            "commands that play a cluster"},
+     .why = "mock data are not supported; set cluster.path to a directory with "
+            "mock commands"},
     {.name = NULL},
 };
 

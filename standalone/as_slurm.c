@@ -1,19 +1,18 @@
-/* The flags of prometheus-slurm-exporter, among them whole command lines.  What
- * is asked for and how it is written is ours; what stands in front of a
- * command, where it is, and which jobs and nodes it is to tell of are the
- * site's. */
+/* Flags of prometheus-slurm-exporter, some of them command lines. From those we
+ * take the prefix words, the directory, and the selection of jobs and nodes;
+ * output options are replaced by ours. */
 #include "standalone/as_tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Arguments of a command that we know. */
+/* Known arguments of a command. */
 struct known {
-    const char *words;  /* ways to write it, blanks between */
-    const char *option; /* of ours that it becomes; NULL: it is ours already */
+    const char *words;  /* its spellings, separated by blanks */
+    const char *option; /* our option for it; NULL: ignored, we always do it */
     bool value;         /* it has a value */
-    const char *only;   /* a value that is ours already; NULL: none */
+    const char *only;   /* a value that is our default; NULL: none */
 };
 
 static const struct known squeue_args[] = {
@@ -79,7 +78,7 @@ static int add(struct bj_as *as, const char *option, struct bj_slice value,
     return r;
 }
 
-/* The words in front of the command's name: those of all commands. */
+/* The words before the command's name; must be equal for all commands. */
 static int take_front(struct bj_as *as, const struct bj_as_flag *flag,
                       struct bj_slice front, struct bj_err *err)
 {
@@ -93,15 +92,15 @@ static int take_front(struct bj_as *as, const struct bj_as_flag *flag,
                   as->seen >> (f - as->program->flags) & 1;
     if ((had || others) && !bj_slice_eq(bj_slice_str(had), front))
         return bj_err_set(err, -EINVAL,
-                          "%s: the words in front of the command must be the "
-                          "same for all commands",
+                          "%s: the words before the command must be the same "
+                          "for all commands",
                           flag->name);
     return front.n > 0 && !had
                ? add(as, "--cluster.command-prefix=%s", front, err)
                : 0;
 }
 
-/* A format of JSON has blanks in it. */
+/* A JSON format contains blanks. */
 static void skip_format(struct bj_slice value, struct bj_slice *rest)
 {
     bool open = value.n > 0 && *value.p == '{';
@@ -109,7 +108,7 @@ static void skip_format(struct bj_slice value, struct bj_slice *rest)
         ;
 }
 
-/* Is the argument written so?  *value is what stands behind it, if anything. */
+/* Whether the argument has one of the spellings; *value: the rest of it. */
 static bool is_written(const struct known *k, struct bj_slice arg,
                        struct bj_slice *value)
 {
@@ -142,8 +141,8 @@ static int take_arg(struct bj_as *as, const struct bj_as_flag *flag,
         k++;
     if (!k->words)
         return bj_err_set(err, -EINVAL,
-                          "%s: '%.*s' is not to be had: its arguments are "
-                          "ours, but for those that choose jobs and nodes",
+                          "%s: '%.*s' is not supported: only arguments that "
+                          "select jobs and nodes are",
                           flag->name, (int)(arg.n < 80 ? arg.n : 80), arg.p);
     if (!k->value)
         return 0;
@@ -157,7 +156,7 @@ static int take_arg(struct bj_as *as, const struct bj_as_flag *flag,
                : add(as, k->option, value, err);
 }
 
-/* Cut what is in front of the command's name, the name, and its directory. */
+/* Split off the prefix words, the directory and the name of the command. */
 static bool find_name(struct bj_slice *rest, struct bj_slice name,
                       struct bj_slice *front, struct bj_slice *directory)
 {
@@ -187,8 +186,8 @@ static int take_command(struct bj_as *as, const struct bj_as_flag *flag,
     while (strcmp(commands[i].flag, flag->name) != 0)
         i++;
     if (!find_name(&rest, bj_slice_str(commands[i].name), &front, &directory))
-        return bj_err_set(err, -EINVAL, "%s: there is no %s in it", flag->name,
-                          commands[i].name);
+        return bj_err_set(err, -EINVAL, "%s: expected the command %s in it",
+                          flag->name, commands[i].name);
     int r = take_front(as, flag, front, err);
     if (r == 0 && directory.n > 0)
         r = add(as, "--cluster.path=%s", directory, err);
@@ -216,8 +215,8 @@ static int take_fallback(struct bj_as *as, const struct bj_as_flag *flag,
 #define COMMAND(flag)                                                          \
     {                                                                          \
         .name = flag, .take = take_command,                                    \
-        .why = "words in front (cluster.command-prefix), directory "           \
-               "(cluster.path), and what chooses jobs and nodes"               \
+        .why = "words before it (cluster.command-prefix), directory "          \
+               "(cluster.path), arguments that select jobs and nodes"          \
     }
 
 static const struct bj_as_flag flags[] = {

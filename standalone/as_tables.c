@@ -1,4 +1,4 @@
-/* What the flag tables of other exporters share: adding our arguments. */
+/* Functions for the flag tables of other exporters. */
 #include "standalone/as_tables.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* What the tables of flags are written with.  Internal. */
+/* Macros and functions for the flag tables. Private to as*.c. */
 #ifndef BJ_STANDALONE_AS_TABLES_H
 #define BJ_STANDALONE_AS_TABLES_H
 
@@ -8,7 +8,7 @@
 #define COPY(flag, option) .name = flag, .to = "--" option "=%s"
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* Flags of the toolkit that most of them are made with. */
+/* Flags of the Prometheus exporter toolkit. */
 #define TLS                                                                    \
     {                                                                          \
         .name = "web.config.file", .take = bj_as_take_if_any,                  \
@@ -17,17 +17,16 @@
 #define NO_SOCKET                                                              \
     {                                                                          \
         SWITCH("web.systemd-socket"),                                          \
-            .only = "false", .why = "no sockets are taken over from systemd"   \
+            .only = "false", .why = "systemd sockets are not supported"        \
     }
-/* What they would leave out is nothing that we have. */
+/* We have no metrics that it would leave out. */
 #define OWN_METRICS                                                            \
     {                                                                          \
-        SWITCH("web.disable-exporter-metrics"), .why = "there are none"        \
+        SWITCH("web.disable-exporter-metrics"), .why = "not exported"          \
     }
 #define ONE_THREAD                                                             \
     {                                                                          \
-        .name = "runtime.gomaxprocs", .only = "1",                             \
-        .why = "there is no Go here to have threads"                           \
+        .name = "runtime.gomaxprocs", .only = "1", .why = "not a Go program"   \
     }
 #define LOGGING                                                                \
     {COPY("log.level", "log.level")},                                          \
@@ -39,11 +38,11 @@
         SWITCH("version"), .to = "--version"                                   \
     }
 
-/* For bj_as_flag.take.  Nothing where nothing is given. */
+/* For bj_as_flag.take. Adds nothing for an empty value. */
 int bj_as_take_if_any(struct bj_as *as, const struct bj_as_flag *flag,
                       const char *value, struct bj_err *err);
-/* web.max-requests: 0 is no limit there; connections must be more than requests
- * here. */
+/* web.max-requests, where 0 means no limit; raises web.max-connections if
+ * needed. */
 int bj_as_take_requests(struct bj_as *as, const struct bj_as_flag *flag,
                         const char *value, struct bj_err *err);
 

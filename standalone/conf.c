@@ -147,8 +147,8 @@ void bj_exporter_conf_free(struct bj_exporter_conf *c)
         bj_opt_free(&sets[i]);
 }
 
-/* Paths are compared byte by byte after decoding: what needs an escape, or what
- * clients tidy up before they send it, would never match. */
+/* Paths are compared byte by byte after decoding. Paths with escapes, or that
+ * clients normalise, would never match. */
 static bool path_fits(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -159,8 +159,7 @@ static bool path_fits(const char *path)
            !strstr(path, "/.");
 }
 
-/* Put the words of a list with commas into one of options, but those that are
- * there. */
+/* Add the words of a list with commas, without duplicates. */
 static int add_words(struct bj_strv *list, const char *words)
 {
     struct bj_slice rest = bj_slice_str(words), word;
@@ -183,7 +182,7 @@ static int add_words(struct bj_strv *list, const char *words)
     return 0;
 }
 
-/* What a dialect needs, unless it was named by somebody. */
+/* Enable what a dialect needs, except what the configuration sets. */
 static int take_needs(struct bj_exporter_conf *c, const struct bj_dialect *d)
 {
     struct bj_scheduler_conf *cluster = &c->core.scheduler;
@@ -203,7 +202,7 @@ static int no_dialect(const char *option, const char *name, struct bj_err *err)
     struct bj_buf all = {0};
     bj_dialect_names(&all);
     bj_buf_put(&all, "", 1);
-    bj_err_set(err, -EINVAL, "%s: '%.20s' is none of %s", option, name,
+    bj_err_set(err, -EINVAL, "%s: '%.20s' is not one of %s", option, name,
                all.failed ? "them" : all.p);
     bj_buf_free(&all);
     return -EINVAL;
@@ -221,7 +220,7 @@ static int take_name(struct bj_exporter_conf *c, const char *option,
                : 0;
 }
 
-/* Be what another exporter is: at its port, with what it tells. */
+/* Apply web.dialect and dialect.also: collectors, default port. */
 static int take_dialect(struct bj_exporter_conf *c, struct bj_err *err)
 {
     const struct bj_dialect *d;
@@ -248,7 +247,7 @@ static bool is_taken(const char *path)
     return strcmp(path, "/health") == 0 || strcmp(path, "/cost") == 0;
 }
 
-/* The path of tracing is none of another route. */
+/* trace.path must differ from all other paths. */
 static int check_trace(const struct bj_exporter_conf *c, struct bj_err *err)
 {
     const char *path = c->trace.path ? c->trace.path : "";
@@ -260,7 +259,7 @@ static int check_trace(const struct bj_exporter_conf *c, struct bj_err *err)
          (path[n] == '\0' || path[n] == '/')))
         return bj_err_set(err, -EINVAL,
                           "trace.path: '%.80s' is not a path such as /trace, "
-                          "or taken",
+                          "or is already used",
                           path);
     return 0;
 }
@@ -274,8 +273,8 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
                           "/metrics",
                           path);
     if (is_taken(path))
-        return bj_err_set(err, -EINVAL, "web.telemetry-path: '%s' is taken",
-                          path);
+        return bj_err_set(err, -EINVAL,
+                          "web.telemetry-path: '%s' is already used", path);
     if (check_trace(c, err) < 0)
         return -EINVAL;
     int r = bj_push_check(&c->push, err);
@@ -283,7 +282,7 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
         return r;
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
-                          "web.listen-address: there must be one");
+                          "web.listen-address: at least one is required");
     if (c->max_connections <= c->max_requests)
         return bj_err_set(err, -EINVAL,
                           "web.max-connections must be more than "
@@ -300,7 +299,7 @@ int bj_exporter_conf_load(struct bj_exporter_conf *c, int argc, char **argv,
         bj_program_load(&c->program, sets, BJ_EXPORTER_SETS, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
-    /* The queue tells more of the jobs that are traced. */
+    /* Traced jobs are exported with data from the queue. */
     c->core.scheduler.each_job = c->trace.enabled;
     r = take_dialect(c, err);
     return r < 0 ? r : check(c, err);

@@ -13,17 +13,17 @@
 struct bj_exporter_conf {
     struct bj_conf core;
     struct bj_strv listen; /* addresses, as in base/listen.h */
-    bool listen_set;       /* not by its preset */
+    bool listen_set;       /* set by the configuration */
     char *telemetry_path;
-    char *dialect;       /* of the page at telemetry_path; "native" */
-    struct bj_strv also; /* other dialects whose needs are collected */
+    char *dialect;       /* of telemetry_path; "native" */
+    struct bj_strv also; /* dialects to collect for as well */
     bool exe_count;      /* BJ_EXTRA_EXES */
-    char *web_file;      /* TLS, names and passwords */
+    char *web_file;      /* TLS, users and passwords */
     uint64_t max_requests, max_connections;
     uint64_t request_usec;
     bool gzip;
-    uint64_t interval_usec; /* between passes; 0: only when scraped */
-    uint64_t max_age_usec;  /* a younger snapshot is served again */
+    uint64_t interval_usec; /* between passes; 0: only for scrapes */
+    uint64_t max_age_usec;  /* a newer snapshot is served again */
     struct bj_style_conf style;
     struct bj_trace_conf trace;
     struct bj_push_conf push;
@@ -33,10 +33,10 @@ struct bj_exporter_conf {
 /* The option table; use with a struct bj_exporter_conf as base. */
 extern const struct bj_opt bj_exporter_opts[];
 
-/* Fill a zeroed conf: presets, then the file, then the command line, then see
- * whether it all fits together.  With help or version given, nothing else is
- * looked at.  0 or -errno with a message that names the option, or file and
- * line.  Free it with bj_exporter_conf_free, whatever was returned. */
+/* Fill a zeroed conf from presets, file and command line, and check it. With
+ * help or version set nothing is checked. 0, or -errno with a message that
+ * names the option, or file and line. Free it with bj_exporter_conf_free in any
+ * case. */
 int bj_exporter_conf_load(struct bj_exporter_conf *conf, int argc, char **argv,
                           struct bj_err *err);
 void bj_exporter_conf_free(struct bj_exporter_conf *conf);

@@ -5,26 +5,25 @@
 
 #include <errno.h>
 
-/* Room for the end of a line: brace, blank, sign, value, newline. */
+/* Space for the end of a line: brace, blank, sign, value, newline. */
 enum {
     TAIL_BYTES = BJ_DIGITS_ROOM + 4,
     KEYS = BJ_INFO_MAX,
-    NAME_BYTES = 100 /* of a family; a test sees to that */
+    NAME_BYTES = 100 /* of a family; tested */
 };
 
 struct page {
     struct bj_buf *out;
     enum bj_page_format format;
     const struct bj_style *style;
-    /* The present family. */
+    /* The current family. */
     bool excluded;
     size_t start_len, key_len[KEYS];
     char start[BJ_PREFIX_BYTES + NAME_BYTES + 1]; /* name{ */
     const char *const *key;
 };
 
-/* Texts of HELP are ours and hold nothing that needs an escape; a test sees to
- * that. */
+/* HELP texts need no escapes; tested. */
 static void put_comment(struct page *p, const char *what, size_t name_len,
                         const char *text)
 {
@@ -89,8 +88,8 @@ static size_t key_bytes(const struct page *p, const struct bj_slice *value)
     return n;
 }
 
-/* The end of a line.  Each label ends with a comma; the last one, or the brace
- * when there is none, is written over. */
+/* The end of a line. Replaces the comma after the last label, or the brace when
+ * there is no label. */
 static inline void put_end(struct page *p, const struct bj_dialect_sample *s,
                            char *at)
 {
@@ -108,7 +107,7 @@ static inline void put_end(struct page *p, const struct bj_dialect_sample *s,
     p->out->len = (size_t)(at - p->out->p);
 }
 
-/* A sample with labels of the family's own. */
+/* A sample with the family's own labels. */
 __attribute__((noinline)) static int
 put_other(struct page *p, const struct bj_dialect_sample *s)
 {
@@ -128,8 +127,8 @@ put_other(struct page *p, const struct bj_dialect_sample *s)
     return 0;
 }
 
-/* Nearly all samples have the labels of their job and no more.  A line asks for
- * room once and is then written at a cursor. */
+/* Nearly all samples have only the labels of their job. Space is reserved once
+ * a line. */
 static int on_sample(void *ctx, const struct bj_dialect_sample *s)
 {
     struct page *p = ctx;

@@ -7,8 +7,8 @@
 
 enum {
     LEVEL = 1,
-    /* What repeats in a page are the names and labels of neighbouring lines: a
-     * window of 16 KiB sees them as well as one of 32, in half the memory. */
+    /* Repetition is between neighbouring lines: a window of 16 KiB finds it as
+     * well as one of 32, with half the memory. */
     WINDOW_BITS = 14,
     MEMORY_LEVEL = 7,
     GZIP_FORMAT = 16,

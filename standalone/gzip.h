@@ -4,11 +4,11 @@
 
 #include "base/buf.h"
 
-/* A compressor: its memory is taken at the first use and kept. */
+/* A compressor; allocated at its first use, then kept. */
 struct bj_gzip;
 
-/* Append in, packed as gzip, to out.  *g is NULL at first and made here.  0 or
- * -ENOMEM, after which out holds nothing of use. */
+/* Append in, compressed as gzip, to out. *g is NULL at first, created here. 0
+ * or -ENOMEM, with out unusable. */
 int bj_gzip_pack(struct bj_gzip **g, struct bj_slice in, struct bj_buf *out);
 void bj_gzip_free(struct bj_gzip *g); /* NULL is fine */
 

@@ -31,7 +31,7 @@ static int start(pthread_t *ret, void *(*fn)(void *), void *arg)
 static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
                        void *arg, const char *name)
 {
-    char cut[16]; /* as the kernel has it */
+    char cut[16]; /* the kernel's limit */
     (void)ctx;
     int r = start(ret, fn, arg);
     if (r != 0)

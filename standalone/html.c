@@ -10,16 +10,16 @@
 static const struct {
     const char *table, *heading;
 } sections[] = {
-    {"process", "The process"},
-    {"sampler", "Looks at the node"},
+    {"process", "Process"},
+    {"sampler", "Passes"},
     {"collector", "Collectors"},
-    {"cluster_source", "What the scheduler was asked"},
+    {"cluster_source", "Queries to the scheduler"},
     {"meter", "Power meters"},
     {"gpu_source", "GPU libraries"},
     {"emission_provider", "Providers of emission factors"},
 };
 
-/* A cell with a number; empty where there is none. */
+/* A cell with a number; empty where it is absent. */
 static void put_cell(struct bj_buf *b, const struct bj_metric *m,
                      const char *record)
 {
@@ -31,7 +31,7 @@ static void put_cell(struct bj_buf *b, const struct bj_metric *m,
     bj_buf_str(b, "</td>");
 }
 
-/* "duration (seconds)", and what it means. */
+/* "duration (seconds)", with the help as tooltip. */
 static void put_metric(struct bj_buf *b, const struct bj_metric *m)
 {
     const char *unit = bj_units[m->unit].prom;
@@ -43,7 +43,7 @@ static void put_metric(struct bj_buf *b, const struct bj_metric *m)
     bj_buf_str(b, "</th>");
 }
 
-/* A record alone: a line for each number, with its meaning. */
+/* A single record: a line for each number, with its help. */
 static void put_one(struct bj_buf *b, const struct bj_metric_table *t,
                     const char *record)
 {
@@ -92,11 +92,11 @@ static void put_table(struct bj_buf *b, const struct bj_snap *snap,
 
 void bj_html_cost(const struct bj_snap *snap, struct bj_buf *out)
 {
-    bj_buf_str(out, "<!DOCTYPE html>\n<html lang=\"en\"><head>"
-                    "<meta charset=\"utf-8\"><title>Cost of batchjob_exporter"
-                    "</title></head>\n<body><h1>Cost of batchjob_exporter</h1>"
-                    "\n<p>Durations are of the last time, counters since the "
-                    "start.</p>\n");
+    bj_buf_str(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
+                    "charset=\"utf-8\"><title>Cost of "
+                    "batchjob_exporter</title></head>\n<body><h1>Cost of "
+                    "batchjob_exporter</h1>\n<p>Durations are those of the "
+                    "last run; counters began at the start.</p>\n");
     for (size_t s = 0; s < sizeof(sections) / sizeof(sections[0]); s++)
         for (size_t i = 0; i < bj_metric_ntables; i++)
             if (strcmp(bj_metric_tables[i].name, sections[s].table) == 0 &&

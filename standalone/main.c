@@ -7,8 +7,8 @@
 #include "standalone/as.h"
 #include "standalone/host.h"
 #include "standalone/notify.h"
+#include "standalone/privileges.h"
 #include "standalone/serve.h"
-#include "standalone/sight.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 enum { FAREWELL_USEC = 2 * 1000000, BIG_BYTES = 128 * 1024 };
 
-/* The program between its start and its end. */
+/* State of the program. */
 struct exporter {
     struct bj_exporter_conf conf;
     struct bj_log_repeats repeats;
@@ -27,9 +27,9 @@ struct exporter {
     struct bj_serve serve;
     int signals;
     bool stopping;
-    uint64_t stop_usec;                             /* when patience ends */
-    uint64_t sample_usec, watchdog_usec, push_usec; /* when next; 0: never */
-    struct bj_push *push;                           /* NULL: not wanted */
+    uint64_t stop_usec; /* deadline for responses in progress */
+    uint64_t sample_usec, watchdog_usec, push_usec; /* next time; 0: never */
+    struct bj_push *push;                           /* NULL: disabled */
     uint64_t watchdog_pace;
 };
 
@@ -50,7 +50,7 @@ static void notify(const char *state)
 {
     struct bj_err err = {0};
     if (bj_notify(state, &err) < 0)
-        bj_log(BJ_LOG_WARN, &err, "cannot tell systemd '%s'", state);
+        bj_log(BJ_LOG_WARN, &err, "cannot send '%s' to systemd", state);
 }
 
 static int start(struct exporter *e, struct bj_err *err)
@@ -67,7 +67,7 @@ static int start(struct exporter *e, struct bj_err *err)
         r = open_addresses(e, err);
     if (r < 0)
         return r;
-    bj_sight_warn(&e->conf.core);
+    bj_privileges_warn(&e->conf.core);
     uint64_t now = bj_clock_boot_usec();
     e->watchdog_pace = bj_notify_pace();
     e->watchdog_usec = e->watchdog_pace ? now : 0;
@@ -92,7 +92,7 @@ static void reload(struct exporter *e, uint64_t now)
         bj_guard_follow(&e->serve.guard, e->serve.httpd, true, now);
     else
         bj_log(BJ_LOG_WARN, NULL,
-               "SIGHUP ignored: there is no web.config.file, and options are "
+               "SIGHUP ignored: web.config.file is not set; other options are "
                "read at the start only");
 }
 
@@ -111,7 +111,7 @@ static void take_signals(struct exporter *e, uint64_t now)
     }
 }
 
-/* A look that failed is logged where it was made. */
+/* Run a pass; errors are logged there. */
 static void push(struct exporter *e)
 {
     struct bj_buf page = {0};
@@ -120,7 +120,7 @@ static void push(struct exporter *e)
     bj_buf_free(&page);
 }
 
-/* When it is due next: what was missed is skipped. */
+/* The next due time; missed ones are skipped. */
 static void advance(uint64_t *due, uint64_t pace, uint64_t now)
 {
     do
@@ -128,8 +128,7 @@ static void advance(uint64_t *due, uint64_t pace, uint64_t now)
     while (*due <= now);
 }
 
-/* Do what is due, and say when to come again: the earlier of next and the new
- * due time. */
+/* Run it if it is due. Returns the earlier of next and its next due time. */
 static uint64_t run_timers(struct exporter *e, uint64_t now)
 {
     uint64_t next = e->stopping ? e->stop_usec : UINT64_MAX;
@@ -154,7 +153,7 @@ static uint64_t run_timers(struct exporter *e, uint64_t now)
     return next;
 }
 
-/* The shorter of the two, in milliseconds for poll(2). */
+/* The shorter of the two waits, in milliseconds for poll(2). */
 static int timeout(uint64_t next, uint64_t now, int other)
 {
     if (next == UINT64_MAX)
@@ -197,7 +196,7 @@ static void stop(struct exporter *e)
     bj_exporter_conf_free(&e->conf);
 }
 
-/* What --help and --version print; anything else is no reason to end. */
+/* Print help or version; false: neither was requested. */
 static bool print_text(const struct bj_exporter_conf *c)
 {
     struct bj_buf out = {0};
@@ -213,8 +212,8 @@ static bool print_text(const struct bj_exporter_conf *c)
     return true;
 }
 
-/* Options from the command line, which may be that of another exporter; *done
- * when its help was printed. */
+/* Load the options, or convert those of another exporter; *done: its help was
+ * printed. */
 static int load(struct exporter *e, int argc, char **argv, bool *done,
                 struct bj_err *err)
 {

@@ -15,7 +15,7 @@ int bj_notify(const char *state, struct bj_err *err)
     if (path.n == 0)
         return 0;
     if (path.n >= sizeof(a.sun_path) || (path.p[0] != '/' && path.p[0] != '@'))
-        return bj_err_set(err, -EINVAL, "NOTIFY_SOCKET is no path");
+        return bj_err_set(err, -EINVAL, "NOTIFY_SOCKET is not a path");
     memcpy(a.sun_path, path.p, path.n);
     if (path.p[0] == '@')
         a.sun_path[0] = '\0';

@@ -1,5 +1,5 @@
-/* Telling systemd how we are.  Source: sd_notify(3), "Notes": one datagram to
- * the socket named by NOTIFY_SOCKET. */
+/* Messages to systemd. Source: sd_notify(3), "Notes": one datagram to the
+ * socket in NOTIFY_SOCKET. */
 #ifndef BJ_STANDALONE_NOTIFY_H
 #define BJ_STANDALONE_NOTIFY_H
 
@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
-/* Send state ("READY=1").  0, also when nobody asked for it, or -errno. */
+/* Send state ("READY=1"). 0, also without NOTIFY_SOCKET, or -errno. */
 int bj_notify(const char *state, struct bj_err *err);
 
-/* The pace at which the watchdog wants to hear from us, halved: WATCHDOG_USEC,
- * when WATCHDOG_PID is unset or ours.  0: there is no watchdog. */
+/* Half of the watchdog's interval, from WATCHDOG_USEC if WATCHDOG_PID is unset
+ * or this process. 0: no watchdog. */
 uint64_t bj_notify_pace(void);
 
 #endif

@@ -13,21 +13,21 @@ const char *const bj_page_types[BJ_PAGE_FORMATS] = {
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-/* Room for a value, and for the brace, the blank and the newline around it. */
+/* Space for a value with brace, blank and newline. */
 enum { TAIL_BYTES = BJ_DIGITS_ROOM + 3 };
 
 /* Heads */
 
-/* What the families have that were written before, piece by piece in one text:
- * the comments, name{ with the cluster, device=" and its kind. */
+/* Cached heads of families, in one text: the comments, name{ with the cluster,
+ * device=" and its kind. */
 enum { COMMENTS, START, KEYS, PIECES = KEYS + BJ_SUB_KEYS };
 struct bj_page_head {
     const struct bj_metric_table *table;
     const struct bj_metric *metric;
-    size_t end[PIECES + 1]; /* of the pieces; [0] is where the first begins */
+    size_t end[PIECES + 1]; /* of the pieces; [0]: start of the first */
 };
 
-/* Text of HELP: OpenMetrics escapes quotes as well. */
+/* HELP text; OpenMetrics escapes quotes as well. */
 static void put_help(struct bj_buf *b, enum bj_page_format format,
                      const char *help)
 {
@@ -58,7 +58,7 @@ static bool is_info(const struct bj_metric *m)
     return strcmp(m->name, "info") == 0;
 }
 
-/* The comments above a family.  OpenMetrics names it without the suffix of its
+/* The comments before a family. OpenMetrics names it without the suffix of its
  * samples. */
 static void put_comments(struct bj_buf *b, enum bj_page_format format,
                          const struct bj_page_head *h, struct bj_slice name)
@@ -128,8 +128,8 @@ static struct bj_page_head *new_head(const struct bj_page *p,
     return failed ? NULL : &v[heads->n++];
 }
 
-/* The head of a family.  They come in the same order each time, so the one
- * behind the last is tried first. */
+/* The head of a family. The order is the same on each page, so the one after
+ * the last is tried first. */
 static struct bj_page_head *head_of(const struct bj_page *p,
                                     const struct bj_metric_table *t,
                                     const struct bj_metric *m)
@@ -167,7 +167,7 @@ static int on_family(void *ctx, const struct bj_metric_table *t,
 {
     struct bj_page *p = ctx;
     const struct bj_page_head *h = head_of(p, t, m);
-    if (!h) { /* what is half made must not stay */
+    if (!h) { /* remove a partial head */
         bj_page_heads_free(p->heads);
         return -ENOMEM;
     }
@@ -181,7 +181,7 @@ static int on_family(void *ctx, const struct bj_metric_table *t,
     return p->out->failed ? -ENOMEM : 0;
 }
 
-/* The hot path: every line asks for room once, and then writes at a cursor. */
+/* The hot path: space is reserved once a line. */
 
 static inline char *put(char *at, const char *p, size_t n)
 {
@@ -203,7 +203,7 @@ static inline char *put_value(char *at, struct bj_slice s)
     return at;
 }
 
-/* Most bytes that the labels of a sample can take, those of the job aside. */
+/* Maximum size of a sample's own labels. */
 static size_t key_bytes(const struct bj_page *p, const struct bj_sub *sub)
 {
     size_t n = 0;
@@ -243,7 +243,7 @@ static char *put_info(const struct bj_page *p, const struct bj_slice *values,
     return at;
 }
 
-/* Labels that are written already, if there are any. */
+/* Labels that are already written, if any. */
 static inline char *put_ready(char *at, struct bj_slice labels)
 {
     if (labels.n == 0)
@@ -260,9 +260,8 @@ static inline void put_number(const struct bj_page *p, uint64_t v, char *at)
     p->out->len = (size_t)(at - p->out->p);
 }
 
-/* A sample with labels of its own, or without a job.  Each label ends with a
- * comma, so that nobody has to know who was first; the last comma, or the brace
- * when there is no label, is written over. */
+/* A sample with its own labels, or without a job. Each label ends with a comma;
+ * the last comma, or the brace when there is no label, is replaced. */
 __attribute__((noinline)) static int put_other(const struct bj_page *p,
                                                const struct bj_sample *s)
 {
@@ -292,7 +291,7 @@ __attribute__((noinline)) static int put_other(const struct bj_page *p,
     return 0;
 }
 
-/* Nearly all samples are of a job and have its labels only. */
+/* Nearly all samples belong to a job and have no labels of their own. */
 static int on_sample(void *ctx, const struct bj_sample *s)
 {
     const struct bj_page *p = ctx;

@@ -68,12 +68,12 @@ struct bj_push {
     pthread_t thread;
     bool threaded;
     atomic_bool abort;
-    /* Under lock. */
+    /* Protected by lock. */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct bj_buf page;
     bool given, stop;
-    /* The thread's. */
+    /* Used by the thread only. */
     bool there, failing;
 };
 
@@ -84,13 +84,13 @@ int bj_push_check(const struct bj_push_conf *conf, struct bj_err *err)
     if (*url == '\0')
         return 0;
     if (*job == '\0')
-        return bj_err_set(err, -EINVAL, "push.job: there must be one");
+        return bj_err_set(err, -EINVAL, "push.job: must not be empty");
     if (strlen(url) + strlen(job) + sizeof("/metrics/job/") > URL_BYTES)
         return bj_err_set(err, -EINVAL, "push.url is too long");
     return 0;
 }
 
-/* Only changes are logged. */
+/* Logs the first error, and the first success after it. */
 static void note(struct bj_push *p, int r, const struct bj_err *err)
 {
     char text[400], line[480];
@@ -130,7 +130,7 @@ static void push(struct bj_push *p, const struct bj_buf *page)
     const struct bj_slice none = {0}, body = {page->p, page->len};
     if (p->there && ask(p, "DELETE", none, p->patience_usec, &p->abort) == 0)
         p->there = false;
-    /* A push that fails may have been taken, for all we know. */
+    /* A failed push may still have reached the gateway. */
     if (body.n > 0 &&
         ask(p, "PUT", body, p->patience_usec, &p->abort) != -ECONNREFUSED)
         p->there = true;
@@ -184,7 +184,7 @@ int bj_push_new(const struct bj_push_conf *conf, const struct bj_host *host,
         r = host->thread(host->ctx, &p->thread, run, p, "bj-push");
         p->threaded = r == 0;
         if (r < 0)
-            bj_err_set(err, r, "push: start its thread");
+            bj_err_set(err, r, "push: cannot start the thread");
     }
     if (r < 0) {
         bj_push_free(p);

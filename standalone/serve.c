@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 enum {
-    GZIP_BYTES = 1024, /* a smaller page is sent as it is */
-    TRIM_FIRST = 4,    /* memory is trimmed after this look ... */
-    TRIM_LOOKS = 64,   /* ... and so many later again */
+    GZIP_BYTES = 1024, /* smaller pages are not compressed */
+    TRIM_FIRST = 4,    /* trim memory after this pass, */
+    TRIM_LOOKS = 64,   /* and again after this many */
 };
 
 /* Snapshots */
@@ -24,7 +24,7 @@ int bj_serve_look(struct bj_serve *s, struct bj_err *err)
     s->snap = NULL;
     int r = bj_core_pass(s->core, &s->snap, &why);
     if (r < 0 && s->failure.code == 0)
-        bj_log(BJ_LOG_ERROR, &why, "the look at the node failed");
+        bj_log(BJ_LOG_ERROR, &why, "pass failed");
     if (s->looks++ % TRIM_LOOKS == TRIM_FIRST)
         bj_trim();
     s->failure = why;
@@ -61,7 +61,7 @@ static void header(struct bj_http_reply *r, const char *name, const char *value)
         }
 }
 
-/* Replace a page by its packed form; it stays as it is when memory is out. */
+/* Replace a page by its compressed form; unchanged when out of memory. */
 static void pack(struct bj_serve *s, struct bj_http_reply *r)
 {
     struct bj_buf packed = bj_httpd_buf(s->httpd, s->packed_bytes);
@@ -99,15 +99,15 @@ static bool lacks_collectors(const struct bj_serve *s,
     return false;
 }
 
-/* A page without a line looks like a mistake: it says what it takes. */
+/* An empty page looks like an error: name the required options. */
 static void explain_empty(const struct bj_serve *s, const struct bj_dialect *d,
                           struct bj_buf *page)
 {
     if (page->len == 0 && !page->failed && !s->style.env.strict &&
         lacks_collectors(s, d))
         bj_buf_printf(page,
-                      "# What this page tells is not collected; "
-                      "--dialect.also=%s does that.\n",
+                      "# The metrics of this page are not collected; use "
+                      "--dialect.also=%s.\n",
                       d->name);
 }
 
@@ -144,7 +144,7 @@ static void put_traced(struct bj_serve *s, const struct bj_dialect *d,
     bj_trace_metrics(s->trace, bj_clock_boot_usec(), &page, out);
 }
 
-/* Is there a look to tell of?  If not, the reply says why. */
+/* Whether a snapshot exists. If not, the reply has the reason. */
 static bool looked(struct bj_serve *s, struct bj_http_reply *r)
 {
     struct bj_err err = {0};
@@ -153,13 +153,13 @@ static bool looked(struct bj_serve *s, struct bj_http_reply *r)
         return true;
     r->status = 500;
     r->type = "text/plain; charset=utf-8";
-    bj_buf_printf(&r->body, "The look at the node failed: %s\n",
+    bj_buf_printf(&r->body, "The pass failed: %s\n",
                   bj_err_text(&err, text, sizeof(text)));
     return false;
 }
 
-/* A page; d is NULL for our own names.  What is traced is on that page only
- * that the site has chosen. */
+/* A metrics page; d is NULL for native names. Traced jobs are only on the page
+ * at the telemetry path. */
 static void send_page(struct bj_serve *s, const struct bj_http_request *req,
                       const struct bj_dialect *d, bool traced,
                       struct bj_http_reply *r)
@@ -204,7 +204,7 @@ static void on_dialect(void *ctx, const struct bj_http_request *req,
         return;
     }
     r->status = 404;
-    bj_buf_str(&r->body, "No such dialect; there are: ");
+    bj_buf_str(&r->body, "Unknown dialect. Dialects: ");
     bj_dialect_names(&r->body);
     bj_buf_str(&r->body, "\n");
 }
@@ -223,7 +223,7 @@ static void on_trace(void *ctx, const struct bj_http_request *req,
         bj_trace_post(s->trace, req->body, bj_http_header(req, "Authorization"),
                       now, &r->body);
     if (s->style.env.strict && s->dialect) {
-        /* The original has no other answer. */
+        /* The original always replies this. */
         r->status = 200;
         r->body.len = 0;
     }
@@ -244,7 +244,7 @@ static void on_health(void *ctx, const struct bj_http_request *req,
         return;
     }
     r->status = 503;
-    bj_buf_printf(&r->body, "The last look at the node failed: %s\n",
+    bj_buf_printf(&r->body, "The last pass failed: %s\n",
                   bj_err_text(&s->failure, text, sizeof(text)));
 }
 
@@ -265,7 +265,7 @@ static void on_landing(void *ctx, const struct bj_http_request *req,
     const struct bj_serve *s = ctx;
     (void)req;
     r->type = "text/html; charset=utf-8";
-    /* The path holds no character that HTML minds: conf.c sees to that. */
+    /* The path needs no HTML escapes: checked in conf.c. */
     bj_buf_printf(
         &r->body,
         "<!DOCTYPE html>\n"
@@ -286,7 +286,7 @@ static bool on_guard(void *ctx, const struct bj_http_request *req,
     return bj_guard_check(&s->guard, req, r);
 }
 
-/* In front of those that are there. */
+/* Prepend the route. */
 static void add_route(struct bj_serve *s, struct bj_http_route route)
 {
     size_t n = 0;

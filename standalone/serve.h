@@ -1,4 +1,4 @@
-/* What the exporter answers: the routes, and the snapshots behind them. */
+/* The exporter's HTTP routes and the snapshots they serve. */
 #ifndef BJ_STANDALONE_SERVE_H
 #define BJ_STANDALONE_SERVE_H
 
@@ -23,36 +23,36 @@ struct bj_serve {
     uint64_t looks;
     struct bj_snap *snap; /* of this round, or not older than max-age */
     struct bj_page_heads heads[BJ_PAGE_FORMATS];
-    size_t page_bytes[BJ_PAGE_FORMATS]; /* of the last page of each format */
-    size_t packed_bytes;                /* a guess at the next packed one */
-    /* Pages of other exporters: of telemetry_path (NULL: our own), and below
-     * it, each under its name. */
+    size_t page_bytes[BJ_PAGE_FORMATS]; /* of the last page */
+    size_t packed_bytes; /* expected size of the next compressed page */
+    /* Pages of other exporters: at telemetry_path (NULL: native), and below it
+     * by name. */
     const struct bj_dialect *dialect;
     struct bj_style style;
     struct bj_dialect_room room;
     char below[BJ_SERVE_PATH];
     size_t dialect_bytes;
-    struct bj_trace *trace; /* NULL: not wanted */
-    struct bj_err failure;  /* why the last look failed; code 0: it did not */
+    struct bj_trace *trace; /* NULL: disabled */
+    struct bj_err failure;  /* error of the last pass; code 0: none */
 };
 
-/* Make the HTTP server (not listening yet) with its routes: /, the telemetry
- * path and what is below it, that of tracing, /cost, /health.  conf, core and s
- * itself must stay where they are. */
+/* Create the HTTP server (not listening yet) with its routes: /, the telemetry
+ * path and below, the trace path, /cost, /health. conf, core and s must stay at
+ * their addresses. */
 int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
                   struct bj_core *core, struct bj_err *err);
 void bj_serve_free(struct bj_serve *s);
 
-/* Look at the node now, as for a scrape; the result serves this round, and as
- * long as max-age allows. */
+/* Run a pass now, as for a scrape; its result serves this round, and later ones
+ * up to max-age. */
 int bj_serve_look(struct bj_serve *s, struct bj_err *err);
 
-/* Append the page of the telemetry path, in the text format, from a new look.
- * 0 or -errno as above. */
+/* Append the page of the telemetry path, in the text format, from a new pass. 0
+ * or -errno as above. */
 int bj_serve_write(struct bj_serve *s, struct bj_buf *out, struct bj_err *err);
 
-/* The end of a round of the program's loop: whoever asks from now on is shown
- * a new look.  Requests of one round share one. */
+/* End a round of the main loop: later requests get a new pass. Requests of one
+ * round share a pass. */
 void bj_serve_round(struct bj_serve *s);
 
 #endif

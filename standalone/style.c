@@ -66,7 +66,7 @@ static int check_regex(const char *text, struct bj_err *err)
     return r;
 }
 
-/* What may begin a name, and no more than there is room for. */
+/* Check a prefix: valid characters and length. */
 static int check_prefix(const char *s, struct bj_err *err)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -74,8 +74,8 @@ static int check_prefix(const char *s, struct bj_err *err)
     if (strlen(s) < BJ_PREFIX_BYTES && s[strspn(s, plain)] == '\0' &&
         (*s < '0' || *s > '9'))
         return 0;
-    return bj_err_set(err, -EINVAL, "'%.40s' cannot begin the name of a metric",
-                      s);
+    return bj_err_set(err, -EINVAL,
+                      "'%.40s' is not a valid prefix of metric names", s);
 }
 
 const struct bj_opt bj_style_opts[] = {
@@ -147,7 +147,7 @@ static int read_uids(struct bj_style *s, const char *path, struct bj_err *err)
         line = bj_slice_trim(line);
         if (line.n > 0 && bj_slice_u64(line, &s->uids[n++]) < 0)
             return bj_err_set(err, -EINVAL,
-                              "dialect.skip-uids: %s: '%.*s' is no number",
+                              "dialect.skip-uids: %s: '%.*s' is not a number",
                               path, (int)(line.n < 40 ? line.n : 40), line.p);
     }
     s->env.skip_uids = s->uids;

@@ -78,7 +78,7 @@ const struct bj_opt bj_trace_opts[] = {
     {.name = NULL},
 };
 
-/* What is known of a job on a host. */
+/* A report: a job on a host. */
 struct entry {
     uint64_t job, stamp_usec;
     char host[TEXT_BYTES], user[TEXT_BYTES];
@@ -86,38 +86,39 @@ struct entry {
     uint64_t cpu_micro; /* percent */
 };
 
-/* The numbers of an entry: key in JSON, family on the page, heading. */
+/* The numbers of a report: JSON key, family, heading. */
 static const struct number {
     const char *key, *family, *help, *heading;
     size_t off;
     unsigned digits;
-    bool user; /* the label username, too */
+    bool user; /* with label username */
 } numbers[] = {
-    {"pid", "slurm_proc_pid", "Process that the wrapper has started.",
-     "process", offsetof(struct entry, pid), 0, false},
+    {"pid", "slurm_proc_pid",
+     "Process id of the process started by the wrapper.", "process",
+     offsetof(struct entry, pid), 0, false},
     {"cpus", "slurm_proc_cpu_usage",
-     "CPU time over time that the wrapper has measured, in percent of a CPU.",
-     "CPU %", offsetof(struct entry, cpu_micro), 6, true},
-    {"threads", "slurm_proc_threadcount", "Threads that the wrapper has seen.",
+     "CPU use measured by the wrapper, in percent of one CPU.", "CPU %",
+     offsetof(struct entry, cpu_micro), 6, true},
+    {"threads", "slurm_proc_threadcount", "Threads reported by the wrapper.",
      "threads", offsetof(struct entry, threads), 0, true},
     {"mem", "slurm_proc_mem_usage",
-     "Resident memory that the wrapper has seen, in bytes.", "memory",
+     "Resident memory reported by the wrapper, in bytes.", "memory",
      offsetof(struct entry, mem_bytes), 0, true},
     {"read_bytes", "slurm_proc_read_bytes",
-     "Bytes read that the wrapper has seen.", "read",
+     "Bytes read, reported by the wrapper.", "read",
      offsetof(struct entry, read_bytes), 0, true},
     {"write_bytes", "slurm_proc_write_bytes",
-     "Bytes written that the wrapper has seen.", "written",
+     "Bytes written, reported by the wrapper.", "written",
      offsetof(struct entry, write_bytes), 0, true},
 };
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
 struct bj_trace {
     const struct bj_trace_conf *conf;
-    struct entry **v; /* by job and host */
+    struct entry **v; /* sorted by job and host */
     size_t n, cap;
-    uint64_t credit;      /* posts that may come, in millionths ... */
-    uint64_t credit_usec; /* ... at this time */
+    uint64_t credit;      /* posts allowed now, in millionths, */
+    uint64_t credit_usec; /* as of this time */
     char token[TOKEN_BYTES];
     struct bj_arena arena;
 };
@@ -160,7 +161,7 @@ void bj_trace_free(struct bj_trace *t)
     free(t);
 }
 
-/* Forget what is too old. */
+/* Drop expired reports. */
 static void expire(struct bj_trace *t, uint64_t now_usec)
 {
     size_t kept = 0;
@@ -172,9 +173,7 @@ static void expire(struct bj_trace *t, uint64_t now_usec)
     t->n = kept;
 }
 
-/* Posts */
-
-/* In the same time for all tokens of that length. */
+/* Compares in constant time for tokens of that length. */
 static bool authorized(const struct bj_trace *t, struct bj_slice header)
 {
     size_t n = strlen(t->token);
@@ -189,7 +188,7 @@ static bool authorized(const struct bj_trace *t, struct bj_slice header)
     return !differs;
 }
 
-/* Whether one more post may come now. */
+/* Whether the rate allows another post now. */
 static bool paid(struct bj_trace *t, uint64_t now_usec)
 {
     uint64_t most = (uint64_t)BURST * SECOND * t->conf->rate, more;
@@ -206,13 +205,13 @@ static bool paid(struct bj_trace *t, uint64_t now_usec)
     return true;
 }
 
-/* A string, or nothing. */
+/* A string; empty for other types. */
 static int take_text(const struct bj_json *v, const char *key,
                      char to[TEXT_BYTES], struct bj_err *err)
 {
     v = bj_json_get(v, key);
     if (v && !bj_json_is_null(v) && bj_json_kind(v) != BJ_JSON_STRING)
-        return bj_err_set(err, -EINVAL, "%s is no string", key);
+        return bj_err_set(err, -EINVAL, "%s is not a string", key);
     bj_text_clean(bj_json_text(v), to, TEXT_BYTES);
     return 0;
 }
@@ -224,7 +223,8 @@ static int take_number(const struct bj_json *v, const struct number *n,
     int r = bj_json_fixed(bj_json_get(v, n->key), n->digits, &value);
     *number_at(e, n) = r < 0 ? BJ_ABSENT : (uint64_t)value;
     if ((r < 0 && r != -ENOENT) || value < 0)
-        return bj_err_set(err, -EINVAL, "%s is no number from 0 on", n->key);
+        return bj_err_set(err, -EINVAL, "%s is not a number of at least 0",
+                          n->key);
     return 0;
 }
 
@@ -238,10 +238,10 @@ static int take_entry(struct bj_trace *t, struct bj_slice body, struct entry *e,
     if (r < 0)
         return r;
     if (bj_json_kind(v) != BJ_JSON_OBJECT)
-        return bj_err_set(err, -EINVAL, "trace: not an object");
+        return bj_err_set(err, -EINVAL, "trace: expected a JSON object");
     if (bj_json_u64(bj_json_get(v, "job_id"), &e->job) < 0 || e->job == 0)
         return bj_err_set(err, -EINVAL,
-                          "job_id has to be a whole number above 0");
+                          "job_id must be a whole number above 0");
     r = take_text(v, "hostname", e->host, err);
     if (r == 0)
         r = take_text(v, "username", e->user, err);
@@ -250,7 +250,7 @@ static int take_entry(struct bj_trace *t, struct bj_slice body, struct entry *e,
     return r;
 }
 
-/* Where an entry is, or would be. */
+/* The index of a report, or where it would go. */
 static size_t place_of(const struct bj_trace *t, const struct entry *e,
                        bool *found)
 {
@@ -312,9 +312,9 @@ unsigned bj_trace_post(struct bj_trace *t, struct bj_slice body,
 {
     struct entry e = {.stamp_usec = now_usec};
     struct bj_err err = {0};
-    /* First: whoever has no token must not use up what may come. */
+    /* Check the token first: refused posts must not use up the rate. */
     if (!authorized(t, authorization))
-        return refuse(why, 401, "This is not the token of trace.token-file.");
+        return refuse(why, 401, "The token does not match trace.token-file.");
     if (!paid(t, now_usec))
         return refuse(why, 429, "Too many posts; trace.max-rate is reached.");
     int r = take_entry(t, body, &e, &err);
@@ -328,8 +328,6 @@ unsigned bj_trace_post(struct bj_trace *t, struct bj_slice body,
         return refuse(why, 500, "Out of memory.");
     return r < 0 ? refuse(why, 400, err.msg) : 200;
 }
-
-/* What is shown */
 
 static void put_value(struct bj_buf *b, const struct entry *e,
                       const struct number *n)
@@ -377,7 +375,7 @@ static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
     bj_buf_str(b, "\"");
 }
 
-/* Name and labels up to the job's. */
+/* Name and labels up to those of the job. */
 static void put_start(const char *family, const struct entry *e,
                       struct bj_slice cluster, struct bj_buf *out)
 {
@@ -424,19 +422,19 @@ static void put_family(const struct bj_trace *t, const struct number *n,
     }
 }
 
-/* What the scheduler has given the jobs: it is the same on all hosts. */
+/* Allocations from the queue; equal on all hosts of a job. */
 static const struct given {
     const char *family, *help;
     size_t off;
     bool bytes;
 } givens[] = {
-    {"slurm_job_mem_alloc", "Memory of the traced job, in bytes.",
+    {"slurm_job_mem_alloc", "Memory allocated to the traced job, in bytes.",
      offsetof(struct bj_jobs_stat, mem_bytes), true},
-    {"slurm_job_cpu_alloc", "CPUs of the traced job.",
+    {"slurm_job_cpu_alloc", "CPUs allocated to the traced job.",
      offsetof(struct bj_jobs_stat, cpus), false},
 };
 
-/* The record of a job in a list that is sorted by numbers; or NULL. */
+/* The record of a job in a list sorted by id, or NULL. */
 static const struct bj_jobs_stat *find_job(const struct bj_list *jobs,
                                            uint64_t id)
 {

@@ -16,9 +16,9 @@ enum way { TEXT, JSON, REST };
 struct bj_cluster_asker {
     const struct bj_scheduler_conf *conf;
     enum way way;
-    bool no_json[BJ_CLUSTER_SOURCES]; /* its command does not know --json */
-    bool no_sinfo;              /* nor does what sinfo --json says have nodes */
-    struct bj_slurmrestd *rest; /* NULL unless by it */
+    bool no_json[BJ_CLUSTER_SOURCES]; /* its command has no --json */
+    bool no_sinfo;                    /* sinfo --json has no nodes */
+    struct bj_slurmrestd *rest;       /* NULL unless via slurmrestd */
     struct bj_cluster_command command;
     char env_conf[4096]; /* SLURM_CONF=... */
 };
@@ -39,9 +39,9 @@ static int new_rest(struct bj_cluster_asker *a, struct bj_err *err)
                                             .version = c->rest_version,
                                             .deadline_usec = c->timeout_usec};
     if (!is_set(c->rest_url) && !is_set(c->rest_socket))
-        return bj_err_set(err, -EINVAL,
-                          "cluster.via rest needs slurmrestd.url or "
-                          "slurmrestd.unix-socket");
+        return bj_err_set(
+            err, -EINVAL,
+            "cluster.via=rest needs slurmrestd.url or slurmrestd.unix-socket");
     return bj_slurmrestd_new(&conf, &a->rest, err);
 }
 
@@ -88,12 +88,12 @@ struct reading {
     struct bj_cluster_work *work;
     enum bj_cluster_source id;
     const struct bj_cluster_reader *reader;
-    bool text; /* what comes is read line by line */
+    bool text; /* output is read line by line */
     struct bj_lines lines;
     struct bj_slurmjson *json;
 };
 
-/* One that is too long ends with free text, which is then cut. */
+/* A line that is too long is cut; its end is free text. */
 static int take_line(void *ctx, struct bj_slice line, bool cut,
                      struct bj_err *err)
 {
@@ -127,7 +127,7 @@ static int read_constants(struct reading *r, struct bj_err *err)
     return e < 0 ? bj_err_set(err, e, "%s", r->reader->name) : 0;
 }
 
-/* *ret_no_json (may be NULL): it complains of --json. */
+/* *ret_no_json (may be NULL): the command rejects --json. */
 static int run_command(struct reading *r, const char *const *argv,
                        int (*sink)(void *, struct bj_slice, struct bj_err *),
                        bool *ret_no_json, struct bj_err *err)
@@ -169,7 +169,7 @@ static int read_text(struct reading *r, struct bj_err *err)
     r->lines =
         (struct bj_lines){.max = LINE_MAX_BYTES, .what = r->reader->name};
     int e = run_command(r, r->reader->argv, take_text, NULL, err);
-    /* A last line without newline is a line, too. */
+    /* The last line may have no newline. */
     if (e == 0 && bj_lines_end(&r->lines, &rest, err) == 0 && rest > 0)
         e = take_text(r, BJ_SLICE("\n"), err);
     bj_lines_free(&r->lines);
@@ -197,7 +197,7 @@ static int run_json(struct reading *r, const char *const *argv,
     return end_json(r, e, err);
 }
 
-/* Forget what was read. */
+/* Discard what was read. */
 static int restart(struct bj_cluster_work *w, struct bj_err *err)
 {
     bj_cluster_work_free(w);
@@ -206,7 +206,7 @@ static int restart(struct bj_cluster_work *w, struct bj_err *err)
     return e < 0 ? bj_err_set(err, e, "cluster") : 0;
 }
 
-/* sinfo --json lists nodes up to Slurm 22.05, and groups of them since. */
+/* sinfo --json lists nodes up to Slurm 22.05, groups of nodes since. */
 static int read_sinfo(struct reading *r, struct bj_err *err)
 {
     if (r->asker->no_sinfo)
@@ -222,8 +222,8 @@ static int read_sinfo(struct reading *r, struct bj_err *err)
     return e;
 }
 
-/* Which of Slurm's commands know --json depends on its version: those that do
- * not are asked for their text from then on. */
+/* Whether a command has --json depends on Slurm's version. From those without
+ * it, text is requested from then on. */
 static int read_json(struct reading *r, struct bj_err *err)
 {
     const char *const *argv = r->reader->json < BJ_SLURMJSON_KINDS
@@ -263,8 +263,8 @@ static int read_document(struct reading *r, enum bj_slurmjson_kind kind,
     return e < 0 ? e : end_json(r, get(r, db, path, err), err);
 }
 
-/* Up to 22.05 only its jobs tell which cluster it is; without any, the
- * database, when it has but one. */
+/* Up to 22.05 only jobs name their cluster; without jobs, the database does, if
+ * it has only one. */
 static int read_name(struct reading *r, struct bj_err *err)
 {
     struct bj_err ignored = {0};
@@ -291,13 +291,13 @@ static int read_rest(struct reading *r, struct bj_err *err)
 static int end_work(struct reading *r, struct bj_err *err)
 {
     struct bj_cluster_reader done = *r->reader;
-    if (!r->text) /* of a document nothing is left to be read */
+    if (!r->text) /* documents are read while they arrive */
         done.end = NULL;
     int e = bj_cluster_work_end(r->work, &done);
     if (e == -EINVAL && r->work->complaint.code < 0)
         return bj_err_set(err, -EBADMSG, "%s", r->work->complaint.msg);
     if (e == -EINVAL)
-        return bj_err_set(err, -EBADMSG, "%s says what we do not understand",
+        return bj_err_set(err, -EBADMSG, "cannot parse the output of %s",
                           r->asker->rest ? "slurmrestd" : done.argv[0]);
     return e < 0 ? bj_err_set(err, e, "%s", done.name) : 0;
 }
@@ -317,8 +317,7 @@ int bj_cluster_ask(struct bj_cluster_asker *a, enum bj_cluster_source id,
     /* A database may serve several clusters. */
     if (r.reader->db && w->name.n == 0)
         return bj_err_set(err, -EAGAIN,
-                          "whose %s they are: the cluster's name is not known "
-                          "yet",
+                          "%s: the cluster's name is not known yet",
                           r.reader->name);
     e = a->way == TEXT   ? read_text(&r, err)
         : a->way == JSON ? read_json(&r, err)

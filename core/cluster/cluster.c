@@ -10,7 +10,7 @@
 
 enum { SECOND = 1000000, STALE_PERIODS = 3 };
 
-/* Kinds of faults. */
+/* Kinds of errors. */
 enum { MISSING, TIMEOUT, FAILED, OUTPUT, SYSTEM, KINDS };
 static const char *const kinds[KINDS] = {
     [MISSING] = "missing", [TIMEOUT] = "timeout", [FAILED] = "exit",
@@ -74,8 +74,8 @@ static void say(struct bj_cluster *c, enum bj_cluster_source id,
     c->host.log(c->host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO, line);
 }
 
-/* The name is asked for at the pace of the queue until it is known, and so is
- * what needs it. */
+/* Until the name is known, the sources of the name and those that need it are
+ * queried at cluster.interval. */
 static uint64_t pace(const struct bj_cluster *c, enum bj_cluster_source id,
                      int code)
 {
@@ -84,7 +84,7 @@ static uint64_t pace(const struct bj_cluster *c, enum bj_cluster_source id,
                : c->source[id].period_usec;
 }
 
-/* Note how it went; the work's part is taken when it is good. */
+/* Record the result; takes the work's part on success. */
 static void note(struct bj_cluster *c, enum bj_cluster_source id,
                  struct bj_cluster_work *w, uint64_t begun, int code)
 {
@@ -94,7 +94,7 @@ static void note(struct bj_cluster *c, enum bj_cluster_source id,
     s->runs++;
     s->duration_usec = now - begun;
     s->failing = code < 0;
-    /* A scheduler that is slow is not asked all the time. */
+    /* A slow scheduler is queried less often. */
     s->due_usec = begun + pace(c, id, code);
     if (s->due_usec < now + s->duration_usec)
         s->due_usec = now + s->duration_usec;
@@ -119,7 +119,7 @@ static bool fresh(const struct source *s, uint64_t now_usec)
     return s->part && now_usec - s->good_usec <= STALE_PERIODS * period;
 }
 
-/* What tells the cluster's name; NULL: nothing so far. */
+/* The part with the cluster's name; NULL: none yet. */
 static const struct bj_cluster_part *named_by(const struct bj_cluster *c)
 {
     static const enum bj_cluster_source by[] = {BJ_CLUSTER_CONFIG,
@@ -132,7 +132,7 @@ static const struct bj_cluster_part *named_by(const struct bj_cluster *c)
     return NULL;
 }
 
-/* What is wrong in a file is told when it is another thing than before. */
+/* Log an error in a file when it differs from the last one. */
 static bool news(struct bj_cluster *c, enum bj_cluster_source id,
                  const struct bj_cluster_work *w, int code)
 {
@@ -143,8 +143,8 @@ static bool news(struct bj_cluster *c, enum bj_cluster_source id,
     return c->complaint[0];
 }
 
-/* Called and left with the lock held.  Parts are replaced by this thread
- * alone: they stay while the scheduler is asked. */
+/* Called and left with the lock held. Only this thread replaces parts: they
+ * stay during the query. */
 static void run_source(struct bj_cluster *c, enum bj_cluster_source id)
 {
     struct source *s = &c->source[id];
@@ -175,8 +175,8 @@ static void run_source(struct bj_cluster *c, enum bj_cluster_source id)
     pthread_mutex_lock(&c->lock);
 }
 
-/* The one that has been due longest, or will be first: where commands take
- * longer than their period, all get their turn. */
+/* The source that is due first. If commands take longer than their period, all
+ * get their turn. */
 static enum bj_cluster_source next_source(const struct bj_cluster *c)
 {
     enum bj_cluster_source best = BJ_CLUSTER_CONFIG;
@@ -256,7 +256,7 @@ int bj_cluster_new(const struct bj_scheduler_conf *conf,
         r = host->thread(host->ctx, &c->thread, run, c, "bj-cluster");
         c->threaded = r == 0;
         if (r < 0)
-            bj_err_set(err, r, "cluster: start its thread");
+            bj_err_set(err, r, "cluster: cannot start the thread");
     }
     if (r < 0) {
         bj_cluster_free(c);

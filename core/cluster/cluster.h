@@ -1,6 +1,6 @@
-/* The cluster collector: asks the scheduler's commands in a thread of its own,
- * each at its pace, and hands the newest answers to snapshots.  A constant
- * number of commands a period, whoever scrapes; nothing here blocks a pass. */
+/* The cluster collector: queries the scheduler in a thread of its own, each
+ * source at its interval, and puts the newest replies into snapshots. The
+ * number of queries does not depend on scrapes; nothing here blocks a pass. */
 #ifndef BJ_CORE_CLUSTER_CLUSTER_H
 #define BJ_CORE_CLUSTER_CLUSTER_H
 
@@ -8,25 +8,25 @@
 
 struct bj_cluster;
 
-/* conf must outlive it.  -EINVAL when options do not fit each other, -ENOMEM,
- * or no thread. */
+/* conf must outlive it. -EINVAL when options contradict each other, -ENOMEM, or
+ * no thread. */
 int bj_cluster_new(const struct bj_scheduler_conf *conf,
                    const struct bj_host *host, struct bj_cluster **ret,
                    struct bj_err *err);
 
-/* Kills the command that runs, if any.  NULL is fine. */
+/* Kills a running command. NULL is fine. */
 void bj_cluster_free(struct bj_cluster *c);
 
-/* Put what is known into a snapshot.  What was learnt too long ago (three
- * periods) is left out; how each source does is always told. */
+/* Put the newest values into a snapshot. Values older than three periods are
+ * left out; the state of each source is always included. */
 void bj_cluster_publish(struct bj_cluster *c, uint64_t now_usec,
                         struct bj_snap *snap);
 
-/* Let go of what a snapshot holds. */
+/* Release what a snapshot references. */
 void bj_cluster_release(struct bj_snap *snap);
 
-/* The cluster's name as its scheduler has it, clean, in the arena; empty when
- * it is not known yet. */
+/* The cluster's name as its scheduler reports it, clean, in the arena; empty
+ * while unknown. */
 struct bj_slice bj_cluster_name(struct bj_cluster *c, struct bj_arena *arena);
 
 #endif

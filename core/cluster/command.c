@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What jobs and nodes can be chosen by, and which option that is. */
+/* What selects jobs and nodes, and the option for it. */
 static const struct {
-    const char *what, *jobs, *nodes; /* of squeue, of sinfo; NULL: of neither */
+    const char *what, *jobs, *nodes; /* of squeue, of sinfo; NULL: none */
 } choices[] = {
     {"partition", "--partition", "--partition"},
     {"state", "--states", "--states"},
@@ -19,7 +19,7 @@ static const struct {
     {"reservation", "--reservation", NULL},
 };
 
-/* A text of two parts, in the list's memory. */
+/* Append the concatenation of two texts to the list. */
 static int add(struct bj_strv *list, const char *a, struct bj_slice b,
                struct bj_err *err)
 {
@@ -46,7 +46,7 @@ static void drop(struct bj_strv *list)
     *list = (struct bj_strv){0};
 }
 
-/* The option of "partition=a"; NULL: there is none. */
+/* The option for "partition=a"; NULL: unknown. */
 static const char *option_of(struct bj_slice what, bool nodes)
 {
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
@@ -81,10 +81,10 @@ static int choose(const struct bj_strv *given, bool nodes, struct bj_strv *ret,
                               nodes ? "" : ", account, user, qos, reservation");
         snprintf(text, sizeof(text), "%s=", option);
         if (has(ret, text))
-            return bj_err_set(err, -EINVAL,
-                              "%s: %.*s is there twice; several values have "
-                              "commas between",
-                              name, (int)what.n, what.p);
+            return bj_err_set(
+                err, -EINVAL,
+                "%s: %.*s is given twice; separate several values by commas",
+                name, (int)what.n, what.p);
         r = add(ret, text, value, err);
     }
     return r;
@@ -95,17 +95,17 @@ static int check(const struct bj_cluster_command *c, struct bj_err *err)
     const struct bj_scheduler_conf *conf = c->conf;
     const char *via = conf->via && *conf->via ? conf->via : "text";
     if (strcmp(via, "text") != 0 && c->jobs.n + c->nodes.n > 0)
-        return bj_err_set(err, -EINVAL,
-                          "cluster.jobs and cluster.nodes need cluster.via "
-                          "text: the others tell of all");
+        return bj_err_set(
+            err, -EINVAL,
+            "cluster.jobs and cluster.nodes need cluster.via=text");
     if (strcmp(via, "rest") == 0 && c->front.n > 0)
-        return bj_err_set(err, -EINVAL,
-                          "cluster.command-prefix: cluster.via rest runs no "
-                          "commands");
+        return bj_err_set(
+            err, -EINVAL,
+            "cluster.command-prefix: cluster.via=rest runs no commands");
     if (c->front.n > 0 && conf->path && strchr(conf->path, ':'))
         return bj_err_set(err, -EINVAL,
-                          "cluster.path: behind a cluster.command-prefix it "
-                          "can be one directory only");
+                          "cluster.path: with cluster.command-prefix it must "
+                          "be a single directory");
     if (c->front.n + c->jobs.n + c->nodes.n > BJ_CLUSTER_WORDS / 2)
         return bj_err_set(err, -EINVAL,
                           "cluster.command-prefix has too many words");
@@ -139,7 +139,7 @@ void bj_cluster_command_free(struct bj_cluster_command *c)
     drop(&c->nodes);
 }
 
-/* sinfo does not take --all and --partition together. */
+/* sinfo accepts only one of --all and --partition. */
 static bool excluded(const struct bj_cluster_command *c,
                      enum bj_cluster_source id, const char *arg)
 {
@@ -174,7 +174,7 @@ int bj_cluster_command_line(const struct bj_cluster_command *c,
         return bj_err_set(err, -E2BIG, "%s has too many words", argv[0]);
     if (c->front.n == 0 || !path || !*path)
         return 0;
-    /* Where it is to be found, which may be another machine. */
+    /* The path of a command, possibly on another host. */
     if ((size_t)snprintf(ret->program, sizeof(ret->program), "%s/%s", path,
                          argv[0]) >= sizeof(ret->program))
         return bj_err_set(err, -E2BIG, "cluster.path is too long");

@@ -1,5 +1,5 @@
-/* How the scheduler's commands are run: words in front of them, and options
- * that let them tell of some jobs and nodes only.  Inside of core/cluster/. */
+/* Command lines of the scheduler: prefix words, and options that select jobs
+ * and nodes. Private to core/cluster/. */
 #ifndef BJ_CORE_CLUSTER_COMMAND_H
 #define BJ_CORE_CLUSTER_COMMAND_H
 
@@ -22,15 +22,15 @@ struct bj_cluster_line {
     char program[BJ_CLUSTER_PROGRAM];
 };
 
-/* Take what the options say; conf must outlive it.  -EINVAL with a message. */
+/* Take the options from conf, which must outlive it. -EINVAL with a message. */
 int bj_cluster_command_init(struct bj_cluster_command *c,
                             const struct bj_scheduler_conf *conf,
                             struct bj_err *err);
 void bj_cluster_command_free(struct bj_cluster_command *c);
 
-/* The line of a source's command, argv.  Where words are in front, what is to
- * be in its environment (NULL at the end) goes through env(1), as sudo and ssh
- * do not hand theirs on.  -E2BIG. */
+/* The command line for a source, from its argv. With a command prefix, env
+ * (NULL-terminated) is passed through env(1), since sudo and ssh drop
+ * variables. -E2BIG. */
 int bj_cluster_command_line(const struct bj_cluster_command *c,
                             enum bj_cluster_source id, const char *const *argv,
                             const char *const *env, struct bj_cluster_line *ret,

@@ -28,7 +28,7 @@ static bool same(const struct bj_slice *a, const struct bj_slice *b)
     return true;
 }
 
-/* Where the keys are, or would go. */
+/* The slot of the keys, or where they would go. */
 static size_t slot_of(const struct bj_group *g, const struct bj_slice *key)
 {
     size_t s = hash_keys(key) & (g->slots - 1);
@@ -86,7 +86,7 @@ void *bj_group_find(const struct bj_group *g,
     return g->slots > 0 && g->slot[s] ? at(g, g->slot[s] - 1) : NULL;
 }
 
-/* Where the record of keys that find no room is summed up. */
+/* The "(other)" record for keys beyond the cap. */
 static void *at_other(struct bj_group *g,
                       const struct bj_slice key[BJ_SUB_KEYS])
 {
@@ -97,7 +97,7 @@ static void *at_other(struct bj_group *g,
     void *r = bj_group_find(g, rest);
     if (r)
         return r;
-    /* A quarter more than the cap is for the keys behind "(other)". */
+    /* The cap plus a quarter, for the keys after "(other)". */
     if (g->n < g->cap + g->cap / 4)
         return add(g, rest);
     for (int k = 1; k < BJ_SUB_KEYS; k++)
@@ -163,7 +163,7 @@ static struct head *head_of(struct bj_group *heads, const struct bj_sub *r)
     return bj_group_at(heads, key);
 }
 
-/* Which first keys there are, and which of them stay. */
+/* Collect the first keys, and choose which to keep. */
 static bool choose(const struct bj_group *g, const struct bj_group_limit *limit,
                    struct bj_group *heads)
 {
@@ -205,7 +205,7 @@ static void merge(char *to, const char *from, size_t size, size_t max)
     }
 }
 
-/* The numbers of r to where they belong. */
+/* Add the numbers of r to another record. */
 static bool move(struct bj_group *to, const struct bj_sub *r, bool kept,
                  size_t max)
 {

@@ -1,9 +1,9 @@
-/* Records of Slurm's JSON into the sums. */
+/* Adds the records of Slurm's JSON to the sums. */
 #include "core/cluster/part.h"
 
 #include <errno.h>
 
-/* Count what became of a record; only want of memory ends the reading. */
+/* Count a record as good or bad; only -ENOMEM ends the reading. */
 static int note(struct bj_cluster_work *w, int r)
 {
     if (r == -EINVAL)
@@ -48,7 +48,7 @@ static int take_limits(void *ctx, const struct bj_limits *v)
     return note(ctx, bj_cluster_add_limits(ctx, v));
 }
 
-/* Of several clusters in a database nothing says which is ours. */
+/* With several clusters in a database, ours cannot be determined. */
 static int take_cluster(void *ctx, struct bj_slice name)
 {
     struct bj_cluster_work *w = ctx;

@@ -1,4 +1,4 @@
-/* The smaller sources: name, controller, licences, reservations, shares,
+/* The smaller sources: name, controller, licenses, reservations, shares,
  * limits. */
 #include "base/constants.h"
 #include "core/cluster/part.h"
@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
-enum { HELD_MAX = 1 << 20 }; /* nodes of a reservation, at most */
+enum { HELD_MAX = 1 << 20 }; /* maximum number of nodes of a reservation */
 
-static const struct bj_slice none; /* no such key */
+static const struct bj_slice none; /* no key */
 
 int bj_cluster_text_line(struct bj_cluster_work *w, struct bj_slice line)
 {
@@ -42,7 +42,7 @@ void bj_cluster_add_rpc(void *work, const struct bj_sdiag_rpc *r)
         bj_cluster_at(w, r->user ? BJ_CL_RPC_USERS : BJ_CL_RPC_TYPES,
                       bj_cluster_label(r->name, &l), none, none);
     if (!s)
-        return; /* the arena knows */
+        return; /* arena.failed is set */
     bj_cluster_add(&s->count, r->count);
     bj_cluster_add(&s->total_usec, r->total_usec);
 }
@@ -91,7 +91,7 @@ int bj_cluster_license_line(struct bj_cluster_work *w, struct bj_slice line)
 
 /* --- reservations -------------------------------------------------------- */
 
-/* A node may be in several at a time; all are told. */
+/* A node may be in several reservations; it gets all their names. */
 static int hold(struct bj_cluster_work *w, struct bj_slice node,
                 struct bj_slice name, const void *id)
 {
@@ -159,8 +159,9 @@ int bj_cluster_reservation_line(struct bj_cluster_work *w, struct bj_slice line)
 
 /* --- accounting ---------------------------------------------------------- */
 
-/* A user's line with users not told is left out. */
-static bool told(const struct bj_cluster_work *w, struct bj_slice user)
+/* Whether a record of this user is reported: without the label user only those
+ * of accounts are. */
+static bool is_reported(const struct bj_cluster_work *w, struct bj_slice user)
 {
     return user.n == 0 || (w->by & BJ_BY_USER);
 }
@@ -168,7 +169,7 @@ static bool told(const struct bj_cluster_work *w, struct bj_slice user)
 int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v)
 {
     struct bj_label account, user;
-    if (!told(w, v->user))
+    if (!is_reported(w, v->user))
         return 0;
     struct bj_share_stat *s =
         bj_cluster_own(w, BJ_CL_SHARES, bj_cluster_label(v->account, &account),
@@ -220,7 +221,7 @@ int bj_cluster_add_limits(struct bj_cluster_work *w, const struct bj_limits *v)
 {
     struct bj_label account, user, partition;
     /* One database may serve several clusters. */
-    if (!told(w, v->user) || !bj_slice_eq(w->name, v->cluster))
+    if (!is_reported(w, v->user) || !bj_slice_eq(w->name, v->cluster))
         return 0;
     struct bj_limit_stat *s =
         bj_cluster_own(w, BJ_CL_LIMITS, bj_cluster_label(v->account, &account),
@@ -241,7 +242,8 @@ int bj_cluster_limit_line(struct bj_cluster_work *w, struct bj_slice line)
 
 /* --- constants ------------------------------------------------------------*/
 
-/* Those of this cluster go before those of all.  What is wrong is told once. */
+/* Constants of this cluster override those of all clusters. Errors are reported
+ * in the first of the two rounds. */
 static int take_constants(struct bj_cluster_work *w, const char *file,
                           struct bj_slice text, bool own)
 {

@@ -1,10 +1,10 @@
-/* The nodes: by state, by flag, by where they belong. */
+/* Counts of nodes: by state, flag, partition and reservation. */
 #include "core/cluster/part.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-static const struct bj_slice none; /* no such key */
+static const struct bj_slice none; /* no key */
 
 enum { GPU_TYPES = 16 };
 
@@ -14,7 +14,7 @@ struct gpus {
     unsigned n;
 };
 
-/* A node on its way into the sums. */
+/* A node to be counted. */
 struct entry {
     const struct bj_sinfo_node *node;
     const struct gpus *gpus;
@@ -25,7 +25,8 @@ struct entry {
 
 /* --- GPUs -----------------------------------------------------------------*/
 
-/* Free GPUs of such a node are not to be had, as sinfo says of its CPUs. */
+/* Whether idle GPUs of the node are available to jobs, as sinfo decides for its
+ * CPUs. */
 static bool usable(struct bj_slurm_node_state s)
 {
     const uint32_t out = 1u << BJ_NODE_DRAIN | 1u << BJ_NODE_FAIL |
@@ -49,8 +50,8 @@ static struct bj_gpus_stat *gpus_of(struct gpus *g, struct bj_slice type)
     return &g->v[g->n++];
 }
 
-/* So many are used; those of a type that the node does not have, or of none,
- * are taken for those that it has. */
+/* Mark used GPUs as allocated. Those of a type that the node lacks, or without
+ * type, are taken from the types it has. */
 static void use_gpus(struct gpus *g, struct bj_slice type, uint64_t n)
 {
     for (int any = 0; any < 2; any++)
@@ -65,8 +66,7 @@ static void use_gpus(struct gpus *g, struct bj_slice type, uint64_t n)
         }
 }
 
-/* A node with fewer idle CPUs than idle_cpus has no idle GPUs, only blocked
- * ones. */
+/* On a node with fewer idle CPUs than idle_cpus, idle GPUs are blocked. */
 static void find_gpus(const struct bj_sinfo_node *node, uint64_t idle_cpus,
                       struct gpus *ret)
 {
@@ -105,7 +105,7 @@ static void add_node(struct bj_cluster_work *w, const struct entry *e,
     const struct bj_sinfo_node *n = e->node;
     struct bj_nodes_stat *s = bj_cluster_at(w, list, k0, k1, k2);
     if (!s)
-        return; /* the arena knows */
+        return; /* arena.failed is set */
     if (s->nodes++ == 0)
         s->mem_free_bytes = s->load_centi = s->weight = BJ_ABSENT;
     bj_cluster_add(&s->cpus, n->cpus);
@@ -119,7 +119,7 @@ static void add_node(struct bj_cluster_work *w, const struct entry *e,
     bj_cluster_add(&s->weight, n->weight);
 }
 
-/* at: which of the keys is to be the type. */
+/* at: index of the key that holds the type. */
 static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
                      enum bj_cluster_list list, struct bj_slice k0,
                      struct bj_slice k1, unsigned at)
@@ -154,7 +154,7 @@ static void add_types(struct bj_cluster_work *w, const struct entry *e)
     }
 }
 
-/* A word that is not known yet, as it is, so that nothing is collapsed. */
+/* An unknown state word, in lower case, so that states stay distinct. */
 static struct bj_slice clean_word(struct bj_slice word, struct bj_label *l)
 {
     const struct bj_slice s = bj_cluster_label(word, l);
@@ -207,7 +207,7 @@ static void make_state(struct entry *e)
     for (unsigned i = 0; i < words(s); i++)
         n += snprintf(e->text + n, sizeof(e->text) - (size_t)n, "+%s",
                       clean_word(s->word[i], &l).p);
-    /* Cut where a label ends, which may be within a character. */
+    /* Cut to the length of a label, at a character boundary. */
     e->state =
         bj_cluster_label((struct bj_slice){e->text, (size_t)n}, &e->label);
     e->flags = (struct bj_slice){e->state.p + e->base.n, 0};
@@ -242,7 +242,7 @@ static void add_raw(struct bj_cluster_work *w, const struct entry *e,
         s->one = 1;
 }
 
-/* What counts once, in however many partitions the node is. */
+/* Counts independent of partitions; once for each node. */
 static void add_once(struct bj_cluster_work *w, const struct entry *e,
                      struct bj_slice node)
 {

@@ -4,13 +4,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Lists whose records can be added up, and what makes a large one. */
+/* Lists whose records can be summed up, and the field that ranks them. */
 #define SUMS(a, z, record, field)                                              \
     {                                                                          \
         .first = a, .last = z, .size = sizeof(struct record),                  \
         .weight = offsetof(struct record, field)                               \
     }
-/* One whose records can't. */
+/* A list whose records cannot be summed up. */
 #define OWN(list, record)                                                      \
     {                                                                          \
         .first = list, .last = list, .size = sizeof(struct record)             \
@@ -41,8 +41,8 @@ static const struct {
     OWN(BJ_CL_CONSTANTS, bj_constant_stat),
 };
 
-/* What lists are told by, before all their other labels. */
-static const char *const told_by[BJ_CL_LISTS] = {
+/* The main label of each list, for cluster.series. */
+static const char *const main_label[BJ_CL_LISTS] = {
     [BJ_CL_PARTITION_JOBS] = "partition",
     [BJ_CL_PARTITION_PENDING] = "partition",
     [BJ_CL_PARTITION_JOBS_GPUS] = "partition",
@@ -68,15 +68,15 @@ static const char *const told_by[BJ_CL_LISTS] = {
     [BJ_CL_NODE_STATES] = "node",
 };
 
-/* Keys of a list at most, before the largest are chosen. */
+/* Maximum number of keys before the largest are chosen. */
 enum { KEYS_MOST = 1 << 18, JOBS_MOST = 1000000 };
 
 static uint64_t cap_of(const struct bj_scheduler_conf *conf, unsigned list)
 {
     if (list == BJ_CL_EACH_JOB)
         return JOBS_MOST; /* no series of their own */
-    return told_by[list] ? bj_cluster_series(conf, told_by[list])
-                         : conf->max_series;
+    return main_label[list] ? bj_cluster_series(conf, main_label[list])
+                            : conf->max_series;
 }
 
 static uint64_t most_of(const struct bj_scheduler_conf *conf, unsigned list)
@@ -120,7 +120,7 @@ int bj_cluster_work_line(struct bj_cluster_work *w,
     return e == -ENOMEM ? e : 0;
 }
 
-/* The lists, cut to as many series as there may be. */
+/* Make the lists, reduced to the allowed number of series. */
 static void make_lists(struct bj_cluster_work *w)
 {
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -139,8 +139,8 @@ int bj_cluster_work_end(struct bj_cluster_work *w,
                         const struct bj_cluster_reader *r)
 {
     int e = r->end ? r->end(w) : 0;
-    /* A line here and there is free text with a newline in it.  Nothing but
-     * such lines is another program's output. */
+    /* Single bad lines are free text with a newline in it. Only bad lines: the
+     * output of another program. */
     if (e == 0 && w->good == 0 && w->bad > 0)
         e = -EINVAL;
     if (e == 0)

@@ -1,4 +1,4 @@
-/* From a command's output to records.  Inside of core/cluster/. */
+/* From a command's output to records. Private to core/cluster/. */
 #ifndef BJ_CORE_CLUSTER_PART_H
 #define BJ_CORE_CLUSTER_PART_H
 
@@ -17,25 +17,25 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* What a command said, as records; immutable and shared once it is made. */
+/* The reply of a command as records; immutable and shared when complete. */
 struct bj_cluster_part {
     atomic_uint refs;
     struct bj_arena arena;
     struct bj_list list[BJ_CL_LISTS];
-    struct bj_slice cluster; /* its name, clean; empty where a source does not
-                                tell it */
-    struct bj_group held;    /* reservations of nodes, BJ_CLUSTER_RESERVATIONS
-                                only: struct bj_held */
+    struct bj_slice
+        cluster; /* its name, clean; empty where a source does not report it */
+    struct bj_group held; /* nodes in reservations, struct bj_held;
+                             BJ_CLUSTER_RESERVATIONS only */
 };
 
 /* A node in active reservations. */
 struct bj_held {
     struct bj_sub sub;  /* node */
-    struct bj_slice by; /* their names, ',' between */
-    const void *newest; /* the one that was added last */
+    struct bj_slice by; /* names of the reservations, separated by ',' */
+    const void *newest; /* the reservation added last */
 };
 
-/* What things are told by. */
+/* Labels to count by. */
 enum {
     BJ_BY_PARTITION = 1,
     BJ_BY_USER = 2,
@@ -47,43 +47,43 @@ enum {
     BJ_BY_NODE = 128,
 };
 
-/* A part in the making.  Zero-initialise, set what comes first. */
+/* A part under construction. Zero-initialise, then set the first members. */
 struct bj_cluster_work {
     const struct bj_scheduler_conf *conf;
     unsigned by;          /* BJ_BY_* */
     uint64_t wall_sec;    /* when the command was started */
-    struct bj_slice name; /* of the cluster, empty: not known */
-    const struct bj_cluster_part *reservations; /* NULL: not known */
+    struct bj_slice name; /* of the cluster; empty: unknown */
+    const struct bj_cluster_part *reservations; /* NULL: unknown */
     const struct bj_cluster_part *previous;     /* of this source, or NULL */
 
     struct bj_cluster_part *part;
     struct bj_group group[BJ_CL_LISTS];
     struct bj_group seen;    /* nodes: struct bj_sub */
     uint64_t good, bad;      /* lines */
-    uint64_t clusters;       /* names that a document told */
-    struct bj_buf text;      /* of what is not read line by line */
-    struct bj_err complaint; /* the first line of a file that is none */
+    uint64_t clusters;       /* clusters in a document */
+    struct bj_buf text;      /* text that is not parsed line by line */
+    struct bj_err complaint; /* the first error in a file */
 };
 
-/* A source: its command, or document, and its reader. */
+/* A source: its command or document, and its parser. */
 struct bj_cluster_reader {
     const char *name;
-    const char *const *argv; /* of its text; NULL: cluster.constants is read */
+    const char *const *argv; /* text form; NULL: reads cluster.constants */
     const char *path;        /* below slurmrestd's /slurm/v0.0.40/ */
     bool db;                 /* below its /slurmdb/v0.0.40/ */
     enum bj_slurmjson_kind json;
-    /* A line: 0, or -EINVAL when it is none of theirs; NULL as argv. */
+    /* Parse a line: 0, or -EINVAL when it cannot be parsed; NULL as argv. */
     int (*line)(struct bj_cluster_work *w, struct bj_slice line);
-    /* All lines were read; may be NULL.  -EINVAL as above. */
+    /* After the last line; may be NULL. -EINVAL as above. */
     int (*end)(struct bj_cluster_work *w);
     bool slow; /* at cluster.slow-interval */
 };
 extern const struct bj_cluster_reader
     bj_cluster_readers[BJ_CLUSTER_SOURCES]; /* readers.c */
 
-/* Begin, with an empty part; -ENOMEM.  After the last line, end: puts the lists
- * into the part.  Free frees what is left of either, but no part that was
- * taken (part set to NULL). */
+/* Begin with an empty part (-ENOMEM); after the last line, end puts the lists
+ * into the part. Free frees what is left, except a part that was taken (part
+ * set to NULL). */
 int bj_cluster_work_begin(struct bj_cluster_work *w);
 int bj_cluster_work_line(struct bj_cluster_work *w,
                          const struct bj_cluster_reader *r,
@@ -95,25 +95,25 @@ void bj_cluster_work_free(struct bj_cluster_work *w);
 struct bj_cluster_part *bj_cluster_part_ref(struct bj_cluster_part *p);
 void bj_cluster_part_unref(struct bj_cluster_part *p); /* NULL is fine */
 
-/* The record of keys in a list that is being made; NULL: no memory, which the
- * part's arena then knows (failed). */
+/* The record of these keys in a list under construction; NULL: out of memory,
+ * arena.failed set. */
 void *bj_cluster_at(struct bj_cluster_work *w, enum bj_cluster_list list,
                     struct bj_slice k0, struct bj_slice k1, struct bj_slice k2);
 
-/* The same for what cannot be summed up: NULL also when there is no room for
- * more keys, which is counted. */
+/* The same for records that cannot be summed up: NULL also beyond the maximum,
+ * which is counted. */
 void *bj_cluster_own(struct bj_cluster_work *w, enum bj_cluster_list list,
                      struct bj_slice k0, struct bj_slice k1,
                      struct bj_slice k2);
 
-/* A label of text from outside, in a buffer of the caller's. */
+/* A label value made from external text, in the caller's buffer. */
 struct bj_label {
     char text[BJ_LABEL_MAX + 1];
 };
 struct bj_slice bj_cluster_label(struct bj_slice s, struct bj_label *l);
 
-/* What a source tells, whichever way it came, into the sums.  0, -EINVAL (left
- * out and to be counted), -ENOMEM. */
+/* Add a record of a source to the sums. 0, -EINVAL (left out, to be counted),
+ * -ENOMEM. */
 int bj_cluster_add_job(struct bj_cluster_work *w,
                        const struct bj_squeue_job *job);
 int bj_cluster_add_node(struct bj_cluster_work *w,
@@ -127,16 +127,16 @@ int bj_cluster_add_reservation(struct bj_cluster_work *w,
 int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v);
 int bj_cluster_add_limits(struct bj_cluster_work *w, const struct bj_limits *v);
 
-/* A file of constants (base/constants.h).  -ENOMEM. */
+/* Add the constants of a file (base/constants.h). -ENOMEM. */
 int bj_cluster_read_constants(struct bj_cluster_work *w, const char *file,
                               struct bj_slice text);
 
-/* A reader of a source's JSON that feeds a work; free it with
- * bj_slurmjson_free.  -ENOMEM. */
+/* A parser of a source's JSON that adds to w; free it with bj_slurmjson_free.
+ * -ENOMEM. */
 int bj_cluster_json_new(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
                         struct bj_slurmjson **ret, struct bj_err *err);
 
-/* The readers' lines. */
+/* Parsers of one line. */
 int bj_cluster_queue_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_node_line(struct bj_cluster_work *w, struct bj_slice line);
 int bj_cluster_text_line(struct bj_cluster_work *w, struct bj_slice line);

@@ -1,13 +1,13 @@
-/* The queue: jobs by what they have in common. */
+/* Counts of jobs by label. */
 #include "core/cluster/part.h"
 
 #include <errno.h>
 
-static const struct bj_slice none; /* no such key */
+static const struct bj_slice none; /* no key */
 
 struct entry {
     const struct bj_squeue_job *job;
-    struct bj_jobs_stat v; /* all that the line stands for */
+    struct bj_jobs_stat v; /* for all tasks of the line */
     struct bj_slice state;
     bool pending;
 };
@@ -18,7 +18,7 @@ static void add_to(struct bj_cluster_work *w, const struct entry *e,
 {
     struct bj_jobs_stat *s = bj_cluster_at(w, list, k0, k1, none);
     if (!s)
-        return; /* the arena knows */
+        return; /* arena.failed is set */
     if (s->jobs == 0 && !e->pending)
         s->wait_sec = s->wait_max_sec = BJ_ABSENT;
     bj_cluster_add(&s->jobs, e->v.jobs);
@@ -41,7 +41,7 @@ static uint64_t times(uint64_t n, uint64_t v)
     return r;
 }
 
-/* A line may stand for many tasks; what it asks for is for one of them. */
+/* A line may cover many array tasks; its request is for one of them. */
 static struct entry make_entry(const struct bj_cluster_work *w,
                                const struct bj_squeue_job *j)
 {
@@ -62,8 +62,8 @@ static struct entry make_entry(const struct bj_cluster_work *w,
     return e;
 }
 
-/* GPUs by model.  What the untyped total has beyond the typed ones goes under
- * the empty model, so that the parts make up the whole. */
+/* GPUs by model. The part of the untyped total beyond the typed ones is counted
+ * under the empty model, so that the sum is complete. */
 static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
                      struct bj_slice partition)
 {
@@ -108,7 +108,7 @@ static void add_reason(struct bj_cluster_work *w, const struct entry *e,
         add_to(w, e, BJ_CL_PARTITION_PENDING, partition, reason);
 }
 
-/* A job by its number; of those that wait a line may stand for many. */
+/* A job by its id; not for pending lines, which may cover many tasks. */
 static void add_each(struct bj_cluster_work *w, const struct entry *e)
 {
     const struct bj_slice id = e->job->id;

@@ -1,50 +1,49 @@
-/* Records of the cluster: what the scheduler knows about queue, nodes and
- * limits.  Like those of record.h; text and lists lie in parts that the
- * snapshot holds a reference to (core/cluster/part.h). */
+/* Records of the cluster: the scheduler's data on queue, nodes and limits. As
+ * in record.h; text and lists are in parts that the snapshot references
+ * (core/cluster/part.h). */
 #ifndef BJ_CORE_MODEL_CLUSTER_H
 #define BJ_CORE_MODEL_CLUSTER_H
 
 #include "core/model/record.h"
 #include "sched/sdiag.h"
 
-/* Jobs that have something in common, besides their state. */
+/* Jobs with the same state and labels. */
 struct bj_jobs_stat {
     struct bj_sub sub;
     uint64_t jobs;
-    /* what they have, or ask for while they wait */
+    /* allocated, or requested while pending */
     uint64_t cpus, nodes, mem_bytes, gpus;
-    uint64_t wait_sec, wait_max_sec; /* since they were submitted, of those
-                                        that wait */
+    uint64_t wait_sec, wait_max_sec; /* since submission, of pending jobs */
 };
 
-/* Nodes that have something in common.  CPUs: the three make up the first. */
+/* Nodes with the same labels. cpus is the sum of the other three. */
 struct bj_nodes_stat {
     struct bj_sub sub;
     uint64_t nodes;
     uint64_t cpus, cpus_allocated, cpus_idle, cpus_other;
     uint64_t mem_bytes, mem_allocated_bytes, mem_free_bytes;
-    uint64_t load_centi, weight; /* of those that tell them */
+    uint64_t load_centi, weight; /* of nodes that report them */
 };
 
-/* GPUs of nodes.  The four make up the first. */
+/* GPUs of nodes. gpus is the sum of the other four. */
 struct bj_gpus_stat {
     struct bj_sub sub;
     uint64_t gpus, allocated, idle, blocked, other;
 };
 
-/* GPUs of a type, wherever they are. */
+/* GPUs of a type, on nodes in any state. */
 struct bj_gpu_type_stat {
     struct bj_sub sub; /* type */
     uint64_t gpus, nodes;
 };
 
-/* The state of a node as the scheduler words it. */
+/* The state of a node as the scheduler writes it. */
 struct bj_node_state_stat {
     struct bj_sub sub; /* node, text */
     uint64_t one;
 };
 
-/* A count of something that has a name. */
+/* A count with a name. */
 struct bj_count_stat {
     struct bj_sub sub;
     uint64_t count;
@@ -61,9 +60,10 @@ struct bj_rpc_stat {
 };
 
 struct bj_license_stat {
-    struct bj_sub sub; /* licence */
+    struct bj_sub sub; /* license */
     uint64_t total, used, free, reserved;
-    uint64_t last_consumed, last_deficit; /* sched/slurmlist.h; 0: not told */
+    /* sched/slurmlist.h; 0: not reported */
+    uint64_t last_consumed, last_deficit;
 };
 struct bj_reservation_stat {
     struct bj_sub sub; /* reservation */
@@ -75,28 +75,29 @@ struct bj_share_stat {
 };
 struct bj_limit_stat {
     struct bj_sub sub; /* account, user, partition */
-    uint64_t jobs, submit, cpus, nodes, mem_bytes, gpus;   /* together */
+    /* for all jobs together */
+    uint64_t jobs, submit, cpus, nodes, mem_bytes, gpus;
     uint64_t max_jobs, max_submit;                         /* for each user */
     uint64_t max_cpus, max_nodes, max_mem_bytes, max_gpus; /* for each job */
 };
 
-/* How a source (a command) does, whatever became of its values. */
+/* State of a source (a command), whether or not it delivered values. */
 struct bj_source_stat {
     struct bj_sub sub; /* source */
     uint64_t success, age_usec, duration_usec, runs;
-    uint64_t bad_lines; /* not understood, and left out */
-    uint64_t refused;   /* keys that were summed up as (other), or left out
-                           where they can't be, last time */
+    uint64_t bad_lines; /* could not be parsed, left out */
+    uint64_t refused;   /* keys of the last reply beyond the limit: summed up as
+                           (other), or left out where they cannot be summed */
 };
 
 struct bj_constant_stat {
     struct bj_sub sub;   /* name */
-    uint64_t micro;      /* its millionths */
-    uint64_t period_sec; /* that it is for; BJ_ABSENT: none */
+    uint64_t micro;      /* in millionths */
+    uint64_t period_sec; /* period it applies to; BJ_ABSENT: none */
 };
 
 enum bj_cluster_list {
-    /* of the queue: bj_jobs_stat ... */
+    /* of the queue: bj_jobs_stat, */
     BJ_CL_JOBS,
     BJ_CL_PARTITION_JOBS,
     BJ_CL_USER_JOBS,
@@ -106,12 +107,12 @@ enum bj_cluster_list {
     BJ_CL_RESERVATION_JOBS,
     BJ_CL_PENDING,
     BJ_CL_PARTITION_PENDING,
-    BJ_CL_EACH_JOB, /* that does not wait, by its number; only where asked for
-                       (bj_scheduler_conf.each_job), and in no table */
-    /* ... bj_count_stat */
+    BJ_CL_EACH_JOB, /* each job that is not pending, by id; only with
+                       bj_scheduler_conf.each_job, and in no metric table */
+    /* bj_count_stat */
     BJ_CL_JOBS_GPUS,
     BJ_CL_PARTITION_JOBS_GPUS,
-    /* of the nodes: bj_nodes_stat ... */
+    /* of the nodes: bj_nodes_stat, */
     BJ_CL_NODES,
     BJ_CL_FLAGS,
     BJ_CL_PARTITION_NODES,
@@ -119,17 +120,17 @@ enum bj_cluster_list {
     BJ_CL_RESERVATION_NODES,
     BJ_CL_REASONS,
     BJ_CL_EACH_NODE,
-    /* ... bj_gpus_stat */
+    /* bj_gpus_stat, */
     BJ_CL_GPUS,
     BJ_CL_FLAG_GPUS,
     BJ_CL_PARTITION_GPUS,
     BJ_CL_PARTITION_FLAG_GPUS,
     BJ_CL_RESERVATION_GPUS,
     BJ_CL_EACH_NODE_GPUS,
-    /* ... and their own */
+    /* their own types */
     BJ_CL_GPU_TYPES,
     BJ_CL_NODE_STATES,
-    /* the others, each of its own kind */
+    /* the others, each of its own type */
     BJ_CL_CONTROLLER,
     BJ_CL_RPC_TYPES,
     BJ_CL_RPC_USERS,
@@ -146,7 +147,7 @@ enum bj_cluster_list {
 /* The commands. */
 enum bj_cluster_source {
     BJ_CLUSTER_CONFIG,
-    BJ_CLUSTER_RESERVATIONS, /* before the nodes, which are in them */
+    BJ_CLUSTER_RESERVATIONS, /* before the nodes, which refer to them */
     BJ_CLUSTER_QUEUE,
     BJ_CLUSTER_NODES,
     BJ_CLUSTER_DIAG,
@@ -159,7 +160,7 @@ enum bj_cluster_source {
 
 struct bj_cluster_part;
 
-/* What a snapshot holds of it. */
+/* The cluster's part of a snapshot. */
 struct bj_cluster_lists {
     struct bj_list list[BJ_CL_LISTS];
     struct bj_cluster_part *part[BJ_CLUSTER_SOURCES]; /* referenced, or NULL */

@@ -1,5 +1,5 @@
-/* Metrics: one row each.  From a row come the Prometheus name, HELP and TYPE,
- * collectd's type, the line of types.db and that of docs/metrics.md. */
+/* Metrics: one row each. A row defines the Prometheus name, HELP and TYPE, the
+ * collectd type, and the entries in types.db and docs/metrics.md. */
 #ifndef BJ_CORE_MODEL_METRIC_H
 #define BJ_CORE_MODEL_METRIC_H
 
@@ -10,9 +10,9 @@
 
 enum bj_kind { BJ_GAUGE, BJ_COUNTER };
 
-/* Unit of the field.  Prometheus wants base units (seconds, bytes): the value
- * is divided on the way out, exactly; collectd counts whole numbers and gets
- * the field as it is. */
+/* Unit of the field. Prometheus requires base units (seconds, bytes): the value
+ * is converted exactly on output. collectd gets the whole number in the field.
+ */
 enum bj_unit {
     BJ_NUMBER,
     BJ_MICRO, /* a number with decimals */
@@ -31,44 +31,43 @@ enum bj_unit {
 struct bj_unit_name {
     const char *prom;     /* "_seconds", "" */
     const char *collectd; /* "_usec", "" */
-    unsigned digits;      /* decimal places that make the base unit */
+    unsigned digits;      /* decimal places from the field to the base unit */
 };
 extern const struct bj_unit_name bj_units[];
 
 /* One metric of a table. */
 struct bj_metric {
-    const char *name; /* "cpu_user": without prefix, table, unit or _total;
-                         "": the table's name says it all */
+    const char *name; /* "cpu_user": without prefix, table, unit or _total; "":
+                         the name of the table suffices */
     enum bj_kind kind;
     enum bj_unit unit;
     size_t off; /* of its uint64_t in the table's record */
-    bool live;  /* a level: meaningless, and left out, once the job ended */
+    bool live;  /* a level: left out after the end of the job */
     const char *help;
 };
 
-/* Where the records of a table hang. */
+/* What a table's records belong to. */
 enum bj_owner { BJ_OF_SNAP, BJ_OF_JOB };
 
-/* A table: records of one kind, what identifies them and their metrics. */
+/* A table: records of one type, their keys and metrics. */
 struct bj_metric_table {
     const char *name; /* "job_core": part of every metric's name */
     enum bj_owner owner;
-    bool list;   /* false: the record is the owner itself ... */
-    size_t off;  /* ... at this offset; true: a bj_list is there */
+    bool list;   /* false: the record is at off in the owner; */
+    size_t off;  /* true: a bj_list is at off */
     size_t size; /* of one record */
     const char *label[BJ_SUB_KEYS]; /* Prometheus labels of bj_sub.key; NULL:
                                        none */
-    const char *const *info; /* info metric: its label names, else NULL.  The
-                                values: of a job in its identity, else in the
-                                record, which is a bj_info */
+    /* Info metric: its label names, else NULL.  The values are in the identity
+     * of the job, else in the record, a bj_info. */
+    const char *const *info;
     const struct bj_metric *rows;
     size_t nrows;
-    size_t rows_off; /* where in a record the offsets of the rows begin */
-    bool bare;       /* a name of the field without "batchjob_" (process_...) */
+    size_t rows_off; /* offset in a record that row offsets are relative to */
+    bool bare;       /* name without "batchjob_" (process_...) */
 };
 
-/* All tables, in the order of the page.  bj_metric_tables[bj_metric_ntables].
- */
+/* All tables, in the order of the page: bj_metric_tables[bj_metric_ntables]. */
 extern const struct bj_metric_table bj_metric_tables[];
 extern const size_t bj_metric_ntables;
 
@@ -80,8 +79,9 @@ void bj_metric_prom_name(const struct bj_metric_table *t,
 void bj_metric_collectd_type(const struct bj_metric_table *t,
                              const struct bj_metric *m, struct bj_buf *out);
 
-/* Labels of batchjob_job_info beyond those that every sample of a job has, in
- * the order of bj_ident.info; of batchjob_build_info.  NULL-terminated. */
+/* Labels of batchjob_job_info in addition to those of every sample of a job, in
+ * the order of bj_ident.info; labels of batchjob_build_info. NULL-terminated.
+ */
 extern const char *const bj_job_info_keys[];
 extern const char *const bj_build_info_keys[];
 

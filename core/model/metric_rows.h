@@ -1,4 +1,4 @@
-/* How rows of metrics are written down.  For the files of the tables. */
+/* Macros to write metric rows, for the files with tables. */
 #ifndef BJ_CORE_MODEL_METRIC_ROWS_H
 #define BJ_CORE_MODEL_METRIC_ROWS_H
 
@@ -14,7 +14,7 @@
     {                                                                          \
         name, BJ_GAUGE, unit, offsetof(struct record, field), false, help      \
     }
-/* A level that says nothing any more once the job has ended. */
+/* A level: left out after the end of the job. */
 #define LEVEL(record, field, name, unit, help)                                 \
     {                                                                          \
         name, BJ_GAUGE, unit, offsetof(struct record, field), true, help       \

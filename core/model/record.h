@@ -1,7 +1,7 @@
-/* Records: what is known of a node, a job, a step at one moment.  Plain
- * integers in the smallest natural unit; BJ_ABSENT where nothing is known.
- * Text and lists lie in the arena of the snapshot (or in something that the
- * snapshot holds a reference to) and must not be changed. */
+/* Records: the state of a node, a job or a step at one moment. Integers in the
+ * smallest natural unit; BJ_ABSENT where unknown. Text and lists are in the
+ * arena of the snapshot (or in something it references) and must not be
+ * changed. */
 #ifndef BJ_CORE_MODEL_RECORD_H
 #define BJ_CORE_MODEL_RECORD_H
 
@@ -10,22 +10,21 @@
 
 #include <stdint.h>
 
-/* n records of one kind. */
+/* n records of one type. */
 struct bj_list {
     void *v;
     size_t n;
 };
 
-/* Every record that belongs to another one begins with the identifiers that
- * tell it from its siblings: the values of its table's labels. */
+/* A record in a list begins with its keys: the values of its table's labels. */
 enum { BJ_SUB_KEYS = 3 };
 struct bj_sub {
     struct bj_slice key[BJ_SUB_KEYS]; /* clean (base/text.h), not escaped */
 };
 
-/* What a cgroup has used.  The same for a job, a step and a task: the kernel's
- * files are hierarchical, so a job's values hold those of its steps.
- * Sources: kernel admin-guide/cgroup-v2.rst and cgroup-v1/ *.rst. */
+/* Resource use of a cgroup, for a job, a step or a task. The kernel's files are
+ * hierarchical: the values of a job include those of its steps. Sources: kernel
+ * admin-guide/cgroup-v2.rst and cgroup-v1/ *.rst. */
 struct bj_usage {
     /* cpu.stat | cpuacct.usage, cpuacct.stat, cpu.stat */
     uint64_t cpu_usec, cpu_user_usec, cpu_system_usec;
@@ -39,9 +38,9 @@ struct bj_usage {
     uint64_t mem_peak_bytes, mem_limit_bytes, mem_swap_bytes;
     uint64_t mem_limit_hits, mem_oom_kills;
     uint64_t mem_ooms;             /* v2: memory.events, oom */
-    uint64_t mem_swap_limit_bytes; /* v2: of swap space alone */
+    uint64_t mem_swap_limit_bytes; /* v2: swap only */
     uint64_t mem_swap_peak_bytes;  /* v2, Linux 6.5 */
-    /* v1: of memory and swap space together */
+    /* v1: memory plus swap */
     uint64_t memsw_limit_bytes, memsw_limit_hits;
     /* pids.current, which counts threads */
     uint64_t pids;
@@ -49,18 +48,18 @@ struct bj_usage {
     uint64_t psi_cpu_some_usec, psi_cpu_full_usec;
     uint64_t psi_mem_some_usec, psi_mem_full_usec;
     uint64_t psi_io_some_usec, psi_io_full_usec;
-    uint64_t unread_files; /* how many could not be read; absent: none */
+    uint64_t unread_files; /* files that could not be read; absent: none */
 };
 
-/* What the processes of a job do, summed over /proc.  Counters keep what
- * processes that have exited had used. */
+/* Sums over the processes of a job, from /proc. Counters include exited
+ * processes. */
 struct bj_procsum {
-    uint64_t processes, threads; /* now, slurmstepd and its kind not */
-    uint64_t processes_seen;     /* ever seen: at least so many started */
+    uint64_t processes, threads; /* now, without those of the batch system */
+    uint64_t processes_seen;     /* at least this many started */
     uint64_t open_fds;           /* now */
-    /* /proc/PID/io: what was asked by system calls, of any file system ... */
+    /* /proc/PID/io: by system calls, on any file system, */
     uint64_t io_read_bytes, io_write_bytes, io_read_ops, io_write_ops;
-    /* ... and what reached a block layer */
+    /* and at the block layer */
     uint64_t io_storage_read_bytes, io_storage_write_bytes;
     uint64_t io_cancelled_write_bytes;
 };
@@ -88,44 +87,43 @@ struct bj_exe_use {    /* CPU time of a job by executable */
 
 /* Asides (core/conf.h): in no table of ours, absent where not asked for. */
 
-struct bj_exe_count {   /* processes of a job that run an executable */
+struct bj_exe_count {   /* processes of a job by executable */
     struct bj_sub sub;  /* path of the executable; "(other)" for the rest */
     uint64_t processes; /* alive now */
-    uint64_t cpu_usec;  /* of these, with the children that they have waited for
-                         */
+    uint64_t cpu_usec;  /* of these, including children they have waited for */
 };
 
-struct bj_name_use {   /* processes of a job that have one name */
-    struct bj_sub sub; /* it; "(other)" for the rest */
+struct bj_name_use {   /* threads of a job by name */
+    struct bj_sub sub; /* name; "(other)" for the rest */
     uint64_t threads;
 };
 
 enum { BJ_CPUS_EFFECTIVE, BJ_CPUS_CONFIGURED, BJ_CPU_LISTS };
 struct bj_extra_use {  /* of a job, one record */
-    struct bj_sub sub; /* numbers of its CPUs, commas between: of those in
-                          effect; of those that its own cpuset names (v2) */
-    uint64_t cpus[BJ_CPU_LISTS];    /* how many these are */
-    uint64_t listed[BJ_CPU_LISTS];  /* 1: that is known */
-    uint64_t cpu_ppm, cpu_each_ppm; /* CPU time over time: in all, and of each
-                                       CPU that it may use */
-    /* sums over the processes that are alive now */
+    struct bj_sub sub; /* numbers of its CPUs, separated by commas: effective
+                          ones; those in its own cpuset (v2) */
+    uint64_t cpus[BJ_CPU_LISTS];    /* number of CPUs in each */
+    uint64_t listed[BJ_CPU_LISTS];  /* 1: the list is known */
+    uint64_t cpu_ppm, cpu_each_ppm; /* CPU time divided by time: total, and for
+                                       each CPU it may use */
+    /* sums over live processes */
     uint64_t alive_rss_bytes;
     uint64_t alive_read_ops, alive_write_ops;
     uint64_t alive_storage_read_bytes, alive_storage_write_bytes;
 };
 
-struct bj_place_use {  /* open files of a job below a named place */
+struct bj_place_use {  /* open files of a job below a configured path */
     struct bj_sub sub; /* name of the place */
     uint64_t files;
 };
 
-struct bj_energy_use { /* energy that a job was given */
+struct bj_energy_use { /* energy attributed to a job */
     struct bj_sub sub; /* component: cpu, dram, gpu, other */
     uint64_t energy_uj;
 };
 
 struct bj_step_use {   /* a step, or a task of one */
-    struct bj_sub sub; /* step; task (tasks only) */
+    struct bj_sub sub; /* step; task (of tasks only) */
     struct bj_usage use;
 };
 
@@ -134,9 +132,9 @@ struct bj_job {
     const struct bj_ident *ident; /* core/find/ident.h; never NULL */
     struct bj_usage use;
     struct bj_procsum proc;
-    uint64_t start_sec;  /* since 1970; the oldest process seen */
-    uint64_t end_sec;    /* when its end was noticed; absent while it runs */
-    uint64_t ident_info; /* 1: the row that carries the labels of the job */
+    uint64_t start_sec;  /* since 1970; of the oldest process seen */
+    uint64_t end_sec;    /* when the end was noticed; absent while it runs */
+    uint64_t ident_info; /* 1: the row with the labels of the job */
     struct bj_list cores, devices, states, exes, places, steps, tasks, energy;
     struct bj_list gpus, gpu_claims, gpu_engines;
     struct bj_list exe_counts, names, extras, even_cores; /* extras */
@@ -147,14 +145,14 @@ struct bj_mode_use {   /* CPU time of the node in one mode */
     uint64_t cpu_usec;
 };
 
-struct bj_energy_split { /* energy of the node by component, and what of it no
-                            job was given (core/energy/ledger.h) */
+struct bj_energy_split { /* energy of the node by component, and the part
+                            attributed to no job (core/energy/ledger.h) */
     struct bj_sub sub;
     uint64_t energy_uj, system_uj, unallocated_uj, missed_uj;
     uint64_t deficit_uj; /* component other only */
 };
 
-/* What the labels of an info metric say; the record of one row. */
+/* Labels of an info metric; the record of one row. */
 enum { BJ_INFO_MAX = 8 };
 struct bj_info {
     uint64_t one; /* 1, or absent */
@@ -164,15 +162,15 @@ struct bj_info {
 /* The node. */
 struct bj_node {
     uint64_t mem_total_bytes, mem_available_bytes, mem_free_bytes;
-    uint64_t cpus, cores, sockets; /* on line */
+    uint64_t cpus, cores, sockets; /* online */
     uint64_t boot_sec;             /* since 1970 */
-    uint64_t power_uw;             /* newest of the meter that is believed */
-    uint64_t idle_uw;              /* without jobs, in use by the split */
+    uint64_t power_uw;             /* newest, of the meter in use */
+    uint64_t idle_uw;              /* without jobs, as used by the split */
     struct bj_info energy_info;    /* source, quality, policy, static */
     struct bj_list modes, energy;
 };
 
-/* Emission factors (carbon/factor.h), and how who tells them does. */
+/* Emission factors (carbon/factor.h) and the state of their providers. */
 struct bj_factor_stat {
     struct bj_sub sub; /* provider, kind, country or zone */
     uint64_t ug_per_kwh, estimated, start_sec;
@@ -182,64 +180,64 @@ struct bj_provider_stat {
     uint64_t success, age_usec;
 };
 struct bj_provider_errors {
-    struct bj_sub sub; /* provider, kind of fault */
+    struct bj_sub sub; /* provider, kind of error */
     uint64_t errors;
 };
 
-/* An accelerator, or an instance of one that is partitioned.  Levels are absent
- * while its driver does not answer.  Sources: core/gpu/gpu.h. */
+/* A GPU, or an instance of a partitioned one. Levels are absent while its
+ * driver does not answer. Sources: core/gpu/gpu.h. */
 struct bj_gpu_use {
     struct bj_sub sub; /* UUID, index */
-    uint64_t success;  /* 1: its last reading had no fault */
-    uint64_t errors;   /* faults since the start */
+    uint64_t success;  /* 1: its last read succeeded */
+    uint64_t errors;   /* errors since the start */
     uint64_t minor, slices, multiprocessors;
-    uint64_t instance; /* number of a GPU instance on its device */
+    uint64_t instance; /* number of a GPU instance on its GPU */
     uint64_t memory_total_bytes, memory_used_bytes, memory_reserved_bytes;
     uint64_t memory_free_bytes;
     uint64_t busy_ppm, memory_busy_ppm, processes;
     uint64_t power_uw, power_limit_uw, energy_uj, energy_resets;
     uint64_t temperature_uc, memory_temperature_uc;
     uint64_t sm_clock_hz, graphics_clock_hz, memory_clock_hz, video_clock_hz;
-    uint64_t fan_ppm;        /* of its highest speed; may be more than all */
-    uint64_t xids, last_xid; /* since we look; last_xid 0: there was none */
+    uint64_t fan_ppm;        /* share of its highest speed; may exceed 1 */
+    uint64_t xids, last_xid; /* since the start; last_xid 0: none */
     uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
     uint64_t ecc_corrected_ever, ecc_uncorrected_ever;
     uint64_t rows_corrected, rows_uncorrected, rows_pending, rows_failed;
     uint64_t pcie_tx_bytes, pcie_rx_bytes, pcie_replays;
     uint64_t nvlink_tx_bytes, nvlink_rx_bytes;
     uint64_t xgmi_corrected, xgmi_uncorrected; /* since the driver was loaded */
-    /* profiling, over the time between the last two readings */
+    /* profiling, between the last two reads */
     uint64_t graphics_ppm, sm_ppm, occupancy_ppm, tensor_ppm, dram_ppm;
     uint64_t dfma_ppm, hmma_ppm, dmma_ppm, imma_ppm;
     uint64_t fp64_ppm, fp32_ppm, fp16_ppm, integer_ppm;
     uint64_t pcie_tx_rate, pcie_rx_rate, nvlink_tx_rate, nvlink_rx_rate;
 };
 
-struct bj_gpu_part {   /* an accelerator, or a part of it, that a job holds */
+struct bj_gpu_part {   /* a GPU, or a share of it, that a job holds */
     struct bj_sub sub; /* UUID, index */
     uint64_t share_ppm, estimated;
     uint64_t busy_ppm, memory_used_bytes, power_uw, processes;
     uint64_t held_usec, idle_usec, energy_uj;
 };
 
-struct bj_gpu_engine_use { /* time of a job on engines of an accelerator */
+struct bj_gpu_engine_use { /* time of a job on the engines of a GPU */
     struct bj_sub sub;     /* UUID, engine class as the driver names it */
     uint64_t busy_usec;
 };
 
-struct bj_gpu_label {  /* what else there is to know of it */
+struct bj_gpu_label {  /* a label of a GPU */
     struct bj_sub sub; /* UUID; index (of a job: source); model, address,
                           device or reason */
-    uint64_t value;    /* 1; of a reason: 1 while it is one */
+    uint64_t value;    /* 1; of a reason: 1 while it applies, else 0 */
 };
 
-/* A source of accelerators. */
+/* A source of GPUs. */
 struct bj_gpu_source {
     struct bj_sub sub; /* nvml, amd, intel, fdinfo, ... */
     uint64_t success, errors, age_usec, duration_usec, devices;
 };
 
-/* A power meter, its zones, its faults. */
+/* A power meter, its zones, its errors. */
 struct bj_meter_stat {
     struct bj_sub sub; /* meter */
     uint64_t success, age_usec, duration_usec;
@@ -249,26 +247,26 @@ struct bj_zone_stat {
     uint64_t energy_uj, power_uw, limit_uw, resets, gaps, doubts;
 };
 struct bj_meter_errors {
-    struct bj_sub sub; /* meter, kind of fault */
+    struct bj_sub sub; /* meter, kind of error */
     uint64_t errors;
 };
 
-/* How a collector fared. */
+/* State of a collector. */
 struct bj_collector_stat {
     struct bj_sub sub; /* name of the collector */
-    uint64_t success;  /* 1: the last run had no fault, 0: it had */
+    uint64_t success;  /* 1: the last run succeeded */
     uint64_t duration_usec;
-    uint64_t errors;   /* faults since the start */
+    uint64_t errors;   /* errors since the start */
     uint64_t age_usec; /* of the newest value */
 };
 
-/* We ourselves. */
+/* This program. */
 struct bj_self {
     uint64_t jobs, jobs_refused, steps_refused, processes_refused;
     uint64_t passes, pass_usec;
     uint64_t fds_kept, fds_refused;
     uint64_t cpu_usec, rss_bytes, open_fds, max_fds, start_sec;
-    uint64_t records, records_lost; /* final records written, given up */
+    uint64_t records, records_lost; /* final records written, lost */
     struct bj_info build_info;      /* bj_build_info_keys */
     struct bj_list collectors;
 };

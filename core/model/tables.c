@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* The same figures for a job, a step and a task. */
+/* Rows for a job, a step and a task. */
 #define USAGE_ROWS(noun)                                                       \
     {                                                                          \
         COUNTER(bj_usage, cpu_usec, "cpu", BJ_USEC,                            \

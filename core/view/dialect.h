@@ -1,11 +1,10 @@
-/* Dialects: a snapshot under the names, units and labels of other exporters,
- * so that their dashboards and rules go on working.
+/* Dialects: a snapshot with the metric names, units and labels of another
+ * exporter, so that dashboards and rules made for it work unchanged.
  *
- * A dialect is a table over the same records as the native view: a row says
- * which field leaves under which name, in which unit, with which labels.
- * Nothing is computed here but units and sums of two fields, and next to
- * nothing is told that native does not tell.  docs/dialects.md says where a
- * peer meant something else, and what of it is not told. */
+ * A dialect is a table over the same records as the native view. A row defines
+ * the field, name, unit and labels of a family. Rows only convert units and add
+ * up fields; nearly all their data is in the native view too. docs/dialects.md
+ * lists the differences from the originals. */
 #ifndef BJ_CORE_VIEW_DIALECT_H
 #define BJ_CORE_VIEW_DIALECT_H
 
@@ -14,82 +13,79 @@
 #include "core/core.h"
 #include "core/model/metric.h"
 
-/* Where the record of a row is, and how far a row goes. */
+/* The records that a row reads. */
 enum bj_row_of {
     BJ_ROW_JOB,   /* a field of each job */
-    BJ_ROW_USAGE, /* one of its bj_usage: of steps and tasks as well, where
+    BJ_ROW_USAGE, /* a field of its bj_usage, also for steps and tasks where
                      those are collected */
-    BJ_ROW_JOBS,  /* a field of each record of a list of each job */
-    BJ_ROW_GPUS,  /* a field of each accelerator that the job holds; of key, the
-                     first is its name, the second its model.  With info
-                     instead of key: index, HOST/gpu-INDEX, UUID, number of the
-                     GPU instance */
-    BJ_ROW_GPU_PARTS, /* likewise, of the part that the job holds */
+    BJ_ROW_JOBS,  /* a field of each record in a list of each job */
+    BJ_ROW_GPUS, /* a field of each GPU the job holds; key: its name, its model.
+                    With info instead of key: index, HOST/gpu-INDEX, UUID,
+                    number of the GPU instance */
+    BJ_ROW_GPU_PARTS, /* the same, of the job's share of the GPU */
     BJ_ROW_SNAP,      /* a field of the snapshot */
-    BJ_ROW_SNAPS,     /* a field of each record of a list of the snapshot */
-    BJ_ROW_SUMS, /* likewise, of records whose told keys are the same the sum */
-    BJ_ROW_GPU_JOB,  /* the id of the job that holds most of each accelerator
-                        that is not divided, 0 for none; of key, the first is
-                        its UUID */
-    BJ_ROW_GPU_EACH, /* a field of each accelerator that is not divided, with
-                        what is known of it under the names in info: index,
-                        minor number, UUID, model, job and its owner's number
-                        ("0": none), number of the GPU instance */
-    BJ_ROW_GPU_EACH_CARD,   /* likewise, of an instance the field of its
-                               device */
-    BJ_ROW_GPU_EACH_REASON, /* likewise, each reason that may hold the clocks
-                               back: 1 while it does; the last name in info is
-                               that of the reason, key[2] for words */
-    BJ_ROW_GPU_EACH_JOB,    /* likewise, the job that holds most of it */
-    BJ_ROW_GPU_EACH_UID,    /* likewise, the number of its owner */
-    BJ_ROW_GPU_CARDS,       /* a field of each device, divided or not; info:
-                               index, minor number, UUID, model */
-    BJ_ROW_GPU_COUNT,       /* how many devices there are */
-    BJ_ROW_INFO,  /* 1, with the values of a bj_info of the snapshot */
-    BJ_ROW_COUNT, /* how many jobs run */
-    BJ_ROW_UID,   /* the number of the job's owner */
-    BJ_ROW_ONE,   /* 1 for each job that runs */
+    BJ_ROW_SNAPS,     /* a field of each record in a list of the snapshot */
+    BJ_ROW_SUMS,      /* the same, summed over equal exported keys */
+    BJ_ROW_GPU_JOB,   /* for each GPU without instances, the id of the job with
+                         the largest share, 0: none; key: its UUID */
+    BJ_ROW_GPU_EACH,  /* a field of each GPU without instances; info: index,
+                         minor number, UUID, model, jobid, uid of its owner ("0":
+                         none), number of the GPU instance */
+    BJ_ROW_GPU_EACH_CARD, /* the same; for an instance, the field of its GPU */
+    BJ_ROW_GPU_EACH_REASON, /* the same, for each throttle reason: 1 while it
+                               applies, else 0; the last name in info is the
+                               reason, key[2] for words */
+    BJ_ROW_GPU_EACH_JOB,    /* the same, id of the job with the largest share */
+    BJ_ROW_GPU_EACH_UID,    /* the same, the uid of its owner */
+    BJ_ROW_GPU_CARDS, /* a field of each GPU that is no instance; info: index,
+                         minor number, UUID, model */
+    BJ_ROW_GPU_COUNT, /* number of GPUs */
+    BJ_ROW_INFO,      /* 1, with the values of a bj_info of the snapshot */
+    BJ_ROW_COUNT,     /* number of running jobs */
+    BJ_ROW_UID,       /* uid of the job's owner */
+    BJ_ROW_ONE,       /* 1 for each running job */
 };
 
-/* From the unit of the field to the peer's. */
+/* Conversion from the unit of the field to that of the original. */
 enum bj_scale {
-    BJ_SCALE_NONE,    /* the number as it is */
-    BJ_SCALE_MICRO,   /* millionths: seconds, joules, watts, grams */
-    BJ_SCALE_NSEC,    /* microseconds to nanoseconds */
-    BJ_SCALE_TICKS,   /* microseconds to the ticks of user space, 100 a second
-                         (kernel, asm-generic/param.h: USER_HZ) */
-    BJ_SCALE_MIB,     /* bytes to 2^20 of them, cut to six places */
-    BJ_SCALE_MILLI,   /* microwatts to milliwatts, likewise microseconds */
+    BJ_SCALE_NONE,  /* none */
+    BJ_SCALE_MICRO, /* millionths: seconds, joules, watts, grams */
+    BJ_SCALE_NSEC,  /* microseconds to nanoseconds */
+    BJ_SCALE_TICKS, /* microseconds to user space ticks, 100 a second (kernel,
+                       asm-generic/param.h: USER_HZ) */
+    BJ_SCALE_MIB,   /* bytes to MiB, truncated to six decimals */
+    BJ_SCALE_MILLI, /* microwatts to milliwatts, microseconds to milliseconds */
     BJ_SCALE_PERCENT, /* millionths to hundredths */
-    BJ_SCALE_MB,      /* bytes to a million times their MiB: the error of taking
-                         Slurm's M for 10^6 */
-    BJ_SCALE_FLAG,    /* 1 when it is not 0 */
-    BJ_SCALE_ZERO     /* 0: the peer has nothing else where we know more */
+    BJ_SCALE_MB,   /* bytes to MiB times 10^6: an original's error, which takes
+                      Slurm's M for 10^6 */
+    BJ_SCALE_FLAG, /* 1 when it is not 0 */
+    BJ_SCALE_ZERO  /* 0: the original always reports 0 */
 };
 
-/* What a second field of the same record is for. */
+/* Use of a second field of the same record. */
 enum bj_second {
     BJ_SECOND_NONE,
     BJ_SECOND_ADD,
-    BJ_SECOND_ELSE, /* it is told where the first is absent */
-    BJ_SECOND_PER,  /* the first divided by it, nothing where it is 0 */
+    BJ_SECOND_ELSE, /* replaces the first where that is absent */
+    BJ_SECOND_PER,  /* divides the first; no value where it is 0 */
     /* BJ_ROW_SUMS, of the sums: */
-    BJ_SECOND_SUB,  /* what the first has more than it; never below 0 */
+    BJ_SECOND_SUB,  /* subtracted from the first; never below 0 */
     BJ_SECOND_SHARE /* as PER, in millionths */
 };
 
-/* A row may be for some ways of speaking only: as is right, or with the errors
- * of the peer (bj_dialect_env.strict), which may be of one version of cgroups.
- * Bits; none: for all of them. */
+/* When a row applies: always, only for correct values, or only for the errors
+ * of the original (bj_dialect_env.strict), by cgroup version. Bits; 0: always.
+ */
 enum bj_when {
     BJ_WHEN_ANY,
     BJ_WHEN_RIGHT = 1,
     BJ_WHEN_STRICT_V1 = 2,
-    BJ_WHEN_STRICT_NAMED = 4,    /* v2, and users' names are told */
-    BJ_WHEN_STRICT_NAMELESS = 8, /* v2, and they are hidden */
+    BJ_WHEN_STRICT_NAMED = 4,    /* v2, with user names */
+    BJ_WHEN_STRICT_NAMELESS = 8, /* v2, user names hidden */
     BJ_WHEN_STRICT_V2 = BJ_WHEN_STRICT_NAMED | BJ_WHEN_STRICT_NAMELESS,
     BJ_WHEN_STRICT = BJ_WHEN_STRICT_V1 | BJ_WHEN_STRICT_V2,
-    BJ_WHEN_RIGHT_V2 = BJ_WHEN_RIGHT | BJ_WHEN_STRICT_V1, /* errs on v2 only */
+    /* the original errs on v2 only */
+    BJ_WHEN_RIGHT_V2 = BJ_WHEN_RIGHT | BJ_WHEN_STRICT_V1,
     BJ_WHEN_RIGHT_NAMED = BJ_WHEN_RIGHT_V2 | BJ_WHEN_STRICT_NAMED
 };
 
@@ -102,125 +98,126 @@ struct bj_dialect_row {
     const char *name, *help;
     enum bj_kind kind;
     enum bj_row_of of;
-    bool live; /* as in bj_metric: left out once the job has ended */
+    bool live; /* as in bj_metric: left out after the end of the job */
     enum bj_scale scale;
-    size_t off; /* of the value: in the job, the snapshot, or a list's record */
-    enum bj_second use; /* what is at second; both have to be known to be
-                           added */
+    size_t off;         /* of the value in the job, snapshot or list record */
+    enum bj_second use; /* of second; ADD needs both values */
     size_t second;
-    size_t list, size; /* of the bj_list in its owner; of a record */
-    unsigned labels;   /* which of the dialect's sets of labels goes before */
-    const char *key[BJ_SUB_KEYS]; /* names of bj_sub.key; NULL: not told */
-    const char *fixed[2]; /* GPUS, GPU_PARTS: the value of key[2]; GPU_EACH and
-                             what is like it, GPU_CARDS: of the names in info
-                             behind the others */
-    bool more; /* of the family before: under another fixed label, or of records
-                  that that row does not tell */
-    const char *const *info; /* names of values that are not keys of ours */
-    /* Which records.  Others are left out. */
-    const char *only[2];     /* bj_sub.key is this; "a*": begins so, "*a": ends
-                                so */
-    const char *const *skip; /* bj_sub.key[0], behind its last slash, is none
-                                of these; ends with NULL */
-    uint64_t least;          /* not below this, in the unit of the field */
-    bool first;              /* only the first that is left */
-    /* What the peer calls values of bj_sub.key[word].  Others stay as they
-     * are, or are left out. */
+    size_t list;     /* offset of the bj_list in its owner */
+    size_t size;     /* of a record of it */
+    unsigned labels; /* which of the dialect's label sets comes first */
+    /* Label names of bj_sub.key; NULL: not exported. */
+    const char *key[BJ_SUB_KEYS];
+    /* GPUS, GPU_PARTS: the value of key[2].  GPU_EACH and similar, GPU_CARDS:
+     * values of the last names in info. */
+    const char *fixed[2];
+    /* Continues the family of the row before, with another fixed label or
+     * other records. */
+    bool more;
+    const char *const *info; /* label names of values outside bj_sub.key */
+    /* Which records are exported. */
+    const char *only[2]; /* pattern of bj_sub.key: "a", "a*" or "*a" */
+    /* Not those where the base name of bj_sub.key[0] is one of these;
+     * NULL-terminated. */
+    const char *const *skip;
+    uint64_t least; /* minimum value, in the unit of the field */
+    bool first;     /* only the first matching record */
+    /* Translates values of bj_sub.key[word]. Values without translation are
+     * kept; with words_only, left out. */
     const struct bj_dialect_word *words;
     unsigned word;
     bool words_only;
     enum bj_when when;
-    uint64_t lack;  /* is told where the field is absent; 0: nothing is */
-    size_t lack_at; /* likewise, a field of the snapshot; 0: none */
-    bool lacking;   /* only that is told */
-    bool minus;     /* its values are below 0 */
+    uint64_t lack;  /* value where the field is absent; 0: no sample */
+    size_t lack_at; /* the same, from a field of the snapshot; 0: none */
+    bool lacking;   /* only absent fields are exported, with lack */
+    bool minus;     /* values are negated */
     /* BJ_ROW_SUMS */
-    /* Makes the peer's keys of ours, before all that looks at them; text of
-     * its own goes to the arena.  False: the record is left out. */
+    /* Makes the original's keys from ours, before they are matched; may
+     * allocate text in the arena. False: leave out the record. */
     bool (*map)(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS]);
-    /* Instead of the field at off. */
+    /* Returns the value instead of the field at off. */
     uint64_t (*value)(const void *record);
-    bool split; /* key[0] is a list with commas: it is told for each of them */
-    /* Which source knows it: told is 0, too, where there is no record but the
-     * source has answered.  One more than its bj_cluster_source; 0: none. */
+    bool split; /* key[0] is a list with commas; one sample for each */
+    /* Source of the records: the value is 0 when the source replied without
+     * any. bj_cluster_source plus one; 0: none. */
     unsigned source;
-    /* For each record one sample for each of these, 1 where key[1] is it, else
-     * 0; ends with NULL. */
+    /* One sample for each of these, 1 where it equals key[1], else 0;
+     * NULL-terminated. */
     const char *const *states;
 };
 
-/* A label that a job has in all samples. */
+/* A label of all samples of a job. */
 enum bj_label_of {
     BJ_LABEL_IDENT,
     BJ_LABEL_TEXT,
     BJ_LABEL_UUID,       /* the job's BJ_ID_UUID, else its id */
-    BJ_LABEL_HOST,       /* as the machine calls itself */
-    BJ_LABEL_SHORT_HOST, /* of that what is before the first dot */
-    BJ_LABEL_CGROUP /* of the job's cgroup, as Slurm calls it where nobody asked
-                       for something else */
+    BJ_LABEL_HOST,       /* host name */
+    BJ_LABEL_SHORT_HOST, /* host name up to the first dot */
+    BJ_LABEL_CGROUP      /* of the job's cgroup, as Slurm names it by default */
 };
 struct bj_dialect_label {
     const char *name; /* ends with NULL */
     enum bj_label_of of;
     int field;        /* IDENT: bj_ident_field (core/find/ident.h) */
-    const char *text; /* TEXT; IDENT: while that is not known */
+    const char *text; /* TEXT; IDENT: value while unknown */
 };
 
 enum { BJ_DIALECT_SETS = 4 };
 
 struct bj_dialect {
     const char *name;
-    const char *port;   /* that its own program listens on; NULL: none */
-    const char *system; /* jobs of this batch system only; NULL: all */
-    bool empty;         /* families without samples are announced, too */
-    bool openmetrics;   /* its own program writes them on request */
-    unsigned collect;   /* collectors that it needs: bits 1 << BJ_COLLECT_... */
-    unsigned extras, strict_extras; /* and enum bj_extra (core/conf.h), the
-                                       latter for the errors of the peer */
-    const char *by;      /* and cluster.by, commas between; NULL: nothing */
-    const char *sources; /* and cluster.source, likewise */
+    const char *port;   /* default port of the original; NULL: none */
+    const char *system; /* only jobs of this batch system; NULL: all */
+    bool empty;         /* announces families without samples */
+    bool openmetrics;   /* the original supports OpenMetrics */
+    unsigned collect;   /* collectors it needs: bits 1 << BJ_COLLECT_... */
+    unsigned extras, strict_extras; /* enum bj_extra (core/conf.h) it needs,
+                                       always and for strict */
+    const char *by; /* values of cluster.by it needs, with commas; NULL: none */
+    const char *sources; /* the same of cluster.source */
     const struct bj_dialect_row *rows;
     size_t nrows;
-    /* Labels that go before those of a row; of the snapshot's rows only those
-     * that need no job. */
+    /* Labels before those of a row; for rows of the snapshot, only labels that
+     * need no job. */
     const struct bj_dialect_label *labels[BJ_DIALECT_SETS];
-    const char *step[2]; /* names of the labels of a step and a task: both are
-                            in all samples of BJ_ROW_USAGE; NULL: no steps */
+    const char *step[2]; /* names of the step and task labels, in all samples of
+                            BJ_ROW_USAGE; NULL: no steps */
 };
 
 extern const struct bj_dialect *const bj_dialects[]; /* ends with NULL */
 const struct bj_dialect *bj_dialect_find(struct bj_slice name); /* or NULL */
-/* Append "native" and the names of all dialects, commas between. */
+/* Append "native" and the names of all dialects, separated by commas. */
 void bj_dialect_names(struct bj_buf *out);
 
-/* What a dialect may tell that no snapshot knows. */
+/* Input of a dialect that is not in the snapshot. */
 struct bj_dialect_env {
-    struct bj_slice host;         /* name of the machine, clean */
+    struct bj_slice host;         /* host name, clean */
     bool hide_user, hide_account; /* these labels stay empty */
-    bool unified;                 /* cgroup v2 has the jobs */
+    bool unified;                 /* jobs are in cgroup v2 */
     const uint64_t *skip_uids;    /* jobs of these users are left out */
     size_t nskip_uids;
-    bool strict; /* errors of the peer that dashboards may depend on are made */
+    bool strict; /* reproduce errors of the original */
 };
 
 /* How a value is written. */
 enum bj_dialect_digits {
     BJ_DIGITS_WHOLE,
-    BJ_DIGITS_MICRO, /* it is in millionths */
-    BJ_DIGITS_MINUS  /* it is below 0 */
+    BJ_DIGITS_MICRO, /* in millionths */
+    BJ_DIGITS_MINUS  /* negated */
 };
 
-/* One value on its way out. */
+/* One sample. */
 struct bj_dialect_sample {
-    struct bj_slice labels; /* written and escaped, each with a comma behind */
-    const struct bj_slice *key; /* values of the family's own; clean */
+    struct bj_slice labels; /* written and escaped, each followed by a comma */
+    const struct bj_slice *key; /* values of the family's own labels; clean */
     uint64_t value;
     enum bj_dialect_digits digits;
 };
 
-/* Where values go; family comes before its samples.  key has the names of the
- * family's own labels, NULL-terminated.  A result below 0 ends the walk and is
- * returned. */
+/* Receives the samples; family precedes its samples. key: names of the family's
+ * own labels, NULL-terminated. A negative result ends the walk and is returned.
+ */
 struct bj_dialect_sink {
     void *ctx;
     int (*family)(void *ctx, const struct bj_dialect_row *row,
@@ -228,14 +225,14 @@ struct bj_dialect_sink {
     int (*sample)(void *ctx, const struct bj_dialect_sample *s);
 };
 
-/* What a walk needs, kept from one to the next.  Zero-initialise.  What the
- * environments of its walks point to must live as long. */
+/* State kept between walks. Zero-initialise. The pointers in the environments
+ * of its walks must live as long. */
 struct bj_dialect_room {
     struct bj_buf text; /* of labels */
     struct bj_dialect_job *v;
     size_t n, cap;
-    size_t begin[BJ_DIALECT_SETS + 1]; /* in text, of what has no job */
-    /* What text was written for; dialect NULL: nothing. */
+    size_t begin[BJ_DIALECT_SETS + 1]; /* in text, for samples without job */
+    /* What text was made for; dialect NULL: nothing. */
     const struct bj_dialect *dialect;
     struct bj_dialect_env env;
     struct bj_buf cluster;
@@ -247,17 +244,15 @@ struct bj_dialect_room {
 };
 void bj_dialect_room_free(struct bj_dialect_room *room);
 
-/* Walk a snapshot: family by family, jobs by id.  No two samples of a family
- * have the same labels, not even when jobs do under the labels of the dialect:
- * one of them is told then, one that runs rather than one that has ended.
- * 0, -ENOMEM, or what the sink returned. */
+/* Walk a snapshot: family by family, jobs by id. No two samples of a family
+ * have the same labels: of jobs with equal labels only one is exported, a
+ * running job first. 0, -ENOMEM, or the result of the sink. */
 int bj_view_dialect(const struct bj_dialect *d, const struct bj_snap *snap,
                     const struct bj_dialect_env *env,
                     struct bj_dialect_room *room,
                     const struct bj_dialect_sink *sink);
 
-/* The value of a row in a record whose own begin is at record: scaled, or
- * BJ_ABSENT. */
+/* The value of a row in the record at record, converted, or BJ_ABSENT. */
 uint64_t bj_dialect_value(const struct bj_dialect_row *row, const char *record);
 
 #endif

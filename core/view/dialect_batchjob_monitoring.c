@@ -1,4 +1,4 @@
-/* The names that batchjob_monitoring began with, of December 2023. */
+/* The names of batchjob_monitoring, December 2023. */
 #include "core/view/dialect_energy.h"
 
 #define ROW(text_name, text, ...)                                              \
@@ -12,7 +12,7 @@
 
 enum { OF_JOB, OF_NODE };
 
-/* The BMC's own answer, or that of a command that asks it. */
+/* Power from the BMC, or from a command that queries it. */
 static const struct bj_dialect_word dcmi[] = {
     {"ipmi_dcmi", NULL}, {"command", NULL}, {NULL, NULL}};
 #define DCMI                                                                   \
@@ -21,32 +21,35 @@ static const struct bj_dialect_word dcmi[] = {
 
 static const struct bj_dialect_row rows[] = {
     BJ_STEPS_USE(ROW),
-    ROW("memory_total_bytes", "Memory limit; -1 without.",
+    ROW("memory_total_bytes", "Memory limit in bytes; -1: unlimited.",
         BJ_IN_USAGE(mem_limit_bytes), BJ_WHEN(STRICT_V2)),
-    ROW("memory_total_bytes", "Memory limit; -1 without.",
+    ROW("memory_total_bytes", "Memory limit in bytes; -1: unlimited.",
         BJ_IN_USAGE(mem_limit_bytes), .lack = 1, .lacking = true, .minus = true,
         .more = true, BJ_WHEN(STRICT_V2)),
     BJ_FAIL_COUNT(ROW, BJ_IN_USAGE),
     BJ_STEPS_SWAP(ROW),
-    ROW("ipmi_dcmi_watts_total", "Power of the node as its BMC tells it.", DCMI,
+    ROW("ipmi_dcmi_watts_total",
+        "Power of the node in watts, as its BMC reports it.", DCMI,
         .labels = OF_NODE, BJ_WHEN(RIGHT)),
-    COUNTER("ipmi_dcmi_watts_total", "Power of the node as its BMC tells it.",
-            DCMI, .labels = OF_NODE, BJ_WHEN(STRICT)),
-    COUNTER("rapl_package_joules_total", "Energy of CPU packages.",
+    COUNTER("ipmi_dcmi_watts_total",
+            "Power of the node in watts, as its BMC reports it.", DCMI,
+            .labels = OF_NODE, BJ_WHEN(STRICT)),
+    COUNTER("rapl_package_joules_total", "Energy of CPU packages in joules.",
             BJ_RAPL(bj_rapl_packages), .labels = OF_NODE),
-    COUNTER("rapl_dram_joules_total", "Energy of memory.",
+    COUNTER("rapl_dram_joules_total", "Energy of memory in joules.",
             BJ_RAPL(bj_rapl_drams), .labels = OF_NODE),
-    COUNTER("rapl_core_joules_total", "Energy of CPU cores.",
+    COUNTER("rapl_core_joules_total", "Energy of CPU cores in joules.",
             BJ_RAPL(bj_rapl_cores), .labels = OF_NODE),
-    COUNTER("rapl_uncore_joules_total", "Energy of CPUs beside their cores.",
+    COUNTER("rapl_uncore_joules_total",
+            "Energy of CPU packages without their cores in joules.",
             BJ_RAPL(bj_rapl_uncores), .labels = OF_NODE),
-    COUNTER("rapl_psys_joules_total", "Energy of the platform.",
+    COUNTER("rapl_psys_joules_total", "Energy of the platform in joules.",
             BJ_RAPL(bj_rapl_psys), .labels = OF_NODE),
     ROW("emissions_gCo2_kWh",
-        "CO2 equivalent of a kilowatt-hour of electricity, in grams.",
+        "Emission factor of electricity in grams of CO2 equivalent per kWh.",
         BJ_IN_SNAPS(factors, bj_factor_stat, ug_per_kwh), BJ_UNIT(MICRO),
         .only = {NULL, "average_lifecycle"}, .first = true, .labels = OF_NODE),
-    ROW("nvidia_gpu_jobid", "The job that holds the GPU; 0: none does.",
+    ROW("nvidia_gpu_jobid", "Id of the job that holds the GPU; 0: none.",
         .of = BJ_ROW_GPU_JOB, .key = {"uuid"}, .labels = OF_NODE),
     BJ_COLLECTORS(ROW, OF_NODE),
     BJ_BUILD_INFO(ROW, OF_NODE),

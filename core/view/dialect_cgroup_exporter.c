@@ -12,25 +12,27 @@
 
 enum { PLAIN, PERSON, BARE };
 
-/* The number next to it, 2^64 - 1, stands for absent here.  As a double, which
- * is what Prometheus makes of it, it is the same. */
+/* The next number, 2^64 - 1, means absent in our records; as a double, which
+ * Prometheus uses, both are equal. */
 #define UNLIMITED (UINT64_MAX - 1)
 
 static const struct bj_dialect_row rows[] = {
     COUNTER("cpu_user_seconds", "CPU time in user mode.",
             BJ_IN_JOB(use.cpu_user_usec), BJ_UNIT(MICRO)),
-    COUNTER("cpu_system_seconds", "CPU time of the kernel.",
+    COUNTER("cpu_system_seconds", "CPU time in kernel mode.",
             BJ_IN_JOB(use.cpu_system_usec), BJ_UNIT(MICRO)),
     COUNTER("cpu_total_seconds", "CPU time.", BJ_IN_JOB(use.cpu_usec),
             BJ_UNIT(MICRO)),
-    ROW("cpus", "CPUs that may be used.", BJ_IN_JOB(use.cpus), BJ_LEVEL,
-        BJ_WHEN(RIGHT_V2)),
-    ROW("cpus", "CPUs of the cgroup's own set; 0: it has none.",
+    ROW("cpus", "CPUs available (effective cpuset).", BJ_IN_JOB(use.cpus),
+        BJ_LEVEL, BJ_WHEN(RIGHT_V2)),
+    ROW("cpus", "CPUs in the cgroup's own cpuset; 0: it has none.",
         BJ_IN_EXTRA(cpus[BJ_CPUS_CONFIGURED]), BJ_LEVEL, BJ_WHEN(STRICT_V2)),
-    ROW("cpu_info", "1; which CPUs may be used.",
+    ROW("cpu_info",
+        "Available CPUs (effective cpuset) as a label; the value is always 1.",
         BJ_IN_EXTRA(listed[BJ_CPUS_EFFECTIVE]), BJ_LEVEL, .key = {"cpus"},
         BJ_WHEN(RIGHT_V2)),
-    ROW("cpu_info", "1; which CPUs are the cgroup's own set.",
+    ROW("cpu_info",
+        "CPUs in the cgroup's own cpuset as a label; the value is always 1.",
         BJ_IN_EXTRA(listed[BJ_CPUS_CONFIGURED]), BJ_LEVEL,
         .key = {NULL, "cpus"}, BJ_WHEN(STRICT_V2)),
     ROW("memory_rss_bytes", "Anonymous memory.", BJ_IN_JOB(use.mem_rss_bytes),
@@ -38,26 +40,28 @@ static const struct bj_dialect_row rows[] = {
     ROW("memory_rss_bytes", "Anonymous memory and page cache.",
         BJ_IN_JOB(use.mem_rss_bytes), BJ_AND_JOB(use.mem_cache_bytes), BJ_LEVEL,
         BJ_WHEN(STRICT_V2)),
-    ROW("memory_cache_bytes", "Page cache, shared memory included.",
+    ROW("memory_cache_bytes", "Page cache, including shared memory.",
         BJ_IN_JOB(use.mem_cache_bytes), BJ_LEVEL),
-    ROW("memory_used_bytes", "Memory charged, page cache included.",
+    ROW("memory_used_bytes", "Memory charged, including page cache.",
         BJ_IN_JOB(use.mem_used_bytes), BJ_LEVEL),
-    ROW("memory_total_bytes", "Memory limit: its own, else the nearest above.",
+    ROW("memory_total_bytes",
+        "Memory limit; without its own, that of the nearest limited parent "
+        "cgroup.",
         BJ_IN_JOB(use.mem_limit_bytes), BJ_WHEN(RIGHT)),
-    ROW("memory_total_bytes", "Memory limit; 2^63 without.",
+    ROW("memory_total_bytes", "Memory limit; 2^63: unlimited.",
         BJ_IN_JOB(use.mem_limit_bytes), .lack = BJ_V1_UNLIMITED,
         BJ_WHEN(STRICT_V1)),
-    ROW("memory_total_bytes", "Memory limit; 2^64 without.",
+    ROW("memory_total_bytes", "Memory limit; 2^64: unlimited.",
         BJ_IN_JOB(use.mem_limit_bytes), .lack = UNLIMITED, BJ_WHEN(STRICT_V2)),
     BJ_FAIL_COUNT(ROW, BJ_IN_USE),
     BJ_MEMSW(ROW, BJ_IN_USE),
     BJ_ONLY_SWAP(ROW, .lack = UNLIMITED),
-    ROW("info", "1; whose job it is.", .of = BJ_ROW_ONE, BJ_LEVEL,
-        .labels = PERSON),
-    ROW("process_exec_count", "Processes that run the executable.",
+    ROW("info", "Owner of the job as labels; the value is always 1.",
+        .of = BJ_ROW_ONE, BJ_LEVEL, .labels = PERSON),
+    ROW("process_exec_count", "Processes running the executable.",
         BJ_IN_JOBS(exe_counts, bj_exe_count, processes), BJ_LEVEL,
         .key = {"exec"}),
-    ROW("exporter_collect_error", "1 while something of it cannot be read.",
+    ROW("exporter_collect_error", "1 while some of its files cannot be read.",
         BJ_IN_JOB(use.unread_files), BJ_LEVEL, BJ_UNIT(FLAG)),
     BJ_BUILD_INFO(ROW, BARE),
 };

@@ -2,8 +2,7 @@
 
 #include "sched/sinfo_long.h"
 
-/* key[at] and the one behind it.  What stands for the rest, "(other)", stays
- * what it is. */
+/* Combine key[at] and the next key. "(other)" stays as it is. */
 static bool map_state(struct bj_arena *arena, struct bj_slice *key)
 {
     char text[BJ_NODE_LONG_BYTES];

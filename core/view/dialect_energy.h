@@ -1,16 +1,16 @@
-/* Power meters in the dialects: which of our zones are which of theirs.
- * Internal. */
+/* Power meters in the dialects: mapping of our zones to those of the originals.
+ * Private to the dialects. */
 #ifndef BJ_CORE_VIEW_DIALECT_ENERGY_H
 #define BJ_CORE_VIEW_DIALECT_ENERGY_H
 
 #include "core/view/dialect_tables.h"
 
-/* Names of the zones of the meter rapl, and the index that the peers give
- * them: the number of the package.  A node has at most eight. */
+/* Zone names of the meter rapl, and the index that the originals give them: the
+ * package number. A node has at most eight. */
 extern const struct bj_dialect_word bj_rapl_packages[], bj_rapl_drams[],
     bj_rapl_cores[], bj_rapl_uncores[], bj_rapl_psys[];
 
-/* A field of the zone of a meter; both are patterns. */
+/* A field of a meter's zone; meter and zone are patterns. */
 #define BJ_ZONE(field, meter, zone)                                            \
     BJ_IN_SNAPS(zones, bj_zone_stat, field), .only = {meter, zone}
 

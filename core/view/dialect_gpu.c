@@ -20,7 +20,7 @@ const struct bj_gpu_use *bj_dialect_gpu(const struct bj_snap *snap,
     return NULL;
 }
 
-/* How much of an accelerator a job holds; 0: nothing. */
+/* The job's share of a GPU; 0: none. */
 static uint64_t share_of(const struct bj_job *job, const struct bj_sub *gpu)
 {
     const struct bj_gpu_part *part = job->gpus.v;
@@ -30,7 +30,7 @@ static uint64_t share_of(const struct bj_job *job, const struct bj_sub *gpu)
     return 0;
 }
 
-/* The job that holds most of an accelerator, or NULL. */
+/* The job with the largest share of a GPU, or NULL. */
 static const struct bj_job *holder(const struct bj_dialect_walk *w,
                                    const struct bj_sub *gpu)
 {
@@ -47,7 +47,7 @@ static const struct bj_job *holder(const struct bj_dialect_walk *w,
     return ret;
 }
 
-/* A number that identifies a job or its owner; 0 without a job. */
+/* jobid or uid as a number; 0 without a job. */
 static uint64_t number_of(const struct bj_job *job, int field)
 {
     uint64_t ret = BJ_ABSENT;
@@ -57,7 +57,7 @@ static uint64_t number_of(const struct bj_job *job, int field)
     return ret;
 }
 
-/* What a list says of an accelerator; empty: nothing. */
+/* The label of a GPU in a list; empty: none. */
 static struct bj_slice label_of(const struct bj_list *list,
                                 const struct bj_sub *gpu)
 {
@@ -68,7 +68,7 @@ static struct bj_slice label_of(const struct bj_list *list,
     return (struct bj_slice){0};
 }
 
-/* The device that an instance is of, else itself; NULL: nothing is known. */
+/* The GPU of an instance, else gpu itself; NULL: unknown. */
 static const struct bj_gpu_use *card_of(const struct bj_snap *snap,
                                         const struct bj_gpu_use *gpu)
 {
@@ -135,7 +135,7 @@ void bj_dialect_gpu_keys(const struct bj_dialect_walk *w,
 
 /* --- what there is --------------------------------------------------------*/
 
-/* The labels of an accelerator; those that are fixed, and one that is not. */
+/* The labels of a GPU: those of all rows, fixed ones, and one of the row. */
 struct labels {
     struct bj_slice key[BJ_INFO_MAX];
     size_t n;

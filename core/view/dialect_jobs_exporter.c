@@ -6,7 +6,8 @@
         BJ_NAMED("jobs_" text_name, BJ_GAUGE, text), __VA_ARGS__               \
     }
 
-/* Of all processes that there were; in error, of those that are left. */
+/* Sums over all processes; strict: over live processes, as the original does.
+ */
 #define IO(text_name, text, field, alive, ...)                                 \
     ROW(text_name, text, BJ_IN_JOB(proc.field), __VA_ARGS__, BJ_WHEN(RIGHT)),  \
         ROW(text_name, text, BJ_IN_EXTRA(alive), BJ_LEVEL, __VA_ARGS__,        \
@@ -18,14 +19,14 @@ static const struct bj_dialect_row rows[] = {
     ROW("spawned_processes", "Threads of the job.", BJ_IN_JOB(proc.threads),
         BJ_LEVEL, BJ_WHEN(STRICT)),
     ROW("opened_files",
-        "Different files the job has open, below the place named files.",
+        "Distinct files the job has open below the path configured as files.",
         BJ_IN_JOBS(places, bj_place_use, files), BJ_LEVEL, .only = {"files"}),
     ROW("thread_count", "Threads of the job by name of their process.",
         BJ_IN_JOBS(names, bj_name_use, threads), BJ_LEVEL,
         .key = {"proc_name"}),
     ROW("user_time", "CPU time of the job in user mode, in ticks.",
         BJ_IN_JOB(use.cpu_user_usec), BJ_UNIT(TICKS)),
-    ROW("system_time", "CPU time of the kernel for the job, in ticks.",
+    ROW("system_time", "CPU time of the job in kernel mode, in ticks.",
         BJ_IN_JOB(use.cpu_system_usec), BJ_UNIT(TICKS)),
     ROW("cpu_time_core", "CPU time the job used on one CPU, in seconds.",
         BJ_IN_JOBS(cores, bj_core_use, cpu_usec), BJ_UNIT(MICRO),
@@ -35,29 +36,29 @@ static const struct bj_dialect_row rows[] = {
     ROW("cpu_time_total", "CPU time of the job, in seconds.",
         BJ_IN_JOB(use.cpu_usec), BJ_UNIT(MICRO)),
     ROW("uses_scratch",
-        "1 while the job has a file open below the place named scratch.",
+        "1 while the job has a file open below the path configured as scratch.",
         BJ_IN_JOBS(places, bj_place_use, files), BJ_LEVEL, BJ_UNIT(FLAG),
         .only = {"scratch"}),
-    IO("read_mb", "Fetched from storage by the job, in MiB.",
+    IO("read_mb", "Data the job read from storage, in MiB.",
        io_storage_read_bytes, alive_storage_read_bytes, BJ_UNIT(MIB)),
-    IO("write_mb", "Given by the job to be sent to storage, in MiB.",
+    IO("write_mb", "Data the job sent towards storage, in MiB.",
        io_storage_write_bytes, alive_storage_write_bytes, BJ_UNIT(MIB)),
     IO("read_count", "Read system calls of the job.", io_read_ops,
        alive_read_ops, BJ_UNIT(NONE)),
     IO("write_count", "Write system calls of the job.", io_write_ops,
        alive_write_ops, BJ_UNIT(NONE)),
-    ROW("rss",
-        "Resident memory of the job, anonymous and mapped from files, in MiB.",
+    ROW("rss", "Resident memory of the job, anonymous and file-mapped, in MiB.",
         BJ_IN_JOB(use.mem_rss_bytes), BJ_AND_JOB(use.mem_mapped_bytes),
         BJ_LEVEL, BJ_UNIT(MIB), BJ_WHEN(RIGHT)),
     ROW("rss", "Resident memory of the job's processes, added up, in MiB.",
         BJ_IN_EXTRA(alive_rss_bytes), BJ_LEVEL, BJ_UNIT(MIB), BJ_WHEN(STRICT)),
     ROW("cpu_percent",
-        "CPU time of the job over time, in percent of one CPU, since 10 s ago "
-        "or longer.",
+        "CPU use of the job over the last 10 s or longer, in percent of one "
+        "CPU.",
         BJ_IN_EXTRA(cpu_ppm), BJ_LEVEL, BJ_UNIT(PERCENT)),
     ROW("cpu_percent_per_core",
-        "The same, in percent of the CPUs that it may use.",
+        "CPU use of the job over the last 10 s or longer, in percent of its "
+        "available CPUs.",
         BJ_IN_EXTRA(cpu_each_ppm), BJ_LEVEL, BJ_UNIT(PERCENT)),
     ROW("gpus_used", "1 for each GPU that the job holds.",
         BJ_IN_PARTS(share_ppm), BJ_LEVEL, BJ_UNIT(FLAG), .key = {"gpuid"}),

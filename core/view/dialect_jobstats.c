@@ -1,4 +1,4 @@
-/* The names of the cgroup_exporter of jobstats. */
+/* The names of jobstats' cgroup_exporter. */
 #include "core/view/dialect_tables.h"
 
 #define ROW(text_name, text, ...)                                              \
@@ -10,18 +10,20 @@ enum { PLAIN, ID, PERSON, BARE };
 
 static const struct bj_dialect_row rows[] = {
     BJ_STEPS_USE(ROW),
-    ROW("memory_total_bytes", "Memory limit: its own, else the nearest above.",
+    ROW("memory_total_bytes",
+        "Memory limit; without its own, that of the nearest limited parent "
+        "cgroup.",
         BJ_IN_USAGE(mem_limit_bytes), BJ_WHEN(STRICT_V2)),
     BJ_FAIL_COUNT(ROW, BJ_IN_USAGE),
-    ROW("memory_shmem_bytes", "Shared memory and files in memory.",
+    ROW("memory_shmem_bytes", "Shared memory and tmpfs files.",
         BJ_IN_USAGE(mem_shmem_bytes), BJ_LEVEL),
     BJ_STEPS_SWAP(ROW),
-    ROW("uid", "Number of the user whose job it is.", .of = BJ_ROW_UID,
-        BJ_LEVEL, .labels = ID, BJ_WHEN(RIGHT_NAMED)),
+    ROW("uid", "User id of the job's owner.", .of = BJ_ROW_UID, BJ_LEVEL,
+        .labels = ID, BJ_WHEN(RIGHT_NAMED)),
     ROW("uid", "-1.", .of = BJ_ROW_ONE, .minus = true, BJ_LEVEL, .labels = ID,
         BJ_WHEN(STRICT_NAMELESS)),
-    ROW("info", "1; whose job it is.", .of = BJ_ROW_ONE, BJ_LEVEL,
-        .labels = PERSON),
+    ROW("info", "Owner of the job as labels; the value is always 1.",
+        .of = BJ_ROW_ONE, BJ_LEVEL, .labels = PERSON),
     BJ_BUILD_INFO(ROW, BARE),
 };
 

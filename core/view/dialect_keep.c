@@ -1,4 +1,4 @@
-/* Labels of jobs are kept from one page to the next: jobs mostly stay. */
+/* Keeps the labels of jobs from one page to the next, as jobs rarely change. */
 #include "core/view/dialect_walk.h"
 
 #include "core/find/ident.h"
@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A job whose labels were written; the reference keeps its place from being
- * given to another identity. */
+/* A job whose labels were written; the reference keeps its address from being
+ * reused. */
 struct bj_dialect_kept {
     const struct bj_ident *ident;
     bool runs;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Labels of jobs: written once a walk, and copied for each sample. */
+/* Labels of jobs: written once in a walk, copied for each sample. */
 
 static struct bj_slice short_host(struct bj_slice host)
 {
@@ -19,8 +19,8 @@ static void put_text(struct bj_buf *b, const char *text, struct bj_slice value)
     bj_buf_label(b, value);
 }
 
-/* cgroup="...".  Source: the directories that Slurm's cgroup plugins make, v1
- * and v2; where a host runs several slurmd, the name of their node goes in. */
+/* cgroup="...". Source: the directories of Slurm's cgroup plugins, v1 and v2;
+ * with several slurmd on a host, including the node's name. */
 static void put_cgroup(struct bj_buf *b, const char *name, bool unified,
                        const struct bj_slice *id)
 {
@@ -69,7 +69,7 @@ static struct bj_slice label_value(const struct bj_dialect_label *l,
     return v.n > 0 ? v : bj_slice_str(l->text);
 }
 
-/* name="value", in one piece: every job has some of these. */
+/* name="value", as a single write. */
 static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
 {
     size_t n = strlen(name);
@@ -91,9 +91,9 @@ static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
     b->len = (size_t)(at - b->p);
 }
 
-/* Where a host runs several slurmd, as tests and emulations do, a job may be
- * there twice.  A peer that has no name for that does not see such jobs: they
- * get our label. */
+/* With several slurmd on a host, as in tests and emulations, two jobs may have
+ * the same id. Originals without a label for the node do not see such jobs;
+ * here they get our label. */
 static void put_node(struct bj_buf *b, const struct bj_dialect_label *l,
                      const struct bj_job *job)
 {
@@ -105,8 +105,7 @@ static void put_node(struct bj_buf *b, const struct bj_dialect_label *l,
         put_label(b, "slurm_node", job->ident->f[BJ_ID_NODE]);
 }
 
-/* Behind the labels of a job's own samples, where steps have some, too: these
- * empty.  Nearly all samples are the job's own. */
+/* Empty step labels of a job's own samples, at their end. */
 static void put_no_step(const struct bj_dialect_walk *w)
 {
     for (int i = 0; i < 2 && w->dialect->step[i]; i++)
@@ -121,7 +120,7 @@ size_t bj_dialect_no_step(const struct bj_dialect *d)
     return n;
 }
 
-/* Write one set of labels; those that need a job only when there is one. */
+/* Write one set of labels; labels that need a job only when there is one. */
 static void put_set(const struct bj_dialect_walk *w, int set,
                     const struct bj_job *job)
 {
@@ -145,8 +144,8 @@ static bool same_id(const struct bj_job *a, const struct bj_job *b)
     return bj_slice_eq(a->ident->f[BJ_ID_JOBID], b->ident->f[BJ_ID_JOBID]);
 }
 
-/* Jobs come by id, so that those that might be one under the labels of a
- * dialect are neighbours.  True when the newest one may stay. */
+/* Drop duplicates. Jobs are sorted by id, so jobs with equal labels are
+ * neighbours. True: keep the newest one. */
 static bool unique(struct bj_dialect_walk *w)
 {
     struct bj_dialect_room *room = w->room;
@@ -177,7 +176,7 @@ static bool skipped(const struct bj_dialect_env *env, const struct bj_job *job)
     return false;
 }
 
-/* Peers forget a job as soon as it has ended. */
+/* Originals drop a job as soon as it ends. */
 static bool spoken(const struct bj_dialect_walk *w, const struct bj_job *job)
 {
     const char *system = w->dialect->system;
@@ -187,8 +186,7 @@ static bool spoken(const struct bj_dialect_walk *w, const struct bj_job *job)
     return !(w->env->strict && !bj_dialect_runs(job)) && !skipped(w->env, job);
 }
 
-/* The sets of labels that rows of jobs have, and those of steps; the first
- * tells jobs apart. */
+/* The label sets of jobs and steps; the first set identifies jobs. */
 static unsigned sets_of_jobs(const struct bj_dialect *d, unsigned *ret_steps)
 {
     unsigned sets = 1;
@@ -268,7 +266,7 @@ int bj_dialect_take_jobs(struct bj_dialect_walk *w)
         if (r == 0)
             r = bj_dialect_keep(w);
     }
-    /* The text has found its place only now. */
+    /* text may have moved while it grew. */
     for (int set = 0; set < BJ_DIALECT_SETS; set++)
         w->bare[set] =
             (struct bj_slice){room->text.p + room->begin[set],

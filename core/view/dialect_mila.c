@@ -21,10 +21,10 @@
             .key = {"reservation", NULL, "type"}, .words = none,               \
             .map = map_typed, BJ_WHEN(STRICT), __VA_ARGS__)
 
-/* A node that is in no reservation. */
+/* A node without reservation. */
 static const struct bj_dialect_word none[] = {{"", "None"}, {NULL, NULL}};
 
-/* DOWN goes before DRAIN, which goes before the base state. */
+/* DOWN precedes DRAIN, DRAIN precedes the base state. */
 static struct bj_slice reduced(const struct bj_slice *state_flags)
 {
     struct bj_slurm_node_state s = bj_node_state_parse(state_flags[0], 0, 0);
@@ -48,8 +48,7 @@ static bool map_typed(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS])
     return key[2].n > 0;
 }
 
-/* The original's sums: all CPUs of a node are idle, or all are drained,
- * allocated or not. */
+/* The original's sums: counts all CPUs of a node as idle, or all as drained. */
 static bool usable(const struct bj_nodes_stat *n)
 {
     const struct bj_slice s = reduced(&n->sub.key[1]);
@@ -94,26 +93,26 @@ static const struct bj_dialect_word job_states[] = {
 
 static const struct bj_dialect_row rows[] = {
     CPUS("total", "CPUs.", cpus, BJ_NO_MORE),
-    CPUS("alloc", "CPUs that are allocated.", cpus_allocated, BJ_NO_MORE),
-    CPUS("idle", "CPUs that are free.", cpus_idle, BJ_WHEN(RIGHT)),
-    CPUS("idle", "CPUs of nodes that take jobs.", cpus, .value = all_idle,
+    CPUS("alloc", "Allocated CPUs.", cpus_allocated, BJ_NO_MORE),
+    CPUS("idle", "Idle CPUs.", cpus_idle, BJ_WHEN(RIGHT)),
+    CPUS("idle", "CPUs of nodes that accept jobs.", cpus, .value = all_idle,
          BJ_WHEN(STRICT)),
-    CPUS("drain", "CPUs that are neither allocated nor free.", cpus_other,
+    CPUS("drain", "CPUs neither allocated nor idle.", cpus_other,
          BJ_WHEN(RIGHT)),
-    CPUS("drain", "CPUs of nodes that take no jobs.", cpus,
+    CPUS("drain", "CPUs of nodes that accept no jobs.", cpus,
          .value = all_drained, BJ_WHEN(STRICT)),
     GPUS("total", "GPUs.", gpus, BJ_NO_MORE),
-    GPUS("alloc", "GPUs that are allocated.", allocated, BJ_NO_MORE),
-    GPUS("idle", "GPUs that are free.", idle, BJ_NO_MORE),
-    GPUS("drain", "GPUs that are neither allocated nor free.", blocked,
+    GPUS("alloc", "Allocated GPUs.", allocated, BJ_NO_MORE),
+    GPUS("idle", "Idle GPUs.", idle, BJ_NO_MORE),
+    GPUS("drain", "GPUs neither allocated nor idle.", blocked,
          BJ_SUM_WITH(ADD, bj_gpus_stat, other)),
-    ROW("node_states", "1 for the state in which the node is.",
+    ROW("node_states", "1 for the current state of the node, else 0.",
         BJ_IN_SUMS(BJ_CL_EACH_NODE, bj_nodes_stat, nodes), .map = map_reduced,
         .key = {"name", "slurm_node_states"}, .states = states),
     ROW("job_states", "Jobs in the state.",
         BJ_IN_SUMS(BJ_CL_JOBS, bj_jobs_stat, jobs), .key = {"name"},
         .words = job_states),
-    ROW("login_nodes", "Jobs that were submitted from the host.",
+    ROW("login_nodes", "Jobs submitted from the host.",
         BJ_IN_SUMS(BJ_CL_HOST_JOBS, bj_jobs_stat, jobs), .key = {"name"}),
     ROW("partitions", "Jobs of the partition.",
         BJ_IN_SUMS(BJ_CL_PARTITION_JOBS, bj_jobs_stat, jobs), .split = true,

@@ -1,14 +1,14 @@
 /* The names of jobstats' GPU exporter, nvidia_gpu_prometheus_exporter. */
 #include "core/view/dialect_tables.h"
 
-/* Figures of each device, or of its instances where it has some. */
+/* Values of each GPU, or of its instances if it has any. */
 #define GPU(text_name, text, field, ...)                                       \
     {                                                                          \
         BJ_NAMED("nvidia_gpu_" text_name, BJ_GAUGE, text),                     \
             .of = BJ_ROW_GPU_EACH, .off = offsetof(struct bj_gpu_use, field),  \
             .info = keys, __VA_ARGS__                                          \
     }
-/* Figures of the whole device, of instances as well. */
+/* Values of the whole GPU, also for instances. */
 #define WHOLE(text_name, text, field, ...)                                     \
     {                                                                          \
         BJ_NAMED("nvidia_gpu_" text_name, BJ_GAUGE, text),                     \
@@ -18,7 +18,7 @@
 #define CLOCK(type, field, again)                                              \
     WHOLE("clock", "Clock of the GPU, in MHz.", field, BJ_UNIT(MICRO),         \
           .info = typed, .fixed = {type}, .more = (again))
-/* Figures of devices, whoever has them. */
+/* Values of GPUs, independent of jobs. */
 #define CARD(text_name, text, field, ...)                                      \
     {                                                                          \
         BJ_NAMED("nvidia_gpu_" text_name, BJ_GAUGE, text),                     \
@@ -68,7 +68,7 @@ static const struct bj_dialect_row rows[] = {
      .of = BJ_ROW_GPU_COUNT},
     PLAIN("memory_used_bytes", "Memory of the GPU in use.", memory_used_bytes),
     PLAIN("memory_total_bytes", "Memory of the GPU.", memory_total_bytes),
-    GPU("duty_cycle", "Share of time in which anything ran, in percent.",
+    GPU("duty_cycle", "Share of time in which any kernel ran, in percent.",
         busy_ppm, BJ_UNIT(PERCENT)),
     GPU("power_usage_milliwatts", "Power of the GPU.", power_uw, BJ_UNIT(MILLI),
         BJ_WHEN(RIGHT)),
@@ -77,31 +77,29 @@ static const struct bj_dialect_row rows[] = {
     WHOLE("temperature_celsius", "Temperature of the GPU.", temperature_uc,
           BJ_UNIT(MICRO), .info = keys),
     WHOLE("fanspeed_percent",
-          "Speed that its fan is meant to have, in percent of the highest.",
-          fan_ppm, BJ_UNIT(PERCENT), .info = keys),
+          "Target fan speed, in percent of the highest speed.", fan_ppm,
+          BJ_UNIT(PERCENT), .info = keys),
     CLOCK("graphics", graphics_clock_hz, false),
     CLOCK("sm", sm_clock_hz, true),
     CLOCK("mem", memory_clock_hz, true),
     CLOCK("video", video_clock_hz, true),
     {BJ_NAMED("nvidia_gpu_clock_event_reason", BJ_GAUGE,
-              "1 while the clocks of the GPU are held back for that reason."),
+              "1 while the GPU's clocks are throttled for this reason."),
      .of = BJ_ROW_GPU_EACH_REASON, .info = reasoned, .words = reasons,
      .word = 2},
     ECC("corrected", "volatile", ecc_corrected, false),
     ECC("uncorrected", "volatile", ecc_uncorrected, true),
     ECC("corrected", "aggregate", ecc_corrected_ever, true),
     ECC("uncorrected", "aggregate", ecc_uncorrected_ever, true),
-    CARD("last_error",
-         "Number of the last Xid error since we look; 0: there was none.",
+    CARD("last_error", "Number of the last Xid error since the start; 0: none.",
          last_xid, .info = card),
-    JOB("jobId", "The job that holds the GPU; 0: none does.",
+    JOB("jobId", "Id of the job that holds the GPU; 0: none.",
         BJ_ROW_GPU_EACH_JOB),
-    JOB("jobUid", "The number of that job's owner; 0: none.",
-        BJ_ROW_GPU_EACH_UID),
+    JOB("jobUid", "User id of that job's owner; 0: none.", BJ_ROW_GPU_EACH_UID),
     PART("graphics_util_percent", "Time in which an engine was active",
          graphics_ppm),
     PART("sm_util_percent", "Multiprocessors in use", sm_ppm),
-    PART("sm_occupancy_percent", "Warps that there could be, which were there",
+    PART("sm_occupancy_percent", "Resident warps of the possible ones",
          occupancy_ppm),
     PART("integer_util", "Time in which integer pipes were active",
          integer_ppm),

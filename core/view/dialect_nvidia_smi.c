@@ -1,5 +1,4 @@
-/* The names of the exporter around nvidia-smi that runs beside petricore's
- * jobs_exporter. */
+/* The names of the nvidia-smi exporter used with petricore's jobs_exporter. */
 #include "core/view/dialect_tables.h"
 
 #define ROW(name, text, field, unit)                                           \
@@ -12,7 +11,7 @@
 static const char *const gpu[] = {"gpu", NULL};
 
 static const struct bj_dialect_row rows[] = {
-    ROW("utilization_gpu", "Share of time in which anything ran, in percent.",
+    ROW("utilization_gpu", "Share of time in which any kernel ran, in percent.",
         busy_ppm, PERCENT),
     ROW("utilization_memory",
         "Share of time in which memory was accessed, in percent.",
@@ -20,8 +19,8 @@ static const struct bj_dialect_row rows[] = {
     ROW("temperature_gpu", "Temperature of the GPU, in degrees Celsius.",
         temperature_uc, MICRO),
     ROW("memory_total", "Memory of the GPU, in MiB.", memory_total_bytes, MIB),
-    ROW("memory_free", "Memory of the GPU that is free, in MiB.",
-        memory_free_bytes, MIB),
+    ROW("memory_free", "Free memory of the GPU, in MiB.", memory_free_bytes,
+        MIB),
     ROW("memory_used", "Memory of the GPU in use, in MiB.", memory_used_bytes,
         MIB),
 };

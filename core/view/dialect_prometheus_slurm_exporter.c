@@ -9,7 +9,7 @@
     {                                                                          \
         BJ_NAMED(text_name, BJ_COUNTER, text), __VA_ARGS__                     \
     }
-/* Bytes: Slurm's M is 2^20 of them, and 10^6 in the original. */
+/* Bytes: Slurm's M is 2^20; the original takes it for 10^6. */
 #define BYTES(text_name, text, ...)                                            \
     ROW(text_name, text, __VA_ARGS__, BJ_WHEN(RIGHT)),                         \
         ROW(text_name, text, __VA_ARGS__, BJ_UNIT(MB), BJ_WHEN(STRICT))
@@ -26,7 +26,7 @@
     .map = bj_dialect_state_second, .key = {"partition", "state"}
 #define LESS(field) BJ_SUM_WITH(SUB, bj_nodes_stat, field)
 
-/* How a command does. */
+/* State of a command. */
 #define TOOK(text_name, source)                                                \
     ROW(text_name, "Time that the last " source " took, in milliseconds.",     \
         BJ_IN_SUMS(BJ_CL_SOURCES, bj_source_stat, duration_usec),              \
@@ -37,7 +37,7 @@
             .only = {source})
 
 #define BAD_LINES(text_name)                                                   \
-    COUNTER(text_name, "Lines of squeue that were not understood.",            \
+    COUNTER(text_name, "Lines of squeue that could not be parsed.",            \
             BJ_IN_SUMS(BJ_CL_SOURCES, bj_source_stat, bad_lines),              \
             .only = {"queue"})
 
@@ -54,7 +54,7 @@
     BJ_IN_SUMS(BJ_CL_LIMITS, bj_limit_stat, field),                            \
         .map = of_account, .key = {"account"}, BJ_NOT_ZERO
 
-/* Of the account itself: no user's, no partition's. */
+/* Values of the account itself, without users and partitions. */
 static bool of_account(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS])
 {
     (void)arena;
@@ -84,8 +84,8 @@ static uint64_t weight(const void *record)
     return ((const struct bj_nodes_stat *)record)->weight;
 }
 
-/* Jobs in these states have what they were given; others ask for it, or had
- * it. */
+/* States in which jobs hold their allocation; in other states values are
+ * requests or of the past. */
 static uint64_t if_held(const struct bj_jobs_stat *s, uint64_t v)
 {
     static const char *const states[] = {"RUNNING",    "SUSPENDED", "STOPPED",
@@ -134,19 +134,19 @@ static const struct bj_dialect_row rows[] = {
         JOBS(BJ_CL_PENDING, jobs), .key = {"reason"}),
     ROW("slurm_jobs_state_count", "Jobs in the state.",
         BJ_IN_SUMS(BJ_CL_JOBS, bj_jobs_stat, jobs), .key = {"state"}),
-    ROW("slurm_jobs_total_alloc_cpus", "CPUs that jobs have.",
+    ROW("slurm_jobs_total_alloc_cpus", "CPUs allocated to jobs.",
         BJ_IN_SUMS(BJ_CL_JOBS, bj_jobs_stat, cpus), .map = bj_dialect_no_key,
         .value = held_cpus, BJ_OR_ZERO(QUEUE)),
-    BYTES("slurm_jobs_total_alloc_mem", "Memory that jobs have, in bytes.",
+    BYTES("slurm_jobs_total_alloc_mem", "Memory allocated to jobs, in bytes.",
           BJ_IN_SUMS(BJ_CL_JOBS, bj_jobs_stat, mem_bytes),
           .map = bj_dialect_no_key, .value = held_bytes, BJ_OR_ZERO(QUEUE)),
     TOOK("slurm_job_scrape_duration", "queue"),
     BAD_LINES("job_scrape_errors"),
-    /* What its README calls the same. */
+    /* Other names for the same in its README. */
     BAD_LINES("slurm_job_scrape_error"),
     ROW("slurm_partition_total_cpus", "CPUs of the partition.", PARTITION(cpus),
         .key = {"partition"}),
-    ROW("slurm_partition_idle_cpus", "CPUs of the partition that are free.",
+    ROW("slurm_partition_idle_cpus", "Idle CPUs of the partition.",
         PARTITION(cpus_idle), .key = {"partition"}),
     ROW("slurm_partition_cpu_load", "Load of the partition's nodes.",
         PARTITION(nodes), .value = load_micro, BJ_UNIT(MICRO),
@@ -156,13 +156,13 @@ static const struct bj_dialect_row rows[] = {
     BYTES("slurm_partition_real_mem", "Memory of the partition, in bytes.",
           PARTITION(mem_bytes), .key = {"partition"}),
     BYTES("slurm_partition_free_mem",
-          "Memory of the partition that its systems do not use, in bytes.",
+          "Memory of the partition that is unused by its operating systems, in "
+          "bytes.",
           PARTITION(mem_free_bytes), .key = {"partition"}),
-    ROW("slurm_partition_alloc_cpus",
-        "CPUs of the partition that are allocated.", PARTITION(cpus_allocated),
-        PARTITION_STATE),
+    ROW("slurm_partition_alloc_cpus", "Allocated CPUs of the partition.",
+        PARTITION(cpus_allocated), PARTITION_STATE),
     ROW("slurm_partition_alloc_mem",
-        "Memory of the partition that is allocated, in bytes.",
+        "Allocated memory of the partition, in bytes.",
         PARTITION(mem_allocated_bytes), PARTITION_STATE, BJ_WHEN(RIGHT)),
     ROW("slurm_partition_alloc_mem",
         "Memory of the partition that is not free, in bytes.",
@@ -171,8 +171,7 @@ static const struct bj_dialect_row rows[] = {
     ROW("slurm_partition_node_count", "Nodes of the partition.",
         PARTITION(nodes), PARTITION_STATE),
     ROW("slurm_cpus_total", "CPUs.", NODES(cpus), BJ_OR_ZERO(NODES)),
-    ROW("slurm_cpus_idle", "CPUs that are free.", NODES(cpus_idle),
-        BJ_OR_ZERO(NODES)),
+    ROW("slurm_cpus_idle", "Idle CPUs.", NODES(cpus_idle), BJ_OR_ZERO(NODES)),
     ROW("slurm_cpu_load", "Load of all nodes.", NODES(nodes),
         .value = load_micro, BJ_UNIT(MICRO), BJ_OR_ZERO(NODES)),
     ROW("slurm_cpus_per_state", "CPUs of nodes in the state.", NODES(cpus),
@@ -181,9 +180,9 @@ static const struct bj_dialect_row rows[] = {
         STATE),
     BYTES("slurm_mem_real", "Memory, in bytes.", NODES(mem_bytes),
           BJ_OR_ZERO(NODES)),
-    BYTES("slurm_mem_free", "Memory that systems do not use, in bytes.",
+    BYTES("slurm_mem_free", "Memory unused by operating systems, in bytes.",
           NODES(mem_free_bytes), BJ_OR_ZERO(NODES)),
-    ROW("slurm_mem_alloc", "Memory that is allocated, in bytes.",
+    ROW("slurm_mem_alloc", "Allocated memory, in bytes.",
         NODES(mem_allocated_bytes), BJ_OR_ZERO(NODES), BJ_WHEN(RIGHT)),
     ROW("slurm_mem_alloc", "Memory that is not free, in bytes.",
         NODES(mem_bytes), LESS(mem_free_bytes), BJ_OR_ZERO(NODES), BJ_UNIT(MB),
@@ -191,57 +190,59 @@ static const struct bj_dialect_row rows[] = {
     TOOK("slurm_node_scrape_duration", "nodes"),
     FAILED("slurm_node_scrape_error", "nodes"),
     LICENSE("total", "Licences.", total),
-    LICENSE("used", "Licences in use.", used),
-    LICENSE("free", "Licences that are free.", free),
-    LICENSE("reserved", "Licences that are reserved.", reserved),
-    LICENSE("last_consumed", "Licences that the server last told to be in use.",
+    LICENSE("used", "Licenses in use.", used),
+    LICENSE("free", "Free licenses.", free),
+    LICENSE("reserved", "Reserved licenses.", reserved),
+    LICENSE("last_consumed",
+            "Licenses in use as the license server last reported.",
             last_consumed),
     LICENSE("last_deficit",
-            "Licences that the server last told to be fewer than are set up.",
+            "Licenses missing from the configured number, as the license "
+            "server last reported.",
             last_deficit),
     FAILED("slurm_lic_scrape_error", "licenses"),
-    ROW("slurm_rpc_user_count", "Calls of the user.", RPC_USER(count)),
+    ROW("slurm_rpc_user_count", "RPCs of the user.", RPC_USER(count)),
     ROW("slurm_rpc_user_total_time",
-        "Time that the user's calls took, in microseconds.",
+        "Time spent on RPCs of the user, in microseconds.",
         RPC_USER(total_usec)),
-    ROW("slurm_rpc_msg_type_count", "Calls of the kind.", RPC_TYPE(count)),
+    ROW("slurm_rpc_msg_type_count", "RPCs of the type.", RPC_TYPE(count)),
     ROW("slurm_rpc_msg_type_avg_time",
-        "Time that calls of the kind took on average, in microseconds.",
+        "Average time spent on an RPC of the type, in microseconds.",
         RPC_TYPE(total_usec), BJ_SUM_WITH(PER, bj_rpc_stat, count)),
     ROW("slurm_rpc_msg_type_total_time",
-        "Time that calls of the kind took, in microseconds.",
+        "Time spent on RPCs of the type, in microseconds.",
         RPC_TYPE(total_usec)),
     ROW("slurm_daemon_thread_count",
-        "Threads of the controller that serve calls.",
+        "Threads of the controller that serve RPCs.",
         BJ_IN_DIAG(server_threads)),
     ROW("slurm_dbd_agent_queue_size",
-        "Messages that the controller has yet to send to accounting.",
+        "Messages the controller has yet to send to the accounting daemon.",
         BJ_IN_DIAG(dbd_queue)),
     ROW("slurm_backfill_job_count",
-        "Jobs that backfill started since the controller did.",
+        "Jobs started by backfill since the controller started.",
         BJ_IN_DIAG(bf_jobs)),
     ROW("slurm_backfill_last_depth",
-        "Jobs that backfill looked at in its last cycle.",
+        "Jobs that backfill considered in its last cycle.",
         BJ_IN_DIAG(bf_depth)),
     ROW("slurm_backfill_last_depth_try_sched",
         "Jobs that backfill tried to start in its last cycle.",
         BJ_IN_DIAG(bf_depth_try)),
-    ROW("slurm_backfill_cycle_counter", "Cycles of backfill.",
+    ROW("slurm_backfill_cycle_counter", "Cycles of the backfill scheduler.",
         BJ_IN_DIAG(bf_cycles)),
     ROW("slurm_backfill_cycle_count",
-        "Time that backfill's cycles took, in microseconds: their mean times "
+        "Duration of all backfill cycles in microseconds: their average times "
         "their number.",
         BJ_IN_DIAG(bf_mean_usec), .value = backfill_usec),
     TOOK("slurm_diag_scrape_duration", "diag"),
     FAILED("slurm_diag_scrape_error", "diag"),
-    ROW("slurm_account_cpu_limit", "CPUs that the account may have.",
+    ROW("slurm_account_cpu_limit", "Limit of CPUs of the account.",
         LIMIT(cpus)),
     BYTES("slurm_account_mem_limit",
-          "Memory that the account may have, in bytes.", LIMIT(mem_bytes)),
+          "Limit of memory of the account, in bytes.", LIMIT(mem_bytes)),
     ROW("slurm_account_job_alloc_limit",
-        "Jobs that may run at a time in the account.", LIMIT(jobs)),
+        "Limit of running jobs of the account.", LIMIT(jobs)),
     ROW("slurm_account_job_limit",
-        "Jobs that may run and wait at a time in the account.", LIMIT(submit)),
+        "Limit of pending and running jobs of the account.", LIMIT(submit)),
     TOOK("slurm_limit_scrape_duration", "limits"),
     FAILED("slurm_account_collect_error", "limits"),
 };

@@ -25,11 +25,11 @@
 #define LINK(text_name, text, tx, rx)                                          \
     WAY(text_name, text, "TX", tx, false), WAY(text_name, text, "RX", rx, true)
 
-/* The way to a job is no work of it. */
+/* Processes that start the job are not counted. */
 static const char *const helpers[] = {"ssh",  "sshd",    "bash",
                                       "srun", "(other)", NULL};
 
-/* As psutil calls the states of a thread. */
+/* Thread states as psutil names them. */
 static const struct bj_dialect_word states[] = {
     {"disk_sleep", "disk-sleep"},
     {"tracing_stop", "tracing-stop"},
@@ -38,9 +38,9 @@ static const struct bj_dialect_word states[] = {
 };
 
 static const struct bj_dialect_row rows[] = {
-    ROW("memory_usage", "Memory charged to the job, page cache included.",
+    ROW("memory_usage", "Memory charged to the job, including page cache.",
         BJ_IN_JOB(use.mem_used_bytes), BJ_LEVEL),
-    ROW("memory_max", "Highest memory ever charged to the job.",
+    ROW("memory_max", "Peak of the memory charged to the job.",
         BJ_IN_JOB(use.mem_peak_bytes)),
     ROW("memory_limit", "Memory limit of the job.",
         BJ_IN_JOB(use.mem_limit_bytes)),
@@ -51,29 +51,30 @@ static const struct bj_dialect_row rows[] = {
     ROW("memory_rss_huge",
         "Anonymous memory of the job in transparent huge pages.",
         BJ_IN_JOB(use.mem_huge_bytes), BJ_LEVEL),
-    ROW("memory_mapped_file",
-        "Page cache that processes of the job have mapped.",
+    ROW("memory_mapped_file", "Page cache mapped by processes of the job.",
         BJ_IN_JOB(use.mem_mapped_bytes), BJ_LEVEL, BJ_WHEN(RIGHT_V2)),
     ROW("memory_mapped_file",
-        "Page cache that processes of the job have mapped, and shared memory.",
+        "Page cache mapped by processes of the job, and shared memory.",
         BJ_IN_JOB(use.mem_mapped_bytes), BJ_AND_JOB(use.mem_shmem_bytes),
         BJ_LEVEL, BJ_WHEN(STRICT_V2)),
-    ROW("memory_active_file", "Page cache the job has used lately.",
+    ROW("memory_active_file", "Page cache the job used recently.",
         BJ_IN_JOB(use.mem_active_file_bytes), BJ_LEVEL),
     ROW("memory_inactive_file",
-        "Page cache of the job that the kernel would drop first.",
+        "Page cache of the job that the kernel reclaims first.",
         BJ_IN_JOB(use.mem_inactive_file_bytes), BJ_LEVEL),
-    ROW("memory_unevictable", "Memory of the job that cannot be reclaimed.",
+    ROW("memory_unevictable",
+        "Memory of the job that the kernel cannot reclaim.",
         BJ_IN_JOB(use.mem_unevictable_bytes), BJ_LEVEL),
     COUNTER("core_usage", "CPU time the job used on one CPU, in nanoseconds.",
             BJ_IN_JOBS(cores, bj_core_use, cpu_usec), BJ_UNIT(NSEC),
             .use = BJ_SECOND_ELSE,
             .second = offsetof(struct bj_core_use, cpu_estimated_usec),
             .key = {"core"}, BJ_WHEN(RIGHT_V2)),
-    COUNTER("core_usage",
-            "CPU time of the job over its number of CPUs, in nanoseconds.",
-            BJ_IN_JOBS(even_cores, bj_core_use, cpu_usec), BJ_UNIT(NSEC),
-            .key = {"core"}, BJ_WHEN(STRICT_V2)),
+    COUNTER(
+        "core_usage",
+        "CPU time of the job divided by its number of CPUs, in nanoseconds.",
+        BJ_IN_JOBS(even_cores, bj_core_use, cpu_usec), BJ_UNIT(NSEC),
+        .key = {"core"}, BJ_WHEN(STRICT_V2)),
     ROW("process_count", "Processes of the job.", BJ_IN_JOB(proc.processes),
         BJ_LEVEL),
     ROW("threads_count", "Threads of the job by state.",
@@ -90,11 +91,11 @@ static const struct bj_dialect_row rows[] = {
             .least = 60 * 1000000, BJ_WHEN(STRICT)),
     GPU("memory_total_gpu", "Memory of the GPU.",
         BJ_IN_GPUS(memory_total_bytes)),
-    GPU("memory_usage_gpu", "Memory of the GPU in use, by the job.",
+    GPU("memory_usage_gpu", "Memory of the GPU in use by the job.",
         BJ_IN_PARTS(memory_used_bytes), BJ_WHEN(RIGHT)),
-    GPU("memory_usage_gpu", "Memory of the GPU in use, by whomever.",
+    GPU("memory_usage_gpu", "Memory of the GPU in use by any process.",
         BJ_IN_GPUS(memory_used_bytes), BJ_WHEN(STRICT)),
-    GPU("power_gpu", "Power of the GPU that goes to the job, in milliwatts.",
+    GPU("power_gpu", "Power of the GPU attributed to the job, in milliwatts.",
         BJ_IN_PARTS(power_uw), BJ_UNIT(MILLI), BJ_WHEN(RIGHT)),
     GPU("power_gpu", "Power of the GPU, in milliwatts.", BJ_IN_GPUS(power_uw),
         BJ_UNIT(MILLI), BJ_WHEN(STRICT)),

@@ -1,13 +1,13 @@
-/* Records of a list that a dialect does not tell apart, summed up. */
+/* Sums of records whose exported labels are equal. */
 #include "core/view/dialect_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* The records of one set of told keys. */
+/* A sum, by its exported keys. */
 struct bj_dialect_sum {
     struct bj_slice key[BJ_SUB_KEYS];
-    uint64_t first, second; /* of the two fields */
+    uint64_t first, second; /* sums of the two fields */
 };
 
 static void add(uint64_t *sum, uint64_t v)
@@ -46,7 +46,7 @@ static int append(struct bj_dialect_room *room, const struct bj_dialect_sum *s)
     return 0;
 }
 
-/* A record under its told keys; the others are emptied. */
+/* Append a record with its exported keys; the others are empty. */
 static int take_as(struct bj_dialect_walk *w, struct bj_dialect_sum *s)
 {
     struct bj_slice key[BJ_SUB_KEYS] = {{0}};
@@ -69,7 +69,7 @@ static int take(struct bj_dialect_walk *w, const char *record)
     if (row->use != BJ_SECOND_NONE)
         s.second = bj_dialect_field(record, row->second);
     if (row->use == BJ_SECOND_SUB && s.second == BJ_ABSENT)
-        s.second = 0; /* nothing is known that would make it less */
+        s.second = 0; /* unknown: nothing to subtract */
     if (s.first == BJ_ABSENT || s.second == BJ_ABSENT)
         return 0;
     memcpy(s.key, sub->key, sizeof(s.key));

@@ -55,7 +55,7 @@ uint64_t bj_dialect_value(const struct bj_dialect_row *row, const char *record)
     return bj_dialect_scaled(row->scale, v);
 }
 
-/* Records that are told, and their identifiers as the peer has them. */
+/* Selection of records, and their keys in the original's words. */
 
 static bool fits(struct bj_slice s, const char *pattern)
 {

@@ -38,7 +38,7 @@ static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
     return r;
 }
 
-/* A field of a bj_usage, of the steps or tasks of a job. */
+/* A field of a bj_usage, for the steps or tasks of a job. */
 static int put_steps(struct bj_dialect_walk *w, struct bj_slice labels,
                      const struct bj_list *list)
 {
@@ -57,7 +57,7 @@ static int put_steps(struct bj_dialect_walk *w, struct bj_slice labels,
     return r;
 }
 
-/* The accelerators that a job holds: a field of theirs, or of its part. */
+/* A field of the GPUs a job holds, or of its shares. */
 static int put_gpus(struct bj_dialect_walk *w, struct bj_slice labels,
                     const struct bj_list *parts)
 {
@@ -113,7 +113,7 @@ static int put_job(struct bj_dialect_walk *w, const struct bj_dialect_job *j)
     return r < 0 ? r : put_steps(w, labels, &j->job->tasks);
 }
 
-/* Nearly all samples are a field of a job. */
+/* Rows of jobs. Nearly all samples are plain fields of jobs. */
 static int put_jobs(struct bj_dialect_walk *w)
 {
     const struct bj_dialect_row *row = w->row;
@@ -167,7 +167,7 @@ static int put_snap(struct bj_dialect_walk *w)
     return v == BJ_ABSENT ? 0 : bj_dialect_put(w, labels, NULL, v);
 }
 
-/* Names of the labels that the samples of a family have of their own. */
+/* Set the names of the family's own labels. */
 static void name_keys(struct bj_dialect_walk *w)
 {
     const struct bj_dialect_row *row = w->row;
@@ -183,7 +183,7 @@ static void name_keys(struct bj_dialect_walk *w)
     w->key[n] = NULL;
 }
 
-/* Whether a row is for the way in which we speak. */
+/* Whether the row applies (bj_when). */
 static bool spoken(const struct bj_dialect_walk *w,
                    const struct bj_dialect_row *row)
 {

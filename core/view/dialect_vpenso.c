@@ -6,7 +6,7 @@
         BJ_NAMED("slurm_" text_name, BJ_GAUGE, text), __VA_ARGS__              \
     }
 
-/* Jobs by what they belong to: list, field, state. */
+/* Jobs by label: list, field, state. */
 #define JOBS(text_name, text, index, field, state, label)                      \
     ROW(text_name, text, BJ_IN_SUMS(index, bj_jobs_stat, field),               \
         .only = {NULL, state}, .key = {label}, BJ_NOT_ZERO)
@@ -39,8 +39,7 @@
         __VA_ARGS__)
 #define NODES(text_name, class_map, ...)                                       \
     ROW("nodes_" text_name,                                                    \
-        "Nodes whose state sinfo has a word for that begins with " text_name   \
-        ".",                                                                   \
+        "Nodes whose state in sinfo begins with " text_name ".",               \
         BJ_IN_SUMS(BJ_CL_NODES, bj_nodes_stat, nodes), .map = (class_map),     \
         .only = {text_name "*"}, BJ_OR_ZERO(NODES), __VA_ARGS__)
 #define GPUS(text_name, text, field, ...)                                      \
@@ -52,18 +51,17 @@
     ROW(text_name, text, BJ_IN_SUMS(index, bj_rpc_stat, field),                \
         .key = {label}, __VA_ARGS__)
 #define RPCS(prefix, noun, index, label)                                       \
-    RPC(prefix "rpc_stats", "Calls of the " noun ".", index, label, count,     \
+    RPC(prefix "rpc_stats", "RPCs of the " noun ".", index, label, count,      \
         BJ_NO_MORE),                                                           \
         RPC(prefix "rpc_stats_avg_time",                                       \
-            "Time that calls of the " noun                                     \
-            " took on average, in microseconds.",                              \
+            "Time spent on RPCs of the " noun " on average, in microseconds.", \
             index, label, total_usec, BJ_SUM_WITH(PER, bj_rpc_stat, count)),   \
         RPC(prefix "rpc_stats_total_time",                                     \
-            "Time that calls of the " noun " took, in microseconds.", index,   \
+            "Time spent on RPCs of the " noun ", in microseconds.", index,     \
             label, total_usec, BJ_NO_MORE)
 
-/* Words begin as sinfo's; those of "resv" are "reserved" there, and nodes that
- * backfill plans with are idle until it uses them. */
+/* State words begin as in sinfo; "resv" is "reserved" here, and nodes planned
+ * for backfill count as idle until they are used. */
 static bool map_class(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS])
 {
     bj_dialect_state_first(arena, key);
@@ -81,7 +79,8 @@ static bool map_class_right(struct bj_arena *arena,
     return true;
 }
 
-/* A job that waits for one of several partitions is none of theirs there. */
+/* The original does not count a job pending in several partitions in any of
+ * them. */
 static bool map_one_partition(struct bj_arena *arena,
                               struct bj_slice key[BJ_SUB_KEYS])
 {
@@ -89,8 +88,7 @@ static bool map_one_partition(struct bj_arena *arena,
     return key[0].n > 0 && !memchr(key[0].p, ',', key[0].n);
 }
 
-/* Not by a row that tells this reason only, and 0 without it: the reasons may
- * not be known. */
+/* Other pending jobs. Not a row with words_only: reasons may be unknown. */
 static uint64_t of_dependency(const void *record)
 {
     const struct bj_jobs_stat *s = record;
@@ -106,16 +104,16 @@ static uint64_t fairshare_or_zero(const void *record)
 static const struct bj_dialect_row rows[] = {
     OWNERS_JOBS("account", BJ_CL_ACCOUNT_JOBS),
     OWNERS_JOBS("user", BJ_CL_USER_JOBS),
-    CPUS("alloc", "CPUs that are allocated.", cpus_allocated),
-    CPUS("idle", "CPUs that are free.", cpus_idle),
-    CPUS("other", "CPUs that are neither.", cpus_other),
+    CPUS("alloc", "Allocated CPUs.", cpus_allocated),
+    CPUS("idle", "Idle CPUs.", cpus_idle),
+    CPUS("other", "CPUs neither allocated nor idle.", cpus_other),
     CPUS("total", "CPUs.", cpus),
-    GPUS("alloc", "GPUs that are allocated.", allocated, BJ_NO_MORE),
+    GPUS("alloc", "Allocated GPUs.", allocated, BJ_NO_MORE),
     GPUS("idle", "GPUs that are not allocated.", gpus,
          BJ_SUM_WITH(SUB, bj_gpus_stat, allocated)),
     GPUS("total", "GPUs.", gpus, BJ_NO_MORE),
-    GPUS("utilization", "Part of the GPUs that is allocated, 0 to 1.",
-         allocated, BJ_SUM_WITH(SHARE, bj_gpus_stat, gpus)),
+    GPUS("utilization", "Share of GPUs that are allocated, 0 to 1.", allocated,
+         BJ_SUM_WITH(SHARE, bj_gpus_stat, gpus)),
     NODES("alloc", map_class, BJ_NO_MORE),
     NODES("comp", map_class, BJ_NO_MORE),
     NODES("down", map_class, BJ_NO_MORE),
@@ -127,19 +125,19 @@ static const struct bj_dialect_row rows[] = {
     NODES("maint", map_class, BJ_NO_MORE),
     NODES("mix", map_class, BJ_NO_MORE),
     NODES("resv", map_class, BJ_NO_MORE),
-    NODE("cpu_alloc", "CPUs of the node that are allocated.", cpus_allocated,
+    NODE("cpu_alloc", "Allocated CPUs of the node.", cpus_allocated,
          BJ_NO_MORE),
-    NODE("cpu_idle", "CPUs of the node that are free.", cpus_idle, BJ_NO_MORE),
-    NODE("cpu_other", "CPUs of the node that are neither.", cpus_other,
-         BJ_NO_MORE),
+    NODE("cpu_idle", "Idle CPUs of the node.", cpus_idle, BJ_NO_MORE),
+    NODE("cpu_other", "CPUs of the node neither allocated nor idle.",
+         cpus_other, BJ_NO_MORE),
     NODE("cpu_total", "CPUs of the node.", cpus, BJ_NO_MORE),
-    NODE("mem_alloc", "Memory of the node that is allocated, in MiB.",
+    NODE("mem_alloc", "Allocated memory of the node, in MiB.",
          mem_allocated_bytes, BJ_UNIT(MIB)),
     NODE("mem_total", "Memory of the node, in MiB.", mem_bytes, BJ_UNIT(MIB)),
-    PARTITION("allocated", "CPUs of the partition that are allocated.",
-              cpus_allocated),
-    PARTITION("idle", "CPUs of the partition that are free.", cpus_idle),
-    PARTITION("other", "CPUs of the partition that are neither.", cpus_other),
+    PARTITION("allocated", "Allocated CPUs of the partition.", cpus_allocated),
+    PARTITION("idle", "Idle CPUs of the partition.", cpus_idle),
+    PARTITION("other", "CPUs of the partition neither allocated nor idle.",
+              cpus_other),
     PARTITION("total", "CPUs of the partition.", cpus),
     ROW("partition_jobs_pending", "Pending jobs of the partition.",
         BJ_IN_SUMS(BJ_CL_PARTITION_JOBS, bj_jobs_stat, jobs), .split = true,
@@ -150,7 +148,7 @@ static const struct bj_dialect_row rows[] = {
         .map = map_one_partition, .only = {NULL, "PENDING"},
         .key = {"partition"}, BJ_NOT_ZERO, BJ_WHEN(STRICT)),
     QUEUE("pending", "PENDING"),
-    ROW("queue_pending_dependency", "Pending jobs that depend on others.",
+    ROW("queue_pending_dependency", "Pending jobs that depend on other jobs.",
         BJ_IN_SUMS(BJ_CL_PENDING, bj_jobs_stat, jobs), .value = of_dependency),
     QUEUE("running", "RUNNING"),
     QUEUE("suspended", "SUSPENDED"),
@@ -162,44 +160,47 @@ static const struct bj_dialect_row rows[] = {
     QUEUE("timeout", "TIMEOUT"),
     QUEUE("preempted", "PREEMPTED"),
     QUEUE("node_fail", "NODE_FAIL"),
-    SCHEDULER("threads", "Threads of the controller that serve calls.",
+    SCHEDULER("threads", "Threads of the controller that serve RPCs.",
               server_threads),
-    SCHEDULER("queue_size", "Messages that the controller has yet to send.",
+    SCHEDULER("queue_size", "Messages the controller has yet to send.",
               agent_queue),
-    SCHEDULER("dbd_queue_size",
-              "Messages that the controller has yet to send to accounting.",
-              dbd_queue),
+    SCHEDULER(
+        "dbd_queue_size",
+        "Messages the controller has yet to send to the accounting daemon.",
+        dbd_queue),
     SCHEDULER("last_cycle",
-              "Time of the main scheduler's last cycle, in microseconds.",
+              "Duration of the main scheduler's last cycle, in microseconds.",
               cycle_last_usec),
-    SCHEDULER("mean_cycle",
-              "Time of the main scheduler's cycles on average, in "
-              "microseconds.",
-              cycle_mean_usec),
-    SCHEDULER("cycle_per_minute", "Cycles of the main scheduler in a minute.",
+    SCHEDULER(
+        "mean_cycle",
+        "Average duration of the main scheduler's cycles, in microseconds.",
+        cycle_mean_usec),
+    SCHEDULER("cycle_per_minute", "Cycles of the main scheduler per minute.",
               cycles_per_min),
     SCHEDULER("backfill_last_cycle",
-              "Time of backfill's last cycle, in microseconds.", bf_last_usec),
+              "Duration of backfill's last cycle, in microseconds.",
+              bf_last_usec),
     SCHEDULER("backfill_mean_cycle",
-              "Time of backfill's cycles on average, in microseconds.",
+              "Average duration of backfill's cycles, in microseconds.",
               bf_mean_usec),
     SCHEDULER("backfill_depth_mean",
-              "Jobs that backfill looked at in a cycle, on average.",
+              "Average number of jobs that backfill considered in a cycle.",
               bf_depth_mean),
     SCHEDULER("backfilled_jobs_since_start_total",
-              "Jobs that backfill started since the controller did.", bf_jobs),
+              "Jobs started by backfill since the controller started.",
+              bf_jobs),
     SCHEDULER("backfilled_jobs_since_cycle_total",
-              "Jobs that backfill started since the counters began.",
+              "Jobs started by backfill since the counters began.",
               bf_jobs_cycle),
     SCHEDULER("backfilled_heterogeneous_total",
-              "Parts of heterogeneous jobs that backfill started.",
+              "Components of heterogeneous jobs started by backfill.",
               bf_het_jobs),
     RPCS("", "kind", BJ_CL_RPC_TYPES, "operation"),
     RPCS("user_", "user", BJ_CL_RPC_USERS, "user"),
-    ROW("account_fairshare", "Fair share factor of the account.",
+    ROW("account_fairshare", "Fair-share factor of the account.",
         BJ_IN_SUMS(BJ_CL_SHARES, bj_share_stat, fairshare_ppm), BJ_UNIT(MICRO),
         .only = {NULL, ""}, .key = {"account"}, BJ_WHEN(RIGHT)),
-    ROW("account_fairshare", "Fair share factor of the account.",
+    ROW("account_fairshare", "Fair-share factor of the account.",
         BJ_IN_SUMS(BJ_CL_SHARES, bj_share_stat, fairshare_ppm), BJ_UNIT(MICRO),
         .value = fairshare_or_zero, .only = {NULL, ""}, .key = {"account"},
         BJ_WHEN(STRICT)),

@@ -1,13 +1,14 @@
-/* A walk in a dialect, between the files that make it.  Internal. */
+/* A walk in a dialect, shared by the files that implement it. Private to the
+ * dialects. */
 #ifndef BJ_CORE_VIEW_DIALECT_WALK_H
 #define BJ_CORE_VIEW_DIALECT_WALK_H
 
 #include "core/view/dialect.h"
 
-/* A job that is told, and its labels where they begin in the room's text. */
+/* An exported job, and where its labels begin in the room's text. */
 struct bj_dialect_job {
     const struct bj_job *job;
-    size_t index; /* of it in the snapshot */
+    size_t index; /* in the snapshot's jobs */
     size_t begin[BJ_DIALECT_SETS + 1];
 };
 
@@ -17,30 +18,30 @@ struct bj_dialect_walk {
     const struct bj_dialect_env *env;
     struct bj_dialect_room *room;
     const struct bj_dialect_sink *sink;
-    struct bj_slice bare[BJ_DIALECT_SETS]; /* labels of what has no job */
-    /* The present family. */
+    struct bj_slice bare[BJ_DIALECT_SETS]; /* labels of samples without job */
+    /* The current family. */
     const struct bj_dialect_row *row;
     const char *key[BJ_INFO_MAX + 1];
     bool begun;
     enum bj_dialect_digits digits;
-    bool simple; /* the value is the field as it is */
+    bool simple; /* the value is the plain field */
 };
 
-/* Write the labels of all jobs that are told, and those of what has no job.  0
- * or -ENOMEM.  dialect_labels.c */
+/* Write the labels of all exported jobs, and of samples without job. 0 or
+ * -ENOMEM. dialect_labels.c */
 int bj_dialect_take_jobs(struct bj_dialect_walk *w);
 
-/* Whether the room's text is that of this walk already; to note that it is, and
- * that it is nobody's (keep: -ENOMEM).  dialect_keep.c */
+/* Whether the room's text is valid for this walk; mark it as valid (-ENOMEM);
+ * mark it as invalid. dialect_keep.c */
 bool bj_dialect_kept(const struct bj_dialect_walk *w);
 int bj_dialect_keep(struct bj_dialect_walk *w);
 void bj_dialect_forget(struct bj_dialect_room *room);
 
-/* How long the end of a job's labels is that steps have other values for: of
- * the sets of BJ_ROW_USAGE, which are those of no other rows. */
+/* Length of the empty step labels at the end of a job's labels, in the sets of
+ * BJ_ROW_USAGE, which other rows do not use. */
 size_t bj_dialect_no_step(const struct bj_dialect *d);
 
-/* The labels of a job, of one of the dialect's sets. */
+/* The labels of a job in one of the label sets. */
 static inline struct bj_slice bj_dialect_labels(const struct bj_dialect_walk *w,
                                                 const struct bj_dialect_job *j,
                                                 unsigned set)
@@ -49,7 +50,7 @@ static inline struct bj_slice bj_dialect_labels(const struct bj_dialect_walk *w,
                              j->begin[set + 1] - j->begin[set]};
 }
 
-/* Whether a row is told of jobs; else of the snapshot. */
+/* Whether a row has samples of jobs, not of the snapshot. */
 static inline bool bj_dialect_of_jobs(const struct bj_dialect_row *row)
 {
     return row->of != BJ_ROW_SNAP && row->of != BJ_ROW_SNAPS &&
@@ -69,20 +70,20 @@ static inline uint64_t bj_dialect_field(const char *record, size_t off)
     return *(const uint64_t *)(const void *)(record + off);
 }
 
-/* Whether a record of these keys is told. */
+/* Whether a record with these keys is exported. */
 bool bj_dialect_wanted(const struct bj_dialect_row *row,
                        const struct bj_slice key[BJ_SUB_KEYS]);
 
-/* What the peer calls key[word]. */
+/* key[word] in the original's words. */
 struct bj_slice bj_dialect_called(const struct bj_dialect_row *row,
                                   const struct bj_slice key[BJ_SUB_KEYS]);
 
-/* The identifiers that the peer tells, in front of ret; returns how many. */
+/* Copy the exported keys to ret; returns their number. */
 size_t bj_dialect_keys(const struct bj_dialect_row *row,
                        const struct bj_slice key[BJ_SUB_KEYS],
                        struct bj_slice ret[BJ_SUB_KEYS]);
 
-/* A sum, a field's, in the unit of the row. */
+/* Convert a value to the unit of the row. */
 uint64_t bj_dialect_scaled(enum bj_scale scale, uint64_t v);
 
 /* Begin the family of the row.  dialect_value.c */
@@ -95,13 +96,12 @@ int bj_dialect_put(struct bj_dialect_walk *w, struct bj_slice labels,
 /* A row of BJ_ROW_SUMS.  dialect_sums.c */
 int bj_dialect_put_sums(struct bj_dialect_walk *w, struct bj_slice labels);
 
-/* What is known of an accelerator; NULL when its driver tells nothing.
- * dialect_gpu.c */
+/* The record of a GPU; NULL when its driver reports nothing. dialect_gpu.c */
 const struct bj_gpu_use *bj_dialect_gpu(const struct bj_snap *snap,
                                         struct bj_slice uuid);
 
-/* The labels of a part that a job holds, for the names in the row's info or
- * key; use may be NULL, text is where some of them lie. */
+/* Label values of a job's share of a GPU, for the names in the row's info or
+ * key; use may be NULL, text holds some of the values. */
 enum { BJ_DIALECT_GPU_TEXT = 400 };
 void bj_dialect_gpu_keys(const struct bj_dialect_walk *w,
                          const struct bj_sub *part,
@@ -109,7 +109,7 @@ void bj_dialect_gpu_keys(const struct bj_dialect_walk *w,
                          char text[BJ_DIALECT_GPU_TEXT],
                          struct bj_slice key[BJ_INFO_MAX]);
 
-/* A row of BJ_ROW_GPU_JOB and those that follow it, to GPU_COUNT. */
+/* Rows from BJ_ROW_GPU_JOB to BJ_ROW_GPU_COUNT. */
 int bj_dialect_put_gpus(struct bj_dialect_walk *w, struct bj_slice labels);
 
 #endif

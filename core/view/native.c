@@ -2,24 +2,24 @@
 #include "core/find/ident.h"
 #include "core/view/view.h"
 
-/* One metric on its way through the records. */
+/* State of the walk for one metric. */
 struct walk {
     const struct bj_snap *snap;
     const struct bj_sink *sink;
     const struct bj_metric_table *table;
     const struct bj_metric *metric;
-    size_t off; /* of the value in a record */
+    size_t off; /* offset of the value in a record */
     bool begun;
 };
 
-/* Announce the metric before its first value. */
+/* Announce the metric before its first sample. */
 static int begin(struct walk *w)
 {
     w->begun = true;
     return w->sink->family(w->sink->ctx, w->table, w->metric);
 }
 
-/* Values of bj_job_info_keys lie side by side in the identity. */
+/* The values of bj_job_info_keys are contiguous in the identity. */
 static const struct bj_slice *job_info(const struct bj_job *job)
 {
     return &job->ident->f[BJ_ID_UID];
@@ -51,7 +51,7 @@ static int put_list(struct walk *w, const struct bj_job *job,
     return r;
 }
 
-/* Whether there is anything in the lists of a table: mostly there is not. */
+/* Whether any list of a table has records; usually none has. */
 static bool any_listed(const struct bj_snap *snap,
                        const struct bj_metric_table *t)
 {
@@ -80,7 +80,7 @@ static int put_job_lists(struct walk *w)
     return r;
 }
 
-/* Most fields of most jobs are absent, so that is what this is quick at. */
+/* Most fields of most jobs are absent: skip them quickly. */
 static int put_jobs(struct walk *w)
 {
     const struct bj_job *job = w->snap->jobs.v;

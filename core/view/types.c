@@ -6,7 +6,8 @@ const char *const bj_job_attr_keys[] = {"user", "account", "cluster", NULL};
 
 bool bj_attr_has_type(const char *key)
 {
-    /* A job's name is free text: it would become file names and queries. */
+    /* Not the job's name: users choose it freely, and it would become part of
+     * file names and queries. */
     return strcmp(key, "name") != 0;
 }
 
@@ -18,15 +19,15 @@ void bj_attr_type(const struct bj_metric_table *t, const char *key,
     bj_buf_str(out, key);
 }
 
-/* What a walk carries along. */
+/* State of a walk. */
 struct walk {
     int (*fn)(void *ctx, const char *name, enum bj_kind kind);
     void *ctx;
     struct bj_buf name;
 };
 
-/* Hand over the name that is in the buffer. */
-static int tell(struct walk *w, enum bj_kind kind)
+/* Call fn with the name in the buffer. */
+static int call(struct walk *w, enum bj_kind kind)
 {
     bj_buf_put(&w->name, "", 1);
     int r = w->name.failed ? -ENOMEM : w->fn(w->ctx, w->name.p, kind);
@@ -42,7 +43,7 @@ static int walk_keys(struct walk *w, const struct bj_metric_table *t,
         if (!bj_attr_has_type(*keys))
             continue;
         bj_attr_type(t, *keys, &w->name);
-        r = tell(w, BJ_GAUGE);
+        r = call(w, BJ_GAUGE);
     }
     return r;
 }
@@ -52,13 +53,13 @@ static int walk_rows(struct walk *w, const struct bj_metric_table *t)
     int r = 0;
     for (size_t i = 0; r >= 0 && i < t->nrows; i++) {
         bj_metric_collectd_type(t, &t->rows[i], &w->name);
-        r = tell(w, t->rows[i].kind);
+        r = call(w, t->rows[i].kind);
     }
     return r;
 }
 
-/* An info metric has no type: collectd knows no labels, so each of its labels
- * is a type instead. */
+/* An info metric has no type, since collectd has no labels; each of its labels
+ * is a type. */
 static int walk_table(struct walk *w, const struct bj_metric_table *t)
 {
     if (!t->info)

@@ -130,7 +130,7 @@ check "but not what was not asked for" \
 stop "$other"
 check "a flag that it does not have ends it" \
     sh -c "! '$tmp/prometheus-slurm-exporter' -slurm.nonsense 2>'$tmp/other.err'"
-check "with a message" grep -q "'-slurm.nonsense' is no flag of it" "$tmp/other.err"
+check "with a message" grep -q "unknown flag '-slurm.nonsense'" "$tmp/other.err"
 
 # --- a scheduler that disappears ---------------------------------------------
 

@@ -62,14 +62,14 @@ static void test_options(void **state)
     static const struct {
         const char *prefix, *path, *via, *jobs, *jobs2, *nodes, *why;
     } cases[] = {
-        {"", "", "json", "user=a", NULL, NULL, "need cluster.via text"},
-        {"", "", "rest", NULL, NULL, "node=a", "need cluster.via text"},
+        {"", "", "json", "user=a", NULL, NULL, "need cluster.via=text"},
+        {"", "", "rest", NULL, NULL, "node=a", "need cluster.via=text"},
         {"sudo", "", "rest", NULL, NULL, NULL, "rest runs no commands"},
         {"sudo", "/a:/b", "", NULL, NULL, NULL, "cluster.path"},
         {"", "", "", "user", NULL, NULL, "cluster.jobs: 'user' is not"},
         {"", "", "", "user=", NULL, NULL, "cluster.jobs: 'user=' is not"},
         {"", "", "", "users=a", NULL, NULL, "account, user, qos"},
-        {"", "", "", "user=a", "user=b", NULL, "user is there twice"},
+        {"", "", "", "user=a", "user=b", NULL, "user is given twice"},
         {"", "", "", NULL, NULL, "user=a", "cluster.nodes: 'user=a' is not"},
         {"a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a",
          "", "", NULL, NULL, NULL, "too many words"},

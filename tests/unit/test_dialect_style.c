@@ -194,7 +194,7 @@ static void styles(void **state)
     }
     assert_int_equal(write(fd, "anna\n", 5), 5);
     assert_true(bj_style_init(&conf, &core, &style, &err) < 0);
-    assert_non_null(strstr(err.msg, "'anna' is no number"));
+    assert_non_null(strstr(err.msg, "'anna' is not a number"));
     bj_style_free(&style);
     bj_buf_free(&out);
     bj_dialect_room_free(&room);

@@ -178,22 +178,23 @@ static const struct {
      "web.telemetry-path: '' is not a path such as /metrics"},
     {{"--web.telemetry-path=/health"},
      NULL,
-     "web.telemetry-path: '/health' is taken"},
+     "web.telemetry-path: '/health' is already used"},
     {{"--trace.enabled", "--trace.path=trace"},
      NULL,
-     "trace.path: 'trace' is not a path such as /trace, or taken"},
+     "trace.path: 'trace' is not a path such as /trace, or is already used"},
     {{"--trace.enabled", "--trace.path=/metrics"},
      NULL,
-     "trace.path: '/metrics' is not a path such as /trace, or taken"},
+     "trace.path: '/metrics' is not a path such as /trace, or is already used"},
     {{"--trace.enabled", "--trace.path=/metrics/x"},
      NULL,
-     "trace.path: '/metrics/x' is not a path such as /trace, or taken"},
+     "trace.path: '/metrics/x' is not a path such as /trace, or is already "
+     "used"},
     {{"--trace.enabled", "--trace.path=/health"},
      NULL,
-     "trace.path: '/health' is not a path such as /trace, or taken"},
+     "trace.path: '/health' is not a path such as /trace, or is already used"},
     {{"--web.dialect=nobody"},
      NULL,
-     "web.dialect: 'nobody' is none of native, batchjob_monitoring, ceems, "
+     "web.dialect: 'nobody' is not one of native, batchjob_monitoring, ceems, "
      "cgroup_exporter, "
      "jobs_exporter, jobstats, mila, nvidia_gpu_prometheus_exporter, "
      "nvidia_smi_exporter, prometheus-slurm-exporter, slurm-job-exporter, "
@@ -203,7 +204,7 @@ static const struct {
      "dialect.exclude: at byte 3: missing closing parenthesis"},
     {{"--dialect.prefix=9"},
      NULL,
-     "dialect.prefix: '9' cannot begin the name of a metric"},
+     "dialect.prefix: '9' is not a valid prefix of metric names"},
     {{"--web.listen-address=9010"},
      NULL,
      "web.listen-address: '9010' is not HOST:PORT, :PORT or [IPV6]:PORT"},
@@ -213,7 +214,9 @@ static const struct {
     {{"--web.listen-address=x:65536"},
      NULL,
      "web.listen-address: 'x:65536' is not HOST:PORT, :PORT or [IPV6]:PORT"},
-    {{"--web.listen-address="}, NULL, "web.listen-address: there must be one"},
+    {{"--web.listen-address="},
+     NULL,
+     "web.listen-address: at least one is required"},
     {{"--web.max-requests=256"},
      NULL,
      "web.max-connections must be more than web.max-requests"},
@@ -231,7 +234,7 @@ static const struct {
      "log.level: 'loud' is not one of debug, info, warn, error"},
     {{"--dialect.also=nobody"},
      NULL,
-     "dialect.also: 'nobody' is none of native, batchjob_monitoring, ceems, "
+     "dialect.also: 'nobody' is not one of native, batchjob_monitoring, ceems, "
      "cgroup_exporter, "
      "jobs_exporter, jobstats, mila, nvidia_gpu_prometheus_exporter, "
      "nvidia_smi_exporter, prometheus-slurm-exporter, slurm-job-exporter, "

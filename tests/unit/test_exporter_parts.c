@@ -4,7 +4,7 @@
 #include "standalone/gzip.h"
 #include "standalone/host.h"
 #include "standalone/notify.h"
-#include "standalone/sight.h"
+#include "standalone/privileges.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -79,14 +79,14 @@ static const bool hidden[COUNT(mounts)] = {[2] = true, [3] = true};
 
 static unsigned judge(const char *caps, const char *mountinfo, bool files)
 {
-    struct bj_blindness list[BJ_BLINDNESS_MAX];
+    struct bj_unreadable list[BJ_UNREADABLE_MAX];
     struct bj_conf conf = {.procfs = (char *)(uintptr_t) "/proc",
                            .job_files.n = files};
-    return bj_sight_judge(&conf, bj_slice_str(caps), bj_slice_str(mountinfo),
-                          list);
+    return bj_privileges_missing(&conf, bj_slice_str(caps),
+                                 bj_slice_str(mountinfo), list);
 }
 
-static void sight(void **state)
+static void privileges(void **state)
 {
     (void)state;
     static const char none[] = "Name:\tx\nCapPrm:\t000001ffffffffff\n"
@@ -106,11 +106,13 @@ static void sight(void **state)
         assert_int_equal(judge(all, mounts[i], true), 0);
         assert_int_equal(judge("", mounts[i], true), 0);
     }
-    struct bj_blindness list[BJ_BLINDNESS_MAX];
+    struct bj_unreadable list[BJ_UNREADABLE_MAX];
     struct bj_conf conf = {.procfs = (char *)(uintptr_t) "/proc"};
-    bj_sight_judge(&conf, bj_slice_str(ptrace), (struct bj_slice){0}, list);
+    bj_privileges_missing(&conf, bj_slice_str(ptrace), (struct bj_slice){0},
+                          list);
     assert_string_equal(list[0].cure, "CAP_DAC_READ_SEARCH");
-    bj_sight_judge(&conf, bj_slice_str(search), (struct bj_slice){0}, list);
+    bj_privileges_missing(&conf, bj_slice_str(search), (struct bj_slice){0},
+                          list);
     assert_string_equal(list[0].cure, "CAP_SYS_PTRACE");
 }
 
@@ -289,10 +291,10 @@ static void repeats_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses), cmocka_unit_test(listening),
-        cmocka_unit_test(sight),     cmocka_unit_test(notifying),
-        cmocka_unit_test(pace),      cmocka_unit_test(packing),
-        cmocka_unit_test(threads),   cmocka_unit_test(repeats_are_counted),
+        cmocka_unit_test(addresses),  cmocka_unit_test(listening),
+        cmocka_unit_test(privileges), cmocka_unit_test(notifying),
+        cmocka_unit_test(pace),       cmocka_unit_test(packing),
+        cmocka_unit_test(threads),    cmocka_unit_test(repeats_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,28 +81,28 @@ static const char whole[] =
     "\"hostname\":\"n1\",\"io_wait\":{\"x\":[1]}}";
 
 static const char whole_page[] =
-    "# HELP slurm_proc_pid Process that the wrapper has started.\n"
+    "# HELP slurm_proc_pid Process id of the process started by the wrapper.\n"
     "# TYPE slurm_proc_pid gauge\n"
     "slurm_proc_pid{jobid=\"17\",hostname=\"n1\"} 4711\n"
-    "# HELP slurm_proc_cpu_usage CPU time over time that the wrapper has "
-    "measured, in percent of a CPU.\n"
+    "# HELP slurm_proc_cpu_usage CPU use measured by the wrapper, in "
+    "percent of one CPU.\n"
     "# TYPE slurm_proc_cpu_usage gauge\n"
     "slurm_proc_cpu_usage{jobid=\"17\",hostname=\"n1\",username=\"an\\\"na\"} "
     "199.75\n"
-    "# HELP slurm_proc_threadcount Threads that the wrapper has seen.\n"
+    "# HELP slurm_proc_threadcount Threads reported by the wrapper.\n"
     "# TYPE slurm_proc_threadcount gauge\n"
     "slurm_proc_threadcount{jobid=\"17\",hostname=\"n1\","
     "username=\"an\\\"na\"} 4\n"
-    "# HELP slurm_proc_mem_usage Resident memory that the wrapper has seen, in "
+    "# HELP slurm_proc_mem_usage Resident memory reported by the wrapper, in "
     "bytes.\n"
     "# TYPE slurm_proc_mem_usage gauge\n"
     "slurm_proc_mem_usage{jobid=\"17\",hostname=\"n1\",username=\"an\\\"na\"} "
     "1048576\n"
-    "# HELP slurm_proc_read_bytes Bytes read that the wrapper has seen.\n"
+    "# HELP slurm_proc_read_bytes Bytes read, reported by the wrapper.\n"
     "# TYPE slurm_proc_read_bytes gauge\n"
     "slurm_proc_read_bytes{jobid=\"17\",hostname=\"n1\",username=\"an\\\"na\"} "
     "0\n"
-    "# HELP slurm_proc_write_bytes Bytes written that the wrapper has seen.\n"
+    "# HELP slurm_proc_write_bytes Bytes written, reported by the wrapper.\n"
     "# TYPE slurm_proc_write_bytes gauge\n"
     "slurm_proc_write_bytes{jobid=\"17\",hostname=\"n1\","
     "username=\"an\\\"na\"} 1000\n";
@@ -141,10 +141,11 @@ static void given(void **state)
         {.sub = {.key = {BJ_SLICE("100")}}, .cpus = 3, .mem_bytes = 1048576}};
     const struct bj_list jobs = {v, COUNT(v)};
     static const char *const want[] = {
-        "# HELP slurm_job_mem_alloc Memory of the traced job, in bytes.\n"
+        "# HELP slurm_job_mem_alloc Memory allocated to the traced job, in "
+        "bytes.\n"
         "# TYPE slurm_job_mem_alloc gauge\n"
         "slurm_job_mem_alloc{cluster=\"a\",jobid=\"17\"} 1572864000\n"
-        "# HELP slurm_job_cpu_alloc CPUs of the traced job.\n"
+        "# HELP slurm_job_cpu_alloc CPUs allocated to the traced job.\n"
         "# TYPE slurm_job_cpu_alloc gauge\n"
         "slurm_job_cpu_alloc{cluster=\"a\",jobid=\"17\"} 6\n",
         "slurm_job_mem_alloc{cluster=\"a\",jobid=\"17\"} 1500000000\n"};
@@ -181,7 +182,7 @@ static const struct {
     {"job_id=1", 400, NULL},
     {"{\"job_id\":1", 400, NULL},
     {"{\"job_id\":1}{}", 400, NULL},
-    {"[1]", 400, "not an object"},
+    {"[1]", 400, "a JSON object"},
     {"{}", 400, "job_id"},
     {"{\"job_id\":0}", 400, "job_id"},
     {"{\"job_id\":-1}", 400, "job_id"},

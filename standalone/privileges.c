@@ -1,4 +1,4 @@
-#include "standalone/sight.h"
+#include "standalone/privileges.h"
 
 #include "base/file.h"
 #include "base/log.h"
@@ -7,7 +7,7 @@
 #include <linux/capability.h>
 #include <stdlib.h>
 
-/* The effective capabilities; all of them when the text does not say. */
+/* The effective capabilities; all of them when the text has none. */
 static uint64_t capabilities(struct bj_slice status)
 {
     struct bj_slice line, word;
@@ -37,9 +37,9 @@ static bool hides(struct bj_slice options)
     return false;
 }
 
-/* Is the proc file system that we read mounted with hidepid?  A line of
- * mountinfo: id, parent, device, root, mount point, options, optional fields,
- * "-", type, source, options of the file system. */
+/* Whether our procfs is mounted with hidepid. A line of mountinfo: id, parent,
+ * device, root, mount point, options, optional fields, "-", type, source,
+ * options of the file system. */
 static bool hidepid(const char *procfs, struct bj_slice mountinfo)
 {
     struct bj_slice line, word, options;
@@ -54,7 +54,7 @@ static bool hidepid(const char *procfs, struct bj_slice mountinfo)
         options = line;
         while (bj_slice_word(&line, &word))
             options = word;
-        /* A later mount on the same point covers the earlier one. */
+        /* A later mount on the same point covers an earlier one. */
         if (bj_slice_eq(type, BJ_SLICE("proc")) &&
             bj_slice_eq(point, bj_slice_str(procfs)))
             hidden = hides(options);
@@ -62,57 +62,55 @@ static bool hidepid(const char *procfs, struct bj_slice mountinfo)
     return hidden;
 }
 
-unsigned bj_sight_judge(const struct bj_conf *conf, struct bj_slice status,
-                        struct bj_slice mountinfo,
-                        struct bj_blindness ret[BJ_BLINDNESS_MAX])
+unsigned bj_privileges_missing(const struct bj_conf *conf,
+                               struct bj_slice status,
+                               struct bj_slice mountinfo,
+                               struct bj_unreadable ret[BJ_UNREADABLE_MAX])
 {
     uint64_t caps = capabilities(status);
     bool ptrace = caps >> CAP_SYS_PTRACE & 1;
     bool search =
         (caps >> CAP_DAC_READ_SEARCH & 1) || (caps >> CAP_DAC_OVERRIDE & 1);
     unsigned n = 0;
-    /* The files have mode 0400 and are guarded by a ptrace check as well. */
+    /* These files have mode 0400 and also require ptrace access. */
     if (!ptrace || !search)
-        ret[n++] = (struct bj_blindness){
-            "I/O counters, environment and open files of other users' "
-            "processes cannot be read: their jobs show no I/O and no open "
-            "files, and no account or partition unless the prolog writes it",
+        ret[n++] = (struct bj_unreadable){
+            "cannot read I/O counters, environment and open files of other "
+            "users' processes: their jobs have no I/O, no open files, and "
+            "account and partition only from the prolog",
             ptrace   ? "CAP_DAC_READ_SEARCH"
             : search ? "CAP_SYS_PTRACE"
                      : "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"};
     if (!ptrace)
-        ret[n++] = (struct bj_blindness){
-            "executables of other users' processes are known by their short "
-            "names only",
+        ret[n++] = (struct bj_unreadable){
+            "cannot read the executables of other users' processes, only "
+            "their short names",
             "CAP_SYS_PTRACE"};
     if (!ptrace && hidepid(conf->procfs, mountinfo))
-        ret[n++] = (struct bj_blindness){
-            "proc is mounted with hidepid: processes of other users are not "
-            "seen at all",
-            "CAP_SYS_PTRACE, or membership in the group that the mount option "
-            "gid= names"};
+        ret[n++] = (struct bj_unreadable){
+            "cannot see processes of other users: proc is mounted with hidepid",
+            "CAP_SYS_PTRACE, or the group of the mount option gid="};
     if (!search && conf->job_files.n > 0)
-        ret[n++] = (struct bj_blindness){
-            "job files that only their owner may read are not seen",
+        ret[n++] = (struct bj_unreadable){
+            "cannot read job files that only their owner may read",
             "CAP_DAC_READ_SEARCH"};
     return n;
 }
 
-void bj_sight_warn(const struct bj_conf *conf)
+void bj_privileges_warn(const struct bj_conf *conf)
 {
     enum { STATUS_BYTES = 8192, MOUNTS_BYTES = 1 << 20 };
     char status[STATUS_BYTES];
     char *mounts = malloc(MOUNTS_BYTES);
     struct bj_slice s = {0}, m = {0};
-    struct bj_blindness list[BJ_BLINDNESS_MAX];
+    struct bj_unreadable list[BJ_UNREADABLE_MAX];
     bj_file_read(AT_FDCWD, "/proc/self/status", status, sizeof(status), &s,
                  NULL);
     if (mounts)
         bj_file_read_all(AT_FDCWD, "/proc/self/mountinfo", mounts, MOUNTS_BYTES,
                          &m, NULL);
-    unsigned n = bj_sight_judge(conf, s, m, list);
+    unsigned n = bj_privileges_missing(conf, s, m, list);
     for (unsigned i = 0; i < n; i++)
-        bj_log(BJ_LOG_WARN, NULL, "%s; what would help: %s", list[i].what,
-               list[i].cure);
+        bj_log(BJ_LOG_WARN, NULL, "%s; needs %s", list[i].what, list[i].cure);
     free(mounts);
 }

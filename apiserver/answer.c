@@ -118,7 +118,7 @@ static int authenticate(struct bj_call *c)
     return status ? bj_call_refuse(c, status, "%s", why.msg) : 0;
 }
 
-/* 0, or a refusal: there is no such endpoint, or not for this request. */
+/* 0, or a refusal: the path or the method is unknown. */
 static int check(struct bj_call *c)
 {
     int r = bj_admit_request(c);

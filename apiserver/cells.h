@@ -49,7 +49,7 @@ unsigned bj_cells_find(const struct bj_cells *c, const char *key);
 /* The cell of a key; NULL: it is unknown. */
 const struct bj_cell *bj_cells_get(const struct bj_cells *c, const char *key);
 
-/* Nothing to show: null, no such key, or an empty text. */
+/* Nothing to show: null, an unknown key, or an empty text. */
 bool bj_cell_is_empty(const struct bj_cell *v);
 
 /* Append a number exactly, or any other cell as text. */

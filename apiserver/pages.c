@@ -123,8 +123,8 @@ static const struct bj_page_column job_columns[] = {
 };
 
 /* Request the fields that columns show. */
-static int ask_for(struct bj_call *c, struct bj_params *p,
-                   const struct bj_page_column *columns)
+static int request_fields(struct bj_call *c, struct bj_params *p,
+                          const struct bj_page_column *columns)
 {
     int r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
                           BJ_SLICE("key"));
@@ -182,7 +182,7 @@ static void put_next(struct bj_call *c, const struct bj_jobs_end *end)
 
 static int on_jobs(struct bj_call *c)
 {
-    struct bj_params p, ask;
+    struct bj_params p, list;
     struct bj_jobs_end end = {0};
     struct bj_page_column columns[sizeof(job_columns) / sizeof(job_columns[0])];
     struct bj_page_table table;
@@ -190,17 +190,18 @@ static int on_jobs(struct bj_call *c)
     if (r != 0)
         return r;
     settle_times(c, &p);
-    ask = p;
-    if (ask.given[BJ_PARAM_LIMIT] && ask.number[BJ_PARAM_LIMIT] > ROWS_MAX)
-        ask.number[BJ_PARAM_LIMIT] = ROWS_MAX;
-    r = ask_for(c, &ask, job_columns);
+    list = p;
+    if (list.given[BJ_PARAM_LIMIT] && list.number[BJ_PARAM_LIMIT] > ROWS_MAX)
+        list.number[BJ_PARAM_LIMIT] = ROWS_MAX;
+    r = request_fields(c, &list, job_columns);
     if (r != 0)
         return r;
     bj_page_open(c, sees_others(c) ? "Jobs" : "My jobs", "");
     put_form(c, &p, true);
     leave_out(c, columns);
     bj_page_table_begin(&table, &c->reply->body, columns, "");
-    r = bj_jobs_list(c, &ask, &(struct bj_output){.cells = &table.cells}, &end);
+    r = bj_jobs_list(c, &list, &(struct bj_output){.cells = &table.cells},
+                     &end);
     bj_page_table_end(&table, end.partial ? "No jobs found so far."
                                           : "No jobs found in this time.");
     put_next(c, &end);
@@ -330,7 +331,7 @@ static void put_one(void *ctx, const struct bj_cells *row)
                  "Known when the job has ended, if any source reports it.");
 }
 
-static int ask_for_one(struct bj_call *c, struct bj_params *p,
+static int request_one(struct bj_call *c, struct bj_params *p,
                        const struct bj_visible_job *f)
 {
     int r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), f->key);
@@ -338,8 +339,8 @@ static int ask_for_one(struct bj_call *c, struct bj_params *p,
         r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
                           BJ_SLICE("display_id"));
     if (r == 0)
-        r = ask_for(c, p, one_columns);
-    return r == 0 ? ask_for(c, p, use_columns) : r;
+        r = request_fields(c, p, one_columns);
+    return r == 0 ? request_fields(c, p, use_columns) : r;
 }
 
 static int put_parts(struct bj_call *c, const struct bj_visible_job *f)
@@ -368,7 +369,7 @@ static int one_page(struct bj_call *c, struct bj_arena *arena)
     if (r == 0)
         r = bj_visible_job_find(c, &p, c->tail, arena, &f);
     if (r == 0)
-        r = ask_for_one(c, &p, &f);
+        r = request_one(c, &p, &f);
     if (r == 0)
         r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &cells}, &end);
     if (r == 0 && cells.text.failed)

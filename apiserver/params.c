@@ -191,7 +191,7 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
     return 0;
 }
 
-/* -1: there is no such parameter. */
+/* -1: the parameter is unknown. */
 static int find(unsigned mask, struct bj_slice name)
 {
     for (int i = 0; i < BJ_PARAMS; i++)

@@ -6,7 +6,7 @@
 
 /* Listen at a path; an existing socket is replaced if no process
  * listens on it (-EADDRINUSE otherwise).  Everybody may connect: who it is, the
- * kernel tells.  Returns the descriptor. */
+ * kernel reports.  Returns the descriptor. */
 int bj_socket_open(const char *path, struct bj_err *err);
 
 #endif

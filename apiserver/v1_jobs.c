@@ -253,7 +253,8 @@ static int add_filters(struct bj_call *c, struct list *l)
 }
 
 /* All conditions but the cursor's.  A walk along an index in the order of the
- * list ends when its part of the time is over; parts 0: no such walk. */
+ * list ends when its part of the time is over; parts 0: it is not such a walk.
+ */
 static int add_where(struct bj_call *c, struct list *l, unsigned part,
                      unsigned parts)
 {

@@ -1,12 +1,12 @@
-/* batchjob_stats_server as a whole, threads and store included: whatever a user
- * asks, however many ask at a time, and when its options change meanwhile, each
- * gets an answer, never an error of the server's own, and nothing of what
- * belongs to somebody else, which has the word OTHERS in all of it.
+/* batchjob_stats_server as a whole, with threads and store: any request,
+ * several at a time, also while options change, gets an answer, never an error
+ * of the server, and no data of other users, which all contains the word
+ * OTHERS.
  *
  * A byte of 0xff ends one request and begins another, which is sent together
  * with the first.  The first byte of each chooses an endpoint; the rest is its
- * query string (what can't stand in a request line is sent as %XX), or a JSON
- * body. */
+ * query string (bytes that a request line cannot hold are sent as %XX), or a
+ * JSON body. */
 #include "apiserver/server.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -30,7 +30,7 @@ struct client {
     struct bj_buf request;
     size_t sent, got;
     int fd;    /* -1: it is done */
-    bool rude; /* it leaves before it was answered */
+    bool rude; /* it disconnects before its answer */
     char *answer;
 };
 
@@ -92,7 +92,7 @@ static void fill(const char *path)
     bj_store_close(s);
 }
 
-/* Options, each time other ones. */
+/* Options, different each time. */
 static struct bj_api_conf *options(void)
 {
     char store[96], rows[32], trust[] = "--access.trust-loopback",
@@ -157,7 +157,7 @@ static void put_escaped(struct bj_buf *b, const uint8_t *p, size_t n)
             bj_buf_put(b, &p[i], 1);
 }
 
-/* Write what is asked for; one job of ours has the id 2. */
+/* Write the request; one of the user's jobs has the id 2. */
 static void write_request(struct client *c)
 {
     struct bj_buf *b = &c->request;

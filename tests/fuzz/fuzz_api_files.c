@@ -1,6 +1,6 @@
-/* What says who may see what: token files, access files, lines of
- * access.certificates against the names of a certificate, and the credentials
- * that a request carries.  The first byte chooses. */
+/* Access rules: token files, access files, rules of access.certificates with
+ * the names of a certificate, and the credentials of a request.  The first byte
+ * chooses. */
 #include "apiserver/access.h"
 #include "apiserver/certs.h"
 #include "apiserver/tokens.h"
@@ -17,7 +17,7 @@ static void clean(void)
     unlink(path);
 }
 
-/* The readers take a path of theirs alone. */
+/* The readers need a path of their own. */
 static void put_file(struct bj_slice text)
 {
     int fd;
@@ -61,7 +61,7 @@ static void tokens(struct bj_slice text)
     bj_tokens_free(t);
 }
 
-/* Nobody gets a right but whom a line names. */
+/* Only users that a line names get rights. */
 static void access_file(struct bj_slice text)
 {
     struct bj_access *a = NULL;

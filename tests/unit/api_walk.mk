@@ -1,2 +1,2 @@
-# Its walks have no time at all.
+# Its walks have no time.
 $(O)/unit/test_api_walk: BJ_LDFLAGS += -Wl,--wrap=bj_reader_walk

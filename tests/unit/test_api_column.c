@@ -106,7 +106,7 @@ static void test_made(void **state)
     }
 }
 
-/* What rows, picks and functions of SQLite have room for. */
+/* The limits of rows, picks and SQLite hold all columns. */
 static void test_bounds(void **state)
 {
     (void)state;

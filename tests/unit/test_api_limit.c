@@ -1,4 +1,4 @@
-/* Buckets of users, and whose a certificate is. */
+/* Request rates of users, and the users of certificates. */
 #include "apiserver/certs.h"
 #include "apiserver/limit.h"
 
@@ -20,7 +20,7 @@ static uint64_t take(struct bj_limit *l, unsigned user, uint64_t now)
     return bj_limit_take(l, bj_slice_str(name), 100000, 3, now);
 }
 
-/* As many as share a place at most: nobody is forgotten, whatever the seed. */
+/* As many users as share a slot: all buckets are kept, whatever the seed. */
 static void users(void **state)
 {
     struct bj_limit *l;
@@ -37,9 +37,9 @@ static void users(void **state)
     bj_limit_free(l);
 }
 
-/* Who shares a place with whom is up to chance: of five hundred, one time in
- * seven five share one, and the fifth makes one of them forgotten.  Ten such
- * places are beyond all chance (1e-15). */
+/* Which users share a slot is random: of five hundred, one time in seven five
+ * share one, and the fifth replaces one of them.  Ten such slots are impossible
+ * (1e-15). */
 static void many_users(void **state)
 {
     struct bj_limit *l;
@@ -56,8 +56,8 @@ static void many_users(void **state)
         refused += wait != 0;
     }
     assert_in_range(refused, 440, 500);
-    /* A hundred thousand others, who come and go: nobody is refused, and who
-     * was at his limit may have been forgotten, but not punished. */
+    /* A hundred thousand other users come and go: none is refused, and a user
+     * at the limit may be forgotten, but is not refused for longer. */
     for (unsigned u = 1000; u < 101000; u++)
         assert_int_equal(take(l, u, now), 0);
     assert_int_equal(take(l, 8, now + 3600 * (uint64_t)1000000), 0);
@@ -89,7 +89,7 @@ static void certificates(void **state)
         {{"dns:*.x *"}, "dns:a.x\0dns:b.x\0", 16, -EINVAL, NULL},
         {{"dns:*.x *"}, "dns:a.x\0dns:a.x\0", 16, 0, "a"},
         {{"dns:*.x g"}, "dns:a.x\0dns:b.x\0", 16, 0, "g"},
-        /* a name can't be of another kind by what it says */
+        /* the text of a name does not change its kind */
         {{"cn:* *"}, "email:cn:root\0", 14, -ENOENT, NULL},
         {{"cn:* *"},
          "cn:0123456789012345678901234567890123456789012345678901234567890123"

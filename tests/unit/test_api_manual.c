@@ -1,4 +1,4 @@
-/* The server's manual has every option that --help has, with its number. */
+/* The man page has every option of --help with its default. */
 #include "apiserver/conf.h"
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static const char *expect(const char *name, size_t n, bool negatable)
     return entry;
 }
 
-/* What --help has behind the name, when it begins with a digit. */
+/* The default in --help, if it is a number. */
 static void expect_number(const char *entry, const char *value)
 {
     char want[128];

@@ -1,7 +1,6 @@
-/* Memory runs out wherever the API server asks for some: at its start, when it
- * reads its files again, and in every answer.  There is a clear error, what was
- * in force stays so, and nothing is lost (which the leak checker of the address
- * sanitizer sees). */
+/* Every allocation of the API server fails once: at its start, when it reads
+ * its files again, and in every answer.  There is a clear error, the old
+ * settings stay in force, and nothing leaks (the address sanitizer checks). */
 #include "apiserver/answer.h"
 #include "apiserver/server.h"
 #include "apiserver/settings.h"
@@ -41,7 +40,7 @@ static const char own_key[] =
     "XPmvaFNwvZZ2ZuxP/qTgrVbG/sGc0Xs8Q3TZhwCgJxlpFKjLrcjJmlwv\n"
     "-----END PRIVATE KEY-----\n";
 
-/* What libyaml 0.2.5 itself loses when memory runs out. */
+/* Leaks of libyaml 0.2.5 when memory runs out. */
 const char *__lsan_default_suppressions(void);
 __attribute__((visibility("default"))) const char *
 __lsan_default_suppressions(void)
@@ -128,7 +127,7 @@ static int tokens(void *arg)
     return r;
 }
 
-/* Want of memory makes nobody an admin. */
+/* Lack of memory gives no user the rights of an admin. */
 static int access_file(void *arg)
 {
     char *admins[] = {(char *)"boss"};
@@ -250,7 +249,7 @@ static void test_start(void **state)
     bj_fail_ours(false);
 }
 
-/* Reloading either works as a whole or leaves all as it was. */
+/* A reload works as a whole or changes nothing. */
 static void test_reload(void **state)
 {
     static struct bj_server s;
@@ -315,7 +314,7 @@ static void fill(const char *user)
     bj_store_close(s);
 }
 
-/* Something for each of the paths that take one. */
+/* A body for each of the paths that take one. */
 #define POST_BODY                                                              \
     "{\"targets\":[{\"target\":\"jobs\",\"refId\":\"A\"},"                     \
     "{\"target\":\"usage\"},{\"target\":\"core_hours\"}],"                     \
@@ -368,7 +367,7 @@ static void each_answer(struct bj_api_worker *worker, const char *path,
     for (unsigned long n = 0; failed; n++) {
         unsigned status = answer(worker, path, method, fd, n, &failed, &got);
         bool right = status == whole && (changes || same(&got, &want));
-        /* 403: who asks could not be found out. */
+        /* 403: the user could not be read. */
         if (!right &&
             (!failed || (status != 500 && status != 503 && status != 403)))
             fail_msg("%s: %u without memory %lu: %.*s", path, status, n,
@@ -389,7 +388,7 @@ static void test_answers(void **state)
     assert_non_null(me);
     now_sec = (int64_t)(bj_clock_wall_usec() / 1000000);
     fill(me->pw_name);
-    char role[96]; /* their pages are put together of branches */
+    char role[96]; /* the queries of coordinators have branches */
     snprintf(role, sizeof(role), "--access.coordinators=x: %s", me->pw_name);
     assert_int_equal(
         bj_server_init(&s, options(role), bj_endpoint_tables, &err), 0);

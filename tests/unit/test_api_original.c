@@ -1,4 +1,4 @@
-/* What the original API makes of a job. */
+/* Values of the original API. */
 #include "apiserver/original.h"
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@ static void check(struct bj_buf *b, const char *want)
     b->len = 0;
 }
 
-/* The vector is of the original's own tests. */
+/* From the tests of the original. */
 static void test_uuid(void **state)
 {
     (void)state;

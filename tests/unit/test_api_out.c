@@ -55,7 +55,7 @@ static void test_tables(void **state)
     bj_buf_free(&b);
 }
 
-/* Against the calendar of base/stamp.h, and the ends of what can be told. */
+/* Compared to base/stamp.h, with the ends of the range. */
 static void test_times(void **state)
 {
     (void)state;

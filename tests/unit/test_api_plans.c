@@ -1,9 +1,8 @@
-/* How SQLite finds what the API asks the store for.  Questions are put to the
- * whole server, and each statement that it runs for them is explained: on a
- * store as the daemon leaves it, which has no statistics, and on one where
- * somebody ran ANALYZE over ten million jobs.  None may walk a table or sort,
- * but where it is said here why that is bounded, and each has to use the index
- * that was made for it. */
+/* The query plans of the API.  Requests go to the whole server, and each
+ * statement that it runs for them is explained: on a store of the daemon, which
+ * has no statistics, and on one with ANALYZE over ten million jobs.  None may
+ * scan a table or sort, except where a reason is given, and each has to use the
+ * index that was made for it. */
 #include "tests/unit/test_api_plans.h"
 #include "tests/unit/test_api_rig.h"
 
@@ -20,7 +19,7 @@ struct texts {
 static struct {
     struct rig r;
     pthread_mutex_t lock;
-    struct texts *now; /* what the server runs goes there; under the lock */
+    struct texts *now; /* statements of the server go there; under the lock */
     struct texts of[COUNT(questions)];
 } rig = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -54,7 +53,7 @@ static int on_open(struct sqlite3 *db, const char **err, const void *api)
     return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_statement, NULL);
 }
 
-static unsigned ask(const struct question *q)
+static unsigned ask(const struct plan_request *q)
 {
     return rig_ask(&rig.r, q->user, q->path, q->body);
 }
@@ -62,7 +61,7 @@ static unsigned ask(const struct question *q)
 /* --- plans -----------------------------------------------------------------
  */
 
-/* "a|b": does the line begin with one of them, or hold it? */
+/* "a|b": does the line begin with one of them, or contain it? */
 static bool is_among(const char *line, const char *list, bool anywhere)
 {
     while (list && *list) {
@@ -75,29 +74,28 @@ static bool is_among(const char *line, const char *list, bool anywhere)
     return false;
 }
 
-static bool is_fine(const struct question *q, const char *line)
+static bool is_fine(const struct plan_request *q, const char *line)
 {
     bool walk = strncmp(line, "SCAN ", 5) == 0;
-    /* Of the last columns only rows lie in memory that are equal in the first
-     * ones. */
+    /* Only rows that are equal in the first columns are sorted in memory. */
     bool sort = strstr(line, "TEMP B-TREE") && !strstr(line, "RIGHT PART OF") &&
                 !strstr(line, "TERMS OF") && !strstr(line, "TERM OF");
     for (size_t i = 0; i < COUNT(harmless); i++)
         if (is_among(line, harmless[i].line, false))
             return true;
-    /* Both are made anew by each statement, of a whole table. */
+    /* Each statement makes both from a whole table. */
     if (strstr(line, "AUTOMATIC") || strstr(line, "BLOOM FILTER"))
         return false;
     return (!walk && !sort) || is_among(line, q->may, false);
 }
 
-/* Are the plans of a question as they should be?  If not, why gets a text. */
+/* Are the plans of a request right?  If not, why gets a text. */
 static bool is_planned(struct sqlite3 *db, size_t at, struct bj_buf *why)
 {
-    const struct question *q = &questions[at];
+    const struct plan_request *q = &questions[at];
     bool found = q->by == NULL, fine = true;
     why->len = 0;
-    bj_buf_printf(why, "%s asks %s %s: not by %s\n", q->user, q->path,
+    bj_buf_printf(why, "%s requests %s %s: not by %s\n", q->user, q->path,
                   q->body ? q->body : "", q->by ? q->by : "-");
     for (unsigned i = 0; i < rig.of[at].n; i++) {
         struct bj_buf sql = {0};
@@ -140,7 +138,7 @@ static void no_function(struct sqlite3_context *ctx, int n,
     sqlite3_result_int(ctx, n);
 }
 
-/* The store, with the functions that the API's statements know. */
+/* The store, with the SQL functions of the API. */
 static struct sqlite3 *open_db(void)
 {
     static const char *const functions[] = {"bj_uuid", "bj_late"};
@@ -165,12 +163,12 @@ static bool was_asked(unsigned endpoint)
     return any;
 }
 
-/* Every endpoint that reads the store has its questions. */
+/* Every endpoint that reads the store has requests here. */
 static void test_all_are_asked(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(questions); i++) {
-        const struct question *q = &questions[i];
+        const struct plan_request *q = &questions[i];
         rig.now = &rig.of[i];
         unsigned status = ask(q), want = q->status ? q->status : 200;
         if (status != want)
@@ -180,7 +178,7 @@ static void test_all_are_asked(void **state)
     }
     for (unsigned i = 0; rig.r.server.endpoint[i]; i++)
         if ((rig.r.server.endpoint[i]->needs & BJ_NEED_STORE) && !was_asked(i))
-            fail_msg("nobody asks %s", rig.r.server.endpoint[i]->path);
+            fail_msg("no request for %s", rig.r.server.endpoint[i]->path);
 }
 
 static void test_as_the_daemon_leaves_it(void **state)
@@ -207,8 +205,8 @@ static bool is_elsewhere(const char *index)
     return false;
 }
 
-/* Without an index some question is answered otherwise: if not, nobody needs
- * it, or the questions here don't tell. */
+/* Without an index the plan of some request changes; if not, the index is
+ * useless, or the requests here are incomplete. */
 static void without(struct sqlite3 *db, const char *index)
 {
     struct bj_buf why = {0};
@@ -221,7 +219,7 @@ static void without(struct sqlite3 *db, const char *index)
     assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     bj_buf_free(&why);
     if (same != is_elsewhere(index))
-        fail_msg("%s: %s", index, same ? "nobody needs it" : "it is needed");
+        fail_msg("%s: %s", index, same ? "it is not needed" : "it is needed");
 }
 
 static void test_each_index_is_needed(void **state)
@@ -292,7 +290,7 @@ static void fill(void)
     bj_store_close(s);
 }
 
-/* More findings than are looked at one by one. */
+/* More findings than the API reads one by one. */
 static void find(void)
 {
     static const char sql[] =

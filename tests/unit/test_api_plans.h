@@ -1,4 +1,4 @@
-/* What test_api_plans.c asks, and which plans are right. */
+/* The requests of test_api_plans.c, and their plans. */
 #ifndef BJ_TEST_API_PLANS_H
 #define BJ_TEST_API_PLANS_H
 
@@ -7,10 +7,10 @@
 /* --- questions -------------------------------------------------------------
  */
 
-struct question {
+struct plan_request {
     const char *user, *path;
     const char *by;   /* is among the lines of its plans */
-    const char *may;  /* a walk or a sort that it may do besides, and ... */
+    const char *may;  /* another walk or sort that is allowed, and ... */
     const char *why;  /* ... why that is bounded */
     const char *body; /* of a POST */
     unsigned status;  /* of the answer; 0: 200 */
@@ -38,7 +38,7 @@ struct question {
 #define PARTS SORTS, "parts of one job"
 #define ASSOCS SORTS, "names, not jobs"
 
-static const struct question questions[] = {
+static const struct plan_request questions[] = {
 
     {"ada", "/api/v1/jobs?" YEAR, BY_USER, NULL, NULL, NULL, 0},
     {"ada", "/api/v1/jobs?order=asc&" YEAR, BY_USER, NULL, NULL, NULL, 0},
@@ -117,18 +117,18 @@ static const struct question questions[] = {
      NULL, 0},
     {"ada", "/api/v1/jobs/2/series", BY_ID, NULL, NULL, NULL, 503},
     {"ada", "/api/v1/usage?group_by=day&" YEAR, "assoc_user (user=?)",
-     "USE TEMP B-TREE FOR GROUP BY", "what was asked for: groups", NULL, 0},
+     "USE TEMP B-TREE FOR GROUP BY", "the requested groups", NULL, 0},
     {"ada", "/api/v1/usage?group_by=month&" YEAR,
      "r USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
-     "USE TEMP B-TREE FOR GROUP BY", "what was asked for: groups", NULL, 0},
+     "USE TEMP B-TREE FOR GROUP BY", "the requested groups", NULL, 0},
     {"lead", "/api/v1/usage?group_by=account&" YEAR, BY_ACCOUNT_NAME,
-     "USE TEMP B-TREE FOR GROUP BY", "what was asked for: groups", NULL, 0},
+     "USE TEMP B-TREE FOR GROUP BY", "the requested groups", NULL, 0},
     {"boss", "/api/v1/usage?group_by=day,user&user=ada&" YEAR,
      "assoc_user (user=?)",
      "USE TEMP B-TREE FOR GROUP BY|USE TEMP B-TREE FOR ORDER BY",
-     "what was asked for: groups", NULL, 0},
+     "the requested groups", NULL, 0},
     {"boss", "/api/v1/usage?group_by=day&account=phys&" YEAR, BY_ACCOUNT_NAME,
-     "USE TEMP B-TREE FOR GROUP BY", "what was asked for: groups", NULL, 0},
+     "USE TEMP B-TREE FOR GROUP BY", "the requested groups", NULL, 0},
     {"boss", "/api/v1/usage?group_by=day&" YEAR,
      "r USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
      "USE TEMP B-TREE FOR GROUP BY|SCAN a USING COVERING INDEX",
@@ -168,14 +168,14 @@ static const struct question questions[] = {
     {"ada", "/jobs/2", BY_ID, FEW, NULL, 0},
     {"ada", "/jobs/2/curve.svg", BY_ID, NULL, NULL, NULL, 503},
     {"ada", "/usage", "assoc_user (user=?)", "USE TEMP B-TREE FOR GROUP BY",
-     "what was asked for: groups", NULL, 0},
+     "the requested groups", NULL, 0},
     {"ada", "/api/simpod/query", BY_USER, NULL, NULL, TARGET("jobs"), 0},
     {"boss", "/api/simpod/query", BY_TIME, NULL, NULL, TARGET("jobs"), 0},
     {"ada", "/api/simpod/query", "assoc_user (user=?)",
-     "USE TEMP B-TREE FOR GROUP BY", "what was asked for: groups",
-     TARGET("usage"), 0},
+     "USE TEMP B-TREE FOR GROUP BY", "the requested groups", TARGET("usage"),
+     0},
     {"ada", "/api/simpod/query", "assoc_user (user=?)",
-     "USE TEMP B-TREE FOR GROUP BY", "what was asked for: groups",
+     "USE TEMP B-TREE FOR GROUP BY", "the requested groups",
      TARGET("core_hours"), 0},
     {"ada", "/api/simpod/search", "assoc_user (user=?)",
      "USE TEMP B-TREE FOR DISTINCT", "names, not jobs",
@@ -214,7 +214,7 @@ static const struct {
     {"UNION USING TEMP B-TREE", "pages, which have a limit"},
 };
 
-/* Indexes that no question needs, and what does. */
+/* Indexes that no request needs, and their users. */
 static const struct {
     const char *name, *why;
 } elsewhere[] = {
@@ -224,8 +224,8 @@ static const struct {
     {"factor_source_key", "the writer, for factors"},
 };
 
-/* What ANALYZE says of a store with ten million jobs of a thousand users, a
- * hundred of which have jobs that have not ended. */
+/* The result of ANALYZE for a store with ten million jobs of a thousand users,
+ * a hundred of which have jobs that have not ended. */
 static const char statistics[] =
     "ANALYZE; DELETE FROM sqlite_stat1; INSERT INTO sqlite_stat1 VALUES"
     "('job', 'job_at', '10000000 1'),"

@@ -77,7 +77,7 @@ static void test_parked(void **state)
     assert_int_equal(rig.server.admin_queries, 0);
 }
 
-/* What a user may see is decided by the options of the time of the answer. */
+/* The access rules are those of the time of the answer. */
 static void test_parked_reload(void **state)
 {
     struct bj_api_conf *c = calloc(1, sizeof(*c));

@@ -93,12 +93,12 @@ static void test_comes_and_goes(void **state)
     assert_int_equal(count_jobs(r, &n), 0);
     assert_int_equal(n, 7);
 
-    /* gone: what was open goes on */
+    /* removed: the open store stays in use */
     assert_int_equal(unlink(f.path), 0);
     assert_int_equal(count_jobs(r, &n), 0);
     assert_int_equal(n, 7);
 
-    /* and rubbish in its place does no harm either */
+    /* and so it does with a bad file in its place */
     int fd = open(f.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_true(write(fd, "rubbish", 7) == 7);
     close(fd);

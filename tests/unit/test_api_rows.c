@@ -1,6 +1,6 @@
-/* A job is written in a list as it is alone, whatever the row before it was: in
- * a store whose neighbours agree in some columns and not in others, and where
- * each column is absent, zero, negative, large or odd text in some rows. */
+/* A job in a list equals the same job alone: in a store in which each column is
+ * absent, zero, negative, large or odd text in some rows, and equal in some
+ * neighbours. */
 #include "tests/unit/test_api_rig.h"
 
 #include "apiserver/column.h"
@@ -41,8 +41,8 @@ static void run(struct sqlite3 *db, char *sql)
     sqlite3_free(sql);
 }
 
-/* Give each column that may have any value one of five, in runs whose length is
- * another for each column. */
+/* Give each column one of five values, in runs of a different length for each
+ * column. */
 static void vary(struct sqlite3 *db, const char *table)
 {
     static const char numbers[] =
@@ -107,7 +107,7 @@ static const char *ask(const char *path)
     return data + strlen("\"data\":");
 }
 
-/* All keys that are in lists without being asked for, with commas between. */
+/* All keys that lists have by default, separated by commas. */
 static void list_keys(char keys[static KEYS_BYTES])
 {
     size_t n = 0;
@@ -118,7 +118,7 @@ static void list_keys(char keys[static KEYS_BYTES])
     assert_true(n < KEYS_BYTES);
 }
 
-/* Rows of a list against each job alone.  Returns how many there were. */
+/* Compare the rows of a list to each job alone; returns how many there are. */
 static unsigned compare(const char *list, const char *keys)
 {
     unsigned n = 0;

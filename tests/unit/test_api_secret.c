@@ -1,4 +1,4 @@
-/* Passwords, tokens, base64, and the lists of who may see what. */
+/* Passwords, tokens, base64 and access rules. */
 #include "apiserver/access.h"
 #include "apiserver/tokens.h"
 
@@ -20,7 +20,7 @@
     }
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* The vectors of RFC 4648, section 10, and what must not pass. */
+/* The vectors of RFC 4648, section 10, and invalid text. */
 static void test_base64(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void test_check(void **state)
     assert_int_equal(bj_secret_check(s, NULL, NULL, BJ_SLICE("U*U"), now), 0);
     assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE(""), now), 0);
     assert_int_equal(bj_secret_check(s, b, NULL, BJ_SLICE("U*U\0x"), now), 0);
-    /* what is known costs no try, the others run out */
+    /* known secrets cost no try, the others are limited */
     int tries = 0;
     while (bj_secret_check(s, five, NULL, BJ_SLICE("wrong"), now) == 0)
         assert_true(tries++ < 20);
@@ -87,10 +87,10 @@ static void test_check(void **state)
     assert_false(bj_secret_usable(""));
 }
 
-/* What was computed last. */
+/* The last hash that was computed. */
 static char setting[BJ_HASH_BYTES];
 
-/* Instead of the library's. */
+/* Replaces the function of the library. */
 char *crypt_rn(const char *phrase, const char *want, void *data, int size);
 char *crypt_rn(const char *phrase, const char *want, void *data, int size)
 {
@@ -103,7 +103,7 @@ char *crypt_rn(const char *phrase, const char *want, void *data, int size)
     return real(phrase, want, data, size);
 }
 
-/* Whoever is right has not guessed, however many they are. */
+/* Correct secrets are no guesses, however many users send them. */
 static void test_many_right(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static void test_many_right(void **state)
     bj_secrets_free(s);
 }
 
-/* Threads have looked at the clock before they waited for each other. */
+/* Threads read the clock before they wait for each other. */
 static void test_clock(void **state)
 {
     (void)state;
@@ -147,7 +147,7 @@ static void test_clock(void **state)
     bj_secrets_free(s);
 }
 
-/* For who is not there as much is computed as for who is. */
+/* An unknown name takes as much computing as a known one. */
 static void test_nobody(void **state)
 {
     (void)state;

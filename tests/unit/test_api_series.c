@@ -1,5 +1,5 @@
-/* The questions that the API asks Prometheus: nothing that a job is called can
- * become a part of their grammar. */
+/* The queries that the API sends to Prometheus: no name of a job becomes part
+ * of their grammar. */
 #include "apiserver/series.h"
 
 #include <setjmp.h>

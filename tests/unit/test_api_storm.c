@@ -1,7 +1,6 @@
-/* The API's fuzzer without clang's engine: its seeds, and what becomes of them
- * when bytes change, several requests at a time, options reloaded under them.
- * In this form it also runs under the thread sanitizer, whose threads those of
- * the server are. */
+/* The fuzzer of the API without clang's engine: its seeds, and these with
+ * changed bytes, several requests at a time, while options are reloaded.  In
+ * this form it also runs under the thread sanitizer. */
 #include "tests/fuzz/fuzz_api.c"
 
 #include <dirent.h>

@@ -1,7 +1,6 @@
-/* Lists for which there is much to look through end when their time is up, and
- * say where to go on.  Whatever the time was enough for, the pages one after
- * another are the list: here a walk has no time but for the rows that it always
- * gets.  What is expected comes from the store by plain SQL. */
+/* Lists that take too long end at their time limit with a cursor.  Wherever
+ * they end, the pages one after another are the whole list: here a walk has
+ * only time for its minimum of rows.  Plain SQL gives the expected rows. */
 #include "tests/unit/test_api_rig.h"
 
 #include "base/json.h"
@@ -27,7 +26,7 @@ static void put(struct bj_upsert *u, unsigned n)
     static const char *const accounts[] = {"phys", "chem"};
     struct bj_sched_job j;
     char id[16], name[24];
-    /* Many begin at the same time. */
+    /* Many start at the same time. */
     const uint64_t at = WHEN + n / 7 * 100;
     snprintf(id, sizeof(id), "%u", n);
     if (n % 997 == 5)
@@ -70,7 +69,7 @@ static void fill(void)
 static const struct {
     const char *user, *filter;
     const char *where; /* the same in SQL, over job_v */
-    bool dense;        /* pages are full in no time */
+    bool dense;        /* pages are full at once */
 } lists[] = {
     {"boss", "name=rare", "name = 'rare'", false},
     {"boss", "name=run-4", "name LIKE '%run-4%'", true},
@@ -229,7 +228,7 @@ static void test_total(void **state)
     assert_true(says("\"total_is_minimum\":true"));
 }
 
-/* Who can't be told that a list goes on is told that there is none. */
+/* Answers that cannot say that a list is partial are refused. */
 static void test_others(void **state)
 {
     static const char body[] =

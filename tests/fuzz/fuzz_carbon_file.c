@@ -57,7 +57,7 @@ static void read_cache(struct bj_slice text)
     int r = bj_cache_parse(text, &plan, NOW, slots, &err);
     if (r < 0)
         check_message(r, &err);
-    MUST(slots[0].asked_sec <= NOW);
+    MUST(slots[0].queried_sec <= NOW);
     MUST(slots[0].not_before <= NOW + 86400);
     check_points(&slots[0].points);
     for (size_t i = 0; r == 0 && i < slots[0].points.n; i++)

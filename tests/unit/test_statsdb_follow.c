@@ -3,6 +3,7 @@
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/source_follow.h"
+#include "tests/unit/lib/rounds.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -403,57 +404,77 @@ static void write_many(const struct world *w, unsigned jobs)
     assert_int_equal(fclose(f), 0);
 }
 
-/* In a process of its own; it ends by a signal or with 0. */
-static int follow_in_child(struct world *w, unsigned patience_usec)
+/* How many transactions, then steps of SQLite, this process has to live. */
+static int commits_left, steps_left;
+
+static int on_commit(void *ctx)
+{
+    (void)ctx;
+    commits_left--;
+    return 0;
+}
+
+static int on_steps(void *ctx)
+{
+    (void)ctx;
+    if (commits_left <= 0 && steps_left-- <= 0)
+        raise(SIGKILL);
+    return 0;
+}
+
+/* In a process of its own; true when it ends by itself, with 0. */
+static bool follow_for(struct world *w, int commits, int steps)
 {
     int status;
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         open_all(w);
+        commits_left = commits;
+        steps_left = steps;
+        sqlite3_commit_hook(bj_store_db(w->s), on_commit, NULL);
+        sqlite3_progress_handler(bj_store_db(w->s), 50, on_steps, NULL);
         struct bj_sacct_counts n;
-        struct bj_source_run run = {.upsert = w->u, .batch_lines = 500};
+        struct bj_source_run run = {.upsert = w->u, .batch_lines = 100};
         _exit(bj_source_follow_run(w->follow, &run, false, &n, NULL) < 0);
     }
-    usleep(patience_usec);
-    kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFEXITED(status);
 }
 
 static void test_killed(void **state)
 {
-    enum { JOBS = 20000 };
+    const int jobs = (int)bj_rounds(20000, 8000), runs = jobs + jobs / 5;
     struct world w;
-    unsigned killed = 0, usec = 3000;
+    char want[80];
+    int killed = 0;
     int64_t before = 0;
     bool done = false;
     (void)state;
     world_open(&w, BJ_FOLLOW_PBS);
     close_all(&w);
-    write_many(&w, JOBS);
-    /* Later and later, so that it ends on any machine. */
-    for (unsigned i = 0; !done; i++) {
-        int status = follow_in_child(&w, usec * (1 + i % 11));
-        done = WIFEXITED(status);
-        if (done)
-            assert_int_equal(WEXITSTATUS(status), 0);
+    write_many(&w, (unsigned)jobs);
+    while (!done) {
+        done = follow_for(&w, 1, killed * 997 % 3000);
         killed += !done;
-        usec += i % 11 == 10 ? usec / 2 : 0;
         w.s = store_open(&w.f);
         int64_t now = number(w.s, "SELECT count(*) FROM job");
         assert_true(now >= before);
         before = now;
         bj_store_close(w.s);
     }
-    assert_true(killed > 3);
+    print_message("# killed %d times\n", killed);
+    assert_true(killed >= 3);
     open_all(&w);
     assert_int_equal(take(&w), 0);
+    snprintf(want, sizeof(want), "%d|%d|%d|%d|%d\n", runs, jobs, jobs / 5, jobs,
+             jobs * 38);
     expect(w.s,
            "SELECT count(*), sum(state = 4), sum(state = 11),"
            " count(DISTINCT jobid), sum(\"end\" - start) FROM job",
-           "24000|20000|4000|20000|760000\n");
-    /* 16000 of 40 s, 4000 of 10 s and 20 s */
+           want);
+    /* Four of five jobs take 40 s, the others 10 s and 20 s. */
     assert_int_equal(number(w.s, "SELECT sum(elapsed_sec) FROM rollup_day"),
                      number(w.s, "SELECT sum(elapsed_seconds) FROM job_v"));
     world_close(&w);

@@ -3,6 +3,8 @@
  * daily sums are those of the jobs. */
 #include "tests/unit/test_statsdb.h"
 
+#include "tests/unit/lib/rounds.h"
+
 enum { JOBS = 60, STAGES = 5, STEPS = 3, DAY = 86400 };
 
 static uint64_t seed;
@@ -258,7 +260,7 @@ static void round_of(unsigned n)
 static void test_random(void **state)
 {
     (void)state;
-    for (unsigned n = 1; n <= 20; n++)
+    for (unsigned n = 1; n <= bj_rounds(20, 4); n++)
         round_of(n);
 }
 

@@ -1,6 +1,8 @@
 /* The file: whose it is, which version, locks, full disks, sudden death. */
 #include "tests/unit/test_statsdb.h"
 
+#include "tests/unit/lib/rounds.h"
+
 #include "statsdb/schema.h"
 
 #include <fcntl.h>
@@ -320,20 +322,46 @@ static void test_full(void **state)
     fixture_close(&f);
 }
 
-/* A writer that is killed at a random moment, again and again; each new one
- * tells everything from the start. */
-static void writer(const struct fixture *f)
+enum { BATCHES = 60, BATCH = 50 };
+
+/* Writes all batches from the start, and says so before each of them. */
+static void writer(const struct fixture *f, int says)
 {
     struct bj_err err = {0};
     struct bj_store *s = store_open(f);
     struct bj_upsert *u = upsert_open(s);
-    for (unsigned id = 0; id < 3000 && err.code == 0;) {
+    for (unsigned k = 0; k < BATCHES && err.code == 0; k++) {
+        assert_int_equal(write(says, "", 1), 1);
         bj_upsert_begin(u, &err);
-        for (unsigned end = id + 50; id < end; id++)
+        for (unsigned id = k * BATCH; id < (k + 1) * BATCH; id++)
             put_one(u, id, &err);
         bj_upsert_commit(u, &err);
     }
     _exit(err.code != 0);
+}
+
+/* Kill a writer somewhere in its batch of that number; all of them: let it end.
+ */
+static void write_until(const struct fixture *f, unsigned batch)
+{
+    int says[2], status;
+    char c;
+    assert_int_equal(pipe(says), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        writer(f, says[1]);
+    close(says[1]);
+    for (unsigned k = 0; k <= batch && read(says[0], &c, 1) == 1; k++)
+        ;
+    if (batch < BATCHES) {
+        usleep((unsigned)rand() % 2000);
+        kill(pid, SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(batch < BATCHES ||
+                (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    close(says[0]);
 }
 
 static void test_killed(void **state)
@@ -342,20 +370,11 @@ static void test_killed(void **state)
     struct fixture f;
     fixture_open(&f);
     int64_t before = 0;
-    bool whole = false;
-    for (unsigned i = 0; !whole; i++) {
-        pid_t pid = fork();
-        if (pid == 0)
-            writer(&f);
-        usleep(3000 + i * 2000 + (unsigned)rand() % 20000);
-        kill(pid, SIGKILL);
-        int status;
-        waitpid(pid, &status, 0);
-        whole = WIFEXITED(status);
-        assert_true(!whole || WEXITSTATUS(status) == 0);
+    for (unsigned batch = 0; batch <= BATCHES; batch += bj_rounds(1, 6)) {
+        write_until(&f, batch);
         struct bj_store *s = store_open(&f);
         int64_t n = number(s, "SELECT count(*) FROM job");
-        assert_true(n >= before && n % 50 == 0);
+        assert_true(n >= before && n % BATCH == 0);
         assert_int_equal(number(s, "SELECT ifnull(sum(jobs_ended), 0)"
                                    " FROM rollup_day"),
                          n);
@@ -363,7 +382,7 @@ static void test_killed(void **state)
         before = n;
         bj_store_close(s);
     }
-    assert_int_equal(before, 3000);
+    assert_int_equal(before, BATCHES * BATCH);
     fixture_close(&f);
 }
 

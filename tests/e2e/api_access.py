@@ -243,12 +243,12 @@ def wrong_files(site):
     for name, text, where in cases:
         path = site.file(name, text)
         p = subprocess.run([SERVER, "--web.listen-address=127.0.0.1:0", option[name] + path],
-                           capture_output=True, timeout=20)
+                           capture_output=True, timeout=60)
         check(p.returncode == 1 and where in p.stderr.decode(), "%r is refused at %s"
               % (text[:30], where), p.stderr)
     path = site.file("tok", "", 0o666)
     p = subprocess.run([SERVER, "--web.listen-address=127.0.0.1:0",
-                        "--access.token-file=" + path], capture_output=True, timeout=20)
+                        "--access.token-file=" + path], capture_output=True, timeout=60)
     check(p.returncode == 1, "a token file that others may write is refused", p.stderr)
 
 

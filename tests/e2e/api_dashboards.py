@@ -58,7 +58,7 @@ def begin(site):
                  "batchjob_cluster_controller_schedule_cycle_last_seconds",
                  "batchjob_cluster_source_age_seconds", "batchjob_emission_factor_grams_per_kwh"):
         check(wait_for(lambda: site.prom.query(what), 60), "Prometheus has " + what)
-    site.gpus = wait_for(lambda: site.prom.query("rate(batchjob_job_gpu_held_seconds_total[5s])"), 20)
+    site.gpus = wait_for(lambda: site.prom.query("rate(batchjob_job_gpu_held_seconds_total[5s])"), 60)
     site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url="
                + site.prom.url, "--prometheus.scrape-interval=1s")
 
@@ -160,7 +160,7 @@ def curve(site, where, target):
     if "gpu" in expr and not site.gpus and "cluster_gpus" not in expr:
         check(True, where + " # SKIP no library that plays a GPU")
         return None
-    got = wait_for(lambda: prom_range(site, expr, target["instant"]), 10)
+    got = wait_for(lambda: prom_range(site, expr, target["instant"]), 60)
     check(got, where + " has data", expr)
     labels = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
     if got and labels:

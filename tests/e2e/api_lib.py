@@ -65,7 +65,7 @@ def basic(name, password):
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=20)
+        super().__init__("localhost", timeout=60)
         self.path = path
 
     def connect(self):
@@ -151,7 +151,7 @@ class Site:
         """One request on a connection of its own; headers as pairs."""
         c = (UnixConnection(unix) if unix
              else http.client.HTTPSConnection("127.0.0.1", self.port, timeout=20, context=tls)
-             if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=20))
+             if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=60))
         try:
             c.putrequest(method, path, skip_accept_encoding=True)
             for name, value in headers:

@@ -67,8 +67,8 @@ scontrol create reservation=later starttime=now+1hour duration=60 \
     nodes=bjx3 users=root flags=ignore_jobs >/dev/null
 sacctmgr -i modify account chemistry set GrpTRES=cpu=8,mem=2G GrpJobs=3 >/dev/null
 running() { squeue -h -j "$1" -t R -o %A 2>/dev/null | grep -q .; }
-check "the jobs run" wait_for 30 running "$gpu"
-check "all of them" wait_for 30 running "$untyped"
+check "the jobs run" wait_for 60 running "$gpu"
+check "all of them" wait_for 60 running "$untyped"
 scontrol reboot nextstate=resume reason=kernel "bjc$$n02" >/dev/null
 scontrol update nodename=bjx2 state=fail reason='fails soon'
 
@@ -83,7 +83,7 @@ start_exporter --collector.cluster --cluster.interval=2 \
     --cluster.source=diag --cluster.source=licenses \
     --cluster.source=reservations --cluster.source=shares \
     --cluster.source=limits
-check "the cluster is seen" wait_for 20 shows \
+check "the cluster is seen" wait_for 60 shows \
     batchjob_cluster_source_success source=limits
 
 # --- figures -----------------------------------------------------------------
@@ -138,12 +138,12 @@ ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
 kill -STOP "$ctld"
 later "kill -CONT $ctld 2>/dev/null"
 hung() { scrape && [ "$(value batchjob_cluster_source_success source=queue)" = 0 ]; }
-check "a controller that hangs is told" wait_for 30 hung
+check "a controller that hangs is told" wait_for 60 hung
 check "as a timeout" test \
     "$(value batchjob_cluster_source_errors_total source=queue kind=timeout)" -gt 0
 took=$(curl -s -o /dev/null -w '%{time_total}' "$url/metrics")
 near "a scrape does not wait for it" "$took" 0 0 1
-check "its old figures go" wait_for 40 shows_not batchjob_cluster_jobs
+check "its old figures go" wait_for 60 shows_not batchjob_cluster_jobs
 check "the node's stay" shows batchjob_node_cpus
 ways_hang
 kill -CONT "$ctld"
@@ -159,14 +159,14 @@ shows_value() { # value metric label=value...
     scrape && [ "$(value "$@")" = "$want" ]
 }
 kill "$ctld"
-check "a controller that is gone is told" wait_for 40 hung
+check "a controller that is gone is told" wait_for 60 hung
 check "its figures go" wait_for 60 shows_not batchjob_cluster_jobs
 check "the host's stay" shows batchjob_node_cpus
 # It waits for idle nodes, too, of which there are none.
 SLURM_SANDBOX_TIMEOUT=10 "$sandbox" start >"$tmp/sandbox.again" 2>&1
 check "and come back with it" wait_for 90 shows batchjob_cluster_jobs state=RUNNING
 for source in config queue nodes diag licenses reservations; do
-    check "$source works again" wait_for 20 shows_value 1 \
+    check "$source works again" wait_for 60 shows_value 1 \
         batchjob_cluster_source_success source=$source
 done
 

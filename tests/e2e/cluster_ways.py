@@ -29,7 +29,7 @@ UNTOLD = {"json": ["batchjob_cluster_host_"],
 
 
 def page(url):
-    with urllib.request.urlopen(url + "/metrics", timeout=20) as r, \
+    with urllib.request.urlopen(url + "/metrics", timeout=60) as r, \
             tempfile.NamedTemporaryFile() as f:
         f.write(r.read())
         f.flush()

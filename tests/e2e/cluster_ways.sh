@@ -49,9 +49,9 @@ if command -v slurmrestd >/dev/null; then
     start_restd socket "" -a rest_auth/local "unix:$rest_dir/socket"
     start_restd tcp SLURM_JWT=daemon -a rest_auth/jwt "127.0.0.1:$rest_port"
     (umask 077 && scontrol token username=root lifespan=86400 >"$tmp/token")
-    check "slurmrestd listens" wait_for 20 [ -S "$rest_dir/socket" ]
+    check "slurmrestd listens" wait_for 60 [ -S "$rest_dir/socket" ]
     listens() { (exec 3<>"/dev/tcp/127.0.0.1/$rest_port") 2>/dev/null; }
-    check "and by TCP" wait_for 20 listens
+    check "and by TCP" wait_for 60 listens
     start_way socket --cluster.via=rest \
         --slurmrestd.unix-socket="$rest_dir/socket"
     start_way tcp --cluster.via=rest --slurmrestd.user=root \
@@ -64,7 +64,7 @@ fi
 # --- the same figures ----------------------------------------------------------
 
 for way in $ways; do
-    check "$way: the cluster is seen" wait_for 30 at $way shows \
+    check "$way: the cluster is seen" wait_for 60 at $way shows \
         batchjob_cluster_source_success source=limits
 done
 urls=
@@ -76,7 +76,7 @@ absorb "$top/tests/e2e/cluster_ways.py" "$url" $urls
 
 start_way some --cluster.jobs=partition=test --cluster.jobs=state=R,PD \
     --cluster.nodes=partition=big
-check "some jobs and nodes are seen" wait_for 30 at some shows \
+check "some jobs and nodes are seen" wait_for 60 at some shows \
     batchjob_cluster_source_success source=limits
 only() { # label metric: its values
     $prom label "$tmp/page" "$1" "$2" | sort -u | xargs
@@ -116,12 +116,12 @@ failed_as() { # source kind: told so, by at least one error
 
 ways_hang() { # while the controller is stopped
     for way in $ways; do
-        check "$way: a controller that hangs is told" wait_for 40 at $way \
+        check "$way: a controller that hangs is told" wait_for 60 at $way \
             failed_as queue timeout
         eval "way_url=\$url_$way"
         near "$way: a scrape does not wait for it" \
             "$(curl -s -o /dev/null -w '%{time_total}' "$way_url/metrics")" 0 0 1
-        check "$way: its old figures go" wait_for 40 at $way shows_not \
+        check "$way: its old figures go" wait_for 60 at $way shows_not \
             batchjob_cluster_jobs
     done
 }
@@ -137,13 +137,13 @@ ways_return() {
 ways_vanish() {
     case $ways in *tcp*) ;; *) return ;; esac
     kill "$restd_tcp"
-    check "tcp: a slurmrestd that is gone is told" wait_for 40 at tcp \
+    check "tcp: a slurmrestd that is gone is told" wait_for 60 at tcp \
         failed_as queue missing
-    check "tcp: its figures go" wait_for 40 at tcp shows_not batchjob_cluster_jobs
+    check "tcp: its figures go" wait_for 60 at tcp shows_not batchjob_cluster_jobs
     check "tcp: the host's stay" at tcp shows batchjob_node_cpus
     check "socket: the other one's stay" at socket shows batchjob_cluster_jobs
     $python "$top/tests/e2e/cluster_ways.py" nonsense "$rest_port" &
     later "kill $! 2>/dev/null"
-    check "tcp: nonsense is told" wait_for 40 at tcp failed_as queue output
+    check "tcp: nonsense is told" wait_for 60 at tcp failed_as queue output
     check "tcp: and is no figure" at tcp shows_not batchjob_cluster_jobs
 }

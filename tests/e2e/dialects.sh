@@ -147,12 +147,12 @@ is "nor is none" "$(status /metrics/)" 404
 
 kill -KILL "$cg_pid"
 cg_kill "$nobody" $id
-check "the levels of a job that has ended go at once" wait_for 5 \
+check "the levels of a job that has ended go at once" wait_for 60 \
     page_shows_not slurm-job-exporter slurm_job_memory_usage
 check "its peak stays" shows slurm_job_memory_max slurmjobid=$id
 page ceems
 is "it is no unit any more" "$(value ceems_compute_units)" 0
-check "and in the end it is gone" wait_for 10 page_shows_not slurm-job-exporter \
+check "and in the end it is gone" wait_for 60 page_shows_not slurm-job-exporter \
     slurm_job_memory_max
 stop "$exporter"
 complete=1

@@ -63,8 +63,8 @@ scontrol create reservation=mine start=now duration=60 nodes=bjy4 \
     users=root flags=ignore_jobs >/dev/null
 sacctmgr -i modify account chemistry set GrpTRES=cpu=8,mem=2G GrpJobs=3 GrpSubmit=9 >/dev/null
 running() { squeue -h -j "$1" -t R -o %A 2>/dev/null | grep -q .; }
-check "the jobs run" wait_for 30 running "$runs"
-check "all of them" wait_for 30 running "$held"
+check "the jobs run" wait_for 60 running "$runs"
+check "all of them" wait_for 60 running "$held"
 scontrol suspend "$held"
 
 # --- the pages ---------------------------------------------------------------
@@ -76,12 +76,12 @@ start_exporter --web.dialect=prometheus-slurm-exporter --cluster.interval=2 \
     --cluster.by=reservation --cluster.source=diag --cluster.source=licenses \
     --cluster.source=limits --cluster.source=shares \
     --cluster.source=reservations
-check "the cluster is seen" wait_for 20 shows slurm_account_job_limit
+check "the cluster is seen" wait_for 60 shows slurm_account_job_limit
 reserved() { # as Mila's scripts have it
     curl -sf "$url/metrics/mila" >"$tmp/page"
     $prom value "$tmp/page" slurm_cpus_total reservation=mine
 }
-check "and its reservations" wait_for 20 reserved
+check "and its reservations" wait_for 60 reserved
 
 absorb "$top/tests/e2e/dialects_cluster.py" "$url"
 
@@ -121,9 +121,9 @@ other=$!
 later "stop $other"
 other_page() { curl -sSf --max-time 20 "http://127.0.0.1:$port/m" >"$tmp/other"; }
 other_shows() { other_page && $prom value "$tmp/other" "$@"; }
-check "it runs by the other's name, flags and variables" wait_for 20 \
+check "it runs by the other's name, flags and variables" wait_for 60 \
     other_shows slurm_lic_total name=abaqus@srv
-check "and tells of the queue" wait_for 20 other_shows slurm_user_state_total \
+check "and tells of the queue" wait_for 60 other_shows slurm_user_state_total \
     username=$ua state=RUNNING
 check "but not what was not asked for" \
     sh -c "! grep -Eq '^slurm_(feature|account_job_limit|rpc)' '$tmp/other'"

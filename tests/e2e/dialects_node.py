@@ -43,7 +43,7 @@ def text(path):
 
 def fetch(url, dialect):
     """Families by name, and their samples as (name, labels, value)."""
-    with urllib.request.urlopen("%s/metrics/%s" % (url, dialect), timeout=20) as f:
+    with urllib.request.urlopen("%s/metrics/%s" % (url, dialect), timeout=60) as f:
         body = f.read()
     with tempfile.NamedTemporaryFile() as f:
         f.write(body)

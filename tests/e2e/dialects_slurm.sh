@@ -34,12 +34,12 @@ END
 chmod 755 "$tmp/job.sh"
 job=$("$sandbox" as "$user" sbatch --parsable --account=physics --mem=200 -o /dev/null "$tmp/job.sh")
 [ -n "$job" ] && pass "a job is submitted ($job)" || fail "a job is submitted"
-check "slurm-job-exporter has it, with its user and account" wait_for 30 \
+check "slurm-job-exporter has it, with its user and account" wait_for 60 \
     shows slurm_job_memory_usage slurmjobid="$job" user="$user" account=physics
 check "its limit is what was asked for" \
-    wait_for 10 shows slurm_job_memory_limit slurmjobid="$job"
+    wait_for 60 shows slurm_job_memory_limit slurmjobid="$job"
 is "in bytes" "$(value slurm_job_memory_limit slurmjobid="$job")" $((200 << 20))
-check "the wrapper tells from within the job" wait_for 20 \
+check "the wrapper tells from within the job" wait_for 60 \
     shows slurm_proc_mem_usage jobid="$job" username="$user" hostname="$(uname -n)"
 pid=$(value slurm_proc_pid jobid="$job")
 check "of a process that is in it" grep -q "job_$job/step_0" "/proc/$pid/cgroup"
@@ -101,7 +101,7 @@ kill -CONT $(of_job)
 stop "$strict_exporter"
 
 "$sandbox" as "$user" scancel "$job"
-check "when it has gone, so have its levels" wait_for 30 shows_not slurm_job_memory_usage slurmjobid="$job"
-check "and what was traced" wait_for 20 shows_not slurm_proc_pid jobid="$job"
+check "when it has gone, so have its levels" wait_for 60 shows_not slurm_job_memory_usage slurmjobid="$job"
+check "and what was traced" wait_for 60 shows_not slurm_proc_pid jobid="$job"
 stop "$exporter"
 complete=1

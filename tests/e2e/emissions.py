@@ -23,6 +23,8 @@ import time
 import urllib.parse
 import urllib.request
 
+import ports
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FEED = (sys.argv[1] if len(sys.argv) > 1 else
         os.path.join(TOP, os.environ.get("O", "build"), "e2e/emissions_feed"))
@@ -382,9 +384,7 @@ class Exporter:
     """batchjob_exporter with factors of electricity; .page() is /metrics."""
 
     def __init__(self, *args):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        self.port = ports.free_port()
         self.log = tempfile.TemporaryFile("w+", dir=scratch)
         self.proc = subprocess.Popen(
             [EXPORTER, f"--web.listen-address=127.0.0.1:{self.port}",
@@ -393,7 +393,7 @@ class Exporter:
 
     def page(self):
         url = f"http://127.0.0.1:{self.port}/metrics"
-        with urllib.request.urlopen(url, timeout=5) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.read().decode()
 
     def wait_for(self, *lines):
@@ -445,7 +445,7 @@ def test_exporter():
     seconds = e.stop()
     result(seconds < 10 and e.rc == 0, "exporter: and not its end", f"{seconds} {e.rc}")
     p = subprocess.run([EXPORTER, "--collector.emissions", "--emissions.country=XX"],
-                       capture_output=True, text=True, timeout=20)
+                       capture_output=True, text=True, timeout=60)
     result(p.returncode != 0 and "emissions.country: 'XX': expected" in p.stderr,
            "exporter: options that make no sense are named", p.stderr)
 

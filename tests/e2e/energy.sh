@@ -151,7 +151,7 @@ fi
 spin 60
 short=$job
 sleep 2
-check "the job was seen" wait_for 30 shows batchjob_job_info jobid=$short
+check "the job was seen" wait_for 60 shows batchjob_job_info jobid=$short
 reap all
 check "a job inside one window gets its share" wait_for 60 eval \
     "grep -qs '\"cpu\":[1-9]' $tmp/exporter/spool/*.$short.*.json"
@@ -208,7 +208,7 @@ whole() { # what RAPL has counted since the exporter looked first is told whole
     awk -v told="$zones" '{ s += $2 } END { exit !(told > s - 1000 && told <= s) }' \
         "$tmp/node/truth"
 }
-wait_for 30 whole
+wait_for 60 whole
 check "no wrap and no restart has lost energy" whole
 note "$(cat "$tmp/check.out")"
 is "no counter was taken for reset" \
@@ -233,7 +233,7 @@ start_exporter --path.cgroupfs="$cg_view" --path.sysfs="$tmp/none" \
     --record.max-files=1
 spin 1
 spin 1
-check "a full spool loses the rest, counted" wait_for 30 eval \
+check "a full spool loses the rest, counted" wait_for 60 eval \
     'reap; shows batchjob_sampler_records_lost_total && [ "$(value batchjob_sampler_records_lost_total)" = 1 ]'
 is "and keeps what it has" "$(find "$tmp/full" -name '*.json' | wc -l)" 1
 reap all

@@ -57,11 +57,11 @@ says_what_it_takes() {
 }
 check "a page for which nothing is collected says so" says_what_it_takes
 jobs_there=$(find "$tmp/later" -name 'job_*' -type d | wc -l)
-check "jobs are found when the root appears" wait_for 5 shows batchjob_job_info batch_system=slurm
+check "jobs are found when the root appears" wait_for 60 shows batchjob_job_info batch_system=slurm
 is "all of them" "$($prom labels "$tmp/page" batchjob_job_info | wc -l)" "$jobs_there"
 clean "a recorded v2 tree"
 rm -rf "$tmp/later"
-check "and leave when it goes" wait_for 10 shows_not batchjob_job_info
+check "and leave when it goes" wait_for 60 shows_not batchjob_job_info
 check "the scrape is served as OpenMetrics" scrape "$tmp/om" \
     -H 'Accept: application/openmetrics-text; version=1.0.0'
 check "which the reference parser accepts" $prom openmetrics "$tmp/om"
@@ -107,8 +107,8 @@ near "near nothing" "$(cpu_of 101)" 0 0 0.3
 clean "a job id used again"
 kill -KILL "$cg_pid"
 check "a cgroup left without processes is a job that has ended" \
-    wait_for 15 shows batchjob_job_end_time_seconds jobid=101
-check "which leaves after its grace" wait_for 5 shows_jobs 0
+    wait_for 60 shows batchjob_job_end_time_seconds jobid=101
+check "which leaves after its grace" wait_for 60 shows_jobs 0
 cg_kill "$nobody" 101
 cg_job "$nobody" 102
 scrape
@@ -149,11 +149,11 @@ if [ $cg_version = v1 ]; then
     main_url=$url main=$exporter
     start_exporter --path.cgroupfs="$cg_view" --job.grace=2 --collector.steps=tasks
     slow_birth 103 step_0 task_0 freezer cpuset cpuacct memory devices
-    check "a job that is born slowly has all its figures" wait_for 15 all_of_it 103
+    check "a job that is born slowly has all its figures" wait_for 60 all_of_it 103
     kill -KILL $newborn
     cg_kill 0 103
     slow_birth 104 step_0 task_0 devices memory freezer cpuacct cpuset
-    check "in another order too" wait_for 15 all_of_it 104
+    check "in another order too" wait_for 60 all_of_it 104
     kill -KILL $newborn
     cg_kill 0 104
     stop "$exporter"
@@ -167,7 +167,7 @@ many=1000
 sleepers=$!
 disown $sleepers
 later "kill -KILL $sleepers 2>/dev/null"
-wait_for 30 grep -q . "$tmp/many.out"
+wait_for 60 grep -q . "$tmp/many.out"
 # shellcheck disable=SC2046
 cg_job 0 $(seq 1001 $((1000 + many)))
 job=1000
@@ -214,7 +214,7 @@ done
 kill "$hammer"
 wait "$hammer"
 is "jobs vanish while they are read ($(head -n 1 "$tmp/hammer.out"))" $? 0
-check "and none is left" wait_for 10 shows_jobs 0
+check "and none is left" wait_for 60 shows_jobs 0
 is "nothing of this was a fault" "$(value batchjob_collector_errors_total | sort -u)" 0
 
 # --- many processes ----------------------------------------------------------
@@ -249,7 +249,7 @@ stop "$exporter"
 url=$main_url exporter=$main
 kill -KILL "$hoard"
 cg_kill 0 3001
-check "they all go" wait_for 15 shows_jobs 0
+check "they all go" wait_for 60 shows_jobs 0
 
 # --- no rights ---------------------------------------------------------------
 

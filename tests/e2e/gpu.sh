@@ -124,7 +124,7 @@ says_all() {
     local d
     for d in nvidia_gpu_prometheus_exporter nvidia_smi_exporter ceems \
         slurm-job-exporter; do
-        wait_for 20 says "$d"
+        wait_for 60 says "$d"
         check "$d: what the driver was told to say${1-}" says "$d"
         note "$(tail -n 1 "$tmp/check.out")"
     done
@@ -227,7 +227,7 @@ told() { # host name instance value
 tells() { # what name instance value
     local h
     for h in $hosts; do
-        wait_for 40 told "$h" "$2" "$3" "$4"
+        wait_for 60 told "$h" "$2" "$3" "$4"
         check "$h: $1" told "$h" "$2" "$3" "$4"
     done
 }
@@ -253,7 +253,7 @@ $gpu step "$node" hang=0 energy
 true_soon "a driver that hung"
 
 $gpu step "$node" driver=560.28.03
-for h in $hosts; do wait_for 30 told "$h" gpu_energy_resets_total $gpu0 1; done
+for h in $hosts; do wait_for 60 told "$h" gpu_energy_resets_total $gpu0 1; done
 tells "another driver is opened by itself" gpu_energy_resets_total $gpu0 1
 $gpu step "$node" energy without=6
 true_soon "another driver"

@@ -104,7 +104,7 @@ for line in sys.stdin:
     print(l["jobid"], l["gpu"], l["source"])' | sort
 }
 agreed() { [ "$(holders)" = "$(want | sort)" ]; }
-wait_for 30 agreed
+wait_for 60 agreed
 is "the GPUs of PBS' and LSF's jobs" "$(holders)" "$(want | sort)"
 is "nobody disagrees" "$($prom value "$tmp/page" batchjob_gpu_conflicts_total |
     sort -u)" 0

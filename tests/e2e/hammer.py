@@ -19,7 +19,7 @@ import prom  # noqa: E402
 
 
 def look(url, path):
-    with urllib.request.urlopen(url, timeout=10) as r:
+    with urllib.request.urlopen(url, timeout=60) as r:
         body = r.read()
         if r.status != 200:
             return f"status {r.status}"

@@ -38,7 +38,7 @@ agree_on() { # what jobs cgroup proc option...
     daemon_run
     daemon_answers
     # Ids that have to be asked for take their time, but then nothing changes.
-    wait_for 40 same "$jobs"
+    wait_for 60 same "$jobs"
     check "$what: the hosts agree on $jobs jobs" same "$jobs"
     note "$(head -n 1 "$tmp/check.out")"
     stop "$daemon"

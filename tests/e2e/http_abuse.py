@@ -75,7 +75,7 @@ class Exporter:
             stderr=self.log, stdout=self.log, preexec_fn=limit,
             env={**os.environ, **(env or {})})
         self.pid = self.proc.pid
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         self.ports = []
         while time.monotonic() < end and len(self.ports) < len(listen):
             self.ports = [int(p) for p in re.findall(
@@ -365,7 +365,7 @@ def test_stalled(e):
     if status == 503:
         is_(head.get("retry-after"), "1", "a 503 says when to try again")
     is_(e.request("/health")[0], 200, "/health is answered all the same")
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while e.request()[0] != 200 and time.monotonic() < end:
         time.sleep(0.2)
     e.good(10, "a response that stands for two seconds gives way to a scrape")
@@ -458,7 +458,7 @@ def test_addresses(program):
             answers.append(drain(s)[:15])
     is_(answers, [b"HTTP/1.1 200 OK"] * len(listen), "all addresses answer")
     p = subprocess.run([program, f"--web.listen-address=127.0.0.1:{e.port}"],
-                       capture_output=True, timeout=20)
+                       capture_output=True, timeout=60)
     result(p.returncode == 1 and b"Address already in use" in p.stderr,
            "an address that is taken is an error", p.stderr.decode())
     e.stop()

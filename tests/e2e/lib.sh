@@ -117,29 +117,8 @@ wait_for() { # seconds command...: until it succeeds
     done
 }
 
-free_port() { # one that nobody listens on now
-    $python -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
-}
-
-free_ports() { # how many: the first of so many in a row, where none is lent out
-    $python -c 'import random, socket, sys
-def free(port):
-    with socket.socket() as s:
-        try:
-            s.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
-n = int(sys.argv[1])
-while True:
-    base = random.randrange(20000, 32000)
-    if all(free(p) for p in range(base, base + n)):
-        break
-print(base)' "$1"
-}
+free_ports() { $python "$top/tests/e2e/ports.py" "$@"; } # how many: the first of so many in a row
+free_port() { free_ports 1; }
 
 dead() { ! kill -0 "$1" 2>/dev/null; }
 
@@ -159,21 +138,24 @@ stop() { # pid: politely, then not
 
 # start_exporter OPTION...: sets exporter (its pid) and url.
 start_exporter() {
-    local port
-    port=$(free_port)
-    url=http://127.0.0.1:$port
+    local log=$tmp/exporter.log begins
+    touch "$log"
+    begins=$(($(wc -l <"$log") + 1))
     ${EXPORTER_UNDER:-} "$O/batchjob_exporter" \
-        --web.listen-address="127.0.0.1:$port" --energy.state-file= "$@" >>"$tmp/exporter.log" 2>&1 &
+        --web.listen-address=127.0.0.1:0 --energy.state-file= "$@" >>"$log" 2>&1 &
     exporter=$!
     later "stop $exporter"
-    wait_for 20 curl -sf "$url/health" ||
-        { fail "the exporter answers" "$tmp/exporter.log"; exit 1; }
+    url() { tail -n "+$begins" "$log" | sed -n 's/.*"listening on \(127[^"]*\)".*/http:\/\/\1/p' | grep -m 1 .; }
+    wait_for 60 eval "dead $exporter || url"
+    url=$(url)
+    [ -n "$url" ] && wait_for 60 curl -sf "$url/health" ||
+        { fail "the exporter answers" "$log"; exit 1; }
 }
 
 scrape() { # [path of the page [curl option...]]
     local to=${1:-$tmp/page}
     [ $# -eq 0 ] || shift
-    curl -sSf --max-time 20 "$@" "$url/metrics" >"$to" 2>"$tmp/scrape.err"
+    curl -sSf --max-time 60 "$@" "$url/metrics" >"$to" 2>"$tmp/scrape.err"
 }
 
 value() { $prom value "$tmp/page" "$@"; } # of the last scrape
@@ -226,7 +208,7 @@ start_collectd() {
     collectd -f -C "$dir/collectd.conf" >"$dir/out" 2>&1 &
     collectd=$!
     later "stop $collectd"
-    wait_for 20 curl -sf "$collectd_url/metrics" ||
+    wait_for 60 curl -sf "$collectd_url/metrics" ||
         { fail "collectd answers" "$dir/log"; exit 1; }
 }
 
@@ -239,7 +221,7 @@ collectd_plugins() {
 }
 
 scrape_collectd() { # [path of the page]
-    curl -sSf --max-time 20 "$collectd_url/metrics" >"${1:-$tmp/cpage}" \
+    curl -sSf --max-time 60 "$collectd_url/metrics" >"${1:-$tmp/cpage}" \
         2>"$tmp/scrape.err"
 }
 cvalue() { $prom value "$tmp/cpage" "$@"; }

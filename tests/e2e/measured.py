@@ -289,7 +289,7 @@ def use_of(store, jobid, cluster="alpha", run=0):
 
 def range_values(url, query, start, end, step):
     ask = urllib.parse.urlencode({"query": query, "start": start, "end": end, "step": step})
-    with urllib.request.urlopen(url + "/api/v1/query_range?" + ask, timeout=30) as f:
+    with urllib.request.urlopen(url + "/api/v1/query_range?" + ask, timeout=60) as f:
         return [s["values"] for s in json.load(f)["data"]["result"]]
 
 

@@ -49,10 +49,10 @@ prometheus --config.file="$tmp/prometheus.yml" --storage.tsdb.path="$tmp/data" \
     --storage.tsdb.retention.time=20d --query.max-samples=200000 \
     --web.listen-address="127.0.0.1:$port" >"$tmp/prometheus.log" 2>&1 &
 later "stop $!"
-check "Prometheus answers" wait_for 30 curl -sf "$prometheus_url/-/ready"
+check "Prometheus answers" wait_for 60 curl -sf "$prometheus_url/-/ready"
 
 scraped() { curl -sf "$prometheus_url/api/v1/query?query=sum(up)" | grep -q ',"2"\]'; }
-check "and has scraped both targets" wait_for 30 scraped
+check "and has scraped both targets" wait_for 60 scraped
 
 # --- a job that is requeued, on the same node, at once -------------------------
 
@@ -82,7 +82,7 @@ ended() {
 check "it has ended, which Prometheus knows too" wait_for 60 ended
 # Runs that begin within ten seconds are not told apart.
 apart() { [ "$(date +%s)" -ge $((begin1 + 12)) ]; }
-check "some time goes by" wait_for 20 apart
+check "some time goes by" wait_for 60 apart
 begin2=$(date +%s)
 cg_job 1002 4714
 cg_run 1002 4714 sleep 600
@@ -94,7 +94,7 @@ cg_job 1000 4711
 cg_by="nice -n 19" cg_run 1000 4711 "$work" -m 40 -p 1 -i 20 -t 600
 cg_job 1001 4712
 cg_run 1001 4712 sleep 600
-check "the exporter shows both" wait_for 20 shows batchjob_job_cpu_seconds_total jobid=4712
+check "the exporter shows both" wait_for 60 shows batchjob_job_cpu_seconds_total jobid=4712
 sleep 8
 cpu=$(cg_cpu_seconds 1000 4711)
 cg_kill 1000 4711
@@ -102,14 +102,14 @@ cg_kill 1001 4712
 cpu2=$(cg_cpu_seconds 1002 4714)
 cg_kill 1002 4714
 over=$(date +%s)
-check "and that they have ended" wait_for 20 shows batchjob_job_end_time_seconds jobid=4711
+check "and that they have ended" wait_for 60 shows batchjob_job_end_time_seconds jobid=4711
 settled() { # their energy does not change any more, and was scraped
     scrape "$tmp/a" && sleep 3 && scrape "$tmp/page" &&
         [ "$($prom value "$tmp/a" batchjob_job_energy_joules_total)" = "$(value batchjob_job_energy_joules_total)" ]
 }
 check "their energy settles" wait_for 120 settled
 late() { [ "$(date +%s)" -gt $((over + 6)) ]; }
-check "the batch system may know by now" wait_for 20 late
+check "the batch system may know by now" wait_for 60 late
 
 # --- accounting of them ----------------------------------------------------------
 

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,17 +11,13 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from ports import free_port
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def wait_for(what, seconds=30):
-    """What the call gives, once that is true; else None."""
+def wait_for(what, seconds=60):
+    """Return what the call gives once that is true, or None after so many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         got = what()
@@ -79,7 +74,7 @@ class Prometheus:
 
     def get(self, path):
         try:
-            with urllib.request.urlopen(self.url + path, timeout=10) as r:
+            with urllib.request.urlopen(self.url + path, timeout=60) as r:
                 return r.read()
         except (OSError, urllib.error.HTTPError):
             return None

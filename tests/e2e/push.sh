@@ -17,7 +17,7 @@ gw=http://127.0.0.1:$port
 "$gateway" --web.listen-address="127.0.0.1:$port" >"$tmp/gateway.log" 2>&1 &
 gw_pid=$!
 later "stop $gw_pid"
-check "a Pushgateway runs" wait_for 20 curl -sf "$gw/-/ready"
+check "a Pushgateway runs" wait_for 60 curl -sf "$gw/-/ready"
 pushed() { # name label=value...
     curl -sSf --max-time 20 "$gw/metrics" >"$tmp/pushed" && $prom value "$tmp/pushed" "$@"
 }
@@ -32,14 +32,14 @@ url=http://127.0.0.1:$port
     --web.listen-address="127.0.0.1:$port" --job.grace=1 >"$tmp/exporter.log" 2>&1 &
 exporter=$!
 later "stop $exporter"
-check "it runs by its other name" wait_for 20 curl -sf "$url/health"
+check "it runs by its other name" wait_for 60 curl -sf "$url/health"
 
 nobody=$(id -u nobody)
 id=4711
 cg_job "$nobody" $id
 SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20 -n 2
 host=$(uname -n)
-check "a job is pushed, in the group of jobs_exporter" wait_for 20 \
+check "a job is pushed, in the group of jobs_exporter" wait_for 60 \
     pushed jobs_cpu_time_total slurm_job=$id job=jobs_exporter instance="${host%%.*}"
 check "its page is there, too" shows jobs_cpu_time_total slurm_job=$id
 check "and is what was pushed" [ "$(grep -c "^jobs_.*slurm_job=\"$id\"" "$tmp/pushed")" = \
@@ -49,16 +49,16 @@ kill -STOP "$gw_pid"
 sleep 2.5
 check "a gateway that hangs holds up nothing" curl -sf --max-time 1 "$url/health"
 kill -CONT "$gw_pid"
-check "and has the job again" wait_for 20 pushed jobs_cpu_time_total slurm_job=$id
+check "and has the job again" wait_for 60 pushed jobs_cpu_time_total slurm_job=$id
 
 kill -KILL "$cg_pid"
 cg_kill "$nobody" $id
-check "a job that has gone leaves nothing" wait_for 20 pushed_not jobs_cpu_time_total
+check "a job that has gone leaves nothing" wait_for 60 pushed_not jobs_cpu_time_total
 
 id=4712
 cg_job "$nobody" $id
 SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20
-check "another one is pushed" wait_for 20 pushed jobs_cpu_time_total slurm_job=$id
+check "another one is pushed" wait_for 60 pushed jobs_cpu_time_total slurm_job=$id
 stop "$exporter"
 check "an exporter that ends leaves nothing" pushed_not jobs_cpu_time_total
 kill -KILL "$cg_pid"

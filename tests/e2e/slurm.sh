@@ -154,7 +154,7 @@ array3=$(raw "${array}_3") array7=$(raw "${array}_7") het1=$(raw "$het+1")
 all="$all $array3 $array7 $het1"
 later "squeue -o '%i %A %T %r %N' | sed 's/^/# /' >$tmp/squeue"
 oom_seen() { shows batchjob_job_oom_kills_total jobid="$oom" && [ "$(value batchjob_job_oom_kills_total jobid="$oom")" != 0 ]; }
-wait_for 30 oom_seen
+wait_for 60 oom_seen
 sleep 8 # so that there is something to compare
 
 # --- figures -----------------------------------------------------------------
@@ -188,7 +188,7 @@ collectd_oom_is() {
     scrape_collectd &&
         [ "$(cvalue collectd_batchjob_job_oom_kills_total batchjob="$(on_node "$oom")")" = "$1" ]
 }
-check "collectd counts the OOM kill" wait_for 5 collectd_oom_is 1
+check "collectd counts the OOM kill" wait_for 60 collectd_oom_is 1
 
 # --- identity ----------------------------------------------------------------
 
@@ -207,7 +207,7 @@ is "het job" "$(info het_job_id "$het") $(info het_offset "$het")" "$het 0"
 is "its other component" "$(info het_job_id "$het1") $(info het_offset "$het1")" "$het 1"
 url=$plain_url
 check "the exporter without prolog files knows the account from a process" \
-    wait_for 10 shows batchjob_job_info jobid="$three" account=physics
+    wait_for 60 shows batchjob_job_info jobid="$three" account=physics
 is "and says so" "$(info source "$three")" environ
 is "user, which needs no file" "$(info user "$three")" $ua
 is "array, from a process" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"
@@ -224,20 +224,20 @@ check "and escaped on the page" \
 scrape "$tmp/before_requeue"
 start_before=$($prom value "$tmp/before_requeue" batchjob_job_start_time_seconds jobid="$requeued")
 scontrol requeue "$requeued"
-check "a requeued job ends" wait_for 20 shows batchjob_job_end_time_seconds jobid="$requeued"
+check "a requeued job ends" wait_for 60 shows batchjob_job_end_time_seconds jobid="$requeued"
 check "and runs again under its id" wait_for 60 running "$requeued"
 started_later() {
     shows batchjob_job_start_time_seconds jobid="$requeued" &&
         [ "$(value batchjob_job_start_time_seconds jobid="$requeued")" -gt "${start_before:-0}" ]
 }
-check "which is seen as a new run, with a start of its own" wait_for 20 started_later
+check "which is seen as a new run, with a start of its own" wait_for 60 started_later
 is "that has not ended" "$(value batchjob_job_end_time_seconds jobid="$requeued")" ""
-check "in collectd too" wait_for 10 collectd_shows \
+check "in collectd too" wait_for 60 collectd_shows \
     collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$requeued")"
 
 scancel "$three"
-check "a cancelled job's cgroup goes" wait_for 30 not_in_cgroups "$three"
-check "its end is noticed" wait_for 5 shows batchjob_job_end_time_seconds jobid="$three"
+check "a cancelled job's cgroup goes" wait_for 60 not_in_cgroups "$three"
+check "its end is noticed" wait_for 60 shows batchjob_job_end_time_seconds jobid="$three"
 noticed=$SECONDS
 check "its CPU time has not fallen" at_least \
     "$($prom value "$tmp/loaded" batchjob_job_cpu_seconds_total jobid="$three" | cut -d. -f1)" \
@@ -250,7 +250,7 @@ check "it is still there just before the grace time is over" \
 until [ $((SECONDS - noticed)) -ge $((grace + 2)) ]; do sleep 0.1; done
 check "and gone after it" shows_not batchjob_job_cpu_seconds_total jobid="$three"
 check "with its steps" shows_not batchjob_step_cpu_seconds_total jobid="$three"
-check "from collectd too" wait_for 10 collectd_shows_not \
+check "from collectd too" wait_for 60 collectd_shows_not \
     collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$three")"
 absorb "$top/tests/e2e/slurm_check.py" sacct "$tmp/ended" "$three"
 
@@ -277,7 +277,7 @@ check "the exporter shows no running job there" no_live_jobs_on "$node2"
     fail "slurmd starts again" "$tmp/sandbox.out"
 again=$(submit $ub "exec $W -t 600 -i 95" -w "$node2")
 check "a job runs there again" wait_for 90 running "$again"
-check "and is seen" wait_for 10 shows batchjob_job_cpu_seconds_total \
+check "and is seen" wait_for 60 shows batchjob_job_cpu_seconds_total \
     jobid="$again" slurm_node="$node2"
 kill "$hammer"
 wait "$hammer"

@@ -38,7 +38,7 @@ def run(*argv):
 
 
 def page(url):
-    with urllib.request.urlopen(url + "/metrics", timeout=20) as r:
+    with urllib.request.urlopen(url + "/metrics", timeout=60) as r:
         body = r.read()
     with tempfile.NamedTemporaryFile() as f:
         f.write(body)
@@ -304,7 +304,7 @@ def sstat(path, step):
 
 def sacct(path, job):
     """Figures that stay for the grace time, against the final record."""
-    deadline = time.time() + 20
+    deadline = time.time() + 60
     while True:
         rows = [r.split("|") for r in run(
             "sacct", "-nP", "-j", job, "-o",

@@ -172,7 +172,7 @@ def stopped(site):
     time.sleep(1)
     begin = time.time()
     p.terminate()
-    err = p.communicate(timeout=30)[1]
+    err = p.communicate(timeout=60)[1]
     check(p.returncode == 0 and time.time() - begin < 3, "SIGTERM stops it within a question",
           p.returncode, time.time() - begin, err)
     site.world()
@@ -192,7 +192,7 @@ def over_http(site):
     text = status = None
     for _ in range(100):
         try:
-            with urllib.request.urlopen(where + "metrics", timeout=10) as answer:
+            with urllib.request.urlopen(where + "metrics", timeout=60) as answer:
                 text = answer.read().decode()
             break
         except urllib.error.HTTPError as e: # no page yet
@@ -201,17 +201,17 @@ def over_http(site):
     check(text and 'batchjob_stats_requests_total{cluster="fake"} 0' in text,
           "its metrics are there while a question is asked", status, text)
     try:
-        urllib.request.urlopen(where + "else", timeout=10)
+        urllib.request.urlopen(where + "else", timeout=60)
         status = 200
     except urllib.error.HTTPError as e:
         status = e.code
     check(status == 404, "and nothing else is", status)
     second = subprocess.run(site.args("run", "--web.listen-address=127.0.0.1:x"),
-                            capture_output=True, timeout=30)
+                            capture_output=True, timeout=60)
     check(second.returncode == 1 and b"web.listen-address" in second.stderr,
           "an address that is none is named", second.stderr)
     p.terminate()
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
     check(p.returncode == 0, "SIGTERM stops that, too", p.returncode)
     site.world()
 

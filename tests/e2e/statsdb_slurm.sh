@@ -117,7 +117,7 @@ server=127.0.0.1:$(free_port)
     --access.trust-loopback --access.file="$tmp/access" >"$tmp/server.log" 2>&1 &
 later "kill $! 2>/dev/null"
 me() { curl -sf -H "X-Grafana-User: $1" "http://$server/api/v1/me" | grep -o '"admin.*"}'; }
-check "the server takes that file" wait_for 20 me $ua
+check "the server takes that file" wait_for 60 me $ua
 is "and has a coordinator" "$(me $ua)" \
     '"admin":false,"coordinator":true,"accounts":"chemistry,physics,theory"}'
 is "and an admin" "$(me $ub)" '"admin":true,"coordinator":true,"accounts":"chemistry"}'
@@ -138,7 +138,7 @@ if command -v slurmrestd >/dev/null; then
         >"$tmp/rest.log" 2>&1 &
     restd=$!
     later "kill $restd 2>/dev/null"
-    wait_for 20 [ -S "$tmp/rest/socket" ] || fail "slurmrestd starts" "$tmp/rest.log"
+    wait_for 60 [ -S "$tmp/rest/socket" ] || fail "slurmrestd starts" "$tmp/rest.log"
     rest() {
         "$O/batchjob_stats_db" "$@" --store.path="$tmp/rest.db" \
             --cluster.file="$tmp/rest.yml"

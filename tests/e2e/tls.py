@@ -417,7 +417,7 @@ def half_open(kind):
         s.close()
     for _ in range(3):  # a client that wants to negotiate anew
         subprocess.run(["openssl", "s_client", "-tls1_2", "-connect", "127.0.0.1:%d" % p.port],
-                       input=b"R\nGET / HTTP/1.1\r\n\r\n", capture_output=True, timeout=20)
+                       input=b"R\nGET / HTTP/1.1\r\n\r\n", capture_output=True, timeout=60)
     same(p.curl(), good, "a new negotiation harms nobody")
     p.stop()
 

@@ -59,7 +59,7 @@ is "what is too long is refused" "$(post "{\"job_id\":1,\"x\":\"$(head -c 9000 /
 is "another method, too" "$(get_status -X PUT -d x "$url/trace")" 405
 codes=$(for i in $(seq 1 40); do post "{\"job_id\":$i,\"hostname\":\"many\"}" && echo; done | sort | uniq -c | tr -s ' ' | tr '\n' ' ')
 check "more jobs than trace.entries are refused: $codes" grep -q 429 <<<"$codes"
-check "all is forgotten in time" wait_for 8 shows_not slurm_proc_pid
+check "all is forgotten in time" wait_for 60 shows_not slurm_proc_pid
 $python - "$url/trace" >"$tmp/flood" <<'END'
 import collections, http.client, sys, urllib.parse
 u = urllib.parse.urlsplit(sys.argv[1])
@@ -83,7 +83,7 @@ SLURM_JOB_ID=900 "$top/examples/batchjob_trace.sh" -e "${url#http://}" -r 1 \
 wrapped=$!
 later "kill $wrapped 2>/dev/null"
 host=$(uname -n)
-check "our wrapper tells of its command" wait_for 10 shows slurm_proc_cpu_usage jobid=900 hostname="$host"
+check "our wrapper tells of its command" wait_for 60 shows slurm_proc_cpu_usage jobid=900 hostname="$host"
 scrape
 is "which has the process of the wrapper" "$(traced 900 "$host")" $wrapped
 memory=$(value slurm_proc_mem_usage jobid=900)
@@ -93,7 +93,7 @@ check "its CPU use" awk -v v="$(value slurm_proc_cpu_usage jobid=900)" 'BEGIN { 
 kill $wrapped
 wait $wrapped
 is "a signal reaches the command" $? 143
-check "and it is gone" wait_for 10 shows_not slurm_proc_pid jobid=900
+check "and it is gone" wait_for 60 shows_not slurm_proc_pid jobid=900
 echo in | "$top/examples/batchjob_trace.sh" -e "$url" -j 901 sh -c 'read -r x; echo "$x-$1"; exit 3' . out >"$tmp/wrapped"
 is "input, output and status are the command's" "$?-$(cat "$tmp/wrapped")" 3-in-out
 "$top/examples/batchjob_trace.sh" -e 127.0.0.1:1 -j 902 true

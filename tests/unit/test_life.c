@@ -22,6 +22,7 @@ static int make_tree(void **state)
 {
     (void)state;
     snprintf(root_opt, sizeof(root_opt), "path.cgroupfs=%s", tmp_make());
+    testclock_stop(); /* only the test moves it */
     return 0;
 }
 
@@ -29,6 +30,7 @@ static int drop_tree(void **state)
 {
     (void)state;
     tmp_gone();
+    testclock_run();
     return 0;
 }
 
@@ -54,7 +56,7 @@ static void test_nothing_then_all(void **state)
     tmp_dir("");
     make_root();
     tmp_v2_job(SCOPE "job_5", 1000, 4096, "1\n");
-    usleep(110000);
+    testclock_advance(110000);
     rig_pass(&r);
     assert_int_equal(r.snap->jobs.n, 1);
     assert_non_null(strstr(r.log, "collector find: works again"));
@@ -83,7 +85,7 @@ static void test_end_and_grace(void **state)
     assert_true(job->end_sec != BJ_ABSENT);
     assert_int_equal(job->use.cpu_usec, 1000);
     assert_int_equal(r.snap->self.jobs, 0);
-    usleep(310000);
+    testclock_advance(310000);
     rig_pass(&r);
     assert_null(rig_job(&r, "5"));
     assert_string_equal(r.log, "");
@@ -109,7 +111,7 @@ static void test_same_id_again(void **state)
     const struct bj_job *job = rig_job(&r, "5");
     assert_int_equal(job->use.cpu_usec, 7);
     assert_true(job->end_sec == BJ_ABSENT);
-    /* And once more, with a look between. */
+    /* And once more, with a pass between. */
     tmp_remove(SCOPE "job_5");
     rig_pass(&r);
     assert_true(rig_job(&r, "5")->end_sec != BJ_ABSENT);
@@ -120,7 +122,7 @@ static void test_same_id_again(void **state)
     rig_stop(&r);
 }
 
-static void test_shell(void **state)
+static void test_emptied(void **state)
 {
     (void)state;
     struct rig r;
@@ -133,20 +135,20 @@ static void test_shell(void **state)
     assert_non_null(rig_job(&r, "6"));
     tmp_file(SCOPE "job_6/cgroup.procs", "");
     for (int i = 0; i < 4; i++) {
-        usleep(110000);
+        testclock_advance(110000);
         rig_pass(&r);
     }
     assert_int_equal(r.snap->self.jobs, 0);
     tmp_file(SCOPE "job_6/cgroup.procs", "1\n");
     for (int i = 0; i < 3; i++) {
-        usleep(110000);
+        testclock_advance(110000);
         rig_pass(&r);
     }
     assert_true(rig_job(&r, "6")->end_sec == BJ_ABSENT);
     rig_stop(&r);
 }
 
-/* What cannot be looked at for now has not gone: its jobs go on. */
+/* What cannot be read for now has not gone: its jobs go on. */
 static void test_fault_ends_nothing(void **state)
 {
     (void)state;
@@ -313,10 +315,10 @@ static void test_v1_ends_piecemeal(void **state)
             snprintf(rel, sizeof(rel), "%s/slurm/uid_7/job_5", order[i][gone]);
             tmp_remove(rel);
             for (int n = 0; n < 3; n++) {
-                rig_pass(&r); /* looks where it is watched, then everywhere */
+                rig_pass(&r); /* scans what is watched, then everything */
                 assert_int_equal(r.snap->jobs.n, 2);
                 assert_int_equal(rig_job(&r, "5")->use.cpu_usec, 9000);
-                usleep(150000);
+                testclock_advance(150000);
             }
         }
         assert_true(rig_job(&r, "5")->end_sec != BJ_ABSENT);
@@ -326,10 +328,10 @@ static void test_v1_ends_piecemeal(void **state)
 
 #define V1_JOB "memory/slurm/uid_7/job_5"
 
-/* Passes at the slow pace; the OOM kills that are told. */
-static uint64_t kills_told(struct rig *r)
+/* A pass after the slow interval; the OOM kills that it reports. */
+static uint64_t kills_reported(struct rig *r)
 {
-    usleep(110000);
+    testclock_advance(110000);
     rig_pass(r);
     return rig_job(r, "5")->use.mem_oom_kills;
 }
@@ -351,20 +353,20 @@ static void test_v1_events_due(void **state)
     tmp_file(V1_JOB "/memory.stat", "hierarchical_memory_limit 16000000000\n");
     tmp_file(V1_JOB "/step_0/memory.limit_in_bytes", "9223372036854771712\n");
     START(r, procfs, "sample.slow=100ms");
-    assert_int_equal(kills_told(&r), 1);
+    assert_int_equal(kills_reported(&r), 1);
     v1_dir(V1_JOB "/step_0", "2"); /* not possible, so seen only if read */
-    assert_int_equal(kills_told(&r), 1);
+    assert_int_equal(kills_reported(&r), 1);
     tmp_file("proc/vmstat", "nr_free_pages 1\noom_kill 6\nother 2\n");
-    assert_int_equal(kills_told(&r), 2);
+    assert_int_equal(kills_reported(&r), 2);
     v1_dir(V1_JOB "/step_0", "3");
-    assert_int_equal(kills_told(&r), 2);
+    assert_int_equal(kills_reported(&r), 2);
     v1_dir(V1_JOB "/step_1", "1"); /* what is new has not been read */
-    assert_int_equal(kills_told(&r), 4);
+    assert_int_equal(kills_reported(&r), 4);
     v1_dir(V1_JOB "/step_0", "4");
     tmp_file(V1_JOB "/memory.max_usage_in_bytes", "15900000000\n");
-    assert_int_equal(kills_told(&r), 5);
+    assert_int_equal(kills_reported(&r), 5);
     v1_dir(V1_JOB "/step_0", "5"); /* the peak is near the limit */
-    assert_int_equal(kills_told(&r), 6);
+    assert_int_equal(kills_reported(&r), 6);
     rig_stop(&r);
 }
 
@@ -382,7 +384,7 @@ static void test_v1_quota(void **state)
     assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 0);
     tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
              "nr_periods 3\nnr_throttled 1\nthrottled_time 7000\n");
-    usleep(110000);
+    testclock_advance(110000);
     rig_pass(&r);
     assert_int_equal(rig_job(&r, "5")->use.cpu_throttled_usec, 7);
     tmp_file("cpu/slurm/uid_7/job_5/cpu.stat",
@@ -467,7 +469,7 @@ int main(void)
         TEST(test_nothing_then_all),
         TEST(test_end_and_grace),
         TEST(test_same_id_again),
-        TEST(test_shell),
+        TEST(test_emptied),
         TEST(test_fault_ends_nothing),
         TEST(test_caps),
         TEST(test_steps),

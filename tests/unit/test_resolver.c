@@ -1,5 +1,6 @@
 /* The resolver: faults, threads, and a user database that never answers. */
 #include "tests/unit/lib/fakejob.h"
+#include "tests/unit/lib/testclock.h"
 
 #include "base/clock.h"
 
@@ -133,8 +134,7 @@ static void test_free_while_stuck(void **state)
     assert_null(bj_ident_request_result(a));
     assert_int_equal(atomic_load(&fake_threads.running), 1);
     slow_release(&slow);
-    while (atomic_load(&fake_threads.running) > 0)
-        usleep(1000);
+    fake_threads_end();
     struct bj_ident *id = bj_ident_request_result(a); /* late, but there */
     assert_non_null(id);
     bj_ident_unref(id);
@@ -169,20 +169,21 @@ static struct bj_ident_request *ask_job(struct bj_resolver *r, unsigned job)
     return fake_ask(r, q);
 }
 
-static char told[1024];
+static char faults[1024];
 
-/* As its asker does: look now and then. */
-static struct bj_ident *look(struct bj_resolver *r, struct bj_ident_request *a)
+/* As its caller does: check now and then. */
+static struct bj_ident *await_result(struct bj_resolver *r,
+                                     struct bj_ident_request *a)
 {
     struct bj_ident *id = NULL;
     for (int i = 0; i < 4000 && !(id = bj_ident_request_result(a)); i++) {
         struct bj_resolver_stat st;
         struct bj_err err;
-        size_t n = strlen(told);
+        size_t n = strlen(faults);
         bj_resolver_stat(r, &st);
         if (bj_resolver_fault(r, &err))
-            snprintf(told + n, sizeof(told) - n, "%s\n", err.msg);
-        usleep(5000);
+            snprintf(faults + n, sizeof(faults) - n, "%s\n", err.msg);
+        usleep(5000); /* there is no event to wait for */
     }
     assert_non_null(id);
     return id;
@@ -194,8 +195,8 @@ static size_t job_environ(unsigned job, char buf[64])
         buf, 64, "SLURM_JOB_ID=%u%cSLURM_JOB_ACCOUNT=physics", job, 0);
 }
 
-/* A process of a job; where it is stuck, whoever opens its environment waits
- * until somebody writes there. */
+/* A process of a job; where it is stuck, a reader of its environment waits for
+ * a writer. */
 static void job_process(unsigned job, bool stuck)
 {
     char name[32], text[96], path[PATH_CAP];
@@ -246,7 +247,7 @@ static void test_stuck_process(void **state)
     for (unsigned i = 0; i < JOBS; i++) {
         if (i == 1 || i == 3)
             continue;
-        id = look(r, a[i]);
+        id = await_result(r, a[i]);
         fake_is(id, BJ_ID_ACCOUNT, "physics");
         bj_ident_unref(id);
         bj_ident_request_drop(a[i]);
@@ -255,19 +256,18 @@ static void test_stuck_process(void **state)
     bj_resolver_stat(r, &st);
     assert_int_equal(st.waiting, 0);
     assert_true(st.faults >= 2);
-    assert_non_null(strstr(told, "job 1: "));
-    assert_non_null(strstr(told, "job 3: "));
+    assert_non_null(strstr(faults, "job 1: "));
+    assert_non_null(strstr(faults, "job 3: "));
     assert_null(bj_ident_request_result(a[1]));
     get_free(1);
-    id = look(r, a[1]);
+    id = await_result(r, a[1]);
     fake_is(id, BJ_ID_ACCOUNT, "physics");
     bj_ident_unref(id);
     bj_ident_request_drop(a[1]);
     bj_ident_request_drop(a[3]);
     bj_resolver_free(r);
     get_free(3);
-    while (atomic_load(&fake_threads.running) > 0)
-        usleep(1000);
+    fake_threads_end();
 }
 
 /* Where all hang, a few threads are left behind and no more; nothing is lost.
@@ -285,9 +285,9 @@ static void test_stuck_users(void **state)
         a[i] = ask_job(r, i);
     for (int i = 0; i < 4000 && st.faults < LEFT_MAX; i++) {
         bj_resolver_stat(r, &st);
-        usleep(5000);
+        usleep(5000); /* there is no event to wait for */
     }
-    usleep(2 * STUCK_USEC);
+    testclock_advance(2 * STUCK_USEC);
     bj_resolver_stat(r, &st);
     assert_int_equal(st.faults, LEFT_MAX);
     assert_int_equal(st.waiting, JOBS - LEFT_MAX);
@@ -298,14 +298,13 @@ static void test_stuck_users(void **state)
     for (unsigned i = 0; i < JOBS; i++) {
         char want[16];
         snprintf(want, sizeof(want), "u%u", 5 + i);
-        struct bj_ident *id = look(r, a[i]);
+        struct bj_ident *id = await_result(r, a[i]);
         fake_is(id, BJ_ID_USER, want);
         bj_ident_unref(id);
         bj_ident_request_drop(a[i]);
     }
     bj_resolver_free(r);
-    while (atomic_load(&fake_threads.running) > 0)
-        usleep(1000);
+    fake_threads_end();
 }
 
 /* Asks outlive the resolver; unanswered ones stay so. */

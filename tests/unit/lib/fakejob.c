@@ -164,13 +164,32 @@ struct trampoline {
     void *arg;
 };
 
+static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ends = PTHREAD_COND_INITIALIZER; /* a thread has ended */
+
 static void *jump(void *arg)
 {
     struct trampoline t = *(struct trampoline *)arg;
     free(arg);
     t.fn(t.arg);
+    pthread_mutex_lock(&ends_lock);
     atomic_fetch_sub(&t.threads->running, 1);
+    pthread_cond_broadcast(&ends);
+    pthread_mutex_unlock(&ends_lock);
     return NULL;
+}
+
+void fake_threads_end(void)
+{
+    struct timespec until;
+    int r = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 60;
+    pthread_mutex_lock(&ends_lock);
+    while (r == 0 && atomic_load(&fake_threads.running) > 0)
+        r = pthread_cond_timedwait(&ends, &ends_lock, &until);
+    pthread_mutex_unlock(&ends_lock);
+    assert_int_equal(r, 0);
 }
 
 int fake_thread(void *ctx, pthread_t *ret, void *(*fn)(void *), void *arg,

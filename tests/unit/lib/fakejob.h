@@ -45,6 +45,8 @@ struct fake_threads {
     int fail;
 };
 extern struct fake_threads fake_threads;
+/* Wait until none runs. */
+void fake_threads_end(void);
 int fake_thread(void *ctx, pthread_t *ret, void *(*fn)(void *), void *arg,
                 const char *name);
 

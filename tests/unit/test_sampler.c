@@ -1,4 +1,4 @@
-/* The sampler of a core: final records and energy, whoever scrapes. */
+/* The sampler of a core: final records and energy, independent of scrapes. */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -6,6 +6,7 @@
 #include "core/find/ident.h"
 #include "core/internal.h"
 #include "tests/unit/lib/core.h"
+#include "tests/unit/lib/testclock.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,13 +14,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define SCOPE "cgroup/system.slice/slurmstepd.scope/"
 #define ZONE "sys/devices/virtual/powercap/intel-rapl/intel-rapl:0/"
+
+enum { SECOND = 1000000 };
 
 static char top[100], cgroup_opt[160], sys_opt[160], spool_opt[160],
     state_opt[160];
@@ -35,12 +37,14 @@ static int setup(void **state)
     tmp_dir("cgroup");
     tmp_file("cgroup/cgroup.controllers", "cpu memory\n");
     tmp_dir(SCOPE);
+    testclock_stop();
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
+    testclock_run();
     tmp_gone();
     return 0;
 }
@@ -49,63 +53,47 @@ static int teardown(void **state)
     rig_start(&(r), cgroup_opt, sys_opt, "collector.node=false",               \
               "job.file-dir=", "energy.interval=1s", __VA_ARGS__, NULL)
 
-static void nap_ms(long ms)
+/* Wait until the resolver and the sampler have nothing to do before the clock
+ * is advanced.  The meter has no thread: its files never block. */
+static void settle(void)
 {
-    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+    testclock_await(2);
 }
 
-/* What is changed between these two the sampler sees all at once. */
-static void hold(struct rig *r)
+/* So many ticks of the sampler. */
+static void ticks(unsigned n)
 {
-    pthread_mutex_lock(&r->core->lock);
-}
-
-static void let_go(struct rig *r)
-{
-    pthread_mutex_unlock(&r->core->lock);
-}
-
-/* Wait until the sampler, alone, has looked so often from now on. */
-static void wait_looks(struct rig *r, uint64_t looks)
-{
-    hold(r);
-    const uint64_t end = r->core->passes + looks;
-    for (int i = 0; i < 60000 && r->core->passes < end; i++) {
-        let_go(r);
-        nap_ms(1);
-        hold(r);
+    while (n-- > 0) {
+        testclock_advance(SECOND);
+        settle();
     }
-    assert_true(r->core->passes >= end);
-    let_go(r);
 }
 
-/* The record in the spool once there is one, in a minute. */
-static const struct bj_json *wait_for_record(struct bj_arena *a)
+/* The record in the spool, at the latest after a minute of ticks. */
+static const struct bj_json *await_record(struct bj_arena *a)
 {
-    char path[300], buf[4096];
+    char path[300], name[600] = "", buf[4096];
     struct bj_slice text;
     const struct bj_json *doc;
     snprintf(path, sizeof(path), "%s/spool", top);
-    for (int i = 0; i < 600; i++, nap_ms(100)) {
+    for (int i = 0; i < 60 && !*name; i++) {
+        ticks(1);
         DIR *d = opendir(path);
         const struct dirent *e;
-        char name[600] = "";
         while (d && (e = readdir(d)))
             if (e->d_name[0] != '.')
                 snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
         if (d)
             closedir(d);
-        if (!*name)
-            continue;
-        assert_int_equal(
-            bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &text, NULL), 0);
-        assert_int_equal(text.p[text.n - 1], '\n');
-        assert_int_equal(bj_json_parse(a, text, name, NULL, &doc, NULL), 0);
-        assert_int_equal(unlink(name), 0);
-        return doc;
     }
-    fail_msg("no record");
-    return NULL;
+    if (!*name)
+        fail_msg("no record");
+    assert_int_equal(
+        bj_file_read(AT_FDCWD, name, buf, sizeof(buf), &text, NULL), 0);
+    assert_int_equal(text.p[text.n - 1], '\n');
+    assert_int_equal(bj_json_parse(a, text, name, NULL, &doc, NULL), 0);
+    assert_int_equal(unlink(name), 0);
+    return doc;
 }
 
 static uint64_t number(const struct bj_json *doc, const char *path)
@@ -113,7 +101,7 @@ static uint64_t number(const struct bj_json *doc, const char *path)
     return bj_json_u64_or(bj_json_path(doc, path), UINT64_MAX);
 }
 
-/* Without a meter too; nobody has scraped. */
+/* Without a meter and without a scrape. */
 static void test_record_of_a_job(void **state)
 {
     (void)state;
@@ -123,11 +111,9 @@ static void test_record_of_a_job(void **state)
     tmp_v2_job(SCOPE "job_17", 1234567, 4096, "1\n");
     tmp_file(SCOPE "job_17/memory.swap.peak", "8192\n");
     START(r, spool_opt, "cluster=alpha", "collector.energy=true");
-    wait_looks(&r, 1);
-    hold(&r);
+    ticks(1);
     tmp_remove(SCOPE "job_17");
-    let_go(&r);
-    const struct bj_json *doc = wait_for_record(&a);
+    const struct bj_json *doc = await_record(&a);
     assert_int_equal(number(doc, "format"), 1);
     assert_int_equal(number(doc, "cpu_usec"), 1234567);
     assert_int_equal(number(doc, "memory_swap_peak_bytes"), 8192);
@@ -139,9 +125,7 @@ static void test_record_of_a_job(void **state)
     assert_true(bj_slice_eq(bj_json_text(bj_json_get(doc, "batch_system")),
                             BJ_SLICE("slurm")));
     assert_null(bj_json_get(doc, "energy_uj"));
-    do /* it is counted once it is written */
-        rig_pass(&r);
-    while (r.snap->self.records == 0);
+    rig_pass(&r);
     assert_int_equal(r.snap->self.records, 1);
     assert_int_equal(r.snap->self.records_lost, 0);
     rig_stop(&r);
@@ -151,12 +135,10 @@ static void test_record_of_a_job(void **state)
 /* The spool is in no state to take the record of the job, which ends. */
 static void end_without_spool(struct rig *r)
 {
-    hold(r);
     tmp_remove("spool");
     tmp_file("spool", "not a directory");
     tmp_remove(SCOPE "job_17");
-    let_go(r);
-    wait_looks(r, 3);
+    ticks(3);
     rig_pass(r);
     assert_int_equal(r->snap->self.records_lost, 0);
     assert_non_null(strstr(r->log, "final records wait to be written: "));
@@ -172,11 +154,11 @@ static void test_spool_is_back(void **state)
     snprintf(path, sizeof(path), "%s/spool", top);
     tmp_v2_job(SCOPE "job_17", 1234567, 4096, "1\n");
     START(r, spool_opt, "collector.energy=false");
-    wait_looks(&r, 1);
+    ticks(1);
     end_without_spool(&r);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(number(wait_for_record(&a), "cpu_usec"), 1234567);
-    wait_looks(&r, 2);
+    assert_int_equal(number(await_record(&a), "cpu_usec"), 1234567);
+    ticks(2);
     rig_pass(&r);
     assert_int_equal(r.snap->self.records, 1);
     assert_int_equal(r.snap->self.records_lost, 0);
@@ -193,7 +175,7 @@ static void test_spool_is_not_back(void **state)
     struct rig r;
     tmp_v2_job(SCOPE "job_17", 1234567, 4096, "1\n");
     START(r, spool_opt, "collector.energy=false");
-    wait_looks(&r, 1);
+    ticks(1);
     end_without_spool(&r);
     rig_stop(&r);
     assert_non_null(strstr(r.log, "final records lost at the end: 1"));
@@ -235,15 +217,16 @@ static uint64_t job_energy(const struct rig *r)
     return job && job->energy.n == 1 ? e->energy_uj : BJ_ABSENT;
 }
 
-static void wait_for_energy(struct rig *r, uint64_t least)
+static void await_energy(struct rig *r, uint64_t least)
 {
-    for (int i = 0; i < 600; i++, nap_ms(100)) {
+    for (int i = 0; i < 60; i++) {
+        ticks(1);
         rig_pass(r);
         uint64_t uj = job_energy(r);
         if (uj != BJ_ABSENT && uj >= least)
             return;
     }
-    fail_msg("the job was given nothing\n%s", r->log);
+    fail_msg("no energy for the job after 60 s\n%s", r->log);
 }
 
 /* All energy goes to the only user of a CPU but for what the rest of this
@@ -261,13 +244,11 @@ static void test_energy_and_restart(void **state)
     rig_pass(&r);
     /* Nothing is known yet. */
     assert_true(job_energy(&r) == BJ_ABSENT || job_energy(&r) == 0);
-    wait_looks(&r, 1);
-    hold(&r);
+    ticks(1);
     tmp_file("cgroup/cpu.stat", "usage_usec 3000000\n");
     tmp_v2_job(SCOPE "job_17", 3000000, 4096, "1\n");
     set_energy(5000000 + 700001);
-    let_go(&r);
-    wait_for_energy(&r, 1);
+    await_energy(&r, 1);
     assert_int_equal(job_energy(&r), 700001);
     assert_int_equal(r.snap->meters.n, 1);
     assert_int_equal(r.snap->zones.n, 1);
@@ -277,16 +258,12 @@ static void test_energy_and_restart(void **state)
     tmp_v2_job(SCOPE "job_17", 4000000, 4096, "1\n");
     set_energy(5000000 + 700001 + 300002);
     START(r, spool_opt, state_opt, "collector.energy=true");
-    wait_for_energy(&r, 700002);
+    await_energy(&r, 700002);
     assert_int_equal(job_energy(&r), 1000003);
-    hold(&r);
     tmp_remove(SCOPE "job_17");
-    let_go(&r);
-    wait_looks(&r, 1);
-    hold(&r);
+    ticks(1);
     set_energy(5000000 + 700001 + 300002 + 10); /* its window ends */
-    let_go(&r);
-    const struct bj_json *doc = wait_for_record(&a);
+    const struct bj_json *doc = await_record(&a);
     assert_int_equal(number(doc, "energy_uj.hybrid.cpu"), 1000003);
     assert_int_equal(number(doc, "energy_uj.usage.cpu"), 1000003);
     assert_true(bj_slice_eq(bj_json_text(bj_json_get(doc, "energy_source")),
@@ -309,13 +286,11 @@ static void test_late_birth(void **state)
     tmp_v2_job(SCOPE "job_17", 0, 4096, "");
     START(r, state_opt, "collector.energy=true", "path.procfs=/nowhere");
     rig_pass(&r);
-    wait_looks(&r, 2);
-    hold(&r);
+    ticks(2);
     tmp_file("cgroup/cpu.stat", "usage_usec 3000000\n");
     tmp_v2_job(SCOPE "job_17", 2000000, 4096, "1\n");
     set_energy(5000000 + 700001);
-    let_go(&r);
-    wait_looks(&r, 2);
+    ticks(2);
     rig_pass(&r);
     assert_int_equal(job_energy(&r), 700001);
     rig_stop(&r);
@@ -337,13 +312,11 @@ static void test_same_job_again(void **state)
     tmp_file("cgroup/cpuacct/slurm/uid_7/job_17/cpuacct.usage", "1000000000\n");
     tmp_file("cgroup/cpuacct/cpuacct.usage", "1000000000\n");
     START(r, spool_opt, state_opt, "collector.energy=true", "limit.files=1");
-    wait_looks(&r, 1);
-    hold(&r);
+    ticks(1);
     tmp_file("cgroup/cpuacct/slurm/uid_7/job_17/cpuacct.usage", "2000000000\n");
     tmp_file("cgroup/cpuacct/cpuacct.usage", "2000000000\n");
     set_energy(5000000 + 42);
-    let_go(&r);
-    wait_for_energy(&r, 42);
+    await_energy(&r, 42);
     rig_stop(&r);
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
         snprintf(name, sizeof(name), "cgroup/%s/slurm/uid_7/job_17", later[i]);
@@ -356,15 +329,17 @@ static void test_same_job_again(void **state)
     tmp_file("cgroup/cpuacct/cpuacct.usage", "3000000000\n");
     set_energy(5000000 + 42 + 10);
     START(r, spool_opt, state_opt, "collector.energy=true");
-    wait_for_energy(&r, 52);
-    wait_looks(&r, 2);
+    await_energy(&r, 52);
+    ticks(2);
     rig_pass(&r);
     assert_int_equal(job_energy(&r), 52);
-    assert_int_equal(r.snap->self.records, 0); /* of one that ended unseen */
+    assert_int_equal(r.snap->self.records,
+                     0); /* none of a job that ended unseen */
     rig_stop(&r);
 }
 
-/* One that ended while nobody looked is told with what is known. */
+/* The record of a job that ended while the program did not run has what is
+ * known. */
 static void test_orphan(void **state)
 {
     (void)state;
@@ -374,17 +349,15 @@ static void test_orphan(void **state)
     tmp_file("cgroup/cpu.stat", "usage_usec 1000000\n");
     tmp_v2_job(SCOPE "job_17", 1000000, 4096, "1\n");
     START(r, spool_opt, state_opt, "collector.energy=true");
-    wait_looks(&r, 1);
-    hold(&r);
+    ticks(1);
     tmp_file("cgroup/cpu.stat", "usage_usec 2000000\n");
     tmp_v2_job(SCOPE "job_17", 2000000, 4096, "1\n");
     set_energy(5000000 + 42);
-    let_go(&r);
-    wait_for_energy(&r, 42);
+    await_energy(&r, 42);
     rig_stop(&r);
     tmp_remove(SCOPE "job_17");
     START(r, spool_opt, state_opt, "collector.energy=true");
-    const struct bj_json *doc = wait_for_record(&a);
+    const struct bj_json *doc = await_record(&a);
     bool complete = true;
     assert_int_equal(bj_json_bool(bj_json_get(doc, "complete"), &complete), 0);
     assert_false(complete);
@@ -395,32 +368,15 @@ static void test_orphan(void **state)
     bj_arena_free(&a);
 }
 
-static int threads(void)
-{
-    DIR *d = opendir("/proc/self/task");
-    int n = 0;
-    assert_non_null(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n - 2; /* "." and ".." */
-}
-
-/* Nothing to sample: no sampler, and no thread for a meter. */
+/* Nothing to sample: no sampler and no thread for a meter, only the resolver.
+ */
 static void test_nothing_to_do(void **state)
 {
     (void)state;
-#ifdef __SANITIZE_THREAD__
-    return; /* it has a thread of its own */
-#endif
     struct rig r;
     START(r, state_opt, "collector.energy=true");
     rig_pass(&r);
-    /* Us and the resolver.  The kernel may yet show threads of the tests before
-     * this one, which have been joined. */
-    for (int i = 0; i < 1000 && threads() != 2; i++)
-        nap_ms(10);
-    assert_int_equal(threads(), 2);
+    assert_int_equal(r.threads, 1);
     rig_stop(&r);
 }
 

@@ -17,8 +17,9 @@
 static int start_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
                         void *arg, const char *name)
 {
-    (void)ctx;
+    struct rig *r = ctx;
     (void)name;
+    r->threads++;
     return -pthread_create(ret, NULL, fn, arg);
 }
 

@@ -11,7 +11,8 @@ struct rig {
     struct bj_conf conf;
     struct bj_core *core;
     struct bj_snap *snap; /* of the last pass; dropped by the next */
-    char log[4096];       /* what the core has said, a line each */
+    atomic_uint threads;  /* that the core has started */
+    char log[4096];       /* what the core has logged, a line each */
 };
 
 /* Options from "name=value" strings, up to NULL; then the core. */

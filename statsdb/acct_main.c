@@ -1,4 +1,4 @@
-/* batchjob_acct: jobs out of the accounting database, for people. */
+/* batchjob_acct: prints jobs of the accounting database. */
 #include "base/clock.h"
 #include "base/program.h"
 #include "base/version.h"
@@ -37,96 +37,99 @@ static const struct bj_opt options[] = {
     {.name = "user",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.user),
-     .help = "Jobs of these users. Here and below, commas separate several."},
+     .help = "Selects jobs of these users. Commas separate values."},
     {.name = "account",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.account),
-     .help = "Of these accounts."},
+     .help = "Selects jobs of these accounts."},
     {.name = "partition",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.partition),
-     .help = "In these partitions or queues."},
+     .help = "Selects jobs in these partitions or queues."},
     {.name = "state",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.state),
-     .help = "In these states: pending, running, suspended, completed, "
-             "failed, cancelled, timeout, oom, node_fail, preempted, "
-             "requeued, deadline, boot_fail, resized, unknown; or Slurm's "
-             "names."},
+     .help = "Selects jobs in these states: pending, running, suspended, "
+             "completed, failed, cancelled, timeout, oom, node_fail, "
+             "preempted, requeued, deadline, boot_fail, resized, unknown. "
+             "Slurm's names are accepted, too."},
     {.name = "cluster",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.cluster),
-     .help = "Of these clusters."},
+     .help = "Selects jobs of these clusters."},
     {.name = "job",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.job),
      .arg = "ID",
-     .help = "These jobs, arrays with all their tasks; the name of the option "
-             "may be left out."},
+     .help = "Selects these jobs: 4711, 4711_3, 4711_[1-5], 4711+1, a SLUID or "
+             "a key. An array includes its tasks. The name of the option can "
+             "be omitted."},
     {.name = "since",
      .kind = BJ_OPT_STR,
      .off = AT(since),
      .arg = "TIME",
-     .help = "Jobs that began since: 2026-01-31, 2026-01-31T12:00:00, how "
-             "long ago, 12h, or today, yesterday, now-2hours. Without, 7d, or "
-             "all where --job or states that have not ended are asked for."},
+     .help = "Selects jobs that began since this time: 2026-01-31, "
+             "2026-01-31T12:00:00, 12h (ago), today, yesterday or now-2hours. "
+             "Default: 7d, or no limit with --job or with states that have "
+             "not ended."},
     {.name = "until",
      .kind = BJ_OPT_STR,
      .off = AT(until),
      .arg = "TIME",
-     .help = "Jobs that began before."},
+     .help = "Selects jobs that began before this time."},
     {.name = "limit",
      .kind = BJ_OPT_U64,
      .off = AT(filter.limit),
      .hi = INT64_MAX,
      .preset = "0",
-     .help = "The newest so many; 0 for all."},
+     .help = "Prints this many jobs, the newest; 0 prints all."},
     {.name = "format",
      .kind = BJ_OPT_LIST,
      .off = AT(format),
      .arg = "COLUMNS",
      .help =
-         "Columns, of those below, or \"all\"; without, of a list all, of the "
-         "others: " DEFAULT_FORMAT "."},
+         "Prints these columns of those below, or \"all\". Default of lists: "
+         "all. Default of other forms: " DEFAULT_FORMAT "."},
     {.name = "output",
      .kind = BJ_OPT_STR,
      .off = AT(output),
      .preset = "table",
-     .help = "A table for people, or a list of all that is known of each job; "
-             "or what programs read: times in UTC, seconds, bytes, joules, "
+     .help = "Prints a table, a list with one line for each known value, or "
+             "CSV or JSON with times in UTC, seconds, bytes, joules and "
              "percent.",
      .choices = "table|list|csv|json"},
     {.name = "header",
      .kind = BJ_OPT_BOOL,
      .off = AT(header),
      .preset = "true",
-     .help = "Names of the columns in the first line."},
+     .help = "Prints the names of the columns in the first line."},
     {.name = "utc",
      .kind = BJ_OPT_BOOL,
      .off = AT(utc),
      .preset = "false",
-     .help = "Times of the table and of options are UTC, not local time."},
+     .help = "Uses UTC, not local time, in tables and options."},
     {.name = "color",
      .kind = BJ_OPT_STR,
      .off = AT(colour),
      .preset = "auto",
-     .help = "Colour states; auto: on a terminal, unless NO_COLOR is set.",
+     .help =
+         "Colours states. auto does so on a terminal unless NO_COLOR is set.",
      .choices = "auto|always|never"},
     {.name = "store.path",
      .kind = BJ_OPT_STR,
      .off = AT(path),
      .preset = "/var/lib/batchjob/stats.db",
      .arg = "FILE",
-     .help = "The store that batchjob_stats_db writes; it is only read."},
+     .help = "Store to read."},
     {.name = "store.any-filesystem",
      .kind = BJ_OPT_BOOL,
      .off = AT(any_filesystem),
      .preset = "false",
-     .help = "Read it even from a network file system."},
+     .help = "Reads a store on a network file system, too."},
     {.name = NULL},
 };
 
-/* As sacct calls them. */
+/* sacct's letters. */
 static struct bj_letter letters[] = {
     {'A', "--account"},
     {'E', "--until"},
@@ -148,9 +151,9 @@ static void print_help(void)
     struct bj_buf out = {0};
     bj_buf_str(&out,
                "Usage: batchjob_acct [JOB | OPTION]...\n"
-               "Jobs of the accounting database, the newest first, with what "
-               "they used of what they\nhad.  Unknown is empty.\n\n");
-    bj_buf_str(&out, "Called by letters as sacct has them:");
+               "Prints jobs of the accounting database, the newest first, and "
+               "their efficiency.\nUnknown values are empty.\n\n");
+    bj_buf_str(&out, "Letters, as in sacct:");
     for (unsigned i = 0; letters[i].letter; i++)
         bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
                       letters[i].letter, letters[i].option);
@@ -164,7 +167,7 @@ static void print_help(void)
     bj_buf_free(&out);
 }
 
-/* --- how it looks ----------------------------------------------------------
+/* --- form ------------------------------------------------------------------
  */
 
 static unsigned terminal_width(void)
@@ -184,8 +187,8 @@ static bool coloured(const char *choice)
            strcmp(term, "dumb") != 0;
 }
 
-/* Without a choice: ids come again in another cluster, so where there are
- * several, say which. */
+/* By default with the cluster where there are several, since each has its own
+ * ids. */
 static int columns(const struct conf *c, struct bj_store *s,
                    const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
                    unsigned *ret_n, struct bj_err *err)
@@ -206,7 +209,7 @@ static int columns(const struct conf *c, struct bj_store *s,
                           err);
 }
 
-/* --- what is asked ---------------------------------------------------------
+/* --- selection -------------------------------------------------------------
  */
 
 static int time_option(const struct conf *c, const char *name, const char *text,
@@ -223,7 +226,7 @@ static int time_option(const struct conf *c, const char *name, const char *text,
     return 0;
 }
 
-/* Is it all the same when they began, unless somebody says? */
+/* Is any begin selected unless an option gives one? */
 static bool whenever(const struct conf *c)
 {
     return c->filter.job.n > 0 || bj_acct_only_open(&c->filter.state);
@@ -300,10 +303,9 @@ static int run(struct conf *c, struct bj_err *err)
     if (r == 0)
         r = show(store, &look, &ids, err);
     if (r == 0 && ids.n == 0 && look.form <= BJ_ACCT_LIST)
-        fprintf(stderr, "batchjob_acct: no such job%s\n",
-                c->since || whenever(c)
-                    ? ""
-                    : " in the last 7 days; --since looks further back");
+        fprintf(stderr, "batchjob_acct: no job found%s\n",
+                c->since || whenever(c) ? ""
+                                        : " in the last 7 days; see --since");
     free(ids.v);
     bj_store_close(store);
     return r;

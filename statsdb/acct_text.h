@@ -19,7 +19,7 @@ void bj_acct_json(struct bj_buf *out, const struct bj_job_column *c,
 
 /* A time as people write it: a date or a stamp, local unless it has a zone or
  * utc is set; an age: "7d", "12h"; "today", "yesterday" (their
- * midnight); or as sacct has it, "now", "now-2hours".  -EINVAL. */
+ * midnight); or as in sacct, "now", "now-2hours".  -EINVAL. */
 int bj_acct_time(const char *text, int64_t now_sec, bool utc, int64_t *ret_sec);
 
 #endif

@@ -2,11 +2,11 @@
 
 #include <math.h>
 
-/* Have all nodes told?  Where the scheduler does not say how many there were,
- * they have. */
-static bool all_nodes(const struct bj_derive_job *j, int64_t told)
+/* Were all nodes measured?  Yes where the scheduler does not report their
+ * number. */
+static bool all_nodes(const struct bj_derive_job *j, int64_t measured)
 {
-    return told > 0 && told >= j->v[BJ_DJ_NODES]; /* NULL is below */
+    return measured > 0 && measured >= j->v[BJ_DJ_NODES]; /* NULL is below */
 }
 
 static int64_t times(int64_t a, int64_t b)
@@ -18,7 +18,7 @@ static int64_t times(int64_t a, int64_t b)
 /* --- values ----------------------------------------------------------------
  */
 
-/* Nodes win where both tell, unless they are fewer than Prometheus has seen. */
+/* Final records come first, unless Prometheus has seen more nodes. */
 static void resolve_values(struct bj_derive_job *j)
 {
     bool nodes_first = j->nodes.nodes >= j->prom.nodes;
@@ -41,14 +41,14 @@ static int64_t source_of(const struct bj_derive_job *j, int value)
     return j->use[BJ_USE_SOURCES] >> 2 * value & 3;
 }
 
-/* A value that all nodes have told. */
+/* A value that was measured on all nodes. */
 static int64_t whole(const struct bj_derive_job *j, int value)
 {
     int64_t source = source_of(j, value);
-    int64_t told = source == BJ_FROM_NODES  ? j->nodes.nodes
-                   : source == BJ_FROM_PROM ? j->prom.nodes
-                                            : 0;
-    return all_nodes(j, told) ? j->use[value] : BJ_SQL_NULL;
+    int64_t measured = source == BJ_FROM_NODES  ? j->nodes.nodes
+                       : source == BJ_FROM_PROM ? j->prom.nodes
+                                                : 0;
+    return all_nodes(j, measured) ? j->use[value] : BJ_SQL_NULL;
 }
 
 /* --- efficiency ------------------------------------------------------------
@@ -111,8 +111,7 @@ static void take_energy(struct bj_derive_job *j,
     j->use[BJ_USE_ENERGY_RESERVED] = e->reserved;
 }
 
-/* Of all nodes, and to the end, or not at all.  0 J of a scheduler: it has no
- * meters. */
+/* Energy of all nodes, and to the end of the job. */
 static void resolve_energy(struct bj_derive_job *j)
 {
     const struct bj_derive_energy *n = &j->node_energy, *p = &j->prom_energy;
@@ -130,7 +129,7 @@ static void resolve_energy(struct bj_derive_job *j)
     }
 }
 
-/* How it is to be counted; its assoc comes later. */
+/* What daily sums count of it; its assoc comes later. */
 static void resolve_count(struct bj_derive_job *j)
 {
     static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */

@@ -63,13 +63,13 @@ struct bj_dicts {
         struct sqlite3_stmt *find, *add;
         struct bj_dict_wait *wait; /* NULL: entries do not */
         struct bj_dict_given given;
-        char last[LAST]; /* what was asked for last, and its number */
+        char last[LAST]; /* the last text, and its number */
         size_t last_len; /* above LAST: nothing */
         int64_t last_id;
     } of[BJ_DICTS];
 };
 
-/* Whether a table is empty; asked of it when nothing is cached yet. */
+/* Is a table empty?  Needed before anything is cached. */
 static bool is_empty(struct bj_dicts *d, enum bj_dict_id which)
 {
     char sql[80];
@@ -162,7 +162,7 @@ int bj_dicts_prove(struct bj_dicts *d, struct bj_err *err)
     return r;
 }
 
-/* Note what is given out, where nobody else looks whether it is there. */
+/* Note a number, where SQLite does not check references. */
 static int give(struct bj_dicts *d, enum bj_dict_id which, int64_t id,
                 struct bj_err *err)
 {
@@ -205,9 +205,8 @@ static int find(struct bj_dicts *d, enum bj_dict_id which,
     return 1;
 }
 
-/* Look an entry up in its table, and enter it when it is not there.  Where all
- * of the table is in the cache the first can be spared; the table itself says
- * when we are wrong. */
+/* Find an entry in its table, or add it.  The first is not needed where the
+ * cache holds all of the table; the table refuses a duplicate. */
 static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
                        const struct bj_dict_entry *e, int64_t *ret,
                        bool *ret_new, struct bj_err *err)
@@ -237,8 +236,8 @@ static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
     return r;
 }
 
-/* What waits is either in the cache or, before the cache forgets it, in the
- * table. */
+/* An entry that waits is in the cache; before the cache drops it, it goes to
+ * the table. */
 static int keep(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
                 struct bj_slice key, int64_t id, struct bj_err *err)
 {
@@ -264,8 +263,8 @@ static int enter(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
     return r < 0 ? r : keep(d, which, hash, key, *ret, err);
 }
 
-/* What is not in the cache.  An entry that is new for sure and may wait needs
- * no turn at the connection. */
+/* An entry that is not in the cache.  One that is certainly new and may wait
+ * does not need the connection. */
 static int enter_in_turn(struct bj_dicts *d, enum bj_dict_id which,
                          uint64_t hash, struct bj_slice key,
                          const struct bj_dict_entry *e, int64_t *ret,
@@ -350,7 +349,7 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
                     struct bj_slice system, int64_t *ret, struct bj_err *err)
 {
-    /* The batch system of one that was known without it is entered later. */
+    /* The batch system may become known later. */
     static const char *const sql[] = {
         "INSERT INTO cluster(name, system) VALUES(?1, ?2)"
         " ON CONFLICT(name) DO UPDATE SET system = excluded.system"

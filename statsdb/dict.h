@@ -1,5 +1,6 @@
-/* Dictionaries: what comes again and again is kept once and called by a small
- * number.  Each has a cache in memory of bounded size in front of its table. */
+/* Dictionaries: texts that repeat are stored once and referred to by a small
+ * number.  Each has a cache in memory, of bounded size, in front of its table.
+ */
 #ifndef BJ_STATSDB_DICT_H
 #define BJ_STATSDB_DICT_H
 
@@ -29,7 +30,7 @@ enum bj_dict_id {
     BJ_DICTS
 };
 
-/* Longest text of an entry; what is longer is cut. */
+/* Longest text of an entry; longer ones are cut. */
 enum { BJ_DICT_TEXT_MAX = 16384 };
 
 struct bj_dicts;
@@ -38,30 +39,29 @@ struct bj_dicts;
 int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err);
 void bj_dicts_free(struct bj_dicts *d);
 
-/* For transactions in which SQLite does not look references up, between two
- * transactions: new entries of those dictionaries that nobody else enters
- * anything into wait (statsdb/dict_wait.h) until bj_dicts_flush, which comes
- * before the end of the transaction, and what is given out is noted. */
+/* For transactions in which SQLite does not check references; call it between
+ * two transactions.  New entries of dictionaries that have no other writer wait
+ * (statsdb/dict_wait.h) until bj_dicts_flush, which comes before the end of the
+ * transaction, and every number in use is noted. */
 int bj_dicts_bulk(struct bj_dicts *d, bool on, struct bj_err *err);
 int bj_dicts_flush(struct bj_dicts *d, struct bj_err *err);
 
-/* Look whether all numbers that were given out since the last call, or since
- * bj_dicts_bulk, are in their tables.  -EEXIST: one is not. */
+/* Check that all numbers used since the last call, or since bj_dicts_bulk, are
+ * in their tables.  -EEXIST: one is not. */
 int bj_dicts_prove(struct bj_dicts *d, struct bj_err *err);
 
 /* Two threads use them, but no dictionary both at once: hold this mutex, which
  * must be recursive, whenever the connection is used. */
 void bj_dicts_share(struct bj_dicts *d, pthread_mutex_t *sql);
 
-/* Forget what is cached, and what waits: after a transaction that was rolled
- * back. */
+/* Drop the caches and the entries that wait, after a rollback. */
 void bj_dicts_clear(struct bj_dicts *d);
 
-/* How lists of hosts that are entered from now on are written. */
+/* The grammar of the host lists added from now on. */
 void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar);
 
-/* The number of a text, which is entered when it is new.  An empty text is an
- * entry as any other. */
+/* The number of a text, which is added if it is new.  An empty text is an
+ * entry, too. */
 int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,
                  struct bj_slice text, int64_t *ret, struct bj_err *err);
 
@@ -73,7 +73,7 @@ int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
 int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
                   struct bj_err *err);
 
-/* The number of a cluster and what batch system it has.  Not cached. */
+/* The number of a cluster, and its batch system.  Not cached. */
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
                     struct bj_slice system, int64_t *ret, struct bj_err *err);
 

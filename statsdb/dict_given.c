@@ -35,11 +35,11 @@ void bj_dict_given_free(struct bj_dict_given *g)
     *g = (struct bj_dict_given){0};
 }
 
-/* The numbers one by one, as SQLite asks for them: in their order. */
+/* The numbers one by one, in ascending order. */
 struct walk {
     const struct bj_dict_given *given;
     size_t at;
-    uint64_t rest; /* bits of that word that have not been told */
+    uint64_t rest; /* bits of that word still to come */
     int64_t id;
 };
 

@@ -1,5 +1,5 @@
-/* Which numbers of a dictionary were given out in a transaction in which SQLite
- * does not look references up, and whether all of them are in the table. */
+/* The numbers of a dictionary that a transaction uses in which SQLite does not
+ * check references, and whether all of them are in the table. */
 #ifndef BJ_STATSDB_DICT_GIVEN_H
 #define BJ_STATSDB_DICT_GIVEN_H
 
@@ -33,8 +33,8 @@ static inline int bj_dict_given_note(struct bj_dict_given *g, int64_t id,
     return 0;
 }
 
-/* Look for all of them in the table, and forget them.  -EEXIST: one is not
- * there; the message says which. */
+/* Check that all are in the table, and clear the set.  -EEXIST: one is not; the
+ * message says which. */
 int bj_dict_given_prove(struct bj_dict_given *g, struct sqlite3 *db,
                         const char *table, struct bj_err *err);
 

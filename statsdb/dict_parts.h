@@ -1,5 +1,5 @@
-/* What the texts of two dictionaries are made of: the hosts of a list of hosts,
- * and the items of a list of resources.  Entered once, with the text. */
+/* The parts of the texts of two dictionaries: hosts of a host list, items of a
+ * list of resources.  Added once, with the text. */
 #ifndef BJ_STATSDB_DICT_PARTS_H
 #define BJ_STATSDB_DICT_PARTS_H
 

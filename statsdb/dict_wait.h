@@ -1,6 +1,6 @@
-/* Entries of one dictionary that wait to be entered together: a statement for
- * each costs three times as much.  Their numbers are known at once.  For a
- * dictionary that nobody else enters anything into. */
+/* New entries of one dictionary that are added together: a statement for each
+ * costs three times as much.  Their numbers are known at once.  For a
+ * dictionary with one writer. */
 #ifndef BJ_STATSDB_DICT_WAIT_H
 #define BJ_STATSDB_DICT_WAIT_H
 
@@ -15,8 +15,8 @@ struct sqlite3;
 
 enum { BJ_DICT_INTS = 4 };
 
-/* What an entry holds besides its number: some numbers (BJ_SQL_NULL is NULL),
- * and behind them a text unless text.p is NULL. */
+/* The columns of an entry after its number: numbers (BJ_SQL_NULL is NULL), then
+ * a text unless text.p is NULL. */
 struct bj_dict_entry {
     int64_t v[BJ_DICT_INTS];
     unsigned ints;
@@ -30,7 +30,7 @@ int bj_dict_wait_new(struct sqlite3 *db, const char *table, const char *columns,
                      struct bj_dict_wait **ret, struct bj_err *err);
 void bj_dict_wait_free(struct bj_dict_wait *w);
 
-/* Can an entry wait without the connection being used? */
+/* Can an entry wait without use of the connection? */
 bool bj_dict_wait_room(const struct bj_dict_wait *w,
                        const struct bj_dict_entry *e);
 
@@ -38,8 +38,7 @@ bool bj_dict_wait_room(const struct bj_dict_wait *w,
 int bj_dict_wait_put(struct bj_dict_wait *w, const struct bj_dict_entry *e,
                      int64_t *ret_id, struct bj_err *err);
 
-/* Enter all that wait; or forget them, after a transaction that was rolled
- * back. */
+/* Add all that wait; or drop them, after a rollback. */
 int bj_dict_wait_flush(struct bj_dict_wait *w, struct bj_err *err);
 void bj_dict_wait_drop(struct bj_dict_wait *w);
 

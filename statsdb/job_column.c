@@ -412,8 +412,8 @@ const struct bj_job_column bj_job_columns[] = {
 
 /* sacct's other names. */
 static const struct {
-    const char *theirs, *ours;
-} others[] = {
+    const char *sacct, *name;
+} synonyms[] = {
     {"AllocCPUS", "cpus"},
     {"AllocNodes", "nodes"},
     {"ConsumedEnergy", "energy_scheduler_joules"},
@@ -444,9 +444,9 @@ const struct bj_job_column *bj_job_column_of_people(struct bj_slice name)
     for (c = bj_job_columns; c->name; c++)
         if (is(name, c->title))
             return c;
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (is(name, others[i].theirs))
-            return bj_job_column(bj_slice_str(others[i].ours));
+    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+        if (is(name, synonyms[i].sacct))
+            return bj_job_column(bj_slice_str(synonyms[i].name));
     for (c = bj_job_columns; c->name && !is(name, c->name);)
         c++;
     return c->name ? c : NULL;

@@ -215,7 +215,7 @@ static bool range(struct bj_slice s, uint64_t ret[3])
     return s.n == 0 && ret[1] <= INT64_MAX && ret[2] > 0 && ret[2] <= INT64_MAX;
 }
 
-/* Tasks, and the record that stands for those that wait. */
+/* Tasks, and the record of all tasks that wait. */
 static void by_tasks(struct bj_sql_build *b, const struct bj_job_name *n)
 {
     struct bj_slice rest = n->tasks, one;

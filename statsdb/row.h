@@ -174,7 +174,7 @@ void bj_row_sql_update(const struct bj_row_table *t, bool plain,
                        struct bj_buf *ret);
 
 /* All rows of a feed at once, unless they are there: only the columns of known
- * are asked of it, the others are NULL.  behind: a column behind those of the
+ * are read from it, the others are NULL.  behind: a column after those of the
  * table, or NULL. */
 void bj_row_sql_feed(const struct bj_row_table *t, const char *behind,
                      const char *feed, uint64_t known, struct bj_buf *ret);

@@ -364,7 +364,7 @@ enum bj_row_change bj_row_merge(const struct bj_row_table *t,
     }
     for (unsigned i = 0; i < t->n; i++) {
         const struct bj_row_column *c = &t->col[i];
-        /* What runs (again) has no end, whatever was told before. */
+        /* A job that runs (again) has no end, whatever the old row says. */
         if (open && i == BJ_COL_END)
             ;
         else if (!known(c, row, i) || (stale && known(c, old, i)))

@@ -1,5 +1,4 @@
-/* SQLite as this room uses it: statements from tables of text, and errors that
- * are errnos with a message. */
+/* SQLite with errors that are errnos with a message. */
 #ifndef BJ_STATSDB_SQL_H
 #define BJ_STATSDB_SQL_H
 
@@ -17,12 +16,11 @@
 #define BJ_SQL_TEXT (BJ_SQL_NULL + 1)
 
 /* For programs that use SQLite in one thread only, before they open anything:
- * leaves out the locks and the memory statistics that others need.  A fifth of
- * the work of an import is saved. */
+ * omits locks and memory statistics, which saves a fifth of the work of an
+ * import. */
 void bj_sql_single_thread(void);
 
-/* For a program with several threads that each have connections of their own:
- * as above, and not needed by others. */
+/* The same for a program in which each thread has its own connections. */
 void bj_sql_own_threads(void);
 
 /* The errno for a result of SQLite, 0 for SQLITE_OK, ROW and DONE:

@@ -87,7 +87,7 @@ static bool read_item(const struct bj_tres_names *t, struct bj_slice text,
 }
 
 void bj_tres_names_put(const struct bj_tres_names *t, struct bj_slice list,
-                       bool asked, struct bj_buf *out)
+                       bool requested, struct bj_buf *out)
 {
     struct item item[ITEMS];
     struct bj_slice text;
@@ -109,7 +109,7 @@ void bj_tres_names_put(const struct bj_tres_names *t, struct bj_slice list,
         bj_buf_put(out, name->text, name->len);
         bj_buf_str(out, "=");
         bj_buf_u64(out, item[i].count);
-        if (asked && mem)
+        if (requested && mem)
             bj_buf_str(out, "M");
     }
 }

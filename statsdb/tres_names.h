@@ -22,9 +22,9 @@ int bj_tres_names_add(struct bj_tres_names *t, uint64_t id,
                       struct bj_slice type, struct bj_slice name);
 void bj_tres_names_free(struct bj_tres_names *t);
 
-/* Append a list.  asked: memory is MiB, and is written so.  What has no name,
- * stands for "not known" or cannot be read is left out. */
+/* Append a list.  requested: memory is in MiB, and is written so.  Items that
+ * have no name, are unknown or cannot be read are omitted. */
 void bj_tres_names_put(const struct bj_tres_names *t, struct bj_slice list,
-                       bool asked, struct bj_buf *out);
+                       bool requested, struct bj_buf *out);
 
 #endif

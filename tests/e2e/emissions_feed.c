@@ -101,8 +101,8 @@ static void show(struct bj_carbon_feed *feed)
     n = bj_carbon_feed_status(feed, now, s, BJ_CARBON_SLOTS);
     for (size_t i = 0; i < n; i++)
         printf("status %s %s %llu %d\n", s[i].provider,
-               bj_carbon_fault_name(s[i].fault), (unsigned long long)s[i].queries,
-               s[i].success);
+               bj_carbon_fault_name(s[i].fault),
+               (unsigned long long)s[i].queries, s[i].success);
 }
 
 static int run_feed(const struct own *own, const struct bj_carbon_conf *conf,

@@ -386,16 +386,16 @@ static void test_no_power(void **state)
     fails(-ENODEV, "no URL");
 }
 
-/* A password that everybody may see is none. */
+/* A password file that other users can read or write is refused. */
 static void test_password(void **state)
 {
     (void)state;
     assert_int_equal(chmod(password_file, 0640), 0);
     bj_meter_redfish.close(start());
     assert_int_equal(chmod(password_file, 0644), 0);
-    fails(-EACCES, "everybody may read");
+    fails(-EACCES, "all users can read it");
     assert_int_equal(chmod(password_file, 0602), 0);
-    fails(-EACCES, "others may write");
+    fails(-EACCES, "all users can write to it");
     assert_int_equal(chmod(password_file, 0620), 0);
     fails(-EACCES, "energy.redfish-password-file: ");
     tmp_remove("password");

@@ -63,6 +63,7 @@ static void settle(void)
 /* So many ticks of the sampler. */
 static void ticks(unsigned n)
 {
+    settle();
     while (n-- > 0) {
         testclock_advance(SECOND);
         settle();

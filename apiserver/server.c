@@ -531,6 +531,5 @@ void bj_server_follow(struct bj_server *s, uint64_t now_usec)
         bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays in force",
                err.msg);
     else
-        bj_log(BJ_LOG_INFO, NULL, "%s was read again",
-               s->settings->conf->web_file);
+        bj_log(BJ_LOG_INFO, NULL, "%s reloaded", s->settings->conf->web_file);
 }

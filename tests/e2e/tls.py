@@ -168,7 +168,6 @@ def expiry(kind):
     """The page tells when the first certificate of the chain ends, and follows a new one."""
     name = "batchjob_%stls_certificate_expiry_timestamp_seconds" % {
         "exporter": "", "store": "stats_", "server": "api_"}[kind]
-    again = "reloaded" if kind == "server" else "was read again"
     keep = {n: open(path(n)).read() for n in ("own.pem", "own.key")}
     cert("long", "ca", "/CN=localhost", "subjectAltName=DNS:localhost", 60)
 
@@ -193,12 +192,12 @@ def expiry(kind):
     write("own.pem", open(path("long.pem")).read() + open(path("ca.pem")).read())
     write("own.key", open(path("long.key")).read())
     p.reload()
-    check(p.says(again), "a chain")
+    check(p.says("reloaded"), "a chain")
     same(told(page("https")), [ends("ca.pem")], "of which the first one to end counts")
     write("web.yml", "")
     time.sleep(1.2)
     p.reload()
-    check(p.says(again, 2), "no TLS any more")
+    check(p.says("reloaded", 2), "no TLS any more")
     same(told(page("http")), [], "is told by silence")
     p.stop()
     for n, text in keep.items():

@@ -429,7 +429,7 @@ static int on_usage(struct bj_call *c)
     struct bj_params p;
     struct bj_page_column columns[USAGE_COLUMNS];
     struct bj_page_table table;
-    bool cut;
+    bool cut = false;
     int r = bj_params_read(c, BJ_USAGE_MASK, &p);
     if (r == 0 && !p.given[BJ_PARAM_GROUP_BY])
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_GROUP_BY),

@@ -6,7 +6,6 @@ import glob
 import json
 import os
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,11 +14,11 @@ import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from api_lib import O, TOP, check, endpoints_with_rows, run, same, user  # noqa: E402
+from api_lib import TOP, check, endpoints_with_rows, run, same, user  # noqa: E402
+import grafana_packages
 from prom_lib import Node, Prometheus, wait_for  # noqa: E402
 
 FOLDER = os.path.join(TOP, "examples/grafana")
-NODE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grafana")
 # What the made-up cluster or this machine need not tell.
 UNKNOWN = {"Ended", "timeEnd", "Name", "Limit", "Memory used", "Memory", "Country", "limit", "GPUs",
            "Tasks"}
@@ -362,26 +361,12 @@ def schema(folder):
 
 def packages(_site):
     """Grafana's own code over all of the answers above."""
-    folder = os.path.abspath(os.path.join(TOP, O, "grafana-node"))
-    if not shutil.which("npm") or not shutil.which("node"):
-        check(True, "Grafana's packages # SKIP no npm here")
+    why = grafana_packages.install()
+    if why:
+        print("# " + why.replace("\n", "\n# "))
+        check("registry" in why or "npm and node" in why, "Grafana's packages # SKIP " + why[:60], why)
         return
-    os.makedirs(folder, exist_ok=True)
-    for name in os.listdir(NODE):
-        shutil.copy(os.path.join(NODE, name), folder)
-    stamp = os.path.join(folder, "installed")
-    with open(os.path.join(NODE, "package.json")) as f:
-        wanted = f.read()
-    if not os.path.exists(stamp) or open(stamp).read() != wanted:
-        p = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
-                            "--legacy-peer-deps", "--fetch-timeout=30000", "--fetch-retries=1"],
-                           cwd=folder, capture_output=True, text=True, timeout=300)
-        if p.returncode != 0:
-            offline = re.search("ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|network", p.stderr)
-            check(bool(offline), "Grafana's packages # SKIP npm can't be reached", p.stderr[-500:])
-            return
-        with open(stamp, "w") as f:
-            f.write(wanted)
+    folder = grafana_packages.FOLDER
     schema(folder)
     p = subprocess.run(["node", "check.mjs"], cwd=folder, input=json.dumps(cases), text=True,
                        capture_output=True, timeout=300)

@@ -458,8 +458,8 @@ def check_page(folder):
     got = [int(own[name % k]) for k in ("jobs", "unknown_jobs", "doubtful_jobs", "errors")]
     check(got == [4, 2, 1, 0], "its own metrics count them", got)
     # five batches: the ordinary ones, and four runs whose id another has
-    asked = int(own[name % "questions"])
-    check(asked <= 150, "%d questions were enough" % asked)
+    asked = int(own[name % "queries"])
+    check(asked <= 150, "%d queries were enough" % asked)
 
 
 def same(a, b):

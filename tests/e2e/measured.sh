@@ -118,11 +118,11 @@ $measured site "$tmp" "$prometheus_url" "$begin" "$over" \
 run() { "$stats" "$@" --config.file="$tmp/site.yml" >"$tmp/stats.log" 2>&1; }
 check "the configuration is fine" run check-config
 check "batchjob_stats_db asks for all of them" run --once --log.level=debug
-note "$(grep -c 'asked about' "$tmp/stats.log") batches"
+note "$(grep -c 'queried prometheus for' "$tmp/stats.log") batches"
 absorb $measured check "$tmp" "$prometheus_url" "$cpu" "$cpu1" "$cpu2"
 cp "$tmp/stats.db" "$tmp/first.db"
-check "again, it has nothing to ask" run --once --log.level=debug
-is "no job is asked about twice" "$(grep -c 'asked about' "$tmp/stats.log")" 0
+check "a second round has nothing to query" run --once --log.level=debug
+is "no job is queried twice" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 0
 absorb $measured same "$tmp/first.db" "$tmp/stats.db"
 check "the store is consistent" run check
 
@@ -143,11 +143,11 @@ moved() { # seconds
 }
 moved -1
 check "a run that ended earlier than it was told" run --once --log.level=debug
-is "is asked about again, and nothing else" "$(grep -c 'asked about' "$tmp/stats.log")" 1
+is "its values are queried again, and no others" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 1
 absorb $measured check-moved "$tmp" 4712 "$cpu"
 sleep 1.1
 check "once" run --once --log.level=debug
-is "and no more" "$(grep -c 'asked about' "$tmp/stats.log")" 0
+is "a third round queries nothing" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 0
 moved 1
 check "and when accounting takes that back" run --once
 absorb $measured same "$tmp/first.db" "$tmp/stats.db"

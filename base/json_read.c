@@ -69,7 +69,7 @@ static const yajl_callbacks callbacks = {
     .yajl_end_array = on_close,
 };
 
-/* --- calls of yajl, which a jump may end for want of memory --------------- */
+/* --- calls of yajl, which a jump may end for lack of memory --------------- */
 
 static int start(struct bj_json_reader *r)
 {

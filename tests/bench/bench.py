@@ -344,7 +344,7 @@ def arguments():
                    help="of scrapes, a program and round")
     a.add_argument("--idle", type=int, default=10, help="seconds")
     a.add_argument("--functions", type=int, default=0,
-                   help="dearest functions to print")
+                   help="number of the most expensive functions to print")
     o = a.parse_args()
     o.build = os.path.abspath(o.build)
     o.jobs = [int(n) for n in o.jobs or (["16", "128"] if o.quick else

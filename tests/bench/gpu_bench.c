@@ -4,7 +4,7 @@
  *
  *   gpu_bench LIBRARY SECONDS
  *
- * Passes are made every 20 ms, with GPUs and without; what is told is the CPU
+ * Passes are made every 20 ms, with GPUs and without; the result is the CPU
  * time of the thread that makes them.  The driver's own time is not in it: it
  * is spent in a thread of its own, and a made driver takes none. */
 #include "tests/unit/lib/core.h"

@@ -177,7 +177,7 @@ def changing(site):
     check(not bad, "while it is written", *bad[:3])
 
     def seen(mark):
-        """Does the server tell what the newest store says?"""
+        """Does the server answer from the newest store?"""
         for _ in range(100):
             a = site.ask("/api/v1/jobs?from=0&limit=1&fields=priority", GRAFANA, user("user3"))
             if a.status == 200 and a.data[0]["priority"] == mark:
@@ -231,7 +231,7 @@ def no_store(site):
     a = site.ask("/api/v1/jobs", user("user3"))
     check(a.status == 503 and a.json["error"].endswith("."), "no store is 503", a)
     same((site.ask("/health").status, site.ask("/api/v1/me", user("x")).status), (503, 200),
-         "which /health tells, and what needs no store works")
+         "/health reports it, and what needs no store works")
     check("the store cannot be read; requests get status 503" in open(site.log).read(),
           "and the log at the start")
     a = site.ask("/jobs", user("user3"))
@@ -288,7 +288,7 @@ def stand(site, path, count):
 
 
 def answers(site):
-    """What one is told who asks until he gets an answer."""
+    """The answer of a client that repeats its request until it is answered."""
     got, end = [], time.monotonic() + 60
     while 200 not in got and time.monotonic() < end:
         got.append(site.ask("/api/v1/me", user("boss")).status)

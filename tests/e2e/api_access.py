@@ -167,7 +167,7 @@ def roles(site):
 
 def peers(site):
     own = pwd.getpwuid(os.getuid()).pw_name
-    same(who(site.ask(ME, unix=site.socket)), own, "the socket's peer is who asks")
+    same(who(site.ask(ME, unix=site.socket)), own, "the user is the peer of the socket")
     same(site.ask(ME, user("alice"), unix=site.socket).status, 403,
          "and can't name another")
     same(who(site.ask(ME, GRAFANA, user("alice"), unix=site.socket)), "alice",
@@ -208,7 +208,7 @@ def reloads(site):
         f.write("emperor alice\n")
     site.reload()
     check("access:" in open(site.log).read() and "the old options stay" in open(site.log).read(),
-          "a wrong line is told with file and line")
+          "an error names file and line of a wrong line")
     same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], True, "and the old rules stay")
     same(site.ask("/metrics").body.count(b"batchjob_api_config_reload_success 0"), 1,
          "which /metrics says")

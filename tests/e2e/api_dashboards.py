@@ -19,7 +19,7 @@ import grafana_packages
 from prom_lib import Node, Prometheus, wait_for  # noqa: E402
 
 FOLDER = os.path.join(TOP, "examples/grafana")
-# What the made-up cluster or this machine need not tell.
+# What the simulated cluster or this machine may lack.
 UNKNOWN = {"Ended", "timeEnd", "Name", "Limit", "Memory used", "Memory", "Country", "limit", "GPUs",
            "Tasks"}
 cases = []

@@ -158,7 +158,7 @@ def one(site):
         same([r["key"] for r in a.data], [key(single)], "one job by %s" % name)
     a = ask(site, "/api/v1/jobs/" + double[0]["JobIDRaw"])
     same((a.status, sorted(r["key"] for r in a.data)), (409, sorted(map(key, double))),
-         "an id of two runs is told, not guessed")
+         "an id of two runs is reported as ambiguous")
     a = ask(site, "/api/v1/jobs/" + key(double[1]))
     same([r["key"] for r in a.data], [key(double[1])], "each has a key")
     a = ask(site, "/api/v1/jobs", job=key(double[0]), fields="key")

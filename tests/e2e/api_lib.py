@@ -108,7 +108,7 @@ class Site:
             raise RuntimeError(p.stderr.decode()[-600:])
 
     def told(self):
-        """The jobs, as the cluster tells them; a requeued one is several."""
+        """The jobs, as the cluster reports them; a requeued one is several."""
         return [lines[0] for _, _, lines in statsdb_sacct.jobs(
             self.world["seed"], self.now, self.world["count"], self.world["days"])]
 

@@ -22,7 +22,7 @@ PEOPLE = ["user3", "user2", "newcomer", "boss"]  # user2 coordinates acct1
 OWN = pwd.getpwuid(os.getuid()).pw_name
 GRAFANA = basic("grafana", "s3cret")
 
-# What there is, besides what is open to all.  Whoever adds an endpoint sees to it
+# All endpoints except those open to all.  The author of a new endpoint ensures
 # that questions() or posts() ask it for what is not one's own.
 ENDPOINTS = {
     "get": ["/api/accounts", "/api/jobs", "/api/v1/accounts", "/api/v1/clusters",
@@ -115,7 +115,7 @@ def bearer(site, name):
 
 
 def mark(site):
-    """Each job has a name, a directory, a comment and findings that tell whose
+    """Each job has a name, a directory, a comment and findings that contain the owner
     it is."""
     db = sqlite3.connect(site.store)
     db.execute("UPDATE user SET name = ? WHERE name = 'user5'", (OWN,))
@@ -340,7 +340,7 @@ def same_silence(site):
 
 
 def peers(site):
-    """On the unix socket the kernel says who asks; here it is us, in every role."""
+    """On the Unix socket the kernel identifies the client; here it is this user, in every role."""
     options = [o for o in site.options if not o.startswith("--access.proxy-users")]
     for what, role, rule in (("a user", set(), "--access.rate=0"),
                              ("a coordinator", {"acct1"}, "--access.coordinators=acct1: " + OWN),

@@ -116,16 +116,16 @@ def jobs(site):
     check("No jobs found" in page.text, "none of that kind")
     a = ask(site, "/jobs?state=zzz")
     page = safe("a bad filter", a)
-    check(a.status == 400 and "Unknown state" in page.text, "a bad filter is told", a)
+    check(a.status == 400 and "Unknown state" in page.text, "a bad filter is an error", a)
     same(ask(site, "/jobs?nonsense=1").status, 400, "an unknown one, too")
     page = safe("an admin's list", ask(site, "/jobs?from=2000-01-01&limit=500", "boss"))
     check("User" in page.text and len({r[3] for r in page.rows if len(r) > 3}) > 5, "an admin sees all")
     used = [j["cpu_efficiency_percent"] for j in ask(
         site, "/api/v1/jobs?from=2000-01-01&limit=500&fields=cpu_efficiency_percent", "boss").data]
     shown = [r[10] for r in page.rows if len(r) > 10][-len(used):]
-    same([s == "-" for s in shown], [u is None for u in used], "CPU used, where somebody tells it")
+    same([s == "-" for s in shown], [u is None for u in used], "CPU use, where it is known")
     check(all(u is None or abs(float(s.split()[0]) - u) < 0.11 for s, u in zip(shown, used)),
-          "as the best one tells it", (shown[:9], used[:9]))
+          "from the best source", (shown[:9], used[:9]))
     page = Page(ask(site, "/jobs?from=2000-01-01&limit=100000", "boss").body.decode())
     same(len([r for r in page.rows if r]), 500, "a page has an end")
     page = safe("nobody's list", ask(site, "/jobs?from=0", "newcomer"))

@@ -17,7 +17,7 @@ PARTS = ["steps", "energy", "emissions", "findings"]
 
 def worked_out(site):
     """What the importer has found and worked out, before it is replaced by
-    figures that are known: as the store's own views tell it."""
+    figures that are known: as in the store's own views."""
     a = site.ask(V1 + "/findings?from=0&limit=100000", user("boss"))
     want = site.db().execute("SELECT name, severity, text FROM job_finding_v").fetchall()
     same(sorted((r["finding"], r["severity"], r["text"]) for r in a.data), sorted(want),

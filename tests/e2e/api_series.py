@@ -55,7 +55,7 @@ def without(site):
 
 
 class Liar:
-    """An HTTP server that answers anything as it is told to; it notes what it
+    """An HTTP server with answers set by the test; it notes what it
     was asked."""
 
     def __init__(self):

@@ -108,7 +108,7 @@ def limits(site):
           "a user has a limit", codes, most)
     last = [a for a in got if a.status == 429][-1]
     check(int(last.headers["Retry-After"]) >= 1 and last.json["error"].endswith("."),
-          "and is told when to come again", last.headers, last)
+          "and Retry-After says when to try again", last.headers, last)
     same(site.ask(ME, user("user4")).status, 200, "the others have their own")
     got = [site.ask("/api/jobs", user("user3")).status for _ in range(20)]
     check(429 in got, "it holds for all paths", got)

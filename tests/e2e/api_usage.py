@@ -32,7 +32,7 @@ def begin(site):
 
 
 def sums(site, test):
-    """Core hours and jobs that ended, from what was told."""
+    """Core hours and jobs that ended, from the simulated accounting."""
     cores = ended = used = 0
     for j in site.jobs:
         if num(j["Start"]) is None or not test(j):

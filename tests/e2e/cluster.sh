@@ -115,7 +115,7 @@ submitted() {
 is "jobs submitted" \
     "$(value batchjob_cluster_controller_jobs_submitted_total)" "$(submitted)"
 
-# --- who asks how often ------------------------------------------------------
+# --- number of queries -------------------------------------------------------
 
 runs() { scrape; value batchjob_cluster_source_runs_total source=queue; }
 before=$(runs) start=$SECONDS
@@ -138,7 +138,7 @@ ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
 kill -STOP "$ctld"
 later "kill -CONT $ctld 2>/dev/null"
 hung() { scrape && [ "$(value batchjob_cluster_source_success source=queue)" = 0 ]; }
-check "a controller that hangs is told" wait_for 60 hung
+check "a hanging controller is reported" wait_for 60 hung
 check "as a timeout" test \
     "$(value batchjob_cluster_source_errors_total source=queue kind=timeout)" -gt 0
 took=$(curl -s -o /dev/null -w '%{time_total}' "$url/metrics")
@@ -159,7 +159,7 @@ shows_value() { # value metric label=value...
     scrape && [ "$(value "$@")" = "$want" ]
 }
 kill "$ctld"
-check "a controller that is gone is told" wait_for 60 hung
+check "a missing controller is reported" wait_for 60 hung
 check "its figures go" wait_for 60 shows_not batchjob_cluster_jobs
 check "the host's stay" shows batchjob_node_cpus
 # It waits for idle nodes, too, of which there are none.

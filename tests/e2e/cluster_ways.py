@@ -21,7 +21,7 @@ MOVES = re.compile(r"batchjob_cluster_(source|controller|rpc|user_rpc|node_state
 # Grows with each second, times the jobs that wait.
 GROWS = re.compile(r"_wait(_max)?_seconds$")
 OURS = re.compile(r"batchjob_(cluster|partition|reservation)_")
-# Slurm 22.05's JSON does not tell where a job was submitted, its slurmrestd
+# Slurm 22.05's JSON does not say where a job was submitted, its slurmrestd
 # nothing of shares.
 UNTOLD = {"json": ["batchjob_cluster_host_"],
           "socket": ["batchjob_cluster_host_", "batchjob_cluster_shares"],
@@ -38,7 +38,7 @@ def page(url):
 
 
 def versions():
-    """JSON after 22.05 tells the submit host."""
+    """JSON after 22.05 contains the submit host."""
     import subprocess
     text = subprocess.run(["sinfo", "--version"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
@@ -86,7 +86,7 @@ def compare(url, ways):
             time.sleep(2.5)
         families = collections.Counter(k[0] for k in b if not MOVES.search(k[0]))
         failures += bool(bad) or len(families) < 50
-        print("%sok - %s tells the same: %d figures of %d metrics" % (
+        print("%sok - %s gives the same: %d figures of %d metrics" % (
             "not " if bad or len(families) < 50 else "", way,
             sum(families.values()), len(families)))
         for line in bad[:40]:

@@ -88,7 +88,7 @@ is "in two states" "$(only state batchjob_cluster_jobs)" "PENDING RUNNING"
 is "nodes of another" "$(only node batchjob_cluster_node_cpus)" "bjx1 bjx2 bjx3"
 kill "$pid_some"
 
-# --- who asks how often ---------------------------------------------------------
+# --- number of queries ----------------------------------------------------------
 
 way_runs() { scrape "$tmp/page.way" &&
     $prom value "$tmp/page.way" batchjob_cluster_source_runs_total source=queue; }
@@ -116,7 +116,7 @@ failed_as() { # source kind: told so, by at least one error
 
 ways_hang() { # while the controller is stopped
     for way in $ways; do
-        check "$way: a controller that hangs is told" wait_for 60 at $way \
+        check "$way: a hanging controller is reported" wait_for 60 at $way \
             failed_as queue timeout
         eval "way_url=\$url_$way"
         near "$way: a scrape does not wait for it" \
@@ -137,13 +137,13 @@ ways_return() {
 ways_vanish() {
     case $ways in *tcp*) ;; *) return ;; esac
     kill "$restd_tcp"
-    check "tcp: a slurmrestd that is gone is told" wait_for 60 at tcp \
+    check "tcp: a missing slurmrestd is reported" wait_for 60 at tcp \
         failed_as queue missing
     check "tcp: its figures go" wait_for 60 at tcp shows_not batchjob_cluster_jobs
     check "tcp: the host's stay" at tcp shows batchjob_node_cpus
     check "socket: the other one's stay" at socket shows batchjob_cluster_jobs
     $python "$top/tests/e2e/cluster_ways.py" nonsense "$rest_port" &
     later "kill $! 2>/dev/null"
-    check "tcp: nonsense is told" wait_for 60 at tcp failed_as queue output
+    check "tcp: an invalid reply is reported" wait_for 60 at tcp failed_as queue output
     check "tcp: and is no figure" at tcp shows_not batchjob_cluster_jobs
 }

@@ -101,11 +101,11 @@ test_page() {
     near "CPU time of a busy job is the cgroup file's" \
         "$(dvalue $cpu batchjob="$name2")" "$(kernel_cpu $id2)" 0.02 2500000
     is "the node's CPUs" "$(dvalue collectd_batchjob_node_cpus)" "$(nproc --all)"
-    check "a step is told" dvalue collectd_batchjob_step_cpu_usec_total \
+    check "a step is shown" dvalue collectd_batchjob_step_cpu_usec_total \
         batchjob="$name2.$(step_of_job2)"
-    check "processes are told" dvalue collectd_batchjob_job_state_threads \
+    check "processes are shown" dvalue collectd_batchjob_job_state_threads \
         batchjob="$name1" type=sleeping
-    check "executables are told" dvalue collectd_batchjob_job_exe_cpu_usec_total \
+    check "executables are shown" dvalue collectd_batchjob_job_exe_cpu_usec_total \
         batchjob="$name2" type="${work//\//:}"
     families=$(grep -c '^# TYPE collectd_batchjob_' "$dir/page")
     check "there are many families ($families)" [ "$families" -gt 50 ]
@@ -296,7 +296,7 @@ test_self_registration() {
     daemon_conf bare "" "JobGrace 2"
     daemon_run
     daemon_answers
-    check "without a TypesDB line jobs are told too" wait_for 60 \
+    check "jobs are shown without a TypesDB line" wait_for 60 \
         dshows $cpu batchjob="$name2"
     check "the plugin registered its types" logged \
         "batchjob plugin: 0 types from the TypesDB, "
@@ -309,7 +309,7 @@ test_wrong_type() {
     daemon_run
     check "a wrong type in the TypesDB is named" wait_for 60 logged \
         "batchjob plugin: .*job_cpu_usec"
-    check "nothing of ours is told" eval \
+    check "no value of the plugin is shown" eval \
         "sleep 2; dpage; ! grep -q collectd_batchjob_ $dir/page"
     check "collectd goes on" kill -0 "$daemon"
     kill "$daemon"
@@ -353,7 +353,7 @@ test_descriptors() {
     daemon_conf many "$our_types" "SampleSlow 0.5"
     daemon_run prlimit --nofile=8192:8192
     daemon_answers
-    check "with a high limit a job is told" wait_for 60 dshows $cpu batchjob="$name2"
+    check "a job is shown with a high limit" wait_for 60 dshows $cpu batchjob="$name2"
     n=$(dvalue collectd_batchjob_sampler_fds_kept)
     check "descriptors are kept ($n)" [ "$n" -gt 5 ]
     check "clear of those that select(2) needs" [ "$(kept | head -n 1)" -ge 1024 ]
@@ -363,7 +363,7 @@ test_descriptors() {
     daemon_conf few "$our_types" "SampleSlow 0.5"
     daemon_run prlimit --nofile=540:540
     daemon_answers
-    check "with a low limit a job is told too" wait_for 60 \
+    check "a job is shown with a low limit" wait_for 60 \
         dshows $cpu batchjob="$name2"
     check "but no more than limit / 2 - 256 are kept" \
         [ "$(kept | wc -l)" -le 14 ]
@@ -419,7 +419,7 @@ test_example_conf() {
     daemon_answers
     check "with all its comments switched on too" wait_for 60 \
         dshows $cpu batchjob="$name2"
-    check "and the cluster is told" dshows collectd_batchjob_job_cluster type=alpha
+    check "the cluster is shown" dshows collectd_batchjob_job_cluster type=alpha
     stop_in_time
 }
 
@@ -438,7 +438,7 @@ under() { # checker...
     cp "$tmp/check.out" "$dir/test.out"
     daemon_run "$@"
     daemon_answers 60
-    check "a job is told" wait_for 60 dshows $cpu batchjob="$name1"
+    check "a job is shown" wait_for 60 dshows $cpu batchjob="$name1"
     end_job $id1 "$job1"
     check "and leaves" wait_for 60 dshows_not $cpu batchjob="$name1"
     kill "$daemon"

@@ -119,7 +119,7 @@ held_still "$strict_url" 1
 stop "$strict_exporter"
 page slurm-job-exporter
 check "web.dialect is the page of the telemetry path" scrape
-check "OpenMetrics for who asks" page slurm-job-exporter \
+check "OpenMetrics on request" page slurm-job-exporter \
     -H 'Accept: application/openmetrics-text; version=1.0.0'
 check "which the reference parser reads" $prom openmetrics "$tmp/page"
 if [ $cg_version = v2 ]; then

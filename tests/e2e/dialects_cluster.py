@@ -227,7 +227,7 @@ def mila():
 
 
 # What goes on counting or depends on the moment, and what the commands above do
-# not tell.
+# not report.
 MOVING = re.compile("slurm_(scheduler|rpc|user_rpc|daemon|dbd|backfill|account_fairshare)|"
                     ".*_scrape_duration")
 

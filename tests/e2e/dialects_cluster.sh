@@ -123,7 +123,7 @@ other_page() { curl -sSf --max-time 20 "http://127.0.0.1:$port/m" >"$tmp/other";
 other_shows() { other_page && $prom value "$tmp/other" "$@"; }
 check "it runs by the other's name, flags and variables" wait_for 60 \
     other_shows slurm_lic_total name=abaqus@srv
-check "and tells of the queue" wait_for 60 other_shows slurm_user_state_total \
+check "it shows the queue" wait_for 60 other_shows slurm_user_state_total \
     username=$ua state=RUNNING
 check "but not what was not asked for" \
     sh -c "! grep -Eq '^slurm_(feature|account_job_limit|rpc)' '$tmp/other'"

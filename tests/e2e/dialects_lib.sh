@@ -5,7 +5,7 @@ dialects='slurm-job-exporter jobs_exporter jobstats cgroup_exporter
 
 node() { $python "$top/tests/e2e/dialects_node.py" "$@"; }
 
-# start_speaking OPTION...: an exporter that has all that any page tells.
+# start_speaking OPTION...: an exporter with every collector that a page needs.
 start_speaking() {
     local d also=
     for d in $dialects; do also="$also --dialect.also=$d"; done

@@ -505,7 +505,7 @@ def rate(url, job, counter):
     time.sleep(11)
     first = look()
     time.sleep(3)
-    say(percent(url, job) == first[1], "who asks in between gets the same", "it differs")
+    say(percent(url, job) == first[1], "a scrape in between gets the same", "it differs")
     time.sleep(8)
     second = look()
     least = (second[0][1] - first[2][1]) / (second[2][0] - first[0][0]) / 1e7

@@ -39,7 +39,7 @@ check "slurm-job-exporter has it, with its user and account" wait_for 60 \
 check "its limit is what was asked for" \
     wait_for 60 shows slurm_job_memory_limit slurmjobid="$job"
 is "in bytes" "$(value slurm_job_memory_limit slurmjobid="$job")" $((200 << 20))
-check "the wrapper tells from within the job" wait_for 60 \
+check "the wrapper reports from inside the job" wait_for 60 \
     shows slurm_proc_mem_usage jobid="$job" username="$user" hostname="$(uname -n)"
 pid=$(value slurm_proc_pid jobid="$job")
 check "of a process that is in it" grep -q "job_$job/step_0" "/proc/$pid/cgroup"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Energy on real jobs: a node whose RAPL counters (a made sysfs) wrap every half a
-# minute and whose power a command tells, jobs that come and go in real cgroups,
+# minute and whose power a command prints, jobs that come and go in real cgroups,
 # both hosts at once.  What the jobs, the system and unallocated are given adds up
 # to the meters, to the microjoule, over restarts and kills too.  TAP.
 # Environment: ENERGY_SECONDS [20], how long jobs come and go.
@@ -132,7 +132,7 @@ adds_up_soon() {
 churn "$seconds"
 scrape
 check "promtool has nothing to say" promtool_clean "$tmp/page"
-is "which meter is believed, and how its energy is split" \
+is "which meter is preferred, and how its energy is split" \
     "$($prom labels "$tmp/page" batchjob_node_energy_info)" \
     '{"policy": "hybrid", "quality": "node", "source": "command", "static": "configured"}'
 if [ $grace = 1d ]; then
@@ -196,7 +196,7 @@ for h in $hosts; do
     check "$h: in the end all adds up" adds_up_soon "$h" "$tmp/$h/spool"
     note "$(cat "$tmp/check.out")"
 done
-whole() { # what RAPL has counted since the exporter looked first is told whole
+whole() { # all that RAPL has counted since the first sample is shown
     local zones
     scrape
     zones=$(value batchjob_meter_zone_energy_joules_total meter=rapl |

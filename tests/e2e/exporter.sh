@@ -116,7 +116,7 @@ check "a cgroup without processes yet is none" shows_not batchjob_job_end_time_s
 cg_kill "$nobody" 102
 
 # --- a job that comes hierarchy by hierarchy ---------------------------------
-# As slurmstepd makes it; a look can fall between any two of them.
+# As slurmstepd makes it; a pass can fall between any two of them.
 
 slow_birth() { # job step task hierarchy...
     local job=$1 step=$2 task=$3 h p

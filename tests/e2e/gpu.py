@@ -54,9 +54,9 @@ SOURCE = {("2001", "0"): "process", ("2001", "1"): "process",
 # Percent, GB of the device, watts.
 DOES = {0: (80, 60, 300), 1: (40, 30, 200), 2: (0, 1, 60), 3: (90, 70, 400),
         4: (55, 20, 320), 5: (0, 0, 50)}
-# What else devices tell, in the units of NVML: of 6, which is divided, as well.
-# Nothing is told that is not here.
-TELLS = {0: {"fan": 35, "temperature": 61, "graphics_clock": 1980,
+# Other values of devices, in the units of NVML: of 6, which is divided, as well.
+# Nothing else is reported.
+EXTRA = {0: {"fan": 35, "temperature": 61, "graphics_clock": 1980,
              "sm_clock": 1965, "memory_clock": 2619, "video_clock": 1545,
              "ecc_00": 5, "ecc_10": 1, "ecc_01": 105, "ecc_11": 11,
              "throttle": 0x44, "cores": 16896, "capability": 90, "events": 8,
@@ -96,7 +96,7 @@ def lines_of(node):
             yield f"gpu {gpu} memory_used {memory * GB}"
         else:
             yield f"gpu {gpu} mig_mode 1"
-        for key, value in TELLS.get(gpu, {}).items():
+        for key, value in EXTRA.get(gpu, {}).items():
             yield f"gpu {gpu} {key} {value}"
     for number, value in GPM.items():
         yield f"gpm 0 -1 {number} {value} 0"

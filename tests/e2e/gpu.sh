@@ -93,7 +93,7 @@ true_soon() { # what [word...]: the same on all hosts, in the end
         note "$(tail -n 1 "$tmp/check.out")"
     done
 }
-held() { # host seconds: that page tells that job 2001 has held a GPU so long
+held() { # host seconds: the page shows that job 2001 has held a GPU that long
     page_of "$1" "$tmp/$1/page" && $python - "$1" "$tmp/$1/page" "$2" <<-'END'
 		import sys
 		sys.path.insert(0, "tests/e2e")
@@ -115,7 +115,7 @@ $gpu step "$node" energy
 true_soon "right owners, figures and joules"
 $gpu step "$node" energy
 true_soon "and again"
-# Every sample of GPUs in the names of others, and none that is not there.
+# Every sample of GPUs in the formats of other exporters, and no other one.
 says() { # dialect
     curl -sSf "$url/metrics/$1" >"$tmp/said" &&
         $python "$top/tests/e2e/gpu_pages.py" "$1" "$tmp/said" "$node"
@@ -125,7 +125,7 @@ says_all() {
     for d in nvidia_gpu_prometheus_exporter nvidia_smi_exporter ceems \
         slurm-job-exporter; do
         wait_for 60 says "$d"
-        check "$d: what the driver was told to say${1-}" says "$d"
+        check "$d: the driver's simulated values${1-}" says "$d"
         note "$(tail -n 1 "$tmp/check.out")"
     done
 }
@@ -133,7 +133,7 @@ says_all
 $gpu step "$node" xid=3:13 xid=6:48 xid=0:31 xid=0:79
 says_all ", Xid errors too"
 check "exporter: promtool has nothing to say" promtool_clean "$tmp/exporter/page"
-# Both lies are told once, with GPU and job.
+# Both conflicts are logged once, with GPU and job.
 check "the log names the job whose environment lies" grep -q \
     'GPU GPU-00000000-.*: job 2003 says that it has it' "$tmp/exporter.log"
 check "and where it runs" grep -q \
@@ -224,7 +224,7 @@ told() { # host name instance value
 		sys.exit(got != ([] if want == "none" else [int(want)]))
 	END
 }
-tells() { # what name instance value
+has() { # what name instance value
     local h
     for h in $hosts; do
         wait_for 60 told "$h" "$2" "$3" "$4"
@@ -235,26 +235,26 @@ gpu3=GPU-30000000-1111-2222-3333-444444444444
 gpu0=GPU-00000000-1111-2222-3333-444444444444
 
 $gpu step "$node" lost=3
-tells "a GPU is lost" gpu_success $gpu3 0
-tells "its values are gone" gpu_busy_ppm $gpu3 none
-tells "the others are there" gpu_busy_ppm $gpu0 800000
+has "a GPU is lost" gpu_success $gpu3 0
+has "its values are gone" gpu_busy_ppm $gpu3 none
+has "the others are there" gpu_busy_ppm $gpu0 800000
 $gpu step "$node" energy without=3
 true_soon "with a GPU lost the others' joules have their owners" counters
 $gpu step "$node" back=3 zero=3
-tells "it is back after a reset" gpu_success $gpu3 1
-tells "its counter began anew" gpu_energy_resets_total $gpu3 1
+has "it is back after a reset" gpu_success $gpu3 1
+has "its counter began anew" gpu_energy_resets_total $gpu3 1
 $gpu step "$node" energy
 true_soon "a GPU that was reset"
 
 $gpu step "$node" hang=600000
-tells "the driver hangs" gpu_source_success nvml 0
-tells "levels are gone" gpu_busy_ppm $gpu0 none
+has "the driver hangs" gpu_source_success nvml 0
+has "levels are gone" gpu_busy_ppm $gpu0 none
 $gpu step "$node" hang=0 energy
 true_soon "a driver that hung"
 
 $gpu step "$node" driver=560.28.03
 for h in $hosts; do wait_for 60 told "$h" gpu_energy_resets_total $gpu0 1; done
-tells "another driver is opened by itself" gpu_energy_resets_total $gpu0 1
+has "another driver is opened without a restart" gpu_energy_resets_total $gpu0 1
 $gpu step "$node" energy without=6
 true_soon "another driver"
 

@@ -9,7 +9,7 @@ rocm=$O/gpu/librocm_smi64.so
 ze=$O/gpu/libze_loader.so.1
 [ -e "$rocm" ] && [ -e "$ze" ] || skip_all "no $rocm"
 
-put() { # file text: at once, whoever reads it
+put() { # file text: replaced as a whole
     mkdir -p "${1%/*}"
     printf '%s\n' "${@:2}" >"$1.new" && mv "$1.new" "$1"
 }

@@ -10,7 +10,7 @@ import sys
 from fractions import Fraction
 
 from gpu import (DEVICE, DOES, GB, GPM, MIG, MULTIPROCESSORS, SHARED, SOURCE,
-                 TELLS, TRUTH, load, uuid_of)
+                 EXTRA, TRUTH, load, uuid_of)
 from prom import parse
 
 UID = {"2001": 1000, "2002": 1000, "2003": 1001, "2004": 1002, "2005": 1003}
@@ -52,8 +52,8 @@ def card_of(gpu):
     return MIG[gpu][1] if gpu in MIG else int(gpu)
 
 
-def tells(card, key):
-    return TELLS.get(card, {}).get(key)
+def extra(card, key):
+    return EXTRA.get(card, {}).get(key)
 
 
 def model_of(gpu):
@@ -73,10 +73,10 @@ def memory(gpu):
 
 
 def active(gpu):
-    """Percent of multiprocessors, where profiling tells it."""
+    """Percent of multiprocessors, where profiling reports it."""
     if gpu in MIG:
         return MIG[gpu][4]
-    return GPM[2] if tells(int(gpu), "gpm") else None
+    return GPM[2] if extra(int(gpu), "gpm") else None
 
 
 # --- nvidia_gpu_prometheus_exporter ------------------------------------------
@@ -93,9 +93,9 @@ def nvidia_gpu(node, page):
     put("num_devices", 8, {})
     for card in range(8):
         for (error, counter), key in ECC.items():
-            put("ecc_errors", tells(card, key), card_labels(card), error=error,
+            put("ecc_errors", extra(card, key), card_labels(card), error=error,
                 counter=counter)
-        if tells(card, "events") == 8:
+        if extra(card, "events") == 8:
             last = [n for gpu, n in node["xids"] if gpu == card]
             put("last_error", last[-1] if last else 0, card_labels(card))
     for gpu in WHOLE + list(MIG):
@@ -110,11 +110,11 @@ def nvidia_gpu(node, page):
         if gpu not in MIG:
             put("duty_cycle", DOES[card][0], labels)
             put("power_usage_milliwatts", DOES[card][2] * 1000, labels)
-        put("temperature_celsius", tells(card, "temperature"), labels)
-        put("fanspeed_percent", tells(card, "fan"), labels)
+        put("temperature_celsius", extra(card, "temperature"), labels)
+        put("fanspeed_percent", extra(card, "fan"), labels)
         for type_, key in CLOCKS.items():
-            put("clock", tells(card, key), labels, type=type_)
-        mask = tells(card, "throttle")
+            put("clock", extra(card, key), labels, type=type_)
+        mask = extra(card, "throttle")
         for bit, reason in enumerate(REASONS):
             if mask is not None:
                 put("clock_event_reason", mask >> bit & 1, labels,
@@ -123,7 +123,7 @@ def nvidia_gpu(node, page):
         put("jobUid", UID.get(job, 0), labels)
         if gpu in MIG and active(gpu) is not None:
             put("sm_util_percent", Fraction(active(gpu)) / 100, labels)
-        if gpu not in MIG and tells(card, "gpm"):
+        if gpu not in MIG and extra(card, "gpm"):
             for name, number in PROFILE.items():
                 put(name, Fraction(GPM[number]) / 100, labels)
             for name, number in RATES.items():
@@ -135,11 +135,11 @@ def nvidia_gpu(node, page):
 def nvidia_smi(_, page):
     for card in range(8):
         labels = {"gpu": str(card), "instance": HOST.split(".")[0]}
-        page.put("temperature_gpu", tells(card, "temperature"), labels)
+        page.put("temperature_gpu", extra(card, "temperature"), labels)
         if card not in DOES:
             continue
         total, used = memory(str(card))
-        reserved = tells(card, "memory_reserved") or 0
+        reserved = extra(card, "memory_reserved") or 0
         page.put("utilization_gpu", DOES[card][0], labels)
         page.put("utilization_memory", 1, labels)
         page.put("memory_total", Fraction(total, MIB), labels)
@@ -157,8 +157,8 @@ def ceems(_, page):
         share = TRUTH[4][job, gpu] if gpu == "4" else 1
         page.put("ceems_compute_unit_gpu_index_flag", share, labels)
         count = MULTIPROCESSORS if gpu in MIG else None
-        if tells(card, "cores") and gpu not in MIG:
-            count = tells(card, "cores") // 128  # of compute capability 9.0
+        if extra(card, "cores") and gpu not in MIG:
+            count = extra(card, "cores") // 128  # of compute capability 9.0
         page.put("ceems_compute_unit_gpu_sm_count", count, labels)
 
 
@@ -178,7 +178,7 @@ def slurm_job_exporter(_, page):
         busy = DOES[card][0] if whole else None
         put("utilization_gpu", busy if active(gpu) is None else active(gpu),
             labels)
-        profiled = whole and tells(card, "gpm")
+        profiled = whole and extra(card, "gpm")
         if whole:
             put("power_gpu", DOES[card][2] * 1000 * part, labels)
             put("utilization_gpu_memory", GPM[10] if profiled else 1, labels)

@@ -40,7 +40,7 @@ for i in 0 1 2 3; do
 done >"$tmp/script"
 export FAKE_NVML=$tmp/script
 
-# scontrol that tells how often it is asked, and for which jobs.
+# scontrol that counts its calls, and notes for which jobs.
 mkdir "$tmp/bin"
 printf '#!/bin/sh\necho "$*" >>%s\nexec %s "$@"\n' "$tmp/asked" "$(command -v scontrol)" \
     >"$tmp/bin/scontrol"

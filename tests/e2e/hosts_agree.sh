@@ -134,7 +134,7 @@ if [ -e "$O/gpu/libnvidia-ml.so.1" ]; then
     also=three_held
     agree_on "GPUs" 4 "$trees/v2-slurm" "$tmp/gpu" \
         gpu.nvml="$(realpath "$O/gpu/libnvidia-ml.so.1")" gpu.interval=1
-    check "GPUs: three are told, one is lost" \
+    check "GPUs: three are shown, one is lost" \
         is_number "$(grep -c '^batchjob_gpu_success{.*} 1$' "$tmp/page")" 3
     check "GPUs: the jobs have three of them" three_held
     also=

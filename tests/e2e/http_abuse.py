@@ -258,7 +258,7 @@ def test_methods(e):
         status, _, body = e.request(method="HEAD")
     result(status == 200 and body == b"", "HEAD has no body", (status, body))
     is_(e.value("batchjob_sampler_passes_total"), before + 1,
-        "HEAD does not look at the node")
+        "HEAD starts no pass")
     status, head, _ = e.request(method="POST", body=b"x", Content_Length=1)
     is_((status, head.get("allow")), (405, "GET, HEAD"), "POST is refused")
     is_(e.request(method="DELETE")[0], 405, "DELETE is refused")
@@ -473,7 +473,7 @@ def test_systemd(program):
                                    "WATCHDOG_USEC": "1000000"})
         got = [s.recv(100) for _ in range(3)]
         is_(got, [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"],
-            "systemd is told that we are ready and alive")
+            "systemd receives READY and WATCHDOG")
         e.stop()
         got = [b"WATCHDOG=1"]
         while got[-1] == b"WATCHDOG=1":
@@ -493,7 +493,7 @@ def test_sampling(program):
     e.stop()
     e = Exporter(program, "--sample.max-age=1h")
     got = [e.value("batchjob_sampler_passes_total") for _ in range(3)]
-    is_(got, [1, 1, 1], "a look younger than max-age is served again")
+    is_(got, [1, 1, 1], "a pass younger than max-age is served again")
     e.stop()
 
 

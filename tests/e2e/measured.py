@@ -5,7 +5,7 @@ store must hold.
   measured.py openmetrics                     made-up series of some hours ago
   measured.py site FOLDER URL BEGIN END B1 E1 B2 E2    configuration, and a sacct
   measured.py check FOLDER URL CPU CPU1 CPU2  the store against everything else
-  measured.py moved FOLDER JOB SECONDS        accounting tells of another end
+  measured.py moved FOLDER JOB SECONDS        accounting reports another end
   measured.py check-moved FOLDER JOB CPU      and Prometheus was asked again
   measured.py same A B                        do two stores hold the same?
   measured.py forget STORE                    as if nobody had been asked yet
@@ -375,7 +375,7 @@ def check_requeued(store):
           " on the node that did not go on at once", u)
     u = use_of(store, "903", "gamma", 1)
     check((u["outcome"], u["job"]) == (2, None),
-          "what can't be told apart has no values, and says why", u)
+          "runs that cannot be distinguished have no values, and a reason", u)
 
 
 def check_long(store):
@@ -389,7 +389,7 @@ def check_long(store):
     check(u["energy_uj"] == joules * 10**6 and u["energy_cpu_uj"] == joules * 750000,
           "energy", u["energy_uj"])
     # 301 samples on n1, 301 - 60 on n2, of 300 each
-    check(u["cover"] == 542 * 10**6 // 600, "a gap is told", u["cover"])
+    check(u["cover"] == 542 * 10**6 // 600, "a gap is reported", u["cover"])
     bins = rows(store, "SELECT b.start, b.microjoules FROM job_bin AS b JOIN job AS j ON j.id ="
                        " b.job WHERE j.jobid = 900 ORDER BY 1")
     t0 = bins[0]["start"] - START
@@ -502,7 +502,7 @@ def check_moved(folder, jobid, values):
              " job_prom AS p JOIN job AS j ON j.id = p.job WHERE j.jobid = %s" % jobid)[0]
     check((r["outcome"], r["a"], r["b"], r["left"]) == (0, 1, 1, 0), "job %s was asked about for"
           " its new time" % jobid, r)
-    check(r["cpu_usec"] == int(values), "and what was told is kept", r, values)
+    check(r["cpu_usec"] == int(values), "and the measured values are kept", r, values)
 
 
 def small(folder, program):

@@ -82,7 +82,7 @@ ended() {
 check "it has ended, which Prometheus knows too" wait_for 60 ended
 # Runs that begin within ten seconds are not told apart.
 apart() { [ "$(date +%s)" -ge $((begin1 + 12)) ]; }
-check "some time goes by" wait_for 60 apart
+check "some time passes" wait_for 60 apart
 begin2=$(date +%s)
 cg_job 1002 4714
 cg_run 1002 4714 sleep 600
@@ -142,7 +142,7 @@ moved() { # seconds
     sleep 1.1 # in the same second the scheduler is not asked again
 }
 moved -1
-check "a run that ended earlier than it was told" run --once --log.level=debug
+check "a run that ended earlier than reported before" run --once --log.level=debug
 is "its values are queried again, and no others" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 1
 absorb $measured check-moved "$tmp" 4712 "$cpu"
 sleep 1.1
@@ -160,7 +160,7 @@ check "Prometheus that refuses large questions: smaller ones follow" \
 absorb $measured same "$tmp/first.db" "$tmp/stats.db"
 $measured forget "$tmp/stats.db"
 sed -i "s|$prometheus_url|http://127.0.0.1:1|" "$tmp"/*.yml
-check "one that is not there is told" eval '! run --once'
+check "a missing Prometheus is an error" eval '! run --once'
 check "by its address" grep -q 'http://127.0.0.1:1/api/v1/query' "$tmp/stats.log"
 absorb $measured waiting "$tmp/stats.db"
 

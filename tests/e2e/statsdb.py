@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """batchjob_stats_db against a made-up sacct: a full history, killed again and
-again, then told once more; every job must be there as it was told, once.  TAP."""
+again, then reported once more; every job must be there once, as reported.  TAP."""
 import json
 import os
 import random
@@ -81,7 +81,7 @@ def seconds(text):
 
 
 def told(site):
-    """What the store must hold, from what the cluster tells."""
+    """What the store must hold, from what the cluster reports."""
     want, steps = {}, {}
     for _, _, lines in statsdb_sacct.jobs(7, site.now, COUNT, DAYS):
         j = lines[0]
@@ -113,9 +113,9 @@ def compare(site, what):
     jobs, steps = kept(site)
     wrong = [(k, want.get(k), jobs.get(k)) for k in set(want) | set(jobs)
              if want.get(k) != jobs.get(k)]
-    check(not wrong, "%s: %d jobs are as they were told" % (what, len(want)), len(wrong),
+    check(not wrong, "%s: %d jobs are as reported" % (what, len(want)), len(wrong),
           *wrong[:3])
-    check(steps == want_steps, "%s: %d steps are as they were told" % (what, len(want_steps)),
+    check(steps == want_steps, "%s: %d steps are as reported" % (what, len(want_steps)),
           len(steps))
     check(site.run("check").returncode == 0, "%s: the store is consistent" % what)
 
@@ -242,7 +242,7 @@ def page(site):
         lines = dict(line.rsplit(" ", 1) for line in f if line[0] != "#")
     lag = site.now - int(lines['batchjob_stats_covered_to_timestamp_seconds{cluster="fake"}'])
     check(lag <= 0 and int(lines['batchjob_stats_requests_total{cluster="fake"}']) > 0,
-          "its metrics tell how far it has got", lines)
+          "its metrics show how far it has got", lines)
     if shutil.which("promtool"):
         with open(name) as f:
             p = subprocess.run(["promtool", "check", "metrics"], stdin=f, capture_output=True)
@@ -261,7 +261,7 @@ BJOBS = """{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{"JOBID":"77","STAT":"DONE","U
 
 
 def snapshots(site):
-    """PBS and LSF, from what they tell of all jobs at once."""
+    """PBS and LSF, from their lists of all jobs."""
     where = site.folder
     for name, text in (("qstat", ""), ("bjobs", "")):
         with open(os.path.join(where, name), "w") as f:
@@ -343,7 +343,7 @@ def dry(site):
                         ("--since=soon", b"since: 'soon' is not a time, such as"),
                         ("--until=soon", b"until: 'soon' is not a time, such as")):
         p = site.run("check-config", option)
-        check(p.returncode == 1 and why in p.stderr, "check-config %s is told" % option, p.stderr)
+        check(p.returncode == 1 and why in p.stderr, "check-config reports %s" % option, p.stderr)
     for command in ("check-config", "run"):
         p = subprocess.run([PROGRAM, command, "--store.path=" + old], capture_output=True)
         check(p.returncode == 1 and b"cluster.file: no cluster is configured" in p.stderr,
@@ -365,7 +365,7 @@ def configured(site):
         with open(wrong, "w") as f:
             f.write(text)
         p = site.run("check-config", "--cluster.file=" + wrong)
-        check(p.returncode == 1 and why in p.stderr, "and tells where: %s" % why.decode(),
+        check(p.returncode == 1 and why in p.stderr, "and says where: %s" % why.decode(),
               p.stderr)
 
 

@@ -106,7 +106,7 @@ def original(folder, run, read):
     check(got == WANT, "as it was, in UTC", got)
     check(read("SELECT DISTINCT cluster, batch_system, partition, account, \"group\", uid, gid"
                " FROM job_v") == [("alpha", "slurm", "long", "physics", "users", 1000, 100)],
-          "with all that it tells")
+          "with all of its values")
     check(read("SELECT sum(jobs_ended), sum(elapsed_sec), sum(node_sec) FROM rollup_day")
           == [(7, sum(w[6] for w in WANT), 2 * sum(w[6] for w in WANT))], "and counted")
     with open(name, "rb") as f:

@@ -73,7 +73,7 @@ check "the tables of Slurm" sql --user=root -e "source $tmp/tables.sql"
 check "the views, and a user who comes by TCP" \
     sql --user=root slurm_acct_db -e "source $tmp/view.sql"
 
-# --- who asks --------------------------------------------------------------------
+# --- accounts and TLS ------------------------------------------------------------
 
 conf() { # line-of-mariadb...: what they do not say is as it should be
     local k
@@ -116,7 +116,7 @@ refuses "a wrong password is refused" "alpha: mariadb: 1045" 'host: 127.0.0.1' \
 refuses "nobody there" "alpha: mariadb: 200[23]" 'host: 127.0.0.1' "port: $(free_port)"
 takes "TLS" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
 takes "by a name" 'host: localhost' "ca-file: $tmp/ca.pem"
-refuses "another CA is not believed" "alpha: mariadb: 2026.*(certificate|verif)" \
+refuses "another CA is not trusted" "alpha: mariadb: 2026.*(certificate|verif)" \
     'host: 127.0.0.1' "ca-file: $tmp/foreign.pem"
 refuses "nor a file that is none" "ca-file|mariadb: 2026" 'host: 127.0.0.1' \
     "ca-file: $tmp/none.pem"
@@ -134,7 +134,7 @@ for what in 'DELETE FROM jobs' 'SELECT * FROM slurm_acct_db.alpha_job_table' \
 done
 sql --user=root -e "ALTER USER 'batchjob'@'127.0.0.1' REQUIRE NONE"
 tls other
-refuses "a server by another name is not believed" "mariadb: 2026.*" 'host: 127.0.0.1' \
+refuses "a server with another name is not trusted" "mariadb: 2026.*" 'host: 127.0.0.1' \
     "ca-file: $tmp/ca.pem"
 start_server --skip-ssl
 refuses "nor one without TLS where a CA is named" "mariadb: 2026|SSL|TLS" 'host: 127.0.0.1' \

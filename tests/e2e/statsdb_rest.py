@@ -3,7 +3,7 @@
 
     statsdb_rest.py STORE-BY-SACCT STORE-BY-SLURMRESTD
 
-slurmrestd of Slurm 22.05 tells the last run of a job only, and no exit codes of
+slurmrestd of Slurm 22.05 reports the last run of a job only, and no exit codes of
 jobs that failed."""
 import sqlite3
 import sys
@@ -38,11 +38,11 @@ def main():
         ended += over
         for c in COLUMNS + ["steps"]:
             if c == "nodes" and a["nodelist"] is None:
-                continue  # sacct tells what was asked for
+                continue  # sacct reports what was requested
             if a[c] != b[c] and (over or c not in LATE | {"steps"}):
                 bad.append("%s: %s is %r, by slurmrestd %r" % (key, c, a[c], b[c]))
-    bad += ["%s is only told by slurmrestd" % (k,) for k in sorted(set(rest) - set(sacct))]
-    print("%sok - slurmrestd tells the same of %d runs" % ("not " if bad or not ended else "",
+    bad += ["only slurmrestd reports %s" % (k,) for k in sorted(set(rest) - set(sacct))]
+    print("%sok - slurmrestd reports the same for %d runs" % ("not " if bad or not ended else "",
                                                             len(rest)))
     for line in bad[:30]:
         print("# " + line)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare a store with what sacct tells, job by job and step by step: TAP.
+"""Compare a store with what sacct reports, job by job and step by step: TAP.
 
     statsdb_slurm.py STORE
 
@@ -56,7 +56,7 @@ def main():
                 continue
             if a[c] != b[c] and not (c == "NodeList" and a[c] is None):
                 bad.append("%s: %s is '%s', kept '%s'" % (key, c, a[c], b[c]))
-    print("%sok - %d runs are kept as sacct tells them (%s)"
+    print("%sok - %d runs are stored as sacct reports them (%s)"
           % ("not " if bad else "", len(want), " ".join(sorted(states))))
     for line in bad[:20]:
         print("# " + line)
@@ -72,7 +72,7 @@ def main():
         one = (name or "") + "\n"
         if out != one * max(1, len(out) // len(one)):
             wrong.append("%s: told %r, kept %r" % (raw, out, name))
-    print("%sok - %d names are as sacct tells them" % ("not " if wrong else "", len(names)))
+    print("%sok - %d names are as sacct reports them" % ("not " if wrong else "", len(names)))
     for line in wrong[:10]:
         print("# " + line)
 
@@ -85,7 +85,7 @@ def main():
         """SELECT j.jobid, s.step_id, s.start_sec, s.state_raw, s.end_sec,
            s.exit_code || ':' || s.exit_signal FROM step_v s JOIN job_v j ON j.id = s.job
            WHERE s.end_sec IS NOT NULL""")}
-    print("%sok - %d steps that ended are kept as sacct tells them"
+    print("%sok - %d steps that ended are stored as sacct reports them"
           % ("not " if kept != steps else "", len(steps)))
     for key in sorted(set(steps.items()) ^ set(kept.items()), key=str)[:10]:
         print("# %s" % (key,))

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The accounting of a real Slurm: jobs of many ends, arrays, heterogeneous and
-# requeued ones, and hostile names; the store must hold what sacct -D tells of
+# requeued ones, and hostile names; the store must hold what sacct -D reports about
 # each.  Needs root and Slurm's packages.  TAP; about two minutes.
 . "$(dirname "$0")/lib.sh"
 
@@ -56,7 +56,7 @@ running() { [ "$(state_of "$(cat "$tmp/$1")")" = RUNNING ]; }
 for j in stopped again runs late; do
     wait_for 90 running $j || fail "$j runs"
 done
-# Nobody tells of a job that was cancelled before it was eligible; this one waits
+# No source reports a job that was cancelled before it was eligible; this one waits
 # for nodes that are not free.
 submit $ua -J 'never' -n 2 -N 2 --exclusive --wrap true >"$tmp/never"
 sleep 1
@@ -107,7 +107,7 @@ check "again" access
 check "which changes nothing" test ! -e "$tmp/told"
 manage modify user $ub set adminlevel=operator
 check "one more" access
-is "is told" "$(cat "$tmp/told")" "admin $ub
+is "accounts and their users are exported" "$(cat "$tmp/told")" "admin $ub
 admin root
 $coordinators"
 SLURM_CONF=$tmp/none refuses "who can't be asked" timeout 5 "$top/examples/slurm-access.sh" "$tmp/access"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """batchjob_stats_db and sources other than sacct: accounting files of PBS and LSF
-that grow, rotate and are told again, the daemon killed at random moments; a
+that grow, rotate and are reported again, the daemon killed at random moments; a
 slurmrestd that wants a token; a source that fails beside others.  TAP."""
 import http.server
 import json
@@ -36,7 +36,7 @@ def check(good, what, *more):
 
 class Rest(http.server.BaseHTTPRequestHandler):
     asked = []
-    cut = False  # tell half of it
+    cut = False  # send half of it
 
     def do_GET(self):
         Rest.asked.append(self.path)
@@ -266,7 +266,7 @@ def slurmrestd(site):
                  "sacct:\n  history: 1h\n  pause: 0s\n" % (server.server_port, token))
     out = site.run("--once")
     check(out.returncode == 1 and b"rest: GET http://127.0.0.1" in out.stderr and
-          b"status 401" in out.stderr, "a token that is refused is told", out.stderr)
+          b"status 401" in out.stderr, "a refused token is an error", out.stderr)
     with open(token, "w") as f:
         f.write("SLURM_JWT=%s\n" % TOKEN)
     site.run("--once")
@@ -277,11 +277,11 @@ def slurmrestd(site):
           (told, kept), Rest.asked)
     check(not any("v0.0.37" in a or "v0.0.40" in a for a in Rest.asked),
           "its newest plugin for accounting is asked", Rest.asked)
-    check(TOKEN.encode() not in out.stderr + out.stdout, "no token is told")
+    check(TOKEN.encode() not in out.stderr + out.stdout, "no output contains a token")
     time.sleep(1.1)
     out = site.run("--once")
     check(out.returncode == 1 and b"gone: " in out.stderr and b"nowhere" in out.stderr and
-          b"rest: 20" in out.stderr, "one that fails is told, the others go on", out.stderr)
+          b"rest: 20" in out.stderr, "a failing source is reported, the others continue", out.stderr)
     state = "SELECT (SELECT group_concat(from_sec || '-' || to_sec) FROM covered WHERE source ="\
         " 'slurmrestd'), (SELECT count(*) FROM job), (SELECT count(*) FROM step)"
     before = site.rows(state)
@@ -295,7 +295,7 @@ def slurmrestd(site):
     time.sleep(1.1)
     out = site.run("--once")
     check(out.returncode == 1 and b"slurmrestd.token-file" in out.stderr,
-          "a token that anybody can change is not believed", out.stderr)
+          "a token file that all users can change is not trusted", out.stderr)
     server.shutdown()
 
 

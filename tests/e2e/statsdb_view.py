@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The same jobs by sacct and by the views of Slurm's database: all that both tell
+"""The same jobs by sacct and by the views of Slurm's database: all that both report
 is the same.  Arguments: the stores.  TAP lines for statsdb_slurm.sh."""
 import sqlite3
 import sys
@@ -51,7 +51,7 @@ def main():
     compare("jobs", jobs, more, lambda key: key in ended)
     compare("steps", steps, more_steps, lambda key: key[:2] in ended)
     extra = {k: j["state"] for k, j in more.items() if k not in jobs}
-    print("%sok - besides, they tell of jobs that were never eligible (%d)"
+    print("%sok - the views also report jobs that were never eligible (%d)"
           % ("" if set(extra.values()) <= {b"pending", b"cancelled"} else "not ", len(extra)))
 
 

@@ -109,7 +109,7 @@ class Program:
 
     def reload(self):
         """The store's files are looked at with a request, once a second; the others do that,
-        too, but at once when they are told."""
+        too, but at once on SIGHUP."""
         if self.kind == "store":
             time.sleep(1.2)
             self.serial()
@@ -165,7 +165,7 @@ def versions(kind):
 
 
 def expiry(kind):
-    """The page tells when the first certificate of the chain ends, and follows a new one."""
+    """The page shows when the first certificate of the chain ends, also after a reload."""
     name = "batchjob_%stls_certificate_expiry_timestamp_seconds" % {
         "exporter": "", "store": "stats_", "server": "api_"}[kind]
     keep = {n: open(path(n)).read() for n in ("own.pem", "own.key")}
@@ -184,7 +184,7 @@ def expiry(kind):
         return [int(v) for v in re.findall("^%s ([0-9]+)$" % name, text, re.M)]
 
     p = Program(kind, SERVING)
-    same(told(page("https")), [ends("own.pem")], "%s tells when its certificate ends" % kind)
+    same(told(page("https")), [ends("own.pem")], "%s shows when its certificate ends" % kind)
     if kind == "exporter":
         text = page("https", "-H", "Accept: application/openmetrics-text")
         check(told(text) == [ends("own.pem")] and text.endswith("\n# EOF\n"), "in OpenMetrics",
@@ -198,7 +198,7 @@ def expiry(kind):
     time.sleep(1.2)
     p.reload()
     check(p.says("reloaded", 2), "no TLS any more")
-    same(told(page("http")), [], "is told by silence")
+    same(told(page("http")), [], "without TLS there is no expiry metric")
     p.stop()
     for n, text in keep.items():
         write(n, text)
@@ -243,7 +243,7 @@ def identities():
     same(me("alice"), "alice", "a certificate is a user")
     same(me("alice", "-H", user), None, "who can't be another")
     same(me("alice", "-H", "X-Grafana-User: alice"), "alice", "but say so again")
-    same(me("grafana", "-H", user), "bob", "a proxy's certificate tells of others")
+    same(me("grafana", "-H", user), "bob", "a proxy's certificate may name other users")
     same(me("grafana"), None, "and must")
     same(me("grafana", "-H", user, "-H", user), None, "once")
     same(me("grafana", "-H", user, "-H", "Connection: X-Grafana-User"), "bob",
@@ -334,7 +334,7 @@ def rotation(kind):
     same(ask(c, ALL[kind])[0], good, "under a connection that goes on")
     write("web.yml", SERVING + "  nonsense: 1\n")
     p.reload()
-    check(p.says("nonsense"), "nonsense is told")
+    check(p.says("nonsense"), "an invalid configuration is logged")
     same((p.serial(), ask(c, ALL[kind])[0]), (new, good), "and changes nothing")
     write("web.yml", SERVING)
     write("own.pem", keep["own.pem"])

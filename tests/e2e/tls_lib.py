@@ -34,7 +34,7 @@ def cert(folder, name, by, subject, ext, days=10, key=RSA):
     sign = ["x509", "-req", "-in", name + ".csr", "-CA", by + ".pem", "-CAkey", by + ".key",
             "-CAcreateserial", "-out", name + ".pem", "-extfile", name + ".ext"]
     rc, _, why = openssl(folder, *sign, "-days", str(days))
-    if rc != 0 and days < 0:  # OpenSSL 3.5 wants to be told when it began
+    if rc != 0 and days < 0:  # OpenSSL 3.5 needs the begin as well
         rc, _, why = openssl(folder, *sign, "-not_before", "20200101000000Z",
                              "-not_after", "20200102000000Z")
     if rc != 0:

@@ -54,7 +54,7 @@ check "that lists them" grep -q '<td>77</td><td>n1</td><td>anna</td>' "$tmp/body
 is "HEAD" "$(get_status -I "$url/trace")" 200
 is "what is no JSON is refused" "$(post 'job_id=1')" 400
 is "so is a post without a job" "$(post '{"pid":1}')" 400
-check "and the reason is told" grep -q job_id "$tmp/body"
+check "the reply contains the reason" grep -q job_id "$tmp/body"
 is "what is too long is refused" "$(post "{\"job_id\":1,\"x\":\"$(head -c 9000 /dev/zero | tr '\0' x)\"}")" 413
 is "another method, too" "$(get_status -X PUT -d x "$url/trace")" 405
 codes=$(for i in $(seq 1 40); do post "{\"job_id\":$i,\"hostname\":\"many\"}" && echo; done | sort | uniq -c | tr -s ' ' | tr '\n' ' ')
@@ -83,7 +83,7 @@ SLURM_JOB_ID=900 "$top/examples/batchjob_trace.sh" -e "${url#http://}" -r 1 \
 wrapped=$!
 later "kill $wrapped 2>/dev/null"
 host=$(uname -n)
-check "our wrapper tells of its command" wait_for 60 shows slurm_proc_cpu_usage jobid=900 hostname="$host"
+check "the wrapper reports its command" wait_for 60 shows slurm_proc_cpu_usage jobid=900 hostname="$host"
 scrape
 is "which has the process of the wrapper" "$(traced 900 "$host")" $wrapped
 memory=$(value slurm_proc_mem_usage jobid=900)

@@ -6,7 +6,7 @@
 #include "core/cluster/part.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Without the host that Slurm up to 22.05 does not tell. */
+/* Without the host, which Slurm up to 22.05 does not report. */
 static inline void check_jobs(const struct bj_cluster_part *p, bool hosts)
 {
     uint64_t whole = 0;

@@ -1,4 +1,4 @@
-/* core/gpu/fdinfo.c and clients.c: whatever a driver tells of open files,
+/* core/gpu/fdinfo.c and clients.c: whatever a driver reports about open files,
  * reading it is safe, names end, and no counter of a job ever falls.  Files are
  * separated by a NUL, readings by two. */
 #include "core/gpu/clients.h"

@@ -69,7 +69,7 @@ check-long:
 lint:
 	@tests/lint
 
-# On all processors, unless make was told otherwise.
+# On all processors, unless make has a -j option.
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 demo:

@@ -282,8 +282,8 @@ static void test_faults(void **state)
     }
 }
 
-/* A fault is told once, another one is told again, and so is the first behind
- * a success. */
+/* A fault is logged once, another one is logged again, and so is the first
+ * behind a success. */
 static void test_told_once(void **state)
 {
     struct room *r = *state;

@@ -325,7 +325,7 @@ static void test_file(void **state)
     put("drop.csv", HEAD ROW("32.5"), 0644);
     assert_int_equal(once(r), BJ_CARBON_OK);
     assert_int_equal(first_mg(r, false), 32500);
-    /* one that makes no sense leaves what there was, and is told once */
+    /* one that makes no sense keeps the old values, and is logged once */
     put("drop.csv", HEAD ROW("0"), 0644);
     assert_int_equal(once(r), BJ_CARBON_CONTENT);
     assert_non_null(strstr(r->err.msg, "drop.csv:2: g_per_kwh: '0'"));
@@ -391,7 +391,7 @@ static void test_file_age(void **state)
     assert_int_equal(first_mg(r, false), 45000);
 }
 
-/* Others may not write it: whoever could would decide about other people's
+/* Other users may not write it: they would change other people's
  * figures. */
 static void test_file_not_trusted(void **state)
 {

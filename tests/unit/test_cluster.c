@@ -19,7 +19,7 @@ static void test_all(void **state)
     assert_int_equal(list(&r, BJ_CL_SHARES)->n, 0); /* not asked for */
     assert_null(source(&r, "limits"));
     assert_int_equal(source(&r, "nodes")->bad_lines, 4);
-    /* Whoever looks does not make a command run. */
+    /* A pass runs no command. */
     for (int i = 0; i < 50; i++)
         rig_pass(&r);
     assert_int_equal(source(&r, "queue")->runs, 1);
@@ -104,7 +104,7 @@ static void test_faults(void **state)
     assert_non_null(strstr(first, "cluster, queue: works again"));
 }
 
-/* A file that changes shows without a restart; one that is gone is told. */
+/* A file that changes shows without a restart; a missing one is logged. */
 static void test_constants(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void test_constants(void **state)
     SOON(&r, list(&r, BJ_CL_CONSTANTS)->n == 1);
     const struct bj_constant_stat *v = list(&r, BJ_CL_CONSTANTS)->v;
     assert_int_equal(v->micro, 40500000);
-    /* A line that is none is told once, with its place. */
+    /* An invalid line is logged once, with its place. */
     tmp_file("numbers", "gpu_years 40.5 year\noops\n");
     wait_runs(&r, "constants", source(&r, "constants")->runs + 2);
     v = list(&r, BJ_CL_CONSTANTS)->v;
@@ -131,7 +131,7 @@ static void test_constants(void **state)
 }
 
 /* A database with two clusters: as long as ours is not known, nobody's limits
- * are told. */
+ * are reported. */
 static void test_whose_limits(void **state)
 {
     (void)state;

@@ -65,7 +65,7 @@ static void test_each_job(void **state)
     bj_cluster_work_free(&w);
 }
 
-/* The parts make up the whole, whatever the jobs are told by. */
+/* The parts make up the whole, whatever the jobs are grouped by. */
 static void test_queue_sums(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void check_gpus(const struct bj_cluster_work *w, const char *node,
     assert_int_equal(s->gpus, allocated + idle + blocked + other);
 }
 
-/* What a node does not tell is not 0. */
+/* A value that a node does not report is not 0. */
 static void test_untold(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void test_untold(void **state)
     bj_cluster_work_free(&w);
 }
 
-/* A reservation in force whose nodes can't be told is counted as not
+/* A reservation in force whose nodes are unknown is counted as not
  * understood. */
 static void test_bad_nodes(void **state)
 {
@@ -237,7 +237,7 @@ static void test_bad_nodes(void **state)
     bj_cluster_work_free(&w);
 }
 
-/* A flag of a version to come is told under its own name. */
+/* A flag of a version to come is shown under its own name. */
 static void test_new_words(void **state)
 {
     (void)state;

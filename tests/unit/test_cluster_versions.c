@@ -106,8 +106,8 @@ static const struct bj_sub *record(const struct bj_cluster_work *w, unsigned k,
                           i * w->group[k].size);
 }
 
-/* What moves on while one command is run after the other, but is told by both;
- * plugins up to 0.0.40 do not tell all of the controller. */
+/* What moves on while one command is run after the other, but is reported by
+ * both; plugins up to 0.0.40 do not report all of the controller. */
 static bool may_differ(bool old, unsigned k, size_t at, uint64_t x, uint64_t y)
 {
     /* The text was recorded without these. */
@@ -147,7 +147,7 @@ static void same_record(bool old, const char *what, unsigned k,
     }
 }
 
-/* What this version's JSON does not tell. */
+/* Values that this version's JSON lacks. */
 static bool untold(const struct version *v, unsigned k)
 {
     return strcmp(v->dir, "22.05") == 0 && k == BJ_CL_HOST_JOBS;
@@ -224,7 +224,7 @@ static void test_same(void **state)
     }
 }
 
-/* --- sums, and what is known of the recordings -----------------------------*/
+/* --- sums, and facts about the recordings ----------------------------------*/
 
 static uint64_t sum(const struct bj_cluster_work *w, unsigned k, size_t at)
 {
@@ -416,7 +416,7 @@ static void test_sums(void **state)
     }
 }
 
-/* Whatever jobs are told by, every job is there once. */
+/* Every job is there once, whatever jobs are grouped by. */
 static void test_job_sums(void **state)
 {
     (void)state;

@@ -227,7 +227,7 @@ static void stop_playing(void)
     "\"/slurmdb/v0.0.45/jobs/\":1}"
 #define PING "{\"meta\":{\"slurm\":{\"cluster\":\"rec\"}},\"pings\":[]}"
 
-/* Its versions are asked for once, and whoever looks asks nothing. */
+/* Its versions are requested once; a pass requests nothing. */
 static void test_rest(void **state)
 {
     (void)state;

@@ -392,7 +392,7 @@ static void test_long_file(void **state)
 }
 
 /* A host of many CPUs on which the batch system uses cpuset but not cpuacct:
- * there is no CPU time to tell, and nothing wrong. */
+ * there is no CPU time to report, and no error. */
 static void test_cpuset_alone(void **state)
 {
     (void)state;
@@ -412,7 +412,7 @@ static void test_cpuset_alone(void **state)
 }
 
 /* A device that was taken out and put in again has its old name and another
- * number, while the kernel still tells what the first one did. */
+ * number, while the kernel still reports the first one's. */
 static void test_same_name(void **state)
 {
     (void)state;

@@ -67,7 +67,7 @@ static void test_machine(void **state)
                 "accel3 gpu e=80000003000000 p=103000000\n");
 }
 
-/* Other machines have fewer files; without freshness nothing tells when. */
+/* Other machines have fewer files; without freshness the time is unknown. */
 static void test_few_files(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void test_stamps(void **state)
 
 /* --- over time ------------------------------------------------------------ */
 
-/* The controller begins anew: lower counters are told as they are, and what
+/* The controller begins anew: lower counters are returned as they are, and what
  * there is is looked for again. */
 static void test_startup(void **state)
 {

@@ -1,5 +1,5 @@
-/* Dialects: that the tables are sound, and that what they tell of a snapshot is
- * what native tells of it, in another unit.  Whole pages by hand are in
+/* Dialects: that the tables are sound, and that what they show of a snapshot is
+ * what native shows of it, in another unit.  Whole pages by hand are in
  * test_dialect_page.c. */
 #include "core/view/dialect.h"
 
@@ -50,7 +50,7 @@ static size_t label_names(const struct bj_dialect *d,
 }
 
 /* A row that goes on with the family before: the same labels, but for the value
- * of the one that is fixed, or with records that the other does not tell. */
+ * of the one that is fixed, or with records that the other does not show. */
 static void check_more(const struct bj_dialect_row *row,
                        const struct bj_dialect_row *before)
 {
@@ -229,7 +229,7 @@ static const struct {
     [BJ_SCALE_ZERO] = {0, 1, true, {[BJ_BYTES] = 1}},
 };
 
-/* Fields that only a dialect tells; their figures are checked by the pages. */
+/* Fields that only dialects show; the pages check their values. */
 static bool is_theirs_alone(const char *name)
 {
     static const char *const names[] = {"slurm_lic_last_consumed",
@@ -403,7 +403,7 @@ static void free_snap(struct bj_snap *snap)
     free(snap);
 }
 
-/* What native tells of one metric, in its order. */
+/* What native shows of one metric, in its order. */
 struct seen {
     const struct bj_metric *want, *now;
     size_t n;
@@ -460,7 +460,7 @@ static int dialect_sample(void *ctx, const struct bj_dialect_sample *s)
     return 0;
 }
 
-/* Rows that tell every record that native tells, as it is. */
+/* Rows that show every record that native shows, as it is. */
 static bool is_plain(const struct bj_dialect_row *row)
 {
     return has_field(row) && row->use == BJ_SECOND_NONE && !row->only[0] &&
@@ -482,7 +482,7 @@ static void compare(const struct bj_snap *snap, const struct told *told,
         if (told->v[i].row != row || !told->v[i].job_itself)
             continue;
         if (k >= seen.n)
-            fail_msg("%s is told where we tell nothing", row->name);
+            fail_msg("%s has a value that native lacks", row->name);
         double want = (double)seen.v[k++] * scales[row->scale].times /
                       scales[row->scale].by;
         if (scales[row->scale].whole)

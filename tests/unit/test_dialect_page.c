@@ -122,7 +122,7 @@ static void cgroup_label(void **state)
     bj_ident_unref(job.ident);
 }
 
-/* Jobs that would have the same labels: one is told, rather one that runs. */
+/* Of jobs with the same labels one is shown, preferably one that runs. */
 static void no_series_twice(void **state)
 {
     (void)state;

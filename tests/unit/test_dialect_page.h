@@ -1,4 +1,4 @@
-/* A snapshot with everything that dialects tell, and pages of it.
+/* A snapshot with everything that dialects show, and pages of it.
  * tests/fixtures/dialects/README.md lists the figures. */
 #ifndef BJ_TESTS_UNIT_TEST_DIALECT_PAGE_H
 #define BJ_TESTS_UNIT_TEST_DIALECT_PAGE_H

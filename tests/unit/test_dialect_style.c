@@ -109,7 +109,7 @@ static void errors_of_the_originals(void **state)
     free_jobs(job);
 }
 
-/* What the originals tell of a job without a limit, where they tell something
+/* What the originals show for a job without a limit, where they show something
  * strange; of one without a name. */
 static const struct {
     const char *dialect;

@@ -1,4 +1,4 @@
-/* What environments tell: recorded ones of Slurm 22.05, Grid Engine 8.1.9 and
+/* Values from environments: recorded ones of Slurm 22.05, Grid Engine 8.1.9 and
  * OAR 2.5.9, made-up ones for the systems that could not be recorded, hostile
  * ones, and a real process. */
 #include "core/find/environ.h"

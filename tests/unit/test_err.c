@@ -61,7 +61,7 @@ static void wrap_puts_context_in_front(void **state)
     assert_string_equal(err.msg, "[<a>]: <a>");
 }
 
-/* What it meant is still read, and only that, whoever prints it. */
+/* What it meant is still read, and only that, at every print. */
 static void recode_keeps_the_meaning(void **state)
 {
     (void)state;

@@ -355,7 +355,7 @@ static void cluster_of_others(void **state)
     bj_exporter_conf_free(&c);
 }
 
-/* What only dialects tell is collected for those that are asked for. */
+/* Values that only dialects need are collected for the requested ones. */
 static void extras_of_others(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What only pages in the names of other exporters tell of a job: how fast it
+/* What only the pages of other exporters show of a job: how fast it
  * uses CPU time, which CPUs it has. */
 #include "core/internal.h"
 #include "tests/unit/lib/core.h"

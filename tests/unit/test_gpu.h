@@ -52,7 +52,7 @@ static inline void fake_script(const char *dir, const char *text)
     fake_script_of("FAKE_NVML", dir, text);
 }
 
-/* Room for everything a reading tells. */
+/* Room for every value of a sample. */
 struct gpu_rig {
     const char *dir;
     struct bj_gpu_env env;

@@ -47,7 +47,7 @@ static const struct {
     {"JobId=8 JobName=y\n" LINE("n07", "gpu:1(IDX:1)")
          JOB(LINE("n07", "gpu:1(IDX:2)")),
      "2", false},
-    /* Forged in a name, a comment: nothing is believed any more. */
+    /* Forged in a name, a comment: nothing is trusted any more. */
     {"JobId=7 JobName=x\n" LINE("n07", "gpu:8(IDX:0-7)")
          LINE("n07", "gpu:1(IDX:2)"),
      NULL, false},

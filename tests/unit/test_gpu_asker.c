@@ -1,4 +1,4 @@
-/* Asking about jobs, and a process that holds whoever reads of it. */
+/* Queries about jobs, and a process that blocks its readers. */
 #include "tests/unit/test_gpu.h"
 
 #include "core/gpu/asker.h"
@@ -32,7 +32,7 @@ static void keep(void *ctx, enum bj_log_level level, const char *msg)
     pthread_mutex_unlock(&told_lock);
 }
 
-/* A process of a job; where it is stuck, whoever opens its environment waits
+/* A process of a job; where it is stuck, a reader of its environment waits
  * until somebody writes there. */
 static void process(unsigned job, bool stuck)
 {
@@ -85,7 +85,7 @@ static void get(struct bj_gpu_asker *a, struct bj_gpu_ask *q,
     fail_msg("no answer; %s", told);
 }
 
-/* Jobs 1 and 3 hold who asks them: they have failed, the others answer.  More
+/* Jobs 1 and 3 block their readers: they have failed, the others answer.  More
  * threads than a few are not left behind. */
 static void test_stuck(void **state)
 {

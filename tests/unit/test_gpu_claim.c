@@ -274,7 +274,7 @@ static const char *of(const struct bj_gpu_note *v, int n, const char *name)
     return "-";
 }
 
-/* Both formats; what others may write is not believed. */
+/* Both formats; a file that other users can write is not trusted. */
 static void test_notes(void **state)
 {
     static struct bj_gpu_note v[16];

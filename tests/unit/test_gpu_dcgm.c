@@ -157,7 +157,7 @@ static void test_beside(void **state)
     assert_int_equal(u->tensor_ppm, 1000000);
     assert_int_equal(u->success, 1);
     assert_int_equal(u->errors, 0);
-    /* What the board tells itself is believed. */
+    /* The board's own value is preferred. */
     u = until("GPU-b", AT(sm_ppm), true);
     for (int i = 0; i < 200 && u->sm_ppm != 330000; i++) {
         nanosleep(&(struct timespec){0, 50000000}, NULL);

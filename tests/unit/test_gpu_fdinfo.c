@@ -1,5 +1,5 @@
-/* What the kernel tells of open files of DRM devices, one by one and over time.
- * The texts are simulated (tests/fixtures/gpu/README.md). */
+/* What the kernel reports about open files of DRM devices, one by one and over
+ * time. The texts are simulated (tests/fixtures/gpu/README.md). */
 #include "tests/unit/test_gpu.h"
 
 #include "core/gpu/clients.h"
@@ -173,7 +173,7 @@ static void test_exits(void **state)
     assert_int_equal(take(1, "10", 5), 1);
     assert_int_equal(take(1, "11", 2), 1);
     assert_int_equal(take(1, "10", 5), 0); /* of a child */
-    assert_int_equal(take(2, "10", 5), 0); /* of whoever */
+    assert_int_equal(take(2, "10", 5), 0); /* of any process */
     assert_int_equal(end_of(1), 7000);
     begin(105);
     assert_int_equal(take(1, "11", 4), 1);

@@ -55,7 +55,7 @@ static const struct {
      false,
      {{50, 104, 1000000, true, 0}, {104, NOW, 1000000, false, 1000}}},
     {1000, false, {{50, 104, 1000000, true, 0}}},
-    /* Before the first reading nobody can be told apart. */
+    /* Before the first sample holders cannot be distinguished. */
     {1000, true, {{50, NOW, 1000000, false, 1000}}},
     {1000, false, {{0}}},
 };

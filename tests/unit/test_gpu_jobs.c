@@ -306,7 +306,7 @@ static void test_restart(void **state)
     rig_stop(&rig);
     count(120, 130, 10, 10);
     start();
-    /* No counter is told before what was saved is known: none ever falls. */
+    /* No counter is shown before the saved value is known: none ever falls. */
     rig_pass(&rig);
     const struct bj_gpu_part *p = part("12", "GPU-b");
     assert_true(!p || p->held_usec == BJ_ABSENT || p->held_usec >= held);
@@ -316,7 +316,7 @@ static void test_restart(void **state)
     const struct bj_energy_split *s = rig.snap->node.energy.v;
     assert_int_equal(s->energy_uj, 230000000);
     assert_int_equal(s->unallocated_uj, 0);
-    /* What is told of the job itself goes on, too. */
+    /* The counters of the job itself continue, too. */
     assert_int_equal(part("11", "GPU-a")->energy_uj, 110000000);
     assert_int_equal(part("12", "GPU-b")->energy_uj, 120000000);
     SOON(part("12", "GPU-b")->held_usec > held &&

@@ -329,7 +329,7 @@ static void test_xids(void **state)
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(a->xids, 0);
     assert_int_equal(a->last_xid, 0);
-    assert_int_equal(b->xids, BJ_ABSENT); /* it does not tell them */
+    assert_int_equal(b->xids, BJ_ABSENT); /* it does not report them */
     fake_script(rig.dir, TOLD "xid 0 13\nxid 0 31\nxid 1 48\nxid 0 79\n"
                               "fail 0 any 15\n");
     assert_int_equal(gpu_read(&rig), -ENXIO);
@@ -352,7 +352,7 @@ static void test_xids(void **state)
     assert_int_equal(a->last_xid, 94);
 }
 
-/* CUDA cores of another generation than is known tell nothing, nor does a
+/* CUDA cores of an unknown generation say nothing, nor does a
  * number that its multiprocessors do not make up. */
 static void test_multiprocessors(void **state)
 {

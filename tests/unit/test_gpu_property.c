@@ -1,4 +1,4 @@
-/* Energy of GPUs at random: whoever holds what, shared, partitioned or free, no
+/* Energy of GPUs at random: held, shared, partitioned or free, no
  * microjoule is made or lost, on the way to the jobs and in the ledger. */
 #include "core/energy/energy.h"
 #include "core/gpu/gpus_impl.h"

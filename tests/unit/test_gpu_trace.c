@@ -217,7 +217,7 @@ static void test_shares(void **state)
     assert_int_equal(s[2].success, 1);
 }
 
-/* Of ROCm's queues the kernel tells no time: none is better than 0. */
+/* The kernel reports no time of ROCm's queues: absent is better than 0. */
 static void test_rocm(void **state)
 {
     (void)state;
@@ -236,7 +236,7 @@ static void test_rocm(void **state)
     assert_int_equal(p->memory_used_bytes, 30 * 1048576);
 }
 
-/* A card that tells nothing of itself: what its only job does is known. */
+/* A card without values of its own: the use of its only job is known. */
 static void test_intel(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void test_denied(void **state)
 
 static struct bj_gpu_set told;
 
-static void tell(uint64_t sec, uint64_t compute_msec, uint64_t copy_msec)
+static void report(uint64_t sec, uint64_t compute_msec, uint64_t copy_msec)
 {
     bj_gpu_set_clear(&told);
     bj_gpu_at(&told, "0000:c1:00.0");
@@ -325,11 +325,11 @@ static void test_use(void **state)
     (void)state;
     struct bj_gpu_hold h = {.sm_ppm = 0};
     const struct bj_gpu_job j = {.id = 7}, other = {.id = 9};
-    tell(100, 5000, 0);
+    report(100, 5000, 0);
     bj_gpus_engines(&h, &told, &j, 0);
     assert_int_equal(h.sm_ppm, BJ_ABSENT); /* since when? */
     assert_int_equal(h.sums.nengines, 2);
-    tell(110, 9000, 500);
+    report(110, 9000, 500);
     h.sm_ppm = 0;
     bj_gpus_engines(&h, &told, &j, 0);
     assert_int_equal(h.sm_ppm, 100000);
@@ -337,19 +337,19 @@ static void test_use(void **state)
     h.sm_ppm = 0;
     bj_gpus_engines(&h, &told, &j, 0);
     assert_int_equal(h.sm_ppm, 100000);
-    tell(120, 9000, 3500);
+    report(120, 9000, 3500);
     h.sm_ppm = 0;
     bj_gpus_engines(&h, &told, &j, 0);
     assert_int_equal(h.sm_ppm, 300000);
     /* More than there can be, by what was used before it was seen. */
-    tell(130, 999000, 3500);
+    report(130, 999000, 3500);
     h.sm_ppm = 0;
     bj_gpus_engines(&h, &told, &j, 0);
     assert_int_equal(h.sm_ppm, 1000000);
     assert_int_equal(h.sums.engine[0].busy_usec, 999000000);
     /* A process whose time is not told; a job that could not be looked into;
      * a source that has gone. */
-    tell(140, 999000, 3500);
+    report(140, 999000, 3500);
     h.sm_ppm = BJ_ABSENT;
     bj_gpus_engines(&h, &told, &j, 0);
     assert_int_equal(h.sm_ppm, BJ_ABSENT);

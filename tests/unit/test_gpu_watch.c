@@ -176,7 +176,7 @@ static void test_hang(void **state)
 
 /* A thread that hangs for good is left behind after two seconds, and finds
  * everything in its place when it comes back; the host may be gone by then, and
- * is told nothing. */
+ * gets nothing. */
 static void test_left_behind(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ static void test_cost(void **state)
             fail_msg("no %s", want[i]);
     assert_null(strstr(out.p, "<b>"));
     assert_null(strstr(out.p, "<script"));
-    /* nothing is told of what is not there */
+    /* absent values are left out */
     assert_null(strstr(out.p, "scheduler was asked"));
     bj_buf_free(&out);
 }

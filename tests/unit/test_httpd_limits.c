@@ -179,7 +179,7 @@ static void waiting_for_room(void **state)
     web_stop(&g);
 }
 
-/* Who hangs up while he waits is found out by who asks. */
+/* The handler can find out that its client has gone. */
 static void hanging_up(void **state)
 {
     (void)state;

@@ -79,7 +79,7 @@ static void test_no_machine(void **state)
 }
 
 /* A module in each of four sockets; the second ACPI meter of a server; a CPU
- * rail where no Grace is told; labels that only look like a socket's. */
+ * rail where no Grace is named; labels that only look like a socket's. */
 static const struct {
     const char *lines, *want;
 } others[] = {

@@ -190,7 +190,7 @@ static void test_hang(void **state)
         assert_int_equal(read_it(&f, m, &s), -ETIMEDOUT);
         assert_in_range(f.now_usec - begin, 2000000, 2001000);
     }
-    /* All the late answers come at once; none of them is believed. */
+    /* All late answers come at once; none of them is used. */
     fake_bmc_no_rules(&f);
     fake_bmc_says(&f, DCMI, READING, GOOD);
     assert_int_equal(read_it(&f, m, &s), 0);
@@ -227,7 +227,7 @@ static void test_limits(void **state)
         f.asked = 0;
         for (int k = 0; k < 2; k++) {
             assert_int_equal(read_it(&f, m, &s), cases[i].want);
-            /* the power is told all the same */
+            /* the power is reported all the same */
             assert_int_equal(s.n, 1);
             assert_int_equal(s.zone[0].power_uw, 332000000);
             assert_true(s.zone[0].limit_uw == cases[i].limit);

@@ -1,5 +1,5 @@
-/* Sensor data records: which tell watts, what their numbers mean, and which of
- * them is the node. */
+/* Sensor data records: which contain watts, what their numbers mean, and which
+ * of them is the node. */
 #include "tests/unit/lib/fakebmc.h"
 
 #include "core/energy/ipmi_sdr.h"
@@ -134,7 +134,7 @@ static void test_convert(void **state)
     }
 }
 
-/* Records that tell no watts, or not by a fixed formula. */
+/* Records that contain no watts, or not by a fixed formula. */
 static void test_no_watts(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void test_choose(void **state)
         {{WATTS(1, "Power", 0x0b, BOARD)}, "power"},
         {{WATTS(1, "Power Limit", 0x0b, BOARD), PSU(2, "PS1 Input")},
          "ps1_input"},
-        /* by its kind, when nothing else tells */
+        /* by its kind, when nothing else says */
         {{WATTS(1, "HSC Input", 0x0b, BOARD)}, "hsc_input"},
         {{WATTS(1, "HSC Input", 0x0b, BOARD), PSU(2, "PS1 Input")},
          "ps1_input"},

@@ -99,7 +99,7 @@ static void test_whole_trees(void **state)
         rig_start(&r, root, "collector.node=false", NULL);
         rig_pass(&r);
         rig_pass(&r);
-        /* SLUIDs stand for ids that nobody can tell only after a while. */
+        /* A SLUID replaces an unknown id only after a while. */
         if (!strstr(g.gl_pathv[i], "sluid") && r.snap->jobs.n != jobs)
             fail_msg("%s: %zu jobs, expected %zu", g.gl_pathv[i],
                      r.snap->jobs.n, jobs);

@@ -6,7 +6,7 @@ static void learns(void **state)
     (void)state;
     struct room r = room_of(0);
     tick(&r, 0, 0, 0);
-    /* Nine windows tell nothing yet. */
+    /* Nine windows are not enough. */
     for (int i = 0; i < 9; i++)
         tick(&r, 10, 1100 * J, 0);
     assert_int_equal(r.s.idle_uw, 0);

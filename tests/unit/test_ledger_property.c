@@ -118,7 +118,7 @@ static uint64_t sample(struct node *n, struct counter *c)
     return c->accum.total_uj;
 }
 
-/* A slow meter of the node: tells the same until it is read again; dies for a
+/* A slow meter of the node: returns the same until it is read again; dies for a
  * while, silent or stuck. */
 static void read_node(struct node *n, struct bj_tick *t)
 {
@@ -163,7 +163,7 @@ static void read_meters(struct node *n, struct bj_tick *t, uint64_t dt)
 
 /* --- a life --------------------------------------------------------------- */
 
-/* CPU time of the root as the kernel's ticks tell it, more or less; memory of
+/* CPU time of the root as the kernel's ticks show it, more or less; memory of
  * the node, which may be less than its jobs'. */
 static void read_root(struct node *n, struct bj_tick *t, long double dt)
 {

@@ -124,7 +124,7 @@ static void appended(void **state)
 /* --- going on ------------------------------------------------------------- */
 
 /* A gap of 100 s: A was there before and after, B ended in it, C began in it.
- * Its energy goes by use; A and C are flagged. */
+ * Its energy follows use; A and C are flagged. */
 static void same_boot(void **state)
 {
     (void)state;

@@ -203,7 +203,7 @@ static void slow_node(void **state)
     leave(&r);
 }
 
-/* The node tells less than its components: nothing is scaled. */
+/* The node reports less than its components: nothing is scaled. */
 static void deficit(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void deficit(void **state)
 }
 
 /* A dead node: the window is settled without it after the patience; the energy
- * that it counted meanwhile is told, not given away. */
+ * that it counted meanwhile is shown, not attributed. */
 static void dead_node(void **state)
 {
     (void)state;
@@ -301,8 +301,8 @@ static void lost_samples(void **state)
     leave(&r);
 }
 
-/* What the accelerators of a job took before its end is told late: it gets that
- * and nothing else, and is final afterwards. */
+/* What the accelerators of a job took before its end is reported late: it gets
+ * that and nothing else, and is final afterwards. */
 static void accelerators_late(void **state)
 {
     (void)state;
@@ -334,7 +334,7 @@ static void accelerators_late(void **state)
     leave(&r);
 }
 
-/* Accelerators: what owners were told, the rest unallocated; without a total
+/* Accelerators: what owners were given, the rest unallocated; without a total
  * the sum of them is it. */
 static void accelerators(void **state)
 {
@@ -365,7 +365,7 @@ static void accelerators(void **state)
     }
 }
 
-/* Owners were told more than the total has moved: scaled to it. */
+/* Owners were given more than the total has moved: scaled to it. */
 static void accelerators_disagree(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Which meter is believed for what, and what a change of it costs. */
+/* Which meter is preferred for what, and what a change of it costs. */
 #include "core/energy/meters.h"
 
 #include "base/clock.h"
@@ -41,7 +41,7 @@ static void no_log(void *ctx, enum bj_log_level level, const char *msg)
     (void)msg;
 }
 
-/* A machine whose processors two meters tell; cray goes before rapl. */
+/* A machine whose processors have two meters; cray goes before rapl. */
 static int setup(void **state)
 {
     static char root[256];
@@ -85,7 +85,7 @@ static void set_rapl(unsigned joules)
     meter_set(RAPL "energy_uj", text);
 }
 
-/* One reading is told by that meter, "" for none, and makes so much. */
+/* One sample comes from that meter, "" for none, and adds this energy. */
 static void reads(const char *source, unsigned joules)
 {
     struct bj_totals t;
@@ -95,7 +95,7 @@ static void reads(const char *source, unsigned joules)
     assert_string_equal(cpu->source ? cpu->source : "", source);
 }
 
-/* So long that what was told before is no longer fresh. */
+/* Long enough that older values are no longer fresh. */
 static void silence(void)
 {
     nanosleep(&(struct timespec){0, 4 * PERIOD * 1000L}, NULL);

@@ -454,7 +454,7 @@ static void sources_replace_lists(void **state)
     fini(&r);
 }
 
-/* A BOOL may tell whether a source has set it. */
+/* A BOOL may record whether a source has set it. */
 static void whether_it_was_set(void **state)
 {
     (void)state;

@@ -239,7 +239,7 @@ static void budget(void **state)
     rig_stop(&r);
 }
 
-/* With few descriptors or none everything is the same, only dearer. */
+/* With few descriptors or none everything is the same, only slower. */
 static void descriptors(void **state)
 {
     static const unsigned max[] = {0, 1, 2, 3, 5, 8, 12, 16, 24, 64};

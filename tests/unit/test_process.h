@@ -42,8 +42,8 @@ struct rig {
     struct bj_err err;
 };
 
-/* What the kernel tells root alone, such as the I/O of who is dead and has not
- * been waited for, even of one's own processes. */
+/* What only root can read, such as the I/O of a process that is dead and has
+ * not been waited for, even of one's own processes. */
 static inline void need_root(const char *test)
 {
     if (geteuid() == 0)

@@ -1,4 +1,4 @@
-/* What only pages in the names of other exporters tell of processes: threads by
+/* What only the pages of other exporters show of processes: threads by
  * name, and sums over those that are alive. */
 #include "tests/unit/test_process.h"
 
@@ -134,7 +134,7 @@ static void be_number(void *arg)
         rig_three_sleepers(NULL);
 }
 
-/* Those with the most threads are told, the others together. */
+/* Those with the most threads are shown, the others as one sum. */
 static void many_names(void **state)
 {
     enum { MANY = TOLD + 9 };

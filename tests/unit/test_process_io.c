@@ -6,7 +6,7 @@ enum { ACTORS = 24, OUTSIDE = -1 };
 
 enum order { NONE, DO_IO, FORK, EXIT, REAP, IGNORE, ADOPT };
 
-/* A process that does what it is told.  Orders come through shared memory, as
+/* A process that follows orders.  They come through shared memory, as
  * a pipe would be I/O too. */
 struct actor {
     atomic_int pid; /* 0: free, or dead */
@@ -380,7 +380,7 @@ static bool has_children(int who)
     return false;
 }
 
-/* Whoever had that parent has none of ours now. */
+/* Children of that parent have none of ours now. */
 static void orphan(int who)
 {
     for (int i = 0; i < ACTORS; i++)

@@ -101,8 +101,8 @@ static void test_hexadecimal_numbers(void **state)
     assert_int_equal(rig.sample.n, at);
 }
 
-/* Two psys of one name, a package that two drivers tell, and one that only mmio
- * has; what is no zone. */
+/* Two psys of one name, a package that two drivers report, and one that only
+ * mmio has; what is no zone. */
 static void test_odd_machines(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_no_machine(void **state)
 
 /* --- readings ------------------------------------------------------------- */
 
-/* The counter is told as it is, also where it has wrapped; one that was
+/* The counter is returned as it is, also where it has wrapped; one that was
  * replaced by another file as well. */
 static void test_counters_move(void **state)
 {

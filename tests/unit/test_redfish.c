@@ -483,7 +483,7 @@ static void put_three(void)
                      "/Base/P\"}}");
     fake_redfish_put(&service, ROOT "/Base/E", ENVIRONMENT);
     fake_redfish_put(&service, ROOT "/Base/P", POWER);
-    /* its EnvironmentMetrics tell no power, but Power does */
+    /* its EnvironmentMetrics have no power, but Power does */
     fake_redfish_put(&service, ROOT "/GPU_1",
                      "{\"EnvironmentMetrics\":{\"@odata.id\":\"" ROOT
                      "/GPU_1/E\"},\"Power\":{\"@odata.id\":\"" ROOT
@@ -511,7 +511,7 @@ static void test_several(void **state)
     assert_int_equal(zone(&s, "chassis-base")->role, BJ_ZONE_NODE);
     assert_int_equal(zone(&s, "chassis-gpu_1")->power_uw, 700000000);
     assert_int_equal(zone(&s, "chassis-gpu_1")->role, BJ_ZONE_NODE);
-    /* within another one whose power is told */
+    /* within another one whose power is reported */
     assert_int_equal(zone(&s, "chassis-tray")->role, BJ_ZONE_PART);
     /* the fault of one does not hide the others */
     fake_redfish_put(&service, ROOT "/GPU_1/P", CONSUMED("65535"));

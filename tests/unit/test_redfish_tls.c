@@ -1,4 +1,4 @@
-/* Redfish over TLS: whose certificate is believed.  The server is openssl's,
+/* Redfish over TLS: which certificate is trusted.  The server is openssl's,
  * its certificates are made for the test. */
 #include "base/command.h"
 #include "core/energy/meter.h"

@@ -36,7 +36,7 @@ static const char *const type_names[BJ_TRES_TYPES] = {
 };
 
 /* "type name model count;" for each entry. */
-static void tell(const struct bj_tres_list *list, char *buf, size_t cap)
+static void print(const struct bj_tres_list *list, char *buf, size_t cap)
 {
     size_t n = 0;
     buf[0] = '\0';
@@ -108,7 +108,7 @@ static void test_lists(void **state)
         char have[600], *mem;
         const struct bj_slice s = exact(lists[i].text, &mem);
         const unsigned bad = bj_tres_parse(s, lists[i].kind, &list);
-        tell(&list, have, sizeof(have));
+        print(&list, have, sizeof(have));
         assert_string_equal(have, lists[i].want);
         if (bad != lists[i].bad)
             print_message("'%s': %u bad\n", lists[i].text, bad);

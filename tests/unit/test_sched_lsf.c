@@ -1,5 +1,5 @@
-/* What LSF tells of its jobs: lsb.acct and bjobs -json as IBM documents them
- * (LSF 10.1, lsb.acct(5), bjobs(1)), older, newer and damaged. */
+/* What LSF reports about its jobs: lsb.acct and bjobs -json as IBM documents
+ * them (LSF 10.1, lsb.acct(5), bjobs(1)), older, newer and damaged. */
 #include "sched/lsf.h"
 
 #include "base/buf.h"

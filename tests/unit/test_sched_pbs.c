@@ -1,6 +1,6 @@
-/* What PBS tells of its jobs: the accounting lines and qstat's JSON as they are
- * documented (PBS Professional Administrator's Guide; pbs_job_attributes(7)),
- * and as users and older versions of PBS spoil them. */
+/* What PBS reports about its jobs: the accounting lines and qstat's JSON as
+ * they are documented (PBS Professional Administrator's Guide;
+ * pbs_job_attributes(7)), and as users and older versions of PBS spoil them. */
 #include "sched/pbs.h"
 
 #include "base/buf.h"

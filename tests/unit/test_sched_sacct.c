@@ -139,7 +139,7 @@ static void test_usage(void **state)
 }
 
 /* Lines with a bar and a newline in them, bars being the delimiter: what cannot
- * be told is reported, and the rest is there. */
+ * be parsed is reported, and the rest is there. */
 static void test_bars(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static int sum_energy(struct log *log, const struct bj_sched_job *j)
     return 0;
 }
 
-/* What is counted once, although several lines tell it. */
+/* What is counted once, although several lines report it. */
 static void test_fold(void **state)
 {
     (void)state;

@@ -212,7 +212,7 @@ static void test_none(void **state)
     bj_slot_free(s);
 }
 
-/* Who names a meter is told, once, that there is none. */
+/* A meter named by an option but missing is logged once. */
 static void test_named_and_missing(void **state)
 {
     static const char told[] = "1 power meter one: named by energy.meter, and "

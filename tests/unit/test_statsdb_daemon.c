@@ -55,7 +55,7 @@ static void test_rest(void **state)
     fixture_close(&f);
 }
 
-/* A sacct that tells of one job of a cluster beta. */
+/* A sacct that reports one job of a cluster beta. */
 static const char sacct[] =
     "#!/bin/sh\n"
     "for a; do case $a in --delimiter=*) d=${a#*=};; esac; done\n"

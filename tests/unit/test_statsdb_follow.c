@@ -150,9 +150,9 @@ static const struct {
     {"starts that failed count, but are no runs",
      S("1.s", "1500") E("1.s", "1500", "2000", "4"),
      "1.s|1000|4|1500|2000|3\n"},
-    {"only the end of the second run is told", E("1.s", "1950", "2500", "2"),
-     "1.s|1001|4|1950|2500|1\n"},
-    {"the runs are told in the wrong order",
+    {"only the end of the second run is reported",
+     E("1.s", "1950", "2500", "2"), "1.s|1001|4|1950|2500|1\n"},
+    {"the runs are reported in the wrong order",
      E("1.s", "1950", "2500", "2") R("1.s", "1500", "1"),
      "1.s|1000|11|1500|1900|0\n1.s|1001|4|1950|2500|1\n"},
     {"no run_count anywhere",
@@ -176,8 +176,8 @@ static const struct {
 
 /* However a story is cut, it is the same: the source is made anew at each cut,
  * and told all of it again in the end. */
-static void tell(const char *what, const char *text, const char *want,
-                 size_t cut)
+static void report(const char *what, const char *text, const char *want,
+                   size_t cut)
 {
     struct world w;
     char head[2048];
@@ -214,10 +214,10 @@ static void test_stories(void **state)
     for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++)
         for (const char *p = stories[i].text; p; p = strchr(p + 1, '\n')) {
             size_t cut = (size_t)(p - stories[i].text);
-            tell(stories[i].what, stories[i].text, stories[i].want, cut);
+            report(stories[i].what, stories[i].text, stories[i].want, cut);
             if (cut > 0) /* behind the newline, and within a line */
-                tell(stories[i].what, stories[i].text, stories[i].want,
-                     cut + 1);
+                report(stories[i].what, stories[i].text, stories[i].want,
+                       cut + 1);
         }
 }
 
@@ -242,8 +242,8 @@ static void test_zone(void **state)
     world_close(&w);
 }
 
-/* Jobs that are new are kept back and put together: what is told of a job
- * meanwhile must find what was told before. */
+/* Jobs that are new are kept back and put together: what is reported about a
+ * job meanwhile must find what was reported before. */
 static void test_kept_back(void **state)
 {
     char line[128];
@@ -359,7 +359,7 @@ static void test_lsf(void **state)
     add(&w, "lsb.acct", FINISH("3"));
     add(&w, "lsb.acct.bak", FINISH("9"));
     assert_int_equal(take(&w), 3);
-    /* What is written between a look and the renaming is not lost. */
+    /* What is written between a read and the renaming is not lost. */
     add(&w, "lsb.acct", FINISH("4"));
     path_of(&w, "lsb.acct.1", from);
     path_of(&w, "lsb.acct.2", to);

@@ -247,7 +247,7 @@ static void test_line(void **state)
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
         if (!strstr(seen, wanted[i]))
             fail_msg("%s\nin\n%s", wanted[i], seen);
-    /* what a server that refuses says is told, the token is not */
+    /* the server's reason is in the error, the token is not */
     r = ask("HTTP/1.1 422 Unprocessable Entity\r\nConnection: close\r\n\r\n"
             "{\"status\":\"error\",\"error\":\"query processing would load too"
             " many samples into memory in query execution\"}",

@@ -1,6 +1,6 @@
 /* Properties of an import, over random jobs, orders, repetitions, batches and
- * aborted batches: what is in the store depends only on what was told, and the
- * daily sums are those of the jobs. */
+ * aborted batches: what is in the store depends only on what was reported, and
+ * the daily sums are those of the jobs. */
 #include "tests/unit/test_statsdb.h"
 
 #include "tests/unit/lib/rounds.h"
@@ -52,7 +52,8 @@ static void make_life(struct life *l, unsigned i)
                           : "0+1");
 }
 
-/* What the scheduler tells of it at a stage; sparse: only of what it is. */
+/* What the scheduler reports about it at a stage; sparse: only of what it is.
+ */
 static void record(const struct life *l, unsigned stage, bool sparse,
                    struct bj_sched_job *j, struct bj_job_step step[STEPS])
 {
@@ -93,10 +94,10 @@ static void record(const struct life *l, unsigned stage, bool sparse,
     }
 }
 
-/* Tell of all jobs in random batches: every stage up to the given one comes at
+/* Report all jobs in random batches: every stage up to the given one comes at
  * least once, in any order, some again, and some batches are aborted and told
  * again. */
-static void tell(struct bj_upsert *u, const struct life *l, unsigned upto)
+static void report(struct bj_upsert *u, const struct life *l, unsigned upto)
 {
     struct bj_err err = {0};
     unsigned todo[JOBS * (STAGES + 2)], n = 0;
@@ -136,8 +137,8 @@ static void tell(struct bj_upsert *u, const struct life *l, unsigned upto)
     }
 }
 
-/* All that is told of jobs, steps and sums, in an order that does not depend
- * on how it came there. */
+/* All that is stored about jobs, steps and sums, in an order that does not
+ * depend on how it came there. */
 static char *dump(struct bj_store *s)
 {
     struct bj_buf out = {0};
@@ -232,11 +233,11 @@ static void round_of(unsigned n)
         struct bj_upsert *u = upsert_open(s);
         seed = n * 1000 + (unsigned)k;
         for (unsigned stage = 0; stage < STAGES; stage++)
-            tell(u, l, stage);
+            report(u, l, stage);
         char *once = dump(s);
         int64_t writes = sqlite3_total_changes(bj_store_db(s));
         struct bj_upsert_counts c = *bj_upsert_counts(u);
-        tell(u, l, STAGES - 1);
+        report(u, l, STAGES - 1);
         char *twice = dump(s);
         assert_string_equal(once, twice);
         assert_int_equal(sqlite3_total_changes(bj_store_db(s)), writes);

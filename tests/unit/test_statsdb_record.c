@@ -146,7 +146,7 @@ static bool there(const char *dir, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* What can't be removed, or set aside, is told, and not taken for ever. */
+/* A file that can't be removed or renamed is logged, and not imported again. */
 static void stays(struct bj_records *r, const char *dir, const char *text,
                   const char *message)
 {

@@ -85,7 +85,7 @@ static void full_use(struct bj_sched_job *j)
     j->steps_left_out = 5;
 }
 
-/* A job that ended, with everything that a record can tell. */
+/* A job that ended, with every field of a record. */
 static void full_job(struct bj_sched_job *j, struct bj_job_step *step)
 {
     bj_sched_job_init(j);

@@ -46,13 +46,13 @@ struct fake_bmc {
     unsigned used[FAKE_RULES];
     const char *no_answer; /* to what no rule fits; "C1" */
 
-    /* Sensor data records, as Get SDR tells them. */
+    /* Sensor data records, as Get SDR returns them. */
     uint8_t record[FAKE_RECORDS][FAKE_RECORD];
     size_t records;
     bool device_records;   /* of the device, not of a repository */
     bool no_reserve;       /* reservations are unknown, 0 always holds */
     bool endless;          /* the last record is followed by the first */
-    unsigned chunk;        /* bytes that Get SDR tells at a time; 0: any */
+    unsigned chunk;        /* bytes that Get SDR returns at a time; 0: any */
     uint8_t chunk_code;    /* the complaint about more */
     unsigned cancel_after; /* reservations hold for so many questions; 0: any */
     unsigned reservation, reserved_uses;

@@ -60,7 +60,7 @@ void grid_sleep(struct grid *g, uint64_t sec);
 uint64_t grid_settle(struct grid *g, struct bj_carbon_feed *feed,
                      struct bj_err *err);
 
-/* Steps whenever the feed wants, for so long. */
+/* Step whenever the feed is due, during that time. */
 void grid_run(struct grid *g, struct bj_carbon_feed *feed, uint64_t sec);
 
 /* Options from "name=value" strings (without "emissions."), up to NULL, on

@@ -82,9 +82,22 @@ of_job() { # its processes, but those of the batch system
         grep -q '^slurmstepd' "/proc/$p/comm" || echo "$p"
     done
 }
+ids() { paste -sd,; }
+# All are stopped, and none that has ended waits for its parent: the wrapper
+# starts a program now and then, and may be stopped while that one ends.
+stopped() {
+    local all
+    all=$(of_job)
+    # shellcheck disable=SC2086
+    kill -STOP $all 2>/dev/null
+    [ "$(of_job)" = "$all" ] && ! ps -o stat= -p "$(ids <<<"$all")" | grep -q '^[^Tt]' &&
+        ! ps -o stat= --ppid "$(ids <<<"$all")" | grep -q '^Z' && return
+    # shellcheck disable=SC2086
+    kill -CONT $all 2>/dev/null
+    return 1
+}
 node meters "$tmp/sys" # they count on
-# shellcheck disable=SC2046
-kill -STOP $(of_job)
+check "the job can be stopped" wait_for 60 stopped
 stand_still
 held_still() { # url strict?
     # shellcheck disable=SC2086

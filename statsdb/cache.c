@@ -111,12 +111,6 @@ static bool grow_keys(struct bj_cache *c, uint32_t need)
     return true;
 }
 
-bool bj_cache_room(const struct bj_cache *c, struct bj_slice key)
-{
-    return key.n <= c->max_bytes / 4 && c->n < c->max_entries &&
-           c->used + (uint32_t)key.n + HEAD <= c->max_bytes;
-}
-
 bool bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
                   int64_t value)
 {

@@ -25,9 +25,6 @@ uint64_t bj_cache_hash(uint64_t seed, struct bj_slice key);
 bool bj_cache_find(const struct bj_cache *c, uint64_t hash, struct bj_slice key,
                    int64_t *ret);
 
-/* Will a key be remembered without another one being forgotten? */
-bool bj_cache_room(const struct bj_cache *c, struct bj_slice key);
-
 /* Remember a key that is not there.  False when something is not remembered any
  * more: the cache was full, or there is no memory for the key. */
 bool bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,

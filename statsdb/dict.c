@@ -1,20 +1,17 @@
 #include "statsdb/dict.h"
 
 #include "statsdb/cache.h"
-#include "statsdb/dict_given.h"
 #include "statsdb/dict_parts.h"
-#include "statsdb/dict_wait.h"
 #include "statsdb/sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One dictionary: its statements, both with the same parameters, how much of it
- * is kept in memory, and, where entries may wait, its columns. */
+/* One dictionary: its statements, both with the same parameters, and how much
+ * of it is cached. */
 struct shape {
     const char *table, *find, *add;
     uint32_t entries, bytes;
-    const char *columns;
 };
 
 #define TEXTS(table, column, entries, bytes)                                   \
@@ -24,45 +21,41 @@ struct shape {
 enum { SMALL = 4096, LARGE = 16384, VAST = 65536, KIB = 1024 };
 
 static const struct shape shapes[BJ_DICTS] = {
-    [BJ_DICT_USER] = {TEXTS("user", "name", LARGE, 512 * KIB), NULL},
-    [BJ_DICT_ACCOUNT] = {TEXTS("account", "name", LARGE, 512 * KIB), NULL},
-    [BJ_DICT_PARTITION] = {TEXTS("partition", "name", SMALL, 128 * KIB), NULL},
-    [BJ_DICT_QOS] = {TEXTS("qos", "name", SMALL, 128 * KIB), NULL},
-    [BJ_DICT_JOBNAME] = {TEXTS("jobname", "text", VAST, 2048 * KIB), "text"},
-    [BJ_DICT_HOSTS] = {TEXTS("hosts", "text", VAST, 2048 * KIB), NULL},
-    [BJ_DICT_DIR] = {TEXTS("dir", "path", VAST, 3072 * KIB), "path"},
-    [BJ_DICT_TRES] = {TEXTS("tres", "text", SMALL, 256 * KIB), NULL},
-    [BJ_DICT_WORD] = {TEXTS("word", "text", LARGE, 512 * KIB), NULL},
+    [BJ_DICT_USER] = {TEXTS("user", "name", LARGE, 512 * KIB)},
+    [BJ_DICT_ACCOUNT] = {TEXTS("account", "name", LARGE, 512 * KIB)},
+    [BJ_DICT_PARTITION] = {TEXTS("partition", "name", SMALL, 128 * KIB)},
+    [BJ_DICT_QOS] = {TEXTS("qos", "name", SMALL, 128 * KIB)},
+    [BJ_DICT_JOBNAME] = {TEXTS("jobname", "text", VAST, 2048 * KIB)},
+    [BJ_DICT_HOSTS] = {TEXTS("hosts", "text", VAST, 2048 * KIB)},
+    [BJ_DICT_DIR] = {TEXTS("dir", "path", VAST, 3072 * KIB)},
+    [BJ_DICT_TRES] = {TEXTS("tres", "text", SMALL, 256 * KIB)},
+    [BJ_DICT_WORD] = {TEXTS("word", "text", LARGE, 512 * KIB)},
     [BJ_DICT_OWNER] =
         {"owner",
          "SELECT id FROM owner WHERE ifnull(uid, -1) = ifnull(?1, -1)"
          " AND ifnull(gid, -1) = ifnull(?2, -1) AND grp = ?3",
          "INSERT INTO owner(uid, gid, grp) VALUES(?1, ?2, ?3)", LARGE,
-         512 * KIB, "uid, gid, grp"},
+         512 * KIB},
     [BJ_DICT_ASSOC] =
         {"assoc",
          "SELECT id FROM assoc WHERE cluster = ?1 AND account = ?2"
          " AND user = ?3 AND partition = ?4",
          "INSERT INTO assoc(cluster, account, user, partition)"
          " VALUES(?1, ?2, ?3, ?4)",
-         LARGE, 1024 * KIB, "cluster, account, user, partition"},
+         LARGE, 1024 * KIB},
 };
 
 enum { LAST = 64 };
 
 struct bj_dicts {
     struct sqlite3 *db;
-    pthread_mutex_t *sql; /* NULL: one thread */
     uint64_t seed;
     struct bj_dict_parts *parts;
     enum bj_hosts_grammar grammar;
-    bool bulk;
     struct {
         struct bj_cache cache;
         bool complete; /* the cache has all of the table, as far as we know */
         struct sqlite3_stmt *find, *add;
-        struct bj_dict_wait *wait; /* NULL: entries do not */
-        struct bj_dict_given given;
         char last[LAST]; /* the last text, and its number */
         size_t last_len; /* above LAST: nothing */
         int64_t last_id;
@@ -111,8 +104,6 @@ void bj_dicts_free(struct bj_dicts *d)
     for (int i = 0; i < BJ_DICTS; i++) {
         sqlite3_finalize(d->of[i].find);
         sqlite3_finalize(d->of[i].add);
-        bj_dict_wait_free(d->of[i].wait);
-        bj_dict_given_free(&d->of[i].given);
         bj_cache_free(&d->of[i].cache);
     }
     bj_dict_parts_free(d->parts);
@@ -123,9 +114,6 @@ void bj_dicts_clear(struct bj_dicts *d)
 {
     for (int i = 0; i < BJ_DICTS; i++) {
         bj_cache_clear(&d->of[i].cache);
-        if (d->of[i].wait)
-            bj_dict_wait_drop(d->of[i].wait);
-        bj_dict_given_clear(&d->of[i].given);
         d->of[i].complete = false;
         d->of[i].last_len = LAST + 1;
     }
@@ -136,54 +124,15 @@ void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
     d->grammar = grammar;
 }
 
-int bj_dicts_bulk(struct bj_dicts *d, bool on, struct bj_err *err)
-{
-    int r = 0;
-    d->bulk = on;
-    for (int i = 0; i < BJ_DICTS; i++) {
-        bj_dict_wait_free(d->of[i].wait);
-        d->of[i].wait = NULL;
-        bj_dict_given_free(&d->of[i].given);
-        d->of[i].last_len = LAST + 1;
-        if (r == 0 && on && shapes[i].columns)
-            r = bj_dict_wait_new(d->db, shapes[i].table, shapes[i].columns,
-                                 &d->of[i].wait, err);
-    }
-    return r;
-}
+/* An entry: numbers (BJ_SQL_NULL is NULL), then a text unless text.p is NULL.
+ */
+struct entry {
+    int64_t v[4];
+    unsigned ints;
+    struct bj_slice text;
+};
 
-int bj_dicts_prove(struct bj_dicts *d, struct bj_err *err)
-{
-    int r = 0;
-    for (int i = 0; r == 0 && i < BJ_DICTS; i++) {
-        r = bj_dict_given_prove(&d->of[i].given, d->db, shapes[i].table, err);
-        d->of[i].last_len = LAST + 1;
-    }
-    return r;
-}
-
-/* Note a number, where SQLite does not check references. */
-static int give(struct bj_dicts *d, enum bj_dict_id which, int64_t id,
-                struct bj_err *err)
-{
-    return d->bulk ? bj_dict_given_note(&d->of[which].given, id, err) : 0;
-}
-
-int bj_dicts_flush(struct bj_dicts *d, struct bj_err *err)
-{
-    int r = 0;
-    for (int i = 0; r == 0 && i < BJ_DICTS; i++)
-        if (d->of[i].wait)
-            r = bj_dict_wait_flush(d->of[i].wait, err);
-    return r;
-}
-
-void bj_dicts_share(struct bj_dicts *d, pthread_mutex_t *sql)
-{
-    d->sql = sql;
-}
-
-static void bind(struct sqlite3_stmt *st, const struct bj_dict_entry *e)
+static void bind(struct sqlite3_stmt *st, const struct entry *e)
 {
     for (unsigned i = 0; i < e->ints; i++)
         bj_sql_bind(st, (int)i + 1, e->v[i]);
@@ -193,7 +142,7 @@ static void bind(struct sqlite3_stmt *st, const struct bj_dict_entry *e)
 }
 
 static int find(struct bj_dicts *d, enum bj_dict_id which,
-                const struct bj_dict_entry *e, int64_t *ret, struct bj_err *err)
+                const struct entry *e, int64_t *ret, struct bj_err *err)
 {
     struct sqlite3_stmt *st = d->of[which].find;
     bind(st, e);
@@ -208,18 +157,14 @@ static int find(struct bj_dicts *d, enum bj_dict_id which,
 /* Find an entry in its table, or add it.  The first is not needed where the
  * cache holds all of the table; the table refuses a duplicate. */
 static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
-                       const struct bj_dict_entry *e, int64_t *ret,
-                       bool *ret_new, struct bj_err *err)
+                       const struct entry *e, int64_t *ret, bool *ret_new,
+                       struct bj_err *err)
 {
     *ret_new = false;
     if (!d->of[which].complete) {
         int r = find(d, which, e, ret, err);
         if (r != 0)
             return r < 0 ? r : 0;
-    }
-    if (d->of[which].wait) {
-        *ret_new = true;
-        return bj_dict_wait_put(d->of[which].wait, e, ret, err);
     }
     bind(d->of[which].add, e);
     int r = bj_sql_run(d->of[which].add, err);
@@ -236,21 +181,9 @@ static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
     return r;
 }
 
-/* An entry that waits is in the cache; before the cache drops it, it goes to
- * the table. */
-static int keep(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
-                struct bj_slice key, int64_t id, struct bj_err *err)
-{
-    if (bj_cache_add(&d->of[which].cache, hash, key, id))
-        return 0;
-    d->of[which].complete = false;
-    struct bj_dict_wait *wait = d->of[which].wait;
-    return wait ? bj_dict_wait_flush(wait, err) : 0;
-}
-
 static int enter(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
-                 struct bj_slice key, const struct bj_dict_entry *e,
-                 int64_t *ret, struct bj_err *err)
+                 struct bj_slice key, const struct entry *e, int64_t *ret,
+                 struct bj_err *err)
 {
     bool fresh;
     int r = find_or_add(d, which, e, ret, &fresh, err);
@@ -258,27 +191,8 @@ static int enter(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
         r = bj_dict_add_hosts(d->parts, *ret, key, d->grammar, err);
     if (r == 0 && fresh && which == BJ_DICT_TRES)
         r = bj_dict_add_tres(d->parts, *ret, key, err);
-    if (r == 0)
-        r = give(d, which, *ret, err);
-    return r < 0 ? r : keep(d, which, hash, key, *ret, err);
-}
-
-/* An entry that is not in the cache.  One that is certainly new and may wait
- * does not need the connection. */
-static int enter_in_turn(struct bj_dicts *d, enum bj_dict_id which,
-                         uint64_t hash, struct bj_slice key,
-                         const struct bj_dict_entry *e, int64_t *ret,
-                         struct bj_err *err)
-{
-    struct bj_dict_wait *wait = d->of[which].wait;
-    if (wait && d->of[which].complete && bj_dict_wait_room(wait, e) &&
-        bj_cache_room(&d->of[which].cache, key))
-        return enter(d, which, hash, key, e, ret, err);
-    if (d->sql)
-        pthread_mutex_lock(d->sql);
-    int r = enter(d, which, hash, key, e, ret, err);
-    if (d->sql)
-        pthread_mutex_unlock(d->sql);
+    if (r == 0 && !bj_cache_add(&d->of[which].cache, hash, key, *ret))
+        d->of[which].complete = false;
     return r;
 }
 
@@ -288,9 +202,9 @@ static int look_up(struct bj_dicts *d, enum bj_dict_id which,
     struct bj_cache *c = &d->of[which].cache;
     uint64_t hash = bj_cache_hash(d->seed, text);
     if (bj_cache_find(c, hash, text, ret))
-        return give(d, which, *ret, err);
-    struct bj_dict_entry e = {.text = {text.n > 0 ? text.p : "", text.n}};
-    return enter_in_turn(d, which, hash, text, &e, ret, err);
+        return 0;
+    struct entry e = {.text = {text.n > 0 ? text.p : "", text.n}};
+    return enter(d, which, hash, text, &e, ret, err);
 }
 
 /* Steps mostly repeat what was in the line before. */
@@ -327,11 +241,11 @@ int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
     struct bj_cache *c = &d->of[BJ_DICT_OWNER].cache;
     uint64_t hash = bj_cache_hash(d->seed, k);
     if (bj_cache_find(c, hash, k, ret))
-        return give(d, BJ_DICT_OWNER, *ret, err);
-    struct bj_dict_entry e = {.v = {uid, gid},
-                              .ints = 2,
-                              .text = {group.n > 0 ? group.p : "", group.n}};
-    return enter_in_turn(d, BJ_DICT_OWNER, hash, k, &e, ret, err);
+        return 0;
+    struct entry e = {.v = {uid, gid},
+                      .ints = 2,
+                      .text = {group.n > 0 ? group.p : "", group.n}};
+    return enter(d, BJ_DICT_OWNER, hash, k, &e, ret, err);
 }
 
 int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
@@ -341,9 +255,9 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
     struct bj_cache *c = &d->of[BJ_DICT_ASSOC].cache;
     uint64_t hash = bj_cache_hash(d->seed, k);
     if (bj_cache_find(c, hash, k, ret))
-        return give(d, BJ_DICT_ASSOC, *ret, err);
-    struct bj_dict_entry e = {.v = {of[0], of[1], of[2], of[3]}, .ints = 4};
-    return enter_in_turn(d, BJ_DICT_ASSOC, hash, k, &e, ret, err);
+        return 0;
+    struct entry e = {.v = {of[0], of[1], of[2], of[3]}, .ints = 4};
+    return enter(d, BJ_DICT_ASSOC, hash, k, &e, ret, err);
 }
 
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,

@@ -8,7 +8,6 @@
 #include "base/slice.h"
 #include "sched/hostlist.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,22 +38,7 @@ struct bj_dicts;
 int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err);
 void bj_dicts_free(struct bj_dicts *d);
 
-/* For transactions in which SQLite does not check references; call it between
- * two transactions.  New entries of dictionaries that have no other writer wait
- * (statsdb/dict_wait.h) until bj_dicts_flush, which comes before the end of the
- * transaction, and every number in use is noted. */
-int bj_dicts_bulk(struct bj_dicts *d, bool on, struct bj_err *err);
-int bj_dicts_flush(struct bj_dicts *d, struct bj_err *err);
-
-/* Check that all numbers used since the last call, or since bj_dicts_bulk, are
- * in their tables.  -EEXIST: one is not. */
-int bj_dicts_prove(struct bj_dicts *d, struct bj_err *err);
-
-/* Two threads use them, but no dictionary both at once: hold this mutex, which
- * must be recursive, whenever the connection is used. */
-void bj_dicts_share(struct bj_dicts *d, pthread_mutex_t *sql);
-
-/* Drop the caches and the entries that wait, after a rollback. */
+/* Drop the caches, after a rollback. */
 void bj_dicts_clear(struct bj_dicts *d);
 
 /* The grammar of the host lists added from now on. */

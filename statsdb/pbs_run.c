@@ -1,15 +1,11 @@
 #include "statsdb/pbs_run.h"
 
 #include "sched/state.h"
-#include "statsdb/cache.h"
 #include "statsdb/sql.h"
 
 #include <stdlib.h>
 
-enum {
-    PLACES = 4096,   /* many more than bj_upsert keeps jobs back */
-    RUNS_MAX = 1000, /* of a job, that are distinguished */
-};
+enum { RUNS_MAX = 1000 }; /* of a job, that are distinguished */
 
 struct run {
     int64_t submit, start, end; /* BJ_SQL_NULL: not known */
@@ -18,9 +14,6 @@ struct run {
 
 struct bj_pbs_runs {
     struct sqlite3_stmt *find;
-    uint64_t seed;
-    bool waits[PLACES]; /* by the hash of cluster and id: a record of a job
-                           with that hash may not be in the table yet */
 };
 
 /* The known runs of a job. */
@@ -37,7 +30,6 @@ int bj_pbs_runs_new(struct bj_store *s, struct bj_pbs_runs **ret,
     struct bj_pbs_runs *r = calloc(1, sizeof(*r));
     if (!r)
         return bj_err_set(err, -ENOMEM, "runs");
-    r->seed = bj_cache_seed();
     int e = bj_sql_prepare(
         bj_store_db(s),
         "SELECT submit, start, \"end\", state FROM job WHERE cluster ="
@@ -58,20 +50,6 @@ void bj_pbs_runs_free(struct bj_pbs_runs *r)
         return;
     sqlite3_finalize(r->find);
     free(r);
-}
-
-/* Write everything read about a job into the table before reading it there. */
-static int settle(struct bj_pbs_runs *r, struct bj_upsert *u,
-                  struct bj_slice cluster, struct bj_slice id,
-                  struct bj_err *err)
-{
-    const uint64_t h = bj_cache_hash(bj_cache_hash(r->seed, cluster), id);
-    bool *const waits = &r->waits[h % PLACES];
-    int e = *waits ? bj_upsert_flush(u, err) : 0;
-    if (bj_upsert_waiting(u) == 0)
-        memset(r->waits, 0, sizeof(r->waits));
-    *waits = true;
-    return e;
 }
 
 static void meet(struct known *k, const struct run *run,
@@ -163,9 +141,9 @@ static bool left_behind(const struct known *k, const struct bj_sched_job *job,
     return true;
 }
 
-int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_upsert *u,
-                      struct bj_slice cluster, struct bj_sched_job *job,
-                      struct bj_sched_job *left, struct bj_err *err)
+int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
+                      struct bj_sched_job *job, struct bj_sched_job *left,
+                      struct bj_err *err)
 {
     const bool bare = job->submit_sec == BJ_ABSENT;
     const int64_t base = bare ? 0 : bj_sql_u64(job->submit_sec);
@@ -174,9 +152,7 @@ int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_upsert *u,
     struct known k = {.any = false};
     if (job->cluster.n > 0)
         cluster = job->cluster;
-    int e = settle(r, u, cluster, job->raw_id, err);
-    if (e == 0)
-        e = look(r, cluster, job, base, end, &k, err);
+    int e = look(r, cluster, job, base, end, &k, err);
     if (e < 0)
         return e;
     if (bare)

@@ -1,7 +1,7 @@
 #include "statsdb/rollup.h"
 
 #include "base/stamp.h"
-#include "statsdb/feed.h"
+#include "statsdb/sql.h"
 
 #include <stdlib.h>
 
@@ -18,7 +18,6 @@ enum { DAY = 86400 };
 
 struct bj_rollup {
     struct sqlite3 *db;
-    struct bj_feed feed;
     struct sqlite3_stmt *add, *sweep;
     uint32_t n;
     struct cell slot[SLOTS];
@@ -54,11 +53,13 @@ static const char *const names[BJ_SUMS] = {
  * of a row whose sums are all 0. */
 static void statements(struct bj_buf *add, struct bj_buf *sweep)
 {
-    bj_buf_str(add, "INSERT OR FAIL INTO rollup_day(id");
+    bj_buf_str(add, "INSERT INTO rollup_day(id");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(add, ", %s", names[i]);
-    bj_buf_str(add, ") SELECT * FROM bj_feed_rollup WHERE true"
-                    " ON CONFLICT(id) DO UPDATE SET ");
+    bj_buf_str(add, ") VALUES(?1");
+    for (int i = 0; i < BJ_SUMS; i++)
+        bj_buf_printf(add, ", ?%d", i + 2);
+    bj_buf_str(add, ") ON CONFLICT(id) DO UPDATE SET ");
     for (int i = 0; i < BJ_SUMS; i++)
         bj_buf_printf(add, "%s%s = %s + excluded.%s", i ? ", " : "", names[i],
                       names[i], names[i]);
@@ -69,14 +70,6 @@ static void statements(struct bj_buf *add, struct bj_buf *sweep)
     bj_buf_put(sweep, "", 1);
 }
 
-static void cell_row(void *ctx, uint32_t i, struct bj_feed_row *ret)
-{
-    struct bj_rollup *u = ctx;
-    struct cell *c = &u->slot[u->order[i]];
-    c->row[0] = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
-    *ret = (struct bj_feed_row){c->row, 0, NULL};
-}
-
 int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
                   struct bj_err *err)
 {
@@ -85,13 +78,10 @@ int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
         return bj_err_set(err, -ENOMEM, "rollups");
     struct bj_buf add = {0}, sweep = {0};
     u->db = db;
-    u->feed = (struct bj_feed){BJ_SUMS + 1, 0, u, cell_row};
     statements(&add, &sweep);
     int r = add.failed || sweep.failed
                 ? bj_err_set(err, -ENOMEM, "rollups")
-                : bj_feed_add(db, "bj_feed_rollup", &u->feed, err);
-    if (r == 0)
-        r = bj_sql_prepare(db, add.p, &u->add, err);
+                : bj_sql_prepare(db, add.p, &u->add, err);
     if (r == 0)
         r = bj_sql_prepare(db, sweep.p, &u->sweep, err);
     bj_buf_free(&add);
@@ -110,7 +100,6 @@ void bj_rollup_free(struct bj_rollup *u)
         return;
     sqlite3_finalize(u->add);
     sqlite3_finalize(u->sweep);
-    bj_feed_remove(u->db, "bj_feed_rollup");
     free(u);
 }
 
@@ -336,19 +325,25 @@ static uint32_t pack(struct bj_rollup *u)
     return n;
 }
 
+static int write_cell(struct bj_rollup *u, struct cell *c, struct bj_err *err)
+{
+    c->row[0] = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
+    for (int i = 0; i <= BJ_SUMS; i++)
+        sqlite3_bind_int64(u->add, i + 1, c->row[i]);
+    int r = bj_sql_run(u->add, err);
+    if (r < 0 || !c->negative)
+        return r;
+    sqlite3_bind_int64(u->sweep, 1, c->row[0]);
+    return bj_sql_run(u->sweep, err);
+}
+
 int bj_rollup_flush(struct bj_rollup *u, struct bj_err *err)
 {
     u->n = pack(u);
     qsort_r(u->order, u->n, sizeof(u->order[0]), by_key, u->slot);
-    u->feed.rows = u->n;
-    int r = u->n > 0 ? bj_sql_run(u->add, err) : 0;
-    for (uint32_t i = 0; r == 0 && i < u->n; i++) {
-        const struct cell *c = &u->slot[u->order[i]];
-        if (!c->negative)
-            continue;
-        sqlite3_bind_int64(u->sweep, 1, c->row[0]);
-        r = bj_sql_run(u->sweep, err);
-    }
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < u->n; i++)
+        r = write_cell(u, &u->slot[u->order[i]], err);
     bj_rollup_drop(u);
     return r < 0 ? bj_err_wrap(err, r, "rollups") : 0;
 }

@@ -170,19 +170,12 @@ static const struct bj_row_column step_cols[BJ_STEP_COLS] = {
                              offsetof(struct bj_job_step, submit_line), 1, 0},
 };
 
-#define BIT(col) (UINT64_C(1) << (col))
-
-const struct bj_row_table bj_table_job = {
-    "job",    "id",
-    job_cols, BJ_JOB_COLS,
-    true,     BIT(BJ_JOB_RAW_ID) | BIT(BJ_JOB_LEAF) | BIT(BJ_JOB_SLUID),
-};
-const struct bj_row_table bj_table_more = {"job_more",   "job", more_cols,
-                                           BJ_MORE_COLS, false, 0};
-const struct bj_row_table bj_table_step = {
-    "step",       "id", step_cols,
-    BJ_STEP_COLS, true, BIT(BJ_STEP_OTHER) | BIT(BJ_STEP_SUBMIT_LINE),
-};
+const struct bj_row_table bj_table_job = {"job", "id", job_cols, BJ_JOB_COLS,
+                                          true};
+const struct bj_row_table bj_table_more = {"job_more", "job", more_cols,
+                                           BJ_MORE_COLS, false};
+const struct bj_row_table bj_table_step = {"step", "id", step_cols,
+                                           BJ_STEP_COLS, true};
 
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret)
 {
@@ -198,20 +191,6 @@ void bj_row_sql_insert(const struct bj_row_table *t, struct bj_buf *ret)
     for (unsigned i = 0; i < t->n; i++)
         bj_buf_printf(ret, "%s?%u", i ? ", " : "", i + 1);
     bj_buf_str(ret, ") ON CONFLICT DO NOTHING");
-}
-
-void bj_row_sql_feed(const struct bj_row_table *t, const char *behind,
-                     const char *feed, uint64_t known, struct bj_buf *ret)
-{
-    bj_buf_printf(ret, "INSERT OR FAIL INTO %s(", t->name);
-    bj_row_sql_columns(t, ret);
-    bj_buf_printf(ret, "%s%s) SELECT ", behind ? ", " : "",
-                  behind ? behind : "");
-    for (unsigned i = 0; i < t->n + (behind != NULL); i++) {
-        bool ask = i >= t->n || (known >> i & 1);
-        bj_buf_printf(ret, ask ? "%sc%u" : "%sNULL", i ? ", " : "", i);
-    }
-    bj_buf_printf(ret, " FROM %s WHERE true ON CONFLICT DO NOTHING", feed);
 }
 
 void bj_row_sql_update(const struct bj_row_table *t, bool plain,

@@ -67,8 +67,7 @@ enum {
     BJ_JOB_REASON,
     BJ_JOB_FLAGS,
     BJ_JOB_SLUID,
-    BJ_JOB_COLS,
-    BJ_JOB_ID = BJ_JOB_COLS /* behind the others, and only in feeds */
+    BJ_JOB_COLS
 };
 
 enum {
@@ -110,7 +109,6 @@ enum {
 struct bj_row {
     int64_t v[BJ_ROW_COLS];
     struct bj_slice s[BJ_ROW_TEXTS]; /* v is then their place here, or NULL */
-    uint64_t texts; /* columns that are texts: bj_row_mark_texts */
 };
 
 struct bj_row_table; /* how a row of one table looks */
@@ -144,12 +142,6 @@ int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
 void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
                      unsigned col, struct sqlite3_stmt *st, int at);
 
-/* Note which columns are texts, and where, for statsdb/feed.h. */
-void bj_row_mark_texts(const struct bj_row_table *t, struct bj_row *row);
-
-/* Those among some columns (a bit each) that are not NULL. */
-uint64_t bj_row_known(const struct bj_row *row, uint64_t among);
-
 /* Read all columns, the first being col of the statement's row. */
 void bj_row_read(const struct bj_row_table *t, struct sqlite3_stmt *st, int col,
                  struct bj_row *ret);
@@ -172,11 +164,5 @@ void bj_row_sql_insert(const struct bj_row_table *t, struct bj_buf *ret);
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret);
 void bj_row_sql_update(const struct bj_row_table *t, bool plain,
                        struct bj_buf *ret);
-
-/* All rows of a feed at once, unless they are there: only the columns of known
- * are read from it, the others are NULL.  behind: a column after those of the
- * table, or NULL. */
-void bj_row_sql_feed(const struct bj_row_table *t, const char *behind,
-                     const char *feed, uint64_t known, struct bj_buf *ret);
 
 #endif

@@ -28,8 +28,7 @@ struct bj_row_table {
     const char *name, *where; /* where: which row an update is for */
     const struct bj_row_column *col;
     unsigned n;
-    bool rank;      /* has states, which say how far a run has got */
-    uint64_t texts; /* columns of TEXT and ID, as bits */
+    bool rank; /* has states, which say how far a run has got */
 };
 
 #endif

@@ -255,27 +255,6 @@ void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
         sqlite3_bind_int64(st, at, row->v[col]);
 }
 
-void bj_row_mark_texts(const struct bj_row_table *t, struct bj_row *row)
-{
-    row->texts = 0;
-    for (uint64_t m = t->texts; m; m &= m - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(m);
-        if (row->s[t->col[i].which].n == 0)
-            continue;
-        row->texts |= UINT64_C(1) << i;
-        row->v[i] = t->col[i].which;
-    }
-}
-
-uint64_t bj_row_known(const struct bj_row *row, uint64_t among)
-{
-    uint64_t known = 0;
-    for (; among; among &= among - 1)
-        if (row->v[__builtin_ctzll(among)] != BJ_SQL_NULL)
-            known |= among & (~among + 1);
-    return known;
-}
-
 int bj_row_bind(const struct bj_row_table *t, const struct bj_row *row,
                 struct sqlite3_stmt *st)
 {

@@ -67,8 +67,7 @@ static int take_pbs(void *ctx, const struct bj_sched_job *job,
     struct bj_source_follow *f = ctx;
     struct bj_sched_job copy = *job, left;
     f->counts.jobs++;
-    int r = bj_pbs_runs_place(f->runs, f->run->upsert, f->cluster, &copy, &left,
-                              err);
+    int r = bj_pbs_runs_place(f->runs, f->cluster, &copy, &left, err);
     if (r > 0)
         r = bj_upsert_job(f->run->upsert, f->cluster, &left, err);
     return r < 0 ? r : bj_upsert_job(f->run->upsert, f->cluster, &copy, err);

@@ -367,10 +367,7 @@ int bj_source_mariadb_run(struct bj_source_mariadb *s,
     if (r == 0)
         r = bj_upsert_begin(run->upsert, err);
     if (r == 0) {
-        bj_upsert_parallel(run->upsert);
         r = put_answer(&a, window, err);
-        if (r == 0)
-            r = bj_upsert_alone(run->upsert, err);
         if (r < 0)
             bj_upsert_rollback(run->upsert);
     }

@@ -117,10 +117,7 @@ int bj_source_sacct_run(struct bj_source_sacct *s,
     r = bj_upsert_begin(run->upsert, err);
     if (r < 0)
         return r;
-    bj_upsert_parallel(run->upsert);
     r = ask(s, window, &to, err);
-    if (r == 0)
-        r = bj_upsert_alone(run->upsert, err);
     *ret = (struct bj_sacct_counts){0};
     if (to.reader)
         *ret = *bj_sacct_counts(to.reader);

@@ -36,7 +36,7 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
     if (r < 0 || !a->runs)
         return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
     struct bj_sched_job copy = *job, left;
-    r = bj_pbs_runs_place(a->runs, run->upsert, a->cluster, &copy, &left, err);
+    r = bj_pbs_runs_place(a->runs, a->cluster, &copy, &left, err);
     if (r > 0)
         r = bj_upsert_job(run->upsert, a->cluster, &left, err);
     return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, &copy, err);

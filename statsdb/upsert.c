@@ -5,37 +5,9 @@
 
 #include <stdlib.h>
 
-static void job_row(void *ctx, uint32_t i, struct bj_feed_row *ret)
-{
-    struct bj_batch *b = ((struct bj_upsert *)ctx)->put;
-    struct bj_row *row = &b->wait[i].row;
-    row->v[BJ_JOB_ID] = b->first_id + i;
-    *ret = (struct bj_feed_row){row->v, row->texts, row->s};
-}
-
-static void step_row(void *ctx, uint32_t i, struct bj_feed_row *ret)
-{
-    const struct bj_upsert *u = ctx;
-    const struct bj_row *row = &u->put->step[i];
-    *ret = (struct bj_feed_row){row->v, row->texts, row->s};
-}
-
 static int set_up(struct bj_upsert *u, struct bj_err *err)
 {
-    int r = bj_batches_new(u, err);
-    if (r < 0)
-        return r;
-    u->unasked[0] = (UINT64_C(1) << BJ_STEP_COLS) - 1;
-    u->unasked[1] = (UINT64_C(1) << BJ_JOB_COLS) - 1;
-    u->job_feed = (struct bj_feed){BJ_JOB_COLS + 1, 0, u, job_row};
-    u->step_feed = (struct bj_feed){BJ_STEP_COLS, 0, u, step_row};
-    r = bj_feed_add(u->db, "bj_feed_job", &u->job_feed, err);
-    if (r == 0)
-        r = bj_feed_add(u->db, "bj_feed_step", &u->step_feed, err);
-    if (r == 0)
-        r = bj_dicts_new(u->db, &u->dicts, err);
-    if (r == 0)
-        bj_dicts_share(u->dicts, &u->sql);
+    int r = bj_dicts_new(u->db, &u->dicts, err);
     if (r == 0)
         r = bj_rollup_new(u->db, &u->rollup, err);
     return r < 0 ? r : bj_upsert_prepare(u, err);
@@ -50,7 +22,6 @@ int bj_upsert_new(struct bj_store *s, struct bj_upsert **ret,
     u->store = s;
     u->db = bj_store_db(s);
     u->cluster_id = BJ_SQL_NULL;
-    u->guess = 1;
     int r = set_up(u, err);
     if (r < 0) {
         bj_upsert_free(u);
@@ -64,18 +35,13 @@ void bj_upsert_free(struct bj_upsert *u)
 {
     if (!u)
         return;
-    bj_batches_drop(u);
-    bj_background_free(u->worker);
     for (unsigned i = 0; i < BJ_STATEMENTS; i++)
         sqlite3_finalize(u->st[i]);
     bj_rollup_free(u->rollup);
     bj_dicts_free(u->dicts);
-    bj_feed_remove(u->db, "bj_feed_job");
-    bj_feed_remove(u->db, "bj_feed_step");
     bj_store_rollback(u->store);
     if (u->bulk)
         bj_store_references(u->store, true, NULL);
-    bj_batches_free(u);
     free(u);
 }
 
@@ -90,26 +56,18 @@ const struct bj_upsert_counts *bj_upsert_counts(const struct bj_upsert *u)
 int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err)
 {
     int r = bj_store_begin(u->store, err);
-    u->next_id = 0;
     u->cluster_id = BJ_SQL_NULL; /* of this transaction, in any case */
     return r < 0 ? r : bj_removed_before(u->store, &u->removed_before, err);
 }
 
 int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err)
 {
-    int r = bj_batches_flush(u, err);
-    if (r == 0)
-        r = bj_rollup_flush(u->rollup, err);
-    if (r == 0)
-        r = bj_dicts_flush(u->dicts, err);
-    if (r == 0 && u->bulk)
-        r = bj_dicts_prove(u->dicts, err);
+    int r = bj_rollup_flush(u->rollup, err);
     return r < 0 ? r : bj_store_commit(u->store, err);
 }
 
 void bj_upsert_rollback(struct bj_upsert *u)
 {
-    bj_batches_drop(u);
     for (unsigned i = 0; i < BJ_STATEMENTS; i++)
         sqlite3_reset(u->st[i]);
     bj_store_rollback(u->store);
@@ -123,10 +81,9 @@ int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err)
     if (u->bulk == on)
         return 0;
     int r = bj_store_references(u->store, !on, err);
-    if (r < 0)
-        return r;
-    u->bulk = on;
-    return bj_dicts_bulk(u->dicts, on, err);
+    if (r == 0)
+        u->bulk = on;
+    return r;
 }
 
 /* --- a job -----------------------------------------------------------------
@@ -152,10 +109,8 @@ static int cluster_of(struct bj_upsert *u, struct bj_slice name,
     struct bj_slice last = {u->cluster, u->cluster_len};
     if (u->cluster_id != BJ_SQL_NULL && bj_slice_eq(last, name))
         return 0;
-    pthread_mutex_lock(&u->sql);
     int r =
         bj_dict_cluster(u->dicts, name, job->batch_system, &u->cluster_id, err);
-    pthread_mutex_unlock(&u->sql);
     if (r == 0 && name.n > 0)
         memcpy(u->cluster, name.p, name.n);
     u->cluster_len = name.n;
@@ -163,17 +118,14 @@ static int cluster_of(struct bj_upsert *u, struct bj_slice name,
     return r;
 }
 
-/* Put a record at once; nothing waits. */
-static int put_now(struct bj_upsert *u, const struct bj_sched_job *job,
-                   struct bj_err *err)
+static int put(struct bj_upsert *u, const struct bj_sched_job *job,
+               struct bj_err *err)
 {
     int64_t id = 0;
     bool fresh = false;
     int r = bj_row_job(u->dicts, u->cluster_id, job, &u->row, err);
     if (r == 0)
         r = bj_upsert_put_job(u, &id, &fresh, err);
-    u->guess = r == 0 && fresh ? 1 : 0;
-    u->next_id = 0;
     bool none = bj_row_more_none(job);
     if (r == 0 && !none)
         r = bj_row_more(u->dicts, id, job, &u->row, err);
@@ -197,14 +149,9 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
         u->counts.jobs_removed++;
         return 0;
     }
-    bool wait = false;
-    int r = bj_batch_room(u, job, &wait, &own);
+    int r = cluster_of(u, cluster, job, &own);
     if (r == 0)
-        r = cluster_of(u, cluster, job, &own);
-    if (r == 0 && wait)
-        r = bj_batch_add(u, job, &own);
-    else if (r == 0)
-        r = put_now(u, job, &own);
+        r = put(u, job, &own);
     return r < 0 ? bj_err_set(err, r, "job %.*s: %s", (int)job->raw_id.n,
                               job->raw_id.p, own.msg)
                  : 0;

@@ -35,32 +35,17 @@ int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err);
 int bj_upsert_commit(struct bj_upsert *u, struct bj_err *err);
 void bj_upsert_rollback(struct bj_upsert *u);
 
-/* Much at once, between two transactions.  SQLite does not look references up
- * then, which takes more than all the rest; instead bj_upsert_commit looks
- * whether every number that rows may have got is in its dictionary, and fails
- * with -EEXIST when one is not.  (A step's job, and the parts of lists, are put
- * by the same transaction.)  Switch it off again when all is done: meanwhile
- * nothing that is written through the connection is looked at. */
+/* Switch bulk mode, between two transactions: SQLite then does not check
+ * foreign keys, which costs more than all the rest.  All numbers in a row come
+ * from dictionaries, from which nothing is removed.  Switch it off again after
+ * the load: nothing that is written through the connection is checked
+ * meanwhile. */
 int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err);
-
-/* From now on jobs may be put by a thread of its own while the next ones are
- * told.  Until bj_upsert_alone has returned, or bj_upsert_rollback, nobody else
- * may use the store's connection but between bj_upsert_commit and
- * bj_upsert_begin. */
-void bj_upsert_parallel(struct bj_upsert *u);
-
-/* Wait for that thread, and go on without it.  Fails like bj_upsert_job. */
-int bj_upsert_alone(struct bj_upsert *u, struct bj_err *err);
 
 /* Put one job with its steps.  The cluster is the record's, or the given one
  * where the record has none.  -EINVAL: without a raw id. */
 int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
                   const struct bj_sched_job *job, struct bj_err *err);
-
-/* Jobs are kept back to be put together: how many of them are, while there is
- * no thread, and put them now, so that the tables are complete. */
-uint32_t bj_upsert_waiting(const struct bj_upsert *u);
-int bj_upsert_flush(struct bj_upsert *u, struct bj_err *err);
 
 const struct bj_upsert_counts *bj_upsert_counts(const struct bj_upsert *u);
 

@@ -2,7 +2,7 @@
 
 static const struct statement {
     const struct bj_row_table *table;
-    enum { FIND, ADD, SET, SET_PLAIN, FEED, PLAIN } kind;
+    enum { FIND, ADD, SET, SET_PLAIN, PLAIN } kind;
     const char *where;
 } statements[BJ_STATEMENTS] = {
     [BJ_ST_JOB_FIND] = {&bj_table_job, FIND,
@@ -21,9 +21,6 @@ static const struct statement {
     [BJ_ST_STEP_FIND] = {&bj_table_step, FIND, "id = ?1"},
     [BJ_ST_STEP_ADD] = {&bj_table_step, ADD, NULL},
     [BJ_ST_STEP_SET_PLAIN] = {&bj_table_step, SET_PLAIN, NULL},
-    [BJ_ST_JOB_FEED] = {&bj_table_job, FEED, "id"},
-    [BJ_ST_STEP_FEED] = {&bj_table_step, FEED, NULL},
-    [BJ_ST_JOB_IS_THERE] = {NULL, PLAIN, "SELECT 1 FROM job WHERE id = ?1"},
 };
 
 static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
@@ -42,11 +39,6 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
                       s->where);
     } else if (s->kind == PLAIN) {
         bj_buf_str(&sql, s->where);
-    } else if (s->kind == FEED) {
-        bool job = s->table == &bj_table_job;
-        bj_row_sql_feed(s->table, s->where,
-                        job ? "bj_feed_job" : "bj_feed_step", ~u->unasked[job],
-                        &sql);
     } else if (s->kind == ADD) {
         bj_row_sql_insert(s->table, &sql);
     } else {
@@ -57,20 +49,6 @@ static int prepare(struct bj_upsert *u, unsigned i, struct bj_err *err)
                        : bj_sql_prepare(u->db, sql.p, &u->st[i], err);
     bj_buf_free(&sql);
     return r;
-}
-
-int bj_upsert_feed(struct bj_upsert *u, unsigned which, uint64_t more,
-                   struct bj_err *err)
-{
-    bool job = statements[which].table == &bj_table_job;
-    int r = 0;
-    if (more) {
-        u->unasked[job] &= ~more;
-        sqlite3_finalize(u->st[which]);
-        u->st[which] = NULL;
-        r = prepare(u, which, err);
-    }
-    return r < 0 ? r : bj_sql_run(u->st[which], err);
 }
 
 int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err)
@@ -90,8 +68,10 @@ static int add(struct bj_upsert *u, unsigned which, const struct bj_row *row,
     return r < 0 ? r : sqlite3_changes(u->db) > 0;
 }
 
-int bj_upsert_parts(struct bj_upsert *u, const struct bj_row *row,
-                    int64_t ret[4], struct bj_err *err)
+/* The entry of assoc that a job's sums belong to: its cluster, account, user
+ * and partition; unknown ones are "". */
+static int assoc_of(struct bj_upsert *u, const struct bj_row *row, int64_t *ret,
+                    struct bj_err *err)
 {
     static const struct {
         unsigned col;
@@ -100,30 +80,24 @@ int bj_upsert_parts(struct bj_upsert *u, const struct bj_row *row,
                   {BJ_JOB_ACCOUNT, BJ_DICT_ACCOUNT},
                   {BJ_JOB_USER, BJ_DICT_USER},
                   {BJ_JOB_PARTITION, BJ_DICT_PARTITION}};
+    int64_t of[4];
     int r = 0;
     for (int i = 0; r == 0 && i < 4; i++) {
-        ret[i] = row->v[parts[i].col];
-        if (ret[i] == BJ_SQL_NULL) /* not known: in sums it is "" */
-            r = bj_dict_text(u->dicts, parts[i].dict, BJ_SLICE(""), &ret[i],
+        of[i] = row->v[parts[i].col];
+        if (of[i] == BJ_SQL_NULL)
+            r = bj_dict_text(u->dicts, parts[i].dict, BJ_SLICE(""), &of[i],
                              err);
     }
-    return r;
+    return r < 0 ? r : bj_dict_assoc(u->dicts, of, ret, err);
 }
 
-int bj_upsert_share_of(struct bj_upsert *u, const int64_t of[4],
-                       const struct bj_row *row, int sign, struct bj_err *err)
-{
-    int64_t assoc;
-    int r = bj_dict_assoc(u->dicts, of, &assoc, err);
-    return r < 0 ? r : bj_rollup_add(u->rollup, assoc, row, sign, err);
-}
-
+/* Add what a job gives to the daily sums, or take it away. */
 static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
                  struct bj_err *err)
 {
-    int64_t of[4];
-    int r = bj_upsert_parts(u, row, of, err);
-    return r < 0 ? r : bj_upsert_share_of(u, of, row, sign, err);
+    int64_t assoc;
+    int r = assoc_of(u, row, &assoc, err);
+    return r < 0 ? r : bj_rollup_add(u->rollup, assoc, row, sign, err);
 }
 
 /* Look the job up: 1 and u->old when it is there.  The statement is left at
@@ -175,19 +149,37 @@ static int split(struct bj_upsert *u, int64_t id, struct bj_err *err)
     return bj_sql_run(u->st[BJ_ST_MORE_SPLIT], err);
 }
 
+/* Insert the job of u->row: 1, or 0 when it is there. */
+static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
+{
+    int r = add(u, BJ_ST_JOB_ADD, &u->row, err);
+    if (r <= 0)
+        return r;
+    *ret_id = sqlite3_last_insert_rowid(u->db);
+    u->counts.jobs_new++;
+    r = share(u, &u->row, 1, err);
+    return r < 0 ? r : 1;
+}
+
+/* After a new job the next one is probably new, too: insert it without a
+ * search. */
 int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
                       struct bj_err *err)
 {
     struct sqlite3_stmt *st;
-    int r = job_find(u, &st, ret_id, err);
-    *ret_new = r == 0;
+    int r = u->was_new ? job_add(u, ret_id, err) : 0;
+    u->was_new = r > 0;
+    *ret_new = r > 0;
+    if (r != 0)
+        return r < 0 ? r : 0;
+    r = job_find(u, &st, ret_id, err);
     if (r == 0) {
-        r = add(u, BJ_ST_JOB_ADD, &u->row, err);
-        if (r == 0)
-            return bj_err_set(err, -EPROTO, "a job is neither there nor new");
-        *ret_id = sqlite3_last_insert_rowid(u->db);
-        u->counts.jobs_new++;
-        return r < 0 ? r : share(u, &u->row, 1, err);
+        r = job_add(u, ret_id, err);
+        u->was_new = *ret_new = r > 0;
+        return r > 0 ? 0
+               : r < 0
+                   ? r
+                   : bj_err_set(err, -EPROTO, "a job is neither there nor new");
     }
     if (r < 0)
         return r;

@@ -23,7 +23,6 @@ struct bj_hier_scan {
     struct bj_core *core;
     unsigned hier;
     struct bj_tree *tree;
-    bool watched; /* scanned in every pass */
 };
 
 struct bj_node_state; /* core/collect/node.c */
@@ -42,6 +41,7 @@ struct bj_core {
     struct bj_fdpool pool;
     struct bj_layouts *layouts;
     struct bj_hiers hiers;
+    struct bj_err hiers_err; /* of the last search for them; code 0: none */
     struct bj_hier_scan scan[BJ_HIERS];
     struct bj_cgroup_reader reader;
     struct bj_resolver *resolver;
@@ -59,7 +59,7 @@ struct bj_core {
     struct bj_run run[BJ_RUNS];
     char cluster[132];
     uint64_t now_usec, wall_usec;    /* of the pass */
-    uint64_t scan_usec, reread_usec; /* when all hierarchies are scanned, all
+    uint64_t scan_usec, reread_usec; /* when hierarchies are searched for, all
                                         directories read again */
     uint64_t node_usec;              /* when the node is read again */
     uint64_t own_fds_usec, own_fds;  /* when they are counted again; how many */
@@ -70,7 +70,7 @@ struct bj_core {
     struct bj_snap *last;
 };
 
-/* One scan for jobs; full reads every directory of every hierarchy.
+/* One scan for jobs; full reads every directory although it seems unchanged.
  * core/scan.c */
 void bj_core_scan(struct bj_core *core, bool full);
 void bj_core_scan_free(struct bj_core *core);

@@ -92,45 +92,10 @@ static void add_trees(struct bj_core *core)
         struct bj_hier_scan *f = &core->scan[h];
         if (f->tree)
             continue;
-        *f = (struct bj_hier_scan){.core = core, .hier = h, .watched = true};
+        *f = (struct bj_hier_scan){.core = core, .hier = h};
         const struct bj_tree_ops ops = {f, classify, appeared, lost};
         bj_tree_new(core->hiers.v[h].path, &ops, &core->pool, &f->tree);
     }
-}
-
-/* Jobs of hierarchy h that no watched hierarchy has. */
-static size_t only_there(const struct bj_core *core, unsigned h,
-                         unsigned watched)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < core->tracks.n; i++) {
-        unsigned there = core->tracks.v[i]->unit.there;
-        n += (there & 1u << h) && !(there & watched);
-    }
-    return n;
-}
-
-/* Watch as few hierarchies as it takes to see every job: a scheduler makes the
- * same directories in each.  Without jobs all are watched. */
-static void choose_watched(struct bj_core *core)
-{
-    unsigned watched = 0, n = core->hiers.n;
-    for (unsigned round = 0; round < n; round++) {
-        unsigned best = 0;
-        size_t most = 0;
-        for (unsigned h = 0; h < n; h++) {
-            size_t k = only_there(core, h, watched);
-            if (k > most) {
-                most = k;
-                best = h;
-            }
-        }
-        if (most == 0)
-            break;
-        watched |= 1u << best;
-    }
-    for (unsigned h = 0; h < n; h++)
-        core->scan[h].watched = watched == 0 || (watched & 1u << h);
 }
 
 /* Whether directories are read although they seem unchanged: something has gone
@@ -146,33 +111,38 @@ static bool force(struct bj_core *core, bool full)
     return true;
 }
 
+/* Search for hierarchies.  A root that cannot be read, or has none, is a fault
+ * until it has one. */
+static void find_hiers(struct bj_core *core)
+{
+    const char *root = core->conf->cgroupfs;
+    core->scan_usec = core->now_usec + core->conf->slow_usec;
+    core->hiers_err = (struct bj_err){0};
+    if (bj_hiers_find(&core->hiers, root, &core->hiers_err) >= 0 &&
+        core->hiers.n == 0)
+        bj_err_set(&core->hiers_err, -ENOENT,
+                   "path.cgroupfs: no cgroup hierarchy in %s", root);
+    add_trees(core);
+}
+
 void bj_core_scan(struct bj_core *core, bool full)
 {
     uint64_t begun = bj_clock_boot_usec();
-    uint64_t faults = 0;
-    struct bj_err err = {0};
     bool forced = force(core, full);
-    full = forced || core->now_usec >= core->scan_usec;
     core->rescan = false;
     count_live(&core->tracks);
-    if (full) {
-        core->scan_usec = core->now_usec + core->conf->slow_usec;
-        if (bj_hiers_find(&core->hiers, core->conf->cgroupfs, &err) < 0)
-            faults++;
-        add_trees(core);
-    }
+    if (forced || core->now_usec >= core->scan_usec || core->hiers.n == 0)
+        find_hiers(core);
+    struct bj_err err = core->hiers_err;
+    uint64_t faults = err.code != 0;
     for (unsigned h = 0; h < core->hiers.n; h++) {
-        struct bj_hier_scan *f = &core->scan[h];
-        if (!f->tree || (!full && !f->watched))
-            continue;
-        int r = bj_tree_scan(f->tree, forced);
+        struct bj_tree *tree = core->scan[h].tree;
+        int r = tree ? bj_tree_scan(tree, forced) : -ENOMEM;
         if (r < 0) {
             faults++;
             bj_err_set(&err, r, "read %s", core->hiers.v[h].path);
         }
     }
-    if (full)
-        choose_watched(core);
     bj_core_ran(core, BJ_RUN_FIND, begun, faults, &err);
 }
 

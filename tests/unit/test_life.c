@@ -44,6 +44,17 @@ static void make_root(void)
     rig_start(&(r), root_opt, "collector.node=false",                          \
               "job.file-dir=", "identity.wait=0s", __VA_ARGS__, NULL)
 
+/* The metric of success of the scan. */
+static uint64_t find_succeeds(const struct rig *r)
+{
+    const struct bj_collector_stat *c = r->snap->self.collectors.v;
+    for (size_t i = 0; i < r->snap->self.collectors.n; i++)
+        if (bj_slice_eq(c[i].sub.key[0], BJ_SLICE("find")))
+            return c[i].success;
+    return BJ_ABSENT;
+}
+
+/* No hierarchy is a fault in every pass, logged when it begins and ends. */
 static void test_nothing_then_all(void **state)
 {
     (void)state;
@@ -53,7 +64,18 @@ static void test_nothing_then_all(void **state)
     rig_pass(&r);
     assert_int_equal(r.snap->jobs.n, 0);
     assert_non_null(strstr(r.log, "collector find: open cgroup root"));
-    tmp_dir("");
+    assert_int_equal(find_succeeds(&r), 0);
+    for (int empty = 0; empty < 2; empty++) {
+        *r.log = '\0';
+        for (int i = 0; i < 3; i++) {
+            rig_pass(&r);
+            assert_int_equal(r.snap->jobs.n, 0);
+            assert_int_equal(find_succeeds(&r), 0);
+            testclock_advance(30000);
+        }
+        assert_string_equal(r.log, "");
+        tmp_dir("");
+    }
     make_root();
     tmp_v2_job(SCOPE "job_5", 1000, 4096, "1\n");
     testclock_advance(110000);
@@ -394,6 +416,24 @@ static void test_v1_quota(void **state)
     rig_stop(&r);
 }
 
+/* Jobs of two schedulers in different hierarchies: those of either are found in
+ * the next pass, also when only the other has jobs. */
+static void test_two_schedulers(void **state)
+{
+    (void)state;
+    struct rig r;
+    tmp_dir("pids/pbs_jobs.service/jobid");
+    v1_job("job_4");
+    START(r, "sample.slow=1h");
+    rig_pass(&r);
+    assert_int_equal(r.snap->jobs.n, 1);
+    tmp_dir("pids/pbs_jobs.service/jobid/7.head");
+    tmp_file("pids/pbs_jobs.service/jobid/7.head/cgroup.procs", "1\n");
+    rig_pass(&r);
+    assert_non_null(rig_job(&r, "7.head"));
+    rig_stop(&r);
+}
+
 /* Jobs that come and go leave nothing. */
 static void test_churn(void **state)
 {
@@ -477,6 +517,7 @@ int main(void)
         TEST(test_v1_ends_piecemeal),
         TEST(test_v1_events_due),
         TEST(test_v1_quota),
+        TEST(test_two_schedulers),
         TEST(test_churn),
         TEST(test_resolver_hangs),
         TEST(test_only_named),

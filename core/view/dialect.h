@@ -120,8 +120,10 @@ struct bj_dialect_row {
     /* Not those where the base name of bj_sub.key[0] is one of these;
      * NULL-terminated. */
     const char *const *skip;
-    uint64_t least; /* minimum value, in the unit of the field */
-    bool first;     /* only the first matching record */
+    uint64_t least;   /* minimum value, in the unit of the field */
+    bool first;       /* only the first matching record */
+    bool unlike_last; /* no record whose exported keys are those of the one
+                         before */
     /* Translates values of bj_sub.key[word]. Values without translation are
      * kept; with words_only, left out. */
     const struct bj_dialect_word *words;

@@ -48,7 +48,7 @@ static const struct bj_dialect_row rows[] = {
     ROW("emissions_gCo2_kWh",
         "Emission factor of electricity in grams of CO2 equivalent per kWh.",
         BJ_IN_SNAPS(factors, bj_factor_stat, ug_per_kwh), BJ_UNIT(MICRO),
-        .only = {NULL, "average_lifecycle"}, .first = true, .labels = OF_NODE),
+        .only = {NULL, "average_*"}, .first = true, .labels = OF_NODE),
     ROW("nvidia_gpu_jobid", "Id of the job that holds the GPU; 0: none.",
         .of = BJ_ROW_GPU_JOB, .key = {"uuid"}, .labels = OF_NODE),
     BJ_COLLECTORS(ROW, OF_NODE),

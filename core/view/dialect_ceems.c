@@ -108,7 +108,7 @@ static const struct bj_dialect_row rows[] = {
     ROW("emissions_gCo2_kWh",
         "Emission factor of electricity in grams of CO2 equivalent per kWh.",
         BJ_IN_SNAPS(factors, bj_factor_stat, ug_per_kwh), BJ_UNIT(MICRO),
-        .only = {NULL, "average_lifecycle"},
+        .only = {NULL, "average_*"}, .unlike_last = true,
         .key = {"provider", NULL, "country_code"}, .labels = BARE),
     BJ_COLLECTORS(ROW, BARE),
     BJ_BUILD_INFO(ROW, BARE),

@@ -18,17 +18,29 @@ void bj_dialect_room_free(struct bj_dialect_room *room)
     *room = (struct bj_dialect_room){0};
 }
 
+static bool same_keys(const struct bj_dialect_row *row, const struct bj_sub *a,
+                      const struct bj_sub *b)
+{
+    for (unsigned k = 0; k < BJ_SUB_KEYS; k++)
+        if (row->key[k] && !bj_slice_eq(a->key[k], b->key[k]))
+            return false;
+    return true;
+}
+
 static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
                     const struct bj_list *list)
 {
     const struct bj_dialect_row *row = w->row;
     const char *record = list->v;
+    const struct bj_sub *last = NULL;
     int r = 0;
     for (size_t i = 0; i < list->n && r >= 0; i++, record += row->size) {
         const struct bj_sub *sub = (const void *)record;
         uint64_t v = bj_dialect_value(row, record);
-        if (v == BJ_ABSENT || !bj_dialect_wanted(row, sub->key))
+        if (v == BJ_ABSENT || !bj_dialect_wanted(row, sub->key) ||
+            (row->unlike_last && last && same_keys(row, sub, last)))
             continue;
+        last = sub;
         struct bj_slice key[BJ_SUB_KEYS];
         size_t n = bj_dialect_keys(row, sub->key, key);
         r = bj_dialect_put(w, labels, n > 0 ? key : NULL, v);

@@ -391,8 +391,8 @@ class Exporter:
              "--collector.disable-defaults", "--collector.emissions", *args],
             stderr=self.log, stdout=self.log)
 
-    def page(self):
-        url = f"http://127.0.0.1:{self.port}/metrics"
+    def page(self, path="/metrics"):
+        url = f"http://127.0.0.1:{self.port}{path}"
         with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.read().decode()
 
@@ -421,9 +421,15 @@ def test_exporter():
     live = f'{factor}{{provider="rte",kind="average_direct",country="FR"}} 31'
     args = ["--emissions.provider=rte", "--emissions.provider=table",
             "--emissions.country=FR"]
-    e = Exporter(*args, f"--emissions.url=rte={http_url}/good")
+    e = Exporter(*args, f"--emissions.url=rte={http_url}/good",
+                 "--dialect.also=batchjob_monitoring", "--dialect.also=ceems")
     why = e.wait_for(table, live, 'batchjob_emission_provider_success{provider="rte"} 1')
     result(not why, "exporter: the factors are on the page", why)
+    why = [line for name, line in
+           (("batchjob_monitoring", "batchjob_emissions_gCo2_kWh 31"),
+            ("ceems", 'ceems_emissions_gCo2_kWh{provider="rte",country_code="FR"} 31'))
+           if line not in e.page("/metrics/" + name).splitlines()]
+    result(not why, "exporter: real-time factors are on the pages of other exporters", why)
     e.stop()
     e = Exporter(*args, f"--emissions.url=rte={http_url}/html")
     why = e.wait_for(table, 'batchjob_emission_provider_success{provider="rte"} 0',

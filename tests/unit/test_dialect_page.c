@@ -96,6 +96,32 @@ static void labels(void **state)
     bj_ident_unref(job[1].ident);
 }
 
+/* Real-time factors are direct averages; of a provider with several kinds the
+ * one that comes first is shown. */
+static void emission_factors(void **state)
+{
+    (void)state;
+    struct bj_factor_stat v[] = {
+        {{{WORD("x"), WORD("marginal"), WORD("FR")}}, 9 * SEC, 0, NO},
+        {{{WORD("rte"), WORD("average_direct"), WORD("FR")}}, 31 * SEC, 0, NO},
+        {{{WORD("f"), WORD("average_lifecycle"), WORD("FR")}}, 1, 0, NO},
+        {{{WORD("f"), WORD("average_direct"), WORD("FR")}}, 2, 0, NO},
+        {{{WORD("f"), WORD("average_direct"), WORD("DE")}}, 3, 0, NO},
+    };
+    struct bj_snap snap = {.factors = LIST(v)};
+    char *page = write_page("batchjob_monitoring", BJ_PAGE_TEXT, &snap, &env);
+    assert_non_null(strstr(page, "\nbatchjob_emissions_gCo2_kWh 31\n"));
+    free(page);
+    page = write_page("ceems", BJ_PAGE_TEXT, &snap, &env);
+#define CEEMS "ceems_emissions_gCo2_kWh{provider=\""
+    assert_non_null(strstr(page,
+                           "\n" CEEMS "rte\",country_code=\"FR\"} 31\n" CEEMS
+                           "f\",country_code=\"FR\"} 0.000001\n" CEEMS
+                           "f\",country_code=\"DE\"} 0.000003\n"));
+    assert_null(strstr(page, CEEMS "x\""));
+    free(page);
+}
+
 /* The path of a job's cgroup, where Slurm's defaults are not all there is. */
 static void cgroup_label(void **state)
 {
@@ -191,9 +217,10 @@ static void want_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden),       cmocka_unit_test(labels),
-        cmocka_unit_test(cgroup_label), cmocka_unit_test(no_series_twice),
-        cmocka_unit_test(without_jobs), cmocka_unit_test(want_of_memory),
+        cmocka_unit_test(golden),           cmocka_unit_test(labels),
+        cmocka_unit_test(emission_factors), cmocka_unit_test(cgroup_label),
+        cmocka_unit_test(no_series_twice),  cmocka_unit_test(without_jobs),
+        cmocka_unit_test(want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

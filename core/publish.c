@@ -60,6 +60,35 @@ static void publish_cores(const struct bj_unit *u, struct bj_arena *a,
     job->cores = (struct bj_list){v, n};
 }
 
+/* Estimates of v2 have only the CPUs that were used: add those of its cpuset,
+ * with 0.  Both lists are sorted by number. */
+static void add_unused_cores(const struct bj_unit *u, struct bj_arena *a,
+                             struct bj_job *job)
+{
+    const struct bj_core_use *used = job->cores.v;
+    struct bj_slice rest = bj_slice_str(u->cpu_list[BJ_CPUS_EFFECTIVE]), name;
+    size_t i = 0, n = 0, nused = job->cores.n;
+    struct bj_core_use *v = bj_arena_alloc(
+        a, (nused + u->cpus_listed[BJ_CPUS_EFFECTIVE]) * sizeof(*v));
+    while (v && bj_slice_field(&rest, ',', &name)) {
+        uint64_t cpu = 0, next = 0;
+        bj_slice_u64(name, &cpu);
+        while (i < nused && bj_slice_u64(used[i].sub.key[0], &next) == 0 &&
+               next < cpu)
+            v[n++] = used[i++];
+        if (i < nused && next == cpu) {
+            v[n++] = used[i++];
+            continue;
+        }
+        v[n].sub.key[0] = bj_arena_copy(a, name);
+        v[n].cpu_usec = BJ_ABSENT;
+        v[n++].cpu_estimated_usec = 0;
+    }
+    while (v && i < nused)
+        v[n++] = used[i++];
+    job->cores = (struct bj_list){v, n};
+}
+
 static void publish_devices(const struct bj_unit *u, struct bj_arena *a,
                             struct bj_job *job)
 {
@@ -121,8 +150,12 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
     job->ident_info = 1;
     publish_cores(&t->unit, a, job);
     publish_devices(&t->unit, a, job);
-    if (t->proc)
+    if (t->proc) {
         bj_jobproc_publish(core->proctab, t->proc, a, job);
+        if (core->conf->collect[BJ_COLLECT_PERCORE] && t->unit.ncores == 0 &&
+            t->unit.cpu_list[BJ_CPUS_EFFECTIVE])
+            add_unused_cores(&t->unit, a, job);
+    }
     if (core->conf->extras)
         bj_extras_publish(core, t, a, job);
     if (core->energy)

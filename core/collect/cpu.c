@@ -95,13 +95,16 @@ static int keep_configured(struct bj_cgroup_reader *rd, struct bj_unit *u)
 static int parse_cpus(struct bj_cgroup_reader *rd, struct bj_unit *u,
                       const struct bj_cgfile *f, struct bj_slice text)
 {
-    const unsigned asked = rd->conf->extras;
+    const unsigned extras = rd->conf->extras;
+    const bool listed =
+        extras & BJ_EXTRA_CPUS ||
+        (rd->conf->collect[BJ_COLLECT_PERCORE] && f->version == BJ_CGROUP_V2);
     int n = bj_slice_cpulist(bj_slice_trim(text), BJ_CPUS_MAX, NULL);
     if (n < 0)
         return n;
     u->use.cpus = n > 0 ? (uint64_t)n : BJ_ABSENT;
-    int r = asked & BJ_EXTRA_CPUS ? keep_list(u, BJ_CPUS_EFFECTIVE, text) : 0;
-    if (r == 0 && asked & BJ_EXTRA_CPUSET && f->version == BJ_CGROUP_V2)
+    int r = listed ? keep_list(u, BJ_CPUS_EFFECTIVE, text) : 0;
+    if (r == 0 && extras & BJ_EXTRA_CPUSET && f->version == BJ_CGROUP_V2)
         r = keep_configured(rd, u);
     return r;
 }

@@ -108,6 +108,33 @@ static void which_cpus(void **state)
     tmp_gone();
 }
 
+/* Every CPU of the cpuset has a series where the estimate runs, 0 included. */
+static void all_cpus_of_the_cpuset(void **state)
+{
+    struct rig r;
+    char root[128];
+    (void)state;
+    snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
+    tmp_file("cgroup.controllers", "cpu cpuset memory\n");
+    tmp_v2_job(JOB, 8000003, 1, "");
+    tmp_file(JOB "/cgroup.procs", "1\n");
+    tmp_file(JOB "/cpuset.cpus.effective", "0-2,9\n");
+    rig_start(&r, root, "collector.node=false", "collector.percore=true", NULL);
+    rig_pass(&r);
+    const struct bj_job *job = rig_job(&r, "1");
+    const struct bj_core_use *c = job->cores.v;
+    static const char *const names[] = {"0", "1", "2", "9"};
+    uint64_t n = 0;
+    for (size_t i = 0; i < job->cores.n && n < 4; i++)
+        if (bj_slice_eq(c[i].sub.key[0], bj_slice_str(names[n]))) {
+            assert_true(c[i].cpu_estimated_usec != NONE);
+            n++;
+        }
+    assert_int_equal(n, 4);
+    rig_stop(&r);
+    tmp_gone();
+}
+
 /* As if the window had begun 20 s ago, with 50 s of CPU time less. */
 static void how_fast(void **state)
 {
@@ -136,9 +163,8 @@ static void how_fast(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates),
-        cmocka_unit_test(not_asked_for),
-        cmocka_unit_test(which_cpus),
+        cmocka_unit_test(rates),      cmocka_unit_test(not_asked_for),
+        cmocka_unit_test(which_cpus), cmocka_unit_test(all_cpus_of_the_cpuset),
         cmocka_unit_test(how_fast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,8 +78,10 @@ static int read_ppm(const struct bj_json *v, struct bj_arena *a, void *to)
     }
     if (!set || infinite)
         return 0;
+    /* Some versions write huge numbers for infinite and unset ones. */
+    const int64_t most = INT64_C(1000000) * 1000000;
     int r = bj_json_fixed(v, 6, &ppm);
-    if (r == 0 && ppm >= 0)
+    if (r == 0 && ppm >= 0 && ppm <= most)
         *(uint64_t *)to = (uint64_t)ppm;
     return r == -EINVAL ? r
                         : 0; /* a value that does not fit counts as infinite */
@@ -103,13 +105,15 @@ int bj_slurmjson_take_share(struct bj_slurmjson *j, const struct bj_json *v)
         {"shares_normalized", read_ppm, S(v.norm_ppm)},
         {"effective_usage", read_ppm, S(v.used_ppm)},
         {"fairshare.factor", read_ppm, S(v.fairshare_ppm)},
+        {"fairshare.level", read_ppm, S(v.level_ppm)},
     };
     enum { USE_PARENT = 0x7fffffff }; /* SLURMDB_FS_USE_PARENT */
     struct share s = {.v = {.shares = BJ_ABSENT,
                             .usage = BJ_ABSENT,
                             .norm_ppm = BJ_ABSENT,
                             .used_ppm = BJ_ABSENT,
-                            .fairshare_ppm = BJ_ABSENT}};
+                            .fairshare_ppm = BJ_ABSENT,
+                            .level_ppm = BJ_ABSENT}};
     int r = bj_slurmjson_fields(j, v, fields, COUNT(fields), &s);
     if (r == 0 && s.name.n == 0)
         r = -EINVAL;

@@ -17,7 +17,8 @@ const char *const bj_shares_argv[] = {
     "--noheader",
     "--parsable2",
     "-o",
-    "account,user,rawshares,rawusage,normshares,effectvusage,fairshare",
+    "account,user,rawshares,rawusage,normshares,effectvusage,fairshare,"
+    "levelfs",
     NULL};
 const char *const bj_limits_argv[] = {
     "sacctmgr",
@@ -159,9 +160,10 @@ static uint64_t ppm_of(struct bj_slice s)
 
 int bj_share_parse(struct bj_slice line, struct bj_share *ret)
 {
-    enum { ACCOUNT, USER, SHARES, USAGE, NORM, USED, FAIR, FIELDS };
-    struct bj_slice f[FIELDS];
-    if (cut_fields(line, f, FIELDS) < 0)
+    enum { ACCOUNT, USER, SHARES, USAGE, NORM, USED, FAIR, LEVEL, FIELDS };
+    struct bj_slice f[FIELDS] = {{0}};
+    /* The level is optional: a site's command may print the seven before it. */
+    if (cut_fields(line, f, FIELDS) < 0 && cut_fields(line, f, LEVEL) < 0)
         return -EINVAL;
     *ret = (struct bj_share){.account = bj_slice_trim(f[ACCOUNT]),
                              .user = f[USER],
@@ -169,7 +171,8 @@ int bj_share_parse(struct bj_slice line, struct bj_share *ret)
                              .usage = number_of(f[USAGE]),
                              .norm_ppm = ppm_of(f[NORM]),
                              .used_ppm = ppm_of(f[USED]),
-                             .fairshare_ppm = ppm_of(f[FAIR])};
+                             .fairshare_ppm = ppm_of(f[FAIR]),
+                             .level_ppm = ppm_of(f[LEVEL])};
     return ret->account.n > 0 ? 0 : -EINVAL;
 }
 

@@ -40,6 +40,7 @@ struct bj_share {
     uint64_t shares, usage;      /* as configured; TRES-seconds, decayed */
     uint64_t norm_ppm, used_ppm; /* of the whole tree, in millionths */
     uint64_t fairshare_ppm;      /* fair-share factor: 1 is best */
+    uint64_t level_ppm; /* LevelFS: shares by usage, both among siblings */
 };
 int bj_share_parse(struct bj_slice line, struct bj_share *ret);
 

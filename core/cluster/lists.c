@@ -181,6 +181,7 @@ int bj_cluster_add_share(struct bj_cluster_work *w, const struct bj_share *v)
     s->norm_ppm = v->norm_ppm;
     s->used_ppm = v->used_ppm;
     s->fairshare_ppm = v->fairshare_ppm;
+    s->level_ppm = v->level_ppm;
     return 0;
 }
 

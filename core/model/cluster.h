@@ -71,7 +71,7 @@ struct bj_reservation_stat {
 };
 struct bj_share_stat {
     struct bj_sub sub; /* account, user; empty: the account itself */
-    uint64_t shares, usage, norm_ppm, used_ppm, fairshare_ppm;
+    uint64_t shares, usage, norm_ppm, used_ppm, fairshare_ppm, level_ppm;
 };
 struct bj_limit_stat {
     struct bj_sub sub; /* account, user, partition */

@@ -88,6 +88,16 @@ static bool map_one_partition(struct bj_arena *arena,
     return key[0].n > 0 && !memchr(key[0].p, ',', key[0].n);
 }
 
+/* A node's state without the signs that sinfo appends to it. */
+static bool map_bare_state(struct bj_arena *arena,
+                           struct bj_slice key[BJ_SUB_KEYS])
+{
+    bj_dialect_state_second(arena, key);
+    while (key[1].n > 0 && strchr("*~#!%$@^-+", key[1].p[key[1].n - 1]))
+        key[1].n--;
+    return true;
+}
+
 /* Other pending jobs. Not a row with words_only: reasons may be unknown. */
 static uint64_t of_dependency(const void *record)
 {
@@ -204,6 +214,15 @@ static const struct bj_dialect_row rows[] = {
         BJ_IN_SUMS(BJ_CL_SHARES, bj_share_stat, fairshare_ppm), BJ_UNIT(MICRO),
         .value = fairshare_or_zero, .only = {NULL, ""}, .key = {"account"},
         BJ_WHEN(STRICT)),
+    /* Of a fork of it (docs/dialects.md). */
+    ROW("account_levelfs",
+        "Shares of the account divided by its usage, both relative to its "
+        "siblings.",
+        BJ_IN_SUMS(BJ_CL_SHARES, bj_share_stat, level_ppm), BJ_UNIT(MICRO),
+        .key = {"account", "user"}, BJ_WHEN(RIGHT)),
+    ROW("node_state_info", "The node's state; the value is always 1.",
+        BJ_IN_SUMS(BJ_CL_EACH_NODE, bj_nodes_stat, nodes),
+        .map = map_bare_state, .key = {"node", "state"}, BJ_WHEN(RIGHT)),
 };
 
 static const struct bj_dialect_label bare[] = {{.name = NULL}};

@@ -408,6 +408,10 @@ static void test_lists(void **state)
     assert_int_equal(s.fairshare_ppm, 1000000);
     assert_int_equal(bj_share_parse(S("x||parent|0||0.0|inf"), &s), 0);
     assert_true(s.shares == BJ_ABSENT && s.fairshare_ppm == BJ_ABSENT);
+    assert_int_equal(bj_share_parse(S("x||1|0||0.0||1.25"), &s), 0);
+    assert_int_equal(s.level_ppm, 1250000);
+    assert_int_equal(bj_share_parse(S("x||1|0||0.0||inf"), &s), 0);
+    assert_true(s.level_ppm == BJ_ABSENT);
     assert_int_equal(bj_share_parse(S("a|b|c"), &s), -EINVAL);
     assert_int_equal(
         bj_limits_parse(S("c|chem|||3||||cpu=8,mem=2G,gres/gpu=2|"), &m), 0);

@@ -3,7 +3,6 @@
 #include "carbon/factor.h"
 
 #define AT(member) offsetof(struct bj_carbon_conf, member)
-#define SECOND 1000000u
 
 const struct bj_opt bj_carbon_opts[] = {
     {.name = "emissions.provider",
@@ -49,17 +48,11 @@ const struct bj_opt bj_carbon_opts[] = {
     {.name = "emissions.factor",
      .kind = BJ_OPT_STR,
      .off = AT(factor),
-     .arg = "GRAMS",
-     .help = "Constant emission factor in g CO2e/kWh, for provider constant.",
+     .arg = "GRAMS [KIND]",
+     .help = "Constant emission factor in g CO2e/kWh, for provider constant. "
+             "Its kind is average_lifecycle unless average_direct or marginal "
+             "follows.",
      .more = "Set it when your electricity contract states a factor."},
-    {.name = "emissions.factor-kind",
-     .kind = BJ_OPT_STR,
-     .off = AT(factor_kind),
-     .preset = "average_lifecycle",
-     .choices = "average_lifecycle|average_direct|marginal",
-     .help = "Kind of the constant emission factor.",
-     .more = "Set it to match the definition of your factor.",
-     .rare = true},
     {.name = "emissions.file",
      .kind = BJ_OPT_STR,
      .off = AT(file),
@@ -67,44 +60,6 @@ const struct bj_opt bj_carbon_opts[] = {
      .help = "File with emission factors (CSV, or JSON in *.json), for "
              "provider file. Read again when it changes.",
      .more = "Set it when another program provides factors."},
-    {.name = "emissions.file-max-age",
-     .kind = BJ_OPT_DURATION,
-     .off = AT(file_age_usec),
-     .lo = 0,
-     .hi = 3660ull * 86400 * SECOND,
-     .preset = "0",
-     .help = "Ignore the file when it was last written longer ago than this. "
-             "0: accept any age.",
-     .more = "Set it so that a program that stopped writing is noticed.",
-     .rare = true},
-    {.name = "emissions.cache",
-     .kind = BJ_OPT_STR,
-     .off = AT(cache),
-     .arg = "PATH",
-     .help = "File that keeps the providers' replies across restarts. Default: "
-             "none.",
-     .more =
-         "Set it where restarts are frequent and the provider limits requests.",
-     .rare = true},
-    {.name = "emissions.period",
-     .kind = BJ_OPT_DURATION,
-     .off = AT(period_usec),
-     .lo = 0,
-     .hi = 86400ull * SECOND,
-     .preset = "0",
-     .help = "Interval between requests to a provider, at least 1m. 0: the "
-             "interval that suits each provider.",
-     .more = "Raise it when the provider limits requests.",
-     .rare = true},
-    {.name = "emissions.timeout",
-     .kind = BJ_OPT_DURATION,
-     .off = AT(timeout_usec),
-     .lo = SECOND / 10,
-     .hi = 300ull * SECOND,
-     .preset = "20s",
-     .help = "Longest time that a request to a provider may take.",
-     .more = "Raise it on slow links.",
-     .rare = true},
     {.name = "emissions.ca-file",
      .kind = BJ_OPT_STR,
      .off = AT(ca_file),

@@ -72,7 +72,7 @@ void bj_carbon_feed_free(struct bj_carbon_feed *feed)
     if (!feed)
         return;
     for (size_t i = 0; i < BJ_CARBON_SLOTS; i++) {
-        bj_points_free(&feed->data[i].points);
+        bj_points_free(&feed->points[i]);
         explicit_bzero(&feed->slot[i].session, sizeof(feed->slot[i].session));
     }
     bj_fetch_free(feed->fetch);
@@ -85,7 +85,8 @@ void bj_carbon_feed_abort(struct bj_carbon_feed *feed)
     atomic_store(&feed->abort, true);
 }
 
-/* --- paces ----------------------------------------------------------------*/
+/* --- intervals
+ * ----------------------------------------------------------------*/
 
 /* A number below n.  Source: G. Marsaglia, "Xorshift RNGs" (2003). */
 static uint64_t random_below(struct bj_carbon_feed *feed, uint64_t n)
@@ -131,11 +132,9 @@ static void plan_next(struct bj_carbon_feed *feed, size_t i,
     }
     usec += part ? random_below(feed, usec / part) : 0;
     feed->slot[i].due_usec = now.boot_usec + usec;
-    feed->data[i].not_before =
-        wait_usec ? now.wall_sec + wait_usec / SECOND : 0;
 }
 
-/* --- what came of it ------------------------------------------------------*/
+/* --- results ------------------------------------------------------*/
 
 /* Count the result; keep its message only when the fault is new. */
 static void settle(struct bj_carbon_feed *feed, size_t i,
@@ -162,7 +161,7 @@ static void settle(struct bj_carbon_feed *feed, size_t i,
 
 static int merge(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec)
 {
-    struct bj_points *p = &feed->data[i].points;
+    struct bj_points *p = &feed->points[i];
     int r = 0;
     pthread_mutex_lock(&feed->lock);
     for (size_t k = 0; k < feed->reply.n && r == 0; k++) {
@@ -174,22 +173,8 @@ static int merge(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec)
     bj_points_trim(
         p, now_sec > BJ_POINTS_KEEP_SEC ? now_sec - BJ_POINTS_KEEP_SEC : 0,
         now_sec + BJ_POINTS_AHEAD_SEC);
-    feed->data[i].queried_sec = now_sec;
     pthread_mutex_unlock(&feed->lock);
     return r;
-}
-
-static void save(struct bj_carbon_feed *feed, struct bj_err *err)
-{
-    if (!feed->conf->cache || !*feed->conf->cache)
-        return;
-    struct bj_err why = {0};
-    int r = bj_cache_save(feed->conf->cache, &feed->plan, feed->data, &why);
-    if (r < 0 && !feed->unsaved && err->code == 0) {
-        *err = why;
-        bj_err_wrap(err, r, "cache");
-    }
-    feed->unsaved = r < 0;
 }
 
 /* --- steps ----------------------------------------------------------------*/
@@ -235,8 +220,6 @@ static void query(struct bj_carbon_feed *feed, size_t i,
         f = take_reply(feed, i, now.wall_sec, err);
     settle(feed, i, f, now.wall_sec, err);
     plan_next(feed, i, now, f, wait_usec);
-    if (f == BJ_CARBON_OK || f == BJ_CARBON_EMPTY || wait_usec > 0)
-        save(feed, err);
 }
 
 static void check_file(struct bj_carbon_feed *feed, size_t i,
@@ -252,35 +235,15 @@ static void check_file(struct bj_carbon_feed *feed, size_t i,
     plan_next(feed, i, now, f, 0);
 }
 
-/* The first time of slot i: soon, or as the cached data require. */
-static void first_due(struct bj_carbon_feed *feed, size_t i,
-                      struct bj_carbon_now now)
+/* Make all slots due: files now, providers within a few seconds. */
+static void start(struct bj_carbon_feed *feed, struct bj_carbon_now now)
 {
-    const struct bj_carbon_cached *d = &feed->data[i];
-    uint64_t at = 0;
-    if (d->queried_sec > 0)
-        at = d->queried_sec + feed->plan.v[i].period_sec;
-    at = at > d->not_before ? at : d->not_before;
-    uint64_t wait = at > now.wall_sec ? (at - now.wall_sec) * SECOND : 0;
-    if (feed->plan.v[i].provider->source == BJ_CARBON_HTTP)
-        wait += random_below(feed, START_SEC * SECOND);
-    feed->slot[i].due_usec = now.boot_usec + wait;
-}
-
-static void load(struct bj_carbon_feed *feed, struct bj_carbon_now now,
-                 struct bj_err *err)
-{
-    const char *path = feed->conf->cache;
-    struct bj_carbon_cached data[BJ_CARBON_SLOTS] = {0};
-    if (path && *path &&
-        bj_cache_load(path, &feed->plan, now.wall_sec, data, err) < 0)
-        bj_err_wrap(err, err->code, "cache");
-    pthread_mutex_lock(&feed->lock);
-    memcpy(feed->data, data, sizeof(data));
-    pthread_mutex_unlock(&feed->lock);
-    for (size_t i = 0; i < feed->plan.n; i++)
-        first_due(feed, i, now);
-    feed->loaded = true;
+    for (size_t i = 0; i < feed->plan.n; i++) {
+        feed->slot[i].due_usec = now.boot_usec;
+        if (feed->plan.v[i].provider->source == BJ_CARBON_HTTP)
+            feed->slot[i].due_usec += random_below(feed, START_SEC * SECOND);
+    }
+    feed->started = true;
 }
 
 /* The slot with the earliest time; plan.n: none. */
@@ -304,11 +267,10 @@ uint64_t bj_carbon_feed_step(struct bj_carbon_feed *feed,
         return UINT64_MAX;
     if (now.wall_sec < CLOCK_MIN_SEC)
         return now.boot_usec + CLOCK_SEC * SECOND;
-    if (!feed->loaded)
-        load(feed, now, &mine);
+    if (!feed->started)
+        start(feed, now);
     i = next_slot(feed);
-    /* Do not overwrite a message about the cache: the query waits a moment. */
-    if (mine.code == 0 && feed->slot[i].due_usec <= now.boot_usec) {
+    if (feed->slot[i].due_usec <= now.boot_usec) {
         if (feed->plan.v[i].provider->source == BJ_CARBON_HTTP)
             query(feed, i, now, &mine);
         else

@@ -1,4 +1,4 @@
-/* The site's factor file in a feed: when it is read, and when it is too old. */
+/* The site's factor file in a feed: when it is read. */
 #include "base/file.h"
 #include "carbon/factor_file.h"
 #include "carbon/feed_priv.h"
@@ -38,12 +38,11 @@ static int read_file(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec,
 }
 
 static void replace(struct bj_carbon_feed *feed, size_t i,
-                    struct bj_points points, int64_t written_sec)
+                    struct bj_points points)
 {
     pthread_mutex_lock(&feed->lock);
-    struct bj_points old = feed->data[i].points;
-    feed->data[i].points = points;
-    feed->slot[i].written_sec = written_sec > 0 ? (uint64_t)written_sec : 0;
+    struct bj_points old = feed->points[i];
+    feed->points[i] = points;
     pthread_mutex_unlock(&feed->lock);
     bj_points_free(&old);
 }
@@ -57,7 +56,7 @@ static enum bj_carbon_fault read_again(struct bj_carbon_feed *feed, size_t i,
     struct stat *st = &feed->slot[i].file;
     int r = read_file(feed, i, now.wall_sec, &points, err);
     if (r == 0) {
-        replace(feed, i, points, st->st_mtim.tv_sec);
+        replace(feed, i, points);
         return BJ_CARBON_OK;
     }
     if (r == -EINVAL || r == -EFBIG)
@@ -72,25 +71,20 @@ static enum bj_carbon_fault missing(struct bj_carbon_feed *feed, size_t i,
 {
     bj_err_set(err, code, "%s", feed->conf->file);
     if (code == -ENOENT)
-        replace(feed, i, (struct bj_points){0}, 0);
+        replace(feed, i, (struct bj_points){0});
     feed->slot[i].file = (struct stat){0};
     return BJ_CARBON_LOCAL;
 }
 
-static enum bj_carbon_fault check_age(const struct bj_carbon_feed *feed,
-                                      size_t i, uint64_t now_sec,
-                                      struct bj_err *err)
+static enum bj_carbon_fault check_current(const struct bj_carbon_feed *feed,
+                                          size_t i, uint64_t now_sec,
+                                          struct bj_err *err)
 {
     const char *path = feed->conf->file;
-    if (bj_carbon_feed_file_expired(feed, i, now_sec))
-        bj_err_set(err, -ESTALE,
-                   "%s: not written for longer than emissions.file-max-age",
-                   path);
-    else if (!bj_carbon_feed_holds(feed, i, now_sec))
-        bj_err_set(err, -ESTALE, "%s: no factor of now for zone %s", path,
-                   feed->plan.v[i].zone);
-    else
+    if (bj_carbon_feed_holds(feed, i, now_sec))
         return BJ_CARBON_OK;
+    bj_err_set(err, -ESTALE, "%s: no current factor for zone %s", path,
+               feed->plan.v[i].zone);
     return BJ_CARBON_EMPTY;
 }
 
@@ -111,7 +105,7 @@ enum bj_carbon_fault bj_carbon_feed_check_file(struct bj_carbon_feed *feed,
         f = read_again(feed, i, now, err);
     }
     if (f == BJ_CARBON_OK || (same && f == BJ_CARBON_EMPTY))
-        f = check_age(feed, i, now.wall_sec, err);
+        f = check_current(feed, i, now.wall_sec, err);
     *ret_news = !same || f != before;
     return f;
 }

@@ -2,8 +2,8 @@
 #ifndef BJ_CARBON_FEED_PRIV_H
 #define BJ_CARBON_FEED_PRIV_H
 
-#include "carbon/cache.h"
 #include "carbon/feed.h"
+#include "carbon/points.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -14,8 +14,7 @@ struct feed_slot {
     uint64_t due_usec;
     unsigned fails; /* in a row */
     struct bj_carbon_feed_status status;
-    struct stat file;     /* of the last file read; st_ino 0: none */
-    uint64_t written_sec; /* of the file of the points; 0: none */
+    struct stat file; /* of the last file read; st_ino 0: none */
 };
 
 struct bj_carbon_feed {
@@ -25,13 +24,12 @@ struct bj_carbon_feed {
     struct bj_fetch *fetch; /* for net; NULL: the caller's */
     atomic_bool abort;
     uint64_t random;              /* state of the generator, never 0 */
-    bool loaded;                  /* the cache was read */
-    bool unsaved;                 /* the last write of the cache failed */
+    bool started;                 /* the first requests are due */
     struct bj_carbon_reply reply; /* of the stepping thread */
     /* Guards the fields below.  Only the stepping thread writes them, so it
      * reads them without the lock. */
     pthread_mutex_t lock;
-    struct bj_carbon_cached data[BJ_CARBON_SLOTS];
+    struct bj_points points[BJ_CARBON_SLOTS];
     struct feed_slot slot[BJ_CARBON_SLOTS];
 };
 
@@ -47,9 +45,5 @@ enum bj_carbon_fault bj_carbon_feed_check_file(struct bj_carbon_feed *feed,
 /* Some value of slot i, of any kind, is current at a time. */
 bool bj_carbon_feed_holds(const struct bj_carbon_feed *feed, size_t i,
                           uint64_t wall_sec);
-
-/* The file of slot i is too old. */
-bool bj_carbon_feed_file_expired(const struct bj_carbon_feed *feed, size_t i,
-                                 uint64_t wall_sec);
 
 #endif

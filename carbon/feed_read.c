@@ -9,18 +9,10 @@ bool bj_carbon_feed_holds(const struct bj_carbon_feed *feed, size_t i,
 {
     enum bj_factor_from from;
     for (unsigned k = 0; k < BJ_FACTOR_KINDS; k++)
-        if (bj_points_at(&feed->data[i].points, (enum bj_factor_kind)k,
-                         wall_sec, &from))
+        if (bj_points_at(&feed->points[i], (enum bj_factor_kind)k, wall_sec,
+                         &from))
             return true;
     return false;
-}
-
-bool bj_carbon_feed_file_expired(const struct bj_carbon_feed *feed, size_t i,
-                                 uint64_t wall_sec)
-{
-    uint64_t max_sec = feed->conf->file_age_usec / SECOND;
-    uint64_t written = feed->slot[i].written_sec;
-    return max_sec > 0 && written > 0 && wall_sec > written + max_sec;
 }
 
 /* --- one factor -----------------------------------------------------------*/
@@ -46,10 +38,8 @@ static bool from_points(const struct bj_carbon_feed *feed, size_t i,
                         enum bj_factor_kind kind, uint64_t now_sec,
                         struct bj_factor *ret)
 {
-    const struct bj_points *points = &feed->data[i].points;
+    const struct bj_points *points = &feed->points[i];
     enum bj_factor_from from;
-    if (bj_carbon_feed_file_expired(feed, i, now_sec))
-        return false;
     const struct bj_carbon_point *p =
         bj_points_at(points, kind, now_sec, &from);
     struct bj_carbon_point profile;
@@ -105,8 +95,8 @@ size_t bj_carbon_feed_history(struct bj_carbon_feed *feed, uint64_t from_sec,
     size_t n = 0;
     pthread_mutex_lock(&feed->lock);
     for (size_t i = 0; i < feed->plan.n; i++)
-        for (size_t k = 0; k < feed->data[i].points.n; k++) {
-            const struct bj_carbon_point *p = &feed->data[i].points.v[k];
+        for (size_t k = 0; k < feed->points[i].n; k++) {
+            const struct bj_carbon_point *p = &feed->points[i].v[k];
             if (p->start_sec < from_sec || p->start_sec >= to_sec)
                 continue;
             if (n < max)
@@ -134,7 +124,7 @@ size_t bj_carbon_feed_status(struct bj_carbon_feed *feed, uint64_t wall_sec,
     pthread_mutex_lock(&feed->lock);
     for (; n < feed->plan.n && n < max; n++) {
         out[n] = feed->slot[n].status;
-        out[n].age_sec = age(&feed->data[n].points, wall_sec);
+        out[n].age_sec = age(&feed->points[n], wall_sec);
     }
     pthread_mutex_unlock(&feed->lock);
     return n;

@@ -2,9 +2,6 @@
 
 #include <stdio.h>
 
-#define SECOND 1000000u
-enum { PERIOD_MIN_SEC = 60 };
-
 /* The value of "PROVIDER=VALUE" in a list; NULL: none. */
 static const char *value_of(const struct bj_strv *list, const char *provider)
 {
@@ -141,11 +138,6 @@ static int set_http(const struct bj_carbon_conf *conf, struct bj_carbon_slot *s,
                           "emissions.token-file: expected %s=PATH, since "
                           "emissions.provider names %s",
                           p->name, p->name);
-    if (conf->period_usec > 0)
-        s->period_sec = conf->period_usec / SECOND;
-    if (s->period_sec < PERIOD_MIN_SEC)
-        return bj_err_set(err, -EINVAL,
-                          "emissions.period: expected 0 or at least 1m");
     return 0;
 }
 
@@ -197,6 +189,27 @@ static int add_slot(const struct bj_carbon_conf *conf, struct bj_slice name,
     return r;
 }
 
+/* "380" or "380 average_direct" */
+static int set_constant(const char *text, struct bj_factor *f,
+                        struct bj_err *err)
+{
+    struct bj_slice rest = bj_slice_str(text), grams, kind;
+    f->provider = "constant";
+    f->from = BJ_FACTOR_CONSTANT;
+    f->kind = BJ_FACTOR_LIFECYCLE;
+    if (!bj_slice_word(&rest, &grams) ||
+        bj_factor_grams(grams, &f->mg_per_kwh) < 0 ||
+        (bj_slice_word(&rest, &kind) &&
+         bj_factor_kind_parse(kind, &f->kind) < 0) ||
+        bj_slice_word(&rest, &kind))
+        return bj_err_set(err, -EINVAL,
+                          "emissions.factor: '%s': expected g/kWh above 0, at "
+                          "most %d, then nothing or average_lifecycle, "
+                          "average_direct or marginal",
+                          text, BJ_FACTOR_MG_MAX / 1000);
+    return 0;
+}
+
 static int set_common(const struct bj_carbon_conf *conf,
                       struct bj_carbon_plan *plan, struct bj_err *err)
 {
@@ -210,21 +223,10 @@ static int set_common(const struct bj_carbon_conf *conf,
     }
     if (!conf->factor || !*conf->factor)
         return 0;
-    struct bj_factor *f = &plan->constant;
-    f->provider = "constant";
-    f->from = BJ_FACTOR_CONSTANT;
-    if (conf->factor_kind &&
-        bj_factor_kind_parse(bj_slice_str(conf->factor_kind), &f->kind) < 0)
-        return bj_err_set(err, -EINVAL, "emissions.factor-kind: '%s': unknown",
-                          conf->factor_kind);
     if (plan->country)
-        memcpy(f->country, plan->country->iso2, sizeof(f->country));
-    if (bj_factor_grams(bj_slice_str(conf->factor), &f->mg_per_kwh) < 0)
-        return bj_err_set(err, -EINVAL,
-                          "emissions.factor: '%s': expected g/kWh above 0, at "
-                          "most %d",
-                          conf->factor, BJ_FACTOR_MG_MAX / 1000);
-    return 0;
+        memcpy(plan->constant.country, plan->country->iso2,
+               sizeof(plan->constant.country));
+    return set_constant(conf->factor, &plan->constant, err);
 }
 
 /* Without a list of providers use those whose settings are given. */

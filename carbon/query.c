@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #define SECOND 1000000u
-enum { CONNECT_SEC = 10, REDIRECTS = 3, SECRET_MAX = 4096 };
+enum { CONNECT_SEC = 10, TIMEOUT_SEC = 20, REDIRECTS = 3, SECRET_MAX = 4096 };
 
 static const char *const names[BJ_CARBON_FAULTS] = {
     [BJ_CARBON_OK] = "ok",         [BJ_CARBON_CONNECT] = "connect",
@@ -78,13 +78,10 @@ static enum bj_carbon_fault request(struct exchange *x,
                                     struct bj_fetch_request *req)
 {
     const struct bj_carbon_query *q = x->q;
-    uint64_t timeout = q->conf->timeout_usec;
     req->ca_file = q->conf->ca_file;
     req->redirects = REDIRECTS;
-    req->total_usec = timeout;
-    req->connect_usec = timeout && timeout < CONNECT_SEC * SECOND
-                            ? timeout
-                            : CONNECT_SEC * SECOND;
+    req->total_usec = TIMEOUT_SEC * SECOND;
+    req->connect_usec = CONNECT_SEC * SECOND;
     req->max_bytes = q->slot->provider->max_bytes;
     req->abort = q->abort;
     int r = q->net->fetch(q->net->ctx, req, &x->reply, x->err);

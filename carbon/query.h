@@ -49,8 +49,8 @@ struct bj_carbon_query {
     struct bj_carbon_session *session;
 };
 
-/* Send a query and wait, for emissions.timeout at most; three times that with a
- * login, where the token may have expired.  OK: *ret is the content of the
+/* Send a query and wait for at most 20 s; three times that with a login, where
+ * the token may have expired.  OK: *ret is the content of the
  * reply, maybe empty.  Otherwise err has the message, which never contains a
  * token, and *ret_wait_usec how long the provider wants no requests (0: not
  * reported). *ret_aborted: the flag ended it, not a fault. */

@@ -226,10 +226,10 @@ def certificate(name, san):
 # --- the feed ----------------------------------------------------------------
 
 class Run:
-    def __init__(self, provider, url, *args, rounds=1, env=None, timeout="2s"):
+    def __init__(self, provider, url, *args, rounds=1, env=None, timeout="2"):
         command = [FEED, "--rounds", str(rounds), "--emissions.provider", provider,
                    "--emissions.url", f"{provider}={url}",
-                   "--emissions.timeout", timeout, *args]
+                   "--timeout", timeout, *args]
         if provider in TOKENS:
             command += ["--emissions.token-file", f"{provider}={scratch}/{provider}",
                         "--emissions.zone", f"{provider}={ZONES[provider]}"]
@@ -332,26 +332,6 @@ def test_proxy():
            "it is asked for the provider's URL", Handler.seen)
 
 
-def test_cache():
-    cache = f"{scratch}/cache"
-    r = Run("rte", http_url + "/good", "--emissions.cache", cache)
-    is_(r.fault, "ok", "a question fills the cache")
-    r = Run("rte", http_url + "/good", "--emissions.cache", cache, rounds=0)
-    is_(r.factors, [], "before the first step nothing is read")
-    with open(cache) as f:
-        text = f.read()
-    with open(cache, "w") as f:
-        f.write(text[:100])
-    r = Run("rte", http_url + "/good", "--emissions.cache", cache)
-    result("damaged, kept as" in r.text and os.path.exists(cache + ".bad") and
-           r.fault == "ok", "a damaged cache is put aside", r.text)
-    with open(cache, "w") as f:
-        f.write(text)
-    r = Run("rte", http_url + "/error", "--emissions.cache", cache)
-    result(r.factors == ["average_direct live FR 31000"] and r.fault == "status",
-           "what is in it holds while the provider is ill", r.text)
-
-
 def test_drop():
     drop, file = f"{TOP}/examples/emissions-drop.sh", f"{scratch}/drop.csv"
     old = "FR,average_direct,2020-01-01T00:00:00Z,2020-01-01T01:00:00Z,5,false"
@@ -375,7 +355,7 @@ def test_drop():
 def test_abort():
     for mode in ("hang", "drip"):
         r = Run("rte", f"{http_url}/{mode}", "--abort-after", "500ms",
-                timeout="60s")
+                timeout="20")
         result(r.seconds < 10 and r.rc == 0, f"{mode}: shut down at once",
                f"{r.seconds} {r.text}")
 
@@ -438,7 +418,7 @@ def test_exporter():
     result(f'{factor}{{provider="rte"' not in e.page(), "exporter: the table holds")
     e.stop()
     Handler.seen.clear()
-    e = Exporter(*args, f"--emissions.url=rte={http_url}/hang", "--emissions.timeout=60s")
+    e = Exporter(*args, f"--emissions.url=rte={http_url}/hang")
     why = e.wait_for(table)
     begin = time.monotonic()
     while not Handler.seen and time.monotonic() < begin + 20:
@@ -468,7 +448,7 @@ def main():
     http_url = f"http://127.0.0.1:{http_port}"
     tls = serve(certificate("right", "IP:127.0.0.1,DNS:localhost"))
     wrong = serve(certificate("wrong", "DNS:other.example.org"))
-    for test in (test_good, test_bad, test_tls, test_proxy, test_cache,
+    for test in (test_good, test_bad, test_tls, test_proxy,
                  test_drop, test_abort, test_exporter):
         test()
     Handler.stop.set()

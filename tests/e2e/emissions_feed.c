@@ -7,7 +7,7 @@
  *     next SECONDS                            until it wants to be called
  *
  *   emissions_feed [--rounds N] [--steps N] [--abort-after SEC]
- *                  --emissions.OPTION ... */
+ *                  [--timeout SEC] --emissions.OPTION ... */
 #include "base/clock.h"
 #include "carbon/feed.h"
 
@@ -18,7 +18,8 @@
 #define SECOND 1000000u
 
 struct own {
-    uint64_t rounds, steps, abort_usec;
+    uint64_t rounds, steps, abort_usec, timeout_usec;
+    struct bj_fetch *fetch;
 };
 
 static const struct bj_opt own_opts[] = {
@@ -37,6 +38,11 @@ static const struct bj_opt own_opts[] = {
      .off = offsetof(struct own, abort_usec),
      .preset = "0",
      .help = "Shut down after this time."},
+    {.name = "timeout",
+     .kind = BJ_OPT_DURATION,
+     .off = offsetof(struct own, timeout_usec),
+     .preset = "20s",
+     .help = "Longest time of a request."},
     {0},
 };
 
@@ -105,11 +111,21 @@ static void show(struct bj_carbon_feed *feed)
                (unsigned long long)s[i].queries, s[i].success);
 }
 
-static int run_feed(const struct own *own, const struct bj_carbon_conf *conf,
+static int fetch(void *ctx, const struct bj_fetch_request *req,
+                 struct bj_fetch_reply *reply, struct bj_err *err)
+{
+    const struct own *own = ctx;
+    struct bj_fetch_request mine = *req;
+    mine.total_usec = own->timeout_usec;
+    return bj_fetch(own->fetch, &mine, reply, err);
+}
+
+static int run_feed(struct own *own, const struct bj_carbon_conf *conf,
                     struct bj_err *err)
 {
     struct bj_carbon_feed *feed;
-    int r = bj_carbon_feed_new(conf, NULL, 1, &feed, err);
+    const struct bj_carbon_net net = {own, fetch};
+    int r = bj_carbon_feed_new(conf, &net, 1, &feed, err);
     if (r < 0)
         return r;
     struct alarm alarm = {feed, own->abort_usec};
@@ -139,7 +155,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2 && r == 0; i++)
         r = bj_opt_finish(&sets[i], &err);
     if (r == 0)
+        r = bj_fetch_new(&own.fetch, &err);
+    if (r == 0)
         r = run_feed(&own, &conf, &err);
+    bj_fetch_free(own.fetch);
     if (r < 0)
         fprintf(stderr, "%s\n", err.msg);
     for (int i = 0; i < 2; i++)

@@ -25,7 +25,8 @@ static const struct {
      "constant - DE 0;table DEU DE 0;"},
     {{"provider=rte", "provider=table", "country=FR"},
      "rte FR FR 1800;table FRA FR 0;"},
-    {{"provider=neso", "period=10m"}, "neso GB GB 600;"},
+    {{"provider=neso"}, "neso GB GB 1800;"},
+    {{"factor=50 marginal"}, "constant - - 0;"},
     {{"provider=electricitymaps", "zone=electricitymaps=US-CAL-CISO",
       "token-file=electricitymaps=/t"},
      "electricitymaps US-CAL-CISO US 1800;"},
@@ -50,6 +51,7 @@ static const struct {
     {{"factor=0"}, "emissions.factor: '0': expected g/kWh above 0"},
     {{"factor=-1"}, "emissions.factor: '-1'"},
     {{"factor=50 g"}, "emissions.factor: '50 g'"},
+    {{"factor=50 marginal g"}, "emissions.factor: '50 marginal g'"},
     {{"factor=50000"}, "at most 5000"},
     {{"provider=table"}, "emissions.country: expected a code of two or three"},
     {{"provider=constant"}, "emissions.factor: expected a number of g/kWh"},
@@ -76,7 +78,6 @@ static const struct {
     {{"provider=rte", "url=rte=ftp://a"}, "emissions.url: 'rte=ftp://a': exp"},
     {{"provider=rte", "url=rte=http://a/?b"}, "without a query"},
     {{"provider=rte", "url=rte=http://a\nHost: b"}, "emissions.url"},
-    {{"provider=rte", "period=30s"}, "emissions.period: expected 0 or at l"},
 };
 
 /* The options from "name=value" strings; the plan as text, or the message. */

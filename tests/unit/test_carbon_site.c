@@ -1,5 +1,4 @@
-/* The feed of emission factors and a site's files: secrets, the cache over
- * restarts, dropped factors. */
+/* The feed of emission factors and a site's files: secrets and factor files. */
 #include "carbon/feed.h"
 
 #include "tests/unit/lib/fakegrid.h"
@@ -19,8 +18,7 @@
 enum { HOUR = 3600, DAY = 86400 };
 
 static char dir[] = "/tmp/bj-carbon-site.XXXXXX";
-static const char *const files[] = {"secret", "cache", "cache.bad", "drop.csv",
-                                    "drop.json"};
+static const char *const files[] = {"secret", "drop.csv", "drop.json"};
 
 struct room {
     struct grid grid;
@@ -49,13 +47,6 @@ static void put(const char *name, const char *text, mode_t mode)
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     assert_int_equal(fchmod(fd, mode), 0);
     close(fd);
-}
-
-/* The file was written then. */
-static void age(const char *name, uint64_t sec)
-{
-    struct timespec t[2] = {{.tv_sec = (time_t)sec}, {.tv_sec = (time_t)sec}};
-    assert_int_equal(utimensat(AT_FDCWD, at(name), t, 0), 0);
 }
 
 static void start(struct room *r)
@@ -212,93 +203,6 @@ static void test_bad_secrets(void **state)
     assert_int_equal(once(r), BJ_CARBON_OK); /* looked at again each time */
 }
 
-/* --- the cache ------------------------------------------------------------*/
-
-static void test_restart(void **state)
-{
-    struct room *r = *state;
-    char cache[80];
-    snprintf(cache, sizeof(cache), "cache=%s", at("cache"));
-    r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
-    start(r);
-    assert_int_equal(once(r), BJ_CARBON_OK);
-    uint32_t mg = first_mg(r, false);
-    unsigned asked = r->grid.asked[GRID_RTE];
-    /* at once there is a value, and nobody is asked before it is time */
-    for (int i = 0; i < 10; i++) {
-        restart(r);
-        grid_settle(&r->grid, r->feed, NULL);
-        assert_int_equal(first_mg(r, false), mg);
-        grid_run(&r->grid, r->feed, 5);
-    }
-    assert_int_equal(r->grid.asked[GRID_RTE], asked);
-    grid_run(&r->grid, r->feed, HOUR / 2);
-    assert_int_equal(r->grid.asked[GRID_RTE], asked + 1);
-}
-
-/* The profile is there behind a restart in the middle of an outage. */
-static void test_restart_in_outage(void **state)
-{
-    struct room *r = *state;
-    char cache[80];
-    struct bj_factor f;
-    snprintf(cache, sizeof(cache), "cache=%s", at("cache"));
-    r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
-    start(r);
-    grid_run(&r->grid, r->feed, DAY);
-    r->grid.mode[GRID_RTE] = GRID_DOWN;
-    grid_run(&r->grid, r->feed, 5 * HOUR);
-    restart(r);
-    grid_settle(&r->grid, r->feed, NULL);
-    assert_true(grid_first(&r->grid, r->feed, false, &f));
-    assert_int_equal(f.from, BJ_FACTOR_PROFILE);
-}
-
-/* A provider that wants to be left alone is, over restarts, too. */
-static void test_restart_when_limited(void **state)
-{
-    struct room *r = *state;
-    char cache[80];
-    snprintf(cache, sizeof(cache), "cache=%s", at("cache"));
-    r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
-    r->grid.mode[GRID_RTE] = GRID_BUSY;
-    r->grid.retry_after_usec = 2ull * HOUR * 1000000;
-    start(r);
-    assert_int_equal(once(r), BJ_CARBON_LIMITED);
-    unsigned asked = r->grid.asked[GRID_RTE];
-    r->grid.mode[GRID_RTE] = GRID_GOOD;
-    uint64_t until = r->grid.wall_sec + 2 * HOUR;
-    restart(r);
-    grid_settle(&r->grid, r->feed, NULL);
-    assert_int_equal(r->grid.asked[GRID_RTE], asked);
-    assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_true(r->grid.wall_sec >= until);
-}
-
-static void test_cache_faults(void **state)
-{
-    struct room *r = *state;
-    char cache[80];
-    put("cache", "{\"format\":", 0600);
-    snprintf(cache, sizeof(cache), "cache=%s", at("cache"));
-    r->conf = grid_conf(NULL, "provider=rte", cache, NULL);
-    start(r);
-    grid_settle(&r->grid, r->feed, &r->err);
-    assert_non_null(strstr(r->err.msg, "cache: "));
-    assert_non_null(strstr(r->err.msg, "cache.bad"));
-    assert_int_equal(access(at("cache.bad"), F_OK), 0);
-    assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(access(at("cache"), F_OK), 0);
-    grid_conf_free(&r->conf);
-    r->conf = grid_conf(NULL, "provider=rte", "cache=/nowhere/cache", NULL);
-    restart(r);
-    assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_non_null(strstr(r->err.msg, "/nowhere/cache"));
-    assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(r->err.code, 0); /* said once */
-    assert_true(first_mg(r, false) > 0);
-}
-
 /* --- dropped factors ------------------------------------------------------*/
 
 #define HEAD "zone,kind,start,end,g_per_kwh\n"
@@ -350,7 +254,7 @@ static void test_file_ends(void **state)
     start_file(r, "drop.csv", NULL);
     assert_int_equal(once(r), BJ_CARBON_OK);
     assert_int_equal(once(r), BJ_CARBON_EMPTY);
-    assert_non_null(strstr(r->err.msg, "no factor of now for zone FR"));
+    assert_non_null(strstr(r->err.msg, "no current factor for zone FR"));
     assert_in_range(r->grid.wall_sec, T + 2 * HOUR, T + 2 * HOUR + 60);
     assert_int_equal(first_mg(r, false), 0);
     r->grid.wall_sec = T + 2 * HOUR - 1;
@@ -374,23 +278,6 @@ static void test_file_json(void **state)
     assert_int_equal(f.from, BJ_FACTOR_STATED);
 }
 
-static void test_file_age(void **state)
-{
-    struct room *r = *state;
-    put("drop.csv", "zone,kind,year,g_per_kwh\nFR,average_direct,2026,45\n",
-        0644);
-    age("drop.csv", T - DAY + HOUR);
-    start_file(r, "drop.csv", "file-max-age=1d");
-    assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(first_mg(r, false), 45000);
-    grid_run(&r->grid, r->feed, HOUR);
-    assert_int_equal(first_mg(r, false), 0);
-    assert_int_equal(status(r).fault, BJ_CARBON_EMPTY);
-    age("drop.csv", T);
-    assert_int_equal(once(r), BJ_CARBON_OK);
-    assert_int_equal(first_mg(r, false), 45000);
-}
-
 /* Other users may not write it: they would change other people's
  * figures. */
 static void test_file_not_trusted(void **state)
@@ -408,19 +295,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_header),
-        TEST(test_login),
-        TEST(test_login_fails),
-        TEST(test_bad_secrets),
-        TEST(test_restart),
-        TEST(test_restart_in_outage),
-        TEST(test_restart_when_limited),
-        TEST(test_cache_faults),
-        TEST(test_file),
-        TEST(test_file_ends),
-        TEST(test_file_json),
-        TEST(test_file_age),
-        TEST(test_file_not_trusted),
+        TEST(test_header),      TEST(test_login),
+        TEST(test_login_fails), TEST(test_bad_secrets),
+        TEST(test_file),        TEST(test_file_ends),
+        TEST(test_file_json),   TEST(test_file_not_trusted),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown_all);
 }

@@ -1,6 +1,5 @@
 /* Emission factors read from several threads while one asks, and want of
  * memory. */
-#include "carbon/cache.h"
 #include "carbon/factor_file.h"
 #include "tests/unit/lib/fail.h"
 #include "tests/unit/lib/fakegrid.h"

@@ -111,19 +111,18 @@ static bool grow_keys(struct bj_cache *c, uint32_t need)
     return true;
 }
 
-bool bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
+void bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
                   int64_t value)
 {
     uint32_t n = (uint32_t)key.n, need = n + HEAD;
     if (key.n > c->max_bytes / 4)
-        return false;
-    bool full = c->n >= c->max_entries || c->used + need > c->max_bytes;
-    if (full)
+        return;
+    if (c->n >= c->max_entries || c->used + need > c->max_bytes)
         bj_cache_clear(c);
     if (c->n >= c->cap / 2 && !grow_slots(c))
-        return false;
+        return;
     if (c->room - c->used < need && !grow_keys(c, need))
-        return false;
+        return;
     char *head = c->key + c->used;
     memcpy(head, &value, sizeof(value));
     memcpy(head + sizeof(value), &n, sizeof(n));
@@ -132,7 +131,6 @@ bool bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
     put(c->slot, c->cap, (struct bj_cache_slot){mark(hash), c->used});
     c->used += need;
     c->n++;
-    return !full;
 }
 
 void bj_cache_clear(struct bj_cache *c)

@@ -25,9 +25,9 @@ uint64_t bj_cache_hash(uint64_t seed, struct bj_slice key);
 bool bj_cache_find(const struct bj_cache *c, uint64_t hash, struct bj_slice key,
                    int64_t *ret);
 
-/* Remember a key that is not there.  False when something is not remembered any
- * more: the cache was full, or there is no memory for the key. */
-bool bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
+/* Remember a key that is not there.  A full cache is emptied first; a key that
+ * is too long, or has no memory, is not remembered. */
+void bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
                   int64_t value);
 void bj_cache_clear(struct bj_cache *c);
 void bj_cache_free(struct bj_cache *c);

@@ -4,32 +4,33 @@
 #include "statsdb/dict_parts.h"
 #include "statsdb/sql.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-/* One dictionary: its statements, both with the same parameters, and how much
- * of it is cached. */
+/* Both statements of a dictionary have the same parameters; entries and bytes
+ * limit its cache. */
 struct shape {
     const char *table, *find, *add;
     uint32_t entries, bytes;
 };
 
 #define TEXTS(table, column, entries, bytes)                                   \
-    table, "SELECT id FROM \"" table "\" WHERE " column " = ?1",               \
-        "INSERT INTO \"" table "\"(" column ") VALUES(?1)", entries, bytes
+    {                                                                          \
+        table, "SELECT id FROM \"" table "\" WHERE " column " = ?1",           \
+            "INSERT INTO \"" table "\"(" column ") VALUES(?1)", entries, bytes \
+    }
 
 enum { SMALL = 4096, LARGE = 16384, VAST = 65536, KIB = 1024 };
 
 static const struct shape shapes[BJ_DICTS] = {
-    [BJ_DICT_USER] = {TEXTS("user", "name", LARGE, 512 * KIB)},
-    [BJ_DICT_ACCOUNT] = {TEXTS("account", "name", LARGE, 512 * KIB)},
-    [BJ_DICT_PARTITION] = {TEXTS("partition", "name", SMALL, 128 * KIB)},
-    [BJ_DICT_QOS] = {TEXTS("qos", "name", SMALL, 128 * KIB)},
-    [BJ_DICT_JOBNAME] = {TEXTS("jobname", "text", VAST, 2048 * KIB)},
-    [BJ_DICT_HOSTS] = {TEXTS("hosts", "text", VAST, 2048 * KIB)},
-    [BJ_DICT_DIR] = {TEXTS("dir", "path", VAST, 3072 * KIB)},
-    [BJ_DICT_TRES] = {TEXTS("tres", "text", SMALL, 256 * KIB)},
-    [BJ_DICT_WORD] = {TEXTS("word", "text", LARGE, 512 * KIB)},
+    [BJ_DICT_USER] = TEXTS("user", "name", LARGE, 512 * KIB),
+    [BJ_DICT_ACCOUNT] = TEXTS("account", "name", LARGE, 512 * KIB),
+    [BJ_DICT_PARTITION] = TEXTS("partition", "name", SMALL, 128 * KIB),
+    [BJ_DICT_QOS] = TEXTS("qos", "name", SMALL, 128 * KIB),
+    [BJ_DICT_JOBNAME] = TEXTS("jobname", "text", VAST, 2048 * KIB),
+    [BJ_DICT_HOSTS] = TEXTS("hosts", "text", VAST, 2048 * KIB),
+    [BJ_DICT_DIR] = TEXTS("dir", "path", VAST, 3072 * KIB),
+    [BJ_DICT_TRES] = TEXTS("tres", "text", SMALL, 256 * KIB),
+    [BJ_DICT_WORD] = TEXTS("word", "text", LARGE, 512 * KIB),
     [BJ_DICT_OWNER] =
         {"owner",
          "SELECT id FROM owner WHERE ifnull(uid, -1) = ifnull(?1, -1)"
@@ -45,7 +46,13 @@ static const struct shape shapes[BJ_DICTS] = {
          LARGE, 1024 * KIB},
 };
 
-enum { LAST = 64 };
+/* The columns of an entry after its number: numbers (BJ_SQL_NULL is NULL), then
+ * a text unless text.p is NULL. */
+struct entry {
+    int64_t v[4];
+    unsigned ints;
+    struct bj_slice text;
+};
 
 struct bj_dicts {
     struct sqlite3 *db;
@@ -54,23 +61,9 @@ struct bj_dicts {
     enum bj_hosts_grammar grammar;
     struct {
         struct bj_cache cache;
-        bool complete; /* the cache has all of the table, as far as we know */
         struct sqlite3_stmt *find, *add;
-        char last[LAST]; /* the last text, and its number */
-        size_t last_len; /* above LAST: nothing */
-        int64_t last_id;
     } of[BJ_DICTS];
 };
-
-/* Is a table empty?  Needed before anything is cached. */
-static bool is_empty(struct bj_dicts *d, enum bj_dict_id which)
-{
-    char sql[80];
-    int64_t id;
-    snprintf(sql, sizeof(sql), "SELECT max(id) FROM \"%s\"",
-             shapes[which].table);
-    return bj_sql_int(d->db, sql, &id, NULL) == 0 && id == BJ_SQL_NULL;
-}
 
 int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err)
 {
@@ -81,13 +74,11 @@ int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err)
     d->seed = bj_cache_seed();
     int r = bj_dict_parts_new(db, &d->parts, err);
     for (int i = 0; r == 0 && i < BJ_DICTS; i++) {
-        d->of[i].last_len = LAST + 1;
         d->of[i].cache.max_entries = shapes[i].entries;
         d->of[i].cache.max_bytes = shapes[i].bytes;
         r = bj_sql_prepare(db, shapes[i].find, &d->of[i].find, err);
         if (r == 0)
             r = bj_sql_prepare(db, shapes[i].add, &d->of[i].add, err);
-        d->of[i].complete = r == 0 && is_empty(d, (enum bj_dict_id)i);
     }
     if (r < 0) {
         bj_dicts_free(d);
@@ -112,25 +103,14 @@ void bj_dicts_free(struct bj_dicts *d)
 
 void bj_dicts_clear(struct bj_dicts *d)
 {
-    for (int i = 0; i < BJ_DICTS; i++) {
+    for (int i = 0; i < BJ_DICTS; i++)
         bj_cache_clear(&d->of[i].cache);
-        d->of[i].complete = false;
-        d->of[i].last_len = LAST + 1;
-    }
 }
 
 void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar)
 {
     d->grammar = grammar;
 }
-
-/* An entry: numbers (BJ_SQL_NULL is NULL), then a text unless text.p is NULL.
- */
-struct entry {
-    int64_t v[4];
-    unsigned ints;
-    struct bj_slice text;
-};
 
 static void bind(struct sqlite3_stmt *st, const struct entry *e)
 {
@@ -141,90 +121,55 @@ static void bind(struct sqlite3_stmt *st, const struct entry *e)
                             SQLITE_STATIC, SQLITE_UTF8);
 }
 
-static int find(struct bj_dicts *d, enum bj_dict_id which,
-                const struct entry *e, int64_t *ret, struct bj_err *err)
-{
-    struct sqlite3_stmt *st = d->of[which].find;
-    bind(st, e);
-    int r = bj_sql_row(st, err);
-    if (r <= 0)
-        return r;
-    *ret = bj_sql_get(st, 0);
-    sqlite3_reset(st);
-    return 1;
-}
-
-/* Find an entry in its table, or add it.  The first is not needed where the
- * cache holds all of the table; the table refuses a duplicate. */
+/* Find an entry in its table, or add it. */
 static int find_or_add(struct bj_dicts *d, enum bj_dict_id which,
                        const struct entry *e, int64_t *ret, bool *ret_new,
                        struct bj_err *err)
 {
-    *ret_new = false;
-    if (!d->of[which].complete) {
-        int r = find(d, which, e, ret, err);
-        if (r != 0)
-            return r < 0 ? r : 0;
+    struct sqlite3_stmt *find = d->of[which].find, *add = d->of[which].add;
+    bind(find, e);
+    int r = bj_sql_row(find, err);
+    *ret_new = r == 0;
+    if (r > 0) {
+        *ret = bj_sql_get(find, 0);
+        sqlite3_reset(find);
     }
-    bind(d->of[which].add, e);
-    int r = bj_sql_run(d->of[which].add, err);
-    if (r == -EEXIST && d->of[which].complete) {
-        struct bj_err why = {0};
-        d->of[which].complete = false;
-        int found = find(d, which, e, ret, &why);
-        return found > 0 ? 0 : r; /* not there: it refers to what is not */
-    }
-    if (r == 0) {
-        *ret = sqlite3_last_insert_rowid(d->db);
-        *ret_new = true;
-    }
+    if (r != 0)
+        return r < 0 ? r : 0;
+    bind(add, e);
+    r = bj_sql_run(add, err);
+    *ret = sqlite3_last_insert_rowid(d->db);
     return r;
 }
 
-static int enter(struct bj_dicts *d, enum bj_dict_id which, uint64_t hash,
-                 struct bj_slice key, const struct entry *e, int64_t *ret,
-                 struct bj_err *err)
-{
-    bool fresh;
-    int r = find_or_add(d, which, e, ret, &fresh, err);
-    if (r == 0 && fresh && which == BJ_DICT_HOSTS)
-        r = bj_dict_add_hosts(d->parts, *ret, key, d->grammar, err);
-    if (r == 0 && fresh && which == BJ_DICT_TRES)
-        r = bj_dict_add_tres(d->parts, *ret, key, err);
-    if (r == 0 && !bj_cache_add(&d->of[which].cache, hash, key, *ret))
-        d->of[which].complete = false;
-    return r;
-}
-
+/* The number of an entry; key identifies it in the cache. */
 static int look_up(struct bj_dicts *d, enum bj_dict_id which,
-                   struct bj_slice text, int64_t *ret, struct bj_err *err)
+                   struct bj_slice key, const struct entry *e, int64_t *ret,
+                   struct bj_err *err)
 {
-    struct bj_cache *c = &d->of[which].cache;
-    uint64_t hash = bj_cache_hash(d->seed, text);
-    if (bj_cache_find(c, hash, text, ret))
-        return 0;
-    struct entry e = {.text = {text.n > 0 ? text.p : "", text.n}};
-    return enter(d, which, hash, text, &e, ret, err);
+    struct bj_cache *cache = &d->of[which].cache;
+    uint64_t hash = bj_cache_hash(d->seed, key);
+    bool added = false;
+    int r = 0;
+    if (!bj_cache_find(cache, hash, key, ret)) {
+        r = find_or_add(d, which, e, ret, &added, err);
+        if (r == 0)
+            bj_cache_add(cache, hash, key, *ret);
+    }
+    if (added && r == 0 && which == BJ_DICT_HOSTS)
+        r = bj_dict_add_hosts(d->parts, *ret, key, d->grammar, err);
+    if (added && r == 0 && which == BJ_DICT_TRES)
+        r = bj_dict_add_tres(d->parts, *ret, key, err);
+    return r;
 }
 
-/* Steps mostly repeat what was in the line before. */
 int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,
                  struct bj_slice text, int64_t *ret, struct bj_err *err)
 {
     if (text.n > BJ_DICT_TEXT_MAX)
         text.n = BJ_DICT_TEXT_MAX;
-    if (text.n == d->of[which].last_len && text.n > 0 &&
-        memcmp(text.p, d->of[which].last, text.n) == 0) {
-        *ret = d->of[which].last_id;
-        return 0;
-    }
-    int r = look_up(d, which, text, ret, err);
-    if (r == 0 && text.n > 0 && text.n <= LAST) {
-        memcpy(d->of[which].last, text.p, text.n);
-        d->of[which].last_len = text.n;
-        d->of[which].last_id = *ret;
-    }
-    return r;
+    struct entry e = {.text = {text.n > 0 ? text.p : "", text.n}};
+    return look_up(d, which, text, &e, ret, err);
 }
 
 int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
@@ -237,27 +182,20 @@ int bj_dict_owner(struct bj_dicts *d, int64_t uid, int64_t gid,
     memcpy(key + 8, &gid, 8);
     if (group.n > 0)
         memcpy(key + 16, group.p, group.n);
-    struct bj_slice k = {key, 16 + group.n};
-    struct bj_cache *c = &d->of[BJ_DICT_OWNER].cache;
-    uint64_t hash = bj_cache_hash(d->seed, k);
-    if (bj_cache_find(c, hash, k, ret))
-        return 0;
     struct entry e = {.v = {uid, gid},
                       .ints = 2,
                       .text = {group.n > 0 ? group.p : "", group.n}};
-    return enter(d, BJ_DICT_OWNER, hash, k, &e, ret, err);
+    return look_up(d, BJ_DICT_OWNER, (struct bj_slice){key, 16 + group.n}, &e,
+                   ret, err);
 }
 
 int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
                   struct bj_err *err)
 {
-    struct bj_slice k = {(const char *)of, 4 * sizeof(*of)};
-    struct bj_cache *c = &d->of[BJ_DICT_ASSOC].cache;
-    uint64_t hash = bj_cache_hash(d->seed, k);
-    if (bj_cache_find(c, hash, k, ret))
-        return 0;
     struct entry e = {.v = {of[0], of[1], of[2], of[3]}, .ints = 4};
-    return enter(d, BJ_DICT_ASSOC, hash, k, &e, ret, err);
+    return look_up(d, BJ_DICT_ASSOC,
+                   (struct bj_slice){(const char *)of, 4 * sizeof(*of)}, &e,
+                   ret, err);
 }
 
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,

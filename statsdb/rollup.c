@@ -1,7 +1,6 @@
 #include "statsdb/rollup.h"
 
 #include "base/stamp.h"
-#include "statsdb/sql.h"
 
 #include <stdlib.h>
 
@@ -10,14 +9,13 @@ struct cell {
     int32_t month, day;
     int64_t assoc;
     bool used, negative;
-    int64_t row[1 + BJ_SUMS]; /* the row's number, then the sums */
+    int64_t sum[BJ_SUMS];
 };
 
 enum { SLOTS = 16384, FULL = 14000 }; /* 2.7 MiB */
 enum { DAY = 86400 };
 
 struct bj_rollup {
-    struct sqlite3 *db;
     struct sqlite3_stmt *add, *sweep;
     uint32_t n;
     struct cell slot[SLOTS];
@@ -77,7 +75,6 @@ int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
     if (!u)
         return bj_err_set(err, -ENOMEM, "rollups");
     struct bj_buf add = {0}, sweep = {0};
-    u->db = db;
     statements(&add, &sweep);
     int r = add.failed || sweep.failed
                 ? bj_err_set(err, -ENOMEM, "rollups")
@@ -177,7 +174,7 @@ static void cell_add(struct cell *c, const int64_t sum[BJ_SUMS], int sign)
 {
     c->negative = c->negative || sign < 0;
     for (int i = 0; i < BJ_SUMS; i++)
-        c->row[i + 1] += sign < 0 ? -sum[i] : sum[i];
+        c->sum[i] += sign < 0 ? -sum[i] : sum[i];
 }
 
 /* Add sums to a day, counted from 1970. */
@@ -308,7 +305,7 @@ static int by_key(const void *pa, const void *pb, void *ctx)
 static bool cell_empty(const struct cell *c)
 {
     for (int i = 0; i < BJ_SUMS; i++)
-        if (c->row[i + 1] != 0)
+        if (c->sum[i] != 0)
             return false;
     return true;
 }
@@ -325,23 +322,26 @@ static uint32_t pack(struct bj_rollup *u)
     return n;
 }
 
-static int write_cell(struct bj_rollup *u, struct cell *c, struct bj_err *err)
+/* Add a cell to its row, which is removed when it counts no job any more. */
+static int write_cell(struct bj_rollup *u, const struct cell *c,
+                      struct bj_err *err)
 {
-    c->row[0] = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
-    for (int i = 0; i <= BJ_SUMS; i++)
-        sqlite3_bind_int64(u->add, i + 1, c->row[i]);
+    int64_t id = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
+    sqlite3_bind_int64(u->add, 1, id);
+    for (int i = 0; i < BJ_SUMS; i++)
+        sqlite3_bind_int64(u->add, i + 2, c->sum[i]);
     int r = bj_sql_run(u->add, err);
     if (r < 0 || !c->negative)
         return r;
-    sqlite3_bind_int64(u->sweep, 1, c->row[0]);
+    sqlite3_bind_int64(u->sweep, 1, id);
     return bj_sql_run(u->sweep, err);
 }
 
 int bj_rollup_flush(struct bj_rollup *u, struct bj_err *err)
 {
+    int r = 0;
     u->n = pack(u);
     qsort_r(u->order, u->n, sizeof(u->order[0]), by_key, u->slot);
-    int r = 0;
     for (uint32_t i = 0; r == 0 && i < u->n; i++)
         r = write_cell(u, &u->slot[u->order[i]], err);
     bj_rollup_drop(u);

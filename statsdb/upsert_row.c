@@ -68,35 +68,27 @@ static int add(struct bj_upsert *u, unsigned which, const struct bj_row *row,
     return r < 0 ? r : sqlite3_changes(u->db) > 0;
 }
 
-/* The entry of assoc that a job's sums belong to: its cluster, account, user
- * and partition; unknown ones are "". */
-static int assoc_of(struct bj_upsert *u, const struct bj_row *row, int64_t *ret,
-                    struct bj_err *err)
-{
-    static const struct {
-        unsigned col;
-        enum bj_dict_id dict;
-    } parts[4] = {{BJ_JOB_CLUSTER, BJ_DICT_WORD},
-                  {BJ_JOB_ACCOUNT, BJ_DICT_ACCOUNT},
-                  {BJ_JOB_USER, BJ_DICT_USER},
-                  {BJ_JOB_PARTITION, BJ_DICT_PARTITION}};
-    int64_t of[4];
-    int r = 0;
-    for (int i = 0; r == 0 && i < 4; i++) {
-        of[i] = row->v[parts[i].col];
-        if (of[i] == BJ_SQL_NULL)
-            r = bj_dict_text(u->dicts, parts[i].dict, BJ_SLICE(""), &of[i],
-                             err);
-    }
-    return r < 0 ? r : bj_dict_assoc(u->dicts, of, ret, err);
-}
-
 /* Add what a job gives to the daily sums, or take it away. */
 static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
                  struct bj_err *err)
 {
-    int64_t assoc;
-    int r = assoc_of(u, row, &assoc, err);
+    static const struct {
+        unsigned col;
+        enum bj_dict_id dict;
+    } parts[4] = {{BJ_JOB_CLUSTER, BJ_DICT_WORD}, /* always known */
+                  {BJ_JOB_ACCOUNT, BJ_DICT_ACCOUNT},
+                  {BJ_JOB_USER, BJ_DICT_USER},
+                  {BJ_JOB_PARTITION, BJ_DICT_PARTITION}};
+    int64_t of[4], assoc;
+    int r = 0;
+    for (int i = 0; r == 0 && i < 4; i++) {
+        of[i] = row->v[parts[i].col];
+        if (of[i] == BJ_SQL_NULL) /* unknown: "" in sums */
+            r = bj_dict_text(u->dicts, parts[i].dict, BJ_SLICE(""), &of[i],
+                             err);
+    }
+    if (r == 0)
+        r = bj_dict_assoc(u->dicts, of, &assoc, err);
     return r < 0 ? r : bj_rollup_add(u->rollup, assoc, row, sign, err);
 }
 
@@ -149,7 +141,7 @@ static int split(struct bj_upsert *u, int64_t id, struct bj_err *err)
     return bj_sql_run(u->st[BJ_ST_MORE_SPLIT], err);
 }
 
-/* Insert the job of u->row: 1, or 0 when it is there. */
+/* Insert the job unless one with its key is there: 1 inserted, 0 not. */
 static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
 {
     int r = add(u, BJ_ST_JOB_ADD, &u->row, err);
@@ -161,38 +153,38 @@ static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
     return r < 0 ? r : 1;
 }
 
-/* After a new job the next one is probably new, too: insert it without a
- * search. */
+static int job_merge(struct bj_upsert *u, int64_t id, struct bj_err *err)
+{
+    enum bj_row_change change = bj_row_merge(&bj_table_job, &u->old, &u->row);
+    int r = 0;
+    if (change == BJ_ROW_SAME) {
+        u->counts.jobs_same++;
+    } else {
+        u->counts.jobs_changed++;
+        r = job_set(u, id, change, err);
+    }
+    return r < 0 ? r : split(u, id, err);
+}
+
 int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
                       struct bj_err *err)
 {
     struct sqlite3_stmt *st;
-    int r = u->was_new ? job_add(u, ret_id, err) : 0;
-    u->was_new = r > 0;
-    *ret_new = r > 0;
-    if (r != 0)
-        return r < 0 ? r : 0;
-    r = job_find(u, &st, ret_id, err);
-    if (r == 0) {
-        r = job_add(u, ret_id, err);
-        u->was_new = *ret_new = r > 0;
-        return r > 0 ? 0
-               : r < 0
-                   ? r
-                   : bj_err_set(err, -EPROTO, "a job is neither there nor new");
-    }
-    if (r < 0)
+    int added = u->was_new ? job_add(u, ret_id, err) : 0;
+    int found = added == 0 ? job_find(u, &st, ret_id, err) : 0;
+    if (added == 0 && found == 0)
+        added = job_add(u, ret_id, err);
+    u->was_new = *ret_new = added > 0;
+    if (added < 0 || found < 0)
+        return added < 0 ? added : found;
+    if (found > 0) {
+        int r = job_merge(u, *ret_id, err);
+        sqlite3_reset(st);
         return r;
-    enum bj_row_change change = bj_row_merge(&bj_table_job, &u->old, &u->row);
-    if (change == BJ_ROW_SAME)
-        u->counts.jobs_same++;
-    else
-        u->counts.jobs_changed++;
-    r = change == BJ_ROW_SAME ? 0 : job_set(u, *ret_id, change, err);
-    if (r == 0)
-        r = split(u, *ret_id, err);
-    sqlite3_reset(st);
-    return r;
+    }
+    return added > 0
+               ? 0
+               : bj_err_set(err, -EPROTO, "a job is neither there nor new");
 }
 
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,

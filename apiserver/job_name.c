@@ -38,3 +38,35 @@ int bj_job_named(struct bj_query *q, struct bj_call *c,
     bj_query_text(q, text);
     return 0;
 }
+
+/* Several names, of which none is a UUID. */
+static int by_names(struct bj_query *q, struct bj_call *c,
+                    const struct bj_params *p)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->values; i++) {
+        if (p->value[i].which != BJ_PARAM_JOB)
+            continue;
+        struct bj_job_name name = bj_job_name_parse(p->value[i].text);
+        if (name.kind == BJ_NAME_UUID)
+            return bj_call_refuse(
+                c, 400, "A UUID must be the only value of the parameter job.");
+        bj_query_sql(q, n++ ? " UNION ALL SELECT id FROM ("
+                            : " AND j.id IN (SELECT id FROM (");
+        bj_job_name_query(&name, BJ_NAME_WITH_PARTS, &q->b);
+        bj_query_sql(q, ")");
+    }
+    bj_query_sql(q, ")");
+    return 0;
+}
+
+int bj_jobs_named(struct bj_query *q, struct bj_call *c,
+                  const struct bj_params *p)
+{
+    unsigned names = 0;
+    for (unsigned i = 0; i < p->values; i++)
+        names += p->value[i].which == BJ_PARAM_JOB;
+    return names > 1 ? by_names(q, c, p)
+                     : bj_job_named(q, c, p, bj_params_text(p, BJ_PARAM_JOB),
+                                    BJ_NAME_WITH_PARTS);
+}

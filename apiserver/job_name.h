@@ -11,6 +11,11 @@ int bj_job_named(struct bj_query *q, struct bj_call *c,
                  const struct bj_params *p, struct bj_slice name,
                  enum bj_job_name_parts parts);
 
+/* Append " AND ..." for the jobs that the parameter job names, arrays with
+ * their tasks.  0 or a refusal. */
+int bj_jobs_named(struct bj_query *q, struct bj_call *c,
+                  const struct bj_params *p);
+
 /* Does an index lead to jobs of that name?  To a UUID none does. */
 bool bj_job_name_indexed(struct bj_slice name);
 

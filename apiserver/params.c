@@ -3,6 +3,7 @@
 #include "apiserver/call.h"
 #include "base/opt_value.h"
 #include "base/stamp.h"
+#include "statsdb/job_name.h"
 
 #include <string.h>
 
@@ -21,8 +22,9 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
     [BJ_PARAM_NAME] = {"name", BJ_PARAM_TEXT,
                        "Jobs whose name contains this text; case of ASCII "
                        "letters is ignored."},
-    [BJ_PARAM_JOB] = {"job", BJ_PARAM_TEXT,
-                      "One job: its key, SLUID, UUID, jobid or display_id."},
+    [BJ_PARAM_JOB] = {"job", BJ_PARAM_LIST,
+                      "These jobs at any time: key, SLUID, UUID, jobid or "
+                      "display_id."},
     [BJ_PARAM_FIELDS] =
         {"fields", BJ_PARAM_LIST,
          "Only these fields. Lists have some fields only on request."},
@@ -57,6 +59,10 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                           "Only findings with these names."},
     [BJ_PARAM_GPU] = {"gpu", BJ_PARAM_FLAG,
                       "true: only jobs with GPUs; false: only others."},
+    [BJ_PARAM_BEGAN] =
+        {"began", BJ_PARAM_FLAG,
+         "true: only jobs that began in the time; pending jobs began when they "
+         "were submitted."},
 };
 
 struct reading {
@@ -130,6 +136,15 @@ static bool means_all(struct bj_slice s)
            bj_slice_eq(s, BJ_SLICE("$__all"));
 }
 
+static bool next_item(enum bj_param which, struct bj_slice *list,
+                      struct bj_slice *ret)
+{
+    if (which != BJ_PARAM_JOB)
+        return bj_slice_field(list, ',', ret);
+    *ret = bj_job_name_cut(list);
+    return ret->n > 0 || list->n > 0;
+}
+
 static int add_list(struct reading *r, enum bj_param which, struct bj_slice s)
 {
     struct bj_slice item;
@@ -138,7 +153,7 @@ static int add_list(struct reading *r, enum bj_param which, struct bj_slice s)
         s = (struct bj_slice){s.p + 1, s.n - 2};
     if (s.n == 0)
         r->p->all[which] = true;
-    while (rc == 0 && bj_slice_field(&s, ',', &item)) {
+    while (rc == 0 && next_item(which, &s, &item)) {
         if (means_all(item))
             r->p->all[which] = true;
         else

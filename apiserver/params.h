@@ -34,6 +34,7 @@ enum bj_param {
     BJ_PARAM_STEP,
     BJ_PARAM_FINDING,
     BJ_PARAM_GPU,
+    BJ_PARAM_BEGAN,
     BJ_PARAMS
 };
 

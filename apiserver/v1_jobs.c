@@ -25,7 +25,8 @@ enum {
 };
 
 enum {
-    JOBS_MASK = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR) | BJ_BIT(BJ_PARAM_TOTAL),
+    JOBS_MASK = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR) |
+                BJ_BIT(BJ_PARAM_TOTAL) | BJ_BIT(BJ_PARAM_BEGAN),
     JOB_MASK = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_FIELDS) |
                BJ_BIT(BJ_PARAM_MINE)
 };
@@ -36,6 +37,7 @@ struct list {
     struct bj_query q;
     int64_t from, to, limit;
     struct bj_query_time began;
+    bool exact; /* jobs that began before from are not listed */
     bool ascending;
     int64_t cursor_at, cursor_id;
     struct bj_buf pattern; /* of names; empty: all */
@@ -94,8 +96,11 @@ static int read_list(struct bj_call *c, struct list *l)
     if (cursor.n > 0 && !read_cursor(cursor, &l->cursor_at, &l->cursor_id))
         return bj_call_refuse(
             c, 400, "The parameter cursor must be a value of meta.next.");
+    l->exact = p->given[BJ_PARAM_BEGAN] && p->number[BJ_PARAM_BEGAN];
     l->began = (struct bj_query_time){
-        l->from - (int64_t)(c->worker->conf->longest_usec / 1000000), l->to};
+        l->exact ? l->from
+                 : l->from - (int64_t)(c->worker->conf->longest_usec / 1000000),
+        l->to};
     return read_pattern(c, l);
 }
 
@@ -115,6 +120,16 @@ static int no_state(struct bj_call *c, struct bj_slice s)
                                  s.n < 30 ? (int)s.n : 30, s.p, names.p);
     bj_buf_free(&names);
     return r;
+}
+
+/* Does it select only states of jobs that have not ended? */
+static bool only_open(const struct bj_params *p)
+{
+    for (unsigned i = 0; p->given[BJ_PARAM_STATE] && i < p->values; i++)
+        if (p->value[i].which == BJ_PARAM_STATE &&
+            !bj_state_is_open(bj_state_from_people(p->value[i].text)))
+            return false;
+    return p->given[BJ_PARAM_STATE];
 }
 
 static int add_states(struct bj_query *q, struct bj_call *c,
@@ -141,7 +156,7 @@ static int add_states(struct bj_query *q, struct bj_call *c,
         bj_query_sql(q, " OR +j.state = ");
         bj_query_int(q, state);
     }
-    bj_query_sql(q, ")");
+    bj_query_sql(q, only_open(p) ? ") AND j.\"end\" IS NULL" : ")");
     return 0;
 }
 
@@ -244,8 +259,9 @@ static int add_filters(struct bj_call *c, struct list *l)
                             : " AND (j.\"end\" IS NOT NULL OR j.start IS "
                               "NULL)");
     if (p->given[BJ_PARAM_JOB])
-        return bj_job_named(q, c, p, bj_params_text(p, BJ_PARAM_JOB),
-                            BJ_NAME_WITH_PARTS);
+        return bj_jobs_named(q, c, p);
+    if (l->exact)
+        return 0;
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
     bj_query_int(q, l->from);
     bj_query_sql(q, ")");
@@ -260,17 +276,19 @@ static int add_where(struct bj_call *c, struct list *l, unsigned part,
 {
     struct bj_query *q = &l->q;
     const struct bj_params *p = &l->p;
-    /* Few jobs run, compared to those that have ended. */
-    bool open = bj_query_wide(c, p) && p->given[BJ_PARAM_RUNNING] &&
-                p->number[BJ_PARAM_RUNNING] && !p->given[BJ_PARAM_JOB];
+    /* Few jobs wait or run, compared to those that have ended. */
+    bool open = bj_query_wide(c, p) && !p->given[BJ_PARAM_JOB] &&
+                ((p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING]) ||
+                 only_open(p));
     q->named = p->given[BJ_PARAM_JOB] &&
                bj_job_name_indexed(bj_params_text(p, BJ_PARAM_JOB));
     q->time = p->given[BJ_PARAM_JOB] ? NULL : &l->began;
     int r = bj_query_lead(q, c, p, "j");
-    if (!p->given[BJ_PARAM_JOB]) {
+    if (!p->given[BJ_PARAM_JOB] || l->exact) {
         bj_query_sql(q, open ? " AND j.cluster IN (SELECT id FROM cluster)"
                                " AND +j.at BETWEEN "
-                             : " AND j.at BETWEEN ");
+                        : q->named ? " AND +j.at BETWEEN "
+                                   : " AND j.at BETWEEN ");
         bj_query_int(q, l->began.from);
         bj_query_sql(q, " AND ");
         bj_query_int(q, l->began.to);

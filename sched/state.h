@@ -21,6 +21,12 @@ static inline bool bj_state_ended(enum bj_job_state state)
     return state >= BJ_STATE_COMPLETED && state < BJ_STATES;
 }
 
+/* It waits, runs or is suspended; false for unknown states. */
+static inline bool bj_state_is_open(enum bj_job_state state)
+{
+    return state >= BJ_STATE_PENDING && state <= BJ_STATE_SUSPENDED;
+}
+
 /* A state as Slurm prints it: a base state or the flag that hides it, in full
  * ("OUT_OF_MEMORY") or compact ("OOM", "CD"), truncated by a narrow column
  * ("CANCELLED+" or "OUT_OF_ME+"), with the canceller ("CANCELLED by 1000"), or

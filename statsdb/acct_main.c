@@ -2,12 +2,13 @@
 #include "base/clock.h"
 #include "base/program.h"
 #include "base/version.h"
+#include "statsdb/acct_api.h"
 #include "statsdb/acct_column.h"
 #include "statsdb/acct_out.h"
 #include "statsdb/acct_query.h"
+#include "statsdb/acct_store.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/sql.h"
-#include "statsdb/store.h"
 #include "statsdb/words.h"
 
 #include <stdio.h>
@@ -20,6 +21,7 @@ struct conf {
     struct bj_program program;
     char *path;
     bool any_filesystem;
+    struct bj_acct_api_conf api;
     struct bj_acct_filter filter;
     char *since, *until;
     struct bj_strv format;
@@ -28,6 +30,10 @@ struct conf {
 };
 
 #define AT(member) offsetof(struct conf, member)
+
+/* Read if it exists, before the command line. */
+#define CONFIG_FILE "/etc/batchjob/acct.yml"
+#define STORE "/var/lib/batchjob/stats.db"
 
 #define DEFAULT_FORMAT                                                         \
     "JobID, JobName, User, Account, Partition, State, Start, Elapsed, NCPUS, " \
@@ -115,12 +121,47 @@ static const struct bj_opt options[] = {
      .help =
          "Colours states. auto does so on a terminal unless NO_COLOR is set.",
      .choices = "auto|always|never"},
+    {.name = "server",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.server),
+     .arg = "URL",
+     .check = bj_acct_api_check,
+     .help = "Reads jobs from this batchjob_stats_server, which shows those "
+             "that you may see: http://HOST:9020, https://HOST or unix:/PATH "
+             "(its web.unix-socket). Default: none, reads the store."},
+    {.name = "token-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.token_file),
+     .arg = "FILE",
+     .help = "File with your token for the server; ~/ is the home directory. "
+             "The Unix socket needs none."},
+    {.name = "ca-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.ca_file),
+     .arg = "FILE",
+     .help = "CA certificates to trust for https. Default: the system's."},
+    {.name = "cert-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.cert_file),
+     .arg = "FILE",
+     .help = "Client certificate."},
+    {.name = "key-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(api.key_file),
+     .arg = "FILE",
+     .help = "Key of the client certificate, if it is in another file."},
+    {.name = "timeout",
+     .kind = BJ_OPT_DURATION,
+     .off = AT(api.timeout_usec),
+     .lo = 1000000,
+     .preset = "60s",
+     .help = "Timeout of each request to the server."},
     {.name = "store.path",
      .kind = BJ_OPT_STR,
      .off = AT(path),
-     .preset = "/var/lib/batchjob/stats.db",
      .arg = "FILE",
-     .help = "Store to read."},
+     .help = "Store to read; takes precedence over the server. "
+             "Default: " STORE "."},
     {.name = "store.any-filesystem",
      .kind = BJ_OPT_BOOL,
      .off = AT(any_filesystem),
@@ -189,24 +230,24 @@ static bool coloured(const char *choice)
 
 /* By default with the cluster where there are several, since each has its own
  * ids. */
-static int columns(const struct conf *c, struct bj_store *s,
+static int columns(const struct conf *c, const struct bj_acct_source *from,
                    const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
                    unsigned *ret_n, struct bj_err *err)
 {
     char with[] = "Cluster", usual[] = DEFAULT_FORMAT, every[] = "all";
     char *names[] = {with, usual}, *list[] = {every};
     struct bj_strv format = {names, 2};
-    int64_t clusters = 0;
-    int r = bj_sql_int(bj_store_db(s), "SELECT count(*) FROM cluster",
-                       &clusters, err);
+    uint64_t clusters = 0;
+    if (c->format.n > 0)
+        return bj_acct_format(&c->format, ret, ret_n, err);
+    if (strcmp(c->output, "list") == 0)
+        return bj_acct_format(&(struct bj_strv){list, 1}, ret, ret_n, err);
+    int r = from->clusters(from->source, &clusters, err);
     if (r < 0)
         return r;
     if (clusters < 2)
         format = (struct bj_strv){names + 1, 1};
-    if (strcmp(c->output, "list") == 0)
-        format = (struct bj_strv){list, 1};
-    return bj_acct_format(c->format.n > 0 ? &c->format : &format, ret, ret_n,
-                          err);
+    return bj_acct_format(&format, ret, ret_n, err);
 }
 
 /* --- selection -------------------------------------------------------------
@@ -246,24 +287,35 @@ static int times(struct conf *c, struct bj_err *err)
     return r;
 }
 
-static int show(struct bj_store *s, const struct bj_acct_look *look,
-                const struct bj_acct_ids *ids, struct bj_err *err)
+/* --- printing --------------------------------------------------------------
+ */
+
+struct printer {
+    struct bj_acct_out *out;
+    uint64_t rows;
+};
+
+static int print_row(void *ctx, const struct bj_acct_row *row,
+                     struct bj_err *err)
 {
-    struct bj_acct_out *out = NULL;
-    struct bj_acct_row *row = NULL;
-    int r =
-        bj_acct_row_new(bj_store_db(s), look->column, look->columns, &row, err);
+    struct printer *p = ctx;
+    p->rows++;
+    return bj_acct_out_row(p->out, row, err);
+}
+
+static int print_jobs(const struct bj_acct_source *from,
+                      const struct bj_acct_query *q,
+                      const struct bj_acct_look *look, uint64_t *ret_rows,
+                      struct bj_err *err)
+{
+    struct printer p = {NULL, 0};
+    int r = bj_acct_out_new(look, &p.out, err);
     if (r == 0)
-        r = bj_acct_out_new(look, &out, err);
-    for (size_t i = 0; r == 0 && i < ids->n; i++) {
-        r = bj_acct_row_read(row, ids->v[i], err);
-        if (r > 0)
-            r = bj_acct_out_row(out, row, err);
-    }
+        r = from->jobs(from->source, q, print_row, &p, err);
     if (r == 0)
-        r = bj_acct_out_end(out, err);
-    bj_acct_out_free(out);
-    bj_acct_row_free(row);
+        r = bj_acct_out_end(p.out, err);
+    bj_acct_out_free(p.out);
+    *ret_rows = p.rows;
     return r;
 }
 
@@ -272,63 +324,91 @@ static const char *const forms[] = {[BJ_ACCT_TABLE] = "table",
                                     [BJ_ACCT_CSV] = "csv",
                                     [BJ_ACCT_JSON] = "json"};
 
+static bool is_given(const char *text)
+{
+    return text && text[0];
+}
+
+static int open_source(const struct conf *c, struct bj_acct_source *ret,
+                       struct bj_err *err)
+{
+    char text[200];
+    if (is_given(c->api.server) && !is_given(c->path))
+        return bj_acct_api_open(&c->api, ret, err);
+    int r = bj_acct_store_open(is_given(c->path) ? c->path : STORE,
+                               c->any_filesystem, ret, err);
+    if (!is_given(c->path) && (r == -EACCES || r == -EPERM || r == -ENOENT))
+        r = bj_err_set(
+            err, -EINVAL,
+            "%s; to read jobs from a server, set server in " CONFIG_FILE
+            " or --server",
+            bj_err_reason(err, text, sizeof(text)));
+    return r;
+}
+
+static void set_look(const struct conf *c, struct bj_acct_look *look)
+{
+    for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (strcmp(c->output, forms[i]) == 0)
+            look->form = (enum bj_acct_form)i;
+    look->header = c->header;
+    look->utc = c->utc;
+    look->colour = coloured(c->colour);
+    look->width = terminal_width();
+    look->to = stdout;
+}
+
 static int run(struct conf *c, struct bj_err *err)
 {
     const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
-    struct bj_acct_ids ids = {NULL, 0, 0};
-    struct bj_store *store;
-    struct bj_acct_look look = {.form = BJ_ACCT_TABLE,
-                                .column = column,
-                                .header = c->header,
-                                .utc = c->utc,
-                                .colour = coloured(c->colour),
-                                .width = terminal_width(),
-                                .to = stdout};
+    struct bj_acct_source from = {.source = NULL};
+    struct bj_acct_look look = {.column = column};
+    uint64_t rows = 0;
     int r = times(c, err);
     if (r < 0)
         return r;
-    for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-        if (strcmp(c->output, forms[i]) == 0)
-            look.form = (enum bj_acct_form)i;
-    r = bj_store_open(
-        &(struct bj_store_options){.path = c->path,
-                                   .read_only = true,
-                                   .any_filesystem = c->any_filesystem},
-        &store, err);
+    set_look(c, &look);
+    r = open_source(c, &from, err);
     if (r < 0)
         return r;
-    r = columns(c, store, column, &look.columns, err);
+    r = columns(c, &from, column, &look.columns, err);
     if (r == 0)
-        r = bj_acct_find(store, &c->filter, &ids, err);
-    if (r == 0)
-        r = show(store, &look, &ids, err);
-    if (r == 0 && ids.n == 0 && look.form <= BJ_ACCT_LIST)
+        r = print_jobs(&from,
+                       &(struct bj_acct_query){c->filter, column, look.columns},
+                       &look, &rows, err);
+    if (r == 0 && rows == 0 && look.form <= BJ_ACCT_LIST)
         fprintf(stderr, "batchjob_acct: no job found%s\n",
                 c->since || whenever(c) ? ""
                                         : " in the last 7 days; see --since");
-    free(ids.v);
-    bj_store_close(store);
+    from.close(from.source);
     return r;
 }
 
 /* --- start -----------------------------------------------------------------
  */
 
-/* Words are jobs: "4711" becomes "--job 4711".  NULL: no memory. */
-static char **jobs_to_options(const struct bj_optset *sets, size_t n, int *argc,
-                              char **argv)
+/* The arguments with the configuration file in front, if it exists, and
+ * "--job 4711" for each word.  NULL: no memory. */
+static char **arguments(const struct bj_optset *sets, size_t n, int *argc,
+                        char **argv)
 {
-    static char option[] = "--job";
+    static char option[] = "--job", file[] = "--config.file=" CONFIG_FILE;
     size_t all = (size_t)*argc;
     char **word = calloc(all + 1, sizeof(*word));
-    char **v = calloc(2 * all + 1, sizeof(*v));
+    char **v = calloc(2 * all + 2, sizeof(*v));
     if (word && v) {
         size_t words = bj_words_cut(sets, n, letters, argc, argv, word);
-        memcpy(v, argv, (size_t)*argc * sizeof(*v));
+        int to = 0;
+        v[to++] = argv[0];
+        if (access(CONFIG_FILE, F_OK) == 0)
+            v[to++] = file;
+        for (int i = 1; i < *argc; i++)
+            v[to++] = argv[i];
         for (size_t i = 0; i < words; i++) {
-            v[(*argc)++] = option;
-            v[(*argc)++] = word[i];
+            v[to++] = option;
+            v[to++] = word[i];
         }
+        *argc = to;
     }
     free(word);
     return v;
@@ -342,7 +422,7 @@ int main(int argc, char **argv)
     const struct bj_optset sets[] = {{options, &conf},
                                      {bj_program_opts, &conf.program}};
     bj_sql_single_thread();
-    char **args = jobs_to_options(sets, 2, &argc, argv);
+    char **args = arguments(sets, 2, &argc, argv);
     int r = args ? bj_program_load(&conf.program, sets, 2, argc, args, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
     if (r == 0 && conf.program.help) {

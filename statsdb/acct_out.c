@@ -168,13 +168,13 @@ static void settle(struct bj_acct_out *o)
     o->settled = true;
 }
 
-static int table_row(struct bj_acct_out *o, struct bj_acct_row *row,
+static int table_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                      struct bj_err *err)
 {
     struct bj_acct_value v;
     int r = 0;
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
-        r = bj_acct_row_value(row, i, &v, err);
+        r = row->value(row->ctx, i, &v, err);
         bj_acct_for_people(&o->cells, o->look->column[i], &v, o->look->utc);
         bj_buf_put(&o->cells, "", 1);
     }
@@ -201,7 +201,7 @@ static void list_value(struct bj_acct_out *o, unsigned i, struct bj_slice s)
     bj_buf_str(&o->text, state ? "\033[0m\n" : "\n");
 }
 
-static int list_row(struct bj_acct_out *o, struct bj_acct_row *row,
+static int list_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                     struct bj_err *err)
 {
     struct bj_acct_value v;
@@ -212,7 +212,7 @@ static int list_row(struct bj_acct_out *o, struct bj_acct_row *row,
     }
     bj_buf_str(&o->text, o->done ? "\n" : "");
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
-        r = bj_acct_row_value(row, i, &v, err);
+        r = row->value(row->ctx, i, &v, err);
         o->cells.len = 0;
         bj_acct_for_people(&o->cells, o->look->column[i], &v, o->look->utc);
         list_value(o, i, (struct bj_slice){o->cells.p, o->cells.len});
@@ -223,13 +223,13 @@ static int list_row(struct bj_acct_out *o, struct bj_acct_row *row,
 /* --- for programs ----------------------------------------------------------
  */
 
-static int csv_row(struct bj_acct_out *o, struct bj_acct_row *row,
+static int csv_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                    struct bj_err *err)
 {
     struct bj_acct_value v;
     int r = 0;
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
-        r = bj_acct_row_value(row, i, &v, err);
+        r = row->value(row->ctx, i, &v, err);
         bj_buf_str(&o->text, i ? "," : "");
         bj_acct_csv(&o->text, o->look->column[i], &v);
     }
@@ -237,14 +237,14 @@ static int csv_row(struct bj_acct_out *o, struct bj_acct_row *row,
     return r;
 }
 
-static int json_row(struct bj_acct_out *o, struct bj_acct_row *row,
+static int json_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                     struct bj_err *err)
 {
     struct bj_acct_value v;
     int r = 0;
     bj_buf_str(&o->text, o->done ? ",\n" : "\n");
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
-        r = bj_acct_row_value(row, i, &v, err);
+        r = row->value(row->ctx, i, &v, err);
         bj_buf_printf(&o->text, "%c\"%s\":", i ? ',' : '{',
                       o->look->column[i]->name);
         bj_acct_json(&o->text, o->look->column[i], &v);
@@ -273,10 +273,11 @@ int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
     return 0;
 }
 
-int bj_acct_out_row(struct bj_acct_out *o, struct bj_acct_row *row,
+int bj_acct_out_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                     struct bj_err *err)
 {
-    static int (*const forms[])(struct bj_acct_out *, struct bj_acct_row *,
+    static int (*const forms[])(struct bj_acct_out *,
+                                const struct bj_acct_row *,
                                 struct bj_err *) = {[BJ_ACCT_TABLE] = table_row,
                                                     [BJ_ACCT_LIST] = list_row,
                                                     [BJ_ACCT_CSV] = csv_row,

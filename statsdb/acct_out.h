@@ -32,12 +32,12 @@ struct bj_acct_out;
 int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
                     struct bj_err *err);
 
-/* The job that was read last.  Tables wait until the width of their columns is
- * known.  -ENOMEM, of the store, or of writing. */
-int bj_acct_out_row(struct bj_acct_out *o, struct bj_acct_row *row,
+/* Write a job.  Tables wait until the widths of their columns are known.
+ *   -ENOMEM, an error of writing, or one of the row's source */
+int bj_acct_out_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                     struct bj_err *err);
 
-/* The rest of it. */
+/* Write what waits, and the end. */
 int bj_acct_out_end(struct bj_acct_out *o, struct bj_err *err);
 void bj_acct_out_free(struct bj_acct_out *o); /* NULL is fine */
 

@@ -1,6 +1,7 @@
 #include "statsdb/acct_query.h"
 
 #include "sched/state.h"
+#include "statsdb/acct_list.h"
 #include "statsdb/job_name.h"
 #include "statsdb/sql.h"
 
@@ -22,58 +23,20 @@ static void add(struct question *q, const char *sql)
 /* --- lists -----------------------------------------------------------------
  */
 
-/* What stands before the next comma that is not in brackets: 4711_[1,3]. */
-static struct bj_slice cut(struct bj_slice *rest)
-{
-    size_t n = 0;
-    for (bool inside = false; n < rest->n && (inside || rest->p[n] != ','); n++)
-        inside = rest->p[n] == '[' || (inside && rest->p[n] != ']');
-    struct bj_slice one = {rest->p, n};
-    n += n < rest->n;
-    *rest = (struct bj_slice){rest->p + n, rest->n - n};
-    return one;
-}
-
-/* The next value of a list; *at and *rest begin zeroed. */
-static bool next(const struct bj_strv *list, size_t *at, struct bj_slice *rest,
-                 struct bj_slice *ret)
-{
-    for (;;) {
-        while (rest->n > 0) {
-            *ret = bj_slice_trim(cut(rest));
-            if (ret->n > 0)
-                return true;
-        }
-        if (*at == list->n)
-            return false;
-        *rest = bj_slice_str(list->v[(*at)++]);
-    }
-}
-
-static unsigned count(const struct bj_strv *list)
-{
-    struct bj_slice rest = {NULL, 0}, v;
-    size_t at = 0;
-    unsigned n = 0;
-    while (next(list, &at, &rest, &v))
-        n++;
-    return n;
-}
-
 /* "AND j.user = (...)": one value, so that an index gives the order; a plus
  * keeps SQLite from taking another index than it should. */
 static void by_name(struct question *q, const struct bj_strv *list,
                     const char *table, bool drives)
 {
-    struct bj_slice rest = {NULL, 0}, v;
-    size_t at = 0;
-    unsigned n = count(list);
+    struct bj_acct_at at = {0};
+    struct bj_slice v;
+    unsigned n = bj_acct_list_count(list);
     if (n == 0)
         return;
     bj_buf_printf(&q->b.sql,
                   " AND %sj.\"%s\" %s (SELECT id FROM \"%s\" WHERE name IN (",
                   drives ? "" : "+", table, n == 1 ? "=" : "IN", table);
-    for (n = 0; next(list, &at, &rest, &v); n++) {
+    for (n = 0; bj_acct_list_next(list, &at, &v); n++) {
         add(q, n ? ", " : "");
         bj_sql_build_text(&q->b, v);
     }
@@ -82,12 +45,11 @@ static void by_name(struct question *q, const struct bj_strv *list,
 
 bool bj_acct_only_open(const struct bj_strv *states)
 {
-    struct bj_slice rest = {NULL, 0}, v;
-    size_t at = 0;
+    struct bj_acct_at at = {0};
+    struct bj_slice v;
     bool any = false;
-    while (next(states, &at, &rest, &v)) {
-        enum bj_job_state s = bj_state_from_people(v);
-        if (s < BJ_STATE_PENDING || s > BJ_STATE_SUSPENDED)
+    while (bj_acct_list_next(states, &at, &v)) {
+        if (!bj_state_is_open(bj_state_from_people(v)))
             return false;
         any = true;
     }
@@ -97,10 +59,10 @@ bool bj_acct_only_open(const struct bj_strv *states)
 static void by_state(struct question *q, const struct bj_strv *list,
                      bool drives)
 {
-    struct bj_slice rest = {NULL, 0}, v;
-    size_t at = 0;
+    struct bj_acct_at at = {0};
+    struct bj_slice v;
     unsigned n = 0;
-    while (next(list, &at, &rest, &v)) {
+    while (bj_acct_list_next(list, &at, &v)) {
         enum bj_job_state s = bj_state_from_people(v);
         if (s == BJ_STATES)
             bj_err_set(&q->err, -EINVAL,
@@ -118,10 +80,10 @@ static void by_state(struct question *q, const struct bj_strv *list,
 
 static void by_ids(struct question *q, const struct bj_strv *list)
 {
-    struct bj_slice rest = {NULL, 0}, v;
-    size_t at = 0;
+    struct bj_acct_at at = {0};
+    struct bj_slice v;
     unsigned n = 0;
-    while (next(list, &at, &rest, &v)) {
+    while (bj_acct_list_next(list, &at, &v)) {
         struct bj_job_name name = bj_job_name_parse(v);
         add(q, n++ ? " UNION ALL SELECT id FROM ("
                    : " AND j.id IN (SELECT id FROM (");
@@ -150,10 +112,11 @@ static void by_time(struct question *q, const struct bj_acct_filter *f,
 
 static void build(struct question *q, const struct bj_acct_filter *f)
 {
-    bool ids = count(&f->job) > 0;
+    bool ids = bj_acct_list_count(&f->job) > 0;
     bool open = !ids && bj_acct_only_open(&f->state);
-    bool user = !ids && !open && count(&f->user) > 0;
-    bool account = !ids && !open && !user && count(&f->account) > 0;
+    bool user = !ids && !open && bj_acct_list_count(&f->user) > 0;
+    bool account =
+        !ids && !open && !user && bj_acct_list_count(&f->account) > 0;
     add(q, "SELECT j.id FROM job AS j WHERE true");
     by_ids(q, &f->job);
     if (open)
@@ -161,7 +124,7 @@ static void build(struct question *q, const struct bj_acct_filter *f)
     by_name(q, &f->user, "user", user);
     by_name(q, &f->account, "account", account);
     by_name(q, &f->partition, "partition", false);
-    if (open && count(&f->cluster) == 0)
+    if (open && bj_acct_list_count(&f->cluster) == 0)
         add(q, " AND j.cluster IN (SELECT id FROM cluster)");
     by_name(q, &f->cluster, "cluster", open);
     by_state(q, &f->state, open);

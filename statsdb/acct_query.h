@@ -3,18 +3,8 @@
 #define BJ_STATSDB_ACCT_QUERY_H
 
 #include "base/err.h"
-#include "base/opt.h"
+#include "statsdb/acct_source.h"
 #include "statsdb/store.h"
-
-#include <stdint.h>
-
-/* Lists that are empty select all; in each, commas separate values, too. */
-struct bj_acct_filter {
-    struct bj_strv user, account, partition, state, cluster, job;
-    int64_t since_sec, until_sec; /* jobs that began since, and before; began:
-                                     started, or came while they wait */
-    uint64_t limit;               /* the newest so many; 0: all */
-};
 
 /* Numbers of jobs, the newest first; free v. */
 struct bj_acct_ids {

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "statsdb/acct_row.h"
+#include "statsdb/job_column.h"
 
 /* Append a value as people read it: "1-02:03:04", "13.8G", "2.5kJ"; nothing
  * where it is unknown.  Text is cleaned.  Times are local unless utc. */

@@ -37,6 +37,12 @@ static int64_t make_stamp(const int64_t *v)
     return v[0] == 0 ? BJ_SQL_NULL : v[0];
 }
 
+/* time_limit */
+static int64_t make_unlimited(const int64_t *v)
+{
+    return v[0] == BJ_SQL_NULL ? BJ_SQL_NULL : v[0] == INT64_MAX;
+}
+
 /* start, eligible, submit */
 static int64_t make_wait(const int64_t *v)
 {
@@ -150,29 +156,16 @@ static int64_t make_share(const int64_t *v)
     " WHERE record = r.id))"
 
 /* The worst first, without a sort. */
-#define FINDINGS_THAT(condition)                                               \
-    "ifnull(',' || group_concat(iif(" condition ", r.name, NULL)), '')"
-#define FINDINGS                                                                                                                                  \
-    "(SELECT nullif(substr(" FINDINGS_THAT(                                                                                                       \
-        "r.severity = 'critical'") " || " FINDINGS_THAT("r.severity = "                                                                           \
-                                                        "'warning'") " ||"                                                                        \
-                                                                     " " FINDINGS_THAT(                                                           \
-                                                                         "r."                                                                     \
-                                                                         "sev"                                                                    \
-                                                                         "eri"                                                                    \
-                                                                         "ty "                                                                    \
-                                                                         "NOT"                                                                    \
-                                                                         " IN"                                                                    \
-                                                                         " ('"                                                                    \
-                                                                         "cri"                                                                    \
-                                                                         "tic"                                                                    \
-                                                                         "al'"                                                                    \
-                                                                         ", "                                                                     \
-                                                                         "'wa"                                                                    \
-                                                                         "rni"                                                                    \
-                                                                         "ng'"                                                                    \
-                                                                         ")") ", 2), '') FROM job_finding AS f JOIN finding_rule AS r ON r.id = " \
-                                                                              "f.rule WHERE f.job = j.id)"
+static const char finding_names[] =
+    "(SELECT nullif(substr("
+    "ifnull(',' || group_concat(iif(r.severity = 'critical',"
+    " r.name, NULL)), '') || "
+    "ifnull(',' || group_concat(iif(r.severity = 'warning',"
+    " r.name, NULL)), '') || "
+    "ifnull(',' || group_concat(iif(r.severity NOT IN ('critical', 'warning'),"
+    " r.name, NULL)), ''), 2), '') "
+    "FROM job_finding AS f JOIN finding_rule AS r ON r.id = f.rule "
+    "WHERE f.job = j.id)";
 
 #define MADE(name, title, kind, unit, in, make, help, ...)                     \
     {                                                                          \
@@ -268,6 +261,8 @@ const struct bj_job_column bj_job_columns[] = {
           "Time it was suspended."),
     PLAIN("time_limit_seconds", "Timelimit", LIMIT, SECONDS, "j.time_limit",
           "Time limit; null where there is none."),
+    MADE("time_limit_unlimited", NULL, BOOL, NONE, BJ_ON_REQUEST,
+         make_unlimited, "Whether the job has no time limit.", "j.time_limit"),
     PLAIN("cpus", "NCPUS", INT, NONE, "j.cpus", "Allocated CPUs."),
     MADE("cpus_requested", "ReqCPUS", INT, NONE, BJ_IN_LISTS, make_first,
          "Requested CPUs.", "m.cpus_requested", "j.cpus"),
@@ -402,7 +397,7 @@ const struct bj_job_column bj_job_columns[] = {
     MORE("findings", "Findings", INT, NONE,
          "(SELECT count(*) FROM job_finding WHERE job = j.id)",
          "Number of findings."),
-    MORE("finding_names", "FindingNames", TEXT, FREE, FINDINGS,
+    MORE("finding_names", "FindingNames", TEXT, FREE, finding_names,
          "Names of the findings, the worst first."),
     {.name = NULL},
 };

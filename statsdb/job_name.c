@@ -119,6 +119,17 @@ struct bj_job_name bj_job_name_parse(struct bj_slice s)
     return n;
 }
 
+struct bj_slice bj_job_name_cut(struct bj_slice *list)
+{
+    size_t n = 0;
+    for (bool inside = false; n < list->n && (inside || list->p[n] != ','); n++)
+        inside = list->p[n] == '[' || (inside && list->p[n] != ']');
+    struct bj_slice one = {list->p, n};
+    n += n < list->n;
+    *list = (struct bj_slice){list->p + n, list->n - n};
+    return one;
+}
+
 /* --- queries ---------------------------------------------------------------
  */
 

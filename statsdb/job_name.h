@@ -30,6 +30,10 @@ struct bj_job_name {
 /* Every text is a name.  Slices point into it. */
 struct bj_job_name bj_job_name_parse(struct bj_slice text);
 
+/* Cut the first name off a list that commas separate; commas in brackets
+ * belong to a name: 4711_[1,3]. */
+struct bj_slice bj_job_name_cut(struct bj_slice *list);
+
 /* What a name selects. */
 enum bj_job_name_parts {
     BJ_NAME_EXACT,     /* the job with that jobid */

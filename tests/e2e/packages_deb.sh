@@ -55,7 +55,7 @@ cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
 check "make deb" make deb O="$tmp/build" PACKAGER="Ann <ann@site.example>"
 mkdir -p "$root/packages"
 cp "$tmp"/build/packages/deb/*.deb "$root/packages/" && rm -f "$root"/packages/*dbgsym*
-packages="/packages/batchjob-exporter_*.deb /packages/batchjob-stats_*.deb"
+packages="/packages/batchjob-*.deb"
 install() { inside sh -c "apt-get -q -y --no-install-recommends --reinstall install $packages" && sync_enabled; }
 
 # The exporter is enabled before it is started, by the same script.
@@ -75,10 +75,10 @@ is "the services that ran run again, and no other" "$(running | tr '\n' ' ')" \
     "batchjob_exporter batchjob_stats_db "
 
 inside sh -c 'mkdir -p /var/lib/batchjob && echo data >/var/lib/batchjob/stats.db'
-check "removal" inside dpkg --remove batchjob-exporter batchjob-stats
+check "removal" inside dpkg --remove batchjob-exporter batchjob-stats batchjob-acct
 is "no service runs" "$(running)" ""
 check "the configuration stays" [ -e "$root/etc/batchjob/batchjob_stats.yml" ]
-check "purge" inside dpkg --purge batchjob-exporter batchjob-stats
+check "purge" inside dpkg --purge batchjob-exporter batchjob-stats batchjob-acct
 check "the configuration is gone" [ ! -e "$root/etc/batchjob" ]
 check "the store stays: its data is the site's" [ -e "$root/var/lib/batchjob/stats.db" ]
 complete=1

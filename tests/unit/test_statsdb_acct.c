@@ -4,6 +4,12 @@
 /* --- showing ---------------------------------------------------------------
  */
 
+static int write_row(void *ctx, const struct bj_acct_row *row,
+                     struct bj_err *err)
+{
+    return bj_acct_out_row(ctx, row, err);
+}
+
 static char *shown(struct world *w, const char *format, enum bj_acct_form form,
                    unsigned width, bool colour)
 {
@@ -17,7 +23,6 @@ static char *shown(struct world *w, const char *format, enum bj_acct_form form,
     struct bj_err err = {0};
     struct bj_strv names = list(&format);
     struct bj_acct_out *out;
-    struct bj_acct_row *row;
     char *text = NULL;
     size_t len;
     if (bj_acct_format(&names, column, &look.columns, &err) < 0)
@@ -26,21 +31,15 @@ static char *shown(struct world *w, const char *format, enum bj_acct_form form,
     assert_non_null(look.to);
     assert_int_equal(bj_acct_out_new(&look, &out, &err), 0);
     struct ask all = {.user = NULL};
-    struct bj_acct_filter f = filter_of(&all);
-    struct bj_acct_ids ids;
-    assert_int_equal(bj_acct_find(w->s, &f, &ids, &err), 0);
-    if (bj_acct_row_new(bj_store_db(w->s), column, look.columns, &row, &err) <
-        0)
+    struct bj_acct_query q = {filter_of(&all), column, look.columns};
+    struct bj_acct_source from;
+    if (bj_acct_store_open(w->f.path, false, &from, &err) < 0 ||
+        from.jobs(from.source, &q, write_row, out, &err) < 0)
         fail_msg("%s", err.msg);
-    for (size_t i = 0; i < ids.n; i++) {
-        assert_int_equal(bj_acct_row_read(row, ids.v[i], &err), 1);
-        assert_int_equal(bj_acct_out_row(out, row, &err), 0);
-    }
+    from.close(from.source);
     assert_int_equal(bj_acct_out_end(out, &err), 0);
     bj_acct_out_free(out);
-    bj_acct_row_free(row);
     fclose(look.to);
-    free(ids.v);
     return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "statsdb/acct_out.h"
 #include "statsdb/acct_query.h"
+#include "statsdb/acct_store.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/record.h"
 

@@ -1,18 +1,21 @@
-#include "statsdb/acct_row.h"
+#include "statsdb/acct_store.h"
 
 #include "base/buf.h"
+#include "statsdb/acct_query.h"
 #include "statsdb/job_value.h"
 #include "statsdb/sql.h"
+#include "statsdb/store.h"
 
 #include <stdlib.h>
 
-struct bj_acct_row {
+/* Reads jobs by their number in the store. */
+struct reader {
     struct sqlite3 *db;
     const struct bj_job_column *const *column;
     unsigned columns;
-    int *first; /* value of each column in the statement */
+    int *first; /* of each column: its first value in the statement */
     struct sqlite3_stmt *st, *word[BJ_WORDS];
-    struct bj_job_raw raw; /* of the column that was read last */
+    struct bj_job_raw raw; /* of the last column that was read */
     struct bj_buf joined;
 };
 
@@ -24,7 +27,7 @@ static int add_column(struct bj_buf *sql, const struct bj_job_column *c,
     return value;
 }
 
-static int prepare(struct bj_acct_row *r, struct bj_err *err)
+static int prepare(struct reader *r, struct bj_err *err)
 {
     struct bj_buf sql = {0};
     int values = 0;
@@ -40,40 +43,23 @@ static int prepare(struct bj_acct_row *r, struct bj_err *err)
     return code;
 }
 
-int bj_acct_row_new(struct sqlite3 *db,
-                    const struct bj_job_column *const *column, unsigned columns,
-                    struct bj_acct_row **ret, struct bj_err *err)
+static void close_reader(struct reader *r)
 {
-    struct bj_acct_row *r = calloc(1, sizeof(*r));
-    int *first = calloc(columns, sizeof(*first));
-    if (!r || !first) {
-        free(r);
-        free(first);
-        return bj_err_set(err, -ENOMEM, "columns");
-    }
-    *r = (struct bj_acct_row){
-        .db = db, .column = column, .columns = columns, .first = first};
-    int code = prepare(r, err);
-    if (code < 0)
-        bj_acct_row_free(r);
-    else
-        *ret = r;
-    return code;
-}
-
-void bj_acct_row_free(struct bj_acct_row *r)
-{
-    if (!r)
-        return;
     sqlite3_finalize(r->st);
     for (unsigned i = 0; i < BJ_WORDS; i++)
         sqlite3_finalize(r->word[i]);
     bj_buf_free(&r->joined);
     free(r->first);
-    free(r);
 }
 
-int bj_acct_row_read(struct bj_acct_row *r, int64_t id, struct bj_err *err)
+static int open_reader(struct reader *r, struct bj_err *err)
+{
+    r->first = calloc(r->columns, sizeof(*r->first));
+    return r->first ? prepare(r, err) : bj_err_set(err, -ENOMEM, "columns");
+}
+
+/* 1, or 0 when the job has been removed. */
+static int read_job(struct reader *r, int64_t id, struct bj_err *err)
 {
     sqlite3_reset(r->st);
     sqlite3_bind_int64(r->st, 1, id);
@@ -84,7 +70,7 @@ int bj_acct_row_read(struct bj_acct_row *r, int64_t id, struct bj_err *err)
 static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
                 struct bj_err *err)
 {
-    struct bj_acct_row *r = ctx;
+    struct reader *r = ctx;
     struct sqlite3_stmt **st = &r->word[which];
     int code =
         *st ? 0 : bj_sql_prepare(r->db, bj_word_sql[which].text, st, err);
@@ -109,9 +95,10 @@ static void take(struct sqlite3_stmt *st, int at, struct bj_job_raw *raw,
     }
 }
 
-int bj_acct_row_value(struct bj_acct_row *r, unsigned i,
-                      struct bj_acct_value *ret, struct bj_err *err)
+static int value(void *ctx, unsigned i, struct bj_acct_value *ret,
+                 struct bj_err *err)
 {
+    struct reader *r = ctx;
     const struct bj_job_column *c = r->column[i];
     struct bj_job_raw *raw = &r->raw;
     raw->word = word;
@@ -128,4 +115,53 @@ int bj_acct_row_value(struct bj_acct_row *r, unsigned i,
     int code = bj_job_text(c, raw, &ret->text, err);
     ret->known = ret->text.p != NULL;
     return r->joined.failed ? bj_err_set(err, -ENOMEM, "columns") : code;
+}
+
+/* --- the source -------------------------------------------------------------
+ */
+
+static int clusters(void *source, uint64_t *ret, struct bj_err *err)
+{
+    int64_t n = 0;
+    int r = bj_sql_int(bj_store_db(source), "SELECT count(*) FROM cluster", &n,
+                       err);
+    *ret = (uint64_t)n;
+    return r;
+}
+
+static int jobs(void *source, const struct bj_acct_query *q, bj_acct_row_fn *fn,
+                void *ctx, struct bj_err *err)
+{
+    struct reader reader = {
+        .db = bj_store_db(source), .column = q->column, .columns = q->columns};
+    const struct bj_acct_row row = {value, &reader};
+    struct bj_acct_ids ids;
+    int r = bj_acct_find(source, &q->filter, &ids, err);
+    if (r == 0)
+        r = open_reader(&reader, err);
+    for (size_t i = 0; r >= 0 && i < ids.n; i++) {
+        r = read_job(&reader, ids.v[i], err);
+        if (r > 0)
+            r = fn(ctx, &row, err);
+    }
+    close_reader(&reader);
+    free(ids.v);
+    return r < 0 ? r : 0;
+}
+
+static void close_store(void *source)
+{
+    bj_store_close(source);
+}
+
+int bj_acct_store_open(const char *path, bool any_filesystem,
+                       struct bj_acct_source *ret, struct bj_err *err)
+{
+    struct bj_store *s = NULL;
+    int r = bj_store_open(
+        &(struct bj_store_options){
+            .path = path, .read_only = true, .any_filesystem = any_filesystem},
+        &s, err);
+    *ret = (struct bj_acct_source){clusters, jobs, close_store, s};
+    return r;
 }

@@ -1,0 +1,25 @@
+/* The API as the source of batchjob_acct: the jobs that its access rules show
+ * to the user. */
+#ifndef BJ_STATSDB_ACCT_API_H
+#define BJ_STATSDB_ACCT_API_H
+
+#include "statsdb/acct_source.h"
+
+/* Its options; NULL and "" are none. */
+struct bj_acct_api_conf {
+    char *server;     /* http://HOST, https://HOST or unix:/PATH */
+    char *token_file; /* "~/" at its start is the home directory */
+    char *ca_file, *cert_file, *key_file;
+    uint64_t timeout_usec; /* of each request */
+};
+
+/* Check a server: 0, or -EINVAL with a message. */
+int bj_acct_api_check(const char *server, struct bj_err *err);
+
+/* conf must outlive the source.  No request is sent yet.
+ *   -EACCES  the token file cannot be used
+ *   -ENOSYS  libcurl is not installed */
+int bj_acct_api_open(const struct bj_acct_api_conf *conf,
+                     struct bj_acct_source *ret, struct bj_err *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* Lists of names in options of batchjob_acct. */
+#ifndef BJ_STATSDB_ACCT_LIST_H
+#define BJ_STATSDB_ACCT_LIST_H
+
+#include "base/opt.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+
+/* A position in a list; zero-initialise. */
+struct bj_acct_at {
+    size_t text;
+    struct bj_slice rest;
+};
+
+/* The next value of a list in which commas, except those in brackets, separate
+ * values; blanks around it are cut off, empty ones are skipped.  False: the
+ * list has ended. */
+bool bj_acct_list_next(const struct bj_strv *list, struct bj_acct_at *at,
+                       struct bj_slice *ret);
+
+unsigned bj_acct_list_count(const struct bj_strv *list);
+
+#endif

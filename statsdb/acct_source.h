@@ -1,0 +1,40 @@
+/* Where batchjob_acct reads jobs: the store (acct_store.h), or the API
+ * (acct_api.h). */
+#ifndef BJ_STATSDB_ACCT_SOURCE_H
+#define BJ_STATSDB_ACCT_SOURCE_H
+
+#include "base/opt.h"
+#include "statsdb/acct_row.h"
+#include "statsdb/job_column.h"
+
+/* Empty lists select all jobs; commas separate values within each text. */
+struct bj_acct_filter {
+    struct bj_strv user, account, partition, state, cluster, job;
+    /* Jobs that began in [since, until); INT64_MIN and INT64_MAX: no limit.
+     * Pending jobs began when they were submitted. */
+    int64_t since_sec, until_sec;
+    uint64_t limit; /* at most, the newest; 0: all */
+};
+
+struct bj_acct_query {
+    struct bj_acct_filter filter;
+    const struct bj_job_column *const *column;
+    unsigned columns;
+};
+
+/* Receives one job; a negative return ends the list with that error. */
+typedef int bj_acct_row_fn(void *ctx, const struct bj_acct_row *row,
+                           struct bj_err *err);
+
+struct bj_acct_source {
+    /* The number of clusters that have jobs. */
+    int (*clusters)(void *source, uint64_t *ret, struct bj_err *err);
+    /* Passes the selected jobs to fn, the newest first.
+     *   -EINVAL  unknown state */
+    int (*jobs)(void *source, const struct bj_acct_query *q, bj_acct_row_fn *fn,
+                void *ctx, struct bj_err *err);
+    void (*close)(void *source);
+    void *source;
+};
+
+#endif

@@ -17,27 +17,12 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import statsdb_sacct  # noqa: E402
+from tap import check, plan, same, skip  # noqa: E402,F401
 
 O = os.environ.get("O", "build")
 TOP = os.path.abspath(os.path.join(HERE, "../.."))
 SERVER = os.path.abspath(os.path.join(TOP, O, "batchjob_stats_server"))
 IMPORTER = os.path.abspath(os.path.join(TOP, O, "batchjob_stats_db"))
-number, failed = 0, 0
-
-
-def check(good, what, *more):
-    global number, failed
-    number += 1
-    failed += not good
-    print("%sok %d - %s" % ("" if good else "not ", number, what))
-    for m in more if not good else ():
-        print("# %s" % (str(m)[:600],))
-    sys.stdout.flush()
-    return good
-
-
-def same(got, want, what):
-    return check(got == want, what, "got  %r" % (got,), "want %r" % (want,))
 
 
 class Answer:
@@ -70,7 +55,7 @@ class UnixConnection(http.client.HTTPConnection):
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(20)
+        self.sock.settimeout(60)
         self.sock.connect(self.path)
 
 
@@ -119,7 +104,7 @@ class Site:
                 [SERVER, "--web.listen-address=127.0.0.1:0", "--store.path=" + self.store,
                  "--access.rate=0"]
                 + list(options), stderr=log)
-        for _ in range(200):
+        for _ in range(1200):
             with open(self.log) as f:
                 for line in f:
                     if "listening on 127.0.0.1:" in line:
@@ -135,22 +120,23 @@ class Site:
             return 0
         if self.server.poll() is None:
             self.server.send_signal(signal.SIGTERM)
-        rc = self.server.wait(20)
+        rc = self.server.wait(60)
         self.server = None
         return rc
 
     def reload(self):
         before = open(self.log).read().count("reload")
         self.server.send_signal(signal.SIGHUP)
-        for _ in range(100):
+        for _ in range(1200):
             if open(self.log).read().count("reload") > before:
                 return
             time.sleep(0.05)
+        raise RuntimeError("the server does not reload: " + open(self.log).read()[-600:])
 
     def ask(self, path, *headers, method="GET", body=None, unix=None, tls=None):
         """One request on a connection of its own; headers as pairs."""
         c = (UnixConnection(unix) if unix
-             else http.client.HTTPSConnection("127.0.0.1", self.port, timeout=20, context=tls)
+             else http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=tls)
              if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=60))
         try:
             c.putrequest(method, path, skip_accept_encoding=True)
@@ -165,7 +151,7 @@ class Site:
         finally:
             c.close()
 
-    def raw(self, data, wait=10):
+    def raw(self, data, wait=60):
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as s:
             s.sendall(data)
             out = b""
@@ -272,5 +258,4 @@ def run(*parts, **site):
             part(s)
     finally:
         s.done()
-    print("1..%d" % number)
-    return failed > 0
+    return plan()

@@ -157,7 +157,7 @@ def gone(site):
     stop = threading.Event()
     slow = [Client(site, "/api/v1/jobs?from=0&limit=5000&node=no-node-has-this-name-#", "boss", stop)
             for _ in range(4)]
-    for _ in range(100):  # behind those
+    for _ in range(600):  # behind those
         with socket.create_connection(("127.0.0.1", site.port)) as s:
             s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\nX-Grafana-User: user3\r\n\r\n" % MINE.encode())
         if "status=499" in open(site.log).read():

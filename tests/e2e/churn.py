@@ -19,6 +19,8 @@ import sys
 import time
 import urllib.parse
 
+from tap import check
+
 
 class Jobs:
     def __init__(self, bases, leaf):
@@ -84,7 +86,7 @@ class Exporter:
             if self.connection is None or self.scrapes % 50 == 0:
                 self.close()
                 self.connection = http.client.HTTPConnection(self.host,
-                                                             timeout=20)
+                                                             timeout=60)
             self.connection.request("GET", "/metrics")
             r = self.connection.getresponse()
             body = r.read()
@@ -131,10 +133,6 @@ def churn(args, jobs, exporter, passes):
         exporter.scrape()
 
 
-def result(good, what):
-    print(("ok - " if good else "not ok - ") + what)
-
-
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--pid", type=int, required=True)
@@ -161,12 +159,12 @@ def main():
             jobs.end()
     print(f"# {exporter.scrapes} scrapes, the last {args.passes} passes in "
           f"{took:.1f} s, {jobs.made} jobs")
-    result(not exporter.bad, f"every scrape of {exporter.scrapes} is answered "
-           + "; ".join(exporter.bad[:5]))
-    result(fds1 == fds0, f"descriptors are as before: {fds0}, then {fds1}")
+    check(not exporter.bad, f"every scrape of {exporter.scrapes} is answered "
+          + "; ".join(exporter.bad[:5]))
+    check(fds1 == fds0, f"descriptors are as before: {fds0}, then {fds1}")
     # The allocator may keep a page here and there, but not more and more.
-    result(rss1 <= rss0 + 768, f"memory is as before: {rss0} KiB, then "
-           f"{rss1} KiB")
+    check(rss1 <= rss0 + 768, f"memory is as before: {rss0} KiB, then "
+          f"{rss1} KiB")
 
 
 if __name__ == "__main__":

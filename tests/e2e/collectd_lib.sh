@@ -56,7 +56,7 @@ daemon_run() {
 }
 
 daemon_answers() {
-    wait_for "${1:-20}" curl -sf "$page" || {
+    wait_for 60 curl -sf "$page" || {
         cat "$dir/out" >>"$dir/log"
         fail "collectd answers" "$dir/log"
         exit 1
@@ -64,7 +64,7 @@ daemon_answers() {
 }
 
 # The page into a file.
-dpage() { curl -sSf --max-time 20 "$page" >"$dir/page" 2>"$dir/curl.err"; }
+dpage() { curl -sSf --max-time 60 "$page" >"$dir/page" 2>"$dir/curl.err"; }
 dvalue() { $prom value "$dir/page" "$@"; }
 dshows() { dpage && dvalue "$@"; }
 dshows_not() { dpage && ! dvalue "$@"; }

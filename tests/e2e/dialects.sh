@@ -26,7 +26,7 @@ chosen='slurm_job_process_count slurm_job_threads_count jobs_thread_count
 page() { # dialect [curl option...]: into $tmp/page
     local name=$1
     shift
-    curl -sSf --max-time 20 "$@" "$url/metrics/$name" >"$tmp/page"
+    curl -sSf --max-time 60 "$@" "$url/metrics/$name" >"$tmp/page"
 }
 page_shows() { local d=$1; shift; page "$d" && $prom value "$tmp/page" "$@"; }
 page_shows_not() { local d=$1; shift; page "$d" && ! $prom value "$tmp/page" "$@"; }

@@ -97,7 +97,7 @@ only_chosen_names() { # promtool's findings
     done <"$tmp/promtool.out"
 }
 for d in prometheus-slurm-exporter vpenso mila; do
-    curl -sSf --max-time 20 "$url/metrics/$d" >"$tmp/page"
+    curl -sSf --max-time 60 "$url/metrics/$d" >"$tmp/page"
     check "$d: a reference parser reads it, no series is there twice" \
         $prom text "$tmp/page"
     if command -v promtool >/dev/null; then
@@ -119,7 +119,7 @@ POLL_LIMIT=2 CLI_TIMEOUT=5 "$tmp/prometheus-slurm-exporter" \
     --energy.state-file= >"$tmp/other.log" 2>&1 &
 other=$!
 later "stop $other"
-other_page() { curl -sSf --max-time 20 "http://127.0.0.1:$port/m" >"$tmp/other"; }
+other_page() { curl -sSf --max-time 60 "http://127.0.0.1:$port/m" >"$tmp/other"; }
 other_shows() { other_page && $prom value "$tmp/other" "$@"; }
 check "it runs by the other's name, flags and variables" wait_for 60 \
     other_shows slurm_lic_total name=abaqus@srv

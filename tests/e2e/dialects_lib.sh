@@ -32,7 +32,7 @@ start_both() { # option...
 both_look() {
     local u
     for u in "$right_url" "$strict_url"; do
-        curl -sSf --max-time 20 "$u/metrics/native" >"$tmp/native"
+        curl -sSf --max-time 60 "$u/metrics/native" >"$tmp/native"
     done
 }
 

@@ -24,7 +24,7 @@ later "$sandbox purge"
 pass "Slurm runs, cgroups $SLURM_SANDBOX_CGROUP"
 
 start_both --trace.enabled
-page() { curl -sSf --max-time 20 "$url/metrics/$1" >"$tmp/page"; }
+page() { curl -sSf --max-time 60 "$url/metrics/$1" >"$tmp/page"; }
 
 cp "$top/examples/batchjob_trace.sh" "$work" "$tmp"
 cat >"$tmp/job.sh" <<END

@@ -43,9 +43,19 @@ check() { # description command...
     if "$@" >"$tmp/check.out" 2>&1; then
         pass "$what"
     else
-        { cat "$tmp/check.out"; echo "failed: $*"; } >"$tmp/check.why"
+        { cat "$tmp/check.out"; samples "$@"; echo "failed: $*"; } >"$tmp/check.why"
         fail "$what" "$tmp/check.why"
     fi
+}
+
+# What the pages read last say of the metrics that are named in a command.
+samples() { # argument...
+    local word
+    for word in "$@"; do
+        case $word in *_*)
+            grep -hsE -m 8 "^$word[{ ]" "$tmp/page" "$tmp/cpage" ${dir:+"$dir/page"} ;;
+        esac
+    done
 }
 
 is() { # description got want
@@ -65,15 +75,16 @@ near() { # description got want relative absolute: is got near want?
     fi
 }
 
-# Take over the results of a program that prints "ok - ..." and "not ok - ...".
+# Take over the results of a program that prints TAP, numbered or not.
 absorb() { # command...
     local line rc seen=0
     "$@" >"$tmp/absorb.out" 2>&1
     rc=$?
     while IFS= read -r line; do
         case $line in
-        'ok - '*) seen=1; pass "${line#ok - }" ;;
-        'not ok - '*) seen=1; fail "${line#not ok - }" ;;
+        'ok '*) seen=1; pass "${line#*- }" ;;
+        'not ok '*) seen=1; fail "${line#*- }" ;;
+        '#'*) echo "$line" ;;
         *) echo "# $line" ;;
         esac
     done <"$tmp/absorb.out"
@@ -125,7 +136,7 @@ dead() { ! kill -0 "$1" 2>/dev/null; }
 stop() { # pid: politely, then not
     local n
     kill "$1" 2>/dev/null || return 0
-    for n in $(seq 100); do
+    for n in $(seq 1200); do
         dead "$1" && break
         sleep 0.05
     done

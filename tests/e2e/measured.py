@@ -22,16 +22,9 @@ import time
 import urllib.parse
 import urllib.request
 
+from tap import check, plan
+
 HOUR, STEP = 3600, 30
-failed = 0
-
-
-def check(good, what, *more):
-    global failed
-    failed += not good
-    print("%sok - %s" % ("" if good else "not ", what))
-    for m in more if not good else ():
-        print("# %s" % (m,))
 
 
 def base():
@@ -552,7 +545,7 @@ def main():
         marginal(*args)
     elif what == "small":
         return small(*args)
-    return failed > 0
+    return plan()
 
 
 if __name__ == "__main__":

@@ -98,5 +98,5 @@ class Prometheus:
         if self.url:
             self.p.send_signal(signal.SIGCONT)
             self.p.terminate()
-            self.p.wait(30)
+            self.p.wait(60)
         shutil.rmtree(self.folder)

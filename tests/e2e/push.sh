@@ -19,9 +19,9 @@ gw_pid=$!
 later "stop $gw_pid"
 check "a Pushgateway runs" wait_for 60 curl -sf "$gw/-/ready"
 pushed() { # name label=value...
-    curl -sSf --max-time 20 "$gw/metrics" >"$tmp/pushed" && $prom value "$tmp/pushed" "$@"
+    curl -sSf --max-time 60 "$gw/metrics" >"$tmp/pushed" && $prom value "$tmp/pushed" "$@"
 }
-pushed_not() { curl -sSf --max-time 20 "$gw/metrics" >"$tmp/pushed" && ! $prom value "$tmp/pushed" "$@"; }
+pushed_not() { curl -sSf --max-time 60 "$gw/metrics" >"$tmp/pushed" && ! $prom value "$tmp/pushed" "$@"; }
 
 ln -s "$(realpath "$O/batchjob_exporter")" "$tmp/jobs_exporter.py"
 echo 999999 >"$tmp/blacklist"

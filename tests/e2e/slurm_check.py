@@ -21,15 +21,12 @@ import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import prom  # noqa: E402
+from tap import check  # noqa: E402
 
 ROOT = "/sys/fs/cgroup"
 MIB = 1 << 20
 UNLIMITED = 1 << 62
 COLLECTD_AGE = 3.0  # seconds: interval 1, twice, and the way through collectd
-
-
-def result(good, what):
-    print(("ok - " if good else "not ok - ") + what)
 
 
 def run(*argv):
@@ -179,7 +176,7 @@ class Tally:
     def report(self):
         for what, jobs in self.rows.items():
             bad = [why for why in jobs.values() if why]
-            result(not bad, f"{what} ({len(jobs)} jobs)" + "".join(
+            check(not bad, f"{what} ({len(jobs)} jobs)" + "".join(
                 f"; {b}" for b in bad[:5]))
 
 
@@ -229,19 +226,19 @@ def files(url, collectd_url, prefix):
         job, nodes = line.split(None, 1)
         for node in run("scontrol", "show", "hostnames", nodes).split():
             running.add((job, node))
-    result(bool(running), f"{len(running)} jobs run")
+    check(bool(running), f"{len(running)} jobs run")
     lost = running - set(jobs)
-    result(not lost, f"each has a cgroup {sorted(lost) or ''}")
+    check(not lost, f"each has a cgroup {sorted(lost) or ''}")
     tally = Tally()
     for attempt in range(20):
         shown, cshown = look(jobs, running, url, collectd_url, tally)
         if not tally.bad():
             break
         time.sleep(1)
-    result(running <= shown,
-           f"the exporter shows them all {sorted(running - shown) or ''}")
-    result(running <= cshown,
-           f"collectd shows them all {sorted(running - cshown) or ''}")
+    check(running <= shown,
+          f"the exporter shows them all {sorted(running - shown) or ''}")
+    check(running <= cshown,
+          f"collectd shows them all {sorted(running - cshown) or ''}")
     tally.report()
 
 
@@ -282,7 +279,7 @@ def one(path, name, *filters):
 
 def check_near(what, got, want, rel, least):
     good = got is not None and abs(got - want) <= max(rel * want, least)
-    result(good, f"{what}: {got}, Slurm says {want}")
+    check(good, f"{what}: {got}, Slurm says {want}")
 
 
 def sstat(path, step):
@@ -323,8 +320,8 @@ def sacct(path, job):
     most = max(size(r[2]) for r in rows if r[2])
     peak = one(path, "batchjob_job_memory_peak_bytes", f"jobid={job}")
     # The peak is of all tasks together, with page cache and kernel memory.
-    result(peak is not None and peak >= 0.95 * most,
-           f"peak of job {job}, {peak}, is not below sacct's MaxRSS {most}")
+    check(peak is not None and peak >= 0.95 * most,
+          f"peak of job {job}, {peak}, is not below sacct's MaxRSS {most}")
 
 
 if __name__ == "__main__":

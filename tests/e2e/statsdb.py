@@ -19,21 +19,11 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import statsdb_sacct  # noqa: E402
+from tap import check, plan  # noqa: E402
 
 O = os.environ.get("O", "build")
 PROGRAM = os.path.abspath(os.path.join(HERE, "../..", O, "batchjob_stats_db"))
 DAYS, COUNT = 4, 2500
-number, failed = 0, 0
-
-
-def check(good, what, *more):
-    global number, failed
-    number += 1
-    failed += not good
-    print("%sok %d - %s" % ("" if good else "not ", number, what))
-    for m in more if not good else ():
-        print("# %s" % (m,))
-    sys.stdout.flush()
 
 
 class Site:
@@ -190,7 +180,7 @@ def over_http(site):
             where = "http://%s/" % found.group(1).decode()
             break
     text = status = None
-    for _ in range(100):
+    for _ in range(600):
         try:
             with urllib.request.urlopen(where + "metrics", timeout=60) as answer:
                 text = answer.read().decode()
@@ -445,8 +435,7 @@ def main():
         over_http(site)
     finally:
         shutil.rmtree(folder)
-    print("1..%d" % number)
-    return failed > 0
+    return plan()
 
 
 sys.exit(main())

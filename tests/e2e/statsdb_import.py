@@ -15,21 +15,13 @@ import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from tap import check, plan  # noqa: E402
+
 O = os.environ.get("O", "build")
 PROGRAM = os.path.abspath(os.path.join(HERE, "../..", O, "batchjob_stats_db"))
 TEXTS = ("Jobid Jobuuid Partition Account Grp Gid Usr Uid Submit Start End Elapsed Exitcode"
          " State Nnodes Nodelist NodelistExp").split()
-number, failed = 0, 0
-
-
-def check(good, what, *more):
-    global number, failed
-    number += 1
-    failed += not good
-    print("%sok %d - %s" % ("" if good else "not ", number, what))
-    for m in more if not good else ():
-        print("# %s" % (m,))
-    sys.stdout.flush()
 
 
 def utc(text):
@@ -216,8 +208,7 @@ def main():
         check(p.returncode == 0, "the store is consistent", p.stderr)
     finally:
         shutil.rmtree(folder)
-    print("1..%d" % number)
-    return failed > 0
+    return plan()
 
 
 sys.exit(main())

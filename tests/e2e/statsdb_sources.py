@@ -15,23 +15,14 @@ import tempfile
 import threading
 import time
 
+from tap import check, plan
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 O = os.path.join(HERE, "../..", os.environ.get("O", "build"))
 DAEMON = os.path.abspath(os.path.join(O, "batchjob_stats_db"))
 ACCT = os.path.abspath(os.path.join(O, "batchjob_acct"))
 FIXTURE = os.path.join(HERE, "../fixtures/sched/slurmdb-v0.0.38.json")
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.made.up"
-number = failed = 0
-
-
-def check(good, what, *more):
-    global number, failed
-    number += 1
-    failed += not good
-    print("%sok %d - %s" % ("" if good else "not ", number, what))
-    for m in more if not good else ():
-        print("# %s" % (m,))
-    sys.stdout.flush()
 
 
 class Rest(http.server.BaseHTTPRequestHandler):
@@ -310,8 +301,7 @@ def main():
         slurmrestd(site)
     finally:
         shutil.rmtree(folder)
-    print("1..%d" % number)
-    return 1 if failed else 0
+    return plan()
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ struct bj_command {
     const char *path; /* directories, separated by ':'; also the command's PATH
                          [BJ_COMMAND_PATH] */
     const char *const *env; /* "NAME=value", NULL at the end, in addition to
-                               PATH, LC_ALL=C and TZ [none] */
+                               PATH, LC_ALL=C, TZ and variables of the
+                               schedulers, such as SLURM_CONF [none] */
     const char *tz;         /* TZ of the command [UTC] */
     const char *dir;        /* working directory [/] */
 

@@ -35,7 +35,8 @@ struct bj_command_ends {
 int bj_command_start(const struct bj_command_child *plan,
                      struct bj_command_ends *ret);
 
-/* An environment of PATH, LC_ALL=C and TZ (NULL: UTC), unless more sets them,
+/* An environment of PATH, LC_ALL=C, TZ (NULL: UTC) and the variables of the
+ * schedulers that this program has (SLURM_CONF, ...), unless more sets them,
  * and more (may be NULL).  One block for free(3); NULL: no memory. */
 char **bj_command_env(const char *path, const char *tz,
                       const char *const *more);

@@ -119,6 +119,11 @@ static const struct bj_opt command_options[] = {
      .preset = "false",
      .help = "Read the newest slice of each source like --once, but write "
              "nothing."},
+    {.name = "online",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(online),
+     .preset = "false",
+     .help = "check-config: Also query each scheduler, but write nothing."},
     {.name = "since",
      .kind = BJ_OPT_STR,
      .off = AT(since),

@@ -73,7 +73,7 @@ struct bj_statsdb_conf {
     struct bj_program program;
     /* only on the command line */
     char *since, *until, *format, *import_cluster;
-    bool once, dry_run;
+    bool once, dry_run, online;
 
     struct bj_cluster_conf *cluster;
     size_t clusters;

@@ -4,6 +4,7 @@
 #include "base/version.h"
 #include "base/web.h"
 #include "statsdb/acct_text.h"
+#include "statsdb/check_config.h"
 #include "statsdb/conf.h"
 #include "statsdb/daemon.h"
 #include "statsdb/export.h"
@@ -46,6 +47,9 @@ static int catch_signals(struct bj_err *err)
     signal(SIGXFSZ, SIG_IGN);
     return 0;
 }
+
+/* The time of which check-config --online reads the jobs. */
+static const uint64_t ONLINE_USEC = UINT64_C(600) * 1000000;
 
 enum how { WRITE, READ, COPY, TRY };
 
@@ -141,6 +145,30 @@ static int run(const struct bj_statsdb_conf *c, char *const *word,
     return r;
 }
 
+/* A dry run over a short time, beside a daemon that may run. */
+static int query_schedulers(const struct bj_statsdb_conf *c, struct bj_err *err)
+{
+    struct bj_statsdb_conf dry = *c;
+    struct bj_store *store = NULL;
+    dry.dry_run = true;
+    dry.listen.n = 0;
+    for (size_t i = 0; i < dry.clusters; i++) {
+        struct bj_cluster_conf *k = &dry.cluster[i];
+        k->slice_usec =
+            k->slice_usec < ONLINE_USEC ? k->slice_usec : ONLINE_USEC;
+        k->overlap_usec = 0;
+    }
+    int r = catch_signals(err);
+    if (r == 0)
+        r = bj_store_open(
+            &(struct bj_store_options){.cache_bytes = c->cache_bytes}, &store,
+            err);
+    if (r == 0)
+        r = bj_daemon_run(&dry, store, 0, &stop, err);
+    bj_store_close(store);
+    return r;
+}
+
 static int check_config(const struct bj_statsdb_conf *c, char *const *word,
                         struct bj_err *err)
 {
@@ -158,8 +186,12 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
     if (r == 0)
         r = need_cluster(c, err);
     if (r == 0)
-        printf("store %s, %zu cluster%s: fine\n", c->path, c->clusters,
-               c->clusters == 1 ? "" : "s");
+        r = bj_check_config(c, err);
+    if (r == 0 && c->online)
+        r = query_schedulers(c, err);
+    if (r == 0)
+        printf("store %s, %zu cluster%s: fine for user id %u\n", c->path,
+               c->clusters, c->clusters == 1 ? "" : "s", (unsigned)geteuid());
     return r;
 }
 

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/command.h"
 #include "sched/sacct_cmd.h"
+#include "sched/slurm_conf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,8 @@ static int ask_columns(struct bj_source_sacct *s,
         res.out = (struct bj_buf){0};
     }
     bj_command_result_free(&res);
-    return r;
+    return bj_slurm_conf_explain(r, s->conf->slurm_conf, "sacct.slurm-conf",
+                                 err);
 }
 
 static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
@@ -97,7 +99,8 @@ static int ask(struct bj_source_sacct *s, const struct bj_window *w,
     if (r == 0)
         r = bj_sacct_new(&conf, &to->reader, err);
     if (r == 0)
-        r = bj_command_run(&cmd, &res, err);
+        r = bj_slurm_conf_explain(bj_command_run(&cmd, &res, err),
+                                  c->slurm_conf, "sacct.slurm-conf", err);
     if (r == 0)
         r = bj_sacct_end(to->reader, true, err);
     bj_command_result_free(&res);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "core/cluster/command.h"
 #include "sched/lines.h"
+#include "sched/slurm_conf.h"
 #include "sched/slurmrestd.h"
 
 #include <fcntl.h>
@@ -55,9 +56,11 @@ int bj_cluster_asker_new(const struct bj_scheduler_conf *conf,
     a->conf = conf;
     if (is_set(conf->via))
         a->way = *conf->via == 'j' ? JSON : *conf->via == 'r' ? REST : TEXT;
-    if (is_set(conf->slurm_conf) &&
+    const char *slurm_conf =
+        is_set(conf->slurm_conf) ? conf->slurm_conf : getenv("SLURM_CONF");
+    if (slurm_conf &&
         (size_t)snprintf(a->env_conf, sizeof(a->env_conf), "SLURM_CONF=%s",
-                         conf->slurm_conf) >= sizeof(a->env_conf))
+                         slurm_conf) >= sizeof(a->env_conf))
         r = bj_err_set(err, -EINVAL, "cluster.slurm-conf is too long");
     if (r == 0)
         r = bj_cluster_command_init(&a->command, conf, err);
@@ -157,7 +160,8 @@ static int run_command(struct reading *r, const char *const *argv,
             e == -EREMOTEIO && memmem(res.error_output, res.error_output_len,
                                       option.p, option.n) != NULL;
     bj_command_result_free(&res);
-    return e;
+    return bj_slurm_conf_explain(e, a->conf->slurm_conf, "cluster.slurm-conf",
+                                 err);
 }
 
 static int read_text(struct reading *r, struct bj_err *err)

@@ -2,6 +2,7 @@
 
 #include "base/command.h"
 #include "sched/hostlist.h"
+#include "sched/slurm_conf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -173,7 +174,8 @@ int bj_gpu_allot_ask(const struct bj_gpu_allot_conf *conf,
         .max_bytes = OUTPUT,
         .abort = abort};
     struct bj_command_result res = {0};
-    int r = bj_command_run(&cmd, &res, err);
+    int r = bj_slurm_conf_explain(bj_command_run(&cmd, &res, err),
+                                  conf->slurm_conf, "cluster.slurm-conf", err);
     *ret = (struct bj_gpu_claim){.environ = false};
     if (r == 0)
         bj_gpu_allot_slurm((struct bj_slice){res.out.p, res.out.len}, jobid,

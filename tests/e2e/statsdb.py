@@ -357,6 +357,61 @@ def configured(site):
         p = site.run("check-config", "--cluster.file=" + wrong)
         check(p.returncode == 1 and why in p.stderr, "and says where: %s" % why.decode(),
               p.stderr)
+    missing(site, wrong)
+    online(site)
+
+
+def missing(site, wrong):
+    """check-config tries every command, file and directory."""
+    secret, empty = (os.path.join(site.folder, n) for n in ("secret", "empty"))
+    for path in secret, empty:
+        with open(path, "w") as f:
+            f.write("x")
+        os.chmod(path, 0o644)
+    with open(wrong, "w") as f:
+        f.write("name: x\nsacct: {command: no-sacct, slurm-conf: /none/slurm.conf}\n"
+                "qstat: {command: %s}\nbjobs: {command: /none/bjobs}\n"
+                "pbs: {accounting: /none/acct}\nlsf: {acct: /none/lsb.acct}\n"
+                "records: {dir: [/none/spool]}\n"
+                "prometheus: {url: 'http://127.0.0.1:1', token-file: %s, ca-file: /none/ca}\n"
+                % (empty, secret))
+    p = site.run("check-config", "--cluster.file=" + wrong, "--metrics.file=/none/x.prom",
+                 "--store.path=/none/stats.db")
+    lines = p.stderr.decode().splitlines()
+    for what in ("store.path: /none", "metrics.file: /none", "sacct.command: no-sacct not found",
+                 "sacct.slurm-conf: /none/slurm.conf", "qstat.command: %s cannot be exec" % empty,
+                 "bjobs.command: /none/bjobs not found", "pbs.accounting: /none/acct",
+                 "lsf.acct: /none/lsb.acct", "records.dir: /none/spool",
+                 "prometheus.token-file: " + secret, "prometheus.ca-file: /none/ca"):
+        check(p.returncode == 1 and sum(what in line for line in lines) == 1,
+              "check-config tries " + what.split(":")[0], p.stderr)
+    check(len(lines) == 11, "and has one line for each problem", *lines)
+    os.chmod(site.folder, 0o755)
+    p = subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+                       + site.args("check-config"), capture_output=True)
+    check(p.returncode == 1 and b"store.path: " in p.stderr and b"Permission denied" in p.stderr,
+          "a directory that the user cannot write", p.stderr)
+
+
+def online(site):
+    p = site.run("check-config", "--online")
+    check(p.returncode == 0 and b"fine" in p.stdout, "check-config --online queries sacct",
+          p.stderr)
+    broken = os.path.join(site.folder, "broken")
+    with open(broken, "w") as f:
+        f.write("#!/bin/sh\n[ \"$1\" != --helpformat ] && exit 0\n"
+                "echo sacct: no configuration source >&2\nexit 1\n")
+    os.chmod(broken, 0o755)
+    with open(os.path.join(site.folder, "broken.yml"), "w") as f:
+        f.write("name: x\nsacct: {command: %s}\n" % broken)
+    option = "--cluster.file=" + os.path.join(site.folder, "broken.yml")
+    for path, says in ((None, "SLURM_CONF is not set (option sacct.slurm-conf)"),
+                       ("/etc/x.conf", "SLURM_CONF is /etc/x.conf (option sacct.slurm-conf)")):
+        env = {k: v for k, v in os.environ.items() if k != "SLURM_CONF"}
+        p = subprocess.run(site.args("check-config", "--online", option), capture_output=True,
+                           env=dict(env, **({"SLURM_CONF": path} if path else {})))
+        check(p.returncode == 1 and b"no configuration source" in p.stderr
+              and says.encode() in p.stderr, "a failing sacct: " + says, p.stderr)
 
 
 def copy_of(site, name):

@@ -197,11 +197,19 @@ static void clean_environment(void **state)
 {
     (void)state;
     setenv("BJ_SECRET", "1", 1);
+    setenv("SLURM_TIME_FORMAT", "%s", 1);
     const char *const env[] = {"env", NULL};
     struct bj_command cmd = {.argv = env};
     assert_int_equal(run(&cmd), 0);
     assert_string_equal(res.out.p,
                         "PATH=" BJ_COMMAND_PATH "\nLC_ALL=C\nTZ=UTC0\n");
+    setenv("SLURM_CONF", "/etc/y", 1);
+    setenv("SLURM_CLUSTERS", "one", 1);
+    assert_int_equal(run(&cmd), 0);
+    assert_string_equal(res.out.p,
+                        "PATH=" BJ_COMMAND_PATH "\nLC_ALL=C\nTZ=UTC0\n"
+                        "SLURM_CONF=/etc/y\nSLURM_CLUSTERS=one\n");
+    unsetenv("SLURM_CLUSTERS");
     const char *const more[] = {"SLURM_CONF=/etc/x", "LC_ALL=de_DE", NULL};
     cmd.env = more;
     cmd.tz = "Europe/Berlin";
@@ -210,6 +218,8 @@ static void clean_environment(void **state)
     assert_string_equal(res.out.p, "PATH=/usr/bin:/bin\nTZ=Europe/Berlin\n"
                                    "SLURM_CONF=/etc/x\nLC_ALL=de_DE\n");
     unsetenv("BJ_SECRET");
+    unsetenv("SLURM_TIME_FORMAT");
+    unsetenv("SLURM_CONF");
     assert_int_equal(sh("pwd"), 0);
     assert_string_equal(res.out.p, "/\n");
     cmd = (struct bj_command){.argv = SH("pwd"), .dir = "/usr"};

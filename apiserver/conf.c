@@ -42,15 +42,9 @@ static const struct bj_opt options[] = {
      .lo = 1,
      .hi = 10000,
      .preset = "120",
-     .help = "Answers in flight. More requests get status 503."},
-    {.name = "web.max-connections",
-     .kind = BJ_OPT_U64,
-     .off = AT(max_connections),
-     .lo = 2,
-     .hi = 20000,
-     .preset = "128",
-     .help =
-         "Open connections. A new one closes the oldest that has no request."},
+     .help = "Maximum number of concurrent responses. Further requests get "
+             "status 503. Twice as many connections may be open; a new one "
+             "then closes the oldest one without a request."},
     {.name = "web.max-bytes",
      .kind = BJ_OPT_SIZE,
      .off = AT(flight_bytes),
@@ -204,10 +198,6 @@ static int check(const struct bj_api_conf *c, struct bj_err *err)
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
                           "web.listen-address: an address is required");
-    if (c->max_connections <= c->max_requests)
-        return bj_err_set(err, -EINVAL,
-                          "web.max-connections must be more than "
-                          "web.max-requests");
     if (!c->store || !c->store[0])
         return bj_err_set(err, -EINVAL, "store.path: a file is required");
     return bj_prompool_check(&c->prom, err);

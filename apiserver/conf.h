@@ -12,7 +12,7 @@ struct bj_api_conf {
     char *socket;          /* path of a unix socket, empty: none */
     char *web_file;        /* TLS, names and passwords */
     uint64_t threads;      /* that query the store */
-    uint64_t max_requests, max_connections;
+    uint64_t max_requests;
     uint64_t request_usec, flight_bytes;
     char *store; /* path of the SQLite file */
     bool any_filesystem;

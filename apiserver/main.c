@@ -89,15 +89,13 @@ static int same_sockets(const struct bj_api_conf *a,
     const struct {
         const char *name;
         bool same;
-    } fixed[] = {
-        {"web.listen-address", same_list(&a->listen, &b->listen)},
-        {"web.unix-socket",
-         strcmp(a->socket ? a->socket : "", b->socket ? b->socket : "") == 0},
-        {"web.threads", a->threads == b->threads},
-        {"web.max-requests", a->max_requests == b->max_requests},
-        {"web.max-connections", a->max_connections == b->max_connections},
-        {"web.max-bytes", a->flight_bytes == b->flight_bytes},
-        {"web.request-timeout", a->request_usec == b->request_usec}};
+    } fixed[] = {{"web.listen-address", same_list(&a->listen, &b->listen)},
+                 {"web.unix-socket", strcmp(a->socket ? a->socket : "",
+                                            b->socket ? b->socket : "") == 0},
+                 {"web.threads", a->threads == b->threads},
+                 {"web.max-requests", a->max_requests == b->max_requests},
+                 {"web.max-bytes", a->flight_bytes == b->flight_bytes},
+                 {"web.request-timeout", a->request_usec == b->request_usec}};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
         if (!fixed[i].same)
             return bj_err_set(err, -EINVAL,

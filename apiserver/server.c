@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum {
+    CONNECTIONS_PER_REQUEST = 2,
     STACK_BYTES = 512 << 10,
     PATIENT_USEC = 100 * 1000, /* before that no client is taken to hang up */
     HUNG_UP = 499,             /* in the log, of a client that hung up */
@@ -392,7 +393,7 @@ static int open_httpd(struct bj_server *s, struct bj_err *err)
 {
     const struct bj_api_conf *conf = s->settings->conf;
     struct bj_http_limits limits = {
-        .connections = (unsigned)conf->max_connections,
+        .connections = CONNECTIONS_PER_REQUEST * (unsigned)conf->max_requests,
         .responses = (unsigned)conf->max_requests,
         .request_usec = conf->request_usec,
         .idle_usec = 100 * 1000000ull, /* Grafana keeps its own for 90 s */

@@ -204,18 +204,10 @@ const struct bj_opt bj_conf_opts[] = {
      .hi = 65536,
      .preset = "4096",
      .help = "Maximum number of jobs followed at a time.",
-     .more = "Bounds memory and the size of a page. Further jobs are counted "
-             "in batchjob_sampler_jobs_refused_total."},
-    {.name = "limit.steps",
-     .kind = BJ_OPT_U64,
-     .off = AT(max_steps),
-     .lo = 0,
-     .hi = 1000000,
-     .preset = "32768",
-     .help = "Maximum number of steps and tasks followed at a time.",
-     .more = "Bounds memory and the size of a page. Raise it when "
-             "batchjob_sampler_steps_refused_total grows.",
-     .rare = true},
+     .more =
+         "Bounds memory and the size of a page. Further jobs are counted "
+         "in batchjob_sampler_jobs_refused_total. Eight times as many steps "
+         "and tasks are followed."},
     {.name = "limit.processes",
      .kind = BJ_OPT_U64,
      .off = AT(max_processes),
@@ -456,22 +448,13 @@ const struct bj_opt bj_conf_opts[] = {
      .help = "Spool directory for final records: one file for each ended job.",
      .more = "Set it to collect final records with batchjob_stats_db. Empty: "
              "none are written."},
-    {.name = "record.max-files",
-     .kind = BJ_OPT_U64,
-     .off = AT(energy.spool_files),
-     .lo = 1,
-     .hi = 10000000,
-     .preset = "100000",
-     .help = "Maximum number of final records in the spool directory.",
-     .more = "Raise it when records wait longer before they are imported. "
-             "Further records are lost and counted.",
-     .rare = true},
     {.name = "record.max-bytes",
      .kind = BJ_OPT_SIZE,
      .off = AT(energy.spool_bytes),
      .lo = 4096,
      .preset = "256M",
-     .help = "Maximum size of all final records in the spool directory.",
+     .help = "Maximum size of all final records in the spool directory; a "
+             "record counts as at least 2.5 KiB.",
      .more = "Raise it when records wait longer before they are imported. "
              "Further records are lost and counted.",
      .rare = true},

@@ -60,7 +60,7 @@ struct bj_conf {
     uint64_t slow_usec; /* the slow interval: of values that rarely change or
                            are expensive */
     uint64_t ident_wait_usec; /* a pass waits so long for identities */
-    uint64_t max_jobs, max_processes, max_steps;
+    uint64_t max_jobs, max_processes;
     uint64_t max_files; /* kept descriptors */
     uint64_t gpu_usec;  /* interval at which the drivers of GPUs are read */
     char *gpu_nvml;     /* path of NVIDIA's library; empty: the system's */

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+enum { RECORD_BYTES = 2560 }; /* of a final record, about */
+
 static int start_parts(struct bj_core *core, struct bj_err *err)
 {
     const struct bj_conf *conf = core->conf;
@@ -57,7 +59,8 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
             return r;
     }
     if (conf->energy.spool_dir && *conf->energy.spool_dir) {
-        r = bj_spool_new(conf->energy.spool_dir, conf->energy.spool_files,
+        uint64_t files = conf->energy.spool_bytes / RECORD_BYTES;
+        r = bj_spool_new(conf->energy.spool_dir, files,
                          conf->energy.spool_bytes, &core->spool, err);
         if (r < 0)
             return r;

@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum {
+    STEPS_PER_JOB = 8
+}; /* steps and tasks followed, for each of limit.jobs */
+
 bool bj_steps_published(const struct bj_conf *conf)
 {
     return conf->steps && strcmp(conf->steps, "off") != 0;
@@ -99,7 +103,7 @@ static void *appeared(void *ctx, const char *rel, bool again)
     struct bj_path_match m;
     if (!(bj_layout_step(t->layout, rel, &m) & BJ_PATH_HIT))
         return NULL;
-    if (t->core->tracks.steps >= t->core->conf->max_steps) {
+    if (t->core->tracks.steps >= STEPS_PER_JOB * t->core->conf->max_jobs) {
         t->core->steps_refused += !again;
         return NULL;
     }

@@ -68,10 +68,5 @@ int bj_as_take_requests(struct bj_as *as, const struct bj_as_flag *flag,
     if (bj_slice_u64(bj_slice_str(value), &n) < 0)
         return bj_err_set(err, -EINVAL, "%s: '%.40s' is not a whole number",
                           flag->name, value);
-    int r = 0;
-    if (n == 0 || n > 200)
-        r = bj_as_add(as, "--web.max-connections=20000", "", err);
-    return r < 0 ? r
-                 : bj_as_add(as, "--web.max-requests=%s",
-                             n == 0 ? "10000" : value, err);
+    return bj_as_add(as, "--web.max-requests=%s", n == 0 ? "5000" : value, err);
 }

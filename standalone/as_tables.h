@@ -41,8 +41,7 @@
 /* For bj_as_flag.take. Adds nothing for an empty value. */
 int bj_as_take_if_any(struct bj_as *as, const struct bj_as_flag *flag,
                       const char *value, struct bj_err *err);
-/* web.max-requests, where 0 means no limit; raises web.max-connections if
- * needed. */
+/* web.max-requests, where 0 means no limit. */
 int bj_as_take_requests(struct bj_as *as, const struct bj_as_flag *flag,
                         const char *value, struct bj_err *err);
 

@@ -70,23 +70,14 @@ const struct bj_opt bj_exporter_opts[] = {
      .kind = BJ_OPT_U64,
      .off = AT(max_requests),
      .lo = 1,
-     .hi = 10000,
+     .hi = 5000,
      .preset = "40",
      .help = "Maximum number of concurrent responses. Further requests are "
              "refused with status 503.",
-     .more = "A response that has not progressed for two seconds is dropped in "
+     .more = "Four times as many connections may be open; a new one then "
+             "closes the oldest one without a request. A response that has not "
+             "progressed for two seconds is dropped in "
              "favour of a new one. Raise it when many clients scrape at once.",
-     .rare = true},
-    {.name = "web.max-connections",
-     .kind = BJ_OPT_U64,
-     .off = AT(max_connections),
-     .lo = 2,
-     .hi = 20000,
-     .preset = "256",
-     .help = "Maximum number of open connections. At the limit, a new "
-             "connection closes the oldest one without a request.",
-     .more = "Counts the connections of all addresses. Raise it together with "
-             "web.max-requests.",
      .rare = true},
     {.name = "web.request-timeout",
      .kind = BJ_OPT_DURATION,
@@ -283,10 +274,6 @@ static int check(const struct bj_exporter_conf *c, struct bj_err *err)
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
                           "web.listen-address: at least one is required");
-    if (c->max_connections <= c->max_requests)
-        return bj_err_set(err, -EINVAL,
-                          "web.max-connections must be more than "
-                          "web.max-requests");
     return 0;
 }
 

@@ -19,7 +19,7 @@ struct bj_exporter_conf {
     struct bj_strv also; /* dialects to collect for as well */
     bool exe_count;      /* BJ_EXTRA_EXES */
     char *web_file;      /* TLS, users and passwords */
-    uint64_t max_requests, max_connections;
+    uint64_t max_requests;
     uint64_t request_usec;
     bool gzip;
     uint64_t interval_usec; /* between passes; 0: only for scrapes */

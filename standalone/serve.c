@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 enum {
+    CONNECTIONS_PER_REQUEST = 4,
     GZIP_BYTES = 1024, /* smaller pages are not compressed */
     TRIM_FIRST = 4,    /* trim memory after this pass, */
     TRIM_LOOKS = 64,   /* and again after this many */
@@ -301,7 +302,7 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
 {
     unsigned both = BJ_HTTP_GET | BJ_HTTP_HEAD;
     struct bj_http_limits limits = {
-        .connections = (unsigned)conf->max_connections,
+        .connections = CONNECTIONS_PER_REQUEST * (unsigned)conf->max_requests,
         .responses = (unsigned)conf->max_requests,
         .request_usec = conf->request_usec,
     };

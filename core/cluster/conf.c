@@ -1,55 +1,9 @@
 #include "core/cluster/conf.h"
 
 #include "base/fetch.h"
-#include "base/slice.h"
-
-#include <errno.h>
 
 #define AT(member) offsetof(struct bj_scheduler_conf, member)
 #define SECOND 1000000u
-
-enum { SERIES_LEAST = 16, SERIES_MOST = 1000000 };
-
-static const char *const labels[] = {"partition", "user",        "account",
-                                     "qos",       "host",        "reason",
-                                     "node",      "reservation", NULL};
-
-/* "user=200" */
-static int parse_series(const char *text, struct bj_slice *label, uint64_t *n)
-{
-    struct bj_slice rest = bj_slice_str(text);
-    if (!bj_slice_field(&rest, '=', label) || bj_slice_u64(rest, n) < 0 ||
-        *n < SERIES_LEAST || *n > SERIES_MOST)
-        return -EINVAL;
-    for (const char *const *v = labels; *v; v++)
-        if (bj_slice_eq(*label, bj_slice_str(*v)))
-            return 0;
-    return -EINVAL;
-}
-
-uint64_t bj_cluster_series(const struct bj_scheduler_conf *conf,
-                           const char *label)
-{
-    uint64_t n, ret = conf->max_series;
-    for (size_t i = 0; i < conf->series.n; i++) {
-        struct bj_slice l;
-        if (parse_series(conf->series.v[i], &l, &n) == 0 &&
-            bj_slice_eq(l, bj_slice_str(label)))
-            ret = n;
-    }
-    return ret;
-}
-
-static int check_series(const char *text, struct bj_err *err)
-{
-    struct bj_slice label;
-    uint64_t n;
-    if (parse_series(text, &label, &n) == 0)
-        return 0;
-    return bj_err_set(err, -EINVAL,
-                      "'%s' is not LABEL=N with one of cluster.by and %d to %d",
-                      text, SERIES_LEAST, SERIES_MOST);
-}
 
 const struct bj_opt bj_cluster_opts[] = {
     {.name = "cluster.interval",
@@ -113,14 +67,6 @@ const struct bj_opt bj_cluster_opts[] = {
              "state; the rest is summed up as (other).",
      .more = "Raise it on large clusters when batchjob_cluster_source_refused "
              "is above 0."},
-    {.name = "cluster.series",
-     .kind = BJ_OPT_LIST,
-     .off = AT(series),
-     .arg = "LABEL=N",
-     .check = check_series,
-     .help = "Per-label override of cluster.max-series, such as user=200.",
-     .more = "Set it to keep more or fewer series for one label.",
-     .rare = true},
     {.name = "cluster.gpu-idle-cpus",
      .kind = BJ_OPT_U64,
      .off = AT(gpu_idle_cpus),

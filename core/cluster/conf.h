@@ -15,7 +15,6 @@ struct bj_scheduler_conf {
     struct bj_strv extra;   /* sources in addition to queue and nodes */
     bool by_set, extra_set; /* set by the configuration */
     uint64_t max_series;    /* series of one kind */
-    struct bj_strv series;  /* "user=200": max_series for one label */
     bool each_job; /* also collect each job; not an option, set by the host */
     uint64_t gpu_idle_cpus;
     char *constants; /* file of site constants; empty: none */
@@ -28,11 +27,6 @@ struct bj_scheduler_conf {
     char *rest_url, *rest_socket, *rest_user, *rest_token_file, *rest_ca_file;
     uint64_t rest_version;
 };
-
-/* Maximum number of series by a label: from the series option, else max_series.
- */
-uint64_t bj_cluster_series(const struct bj_scheduler_conf *conf,
-                           const char *label);
 
 /* The option table; use with a struct bj_scheduler_conf as base. */
 extern const struct bj_opt bj_cluster_opts[];

@@ -41,42 +41,13 @@ static const struct {
     OWN(BJ_CL_CONSTANTS, bj_constant_stat),
 };
 
-/* The main label of each list, for cluster.series. */
-static const char *const main_label[BJ_CL_LISTS] = {
-    [BJ_CL_PARTITION_JOBS] = "partition",
-    [BJ_CL_PARTITION_PENDING] = "partition",
-    [BJ_CL_PARTITION_JOBS_GPUS] = "partition",
-    [BJ_CL_PARTITION_NODES] = "partition",
-    [BJ_CL_PARTITION_FLAGS] = "partition",
-    [BJ_CL_PARTITION_GPUS] = "partition",
-    [BJ_CL_PARTITION_FLAG_GPUS] = "partition",
-    [BJ_CL_USER_JOBS] = "user",
-    [BJ_CL_RPC_USERS] = "user",
-    [BJ_CL_SHARES] = "user",
-    [BJ_CL_ACCOUNT_JOBS] = "account",
-    [BJ_CL_LIMITS] = "account",
-    [BJ_CL_QOS_JOBS] = "qos",
-    [BJ_CL_HOST_JOBS] = "host",
-    [BJ_CL_PENDING] = "reason",
-    [BJ_CL_REASONS] = "reason",
-    [BJ_CL_RESERVATION_JOBS] = "reservation",
-    [BJ_CL_RESERVATION_NODES] = "reservation",
-    [BJ_CL_RESERVATION_GPUS] = "reservation",
-    [BJ_CL_RESERVATIONS] = "reservation",
-    [BJ_CL_EACH_NODE] = "node",
-    [BJ_CL_EACH_NODE_GPUS] = "node",
-    [BJ_CL_NODE_STATES] = "node",
-};
-
 /* Maximum number of keys before the largest are chosen. */
 enum { KEYS_MOST = 1 << 18, JOBS_MOST = 1000000 };
 
 static uint64_t cap_of(const struct bj_scheduler_conf *conf, unsigned list)
 {
-    if (list == BJ_CL_EACH_JOB)
-        return JOBS_MOST; /* no series of their own */
-    return main_label[list] ? bj_cluster_series(conf, main_label[list])
-                            : conf->max_series;
+    /* Single jobs have no series. */
+    return list == BJ_CL_EACH_JOB ? JOBS_MOST : conf->max_series;
 }
 
 static uint64_t most_of(const struct bj_scheduler_conf *conf, unsigned list)

@@ -23,7 +23,7 @@ struct bj_energy_conf {
     bool redfish_insecure;             /* certificate not verified */
     struct bj_strv redfish_chassis;    /* ids that feed this node; empty: all */
     char *spool_dir;                   /* final records; "": none */
-    uint64_t spool_files, spool_bytes; /* limits of the spool */
+    uint64_t spool_bytes; /* limit of the spool */
 };
 
 /* A copy for a thread that may outlive the options; -ENOMEM. */

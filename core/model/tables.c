@@ -345,7 +345,8 @@ static const struct bj_metric self_rows[] = {
     COUNTER(bj_self, jobs_refused, "jobs_refused", BJ_NUMBER,
             "Jobs left out because limit.jobs was reached."),
     COUNTER(bj_self, steps_refused, "steps_refused", BJ_NUMBER,
-            "Steps and tasks left out because limit.steps was reached."),
+            "Steps and tasks left out because there are more than eight times "
+            "limit.jobs."),
     COUNTER(bj_self, processes_refused, "processes_refused", BJ_NUMBER,
             "Process reads left out because limit.processes was reached."),
     COUNTER(bj_self, passes, "passes", BJ_NUMBER,

@@ -29,7 +29,7 @@ RUBBISH = ["'", "\"", "' OR 1=1 --", "\") OR 1=1 --", "1; DROP TABLE job", "%00"
 def begin(site):
     web = site.file("web.yml", "basic_auth_users:\n  grafana: %s\n" % bcrypt("s3cret"))
     site.start("--web.config.file=" + web, "--access.admins=boss", "--web.request-timeout=2s",
-               "--web.max-connections=100", "--web.max-requests=50")
+               "--web.max-requests=50")
     site.ask("/api/v1/me", GRAFANA, user("boss"))
     site.keys = {"fake:%s:%s" % (j["JobIDRaw"], j["Submit"]): j["User"] for j in site.told()}
 

@@ -230,7 +230,7 @@ check "two exporters do not share a state" wait_for 60 \
 
 start_exporter --path.cgroupfs="$cg_view" --path.sysfs="$tmp/none" \
     --energy.interval=1 --energy.state-file= --record.dir="$tmp/full" \
-    --record.max-files=1
+    --record.max-bytes=4K
 spin 1
 spin 1
 check "a full spool loses the rest, counted" wait_for 60 eval \

@@ -507,7 +507,7 @@ def test_stop(program):
 def main():
     program = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(
         TOP, os.environ.get("O", "build"), "batchjob_exporter"))
-    e = Exporter(program, "--web.max-connections=64", "--web.max-requests=16",
+    e = Exporter(program, "--web.max-requests=16",
                  "--web.request-timeout=2s")
     e.request()
     base = e.still(e.fds)

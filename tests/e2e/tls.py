@@ -374,8 +374,7 @@ def hello():
 
 def half_open(kind):
     """Many that never finish, at several points, under the absolute deadline."""
-    p = Program(kind, SERVING, "--web.request-timeout=3s", "--web.max-connections=200",
-                "--web.max-requests=40")
+    p = Program(kind, SERVING, "--web.request-timeout=3s", "--web.max-requests=100")
     good, first = p.curl(), hello()
     socks, start = [], time.time()
     for i in range(150):

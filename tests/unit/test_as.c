@@ -304,7 +304,7 @@ static const struct {
       "--collector.ipmi.dcmi.exec.path=/w",
       "--collector.nvidia.gpu.stat.path=/g"},
      BATCHJOB BATCHJOB_ON
-     " --web.max-connections=20000 --web.max-requests=10000 "
+     " --web.max-requests=5000 "
      "--collector.steps=tasks --job.file-dir=/s "
      "--energy.command=/w --get-system-power-statistics --gpu.map-dir=/g",
      0,

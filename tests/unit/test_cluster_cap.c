@@ -119,45 +119,6 @@ static void test_cap_steady(void **state)
     bj_cluster_work_free(&old);
 }
 
-/* A number for one label goes before the one for all. */
-static void test_series(void **state)
-{
-    (void)state;
-    char *good[] = {(char[]){"user=16"}, (char[]){"node=40"}};
-    struct bj_scheduler_conf c = {.max_series = 20, .series = {good, 2}};
-    struct bj_err err = {0};
-    assert_int_equal(bj_cluster_series(&c, "user"), 16);
-    assert_int_equal(bj_cluster_series(&c, "node"), 40);
-    assert_int_equal(bj_cluster_series(&c, "qos"), 20);
-    struct bj_cluster_work w = {.conf = &c, .by = ALL, .wall_sec = NOW};
-    char text[4000];
-    size_t n = 0;
-    for (int i = 0; i < 30; i++)
-        n += (size_t)snprintf(text + n, sizeof(text) - n,
-                              "%d" SEP "N/A" SEP "RUNNING" SEP "p" SEP "a%d" SEP
-                              "u%d" SEP "q" SEP "h" SEP SEP "1" SEP SEP SEP
-                              "1" SEP "cpu=1" SEP "None\n",
-                              i + 1, i, i);
-    assert_int_equal(read_text(&w, BJ_CLUSTER_QUEUE, text), 0);
-    assert_int_equal(w.part->list[BJ_CL_USER_JOBS].n, 17);
-    assert_int_equal(w.part->list[BJ_CL_ACCOUNT_JOBS].n, 21);
-    check_jobs(&w, BJ_CL_USER_JOBS, "(other)", "RUNNING", 14, 14, 0);
-    check_jobs(&w, BJ_CL_ACCOUNT_JOBS, "(other)", "RUNNING", 10, 10, 0);
-    bj_cluster_work_free(&w);
-    static const char *const bad[] = {
-        "user", "user=",    "user=15",      "uid=200", "user=200 ",
-        "=200", "user=1e3", "user=1000001", "USER=20", "user=20=20"};
-    for (size_t i = 0; i < COUNT(bad); i++) {
-        struct bj_scheduler_conf none = {0};
-        const struct bj_optset set = {bj_cluster_opts, &none};
-        assert_int_equal(bj_opt_set(&set, 1, BJ_SLICE("cluster.series"),
-                                    bj_slice_str(bad[i]), &err),
-                         -EINVAL);
-        assert_non_null(strstr(err.msg, "cluster.series"));
-        bj_opt_free(&set);
-    }
-}
-
 /* So few that qsort, which can do without, asks for no memory. */
 static int read_capped(void *text)
 {
@@ -190,7 +151,6 @@ int main(void)
         cmocka_unit_test(test_cap),
         cmocka_unit_test(test_cap_whole),
         cmocka_unit_test(test_cap_steady),
-        cmocka_unit_test(test_series),
         cmocka_unit_test(test_want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

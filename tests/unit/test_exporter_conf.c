@@ -49,7 +49,6 @@ static void presets(void **state)
     assert_string_equal(c.listen.v[0], ":9010");
     assert_string_equal(c.telemetry_path, "/metrics");
     assert_int_equal(c.max_requests, 40);
-    assert_int_equal(c.max_connections, 256);
     assert_int_equal(c.request_usec, 10000000);
     assert_int_equal(c.interval_usec, 0);
     assert_int_equal(c.max_age_usec, 0);
@@ -217,12 +216,9 @@ static const struct {
     {{"--web.listen-address="},
      NULL,
      "web.listen-address: at least one is required"},
-    {{"--web.max-requests=256"},
-     NULL,
-     "web.max-connections must be more than web.max-requests"},
     {{"--web.max-requests=0"},
      NULL,
-     "web.max-requests: '0' is not between 1 and 10000"},
+     "web.max-requests: '0' is not between 1 and 5000"},
     {{"--web.request-timeout=1ms"},
      NULL,
      "web.request-timeout: '1ms' is not between 100ms and 1h"},

@@ -14,28 +14,33 @@ static const struct bj_opt options[] = {
      .off = AT(listen),
      .check = bj_listen_check,
      .preset = "127.0.0.1:9020",
-     .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT. Repeat it "
-             "for several."},
+     .help = "Address to listen on: HOST:PORT, :PORT or [IPV6]:PORT. Repeat "
+             "for more.",
+     .more = "Set it to serve other hosts; then use web.config.file for TLS."},
     {.name = "web.unix-socket",
      .kind = BJ_OPT_STR,
      .off = AT(socket),
      .arg = "PATH",
-     .help = "Listen on this unix socket, too. The user of a client is the "
-             "user of its process."},
+     .help = "Unix socket to listen on, in addition. The user of a client is "
+             "the user of its process.",
+     .more = "Set it for a proxy or scripts on this host."},
     {.name = "web.config.file",
      .kind = BJ_OPT_STR,
      .off = AT(web_file),
      .arg = "FILE",
-     .help = "File with TLS settings, names and hashed passwords, in the "
-             "format of the Prometheus exporters."},
+     .help = "File with TLS settings, user names and hashed passwords, in the "
+             "format of the Prometheus exporters.",
+     .more = "Set it when clients connect over a network."},
     {.name = "web.threads",
      .kind = BJ_OPT_U64,
      .off = AT(threads),
      .lo = 1,
      .hi = 64,
      .preset = "2",
-     .help = "Threads that query the store. Queries of admins use all but one "
-             "of them."},
+     .help = "Number of threads that query the store. Queries of admins use "
+             "all but one of them.",
+     .more = "Raise it when many users query at once and CPUs are free.",
+     .rare = true},
     {.name = "web.max-requests",
      .kind = BJ_OPT_U64,
      .off = AT(max_requests),
@@ -44,56 +49,75 @@ static const struct bj_opt options[] = {
      .preset = "120",
      .help = "Maximum number of concurrent responses. Further requests get "
              "status 503. Twice as many connections may be open; a new one "
-             "then closes the oldest one without a request."},
+             "then closes the oldest one without a request.",
+     .more = "Raise it when many dashboards refresh at once and get status "
+             "503.",
+     .rare = true},
     {.name = "web.max-bytes",
      .kind = BJ_OPT_SIZE,
      .off = AT(flight_bytes),
      .lo = 1 << 20,
      .hi = (uint64_t)1 << 40,
      .preset = "4M",
-     .help = "Memory for answers in flight. When it is full, requests wait up "
-             "to 3 s, then get status 503; clients that do not read their "
-             "answers are disconnected."},
+     .help = "Memory for responses. When it is full, requests wait up to 3 s, "
+             "then get status 503. Clients that do not read are disconnected.",
+     .more = "Raise it when many users fetch long lists at once.",
+     .rare = true},
     {.name = "web.request-timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(request_usec),
      .lo = SEC(1) / 10,
      .hi = SEC(3600),
      .preset = "10s",
-     .help = "Time limit for the arrival of a complete request."},
+     .help = "Time in which a request must arrive completely.",
+     .more = "Raise it for clients on very slow links.",
+     .rare = true},
     {.name = "store.path",
      .kind = BJ_OPT_STR,
      .off = AT(store),
      .preset = "/var/lib/batchjob/stats.db",
      .arg = "FILE",
-     .help = "File that batchjob_stats_db writes. This program only reads it."},
+     .help = "Database file that batchjob_stats_db writes; it is opened "
+             "read-only.",
+     .more = "Set it to the store.path of batchjob_stats_db."},
     {.name = "store.any-filesystem",
      .kind = BJ_OPT_BOOL,
      .off = AT(any_filesystem),
      .preset = "false",
      .help = "Allow a store on a network file system, where SQLite may read "
-             "wrong data."},
+             "wrong data.",
+     .more = "Set it only when the file system supports locks and one host "
+             "uses the store.",
+     .rare = true},
     {.name = "store.cache",
      .kind = BJ_OPT_SIZE,
      .off = AT(cache_bytes),
      .lo = 256 << 10,
      .hi = (uint64_t)1 << 40,
      .preset = "2M",
-     .help = "Memory for pages of the store, for all threads together."},
+     .help = "Memory for pages of the store, for all threads together.",
+     .more = "Raise it when the store is much larger than this and queries are "
+             "slow.",
+     .rare = true},
     {.name = "query.timeout",
      .kind = BJ_OPT_DURATION,
      .off = AT(query_usec),
      .lo = SEC(1) / 100,
      .hi = SEC(3600),
      .preset = "2s",
-     .help = "Time limit for the queries of one request."},
+     .help = "Longest time that the queries of one request may take.",
+     .more = "Raise it when queries over long periods get an error.",
+     .rare = true},
     {.name = "query.max-rows",
      .kind = BJ_OPT_U64,
      .off = AT(max_rows),
      .lo = 1,
      .hi = 100000,
      .preset = "2000",
-     .help = "Maximum number of rows in an answer."},
+     .help = "Maximum number of rows in a response.",
+     .more = "Raise it for scripts that fetch long lists; each row takes "
+             "memory.",
+     .rare = true},
     {.name = "query.longest-job",
      .kind = BJ_OPT_DURATION,
      .off = AT(longest_usec),
@@ -101,78 +125,99 @@ static const struct bj_opt options[] = {
      .hi = SEC(3660 * 86400),
      .preset = "92d",
      .help = "Longest run time of a job. Lists leave out jobs that started "
-             "this long before the requested time."},
+             "this long before the requested time.",
+     .more = "Raise it when jobs may run longer; lower it for faster lists.",
+     .rare = true},
     {.name = "access.proxies",
      .kind = BJ_OPT_LIST,
      .off = AT(proxies),
      .preset = "grafana",
      .arg = "NAME",
-     .help = "Names in web.config.file that belong to a proxy, which names the "
-             "user in the header X-Grafana-User. Other names are users."},
+     .help = "Names in web.config.file that belong to a proxy, which sends the "
+             "user in the header X-Grafana-User. Other names are users.",
+     .more = "Set it when Grafana authenticates with another name."},
     {.name = "access.proxy-users",
      .kind = BJ_OPT_LIST,
      .off = AT(proxy_users),
      .preset = "grafana",
      .arg = "USER",
-     .help = "Users of this machine whose processes are proxies on the unix "
-             "socket."},
+     .help = "System users whose processes are proxies on the unix socket.",
+     .more = "Set it when Grafana runs as another user.",
+     .rare = true},
     {.name = "access.certificates",
      .kind = BJ_OPT_LIST,
      .off = AT(certificates),
      .arg = "RULE",
-     .help =
-         "Maps client certificates to users: \"KIND:PATTERN USER\". KIND is "
-         "cn, subject, dns, email or uri. PATTERN may contain one '*'; USER "
-         "'*' is the text that it matches. USER may be one of access.proxies."},
+     .help = "Maps client certificates to users: \"KIND:PATTERN USER\". KIND "
+             "is cn, subject, dns, email or uri. PATTERN may contain one '*'; "
+             "USER '*' is the text that it matches. USER may be one of "
+             "access.proxies.",
+     .more = "Set it when users or proxies authenticate with client "
+             "certificates.",
+     .rare = true},
     {.name = "access.trust-loopback",
      .kind = BJ_OPT_BOOL,
      .off = AT(trust_loopback),
      .preset = "false",
      .help = "Accept clients on the loopback interface as proxies without "
-             "credentials. Use it only where no other user can log in."},
+             "credentials.",
+     .more = "Enable it only where no other user can log in.",
+     .rare = true},
     {.name = "access.rate",
      .kind = BJ_OPT_U64,
      .off = AT(user_rate),
      .hi = 1000000,
      .preset = "50",
-     .help = "Requests per second of each user; ten seconds' worth may come at "
-             "once. More get status 429. 0 is unlimited."},
+     .help = "Maximum number of requests per second of a user; ten seconds' "
+             "worth may arrive at once. Further requests get status 429. 0: "
+             "unlimited.",
+     .more = "Lower it to protect the server from scripts.",
+     .rare = true},
     {.name = "access.admins",
      .kind = BJ_OPT_LIST,
      .off = AT(admins),
      .arg = "USER",
-     .help = "Users who see all jobs: names, or @GROUP for the members of a "
-             "Unix group."},
+     .help = "User who sees all jobs, or @GROUP for the members of a Unix "
+             "group.",
+     .more = "Set it for operators and user support."},
     {.name = "access.coordinators",
      .kind = BJ_OPT_LIST,
      .off = AT(coordinators),
      .arg = "RULE",
-     .help = "Users who see all jobs of an account: \"ACCOUNT: USER @GROUP\"."},
+     .help = "Users who see all jobs of an account: \"ACCOUNT: USER @GROUP\".",
+     .more = "Set it for the managers of projects."},
     {.name = "access.file",
      .kind = BJ_OPT_STR,
      .off = AT(access_file),
      .arg = "FILE",
      .help = "File with more admins and coordinators: lines \"admin USER\" and "
-             "\"coordinator ACCOUNT USER\"."},
+             "\"coordinator ACCOUNT USER\".",
+     .more = "Set it when a script generates the list, for example from LDAP."},
     {.name = "access.token-file",
      .kind = BJ_OPT_STR,
      .off = AT(token_file),
      .arg = "FILE",
      .help = "File with tokens for scripts: lines that the command make-token "
-             "prints."},
+             "prints.",
+     .more = "Set it for scripts that cannot use a password."},
     {.name = "original.strict",
      .kind = BJ_OPT_BOOL,
      .off = AT(original_strict),
      .preset = "false",
-     .help = "Answer /api/jobs and /api/accounts exactly as the original "
-             "server did, mistakes included."},
+     .help = "Reply to /api/jobs and /api/accounts exactly as the original "
+             "server did, mistakes included.",
+     .more = "Enable it only when a client depends on these mistakes.",
+     .rare = true},
     {.name = "constants.file",
      .kind = BJ_OPT_STR,
      .off = AT(constants),
      .arg = "FILE",
      .help = "File with numbers of the site for /api/v1/constants: lines "
-             "\"NAME NUMBER\", below a line [CLUSTER] for one cluster only. "
-             "Read for each request."},
+             "\"NAME NUMBER\"; lines below [CLUSTER] apply to that cluster. "
+             "Read for each request.",
+     .more = "Set it to show prices and other numbers of your site in "
+             "dashboards.",
+     .rare = true},
     {.name = NULL},
 };
 
@@ -223,9 +268,12 @@ int bj_api_conf_unread(const char *option, struct bj_err *err)
     return bj_err_set(err, -EINVAL, "%s: %s", option, text);
 }
 
-void bj_api_conf_help(struct bj_buf *out)
+void bj_api_conf_help(bool all, struct bj_buf *out)
 {
-    bj_opt_help(&(struct bj_optset){options, NULL}, out);
-    bj_opt_help(&(struct bj_optset){bj_prompool_opts, NULL}, out);
-    bj_opt_help(&(struct bj_optset){bj_program_opts, NULL}, out);
+    struct bj_api_conf c;
+    struct bj_optset sets[SETS];
+    name_sets(&c, sets);
+    bj_opt_help_groups(sets, SETS, all, out);
+    if (!all)
+        bj_buf_str(out, "\n--help=all shows all options.\n");
 }

@@ -47,7 +47,7 @@ void bj_api_conf_free(struct bj_api_conf *conf);
  * name of the option and the reason. */
 int bj_api_conf_unread(const char *option, struct bj_err *err);
 
-/* Append the text of the options for --help. */
-void bj_api_conf_help(struct bj_buf *out);
+/* Append the text of the options for --help; rare ones only with all. */
+void bj_api_conf_help(bool all, struct bj_buf *out);
 
 #endif

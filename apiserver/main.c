@@ -207,8 +207,8 @@ static bool print_text(const struct bj_api_conf *c)
             &out,
             "Usage: batchjob_stats_server [OPTION]...\n"
             "       batchjob_stats_server make-token USER [EXPIRES]\n"
-            "HTTP API and web pages for the accounting of batch jobs.\n\n");
-        bj_api_conf_help(&out);
+            "HTTP API and web pages for the accounting of batch jobs.\n");
+        bj_api_conf_help(strcmp(c->program.help, "all") == 0, &out);
     } else if (c->program.version) {
         bj_buf_printf(&out, "batchjob_stats_server %s (%s)\n", bj_version,
                       bj_revision);

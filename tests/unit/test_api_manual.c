@@ -55,7 +55,7 @@ static void options(void **state)
         skip();
     manual[fread(manual, 1, sizeof(manual) - 1, f)] = '\0';
     fclose(f);
-    bj_api_conf_help(&help);
+    bj_api_conf_help(true, &help);
     bj_buf_put(&help, "", 1);
     for (const char *p = help.p; (p = strstr(p, "\n      --")); n++) {
         p += strlen("\n      --");

@@ -19,7 +19,7 @@ struct right {
 
 struct bj_access {
     struct right *v;
-    struct bj_slice *account; /* of each of v; empty for admins */
+    struct bj_slice *account; /* of each right in v; empty for admins */
     size_t n, cap;
 };
 
@@ -171,7 +171,7 @@ static int read_options(struct bj_access *a, const struct bj_strv *admins,
     return r;
 }
 
-/* By user, then by account, being an admin first. */
+/* Order: user, then account; the right of an admin comes first. */
 static int compare(const void *first, const void *second)
 {
     const struct right *a = first, *b = second;

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-enum { BURST_SEC = 10 }; /* requests of this time may come at once */
+/* Seconds' worth of requests that may arrive at once. */
+enum { BURST_SEC = 10 };
 
 static int refuse_for(struct bj_call *c, uint64_t wait_usec, const char *text)
 {

@@ -82,7 +82,7 @@ static int with_store(struct bj_call *c)
     return r;
 }
 
-/* A store that was replaced while it was read is opened again, once. */
+/* Open the store again, once, if it was replaced during the request. */
 static int first_part(struct bj_call *c)
 {
     if (!(c->endpoint->needs & BJ_NEED_STORE))
@@ -98,7 +98,7 @@ static int first_part(struct bj_call *c)
     return r;
 }
 
-/* Turn what run or after returned into an answer. */
+/* Turn the result of run or after into a response. */
 static void settle(struct bj_call *c, int r)
 {
     if (r < 0)
@@ -154,8 +154,8 @@ static void begin(struct bj_call *c)
         settle(c, r == 0 ? first_part(c) : r);
 }
 
-/* Options may have changed while the request was parked, and with them what
- * its user may see. */
+/* The options may have changed while the request was parked, and with them the
+ * access rules of its user. */
 static void go_on(struct bj_call *c)
 {
     struct bj_request *t = bj_request_of(c);
@@ -186,8 +186,8 @@ static const char *method_name(unsigned method)
                                     : "?";
 }
 
-/* A peer may be refused before its user is known: then this is its only name.
- */
+/* A peer may be refused before its user is known; the log then has only the
+ * address. */
 static const char *unix_peer(int fd, char buf[INET6_ADDRSTRLEN])
 {
     struct ucred peer;
@@ -217,7 +217,7 @@ static const char *peer_name(int fd, char buf[INET6_ADDRSTRLEN])
     return inet_ntop(AF_INET6, &in6.sin6_addr, buf, INET6_ADDRSTRLEN);
 }
 
-/* Count a request by its status, and give it a line in the log. */
+/* Count a request by its status and log it. */
 static void record(const struct bj_call *c, struct bj_api_count *n,
                    uint64_t usec)
 {

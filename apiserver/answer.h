@@ -1,4 +1,4 @@
-/* Answering one request by its endpoint. */
+/* Processes one request with its endpoint. */
 #ifndef BJ_APISERVER_ANSWER_H
 #define BJ_APISERVER_ANSWER_H
 
@@ -10,14 +10,14 @@ struct bj_server;
  */
 unsigned bj_answer_find(struct bj_call *c, struct bj_slice path);
 
-/* Answer, or do the first part of that (c->work is then set), or note that the
- * request has to be parked; then call it once more when it has its turn. */
+/* Process the request, or its first part (c->work is then set), or mark it as
+ * parked; a parked request needs a second call when a thread is free for it. */
 void bj_answer(struct bj_call *c);
 
-/* The second part. */
+/* Process the second part. */
 void bj_answer_rest(struct bj_call *c);
 
-/* Count and log an answer. */
+/* Count and log a response. */
 void bj_answer_end(struct bj_call *c);
 
 /* The same for a refusal of the HTTP server, whose call is no part of a

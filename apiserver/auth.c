@@ -29,11 +29,11 @@ struct bj_auth {
     struct bj_certs *certs;
     struct bj_access *access;
     struct bj_secrets *secrets;
-    pthread_mutex_t lock; /* of peer */
+    pthread_mutex_t lock; /* time of the last read of peer */
     struct peer peer[PEERS];
 };
 
-/* Whose the credentials of a request are. */
+/* The owner of the credentials of a request. */
 enum credentials { CREDENTIALS_NONE, CREDENTIALS_PROXY, CREDENTIALS_USER };
 
 int bj_auth_new(const struct bj_api_conf *conf, struct bj_auth **ret,

@@ -19,7 +19,8 @@ static const struct {
     {500, "internal"},
 };
 
-const char *bj_error_type(unsigned status)
+/* The errorType of a status. */
+static const char *error_type(unsigned status)
 {
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (types[i].status == status)
@@ -38,7 +39,7 @@ int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     c->reply->type = "application/json";
     b->len = 0;
     bj_buf_printf(b, "{\"status\":\"error\",\"errorType\":\"%s\",\"error\":",
-                  bj_error_type(status));
+                  error_type(status));
     bj_json_string(b, bj_slice_str(c->refusal));
     bj_buf_str(b, ",\"data\":[]}\n");
     return (int)status;
@@ -79,8 +80,7 @@ void bj_call_close(struct bj_call *c, const char *more)
     bj_buf_str(&c->reply->body, "}\n");
 }
 
-/* Only a list that begins with CSV: browsers accept anything at the end of
- * theirs. */
+/* Only if CSV is first in the list: browsers end their list with "anything". */
 enum bj_shape bj_call_shape(const struct bj_call *c)
 {
     struct bj_slice accept = bj_http_header(c->req, "Accept");

@@ -1,4 +1,4 @@
-/* A request on its way through the API, and its answer. */
+/* A request in the API, and its response. */
 #ifndef BJ_APISERVER_CALL_H
 #define BJ_APISERVER_CALL_H
 
@@ -16,20 +16,21 @@ struct bj_json;
 
 struct bj_call {
     struct bj_api_worker *worker;
-    const struct bj_endpoint *endpoint; /* NULL: none fits */
+    const struct bj_endpoint *endpoint; /* NULL: no endpoint matches */
     const struct bj_http_request *req;
     struct bj_http_reply *reply;
-    struct bj_slice tail;       /* what '*' of the endpoint matches */
-    struct bj_reader *reader;   /* begun, where the endpoint needs it */
-    struct bj_identity who;     /* where the endpoint needs it */
-    const struct bj_json *body; /* of a POST, where it was parsed */
+    struct bj_slice tail;     /* what '*' of the endpoint matches */
+    struct bj_reader *reader; /* transaction begun, if the endpoint needs one */
+    struct bj_identity who;   /* if the endpoint needs it */
+    const struct bj_json *body; /* of a POST, if parsed */
     void *work;                 /* from run to after */
     char request_id[40];
     char refusal[400]; /* the sentence of a refusal */
     char about[80];    /* whose jobs an admin queried, for the log */
-    char next[48];     /* the cursor to go on with, as a header */
-    char retry[24];    /* seconds until the client may try again, likewise */
-    int64_t now_sec;   /* wall clock */
+    char next[48];     /* cursor of the next page, sent as a header */
+    char retry[24];  /* seconds until the client may try again, sent as a header
+                      */
+    int64_t now_sec; /* wall clock */
     struct bj_err err;
 };
 
@@ -41,28 +42,28 @@ struct bj_endpoint {
     const char *path; /* as in base/httpd.h, '*' included */
     unsigned methods;
     unsigned needs;
-    /* Answer.  0: done; positive: a refusal, as bj_call_refuse returns it;
-     * negative: an error of the store, with call->err filled in.  Anything but
-     * 0 discards what was written. */
+    /* Write the response. 0: done; positive: a refusal, as bj_call_refuse
+     * returns it; negative: an error of the store, with call->err filled in.
+     * Anything but 0 discards what was written. */
     int (*run)(struct bj_call *call);
     /* NULL, or the second part, after run has returned 0 and without the store.
      * It may block, so it uses nothing but work (which it frees), req, reply
      * and err, and the server's room.  Returns as run does. */
     int (*after)(struct bj_call *call);
-    /* NULL, or gives the document of a refusal another form. */
+    /* Converts the document of a refusal to another form; may be NULL. */
     void (*refused)(struct bj_call *call);
-    const char *up; /* pages: the way from the path to the root, "" or "../" */
+    const char *up; /* pages: relative path to the root, "" or "../" */
     /* For the OpenAPI document. */
     const char *help;
-    const char *type; /* of an answer without rows; NULL: JSON */
+    const char *type; /* type of a response without rows; NULL: JSON */
     unsigned params;  /* mask of apiserver/params.h */
     const struct bj_key *keys;
-    const struct bj_api_column *columns; /* where they are of such */
+    const struct bj_api_column *columns; /* of the rows */
     bool jobs;                           /* keys are those of jobs */
     bool series;                         /* keys are those of series */
 };
 
-/* One key of an answer's rows; the last of a table has name NULL. */
+/* One key of the rows of a response; a table ends with name NULL. */
 struct bj_key {
     const char *name, *type; /* of JSON: "string", "integer", ... */
     const char *help;
@@ -83,18 +84,18 @@ extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
 /* All of them; NULL at the end. */
 extern const struct bj_endpoint *const bj_endpoint_tables[];
 
-/* Answer with an error document, which has one sentence.  Returns status. */
+/* Write an error document with one sentence. Returns status. */
 int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Log the call's err as an error about something. */
+/* Log the error of the call; about says what failed. */
 void bj_call_log(const struct bj_call *c, const char *about);
 
-/* Note whose jobs an admin queries; s is copied. */
+/* Record for the log whose jobs an admin queries; s is copied. */
 void bj_call_about(struct bj_call *c, struct bj_slice s);
 
-/* Give the answer a header, in place of one of that name; value must be static,
- * or the call's own. */
+/* Set a header of the response, replacing one of that name; value must be
+ * static or belong to the call. */
 void bj_call_header(struct bj_call *c, const char *name, const char *value);
 
 /* The envelope: {"status":"success","data": is written, what follows is the
@@ -111,8 +112,5 @@ void bj_call_rows(struct bj_call *c, struct bj_rows *rows,
                   const char *const *key, unsigned keys);
 void bj_call_rows_end(struct bj_call *c, struct bj_rows *rows,
                       const char *more);
-
-/* "bad_data", "forbidden", ...: the errorType of a status. */
-const char *bj_error_type(unsigned status);
 
 #endif

@@ -28,7 +28,7 @@ void bj_cells_put(struct bj_cells *c, struct bj_cell v)
 void bj_cells_row(struct bj_cells *c)
 {
     size_t at = 0;
-    /* The texts of the row lie one after another, wherever that is by now. */
+    /* The texts of the row are in one buffer, which may have moved. */
     for (unsigned i = 0; i < c->n && !c->text.failed; i++)
         if (c->cell[i].kind == BJ_CELL_TEXT) {
             c->cell[i].text.p = c->text.p ? c->text.p + at : "";
@@ -40,7 +40,8 @@ void bj_cells_row(struct bj_cells *c)
     c->text.len = 0;
 }
 
-unsigned bj_cells_find(const struct bj_cells *c, const char *key)
+/* The column of a key; c->keys: unknown. */
+static unsigned find(const struct bj_cells *c, const char *key)
 {
     unsigned i = 0;
     while (i < c->keys && strcmp(c->key[i], key) != 0)
@@ -50,7 +51,7 @@ unsigned bj_cells_find(const struct bj_cells *c, const char *key)
 
 const struct bj_cell *bj_cells_get(const struct bj_cells *c, const char *key)
 {
-    unsigned i = bj_cells_find(c, key);
+    unsigned i = find(c, key);
     return i < c->n ? &c->cell[i] : NULL;
 }
 

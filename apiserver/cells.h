@@ -1,5 +1,5 @@
-/* Rows as values, for what is not a table of JSON or CSV: web pages, series of
- * pairs, annotations. */
+/* Rows as values, for output that is neither a table in JSON nor CSV: web
+ * pages, series of pairs, annotations. */
 #ifndef BJ_APISERVER_CELLS_H
 #define BJ_APISERVER_CELLS_H
 
@@ -23,10 +23,10 @@ struct bj_cell {
     enum bj_cell_kind kind;
     unsigned digits;
     int64_t number;
-    struct bj_slice text; /* good while the row is handed over */
+    struct bj_slice text; /* valid during the call of row */
 };
 
-/* Zero-initialise, but for row and ctx. */
+/* Zero-initialise, then set row and ctx. */
 struct bj_cells {
     /* Called with each row when it is complete. */
     void (*row)(void *ctx, const struct bj_cells *row);
@@ -34,19 +34,16 @@ struct bj_cells {
     const char *const *key;
     unsigned keys, n;
     struct bj_cell cell[BJ_ROW_KEYS];
-    struct bj_buf text; /* failed: there was no memory for a text */
+    struct bj_buf text; /* failed: out of memory for a text */
 };
 void bj_cells_free(struct bj_cells *c);
 
-/* For bj_rows: name the keys, put one value, hand over the row. */
+/* For bj_rows: set the keys, put one value, end the row. */
 void bj_cells_begin(struct bj_cells *c, const char *const *key, unsigned keys);
 void bj_cells_put(struct bj_cells *c, struct bj_cell v);
 void bj_cells_row(struct bj_cells *c);
 
-/* The place of a key in the rows; keys: it is unknown. */
-unsigned bj_cells_find(const struct bj_cells *c, const char *key);
-
-/* The cell of a key; NULL: it is unknown. */
+/* The cell of a key; NULL: unknown key. */
 const struct bj_cell *bj_cells_get(const struct bj_cells *c, const char *key);
 
 /* Nothing to show: null, an unknown key, or an empty text. */

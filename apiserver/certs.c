@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 struct line {
-    struct bj_slice head, tail; /* of the pattern, before and behind its '*' */
+    struct bj_slice head, tail; /* of the pattern, around its '*' */
     bool star;
     struct bj_slice name; /* NULL: the text that the '*' matches */
 };
@@ -96,7 +96,7 @@ static bool fits(const struct line *l, struct bj_slice s,
     return true;
 }
 
-/* One line against all names. */
+/* Match one line against all names. */
 static int match(const struct line *l, struct bj_slice names,
                  struct bj_slice *ret)
 {

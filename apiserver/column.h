@@ -1,5 +1,5 @@
-/* The columns of tables that are not of jobs: steps, findings, factors.  Those
- * of jobs are in statsdb/job_column.h. */
+/* Columns of the tables of steps, findings and factors. Those of jobs are in
+ * statsdb/job_column.h. */
 #ifndef BJ_APISERVER_COLUMN_H
 #define BJ_APISERVER_COLUMN_H
 

@@ -11,7 +11,7 @@ struct bj_api_conf {
     struct bj_strv listen; /* addresses, as in base/listen.h */
     char *socket;          /* path of a unix socket, empty: none */
     char *web_file;        /* TLS, names and passwords */
-    uint64_t threads;      /* that query the store */
+    uint64_t threads;      /* number of threads that query the store */
     uint64_t max_requests;
     uint64_t request_usec, flight_bytes;
     char *store; /* path of the SQLite file */
@@ -21,9 +21,9 @@ struct bj_api_conf {
     uint64_t max_rows;
     uint64_t longest_usec; /* lists leave out jobs that started this long before
                               the requested time */
-    struct bj_strv proxies;      /* names whose password is that of a proxy */
+    struct bj_strv proxies;      /* names of proxies in web.config.file */
     struct bj_strv certificates; /* rules of apiserver/certs.h */
-    struct bj_strv proxy_users;  /* users that are proxies, on the socket */
+    struct bj_strv proxy_users;  /* system users that are proxies */
     bool trust_loopback;
     uint64_t user_rate; /* requests per second of each user, 0: unlimited */
     struct bj_strv admins, coordinators;

@@ -3,8 +3,8 @@
 #include "statsdb/fragment.h"
 #include "statsdb/job_name.h"
 
-/* A UUID is computed from a job, and no column: among the jobs of one user it
- * is found at once; an admin has to name a user or an account. */
+/* A UUID is not stored but computed from the job. The search is fast among the
+ * jobs of one user; an admin has to name a user or an account. */
 /* clang-format off */
 static const char uuid_sql[] =
     " AND (SELECT bj_uuid(" BJ_SQL_DISPLAY_ID("x") ", w.uid, "

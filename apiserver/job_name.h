@@ -1,4 +1,4 @@
-/* Names of jobs, as conditions of a query. */
+/* Conditions of a query that select a job by name. */
 #ifndef BJ_APISERVER_JOB_NAME_H
 #define BJ_APISERVER_JOB_NAME_H
 
@@ -16,7 +16,7 @@ int bj_job_named(struct bj_query *q, struct bj_call *c,
 int bj_jobs_named(struct bj_query *q, struct bj_call *c,
                   const struct bj_params *p);
 
-/* Does an index lead to jobs of that name?  To a UUID none does. */
+/* Is there an index for names of this kind? There is none for UUIDs. */
 bool bj_job_name_indexed(struct bj_slice name);
 
 #endif

@@ -7,7 +7,7 @@
 /* --- which keys -------------------------------------------------------------
  */
 
-/* Where a value is in the statement, which has each of them once. */
+/* The index of a value in the statement, which contains each value once. */
 static unsigned char place_of(struct bj_picked *k, const char *sql)
 {
     unsigned i = 0;

@@ -8,8 +8,8 @@
 
 enum { BJ_PICKED_VALUES = 2 * BJ_JOB_COLUMNS };
 
-/* Which of bj_job_columns a request wants, in their order, and the values of
- * SQL that they are made of, each of them once. */
+/* The columns of bj_job_columns that a request selects, in their order, and the
+ * SQL values that they need, each once. */
 struct bj_picked {
     const char *key[BJ_JOB_COLUMNS];
     unsigned char at[BJ_JOB_COLUMNS];                   /* in bj_job_columns */
@@ -20,7 +20,8 @@ struct bj_picked {
     bool derived; /* some of them are */
 };
 
-/* Those that "fields" names; else those of lists, or all.  0 or a refusal. */
+/* Select the columns named by "fields"; by default those of lists, or all. 0 or
+ * a refusal. */
 int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
                  struct bj_picked *ret);
 
@@ -44,12 +45,12 @@ enum {
 
 enum { BJ_CURSOR_BYTES = 48 };
 
-/* Where a list ends. */
+/* The end of a list. */
 struct bj_jobs_end {
     char next[BJ_CURSOR_BYTES]; /* the cursor to continue with; empty: complete
                                  */
-    /* It is incomplete: the time limit ended the search at jobs that started at
-     * at. */
+    /* Incomplete: the time limit ended the search at jobs that started at this
+     * time. */
     bool partial;
     int64_t at;
 };
@@ -59,7 +60,8 @@ struct bj_jobs_end {
 int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
                  const struct bj_output *out, struct bj_jobs_end *ret);
 
-/* For answers that cannot say that a list is partial: refuse it, else 0. */
+/* For responses that cannot mark a list as partial: refuse a partial one, else
+ * 0. */
 int bj_jobs_whole(struct bj_call *c, const struct bj_jobs_end *end);
 
 /* Append " AND ..." for the parameter gpu. */

@@ -16,7 +16,8 @@ struct slot {
 
 struct bj_limit {
     pthread_mutex_t lock;
-    uint64_t seed; /* so that no user can choose a name of the same slot */
+    uint64_t seed; /* random, so that no user can choose a name with the slot of
+                      another */
     struct slot slot[SETS][WAYS];
 };
 
@@ -51,7 +52,7 @@ static uint64_t hash(uint64_t seed, struct bj_slice s)
     return (h ^ (h >> 33)) | 1;
 }
 
-/* A user's place, or the one whose bucket is fullest. */
+/* The slot of a user, or the one with the fullest bucket. */
 static struct slot *place(struct bj_limit *l, uint64_t user)
 {
     struct slot *set = l->slot[(user >> 1) % SETS], *found = &set[0];

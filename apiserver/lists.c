@@ -1,4 +1,5 @@
-/* The user, and lists of accounts, users and clusters to choose from. */
+/* The authenticated user, and lists of accounts, users and clusters for menus.
+ */
 #include "apiserver/params.h"
 #include "apiserver/query.h"
 
@@ -48,8 +49,8 @@ static int on_me(struct bj_call *c)
 /* --- lists -----------------------------------------------------------------
  */
 
-/* Rows of two texts, a time, and the same in milliseconds; the keys say how
- * many of these. */
+/* Rows of two texts, a time, and the same in milliseconds, or the first of
+ * these, as the keys require. */
 static int put_rows(struct bj_call *c, struct sqlite3_stmt *st,
                     struct bj_rows *rows)
 {
@@ -87,7 +88,7 @@ static int list(struct bj_call *c, struct bj_query *q)
     return r;
 }
 
-/* A list whose SQL is made by a function. */
+/* A list with SQL from a function. */
 static int with_query(struct bj_call *c,
                       int (*make)(struct bj_call *c, struct bj_query *q,
                                   const struct bj_params *p))
@@ -134,7 +135,7 @@ static int make_users(struct bj_call *c, struct bj_query *q,
     bj_query_sql(q, "SELECT n.name FROM assoc AS a JOIN user AS n ON n.id = "
                     "a.user WHERE n.name <> ''");
     int r = bj_query_scope(q, c, p, "a");
-    /* Also a user without jobs. */
+    /* Include the user, even without jobs. */
     bj_query_sql(q, c->who.admin ? " GROUP BY 1" : " UNION SELECT ");
     if (!c->who.admin)
         bj_query_text(q, bj_slice_str(c->who.user));

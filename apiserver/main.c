@@ -17,7 +17,7 @@
 
 enum { FAREWELL_USEC = 5 * 1000000, PATIENCE_SEC = 5, BIG_BYTES = 256 * 1024 };
 
-/* The program between its start and its end. */
+/* State of the program. */
 struct program {
     int argc;
     char **argv;
@@ -25,9 +25,9 @@ struct program {
     struct bj_server server;
     bool made; /* the server */
     int signals;
-    char *socket; /* to be removed at the end */
+    char *socket; /* removed at the end */
     bool stopping;
-    uint64_t stop_usec; /* when it stops waiting for answers */
+    uint64_t stop_usec; /* deadline for responses in progress */
 };
 
 static int open_addresses(struct program *p, struct bj_err *err)
@@ -82,7 +82,7 @@ static bool same_list(const struct bj_strv *a, const struct bj_strv *b)
     return same;
 }
 
-/* Sockets and the HTTP server keep the options they were made with. */
+/* Options of sockets and of the HTTP server cannot change at run time. */
 static int same_sockets(const struct bj_api_conf *a,
                         const struct bj_api_conf *b, struct bj_err *err)
 {
@@ -204,10 +204,9 @@ static bool print_text(const struct bj_api_conf *c)
     struct bj_buf out = {0};
     if (c->program.help) {
         bj_buf_str(
-            &out,
-            "Usage: batchjob_stats_server [OPTION]...\n"
-            "       batchjob_stats_server make-token USER [EXPIRES]\n"
-            "HTTP API and web pages for the accounting of batch jobs.\n");
+            &out, "Usage: batchjob_stats_server [OPTION]...\n"
+                  "       batchjob_stats_server make-token USER [EXPIRES]\n"
+                  "HTTP API and web pages for the accounting of batch jobs.\n");
         bj_api_conf_help(strcmp(c->program.help, "all") == 0, &out);
     } else if (c->program.version) {
         bj_buf_printf(&out, "batchjob_stats_server %s (%s)\n", bj_version,
@@ -275,7 +274,7 @@ static int check_token(const char *user, const char *expires,
     return 0;
 }
 
-/* make-token USER [EXPIRES]: writes the line for the file to standard output,
+/* make-token USER [EXPIRES]: write the line for the file to standard output,
  * and the token, which only its user may see, to standard error. */
 static int make_token(int argc, char **argv)
 {

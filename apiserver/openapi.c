@@ -1,5 +1,5 @@
-/* /api/v1/openapi.json: the description of the API, made from the tables of its
- * endpoints.  Format: OpenAPI 3.1.0. */
+/* /api/v1/openapi.json: the description of the API, generated from the tables
+ * of endpoints. Format: OpenAPI 3.1.0. */
 #include "apiserver/column.h"
 #include "apiserver/params.h"
 #include "apiserver/series.h"

@@ -43,7 +43,7 @@ static int refuse(struct bj_call *c, const char *type, const char *text)
     return 200;
 }
 
-/* Strict answers have a form of their own for a request without a user. */
+/* With original.strict, a request without a user gets a document of its own. */
 static void refused(struct bj_call *c)
 {
     if (c->worker->conf->original_strict && !c->who.user[0])
@@ -99,7 +99,7 @@ static int read_times(struct job_list *a)
     return 0;
 }
 
-/* What a row needs, in the order of its columns. */
+/* The values of a row, in the order of its columns. */
 static const struct {
     const char *sql;
     bool time;
@@ -201,7 +201,7 @@ static void put_row(struct bj_rows *rows, struct sqlite3_stmt *st)
     bj_buf_free(&hosts);
 }
 
-/* The jobs into found; *cut when there are more than may be sent. */
+/* Put the jobs into found; *cut: there are more than the limit. */
 static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
 {
     struct bj_call *c = a->c;

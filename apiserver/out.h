@@ -1,4 +1,4 @@
-/* Rows of an answer, as JSON, as CSV or as cells. */
+/* Writes the rows of a response as JSON, CSV or cells. */
 #ifndef BJ_APISERVER_OUT_H
 #define BJ_APISERVER_OUT_H
 
@@ -16,14 +16,15 @@ enum bj_shape {
     BJ_SHAPE_ARRAYS   /* JSON: [[value,...],...] */
 };
 
-/* Where rows go: into a buffer in that shape, or as cells to a function. */
+/* The destination of rows: a buffer, in that shape, or a function that gets
+ * cells. */
 struct bj_output {
     struct bj_buf *to;
     enum bj_shape shape;
     struct bj_cells *cells; /* NULL: to the buffer */
 };
 
-/* At most: bytes of a key, and of one with what is around it. */
+/* Most bytes of a key, and of a key with its quotes and separators. */
 enum { BJ_KEY_MAX = 43, BJ_HEAD_BYTES = 47 };
 
 /* The text before a value: a comma, and in JSON objects the key. */
@@ -38,15 +39,15 @@ struct bj_rows {
     struct bj_buf *to;
     enum bj_shape shape;
     struct bj_cells *cells;
-    unsigned keys, at; /* at: the next value */
+    unsigned keys, at; /* index of the next value */
     uint64_t n;        /* rows so far */
     struct bj_head head[BJ_ROW_KEYS];
     int64_t days;  /* since 1970, of the last date ... */
     char date[16]; /* ... and that date, "2026-11-20T"; empty: none yet */
 };
 
-/* Keys are plain ASCII without quotes, no longer than BJ_KEY_MAX, and have to
- * stay until the last row. */
+/* Keys are plain ASCII without quotes, at most BJ_KEY_MAX bytes, and must stay
+ * valid until the last row. */
 void bj_rows_begin(struct bj_rows *r, const struct bj_output *out,
                    const char *const *key, unsigned keys);
 void bj_rows_end(struct bj_rows *r);
@@ -58,7 +59,7 @@ void bj_row_end(struct bj_rows *r);
 void bj_put_text(struct bj_rows *r, struct bj_slice s);
 void bj_put_null(struct bj_rows *r);
 void bj_put_int(struct bj_rows *r, int64_t v);
-/* A number that is text already, in the form of JSON; {NULL, 0} is null. */
+/* A number given as JSON text; {NULL, 0} is null. */
 void bj_put_number(struct bj_rows *r, struct bj_slice s);
 void bj_put_bool(struct bj_rows *r, bool v);
 

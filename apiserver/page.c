@@ -48,8 +48,8 @@ void bj_page_close(struct bj_call *c)
                "</main>\n<footer>Times are UTC.</footer></body></html>\n");
 }
 
-/* Would a name and password help?  Also when they were wrong: a browser would
- * go on with them, and never ask again. */
+/* Should the browser prompt for a name and password? Also when they were wrong:
+ * otherwise it keeps sending them. */
 static bool may_log_in(const struct bj_call *c)
 {
     struct bj_slice auth = {0}, word;
@@ -129,7 +129,7 @@ static void put_percent(struct bj_buf *b, uint64_t micro)
     put_tenths(b, rounded(micro, MICRO / 10), " %");
 }
 
-/* In units of by millionths, or in thousands of these. */
+/* In units of by millionths, or in thousands of such units. */
 static void put_scaled(struct bj_buf *b, uint64_t micro, uint64_t by,
                        const char *small, const char *large)
 {
@@ -183,8 +183,8 @@ static void put_link(struct bj_buf *b, const struct bj_cell *v,
     bj_buf_str(b, "</a>");
 }
 
-/* The number of a cell with so many digits behind the point; false: it is none,
- * or too large. */
+/* The number of a cell with so many digits after the point; false: not a
+ * number, or too large. */
 static bool scale(const struct bj_cell *v, unsigned digits, int64_t *ret)
 {
     *ret = v->number;
@@ -208,7 +208,7 @@ static void put_text(struct bj_buf *b, enum bj_page_form form,
     bj_buf_str(b, form == BJ_SHOW_STATE ? "</b>" : "</bdi>");
 }
 
-/* A cell in its form; what is empty is a dash. */
+/* Write a cell in the form of its column; an empty one is a dash. */
 static void put_value(struct bj_buf *b, enum bj_page_form form,
                       const struct bj_cell *v, const struct bj_cells *row,
                       const char *up)
@@ -230,7 +230,7 @@ static void put_value(struct bj_buf *b, enum bj_page_form form,
 /* --- tables ----------------------------------------------------------------
  */
 
-/* The class of a cell in the style. */
+/* The CSS class of a cell. */
 static const char *class_of(enum bj_page_form form)
 {
     switch (form) {

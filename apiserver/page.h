@@ -1,5 +1,5 @@
-/* Web pages: HTML without scripts, written from the rows that the API gives.
- * Text from outside goes through bj_html_text and bj_url_text (base/html.h). */
+/* Web pages: HTML without scripts, from the rows of the API. Text from outside
+ * is escaped by bj_html_text and bj_url_text (base/html.h). */
 #ifndef BJ_APISERVER_PAGE_H
 #define BJ_APISERVER_PAGE_H
 
@@ -7,14 +7,14 @@
 #include "apiserver/cells.h"
 #include "base/buf.h"
 
-/* How a value of a row is shown. */
+/* The form in which a page shows a value. */
 enum bj_page_form {
     BJ_SHOW_TEXT,
     BJ_SHOW_SENTENCE, /* in full, over several lines */
     BJ_SHOW_STATE,    /* of a job */
     BJ_SHOW_JOB,      /* a link to the page of the job in the column "key" */
     BJ_SHOW_TIME,
-    BJ_SHOW_NUMBER,  /* exact; those that follow are rounded */
+    BJ_SHOW_NUMBER,  /* exact; the forms below are rounded */
     BJ_SHOW_SECONDS, /* 1-02:03:04 */
     BJ_SHOW_BYTES,   /* 1.5 GiB */
     BJ_SHOW_PERCENT, /* with a bar */
@@ -28,14 +28,13 @@ struct bj_page_column {
     enum bj_page_form form;
 };
 
-/* Begin a page; up is how to get from its path to the root ("" or "../"). */
+/* Begin a page; up is the relative path from it to the root ("" or "../"). */
 void bj_page_open(struct bj_call *c, const char *title, const char *up);
 void bj_page_close(struct bj_call *c);
 
-/* Rows as a table: give cells to what writes rows, between begin and end.
- * columns end with key NULL; what a row has no value for is a dash; up is the
- * way to the root, for links to jobs; none is the text where there is no row.
- */
+/* Rows as a table: pass cells to the writer of rows between begin and end.
+ * columns end with key NULL; a missing value is a dash; up is the relative path
+ * to the root, for links to jobs; none is the text to show without rows. */
 struct bj_page_table {
     struct bj_cells cells;
     struct bj_buf *b;
@@ -47,16 +46,16 @@ void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
                          const struct bj_page_column *columns, const char *up);
 void bj_page_table_end(struct bj_page_table *t, const char *none);
 
-/* One row as a list of names and values without those that are empty. */
+/* One row as a list of names and values, without empty ones. */
 void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
                   const struct bj_cells *row, const char *none);
 
-/* Turn the document of a refusal into a page.  Where the request has no
- * credentials, or wrong ones, and names and passwords are configured, a browser
- * asks the user for them. */
+/* Turn the document of a refusal into a page. If names and passwords are
+ * configured and the request has none, or wrong ones, a browser prompts the
+ * user for them. */
 void bj_page_refuse(struct bj_call *c);
 
-/* What a browser finds at the root. */
+/* The page at the root. */
 int bj_page_root(struct bj_call *c);
 
 extern const char bj_page_style[];

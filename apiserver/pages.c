@@ -13,7 +13,7 @@
 
 enum {
     NEED = BJ_NEED_STORE | BJ_NEED_USER,
-    ROWS_MAX = 500, /* of a page */
+    ROWS_MAX = 500, /* rows of a page */
     DAY = 86400,
     JOBS = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR),
     ONE = BJ_BIT(BJ_PARAM_CLUSTER)

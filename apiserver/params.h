@@ -1,4 +1,4 @@
-/* The parameters of a request, in the forms that people and Grafana write. */
+/* The parameters of a request, in the forms that people and Grafana use. */
 #ifndef BJ_APISERVER_PARAMS_H
 #define BJ_APISERVER_PARAMS_H
 
@@ -65,8 +65,8 @@ struct bj_params {
         struct bj_slice text;
     } value[BJ_PARAM_VALUES];
     unsigned values;
-    bool given[BJ_PARAMS];     /* it filters */
-    bool all[BJ_PARAMS];       /* a value of its list means: no filter */
+    bool given[BJ_PARAMS];     /* the parameter filters */
+    bool all[BJ_PARAMS];       /* one of its values means "no filter" */
     int64_t number[BJ_PARAMS]; /* of times (seconds), counts and flags */
 };
 
@@ -78,8 +78,8 @@ struct bj_params {
  * refusal. */
 int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret);
 
-/* The same piece by piece, for values from elsewhere: clear, put any number of
- * values, end.  bj_params_put returns as bj_params_read does and ignores
+/* The same step by step, for values from other sources: clear, put any number
+ * of values, end. bj_params_put returns as bj_params_read does and ignores
  * unknown names. */
 void bj_params_clear(struct bj_params *p);
 int bj_params_put(struct bj_call *c, struct bj_params *p, unsigned mask,

@@ -122,8 +122,8 @@ struct bj_prompool {
     pthread_mutex_t lock;
     struct bj_prom *idle[BJ_PROM_QUERIES]; /* clients that are not in use */
     unsigned idles, busy, queries;
-    struct bj_prom_conf conf; /* its texts are our own */
-    atomic_bool stop;         /* stays false: a deadline ends each query */
+    struct bj_prom_conf conf; /* texts owned by the pool */
+    atomic_bool stop;         /* always false: a deadline ends each query */
 };
 
 static bool given(const char *s)
@@ -160,7 +160,7 @@ static void free_list(struct bj_strv *l)
     free(l->v);
 }
 
-/* The texts of a configuration, one after another. */
+/* Copy all texts of a configuration. */
 static char **text_of(struct bj_prom_conf *c, unsigned i)
 {
     char **const all[] = {&c->url,        &c->user,    &c->password_file,
@@ -196,8 +196,8 @@ int bj_prompool_new(const struct bj_prompool_conf *conf,
     int r = copy_conf(&p->conf, &conf->server);
     if (r < 0)
         bj_err_set(err, r, "prometheus");
-    /* The first client initialises libcurl, which no other thread may do at the
-     * same time. */
+    /* Make the first client now: it initialises libcurl, which must not happen
+     * in two threads at once. */
     if (r == 0)
         r = bj_prom_new(&p->conf, &p->stop, &p->idle[0], err);
     if (r < 0) {

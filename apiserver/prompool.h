@@ -7,11 +7,11 @@
 
 enum { BJ_PROM_QUERIES = 16 }; /* at a time, at most */
 
-/* Options prometheus.*; of server those are used that a client needs. */
+/* Options prometheus.*; server holds those of the client. */
 struct bj_prompool_conf {
     struct bj_prom_conf server; /* url empty: none is configured */
     char *cluster_label;        /* label with the cluster's name; empty: none */
-    uint64_t queries;           /* at a time */
+    uint64_t queries;           /* maximum number of concurrent queries */
 };
 extern const struct bj_opt bj_prompool_opts[];
 
@@ -34,8 +34,8 @@ struct bj_prompool_range {
     int64_t from, to, step;
 };
 
-/* Has a request that came at since_usec (CLOCK_BOOTTIME) waited for as long as
- * one query may take?  Then the server does not answer those before it. */
+/* Has a request that arrived at since_usec (CLOCK_BOOTTIME) waited as long as
+ * one query may take? Then the queries before it got no reply. */
 bool bj_prompool_late(const struct bj_prompool *p, uint64_t since_usec);
 
 /* Query a range and wait.  -EBUSY: the maximum of queries is running; else as

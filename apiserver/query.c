@@ -63,7 +63,7 @@ static bool wanted(const struct bj_query *q, unsigned branch)
     return !q->branch || *q->branch == branch;
 }
 
-/* One of several things that make a row visible. */
+/* One of several alternatives that make a row visible. */
 static void alternative(struct bj_query *q, const char *alias, const char *name,
                         int64_t id, bool first)
 {
@@ -108,7 +108,7 @@ int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
     return r;
 }
 
-/* The filters, in the order in which one of them leads to rows. */
+/* The filters, in the order of preference for the index to use. */
 static const struct {
     enum bj_param param;
     enum bj_word word;
@@ -153,7 +153,7 @@ static bool is_mine(const struct bj_params *p)
     return p->given[BJ_PARAM_MINE] && p->number[BJ_PARAM_MINE];
 }
 
-/* Which filter leads; FILTERS: the access rules, or nothing. */
+/* The filter whose index is used; FILTERS: the access rules, or none. */
 static unsigned leader(const struct bj_call *c, const struct bj_params *p)
 {
     unsigned i = 0;

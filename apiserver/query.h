@@ -1,5 +1,5 @@
-/* A query: fixed pieces of SQL, and values that are bound, never written into
- * it. */
+/* Builds a query from fixed SQL text and bound values; values never become part
+ * of the SQL. */
 #ifndef BJ_APISERVER_QUERY_H
 #define BJ_APISERVER_QUERY_H
 
@@ -9,8 +9,8 @@
 
 struct bj_query {
     struct bj_sql_build b;
-    bool named; /* an id leads to the rows, not an index by user or account;
-                   set before bj_query_scope */
+    bool named; /* the rows are found by id, not by an index of users or
+                   accounts; set before bj_query_scope */
     /* Of the rows that bj_query_lead leads to only those of one branch, of
      * which there are bj_query_branches; set before.  NULL: all of them. */
     const unsigned *branch;
@@ -24,10 +24,11 @@ struct bj_query {
 /* Zero-initialise. */
 void bj_query_free(struct bj_query *q);
 
-/* Append SQL that the program has made itself. */
+/* Append SQL text of the program. */
 void bj_query_sql(struct bj_query *q, const char *sql);
 
-/* Append a parameter and note its value.  Texts must stay. */
+/* Append a parameter and its value. Texts must stay valid until the query has
+ * ended. */
 void bj_query_int(struct bj_query *q, int64_t v);
 void bj_query_text(struct bj_query *q, struct bj_slice s);
 
@@ -53,16 +54,15 @@ int bj_query_lead(struct bj_query *q, struct bj_call *c,
 int bj_query_rest(struct bj_query *q, struct bj_call *c,
                   const struct bj_params *p, const char *alias);
 
-/* How many users and accounts that leads to: the own one and each coordinated
- * account, or those that are named.  0: all. */
+/* The number of users and accounts that the query reads: the user and each
+ * coordinated account, or the named ones. 0: all. */
 unsigned bj_query_branches(const struct bj_call *c, const struct bj_params *p);
 
-/* Is it about the jobs of all users: a query of an admin that names neither
- * user nor account?
- */
+/* Does the query read the jobs of all users (an admin's query without user and
+ * account)? */
 bool bj_query_wide(const struct bj_call *c, const struct bj_params *p);
 
-/* Append the access rules of the user; mine: only the own jobs. */
+/* Append the access rules of the user; mine: only jobs of the user. */
 int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
                      const char *alias);
 

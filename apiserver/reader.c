@@ -11,11 +11,11 @@
 
 enum {
     STATEMENTS = 48,
-    OPS = 2000,             /* of SQLite's machine between two reads of the
-                               clock: about 100 us */
+    OPS = 2000, /* SQLite instructions between two reads of the clock: about 100
+                   us */
     BUSY_USEC = 200 * 1000, /* readers of a WAL hardly ever wait */
     LIKE_BYTES = 600,
-    WALK_ROWS = 1024, /* that a walk reads in any case, and ... */
+    WALK_ROWS = 1024, /* rows that a walk reads in any case, and ... */
     WALK_LOOKS = 64   /* ... between two reads of the clock */
 };
 
@@ -29,7 +29,7 @@ struct walk {
 
 struct statement {
     struct sqlite3_stmt *st;
-    uint64_t used; /* when, in requests */
+    uint64_t used; /* number of the request of the last use */
 };
 
 struct bj_reader {
@@ -37,7 +37,7 @@ struct bj_reader {
     char *path, *shm_path;
     struct bj_store *store;
     dev_t dev;
-    ino_t ino, shm_ino; /* of the file, and of the index of its WAL */
+    ino_t ino, shm_ino; /* identity of the file and of the index of its WAL */
     struct statement statement[STATEMENTS];
     uint64_t clock, deadline;
     struct walk walk;
@@ -224,8 +224,8 @@ static int open_store(struct bj_reader *r, struct bj_err *err)
                                    .busy_usec = BUSY_USEC};
     struct bj_store *store;
     struct stat st = {0};
-    /* Before it is opened: if it is replaced in between, the next check sees
-     * another file. */
+    /* Record the identity before opening: if the file is replaced in between,
+     * the next check sees another one. */
     if (stat(r->path, &st) < 0)
         return bj_err_set(err, -errno, "%s", r->path);
     int rc = bj_store_open(&opt, &store, err);
@@ -253,8 +253,8 @@ static ino_t shm_of(const struct bj_reader *r)
     return stat(r->shm_path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Is there another file of this name?  While the WAL of the old one is still
- * there, SQLite would read its pages as those of the new one: then wait. */
+/* Is there another file of this name? While the WAL of the old one exists,
+ * SQLite would apply its pages to the new one: wait. */
 static bool replaced(struct bj_reader *r)
 {
     struct stat st;

@@ -30,7 +30,7 @@ void bj_reader_free(struct bj_reader *r);
 int bj_reader_begin(struct bj_reader *r, struct bj_err *err);
 void bj_reader_end(struct bj_reader *r);
 
-/* Close the store; the next bj_reader_begin opens it. */
+/* Close the store; the next bj_reader_begin opens it again. */
 void bj_reader_close(struct bj_reader *r);
 
 /* The statement for a text: reset, nothing bound, kept for the next time. It
@@ -46,14 +46,15 @@ int bj_reader_prepare(struct bj_reader *r, const char *sql,
  * each statement in that, in thousandths.  A walk always reads some rows. */
 void bj_reader_walk(struct bj_reader *r, bool ascending, unsigned part);
 
-/* Was the time over?  *ret is then the row at which the walk ended; the
- * earliest in its order, if there are several. */
+/* Did the walk end early? *ret is then the row at which it ended, the first in
+ * its order if there are several. */
 struct bj_reader_row {
     int64_t at, id;
 };
 bool bj_reader_late(const struct bj_reader *r, struct bj_reader_row *ret);
 
-/* Grows when cached data may be outdated: another commit, or another file. */
+/* Increases when cached data may be outdated: another commit, or another file.
+ */
 uint64_t bj_reader_version(const struct bj_reader *r);
 
 /* May opening the store again help after this error? */
@@ -61,7 +62,7 @@ bool bj_reader_broken(int code);
 
 struct bj_reader_stat {
     bool open;
-    uint64_t opened;   /* how often */
+    uint64_t opened;   /* number of times the store was opened */
     uint64_t timeouts; /* requests that took too long */
 };
 void bj_reader_stat(const struct bj_reader *r, struct bj_reader_stat *ret);

@@ -79,7 +79,7 @@ void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j)
     bj_buf_str(b, "{jobid=\"");
     put_string(b, j->id);
     bj_buf_str(b, "\"");
-    /* Series without the label match, too: then the jobid decides. */
+    /* Series without the label match too; the jobid selects among them. */
     if (j->user.n > 0) {
         bj_buf_str(b, ",user=~\"");
         put_plain(b, j->user);

@@ -1,11 +1,11 @@
-/* The time series of jobs: their names, and the PromQL behind these. */
+/* The time series of jobs: their names and PromQL. */
 #ifndef BJ_APISERVER_SERIES_H
 #define BJ_APISERVER_SERIES_H
 
 #include "apiserver/prompool.h"
 #include "base/buf.h"
 
-/* What a row is of. */
+/* What one row describes. */
 enum bj_series_by { BJ_SERIES_JOB, BJ_SERIES_NODE, BJ_SERIES_GPU };
 
 /* One metric.  promql has $S for the selector of the job's series, $B for the
@@ -37,7 +37,7 @@ void bj_series_query(struct bj_buf *b, const unsigned char *metric, unsigned n,
                      struct bj_slice selector, enum bj_series_by by,
                      int64_t window_sec);
 
-/* A round step for a span: about 300 points, no shorter than least_sec. */
+/* A round step for a span of time: about 300 points, at least least_sec. */
 int64_t bj_series_step(int64_t span_sec, int64_t least_sec);
 
 #endif

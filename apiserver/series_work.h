@@ -18,7 +18,7 @@ struct bj_series_work {
     struct bj_server *server;
     struct bj_prompool *prom;
     struct bj_prompool_range range;
-    uint64_t since_usec; /* when the request came */
+    uint64_t since_usec; /* time of the request's arrival */
     enum bj_series_by by;
     unsigned char metric[BJ_SERIES_METRICS];
     unsigned metrics;

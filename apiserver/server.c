@@ -17,8 +17,8 @@
 enum {
     CONNECTIONS_PER_REQUEST = 2,
     STACK_BYTES = 512 << 10,
-    PATIENT_USEC = 100 * 1000, /* before that no client is taken to hang up */
-    HUNG_UP = 499,             /* in the log, of a client that hung up */
+    PATIENT_USEC = 100 * 1000, /* until it is checked for a disconnect */
+    HUNG_UP = 499,             /* status in the log after a disconnect */
     KEEP_BYTES = 256 << 10,    /* a list of a hundred jobs fits in */
 };
 
@@ -54,7 +54,7 @@ static struct bj_request *pop(struct bj_queue *q)
 /* --- work threads ----------------------------------------------------------
  */
 
-/* Hand an answer to the HTTP server's thread.  The lock is held. */
+/* Pass a response to the thread of the HTTP server. The lock is held. */
 static void hand_over(struct bj_server *s, struct bj_request *t)
 {
     const uint64_t one = 1;
@@ -65,8 +65,8 @@ static void hand_over(struct bj_server *s, struct bj_request *t)
         return; /* the counter is at its limit: it will be read */
 }
 
-/* An admin's query is over: the next that is parked takes its place.  The lock
- * is held. */
+/* The query of an admin has ended: resume the next parked one. The lock is
+ * held. */
 static void end_admin_query(struct bj_server *s)
 {
     struct bj_request *t = pop(&s->parked);
@@ -84,14 +84,14 @@ static void park(struct bj_server *s, struct bj_request *t)
 {
     t->parked = false;
     push(&s->parked, t);
-    /* The query that it waits for may be over by now. */
+    /* The query that it waits for may have ended. */
     if (s->admin_queries < s->admin_queries_max) {
         s->admin_queries++;
         end_admin_query(s);
     }
 }
 
-/* What becomes of a request that a work thread is done with. */
+/* The next stage of a request after a work thread. */
 static void pass_on(struct bj_server *s, struct bj_request *t)
 {
     bool counted = t->counted;
@@ -125,8 +125,8 @@ static void serve(struct bj_api_worker *a, struct bj_request *t)
         bj_answer_end(c);
 }
 
-/* Has the client hung up while it waited, as browsers do when a dashboard is
- * loaded again? */
+/* Has the client disconnected while its request waited? Browsers do so when a
+ * dashboard is loaded again. */
 static bool has_hung_up(const struct bj_request *t)
 {
     return bj_clock_boot_usec() - t->start_usec > PATIENT_USEC &&
@@ -143,8 +143,7 @@ static void refuse(struct bj_request *t, unsigned status, const char *text)
     bj_answer_end(&t->call);
 }
 
-/* Work on one request.  settings are new ones for the thread; NULL: it has the
- * current ones. */
+/* Process one request. settings: new ones for the thread; NULL: unchanged. */
 static void work_on(struct bj_api_worker *a, struct bj_request *t,
                     struct bj_settings *settings, bool room)
 {
@@ -161,8 +160,8 @@ static void work_on(struct bj_api_worker *a, struct bj_request *t,
     }
 }
 
-/* The next request, with room for its answer; *room is false when it has waited
- * for room for too long.  NULL: the server stops.  The lock is held. */
+/* The next request, with room for its response; *room is false when the request
+ * has waited too long for room. NULL: the server stops. The lock is held. */
 static struct bj_request *next_request(struct bj_server *s, bool *room)
 {
     *room = false;
@@ -257,7 +256,7 @@ static void take(struct bj_server *s, const struct bj_http_request *req,
     }
     serve(&s->own, t);
     *reply = t->reply;
-    /* The HTTP server still reads the texts of its headers. */
+    /* The HTTP server still reads the headers of the request. */
     free(s->last);
     s->last = t;
 }
@@ -307,7 +306,7 @@ void bj_server_go_on(struct bj_server *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Give a refusal of the HTTP server our form. */
+/* Convert a refusal of the HTTP server to our error document. */
 static void on_refusal(void *ctx, const struct bj_http_request *req,
                        struct bj_http_reply *reply)
 {
@@ -396,7 +395,8 @@ static int open_httpd(struct bj_server *s, struct bj_err *err)
         .connections = CONNECTIONS_PER_REQUEST * (unsigned)conf->max_requests,
         .responses = (unsigned)conf->max_requests,
         .request_usec = conf->request_usec,
-        .idle_usec = 100 * 1000000ull, /* Grafana keeps its own for 90 s */
+        .idle_usec =
+            100 * 1000000ull, /* Grafana keeps its connections for 90 s */
         .body_bytes = 64 * 1024,
         .flight_bytes = conf->flight_bytes,
         .room_bytes = bj_room_bytes(s),
@@ -453,8 +453,8 @@ static bool join_all(struct bj_server *s, unsigned patience_sec)
     return true;
 }
 
-/* The threads have ended: return the requests that are left without an answer.
- * (What second parts hold goes with the process.) */
+/* The threads have ended: release the requests without a response. (The memory
+ * of second parts ends with the process.) */
 static void drop(struct bj_server *s, struct bj_queue *q)
 {
     for (struct bj_request *t; (t = pop(q));)

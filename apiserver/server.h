@@ -1,4 +1,4 @@
-/* The server, from its start to its end (apiserver/state.h). */
+/* Starts, runs and stops the server (apiserver/state.h). */
 #ifndef BJ_APISERVER_SERVER_H
 #define BJ_APISERVER_SERVER_H
 
@@ -10,14 +10,14 @@
 int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
                    const struct bj_endpoint *const *tables, struct bj_err *err);
 
-/* Wait for the end of the threads, then free all.  False: one of them still
- * runs after that time, nothing was freed, and the process should exit. */
+/* Wait for the threads to end, then free all. False: a thread still runs after
+ * that time; nothing was freed and the process should exit. */
 bool bj_server_free(struct bj_server *s, unsigned patience_sec);
 
 const struct bj_api_conf *bj_server_conf(const struct bj_server *s);
 
-/* Replace the options; the server owns the new ones in any case.  After an
- * error the old ones stay in force; requests that run keep theirs. */
+/* Replace the options; the server owns the new ones in any case. After an error
+ * the old ones stay in force. Running requests keep theirs. */
 int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
                      struct bj_err *err);
 
@@ -25,11 +25,12 @@ int bj_server_reload(struct bj_server *s, struct bj_api_conf *conf,
  * intervals.  Errors are logged. */
 void bj_server_follow(struct bj_server *s, uint64_t now_usec);
 
-/* Send the answers that are ready: when the descriptor "wake" can be read. */
+/* Send the responses that are ready; call it when the descriptor "wake" is
+ * readable. */
 void bj_server_collect(struct bj_server *s);
 
-/* After bj_httpd_run, which may have sent answers: let requests go on that wait
- * for the memory of these. */
+/* Call it after bj_httpd_run, which may have sent responses: resumes requests
+ * that wait for their memory. */
 void bj_server_go_on(struct bj_server *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* Options and the files that they name, and the connection of a thread to the
- * store by these. */
+/* Options and the files that they name, and a thread's connection to the store.
+ */
 #ifndef BJ_APISERVER_SETTINGS_H
 #define BJ_APISERVER_SETTINGS_H
 
@@ -14,8 +14,8 @@ int bj_settings_renew(struct bj_settings *old, struct bj_settings **ret,
 struct bj_settings *bj_settings_ref(struct bj_settings *s);
 void bj_settings_unref(struct bj_settings *s); /* NULL is fine */
 
-/* Let a thread work by these settings, with a reader and words of its own.
- * Takes over the reference; a failure changes nothing. */
+/* Switch a thread to these settings, with its own reader and words. Takes over
+ * the reference; a failure changes nothing. */
 int bj_worker_use(struct bj_api_worker *a, struct bj_settings *settings,
                   struct bj_err *err);
 void bj_worker_release(struct bj_api_worker *a);

@@ -249,7 +249,7 @@ static int on_query_body(struct bj_call *c, const struct bj_json *doc)
     bj_buf_str(&b, "[");
     BJ_JSON_EACH(target, bj_json_get(doc, "targets"))
     {
-        /* A new panel has a target without a name. */
+        /* New panels send a target without a name. */
         struct bj_slice name = bj_json_text(bj_json_get(target, "target"));
         if (r != 0 || name.n == 0)
             continue;
@@ -310,7 +310,7 @@ static const struct {
                 "ON n.id = a.cluster WHERE n.name <> ''"},
 };
 
-/* "accounts" is as good as "account"; -1: none of them. */
+/* "accounts" and "account" are the same; -1: neither of them. */
 static int find_words(struct bj_slice what)
 {
     if (what.n > 0 && what.p[what.n - 1] == 's')
@@ -324,7 +324,7 @@ static int find_words(struct bj_slice what)
 static int put_words(struct bj_call *c, struct bj_slice what,
                      const char *before, const char *between);
 
-/* Until 0.5 metrics are texts; until 0.3 variables are queried here, too. */
+/* Until 0.5 metrics are texts; until 0.3 variables are queried here too. */
 static int on_search_body(struct bj_call *c, const struct bj_json *doc)
 {
     struct bj_buf *b = &c->reply->body;
@@ -433,7 +433,8 @@ static void put_annotation(void *ctx, const struct bj_cells *row)
     struct bj_buf *b = a->b;
     const struct bj_cell *start = bj_cells_get(row, "start_ms");
     const struct bj_cell *end = bj_cells_get(row, "end_ms");
-    if (bj_cell_is_empty(start)) /* it has not begun: it has no place in time */
+    if (bj_cell_is_empty(
+            start)) /* not started: there is no time to show it at */
         return;
     bj_buf_str(b, a->any ? ",{\"time\":" : "{\"time\":");
     bj_cell_text(b, start);

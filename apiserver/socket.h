@@ -4,9 +4,9 @@
 
 #include "base/err.h"
 
-/* Listen at a path; an existing socket is replaced if no process
- * listens on it (-EADDRINUSE otherwise).  Everybody may connect: who it is, the
- * kernel reports.  Returns the descriptor. */
+/* Listen at a path; an existing socket is replaced if no process listens on it
+ * (-EADDRINUSE otherwise). All users may connect; the kernel reports their uid.
+ * Returns the descriptor. */
 int bj_socket_open(const char *path, struct bj_err *err);
 
 #endif

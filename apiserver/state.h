@@ -24,8 +24,8 @@ enum { BJ_API_THREADS = 64 };
 
 struct bj_server;
 
-/* Options and what their files hold.  Immutable; freed after the last request
- * that uses them. */
+/* Options and the content of their files. Immutable; freed after the last
+ * request that uses them. */
 struct bj_settings {
     struct bj_api_conf *conf; /* counts its references */
     struct bj_auth *auth;
@@ -37,7 +37,7 @@ struct bj_settings {
 struct bj_api_worker {
     struct bj_server *server;
     struct bj_settings *settings;
-    const struct bj_api_conf *conf; /* these three are those of the settings */
+    const struct bj_api_conf *conf; /* of settings, like the next two */
     struct bj_auth *auth;
     struct bj_prompool *prom;
     struct bj_httpd *httpd;
@@ -56,10 +56,10 @@ struct bj_request {
     struct bj_http_reply reply;
     unsigned at; /* which endpoint */
     uint64_t start_usec;
-    bool parked;  /* it has to wait: too many queries of admins are running */
-    bool counted; /* it is one of these */
-    struct bj_settings *settings; /* by which call.who was authenticated, while
-                             it is parked; a reference */
+    bool parked;  /* parked: too many queries of admins are running */
+    bool counted; /* it is a query of an admin */
+    struct bj_settings *settings; /* settings that authenticated call.who, while
+                                     it is parked; a reference */
 };
 
 static inline struct bj_request *bj_request_of(struct bj_call *c)
@@ -80,13 +80,14 @@ struct bj_api_count {
 struct bj_server {
     struct bj_httpd *httpd;
     const struct bj_endpoint *endpoint[BJ_API_ENDPOINTS]; /* NULL at the end */
-    struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one: no endpoint */
+    struct bj_api_count count[BJ_API_ENDPOINTS]; /* the last one counts requests
+                                                    without an endpoint */
     struct bj_limit *limit;
     struct bj_bucket bucket; /* of all requests together */
     struct bj_web_watch watch;
     uint64_t started_sec, requests;        /* for request ids */
     uint64_t store_opened, store_timeouts; /* atomic */
-    size_t made_bytes;              /* of answers made and being made; atomic */
+    size_t made_bytes; /* bytes of responses made and being made; atomic */
     bool store_open, reload_failed; /* atomic */
     struct bj_request *last;        /* answered at once */
     struct bj_api_worker own;       /* of the HTTP server's thread */
@@ -99,7 +100,7 @@ struct bj_server {
     unsigned admin_queries, admin_queries_max;
     pthread_cond_t room_cond; /* there may be room for a second part */
     unsigned room_waiters;    /* on it or work_cond */
-    bool writing;             /* a second part, its answer */
+    bool writing;             /* a second part, its response */
     bool stop;
     struct bj_api_worker worker[BJ_API_THREADS];
     unsigned workers, waiters;

@@ -23,7 +23,7 @@ static int on_root(struct bj_call *c)
     return 0;
 }
 
-/* For all users, so without paths, which are in the log. */
+/* Visible to all users, hence without paths; the log has them. */
 static const char *reason(int code, char *buf, size_t n)
 {
     switch (code) {
@@ -41,8 +41,8 @@ static const char *reason(int code, char *buf, size_t n)
     }
 }
 
-/* 503 only when the server can answer nothing: a service manager may restart it
- * then. */
+/* 503 only when the server cannot process any request: a service manager may
+ * then restart it. */
 static int on_health(struct bj_call *c)
 {
     int r = bj_reader_begin(c->worker->reader, &c->err);

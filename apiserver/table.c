@@ -29,7 +29,7 @@ static void put_real(struct bj_rows *rows, double v)
 {
     char text[40];
     int n = snprintf(text, sizeof(text), "%.15g", v);
-    /* inf and nan are no numbers of JSON */
+    /* JSON has no inf and nan */
     bool fine = v - v == 0 && n > 0 && n < (int)sizeof(text);
     bj_put_number(rows, fine ? (struct bj_slice){text, (size_t)n}
                              : (struct bj_slice){0});

@@ -1,4 +1,4 @@
-/* Answers that are a table of SQL: a row of a table for each key, as of jobs
+/* Responses from a SQL table: a row for each result, a key for each column
  * (column.h). */
 #ifndef BJ_APISERVER_TABLE_H
 #define BJ_APISERVER_TABLE_H
@@ -6,10 +6,12 @@
 #include "apiserver/column.h"
 #include "apiserver/query.h"
 
-/* Append the SQL of the columns (to a table's end), with commas between. */
+/* Append the SQL of the columns, up to the end of their table, separated by
+ * commas. */
 void bj_table_select(struct bj_query *q, const struct bj_api_column *columns);
 
-/* Write a number, which may be BJ_SQL_NULL, as a column of that kind has it. */
+/* Write a number, which may be BJ_SQL_NULL, in the form of that kind of column.
+ */
 void bj_table_number(enum bj_value_kind kind, struct bj_rows *rows, int64_t v);
 
 /* Run a query that begins with these columns: its rows go to out, at most max

@@ -28,8 +28,8 @@ void bj_tokens_free(struct bj_tokens *t); /* NULL is fine */
 const struct bj_token *bj_tokens_find(const struct bj_tokens *t,
                                       struct bj_slice id);
 
-/* A hash to compare with when the token is unknown, so that this takes as long
- * (base/secret.h). */
+/* A hash to check when the token is unknown, so that the time does not reveal
+ * that (base/secret.h). */
 const char *bj_tokens_like(const struct bj_tokens *t);
 
 enum { BJ_TOKEN_BYTES = 80 };
@@ -43,7 +43,7 @@ int bj_token_make(char id[static 16], char token[static BJ_TOKEN_BYTES],
  * date, a time or "never". */
 int bj_token_expiry(struct bj_slice word, int64_t *ret_sec);
 
-/* Take a token apart; false when it does not look like one. */
+/* Split a token; false when it does not have the form of one. */
 bool bj_token_split(struct bj_slice token, struct bj_slice *ret_id,
                     struct bj_slice *ret_secret);
 

@@ -261,7 +261,8 @@ static int put_groups(struct bj_call *c, const struct usage *a,
     return r;
 }
 
-/* v * times / by, halves up, with so many digits after the point. */
+/* Write v * times / by, rounded half up, with so many digits after the point.
+ */
 static void put_ratio(struct bj_rows *rows, int64_t v, int64_t times,
                       int64_t by, unsigned digits)
 {

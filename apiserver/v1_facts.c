@@ -19,7 +19,7 @@ enum {
     /* Findings that are read and sorted; with more, jobs are walked newest
      * first, since many of these have findings. */
     FEW = 50000,
-    UNTIL_COUNTED = 300 /* thousandths of a request's time */
+    UNTIL_COUNTED = 300 /* in thousandths of the request's time */
 };
 enum { STORE_AND_USER = BJ_NEED_STORE | BJ_NEED_USER };
 
@@ -137,7 +137,7 @@ static void add_rules(struct bj_query *q, const struct bj_params *p,
     bj_query_sql(q, ")");
 }
 
-/* Are there few enough of these findings to read all? */
+/* Are there few enough such findings to read them all? */
 static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
 {
     struct bj_query q = {0};
@@ -159,8 +159,8 @@ static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
     return r;
 }
 
-/* The order of jobs leads, except for the rare findings of an admin's query:
- * there job_finding does. */
+/* Walk in the order of jobs, except for rare findings in an admin's query: then
+ * walk job_finding. */
 static int make_findings(struct bj_call *c, struct bj_query *q,
                          const struct bj_params *p, struct span *s)
 {
@@ -241,8 +241,7 @@ static const struct bj_key constant_keys[] = {
     {NULL, NULL, NULL},
 };
 
-/* Invalid lines are counted and the first of them is reported; the others
- * count. */
+/* Invalid lines are skipped and counted, and the first of them is reported. */
 static unsigned put_constants(struct bj_rows *rows, struct bj_slice text,
                               struct bj_err *first)
 {

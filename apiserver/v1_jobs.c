@@ -11,11 +11,11 @@
 enum {
     WEEK = 7 * 86400,
     LIMIT_DEFAULT = 100,
-    TOTAL_MAX = 100000, /* a total is counted no further */
-    NAMED_MAX = 100,    /* jobs that one name may mean */
+    TOTAL_MAX = 100000, /* maximum of a total */
+    NAMED_MAX = 100,    /* most jobs with one name */
     FILTERS = 12, /* values of a branch, apart from those of the request */
     BRANCH_VALUES = 1500,
-    NAMES = 8, /* that contain a text, for a search by their numbers */
+    NAMES = 8, /* most names with a text that are searched by number */
     /* In thousandths of query.timeout: the ends of the search for names, the
      * count, and the list. */
     UNTIL_NAMED = 200,
@@ -41,7 +41,7 @@ struct list {
     bool ascending;
     int64_t cursor_at, cursor_id;
     struct bj_buf pattern; /* of names; empty: all */
-    bool named;            /* all names that fit are here: */
+    bool named;            /* all matching names are here: */
     int64_t name[NAMES];
     unsigned names;
     struct bj_jobs_end end;
@@ -276,7 +276,7 @@ static int add_where(struct bj_call *c, struct list *l, unsigned part,
 {
     struct bj_query *q = &l->q;
     const struct bj_params *p = &l->p;
-    /* Few jobs wait or run, compared to those that have ended. */
+    /* Few jobs are pending or running; most have ended. */
     bool open = bj_query_wide(c, p) && !p->given[BJ_PARAM_JOB] &&
                 ((p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING]) ||
                  only_open(p));
@@ -319,7 +319,7 @@ static bool is_past(struct bj_call *c, struct list *l, int64_t at, int64_t id)
         return false;
     l->end.partial = true;
     l->end.at = end.at;
-    /* The next list reads that row again. */
+    /* The next page reads that row again. */
     snprintf(l->end.next, sizeof(l->end.next), "%lld.%lld", (long long)end.at,
              (long long)(l->ascending ? end.id - 1 : end.id + 1));
     return true;
@@ -363,7 +363,7 @@ static void add_page(struct list *l)
         bj_query_int(q, l->cursor_id);
         bj_query_sql(q, ")");
     }
-    /* Few jobs have one name, so do not walk in the order of all. */
+    /* Few jobs have the same name, so do not walk through all jobs. */
     bj_query_sql(q, q->named ? " ORDER BY +j.at" : " ORDER BY j.at");
     bj_query_sql(q, l->ascending ? ", j.id LIMIT " : " DESC, j.id DESC LIMIT ");
     bj_query_int(q, l->limit + 1);

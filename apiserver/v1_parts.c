@@ -1,4 +1,4 @@
-/* The parts of a job that are not in its row: steps, energy, emissions and
+/* Parts of a job that are not columns of its row: steps, energy, emissions and
  * findings. */
 #include "apiserver/parts.h"
 #include "apiserver/state.h"
@@ -105,7 +105,7 @@ static const struct bj_api_column finding_columns[] = {
     {.key = NULL},
 };
 
-/* SQL of each: up to the job's number, and behind it. */
+/* The SQL of each part, before and after the number of the job. */
 static const struct {
     const struct bj_api_column *columns;
     const char *from, *behind;

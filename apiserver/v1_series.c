@@ -43,7 +43,7 @@ static int find_metric(struct bj_slice name)
     return -1;
 }
 
-/* Those that are named, or all, in the order of the table. */
+/* The named metrics, or all, in the order of the table. */
 static int pick(struct bj_call *c, const struct bj_params *p,
                 struct bj_series_work *w)
 {
@@ -315,7 +315,7 @@ static int take_series(void *ctx, const struct bj_json *metric,
             sec > w->range.to || !is_number(text))
             continue;
         size_t point = (size_t)((sec - w->range.from) / w->range.step);
-        if (w->values.len == 0) /* place 0 is for no value */
+        if (w->values.len == 0) /* index 0 means "no value" */
             bj_buf_put(&w->values, "", 1);
         g->cell[point * w->metrics + (size_t)at] = (uint32_t)w->values.len;
         bj_buf_slice(&w->values, text);
@@ -428,7 +428,7 @@ static int write_answer(struct bj_call *c, const struct bj_series_work *w)
 
 static int query_prometheus(struct bj_call *c, struct bj_series_work *w)
 {
-    /* The queries before it got no answer, or the client has hung up. */
+    /* The queries before it got no reply, or the client has disconnected. */
     if (bj_prompool_late(w->prom, w->since_usec) || bj_http_given_up(c->req))
         return bj_err_set(&c->err, -EBUSY,
                           "prometheus: the query waited too long");

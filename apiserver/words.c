@@ -11,7 +11,7 @@ struct slot {
     char *text; /* NULL: unused */
     uint32_t n;
     uint16_t which;
-    bool null; /* there is none */
+    bool null; /* no text has this number */
     int64_t id;
 };
 

@@ -92,7 +92,7 @@ static int timeout_ms(const struct run *r)
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-/* --- what comes out -------------------------------------------------------*/
+/* --- output ----------------------------------------------------------------*/
 
 static void deliver(struct run *r, struct bj_slice s)
 {

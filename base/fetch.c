@@ -53,7 +53,7 @@ static int explain(struct bj_fetch_call *c, CURLcode code)
     return bj_fetch_fail(c, BJ_FETCH_PROTOCOL, -EPROTO, message);
 }
 
-/* --- what comes in --------------------------------------------------------*/
+/* --- receiving -------------------------------------------------------------*/
 
 static bool success(unsigned status)
 {
@@ -136,7 +136,7 @@ static int on_progress(void *call, curl_off_t dt, curl_off_t dn, curl_off_t ut,
     return c->req->abort && atomic_load(c->req->abort) ? 1 : 0;
 }
 
-/* --- asking ---------------------------------------------------------------*/
+/* --- requests --------------------------------------------------------------*/
 
 /* A TLS library may write to a closed connection.  Block the signal for that,
  * and remove it when it is new. */

@@ -38,12 +38,12 @@ struct bj_httpd_conn {
     enum bj_httpd_phase phase;
     uint64_t deadline, since; /* boot clock; since: start of the phase */
     const struct bj_http_route *route; /* for the request line; NULL: none */
-    unsigned status;          /* for a bad request line; 0: it is good */
-    bool seen;                /* the headers were checked */
-    struct bj_buf body;       /* of the response */
-    size_t counted;           /* bytes of it in flight_bytes */
-    struct bj_buf upload;     /* body of the request */
-    char tail[BJ_HTTPD_TAIL]; /* what '*' of the route matched */
+    unsigned status;                   /* for a bad request line; 0: no error */
+    bool seen;                         /* the headers were checked */
+    struct bj_buf body;                /* of the response */
+    size_t counted;                    /* bytes of it in flight_bytes */
+    struct bj_buf upload;              /* body of the request */
+    char tail[BJ_HTTPD_TAIL];          /* what '*' of the route matched */
     struct bj_http_request req;
     bool suspended;                /* MHD_suspend_connection() */
     bool given_up;                 /* atomic; the client is gone */

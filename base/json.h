@@ -60,7 +60,7 @@ int bj_json_parse(struct bj_arena *a, struct bj_slice text, const char *name,
                   const struct bj_json_limits *limits,
                   const struct bj_json **ret, struct bj_err *err);
 
-/* --- looking around -------------------------------------------------------*/
+/* --- access ----------------------------------------------------------------*/
 
 enum bj_json_kind bj_json_kind(const struct bj_json *v);
 
@@ -215,11 +215,9 @@ void bj_json_put_key(struct bj_json_out *o, struct bj_slice key);
 /* A string, as bj_json_string() writes it. */
 void bj_json_put_str(struct bj_json_out *o, const char *key, struct bj_slice s);
 
-/* Numbers; UINT64_MAX, which means "absent" everywhere, becomes null in the
- * first two.  fixed: v / 10^digits (0 to 18), exact, without trailing zeros. */
+/* Numbers; the uint64_t UINT64_MAX, which means "absent" everywhere, becomes
+ * null. */
 void bj_json_put_u64(struct bj_json_out *o, const char *key, uint64_t v);
-void bj_json_put_fixed(struct bj_json_out *o, const char *key, uint64_t v,
-                       unsigned digits);
 void bj_json_put_i64(struct bj_json_out *o, const char *key, int64_t v);
 void bj_json_put_bool(struct bj_json_out *o, const char *key, bool v);
 void bj_json_put_null(struct bj_json_out *o, const char *key);

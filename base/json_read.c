@@ -115,7 +115,7 @@ static int parse(struct bj_json_reader *r, struct bj_slice piece)
     return r->err.code ? r->err.code : bj_err_set(&r->err, -EINVAL, "no JSON");
 }
 
-/* --- where we are ---------------------------------------------------------*/
+/* --- positions -------------------------------------------------------------*/
 
 static void advance(struct bj_json_reader *r, struct bj_slice s)
 {

@@ -41,7 +41,7 @@ struct bj_json_stream {
     char name[101];
 };
 
-/* --- where a value is -----------------------------------------------------*/
+/* --- paths -----------------------------------------------------------------*/
 
 static struct bj_slice key_of(const struct bj_json_stream *s)
 {
@@ -117,7 +117,7 @@ static int element_scalar(struct bj_json_stream *s, enum bj_json_kind kind,
     return r < 0 ? r : hand_over(s, err);
 }
 
-/* --- members that are not wanted ------------------------------------------*/
+/* --- skipped members -------------------------------------------------------*/
 
 static bool unwanted(const struct bj_json_stream *s, struct bj_slice key)
 {
@@ -244,7 +244,7 @@ static int on_close(void *ctx, struct bj_err *err)
     return 0;
 }
 
-/* --- the outside ----------------------------------------------------------*/
+/* --- calls -----------------------------------------------------------------*/
 
 static int take_path(struct target *t, const char *path)
 {

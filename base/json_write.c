@@ -113,18 +113,12 @@ void bj_json_put_str(struct bj_json_out *o, const char *key, struct bj_slice s)
         bj_json_string(o->to, s);
 }
 
-void bj_json_put_fixed(struct bj_json_out *o, const char *key, uint64_t v,
-                       unsigned digits)
+void bj_json_put_u64(struct bj_json_out *o, const char *key, uint64_t v)
 {
     if (v == UINT64_MAX)
         bj_json_put_null(o, key);
     else if (begin(o, key))
-        bj_buf_fixed(o->to, v, digits);
-}
-
-void bj_json_put_u64(struct bj_json_out *o, const char *key, uint64_t v)
-{
-    bj_json_put_fixed(o, key, v, 0);
+        bj_buf_u64(o->to, v);
 }
 
 void bj_json_put_i64(struct bj_json_out *o, const char *key, int64_t v)

@@ -2,7 +2,7 @@
 #include "base/opt_priv.h"
 #include "base/text.h"
 
-/* A command line on the way. */
+/* A command line being read. */
 struct line {
     const struct bj_optset *sets;
     size_t n;

@@ -88,7 +88,7 @@ static void put_option(struct bj_buf *out, const struct bj_opt *o, bool all,
     put_wrapped(out, (struct bj_slice){help->p, help->len}, at);
 }
 
-/* --help on its way out. */
+/* A page of --help being written. */
 struct page {
     struct bj_buf *out, help;
     struct bj_slice group; /* of the last option */

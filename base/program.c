@@ -87,7 +87,7 @@ static int apply(const struct bj_program *p, const struct bj_optset *sets,
 int bj_program_load(struct bj_program *p, const struct bj_optset *sets,
                     size_t n, int argc, char **argv, struct bj_err *err)
 {
-    /* The first round is there to find the file. */
+    /* The first round finds the name of the file. */
     int r = apply(p, sets, n, NULL, argc, argv, err);
     if (r < 0 || p->help || p->version || !p->file)
         return r;

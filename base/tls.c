@@ -21,8 +21,7 @@ struct bj_tls {
     atomic_uint refs;
 };
 
-/* --- making them -----------------------------------------------------------
- */
+/* --- creation --------------------------------------------------------------*/
 
 /* PEM text, from a file or inline. */
 struct pem {

@@ -16,7 +16,7 @@ enum {
     CLOCK_SEC = 10,   /* interval of checks of a clock that is not set */
 };
 
-/* --- making ---------------------------------------------------------------*/
+/* --- creation --------------------------------------------------------------*/
 
 static int own_fetch(void *ctx, const struct bj_fetch_request *req,
                      struct bj_fetch_reply *reply, struct bj_err *err)

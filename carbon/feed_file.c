@@ -61,7 +61,7 @@ static enum bj_carbon_fault read_again(struct bj_carbon_feed *feed, size_t i,
     }
     if (r == -EINVAL || r == -EFBIG)
         return BJ_CARBON_CONTENT;
-    *st = (struct stat){0}; /* not a matter of content: try again */
+    *st = (struct stat){0}; /* the content may be good: try again */
     return BJ_CARBON_LOCAL;
 }
 

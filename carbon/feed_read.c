@@ -72,7 +72,7 @@ static bool factor_of(const struct bj_carbon_feed *feed, size_t i,
     }
 }
 
-/* --- all of them ----------------------------------------------------------*/
+/* --- all factors -----------------------------------------------------------*/
 
 size_t bj_carbon_feed_factors(struct bj_carbon_feed *feed, uint64_t wall_sec,
                               struct bj_factor *out, size_t max)

@@ -6,7 +6,7 @@
 
 enum { KIB = 1024 };
 
-/* --- answers --------------------------------------------------------------*/
+/* --- replies ---------------------------------------------------------------*/
 
 /* The most common reply that is not JSON is an HTML page of a proxy or a
  * captive portal. */
@@ -117,7 +117,7 @@ int bj_carbon_login_parse(struct bj_slice text, char *tok, size_t cap,
     return r;
 }
 
-/* --- questions ------------------------------------------------------------*/
+/* --- requests --------------------------------------------------------------*/
 
 void bj_carbon_url(struct bj_buf *out, const char *origin, const char *path)
 {

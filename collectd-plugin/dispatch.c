@@ -334,7 +334,7 @@ int bj_dispatch_snap(struct bj_dispatch *d, const struct bj_snap *snap,
         snprintf(d->list.plugin, sizeof(d->list.plugin), "batchjob");
         r = bj_view_native(snap, &sink);
     }
-    d->snap = NULL; /* ends the caller's reference */
+    d->snap = NULL; /* releases the caller's reference */
     d->list.meta = NULL;
     if (r < 0)
         return bj_err_set(err, r, "some values were not dispatched");

@@ -13,7 +13,7 @@
 
 struct bj_double bj_double;
 
-/* --- what tests ask ------------------------------------------------------ */
+/* --- for tests ------------------------------------------------------ */
 
 static void put_text(char *dst, const char *src)
 {

@@ -138,7 +138,7 @@ struct bj_sched_job {
     struct bj_slice qos;
     struct bj_slice name; /* free text */
 
-    /* --- what became of it --- */
+    /* --- outcome --- */
     struct bj_slice state_raw; /* as reported: "CANCELLED by 1000", "F", "64" */
     enum bj_job_state state;
     uint64_t cancelled_by; /* uid ("CANCELLED by 1000") */
@@ -169,7 +169,7 @@ struct bj_sched_job {
     struct bj_slice tres_requested_raw, tres_allocated_raw; /* as reported */
     struct bj_tres_list tres_requested, tres_allocated;
 
-    /* --- what it used --- */
+    /* --- use --- */
     struct bj_sched_usage use; /* over its steps: time, energy and I/O added up,
                                   the largest task's memory */
 

@@ -230,7 +230,7 @@ static const struct bj_as_flag batchjob_flags[] = {
     {COPY("web.telemetry-path", "web.telemetry-path")},
     {.name = "web.max-requests",
      .take = bj_as_take_requests,
-     .why = "web.max-requests; 0 is 10000"},
+     .why = "web.max-requests; 0 is 5000"},
     TLS,
     NO_SOCKET,
     OWN_METRICS,

@@ -11,7 +11,7 @@
 
 enum { PATH_MAX_BYTES = 128 };
 
-const struct bj_opt bj_exporter_opts[] = {
+static const struct bj_opt options[] = {
     {.name = "web.listen-address",
      .kind = BJ_OPT_LIST,
      .off = AT(listen),
@@ -122,7 +122,7 @@ const struct bj_opt bj_exporter_opts[] = {
 void bj_exporter_conf_sets(struct bj_exporter_conf *c,
                            struct bj_optset sets[BJ_EXPORTER_SETS])
 {
-    sets[0] = (struct bj_optset){bj_exporter_opts, c};
+    sets[0] = (struct bj_optset){options, c};
     sets[1] = (struct bj_optset){bj_style_opts, &c->style};
     bj_conf_sets(&c->core, sets + 2);
     sets[2 + BJ_CONF_SETS] = (struct bj_optset){bj_push_opts, &c->push};

@@ -30,9 +30,6 @@ struct bj_exporter_conf {
     struct bj_program program;
 };
 
-/* The option table; use with a struct bj_exporter_conf as base. */
-extern const struct bj_opt bj_exporter_opts[];
-
 /* Fill a zeroed conf from presets, file and command line, and check it. With
  * help or version set nothing is checked. 0, or -errno with a message that
  * names the option, or file and line. Free it with bj_exporter_conf_free in any

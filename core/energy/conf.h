@@ -19,11 +19,11 @@ struct bj_energy_conf {
     char *command;     /* program and arguments, split at blanks; no shell */
     char *redfish_url; /* "https://bmc" ; "": none */
     char *redfish_user, *redfish_password_file;
-    char *redfish_ca_file;             /* "": the system's */
-    bool redfish_insecure;             /* certificate not verified */
-    struct bj_strv redfish_chassis;    /* ids that feed this node; empty: all */
-    char *spool_dir;                   /* final records; "": none */
-    uint64_t spool_bytes; /* limit of the spool */
+    char *redfish_ca_file;          /* "": the system's */
+    bool redfish_insecure;          /* certificate not verified */
+    struct bj_strv redfish_chassis; /* ids that feed this node; empty: all */
+    char *spool_dir;                /* final records; "": none */
+    uint64_t spool_bytes;           /* limit of the spool */
 };
 
 /* A copy for a thread that may outlive the options; -ENOMEM. */

@@ -15,7 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { FAREWELL_USEC = 5 * 1000000, PATIENCE_SEC = 5, BIG_BYTES = 256 * 1024 };
+enum { FAREWELL_USEC = 5 * 1000000, RETRY_SEC = 5, BIG_BYTES = 256 * 1024 };
 
 /* State of the program. */
 struct program {
@@ -308,7 +308,7 @@ int main(int argc, char **argv)
     free(p.socket);
     /* A thread that waits for the store or another server does not delay the
      * exit. */
-    if (p.made && !bj_server_free(&p.server, PATIENCE_SEC))
+    if (p.made && !bj_server_free(&p.server, RETRY_SEC))
         _exit(r < 0);
     if (p.signals >= 0)
         close(p.signals);

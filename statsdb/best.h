@@ -1,5 +1,5 @@
-/* The best value of a job: measured where all its nodes were measured, else
- * the accounting's.  Every program takes it from here.
+/* The best value of a job: the measured one where all its nodes were measured,
+ * else the accounting's. Every program takes it from here.
  *
  * Any argument and any result may be BJ_SQL_NULL: unknown. */
 #ifndef BJ_STATSDB_BEST_H
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Where a value comes from, as the store keeps it. */
+/* Source of a value, as the store keeps it. */
 enum bj_source {
     BJ_FROM_NODES = 1,    /* final records */
     BJ_FROM_PROM = 2,     /* a Prometheus server */
@@ -21,15 +21,17 @@ struct bj_best {
     int64_t value, source;
 };
 
-/* measured, of a source that is not the scheduler, else the accounting's. */
+/* Returns the measured value unless its source is the scheduler, else the
+ * accounting's. */
 struct bj_best bj_best(int64_t measured, int64_t source, int64_t accounting);
 
-/* Used of allocated, in millionths. */
+/* Used divided by allocated, in millionths. */
 int64_t bj_best_cpu_ppm(int64_t used_usec, int64_t cpus, int64_t elapsed_sec);
 int64_t bj_best_memory_ppm(int64_t peak_bytes, int64_t of_bytes);
 
-/* Of the accounting: the peak of the whole job, at least that of its largest
- * task; its energy, of which 0 J means that the scheduler has no meters. */
+/* Values of the accounting: the peak of the whole job, at least that of its
+ * largest task; its energy, where 0 J means that the scheduler has no meters.
+ */
 int64_t bj_accounting_peak(int64_t peak_bytes, int64_t task_peak_bytes);
 int64_t bj_accounting_uj(int64_t joules);
 

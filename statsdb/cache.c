@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* What is looked at in vain is small, so that more of it stays in the caches of
- * the CPU. */
+/* Slots are small so that more of them stay in the caches of the CPU. */
 struct bj_cache_slot {
     uint32_t hash; /* 0: free */
-    uint32_t at;   /* of its head in key; the bytes of the key follow */
+    uint32_t at;   /* offset of the head in key; the bytes of the key follow */
 };
 
 /* The value and the length of the key. */

@@ -1,4 +1,4 @@
-/* A map from bytes to numbers that forgets everything when it is full. */
+/* A map from bytes to numbers that drops all entries when it is full. */
 #ifndef BJ_STATSDB_CACHE_H
 #define BJ_STATSDB_CACHE_H
 
@@ -17,16 +17,16 @@ struct bj_cache {
     char *key;
 };
 
-/* A number that differs from process to process, so that nobody can choose
- * texts that are slow to find. */
+/* A number that differs from process to process, so that a user cannot choose
+ * texts that make searches slow. */
 uint64_t bj_cache_seed(void);
 uint64_t bj_cache_hash(uint64_t seed, struct bj_slice key);
 
 bool bj_cache_find(const struct bj_cache *c, uint64_t hash, struct bj_slice key,
                    int64_t *ret);
 
-/* Remember a key that is not there.  A full cache is emptied first; a key that
- * is too long, or has no memory, is not remembered. */
+/* Add a key that is missing. A full cache is emptied first. A key that is too
+ * long, or for which memory is missing, is not added. */
 void bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
                   int64_t value);
 void bj_cache_clear(struct bj_cache *c);

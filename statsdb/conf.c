@@ -481,7 +481,8 @@ static int load_clusters(struct bj_statsdb_conf *c, struct bj_err *err)
     return 0;
 }
 
-/* A file that says --once is refused, by the place where it says so. */
+/* Refuse options of the command line only, such as once, at their place in the
+ * file. */
 static int only_lasting(const char *path, struct bj_err *err)
 {
     struct bj_statsdb_conf c = {.path = NULL};

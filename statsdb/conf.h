@@ -21,23 +21,23 @@ enum bj_snapshot_kind {
 };
 
 struct bj_snapshot_conf {
-    char *command; /* or directory, or file; NULL or empty: not asked */
+    char *command; /* or directory, or file; NULL or empty: not used */
     uint64_t interval_usec, deadline_usec;
 };
 
-/* slurmrestd, asked instead of sacct where it has a url or a socket. */
+/* slurmrestd, used instead of sacct if it has a url or a socket. */
 struct bj_rest_conf {
     char *url, *socket, *user, *token_file, *ca_file;
-    uint64_t version; /* 0: the newest it has */
+    uint64_t version; /* 0: the newest available */
 };
 
-/* Slurm's database, asked instead of sacct where there is a database's name. */
+/* Slurm's database, used instead of sacct if a database is named. */
 struct bj_mariadb_conf {
     char *host, *socket, *user, *password_file, *database, *ca_file;
     uint64_t port;
 };
 
-/* A cluster, from a file of its own. */
+/* A cluster, configured in its own file. */
 struct bj_cluster_conf {
     char *name;
     struct bj_snapshot_conf snapshot[BJ_SNAPSHOTS];
@@ -45,10 +45,10 @@ struct bj_cluster_conf {
     struct bj_mariadb_conf mariadb;
     char *sacct, *slurm_conf, *clusters;
     bool federation;
-    uint64_t interval_usec; /* between questions about what is new */
+    uint64_t interval_usec; /* between two imports of new jobs */
     uint64_t overlap_usec;
-    uint64_t slice_usec; /* asked for at a time */
-    uint64_t pause_usec; /* between questions, at least */
+    uint64_t slice_usec; /* longest period of a request */
+    uint64_t pause_usec; /* minimum between two requests */
     uint64_t deadline_usec;
     uint64_t history_usec; /* how far back */
     uint64_t max_steps;
@@ -61,7 +61,7 @@ struct bj_statsdb_conf {
     char *path; /* of the store */
     uint64_t cache_bytes, busy_usec, max_bytes, batch_lines;
     bool any_filesystem, check;
-    uint64_t retention_usec; /* 0: for ever */
+    uint64_t retention_usec; /* 0: forever */
     struct bj_strv cluster_files;
     char *metrics_file; /* NULL or empty: none */
     struct bj_strv listen;
@@ -79,22 +79,20 @@ struct bj_statsdb_conf {
     size_t clusters;
 };
 
-/* Is slurmrestd to be asked; the database; or anything that is asked for
- * windows of time? */
+/* Is slurmrestd configured; Slurm's database; any source with time windows? */
 bool bj_cluster_has_rest(const struct bj_cluster_conf *c);
 bool bj_cluster_has_mariadb(const struct bj_cluster_conf *c);
 bool bj_cluster_has_windows(const struct bj_cluster_conf *c);
 
 /* Fill a zeroed conf: presets, then the file of --config.file, then the command
- * line without its program and command, then the files of the clusters.  With
- * help or version given, nothing else is looked at.  The message names the
- * option, or file, line and column.  Free it with bj_statsdb_conf_free,
- * whatever was returned. */
+ * line without its program and command, then the files of the clusters. With
+ * help or version, nothing else is read. The message names the option, or file,
+ * line and column. Free it with bj_statsdb_conf_free, also after an error. */
 int bj_statsdb_conf_load(struct bj_statsdb_conf *conf, int argc, char **argv,
                          struct bj_err *err);
 void bj_statsdb_conf_free(struct bj_statsdb_conf *conf);
 
-/* Cut words out of a command line, as statsdb/words.h says. */
+/* Remove words from a command line: statsdb/words.h. */
 size_t bj_statsdb_conf_words(int *argc, char **argv, char **word);
 
 /* Append the options as --help shows them. */

@@ -49,7 +49,7 @@ static bool all_finished(const struct bj_daemon *d)
     for (size_t i = 0; i < d->conf->clusters; i++)
         for (int k = 0; k < BJ_SNAPSHOTS; k++)
             if (bj_daemon_has_snapshot(&d->source[i], k) &&
-                !d->source[i].snapshot[k].asked)
+                !d->source[i].snapshot[k].imported)
                 return false;
     for (size_t i = 0; i < d->conf->clusters; i++)
         if (bj_cluster_has_windows(d->source[i].conf) && !d->source[i].finished)
@@ -57,9 +57,9 @@ static bool all_finished(const struct bj_daemon *d)
     return true;
 }
 
-/* Sleep until something is due or somebody wakes us.  What is asked once only,
- * and has been, is never due again. */
-static void wait_for(struct bj_daemon *d)
+/* Sleep until a source or a task is due or the daemon is woken. With --once a
+ * finished source is never due again. */
+static void sleep_until_due(struct bj_daemon *d)
 {
     const bool once = bj_daemon_single(d);
     uint64_t now = bj_clock_boot_usec(), next = now + 60ull * 1000000;
@@ -70,7 +70,7 @@ static void wait_for(struct bj_daemon *d)
             next = s->due_usec;
         for (int k = 0; k < BJ_SNAPSHOTS; k++)
             if (bj_daemon_has_snapshot(s, k) &&
-                !(once && s->snapshot[k].asked) &&
+                !(once && s->snapshot[k].imported) &&
                 s->snapshot[k].due_usec < next)
                 next = s->snapshot[k].due_usec;
     }
@@ -86,19 +86,19 @@ static void wait_for(struct bj_daemon *d)
     poll(&fd, 1, next > now ? (int)((next - now) / 1000 + 1) : 0);
 }
 
-/* Ask the sources of one cluster that are due. */
-static int visit_cluster(struct bj_daemon *d, struct bj_daemon_source *s,
-                         struct bj_err *err)
+/* Import from the sources of one cluster that are due. */
+static int import_cluster(struct bj_daemon *d, struct bj_daemon_source *s,
+                          struct bj_err *err)
 {
     bool due = bj_cluster_has_windows(s->conf) &&
                s->due_usec <= bj_clock_boot_usec() &&
                !(bj_daemon_single(d) && s->finished) &&
                !atomic_load(&d->stop->now);
-    int r = due ? bj_daemon_visit(d, s, err) : 0;
-    if (bj_daemon_of_the_store(r))
+    int r = due ? bj_daemon_import(d, s, err) : 0;
+    if (bj_daemon_store_failed(r))
         return r;
     struct bj_err why = {0};
-    int e = bj_daemon_visit_snapshots(d, s, &why);
+    int e = bj_daemon_import_snapshots(d, s, &why);
     return e < 0 ? bj_err_set(err, e, "%s", why.msg) : r;
 }
 
@@ -107,13 +107,13 @@ static int maintain(struct bj_daemon *d, struct bj_err *err)
 {
     struct bj_err why = {0};
     int r = bj_daemon_collect(d, err), e = 0;
-    if (!bj_daemon_of_the_store(r) || r == -ENOSPC)
+    if (!bj_daemon_store_failed(r) || r == -ENOSPC)
         e = bj_daemon_remove_old(d, &why);
     if (e < 0) {
         bj_log(BJ_LOG_ERROR, &why, "old jobs could not be removed");
         d->old_due_usec = bj_clock_boot_usec() + 3600ull * 1000000;
     }
-    if (!d->work || bj_daemon_of_the_store(r) || atomic_load(&d->stop->now))
+    if (!d->work || bj_daemon_store_failed(r) || atomic_load(&d->stop->now))
         return r;
     why = (struct bj_err){0};
     e = bj_work_step(d->work, &why);
@@ -126,23 +126,24 @@ static int loop(struct bj_daemon *d, struct bj_err *err)
     while (!atomic_load(&d->stop->now)) {
         for (size_t i = 0; i <= d->conf->clusters; i++) {
             struct bj_err why = {0};
-            bool house = i == d->conf->clusters;
-            int r = house ? maintain(d, &why)
-                          : visit_cluster(d, &d->source[i], &why);
+            bool maintenance = i == d->conf->clusters;
+            int r = maintenance ? maintain(d, &why)
+                                : import_cluster(d, &d->source[i], &why);
             if (r < 0)
                 last = bj_err_set(err, r, "%s%s%s",
-                                  house ? "" : d->source[i].conf->name,
-                                  house ? "" : ": ", why.msg);
-            if (bj_daemon_of_the_store(r) && r != -ENOSPC)
+                                  maintenance ? "" : d->source[i].conf->name,
+                                  maintenance ? "" : ": ", why.msg);
+            if (bj_daemon_store_failed(r) && r != -ENOSPC)
                 return r;
         }
         bool end = bj_daemon_single(d) && all_finished(d) &&
                    (!d->work || bj_work_idle(d->work));
-        d->web_due_usec = 0; /* nothing changes until the next round */
+        d->web_due_usec =
+            0; /* update the page now: nothing changes until the next round */
         bj_daemon_report(d, end);
         if (end)
             return last;
-        wait_for(d);
+        sleep_until_due(d);
     }
     return 0;
 }
@@ -166,7 +167,7 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
     if (r == 0 && conf->listen.n > 0)
         r = bj_metrics_http_new(&conf->listen, conf->web_file, &d.web, err);
     if (r == 0) {
-        bj_daemon_report(&d, true); /* the first answer may take its time */
+        bj_daemon_report(&d, true); /* the first request may take long */
         r = loop(&d, err);
     }
     bj_metrics_http_free(d.web);

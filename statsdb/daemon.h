@@ -1,4 +1,5 @@
-/* The rounds of batchjob_stats_db: which source is asked when. */
+/* The main loop of batchjob_stats_db: imports from each source when it is due.
+ */
 #ifndef BJ_STATSDB_DAEMON_H
 #define BJ_STATSDB_DAEMON_H
 
@@ -15,12 +16,13 @@ struct bj_daemon_stop {
 };
 
 /* Import from all sources in turn until stopped or, with conf->once or dry_run,
- * until everything is imported.  since_sec: how far back, 0 for each cluster's
- * history.  A failing cluster is logged and tried again later; the others
- * continue.  0; with once or dry_run, the error of the last cluster that
- * failed; and what makes the store itself unusable (-ENOSPC, -EIO, -EBADMSG,
- * -EROFS, -ENOMEM), which ends the daemon unless the disk is full: that it
- * waits out. */
+ * until everything is imported. since_sec: how far back, 0 for each cluster's
+ * history. A failing cluster is logged and tried again later; the others
+ * continue.
+ *
+ * Returns 0, with once or dry_run the error of the last cluster that failed, or
+ * an error of the store (-ENOSPC, -EIO, -EBADMSG, -EROFS, -ENOMEM). Such an
+ * error ends the daemon, except a full disk: it waits until there is space. */
 int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
                   int64_t since_sec, struct bj_daemon_stop *stop,
                   struct bj_err *err);

@@ -1,4 +1,4 @@
-/* What the files of the daemon share; nobody else needs it. */
+/* Shared by daemon*.c only. */
 #ifndef BJ_STATSDB_DAEMON_IMPL_H
 #define BJ_STATSDB_DAEMON_IMPL_H
 
@@ -18,14 +18,14 @@
 
 #define SEC(usec) ((int64_t)((usec) / 1000000))
 
-enum { BJ_DAEMON_BAD_TOLD = 5 /* of one answer, in the log */ };
+enum { BJ_DAEMON_BAD_LOGGED = 5 /* of one reply, in the log */ };
 
-/* A command that reports all jobs at once, or files that are followed. */
+/* A command that reports all jobs at once, or followed files. */
 struct bj_daemon_snapshot {
     struct bj_source_follow *follow; /* NULL: a command */
     uint64_t due_usec;
     unsigned failures;
-    bool asked;
+    bool imported;
 };
 
 /* One cluster. */
@@ -34,18 +34,19 @@ struct bj_daemon_source {
     struct bj_daemon *daemon;
     const struct bj_cluster_conf *conf;
     struct bj_source_sacct *sacct;
-    struct bj_source_rest *rest;       /* NULL, and */
-    struct bj_source_mariadb *mariadb; /* NULL: sacct is asked */
+    struct bj_source_rest *rest;       /* NULL: not used */
+    struct bj_source_mariadb *mariadb; /* NULL: not used; then sacct is */
     struct bj_covered covered;
     struct bj_window_rules rules;
     struct bj_progress progress;
-    uint64_t due_usec; /* boot clock */
-    unsigned failures; /* in a row */
-    unsigned bad;      /* of this answer */
-    uint64_t lines;    /* of this answer, told to progress */
-    bool asked_new;    /* since the start */
-    bool named;        /* it has been looked under which name its jobs come */
-    bool finished;     /* once: there is nothing left to ask */
+    uint64_t due_usec;  /* boot clock */
+    unsigned failures;  /* in a row */
+    unsigned bad;       /* of this reply */
+    uint64_t lines;     /* of this reply, reported to progress */
+    bool requested_new; /* a window at the new end was imported since the start
+                         */
+    bool named;         /* the scheduler's name of the cluster was checked */
+    bool finished;      /* once: nothing is left to request */
 };
 
 struct bj_daemon {
@@ -56,9 +57,9 @@ struct bj_daemon {
     struct bj_daemon_source *source;
     struct bj_records *records;
     struct bj_work *work;                    /* NULL: dry run */
-    uint64_t records_due_usec, old_due_usec; /* when they are looked for */
+    uint64_t records_due_usec, old_due_usec; /* next import, next removal */
     uint64_t report_due_usec, web_due_usec;
-    struct bj_metrics_http *web; /* NULL: nobody can ask */
+    struct bj_metrics_http *web; /* NULL: no HTTP */
     uint64_t removed_jobs;
     struct bj_report_cluster *report; /* in the order of the sources */
     int64_t since_sec;
@@ -81,52 +82,54 @@ static inline const char *bj_daemon_report_file(const struct bj_daemon *d)
     return path && path[0] && !d->conf->dry_run ? path : NULL;
 }
 
-/* Failures of the store concern all; those of a source only itself. */
-static inline bool bj_daemon_of_the_store(int code)
+/* Is it an error of the store, which stops all sources? */
+static inline bool bj_daemon_store_failed(int code)
 {
     return code == -ENOSPC || code == -EIO || code == -EBADMSG ||
            code == -EROFS || code == -ENOMEM;
 }
 
-/* Under which name it is noted how far a source has been read. */
+/* Name of the source in the table covered. */
 static inline const char *
 bj_daemon_covered_name(const struct bj_daemon_source *s)
 {
     return s->rest ? "slurmrestd" : s->mariadb ? "mariadb" : "sacct";
 }
 
-/* --- daemon_ask.c: questions for windows of time ---------------------------*/
+/* --- daemon_request.c: requests for time windows ------------------------
+ */
 
-/* Ask a cluster the question that is next; what went wrong is counted, told,
- * and asked again later. */
-int bj_daemon_visit(struct bj_daemon *d, struct bj_daemon_source *s,
-                    struct bj_err *err);
+/* Import the next window of a cluster. A failure is counted, logged and tried
+ * again later. */
+int bj_daemon_import(struct bj_daemon *d, struct bj_daemon_source *s,
+                     struct bj_err *err);
 
-/* Seconds to wait after one failure more. */
-uint64_t bj_daemon_patience(unsigned *failures);
+/* Seconds to wait after one more failure. */
+uint64_t bj_daemon_retry_sec(unsigned *failures);
 
-/* What was not understood goes to the log, the first few of an answer; ctx is
- * the source. */
+/* Log a line that cannot be read, the first few of a reply; ctx is the source.
+ */
 void bj_daemon_on_bad(void *ctx, const struct bj_sacct_bad *bad);
 
-/* Count an answer. */
+/* Count a reply. */
 void bj_daemon_count(struct bj_report_cluster *r,
                      const struct bj_sacct_counts *n);
 
-/* --- daemon_snapshot.c: all at once, and files -----------------------------*/
+/* --- daemon_snapshot.c: commands that report all jobs, and files ----------*/
 
 bool bj_daemon_has_snapshot(const struct bj_daemon_source *s, int kind);
 
-/* Ask those that are due. */
-int bj_daemon_visit_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
-                              struct bj_err *err);
+/* Import from those that are due. */
+int bj_daemon_import_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
+                               struct bj_err *err);
 
-/* --- daemon_house.c: records, retention and metrics ------------------------*/
+/* --- daemon_maintenance.c: records, retention and metrics ---------------
+ */
 
 /* Import final records of nodes, when due. */
 int bj_daemon_collect(struct bj_daemon *d, struct bj_err *err);
 
-/* Remove some old jobs, when it is time to. */
+/* Remove some old jobs, when due. */
 int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err);
 
 /* Write the program's metrics to the file and the HTTP page, when due or, with

@@ -28,8 +28,8 @@ static int take_snapshot(struct bj_daemon *d, struct bj_daemon_source *s,
     const struct bj_upsert_counts *now = bj_upsert_counts(d->upsert);
     bj_daemon_count(&d->report[s - d->source], &n);
     bj_log(follow && n.bytes == 0 ? BJ_LOG_DEBUG : BJ_LOG_INFO, NULL,
-           "%s: %llu jobs; %llu new, %llu changed, %llu left out",
-           s->conf->name, (unsigned long long)n.jobs,
+           "%s: %llu jobs; %llu new, %llu changed, %llu skipped", s->conf->name,
+           (unsigned long long)n.jobs,
            (unsigned long long)(now->jobs_new - was.jobs_new),
            (unsigned long long)(now->jobs_changed - was.jobs_changed),
            (unsigned long long)n.bad_lines);
@@ -42,25 +42,25 @@ bool bj_daemon_has_snapshot(const struct bj_daemon_source *s, int kind)
     return command && command[0];
 }
 
-/* Ask those that are due. */
-int bj_daemon_visit_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
-                              struct bj_err *err)
+int bj_daemon_import_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
+                               struct bj_err *err)
 {
     int last = 0;
     for (int kind = 0; kind < BJ_SNAPSHOTS; kind++) {
         struct bj_daemon_snapshot *snap = &s->snapshot[kind];
         if (!bj_daemon_has_snapshot(s, kind) ||
             snap->due_usec > bj_clock_boot_usec() ||
-            (bj_daemon_single(d) && snap->asked) || atomic_load(&d->stop->now))
+            (bj_daemon_single(d) && snap->imported) ||
+            atomic_load(&d->stop->now))
             continue;
         int r = take_snapshot(d, s, (enum bj_snapshot_kind)kind, err);
         uint64_t wait = s->conf->snapshot[kind].interval_usec;
-        snap->asked = true;
+        snap->imported = true;
         if (r == 0) {
             snap->failures = 0;
         } else if (!atomic_load(&d->stop->now)) {
             last = r;
-            wait = bj_daemon_patience(&snap->failures) * 1000000;
+            wait = bj_daemon_retry_sec(&snap->failures) * 1000000;
             d->report[s - d->source].fault[bj_report_fault(r)]++;
             if (!bj_daemon_single(d))
                 bj_log(BJ_LOG_ERROR, err, "%s: next request in %llu s",

@@ -8,7 +8,7 @@
 /* Jobs in the lists of one step. */
 enum { STEP_MAX = 5000 };
 
-/* When the rules are others than last time, jobs of late are judged anew. */
+/* After a change of the rules, evaluate recent jobs again. */
 static int check_rules(struct bj_derive *d, struct bj_err *err)
 {
     static const char judge[] =
@@ -50,7 +50,7 @@ static int start(struct bj_derive *d, struct bj_err *err)
         r = bj_store_begin(d->store, err);
     if (r < 0)
         return r;
-    /* Numbers come again when the last job was removed. */
+    /* Row numbers are used again when the last job was removed. */
     r = bj_sql_exec(d->db,
                     "UPDATE derive_state SET job_upto = ifnull((SELECT max(id)"
                     " FROM job), 0) WHERE job_upto > ifnull((SELECT max(id)"
@@ -114,7 +114,7 @@ const struct bj_derive_counts *bj_derive_counts(const struct bj_derive *d)
 /* --- one job ---------------------------------------------------------------
  */
 
-/* Who it is counted for; who is not known is "" in sums. */
+/* The combination that the job counts for; unknown parts are "" in sums. */
 static int assoc(struct bj_derive *d, struct bj_err *err)
 {
     static const struct {
@@ -143,13 +143,13 @@ static int grams(struct bj_derive *d, struct bj_err *err)
     struct bj_derive_job *j = &d->job;
     if (j->use[BJ_USE_ASSOC] == BJ_SQL_NULL)
         return 0;
-    /* Bins that do not begin with the job are of another one. */
+    /* Bins that do not begin with the job belong to another run. */
     if (j->bins > 0 && j->bin[0].start_sec != j->use[BJ_USE_COUNTED_START])
         j->bins = 0;
     int64_t sum = 0;
     for (size_t i = 0; i < j->bins; i++)
         sum += j->bin[i].microjoules;
-    /* Prometheus' bins say how another's energy is spread, too. */
+    /* Prometheus' bins show how energy from another source is spread, too. */
     for (size_t i = 0; i < j->bins && sum > 0; i++) {
         __extension__ typedef __int128 wide;
         j->bin[i].microjoules = (int64_t)((wide)j->bin[i].microjoules *
@@ -168,8 +168,8 @@ static int grams(struct bj_derive *d, struct bj_err *err)
     return n < 0 ? n : 0;
 }
 
-/* Put it on the list of what Prometheus is to be asked, unless it has been for
- * this time. */
+/* Add the job to the list for Prometheus, unless it was queried for this time.
+ */
 static int note_prom(struct bj_derive *d, int64_t now, struct bj_err *err)
 {
     const struct bj_derive_job *j = &d->job;
@@ -196,7 +196,7 @@ static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
     double fact[BJ_FACT_COUNT];
     int r = bj_derive_read(d, id, err);
     if (r <= 0 || j->v[BJ_DJ_END] == BJ_SQL_NULL)
-        return r < 0 ? r : 0; /* it has gone, or goes on */
+        return r < 0 ? r : 0; /* removed, or not ended */
     bj_derive_resolve(j);
     r = assoc(d, err);
     if (r == 0)
@@ -219,8 +219,8 @@ static int derive_one(struct bj_derive *d, int64_t id, int64_t now,
 /* --- lists -----------------------------------------------------------------
  */
 
-/* Records that came: the jobs that they are about go on the list.  One whose
- * job is not known yet is found when that comes. */
+/* Add the jobs of new records to the list. Records of unknown jobs are found
+ * when the job is imported. */
 static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
 {
     int64_t record[STEP_MAX], job[STEP_MAX];

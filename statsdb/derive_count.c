@@ -5,8 +5,8 @@
 
 enum { DAY = 86400, PARTS_MAX = 4 };
 
-/* Daily sums of one job: what grows with time is spread as rollup.c does, a day
- * getting the whole units passed at its end less those at its begin. */
+/* Daily sums of one job. Totals are spread as in rollup.c: a day gets the whole
+ * units at its end minus those at its start. */
 struct stretch {
     int64_t assoc, start, end;
     int sign;
@@ -26,7 +26,8 @@ static int64_t day_id(int64_t assoc, int64_t day)
     return month << 37 | assoc << 5 | (int64_t)date.day;
 }
 
-/* Add parts to one row; column ?1 is the day, then perhaps the source. */
+/* Add parts to one row; column ?1 is the day, followed by the source if the
+ * table has one. */
 static int put(struct bj_derive *d, int add, int sweep, int64_t id,
                int64_t source, const int64_t *part, int parts, int sign,
                struct bj_err *err)
@@ -52,7 +53,7 @@ static int put(struct bj_derive *d, int add, int sweep, int64_t id,
     return bj_sql_run(d->st[sweep], err);
 }
 
-/* Spread totals over the days; one is the job itself, on its last day. */
+/* Spread totals over the days; the job itself counts on its last day. */
 static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
                   const int64_t total[PARTS_MAX], int parts, struct bj_err *err)
 {
@@ -81,7 +82,7 @@ static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
     return 0;
 }
 
-/* Thousandths of a joule of what is in microjoules, or nothing. */
+/* Microjoules to millijoules, or unknown. */
 static int64_t mj(int64_t uj)
 {
     return uj > 0 ? uj / 1000 : 0;

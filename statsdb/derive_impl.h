@@ -1,4 +1,4 @@
-/* What derive*.c share; nobody else needs it. */
+/* Shared by derive*.c only. */
 #ifndef BJ_STATSDB_DERIVE_IMPL_H
 #define BJ_STATSDB_DERIVE_IMPL_H
 
@@ -8,9 +8,9 @@
 #include "statsdb/grams.h"
 #include "statsdb/sql.h"
 
-/* The values of job_use and job_prom in the order of their columns, with what
- * node records r of a job contribute ("": nothing).  ALL: a sum that
- * is not known when a part of it is not. */
+/* The values of job_use and job_prom in the order of their columns, with the
+ * SQL that computes them from the final records r of a job ("": none). ALL: a
+ * sum that is unknown if one part is unknown. */
 #define BJ_ALL(x) "iif(count(" x ") = count(*), sum(" x "), NULL)"
 #define BJ_USE_VALUES(X)                                                       \
     X(CPU, cpu_usec, BJ_ALL("r.cpu_usec"))                                     \
@@ -78,7 +78,7 @@ enum {
         BJ_USE_COLUMNS
 };
 
-/* Columns that are asked of a job. */
+/* Columns read of a job. */
 #define BJ_DJ_COLUMNS(X)                                                       \
     X(CLUSTER, "j.cluster")                                                    \
     X(STATE, "j.state")                                                        \
@@ -112,7 +112,7 @@ enum {
         BJ_DJ_COUNT
 };
 
-/* What one source told of a job. */
+/* Values of a job from one source. */
 struct bj_derive_values {
     int64_t nodes; /* 0: nothing */
     int64_t v[BJ_USE_VALUE_COUNT];
@@ -121,15 +121,15 @@ struct bj_derive_values {
 enum { BJ_COMPONENTS = 4 }; /* cpu, dram, gpu, other */
 
 struct bj_derive_energy {
-    int64_t nodes;  /* that have told */
-    int64_t policy; /* BJ_SQL_NULL: not one for all */
+    int64_t nodes;  /* with energy */
+    int64_t policy; /* BJ_SQL_NULL: different policies */
     int64_t component[BJ_COMPONENTS];
     int64_t used, reserved;
 };
 
 enum { BJ_DERIVE_FOUND = 64 };
 
-/* A job on its way. */
+/* A job being derived. */
 struct bj_derive_job {
     int64_t id;
     int64_t v[BJ_DJ_COUNT];
@@ -137,10 +137,10 @@ struct bj_derive_job {
     struct bj_derive_values nodes, prom;
     struct bj_derive_energy node_energy, prom_energy;
     int64_t prom_final, prom_coverage; /* nodes whose end was seen; ppm */
-    struct bj_energy_bin *bin;         /* as many as there is room for */
+    struct bj_energy_bin *bin;         /* limited by BJ_FINDINGS_MAX */
     size_t bins, bins_cap;
 
-    /* What comes out, and what there was. */
+    /* The new values, and the stored ones. */
     int64_t use[BJ_USE_COLUMNS], old_use[BJ_USE_COLUMNS];
     bool is_there, was_there;
     struct bj_grams_row grams[BJ_GRAMS_MAX], old_grams[BJ_GRAMS_MAX];
@@ -172,7 +172,7 @@ enum {
     BJ_DE_DAY_GRAMS,
     BJ_DE_DAY_GRAMS_SWEEP,
     BJ_DE_PROM_TODO,
-    /* lists */
+    /* statements for lists */
     BJ_DE_RECORDS,
     BJ_DE_RECORD_DONE,
     BJ_DE_TODO,
@@ -190,7 +190,7 @@ struct bj_derive {
     struct bj_dicts *dicts;
     struct bj_grams *grams;
     struct sqlite3_stmt *st[BJ_DERIVE_STATEMENTS];
-    int64_t *rule_id; /* of each rule, 0: not known yet */
+    int64_t *rule_id; /* row number of each rule; 0: not yet known */
     struct bj_derive_counts counts;
     struct bj_derive_job job;
 };
@@ -198,18 +198,18 @@ struct bj_derive {
 /* Statements, derive_sql.c. */
 int bj_derive_prepare(struct bj_derive *d, struct bj_err *err);
 
-/* Read all about a job: 1, or 0 when there is no such job. */
+/* Read the inputs of a job: 1, or 0 when the job does not exist. */
 int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err);
 
-/* From what was read to what comes out, but for grams and findings; no SQL. */
+/* Compute all values except grams and findings; no SQL. */
 void bj_derive_resolve(struct bj_derive_job *j);
 void bj_derive_facts(const struct bj_derive_job *j, double *fact);
 
-/* Write what comes out where it differs from what there was: 1 it did. */
+/* Write values that differ from the stored ones: 1 if any did. */
 int bj_derive_write(struct bj_derive *d, struct bj_err *err);
 
-/* Add a job's energy and grams to the daily sums (sign 1), or take away what it
- * was counted with (-1, the old rows). */
+/* Add a job's energy and grams to the daily sums (sign 1), or subtract the
+ * stored ones (-1). */
 int bj_derive_count(struct bj_derive *d, const int64_t *use,
                     const struct bj_grams_row *grams, size_t n, int sign,
                     struct bj_err *err);

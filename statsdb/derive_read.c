@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most that is looked at: hours of ten years. */
+/* Limit: hours of ten years. */
 enum { BINS_MAX = 100000 };
 
-static struct sqlite3_stmt *ask(struct bj_derive *d, int which)
+static struct sqlite3_stmt *bound(struct bj_derive *d, int which)
 {
     sqlite3_bind_int64(d->st[which], 1, d->job.id);
     return d->st[which];
@@ -23,7 +23,7 @@ static void copy_text(struct sqlite3_stmt *st, int col, char *to, size_t cap)
 
 static int read_job(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = ask(d, BJ_DE_JOB);
+    struct sqlite3_stmt *st = bound(d, BJ_DE_JOB);
     struct bj_derive_job *j = &d->job;
     int r = bj_sql_row(st, err);
     if (r <= 0)
@@ -38,7 +38,7 @@ static int read_job(struct bj_derive *d, struct bj_err *err)
 
 static int read_nodes(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = ask(d, BJ_DE_NODES);
+    struct sqlite3_stmt *st = bound(d, BJ_DE_NODES);
     int r = bj_sql_row(st, err);
     if (r <= 0)
         return r;
@@ -56,7 +56,7 @@ static int component(struct bj_slice name)
     int i = 0;
     while (i < BJ_COMPONENTS - 1 && !bj_slice_eq(name, bj_slice_str(names[i])))
         i++;
-    return i; /* what has another name is other */
+    return i; /* other names */
 }
 
 static void add_to(int64_t *sum, int64_t v)
@@ -75,7 +75,7 @@ static void no_energy(struct bj_derive_energy *e)
 
 static int read_node_energy(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = ask(d, BJ_DE_NODE_ENERGY);
+    struct sqlite3_stmt *st = bound(d, BJ_DE_NODE_ENERGY);
     struct bj_derive_energy *e = &d->job.node_energy;
     bool first = true;
     int r;
@@ -100,7 +100,7 @@ static int read_node_energy(struct bj_derive *d, struct bj_err *err)
 
 static int read_prom(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = ask(d, BJ_DE_PROM);
+    struct sqlite3_stmt *st = bound(d, BJ_DE_PROM);
     struct bj_derive_job *j = &d->job;
     int r = bj_sql_row(st, err);
     if (r <= 0)
@@ -114,7 +114,7 @@ static int read_prom(struct bj_derive *d, struct bj_err *err)
     for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
         j->prom.v[i] = bj_sql_get(st, i + 5);
     sqlite3_reset(st);
-    st = ask(d, BJ_DE_PROM_ENERGY);
+    st = bound(d, BJ_DE_PROM_ENERGY);
     while ((r = bj_sql_row(st, err)) > 0)
         add_to(&j->prom_energy.component[component(bj_sql_text(st, 0))],
                bj_sql_get(st, 1));
@@ -123,7 +123,7 @@ static int read_prom(struct bj_derive *d, struct bj_err *err)
 
 static int read_bins(struct bj_derive *d, struct bj_err *err)
 {
-    struct sqlite3_stmt *st = ask(d, BJ_DE_BINS);
+    struct sqlite3_stmt *st = bound(d, BJ_DE_BINS);
     struct bj_derive_job *j = &d->job;
     int r, bad = 0;
     while ((r = bj_sql_row(st, err)) > 0) {
@@ -148,13 +148,13 @@ static int read_bins(struct bj_derive *d, struct bj_err *err)
 static int read_old(struct bj_derive *d, struct bj_err *err)
 {
     struct bj_derive_job *j = &d->job;
-    struct sqlite3_stmt *st = ask(d, BJ_DE_OLD_USE);
+    struct sqlite3_stmt *st = bound(d, BJ_DE_OLD_USE);
     int r = bj_sql_row(st, err);
     j->was_there = r > 0;
     for (int i = 0; r > 0 && i < BJ_USE_COLUMNS; i++)
         j->old_use[i] = bj_sql_get(st, i + 1);
     sqlite3_reset(st);
-    st = ask(d, BJ_DE_OLD_GRAMS);
+    st = bound(d, BJ_DE_OLD_GRAMS);
     while (r >= 0 && (r = bj_sql_row(st, err)) > 0)
         if (j->n_old_grams < BJ_GRAMS_MAX)
             j->old_grams[j->n_old_grams++] =

@@ -18,7 +18,7 @@ static int64_t times(int64_t a, int64_t b)
 /* --- values ----------------------------------------------------------------
  */
 
-/* Final records come first, unless Prometheus has seen more nodes. */
+/* Final records are preferred, unless Prometheus has more nodes. */
 static void resolve_values(struct bj_derive_job *j)
 {
     bool nodes_first = j->nodes.nodes >= j->prom.nodes;
@@ -41,7 +41,7 @@ static int64_t source_of(const struct bj_derive_job *j, int value)
     return j->use[BJ_USE_SOURCES] >> 2 * value & 3;
 }
 
-/* A value that was measured on all nodes. */
+/* A value measured on all nodes. */
 static int64_t whole(const struct bj_derive_job *j, int value)
 {
     int64_t source = source_of(j, value);
@@ -111,7 +111,7 @@ static void take_energy(struct bj_derive_job *j,
     j->use[BJ_USE_ENERGY_RESERVED] = e->reserved;
 }
 
-/* Energy of all nodes, and to the end of the job. */
+/* Energy of all nodes until the end of the job. */
 static void resolve_energy(struct bj_derive_job *j)
 {
     const struct bj_derive_energy *n = &j->node_energy, *p = &j->prom_energy;
@@ -129,7 +129,7 @@ static void resolve_energy(struct bj_derive_job *j)
     }
 }
 
-/* What daily sums count of it; its assoc comes later. */
+/* Values for the daily sums; its assoc follows later. */
 static void resolve_count(struct bj_derive_job *j)
 {
     static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */

@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-/* Records of nodes that belong to job ?1: of its cluster and id, as far as it
- * is the run that they are about. */
+/* Final records of job ?1: same cluster and id, and linked to this run. */
 #define RECORDS                                                                \
     "node_record AS n JOIN job AS j ON j.cluster = n.cluster"                  \
     " AND j.jobid = n.jobid WHERE j.id = ?1 AND ?1 = (SELECT job FROM"         \
@@ -18,7 +17,7 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
 #undef COLUMN
         " FROM job AS j JOIN cluster AS c ON c.id = j.cluster WHERE j.id = ?1";
 
-/* The GPUs of a record; their mean use is weighed by the time held. */
+/* The GPUs of a record; their mean use is weighted by the time held. */
 #define GPU(what, name)                                                        \
     ", (SELECT " what " FROM node_gpu WHERE record = n.id) AS " name
 #define GPUS                                                                   \
@@ -56,8 +55,8 @@ static const char old_use_sql[] = "SELECT 0" BJ_USE_VALUES(VALUE)
 static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     [BJ_DE_JOB] = job_sql,
     [BJ_DE_NODES] = nodes_sql,
-    /* Per policy and component: sums, those of the policy that the node
-     * believes in, how many nodes, and which policies they believe in. */
+    /* Per policy and component: sums, sums of the node's own policy, the number
+     * of nodes, and their policies. */
     [BJ_DE_NODE_ENERGY] =
         "SELECT p.text, c.text, sum(e.microjoules), sum(iif(e.policy ="
         " r.energy_policy, e.microjoules, 0)), count(DISTINCT r.host || '/' ||"

@@ -99,7 +99,7 @@ struct finding {
     double value, threshold;
 };
 
-/* In the order of rules, as the table has them. */
+/* In the order of the rules, as in the table. */
 static void insert(struct finding *v, size_t *n, struct finding f)
 {
     size_t at = *n;
@@ -110,7 +110,7 @@ static void insert(struct finding *v, size_t *n, struct finding f)
     ++*n;
 }
 
-/* The bits, since NaN is not to differ from itself. */
+/* Compare the bits: NaN equals itself. */
 static bool same_finding(struct sqlite3_stmt *st, const struct finding *f)
 {
     double value = sqlite3_column_double(st, 1);
@@ -120,7 +120,7 @@ static bool same_finding(struct sqlite3_stmt *st, const struct finding *f)
            memcmp(&threshold, &f->threshold, sizeof(threshold)) == 0;
 }
 
-/* Are exactly these there? */
+/* Are exactly these findings stored? */
 static int same_findings(struct bj_derive *d, const struct finding *v, size_t n,
                          bool *ret, struct bj_err *err)
 {
@@ -137,7 +137,7 @@ static int same_findings(struct bj_derive *d, const struct finding *v, size_t n,
     return r;
 }
 
-/* 1: they were written. */
+/* Returns 1 if findings were written. */
 static int write_findings(struct bj_derive *d, struct bj_err *err)
 {
     struct finding v[BJ_DERIVE_FOUND];

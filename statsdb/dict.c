@@ -201,7 +201,7 @@ int bj_dict_assoc(struct bj_dicts *d, const int64_t of[4], int64_t *ret,
 int bj_dict_cluster(struct bj_dicts *d, struct bj_slice name,
                     struct bj_slice system, int64_t *ret, struct bj_err *err)
 {
-    /* The batch system may become known later. */
+    /* Sets the batch system when it becomes known. */
     static const char *const sql[] = {
         "INSERT INTO cluster(name, system) VALUES(?1, ?2)"
         " ON CONFLICT(name) DO UPDATE SET system = excluded.system"

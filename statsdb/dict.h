@@ -1,6 +1,5 @@
-/* Dictionaries: texts that repeat are stored once and referred to by a small
- * number.  Each has a cache in memory, of bounded size, in front of its table.
- */
+/* Dictionaries: repeated texts are stored once and referenced by a small
+ * number. Each has a cache of limited size. */
 #ifndef BJ_STATSDB_DICT_H
 #define BJ_STATSDB_DICT_H
 
@@ -23,7 +22,7 @@ enum bj_dict_id {
     BJ_DICT_DIR,
     BJ_DICT_TRES,
     BJ_DICT_WORD,
-    BJ_DICT_TEXTS, /* those above hold texts, those below tuples */
+    BJ_DICT_TEXTS, /* those above hold texts, those below combinations */
     BJ_DICT_OWNER = BJ_DICT_TEXTS,
     BJ_DICT_ASSOC,
     BJ_DICTS
@@ -34,7 +33,7 @@ enum { BJ_DICT_TEXT_MAX = 16384 };
 
 struct bj_dicts;
 
-/* For the store's one writer; not thread-safe. */
+/* For the writer of the store; not thread-safe. */
 int bj_dicts_new(struct sqlite3 *db, struct bj_dicts **ret, struct bj_err *err);
 void bj_dicts_free(struct bj_dicts *d);
 
@@ -44,7 +43,7 @@ void bj_dicts_clear(struct bj_dicts *d);
 /* The grammar of the host lists added from now on. */
 void bj_dicts_grammar(struct bj_dicts *d, enum bj_hosts_grammar grammar);
 
-/* The number of a text, which is added if it is new.  An empty text is an
+/* The number of a text, which is added if it is new. The empty text is an
  * entry, too. */
 int bj_dict_text(struct bj_dicts *d, enum bj_dict_id which,
                  struct bj_slice text, int64_t *ret, struct bj_err *err);

@@ -1,5 +1,5 @@
-/* The parts of the texts of two dictionaries: hosts of a host list, items of a
- * list of resources.  Added once, with the text. */
+/* The parts of two dictionaries: hosts of a host list, items of a list of
+ * resources. Added once, with the text. */
 #ifndef BJ_STATSDB_DICT_PARTS_H
 #define BJ_STATSDB_DICT_PARTS_H
 
@@ -14,18 +14,17 @@ struct bj_dict_parts;
 
 enum {
     BJ_DICT_HOSTS_MAX = 10000
-}; /* hosts of a list; those beyond are not
-      found by their name */
+}; /* hosts of a list; searches by host do not find further ones */
 
 int bj_dict_parts_new(struct sqlite3 *db, struct bj_dict_parts **ret,
                       struct bj_err *err);
 void bj_dict_parts_free(struct bj_dict_parts *p);
 
-/* Enter the hosts that the text with this number names. */
+/* Add the hosts of the host list with this number. */
 int bj_dict_add_hosts(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
                       enum bj_hosts_grammar grammar, struct bj_err *err);
 
-/* Enter the items of a list of resources. */
+/* Add the items of a list of resources. */
 int bj_dict_add_tres(struct bj_dict_parts *p, int64_t id, struct bj_slice text,
                      struct bj_err *err);
 

@@ -60,7 +60,7 @@ static int flush(struct bj_buf *out, size_t least, FILE *to, struct bj_err *err)
 int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
                    struct bj_err *err)
 {
-    /* Jobs that never started are found by when they were submitted. */
+    /* Jobs that never started are found by their submit time. */
     static const char sql[] =
         "SELECT v.* FROM job AS o JOIN job_v AS v ON v.id = o.id"
         " WHERE o.\"end\" >= ?1 AND o.\"end\" < ?2 ORDER BY o.at, o.id";

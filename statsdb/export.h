@@ -10,17 +10,17 @@
 
 enum bj_export_format {
     BJ_EXPORT_CSV,  /* RFC 4180, with a header line */
-    BJ_EXPORT_JSONL /* a JSON object a line, every key in every line */
+    BJ_EXPORT_JSONL /* one JSON object per line, with all keys */
 };
 
 struct bj_export {
     enum bj_export_format format;
-    int64_t since_sec, until_sec; /* jobs that ended in between */
+    int64_t since_sec, until_sec; /* jobs that ended in this period */
 };
 
-/* Write the jobs in the order of their start, all columns of
- * the view job_v.  In CSV what a spreadsheet would take for a formula gets a
- * quote in front; text is cleaned to UTF-8 in both.  -EIO and others from
+/* Write the jobs in the order of their start, with all columns of the view
+ * job_v. In CSV a value that a spreadsheet would read as a formula gets a quote
+ * in front; text is cleaned to UTF-8 in both. Returns -EIO and other errors of
  * writing. */
 int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
                    struct bj_err *err);

@@ -1,14 +1,14 @@
-/* What rules can ask about a job: numbers, with names for those who write
- * rules.  What is not known is NAN, and compares as false. */
+/* Facts: numbers about a job that rules can use by name. Unknown facts are NAN,
+ * which compares as false. */
 #ifndef BJ_STATSDB_FACT_H
 #define BJ_STATSDB_FACT_H
 
-/* Percentages may be over 100.  What was measured on some of a job's nodes only
- * is not known. */
+/* Percentages may exceed 100. A value measured on only some of a job's nodes is
+ * unknown. */
 #define BJ_FACTS(X)                                                            \
     X(STATE, state)     /* number of sched/job.h; rules write its name */      \
     X(RUNTIME, runtime) /* seconds, without suspension */                      \
-    X(TIME_LIMIT, time_limit) /* seconds; not known when there is none */      \
+    X(TIME_LIMIT, time_limit) /* seconds; unknown without a limit */           \
     X(WAIT, wait)             /* seconds from eligible to start */             \
     X(NODES, nodes)                                                            \
     X(CPUS, cpus)                                                              \
@@ -20,10 +20,10 @@
     X(CPU_EFFICIENCY, cpu_efficiency)   /* % of its CPUs' time */              \
     X(CPUS_BUSY, cpus_busy)             /* CPU time / run time */              \
     X(CPU_EVENNESS, cpu_evenness)   /* %: mean of CPUs at work, of the peak */ \
-    X(MEM_ALLOCATED, mem_allocated) /* bytes; else what was asked for */       \
+    X(MEM_ALLOCATED, mem_allocated) /* bytes; else requested */                \
     X(MEM_PEAK, mem_peak)           /* bytes */                                \
-    X(MEM_EFFICIENCY, mem_efficiency) /* % of what was allocated */            \
-    X(GPU_EFFICIENCY, gpu_efficiency) /* %: time in which they worked */       \
+    X(MEM_EFFICIENCY, mem_efficiency) /* % of the allocated memory */          \
+    X(GPU_EFFICIENCY, gpu_efficiency) /* % of the time in use */               \
     X(GPUS_UNUSED, gpus_unused)                                                \
     X(GPU_MEM_PEAK, gpu_mem_peak)   /* bytes, of all its GPUs */               \
     X(GPU_IDLE, gpu_idle)           /* seconds, of all its GPUs */             \
@@ -37,9 +37,9 @@
     X(CORES_USED, cores_used)       /* with 80 % of the mean or more */        \
     X(OOM_KILLS, oom_kills)                                                    \
     X(ENERGY, energy)                   /* joules */                           \
-    X(ENERGY_USED, energy_used)         /* split by use alone */               \
-    X(ENERGY_RESERVED, energy_reserved) /* split by what was reserved */       \
-    X(COVERAGE, coverage) /* % of the samples that Prometheus should have */
+    X(ENERGY_USED, energy_used)         /* attributed by use */                \
+    X(ENERGY_RESERVED, energy_reserved) /* attributed by reservation */        \
+    X(COVERAGE, coverage) /* % of the expected Prometheus samples */
 
 enum bj_fact {
 #define BJ_FACT_ENUM(upper, lower) BJ_FACT_##upper,

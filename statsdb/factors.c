@@ -44,7 +44,7 @@ static const char *const texts[STATEMENTS] = {
 struct bj_factors {
     struct sqlite3 *db;
     struct sqlite3_stmt *st[STATEMENTS];
-    int64_t from, to; /* what has changed; from >= to: nothing */
+    int64_t from, to; /* changed period; from >= to: none */
 };
 
 int bj_factors_new(struct bj_store *s, struct bj_factors **ret,
@@ -118,7 +118,7 @@ static int source(struct bj_factors *h, int64_t cluster, int rank,
     return r > 0 ? 0 : r < 0 ? r : bj_err_set(err, -EPROTO, "factor source");
 }
 
-/* What kind of value it is; those of a year come as stated, too. */
+/* Time scale of the factor; yearly factors include stated ones. */
 static enum bj_factor_from basis(const struct bj_factor *f, int64_t len)
 {
     if (f->from > BJ_FACTOR_STATED)
@@ -150,8 +150,8 @@ int bj_factors_put(struct bj_factors *h, int64_t cluster, int rank,
     sqlite3_bind_int(st, 6, f->estimated);
     sqlite3_bind_int64(st, 7, bj_sql_u64(f->fetched_sec));
     r = bj_sql_run(st, err);
-    /* A live value holds a while beyond its end, and the one before it ends
-     * where it begins. */
+    /* A live value remains valid for a while after its end; the next value ends
+     * it. */
     if (r == 0 && sqlite3_changes(h->db) > 0)
         changed(h, start, end < INT64_MAX ? end + BJ_FACTOR_LIVE_SEC : end);
     return r;
@@ -235,7 +235,7 @@ int bj_factors_pue(struct bj_factors *h, int64_t cluster,
     return r < 0 ? r : sweep(h, cluster, start, pue->n, err);
 }
 
-/* --- consequences ----------------------------------------------------------
+/* --- affected jobs ------------------------------------------------------
  */
 
 int64_t bj_factors_flush(struct bj_factors *h, struct bj_err *err)

@@ -1,5 +1,5 @@
-/* SQL fragments: what the store keeps as numbers, or in several columns, as the
- * text that people read.  Views and readers take them from here. */
+/* SQL fragments that turn numbers or several columns into the displayed text.
+ * Views and readers use them. */
 #ifndef BJ_STATSDB_FRAGMENT_H
 #define BJ_STATSDB_FRAGMENT_H
 
@@ -19,7 +19,7 @@
     "CASE " number " WHEN 0 THEN 'live' WHEN 1 THEN 'stated' WHEN 2 THEN"      \
     " 'profile' WHEN 3 THEN 'year' WHEN 4 THEN 'constant' END"
 
-/* Of job j and its job_more, which is m here and may be missing. */
+/* For job j and its row m of job_more, which may be missing. */
 #define BJ_SQL_DISPLAY_ID(m)                                                   \
     "coalesce(" m ".display_id, j.array_job_id || '_' || j.array_task, " m     \
     ".het_job_id || '+' || " m ".het_offset, j.jobid)"

@@ -10,7 +10,7 @@ enum { PUE_MAX = 64, BASES = BJ_FACTOR_CONSTANT + 1 };
 
 __extension__ typedef __int128 wide;
 
-/* A factor and when it holds; without one: a gap. */
+/* A factor and its period; without a factor: a gap. */
 struct piece {
     int64_t from, to;
     uint32_t mg;
@@ -39,7 +39,7 @@ struct bj_grams {
     size_t source_n;
     struct pue pue[PUE_MAX * 4]; /* by cluster and start */
     size_t pue_n;
-    struct pieces gaps, rest; /* what no layer has covered yet */
+    struct pieces gaps, rest; /* periods that no layer has covered yet */
     struct pieces layer;
 };
 
@@ -130,7 +130,7 @@ static int add(struct pieces *p, struct piece v)
     return 0;
 }
 
-/* --- one layer: a source's factors of one basis ----------------------------
+/* --- one layer: a source's factors of one time scale --------------------
  */
 
 static int64_t lives_to(const struct piece *p, int basis)
@@ -193,14 +193,14 @@ static int64_t sooner(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* All bins that a stretch of time touches. */
+/* Add all bins that overlap a period. */
 static void add_bins(struct sum *s, const struct bj_grams_job *job,
                      int64_t from, int64_t to, uint32_t mg, int64_t ppm)
 {
     const struct bj_energy_bin whole = {job->start_sec, job->microjoules};
     const struct bj_energy_bin *bin = job->bins ? job->bin : &whole;
     size_t n = job->bins ? job->bins : 1, lo = 0, hi = n;
-    while (hi - lo > 1) { /* the last that begins before or at from */
+    while (hi - lo > 1) { /* the last one that begins at or before from */
         size_t mid = lo + (hi - lo) / 2;
         *(bin[mid].start_sec <= from ? &lo : &hi) = mid;
     }
@@ -213,7 +213,7 @@ static void add_bins(struct sum *s, const struct bj_grams_job *job,
     }
 }
 
-/* A stretch under one factor, cut where the PUE changes. */
+/* A period with one factor, cut where the PUE changes. */
 static void add_piece(const struct bj_grams *g, struct sum *s,
                       const struct bj_grams_job *job, struct piece p)
 {
@@ -232,7 +232,7 @@ static void add_piece(const struct bj_grams *g, struct sum *s,
     s->estimated = s->estimated || p.estimated;
 }
 
-/* Cover the gaps with the layer that was read; what it leaves is in rest. */
+/* Cover the gaps with the layer; remaining gaps are in rest. */
 static int cover(struct bj_grams *g, const struct bj_grams_job *job,
                  struct sum *s)
 {
@@ -272,8 +272,8 @@ static bool counts_for(const struct source *s, int64_t cluster)
     return !s->best && (s->cluster == 0 || s->cluster == cluster);
 }
 
-/* The layers of a source, or for "best" those of all sources of its kind, the
- * better bases first. */
+/* The layers of a source, or for "best" those of all sources of its kind, in
+ * the order of preference. */
 static int sum_up(struct bj_grams *g, const struct bj_grams_job *job,
                   const struct source *of, struct sum *s, struct bj_err *err)
 {

@@ -7,18 +7,18 @@ enum { BATCH = 500 };
 
 enum { NEXT, PUT, TODO, STATEMENTS };
 
-/* What a Prometheus server told itself stays. */
+/* Values from Prometheus itself stay. */
 static const char *const texts[STATEMENTS] = {
     [NEXT] = "SELECT m.job, m.admin_comment, ifnull(j.\"end\", 0)"
              " FROM job_more AS m JOIN job AS j ON j.id = m.job"
              " WHERE m.job > ?1 AND m.admin_comment >= 'JS1:'"
              " AND m.admin_comment < 'JS1;' ORDER BY m.job LIMIT ?2",
     [PUT] =
-        "INSERT INTO job_prom(job, asked_sec, outcome, nodes_seen,"
+        "INSERT INTO job_prom(job, queried_sec, outcome, nodes_seen,"
         " cpu_usec, memory_peak_bytes, nodes_unused, gpus_seen, gpu_busy_ppm,"
         " gpu_memory_peak_bytes, start, \"end\") SELECT ?1, ?2, 0, ?3, ?4,"
         " ?5, ?6, ?7, ?8, ?9, start, \"end\" FROM job WHERE id = ?1"
-        " ON CONFLICT(job) DO UPDATE SET asked_sec = ?2, outcome = 0,"
+        " ON CONFLICT(job) DO UPDATE SET queried_sec = ?2, outcome = 0,"
         " nodes_seen = ?3, cpu_usec = ?4, memory_peak_bytes = ?5,"
         " nodes_unused = ?6, gpus_seen = ?7, gpu_busy_ppm = ?8,"
         " gpu_memory_peak_bytes = ?9, start = excluded.start,"
@@ -32,7 +32,7 @@ struct summaries {
     struct sqlite3 *db;
     struct sqlite3_stmt *st[STATEMENTS];
     struct bj_arena arena;
-    int64_t last; /* job that was looked at */
+    int64_t last; /* last job read */
 };
 
 static int put(struct summaries *s, int64_t job, int64_t end,
@@ -83,7 +83,7 @@ static int take(struct summaries *s, struct bj_err *err)
     return 0;
 }
 
-/* One transaction: 1 there may be more, 0 there is none. */
+/* One transaction: 1 if there may be more, else 0. */
 static int take_some(struct summaries *s, struct bj_err *err)
 {
     struct sqlite3_stmt *next = s->st[NEXT];

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Its columns and what sacct calls them.  A row is turned into a line of
- * sacct's text, so that there is one reader of ids, states and the rest. */
+/* Its columns and sacct's names for them. A row becomes a line of sacct's text,
+ * so that one reader handles ids, states and the rest. */
 static const struct {
     const char *column, *field;
 } columns[] = {
@@ -28,7 +28,7 @@ static const struct {
 
 enum {
     COLUMNS = sizeof(columns) / sizeof(columns[0]),
-    ELAPSED = COLUMNS - 4, /* times are from here on */
+    ELAPSED = COLUMNS - 4, /* times follow */
     SUBMIT,
     START,
     END,
@@ -48,7 +48,7 @@ struct original {
     struct sqlite3_stmt *rows, *by_id, *by_task;
     struct bj_buf line;
     int64_t row;
-    bool open; /* a transaction */
+    bool open; /* rows of a transaction */
     unsigned batch;
 };
 
@@ -145,8 +145,8 @@ static bool local(const struct bj_civil *c, int dst, int64_t *ret)
            tm.tm_hour == (int)c->hour && tm.tm_min == (int)c->minute;
 }
 
-/* A time of day that a clock showed: once, twice in autumn (the later one comes
- * second), or never.  Returns how many; 0 also for what is no time. */
+/* The UTC times of a local time: one, two in autumn (the later one second), or
+ * none. Returns their number; 0 also for a text that is no time. */
 static unsigned moments(struct bj_slice text, int64_t ret[2])
 {
     struct bj_civil c;
@@ -162,7 +162,7 @@ static unsigned moments(struct bj_slice text, int64_t ret[2])
             n++;
     if (n == 2 && ret[0] == ret[1])
         n = 1;
-    if (n == 0) /* in the gap of spring: somebody set a clock */
+    if (n == 0) /* the missing hour in spring */
         n = local(&c, -1, &ret[0]) || ret[0] != -1;
     return n;
 }
@@ -172,7 +172,7 @@ struct times {
     unsigned n[COLUMNS - SUBMIT];
 };
 
-/* Start and end that are as far from each other as the job took, and the last
+/* Choose start and end whose distance equals the elapsed time, and the last
  * submit time before the start. */
 static void decide(const struct times *t, uint64_t elapsed, int64_t ret[3])
 {
@@ -248,9 +248,9 @@ static int take_rows(struct original *o, struct bj_err *err)
     return r < 0 ? r : e;
 }
 
-/* --- both files ------------------------------------------------------------*/
+/* --- files ----------------------------------------------------------------*/
 
-/* A file of somebody else: nothing in its schema is run. */
+/* Never run code of the other file's schema. */
 static int open_from(struct original *o, const char *path, struct bj_err *err)
 {
     struct bj_buf sql = {0};
@@ -268,7 +268,7 @@ static int open_from(struct original *o, const char *path, struct bj_err *err)
                         "PRAGMA cell_size_check = ON",
                         err);
     bj_buf_str(&sql, "SELECT ");
-    for (int i = 0; i < COLUMNS; i++) /* one without a table would be a text */
+    for (int i = 0; i < COLUMNS; i++) /* it would be a text */
         bj_buf_printf(&sql, "j.\"%s\", ", columns[i].column);
     bj_buf_str(&sql, "j.id FROM jobs AS j ORDER BY j.id");
     bj_buf_put(&sql, "", 1);

@@ -56,7 +56,7 @@ static bool is_key(struct bj_slice s, struct bj_job_name *n)
     return true;
 }
 
-/* A step of Slurm's, and not a server of PBS? */
+/* A step of Slurm, not a server of PBS? */
 static bool is_step(struct bj_slice s)
 {
     static const char *const names[] = {"batch", "extern", "interactive"};
@@ -67,7 +67,7 @@ static bool is_step(struct bj_slice s)
     return bj_slice_u64(s, &number) == 0;
 }
 
-/* A blank is what '+' becomes in a query string that is not escaped. */
+/* In an unescaped query string '+' becomes a blank. */
 static bool is_component(struct bj_slice s, struct bj_job_name *n)
 {
     uint64_t leader, offset;
@@ -82,7 +82,7 @@ static bool is_component(struct bj_slice s, struct bj_job_name *n)
     return true;
 }
 
-/* An id of Slurm's, which those of LSF and plain ones of PBS look like. */
+/* An id of Slurm; those of LSF and plain ones of PBS look the same. */
 static bool is_slurm(struct bj_slice s, struct bj_job_name *n)
 {
     struct bj_jobid id;
@@ -140,7 +140,7 @@ struct bj_slice bj_job_name_cut(struct bj_slice *list)
 static void put_jobid(struct bj_sql_build *b, struct bj_slice id)
 {
     uint64_t v;
-    /* An id that is a plain number is kept as one. */
+    /* A plain number is stored as a number. */
     if (id.n < 19 && (id.n == 1 || (id.n > 0 && id.p[0] != '0')) &&
         bj_slice_u64(id, &v) == 0)
         bj_sql_build_int(b, (int64_t)v);
@@ -148,8 +148,7 @@ static void put_jobid(struct bj_sql_build *b, struct bj_slice id)
         bj_sql_build_text(b, id);
 }
 
-/* Texts that begin with an id and one of the characters from low on, below
- * high. */
+/* Texts that begin with an id and a character from low to high (exclusive). */
 static void begins(struct bj_sql_build *b, struct bj_slice id, const char *low,
                    const char *high)
 {
@@ -160,7 +159,7 @@ static void begins(struct bj_sql_build *b, struct bj_slice id, const char *low,
     bj_buf_printf(&b->sql, " || '%s'", high);
 }
 
-/* The jobid, and what PBS puts behind it. */
+/* The jobid, with or without PBS' suffix. */
 static void by_jobid(struct bj_sql_build *b, struct bj_slice id)
 {
     bj_sql_build_add(b, BY_JOBID "jobid = ");
@@ -168,8 +167,8 @@ static void by_jobid(struct bj_sql_build *b, struct bj_slice id)
     begins(b, id, ".", "/");
 }
 
-/* Components of a heterogeneous job: their ids follow its own, of which Slurm
- * skips those that are taken. */
+/* Components of a heterogeneous job: their ids follow its own; Slurm skips ids
+ * in use. */
 static void by_leader(struct bj_sql_build *b, const struct bj_job_name *n,
                       bool one)
 {
@@ -226,7 +225,7 @@ static bool range(struct bj_slice s, uint64_t ret[3])
     return s.n == 0 && ret[1] <= INT64_MAX && ret[2] > 0 && ret[2] <= INT64_MAX;
 }
 
-/* Tasks, and the record of all tasks that wait. */
+/* Tasks, and the record of all waiting tasks. */
 static void by_tasks(struct bj_sql_build *b, const struct bj_job_name *n)
 {
     struct bj_slice rest = n->tasks, one;

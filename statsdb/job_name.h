@@ -1,4 +1,4 @@
-/* Names of jobs, as people and programs write them: the one parser, and the
+/* Names of jobs, as users and programs write them: the only parser, and the
  * query that finds them. */
 #ifndef BJ_STATSDB_JOB_NAME_H
 #define BJ_STATSDB_JOB_NAME_H
@@ -14,27 +14,27 @@ enum bj_job_name_kind {
     BJ_NAME_JOBID,     /* any other jobid: 4711.server, 4711[3].server */
     BJ_NAME_KEY,       /* cluster:jobid:submit */
     BJ_NAME_SLUID,
-    BJ_NAME_UUID, /* of the original server; only the API can find it */
+    BJ_NAME_UUID, /* of the original server; only the API finds it */
 };
 
 struct bj_job_name {
     enum bj_job_name_kind kind;
-    struct bj_slice text;  /* without a step of Slurm's */
-    int64_t number;        /* of the job, the array or the leader */
+    struct bj_slice text;  /* without Slurm's step */
+    int64_t number;        /* of the job, array job or leader */
     int64_t part;          /* task or offset */
     struct bj_slice tasks; /* "1-5,8" */
     struct bj_slice cluster, jobid;
     int64_t submit;
 };
 
-/* Every text is a name.  Slices point into it. */
+/* Parse a name; every text is one. Slices point into it. */
 struct bj_job_name bj_job_name_parse(struct bj_slice text);
 
 /* Cut the first name off a list that commas separate; commas in brackets
  * belong to a name: 4711_[1,3]. */
 struct bj_slice bj_job_name_cut(struct bj_slice *list);
 
-/* What a name selects. */
+/* The jobs that a name selects. */
 enum bj_job_name_parts {
     BJ_NAME_EXACT,     /* the job with that jobid */
     BJ_NAME_WITH_PARTS /* also the tasks of an array, the components of a

@@ -15,7 +15,7 @@ int64_t bj_job_number(const struct bj_job_column *c,
     return c->make ? c->make(raw->number) : raw->number[0];
 }
 
-/* A value as text; digits are where those of a number go. */
+/* A value as text; digits is a buffer for numbers. */
 static struct bj_slice text_of(const struct bj_job_raw *raw, unsigned i,
                                char digits[static BJ_DIGITS_ROOM])
 {

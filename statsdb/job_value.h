@@ -1,4 +1,5 @@
-/* Values of a job's columns, made of what a query read from the store. */
+/* Values of a job's columns, from the columns that a query read from the store.
+ */
 #ifndef BJ_STATSDB_JOB_VALUE_H
 #define BJ_STATSDB_JOB_VALUE_H
 
@@ -8,29 +9,29 @@
 #include "statsdb/job_column.h"
 #include "statsdb/sql.h"
 
-/* What a column is made of, in the order of its sql. */
+/* The stored columns of a value, in the order of its sql. */
 struct bj_job_raw {
     int64_t number[BJ_JOB_VALUES];       /* BJ_SQL_NULL, BJ_SQL_TEXT */
     struct bj_slice text[BJ_JOB_VALUES]; /* where number is BJ_SQL_TEXT */
-    /* The text of a dictionary for a number, good until the next call;
-     * {NULL, 0}: there is none.  0 or an error of the store. */
+    /* The text of a number of a dictionary, valid until the next call; {NULL,
+     * 0}: none. Returns 0 or an error of the store. */
     int (*word)(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
                 struct bj_err *err);
     void *ctx;
-    struct bj_buf *scratch; /* for texts that are joined */
+    struct bj_buf *scratch; /* for joined texts */
     char digits[BJ_DIGITS_ROOM];
 };
 
-/* Is it a text, of bj_job_text, or a number, of bj_job_number? */
+/* Is it a text (bj_job_text) or a number (bj_job_number)? */
 bool bj_job_is_text(enum bj_value_kind kind);
 
-/* The number of a column, in the unit that its kind says; BJ_SQL_NULL. */
+/* The number of a column in the unit of its kind, or BJ_SQL_NULL. */
 int64_t bj_job_number(const struct bj_job_column *c,
                       const struct bj_job_raw *raw);
 
-/* The text of a column, {NULL, 0} for unknown; good until raw, its scratch or
- * its dictionary is used again.  That of BJ_AS_WORD_INT is a number in digits.
- * 0 or an error of the store. */
+/* The text of a column, {NULL, 0} for unknown; valid until raw, its scratch or
+ * its dictionary is used again. For BJ_AS_WORD_INT it is a number in digits.
+ * Returns 0 or an error of the store. */
 int bj_job_text(const struct bj_job_column *c, struct bj_job_raw *raw,
                 struct bj_slice *ret, struct bj_err *err);
 

@@ -41,7 +41,7 @@ int bj_libmariadb_load(struct bj_libmariadb *ret, struct bj_err *err)
         if (!call)
             return bj_err_set(err, -ENOSYS, "libmariadb lacks %s",
                               calls[i].name);
-        /* POSIX has it that a pointer to a function fits. */
+        /* POSIX allows this conversion to a function pointer. */
         memcpy((char *)ret + calls[i].off, &call, sizeof(call));
     }
     return ret->server_init(-1, NULL, NULL) == 0

@@ -1,5 +1,5 @@
-/* libmariadb, loaded when a cluster is to be asked through its database: few
- * sites want that, so neither its header nor the library is needed otherwise.
+/* libmariadb, loaded at run time when a cluster uses its database; few sites
+ * do, so the build needs neither header nor library.
  *
  * Source: MariaDB Connector/C 3, include/mysql.h; its ABI is that of the
  * library's file name, libmariadb.so.3. */
@@ -11,12 +11,12 @@
 struct bj_mysql;
 struct bj_mysql_result;
 
-/* The beginning of its description of a column; there is more. */
+/* The first members of MYSQL_FIELD; more follow. */
 struct bj_mysql_field {
     char *name;
 };
 
-/* enum mysql_option, as far as it is used. */
+/* enum mysql_option, the values in use. */
 enum {
     BJ_MYSQL_CONNECT_TIMEOUT = 0,
     BJ_MYSQL_CHARSET_NAME = 7,
@@ -31,7 +31,7 @@ enum {
 /* enum mysql_protocol_type. */
 enum { BJ_MYSQL_TCP = 1, BJ_MYSQL_SOCKET = 2 };
 
-/* Its calls as far as they are used, under their names less "mysql_". */
+/* The functions in use, without the prefix "mysql_". */
 struct bj_libmariadb {
     int (*server_init)(int argc, char **argv, char **groups);
     struct bj_mysql *(*init)(struct bj_mysql *m);
@@ -53,7 +53,7 @@ struct bj_libmariadb {
     void (*close)(struct bj_mysql *m);
 };
 
-/* Find them; the library stays loaded.  -ENOSYS when there is none. */
+/* Load the library, which stays loaded. -ENOSYS: it is missing. */
 int bj_libmariadb_load(struct bj_libmariadb *ret, struct bj_err *err);
 
 #endif

@@ -233,7 +233,7 @@ static int backup(const struct bj_statsdb_conf *c, char *const *word,
         return r;
     r = bj_store_backup(store, to, on_page, NULL, err);
     if (r == -EINTR)
-        bj_err_set(err, r, "backup: stopped, nothing is left behind");
+        bj_err_set(err, r, "backup: stopped; the incomplete copy was removed");
     bj_store_close(store);
     return r;
 }
@@ -260,8 +260,8 @@ static int export(const struct bj_statsdb_conf *c, char *const *word,
 
 static void on_bad(void *ctx, int64_t row, const char *why)
 {
-    unsigned *told = ctx;
-    if (++*told <= 10)
+    unsigned *logged = ctx;
+    if (++*logged <= 10)
         bj_log(BJ_LOG_WARN, NULL, "import: row %lld: %s", (long long)row, why);
 }
 
@@ -271,7 +271,7 @@ static int import(const struct bj_statsdb_conf *c, char *const *word,
     const char *what = word[0], *file = what ? word[1] : NULL;
     struct bj_store *store;
     struct bj_import_counts n;
-    unsigned told = 0;
+    unsigned logged = 0;
     bool original = what && strcmp(what, "original") == 0;
     if (!original && (!what || strcmp(what, "jobstats") != 0))
         return bj_err_set(err, -EINVAL,
@@ -285,13 +285,13 @@ static int import(const struct bj_statsdb_conf *c, char *const *word,
     if (r < 0)
         return r;
     struct bj_import im = {
-        .store = store, .stop = &stop.now, .bad = on_bad, .ctx = &told};
+        .store = store, .stop = &stop.now, .bad = on_bad, .ctx = &logged};
     r = original ? bj_import_original(&im, file, c->import_cluster, &n, err)
                  : bj_import_jobstats(&im, &n, err);
     bj_store_close(store);
     if (r < 0 && n.rows == 0)
         return r;
-    printf("%llu rows: %llu taken, %llu known, %llu left out\n",
+    printf("%llu rows: %llu imported, %llu known, %llu skipped\n",
            (unsigned long long)n.rows, (unsigned long long)n.taken,
            (unsigned long long)n.known, (unsigned long long)n.bad);
     return r;
@@ -306,10 +306,10 @@ static void print_help(void)
     bj_buf_str(
         &out,
         "Usage: batchjob_stats_db [COMMAND] [OPTION]...\n"
-        "The accounting of every job of the schedulers, kept in one file.\n\n"
-        "  run           ask the schedulers, again and again (or --once)\n"
-        "  check-config  read the configuration and say whether it is right\n"
-        "  check         look whether the store is consistent\n"
+        "Imports the accounting of jobs into one database file.\n\n"
+        "  run           import accounting until stopped, or with --once once\n"
+        "  check-config  check the configuration\n"
+        "  check         check the consistency of the store\n"
         "  backup FILE   copy the store while it is used\n"
         "  export        jobs as CSV or JSON lines on standard output\n"
         "  import original FILE   jobs of batchjob_monitoring's database\n"
@@ -323,7 +323,7 @@ static void print_help(void)
 
 static const struct command {
     const char *name;
-    unsigned most; /* words behind it */
+    unsigned most; /* arguments */
     int (*run)(const struct bj_statsdb_conf *c, char *const *word,
                struct bj_err *err);
 } commands[] = {
@@ -334,7 +334,7 @@ static const struct command {
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-/* word: the command, what it is to be done with, NULL. */
+/* word: the command, its argument, NULL. */
 static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
                     struct bj_err *err)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Other runs with the id of a job, whose series may overlap with it. */
+/* Other runs with the same jobid, whose series may overlap. */
 #define OTHERS                                                                 \
     " FROM job AS k WHERE k.cluster = j.cluster AND k.jobid = j.jobid"         \
     " AND k.id != j.id AND k.start IS NOT NULL"
@@ -29,9 +29,10 @@ static int put_sql(struct sqlite3 *db, struct sqlite3_stmt **ret,
                    struct bj_err *err)
 {
     struct bj_buf sql = {0};
-    bj_buf_str(&sql, "INSERT OR REPLACE INTO job_prom(job, asked_sec, outcome,"
-                     " nodes_seen, nodes_final, coverage_ppm, energy_policy,"
-                     " energy_nodes, start, \"end\""
+    bj_buf_str(&sql,
+               "INSERT OR REPLACE INTO job_prom(job, queried_sec, outcome,"
+               " nodes_seen, nodes_final, coverage_ppm, energy_policy,"
+               " energy_nodes, start, \"end\""
 #define COLUMN(upper, lower, nodes) ", " #lower
                BJ_USE_VALUES(COLUMN)
 #undef COLUMN
@@ -54,7 +55,7 @@ static int prepare(struct bj_measure *m, struct bj_err *err)
     } all[] = {
         {list_sql, &m->list},
         {done_sql, &m->done},
-        {"UPDATE job_prom SET asked_sec = ?2, start = ?3, \"end\" = ?4"
+        {"UPDATE job_prom SET queried_sec = ?2, start = ?3, \"end\" = ?4"
          " WHERE job = ?1 AND outcome = 0",
          &m->keep},
         {"INSERT INTO job_prom_energy(job, component, microjoules)"
@@ -154,7 +155,8 @@ static int run_for(struct sqlite3_stmt *st, const struct bj_measure_job *j,
     return bj_sql_run(st, err);
 }
 
-/* Samples there were, of those that all its nodes should have given. */
+/* Share of the expected samples of all nodes that the server has, in
+ * millionths. */
 static int64_t coverage(const struct bj_measure *m,
                         const struct bj_measure_job *j)
 {
@@ -171,10 +173,10 @@ static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
                    int64_t now, struct bj_err *err)
 {
     struct sqlite3_stmt *st = m->put;
-    bool told = j->outcome == BJ_TOLD;
+    bool found = j->outcome == BJ_MEASURE_FOUND;
     int64_t policy = BJ_SQL_NULL;
     /* Unknown if nodes use different policies. */
-    if (told && m->batch.policies == 1) {
+    if (found && m->batch.policies == 1) {
         int r = bj_dict_text(m->dicts, BJ_DICT_WORD,
                              bj_slice_str(m->batch.policy), &policy, err);
         if (r < 0)
@@ -184,7 +186,7 @@ static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
     sqlite3_bind_int(st, 3, j->outcome);
     bj_sql_bind(st, 4, j->v[BJ_ME_NODES]);
     bj_sql_bind(st, 5, j->v[BJ_ME_FINAL]);
-    bj_sql_bind(st, 6, told ? coverage(m, j) : BJ_SQL_NULL);
+    bj_sql_bind(st, 6, found ? coverage(m, j) : BJ_SQL_NULL);
     bj_sql_bind(st, 7, policy);
     bj_sql_bind(st, 8, j->v[BJ_ME_ENERGY_NODES]);
     sqlite3_bind_int64(st, 9, j->start_sec);
@@ -222,12 +224,12 @@ static int put_energy(struct bj_measure *m, const struct bj_measure_job *j,
     return r;
 }
 
-/* The server may have no data any more for a job whose time has changed: the
- * stored values then stay. */
-static int keep_told(struct bj_measure *m, const struct bj_measure_job *j,
-                     int64_t now, struct bj_err *err)
+/* Keep the stored values when the server no longer has data for a job whose
+ * time has changed. */
+static int keep_stored(struct bj_measure *m, const struct bj_measure_job *j,
+                       int64_t now, struct bj_err *err)
 {
-    if (j->outcome != BJ_TOLD_NOTHING)
+    if (j->outcome != BJ_MEASURE_NO_DATA)
         return 0;
     sqlite3_bind_int64(m->keep, 2, now);
     sqlite3_bind_int64(m->keep, 3, j->start_sec);
@@ -236,16 +238,16 @@ static int keep_told(struct bj_measure *m, const struct bj_measure_job *j,
     return r < 0 ? r : sqlite3_changes(m->db) > 0;
 }
 
-static int put_told(struct bj_measure *m, const struct bj_measure_job *j,
-                    int64_t now, struct bj_err *err)
+static int put_result(struct bj_measure *m, const struct bj_measure_job *j,
+                      int64_t now, struct bj_err *err)
 {
-    int r = keep_told(m, j, now, err);
+    int r = keep_stored(m, j, now, err);
     if (r != 0)
         return r < 0 ? r : 0;
     r = put_row(m, j, now, err);
     if (r == 0)
         r = put_energy(m, j, err);
-    if (r < 0 || j->outcome == BJ_TOLD_NOTHING)
+    if (r < 0 || j->outcome == BJ_MEASURE_NO_DATA)
         return r;
     return run_for(m->again, j, err);
 }
@@ -254,11 +256,11 @@ static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
                    int64_t now, struct bj_err *err)
 {
     uint64_t *const count[] = {
-        [BJ_TOLD] = &m->counts.jobs,
-        [BJ_TOLD_NOTHING] = &m->counts.nothing,
-        [BJ_TOLD_DOUBTFUL] = &m->counts.doubtful,
+        [BJ_MEASURE_FOUND] = &m->counts.jobs,
+        [BJ_MEASURE_NO_DATA] = &m->counts.no_data,
+        [BJ_MEASURE_AMBIGUOUS] = &m->counts.ambiguous,
     };
-    int r = put_told(m, j, now, err);
+    int r = put_result(m, j, now, err);
     bj_sql_bind_text(m->done, 1, bj_slice_str(m->cluster));
     sqlite3_bind_int64(m->done, 2, j->end_sec);
     sqlite3_bind_int64(m->done, 3, j->job);
@@ -268,7 +270,7 @@ static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
     return r;
 }
 
-/* 422: more samples than it allows; the next batch is a smaller one. */
+/* 422: too many samples; make the next batch smaller. */
 static int smaller(struct bj_measure *m, int r, struct bj_err *err)
 {
     if ((r == -EREMOTEIO || r == -ETIMEDOUT || r == -EFBIG) &&
@@ -283,7 +285,8 @@ int bj_measure_step(struct bj_measure *m, int64_t now_sec, struct bj_err *err)
     if (n <= 0)
         return n;
     const struct bj_measure_batch *b = &m->batch;
-    int r = b->job[0].outcome == BJ_TOLD ? bj_measure_ask(m, err) : 0;
+    int r =
+        b->job[0].outcome == BJ_MEASURE_FOUND ? bj_measure_query(m, err) : 0;
     struct bj_measure_counts was = m->counts;
     if (r == 0)
         r = bj_store_begin(m->store, err);

@@ -1,10 +1,10 @@
-/* Measured values of jobs that have ended, from a Prometheus-compatible server
- * that has scraped our exporters.
+/* Measured values of ended jobs, from a Prometheus-compatible server that
+ * scrapes the exporters.
  *
- * Many jobs are queried at once: a query contains the ids of a batch.  A job
- * whose id another run has as well is queried alone, for its own time.  The
- * values of a job, and that its query is done, are written in one
- * transaction. */
+ * Many jobs are queried at once: a query contains the ids of a batch. A job
+ * whose id another run has as well is queried alone, for its own time. The
+ * values of a job, and that its query is done, are written in one transaction.
+ */
 #ifndef BJ_STATSDB_MEASURE_H
 #define BJ_STATSDB_MEASURE_H
 
@@ -14,10 +14,10 @@
 struct bj_measure;
 
 struct bj_measure_counts {
-    uint64_t questions; /* queries */
+    uint64_t queries;   /* queries sent */
     uint64_t jobs;      /* with values */
-    uint64_t nothing;   /* without data on the server */
-    uint64_t doubtful;  /* not separable from another run */
+    uint64_t no_data;   /* without data on the server */
+    uint64_t ambiguous; /* not separable from another run */
 };
 
 /* For the store's writer and one cluster; all of these must outlive it. */
@@ -26,14 +26,14 @@ int bj_measure_new(struct bj_store *s, const struct bj_prom_conf *conf,
                    struct bj_measure **ret, struct bj_err *err);
 void bj_measure_free(struct bj_measure *m);
 
-/* Put jobs of the store that have not been asked about on the list, back to
- * since_sec: for a server that is new in the configuration. */
+/* Add jobs that have not been queried to the list, back to since_sec: for a
+ * server that is new in the configuration. */
 int bj_measure_backlog(struct bj_measure *m, int64_t since_sec,
                        struct bj_err *err);
 
-/* Ask about one batch.  Returns how many jobs it had, 0 when none is to be
- * asked about by now, or an error: then nothing has changed, and the next batch
- * will be a smaller one where it was too large. */
+/* Query one batch. Returns its number of jobs, 0 if no job is due, or an error:
+ * then nothing has changed, and the next batch is smaller if this one was too
+ * large. */
 int bj_measure_step(struct bj_measure *m, int64_t now_sec, struct bj_err *err);
 
 const struct bj_measure_counts *bj_measure_counts(const struct bj_measure *m);

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Series of one job on one node that a question may read: components. */
+/* Largest number of series per job and node that a query may read: components.
+ */
 enum { SERIES = 4 };
 
 static bool take_id(struct bj_slice id, char to[BJ_MEASURE_ID])
@@ -19,7 +20,7 @@ static bool take_id(struct bj_slice id, char to[BJ_MEASURE_ID])
     return true;
 }
 
-/* The job of the row at hand; false: its id can't be a label of ours. */
+/* The job of the current row; false: its id cannot be a label. */
 static bool read_row(struct sqlite3_stmt *st, struct bj_measure_job *j)
 {
     *j = (struct bj_measure_job){.job = bj_sql_get(st, 0),
@@ -38,7 +39,7 @@ static bool read_row(struct sqlite3_stmt *st, struct bj_measure_job *j)
     return take_id(bj_sql_text(st, 2), j->id);
 }
 
-/* Samples that a question about it may make the server read. */
+/* Samples that a query for it may read on the server. */
 static uint64_t cost(const struct bj_measure *m, const struct bj_measure_job *j)
 {
     uint64_t scrape = m->conf->scrape_usec / 1000000;
@@ -51,9 +52,9 @@ static uint64_t cost(const struct bj_measure *m, const struct bj_measure_job *j)
     return (sec / (scrape ? scrape : 1) + 1) * series;
 }
 
-/* Series that begin from here on are of the later one of two runs: after the
- * middle between both starts or, as clocks of nodes do not go wrong by more, a
- * minute before its own. */
+/* Boundary between the series of two runs: the middle between both starts, but
+ * at most a minute before the later one, because clocks of nodes differ less.
+ */
 static int64_t between(int64_t start, int64_t next)
 {
     enum { WRONG_SEC = 60 };
@@ -61,9 +62,9 @@ static int64_t between(int64_t start, int64_t next)
     return next - (wrong < WRONG_SEC ? wrong : WRONG_SEC);
 }
 
-/* While exporters still show the run before it, or already the one behind it,
- * only series count that began when it did.  False: they began too close to
- * each other to be separated. */
+/* While exporters still show the previous run, or already the next one, use
+ * only series that began with this run. False: the runs began too close to each
+ * other. */
 static bool separate(const struct bj_measure *m, struct bj_measure_job *j)
 {
     enum { CLOSE_SEC = 10 };
@@ -100,7 +101,7 @@ struct bj_measure_job *bj_measure_find(struct bj_measure_batch *b,
     return bsearch(&key, b->job, b->n, sizeof(key), by_id);
 }
 
-/* When to ask and how far to look back. */
+/* Time and range of the queries. */
 static void frame(struct bj_measure *m, int64_t now)
 {
     struct bj_measure_batch *b = &m->batch;
@@ -118,8 +119,8 @@ static void frame(struct bj_measure *m, int64_t now)
     }
     b->at_sec = at < now ? at : now;
     b->range_sec = b->at_sec > start ? b->at_sec - start : 1;
-    /* One that is too large even alone is not looked at sample by sample, but
-     * often enough to see its last values. */
+    /* A job that is too large even alone is queried with a step instead of
+     * every sample, short enough to include its last values. */
     int64_t scrape = (int64_t)(m->conf->scrape_usec / 1000000);
     int64_t grace = (int64_t)(m->conf->grace_usec / 2000000);
     b->step_sec = 0;
@@ -156,14 +157,14 @@ int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
             continue;
         bool known = read_row(st, j), lost = !known || !separate(m, j);
         if (b->n > 0 && (lost || j->other_runs))
-            continue; /* later, alone */
+            continue; /* in a later batch, alone */
         samples += cost(m, j);
         if (b->n > 0 && samples > m->samples) {
             full = true;
             continue;
         }
-        if (lost) /* nothing to be asked; but it goes off the list */
-            j->outcome = known ? BJ_TOLD_DOUBTFUL : BJ_TOLD_NOTHING;
+        if (lost) /* no query, but remove it from the list */
+            j->outcome = known ? BJ_MEASURE_AMBIGUOUS : BJ_MEASURE_NO_DATA;
         b->n++;
         alone = lost;
         full = lost || j->other_runs;

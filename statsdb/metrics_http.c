@@ -21,8 +21,8 @@ struct bj_metrics_http {
     struct bj_buf page;
 };
 
-static void answer(void *ctx, const struct bj_http_request *req,
-                   struct bj_http_reply *ret)
+static void reply(void *ctx, const struct bj_http_request *req,
+                  struct bj_http_reply *ret)
 {
     struct bj_metrics_http *w = ctx;
     (void)req;
@@ -48,7 +48,7 @@ static bool may(void *ctx, const struct bj_http_request *req,
 }
 
 static const struct bj_http_route routes[] = {
-    {"/metrics", BJ_HTTP_GET | BJ_HTTP_HEAD, false, answer},
+    {"/metrics", BJ_HTTP_GET | BJ_HTTP_HEAD, false, reply},
     {.path = NULL},
 };
 
@@ -81,7 +81,7 @@ static int listen_all(struct bj_metrics_http *w,
     return 0;
 }
 
-/* Signals are for the main thread. */
+/* The main thread handles signals. */
 static int start(struct bj_metrics_http *w, struct bj_err *err)
 {
     sigset_t all, was;
@@ -90,7 +90,7 @@ static int start(struct bj_metrics_http *w, struct bj_err *err)
     int r = -pthread_create(&w->thread, NULL, serve, w);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
     w->runs = r == 0;
-    return r < 0 ? bj_err_set(err, r, "a thread for HTTP can't be started") : 0;
+    return r < 0 ? bj_err_set(err, r, "cannot start the HTTP thread") : 0;
 }
 
 int bj_metrics_http_new(const struct bj_strv *addresses, const char *web_file,

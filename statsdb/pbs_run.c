@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-enum { RUNS_MAX = 1000 }; /* of a job, that are distinguished */
+enum { RUNS_MAX = 1000 }; /* distinguished runs of a job */
 
 struct run {
-    int64_t submit, start, end; /* BJ_SQL_NULL: not known */
+    int64_t submit, start, end; /* BJ_SQL_NULL: unknown */
     enum bj_job_state state;
 };
 
@@ -19,8 +19,8 @@ struct bj_pbs_runs {
 /* The known runs of a job. */
 struct known {
     struct run newest;
-    struct run same; /* with the start of the record */
-    struct run open; /* the first that has not ended */
+    struct run same; /* with the record's start */
+    struct run open; /* the first one that has not ended */
     bool any, has_same, has_open;
 };
 
@@ -52,8 +52,8 @@ void bj_pbs_runs_free(struct bj_pbs_runs *r)
     free(r);
 }
 
-static void meet(struct known *k, const struct run *run,
-                 const struct bj_sched_job *job)
+static void note_run(struct known *k, const struct run *run,
+                     const struct bj_sched_job *job)
 {
     if (!k->any || run->submit >= k->newest.submit)
         k->newest = *run;
@@ -69,10 +69,10 @@ static void meet(struct known *k, const struct run *run,
     }
 }
 
-/* All runs whose keys lie between two times. */
-static int look(struct bj_pbs_runs *r, struct bj_slice cluster,
-                const struct bj_sched_job *job, int64_t from, int64_t to,
-                struct known *k, struct bj_err *err)
+/* Read all runs with keys between two times. */
+static int read_runs(struct bj_pbs_runs *r, struct bj_slice cluster,
+                     const struct bj_sched_job *job, int64_t from, int64_t to,
+                     struct known *k, struct bj_err *err)
 {
     uint64_t number;
     int e;
@@ -87,35 +87,36 @@ static int look(struct bj_pbs_runs *r, struct bj_slice cluster,
         struct run run = {bj_sql_get(r->find, 0), bj_sql_get(r->find, 1),
                           bj_sql_get(r->find, 2),
                           (enum bj_job_state)bj_sql_get(r->find, 3)};
-        meet(k, &run, job);
+        note_run(k, &run, job);
     }
     return e;
 }
 
-/* Which key a record has whose job was submitted at base. */
-static int64_t choose(const struct known *k, const struct bj_sched_job *job,
-                      int64_t base)
+/* Submit time of the key for a record; base: the job's submit time. */
+static int64_t choose_run(const struct known *k, const struct bj_sched_job *job,
+                          int64_t base)
 {
-    const bool has_told =
+    const bool has_count =
         job->restarts != BJ_ABSENT && job->restarts < RUNS_MAX;
-    const int64_t told = has_told ? base + (int64_t)job->restarts : base;
+    const int64_t reported = has_count ? base + (int64_t)job->restarts : base;
     const struct run *n = &k->newest;
     if (k->has_same)
         return k->same.submit;
     if (!k->any)
-        return told;
+        return reported;
     if (job->state == BJ_STATE_PENDING)
         return n->submit;
     bool another = job->start_sec != BJ_ABSENT && n->start != BJ_SQL_NULL;
-    if (another && has_told && told < n->submit)
-        return told; /* an earlier one, told late */
+    if (another && has_count && reported < n->submit)
+        return reported; /* an earlier run, reported late */
     if (another || n->state == BJ_STATE_REQUEUED)
-        return told > n->submit ? told : n->submit + 1;
+        return reported > n->submit ? reported : n->submit + 1;
     return n->submit;
 }
 
-/* D and A records have no times of the job. */
-static void choose_bare(const struct known *k, struct bj_sched_job *job)
+/* For D and A records, which have no times. */
+static void choose_run_without_submit(const struct known *k,
+                                      struct bj_sched_job *job)
 {
     const struct run *n = &k->newest;
     if (!k->any)
@@ -126,8 +127,8 @@ static void choose_bare(const struct known *k, struct bj_sched_job *job)
         job->submit_sec = (uint64_t)n->submit;
 }
 
-/* A run before this one, of which nobody told how it ended. */
-static bool left_behind(const struct known *k, const struct bj_sched_job *job,
+/* An earlier run whose end was never reported. */
+static bool open_before(const struct known *k, const struct bj_sched_job *job,
                         struct bj_sched_job *left)
 {
     if (!k->has_open || k->open.submit >= (int64_t)job->submit_sec)
@@ -152,14 +153,14 @@ int bj_pbs_runs_place(struct bj_pbs_runs *r, struct bj_slice cluster,
     struct known k = {.any = false};
     if (job->cluster.n > 0)
         cluster = job->cluster;
-    int e = look(r, cluster, job, base, end, &k, err);
+    int e = read_runs(r, cluster, job, base, end, &k, err);
     if (e < 0)
         return e;
     if (bare)
-        choose_bare(&k, job);
+        choose_run_without_submit(&k, job);
     else
-        job->submit_sec = (uint64_t)choose(&k, job, base);
+        job->submit_sec = (uint64_t)choose_run(&k, job, base);
     if (job->submit_sec == BJ_ABSENT)
         return 0;
-    return left_behind(&k, job, left);
+    return open_before(&k, job, left);
 }

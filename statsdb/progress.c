@@ -7,7 +7,7 @@
 
 enum { WIDTH = 30, REDRAW_USEC = 200000, LOG_USEC = 30 * 1000000 };
 
-/* What is left at the pace of what has been done since the beginning. */
+/* Estimate the remaining time from the average speed. */
 static uint64_t left_sec(const struct bj_progress *p, uint64_t took_usec)
 {
     unsigned gained = p->done - p->first;
@@ -39,14 +39,14 @@ void bj_progress_add(struct bj_progress *p, uint64_t lines, unsigned done,
 {
     char text[160];
     if (p->begin_usec == 0) {
-        p->begin_usec = p->told_usec = now_usec;
+        p->begin_usec = p->logged_usec = now_usec;
         p->first = done;
     }
     p->lines += lines;
     p->done = done;
-    if (now_usec - p->told_usec < (p->terminal ? REDRAW_USEC : LOG_USEC))
+    if (now_usec - p->logged_usec < (p->terminal ? REDRAW_USEC : LOG_USEC))
         return;
-    p->told_usec = now_usec;
+    p->logged_usec = now_usec;
     bj_progress_text(p, now_usec, text, sizeof(text));
     if (!p->terminal) {
         bj_log(BJ_LOG_INFO, NULL, "%s", text);

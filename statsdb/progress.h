@@ -1,5 +1,5 @@
-/* How far an import has got, for people: a bar that is drawn over on a
- * terminal, else a line in the log now and then. */
+/* Progress of an import: a bar on a terminal, else a line in the log from time
+ * to time. */
 #ifndef BJ_STATSDB_PROGRESS_H
 #define BJ_STATSDB_PROGRESS_H
 
@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-initialise, with what says whose it is. */
+/* Zero-initialise, with a name. */
 struct bj_progress {
     const char *name;
     bool terminal; /* draw on standard error */
     bool drawn;    /* a bar is on the screen */
-    uint64_t begin_usec, told_usec;
+    uint64_t begin_usec, logged_usec;
     uint64_t lines;
-    unsigned first, done; /* thousandths: at the beginning, now */
+    unsigned first, done; /* thousandths: at the start, now */
 };
 
 /* The bar as text: "[=====>    ]  52 %   123456 lines/s   3m left   alpha".
@@ -22,12 +22,12 @@ struct bj_progress {
 const char *bj_progress_text(const struct bj_progress *p, uint64_t now_usec,
                              char *buf, size_t cap);
 
-/* Add lines that were read; done is thousandths of everything, now_usec the
- * boot clock.  Logs the progress when due. */
+/* Add lines; done: thousandths of everything, now_usec: boot clock. Logs the
+ * progress when due. */
 void bj_progress_add(struct bj_progress *p, uint64_t lines, unsigned done,
                      uint64_t now_usec);
 
-/* Take the bar off the screen, before something else is printed there. */
+/* Remove the bar from the screen, before something else is printed there. */
 void bj_progress_clear(struct bj_progress *p);
 
 #endif

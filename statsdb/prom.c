@@ -95,7 +95,7 @@ static int sink(void *ctx, struct bj_slice piece, struct bj_err *err)
     return bj_prom_reply_feed(ctx, piece, err);
 }
 
-/* Why the server refused, put behind the message. */
+/* Append the server's reason to the message. */
 static int explain(struct bj_prom *p, int r, struct bj_err *err)
 {
     char why[160], was[300];
@@ -138,8 +138,8 @@ static int send_it(struct bj_prom *p, struct bj_prom_reply *reply,
     return r < 0 ? explain(p, r, err) : bj_prom_reply_end(reply, err);
 }
 
-static int ask(struct bj_prom *p, const char *path, bool range,
-               const struct bj_prom_sink *to, struct bj_err *err)
+static int send_query(struct bj_prom *p, const char *path, bool range,
+                      const struct bj_prom_sink *to, struct bj_err *err)
 {
     struct bj_prom_reply *reply;
     size_t n = strlen(p->conf->url);
@@ -166,7 +166,7 @@ int bj_prom_query(struct bj_prom *p, const char *query, int64_t at_sec,
     put_param(&p->body, "query", query);
     put_time(&p->body, "time", at_sec);
     put_time(&p->body, "timeout", (int64_t)(p->conf->timeout_usec / 1000000));
-    return ask(p, "/api/v1/query", false, to, err);
+    return send_query(p, "/api/v1/query", false, to, err);
 }
 
 int bj_prom_range(struct bj_prom *p, const char *query, int64_t start_sec,
@@ -179,5 +179,5 @@ int bj_prom_range(struct bj_prom *p, const char *query, int64_t start_sec,
     put_time(&p->body, "end", end_sec);
     put_time(&p->body, "step", step_sec);
     put_time(&p->body, "timeout", (int64_t)(p->conf->timeout_usec / 1000000));
-    return ask(p, "/api/v1/query_range", true, to, err);
+    return send_query(p, "/api/v1/query_range", true, to, err);
 }

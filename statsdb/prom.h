@@ -1,7 +1,7 @@
-/* Questions to a Prometheus-compatible server (Prometheus, Thanos, Mimir,
+/* Client of a Prometheus-compatible server (Prometheus, Thanos, Mimir,
  * VictoriaMetrics): GET or POST /api/v1/query and /api/v1/query_range.
  *
- * One question at a time, each with a deadline and a limit of bytes. */
+ * One query at a time, each with a timeout and a limit of bytes. */
 #ifndef BJ_STATSDB_PROM_H
 #define BJ_STATSDB_PROM_H
 
@@ -12,9 +12,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Of a cluster. */
+/* The server of a cluster. */
 struct bj_prom_conf {
-    char *url; /* NULL or empty: none is asked */
+    char *url; /* NULL or empty: none */
     char *user, *password_file, *token_file;
     char *ca_file, *cert_file, *key_file;
     struct bj_strv headers, match;
@@ -28,30 +28,31 @@ struct bj_prom_conf {
 /* The option table; base is a struct bj_prom_conf. */
 extern const struct bj_opt bj_prom_opts[];
 
-/* Do they fit each other?  -EINVAL with a message.  check_server: only those of
- * the client, which are url to headers, match, timeout and max_bytes. */
+/* Check that the options fit each other: -EINVAL with a message. check_server:
+ * only those of the client, which are url to headers, match, timeout and
+ * max_bytes. */
 int bj_prom_check(const struct bj_prom_conf *conf, struct bj_err *err);
 int bj_prom_check_server(const struct bj_prom_conf *conf, struct bj_err *err);
 
 struct bj_prom;
 
-/* conf and stop must outlive it; stop ends a question within a second. */
+/* conf and stop must outlive it; stop ends a query within a second. */
 int bj_prom_new(const struct bj_prom_conf *conf, const atomic_bool *stop,
                 struct bj_prom **ret, struct bj_err *err);
 void bj_prom_free(struct bj_prom *p);
 
-/* What an answer holds, series by series.  metric: its labels.  value: [time,
- * "value"], or in a range an array of these.  A negative return ends it. */
+/* Receives the series of a reply. metric: labels. value: [time, "value"], or
+ * for a range an array of these. A negative return ends the query. */
 struct bj_prom_sink {
     void *ctx;
     int (*series)(void *ctx, const struct bj_json *metric,
                   const struct bj_json *value, struct bj_err *err);
 };
 
-/* Ask for the moment, or from start to end in steps.  Errors are those of
- * base/fetch.h with what the server said, and
- *   -EPROTO  the answer is none of Prometheus
- *   -EAGAIN   it says that it is not whole */
+/* Query one time, or a range from start to end in steps. Errors are those of
+ * base/fetch.h with the server's message, and
+ * -EPROTO: not a reply of Prometheus
+ * -EAGAIN: an incomplete reply */
 int bj_prom_query(struct bj_prom *p, const char *query, int64_t at_sec,
                   const struct bj_prom_sink *sink, struct bj_err *err);
 int bj_prom_range(struct bj_prom *p, const char *query, int64_t start_sec,
@@ -61,12 +62,12 @@ int bj_prom_range(struct bj_prom *p, const char *query, int64_t start_sec,
 /* LABEL=VALUE?  The check of an option. */
 int bj_prom_check_match(const char *text, struct bj_err *err);
 
-/* The matchers of conf->match as PromQL ('cluster="alpha",'), %c being the
- * cluster.  -EINVAL: one is not LABEL=VALUE. */
+/* The matchers of conf->match as PromQL ('cluster="alpha",'); %c is the
+ * cluster. -EINVAL: one is not LABEL=VALUE. */
 int bj_prom_matchers(const struct bj_strv *match, const char *cluster,
                      struct bj_buf *out, struct bj_err *err);
 
-/* --- an answer in pieces ---------------------------------------------------*/
+/* --- replies in pieces ----------------------------------------------------*/
 
 struct bj_prom_reply;
 
@@ -78,11 +79,11 @@ int bj_prom_reply_feed(struct bj_prom_reply *r, struct bj_slice piece,
 int bj_prom_reply_end(struct bj_prom_reply *r, struct bj_err *err);
 void bj_prom_reply_free(struct bj_prom_reply *r);
 
-/* What a server says in an answer that is an error, cleaned; "" nothing. */
+/* The cleaned error message of a reply; "" without one. */
 void bj_prom_reply_why(struct bj_slice body, char *ret, size_t cap);
 
-/* The value of [time, "value"] times 10^digits, and its time.  -EINVAL: no
- * number, NaN and infinity among them. */
+/* The value of [time, "value"] times 10^digits, and its time. -EINVAL: not a
+ * finite number. */
 int bj_prom_value(const struct bj_json *pair, unsigned digits, int64_t *ret,
                   int64_t *ret_sec);
 

@@ -149,7 +149,7 @@ static bool is_label(struct bj_slice s)
     return s.n > 0;
 }
 
-/* In the quotes of PromQL. */
+/* As a PromQL string. */
 static void put_quoted(struct bj_buf *out, struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++) {

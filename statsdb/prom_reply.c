@@ -20,7 +20,7 @@ static int on_warning(void *ctx, struct bj_slice key, const struct bj_json *v,
     (void)key;
     struct bj_prom_reply *r = ctx;
     struct bj_slice text = bj_json_text(v);
-    /* Remarks about the meaning of a query are not errors. */
+    /* Warnings and infos about a query are not errors. */
     if (bj_slice_starts(text, BJ_SLICE("PromQL info")))
         return 0;
     bj_text_clean(text, r->why, sizeof(r->why));
@@ -109,7 +109,7 @@ void bj_prom_reply_free(struct bj_prom_reply *r)
     free(r);
 }
 
-/* What is no JSON comes from somebody else. */
+/* A reply that is not JSON comes from another server. */
 static int of_others(int r, struct bj_err *err)
 {
     if (r == -EINVAL && err)

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Fields and the columns of the same name; those of the key come first. */
+/* Fields with a column of the same name; those of the key come first. */
 enum kind { CLUSTER, ID, HOST, TEXT, TIME, COUNT, FLAG, WORD, NAME, ACCOUNT };
 
 static const struct {
@@ -337,7 +337,7 @@ int bj_record_put(struct bj_records *r, struct bj_slice cluster,
         return e;
     e = bj_sql_row(st, err);
     int64_t id = e > 0 ? bj_sql_get(st, 0) : 0;
-    /* The row is written when the statement has run to its end. */
+    /* The row is written only after the statement has run to its end. */
     while (e > 0)
         e = bj_sql_row(st, err);
     if (e == 0)

@@ -23,8 +23,8 @@ static bool wanted(const char *name)
     return name[0] != '.' && n > 5 && strcmp(name + n - 5, ".json") == 0;
 }
 
-/* The names are kept before anything is read: what comes into the directory
- * meanwhile waits for the next round. */
+/* List the names first: files that appear meanwhile wait for the next import.
+ */
 static int list(int fd, unsigned max, struct names *names, const char *dir,
                 struct bj_err *err)
 {
@@ -35,7 +35,7 @@ static int list(int fd, unsigned max, struct names *names, const char *dir,
         if (copy >= 0)
             close(copy);
         e = bj_err_set(err, e, "%s", dir);
-        return bj_store_not_ours(err, e);
+        return bj_store_other_error(err, e);
     }
     const struct dirent *entry;
     while (names->n < max && (entry = readdir(d)) != NULL) {
@@ -48,7 +48,7 @@ static int list(int fd, unsigned max, struct names *names, const char *dir,
     return names->text.failed ? bj_err_set(err, -ENOMEM, "%s", dir) : 0;
 }
 
-/* Out of the way, where a person can look at it. */
+/* Rename it, for an administrator to examine. */
 static int set_aside(int fd, const char *name, struct bj_err *err)
 {
     char to[NAME_MAX + 1];
@@ -56,7 +56,7 @@ static int set_aside(int fd, const char *name, struct bj_err *err)
     if (renameat(fd, name, fd, to) == 0 || errno == ENOENT)
         return 0;
     int e = bj_err_set(err, -errno, "rename %s", name);
-    return bj_store_not_ours(err, e);
+    return bj_store_other_error(err, e);
 }
 
 static int remove_all(int fd, const struct names *names,
@@ -66,23 +66,23 @@ static int remove_all(int fd, const struct names *names,
     for (unsigned i = 0; i < names->n; i++) {
         if (done[i] && unlinkat(fd, name, 0) < 0 && errno != ENOENT) {
             int e = bj_err_set(err, -errno, "remove %s", name);
-            return bj_store_not_ours(err, e);
+            return bj_store_other_error(err, e);
         }
         name += strlen(name) + 1;
     }
     return 0;
 }
 
-/* Faults that are the file's own, and not those of all: what may not be read
- * (EACCES) is mostly the whole spool, of a program in the wrong group. */
+/* Errors of one file, not of all: a file that cannot be opened (EACCES) mostly
+ * means that the program is in the wrong group for the whole spool. */
 static bool of_file(int e)
 {
     return e == -EINVAL || e == -EPERM || e == -EFBIG || e == -ELOOP ||
            e == -ENXIO;
 }
 
-/* Read and put one file: 1 it is to be removed once that is safe, 0 it is not,
- * or what ends the round. */
+/* Import one file: 1 remove it after the commit, 0 keep it, or an error that
+ * ends the import. */
 static int take(struct bj_records *r, int fd, const char *name,
                 struct bj_slice cluster, struct bj_records_counts *n,
                 struct bj_err *ret_why, struct bj_err *err)
@@ -93,7 +93,7 @@ static int take(struct bj_records *r, int fd, const char *name,
         bj_file_read_trusted(fd, name, r->text, sizeof(r->text), &text, &why);
     if (e == -ENOENT)
         return 0;
-    e = bj_store_not_ours(&why, e);
+    e = bj_store_other_error(&why, e);
     if (e == 0)
         e = bj_record_put(r, cluster, name, text, &why);
     if (e == 0) {
@@ -145,7 +145,7 @@ int bj_records_collect(struct bj_records *r, struct bj_slice cluster,
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, dir);
     if (fd < 0) {
         int e = bj_err_set(err, fd, "%s", dir);
-        return bj_store_not_ours(err, e);
+        return bj_store_other_error(err, e);
     }
     int e = list(fd, max_files, &names, dir, err);
     if (e == 0 && names.n > 0)

@@ -1,4 +1,4 @@
-/* What record.c and record_dir.c share; nobody else needs it. */
+/* Shared by record.c and record_dir.c only. */
 #ifndef BJ_STATSDB_RECORD_IMPL_H
 #define BJ_STATSDB_RECORD_IMPL_H
 
@@ -19,7 +19,7 @@ enum {
 struct bj_records {
     struct bj_store *store;
     struct bj_dicts *dicts;
-    struct bj_arena arena; /* of one record */
+    struct bj_arena arena; /* per record */
     struct sqlite3_stmt *st[BJ_RECORD_STATEMENTS];
     char text[BJ_RECORD_BYTES];
 };

@@ -8,15 +8,14 @@
 #define AT(member) offsetof(struct bj_report_cluster, member)
 #define OF(member) offsetof(struct bj_report, member)
 
-/* Seconds and counts of a cluster.  Those that are 0 for "not yet" are left
- * out. */
+/* Times and counts of a cluster. Times that are 0 ("not yet") are omitted. */
 static const struct {
     const char *name, *type, *help;
     size_t off;
     bool optional;
 } of_cluster[] = {
     {"batchjob_stats_requests_total", "counter",
-     "Successful requests to the scheduler.", AT(questions), false},
+     "Successful requests to the scheduler.", AT(requests), false},
     {"batchjob_stats_lines_total", "counter", "Lines read from sources.",
      AT(lines), false},
     {"batchjob_stats_bad_lines_total", "counter",
@@ -29,17 +28,17 @@ static const struct {
     {"batchjob_stats_bad_records_total", "counter",
      "Files in a spool that are not valid records.", AT(bad_records), false},
     {"batchjob_stats_prometheus_queries_total", "counter",
-     "Queries to the cluster's Prometheus server.", AT(prom_questions), false},
+     "Queries to the cluster's Prometheus server.", AT(prom_queries), false},
     {"batchjob_stats_prometheus_errors_total", "counter",
      "Failed queries to the Prometheus server.", AT(prom_errors), false},
     {"batchjob_stats_prometheus_jobs_total", "counter",
      "Jobs with values from the Prometheus server.", AT(prom_jobs), false},
     {"batchjob_stats_prometheus_unknown_jobs_total", "counter",
-     "Jobs for which the Prometheus server had no data.", AT(prom_nothing),
+     "Jobs for which the Prometheus server had no data.", AT(prom_no_data),
      false},
     {"batchjob_stats_prometheus_doubtful_jobs_total", "counter",
      "Jobs whose series could not be separated from another run's.",
-     AT(prom_doubtful), false},
+     AT(prom_ambiguous), false},
     {"batchjob_stats_last_success_timestamp_seconds", "gauge",
      "Time of the last successful request.", AT(success_sec), true},
     {"batchjob_stats_covered_from_timestamp_seconds", "gauge",

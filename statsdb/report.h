@@ -1,4 +1,4 @@
-/* Metrics of the program itself: a page in Prometheus' text format. */
+/* Metrics of the program itself, as a page in Prometheus' text format. */
 #ifndef BJ_STATSDB_REPORT_H
 #define BJ_STATSDB_REPORT_H
 
@@ -10,25 +10,25 @@
 #include <stdint.h>
 
 enum bj_report_fault {
-    BJ_FAULT_COMMAND, /* the scheduler's command: its exit code, not there */
-    BJ_FAULT_TIMEOUT, /* it took longer than its deadline */
+    BJ_FAULT_COMMAND, /* the scheduler's command: exit code, or missing */
+    BJ_FAULT_TIMEOUT, /* timeout */
     BJ_FAULT_STORE,   /* the store: full, damaged, locked */
     BJ_FAULT_OTHER,
     BJ_FAULTS
 };
 
-/* Of one cluster; numbers since the start, times in seconds since 1970 (0: not
+/* One cluster; numbers since the start, times in seconds since 1970 (0: not
  * yet). */
 struct bj_report_cluster {
     const char *name;
-    uint64_t questions, lines, bad_lines, bad_fields;
+    uint64_t requests, lines, bad_lines, bad_fields;
     uint64_t fault[BJ_FAULTS];
-    int64_t success_sec;      /* of the last question that went well */
-    int64_t from_sec, to_sec; /* what is covered */
+    int64_t success_sec;      /* of the last successful request */
+    int64_t from_sec, to_sec; /* imported period */
     uint64_t records, bad_records;
-    /* of its Prometheus server */
-    uint64_t prom_questions, prom_errors;
-    uint64_t prom_jobs, prom_nothing, prom_doubtful;
+    /* about its Prometheus server */
+    uint64_t prom_queries, prom_errors;
+    uint64_t prom_jobs, prom_no_data, prom_ambiguous;
 };
 
 struct bj_report {
@@ -46,7 +46,7 @@ enum bj_report_fault bj_report_fault(int code);
 /* Append the page. */
 void bj_report_text(const struct bj_report *r, struct bj_buf *out);
 
-/* Write it to a file, whole or not at all. */
+/* Write it to a file atomically. */
 int bj_report_save(const struct bj_report *r, const char *path,
                    struct bj_err *err);
 

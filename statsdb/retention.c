@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* What refers to a job goes before it.  A job that was there before the time
- * may still run: its end says whether it is old. */
+/* Rows that refer to a job are removed first. A job that started before the
+ * time may have ended later: its end decides. */
 static const char *const texts[] = {
     "INSERT INTO removed(id, before_sec) VALUES(1, ?1) ON CONFLICT(id)"
     " DO UPDATE SET before_sec = max(before_sec, ?1) WHERE before_sec < ?1",
@@ -15,7 +15,7 @@ static const char *const texts[] = {
     "DELETE FROM step WHERE id IN (SELECT s.id FROM temp.old AS o JOIN step AS"
     " s ON s.id BETWEEN o.id << 20 AND (o.id << 20) + 0xfffff)",
     "DELETE FROM job_more WHERE job IN (SELECT id FROM temp.old)",
-    /* What was worked out of them; the daily sums of that stay, too. */
+    /* Derived rows; their daily sums stay, too. */
     "DELETE FROM job_finding WHERE job IN (SELECT id FROM temp.old)",
     "DELETE FROM job_grams WHERE job IN (SELECT id FROM temp.old)",
     "DELETE FROM job_bin WHERE job IN (SELECT id FROM temp.old)",
@@ -52,9 +52,9 @@ static int run(struct sqlite3 *db, const char *sql, int64_t before,
     return r;
 }
 
-/* SQLite would search all steps for each job.  So it is done here what it does:
- * nothing that the schema has refer to them may be left.  Steps have no index
- * of their job, but its number in theirs. */
+/* SQLite would search all steps for each job. This check replaces SQLite's: no
+ * table that refers to jobs or records may have a row of a removed one. Steps
+ * have no index on their job, but its number in theirs. */
 static const char left_sql[] =
     "SELECT 'SELECT 1 FROM temp.' || o.name || ' AS o WHERE EXISTS (SELECT 1"
     " FROM \"' || t.name || '\" AS t WHERE t.' || iif(t.name = 'step',"

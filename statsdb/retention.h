@@ -1,4 +1,4 @@
-/* Removing what is old, and giving its room back. */
+/* Removes old jobs and returns their space. */
 #ifndef BJ_STATSDB_RETENTION_H
 #define BJ_STATSDB_RETENTION_H
 
@@ -8,15 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Remove jobs that ended before a time, with their steps, and records of nodes,
- * at most so many of each, in one transaction of its own.  Their daily sums are
- * kept; so that they are not counted again, such jobs are not taken any more.
- * Returns how many jobs were removed; *ret_more: there may be more to remove,
- * of either. */
+/* Remove jobs that ended before a time, with their steps, and final records, at
+ * most max of each, in one transaction. Their daily sums stay; so that they are
+ * not counted again, such jobs are not imported any more. Returns the number of
+ * jobs removed; *ret_more: there may be more to remove. */
 int bj_retention_step(struct bj_store *s, int64_t before_sec, unsigned max,
                       bool *ret_more, struct bj_err *err);
 
-/* Give at most so many free pages at the end of the file back to the file
+/* Return at most this many free pages at the end of the file to the file
  * system. */
 int bj_retention_shrink(struct bj_store *s, unsigned pages, struct bj_err *err);
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* One row of rollup_day that is to change. */
+/* A change of one row of rollup_day. */
 struct cell {
     int32_t month, day;
     int64_t assoc;
@@ -100,12 +100,11 @@ void bj_rollup_free(struct bj_rollup *u)
     free(u);
 }
 
-/* --- what one job gives ----------------------------------------------------
+/* --- values of one job --------------------------------------------------
  */
 
-/* What is larger is nonsense, and counts as nothing: so many of these fit into
- * a sum that it can't overflow.  2^53 ms of CPU time are 100 days of a machine
- * with a million CPUs. */
+/* Larger values are nonsense and count as 0, so that sums cannot overflow. 2^53
+ * ms of CPU time are 100 days of a machine with a million CPUs. */
 static const int64_t most = INT64_C(1) << 53;
 static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */
 
@@ -125,7 +124,7 @@ static bool dated(int64_t sec)
     return sec >= 0 && sec <= last_sec;
 }
 
-/* What it took in all; the counts are not among it. */
+/* Totals of a job, without the counts. */
 static void totals(const int64_t *v, int64_t total[BJ_SUMS])
 {
     int64_t elapsed = v[BJ_COL_ELAPSED];
@@ -148,7 +147,7 @@ static void totals(const int64_t *v, int64_t total[BJ_SUMS])
     }
 }
 
-/* --- the cells it goes to --------------------------------------------------
+/* --- cells --------------------------------------------------------------
  */
 
 static struct cell *cell_of(struct bj_rollup *u, int32_t month, int32_t day,
@@ -193,14 +192,14 @@ static int day_add(struct bj_rollup *u, int64_t assoc, int64_t day,
     return 0;
 }
 
-/* The share of total that falls to the first part of whole. */
+/* The part of total that belongs to the first part of whole. */
 static int64_t share(int64_t total, int64_t part, int64_t whole)
 {
     __extension__ typedef unsigned __int128 wide;
     return (int64_t)((wide)total * (wide)part / (wide)whole);
 }
 
-/* Spread what grows with time over the days from start to stop. */
+/* Spread totals over the days from start to stop. */
 static int spread(struct bj_rollup *u, int64_t assoc, int64_t start,
                   int64_t stop, const int64_t *v, int sign, struct bj_err *err)
 {
@@ -243,8 +242,8 @@ static enum bj_rollup_sum end_sum(int64_t state)
     return sum == BJ_SUM_STARTED ? BJ_SUM_ENDED : sum;
 }
 
-/* Count its end where it falls; one that never started ended when it was
- * submitted, if nothing better is known. */
+/* Count the end on its day; without a known end, on the day of the start or
+ * submit. */
 static int count_end(struct bj_rollup *u, int64_t assoc, const int64_t *v,
                      int sign, struct bj_err *err)
 {
@@ -310,7 +309,7 @@ static bool cell_empty(const struct cell *c)
     return true;
 }
 
-/* Cells of what was taken away and added again the same need no writing. */
+/* Drop cells whose changes cancel out. */
 static uint32_t pack(struct bj_rollup *u)
 {
     uint32_t n = 0;
@@ -322,7 +321,7 @@ static uint32_t pack(struct bj_rollup *u)
     return n;
 }
 
-/* Add a cell to its row, which is removed when it counts no job any more. */
+/* Add a cell to its row, and remove the row when all its sums are 0. */
 static int write_cell(struct bj_rollup *u, const struct cell *c,
                       struct bj_err *err)
 {

@@ -1,17 +1,15 @@
-/* Rollups: what was used per day (of UTC) by each combination of cluster,
- * account, user and partition.  The view rollup_month adds up days that lie
- * beside each other.
+/* Daily sums (UTC) for each combination of cluster, account, user and
+ * partition. The view rollup_month adds up the days of a month.
  *
- * They are sums over jobs, kept by difference: when a job changes, what it gave
- * before is taken away and what it gives now is added, exactly.  So they equal
- * the sums of the jobs at the end of every transaction.
+ * The sums are kept by difference: when a job changes, its old values are
+ * subtracted and its new values added, in the same transaction. So they always
+ * equal the sums over the jobs.
  *
- * What grows with time (seconds, CPU time, energy) is spread evenly over the
- * days between start and end, as Slurm's sreport does with its hours.  A day
- * gets the whole units that had passed at its end less those that had passed
- * at its begin, so that no unit is lost or counted twice.  A start counts where
- * it falls, and so does an end.  A run longer than BJ_ROLLUP_DAYS counts on its
- * last day, as does one that ends before it starts. */
+ * Values that grow with time (seconds, CPU time, energy) are spread evenly over
+ * the days between start and end, as Slurm's sreport does with its hours. A day
+ * gets the whole units at its end minus those at its start, so that no unit is
+ * lost or counted twice. Starts and ends count on their day. A run longer than
+ * BJ_ROLLUP_DAYS, or one that ends before it starts, counts on its last day. */
 #ifndef BJ_STATSDB_ROLLUP_H
 #define BJ_STATSDB_ROLLUP_H
 
@@ -38,9 +36,9 @@ enum bj_rollup_sum {
     BJ_SUM_GPU_SEC,
     BJ_SUM_MEM_MIB_SEC,
     BJ_SUM_CPU_USED_MSEC,
-    BJ_SUM_CPU_UNKNOWN_SEC, /* of cpu_sec: of jobs whose use is not known */
+    BJ_SUM_CPU_UNKNOWN_SEC, /* of cpu_sec: jobs with unknown use */
     BJ_SUM_ENERGY_JOULES,
-    BJ_SUM_ENERGY_CPU_SEC, /* of cpu_sec: of jobs whose energy is known */
+    BJ_SUM_ENERGY_CPU_SEC, /* of cpu_sec: jobs with known energy */
     BJ_SUMS
 };
 
@@ -50,15 +48,15 @@ int bj_rollup_new(struct sqlite3 *db, struct bj_rollup **ret,
                   struct bj_err *err);
 void bj_rollup_free(struct bj_rollup *u);
 
-/* Add what a row of job gives to assoc, or with sign -1 take it away.  It is
- * written by bj_rollup_flush, or here when much has come together. */
+/* Add a job's values to assoc, or subtract them with sign -1. They are written
+ * by bj_rollup_flush, or earlier when memory is full. */
 int bj_rollup_add(struct bj_rollup *u, int64_t assoc, const struct bj_row *job,
                   int sign, struct bj_err *err);
 
-/* Write what has come together; to be called before the transaction ends. */
+/* Write the changes; call it before the transaction ends. */
 int bj_rollup_flush(struct bj_rollup *u, struct bj_err *err);
 
-/* Forget it: the transaction was rolled back. */
+/* Drop the changes after a rollback. */
 void bj_rollup_drop(struct bj_rollup *u);
 
 #endif

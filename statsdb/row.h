@@ -1,6 +1,6 @@
-/* Rows of the tables job, job_more and step: from a record of the scheduler to
- * numbers, into statements and back.  Values are bytes, seconds, microseconds
- * and numbers of dictionaries; unknown is BJ_SQL_NULL. */
+/* Rows of the tables job, job_more and step: converts records of the scheduler
+ * to numbers, binds and reads statements. Values are bytes, seconds,
+ * microseconds and numbers of dictionaries; unknown is BJ_SQL_NULL. */
 #ifndef BJ_STATSDB_ROW_H
 #define BJ_STATSDB_ROW_H
 
@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* Columns that job and step have both come first, in the same order. */
+/* Common columns of job and step come first, in the same order. */
 enum {
     BJ_COL_NAME,
     BJ_COL_STATE,
@@ -78,7 +78,7 @@ enum {
     BJ_MORE_CPUS_REQUESTED,
     BJ_MORE_GPU_MODEL,
     BJ_MORE_STEPS_LEFT_OUT,
-    BJ_MORE_REST, /* from here on the table's order says it all */
+    BJ_MORE_REST, /* the rest, in the order of the table */
     BJ_MORE_COLS = BJ_MORE_REST + 15
 };
 
@@ -95,7 +95,7 @@ enum {
 
 enum { BJ_ROW_COLS = 56, BJ_ROW_TEXTS = 8 };
 
-/* Where in its job's row numbers a step has its own. */
+/* Slots of steps: the low bits of their row numbers. */
 enum {
     BJ_STEP_BITS = 20,
     BJ_SLOT_BATCH = 1,
@@ -105,16 +105,16 @@ enum {
     BJ_SLOT_OTHER = 1 << 19
 };
 
-/* Texts belong to the record or the statement that the row came from. */
+/* Texts belong to the record or statement of the row. */
 struct bj_row {
     int64_t v[BJ_ROW_COLS];
-    struct bj_slice s[BJ_ROW_TEXTS]; /* v is then their place here, or NULL */
+    struct bj_slice s[BJ_ROW_TEXTS]; /* v is the index here, or NULL */
 };
 
-struct bj_row_table; /* how a row of one table looks */
+struct bj_row_table; /* layout of a table */
 extern const struct bj_row_table bj_table_job, bj_table_more, bj_table_step;
 
-/* Make rows of records.  cluster and job are numbers of the store. */
+/* Convert records to rows. cluster and id are numbers of the store. */
 int bj_row_job(struct bj_dicts *d, int64_t cluster,
                const struct bj_sched_job *job, struct bj_row *ret,
                struct bj_err *err);
@@ -123,43 +123,42 @@ int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
 int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
                 struct bj_row *ret, struct bj_err *err);
 
-/* True when there can be nothing in a row of job_more, which then need not be
- * made; false: perhaps. */
+/* True if a row of job_more would certainly be empty. */
 bool bj_row_more_none(const struct bj_sched_job *job);
 
-/* True when a row of job_more says nothing but whose it is. */
+/* True if a row of job_more has no value. */
 bool bj_row_more_empty(const struct bj_row *row);
 
-/* Bind all columns, from parameter 1 on; returns the number behind them. */
+/* Bind all columns, from parameter 1 on; returns the next parameter. */
 int bj_row_bind(const struct bj_row_table *t, const struct bj_row *row,
                 struct sqlite3_stmt *st);
 
-/* Bind the columns that no index has; returns the number behind them. */
+/* Bind the columns without an index; returns the next parameter. */
 int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
                       struct sqlite3_stmt *st);
 
-/* Bind one column to a parameter, which NULL leaves as it is. */
+/* Bind one column to a parameter; a NULL column is not bound. */
 void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
                      unsigned col, struct sqlite3_stmt *st, int at);
 
-/* Read all columns, the first being col of the statement's row. */
+/* Read all columns; col is the first one in the statement. */
 void bj_row_read(const struct bj_row_table *t, struct sqlite3_stmt *st, int col,
                  struct bj_row *ret);
 
-/* What came of a merge. */
+/* Result of a merge. */
 enum bj_row_change {
     BJ_ROW_SAME,
-    BJ_ROW_PLAIN,  /* only columns that no index has */
-    BJ_ROW_INDEXED /* others too */
+    BJ_ROW_PLAIN,  /* only columns without an index */
+    BJ_ROW_INDEXED /* also columns with an index */
 };
 
-/* Put a new row over an old one, into *row.  What the new one does not know
- * stays.  How far a run has got decides whose word counts: a record of a run
- * that had not ended yet changes nothing of one that has, it can only add. */
+/* Merge a new row into an old one, in *row. Values missing in the new row stay.
+ * A record of a run that had not ended adds values to an ended run, but changes
+ * none. */
 enum bj_row_change bj_row_merge(const struct bj_row_table *t,
                                 const struct bj_row *old, struct bj_row *row);
 
-/* Statements: all columns, with parameters in order. */
+/* SQL statements: all columns, with parameters in order. */
 void bj_row_sql_insert(const struct bj_row_table *t, struct bj_buf *ret);
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret);
 void bj_row_sql_update(const struct bj_row_table *t, bool plain,

@@ -1,4 +1,4 @@
-/* How row.c and row_value.c see a table.  Only they need it. */
+/* Shared by row.c and row_value.c only. */
 #ifndef BJ_STATSDB_ROW_TABLE_H
 #define BJ_STATSDB_ROW_TABLE_H
 
@@ -6,29 +6,29 @@
 
 #include <stddef.h>
 
-/* What a column holds.  U64 to TEXT come straight from a field of a record. */
+/* Content of a column. U64 to TEXT are copied from a field of a record. */
 enum bj_row_kind {
     BJ_KIND_U64,
     BJ_KIND_ENUM, /* a state */
     BJ_KIND_DICT, /* a text's number in a dictionary, NULL when empty */
     BJ_KIND_TEXT, /* a text of its own */
-    BJ_KIND_OWN,  /* a number that code sets */
-    BJ_KIND_ID    /* a number, or a text; code sets it */
+    BJ_KIND_OWN,  /* a number set by code */
+    BJ_KIND_ID    /* a number or a text, set by code */
 };
 
 struct bj_row_column {
     const char *name;
     enum bj_row_kind kind;
-    unsigned short off;  /* in the record */
-    unsigned char which; /* dictionary, or place of a text in the row */
-    unsigned char key;   /* an index has it */
+    unsigned short off;  /* offset in the record */
+    unsigned char which; /* dictionary, or index of the text in the row */
+    unsigned char key;   /* part of an index */
 };
 
 struct bj_row_table {
-    const char *name, *where; /* where: which row an update is for */
+    const char *name, *where; /* where: column that identifies a row */
     const struct bj_row_column *col;
     unsigned n;
-    bool rank; /* has states, which say how far a run has got */
+    bool rank; /* has states */
 };
 
 #endif

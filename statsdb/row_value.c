@@ -61,7 +61,7 @@ static int fill(struct bj_dicts *d, const struct bj_row_table *t,
     return 0;
 }
 
-/* User time that is the rest of the total is not kept. */
+/* User time that follows from total and system time is not stored. */
 static void drop_user(int64_t *v)
 {
     int64_t total = v[BJ_COL_CPU], system = v[BJ_COL_CPU_SYSTEM];
@@ -69,8 +69,8 @@ static void drop_user(int64_t *v)
         v[BJ_COL_CPU_USER] = BJ_SQL_NULL;
 }
 
-/* An id that is a plain number is one, so that it takes four bytes and sorts
- * as people count; one with leading zeros would come back without them. */
+/* A plain number is stored as a number: it takes four bytes and sorts in
+ * numeric order. An id with leading zeros stays a text. */
 static void set_id(struct bj_row *row, unsigned col, unsigned place,
                    struct bj_slice s)
 {
@@ -81,8 +81,8 @@ static void set_id(struct bj_row *row, unsigned col, unsigned place,
     row->v[col] = plain ? (int64_t)v : 0;
 }
 
-/* The last component of a path goes with the job, what is before it into the
- * dictionary: many jobs have a directory of their own beside each other. */
+/* The last component of a path is stored with the job, the rest in the
+ * dictionary: many jobs have their own directory next to others. */
 static int set_dir(struct bj_dicts *d, struct bj_slice path, struct bj_row *row,
                    struct bj_err *err)
 {
@@ -120,7 +120,7 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
     return r;
 }
 
-/* Whether what people call the job follows from its other ids. */
+/* Does the display_id follow from the other ids? */
 static bool shown_follows(const struct bj_sched_job *job)
 {
     char text[64];
@@ -294,8 +294,8 @@ void bj_row_read(const struct bj_row_table *t, struct sqlite3_stmt *st, int col,
 
 /* --- merging -------------------------------------------------------------- */
 
-/* How far a run has got.  A requeued one may go on under the same key where
- * the scheduler does not count the runs. */
+/* Rank of a state: later states win. A requeued run may continue under the same
+ * key where the scheduler does not count runs. */
 static int rank(int64_t state)
 {
     if (state == BJ_STATE_RUNNING || state == BJ_STATE_SUSPENDED ||
@@ -343,7 +343,7 @@ enum bj_row_change bj_row_merge(const struct bj_row_table *t,
     }
     for (unsigned i = 0; i < t->n; i++) {
         const struct bj_row_column *c = &t->col[i];
-        /* A job that runs (again) has no end, whatever the old row says. */
+        /* A running job has no end, even if the old row has one. */
         if (open && i == BJ_COL_END)
             ;
         else if (!known(c, row, i) || (stale && known(c, old, i)))

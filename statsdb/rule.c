@@ -8,7 +8,7 @@
 /* --- adding ----------------------------------------------------------------
  */
 
-/* Whether the text after '$' is this whole name. */
+/* Is the text after '$' this whole name? */
 static bool names(struct bj_slice s, struct bj_slice name)
 {
     struct bj_slice rest = {s.p + 1, s.n - 1};
@@ -46,7 +46,7 @@ static const char *condition(struct bj_rules *r, const struct bj_rule_text *t)
     return ret;
 }
 
-/* Whether a rule of that name exists. */
+/* Does a rule of that name exist? */
 static bool known(const struct bj_rules *r, struct bj_slice name)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -135,8 +135,8 @@ static bool is_for(const struct bj_rule_text *t, struct bj_slice cluster,
             among(partition, t->partition, t->partitions));
 }
 
-/* Of the rules with one name, the last that matches the job is used; the first
- * one marks their place. */
+/* Of several rules with one name, use the last that matches the job, in the
+ * place of the first. */
 static size_t which(const struct bj_rules *r, size_t first,
                     struct bj_slice cluster, struct bj_slice partition)
 {

@@ -1,8 +1,8 @@
-/* Rules: what is to be said of a job, as rows of "FACT OP THRESHOLD".
+/* Rules: findings about jobs, as rows of "FACT OP THRESHOLD".
  *
- * A rule holds when all of its rows do.  There is no code in a rule, nothing
- * nests, and a row that asks for what is not known does not hold.
- * docs/statsdb.md describes them for those who write them. */
+ * A rule holds if all its rows do. Rules have no code and no nesting; a row
+ * with an unknown fact does not hold. docs/derived.md describes them for their
+ * authors. */
 #ifndef BJ_STATSDB_RULE_H
 #define BJ_STATSDB_RULE_H
 
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-    BJ_RULES_MAX = 256,      /* in all, overrides included */
+    BJ_RULES_MAX = 256,      /* all rules, overrides included */
     BJ_RULE_ROWS = 8,        /* of a rule */
     BJ_RULE_THRESHOLDS = 16, /* of a rule */
     BJ_RULE_WHERE = 64,      /* clusters, partitions of a rule */
@@ -23,17 +23,17 @@ enum {
     BJ_RULE_FILE_MAX = 256 << 10
 };
 
-/* left [/ left_by] op factor * (right or value) [/ right_by]; -1: not there. */
+/* left [/ left_by] op factor * (right or value) [/ right_by]; -1: none. */
 struct bj_rule_row {
     int8_t left, left_by, right, right_by;
     uint8_t op;
     double factor, value;
 };
 
-/* A rule as it is judged; texts live as long as the rules. */
+/* A rule to be evaluated; texts live as long as the rules. */
 struct bj_rule {
     const char *name, *severity, *text;
-    const char *condition; /* its rows, numbers put in */
+    const char *condition; /* its rows, with numbers */
     struct bj_rule_row row[BJ_RULE_ROWS];
     unsigned rows;
     bool enabled;
@@ -46,31 +46,29 @@ struct bj_rule_match {
 
 struct bj_rules;
 
-/* The built-in rules, and on top of them those of a file (path NULL or empty:
- * none).  The message names file, line and column.
- *   -EINVAL  not there, or not as described
- *   -EPERM   others can write the file
- *   -ENOMEM */
+/* Load the built-in rules and those of a file (path NULL or empty: none). The
+ * message names file, line and column. -EINVAL: missing or invalid. -EPERM:
+ * others can write the file. -ENOMEM. */
 int bj_rules_load(const char *path, struct bj_rules **ret, struct bj_err *err);
 
-/* The same from memory; name stands for the file in messages. */
+/* The same from memory; name is the file in messages. */
 int bj_rules_text(const char *name, struct bj_slice yaml, struct bj_rules **ret,
                   struct bj_err *err);
 void bj_rules_free(struct bj_rules *r); /* NULL is fine */
 
-/* Differs when any rule does: 16 hexadecimal digits. */
+/* Identifies the set of rules: 16 hexadecimal digits. */
 const char *bj_rules_sign(const struct bj_rules *r);
 
-/* Rule i, from 0, each override counted; NULL behind the last one. */
+/* Rule i, from 0, each override counted; NULL after the last one. */
 const struct bj_rule *bj_rules_at(const struct bj_rules *r, size_t i);
 
-/* What the rules say of a job; in their order, at most max. */
+/* Evaluate the rules for a job: findings in their order, at most max. */
 size_t bj_rules_judge(const struct bj_rules *r, struct bj_slice cluster,
                       struct bj_slice partition,
                       const double fact[BJ_FACT_COUNT],
                       struct bj_rule_match *ret, size_t max);
 
-/* The fact of a name; -1: none. */
+/* The fact with a name; -1: none. */
 int bj_fact_find(struct bj_slice name);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <yaml.h>
 
-/* The document is a mapping with one key, "rules": a list of mappings.  Nothing
- * in it is followed deeper than that, so that aliases do no harm. */
+/* The document is a mapping with one key, "rules": a list of mappings. Deeper
+ * nesting is refused, so that aliases do no harm. */
 struct reader {
     struct bj_rules *rules;
     const char *name;
@@ -39,7 +39,7 @@ static int get_text(struct reader *d, const yaml_node_t *n, size_t max,
         return wrong(d, n, "a text is expected");
     struct bj_slice s = text_of(n);
     if (s.n > max)
-        return wrong(d, n, "this is too long");
+        return wrong(d, n, "the text is too long");
     char clean[BJ_RULE_TEXT_MAX + 1];
     s.n = bj_text_clean(s, clean, sizeof(clean));
     s.p = clean;
@@ -47,7 +47,7 @@ static int get_text(struct reader *d, const yaml_node_t *n, size_t max,
     return d->rules->arena.failed ? bj_err_set(d->err, -ENOMEM, "rules") : 0;
 }
 
-/* A list of texts, or one alone. */
+/* A list of texts, or a single one. */
 static int get_list(struct reader *d, const yaml_node_t *n, unsigned max,
                     struct bj_slice *ret, unsigned *ret_n)
 {
@@ -62,7 +62,7 @@ static int get_list(struct reader *d, const yaml_node_t *n, unsigned max,
          i < n->data.sequence.items.top; i++) {
         const yaml_node_t *item = yaml_document_get_node(&d->doc, *i);
         if (*ret_n == max)
-            return wrong(d, item, "this list is too long");
+            return wrong(d, item, "the list is too long");
         int r = get_text(d, item, 200, &ret[*ret_n]);
         if (r < 0)
             return r;
@@ -92,7 +92,7 @@ static int get_severity(struct reader *d, const yaml_node_t *n,
     return r < 0 ? r : wrong(d, n, "info, warning or critical is expected");
 }
 
-/* What an override sets replaces the number of that name. */
+/* An override replaces numbers by name. */
 static int set_one(struct reader *d, struct bj_rule_text *t,
                    const yaml_node_t *key, const yaml_node_t *v)
 {
@@ -102,7 +102,7 @@ static int set_one(struct reader *d, struct bj_rule_text *t,
     if (r < 0)
         return r;
     if (v->type != YAML_SCALAR_NODE || bj_rule_number(text_of(v), &number) < 0)
-        return wrong(d, v, "a number is expected, perhaps with a unit");
+        return wrong(d, v, "a number is expected, with or without a unit");
     unsigned i = 0;
     while (i < t->sets && !bj_slice_eq(t->set[i].name, name))
         i++;
@@ -235,7 +235,7 @@ static int get_rules(struct reader *d)
     return 0;
 }
 
-/* What libyaml found wrong. */
+/* The error of libyaml. */
 static int syntax(struct reader *d, const yaml_parser_t *parser)
 {
     if (parser->error == YAML_MEMORY_ERROR)
@@ -254,8 +254,8 @@ static int start(yaml_parser_t *parser, struct bj_slice yaml,
     return 0;
 }
 
-/* Ends the reading at what is nested deeper than a rule can be: libyaml takes
- * time in the square of it. */
+/* Stop at deeper nesting than a rule needs: libyaml's time grows with its
+ * square. */
 static int check_depth(struct reader *d, struct bj_slice yaml)
 {
     yaml_parser_t parser;
@@ -277,7 +277,7 @@ static int check_depth(struct reader *d, struct bj_slice yaml)
         end = ev.type == YAML_STREAM_END_EVENT;
         if (depth > 4)
             r = at(d, &ev.start_mark,
-                   bj_err_set(d->err, -EINVAL, "nothing is nested so deep"));
+                   bj_err_set(d->err, -EINVAL, "nested too deep"));
         yaml_event_delete(&ev);
     }
     yaml_parser_delete(&parser);

@@ -11,15 +11,14 @@ struct bj_threshold {
     double value;
 };
 
-/* A rule as text, complete: what an override does not set comes from the rule
- * that it overrides. */
+/* A rule as text, with the values of the rule that it overrides. */
 struct bj_rule_text {
     struct bj_slice name, severity, text;
     struct bj_slice when[BJ_RULE_ROWS];
     unsigned rows;
     struct bj_threshold set[BJ_RULE_THRESHOLDS];
     unsigned sets;
-    struct bj_slice unless[BJ_RULE_ROWS]; /* does not apply with these */
+    struct bj_slice unless[BJ_RULE_ROWS]; /* not used together with these */
     unsigned unlesses;
     struct bj_slice cluster[BJ_RULE_WHERE], partition[BJ_RULE_WHERE];
     unsigned clusters, partitions; /* 0: all */
@@ -52,7 +51,7 @@ int bj_rule_number(struct bj_slice s, double *ret);
 int bj_rule_row(struct bj_slice s, const struct bj_threshold *set,
                 unsigned sets, struct bj_rule_row *ret, struct bj_err *err);
 
-/* Whether a condition holds.  Returns both sides. */
+/* Does a condition hold? Returns both sides. */
 bool bj_rule_row_holds(const struct bj_rule_row *row,
                        const double fact[BJ_FACT_COUNT], double *ret_left,
                        double *ret_right);

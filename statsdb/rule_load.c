@@ -68,7 +68,7 @@ int bj_rules_load(const char *path, struct bj_rules **ret, struct bj_err *err)
         bj_file_read_trusted(AT_FDCWD, path, buf, BJ_RULE_FILE_MAX, &text, err);
     if (r == 0)
         r = bj_rules_text(path, text, ret, err);
-    else /* -ENOENT would mean that a job has ended */
+    else /* -ENOENT means an ended job elsewhere */
         r = bj_err_wrap(err, r == -ENOENT ? bj_err_recode(err, -EINVAL) : r,
                         "findings.file");
     free(buf);

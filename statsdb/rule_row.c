@@ -42,7 +42,7 @@ int bj_rule_number(struct bj_slice s, double *ret)
             s.n--;
             break;
         }
-    /* Six digits behind the point are more than anybody needs. */
+    /* Six digits after the point are enough. */
     if (s.n == 0 || s.p[s.n - 1] == ' ' || bj_decimal_i64(s, 6, &v) < 0)
         return -EINVAL;
     *ret = (double)v / 1e6 * of;
@@ -135,11 +135,11 @@ static int take_number(struct bj_slice *s, const struct bj_threshold *set,
             return 0;
         }
     return bad(err, at,
-               named ? "no such threshold in set" : "a number is expected");
+               named ? "expected a threshold of set" : "a number is expected");
 }
 
-/* The right side, which does not begin with a fact: a number, or one times a
- * fact. */
+/* The right side without a fact in front: a number, or a number times a fact.
+ */
 static int take_scaled(struct bj_slice *s, const struct bj_threshold *set,
                        unsigned sets, struct bj_rule_row *row,
                        struct bj_err *err)
@@ -189,12 +189,12 @@ int bj_rule_row(struct bj_slice s, const struct bj_threshold *set,
         r = bad(err, s, "one of < <= > >= = != is expected");
     if (r == 0 && row.left == BJ_FACT_STATE &&
         ((row.op != EQ && row.op != NE) || row.left_by >= 0))
-        r = bad(err, s, "state goes with = and != alone");
+        r = bad(err, s, "state allows only = and !=");
     if (r == 0)
         r = take_right(&s, set, sets, &row, err);
     skip(&s);
     if (r == 0 && s.n > 0)
-        r = bad(err, s, "nothing is expected here");
+        r = bad(err, s, "unexpected text");
     if (r == 0)
         *ret = row;
     return r;

@@ -10,15 +10,15 @@ struct sqlite3;
 /* In the header of the file: "BJst". */
 enum { BJ_SCHEMA_APPLICATION = 0x424a7374 };
 
-/* The version that this program knows: the number of steps there are. */
+/* The version of this program: the number of steps. */
 int bj_schema_version(void);
 
-/* Is the open database a store of ours, and of which version?  An empty file
- * is version 0.  -EBADMSG: a database of somebody else. */
+/* The version of the open database; an empty file is version 0. -EBADMSG: not a
+ * store. */
 int bj_schema_read(struct sqlite3 *db, int *ret_version, struct bj_err *err);
 
-/* Bring it to our version, in one transaction: all steps or none.
- * -EBADMSG: not ours; -ENOTSUP: written by a newer program, left alone. */
+/* Upgrade the store in one transaction. -EBADMSG: not a store; -ENOTSUP: of a
+ * newer program, not changed. */
 int bj_schema_migrate(struct sqlite3 *db, struct bj_err *err);
 
 #endif

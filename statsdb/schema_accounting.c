@@ -4,9 +4,9 @@
 
 /* Accounting: jobs, steps, and their daily sums.
  *
- * Times are seconds since 1970, durations seconds unless a name says
- * otherwise; NULL is unknown.  Words that repeat are kept once, in
- * dictionaries, which the views undo. */
+ * Times are seconds since 1970, durations seconds unless a name has another
+ * unit; NULL is unknown. Repeated words are stored once, in dictionaries; the
+ * views resolve them. */
 
 #define DICTIONARY(name, column)                                               \
     "CREATE TABLE " name "(id INTEGER PRIMARY KEY, " column                    \
@@ -58,7 +58,7 @@ const char *const bj_schema_accounting[] = {
     "CREATE UNIQUE INDEX owner_key ON owner(ifnull(uid, -1), ifnull(gid, -1),"
     " grp)",
 
-    /* What lists of hosts and of resources are made of. */
+    /* Members of host lists and resource lists. */
     "CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)"
     " STRICT",
     "CREATE TABLE hosts_host(host INT NOT NULL REFERENCES host,"
@@ -104,7 +104,7 @@ const char *const bj_schema_accounting[] = {
     "memory_requested_bytes INT,"
     "memory_allocated_bytes INT,"
     "tres_requested INT REFERENCES tres,"
-    "dir INT REFERENCES dir," /* working directory but its last component */
+    "dir INT REFERENCES dir," /* working directory without its last component */
     "leaf TEXT,"              /* the last component */
     "array_job_id INT,"
     "array_task INT,"
@@ -129,17 +129,17 @@ const char *const bj_schema_accounting[] = {
     "NULL",
     "CREATE INDEX job_open ON job(cluster, state) WHERE \"end\" IS NULL",
 
-    /* What few jobs have; no row where a job has none of it. */
+    /* Rare values; a job without any has no row. */
     "CREATE TABLE job_more("
     "job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,"
-    "display_id TEXT," /* where the other ids do not give it */
+    "display_id TEXT," /* if the other ids do not give it */
     "array_tasks TEXT,"
     "het_job_id INT,"
     "het_offset INT,"
-    "cancelled_by INT,"              /* where state_raw does not say it */
-    "exit_raw INT REFERENCES word,"  /* where it is not \"code:signal\" */
-    "cpus_requested INT,"            /* where they are not cpus */
-    "gpu_model INT REFERENCES word," /* where tres_allocated has none */
+    "cancelled_by INT,"              /* if state_raw does not contain it */
+    "exit_raw INT REFERENCES word,"  /* if it is not \"code:signal\" */
+    "cpus_requested INT,"            /* if they differ from cpus */
+    "gpu_model INT REFERENCES word," /* if tres_allocated has none */
     "project INT REFERENCES word,"
     "wckey INT REFERENCES word,"
     "reservation INT REFERENCES word,"
@@ -154,8 +154,10 @@ const char *const bj_schema_accounting[] = {
     "system_comment TEXT,"
     "steps_left_out INT) STRICT",
 
-    /* id: number of the job << 20 | slot; slot 1 is the batch script, 2 extern,
-     * 3 interactive, 16 + n step n, and from 2^19 on what has another name. */
+    /* id: number of the job << 20
+     *
+     * slot; slot 1 is the batch script, 2 extern, 3 interactive, 16 + n step n,
+     * from 2^19 on other names. */
     "CREATE TABLE step("
     "name INT REFERENCES jobname,"
     "state INT NOT NULL REFERENCES state,"
@@ -179,15 +181,15 @@ const char *const bj_schema_accounting[] = {
     "read_bytes INT,"
     "write_bytes INT,"
     "id INTEGER PRIMARY KEY,"
-    "other TEXT," /* its name, where the slot does not give it */
+    "other TEXT," /* its name, if the slot does not give it */
     "tasks INT,"
-    "peak_node INT REFERENCES word," /* where the largest task was */
+    "peak_node INT REFERENCES word," /* node of the largest task */
     "cpu_task_usec INT,"
     "vmemory_peak_bytes INT,"
     "submit_line TEXT,"
     "job INT GENERATED ALWAYS AS (id >> 20) VIRTUAL REFERENCES job) STRICT",
 
-    /* The dimensions of the daily sums. */
+    /* The combinations that have daily sums. */
     "CREATE TABLE assoc(id INTEGER PRIMARY KEY,"
     "cluster INT NOT NULL REFERENCES cluster,"
     "account INT NOT NULL REFERENCES account,"
@@ -203,7 +205,7 @@ const char *const bj_schema_accounting[] = {
     "assoc INT GENERATED ALWAYS AS ((id >> 5) & 0xffffffff) VIRTUAL"
     " REFERENCES assoc,"
     "day INT GENERATED ALWAYS AS (id & 31) VIRTUAL) STRICT",
-    /* How far each source has been read, and up to when jobs were removed. */
+    /* Imported period of each source, and until when jobs were removed. */
     "CREATE TABLE covered(cluster TEXT NOT NULL, source TEXT NOT NULL,"
     " from_sec INT NOT NULL, to_sec INT NOT NULL,"
     " PRIMARY KEY(cluster, source)) STRICT, WITHOUT ROWID",

@@ -7,10 +7,10 @@
  * (docs/derived.md).  derive.c can derive all of it again; what Prometheus
  * measured is kept, because Prometheus forgets. */
 
-/* What was measured of a job.  Sums are over nodes (and GPUs). */
+/* Measured values of a job. Sums are over nodes (and GPUs). */
 #define VALUES                                                                 \
     "cpu_usec INT,"                                                            \
-    "cpu_peak_milli INT," /* CPUs at work in its busiest moments, x 1000 */    \
+    "cpu_peak_milli INT," /* peak of used CPUs, x 1000 */                      \
     "memory_peak_bytes INT,"                                                   \
     "memory_mean_bytes INT,"                                                   \
     "io_read_bytes INT,"                                                       \
@@ -21,7 +21,7 @@
     "device_write_bytes INT,"                                                  \
     "oom_kills INT,"                                                           \
     "gpus_seen INT,"                                                           \
-    "gpus_unused INT,"  /* of them: nothing ever ran there */                  \
+    "gpus_unused INT,"  /* of them: never used */                              \
     "gpu_busy_ppm INT," /* mean over its GPUs and their time */                \
     "gpu_held_usec INT,"                                                       \
     "gpu_idle_usec INT,"                                                       \
@@ -29,12 +29,13 @@
     "threads_peak INT,"                                                        \
     "open_fds_peak INT,"                                                       \
     "scratch_files_peak INT,"                                                  \
-    "core_min_ppm INT," /* CPU time of its idlest core, of the mean */         \
-    "cores_used INT,"   /* with four fifths of the mean or more */             \
+    "core_min_ppm INT," /* CPU time of the least used core, relative to the    \
+                           mean */                                             \
+    "cores_used INT,"   /* with at least 80 % of the mean */                   \
     "nodes_unused INT," /* less than a second of CPU time */
 
 const char *const bj_schema_measured[] = {
-    /* What the nodes counted of a job: docs/records.md. */
+    /* Final records of nodes: docs/records.md. */
     "CREATE TABLE node_record("
     "id INTEGER PRIMARY KEY,"
     "cluster INT NOT NULL REFERENCES cluster,"
@@ -88,10 +89,10 @@ const char *const bj_schema_measured[] = {
     "write_operations INT,"
     "PRIMARY KEY(record, device)) STRICT, WITHOUT ROWID",
 
-    /* Jobs that have ended and wait to be derived (again). */
+    /* Ended jobs to be derived (again). */
     "CREATE TABLE derive_todo(job INTEGER PRIMARY KEY) STRICT",
     "CREATE TABLE derive_record(record INTEGER PRIMARY KEY) STRICT",
-    /* Jobs up to this number were derived; rules: of the findings. */
+    /* Last derived job; version of the rules of the findings. */
     "CREATE TABLE derive_state(id INTEGER PRIMARY KEY CHECK(id = 1),"
     " job_upto INT NOT NULL, rules TEXT NOT NULL) STRICT",
     "INSERT INTO derive_state(id, job_upto, rules) VALUES(1, 0, '')",
@@ -99,7 +100,7 @@ const char *const bj_schema_measured[] = {
     "CREATE TRIGGER job_changed AFTER UPDATE ON job WHEN new.\"end\" IS NOT"
     " NULL AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job = new.id)"
     " BEGIN INSERT INTO derive_todo(job) VALUES(new.id); END",
-    /* A job waits under its end. */
+    /* A job is listed with its end. */
     "CREATE TRIGGER job_end_changed AFTER UPDATE OF \"end\" ON job WHEN"
     " old.\"end\" IS NOT new.\"end\" BEGIN DELETE FROM prom_todo WHERE"
     " cluster = old.cluster AND \"end\" = old.\"end\" AND job = old.id; END",
@@ -126,26 +127,26 @@ const char *const bj_schema_measured[] = {
     "estimated INT,"
     "PRIMARY KEY(record, gpu)) STRICT, WITHOUT ROWID",
 
-    /* What a Prometheus server measured of a job. */
+    /* Values of a job from a Prometheus server. */
     "CREATE TABLE job_prom("
     "job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,"
-    "asked_sec INT NOT NULL,"
-    "start INT," /* the time that the query was about */
+    "queried_sec INT NOT NULL,"
+    "start INT," /* the queried time */
     "\"end\" INT,"
-    "outcome INT NOT NULL," /* 0 known, 1 unknown, 2 its id is that of another
-                               run at about the same time */
+    "outcome INT NOT NULL," /* 0 found, 1 no data, 2 ambiguous: another run has
+                               its id at about the same time */
     "nodes_seen INT,"
-    "nodes_final INT,"  /* of them: their last values were seen */
-    "coverage_ppm INT," /* samples there were of those there should be */
-    VALUES "energy_policy INT REFERENCES word," /* NULL: not one for all */
+    "nodes_final INT,"  /* of them: last values seen */
+    "coverage_ppm INT," /* share of the expected samples */
+    VALUES "energy_policy INT REFERENCES word," /* NULL: different policies */
     "energy_nodes INT) STRICT",
     "CREATE TABLE job_prom_energy("
     "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
     "component INT NOT NULL REFERENCES word,"
     "microjoules INT NOT NULL,"
     "PRIMARY KEY(job, component)) STRICT, WITHOUT ROWID",
-    /* Its energy by hour, of jobs that are longer than one; start: of the hour
-     * or of the job, if that is later. */
+    /* Energy by hour, of jobs longer than an hour; start: of the hour, or of
+     * the job if later. */
     "CREATE TABLE job_bin("
     "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
     "start INT NOT NULL,"
@@ -161,13 +162,13 @@ const char *const bj_schema_measured[] = {
     "job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,"
     "sources INT NOT NULL,"
     "measured_nodes INT,"
-    "coverage_ppm INT," /* of Prometheus' */
+    "coverage_ppm INT," /* of expected Prometheus samples */
     VALUES "cpu_efficiency_ppm INT,"
     "memory_efficiency_ppm INT,"
     "gpu_efficiency_ppm INT,"
     "cpu_efficiency_source INT," /* 1 nodes, 2 prometheus, 3 scheduler */
     "memory_efficiency_source INT,"
-    /* Energy, of all nodes or not at all. */
+    /* Energy of all nodes, else NULL. */
     "energy_source INT," /* 1 nodes, 2 prometheus, 3 scheduler */
     "energy_policy INT REFERENCES word,"
     "energy_uj INT,"
@@ -175,9 +176,9 @@ const char *const bj_schema_measured[] = {
     "energy_dram_uj INT,"
     "energy_gpu_uj INT,"
     "energy_other_uj INT,"
-    "energy_used_uj INT,"     /* split by use alone */
-    "energy_reserved_uj INT," /* split by what was reserved */
-    /* As it is in the daily sums. */
+    "energy_used_uj INT,"     /* attributed by use */
+    "energy_reserved_uj INT," /* attributed by reservation */
+    /* Values counted in the daily sums. */
     "counted_assoc INT REFERENCES assoc,"
     "counted_cpu_sec INT NOT NULL,"
     "counted_start INT NOT NULL,"
@@ -185,9 +186,9 @@ const char *const bj_schema_measured[] = {
     "CREATE INDEX job_use_end ON job_use(counted_end)"
     " WHERE energy_uj IS NOT NULL",
 
-    /* Emission factors over time.  cluster NULL: for all.  provider 'best':
-     * no factor, but for each moment the best of the others; its kind is
-     * 'average' or 'marginal'. */
+    /* Emission factors over time. cluster NULL: all. provider 'best': no
+     * factor, but the best of the others at each moment; its kind is 'average'
+     * or 'marginal'. */
     "CREATE TABLE factor_source(id INTEGER PRIMARY KEY,"
     " cluster INT REFERENCES cluster, provider TEXT NOT NULL,"
     " kind TEXT NOT NULL, zone TEXT NOT NULL, country TEXT NOT NULL,"
@@ -214,11 +215,11 @@ const char *const bj_schema_measured[] = {
     "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
     "source INT NOT NULL REFERENCES factor_source,"
     "micrograms INT NOT NULL,"
-    "covered_uj INT NOT NULL," /* energy for which there were factors */
+    "covered_uj INT NOT NULL," /* energy covered by factors */
     "estimated INT NOT NULL,"
     "PRIMARY KEY(job, source)) STRICT, WITHOUT ROWID",
 
-    /* Rules as they were when something was found. */
+    /* Rules at the time of a finding. */
     "CREATE TABLE finding_rule(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
     " severity TEXT NOT NULL, condition TEXT NOT NULL, text TEXT NOT NULL,"
     " UNIQUE(name, severity, condition, text)) STRICT",

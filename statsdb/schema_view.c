@@ -3,9 +3,9 @@
 
 #include <stddef.h>
 
-/* Views with names in place of numbers; NULL is unknown. */
+/* Views with names instead of numbers; NULL is unknown. */
 
-/* Names and words of a job's row. */
+/* Dictionaries of a job's row. */
 #define NAME(table, column) " " BJ_SQL_NAME(table, "j." column) " AS " column
 #define WORD(table, column, name)                                              \
     " " BJ_SQL_WORD(table, "j." column) " AS " name
@@ -37,7 +37,7 @@
 
 /* clang-format off */
 const char *const bj_schema_views[] = {
-    /* Accounting of a job.  What was measured is in job_use_v. */
+    /* Accounting of a job; job_use_v has measured values. */
     "CREATE VIEW job_v AS SELECT j.id, c.name AS cluster,"
     " c.system AS batch_system, j.jobid, "
     BJ_SQL_DISPLAY_ID("m") " AS display_id, j.sluid,"
@@ -85,8 +85,8 @@ const char *const bj_schema_views[] = {
     " s.write_bytes, " BJ_SQL_WORD("word", "s.peak_node")
     " AS memory_task_peak_node, s.submit_line FROM step AS s",
 
-    /* Which run a record belongs to, as ids come again and clocks differ: of
-     * those it may belong to the one whose end is nearest. */
+    /* The run of a record: ids are used again and clocks differ, so of possible
+     * runs it is the one with the nearest end. */
     "CREATE VIEW node_record_job AS SELECT r.id AS record, (SELECT id FROM"
     " (SELECT j.id AS id, j.start AS start, abs(j.\"end\" - r.\"end\") AS far"
     " FROM job AS j WHERE j.cluster = r.cluster AND j.jobid = r.jobid"
@@ -102,7 +102,7 @@ const char *const bj_schema_views[] = {
     " JOIN word AS p ON p.id = e.policy JOIN word AS c ON c.id = e.component"
     " WHERE l.job IS NOT NULL GROUP BY l.job, p.text, c.text",
 
-    /* Every value with where it is from. */
+    /* Each value with its source. */
     "CREATE VIEW job_use_v AS SELECT u.job, u.measured_nodes, u.coverage_ppm"
         VALUE(0, "cpu_usec")
     VALUE(1, "cpu_peak_milli")
@@ -151,7 +151,7 @@ const char *const bj_schema_views[] = {
     " AS basis, f.estimated, nullif(f.fetched, 0) AS fetched_sec"
     " FROM factor AS f JOIN factor_source AS s ON s.id = f.source",
 
-    /* The days of a month and of one assoc lie beside each other. */
+    /* The days of a month and an assoc are adjacent rows. */
     "CREATE VIEW rollup_month AS SELECT month, assoc" ROLLUP_SUMS
     " FROM rollup_day GROUP BY month, assoc",
 

@@ -18,17 +18,17 @@
 #include <unistd.h>
 
 enum {
-    CHUNK = 2 << 20,    /* longer lines are passed over; more than one is put
-                           in bulk: statsdb/upsert.h */
-    BATCH = 8 << 20,    /* bytes of a transaction */
-    HEAD = 64 << 10,    /* in which the first line must end */
+    CHUNK = 2 << 20, /* longer lines are skipped; more new bytes are imported in
+                        bulk mode */
+    BATCH = 8 << 20, /* bytes of a transaction */
+    HEAD = 64 << 10, /* limit for the first line */
     FILES_MAX = 100000, /* of a directory */
 };
 
-/* A file of the list, with how it looked when nothing more was to be read. */
+/* A file of the list, and its state when it had been read to its end. */
 struct file {
     char name[NAME_MAX + 1];
-    uint64_t order; /* the day; of lsb.acct.N less and less */
+    uint64_t order; /* the day; for lsb.acct.N a falling number */
     bool done;
     dev_t dev;
     ino_t ino;
@@ -43,13 +43,13 @@ struct bj_source_follow {
     char dir[PATH_MAX], base[NAME_MAX + 1]; /* base: of LSF */
     struct bj_store *store;
     struct bj_pbs_runs *runs;
-    struct bj_pbs_acct *pbs; /* one of both, kept from file to file */
+    struct bj_pbs_acct *pbs; /* one of both, kept between files */
     struct bj_lsf_acct *lsf;
     struct file *file;
     size_t files;
     char *chunk;
 
-    /* of one call */
+    /* for one call */
     const struct bj_source_run *run;
     struct bj_sacct_counts counts;
     bool dry, open;
@@ -111,7 +111,7 @@ static void close_reader(struct bj_source_follow *f)
     f->lsf = NULL;
 }
 
-/* Stamps of PBS are its server's local time, which is ours. */
+/* Times of PBS are its server's local time, which is ours. */
 static int local_offset(void *ctx, uint64_t local_sec)
 {
     const time_t as_utc = (time_t)local_sec;
@@ -149,7 +149,7 @@ static int feed(struct bj_source_follow *f, struct bj_slice text,
 /* --- transactions ----------------------------------------------------------
  */
 
-/* Nothing of what is open has happened; readers must forget it, too. */
+/* Roll back; the reader must also start again. */
 static int give_up(struct bj_source_follow *f, int code)
 {
     bj_upsert_rollback(f->run->upsert);
@@ -167,7 +167,7 @@ static int begin(struct bj_source_follow *f, struct bj_err *err)
     return r;
 }
 
-/* Note how far the file has been read, and make it safe. */
+/* Write the position in the file, and commit. */
 static int keep(struct bj_source_follow *f, const char *source, int64_t at,
                 struct bj_err *err)
 {
@@ -184,8 +184,8 @@ static int keep(struct bj_source_follow *f, const char *source, int64_t at,
 /* --- one file --------------------------------------------------------------
  */
 
-/* What a file is called in the store: after its first line that is no remark.
- * False while there is no such line. */
+/* Name of a file in the store: from its first line that is not a comment. False
+ * while there is no such line. */
 static bool name_of(const struct bj_source_follow *f, int fd,
                     char name[static 48])
 {
@@ -196,7 +196,7 @@ static bool name_of(const struct bj_source_follow *f, int fd,
     rest.n = (size_t)n;
     while (bj_slice_line(&rest, &line))
         if (line.n > 0 && line.p[0] != '#') {
-            /* It must be whole, or it would change. */
+            /* An incomplete line may still change. */
             if (line.p + line.n == f->chunk + n && n < HEAD)
                 return false;
             snprintf(name, 48, "%s %016llx", source_names[f->kind],
@@ -206,9 +206,9 @@ static bool name_of(const struct bj_source_follow *f, int fd,
     return false;
 }
 
-/* Bytes up to the end of the last whole line of a chunk at a place of the file;
- * lines that are too long are skipped, *skip is their length.  0: no complete
- * line; or -errno. */
+/* Bytes up to the end of the last complete line of a chunk of the file. Lines
+ * that are too long are skipped; *skip is their length. 0: no complete line; or
+ * -errno. */
 static ssize_t whole_lines(struct bj_source_follow *f, int fd, off_t at,
                            off_t *skip)
 {
@@ -219,7 +219,7 @@ static ssize_t whole_lines(struct bj_source_follow *f, int fd, off_t at,
             continue;
         if (n <= 0)
             return n < 0 ? -errno : 0;
-        bool begun = *skip > 0; /* within a line that is too long */
+        bool begun = *skip > 0; /* inside an overlong line */
         const char *end = begun ? memchr(f->chunk, '\n', (size_t)n)
                                 : memrchr(f->chunk, '\n', (size_t)n);
         if (end && !begun)
@@ -240,14 +240,14 @@ static int read_on(struct bj_source_follow *f, int fd, const char *source,
                    int64_t at, struct bj_err *err)
 {
     const uint64_t most = f->run->batch_lines;
-    uint64_t jobs = f->counts.jobs; /* then, and the place then */
+    uint64_t jobs = f->counts.jobs; /* jobs and position at the last commit */
     int64_t kept = at;
     int r = 0;
     while (r == 0 && !(f->run->stop && atomic_load(f->run->stop))) {
         off_t skip;
         ssize_t n = whole_lines(f, fd, at, &skip);
         if (n < 0)
-            r = bj_store_not_ours(err, bj_err_set(err, (int)n, "reading"));
+            r = bj_store_other_error(err, bj_err_set(err, (int)n, "reading"));
         if (n == 0 && skip == 0)
             break;
         if (n > 0 && (r = begin(f, err)) == 0)
@@ -287,7 +287,7 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
         return 0;
     if (fd < 0 || fstat(fd, &st) < 0) {
         int e = bj_err_set(err, -errno, "open");
-        return bj_store_not_ours(err, e);
+        return bj_store_other_error(err, e);
     }
     if (!S_ISREG(st.st_mode) || unchanged(file, &st) || !name_of(f, fd, source))
         return 0;
@@ -296,8 +296,8 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
         r = open_reader(f, err);
     if (r < 0)
         return r;
-    /* A file that became shorter is another one that begins the same way, or
-     * an old copy: importing it again changes nothing. */
+    /* A file that became shorter is another one with the same first line, or an
+     * old copy: importing it again changes nothing. */
     int64_t from = at.to_sec <= st.st_size ? at.to_sec : 0;
     if (!f->open) /* else dry */
         r = bj_upsert_bulk(f->run->upsert, st.st_size - from > CHUNK, err);
@@ -316,7 +316,7 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
 /* --- all files -------------------------------------------------------------
  */
 
-/* Is it one of ours, and which place has it among them? */
+/* Is it an accounting file, and what is its place in the order? */
 static bool order_of(const struct bj_source_follow *f, const char *name,
                      uint64_t *ret)
 {
@@ -348,7 +348,7 @@ static const struct file *find(const struct file *v, size_t n, uint64_t order)
     return n > 0 ? bsearch(&key, v, n, sizeof(*v), by_order) : NULL;
 }
 
-/* List the files, remembering of those that were there how they looked. */
+/* List the files, and keep the state of known ones. */
 static int list(struct bj_source_follow *f, int fd, struct bj_err *err)
 {
     struct file *v = NULL;
@@ -360,7 +360,7 @@ static int list(struct bj_source_follow *f, int fd, struct bj_err *err)
         r = bj_err_set(err, -errno, "%s", f->dir);
         if (copy >= 0)
             close(copy);
-        return bj_store_not_ours(err, r);
+        return bj_store_other_error(err, r);
     }
     while (r == 0 && n < FILES_MAX && (entry = readdir(d)) != NULL) {
         uint64_t order;
@@ -405,7 +405,7 @@ int bj_source_follow_run(struct bj_source_follow *f,
     bj_autoclose int fd = bj_dir_open(AT_FDCWD, f->dir);
     if (fd < 0) {
         int e = bj_err_set(err, fd, "%s", f->dir);
-        return bj_store_not_ours(err, e);
+        return bj_store_other_error(err, e);
     }
     int r = list(f, fd, err);
     if (r == 0 && f->files == 0 && f->kind == BJ_FOLLOW_LSF)
@@ -428,7 +428,7 @@ int bj_source_follow_run(struct bj_source_follow *f,
     return r;
 }
 
-/* --- beginning and end -----------------------------------------------------
+/* --- set-up -------------------------------------------------------------
  */
 
 static int set_path(struct bj_source_follow *f, const char *path,

@@ -16,20 +16,20 @@ struct bj_source_mariadb {
     struct bj_libmariadb lib;
 };
 
-/* How a column is written: as it is, or with names for numbers. */
+/* Format of a column: as it is, or with names for numbers. */
 enum how { PLAIN, ASKED, USED };
 
-/* One of the two answers that are read side by side. */
+/* One of the two results that are read in parallel. */
 struct rows {
     struct bj_mysql *conn;
     struct bj_mysql_result *result;
     char **row; /* NULL: at its end */
     unsigned long *length;
     unsigned columns;
-    uint64_t inx; /* of the row: Slurm's number of the run */
+    uint64_t inx; /* Slurm's number of the run */
 };
 
-struct answer {
+struct reply {
     struct bj_source_mariadb *source;
     struct bj_source_sink to;
     struct rows job, step;
@@ -68,8 +68,8 @@ void bj_source_mariadb_free(struct bj_source_mariadb *s)
 
 /* --- connections -----------------------------------------------------------*/
 
-/* Numbers of the server and of its client library that say more than "it went
- * wrong": mysqld_error.h, errmsg.h. */
+/* Error numbers of the server and the client library that have their own errno:
+ * mysqld_error.h, errmsg.h. */
 static int code_of(unsigned number)
 {
     switch (number) {
@@ -92,34 +92,34 @@ static int code_of(unsigned number)
     }
 }
 
-static int fail(const struct answer *a, struct bj_mysql *conn,
+static int fail(const struct reply *a, struct bj_mysql *conn,
                 struct bj_err *err)
 {
     const struct bj_libmariadb *lib = &a->source->lib;
     unsigned number = lib->error_number(conn);
     if (a->to.run->stop && atomic_load(a->to.run->stop))
         return bj_err_set(err, -ECANCELED, "stopped");
-    /* A connection that waited in vain for a row says that it was lost. */
+    /* The client library reports a timeout as a lost connection. */
     int code =
         bj_clock_boot_usec() >= a->deadline_usec ? -ETIMEDOUT : code_of(number);
     return bj_err_set(err, code, "mariadb: %u: %s", number, lib->error(conn));
 }
 
-static void set_options(const struct answer *a, struct bj_mysql *conn)
+static void set_options(const struct reply *a, struct bj_mysql *conn)
 {
     const struct bj_cluster_conf *c = a->source->conf;
     const struct bj_libmariadb *lib = &a->source->lib;
     unsigned connect = CONNECT_SEC, off = 0;
-    /* Else "localhost" were a socket whose path nobody has named. */
+    /* Without it "localhost" means a default socket. */
     unsigned way = is_set(c->mariadb.socket) ? BJ_MYSQL_SOCKET : BJ_MYSQL_TCP;
     lib->options(conn, BJ_MYSQL_PROTOCOL, &way);
-    unsigned patience = (unsigned)(c->deadline_usec / 1000000);
+    unsigned timeout_sec = (unsigned)(c->deadline_usec / 1000000);
     char yes = 1;
     lib->options(conn, BJ_MYSQL_CONNECT_TIMEOUT, &connect);
-    lib->options(conn, BJ_MYSQL_READ_TIMEOUT, &patience);
+    lib->options(conn, BJ_MYSQL_READ_TIMEOUT, &timeout_sec);
     lib->options(conn, BJ_MYSQL_WRITE_TIMEOUT, &connect);
     lib->options(conn, BJ_MYSQL_CHARSET_NAME, "utf8mb4");
-    /* A server may not ask for files of ours. */
+    /* Do not let the server read local files. */
     lib->options(conn, BJ_MYSQL_LOCAL_INFILE, &off);
     if (is_set(c->mariadb.ca_file)) {
         lib->options(conn, BJ_MYSQL_SSL_CA, c->mariadb.ca_file);
@@ -127,7 +127,7 @@ static void set_options(const struct answer *a, struct bj_mysql *conn)
     }
 }
 
-static int run_sql(const struct answer *a, struct bj_mysql *conn,
+static int run_sql(const struct reply *a, struct bj_mysql *conn,
                    const char *sql, struct bj_err *err)
 {
     return a->source->lib.real_query(conn, sql, strlen(sql)) == 0
@@ -135,7 +135,7 @@ static int run_sql(const struct answer *a, struct bj_mysql *conn,
                : fail(a, conn, err);
 }
 
-static int open_one(const struct answer *a, const char *password,
+static int open_one(const struct reply *a, const char *password,
                     struct bj_mysql **ret, struct bj_err *err)
 {
     const struct bj_mariadb_conf *c = &a->source->conf->mariadb;
@@ -155,7 +155,7 @@ static int open_one(const struct answer *a, const char *password,
     return r;
 }
 
-static int open_both(struct answer *a, struct bj_err *err)
+static int open_both(struct reply *a, struct bj_err *err)
 {
     char password[PASSWORD_MAX];
     int r = bj_secret_read(a->source->conf->mariadb.password_file, password,
@@ -169,8 +169,8 @@ static int open_both(struct answer *a, struct bj_err *err)
     return r;
 }
 
-/* Rows that nobody wants any more are not waited for. */
-static void close_rows(const struct answer *a, struct rows *rows)
+/* Do not wait for unused rows. */
+static void close_rows(const struct reply *a, struct rows *rows)
 {
     const struct bj_libmariadb *lib = &a->source->lib;
     if (rows->result && rows->row)
@@ -189,15 +189,14 @@ static struct bj_slice value(const struct rows *rows, unsigned i)
     return (struct bj_slice){rows->row[i], rows->row[i] ? rows->length[i] : 0};
 }
 
-/* The next row, or NULL behind the last. */
-static int next(const struct answer *a, struct rows *rows, struct bj_err *err)
+/* The next row, or NULL after the last. */
+static int next(const struct reply *a, struct rows *rows, struct bj_err *err)
 {
     const struct bj_libmariadb *lib = &a->source->lib;
     if (a->to.run->stop && atomic_load(a->to.run->stop))
         return bj_err_set(err, -ECANCELED, "stopped");
     if (bj_clock_boot_usec() >= a->deadline_usec)
-        return bj_err_set(err, -ETIMEDOUT,
-                          "mariadb: the reply did not end in time");
+        return bj_err_set(err, -ETIMEDOUT, "mariadb: timeout");
     rows->row = lib->fetch_row(rows->result);
     if (!rows->row)
         return lib->error_number(rows->conn) ? fail(a, rows->conn, err) : 0;
@@ -209,7 +208,7 @@ static int next(const struct answer *a, struct rows *rows, struct bj_err *err)
     return 0;
 }
 
-static int begin(const struct answer *a, struct rows *rows, const char *sql,
+static int begin(const struct reply *a, struct rows *rows, const char *sql,
                  struct bj_err *err)
 {
     const struct bj_libmariadb *lib = &a->source->lib;
@@ -223,11 +222,12 @@ static int begin(const struct answer *a, struct rows *rows, const char *sql,
     return 0;
 }
 
-static int ask(const struct answer *a, struct rows *rows, const char *view,
-               const struct bj_window *w, struct bj_err *err)
+static int query_view(const struct reply *a, struct rows *rows,
+                      const char *view, const struct bj_window *w,
+                      struct bj_err *err)
 {
     char sql[256];
-    /* What was pending, ran or ended in between, as sacct has it. */
+    /* Jobs pending, running or ended in the period, like sacct. */
     snprintf(sql, sizeof(sql),
              "SELECT * FROM %s WHERE (t_end >= %lld OR t_end = 0)"
              " AND t_submit < %lld ORDER BY job_db_inx",
@@ -235,12 +235,12 @@ static int ask(const struct answer *a, struct rows *rows, const char *view,
     return begin(a, rows, sql, err);
 }
 
-static int ask_names(struct answer *a, struct bj_err *err)
+static int query_names(struct reply *a, struct bj_err *err)
 {
     struct rows rows = {.conn = a->job.conn};
     int r = begin(a, &rows, "SELECT id, type, name FROM tres", err);
     if (r == 0 && rows.columns != 3)
-        r = bj_err_set(err, -EBADE, "mariadb: view tres: 3 columns");
+        r = bj_err_set(err, -EBADE, "mariadb: view tres: expected 3 columns");
     while (r == 0 && (r = next(a, &rows, err)) == 0 && rows.row)
         if (bj_tres_names_add(&a->names, rows.inx, value(&rows, 1),
                               value(&rows, 2)) < 0)
@@ -260,7 +260,7 @@ static enum how how_of(struct bj_slice name)
     return bj_slice_starts(name, BJ_SLICE("TRESUsage")) ? USED : PLAIN;
 }
 
-static int put_line(struct answer *a, struct bj_err *err)
+static int put_line(struct reply *a, struct bj_err *err)
 {
     bj_buf_str(&a->line, "\n");
     if (a->line.failed)
@@ -271,7 +271,7 @@ static int put_line(struct answer *a, struct bj_err *err)
     return r;
 }
 
-static int put_header(struct answer *a, struct bj_err *err)
+static int put_header(struct reply *a, struct bj_err *err)
 {
     const struct bj_libmariadb *lib = &a->source->lib;
     if (a->job.columns != a->step.columns || a->job.columns > COLUMNS_MAX)
@@ -291,8 +291,7 @@ static int put_header(struct answer *a, struct bj_err *err)
     return put_line(a, err);
 }
 
-static int put_row(struct answer *a, const struct rows *rows,
-                   struct bj_err *err)
+static int put_row(struct reply *a, const struct rows *rows, struct bj_err *err)
 {
     for (unsigned i = 0; i < rows->columns; i++) {
         if (i > 0)
@@ -306,9 +305,9 @@ static int put_row(struct answer *a, const struct rows *rows,
     return put_line(a, err);
 }
 
-/* Each job, and behind it its steps; those of jobs that came into being between
- * the two questions wait for the next window. */
-static int put_rows(struct answer *a, struct bj_err *err)
+/* Each job followed by its steps. Steps of jobs that appeared between the two
+ * queries wait for the next window. */
+static int put_rows(struct reply *a, struct bj_err *err)
 {
     int r = next(a, &a->job, err);
     if (r == 0)
@@ -327,16 +326,16 @@ static int put_rows(struct answer *a, struct bj_err *err)
     return r;
 }
 
-static int put_answer(struct answer *a, const struct bj_window *w,
-                      struct bj_err *err)
+static int put_reply(struct reply *a, const struct bj_window *w,
+                     struct bj_err *err)
 {
     int r = open_both(a, err);
     if (r == 0)
-        r = ask_names(a, err);
+        r = query_names(a, err);
     if (r == 0)
-        r = ask(a, &a->job, "jobs", w, err);
+        r = query_view(a, &a->job, "jobs", w, err);
     if (r == 0)
-        r = ask(a, &a->step, "steps", w, err);
+        r = query_view(a, &a->step, "steps", w, err);
     if (r == 0)
         r = put_header(a, err);
     if (r == 0)
@@ -349,7 +348,7 @@ int bj_source_mariadb_run(struct bj_source_mariadb *s,
                           const struct bj_source_run *run,
                           struct bj_sacct_counts *ret, struct bj_err *err)
 {
-    struct answer a = {
+    struct reply a = {
         .source = s,
         .to = {.run = run, .cluster = bj_slice_str(s->conf->name)},
         .deadline_usec = bj_clock_boot_usec() + s->conf->deadline_usec};
@@ -367,7 +366,7 @@ int bj_source_mariadb_run(struct bj_source_mariadb *s,
     if (r == 0)
         r = bj_upsert_begin(run->upsert, err);
     if (r == 0) {
-        r = put_answer(&a, window, err);
+        r = put_reply(&a, window, err);
         if (r < 0)
             bj_upsert_rollback(run->upsert);
     }

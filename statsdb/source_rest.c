@@ -10,8 +10,8 @@ struct bj_source_rest {
     struct bj_slurmrestd *client;
 };
 
-/* A question on its way. */
-struct answer {
+/* A request in progress. */
+struct reply {
     const struct bj_source_run *run;
     struct bj_slice cluster;
     struct bj_slurmrest *reader;
@@ -50,13 +50,13 @@ void bj_source_rest_free(struct bj_source_rest *s)
     free(s);
 }
 
-/* --- the answer ------------------------------------------------------------
+/* --- the reply ----------------------------------------------------------
  */
 
 static int take_job(void *ctx, const struct bj_sched_job *job,
                     struct bj_err *err)
 {
-    struct answer *a = ctx;
+    struct reply *a = ctx;
     const struct bj_source_run *run = a->run;
     int r = bj_source_room(run, &a->lines, 1 + job->steps, NULL, err);
     return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
@@ -64,7 +64,7 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
 
 static void take_bad(void *ctx, const struct bj_slurmrest_bad *b)
 {
-    const struct answer *a = ctx;
+    const struct reply *a = ctx;
     if (a->run->bad)
         a->run->bad(a->run->ctx, &(struct bj_sacct_bad){b->record,
                                                         b->job,
@@ -76,12 +76,12 @@ static void take_bad(void *ctx, const struct bj_slurmrest_bad *b)
 
 static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
 {
-    struct answer *a = ctx;
+    struct reply *a = ctx;
     return bj_slurmrest_feed(a->reader, piece, err);
 }
 
-static int ask(struct bj_source_rest *s, const struct bj_window *w,
-               unsigned version, struct answer *a, struct bj_err *err)
+static int request(struct bj_source_rest *s, const struct bj_window *w,
+                   unsigned version, struct reply *a, struct bj_err *err)
 {
     char path[BJ_SLURMREST_PATH_MAX];
     int r = bj_slurmrest_path(version, (uint64_t)w->start_sec,
@@ -97,7 +97,7 @@ int bj_source_rest_run(struct bj_source_rest *s, const struct bj_window *window,
                        const struct bj_source_run *run,
                        struct bj_sacct_counts *ret, struct bj_err *err)
 {
-    struct answer a = {.run = run, .cluster = bj_slice_str(s->conf->name)};
+    struct reply a = {.run = run, .cluster = bj_slice_str(s->conf->name)};
     struct bj_slurmrest_conf conf = {.cluster = a.cluster,
                                      .max_steps = (unsigned)s->conf->max_steps,
                                      .ctx = &a,
@@ -113,7 +113,7 @@ int bj_source_rest_run(struct bj_source_rest *s, const struct bj_window *window,
         return r;
     r = bj_upsert_begin(run->upsert, err);
     if (r == 0) {
-        r = ask(s, window, version, &a, err);
+        r = request(s, window, version, &a, err);
         if (r < 0)
             bj_upsert_rollback(run->upsert);
     }

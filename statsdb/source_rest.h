@@ -1,4 +1,4 @@
-/* Slurm's accounting by slurmrestd, asked for one stretch of time. */
+/* Slurm's accounting through slurmrestd, requested for a time window. */
 #ifndef BJ_STATSDB_SOURCE_REST_H
 #define BJ_STATSDB_SOURCE_REST_H
 
@@ -11,11 +11,11 @@ int bj_source_rest_new(const struct bj_cluster_conf *conf,
                        struct bj_source_rest **ret, struct bj_err *err);
 void bj_source_rest_free(struct bj_source_rest *s); /* NULL is fine */
 
-/* As bj_source_sacct_run; lines are jobs and steps, bad_lines jobs that were
- * left out.  The newest plugin that slurmrestd offers is used unless conf names
- * one; the token is read from its file each time.  Errors are those of
- * base/fetch.h, base/file.h, slurmrest.h and upsert.h; -ENOTSUP: it has no
- * plugin for accounting that we know. */
+/* Like bj_source_sacct_run; lines are jobs and steps, bad_lines jobs that were
+ * skipped. It uses the newest plugin of slurmrestd unless conf names one; the
+ * token is read from its file each time. Errors are those of base/fetch.h,
+ * base/file.h, slurmrest.h and upsert.h; -ENOTSUP: no supported accounting
+ * plugin. */
 int bj_source_rest_run(struct bj_source_rest *s, const struct bj_window *window,
                        const struct bj_source_run *run,
                        struct bj_sacct_counts *ret, struct bj_err *err);

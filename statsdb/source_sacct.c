@@ -10,8 +10,8 @@
 
 struct bj_source_sacct {
     const struct bj_cluster_conf *conf;
-    struct bj_arena arena; /* of one question */
-    struct bj_buf columns; /* what this sacct has; empty: not asked yet */
+    struct bj_arena arena; /* of one request */
+    struct bj_buf columns; /* columns of this sacct; empty: not queried yet */
 };
 
 int bj_source_sacct_new(const struct bj_cluster_conf *conf,
@@ -34,9 +34,9 @@ void bj_source_sacct_free(struct bj_source_sacct *s)
     free(s);
 }
 
-/* sacct fails on a column that it does not know: ask what it has, once. */
-static int ask_columns(struct bj_source_sacct *s,
-                       const struct bj_source_run *run, struct bj_err *err)
+/* sacct fails on an unknown column: query its columns once. */
+static int query_columns(struct bj_source_sacct *s,
+                         const struct bj_source_run *run, struct bj_err *err)
 {
     if (s->columns.len > 0)
         return 0;
@@ -66,8 +66,8 @@ static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
     return bj_sacct_feed(to->reader, piece, err);
 }
 
-static int ask(struct bj_source_sacct *s, const struct bj_window *w,
-               struct bj_source_sink *to, struct bj_err *err)
+static int run_sacct(struct bj_source_sacct *s, const struct bj_window *w,
+                     struct bj_source_sink *to, struct bj_err *err)
 {
     const struct bj_cluster_conf *c = s->conf;
     char delimiter[BJ_SACCT_DELIMITER + 1];
@@ -114,13 +114,13 @@ int bj_source_sacct_run(struct bj_source_sacct *s,
 {
     struct bj_source_sink to = {.run = run,
                                 .cluster = bj_slice_str(s->conf->name)};
-    int r = ask_columns(s, run, err);
+    int r = query_columns(s, run, err);
     if (r < 0)
         return r;
     r = bj_upsert_begin(run->upsert, err);
     if (r < 0)
         return r;
-    r = ask(s, window, &to, err);
+    r = run_sacct(s, window, &to, err);
     *ret = (struct bj_sacct_counts){0};
     if (to.reader)
         *ret = *bj_sacct_counts(to.reader);

@@ -1,4 +1,4 @@
-/* Slurm's accounting as a source: sacct, asked for one stretch of time. */
+/* Slurm's accounting as a source: sacct, for a time window. */
 #ifndef BJ_STATSDB_SOURCE_SACCT_H
 #define BJ_STATSDB_SOURCE_SACCT_H
 
@@ -13,27 +13,27 @@
 
 struct bj_source_sacct;
 
-/* What a request needs apart from its time.  Callbacks may be NULL. */
+/* Context of a request. Callbacks may be NULL. */
 struct bj_source_run {
     struct bj_upsert *upsert;
-    struct bj_store *store; /* for sources that look into it */
+    struct bj_store *store; /* for sources that read it */
     uint64_t batch_lines;   /* per transaction; 0: all in one */
     const atomic_bool *stop;
     void *ctx;
-    /* So much has been written for good; called between transactions. */
+    /* Reports committed data; called between transactions. */
     void (*progress)(void *ctx, const struct bj_sacct_counts *counts);
-    /* Something in the answer was not understood. */
+    /* Reports a line or field that cannot be read. */
     void (*bad)(void *ctx, const struct bj_sacct_bad *bad);
 };
 
-/* For sources: make room for more lines in the open transaction.  One that
- * holds batch_lines is committed, counts are passed to progress (may be NULL),
- * and the next is begun.  *lines: of the open one. */
+/* For sources: make room for more lines in the open transaction. If it holds
+ * batch_lines, commit it, report counts to progress (may be NULL), and begin
+ * the next. *lines: lines in the open one. */
 int bj_source_room(const struct bj_source_run *run, uint64_t *lines,
                    uint64_t more, const struct bj_sacct_counts *counts,
                    struct bj_err *err);
 
-/* Where a reader of sacct's format puts what it has read. */
+/* Receiver of jobs from a reader of sacct's format. */
 struct bj_source_sink {
     const struct bj_source_run *run;
     struct bj_slice cluster;
@@ -51,11 +51,10 @@ int bj_source_sacct_new(const struct bj_cluster_conf *conf,
                         struct bj_source_sacct **ret, struct bj_err *err);
 void bj_source_sacct_free(struct bj_source_sacct *s);
 
-/* Ask for a window and put the answer into the store.  On success a transaction
- * with the last of it is open: the caller notes what is covered and commits.
- * On failure the last transaction has been rolled back; what was committed
- * before is right, but not all.  Errors are those of base/command.h, sacct.h
- * and upsert.h. */
+/* Request a window and store the reply. On success a transaction with the last
+ * data is open: the caller writes the covered period and commits. On failure
+ * the last transaction was rolled back; earlier ones are valid but incomplete.
+ * Errors are those of base/command.h, sacct.h and upsert.h. */
 int bj_source_sacct_run(struct bj_source_sacct *s,
                         const struct bj_window *window,
                         const struct bj_source_run *run,

@@ -6,8 +6,8 @@
 #include "sched/pbs.h"
 #include "statsdb/pbs_run.h"
 
-/* A question on its way. */
-struct answer {
+/* A request in progress. */
+struct reply {
     const struct bj_source_run *run;
     struct bj_slice cluster;
     struct bj_pbs_json *pbs;
@@ -16,12 +16,11 @@ struct answer {
     uint64_t lines; /* of the open transaction */
 };
 
-/* How each is asked.  Times in UTC, and with years where they would lack them.
- */
+/* The commands. Times in UTC, and with years if they would be missing. */
 static const struct {
     const char *args[8];
     const char *env[2];
-} asked[BJ_SNAPSHOT_COMMANDS] = {
+} commands[BJ_SNAPSHOT_COMMANDS] = {
     [BJ_SNAPSHOT_QSTAT] = {{"-x", "-f", "-F", "json"}, {NULL}},
     [BJ_SNAPSHOT_BJOBS] = {{"-u", "all", "-a", "-o", BJ_LSF_FIELDS, "-json"},
                            {"LSB_DISPLAY_YEAR=y"}},
@@ -30,7 +29,7 @@ static const struct {
 static int take_job(void *ctx, const struct bj_sched_job *job,
                     struct bj_err *err)
 {
-    struct answer *a = ctx;
+    struct reply *a = ctx;
     const struct bj_source_run *run = a->run;
     int r = bj_source_room(run, &a->lines, 1, NULL, err);
     if (r < 0 || !a->runs)
@@ -42,7 +41,7 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
     return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, &copy, err);
 }
 
-static void take_bad(const struct answer *a, const struct bj_sacct_bad *bad)
+static void take_bad(const struct reply *a, const struct bj_sacct_bad *bad)
 {
     if (a->run->bad)
         a->run->bad(a->run->ctx, bad);
@@ -60,7 +59,7 @@ static void lsf_bad(void *ctx, const struct bj_lsf_bad *b)
                                          b->expected, b->left_out});
 }
 
-static int open_reader(enum bj_snapshot_kind kind, struct answer *a,
+static int open_reader(enum bj_snapshot_kind kind, struct reply *a,
                        struct bj_err *err)
 {
     if (kind == BJ_SNAPSHOT_QSTAT)
@@ -80,13 +79,13 @@ static int open_reader(enum bj_snapshot_kind kind, struct answer *a,
 
 static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
 {
-    struct answer *a = ctx;
+    struct reply *a = ctx;
     return a->pbs ? bj_pbs_json_feed(a->pbs, piece, err)
                   : bj_lsf_json_feed(a->lsf, piece, err);
 }
 
-/* How much was read; frees the reader. */
-static void close_reader(struct answer *a, struct bj_sacct_counts *ret)
+/* Counts of the reader, which is freed. */
+static void close_reader(struct reply *a, struct bj_sacct_counts *ret)
 {
     *ret = (struct bj_sacct_counts){0};
     if (a->pbs) {
@@ -102,14 +101,15 @@ static void close_reader(struct answer *a, struct bj_sacct_counts *ret)
     bj_lsf_json_free(a->lsf);
 }
 
-static int ask(enum bj_snapshot_kind kind, const struct bj_cluster_conf *conf,
-               struct answer *a, struct bj_err *err)
+static int run_command(enum bj_snapshot_kind kind,
+                       const struct bj_cluster_conf *conf, struct reply *a,
+                       struct bj_err *err)
 {
     const char *argv[10] = {conf->snapshot[kind].command};
-    for (int i = 0; i < 8 && asked[kind].args[i]; i++)
-        argv[i + 1] = asked[kind].args[i];
+    for (int i = 0; i < 8 && commands[kind].args[i]; i++)
+        argv[i + 1] = commands[kind].args[i];
     struct bj_command cmd = {.argv = argv,
-                             .env = asked[kind].env,
+                             .env = commands[kind].env,
                              .deadline_usec =
                                  conf->snapshot[kind].deadline_usec,
                              .sink = take_text,
@@ -129,14 +129,14 @@ int bj_source_snapshot_run(enum bj_snapshot_kind kind,
                            const struct bj_source_run *run,
                            struct bj_sacct_counts *ret, struct bj_err *err)
 {
-    struct answer a = {.run = run, .cluster = bj_slice_str(conf->name)};
+    struct reply a = {.run = run, .cluster = bj_slice_str(conf->name)};
     int r = open_reader(kind, &a, err);
     if (r == 0 && kind == BJ_SNAPSHOT_QSTAT)
         r = bj_pbs_runs_new(run->store, &a.runs, err);
     if (r == 0)
         r = bj_upsert_begin(run->upsert, err);
     if (r == 0) {
-        r = ask(kind, conf, &a, err);
+        r = run_command(kind, conf, &a, err);
         if (r < 0)
             bj_upsert_rollback(run->upsert);
     }

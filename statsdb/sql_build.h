@@ -1,5 +1,5 @@
-/* A statement being built: text of ours, and values that are bound, never
- * written into it. */
+/* Builds a statement from fixed text and values, which are bound, never written
+ * into it. */
 #ifndef BJ_STATSDB_SQL_BUILD_H
 #define BJ_STATSDB_SQL_BUILD_H
 
@@ -12,7 +12,7 @@
 
 struct sqlite3_stmt;
 
-enum { BJ_SQL_BUILD_VALUES = 3000 }; /* at most */
+enum { BJ_SQL_BUILD_VALUES = 3000 }; /* maximum */
 
 /* Zero-initialise. */
 struct bj_sql_build {
@@ -22,7 +22,7 @@ struct bj_sql_build {
         int64_t number;
     } * value;
     unsigned values, room;
-    bool full; /* more values than there is room for */
+    bool full; /* more values than the maximum */
 };
 
 void bj_sql_build_free(struct bj_sql_build *b);
@@ -30,7 +30,7 @@ void bj_sql_build_free(struct bj_sql_build *b);
 /* Append SQL. */
 void bj_sql_build_add(struct bj_sql_build *b, const char *sql);
 
-/* Append a parameter and note its value.  Texts must stay. */
+/* Append a parameter with its value. Texts must stay valid. */
 void bj_sql_build_int(struct bj_sql_build *b, int64_t v);
 void bj_sql_build_text(struct bj_sql_build *b, struct bj_slice s);
 

@@ -55,8 +55,8 @@ static int check_filesystem(const char *path, struct bj_err *err)
     return 0;
 }
 
-/* The lock has a file of its own: closing any descriptor of the database would
- * drop the locks that SQLite holds on it. */
+/* The lock is a separate file: closing any descriptor of the database would
+ * drop SQLite's locks on it. */
 static int take_lock(struct bj_store *s, struct bj_err *err)
 {
     char name[4096];
@@ -94,8 +94,8 @@ static int set_up(struct bj_store *s, const struct bj_store_options *opt,
         r = bj_sql_exec(s->db, "PRAGMA auto_vacuum = INCREMENTAL", err);
     if (r < 0)
         return r;
-    /* A page that a transaction has changed is written to the WAL, and from
-     * there to its place; a longer WAL saves some of the latter. */
+    /* A changed page is written to the WAL and later to its place; a longer WAL
+     * combines some of these writes. */
     return bj_sql_exec(s->db,
                        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
                        "PRAGMA wal_autocheckpoint = 8000;"
@@ -103,8 +103,8 @@ static int set_up(struct bj_store *s, const struct bj_store_options *opt,
                        err);
 }
 
-/* What is counted in pages, once it is known how large those of this store
- * are: SQLite takes a size in bytes for one in pages of 4 KiB until then. */
+/* Limits in pages, set when the page size of the store is known: until then
+ * SQLite assumes 4 KiB. */
 static int set_limits(struct bj_store *s, const struct bj_store_options *opt,
                       struct bj_err *err)
 {
@@ -150,19 +150,19 @@ static int open_db(struct bj_store *s, const struct bj_store_options *opt,
                        version, bj_schema_version(),
                        version > bj_schema_version()
                            ? ""
-                           : "; batchjob_stats_db has to run once");
+                           : "; run batchjob_stats_db once");
     if (r == 0)
         r = set_limits(s, opt, err);
     if (r == -EROFS && opt->read_only)
         bj_err_set(err, r,
-                   "who may not write beside it can read it only while "
-                   "batchjob_stats_db runs");
+                   "without write access to its directory it can be read "
+                   "only while batchjob_stats_db runs");
     return r < 0 ? bj_err_wrap(err, r, "%s", opt->path ? opt->path : "no store")
                  : 0;
 }
 
-/* SQLite keeps a database without a name in memory, and what is too large for
- * that in a file of TMPDIR that has none either.  It has no WAL. */
+/* SQLite keeps a database without a name in memory, and a large one in an
+ * unnamed file in TMPDIR. It has no WAL. */
 static int name_files(struct bj_store *s, const char *path, struct bj_err *err)
 {
     s->path = strdup(path ? path : "");
@@ -212,7 +212,7 @@ struct sqlite3 *bj_store_db(struct bj_store *s)
     return s->db;
 }
 
-int bj_store_not_ours(struct bj_err *err, int code)
+int bj_store_other_error(struct bj_err *err, int code)
 {
     if (code != -EIO && code != -ENOSPC && code != -EROFS && code != -EBADMSG)
         return code;
@@ -242,11 +242,12 @@ int bj_store_check(struct bj_store *s, struct bj_err *err)
         return r;
     r = bj_sql_row(st, err);
     if (r > 0)
-        r = bj_err_set(err, -EBADMSG,
-                       "%s: table %s, row %lld: no such row in %s", s->path,
-                       (const char *)sqlite3_column_text(st, 0),
-                       (long long)sqlite3_column_int64(st, 1),
-                       (const char *)sqlite3_column_text(st, 2));
+        r = bj_err_set(
+            err, -EBADMSG,
+            "%s: table %s, row %lld: the referenced row of %s is missing",
+            s->path, (const char *)sqlite3_column_text(st, 0),
+            (long long)sqlite3_column_int64(st, 1),
+            (const char *)sqlite3_column_text(st, 2));
     sqlite3_finalize(st);
     return r;
 }
@@ -255,7 +256,9 @@ int bj_store_references(struct bj_store *s, bool on, struct bj_err *err)
 {
     int now = -1;
     if (!sqlite3_get_autocommit(s->db))
-        return bj_err_set(err, -EBUSY, "foreign keys within a transaction");
+        return bj_err_set(
+            err, -EBUSY,
+            "foreign keys cannot be switched within a transaction");
     int rc =
         sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, (int)on, &now);
     if (rc != SQLITE_OK || now != (int)on)
@@ -275,7 +278,8 @@ int bj_store_commit(struct bj_store *s, struct bj_err *err)
 
 void bj_store_rollback(struct bj_store *s)
 {
-    /* Some faults, a full disk among them, have rolled it back already. */
+    /* After some errors, such as a full disk, SQLite has rolled back already.
+     */
     if (!sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
@@ -295,8 +299,8 @@ uint64_t bj_store_bytes(const struct bj_store *s)
 /* --- backup ----------------------------------------------------------------
  */
 
-/* Copy all pages: so many at a time, so that a writer of another process gets
- * its turn; what it writes starts the copy anew, which SQLite does itself. */
+/* Copy all pages, some at a time, so that a writer of another process gets its
+ * turn; SQLite restarts the copy after its writes. */
 static int copy(struct bj_store *s, struct sqlite3 *to,
                 int (*progress)(void *ctx, uint64_t done, uint64_t all),
                 void *ctx, struct bj_err *err)
@@ -322,7 +326,7 @@ static int copy(struct bj_store *s, struct sqlite3 *to,
     return rc == SQLITE_DONE ? 0 : bj_sql_fail(NULL, rc, err, "backup");
 }
 
-/* The copy has no WAL of its own beside it. */
+/* Make a copy without a WAL file. */
 static int copy_to(struct bj_store *s, const char *name,
                    int (*progress)(void *ctx, uint64_t done, uint64_t all),
                    void *ctx, struct bj_err *err)
@@ -361,7 +365,7 @@ int bj_store_backup(struct bj_store *s, const char *to,
     int r = copy_to(s, part, progress, ctx, err);
     if (r == 0)
         r = sync_file(part, err);
-    /* link(2) does not replace a file that came into being meanwhile. */
+    /* link(2) does not replace a file that appeared meanwhile. */
     if (r == 0 && link(part, to) < 0)
         r = bj_err_set(err, -errno, "%s", to);
     unlink(part);

@@ -13,67 +13,67 @@
 struct sqlite3;
 struct bj_store;
 
-/* Numbers that are 0 stand for the value in brackets. */
+/* A number of 0 is the default in brackets. */
 struct bj_store_options {
-    const char *path;    /* NULL: an empty one that goes when it is closed */
-    bool read_only;      /* no lock, no migration, no file is made */
-    bool any_version;    /* to be read, whatever its version */
-    bool as_it_is;       /* to be written, but neither made nor migrated */
-    bool any_filesystem; /* also on one that is known not to be local */
-    bool shrink; /* a new file can give room back: statsdb/retention.h */
-    uint64_t cache_bytes; /* of the database that are kept in memory [12 M] */
-    uint64_t busy_usec;   /* how long to wait for a lock [10 s] */
-    uint64_t max_bytes;   /* the file never grows beyond [no limit] */
+    const char *path; /* NULL: an empty one that is removed when it is closed */
+    bool read_only;   /* no lock, no migration, no file is made */
+    bool any_version; /* read it, whatever its version */
+    bool as_it_is;    /* write it, but neither make nor migrate it */
+    bool any_filesystem;  /* also on a network file system */
+    bool shrink;          /* a new file can shrink: statsdb/retention.h */
+    uint64_t cache_bytes; /* memory for pages [12 M] */
+    uint64_t busy_usec;   /* wait for a lock [10 s] */
+    uint64_t max_bytes;   /* maximum size of the file [no limit] */
 };
 
-/* Open a store, and make it when there is none and it is to be written.  The
- * writer holds a lock on "PATH.lock" until the store is closed, and brings an
- * older store to the present version.  err may be NULL.
- *   -EBUSY    another process writes it
- *   -EREMOTE  on a network file system, whose locks SQLite must not trust
- *   -EBADMSG  not a store, or damaged       -ENOTSUP  of a newer version
- *   -EAGAIN   not to be migrated, but of an older version: its writer must
- *             run once
- *   else see bj_sql_errno */
+/* Open a store, and make it if it is missing and opened for writing. The writer
+ * holds a lock on "PATH.lock" until the store is closed, and upgrades an older
+ * store. err may be NULL.
+ * -EBUSY: another process writes it
+ * -EREMOTE: on a network file system, whose locks are unreliable
+ * -EBADMSG: not a store, or damaged
+ * -ENOTSUP: of a newer version
+ * -EAGAIN: of an older version, and opened without migration: run its writer
+ * once
+ * -EINVAL and others: see bj_sql_errno */
 int bj_store_open(const struct bj_store_options *opt, struct bj_store **ret,
                   struct bj_err *err);
 
 /* Close it; a transaction that is open is rolled back.  NULL is fine. */
 void bj_store_close(struct bj_store *s);
 
-/* The connection, for statements of one's own. */
+/* The connection, for other statements. */
 struct sqlite3 *bj_store_db(struct bj_store *s);
 
-/* The code of an error of another file than the store, in the same words, but
- * none that would be taken for one of the store: -EREMOTEIO instead of -EIO,
- * -ENOSPC, -EROFS and -EBADMSG. */
-int bj_store_not_ours(struct bj_err *err, int code);
+/* Change the error of a file other than the store, so that it is not mistaken
+ * for an error of the store: -EREMOTEIO instead of -EIO, -ENOSPC, -EROFS and
+ * -EBADMSG; the text stays. */
+int bj_store_other_error(struct bj_err *err, int code);
 
-/* Look whether the whole file is consistent: pages, indexes, foreign keys.
- * Takes long.  -EBADMSG with the first thing that is wrong. */
+/* Check the whole file: pages, indexes, foreign keys. Takes long. -EBADMSG with
+ * the first error. */
 int bj_store_check(struct bj_store *s, struct bj_err *err);
 
-/* Have SQLite look up, or not, what rows that are written refer to: it does,
- * unless this was called.  Between two transactions only; who switches it off
- * proves the references otherwise. */
+/* Switch SQLite's check of foreign keys on (the default) or off, between two
+ * transactions. */
 int bj_store_references(struct bj_store *s, bool on, struct bj_err *err);
 
-/* Transactions of the writer.  begin takes the lock at once, so that
- * statements in between cannot fail to get it. */
+/* Transactions of the writer. begin takes the lock at once, so that later
+ * statements cannot fail to get it. */
 int bj_store_begin(struct bj_store *s, struct bj_err *err);
 int bj_store_commit(struct bj_store *s, struct bj_err *err);
 void bj_store_rollback(struct bj_store *s);
 
-/* Bytes of the WAL file (0 when it is not there). */
+/* Bytes of the WAL file (0 if it is missing). */
 uint64_t bj_store_wal_bytes(const struct bj_store *s);
 
 /* Bytes of the store's file. */
 uint64_t bj_store_bytes(const struct bj_store *s);
 
-/* Copy the store, as it is now, into a new file while it is being used.  The
- * copy appears under its name only when it is whole and on disk.  -EEXIST when
- * the file is there already.  progress (may be NULL) is called with pages done
- * and in all; a negative return stops the copy and becomes the result. */
+/* Copy the store, as it is now, into a new file while it is used. The copy gets
+ * its name only when it is complete and on disk. -EEXIST: the file exists.
+ * progress (may be NULL) is called with the pages done and the total; a
+ * negative return stops the copy and becomes the result. */
 int bj_store_backup(struct bj_store *s, const char *to,
                     int (*progress)(void *ctx, uint64_t done, uint64_t all),
                     void *ctx, struct bj_err *err);

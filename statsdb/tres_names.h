@@ -1,5 +1,5 @@
-/* Resources as Slurm's database numbers them, "1=4,2=256512,1001=2", under the
- * names that sacct gives them, in its order: "cpu=4,gres/gpu=2,mem=256512M".
+/* Converts resources from Slurm's database, "1=4,2=256512,1001=2", to sacct's
+ * text and order: "cpu=4,gres/gpu=2,mem=256512M".
  *
  * Source: Slurm, src/common/slurmdb_defs.c, slurmdb_make_tres_string(). */
 #ifndef BJ_STATSDB_TRES_NAMES_H
@@ -17,13 +17,13 @@ struct bj_tres_names {
     unsigned n, cap;
 };
 
-/* Enter a row of tres_table; of equal numbers the first counts.  -ENOMEM. */
+/* Add a row of tres_table; the first row of a number counts. -ENOMEM. */
 int bj_tres_names_add(struct bj_tres_names *t, uint64_t id,
                       struct bj_slice type, struct bj_slice name);
 void bj_tres_names_free(struct bj_tres_names *t);
 
-/* Append a list.  requested: memory is in MiB, and is written so.  Items that
- * have no name, are unknown or cannot be read are omitted. */
+/* Append a list. requested: memory is in MiB, and stays so. Items that have no
+ * name, are unknown or cannot be read are omitted. */
 void bj_tres_names_put(const struct bj_tres_names *t, struct bj_slice list,
                        bool requested, struct bj_buf *out);
 

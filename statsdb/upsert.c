@@ -56,7 +56,7 @@ const struct bj_upsert_counts *bj_upsert_counts(const struct bj_upsert *u)
 int bj_upsert_begin(struct bj_upsert *u, struct bj_err *err)
 {
     int r = bj_store_begin(u->store, err);
-    u->cluster_id = BJ_SQL_NULL; /* of this transaction, in any case */
+    u->cluster_id = BJ_SQL_NULL; /* look it up in this transaction */
     return r < 0 ? r : bj_removed_before(u->store, &u->removed_before, err);
 }
 
@@ -104,8 +104,8 @@ static int cluster_of(struct bj_upsert *u, struct bj_slice name,
     if (job->cluster.n > 0)
         name = job->cluster;
     if (name.n >= BJ_CLUSTER_MAX)
-        return bj_err_set(err, -EINVAL, "name of a cluster with %zu bytes",
-                          name.n);
+        return bj_err_set(err, -EINVAL,
+                          "name of a cluster is too long: %zu bytes", name.n);
     struct bj_slice last = {u->cluster, u->cluster_len};
     if (u->cluster_id != BJ_SQL_NULL && bj_slice_eq(last, name))
         return 0;
@@ -144,7 +144,7 @@ int bj_upsert_job(struct bj_upsert *u, struct bj_slice cluster,
 {
     struct bj_err own = {0};
     if (job->raw_id.n == 0)
-        return bj_err_set(err, -EINVAL, "a job without an id");
+        return bj_err_set(err, -EINVAL, "a job without jobid");
     if (job->end_sec < (uint64_t)u->removed_before) {
         u->counts.jobs_removed++;
         return 0;

@@ -43,8 +43,8 @@ struct bj_upsert {
 
 int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err);
 
-/* Put u->row, whichever way it is there: a job (its number, and whether it is
- * new), the columns that few jobs have, a step. */
+/* Insert u->row or merge it into its row: a job (its number, and whether it is
+ * new), its rare values, a step. */
 int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
                       struct bj_err *err);
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,

@@ -59,7 +59,7 @@ int bj_upsert_prepare(struct bj_upsert *u, struct bj_err *err)
     return r;
 }
 
-/* Insert a row unless one with its key is there: 1 inserted, 0 not. */
+/* Insert a row unless its key exists: 1 inserted, 0 not. */
 static int add(struct bj_upsert *u, unsigned which, const struct bj_row *row,
                struct bj_err *err)
 {
@@ -68,7 +68,7 @@ static int add(struct bj_upsert *u, unsigned which, const struct bj_row *row,
     return r < 0 ? r : sqlite3_changes(u->db) > 0;
 }
 
-/* Add what a job gives to the daily sums, or take it away. */
+/* Add a job's values to the daily sums, or subtract them. */
 static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
                  struct bj_err *err)
 {
@@ -92,8 +92,8 @@ static int share(struct bj_upsert *u, const struct bj_row *row, int sign,
     return r < 0 ? r : bj_rollup_add(u->rollup, assoc, row, sign, err);
 }
 
-/* Look the job up: 1 and u->old when it is there.  The statement is left at
- * its row, which texts of u->old point into. */
+/* Find the job: 1 and u->old if it exists. The statement stays at its row,
+ * because texts of u->old point into it. */
 static int job_find(struct bj_upsert *u, struct sqlite3_stmt **ret_st,
                     int64_t *ret_id, struct bj_err *err)
 {
@@ -131,8 +131,7 @@ static int job_set(struct bj_upsert *u, int64_t id, enum bj_row_change change,
     return r < 0 ? r : bj_sql_run(st, err);
 }
 
-/* What stood for all tasks of an array that waited is the last one of them
- * now. */
+/* A record of all waiting tasks becomes the last of them. */
 static int split(struct bj_upsert *u, int64_t id, struct bj_err *err)
 {
     if (u->row.v[BJ_JOB_ARRAY_TASK] == BJ_SQL_NULL)
@@ -141,7 +140,7 @@ static int split(struct bj_upsert *u, int64_t id, struct bj_err *err)
     return bj_sql_run(u->st[BJ_ST_MORE_SPLIT], err);
 }
 
-/* Insert the job unless one with its key is there: 1 inserted, 0 not. */
+/* Insert the job unless its key exists: 1 inserted, 0 not. */
 static int job_add(struct bj_upsert *u, int64_t *ret_id, struct bj_err *err)
 {
     int r = add(u, BJ_ST_JOB_ADD, &u->row, err);
@@ -182,9 +181,9 @@ int bj_upsert_put_job(struct bj_upsert *u, int64_t *ret_id, bool *ret_new,
         sqlite3_reset(st);
         return r;
     }
-    return added > 0
-               ? 0
-               : bj_err_set(err, -EPROTO, "a job is neither there nor new");
+    return added > 0 ? 0
+                     : bj_err_set(err, -EPROTO,
+                                  "a job was neither found nor inserted");
 }
 
 int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
@@ -210,8 +209,8 @@ int bj_upsert_put_more(struct bj_upsert *u, int64_t id, bool fresh,
     return r < 0 ? r : 0;
 }
 
-/* Look the step of u->row up: 1 and u->old when it is there.  Steps with names
- * that nobody has foreseen look for a free place. */
+/* Find the step of u->row: 1 and u->old if it exists. Steps with unusual names
+ * get the next free slot. */
 static int step_find(struct bj_upsert *u, struct bj_err *err)
 {
     struct sqlite3_stmt *find = u->st[BJ_ST_STEP_FIND];

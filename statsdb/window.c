@@ -15,7 +15,7 @@ static bool nothing_yet(const struct bj_covered *c)
     return c->from_sec >= c->to_sec;
 }
 
-/* The first question of all: the newest slice. */
+/* The first window: the newest slice. */
 static void first(const struct bj_window_rules *rules, int64_t now,
                   struct bj_window *ret)
 {
@@ -24,8 +24,8 @@ static void first(const struct bj_window_rules *rules, int64_t now,
     *ret = (struct bj_window){start, now, {start, now}, false};
 }
 
-/* After a long rest several slices may lie between then and now; they come in
- * the order of time, so that what is covered stays one stretch. */
+/* After a long pause several slices may be missing; import them in the order of
+ * time, so that the covered period stays continuous. */
 static void newer(const struct bj_window_rules *rules,
                   const struct bj_covered *c, int64_t now,
                   struct bj_window *ret)

@@ -1,4 +1,4 @@
-/* The dictionaries of the store: tables of a number and a text each. */
+/* The dictionaries of the store: tables of numbers and texts. */
 #ifndef BJ_STATSDB_WORD_H
 #define BJ_STATSDB_WORD_H
 
@@ -15,7 +15,7 @@ enum bj_word {
     BJ_WORD_TRES,
     BJ_WORD_STATE,
     BJ_WORD_OTHER,
-    /* Of an owner; digits for numbers.  They have no query by text. */
+    /* Of an owner; numbers are digits. No query by text. */
     BJ_WORD_UID,
     BJ_WORD_GROUP,
     BJ_WORD_GID,

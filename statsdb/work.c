@@ -11,13 +11,13 @@
 #include <string.h>
 
 enum {
-    JOBS = 1000, /* worked out in one transaction */
+    JOBS = 1000, /* derived in one transaction */
     SECOND = 1000000,
-    LOOK_SEC = 10, /* for new jobs */
-    ASK_SEC = 30,  /* whether there are jobs to be asked about */
+    NEW_JOBS_SEC = 10, /* between searches for new jobs */
+    IDLE_SEC = 30,     /* between searches for jobs to query */
     FACTORS_SEC = 900,
-    PATIENCE_SEC = 60,
-    PATIENCE_MAX_SEC = 3600
+    RETRY_SEC = 60,
+    RETRY_MAX_SEC = 3600
 };
 
 static int64_t wall_sec(void)
@@ -52,7 +52,7 @@ int bj_work_check(const struct bj_statsdb_conf *conf, struct bj_err *err)
 /* --- start -----------------------------------------------------------------
  */
 
-/* A server that is new here is asked about what is there already, too. */
+/* Query the existing jobs, too, when a server is new. */
 static int backlog(struct bj_work *w, struct bj_work_prom *p,
                    struct bj_err *err)
 {
@@ -160,19 +160,19 @@ void bj_work_free(struct bj_work *w)
     free(w);
 }
 
-/* --- a bit of work ---------------------------------------------------------
+/* --- steps --------------------------------------------------------------
  */
 
-static uint64_t patience(unsigned *failures)
+static uint64_t retry_sec(unsigned *failures)
 {
-    uint64_t wait = PATIENCE_SEC;
-    for (unsigned i = 0; i < *failures && wait < PATIENCE_MAX_SEC; i++)
+    uint64_t wait = RETRY_SEC;
+    for (unsigned i = 0; i < *failures && wait < RETRY_MAX_SEC; i++)
         wait *= 2;
     *failures += *failures < UINT_MAX;
-    return wait < PATIENCE_MAX_SEC ? wait : PATIENCE_MAX_SEC;
+    return wait < RETRY_MAX_SEC ? wait : RETRY_MAX_SEC;
 }
 
-/* PUE is set once the cluster is there. */
+/* Store the PUE when the cluster exists. */
 static int set_pue(struct bj_work *w, struct bj_err *err)
 {
     int r = 0;
@@ -202,15 +202,15 @@ static int derive(struct bj_work *w, struct bj_err *err)
 {
     int n = bj_derive_step(w->derive, wall_sec(), JOBS, err);
     w->derive_due_usec =
-        bj_clock_boot_usec() + (n > 0 ? 0 : LOOK_SEC * (uint64_t)SECOND);
+        bj_clock_boot_usec() + (n > 0 ? 0 : NEW_JOBS_SEC * (uint64_t)SECOND);
     return n < 0 ? n : 0;
 }
 
-/* A server that fails is asked again later; its jobs wait. */
+/* Retry a failing server later; its jobs wait. */
 static uint64_t failed(struct bj_work *w, struct bj_work_prom *p,
                        unsigned *failures, const struct bj_err *why)
 {
-    uint64_t wait = patience(failures);
+    uint64_t wait = retry_sec(failures);
     p->errors++;
     if (!atomic_load(w->stop))
         bj_log(BJ_LOG_ERROR, why, "prometheus: next query in %llu s",
@@ -218,7 +218,8 @@ static uint64_t failed(struct bj_work *w, struct bj_work_prom *p,
     return bj_clock_boot_usec() + wait * SECOND;
 }
 
-static int ask(struct bj_work *w, struct bj_work_prom *p, struct bj_err *err)
+static int query_jobs(struct bj_work *w, struct bj_work_prom *p,
+                      struct bj_err *err)
 {
     uint64_t began = bj_clock_boot_usec(), rest = p->conf->prom.pause_usec;
     int n = bj_measure_step(p->measure, wall_sec(), err);
@@ -236,15 +237,15 @@ static int ask(struct bj_work *w, struct bj_work_prom *p, struct bj_err *err)
                p->conf->name, n);
     }
     if (n == 0)
-        rest = ASK_SEC * (uint64_t)SECOND;
+        rest = IDLE_SEC * (uint64_t)SECOND;
     else if (now - began > rest)
         rest = now - began;
     p->due_usec = now + rest;
     return 0;
 }
 
-static int ask_factors(struct bj_work *w, struct bj_work_prom *p,
-                       struct bj_err *err)
+static int query_factors(struct bj_work *w, struct bj_work_prom *p,
+                         struct bj_err *err)
 {
     int r = bj_work_prom_factors(w, p, wall_sec(), err);
     if (r < 0) {
@@ -254,22 +255,21 @@ static int ask_factors(struct bj_work *w, struct bj_work_prom *p,
     }
     p->factors_failures = 0;
     uint64_t rest = p->factors_done ? FACTORS_SEC : 1;
-    /* With no job there yet, it is looked again soon. */
+    /* Without a job of the cluster, try again soon. */
     if (bj_work_cluster(w, p->conf->name) == 0) {
-        rest = LOOK_SEC;
+        rest = NEW_JOBS_SEC;
         p->factors_done = true;
     }
     p->factors_due_usec = bj_clock_boot_usec() + rest * SECOND;
     return 0;
 }
 
-/* Errors that are the store's, and not a server's. */
-static bool fatal(int r)
+static bool store_failed(int r)
 {
     return r == -ENOSPC || r == -EIO || r == -EROFS || r == -ENOMEM;
 }
 
-/* A server that failed is not asked again where all is asked once only. */
+/* With --once a failed server is not queried again. */
 static uint64_t jobs_due(const struct bj_work *w, const struct bj_work_prom *p)
 {
     return w->conf->once && p->done && p->failures > 0 ? UINT64_MAX
@@ -290,9 +290,9 @@ static int step_prom(struct bj_work *w, struct bj_work_prom *p,
     uint64_t now = bj_clock_boot_usec();
     int r = 0, last = 0;
     if (jobs_due(w, p) <= now)
-        r = last = ask(w, p, err);
-    if (!fatal(r) && factors_due(w, p) <= now)
-        r = ask_factors(w, p, err);
+        r = last = query_jobs(w, p, err);
+    if (!store_failed(r) && factors_due(w, p) <= now)
+        r = query_factors(w, p, err);
     return r < 0 ? r : last;
 }
 
@@ -310,9 +310,9 @@ int bj_work_step(struct bj_work *w, struct bj_err *err)
     for (size_t i = 0; i < w->proms && !atomic_load(w->stop); i++) {
         struct bj_err why = {0};
         r = step_prom(w, &w->prom[i], &why);
-        if (r < 0 && (fatal(r) || w->conf->once))
+        if (r < 0 && (store_failed(r) || w->conf->once))
             last = bj_err_set(err, r, "%s", why.msg);
-        if (fatal(r))
+        if (store_failed(r))
             return last;
     }
     return last;
@@ -353,10 +353,10 @@ void bj_work_report(const struct bj_work *w, struct bj_report *r,
             bj_measure_counts(w->prom[i].measure);
         struct bj_report_cluster *c =
             &cluster[w->prom[i].conf - w->conf->cluster];
-        c->prom_questions = m->questions;
+        c->prom_queries = m->queries;
         c->prom_jobs = m->jobs;
-        c->prom_nothing = m->nothing;
-        c->prom_doubtful = m->doubtful;
+        c->prom_no_data = m->no_data;
+        c->prom_ambiguous = m->ambiguous;
         c->prom_errors = w->prom[i].errors;
     }
 }

@@ -12,28 +12,27 @@
 
 struct bj_work;
 
-/* All must outlive it.  -EINVAL: rules, factors or servers are configured
- * wrongly. */
+/* All must outlive it. -EINVAL: invalid rules, factors or servers. */
 int bj_work_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
                 const atomic_bool *stop, struct bj_work **ret,
                 struct bj_err *err);
 void bj_work_free(struct bj_work *w);
 
-/* The same without a store: is the configuration right? */
+/* Check the configuration without a store. */
 int bj_work_check(const struct bj_statsdb_conf *conf, struct bj_err *err);
 
-/* Do a bit of what is due.  What a server or a provider does wrong goes to the
- * log and is tried again later; with --once it is returned, too.  Other errors
- * are those of the store. */
+/* Do one step of the work that is due. Errors of a server or provider are
+ * logged and tried again later; with --once they are returned, too. Other
+ * errors are those of the store. */
 int bj_work_step(struct bj_work *w, struct bj_err *err);
 
-/* When there will be something to do, on the clock of boot. */
+/* When the next work is due, boot clock. */
 uint64_t bj_work_due(const struct bj_work *w);
 
-/* Is there nothing left that could be done now?  For --once. */
+/* Is nothing left to do now? For --once. */
 bool bj_work_idle(const struct bj_work *w);
 
-/* Fill in what is counted; cluster holds those of conf, in their order. */
+/* Fill in the counters; cluster has the clusters of conf, in their order. */
 void bj_work_report(const struct bj_work *w, struct bj_report *r,
                     struct bj_report_cluster *cluster);
 

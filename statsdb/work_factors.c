@@ -13,13 +13,13 @@
 enum {
     QUARTER = 900,
     DAYS_AT_ONCE = 30 * 86400, /* 2880 points of a series */
-    RANK_PROM = 100            /* behind what we have asked ourselves */
+    RANK_PROM = 100            /* after all providers */
 };
 
-/* --- the feed --------------------------------------------------------------
+/* --- providers ----------------------------------------------------------
  */
 
-/* As bj_fetch, but it ends when we are to stop. */
+/* Like bj_fetch, but it ends when the program stops. */
 static int fetch(void *ctx, const struct bj_fetch_request *req,
                  struct bj_fetch_reply *reply, struct bj_err *err)
 {
@@ -54,8 +54,8 @@ static int put_all(struct bj_work *w, const struct bj_factor *f, size_t n,
         bool year =
             one.from == BJ_FACTOR_YEAR || one.from == BJ_FACTOR_CONSTANT;
         if (standing && !year && one.from != BJ_FACTOR_PROFILE)
-            continue; /* it is in the history */
-        if (year)     /* the last one known stands for all times */
+            continue; /* part of the history */
+        if (year)     /* the last one is used for all times */
             one.start_sec = one.end_sec = 0;
         int rank = 0;
         for (size_t k = 0; k < w->conf->carbon.providers.n; k++)
@@ -66,7 +66,7 @@ static int put_all(struct bj_work *w, const struct bj_factor *f, size_t n,
     return r;
 }
 
-/* What it knows, into the store. */
+/* Store the factors of the providers. */
 static int take_feed(struct bj_work *w, uint64_t wall, struct bj_err *err)
 {
     struct bj_factor now[BJ_CARBON_FEED_FACTORS];
@@ -85,7 +85,7 @@ static int take_feed(struct bj_work *w, uint64_t wall, struct bj_err *err)
     return r;
 }
 
-/* The rest of a transaction about factors. */
+/* End a transaction with factors. */
 static int finish(struct bj_work *w, int r, struct bj_err *err)
 {
     int64_t again = r == 0 ? bj_factors_flush(w->factors, err) : 0;
@@ -114,8 +114,7 @@ int bj_work_feed(struct bj_work *w, struct bj_err *err)
     uint64_t due = bj_carbon_feed_step(w->feed, now, &why);
     if (why.code && !atomic_load(w->stop))
         bj_log(BJ_LOG_WARN, &why, "emissions");
-    /* Another question may be due at once; the file is looked at each minute.
-     */
+    /* The next request may be due at once; the file is checked each minute. */
     w->feed_due_usec = due;
     w->fed = due > now.boot_usec + 1000000;
     int r = bj_store_begin(w->store, err);
@@ -127,7 +126,7 @@ int bj_work_feed(struct bj_work *w, struct bj_err *err)
 /* --- from Prometheus -------------------------------------------------------
  */
 
-/* Those that were stated, and those that were estimated. */
+/* Series of stated and of estimated factors. */
 #define FACTOR "batchjob_emission_factor_grams_per_kwh"
 #define ESTIMATED                                                              \
     " on (instance, provider, kind, country)"                                  \
@@ -137,8 +136,8 @@ static const char *const queries[2] = {
     "max by (provider, kind, country) (" FACTOR " and" ESTIMATED ")",
 };
 
-/* Collected first: no transaction waits for the network. */
-struct told {
+/* Collect first: no transaction waits for the network. */
+struct sample {
     struct bj_factor f;
     char provider[BJ_ZONE_MAX];
 };
@@ -146,19 +145,19 @@ struct told {
 struct taking {
     bool estimated;
     uint64_t fetched_sec;
-    struct told *v;
+    struct sample *v;
     size_t n, cap;
 };
 
 enum { TOLD_MAX = 200000 };
 
-static int keep(struct taking *t, const struct told *one, struct bj_err *err)
+static int keep(struct taking *t, const struct sample *one, struct bj_err *err)
 {
     if (t->n == TOLD_MAX)
         return bj_err_set(err, -EFBIG, "more than %d factors", TOLD_MAX);
     if (t->n == t->cap) {
         size_t cap = t->cap ? 2 * t->cap : 1024;
-        struct told *v = reallocarray(t->v, cap, sizeof(*v));
+        struct sample *v = reallocarray(t->v, cap, sizeof(*v));
         if (!v)
             return bj_err_set(err, -ENOMEM, "factors");
         t->v = v;
@@ -183,7 +182,7 @@ static int on_factors(void *ctx, const struct bj_json *metric,
     struct taking *t = ctx;
     struct bj_slice provider = bj_json_text(bj_json_get(metric, "provider"));
     struct bj_slice country = bj_json_text(bj_json_get(metric, "country"));
-    struct told one = {
+    struct sample one = {
         .f = {.estimated = t->estimated, .fetched_sec = t->fetched_sec}};
     struct bj_factor *f = &one.f;
     if (provider.n == 0 ||
@@ -213,8 +212,8 @@ static int on_factors(void *ctx, const struct bj_json *metric,
     return r;
 }
 
-static int put_told(struct bj_work *w, int64_t cluster, struct taking *t,
-                    struct bj_err *err)
+static int put_result(struct bj_work *w, int64_t cluster, struct taking *t,
+                      struct bj_err *err)
 {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->n; i++) {
@@ -239,7 +238,7 @@ static int ask_told(const struct bj_work_prom *p, int64_t from, int64_t to,
     return r;
 }
 
-/* A stretch of time at once: the newest, or more of the way back to now. */
+/* Read one period: the newest, or the next one since the last. */
 int bj_work_prom_factors(struct bj_work *w, struct bj_work_prom *p,
                          int64_t now_sec, struct bj_err *err)
 {
@@ -250,7 +249,7 @@ int bj_work_prom_factors(struct bj_work *w, struct bj_work_prom *p,
     int64_t cluster = bj_work_cluster(w, p->conf->name);
     int r = bj_covered_read(w->store, p->conf->name, source, &c, err);
     if (r < 0 || cluster == 0)
-        return r; /* no job of it is there yet */
+        return r; /* the cluster has no job yet */
     int64_t from = c.to_sec > oldest ? c.to_sec : oldest;
     from = from / QUARTER * QUARTER;
     int64_t to = now_sec / QUARTER * QUARTER;
@@ -268,7 +267,7 @@ int bj_work_prom_factors(struct bj_work *w, struct bj_work_prom *p,
     }
     c.from_sec = c.to_sec > 0 ? c.from_sec : from;
     c.to_sec = to;
-    r = put_told(w, cluster, &t, err);
+    r = put_result(w, cluster, &t, err);
     free(t.v);
     if (r == 0)
         r = bj_covered_write(w->store, p->conf->name, source, &c, err);

@@ -17,7 +17,7 @@ struct bj_work_prom {
     uint64_t due_usec, factors_due_usec;
     unsigned failures, factors_failures;
     uint64_t errors;
-    bool done, factors_done; /* once: nothing left */
+    bool done, factors_done; /* once: factors were read */
 };
 
 struct bj_work {

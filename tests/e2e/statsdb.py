@@ -321,7 +321,7 @@ def dry(site):
     db.execute("PRAGMA user_version = 0")
     db.close()
     p = site.run("--dry-run", "--store.path=" + old)
-    check(p.returncode == 1 and b"has version 0" in p.stderr and b"run once" in p.stderr,
+    check(p.returncode == 1 and b"has version 0" in p.stderr and b"run batchjob_stats_db once" in p.stderr,
           "nor does it change one of an older version", p.stderr)
     copy = os.path.join(site.folder, "old.copy")
     p = site.run("backup", copy, "--store.path=" + old)

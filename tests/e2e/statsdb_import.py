@@ -91,7 +91,7 @@ def original(folder, run, read):
     with open(name, "rb") as f:
         before = f.read()
     p = run("import", "original", name, "--import.cluster=alpha")
-    check(p.returncode == 0 and b"10 rows: 7 taken" in p.stdout and b"2 left out" in p.stdout,
+    check(p.returncode == 0 and b"10 rows: 7 imported" in p.stdout and b"2 skipped" in p.stdout,
           "the original's table is imported", p.stdout, p.stderr)
     got = read("SELECT jobid, array_job_id, array_task, submit_sec, start_sec, end_sec,"
                " elapsed_seconds, state, user, nodes, exit_code FROM job_v ORDER BY id")
@@ -105,7 +105,7 @@ def original(folder, run, read):
         check(f.read() == before, "it is only read")
     everything = read("SELECT * FROM job"), read("SELECT * FROM rollup_day")
     p = run("import", "original", name, "--import.cluster=alpha")
-    check(p.returncode == 0 and b" 0 taken, 8 known" in p.stdout, "again: all are known",
+    check(p.returncode == 0 and b" 0 imported, 8 known" in p.stdout, "again: all are known",
           p.stdout, p.stderr)
     check((read("SELECT * FROM job"), read("SELECT * FROM rollup_day")) == everything,
           "nothing changes")
@@ -158,13 +158,13 @@ def jobstats(folder, run, read):
     db = sqlite3.connect(os.path.join(folder, "stats.db"))
     db.executemany("INSERT INTO job_more(job, admin_comment) VALUES(?, ?)",
                    list(zip(ids, comments)))
-    db.execute("INSERT INTO job_prom(job, asked_sec, outcome, cpu_usec) VALUES(?, 5, 0, 42)",
+    db.execute("INSERT INTO job_prom(job, queried_sec, outcome, cpu_usec) VALUES(?, 5, 0, 42)",
                (ids[6],))
     db.execute("DELETE FROM derive_todo")
     db.commit()
     db.close()
     p = run("import", "jobstats")
-    check(p.returncode == 0 and b"6 rows: 2 taken, 1 known, 1 left out" in p.stdout,
+    check(p.returncode == 0 and b"6 rows: 2 imported, 1 known, 1 skipped" in p.stdout,
           "jobstats' summaries are imported", p.stdout, p.stderr)
     got = read("SELECT job, outcome, nodes_seen, cpu_usec, memory_peak_bytes, gpus_seen,"
                " gpu_busy_ppm, gpu_memory_peak_bytes FROM job_prom ORDER BY job")
@@ -175,7 +175,7 @@ def jobstats(folder, run, read):
     check(read("SELECT job FROM derive_todo") == [(ids[0],), (ids[1],)],
           "and their efficiencies are to be worked out")
     p = run("import", "jobstats")
-    check(b"6 rows: 0 taken, 3 known" in p.stdout, "again: nothing is new", p.stdout)
+    check(b"6 rows: 0 imported, 3 known" in p.stdout, "again: nothing is new", p.stdout)
 
 
 def main():

@@ -3,14 +3,14 @@
 
 #include "statsdb/source_sacct.h"
 
-struct told {
+struct calls {
     struct sqlite3 *db;
     unsigned n;
 };
 
 static void on_progress(void *ctx, const struct bj_sacct_counts *counts)
 {
-    struct told *t = ctx;
+    struct calls *t = ctx;
     (void)counts;
     assert_true(sqlite3_get_autocommit(t->db)); /* between transactions */
     t->n++;
@@ -24,19 +24,19 @@ static void check(uint64_t batch_lines, unsigned commits, uint64_t left)
     fixture_open(&f);
     struct bj_store *s = store_open(&f);
     struct bj_upsert *u = upsert_open(s);
-    struct told told = {.db = bj_store_db(s)};
+    struct calls calls = {.db = bj_store_db(s)};
     const struct bj_source_run run = {.upsert = u,
                                       .batch_lines = batch_lines,
-                                      .ctx = &told,
+                                      .ctx = &calls,
                                       .progress = on_progress};
     const struct bj_sacct_counts counts = {0};
     uint64_t lines = 0;
     assert_int_equal(bj_upsert_begin(u, NULL), 0);
     for (unsigned i = 0; i < 7; i++) {
         assert_int_equal(bj_source_room(&run, &lines, 3, &counts, NULL), 0);
-        assert_false(sqlite3_get_autocommit(told.db));
+        assert_false(sqlite3_get_autocommit(calls.db));
     }
-    assert_int_equal(told.n, commits);
+    assert_int_equal(calls.n, commits);
     assert_int_equal(lines, left);
     assert_int_equal(bj_upsert_commit(u, NULL), 0);
     bj_upsert_free(u);

@@ -256,7 +256,7 @@ static void prom(struct site *w, const char *values)
 {
     char sql[600];
     snprintf(sql, sizeof(sql),
-             "INSERT INTO job_prom(job, asked_sec, outcome, nodes_seen,"
+             "INSERT INTO job_prom(job, queried_sec, outcome, nodes_seen,"
              " nodes_final, coverage_ppm, energy_nodes, cpu_usec,"
              " memory_mean_bytes, gpu_busy_ppm) SELECT id, 1, %s FROM job;"
              "INSERT INTO word(text) VALUES('dram'), ('psu');"

@@ -144,7 +144,7 @@ static const struct {
     {"run again, still going on",
      S("1.s", "1500") R("1.s", "1500", "1") S("1.s", "1950"),
      "1.s|1000|11|1500|1900|0\n1.s|1001|2|1950||\n"},
-    {"the end of the first run is never told",
+    {"the end of the first run is never reported",
      S("1.s", "1500") S("1.s", "1950") E("1.s", "1950", "2500", "2"),
      "1.s|1000|11|1500||\n1.s|1001|4|1950|2500|1\n"},
     {"starts that failed count, but are no runs",
@@ -175,7 +175,7 @@ static const struct {
 };
 
 /* However a story is cut, it is the same: the source is made anew at each cut,
- * and told all of it again in the end. */
+ * and all of it is sent again in the end. */
 static void report(const char *what, const char *text, const char *want,
                    size_t cut)
 {

@@ -286,7 +286,7 @@ static void test_report(void **state)
         "\nbatchjob_stats_wal_bytes 4096\n",
     };
     (void)state;
-    struct bj_report_cluster c[2] = {{.name = "a\"b", .questions = 3},
+    struct bj_report_cluster c[2] = {{.name = "a\"b", .requests = 3},
                                      {.name = "c", .to_sec = 99}};
     c[1].fault[bj_report_fault(-ETIMEDOUT)] = 2;
     struct bj_report r = {

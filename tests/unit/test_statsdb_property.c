@@ -95,7 +95,7 @@ static void record(const struct life *l, unsigned stage, bool sparse,
 }
 
 /* Report all jobs in random batches: every stage up to the given one comes at
- * least once, in any order, some again, and some batches are aborted and told
+ * least once, in any order, some again, and some batches are aborted and sent
  * again. */
 static void report(struct bj_upsert *u, const struct life *l, unsigned upto)
 {

@@ -200,11 +200,11 @@ static void test_refused(void **state)
         {"rules:\n- name: n\n  enabled: 7\n", "f:3:12: true or false"},
         {"rules:\n- name: n\n  text: [t]\n", "f:3:9: a text"},
         {"rules:\n- name: cpu_low\n  when: [a,b,c,d,e,f,g,h,i]\n",
-         "f:3:26: this list is too long"},
+         "f:3:26: the list is too long"},
         {"rules:\n- name: [\n", "f:3:1: "},
         {"rules:\n- &a [*a]\n", "f:2:3: a rule"},
         {"\xff", "f:"},
-        {"rules: [[[[[[[[[[[[", "f:1:11: nothing is nested so deep"},
+        {"rules: [[[[[[[[[[[[", "f:1:11: nested too deep"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -113,13 +113,13 @@ static void test_not_its_fault(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
         bj_err_set(&err, ours[i], "spool");
-        assert_int_equal(bj_store_not_ours(&err, ours[i]), -EREMOTEIO);
+        assert_int_equal(bj_store_other_error(&err, ours[i]), -EREMOTEIO);
         assert_int_equal(err.code, -EREMOTEIO);
         assert_int_equal(strncmp(err.msg, "spool: ", 7), 0);
         assert_true(strlen(err.msg) > 15);
     }
-    assert_int_equal(bj_store_not_ours(&err, -EACCES), -EACCES);
-    assert_int_equal(bj_store_not_ours(NULL, 0), 0);
+    assert_int_equal(bj_store_other_error(&err, -EACCES), -EACCES);
+    assert_int_equal(bj_store_other_error(NULL, 0), 0);
 }
 
 /* One of another version can be copied, and is left as it is where nothing is

@@ -9,13 +9,13 @@ enum {
     RECORDS = 1000, /* of a directory, in one transaction */
     RECORDS_SEC = 20,
     REPORT_SEC = 15,
-    WEB_SEC = 1 /* while a question is answered */
+    WEB_SEC = 1 /* during a request */
 };
 
-/* --- records of nodes ------------------------------------------------------
+/* --- final records ------------------------------------------------------
  */
 
-/* All that lie in a directory. */
+/* Import all records of a directory. */
 static int collect_dir(struct bj_daemon *d, size_t i, const char *dir,
                        struct bj_err *err)
 {
@@ -64,7 +64,7 @@ int bj_daemon_collect(struct bj_daemon *d, struct bj_err *err)
 /* --- old jobs --------------------------------------------------------------
  */
 
-/* A little at a time, so that questions are not kept waiting. */
+/* A few at a time, so that requests do not wait. */
 int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err)
 {
     uint64_t now = bj_clock_boot_usec();
@@ -83,7 +83,7 @@ int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err)
     return bj_retention_shrink(d->store, SHRINK_PAGES, err);
 }
 
-/* --- how it goes -----------------------------------------------------------
+/* --- metrics of the program ---------------------------------------------
  */
 
 static struct bj_report report_of(struct bj_daemon *d)

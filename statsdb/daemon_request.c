@@ -8,12 +8,12 @@
 #include <limits.h>
 
 enum {
-    PATIENCE_SEC = 60, /* after the first failure; doubles */
-    PATIENCE_MAX_SEC = 3600,
-    SLICE_MIN_SEC = 900, /* shortest question after timeouts */
+    RETRY_SEC = 60, /* after the first failure; doubles */
+    RETRY_MAX_SEC = 3600,
+    SLICE_MIN_SEC = 900, /* shortest window after timeouts */
 };
 
-/* --- one question ----------------------------------------------------------
+/* --- one request --------------------------------------------------------
  */
 
 static void on_progress(void *ctx, const struct bj_sacct_counts *counts)
@@ -30,7 +30,7 @@ void bj_daemon_on_bad(void *ctx, const struct bj_sacct_bad *bad)
 {
     struct bj_daemon_source *s = ctx;
     char job[64], field[64], value[96];
-    if (++s->bad > BJ_DAEMON_BAD_TOLD)
+    if (++s->bad > BJ_DAEMON_BAD_LOGGED)
         return;
     bj_progress_clear(&s->progress);
     bj_text_clean(bad->job, job, sizeof(job));
@@ -64,15 +64,15 @@ static void log_counts(const struct bj_daemon_source *s,
 void bj_daemon_count(struct bj_report_cluster *r,
                      const struct bj_sacct_counts *n)
 {
-    r->questions++;
+    r->requests++;
     r->lines += n->lines;
     r->bad_lines += n->bad_lines;
     r->bad_fields += n->bad_fields;
     r->success_sec = bj_daemon_wall_sec();
 }
 
-/* Prometheus, PUE and records that name no cluster are for the name in the
- * configuration: if no job comes under that, they are for nothing. */
+/* Prometheus, PUE and records without a cluster use the name in the
+ * configuration. Warn if no job has that name. */
 static void check_name(struct bj_daemon *d, struct bj_daemon_source *s)
 {
     const struct bj_cluster_conf *c = s->conf;
@@ -89,20 +89,20 @@ static void check_name(struct bj_daemon *d, struct bj_daemon_source *s)
         return;
     bj_sql_bind_text(st, 1, bj_slice_str(c->name));
     if (bj_sql_row(st, NULL) > 0) {
-        char told[64];
-        bj_text_clean(bj_sql_text(st, 0), told, sizeof(told));
+        char name[64];
+        bj_text_clean(bj_sql_text(st, 0), name, sizeof(name));
         bj_log(BJ_LOG_WARN, NULL,
                "%s: the scheduler's name of the cluster is '%s': prometheus, "
                "pue, and "
                "records without a cluster use '%s' and match no jobs",
-               c->name, told, c->name);
+               c->name, name, c->name);
     }
     sqlite3_finalize(st);
 }
 
-/* Ask, and note with the last of the answer how far that leads. */
-static int ask_for(struct bj_daemon *d, struct bj_daemon_source *s,
-                   const struct bj_window *w, struct bj_err *err)
+/* Import one window, and write the covered period in its last transaction. */
+static int request_window(struct bj_daemon *d, struct bj_daemon_source *s,
+                          const struct bj_window *w, struct bj_err *err)
 {
     bool dry = d->conf->dry_run;
     struct bj_source_run run = {.upsert = d->upsert,
@@ -132,33 +132,33 @@ static int ask_for(struct bj_daemon *d, struct bj_daemon_source *s,
     s->covered = w->after;
     bj_daemon_count(&d->report[s - d->source], &n);
     on_progress(s, &n);
-    if (s->bad > BJ_DAEMON_BAD_TOLD)
+    if (s->bad > BJ_DAEMON_BAD_LOGGED)
         bj_log(BJ_LOG_WARN, NULL, "%s: %u more such lines", s->conf->name,
-               s->bad - BJ_DAEMON_BAD_TOLD);
+               s->bad - BJ_DAEMON_BAD_LOGGED);
     log_counts(s, w, &n, &was, bj_upsert_counts(d->upsert));
     if (!dry && !s->named && n.jobs > 0)
         check_name(d, s);
     return 0;
 }
 
-/* History is put in bulk; the rest as all that the daemon writes. */
-static int ask(struct bj_daemon *d, struct bj_daemon_source *s,
-               const struct bj_window *w, struct bj_err *err)
+/* Import history in bulk mode. */
+static int import_window(struct bj_daemon *d, struct bj_daemon_source *s,
+                         const struct bj_window *w, struct bj_err *err)
 {
     int r = bj_upsert_bulk(d->upsert, bj_window_bulk(&s->rules, w), err);
     if (r == 0)
-        r = ask_for(d, s, w, err);
+        r = request_window(d, s, w, err);
     int off = bj_upsert_bulk(d->upsert, false, r < 0 ? NULL : err);
     return r < 0 ? r : off;
 }
 
-/* --- when ------------------------------------------------------------------
+/* --- schedule -----------------------------------------------------------
  */
 
-/* The next question comes after a rest at least as long as the last one took,
- * so that the scheduler's database has half of its time to itself. */
-static void plan(struct bj_daemon *d, struct bj_daemon_source *s,
-                 const struct bj_window *w, uint64_t began_usec)
+/* Pause at least as long as the last request took, so that the scheduler's
+ * database is free for half of the time. */
+static void schedule_next(struct bj_daemon *d, struct bj_daemon_source *s,
+                          const struct bj_window *w, uint64_t began_usec)
 {
     uint64_t now = bj_clock_boot_usec(), rest = s->conf->pause_usec;
     bool back = !w->backfill && w->end_sec < s->covered.to_sec;
@@ -176,23 +176,22 @@ static void plan(struct bj_daemon *d, struct bj_daemon_source *s,
     s->due_usec = now + rest;
 }
 
-/* Seconds to wait after one failure more. */
-uint64_t bj_daemon_patience(unsigned *failures)
+uint64_t bj_daemon_retry_sec(unsigned *failures)
 {
-    uint64_t wait = PATIENCE_SEC;
-    for (unsigned i = 0; i < *failures && wait < PATIENCE_MAX_SEC; i++)
+    uint64_t wait = RETRY_SEC;
+    for (unsigned i = 0; i < *failures && wait < RETRY_MAX_SEC; i++)
         wait *= 2;
     if (*failures < UINT_MAX)
         ++*failures;
-    return wait > PATIENCE_MAX_SEC ? PATIENCE_MAX_SEC : wait;
+    return wait > RETRY_MAX_SEC ? RETRY_MAX_SEC : wait;
 }
 
-static void put_off(const struct bj_daemon *d, struct bj_daemon_source *s,
-                    const struct bj_err *err)
+static void retry_later(const struct bj_daemon *d, struct bj_daemon_source *s,
+                        const struct bj_err *err)
 {
-    uint64_t wait = bj_daemon_patience(&s->failures);
+    uint64_t wait = bj_daemon_retry_sec(&s->failures);
     s->due_usec = bj_clock_boot_usec() + wait * 1000000;
-    /* A question that takes too long may be too large. */
+    /* A request that takes too long may be too large. */
     if (err->code == -ETIMEDOUT && s->rules.slice_sec > SLICE_MIN_SEC)
         s->rules.slice_sec /= 2;
     if (!bj_daemon_single(d))
@@ -200,18 +199,19 @@ static void put_off(const struct bj_daemon *d, struct bj_daemon_source *s,
                (unsigned long long)wait);
 }
 
-int bj_daemon_visit(struct bj_daemon *d, struct bj_daemon_source *s,
-                    struct bj_err *err)
+int bj_daemon_import(struct bj_daemon *d, struct bj_daemon_source *s,
+                     struct bj_err *err)
 {
     struct bj_window w;
     int64_t now = bj_daemon_wall_sec();
     uint64_t began = bj_clock_boot_usec();
-    /* Who says --once wants what is new, however little time has passed. */
-    s->rules.interval_sec =
-        bj_daemon_single(d) && !s->asked_new ? 1 : SEC(s->conf->interval_usec);
+    /* --once requests new jobs even if the interval has not passed. */
+    s->rules.interval_sec = bj_daemon_single(d) && !s->requested_new
+                                ? 1
+                                : SEC(s->conf->interval_usec);
     s->rules.since_sec =
         d->since_sec ? d->since_sec : now - SEC(s->conf->history_usec);
-    /* What would be removed at once is not asked for. */
+    /* Do not request jobs that retention would remove at once. */
     if (d->conf->retention_usec > 0 &&
         s->rules.since_sec < now - SEC(d->conf->retention_usec))
         s->rules.since_sec = now - SEC(d->conf->retention_usec);
@@ -220,20 +220,20 @@ int bj_daemon_visit(struct bj_daemon *d, struct bj_daemon_source *s,
         s->due_usec = began + s->conf->pause_usec + 1000000;
         return 0;
     }
-    int r = ask(d, s, &w, err);
+    int r = import_window(d, s, &w, err);
     bj_progress_clear(&s->progress);
     if (r < 0) {
         if (atomic_load(&d->stop->now))
             return 0;
         d->report[s - d->source].fault[bj_report_fault(r)]++;
-        put_off(d, s, err);
+        retry_later(d, s, err);
         s->finished = true;
         return r;
     }
     s->failures = 0;
-    s->asked_new = s->asked_new || !w.backfill;
+    s->requested_new = s->requested_new || !w.backfill;
     if (s->rules.slice_sec < SEC(s->conf->slice_usec))
         s->rules.slice_sec += s->rules.slice_sec / 4;
-    plan(d, s, &w, began);
+    schedule_next(d, s, &w, began);
     return 0;
 }

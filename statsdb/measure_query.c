@@ -7,29 +7,29 @@
 
 enum { HOUR = 3600 };
 
-/* In templates: $S labels of the cluster and the jobs, $M of the cluster alone,
- * $D the time to look back with its step, $R a while for rates, $E the time to
- * look back for them, $P the place of scratch.  $(SERIES$) is what they say in
- * $D, $(SERIES$h in an hour and $(SERIES$@ at a moment, less what is said of
- * another run with the id of the only job.
+/* Placeholders in queries: $S labels of the cluster and the jobs, $M labels of
+ * the cluster, $D range with its step, $E range for rates, $R window of a rate,
+ * $P place of scratch. $(SERIES$) is the range of a series, $(SERIES$h its last
+ * hour and $(SERIES$@ its present value; in all three, series of another run
+ * with the id of the only job are excluded.
  *
- * A job's series may be cut in two where labels change in its life (an account
- * that was found later), and a node may be scraped twice: max by the labels
- * that differ comes first, then the sum over nodes. */
+ * A job's series is split when a label changes, for example when its account
+ * becomes known, and a node may be scraped twice. So each query takes the
+ * maximum over labels that differ first, then the sum over nodes. */
 #define NODE "jobid, instance, slurm_node"
 #define EACH(more, over, name)                                                 \
     "max by (" NODE more ") (" over "_over_time($(" name "{$S}$)))"
 #define TOTAL(name) "sum by (jobid) (" EACH("", "max", name) ")"
 #define CORES EACH(", cpu", "max", "batchjob_job_core_cpu_seconds_total")
 
-struct question {
+struct query {
     int column;
-    unsigned digits; /* the answer is wanted times 10^digits */
-    bool gpu;        /* only where a job has some */
+    unsigned digits; /* the value is multiplied by 10^digits */
+    bool gpu;        /* only for jobs with GPUs */
     const char *text;
 };
 
-static const struct question questions[] = {
+static const struct query queries[] = {
     {BJ_ME_NODES, 0, false,
      "count by (jobid) (" EACH("", "max",
                                "batchjob_job_cpu_seconds_total") ")"},
@@ -100,15 +100,15 @@ static const char energy[] = "sum by (jobid, component) (" ENERGY ")";
 static const char policy[] =
     "count by (policy) (last_over_time(batchjob_node_energy_info{$M}[$D]))";
 
-/* Hour by hour, for those that are longer than one. */
+/* Energy by hour, for jobs longer than one. */
 static const char hours[] =
     "sum by (jobid) (max by (" NODE ", component)"
     " (max_over_time($(batchjob_job_energy_joules_total{$S}$h)))";
 
-/* --- putting a question together -------------------------------------------
+/* --- queries as text ----------------------------------------------------
  */
 
-/* An id in a regular expression in the quotes of PromQL. */
+/* A jobid as a regular expression in a PromQL string. */
 static void put_id(struct bj_buf *out, const char *id)
 {
     for (; *id; id++) {
@@ -138,22 +138,22 @@ static void put_range(const struct bj_measure *m, struct bj_buf *out)
         bj_buf_printf(out, ":%llds", (long long)b->step_sec);
 }
 
-/* Rates are taken over four scrapes, and looked at as often; a long time is
- * looked at 5000 times. */
+/* Window and step of rates: four scrapes, or for long jobs a 5000th of the
+ * range. */
 static int64_t rate_sec(const struct bj_measure *m)
 {
     int64_t sec = (int64_t)(m->conf->scrape_usec * 4 / 1000000);
     return sec < m->batch.range_sec / 5000 ? m->batch.range_sec / 5000 : sec;
 }
 
-/* The first rate must not see what another run did before. */
+/* The first rate must not include samples of another run. */
 static int64_t rates_range(const struct bj_measure *m)
 {
     const struct bj_measure_batch *b = &m->batch;
     return b->range_sec - (b->own && b->own->since_sec > 0 ? rate_sec(m) : 0);
 }
 
-/* What began with the job. */
+/* Only series that began with the job. */
 static void put_own(const struct bj_measure *m, struct bj_buf *out)
 {
     const struct bj_measure_job *own = m->batch.own;
@@ -234,12 +234,12 @@ static void expand(const struct bj_measure *m, const char *text,
     bj_buf_put(out, "", 1);
 }
 
-/* --- answers ---------------------------------------------------------------
+/* --- replies ------------------------------------------------------------
  */
 
-struct answer {
+struct reply {
     struct bj_measure *m;
-    const struct question *q;
+    const struct query *q;
 };
 
 static struct bj_measure_job *job_of(struct bj_measure *m,
@@ -253,7 +253,7 @@ static int on_value(void *ctx, const struct bj_json *metric,
                     const struct bj_json *value, struct bj_err *err)
 {
     (void)err;
-    const struct answer *a = ctx;
+    const struct reply *a = ctx;
     struct bj_measure_job *j = job_of(a->m, metric);
     int64_t v;
     if (j && bj_prom_value(value, a->q->digits, &v, NULL) == 0 && v >= 0)
@@ -267,7 +267,7 @@ static int on_energy(void *ctx, const struct bj_json *metric,
     (void)err;
     static const char *const names[BJ_COMPONENTS] = {"cpu", "dram", "gpu",
                                                      "other"};
-    const struct answer *a = ctx;
+    const struct reply *a = ctx;
     struct bj_measure_job *j = job_of(a->m, metric);
     struct bj_slice name = bj_json_text(bj_json_get(metric, "component"));
     int64_t v;
@@ -283,7 +283,7 @@ static int on_policy(void *ctx, const struct bj_json *metric,
 {
     (void)value;
     (void)err;
-    const struct answer *a = ctx;
+    const struct reply *a = ctx;
     struct bj_measure_batch *b = &a->m->batch;
     bj_text_clean(bj_json_text(bj_json_get(metric, "policy")), b->policy,
                   sizeof(b->policy));
@@ -291,11 +291,11 @@ static int on_policy(void *ctx, const struct bj_json *metric,
     return 0;
 }
 
-/* From what a counter says at full hours to what each of them took. */
+/* Energy of each hour, from the counter at full hours. */
 static int on_hours(void *ctx, const struct bj_json *metric,
                     const struct bj_json *values, struct bj_err *err)
 {
-    const struct answer *a = ctx;
+    const struct reply *a = ctx;
     struct bj_measure_job *j = job_of(a->m, metric);
     if (!j || j->bin || j->end_sec - j->start_sec <= HOUR)
         return 0;
@@ -313,23 +313,24 @@ static int on_hours(void *ctx, const struct bj_json *metric,
         from = at;
         last = v;
     }
-    /* The rest follows from the sum. */
+    /* The last bin gets the rest of the sum: check_bins(). */
     j->bin[j->bins++] = (struct bj_energy_bin){from, -last};
     return 0;
 }
 
-/* --- asking ----------------------------------------------------------------
+/* --- sending ------------------------------------------------------------
  */
 
-static int ask(struct bj_measure *m, const struct question *q, const char *text,
-               int (*series)(void *, const struct bj_json *,
-                             const struct bj_json *, struct bj_err *),
-               struct bj_buf *sql, struct bj_err *err)
+static int run_query(struct bj_measure *m, const struct query *q,
+                     const char *text,
+                     int (*series)(void *, const struct bj_json *,
+                                   const struct bj_json *, struct bj_err *),
+                     struct bj_buf *sql, struct bj_err *err)
 {
-    struct answer a = {m, q};
+    struct reply a = {m, q};
     const struct bj_prom_sink sink = {&a, series};
     expand(m, text, sql);
-    m->counts.questions++;
+    m->counts.queries++;
     return sql->failed
                ? bj_err_set(err, -ENOMEM, "prometheus")
                : bj_prom_query(m->prom, sql->p, m->batch.at_sec, &sink, err);
@@ -343,10 +344,10 @@ static int64_t sum_of(const struct bj_measure_job *j)
     return sum;
 }
 
-static int ask_hours(struct bj_measure *m, struct bj_buf *text,
-                     struct bj_err *err)
+static int query_hours(struct bj_measure *m, struct bj_buf *text,
+                       struct bj_err *err)
 {
-    struct answer a = {m, NULL};
+    struct reply a = {m, NULL};
     const struct bj_prom_sink sink = {&a, on_hours};
     const struct bj_measure_batch *b = &m->batch;
     int64_t start = INT64_MAX, end = 0;
@@ -357,18 +358,18 @@ static int ask_hours(struct bj_measure *m, struct bj_buf *text,
         start = j->start_sec < start ? j->start_sec : start;
         end = j->end_sec > end ? j->end_sec : end;
     }
-    /* Prometheus gives at most 11000 points of a series. */
+    /* Prometheus returns at most 11000 points per series. */
     if (start > end || (end - start) / HOUR > 10000)
         return 0;
     start = (start / HOUR + 1) * HOUR;
     expand(m, hours, text);
-    m->counts.questions++;
+    m->counts.queries++;
     return text->failed ? bj_err_set(err, -ENOMEM, "prometheus")
                         : bj_prom_range(m->prom, text->p, start,
                                         end / HOUR * HOUR, HOUR, &sink, err);
 }
 
-/* Bins must add up to the energy; where they do not there are none. */
+/* Bins must add up to the energy; otherwise drop them. */
 static void check_bins(struct bj_measure_batch *b)
 {
     for (unsigned i = 0; i < b->n; i++) {
@@ -381,47 +382,46 @@ static void check_bins(struct bj_measure_batch *b)
     }
 }
 
-/* Where a count of something has no answer it is 0, if there was something to
- * be counted. */
+/* A count without a result is 0 if the job has other values. */
 static void complete(struct bj_measure_batch *b)
 {
     for (unsigned i = 0; i < b->n; i++) {
         int64_t *v = b->job[i].v;
         if (v[BJ_USE_GPU_BUSY] >= 0 && v[BJ_USE_GPUS_UNUSED] == BJ_SQL_NULL)
             v[BJ_USE_GPUS_UNUSED] = 0;
-        /* Before its end nobody knows what a node will do. */
+        /* A node may be used until the job ends. */
         if (v[BJ_ME_FINAL] < v[BJ_ME_NODES])
             v[BJ_USE_NODES_UNUSED] = BJ_SQL_NULL;
         else if (v[BJ_ME_NODES] > 0 && v[BJ_USE_NODES_UNUSED] == BJ_SQL_NULL)
             v[BJ_USE_NODES_UNUSED] = 0;
-        b->job[i].outcome = v[BJ_ME_NODES] > 0 ? BJ_TOLD
-                            : b->job[i].own    ? BJ_TOLD_DOUBTFUL
-                                               : BJ_TOLD_NOTHING;
+        b->job[i].outcome = v[BJ_ME_NODES] > 0 ? BJ_MEASURE_FOUND
+                            : b->job[i].own    ? BJ_MEASURE_AMBIGUOUS
+                                               : BJ_MEASURE_NO_DATA;
     }
 }
 
-static bool wanted(const struct bj_measure *m, const struct question *q)
+static bool applies(const struct bj_measure *m, const struct query *q)
 {
     if (q->column == BJ_USE_CPU_PEAK && rates_range(m) <= 0)
         return false;
     return m->batch.gpus || !q->gpu;
 }
 
-int bj_measure_ask(struct bj_measure *m, struct bj_err *err)
+int bj_measure_query(struct bj_measure *m, struct bj_err *err)
 {
     struct bj_buf text = {0};
     int r = 0;
     m->batch.policies = 0;
-    for (size_t i = 0; r == 0 && i < sizeof(questions) / sizeof(questions[0]);
-         i++)
-        if (wanted(m, &questions[i]))
-            r = ask(m, &questions[i], questions[i].text, on_value, &text, err);
+    for (size_t i = 0; r == 0 && i < sizeof(queries) / sizeof(queries[0]); i++)
+        if (applies(m, &queries[i]))
+            r = run_query(m, &queries[i], queries[i].text, on_value, &text,
+                          err);
     if (r == 0)
-        r = ask(m, NULL, energy, on_energy, &text, err);
+        r = run_query(m, NULL, energy, on_energy, &text, err);
     if (r == 0)
-        r = ask(m, NULL, policy, on_policy, &text, err);
+        r = run_query(m, NULL, policy, on_policy, &text, err);
     if (r == 0)
-        r = ask_hours(m, &text, err);
+        r = query_hours(m, &text, err);
     check_bins(&m->batch);
     complete(&m->batch);
     bj_buf_free(&text);

@@ -1,9 +1,9 @@
 #include "core/emissions.h"
 
 #include "base/clock.h"
-#include "base/wait.h"
 #include "carbon/feed.h"
 #include "core/internal.h"
+#include "core/poller.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +12,8 @@
 enum { SECOND = 1000000 };
 
 struct bj_emissions {
-    struct bj_host host;
+    struct bj_poller poller;
     struct bj_carbon_feed *feed;
-    pthread_t thread;
-    bool threaded;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool stop; /* under lock */
 };
 
 static struct bj_carbon_now now(void)
@@ -32,44 +27,48 @@ static void say(struct bj_emissions *e, const struct bj_err *err)
     char text[400], line[480];
     snprintf(line, sizeof(line), "emissions: %s",
              bj_err_text(err, text, sizeof(text)));
-    e->host.log(e->host.ctx, BJ_LOG_WARN, line);
+    e->poller.host.log(e->poller.host.ctx, BJ_LOG_WARN, line);
 }
 
-static void *run(void *arg)
+static bool step(struct bj_worker *w)
 {
-    struct bj_emissions *e = arg;
-    pthread_mutex_lock(&e->lock);
-    uint64_t due = 0;
-    while (!e->stop) {
-        if (bj_wait_until(&e->wake, &e->lock, due))
-            continue;
-        struct bj_err err = {0};
-        pthread_mutex_unlock(&e->lock);
-        due = bj_carbon_feed_step(e->feed, now(), &err);
-        if (err.code)
-            say(e, &err);
-        pthread_mutex_lock(&e->lock);
-    }
-    pthread_mutex_unlock(&e->lock);
-    return NULL;
+    struct bj_emissions *e = (struct bj_emissions *)w->poller;
+    struct bj_err err = {0};
+    bj_worker_unlock(w);
+    uint64_t due = bj_carbon_feed_step(e->feed, now(), &err);
+    if (err.code)
+        say(e, &err);
+    bool ours = bj_worker_lock(w);
+    e->poller.due_usec = due;
+    return ours;
+}
+
+static void gone(struct bj_poller *poller)
+{
+    struct bj_emissions *e = (struct bj_emissions *)poller;
+    bj_carbon_feed_free(e->feed);
+    free(e);
 }
 
 int bj_emissions_new(const struct bj_conf *conf, const struct bj_host *host,
                      struct bj_emissions **ret, struct bj_err *err)
 {
+    /* The feed uses the options: its thread is never abandoned. */
+    static const struct bj_poller_work work = {
+        .step = step, .gone = gone, .stop_usec = UINT64_MAX};
     struct bj_emissions *e = calloc(1, sizeof(*e));
-    if (!e || bj_wait_init(&e->lock, &e->wake) < 0) {
+    if (!e ||
+        bj_poller_init(&e->poller, &work, "bj-emissions", host, NULL) < 0) {
         free(e);
         return bj_err_set(err, -ENOMEM, "emissions");
     }
-    e->host = *host;
+    bj_poller_wake(&e->poller);
     uint64_t seed = bj_clock_wall_usec() ^ (uint64_t)getpid() << 32;
     int r = bj_carbon_feed_new(&conf->carbon, NULL, seed, &e->feed, err);
     if (r == 0) {
-        r = host->thread(host->ctx, &e->thread, run, e, "bj-emissions");
-        e->threaded = r == 0;
+        r = bj_poller_start(&e->poller);
         if (r < 0)
-            bj_err_set(err, r, "emissions: start their thread");
+            bj_err_set(err, r, "emissions: cannot start the thread");
     }
     if (r < 0) {
         bj_emissions_free(e);
@@ -83,17 +82,9 @@ void bj_emissions_free(struct bj_emissions *e)
 {
     if (!e)
         return;
-    pthread_mutex_lock(&e->lock);
-    e->stop = true;
-    pthread_cond_broadcast(&e->wake);
-    pthread_mutex_unlock(&e->lock);
     if (e->feed)
         bj_carbon_feed_abort(e->feed);
-    if (e->threaded)
-        pthread_join(e->thread, NULL);
-    bj_carbon_feed_free(e->feed);
-    bj_wait_destroy(&e->lock, &e->wake);
-    free(e);
+    bj_poller_free(&e->poller);
 }
 
 /* --- publishing ----------------------------------------------------------- */

@@ -1,18 +1,18 @@
 /* The sampler: a thread that runs passes at its own interval, independent of
  * scrapes, for energy and final records.  It writes to disks without the lock:
  * a scrape never waits for a disk. */
-#include "base/wait.h"
 #include "core/energy/energy.h"
 #include "core/energy_gpus.h"
 #include "core/final.h"
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
+#include "core/poller.h"
 #include "core/spool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SECOND = 1000000, STOP_SEC = 5, WAITING_MAX = 1000 };
+enum { SECOND = 1000000, STOP_USEC = 5 * SECOND, WAITING_MAX = 1000 };
 
 /* A final record on its way to the spool. */
 struct record {
@@ -23,10 +23,8 @@ struct record {
 };
 
 struct bj_sampler {
+    struct bj_poller poller; /* uses the core's lock */
     struct bj_core *core;
-    pthread_t thread;
-    pthread_cond_t wake;
-    bool stop, ended; /* under the core's lock */
     struct record *first, **last;
     size_t waiting; /* how many these are */
     bool spool_fails, spool_waits, save_fails;
@@ -210,48 +208,45 @@ static void save(struct bj_core *core)
     write_records(core);
 }
 
-static void *run(void *arg)
+static bool step(struct bj_worker *w)
 {
-    struct bj_sampler *s = arg;
+    struct bj_sampler *s = (struct bj_sampler *)w->poller;
     struct bj_core *core = s->core;
-    uint64_t period = core->conf->energy.period_usec;
-    pthread_mutex_lock(&core->lock);
-    uint64_t due = bj_clock_boot_usec();
-    while (!s->stop) {
-        tick(core);
-        pthread_mutex_unlock(&core->lock);
-        save(core);
-        pthread_mutex_lock(&core->lock);
-        if (core->energy)
-            bj_energy_gpus_show(core);
-        /* A tick that took longer than the period skips what it missed. */
-        for (uint64_t now = bj_clock_boot_usec(); due <= now;)
-            due += period;
-        while (!s->stop && bj_wait_until(&s->wake, &core->lock, due))
-            ;
-    }
-    s->ended = true;
-    pthread_cond_broadcast(&s->wake);
-    pthread_mutex_unlock(&core->lock);
-    return NULL;
+    tick(core);
+    bj_worker_unlock(w);
+    save(core);
+    bool ours = bj_worker_lock(w);
+    if (core->energy)
+        bj_energy_gpus_show(core);
+    /* A tick that took longer than the period skips the ticks it missed. */
+    for (uint64_t now = bj_clock_boot_usec(); s->poller.due_usec <= now;)
+        s->poller.due_usec += core->conf->energy.period_usec;
+    return ours;
+}
+
+static void gone(struct bj_poller *poller)
+{
+    free(poller);
 }
 
 /* --- birth and death ------------------------------------------------------*/
 
 static void start(struct bj_core *core)
 {
+    static const struct bj_poller_work work = {
+        .step = step, .gone = gone, .stop_usec = STOP_USEC};
     struct bj_sampler *s = calloc(1, sizeof(*s));
-    if (!s || bj_wait_cond_init(&s->wake) < 0) {
+    if (!s || bj_poller_init(&s->poller, &work, "bj-sampler", &core->host,
+                             &core->lock) < 0) {
         free(s);
         return;
     }
     s->core = core;
     s->last = &s->first;
+    s->poller.due_usec = bj_clock_boot_usec();
     core->sampler = s;
-    int r = core->host.thread(core->host.ctx, &s->thread, run, s, "bj-sampler");
-    if (r < 0) {
+    if (bj_poller_start(&s->poller) < 0) {
         core->sampler = NULL;
-        pthread_cond_destroy(&s->wake);
         free(s);
         core->host.log(core->host.ctx, BJ_LOG_ERROR,
                        "cannot start the sampler thread: no energy, no final "
@@ -274,24 +269,15 @@ bool bj_core_sampler_free(struct bj_core *core)
     struct bj_sampler *s = core->sampler;
     if (!s)
         return true;
-    uint64_t end = bj_clock_boot_usec() + STOP_SEC * SECOND;
-    pthread_mutex_lock(&core->lock);
-    s->stop = true;
-    pthread_cond_broadcast(&s->wake);
-    while (!s->ended && bj_wait_until(&s->wake, &core->lock, end))
-        ;
-    bool ended = s->ended;
-    pthread_mutex_unlock(&core->lock);
-    if (!ended) {
+    bool ended = bj_poller_stop(&s->poller);
+    if (ended) {
+        give_up_records(core);
+        core->sampler = NULL;
+    } else {
         core->host.log(core->host.ctx, BJ_LOG_ERROR,
                        "the disk does not respond: final records and energy "
                        "of the last seconds are lost");
-        return false;
     }
-    pthread_join(s->thread, NULL);
-    give_up_records(core);
-    pthread_cond_destroy(&s->wake);
-    core->sampler = NULL;
-    free(s);
-    return true;
+    bj_poller_free(&s->poller);
+    return ended;
 }

@@ -1,8 +1,8 @@
 #include "core/cluster/cluster.h"
 
 #include "base/clock.h"
-#include "base/wait.h"
 #include "core/cluster/ask.h"
+#include "core/poller.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +25,13 @@ struct source {
 };
 
 struct bj_cluster {
+    struct bj_poller poller;
     const struct bj_scheduler_conf *conf;
-    struct bj_host host;
     unsigned by;
-    struct bj_cluster_asker *asker; /* the thread's */
-    pthread_t thread;
-    bool threaded;
+    struct bj_cluster_asker *asker;                       /* the thread's */
     char complaint[sizeof(((struct bj_err *)NULL)->msg)]; /* the thread's, of
                                                              the constants */
-    atomic_bool abort;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool stop;                                /* under lock */
-    struct source source[BJ_CLUSTER_SOURCES]; /* under lock */
+    struct source source[BJ_CLUSTER_SOURCES];             /* under lock */
 };
 
 /* --- the thread ---------------------------------------------------------- */
@@ -71,7 +65,8 @@ static void say(struct bj_cluster *c, enum bj_cluster_source id,
     char text[400], line[480];
     snprintf(line, sizeof(line), "cluster, %s: %s", bj_cluster_readers[id].name,
              err ? bj_err_text(err, text, sizeof(text)) : "works again");
-    c->host.log(c->host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO, line);
+    c->poller.host.log(c->poller.host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO,
+                       line);
 }
 
 /* Until the name is known, the sources of the name and those that need it are
@@ -143,10 +138,11 @@ static bool news(struct bj_cluster *c, enum bj_cluster_source id,
     return c->complaint[0];
 }
 
-/* Called and left with the lock held. Only this thread replaces parts: they
- * stay during the query. */
-static void run_source(struct bj_cluster *c, enum bj_cluster_source id)
+/* With the lock. Only this thread replaces parts: they stay during the query.
+ */
+static bool run_source(struct bj_worker *worker, enum bj_cluster_source id)
 {
+    struct bj_cluster *c = (struct bj_cluster *)worker->poller;
     struct source *s = &c->source[id];
     const struct source *resv = &c->source[BJ_CLUSTER_RESERVATIONS];
     const struct bj_cluster_part *named = named_by(c);
@@ -160,19 +156,19 @@ static void run_source(struct bj_cluster *c, enum bj_cluster_source id)
     struct bj_err err = {0};
     if (named)
         w.name = named->cluster;
-    pthread_mutex_unlock(&c->lock);
-    int code = bj_cluster_ask(c->asker, id, &w, &c->abort, &err);
-    pthread_mutex_lock(&c->lock);
+    bj_worker_unlock(worker);
+    int code = bj_cluster_ask(c->asker, id, &w, &c->poller.stop, &err);
+    bj_worker_lock(worker);
     const bool turned = s->failing != (code < 0);
     if (code != -ECANCELED)
         note(c, id, &w, begun, code);
-    pthread_mutex_unlock(&c->lock);
+    bj_worker_unlock(worker);
     if (code != -ECANCELED && turned)
         say(c, id, code < 0 ? &err : NULL);
     if (news(c, id, &w, code))
         say(c, id, &w.complaint);
     bj_cluster_work_free(&w);
-    pthread_mutex_lock(&c->lock);
+    return bj_worker_lock(worker);
 }
 
 /* The source that is due first. If commands take longer than their period, all
@@ -187,17 +183,21 @@ static enum bj_cluster_source next_source(const struct bj_cluster *c)
     return best;
 }
 
-static void *run(void *arg)
+static bool step(struct bj_worker *w)
 {
-    struct bj_cluster *c = arg;
-    pthread_mutex_lock(&c->lock);
-    while (!c->stop) {
-        const enum bj_cluster_source id = next_source(c);
-        if (!bj_wait_until(&c->wake, &c->lock, c->source[id].due_usec))
-            run_source(c, id);
-    }
-    pthread_mutex_unlock(&c->lock);
-    return NULL;
+    struct bj_cluster *c = (struct bj_cluster *)w->poller;
+    bool ours = run_source(w, next_source(c));
+    c->poller.due_usec = c->source[next_source(c)].due_usec;
+    return ours;
+}
+
+static void gone(struct bj_poller *poller)
+{
+    struct bj_cluster *c = (struct bj_cluster *)poller;
+    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
+        bj_cluster_part_unref(c->source[i].part);
+    bj_cluster_asker_free(c->asker);
+    free(c);
 }
 
 /* --- birth and death ----------------------------------------------------- */
@@ -243,18 +243,20 @@ int bj_cluster_new(const struct bj_scheduler_conf *conf,
                    const struct bj_host *host, struct bj_cluster **ret,
                    struct bj_err *err)
 {
+    /* Queries use the options: the thread is never abandoned. */
+    static const struct bj_poller_work work = {
+        .step = step, .gone = gone, .stop_usec = UINT64_MAX};
     struct bj_cluster *c = calloc(1, sizeof(*c));
-    if (!c || bj_wait_init(&c->lock, &c->wake) < 0) {
+    if (!c || bj_poller_init(&c->poller, &work, "bj-cluster", host, NULL) < 0) {
         free(c);
         return bj_err_set(err, -ENOMEM, "cluster");
     }
     c->conf = conf;
-    c->host = *host;
+    bj_poller_wake(&c->poller);
     want(c);
     int r = bj_cluster_asker_new(conf, &c->asker, err);
     if (r == 0) {
-        r = host->thread(host->ctx, &c->thread, run, c, "bj-cluster");
-        c->threaded = r == 0;
+        r = bj_poller_start(&c->poller);
         if (r < 0)
             bj_err_set(err, r, "cluster: cannot start the thread");
     }
@@ -268,20 +270,8 @@ int bj_cluster_new(const struct bj_scheduler_conf *conf,
 
 void bj_cluster_free(struct bj_cluster *c)
 {
-    if (!c)
-        return;
-    atomic_store(&c->abort, true);
-    pthread_mutex_lock(&c->lock);
-    c->stop = true;
-    pthread_cond_broadcast(&c->wake);
-    pthread_mutex_unlock(&c->lock);
-    if (c->threaded)
-        pthread_join(c->thread, NULL);
-    for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
-        bj_cluster_part_unref(c->source[i].part);
-    bj_cluster_asker_free(c->asker);
-    bj_wait_destroy(&c->lock, &c->wake);
-    free(c);
+    if (c)
+        bj_poller_free(&c->poller);
 }
 
 /* --- telling ------------------------------------------------------------- */
@@ -338,7 +328,7 @@ static void publish_sources(const struct bj_cluster *c, uint64_t now_usec,
 void bj_cluster_publish(struct bj_cluster *c, uint64_t now_usec,
                         struct bj_snap *snap)
 {
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(c->poller.lock);
     /* A command may have ended since the pass began. */
     for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
         if (c->source[i].good_usec > now_usec)
@@ -346,7 +336,7 @@ void bj_cluster_publish(struct bj_cluster *c, uint64_t now_usec,
     publish_parts(c, now_usec, &snap->cluster_lists);
     publish_sources(c, now_usec, snap);
     publish_errors(c, snap);
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(c->poller.lock);
 }
 
 void bj_cluster_release(struct bj_snap *snap)
@@ -359,10 +349,10 @@ void bj_cluster_release(struct bj_snap *snap)
 struct bj_slice bj_cluster_name(struct bj_cluster *c, struct bj_arena *arena)
 {
     struct bj_slice name = {"", 0};
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(c->poller.lock);
     const struct bj_cluster_part *p = named_by(c);
     if (p)
         name = bj_arena_copy(arena, p->cluster);
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(c->poller.lock);
     return name;
 }

@@ -1,7 +1,7 @@
 #include "core/energy/slot.h"
 
 #include "base/clock.h"
-#include "base/wait.h"
+#include "core/poller.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -9,25 +9,17 @@
 
 enum {
     SECOND = 1000000,
-    STOP_SEC = 2,
-    LOOK_USEC = 60 * SECOND,    /* for a meter that is not there */
-    BACK_OFF_MIN = 10 * SECOND, /* after a fault at opening */
-    BACK_OFF_MAX = 600 * SECOND,
-    DOUBLINGS = 5, /* of the pace of a meter that fails: 32 periods */
+    BACK_OFF_USEC = 10 * SECOND, /* after a fault at opening */
 };
 
 const char *const bj_meter_fault_names[BJ_METER_FAULTS] = {
     "timeout", "io", "denied", "protocol", "implausible"};
 enum { TIMEOUT, IO, DENIED, PROTOCOL, IMPLAUSIBLE };
 
-/* The owner and the thread hold a reference each, so that a thread that comes
- * back after it was given up finds everything in its place. */
 struct bj_slot {
-    atomic_uint refs;
-    atomic_bool stop;
+    struct bj_poller poller; /* has a thread for slow meters only */
     struct bj_energy_conf conf;
     struct bj_meter_env env;
-    struct bj_host host;
     const struct bj_meter_kind *kinds[BJ_SLOT_KINDS];
     size_t nkinds;
     bool slow; /* is served by a thread */
@@ -36,13 +28,7 @@ struct bj_slot {
     const struct bj_meter_kind *kind; /* of meter, or tried last */
     unsigned in_a_row;                /* faults */
     /* under lock */
-    pthread_mutex_t lock;
-    pthread_cond_t change; /* stop, or ended */
-    pthread_t thread;
-    bool threaded, ended;
-    bool missed;       /* that there is no meter was logged */
-    uint64_t due_usec; /* when it is served next; UINT64_MAX: no meter */
-    uint64_t look_usec;
+    bool missed; /* that there is no meter was logged */
     struct bj_slot_view view;
     /* Of the thread that reads it.  Last, like the zones of the view: most
      * slots have no meter, and never touch the pages of either. */
@@ -54,7 +40,8 @@ static void say(struct bj_slot *s, const char *name, const struct bj_err *err)
     char text[400], line[480];
     snprintf(line, sizeof(line), "power meter %s: %s", name,
              err ? bj_err_text(err, text, sizeof(text)) : "works");
-    s->host.log(s->host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO, line);
+    s->poller.host.log(s->poller.host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO,
+                       line);
 }
 
 /* Most machines lack most meters, which is no news; one that was named should
@@ -133,7 +120,7 @@ static int open_first(struct bj_slot *s, struct bj_err *err)
 {
     int worst = -ENODEV;
     const struct bj_meter_kind *failed = NULL;
-    for (size_t i = 0; i < s->nkinds && !atomic_load(&s->stop); i++) {
+    for (size_t i = 0; i < s->nkinds && !atomic_load(&s->poller.stop); i++) {
         struct bj_err why = {0};
         s->kind = s->kinds[i];
         if (s->kind->present && !s->kind->present(&s->env))
@@ -159,9 +146,11 @@ static void close_meter(struct bj_slot *s)
     s->meter = NULL;
 }
 
-/* One try: 0, -ENODEV (there is none), or a fault. */
+/* Read the meter once, and open it if needed: 0, -ENODEV (there is none), or a
+ * fault. */
 static int attempt(struct bj_slot *s, struct bj_err *err)
 {
+    s->sample.n = 0;
     int r = s->meter ? 0 : open_first(s, err);
     if (r < 0)
         return r;
@@ -172,23 +161,15 @@ static int attempt(struct bj_slot *s, struct bj_err *err)
     return bj_err_gone(r) ? -ENODEV : r;
 }
 
-static uint64_t back_off(const struct bj_slot *s, uint64_t first, uint64_t most)
-{
-    uint64_t wait =
-        first << (s->in_a_row < DOUBLINGS ? s->in_a_row : DOUBLINGS);
-    return wait < most ? wait : most;
-}
-
-/* When to come again.  A fast meter is asked at every tick. */
-static uint64_t next_try(struct bj_slot *s, int r)
+/* When it is due again.  A fast meter that is open is read at every tick. */
+static uint64_t next_due(const struct bj_slot *s, int r, uint64_t now)
 {
     if (r == -ENODEV)
         return UINT64_MAX;
     if (!s->meter)
-        return back_off(s, BACK_OFF_MIN, BACK_OFF_MAX);
-    if (r < 0 && s->slow)
-        return back_off(s, s->view.period_usec, BACK_OFF_MAX);
-    return s->view.period_usec;
+        return now + bj_poller_back_off(BACK_OFF_USEC, s->in_a_row);
+    return now + bj_poller_back_off(s->view.period_usec,
+                                    r < 0 && s->slow ? s->in_a_row : 0);
 }
 
 static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
@@ -202,9 +183,7 @@ static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
         forget_positions(v);
     v->kind = s->kind;
     v->failing = fails;
-    s->due_usec = next_try(s, r);
-    if (s->due_usec != UINT64_MAX)
-        s->due_usec += now;
+    s->poller.due_usec = next_due(s, r, now);
     s->in_a_row = fails ? s->in_a_row + 1 : 0;
     if (r == -ENODEV) {
         tell_missing(s);
@@ -221,48 +200,43 @@ static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
         say(s, s->kind->name, fails ? err : NULL);
 }
 
-/* Read the meter once, opening it before when it must be. */
-static void serve(struct bj_slot *s)
+/* In the caller's thread. */
+static void read_fast(struct bj_slot *s)
 {
     struct bj_err err = {0};
     uint64_t begun = bj_clock_boot_usec();
-    s->sample.n = 0;
     int r = attempt(s, &err);
-    if (atomic_load(&s->stop))
-        return;
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(s->poller.lock);
     note(s, r, begun, bj_clock_boot_usec(), &err);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(s->poller.lock);
 }
 
-static void slot_unref(struct bj_slot *s)
+static bool step(struct bj_worker *w)
 {
-    if (atomic_fetch_sub(&s->refs, 1) != 1)
-        return;
-    bj_wait_destroy(&s->lock, &s->change);
+    struct bj_slot *s = (struct bj_slot *)w->poller;
+    struct bj_err err = {0};
+    uint64_t begun = bj_clock_boot_usec();
+    bj_worker_unlock(w);
+    int r = attempt(s, &err);
+    bool ours = bj_worker_lock(w);
+    if (!atomic_load(&s->poller.stop))
+        note(s, r, begun, bj_clock_boot_usec(), &err);
+    return ours;
+}
+
+static bool finish(struct bj_worker *w)
+{
+    bj_worker_unlock(w);
+    close_meter((struct bj_slot *)w->poller);
+    return bj_worker_lock(w);
+}
+
+static void gone(struct bj_poller *poller)
+{
+    struct bj_slot *s = (struct bj_slot *)poller;
+    close_meter(s);
     bj_energy_conf_free(&s->conf);
     free(s);
-}
-
-static void *run(void *arg)
-{
-    struct bj_slot *s = arg;
-    pthread_mutex_lock(&s->lock);
-    while (!atomic_load(&s->stop)) {
-        if (bj_wait_until(&s->change, &s->lock, s->due_usec))
-            continue;
-        pthread_mutex_unlock(&s->lock);
-        serve(s);
-        pthread_mutex_lock(&s->lock);
-    }
-    pthread_mutex_unlock(&s->lock);
-    close_meter(s);
-    pthread_mutex_lock(&s->lock);
-    s->ended = true;
-    pthread_cond_broadcast(&s->change);
-    pthread_mutex_unlock(&s->lock);
-    slot_unref(s);
-    return NULL;
 }
 
 /* --- for the owner --------------------------------------------------------*/
@@ -271,20 +245,20 @@ int bj_slot_new(const struct bj_meter_kind *const *kinds, size_t n,
                 const struct bj_meter_env *env, const struct bj_host *host,
                 struct bj_slot **ret)
 {
+    static const struct bj_poller_work work = {
+        .step = step, .finish = finish, .gone = gone};
     struct bj_slot *s = calloc(1, sizeof(*s));
-    if (!s || bj_energy_conf_copy(&s->conf, env->conf) < 0 ||
-        bj_wait_init(&s->lock, &s->change) < 0) {
-        if (s)
-            bj_energy_conf_free(&s->conf);
+    if (!s || bj_poller_init(&s->poller, &work, "bj-meter", host, NULL) < 0) {
         free(s);
         return -ENOMEM;
     }
-    atomic_init(&s->refs, 1);
-    s->host = *host;
+    if (bj_energy_conf_copy(&s->conf, env->conf) < 0) {
+        bj_slot_free(s);
+        return -ENOMEM;
+    }
     s->env = *env;
     s->env.conf = &s->conf;
-    s->env.stop = &s->stop;
-    s->due_usec = UINT64_MAX;
+    s->env.stop = &s->poller.stop;
     for (size_t i = 0; i < n && i < BJ_SLOT_KINDS; i++) {
         s->kinds[s->nkinds++] = kinds[i];
         s->slow |= kinds[i]->slow;
@@ -296,23 +270,8 @@ int bj_slot_new(const struct bj_meter_kind *const *kinds, size_t n,
 
 void bj_slot_free(struct bj_slot *s)
 {
-    if (!s)
-        return;
-    uint64_t end = bj_clock_boot_usec() + STOP_SEC * SECOND;
-    pthread_mutex_lock(&s->lock);
-    atomic_store(&s->stop, true);
-    pthread_cond_broadcast(&s->change);
-    while (s->threaded && !s->ended && bj_wait_until(&s->change, &s->lock, end))
-        ;
-    bool ended = s->ended;
-    pthread_mutex_unlock(&s->lock);
-    if (s->threaded && ended)
-        pthread_join(s->thread, NULL);
-    else if (s->threaded)
-        pthread_detach(s->thread);
-    else
-        close_meter(s);
-    slot_unref(s);
+    if (s)
+        bj_poller_free(&s->poller);
 }
 
 static bool maybe_there(const struct bj_slot *s)
@@ -323,66 +282,55 @@ static bool maybe_there(const struct bj_slot *s)
     return false;
 }
 
-/* A slow slot gets its thread when it is needed first. */
+/* There may be a meter: read it, a slow one in a thread. */
 static void start(struct bj_slot *s)
 {
-    if (s->threaded)
+    int r = s->slow ? bj_poller_start(&s->poller) : 0;
+    if (r == 0) {
+        bj_poller_wake(&s->poller);
         return;
-    atomic_fetch_add(&s->refs, 1);
-    int r = s->host.thread(s->host.ctx, &s->thread, run, s, "bj-meter");
-    if (r < 0) {
-        struct bj_err err = {.code = r, .msg = "start its thread"};
-        atomic_fetch_sub(&s->refs, 1);
-        s->due_usec = UINT64_MAX;
-        say(s, s->kinds[0]->name, &err);
     }
-    s->threaded = r == 0;
+    struct bj_err err = {.code = r, .msg = "cannot start the thread"};
+    say(s, s->kinds[0]->name, &err);
 }
 
 bool bj_slot_look(struct bj_slot *s, uint64_t now_usec)
 {
-    pthread_mutex_lock(&s->lock);
-    if (s->due_usec == UINT64_MAX && now_usec >= s->look_usec) {
-        s->look_usec = now_usec + LOOK_USEC;
-        if (maybe_there(s)) {
-            s->due_usec = now_usec;
-            pthread_cond_broadcast(&s->change);
-            if (s->slow)
-                start(s);
-        } else {
+    pthread_mutex_lock(s->poller.lock);
+    if (bj_poller_searches(&s->poller, now_usec)) {
+        if (maybe_there(s))
+            start(s);
+        else
             tell_missing(s);
-        }
     }
-    bool busy = s->due_usec != UINT64_MAX;
+    bool busy = s->poller.due_usec != UINT64_MAX;
     bool first = busy && !s->slow && !s->view.ran;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(s->poller.lock);
     if (!first)
         return busy;
-    serve(s);
-    return s->due_usec != UINT64_MAX;
+    read_fast(s);
+    return s->poller.due_usec != UINT64_MAX;
 }
 
 void bj_slot_tick(struct bj_slot *s, uint64_t now_usec)
 {
-    if (s->slow || s->due_usec == UINT64_MAX)
-        return;
-    if (s->meter || now_usec >= s->due_usec)
-        serve(s);
+    if (!s->slow && (s->meter || now_usec >= s->poller.due_usec))
+        read_fast(s);
 }
 
 void bj_slot_slept(struct bj_slot *s)
 {
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(s->poller.lock);
     for (size_t i = 0; i < s->view.nzones; i++)
         s->view.zone[i].accum.slept = true;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(s->poller.lock);
 }
 
 bool bj_slot_has_values(struct bj_slot *s)
 {
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(s->poller.lock);
     bool told = s->view.ran || s->view.nzones > 0;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(s->poller.lock);
     return told;
 }
 
@@ -396,9 +344,9 @@ void bj_slot_view_copy(struct bj_slot_view *to, const struct bj_slot_view *from)
 void bj_slot_view(struct bj_slot *s, uint64_t now_usec,
                   struct bj_slot_view *ret)
 {
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(s->poller.lock);
     bj_slot_view_copy(ret, &s->view);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(s->poller.lock);
     for (size_t i = 0; i < ret->nzones; i++)
         if (ret->zone[i].accum.stamp_usec + 3 * ret->period_usec < now_usec)
             ret->zone[i].accum.power_uw = BJ_ABSENT;

@@ -2,7 +2,7 @@
 
 #include "base/wait.h"
 #include "core/find/ident_find.h"
-#include "core/relay.h"
+#include "core/poller.h"
 
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ struct bj_ident_request {
 };
 
 struct bj_resolver {
-    struct bj_relay relay;
+    struct bj_poller poller;
     struct bj_conf conf; /* own copy of what the search needs */
     struct bj_users *users;
     /* under lock */
@@ -67,9 +67,9 @@ static int conf_copy(struct bj_conf *to, const struct bj_conf *from)
     return 0;
 }
 
-static void gone(struct bj_relay *relay)
+static void gone(struct bj_poller *poller)
 {
-    struct bj_resolver *r = (struct bj_resolver *)relay;
+    struct bj_resolver *r = (struct bj_resolver *)poller;
     for (struct bj_ident_request *a = r->first, *next; a; a = next) {
         next = a->next;
         ask_unref(a);
@@ -116,9 +116,9 @@ static void take_fault(struct bj_resolver *r, const struct bj_err *err)
 static void note_fault(void *ctx, const struct bj_err *err)
 {
     struct bj_resolver *r = ctx;
-    pthread_mutex_lock(&r->relay.lock);
+    pthread_mutex_lock(r->poller.lock);
     take_fault(r, err);
-    pthread_mutex_unlock(&r->relay.lock);
+    pthread_mutex_unlock(r->poller.lock);
 }
 
 /* Under lock: one question less to wait for. */
@@ -126,23 +126,23 @@ static void settled(struct bj_resolver *r)
 {
     r->now = NULL;
     if (--r->stat.waiting == 0)
-        pthread_cond_broadcast(&r->relay.change);
+        pthread_cond_broadcast(&r->poller.change);
 }
 
 /* A result that arrives after its request was dropped counts, too. */
 static bool answer(struct bj_worker *w, struct bj_ident_request *a)
 {
-    struct bj_resolver *r = (struct bj_resolver *)w->relay;
+    struct bj_resolver *r = (struct bj_resolver *)w->poller;
     const struct bj_ident_sources src = {&r->conf, r->users, note_fault, r};
     r->first = a->next;
     if (!r->first)
         r->last = NULL;
     r->now = a;
-    bj_worker_away(w);
+    bj_worker_unlock(w);
     bool dropped = atomic_load(&a->dropped);
     struct bj_ident *id = dropped ? NULL : bj_ident_find(&src, &a->q);
     atomic_store(&a->answer, id);
-    bool ours = bj_worker_back(w);
+    bool ours = bj_worker_lock(w);
     r->stat.answered += id != NULL;
     ask_unref(a);
     if (ours)
@@ -150,19 +150,19 @@ static bool answer(struct bj_worker *w, struct bj_ident_request *a)
     return ours;
 }
 
-static bool serve(struct bj_worker *w)
+static bool step(struct bj_worker *w)
 {
-    struct bj_resolver *r = (struct bj_resolver *)w->relay;
+    struct bj_resolver *r = (struct bj_resolver *)w->poller;
     if (r->first)
         return answer(w, r->first);
-    bj_wait_until(&r->relay.change, &r->relay.lock, UINT64_MAX);
+    r->poller.due_usec = UINT64_MAX;
     return true;
 }
 
 /* Under lock.  What hangs keeps one job from its names, not the others. */
-static void relieve(struct bj_resolver *r)
+static void replace_stuck(struct bj_resolver *r)
 {
-    if (bj_relay_relieve(&r->relay)) {
+    if (bj_poller_replace(&r->poller)) {
         const struct bj_ident_query *q = &r->now->q;
         struct bj_slice id = q->f[BJ_ID_JOBID];
         struct bj_err err = {0};
@@ -174,18 +174,17 @@ static void relieve(struct bj_resolver *r)
         settled(r);
     }
     if (r->first)
-        bj_relay_start(&r->relay); /* if there was no memory for one before */
+        bj_poller_start(&r->poller); /* if there was no memory for one before */
 }
 
 int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
                          const struct bj_userdb *users, uint64_t stuck_usec,
                          struct bj_resolver **ret, struct bj_err *err)
 {
-    static const struct bj_relay_work work = {
-        .worker_size = sizeof(struct bj_worker), .serve = serve, .gone = gone};
+    static const struct bj_poller_work work = {.step = step, .gone = gone};
     struct bj_resolver *r = calloc(1, sizeof(*r));
     if (!r ||
-        bj_relay_init(&r->relay, &work, "bj-resolver", host, stuck_usec) < 0) {
+        bj_poller_init(&r->poller, &work, "bj-resolver", host, NULL) < 0) {
         free(r);
         return bj_err_set(err, -ENOMEM, "start the resolver");
     }
@@ -193,11 +192,10 @@ int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
     r->users = bj_users_new(users);
     if (!r->users)
         e = -ENOMEM;
-    if (e == 0) {
-        pthread_mutex_lock(&r->relay.lock);
-        e = bj_relay_start(&r->relay);
-        pthread_mutex_unlock(&r->relay.lock);
-    }
+    if (stuck_usec)
+        r->poller.stuck_usec = stuck_usec;
+    if (e == 0)
+        e = bj_poller_start(&r->poller);
     if (e < 0) {
         bj_resolver_free(r);
         return bj_err_set(err, e, "start the resolver");
@@ -215,7 +213,7 @@ int bj_resolver_new(const struct bj_conf *conf, const struct bj_host *host,
 void bj_resolver_free(struct bj_resolver *r)
 {
     if (r)
-        bj_relay_free(&r->relay);
+        bj_poller_free(&r->poller);
 }
 
 static struct bj_slice copy(char **to, struct bj_slice s)
@@ -257,8 +255,8 @@ struct bj_ident_request *bj_resolver_submit(struct bj_resolver *r,
     struct bj_ident_request *a = ask_new(q);
     if (!a)
         return NULL;
-    pthread_mutex_lock(&r->relay.lock);
-    relieve(r);
+    pthread_mutex_lock(r->poller.lock);
+    replace_stuck(r);
     bool full = r->stat.waiting >= QUEUE_MAX;
     if (!full) {
         if (r->last)
@@ -267,9 +265,9 @@ struct bj_ident_request *bj_resolver_submit(struct bj_resolver *r,
             r->first = a;
         r->last = a;
         r->stat.waiting++;
-        pthread_cond_broadcast(&r->relay.change);
+        bj_poller_wake(&r->poller);
     }
-    pthread_mutex_unlock(&r->relay.lock);
+    pthread_mutex_unlock(r->poller.lock);
     if (full) {
         free(a);
         return NULL;
@@ -279,11 +277,11 @@ struct bj_ident_request *bj_resolver_submit(struct bj_resolver *r,
 
 void bj_resolver_wait(struct bj_resolver *r, uint64_t deadline_usec)
 {
-    pthread_mutex_lock(&r->relay.lock);
+    pthread_mutex_lock(r->poller.lock);
     while (r->stat.waiting > 0 &&
-           bj_wait_until(&r->relay.change, &r->relay.lock, deadline_usec))
+           bj_wait_until(&r->poller.change, r->poller.lock, deadline_usec))
         ;
-    pthread_mutex_unlock(&r->relay.lock);
+    pthread_mutex_unlock(r->poller.lock);
 }
 
 struct bj_ident *bj_ident_request_result(struct bj_ident_request *ask)
@@ -302,19 +300,19 @@ void bj_ident_request_drop(struct bj_ident_request *ask)
 
 void bj_resolver_stat(struct bj_resolver *r, struct bj_resolver_stat *ret)
 {
-    pthread_mutex_lock(&r->relay.lock);
-    relieve(r);
+    pthread_mutex_lock(r->poller.lock);
+    replace_stuck(r);
     *ret = r->stat;
-    pthread_mutex_unlock(&r->relay.lock);
+    pthread_mutex_unlock(r->poller.lock);
 }
 
 bool bj_resolver_fault(struct bj_resolver *r, struct bj_err *ret)
 {
-    pthread_mutex_lock(&r->relay.lock);
+    pthread_mutex_lock(r->poller.lock);
     bool is_new = r->fault_new;
     if (is_new)
         *ret = r->fault;
     r->fault_new = false;
-    pthread_mutex_unlock(&r->relay.lock);
+    pthread_mutex_unlock(r->poller.lock);
     return is_new;
 }

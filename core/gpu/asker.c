@@ -1,14 +1,12 @@
 #include "core/gpu/asker.h"
 
 #include "base/file.h"
-#include "base/wait.h"
 #include "core/find/environ.h"
 #include "core/find/pids.h"
 #include "core/gpu/jobmap.h"
-#include "core/relay.h"
+#include "core/poller.h"
 
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +24,10 @@ struct bj_gpu_ask {
 };
 
 struct bj_gpu_asker {
-    struct bj_relay relay;
+    struct bj_poller poller;
     char *procfs, *map_dir;
     bool allots; /* it is the scheduler that is asked */
     char *scheduler_path, *slurm_conf;
-    atomic_bool abort;
     struct bj_strv note_dirs;
     /* under lock */
     bool notes_wanted, map_wanted;
@@ -63,9 +60,9 @@ static void ask_unref(struct bj_gpu_ask *ask)
     free(ask);
 }
 
-static void gone(struct bj_relay *relay)
+static void gone(struct bj_poller *poller)
 {
-    struct bj_gpu_asker *a = (struct bj_gpu_asker *)relay;
+    struct bj_gpu_asker *a = (struct bj_gpu_asker *)poller;
     while (a->first) {
         struct bj_gpu_ask *ask = a->first;
         a->first = ask->next;
@@ -160,9 +157,9 @@ static int ask_scheduler(struct worker *w, const struct bj_gpu_ask *ask,
 {
     const struct bj_gpu_allot_conf conf = {w->a->scheduler_path,
                                            w->a->slurm_conf};
-    int r =
-        bj_gpu_allot_ask(&conf, bj_slice_str(ask->jobid),
-                         bj_slice_str(ask->node), &w->a->abort, &w->claim, err);
+    int r = bj_gpu_allot_ask(&conf, bj_slice_str(ask->jobid),
+                             bj_slice_str(ask->node), &w->a->poller.stop,
+                             &w->claim, err);
     w->claim.failed = r < 0;
     return r;
 }
@@ -182,7 +179,7 @@ static size_t read_notes(struct worker *w)
 /* False when another thread has its place by now. */
 static bool come_back(struct worker *w)
 {
-    bool ours = bj_worker_back(&w->worker);
+    bool ours = bj_worker_lock(&w->worker);
     if (ours)
         w->a->now = NULL;
     return ours;
@@ -198,10 +195,10 @@ static void log_once(struct bj_gpu_asker *a, bool fails, bool *logged,
     *logged = fails;
     if (!news)
         return;
-    pthread_mutex_unlock(&a->relay.lock);
-    a->relay.host.log(a->relay.host.ctx, BJ_LOG_WARN,
-                      bj_err_text(err, text, sizeof(text)));
-    pthread_mutex_lock(&a->relay.lock);
+    pthread_mutex_unlock(a->poller.lock);
+    a->poller.host.log(a->poller.host.ctx, BJ_LOG_WARN,
+                       bj_err_text(err, text, sizeof(text)));
+    pthread_mutex_lock(a->poller.lock);
 }
 
 static bool answer(struct worker *w)
@@ -215,7 +212,7 @@ static bool answer(struct worker *w)
         a->last = &a->first;
     a->now = ask;
     w->claim = (struct bj_gpu_claim){.environ = false};
-    bj_worker_away(&w->worker);
+    bj_worker_unlock(&w->worker);
     if (a->allots)
         r = ask_scheduler(w, ask, &err);
     else
@@ -239,7 +236,7 @@ static bool write_map(struct worker *w)
     a->map = (struct bj_buf){0};
     a->map_wanted = false;
     a->mapped = true;
-    bj_worker_away(&w->worker);
+    bj_worker_unlock(&w->worker);
     bool fails = bj_gpu_jobmap_sync(
                      a->map_dir, (struct bj_slice){map.p, map.len}, &err) < 0;
     bj_buf_free(&map);
@@ -253,7 +250,7 @@ static bool take_notes(struct worker *w)
 {
     struct bj_gpu_asker *a = w->a;
     a->notes_wanted = false;
-    bj_worker_away(&w->worker);
+    bj_worker_unlock(&w->worker);
     size_t n = read_notes(w);
     if (!come_back(w))
         return false;
@@ -265,7 +262,7 @@ static bool take_notes(struct worker *w)
 }
 
 /* Under lock.  False when another thread has its place. */
-static bool serve(struct bj_worker *worker)
+static bool step(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
     struct bj_gpu_asker *a = w->a;
@@ -275,7 +272,7 @@ static bool serve(struct bj_worker *worker)
         return write_map(w);
     if (a->notes_wanted)
         return take_notes(w);
-    bj_wait_until(&a->relay.change, &a->relay.lock, UINT64_MAX);
+    a->poller.due_usec = UINT64_MAX;
     return true;
 }
 
@@ -289,10 +286,10 @@ static bool finish(struct bj_worker *worker)
     return write_map(w);
 }
 
-static bool hire(struct bj_worker *worker)
+static bool worker_init(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
-    w->a = (struct bj_gpu_asker *)worker->relay;
+    w->a = (struct bj_gpu_asker *)worker->poller;
     if (!w->a->notes)
         w->a->notes = calloc(BJ_GPU_NOTES_MAX, sizeof(*w->a->notes));
     w->environ = malloc(BJ_ENVIRON_CAP);
@@ -300,7 +297,7 @@ static bool hire(struct bj_worker *worker)
     return w->a->notes && w->environ && w->read;
 }
 
-static void dismiss(struct bj_worker *worker)
+static void worker_fini(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
     free(w->environ);
@@ -312,15 +309,22 @@ static void dismiss(struct bj_worker *worker)
 int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
                      const struct bj_host *host, struct bj_gpu_asker **ret)
 {
-    static const struct bj_relay_work work = {
-        sizeof(struct worker), hire, dismiss, serve, finish, gone};
+    static const struct bj_poller_work work = {
+        .worker_size = sizeof(struct worker),
+        .worker_init = worker_init,
+        .worker_fini = worker_fini,
+        .step = step,
+        .finish = finish,
+        .gone = gone,
+    };
     const char *name = conf->allot ? "bj-gpu-sched" : "bj-gpu-jobs";
     struct bj_gpu_asker *a = calloc(1, sizeof(*a));
-    if (!a ||
-        bj_relay_init(&a->relay, &work, name, host, conf->stuck_usec) < 0) {
+    if (!a || bj_poller_init(&a->poller, &work, name, host, NULL) < 0) {
         free(a);
         return -ENOMEM;
     }
+    if (conf->stuck_usec)
+        a->poller.stuck_usec = conf->stuck_usec;
     a->last = &a->first;
     if (!copy_conf(a, conf)) {
         bj_gpu_asker_free(a);
@@ -332,19 +336,17 @@ int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
 
 void bj_gpu_asker_free(struct bj_gpu_asker *a)
 {
-    if (!a)
-        return;
-    atomic_store(&a->abort, true);
-    bj_relay_free(&a->relay);
+    if (a)
+        bj_poller_free(&a->poller);
 }
 
 /* Under lock, which is left meanwhile.  Reading a process that hangs in the
  * kernel may block.  One process must not delay the other jobs: its lookup
  * failed, and another thread continues. */
-static void relieve(struct bj_gpu_asker *a)
+static void replace_stuck(struct bj_gpu_asker *a)
 {
     char line[200];
-    if (!bj_relay_relieve(&a->relay))
+    if (!bj_poller_replace(&a->poller))
         return;
     const char *job = a->now ? a->now->jobid : "none";
     snprintf(line, sizeof(line),
@@ -354,9 +356,9 @@ static void relieve(struct bj_gpu_asker *a)
         a->now->answered = true;
     }
     a->now = NULL;
-    pthread_mutex_unlock(&a->relay.lock);
-    a->relay.host.log(a->relay.host.ctx, BJ_LOG_WARN, line);
-    pthread_mutex_lock(&a->relay.lock);
+    pthread_mutex_unlock(a->poller.lock);
+    a->poller.host.log(a->poller.host.ctx, BJ_LOG_WARN, line);
+    pthread_mutex_lock(a->poller.lock);
 }
 
 static bool copy(struct bj_gpu_ask *ask, const struct bj_gpu_question *q)
@@ -380,28 +382,28 @@ struct bj_gpu_ask *bj_gpu_asker_ask(struct bj_gpu_asker *a,
     if (!ask)
         return NULL;
     bool whole = copy(ask, q);
-    pthread_mutex_lock(&a->relay.lock);
-    if (!whole || bj_relay_start(&a->relay) < 0) {
+    pthread_mutex_lock(a->poller.lock);
+    if (!whole || bj_poller_start(&a->poller) < 0) {
         ask->refs = 1;
         ask_unref(ask);
         ask = NULL;
     } else {
         *a->last = ask;
         a->last = &ask->next;
-        pthread_cond_broadcast(&a->relay.change);
+        bj_poller_wake(&a->poller);
     }
-    pthread_mutex_unlock(&a->relay.lock);
+    pthread_mutex_unlock(a->poller.lock);
     return ask;
 }
 
 bool bj_gpu_ask_answer(struct bj_gpu_asker *a, struct bj_gpu_ask *ask,
                        struct bj_gpu_claim *ret)
 {
-    pthread_mutex_lock(&a->relay.lock);
+    pthread_mutex_lock(a->poller.lock);
     bool answered = ask->answered;
     if (answered)
         *ret = ask->claim;
-    pthread_mutex_unlock(&a->relay.lock);
+    pthread_mutex_unlock(a->poller.lock);
     return answered;
 }
 
@@ -409,33 +411,33 @@ void bj_gpu_ask_drop(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
 {
     if (!ask)
         return;
-    pthread_mutex_lock(&a->relay.lock);
+    pthread_mutex_lock(a->poller.lock);
     ask_unref(ask);
-    pthread_mutex_unlock(&a->relay.lock);
+    pthread_mutex_unlock(a->poller.lock);
 }
 
 size_t bj_gpu_asker_notes(struct bj_gpu_asker *a, struct bj_gpu_note *notes)
 {
-    pthread_mutex_lock(&a->relay.lock);
-    relieve(a);
+    pthread_mutex_lock(a->poller.lock);
+    replace_stuck(a);
     size_t n = a->nnotes;
     if (n > 0)
         memcpy(notes, a->notes, n * sizeof(*notes));
     a->notes_wanted = a->note_dirs.n > 0;
-    pthread_cond_broadcast(&a->relay.change);
-    pthread_mutex_unlock(&a->relay.lock);
+    bj_poller_wake(&a->poller);
+    pthread_mutex_unlock(a->poller.lock);
     return n;
 }
 
 void bj_gpu_asker_map(struct bj_gpu_asker *a, struct bj_buf *map)
 {
-    pthread_mutex_lock(&a->relay.lock);
-    if (*a->map_dir && bj_relay_start(&a->relay) == 0) {
+    pthread_mutex_lock(a->poller.lock);
+    if (*a->map_dir && bj_poller_start(&a->poller) == 0) {
         bj_buf_free(&a->map);
         a->map = *map;
         *map = (struct bj_buf){0};
         a->map_wanted = true;
-        pthread_cond_broadcast(&a->relay.change);
+        bj_poller_wake(&a->poller);
     }
-    pthread_mutex_unlock(&a->relay.lock);
+    pthread_mutex_unlock(a->poller.lock);
 }

@@ -1,5 +1,6 @@
 #include "base/buf.h"
 
+#include "base/digits.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -103,117 +104,40 @@ static const uint64_t power10[] = {
     10000000000000000000u,
 };
 
-/* "000", "001" ... "999", four bytes each: three digits at a time take a third
- * of the divisions. */
-#define TEN(d)                                                                 \
-    d "0\0" d "1\0" d "2\0" d "3\0" d "4\0" d "5\0" d "6\0" d "7\0" d "8\0" d  \
-      "9\0"
-#define TENS(d)                                                                \
-    TEN(d "0")                                                                 \
-    TEN(d "1")                                                                 \
-    TEN(d "2")                                                                 \
-    TEN(d "3") TEN(d "4") TEN(d "5") TEN(d "6") TEN(d "7") TEN(d "8") TEN(d "9")
-static const char triples[] = TENS("0") TENS("1") TENS("2") TENS("3") TENS("4")
-    TENS("5") TENS("6") TENS("7") TENS("8") TENS("9");
-
-enum { NUMBER_ROOM = 24, MILLION = 1000000 };
-
-/* Six digits of v, with leading zeros; writes one byte more. */
-static inline char *put_six(char *p, uint32_t v)
-{
-    memcpy(p, triples + v / 1000 * 4, 4);
-    memcpy(p + 3, triples + v % 1000 * 4, 4);
-    return p + 6;
-}
-
-/* v, below a million, without leading zeros. */
-static inline char *put_first(char *p, uint32_t v)
-{
-    const uint32_t high = v >= 1000 ? v / 1000 : v;
-    const unsigned zeros = (unsigned)(high < 10) + (unsigned)(high < 100);
-    memcpy(p, triples + high * 4 + zeros, 4);
-    p += 3 - zeros;
-    if (v < 1000)
-        return p;
-    memcpy(p, triples + (v - high * 1000) * 4, 4);
-    return p + 3;
-}
-
-static char *put_large(char *p, uint64_t v) __attribute__((noinline));
-
-/* Write v at p and return its end; may write up to NUMBER_ROOM bytes. */
-__attribute__((always_inline)) static inline char *put_u64(char *p, uint64_t v)
-{
-    if (v < MILLION)
-        return put_first(p, (uint32_t)v);
-    const uint64_t high = v / MILLION;
-    p = high < MILLION ? put_first(p, (uint32_t)high) : put_large(p, high);
-    return put_six(p, (uint32_t)(v - high * MILLION));
-}
-
-/* Rare, so not inline. */
-static char *put_large(char *p, uint64_t v)
-{
-    return put_u64(p, v);
-}
-
-static inline char *cut_zeros(char *end)
-{
-    while (end[-1] == '0')
-        end--;
-    return end;
-}
-
-/* "." and the digits of part (not 0) / 10^digits without trailing zeros. */
-static char *put_part(char *p, uint64_t part, unsigned digits)
-{
-    *p++ = '.';
-    for (; digits > 6; digits -= 6) {
-        uint64_t scale = power10[digits - 6];
-        p = put_six(p, (uint32_t)(part / scale));
-        part %= scale;
-    }
-    return cut_zeros(put_six(p, (uint32_t)(part * power10[6 - digits])));
-}
-
 char *bj_u64_backwards(char *end, uint64_t v)
 {
-    char text[NUMBER_ROOM];
-    size_t n = (size_t)(put_u64(text, v) - text);
+    char text[BJ_DIGITS_ROOM];
+    size_t n = (size_t)(bj_digits_u64(text, v) - text);
     return memcpy(end - n, text, n);
 }
 
 void bj_buf_u64(struct bj_buf *b, uint64_t v)
 {
-    if (bj_buf_room(b, NUMBER_ROOM))
-        b->len = (size_t)(put_u64(b->p + b->len, v) - b->p);
+    if (bj_buf_room(b, BJ_DIGITS_ROOM))
+        b->len = (size_t)(bj_digits_u64(b->p + b->len, v) - b->p);
 }
 
-/* Microseconds, by far the most common: division by constants is cheaper. */
-static inline char *put_micro(char *p, uint64_t v)
+/* v / 10^digits: the digits behind the point are those of 10^digits + part,
+ * whose first digit makes room for the point. */
+static char *put_fixed(char *p, uint64_t v, unsigned digits)
 {
-    const uint64_t whole = v / MILLION;
-    const uint32_t part = (uint32_t)(v - whole * MILLION);
-    p = put_u64(p, whole);
+    const uint64_t scale = power10[digits], part = v % scale;
+    p = bj_digits_u64(p, v / scale);
     if (part == 0)
         return p;
+    char *end = bj_digits_u64(p, scale + part);
     *p = '.';
-    return cut_zeros(put_six(p + 1, part));
+    while (end[-1] == '0')
+        end--;
+    return end;
 }
 
 void bj_buf_fixed(struct bj_buf *b, uint64_t v, unsigned digits)
 {
-    if (!bj_buf_room(b, 2 * NUMBER_ROOM + 1))
+    if (!bj_buf_room(b, 2 * BJ_DIGITS_ROOM))
         return;
     char *p = b->p + b->len;
-    if (digits == 6) {
-        p = put_micro(p, v);
-    } else {
-        const uint64_t part = v % power10[digits];
-        p = put_u64(p, v / power10[digits]);
-        if (part > 0)
-            p = put_part(p, part, digits);
-    }
+    p = digits == 6 ? bj_digits_micro(p, v) : put_fixed(p, v, digits);
     b->len = (size_t)(p - b->p);
 }
 

@@ -69,29 +69,6 @@ int bj_slice_u64(struct bj_slice s, uint64_t *ret)
     return bj_slice_number(&s, ret) ? 0 : -ERANGE;
 }
 
-/* The number of digits at the start of the eight bytes at p, and their value.
- * All bytes are checked side by side in one word: the first digit in the lowest
- * byte, digits turned into 0 to 9, everything else into something larger. */
-static inline unsigned eight_digits(const char *p, uint64_t *ret)
-{
-    const uint64_t ones = 0x0101010101010101;
-    uint64_t w;
-    memcpy(&w, p, sizeof(w));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    w = __builtin_bswap64(w);
-#endif
-    w ^= ones * '0';
-    const uint64_t odd = (((w & ones * 0x7f) + ones * 0x76) | w) & ones * 0x80;
-    const unsigned n = odd ? (unsigned)__builtin_ctzll(odd) / 8 : 8;
-    if (n == 0)
-        return 0;
-    w <<= 64 - 8 * n; /* leading zeros for missing digits */
-    w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ff;
-    w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffff;
-    *ret = (w * 10000 + (w >> 32)) & 0xffffffff;
-    return n;
-}
-
 /* 19 digits always fit into 64 bits, so only the digits behind them need a
  * check. */
 bool bj_slice_number(struct bj_slice *s, uint64_t *ret)
@@ -102,12 +79,8 @@ bool bj_slice_number(struct bj_slice *s, uint64_t *ret)
     const char *const end = p + s->n;
     const char *const safe = s->n > 19 ? p + 19 : end;
     uint64_t v = 0;
-    unsigned d, n = 8;
-    if (s->n >= 8) {
-        n = eight_digits(p, &v);
-        p += n;
-    }
-    while (n == 8 && p < safe && (d = (unsigned char)(*p - '0')) <= 9) {
+    unsigned d;
+    while (p < safe && (d = (unsigned char)(*p - '0')) <= 9) {
         v = v * 10 + d;
         p++;
     }

@@ -1,6 +1,5 @@
 #include "sched/gres.h"
 
-#include "sched/number.h"
 #include "sched/word.h"
 
 /* Cut everything before the next comma outside of brackets. */
@@ -48,7 +47,7 @@ static bool parse_entry(struct bj_slice e, struct bj_gres *ret)
         unit = 1024;
         count.n--;
     }
-    if (e.n == 0 || bj_number(count, &ret->count) < 0 ||
+    if (e.n == 0 || bj_slice_u64(count, &ret->count) < 0 ||
         __builtin_mul_overflow(ret->count, unit, &ret->count))
         return false;
     ret->name = ret->type = (struct bj_slice){e.p, 0};

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "sched/lines.h"
 #include "sched/lsf_job.h"
-#include "sched/number.h"
 #include "sched/state.h"
 
 #include <errno.h>
@@ -148,7 +147,7 @@ static int read_number(struct bj_slice s, enum kind kind, uint64_t *to)
         *to = BJ_ABSENT;
         return 0;
     }
-    return kind == USEC ? bj_decimal_u64(s, 6, to) : bj_number(s, to);
+    return kind == USEC ? bj_decimal_u64(s, 6, to) : bj_slice_u64(s, to);
 }
 
 /* Append one host to the list; LSF repeats it for each slot. */
@@ -166,7 +165,7 @@ static bool read_hosts(struct bj_lsf_acct *r, struct bj_slice *line, bool keep)
 {
     struct field f, last = {0, 0};
     uint64_t n, times = 0;
-    if (!cut_field(r, line, &f) || bj_number(text_of(r, f), &n) < 0 ||
+    if (!cut_field(r, line, &f) || bj_slice_u64(text_of(r, f), &n) < 0 ||
         n > HOSTS_MAX)
         return false;
     for (uint64_t i = 0; i < n; i++) {

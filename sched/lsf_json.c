@@ -2,7 +2,6 @@
 
 #include "base/json.h"
 #include "sched/lsf_job.h"
-#include "sched/number.h"
 #include "sched/state.h"
 #include "sched/time.h"
 #include "sched/word.h"
@@ -35,7 +34,7 @@ static int text(struct bj_slice s, void *to, const struct row *row)
 static int number(struct bj_slice s, void *to, const struct row *row)
 {
     (void)row;
-    return bj_number(s, to);
+    return bj_slice_u64(s, to);
 }
 
 static int moment(struct bj_slice s, void *to, const struct row *row)

@@ -1,5 +1,4 @@
-/* Short numbers, of which an accounting line has dozens: the same as
- * bj_slice_u64, optimized for one to ten digits. */
+/* Digits within a longer text. */
 #ifndef BJ_SCHED_NUMBER_H
 #define BJ_SCHED_NUMBER_H
 
@@ -19,16 +18,6 @@ static inline const char *bj_digits_at(const char *p, const char *end,
         v = v * 10 + d;
     *ret = v;
     return p;
-}
-
-/* All of s as a decimal number; 0, -EINVAL or -ERANGE. */
-static inline int bj_number(struct bj_slice s, uint64_t *ret)
-{
-    uint64_t v;
-    if (s.n == 0 || s.n > 18 || bj_digits_at(s.p, s.p + s.n, &v) < s.p + s.n)
-        return bj_slice_u64(s, ret);
-    *ret = v;
-    return 0;
 }
 
 /* The two digits at p; 100 and more when they are not digits. */

@@ -4,7 +4,6 @@
 #include "sched/hostlist.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
-#include "sched/number.h"
 #include "sched/time.h"
 #include "sched/word.h"
 
@@ -30,7 +29,7 @@ static int project(struct bj_slice s, void *to)
 
 static int number(struct bj_slice s, void *to)
 {
-    return bj_number(s, to);
+    return bj_slice_u64(s, to);
 }
 
 static int moment(struct bj_slice s, void *to)
@@ -63,7 +62,7 @@ static int exit_status(struct bj_slice s, void *to)
         digits.p++;
         digits.n--;
     }
-    int r = bj_number(digits, &v);
+    int r = bj_slice_u64(digits, &v);
     if (r < 0 || v > INT32_MAX)
         return r < 0 ? r : -ERANGE;
     row->job.exit_raw = s;

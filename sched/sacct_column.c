@@ -3,7 +3,6 @@
 #include "sched/duration.h"
 #include "sched/jobid.h"
 #include "sched/memory.h"
-#include "sched/number.h"
 #include "sched/state.h"
 #include "sched/time.h"
 #include "sched/tres.h"
@@ -35,7 +34,7 @@ static uint64_t known(uint64_t v)
 static int number(struct bj_slice s, void *to)
 {
     uint64_t v;
-    int r = bj_number(s, &v);
+    int r = bj_slice_u64(s, &v);
     if (r == 0)
         *(uint64_t *)to = known(v);
     else if (r == -EINVAL && bj_word_is_none(s))
@@ -51,7 +50,7 @@ static int moment(struct bj_slice s, void *to)
 static int seconds(struct bj_slice s, void *to)
 {
     uint64_t v;
-    if (bj_number(s, &v) < 0) {
+    if (bj_slice_u64(s, &v) < 0) {
         int r = bj_duration_sec(s, &v);
         if (r < 0)
             return r;
@@ -68,7 +67,7 @@ static int duration(struct bj_slice s, void *to)
 static int minutes(struct bj_slice s, void *to)
 {
     uint64_t v;
-    if (bj_number(s, &v) < 0)
+    if (bj_slice_u64(s, &v) < 0)
         return bj_duration_sec(s, to);
     if (v == UINT32_MAX)
         v = BJ_UNLIMITED;
@@ -105,7 +104,7 @@ static int exit_pair(struct bj_slice s, void *to)
         return bj_word_is_none(s) ? 0 : -EINVAL;
     if (s.n > 0) {
         const struct bj_slice behind = {s.p + 1, s.n - 1};
-        if (s.p[0] != ':' || bj_number(behind, &sig) < 0)
+        if (s.p[0] != ':' || bj_slice_u64(behind, &sig) < 0)
             return -EINVAL;
     }
     ((uint64_t *)to)[0] = code;

@@ -1,9 +1,5 @@
 #include "sched/sacct_cut.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 bool bj_cut_put(struct bj_cut *c, struct bj_slice piece)
 {
     if (c->at > 0) { /* drop the records before at */
@@ -16,93 +12,37 @@ bool bj_cut_put(struct bj_cut *c, struct bj_slice piece)
     return !c->buf.failed;
 }
 
-/* Bits for the bytes at p that equal ch, the first in the lowest bit: of the
- * next BLOCK bytes where the machine compares 16 at once, else of 8, in a
- * 64-bit word. */
-#ifdef __SSE2__
-enum { BLOCK = 64, BITS = 1 };
-
-static inline uint64_t where_is(const char *p, char ch)
-{
-    const __m128i want = _mm_set1_epi8(ch);
-    uint64_t hits = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        const __m128i v = _mm_loadu_si128((const __m128i *)(p + 16 * i));
-        const int mask = _mm_movemask_epi8(_mm_cmpeq_epi8(v, want));
-        hits |= (uint64_t)(uint32_t)mask << (16 * i);
-    }
-    return hits;
-}
-#else
-enum { BLOCK = 8, BITS = 8 };
-
-static inline uint64_t where_is(const char *p, char ch)
-{
-    const uint64_t low = 0x7f7f7f7f7f7f7f7f;
-    uint64_t w;
-    memcpy(&w, p, sizeof(w));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    w = __builtin_bswap64(w);
-#endif
-    w ^= 0x0101010101010101 * (unsigned char)ch;
-    return ~(((w & low) + low) | w | low);
-}
-#endif
-
 /* A delimiter of n bytes begins at p. */
-static inline bool is_delimiter(const struct bj_cut *c, const char *p,
-                                const char *end, size_t n)
+static bool is_delimiter(const struct bj_cut *c, const char *p, const char *end)
 {
+    const size_t n = c->delimiter_n;
     return n == 1 || ((size_t)(end - p) >= n &&
                       memcmp(p + 1, c->delimiter + 1, n - 1) == 0);
 }
 
-/* Split the bytes from from to to at delimiters of n bytes; common lengths are
- * passed as constants, so that the comparison is one instruction. */
-static inline __attribute__((always_inline)) unsigned
-cut_by(struct bj_cut *c, const char *record, size_t from, size_t to, size_t n)
-{
-    const char *const end = record + to;
-    const char *open = record + c->open;
-    unsigned fields = c->fields;
-    const char first = c->delimiter[0];
-    for (const char *p = record + from; p < end; p += BLOCK) {
-        char last[BLOCK];
-        const bool whole = end - p >= BLOCK;
-        if (!whole) { /* read no byte beyond the end */
-            memset(last, ~first, sizeof(last));
-            memcpy(last, p, (size_t)(end - p));
-        }
-        uint64_t hits = where_is(whole ? p : last, first);
-        for (; hits; hits &= hits - 1) {
-            const char *hit = p + (unsigned)__builtin_ctzll(hits) / BITS;
-            if (n > 1 && (hit < open || !is_delimiter(c, hit, end, n)))
-                continue;
-            if (fields < BJ_CUT_COLUMNS_MAX)
-                c->field[fields] = (struct bj_cut_field){
-                    (uint32_t)(open - record), (uint32_t)(hit - open)};
-            fields++;
-            open = hit + n;
-        }
-    }
-    c->open = (size_t)(open - record);
-    return fields;
-}
-
-/* Split p to end at its delimiters, into as many fields as there are slots.
- * Returns the number of fields so far; the one behind the last delimiter is not
- * complete. */
+/* Split the bytes from from to to at delimiters, into as many fields as there
+ * are slots.  Returns the number of fields so far; the one behind the last
+ * delimiter is not complete. */
 static unsigned cut_fields(struct bj_cut *c, const char *record, size_t from,
                            size_t to)
 {
-    switch (c->delimiter_n) {
-    case 1:
-        return cut_by(c, record, from, to, 1);
-    case 9: /* that of sched/sacct_cmd.h */
-        return cut_by(c, record, from, to, 9);
-    default:
-        return cut_by(c, record, from, to, c->delimiter_n);
+    const char *const end = record + to;
+    const char *open = record + c->open, *p = record + from;
+    unsigned fields = c->fields;
+    while (p < end && (p = memchr(p, c->delimiter[0], (size_t)(end - p)))) {
+        if (p < open || !is_delimiter(c, p, end)) {
+            p++;
+            continue;
+        }
+        if (fields < BJ_CUT_COLUMNS_MAX)
+            c->field[fields] = (struct bj_cut_field){(uint32_t)(open - record),
+                                                     (uint32_t)(p - open)};
+        fields++;
+        p += c->delimiter_n;
+        open = p;
     }
+    c->open = (size_t)(open - record);
+    return fields;
 }
 
 /* The line begins like a record, and has the same number of fields. */
@@ -118,7 +58,7 @@ static bool is_record(const struct bj_cut *c, struct bj_slice line)
         const char *hit = memchr(p, c->delimiter[0], (size_t)(end - p));
         if (!hit)
             break;
-        const bool is = is_delimiter(c, hit, end, c->delimiter_n);
+        const bool is = is_delimiter(c, hit, end);
         if (is && n++ == 1 && memchr(line.p, ' ', (size_t)(hit - line.p)))
             return false;
         p = hit + (is ? c->delimiter_n : 1);

@@ -2,7 +2,6 @@
 
 #include "base/absent.h"
 #include "base/json.h"
-#include "sched/number.h"
 #include "sched/squeue.h"
 #include "sched/word.h"
 
@@ -58,7 +57,7 @@ static int parse_mib(struct bj_slice s, bool may_lack, uint64_t *ret)
         *ret = BJ_ABSENT;
         return 0;
     }
-    return bj_number(s, ret) < 0 ||
+    return bj_slice_u64(s, ret) < 0 ||
                    __builtin_mul_overflow(*ret, (uint64_t)1 << 20, ret)
                ? -EINVAL
                : 0;

@@ -1,7 +1,6 @@
 #include "sched/slurmlist.h"
 
 #include "base/absent.h"
-#include "sched/number.h"
 #include "sched/time.h"
 #include "sched/word.h"
 
@@ -50,7 +49,7 @@ static struct bj_slice value_of(struct bj_slice line, struct bj_slice key)
 static uint64_t number_of(struct bj_slice s)
 {
     uint64_t v;
-    return bj_number(s, &v) == 0 ? v : BJ_ABSENT;
+    return bj_slice_u64(s, &v) == 0 ? v : BJ_ABSENT;
 }
 
 /* Cut the name at the start of the line: from first up to next. */

@@ -1,6 +1,5 @@
 #include "sched/squeue.h"
 
-#include "sched/number.h"
 #include "sched/time.h"
 #include "sched/word.h"
 
@@ -138,7 +137,7 @@ int bj_squeue_parse(struct bj_slice line, struct bj_squeue_job *ret)
         .eligible_sec = BJ_ABSENT,
         .start_sec = BJ_ABSENT,
     };
-    if (bj_number(f[ID], &id) < 0 || f[STATE].n == 0 ||
+    if (bj_slice_u64(f[ID], &id) < 0 || f[STATE].n == 0 ||
         bj_squeue_tasks(f[TASKS], &ret->jobs) < 0 || parse_times(f, ret) < 0 ||
         parse_nodes(f[NODES], &ret->nodes) < 0)
         return -EINVAL;

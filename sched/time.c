@@ -32,7 +32,7 @@ static int moment(unsigned year, unsigned month, unsigned day,
 static int number(struct bj_slice s, uint64_t *ret)
 {
     uint64_t v;
-    int r = bj_number(s, &v);
+    int r = bj_slice_u64(s, &v);
     if (r < 0)
         return r;
     if (v > INT64_MAX)

@@ -2,7 +2,6 @@
 
 #include "sched/duration.h"
 #include "sched/memory.h"
-#include "sched/number.h"
 #include "sched/word.h"
 
 #include <stddef.h>
@@ -86,7 +85,7 @@ static int parse_value(enum bj_tres_type type, enum bj_tres_kind kind,
 {
     const bool plain =
         kind == BJ_TRES_REQUESTED ? type != BJ_TRES_MEM : type != BJ_TRES_CPU;
-    if (plain && bj_number(v, ret) == 0)
+    if (plain && bj_slice_u64(v, ret) == 0)
         return 0;
     switch (type) {
     case BJ_TRES_CPU:

@@ -22,7 +22,7 @@ enum bj_snapshot_kind {
 
 struct bj_snapshot_conf {
     char *command; /* or directory, or file; NULL or empty: not used */
-    uint64_t interval_usec, deadline_usec;
+    uint64_t interval_usec;
 };
 
 /* slurmrestd, used instead of sacct if it has a url or a socket. */
@@ -47,11 +47,10 @@ struct bj_cluster_conf {
     bool federation;
     uint64_t interval_usec; /* between two imports of new jobs */
     uint64_t overlap_usec;
-    uint64_t slice_usec; /* longest period of a request */
-    uint64_t pause_usec; /* minimum between two requests */
-    uint64_t deadline_usec;
-    uint64_t history_usec; /* how far back */
-    uint64_t max_steps;
+    uint64_t slice_usec;    /* longest period of a request */
+    uint64_t pause_usec;    /* minimum between two requests */
+    uint64_t timeout_usec;  /* of a request */
+    uint64_t history_usec;  /* how far back */
     struct bj_strv records; /* directories with final records of nodes */
     struct bj_prom_conf prom;
     struct bj_strv pue; /* statsdb/factors.h */
@@ -59,7 +58,7 @@ struct bj_cluster_conf {
 
 struct bj_statsdb_conf {
     char *path; /* of the store */
-    uint64_t cache_bytes, busy_usec, max_bytes, batch_lines;
+    uint64_t cache_bytes, max_bytes, batch_lines;
     bool any_filesystem, check;
     uint64_t retention_usec; /* 0: forever */
     struct bj_strv cluster_files;
@@ -95,7 +94,7 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *conf);
 /* Remove words from a command line: statsdb/words.h. */
 size_t bj_statsdb_conf_words(int *argc, char **argv, char **word);
 
-/* Append the options as --help shows them. */
-void bj_statsdb_conf_help(struct bj_buf *out);
+/* Append the options for --help, rare ones only with all. */
+void bj_statsdb_conf_help(bool all, struct bj_buf *out);
 
 #endif

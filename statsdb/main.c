@@ -63,7 +63,6 @@ static int open_store(const struct bj_statsdb_conf *c, enum how how,
                                    .any_filesystem = c->any_filesystem,
                                    .shrink = c->retention_usec > 0,
                                    .cache_bytes = c->cache_bytes,
-                                   .busy_usec = c->busy_usec,
                                    .max_bytes = c->max_bytes};
     return bj_store_open(&opt, ret, err);
 }
@@ -300,7 +299,7 @@ static int import(const struct bj_statsdb_conf *c, char *const *word,
 /* --- start -----------------------------------------------------------------
  */
 
-static void print_help(void)
+static void print_help(bool all)
 {
     struct bj_buf out = {0};
     bj_buf_str(
@@ -315,8 +314,8 @@ static void print_help(void)
         "  import original FILE   jobs of batchjob_monitoring's database\n"
         "  import jobstats        summaries in the comments of the store's "
         "jobs\n\n"
-        "Without a command it runs.  Options:\n\n");
-    bj_statsdb_conf_help(&out);
+        "Without a command it runs.\n");
+    bj_statsdb_conf_help(all, &out);
     fwrite(out.p, 1, out.len, stdout);
     bj_buf_free(&out);
 }
@@ -369,7 +368,7 @@ int main(int argc, char **argv)
     int r = word ? bj_statsdb_conf_load(&conf, argc, argv, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
     if (r == 0 && conf.program.help) {
-        print_help();
+        print_help(strcmp(conf.program.help, "all") == 0);
     } else if (r == 0 && conf.program.version) {
         printf("batchjob_stats_db %s (%s)\n", bj_version, bj_revision);
     } else if (r == 0) {

@@ -7,6 +7,8 @@
  */
 enum { SERIES = 4 };
 
+enum { QUERY_JOBS = 200 }; /* in one query */
+
 static bool take_id(struct bj_slice id, char to[BJ_MEASURE_ID])
 {
     if (id.n == 0 || id.n >= BJ_MEASURE_ID)
@@ -150,7 +152,7 @@ int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
     free_bins(b);
     bj_sql_bind_text(st, 1, bj_slice_str(m->cluster));
     sqlite3_bind_int64(st, 2, now - (int64_t)(m->conf->settle_usec / 1000000));
-    sqlite3_bind_int64(st, 3, (int64_t)m->conf->max_jobs);
+    sqlite3_bind_int64(st, 3, QUERY_JOBS);
     while ((r = bj_sql_row(st, err)) > 0) {
         struct bj_measure_job *j = &b->job[b->n];
         if (full || b->n == BJ_MEASURE_JOBS)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECRET_MAX = 8192, HEADERS_MAX = 16 };
+enum { SECRET_MAX = 8192, HEADERS_MAX = 16, REPLY_BYTES = 32 << 20 };
 
 struct bj_prom {
     const struct bj_prom_conf *conf;
@@ -130,7 +130,7 @@ static int send_it(struct bj_prom *p, struct bj_prom_reply *reply,
         .cert_file = is_set(c->cert_file) ? c->cert_file : NULL,
         .key_file = is_set(c->key_file) ? c->key_file : NULL,
         .total_usec = c->timeout_usec,
-        .max_bytes = (size_t)c->max_bytes,
+        .max_bytes = c->max_bytes ? (size_t)c->max_bytes : REPLY_BYTES,
         .sink = sink,
         .ctx = reply,
         .abort = p->stop};

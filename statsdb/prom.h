@@ -19,8 +19,9 @@ struct bj_prom_conf {
     char *ca_file, *cert_file, *key_file;
     struct bj_strv headers, match;
     uint64_t scrape_usec, history_usec, settle_usec, grace_usec;
-    uint64_t timeout_usec, pause_usec;
-    uint64_t max_samples, max_jobs, max_bytes;
+    uint64_t timeout_usec;
+    uint64_t max_samples;
+    uint64_t max_bytes; /* of a reply; 0: 32 MiB */
     char *scratch_place;
     bool factors;
 };

@@ -113,7 +113,7 @@ static void set_options(const struct reply *a, struct bj_mysql *conn)
     /* Without it "localhost" means a default socket. */
     unsigned way = is_set(c->mariadb.socket) ? BJ_MYSQL_SOCKET : BJ_MYSQL_TCP;
     lib->options(conn, BJ_MYSQL_PROTOCOL, &way);
-    unsigned timeout_sec = (unsigned)(c->deadline_usec / 1000000);
+    unsigned timeout_sec = (unsigned)(c->timeout_usec / 1000000);
     char yes = 1;
     lib->options(conn, BJ_MYSQL_CONNECT_TIMEOUT, &connect);
     lib->options(conn, BJ_MYSQL_READ_TIMEOUT, &timeout_sec);
@@ -351,14 +351,14 @@ int bj_source_mariadb_run(struct bj_source_mariadb *s,
     struct reply a = {
         .source = s,
         .to = {.run = run, .cluster = bj_slice_str(s->conf->name)},
-        .deadline_usec = bj_clock_boot_usec() + s->conf->deadline_usec};
+        .deadline_usec = bj_clock_boot_usec() + s->conf->timeout_usec};
     *ret = (struct bj_sacct_counts){0};
     int r = bj_sacct_delimiter(a.delimiter);
     if (r < 0)
         return bj_err_set(err, r, "mariadb");
     struct bj_sacct_conf conf = {.delimiter = bj_slice_str(a.delimiter),
                                  .cluster = a.to.cluster,
-                                 .max_steps = (unsigned)s->conf->max_steps,
+                                 .max_steps = BJ_SOURCE_STEPS,
                                  .ctx = &a.to,
                                  .job = bj_source_take_job,
                                  .bad = bj_source_take_bad};

@@ -28,7 +28,7 @@ int bj_source_rest_new(const struct bj_cluster_conf *conf,
         .token_file = conf->rest.token_file,
         .ca_file = conf->rest.ca_file,
         .version = conf->rest.version,
-        .deadline_usec = conf->deadline_usec};
+        .deadline_usec = conf->timeout_usec};
     struct bj_source_rest *s = calloc(1, sizeof(*s));
     if (!s)
         return bj_err_set(err, -ENOMEM, "source");
@@ -99,7 +99,7 @@ int bj_source_rest_run(struct bj_source_rest *s, const struct bj_window *window,
 {
     struct reply a = {.run = run, .cluster = bj_slice_str(s->conf->name)};
     struct bj_slurmrest_conf conf = {.cluster = a.cluster,
-                                     .max_steps = (unsigned)s->conf->max_steps,
+                                     .max_steps = BJ_SOURCE_STEPS,
                                      .ctx = &a,
                                      .job = take_job,
                                      .bad = take_bad};

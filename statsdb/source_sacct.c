@@ -85,11 +85,11 @@ static int run_sacct(struct bj_source_sacct *s, const struct bj_window *w,
         .helpformat = {s->columns.p, s->columns.len}};
     struct bj_sacct_conf conf = {.delimiter = {delimiter, BJ_SACCT_DELIMITER},
                                  .cluster = to->cluster,
-                                 .max_steps = (unsigned)c->max_steps,
+                                 .max_steps = BJ_SOURCE_STEPS,
                                  .ctx = to,
                                  .job = bj_source_take_job,
                                  .bad = bj_source_take_bad};
-    struct bj_command cmd = {.deadline_usec = c->deadline_usec,
+    struct bj_command cmd = {.deadline_usec = c->timeout_usec,
                              .sink = take_text,
                              .ctx = to,
                              .abort = to->run->stop};

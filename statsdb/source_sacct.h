@@ -13,6 +13,8 @@
 
 struct bj_source_sacct;
 
+enum { BJ_SOURCE_STEPS = 1000 }; /* stored per job; sums include all */
+
 /* Context of a request. Callbacks may be NULL. */
 struct bj_source_run {
     struct bj_upsert *upsert;

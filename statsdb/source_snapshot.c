@@ -101,6 +101,8 @@ static void close_reader(struct reply *a, struct bj_sacct_counts *ret)
     bj_lsf_json_free(a->lsf);
 }
 
+enum { TIMEOUT_USEC = 120 * 1000000 };
+
 static int run_command(enum bj_snapshot_kind kind,
                        const struct bj_cluster_conf *conf, struct reply *a,
                        struct bj_err *err)
@@ -110,8 +112,7 @@ static int run_command(enum bj_snapshot_kind kind,
         argv[i + 1] = commands[kind].args[i];
     struct bj_command cmd = {.argv = argv,
                              .env = commands[kind].env,
-                             .deadline_usec =
-                                 conf->snapshot[kind].deadline_usec,
+                             .deadline_usec = TIMEOUT_USEC,
                              .sink = take_text,
                              .ctx = a,
                              .abort = a->run->stop};

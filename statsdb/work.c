@@ -221,7 +221,7 @@ static uint64_t failed(struct bj_work *w, struct bj_work_prom *p,
 static int query_jobs(struct bj_work *w, struct bj_work_prom *p,
                       struct bj_err *err)
 {
-    uint64_t began = bj_clock_boot_usec(), rest = p->conf->prom.pause_usec;
+    uint64_t began = bj_clock_boot_usec();
     int n = bj_measure_step(p->measure, wall_sec(), err);
     if (n < 0) {
         p->due_usec = failed(w, p, &p->failures, err);
@@ -236,11 +236,8 @@ static int query_jobs(struct bj_work *w, struct bj_work_prom *p,
         bj_log(BJ_LOG_DEBUG, NULL, "%s: queried prometheus for %d jobs",
                p->conf->name, n);
     }
-    if (n == 0)
-        rest = IDLE_SEC * (uint64_t)SECOND;
-    else if (now - began > rest)
-        rest = now - began;
-    p->due_usec = now + rest;
+    /* Leave the server to others for half of the time. */
+    p->due_usec = now + (n > 0 ? now - began : IDLE_SEC * (uint64_t)SECOND);
     return 0;
 }
 

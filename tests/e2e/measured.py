@@ -211,7 +211,7 @@ def site(folder, url, begin, end, *again):
         with open("%s/%s.yml" % (folder, name), "w") as f:
             f.write("name: %s\nsacct:\n  command: %s/sacct-%s\n  pause: 0s\n  history: 1d\n"
                     "prometheus:\n  url: %s\n  scrape-interval: %ds\n  settle: %ds\n"
-                    "  pause: 0s\n  max-samples: 100000\n  grace: 60s\n"
+                    "  max-samples: 100000\n  grace: 60s\n"
                     % (name, folder, name, url, scrape, settle))
             if name == "gamma":
                 f.write("  factors: true\npue: [1.5]\n")

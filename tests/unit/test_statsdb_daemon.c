@@ -20,9 +20,8 @@ static struct bj_cluster_conf cluster(char *name, unsigned slices,
                                     .interval_usec = interval_usec,
                                     .slice_usec = SEC(3600),
                                     .pause_usec = SEC(2),
-                                    .deadline_usec = SEC(60),
-                                    .history_usec = SEC(3600 * slices),
-                                    .max_steps = 10};
+                                    .timeout_usec = SEC(60),
+                                    .history_usec = SEC(3600 * slices)};
 }
 
 /* A cluster that is through with --once, and would be due again by now, does
@@ -36,11 +35,8 @@ static void test_rest(void **state)
     struct fixture f;
     struct bj_err err = {0};
     fixture_open(&f);
-    struct bj_statsdb_conf conf = {.path = f.path,
-                                   .batch_lines = 100,
-                                   .once = true,
-                                   .cluster = clusters,
-                                   .clusters = 2};
+    struct bj_statsdb_conf conf = {
+        .path = f.path, .once = true, .cluster = clusters, .clusters = 2};
     struct bj_daemon_stop stop = {.wake_fd = eventfd(0, EFD_CLOEXEC)};
     struct bj_store *s = store_open(&f);
     clock_t before = clock();
@@ -81,11 +77,8 @@ static void say(char *name, struct bj_strv pue, char *said, size_t cap)
     struct bj_cluster_conf c = cluster(name, 1, SEC(300));
     c.sacct = command;
     c.pue = pue;
-    struct bj_statsdb_conf conf = {.path = f.path,
-                                   .batch_lines = 100,
-                                   .once = true,
-                                   .cluster = &c,
-                                   .clusters = 1};
+    struct bj_statsdb_conf conf = {
+        .path = f.path, .once = true, .cluster = &c, .clusters = 1};
     struct bj_daemon_stop stop = {.wake_fd = eventfd(0, EFD_CLOEXEC)};
     struct bj_store *s = store_open(&f);
     int was = dup(2), to = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

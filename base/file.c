@@ -102,21 +102,25 @@ int bj_dir_open(int dirfd, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Why a file is not trusted, or not with a secret; NULL when it is. */
-static const char *distrust(const struct stat *st, bool secret)
+enum trust { TRUSTED, SECRET, SPOOLED };
+
+/* Why a file is not trusted; NULL when it is. */
+static const char *distrust(const struct stat *st, enum trust trust)
 {
     if (!S_ISREG(st->st_mode))
         return "it is not a regular file";
+    if (trust == SPOOLED)
+        return st->st_mode & S_IWOTH ? "all users can write to it" : NULL;
     if (st->st_uid != 0 && st->st_uid != geteuid())
         return "its owner is neither root nor this user";
     if (st->st_mode & (S_IWGRP | S_IWOTH))
         return "its group or all users can write to it";
-    if (secret && (st->st_mode & S_IROTH))
+    if (trust == SECRET && (st->st_mode & S_IROTH))
         return "all users can read it";
     return NULL;
 }
 
-static int read_if(bool secret, int dirfd, const char *name, char *buf,
+static int read_if(enum trust trust, int dirfd, const char *name, char *buf,
                    size_t cap, struct bj_slice *ret, struct bj_err *err)
 {
     /* Nonblocking, so that a FIFO in place of the file does not block. */
@@ -130,7 +134,7 @@ static int read_if(bool secret, int dirfd, const char *name, char *buf,
     struct stat st;
     if (fstat(fd, &st) < 0)
         return bj_err_set(err, -errno, "stat %s", name);
-    const char *why = distrust(&st, secret);
+    const char *why = distrust(&st, trust);
     if (why)
         return bj_err_set(err, -EPERM, "%s is not trusted: %s", name, why);
     int r = read_whole(fd, buf, cap, false, 0, ret);
@@ -140,13 +144,21 @@ static int read_if(bool secret, int dirfd, const char *name, char *buf,
 int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
                          struct bj_slice *ret, struct bj_err *err)
 {
-    return read_if(false, dirfd, name, buf, cap, ret, err);
+    return read_if(TRUSTED, dirfd, name, buf, cap, ret, err);
+}
+
+int bj_file_read_spooled(int dirfd, const char *name, char *buf, size_t cap,
+                         struct bj_slice *ret, struct bj_err *err)
+{
+    struct stat st;
+    bool closed = fstat(dirfd, &st) == 0 && !(st.st_mode & S_IWOTH);
+    return read_if(closed ? SPOOLED : TRUSTED, dirfd, name, buf, cap, ret, err);
 }
 
 int bj_file_read_private(int dirfd, const char *name, char *buf, size_t cap,
                          struct bj_slice *ret, struct bj_err *err)
 {
-    return read_if(true, dirfd, name, buf, cap, ret, err);
+    return read_if(SECRET, dirfd, name, buf, cap, ret, err);
 }
 
 /* Move fd to a number of at least base; on failure it stays. */

@@ -47,6 +47,12 @@ int bj_dir_open(int dirfd, const char *name);
 int bj_file_read_trusted(int dirfd, const char *name, char *buf, size_t cap,
                          struct bj_slice *ret, struct bj_err *err);
 
+/* Like bj_file_read_trusted, for a spool directory, open as dirfd, in which
+ * programs of other users put files: where only its owner and group can write,
+ * the owner of a file may be any user, and its group may write to it. */
+int bj_file_read_spooled(int dirfd, const char *name, char *buf, size_t cap,
+                         struct bj_slice *ret, struct bj_err *err);
+
 /* Like bj_file_read_trusted, for files with secrets: others may not read them
  * either. */
 int bj_file_read_private(int dirfd, const char *name, char *buf, size_t cap,

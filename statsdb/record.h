@@ -31,10 +31,10 @@ struct bj_records_counts {
 
 /* Import up to max_files records of a spool directory in one transaction, then
  * remove the files. An invalid file is renamed to NAME.bad and counted;
- * *ret_why gets the first message about one. Only files that no other user can
- * have written are read (base/file.h, bj_file_read_trusted). Returns the number
- * of files imported or renamed, or an error: imported files may then still be
- * there, and are imported again. */
+ * *ret_why gets the first message about one. Only files of users who may write
+ * to the directory are read (base/file.h, bj_file_read_spooled). Returns the
+ * number of files imported or renamed, or an error: imported files may then
+ * still be there, and are imported again. */
 int bj_records_collect(struct bj_records *r, struct bj_slice cluster,
                        const char *dir, unsigned max_files,
                        struct bj_records_counts *ret, struct bj_err *ret_why,

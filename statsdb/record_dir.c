@@ -90,7 +90,7 @@ static int take(struct bj_records *r, int fd, const char *name,
     struct bj_slice text;
     struct bj_err why = {0};
     int e =
-        bj_file_read_trusted(fd, name, r->text, sizeof(r->text), &text, &why);
+        bj_file_read_spooled(fd, name, r->text, sizeof(r->text), &text, &why);
     if (e == -ENOENT)
         return 0;
     e = bj_store_other_error(&why, e);

@@ -3,6 +3,8 @@
 # systemctl is a stub that records its calls.  TAP; needs root and
 # mmdebstrap; some minutes.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cgroup.sh"
+. "$(dirname "$0")/unit.sh"
 cd "$top" || exit 1
 
 command -v mmdebstrap >/dev/null || skip_all "mmdebstrap is not installed"
@@ -34,6 +36,11 @@ for u in $units; do
     start | restart) echo "$verb $u" >>/units/log; : >"/units/active/$u" ;;
     stop) echo "$verb $u" >>/units/log; rm -f "/units/active/$u" ;;
     enable) : >"/units/enabled/$u" ;;
+    preset)
+        : >"/units/enabled/$u"
+        mkdir -p /etc/systemd/system/multi-user.target.wants
+        ln -sf "/lib/systemd/system/$u.service" /etc/systemd/system/multi-user.target.wants/
+        ;;
     esac
 done
 exit 0
@@ -66,6 +73,49 @@ is "only the exporter was started: accounting needs a configuration first" "$(ru
 check "the accounting user exists" inside getent passwd batchjob
 is "its configuration is readable by that user only" \
     "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
+
+is "the directory of final records" "$(inside stat -c '%a %U %G' /var/spool/batchjob)" \
+    "2770 root batchjob"
+
+# --- a final record under the restrictions of the units ----------------------
+
+records_arrive() {
+    local spool=$root/var/spool/batchjob gid uid n
+    cg_init
+    [ $cg_version != none ] || { skip "final records" "no control groups"; return; }
+    gid=$(inside getent group batchjob | cut -d: -f3) uid=$(inside id -u batchjob)
+    port=$(free_port)
+    sed -i "s/:9010/127.0.0.1:$port/" "$root/etc/batchjob_exporter.yml"
+    # As the comment in the file says.
+    sed -i 's/^# record:/record:/; s,^#   dir: /var/spool,  dir: /var/spool,' "$root/etc/batchjob_exporter.yml"
+    as_unit "$root" batchjob_exporter 61234:61234 >"$tmp/exporter.log" 2>&1 &
+    later stop $!
+    wait_for 30 grep -q "listening on" "$tmp/exporter.log"
+    check "the exporter starts with records under its unit" grep -q "listening on" "$tmp/exporter.log"
+    page_has . || return
+    cg_job 65534 4711
+    cg_run 65534 4711 sleep 60
+    wait_for 30 page_has 'batchjob_job_processes{jobid="4711"'
+    cg_kill 65534 4711
+    wait_for 60 sh -c "ls $spool/*.4711.*.json"
+    n=$(find "$spool" -name '*.4711.*.json' | head -n 1)
+    is "a record arrives, for the group" "$(stat -c '%a %u %g' "${n:-$spool}")" "640 61234 $gid"
+    : >"$root/etc/batchjob/lsb.acct"
+    { echo "name: alpha"; echo "lsf: {acct: /etc/batchjob/lsb.acct}"
+        sed -n '/^records:/,/^    -/p' examples/batchjob_cluster.yml; } >"$root/etc/batchjob/batchjob_cluster.yml"
+    check "batchjob_stats_db finds its files under its unit" \
+        as_unit "$root" batchjob_stats_db "$uid:$gid" check-config
+    check "and imports" as_unit "$root" batchjob_stats_db "$uid:$gid" --once
+    is "the record is in the store" "$($python - "$root/var/lib/batchjob/stats.db" <<'PY'
+import sqlite3, sys
+print(*[r[0] for r in sqlite3.connect(sys.argv[1]).execute("SELECT jobid FROM node_record")])
+PY
+)" 4711
+    is "and no longer in the directory" "$(find "$spool" -type f)" ""
+    rm "$root/etc/batchjob/lsb.acct"
+}
+page_has() { curl -s "http://127.0.0.1:$port/metrics" | grep -q "$1"; }
+records_arrive
 
 : >"$root/units/enabled/batchjob_stats_db" >"$root/units/active/batchjob_stats_db"
 inside env DPKG_MAINTSCRIPT_PACKAGE=batchjob-stats deb-systemd-helper enable batchjob_stats_db.service

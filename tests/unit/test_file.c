@@ -264,6 +264,32 @@ static void trusting(void **state)
     assert_non_null(strstr(err.msg, "neither root nor this user"));
 }
 
+/* In a spool that only some users can write, any of them may be the owner. */
+static void spooled(void **state)
+{
+    struct room *room = *state;
+    char buf[64];
+    struct bj_slice s;
+    struct bj_err err = {0};
+    write_file(room, 5);
+    assert_int_equal(symlinkat("f", room->fd, "link"), 0);
+    if (geteuid() == 0)
+        assert_int_equal(fchownat(room->fd, "f", 65534, 65534, 0), 0);
+    assert_int_equal(fchmod(room->fd, 02770), 0);
+    assert_int_equal(fchmodat(room->fd, "f", 0660, 0), 0);
+    assert_int_equal(bj_file_read_spooled(room->fd, "f", buf, 64, &s, &err), 0);
+    assert_int_equal(bj_file_read_spooled(room->fd, "link", buf, 64, &s, &err),
+                     -EPERM);
+    assert_int_equal(fchmod(room->fd, 01777), 0);
+    assert_int_equal(bj_file_read_spooled(room->fd, "f", buf, 64, &s, &err),
+                     -EPERM);
+    assert_int_equal(fchmod(room->fd, 0700), 0);
+    assert_int_equal(fchmodat(room->fd, "f", 0666, 0), 0);
+    assert_int_equal(bj_file_read_spooled(room->fd, "f", buf, 64, &s, &err),
+                     -EPERM);
+    assert_non_null(strstr(err.msg, "all users can write"));
+}
+
 static void pool(void **state)
 {
     const struct room *room = *state;
@@ -327,6 +353,7 @@ int main(void)
         cmocka_unit_test(process_that_ends),
         cmocka_unit_test(closing),
         ROOM(trusting),
+        ROOM(spooled),
         ROOM(pool),
         ROOM(pool_with_a_base),
     };

@@ -24,6 +24,7 @@ exporter_without_root() {
 # line more: a user without a name of its own, two capabilities, a small jail.
 exporter_as_a_service() {
     local units=/run/systemd/system
+    grep -q ^batchjob: /etc/group || echo batchjob:x:990: >>/etc/group
     install -m 755 "$here/batchjob_exporter" /usr/local/bin/
     install -m 644 "$here/examples/batchjob_exporter.service" $units/
     sed "s|^job:|&\n  pattern: ['$unit_pattern']|" "$here/examples/batchjob_exporter.yml" >/etc/batchjob_exporter.yml

@@ -1,8 +1,11 @@
 #!/bin/bash
 # Jobs come and go for a long time: both what reads cgroups only and what reads
-# processes too keep nothing of them.  TAP.  Environment: PASSES [10000].
+# processes too keep nothing of them.  TAP.
+#
+#   churn.sh [PASSES]    [10000]
 . "$(dirname "$0")/lib.sh"
 
+passes=${1:-10000}
 cg_private=1 # nobody else's jobs are in our way, nor ours in theirs
 cg_init
 [ $cg_version != none ] || skip_all "not root, or no cgroups to write to here"
@@ -16,7 +19,7 @@ churn() { # what, option...
     start_exporter --path.cgroupfs="$cg_view" --job.grace=1 --sample.slow=1 "$@"
     # shellcheck disable=SC2046,SC2086
     absorb "$top/tests/e2e/churn.py" --pid "$exporter" --url "$url" \
-        --base $bases --leaf "$(cg_leaf)" --passes "${PASSES:-10000}"
+        --base $bases --leaf "$(cg_leaf)" --passes "$passes"
     scrape
     is "nothing of this was a fault" "$(value batchjob_collector_errors_total | sort -u)" 0
     stop "$exporter"

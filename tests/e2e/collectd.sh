@@ -133,8 +133,8 @@ test_csv() {
     local f
     f=$(echo "$dir/csv/e2e/batchjob-$name1/job_cpu_usec-"*)
     check "CSV has a file for the job" [ -s "$f" ]
-    is "it begins with the names of its columns" "$(head -n 1 "$f")" epoch,value
-    check "and goes on with numbers" grep -qE '^[0-9.]+,[0-9]+$' "$f"
+    is "the CSV file begins with the names of its columns" "$(head -n 1 "$f")" epoch,value
+    check "the CSV file has numbers" grep -qE '^[0-9.]+,[0-9]+$' "$f"
 }
 
 test_end() {
@@ -143,18 +143,18 @@ test_end() {
     check "an ended job still has its final values" \
         dshows $cpu batchjob="$name1"
     # grace 2 s, then Timeout (2) times Interval (1 s), looked at once a second
-    check "and leaves the page" wait_for 60 dshows_not $cpu batchjob="$name1"
+    check "an ended job disappears after the grace period" wait_for 60 dshows_not $cpu batchjob="$name1"
     # collectd drops one value after the other
-    check "entirely" wait_for 60 eval \
+    check "all values of an ended job disappear" wait_for 60 eval \
         "dpage; ! grep -q '\"$name1\"' $dir/page"
-    check "the other one stays" dvalue $cpu batchjob="$name2"
+    check "the other job stays" dvalue $cpu batchjob="$name2"
     check "write_http has its end time" $http value "$dir/posts" "$name1" \
         job_end_time_seconds ''
     # the same id again is another job
     start_job1
-    check "the same id may come again" wait_for 60 dshows $cpu batchjob="$name1"
+    check "a job that reuses an id is shown" wait_for 60 dshows $cpu batchjob="$name1"
     before=$(dvalue $cpu batchjob="$name1")
-    near "and begins anew" "$before" "$(kernel_cpu $id1)" 0.02 50000
+    near "its CPU time begins at 0" "$before" "$(kernel_cpu $id1)" 0.02 50000
 }
 
 quiet_log() { # nothing worse than INFO, and no complaint of the daemon about us
@@ -196,7 +196,7 @@ test_main() {
     test_csv
     test_prometheus
     test_end
-    check "nothing was complained about" quiet_log
+    check "collectd's log has no warning" quiet_log
     stop_collectd
 }
 
@@ -234,23 +234,23 @@ test_prometheus() {
     labels="jobid=\"$id1\",slurm_node=\"$cg_node\",user=\"$user\",instance=\"e2e\""
     check "rules give the exporter's names and labels" wait_for 60 answered \
         "batchjob_job_memory_used_bytes{$labels}"
-    near "in base units" \
+    near "the rules convert to base units" \
         "$(query "batchjob_job_cpu_seconds_total{$labels} * 1e6")" \
         "$(kernel_cpu $id1)" 0.02 50000
-    check "and the job's other attributes" answered \
+    check "the rules give the job's attributes" answered \
         "batchjob_job_info{$labels,uid=\"$uid\",batch_system=\"slurm\"}"
-    check "and steps" answered \
+    check "the rules give the steps" answered \
         "batchjob_step_cpu_seconds_total{jobid=\"$id2\",step=\"$(step_of_job2)\",user=\"$user\"}"
-    check "and the node's modes" answered \
+    check "the rules give the node's CPU modes" answered \
         "batchjob_node_cpu_seconds_total{mode=\"idle\",batchjob=\"\"}"
-    check "and the build" answered 'batchjob_build_info{version!="",compiler!=""}'
+    check "the rules give the version" answered 'batchjob_build_info{version!="",compiler!=""}'
     curl -sf "$prom_url/api/v1/rules" >"$d/rules.json"
     is "every rule works" "$($python -c 'import json, sys
 for g in json.load(open(sys.argv[1]))["data"]["groups"]:
     for r in g["rules"]:
         if r["health"] != "ok": print(r["name"], r.get("lastError"))' \
         "$d/rules.json")" ""
-    is "nothing has two labels for one thing" \
+    is "no series has two labels with the same meaning" \
         "$(query 'count({__name__=~"batchjob_.*",type!=""})')" ""
     prometheus=$which
 }
@@ -275,17 +275,18 @@ test_root_vanishes() {
         dshows $cpu batchjob="$name2"
     mv "$tmp/root" "$tmp/away"
     end_job $id1 "$job1"
-    check "the root vanishes, and a job ends: it leaves" wait_for 60 \
+    check "a job that ends without a cgroup root disappears" wait_for 60 \
         dshows_not $cpu batchjob="$name1"
     n=$(passes)
-    check "the reader goes on" wait_for 60 passes_above $((n + 3))
+    check "passes continue without a cgroup root" wait_for 60 passes_above $((n + 3))
     start_job1
-    check "a new job is not seen" eval \
-        "sleep 3; dshows_not $cpu batchjob=$name1"
+    n=$(passes)
+    check "three passes follow" wait_for 60 passes_above $((n + 3))
+    check "a new job is not seen without the root" dshows_not $cpu batchjob="$name1"
     mv "$tmp/away" "$tmp/root"
-    check "the root is back: so is what runs" wait_for 60 eval \
+    check "jobs return with the cgroup root" wait_for 60 eval \
         "dshows $cpu batchjob=$name1 && dvalue $cpu batchjob=$name2"
-    check "the reader was never put to sleep" eval "! grep -q 'read-function of plugin' $dir/log"
+    check "collectd never suspends the plugin" eval "! grep -q 'read-function of plugin' $dir/log"
     stop_collectd
 }
 
@@ -306,12 +307,13 @@ test_wrong_type() {
     daemon_run
     check "a wrong type in the TypesDB is named" wait_for 60 logged \
         "batchjob plugin: .*job_cpu_usec"
-    check "no value of the plugin is shown" eval \
-        "sleep 2; dpage; ! grep -q collectd_batchjob_ $dir/page"
-    check "collectd goes on" kill -0 "$daemon"
+    daemon_answers
+    check "collectd shows no value of the plugin" eval \
+        "dpage && ! grep -q collectd_batchjob_ $dir/page"
+    check "collectd continues" kill -0 "$daemon"
     kill "$daemon"
     wait "$daemon"
-    is "and ends without a crash, as after any init that failed" $? 1
+    is "collectd ends without a crash after the failed start" $? 1
 }
 
 refused() { # lines of <Plugin batchjob>, what the log must say
@@ -325,7 +327,7 @@ test_config_errors() {
         "batchjob plugin: unknown option 'NoSuch'"
     check "a bad value stops the start" refused 'LimitJobs 0' \
         'batchjob plugin: .*limit.jobs'
-    check "two values for one stop the start" refused 'LimitJobs 1 2' \
+    check "two values for one option stop the start" refused 'LimitJobs 1 2' \
         'batchjob plugin: LimitJobs takes one value'
     check "a bad pattern is named at the start" refused_at_init
 }
@@ -353,8 +355,8 @@ test_descriptors() {
     check "a job is shown with a high limit" wait_for 60 dshows $cpu batchjob="$name2"
     n=$(dvalue collectd_batchjob_sampler_fds_kept)
     check "descriptors are kept ($n)" [ "$n" -gt 5 ]
-    check "clear of those that select(2) needs" [ "$(kept | head -n 1)" -ge 1024 ]
-    is "the limit is as it was" \
+    check "descriptors are kept above those that select(2) needs" [ "$(kept | head -n 1)" -ge 1024 ]
+    is "the limit of descriptors does not change" \
         "$(awk '/^Max open files/ { print $4 }' "/proc/$daemon/limits")" 8192
     stop_collectd
     daemon_conf few "$our_types" "SampleSlow 0.5"
@@ -362,7 +364,7 @@ test_descriptors() {
     daemon_answers
     check "a job is shown with a low limit" wait_for 60 \
         dshows $cpu batchjob="$name2"
-    check "but no more than limit / 2 - 256 are kept" \
+    check "at most limit / 2 - 256 descriptors are kept" \
         [ "$(kept | wc -l)" -le 14 ]
     stop_collectd
 }
@@ -381,8 +383,8 @@ test_chain() {
     daemon_answers
     check "with the chain jobs reach write_prometheus" wait_for 60 \
         dshows $cpu batchjob="$name2"
-    check "and other plugins CSV" wait_for 60 test -d "$dir/csv/e2e/load"
-    is "but jobs do not" "$(ls "$dir/csv/e2e" | grep -c batchjob)" 0
+    check "with the chain other plugins reach CSV" wait_for 60 test -d "$dir/csv/e2e/load"
+    is "with the chain jobs do not reach CSV" "$(ls "$dir/csv/e2e" | grep -c batchjob)" 0
     check "other plugins reach write_prometheus only where a rule says so" \
         dshows collectd_load_shortterm
     stop_collectd
@@ -408,13 +410,13 @@ test_example_conf() {
     daemon_answers
     check "examples/collectd.conf shows jobs" wait_for 60 \
         dshows $cpu batchjob="$name2"
-    check "and the log has no complaint" quiet_log
+    check "the log of examples/collectd.conf has no warning" quiet_log
     # every option that is commented out there is one
     sed -i 's/^  # \([A-Z][A-Za-z]* \)/  \1/' "$dir/collectd.conf"
     stop_collectd
     daemon_run
     daemon_answers
-    check "with all its comments switched on too" wait_for 60 \
+    check "examples/collectd.conf with all its options shows jobs" wait_for 60 \
         dshows $cpu batchjob="$name2"
     check "the cluster is shown" dshows collectd_batchjob_job_cluster type=alpha
     stop_collectd
@@ -437,7 +439,7 @@ under() { # checker...
     daemon_answers
     check "a job is shown" wait_for 60 dshows $cpu batchjob="$name1"
     end_job $id1 "$job1"
-    check "and leaves" wait_for 60 dshows_not $cpu batchjob="$name1"
+    check "the ended job disappears" wait_for 60 dshows_not $cpu batchjob="$name1"
     kill "$daemon"
     wait "$daemon"
     is "collectd ends well" $? 0
@@ -452,7 +454,7 @@ test_valgrind() {
     for f in "$tmp"/valgrind.*; do
         n=$((n + 1))
         check "memcheck of run $n has no error" grep -q 'ERROR SUMMARY: 0 errors' "$f"
-        check "and nothing definitely lost" grep -qE \
+        check "memcheck of run $n finds no memory lost" grep -qE \
             'definitely lost: 0 bytes|All heap blocks were freed' "$f"
         grep -qE 'ERROR SUMMARY: 0 ' "$f" || sed 's/^/# /' "$f"
     done

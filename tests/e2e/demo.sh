@@ -28,26 +28,26 @@ run_demo() { # seconds signal: after so long, if any
 }
 
 check "the demo runs and ends by itself" run_demo 12
-check "it names the exporter's page" says 'http://127.0.0.1:[0-9]+/metrics'
+check "the demo prints the address of the exporter's page" says 'http://127.0.0.1:[0-9]+/metrics'
 if [ "$(id -u)" = 0 ] || [ "$kind" = slurm ]; then
-    check "its table has jobs ($(table_rows) lines)" test "$(table_rows)" -ge 6
+    check "the demo's table has jobs ($(table_rows) lines)" test "$(table_rows)" -ge 6
 fi
 if command -v collectd >/dev/null && [ -e "$O/batchjob.so" ]; then
-    check "collectd's page has them too" says 'collectd_batchjob_job_'
+    check "collectd's page has the jobs" says 'collectd_batchjob_job_'
 fi
 api_rows() { grep -cE '^[0-9]+,[a-z]+,[a-z]+,(running|completed),[0-9]+,' "$tmp/demo.out"; }
 if [ -x "$O/batchjob_stats_server" ] && { [ "$(id -u)" = 0 ] || [ "$kind" = slurm ]; }; then
-    check "it names the pages and the API" says 'http://[^ ]*127.0.0.1:[0-9]+/jobs$'
+    check "the demo prints the address of the web pages" says 'http://[^ ]*127.0.0.1:[0-9]+/jobs$'
     check "the API has the jobs ($(api_rows) of them)" test "$(api_rows)" -ge 4
     [ "$kind" = slurm ] || ! grep -q 'cgroups of our own' "$tmp/demo.out" ||
-        check "one of them as its node measured it" says '^105,.*,completed,.*,[0-9.]+,nodes'
+        check "a job in the API has measured values" says '^105,.*,completed,.*,[0-9.]+,nodes'
     if command -v prometheus >/dev/null; then
-        check "and a curve of one" says '^20[0-9T:-]*Z,[0-9]+,,,[0-9.]*,[0-9]+,[0-9]+'
+        check "the demo prints a time series of a job" says '^20[0-9T:-]*Z,[0-9]+,,,[0-9.]*,[0-9]+,[0-9]+'
     else
         skip "a curve" "prometheus is not installed"
     fi
 fi
-is "nothing is left of it" "$(traces)" "$before"
+is "the demo leaves nothing behind" "$(traces)" "$before"
 
 # Ended from outside, in the middle.
 DEMO_MARK=$tmp/mark O=$O "$top/tests/demo" $kind >"$tmp/demo.out" 2>&1 &
@@ -56,6 +56,6 @@ later "kill $demo 2>/dev/null"
 wait_for 60 says 'Ctrl-C ends it'
 kill -TERM $demo
 wait $demo
-is "a signal ends it with status 0" $? 0
-is "and nothing is left either" "$(traces)" "$before"
+is "SIGTERM ends the demo with status 0" $? 0
+is "a demo that is interrupted leaves nothing behind" "$(traces)" "$before"
 complete=1

@@ -2,10 +2,14 @@
 # The names of other exporters on real cgroups made here: what each page says is
 # held against the kernel's files, in the unit that the other one has, for every
 # family that the others have (dialects_node.py).  No scheduler needed; root is,
-# for the cgroups.  TAP; a minute and a half on two CPUs that are free.
+# for the cgroups.  TAP; half a minute.
+#
+#   dialects.sh [SECONDS]    the job uses that much CPU time [3]; from 63 s on,
+#                            slurm-job-exporter shows its executable
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/dialects_lib.sh"
 
+seconds=${1:-3}
 [ -x "$O/batchjob_exporter" ] || { fail "the exporter was built"; exit 1; }
 
 # Findings of promtool that are names which the others have chosen.
@@ -79,7 +83,7 @@ cgroup_of_job() { # below the root that the exporter sees
         "echo /system.slice/${cg_node}_slurmstepd.scope/job_$id"
 }
 cpu_seconds() { cg_cpu_seconds "$nobody" $id | cut -d. -f1; }
-used_a_minute() { [ "$(cpu_seconds)" -ge 63 ]; }
+used_enough() { [ "$(cpu_seconds)" -ge "$seconds" ]; }
 
 start_both --path.cgroupfs="$cg_view"
 for d in $dialects; do
@@ -92,7 +96,7 @@ cg_job "$nobody" $id
 set_limits $((1 << 30)) $((1 << 29))
 exec 9>"$tmp/held"
 SLURM_JOB_ID=$id SLURM_JOB_ACCOUNT=physics cg_run "$nobody" $id \
-    "$work" -t 600 -m 30 -n 4
+    "$work" -t 1000 -m 30 -n 4 -i $((seconds > 60 ? 0 : 75))
 exec 9>&-
 check "the job is seen" wait_for 60 page_shows slurm-job-exporter \
     slurm_job_memory_usage slurmjobid=$id account=physics
@@ -102,7 +106,7 @@ absorb node rate "$url" $id \
     "$(by_version 'file cpuacct cpuacct.usage' 'file - cpu.stat')" $cg_version
 stop "$exporter"
 url=$right_url exporter=$right_exporter
-check "it uses a minute of CPU time" wait_for 800 used_a_minute
+check "the job uses $seconds s of CPU time" wait_for 800 used_enough
 node meters "$tmp/sys" # they count on
 kill -STOP "$cg_pid"
 stand_still
@@ -118,10 +122,10 @@ note "as the originals err"
 held_still "$strict_url" 1
 stop "$strict_exporter"
 page slurm-job-exporter
-check "web.dialect is the page of the telemetry path" scrape
+check "web.dialect chooses the format of /metrics" scrape
 check "OpenMetrics on request" page slurm-job-exporter \
     -H 'Accept: application/openmetrics-text; version=1.0.0'
-check "which the reference parser reads" $prom openmetrics "$tmp/page"
+check "a reference parser reads OpenMetrics" $prom openmetrics "$tmp/page"
 if [ $cg_version = v2 ]; then
     page jobstats
     near "a task's CPU time" \
@@ -138,21 +142,21 @@ for d in $dialects native; do
         skip "$d: promtool" "promtool is not installed"
     fi
 done
-is "gzip" "$(page ceems --compressed && $prom value "$tmp/page" ceems_compute_units)" 1
-is "an unknown name is no page" "$(status /metrics/nobody)" 404
-check "which says what there is" grep -q 'slurm-job-exporter' "$tmp/body"
-is "nor is none" "$(status /metrics/)" 404
+is "the page is served compressed by gzip" "$(page ceems --compressed && $prom value "$tmp/page" ceems_compute_units)" 1
+is "a page of an unknown format is not found" "$(status /metrics/nobody)" 404
+check "the error lists the formats" grep -q 'slurm-job-exporter' "$tmp/body"
+is "a page without a format's name is not found" "$(status /metrics/)" 404
 
 # --- its end -----------------------------------------------------------------
 
 kill -KILL "$cg_pid"
 cg_kill "$nobody" $id
-check "the levels of a job that has ended go at once" wait_for 60 \
+check "levels of an ended job disappear at once" wait_for 60 \
     page_shows_not slurm-job-exporter slurm_job_memory_usage
-check "its peak stays" shows slurm_job_memory_max slurmjobid=$id
+check "the peak of an ended job stays in the grace period" shows slurm_job_memory_max slurmjobid=$id
 page ceems
-is "it is no unit any more" "$(value ceems_compute_units)" 0
-check "and in the end it is gone" wait_for 60 page_shows_not slurm-job-exporter \
+is "ceems does not count an ended job" "$(value ceems_compute_units)" 0
+check "an ended job disappears after the grace period" wait_for 60 page_shows_not slurm-job-exporter \
     slurm_job_memory_max
 stop "$exporter"
 complete=1

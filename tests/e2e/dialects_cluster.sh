@@ -64,7 +64,7 @@ scontrol create reservation=mine start=now duration=60 nodes=bjy4 \
 sacctmgr -i modify account chemistry set GrpTRES=cpu=8,mem=2G GrpJobs=3 GrpSubmit=9 >/dev/null
 running() { squeue -h -j "$1" -t R -o %A 2>/dev/null | grep -q .; }
 check "the jobs run" wait_for 60 running "$runs"
-check "all of them" wait_for 60 running "$held"
+check "the other users' job runs" wait_for 60 running "$held"
 scontrol suspend "$held"
 
 # --- the pages ---------------------------------------------------------------
@@ -81,7 +81,7 @@ reserved() { # as Mila's scripts have it
     curl -sf "$url/metrics/mila" >"$tmp/page"
     $prom value "$tmp/page" slurm_cpus_total reservation=mine
 }
-check "and its reservations" wait_for 60 reserved
+check "the cluster's reservations are shown" wait_for 60 reserved
 
 absorb "$top/tests/e2e/dialects_cluster.py" "$url"
 
@@ -121,27 +121,27 @@ other=$!
 later "stop $other"
 other_page() { curl -sSf --max-time 60 "http://127.0.0.1:$port/m" >"$tmp/other"; }
 other_shows() { other_page && $prom value "$tmp/other" "$@"; }
-check "it runs by the other's name, flags and variables" wait_for 60 \
+check "the program accepts the name, flags and variables of prometheus-slurm-exporter" wait_for 60 \
     other_shows slurm_lic_total name=abaqus@srv
-check "it shows the queue" wait_for 60 other_shows slurm_user_state_total \
+check "the queue is shown" wait_for 60 other_shows slurm_user_state_total \
     username=$ua state=RUNNING
-check "but not what was not asked for" \
+check "families that no flag enables are absent" \
     sh -c "! grep -Eq '^slurm_(feature|account_job_limit|rpc)' '$tmp/other'"
 stop "$other"
-check "a flag that it does not have ends it" \
+check "an unknown flag ends the program" \
     sh -c "! '$tmp/prometheus-slurm-exporter' -slurm.nonsense 2>'$tmp/other.err'"
-check "with a message" grep -q "unknown flag '-slurm.nonsense'" "$tmp/other.err"
+check "the error names the unknown flag" grep -q "unknown flag '-slurm.nonsense'" "$tmp/other.err"
 
 # --- a scheduler that disappears ---------------------------------------------
 
 ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")
 kill -STOP "$ctld"
 later "kill -CONT $ctld 2>/dev/null"
-check "without its scheduler an exporter says nothing of queue and nodes" \
+check "without its scheduler the exporter shows no queue and no nodes" \
     wait_for 60 shows_not slurm_cpus_total
-check "but that it fails" shows slurm_node_scrape_error
+check "without its scheduler the exporter shows the failure" shows slurm_node_scrape_error
 kill -CONT "$ctld"
-check "until that is back" wait_for 60 shows slurm_cpus_total
+check "the queue returns with the scheduler" wait_for 60 shows slurm_cpus_total
 
 stop "$exporter"
 complete=1

@@ -29,22 +29,20 @@ start_both() { # option...
     right_url=$url right_exporter=$exporter
 }
 
-both_look() {
+scrape_both() {
     local u
     for u in "$right_url" "$strict_url"; do
         curl -sSf --max-time 60 "$u/metrics/native" >"$tmp/native"
     done
 }
 
-# Rates are over 10 s: two looks before, so that it stood still from one to the
-# other.  What is read at the slow pace, and files that nobody was asked for yet,
-# are in the second.
+# Scrape until all figures are of the time since the job was stopped.  Rates are over
+# 10 s between two scrapes.  Files that no page needed before, and values that are
+# read at the slow interval, are in the last one.
 stand_still() {
-    both_look
-    sleep 11
-    both_look
-    sleep 11
-    both_look
+    scrape_both
+    sleep 10.1
+    scrape_both
     sleep 0.3
-    both_look
+    scrape_both
 }

@@ -496,18 +496,19 @@ def percent(url, job, name="jobs_cpu_percent"):
 
 
 def rate(url, job, counter):
-    """Between two looks with nobody else's in between: no less than what was used
-    from behind the first to before the second, over the longest that may be."""
-    def look():
+    """The rate between two scrapes that are 10 s apart: at least what the job used from
+    the end of the first to the begin of the second, over the longest time that
+    these can be apart, and at most the reverse."""
+    def scrape():
         before = time.monotonic(), counter()
         value = percent(url, job)
         return before, value, (time.monotonic(), counter())
-    time.sleep(11)
-    first = look()
-    time.sleep(3)
-    say(percent(url, job) == first[1], "a scrape in between gets the same", "it differs")
-    time.sleep(8)
-    second = look()
+    first = scrape()
+    time.sleep(10.1)
+    second = scrape()
+    again = percent(url, job)
+    say(again == second[1], "jobs_cpu_percent is the same in the next scrape",
+        "%s, then %s" % (second[1], again))
     least = (second[0][1] - first[2][1]) / (second[2][0] - first[0][0]) / 1e7
     most = (second[2][1] - first[0][1]) / (second[0][0] - first[2][0]) / 1e7
     got = second[1]

@@ -36,21 +36,21 @@ job=$("$sandbox" as "$user" sbatch --parsable --account=physics --mem=200 -o /de
 [ -n "$job" ] && pass "a job is submitted ($job)" || fail "a job is submitted"
 check "slurm-job-exporter has it, with its user and account" wait_for 60 \
     shows slurm_job_memory_usage slurmjobid="$job" user="$user" account=physics
-check "its limit is what was asked for" \
+check "the job's memory limit is shown" \
     wait_for 60 shows slurm_job_memory_limit slurmjobid="$job"
-is "in bytes" "$(value slurm_job_memory_limit slurmjobid="$job")" $((200 << 20))
+is "the job's memory limit is in bytes" "$(value slurm_job_memory_limit slurmjobid="$job")" $((200 << 20))
 check "the wrapper reports from inside the job" wait_for 60 \
     shows slurm_proc_mem_usage jobid="$job" username="$user" hostname="$(uname -n)"
 pid=$(value slurm_proc_pid jobid="$job")
-check "of a process that is in it" grep -q "job_$job/step_0" "/proc/$pid/cgroup"
+check "the reported process is in the job" grep -q "job_$job/step_0" "/proc/$pid/cgroup"
 page jobs_exporter
 check "jobs_exporter has it" value jobs_cpu_time_total slurm_job="$job"
 page jobstats
 is "jobstats has its owner" "$(value cgroup_uid jobid="$job")" "$(id -u "$user")"
-check "and its step" value cgroup_memory_used_bytes jobid="$job" step=0 task=
+check "jobstats has the job's step" value cgroup_memory_used_bytes jobid="$job" step=0 task=
 page batchjob_monitoring
 check "batchjob_monitoring has it" value batchjob_cpus jobid="$job" jobaccount=physics step= task=
-check "with the id that the older stack gives it" \
+check "batchjob_monitoring has the job's UUID" \
     grep -Eq "jobid=\"$job\",.*jobuuid=\"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\"" "$tmp/page"
 page ceems
 check "ceems has it" value ceems_compute_unit_cpus uuid="$job" manager=slurm
@@ -98,6 +98,7 @@ stopped() {
 }
 node meters "$tmp/sys" # they count on
 check "the job can be stopped" wait_for 60 stopped
+sleep 10.1 # the window of a rate that began before
 stand_still
 held_still() { # url strict?
     # shellcheck disable=SC2086
@@ -114,7 +115,7 @@ kill -CONT $(of_job)
 stop "$strict_exporter"
 
 "$sandbox" as "$user" scancel "$job"
-check "when it has gone, so have its levels" wait_for 60 shows_not slurm_job_memory_usage slurmjobid="$job"
-check "and what was traced" wait_for 60 shows_not slurm_proc_pid jobid="$job"
+check "levels of a cancelled job disappear" wait_for 60 shows_not slurm_job_memory_usage slurmjobid="$job"
+check "trace reports of a cancelled job disappear" wait_for 60 shows_not slurm_proc_pid jobid="$job"
 stop "$exporter"
 complete=1

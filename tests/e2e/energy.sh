@@ -3,11 +3,12 @@
 # minute and whose power a command prints, jobs that come and go in real cgroups,
 # both hosts at once.  What the jobs, the system and unallocated are given adds up
 # to the meters, to the microjoule, over restarts and kills too.  TAP.
-# Environment: ENERGY_SECONDS [20], how long jobs come and go.
+#
+#   energy.sh [SECONDS]    jobs start and end for that long [12]
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/collectd_lib.sh"
 energy="$python $top/tests/e2e/energy.py"
-seconds=${ENERGY_SECONDS:-20}
+seconds=${1:-12}
 # In a short run all jobs stay on the page, where they add up by themselves; in a
 # long one there would be more of them than collectd can dispatch in a second,
 # and those that have ended are taken from their records.
@@ -85,11 +86,11 @@ touch "$tmp/node/go"
 # --- jobs --------------------------------------------------------------------
 
 job=1000
-spin() { # seconds: one more job, of any user, busy or idle
+spin() { # seconds [percent of idle time]: start one more job, of any user
     local uid=$((RANDOM % 3 * 1000))
     job=$((job + 1))
     cg_job $uid $job && cg_by="nice -n 19" cg_run $uid $job "$work" -m $((RANDOM % 40 + 1)) \
-        -n $((RANDOM % 3 + 1)) -i $((RANDOM % 100)) -t "$1"
+        -n $((RANDOM % 3 + 1)) -i ${2:-$((90 + RANDOM % 10))} -t "$1"
     live="$live $uid:$job:$((SECONDS + $1))"
 }
 
@@ -132,7 +133,7 @@ adds_up_soon() {
 churn "$seconds"
 scrape
 check "promtool has nothing to say" promtool_clean "$tmp/page"
-is "which meter is preferred, and how its energy is split" \
+is "the page shows the preferred meter and the policy" \
     "$($prom labels "$tmp/page" batchjob_node_energy_info)" \
     '{"policy": "hybrid", "quality": "node", "source": "command", "static": "configured"}'
 if [ $grace = 1d ]; then
@@ -148,17 +149,19 @@ else
 fi
 
 # A job that lives inside one window of the node's meter.
-spin 60
+spin 60 50
 short=$job
-sleep 2
-check "the job was seen" wait_for 60 shows batchjob_job_info jobid=$short
+used() { # job: the page shows at least 0.1 s of its CPU time
+    scrape && value batchjob_job_cpu_seconds_total jobid="$1" | grep -qE '^(0\.)?[1-9]'
+}
+check "a job of some seconds uses CPU time" wait_for 60 used $short
 reap all
 check "a job inside one window gets its share" wait_for 60 eval \
     "grep -qs '\"cpu\":[1-9]' $tmp/exporter/spool/*.$short.*.json"
 
 # --- restarts ----------------------------------------------------------------
 
-again() { # how: kill -KILL or stop
+again() { # how: kill or stop; description [command to run meanwhile]
     scrape "$tmp/before"
     if [ "$1" = kill ]; then
         kill -KILL $exporter
@@ -166,7 +169,8 @@ again() { # how: kill -KILL or stop
     else
         stop "$exporter"
     fi
-    sleep 2
+    ${3:-}
+    sleep 1 # the node uses energy meanwhile
     run_exporter
     # Right after the start there may be nothing to show yet.
     wait_for 60 shows batchjob_job_energy_joules_total
@@ -176,16 +180,20 @@ again() { # how: kill -KILL or stop
 
 spin 300
 spin 300
-spin 4
+spin 300 50
 ended=$job
-sleep 3
-again stop "a restart"
+end_it() {
+    local last=${live##* }
+    cg_kill "${last%%:*}" $ended
+}
+check "a new job has energy" wait_for 60 shows batchjob_job_energy_joules_total jobid=$ended
+again stop "a restart" end_it
 churn 4
 again kill "kill -9"
-sleep 6
+sleep 1
 again kill "kill -9 again"
-check "a job that ended while nobody looked has its record" wait_for 60 eval \
-    "grep -qs '\"jobid\":\"$ended\"' $tmp/exporter/spool/*.json"
+check "a job that ended while the exporter was down has a final record" wait_for 60 eval \
+    "scrape; grep -qs '\"jobid\":\"$ended\"' $tmp/exporter/spool/*.json"
 
 # --- to the microjoule -------------------------------------------------------
 
@@ -209,9 +217,9 @@ whole() { # all that RAPL has counted since the first sample is shown
         "$tmp/node/truth"
 }
 wait_for 60 whole
-check "no wrap and no restart has lost energy" whole
+check "no wrap and no restart loses energy" whole
 note "$(cat "$tmp/check.out")"
-is "no counter was taken for reset" \
+is "no wrap is taken for a reset" \
     "$(value batchjob_meter_zone_resets_total meter=rapl | sort -u)" 0
 
 # --- what can be wrong with a state ------------------------------------------
@@ -220,7 +228,7 @@ stop "$exporter"
 sed -i '5s/./x/' "$tmp/exporter/state"
 run_exporter
 check "a damaged state is kept aside" test -s "$tmp/exporter/state.bad"
-check "and the log says so" grep -q 'energy: .*state.*\.bad' "$tmp/exporter.log"
+check "the log reports the damaged state" grep -q 'energy: .*state.*\.bad' "$tmp/exporter.log"
 start_exporter --path.sysfs="$tmp/node/sys" --energy.interval=1 \
     --energy.state-file="$tmp/exporter/state"
 check "two exporters do not share a state" wait_for 60 \
@@ -233,8 +241,8 @@ start_exporter --path.cgroupfs="$cg_view" --path.sysfs="$tmp/none" \
     --record.max-bytes=4K
 spin 1
 spin 1
-check "a full spool loses the rest, counted" wait_for 60 eval \
+check "a full spool counts the records it loses" wait_for 60 eval \
     'reap; shows batchjob_sampler_records_lost_total && [ "$(value batchjob_sampler_records_lost_total)" = 1 ]'
-is "and keeps what it has" "$(find "$tmp/full" -name '*.json' | wc -l)" 1
+is "a full spool keeps its records" "$(find "$tmp/full" -name '*.json' | wc -l)" 1
 reap all
 complete=1

@@ -17,25 +17,25 @@ start_exporter --path.cgroupfs="$cg_view" --job.grace=1 --sample.slow=1 \
     --collector.steps=tasks
 cg_job 0 $(seq 1 20)
 cg_run 0 1 "$work" -t 600 -i 95 -p 3 -n 3
-check "it serves" shows batchjob_job_cpu_seconds_total jobid=1
-check "and OpenMetrics" scrape "$tmp/om" -H 'Accept: application/openmetrics-text'
-check "and gzip" scrape "$tmp/page" --compressed
+check "the exporter shows a job" shows batchjob_job_cpu_seconds_total jobid=1
+check "the exporter serves OpenMetrics" scrape "$tmp/om" -H 'Accept: application/openmetrics-text'
+check "the exporter serves a compressed page" scrape "$tmp/page" --compressed
 for i in $(seq 1 20); do
     cg_kill 0 "$i"
     cg_job 0 $((100 + i))
     scrape || break
 done
-is "through all of it" "$i" 20
+is "the exporter answers while jobs start and end" "$i" 20
 "$top/tests/e2e/hammer.py" -t 5 "$url/metrics" "$url/" "$url/health" >"$tmp/hammer.out" 2>&1
-check "several clients" test -s "$tmp/hammer.out"
+check "the exporter answers several clients" test -s "$tmp/hammer.out"
 kill -TERM "$exporter"
 wait "$exporter"
-is "it ends with status 0, and memcheck found nothing" $? 0
+is "the exporter ends with status 0 and memcheck finds no error" $? 0
 grep -E 'Invalid|ninitialised|lost:' "$log" >"$tmp/bad"
 # Of the descriptors left open only those it was born with are none of its own.
 awk '/Open file descriptor/ { held = $0; next }
     held != "" && !/inherited from parent/ { print held }
     { held = "" }' "$log" >>"$tmp/bad"
-check "not even a descriptor left open" test ! -s "$tmp/bad"
+check "memcheck finds no descriptor that is left open" test ! -s "$tmp/bad"
 sed 's/^/# /' "$tmp/bad" | head -n 40
 complete=1

@@ -112,9 +112,9 @@ done
 # --- owners, figures, joules -------------------------------------------------
 
 $gpu step "$node" energy
-true_soon "right owners, figures and joules"
+true_soon "owners, figures and joules are right"
 $gpu step "$node" energy
-true_soon "and again"
+true_soon "owners, figures and joules are right at the next reading"
 # Every sample of GPUs in the formats of other exporters, and no other one.
 says() { # dialect
     curl -sSf "$url/metrics/$1" >"$tmp/said" &&
@@ -136,7 +136,7 @@ check "exporter: promtool has nothing to say" promtool_clean "$tmp/exporter/page
 # Both conflicts are logged once, with GPU and job.
 check "the log names the job whose environment lies" grep -q \
     'GPU GPU-00000000-.*: job 2003 says that it has it' "$tmp/exporter.log"
-check "and where it runs" grep -q \
+check "the log names the GPU on which that job runs" grep -q \
     'GPU GPU-30000000-.*: job 2003 runs on it' "$tmp/exporter.log"
 
 map_of() { # host: "FILE:JOB,JOB " for each file, sorted
@@ -153,13 +153,16 @@ done
 # --- no process is started ---------------------------------------------------
 
 forks() {
-    timeout 6 strace -qq -f -p "$exporter" -e trace=fork,vfork,clone,clone3,execve \
+    strace -qq -f -p "$exporter" -e trace=fork,vfork,clone,clone3,execve \
         -o "$tmp/strace" &
     local tracer=$! i
-    for i in 1 2 3 4; do
-        sleep 1
+    traced() { grep -q '^TracerPid:.*[1-9]' "/proc/$exporter/status"; }
+    wait_for 60 traced || return
+    for i in 1 2 3; do
         scrape || return
+        sleep 1 # the drivers are queried once a second
     done
+    kill $tracer
     wait $tracer
     ! grep -v CLONE_THREAD "$tmp/strace"
 }
@@ -236,27 +239,27 @@ gpu0=GPU-00000000-1111-2222-3333-444444444444
 
 $gpu step "$node" lost=3
 has "a GPU is lost" gpu_success $gpu3 0
-has "its values are gone" gpu_busy_ppm $gpu3 none
-has "the others are there" gpu_busy_ppm $gpu0 800000
+has "a lost GPU has no values" gpu_busy_ppm $gpu3 none
+has "the other GPUs have values" gpu_busy_ppm $gpu0 800000
 $gpu step "$node" energy without=3
-true_soon "with a GPU lost the others' joules have their owners" counters
+true_soon "energy of the other GPUs has its owners while one is lost" counters
 $gpu step "$node" back=3 zero=3
-has "it is back after a reset" gpu_success $gpu3 1
-has "its counter began anew" gpu_energy_resets_total $gpu3 1
+has "a lost GPU returns after a reset" gpu_success $gpu3 1
+has "the reset of its counter is counted" gpu_energy_resets_total $gpu3 1
 $gpu step "$node" energy
-true_soon "a GPU that was reset"
+true_soon "owners, figures and joules are right after a reset"
 
 $gpu step "$node" hang=600000
-has "the driver hangs" gpu_source_success nvml 0
-has "levels are gone" gpu_busy_ppm $gpu0 none
+has "a driver that hangs is reported" gpu_source_success nvml 0
+has "while the driver hangs its GPUs have no values" gpu_busy_ppm $gpu0 none
 $gpu step "$node" hang=0 energy
-true_soon "a driver that hung"
+true_soon "owners, figures and joules are right after the driver hung"
 
 $gpu step "$node" driver=560.28.03
 for h in $hosts; do wait_for 60 told "$h" gpu_energy_resets_total $gpu0 1; done
 has "another driver is opened without a restart" gpu_energy_resets_total $gpu0 1
 $gpu step "$node" energy without=6
-true_soon "another driver"
+true_soon "owners, figures and joules are right with another driver"
 
 # --- the end -----------------------------------------------------------------
 

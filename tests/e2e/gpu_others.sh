@@ -106,7 +106,7 @@ for line in sys.stdin:
 agreed() { [ "$(holders)" = "$(want | sort)" ]; }
 wait_for 60 agreed
 is "the GPUs of PBS' and LSF's jobs" "$(holders)" "$(want | sort)"
-is "nobody disagrees" "$($prom value "$tmp/page" batchjob_gpu_conflicts_total |
+is "no GPU has a conflict" "$($prom value "$tmp/page" batchjob_gpu_conflicts_total |
     sort -u)" 0
-[ $isolated ] || skip "what the device cgroup lets a job open" "cgroup v2"
+[ $isolated ] || skip "the device cgroup decides which GPU a job has" "cgroup v2"
 complete=1

@@ -59,7 +59,8 @@ freeze_jobs() {
         echo $((1 << 30)) >"$p/memory.max"
         echo 50000 >"$p/cpu.cfs_quota_us"
     done 2>/dev/null
-    sleep 2
+    busy() { awk -v s="$(cg_cpu_seconds 0 82)" 'BEGIN { exit !(s >= 0.5) }'; }
+    wait_for 60 busy
     $agree freeze $cg "$1" "$tmp/frozen" >"$tmp/freeze.out" 2>&1
 }
 
@@ -142,7 +143,7 @@ else
     skip "GPUs" "no $O/gpu/libnvidia-ml.so.1"
 fi
 agree_on "few options" 4 "$trees/v1-slurm" "$tmp/proc"
-agree_on "no names" 2 "$trees/v1-oar" "$tmp/proc" \
+agree_on "without names of users" 2 "$trees/v1-oar" "$tmp/proc" \
     label.user=false label.account=false
 
 cg_init

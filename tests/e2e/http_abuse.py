@@ -293,7 +293,7 @@ def test_pipelined(e):
 
 def test_half_open(program):
     """Under a deadline that no connection meets."""
-    e = Exporter(program, "--web.max-connections=64", "--web.request-timeout=10m")
+    e = Exporter(program, "--web.max-requests=16", "--web.request-timeout=10m")
     held = []
     for i in range(200):
         s = e.connect()

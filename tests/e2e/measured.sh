@@ -52,7 +52,7 @@ later "stop $!"
 check "Prometheus answers" wait_for 60 curl -sf "$prometheus_url/-/ready"
 
 scraped() { curl -sf "$prometheus_url/api/v1/query?query=sum(up)" | grep -q ',"2"\]'; }
-check "and has scraped both targets" wait_for 60 scraped
+check "Prometheus has scraped both targets" wait_for 60 scraped
 
 # --- a job that is requeued, on the same node, at once -------------------------
 
@@ -70,7 +70,7 @@ got = [float(s["value"][1]) for s in json.load(sys.stdin)["data"]["result"]]
 sys.exit(not (got and abs(got[0] - float(sys.argv[1])) < 0.01))' \
         "$(cg_cpu_seconds 1002 4714)"
 }
-check "all of which Prometheus knows" wait_for 60 told
+check "Prometheus has the job's CPU time" wait_for 60 told
 cpu1=$(cg_cpu_seconds 1002 4714)
 cg_kill 1002 4714
 end1=$(date +%s)
@@ -79,10 +79,10 @@ ended() {
     curl -sf "$prometheus_url/api/v1/query" --data-urlencode \
         'query=batchjob_job_end_time_seconds{jobid="4714",cluster="alpha"}' | grep -q '"value"'
 }
-check "it has ended, which Prometheus knows too" wait_for 60 ended
+check "Prometheus has the end of the job" wait_for 60 ended
 # Runs that begin within ten seconds are not told apart.
 apart() { [ "$(date +%s)" -ge $((begin1 + 12)) ]; }
-check "some time passes" wait_for 60 apart
+check "the second run begins 12 s after the first" wait_for 60 apart
 begin2=$(date +%s)
 cg_job 1002 4714
 cg_run 1002 4714 sleep 600
@@ -94,7 +94,7 @@ cg_job 1000 4711
 cg_by="nice -n 19" cg_run 1000 4711 "$work" -m 40 -p 1 -i 20 -t 600
 cg_job 1001 4712
 cg_run 1001 4712 sleep 600
-check "the exporter shows both" wait_for 60 shows batchjob_job_cpu_seconds_total jobid=4712
+check "the exporter shows both jobs" wait_for 60 shows batchjob_job_cpu_seconds_total jobid=4712
 sleep 8
 cpu=$(cg_cpu_seconds 1000 4711)
 cg_kill 1000 4711
@@ -102,14 +102,14 @@ cg_kill 1001 4712
 cpu2=$(cg_cpu_seconds 1002 4714)
 cg_kill 1002 4714
 over=$(date +%s)
-check "and that they have ended" wait_for 60 shows batchjob_job_end_time_seconds jobid=4711
+check "the exporter shows the end of the jobs" wait_for 60 shows batchjob_job_end_time_seconds jobid=4711
 settled() { # their energy does not change any more, and was scraped
     scrape "$tmp/a" && sleep 3 && scrape "$tmp/page" &&
         [ "$($prom value "$tmp/a" batchjob_job_energy_joules_total)" = "$(value batchjob_job_energy_joules_total)" ]
 }
-check "their energy settles" wait_for 120 settled
+check "the energy of the ended jobs is final" wait_for 120 settled
 late() { [ "$(date +%s)" -gt $((over + 6)) ]; }
-check "the batch system may know by now" wait_for 60 late
+check "accounting reports the jobs" wait_for 60 late
 
 # --- accounting of them ----------------------------------------------------------
 
@@ -117,7 +117,7 @@ $measured site "$tmp" "$prometheus_url" "$begin" "$over" \
     "$begin1" "$end1" "$begin2" "$over" || exit 1
 run() { "$stats" "$@" --config.file="$tmp/site.yml" >"$tmp/stats.log" 2>&1; }
 check "the configuration is fine" run check-config
-check "batchjob_stats_db asks for all of them" run --once --log.level=debug
+check "batchjob_stats_db queries all jobs" run --once --log.level=debug
 note "$(grep -c 'queried prometheus for' "$tmp/stats.log") batches"
 absorb $measured check "$tmp" "$prometheus_url" "$cpu" "$cpu1" "$cpu2"
 cp "$tmp/stats.db" "$tmp/first.db"
@@ -130,7 +130,7 @@ absorb $measured marginal "$tmp" 300 true
 
 # What was an estimate comes late: jobs of its time follow.
 $measured factors "$tmp" 412.5 false
-check "with a new file of factors" run --once
+check "a run with a new file of factors succeeds" run --once
 absorb $measured marginal "$tmp" 412.5 false
 cp "$tmp/stats.db" "$tmp/first.db"
 
@@ -143,25 +143,25 @@ moved() { # seconds
 }
 moved -1
 check "a run that ended earlier than reported before" run --once --log.level=debug
-is "its values are queried again, and no others" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 1
+is "only the job whose end changed is queried again" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 1
 absorb $measured check-moved "$tmp" 4712 "$cpu"
 sleep 1.1
-check "once" run --once --log.level=debug
+check "a third round succeeds" run --once --log.level=debug
 is "a third round queries nothing" "$(grep -c 'queried prometheus for' "$tmp/stats.log")" 0
 moved 1
-check "and when accounting takes that back" run --once
+check "a run after accounting restores the end succeeds" run --once
 absorb $measured same "$tmp/first.db" "$tmp/stats.db"
 
 # --- what goes wrong ---------------------------------------------------------------
 
 $measured forget "$tmp/stats.db"
-check "Prometheus that refuses large questions: smaller ones follow" \
+check "smaller queries follow where Prometheus refuses large ones" \
     $measured small "$tmp" "$stats"
 absorb $measured same "$tmp/first.db" "$tmp/stats.db"
 $measured forget "$tmp/stats.db"
 sed -i "s|$prometheus_url|http://127.0.0.1:1|" "$tmp"/*.yml
 check "a missing Prometheus is an error" eval '! run --once'
-check "by its address" grep -q 'http://127.0.0.1:1/api/v1/query' "$tmp/stats.log"
+check "the error names the address of Prometheus" grep -q 'http://127.0.0.1:1/api/v1/query' "$tmp/stats.log"
 absorb $measured waiting "$tmp/stats.db"
 
 complete=1

@@ -32,7 +32,7 @@ url=http://127.0.0.1:$port
     --web.listen-address="127.0.0.1:$port" --job.grace=1 >"$tmp/exporter.log" 2>&1 &
 exporter=$!
 later "stop $exporter"
-check "it runs by its other name" wait_for 60 curl -sf "$url/health"
+check "the exporter runs under the name jobs_exporter.py" wait_for 60 curl -sf "$url/health"
 
 nobody=$(id -u nobody)
 id=4711
@@ -41,26 +41,26 @@ SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20 -n 2
 host=$(uname -n)
 check "a job is pushed, in the group of jobs_exporter" wait_for 60 \
     pushed jobs_cpu_time_total slurm_job=$id job=jobs_exporter instance="${host%%.*}"
-check "its page is there, too" shows jobs_cpu_time_total slurm_job=$id
-check "and is what was pushed" [ "$(grep -c "^jobs_.*slurm_job=\"$id\"" "$tmp/pushed")" = \
+check "the page of the exporter has the job" shows jobs_cpu_time_total slurm_job=$id
+check "the page holds what was pushed" [ "$(grep -c "^jobs_.*slurm_job=\"$id\"" "$tmp/pushed")" = \
     "$(grep -c "^jobs_.*slurm_job=\"$id\"" "$tmp/page")" ]
 
 kill -STOP "$gw_pid"
-sleep 2.5
-check "a gateway that hangs holds up nothing" curl -sf --max-time 1 "$url/health"
+sleep 1.5 # until a push waits for it
+check "a Pushgateway that hangs does not delay a scrape" shows jobs_cpu_time_total slurm_job=$id
 kill -CONT "$gw_pid"
-check "and has the job again" wait_for 60 pushed jobs_cpu_time_total slurm_job=$id
+check "the Pushgateway has the job again when it answers" wait_for 60 pushed jobs_cpu_time_total slurm_job=$id
 
 kill -KILL "$cg_pid"
 cg_kill "$nobody" $id
-check "a job that has gone leaves nothing" wait_for 60 pushed_not jobs_cpu_time_total
+check "an ended job leaves nothing at the Pushgateway" wait_for 60 pushed_not jobs_cpu_time_total
 
 id=4712
 cg_job "$nobody" $id
 SLURM_JOB_ID=$id cg_run "$nobody" $id "$work" -t 600 -m 20
 check "another one is pushed" wait_for 60 pushed jobs_cpu_time_total slurm_job=$id
 stop "$exporter"
-check "an exporter that ends leaves nothing" pushed_not jobs_cpu_time_total
+check "an exporter that ends leaves nothing at the Pushgateway" pushed_not jobs_cpu_time_total
 kill -KILL "$cg_pid"
 cg_kill "$nobody" $id
 complete=1

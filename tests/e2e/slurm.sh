@@ -180,7 +180,7 @@ is "a job on two nodes of one host" \
 check "file I/O shows in the I/O of its processes" \
     at_least $((8 << 20)) "$(value batchjob_job_io_write_bytes_total jobid="$three")"
 is "an OOM kill is counted" "$(value batchjob_job_oom_kills_total jobid="$oom")" 1
-is "others have none" "$(value batchjob_job_oom_kills_total jobid="$array3")" 0
+is "another job has no OOM kill" "$(value batchjob_job_oom_kills_total jobid="$array3")" 0
 scrape_collectd
 check "promtool finds nothing on collectd's page but its missing help" \
     collectd_page_clean
@@ -193,30 +193,30 @@ check "collectd counts the OOM kill" wait_for 60 collectd_oom_is 1
 # --- identity ----------------------------------------------------------------
 
 info() { $prom label "$tmp/page" "$1" batchjob_job_info jobid="$2"; }
-is "user" "$(info user "$three")" $ua
-is "uid" "$(info uid "$three")" "$(id -u $ua)"
-is "account" "$(info account "$three")" physics
-is "account asked for" "$(info account "$array3")" physics
-is "account of another" "$(info account "$wide")" chemistry
-is "partition" "$(info partition "$three")" test
-is "batch system" "$(info batch_system "$three")" slurm
-check "source, with the prolog's files" grep -q '^prolog' <<<"$(info source "$three")"
-is "array" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"
-is "its other task" "$(info array_job_id "$array7") $(info array_task "$array7")" "$array 7"
-is "het job" "$(info het_job_id "$het") $(info het_offset "$het")" "$het 0"
-is "its other component" "$(info het_job_id "$het1") $(info het_offset "$het1")" "$het 1"
+is "the job's user is shown" "$(info user "$three")" $ua
+is "the job's uid is shown" "$(info uid "$three")" "$(id -u $ua)"
+is "the job's account is shown" "$(info account "$three")" physics
+is "an account that the user chose is shown" "$(info account "$array3")" physics
+is "the account of another user is shown" "$(info account "$wide")" chemistry
+is "the job's partition is shown" "$(info partition "$three")" test
+is "the batch system is slurm" "$(info batch_system "$three")" slurm
+check "the source of the identity is the prolog's file" grep -q '^prolog' <<<"$(info source "$three")"
+is "an array task has its array and index" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"
+is "another array task has its array and index" "$(info array_job_id "$array7") $(info array_task "$array7")" "$array 7"
+is "a component of a heterogeneous job has its number" "$(info het_job_id "$het") $(info het_offset "$het")" "$het 0"
+is "the other component has its number" "$(info het_job_id "$het1") $(info het_offset "$het1")" "$het 1"
 url=$plain_url
 check "the exporter without prolog files knows the account from a process" \
     wait_for 60 shows batchjob_job_info jobid="$three" account=physics
-is "and says so" "$(info source "$three")" environ
-is "user, which needs no file" "$(info user "$three")" $ua
-is "array, from a process" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"
-check "promtool finds nothing there" promtool_clean "$tmp/page"
+is "the source of the identity is the environment" "$(info source "$three")" environ
+is "without prolog files the user is known" "$(info user "$three")" $ua
+is "without prolog files the array task is known" "$(info array_job_id "$array3") $(info array_task "$array3")" "$array 3"
+check "promtool finds nothing on the page without prolog files" promtool_clean "$tmp/page"
 url=$main_url
 scrape
 is "a hostile name, its newlines and broken characters replaced" "$(info name "$named")" \
     $'a"b\\c?d}\xef\xbf\xbd\xef\xbf\xbd{jobid="1"} 1?# HELP x ?\'$(id)'
-check "and escaped on the page" \
+check "a hostile name is escaped on the page" \
     lacks "$tmp/page" 'jobid="1"}'
 
 # --- an end, and the same id again ------------------------------------------
@@ -225,32 +225,32 @@ scrape "$tmp/before_requeue"
 start_before=$($prom value "$tmp/before_requeue" batchjob_job_start_time_seconds jobid="$requeued")
 scontrol requeue "$requeued"
 check "a requeued job ends" wait_for 60 shows batchjob_job_end_time_seconds jobid="$requeued"
-check "and runs again under its id" wait_for 60 running "$requeued"
+check "a requeued job runs again under its id" wait_for 60 running "$requeued"
 started_later() {
     shows batchjob_job_start_time_seconds jobid="$requeued" &&
         [ "$(value batchjob_job_start_time_seconds jobid="$requeued")" -gt "${start_before:-0}" ]
 }
-check "which is seen as a new run, with a start of its own" wait_for 60 started_later
-is "that has not ended" "$(value batchjob_job_end_time_seconds jobid="$requeued")" ""
-check "in collectd too" wait_for 60 collectd_shows \
+check "a requeued job has a new start" wait_for 60 started_later
+is "a requeued job has no end" "$(value batchjob_job_end_time_seconds jobid="$requeued")" ""
+check "collectd shows the requeued job" wait_for 60 collectd_shows \
     collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$requeued")"
 
 scancel "$three"
 check "a cancelled job's cgroup goes" wait_for 60 not_in_cgroups "$three"
-check "its end is noticed" wait_for 60 shows batchjob_job_end_time_seconds jobid="$three"
+check "a cancelled job has an end" wait_for 60 shows batchjob_job_end_time_seconds jobid="$three"
 noticed=$SECONDS
-check "its CPU time has not fallen" at_least \
+check "the CPU time of a cancelled job does not fall" at_least \
     "$($prom value "$tmp/loaded" batchjob_job_cpu_seconds_total jobid="$three" | cut -d. -f1)" \
     "$(value batchjob_job_cpu_seconds_total jobid="$three" | cut -d. -f1)"
 cp "$tmp/page" "$tmp/ended"
-is "its levels do not" "$(value batchjob_job_memory_rss_bytes jobid="$three")" ""
+is "a cancelled job has no levels" "$(value batchjob_job_memory_rss_bytes jobid="$three")" ""
 until [ $((SECONDS - noticed)) -ge $((grace - 2)) ]; do sleep 0.1; done
-check "it is still there just before the grace time is over" \
+check "an ended job stays in the grace period" \
     shows batchjob_job_cpu_seconds_total jobid="$three"
 until [ $((SECONDS - noticed)) -ge $((grace + 2)) ]; do sleep 0.1; done
-check "and gone after it" shows_not batchjob_job_cpu_seconds_total jobid="$three"
-check "with its steps" shows_not batchjob_step_cpu_seconds_total jobid="$three"
-check "from collectd too" wait_for 60 collectd_shows_not \
+check "an ended job disappears after the grace period" shows_not batchjob_job_cpu_seconds_total jobid="$three"
+check "its steps disappear with the job" shows_not batchjob_step_cpu_seconds_total jobid="$three"
+check "collectd drops the ended job" wait_for 60 collectd_shows_not \
     collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$three")"
 absorb "$top/tests/e2e/slurm_check.py" sacct "$tmp/ended" "$three"
 
@@ -277,7 +277,7 @@ check "the exporter shows no running job there" no_live_jobs_on "$node2"
     fail "slurmd starts again" "$tmp/sandbox.out"
 again=$(submit $ub "exec $W -t 600 -i 95" -w "$node2")
 check "a job runs there again" wait_for 90 running "$again"
-check "and is seen" wait_for 60 shows batchjob_job_cpu_seconds_total \
+check "a new job on that node is shown" wait_for 60 shows batchjob_job_cpu_seconds_total \
     jobid="$again" slurm_node="$node2"
 kill "$hammer"
 wait "$hammer"
@@ -285,8 +285,8 @@ harm=$?
 check "no scrape was harmed ($(head -n 1 "$tmp/hammer.out"))" hammer_clean
 scrape
 check "promtool finds nothing after all that" promtool_clean "$tmp/page"
-check "both hosts live" kill -0 "$main_exporter" "$collectd"
-is "no collector had a fault" "$($prom labels "$tmp/page" batchjob_collector_errors_total |
+check "the exporter and collectd still run" kill -0 "$main_exporter" "$collectd"
+is "no collector reports an error" "$($prom labels "$tmp/page" batchjob_collector_errors_total |
     wc -l) $(value batchjob_collector_errors_total | sort -u)" \
     "$($prom labels "$tmp/page" batchjob_collector_success | wc -l) 0"
 complete=1

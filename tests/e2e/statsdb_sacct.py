@@ -74,6 +74,7 @@ def main():
     opt = dict(a[2:].split("=", 1) for a in sys.argv[1:] if "=" in a)
     with open(os.path.join(os.path.dirname(sys.argv[0]), "sacct.env")) as f:
         env = json.load(f)
+    open(os.path.join(os.path.dirname(sys.argv[0]), "sacct.asked"), "w").close()
     time.sleep(env.get("slow", 0))
     at = [time.strptime(opt[k], "%Y-%m-%dT%H:%M:%S") for k in ("starttime", "endtime")]
     since, until = (calendar.timegm(t) for t in at)

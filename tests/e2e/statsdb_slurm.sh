@@ -78,14 +78,14 @@ sacct:
 END
 db=$tmp/stats.db
 stats() { "$O/batchjob_stats_db" "$@" --store.path="$db" --cluster.file="$tmp/cluster.yml"; }
-check "everything is asked for" stats run --once
+check "the first import succeeds" stats run --once
 
 absorb "$top/tests/e2e/statsdb_slurm.py" "$db"
 is "a job that never started is there" "$(python3 -c "
 import sqlite3
 print(sqlite3.connect('$db').execute('''SELECT count(*) FROM job_v WHERE name = 'never'
     AND state = 'cancelled' AND nodelist IS NULL''').fetchone()[0])")" 1
-check "a second time" stats run --once
+check "a second import succeeds" stats run --once
 absorb "$top/tests/e2e/statsdb_slurm.py" "$db"
 check "the store is consistent" stats check
 
@@ -100,27 +100,27 @@ check "Slurm is asked for its administrators and coordinators" access
 coordinators="coordinator chemistry $ua $ub
 coordinator physics $ua
 coordinator theory $ua"
-is "which are these" "$(cat "$tmp/access")" "admin root
+is "the access file holds administrators and coordinators" "$(cat "$tmp/access")" "admin root
 $coordinators"
 rm "$tmp/told"
-check "again" access
-check "which changes nothing" test ! -e "$tmp/told"
+check "slurm-access.sh runs again" access
+check "slurm-access.sh does not call its command without a change" test ! -e "$tmp/told"
 manage modify user $ub set adminlevel=operator
-check "one more" access
+check "slurm-access.sh runs after an operator was added" access
 is "accounts and their users are exported" "$(cat "$tmp/told")" "admin $ub
 admin root
 $coordinators"
-SLURM_CONF=$tmp/none refuses "who can't be asked" timeout 5 "$top/examples/slurm-access.sh" "$tmp/access"
-check "changes nothing" cmp "$tmp/access" "$tmp/told"
+SLURM_CONF=$tmp/none refuses "slurm-access.sh fails without Slurm" timeout 5 "$top/examples/slurm-access.sh" "$tmp/access"
+check "a failure leaves the access file unchanged" cmp "$tmp/access" "$tmp/told"
 server=127.0.0.1:$(free_port)
 "$O/batchjob_stats_server" --store.path="$db" --web.listen-address="$server" \
     --access.trust-loopback --access.file="$tmp/access" >"$tmp/server.log" 2>&1 &
 later "kill $! 2>/dev/null"
 me() { curl -sf -H "X-Grafana-User: $1" "http://$server/api/v1/me" | grep -o '"admin.*"}'; }
 check "the server takes that file" wait_for 60 me $ua
-is "and has a coordinator" "$(me $ua)" \
+is "the server knows a coordinator" "$(me $ua)" \
     '"admin":false,"coordinator":true,"accounts":"chemistry,physics,theory"}'
-is "and an admin" "$(me $ub)" '"admin":true,"coordinator":true,"accounts":"chemistry"}'
+is "the server knows an admin" "$(me $ub)" '"admin":true,"coordinator":true,"accounts":"chemistry"}'
 
 # --- the same by slurmrestd ----------------------------------------------------
 
@@ -148,9 +148,9 @@ if command -v slurmrestd >/dev/null; then
     ended="import sqlite3; print(sqlite3.connect('$tmp/rest.db').execute('''SELECT * FROM job
         WHERE \"end\" IS NOT NULL ORDER BY id''').fetchall())"
     before=$(python3 -c "$ended")
-    check "and again" rest run --once
+    check "slurmrestd is queried again" rest run --once
     is "which changes nothing of what has ended" "$(python3 -c "$ended")" "$before"
-    check "that store is consistent" rest check
+    check "the second store is consistent" rest check
 else
     skip "the same by slurmrestd" "not installed: slurmrestd"
 fi
@@ -188,14 +188,14 @@ if python3 -c 'import ctypes; ctypes.CDLL("libmariadb.so.3")' 2>/dev/null; then
             --cluster.file="$tmp/view.yml"
     }
     check "the views are asked for everything" view run --once
-    check "and sacct once more" stats run --once
+    check "sacct is imported once more" stats run --once
     absorb "$top/tests/e2e/statsdb_view.py" "$db" "$tmp/view.db"
     ended="import sqlite3; print(sqlite3.connect('$tmp/view.db').execute('''SELECT * FROM job
         WHERE \"end\" IS NOT NULL ORDER BY id''').fetchall())"
     before=$(python3 -c "$ended")
     check "the views again" view run --once
     is "which changes nothing of what has ended" "$(python3 -c "$ended")" "$before"
-    check "that store is consistent" view check
+    check "the second store is consistent" view check
     echo wrong >"$tmp/password"
     sleep 2 # or there would be nothing to ask for
     refuses "a wrong password is refused" view run --once

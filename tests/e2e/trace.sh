@@ -16,54 +16,54 @@ traced() { value slurm_proc_pid jobid="$1" hostname="$2"; }
 start() { start_exporter --path.cgroupfs="$tmp/none" "$@"; }
 
 start
-is "nobody may post unless it is asked for" "$(post '{"job_id":1}')" 404
-check "nor are there metrics" shows_not slurm_proc_pid
+is "without trace.enabled a post is refused" "$(post '{"job_id":1}')" 404
+check "without trace.enabled there are no trace metrics" shows_not slurm_proc_pid
 stop "$exporter"
 
-start --trace.enabled --trace.rate=4 --trace.max-rate=50 --trace.entries=20
+start --trace.enabled --trace.rate=1h --trace.entries=20
 post_77() {
     post '{"job_id": 77, "pid": 4711, "cpus": 98.5,
         "write_bytes": 10, "read_bytes": 20, "threads": 3, "mem": 4096,
         "username": "anna", "hostname": "n1", "io_wait": 0.1}'
 }
-is "a post as others send it" "$(post_77)" 200
-is "has an empty answer" "$(wc -c <"$tmp/body")" 0
-is "another host of the job" "$(post '{"job_id":77,"pid":5,"hostname":"n2"}' \
+is "a post of curl is accepted" "$(post_77)" 200
+is "the reply to a post is empty" "$(wc -c <"$tmp/body")" 0
+is "a post of another host of the job is accepted" "$(post '{"job_id":77,"pid":5,"hostname":"n2"}' \
     -H 'Content-Type: application/json')" 200
 cat >"$tmp/post.py" <<'END'
 import json, sys, urllib.request
 body = json.dumps({"job_id": 78, "pid": 6, "cpus": 12.0, "write_bytes": 0,
                    "read_bytes": 0, "threads": 1, "mem": 1.5e6,
                    "username": "bob", "hostname": "n3"}).encode()
-with urllib.request.urlopen(sys.argv[1], data=body, timeout=5) as f:
+with urllib.request.urlopen(sys.argv[1], data=body, timeout=60) as f:
     print(f.status, len(f.read()))
 END
-is "one by Python" "$($python "$tmp/post.py" "$url/trace")" "200 0"
-check "the page has them" scrape
-is "by job and host" "$(traced 77 n1) $(traced 77 n2) $(traced 78 n3)" "4711 5 6"
-is "with CPU use" "$(value slurm_proc_cpu_usage jobid=77 username=anna)" 98.5
-is "and memory" "$(value slurm_proc_mem_usage jobid=78 username=bob)" 1500000
+is "a post of Python is accepted" "$($python "$tmp/post.py" "$url/trace")" "200 0"
+check "the page is served after the posts" scrape
+is "the page has the processes by job and host" "$(traced 77 n1) $(traced 77 n2) $(traced 78 n3)" "4711 5 6"
+is "the page has CPU use" "$(value slurm_proc_cpu_usage jobid=77 username=anna)" 98.5
+is "the page has memory" "$(value slurm_proc_mem_usage jobid=78 username=bob)" 1500000
 check "a reference parser reads it" $prom text "$tmp/page"
-post_77 >"$tmp/again" # on a slow machine it may be forgotten by now
 check "OpenMetrics" scrape "$tmp/om" -H 'Accept: application/openmetrics-text; version=1.0.0'
-check "is read, too" $prom openmetrics "$tmp/om"
-check "and has them" grep -q '^slurm_proc_pid{jobid="77",hostname="n1"} 4711$' "$tmp/om"
-post_77 >"$tmp/again"
-is "people get a page" "$(get_status "$url/trace")" 200
-check "that lists them" grep -q '<td>77</td><td>n1</td><td>anna</td>' "$tmp/body"
-is "HEAD" "$(get_status -I "$url/trace")" 200
-is "what is no JSON is refused" "$(post 'job_id=1')" 400
-is "so is a post without a job" "$(post '{"pid":1}')" 400
+check "a reference parser reads OpenMetrics" $prom openmetrics "$tmp/om"
+check "OpenMetrics has the processes" grep -q '^slurm_proc_pid{jobid="77",hostname="n1"} 4711$' "$tmp/om"
+is "/trace serves a web page" "$(get_status "$url/trace")" 200
+check "the web page lists the reports" grep -q '<td>77</td><td>n1</td><td>anna</td>' "$tmp/body"
+is "/trace answers HEAD" "$(get_status -I "$url/trace")" 200
+is "a post that is not JSON is refused" "$(post 'job_id=1')" 400
+is "a post without a job is refused" "$(post '{"pid":1}')" 400
 check "the reply contains the reason" grep -q job_id "$tmp/body"
-is "what is too long is refused" "$(post "{\"job_id\":1,\"x\":\"$(head -c 9000 /dev/zero | tr '\0' x)\"}")" 413
-is "another method, too" "$(get_status -X PUT -d x "$url/trace")" 405
+is "a post that is too long is refused" "$(post "{\"job_id\":1,\"x\":\"$(head -c 9000 /dev/zero | tr '\0' x)\"}")" 413
+is "PUT is refused" "$(get_status -X PUT -d x "$url/trace")" 405
 codes=$(for i in $(seq 1 40); do post "{\"job_id\":$i,\"hostname\":\"many\"}" && echo; done | sort | uniq -c | tr -s ' ' | tr '\n' ' ')
 check "more jobs than trace.entries are refused: $codes" grep -q 429 <<<"$codes"
-check "all is forgotten in time" wait_for 60 shows_not slurm_proc_pid
+stop "$exporter"
+
+start --trace.enabled --trace.max-rate=1
 $python - "$url/trace" >"$tmp/flood" <<'END'
 import collections, http.client, sys, urllib.parse
 u = urllib.parse.urlsplit(sys.argv[1])
-c = http.client.HTTPConnection(u.hostname, u.port, timeout=10)
+c = http.client.HTTPConnection(u.hostname, u.port, timeout=60)
 n = collections.Counter()
 for i in range(300):
     c.request("POST", u.path, b'{"job_id":1}')
@@ -77,29 +77,34 @@ is "a flood is refused" "$(cat "$tmp/flood")" "[200, 429] 1"
 
 # --- our own wrapper -------------------------------------------------------------
 
-sleep 1.1
+stop "$exporter"
+start --trace.enabled --trace.rate=3
 SLURM_JOB_ID=900 "$top/examples/batchjob_trace.sh" -e "${url#http://}" -r 1 \
     "$work" -t 60 -m 20 -n 3 &
 wrapped=$!
 later "kill $wrapped 2>/dev/null"
 host=$(uname -n)
-check "the wrapper reports its command" wait_for 60 shows slurm_proc_cpu_usage jobid=900 hostname="$host"
-scrape
-is "which has the process of the wrapper" "$(traced 900 "$host")" $wrapped
+at_work() { # its memory is filled, and it computes
+    shows slurm_proc_cpu_usage jobid=900 hostname="$host" &&
+        awk -v cpu="$(value slurm_proc_cpu_usage jobid=900)" \
+            -v mem="$(value slurm_proc_mem_usage jobid=900)" \
+            'BEGIN { exit !(cpu > 5 && cpu < 400 && mem > 20 * 1048576) }'
+}
+check "the wrapper reports CPU use and memory of its command" wait_for 60 at_work
+is "the reported process is the wrapper's" "$(traced 900 "$host")" $wrapped
 memory=$(value slurm_proc_mem_usage jobid=900)
-near "its memory" "$memory" "$(awk '$1 == "VmRSS:" { print $2 * 1024 }' /proc/$wrapped/status)" 0.05 0
-check "its user" test "$(value slurm_proc_threadcount jobid=900 username="$(id -un)")" -ge 3
-check "its CPU use" awk -v v="$(value slurm_proc_cpu_usage jobid=900)" 'BEGIN { exit !(v > 5 && v < 400) }'
+near "the reported memory is that of the process" "$memory" "$(awk '$1 == "VmRSS:" { print $2 * 1024 }' /proc/$wrapped/status)" 0.05 0
+check "the reported user owns the process" test "$(value slurm_proc_threadcount jobid=900 username="$(id -un)")" -ge 3
 kill $wrapped
 wait $wrapped
 is "a signal reaches the command" $? 143
-check "and it is gone" wait_for 60 shows_not slurm_proc_pid jobid=900
+check "the report disappears after trace.rate" wait_for 60 shows_not slurm_proc_pid jobid=900
 echo in | "$top/examples/batchjob_trace.sh" -e "$url" -j 901 sh -c 'read -r x; echo "$x-$1"; exit 3' . out >"$tmp/wrapped"
 is "input, output and status are the command's" "$?-$(cat "$tmp/wrapped")" 3-in-out
 "$top/examples/batchjob_trace.sh" -e 127.0.0.1:1 -j 902 true
-is "nobody has to listen" $? 0
+is "the wrapper runs its command without an exporter" $? 0
 "$top/examples/batchjob_trace.sh" -j x true 2>/dev/null
-is "a job id is needed" $? 2
+is "the wrapper refuses to run without a job id" $? 2
 stop "$exporter"
 
 # --- a token -----------------------------------------------------------------
@@ -107,10 +112,14 @@ stop "$exporter"
 (umask 077 && printf 's3"cret\\\n' >"$tmp/token")
 start --trace.enabled --trace.token-file="$tmp/token" --trace.path=/t/race
 url=$url/t/race
-is "at another path" "$(get_status "$url")" 200
+is "trace.path changes the path" "$(get_status "$url")" 200
 is "a post without the token is refused" "$(get_status -d '{"job_id":1}' "$url")" 401
-"$top/examples/batchjob_trace.sh" -e "$url" -j 903 -t "$tmp/token" sleep 2
-is "one of our wrapper has it" "$(get_status "$url"; grep -c '<td>903</td>' "$tmp/body")" 2001
+"$top/examples/batchjob_trace.sh" -e "$url" -j 903 -t "$tmp/token" sleep 600 &
+wrapped=$!
+later "kill $wrapped 2>/dev/null"
+lists() { [ "$(get_status "$url")" = 200 ] && grep -q "<td>$1</td>" "$tmp/body"; }
+check "a post of the wrapper has the token" wait_for 60 lists 903
+kill $wrapped
 stop "$exporter"
 
 # --- passwords -------------------------------------------------------------------
@@ -120,13 +129,13 @@ if command -v openssl >/dev/null; then
     echo 'user = "prometheus:secret"' >"$tmp/.curlrc"
     CURL_HOME=$tmp start --trace.enabled --web.config.file="$tmp/web.yml"
     is "a post needs a password where pages do" "$(post '{"job_id":1}')" 401
-    is "which is one of the file" "$(post '{"job_id":1}' -u prometheus:secre)" 401
-    is "such as this" "$(post '{"job_id":1}' -u prometheus:secret)" 200
+    is "a post with a wrong password is refused" "$(post '{"job_id":1}' -u prometheus:secre)" 401
+    is "a post with a right password is accepted" "$(post '{"job_id":1}' -u prometheus:secret)" 200
     stop "$exporter"
     CURL_HOME=$tmp start --trace.enabled --web.config.file="$tmp/web.yml" \
         --trace.token-file="$tmp/token"
-    is "or a token, where there is one" "$(post '{"job_id":1}' -H "Authorization: Bearer $(cat "$tmp/token")")" 200
-    is "and nothing else" "$(post '{"job_id":1}' -u prometheus:secret)" 401
+    is "a post with the token is accepted" "$(post '{"job_id":1}' -H "Authorization: Bearer $(cat "$tmp/token")")" 200
+    is "a post with a password is refused where a token is needed" "$(post '{"job_id":1}' -u prometheus:secret)" 401
     stop "$exporter"
 else
     skip "a post needs a password where pages do" "not installed: openssl"

@@ -61,8 +61,8 @@ def rubbish(site):
                         if row.get("user", "user3") not in ("user3", None):
                             leaks.append((path, name, text[:30], row))
     check(not odd, "rubbish is refused or finds nothing", *odd[:5])
-    check(not leaks, "and shows nothing foreign", *leaks[:5])
-    alive(site, "all is well afterwards")
+    check(not leaks, "rubbish in parameters shows no job of another user", *leaks[:5])
+    alive(site, "requests succeed afterwards")
 
 
 def paths(site):
@@ -73,7 +73,7 @@ def paths(site):
         a = site.ask(path, user("boss"))
         if a.status not in (400, 403, 404, 414, 431):
             bad.append((path[:40], a))
-    check(not bad, "no odd path leads in without proof", *bad)
+    check(not bad, "no odd path works without credentials", *bad)
 
 
 def noise(site):
@@ -99,7 +99,7 @@ def noise(site):
         if b'"user":"user' in got.replace(b'"user":"user3"', b""):
             odd.append((bytes(data), got))
     check(not odd, "300 broken requests get an answer or none", *odd[:3])
-    alive(site, "all is well afterwards")
+    alive(site, "requests succeed afterwards")
 
 
 def slow(site):
@@ -139,11 +139,11 @@ def bodies(site):
     with open(site.log, "rb") as log:
         line = log.read().splitlines()[-1]
     check(all(w in line for w in (b'"request"', b'client="127.0.0.1"', b'method="POST"',
-                                  b"status=413")), "and in the log", line)
+                                  b"status=413")), "a refused body has a line in the log", line)
     got = site.raw(b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                    b"5\r\nhello\r\n0\r\n\r\n", 1)
     check(got.startswith(b"HTTP/1.1 411") and b'"status":"error"' in got,
-          "so is one of unknown length, in JSON", got)
+          "a body of unknown length is refused, in JSON", got)
 
 
 def changing(site):
@@ -167,7 +167,7 @@ def changing(site):
         db.commit()
         db.close()
         site.fill()
-    check(not bad, "while it is written", *bad[:3])
+    check(not bad, "no request fails while the store is written", *bad[:3])
 
     def seen(mark):
         """Does the server answer from the newest store?"""
@@ -191,7 +191,7 @@ def changing(site):
                 os.unlink(site.store + tail)
         os.rename(copy, site.store)
         time.sleep(0.2)
-    check(not bad and seen(1004), "while it is replaced", *bad[:3])
+    check(not bad and seen(1004), "no request fails while the store is replaced", *bad[:3])
     for i in range(3):  # as "sqlite3 STORE .restore" does it
         source = sqlite3.connect(":memory:")
         target = sqlite3.connect(site.store)
@@ -201,16 +201,16 @@ def changing(site):
         source.backup(target)
         target.close()
         time.sleep(0.2)
-    check(not bad and seen(2002), "while it is restored in its place", *bad[:3])
+    check(not bad and seen(2002), "no request fails while the store is restored in place", *bad[:3])
     os.rename(site.store, site.store + ".away")
     time.sleep(0.3)
     os.rename(site.store + ".away", site.store)
     time.sleep(0.2)
-    check(not bad, "while it is away", *bad[:3])
+    check(not bad, "no request fails while the store is missing", *bad[:3])
     stop.set()
     for t in threads:
         t.join()
-    same(site.ask("/health").status, 200, "the server is well")
+    same(site.ask("/health").status, 200, "the server is healthy")
 
 
 def no_store(site):
@@ -222,18 +222,18 @@ def no_store(site):
             os.unlink(site.store + tail)
     site.start("--access.trust-loopback")
     a = site.ask("/api/v1/jobs", user("user3"))
-    check(a.status == 503 and a.json["error"].endswith("."), "no store is 503", a)
+    check(a.status == 503 and a.json["error"].endswith("."), "without a store the status is 503", a)
     same((site.ask("/health").status, site.ask("/api/v1/me", user("x")).status), (503, 200),
          "/health reports it, and what needs no store works")
     check("the store cannot be read; requests get status 503" in open(site.log).read(),
-          "and the log at the start")
+          "without a store the log says so at the start")
     a = site.ask("/jobs", user("user3"))
     check(a.status == 503 and a.headers["Content-Type"].startswith("text/html")
-          and b"cannot be read" in a.body, "a page is one then, too", a)
+          and b"cannot be read" in a.body, "a web page without a store has status 503", a)
     with open(site.store, "w") as f:
         f.write("this is no database" * 100)
-    same(site.ask("/api/v1/jobs", user("user3")).status, 503, "a file that is none, too")
-    check("damaged or not a store" in site.ask("/health").json["error"], "which /health says",
+    same(site.ask("/api/v1/jobs", user("user3")).status, 503, "a file that is not a database has status 503")
+    check("damaged or not a store" in site.ask("/health").json["error"], "/health names the reason",
           site.ask("/health"))
     os.unlink(site.store)
     shutil.copy(away, site.store)
@@ -248,7 +248,7 @@ def no_store(site):
         if os.path.exists(site.store + tail):
             os.unlink(site.store + tail)
     shutil.move(away, site.store)
-    same(site.ask("/api/v1/jobs", user("user3")).status, 200, "then it comes")
+    same(site.ask("/api/v1/jobs", user("user3")).status, 200, "requests succeed once there is a store")
 
 
 def bounded(site):
@@ -258,11 +258,11 @@ def bounded(site):
         site.ask("/api/v1/jobs?from=0&limit=100000", user("boss"))
     if "san" not in os.environ.get("O", ""):
         check(rss(site) < 20, "memory stays below 20 MiB", rss(site))
-    same(site.stop(), 0, "and it ends well")
+    same(site.stop(), 0, "the server ends with status 0")
     with open(site.log) as f:
         text = f.read()
     check("ERROR: " not in text and "runtime error" not in text
-          and "ThreadSanitizer" not in text, "no sanitizer complained",
+          and "ThreadSanitizer" not in text, "no sanitizer reports an error",
           text[-600:])
 
 
@@ -295,7 +295,7 @@ def crowd(site):
     socks = stand(site, b"/api/v1/jobs?from=0&limit=2000", 8)
     got = answers(site)
     check(200 in got and b"\nbatchjob_api_refused_total 0\n" in site.ask("/metrics").body,
-          "readers that stand still refuse nobody", got)
+          "readers that take nothing cause no refusal", got)
     for s in socks:
         s.close()
 
@@ -307,8 +307,8 @@ def standing(site):
     time.sleep(1.5)
     got = answers(site)
     if "san" not in os.environ.get("O", ""):
-        check(rss(site) < 60, "readers that stand still hold bounded memory", rss(site))
-    check(200 in got, "and make room for others", got)
+        check(rss(site) < 60, "readers that take nothing need little memory", rss(site))
+    check(200 in got, "readers that take nothing do not block others", got)
     for s in socks:
         s.close()
 
@@ -319,7 +319,7 @@ def late(site):
     got = [site.ask("/api/v1/jobs?from=0&limit=100000&name=zzz%d&total=1" % i, user("boss"))
            for i in range(3)]
     check(all(a.status in (200, 503) for a in got) and site.ask("/health").status == 200,
-          "a question that takes too long ends", got)
+          "a query that takes too long ends", got)
 
 
 sys.exit(run(begin, rubbish, paths, noise, slow, bodies, changing, no_store, crowd, standing, late,

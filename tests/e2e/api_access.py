@@ -125,7 +125,7 @@ def matrix(site):
                                    ("X-DS-Authorization", GRAFANA[1])],
     }
     paths, mine = everything(site), ("user3", {"user3"}, [GRAFANA, user("user3")], None)
-    check(len(paths) > 20, "there are paths to try", paths)
+    check(len(paths) > 20, "there are paths to test", paths)
     for what, headers in strangers.items():
         odd = []
         for path, method, body in paths:
@@ -135,7 +135,7 @@ def matrix(site):
                     odd.append((path, a))
         check(not odd, "%s: no path lets in" % what, *odd[:3])
     a = site.ask(ME, user("boss"), unix=site.socket)
-    same(a.status, 403, "nor does another's name on the socket")
+    same(a.status, 403, "another user's name over the socket is refused")
     own = pwd.getpwuid(os.getuid()).pw_name
     for name, sees, headers, unix in (
             mine, ("bob", {"bob"}, [basic("bob", "b0b")], None), ("carol", {"carol"}, [bearer],
@@ -169,19 +169,19 @@ def peers(site):
     own = pwd.getpwuid(os.getuid()).pw_name
     same(who(site.ask(ME, unix=site.socket)), own, "the user is the peer of the socket")
     same(site.ask(ME, user("alice"), unix=site.socket).status, 403,
-         "and can't name another")
+         "a peer over the socket cannot name another user")
     same(who(site.ask(ME, GRAFANA, user("alice"), unix=site.socket)), "alice",
          "a password counts on the socket too")
     site.start(*site.options, "--access.proxy-users=" + own)
     same(who(site.ask(ME, user("alice"), unix=site.socket)), "alice",
          "a proxy on the socket needs no password")
-    same(site.ask(ME, unix=site.socket).status, 403, "but a header")
+    same(site.ask(ME, unix=site.socket).status, 403, "a proxy over the socket names the user in a header")
 
 
 def loopback(site):
     site.start("--access.trust-loopback")
     same(who(site.ask(ME, user("alice"))), "alice", "loopback is trusted when asked for by name")
-    same(site.ask(ME).status, 403, "and needs the header even so")
+    same(site.ask(ME).status, 403, "a proxy over loopback needs the header")
     same(site.ask(ME, basic("grafana", "x"), user("alice")).status, 403,
          "credentials that are wrong are not passed over")
 
@@ -195,13 +195,13 @@ def flood(site):
            for i in range(60)]
     check(set(got) == {403, 429} and got.count(403) < 30, "guesses are refused unchecked",
           got, time.time() - begin)
-    same(who(site.ask(ME, GRAFANA, user("alice"))), "alice", "who is known gets in all the time")
+    same(who(site.ask(ME, GRAFANA, user("alice"))), "alice", "a client that has authenticated is never delayed")
 
 
 def reloads(site):
     with open(os.path.join(site.folder, "access"), "a") as f:
         f.write("admin alice\n")
-    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], False, "not yet an admin")
+    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], False, "before the reload the user is no admin")
     site.reload()
     same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], True, "an admin after SIGHUP")
     with open(os.path.join(site.folder, "access"), "a") as f:
@@ -209,9 +209,9 @@ def reloads(site):
     site.reload()
     check("access:" in open(site.log).read() and "the old options stay" in open(site.log).read(),
           "an error names file and line of a wrong line")
-    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], True, "and the old rules stay")
+    same(site.ask(ME, GRAFANA, user("alice")).data[0]["admin"], True, "an error in the access file keeps the old rules")
     same(site.ask("/metrics").body.count(b"batchjob_api_config_reload_success 0"), 1,
-         "which /metrics says")
+         "/metrics shows the failed reload")
     site.file("tokens", "")
     site.file("access", "admin boss\n")
     site.reload()
@@ -222,7 +222,7 @@ def reloads(site):
     site.file("server.yml", "web:\n  max-bytes: 5M\n")
     site.reload()
     check("reload: web.max-bytes cannot change without a restart" in open(site.log).read(),
-          "what can't change is named")
+          "an option that cannot change at a reload is named")
 
 
 def wrong_files(site):
@@ -256,11 +256,11 @@ def make_token(site):
     for end in ("2027-13-01", "tomorrow", "", "2027-01-01 10:00", "2027-01-01\n", "2020-01-01"):
         p = subprocess.run([SERVER, "make-token", "carol", end], capture_output=True, text=True)
         same((p.returncode, p.stdout), (1, ""), "no token that ends at %r" % end)
-        check("'%s'" % end in p.stderr, "which is said", p.stderr)
+        check("'%s'" % end in p.stderr, "the error names the wrong end", p.stderr)
     p = subprocess.run([SERVER, "make-token", "a b"], capture_output=True, text=True)
-    check(p.returncode == 1 and "'a b'" in p.stderr and "name" in p.stderr, "none for no name", p)
+    check(p.returncode == 1 and "'a b'" in p.stderr and "name" in p.stderr, "make-token refuses an invalid user name", p)
     p = subprocess.run([SERVER, "make-token", "carol", "never"], capture_output=True)
-    same((p.returncode, p.stdout.split()[2:]), (0, [b"carol", b"never"]), "but one that never does")
+    same((p.returncode, p.stdout.split()[2:]), (0, [b"carol", b"never"]), "a token that never ends is made")
 
 
 def named(site):
@@ -270,8 +270,8 @@ def named(site):
 
 
 def stops(site):
-    same(site.stop(), 0, "it stops with 0 on SIGTERM")
-    check(not os.path.exists(site.socket), "and takes its socket with it")
+    same(site.stop(), 0, "SIGTERM ends the server with status 0")
+    check(not os.path.exists(site.socket), "the server removes its socket")
 
 
 sys.exit(run(proofs, matrix, roles, peers, loopback, flood, reloads, wrong_files, make_token, named, stops, count=20, days=2))

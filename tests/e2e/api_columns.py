@@ -54,7 +54,7 @@ def begin(site):
     key = site.derive(measured)
     site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
     site.names = list(site.ask("/api/v1/jobs/" + urllib.parse.quote(key), user("boss")).data[0])
-    check(len(site.names) > 80, "one job has every column", site.names)
+    check(len(site.names) > 80, "one job has all columns", site.names)
 
 
 def acct(site, *options):

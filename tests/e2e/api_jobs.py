@@ -55,7 +55,7 @@ def everything(site):
     rows = pages(site, **site.all)
     want = sorted(((num(j["Start"]) or num(j["Submit"])), key(j)) for j in site.jobs)
     same(len(rows), len(want), "every run is in the list, once")
-    same(sorted(r["key"] for r in rows), sorted(k for _, k in want), "under its key")
+    same(sorted(r["key"] for r in rows), sorted(k for _, k in want), "each run has its key")
     first = [num(j["Start"]) or num(j["Submit"]) for j in site.jobs]
     order = [(r["start_ms"] or r["submit_ms"]) // 1000 for r in rows]
     same(order, sorted(first, reverse=True), "newest first")
@@ -201,7 +201,7 @@ def nothing_foreign(site):
         text = f.read()
     check('user="boss"' in text and 'admin_about="user3"' in text
           and 'admin_about="%s"' % key(hidden) in text,
-          "what an admin reads is logged")
+          "the log shows what an admin reads")
 
 
 def wrong_questions(site):
@@ -224,7 +224,7 @@ def wrong_questions(site):
     check(lists[0] and lists[0] == lists[1] == lists[2] and lists[3] == lists[4] and len(lists[3]) > len(lists[0]),
           "states as Slurm writes them, too", [len(x) for x in lists])
     a = site.ask("/api/v1/jobs?limit=100000", user("boss"))
-    same(a.json["meta"]["limit"], 1000, "no answer is longer than it may be")
+    same(a.json["meta"]["limit"], 1000, "no reply is longer than the limit")
 
 
 def times(site):
@@ -255,7 +255,7 @@ def many_accounts(site):
     users = ",".join("user%d" % i for i in range(90))
     a = site.ask("/api/v1/jobs?from=0&limit=50&fields=key&user=%s&node=%s" % (users, nodes),
                  user("lead"))
-    check(a.status == 200 and a.data and len(want) == 50, "all filters of one who leads many", a)
+    check(a.status == 200 and a.data and len(want) == 50, "a coordinator of many accounts uses all filters", a)
 
 
 def as_csv(site):
@@ -264,8 +264,8 @@ def as_csv(site):
     rows = list(csv.reader(io.StringIO(a.body.decode(), newline="")))
     check(a.headers["Content-Type"].startswith("text/csv") and rows[0] == ["key", "name", "end_ms"]
           and len(rows) == 501 and {len(r) for r in rows} == {3}, "CSV by Accept", rows[:3])
-    check(not any(r[1][:1] in ("=", "-", "+", "@") for r in rows), "no cell is a formula")
-    check(a.headers["X-Next-Cursor"], "and says where to go on")
+    check(not any(r[1][:1] in ("=", "-", "+", "@") for r in rows), "no cell of CSV is a formula")
+    check(a.headers["X-Next-Cursor"], "CSV has the cursor of the next page")
 
 
 def stable(site):
@@ -279,9 +279,9 @@ def stable(site):
         a = ask(site, "/api/v1/jobs", limit=100, fields="key", cursor=cursor, **site.all)
         rows += [r["key"] for r in a.data]
         cursor = a.json["meta"]["next"]
-    same((len(rows), len(set(rows))), (len(site.jobs),) * 2, "pages fit together over an import")
+    same((len(rows), len(set(rows))), (len(site.jobs),) * 2, "pages have each job once during an import")
     up = [r["key"] for r in pages(site, fields="key", order="asc", **site.all)]
-    same(up, rows[::-1], "and backwards")
+    same(up, rows[::-1], "pages in ascending order have the same jobs")
 
 
 sys.exit(run(begin, everything, filters, overlap, one, nothing_foreign, wrong_questions, times, as_csv,

@@ -76,11 +76,11 @@ def describe(site):
     for method, paths in ENDPOINTS.items():
         same(sorted(p for m, p in of if m == method and of[m, p].get("security") != []), paths,
              "all endpoints are tried by " + method)
-    same(sorted(p for m, p in of if of[m, p].get("security") == []), OPEN, "and these are open")
+    same(sorted(p for m, p in of if of[m, p].get("security") == []), OPEN, "only the listed endpoints need no credentials")
     site.paths = {p: [x["name"] for x in op["parameters"] if x["in"] == "query"]
                   for (m, p), op in of.items() if m == "get" and p not in OPEN}
     bad = [p for p in OPEN if re.search(rb"mark-|fake:|\buser\d|\bacct\d", site.ask(p).body)]
-    same(bad, [], "in which nothing is of jobs")
+    same(bad, [], "open endpoints show nothing of jobs")
 
 
 def secure(site):
@@ -263,12 +263,12 @@ def sweep(site, who, kind, ask, seen):
             if a.status not in (200, 400):
                 odd.append((name, body, a.status))
     same(bad, [], "%s by %s: %d answers, nothing foreign" % (who, kind, n))
-    same(odd[:5], [], "and all of them are answers")
+    same(odd[:5], [], "all requests have a reply")
 
 
 def everything(site):
-    same(sorted(questions(site)), ENDPOINTS["get"], "there is a question for each")
-    same(sorted("/api/simpod/" + n for n in posts(site)), ENDPOINTS["post"], "and a body")
+    same(sorted(questions(site)), ENDPOINTS["get"], "there is a request for each endpoint")
+    same(sorted("/api/simpod/" + n for n in posts(site)), ENDPOINTS["post"], "there is a body for each POST")
     totals = set()
     for kind, of in proofs(site).items():
         seen = collections.Counter()
@@ -279,7 +279,7 @@ def everything(site):
     for path in ("/api/v1/jobs", "/api/v1/findings", "/jobs", "/api/jobs"):
         check(seen[path, "user3"] > 0, "%s had something to show" % path)
     theirs = site.ask("/api/v1/jobs?from=0&limit=9", GRAFANA, user("boss")).body.decode()
-    check(foreign(site, "newcomer", theirs), "what is foreign would be seen")
+    check(foreign(site, "newcomer", theirs), "the test notices jobs of other users")
     check(seen["/api/v1/jobs", "boss"] > 2 * seen["/api/v1/jobs", "user3"], "an admin sees more")
 
 
@@ -348,7 +348,7 @@ def peers(site):
         site.roles, seen = {OWN: role}, collections.Counter()
         site.start(*options, rule)
         sweep(site, OWN, "the socket as " + what, with_headers(site, unix=site.socket), seen)
-        check(seen["/api/v1/jobs", OWN] > 0, "which had something to show")
+        check(seen["/api/v1/jobs", OWN] > 0, "the socket shows jobs of the peer")
         refused(site, "another's name on the socket", {403, 401},
                 with_headers(site, user("boss"), unix=site.socket))
         refused(site, "two names on the socket", {400},
@@ -361,7 +361,7 @@ def end(site):
         with open(log) as f:
             text = f.read()
         check("ERROR: " not in text and "runtime error" not in text
-              and "ThreadSanitizer" not in text, "no sanitizer complained", text[-600:])
+              and "ThreadSanitizer" not in text, "no sanitizer reports an error", text[-600:])
 
 
 sys.exit(run(begin, everything, nobody, same_silence, peers, end, count=1200, days=20))

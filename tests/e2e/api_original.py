@@ -43,8 +43,8 @@ def corrected(site):
                                                   time.gmtime(int(j["Submit"])))) for j in want),
              "jobs with %r" % (params,))
     same(list(got[0]), KEYS, "a job's keys")
-    check(all(isinstance(v, str) for r in got for v in r.values()), "all are text")
-    same(ask(site, "/api/jobs", account="acct1", **{"from": 0}).data, [], "not of other accounts")
+    check(all(isinstance(v, str) for r in got for v in r.values()), "all values are text")
+    same(ask(site, "/api/jobs", account="acct1", **{"from": 0}).data, [], "jobs of other accounts are absent")
     week = [j for j in site.jobs if j["User"] == "user3"
             and int(j["Start"]) >= site.now - 168 * 3600]
     same(len(ask(site, "/api/jobs").data), len(week), "a week without times")

@@ -88,7 +88,7 @@ def begin(site):
     twice = [i for i, in site.db().execute("SELECT jobid FROM job GROUP BY 1 HAVING count(*) > 1")]
     site.key = next(j["key"] for j in mine if j["state"] not in ("running", "pending")
                     and int(j["jobid"]) not in twice)
-    same(site.derive(site.key.split(":")[1]), site.key, "a job that was measured")
+    same(site.derive(site.key.split(":")[1]), site.key, "the store has a measured job")
     db = sqlite3.connect(site.store)
     db.execute("INSERT INTO jobname(text) VALUES(?)", (HOSTILE,))
     db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), leaf = ? WHERE jobid"
@@ -113,21 +113,21 @@ def jobs(site):
     same(seen, [j["key"] for j in site.mine], "page by page, all of one's jobs")
     page = safe("with filters", ask(site, "/jobs?from=2000-01-01&name=%22%3E%3Cscript%3E&state=failed"
                                     "&account=%27%22%3C"))
-    check("No jobs found" in page.text, "none of that kind")
+    check("No jobs found" in page.text, "filters that match no job show none")
     a = ask(site, "/jobs?state=zzz")
     page = safe("a bad filter", a)
     check(a.status == 400 and "Unknown state" in page.text, "a bad filter is an error", a)
-    same(ask(site, "/jobs?nonsense=1").status, 400, "an unknown one, too")
+    same(ask(site, "/jobs?nonsense=1").status, 400, "an unknown parameter is refused")
     page = safe("an admin's list", ask(site, "/jobs?from=2000-01-01&limit=500", "boss"))
-    check("User" in page.text and len({r[3] for r in page.rows if len(r) > 3}) > 5, "an admin sees all")
+    check("User" in page.text and len({r[3] for r in page.rows if len(r) > 3}) > 5, "an admin sees jobs of all users")
     used = [j["cpu_efficiency_percent"] for j in ask(
         site, "/api/v1/jobs?from=2000-01-01&limit=500&fields=cpu_efficiency_percent", "boss").data]
     shown = [r[10] for r in page.rows if len(r) > 10][-len(used):]
-    same([s == "-" for s in shown], [u is None for u in used], "CPU use, where it is known")
+    same([s == "-" for s in shown], [u is None for u in used], "CPU use is shown where it is known")
     check(all(u is None or abs(float(s.split()[0]) - u) < 0.11 for s, u in zip(shown, used)),
-          "from the best source", (shown[:9], used[:9]))
+          "CPU use is from the best source", (shown[:9], used[:9]))
     page = Page(ask(site, "/jobs?from=2000-01-01&limit=100000", "boss").body.decode())
-    same(len([r for r in page.rows if r]), 500, "a page has an end")
+    same(len([r for r in page.rows if r]), 500, "a page has at most 500 jobs")
     page = safe("nobody's list", ask(site, "/jobs?from=0", "newcomer"))
     check("No jobs" in page.text, "a newcomer has none")
 
@@ -135,23 +135,23 @@ def jobs(site):
 def one(site):
     a = ask(site, "/jobs/" + urllib.parse.quote(site.key, safe=""))
     page = safe("one job", a)
-    same(a.status, 200, "is there")
+    same(a.status, 200, "the page of a job exists")
     shown = HOSTILE.replace("\x01", " ")
-    check(shown in page.text, "its name is shown as it is", page.text[:600])
+    check(shown in page.text, "a hostile name is shown as text", page.text[:600])
     lacking = [t for t in ("1.5 of its GPUs did nothing.", "12.3 %", "2.0 Wh", "0.1 g")
                if t not in page.text]
-    same(lacking, [], "with findings and figures")
-    check("Steps" in page.text and "img" not in page.tags, "no pictures without Prometheus")
+    same(lacking, [], "the page of a job shows findings and values")
+    check("Steps" in page.text and "img" not in page.tags, "without Prometheus a page has no charts")
     missing = ask(site, "/jobs/fake:1:1")
     same((missing.status, safe("a missing job", missing).text.count("you may not see it")), (404, 1),
          "a job that does not exist")
     others = [ask(site, "/jobs/" + site.key, who) for who in ("user4", "newcomer")]
     for a in others:
         same((a.status, a.body.replace(b"user4", b"X").replace(b"newcomer", b"X")),
-             (404, missing.body.replace(b"user3", b"X")), "a foreign job looks the same")
-    same(ask(site, "/jobs/" + site.key, "boss").status, 200, "an admin's look")
+             (404, missing.body.replace(b"user3", b"X")), "a job of another user looks like one that does not exist")
+    same(ask(site, "/jobs/" + site.key, "boss").status, 200, "an admin sees the page of a job")
     same(ask(site, "/jobs/%3Cscript%3E").status, 404, "a hostile name")
-    same(ask(site, "/jobs/" + site.key + "?user=boss").status, 400, "no other parameters")
+    same(ask(site, "/jobs/" + site.key + "?user=boss").status, 400, "an unknown parameter of a page is refused")
 
 
 def days(site):
@@ -162,10 +162,10 @@ def days(site):
     check(a["jobid"] in page.text, "a job of the day is among those up to that day", a)
     values = dict(re.findall(r'name="(from|to)" type="date" value="([^"]*)"',
                              ask(site, "/jobs?to=" + day).body.decode()))
-    same(values["to"], day, "the form keeps the day")
+    same(values["to"], day, "the form keeps the chosen day")
     same((time.mktime(time.strptime(day, "%Y-%m-%d"))
           - time.mktime(time.strptime(values["from"], "%Y-%m-%d"))) // 86000, 7,
-         "and shows that a week is asked for")
+         "the form shows the default of a week")
 
 
 def words(site):
@@ -176,8 +176,8 @@ def words(site):
     page = ask(site, "/jobs/" + site.key).body.decode()
     check(re.search(r'<td class="s"><bdi>[^<]*1\.5 of its GPUs did nothing\.', page) and
           "td.s{white-space:normal" in site.ask("/style.css").body.decode(),
-          "what was found is not cut")
-    check(page.index("gpu_unused") < page.index("low_cpu"), "and the worst comes first")
+          "the text of a finding is not cut")
+    check(page.index("gpu_unused") < page.index("low_cpu"), "the most severe finding is first")
 
 
 def usage(site):
@@ -187,7 +187,7 @@ def usage(site):
     want = ask(site, "/api/v1/usage?group_by=account&from=0").data
     page = safe("usage", ask(site, "/usage?from=0"))
     same(sorted((r[0], r[1]) for r in page.rows[1:]),
-         sorted((w["account"], str(w["jobs_ended"])) for w in want), "the figures of the API")
+         sorted((w["account"], str(w["jobs_ended"])) for w in want), "usage pages have the values of the API")
 
 
 def who(site):
@@ -197,22 +197,22 @@ def who(site):
              "a browser is asked who it is: " + path.split(":")[0])
         a = site.ask(path, basic("user3", "no"))
         same((a.status, "WWW-Authenticate" in a.headers), (401, True),
-             "and again after a wrong password")
-        same(site.ask(path, GRAFANA).status, 401, "a proxy that names nobody, too")
-        same(site.ask(path, ("Authorization", "Bearer bj_12345678_x")).status, 403, "not a program")
-        same(site.ask(path, GRAFANA, user("user3"), user("boss")).status, 400, "two users")
-        same(site.ask(path, method="POST", body=b"").status, 405, "no POST")
-    same(site.ask("/jobs", basic("user3", "pw3")).status, 200, "the right one")
-    same(site.ask("/api/v1/jobs").status, 403, "programs get no 401")
+             "a wrong password is status 401")
+        same(site.ask(path, GRAFANA).status, 401, "a proxy without a user is status 401")
+        same(site.ask(path, ("Authorization", "Bearer bj_12345678_x")).status, 403, "a program with a wrong token is status 403")
+        same(site.ask(path, GRAFANA, user("user3"), user("boss")).status, 400, "two names of users are refused")
+        same(site.ask(path, method="POST", body=b"").status, 405, "POST is refused")
+    same(site.ask("/jobs", basic("user3", "pw3")).status, 200, "a right password is accepted")
+    same(site.ask("/api/v1/jobs").status, 403, "programs get status 403")
     page = safe("the root", site.ask("/", ("Accept", "text/html,*/*")))
     check("jobs" in page.links, "the root leads to the pages")
-    same(site.ask("/").json["status"], "success", "and is JSON for programs")
+    same(site.ask("/").json["status"], "success", "the root is JSON for programs")
     a = site.ask("/style.css")
     same((a.status, a.headers["Content-Type"]), (200, "text/css; charset=utf-8"), "the style")
     empty = site.file("empty.yml", "rate_limit:\n  interval: 1ms\n  burst: 100\n")
     site.start("--access.admins=boss", "--web.config.file=" + empty)
     same((site.ask("/jobs").status, "WWW-Authenticate" in site.ask("/jobs").headers), (403, False),
-         "where no passwords are, nobody is asked")
+         "without passwords a browser gets status 403")
 
 
 def shown(site, port, path, *more):
@@ -234,7 +234,7 @@ def browser(site):
           and "onerror" in dom and "<img" not in dom, "a browser shows one job", dom[-600:], p.stderr[-300:])
     p = shown(site, site.port, "/jobs?from=2000-01-01", "--screenshot=" + site.folder + "/jobs.png")
     check(p.returncode == 0 and os.path.getsize(site.folder + "/jobs.png") > 20000,
-          "and the list", p.stderr[-300:])
+          "a browser shows the list of jobs", p.stderr[-300:])
     running = site.ask("/api/v1/jobs?from=0&state=running&limit=100&fields=key,jobid,uid,user,account",
                        GRAFANA, user("boss")).data
     job = next((j for j in running if j["user"] == "user3"), None)
@@ -255,7 +255,7 @@ def browser(site):
         check(a.status == 200 and a.headers["Content-Type"] == "image/svg+xml"
               and b"<polyline" in a.body, "a curve", a)
         same(site.ask("/jobs/%s/curve.svg" % job["key"], GRAFANA, user("user4")).status, 404,
-             "not for others")
+             "other users get no chart")
         p = shown(site, site.port, "/jobs/" + job["key"], "--screenshot=" + site.folder + "/one.png")
         good = len(re.findall(r'curve\.svg"? user="?user3"? status="?200', open(site.log).read()))
         check(p.returncode == 0 and good >= 6, "a browser fetches the curves of a page", good)

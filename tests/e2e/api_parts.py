@@ -22,7 +22,7 @@ def worked_out(site):
     want = site.db().execute("SELECT name, severity, text FROM job_finding_v").fetchall()
     same(sorted((r["finding"], r["severity"], r["text"]) for r in a.data), sorted(want),
          "findings of the importer")
-    check(len(want) > 10, "there are some", len(want))
+    check(len(want) > 10, "there are findings", len(want))
     a = site.ask(V1 + "/jobs?from=0&limit=100000&fields=key,cpu_efficiency_percent,"
                  "cpu_efficiency_source,findings", user("boss"))
     want = dict((k, (e, s)) for k, e, s in site.db().execute(
@@ -33,7 +33,7 @@ def worked_out(site):
     got = {r["key"]: (r["cpu_efficiency_percent"], r["cpu_efficiency_source"]) for r in a.data
            if r["cpu_efficiency_percent"] is not None}
     same(got, {k: (e / 10000, s) for k, (e, s) in want.items() if e is not None},
-         "and how well CPUs were used")
+         "jobs have their CPU efficiency")
 
 
 def begin(site):
@@ -72,7 +72,7 @@ def steps(site):
              [(str(s), m, t) for s, m, t in want], "steps of a job")
         check(all(r["elapsed_seconds"] == int(j["ElapsedRaw"])
                   and abs(r["cpu_efficiency_percent"] - 70) < 0.5
-                  or int(j["ElapsedRaw"]) < 100 for r in a.data), "with their figures", a)
+                  or int(j["ElapsedRaw"]) < 100 for r in a.data), "findings have their values", a)
         return
     check(False, "a job has two steps")
 
@@ -86,14 +86,14 @@ def figures(site):
                            "energy_policy", "emissions_grams", "emissions_estimated", "findings")],
          [12.3456, "nodes", 50, "prometheus", 3, 1, 7200, 7000, 7200, "nodes", "hybrid", 0.1,
           True, 2], "one job has all that is worked out of it")
-    same(sorted(row["finding_names"].split(",")), ["gpu_unused", "low_cpu"], "and its findings")
+    same(sorted(row["finding_names"].split(",")), ["gpu_unused", "low_cpu"], "a job has its findings")
     rows = site.ask(V1 + "/jobs?from=0&limit=2", user(site.who)).data
-    check(rows and "findings" not in rows[0], "a list has not")
+    check(rows and "findings" not in rows[0], "a list has no findings")
     a = site.ask(V1 + "/jobs?from=0&limit=1000&fields=key,findings,emissions_grams", user(site.who))
     same({r["key"]: (r["findings"], r["emissions_grams"]) for r in a.data}[site.key], (2, 0.1),
          "unless it is asked for")
     check(all((r["findings"], r["emissions_grams"]) == (0, None)
-              for r in a.data if r["key"] != site.key), "of others nothing is known")
+              for r in a.data if r["key"] != site.key), "other jobs have no findings and no emissions")
     same({r["component"]: (r["joules"], r["kwh"]) for r in part(site, "energy").data},
          {"total": (7200, 0.002), "cpu": (3600, 0.001), "gpu": (1800, 0.0005),
           "other": (1800, 0.0005), "if_by_use": (7000, 0.001944),
@@ -106,7 +106,7 @@ def figures(site):
           ("low_cpu", "info", "Used 1.5 %, not 25 %.", 1.5, 25)], "findings, the worst first")
     usage = site.ask(V1 + "/usage?from=%d" % (site.now - 30 * 86400), user(site.who)).data[0]
     same((usage["energy_kwh"], usage["emissions_grams"], usage["emissions_coverage"]),
-         (0.002, 0.1, 100), "and in usage")
+         (0.002, 0.1, 100), "usage has emissions")
     usage = site.ask(V1 + "/usage?from=0&to=86400", user(site.who)).data[0]
     same((usage["energy_kwh"], usage["emissions_grams"]), (None, None), "null where none is known")
 
@@ -115,7 +115,7 @@ def many(site):
     a = site.ask(V1 + "/findings?from=0", user(site.who))
     same([(r["key"], r["finding"]) for r in a.data],
          [(site.key, "gpu_unused"), (site.key, "low_cpu")], "findings of many jobs")
-    same(len(site.ask(V1 + "/findings?from=0&finding=gpu_unused", user("boss")).data), 1, "by name")
+    same(len(site.ask(V1 + "/findings?from=0&finding=gpu_unused", user("boss")).data), 1, "findings are filtered by name")
     same(site.ask(V1 + "/findings?from=0&limit=1", user("boss")).json["meta"], {"cut": True},
          "a page that is cut says so")
     same(site.ask(V1 + "/findings?from=0&to=100", user("boss")).data, [], "in a time")
@@ -139,7 +139,7 @@ def nothing_foreign(site):
              "a foreign job's %s look like none" % name)
         same(part(site, name, "boss").status, 200, "an admin's")
         same(site.ask("%s/jobs/%s/%s?mine=true" % (V1, site.key, name), user("boss")).status, 404,
-             "not his own")
+             "with mine=true an admin finds no job of another user")
         same(site.ask("%s/jobs/%s/%s" % (V1, site.key, name)).status, 403, "nobody's")
         a = part(site, name, None, None, ("Accept", "text/csv"))
         rows = list(csv.DictReader(io.StringIO(a.body.decode())))
@@ -165,9 +165,9 @@ def constants(site):
     same(get(), ([(None, "students", -3.25, None, None)], {"bad_lines": 4, "bad_line": line}),
          "a change shows at once")
     os.remove(site.constants)
-    same(site.ask(V1 + "/constants", user("newcomer")).status, 503, "no file")
+    same(site.ask(V1 + "/constants", user("newcomer")).status, 503, "without its file the constants are unavailable")
     site.start("--access.trust-loopback", "--access.admins=boss")
-    same(site.ask(V1 + "/constants", user("newcomer")).data, [], "none configured")
+    same(site.ask(V1 + "/constants", user("newcomer")).data, [], "without a configured file there are no constants")
 
 
 def heterogeneous(site):
@@ -188,8 +188,8 @@ def heterogeneous(site):
         for form in (name, "%d+%d" % (ids[0][1], n)):
             a = site.ask(V1 + "/jobs?fields=jobid&job=" + form, user("boss"))
             same([r["jobid"] for r in a.data], [str(raw)], "as a filter: " + form)
-    same(site.ask(V1 + "/jobs/%d+9" % ids[0][1], user("boss")).status, 404, "no such component")
-    same(site.ask(V1 + "/jobs/%d+x" % ids[0][1], user("boss")).status, 404, "no such name")
+    same(site.ask(V1 + "/jobs/%d+9" % ids[0][1], user("boss")).status, 404, "an unknown component is refused")
+    same(site.ask(V1 + "/jobs/%d+x" % ids[0][1], user("boss")).status, 404, "an unknown name is refused")
 
 
 def uuids(site):
@@ -203,18 +203,18 @@ def uuids(site):
             continue
         checked += a.status == 200 and (a.data[0]["display_id"], a.data[0]["start"]) == (
             j["jobid"], j["start"])
-    same(checked, len(old[:5] + old[-5:]), "by UUID")
-    same(site.ask(V1 + "/jobs/" + old[0]["id"], user("newcomer")).status, 404, "not for others")
+    same(checked, len(old[:5] + old[-5:]), "a job is found by its UUID")
+    same(site.ask(V1 + "/jobs/" + old[0]["id"], user("newcomer")).status, 404, "other users do not find a job by its UUID")
     whose = V1 + "/jobs?fields=jobid&user=%s&job=" % site.who
-    check(site.ask(whose + old[0]["id"], user("boss")).data, "as a filter")
+    check(site.ask(whose + old[0]["id"], user("boss")).data, "the UUID works as a filter")
     same(site.ask(whose.replace(site.who, "user2") + old[0]["id"], user("boss")).data, [],
          "among the jobs of the user that is named")
     for path in ("/jobs/" + old[0]["id"], "/jobs/%s/steps" % old[0]["id"],
                  "/jobs?job=" + old[0]["id"]):
         a = site.ask(V1 + path, user("boss"))
-        check(a.status == 400 and "user=" in a.json["error"], "not among all jobs", path, a)
+        check(a.status == 400 and "user=" in a.json["error"], "a list of all jobs does not accept a UUID", path, a)
     check(site.ask(V1 + "/jobs?total=1&fields=jobid&job=" + old[0]["id"], user("user2")).status == 200,
-          "for coordinators")
+          "a coordinator finds a job by its UUID")
 
 
 sys.exit(run(begin, steps, figures, many, nothing_foreign, constants, heterogeneous, uuids,

@@ -30,7 +30,7 @@ def without(site):
     site.start("--access.trust-loopback", "--access.admins=boss")
     mine = site.ask("/api/v1/jobs?limit=1&from=0&fields=key,user", user("user3")).data[0]["key"]
     a = site.ask(path(mine), user("user3"))
-    same((a.status, "prometheus.url" in a.json["error"]), (404, True), "none is configured")
+    same((a.status, "prometheus.url" in a.json["error"]), (404, True), "without Prometheus the status is 404")
     names = site.ask("/api/v1/series", user("user3")).data
     check(len(names) > 15 and all(set(n) == {"metric", "unit", "help"} for n in names),
           "the metrics are listed")
@@ -38,12 +38,12 @@ def without(site):
                "--prometheus.url=http://127.0.0.1:1")
     a = site.ask(path(mine), user("user3"))
     same((a.status, a.json["errorType"]), (503, "unavailable"), "nobody is there")
-    same(site.ask(path(mine), user("user4")).status, 404, "it is not asked about another's job")
+    same(site.ask(path(mine), user("user4")).status, 404, "Prometheus is not queried about jobs of other users")
     for bad in ("metric=up", "metric=batchjob_job_cpus", "by=user", "step=x", "query=up", "from=x",
                 "metric=cpus_used){x", "user=user3"):
         a = site.ask(path(mine) + "?" + bad, user("user3"))
         same(a.status, 400, "refused: " + bad)
-    same(site.ask(path("fake:1:1"), user("user3")).status, 404, "no such job")
+    same(site.ask(path("fake:1:1"), user("user3")).status, 404, "a job that does not exist has no series")
     same(site.ask("/api/v1/jobs//series", user("user3")).status, 404, "a job without a name")
     for options in (["--prometheus.url=ftp://x"], ["--prometheus.user=a"],
                     ["--prometheus.match=x"]):
@@ -119,10 +119,10 @@ def steps(site):
         a = site.ask(path(job["key"], by=by), user("boss"))
         step[by] = int(liar.asked[-1][1]["step"][0])
         same((a.status, a.json["meta"]["step_sec"]), (200, step[by]), "the step by " + by)
-    check(job["nodes"] * metrics * (span // step["job"] + 1) > 20000, "they would not fit",
+    check(job["nodes"] * metrics * (span // step["job"] + 1) > 20000, "all series together exceed the limit",
           job, metrics, step)
     check(job["nodes"] * metrics * (span // step["node"] + 1) <= 20000
-          < 4 * job["nodes"] * metrics * (span // step["node"] + 1), "they do, and are not too few",
+          < 4 * job["nodes"] * metrics * (span // step["node"] + 1), "the chosen step keeps series below the limit",
           job, metrics, step)
 
 
@@ -146,7 +146,7 @@ def lies(site):
     a = get()
     if job["end_ms"] // 1000 - t > 130:
         same([(r["time_ms"] // 1000 - t, r["processes"]) for r in a.data],
-             [(0, 1), (10, 2.5), (40, 1000), (60, -0.5), (110, 7)], "only numbers, only in time")
+             [(0, 1), (10, 2.5), (40, 1000), (60, -0.5), (110, 7)], "only numbers within the job's time are taken")
     head, asked = liar.asked[-1]
     check(head.startswith("POST /api/v1/query_range HTTP/1.1") and asked["step"] == ["10"]
           and asked["start"] == [str(t)], "a range is asked for", head, asked)
@@ -173,19 +173,19 @@ def lies(site):
         liar.answer = b"HTTP/1.1 " + status + b"\r\nConnection: close\r\n\r\n{}"
         same(get().status, 503, "an answer with " + status.decode().split("\r")[0])
     liar.answer = b"garbage\r\n\r\n"
-    same(get().status, 503, "no HTTP")
+    same(get().status, 503, "a reply that is not HTTP is status 503")
     liar.ok(matrix(*[(dict(one, instance="n%d" % i), [[t, "1"]]) for i in range(3000)]))
     a = get(by="node")
     same(a.status, 400, "more nodes than can be shown")
-    check("too" in a.json["error"] or "more than" in a.json["error"], "says so", a)
+    check("too" in a.json["error"] or "more than" in a.json["error"], "the error names the limit of series", a)
     liar.ok(matrix((one, [])))
     same(get().data, [], "a series without values")
     before = len(liar.asked)
     for who in ("user4", "newcomer"):
         same(site.ask(path(job["key"]), user(who)).status, 404, "not for " + who)
-    same(len(liar.asked), before, "nothing is asked about what one may not see")
+    same(len(liar.asked), before, "Prometheus is not queried about jobs of other users")
     log = open(site.log).read()
-    check("\x01" not in log and "login" not in log, "what it said is not in the log raw")
+    check("\x01" not in log and "login" not in log, "the log has no raw reply of Prometheus")
 
 
 def rows(site, key, who, **params):
@@ -232,29 +232,29 @@ def ask_all(site, prom, first, other):
     check(data and all(list(r) == ["time", "time_ms", "node", "gpu"] + names for r in data),
           "every row has every key", data[:1])
     last = wait_for(lambda: [r for r in rows(site, key, who, **part)
-                             if None not in (r["cpus_used"], r["memory_bytes"], r["processes"])], 20)
+                             if None not in (r["cpus_used"], r["memory_bytes"], r["processes"])], 60)
     if not check(last, "a row has all that this node has"):
         return
     last = last[-1]
     truth = prom.query('batchjob_job_memory_used_bytes{jobid="%s"}' % first["jobid"])[0]["value"]
     check(abs(last["memory_bytes"] - float(truth[1])) < 20e6, "memory is what Prometheus has",
           last, truth)
-    check(0 < last["cpus_used"] < 8 and last["cpus_allocated"] >= 1, "CPUs", last)
-    check(last["processes"] >= 1, "processes", last)
-    check([r["time_ms"] for r in data] == sorted(r["time_ms"] for r in data), "in order of time")
-    check(all(now - 31 <= r["time_ms"] / 1000 <= now + 30 for r in data), "of the time asked for")
+    check(0 < last["cpus_used"] < 8 and last["cpus_allocated"] >= 1, "CPU use is shown", last)
+    check(last["processes"] >= 1, "processes are shown", last)
+    check([r["time_ms"] for r in data] == sorted(r["time_ms"] for r in data), "rows are in order of time")
+    check(all(now - 31 <= r["time_ms"] / 1000 <= now + 30 for r in data), "rows are within the requested time")
     data = rows(site, key, who, metric="processes,threads", **part)
     same(list(data[-1]), ["time", "time_ms", "node", "gpu", "processes", "threads"], "some metrics")
     data = rows(site, key, who, metric="processes", by="node", **part)
-    check(data and data[-1]["node"], "by node", data[-1:])
+    check(data and data[-1]["node"], "rows have a node", data[-1:])
     data = rows(site, key, who, metric="gpu_busy_ratio", by="gpu", **part)
     if prom.query("batchjob_job_gpu_busy_ratio"):
         gpus = {r["gpu"]: r["gpu_busy_ratio"] for r in data}
-        same(sorted(gpus.values()), [0, 0.8], "by GPU")
+        same(sorted(gpus.values()), [0, 0.8], "rows have a GPU")
     else:
-        check(True, "by GPU # SKIP no library that plays one")
+        check(True, "rows have a GPU # SKIP no simulated GPU")
     power = wait_for(lambda: [r for r in rows(site, key, who, metric="power_watts", **part)
-                              if r["power_watts"]], 30)
+                              if r["power_watts"]], 60)
     # The node takes 700 W; of a rate over some seconds a late tick is a good part.
     check(power and 0 < power[-1]["power_watts"] < 1400, "power", power)
 
@@ -267,7 +267,7 @@ def ask_all(site, prom, first, other):
     span = now - first["start_ms"] // 1000
     step = a.json["meta"]["step_sec"]
     check(span // 300 <= step <= span // 300 * 5 + 60 and a.json["meta"]["job"] == key,
-          "a step is chosen", a.json["meta"], span)
+          "the server chooses a step", a.json["meta"], span)
     a = site.ask(path(key, step=1, from_=0), user(who))
     check(a.status == 400 if span > 2000 else a.status == 200, "too many points are refused", a)
 
@@ -275,17 +275,17 @@ def ask_all(site, prom, first, other):
     for name, status in ((other["user"], 404), ("newcomer", 404), ("boss", 200)):
         same(site.ask(path(key, **part), user(name)).status, status, "asked by " + name)
     a = site.ask(path(key, **part), user(other["user"]), ("X-Grafana-User", who))
-    same(a.status, 400, "two users")
+    same(a.status, 400, "two names of users are refused")
     theirs = rows(site, other["key"], other["user"], metric="processes", **part)
-    check(theirs, "the other has his own")
+    check(theirs, "the other user has the series of his job")
 
     prom.hold()
     started = time.monotonic()
     a = site.ask(path(key, **part), user(who))
-    check(a.status == 503 and time.monotonic() - started < 10, "a Prometheus that hangs", a)
+    check(a.status == 503 and time.monotonic() - started < 10, "a Prometheus that hangs is status 503", a)
     prom.go_on()
-    check(wait_for(lambda: site.ask(path(key, **part), user(who)).status == 200, 20),
-          "and comes back")
+    check(wait_for(lambda: site.ask(path(key, **part), user(who)).status == 200, 60),
+          "series return with Prometheus")
     crowd(site, prom, key, who)
 
 
@@ -304,11 +304,11 @@ def crowd(site, prom, key, who):
     others = [site.ask("/api/v1/jobs?from=0&limit=5", user(who)).status for _ in range(20)]
     page = site.ask("/jobs/" + key, user(who)).status
     same((set(others), page, answers), ({200}, 200, []),
-         "the others are answered while all that may be asked at a time wait")
+         "other requests are answered while all queries to Prometheus wait")
     prom.go_on()
     for t in threads:
         t.join(60)
-    same(answers, [200] * 5, "and these once it answers, in turn")
+    same(answers, [200] * 5, "requests that waited are answered in turn")
 
     # What waits behind questions that are never answered waits no longer than one of them.
     site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url=" + prom.url,
@@ -324,7 +324,7 @@ def crowd(site, prom, key, who):
     for t in threads:
         t.join(60)
     took = time.monotonic() - started
-    check(answers == [503] * 8 and took < 8, "nobody waits for each of those before", answers, took)
+    check(answers == [503] * 8 and took < 8, "a request waits no longer than one query to Prometheus", answers, took)
     prom.go_on()
 
 

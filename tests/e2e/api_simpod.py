@@ -80,7 +80,7 @@ def series(site):
 def lists(site):
     whole = [x["value"] for x in post(site, "metrics", {}).json]
     same(post(site, "search", {"target": ""}).json, whole, "/search and /metrics agree")
-    check({"jobs", "usage", "energy_scheduler_kwh"} <= set(whole), "what there is")
+    check({"jobs", "usage", "energy_scheduler_kwh"} <= set(whole), "the list of metrics has jobs, usage and energy")
     users = sorted({j["User"] for j in site.jobs})
     same(post(site, "variable", {"payload": {"target": "users"}, "range": {}}).json,
          [{"__text": u, "__value": u} for u in users], "a variable")
@@ -89,7 +89,7 @@ def lists(site):
          [{"label": "acct%d" % i, "value": "acct%d" % i} for i in range(4)], "options")
     same([k["text"] for k in post(site, "tag-keys", b"").json],
          ["user", "account", "partition", "cluster"], "keys of ad hoc filters")
-    same(post(site, "tag-values", {"key": "cluster"}).json, [{"text": "fake"}], "their values")
+    same(post(site, "tag-values", {"key": "cluster"}).json, [{"text": "fake"}], "options have their values")
 
 
     same(post(site, "search", {"target": "accounts"}).json, ["acct%d" % i for i in range(4)],
@@ -116,11 +116,11 @@ def annotations(site):
     same(sorted(x["timeEnd"] for x in ended),
          sorted(int(j["End"]) * 1000 for j in mine if j["End"] != "Unknown"), "up to its end")
     check(all(x["title"].startswith("Job ") and isinstance(x["text"], str)
-              and len(x["tags"]) == 3 and x["tags"][1] == "user3" for x in a.json), "with words")
+              and len(x["tags"]) == 3 and x["tags"][1] == "user3" for x in a.json), "annotations have titles and tags")
     got = annotate(site, "boss", '{"user": "user3", "state": "failed", "limit": 1000}').json
     same({(x["tags"][0], x["tags"][1]) for x in got}, {("failed", "user3")}, "filtered")
-    same(len(annotate(site, "user3", "").json), min(100, len(mine)), "without a query")
-    same(len(annotate(site, "user3", "my jobs").json), min(100, len(mine)), "with a text")
+    same(len(annotate(site, "user3", "").json), min(100, len(mine)), "annotations without a query are jobs")
+    same(len(annotate(site, "user3", "my jobs").json), min(100, len(mine)), "annotations ignore a text that is no filter")
     same(annotate(site, "newcomer", "").json, [], "a newcomer has none")
     same(annotate(site, "user3", '{"user": "user4"}').json, [], "nothing of others")
     same(annotate(site, "user3", '{"user"').status, 400, "a query that is no JSON")
@@ -132,14 +132,14 @@ def nothing_foreign(site):
                                                    "fields": "user"}}, who="user3")
     same({r[0] for r in a.json[0]["rows"]}, {"user3"}, "jobs of others are not shown")
     a = query(site, {"target": "usage", "payload": {"group_by": "user"}}, who="user3")
-    same({r[2] for r in a.json[0]["rows"]}, {"user3"}, "nor their usage")
+    same({r[2] for r in a.json[0]["rows"]}, {"user3"}, "usage of other users is not shown")
     same(post(site, "variable", {"payload": {"target": "users"}}, "user3").json,
-         [{"__text": "user3", "__value": "user3"}], "nor their names")
+         [{"__text": "user3", "__value": "user3"}], "names of other users are not shown")
     for name in ("query", "metrics", "search", "variable", "metric-payload-options", "tag-keys",
                  "tag-values", "annotations", "options"):
         same(site.ask(BASE + "/" + name, method="POST", body=b"{}").status, 403,
              "/%s needs a user" % name)
-        same(site.ask(BASE + "/" + name, user("boss")).status, 405, "and is no GET")
+        same(site.ask(BASE + "/" + name, user("boss")).status, 405, "the endpoint refuses GET")
 
 
 def wrong(site):
@@ -159,7 +159,7 @@ def wrong(site):
         check(good, "a query that is %s" % what, a)
         for name in ("variable", "metric-payload-options", "tag-values"):
             check(post(site, name, body).status == 400, "/%s, the same" % name)
-    same(site.ask("/health").status, 200, "all is well afterwards")
+    same(site.ask("/health").status, 200, "requests succeed afterwards")
 
 
 sys.exit(run(begin, tables, series, lists, annotations, nothing_foreign, wrong, count=600, days=20))

@@ -96,7 +96,7 @@ def slow_admins(site):
         check(users > 3 * admins and not got[6].bad and admins > 0,
               "slow questions of admins do not hold up others: " + what, admins, users,
               *[c.bad[:2] for c in got])
-        check(not any(c.bad for c in got), "and all are answered", *[c.bad[:2] for c in got])
+        check(not any(c.bad for c in got), "all slow queries are answered", *[c.bad[:2] for c in got])
 
 
 def limits(site):
@@ -105,13 +105,13 @@ def limits(site):
     got = [site.ask(ME, user("user3")) for _ in range(40)]
     codes, most = [a.status for a in got], 11 + time.monotonic() - begin
     check(codes[:10] == [200] * 10 and 429 in codes and codes.count(200) <= most,
-          "a user has a limit", codes, most)
+          "a user has a limit of requests", codes, most)
     last = [a for a in got if a.status == 429][-1]
     check(int(last.headers["Retry-After"]) >= 1 and last.json["error"].endswith("."),
-          "and Retry-After says when to try again", last.headers, last)
-    same(site.ask(ME, user("user4")).status, 200, "the others have their own")
+          "Retry-After says when to try again", last.headers, last)
+    same(site.ask(ME, user("user4")).status, 200, "another user has another limit")
     got = [site.ask("/api/jobs", user("user3")).status for _ in range(20)]
-    check(429 in got, "it holds for all paths", got)
+    check(429 in got, "the limit of a user holds for all paths", got)
     before = rss(site)
     c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
     bad = 0
@@ -120,8 +120,8 @@ def limits(site):
         r = c.getresponse()
         r.read()
         bad += r.status != 200
-    same(bad, 0, "6000 users have a bucket each")
-    check(rss(site) < before + 4 or "san" in os.environ.get("O", ""), "in bounded memory", before,
+    same(bad, 0, "each of 6000 users has a limit")
+    check(rss(site) < before + 4 or "san" in os.environ.get("O", ""), "limits of 6000 users need little memory", before,
           rss(site))
 
 
@@ -132,8 +132,8 @@ def in_one_go(site):
     data = b"".join(one % (ME.encode(), i, b"Connection: close\r\n" if i == 7 else b"")
                     for i in range(8))
     got = site.raw(data)
-    same([b'"user":"user%d"' % i in got for i in range(8)], [True] * 8, "are answered in order")
-    check(got.index(b'"user0"') < got.index(b'"user7"'), "in their order")
+    same([b'"user":"user%d"' % i in got for i in range(8)], [True] * 8, "requests sent at once are all answered")
+    check(got.index(b'"user0"') < got.index(b'"user7"'), "requests sent at once are answered in order")
     same(site.ask(ME, user("a"), method="HEAD").body, b"", "HEAD has no body")
 
 
@@ -152,7 +152,7 @@ def gone(site):
         if got != 503:
             break
         time.sleep(0.5)
-    same(got, 200, "two hundred that left harm nobody")
+    same(got, 200, "200 clients that leave do not harm others")
     site.start(*TRUST, "--query.timeout=100s", "--query.longest-job=3660d", "--web.threads=1")
     stop = threading.Event()
     slow = [Client(site, "/api/v1/jobs?from=0&limit=5000&node=no-node-has-this-name-#", "boss", stop)
@@ -167,8 +167,8 @@ def gone(site):
     for c in slow:
         c.join()
     check('endpoint="/api/v1/jobs" user="-" status=499' in open(site.log).read(),
-          "one that left while it waited has a line in the log")
-    check(b'endpoint="/api/v1/jobs",code="4xx"}' in site.ask("/metrics").body, "and is counted")
+          "a client that leaves while it waits has a line in the log")
+    check(b'endpoint="/api/v1/jobs",code="4xx"}' in site.ask("/metrics").body, "a client that leaves is counted")
 
 
 def reloads(site):
@@ -191,15 +191,15 @@ def ends(site):
     clients = [Client(site, MINE, w, stop) for w in ("boss", "user3", "user4", "user5")]
     time.sleep(0.5)
     stop.set()
-    same(site.stop(), 0, "it ends well under load")
+    same(site.stop(), 0, "SIGTERM ends the server with status 0 under load")
     for c in clients:
         c.join()
     check(all(b[0] != 500 for c in clients for b in c.bad if isinstance(b, tuple)),
-          "without an error to anybody", *[c.bad[:2] for c in clients])
+          "no client gets an error while the server ends", *[c.bad[:2] for c in clients])
     with open(site.log) as f:
         text = f.read()
     check("ERROR: " not in text and "ThreadSanitizer" not in text and "runtime error" not in text,
-          "no sanitizer complained", text[-600:])
+          "no sanitizer reports an error", text[-600:])
 
 
 sys.exit(run(slow_admins, limits, in_one_go, gone, reloads, ends, count=1500, days=30))

@@ -52,7 +52,7 @@ def totals(site):
     a = ask(site, "/usage", **site.all)
     check(len(a.data) == 1 and near(a.data[0], sums(site, lambda j: True)),
           "the total of everybody", a.data, sums(site, lambda j: True))
-    check(not any(isinstance(v, (dict, list)) for v in a.data[0].values()), "flat")
+    check(not any(isinstance(v, (dict, list)) for v in a.data[0].values()), "rows of usage are flat")
     same(a.data[0]["energy_scheduler_kwh"], None, "energy that nobody told is null, not 0")
     for what, params, test in (
             ("a user's", {"user": "user3"}, lambda j: j["User"] == "user3"),
@@ -68,12 +68,12 @@ def totals(site):
         same({r[by] for r in rows} - {r[by] for r in rows if not r["jobs_started"]}, want,
              "a row for each %s" % by)
         check(all(near(r, sums(site, lambda j, r=r: j[field] == r[by])) for r in rows),
-              "with its sums")
-        same({frozenset(r) for r in rows}, {frozenset(rows[0])}, "and every key")
+              "rows have the sums of their jobs")
+        same({frozenset(r) for r in rows}, {frozenset(rows[0])}, "rows have all keys")
     days = ask(site, "/usage", group_by="day", **site.all).data
     check(abs(sum(r["core_hours"] for r in days) - sums(site, lambda j: True)[0]) < 0.1,
           "days add up to the whole")
-    same([r["time"] for r in days], sorted(r["time"] for r in days), "in their order")
+    same([r["time"] for r in days], sorted(r["time"] for r in days), "rows are in their order")
     same(days[0]["time_ms"], calendar.timegm(time.strptime(days[0]["day"], "%Y-%m-%d")) * 1000,
          "a day begins at midnight of UTC")
     one = ask(site, "/usage", group_by="day", **{"from": days[3]["time_ms"],
@@ -84,7 +84,7 @@ def totals(site):
           "grouped by two things", months[:1])
     same(ask(site, "/usage", group_by="day", **{"from": 0, "to": 86400}).data, [],
          "nothing before the beginning")
-    same(ask(site, "/usage", group_by="name").status, 400, "no grouping by something else")
+    same(ask(site, "/usage", group_by="name").status, 400, "other groups are refused")
 
 
 def nothing_foreign(site):
@@ -129,7 +129,7 @@ def described(site):
     row = ask(site, "/jobs", limit=1, state="completed", **site.all).data[0]
     check(site.derive(row["jobid"]) == row["key"], "a job with all there can be of it")
     steps = site.db().execute("SELECT (SELECT count(*) FROM step), (SELECT name FROM cluster)")
-    check(steps.fetchone()[0] > 0, "there are steps")
+    check(steps.fetchone()[0] > 0, "the store has steps")
     for path, get in endpoints_with_rows(doc).items():
         real = path.replace("{job}", row["key"])
         a = site.ask(real, user("boss"))
@@ -141,18 +141,18 @@ def described(site):
         keys = schema["properties"]["data"]["items"]["properties"]
         rows = a.data or ask(site, path[len(V1):], **site.all).data
         same([list(r) for r in rows[:3]], [with_default(path, keys)] * len(rows[:3]),
-             "with these keys")
+             "rows have the keys of the document")
         if path.endswith("/jobs"):
             rows = ask(site, "/jobs", fields=",".join(keys), limit=3, **site.all).data
-            same([list(r) for r in rows], [list(keys)] * 3, "all keys when they are asked for")
+            same([list(r) for r in rows], [list(keys)] * 3, "rows have all keys on request")
         a = site.ask(real, user("boss"), ("Accept", "text/csv"))
         content = get["responses"]["200"]["content"]
         check("text/csv" in content and a.headers["Content-Type"] == "text/csv; charset=utf-8"
               and a.body.split(b"\r\n")[0].decode().split(",") == with_default(path, keys),
-              "as CSV, too", a)
+              "the same as CSV", a)
         types = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
         check(all(v is None or isinstance(v, types[keys[k]["type"][0]])
-                  for r in rows for k, v in r.items()), "of these types")
+                  for r in rows for k, v in r.items()), "values have the types of the document")
         known = {p["name"] for p in get["parameters"] if p["in"] == "query"}
         for name in known | {"nonsense"}:
             a = site.ask(real + "?%s=" % name, user("boss"))
@@ -160,8 +160,8 @@ def described(site):
             same(a.status, 400 if name not in known else 404 if name == "mine" and "{" in path
                  else 200, "%s?%s" % (path, name))
         same(site.ask(real, user("a b")).status, 400, "a bad user is refused at %s" % path)
-        same(site.ask(real).status, 403, "and nobody at all")
-        same(site.ask(real, user("boss"), method="POST", body=b"{}").status, 405, "no POST")
+        same(site.ask(real).status, 403, "a request without a user is refused")
+        same(site.ask(real, user("boss"), method="POST", body=b"{}").status, 405, "POST is refused")
         same((site.ask(real, user("boss"), method="HEAD").status,
               site.ask(real, user("boss"), method="HEAD").body), (200, b""), "HEAD")
     for base in ("/", "/api", "/api/v1", "/health"):

@@ -285,9 +285,9 @@ def test_bad():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         r = Run("rte", f"http://127.0.0.1:{s.getsockname()[1]}")
-    same(r.fault, "connect", "nobody listens")
+    same(r.fault, "connect", "a closed port is a failed connection")
     r = Run("rte", "http://emissions.invalid")
-    same(r.fault, "connect", "no such host")
+    same(r.fault, "connect", "an unknown host is a failed connection")
 
 
 def test_tls():
@@ -301,19 +301,19 @@ def test_tls():
     same((r.factors, r.fault), ([], "tls"), "a certificate that nobody trusts")
     r = Run("watttime", f"https://127.0.0.1:{wrong}/good", *ca)
     same((r.factors, r.fault), ([], "tls"), "a certificate of another name")
-    same(Handler.seen, [], "no password is sent to it")
+    same(Handler.seen, [], "no password is sent to a host with a wrong certificate")
     r = Run("rte", f"https://127.0.0.1:{http_port}/good", *ca)
-    same(r.fault, "tls", "no TLS where it is asked for")
+    same(r.fault, "tls", "HTTPS at a port without TLS fails")
     r = Run("rte", f"https://127.0.0.1:{tls}/good",
             "--emissions.ca-file", f"{scratch}/none.pem")
-    same((r.factors, r.fault), ([], "local"), "no such file of certificates")
+    same((r.factors, r.fault), ([], "local"), "a missing file of certificates is a local error")
 
 
 def test_proxy():
     r = Run("neso", "http://grid.example.org", env={"http_proxy": http_url})
     same(r.fault, "ok", "a proxy from the environment")
     check(any(p.startswith("http://grid.example.org/") for p, _ in Handler.seen),
-          "it is asked for the provider's URL", Handler.seen)
+          "the proxy receives the provider's URL", Handler.seen)
 
 
 def test_drop():
@@ -331,9 +331,9 @@ def test_drop():
     same(got, [["average_direct", "live", "FR", "31500"],
                ["marginal", "live", "FR", "480000"]], "factors dropped by the example")
     with open(file) as f:
-        check(old not in f.read(), "old ones are left out")
+        check(old not in f.read(), "the example drops old factors")
     p = subprocess.run([drop], capture_output=True, text=True)
-    check(p.returncode == 2 and "GRAMS" in p.stderr, "it says how it is used", p.stderr)
+    check(p.returncode == 2 and "GRAMS" in p.stderr, "the example prints its usage", p.stderr)
 
 
 def test_abort():

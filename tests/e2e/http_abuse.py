@@ -218,7 +218,7 @@ def test_routes(e):
     status, head, packed = e.request(Accept_Encoding="gzip")
     check(head.get("content-encoding") == "gzip" and
           b"batchjob_build_info" in gzip.decompress(packed),
-          "a packed page for who accepts it", head)
+          "a client that accepts gzip gets a compressed page", head)
     if shutil.which("promtool"):
         p = subprocess.run(["promtool", "check", "metrics"], input=e.request()[2],
                            capture_output=True)
@@ -246,7 +246,7 @@ def test_methods(e):
     same(e.request(method="DELETE")[0], 405, "DELETE is refused")
     same(e.request("/none", method="POST")[0], 404, "an unknown path is 404")
     same(e.request(body=b"x" * 100, Content_Length=100)[0], 200,
-         "a short body of GET is passed over")
+         "a short body of GET is ignored")
     same(e.request(Content_Length=10 ** 6)[0], 413, "a long body is refused")
     same(e.request(Content_Length=10 ** 30)[0] in (0, 400, 413), True,
          "an absurd length is refused")
@@ -300,7 +300,7 @@ def test_half_open(program):
         s.send([b"", b"G", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-A:"][i % 3])
         held.append(s)
     e.good("a scrape is answered beside 200 half-open connections, of which 64 are allowed")
-    check(e.fds() < 64 + 60, "no more connections than allowed", e.fds())
+    check(e.fds() < 64 + 60, "no more connections are kept than allowed", e.fds())
     close_all(held)
     e.stop()
 
@@ -349,7 +349,7 @@ def test_stalled(e):
     end = time.monotonic() + 60
     while e.request()[0] != 200 and time.monotonic() < end:
         time.sleep(0.2)
-    e.good("a response that stands for two seconds gives way to a scrape")
+    e.good("a response that nobody reads ends after two seconds")
     close_all(held)
 
 
@@ -383,12 +383,12 @@ def test_leaks(e, base):
         if len(grown) > 1 and grown[-1] <= 32:
             break
     e.good(f"a scrape after {len(grown)},000 more")
-    check(e.settle(base) <= base, "no descriptor is lost",
+    check(e.settle(base) <= base, "no descriptor stays open",
           (e.fds(), base))
     if e.sanitized:
-        skip("memory stays where it was", "a sanitizer's memory grows")
+        skip("memory does not grow", "a sanitizer's memory grows")
     else:
-        check(min(grown) <= 32, "memory stays where it was",
+        check(min(grown) <= 32, "memory does not grow",
               f"more KiB in each round of 1,000 connections: {grown}")
 
 
@@ -442,7 +442,7 @@ def test_addresses(program):
         with contextlib.closing(socket.create_connection((host, port))) as s:
             s.sendall(GET.replace(b"x\r\n", b"x\r\nConnection: close\r\n"))
             answers.append(drain(s)[:15])
-    same(answers, [b"HTTP/1.1 200 OK"] * len(listen), "all addresses answer")
+    same(answers, [b"HTTP/1.1 200 OK"] * len(listen), "all addresses are served")
     p = subprocess.run([program, f"--web.listen-address=127.0.0.1:{e.port}"],
                        capture_output=True, timeout=60)
     check(p.returncode == 1 and b"Address already in use" in p.stderr,
@@ -464,7 +464,7 @@ def test_systemd(program):
         got = [b"WATCHDOG=1"]
         while got[-1] == b"WATCHDOG=1":
             got.append(s.recv(100))
-        same(got[-1], b"STOPPING=1", "and that we stop")
+        same(got[-1], b"STOPPING=1", "systemd receives STOPPING")
 
 
 def test_sampling(program):
@@ -475,7 +475,7 @@ def test_sampling(program):
         time.sleep(0.1)
         n = e.value("batchjob_sampler_passes_total")
     took = time.monotonic() - begin
-    check(5 <= n <= took / 0.1 + 2, "looks at its own pace", (n, took))
+    check(5 <= n <= took / 0.1 + 2, "passes follow sample.interval", (n, took))
     e.stop()
     e = Exporter(program, "--sample.max-age=1h")
     got = [e.value("batchjob_sampler_passes_total") for _ in range(3)]

@@ -298,7 +298,7 @@ def check_real(folder, url, cpu):
         check(u["cpu_usec"] == round(float(told[0]) * 1e6), "CPU time as the exporter has it",
               u["cpu_usec"], told)
         told = [v for _, v in page(now, "batchjob_job_memory_peak_bytes", jobid=jobid)]
-        check(not told or u["memory_peak_bytes"] == int(float(told[0])), "so is the peak of memory",
+        check(not told or u["memory_peak_bytes"] == int(float(told[0])), "the peak of memory is measured",
               u["memory_peak_bytes"], told)
         told = {l: v for l, v in ((c, v) for labels, v in
                                   page(now, "batchjob_job_energy_joules_total", jobid=jobid)
@@ -308,8 +308,8 @@ def check_real(folder, url, cpu):
                if u["energy_%s_uj" % c] is not None}
         check(want == got and want, "energy by component, to the microjoule", want, got)
         check(u["energy_uj"] == sum(want.values()) and u["energy_source"] == "prometheus",
-              "and in all", u["energy_uj"], u["energy_source"])
-        check(u["energy_policy"] == "hybrid", "by the node's policy", u["energy_policy"])
+              "the sum of energy is right", u["energy_uj"], u["energy_source"])
+        check(u["energy_policy"] == "hybrid", "energy follows the node's policy", u["energy_policy"])
         check(u["cover"] > 500000, "samples of most seconds", u["cover"])
         values = range_values(url, 'batchjob_job_memory_used_bytes{cluster="alpha",jobid="%s"}'
                               % jobid, int(time.time()) - 120, int(time.time()), 1)
@@ -318,7 +318,7 @@ def check_real(folder, url, cpu):
               u["memory_mean_bytes"], mean)
     u = use_of(store, "4711")
     check(abs(u["cpu_usec"] / 1e6 - cpu) < 2, "CPU time as the kernel has it", u["cpu_usec"], cpu)
-    check(u["io_read_bytes"] is not None and u["threads_peak"] > 0, "processes were looked at")
+    check(u["io_read_bytes"] is not None and u["threads_peak"] > 0, "processes were measured")
     found = {r["jobid"]: r["outcome"] for r in
              rows(store, "SELECT j.jobid, p.outcome, j.start FROM job_prom AS p JOIN job AS j ON"
                          " j.id = p.job WHERE j.cluster = (SELECT id FROM cluster WHERE name ="
@@ -335,22 +335,22 @@ def check_again(folder, first, second):
           "first", first, second, told)
     check(b["cpu_usec"] == round(told[0] * 1e6), "CPU time of the second run alone",
           b["cpu_usec"], told)
-    check(first / 2 < a["cpu_usec"] / 1e6 < first + 1, "and of the first", a["cpu_usec"], first)
+    check(first / 2 < a["cpu_usec"] / 1e6 < first + 1, "the first run has its own values", a["cpu_usec"], first)
     for u in (a, b):
-        check((u["nodes_seen"], u["nodes_final"], u["cover"]) == (1, 1, None), "to its end", u)
-        check(u["energy_uj"] is not None, "and its energy", u)
+        check((u["nodes_seen"], u["nodes_final"], u["cover"]) == (1, 1, None), "series reach the end of the job", u)
+        check(u["energy_uj"] is not None, "a measured job has its energy", u)
 
 
 def check_requeued(store):
     u = use_of(store, "902", "gamma", 1)
     check((u["outcome"], u["nodes_seen"], u["nodes_final"]) == (0, 2, 2),
           "a requeued job's second run: its nodes, not the first one's", u)
-    check(u["cpu_usec"] == 2 * 3 * SECOND * 10**6, "its CPU time", u["cpu_usec"])
-    check(u["cpu_peak_milli"] == 6000, "its busiest moments", u["cpu_peak_milli"])
-    check(u["memory_peak_bytes"] == 6 * 10**9, "its memory", u["memory_peak_bytes"])
-    check(u["memory_mean_bytes"] == 6 * 10**8, "its mean", u["memory_mean_bytes"])
+    check(u["cpu_usec"] == 2 * 3 * SECOND * 10**6, "the long job has its CPU time", u["cpu_usec"])
+    check(u["cpu_peak_milli"] == 6000, "the long job has its peak of CPU use", u["cpu_peak_milli"])
+    check(u["memory_peak_bytes"] == 6 * 10**9, "the long job has its memory", u["memory_peak_bytes"])
+    check(u["memory_mean_bytes"] == 6 * 10**8, "the long job has its mean of memory", u["memory_mean_bytes"])
     joules = 2 * 40 * SECOND
-    check(u["energy_uj"] == joules * 10**6, "its energy", u["energy_uj"])
+    check(u["energy_uj"] == joules * 10**6, "the long job has its energy", u["energy_uj"])
     bins = rows(store, "SELECT b.start, b.microjoules FROM job_bin AS b JOIN job AS j ON j.id ="
                        " b.job WHERE j.jobid = 902 ORDER BY 1")
     t0 = base()
@@ -363,7 +363,7 @@ def check_requeued(store):
     got = [(b["start"], b["microjoules"] / 1e6) for b in bins]
     check(got == want, "hour by hour", got, want)
     u = use_of(store, "902", "gamma")
-    check((u["outcome"], u["nodes_seen"]) == (0, 2), "and the first run's", u)
+    check((u["outcome"], u["nodes_seen"]) == (0, 2), "the first run has its energy", u)
     check((u["nodes_final"], u["cpu_usec"]) == (1, 2 * 50 * FIRST * 10**6), "CPU time; the end"
           " on the node that did not go on at once", u)
     u = use_of(store, "903", "gamma", 1)
@@ -377,7 +377,7 @@ def check_long(store):
     check(u["cpu_usec"] == 2 * 3 * LENGTH * 1000000, "two nodes, the account found late: CPU",
           u["cpu_usec"])
     check(u["memory_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)), "memory", u["memory_peak_bytes"])
-    check(u["memory_mean_bytes"] == 10**9, "its mean", u["memory_mean_bytes"])
+    check(u["memory_mean_bytes"] == 10**9, "a job on two nodes has its mean of memory", u["memory_mean_bytes"])
     joules = 3600 * 100 + 5400 * 200 + 9000 * 50
     check(u["energy_uj"] == joules * 10**6 and u["energy_cpu_uj"] == joules * 750000,
           "energy", u["energy_uj"])
@@ -409,9 +409,9 @@ def grams(store, t0, bins, joules):
     rte = got[("rte", "average_direct")]
     check(abs(rte["grams"] - total) < 1e-4, "grams by the factors of their time",
           rte["grams"], total)
-    check(rte["covered_uj"] == joules * 10**6 and rte["estimated"] == 0, "all of it covered", rte)
+    check(rte["covered_uj"] == joules * 10**6 and rte["estimated"] == 0, "factors cover all energy", rte)
     check(abs(got[("best", "average")]["grams"] - rte["grams"]) < 1e-9,
-          "which are the best there are")
+          "the best factors are the provider's")
     constant = got[("constant", "average_lifecycle")]["grams"]
     check(abs(constant - joules / 3.6e6 * 100 * 1.5) < 1e-5, "a constant beside them", constant)
 
@@ -421,16 +421,16 @@ def check_gpu(store):
     check((u["gpus_seen"], u["gpus_unused"]) == (4, 1), "GPUs, and one that did nothing", u)
     # three of four: 0.2 and 0.4 by turns; the last of 121 samples is 0
     want = 3 / 4 * (60 * 0.2 + 60 * 0.4) / 121
-    check(abs(u["gpu_busy_ppm"] / 1e6 - want) < 1e-5, "their mean use", u["gpu_busy_ppm"], want)
+    check(abs(u["gpu_busy_ppm"] / 1e6 - want) < 1e-5, "GPUs have their mean use", u["gpu_busy_ppm"], want)
     check(u["gpu_idle_usec"] == int((3600 + 3 * 1800) * 1e6), "idle GPU seconds",
           u["gpu_idle_usec"])
     check(u["gpu_held_usec"] == 4 * 3600 * 10**6, "held GPU seconds", u["gpu_held_usec"])
-    check(u["gpu_memory_peak_bytes"] == 6 * 10**9, "their memory", u["gpu_memory_peak_bytes"])
-    check(u["energy_uj"] is None, "energy that nobody metered is not known")
+    check(u["gpu_memory_peak_bytes"] == 6 * 10**9, "GPUs have their memory", u["gpu_memory_peak_bytes"])
+    check(u["energy_uj"] is None, "energy without a meter is unknown")
     names = {r["name"]: r["text"] for r in
              rows(store, "SELECT f.name, f.text FROM job_finding_v AS f JOIN job AS j ON j.id ="
                          " f.job WHERE j.jobid = 901")}
-    check(names.get("gpus_unused", "").startswith("1 GPU"), "and it is found", names)
+    check(names.get("gpus_unused", "").startswith("1 GPU"), "an unused GPU is a finding", names)
 
 
 def check_sums(store):
@@ -449,7 +449,7 @@ def check_page(folder):
                if not line.startswith("#"))
     name = 'batchjob_stats_prometheus_%s_total{cluster="alpha"}'
     got = [int(own[name % k]) for k in ("jobs", "unknown_jobs", "doubtful_jobs", "errors")]
-    check(got == [4, 2, 1, 0], "its own metrics count them", got)
+    check(got == [4, 2, 1, 0], "metrics of the importer count the jobs", got)
     # five batches: the ordinary ones, and four runs whose id another has
     asked = int(own[name % "queries"])
     check(asked <= 150, "%d queries were enough" % asked)
@@ -474,7 +474,7 @@ def forget(store):
 def waiting(store):
     n = rows(store, "SELECT (SELECT count(*) FROM prom_todo) AS w, (SELECT count(*) FROM job_prom)"
                     " AS done")[0]
-    check(n == {"w": 13, "done": 0}, "all jobs wait", n)
+    check(n == {"w": 13, "done": 0}, "all jobs wait for Prometheus", n)
 
 
 def moved(folder, jobid, by):
@@ -495,7 +495,7 @@ def check_moved(folder, jobid, values):
              " job_prom AS p JOIN job AS j ON j.id = p.job WHERE j.jobid = %s" % jobid)[0]
     check((r["outcome"], r["a"], r["b"], r["left"]) == (0, 1, 1, 0), "job %s was asked about for"
           " its new time" % jobid, r)
-    check(r["cpu_usec"] == int(values), "and the measured values are kept", r, values)
+    check(r["cpu_usec"] == int(values), "measured values are kept", r, values)
 
 
 def small(folder, program):

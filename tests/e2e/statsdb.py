@@ -160,19 +160,23 @@ def stopped(site):
     site.world(slow=600)
     asked = os.path.join(site.folder, "sacct.asked")
     os.unlink(asked)
-    p = subprocess.Popen(site.args(), stderr=subprocess.PIPE)
-    while not os.path.exists(asked):
+    fresh = "--store.path=" + os.path.join(site.folder, "fresh.db")
+    p = subprocess.Popen(site.args(fresh), stderr=subprocess.PIPE)
+    end = time.monotonic() + 60
+    while not os.path.exists(asked) and time.monotonic() < end:
         time.sleep(0.05)
     p.terminate()
     err = p.communicate(timeout=60)[1]  # sacct would need 600 s
-    check(p.returncode == 0, "SIGTERM ends an import while sacct runs", p.returncode, err)
+    check(p.returncode == 0 and os.path.exists(asked), "SIGTERM ends an import while sacct runs",
+          p.returncode, err)
     site.world()
 
 
 def over_http(site):
     """Its metrics, while it waits for a scheduler that takes its time."""
     site.world(slow=600)
-    p = subprocess.Popen(site.args("run", "--web.listen-address=127.0.0.1:0"),
+    fresh = "--store.path=" + os.path.join(site.folder, "empty.db")
+    p = subprocess.Popen(site.args("run", fresh, "--web.listen-address=127.0.0.1:0"),
                          stderr=subprocess.PIPE)
     where = None
     for line in p.stderr:
@@ -190,31 +194,31 @@ def over_http(site):
             status = e.code
             time.sleep(0.1)
     check(text and 'batchjob_stats_requests_total{cluster="fake"} 0' in text,
-          "its metrics are there while a question is asked", status, text)
+          "metrics are served while sacct runs", status, text)
     try:
         urllib.request.urlopen(where + "else", timeout=60)
         status = 200
     except urllib.error.HTTPError as e:
         status = e.code
-    check(status == 404, "and nothing else is", status)
+    check(status == 404, "other paths are not found", status)
     second = subprocess.run(site.args("run", "--web.listen-address=127.0.0.1:x"),
                             capture_output=True, timeout=60)
     check(second.returncode == 1 and b"web.listen-address" in second.stderr,
-          "an address that is none is named", second.stderr)
+          "an invalid address is named", second.stderr)
     p.terminate()
     p.communicate(timeout=60)
-    check(p.returncode == 0, "SIGTERM stops that, too", p.returncode)
+    check(p.returncode == 0, "SIGTERM ends the daemon with status 0", p.returncode)
     site.world()
 
 
 def copied(site):
     to = os.path.join(site.folder, "copy.db")
     check(site.run("backup", to).returncode == 0, "a backup is made")
-    check(site.run("backup", to).returncode != 0, "and is not overwritten")
+    check(site.run("backup", to).returncode != 0, "a backup does not overwrite a file")
     p = subprocess.run([PROGRAM, "check", "--store.path=" + to], capture_output=True)
-    check(p.returncode == 0, "it is consistent", p.stderr)
+    check(p.returncode == 0, "the backup is consistent", p.stderr)
     check(sqlite3.connect(to).execute("SELECT count(*) FROM job").fetchone()
-          == site.rows("SELECT count(*) FROM job")[0], "it has all jobs")
+          == site.rows("SELECT count(*) FROM job")[0], "the backup has all jobs")
 
 
 def exported(site):
@@ -224,7 +228,7 @@ def exported(site):
     check(len(lines) == ended and len({frozenset(line) for line in lines}) == 1,
           "JSON lines have all %d jobs that ended, and every key" % ended, p.stderr)
     p = site.run("export", "--since=2100-01-01")
-    check(p.returncode == 0 and p.stdout.count(b"\n") == 1, "--since bounds it", p.stdout[:300])
+    check(p.returncode == 0 and p.stdout.count(b"\n") == 1, "--since limits the export", p.stdout[:300])
 
 
 def page(site):
@@ -233,11 +237,11 @@ def page(site):
         lines = dict(line.rsplit(" ", 1) for line in f if line[0] != "#")
     lag = site.now - int(lines['batchjob_stats_covered_to_timestamp_seconds{cluster="fake"}'])
     check(lag <= 0 and int(lines['batchjob_stats_requests_total{cluster="fake"}']) > 0,
-          "its metrics show how far it has got", lines)
+          "metrics show how far the import is", lines)
     if shutil.which("promtool"):
         with open(name) as f:
             p = subprocess.run(["promtool", "check", "metrics"], stdin=f, capture_output=True)
-        check(p.returncode == 0, "promtool likes them", p.stdout, p.stderr)
+        check(p.returncode == 0, "promtool finds nothing on the metrics", p.stdout, p.stderr)
 
 
 QSTAT = """{"timestamp":1,"Jobs":{"123.pbs":{"Job_Name":"run","Job_Owner":"anna@login",
@@ -282,15 +286,15 @@ def snapshots(site):
     ask("F", ',"Exit_status":0', ended)
     ask("R", "", ended)
     hosts = sqlite3.connect(db).execute("SELECT name FROM host ORDER BY 1").fetchall()
-    check(hosts == [("h1",), ("h2",), ("n1",), ("n2",)], "their lists of hosts are taken apart",
+    check(hosts == [("h1",), ("h2",), ("n1",), ("n2",)], "host lists of PBS and LSF are expanded",
           hosts)
     with open(os.path.join(where, "qstat.json"), "w") as f:
         f.write("qstat: cannot connect")
     p = subprocess.run(command, capture_output=True, timeout=60)
-    check(p.returncode == 1 and b"qstat" in p.stderr, "what is no answer is an error", p.stderr)
+    check(p.returncode == 1 and b"qstat" in p.stderr, "output that is not JSON is an error", p.stderr)
     with open(os.path.join(where, "asked")) as f:
         asked = f.read()
-    check("-x -f -F json" in asked and "-u all -a -o jobid" in asked, "as they are to be asked",
+    check("-x -f -F json" in asked and "-u all -a -o jobid" in asked, "qstat and bjobs are called with the right options",
           asked[:300])
 
 
@@ -311,11 +315,11 @@ def dry(site):
     os.rename(sacct + ".py", sacct)
     check(p.returncode == 0 and b" jobs new" in p.stderr and b"does not exist yet" in p.stderr
           and not os.path.exists(none) and not os.path.exists(none + ".lock"),
-          "nor a store where there is none", p.stderr)
+          "--dry-run creates no store", p.stderr)
     with open(seen) as f:
         held = [line.split(" -> ")[1].strip() for line in f if " -> /" in line]
     check([h for h in held if not h.startswith("/dev/") and not h.endswith(" (deleted)")] == [],
-          "nor one elsewhere", held)
+          "--dry-run writes no file elsewhere", held)
     old = os.path.join(site.folder, "old.db")
     shutil.copy(site.store, old)
     db = sqlite3.connect(old)
@@ -323,12 +327,12 @@ def dry(site):
     db.close()
     p = site.run("--dry-run", "--store.path=" + old)
     check(p.returncode == 1 and b"has version 0" in p.stderr and b"run batchjob_stats_db once" in p.stderr,
-          "nor does it change one of an older version", p.stderr)
+          "--dry-run does not change a store of an older version", p.stderr)
     copy = os.path.join(site.folder, "old.copy")
     p = site.run("backup", copy, "--store.path=" + old)
     db = sqlite3.connect(copy)
     check(p.returncode == 0 and db.execute("PRAGMA user_version").fetchone()[0] == 0,
-          "which can be copied before that is changed", p.stderr)
+          "a store of an older version can be copied", p.stderr)
     db.close()
     for option, why in (("--since=2999-01-01", b"since: '2999-01-01' is in the future"),
                         ("--since=soon", b"since: 'soon' is not a time, such as"),
@@ -434,7 +438,7 @@ def damaged(site):
     p = subprocess.run([PROGRAM, "check", "--store.path=" + to], capture_output=True)
     check(p.returncode == 1 and b"damaged.db" in p.stderr, "a damaged store is noticed", p.stderr)
     p = site.run("run", "--once", "--store.check", "--store.path=" + to)
-    check(p.returncode == 1 and b"damaged.db" in p.stderr, "and with store.check not written to",
+    check(p.returncode == 1 and b"damaged.db" in p.stderr, "store.check does not write",
           p.stderr)
 
 

@@ -95,20 +95,20 @@ def original(folder, run, read):
           "the original's table is imported", p.stdout, p.stderr)
     got = read("SELECT jobid, array_job_id, array_task, submit_sec, start_sec, end_sec,"
                " elapsed_seconds, state, user, nodes, exit_code FROM job_v ORDER BY id")
-    check(got == WANT, "as it was, in UTC", got)
+    check(got == WANT, "imported times are in UTC", got)
     check(read("SELECT DISTINCT cluster, batch_system, partition, account, \"group\", uid, gid"
                " FROM job_v") == [("alpha", "slurm", "long", "physics", "users", 1000, 100)],
-          "with all of its values")
+          "imported jobs have all values")
     check(read("SELECT sum(jobs_ended), sum(elapsed_sec), sum(node_sec) FROM rollup_day")
-          == [(7, sum(w[6] for w in WANT), 2 * sum(w[6] for w in WANT))], "and counted")
+          == [(7, sum(w[6] for w in WANT), 2 * sum(w[6] for w in WANT))], "imported jobs are in the daily sums")
     with open(name, "rb") as f:
-        check(f.read() == before, "it is only read")
+        check(f.read() == before, "the imported file does not change")
     everything = read("SELECT * FROM job"), read("SELECT * FROM rollup_day")
     p = run("import", "original", name, "--import.cluster=alpha")
-    check(p.returncode == 0 and b" 0 imported, 8 known" in p.stdout, "again: all are known",
+    check(p.returncode == 0 and b" 0 imported, 8 known" in p.stdout, "a second import finds all jobs known",
           p.stdout, p.stderr)
     check((read("SELECT * FROM job"), read("SELECT * FROM rollup_day")) == everything,
-          "nothing changes")
+          "a second import changes nothing")
 
 
 def already(folder, run, read):
@@ -173,9 +173,9 @@ def jobstats(folder, run, read):
                   (ids[6], 0, None, 42, None, None, None, None)],
           "added up; what a server told itself stays", got)
     check(read("SELECT job FROM derive_todo") == [(ids[0],), (ids[1],)],
-          "and their efficiencies are to be worked out")
+          "efficiencies of imported jobs will be derived")
     p = run("import", "jobstats")
-    check(b"6 rows: 0 imported, 3 known" in p.stdout, "again: nothing is new", p.stdout)
+    check(b"6 rows: 0 imported, 3 known" in p.stdout, "a third import finds nothing new", p.stdout)
 
 
 def main():

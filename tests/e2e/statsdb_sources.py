@@ -165,7 +165,7 @@ def pbs_killed(site, rng):
     db.close()
     again = site.run("--once")
     now = site.rows("SELECT * FROM job ORDER BY id")
-    check(again.returncode == 0 and now == dump, "told all again, nothing changes", again,
+    check(again.returncode == 0 and now == dump, "reading all files again changes nothing", again,
           len(dump), len(now), [p for p in zip(dump, now) if p[0] != p[1]][:3])
     check(site.run("check").returncode == 0, "the store is consistent")
 
@@ -237,12 +237,12 @@ def people(site):
     check(len(jobs) == n > 0 and all(j["user"] == "u1" for j in jobs),
           "batchjob_acct shows the jobs of a user", out.stderr)
     check(all(j["cpu_efficiency_percent"] is None for j in jobs if j["cpu_used_seconds"] is None),
-          "what is not known stays unknown")
+          "unknown values stay unknown")
     out = subprocess.run([ACCT, "--store.path", site.store, "5002", "--utc"],
                          capture_output=True, env=dict(os.environ, LINES="9", COLUMNS="20"))
     lines = out.stdout.decode().splitlines()
     check(lines[0].startswith("JobID") and lines[1].startswith("5002.pbs") and "\033" not in
-          out.stdout.decode(), "and a job by its number, without colours", out.stdout)
+          out.stdout.decode(), "batchjob_acct shows a job by its number, without colours", out.stdout)
 
 
 def slurmrestd(site):
@@ -267,7 +267,7 @@ def slurmrestd(site):
     check(told == kept > 0, "the token is read again, and slurmrestd's jobs are kept",
           (told, kept), Rest.asked)
     check(not any("v0.0.37" in a or "v0.0.40" in a for a in Rest.asked),
-          "its newest plugin for accounting is asked", Rest.asked)
+          "the newest plugin of slurmrestd is queried", Rest.asked)
     check(TOKEN.encode() not in out.stderr + out.stdout, "no output contains a token")
     time.sleep(1.1)
     out = site.run("--once")
@@ -281,7 +281,7 @@ def slurmrestd(site):
     out = site.run("--once")
     Rest.cut = False
     check(out.returncode == 1 and site.rows(state) == before,
-          "an answer that is cut short leaves nothing, and is asked for again", out.stderr)
+          "a reply that is cut short changes nothing", out.stderr)
     os.chmod(token, 0o666)
     time.sleep(1.1)
     out = site.run("--once")

@@ -148,18 +148,18 @@ def versions(kind):
     p = Program(kind, SERVING)
     good = GOOD[kind]
     same(p.curl(), good, "%s speaks TLS" % kind)
-    same(p.curl("--tlsv1.2", "--tls-max", "1.2"), good, "1.2")
+    same(p.curl("--tlsv1.2", "--tls-max", "1.2"), good, "TLS 1.2 is accepted")
     same(p.curl("--tlsv1.3"), good, "1.3")
-    same(p.curl("--tls-max", "1.1"), 0, "but not 1.1")
+    same(p.curl("--tls-max", "1.1"), 0, "TLS 1.1 is refused")
     same(p.curl("--tls-max", "1.2", "--ciphers", "AES128-SHA:AES128-GCM-SHA256"), 0,
-         "and no key exchange without forward secrecy")
-    same(p.curl(scheme="http"), 0, "nor plain HTTP")
-    check(p.rss() < 20 or "san" in O, "in little memory", p.rss())
+         "a key exchange without forward secrecy is refused")
+    same(p.curl(scheme="http"), 0, "plain HTTP is refused")
+    check(p.rss() < 20 or "san" in O, "TLS needs less than 20 MiB", p.rss())
     p.stop()
     p = Program(kind, SERVING + "  min_version: TLS13\n  curve_preferences: [CurveP384]\n")
-    same([p.curl("--tls-max", "1.2"), p.curl()], [0, good], "min_version is kept to")
+    same([p.curl("--tls-max", "1.2"), p.curl()], [0, good], "min_version is respected")
     out = openssl("s_client", "-connect", "127.0.0.1:%d" % p.port, data=b"")[1]
-    check("secp384r1" in out or "P-384" in out, "and curve_preferences", out[-600:])
+    check("secp384r1" in out or "P-384" in out, "curve_preferences is respected", out[-600:])
     p.stop()
 
 
@@ -186,17 +186,17 @@ def expiry(kind):
     same(told(page("https")), [ends("own.pem")], "%s shows when its certificate ends" % kind)
     if kind == "exporter":
         text = page("https", "-H", "Accept: application/openmetrics-text")
-        check(told(text) == [ends("own.pem")] and text.endswith("\n# EOF\n"), "in OpenMetrics",
+        check(told(text) == [ends("own.pem")] and text.endswith("\n# EOF\n"), "OpenMetrics shows when the certificate ends",
               text[-300:])
     write("own.pem", open(path("long.pem")).read() + open(path("ca.pem")).read())
     write("own.key", open(path("long.key")).read())
     p.reload()
-    check(p.says("reloaded"), "a chain")
-    same(told(page("https")), [ends("ca.pem")], "of which the first one to end counts")
+    check(p.says("reloaded"), "a chain of certificates is loaded")
+    same(told(page("https")), [ends("ca.pem")], "of a chain the first certificate to end is shown")
     write("web.yml", "")
     time.sleep(1.2)
     p.reload()
-    check(p.says("reloaded", 2), "no TLS any more")
+    check(p.says("reloaded", 2), "TLS is switched off by a reload")
     same(told(page("http")), [], "without TLS there is no expiry metric")
     p.stop()
     for n, text in keep.items():
@@ -239,22 +239,22 @@ def identities():
         got = re.search(r'"user":"([^"]*)"', q.stdout.decode())
         return got.group(1) if got else None
     user = "X-Grafana-User: bob"
-    same(me("alice"), "alice", "a certificate is a user")
-    same(me("alice", "-H", user), None, "who can't be another")
-    same(me("alice", "-H", "X-Grafana-User: alice"), "alice", "but say so again")
+    same(me("alice"), "alice", "a certificate identifies a user")
+    same(me("alice", "-H", user), None, "a user with a certificate cannot name another user")
+    same(me("alice", "-H", "X-Grafana-User: alice"), "alice", "a user with a certificate may repeat his name")
     same(me("grafana", "-H", user), "bob", "a proxy's certificate may name other users")
-    same(me("grafana"), None, "and must")
-    same(me("grafana", "-H", user, "-H", user), None, "once")
+    same(me("grafana"), None, "a proxy's certificate without a user is refused")
+    same(me("grafana", "-H", user, "-H", user), None, "a proxy's certificate with two users is refused")
     same(me("grafana", "-H", user, "-H", "Connection: X-Grafana-User"), "bob",
-         "hop-by-hop is no matter here: there is no hop behind")
-    same(me("two"), None, "one that could be two users is none")
-    same(me("odd"), None, "nor one whose name is none of a user")
+         "a Connection header does not remove the user")
+    same(me("two"), None, "a certificate that matches two users is none")
+    same(me("odd"), None, "a certificate without a valid user name is none")
     same(me("alice", "-H", "Authorization: Bearer bj_00000000_x"), None,
-         "credentials that are wrong are not passed over")
+         "wrong credentials are refused beside a certificate")
     p.stop()
     p = Program("server", SERVING + "  client_auth_type: RequireAnyClientCert\n",
                 "--access.certificates=email:*@hpc.example *")
-    same(me("alice"), None, "what is not verified proves nothing")
+    same(me("alice"), None, "a certificate that is not verified is none")
     p.stop()
     p = Program("server", MUTUAL % "VerifyClientCertIfGiven",
                 "--access.certificates=cn:* *")
@@ -264,7 +264,7 @@ def identities():
     write("web.yml", (MUTUAL % "VerifyClientCertIfGiven").replace("ca.pem", "foreign.pem"))
     p.p.send_signal(signal.SIGHUP)
     check(p.says("reloaded"), "the CA changes")
-    same(ask(c, "/api/v1/me")[0], 403, "an open connection loses what it proved")
+    same(ask(c, "/api/v1/me")[0], 403, "an open connection loses its identity with the CA")
     p.stop()
 
 
@@ -293,7 +293,7 @@ def passwords():
              [401, 401, 401, 200, 200, 401, 401], kind + ": names and passwords")
         got = [p.curl("-u", "prom:guess%d" % i) for i in range(30)]
         check(set(got) == {401, 429}, "guesses are slowed down", got)
-        same(p.curl("-u", "prom:s3cret"), 200, "who is known gets in all the time")
+        same(p.curl("-u", "prom:s3cret"), 200, "a client that has authenticated is never delayed")
         p.stop()
     bad = subprocess.run([STORE, "check-config", "--web.config.file=" + path("bad.yml")],
                          capture_output=True, text=True)
@@ -322,19 +322,19 @@ def rotation(kind):
     write("own.pem", keep["own2.pem"])
     time.sleep(1.2)
     same(p.serial(), old, "%s: half of a new pair is not taken" % kind)
-    check(p.says("the old configuration stays"), "which the log says")
+    check(p.says("the old configuration stays"), "the log reports half of a pair")
     time.sleep(1.2)
-    same((p.serial(), p.text().count("the old configuration stays")), (old, 1), "once")
+    same((p.serial(), p.text().count("the old configuration stays")), (old, 1), "a message is logged once")
     write("own.key", keep["own2.key"])
     time.sleep(1.2)
     p.serial()
     new = p.serial()
     check(new and new != old, "the whole pair is taken without a restart", old, new)
-    same(ask(c, ALL[kind])[0], good, "under a connection that goes on")
+    same(ask(c, ALL[kind])[0], good, "an open connection continues after the change")
     write("web.yml", SERVING + "  nonsense: 1\n")
     p.reload()
     check(p.says("nonsense"), "an invalid configuration is logged")
-    same((p.serial(), ask(c, ALL[kind])[0]), (new, good), "and changes nothing")
+    same((p.serial(), ask(c, ALL[kind])[0]), (new, good), "an invalid configuration changes nothing")
     write("web.yml", SERVING)
     write("own.pem", keep["own.pem"])
     write("own.key", keep["own.key"])
@@ -343,7 +343,7 @@ def rotation(kind):
         if p.serial() == old:
             break
         time.sleep(0.05)
-    same(p.serial(), old, "what is there is taken when it is read again")
+    same(p.serial(), old, "a restored certificate is loaded")
     same_state = True
     for _ in range(20 if kind != "store" else 1):  # many times, under requests
         write("own.pem", keep["own2.pem"])
@@ -355,7 +355,7 @@ def rotation(kind):
         p.reload()
         if not same_state:
             break
-    check(same_state, "changes cost no request")
+    check(same_state, "changes of certificates fail no request")
     p.stop()
     write("own.pem", keep["own.pem"])
     write("own.key", keep["own.key"])
@@ -423,7 +423,7 @@ def half_open(kind):
     for _ in range(3):  # a client that wants to negotiate anew
         subprocess.run(["openssl", "s_client", "-tls1_2", "-connect", "127.0.0.1:%d" % p.port],
                        input=b"R\nGET / HTTP/1.1\r\n\r\n", capture_output=True, timeout=60)
-    same(p.curl(), good, "a new negotiation harms nobody")
+    same(p.curl(), good, "renegotiation does no harm")
     p.stop()
 
 

@@ -1,17 +1,25 @@
-# Batch job monitoring.  No configure step.
+# Batch job monitoring.  There is no configure step.
 #
-#   make            all programs          make demo         try it (no scheduler)
-#   make test       everything CI runs    make demo-slurm   try it with a real Slurm
-#   make check-long what takes long       make bench        measure it
-#   make install    DESTDIR, prefix       make lint, make dist, make deb, make rpm
-#   make help       says this
+#   make              build all programs
+#   make test         run the tests that CI runs
+#   make check-long   run repeated, long and package tests (hours)
+#   make demo         try the programs with sample jobs, without a scheduler
+#   make demo-slurm   try the programs with a private Slurm (needs root)
+#   make bench        measure time and memory
+#   make lint         check style, texts and generated files
+#   make install      install below DESTDIR and prefix
+#   make dist         write an archive of the source
+#   make deb          build Debian packages
+#   make rpm          build RPM packages
+#   make clean        remove the build folder
+#   make help         show this text
 #
-# "tests/deps build" installs what it takes to build, on Debian and Ubuntu.
-# Variables: O (build folder), CC, CFLAGS, SAN (address,undefined | thread),
+# On Debian and Ubuntu "tests/deps build" installs what the build needs.
+# Variables: O (build folder), CC, CFLAGS, SAN (address,undefined or thread),
 # prefix, DESTDIR, WERROR=1 (warnings are errors).
 
 VERSION  := 0.1.0
-# What git archive wrote, or what git says.
+# From git archive, or from git.
 REVISION := $(shell grep -v Format packaging/revision | cut -c1-12 | grep . || \
               git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 
@@ -33,7 +41,7 @@ BJ_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -fPIC -fvisibility=hidden -pthread \
             $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
             -fno-sanitize-recover=all,-D_FORTIFY_SOURCE=2 \
             -fstack-protector-strong) -MMD -MP
-# Only libraries that a program really calls end up in it.
+# A program links only the libraries that it calls.
 BJ_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) -Wl,-z,relro,-z,now \
              -Wl,--as-needed
 
@@ -47,7 +55,7 @@ LIBS_exporter := $(LIBS_httpd) $(call PKG,zlib) $(LIBS_core) $(LIBS_base)
 COLLECTD_INCLUDE ?= /usr/include/collectd
 HAVE_COLLECTD := $(wildcard $(COLLECTD_INCLUDE)/core/daemon/plugin.h)
 
-# What a room is made of: every .c in it.  main.c files are programs.
+# The sources of each folder: every .c in it; a main.c is a program.
 base_SRC     := $(wildcard base/*.c)
 sched_SRC    := $(wildcard sched/*.c)
 carbon_SRC   := $(wildcard carbon/*.c)
@@ -70,7 +78,7 @@ all: $(PROGRAMS) types.db docs/metrics.md
 
 include $(sort $(wildcard */part.mk))
 
-# What is missing is said at once, and not by the compiler in the middle.
+# Name all missing libraries before the compiler stops at the first one.
 NEEDED = gnutls libcurl libmicrohttpd libpcre2-8 yajl yaml-0.1 zlib
 needed:
 	@command -v pkg-config >/dev/null || \
@@ -92,8 +100,8 @@ $(O)/revision: FORCE
 
 $(O)/collectd-plugin/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
-# Not every program uses all of base (opt_yaml.c, json*.c, fetch.c); the archive
-# lets it leave out what it does not need, the libraries behind it included.
+# Not every program uses all of base (opt_yaml.c, json*.c, fetch.c): from an
+# archive the linker takes what a program needs, without the other libraries.
 $(O)/libbase.a: $(call obj,$(base_SRC))
 $(O)/libsched.a: $(call obj,$(sched_SRC))
 $(O)/libcarbon.a: $(call obj,$(carbon_SRC))
@@ -131,7 +139,7 @@ clean:
 	rm -rf $(O)
 
 help:
-	@sed -n '1,/^$$/s/^#  *//p' Makefile
+	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
 .DELETE_ON_ERROR:
 .PHONY: FORCE all needed test check-long bench demo demo-slurm install lint dist clean help

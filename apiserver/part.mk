@@ -1,4 +1,4 @@
-# The API server: a library, so that tests can have its parts, and the program.
+# The API server: a library, which tests link as well, and the program.
 LIBS_api = $(LIBS_httpd) $(LIBS_statsdb)
 api_SRC := $(filter-out apiserver/main.c,$(wildcard apiserver/*.c))
 API_LIBS = $(addprefix $(O)/,libapi.a libstatsdb.a libcarbon.a libsched.a libbase.a)

@@ -1,4 +1,4 @@
-# The yearly table is compiled in: nodes without network need no file.
+# The yearly table is compiled in, for nodes without network.
 $(O)/carbon/factors.inc: carbon/factors.csv carbon/factors.awk
 	@mkdir -p $(@D)
 	$(call Q,GEN)LC_ALL=C awk -f carbon/factors.awk carbon/factors.csv >$@

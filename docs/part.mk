@@ -20,7 +20,7 @@ $(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen $(wildcard docs/man/*.
 $(GENERATED): %: $(O)/new/%
 	@mkdir -p $(@D); cmp -s $< $@ || cp $< $@
 
-# Stale when what git would commit is; without git, when the file is.
+# Stale means different from the committed file; without git, from the file.
 check-generated: $(addprefix $(O)/new/,$(GENERATED))
 	@for f in $(GENERATED); do \
 	    if git cat-file -e :$$f 2>/dev/null; then git show :$$f; else cat $$f; fi | \

@@ -1,9 +1,9 @@
-# Packages of what is committed: make deb (needs debhelper), make rpm (needs
+# Build packages of the committed source: make deb (needs debhelper), make rpm (needs
 # rpmbuild; RPMFLAGS=--nodeps on a distribution without rpm packages).
-# PACKAGER="Name <address>" says who made them; packaging/packager finds out.
+# PACKAGER="Name <address>" names the packager; the default is from packaging/packager.
 PACKAGE := batchjob-monitoring-$(VERSION)
 PACKED   = $(abspath $(O))/packages
-# The make of the package has variables of its own.
+# The package's own make sets its variables.
 CLEAN_ENV = env -u O -u CFLAGS -u MAKEFLAGS -u MFLAGS
 
 deb:

@@ -17,10 +17,10 @@ $(O)/unit/%.a:
 
 $(O)/tests/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
-# Users before what they use.
+# The linker needs a library after its users.
 UNIT_LIBS = $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
-# Static patterns: what they need is no intermediate file, to be removed again.
+# Static patterns: otherwise make removes the object files as intermediate ones.
 UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))
 UNIT_STATSDB := $(filter $(O)/unit/test_statsdb_%,$(UNIT))
 UNIT_API := $(filter $(O)/unit/test_api_%,$(UNIT))
@@ -49,15 +49,14 @@ unit: $(UNIT)
 -include $(patsubst tests/unit/%.c,$(O)/tests/unit/%.d,$(UNIT_SRC))
 -include $(UNIT_HELP:.o=.d)
 
-# What the end-to-end tests and demos start inside jobs; static, so that it runs
-# in any root.
+# The program that end-to-end tests and demos start inside jobs; static, so that it
+# runs in any root directory.
 e2e-tools: $(O)/e2e/work
 $(O)/e2e/work: tests/e2e/work.c
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -static -pthread -o $@ $<
 
-# These work on a machine that has little more than make: what is missing is
-# installed first, and only then do the rules look at what there is.
+# tests/deps installs missing packages first; a make of its own then finds them.
 test:
 	@tests/deps test browser slurm
 	@O=$(O) MAKE="$(MAKE)" tests/run

@@ -1,6 +1,6 @@
-# What requests to batchjob_stats_server cost (tests/bench/api.py) and what memory
-# it takes (api_memory.py).  "make bench-api"; BENCH_JOBS is how many jobs the
-# store has.
+# Measure requests to batchjob_stats_server (tests/bench/api.py) and its memory
+# (api_memory.py).  "make bench-api"; BENCH_JOBS is the number of jobs in
+# the store.
 BENCH_JOBS ?= 1000000
 
 $(O)/bench/api_fill: $(O)/tests/bench/api_fill.o $(STATSDB_LIBS)

@@ -1,4 +1,4 @@
-# What writing a page costs, under callgrind: tests/bench/page_bench.c.
+# Measure the writing of a page under callgrind: tests/bench/page_bench.c.
 $(O)/bench/page_bench: $(O)/tests/bench/page_bench.o $(O)/standalone/page.o \
 		$(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 	@mkdir -p $(@D)

@@ -1,4 +1,4 @@
-# What the process collector costs a job: tests/bench/process_bench.c.
+# Measure the process collector: tests/bench/process_bench.c.
 $(O)/bench/process_bench: $(O)/tests/bench/process_bench.o $(O)/libcore.a \
 		$(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 	@mkdir -p $(@D)

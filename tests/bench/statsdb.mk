@@ -1,4 +1,4 @@
-# What the accounting database costs: tests/bench/statsdb.sh.
+# Measure the accounting database: tests/bench/statsdb.sh.
 BENCH_STATSDB := $(addprefix $(O)/bench/,statsdb_load statsdb_gen statsdb_query)
 
 $(BENCH_STATSDB): $(O)/bench/%: $(O)/tests/bench/%.o $(STATSDB_LIBS)

@@ -1,4 +1,4 @@
-# What reads the IPMI meters inside the guest of tests/bmc/run.
+# The program that reads IPMI meters inside the guest of tests/bmc/run.
 $(O)/bmc/probe: $(O)/tests/bmc/probe.o $(O)/libcore.a $(O)/libbase.a
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_core) $(LIBS_base)

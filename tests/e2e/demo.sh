@@ -39,7 +39,7 @@ api_rows() { grep -cE '^[0-9]+,[a-z]+,[a-z]+,(running|completed),[0-9]+,' "$tmp/
 if [ -x "$O/batchjob_stats_server" ] && { [ "$(id -u)" = 0 ] || [ "$kind" = slurm ]; }; then
     check "the demo prints the address of the web pages" says 'http://[^ ]*127.0.0.1:[0-9]+/jobs$'
     check "the API has the jobs ($(api_rows) of them)" test "$(api_rows)" -ge 4
-    [ "$kind" = slurm ] || ! grep -q 'cgroups of our own' "$tmp/demo.out" ||
+    [ "$kind" = slurm ] || ! grep -q 'sample jobs run in cgroups' "$tmp/demo.out" ||
         check "a job in the API has measured values" says '^105,.*,completed,.*,[0-9.]+,nodes'
     if command -v prometheus >/dev/null; then
         check "the demo prints a time series of a job" says '^20[0-9T:-]*Z,[0-9]+,,,[0-9.]*,[0-9]+,[0-9]+'
@@ -53,7 +53,7 @@ is "the demo leaves nothing behind" "$(traces)" "$before"
 DEMO_MARK=$tmp/mark O=$O "$top/tests/demo" $kind >"$tmp/demo.out" 2>&1 &
 demo=$!
 later "kill $demo 2>/dev/null"
-wait_for 60 says 'Ctrl-C ends it'
+wait_for 60 says 'Ctrl-C to end'
 kill -TERM $demo
 wait $demo
 is "SIGTERM ends the demo with status 0" $? 0

@@ -77,18 +77,18 @@ near() { # description got want relative absolute: is got near want?
 
 # Take over the results of a program that prints TAP, numbered or not.
 absorb() { # command...
-    local line rc seen=0
+    local line rc seen=0 bad=0
     "$@" >"$tmp/absorb.out" 2>&1
     rc=$?
     while IFS= read -r line; do
         case $line in
         'ok '*) seen=1; pass "${line#*- }" ;;
-        'not ok '*) seen=1; fail "${line#*- }" ;;
+        'not ok '*) seen=1 bad=1; fail "${line#*- }" ;;
         '#'*) echo "$line" ;;
         *) echo "# $line" ;;
         esac
     done <"$tmp/absorb.out"
-    [ $rc = 0 ] && [ $seen = 1 ] || fail "ran: $* (code $rc)" "$tmp/absorb.out"
+    [ $seen = 1 ] && { [ $rc = 0 ] || [ $bad = 1 ]; } || fail "ran: $* (code $rc)" "$tmp/absorb.out"
 }
 
 skip_all() { # why

@@ -22,7 +22,8 @@ import time
 import urllib.parse
 import urllib.request
 
-from tap import check, plan
+import tap
+from tap import check
 
 HOUR, STEP = 3600, 30
 
@@ -545,7 +546,7 @@ def main():
         marginal(*args)
     elif what == "small":
         return small(*args)
-    return plan()
+    return int(tap.failed > 0)
 
 
 if __name__ == "__main__":

@@ -104,9 +104,6 @@ bj_daemon_covered_name(const struct bj_daemon_source *s)
 int bj_daemon_import(struct bj_daemon *d, struct bj_daemon_source *s,
                      struct bj_err *err);
 
-/* Seconds to wait after one more failure. */
-uint64_t bj_daemon_retry_sec(unsigned *failures);
-
 /* Log a line that cannot be read, the first few of a reply; ctx is the source.
  */
 void bj_daemon_on_bad(void *ctx, const struct bj_sacct_bad *bad);

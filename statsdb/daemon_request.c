@@ -3,13 +3,10 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "base/text.h"
+#include "statsdb/retry.h"
 #include "statsdb/sql.h"
 
-#include <limits.h>
-
 enum {
-    RETRY_SEC = 60, /* after the first failure; doubles */
-    RETRY_MAX_SEC = 3600,
     SLICE_MIN_SEC = 900, /* shortest window after timeouts */
 };
 
@@ -176,20 +173,10 @@ static void schedule_next(struct bj_daemon *d, struct bj_daemon_source *s,
     s->due_usec = now + rest;
 }
 
-uint64_t bj_daemon_retry_sec(unsigned *failures)
-{
-    uint64_t wait = RETRY_SEC;
-    for (unsigned i = 0; i < *failures && wait < RETRY_MAX_SEC; i++)
-        wait *= 2;
-    if (*failures < UINT_MAX)
-        ++*failures;
-    return wait > RETRY_MAX_SEC ? RETRY_MAX_SEC : wait;
-}
-
 static void retry_later(const struct bj_daemon *d, struct bj_daemon_source *s,
                         const struct bj_err *err)
 {
-    uint64_t wait = bj_daemon_retry_sec(&s->failures);
+    uint64_t wait = bj_retry_sec(&s->failures);
     s->due_usec = bj_clock_boot_usec() + wait * 1000000;
     /* A request that takes too long may be too large. */
     if (err->code == -ETIMEDOUT && s->rules.slice_sec > SLICE_MIN_SEC)

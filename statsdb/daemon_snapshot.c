@@ -1,6 +1,7 @@
 #include "statsdb/daemon_impl.h"
 
 #include "base/log.h"
+#include "statsdb/retry.h"
 #include "statsdb/source_snapshot.h"
 
 static int take_snapshot(struct bj_daemon *d, struct bj_daemon_source *s,
@@ -60,7 +61,7 @@ int bj_daemon_import_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
             snap->failures = 0;
         } else if (!atomic_load(&d->stop->now)) {
             last = r;
-            wait = bj_daemon_retry_sec(&snap->failures) * 1000000;
+            wait = bj_retry_sec(&snap->failures) * 1000000;
             d->report[s - d->source].fault[bj_report_fault(r)]++;
             if (!bj_daemon_single(d))
                 bj_log(BJ_LOG_ERROR, err, "%s: next request in %llu s",

@@ -3,10 +3,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "statsdb/covered.h"
+#include "statsdb/retry.h"
 #include "statsdb/sql.h"
 #include "statsdb/work_impl.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +15,7 @@ enum {
     SECOND = 1000000,
     NEW_JOBS_SEC = 10, /* between searches for new jobs */
     IDLE_SEC = 30,     /* between searches for jobs to query */
-    FACTORS_SEC = 900,
-    RETRY_SEC = 60,
-    RETRY_MAX_SEC = 3600
+    FACTORS_SEC = 900
 };
 
 static int64_t wall_sec(void)
@@ -163,15 +161,6 @@ void bj_work_free(struct bj_work *w)
 /* --- steps --------------------------------------------------------------
  */
 
-static uint64_t retry_sec(unsigned *failures)
-{
-    uint64_t wait = RETRY_SEC;
-    for (unsigned i = 0; i < *failures && wait < RETRY_MAX_SEC; i++)
-        wait *= 2;
-    *failures += *failures < UINT_MAX;
-    return wait < RETRY_MAX_SEC ? wait : RETRY_MAX_SEC;
-}
-
 /* Store the PUE when the cluster exists. */
 static int set_pue(struct bj_work *w, struct bj_err *err)
 {
@@ -210,7 +199,7 @@ static int derive(struct bj_work *w, struct bj_err *err)
 static uint64_t failed(struct bj_work *w, struct bj_work_prom *p,
                        unsigned *failures, const struct bj_err *why)
 {
-    uint64_t wait = retry_sec(failures);
+    uint64_t wait = bj_retry_sec(failures);
     p->errors++;
     if (!atomic_load(w->stop))
         bj_log(BJ_LOG_ERROR, why, "prometheus: next query in %llu s",

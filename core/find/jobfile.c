@@ -93,10 +93,10 @@ static int parse_pairs(char *text, size_t n, struct bj_jobfile *ret,
 static int parse_words(struct bj_slice text, struct bj_jobfile *ret,
                        struct bj_err *err)
 {
-    struct bj_slice line, word[4];
+    struct bj_slice line, word[3];
     int n = 0;
     if (bj_slice_line(&text, &line))
-        while (n < 4 && bj_slice_word(&line, &word[n]))
+        while (n < 3 && bj_slice_word(&line, &word[n]))
             n++;
     if (n != 3 || bj_slice_trim(text).n > 0)
         return bj_err_set(

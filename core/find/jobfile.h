@@ -11,7 +11,9 @@
  *   three words, "uid account nodelist", as prologs for the older batch job
  *       stack write them below /run/slurmjobstat
  *   three words, "user account nodelist", the first being no number: its later
- *       versions */
+ *       versions
+ *
+ * More words on such a line, such as the job's directory, are ignored. */
 #ifndef BJ_CORE_FIND_JOBFILE_H
 #define BJ_CORE_FIND_JOBFILE_H
 

@@ -83,6 +83,9 @@ static const struct {
     {S("1000 testacc compute-[0-2]"),
      BJ_ABSENT,
      {{BJ_ID_UID, "1000"}, {BJ_ID_ACCOUNT, "testacc"}}},
+    {S("1000 testacc compute-[0-2] /home/user/slurm\n"), /* and more words */
+     BJ_ABSENT,
+     {{BJ_ID_UID, "1000"}, {BJ_ID_ACCOUNT, "testacc"}}},
     {S("anna testacc compute-[0-2]\n\n"),
      BJ_ABSENT,
      {{BJ_ID_USER, "anna"}, {BJ_ID_ACCOUNT, "testacc"}}},
@@ -117,7 +120,6 @@ static const struct {
     {S("# nothing\n"), "key=value"},
     {S("4711 1000\n"), "uid account nodelist"}, /* what GPU prologs write */
     {S("1000\n"), "uid account nodelist"},
-    {S("1000 acc nodes more\n"), "uid account nodelist"},
     {S("1000 acc nodes\n1001 acc nodes\n"), "uid account nodelist"},
     {S("1000x acc nodes\n"), "line 1"},
     {S("4294967296 acc nodes\n"), "line 1"},

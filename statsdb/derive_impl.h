@@ -100,6 +100,8 @@ enum {
     X(ENERGY, "j.energy_scheduler_joules")                                     \
     X(READ, "j.read_bytes")                                                    \
     X(WRITE, "j.write_bytes")                                                  \
+    X(OOM_STEPS, "(SELECT count(*) FROM step WHERE id BETWEEN j.id << 20 AND"  \
+                 " j.id << 20 | 1048575 AND state = 8)")                       \
     X(INTERACTIVE, "EXISTS (SELECT 1 FROM step WHERE id = j.id << 20 | 3)")    \
     X(ACCOUNT, "j.account")                                                    \
     X(USER, "j.user")                                                          \

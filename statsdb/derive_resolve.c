@@ -1,5 +1,7 @@
 #include "statsdb/derive_impl.h"
 
+#include "sched/job.h"
+
 #include <math.h>
 
 /* Were all nodes measured?  Yes where the scheduler does not report their
@@ -220,6 +222,10 @@ void bj_derive_facts(const struct bj_derive_job *j, double *f)
     f[BJ_FACT_CPUS] = number(v[BJ_DJ_CPUS]);
     f[BJ_FACT_GPUS] = v[BJ_DJ_GPUS] == BJ_SQL_NULL ? 0 : number(v[BJ_DJ_GPUS]);
     f[BJ_FACT_INTERACTIVE] = number(v[BJ_DJ_INTERACTIVE]);
+    f[BJ_FACT_OOM_STEPS] = number(v[BJ_DJ_OOM_STEPS]);
+    f[BJ_FACT_OUT_OF_MEMORY] =
+        v[BJ_DJ_STATE] == BJ_STATE_OOM ||
+        (v[BJ_DJ_STATE] == BJ_STATE_FAILED && v[BJ_DJ_OOM_STEPS] > 0);
     f[BJ_FACT_RESTARTS] = number(v[BJ_DJ_RESTARTS]);
     f[BJ_FACT_EXIT_CODE] = number(v[BJ_DJ_EXIT_CODE]);
     f[BJ_FACT_TIME_EFFICIENCY] = 100 * known_ratio(f[BJ_FACT_RUNTIME], limit);

@@ -36,6 +36,9 @@
     X(CORE_MIN, core_min)           /* %: idlest core's time, of the mean */   \
     X(CORES_USED, cores_used)       /* with 80 % of the mean or more */        \
     X(OOM_KILLS, oom_kills)                                                    \
+    X(OOM_STEPS, oom_steps)             /* steps that ended OUT_OF_MEMORY */   \
+    X(OUT_OF_MEMORY, out_of_memory)     /* 1: the job ended so, or failed with \
+                                           such     a step */                  \
     X(ENERGY, energy)                   /* joules */                           \
     X(ENERGY_USED, energy_used)         /* attributed by use */                \
     X(ENERGY_RESERVED, energy_reserved) /* attributed by reservation */        \

@@ -106,13 +106,18 @@ const char *const bj_rules_builtin[] = {
     RULE
     "oom\n"
     "  severity: critical\n"
-    "  when: [state = oom]\n"
+    "  when: [out_of_memory = 1]\n"
     "  text: 'The job ran out of memory. Request more memory or use less.'\n",
     RULE "oom_kills\n"
          "  severity: warning\n"
-         "  when: [state != oom, oom_kills > 0]\n"
+         "  when: [out_of_memory != 1, oom_kills > 0]\n"
          "  text: '{value} process(es) were killed because the memory limit "
          "was reached; the job continued.'\n",
+    RULE "oom_steps\n"
+         "  severity: warning\n"
+         "  when: [out_of_memory != 1, oom_steps > 0]\n"
+         "  unless: oom_kills\n"
+         "  text: '{value} step(s) ran out of memory; the job continued.'\n",
     RULE "timeout\n"
          "  severity: critical\n"
          "  when: [state = timeout]\n"

@@ -90,25 +90,25 @@ static void wait_ends(int i)
     pthread_mutex_unlock(&lock);
 }
 
-/* Short waits, so that a clock set meanwhile is noticed. */
+/* Short waits, so that a clock set meanwhile is noticed.  The end of each looks
+ * like a signal: the caller checks what it waits for, which may have come true
+ * while this thread waited for the mutex. */
 bool bj_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
                    uint64_t when_usec)
 {
-    int e = ETIMEDOUT, slot = wait_begins(when_usec);
-    if (when_usec == UINT64_MAX)
-        e = pthread_cond_wait(cond, mutex);
-    while (e == ETIMEDOUT) {
-        uint64_t boot = now(BOOT);
-        if (boot >= when_usec)
-            break;
+    int slot = wait_begins(when_usec);
+    uint64_t boot = now(BOOT);
+    if (when_usec == UINT64_MAX) {
+        pthread_cond_wait(cond, mutex);
+    } else if (boot < when_usec) {
         uint64_t end = when_usec - boot < TICK ? when_usec - boot : TICK;
         end += real(AWAKE);
         struct timespec ts = {(time_t)(end / SECOND),
                               (long)(end % SECOND) * 1000};
-        e = pthread_cond_timedwait(cond, mutex, &ts);
+        pthread_cond_timedwait(cond, mutex, &ts);
     }
     wait_ends(slot);
-    return e != ETIMEDOUT;
+    return boot < when_usec;
 }
 
 static void stop(void)

@@ -22,6 +22,12 @@ struct bj_best bj_best(int64_t measured, int64_t source, int64_t accounting)
                                             : BJ_FROM_SCHEDULER};
 }
 
+struct bj_best bj_best_cpu(int64_t measured, int64_t source, int64_t accounting)
+{
+    return bj_best(accounting > measured ? BJ_SQL_NULL : measured, source,
+                   accounting);
+}
+
 int64_t bj_best_ratio(int64_t a, int64_t b, int64_t c)
 {
     __extension__ typedef __int128 wide;

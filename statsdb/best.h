@@ -25,6 +25,11 @@ struct bj_best {
  * accounting's. */
 struct bj_best bj_best(int64_t measured, int64_t source, int64_t accounting);
 
+/* The same for CPU time: the larger one, since a node may have missed the end
+ * of a job (docs/records.md). */
+struct bj_best bj_best_cpu(int64_t measured, int64_t source,
+                           int64_t accounting);
+
 /* Used divided by allocated, in millionths. */
 int64_t bj_best_cpu_ppm(int64_t used_usec, int64_t cpus, int64_t elapsed_sec);
 int64_t bj_best_memory_ppm(int64_t peak_bytes, int64_t of_bytes);

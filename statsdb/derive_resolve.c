@@ -73,9 +73,9 @@ static void resolve_efficiency(struct bj_derive_job *j)
     int64_t cpus = j->v[BJ_DJ_CPUS], elapsed = j->v[BJ_DJ_ELAPSED];
     int64_t memory = j->v[BJ_DJ_MEM];
     put_best(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE,
-             bj_best(bj_best_cpu_ppm(whole(j, BJ_USE_CPU), cpus, elapsed),
-                     source_of(j, BJ_USE_CPU),
-                     bj_best_cpu_ppm(j->v[BJ_DJ_CPU], cpus, elapsed)));
+             bj_best_cpu(bj_best_cpu_ppm(whole(j, BJ_USE_CPU), cpus, elapsed),
+                         source_of(j, BJ_USE_CPU),
+                         bj_best_cpu_ppm(j->v[BJ_DJ_CPU], cpus, elapsed)));
     put_best(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE,
              bj_best(bj_best_memory_ppm(whole(j, BJ_USE_MEM_PEAK), memory),
                      source_of(j, BJ_USE_MEM_PEAK),

@@ -56,7 +56,7 @@ static int64_t make_wait(const int64_t *v)
 /* measured, its source, accounting's */
 static int64_t make_cpu_used(const int64_t *v)
 {
-    return bj_best(v[0], v[1], v[2]).value;
+    return bj_best_cpu(v[0], v[1], v[2]).value;
 }
 
 /* measured, its source, accounting's of the job, of its largest task */
@@ -68,9 +68,9 @@ static int64_t make_peak(const int64_t *v)
 /* measured, its source, end, CPU time used, cpus, elapsed */
 static struct bj_best cpu_efficiency(const int64_t *v)
 {
-    return bj_best(v[0], v[1],
-                   v[2] == BJ_SQL_NULL ? BJ_SQL_NULL
-                                       : bj_best_cpu_ppm(v[3], v[4], v[5]));
+    return bj_best_cpu(v[0], v[1],
+                       v[2] == BJ_SQL_NULL ? BJ_SQL_NULL
+                                           : bj_best_cpu_ppm(v[3], v[4], v[5]));
 }
 
 static int64_t make_cpu_efficiency(const int64_t *v)

@@ -173,6 +173,17 @@ static int move_up(int fd, unsigned base)
     return up;
 }
 
+int bj_fdpool_take(struct bj_fdpool *pool, int fd)
+{
+    if (pool->used >= pool->max) {
+        pool->refused++;
+        close(fd);
+        return -EMFILE;
+    }
+    pool->used++;
+    return move_up(fd, pool->base);
+}
+
 int bj_fdpool_open(struct bj_fdpool *pool, int dirfd, const char *name,
                    int flags)
 {

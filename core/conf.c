@@ -187,6 +187,23 @@ const struct bj_opt bj_conf_opts[] = {
      .help = "Slow interval: how often to read values that change rarely or "
              "are expensive to read.",
      .more = "Lower it for more recent values of block I/O and limits."},
+    {.name = "sample.watch",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(watch),
+     .preset = "true",
+     .help = "Watch the directories of jobs, and sample a job as soon as its "
+             "first process begins and its last process ends.",
+     .more = "Final records need it to be complete, and to exist for jobs "
+             "shorter than the interval. It runs only with final records or "
+             "energy."},
+    {.name = "sample.request-dir",
+     .kind = BJ_OPT_STR,
+     .off = AT(request_dir),
+     .preset = "/run/batchjob/sample",
+     .arg = "DIR",
+     .help = "Directory in which an epilog requests a sample of a job, with "
+             "an empty file named after its id.",
+     .more = "The file is removed when the job is sampled (docs/records.md)."},
     {.name = "identity.wait",
      .kind = BJ_OPT_DURATION,
      .off = AT(ident_wait_usec),

@@ -59,6 +59,8 @@ struct bj_conf {
     uint64_t grace_usec;    /* an ended job stays so long */
     uint64_t slow_usec; /* the slow interval: of values that rarely change or
                            are expensive */
+    bool watch;         /* sample jobs when their processes begin and end */
+    char *request_dir;  /* where an epilog requests a sample; empty: nowhere */
     uint64_t ident_wait_usec; /* a pass waits so long for identities */
     uint64_t max_jobs, max_processes;
     uint64_t max_files; /* kept descriptors */

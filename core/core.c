@@ -8,6 +8,7 @@
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
 #include "core/spool.h"
+#include "core/watcher.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -111,6 +112,7 @@ int bj_core_new(const struct bj_conf *conf, const struct bj_host *host,
     }
     pthread_mutex_lock(&core->lock);
     bj_core_sampler_want(core);
+    bj_watcher_want(core);
     pthread_mutex_unlock(&core->lock);
     *ret = core;
     return 0;
@@ -120,6 +122,7 @@ void bj_core_free(struct bj_core *core)
 {
     if (!core)
         return;
+    bj_watcher_free(core);
     if (!bj_core_sampler_free(core))
         return;
     bj_core_scan_free(core);
@@ -148,6 +151,7 @@ int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
     pthread_mutex_lock(&core->lock);
     bj_core_read(core);
     bj_core_sampler_want(core);
+    bj_watcher_want(core);
     bj_core_forget(core);
     int r = bj_core_publish(core, ret, err);
     pthread_mutex_unlock(&core->lock);

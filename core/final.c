@@ -145,6 +145,9 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
                                          : t->life.start_sec);
     put(o, "end", t->life.end_sec);
     put_fields(o, use_fields, N(use_fields), &t->unit.use);
+    if (t->unit.use.cpu_usec != BJ_ABSENT)
+        bj_json_put_bool(o, "cpu_complete",
+                         t->unit.use.cpu_usec == t->life.last_cpu_usec);
     if (t->proc) {
         bj_jobproc_sums(core->proctab, t->proc, &proc);
         put_fields(o, proc_fields, N(proc_fields), &proc);

@@ -47,12 +47,6 @@ void bj_identity_free(struct bj_track *t)
     t->identity = NULL;
 }
 
-void bj_identity_end(struct bj_track *t)
-{
-    bj_ident_request_drop(t->identity->request);
-    t->identity->request = NULL;
-}
-
 struct bj_slice bj_identity_path_uid(const struct bj_track *t)
 {
     struct bj_slice f[BJ_ID_FIELDS];
@@ -115,6 +109,19 @@ static void submit(struct bj_track *t)
     i->request_usec = core->now_usec + ((uint64_t)SECOND << wait);
 }
 
+void bj_identity_request(struct bj_track *t)
+{
+    if (bj_track_live(t) && t->life.born && !t->identity->request &&
+        !t->ident->complete && t->core->now_usec >= t->identity->request_usec)
+        submit(t);
+}
+
+static void drop_request(struct bj_track *t)
+{
+    bj_ident_request_drop(t->identity->request);
+    t->identity->request = NULL;
+}
+
 static size_t known_fields(const struct bj_slice f[BJ_ID_FIELDS])
 {
     size_t n = 0;
@@ -131,7 +138,7 @@ static void take_result(struct bj_track *t)
         i->request ? bj_ident_request_result(i->request) : NULL;
     if (!id)
         return;
-    bj_identity_end(t);
+    drop_request(t);
     i->results++;
     struct bj_slice path[BJ_ID_FIELDS];
     bj_path_fields_get(i->path, path);
@@ -144,6 +151,12 @@ static void take_result(struct bj_track *t)
     } else {
         bj_ident_unref(id);
     }
+}
+
+void bj_identity_end(struct bj_track *t)
+{
+    take_result(t);
+    drop_request(t);
 }
 
 /* The resolver does not answer, and may never. */
@@ -181,9 +194,7 @@ void bj_core_identify(struct bj_core *core)
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         const struct bj_identity *i = t->identity;
-        if (bj_track_live(t) && t->life.born && !i->request &&
-            !t->ident->complete && core->now_usec >= i->request_usec)
-            submit(t);
+        bj_identity_request(t);
         waits |= i->request && i->requests == 1;
     }
     if (waits)

@@ -21,8 +21,11 @@ void bj_identity_learn(struct bj_track *t, const struct bj_path_match *m);
 /* The uid in its path; empty: the path has none. */
 struct bj_slice bj_identity_path_uid(const struct bj_track *t);
 
-/* t has ended: what the resolver has not answered is not needed any more. */
+/* t has ended: take what the resolver has found; the rest is not needed. */
 void bj_identity_end(struct bj_track *t);
+
+/* Submit a request for t to the resolver, if one is due. */
+void bj_identity_request(struct bj_track *t);
 
 /* Submit requests for new jobs to the resolver and take its results. */
 void bj_core_identify(struct bj_core *core);

@@ -29,6 +29,7 @@ struct bj_node_state; /* core/collect/node.c */
 struct bj_energy;     /* core/energy/energy.h */
 struct bj_spool;      /* core/spool.h */
 struct bj_sampler;    /* core/sampler.c */
+struct bj_watcher;    /* core/watcher.c */
 struct bj_emissions;  /* core/emissions.h */
 struct bj_cluster;    /* core/cluster/cluster.h */
 struct bj_gpus;       /* core/gpu/gpus.h */
@@ -53,6 +54,8 @@ struct bj_core {
     struct bj_cluster *scheduler;   /* NULL: disabled */
     struct bj_gpus *gpus;           /* NULL: disabled */
     struct bj_sampler *sampler;     /* NULL: not needed yet */
+    struct bj_watcher *watcher;     /* NULL: not needed yet, or not possible */
+    struct bj_watches *watches;     /* of the watcher; NULL: none */
     uint64_t records, records_lost;
     struct bj_tracks tracks;
     struct bj_ident *unknown; /* of a job that was not identified yet */
@@ -74,11 +77,17 @@ struct bj_core {
  * core/scan.c */
 void bj_core_scan(struct bj_core *core, bool full);
 void bj_core_scan_free(struct bj_core *core);
+/* The directory at this path has changed: the next scan reads it. */
+void bj_core_stale(struct bj_core *core, const char *path);
 
 /* Note how a run went: faults since start of the run, the newest of them.
  * core/run.c */
 void bj_core_ran(struct bj_core *core, unsigned run, uint64_t begun_usec,
                  uint64_t faults, const struct bj_err *fault);
+
+/* Read what costs little of one job, between two passes; the last time: also
+ * what is read at the slow interval.  core/pass.c */
+void bj_core_read_job(struct bj_track *t, bool last);
 
 /* Scan, read and identify; the first part of every pass.  core/pass.c */
 void bj_core_read(struct bj_core *core);

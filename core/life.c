@@ -5,7 +5,7 @@
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
 
-static bool has_processes(const struct bj_track *t)
+bool bj_life_any(const struct bj_track *t)
 {
     char path[4096];
     const struct bj_cgroup_reader *rd = &t->core->reader;
@@ -17,17 +17,30 @@ static bool has_processes(const struct bj_track *t)
     return false;
 }
 
+/* A new directory whose processes have used CPU time, but are gone. */
+static bool had_processes(const struct bj_track *t)
+{
+    uint64_t usec = t->unit.use.cpu_usec;
+    return t->life.fresh && usec != BJ_ABSENT && usec > 0;
+}
+
 /* Jobs are born with their first process: a directory left behind by a batch
  * system that crashed never is. */
-static void bear(struct bj_track *t)
+void bj_life_begin(struct bj_track *t)
 {
     struct bj_core *core = t->core;
-    if (!t->life.born && has_processes(t)) {
-        t->life.born = true;
-        t->life.born_usec = core->now_usec;
-        bj_tracks_replace(&core->tracks, t);
-        t->life.start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
-    }
+    if (t->life.born)
+        return;
+    bool any = bj_life_any(t);
+    if (!any && !had_processes(t))
+        return;
+    t->life.born = true;
+    t->life.born_usec = core->now_usec;
+    bj_tracks_replace(&core->tracks, t);
+    t->life.start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
+    if (!any)
+        t->life.start_sec =
+            (core->wall_usec - (core->now_usec - t->life.first_usec)) / 1000000;
 }
 
 /* At the slow interval: has a job whose CPU time stands still lost its
@@ -39,12 +52,11 @@ static void check_empty(struct bj_track *t)
                 t->unit.use.cpu_usec == BJ_ABSENT;
     t->life.checked_cpu_usec = t->unit.use.cpu_usec;
     t->life.empty_checks =
-        idle && !has_processes(t) ? t->life.empty_checks + 1 : 0;
+        idle && !bj_life_any(t) ? t->life.empty_checks + 1 : 0;
     if (t->life.empty_checks == 2 && bj_track_live(t)) {
         bj_track_end(t, core->now_usec, core->wall_usec);
         t->life.emptied = true;
-    } else if (t->life.empty_checks == 0 && t->life.emptied &&
-               has_processes(t)) {
+    } else if (t->life.empty_checks == 0 && t->life.emptied && bj_life_any(t)) {
         t->life.emptied = false;
         t->life.end_usec = 0;
         t->life.end_sec = BJ_ABSENT;
@@ -56,7 +68,7 @@ void bj_life_update(struct bj_track *t)
     struct bj_core *core = t->core;
     if (core->now_usec >= t->life.place_usec)
         bj_track_place(t, core->now_usec);
-    bear(t);
+    bj_life_begin(t);
     bool slow = core->now_usec >= t->unit.slow_due_usec;
     if (slow && t->life.born && t->unit.slow_due_usec != 0)
         check_empty(t);

@@ -12,6 +12,7 @@ struct bj_track;
 struct bj_life {
     unsigned trees; /* hierarchies whose tree has a directory of it */
     bool born;      /* processes were seen in it */
+    bool fresh;     /* its directory was made after the first pass */
     bool lost;      /* a tree has lost its directory: it is over */
     bool reused;    /* over, and directories of its name are there again: left
                        over from it, or of another job of that id */
@@ -27,12 +28,19 @@ struct bj_life {
     uint64_t first_usec, born_usec, end_usec;
     uint64_t start_sec, end_sec; /* wall clock, BJ_ABSENT */
     uint64_t checked_cpu_usec;   /* CPU time at the last check for processes */
+    uint64_t last_cpu_usec;      /* CPU time when it was sampled without
+                                    processes; BJ_ABSENT: has some since */
     uint64_t read_pass;          /* number of the pass that read it last */
 };
 
 /* Before a job is read: search for its directories, its first process, the
  * last one. */
 void bj_life_update(struct bj_track *t);
+
+/* Has it processes? */
+bool bj_life_any(const struct bj_track *t);
+/* If they are its first: it begins. */
+void bj_life_begin(struct bj_track *t);
 
 /* After all jobs are read: those that have gone have ended. */
 void bj_core_settle(struct bj_core *core);

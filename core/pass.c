@@ -103,6 +103,24 @@ static void note_read(struct bj_core *core, unsigned round)
     }
 }
 
+void bj_core_read_job(struct bj_track *t, bool last)
+{
+    struct bj_core *core = t->core;
+    const struct bj_cgroup_collector *const cheap[] = {
+        &bj_cpu_collector, &bj_memory_collector, &bj_block_collector};
+    bool first = t->unit.slow_due_usec == 0;
+    unsigned which = BJ_UNIT_JOB | (core->conf->basic ? BJ_UNIT_BASIC : 0u) |
+                     (first || last ? BJ_UNIT_SLOW : 0u);
+    for (size_t i = 0; i < sizeof(cheap) / sizeof(cheap[0]); i++)
+        if (core->conf->collect[cheap[i]->id])
+            bj_unit_read(&t->unit, &core->reader, cheap[i], which);
+    if (last && core->conf->collect[BJ_COLLECT_MEMORY] &&
+        bj_events_due(t, true)) {
+        bj_steps_scan(t);
+        bj_events_read(t, true);
+    }
+}
+
 /* --- the pass ------------------------------------------------------------ */
 
 static void read_round(struct bj_core *core, unsigned round)

@@ -77,6 +77,12 @@ static void *appeared(void *ctx, const char *rel, bool again)
     return t;
 }
 
+static void reads(void *ctx, const char *path)
+{
+    const struct bj_hier_scan *f = ctx;
+    bj_watches_parent(f->core->watches, path);
+}
+
 static void lost(void *ctx, void *cookie)
 {
     struct bj_hier_scan *f = ctx;
@@ -93,7 +99,7 @@ static void add_trees(struct bj_core *core)
         if (f->tree)
             continue;
         *f = (struct bj_hier_scan){.core = core, .hier = h};
-        const struct bj_tree_ops ops = {f, classify, appeared, lost};
+        const struct bj_tree_ops ops = {f, classify, appeared, lost, reads};
         bj_tree_new(core->hiers.v[h].path, &ops, &core->pool, &f->tree);
     }
 }
@@ -144,6 +150,17 @@ void bj_core_scan(struct bj_core *core, bool full)
         }
     }
     bj_core_ran(core, BJ_RUN_FIND, begun, faults, &err);
+}
+
+void bj_core_stale(struct bj_core *core, const char *path)
+{
+    for (unsigned h = 0; h < core->hiers.n; h++) {
+        size_t n = strlen(core->hiers.v[h].path);
+        if (core->scan[h].tree &&
+            strncmp(path, core->hiers.v[h].path, n) == 0 &&
+            (path[n] == '/' || path[n] == '\0'))
+            bj_tree_stale(core->scan[h].tree, path + n + (path[n] == '/'));
+    }
 }
 
 void bj_core_scan_free(struct bj_core *core)

@@ -156,7 +156,7 @@ static int best_hier(const struct bj_track *t)
 
 static void open_tree(struct bj_track *t, int h)
 {
-    const struct bj_tree_ops ops = {t, classify, appeared, lost};
+    const struct bj_tree_ops ops = {t, classify, appeared, lost, NULL};
     char path[4096];
     if (bj_unit_path(&t->unit, &t->core->reader, (unsigned)h, "", path,
                      sizeof(path)) < 0)

@@ -55,7 +55,10 @@ struct bj_track *bj_track_new(struct bj_core *core,
     t->layout = m->layout;
     t->life.first_usec = core->now_usec;
     t->life.start_sec = t->life.end_sec = BJ_ABSENT;
-    t->life.checked_cpu_usec = BJ_ABSENT;
+    t->life.checked_cpu_usec = t->life.last_cpu_usec = BJ_ABSENT;
+    t->life.fresh = core->passes > 1;
+    t->watched.pidfd = -1;
+    t->watched.changed = true;
     t->key = strdup(bj_track_key(m, rel, key, sizeof(key)));
     t->id = t->key ? id_in(t->key, m) : NULL;
     if (!t->key || bj_identity_new(t, m) < 0) {
@@ -69,6 +72,7 @@ void bj_track_free(struct bj_track *t)
 {
     if (!t)
         return;
+    bj_watches_forget(t->core->watches, t);
     bj_steps_free(t);
     if (t->proc)
         bj_jobproc_free(t->core->proctab, t->proc);

@@ -8,6 +8,7 @@
 #include "core/life.h"
 #include "core/rate.h"
 #include "core/step.h"
+#include "core/watches.h"
 
 struct bj_job_energy; /* core/energy/energy.h */
 
@@ -27,6 +28,7 @@ struct bj_track {
     struct bj_rate rate;          /* of its CPU time, where it is needed */
     struct bj_jobproc *proc;      /* its processes; NULL: not followed */
     struct bj_job_energy *energy; /* NULL: none */
+    struct bj_watched watched;
 };
 
 /* The tracks of a core, sorted by id, then by key. */

@@ -275,9 +275,12 @@ static int inner_open(struct bj_tree *t, struct inner *n)
 /* Read the directory again. */
 static int scan(struct bj_tree *t, struct inner *n)
 {
+    char path[PATH_CAP];
     int fd = inner_open(t, n);
     if (fd < 0)
         return fd;
+    if (t->ops.reads && inner_path(t, n, path))
+        t->ops.reads(t->ops.ctx, path);
     _Alignas(struct dirent64) char buf[32768];
     struct node **last = NULL;
     n->unseen = 0;
@@ -320,6 +323,23 @@ static int scan_dir(struct bj_tree *t, struct inner *n, bool force, int depth)
             r = r < 0 ? r : k;
         }
     return r;
+}
+
+void bj_tree_stale(struct bj_tree *t, const char *rel)
+{
+    struct inner *in = &t->root;
+    while (in && strcmp(in->rel, rel) != 0) {
+        struct node *c = in->child;
+        for (; c; c = c->next) {
+            size_t n = c->inner ? strlen(c->inner->rel) : 0;
+            if (n > 0 && strncmp(c->inner->rel, rel, n) == 0 &&
+                (rel[n] == '/' || rel[n] == '\0'))
+                break;
+        }
+        in = c ? c->inner : NULL;
+    }
+    if (in)
+        in->read_once = false;
 }
 
 int bj_tree_scan(struct bj_tree *t, bool force)

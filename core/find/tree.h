@@ -24,6 +24,8 @@ struct bj_tree_ops {
     void *(*appeared)(void *ctx, const char *rel, bool again);
     /* It has gone, or is another directory of the same name by now. */
     void (*lost)(void *ctx, void *cookie);
+    /* This directory is about to be read; or NULL. */
+    void (*reads)(void *ctx, const char *path);
 };
 
 /* root is an absolute path and may be missing for now; ops is copied. */
@@ -31,6 +33,10 @@ int bj_tree_new(const char *root, const struct bj_tree_ops *ops,
                 struct bj_fdpool *pool, struct bj_tree **ret);
 /* Forget everything; lost is called for each hit when report is true. */
 void bj_tree_free(struct bj_tree *t, bool report);
+
+/* The directory rel has changed although it may not seem so: the kernel's show
+ * only how many entries they hold. */
+void bj_tree_stale(struct bj_tree *t, const char *rel);
 
 /* Scan once; force reads every inner directory again.  0 or -errno for faults
  * other than a root that is missing: what could not be read stays as it was

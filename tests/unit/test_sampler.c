@@ -133,6 +133,109 @@ static void test_record_of_a_job(void **state)
     bj_arena_free(&a);
 }
 
+/* The CPU time of a track, as sampled last. */
+static bool sampled(struct rig *r, uint64_t cpu_usec, bool last)
+{
+    bool ret = false;
+    pthread_mutex_lock(&r->core->lock);
+    for (size_t k = 0; k < r->core->tracks.n; k++) {
+        const struct bj_track *t = r->core->tracks.v[k];
+        ret |= t->life.born && cpu_usec == (last ? t->life.last_cpu_usec
+                                                 : t->unit.use.cpu_usec);
+    }
+    pthread_mutex_unlock(&r->core->lock);
+    return ret;
+}
+
+/* The watcher is a real thread, which waits for the kernel. */
+static void await_sample(struct rig *r, uint64_t cpu_usec, bool last)
+{
+    for (int i = 0; i < 20000 && !sampled(r, cpu_usec, last); i++)
+        usleep(1000);
+    assert_true(sampled(r, cpu_usec, last));
+}
+
+/* A job appears as the kernel makes it: with all its files. */
+static void make_whole_job(unsigned long cpu_usec)
+{
+    char from[300], to[300];
+    tmp_v2_job("stage/job_17", cpu_usec, 4096, "1\n");
+    tmp_file("stage/job_17/cgroup.events", "populated 1\n");
+    snprintf(from, sizeof(from), "%s/stage/job_17", top);
+    snprintf(to, sizeof(to), "%s/" SCOPE "job_17", top);
+    assert_int_equal(rename(from, to), 0);
+}
+
+/* One change of the file, as the kernel does it: not truncated before. */
+static void empty_job(void)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/" SCOPE "job_17/cgroup.events", top);
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, "populated 0\n", 12, 0), 12);
+    close(fd);
+}
+
+static bool complete(const struct bj_json *doc)
+{
+    bool ret = false;
+    assert_int_equal(bj_json_bool(bj_json_get(doc, "cpu_complete"), &ret), 0);
+    return ret;
+}
+
+/* A job that begins and ends between two passes has a record, with the CPU time
+ * that it had when its last process ended. */
+static void test_short_job(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct bj_arena a = {0};
+    START(r, spool_opt, "collector.energy=false", "sample.request-dir=");
+    ticks(1);
+    make_whole_job(1000);
+    await_sample(&r, 1000, false);
+    tmp_file(SCOPE "job_17/cpu.stat", "usage_usec 2500\n");
+    tmp_file(SCOPE "job_17/cgroup.procs", "");
+    empty_job();
+    await_sample(&r, 2500, true);
+    tmp_remove(SCOPE "job_17");
+    const struct bj_json *doc = await_record(&a);
+    assert_int_equal(number(doc, "cpu_usec"), 2500);
+    assert_true(complete(doc));
+    rig_stop(&r);
+    bj_arena_free(&a);
+}
+
+/* An epilog requests a sample, and waits until its file is removed.  Without,
+ * what was used after the last sample is missing, and the record says so. */
+static void test_requested_sample(void **state)
+{
+    (void)state;
+    for (int requested = 0; requested < 2; requested++) {
+        struct rig r;
+        struct bj_arena a = {0};
+        char dir_opt[160], file[300];
+        snprintf(dir_opt, sizeof(dir_opt), "sample.request-dir=%s/sample", top);
+        snprintf(file, sizeof(file), "%s/sample/17", top);
+        tmp_v2_job(SCOPE "job_17", 1000, 4096, "1\n");
+        START(r, spool_opt, "collector.energy=false", dir_opt);
+        ticks(1);
+        await_sample(&r, 1000, false);
+        tmp_file(SCOPE "job_17/cpu.stat", "usage_usec 2500\n");
+        if (requested)
+            tmp_file("sample/17", "");
+        for (int i = 0; i < 20000 && access(file, F_OK) == 0; i++)
+            usleep(1000);
+        assert_int_not_equal(access(file, F_OK), 0);
+        tmp_remove(SCOPE "job_17");
+        const struct bj_json *doc = await_record(&a);
+        assert_int_equal(number(doc, "cpu_usec"), requested ? 2500 : 1000);
+        assert_int_equal(complete(doc), requested);
+        rig_stop(&r);
+        bj_arena_free(&a);
+    }
+}
+
 /* The spool is in no state to take the record of the job, which ends. */
 static void end_without_spool(struct rig *r)
 {
@@ -389,6 +492,7 @@ int main(void)
         T(test_spool_is_back),   T(test_spool_is_not_back),
         T(test_late_birth),      T(test_same_job_again),
         T(test_orphan),          T(test_nothing_to_do),
+        T(test_short_job),       T(test_requested_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

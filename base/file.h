@@ -74,8 +74,8 @@ struct bj_fdpool {
 int bj_fdpool_open(struct bj_fdpool *pool, int dirfd, const char *name,
                    int flags);
 
-/* Count fd, which is open, and return it, or another for the same file; or close
- * it and return -EMFILE. */
+/* Count fd, which is open, and return it, or another for the same file; or
+ * close it and return -EMFILE. */
 int bj_fdpool_take(struct bj_fdpool *pool, int fd);
 
 /* Close *fd unless it is negative, uncount it and set it to -1. */

@@ -484,7 +484,7 @@ static void test_resolver_hangs(void **state)
     testclock_advance(60000000);
     rig_pass(&r);
     assert_non_null(rig_job(&r, sluid));
-    int fd = open(fifo, O_RDWR); /* go on */
+    int fd = open(fifo, O_RDWR);       /* go on */
     assert_int_equal(unlink(fifo), 0); /* and do not hang again */
     close(fd);
     rig_stop(&r);

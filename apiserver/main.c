@@ -105,7 +105,7 @@ static int same_sockets(const struct bj_api_conf *a,
 }
 
 /* The store may appear later: each request tries to open it. */
-static void look_at_store(struct program *p)
+static void check_store(struct program *p)
 {
     struct bj_reader *reader = p->server.own.reader;
     struct bj_err err = {0};
@@ -139,7 +139,7 @@ static void reload(struct program *p)
     }
     bj_program_log(&bj_server_conf(&p->server)->program);
     bj_log(BJ_LOG_INFO, NULL, "reloaded");
-    look_at_store(p);
+    check_store(p);
     bj_trim();
 }
 
@@ -243,7 +243,7 @@ static int run(struct program *p)
     if (r == 0)
         r = open_addresses(p, &err);
     if (r == 0) {
-        look_at_store(p);
+        check_store(p);
         bj_trim();
         r = loop(p, &err);
     }

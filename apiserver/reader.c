@@ -270,7 +270,7 @@ static bool replaced(struct bj_reader *r)
     return !stale;
 }
 
-static int look_at_version(struct bj_reader *r, struct bj_err *err)
+static int check_version(struct bj_reader *r, struct bj_err *err)
 {
     struct sqlite3_stmt *st;
     int rc = bj_reader_prepare(r, "PRAGMA data_version", &st, err);
@@ -298,7 +298,7 @@ static int begin(struct bj_reader *r, struct bj_err *err)
     int rc = bj_reader_prepare(r, "BEGIN", &st, err);
     if (rc == 0)
         rc = bj_sql_run(st, err);
-    return rc < 0 ? rc : look_at_version(r, err);
+    return rc < 0 ? rc : check_version(r, err);
 }
 
 int bj_reader_begin(struct bj_reader *r, struct bj_err *err)

@@ -26,7 +26,7 @@ static void take(struct sqlite3_stmt *st, struct bj_arena *a,
     f->gpus = bj_sql_get(st, 9);
 }
 
-static int look(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,
+static int find(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,
                 struct bj_visible_job *ret)
 {
     struct sqlite3_stmt *st = NULL;
@@ -56,7 +56,7 @@ int bj_visible_job_find(struct bj_call *c, const struct bj_params *p,
         r = bj_job_named(&q, c, p, name, BJ_NAME_EXACT);
     bj_query_sql(&q, " LIMIT 2");
     if (r == 0)
-        r = look(c, &q, arena, ret);
+        r = find(c, &q, arena, ret);
     bj_call_about(c, name);
     bj_query_free(&q);
     return r;

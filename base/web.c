@@ -18,7 +18,8 @@ static struct bj_web_stamp stamp_of(const char *path)
         (uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size};
 }
 
-static void look(const struct bj_web *w, struct bj_web_stamp ret[BJ_WEB_FILES])
+static void stamp_files(const struct bj_web *w,
+                        struct bj_web_stamp ret[BJ_WEB_FILES])
 {
     const struct bj_tls_conf *t = &w->conf.tls;
     const char *file[BJ_WEB_FILES] = {w->path, t->cert.file, t->key.file,
@@ -47,7 +48,7 @@ static int load(struct bj_web *w, const char *path, struct bj_err *err)
      * another change. */
     struct bj_web_stamp own = stamp_of(path);
     int r = bj_web_conf_read(&w->conf, path, &why);
-    look(w, w->stamp);
+    stamp_files(w, w->stamp);
     w->stamp[0] = own;
     if (r == 0 && w->conf.tls.given)
         r = bj_tls_new(&w->conf.tls, &w->tls, &why);
@@ -96,7 +97,7 @@ bool bj_web_changed(const struct bj_web *w, struct bj_web_watch *watch,
     if (!w->path || now_usec < watch->next_usec)
         return false;
     watch->next_usec = now_usec + LOOK_USEC;
-    look(w, now);
+    stamp_files(w, now);
     if (same(now, w->stamp) || same(now, watch->tried))
         return false;
     memcpy(watch->tried, now, sizeof(now));

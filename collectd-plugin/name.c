@@ -44,7 +44,7 @@ static void text_add(struct text *t, char before, struct bj_slice part)
     t->n += part.n;
 }
 
-static bool looks_hashed(const struct text *t)
+static bool ends_like_hash(const struct text *t)
 {
     if (t->n < HASH_ROOM || memcmp(t->p + t->n - HASH_ROOM, "--", 2) != 0)
         return false;
@@ -77,7 +77,7 @@ static void text_shape(struct text *t)
 
 static void text_finish(struct text *t, char dst[BJ_NAME_SIZE])
 {
-    if (looks_hashed(t))
+    if (ends_like_hash(t))
         t->hashed = true;
     text_shape(t);
     struct bj_slice shaped = {t->p, t->n};

@@ -13,7 +13,7 @@
 struct row {
     struct bj_sched_job job;
     uint64_t now_sec, id, index;
-    uint64_t exec_hosts, slots, asked_slots;
+    uint64_t exec_hosts, slots, requested_slots;
     struct bj_slice exit_reason, exec_cwd;
     char text[48]; /* of the id */
 };
@@ -108,7 +108,7 @@ static const struct field {
     {BJ_WORD("EXEC_HOST"), TEXT, J(nodelist)},
     {BJ_WORD("NEXEC_HOST"), NUMBER, ROW(exec_hosts)},
     {BJ_WORD("SLOTS"), NUMBER, ROW(slots)},
-    {BJ_WORD("NREQ_SLOT"), NUMBER, ROW(asked_slots)},
+    {BJ_WORD("NREQ_SLOT"), NUMBER, ROW(requested_slots)},
     {BJ_WORD("SUBMIT_TIME"), MOMENT, J(submit_sec)},
     {BJ_WORD("START_TIME"), MOMENT, J(start_sec)},
     {BJ_WORD("FINISH_TIME"), MOMENT, J(end_sec)},
@@ -175,9 +175,9 @@ static void settle(struct row *row)
         job->nodes = hosts;
         job->cpus = row->slots != BJ_ABSENT ? row->slots : slots;
     }
-    job->cpus_requested = row->asked_slots;
+    job->cpus_requested = row->requested_slots;
     if (job->cpus == BJ_ABSENT)
-        job->cpus = row->asked_slots;
+        job->cpus = row->requested_slots;
     if (job->state == BJ_STATE_COMPLETED && job->exit_code == BJ_ABSENT)
         job->exit_code = 0;
     if (row->exec_cwd.n > 0)
@@ -194,7 +194,7 @@ static int record(void *ctx, struct bj_slice key, const struct bj_json *v,
     row.job.batch_system = BJ_SLICE("lsf");
     row.job.cluster = r->conf.cluster;
     row.id = row.index = BJ_ABSENT;
-    row.exec_hosts = row.slots = row.asked_slots = BJ_ABSENT;
+    row.exec_hosts = row.slots = row.requested_slots = BJ_ABSENT;
     const struct bj_slice error = bj_json_text(bj_json_get(v, "ERROR"));
     const struct bj_slice id = bj_json_text(bj_json_get(v, "JOBID"));
     if (bj_json_u64(bj_json_get(v, "JOBID"), &row.id) < 0 || error.n > 0) {

@@ -59,7 +59,7 @@ static uint64_t hash(struct bj_slice s)
     return h ? h : 1;
 }
 
-static struct seen *look(const struct bj_pbs_acct *r, struct bj_slice id)
+static struct seen *find_seen(const struct bj_pbs_acct *r, struct bj_slice id)
 {
     const uint64_t h = hash(id);
     struct seen *s = &r->seen[(h ^ h >> 32) % SEEN];
@@ -183,7 +183,7 @@ static bool started(struct bj_pbs_acct *r, const struct record *rec,
 static bool ended(struct bj_pbs_acct *r, const struct record *rec,
                   struct bj_sched_job *job)
 {
-    struct seen *s = look(r, rec->id);
+    struct seen *s = find_seen(r, rec->id);
     recall(job, s);
     fill(&job->end_sec, rec->stamp_sec);
     if (s && s->deleted && job->state == BJ_STATE_FAILED &&
@@ -196,7 +196,7 @@ static bool ended(struct bj_pbs_acct *r, const struct record *rec,
 static bool rerun(struct bj_pbs_acct *r, const struct record *rec,
                   struct bj_sched_job *job)
 {
-    struct seen *s = look(r, rec->id);
+    struct seen *s = find_seen(r, rec->id);
     recall(job, s);
     fill(&job->end_sec, rec->stamp_sec);
     job->state = BJ_STATE_REQUEUED;
@@ -208,7 +208,7 @@ static bool rerun(struct bj_pbs_acct *r, const struct record *rec,
 static bool aborted(struct bj_pbs_acct *r, const struct record *rec,
                     struct bj_sched_job *job)
 {
-    struct seen *s = look(r, rec->id);
+    struct seen *s = find_seen(r, rec->id);
     recall(job, s);
     fill(&job->end_sec, rec->stamp_sec);
     job->state = BJ_STATE_FAILED;
@@ -219,7 +219,7 @@ static bool aborted(struct bj_pbs_acct *r, const struct record *rec,
 static bool deleted(struct bj_pbs_acct *r, const struct record *rec,
                     struct bj_sched_job *job)
 {
-    struct seen *s = look(r, rec->id);
+    struct seen *s = find_seen(r, rec->id);
     if (s && s->start_sec != BJ_ABSENT) { /* its E record follows */
         s->deleted = true;
         return false;

@@ -119,7 +119,7 @@ static int exit_text(struct bj_slice s, void *to)
     return exit_pair(s, &job->exit_code);
 }
 
-static int asked(struct bj_slice s, void *to)
+static int resources(struct bj_slice s, void *to)
 {
     return bj_tres_parse(s, BJ_TRES_REQUESTED, to) ? -EINVAL : 0;
 }
@@ -128,7 +128,7 @@ static int requested(struct bj_slice s, void *to)
 {
     struct bj_sched_job *job = to;
     job->tres_requested_raw = s;
-    return asked(s, &job->tres_requested);
+    return resources(s, &job->tres_requested);
 }
 
 static int allocated(struct bj_slice s, void *to)
@@ -137,7 +137,7 @@ static int allocated(struct bj_slice s, void *to)
     job->tres_allocated_raw = s;
     if (!bj_slice_eq(s,
                      job->tres_requested_raw)) /* most often they are equal */
-        return asked(s, &job->tres_allocated);
+        return resources(s, &job->tres_allocated);
     const struct bj_tres_list *same = &job->tres_requested;
     memcpy(job->tres_allocated.v, same->v, same->n * sizeof(same->v[0]));
     job->tres_allocated.n = same->n;
@@ -327,9 +327,9 @@ void bj_sacct_settle_job(struct bj_sacct_job_row *row)
         job->mem_allocated_bytes = bj_tres_get(list, BJ_TRES_MEM);
         job->gpus =
             bj_tres_sum(list, BJ_TRES_GRES, BJ_SLICE("gpu"), &job->gpu_model);
-        const uint64_t told = bj_tres_get(list, BJ_TRES_ENERGY);
-        if (job->use.energy_joules == BJ_ABSENT && told > 0)
-            job->use.energy_joules = told;
+        const uint64_t joules = bj_tres_get(list, BJ_TRES_ENERGY);
+        if (job->use.energy_joules == BJ_ABSENT && joules > 0)
+            job->use.energy_joules = joules;
     }
 }
 

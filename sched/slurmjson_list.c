@@ -229,10 +229,10 @@ int bj_slurmjson_take_stat(struct bj_slurmjson *j, struct bj_slice key,
     static const struct bj_slice by_type = BJ_WORD("rpcs_by_message_type");
     static const struct bj_slice by_user = BJ_WORD("rpcs_by_user");
     static const struct bj_slice table_sum = BJ_WORD("bf_table_size_sum");
-    static const struct bj_slice asked = BJ_WORD("req_time");
+    static const struct bj_slice request_time = BJ_WORD("req_time");
     if (bj_slice_eq(key, table_sum))
         return bj_rest_number(v, &j->arena, &j->table_sum);
-    if (bj_slice_eq(key, asked))
+    if (bj_slice_eq(key, request_time))
         return bj_rest_number(v, &j->arena, &j->request_sec);
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (bj_slice_eq(key, numbers[i].key))

@@ -81,7 +81,7 @@ static const struct bj_as_flag *by_name(const struct bj_as_program *p,
             continue;
         if (bj_slice_eq(bj_slice_str(f->name), name))
             return f;
-        if (p->style == BJ_AS_ARGPARSE &&
+        if (p->syntax == BJ_AS_ARGPARSE &&
             bj_slice_starts(bj_slice_str(f->name), name)) {
             found = f;
             n++;
@@ -94,7 +94,7 @@ static bool find_long(const struct bj_as_program *p, struct bj_slice name,
                       struct given *g)
 {
     g->flag = by_name(p, name);
-    if (g->flag || p->style != BJ_AS_KINGPIN ||
+    if (g->flag || p->syntax != BJ_AS_KINGPIN ||
         !bj_slice_starts(name, BJ_SLICE("no-")))
         return g->flag;
     g->flag = by_name(p, (struct bj_slice){name.p + 3, name.n - 3});
@@ -122,7 +122,7 @@ static bool read_flag(const struct bj_as_program *p, const char *arg,
         return false;
     if (*name == '-')
         name++;
-    else if (p->style != BJ_AS_GO) {
+    else if (p->syntax != BJ_AS_GO) {
         if (arg[2])
             g->value = arg[2] == '=' ? arg + 3 : arg + 2;
         return find_letter(p, arg[1], g);
@@ -137,14 +137,14 @@ static bool read_flag(const struct bj_as_program *p, const char *arg,
 static bool is_help(const struct bj_as_program *p, const char *arg)
 {
     return strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0 ||
-           (p->style == BJ_AS_GO && strcmp(arg, "-help") == 0);
+           (p->syntax == BJ_AS_GO && strcmp(arg, "-help") == 0);
 }
 
 /* A switch of argparse and kingpin takes no value, not even with "=". */
 static int check_value(const struct bj_as_program *p, const struct given *g,
                        const char *next, struct bj_err *err)
 {
-    if (g->flag->is_switch && g->value && p->style != BJ_AS_GO)
+    if (g->flag->is_switch && g->value && p->syntax != BJ_AS_GO)
         return bj_err_set(err, -EINVAL, "%s takes no value", g->flag->name);
     if (!g->flag->is_switch && !g->value && !next)
         return bj_err_set(err, -EINVAL, "%s needs a value", g->flag->name);
@@ -293,7 +293,7 @@ int bj_as_find(int argc, char **argv, const struct bj_as_program **ret,
 
 void bj_as_help(const struct bj_as_program *p, struct bj_buf *out)
 {
-    const char *dash = p->style == BJ_AS_GO ? "-" : "--";
+    const char *dash = p->syntax == BJ_AS_GO ? "-" : "--";
     bj_buf_printf(
         out,
         "batchjob_exporter with the command line of %s.\nFlags and the options "

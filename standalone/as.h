@@ -10,7 +10,7 @@
 struct bj_as;
 
 /* The syntax of a program's flags. */
-enum bj_as_style {
+enum bj_as_syntax {
     BJ_AS_GO,      /* Go's flag: -x and --x alike, -x=false for a switch */
     BJ_AS_KINGPIN, /* kingpin: --x and --no-x */
     BJ_AS_ARGPARSE /* Python's argparse: --x or a prefix of it, and one-letter
@@ -38,7 +38,7 @@ struct bj_as_flag {
 /* A program. */
 struct bj_as_program {
     const char *const *names; /* of program and dialect; ends with NULL */
-    enum bj_as_style style;
+    enum bj_as_syntax syntax;
     const char *first; /* our arguments before all others */
     const struct bj_as_flag *flags;
     /* After the last flag; may be NULL. */

@@ -213,7 +213,7 @@ static const struct bj_as_flag flags[] = {
 
 const struct bj_as_program bj_as_ceems = {
     .names = NAMES("ceems", "ceems_exporter"),
-    .style = BJ_AS_KINGPIN,
+    .syntax = BJ_AS_KINGPIN,
     .first = "--web.dialect=ceems",
     .flags = flags,
     .end = set_collectors,

@@ -16,7 +16,7 @@ static const struct bj_as_flag vpenso_flags[] = {
 
 static const struct bj_as_program vpenso = {
     .names = NAMES("vpenso"),
-    .style = BJ_AS_GO,
+    .syntax = BJ_AS_GO,
     .first = "--web.dialect=vpenso",
     .flags = vpenso_flags,
 };
@@ -44,7 +44,7 @@ static const struct bj_as_flag sje_flags[] = {
 
 static const struct bj_as_program slurm_job_exporter = {
     .names = NAMES("slurm-job-exporter"),
-    .style = BJ_AS_ARGPARSE,
+    .syntax = BJ_AS_ARGPARSE,
     .first = "--web.dialect=slurm-job-exporter --gpu.interval=10",
     .flags = sje_flags,
 };
@@ -59,7 +59,7 @@ static const struct bj_as_flag jobs_flags[] = {
 
 static const struct bj_as_program jobs_exporter = {
     .names = NAMES("jobs_exporter"),
-    .style = BJ_AS_ARGPARSE,
+    .syntax = BJ_AS_ARGPARSE,
     .first = "--web.dialect=jobs_exporter --push.interval=15 "
              "--push.url=http://localhost:9091 "
              "--collector.process.place=files=/ "
@@ -125,7 +125,7 @@ static const struct bj_as_flag cgroup_flags[] = {
 
 static const struct bj_as_program cgroup_exporter = {
     .names = NAMES("cgroup_exporter"),
-    .style = BJ_AS_KINGPIN,
+    .syntax = BJ_AS_KINGPIN,
     .first = "--web.dialect=cgroup_exporter",
     .flags = cgroup_flags,
     .end = need_paths,
@@ -150,7 +150,7 @@ static const struct bj_as_flag jobstats_flags[] = {
 
 static const struct bj_as_program jobstats = {
     .names = NAMES("jobstats"),
-    .style = BJ_AS_KINGPIN,
+    .syntax = BJ_AS_KINGPIN,
     .first = "--web.dialect=jobstats",
     .flags = jobstats_flags,
 };
@@ -166,7 +166,7 @@ static const struct bj_as_flag nvidia_flags[] = {
 
 static const struct bj_as_program nvidia_gpu = {
     .names = NAMES("nvidia_gpu_prometheus_exporter"),
-    .style = BJ_AS_GO,
+    .syntax = BJ_AS_GO,
     .first = "--web.dialect=nvidia_gpu_prometheus_exporter",
     .flags = nvidia_flags,
 };
@@ -256,7 +256,7 @@ static const struct bj_as_flag batchjob_flags[] = {
 
 static const struct bj_as_program batchjob_monitoring = {
     .names = NAMES("batchjob_monitoring"),
-    .style = BJ_AS_KINGPIN,
+    .syntax = BJ_AS_KINGPIN,
     .first = "--web.dialect=batchjob_monitoring --emissions.country=FRA",
     .flags = batchjob_flags,
     .end = set_collectors,
@@ -278,7 +278,7 @@ static const struct bj_as_flag mila_flags[] = {
 
 static const struct bj_as_program mila = {
     .names = NAMES("mila", "sinfo", "mini_sinfo_01"),
-    .style = BJ_AS_ARGPARSE,
+    .syntax = BJ_AS_ARGPARSE,
     .first = "--web.dialect=mila",
     .flags = mila_flags,
 };

@@ -245,7 +245,7 @@ static const struct bj_as_flag flags[] = {
 
 const struct bj_as_program bj_as_prometheus_slurm_exporter = {
     .names = NAMES("prometheus-slurm-exporter"),
-    .style = BJ_AS_GO,
+    .syntax = BJ_AS_GO,
     .first = "--web.dialect=prometheus-slurm-exporter --cluster.interval=10 "
              "--cluster.source=none",
     .flags = flags,

@@ -123,7 +123,7 @@ void bj_exporter_conf_sets(struct bj_exporter_conf *c,
                            struct bj_optset sets[BJ_EXPORTER_SETS])
 {
     sets[0] = (struct bj_optset){options, c};
-    sets[1] = (struct bj_optset){bj_style_opts, &c->style};
+    sets[1] = (struct bj_optset){bj_dialect_opts, &c->dialect_conf};
     bj_conf_sets(&c->core, sets + 2);
     sets[2 + BJ_CONF_SETS] = (struct bj_optset){bj_push_opts, &c->push};
     sets[3 + BJ_CONF_SETS] = (struct bj_optset){bj_trace_opts, &c->trace};
@@ -177,7 +177,8 @@ static int add_words(struct bj_strv *list, const char *words)
 static int take_needs(struct bj_exporter_conf *c, const struct bj_dialect *d)
 {
     struct bj_scheduler_conf *cluster = &c->core.scheduler;
-    c->core.extras |= d->extras | (c->style.strict ? d->strict_extras : 0);
+    c->core.extras |=
+        d->extras | (c->dialect_conf.strict ? d->strict_extras : 0);
     for (unsigned i = 0; i < BJ_COLLECTORS; i++)
         if (d->collect & 1u << i && !c->core.collect_set[i])
             c->core.collect[i] = true;

@@ -4,8 +4,8 @@
 
 #include "base/program.h"
 #include "core/conf.h"
+#include "standalone/dialect_options.h"
 #include "standalone/push.h"
-#include "standalone/style.h"
 #include "standalone/trace.h"
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct bj_exporter_conf {
     bool gzip;
     uint64_t interval_usec; /* between passes; 0: only for scrapes */
     uint64_t max_age_usec;  /* a newer snapshot is served again */
-    struct bj_style_conf style;
+    struct bj_dialect_conf dialect_conf;
     struct bj_trace_conf trace;
     struct bj_push_conf push;
     struct bj_program program;

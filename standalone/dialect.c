@@ -15,7 +15,7 @@ enum {
 struct page {
     struct bj_buf *out;
     enum bj_page_format format;
-    const struct bj_style *style;
+    const struct bj_dialect_options *options;
     /* The current family. */
     bool excluded;
     size_t start_len, key_len[KEYS];
@@ -38,7 +38,7 @@ static int on_family(void *ctx, const struct bj_dialect_row *row,
                      const char *const *key)
 {
     struct page *p = ctx;
-    const char *prefix = p->style->prefix ? p->style->prefix : "";
+    const char *prefix = p->options->prefix ? p->options->prefix : "";
     size_t before = strnlen(prefix, BJ_PREFIX_BYTES);
     size_t family = before + strnlen(row->name, NAME_BYTES);
     memcpy(p->start, prefix, before);
@@ -48,8 +48,8 @@ static int on_family(void *ctx, const struct bj_dialect_row *row,
         p->key_len[i] = strlen(key[i]);
     p->start[family] = '{';
     p->start_len = family + 1;
-    p->excluded =
-        bj_style_excludes(p->style, (struct bj_slice){p->start, family});
+    p->excluded = bj_dialect_options_excludes(
+        p->options, (struct bj_slice){p->start, family});
     if (p->excluded)
         return 0;
     if (p->format == BJ_PAGE_OPENMETRICS && row->kind == BJ_COUNTER)
@@ -147,12 +147,13 @@ static int on_sample(void *ctx, const struct bj_dialect_sample *s)
 }
 
 int bj_dialect_page(const struct bj_dialect *d, const struct bj_snap *snap,
-                    const struct bj_style *style, enum bj_page_format format,
-                    struct bj_dialect_room *room, struct bj_buf *out)
+                    const struct bj_dialect_options *options,
+                    enum bj_page_format format, struct bj_dialect_room *room,
+                    struct bj_buf *out)
 {
-    struct page p = {.out = out, .format = format, .style = style};
+    struct page p = {.out = out, .format = format, .options = options};
     const struct bj_dialect_sink sink = {&p, on_family, on_sample};
-    if (bj_view_dialect(d, snap, &style->env, room, &sink) < 0)
+    if (bj_view_dialect(d, snap, &options->env, room, &sink) < 0)
         out->failed = true;
     if (format == BJ_PAGE_OPENMETRICS)
         bj_buf_str(out, "# EOF\n");

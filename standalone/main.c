@@ -133,7 +133,7 @@ static uint64_t run_timers(struct exporter *e, uint64_t now)
 {
     uint64_t next = e->stopping ? e->stop_usec : UINT64_MAX;
     if (e->sample_usec && e->sample_usec <= now) {
-        bj_serve_look(&e->serve, NULL);
+        bj_serve_pass(&e->serve, NULL);
         advance(&e->sample_usec, e->conf.interval_usec, now);
     }
     if (e->push_usec && e->push_usec <= now && !e->stopping) {

@@ -14,7 +14,7 @@ enum {
     SECOND = 1000000,
     URL_BYTES = 512,
     REPLY_BYTES = 64 * 1024,
-    FAREWELL_USEC = 2 * SECOND
+    LAST_DELETE_USEC = 2 * SECOND
 };
 
 static int check_job(const char *job, struct bj_err *err)
@@ -64,7 +64,7 @@ struct bj_push {
     struct bj_host host;
     struct bj_fetch *fetch;
     char url[URL_BYTES];
-    uint64_t patience_usec;
+    uint64_t timeout_usec;
     pthread_t thread;
     bool threaded;
     atomic_bool abort;
@@ -74,7 +74,7 @@ struct bj_push {
     struct bj_buf page;
     bool given, stop;
     /* Used by the thread only. */
-    bool there, failing;
+    bool pushed, failing;
 };
 
 int bj_push_check(const struct bj_push_conf *conf, struct bj_err *err)
@@ -104,8 +104,8 @@ static void note(struct bj_push *p, int r, const struct bj_err *err)
     }
 }
 
-static int ask(struct bj_push *p, const char *method, struct bj_slice body,
-               uint64_t total_usec, const atomic_bool *abort)
+static int request(struct bj_push *p, const char *method, struct bj_slice body,
+                   uint64_t total_usec, const atomic_bool *abort)
 {
     static const char *const headers[] = {
         "Content-Type: text/plain; version=0.0.4; charset=utf-8", NULL};
@@ -128,12 +128,13 @@ static int ask(struct bj_push *p, const char *method, struct bj_slice body,
 static void push(struct bj_push *p, const struct bj_buf *page)
 {
     const struct bj_slice none = {0}, body = {page->p, page->len};
-    if (p->there && ask(p, "DELETE", none, p->patience_usec, &p->abort) == 0)
-        p->there = false;
+    if (p->pushed &&
+        request(p, "DELETE", none, p->timeout_usec, &p->abort) == 0)
+        p->pushed = false;
     /* A failed push may still have reached the gateway. */
     if (body.n > 0 &&
-        ask(p, "PUT", body, p->patience_usec, &p->abort) != -ECONNREFUSED)
-        p->there = true;
+        request(p, "PUT", body, p->timeout_usec, &p->abort) != -ECONNREFUSED)
+        p->pushed = true;
 }
 
 static void *run(void *arg)
@@ -154,8 +155,8 @@ static void *run(void *arg)
         pthread_mutex_lock(&p->lock);
     }
     pthread_mutex_unlock(&p->lock);
-    if (p->there)
-        ask(p, "DELETE", (struct bj_slice){0}, FAREWELL_USEC, NULL);
+    if (p->pushed)
+        request(p, "DELETE", (struct bj_slice){0}, LAST_DELETE_USEC, NULL);
     return NULL;
 }
 
@@ -177,7 +178,7 @@ int bj_push_new(const struct bj_push_conf *conf, const struct bj_host *host,
         return bj_err_set(err, -ENOMEM, "push");
     }
     p->host = *host;
-    p->patience_usec = conf->interval_usec;
+    p->timeout_usec = conf->interval_usec;
     make_url(p, conf);
     int r = bj_fetch_new(&p->fetch, err);
     if (r == 0) {

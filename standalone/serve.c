@@ -13,12 +13,12 @@ enum {
     CONNECTIONS_PER_REQUEST = 4,
     GZIP_BYTES = 1024, /* smaller pages are not compressed */
     TRIM_FIRST = 4,    /* trim memory after this pass, */
-    TRIM_LOOKS = 64,   /* and again after this many */
+    TRIM_PASSES = 64,  /* and again after this many */
 };
 
 /* Snapshots */
 
-int bj_serve_look(struct bj_serve *s, struct bj_err *err)
+int bj_serve_pass(struct bj_serve *s, struct bj_err *err)
 {
     struct bj_err why = {0};
     bj_snap_unref(s->snap);
@@ -26,7 +26,7 @@ int bj_serve_look(struct bj_serve *s, struct bj_err *err)
     int r = bj_core_pass(s->core, &s->snap, &why);
     if (r < 0 && s->failure.code == 0)
         bj_log(BJ_LOG_ERROR, &why, "pass failed");
-    if (s->looks++ % TRIM_LOOKS == TRIM_FIRST)
+    if (s->passes++ % TRIM_PASSES == TRIM_FIRST)
         bj_trim();
     s->failure = why;
     s->failure.code = r < 0 ? r : 0;
@@ -47,7 +47,7 @@ static int fresh(struct bj_serve *s, struct bj_err *err)
     if (s->snap &&
         (limit == 0 || bj_clock_boot_usec() - s->snap->boot_usec <= limit))
         return 0;
-    return bj_serve_look(s, err);
+    return bj_serve_pass(s, err);
 }
 
 /* Routes */
@@ -104,7 +104,7 @@ static bool lacks_collectors(const struct bj_serve *s,
 static void explain_empty(const struct bj_serve *s, const struct bj_dialect *d,
                           struct bj_buf *page)
 {
-    if (page->len == 0 && !page->failed && !s->style.env.strict &&
+    if (page->len == 0 && !page->failed && !s->options.env.strict &&
         lacks_collectors(s, d))
         bj_buf_printf(page,
                       "# The metrics of this page are not collected; use "
@@ -117,7 +117,7 @@ static void write_dialect(struct bj_serve *s, const struct bj_dialect *d,
 {
     size_t last = s->dialect_bytes;
     r->body = bj_httpd_buf(s->httpd, last + last / 16);
-    bj_dialect_page(d, s->snap, &s->style, format, &s->room, &r->body);
+    bj_dialect_page(d, s->snap, &s->options, format, &s->room, &r->body);
     explain_empty(s, d, &r->body);
     s->dialect_bytes = r->body.len;
 }
@@ -128,7 +128,7 @@ int bj_serve_write(struct bj_serve *s, struct bj_buf *out, struct bj_err *err)
     if (r < 0)
         return r;
     if (s->dialect)
-        return bj_dialect_page(s->dialect, s->snap, &s->style, BJ_PAGE_TEXT,
+        return bj_dialect_page(s->dialect, s->snap, &s->options, BJ_PAGE_TEXT,
                                &s->room, out);
     return bj_page_write(s->snap, BJ_PAGE_TEXT, &s->heads[BJ_PAGE_TEXT], out);
 }
@@ -136,7 +136,7 @@ int bj_serve_write(struct bj_serve *s, struct bj_buf *out, struct bj_err *err)
 static void put_traced(struct bj_serve *s, const struct bj_dialect *d,
                        enum bj_page_format format, struct bj_buf *out)
 {
-    const bool strict = d && s->style.env.strict;
+    const bool strict = d && s->options.env.strict;
     const struct bj_trace_page page = {
         .format = format,
         .cluster = strict ? (struct bj_slice){0} : s->snap->cluster,
@@ -146,7 +146,7 @@ static void put_traced(struct bj_serve *s, const struct bj_dialect *d,
 }
 
 /* Whether a snapshot exists. If not, the reply has the reason. */
-static bool looked(struct bj_serve *s, struct bj_http_reply *r)
+static bool has_snapshot(struct bj_serve *s, struct bj_http_reply *r)
 {
     struct bj_err err = {0};
     char text[256];
@@ -175,7 +175,7 @@ static void send_page(struct bj_serve *s, const struct bj_http_request *req,
         r->unsized = true;
         return;
     }
-    if (!looked(s, r))
+    if (!has_snapshot(s, r))
         return;
     if (d)
         write_dialect(s, d, format, r);
@@ -223,7 +223,7 @@ static void on_trace(void *ctx, const struct bj_http_request *req,
     r->status =
         bj_trace_post(s->trace, req->body, bj_http_header(req, "Authorization"),
                       now, &r->body);
-    if (s->style.env.strict && s->dialect) {
+    if (s->options.env.strict && s->dialect) {
         /* The original always replies this. */
         r->status = 200;
         r->body.len = 0;
@@ -254,7 +254,7 @@ static void on_cost(void *ctx, const struct bj_http_request *req,
 {
     struct bj_serve *s = ctx;
     (void)req;
-    if (!looked(s, r))
+    if (!has_snapshot(s, r))
         return;
     r->type = "text/html; charset=utf-8";
     bj_html_cost(s->snap, &r->body);
@@ -317,7 +317,8 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
                    {"/", both, true, on_landing}},
     };
     snprintf(s->below, sizeof(s->below), "%s/*", conf->telemetry_path);
-    int r = bj_style_init(&conf->style, &conf->core, &s->style, err);
+    int r = bj_dialect_options_init(&conf->dialect_conf, &conf->core,
+                                    &s->options, err);
     if (r < 0)
         return r;
     if (conf->trace.enabled) {
@@ -346,7 +347,7 @@ void bj_serve_free(struct bj_serve *s)
     for (int i = 0; i < BJ_PAGE_FORMATS; i++)
         bj_page_heads_free(&s->heads[i]);
     bj_dialect_room_free(&s->room);
-    bj_style_free(&s->style);
+    bj_dialect_options_free(&s->options);
     bj_trace_free(s->trace);
     bj_snap_unref(s->snap);
     *s = (struct bj_serve){0};

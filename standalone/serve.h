@@ -20,7 +20,7 @@ struct bj_serve {
     struct bj_guard guard;
     struct bj_http_route routes[BJ_SERVE_ROUTES];
     struct bj_gzip *gzip;
-    uint64_t looks;
+    uint64_t passes;
     struct bj_snap *snap; /* of this round, or not older than max-age */
     struct bj_page_heads heads[BJ_PAGE_FORMATS];
     size_t page_bytes[BJ_PAGE_FORMATS]; /* of the last page */
@@ -28,7 +28,7 @@ struct bj_serve {
     /* Pages of other exporters: at telemetry_path (NULL: native), and below it
      * by name. */
     const struct bj_dialect *dialect;
-    struct bj_style style;
+    struct bj_dialect_options options;
     struct bj_dialect_room room;
     char below[BJ_SERVE_PATH];
     size_t dialect_bytes;
@@ -45,7 +45,7 @@ void bj_serve_free(struct bj_serve *s);
 
 /* Run a pass now, as for a scrape; its result serves this round, and later ones
  * up to max-age. */
-int bj_serve_look(struct bj_serve *s, struct bj_err *err);
+int bj_serve_pass(struct bj_serve *s, struct bj_err *err);
 
 /* Append the page of the telemetry path, in the text format, from a new pass. 0
  * or -errno as above. */

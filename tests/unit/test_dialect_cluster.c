@@ -127,11 +127,11 @@ static int teardown(void **state)
 
 static char *write_page(const char *dialect, bool strict)
 {
-    const struct bj_style style = {.env = {.strict = strict}};
+    const struct bj_dialect_options options = {.env = {.strict = strict}};
     struct bj_dialect_room room = {0};
     struct bj_buf page = {0};
-    assert_int_equal(bj_dialect_page(bj_dialect_find(S(dialect)), &snap, &style,
-                                     BJ_PAGE_TEXT, &room, &page),
+    assert_int_equal(bj_dialect_page(bj_dialect_find(S(dialect)), &snap,
+                                     &options, BJ_PAGE_TEXT, &room, &page),
                      0);
     char *ret = sorted(&page);
     bj_buf_free(&page);

@@ -190,12 +190,12 @@ static void without_jobs(void **state)
 
 static int write_once(void *arg)
 {
-    const struct bj_style style = {.env = env};
+    const struct bj_dialect_options options = {.env = env};
     struct bj_buf out = {0};
     struct bj_dialect_room room = {0};
     int r = 0;
     for (size_t i = 0; bj_dialects[i] && r == 0; i++)
-        r = bj_dialect_page(bj_dialects[i], arg, &style, BJ_PAGE_TEXT, &room,
+        r = bj_dialect_page(bj_dialects[i], arg, &options, BJ_PAGE_TEXT, &room,
                             &out);
     bj_buf_free(&out);
     bj_dialect_room_free(&room);

@@ -318,8 +318,9 @@ static inline char *write_page(const char *name, enum bj_page_format format,
     struct bj_buf all = {0}, out = {0};
     struct bj_dialect_room room = {0};
     assert_non_null(d);
-    const struct bj_style style = {.env = *e};
-    assert_int_equal(bj_dialect_page(d, snap, &style, format, &room, &all), 0);
+    const struct bj_dialect_options options = {.env = *e};
+    assert_int_equal(bj_dialect_page(d, snap, &options, format, &room, &all),
+                     0);
     struct bj_slice rest = {all.p, all.len}, line;
     while (bj_slice_line(&rest, &line))
         if (!bj_slice_starts(line, BJ_SLICE("# HELP "))) {

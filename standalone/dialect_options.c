@@ -1,4 +1,4 @@
-#include "standalone/style.h"
+#include "standalone/dialect_options.h"
 
 #include "base/file.h"
 #include "base/text.h"
@@ -13,17 +13,17 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#define AT(member) offsetof(struct bj_style_conf, member)
+#define AT(member) offsetof(struct bj_dialect_conf, member)
 
 enum { FILE_BYTES = 1 << 16, MATCH_LIMIT = 100000 };
 
-struct bj_style_regex {
+struct bj_dialect_regex {
     pcre2_code *code;
     pcre2_match_data *match;
     pcre2_match_context *limits;
 };
 
-static void regex_free(struct bj_style_regex *r)
+static void regex_free(struct bj_dialect_regex *r)
 {
     if (!r)
         return;
@@ -33,12 +33,12 @@ static void regex_free(struct bj_style_regex *r)
     free(r);
 }
 
-static int regex_new(const char *text, struct bj_style_regex **ret,
+static int regex_new(const char *text, struct bj_dialect_regex **ret,
                      struct bj_err *err)
 {
     int code;
     PCRE2_SIZE at;
-    struct bj_style_regex *r = calloc(1, sizeof(*r));
+    struct bj_dialect_regex *r = calloc(1, sizeof(*r));
     *ret = r;
     if (!r)
         return bj_err_set(err, -ENOMEM, "regular expression");
@@ -60,7 +60,7 @@ static int regex_new(const char *text, struct bj_style_regex **ret,
 
 static int check_regex(const char *text, struct bj_err *err)
 {
-    struct bj_style_regex *regex;
+    struct bj_dialect_regex *regex;
     int r = regex_new(text, &regex, err);
     regex_free(regex);
     return r;
@@ -78,7 +78,7 @@ static int check_prefix(const char *s, struct bj_err *err)
                       "'%.40s' is not a valid prefix of metric names", s);
 }
 
-const struct bj_opt bj_style_opts[] = {
+const struct bj_opt bj_dialect_opts[] = {
     {.name = "dialect.strict",
      .kind = BJ_OPT_BOOL,
      .off = AT(strict),
@@ -118,9 +118,10 @@ const struct bj_opt bj_style_opts[] = {
     {.name = NULL},
 };
 
-bool bj_style_excludes(const struct bj_style *s, struct bj_slice family)
+bool bj_dialect_options_excludes(const struct bj_dialect_options *s,
+                                 struct bj_slice family)
 {
-    const struct bj_style_regex *r = s->exclude;
+    const struct bj_dialect_regex *r = s->exclude;
     return r && pcre2_match(r->code, (PCRE2_SPTR)family.p, family.n, 0, 0,
                             r->match, r->limits) >= 0;
 }
@@ -130,7 +131,8 @@ static bool given(const char *s)
     return s && *s;
 }
 
-static int read_uids(struct bj_style *s, const char *path, struct bj_err *err)
+static int read_uids(struct bj_dialect_options *s, const char *path,
+                     struct bj_err *err)
 {
     char text[FILE_BYTES];
     struct bj_slice rest, line;
@@ -155,8 +157,9 @@ static int read_uids(struct bj_style *s, const char *path, struct bj_err *err)
     return 0;
 }
 
-int bj_style_init(const struct bj_style_conf *conf, const struct bj_conf *core,
-                  struct bj_style *ret, struct bj_err *err)
+int bj_dialect_options_init(const struct bj_dialect_conf *conf,
+                            const struct bj_conf *core,
+                            struct bj_dialect_options *ret, struct bj_err *err)
 {
     struct utsname name;
     size_t n = 0;
@@ -181,9 +184,9 @@ int bj_style_init(const struct bj_style_conf *conf, const struct bj_conf *core,
     return r;
 }
 
-void bj_style_free(struct bj_style *s)
+void bj_dialect_options_free(struct bj_dialect_options *s)
 {
     regex_free(s->exclude);
     free(s->uids);
-    *s = (struct bj_style){0};
+    *s = (struct bj_dialect_options){0};
 }

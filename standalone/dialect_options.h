@@ -1,37 +1,39 @@
 /* Options for the pages of other exporters, and their parsed form. */
-#ifndef BJ_STANDALONE_STYLE_H
-#define BJ_STANDALONE_STYLE_H
+#ifndef BJ_STANDALONE_DIALECT_OPTIONS_H
+#define BJ_STANDALONE_DIALECT_OPTIONS_H
 
 #include "core/conf.h"
 #include "core/view/dialect.h"
 
 enum { BJ_HOST_BYTES = 128, BJ_PREFIX_BYTES = 32 };
 
-struct bj_style_conf {
+struct bj_dialect_conf {
     bool strict;     /* reproduce errors of the originals */
     char *exclude;   /* regular expression of families to leave out; or empty */
     char *prefix;    /* prefix of all families */
     char *skip_uids; /* file with uids; empty: none */
 };
 
-extern const struct bj_opt bj_style_opts[];
+extern const struct bj_opt bj_dialect_opts[];
 
-struct bj_style {
+struct bj_dialect_options {
     struct bj_dialect_env env;
     const char *prefix; /* or NULL */
     /* private */
     char host[BJ_HOST_BYTES];
-    struct bj_style_regex *exclude;
+    struct bj_dialect_regex *exclude;
     uint64_t *uids;
 };
 
 /* Fill *ret, which must stay at its address; conf must live as long. -EINVAL,
  * -ENOMEM, errors of the file. Free it in any case. */
-int bj_style_init(const struct bj_style_conf *conf, const struct bj_conf *core,
-                  struct bj_style *ret, struct bj_err *err);
-void bj_style_free(struct bj_style *s);
+int bj_dialect_options_init(const struct bj_dialect_conf *conf,
+                            const struct bj_conf *core,
+                            struct bj_dialect_options *ret, struct bj_err *err);
+void bj_dialect_options_free(struct bj_dialect_options *s);
 
 /* Whether a family is left out. */
-bool bj_style_excludes(const struct bj_style *s, struct bj_slice family);
+bool bj_dialect_options_excludes(const struct bj_dialect_options *s,
+                                 struct bj_slice family);
 
 #endif

@@ -161,7 +161,7 @@ static void for_want_of_a_figure(void **state)
 }
 
 /* What the options add. */
-static void styles(void **state)
+static void options(void **state)
 {
     static struct bj_snap snap;
     struct bj_job job[JOBS];
@@ -170,10 +170,10 @@ static void styles(void **state)
     char file[] = "/tmp/test_dialect_page.XXXXXX",
          exclude[] = "^x_jobs_.*_time$";
     char prefix[] = "x_", uids[] = "1002\n 1003 \n\n1001\n";
-    struct bj_style_conf conf = {
+    struct bj_dialect_conf conf = {
         .exclude = exclude, .prefix = prefix, .skip_uids = file};
     struct bj_conf core = {.label_user = true, .label_account = true};
-    struct bj_style style = {0};
+    struct bj_dialect_options options = {0};
     struct bj_err err = {0};
     (void)state;
     int fd = mkstemp(file);
@@ -181,21 +181,22 @@ static void styles(void **state)
     const struct bj_dialect *d = bj_dialect_find(BJ_SLICE("jobs_exporter"));
     make_snap(&snap, job);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(bj_style_init(&conf, &core, &style, &err), 0);
+        assert_int_equal(bj_dialect_options_init(&conf, &core, &options, &err),
+                         0);
         assert_int_equal(
-            bj_dialect_page(d, &snap, &style, BJ_PAGE_TEXT, &room, &out), 0);
+            bj_dialect_page(d, &snap, &options, BJ_PAGE_TEXT, &room, &out), 0);
         bj_buf_put(&out, "", 1);
         assert_int_equal(strstr(out.p, "\nx_jobs_rss{") != NULL, i == 0);
         assert_null(strstr(out.p, "jobs_user_time"));
         assert_null(strstr(out.p, "\njobs_"));
-        bj_style_free(&style);
+        bj_dialect_options_free(&options);
         out.len = 0;
         assert_int_equal(write(fd, uids, strlen(uids)), strlen(uids));
     }
     assert_int_equal(write(fd, "anna\n", 5), 5);
-    assert_true(bj_style_init(&conf, &core, &style, &err) < 0);
+    assert_true(bj_dialect_options_init(&conf, &core, &options, &err) < 0);
     assert_non_null(strstr(err.msg, "'anna' is not a number"));
-    bj_style_free(&style);
+    bj_dialect_options_free(&options);
     bj_buf_free(&out);
     bj_dialect_room_free(&room);
     free_jobs(job);
@@ -221,9 +222,10 @@ static void rooms_forget(void **state)
             i & 1 ? BJ_SLICE("cgroup_exporter") : BJ_SLICE("jobstats"));
         struct bj_snap snap = {.cluster = bj_slice_str(i & 2 ? "alpha" : ""),
                                .jobs = {job, i & 4 ? 1 : 2}};
-        struct bj_style style = {.env = {.strict = i & 8,
-                                         .skip_uids = uids,
-                                         .nskip_uids = i & 16 ? 1 : 0}};
+        struct bj_dialect_options options = {
+            .env = {.strict = i & 8,
+                    .skip_uids = uids,
+                    .nskip_uids = i & 16 ? 1 : 0}};
         struct bj_buf kept = {0}, fresh = {0};
         struct bj_dialect_room new = {0};
         empty_job(&job[0], ident[0]);
@@ -236,11 +238,11 @@ static void rooms_forget(void **state)
         for (int k = 0; k < 2; k++) {
             kept.len = 0;
             assert_int_equal(
-                bj_dialect_page(d, &snap, &style, BJ_PAGE_TEXT, &old, &kept),
+                bj_dialect_page(d, &snap, &options, BJ_PAGE_TEXT, &old, &kept),
                 0);
         }
         assert_int_equal(
-            bj_dialect_page(d, &snap, &style, BJ_PAGE_TEXT, &new, &fresh), 0);
+            bj_dialect_page(d, &snap, &options, BJ_PAGE_TEXT, &new, &fresh), 0);
         assert_int_equal(kept.len, fresh.len);
         assert_memory_equal(kept.p, fresh.p, fresh.len);
         bj_buf_free(&kept);
@@ -257,7 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_of_the_originals),
         cmocka_unit_test(for_want_of_a_figure),
-        cmocka_unit_test(styles),
+        cmocka_unit_test(options),
         cmocka_unit_test(rooms_forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,7 +188,7 @@ def nothing_foreign(site):
                 if "cursor" not in params \
                 else ask(site, "/api/v1/jobs", who, fields="key", **{**site.all, **params}).data
             check(isinstance(rows, list) and {r["key"] for r in rows} <= see,
-                  "%s with %r sees nothing foreign" % (who, params), str(rows)[:300])
+                  "%s with %r shows no job of another user" % (who, params), str(rows)[:300])
     foreign = next(j for j in site.jobs if j["User"] == "user1" and j["Account"] == "acct1")
     hidden = next(j for j in site.jobs if j["User"] == "user3")
     same(ask(site, "/api/v1/jobs/" + key(foreign), "user2").status, 200, "a coordinator sees it")
@@ -217,7 +217,7 @@ def wrong_questions(site):
                          ("from=yesterday", "from ISO now"), ("cursor=x", "cursor meta.next"),
                          ("fields=idd", "idd /api/v1/openapi.json")):
         a = site.ask("/api/v1/jobs?" + query, user("boss"))
-        check(all(w in a.json["error"] for w in words.split()), "%s: it says what there is" % query, a)
+        check(all(w in a.json["error"] for w in words.split()), "%s: the error lists the known values" % query, a)
     lists = [[j["key"] for j in site.ask("/api/v1/jobs?from=0&limit=1000&fields=key&state=" + s,
                                          user("boss")).data]
              for s in ("failed", "FAILED", "f", "Failed,oom", "OUT_OF_MEMORY,FAILED")]

@@ -349,7 +349,7 @@ def peers(site):
         site.start(*options, rule)
         sweep(site, OWN, "the socket as " + what, with_headers(site, unix=site.socket), seen)
         check(seen["/api/v1/jobs", OWN] > 0, "the socket shows jobs of the peer")
-        refused(site, "another's name on the socket", {403, 401},
+        refused(site, "another user's name on the socket", {403, 401},
                 with_headers(site, user("boss"), unix=site.socket))
         refused(site, "two names on the socket", {400},
                 with_headers(site, user(OWN), user("boss"), unix=site.socket))

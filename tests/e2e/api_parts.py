@@ -85,7 +85,7 @@ def figures(site):
                            "gpu_idle_seconds", "energy_joules", "energy_source",
                            "energy_policy", "emissions_grams", "emissions_estimated", "findings")],
          [12.3456, "nodes", 50, "prometheus", 3, 1, 7200, 7000, 7200, "nodes", "hybrid", 0.1,
-          True, 2], "one job has all that is worked out of it")
+          True, 2], "a job has all derived values")
     same(sorted(row["finding_names"].split(",")), ["gpu_unused", "low_cpu"], "a job has its findings")
     rows = site.ask(V1 + "/jobs?from=0&limit=2", user(site.who)).data
     check(rows and "findings" not in rows[0], "a list has no findings")
@@ -118,7 +118,7 @@ def many(site):
     same(len(site.ask(V1 + "/findings?from=0&finding=gpu_unused", user("boss")).data), 1, "findings are filtered by name")
     same(site.ask(V1 + "/findings?from=0&limit=1", user("boss")).json["meta"], {"cut": True},
          "a page that is cut says so")
-    same(site.ask(V1 + "/findings?from=0&to=100", user("boss")).data, [], "in a time")
+    same(site.ask(V1 + "/findings?from=0&to=100", user("boss")).data, [], "findings are filtered by time")
     same(site.ask(V1 + "/findings?from=0&user=" + site.who, user("user4" if site.who != "user4"
                                                                  else "user5")).data, [],
          "nothing of others")
@@ -126,7 +126,7 @@ def many(site):
     same(sorted((r["provider"], r["grams_per_kwh"], r["basis"], r["estimated"], r["country"])
                 for r in a.data),
          [("best", 50, "live", True, None), ("rte", 50, "live", True, "FRA")], "emission factors")
-    same(site.ask(V1 + "/emission-factors?from=0&to=100", user("boss")).data, [], "in a time")
+    same(site.ask(V1 + "/emission-factors?from=0&to=100", user("boss")).data, [], "factors are filtered by time")
 
 
 def nothing_foreign(site):

@@ -185,7 +185,7 @@ main_url=$url main=$exporter
 start_exporter --path.cgroupfs="$cg_view" --limit.jobs=100 --limit.files=50
 scrape
 is "limit.jobs limits the number of jobs" "$(running_jobs)" 100
-check "what it refused is counted" test "$(value batchjob_sampler_jobs_refused_total)" -gt 0
+check "refused jobs and processes are counted" test "$(value batchjob_sampler_jobs_refused_total)" -gt 0
 check "file descriptors beyond limit.files are counted" test "$(value batchjob_sampler_fds_refused_total)" -gt 0
 clean "a capped node"
 stop "$exporter"
@@ -238,7 +238,7 @@ is "processes beyond limit.processes are counted" "$(value batchjob_job_processe
 check "processes beyond limit.processes are not read" test \
     "$(value batchjob_job_state_threads jobid=3001 |
         awk '{ n += $1 } END { print n + 0 }')" -le 500
-check "what it refused is counted" test "$(value batchjob_sampler_processes_refused_total)" -gt 0
+check "refused jobs and processes are counted" test "$(value batchjob_sampler_processes_refused_total)" -gt 0
 stop "$exporter"
 url=$main_url exporter=$main
 kill -KILL "$hoard"

@@ -375,7 +375,7 @@ def check_requeued(store):
 def check_long(store):
     """Job 900, by hand: n1 3600 s * 100 W + 5400 s * 200 W, n2 9000 s * 50 W."""
     u = use_of(store, "900", "gamma")
-    check(u["cpu_usec"] == 2 * 3 * LENGTH * 1000000, "two nodes, the account found late: CPU",
+    check(u["cpu_usec"] == 2 * 3 * LENGTH * 1000000, "a job on two nodes has its CPU time",
           u["cpu_usec"])
     check(u["memory_peak_bytes"] == int(2 * (1e9 + 1e5 * LENGTH)), "memory", u["memory_peak_bytes"])
     check(u["memory_mean_bytes"] == 10**9, "a job on two nodes has its mean of memory", u["memory_mean_bytes"])
@@ -442,7 +442,7 @@ def check_sums(store):
         a = rows(store, "SELECT sum(micrograms) AS g FROM job_grams WHERE source = %(id)d" % source)
         b = rows(store, "SELECT sum(micrograms) AS g FROM rollup_grams_day WHERE source = %(id)d"
                  % source)
-        check(a == b, "and of grams (%(provider)s)" % source, a, b)
+        check(a == b, "daily sums of emissions are those of the jobs (%(provider)s)" % source, a, b)
 
 
 def check_page(folder):

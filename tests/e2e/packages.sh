@@ -44,11 +44,11 @@ packed() { # kind tool
 packager() { env -u DEBFULLNAME -u DEBEMAIL HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 \
     GIT_DIR=/nonexistent "$@" packaging/packager; }
 
-is "who makes packages: as Debian's tools have it" \
+is "the packager's name comes from DEBFULLNAME and DEBEMAIL" \
     "$(packager DEBFULLNAME=Ann DEBEMAIL=ann@site.example)" "Ann <ann@site.example>"
-is "or git" "$(packager GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=Bob \
+is "the packager's name comes from git" "$(packager GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=Bob \
     GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=bob@site.example)" "Bob <bob@site.example>"
-is "or the user here" "$(packager)" "$(id -un) <$(id -un)@$(uname -n)>"
+is "the packager's name is the local user" "$(packager)" "$(id -un) <$(id -un)@$(uname -n)>"
 
 git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
 packed deb dpkg-buildpackage

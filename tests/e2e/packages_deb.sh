@@ -69,7 +69,7 @@ install() { inside sh -c "apt-get -q -y --no-install-recommends --reinstall inst
 : >"$root/units/enabled/batchjob_exporter"
 check "the packages install" install
 check "the exporter is enabled" enabled batchjob_exporter
-is "only the exporter was started: accounting needs a configuration first" "$(running)" batchjob_exporter
+is "only the exporter starts: accounting needs a configuration first" "$(running)" batchjob_exporter
 check "the accounting user exists" inside getent passwd batchjob
 is "its configuration is readable by that user only" \
     "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
@@ -90,12 +90,12 @@ records_arrive() {
     sed -i 's/^# record:/record:/; s,^#   dir: /var/spool,  dir: /var/spool,' "$root/etc/batchjob_exporter.yml"
     as_unit "$root" batchjob_exporter 61234:61234 >"$tmp/exporter.log" 2>&1 &
     later stop $!
-    wait_for 30 grep -q "listening on" "$tmp/exporter.log"
+    wait_for 60 grep -q "listening on" "$tmp/exporter.log"
     check "the exporter starts with records under its unit" grep -q "listening on" "$tmp/exporter.log"
     page_has . || return
     cg_job 65534 4711
     cg_run 65534 4711 sleep 60
-    wait_for 30 page_has 'batchjob_job_processes{jobid="4711"'
+    wait_for 60 page_has 'batchjob_job_processes{jobid="4711"'
     cg_kill 65534 4711
     wait_for 60 sh -c "ls $spool/*.4711.*.json"
     n=$(find "$spool" -name '*.4711.*.json' | head -n 1)
@@ -105,13 +105,13 @@ records_arrive() {
         sed -n '/^records:/,/^    -/p' examples/batchjob_cluster.yml; } >"$root/etc/batchjob/batchjob_cluster.yml"
     check "batchjob_stats_db finds its files under its unit" \
         as_unit "$root" batchjob_stats_db "$uid:$gid" check-config
-    check "and imports" as_unit "$root" batchjob_stats_db "$uid:$gid" --once
+    check "batchjob_stats_db imports under its unit" as_unit "$root" batchjob_stats_db "$uid:$gid" --once
     is "the record is in the store" "$($python - "$root/var/lib/batchjob/stats.db" <<'PY'
 import sqlite3, sys
 print(*[r[0] for r in sqlite3.connect(sys.argv[1]).execute("SELECT jobid FROM node_record")])
 PY
 )" 4711
-    is "and no longer in the directory" "$(find "$spool" -type f)" ""
+    is "the imported record is removed from the directory" "$(find "$spool" -type f)" ""
     rm "$root/etc/batchjob/lsb.acct"
 }
 page_has() { curl -s "http://127.0.0.1:$port/metrics" | grep -q "$1"; }

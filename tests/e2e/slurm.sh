@@ -155,7 +155,12 @@ all="$all $array3 $array7 $het1"
 later "squeue -o '%i %A %T %r %N' | sed 's/^/# /' >$tmp/squeue"
 oom_seen() { shows batchjob_job_oom_kills_total jobid="$oom" && [ "$(value batchjob_job_oom_kills_total jobid="$oom")" != 0 ]; }
 wait_for 60 oom_seen
-sleep 8 # so that there is something to compare
+used() { # job seconds
+    shows batchjob_job_cpu_seconds_total jobid="$1" &&
+        awk -v got="$(value batchjob_job_cpu_seconds_total jobid="$1" | head -n 1)" \
+            -v want="$2" 'BEGIN { exit !(got >= want) }'
+}
+wait_for 60 used "$three" 3
 
 # --- figures -----------------------------------------------------------------
 
@@ -235,20 +240,18 @@ is "a requeued job has no end" "$(value batchjob_job_end_time_seconds jobid="$re
 check "collectd shows the requeued job" wait_for 60 collectd_shows \
     collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$requeued")"
 
+before=$SECONDS
 scancel "$three"
 check "a cancelled job's cgroup goes" wait_for 60 not_in_cgroups "$three"
 check "a cancelled job has an end" wait_for 60 shows batchjob_job_end_time_seconds jobid="$three"
-noticed=$SECONDS
 check "the CPU time of a cancelled job does not fall" at_least \
     "$($prom value "$tmp/loaded" batchjob_job_cpu_seconds_total jobid="$three" | cut -d. -f1)" \
     "$(value batchjob_job_cpu_seconds_total jobid="$three" | cut -d. -f1)"
 cp "$tmp/page" "$tmp/ended"
 is "a cancelled job has no levels" "$(value batchjob_job_memory_rss_bytes jobid="$three")" ""
-until [ $((SECONDS - noticed)) -ge $((grace - 2)) ]; do sleep 0.1; done
-check "an ended job stays in the grace period" \
-    shows batchjob_job_cpu_seconds_total jobid="$three"
-until [ $((SECONDS - noticed)) -ge $((grace + 2)) ]; do sleep 0.1; done
-check "an ended job disappears after the grace period" shows_not batchjob_job_cpu_seconds_total jobid="$three"
+check "an ended job disappears after the grace period" wait_for 60 \
+    shows_not batchjob_job_cpu_seconds_total jobid="$three"
+check "an ended job does not disappear before" [ $((SECONDS - before)) -ge $grace ]
 check "its steps disappear with the job" shows_not batchjob_step_cpu_seconds_total jobid="$three"
 check "collectd drops the ended job" wait_for 60 collectd_shows_not \
     collectd_batchjob_job_cpu_usec_total batchjob="$(on_node "$three")"
@@ -266,13 +269,11 @@ done
 node2=${SLURM_SANDBOX_PREFIX}02
 slurmd_pid=$(cat "$SLURM_SANDBOX_DIR/run/slurmd.$node2.pid")
 kill -KILL "$slurmd_pid"
-sleep 1
 # Its jobs' steps, and their cgroups, under everybody's feet.
 for pid in $(step_daemons "$node2"); do kill -KILL "$pid"; done
 for d in $(node_trees "$node2"); do cg_remove "$d"; done
 check "the node's cgroups are gone" test -z "$(node_trees "$node2")"
-sleep 2
-check "the exporter shows no running job there" no_live_jobs_on "$node2"
+check "the exporter shows no running job there" wait_for 60 no_live_jobs_on "$node2"
 "$sandbox" start >"$tmp/sandbox.out" 2>&1 ||
     fail "slurmd starts again" "$tmp/sandbox.out"
 again=$(submit $ub "exec $W -t 600 -i 95" -w "$node2")

@@ -360,7 +360,7 @@ def configured(site):
         with open(wrong, "w") as f:
             f.write(text)
         p = site.run("check-config", "--cluster.file=" + wrong)
-        check(p.returncode == 1 and why in p.stderr, "and says where: %s" % why.decode(),
+        check(p.returncode == 1 and why in p.stderr, "the error names the file and line: %s" % why.decode(),
               p.stderr)
     missing(site, wrong)
     online(site)
@@ -390,7 +390,7 @@ def missing(site, wrong):
                  "prometheus.token-file: " + secret, "prometheus.ca-file: /none/ca"):
         check(p.returncode == 1 and sum(what in line for line in lines) == 1,
               "check-config tries " + what.split(":")[0], p.stderr)
-    check(len(lines) == 11, "and has one line for each problem", *lines)
+    check(len(lines) == 11, "the output has one line for each problem", *lines)
     os.chmod(site.folder, 0o755)
     p = subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
                        + site.args("check-config"), capture_output=True)

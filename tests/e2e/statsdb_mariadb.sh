@@ -95,7 +95,7 @@ takes() { # description line-of-mariadb...
     shift
     conf "$@"
     check "$what" run
-    is "... and the job is there" "$(python3 -c "
+    is "$what: the job is imported" "$(python3 -c "
 import sqlite3
 for r in sqlite3.connect('$tmp/stats.db').execute('''SELECT jobid, name, user, cpus, state,
     cpu_usec, (SELECT count(*) FROM step_v) FROM job_v'''): print(*r)")" \
@@ -106,23 +106,23 @@ refuses() { # description expression line-of-mariadb...
     shift 2
     conf "$@"
     if run; then fail "$what"; elif grep -Eqi "$why" "$tmp/stats.log"; then pass "$what"
-    else fail "$what: its message" "$tmp/stats.log"; fi
+    else fail "$what: the message names the reason" "$tmp/stats.log"; fi
 }
 
 takes "TCP, with a password" 'host: 127.0.0.1'
-takes "localhost is TCP, too, where no socket is named" 'host: localhost'
+takes "localhost without a socket is TCP" 'host: localhost'
 refuses "a wrong password is refused" "alpha: mariadb: 1045" 'host: 127.0.0.1' \
     "password-file: $tmp/wrong"
-refuses "nobody there" "alpha: mariadb: 200[23]" 'host: 127.0.0.1' "port: $(free_port)"
+refuses "a closed port is an error" "alpha: mariadb: 200[23]" 'host: 127.0.0.1' "port: $(free_port)"
 takes "TLS" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
-takes "by a name" 'host: localhost' "ca-file: $tmp/ca.pem"
+takes "TLS with the name localhost" 'host: localhost' "ca-file: $tmp/ca.pem"
 refuses "another CA is not trusted" "alpha: mariadb: 2026.*(certificate|verif)" \
     'host: 127.0.0.1' "ca-file: $tmp/foreign.pem"
-refuses "nor a file that is none" "ca-file|mariadb: 2026" 'host: 127.0.0.1' \
+refuses "a CA file that is not one is refused" "ca-file|mariadb: 2026" 'host: 127.0.0.1' \
     "ca-file: $tmp/none.pem"
 sql --user=root -e "ALTER USER 'batchjob'@'127.0.0.1' REQUIRE SSL"
-refuses "a user who needs TLS does not get in without" "mariadb: 1045" 'host: 127.0.0.1'
-takes "but with it" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
+refuses "a user who needs TLS is refused without TLS" "mariadb: 1045" 'host: 127.0.0.1'
+takes "a user who needs TLS connects with TLS" 'host: 127.0.0.1' "ca-file: $tmp/ca.pem"
 by_tcp() {
     mariadb --no-defaults --default-character-set=utf8mb4 --host=127.0.0.1 --port="$port" --user=batchjob \
         --password="$(cat "$tmp/password")" --ssl-ca="$tmp/ca.pem" batchjob_alpha -e "$1"
@@ -130,14 +130,14 @@ by_tcp() {
 check "the user may read" by_tcp 'SELECT count(*) FROM jobs'
 for what in 'DELETE FROM jobs' 'SELECT * FROM slurm_acct_db.alpha_job_table' \
     'CREATE TABLE x(a INT)' 'SELECT * FROM mysql.user' "SELECT 1 INTO OUTFILE '$tmp/x'"; do
-    check "and not: $what" eval '! by_tcp "$what"'
+    check "the user may not: $what" eval '! by_tcp "$what"'
 done
 sql --user=root -e "ALTER USER 'batchjob'@'127.0.0.1' REQUIRE NONE"
 tls other
 refuses "a server with another name is not trusted" "mariadb: 2026.*" 'host: 127.0.0.1' \
     "ca-file: $tmp/ca.pem"
 start_server --skip-ssl
-refuses "nor one without TLS where a CA is named" "mariadb: 2026|SSL|TLS" 'host: 127.0.0.1' \
+refuses "a server without TLS is refused where a CA is named" "mariadb: 2026|SSL|TLS" 'host: 127.0.0.1' \
     "ca-file: $tmp/ca.pem"
 takes "which is fine where none is" 'host: 127.0.0.1'
 complete=1

@@ -208,7 +208,7 @@ def clients(kind):
     p = Program(kind, MUTUAL % "RequireAndVerifyClientCert")
     same([p.client("alice"), p.curl(), p.client("ended"), p.client("stranger"),
           p.client("aserver")], [good, 0, 0, 0, 0],
-         "%s: who has no good certificate has no connection" % kind)
+         "%s: a client without a valid certificate is refused" % kind)
     p.stop()
     p = Program(kind, MUTUAL % "RequireAndVerifyClientCert" +
                 "  client_allowed_sans: [grafana.example]\n")
@@ -438,7 +438,7 @@ def switched_on(kind):
         if p.curl() == good:
             break
         time.sleep(0.05)
-    same((p.curl(), p.curl(scheme="http")), (good, 0), "with TLS after a reload")
+    same((p.curl(), p.curl(scheme="http")), (good, 0), "a reload switches TLS on")
     p.stop()
 
 

@@ -109,6 +109,8 @@ url=$right_url exporter=$right_exporter
 check "the job uses $seconds s of CPU time" wait_for 800 used_enough
 node meters "$tmp/sys" # they count on
 kill -STOP "$cg_pid"
+all_stopped() { ! grep -h '^State:' "/proc/$cg_pid/task"/*/status | grep -qv 'State:.T'; }
+check "the job is stopped" wait_for 60 all_stopped
 stand_still
 dirs=$(cg_paths "$nobody" $id)
 held_still() { # url strict?

@@ -93,6 +93,7 @@ def vpenso():
             add(want, "slurm_node_cpu_" + name, int(n), **label)
         add(want, "slurm_node_mem_alloc", int(alloc), **label)
         add(want, "slurm_node_mem_total", int(mem), **label)
+        add(want, "slurm_node_state_info", 1, node=node, state=state.rstrip("*~#!%$@^-+"))
     gpus = sum(int(re.search(r"gpu:\w+:(\d+)", line)[1])
                for line in set(run("sinfo", "-h", "-N", "-o", "%N %G").splitlines())
                if "gpu:" in line)
@@ -228,7 +229,7 @@ def mila():
 
 # What goes on counting or depends on the moment, and what the commands above do
 # not report.
-MOVING = re.compile("slurm_(scheduler|rpc|user_rpc|daemon|dbd|backfill|account_fairshare)|"
+MOVING = re.compile("slurm_(scheduler|rpc|user_rpc|daemon|dbd|backfill|account_fairshare|account_levelfs)|"
                     ".*_scrape_duration")
 
 

@@ -36,10 +36,13 @@ scrape_both() {
     done
 }
 
-# Scrape until all figures are of the time since the job was stopped.  Rates are over
-# 10 s between two scrapes.  Files that no page needed before, and values that are
-# read at the slow interval, are in the last one.
+# Scrape until all figures are of the time since the job was stopped.  A rate is over
+# 10 s between two scrapes, and the first may be too early for a kernel that counts
+# CPU time late.  Files that no page needed before, and values that are read at the
+# slow interval, are in the last one.
 stand_still() {
+    scrape_both
+    sleep 10.1
     scrape_both
     sleep 10.1
     scrape_both

@@ -98,7 +98,6 @@ stopped() {
 }
 node meters "$tmp/sys" # they count on
 check "the job can be stopped" wait_for 60 stopped
-sleep 10.1 # the window of a rate that began before
 stand_still
 held_still() { # url strict?
     # shellcheck disable=SC2086

@@ -1,4 +1,4 @@
-/* How a source's answer is cut into transactions. */
+/* Transactions of a source's reply. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/source_sacct.h"

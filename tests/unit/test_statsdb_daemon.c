@@ -1,4 +1,4 @@
-/* The rounds of the daemon: what it does while there is nothing to do. */
+/* The daemon while no source is due, and its check of cluster names. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/daemon.h"
@@ -10,7 +10,7 @@
 
 #define SEC(n) ((uint64_t)(n)*1000000)
 
-/* A cluster whose sacct knows of no jobs, with so many slices of history. */
+/* A cluster whose sacct reports no jobs, with this many slices of history. */
 static struct bj_cluster_conf cluster(char *name, unsigned slices,
                                       uint64_t interval_usec)
 {
@@ -24,8 +24,8 @@ static struct bj_cluster_conf cluster(char *name, unsigned slices,
                                     .history_usec = SEC(3600 * slices)};
 }
 
-/* A cluster that is through with --once, and would be due again by now, does
- * not keep the processor busy while another one rests. */
+/* With --once, a finished cluster does not use the processor while another one
+ * pauses. */
 static void test_rest(void **state)
 {
     static char fast[] = "fast", slow[] = "slow";
@@ -60,7 +60,7 @@ static const char sacct[] =
     "echo \"JobIDRaw${d}Cluster${d}State${d}Submit${d}JobID\"\n"
     "echo \"1${d}beta${d}PENDING${d}1700000000${d}1\"\n";
 
-/* What the daemon says of a cluster of that name, asked once. */
+/* The daemon's log for a cluster of that name, imported once. */
 static void say(char *name, struct bj_strv pue, char *said, size_t cap)
 {
     struct fixture f;

@@ -272,7 +272,7 @@ static void test_prometheus(void **state)
     static const struct {
         const char *values, *want;
     } cases[] = {
-        /* all of it; what has a name of its own is "other" */
+        /* all of it; other names are "other" */
         {"0, 2, 2, 990000, 2, 7200000000, 5000, 250000",
          "2|7200000000|prometheus|5000|prometheus|500000|250000|1000000000|"
          "500000000|500000000|prometheus|990000\n"},
@@ -454,14 +454,14 @@ static void test_grams(void **state)
            "rte|average_direct|0.045|3600000000|1\n"
            "watttime|marginal|0.027778|200000000|0\n");
     expect_sums(&w);
-    /* what is measured takes the estimate's place, not the other way round */
+    /* a measured value replaces the estimate, not the reverse */
     factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 6300, T0 + 7200, 60000, false, 0);
     factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 6300, T0 + 7200, 90000, true, 0);
     work(&w);
     expect(w.s,
            "SELECT grams, estimated FROM job_grams_v WHERE provider = 'rte'",
            "0.04|0\n");
-    /* factors of other times concern nobody */
+    /* factors of other times affect no job */
     uint64_t jobs = bj_derive_counts(w.d)->jobs;
     factor(&w, "rte", BJ_FACTOR_DIRECT, T0 + 86400, T0 + 87300, 1, false, 0);
     work(&w);

@@ -1,5 +1,5 @@
-/* Working out jobs, killed at any moment: what is done is done, the rest comes
- * later, and nothing counts twice. */
+/* Derivation of jobs, killed at any moment: finished jobs stay, the others
+ * follow, and nothing counts twice. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/derive.h"

@@ -1,5 +1,5 @@
-/* Accounting files, followed: what is taken of files that grow, are renamed and
- * made anew, and which run of a job a line of PBS is about. */
+/* Following accounting files that grow, are renamed and made anew, and finding
+ * the run of a line of PBS. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/source_follow.h"
@@ -174,7 +174,7 @@ static const struct {
      "1[2].s|1000|4|1500|2000|0\n"},
 };
 
-/* However a story is cut, it is the same: the source is made anew at each cut,
+/* The result does not depend on the cuts: the source is made anew at each cut,
  * and all of it is sent again in the end. */
 static void report(const char *what, const char *text, const char *want,
                    size_t cut)
@@ -215,7 +215,7 @@ static void test_stories(void **state)
         for (const char *p = stories[i].text; p; p = strchr(p + 1, '\n')) {
             size_t cut = (size_t)(p - stories[i].text);
             report(stories[i].what, stories[i].text, stories[i].want, cut);
-            if (cut > 0) /* behind the newline, and within a line */
+            if (cut > 0) /* after the newline, and within a line */
                 report(stories[i].what, stories[i].text, stories[i].want,
                        cut + 1);
         }
@@ -242,9 +242,8 @@ static void test_zone(void **state)
     world_close(&w);
 }
 
-/* Jobs that are new are kept back and put together: what is reported about a
- * job meanwhile must find what was reported before. */
-static void test_kept_back(void **state)
+/* A record about a job finds earlier records in the same transaction. */
+static void test_same_transaction(void **state)
 {
     char line[128];
     struct world w;
@@ -483,10 +482,14 @@ static void test_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stories),   cmocka_unit_test(test_zone),
-        cmocka_unit_test(test_kept_back), cmocka_unit_test(test_days),
-        cmocka_unit_test(test_files),     cmocka_unit_test(test_long),
-        cmocka_unit_test(test_lsf),       cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_stories),
+        cmocka_unit_test(test_zone),
+        cmocka_unit_test(test_same_transaction),
+        cmocka_unit_test(test_days),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_lsf),
+        cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

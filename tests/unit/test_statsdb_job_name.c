@@ -152,8 +152,8 @@ static void test_find(void **state)
     assert_string_equal(err.msg, "state: unknown state 'tired'; see --help");
 }
 
-/* What one user, one account, a time and ids ask for is found without reading
- * what is not asked for. */
+/* Filters by user, account, time and ids use an index and read only matching
+ * jobs. */
 static void test_no_scan(void **state)
 {
     static const struct ask asks[] = {

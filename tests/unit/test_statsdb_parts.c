@@ -1,4 +1,4 @@
-/* Smaller parts: what is exported, removed, backed up and configured. */
+/* Export, retention, backup and configuration. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/cache.h"
@@ -36,7 +36,7 @@ static void put_job(struct bj_upsert *u, unsigned id, uint64_t end,
         fail_msg("%s", err.msg);
 }
 
-/* The named columns of the first data line of what was exported. */
+/* The named columns of the first exported line. */
 static char *exported(struct bj_store *s, enum bj_export_format format)
 {
     char *text = NULL;
@@ -229,7 +229,7 @@ static void test_conf(void **state)
     rmdir(dir);
 }
 
-/* Full, it forgets; what it does remember is right. */
+/* A full cache is emptied; the entries that it has are right. */
 static void test_cache(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Questions to Prometheus: what goes over the line, and what becomes of answers
- * as Prometheus 2.42 gave them (tests/fixtures/prometheus), and of bad ones. */
+/* Queries to Prometheus: the requests, and replies as Prometheus 2.42 sends
+ * them (tests/fixtures/prometheus), and bad ones. */
 #include "tests/unit/lib/httpstub.h"
 #include "tests/unit/test_statsdb.h"
 
@@ -194,12 +194,13 @@ static void test_matchers(void **state)
     }
 }
 
-/* Ask a server that answers so. */
-static int ask(const char *answer, const char *token, char *seen, size_t cap)
+/* Query a server that sends this reply. */
+static int send_query(const char *reply, const char *token, char *seen,
+                      size_t cap)
 {
     struct bj_stub stub = {0};
-    const struct bj_stub_answer answers[] = {{.text = answer}};
-    bj_stub_begin(&stub, NULL, answers, 1);
+    const struct bj_stub_answer replies[] = {{.text = reply}};
+    bj_stub_begin(&stub, NULL, replies, 1);
     char url[80];
     char *header[] = {(char *)"X-Scope-OrgID: site"};
     snprintf(url, sizeof(url), "%s/prom/", stub.url);
@@ -230,10 +231,11 @@ static void test_line(void **state)
     int fd = mkstemp(token);
     assert_int_equal(write(fd, "s3cret\n", 7), 7);
     close(fd);
-    int r = ask("HTTP/1.1 200 OK\r\nContent-Length: 63\r\n\r\n"
-                "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
-                "\"result\":[]}}",
-                token, seen, sizeof(seen));
+    int r = send_query(
+        "HTTP/1.1 200 OK\r\nContent-Length: 63\r\n\r\n"
+        "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
+        "\"result\":[]}}",
+        token, seen, sizeof(seen));
     if (r < 0)
         fail_msg("%s", err.msg);
     static const char *const wanted[] = {
@@ -248,21 +250,23 @@ static void test_line(void **state)
         if (!strstr(seen, wanted[i]))
             fail_msg("%s\nin\n%s", wanted[i], seen);
     /* the server's reason is in the error, the token is not */
-    r = ask("HTTP/1.1 422 Unprocessable Entity\r\nConnection: close\r\n\r\n"
-            "{\"status\":\"error\",\"error\":\"query processing would load too"
-            " many samples into memory in query execution\"}",
-            token, seen, sizeof(seen));
+    r = send_query(
+        "HTTP/1.1 422 Unprocessable Entity\r\nConnection: close\r\n\r\n"
+        "{\"status\":\"error\",\"error\":\"query processing would load too"
+        " many samples into memory in query execution\"}",
+        token, seen, sizeof(seen));
     assert_int_equal(r, -EREMOTEIO);
     if (!strstr(err.msg, "status 422"))
         fail_msg("%s", err.msg);
     assert_non_null(strstr(err.msg, "too many samples"));
     assert_null(strstr(err.msg, "s3cret"));
-    r = ask("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n<html>login</html>",
-            token, seen, sizeof(seen));
+    r = send_query(
+        "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n<html>login</html>", token,
+        seen, sizeof(seen));
     assert_int_equal(r, -EPROTO);
     /* a token that others can write is none */
     assert_int_equal(chmod(token, 0666), 0);
-    r = ask("", token, seen, sizeof(seen));
+    r = send_query("", token, seen, sizeof(seen));
     assert_int_equal(r, -EACCES);
     assert_string_equal(seen, "");
     unlink(token);
@@ -277,7 +281,7 @@ static void test_fits(void **state)
     } cases[] = {
         {"http://h:9090", 30, 60, 0},
         {"http://h:9090", 30, 59, -EINVAL},
-        {"", 30, 0, 0}, /* nobody is asked */
+        {"", 30, 0, 0}, /* no server is queried */
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -1,5 +1,4 @@
-/* Final records of nodes: what becomes of one, of a spool, and of what is
- * none. */
+/* Import of final records, of spools, and of invalid files. */
 #include "tests/unit/test_statsdb.h"
 
 #include "statsdb/record.h"
@@ -220,9 +219,9 @@ static void test_spool(void **state)
     fixture_close(&f);
 }
 
-/* One file that can't be taken keeps no other waiting: one whose end is no
- * time, one that can't be opened, and one with the longest of names. */
-static void test_hindered(void **state)
+/* A bad file does not delay others: one whose end is no time, one that cannot
+ * be opened, and one with the longest name. */
+static void test_bad_file(void **state)
 {
     (void)state;
     struct fixture f;
@@ -268,7 +267,7 @@ int main(void)
         cmocka_unit_test(test_record),
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_spool),
-        cmocka_unit_test(test_hindered),
+        cmocka_unit_test(test_bad_file),
     };
     return cmocka_run_group_tests_name("statsdb_record", tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static int put(struct bj_upsert *u, unsigned id, const char *name,
 }
 
 /* Remove rows that the program expects. */
-static void behind_its_back(struct bj_store *s, const char *sql)
+static void remove_rows(struct bj_store *s, const char *sql)
 {
     struct bj_err err = {0};
     bool was = number(s, "PRAGMA foreign_keys");
@@ -82,12 +82,11 @@ static void test_gone(void **state)
         struct bj_store *s = store_open(&f);
         struct bj_upsert *u = upsert_open(s);
         assert_int_equal(put(u, 1, "ada", &err), 0);
-        behind_its_back(s,
-                        "DELETE FROM step; DELETE FROM job_more; DELETE FROM "
-                        "job; DELETE FROM rollup_day; DELETE FROM derive_todo");
+        remove_rows(s, "DELETE FROM step; DELETE FROM job_more; DELETE FROM "
+                       "job; DELETE FROM rollup_day; DELETE FROM derive_todo");
         if (strcmp(gone[i].table, "assoc") != 0)
-            behind_its_back(s, "DELETE FROM assoc");
-        behind_its_back(s, gone[i].remove);
+            remove_rows(s, "DELETE FROM assoc");
+        remove_rows(s, gone[i].remove);
         int r = put(u, 2, "ada", &err);
         print_message("# %s: %s\n", gone[i].table, err.msg);
         assert_int_equal(r, -EEXIST);
@@ -101,8 +100,7 @@ static void test_gone(void **state)
     }
 }
 
-/* All states that there are have a row; so have those of a later version, or
- * its first job would be refused. */
+/* All states have a row; a state without one is refused. */
 static void test_states(void **state)
 {
     (void)state;
@@ -150,8 +148,8 @@ static void test_on_again(void **state)
     fixture_close(&f);
 }
 
-/* Retention removes nothing that something else refers to: a table that it has
- * never heard of, or steps, which it finds in a way of its own. */
+/* Retention removes no row that another row refers to: from an unknown table,
+ * or steps, which it checks itself. */
 static void test_retention(void **state)
 {
     static const char *const tables[][2] = {

@@ -53,7 +53,7 @@ static const struct {
     {"state = completed", 1},
     {"state != completed", 0},
     {"state = oom", 0},
-    /* what is not known, or divided by nothing, does not hold */
+    /* an unknown value, or a division by 0, does not hold */
     {"gpu_efficiency < 50", 0},
     {"gpu_efficiency != 50", 0},
     {"cpus / gpus < 1000", 0},
@@ -108,7 +108,7 @@ static void test_rows(void **state)
     }
 }
 
-/* Names of what is found, with blanks between. */
+/* Names of findings, separated by blanks. */
 static void judge(const struct bj_rules *r, const char *cluster,
                   const char *partition, const double *fact, const char *want)
 {
@@ -257,7 +257,7 @@ static void good(double *fact)
     fact[BJ_FACT_OOM_KILLS] = 0;
 }
 
-/* A row of "fact=value ..." changes the good job; what is then found. */
+/* "fact=value ..." changes the good job; the resulting findings. */
 static const struct {
     const char *change, *found;
 } site_cases[] = {

@@ -1,4 +1,4 @@
-/* The file: whose it is, which version, locks, full disks, sudden death. */
+/* The file: application id, version, locks, full disks, sudden death. */
 #include "tests/unit/test_statsdb.h"
 
 #include "tests/unit/lib/rounds.h"
@@ -224,7 +224,8 @@ static void test_locks(void **state)
     struct bj_store *s = store_open(&f), *reader;
     struct bj_store_options rw = {.path = f.path, .busy_usec = 50000};
     assert_int_equal(try_open(&rw, &err), -EBUSY);
-    /* A reader sees what was committed when it looks, and disturbs nobody. */
+    /* A reader sees the data committed when it starts, and does not block the
+     * writer. */
     struct bj_upsert *u = upsert_open(s);
     struct bj_store_options ro = {.path = f.path, .read_only = true};
     assert_int_equal(bj_store_open(&ro, &reader, &err), 0);
@@ -259,7 +260,7 @@ static void test_locks(void **state)
     fixture_close(&f);
 }
 
-/* Batches until one fails: what was committed is there and whole. */
+/* Batches until one fails: committed data is there and complete. */
 static void fill_up(const struct bj_store_options *opt, bool unlimit)
 {
     struct bj_store *s;

@@ -24,7 +24,7 @@ static void test_lists(void **state)
         {1002, "gres", "gpu:a100"},
     };
     static const struct {
-        const char *list, *asked, *used;
+        const char *list, *requested, *used;
     } cases[] = {
         {"1=1,2=20,4=1,5=1", "billing=1,cpu=1,mem=20M,node=1",
          "billing=1,cpu=1,mem=20,node=1"},
@@ -46,11 +46,12 @@ static void test_lists(void **state)
                                            bj_slice_str(names[i].name)),
                          0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        for (int asked = 0; asked < 2; asked++) {
+        for (int requested = 0; requested < 2; requested++) {
             struct bj_buf out = {0};
-            bj_tres_names_put(&t, bj_slice_str(cases[i].list), asked, &out);
+            bj_tres_names_put(&t, bj_slice_str(cases[i].list), requested, &out);
             bj_buf_put(&out, "", 1);
-            assert_string_equal(out.p, asked ? cases[i].asked : cases[i].used);
+            assert_string_equal(out.p,
+                                requested ? cases[i].requested : cases[i].used);
             bj_buf_free(&out);
         }
     bj_tres_names_free(&t);

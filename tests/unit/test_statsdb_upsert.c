@@ -1,4 +1,4 @@
-/* Records of jobs into the store: round trip, and what may change what. */
+/* Storing records of jobs: round trip, and which record changes what. */
 #include "tests/unit/test_statsdb.h"
 
 #include <errno.h>
@@ -225,7 +225,7 @@ static void test_shapes(void **state)
     fixture_close(&f);
 }
 
-/* Records of one run, one after the other, and what is known behind each. */
+/* Records of one run in sequence, and the stored values after each. */
 static const struct {
     const char *what;
     enum bj_job_state state;

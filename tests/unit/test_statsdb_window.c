@@ -1,4 +1,4 @@
-/* Which stretch of time is asked for next. */
+/* The next time window. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static void test_cases(void **state)
         struct bj_window want;
     } cases[] = {
         {"nothing yet", {0, 0}, 9000, true, {8500, 9000, {8500, 9000}, false}},
-        {"nothing yet, little to ask for",
+        {"nothing yet, little to request",
          {0, 0},
          1200,
          true,
@@ -67,7 +67,7 @@ static void test_cases(void **state)
     }
 }
 
-/* Bulk is history, and what came to pass in a rest of more than an hour. */
+/* Bulk mode: history, and pauses of more than an hour. */
 static void test_bulk(void **state)
 {
     static const struct bj_window_rules day = {
@@ -88,10 +88,10 @@ static void test_bulk(void **state)
     assert_true(bj_window_bulk(&day, &w));
 }
 
-/* Every second since the beginning is asked for, whatever fails in between. */
+/* Every second since the start is requested, even after failures. */
 static void test_no_gap(void **state)
 {
-    static unsigned char asked[20000];
+    static unsigned char requested[20000];
     struct bj_covered c = {0, 0};
     uint64_t seed = 5;
     (void)state;
@@ -111,10 +111,10 @@ static void test_no_gap(void **state)
             continue;
         }
         for (int64_t t = w.start_sec; t < w.end_sec; t++)
-            asked[t] = 1;
+            requested[t] = 1;
         c = w.after;
         for (int64_t t = c.from_sec; t < c.to_sec; t++)
-            assert_true(asked[t]);
+            assert_true(requested[t]);
     }
     assert_int_equal(c.from_sec, 1000);
     assert_int_equal(bj_window_done(&rules, &c), 1000);

@@ -390,6 +390,24 @@ test_chain() {
     stop_collectd
 }
 
+# The same chain over values of the plugin load, which needs no job.
+test_chain_thresholds() {
+    dir=$tmp/thresholds
+    mkdir "$dir"
+    {
+        printf '%s\n' "BaseDir \"$dir\"" "PIDFile \"$dir/pid\"" 'FQDNLookup false' 'Interval 1' \
+            'LoadPlugin logfile' '<Plugin logfile>' "  File \"$dir/log\"" '</Plugin>' \
+            'LoadPlugin csv' '<Plugin csv>' "  DataDir \"$dir/csv\"" '</Plugin>' 'LoadPlugin load' \
+            'LoadPlugin threshold' '<Plugin threshold>' '  <Plugin load>' '    <Type load>' \
+            '      FailureMax -1' '    </Type>' '  </Plugin>' '</Plugin>'
+        sed 's/\^batchjob\$/^load$/; s/write_prometheus/csv/' "$top/examples/collectd-chain.conf"
+    } >"$dir/conf"
+    collectd -f -C "$dir/conf" >/dev/null 2>&1 &
+    later stop $!
+    check "with the chain thresholds are checked" wait_for 20 grep -q 'severity = FAILURE' "$dir/log"
+    stop $!
+}
+
 # The shipped configuration, with nothing but paths and ports changed.
 test_example_conf() {
     dir=$tmp/example
@@ -497,6 +515,7 @@ run)
     test_config_errors
     test_descriptors
     test_chain
+    test_chain_thresholds
     test_example_conf ;;
 valgrind)
     start_jobs

@@ -69,8 +69,8 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
     return bj_resolver_new(conf, &core->host, &core->resolver, err);
 }
 
-/* Descriptors that may be kept: the process needs some for itself, and what
- * the kernel refuses looks like a fault. */
+/* How many descriptors may be kept.  The process needs some for itself; one
+ * that the kernel refuses would count as an error. */
 static uint64_t keepable(uint64_t wanted)
 {
     enum { RESERVE = 256 };

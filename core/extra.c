@@ -32,7 +32,7 @@ static struct bj_list split_evenly(const struct bj_track *t, struct bj_arena *a,
 void bj_extras_publish(const struct bj_core *core, const struct bj_track *t,
                        struct bj_arena *a, struct bj_job *job)
 {
-    const unsigned asked = core->conf->extras;
+    const unsigned extras = core->conf->extras;
     const char *const *list = (const char *const *)t->unit.cpu_list;
     struct bj_extra_use *v = bj_arena_alloc(a, sizeof(*v));
     if (!v)
@@ -48,9 +48,9 @@ void bj_extras_publish(const struct bj_core *core, const struct bj_track *t,
     v->cpu_ppm = bj_rate_ppm(&t->rate);
     if (v->cpu_ppm != BJ_ABSENT && job->use.cpus != BJ_ABSENT)
         v->cpu_each_ppm = v->cpu_ppm / job->use.cpus;
-    if (t->proc && asked & BJ_EXTRA_ALIVE)
+    if (t->proc && extras & BJ_EXTRA_ALIVE)
         bj_jobproc_living(t->proc, v);
-    if (asked & BJ_EXTRA_EVEN)
+    if (extras & BJ_EXTRA_EVEN)
         job->even_cores = split_evenly(t, a, v->sub.key[BJ_CPUS_EFFECTIVE]);
     job->extras = (struct bj_list){v, 1};
 }

@@ -257,9 +257,9 @@ static void start(struct bj_core *core)
 void bj_core_sampler_want(struct bj_core *core)
 {
     bool metered =
-        core->energy && bj_energy_look(core->energy, bj_clock_boot_usec());
+        core->energy && bj_energy_search(core->energy, bj_clock_boot_usec());
     metered |= core->energy && core->gpus &&
-               bj_gpus_look(core->gpus, bj_clock_boot_usec());
+               bj_gpus_search(core->gpus, bj_clock_boot_usec());
     if (!core->sampler && (metered || core->spool))
         start(core);
 }

@@ -1,7 +1,7 @@
 #include "core/cluster/cluster.h"
 
 #include "base/clock.h"
-#include "core/cluster/ask.h"
+#include "core/cluster/query.h"
 #include "core/poller.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct bj_cluster {
     struct bj_poller poller;
     const struct bj_scheduler_conf *conf;
     unsigned by;
-    struct bj_cluster_asker *asker;                       /* the thread's */
+    struct bj_cluster_client *client;                     /* the thread's */
     char complaint[sizeof(((struct bj_err *)NULL)->msg)]; /* the thread's, of
                                                              the constants */
     struct source source[BJ_CLUSTER_SOURCES];             /* under lock */
@@ -157,7 +157,7 @@ static bool run_source(struct bj_worker *worker, enum bj_cluster_source id)
     if (named)
         w.name = named->cluster;
     bj_worker_unlock(worker);
-    int code = bj_cluster_ask(c->asker, id, &w, &c->poller.stop, &err);
+    int code = bj_cluster_query(c->client, id, &w, &c->poller.stop, &err);
     bj_worker_lock(worker);
     const bool turned = s->failing != (code < 0);
     if (code != -ECANCELED)
@@ -196,11 +196,11 @@ static void gone(struct bj_poller *poller)
     struct bj_cluster *c = (struct bj_cluster *)poller;
     for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
         bj_cluster_part_unref(c->source[i].part);
-    bj_cluster_asker_free(c->asker);
+    bj_cluster_client_free(c->client);
     free(c);
 }
 
-/* --- birth and death ----------------------------------------------------- */
+/* --- start and end ----------------------------------------------------- */
 
 static bool named(const struct bj_strv *list, const char *name)
 {
@@ -254,7 +254,7 @@ int bj_cluster_new(const struct bj_scheduler_conf *conf,
     c->conf = conf;
     bj_poller_wake(&c->poller);
     want(c);
-    int r = bj_cluster_asker_new(conf, &c->asker, err);
+    int r = bj_cluster_client_new(conf, &c->client, err);
     if (r == 0) {
         r = bj_poller_start(&c->poller);
         if (r < 0)
@@ -274,7 +274,8 @@ void bj_cluster_free(struct bj_cluster *c)
         bj_poller_free(&c->poller);
 }
 
-/* --- telling ------------------------------------------------------------- */
+/* --- publishing -------------------------------------------------------------
+ */
 
 static void publish_parts(struct bj_cluster *c, uint64_t now_usec,
                           struct bj_cluster_lists *ret)

@@ -134,7 +134,7 @@ int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
         unsigned by;
         enum bj_cluster_list list;
         struct bj_slice key;
-    } told[] = {
+    } lists[] = {
         {BJ_BY_USER, BJ_CL_USER_JOBS, j->user},
         {BJ_BY_ACCOUNT, BJ_CL_ACCOUNT_JOBS, j->account},
         {BJ_BY_QOS, BJ_CL_QOS_JOBS, j->qos},
@@ -144,10 +144,10 @@ int bj_cluster_add_job(struct bj_cluster_work *w, const struct bj_squeue_job *j)
     add_to(w, &e, BJ_CL_JOBS, e.state, none);
     if (w->by & BJ_BY_PARTITION)
         add_to(w, &e, BJ_CL_PARTITION_JOBS, part, e.state);
-    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         struct bj_label l;
-        if (w->by & told[i].by)
-            add_to(w, &e, told[i].list, bj_cluster_label(told[i].key, &l),
+        if (w->by & lists[i].by)
+            add_to(w, &e, lists[i].list, bj_cluster_label(lists[i].key, &l),
                    e.state);
     }
     add_gpus(w, &e, part);

@@ -157,10 +157,10 @@ void bj_proc_extra_publish(const struct bj_proctab *t,
                            const struct bj_jobproc *p, struct bj_arena *arena,
                            struct bj_job *job)
 {
-    const unsigned asked = t->conf->extras;
-    if (asked & BJ_EXTRA_NAMES)
+    const unsigned extras = t->conf->extras;
+    if (extras & BJ_EXTRA_NAMES)
         job->names = list_names(p, arena);
-    if (asked & (BJ_EXTRA_EXES | BJ_EXTRA_ALIVE) && t->conf->exe_top > 0)
+    if (extras & (BJ_EXTRA_EXES | BJ_EXTRA_ALIVE) && t->conf->exe_top > 0)
         job->exe_counts = count_exes(t, p, arena);
 }
 

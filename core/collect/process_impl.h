@@ -158,7 +158,7 @@ struct bj_proctab {
     bool schedstat;       /* the kernel has it */
     bool fd_size;         /* the kernel has the number of open files in
                              st_size */
-    bool hidden;          /* hidepid: other users' processes look gone */
+    bool hidden;          /* hidepid: processes of other users are invisible */
     struct bj_place *places;
     size_t nplaces;
     /* Scratch of one update. */

@@ -16,8 +16,8 @@ static void add(struct bj_accum *a, uint64_t uj)
 
 static bj_u128 possible_uj(const struct bj_zone_sample *s, uint64_t dt_usec)
 {
-    bool told = s->max_uw != BJ_ABSENT && s->max_uw != 0;
-    bj_u128 uw = 2 * (bj_u128)(told ? s->max_uw : default_max_uw);
+    bool known = s->max_uw != BJ_ABSENT && s->max_uw != 0;
+    bj_u128 uw = 2 * (bj_u128)(known ? s->max_uw : default_max_uw);
     /* A level beyond 2^64 uW only has to stay above any counter. */
     if (uw > UINT64_MAX)
         uw = UINT64_MAX;

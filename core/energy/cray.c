@@ -39,7 +39,7 @@ struct cray {
     int mark_fd[MARKS];
     uint64_t mark[MARKS]; /* of the last reading */
     uint64_t stamp_usec;  /* when freshness was seen to change last; 0: never */
-    bool look;
+    bool search;
     size_t n;
     struct zone zone[ZONES];
 };
@@ -131,10 +131,10 @@ static int add_accelerators(struct cray *m)
 }
 
 /* node includes all others. */
-static int look(struct cray *m, struct bj_err *err)
+static int search(struct cray *m, struct bj_err *err)
 {
     drop_files(m);
-    m->look = false;
+    m->search = false;
     add_zone(m, "", "node", BJ_ZONE_NODE);
     add_zone(m, "cpu_", "cpu", BJ_ZONE_CPU);
     add_zone(m, "memory_", "memory", BJ_ZONE_DRAM);
@@ -182,7 +182,7 @@ static int read_value(struct cray *m, const struct zone *z, size_t kind,
     r = bj_attr_fd_text(z->fd[kind], name, buf, &text, err);
     if (r == 0)
         r = parse(text, units[kind], name, ret, err);
-    m->look |= bj_err_gone(r);
+    m->search |= bj_err_gone(r);
     return r;
 }
 
@@ -275,22 +275,22 @@ static int stamp(struct cray *m, uint64_t fresh, uint64_t now_usec,
 
 /* startup: the controller has restarted with its counters at 0; they are used
  * as they are.  generation: a power limit has changed.  Both are reasons to
- * look at all files again. */
+ * search for all files again. */
 int bj_cray_read(void *meter, const struct bj_cray_now *now,
                  struct bj_meter_sample *out, struct bj_err *err)
 {
     struct cray *m = meter;
     uint64_t mark[MARKS];
-    int r = m->look ? look(m, err) : 0;
+    int r = m->search ? search(m, err) : 0;
     if (r == 0)
         r = read_whole(m, now, mark, out, err);
     if (r < 0 && out->n == 0) {
-        m->look = true;
+        m->search = true;
         return r;
     }
     if (mark[STARTUP] != m->mark[STARTUP] ||
         mark[GENERATION] != m->mark[GENERATION])
-        m->look = true;
+        m->search = true;
     int stale = stamp(m, mark[FRESHNESS], now->usec, out, r < 0 ? NULL : err);
     memcpy(m->mark, mark, sizeof(mark));
     if (r == 0 && stale == 0 && out->n == 0)
@@ -331,7 +331,7 @@ static int cray_open(const struct bj_meter_env *env, void **ret,
         m->mark_fd[i] = -ENOENT;
     m->stop = env->stop;
     m->dir = open_dir(env);
-    int r = m->dir < 0 ? m->dir : look(m, err);
+    int r = m->dir < 0 ? m->dir : search(m, err);
     if (m->dir < 0)
         r = bj_err_set(err, r == -ENOENT ? -ENODEV : r, "open " DIR_PATH);
     else if (r == 0 && m->n == 0)

@@ -10,8 +10,7 @@ enum {
 };
 
 /* What the meter's read does, with CLOCK_BOOTTIME given.  between is called
- * with ctx between the values and the second look at freshness; NULL: no
- * such call. */
+ * with ctx between the values and the second read of freshness; or NULL. */
 struct bj_cray_now {
     uint64_t usec;
     void (*between)(void *ctx);

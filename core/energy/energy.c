@@ -33,10 +33,10 @@ struct bj_energy {
     bool ticked;
     uint64_t slept_usec; /* boot clock minus monotonic clock */
     struct bj_totals totals;
-    bool gpu_own;      /* GPUs report their energy themselves */
-    uint64_t gpu_told; /* to the ledger, at the last tick */
-    uint64_t gpu_base; /* what that is above the GPUs' own total; may be below
-                          0 */
+    bool gpu_own;       /* GPUs report their energy themselves */
+    uint64_t gpu_given; /* to the ledger, at the last tick */
+    uint64_t gpu_base;  /* what that is above the GPUs' own total; may be below
+                           0 */
     struct {
         struct bj_ledger_sums sums;
         struct bj_totals totals;
@@ -98,9 +98,9 @@ void bj_energy_free(struct bj_energy *e)
     free(e);
 }
 
-bool bj_energy_look(struct bj_energy *e, uint64_t now_usec)
+bool bj_energy_search(struct bj_energy *e, uint64_t now_usec)
 {
-    return bj_meters_look(e->meters, now_usec);
+    return bj_meters_search(e->meters, now_usec);
 }
 
 /* --- the first tick -------------------------------------------------------*/
@@ -109,7 +109,7 @@ bool bj_energy_look(struct bj_energy *e, uint64_t now_usec)
 static void save_gpu_total(const struct bj_energy *e, struct bj_buf *out)
 {
     if (e->gpu_own)
-        bj_buf_printf(out, "gpus %" PRIu64 "\n", e->gpu_told);
+        bj_buf_printf(out, "gpus %" PRIu64 "\n", e->gpu_given);
 }
 
 static void load_gpu_total(struct bj_energy *e, struct bj_slice text)
@@ -120,7 +120,7 @@ static void load_gpu_total(struct bj_energy *e, struct bj_slice text)
             bj_slice_eq(word, BJ_SLICE("gpus")) &&
             bj_slice_word(&line, &word) &&
             bj_slice_u64(word, &e->gpu_base) == 0) {
-            e->gpu_told = e->gpu_base;
+            e->gpu_given = e->gpu_base;
             e->gpu_own = true;
             return;
         }
@@ -301,13 +301,13 @@ static uint64_t gpu_total(struct bj_energy *e, uint64_t own_uj,
                           uint64_t metered_uj)
 {
     if (own_uj == BJ_ABSENT) {
-        e->gpu_told = metered_uj == BJ_ABSENT ? e->gpu_told : metered_uj;
+        e->gpu_given = metered_uj == BJ_ABSENT ? e->gpu_given : metered_uj;
         return metered_uj;
     }
     if (!e->gpu_own)
-        e->gpu_base = e->gpu_told - own_uj;
+        e->gpu_base = e->gpu_given - own_uj;
     e->gpu_own = true;
-    return e->gpu_told = e->gpu_base + own_uj;
+    return e->gpu_given = e->gpu_base + own_uj;
 }
 
 static struct bj_tick make_tick(struct bj_energy *e, const struct bj_core *core,

@@ -29,7 +29,7 @@ int bj_energy_new(const struct bj_conf *conf, const struct bj_host *host,
 void bj_energy_free(struct bj_energy *e); /* NULL is fine */
 
 /* Search for meters periodically; true while there is one. */
-bool bj_energy_look(struct bj_energy *e, uint64_t now_usec);
+bool bj_energy_search(struct bj_energy *e, uint64_t now_usec);
 
 /* A tick: accounts, then tick, then write.  The tracks are those of core, read
  * in this pass.

@@ -16,7 +16,7 @@
 #define CLASS "class/hwmon"
 
 enum {
-    LOOK_READS = 12, /* chips are looked for every so many readings */
+    SEARCH_READS = 12, /* chips are looked for every so many readings */
     CHIPS = 256,
 };
 
@@ -39,7 +39,7 @@ struct channel {
 struct hwmon {
     int root; /* of sysfs */
     unsigned reads;
-    bool look;
+    bool search;
     size_t n;
     struct channel channel[BJ_ZONES_MAX];
 };
@@ -237,11 +237,11 @@ static void drop_channels(struct hwmon *m)
     m->n = 0;
 }
 
-static int look(struct hwmon *m, struct bj_err *err)
+static int search(struct hwmon *m, struct bj_err *err)
 {
     unsigned number[CHIPS];
     int fault = 0;
-    m->look = false;
+    m->search = false;
     drop_channels(m);
     bj_autoclose int dir = bj_dir_open(m->root, CLASS);
     int n =
@@ -302,14 +302,14 @@ static int hwmon_read(void *meter, struct bj_meter_sample *out,
 {
     struct hwmon *m = meter;
     int fault = 0;
-    if (++m->reads % LOOK_READS == 0 || m->look)
-        fault = look(m, err);
+    if (++m->reads % SEARCH_READS == 0 || m->search)
+        fault = search(m, err);
     for (size_t i = 0; i < m->n; i++) {
         struct bj_err e = {0};
         uint64_t v = BJ_ABSENT;
         int r = read_channel(&m->channel[i], &v, &e);
         if (bj_err_gone(r))
-            m->look = true;
+            m->search = true;
         else if (r < 0)
             bj_zone_fault(&fault, err, r, &e);
         else if (v != BJ_ABSENT)
@@ -338,7 +338,7 @@ static int hwmon_open(const struct bj_meter_env *env, void **ret,
     if (!m)
         return bj_err_set(err, -ENOMEM, "hwmon");
     m->root = bj_dir_open(AT_FDCWD, env->sysfs);
-    int r = m->root < 0 ? 0 : look(m, err);
+    int r = m->root < 0 ? 0 : search(m, err);
     if (r == 0 && m->n == 0)
         r = bj_err_set(err, -ENODEV, "no hardware monitor reports power");
     if (r < 0)
@@ -367,7 +367,7 @@ static bool hwmon_present(const struct bj_meter_env *env)
 
 const struct bj_meter_kind bj_meter_hwmon = {
     .name = "hwmon",
-    .slow = true, /* firmware, and what it asks, answers for ACPI */
+    .slow = true, /* ACPI values come from firmware */
     .present = hwmon_present,
     .open = hwmon_open,
     .read = hwmon_read,

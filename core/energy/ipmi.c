@@ -165,7 +165,7 @@ void bj_ipmi_close(struct bj_ipmi *bmc)
 
 /* A question on its way. */
 struct talk {
-    const struct bj_ipmi_ask *ask;
+    const struct bj_ipmi_send *ask;
     struct bj_ipmi_reply *reply;
     uint64_t deadline_usec;
     struct bj_err *err;
@@ -319,8 +319,8 @@ static int completion(const struct talk *t)
                       code);
 }
 
-int bj_ipmi_ask(struct bj_ipmi *bmc, const struct bj_ipmi_ask *ask,
-                struct bj_ipmi_reply *reply, struct bj_err *err)
+int bj_ipmi_send(struct bj_ipmi *bmc, const struct bj_ipmi_send *ask,
+                 struct bj_ipmi_reply *reply, struct bj_err *err)
 {
     uint64_t deadline = bmc->sys.now_usec(bmc->sys.ctx) + bmc->timeout_usec;
     struct talk t = {ask, reply, deadline, err};
@@ -352,10 +352,10 @@ int bj_ipmi_missing(int r, const struct bj_ipmi_reply *reply)
 int bj_ipmi_identify(struct bj_ipmi *bmc, struct bj_ipmi_id *ret,
                      struct bj_err *err)
 {
-    const struct bj_ipmi_ask ask = {
+    const struct bj_ipmi_send ask = {
         .what = "Get Device ID", .netfn = BJ_IPMI_APP, .cmd = 0x01};
     struct bj_ipmi_reply reply;
-    int r = bj_ipmi_ask(bmc, &ask, &reply, err);
+    int r = bj_ipmi_send(bmc, &ask, &reply, err);
     if (r < 0)
         return r;
     if (reply.n < 12)

@@ -68,7 +68,7 @@ int bj_ipmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
 void bj_ipmi_close(struct bj_ipmi *bmc);
 
 /* A question: to the BMC, or to somebody behind it on the bus (IPMB). */
-struct bj_ipmi_ask {
+struct bj_ipmi_send {
     const char *what; /* for messages */
     uint8_t netfn, cmd, lun;
     uint8_t slave;   /* address on the bus; 0 or BJ_IPMI_BMC: the BMC */
@@ -83,20 +83,19 @@ struct bj_ipmi_reply {
     uint8_t b[BJ_IPMI_MAX];
 };
 
-/* Ask and wait for the answer, until env->conf->timeout_usec have passed.  A
- * BMC that says that it is busy is asked again within that time.  0: the
- * completion code is 0.  Else the faults of meter.h, and reply->n is above 0
- * when there was an answer with another completion code:
- *   -ENODEV     the device has gone, or the BMC does not know the command or
- *               has no such bus
+/* Send a request and wait for the response, env->conf->timeout_usec at most.
+ * The request is repeated within that time if the BMC reports that it is busy.
+ * 0: the completion code is 0.  Else the faults of meter.h, and reply->n is
+ * above 0 when there was an answer with another completion code: -ENODEV the
+ * device has gone, or the BMC does not know the command or has no such bus
  *   -ETIMEDOUT  no answer, or none but "busy" or "timeout"
  *   -EACCES     the BMC wants a higher privilege
  *   -EBADMSG    the BMC complains about the length; an empty answer
  *   -ESTALE     the reservation is no longer good
  *   -EIO        any other completion code
  *   -ECANCELED  env->stop */
-int bj_ipmi_ask(struct bj_ipmi *bmc, const struct bj_ipmi_ask *ask,
-                struct bj_ipmi_reply *reply, struct bj_err *err);
+int bj_ipmi_send(struct bj_ipmi *bmc, const struct bj_ipmi_send *ask,
+                 struct bj_ipmi_reply *reply, struct bj_err *err);
 
 /* What the result of the first question to a meter means for its being there:
  * a BMC that refuses it in whatever words has no such meter, -ENODEV; all else

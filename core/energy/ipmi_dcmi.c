@@ -13,7 +13,7 @@ enum {
     GET_READING = 0x02,
     GET_LIMIT = 0x03,
     READING_BYTES = 19,
-    LIMIT_BYTES = 8, /* that we look at */
+    LIMIT_BYTES = 8, /* that are used */
     STATE_ACTIVE = 0x40,
 };
 
@@ -51,23 +51,23 @@ static int reading(struct dcmi *d, struct bj_ipmi_reply *reply,
                    uint64_t *ret_watts, struct bj_err *err)
 {
     static const uint8_t data[] = {GROUP_DCMI, 0x01, 0x00, 0x00};
-    const struct bj_ipmi_ask ask = {
+    const struct bj_ipmi_send ask = {
         .what = "DCMI power reading",
         .netfn = NETFN_GROUP,
         .cmd = GET_READING,
         .data = data,
         .n = sizeof(data),
     };
-    int r = bj_ipmi_ask(d->bmc, &ask, reply, err);
+    int r = bj_ipmi_send(d->bmc, &ask, reply, err);
     return r < 0 ? r : bj_dcmi_decode(reply, ret_watts, err);
 }
 
-/* The limit in force, if any.  A BMC that refuses is not asked again; only
- * silence is a fault. */
+/* The limit in force, if any.  If the BMC refuses, the request is not
+ * repeated; only a missing response is a fault. */
 static int limit(struct dcmi *d, uint64_t *ret_uw, struct bj_err *err)
 {
     static const uint8_t data[] = {GROUP_DCMI, 0x00, 0x00};
-    const struct bj_ipmi_ask ask = {
+    const struct bj_ipmi_send ask = {
         .what = "DCMI power limit",
         .netfn = NETFN_GROUP,
         .cmd = GET_LIMIT,
@@ -78,7 +78,7 @@ static int limit(struct dcmi *d, uint64_t *ret_uw, struct bj_err *err)
     struct bj_err why = {0};
     if (d->no_limit)
         return 0;
-    int r = bj_ipmi_ask(d->bmc, &ask, &reply, &why);
+    int r = bj_ipmi_send(d->bmc, &ask, &reply, &why);
     if (reply.n == 0 || r == -ETIMEDOUT)
         return bj_err_set(err, r, "%s", why.msg);
     if (reply.b[0] == BJ_IPMI_NOT_ACTIVE)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    BJ_SDR_MAX = 64,    /* bytes of a record that we look at */
+    BJ_SDR_MAX = 64,    /* bytes of a record that are used */
     BJ_SDR_FULL = 0x01, /* type of records that describe analog sensors */
     BJ_SDR_UNITS = 24,  /* bytes that show whether it is about watts */
 };

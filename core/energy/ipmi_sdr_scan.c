@@ -38,14 +38,14 @@ struct record {
 static int ask(struct scan *c, uint8_t cmd, const uint8_t *data, size_t n,
                struct bj_ipmi_reply *reply)
 {
-    const struct bj_ipmi_ask q = {
+    const struct bj_ipmi_send q = {
         .what = c->device ? "device SDR" : "SDR repository",
         .netfn = c->device ? BJ_IPMI_SENSOR : BJ_IPMI_STORAGE,
         .cmd = cmd,
         .data = data,
         .n = n,
     };
-    return bj_ipmi_ask(c->bmc, &q, reply, c->err);
+    return bj_ipmi_send(c->bmc, &q, reply, c->err);
 }
 
 /* BMCs that know no reservations want 0 in its place. */
@@ -70,8 +70,8 @@ static bool wants_less(const struct bj_ipmi_reply *reply)
            code == BJ_IPMI_UNSPECIFIED;
 }
 
-/* Add count bytes to the record.  0, too, when the BMC wants to be asked for
- * less: then nothing was added. */
+/* Add count bytes to the record.  Also 0 if the BMC can only send fewer bytes:
+ * then nothing was added. */
 static int read_piece(struct scan *c, struct record *rec, unsigned count)
 {
     const uint8_t data[] = {

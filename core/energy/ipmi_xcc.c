@@ -62,14 +62,14 @@ static int reading(struct xcc *x, struct bj_ipmi_reply *reply, uint64_t *ret_uj,
                    uint64_t *ret_uw, struct bj_err *err)
 {
     static const uint8_t data[] = {0x04, 0x02, 0x00, 0x00, 0x00};
-    const struct bj_ipmi_ask ask = {
+    const struct bj_ipmi_send ask = {
         .what = "XCC energy",
         .netfn = NETFN_OEM,
         .cmd = GET_ENERGY,
         .data = data,
         .n = sizeof(data),
     };
-    int r = bj_ipmi_ask(x->bmc, &ask, reply, err);
+    int r = bj_ipmi_send(x->bmc, &ask, reply, err);
     return r < 0 ? r : bj_xcc_decode(reply, ret_uj, ret_uw, err);
 }
 
@@ -97,8 +97,8 @@ static int xcc_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
     return 0;
 }
 
-/* The command is Lenovo's own and may mean anything to the BMC of another
- * maker, which is therefore not asked unless somebody insists. */
+/* The command is specific to Lenovo and may mean anything to the BMC of another
+ * vendor, which gets it only if the configuration names this meter. */
 static int find(struct xcc *x, bool forced, struct bj_err *err)
 {
     struct bj_ipmi_reply reply;

@@ -17,9 +17,9 @@ const char *const bj_policy_names[BJ_POLICIES] = {
     [BJ_RESERVATION] = "reservation",
 };
 
-static uint64_t size(uint64_t told, uint64_t max)
+static uint64_t size(uint64_t value, uint64_t max)
 {
-    return told == BJ_ABSENT ? 0 : bj_min64(told, max);
+    return value == BJ_ABSENT ? 0 : bj_min64(value, max);
 }
 
 /* Room for one more account, and for as many receivers: a tick allocates
@@ -125,10 +125,10 @@ struct bj_account *bj_ledger_open(struct bj_ledger *l, struct bj_slice key,
 }
 
 /* A value that is known stays until a newer one is. */
-static void learn(uint64_t *known, uint64_t told)
+static void learn(uint64_t *known, uint64_t value)
 {
-    if (told != BJ_ABSENT)
-        *known = told;
+    if (value != BJ_ABSENT)
+        *known = value;
 }
 
 void bj_account_use(struct bj_account *a, const struct bj_job_use *use)
@@ -152,7 +152,7 @@ void bj_account_gpu(struct bj_account *a, uint64_t delta_uj)
     uint64_t d = bj_min64(delta_uj, BJ_LEDGER_ENERGY_MAX - a->gpu_new_uj);
     a->gpu_new_uj += d;
     struct bj_ledger *l = a->ledger;
-    l->gpu_told_uj += bj_min64(d, BJ_LEDGER_ENERGY_MAX - l->gpu_told_uj);
+    l->gpu_given_uj += bj_min64(d, BJ_LEDGER_ENERGY_MAX - l->gpu_given_uj);
 }
 
 void bj_account_close(struct bj_account *a)

@@ -47,12 +47,12 @@ struct bj_account {
     bool ended;  /* that tick was taken */
     bool lingers;            /* energy of accelerators is still to come */
     bool final;              /* its last window is settled */
-    bool asleep;             /* from a state file; nobody has opened it yet */
+    bool asleep;             /* from a state file; not opened yet */
     bool flagged;            /* see bj_account_flagged */
     bool involved;           /* in the open window */
-    uint64_t cpu_usec;       /* told last; BJ_ABSENT: never */
+    uint64_t cpu_usec;       /* reported last; BJ_ABSENT: never */
     uint64_t cpu_seen_usec;  /* at the last tick */
-    uint64_t mem_bytes;      /* told last; BJ_ABSENT: never */
+    uint64_t mem_bytes;      /* reported last; BJ_ABSENT: never */
     uint64_t mem_seen_bytes; /* at the last tick; 0 before its birth */
     uint64_t cpus, mem_limit_bytes;
     uint64_t gpu_new_uj; /* since the last tick */
@@ -94,7 +94,7 @@ struct bj_ledger {
     uint64_t cpu_usec, mem_bytes;           /* of the node, at the last tick */
     struct bj_intake intake[BJ_COMPONENTS]; /* BJ_ENERGY_OTHER: the node */
     uint64_t node_stamp_usec; /* of the last reading that counted */
-    uint64_t gpu_told_uj;     /* by owners since the last tick */
+    uint64_t gpu_given_uj;    /* by owners since the last tick */
 
     /* The open window. */
     uint64_t span_usec;   /* its length, the machine being awake */

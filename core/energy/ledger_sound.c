@@ -33,7 +33,7 @@ static bool times_fit(const struct bj_ledger *l)
     return l->span_usec <= BJ_LEDGER_TIME_MAX &&
            l->waited_usec <= BJ_LEDGER_TIME_MAX &&
            l->interval_usec <= BJ_LEDGER_TIME_MAX &&
-           l->gpu_told_uj <= BJ_LEDGER_ENERGY_MAX &&
+           l->gpu_given_uj <= BJ_LEDGER_ENERGY_MAX &&
            weights_fit(&l->node_cpu, 1) && weights_fit(&l->node_mem, 1);
 }
 

@@ -51,7 +51,7 @@ const struct bj_state_row bj_ledger_rows[] = {
      BJ_ROW_FLAG},
     {"silent", AT(bj_ledger, intake[0].silent_usec), EACH,
      sizeof(struct bj_intake), BJ_ROW_U64},
-    ONE(bj_ledger, "gpu-told", gpu_told_uj),
+    ONE(bj_ledger, "gpu-given", gpu_given_uj),
     ONE(bj_ledger, "span", span_usec),
     ONE(bj_ledger, "waited", waited_usec),
     FLAG(bj_ledger, "odd", odd),

@@ -6,7 +6,7 @@ static const uint64_t default_patience_usec = 180000000;
 
 /* --- energy --------------------------------------------------------------- */
 
-/* Energy that a meter told and that is given to nobody. */
+/* Energy that a meter reported and that no job gets. */
 static void miss(uint64_t *missed, uint64_t uj)
 {
     *missed += bj_min64(uj, BJ_ABSENT - 1 - *missed);
@@ -36,7 +36,7 @@ static void take(struct bj_ledger *l, enum bj_component c, uint64_t total_uj)
 static void take_told(struct bj_ledger *l)
 {
     struct bj_ledger_sums *sums = &l->sums;
-    uint64_t d = bj_min64(l->gpu_told_uj,
+    uint64_t d = bj_min64(l->gpu_given_uj,
                           BJ_LEDGER_TOTAL_MAX - sums->taken_uj[BJ_ENERGY_GPU]);
     sums->taken_uj[BJ_ENERGY_GPU] += d;
     sums->pending_uj[BJ_ENERGY_GPU] += d;
@@ -47,7 +47,7 @@ static void take_energy(struct bj_ledger *l, const struct bj_tick *t)
     if (l->ticked && !l->intake[BJ_ENERGY_GPU].live &&
         t->total_uj[BJ_ENERGY_GPU] == BJ_ABSENT)
         take_told(l);
-    l->gpu_told_uj = 0;
+    l->gpu_given_uj = 0;
     take(l, BJ_ENERGY_CPU, t->total_uj[BJ_ENERGY_CPU]);
     take(l, BJ_ENERGY_DRAM, t->total_uj[BJ_ENERGY_DRAM]);
     take(l, BJ_ENERGY_GPU, t->total_uj[BJ_ENERGY_GPU]);
@@ -173,12 +173,12 @@ static bool is_fresh(const struct bj_ledger *l, const struct bj_tick *t)
             t->node_stamp_usec != l->node_stamp_usec);
 }
 
-/* Is a meter that has told in the past silent at this tick, and worth waiting
- * for?  One that has been silent for too long is taken for dead. */
-static bool wait_for(struct bj_ledger *l, struct bj_intake *in, bool told,
+/* Whether the window waits for a meter that had values before and has none at
+ * this tick.  After the patience it is given up. */
+static bool wait_for(struct bj_ledger *l, struct bj_intake *in, bool has_value,
                      uint64_t dt)
 {
-    if (told || !in->live) {
+    if (has_value || !in->live) {
         in->silent_usec = 0;
         return false;
     }

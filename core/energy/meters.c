@@ -87,14 +87,14 @@ void bj_meters_free(struct bj_meters *m)
     free(m);
 }
 
-bool bj_meters_look(struct bj_meters *m, uint64_t now_usec)
+bool bj_meters_search(struct bj_meters *m, uint64_t now_usec)
 {
     if (now_usec < m->look_usec)
         return m->any;
     m->look_usec = now_usec + LOOK_USEC;
     m->any = false;
     for (size_t i = 0; i < SLOTS; i++)
-        m->any |= m->slot[i] && bj_slot_look(m->slot[i], now_usec);
+        m->any |= m->slot[i] && bj_slot_search(m->slot[i], now_usec);
     return m->any;
 }
 

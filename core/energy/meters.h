@@ -39,7 +39,7 @@ void bj_meters_free(struct bj_meters *m);
 
 /* Search for further meters, at most once a minute; cheap.  True while there is
  * any. */
-bool bj_meters_look(struct bj_meters *m, uint64_t now_usec);
+bool bj_meters_search(struct bj_meters *m, uint64_t now_usec);
 
 /* Read the fast meters, take the newest samples of the slow ones.  slept: the
  * machine was suspended since the last reading. */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    LOOK_READS = 12, /* power limits, and zones that we may have missed, are
+    SEARCH_READS = 12, /* power limits, and zones that we may have missed, are
                         looked for every so many readings */
     CONSTRAINTS = 5,
     ID_CAP = 40,
@@ -37,9 +37,9 @@ struct zone {
 struct rapl {
     int root; /* of sysfs */
     struct stat seen[CONTROLS];
-    unsigned looks; /* so many readings look for zones first */
+    unsigned searches; /* number of reads that search for zones first */
     unsigned reads;
-    int fault; /* of the last look, but for zones that have gone */
+    int fault; /* of the last search, except for zones that have gone */
     size_t n;
     struct zone zone[BJ_ZONES_MAX];
 };
@@ -190,8 +190,8 @@ static void keep_fault(struct rapl *m, int r)
 }
 
 /* The zone "ID:k" in up, and what lies in it. */
-static void look_zone(struct rapl *m, int up, const char *up_id, unsigned k,
-                      size_t control, const struct zone *parent)
+static void add_zone(struct rapl *m, int up, const char *up_id, unsigned k,
+                     size_t control, const struct zone *parent)
 {
     char id[ID_CAP], prefix[ID_CAP + 1];
     unsigned sub[BJ_ZONES_MAX];
@@ -205,11 +205,11 @@ static void look_zone(struct rapl *m, int up, const char *up_id, unsigned k,
     int n = bj_attr_numbers(dir, prefix, "", 16, sub, BJ_ZONES_MAX);
     keep_fault(m, n);
     for (int i = 0; i < n; i++)
-        look_zone(m, dir, id, sub[i], control, zone);
+        add_zone(m, dir, id, sub[i], control, zone);
 }
 
 /* Zone numbers are hexadecimal. (powercap_register_zone) */
-static void look_control(struct rapl *m, size_t control)
+static void search_control(struct rapl *m, size_t control)
 {
     char path[64], prefix[ID_CAP];
     unsigned top[BJ_ZONES_MAX];
@@ -221,16 +221,16 @@ static void look_control(struct rapl *m, size_t control)
     int n = bj_attr_numbers(dir, prefix, "", 16, top, BJ_ZONES_MAX);
     keep_fault(m, n);
     for (int i = 0; i < n; i++)
-        look_zone(m, dir, controls[control], top[i], control, NULL);
+        add_zone(m, dir, controls[control], top[i], control, NULL);
 }
 
-static int look(struct rapl *m, struct bj_err *err)
+static int search(struct rapl *m, struct bj_err *err)
 {
     m->fault = 0;
     drop_zones(m);
     for (size_t i = 0; i < CONTROLS; i++)
-        look_control(m, i);
-    return m->fault ? bj_err_set(err, m->fault, "look for RAPL zones") : 0;
+        search_control(m, i);
+    return m->fault ? bj_err_set(err, m->fault, "search for RAPL zones") : 0;
 }
 
 /* Zones have appeared or vanished: a kernel directory's link count counts its
@@ -251,18 +251,18 @@ static bool changed(struct rapl *m)
     return any;
 }
 
-/* A package appears before the zones in it, so the reading after a change looks
- * once more. */
-static int look_when_due(struct rapl *m, struct bj_err *err)
+/* A package appears before its zones: the read after a change searches once
+ * more. */
+static int search_when_due(struct rapl *m, struct bj_err *err)
 {
     if (changed(m))
-        m->looks = 2;
-    else if (m->looks == 0 && ++m->reads % LOOK_READS == 0)
-        m->looks = 1;
-    if (m->looks == 0)
+        m->searches = 2;
+    else if (m->searches == 0 && ++m->reads % SEARCH_READS == 0)
+        m->searches = 1;
+    if (m->searches == 0)
         return 0;
-    m->looks--;
-    return look(m, err);
+    m->searches--;
+    return search(m, err);
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -304,13 +304,13 @@ static int rapl_read(void *meter, struct bj_meter_sample *out,
                      struct bj_err *err)
 {
     struct rapl *m = meter;
-    int fault = look_when_due(m, err);
+    int fault = search_when_due(m, err);
     for (size_t i = 0; i < m->n; i++) {
         struct bj_err e = {0};
         uint64_t v = 0;
         int r = read_zone(&m->zone[i], &v, &e);
         if (bj_err_gone(r))
-            m->looks = 2;
+            m->searches = 2;
         else if (r < 0)
             bj_zone_fault(&fault, err, r, &e);
         else if (!dead_psys(&m->zone[i], v))
@@ -362,7 +362,7 @@ static int rapl_open(const struct bj_meter_env *env, void **ret,
         return bj_err_set(err, -ENOMEM, "rapl");
     m->root = bj_dir_open(AT_FDCWD, env->sysfs);
     changed(m);
-    int r = m->root < 0 ? 0 : look(m, err);
+    int r = m->root < 0 ? 0 : search(m, err);
     if (r == 0)
         r = usable(m, err);
     if (r < 0)

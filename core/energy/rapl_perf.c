@@ -19,8 +19,8 @@
 #define PMU "bus/event_source/devices/power"
 
 enum {
-    LOOK_READS = 12, /* the CPUs to count on are looked at every so often */
-    CPUS_MAX = 32,   /* packages or dies */
+    SEARCH_READS = 12, /* the CPUs to count on are looked at every so often */
+    CPUS_MAX = 32,     /* packages or dies */
     CPU_IDS = 8192,
 };
 
@@ -59,7 +59,7 @@ struct perf {
     uint32_t type;
     struct event event[SOURCES];
     unsigned reads;
-    bool look;
+    bool search;
     size_t n;
     struct zone zone[BJ_ZONES_MAX];
 };
@@ -264,7 +264,7 @@ static void close_zones(struct zone *zone, size_t n)
             close(zone[i].fd);
 }
 
-static int look(struct perf *m, struct bj_err *err)
+static int search(struct perf *m, struct bj_err *err)
 {
     struct place place[CPUS_MAX];
     struct zone old[BJ_ZONES_MAX];
@@ -320,15 +320,15 @@ static int perf_read(void *meter, struct bj_meter_sample *out,
 {
     struct perf *m = meter;
     int fault = 0;
-    if (++m->reads % LOOK_READS == 0 || m->look)
-        fault = look(m, err);
-    m->look = false;
+    if (++m->reads % SEARCH_READS == 0 || m->search)
+        fault = search(m, err);
+    m->search = false;
     for (size_t i = 0; i < m->n; i++) {
         struct bj_err e = {0};
         uint64_t uj = 0;
         int r = read_zone(&m->zone[i], &uj, &e);
         if (bj_err_gone(r))
-            m->look = true;
+            m->search = true;
         else if (r < 0)
             bj_zone_fault(&fault, err, r, &e);
         else if (m->zone[i].sample.role != BJ_ZONE_PLATFORM || uj > 0)
@@ -372,7 +372,7 @@ int bj_perf_open(const struct bj_meter_env *env,
     int r =
         m->root < 0 ? bj_err_set(err, -ENODEV, "no sysfs") : read_pmu(m, err);
     if (r == 0)
-        r = look(m, err);
+        r = search(m, err);
     if (r == 0)
         r = usable(m, err);
     if (r < 0)

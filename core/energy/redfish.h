@@ -26,7 +26,7 @@ struct bj_redfish_chassis {
     char power[BJ_REDFISH_URI];       /* Power */
 };
 
-/* Take a path that the service has told.  Only absolute paths of printable
+/* Take a path from a response of the service.  Only absolute paths of printable
  * ASCII are taken, so that it can lead nowhere else: false for all others, and
  * *dst is then "". */
 bool bj_redfish_uri(struct bj_slice s, char dst[BJ_REDFISH_URI]);

@@ -46,7 +46,7 @@ static void say(struct bj_slot *s, const char *name, const struct bj_err *err)
 
 /* Most machines lack most meters, which is no news; one that was named should
  * be there. */
-static void tell_missing(struct bj_slot *s)
+static void log_missing(struct bj_slot *s)
 {
     const struct bj_err err = {.code = -ENODEV,
                                .msg = "named by energy.meter, and not there"};
@@ -186,7 +186,7 @@ static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
     s->poller.due_usec = next_due(s, r, now);
     s->in_a_row = fails ? s->in_a_row + 1 : 0;
     if (r == -ENODEV) {
-        tell_missing(s);
+        log_missing(s);
         return;
     }
     v->ran = true;
@@ -294,14 +294,14 @@ static void start(struct bj_slot *s)
     say(s, s->kinds[0]->name, &err);
 }
 
-bool bj_slot_look(struct bj_slot *s, uint64_t now_usec)
+bool bj_slot_search(struct bj_slot *s, uint64_t now_usec)
 {
     pthread_mutex_lock(s->poller.lock);
     if (bj_poller_searches(&s->poller, now_usec)) {
         if (maybe_there(s))
             start(s);
         else
-            tell_missing(s);
+            log_missing(s);
     }
     bool busy = s->poller.due_usec != UINT64_MAX;
     bool first = busy && !s->slow && !s->view.ran;
@@ -329,9 +329,9 @@ void bj_slot_slept(struct bj_slot *s)
 bool bj_slot_has_values(struct bj_slot *s)
 {
     pthread_mutex_lock(s->poller.lock);
-    bool told = s->view.ran || s->view.nzones > 0;
+    bool any = s->view.ran || s->view.nzones > 0;
     pthread_mutex_unlock(s->poller.lock);
-    return told;
+    return any;
 }
 
 void bj_slot_view_copy(struct bj_slot_view *to, const struct bj_slot_view *from)

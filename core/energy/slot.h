@@ -37,7 +37,7 @@ void bj_slot_free(struct bj_slot *s); /* waits two seconds at most */
 
 /* While it has no meter: check whether there may be one now, and start reading
  * it.  True when it is being read. */
-bool bj_slot_look(struct bj_slot *s, uint64_t now_usec);
+bool bj_slot_search(struct bj_slot *s, uint64_t now_usec);
 
 /* Read it if it is a fast meter. */
 void bj_slot_tick(struct bj_slot *s, uint64_t now_usec);

@@ -13,7 +13,7 @@ struct user {
     uid_t uid;
     bool used;
     int result;          /* of the lookup */
-    uint64_t until_usec; /* when to look it up again */
+    uint64_t until_usec; /* when it is looked up again */
     char *name;          /* NULL: never known */
 };
 

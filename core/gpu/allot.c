@@ -153,10 +153,10 @@ static struct bj_slice own_name(char *buf, size_t cap)
     return bj_slice_str(buf);
 }
 
-int bj_gpu_allot_ask(const struct bj_gpu_allot_conf *conf,
-                     struct bj_slice jobid, struct bj_slice node,
-                     const atomic_bool *abort, struct bj_gpu_claim *ret,
-                     struct bj_err *err)
+int bj_gpu_allot_read(const struct bj_gpu_allot_conf *conf,
+                      struct bj_slice jobid, struct bj_slice node,
+                      const atomic_bool *abort, struct bj_gpu_claim *ret,
+                      struct bj_err *err)
 {
     char id[ID], slurm_conf[4096], host[256];
     bool any = conf->slurm_conf && *conf->slurm_conf;

@@ -1,11 +1,11 @@
-/* What the scheduler says it has given a job, asked once for each job and only
- * where the operator wants it: a controller may have thousands of nodes.
+/* The GPUs that the scheduler has allocated to a job.  One query for each job,
+ * and only if the option is set: a controller may have thousands of nodes.
  *
  * Slurm's detail of a job has a line for each group of nodes,
  *   Nodes=n[1-2] CPU_IDs=0-3 Mem=900 GRES=gpu:tesla:2(IDX:0-1)
- * whose numbers are the order of gres.conf.  The user has a say in other lines
- * (name, command, comment): a job that imitates such a line for this node is
- * ignored.
+ * whose numbers are the order of gres.conf.  The user controls other lines
+ * (name, command, comment): if one of them imitates such a line for this node,
+ * the job's lines are ignored.
  *
  * Source: Slurm, scontrol(1), "--details"; src/api/job_info.c. */
 #ifndef BJ_CORE_GPU_ALLOT_H
@@ -21,21 +21,21 @@
 bool bj_gpu_allot_slurm(struct bj_slice text, struct bj_slice jobid,
                         struct bj_slice node, struct bj_gpu_claim *ret);
 
-/* How it is asked. */
+/* How to query it. */
 struct bj_gpu_allot_conf {
     const char *path;       /* directories with scontrol; NULL or empty: the
                                usual ones */
     const char *slurm_conf; /* NULL or empty: Slurm's default */
 };
 
-/* May the scheduler of that name be asked about jobs with such ids? */
+/* Whether the scheduler of that name can be queried about such a job id. */
 bool bj_gpu_allot_can(struct bj_slice system, struct bj_slice jobid);
 
 /* Query Slurm; blocks for at most ten seconds, or until abort is set.  0 with
  * ret->environ true if the reply has GPUs, false if not; -errno. */
-int bj_gpu_allot_ask(const struct bj_gpu_allot_conf *conf,
-                     struct bj_slice jobid, struct bj_slice node,
-                     const atomic_bool *abort, struct bj_gpu_claim *ret,
-                     struct bj_err *err);
+int bj_gpu_allot_read(const struct bj_gpu_allot_conf *conf,
+                      struct bj_slice jobid, struct bj_slice node,
+                      const atomic_bool *abort, struct bj_gpu_claim *ret,
+                      struct bj_err *err);
 
 #endif

@@ -29,14 +29,14 @@ struct bj_gpu_cap {
 };
 
 struct bj_gpu_claim {
-    bool environ;                 /* the environment told something */
-    bool step;                    /* only that of a step */
-    bool by_uuid;                 /* text has UUIDs */
-    bool cudas;                   /* text has CUDA's numbers */
-    bool shared;                  /* sharing was asked for (shards, MPS) */
-    bool devices;                 /* minors is known */
-    bool failed;                  /* the source could not be read */
-    char text[BJ_GPU_CLAIM_TEXT]; /* comma-separated */
+    bool environ; /* the environment names devices */
+    bool step;    /* only that of a step */
+    bool by_uuid; /* text has UUIDs */
+    bool cudas;   /* text has CUDA's numbers */
+    bool shared;  /* a part of a device was requested (shards, MPS) */
+    bool devices; /* minors is known */
+    bool failed;  /* the source could not be read */
+    char text[BJ_GPU_CLAIM_TEXT];        /* comma-separated */
     uint64_t minors[BJ_GPU_MINORS / 64]; /* of /dev/nvidiaN */
     uint64_t renders;                    /* of render nodes, from 128 on */
     struct bj_gpu_cap cap[BJ_GPU_CAPS];

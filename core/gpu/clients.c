@@ -306,7 +306,8 @@ void bj_gpu_clients_free(struct bj_gpu_clients *c)
     free(c);
 }
 
-void bj_gpu_clients_tell(const struct bj_gpu_clients *c, struct bj_gpu_set *out)
+void bj_gpu_clients_publish(const struct bj_gpu_clients *c,
+                            struct bj_gpu_set *out)
 {
     for (const struct job *j = c->jobs; j; j = j->next)
         for (const struct sum *s = j->sums; s; s = s->next) {

@@ -31,7 +31,7 @@ int bj_gpu_clients_take(struct bj_gpu_clients *c, uint64_t job,
                         const struct bj_fdinfo *f, bool counted);
 
 /* The counters, into times of a set. */
-void bj_gpu_clients_tell(const struct bj_gpu_clients *c,
-                         struct bj_gpu_set *out);
+void bj_gpu_clients_publish(const struct bj_gpu_clients *c,
+                            struct bj_gpu_set *out);
 
 #endif

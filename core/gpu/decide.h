@@ -20,7 +20,7 @@ enum bj_gpu_conflict {
     BJ_GPU_AGREED,
     BJ_GPU_DENIED, /* it says that it has the device; another job proves it */
     BJ_GPU_STRAY,  /* it runs on a device that it was not given */
-    BJ_GPU_DOUBLE, /* several jobs, none of which asked for sharing */
+    BJ_GPU_DOUBLE, /* several jobs, none of which requested sharing */
     BJ_GPU_CONFLICTS
 };
 extern const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS];
@@ -29,7 +29,7 @@ extern const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS];
 struct bj_gpu_candidate {
     size_t job; /* of the caller */
     unsigned evidence;
-    bool shared;    /* it asked for a part of a device */
+    bool shared;    /* it requested a part of a device */
     bool elsewhere; /* it is known what it was given: not this */
     bool barred;    /* the device cgroup keeps it out, or the scheduler
                        says that it gave others */

@@ -13,7 +13,7 @@ enum { BJ_FDINFO_ENGINES = 12, BJ_FDINFO_TEXT = 32 };
 /* An engine class, under the driver's name for it. */
 struct bj_fdinfo_engine {
     char name[BJ_FDINFO_TEXT];
-    uint64_t busy_ns;              /* BJ_ABSENT: not told */
+    uint64_t busy_ns;              /* BJ_ABSENT: not reported */
     uint64_t cycles, total_cycles; /* the same as cycles of how many */
     uint64_t capacity;             /* engines of the class; at least 1 */
 };

@@ -1,10 +1,9 @@
 /* Processes of jobs on DRM devices (AMD, Intel), with their memory and time on
- * the engines: whatever the vendor, and without his libraries.
+ * the engines, for all vendors, without their libraries.
  *
- * Only the processes of jobs are looked at, and of their open files only those
- * that lead to a DRM device.  That needs the right to look into processes of
- * others (CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE); a job that cannot be looked
- * into is not told of. */
+ * Only processes of jobs are read, and of their open files only those of DRM
+ * devices.  Reading processes of other users needs CAP_DAC_READ_SEARCH and
+ * CAP_SYS_PTRACE; jobs that cannot be read are left out. */
 #include "core/gpu/clients.h"
 #include "core/gpu/places.h"
 #include "core/gpu/seen.h"
@@ -44,7 +43,7 @@ struct process {
     int dir; /* /proc/PID of this process, also when its number is used again */
     struct bj_gpu_seen *seen; /* with kfd it computes through ROCm's queues,
                                  whose time is unknown */
-    bool ours, asked;         /* it is still in the job */
+    bool ours, checked;       /* it is still in the job */
 };
 
 /* --- an open file ---------------------------------------------------------*/
@@ -66,9 +65,9 @@ static int kind_of(int fds, const char *name)
 
 static bool still_ours(struct process *p)
 {
-    if (!p->asked)
+    if (!p->checked)
         p->ours = bj_pids_has(p->cgroup, p->pid);
-    p->asked = true;
+    p->checked = true;
     return p->ours;
 }
 
@@ -111,7 +110,7 @@ static int take_file(struct process *p, unsigned fd)
     snprintf(path, sizeof(path), "fdinfo/%u", fd);
     int r = bj_file_read_all(p->dir, path, buf, sizeof(buf), &text, NULL);
     if (r < 0 || !bj_fdinfo_parse(text, &f)) {
-        p->seen->due_usec = 0; /* it is another file now: look again */
+        p->seen->due_usec = 0; /* it is another file now: read it */
         return bj_err_gone(r) ? 0 : r;
     }
     if (!still_ours(p))
@@ -276,7 +275,7 @@ static int read_tracer(void *m, struct bj_gpu_set *out, struct bj_err *err)
         look_at_job(t, out, job, dirs);
     bj_gpu_clients_end(t->clients);
     bj_gpu_seens_end(t->seens);
-    bj_gpu_clients_tell(t->clients, out);
+    bj_gpu_clients_publish(t->clients, out);
     out->traced_usec = now;
     return t->worst;
 }

@@ -47,7 +47,7 @@ struct bj_gpu {
 struct bj_gpu_proc {
     uint32_t gpu; /* place in the set */
     uint32_t pid;
-    uint64_t memory_bytes; /* BJ_ABSENT: not told */
+    uint64_t memory_bytes; /* BJ_ABSENT: not reported */
     uint64_t sm_ppm;       /* of the device, since the last reading; absent */
 };
 
@@ -60,7 +60,7 @@ struct bj_gpu_time {
     char engine[BJ_GPU_ENGINE];
 };
 
-/* All that a reading told. */
+/* The result of a reading. */
 struct bj_gpu_set {
     /* When it began and ended, boot clock.  What a device has counted is at
      * least what it had at the beginning. */
@@ -93,7 +93,7 @@ struct bj_gpu_xids {
 
 struct bj_gpu_places;
 
-/* What a source may look at.  All of it outlives the source. */
+/* What a source reads.  All of it outlives the source. */
 struct bj_gpu_env {
     const char *procfs, *sysfs;
     const char *nvml; /* path of NVIDIA's library; "": the system's, when the
@@ -101,7 +101,7 @@ struct bj_gpu_env {
     const char *rocm, *level_zero; /* path of AMD's and Intel's library; "": the
                                       system's; "none": not wanted */
     const char *dcgm;              /* URL of dcgm-exporter's page; "": none */
-    struct bj_gpu_places *places;  /* of jobs; NULL: not told */
+    struct bj_gpu_places *places;  /* of jobs; NULL: none */
     struct bj_gpu_xids *xids;      /* the source's alone; NULL: not wanted */
     const atomic_bool *stop;       /* set when the source should end */
 };

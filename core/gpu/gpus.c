@@ -20,15 +20,16 @@ static int check_dirs(const struct bj_conf *conf, struct bj_err *err)
     return 0;
 }
 
-static int make_scheduler(struct bj_gpus *g, const struct bj_gpu_asker_conf *as)
+static int make_scheduler(struct bj_gpus *g,
+                          const struct bj_gpu_lookup_conf *as)
 {
     const struct bj_strv none = {0};
     const struct bj_gpu_allot_conf allot = {g->conf->scheduler.path,
                                             g->conf->scheduler.slurm_conf};
-    const struct bj_gpu_asker_conf asks = {
+    const struct bj_gpu_lookup_conf lookup = {
         .procfs = as->procfs, .note_dirs = &none, .allot = &allot};
     return g->conf->gpu_ask_scheduler
-               ? bj_gpu_asker_new(&asks, &g->host, &g->scheduler)
+               ? bj_gpu_lookup_new(&lookup, &g->host, &g->scheduler)
                : 0;
 }
 
@@ -51,11 +52,11 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
     g->saves = conf->collect[BJ_COLLECT_ENERGY];
     g->order = bj_gpu_order_of(conf->gpu_order);
     env.places = g->places = bj_gpu_places_new();
-    const struct bj_gpu_asker_conf asks = {.procfs = env.procfs,
-                                           .note_dirs = &conf->gpu_map_dirs,
-                                           .map_dir = conf->gpu_job_map_dir};
-    if (!g->places || bj_gpu_asker_new(&asks, host, &g->asker) < 0 ||
-        make_scheduler(g, &asks) < 0) {
+    const struct bj_gpu_lookup_conf lookup = {.procfs = env.procfs,
+                                              .note_dirs = &conf->gpu_map_dirs,
+                                              .map_dir = conf->gpu_job_map_dir};
+    if (!g->places || bj_gpu_lookup_new(&lookup, host, &g->lookup) < 0 ||
+        make_scheduler(g, &lookup) < 0) {
         bj_gpus_free(g);
         return bj_err_set(err, -ENOMEM, "GPUs");
     }
@@ -87,16 +88,16 @@ void bj_gpus_free(struct bj_gpus *g)
     free(g);
 }
 
-bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec)
+bool bj_gpus_search(struct bj_gpus *g, uint64_t now_usec)
 {
-    if (now_usec < g->look_usec)
+    if (now_usec < g->search_usec)
         return g->any;
-    g->look_usec = now_usec + SECOND;
+    g->search_usec = now_usec + SECOND;
     unsigned there = 0;
     for (unsigned i = 0; i < BJ_GPU_OVER; i++)
-        there |= (unsigned)bj_gpu_watch_look(g->watch[i], now_usec) << i;
+        there |= (unsigned)bj_gpu_watch_search(g->watch[i], now_usec) << i;
     g->any = there != 0;
-    bj_gpus_over_look(g, there, now_usec);
+    bj_gpus_over_search(g, there, now_usec);
     return g->any;
 }
 
@@ -216,10 +217,10 @@ static void lose(struct bj_gpus *g, unsigned kind)
             g->hold[i].now = g->hold[i].was = false;
 }
 
-/* Look at one source; true when it has told something new. */
+/* Read one source; true if it has new values. */
 static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
 {
-    if (!bj_gpu_watch_look(g->watch[kind], now_usec)) {
+    if (!bj_gpu_watch_search(g->watch[kind], now_usec)) {
         bj_gpu_watch_stat(g->watch[kind], now_usec, &g->stat[kind]);
         lose(g, kind);
         return false;
@@ -249,10 +250,10 @@ static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
 static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
                       const bool news[BJ_GPU_KINDS])
 {
-    if (any || core->now_usec >= g->ask_usec) {
-        g->ask_usec = core->now_usec + SECOND;
-        bj_gpus_ask(g, core);
-        bj_gpus_over_tell(g);
+    if (any || core->now_usec >= g->claims_usec) {
+        g->claims_usec = core->now_usec + SECOND;
+        bj_gpus_find_claims(g, core);
+        bj_gpus_over_set_jobs(g);
     }
     for (unsigned k = 0; k < BJ_GPU_OVER; k++)
         if (news[k]) {
@@ -260,21 +261,21 @@ static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
             bj_gpus_meter(g, k);
         }
     if (any && g->conf->gpu_job_map_dir && *g->conf->gpu_job_map_dir)
-        bj_gpus_tell_dcgm(g);
+        bj_gpus_write_map(g);
 }
 
 void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)
 {
-    if (!bj_gpus_look(g, core->now_usec) && g->n == 0)
+    if (!bj_gpus_search(g, core->now_usec) && g->n == 0)
         return;
     uint64_t begun = bj_clock_boot_usec(), faults = 0;
-    bool news = false, told[BJ_GPU_KINDS] = {false};
+    bool news = false, fresh[BJ_GPU_KINDS] = {false};
     bj_gpus_over_take(g, core->now_usec);
     for (unsigned k = 0; k < BJ_GPU_OVER; k++)
-        news |= told[k] = read_kind(g, k, core->now_usec);
+        news |= fresh[k] = read_kind(g, k, core->now_usec);
     for (unsigned k = 0; k < BJ_GPU_KINDS; k++)
         faults += g->stat[k].faults;
-    read_news(g, core, news, told);
+    read_news(g, core, news, fresh);
     if (!news && faults == g->faults)
         return;
     struct bj_err err = {0};

@@ -17,14 +17,14 @@ void bj_gpus_free(struct bj_gpus *g); /* NULL is fine */
 
 struct bj_track;
 
-/* In a pass: take what drivers have told.  Never waits for one. */
+/* In a pass: take the last values of all drivers.  Never waits for one. */
 void bj_gpus_read(struct bj_gpus *g, struct bj_core *core);
 
 /* The track goes: forget what it held.  g NULL is fine. */
 void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t);
 
 /* Search for drivers periodically; cheap.  True while one is read. */
-bool bj_gpus_look(struct bj_gpus *g, uint64_t now_usec);
+bool bj_gpus_search(struct bj_gpus *g, uint64_t now_usec);
 
 /* The energy of all devices since the start; BJ_ABSENT: no device reports it.
  */

@@ -66,25 +66,26 @@ static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
 struct parts {
     size_t n, dev[BJ_GPUS_MAX];
     uint64_t slices[BJ_GPUS_MAX + 1], active[BJ_GPUS_MAX + 1];
-    bool told; /* what each does is known */
+    bool known; /* what each does is known */
 };
 
 /* Each of several compute instances in one GPU instance reports the slices of
  * the GPU instance, and has a part of them. */
 static uint64_t slices_of(const struct bj_gpus *g, const struct bj_gpu_dev *d)
 {
-    uint64_t told = d->now.use.slices, n = 0;
+    uint64_t slices = d->now.use.slices, n = 0;
     for (size_t i = 0; i < g->n && d->now.gi != UINT32_MAX; i++)
         n += g->dev[i].there && g->dev[i].parent == d->parent &&
              g->dev[i].now.gi == d->now.gi;
-    return EVENLY * (told == BJ_ABSENT || told > 7 ? 1 : told) / (n ? n : 1);
+    return EVENLY * (slices == BJ_ABSENT || slices > 7 ? 1 : slices) /
+           (n ? n : 1);
 }
 
 static void instances_of(const struct bj_gpus *g, size_t dev, struct parts *p)
 {
     uint64_t used = 0;
     p->n = 0;
-    p->told = true;
+    p->known = true;
     for (size_t i = 0; i < g->n && p->n < BJ_GPUS_MAX; i++) {
         const struct bj_gpu_dev *d = &g->dev[i];
         const struct bj_gpu_use *u = &d->now.use;
@@ -93,7 +94,7 @@ static void instances_of(const struct bj_gpus *g, size_t dev, struct parts *p)
         p->slices[p->n] = slices_of(g, d);
         used += p->slices[p->n];
         bool known = u->sm_ppm != BJ_ABSENT && u->multiprocessors != BJ_ABSENT;
-        p->told &= known;
+        p->known &= known;
         p->active[p->n] = known ? u->sm_ppm * u->multiprocessors : 0;
         p->dev[p->n++] = i;
     }
@@ -113,7 +114,7 @@ static void give_instances(struct bj_gpus *g, size_t dev, uint64_t uj,
     bj_u128 idle =
         d->idle_uw == BJ_ABSENT ? 0 : (bj_u128)d->idle_uw * dt_usec / SECOND;
     uint64_t rest = idle < uj ? (uint64_t)idle : uj;
-    bool by_use = p.told && any > 0;
+    bool by_use = p.known && any > 0;
     bj_gpu_divide(rest, p.slices, p.n + 1, still);
     bj_gpu_divide(uj - rest, by_use ? p.active : p.slices, p.n + 1, moving);
     for (size_t i = 0; i < p.n; i++)
@@ -131,7 +132,7 @@ static void learn_idle(struct bj_gpu_dev *d)
 }
 
 /* What a job that is new here has used, and after a restart that is much, must
- * not be taken for nobody's only because it was not asked yet. */
+ * not be counted as unallocated only because its claim is not read yet. */
 static bool defer(struct bj_gpus *g)
 {
     enum { PATIENCE = 3 };

@@ -49,9 +49,9 @@ static struct bj_track **owners_of(const struct bj_gpus *g,
 static void sum_processes(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
                           struct bj_track *const *owner, size_t at, bool traced)
 {
-    bool told = traced || set->v[at].use.processes != BJ_ABSENT;
-    h->processes = told ? 0 : BJ_ABSENT;
-    h->memory_bytes = h->sm_ppm = told ? 0 : BJ_ABSENT;
+    bool known = traced || set->v[at].use.processes != BJ_ABSENT;
+    h->processes = known ? 0 : BJ_ABSENT;
+    h->memory_bytes = h->sm_ppm = known ? 0 : BJ_ABSENT;
     for (size_t i = 0; i < set->nprocs; i++) {
         const struct bj_gpu_proc *p = &set->proc[i];
         if (p->gpu != at || owner[i] != h->track)
@@ -77,19 +77,18 @@ static void count_conflict(struct bj_gpus *g, struct bj_gpu_hold *h,
                            enum bj_gpu_conflict conflict)
 {
     static const char *const text[BJ_GPU_CONFLICTS] = {
-        [BJ_GPU_DENIED] =
-            "says that it has it, which is proved to be another's",
-        [BJ_GPU_STRAY] = "runs on it without having been given it",
-        [BJ_GPU_DOUBLE] = "has it at the same time as another that asked for "
-                          "no sharing"};
+        [BJ_GPU_DENIED] = "claims it, but another job uses it",
+        [BJ_GPU_STRAY] = "uses it without an allocation",
+        [BJ_GPU_DOUBLE] = "has it at the same time as another job, and neither "
+                          "requested sharing"};
     char line[480];
     if (conflict == BJ_GPU_AGREED) {
-        h->told = false;
+        h->logged = false;
         return;
     }
-    if (h->told)
+    if (h->logged)
         return;
-    h->told = true;
+    h->logged = true;
     g->conflicts[conflict]++;
     struct bj_slice id = h->track->ident->f[BJ_ID_JOBID];
     snprintf(line, sizeof(line), "GPU %s: job %.*s %s", g->dev[h->dev].now.uuid,
@@ -159,7 +158,7 @@ static bool is_idle(const struct bj_gpu_dev *d, const struct bj_gpu_hold *h,
         return u->busy_ppm == 0;
     if (u->sm_ppm != BJ_ABSENT)
         return u->sm_ppm == 0;
-    if (h->engines_told)
+    if (h->engines_known)
         return h->engine_ppm == 0;
     return u->processes == 0;
 }
@@ -291,7 +290,7 @@ void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind)
 {
     const struct bj_gpu_set *set = g->set[kind];
     struct bj_track **owner = owners_of(g, core, set);
-    /* A job that has not been asked yet may be about to agree. */
+    /* A claim that is not read yet may still agree. */
     bool certain = !bj_gpus_waits(g);
     g->allots = bj_gpus_allots(g, set);
     for (size_t i = 0; i < g->nholds; i++)

@@ -8,9 +8,9 @@
 #define BJ_CORE_GPU_GPUS_IMPL_H
 
 #include "core/energy/accum.h"
-#include "core/gpu/asker.h"
 #include "core/gpu/decide.h"
 #include "core/gpu/gpus.h"
+#include "core/gpu/lookup.h"
 #include "core/gpu/places.h"
 #include "core/gpu/watch.h"
 
@@ -19,9 +19,9 @@ enum {
     BJ_GPU_OVER = 3,
     BJ_GPU_KINDS = 7,
     BJ_GPU_DEVS_MAX = 512,
-    BJ_GPU_JOBS_MAX = 1024,  /* jobs that are asked about */
+    BJ_GPU_JOBS_MAX = 1024,  /* jobs whose claims are read */
     BJ_GPU_HOLDERS_MAX = 64, /* of one device */
-    BJ_GPU_FRESH = 3         /* periods after which what a source told is old */
+    BJ_GPU_FRESH = 3 /* periods after which values of a source are old */
 };
 
 /* A device or an instance, as long as we run. */
@@ -53,8 +53,8 @@ enum { BJ_GPU_ENGINES = 12 };
 struct bj_gpu_engine {
     char name[BJ_GPU_ENGINE];
     uint64_t busy_usec;
-    uint64_t told_usec; /* by the processes that were there, last ... */
-    bool told;          /* ... if ever */
+    uint64_t seen_usec; /* of the processes that were there, last ... */
+    bool seen;          /* ... if ever */
 };
 
 /* What counts up while a job holds a device. */
@@ -79,18 +79,18 @@ struct bj_gpu_kept {
     struct bj_gpu_sums sums;
 };
 
-/* A job that is asked about. */
+/* A job, and its claims. */
 struct bj_gpu_job {
     uint64_t id; /* never used again */
     struct bj_track *track;
-    struct bj_gpu_ask *ask;
-    uint64_t ask_usec; /* when it is asked again */
-    unsigned asked;
+    struct bj_gpu_request *request;
+    uint64_t request_usec; /* when its processes are read again */
+    unsigned requests;
     bool noted; /* some file of the prolog is about it */
     struct bj_gpu_claim claim;
-    struct bj_gpu_ask *allot_ask; /* what the scheduler says */
+    struct bj_gpu_request *allot_request; /* to the scheduler */
     uint64_t allot_usec;
-    unsigned allot_asked;
+    unsigned allot_requests;
     struct bj_gpu_claim allot;
 };
 
@@ -101,7 +101,7 @@ struct bj_gpu_hold {
     bool now, had; /* in the last reading; in the one before */
     bool was;      /* not in it, but it has a part of what was not given yet */
     uint64_t since_usec; /* now: from when on */
-    bool told;           /* the conflict was logged */
+    bool logged;         /* the conflict was */
     unsigned evidence;
     bool estimated;                                      /* its share is */
     bool ever_estimated;                                 /* or was */
@@ -112,14 +112,14 @@ struct bj_gpu_hold {
     uint64_t pending_uj;  /* of its energy, not yet in its account */
     uint64_t traced_usec; /* when that was reported; 0: never */
     uint64_t engine_ppm;  /* of the busiest class in the time before ... */
-    bool engines_told;    /* ... if that is known */
+    bool engines_known;
 };
 
 struct bj_gpus {
-    uint64_t look_usec; /* when drivers are looked for again */
-    uint64_t ask_usec;  /* when jobs are asked about again */
-    struct bj_buf map;  /* told dcgm-exporter last, and a NUL */
-    bool any;           /* one is there, or may be */
+    uint64_t search_usec; /* when drivers are searched for again */
+    uint64_t claims_usec; /* when claims are read again */
+    struct bj_buf map;    /* written for dcgm-exporter last, and a NUL */
+    bool any;             /* one is there, or may be */
     const struct bj_conf *conf;
     struct bj_host host;
     enum bj_gpu_order order;
@@ -128,8 +128,8 @@ struct bj_gpus {
     struct bj_gpu_watch_stat stat[BJ_GPU_KINDS];
     struct bj_gpu_dev *dev;
     size_t n, cap;
-    uint64_t faults;                        /* of all sources, as reported */
-    struct bj_gpu_asker *asker, *scheduler; /* scheduler: NULL, not asked */
+    uint64_t faults;                          /* of all sources, as reported */
+    struct bj_gpu_lookup *lookup, *scheduler; /* scheduler: NULL, not queried */
     struct bj_gpu_job **job;
     size_t njobs, job_cap;
     uint64_t job_ids;             /* given so far */
@@ -146,7 +146,7 @@ struct bj_gpus {
     unsigned waits; /* readings whose energy waits for answers about jobs */
     bool metered;
     bool saves;        /* what counts up is shown when it has been saved */
-    uint64_t total_uj; /* of all devices since we look */
+    uint64_t total_uj; /* of all devices since the start */
 };
 
 extern const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS];
@@ -176,11 +176,11 @@ struct bj_slice bj_gpus_source(unsigned evidence);
 void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                    struct bj_accum *a);
 
-/* Ask about new jobs and take answers; note what the prolog says. */
-void bj_gpus_ask(struct bj_gpus *g, struct bj_core *core);
+/* Read the claims of new jobs and the notes of the prolog. */
+void bj_gpus_find_claims(struct bj_gpus *g, struct bj_core *core);
 void bj_gpus_jobs_free(struct bj_gpus *g);
 
-/* Whether the first answer about a job is still to come. */
+/* Whether the first result about a job is missing. */
 bool bj_gpus_waits(const struct bj_gpus *g);
 
 /* The job on whose cgroup a process is, or NULL. */
@@ -199,12 +199,12 @@ bool bj_gpus_given(const struct bj_gpus *g, const struct bj_gpu_job *j);
 bool bj_gpus_allots(const struct bj_gpus *g, const struct bj_gpu_set *set);
 bool bj_gpus_allotted(const struct bj_gpus *g, const struct bj_gpu_job *j);
 
-/* A source has told something new: who holds what now, for how long. */
+/* A source has new values: which job holds which device, and how long. */
 void bj_gpus_hold(struct bj_gpus *g, const struct bj_core *core, unsigned kind);
 
-/* Have dcgm-exporter's job mapping files say who holds what, when that has
- * changed.  gpus_map.c */
-void bj_gpus_tell_dcgm(struct bj_gpus *g);
+/* Write dcgm-exporter's job mapping files, if the jobs on devices have changed.
+ * gpus_map.c */
+void bj_gpus_write_map(struct bj_gpus *g);
 
 /* Give the energy of its devices since the last reading away. */
 void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
@@ -212,8 +212,8 @@ void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
 /* gpus_over.c: sources that add values to devices of other sources.  Search for
  * those that can add to the kinds found (bits); set the jobs; take their
  * values; add them to a set of the others. */
-void bj_gpus_over_look(struct bj_gpus *g, unsigned there, uint64_t now_usec);
-void bj_gpus_over_tell(struct bj_gpus *g);
+void bj_gpus_over_search(struct bj_gpus *g, unsigned there, uint64_t now_usec);
+void bj_gpus_over_set_jobs(struct bj_gpus *g);
 void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec);
 void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,
                       unsigned kind);

@@ -1,5 +1,4 @@
-/* What speaks for the jobs: asked in a thread, once and again while a job is
- * young. */
+/* What the jobs claim: read in a thread, several times while a job is young. */
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -40,8 +39,8 @@ static struct bj_gpu_job *add_job(struct bj_gpus *g, struct bj_track *t)
 
 static void drop_job(struct bj_gpus *g, size_t i)
 {
-    bj_gpu_ask_drop(g->asker, g->job[i]->ask);
-    bj_gpu_ask_drop(g->scheduler, g->job[i]->allot_ask);
+    bj_gpu_request_drop(g->lookup, g->job[i]->request);
+    bj_gpu_request_drop(g->scheduler, g->job[i]->allot_request);
     free(g->job[i]);
     g->job[i] = g->job[--g->njobs];
 }
@@ -53,8 +52,8 @@ void bj_gpus_jobs_free(struct bj_gpus *g)
     free(g->job);
     free(g->notes);
     free(g->hold);
-    bj_gpu_asker_free(g->asker);
-    bj_gpu_asker_free(g->scheduler);
+    bj_gpu_lookup_free(g->lookup);
+    bj_gpu_lookup_free(g->scheduler);
 }
 
 void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t)
@@ -69,7 +68,7 @@ void bj_gpus_drop(struct bj_gpus *g, const struct bj_track *t)
             g->hold[i] = g->hold[--g->nholds];
 }
 
-/* --- asking ---------------------------------------------------------------*/
+/* --- claims ---------------------------------------------------------------*/
 
 /* devices.list of v1, in a hierarchy that need not be one we read. */
 static const char *devices_path(const struct bj_track *t, char *buf, size_t cap)
@@ -100,69 +99,69 @@ size_t bj_gpus_dirs(const struct bj_track *t, char (*paths)[BJ_GPU_PATH],
     return n;
 }
 
-static void ask(struct bj_gpus *g, struct bj_gpu_job *j)
+static void submit(struct bj_gpus *g, struct bj_gpu_job *j)
 {
     const struct bj_track *t = j->track;
     const struct bj_core *core = t->core;
     char paths[BJ_GPU_DIRS][BJ_GPU_PATH], devices[BJ_GPU_PATH];
-    struct bj_gpu_question q = {.system = t->ident->f[BJ_ID_SYSTEM],
-                                .jobid = t->ident->f[BJ_ID_JOBID]};
+    struct bj_gpu_query q = {.system = t->ident->f[BJ_ID_SYSTEM],
+                             .jobid = t->ident->f[BJ_ID_JOBID]};
     size_t n = bj_gpus_dirs(t, paths, BJ_GPU_DIRS);
     for (size_t i = 0; i < n; i++)
         q.dirs[i] = paths[i];
     q.devices = devices_path(t, devices, sizeof(devices));
-    j->ask = bj_gpu_asker_ask(g->asker, &q);
-    j->ask_usec = core->now_usec + ((uint64_t)SECOND << j->asked);
-    j->asked++;
+    j->request = bj_gpu_lookup_submit(g->lookup, &q);
+    j->request_usec = core->now_usec + ((uint64_t)SECOND << j->requests);
+    j->requests++;
 }
 
 /* Reading a process of it may block: try once more, later. */
 static void last_try(struct bj_gpu_job *j)
 {
-    if (j->asked < TRIES)
-        j->asked = TRIES - 1;
-    j->ask_usec = j->track->core->now_usec + ((uint64_t)SECOND << TRIES);
+    if (j->requests < TRIES)
+        j->requests = TRIES - 1;
+    j->request_usec = j->track->core->now_usec + ((uint64_t)SECOND << TRIES);
 }
 
-static void ask_again(struct bj_gpus *g, struct bj_gpu_job *j)
+static void read_claim(struct bj_gpus *g, struct bj_gpu_job *j)
 {
     struct bj_gpu_claim claim;
     bool known = j->claim.environ && !j->claim.step;
-    if (j->ask && bj_gpu_ask_answer(g->asker, j->ask, &claim)) {
-        bj_gpu_ask_drop(g->asker, j->ask);
-        j->ask = NULL;
-        /* A step that has ended since told something, too. */
+    if (j->request && bj_gpu_request_result(g->lookup, j->request, &claim)) {
+        bj_gpu_request_drop(g->lookup, j->request);
+        j->request = NULL;
+        /* The claim of a step that has ended since counts. */
         if (claim.environ || !j->claim.environ)
             j->claim = claim;
         if (claim.failed)
             last_try(j);
-    } else if (!j->ask && !known && j->asked < TRIES &&
-               j->track->core->now_usec >= j->ask_usec) {
-        ask(g, j);
+    } else if (!j->request && !known && j->requests < TRIES &&
+               j->track->core->now_usec >= j->request_usec) {
+        submit(g, j);
     }
 }
 
-/* Once; again only when it could not be asked. */
-static void ask_scheduler(struct bj_gpus *g, struct bj_gpu_job *j)
+/* Once; again only after a failed query. */
+static void query_scheduler(struct bj_gpus *g, struct bj_gpu_job *j)
 {
     enum { SCHEDULER_TRIES = 3 };
     const struct bj_ident *id = j->track->ident;
-    const struct bj_gpu_question q = {.system = id->f[BJ_ID_SYSTEM],
-                                      .jobid = id->f[BJ_ID_JOBID],
-                                      .node = id->f[BJ_ID_NODE]};
+    const struct bj_gpu_query q = {.system = id->f[BJ_ID_SYSTEM],
+                                   .jobid = id->f[BJ_ID_JOBID],
+                                   .node = id->f[BJ_ID_NODE]};
     uint64_t now = j->track->core->now_usec;
     if (!g->scheduler || !bj_gpu_allot_can(q.system, q.jobid))
         return;
-    if (j->allot_ask &&
-        bj_gpu_ask_answer(g->scheduler, j->allot_ask, &j->allot)) {
-        bj_gpu_ask_drop(g->scheduler, j->allot_ask);
-        j->allot_ask = NULL;
-    } else if (!j->allot_ask && now >= j->allot_usec &&
-               (j->allot_asked == 0 ||
-                (j->allot.failed && j->allot_asked < SCHEDULER_TRIES))) {
-        j->allot_ask = bj_gpu_asker_ask(g->scheduler, &q);
+    if (j->allot_request &&
+        bj_gpu_request_result(g->scheduler, j->allot_request, &j->allot)) {
+        bj_gpu_request_drop(g->scheduler, j->allot_request);
+        j->allot_request = NULL;
+    } else if (!j->allot_request && now >= j->allot_usec &&
+               (j->allot_requests == 0 ||
+                (j->allot.failed && j->allot_requests < SCHEDULER_TRIES))) {
+        j->allot_request = bj_gpu_lookup_submit(g->scheduler, &q);
         j->allot_usec = now + 60 * (uint64_t)SECOND;
-        j->allot_asked++;
+        j->allot_requests++;
     }
 }
 
@@ -171,7 +170,7 @@ static void take_notes(struct bj_gpus *g)
     if (!g->notes)
         g->notes = calloc(BJ_GPU_NOTES_MAX, sizeof(*g->notes));
     if (g->notes)
-        g->nnotes = bj_gpu_asker_notes(g->asker, g->notes);
+        g->nnotes = bj_gpu_lookup_notes(g->lookup, g->notes);
 }
 
 static bool note_of(const struct bj_gpu_note *note, const struct bj_gpu_job *j)
@@ -180,7 +179,7 @@ static bool note_of(const struct bj_gpu_note *note, const struct bj_gpu_job *j)
                        j->track->ident->f[BJ_ID_JOBID]);
 }
 
-void bj_gpus_ask(struct bj_gpus *g, struct bj_core *core)
+void bj_gpus_find_claims(struct bj_gpus *g, struct bj_core *core)
 {
     if (g->n == 0)
         return;
@@ -193,8 +192,8 @@ void bj_gpus_ask(struct bj_gpus *g, struct bj_core *core)
         struct bj_gpu_job *j = job_of(g, t);
         if (!j && !(j = add_job(g, t)))
             continue;
-        ask_again(g, j);
-        ask_scheduler(g, j);
+        read_claim(g, j);
+        query_scheduler(g, j);
         j->noted = false;
         for (size_t i = 0; i < g->nnotes && !j->noted; i++)
             j->noted = note_of(&g->notes[i], j);
@@ -204,7 +203,7 @@ void bj_gpus_ask(struct bj_gpus *g, struct bj_core *core)
 bool bj_gpus_waits(const struct bj_gpus *g)
 {
     for (size_t i = 0; i < g->njobs; i++)
-        if (g->job[i]->ask && g->job[i]->asked == 1 &&
+        if (g->job[i]->request && g->job[i]->requests == 1 &&
             bj_track_live(g->job[i]->track))
             return true;
     return false;

@@ -63,10 +63,11 @@ static void put_device(const struct bj_gpus *g, size_t dev, struct bj_buf *map)
             put_holders(g, i, name, map);
 }
 
-void bj_gpus_tell_dcgm(struct bj_gpus *g)
+void bj_gpus_write_map(struct bj_gpus *g)
 {
     struct bj_buf map = {0}, copy = {0};
-    /* Before all jobs were asked we know less than the files may say. */
+    /* The files of a process before us may be more complete than a map without
+     * all claims. */
     if (bj_gpus_waits(g))
         return;
     for (size_t i = 0; i < g->n; i++)
@@ -76,7 +77,7 @@ void bj_gpus_tell_dcgm(struct bj_gpus *g)
     if (!same && !map.failed) {
         bj_buf_put(&copy, map.p, map.len - 1);
         if (!copy.failed) {
-            bj_gpu_asker_map(g->asker, &copy);
+            bj_gpu_lookup_map(g->lookup, &copy);
             bj_buf_free(&g->map);
             g->map = map;
             map = (struct bj_buf){0};

@@ -35,7 +35,7 @@ static bool any_drm(const struct bj_gpus *g)
            (g->set[INTEL] && g->set[INTEL]->n > 0);
 }
 
-void bj_gpus_over_tell(struct bj_gpus *g)
+void bj_gpus_over_set_jobs(struct bj_gpus *g)
 {
     char paths[BJ_GPU_DIRS][BJ_GPU_PATH];
     struct bj_buf list = {0};
@@ -62,11 +62,11 @@ void bj_gpus_over_tell(struct bj_gpus *g)
 
 /* --- looking and taking ---------------------------------------------------*/
 
-void bj_gpus_over_look(struct bj_gpus *g, unsigned there, uint64_t now_usec)
+void bj_gpus_over_search(struct bj_gpus *g, unsigned there, uint64_t now_usec)
 {
     for (unsigned k = BJ_GPU_OVER; k < BJ_GPU_KINDS; k++)
         if (over[k - BJ_GPU_OVER] & there)
-            bj_gpu_watch_look(g->watch[k], now_usec);
+            bj_gpu_watch_search(g->watch[k], now_usec);
 }
 
 void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec)
@@ -220,16 +220,16 @@ struct bj_gpu_engine *bj_gpus_engine(struct bj_gpu_sums *s, const char *name)
 
 /* The reported time is that of the processes seen, from their start on.  It is
  * incomplete if the job had other processes before the first reading. */
-static uint64_t add_time(struct bj_gpu_engine *e, uint64_t told_usec)
+static uint64_t add_time(struct bj_gpu_engine *e, uint64_t total_usec)
 {
-    uint64_t more = told_usec > e->told_usec ? told_usec - e->told_usec : 0;
-    if (!e->told)
-        e->busy_usec = told_usec > e->busy_usec ? told_usec : e->busy_usec;
+    uint64_t more = total_usec > e->seen_usec ? total_usec - e->seen_usec : 0;
+    if (!e->seen)
+        e->busy_usec = total_usec > e->busy_usec ? total_usec : e->busy_usec;
     else
         e->busy_usec += more;
-    e->told = true;
+    e->seen = true;
     if (more > 0)
-        e->told_usec = told_usec;
+        e->seen_usec = total_usec;
     return more;
 }
 
@@ -256,19 +256,19 @@ void bj_gpus_engines(struct bj_gpu_hold *h, const struct bj_gpu_set *set,
                      const struct bj_gpu_job *j, size_t at)
 {
     if (set->traced_usec == 0 || set->v[at].parent >= 0) {
-        h->engines_told = false;
+        h->engines_known = false;
         return;
     }
     if (set->traced_usec != h->traced_usec) {
         uint64_t dt = h->traced_usec ? set->traced_usec - h->traced_usec : 0;
         h->engine_ppm = take_times(h, set, j->id, at, dt ? dt : 1);
-        h->engines_told = dt > 0;
+        h->engines_known = dt > 0;
         h->traced_usec = set->traced_usec;
     }
-    /* A process whose time is not told leaves it open what the job used. */
+    /* If the time of one process is unknown, that of the job is unknown. */
     if (!bj_gpus_traced(set, j) || h->sm_ppm == BJ_ABSENT)
-        h->engines_told = false;
-    h->sm_ppm = h->engines_told ? h->engine_ppm : BJ_ABSENT;
+        h->engines_known = false;
+    h->sm_ppm = h->engines_known ? h->engine_ppm : BJ_ABSENT;
 }
 
 static const struct bj_gpu_sums *shown(const struct bj_gpus *g,

@@ -157,7 +157,7 @@ struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
     /* Without a value of the device, use its only job's processes. */
     if (l.memory_bytes == BJ_ABSENT)
         l.memory_bytes = h->memory_bytes;
-    if (l.busy_ppm == BJ_ABSENT && h->engines_told)
+    if (l.busy_ppm == BJ_ABSENT && h->engines_known)
         l.busy_ppm = h->engine_ppm;
     return l;
 }

@@ -138,7 +138,7 @@ int bj_nvml_open(struct bj_nvml *nv, const char *path, struct bj_err *err)
     dlclose(nv->lib);
     nv->lib = NULL;
     /* Driver and library differ while the driver is being replaced: that is
-     * told, though nothing but waiting helps. */
+     * logged, although only waiting helps. */
     int r = code == BJ_NVML_MISMATCH ? -EIO : bj_nvml_errno(code);
     if (r == -ENXIO || r == -ENODATA)
         r = -ENODEV;

@@ -2,7 +2,7 @@
  * layouts of our own, so that nothing of NVIDIA's is needed to build.
  *
  * Source: nvml.h of CUDA 11 to 13.  Names follow it; nvmlReturn_t and the enums
- * are int, nvmlDevice_t is a pointer that only the library looks behind. */
+ * are int, nvmlDevice_t is an opaque pointer. */
 #ifndef BJ_CORE_GPU_NVML_H
 #define BJ_CORE_GPU_NVML_H
 

@@ -88,7 +88,7 @@ static struct bj_nvml_gpm *pair_of(struct bj_nvml_reader *r, const char *uuid)
     return r->gpm = p;
 }
 
-/* Whether the device can do it; asked once. */
+/* Whether the device can do it; queried once. */
 static bool supported(struct bj_nvml_visit *v)
 {
     const struct bj_nvml *nv = &v->r->nv;

@@ -65,7 +65,7 @@ static void add(struct bj_nvml_visit *v, const struct bj_nvml_process *p)
     v->set->v[at].use.processes++;
 }
 
-/* The list may grow between two calls: it is asked again once or twice. */
+/* The list may grow between two calls: it is read again once or twice. */
 static bool list(struct bj_nvml_visit *v,
                  int (*call)(struct bj_nvml_device *, unsigned *,
                              struct bj_nvml_process *),

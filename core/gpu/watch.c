@@ -213,7 +213,7 @@ static int start(struct bj_gpu_watch *w)
     return bj_poller_start(&w->poller);
 }
 
-bool bj_gpu_watch_look(struct bj_gpu_watch *w, uint64_t now_usec)
+bool bj_gpu_watch_search(struct bj_gpu_watch *w, uint64_t now_usec)
 {
     pthread_mutex_lock(w->poller.lock);
     if (bj_poller_searches(&w->poller, now_usec) && w->kind->present(&w->env) &&

@@ -130,7 +130,7 @@ BJ_ZE_SIZE(bj_ze_process, 48);
 BJ_ZE_AT(bj_ze_process, pid, 16);
 BJ_ZE_AT(bj_ze_process, memory_bytes, 24);
 
-struct bj_ze_handle; /* only the library looks behind pointers to it */
+struct bj_ze_handle; /* opaque */
 
 /* All calls: name here, symbol, whether it must be there, arguments.  Lists
  * are requested with the room available, and return their length.

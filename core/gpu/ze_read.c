@@ -103,7 +103,7 @@ static void read_engines(struct visit *v)
 {
     struct device *d = v->dev;
     double sum = 0;
-    uint32_t told = 0;
+    uint32_t known = 0;
     for (uint32_t i = 0; i < d->nengines; i++) {
         struct bj_ze_activity now = {0, 0}, before = d->activity[i];
         bool good =
@@ -116,10 +116,10 @@ static void read_engines(struct visit *v)
         double part = (double)(now.active_usec - before.active_usec) /
                       (double)(now.stamp_usec - before.stamp_usec);
         sum += part < 1 ? part : 1;
-        told++;
+        known++;
     }
-    if (told > 0 && told == d->nengines)
-        v->gpu->use.busy_ppm = (uint64_t)(sum / told * 1e6 + 0.5);
+    if (known > 0 && known == d->nengines)
+        v->gpu->use.busy_ppm = (uint64_t)(sum / known * 1e6 + 0.5);
 }
 
 static void read_memory(struct visit *v)

@@ -85,7 +85,8 @@ struct bj_exe_use {    /* CPU time of a job by executable */
     uint64_t cpu_usec;
 };
 
-/* Asides (core/conf.h): in no table of ours, absent where not asked for. */
+/* Values for dialects only (conf->extras): in no table of native metrics,
+ * absent if not requested. */
 
 struct bj_exe_count {   /* processes of a job by executable */
     struct bj_sub sub;  /* path of the executable; "(other)" for the rest */

@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     set_options(&conf, argc, argv);
     if (bj_core_new(&conf, &host, &core, &err) < 0)
         die(&err);
-    bj_energy_look(core->energy, core->now_usec);
+    bj_energy_search(core->energy, core->now_usec);
     for (int i = 0; i < WARM_PASSES; i++)
         pass(core, &c);
     c = (struct cost){0};

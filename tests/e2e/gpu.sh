@@ -135,7 +135,7 @@ says_all ", Xid errors too"
 check "exporter: promtool has nothing to say" promtool_clean "$tmp/exporter/page"
 # Both conflicts are logged once, with GPU and job.
 check "the log names the job whose environment lies" grep -q \
-    'GPU GPU-00000000-.*: job 2003 says that it has it' "$tmp/exporter.log"
+    'GPU GPU-00000000-.*: job 2003 claims it' "$tmp/exporter.log"
 check "the log names the GPU on which that job runs" grep -q \
     'GPU GPU-30000000-.*: job 2003 runs on it' "$tmp/exporter.log"
 

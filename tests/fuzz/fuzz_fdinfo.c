@@ -24,7 +24,7 @@ static void end(struct bj_gpu_clients *c)
     bj_gpu_clients_end(c);
     bj_gpu_set_copy(&before, &set);
     bj_gpu_set_clear(&set);
-    bj_gpu_clients_tell(c, &set);
+    bj_gpu_clients_publish(c, &set);
     for (size_t i = 0; i < before.ntimes && set.ntimes < BJ_GPU_TIMES_MAX;
          i++) {
         bool found = false;

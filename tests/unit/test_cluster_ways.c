@@ -5,7 +5,7 @@
 #include "tests/unit/test_cluster.h"
 
 #include "base/buf.h"
-#include "core/cluster/ask.h"
+#include "core/cluster/query.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -337,13 +337,13 @@ static void test_options(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct bj_scheduler_conf conf = {.via = (char[]){"rest"},
                                          .rest_url = strdup(cases[i].url)};
-        struct bj_cluster_asker *a = NULL;
+        struct bj_cluster_client *a = NULL;
         struct bj_err err = {0};
-        int r = bj_cluster_asker_new(&conf, &a, &err);
+        int r = bj_cluster_client_new(&conf, &a, &err);
         assert_int_equal(r, cases[i].want ? -EINVAL : 0);
         if (cases[i].want)
             assert_non_null(strstr(err.msg, cases[i].want));
-        bj_cluster_asker_free(a);
+        bj_cluster_client_free(a);
         free(conf.rest_url);
     }
 }

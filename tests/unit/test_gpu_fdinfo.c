@@ -144,7 +144,7 @@ static uint64_t end_of(uint64_t job)
     uint64_t usec = BJ_ABSENT;
     bj_gpu_set_clear(&set);
     bj_gpu_clients_end(c);
-    bj_gpu_clients_tell(c, &set);
+    bj_gpu_clients_publish(c, &set);
     for (size_t i = 0; i < set.ntimes; i++)
         if (set.time[i].job == job) {
             assert_int_equal(usec, BJ_ABSENT);

@@ -231,8 +231,8 @@ static void test_owners(void **state)
     assert_int_equal(conflicts("denied"), 1);
     assert_int_equal(conflicts("stray"), 1);
     assert_int_equal(conflicts("double"), 0);
-    assert_non_null(strstr(rig.log, "GPU GPU-a: job 15 says that it has it"));
-    assert_non_null(strstr(rig.log, "GPU GPU-d: job 15 runs on it"));
+    assert_non_null(strstr(rig.log, "GPU GPU-a: job 15 claims it"));
+    assert_non_null(strstr(rig.log, "GPU GPU-d: job 15 uses it"));
     const struct bj_gpu_part *p = part("11", "GPU-a");
     assert_int_equal(p->busy_ppm, 800000);
     assert_int_equal(p->memory_used_bytes, 60);

@@ -360,7 +360,7 @@ static void test_use(void **state)
     h.sm_ppm = 5;
     bj_gpus_engines(&h, &told, &j, 0);
     assert_int_equal(h.sm_ppm, 5);
-    assert_false(h.engines_told);
+    assert_false(h.engines_known);
     assert_int_equal(h.sums.engine[0].busy_usec, 999000000);
 }
 

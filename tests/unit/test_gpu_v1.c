@@ -89,7 +89,7 @@ static void test_list(void **state)
     (void)state;
     run("c 1:3 rwm\nc 195:2 rwm\nc 195:255 rw\n", NODE);
     is("GPU-6f0f0e3c-1111-2222-3333-444455556666", "devices");
-    assert_non_null(strstr(rig.log, "job 21 says that it has it"));
+    assert_non_null(strstr(rig.log, "job 21 claims it"));
     end();
 }
 

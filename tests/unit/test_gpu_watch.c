@@ -87,7 +87,7 @@ static void test_reads(void **state)
 {
     (void)state;
     begin(GPU_A "gpu 0 power 1000\n");
-    assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
     assert_true(power_comes(1000000));
     fake_script(rig.dir, GPU_A "gpu 0 power 2000\n");
     assert_true(power_comes(2000000));
@@ -103,7 +103,7 @@ static void test_times(void **state)
     (void)state;
     uint64_t before = bj_clock_boot_usec();
     begin(GPU_A "gpu 0 power 1000\nhang nvmlDeviceGetCount_v2 50\n");
-    assert_true(bj_gpu_watch_look(watch, before));
+    assert_true(bj_gpu_watch_search(watch, before));
     for (int i = 0; i < 3; i++) {
         assert_true(power_comes(1000000));
         assert_true(rig.set.begun_usec >= before);
@@ -123,7 +123,7 @@ static void test_nothing(void **state)
     assert_int_equal(
         bj_gpu_watch_new(&bj_gpu_nvml, &rig.env, &host, PERIOD, HANG, &watch),
         0);
-    assert_false(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    assert_false(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
     assert_int_equal(atomic_load(&threads), 0);
     assert_false(stat_now().ran);
     assert_string_equal(lines, "");
@@ -135,15 +135,15 @@ static void test_no_gpu(void **state)
     (void)state;
     begin("");
     uint64_t now = bj_clock_boot_usec();
-    assert_true(bj_gpu_watch_look(watch, now));
-    for (int i = 0; i < 3000 && bj_gpu_watch_look(watch, now); i++)
+    assert_true(bj_gpu_watch_search(watch, now));
+    for (int i = 0; i < 3000 && bj_gpu_watch_search(watch, now); i++)
         usleep(10 * MSEC);
-    assert_false(bj_gpu_watch_look(watch, now));
+    assert_false(bj_gpu_watch_search(watch, now));
     assert_false(stat_now().ran);
     assert_string_equal(lines, "");
     /* It is looked for again in a minute. */
     fake_script(rig.dir, GPU_A "gpu 0 power 1000\n");
-    assert_true(bj_gpu_watch_look(watch, now + 61000 * MSEC));
+    assert_true(bj_gpu_watch_search(watch, now + 61000 * MSEC));
     assert_true(power_comes(1000000));
 }
 
@@ -152,7 +152,7 @@ static void test_hang(void **state)
 {
     (void)state;
     begin(GPU_A "gpu 0 power 1000\n");
-    assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
     assert_true(power_comes(1000000));
     fake_script(rig.dir,
                 GPU_A "gpu 0 power 3000\nhang nvmlDeviceGetPowerUsage 4000\n");
@@ -181,7 +181,7 @@ static void test_left_behind(void **state)
 {
     (void)state;
     begin(GPU_A "hang nvmlInit_v2 8000\n");
-    assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
     while (!stat_now().hung)
         usleep(10 * MSEC);
     uint64_t before = bj_clock_boot_usec();
@@ -197,7 +197,7 @@ static void test_more_devices(void **state)
 {
     (void)state;
     begin(GPU_A "gpu 0 power 1000\n");
-    assert_true(bj_gpu_watch_look(watch, bj_clock_boot_usec()));
+    assert_true(bj_gpu_watch_search(watch, bj_clock_boot_usec()));
     assert_true(power_comes(1000000));
     fake_script(rig.dir, GPU_A GPU_B "gpu 0 power 5000\n");
     assert_true(power_comes(5000000));

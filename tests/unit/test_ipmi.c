@@ -17,11 +17,11 @@
 
 #include <linux/ipmi.h>
 
-static const struct bj_ipmi_ask hello = {.what = "hello",
-                                         .netfn = 0x2c,
-                                         .cmd = 0x02,
-                                         .data = (const uint8_t *)"\1",
-                                         .n = 1};
+static const struct bj_ipmi_send hello = {.what = "hello",
+                                          .netfn = 0x2c,
+                                          .cmd = 0x02,
+                                          .data = (const uint8_t *)"\1",
+                                          .n = 1};
 
 static struct bj_ipmi *start(struct fake_bmc *f)
 {
@@ -46,7 +46,7 @@ static void ask_one(const struct one *c)
     struct bj_ipmi *bmc = start(&f);
     fake_bmc_rule(&f, c->rule);
     uint64_t begin = f.now_usec;
-    int r = bj_ipmi_ask(bmc, &hello, &reply, &f.err);
+    int r = bj_ipmi_send(bmc, &hello, &reply, &f.err);
     if (r != c->want)
         fail_msg("%s: %d instead of %d: %s", c->rule.answer, r, c->want,
                  f.err.msg);
@@ -138,7 +138,7 @@ static void test_busy(void **state)
     struct bj_ipmi *bmc = start(&f);
     fake_bmc_rule(&f, (struct fake_rule){.answer = "C0", .times = 3});
     fake_bmc_rule(&f, (struct fake_rule){.answer = "00 2A"});
-    assert_int_equal(bj_ipmi_ask(bmc, &hello, &reply, &f.err), 0);
+    assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), 0);
     assert_int_equal(reply.n, 2);
     assert_int_equal(reply.b[1], 0x2a);
     assert_int_equal(f.asked, 4);
@@ -156,10 +156,10 @@ static void test_late_answer(void **state)
     fake_bmc_rule(&f, (struct fake_rule){
                           .answer = "00 11", .delay_msec = 2100, .times = 1});
     fake_bmc_rule(&f, (struct fake_rule){.answer = "00 22", .delay_msec = 500});
-    assert_int_equal(bj_ipmi_ask(bmc, &hello, &reply, &f.err), -ETIMEDOUT);
+    assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), -ETIMEDOUT);
     assert_int_equal(reply.n, 0);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(bj_ipmi_ask(bmc, &hello, &reply, &f.err), 0);
+        assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), 0);
         assert_int_equal(reply.b[1], 0x22);
     }
     assert_false(f.msgid_again);
@@ -175,14 +175,14 @@ static void test_stop(void **state)
     struct bj_ipmi *bmc = start(&f);
     fake_bmc_rule(&f, (struct fake_rule){.answer = NULL});
     f.stop_usec = f.now_usec + 300000;
-    assert_int_equal(bj_ipmi_ask(bmc, &hello, &reply, &f.err), -ECANCELED);
+    assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), -ECANCELED);
     assert_in_range(f.now_usec, f.stop_usec, f.stop_usec + 100000);
     bj_ipmi_close(bmc);
     /* while the BMC is busy */
     bmc = start(&f);
     fake_bmc_rule(&f, (struct fake_rule){.answer = "C0"});
     f.stop_usec = f.now_usec + 300000;
-    assert_int_equal(bj_ipmi_ask(bmc, &hello, &reply, &f.err), -ECANCELED);
+    assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), -ECANCELED);
     assert_in_range(f.now_usec, f.stop_usec, f.stop_usec + 100000);
     bj_ipmi_close(bmc);
 }
@@ -195,7 +195,7 @@ static void test_vanish(void **state)
     struct bj_ipmi_reply reply;
     struct bj_ipmi *bmc = start(&f);
     f.gone = true;
-    assert_int_equal(bj_ipmi_ask(bmc, &hello, &reply, &f.err), -ENODEV);
+    assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), -ENODEV);
     bj_ipmi_close(bmc);
     assert_int_equal(f.closed, 1);
 }
@@ -252,17 +252,17 @@ static void test_address(void **state)
     struct fake_bmc f;
     struct bj_ipmi_reply reply;
     struct bj_ipmi *bmc = start(&f);
-    struct bj_ipmi_ask ask = hello;
+    struct bj_ipmi_send ask = hello;
     fake_bmc_rule(&f, (struct fake_rule){.slave = 0x2c, .answer = "00 01"});
     fake_bmc_rule(&f, (struct fake_rule){.slave = 0x20, .answer = "00 02"});
     ask.slave = 0x2c;
-    assert_int_equal(bj_ipmi_ask(bmc, &ask, &reply, &f.err), 0);
+    assert_int_equal(bj_ipmi_send(bmc, &ask, &reply, &f.err), 0);
     assert_int_equal(reply.b[1], 1);
     ask.slave = BJ_IPMI_BMC;
-    assert_int_equal(bj_ipmi_ask(bmc, &ask, &reply, &f.err), 0);
+    assert_int_equal(bj_ipmi_send(bmc, &ask, &reply, &f.err), 0);
     assert_int_equal(reply.b[1], 2);
     ask.n = BJ_IPMI_MAX + 1;
-    assert_int_equal(bj_ipmi_ask(bmc, &ask, &reply, &f.err), -EINVAL);
+    assert_int_equal(bj_ipmi_send(bmc, &ask, &reply, &f.err), -EINVAL);
     bj_ipmi_close(bmc);
 }
 
@@ -316,7 +316,7 @@ static void test_kernel_calls(void **state)
     assert_true(bj_ipmi_present(&f.env));
     tmp_file("ipmi0", "");
     assert_int_equal(bj_ipmi_open(&f.env, &bj_ipmi_kernel, &bmc, &f.err), 0);
-    assert_int_equal(bj_ipmi_ask(bmc, &hello, &reply, &f.err), -ENODEV);
+    assert_int_equal(bj_ipmi_send(bmc, &hello, &reply, &f.err), -ENODEV);
     bj_ipmi_close(bmc);
     snprintf(path, sizeof(path), "%s/none/x", f.env.devfs);
     f.conf.ipmi_device = path;

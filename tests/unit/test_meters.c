@@ -59,7 +59,7 @@ static int setup(void **state)
         .sysfs = root,
         .energy = {.meters = {.v = names, .n = 2}, .period_usec = PERIOD}};
     assert_int_equal(bj_meters_new(&conf, &host, &meters, &err), 0);
-    assert_true(bj_meters_look(meters, bj_clock_boot_usec()));
+    assert_true(bj_meters_search(meters, bj_clock_boot_usec()));
     return 0;
 }
 

@@ -169,7 +169,7 @@ static void test_first_that_is_there(void **state)
     struct bj_slot *s = make(&fast[0], &fast[1]);
     fake.there[0] = false;
     uint64_t now = bj_clock_boot_usec();
-    assert_true(bj_slot_look(s, now));
+    assert_true(bj_slot_search(s, now));
     assert_int_equal(fake.opened[0], 0);
     assert_int_equal(fake.opened[1], 1);
     assert_ptr_equal(view(s).kind, &fast[1]);
@@ -188,7 +188,7 @@ static void test_next_after_a_fault(void **state)
     (void)state;
     struct bj_slot *s = make(&fast[0], &fast[1]);
     fake.open_code[0] = -EACCES;
-    assert_true(bj_slot_look(s, bj_clock_boot_usec()));
+    assert_true(bj_slot_search(s, bj_clock_boot_usec()));
     assert_int_equal(fake.opened[1], 1);
     assert_true(view(s).running);
     bj_slot_free(s);
@@ -200,14 +200,14 @@ static void test_none(void **state)
     struct bj_slot *s = make(&fast[0], &fast[1]);
     uint64_t now = bj_clock_boot_usec();
     fake.there[0] = fake.there[1] = false;
-    assert_false(bj_slot_look(s, now));
+    assert_false(bj_slot_search(s, now));
     fake.there[0] = true;
-    assert_false(bj_slot_look(s, now + SECOND)); /* not asked so soon */
+    assert_false(bj_slot_search(s, now + SECOND)); /* not asked so soon */
     fake.open_code[0] = -ENODEV;
-    assert_false(bj_slot_look(s, now + 61 * SECOND));
+    assert_false(bj_slot_search(s, now + 61 * SECOND));
     assert_false(bj_slot_has_values(s));
     fake.open_code[0] = 0;
-    assert_true(bj_slot_look(s, now + 122 * SECOND));
+    assert_true(bj_slot_search(s, now + 122 * SECOND));
     assert_string_equal(fake.log, "2 power meter one: works\n");
     bj_slot_free(s);
 }
@@ -224,11 +224,11 @@ static void test_named_and_missing(void **state)
         fake.log[0] = '\0';
         fake.there[0] = late;
         fake.open_code[0] = -ENODEV;
-        assert_false(bj_slot_look(s, now));
+        assert_false(bj_slot_search(s, now));
         assert_string_equal(fake.log, told);
-        assert_false(bj_slot_look(s, now + 61 * SECOND));
+        assert_false(bj_slot_search(s, now + 61 * SECOND));
         fake.there[0] = true;
-        assert_false(bj_slot_look(s, now + 122 * SECOND));
+        assert_false(bj_slot_search(s, now + 122 * SECOND));
         assert_string_equal(fake.log, told);
         bj_slot_free(s);
     }
@@ -240,7 +240,7 @@ static void test_fault_beside_zones(void **state)
     (void)state;
     struct bj_slot *s = make(&fast[0], NULL);
     uint64_t now = bj_clock_boot_usec();
-    bj_slot_look(s, now);
+    bj_slot_search(s, now);
     fake.energy_uj = 700;
     fake.code = -EIO;
     nap(10);
@@ -274,7 +274,7 @@ static void test_kinds_of_fault(void **state)
         reset(NULL);
         struct bj_slot *s = make(&fast[0], NULL);
         fake.code = cases[i].code;
-        bj_slot_look(s, bj_clock_boot_usec());
+        bj_slot_search(s, bj_clock_boot_usec());
         struct bj_slot_view v = view(s);
         for (int k = 0; k < BJ_METER_FAULTS; k++)
             assert_int_equal(v.faults[k], strcmp(bj_meter_fault_names[k],
@@ -289,7 +289,7 @@ static void test_gone_and_back(void **state)
     (void)state;
     struct bj_slot *s = make(&fast[0], NULL);
     uint64_t now = bj_clock_boot_usec();
-    bj_slot_look(s, now);
+    bj_slot_search(s, now);
     fake.energy_uj = 40;
     nap(10);
     bj_slot_tick(s, now);
@@ -300,7 +300,7 @@ static void test_gone_and_back(void **state)
     fake.code = 0;
     bj_slot_tick(s, now);
     assert_int_equal(fake.opened[0], 1);
-    assert_true(bj_slot_look(s, now + 61 * SECOND));
+    assert_true(bj_slot_search(s, now + 61 * SECOND));
     bj_slot_tick(s, now + 61 * SECOND);
     assert_int_equal(fake.opened[0], 2);
     assert_int_equal(view(s).nzones, 1);
@@ -323,7 +323,7 @@ static void test_restored(void **state)
     assert_int_equal(bj_slot_restore(s, BJ_SLICE("one"), &z), 0);
     assert_true(bj_slot_has_values(s));
     fake.energy_uj = 80;
-    bj_slot_look(s, now);
+    bj_slot_search(s, now);
     assert_int_equal(view(s).nzones, 1);
     assert_int_equal(view(s).zone[0].accum.total_uj, 1030);
     bj_slot_free(s);
@@ -335,7 +335,7 @@ static void test_another_kind(void **state)
     (void)state;
     struct bj_slot *s = make(&fast[0], &fast[1]);
     uint64_t now = bj_clock_boot_usec();
-    bj_slot_look(s, now);
+    bj_slot_search(s, now);
     fake.energy_uj = 100;
     nap(10); /* samples of one microsecond are one */
     bj_slot_tick(s, now);
@@ -344,7 +344,7 @@ static void test_another_kind(void **state)
     fake.code = 0;
     fake.there[0] = false;
     fake.energy_uj = 1000000;
-    bj_slot_look(s, now + 61 * SECOND);
+    bj_slot_search(s, now + 61 * SECOND);
     nap(10);
     bj_slot_tick(s, now + 61 * SECOND);
     assert_ptr_equal(view(s).kind, &fast[1]);
@@ -360,7 +360,7 @@ static void test_thread(void **state)
 {
     (void)state;
     struct bj_slot *s = make(&slow, NULL);
-    assert_true(bj_slot_look(s, bj_clock_boot_usec()));
+    assert_true(bj_slot_search(s, bj_clock_boot_usec()));
     WAIT_FOR(fake.reads >= 3);
     assert_true(view(s).running);
     bj_slot_free(s);
@@ -381,7 +381,7 @@ static void test_hanging(void **state)
         fake.hang = true;
         struct bj_slot *s = make(&slow, NULL);
         uint64_t begun = bj_clock_boot_usec();
-        bj_slot_look(s, begun);
+        bj_slot_search(s, begun);
         WAIT_FOR(atomic_load(&fake.hangs));
         bj_slot_tick(s, begun);
         assert_false(view(s).ran);
@@ -400,7 +400,7 @@ static void test_back_off(void **state)
     (void)state;
     struct bj_slot *s = make(&slow, NULL);
     fake.code = -ETIMEDOUT;
-    bj_slot_look(s, bj_clock_boot_usec());
+    bj_slot_search(s, bj_clock_boot_usec());
     WAIT_FOR(fake.reads >= 1);
     nap(25 * PERIOD);
     unsigned reads = fake.reads;

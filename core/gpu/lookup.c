@@ -1,4 +1,4 @@
-#include "core/gpu/asker.h"
+#include "core/gpu/lookup.h"
 
 #include "base/file.h"
 #include "core/find/environ.h"
@@ -13,27 +13,26 @@
 
 enum { PIDS = 512, READS = 64, DIRS = 4 };
 
-/* A question: of its asker until it is dropped, and of the thread until it is
- * answered. */
-struct bj_gpu_ask {
-    struct bj_gpu_ask *next;
+/* A request: of the caller until dropped, and of the thread until answered. */
+struct bj_gpu_request {
+    struct bj_gpu_request *next;
     unsigned refs; /* under lock */
     bool answered;
     char *dirs[DIRS], *devices, *system, *jobid, *node;
     struct bj_gpu_claim claim;
 };
 
-struct bj_gpu_asker {
+struct bj_gpu_lookup {
     struct bj_poller poller;
     char *procfs, *map_dir;
-    bool allots; /* it is the scheduler that is asked */
+    bool allots; /* it queries the scheduler, not processes */
     char *scheduler_path, *slurm_conf;
     struct bj_strv note_dirs;
     /* under lock */
     bool notes_wanted, map_wanted;
-    struct bj_gpu_ask *now; /* the question that the thread is at, if any */
-    struct bj_buf map;      /* while it is wanted */
-    struct bj_gpu_ask *first, **last;
+    struct bj_gpu_request *now; /* that the thread works on; or NULL */
+    struct bj_buf map;          /* while it is wanted */
+    struct bj_gpu_request *first, **last;
     struct bj_gpu_note *notes;
     size_t nnotes;
     bool mapped, map_fails, allot_fails;
@@ -41,32 +40,32 @@ struct bj_gpu_asker {
 
 struct worker {
     struct bj_worker worker;
-    struct bj_gpu_asker *a;
+    struct bj_gpu_lookup *a;
     char *environ;
     struct bj_gpu_note *read;
     struct bj_gpu_claim claim; /* that it is finding */
 };
 
-static void ask_unref(struct bj_gpu_ask *ask)
+static void request_unref(struct bj_gpu_request *request)
 {
-    if (--ask->refs > 0)
+    if (--request->refs > 0)
         return;
     for (int i = 0; i < DIRS; i++)
-        free(ask->dirs[i]);
-    free(ask->devices);
-    free(ask->system);
-    free(ask->jobid);
-    free(ask->node);
-    free(ask);
+        free(request->dirs[i]);
+    free(request->devices);
+    free(request->system);
+    free(request->jobid);
+    free(request->node);
+    free(request);
 }
 
 static void gone(struct bj_poller *poller)
 {
-    struct bj_gpu_asker *a = (struct bj_gpu_asker *)poller;
+    struct bj_gpu_lookup *a = (struct bj_gpu_lookup *)poller;
     while (a->first) {
-        struct bj_gpu_ask *ask = a->first;
-        a->first = ask->next;
-        ask_unref(ask);
+        struct bj_gpu_request *request = a->first;
+        a->first = request->next;
+        request_unref(request);
     }
     for (size_t i = 0; i < a->note_dirs.n; i++)
         free(a->note_dirs.v[i]);
@@ -80,8 +79,8 @@ static void gone(struct bj_poller *poller)
     free(a);
 }
 
-static bool copy_conf(struct bj_gpu_asker *a,
-                      const struct bj_gpu_asker_conf *conf)
+static bool copy_conf(struct bj_gpu_lookup *a,
+                      const struct bj_gpu_lookup_conf *conf)
 {
     const struct bj_strv *dirs = conf->note_dirs;
     a->procfs = strdup(conf->procfs);
@@ -105,8 +104,8 @@ static bool copy_conf(struct bj_gpu_asker *a,
 /* --- the thread -----------------------------------------------------------*/
 
 /* What one process says; the environment of the job itself ends the search. */
-static bool ask_process(struct worker *w, const struct bj_gpu_ask *ask,
-                        const char *dir, pid_t pid)
+static bool read_process(struct worker *w, const struct bj_gpu_request *request,
+                         const char *dir, pid_t pid)
 {
     char path[512];
     struct bj_slice env;
@@ -116,8 +115,8 @@ static bool ask_process(struct worker *w, const struct bj_gpu_ask *ask,
     if (fd < 0 ||
         bj_file_read_head(fd, "environ", w->environ, BJ_ENVIRON_CAP, &env) <
             0 ||
-        !bj_gpu_claim_environ(env, bj_slice_str(ask->system),
-                              bj_slice_str(ask->jobid), &c) ||
+        !bj_gpu_claim_environ(env, bj_slice_str(request->system),
+                              bj_slice_str(request->jobid), &c) ||
         !bj_pids_has(dir, pid)) /* the number may be another's by now */
         return false;
     if (!w->claim.environ || !c.step)
@@ -131,35 +130,36 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void find_claim(struct worker *w, const struct bj_gpu_ask *ask)
+static void find_claim(struct worker *w, const struct bj_gpu_request *request)
 {
     pid_t pids[PIDS];
     int n = 0;
     const char *dir = NULL;
-    for (int i = 0; i < DIRS && n <= 0 && ask->dirs[i]; i++) {
-        dir = ask->dirs[i];
+    for (int i = 0; i < DIRS && n <= 0 && request->dirs[i]; i++) {
+        dir = request->dirs[i];
         n = bj_pids_below(AT_FDCWD, dir, pids, PIDS);
     }
     if (n > 0)
         qsort(pids, (size_t)n, sizeof(pids[0]), by_number);
     for (int i = 0; i < n && i < READS; i++)
-        if (ask_process(w, ask, dir, pids[i]))
+        if (read_process(w, request, dir, pids[i]))
             break;
     char buf[8192];
     struct bj_slice text;
-    if (ask->devices && bj_file_read(AT_FDCWD, ask->devices, buf, sizeof(buf),
-                                     &text, NULL) == 0)
+    if (request->devices && bj_file_read(AT_FDCWD, request->devices, buf,
+                                         sizeof(buf), &text, NULL) == 0)
         bj_gpu_claim_devices(text, w->a->procfs, &w->claim);
 }
 
-static int ask_scheduler(struct worker *w, const struct bj_gpu_ask *ask,
-                         struct bj_err *err)
+static int query_scheduler(struct worker *w,
+                           const struct bj_gpu_request *request,
+                           struct bj_err *err)
 {
     const struct bj_gpu_allot_conf conf = {w->a->scheduler_path,
                                            w->a->slurm_conf};
-    int r = bj_gpu_allot_ask(&conf, bj_slice_str(ask->jobid),
-                             bj_slice_str(ask->node), &w->a->poller.stop,
-                             &w->claim, err);
+    int r = bj_gpu_allot_read(&conf, bj_slice_str(request->jobid),
+                              bj_slice_str(request->node), &w->a->poller.stop,
+                              &w->claim, err);
     w->claim.failed = r < 0;
     return r;
 }
@@ -187,7 +187,7 @@ static bool come_back(struct worker *w)
 
 /* Under lock, which is released meanwhile: log an error once, until it is over.
  */
-static void log_once(struct bj_gpu_asker *a, bool fails, bool *logged,
+static void log_once(struct bj_gpu_lookup *a, bool fails, bool *logged,
                      const struct bj_err *err)
 {
     char text[400];
@@ -203,26 +203,26 @@ static void log_once(struct bj_gpu_asker *a, bool fails, bool *logged,
 
 static bool answer(struct worker *w)
 {
-    struct bj_gpu_asker *a = w->a;
-    struct bj_gpu_ask *ask = a->first;
+    struct bj_gpu_lookup *a = w->a;
+    struct bj_gpu_request *request = a->first;
     struct bj_err err = {0};
     int r = 0;
-    a->first = ask->next;
+    a->first = request->next;
     if (!a->first)
         a->last = &a->first;
-    a->now = ask;
+    a->now = request;
     w->claim = (struct bj_gpu_claim){.environ = false};
     bj_worker_unlock(&w->worker);
     if (a->allots)
-        r = ask_scheduler(w, ask, &err);
+        r = query_scheduler(w, request, &err);
     else
-        find_claim(w, ask);
+        find_claim(w, request);
     bool ours = come_back(w);
     if (ours) {
-        ask->claim = w->claim;
-        ask->answered = true;
+        request->claim = w->claim;
+        request->answered = true;
     }
-    ask_unref(ask);
+    request_unref(request);
     if (ours && a->allots && r != -ECANCELED)
         log_once(a, r < 0, &a->allot_fails, &err);
     return ours;
@@ -230,7 +230,7 @@ static bool answer(struct worker *w)
 
 static bool write_map(struct worker *w)
 {
-    struct bj_gpu_asker *a = w->a;
+    struct bj_gpu_lookup *a = w->a;
     struct bj_buf map = a->map;
     struct bj_err err = {0};
     a->map = (struct bj_buf){0};
@@ -248,7 +248,7 @@ static bool write_map(struct worker *w)
 
 static bool take_notes(struct worker *w)
 {
-    struct bj_gpu_asker *a = w->a;
+    struct bj_gpu_lookup *a = w->a;
     a->notes_wanted = false;
     bj_worker_unlock(&w->worker);
     size_t n = read_notes(w);
@@ -265,7 +265,7 @@ static bool take_notes(struct worker *w)
 static bool step(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
-    struct bj_gpu_asker *a = w->a;
+    struct bj_gpu_lookup *a = w->a;
     if (a->first)
         return answer(w);
     if (a->map_wanted)
@@ -276,7 +276,7 @@ static bool step(struct bj_worker *worker)
     return true;
 }
 
-/* Nobody looks any more: what the files say may soon be wrong. */
+/* The files would become wrong: remove them. */
 static bool finish(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
@@ -289,7 +289,7 @@ static bool finish(struct bj_worker *worker)
 static bool worker_init(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
-    w->a = (struct bj_gpu_asker *)worker->poller;
+    w->a = (struct bj_gpu_lookup *)worker->poller;
     if (!w->a->notes)
         w->a->notes = calloc(BJ_GPU_NOTES_MAX, sizeof(*w->a->notes));
     w->environ = malloc(BJ_ENVIRON_CAP);
@@ -306,8 +306,8 @@ static void worker_fini(struct bj_worker *worker)
 
 /* --- for the owner --------------------------------------------------------*/
 
-int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
-                     const struct bj_host *host, struct bj_gpu_asker **ret)
+int bj_gpu_lookup_new(const struct bj_gpu_lookup_conf *conf,
+                      const struct bj_host *host, struct bj_gpu_lookup **ret)
 {
     static const struct bj_poller_work work = {
         .worker_size = sizeof(struct worker),
@@ -318,7 +318,7 @@ int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
         .gone = gone,
     };
     const char *name = conf->allot ? "bj-gpu-sched" : "bj-gpu-jobs";
-    struct bj_gpu_asker *a = calloc(1, sizeof(*a));
+    struct bj_gpu_lookup *a = calloc(1, sizeof(*a));
     if (!a || bj_poller_init(&a->poller, &work, name, host, NULL) < 0) {
         free(a);
         return -ENOMEM;
@@ -327,14 +327,14 @@ int bj_gpu_asker_new(const struct bj_gpu_asker_conf *conf,
         a->poller.stuck_usec = conf->stuck_usec;
     a->last = &a->first;
     if (!copy_conf(a, conf)) {
-        bj_gpu_asker_free(a);
+        bj_gpu_lookup_free(a);
         return -ENOMEM;
     }
     *ret = a;
     return 0;
 }
 
-void bj_gpu_asker_free(struct bj_gpu_asker *a)
+void bj_gpu_lookup_free(struct bj_gpu_lookup *a)
 {
     if (a)
         bj_poller_free(&a->poller);
@@ -343,14 +343,15 @@ void bj_gpu_asker_free(struct bj_gpu_asker *a)
 /* Under lock, which is left meanwhile.  Reading a process that hangs in the
  * kernel may block.  One process must not delay the other jobs: its lookup
  * failed, and another thread continues. */
-static void replace_stuck(struct bj_gpu_asker *a)
+static void replace_stuck(struct bj_gpu_lookup *a)
 {
     char line[200];
     if (!bj_poller_replace(&a->poller))
         return;
     const char *job = a->now ? a->now->jobid : "none";
     snprintf(line, sizeof(line),
-             "GPUs of jobs: asking hangs (job %.100s): going on without", job);
+             "GPUs of jobs: no answer about job %.100s, continuing without it",
+             job);
     if (a->now) {
         a->now->claim.failed = true;
         a->now->answered = true;
@@ -361,62 +362,64 @@ static void replace_stuck(struct bj_gpu_asker *a)
     pthread_mutex_lock(a->poller.lock);
 }
 
-static bool copy(struct bj_gpu_ask *ask, const struct bj_gpu_question *q)
+static bool copy(struct bj_gpu_request *request, const struct bj_gpu_query *q)
 {
-    ask->refs = 2;
-    ask->system = strndup(q->system.p ? q->system.p : "", q->system.n);
-    ask->jobid = strndup(q->jobid.p ? q->jobid.p : "", q->jobid.n);
-    ask->node = strndup(q->node.p ? q->node.p : "", q->node.n);
-    bool whole = ask->system && ask->jobid && ask->node;
+    request->refs = 2;
+    request->system = strndup(q->system.p ? q->system.p : "", q->system.n);
+    request->jobid = strndup(q->jobid.p ? q->jobid.p : "", q->jobid.n);
+    request->node = strndup(q->node.p ? q->node.p : "", q->node.n);
+    bool whole = request->system && request->jobid && request->node;
     for (int i = 0; whole && i < DIRS && q->dirs[i]; i++)
-        whole = (ask->dirs[i] = strdup(q->dirs[i])) != NULL;
+        whole = (request->dirs[i] = strdup(q->dirs[i])) != NULL;
     if (whole && q->devices)
-        whole = (ask->devices = strdup(q->devices)) != NULL;
+        whole = (request->devices = strdup(q->devices)) != NULL;
     return whole;
 }
 
-struct bj_gpu_ask *bj_gpu_asker_ask(struct bj_gpu_asker *a,
-                                    const struct bj_gpu_question *q)
+struct bj_gpu_request *bj_gpu_lookup_submit(struct bj_gpu_lookup *a,
+                                            const struct bj_gpu_query *q)
 {
-    struct bj_gpu_ask *ask = calloc(1, sizeof(*ask));
-    if (!ask)
+    struct bj_gpu_request *request = calloc(1, sizeof(*request));
+    if (!request)
         return NULL;
-    bool whole = copy(ask, q);
+    bool whole = copy(request, q);
     pthread_mutex_lock(a->poller.lock);
     if (!whole || bj_poller_start(&a->poller) < 0) {
-        ask->refs = 1;
-        ask_unref(ask);
-        ask = NULL;
+        request->refs = 1;
+        request_unref(request);
+        request = NULL;
     } else {
-        *a->last = ask;
-        a->last = &ask->next;
+        *a->last = request;
+        a->last = &request->next;
         bj_poller_wake(&a->poller);
     }
     pthread_mutex_unlock(a->poller.lock);
-    return ask;
+    return request;
 }
 
-bool bj_gpu_ask_answer(struct bj_gpu_asker *a, struct bj_gpu_ask *ask,
-                       struct bj_gpu_claim *ret)
+bool bj_gpu_request_result(struct bj_gpu_lookup *a,
+                           struct bj_gpu_request *request,
+                           struct bj_gpu_claim *ret)
 {
     pthread_mutex_lock(a->poller.lock);
-    bool answered = ask->answered;
+    bool answered = request->answered;
     if (answered)
-        *ret = ask->claim;
+        *ret = request->claim;
     pthread_mutex_unlock(a->poller.lock);
     return answered;
 }
 
-void bj_gpu_ask_drop(struct bj_gpu_asker *a, struct bj_gpu_ask *ask)
+void bj_gpu_request_drop(struct bj_gpu_lookup *a,
+                         struct bj_gpu_request *request)
 {
-    if (!ask)
+    if (!request)
         return;
     pthread_mutex_lock(a->poller.lock);
-    ask_unref(ask);
+    request_unref(request);
     pthread_mutex_unlock(a->poller.lock);
 }
 
-size_t bj_gpu_asker_notes(struct bj_gpu_asker *a, struct bj_gpu_note *notes)
+size_t bj_gpu_lookup_notes(struct bj_gpu_lookup *a, struct bj_gpu_note *notes)
 {
     pthread_mutex_lock(a->poller.lock);
     replace_stuck(a);
@@ -429,7 +432,7 @@ size_t bj_gpu_asker_notes(struct bj_gpu_asker *a, struct bj_gpu_note *notes)
     return n;
 }
 
-void bj_gpu_asker_map(struct bj_gpu_asker *a, struct bj_buf *map)
+void bj_gpu_lookup_map(struct bj_gpu_lookup *a, struct bj_buf *map)
 {
     pthread_mutex_lock(a->poller.lock);
     if (*a->map_dir && bj_poller_start(&a->poller) == 0) {

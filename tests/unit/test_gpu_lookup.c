@@ -1,7 +1,7 @@
 /* Queries about jobs, and a process that blocks its readers. */
 #include "tests/unit/test_gpu.h"
 
-#include "core/gpu/asker.h"
+#include "core/gpu/lookup.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -58,26 +58,26 @@ static void process(unsigned job, bool stuck)
     fclose(f);
 }
 
-static struct bj_gpu_ask *ask(struct bj_gpu_asker *a, unsigned job)
+static struct bj_gpu_request *ask(struct bj_gpu_lookup *a, unsigned job)
 {
     char id[16], path[256];
     snprintf(id, sizeof(id), "%u", job);
     snprintf(path, sizeof(path), "%s/cg/job_%u", dir, job);
-    const struct bj_gpu_question q = {
+    const struct bj_gpu_query q = {
         .system = BJ_SLICE("slurm"), .jobid = bj_slice_str(id), .dirs = {path}};
-    struct bj_gpu_ask *ret = bj_gpu_asker_ask(a, &q);
+    struct bj_gpu_request *ret = bj_gpu_lookup_submit(a, &q);
     assert_non_null(ret);
     return ret;
 }
 
-static void get(struct bj_gpu_asker *a, struct bj_gpu_ask *q,
+static void get(struct bj_gpu_lookup *a, struct bj_gpu_request *q,
                 struct bj_gpu_claim *ret)
 {
     static struct bj_gpu_note notes[BJ_GPU_NOTES_MAX];
     for (int i = 0; i < 6000; i++) {
-        bj_gpu_asker_notes(a, notes);
-        if (bj_gpu_ask_answer(a, q, ret)) {
-            bj_gpu_ask_drop(a, q);
+        bj_gpu_lookup_notes(a, notes);
+        if (bj_gpu_request_result(a, q, ret)) {
+            bj_gpu_request_drop(a, q);
             return;
         }
         nanosleep(&(struct timespec){0, 10 * MSEC * 1000}, NULL);
@@ -92,14 +92,14 @@ static void test_stuck(void **state)
     static struct bj_gpu_claim c;
     const struct bj_host host = {NULL, start_thread, keep};
     const struct bj_strv none = {0};
-    struct bj_gpu_asker *a;
-    struct bj_gpu_ask *q[JOBS];
+    struct bj_gpu_lookup *a;
+    struct bj_gpu_request *q[JOBS];
     char path[256];
     (void)state;
     dir = tmp_make();
-    const struct bj_gpu_asker_conf conf = {
+    const struct bj_gpu_lookup_conf conf = {
         .procfs = dir, .note_dirs = &none, .stuck_usec = STUCK};
-    assert_int_equal(bj_gpu_asker_new(&conf, &host, &a), 0);
+    assert_int_equal(bj_gpu_lookup_new(&conf, &host, &a), 0);
     for (unsigned i = 0; i < JOBS; i++) {
         process(i, i == 1 || i == 3);
         q[i] = ask(a, i);
@@ -111,10 +111,10 @@ static void test_stuck(void **state)
         assert_int_equal(c.environ, !stuck);
     }
     pthread_mutex_lock(&told_lock);
-    assert_non_null(strstr(told, "(job 1)"));
-    assert_non_null(strstr(told, "(job 3)"));
+    assert_non_null(strstr(told, "job 1,"));
+    assert_non_null(strstr(told, "job 3,"));
     pthread_mutex_unlock(&told_lock);
-    bj_gpu_asker_free(a);
+    bj_gpu_lookup_free(a);
     /* They come back, long after. */
     for (unsigned i = 1; i <= 3; i += 2) {
         snprintf(path, sizeof(path), "%s/%u/environ", dir, 1000 + i);

@@ -1,4 +1,4 @@
-#include "core/cluster/ask.h"
+#include "core/cluster/query.h"
 
 #include "base/command.h"
 #include "base/file.h"
@@ -14,7 +14,7 @@
 enum { LINE_MAX_BYTES = 1 << 16, CONSTANTS_BYTES = 1 << 14 };
 enum way { TEXT, JSON, REST };
 
-struct bj_cluster_asker {
+struct bj_cluster_client {
     const struct bj_scheduler_conf *conf;
     enum way way;
     bool no_json[BJ_CLUSTER_SOURCES]; /* its command has no --json */
@@ -29,7 +29,7 @@ static bool is_set(const char *s)
     return s && *s;
 }
 
-static int new_rest(struct bj_cluster_asker *a, struct bj_err *err)
+static int new_rest(struct bj_cluster_client *a, struct bj_err *err)
 {
     const struct bj_scheduler_conf *c = a->conf;
     const struct bj_slurmrestd_conf conf = {.url = c->rest_url,
@@ -46,10 +46,10 @@ static int new_rest(struct bj_cluster_asker *a, struct bj_err *err)
     return bj_slurmrestd_new(&conf, &a->rest, err);
 }
 
-int bj_cluster_asker_new(const struct bj_scheduler_conf *conf,
-                         struct bj_cluster_asker **ret, struct bj_err *err)
+int bj_cluster_client_new(const struct bj_scheduler_conf *conf,
+                          struct bj_cluster_client **ret, struct bj_err *err)
 {
-    struct bj_cluster_asker *a = calloc(1, sizeof(*a));
+    struct bj_cluster_client *a = calloc(1, sizeof(*a));
     int r = 0;
     if (!a)
         return bj_err_set(err, -ENOMEM, "cluster");
@@ -67,14 +67,14 @@ int bj_cluster_asker_new(const struct bj_scheduler_conf *conf,
     if (r == 0 && a->way == REST)
         r = new_rest(a, err);
     if (r < 0) {
-        bj_cluster_asker_free(a);
+        bj_cluster_client_free(a);
         return r;
     }
     *ret = a;
     return 0;
 }
 
-void bj_cluster_asker_free(struct bj_cluster_asker *a)
+void bj_cluster_client_free(struct bj_cluster_client *a)
 {
     if (!a)
         return;
@@ -86,7 +86,7 @@ void bj_cluster_asker_free(struct bj_cluster_asker *a)
 /* --- commands -------------------------------------------------------------*/
 
 struct reading {
-    struct bj_cluster_asker *asker;
+    struct bj_cluster_client *client;
     const atomic_bool *abort;
     struct bj_cluster_work *work;
     enum bj_cluster_source id;
@@ -122,7 +122,7 @@ static int read_constants(struct reading *r, struct bj_err *err)
 {
     char text[CONSTANTS_BYTES];
     struct bj_slice piece;
-    const char *file = r->asker->conf->constants;
+    const char *file = r->client->conf->constants;
     int e = bj_file_read(AT_FDCWD, file, text, sizeof(text), &piece, err);
     if (e < 0)
         return e;
@@ -136,7 +136,7 @@ static int run_command(struct reading *r, const char *const *argv,
                        bool *ret_no_json, struct bj_err *err)
 {
     static const struct bj_slice option = {"--json", 6};
-    const struct bj_cluster_asker *a = r->asker;
+    const struct bj_cluster_client *a = r->client;
     const bool wrapped = a->command.front.n > 0;
     struct bj_cluster_line line;
     const char *env[] = {"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0",
@@ -213,7 +213,7 @@ static int restart(struct bj_cluster_work *w, struct bj_err *err)
 /* sinfo --json lists nodes up to Slurm 22.05, groups of nodes since. */
 static int read_sinfo(struct reading *r, struct bj_err *err)
 {
-    if (r->asker->no_sinfo)
+    if (r->client->no_sinfo)
         return read_text(r, err);
     bool refused = false;
     int e = run_json(r, bj_slurmjson_sinfo_argv, &refused, err);
@@ -222,7 +222,7 @@ static int read_sinfo(struct reading *r, struct bj_err *err)
     e = restart(r->work, err);
     if (e == 0)
         e = read_text(r, err);
-    r->asker->no_sinfo = e == 0 && r->work->good > 0;
+    r->client->no_sinfo = e == 0 && r->work->good > 0;
     return e;
 }
 
@@ -233,7 +233,7 @@ static int read_json(struct reading *r, struct bj_err *err)
     const char *const *argv = r->reader->json < BJ_SLURMJSON_KINDS
                                   ? bj_slurmjson_argv[r->reader->json]
                                   : NULL;
-    bool *no_json = &r->asker->no_json[r->id], refused = false;
+    bool *no_json = &r->client->no_json[r->id], refused = false;
     if (argv && !*no_json) {
         int e = run_json(r, argv, &refused, err);
         if (!refused)
@@ -252,12 +252,13 @@ static int get(struct reading *r, bool db, const char *path, struct bj_err *err)
     char full[64];
     unsigned version;
     int e =
-        bj_slurmrestd_version(r->asker->rest, family, r->abort, &version, err);
+        bj_slurmrestd_version(r->client->rest, family, r->abort, &version, err);
     if (e < 0)
         return e;
     snprintf(full, sizeof(full), "/slurm%s/v0.0.%u/%s", db ? "db" : "", version,
              path);
-    return bj_slurmrestd_get(r->asker->rest, full, r->abort, take_json, r, err);
+    return bj_slurmrestd_get(r->client->rest, full, r->abort, take_json, r,
+                             err);
 }
 
 static int read_document(struct reading *r, enum bj_slurmjson_kind kind,
@@ -302,15 +303,15 @@ static int end_work(struct reading *r, struct bj_err *err)
         return bj_err_set(err, -EBADMSG, "%s", r->work->complaint.msg);
     if (e == -EINVAL)
         return bj_err_set(err, -EBADMSG, "cannot parse the output of %s",
-                          r->asker->rest ? "slurmrestd" : done.argv[0]);
+                          r->client->rest ? "slurmrestd" : done.argv[0]);
     return e < 0 ? bj_err_set(err, e, "%s", done.name) : 0;
 }
 
-int bj_cluster_ask(struct bj_cluster_asker *a, enum bj_cluster_source id,
-                   struct bj_cluster_work *w, const atomic_bool *abort,
-                   struct bj_err *err)
+int bj_cluster_query(struct bj_cluster_client *a, enum bj_cluster_source id,
+                     struct bj_cluster_work *w, const atomic_bool *abort,
+                     struct bj_err *err)
 {
-    struct reading r = {.asker = a,
+    struct reading r = {.client = a,
                         .abort = abort,
                         .work = w,
                         .id = id,

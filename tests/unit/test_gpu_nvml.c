@@ -1,4 +1,5 @@
 /* NVIDIA's GPUs, read through a library that plays a script. */
+#include "tests/unit/lib/testclock.h"
 #include "tests/unit/test_gpu.h"
 
 #include "base/clock.h"
@@ -394,7 +395,7 @@ static void test_gpm(void **state)
     assert_int_equal(gpu_read(&rig), 0);
     const struct bj_gpu_use *u = &rig.set.v[0].use;
     assert_int_equal(u->sm_ppm, BJ_ABSENT); /* one sample is none */
-    usleep(110000);
+    testclock_advance(110000);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(u->sm_ppm, 635000);
     assert_int_equal(u->occupancy_ppm, 1000000);
@@ -407,13 +408,11 @@ static void test_gpm(void **state)
     assert_int_equal(u->pcie_tx_rate, 1572864);
     assert_int_equal(u->nvlink_tx_rate, 2147483648);
     assert_int_equal(rig.set.v[1].use.sm_ppm, BJ_ABSENT);
-    /* Too soon after the last one, where we were not held up between them. */
-    uint64_t begun;
-    do {
-        begun = bj_clock_boot_usec();
-        assert_int_equal(gpu_read(&rig), 0);
-        assert_int_equal(gpu_read(&rig), 0);
-    } while (bj_clock_boot_usec() - begun >= 100000);
+    /* Too soon after the last one. */
+    testclock_stop();
+    assert_int_equal(gpu_read(&rig), 0);
+    assert_int_equal(gpu_read(&rig), 0);
+    testclock_run();
     assert_int_equal(u->sm_ppm, BJ_ABSENT);
 }
 
@@ -424,14 +423,14 @@ static void test_gpm_mig(void **state)
     gpu_begin(&rig, GPU_A MIG "gpu 0 gpm 1\ngpm 0 1 2 25 0\ngpm 0 5 2 75 0\n");
     assert_int_equal(gpu_open(&rig), 0);
     assert_int_equal(gpu_read(&rig), 0);
-    usleep(110000);
+    testclock_advance(110000);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.v[0].use.sm_ppm, BJ_ABSENT);
     assert_int_equal(rig.set.v[1].use.sm_ppm, 250000);
     assert_int_equal(rig.set.v[2].use.sm_ppm, 750000);
     fake_script(rig.dir, GPU_A MIG "gpu 0 gpm 1\ngpm 0 1 2 25 0\n"
                                    "fail 0 nvmlGpmMigSampleGet 999\n");
-    usleep(110000);
+    testclock_advance(110000);
     assert_int_equal(gpu_read(&rig), -EIO);
     assert_int_equal(rig.set.v[1].use.sm_ppm, BJ_ABSENT);
     assert_int_equal(rig.set.v[1].use.memory_used_bytes, 5000);
@@ -439,7 +438,7 @@ static void test_gpm_mig(void **state)
                                    "mig 0 3 uuid MIG-new\n");
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.v[1].use.sm_ppm, BJ_ABSENT);
-    usleep(110000);
+    testclock_advance(110000);
     assert_int_equal(gpu_read(&rig), 0);
     assert_int_equal(rig.set.v[1].use.sm_ppm, 300000);
     assert_int_equal(rig.set.v[2].use.sm_ppm, BJ_ABSENT); /* not told */

@@ -474,10 +474,11 @@ static int all_of_it(void *arg)
 static void no_memory(void **state)
 {
     (void)state;
+    if (!bj_fail_works())
+        skip();
     struct room r = lived();
     struct bj_buf text = save(&r, ZONES);
-    if (bj_fail_works())
-        assert_true(bj_fail_each(all_of_it, &text) > 10);
+    assert_true(bj_fail_each(all_of_it, &text) > 10);
     bj_buf_free(&text);
     bj_ledger_free(NULL);
     leave(&r);
@@ -487,8 +488,10 @@ static void no_memory(void **state)
 static void save_without_memory(void **state)
 {
     (void)state;
+    if (!bj_fail_works())
+        skip();
     struct room r = lived();
-    for (unsigned long i = 0; i < 8 && bj_fail_works(); i++) {
+    for (unsigned long i = 0; i < 8; i++) {
         struct bj_buf text = {0};
         bj_fail_from(i);
         bj_ledger_save(r.l, HERE, ZONES, &text);

@@ -57,6 +57,8 @@ static int ipmi_once(void *arg)
 static void test_ipmi(void **state)
 {
     (void)state;
+    if (!bj_fail_works())
+        skip();
     static struct ipmi meters[] = {
         {bj_dcmi_open, &bj_meter_dcmi},
         {bj_nm_open, &bj_meter_nm},
@@ -66,8 +68,7 @@ static void test_ipmi(void **state)
     for (size_t i = 0; i < sizeof(meters) / sizeof(meters[0]); i++) {
         /* the meter and its handle; readings need no memory */
         unsigned long n = bj_fail_each(ipmi_once, &meters[i]);
-        if (bj_fail_works())
-            assert_int_equal(n, 2);
+        assert_int_equal(n, 2);
     }
 }
 

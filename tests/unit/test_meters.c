@@ -5,12 +5,12 @@
 #include "core/conf.h"
 #include "tests/unit/lib/core.h"
 #include "tests/unit/lib/meter.h"
+#include "tests/unit/lib/testclock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -50,6 +50,7 @@ static int setup(void **state)
     const struct bj_host host = {NULL, no_thread, no_log};
     struct bj_err err = {0};
     (void)state;
+    testclock_stop();
     meter_tree(&rig, NULL);
     meter_grow(CRAY "version 1\n" CRAY "cpu_energy 0 J\n" RAPL
                     "name package-0\n" RAPL "enabled 1\n" RAPL
@@ -68,6 +69,7 @@ static int teardown(void **state)
     (void)state;
     bj_meters_free(meters);
     meter_gone(&rig);
+    testclock_run();
     return 0;
 }
 
@@ -89,6 +91,7 @@ static void set_rapl(unsigned joules)
 static void reads(const char *source, unsigned joules)
 {
     struct bj_totals t;
+    testclock_advance(10);
     bj_meters_read(meters, bj_clock_boot_usec(), false, &t);
     const struct bj_role_total *cpu = &t.role[BJ_ZONE_CPU];
     assert_int_equal(cpu->uj, joules * JOULE);
@@ -98,11 +101,11 @@ static void reads(const char *source, unsigned joules)
 /* Long enough that older values are no longer fresh. */
 static void silence(void)
 {
-    nanosleep(&(struct timespec){0, 4 * PERIOD * 1000L}, NULL);
+    testclock_advance(4 * PERIOD);
 }
 
 /* The counter of a meter that comes back holds what passed meanwhile, which
- * another one has told: that is not counted twice. */
+ * another one has reported: that is not counted twice. */
 static void test_returns(void **state)
 {
     (void)state;
@@ -122,7 +125,7 @@ static void test_returns(void **state)
     reads("cray", 40);
 }
 
-/* Both come back at once: what passed meanwhile is known to nobody for sure. */
+/* Both come back at once: what passed meanwhile is unknown. */
 static void test_both_return(void **state)
 {
     (void)state;
@@ -140,7 +143,7 @@ static void test_both_return(void **state)
     reads("cray", 27);
 }
 
-/* Where no other one was asked it is all there. */
+/* If no other meter was read, nothing is missing. */
 static void test_alone(void **state)
 {
     (void)state;

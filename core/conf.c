@@ -67,7 +67,7 @@ const struct bj_opt bj_conf_opts[] = {
         BJ_COLLECT_ENERGY, "energy", "true",
         "Collect energy of the node and its jobs, where a power meter is "
         "found.",
-        "Disable it on virtual machines and where nobody uses the values."),
+        "Disable it on virtual machines and where the values are not used."),
     COLLECTOR(BJ_COLLECT_EMISSIONS, "emissions", "false",
               "Collect emission factors of electricity, in g CO2e/kWh.",
               "Enable it on one host of the site."),

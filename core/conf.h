@@ -56,12 +56,12 @@ struct bj_conf {
     struct bj_strv job_files; /* directories with prolog files */
     struct bj_strv patterns;  /* operator-defined layouts, "name=regex" */
     struct bj_strv systems; /* batch systems whose jobs are found; empty: all */
-    uint64_t grace_usec;    /* an ended job stays so long */
+    uint64_t grace_usec;    /* how long an ended job stays */
     uint64_t slow_usec; /* the slow interval: of values that rarely change or
                            are expensive */
     bool watch;         /* sample jobs when their processes begin and end */
     char *request_dir;  /* where an epilog requests a sample; empty: nowhere */
-    uint64_t ident_wait_usec; /* a pass waits so long for identities */
+    uint64_t ident_wait_usec; /* how long a pass waits for identities */
     uint64_t max_jobs, max_processes;
     uint64_t max_files; /* kept descriptors */
     uint64_t gpu_usec;  /* interval at which the drivers of GPUs are read */

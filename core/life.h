@@ -1,4 +1,4 @@
-/* The life of a job on this node: birth with its first process, end, grace
+/* The life of a job on this node: start with its first process, end, grace
  * period.  Internal to the core. */
 #ifndef BJ_CORE_LIFE_H
 #define BJ_CORE_LIFE_H

@@ -109,8 +109,8 @@ static void finish_jobs(struct bj_core *core)
     }
 }
 
-/* A disk is not full for ever: what it does not take now waits for the next
- * tick, in the order in which the jobs ended. */
+/* A full disk may have room later: the records wait for the next tick, in the
+ * order in which the jobs ended. */
 static bool may_wait(struct bj_core *core, const struct bj_err *err)
 {
     struct bj_sampler *s = core->sampler;
@@ -229,7 +229,7 @@ static void gone(struct bj_poller *poller)
     free(poller);
 }
 
-/* --- birth and death ------------------------------------------------------*/
+/* --- start and end ------------------------------------------------------*/
 
 static void start(struct bj_core *core)
 {

@@ -71,8 +71,8 @@ static void say(struct bj_cluster *c, enum bj_cluster_source id,
 
 /* Until the name is known, the sources of the name and those that need it are
  * queried at cluster.interval. */
-static uint64_t pace(const struct bj_cluster *c, enum bj_cluster_source id,
-                     int code)
+static uint64_t period(const struct bj_cluster *c, enum bj_cluster_source id,
+                       int code)
 {
     return code == -EAGAIN || (code < 0 && id == BJ_CLUSTER_CONFIG)
                ? c->conf->period_usec
@@ -90,7 +90,7 @@ static void note(struct bj_cluster *c, enum bj_cluster_source id,
     s->duration_usec = now - begun;
     s->failing = code < 0;
     /* A slow scheduler is queried less often. */
-    s->due_usec = begun + pace(c, id, code);
+    s->due_usec = begun + period(c, id, code);
     if (s->due_usec < now + s->duration_usec)
         s->due_usec = now + s->duration_usec;
     s->bad_lines += w->bad;

@@ -17,9 +17,9 @@ struct bj_kv_key {
     uint64_t mul;
 };
 
-/* The order of the keys in a file, learnt from the last one that was read: one
+/* The order of the keys in a file, taken from the last one that was read: one
  * kernel prints them always alike.  Zero-initialise.  Only a hint: a line that
- * is not where it was makes the file be learnt anew. */
+ * is not where it was makes the order be taken anew. */
 struct bj_kv_order {
     unsigned lines; /* up to the last wanted key; 0: nothing is known */
     bool whole;     /* ... or to the end of the file, as it lacked some key: one

@@ -145,8 +145,8 @@ int bj_power_output(struct bj_slice out, uint64_t *ret_uw, struct bj_err *err)
 
 /* --- running it -----------------------------------------------------------*/
 
-/* What bj_command_run says, in the words of meters: -ENOENT would mean that
- * something has gone, but a command that is configured should be there. */
+/* Errors of bj_command_run as errors of meters: -ENOENT would mean that the
+ * meter has gone, but a configured command must exist. */
 static int fault(int r)
 {
     if (r == -ENOENT || r == -ENOEXEC || r == -EREMOTEIO)

@@ -83,7 +83,7 @@ static int parse(struct bj_slice text, const char *unit, const char *name,
     return 0;
 }
 
-/* 0 W is no limit. */
+/* 0 W means no limit. */
 static uint64_t power_cap(const struct cray *m, const char *prefix)
 {
     char name[32], buf[BJ_ATTR_CAP];
@@ -186,7 +186,7 @@ static int read_value(struct cray *m, const struct zone *z, size_t kind,
     return r;
 }
 
-/* What runs draws something: 0 W is no value. */
+/* A running node needs power: 0 W means no value. */
 static void read_zone(struct cray *m, const struct zone *z,
                       struct bj_meter_sample *out, int *fault,
                       struct bj_err *err)

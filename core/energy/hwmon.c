@@ -16,12 +16,12 @@
 #define CLASS "class/hwmon"
 
 enum {
-    SEARCH_READS = 12, /* chips are looked for every so many readings */
+    SEARCH_READS = 12, /* reads between two searches for chips */
     CHIPS = 256,
 };
 
-/* No node draws so much: 0xffff W and 0xffffffff mW are ways of an interface to
- * say that it does not know. */
+/* More than any node draws: some interfaces report 0xffff W or 0xffffffff mW
+ * for unknown. */
 static const uint64_t implausible_uw = 50000000000;
 
 /* What a sensor is on, from its label. */
@@ -265,8 +265,8 @@ static int search(struct hwmon *m, struct bj_err *err)
 
 /* --- reading -------------------------------------------------------------- */
 
-/* 0 or ENODATA is no value: Grace reports 0 occasionally.  A part may use no
- * power. */
+/* 0 or ENODATA means no value for a node: Grace reports 0 occasionally.  A
+ * component may draw no power. */
 static int read_channel(const struct channel *ch, uint64_t *ret,
                         struct bj_err *err)
 {

@@ -94,7 +94,7 @@ bool bj_ipmi_present(const struct bj_meter_env *env)
     return false;
 }
 
-/* Errors that mean that there is no (more) BMC behind a name. */
+/* Errors of a device file without a BMC. */
 static bool no_device(int code)
 {
     return code == -ENOENT || code == -ENOTDIR || code == -ENODEV ||
@@ -254,7 +254,7 @@ static int wait_some(struct bj_ipmi *bmc, const struct talk *t, int fd,
 {
     uint64_t now = bmc->sys.now_usec(bmc->sys.ctx);
     if (stopping(bmc))
-        return bj_err_set(t->err, -ECANCELED, "%s: given up", t->ask->what);
+        return bj_err_set(t->err, -ECANCELED, "%s: stopped", t->ask->what);
     if (now >= t->deadline_usec)
         return bj_err_set(t->err, -ETIMEDOUT, "%s: %s", t->ask->what,
                           fd < 0 ? "the BMC is busy" : "no answer");
@@ -280,7 +280,7 @@ static const struct {
     const char *text;
 } completions[] = {
     {0x82, -EIO, "the bus is busy"},
-    {BJ_IPMI_NAK, -EIO, "nobody at that address of the bus"},
+    {BJ_IPMI_NAK, -EIO, "no device at that address of the bus"},
     {BJ_IPMI_UNKNOWN, -ENODEV, "the BMC does not know this command"},
     {0xc2, -ENODEV, "the BMC does not know this command at this LUN"},
     {0xc3, -ETIMEDOUT, "timeout within the BMC"},

@@ -1,7 +1,7 @@
 /* Talking to the machine's own BMC through the IPMI device of the kernel.
  *
  * One handle is one open device and one thread's.  Each question gets an id of
- * its own, so that the late answer to a question that was given up is never
+ * its own, so that a late response to a request that timed out is never
  * taken for the answer to the next one.
  *
  * Source: linux/ipmi.h, kernel driver-api/ipmi.rst; IPMI v2.0 rev. 1.1,
@@ -23,13 +23,13 @@ enum {
     BJ_IPMI_STORAGE = 0x0a,
 };
 
-/* Completion codes that somebody treats in a way of his own. */
+/* Completion codes that a meter treats specially. */
 enum {
     BJ_IPMI_NOT_ACTIVE = 0x80, /* DCMI: no power limit is active */
-    BJ_IPMI_NAK = 0x83,        /* nobody at that address of the bus */
+    BJ_IPMI_NAK = 0x83,        /* no device at that address of the bus */
     BJ_IPMI_BUSY = 0xc0,
     BJ_IPMI_UNKNOWN = 0xc1,
-    BJ_IPMI_CANCELLED = 0xc5, /* the reservation is no longer good */
+    BJ_IPMI_CANCELLED = 0xc5, /* the reservation is no longer valid */
     BJ_IPMI_TOO_LONG = 0xc8,
     BJ_IPMI_TOO_MANY = 0xca, /* cannot return so many bytes at a time */
     BJ_IPMI_UNSPECIFIED = 0xff,
@@ -67,7 +67,7 @@ int bj_ipmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
 /* NULL is fine. */
 void bj_ipmi_close(struct bj_ipmi *bmc);
 
-/* A question: to the BMC, or to somebody behind it on the bus (IPMB). */
+/* A request to the BMC, or to a device behind it on the bus (IPMB). */
 struct bj_ipmi_send {
     const char *what; /* for messages */
     uint8_t netfn, cmd, lun;
@@ -113,8 +113,8 @@ int bj_ipmi_identify(struct bj_ipmi *bmc, struct bj_ipmi_id *ret,
 
 enum { BJ_IPMI_WATTS_MAX = 30000 };
 
-/* -ERANGE, with a message, for what no node draws: 0 W, 65535 W (which stands
- * for "unknown"), more than BJ_IPMI_WATTS_MAX. */
+/* -ERANGE, with a message, for what no node draws: 0 W, 65535 W (unknown), more
+ * than BJ_IPMI_WATTS_MAX. */
 int bj_ipmi_plausible(uint64_t watts, struct bj_err *err);
 
 /* Numbers in messages have their low byte first. */

@@ -92,8 +92,8 @@ static int nm_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
     return 0;
 }
 
-/* A question to an address where nobody is may get no answer at all.  That is
- * no fault when the BMC itself is well. */
+/* A request to an address without a device may get no response.  That is no
+ * error while the BMC itself responds. */
 static int find(struct nm *nm, bool forced, struct bj_err *err)
 {
     struct bj_ipmi_reply reply;

@@ -8,7 +8,7 @@ enum {
     GET_READING = 0x2d,
     UNAVAILABLE = 0x20, /* flags of a reading */
     SCANNING = 0x40,
-    PATIENCE = 3, /* so often a supply may be silent before it counts as
+    PATIENCE = 3, /* reads without a response before a power supply counts as
                      switched off */
 };
 

@@ -24,7 +24,7 @@ enum bj_sdr_part {
     BJ_SDR_OTHER,  /* a part of it */
     BJ_SDR_INPUT,  /* what a power supply takes in */
     BJ_SDR_OUTPUT, /* what it gives */
-    BJ_SDR_MAYBE,  /* all of it, by its kind, though the name does not say so */
+    BJ_SDR_MAYBE,  /* power of the node by its type, but not by its name */
     BJ_SDR_TOTAL,  /* all of it */
 };
 

@@ -90,7 +90,7 @@ struct bj_account *bj_ledger_add(struct bj_ledger *l, struct bj_slice key)
     return a;
 }
 
-/* It goes on from where it was saved at the first tick after the restart.
+/* It continues from where it was saved at the first tick after the restart.
  * Later that would be the usage of many windows in one: it begins anew. */
 static void wake(struct bj_ledger *l, struct bj_account *a)
 {

@@ -156,7 +156,7 @@ struct bj_ledger_sums {
 };
 void bj_ledger_sums(const struct bj_ledger *l, struct bj_ledger_sums *ret);
 
-/* The state, as text for a file: totals, open window, learnt idle power, boot
+/* The state, as text for a file: totals, open window, learned idle power, boot
  * id, and lines of the caller (the position of each zone's accumulator; a
  * newline is added where the last has none).  Save before new totals are shown,
  * so that they never fall after a crash. */
@@ -178,8 +178,9 @@ int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
 /* Is there an account of that key that sleeps? */
 bool bj_ledger_sleeps(const struct bj_ledger *l, struct bj_slice key);
 
-/* An account that still sleeps, and its key; NULL: none.  Its job ended while
- * nobody looked, if it cannot be opened: read its totals, then drop it. */
+/* An account that still sleeps, and its key; NULL: none.  If it cannot be
+ * opened, its job ended while the program did not run: read its totals, then
+ * drop it. */
 struct bj_account *bj_ledger_asleep(const struct bj_ledger *l,
                                     struct bj_slice *ret_key);
 

@@ -1,7 +1,8 @@
-/* What the node takes without jobs, learnt from windows in which there is none.
+/* What the node takes without jobs, learned from windows in which there is
+ * none.
  *
  * The tenth percentile of the last windows: the least of them would be the
- * error of one bad reading for ever, the median would hold what runs on a node
+ * error of one bad reading forever, the median would hold what runs on a node
  * now and then between jobs (updates, health checks), which is no part of what
  * it takes at rest.  Old windows are forgotten, so that the value can fall, and
  * rise, with the machine. */

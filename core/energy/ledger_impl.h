@@ -20,7 +20,7 @@ __extension__ typedef unsigned __int128 bj_u128;
 /* By what energy is split. */
 enum bj_weight { BJ_W_RESERVED, BJ_W_CPU, BJ_W_MEM, BJ_W_GPU, BJ_WEIGHTS };
 
-/* Somebody who gets a part of a window. */
+/* What gets a part of a window: a job, the system, or unallocated. */
 struct bj_receiver {
     struct bj_account *account; /* NULL: system or unallocated */
     bj_u128 raw[BJ_WEIGHTS];
@@ -53,7 +53,7 @@ struct bj_account {
     uint64_t cpu_usec;       /* reported last; BJ_ABSENT: never */
     uint64_t cpu_seen_usec;  /* at the last tick */
     uint64_t mem_bytes;      /* reported last; BJ_ABSENT: never */
-    uint64_t mem_seen_bytes; /* at the last tick; 0 before its birth */
+    uint64_t mem_seen_bytes; /* at the last tick; 0 before it began */
     uint64_t cpus, mem_limit_bytes;
     uint64_t gpu_new_uj; /* since the last tick */
     /* In the open window.  Presence is counted in halves: a tick in which a job
@@ -121,7 +121,7 @@ static inline uint64_t bj_min64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Scale the raw weights.  Of a kind that nobody has any of, all goes to
+/* Scale the raw weights.  A kind without any weight goes to
  * unallocated (reservations, gpu) or system (usage). */
 void bj_split_scale(struct bj_split *s);
 

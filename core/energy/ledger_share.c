@@ -32,7 +32,7 @@ void bj_split_scale(struct bj_split *s)
         scale(s, kind);
         if (s->sum[kind] > 0)
             continue;
-        /* What nobody has reserved is unallocated; what nobody has used is the
+        /* What no job has reserved is unallocated; what no job has used is the
          * system's. */
         bool system = kind == BJ_W_CPU || kind == BJ_W_MEM;
         s->v[s->n - (system ? 2 : 1)].weight[kind] = 1;

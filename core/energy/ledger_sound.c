@@ -1,5 +1,5 @@
-/* Is this what a ledger can be?  The arithmetic relies on these bounds, and a
- * state whose sums do not add up must not be carried on. */
+/* Checks a ledger that was loaded.  The arithmetic relies on these bounds, and
+ * a state whose sums do not add up must not be continued. */
 #include "core/energy/ledger_state.h"
 
 static bool weights_fit(const bj_u128 *raw, size_t n)

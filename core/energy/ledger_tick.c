@@ -1,7 +1,7 @@
 /* What a tick brings: energy, the jobs' usage, and the end of a window. */
 #include "core/energy/ledger_impl.h"
 
-/* Where nobody says how long to wait for a meter. */
+/* The default patience. */
 static const uint64_t default_patience_usec = 180000000;
 
 /* --- energy --------------------------------------------------------------- */
@@ -244,7 +244,7 @@ static void close_window(struct bj_ledger *l, const struct bj_tick *t,
     end_window(l, t, fresh);
 }
 
-/* Accounts of the state file that nobody has opened after the patience: their
+/* Accounts of the state file not opened within the patience: their
  * jobs ended in between. */
 static void forget_sleepers(struct bj_ledger *l, uint64_t dt)
 {

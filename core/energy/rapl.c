@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 enum {
-    SEARCH_READS = 12, /* power limits, and zones that we may have missed, are
-                        looked for every so many readings */
+    SEARCH_READS = 12, /* between two searches for limits and missed zones */
     CONSTRAINTS = 5,
     ID_CAP = 40,
 };

@@ -19,7 +19,7 @@
 #define PMU "bus/event_source/devices/power"
 
 enum {
-    SEARCH_READS = 12, /* the CPUs to count on are looked at every so often */
+    SEARCH_READS = 12, /* reads between two checks of the CPUs to count on */
     CPUS_MAX = 32,     /* packages or dies */
     CPU_IDS = 8192,
 };
@@ -158,7 +158,7 @@ static int read_place(const struct perf *m, unsigned cpu, struct place *ret,
     return 0;
 }
 
-/* The CPUs that the PMU says to count on: one of each package, or die.
+/* The CPUs that the PMU lists for counting: one of each package, or die.
  * Returns how many. */
 static int read_places(const struct perf *m, struct place place[CPUS_MAX],
                        struct bj_err *err)
@@ -224,7 +224,7 @@ static int open_event(void *ctx, struct perf_event_attr *attr, int cpu)
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* The zone of that name in the old table, whose event goes on counting also
+/* The zone of that name in the old table, whose event continues to count also
  * when the kernel moves it to another CPU of the package; else a new one. */
 static int keep_or_open(const struct perf *m, struct zone *old, size_t nold,
                         const struct zone *z, uint64_t config, unsigned cpu)
@@ -294,7 +294,7 @@ static int denied(const struct zone *z, struct bj_err *err)
                       z->sample.name);
 }
 
-/* An event whose CPUs have gone ends: read says so by giving nothing. */
+/* An event whose CPUs have gone ends: read then returns nothing. */
 static int read_zone(struct zone *z, uint64_t *ret, struct bj_err *err)
 {
     uint64_t count;

@@ -1,4 +1,4 @@
-/* What a Redfish service says, taken apart.
+/* Parses the responses of a Redfish service.
  *
  * Source: DMTF DSP0266 (protocol, sessions), DSP0268 (schemas Chassis, Power,
  * EnvironmentMetrics). */
@@ -35,8 +35,9 @@ bool bj_redfish_uri(struct bj_slice s, char dst[BJ_REDFISH_URI]);
  * "/redfish/v1/Chassis/1". */
 struct bj_slice bj_redfish_id(const char *uri);
 
-/* The paths in a collection's Members, at most max; how many there are.  What
- * is no path is left out.  next gets where the collection goes on, or "". */
+/* The paths in a collection's Members, at most max; how many there are.
+ * Anything else is left out. next gets the next page of the collection, or "".
+ */
 size_t bj_redfish_members(const struct bj_json *doc,
                           char (*uri)[BJ_REDFISH_URI], size_t max,
                           char next[BJ_REDFISH_URI]);

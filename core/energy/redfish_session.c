@@ -235,7 +235,7 @@ static int get(struct bj_redfish *s, const char *uri, struct bj_err *err)
     return ask(s, &a, err);
 }
 
-/* What base/fetch.h says, in the words of meters. */
+/* Errors of base/fetch.h as errors of meters. */
 static int fault(const struct bj_redfish *s, int r)
 {
     if (r == -EREMOTEIO)

@@ -15,18 +15,20 @@
 
 struct bj_redfish;
 
-/* Prepare to ask env->conf->redfish_url; nothing is sent yet.  The environment
- * and its conf must live as long.  -ENODEV: no URL.  -EACCES: there is no
- * password in its file, or none that is ours alone (base/secret_file.h). */
+/* Prepare requests to env->conf->redfish_url; nothing is sent yet.  The
+ * environment and its conf must live as long. -ENODEV: no URL. -EACCES: there
+ * is no password in its file, or none that is ours alone (base/secret_file.h).
+ */
 int bj_redfish_new(const struct bj_meter_env *env, struct bj_redfish **ret,
                    struct bj_err *err);
 
 /* Log out and free; takes a second at most.  NULL is fine. */
 void bj_redfish_free(struct bj_redfish *s);
 
-/* Get a document.  The tree lives until the next call.  -ENODEV: there is no
- * such document; -EBADMSG: it is no JSON, or no HTTP; -EACCES: the service does
- * not want us; -ETIMEDOUT, -ECANCELED; other codes of base/fetch.h. */
+/* Get a document.  The tree lives until the next call. -ENODEV: the document
+ * does not exist; -EBADMSG: the response is not JSON, or not HTTP; -EACCES: the
+ * service refuses the credentials; -ETIMEDOUT, -ECANCELED; other codes of
+ * base/fetch.h. */
 int bj_redfish_get(struct bj_redfish *s, const char *uri,
                    const struct bj_json **ret, struct bj_err *err);
 

@@ -28,7 +28,7 @@ struct bj_slot {
     const struct bj_meter_kind *kind; /* of meter, or tried last */
     unsigned in_a_row;                /* faults */
     /* under lock */
-    bool missed; /* that there is no meter was logged */
+    bool missed; /* the missing meter was logged */
     struct bj_slot_view view;
     /* Of the thread that reads it.  Last, like the zones of the view: most
      * slots have no meter, and never touch the pages of either. */
@@ -44,8 +44,8 @@ static void say(struct bj_slot *s, const char *name, const struct bj_err *err)
                        line);
 }
 
-/* Most machines lack most meters, which is no news; one that was named should
- * be there. */
+/* Most machines lack most meters: only a missing meter that the configuration
+ * names is logged. */
 static void log_missing(struct bj_slot *s)
 {
     const struct bj_err err = {.code = -ENODEV,

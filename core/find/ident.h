@@ -92,13 +92,13 @@ struct bj_ident_query {
 struct bj_ident_request;
 struct bj_resolver;
 
-/* Start the resolver with a thread from the host; one that hangs is left behind
- * after a while, and another goes on.  What it needs of conf and host is
- * copied; host's ctx must live until bj_resolver_free. */
+/* Start the resolver with a thread of the host; one that hangs is abandoned
+ * after a while, and another takes its place.  What it needs of conf and host
+ * is copied; host's ctx must live until bj_resolver_free. */
 int bj_resolver_new(const struct bj_conf *conf, const struct bj_host *host,
                     struct bj_resolver **ret, struct bj_err *err);
 /* Stop it.  Waits two seconds at most for its thread: one that is stuck in the
- * kernel is left behind with what it owns.  Requests still held stay valid, and
+ * kernel is abandoned with what it owns.  Requests still held stay valid, and
  * those without a result never get one.  No other call on r may be under way.
  * NULL is fine. */
 void bj_resolver_free(struct bj_resolver *r);
@@ -122,7 +122,7 @@ void bj_ident_request_drop(struct bj_ident_request *ask);
 struct bj_resolver_stat {
     uint64_t answered, faults; /* since the start */
     uint64_t waiting;          /* now; the one being answered counts,
-                                  until its thread is left behind */
+                                  until its thread is abandoned */
 };
 void bj_resolver_stat(struct bj_resolver *r, struct bj_resolver_stat *ret);
 

@@ -231,8 +231,8 @@ static int layout_new(struct bj_layouts *all, const struct row *row,
     return r;
 }
 
-/* "name=expression" of the operator.  It needs a group "jobid", or all jobs
- * would be one. */
+/* "name=expression" of the configuration.  It needs a group "jobid", or all
+ * jobs would be one. */
 static int operator_row(struct bj_layouts *all, const char *text,
                         struct bj_err *err)
 {

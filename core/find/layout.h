@@ -41,7 +41,7 @@ struct bj_path_match {
     char buf[512]; /* unescaped job id */
 };
 
-/* Compile the built-in rows that conf selects and the operator's
+/* Compile the built-in rows that conf selects and the configured
  * (conf->patterns, "name=expression"; these come first).  -EINVAL with a
  * message that names the option, the expression and the place in it. */
 int bj_layouts_new(const struct bj_conf *conf, struct bj_layouts **ret,

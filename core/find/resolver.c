@@ -48,7 +48,7 @@ static void conf_free(struct bj_conf *conf)
     free(conf->job_files.v);
 }
 
-/* A thread that was left behind may outlive the options. */
+/* An abandoned thread may outlive the options. */
 static int conf_copy(struct bj_conf *to, const struct bj_conf *from)
 {
     const struct bj_strv *dirs = &from->job_files;

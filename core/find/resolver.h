@@ -1,4 +1,4 @@
-/* The resolver as its tests see it; everybody else uses core/find/ident.h. */
+/* The resolver, for its tests; other files use core/find/ident.h. */
 #ifndef BJ_CORE_FIND_RESOLVER_H
 #define BJ_CORE_FIND_RESOLVER_H
 

@@ -18,9 +18,9 @@ static bool has_uuid(struct bj_slice s)
            bj_slice_starts(s, BJ_SLICE("MIG-"));
 }
 
-/* The numbers of CUDA_VISIBLE_DEVICES are counted anew inside a device cgroup:
- * always with Slurm; other batch systems say there what they gave unless they
- * have one. */
+/* Inside a device cgroup the numbers of CUDA_VISIBLE_DEVICES start at 0: always
+ * with Slurm.  Other batch systems without such a cgroup write the numbers of
+ * the node. */
 static bool find_list(struct bj_slice env, struct bj_slice system,
                       struct bj_slice *ret, bool *cudas)
 {

@@ -146,7 +146,7 @@ static void learn(const struct bj_gpu_clients *c, struct rate *r,
     r->reading = c->reading;
 }
 
-/* Nanoseconds of so many cycles; BJ_ABSENT: not known yet. */
+/* Cycles as nanoseconds; BJ_ABSENT: not known yet. */
 static uint64_t cycles_ns(const struct rate *r, uint64_t cycles)
 {
     uint64_t of = r->total - r->first_total, usec = r->usec - r->first_usec;

@@ -1,5 +1,5 @@
-/* Who holds an accelerator, out of all that speaks for it, and how a shared one
- * is divided.  Arithmetic only. */
+/* Which job holds an accelerator, by all evidence, and how a shared one is
+ * divided.  Arithmetic only. */
 #ifndef BJ_CORE_GPU_DECIDE_H
 #define BJ_CORE_GPU_DECIDE_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What speaks for a job. */
+/* Evidence for a job. */
 enum {
     BJ_GPU_SAYS = 1,     /* its environment */
     BJ_GPU_NOTED = 2,    /* a file of the prolog */
@@ -25,7 +25,7 @@ enum bj_gpu_conflict {
 };
 extern const char *const bj_gpu_conflict_names[BJ_GPU_CONFLICTS];
 
-/* A job that something speaks for. */
+/* A job with evidence. */
 struct bj_gpu_candidate {
     size_t job; /* of the caller */
     unsigned evidence;
@@ -39,9 +39,9 @@ struct bj_gpu_candidate {
 };
 
 /* Decide about one device.  What the kernel shows counts more than what root
- * has noted, and that more than an environment: a job that only says so loses
- * against one that proves it.  A job that uses what it was not given gets what
- * it uses, and is a conflict. */
+ * has noted, and that more than an environment: a job that only claims a
+ * device loses against one that uses it.  A job that uses what it was not given
+ * gets what it uses, and is a conflict. */
 void bj_gpu_decide(struct bj_gpu_candidate *c, size_t n);
 
 /* Cut whole in proportion to n weights, which may all be 0 (then in equal

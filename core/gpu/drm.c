@@ -92,8 +92,7 @@ static bool read_address(int card, char pci[32])
     return true;
 }
 
-/* A card of the vendor that has what is measured: what only shows a picture has
- * not. */
+/* Whether the card has the values to read: cards for display only have not. */
 static int open_card(const struct drm *d, unsigned number, int *monitor)
 {
     char name[32], buf[BJ_ATTR_CAP], path[64];
@@ -146,8 +145,8 @@ static void read_identity(int card, struct bj_gpu *g)
         memcpy(g->model, text.p, text.n);
 }
 
-/* What is not there, and what cannot be had while the card sleeps, is absent.
- */
+/* Missing values, and values that cannot be read while the card sleeps, are
+ * absent. */
 static void read_numbers(int dir, const char *prefix,
                          const struct number_file *files, struct bj_gpu *g)
 {

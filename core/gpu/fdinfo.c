@@ -99,8 +99,8 @@ static bool bytes(struct bj_slice text, uint64_t *ret)
     return true;
 }
 
-/* Sums over the regions of the card: what is there, under its name of today
- * and the one it had before.  "total" counts what is elsewhere, too. */
+/* Sums over the memory regions of the card: resident memory, under its present
+ * and its older name. "total" includes memory elsewhere. */
 struct memory {
     uint64_t resident, memory;
 };

@@ -7,7 +7,7 @@
 
 enum { SECOND = 1000000, HANG_USEC = 10 * SECOND };
 
-/* What we write there would come back as evidence. */
+/* Our own files would count as evidence. */
 static int check_dirs(const struct bj_conf *conf, struct bj_err *err)
 {
     const char *ours = conf->gpu_job_map_dir ? conf->gpu_job_map_dir : "";
@@ -205,8 +205,8 @@ static void take_set(struct bj_gpus *g, unsigned kind)
     }
 }
 
-/* The driver has been unloaded, or its last device is gone: this is no error,
- * and not logged. */
+/* The driver was unloaded, or its last device has gone: not an error, not
+ * logged. */
 static void lose(struct bj_gpus *g, unsigned kind)
 {
     for (size_t i = 0; i < g->n; i++)
@@ -245,8 +245,8 @@ static bool read_kind(struct bj_gpus *g, unsigned kind, uint64_t now_usec)
     return news;
 }
 
-/* In that order: energy goes to who held the device while it was used.  Who
- * scrapes often must not make us ask as often. */
+/* In that order: energy goes to the job that held the device while it was used.
+ * Frequent scrapes must not cause as many reads of claims. */
 static void read_news(struct bj_gpus *g, struct bj_core *core, bool any,
                       const bool news[BJ_GPU_KINDS])
 {

@@ -9,8 +9,8 @@
 struct bj_gpus;
 
 /* conf must outlive it.  Without a driver there is no thread and no
- * value.  Where energy is collected, what counts up is shown once bj_gpus_show
- * says so. */
+ * value.  Where energy is collected, counters are shown up to the values of the
+ * last bj_gpus_show. */
 int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
                 struct bj_gpus **ret, struct bj_err *err);
 void bj_gpus_free(struct bj_gpus *g); /* NULL is fine */

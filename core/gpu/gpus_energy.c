@@ -1,5 +1,5 @@
-/* Whose energy it is: a device's to who holds it; of one that is partitioned,
- * what it takes at rest by slices, the rest by what the instances do. */
+/* Energy of devices goes to the jobs that hold them.  For a partitioned device,
+ * idle power is divided by slices, the rest by activity of the instances. */
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -30,9 +30,9 @@ static uint64_t had_for(const struct bj_gpu_hold *h, const struct span *s)
     return end > begin ? end - begin : 0;
 }
 
-/* To those who hold the device, and to those whose job has ended since it was
- * read before: by their shares, and where it went from one to another also by
- * the time each had it.  Exactly; nobody's is unallocated. */
+/* To the jobs that hold the device, and to jobs that have ended since the last
+ * reading: by their shares, and by the time of each if it changed hands. Exact;
+ * the rest is unallocated. */
 static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
 {
     const struct bj_gpu_dev *d = &g->dev[dev];
@@ -62,7 +62,7 @@ static void give(struct bj_gpus *g, size_t dev, uint64_t uj)
     }
 }
 
-/* Instances of a device, and one more receiver: what nobody can use. */
+/* Instances of a device, and one more receiver: what no job can use. */
 struct parts {
     size_t n, dev[BJ_GPUS_MAX];
     uint64_t slices[BJ_GPUS_MAX + 1], active[BJ_GPUS_MAX + 1];

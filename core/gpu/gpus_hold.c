@@ -1,4 +1,4 @@
-/* Who holds what, for how long, and what part of it. */
+/* Which job holds which device, how long, and what part of it. */
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -117,8 +117,8 @@ static bool barred(const struct bj_gpus *g, const struct bj_gpu_job *j,
     return bj_gpus_allotted(g, j) || (j->claim.devices && !dev->split && named);
 }
 
-/* What speaks for whom.  A device that is divided is nobody's: who has one of
- * its instances can open it, too. */
+/* The evidence for each job.  No job holds a divided device: a job that has one
+ * of its instances can open it, too. */
 static size_t candidates(const struct bj_gpus *g, const struct bj_gpu_set *set,
                          struct bj_track *const *owner, size_t at,
                          struct bj_gpu_candidate *c)
@@ -276,7 +276,7 @@ static void take_device(struct bj_gpus *g, const struct bj_gpu_set *set,
         sum_processes(h, set, owner, at, bj_gpus_traced(set, g->job[c[i].job]));
         bj_gpus_engines(h, set, g->job[c[i].job], at);
         h->sums.held_usec += held_for(d, h);
-        /* After a silence nobody knows what ran meanwhile. */
+        /* What ran during a silence is unknown. */
         if (known && is_idle(d, h, holders))
             h->sums.idle_usec += held_for(d, h);
     }

@@ -1,6 +1,6 @@
 /* Between the files of the accelerators: gpus.c (devices over time),
- * gpus_jobs.c (what speaks for the jobs), gpus_over.c (sources that
- * add to devices of others), gpus_hold.c (who holds what),
+ * gpus_jobs.c (claims of jobs), gpus_over.c (sources that
+ * add to devices of others), gpus_hold.c (which job holds which device),
  * gpus_energy.c (whose energy it is), gpus_state.c (over a restart),
  * gpus_publish.c (snapshots), gpus_final.c (final records), gpus_map.c
  * (for dcgm-exporter). */
@@ -168,7 +168,7 @@ struct bj_gpu_levels {
 struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
                                     const struct bj_gpu_hold *h);
 
-/* The best that speaks for a hold: devices, prolog, scheduler, process,
+/* The best evidence for a hold: devices, prolog, scheduler, process,
  * environ. */
 struct bj_slice bj_gpus_source(unsigned evidence);
 
@@ -187,7 +187,7 @@ bool bj_gpus_waits(const struct bj_gpus *g);
 struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
                                 const struct bj_core *core, uint32_t pid);
 
-/* What speaks for a job having a device of a set, processes left out. */
+/* Evidence that a job has a device of a set, except its processes. */
 unsigned bj_gpus_evidence(const struct bj_gpus *g, const struct bj_gpu_job *j,
                           const struct bj_gpu_set *set, size_t at);
 

@@ -1,4 +1,4 @@
-/* Who holds what, for dcgm-exporter. */
+/* The jobs on each device, for dcgm-exporter. */
 #include "core/gpu/gpus_impl.h"
 #include "core/gpu/jobmap.h"
 #include "core/internal.h"

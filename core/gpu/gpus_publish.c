@@ -13,8 +13,7 @@ static struct bj_slice number(struct bj_arena *a, uint64_t v)
     return bj_arena_copy(a, (struct bj_slice){text, (size_t)n});
 }
 
-/* Values of a device whose driver does not answer are none; what has been
- * counted stays. */
+/* A device whose driver does not respond has no levels; its counters stay. */
 static void put_values(const struct bj_gpu_dev *d, uint64_t shown_uj,
                        struct bj_gpu_use *u)
 {

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* What the files are to be: for each "NAME\0CONTENT\0". */
+/* The files to write: for each "NAME\0CONTENT\0". */
 void bj_gpu_jobmap_put(struct bj_buf *map, const char *name,
                        struct bj_slice jobid);
 

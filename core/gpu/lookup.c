@@ -103,7 +103,8 @@ static bool copy_conf(struct bj_gpu_lookup *a,
 
 /* --- the thread -----------------------------------------------------------*/
 
-/* What one process says; the environment of the job itself ends the search. */
+/* The claim of one process; the environment of the job itself ends the search.
+ */
 static bool read_process(struct worker *w, const struct bj_gpu_request *request,
                          const char *dir, pid_t pid)
 {

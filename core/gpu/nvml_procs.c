@@ -136,7 +136,7 @@ static void uses(struct bj_nvml_visit *v)
             r->nv.process_use(v->dev->handle, r->uses, &n, v->dev->seen_usec);
         want = n < LIST_MAX - ROOM ? n + ROOM : LIST_MAX;
     }
-    /* "Not found" is what it says when nobody did anything. */
+    /* It returns "not found" when no process was active. */
     if (code == BJ_NVML_NOT_FOUND)
         take_uses(v, 0);
     else if (bj_nvml_took(v, code, "process utilization"))

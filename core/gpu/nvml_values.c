@@ -30,8 +30,8 @@ void bj_nvml_memory_values(struct bj_nvml_visit *v,
     struct bj_gpu_use *u = &v->gpu->use;
     struct bj_nvml_memory2 two = {.version = BJ_NVML_MEMORY2};
     struct bj_nvml_memory one = {0};
-    /* The second version excludes what the driver reserves, which the first
-     * counts as used. */
+    /* The second version excludes memory that the driver reserves; the first
+     * counts it as used. */
     if (ASK(v, memory2, handle, &two)) {
         u->memory_total_bytes = two.total;
         u->memory_used_bytes = two.used;

@@ -19,7 +19,7 @@
 
 enum {
     SECOND = 1000000,
-    ERRORS_USEC = 60 * SECOND, /* counters of errors are read so often */
+    ERRORS_USEC = 60 * SECOND, /* interval of reading error counters */
     DEVICES = 64,
     PROCESSES = 1024,
     PATH = 512
@@ -179,7 +179,7 @@ static void add_process(struct visit *v, const struct bj_rsmi_process *p)
     }
 }
 
-/* The library complains to stderr where there is no such directory. */
+/* The library writes to stderr if the directory is missing. */
 static void read_processes(struct visit *v)
 {
     struct rsmi *r = v->r;

@@ -9,8 +9,9 @@
 
 enum {
     BJ_GPU_SEEN_FILES = 128,
-    BJ_GPU_SEEN_YOUNG_USEC = 60000000, /* looked at each time so long ... */
-    BJ_GPU_SEEN_PACE_USEC = 30000000   /* ... then at this pace */
+    BJ_GPU_SEEN_YOUNG_USEC =
+        60000000,                    /* for how long it is read each time ... */
+    BJ_GPU_SEEN_PACE_USEC = 30000000 /* ... then at this interval */
 };
 
 /* A process. */
@@ -29,7 +30,8 @@ struct bj_gpu_seens;
 int bj_gpu_seens_new(struct bj_gpu_seens **ret);
 void bj_gpu_seens_free(struct bj_gpu_seens *s); /* NULL is fine */
 
-/* A reading: begin, ask for each process, end, which forgets the others. */
+/* A reading: begin, bj_gpu_seens_of for each process, end, which forgets the
+ * others. */
 void bj_gpu_seens_begin(struct bj_gpu_seens *s, uint64_t now_usec);
 void bj_gpu_seens_end(struct bj_gpu_seens *s);
 
@@ -38,8 +40,7 @@ void bj_gpu_seens_end(struct bj_gpu_seens *s);
 struct bj_gpu_seen *bj_gpu_seens_of(struct bj_gpu_seens *s, pid_t pid,
                                     ino_t inode);
 
-/* Whether all its files are to be looked at now; when the next time is, is
- * settled. */
+/* Whether all its files are read now; sets when they are read next. */
 bool bj_gpu_seens_due(const struct bj_gpu_seens *s, struct bj_gpu_seen *p);
 
 #endif

@@ -100,7 +100,7 @@ static uint64_t wait_after(const struct bj_gpu_watch *w, int r)
     return r == -EAGAIN ? 0 : bj_poller_back_off(BACK_OFF_USEC, w->in_a_row);
 }
 
-/* Under lock.  True when there is something to say: in *err, or that it works.
+/* Under lock.  True if there is something to log: an error, or that it works.
  */
 static bool note(struct bj_gpu_watch *w, int r, uint64_t begun,
                  struct bj_err *err)

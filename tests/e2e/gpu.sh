@@ -137,7 +137,7 @@ check "exporter: promtool has nothing to say" promtool_clean "$tmp/exporter/page
 check "the log names the job whose environment lies" grep -q \
     'GPU GPU-00000000-.*: job 2003 claims it' "$tmp/exporter.log"
 check "the log names the GPU on which that job runs" grep -q \
-    'GPU GPU-30000000-.*: job 2003 runs on it' "$tmp/exporter.log"
+    'GPU GPU-30000000-.*: job 2003 uses it' "$tmp/exporter.log"
 
 map_of() { # host: "FILE:JOB,JOB " for each file, sorted
     local f

@@ -69,7 +69,7 @@ static void test_completion_codes(void **state)
     static const struct one cases[] = {
         {{.answer = "00 DC"}, 0, NULL, 0},
         {{.answer = "80"}, -EIO, "completion code 0x80", 0},
-        {{.answer = "83"}, -EIO, "nobody at that address", 0},
+        {{.answer = "83"}, -EIO, "no device at that address", 0},
         {{.answer = "C1"}, -ENODEV, "does not know this command (0xC1)", 0},
         {{.answer = "C2"}, -ENODEV, "LUN", 0},
         {{.answer = "C3"}, -ETIMEDOUT, "timeout within", 0},
@@ -146,7 +146,7 @@ static void test_busy(void **state)
     bj_ipmi_close(bmc);
 }
 
-/* The answer to a question that was given up comes while the next waits. */
+/* A late response arrives while the next request waits. */
 static void test_late_answer(void **state)
 {
     (void)state;

@@ -89,6 +89,7 @@ static void open_requests(struct bj_watcher *w)
     struct bj_core *core = w->core;
     const char *dir = core->conf->request_dir;
     char line[480], parent[480];
+    struct bj_err err;
     if (!dir || !*dir)
         return;
     snprintf(parent, sizeof(parent), "%s", dir);
@@ -101,11 +102,11 @@ static void open_requests(struct bj_watcher *w)
     w->requests = bj_dir_open(AT_FDCWD, dir);
     if (w->requests >= 0 && bj_watches_requests(core->watches, dir))
         return;
-    snprintf(line, sizeof(line),
-             "sample.request-dir: cannot watch %.200s, so epilogs cannot "
-             "request a sample: %s",
-             dir, strerror(w->requests < 0 ? -w->requests : errno));
-    core->host.log(core->host.ctx, BJ_LOG_INFO, line);
+    bj_err_set(&err, w->requests < 0 ? w->requests : -errno,
+               "sample.request-dir: epilogs cannot request a sample: %.160s",
+               dir);
+    core->host.log(core->host.ctx, BJ_LOG_INFO,
+                   bj_err_text(&err, line, sizeof(line)));
 }
 
 static void serve(struct bj_core *core, const char *jobid)

@@ -84,7 +84,7 @@ def figures(site):
                            "gpu_efficiency_percent", "gpus_unused", "gpu_held_seconds",
                            "gpu_idle_seconds", "energy_joules", "energy_source",
                            "energy_policy", "emissions_grams", "emissions_estimated", "findings")],
-         [12.3456, "nodes", 50, "prometheus", 3, 1, 7200, 7000, 7200, "nodes", "hybrid", 0.1,
+         [72.3456, "nodes", 50, "prometheus", 3, 1, 7200, 7000, 7200, "nodes", "hybrid", 0.1,
           True, 2], "a job has all derived values")
     same(sorted(row["finding_names"].split(",")), ["gpu_unused", "low_cpu"], "a job has its findings")
     rows = site.ask(V1 + "/jobs?from=0&limit=2", user(site.who)).data

@@ -99,6 +99,8 @@ static const struct bj_api_column finding_columns[] = {
     {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
     {"severity", BJ_AS_TEXT, 0, "r.severity", "Severity."},
     {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "Description in one sentence."},
+    {"advice", BJ_AS_TEXT, 0, BJ_SQL_ADVICE, "Advice of the site."},
+    {"url", BJ_AS_TEXT, 0, "nullif(r.url, '')", "Page with more, of the site."},
     {"value", BJ_AS_REAL, 0, "f.value", "Measured value."},
     {"threshold", BJ_AS_REAL, 0, "f.threshold", "Threshold of the rule."},
     {"condition", BJ_AS_TEXT, 0, "r.condition", "The rule, as it was then."},

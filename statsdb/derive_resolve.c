@@ -56,11 +56,6 @@ static int64_t whole(const struct bj_derive_job *j, int value)
 /* --- efficiency ------------------------------------------------------------
  */
 
-static int64_t accounting_peak(const struct bj_derive_job *j)
-{
-    return bj_accounting_peak(j->v[BJ_DJ_PEAK], j->v[BJ_DJ_TASK_PEAK]);
-}
-
 static void put_best(struct bj_derive_job *j, int value, int source,
                      struct bj_best best)
 {
@@ -68,18 +63,28 @@ static void put_best(struct bj_derive_job *j, int value, int source,
     j->use[source] = best.source;
 }
 
+static struct bj_best best_cpu(const struct bj_derive_job *j)
+{
+    return bj_best_cpu(whole(j, BJ_USE_CPU), source_of(j, BJ_USE_CPU),
+                       j->v[BJ_DJ_CPU]);
+}
+
+static struct bj_best best_peak(const struct bj_derive_job *j)
+{
+    return bj_best(whole(j, BJ_USE_MEM_PEAK), source_of(j, BJ_USE_MEM_PEAK),
+                   bj_accounting_peak(j->v[BJ_DJ_PEAK], j->v[BJ_DJ_TASK_PEAK]));
+}
+
+/* The sources are those of the CPU time and of the peak, which may be known
+ * without what was allocated. */
 static void resolve_efficiency(struct bj_derive_job *j)
 {
-    int64_t cpus = j->v[BJ_DJ_CPUS], elapsed = j->v[BJ_DJ_ELAPSED];
-    int64_t memory = j->v[BJ_DJ_MEM];
-    put_best(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE,
-             bj_best_cpu(bj_best_cpu_ppm(whole(j, BJ_USE_CPU), cpus, elapsed),
-                         source_of(j, BJ_USE_CPU),
-                         bj_best_cpu_ppm(j->v[BJ_DJ_CPU], cpus, elapsed)));
-    put_best(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE,
-             bj_best(bj_best_memory_ppm(whole(j, BJ_USE_MEM_PEAK), memory),
-                     source_of(j, BJ_USE_MEM_PEAK),
-                     bj_best_memory_ppm(accounting_peak(j), memory)));
+    struct bj_best cpu = best_cpu(j), peak = best_peak(j);
+    cpu.value =
+        bj_best_cpu_ppm(cpu.value, j->v[BJ_DJ_CPUS], j->v[BJ_DJ_ELAPSED]);
+    peak.value = bj_best_memory_ppm(peak.value, j->v[BJ_DJ_MEM]);
+    put_best(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE, cpu);
+    put_best(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE, peak);
     int64_t held = whole(j, BJ_USE_GPU_HELD), idle = whole(j, BJ_USE_GPU_IDLE);
     int64_t busy = whole(j, BJ_USE_GPU_BUSY);
     if (busy == BJ_SQL_NULL && idle >= 0 && held >= idle)
@@ -177,9 +182,7 @@ static double known_ratio(double a, double b)
 
 static void measured_facts(const struct bj_derive_job *j, double *f)
 {
-    double cpu = number(whole(j, BJ_USE_CPU));
-    if (isnan(cpu))
-        cpu = number(j->v[BJ_DJ_CPU]);
+    double cpu = number(best_cpu(j).value);
     f[BJ_FACT_CPU_EFFICIENCY] = percent(j->use[BJ_USE_CPU_EFF]);
     f[BJ_FACT_MEM_EFFICIENCY] = percent(j->use[BJ_USE_MEM_EFF]);
     f[BJ_FACT_GPU_EFFICIENCY] = percent(j->use[BJ_USE_GPU_EFF]);
@@ -187,9 +190,7 @@ static void measured_facts(const struct bj_derive_job *j, double *f)
     f[BJ_FACT_CPU_EVENNESS] =
         100 * known_ratio(f[BJ_FACT_CPUS_BUSY],
                           number(whole(j, BJ_USE_CPU_PEAK)) / 1e3);
-    f[BJ_FACT_MEM_PEAK] = number(whole(j, BJ_USE_MEM_PEAK));
-    if (isnan(f[BJ_FACT_MEM_PEAK]))
-        f[BJ_FACT_MEM_PEAK] = number(accounting_peak(j));
+    f[BJ_FACT_MEM_PEAK] = number(best_peak(j).value);
     f[BJ_FACT_GPUS_UNUSED] = number(whole(j, BJ_USE_GPUS_UNUSED));
     f[BJ_FACT_GPU_MEM_PEAK] = number(whole(j, BJ_USE_GPU_MEM_PEAK));
     f[BJ_FACT_GPU_IDLE] = number(whole(j, BJ_USE_GPU_IDLE)) / 1e6;

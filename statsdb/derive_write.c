@@ -69,8 +69,8 @@ static int write_use(struct bj_derive *d, struct bj_err *err)
 static void bind_rule(struct sqlite3_stmt *st, const struct bj_rule *rule)
 {
     const char *const of[] = {rule->name, rule->severity, rule->condition,
-                              rule->text};
-    for (int i = 0; i < 4; i++)
+                              rule->text, rule->advice,   rule->url};
+    for (int i = 0; i < 6; i++)
         bj_sql_bind_text(st, i + 1, bj_slice_str(of[i]));
 }
 

@@ -33,10 +33,12 @@
     " 'interactive' ELSE ifnull(s.other, CAST((s.id & 0xfffff) - 16 AS TEXT))" \
     " END"
 
-/* The text of finding f by rule r, with its numbers. */
-#define BJ_SQL_FINDING                                                         \
-    "replace(replace(r.text, '{value}', ifnull(printf('%.4g', f.value),"       \
+/* The text, and the advice, of finding f by rule r, with its numbers. */
+#define BJ_SQL_FILLED(text)                                                    \
+    "replace(replace(" text ", '{value}', ifnull(printf('%.4g', f.value),"     \
     " '?')), '{threshold}', ifnull(printf('%.4g', f.threshold), '?'))"
+#define BJ_SQL_FINDING BJ_SQL_FILLED("r.text")
+#define BJ_SQL_ADVICE "nullif(" BJ_SQL_FILLED("r.advice") ", '')"
 
 /* Open ends are the largest number. */
 #define BJ_SQL_UNLESS_OPEN(end) "nullif(" end ", 9223372036854775807)"

@@ -76,6 +76,8 @@ int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
     rule->name = bj_arena_copy(&r->arena, t->name).p;
     rule->severity = bj_arena_copy(&r->arena, t->severity).p;
     rule->text = bj_arena_copy(&r->arena, t->text).p;
+    rule->advice = bj_arena_copy(&r->arena, t->advice).p;
+    rule->url = bj_arena_copy(&r->arena, t->url).p;
     rule->condition = condition(r, t);
     if (r->arena.failed)
         return bj_err_set(err, -ENOMEM, "rules");

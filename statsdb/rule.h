@@ -33,7 +33,8 @@ struct bj_rule_row {
 /* A rule to be evaluated; texts live as long as the rules. */
 struct bj_rule {
     const char *name, *severity, *text;
-    const char *condition; /* its rows, with numbers */
+    const char *advice, *url; /* "": none */
+    const char *condition;    /* its rows, with numbers */
     struct bj_rule_row row[BJ_RULE_ROWS];
     unsigned rows;
     bool enabled;

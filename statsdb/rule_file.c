@@ -92,6 +92,16 @@ static int get_severity(struct reader *d, const yaml_node_t *n,
     return r < 0 ? r : wrong(d, n, "info, warning or critical is expected");
 }
 
+/* A page for people: a browser must not run it as a script. */
+static int get_url(struct reader *d, const yaml_node_t *n, struct bj_slice *ret)
+{
+    int r = get_text(d, n, 500, ret);
+    if (r < 0 || ret->n == 0 || bj_slice_starts(*ret, BJ_SLICE("https://")) ||
+        bj_slice_starts(*ret, BJ_SLICE("http://")))
+        return r;
+    return wrong(d, n, "a URL with https:// or http:// is expected");
+}
+
 /* An override replaces numbers by name. */
 static int set_one(struct reader *d, struct bj_rule_text *t,
                    const yaml_node_t *key, const yaml_node_t *v)
@@ -138,6 +148,10 @@ static int get_key(struct reader *d, struct bj_rule_text *t,
         return get_severity(d, v, &t->severity);
     if (bj_slice_eq(key, BJ_SLICE("text")))
         return get_text(d, v, BJ_RULE_TEXT_MAX, &t->text);
+    if (bj_slice_eq(key, BJ_SLICE("advice")))
+        return get_text(d, v, BJ_RULE_TEXT_MAX, &t->advice);
+    if (bj_slice_eq(key, BJ_SLICE("url")))
+        return get_url(d, v, &t->url);
     if (bj_slice_eq(key, BJ_SLICE("when")))
         return get_list(d, v, BJ_RULE_ROWS, t->when, &t->rows);
     if (bj_slice_eq(key, BJ_SLICE("unless")))
@@ -151,8 +165,8 @@ static int get_key(struct reader *d, struct bj_rule_text *t,
     if (bj_slice_eq(key, BJ_SLICE("set")))
         return get_set(d, v, t);
     return wrong(d, k,
-                 "name, severity, text, when, set, unless, cluster, "
-                 "partition or enabled is expected");
+                 "name, severity, text, advice, url, when, set, unless, "
+                 "cluster, partition or enabled is expected");
 }
 
 /* The value of "name". */

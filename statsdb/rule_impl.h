@@ -13,7 +13,7 @@ struct bj_threshold {
 
 /* A rule as text, with the values of the rule that it overrides. */
 struct bj_rule_text {
-    struct bj_slice name, severity, text;
+    struct bj_slice name, severity, text, advice, url;
     struct bj_slice when[BJ_RULE_ROWS];
     unsigned rows;
     struct bj_threshold set[BJ_RULE_THRESHOLDS];

@@ -27,6 +27,8 @@ static void sign(struct bj_rules *r)
         hash(&h, t->name);
         hash(&h, t->severity);
         hash(&h, t->text);
+        hash(&h, t->advice);
+        hash(&h, t->url);
         hash(&h, bj_slice_str(r->rule[i].condition));
         hash_all(&h, t->unless, t->unlesses);
         hash_all(&h, t->cluster, t->clusters);

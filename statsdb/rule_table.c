@@ -7,7 +7,10 @@
  *
  * Thresholds are those of petricore (Calcul Quebec): scratch, small I/O, CPU,
  * evenness, memory, cores, threads; and of jobstats (Princeton): all others
- * except the last four. */
+ * except the last four.
+ *
+ * critical: the job lost its result, or a whole GPU or node did nothing.
+ * warning: another request saves much.  info: everything else. */
 #define RULE "rules:\n- name: "
 
 const char *const bj_rules_builtin[] = {
@@ -32,7 +35,7 @@ const char *const bj_rules_builtin[] = {
          "  text: 'Only {value} % of one GPU was used. Request a slice of a "
          "GPU (MIG).'\n",
     RULE "gpu_low_interactive\n"
-         "  severity: critical\n"
+         "  severity: warning\n"
          "  when: [gpus > 0, interactive = 1, runtime > $runtime,\n"
          "         gpu_efficiency <= $percent]\n"
          "  unless: gpus_unused\n"
@@ -41,14 +44,14 @@ const char *const bj_rules_builtin[] = {
          "them. End idle sessions.'\n",
     RULE
     "gpu_very_low\n"
-    "  severity: critical\n"
+    "  severity: warning\n"
     "  when: [runtime > $runtime, gpus > 0, interactive != 1,\n"
     "         gpu_efficiency <= $percent]\n"
     "  unless: gpus_unused\n"
     "  set: {percent: 15, runtime: 5m}\n"
     "  text: 'GPU use was {value} %; {threshold} % or less is very low.'\n",
     RULE "gpu_low\n"
-         "  severity: warning\n"
+         "  severity: info\n"
          "  when: [runtime > $runtime, gpus > 0, interactive != 1,\n"
          "         gpu_efficiency > $very_low, gpu_efficiency < $percent]\n"
          "  unless: gpus_unused\n"
@@ -62,13 +65,13 @@ const char *const bj_rules_builtin[] = {
     "  set: {runtime: 5m, least: 0.85, most: 1.01}\n"
     "  text: '{value} CPU(s) were busy. A serial program needs only one.'\n",
     RULE "cpu_very_low\n"
-         "  severity: critical\n"
+         "  severity: warning\n"
          "  when: [runtime > $runtime, gpus = 0, cpu_efficiency < $percent]\n"
          "  unless: [nodes_unused, serial_many_cpus]\n"
          "  set: {runtime: 5m, percent: 65}\n"
          "  text: 'CPU efficiency was {value} %.'\n",
     RULE "cpu_low\n"
-         "  severity: warning\n"
+         "  severity: info\n"
          "  when: [runtime > $runtime, gpus = 0, cpu_efficiency >= $very_low,\n"
          "         cpu_efficiency <= $percent]\n"
          "  unless: [nodes_unused, serial_many_cpus]\n"
@@ -119,24 +122,22 @@ const char *const bj_rules_builtin[] = {
          "  unless: oom_kills\n"
          "  text: '{value} step(s) ran out of memory; the job continued.'\n",
     RULE "timeout\n"
-         "  severity: critical\n"
+         "  severity: warning\n"
          "  when: [state = timeout]\n"
          "  unless: [gpus_unused, nodes_unused]\n"
          "  text: 'The job reached its time limit.'\n",
     RULE "time_limit_far_too_long\n"
-         "  severity: critical\n"
+         "  severity: info\n"
          "  when: [state = completed, runtime > $runtime,\n"
          "         time_efficiency <= $percent]\n"
          "  set: {runtime: 15m, percent: 10}\n"
-         "  text: 'The job used {value} % of its time limit. Jobs with shorter "
-         "limits start earlier.'\n",
+         "  text: 'The job used {value} % of its time limit.'\n",
     RULE "time_limit_too_long\n"
-         "  severity: warning\n"
+         "  severity: info\n"
          "  when: [state = completed, runtime > $runtime,\n"
          "         time_efficiency > $very_low, time_efficiency < $percent]\n"
          "  set: {runtime: 15m, very_low: 10, percent: 60}\n"
-         "  text: 'The job used {value} % of its time limit. Jobs with shorter "
-         "limits start earlier.'\n",
+         "  text: 'The job used {value} % of its time limit.'\n",
     RULE "too_many_nodes\n"
          "  severity: warning\n"
          "  when: [nodes > 1, gpus = 0, cpus < $node_cpus,\n"
@@ -144,7 +145,7 @@ const char *const bj_rules_builtin[] = {
          "  set: {node_cpus: 16, node_memory: 54G}\n"
          "  text: 'The job used {value} nodes but would fit on one.'\n",
     RULE "gpu_spread\n"
-         "  severity: warning\n"
+         "  severity: info\n"
          "  when: [nodes > 1, gpus > 1, gpus / nodes < $per_node]\n"
          "  set: {per_node: 2}\n"
          "  text: 'The job had {value} GPU(s) on each node. GPUs on the same "

@@ -222,7 +222,8 @@ const char *const bj_schema_measured[] = {
     /* Rules at the time of a finding. */
     "CREATE TABLE finding_rule(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
     " severity TEXT NOT NULL, condition TEXT NOT NULL, text TEXT NOT NULL,"
-    " UNIQUE(name, severity, condition, text)) STRICT",
+    " advice TEXT NOT NULL DEFAULT '', url TEXT NOT NULL DEFAULT '',"
+    " UNIQUE(name, severity, condition, text, advice, url)) STRICT",
     "CREATE TABLE job_finding("
     "job INT NOT NULL REFERENCES job ON DELETE CASCADE,"
     "rule INT NOT NULL REFERENCES finding_rule,"

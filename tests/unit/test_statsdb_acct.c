@@ -205,7 +205,8 @@ static void test_derived(void **state)
             " VALUES(1, 0, 987654, 90500000, 1234567, 1, 250000, 2, 3600000000,"
             " 3000000000, 0, 0, 0);"
             "INSERT INTO job_grams VALUES(1, 1, 1234567, 1800000000, 0),"
-            " (1, 2, 42, 3600000000, 1); INSERT INTO finding_rule VALUES"
+            " (1, 2, 42, 3600000000, 1); INSERT INTO finding_rule(id, name, "
+            "severity, condition, text) VALUES"
             " (1, 'cpu_low', 'warning', 'c', 't'), (2, 'oom', 'critical', 'c',"
             " 't'); INSERT INTO job_finding(job, rule) VALUES(1, 1), (1, 2)",
             &err) < 0)

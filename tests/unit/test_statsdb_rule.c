@@ -199,6 +199,7 @@ static void test_refused(void **state)
         {"rules:\n- name: n\n  set: {a: b}\n", "f:3:12: a number"},
         {"rules:\n- name: n\n  enabled: 7\n", "f:3:12: true or false"},
         {"rules:\n- name: n\n  text: [t]\n", "f:3:9: a text"},
+        {"rules:\n- name: n\n  url: javascript:x\n", "f:3:8: a URL with"},
         {"rules:\n- name: cpu_low\n  when: [a,b,c,d,e,f,g,h,i]\n",
          "f:3:26: the list is too long"},
         {"rules:\n- name: [\n", "f:3:1: "},

@@ -65,6 +65,14 @@ int bj_energy_gpus_tick(struct bj_core *core)
     return 0;
 }
 
+void bj_energy_gpus_finish(struct bj_core *core)
+{
+    struct bj_slice extra;
+    if (bj_energy_ticked(core->energy) &&
+        bj_energy_accounts(core->energy, core, &extra) == 0)
+        write_state(core);
+}
+
 void bj_energy_gpus_show(struct bj_core *core)
 {
     if (bj_energy_show(core->energy, core) && core->gpus)

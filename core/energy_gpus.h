@@ -9,6 +9,10 @@
  * state to be saved.  -ENOMEM at the first call. */
 int bj_energy_gpus_tick(struct bj_core *core);
 
+/* After the last tick, before the state is saved: without the jobs that have
+ * a final record. */
+void bj_energy_gpus_finish(struct bj_core *core);
+
 /* The state was saved: show what was attributed. */
 void bj_energy_gpus_show(struct bj_core *core);
 

@@ -224,6 +224,18 @@ static bool step(struct bj_worker *w)
     return ours;
 }
 
+/* A job whose record was written in the last step must not be in the saved
+ * state: after a restart it would get another record. */
+static bool finish(struct bj_worker *w)
+{
+    struct bj_core *core = ((struct bj_sampler *)w->poller)->core;
+    if (core->energy)
+        bj_energy_gpus_finish(core);
+    bj_worker_unlock(w);
+    save(core);
+    return bj_worker_lock(w);
+}
+
 static void gone(struct bj_poller *poller)
 {
     free(poller);
@@ -234,7 +246,7 @@ static void gone(struct bj_poller *poller)
 static void start(struct bj_core *core)
 {
     static const struct bj_poller_work work = {
-        .step = step, .gone = gone, .stop_usec = STOP_USEC};
+        .step = step, .finish = finish, .gone = gone, .stop_usec = STOP_USEC};
     struct bj_sampler *s = calloc(1, sizeof(*s));
     if (!s || bj_poller_init(&s->poller, &work, "bj-sampler", &core->host,
                              &core->lock) < 0) {

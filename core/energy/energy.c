@@ -389,6 +389,11 @@ int bj_energy_accounts(struct bj_energy *e, struct bj_core *core,
     return 0;
 }
 
+bool bj_energy_ticked(const struct bj_energy *e)
+{
+    return e->ticked;
+}
+
 bool bj_energy_gpus_counted(const struct bj_energy *e)
 {
     return e->gpu_own;

@@ -40,6 +40,9 @@ bool bj_energy_search(struct bj_energy *e, uint64_t now_usec);
 int bj_energy_accounts(struct bj_energy *e, struct bj_core *core,
                        struct bj_slice *ret_extra);
 
+/* There was a tick. */
+bool bj_energy_ticked(const struct bj_energy *e);
+
 /* Whether earlier ticks used the GPUs' own energy, instead of a meter's. */
 bool bj_energy_gpus_counted(const struct bj_energy *e);
 

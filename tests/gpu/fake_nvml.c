@@ -14,7 +14,8 @@
  *   mig N K KEY VALUE            of instance K of device N
  *   fail N SYMBOL CODE           what a call returns for device N; SYMBOL may
  *                                be any
- *   hang SYMBOL MSEC             how long a call takes, for any device
+ *   hang SYMBOL MSEC             how long a call takes, for any device; the
+ *                                file SCRIPT.hangs appears when one begins
  *   proc N LIST PID BYTES GI CI  a process; LIST is compute, graphics or mps;
  *                                -1: no instance, bytes not known
  *   use N PID STAMP SM           a sample of a process; STAMP may be now
@@ -32,7 +33,9 @@
  * lacks is not supported.  "_" in a name stands for a blank. */
 #include "tests/gpu/fake_nvml.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct bj_nvml_device handles[GPUS][MIGS + 1];
 
@@ -108,11 +111,24 @@ const char *get(const struct bj_nvml_device *d, const char *key)
                : say("mig", number(d->gpu, gpu), number(d->mig, mig), key);
 }
 
-/* For that long, or until the script does not say so any more. */
+static void mark(void)
+{
+    char path[4200];
+    const char *script_path = getenv("FAKE_NVML");
+    snprintf(path, sizeof(path), "%s.hangs", script_path ? script_path : "");
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* For that long, or until the script does not say so any more.  A file beside
+ * the script shows that it has begun. */
 static void hang(const char *symbol)
 {
     const struct timespec pause = {0, 50000000};
     const char *msec = say("hang", symbol, NULL, NULL);
+    if (msec)
+        mark();
     for (long slept = 0; msec && slept < num(msec); slept += 50) {
         pthread_mutex_unlock(&script.lock);
         nanosleep(&pause, NULL);

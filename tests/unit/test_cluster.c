@@ -3,6 +3,7 @@
 #include "tests/unit/test_cluster.h"
 
 #include "core/final.h"
+#include "tests/unit/lib/await.h"
 
 static void test_all(void **state)
 {
@@ -189,10 +190,12 @@ static void test_stop_while_it_hangs(void **state)
 {
     (void)state;
     struct rig r;
+    char path[256];
     command("squeue", "exec /bin/sleep 60");
     START(r, "cluster.interval=1s", "cluster.timeout=60s");
     wait_runs(&r, "reservations", 1);
-    nanosleep(&(struct timespec){0, 200000000}, NULL);
+    snprintf(path, sizeof(path), "%s/runs.squeue", dir);
+    AWAIT(access(path, F_OK) == 0);
     const uint64_t begun = bj_clock_boot_usec();
     for (int i = 0; i < 20; i++)
         rig_pass(&r);

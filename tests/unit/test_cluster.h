@@ -4,6 +4,7 @@
 #define BJ_TESTS_UNIT_TEST_CLUSTER_H
 
 #include "base/clock.h"
+#include "tests/unit/lib/await.h"
 #include "tests/unit/lib/core.h"
 
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { SECOND = 1000000, PATIENCE = 60 * SECOND };
+enum { SECOND = 1000000 };
 
 static const char *dir;
 static char path_opt[128], cgroup_opt[128];
@@ -114,28 +115,14 @@ static inline uint64_t errors(const struct rig *r, const char *name,
 }
 
 /* Passes until something is so, for a minute at most. */
-#define SOON(r, condition)                                                     \
-    do {                                                                       \
-        const uint64_t end_ = bj_clock_boot_usec() + PATIENCE;                 \
-        while (rig_pass(r), !(condition) && bj_clock_boot_usec() < end_)       \
-            nanosleep(&(struct timespec){0, 10000000}, NULL);                  \
-        assert_true(condition);                                                \
-    } while (0)
+#define SOON(r, condition) AWAIT_STEP(rig_pass(r), condition)
 
 /* Passes until a source has run so often, for a minute at most; no pass may
  * wait for a command. */
 static inline void wait_runs(struct rig *r, const char *name, uint64_t runs)
 {
-    const uint64_t end = bj_clock_boot_usec() + PATIENCE;
-    for (;;) {
-        rig_pass(r);
-        const struct bj_source_stat *s = source(r, name);
-        if (s && s->runs >= runs)
-            return;
-        if (bj_clock_boot_usec() > end)
-            fail_msg("%s did not run %u times", name, (unsigned)runs);
-        nanosleep(&(struct timespec){0, 10000000}, NULL);
-    }
+    const struct bj_source_stat *s;
+    AWAIT_STEP((rig_pass(r), s = source(r, name)), s && s->runs >= runs);
 }
 
 static inline uint64_t jobs_of(const struct rig *r, const char *state)

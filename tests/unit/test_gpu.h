@@ -47,6 +47,14 @@ static inline void fake_script_of(const char *variable, const char *dir,
     setenv(variable, path2, 1);
 }
 
+/* A call of the fake library has begun to hang. */
+static inline bool fake_hangs(const char *dir)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/script.hangs", dir);
+    return access(path, F_OK) == 0;
+}
+
 static inline void fake_script(const char *dir, const char *text)
 {
     fake_script_of("FAKE_NVML", dir, text);

@@ -3,6 +3,7 @@
 #include "tests/unit/test_gpu.h"
 
 #include "base/buf.h"
+#include "tests/unit/lib/await.h"
 
 #include <time.h>
 
@@ -46,13 +47,7 @@ static void until(unsigned round)
     char last[32];
     snprintf(last, sizeof(last), "MIG-%u-%u-%u", round, GPUS - 2,
              INSTANCES - 1);
-    for (int i = 0; i < 400; i++) {
-        rig_pass(&rig);
-        if (told(round == 0 ? "GPU-0" : last))
-            return;
-        nanosleep(&(struct timespec){0, 25000000}, NULL);
-    }
-    fail_msg("%s was never told: %s", last, rig.log);
+    AWAIT_STEP(rig_pass(&rig), told(round == 0 ? "GPU-0" : last));
 }
 
 static void test_churn(void **state)

@@ -3,6 +3,7 @@
 #include "tests/unit/test_gpu.h"
 
 #include "core/gpu/dcgm.h"
+#include "tests/unit/lib/await.h"
 #include "tests/unit/lib/httpstub.h"
 
 #include <time.h>
@@ -126,16 +127,11 @@ static void end(void)
 /* Passes until a value is there, or is none any more. */
 static const struct bj_gpu_use *until(const char *gpu, size_t off, bool there)
 {
-    for (int i = 0; i < 400; i++) {
-        rig_pass(&rig);
-        const struct bj_gpu_use *u = device(gpu);
-        if (u && (*(const uint64_t *)(const void *)((const char *)u + off) !=
-                  BJ_ABSENT) == there)
-            return u;
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-    }
-    fail_msg("%s stays as it is: %s", gpu, rig.log);
-    return NULL;
+    const struct bj_gpu_use *u;
+    AWAIT_STEP((rig_pass(&rig), u = device(gpu)),
+               u && (*(const uint64_t *)(const void *)((const char *)u + off) !=
+                     BJ_ABSENT) == there);
+    return u;
 }
 #define AT(member) offsetof(struct bj_gpu_use, member)
 
@@ -159,12 +155,7 @@ static void test_beside(void **state)
     assert_int_equal(u->errors, 0);
     /* The board's own value is preferred. */
     u = until("GPU-b", AT(sm_ppm), true);
-    for (int i = 0; i < 200 && u->sm_ppm != 330000; i++) {
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-        rig_pass(&rig);
-        u = device("GPU-b");
-    }
-    assert_int_equal(u->sm_ppm, 330000);
+    AWAIT_STEP((rig_pass(&rig), u = device("GPU-b")), u->sm_ppm == 330000);
     assert_int_equal(u->tensor_ppm, 0);
     assert_int_equal(device("MIG-x")->sm_ppm, 750000);
     assert_null(device("GPU-gone"));
@@ -195,11 +186,7 @@ static void test_other_page(void **state)
     bj_stub_begin(&stub, NULL, answers, ANSWERS);
     start(stub.url);
     rig_pass(&rig);
-    for (int i = 0; i < 400 && success("dcgm") != 0; i++) {
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-        rig_pass(&rig);
-    }
-    assert_int_equal(success("dcgm"), 0);
+    AWAIT_STEP(rig_pass(&rig), success("dcgm") == 0 && device("GPU-a"));
     assert_non_null(strstr(rig.log, "has no DCGM_FI_PROF_ of any GPU"));
     assert_int_equal(device("GPU-a")->graphics_ppm, BJ_ABSENT);
     bj_stub_end(&stub);

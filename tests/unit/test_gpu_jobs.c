@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "tests/unit/lib/await.h"
 
 #include <glob.h>
 #include <time.h>
@@ -63,14 +64,6 @@ static void count_and(unsigned a, unsigned b, unsigned c, unsigned d,
 static void count(unsigned a, unsigned b, unsigned c, unsigned d)
 {
     count_and(a, b, c, d, "");
-}
-
-static void passes(unsigned msec)
-{
-    for (unsigned i = 0; i < msec / 50; i++) {
-        rig_pass(&rig);
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-    }
 }
 
 static void start(void)
@@ -148,29 +141,14 @@ static uint64_t conflicts(const char *kind)
 }
 
 /* Passes until something is so. */
-#define SOON(cond)                                                             \
-    do {                                                                       \
-        for (int i_ = 0; i_ < 1200 && (rig_pass(&rig), !(cond)); i_++)         \
-            nanosleep(&(struct timespec){0, 50000000}, NULL);                  \
-        if (!(cond))                                                           \
-            fail_msg("never so: %s; %s", #cond, rig.log);                      \
-    } while (0)
+#define SOON(condition) AWAIT_STEP(rig_pass(&rig), condition)
 
 /* Passes until device 0 has that energy (J). */
 static void until(uint64_t joules)
 {
-    for (int i = 0; i < 1200; i++) {
-        rig_pass(&rig);
-        const struct bj_gpu_use *u = rig.snap->gpus.v;
-        if (rig.snap->gpus.n == 6 && u->energy_uj == joules * 1000000 &&
-            part("14", "MIG-11111111-y"))
-            return;
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-    }
-    const struct bj_gpu_use *u = rig.snap->gpus.v;
-    fail_msg("device 0 has never told %u J: %zu, %llu uJ, %s", (unsigned)joules,
-             rig.snap->gpus.n,
-             rig.snap->gpus.n ? (unsigned long long)u->energy_uj : 0, rig.log);
+    const struct bj_gpu_use *u;
+    SOON((u = rig.snap->gpus.v, rig.snap->gpus.n == 6) &&
+         u->energy_uj == joules * 1000000 && part("14", "MIG-11111111-y"));
 }
 
 static bool held_by(const char *jobid, const char *gpu)
@@ -330,21 +308,14 @@ static const char *record(const char *jobid)
     char pattern[256];
     glob_t g;
     snprintf(pattern, sizeof(pattern), "%s/spool/*.%s.*.json", dir, jobid);
-    for (int i = 0; i < 1200; i++) {
-        rig_pass(&rig);
-        if (glob(pattern, 0, NULL, &g) == 0) {
-            FILE *f = fopen(g.gl_pathv[0], "r");
-            assert_int_equal(g.gl_pathc, 1);
-            assert_non_null(f);
-            text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
-            fclose(f);
-            globfree(&g);
-            return text;
-        }
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-    }
-    fail_msg("job %s has no record: %s", jobid, rig.log);
-    return NULL;
+    SOON(glob(pattern, 0, NULL, &g) == 0);
+    FILE *f = fopen(g.gl_pathv[0], "r");
+    assert_int_equal(g.gl_pathc, 1);
+    assert_non_null(f);
+    text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+    fclose(f);
+    globfree(&g);
+    return text;
 }
 
 /* What a device took until the job ended is in its record, though it is read
@@ -374,10 +345,12 @@ static void test_record(void **state)
     assert_non_null(strstr(record("13"), "\"MIG-x\":{\"index\":2"));
     assert_non_null(strstr(record("13"), "\"estimated\":true"));
     /* A restart makes no second record of a job whose record was made. */
-    nanosleep(&(struct timespec){2, 500000000}, NULL);
+    uint64_t held = part("14", "MIG-11111111-y")->held_usec;
     rig_stop(&rig);
     start();
-    passes(4000);
+    SOON(part("14", "MIG-11111111-y") &&
+         part("14", "MIG-11111111-y")->held_usec != BJ_ABSENT &&
+         part("14", "MIG-11111111-y")->held_usec > held + 2000000);
     assert_int_equal(rig.snap->self.records, 0);
 }
 
@@ -392,10 +365,10 @@ static void test_record_late(void **state)
     count(20, 30, 10, 10);
     until(10);
     count_and(20, 30, 10, 10, hang);
-    passes(2500);
+    AWAIT_STEP(rig_pass(&rig), fake_hangs(dir));
     count_and(20, 35, 10, 10, hang);
     tmp_remove("cg/" SCOPE "job_12");
-    passes(500);
+    SOON(rig_job(&rig, "12")->end_sec != BJ_ABSENT);
     count(20, 35, 10, 10);
     const char *text = record("12");
     assert_non_null(strstr(text, "\"hybrid\":{\"gpu\":25000000}"));
@@ -419,8 +392,16 @@ static void test_orphan(void **state)
     assert_non_null(strstr(text, "\"energy_uj\":20000000,"));
 }
 
-/* While the driver hangs no pass waits, levels are gone, counters and jobs
- * stay; afterwards all goes on. */
+/* A pass that does not wait for the driver. */
+static void short_pass(void)
+{
+    uint64_t before = bj_clock_boot_usec();
+    rig_pass(&rig);
+    assert_true(bj_clock_boot_usec() - before < 10000000);
+}
+
+/* While the driver hangs, levels are absent, counters and jobs stay; afterwards
+ * all are read again. */
 static void test_hang(void **state)
 {
     (void)state;
@@ -428,13 +409,7 @@ static void test_hang(void **state)
     const struct bj_gpu_use *u = rig.snap->gpus.v;
     assert_int_equal(u->busy_ppm, 800000);
     fake_script(dir, DEVICES "hang nvmlDeviceGetCount_v2 15000\n");
-    for (int i = 0; i < 280 && u->success == 1; i++) {
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-        uint64_t before = bj_clock_boot_usec();
-        rig_pass(&rig);
-        assert_true(bj_clock_boot_usec() - before < 10000000);
-        u = rig.snap->gpus.v;
-    }
+    AWAIT_STEP(short_pass(), (u = rig.snap->gpus.v)->success != 1);
     assert_int_equal(rig.snap->gpus.n, 6);
     assert_int_equal(u->success, 0);
     assert_int_equal(u->busy_ppm, BJ_ABSENT);
@@ -472,8 +447,7 @@ static void test_prolog(void **state)
     tmp_file("gpustat/0", "4711 1000\n");
     until(0);
     SOON(held_by("15", "GPU-b") && !held_by("12", "GPU-b"));
-    nanosleep(&(struct timespec){2, 0}, NULL);
-    rig_pass(&rig);
+    SOON(part("15", "GPU-b")->held_usec >= 2000000);
     assert_true(held_by("15", "GPU-b"));
     assert_false(held_by("12", "GPU-b"));
     assert_true(held_by("11", "GPU-a"));

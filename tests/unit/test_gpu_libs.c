@@ -2,6 +2,8 @@
  * and beside sysfs. */
 #include "tests/unit/test_gpu.h"
 
+#include "tests/unit/lib/await.h"
+
 #include <time.h>
 
 #define A "0000:c1:00.0"
@@ -291,15 +293,9 @@ static void test_beside(void **state)
               "job.file-dir=", "gpu.interval=1s", "collector.energy=false",
               NULL);
     const struct bj_gpu_use *a = NULL, *b = NULL;
-    for (int i = 0; i < 400; i++) {
-        rig_pass(&rig);
-        a = device(A);
-        b = device(B);
-        if (a && b && a->ecc_corrected != BJ_ABSENT &&
-            b->memory_total_bytes != BJ_ABSENT)
-            break;
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-    }
+    AWAIT_STEP((rig_pass(&rig), a = device(A), b = device(B)),
+               a && b && a->ecc_corrected != BJ_ABSENT &&
+                   b->memory_total_bytes != BJ_ABSENT);
     assert_int_equal(rig.snap->gpus.n, 2);
     assert_int_equal(a->ecc_corrected, 5);
     assert_int_equal(a->memory_total_bytes, 1000);
@@ -310,12 +306,8 @@ static void test_beside(void **state)
     uint64_t before = a->energy_uj, intel = b->energy_uj;
     fake_script_of("FAKE_ROCM", dir,
                    "gpu 0 pci 0 0xc1 0 0\ngpu 0 energy 4600 1000000\n");
-    for (int i = 0; i < 400 && a->energy_uj < before + 3600000000; i++) {
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-        rig_pass(&rig);
-        a = device(A);
-    }
-    assert_true(a->energy_uj >= before + 3600000000);
+    AWAIT_STEP((rig_pass(&rig), a = device(A)),
+               a->energy_uj >= before + 3600000000);
     assert_true(a->energy_uj < before + 3700000000); /* no power on top */
     assert_int_equal(a->energy_resets, 0);
     assert_int_equal(device(B)->energy_uj, intel); /* its own counter */
@@ -346,14 +338,8 @@ static void test_hang(void **state)
     for (int step = 0; step < 3; step++) {
         bool there = step != 1;
         fake_script_of("FAKE_ROCM", dir, there ? good : slow);
-        for (int i = 0; i < 400; i++) {
-            rig_pass(&rig);
-            a = device(A);
-            if (a && (a->pcie_replays != BJ_ABSENT) == there)
-                break;
-            nanosleep(&(struct timespec){0, 50000000}, NULL);
-        }
-        assert_non_null(a);
+        AWAIT_STEP((rig_pass(&rig), a = device(A)),
+                   a && (a->pcie_replays != BJ_ABSENT) == there);
         assert_int_equal(a->pcie_replays, there ? 4 : BJ_ABSENT);
         assert_int_equal(a->power_uw, 100000000);
         assert_int_equal(a->success, 1);

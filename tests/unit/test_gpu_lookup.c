@@ -2,34 +2,56 @@
 #include "tests/unit/test_gpu.h"
 
 #include "core/gpu/lookup.h"
+#include "tests/unit/lib/await.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum { MSEC = 1000, STUCK = 2000 * MSEC, JOBS = 6 };
 
 static const char *dir;
-static char told[2048];
-static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+static char logged[2048];
+static pthread_mutex_t logged_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Threads of the product that run. */
+static atomic_uint running;
+
+struct call {
+    void *(*fn)(void *);
+    void *arg;
+};
+
+static void *run(void *arg)
+{
+    struct call call = *(struct call *)arg;
+    free(arg);
+    void *ret = call.fn(call.arg);
+    atomic_fetch_sub(&running, 1);
+    return ret;
+}
 
 static int start_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
                         void *arg, const char *name)
 {
     (void)ctx;
     (void)name;
-    return -pthread_create(ret, NULL, fn, arg);
+    struct call *call = malloc(sizeof(*call));
+    assert_non_null(call);
+    *call = (struct call){fn, arg};
+    atomic_fetch_add(&running, 1);
+    return -pthread_create(ret, NULL, run, call);
 }
 
 static void keep(void *ctx, enum bj_log_level level, const char *msg)
 {
     (void)ctx;
     (void)level;
-    pthread_mutex_lock(&told_lock);
-    size_t n = strlen(told);
-    snprintf(told + n, sizeof(told) - n, "%s\n", msg);
-    pthread_mutex_unlock(&told_lock);
+    pthread_mutex_lock(&logged_lock);
+    size_t n = strlen(logged);
+    snprintf(logged + n, sizeof(logged) - n, "%s\n", msg);
+    pthread_mutex_unlock(&logged_lock);
 }
 
 /* A process of a job; where it is stuck, a reader of its environment waits
@@ -74,15 +96,8 @@ static void get(struct bj_gpu_lookup *a, struct bj_gpu_request *q,
                 struct bj_gpu_claim *ret)
 {
     static struct bj_gpu_note notes[BJ_GPU_NOTES_MAX];
-    for (int i = 0; i < 6000; i++) {
-        bj_gpu_lookup_notes(a, notes);
-        if (bj_gpu_request_result(a, q, ret)) {
-            bj_gpu_request_drop(a, q);
-            return;
-        }
-        nanosleep(&(struct timespec){0, 10 * MSEC * 1000}, NULL);
-    }
-    fail_msg("no answer; %s", told);
+    AWAIT_STEP(bj_gpu_lookup_notes(a, notes), bj_gpu_request_result(a, q, ret));
+    bj_gpu_request_drop(a, q);
 }
 
 /* Jobs 1 and 3 block their readers: they have failed, the others answer.  More
@@ -110,17 +125,17 @@ static void test_stuck(void **state)
         assert_int_equal(c.failed, stuck);
         assert_int_equal(c.environ, !stuck);
     }
-    pthread_mutex_lock(&told_lock);
-    assert_non_null(strstr(told, "job 1,"));
-    assert_non_null(strstr(told, "job 3,"));
-    pthread_mutex_unlock(&told_lock);
+    pthread_mutex_lock(&logged_lock);
+    assert_non_null(strstr(logged, "job 1,"));
+    assert_non_null(strstr(logged, "job 3,"));
+    pthread_mutex_unlock(&logged_lock);
     bj_gpu_lookup_free(a);
     /* They come back, long after. */
     for (unsigned i = 1; i <= 3; i += 2) {
         snprintf(path, sizeof(path), "%s/%u/environ", dir, 1000 + i);
         close(open(path, O_WRONLY));
     }
-    nanosleep(&(struct timespec){0, 200 * MSEC * 1000}, NULL);
+    AWAIT(atomic_load(&running) == 0);
     tmp_gone();
 }
 

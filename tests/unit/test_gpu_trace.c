@@ -4,6 +4,8 @@
 #include "core/gpu/gpus_impl.h"
 #include "tests/unit/test_gpu.h"
 
+#include "tests/unit/lib/await.h"
+
 #include <sys/stat.h>
 #include <time.h>
 
@@ -156,22 +158,11 @@ static uint64_t engine(const char *jobid)
 /* Passes until a counter has that value. */
 static void until(const char *jobid, uint64_t msec)
 {
-    for (int i = 0; i < 400; i++) {
-        rig_pass(&rig);
-        if (engine(jobid) == msec)
-            return;
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-    }
-    fail_msg("job %s has never used %u ms", jobid, (unsigned)msec);
+    AWAIT_STEP(rig_pass(&rig), engine(jobid) == msec);
 }
 
 /* Passes until something is so. */
-#define SOON(cond)                                                             \
-    do {                                                                       \
-        for (int i_ = 0; i_ < 600 && (rig_pass(&rig), !(cond)); i_++)          \
-            nanosleep(&(struct timespec){0, 50000000}, NULL);                  \
-        assert_true(cond);                                                     \
-    } while (0)
+#define SOON(condition) AWAIT_STEP(rig_pass(&rig), condition)
 
 #define GPU_AMD "f45b8f2f3c7d6a11"
 #define GPU_INTEL "0000:29:00.0"

@@ -2,6 +2,8 @@
  * whatever its environment says. */
 #include "tests/unit/test_gpu.h"
 
+#include "tests/unit/lib/await.h"
+
 #include <time.h>
 
 #define JOB "slurm/uid_0/job_21"
@@ -67,21 +69,20 @@ static bool has(const struct bj_job *job, const char *gpu, const char *source)
            bj_slice_eq(l->sub.key[1], bj_slice_str(source));
 }
 
-/* The one GPU of the job, and where that is known from: soon, and then for
- * three seconds, in which the driver is read again. */
+static uint64_t check_held(const char *gpu, const char *source)
+{
+    rig_pass(&rig);
+    assert_true(has(rig_job(&rig, "21"), gpu, source));
+    const struct bj_gpu_part *p = rig_job(&rig, "21")->gpus.v;
+    return p->held_usec == BJ_ABSENT ? 0 : p->held_usec;
+}
+
+/* The job has one GPU, known from that source, also after more readings of the
+ * driver. */
 static void is(const char *gpu, const char *source)
 {
-    for (int i = 0; i < 600; i++) {
-        rig_pass(&rig);
-        if (has(rig_job(&rig, "21"), gpu, source))
-            break;
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-    }
-    for (int i = 0; i < 60; i++) {
-        assert_true(has(rig_job(&rig, "21"), gpu, source));
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
-        rig_pass(&rig);
-    }
+    AWAIT_STEP(rig_pass(&rig), has(rig_job(&rig, "21"), gpu, source));
+    AWAIT(check_held(gpu, source) >= 2000000);
 }
 
 static void test_list(void **state)

@@ -2,6 +2,8 @@
  * who is counted, and within which limits. */
 #include "tests/unit/test_process.h"
 
+#include "tests/unit/lib/await.h"
+
 #include <grp.h>
 #include <time.h>
 
@@ -153,17 +155,7 @@ static void await_name(pid_t pid, const char *name)
 {
     char path[64], got[32];
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-    for (int i = 0; i < 10000; i++) {
-        FILE *f = fopen(path, "r");
-        assert_non_null(f);
-        got[fread(got, 1, sizeof(got) - 1, f)] = '\0';
-        fclose(f);
-        got[strcspn(got, "\n")] = '\0';
-        if (strcmp(got, name) == 0)
-            return;
-        usleep(1000);
-    }
-    assert_string_equal(got, name);
+    AWAIT_STEP(first_line(path, got, sizeof(got)), strcmp(got, name) == 0);
 }
 
 static void become_stepd_for_now(void *arg)

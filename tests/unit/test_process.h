@@ -4,6 +4,7 @@
 #define BJ_TESTS_UNIT_TEST_PROCESS_H
 
 #include "core/collect/process_impl.h"
+#include "tests/unit/lib/await.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -148,31 +149,40 @@ static inline long rig_field(pid_t pid, int n)
 /* Wait until the field has that value. */
 static inline void rig_await(pid_t pid, int field, long value)
 {
-    for (int i = 0; i < 10000 && rig_field(pid, field) != value; i++)
-        usleep(1000);
-    assert_int_equal(rig_field(pid, field), value);
+    AWAIT(rig_field(pid, field) == value);
+}
+
+/* The number of threads of the process that are in another state. */
+static inline int rig_other_threads(pid_t pid, char state)
+{
+    char path[300];
+    int others = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid,
+                 e->d_name);
+        others += e->d_name[0] != '.' && rig_field_of(path, STATE) != state;
+    }
+    closedir(d);
+    return others;
 }
 
 /* Wait until all threads of the process are in that state. */
 static inline void rig_await_all(pid_t pid, char state)
 {
-    char path[300];
-    int others = 1;
-    for (int i = 0; others > 0 && i < 10000; i++) {
-        others = 0;
-        snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-        DIR *d = opendir(path);
-        assert_non_null(d);
-        for (struct dirent *e; (e = readdir(d)) != NULL;) {
-            snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid,
-                     e->d_name);
-            others += e->d_name[0] != '.' && rig_field_of(path, STATE) != state;
-        }
-        closedir(d);
-        if (others)
-            usleep(1000);
-    }
-    assert_int_equal(others, 0);
+    AWAIT(rig_other_threads(pid, state) == 0);
+}
+
+/* The first line or argument in a file; "" when it cannot be read. */
+static inline void first_line(const char *path, char *buf, size_t cap)
+{
+    FILE *f = fopen(path, "r");
+    buf[f ? fread(buf, 1, cap - 1, f) : 0] = '\0';
+    buf[strcspn(buf, "\n")] = '\0';
+    if (f)
+        fclose(f);
 }
 
 /* A process that runs fn(arg) and then waits to be killed.  Returns when all of

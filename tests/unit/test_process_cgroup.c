@@ -2,6 +2,8 @@
  * each hierarchy of version 1 that is of use, and version 2. */
 #include "tests/unit/test_process.h"
 
+#include "tests/unit/lib/await.h"
+
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
@@ -51,12 +53,8 @@ static void make(const struct place *pl, const char *rel)
 static void unmake(const struct place *pl, const char *rel)
 {
     char path[160];
-    for (int i = 0; i < 1000; i++) {
-        if (rmdir(below(pl, rel, path)) == 0)
-            return;
-        usleep(2000);
-    }
-    fail_msg("cannot remove %s: errno %d", path, errno);
+    below(pl, rel, path);
+    AWAIT(rmdir(path) == 0);
 }
 
 static void join(const struct place *pl, const char *rel, pid_t pid)

@@ -2,6 +2,7 @@
 #include "tests/unit/test_process.h"
 
 #include "base/text.h"
+#include "tests/unit/lib/await.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -98,8 +99,7 @@ static void copy_self(const char *to)
 
 static void await_used(pid_t pid, uint64_t usec)
 {
-    for (int i = 0; i < 5000 && used(pid) < usec; i++)
-        usleep(2000);
+    AWAIT(used(pid) >= usec);
     rig_await(pid, STATE, 'S');
 }
 

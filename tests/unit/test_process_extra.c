@@ -3,6 +3,7 @@
 #include "tests/unit/test_process.h"
 
 #include "base/text.h"
+#include "tests/unit/lib/await.h"
 
 #include <limits.h>
 #include <time.h>
@@ -84,17 +85,7 @@ static pid_t run_as(const char *path, const char *arg0)
     /* It waits once it is what was to be started. */
     char link[64], exe[PATH_MAX] = "";
     snprintf(link, sizeof(link), "/proc/%d/cmdline", (int)pid);
-    for (int i = 0; i < 5000; i++) {
-        FILE *f = fopen(link, "r");
-        size_t n = f ? fread(exe, 1, sizeof(exe) - 1, f) : 0;
-        if (f)
-            fclose(f);
-        exe[n] = '\0';
-        if (strcmp(exe, arg0) == 0)
-            break;
-        usleep(1000);
-    }
-    assert_string_equal(exe, arg0);
+    AWAIT_STEP(first_line(link, exe, sizeof(exe)), strcmp(exe, arg0) == 0);
     rig_await(pid, STATE, 'S');
     return pid;
 }

@@ -2,6 +2,8 @@
  * they did, through births, deaths and orphans. */
 #include "tests/unit/test_process_io.h"
 
+#include "tests/unit/lib/await.h"
+
 enum { ACTORS = 24, OUTSIDE = -1 };
 
 enum order { NONE, DO_IO, FORK, EXIT, REAP, IGNORE, ADOPT };
@@ -55,7 +57,7 @@ static void actor_main(int self)
             /* Nobody is to outlive the test. */
             if (kill(stage->test, 0) < 0)
                 _exit(1);
-            usleep(100);
+            await_random(100);
             continue;
         case DO_IO:
             do_io(&stage->done, (unsigned)arg);
@@ -95,14 +97,8 @@ static void command(int who, enum order order, int arg)
     }
     atomic_store(&a->arg, arg);
     atomic_store(&a->order, order);
-    for (int i = 0; order == EXIT ? !zombie_or_gone(a->pid)
-                                  : atomic_load(&a->order) != NONE;
-         i++) {
-        if (i == 100000)
-            fail_msg("actor %d (process %d, state %ld) does not do %d", who,
-                     atomic_load(&a->pid), rig_field(a->pid, STATE), order);
-        usleep(100);
-    }
+    AWAIT(order == EXIT ? zombie_or_gone(a->pid)
+                        : atomic_load(&a->order) == NONE);
     if (order == EXIT)
         atomic_store(&a->pid, 0);
 }

@@ -2,6 +2,8 @@
  * deaths overlap in every way. */
 #include "tests/unit/test_process_io.h"
 
+#include "tests/unit/lib/await.h"
+
 enum { RUNNERS = 4096, LISTED = 500 };
 
 struct stage {
@@ -47,7 +49,7 @@ static void runner(void)
             waitpid(-1, NULL, 0);
             children--;
         } else {
-            usleep(rnd(3000));
+            await_random(rnd(3000));
         }
     }
     while (children-- > 0)
@@ -83,18 +85,16 @@ static void race(uint64_t seed)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         runner();
     }
-    while (atomic_load(&stage->npids) == 0)
-        usleep(100);
+    AWAIT(atomic_load(&stage->npids) != 0);
     list_runners(&r);
     rig_start(&r, r.dir, false);
     for (int i = 0; i < 150; i++) {
         list_runners(&r);
         pass(&r, &stage->done, 2, last);
-        usleep(rnd(8000));
+        await_random(rnd(8000));
     }
     atomic_store(&stage->stop, 1);
-    while (atomic_load(&stage->stop) != 2)
-        usleep(1000);
+    AWAIT(atomic_load(&stage->stop) == 2);
     rig_procs(&r, "", &pid, 1);
     exact(&r, &stage->done, last);
     print_message("%d processes, %u seen, %u reads\n",

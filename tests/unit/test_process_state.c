@@ -2,6 +2,8 @@
  */
 #include "tests/unit/test_process.h"
 
+#include "tests/unit/lib/await.h"
+
 #include <stdatomic.h>
 #include <sys/mman.h>
 
@@ -31,7 +33,7 @@ static void *thread_main(void *arg)
     bool spins = false;
     while (atomic_load(&shared->threads) > n) {
         if (atomic_load(&shared->spin) <= n)
-            usleep(20000);
+            await_random(20000);
         else if (!spins)
             atomic_fetch_add(&shared->spins, 1), spins = true;
     }
@@ -59,7 +61,7 @@ static pid_t spawn_threads(int threads)
             }
             n = want;
             atomic_store(&shared->seen, want);
-            usleep(1000);
+            await_random(1000);
         }
     }
     rig_await(pid, THREADS, threads + 1);
@@ -70,8 +72,7 @@ static void set_threads(pid_t pid, int threads)
 {
     atomic_store(&shared->threads, threads);
     /* The threads may all be gone before the leader has looked once. */
-    for (int i = 0; i < 10000 && atomic_load(&shared->seen) != threads; i++)
-        usleep(1000);
+    AWAIT(atomic_load(&shared->seen) == threads);
     rig_await(pid, THREADS, threads + 1);
 }
 
@@ -98,9 +99,7 @@ static void states(void **state)
     rig_await(pid[1], STATE, 'Z');
     rig_procs(&r, "", (pid_t[]){pid[0], pid[2]}, 2);
     atomic_store(&shared->spin, 2);
-    for (int i = 0; i < 10000 && atomic_load(&shared->spins) < 2; i++)
-        usleep(1000);
-    assert_int_equal(atomic_load(&shared->spins), 2);
+    AWAIT(atomic_load(&shared->spins) == 2);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(rig_pass(&r, 2), 0);
         assert_int_equal(rig_state(&r, "stopped"), 0);

@@ -1,4 +1,5 @@
 /* The resolver: faults, threads, and a user database that never answers. */
+#include "tests/unit/lib/await.h"
 #include "tests/unit/lib/fakejob.h"
 #include "tests/unit/lib/testclock.h"
 
@@ -171,21 +172,22 @@ static struct bj_ident_request *ask_job(struct bj_resolver *r, unsigned job)
 
 static char faults[1024];
 
-/* As its caller does: check now and then. */
+/* Its caller checks it now and then. */
+static void note_faults(struct bj_resolver *r)
+{
+    struct bj_resolver_stat st;
+    struct bj_err err;
+    size_t n = strlen(faults);
+    bj_resolver_stat(r, &st);
+    if (bj_resolver_fault(r, &err))
+        snprintf(faults + n, sizeof(faults) - n, "%s\n", err.msg);
+}
+
 static struct bj_ident *await_result(struct bj_resolver *r,
                                      struct bj_ident_request *a)
 {
-    struct bj_ident *id = NULL;
-    for (int i = 0; i < 4000 && !(id = bj_ident_request_result(a)); i++) {
-        struct bj_resolver_stat st;
-        struct bj_err err;
-        size_t n = strlen(faults);
-        bj_resolver_stat(r, &st);
-        if (bj_resolver_fault(r, &err))
-            snprintf(faults + n, sizeof(faults) - n, "%s\n", err.msg);
-        usleep(5000); /* there is no event to wait for */
-    }
-    assert_non_null(id);
+    struct bj_ident *id;
+    AWAIT_STEP(note_faults(r), (id = bj_ident_request_result(a)) != NULL);
     return id;
 }
 
@@ -283,10 +285,7 @@ static void test_stuck_users(void **state)
     struct bj_err err = {0};
     for (unsigned i = 0; i < JOBS; i++)
         a[i] = ask_job(r, i);
-    for (int i = 0; i < 4000 && st.faults < LEFT_MAX; i++) {
-        bj_resolver_stat(r, &st);
-        usleep(5000); /* there is no event to wait for */
-    }
+    AWAIT_STEP(bj_resolver_stat(r, &st), st.faults >= LEFT_MAX);
     testclock_advance(2 * STUCK_USEC);
     bj_resolver_stat(r, &st);
     assert_int_equal(st.faults, LEFT_MAX);

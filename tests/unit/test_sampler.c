@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "core/find/ident.h"
 #include "core/internal.h"
+#include "tests/unit/lib/await.h"
 #include "tests/unit/lib/core.h"
 #include "tests/unit/lib/testclock.h"
 
@@ -150,9 +151,7 @@ static bool sampled(struct rig *r, uint64_t cpu_usec, bool last)
 /* The watcher is a real thread, which waits for the kernel. */
 static void await_sample(struct rig *r, uint64_t cpu_usec, bool last)
 {
-    for (int i = 0; i < 20000 && !sampled(r, cpu_usec, last); i++)
-        usleep(1000);
-    assert_true(sampled(r, cpu_usec, last));
+    AWAIT(sampled(r, cpu_usec, last));
 }
 
 /* A job appears as the kernel makes it: with all its files. */
@@ -224,9 +223,7 @@ static void test_requested_sample(void **state)
         tmp_file(SCOPE "job_17/cpu.stat", "usage_usec 2500\n");
         if (requested)
             tmp_file("sample/17", "");
-        for (int i = 0; i < 20000 && access(file, F_OK) == 0; i++)
-            usleep(1000);
-        assert_int_not_equal(access(file, F_OK), 0);
+        AWAIT(access(file, F_OK) != 0);
         tmp_remove(SCOPE "job_17");
         const struct bj_json *doc = await_record(&a);
         assert_int_equal(number(doc, "cpu_usec"), requested ? 2500 : 1000);

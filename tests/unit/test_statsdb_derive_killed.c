@@ -4,6 +4,7 @@
 
 #include "statsdb/derive.h"
 #include "statsdb/factors.h"
+#include "tests/unit/lib/await.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -70,14 +71,14 @@ static int work(const struct fixture *f, unsigned at_once)
 
 /* A child works and is killed after some microseconds: true when it was
  * through. */
-static bool child(const struct fixture *f, useconds_t usec)
+static bool child(const struct fixture *f, unsigned usec)
 {
     int status;
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
         _exit(work(f, 3) == 0 ? 0 : 1);
-    usleep(usec);
+    await_random(usec);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);

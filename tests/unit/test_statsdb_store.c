@@ -1,6 +1,7 @@
 /* The file: application id, version, locks, full disks, sudden death. */
 #include "tests/unit/test_statsdb.h"
 
+#include "tests/unit/lib/await.h"
 #include "tests/unit/lib/rounds.h"
 
 #include "statsdb/schema.h"
@@ -356,7 +357,7 @@ static void write_until(const struct fixture *f, unsigned batch)
     for (unsigned k = 0; k <= batch && read(says[0], &c, 1) == 1; k++)
         ;
     if (batch < BATCHES) {
-        usleep((unsigned)rand() % 2000);
+        await_random((unsigned)rand() % 2000);
         kill(pid, SIGKILL);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -97,8 +97,9 @@ static void test_faults(void **state)
     assert_int_equal(list(&r, BJ_CL_LICENSES)->n, 2);
     recorded("squeue", "squeue.txt");
     SOON(&r, jobs_of(&r, "RUNNING") == 2);
+    wait_runs(&r, "queue", source(&r, "queue")->runs + 1);
     rig_stop(&r);
-    /* told once, and once that it is over */
+    /* logged once, and once that it is over */
     const char *first = strstr(r.log, "cluster, queue: squeue");
     assert_non_null(first);
     assert_null(strstr(first + 1, "cluster, queue: squeue"));

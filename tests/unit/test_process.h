@@ -133,7 +133,10 @@ static inline long rig_field_of(const char *path, int n)
         return 0;
     buf[fread(buf, 1, sizeof(buf) - 1, f)] = 0;
     fclose(f);
-    char *at = strrchr(buf, ')') + 1;
+    char *at = strrchr(buf, ')');
+    if (!at)
+        return 0; /* it went between open and read */
+    at++;
     for (int i = 3; i < n; i++)
         at = strchr(at + 1, ' ');
     return n == 3 ? at[1] : strtol(at, NULL, 10);

@@ -109,8 +109,18 @@ static void stage_clear(void)
     stage->test = getpid();
 }
 
+static void kill_actors(void)
+{
+    for (int i = ACTORS - 1; i >= 0; i--)
+        if (atomic_load(&stage->actor[i].pid))
+            kill(atomic_load(&stage->actor[i].pid), SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
 static void start_root(void)
 {
+    kill_actors(); /* of a test that failed */
     stage_clear();
     stage->actor[0].parent = OUTSIDE;
     actor_fork(0);
@@ -150,11 +160,7 @@ static void see(struct scene *s)
 
 static void scene_end(struct scene *s)
 {
-    for (int i = ACTORS - 1; i >= 0; i--)
-        if (atomic_load(&stage->actor[i].pid))
-            kill(atomic_load(&stage->actor[i].pid), SIGKILL);
-    while (waitpid(-1, NULL, 0) > 0)
-        ;
+    kill_actors();
     assert_int_equal(bj_proctab_faults(s->r.t), 0);
     rig_stop(&s->r);
 }

@@ -14,30 +14,44 @@ static const char policy[] =
 /* --- the frame -------------------------------------------------------------
  */
 
-void bj_page_open(struct bj_call *c, const char *title, const char *up)
+/* The links to the main pages; the one of this page is marked. */
+static void put_places(struct bj_call *c, const char *up)
 {
     static const struct {
         const char *path, *name;
     } places[] = {{"jobs", "Jobs"}, {"usage", "Usage"}};
+    struct bj_buf *b = &c->reply->body;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        const char *path = c->endpoint ? c->endpoint->path : "/";
+        bj_buf_printf(b, "<a href=\"%s%s\"%s>%s</a> ", up, places[i].path,
+                      strcmp(path + 1, places[i].path) == 0
+                          ? " aria-current=\"page\""
+                          : "",
+                      places[i].name);
+    }
+}
+
+void bj_page_open(struct bj_call *c, const char *title, const char *up)
+{
     struct bj_buf *b = &c->reply->body;
     c->reply->type = "text/html; charset=utf-8";
     bj_call_header(c, "Content-Security-Policy", policy);
     bj_call_header(c, "Referrer-Policy", "no-referrer");
     bj_buf_str(b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset="
                   "\"utf-8\"><meta name=\"viewport\" content=\"width=device-"
-                  "width\"><title>");
+                  "width,initial-scale=1\"><title>");
     bj_html_text(b, bj_slice_str(title));
     bj_buf_printf(b,
                   "</title><link rel=\"stylesheet\" href=\"%sstyle.css\">"
-                  "</head>\n<body><header><nav>",
+                  "</head>\n<body><a class=\"skip\" href=\"#main\">Skip to "
+                  "the content</a><header><nav>",
                   up);
-    for (unsigned i = 0; i < 2; i++)
-        bj_buf_printf(b, "<a href=\"%s%s\">%s</a> ", up, places[i].path,
-                      places[i].name);
+    put_places(c, up);
     bj_buf_str(b, "</nav><span>");
     bj_html_text(b, bj_slice_str(c->who.user));
-    bj_buf_str(b, c->who.admin ? " (admin)</span></header>\n<main><h1>"
-                               : "</span></header>\n<main><h1>");
+    bj_buf_str(b, c->who.admin
+                      ? " (admin)</span></header>\n<main id=\"main\"><h1>"
+                      : "</span></header>\n<main id=\"main\"><h1>");
     bj_html_text(b, bj_slice_str(title));
     bj_buf_str(b, "</h1>\n");
 }
@@ -81,6 +95,10 @@ void bj_page_refuse(struct bj_call *c)
 #define MICRO UINT64_C(1000000)
 enum { DIGITS = 6 };
 
+/* Efficiency below POOR % is poor, below FAIR % fair; memory above FULL % is
+ * almost exhausted; time above OVER % is more than was allocated. */
+enum { POOR = 25, FAIR = 60, FULL = 95, OVER = 105 };
+
 static const char none[] = "<span class=\"none\">-</span>";
 
 static void put_seconds(struct bj_buf *b, uint64_t sec)
@@ -121,12 +139,31 @@ static void put_bytes(struct bj_buf *b, uint64_t bytes)
                units[u]);
 }
 
-static void put_percent(struct bj_buf *b, uint64_t micro)
+/* Efficiency in words; the style sheet has a colour for each of them. */
+static const char *level_of(enum bj_page_form form, uint64_t micro)
 {
-    bj_buf_str(b, "<meter min=\"0\" max=\"100\" value=\"");
+    if (micro < POOR * MICRO)
+        return "poor";
+    if (micro < FAIR * MICRO)
+        return "fair";
+    if (micro > OVER * MICRO)
+        return "over";
+    return form != BJ_SHOW_PERCENT && micro > FULL * MICRO ? "full" : "good";
+}
+
+static void put_percent(struct bj_buf *b, enum bj_page_form form,
+                        uint64_t micro)
+{
+    const char *level = level_of(form, micro);
+    bj_buf_printf(
+        b,
+        "<meter class=\"%s\" max=\"100\" low=\"%d\" high=\"%d\" optimum=\"99\"",
+        level, POOR, FAIR);
+    bj_buf_str(b, " value=\"");
     bj_buf_fixed(b, micro > 100 * MICRO ? 100 * MICRO : micro, DIGITS);
     bj_buf_str(b, "\"></meter> ");
     put_tenths(b, rounded(micro, MICRO / 10), " %");
+    bj_buf_printf(b, " <small class=\"%s\">%s</small>", level, level);
 }
 
 /* In units of by millionths, or in thousands of such units. */
@@ -145,13 +182,15 @@ static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
     bj_buf_str(b, v < 0 ? "-" : "");
     switch (form) {
     case BJ_SHOW_SECONDS:
-        put_seconds(b, micro / MICRO);
+        put_seconds(b, rounded(micro, MICRO));
         break;
     case BJ_SHOW_BYTES:
         put_bytes(b, micro);
         break;
     case BJ_SHOW_PERCENT:
-        put_percent(b, micro);
+    case BJ_SHOW_MEMORY:
+    case BJ_SHOW_TIME_USED:
+        put_percent(b, form, micro);
         break;
     case BJ_SHOW_JOULES:
         put_scaled(b, micro, 3600 * MICRO, " Wh", " kWh");
@@ -162,6 +201,18 @@ static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
     default:
         put_tenths(b, rounded(micro, MICRO / 10), "");
     }
+}
+
+void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v)
+{
+    if (form == BJ_SHOW_BYTES)
+        put_bytes(b, (uint64_t)(v + 0.5));
+    else if (form == BJ_SHOW_NUMBER && v >= 0 && v < 9e12)
+        bj_buf_fixed(b, (uint64_t)(v * 1e6 + 0.5), DIGITS);
+    else if (v < 9e12)
+        put_number(b, form, (int64_t)(v * 1e6 + 0.5));
+    else
+        bj_buf_printf(b, "%.3g", v);
 }
 
 static void put_time(struct bj_buf *b, int64_t sec)
@@ -196,16 +247,46 @@ static bool scale(const struct bj_cell *v, unsigned digits, int64_t *ret)
     return v->kind == BJ_CELL_NUMBER;
 }
 
-/* Text in the page may run in either direction. */
-static void put_text(struct bj_buf *b, enum bj_page_form form,
-                     const struct bj_cell *v)
+static void put_word(struct bj_buf *b, const struct bj_cell *v)
 {
-    bj_buf_str(b, form == BJ_SHOW_STATE ? "<b>" : "<bdi>");
     if (v->kind == BJ_CELL_TEXT)
         bj_html_text(b, v->text);
     else
         bj_cell_text(b, v);
-    bj_buf_str(b, form == BJ_SHOW_STATE ? "</b>" : "</bdi>");
+}
+
+/* A link to the list of jobs with this value. */
+static void put_filter(struct bj_buf *b, enum bj_page_form form,
+                       const struct bj_cell *v, const char *up)
+{
+    static const char *const target[] = {[BJ_SHOW_USER] = "jobs?user=",
+                                         [BJ_SHOW_ACCOUNT] = "jobs?account=",
+                                         [BJ_SHOW_PARTITION] =
+                                             "jobs?partition=",
+                                         [BJ_SHOW_CLUSTER] = "jobs?cluster=",
+                                         [BJ_SHOW_NODE] = "jobs?node="};
+    bj_buf_printf(b, "<a href=\"%s%s", up, target[form]);
+    bj_url_text(b, v->text);
+    bj_buf_str(b, "\"><bdi>");
+    bj_html_text(b, v->text);
+    bj_buf_str(b, "</bdi></a>");
+}
+
+/* Text in the page may run in either direction. */
+static void put_text(struct bj_buf *b, enum bj_page_form form,
+                     const struct bj_cell *v)
+{
+    if (form == BJ_SHOW_STATE) {
+        bj_buf_str(b, "<b class=\"");
+        put_word(b, v);
+        bj_buf_str(b, "\">");
+        put_word(b, v);
+        bj_buf_str(b, "</b>");
+        return;
+    }
+    bj_buf_str(b, "<bdi>");
+    put_word(b, v);
+    bj_buf_str(b, "</bdi>");
 }
 
 /* Write a cell in the form of its column; an empty one is a dash. */
@@ -220,6 +301,9 @@ static void put_value(struct bj_buf *b, enum bj_page_form form,
         put_time(b, v->number);
     else if (form == BJ_SHOW_JOB)
         put_link(b, v, row, up);
+    else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&
+             v->kind == BJ_CELL_TEXT)
+        put_filter(b, form, v, up);
     else if (form > BJ_SHOW_NUMBER &&
              scale(v, form == BJ_SHOW_BYTES ? 0 : DIGITS, &n))
         put_number(b, form, n);
@@ -240,6 +324,11 @@ static const char *class_of(enum bj_page_form form)
     case BJ_SHOW_TIME:
     case BJ_SHOW_STATE:
     case BJ_SHOW_JOB:
+    case BJ_SHOW_USER:
+    case BJ_SHOW_ACCOUNT:
+    case BJ_SHOW_PARTITION:
+    case BJ_SHOW_CLUSTER:
+    case BJ_SHOW_NODE:
         return "";
     default:
         return " class=\"n\"";
@@ -253,9 +342,10 @@ static void put_none(struct bj_buf *b, const char *text)
 
 static void put_head(const struct bj_page_table *t)
 {
-    bj_buf_str(t->b, "<div class=\"wide\"><table><thead><tr>");
+    bj_buf_str(t->b, "<div class=\"wide\"><table class=\"cards\"><thead><tr>");
     for (const struct bj_page_column *k = t->columns; k->key; k++)
-        bj_buf_printf(t->b, "<th%s>%s</th>", class_of(k->form), k->title);
+        bj_buf_printf(t->b, "<th scope=\"col\"%s>%s</th>", class_of(k->form),
+                      k->title);
     bj_buf_str(t->b, "</tr></thead><tbody>\n");
 }
 
@@ -266,8 +356,11 @@ static void put_row(void *ctx, const struct bj_cells *row)
         put_head(t);
     bj_buf_str(t->b, "<tr>");
     for (const struct bj_page_column *k = t->columns; k->key; k++) {
-        bj_buf_printf(t->b, "<td%s>", class_of(k->form));
-        put_value(t->b, k->form, bj_cells_get(row, k->key), row, t->up);
+        const struct bj_cell *v = bj_cells_get(row, k->key);
+        bj_buf_printf(t->b, "<td%s data-l=\"%s\">",
+                      bj_cell_is_empty(v) ? " class=\"e\"" : class_of(k->form),
+                      k->title);
+        put_value(t->b, k->form, v, row, t->up);
         bj_buf_str(t->b, "</td>");
     }
     bj_buf_str(t->b, "</tr>\n");
@@ -313,33 +406,3 @@ void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
     else
         put_none(b, none_text);
 }
-
-const char bj_page_style[] =
-    ":root{color-scheme:light dark;font:15px/1.4 system-ui,sans-serif}\n"
-    "body{margin:0}\n"
-    "header{display:flex;gap:2rem;padding:.6rem 1.2rem;border-bottom:1px solid "
-    "#8886}\n"
-    "header span{margin-left:auto}\n"
-    "nav a{margin-right:1rem}\n"
-    "main{padding:0 1.2rem}\n"
-    "footer{padding:1.2rem;opacity:.7}\n"
-    "h1{font-size:1.4rem}\n"
-    "h2{font-size:1.1rem;margin-top:1.6rem}\n"
-    ".wide{overflow-x:auto}\n"
-    "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
-    "th,td{padding:.25rem .7rem .25rem 0;text-align:left;border-bottom:1px "
-    "solid #8883;white-space:nowrap;max-width:16rem;overflow:hidden;"
-    "text-overflow:ellipsis}\n"
-    "th.n,td.n{text-align:right}\n"
-    "td.s{white-space:normal;max-width:45rem;min-width:14rem}\n"
-    ".none{opacity:.6}\n"
-    "dl{display:flex;flex-wrap:wrap;gap:.6rem 2rem}\n"
-    "dt{opacity:.7;font-size:.85rem}\n"
-    "dd{margin:0;overflow-wrap:anywhere}\n"
-    "form{display:flex;flex-wrap:wrap;gap:.6rem 1rem;align-items:end;margin:"
-    "1rem 0}\n"
-    "label{display:flex;flex-direction:column;font-size:.85rem}\n"
-    "meter{width:5rem}\n"
-    "img{max-width:100%;height:auto;border:1px solid #8883;background:#fff}\n"
-    "ul{padding-left:1.2rem}\n"
-    "@media(max-width:40rem){th,td{max-width:9rem}main{padding:0 .6rem}}\n";

@@ -13,14 +13,21 @@ enum bj_page_form {
     BJ_SHOW_SENTENCE, /* in full, over several lines */
     BJ_SHOW_STATE,    /* of a job */
     BJ_SHOW_JOB,      /* a link to the page of the job in the column "key" */
+    BJ_SHOW_USER,     /* links to lists of jobs */
+    BJ_SHOW_ACCOUNT,
+    BJ_SHOW_PARTITION,
+    BJ_SHOW_CLUSTER,
+    BJ_SHOW_NODE,
     BJ_SHOW_TIME,
-    BJ_SHOW_NUMBER,  /* exact; the forms below are rounded */
-    BJ_SHOW_SECONDS, /* 1-02:03:04 */
-    BJ_SHOW_BYTES,   /* 1.5 GiB */
-    BJ_SHOW_PERCENT, /* with a bar */
-    BJ_SHOW_JOULES,  /* in Wh or kWh */
-    BJ_SHOW_GRAMS,   /* in g or kg */
-    BJ_SHOW_ROUND    /* one digit behind the point */
+    BJ_SHOW_NUMBER,    /* exact; the forms below are rounded */
+    BJ_SHOW_SECONDS,   /* 1-02:03:04 */
+    BJ_SHOW_BYTES,     /* 1.5 GiB */
+    BJ_SHOW_PERCENT,   /* efficiency, with a meter: poor, fair, good */
+    BJ_SHOW_MEMORY,    /* the same of memory, which may be almost full */
+    BJ_SHOW_TIME_USED, /* part of the time limit, with a meter */
+    BJ_SHOW_JOULES,    /* in Wh or kWh */
+    BJ_SHOW_GRAMS,     /* in g or kg */
+    BJ_SHOW_ROUND      /* one digit behind the point */
 };
 
 struct bj_page_column {
@@ -46,6 +53,9 @@ void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
                          const struct bj_page_column *columns, const char *up);
 void bj_page_table_end(struct bj_page_table *t, const char *none);
 
+/* Append a number in such a form. */
+void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v);
+
 /* One row as a list of names and values, without empty ones. */
 void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
                   const struct bj_cells *row, const char *none);
@@ -58,6 +68,7 @@ void bj_page_refuse(struct bj_call *c);
 /* The page at the root. */
 int bj_page_root(struct bj_call *c);
 
-extern const char bj_page_style[];
+/* Append the style sheet. */
+void bj_page_style(struct bj_buf *b);
 
 #endif

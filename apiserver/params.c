@@ -63,6 +63,8 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
         {"began", BJ_PARAM_FLAG,
          "true: only jobs that began in the time; pending jobs began when they "
          "were submitted."},
+    [BJ_PARAM_LIVE] = {"live", BJ_PARAM_FLAG,
+                       "false: the page of a running job does not reload."},
 };
 
 struct reading {

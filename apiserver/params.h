@@ -35,6 +35,7 @@ enum bj_param {
     BJ_PARAM_FINDING,
     BJ_PARAM_GPU,
     BJ_PARAM_BEGAN,
+    BJ_PARAM_LIVE,
     BJ_PARAMS
 };
 

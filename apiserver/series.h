@@ -11,7 +11,9 @@ enum bj_series_by { BJ_SERIES_JOB, BJ_SERIES_NODE, BJ_SERIES_GPU };
 /* One metric.  promql has $S for the selector of the job's series, $B for the
  * labels to group by, $W for the window of rates. */
 struct bj_series_metric {
-    const char *name, *unit, *promql, *help;
+    const char *name;
+    const char *label; /* in legends */
+    const char *unit, *promql, *help;
 };
 
 enum { BJ_SERIES_METRICS = 32 }; /* at most */

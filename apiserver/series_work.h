@@ -4,9 +4,10 @@
 
 #include "apiserver/call.h"
 #include "apiserver/series.h"
+#include "apiserver/visible_job.h"
 #include "base/arena.h"
 
-enum { BJ_SERIES_GROUPS = 2000 };
+enum { BJ_SERIES_GROUPS = 2000, BJ_SERIES_CELLS = 20000 }; /* at most */
 
 /* The rows of one node, or of one of its GPUs. */
 struct bj_series_group {
@@ -23,8 +24,10 @@ struct bj_series_work {
     unsigned char metric[BJ_SERIES_METRICS];
     unsigned metrics;
     struct bj_buf query;
-    struct bj_slice key;
+    struct bj_slice key; /* of the job */
+    int64_t start;       /* of the job, in seconds since 1970 */
     unsigned points;
+    unsigned most_points; /* if the request names no step; 0: about 300 */
     struct bj_series_group group[BJ_SERIES_GROUPS];
     unsigned groups;
     bool too_much;
@@ -41,7 +44,23 @@ static inline const char *bj_series_value(const struct bj_series_work *w,
     return at > 0 ? w->values.p + at : NULL;
 }
 
-/* Draw the first group's curves into a buffer, as SVG. */
-void bj_series_draw(struct bj_buf *b, const struct bj_series_work *w);
+/* A query that uses the Prometheus server of the call.  0 or -ENOMEM; free it
+ * with bj_series_free. */
+int bj_series_new(struct bj_call *c, struct bj_series_work **ret);
+void bj_series_free(struct bj_series_work *w); /* NULL is fine */
+
+/* The place of a metric in bj_series_metrics; -1: unknown. */
+int bj_series_find(struct bj_slice name);
+
+/* Make the query of w->metric by w->by, for the time of the job or the part of
+ * it that from, to and step of p select.  0, a refusal or -ENOMEM. */
+int bj_series_prepare(struct bj_call *c, const struct bj_params *p,
+                      const struct bj_visible_job *f, struct bj_series_work *w);
+
+/* Query and wait, at most twice prometheus.timeout with the wait for its turn;
+ * the values go to w->group.  0; -EBUSY: too many queries; -EFBIG with
+ * w->too_much; -ENOMEM; or as bj_prom_range. */
+int bj_series_ask(struct bj_series_work *w, const struct bj_http_request *req,
+                  struct bj_err *err);
 
 #endif

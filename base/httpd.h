@@ -71,7 +71,7 @@ struct bj_http_reply {
     struct bj_buf body; /* the server takes ownership */
     struct {
         const char *name, *value;
-    } header[8];  /* more headers, ending with name NULL; copied */
+    } header[12]; /* more headers, ending with name NULL; copied */
     bool unsized; /* HEAD: the length of a GET is unknown */
     bool later;   /* bj_httpd_finish() brings the response */
 };

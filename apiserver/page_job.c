@@ -1,0 +1,468 @@
+/* The page of one job: the verdict first, then what it requested and used,
+ * charts, steps, and the accounting. */
+#include "apiserver/page_job.h"
+#include "apiserver/job_name.h"
+#include "apiserver/jobs.h"
+#include "apiserver/page_form.h"
+#include "apiserver/parts.h"
+#include "apiserver/room.h"
+#include "apiserver/state.h"
+#include "base/html.h"
+
+#include <stdlib.h>
+
+enum { ONE = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_LIVE) };
+
+static const char *const fact_keys[BJ_JOB_FACTS] = {
+    [BJ_JOB_CPUS] = "cpus",
+    [BJ_JOB_CPU_USED] = "cpu_used_seconds",
+    [BJ_JOB_CPU_EFFICIENCY] = "cpu_efficiency_percent",
+    [BJ_JOB_MEMORY_REQUESTED] = "memory_requested_bytes",
+    [BJ_JOB_MEMORY_ALLOCATED] = "memory_allocated_bytes",
+    [BJ_JOB_MEMORY_PEAK] = "memory_peak_bytes",
+    [BJ_JOB_MEMORY_EFFICIENCY] = "memory_efficiency_percent",
+    [BJ_JOB_GPUS] = "gpus",
+    [BJ_JOB_GPU_EFFICIENCY] = "gpu_efficiency_percent",
+    [BJ_JOB_GPUS_UNUSED] = "gpus_unused",
+    [BJ_JOB_GPU_MEMORY_PEAK] = "gpu_memory_peak_bytes",
+    [BJ_JOB_LIMIT] = "time_limit_seconds",
+    [BJ_JOB_ELAPSED] = "elapsed_seconds",
+    [BJ_JOB_TIME_EFFICIENCY] = "time_efficiency_percent",
+    [BJ_JOB_ENERGY] = "energy_joules",
+    [BJ_JOB_GRAMS] = "emissions_grams",
+    [BJ_JOB_IO_READ] = "io_read_bytes",
+    [BJ_JOB_IO_WRITE] = "io_write_bytes",
+    [BJ_JOB_READ] = "read_bytes",
+    [BJ_JOB_WRITE] = "write_bytes",
+    [BJ_JOB_START] = "start",
+};
+
+static const char *const source_keys[BJ_JOB_SOURCES] = {
+    "cpu_efficiency_source", "memory_efficiency_source", "energy_source"};
+
+static bool known(double v)
+{
+    return v - v == 0;
+}
+
+static void free_page(struct bj_job_page *g)
+{
+    if (!g)
+        return;
+    bj_curves_free(&g->curves);
+    bj_buf_free(&g->details);
+    bj_buf_free(&g->reason);
+    bj_arena_free(&g->arena);
+    free(g);
+}
+
+/* --- the row of the job ----------------------------------------------------
+ */
+
+static const struct bj_page_column detail_columns[] = {
+    {"state_raw", "State in the scheduler", BJ_SHOW_TEXT},
+    {"reason", "Reason", BJ_SHOW_TEXT},
+    {"exit_code", "Exit code", BJ_SHOW_NUMBER},
+    {"exit_signal", "Signal", BJ_SHOW_NUMBER},
+    {"submit", "Submitted", BJ_SHOW_TIME},
+    {"eligible", "Eligible", BJ_SHOW_TIME},
+    {"start", "Started", BJ_SHOW_TIME},
+    {"end", "Ended", BJ_SHOW_TIME},
+    {"wait_seconds", "Waited", BJ_SHOW_SECONDS},
+    {"suspended_seconds", "Suspended", BJ_SHOW_SECONDS},
+    {"restarts", "Restarts", BJ_SHOW_NUMBER},
+    {"priority", "Priority", BJ_SHOW_NUMBER},
+    {"qos", "QOS", BJ_SHOW_TEXT},
+    {"nodes", "Nodes", BJ_SHOW_NUMBER},
+    {"nodelist", "Node list", BJ_SHOW_TEXT},
+    {"tasks", "Tasks", BJ_SHOW_NUMBER},
+    {"gpu_model", "GPU model", BJ_SHOW_TEXT},
+    {"tres_requested", "Resources requested", BJ_SHOW_TEXT},
+    {"tres_allocated", "Resources allocated", BJ_SHOW_TEXT},
+    {"measured_nodes", "Nodes measured", BJ_SHOW_NUMBER},
+    {"energy_policy", "Energy attributed by", BJ_SHOW_TEXT},
+    {"work_dir", "Working directory", BJ_SHOW_TEXT},
+    {"submit_line", "Submit line", BJ_SHOW_TEXT},
+    {"comment", "Comment", BJ_SHOW_TEXT},
+    {"key", "Key", BJ_SHOW_TEXT},
+    {NULL, NULL, 0},
+};
+
+/* Shown below the title. */
+static const struct bj_page_column head_columns[] = {
+    {"name", "Name", BJ_SHOW_TEXT},
+    {"user", "User", BJ_SHOW_USER},
+    {"account", "Account", BJ_SHOW_ACCOUNT},
+    {"partition", "Partition", BJ_SHOW_PARTITION},
+    {"cluster", "Cluster", BJ_SHOW_CLUSTER},
+    {NULL, NULL, 0},
+};
+
+static double number_of(const struct bj_cell *v)
+{
+    if (bj_cell_is_empty(v) ||
+        (v->kind != BJ_CELL_NUMBER && v->kind != BJ_CELL_TIME))
+        return __builtin_nan("");
+    double n = (double)v->number;
+    for (unsigned i = 0; v->kind == BJ_CELL_NUMBER && i < v->digits; i++)
+        n /= 10;
+    return n;
+}
+
+static const char *source_of(const struct bj_cell *v)
+{
+    if (bj_cell_is_empty(v) || v->kind != BJ_CELL_TEXT)
+        return "";
+    if (bj_slice_eq(v->text, BJ_SLICE("nodes")))
+        return "measured on the nodes";
+    return bj_slice_eq(v->text, BJ_SLICE("prometheus"))
+               ? "measured, from Prometheus"
+               : "from accounting";
+}
+
+static void put_title(struct bj_call *c, const struct bj_cells *row)
+{
+    struct bj_buf *b = &c->reply->body, title = {0};
+    bj_buf_str(&title, "Job ");
+    bj_cell_text(&title, bj_cells_get(row, "display_id"));
+    bj_buf_put(&title, "", 1);
+    b->failed |= title.failed;
+    bj_page_open(c, title.failed ? "" : title.p, "../");
+    bj_buf_free(&title);
+    bj_page_list(b, head_columns, row, "");
+}
+
+struct filling {
+    struct bj_call *c;
+    struct bj_job_page *g;
+};
+
+static void take_row(void *ctx, const struct bj_cells *row)
+{
+    struct filling *f = ctx;
+    struct bj_job_page *g = f->g;
+    const struct bj_cell *state = bj_cells_get(row, "state");
+    const struct bj_cell *reason = bj_cells_get(row, "reason");
+    for (int i = 0; i < BJ_JOB_FACTS; i++)
+        g->fact[i] = number_of(bj_cells_get(row, fact_keys[i]));
+    /* Accounting is read at intervals; the run time goes on. */
+    if (!bj_cell_is_empty(state) &&
+        bj_slice_eq(state->text, BJ_SLICE("running")) &&
+        known(g->fact[BJ_JOB_START]))
+        g->fact[BJ_JOB_ELAPSED] = (double)f->c->now_sec - g->fact[BJ_JOB_START];
+    for (int i = 0; i < BJ_JOB_SOURCES; i++)
+        g->source[i] = source_of(bj_cells_get(row, source_keys[i]));
+    if (!bj_cell_is_empty(state) && state->text.n < sizeof(g->state))
+        memcpy(g->state, state->text.p, state->text.n);
+    if (!bj_cell_is_empty(reason))
+        bj_buf_slice(&g->reason, reason->text);
+    put_title(f->c, row);
+    bj_buf_str(&g->details, "<h2>Accounting</h2>\n");
+    bj_page_list(&g->details, detail_columns, row, "Nothing is known.");
+}
+
+/* --- the verdict -----------------------------------------------------------
+ */
+
+static bool is_state(const struct bj_job_page *g, const char *state)
+{
+    return strcmp(g->state, state) == 0;
+}
+
+struct verdict {
+    struct bj_buf items;
+    unsigned n, critical, warning;
+};
+
+static void take_finding(void *ctx, const struct bj_cells *row)
+{
+    struct verdict *v = ctx;
+    const struct bj_cell *severity = bj_cells_get(row, "severity");
+    const struct bj_cell *text = bj_cells_get(row, "text");
+    if (bj_cell_is_empty(severity) || bj_cell_is_empty(text))
+        return;
+    v->n++;
+    v->critical += bj_slice_eq(severity->text, BJ_SLICE("critical"));
+    v->warning += bj_slice_eq(severity->text, BJ_SLICE("warning"));
+    bj_buf_str(&v->items, "<li><b class=\"");
+    bj_html_text(&v->items, severity->text);
+    bj_buf_str(&v->items, "\">");
+    bj_html_text(&v->items, severity->text);
+    bj_buf_str(&v->items, "</b> <bdi>");
+    bj_html_text(&v->items, text->text);
+    bj_buf_str(&v->items, "</bdi></li>\n");
+}
+
+/* The end of the job, in a sentence. */
+static void put_end(struct bj_buf *b, const struct bj_job_page *g)
+{
+    static const struct {
+        const char *state, *text;
+    } ends[] = {
+        {"completed", "The job completed"},
+        {"failed", "The job failed"},
+        {"cancelled", "The job was cancelled"},
+        {"timeout", "The job reached its time limit"},
+        {"oom", "The job ran out of memory"},
+        {"node_fail", "A node of the job failed"},
+        {"boot_fail", "A node of the job did not boot"},
+        {"preempted", "The job was preempted"},
+        {"deadline", "The job reached its deadline"},
+        {"requeued", "The job was requeued"},
+        {"suspended", "The job is suspended"},
+        {"pending", "The job is waiting"},
+    };
+    const char *text = "The state of the job is unknown";
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (is_state(g, ends[i].state))
+            text = ends[i].text;
+    if (is_state(g, "running"))
+        text = "The job has been running";
+    bj_buf_str(b, text);
+    if (!known(g->fact[BJ_JOB_ELAPSED]) || g->f.start == BJ_SQL_NULL) {
+        bj_buf_str(b, ".");
+        return;
+    }
+    bj_buf_str(b, is_state(g, "running") ? " for " : " after ");
+    bj_page_amount(b, BJ_SHOW_SECONDS, g->fact[BJ_JOB_ELAPSED]);
+    if (known(g->fact[BJ_JOB_LIMIT])) {
+        bj_buf_str(b, " of ");
+        bj_page_amount(b, BJ_SHOW_SECONDS, g->fact[BJ_JOB_LIMIT]);
+    }
+    bj_buf_str(b, ".");
+}
+
+static void put_head_of_verdict(struct bj_buf *b, const struct bj_job_page *g,
+                                const struct verdict *v)
+{
+    const char *level = v->critical  ? "critical"
+                        : v->warning ? "warning"
+                        : v->n       ? "info"
+                        : bj_job_has_ended(g) && is_state(g, "completed")
+                            ? "good"
+                            : "info";
+    bj_buf_printf(b, "<section class=\"verdict %s\"><h2>", level);
+    put_end(b, g);
+    bj_buf_str(b, "</h2>\n");
+    if (v->n > 0)
+        bj_buf_printf(b, "<p>%u %s, the worst first:</p>\n<ul>", v->n,
+                      v->n == 1 ? "finding" : "findings");
+    else if (bj_job_has_ended(g))
+        bj_buf_str(b, known(g->fact[BJ_JOB_CPU_EFFICIENCY]) ||
+                              known(g->fact[BJ_JOB_MEMORY_EFFICIENCY])
+                          ? "<p>No rule has found anything to improve.</p>\n"
+                          : "<p>No source knows what the job used, so nothing "
+                            "can be said about it.</p>\n");
+    else if (g->f.start == BJ_SQL_NULL)
+        bj_buf_str(b, "");
+    else
+        bj_buf_str(b, "<p>Findings appear when the job has ended.</p>\n");
+}
+
+static int put_verdict(struct bj_call *c, const struct bj_job_page *g)
+{
+    struct bj_buf *b = &c->reply->body;
+    struct verdict v = {.n = 0};
+    struct bj_cells cells = {.row = take_finding, .ctx = &v};
+    int r = bj_parts_rows(c, BJ_PART_FINDINGS, g->f.job,
+                          &(struct bj_output){.cells = &cells});
+    put_head_of_verdict(b, g, &v);
+    bj_buf_slice(b, (struct bj_slice){v.items.p, v.items.len});
+    bj_buf_str(b, v.n > 0 ? "</ul>" : "");
+    bj_buf_str(b, "</section>\n");
+    b->failed |= v.items.failed || cells.text.failed;
+    bj_buf_free(&v.items);
+    bj_cells_free(&cells);
+    return r;
+}
+
+/* --- the page --------------------------------------------------------------
+ */
+
+static const struct bj_page_column step_columns[] = {
+    {"step", "Step", BJ_SHOW_TEXT},
+    {"name", "Name", BJ_SHOW_TEXT},
+    {"state", "State", BJ_SHOW_STATE},
+    {"start", "Started", BJ_SHOW_TIME},
+    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS},
+    {"cpus", "CPUs", BJ_SHOW_NUMBER},
+    {"nodes", "Nodes", BJ_SHOW_NUMBER},
+    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT},
+    {"memory_task_peak_bytes", "Memory of the largest task", BJ_SHOW_BYTES},
+    {NULL, NULL, 0},
+};
+
+/* The steps belong in front of the details. */
+static int put_steps(struct bj_call *c, struct bj_job_page *g)
+{
+    struct bj_page_table table;
+    struct bj_buf steps = {0};
+    bj_buf_str(&steps, "<h2>Steps</h2>\n");
+    bj_page_table_begin(&table, &steps, step_columns, "../");
+    int r = bj_parts_rows(c, BJ_PART_STEPS, g->f.job,
+                          &(struct bj_output){.cells = &table.cells});
+    bj_page_table_end(&table, "No steps are known.");
+    bj_buf_slice(&steps, (struct bj_slice){g->details.p, g->details.len});
+    steps.failed |= g->details.failed;
+    bj_buf_free(&g->details);
+    g->details = steps;
+    return r;
+}
+
+static void put_curves(struct bj_buf *b, const struct bj_job_page *g)
+{
+    bj_buf_str(b, "<h2>Over time</h2>\n");
+    if (g->f.start == BJ_SQL_NULL)
+        bj_buf_str(b, "<p class=\"none\">The job has not started.</p>\n");
+    else if (g->no_curves)
+        bj_buf_str(b, "<p class=\"none\">No Prometheus server is configured, "
+                      "so there are no charts.</p>\n");
+    else
+        bj_curves_put(b, &g->curves);
+}
+
+/* All below the verdict. */
+static void put_lower(struct bj_call *c, struct bj_job_page *g)
+{
+    struct bj_buf *b = &c->reply->body;
+    bj_job_uses(b, g);
+    put_curves(b, g);
+    bj_buf_slice(b, (struct bj_slice){g->details.p, g->details.len});
+    b->failed |= g->details.failed || g->reason.failed;
+    bj_buf_str(b, "<p class=\"screen\">Data: <a href=\"../api/v1/jobs/");
+    bj_url_text(b, g->f.key);
+    bj_buf_str(b, "\">all fields (JSON)</a>");
+    if (!g->no_curves && g->f.start != BJ_SQL_NULL) {
+        bj_buf_str(b, ", <a href=\"../api/v1/jobs/");
+        bj_url_text(b, g->f.key);
+        bj_buf_str(b, "/series\">time series (JSON)</a>");
+    }
+    bj_buf_str(b, "</p>\n");
+    bj_page_close(c);
+}
+
+static void put_refresh(struct bj_call *c, const struct bj_job_page *g)
+{
+    struct bj_buf *b = &c->reply->body;
+    if (bj_job_has_ended(g))
+        return;
+    if (g->live)
+        bj_call_header(c, "Refresh", "60");
+    bj_buf_printf(b,
+                  "<p class=\"sub screen\">%s <a href=\"?live=%s\">%s</a></p>"
+                  "\n",
+                  g->live ? "This page reloads every minute." : "",
+                  g->live ? "false" : "true",
+                  g->live ? "Stop that." : "Reload every minute.");
+}
+
+static int request_row(struct bj_call *c, struct bj_params *p,
+                       const struct bj_job_page *g)
+{
+    static const char *const more[] = {"display_id", "state"};
+    int r =
+        bj_params_put(c, p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), g->f.key);
+    if (r == 0)
+        r = bj_page_fields(c, p, head_columns);
+    if (r == 0)
+        r = bj_page_fields(c, p, detail_columns);
+    for (int i = 0; i < BJ_JOB_FACTS + BJ_JOB_SOURCES + 2 && r == 0; i++)
+        r = bj_params_put(
+            c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+            bj_slice_str(i < BJ_JOB_FACTS ? fact_keys[i]
+                         : i < BJ_JOB_FACTS + BJ_JOB_SOURCES
+                             ? source_keys[i - BJ_JOB_FACTS]
+                             : more[i - BJ_JOB_FACTS - BJ_JOB_SOURCES]));
+    return r;
+}
+
+static int read_row(struct bj_call *c, struct bj_params *p,
+                    struct bj_job_page *g)
+{
+    struct bj_jobs_end end;
+    struct filling filling = {c, g};
+    struct bj_cells cells = {.row = take_row, .ctx = &filling};
+    int r = request_row(c, p, g);
+    if (r == 0)
+        r = bj_jobs_list(c, p, &(struct bj_output){.cells = &cells}, &end);
+    if (r == 0 && cells.text.failed)
+        r = bj_err_set(&c->err, -ENOMEM, "page");
+    bj_cells_free(&cells);
+    return r;
+}
+
+/* All but what Prometheus adds. */
+static int make_page(struct bj_call *c, struct bj_job_page *g)
+{
+    struct bj_params p;
+    int r = bj_params_read(c, ONE, &p);
+    if (r == 0)
+        r = bj_visible_job_find(c, &p, c->tail, &g->arena, &g->f);
+    g->live = !p.given[BJ_PARAM_LIVE] || p.number[BJ_PARAM_LIVE];
+    if (r == 0)
+        r = read_row(c, &p, g);
+    if (r == 0)
+        r = put_verdict(c, g);
+    if (r == 0)
+        r = put_steps(c, g);
+    if (r != 0)
+        return r;
+    put_refresh(c, g);
+    g->no_curves = !c->worker->prom;
+    g->curves.running = !bj_job_has_ended(g);
+    g->curves.memory_requested = known(g->fact[BJ_JOB_MEMORY_REQUESTED])
+                                     ? (int64_t)g->fact[BJ_JOB_MEMORY_REQUESTED]
+                                     : BJ_SQL_NULL;
+    return g->no_curves || g->f.start == BJ_SQL_NULL
+               ? 0
+               : bj_curves_prepare(c, &g->f, &g->curves);
+}
+
+static int on_one(struct bj_call *c)
+{
+    struct bj_job_page *g = calloc(1, sizeof(*g));
+    if (!g)
+        return bj_err_set(&c->err, -ENOMEM, "page");
+    int r = make_page(c, g);
+    if (r == 0 && g->curves.work[BJ_SERIES_JOB]) {
+        c->work = g;
+        return 0;
+    }
+    if (r == 0)
+        put_lower(c, g);
+    free_page(g);
+    return r;
+}
+
+static int after_one(struct bj_call *c)
+{
+    struct bj_job_page *g = c->work;
+    struct bj_server *server = g->curves.work[BJ_SERIES_JOB]->server;
+    int r = 0;
+    c->work = NULL;
+    bj_curves_ask(c, &g->curves);
+    if (bj_room_take_later(server)) {
+        put_lower(c, g);
+        bj_room_give_later(server);
+    } else {
+        bj_call_header(c, "Retry-After", "1");
+        r = bj_call_refuse(c, 503,
+                           "Too many answers are in flight; try again.");
+    }
+    free_page(g);
+    return r;
+}
+
+const struct bj_endpoint bj_endpoints_page_job[] = {
+    {.path = "/jobs/*",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_one,
+     .after = after_one,
+     .refused = bj_page_refuse,
+     .up = "../",
+     .help = "Web page: one job.",
+     .type = "text/html",
+     .params = ONE},
+    {.path = NULL},
+};

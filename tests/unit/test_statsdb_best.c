@@ -47,7 +47,7 @@ static void same(struct shown *s, const char *jobid, unsigned which,
         fabs(value - found) > 1e-3 * (1 + fabs(found)))
         fail_msg("job %s: %c is %g, its finding %g", jobid, 'a' + (int)which,
                  value, found);
-    s->known += !isnan(value);
+    s->known += isnan(value) ? 0 : 1;
 }
 
 static double get(const struct bj_acct_row *row, unsigned i, double by)

@@ -356,6 +356,12 @@ static void put_refresh(struct bj_call *c, const struct bj_job_page *g)
                   g->live ? "Stop that." : "Reload every minute.");
 }
 
+static int put_field(struct bj_call *c, struct bj_params *p, const char *key)
+{
+    return bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                         bj_slice_str(key));
+}
+
 static int request_row(struct bj_call *c, struct bj_params *p,
                        const struct bj_job_page *g)
 {
@@ -366,13 +372,12 @@ static int request_row(struct bj_call *c, struct bj_params *p,
         r = bj_page_fields(c, p, head_columns);
     if (r == 0)
         r = bj_page_fields(c, p, detail_columns);
-    for (int i = 0; i < BJ_JOB_FACTS + BJ_JOB_SOURCES + 2 && r == 0; i++)
-        r = bj_params_put(
-            c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
-            bj_slice_str(i < BJ_JOB_FACTS ? fact_keys[i]
-                         : i < BJ_JOB_FACTS + BJ_JOB_SOURCES
-                             ? source_keys[i - BJ_JOB_FACTS]
-                             : more[i - BJ_JOB_FACTS - BJ_JOB_SOURCES]));
+    for (int i = 0; i < BJ_JOB_FACTS && r == 0; i++)
+        r = put_field(c, p, fact_keys[i]);
+    for (int i = 0; i < BJ_JOB_SOURCES && r == 0; i++)
+        r = put_field(c, p, source_keys[i]);
+    for (int i = 0; i < 2 && r == 0; i++)
+        r = put_field(c, p, more[i]);
     return r;
 }
 

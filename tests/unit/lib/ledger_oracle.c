@@ -26,7 +26,7 @@ void oracle_weigh(struct node *n, struct job *j, long double dt)
 {
     long double r = 0, share;
     if (j->cpus != NONE)
-        r = least(1, (long double)j->cpus / NODE_CPUS);
+        r = least(1, (long double)j->cpus / (int)NODE_CPUS);
     if (j->limit != NONE) {
         share = (long double)j->limit / (long double)n->conf.mem_bytes;
         r = most(r, least(1, share));

@@ -63,6 +63,7 @@ static int prepare(struct bj_call *c, const struct bj_visible_job *f,
     struct bj_series_work *w = k->work[by];
     w->by = by;
     w->start = f->start;
+    w->to_end = f->end == BJ_SQL_NULL;
     pick(w);
     if (by != BJ_SERIES_JOB)
         w->most_points = SMALL_POINTS;

@@ -124,6 +124,20 @@ static int put_cell(const struct bj_picked *k, unsigned i,
     return r;
 }
 
+int64_t bj_jobs_number(const struct bj_picked *k, struct sqlite3_stmt *st)
+{
+    const struct bj_job_column *column = &bj_job_columns[k->at[0]];
+    struct values values;
+    struct bj_job_raw raw;
+    read_values(k, st, &values);
+    for (unsigned n = 0; n < BJ_JOB_VALUES && column->sql[n]; n++) {
+        raw.number[n] = values.number[k->value[0][n]];
+        if (raw.number[n] == BJ_SQL_TEXT)
+            return BJ_SQL_NULL;
+    }
+    return bj_job_number(column, &raw);
+}
+
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
                 struct sqlite3_stmt *st, struct bj_rows *rows)
 {

@@ -32,6 +32,9 @@ void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
 int bj_jobs_row(struct bj_call *c, const struct bj_picked *k,
                 struct sqlite3_stmt *st, struct bj_rows *rows);
 
+/* The number of the only column of such a statement's row, or BJ_SQL_NULL. */
+int64_t bj_jobs_number(const struct bj_picked *k, struct sqlite3_stmt *st);
+
 /* Parameters of a list of jobs. */
 enum {
     BJ_JOBS_MASK =
@@ -40,7 +43,8 @@ enum {
         BJ_BIT(BJ_PARAM_STATE) | BJ_BIT(BJ_PARAM_NODE) | BJ_BIT(BJ_PARAM_NAME) |
         BJ_BIT(BJ_PARAM_JOB) | BJ_BIT(BJ_PARAM_FIELDS) | BJ_BIT(BJ_PARAM_FROM) |
         BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) | BJ_BIT(BJ_PARAM_ORDER) |
-        BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_RUNNING) | BJ_BIT(BJ_PARAM_GPU)
+        BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_RUNNING) |
+        BJ_BIT(BJ_PARAM_GPU) | BJ_BIT(BJ_PARAM_FINDING) | BJ_BIT(BJ_PARAM_SORT)
 };
 
 enum { BJ_CURSOR_BYTES = 48 };
@@ -53,6 +57,8 @@ struct bj_jobs_end {
      * time. */
     bool partial;
     int64_t at;
+    int64_t total; /* of jobs that match, if it was requested; else negative */
+    bool least;    /* there are more than that */
 };
 
 /* A whole list, without an envelope: the columns are those of bj_jobs_pick.  0,

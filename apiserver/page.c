@@ -95,9 +95,22 @@ void bj_page_refuse(struct bj_call *c)
 #define MICRO UINT64_C(1000000)
 enum { DIGITS = 6 };
 
-/* Efficiency below POOR % is poor, below FAIR % fair; memory above FULL % is
- * almost exhausted; time above OVER % is more than was allocated. */
-enum { POOR = 25, FAIR = 60, FULL = 95, OVER = 105 };
+/* Efficiency below poor % is poor, below fair % fair, above full % almost
+ * exhausted; above OVER % it is more than was allocated.  These are the
+ * thresholds of the rules about the same values (docs/derived.md). */
+struct levels {
+    unsigned poor, fair, full;
+};
+enum { OVER = 105 };
+
+static struct levels levels_of(enum bj_page_form form)
+{
+    static const struct levels levels[] = {[BJ_SHOW_PERCENT] = {65, 80, OVER},
+                                           [BJ_SHOW_MEMORY] = {35, 70, 95},
+                                           [BJ_SHOW_GPU] = {25, 60, OVER},
+                                           [BJ_SHOW_TIME_USED] = {10, 60, 95}};
+    return levels[form];
+}
 
 static const char none[] = "<span class=\"none\">-</span>";
 
@@ -140,26 +153,26 @@ static void put_bytes(struct bj_buf *b, uint64_t bytes)
 }
 
 /* Efficiency in words; the style sheet has a colour for each of them. */
-static const char *level_of(enum bj_page_form form, uint64_t micro)
+static const char *level_of(struct levels l, uint64_t micro)
 {
-    if (micro < POOR * MICRO)
+    if (micro < l.poor * MICRO)
         return "poor";
-    if (micro < FAIR * MICRO)
+    if (micro < l.fair * MICRO)
         return "fair";
     if (micro > OVER * MICRO)
         return "over";
-    return form != BJ_SHOW_PERCENT && micro > FULL * MICRO ? "full" : "good";
+    return micro > l.full * MICRO ? "full" : "good";
 }
 
 static void put_percent(struct bj_buf *b, enum bj_page_form form,
                         uint64_t micro)
 {
-    const char *level = level_of(form, micro);
-    bj_buf_printf(
-        b,
-        "<meter class=\"%s\" max=\"100\" low=\"%d\" high=\"%d\" optimum=\"99\"",
-        level, POOR, FAIR);
-    bj_buf_str(b, " value=\"");
+    const struct levels l = levels_of(form);
+    const char *level = level_of(l, micro);
+    bj_buf_printf(b,
+                  "<meter class=\"%s\" max=\"100\" low=\"%u\" high=\"%u\" "
+                  "optimum=\"99\" value=\"",
+                  level, l.poor, l.fair);
     bj_buf_fixed(b, micro > 100 * MICRO ? 100 * MICRO : micro, DIGITS);
     bj_buf_str(b, "\"></meter> ");
     put_tenths(b, rounded(micro, MICRO / 10), " %");
@@ -189,6 +202,7 @@ static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
         break;
     case BJ_SHOW_PERCENT:
     case BJ_SHOW_MEMORY:
+    case BJ_SHOW_GPU:
     case BJ_SHOW_TIME_USED:
         put_percent(b, form, micro);
         break;
@@ -219,7 +233,8 @@ static void put_time(struct bj_buf *b, int64_t sec)
 {
     char stamp[BJ_STAMP_MAX]; /* 2026-11-20T15:04:05Z */
     bj_stamp_text(sec * 1000000, 0, 0, stamp);
-    bj_buf_printf(b, "<time>%.10s %.8s</time>", stamp, stamp + 11);
+    bj_buf_printf(b, "<time datetime=\"%s\">%.10s %.5s</time>", stamp, stamp,
+                  stamp + 11);
 }
 
 static void put_link(struct bj_buf *b, const struct bj_cell *v,
@@ -232,6 +247,25 @@ static void put_link(struct bj_buf *b, const struct bj_cell *v,
     bj_buf_str(b, "\">");
     bj_html_text(b, v->text);
     bj_buf_str(b, "</a>");
+}
+
+/* "a,b" as links to jobs with the same findings. */
+static void put_findings(struct bj_buf *b, struct bj_slice names,
+                         const char *up)
+{
+    struct bj_slice name;
+    bj_buf_str(b, "<span>");
+    for (unsigned n = 0; bj_slice_field(&names, ',', &name); n++) {
+        bj_buf_printf(b, "%s<a href=\"%sjobs?finding=", n ? ", " : "", up);
+        bj_url_text(b, name);
+        bj_buf_str(b, "\">");
+        for (size_t i = 0; i < name.n; i++)
+            bj_html_text(b, name.p[i] == '_'
+                                ? BJ_SLICE(" ")
+                                : (struct bj_slice){name.p + i, 1});
+        bj_buf_str(b, "</a>");
+    }
+    bj_buf_str(b, "</span>");
 }
 
 /* The number of a cell with so many digits after the point; false: not a
@@ -301,6 +335,8 @@ static void put_value(struct bj_buf *b, enum bj_page_form form,
         put_time(b, v->number);
     else if (form == BJ_SHOW_JOB)
         put_link(b, v, row, up);
+    else if (form == BJ_SHOW_FINDINGS && v->kind == BJ_CELL_TEXT)
+        put_findings(b, v->text, up);
     else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&
              v->kind == BJ_CELL_TEXT)
         put_filter(b, form, v, up);
@@ -319,6 +355,7 @@ static const char *class_of(enum bj_page_form form)
 {
     switch (form) {
     case BJ_SHOW_SENTENCE:
+    case BJ_SHOW_FINDINGS:
         return " class=\"s\"";
     case BJ_SHOW_TEXT:
     case BJ_SHOW_TIME:
@@ -340,12 +377,34 @@ static void put_none(struct bj_buf *b, const char *text)
     bj_buf_printf(b, "<p class=\"none\">%s</p>\n", text);
 }
 
+/* The title of a column, as a link that sorts by it; once more: in the other
+ * direction. */
+static void put_sort(const struct bj_page_table *t,
+                     const struct bj_page_column *k)
+{
+    const bool now = bj_slice_eq(t->sorted, bj_slice_str(k->key));
+    bj_buf_printf(
+        t->b, "<th scope=\"col\"%s%s><a href=\"%ssort=%s%s\">%s</a>%s",
+        class_of(k->form),
+        !now           ? ""
+        : t->ascending ? " aria-sort=\"ascending\""
+                       : " aria-sort=\"descending\"",
+        t->link, k->key, now && !t->ascending ? "&amp;order=asc" : "", k->title,
+        !now           ? ""
+        : t->ascending ? " &#9650;"
+                       : " &#9660;");
+    bj_buf_str(t->b, "</th>");
+}
+
 static void put_head(const struct bj_page_table *t)
 {
     bj_buf_str(t->b, "<div class=\"wide\"><table class=\"cards\"><thead><tr>");
     for (const struct bj_page_column *k = t->columns; k->key; k++)
-        bj_buf_printf(t->b, "<th scope=\"col\"%s>%s</th>", class_of(k->form),
-                      k->title);
+        if (k->sorts && t->link)
+            put_sort(t, k);
+        else
+            bj_buf_printf(t->b, "<th scope=\"col\"%s>%s</th>",
+                          class_of(k->form), k->title);
     bj_buf_str(t->b, "</tr></thead><tbody>\n");
 }
 
@@ -373,6 +432,9 @@ void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
     t->columns = columns;
     t->up = up;
     t->rows = 0;
+    t->link = NULL;
+    t->sorted = (struct bj_slice){0};
+    t->ascending = false;
     t->cells.row = put_row;
     t->cells.ctx = t;
     t->cells.text = (struct bj_buf){0};

@@ -18,12 +18,14 @@ enum bj_page_form {
     BJ_SHOW_PARTITION,
     BJ_SHOW_CLUSTER,
     BJ_SHOW_NODE,
+    BJ_SHOW_FINDINGS, /* names, as links to jobs with the same finding */
     BJ_SHOW_TIME,
     BJ_SHOW_NUMBER,    /* exact; the forms below are rounded */
     BJ_SHOW_SECONDS,   /* 1-02:03:04 */
     BJ_SHOW_BYTES,     /* 1.5 GiB */
     BJ_SHOW_PERCENT,   /* efficiency, with a meter: poor, fair, good */
     BJ_SHOW_MEMORY,    /* the same of memory, which may be almost full */
+    BJ_SHOW_GPU,       /* the same of GPUs */
     BJ_SHOW_TIME_USED, /* part of the time limit, with a meter */
     BJ_SHOW_JOULES,    /* in Wh or kWh */
     BJ_SHOW_GRAMS,     /* in g or kg */
@@ -33,6 +35,7 @@ enum bj_page_form {
 struct bj_page_column {
     const char *key, *title;
     enum bj_page_form form;
+    bool sorts; /* the title is a link that sorts by it */
 };
 
 /* Begin a page; up is the relative path from it to the root ("" or "../"). */
@@ -48,6 +51,11 @@ struct bj_page_table {
     const struct bj_page_column *columns;
     const char *up;
     uint64_t rows;
+    /* For titles that sort: the page with its other parameters (the form sort
+     * is appended), the column by which it is sorted; link NULL: no links. */
+    const char *link;
+    struct bj_slice sorted;
+    bool ascending;
 };
 void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
                          const struct bj_page_column *columns, const char *up);

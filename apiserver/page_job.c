@@ -60,42 +60,42 @@ static void free_page(struct bj_job_page *g)
  */
 
 static const struct bj_page_column detail_columns[] = {
-    {"state_raw", "State in the scheduler", BJ_SHOW_TEXT},
-    {"reason", "Reason", BJ_SHOW_TEXT},
-    {"exit_code", "Exit code", BJ_SHOW_NUMBER},
-    {"exit_signal", "Signal", BJ_SHOW_NUMBER},
-    {"submit", "Submitted", BJ_SHOW_TIME},
-    {"eligible", "Eligible", BJ_SHOW_TIME},
-    {"start", "Started", BJ_SHOW_TIME},
-    {"end", "Ended", BJ_SHOW_TIME},
-    {"wait_seconds", "Waited", BJ_SHOW_SECONDS},
-    {"suspended_seconds", "Suspended", BJ_SHOW_SECONDS},
-    {"restarts", "Restarts", BJ_SHOW_NUMBER},
-    {"priority", "Priority", BJ_SHOW_NUMBER},
-    {"qos", "QOS", BJ_SHOW_TEXT},
-    {"nodes", "Nodes", BJ_SHOW_NUMBER},
-    {"nodelist", "Node list", BJ_SHOW_TEXT},
-    {"tasks", "Tasks", BJ_SHOW_NUMBER},
-    {"gpu_model", "GPU model", BJ_SHOW_TEXT},
-    {"tres_requested", "Resources requested", BJ_SHOW_TEXT},
-    {"tres_allocated", "Resources allocated", BJ_SHOW_TEXT},
-    {"measured_nodes", "Nodes measured", BJ_SHOW_NUMBER},
-    {"energy_policy", "Energy attributed by", BJ_SHOW_TEXT},
-    {"work_dir", "Working directory", BJ_SHOW_TEXT},
-    {"submit_line", "Submit line", BJ_SHOW_TEXT},
-    {"comment", "Comment", BJ_SHOW_TEXT},
-    {"key", "Key", BJ_SHOW_TEXT},
-    {NULL, NULL, 0},
+    {"state_raw", "State in the scheduler", BJ_SHOW_TEXT, false},
+    {"reason", "Reason", BJ_SHOW_TEXT, false},
+    {"exit_code", "Exit code", BJ_SHOW_NUMBER, false},
+    {"exit_signal", "Signal", BJ_SHOW_NUMBER, false},
+    {"submit", "Submitted", BJ_SHOW_TIME, false},
+    {"eligible", "Eligible", BJ_SHOW_TIME, false},
+    {"start", "Started", BJ_SHOW_TIME, false},
+    {"end", "Ended", BJ_SHOW_TIME, false},
+    {"wait_seconds", "Waited", BJ_SHOW_SECONDS, false},
+    {"suspended_seconds", "Suspended", BJ_SHOW_SECONDS, false},
+    {"restarts", "Restarts", BJ_SHOW_NUMBER, false},
+    {"priority", "Priority", BJ_SHOW_NUMBER, false},
+    {"qos", "QOS", BJ_SHOW_TEXT, false},
+    {"nodes", "Nodes", BJ_SHOW_NUMBER, false},
+    {"nodelist", "Node list", BJ_SHOW_TEXT, false},
+    {"tasks", "Tasks", BJ_SHOW_NUMBER, false},
+    {"gpu_model", "GPU model", BJ_SHOW_TEXT, false},
+    {"tres_requested", "Resources requested", BJ_SHOW_TEXT, false},
+    {"tres_allocated", "Resources allocated", BJ_SHOW_TEXT, false},
+    {"measured_nodes", "Nodes measured", BJ_SHOW_NUMBER, false},
+    {"energy_policy", "Energy attributed by", BJ_SHOW_TEXT, false},
+    {"work_dir", "Working directory", BJ_SHOW_TEXT, false},
+    {"submit_line", "Submit line", BJ_SHOW_TEXT, false},
+    {"comment", "Comment", BJ_SHOW_TEXT, false},
+    {"key", "Key", BJ_SHOW_TEXT, false},
+    {NULL, NULL, 0, false},
 };
 
 /* Shown below the title. */
 static const struct bj_page_column head_columns[] = {
-    {"name", "Name", BJ_SHOW_TEXT},
-    {"user", "User", BJ_SHOW_USER},
-    {"account", "Account", BJ_SHOW_ACCOUNT},
-    {"partition", "Partition", BJ_SHOW_PARTITION},
-    {"cluster", "Cluster", BJ_SHOW_CLUSTER},
-    {NULL, NULL, 0},
+    {"name", "Name", BJ_SHOW_TEXT, false},
+    {"user", "User", BJ_SHOW_USER, false},
+    {"account", "Account", BJ_SHOW_ACCOUNT, false},
+    {"partition", "Partition", BJ_SHOW_PARTITION, false},
+    {"cluster", "Cluster", BJ_SHOW_CLUSTER, false},
+    {NULL, NULL, 0, false},
 };
 
 static double number_of(const struct bj_cell *v)
@@ -280,16 +280,17 @@ static int put_verdict(struct bj_call *c, const struct bj_job_page *g)
  */
 
 static const struct bj_page_column step_columns[] = {
-    {"step", "Step", BJ_SHOW_TEXT},
-    {"name", "Name", BJ_SHOW_TEXT},
-    {"state", "State", BJ_SHOW_STATE},
-    {"start", "Started", BJ_SHOW_TIME},
-    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS},
-    {"cpus", "CPUs", BJ_SHOW_NUMBER},
-    {"nodes", "Nodes", BJ_SHOW_NUMBER},
-    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT},
-    {"memory_task_peak_bytes", "Memory of the largest task", BJ_SHOW_BYTES},
-    {NULL, NULL, 0},
+    {"step", "Step", BJ_SHOW_TEXT, false},
+    {"name", "Name", BJ_SHOW_TEXT, false},
+    {"state", "State", BJ_SHOW_STATE, false},
+    {"start", "Started", BJ_SHOW_TIME, false},
+    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, false},
+    {"cpus", "CPUs", BJ_SHOW_NUMBER, false},
+    {"nodes", "Nodes", BJ_SHOW_NUMBER, false},
+    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
+    {"memory_task_peak_bytes", "Memory of the largest task", BJ_SHOW_BYTES,
+     false},
+    {NULL, NULL, 0, false},
 };
 
 /* The steps belong in front of the details. */
@@ -423,18 +424,57 @@ static int make_page(struct bj_call *c, struct bj_job_page *g)
                : bj_curves_prepare(c, &g->f, &g->curves);
 }
 
+/* Several jobs have this id: list them. */
+static int put_choice(struct bj_call *c)
+{
+    static const struct bj_page_column columns[] = {
+        {"display_id", "Job", BJ_SHOW_JOB, false},
+        {"cluster", "Cluster", BJ_SHOW_TEXT, false},
+        {"state", "State", BJ_SHOW_STATE, false},
+        {"name", "Name", BJ_SHOW_TEXT, false},
+        {"user", "User", BJ_SHOW_TEXT, false},
+        {"submit", "Submitted", BJ_SHOW_TIME, false},
+        {"start", "Started", BJ_SHOW_TIME, false},
+        {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, false},
+        {NULL, NULL, 0, false},
+    };
+    struct bj_params p;
+    struct bj_jobs_end end;
+    struct bj_page_table table;
+    int r = bj_params_read(c, ONE, &p);
+    if (r == 0)
+        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"),
+                          c->tail);
+    if (r == 0)
+        r = bj_page_fields(c, &p, columns);
+    if (r != 0)
+        return r;
+    c->reply->status = 300;
+    c->reply->body.len = 0;
+    bj_page_open(c, "Several jobs have this id", "../");
+    bj_buf_str(&c->reply->body, "<p>Ids repeat after some time, and clusters "
+                                "may use the same ones. Choose one:</p>\n");
+    bj_page_table_begin(&table, &c->reply->body, columns, "../");
+    r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells}, &end);
+    bj_page_table_end(&table, "No job has this id.");
+    bj_page_close(c);
+    return r;
+}
+
 static int on_one(struct bj_call *c)
 {
     struct bj_job_page *g = calloc(1, sizeof(*g));
     if (!g)
         return bj_err_set(&c->err, -ENOMEM, "page");
     int r = make_page(c, g);
-    if (r == 0 && g->curves.work[BJ_SERIES_JOB]) {
+    if (r == 409)
+        r = put_choice(c);
+    else if (r == 0 && g->curves.work[BJ_SERIES_JOB]) {
         c->work = g;
         return 0;
-    }
-    if (r == 0)
+    } else if (r == 0) {
         put_lower(c, g);
+    }
     free_page(g);
     return r;
 }

@@ -98,8 +98,8 @@ static void put_gpus(struct bj_buf *b, const struct bj_job_page *g)
     bj_buf_put(&note, "", 1);
     put_use(b, &(struct use){"GPUs", BJ_SHOW_ROUND, v[BJ_JOB_GPUS],
                              ratio(percent * v[BJ_JOB_GPUS], 100),
-                             *unit ? unit : " on average", percent,
-                             BJ_SHOW_PERCENT, note.failed ? "" : note.p});
+                             *unit ? unit : " on average", percent, BJ_SHOW_GPU,
+                             note.failed ? "" : note.p});
     double bytes =
         used(g, "gpu_memory_bytes", v[BJ_JOB_GPU_MEMORY_PEAK], &unit);
     put_use(b, &(struct use){"GPU memory", BJ_SHOW_BYTES, none, bytes,

@@ -41,7 +41,8 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
                          "Continue the list whose meta.next this is."},
     [BJ_PARAM_ORDER] =
         {"order", BJ_PARAM_TEXT,
-         "Order by start time: desc (newest first, the default) or asc."},
+         "Order by start time or by sort: desc (newest or largest first, the "
+         "default) or asc."},
     [BJ_PARAM_TOTAL] = {"total", BJ_PARAM_FLAG, "Count all jobs that match."},
     [BJ_PARAM_MINE] = {"mine", BJ_PARAM_FLAG,
                        "Only jobs of the user, even where more are visible."},
@@ -55,8 +56,9 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
     [BJ_PARAM_STEP] =
         {"step", BJ_PARAM_UINT,
          "Seconds between rows. Default: depends on the length of the time."},
-    [BJ_PARAM_FINDING] = {"finding", BJ_PARAM_LIST,
-                          "Only findings with these names."},
+    [BJ_PARAM_FINDING] =
+        {"finding", BJ_PARAM_LIST,
+         "Only findings with these names; of jobs, those that have one."},
     [BJ_PARAM_GPU] = {"gpu", BJ_PARAM_FLAG,
                       "true: only jobs with GPUs; false: only others."},
     [BJ_PARAM_BEGAN] =
@@ -65,6 +67,9 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
          "were submitted."},
     [BJ_PARAM_LIVE] = {"live", BJ_PARAM_FLAG,
                        "false: the page of a running job does not reload."},
+    [BJ_PARAM_SORT] = {"sort", BJ_PARAM_TEXT,
+                       "Order by this field, which has numbers or times; the "
+                       "cursor is then a number of rows."},
 };
 
 struct reading {

@@ -36,6 +36,7 @@ enum bj_param {
     BJ_PARAM_GPU,
     BJ_PARAM_BEGAN,
     BJ_PARAM_LIVE,
+    BJ_PARAM_SORT,
     BJ_PARAMS
 };
 

@@ -92,6 +92,8 @@ static int read_range(struct bj_call *c, const struct bj_params *p,
             fits = span / w->most_points;
         ret->step = bj_series_step(span, fits > least ? fits : least);
     }
+    if (w->to_end)
+        ret->from += span % ret->step;
     if (span / ret->step >= POINTS_MAX)
         return bj_call_refuse(c, 400,
                               "That would be more than %d points; use a longer "

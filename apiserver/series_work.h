@@ -28,6 +28,8 @@ struct bj_series_work {
     int64_t start;       /* of the job, in seconds since 1970 */
     unsigned points;
     unsigned most_points; /* if the request names no step; 0: about 300 */
+    bool to_end; /* the last point is the end of the time, not the first its
+                    start */
     struct bj_series_group group[BJ_SERIES_GROUPS];
     unsigned groups;
     bool too_much;

@@ -1,27 +1,17 @@
 /* /api/v1/jobs: lists of jobs, and one. */
 #include "apiserver/job_name.h"
-#include "apiserver/jobs.h"
+#include "apiserver/jobs_query.h"
+#include "apiserver/jobs_sort.h"
 #include "apiserver/state.h"
 #include "apiserver/visible_job.h"
-#include "sched/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    WEEK = 7 * 86400,
-    LIMIT_DEFAULT = 100,
-    TOTAL_MAX = 100000, /* maximum of a total */
-    NAMED_MAX = 100,    /* most jobs with one name */
-    FILTERS = 12, /* values of a branch, apart from those of the request */
-    BRANCH_VALUES = 1500,
-    NAMES = 8, /* most names with a text that are searched by number */
-    /* In thousandths of query.timeout: the ends of the search for names, the
-     * count, and the list. */
-    UNTIL_NAMED = 200,
-    UNTIL_COUNTED = 450,
-    UNTIL_LISTED = 800,
-    WHOLE = 1000
+    TOTAL_MAX = 100000,     /* maximum of a total */
+    PAGE_TOTAL_MAX = 10000, /* the same for pages, which must be fast */
+    NAMED_MAX = 100         /* most jobs with one name */
 };
 
 enum {
@@ -31,285 +21,12 @@ enum {
                BJ_BIT(BJ_PARAM_MINE)
 };
 
-struct list {
-    struct bj_params p;
-    struct bj_picked k;
-    struct bj_query q;
-    int64_t from, to, limit;
-    struct bj_query_time began;
-    bool exact; /* jobs that began before from are not listed */
-    bool ascending;
-    int64_t cursor_at, cursor_id;
-    struct bj_buf pattern; /* of names; empty: all */
-    bool named;            /* all matching names are here: */
-    int64_t name[NAMES];
-    unsigned names;
-    struct bj_jobs_end end;
-};
-
-static void free_list(struct list *l)
-{
-    bj_query_free(&l->q);
-    bj_buf_free(&l->pattern);
-    free(l);
-}
-
-/* --- the request -----------------------------------------------------------
- */
-
-/* "AT.ID", as meta.next gives it. */
-static bool read_cursor(struct bj_slice s, int64_t *at, int64_t *id)
-{
-    struct bj_slice first;
-    uint64_t a, b;
-    if (!bj_slice_field(&s, '.', &first) || bj_slice_u64(first, &a) < 0 ||
-        bj_slice_u64(s, &b) < 0 || a > INT64_MAX || b > INT64_MAX)
-        return false;
-    *at = (int64_t)a;
-    *id = (int64_t)b;
-    return true;
-}
-
-static int read_pattern(struct bj_call *c, struct list *l);
-
-static int read_list(struct bj_call *c, struct list *l)
-{
-    struct bj_params *p = &l->p;
-    int64_t max = (int64_t)c->worker->conf->max_rows;
-    int r = bj_jobs_pick(c, p, false, &l->k);
-    if (r != 0)
-        return r;
-    l->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
-    l->from = p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : l->to - WEEK;
-    if (l->from > l->to)
-        return bj_call_refuse(c, 400, "The parameter from is later than to.");
-    l->limit =
-        p->given[BJ_PARAM_LIMIT] ? p->number[BJ_PARAM_LIMIT] : LIMIT_DEFAULT;
-    if (l->limit > max)
-        l->limit = max;
-    struct bj_slice order = bj_params_text(p, BJ_PARAM_ORDER);
-    l->ascending = bj_slice_eq(order, BJ_SLICE("asc"));
-    if (order.n > 0 && !l->ascending && !bj_slice_eq(order, BJ_SLICE("desc")))
-        return bj_call_refuse(c, 400,
-                              "The parameter order must be asc or desc.");
-    struct bj_slice cursor = bj_params_text(p, BJ_PARAM_CURSOR);
-    if (cursor.n > 0 && !read_cursor(cursor, &l->cursor_at, &l->cursor_id))
-        return bj_call_refuse(
-            c, 400, "The parameter cursor must be a value of meta.next.");
-    l->exact = p->given[BJ_PARAM_BEGAN] && p->number[BJ_PARAM_BEGAN];
-    l->began = (struct bj_query_time){
-        l->exact ? l->from
-                 : l->from - (int64_t)(c->worker->conf->longest_usec / 1000000),
-        l->to};
-    return read_pattern(c, l);
-}
-
-static int no_state(struct bj_call *c, struct bj_slice s)
-{
-    struct bj_buf names = {0};
-    for (unsigned i = 0; i < BJ_STATES; i++) {
-        bj_buf_str(&names, bj_state_name((enum bj_job_state)i));
-        bj_buf_str(&names, ", ");
-    }
-    bj_buf_put(&names, "", 1);
-    int r = names.failed
-                ? bj_err_set(&c->err, -ENOMEM, "states")
-                : bj_call_refuse(c, 400,
-                                 "Unknown state '%.*s'; expected %sended, all, "
-                                 "or a state of Slurm.",
-                                 s.n < 30 ? (int)s.n : 30, s.p, names.p);
-    bj_buf_free(&names);
-    return r;
-}
-
-/* Does it select only states of jobs that have not ended? */
-static bool only_open(const struct bj_params *p)
-{
-    for (unsigned i = 0; p->given[BJ_PARAM_STATE] && i < p->values; i++)
-        if (p->value[i].which == BJ_PARAM_STATE &&
-            !bj_state_is_open(bj_state_from_people(p->value[i].text)))
-            return false;
-    return p->given[BJ_PARAM_STATE];
-}
-
-static int add_states(struct bj_query *q, struct bj_call *c,
-                      const struct bj_params *p)
-{
-    if (!p->given[BJ_PARAM_STATE])
-        return 0;
-    bj_query_sql(q, " AND (0");
-    for (unsigned i = 0; i < p->values; i++) {
-        struct bj_slice s = p->value[i].text;
-        if (p->value[i].which != BJ_PARAM_STATE)
-            continue;
-        if (bj_slice_eq(s, BJ_SLICE("all"))) {
-            bj_query_sql(q, " OR 1");
-            continue;
-        }
-        if (bj_slice_eq(s, BJ_SLICE("ended"))) {
-            bj_query_sql(q, " OR j.\"end\" IS NOT NULL");
-            continue;
-        }
-        enum bj_job_state state = bj_state_from_people(s);
-        if (state == BJ_STATES)
-            return no_state(c, s);
-        bj_query_sql(q, " OR +j.state = ");
-        bj_query_int(q, state);
-    }
-    bj_query_sql(q, only_open(p) ? ") AND j.\"end\" IS NULL" : ")");
-    return 0;
-}
-
-static void add_nodes(struct bj_query *q, const struct bj_params *p)
-{
-    if (!p->given[BJ_PARAM_NODE])
-        return;
-    bj_query_sql(q, " AND +j.hosts IN (SELECT hh.hosts FROM host AS h JOIN "
-                    "hosts_host AS hh ON hh.host = h.id WHERE h.name");
-    bj_query_in(q, p, BJ_PARAM_NODE);
-    bj_query_sql(q, ")");
-}
-
-/* The text with the special characters of LIKE escaped. */
-static int read_pattern(struct bj_call *c, struct list *l)
-{
-    struct bj_slice s = bj_params_text(&l->p, BJ_PARAM_NAME);
-    if (s.n == 0)
-        return 0;
-    if (s.n > 200)
-        return bj_call_refuse(c, 400, "The parameter name is too long.");
-    bj_buf_str(&l->pattern, "%");
-    for (size_t i = 0; i < s.n; i++) {
-        if (strchr("%_\\", s.p[i]))
-            bj_buf_str(&l->pattern, "\\");
-        bj_buf_put(&l->pattern, &s.p[i], 1);
-    }
-    bj_buf_str(&l->pattern, "%");
-    return l->pattern.failed ? bj_err_set(&c->err, -ENOMEM, "name") : 0;
-}
-
-static void add_like(struct bj_query *q, const struct list *l)
-{
-    bj_query_sql(q, " LIKE ");
-    bj_query_text(q, (struct bj_slice){l->pattern.p, l->pattern.len});
-    bj_query_sql(q, " ESCAPE '\\'");
-}
-
-/* Many jobs share a name.  With many jobs to read, search the matching names
- * first: often there are few or none.  There may be too many to read all. */
-static int find_names(struct bj_call *c, struct list *l)
-{
-    struct bj_query *q = &l->q;
-    struct sqlite3_stmt *st = NULL;
-    struct bj_reader_row row;
-    if (l->pattern.len == 0 || bj_query_branches(c, &l->p) == 1)
-        return 0;
-    bj_query_sql(q, "SELECT id FROM jobname WHERE text");
-    add_like(q, l);
-    bj_query_sql(q, " OR bj_late(id, id, ");
-    bj_query_int(q, WHOLE);
-    bj_query_sql(q, ") LIMIT ");
-    bj_query_int(q, NAMES + 1);
-    bj_reader_walk(c->reader, true, UNTIL_NAMED);
-    int r = bj_query_open(q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
-        r = 0;
-        if (l->names < NAMES)
-            l->name[l->names] = bj_sql_get(st, 0);
-        l->names++;
-    }
-    l->named = l->names <= NAMES && !bj_reader_late(c->reader, &row);
-    bj_query_free(q);
-    *q = (struct bj_query){0};
-    return r;
-}
-
-static void add_name(struct bj_query *q, const struct list *l)
-{
-    if (l->pattern.len == 0)
-        return;
-    if (!l->named) {
-        bj_query_sql(q, " AND (SELECT text FROM jobname WHERE id = j.name)");
-        add_like(q, l);
-        return;
-    }
-    for (unsigned i = 0; i < l->names; i++) {
-        bj_query_sql(q, i ? "," : " AND +j.name IN (");
-        bj_query_int(q, l->name[i]);
-    }
-    bj_query_sql(q, l->names ? ")" : " AND 0");
-}
-
-/* The filters that an index does not cover. */
-static int add_filters(struct bj_call *c, struct list *l)
-{
-    struct bj_query *q = &l->q;
-    const struct bj_params *p = &l->p;
-    int r = bj_query_rest(q, c, p, "j");
-    if (r == 0)
-        r = add_states(q, c, p);
-    if (r != 0)
-        return r;
-    add_name(q, l);
-    add_nodes(q, p);
-    bj_jobs_with_gpu(q, p);
-    if (p->given[BJ_PARAM_RUNNING])
-        bj_query_sql(q, p->number[BJ_PARAM_RUNNING]
-                            ? " AND j.\"end\" IS NULL AND j.start IS NOT NULL"
-                            : " AND (j.\"end\" IS NOT NULL OR j.start IS "
-                              "NULL)");
-    if (p->given[BJ_PARAM_JOB])
-        return bj_jobs_named(q, c, p);
-    if (l->exact)
-        return 0;
-    bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
-    bj_query_int(q, l->from);
-    bj_query_sql(q, ")");
-    return 0;
-}
-
-/* All conditions but the cursor's.  A walk along an index in the order of the
- * list ends when its part of the time is over; parts 0: it is not such a walk.
- */
-static int add_where(struct bj_call *c, struct list *l, unsigned part,
-                     unsigned parts)
-{
-    struct bj_query *q = &l->q;
-    const struct bj_params *p = &l->p;
-    /* Few jobs are pending or running; most have ended. */
-    bool open = bj_query_wide(c, p) && !p->given[BJ_PARAM_JOB] &&
-                ((p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING]) ||
-                 only_open(p));
-    q->named = p->given[BJ_PARAM_JOB] &&
-               bj_job_name_indexed(bj_params_text(p, BJ_PARAM_JOB));
-    q->time = p->given[BJ_PARAM_JOB] ? NULL : &l->began;
-    int r = bj_query_lead(q, c, p, "j");
-    if (!p->given[BJ_PARAM_JOB] || l->exact) {
-        bj_query_sql(q, open ? " AND j.cluster IN (SELECT id FROM cluster)"
-                               " AND +j.at BETWEEN "
-                        : q->named ? " AND +j.at BETWEEN "
-                                   : " AND j.at BETWEEN ");
-        bj_query_int(q, l->began.from);
-        bj_query_sql(q, " AND ");
-        bj_query_int(q, l->began.to);
-    }
-    if (r != 0 || open || q->named || parts == 0)
-        return r != 0 ? r : add_filters(c, l);
-    if (l->named && l->names == 0)
-        bj_query_sql(q, " AND 0");
-    bj_query_sql(q, " AND ((1");
-    r = add_filters(c, l);
-    bj_query_sql(q, ") OR bj_late(j.at, j.id, ");
-    bj_query_int(q, WHOLE * (part + 1) / parts);
-    bj_query_sql(q, "))");
-    return r;
-}
-
 /* --- answers ---------------------------------------------------------------
  */
 
 /* Is the row past the end of the walk? */
-static bool is_past(struct bj_call *c, struct list *l, int64_t at, int64_t id)
+static bool is_past(struct bj_call *c, struct bj_jobs_query *l, int64_t at,
+                    int64_t id)
 {
     struct bj_reader_row end;
     if (!bj_reader_late(c->reader, &end))
@@ -326,96 +43,39 @@ static bool is_past(struct bj_call *c, struct list *l, int64_t at, int64_t id)
 }
 
 /* The order does not matter, so stop as soon as the time is over. */
-static int count_all(struct bj_call *c, struct list *l, int64_t *ret,
-                     bool *least)
+static int count_all(struct bj_call *c, struct bj_jobs_query *l, int64_t most)
 {
     struct sqlite3_stmt *st;
     struct bj_reader_row row;
-    *ret = 0;
+    l->end.total = 0;
     bj_query_sql(&l->q, "SELECT 1 FROM job AS j WHERE 1");
-    int r = add_where(c, l, 0, 1);
+    int r = bj_jobs_query_where(c, l, 0, 1);
     bj_query_sql(&l->q, " LIMIT ");
-    bj_query_int(&l->q, TOTAL_MAX + 1);
-    bj_reader_walk(c->reader, l->ascending, UNTIL_COUNTED);
+    bj_query_int(&l->q, most + 1);
+    bj_reader_walk(c->reader, l->ascending, BJ_JOBS_UNTIL_COUNTED);
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
         r = 0;
-        *least = *ret == TOTAL_MAX || bj_reader_late(c->reader, &row);
-        if (*least)
+        l->end.least = l->end.total == most || bj_reader_late(c->reader, &row);
+        if (l->end.least)
             break;
-        ++*ret;
+        l->end.total++;
     }
     bj_query_free(&l->q);
     l->q = (struct bj_query){0};
     return r;
 }
 
-/* The cursor, the order, and the limit. */
-static void add_page(struct list *l)
-{
-    struct bj_query *q = &l->q;
-    if (bj_params_text(&l->p, BJ_PARAM_CURSOR).n > 0) {
-        bj_query_sql(q, l->ascending ? " AND (j.at, j.id) > ("
-                                     : " AND (j.at, j.id) < (");
-        bj_query_int(q, l->cursor_at);
-        bj_query_sql(q, ", ");
-        bj_query_int(q, l->cursor_id);
-        bj_query_sql(q, ")");
-    }
-    /* Few jobs have the same name, so do not walk through all jobs. */
-    bj_query_sql(q, q->named ? " ORDER BY +j.at" : " ORDER BY j.at");
-    bj_query_sql(q, l->ascending ? ", j.id LIMIT " : " DESC, j.id DESC LIMIT ");
-    bj_query_int(q, l->limit + 1);
-}
-
-/* A page of several users or accounts is among the first jobs of each of them:
- * an index has the jobs of each in order, but not of all. */
-static int add_branches(struct bj_call *c, struct list *l, unsigned branches)
-{
-    struct bj_query *q = &l->q;
-    int r = 0;
-    bj_query_sql(q, " AND j.id IN (");
-    for (unsigned i = 0; i < branches && r == 0; i++) {
-        bj_query_sql(q, i ? " UNION " : "");
-        bj_query_sql(q, "SELECT id FROM (SELECT j.id AS id FROM job AS j "
-                        "WHERE 1");
-        q->branch = &i;
-        r = add_where(c, l, i, branches);
-        q->branch = NULL;
-        add_page(l);
-        bj_query_sql(q, ")");
-    }
-    bj_query_sql(q, ")");
-    return r;
-}
-
-/* Each of them repeats all filters: many cost more than they save. */
-static bool wants_branches(const struct list *l, unsigned branches)
-{
-    unsigned names = l->named ? l->names : 0;
-    return branches > 1 &&
-           branches * (l->p.values + names + FILTERS) <= BRANCH_VALUES;
-}
-
-static int open_rows(struct bj_call *c, struct list *l,
-                     struct sqlite3_stmt **ret)
-{
-    unsigned branches = bj_query_branches(c, &l->p);
-    bj_jobs_select(&l->q, &l->k);
-    int r = wants_branches(l, branches) ? add_branches(c, l, branches)
-                                        : add_where(c, l, 0, branches <= 1);
-    add_page(l);
-    bj_reader_walk(c->reader, l->ascending, UNTIL_LISTED);
-    return r != 0 ? r : bj_query_open(&l->q, c->reader, ret, &c->err);
-}
-
 /* Rows, and the cursor if there are more. */
-static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows)
+static int write_rows(struct bj_call *c, struct bj_jobs_query *l,
+                      struct bj_rows *rows)
 {
     struct sqlite3_stmt *st = NULL;
     int64_t at = 0, id = 0;
-    int r = open_rows(c, l, &st);
+    if (l->p.given[BJ_PARAM_SORT])
+        return bj_jobs_sort(c, l, rows);
+    int r = bj_jobs_query_open(c, l, &st);
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
         r = 0;
         if (is_past(c, l, bj_sql_get(st, 0), bj_sql_get(st, 1)))
@@ -431,16 +91,17 @@ static int write_rows(struct bj_call *c, struct list *l, struct bj_rows *rows)
         r = bj_jobs_row(c, &l->k, st, rows);
     }
     bj_query_free(&l->q);
+    l->q = (struct bj_query){0};
     return r;
 }
 
-static void end_list(struct bj_call *c, const struct list *l,
-                     struct bj_rows *rows, int64_t total, bool least)
+static void end_list(struct bj_call *c, const struct bj_jobs_query *l,
+                     struct bj_rows *rows)
 {
     char more[400];
     char count[64] = "null";
-    if (total >= 0)
-        snprintf(count, sizeof(count), "%lld", (long long)total);
+    if (l->end.total >= 0)
+        snprintf(count, sizeof(count), "%lld", (long long)l->end.total);
     snprintf(more, sizeof(more),
              ",\"meta\":{\"rows\":%llu,\"limit\":%lld,\"next\":%s%s%s,"
              "\"partial\":%s,\"total\":%s,\"total_is_minimum\":%s,"
@@ -448,23 +109,26 @@ static void end_list(struct bj_call *c, const struct list *l,
              (unsigned long long)rows->n, (long long)l->limit,
              *l->end.next ? "\"" : "", *l->end.next ? l->end.next : "null",
              *l->end.next ? "\"" : "", l->end.partial ? "true" : "false", count,
-             least ? "true" : "false", (long long)l->from * 1000,
+             l->end.least ? "true" : "false", (long long)l->from * 1000,
              (long long)l->to * 1000);
     bj_call_rows_end(c, rows, more);
 }
 
-static int answer_list(struct bj_call *c, struct list *l)
+static bool wants_total(const struct bj_jobs_query *l)
+{
+    return l->p.given[BJ_PARAM_TOTAL] && l->p.number[BJ_PARAM_TOTAL];
+}
+
+static int answer_list(struct bj_call *c, struct bj_jobs_query *l)
 {
     struct bj_rows rows;
-    bool least = false;
-    int64_t total = -1;
     int r = bj_params_read(c, JOBS_MASK, &l->p);
     if (r == 0)
-        r = read_list(c, l);
+        r = bj_jobs_query_read(c, l);
     if (r == 0)
-        r = find_names(c, l);
-    if (r == 0 && l->p.given[BJ_PARAM_TOTAL] && l->p.number[BJ_PARAM_TOTAL])
-        r = count_all(c, l, &total, &least);
+        r = bj_jobs_query_names(c, l);
+    if (r == 0 && wants_total(l) && !l->p.given[BJ_PARAM_SORT])
+        r = count_all(c, l, TOTAL_MAX);
     if (r != 0)
         return r;
     bj_call_rows(c, &rows, l->k.key, l->k.n);
@@ -474,17 +138,17 @@ static int answer_list(struct bj_call *c, struct list *l)
     memcpy(c->next, l->end.next, BJ_CURSOR_BYTES);
     if (rows.shape == BJ_SHAPE_CSV && *l->end.next)
         bj_call_header(c, "X-Next-Cursor", c->next);
-    end_list(c, l, &rows, total, least);
+    end_list(c, l, &rows);
     return 0;
 }
 
 static int on_jobs(struct bj_call *c)
 {
-    struct list *l = calloc(1, sizeof(*l));
+    struct bj_jobs_query *l = calloc(1, sizeof(*l));
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "list");
     int r = answer_list(c, l);
-    free_list(l);
+    bj_jobs_query_free(l);
     return r;
 }
 
@@ -492,28 +156,36 @@ int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
                  const struct bj_output *out, struct bj_jobs_end *ret)
 {
     struct bj_rows rows;
-    struct list *l = calloc(1, sizeof(*l));
+    struct bj_jobs_query *l = calloc(1, sizeof(*l));
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "list");
     l->p = *p;
-    int r = read_list(c, l);
+    int r = bj_jobs_query_read(c, l);
     if (r == 0)
-        r = find_names(c, l);
+        r = bj_jobs_query_names(c, l);
     if (r == 0) {
         bj_rows_begin(&rows, out, l->k.key, l->k.n);
         r = write_rows(c, l, &rows);
     }
     if (r == 0)
         bj_rows_end(&rows);
+    if (r == 0 && wants_total(l) && l->end.total < 0) {
+        bool all = !*l->end.next && !l->p.given[BJ_PARAM_CURSOR];
+        if (all)
+            l->end.total = (int64_t)rows.n;
+        else
+            r = count_all(c, l, PAGE_TOTAL_MAX);
+    }
     *ret = l->end;
-    free_list(l);
+    bj_jobs_query_free(l);
     return r;
 }
 
 /* --- one -------------------------------------------------------------------
  */
 
-static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
+static int find_named(struct bj_call *c, struct bj_jobs_query *l,
+                      struct bj_rows *rows)
 {
     struct sqlite3_stmt *st = NULL;
     bj_jobs_select(&l->q, &l->k);
@@ -522,7 +194,7 @@ static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
     if (r == 0)
         r = bj_job_named(&l->q, c, &l->p, c->tail, BJ_NAME_EXACT);
     l->limit = NAMED_MAX - 1;
-    add_page(l);
+    bj_jobs_query_page(l);
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0)
@@ -530,7 +202,7 @@ static int find_named(struct bj_call *c, struct list *l, struct bj_rows *rows)
     return r;
 }
 
-static int answer_one(struct bj_call *c, struct list *l)
+static int answer_one(struct bj_call *c, struct bj_jobs_query *l)
 {
     struct bj_rows rows;
     struct bj_buf found = {0};
@@ -572,11 +244,11 @@ static int answer_one(struct bj_call *c, struct list *l)
 
 static int on_job(struct bj_call *c)
 {
-    struct list *l = calloc(1, sizeof(*l));
+    struct bj_jobs_query *l = calloc(1, sizeof(*l));
     if (!l)
         return bj_err_set(&c->err, -ENOMEM, "job");
     int r = answer_one(c, l);
-    free_list(l);
+    bj_jobs_query_free(l);
     return r;
 }
 

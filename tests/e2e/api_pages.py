@@ -73,7 +73,7 @@ def safe(what, answer):
                              "option", "button", "div", "table", "thead", "tbody", "tr", "th", "td",
                              "bdi", "b", "time", "meter", "p", "dl", "dt", "dd", "footer", "ul",
                              "li", "section", "small", "h3", "figure", "figcaption", "svg", "path",
-                             "text", "rect", "details", "summary", "code"}, what + ": no other tags", set(page.tags))
+                             "text", "rect", "details", "summary", "code", "span"}, what + ": no other tags", set(page.tags))
     check(not any(k.startswith("on") or k == "style" for k, _ in page.attrs),
           what + ": no scripts or styles in attributes")
     check(all(not re.match(r"(?i)[a-z]+:|//", u) for u in page.links), what + ": no foreign hosts",
@@ -124,10 +124,10 @@ def jobs(site):
     check(a.status == 400 and "Unknown state" in page.text, "a bad filter is an error", a)
     same(ask(site, "/jobs?nonsense=1").status, 400, "an unknown parameter is refused")
     page = safe("an admin's list", ask(site, "/jobs?from=2000-01-01&limit=500", "boss"))
-    check("User" in page.text and len({r[3] for r in page.rows if len(r) > 3}) > 5, "an admin sees jobs of all users")
+    check("User" in page.text and len({r[4] for r in page.rows if len(r) > 4}) > 5, "an admin sees jobs of all users")
     used = [j["cpu_efficiency_percent"] for j in ask(
         site, "/api/v1/jobs?from=2000-01-01&limit=500&fields=cpu_efficiency_percent", "boss").data]
-    shown = [r[10] for r in page.rows if len(r) > 10][-len(used):]
+    shown = [r[11] for r in page.rows if len(r) > 11][-len(used):]
     same([s == "-" for s in shown], [u is None for u in used], "CPU use is shown where it is known")
     check(all(u is None or abs(float(s.split()[0]) - u) < 0.11 for s, u in zip(shown, used)),
           "CPU use is from the best source", (shown[:9], used[:9]))
@@ -135,6 +135,72 @@ def jobs(site):
     same(len([r for r in page.rows if r]), 500, "a page has at most 500 jobs")
     page = safe("nobody's list", ask(site, "/jobs?from=0", "newcomer"))
     check("No jobs" in page.text, "a newcomer has none")
+
+
+def search(site):
+    """By id, array, node, finding; sorted; counted; with links to more of a kind."""
+    def ids(path, who="boss"):
+        page = safe(path, ask(site, path, who))
+        return [r[0] for r in page.rows if r], page
+    total = ask(site, "/api/v1/jobs?from=0&limit=0&total=true", "boss").json["meta"]["total"]
+    found, page = ids("/jobs?from=0&limit=20")
+    check("%d jobs" % total in page.text and len(found) == 20, "a list says how many jobs there are")
+    job = ask(site, "/api/v1/jobs?from=0&limit=1&state=completed&order=asc"
+              "&fields=jobid,display_id,user,account,nodelist,partition,cluster", "boss").data[0]
+    found, _ = ids("/jobs?job=" + job["jobid"])
+    check(job["display_id"] in found, "a job is found by its id, whenever it ran", found)
+    found, page = ids("/jobs?job=99999999")
+    check(not found and "No job of yours has this id" in page.text, "an unknown id is said to be unknown")
+    for name in ("user", "account", "partition", "cluster"):
+        found, page = ids("/jobs?from=0&limit=500&%s=%s" % (name, job[name]))
+        check(job["display_id"] in found or len(found) == 500, "jobs by " + name)
+    page = ids("/jobs?from=0&limit=500&order=asc")[1]
+    check(all("jobs?%s=%s" % (n, job[n]) in page.links for n in ("user", "account", "partition")),
+          "users, accounts and partitions are links to their jobs")
+    if job["nodelist"] and "[" not in job["nodelist"]:
+        found, _ = ids("/jobs?from=0&order=asc&limit=500&node=" + job["nodelist"])
+        check(job["display_id"] in found, "jobs by node")
+    found, page = ids("/jobs?from=0&finding=gpu_unused")
+    same(found, [site.key.split(":")[1]], "jobs by finding")
+    check("jobs?finding=gpu_unused" in page.links, "a finding is a link to jobs with it")
+    for field in ("elapsed_seconds", "cpus", "cpu_efficiency_percent", "start"):
+        for order in ("desc", "asc"):
+            path = "from=0&limit=50&sort=%s&order=%s" % (field, order)
+            a = ask(site, "/api/v1/jobs?fields=display_id,%s&%s" % (field, path), "boss")
+            values = [j[field] for j in a.data if j[field] is not None]
+            same(values, sorted(values, reverse=order == "desc"), "sorted by %s, %s" % (field, order))
+            if field != "start":
+                same(ids("/jobs?" + path)[0], [j["display_id"] for j in a.data], "and on the page")
+    page = ids("/jobs?from=0&sort=cpus")[1]
+    check(any(u.endswith("sort=cpus&order=asc") for u in page.links)
+          and ("aria-sort", "descending") in page.attrs, "a second click turns the order round")
+    same(ask(site, "/jobs?sort=name").status, 400, "text does not sort")
+    seen, cursor = [], ""
+    while cursor is not None and len(seen) < 5000:
+        a = ask(site, "/api/v1/jobs?from=0&limit=700&fields=key&sort=elapsed_seconds&cursor=" + cursor, "boss")
+        seen += [j["key"] for j in a.data]
+        cursor = a.json["meta"]["next"]
+    same((len(seen), len(set(seen))), (total, total), "page by page, all sorted jobs once")
+    same(ask(site, "/api/v1/jobs?from=0&limit=1000&fields=user&sort=cpus").data,
+         [{"user": "user3"}] * len(site.mine), "a sorted list has the same access rules")
+    twice = [i for i, in site.db().execute("SELECT jobid FROM job GROUP BY 1 HAVING count(*) > 1")]
+    a = ask(site, "/jobs/%d" % twice[0], "boss")
+    page = safe("an ambiguous id", a)
+    same((a.status, len([u for u in page.links if u.startswith("../jobs/fake")])), (300, 2),
+         "an ambiguous id offers a choice")
+    same(ask(site, "/jobs/%d" % twice[0], "newcomer").status, 404, "but only of visible jobs")
+
+
+def levels(site):
+    """The colour of a meter depends on its value, and a word says the same."""
+    page = ask(site, "/jobs?from=0&limit=500", "boss").body.decode()
+    got = re.findall(r'<meter class="(\w+)" max="100" low="(\d+)" high="(\d+)"[^>]*></meter> ([0-9.]+) %'
+                     r' <small class="(\w+)">(\w+)<', page)
+    check(len(got) > 20, "meters have words", len(got))
+    bad = [g for g in got if not g[0] == g[4] == g[5]
+           or (g[0] == "poor") != (float(g[3]) < int(g[1]))
+           or (g[0] == "fair") != (int(g[1]) <= float(g[3]) < int(g[2]))]
+    same((bad, {g[0] for g in got} >= {"poor", "over"}), ([], True), "the words are those of the values")
 
 
 def one(site):
@@ -356,11 +422,11 @@ def browser(site):
              "other users get no chart")
         p = shown(site, site.port, "/jobs/" + job["key"], "--dump-dom")
         check(p.returncode == 0 and p.stdout.count("<svg") >= 2 and " now</td>" in p.stdout,
-              "a browser shows charts, and what a running job uses now", p.stdout[-900:])
+              "a browser shows charts, and what a running job uses now", p.stdout[1000:4500])
     finally:
         node.stop()
         if prom:
             prom.stop()
 
 
-sys.exit(run(begin, jobs, one, charts, running, days, words, usage, who, browser, count=2500, days=20))
+sys.exit(run(begin, jobs, search, levels, one, charts, running, days, words, usage, who, browser, count=2500, days=20))

@@ -1,0 +1,230 @@
+/* The page with a list of jobs. */
+#include "apiserver/jobs.h"
+#include "apiserver/page_form.h"
+#include "apiserver/state.h"
+#include "base/html.h"
+#include "base/stamp.h"
+
+enum {
+    NEED = BJ_NEED_STORE | BJ_NEED_USER,
+    ROWS_MAX = 500, /* rows of a page */
+    DAY = 86400,
+    JOBS = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR)
+};
+
+static const struct bj_page_column job_columns[] = {
+    {"display_id", "Job", BJ_SHOW_JOB, false},
+    {"state", "State", BJ_SHOW_STATE, false},
+    {"finding_names", "Findings", BJ_SHOW_FINDINGS, false},
+    {"name", "Name", BJ_SHOW_TEXT, false},
+    {"user", "User", BJ_SHOW_USER, false},
+    {"account", "Account", BJ_SHOW_ACCOUNT, false},
+    {"partition", "Partition", BJ_SHOW_PARTITION, false},
+    {"start", "Started", BJ_SHOW_TIME, true},
+    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, true},
+    {"cpus", "CPUs", BJ_SHOW_NUMBER, true},
+    {"gpus", "GPUs", BJ_SHOW_NUMBER, true},
+    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, true},
+    {"memory_efficiency_percent", "Memory efficiency", BJ_SHOW_MEMORY, true},
+    {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, true},
+    {"energy_joules", "Energy", BJ_SHOW_JOULES, true},
+    {NULL, NULL, 0, false},
+};
+enum { COLUMNS = sizeof(job_columns) / sizeof(job_columns[0]) };
+
+/* --- the form --------------------------------------------------------------
+ */
+
+static const struct bj_page_choice states[] = {
+    {"all", "all"},
+    {"running", "running"},
+    {"pending", "waiting"},
+    {"ended", "ended"},
+    {"completed", "completed"},
+    {"failed", "failed"},
+    {"cancelled", "cancelled"},
+    {"timeout", "time limit reached"},
+    {"oom", "out of memory"},
+    {"node_fail", "node failed"},
+    {NULL, NULL}};
+static const struct bj_page_choice orders[] = {
+    {"", "newest first"},
+    {"elapsed_seconds", "longest first"},
+    {"wait_seconds", "longest wait first"},
+    {"cpus", "most CPUs first"},
+    {"gpus", "most GPUs first"},
+    {"cpu_efficiency_percent", "CPU efficiency"},
+    {"memory_efficiency_percent", "memory efficiency"},
+    {"gpu_efficiency_percent", "GPU efficiency"},
+    {"energy_joules", "most energy first"},
+    {"findings", "most findings first"},
+    {NULL, NULL}};
+static const struct bj_page_choice directions[] = {
+    {"", "falling"}, {"asc", "rising"}, {NULL, NULL}};
+static const struct bj_page_choice gpus[] = {
+    {"", "any"}, {"true", "with GPUs"}, {"false", "without"}, {NULL, NULL}};
+
+static void put_more(struct bj_call *c, const struct bj_params *p)
+{
+    static const enum bj_param more[] = {
+        BJ_PARAM_USER,    BJ_PARAM_ACCOUNT, BJ_PARAM_PARTITION,
+        BJ_PARAM_CLUSTER, BJ_PARAM_NODE,    BJ_PARAM_FINDING,
+        BJ_PARAM_GPU,     BJ_PARAM_SORT,    BJ_PARAM_ORDER};
+    struct bj_buf *b = &c->reply->body;
+    bool open = false;
+    for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+        open = open || p->given[more[i]];
+    bj_buf_printf(b,
+                  "<details%s><summary>More filters and order</summary>"
+                  "<div>\n",
+                  open ? " open" : "");
+    if (bj_page_sees_others(c))
+        bj_page_input(b, p, BJ_PARAM_USER, "User", "text");
+    bj_page_input(b, p, BJ_PARAM_ACCOUNT, "Account", "text");
+    bj_page_input(b, p, BJ_PARAM_PARTITION, "Partition", "text");
+    bj_page_input(b, p, BJ_PARAM_CLUSTER, "Cluster", "text");
+    bj_page_input(b, p, BJ_PARAM_NODE, "Node", "text");
+    bj_page_input(b, p, BJ_PARAM_FINDING, "Finding", "text");
+    bj_page_select(b, p, BJ_PARAM_GPU, "GPUs", gpus);
+    bj_page_select(b, p, BJ_PARAM_SORT, "Order", orders);
+    bj_page_select(b, p, BJ_PARAM_ORDER, "Direction", directions);
+    bj_buf_str(b, "</div></details>\n");
+}
+
+static void put_form(struct bj_call *c, const struct bj_params *p)
+{
+    struct bj_buf *b = &c->reply->body;
+    bj_buf_str(b, "<form>");
+    bj_page_input(b, p, BJ_PARAM_JOB, "Job or array id", "search");
+    bj_page_input(b, p, BJ_PARAM_NAME, "Name", "text");
+    bj_page_select(b, p, BJ_PARAM_STATE, "State", states);
+    bj_page_date(b, p, BJ_PARAM_FROM, "From");
+    bj_page_date(b, p, BJ_PARAM_TO, "To");
+    bj_buf_str(b, "<button>Show</button>\n");
+    put_more(c, p);
+    bj_buf_str(b, "</form>\n");
+}
+
+/* --- the list --------------------------------------------------------------
+ */
+
+/* Users who see only their own jobs do not need the column user. */
+static void leave_out(struct bj_call *c, struct bj_page_column *ret)
+{
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (bj_page_sees_others(c) || !job_columns[i].key ||
+            strcmp(job_columns[i].key, "user") != 0)
+            *ret++ = job_columns[i];
+}
+
+static void put_day(struct bj_buf *b, int64_t sec)
+{
+    struct bj_civil day;
+    bj_civil_from_days(sec / DAY, &day);
+    bj_buf_printf(b, "%04d-%02u-%02u", day.year, day.month, day.day);
+}
+
+static void put_next(struct bj_call *c, const struct bj_params *p,
+                     const struct bj_jobs_end *end)
+{
+    struct bj_buf *b = &c->reply->body;
+    const bool sorted = p->given[BJ_PARAM_SORT];
+    if (end->partial) {
+        bj_buf_str(b, sorted ? "<p>There are too many jobs to sort: only those "
+                               "since "
+                             : "<p>The search took too long and stopped at "
+                               "jobs that started on ");
+        put_day(b, end->at);
+        bj_buf_str(b, sorted ? " are listed.</p>\n" : ".</p>\n");
+    }
+    if (!*end->next)
+        return;
+    bj_buf_str(b, "<p><a rel=\"next\" href=\"jobs?");
+    bj_page_args(b, c, BJ_BIT(BJ_PARAM_CURSOR));
+    bj_buf_printf(b, "cursor=%s\">%s</a></p>\n", end->next,
+                  end->partial && !sorted ? "Continue"
+                  : sorted                ? "More jobs"
+                                          : "Older jobs");
+}
+
+/* "1,234 jobs" or "more than 10000 jobs" */
+static void put_count(struct bj_buf *b, const struct bj_jobs_end *end)
+{
+    if (end->total < 0)
+        return;
+    bj_buf_printf(b, "<p class=\"sub\">%s%lld %s</p>\n",
+                  end->least ? "More than " : "", (long long)end->total,
+                  end->total == 1 ? "job" : "jobs");
+}
+
+static int put_list(struct bj_call *c, const struct bj_params *p,
+                    const struct bj_params *list, struct bj_jobs_end *end)
+{
+    struct bj_page_column columns[COLUMNS];
+    struct bj_page_table table;
+    struct bj_buf rows = {0}, link = {0};
+    leave_out(c, columns);
+    bj_buf_str(&link, "jobs?");
+    bj_page_args(&link, c,
+                 BJ_BIT(BJ_PARAM_CURSOR) | BJ_BIT(BJ_PARAM_SORT) |
+                     BJ_BIT(BJ_PARAM_ORDER));
+    bj_buf_put(&link, "", 1);
+    bj_page_table_begin(&table, &rows, columns, "");
+    table.link = link.failed ? NULL : link.p;
+    table.sorted = p->given[BJ_PARAM_SORT] ? bj_params_text(p, BJ_PARAM_SORT)
+                                           : BJ_SLICE("start");
+    table.ascending =
+        bj_slice_eq(bj_params_text(p, BJ_PARAM_ORDER), BJ_SLICE("asc"));
+    int r =
+        bj_jobs_list(c, list, &(struct bj_output){.cells = &table.cells}, end);
+    bj_page_table_end(&table, end->partial ? "No jobs found so far."
+                              : p->given[BJ_PARAM_JOB]
+                                  ? "No job of yours has this id."
+                                  : "No jobs found in this time.");
+    put_count(&c->reply->body, end);
+    bj_buf_slice(&c->reply->body, (struct bj_slice){rows.p, rows.len});
+    c->reply->body.failed |= rows.failed || link.failed;
+    bj_buf_free(&rows);
+    bj_buf_free(&link);
+    return r;
+}
+
+static int on_jobs(struct bj_call *c)
+{
+    struct bj_params p, list;
+    struct bj_jobs_end end = {0};
+    int r = bj_params_read(c, JOBS, &p);
+    if (r != 0)
+        return r;
+    bj_page_times(c, &p);
+    /* The list in order of start times needs no sort. */
+    if (bj_slice_eq(bj_params_text(&p, BJ_PARAM_SORT), BJ_SLICE("start")))
+        p.given[BJ_PARAM_SORT] = false;
+    list = p;
+    if (list.given[BJ_PARAM_LIMIT] && list.number[BJ_PARAM_LIMIT] > ROWS_MAX)
+        list.number[BJ_PARAM_LIMIT] = ROWS_MAX;
+    list.given[BJ_PARAM_TOTAL] = true;
+    list.number[BJ_PARAM_TOTAL] = 1;
+    r = bj_page_fields(c, &list, job_columns);
+    if (r != 0)
+        return r;
+    bj_page_open(c, bj_page_sees_others(c) ? "Jobs" : "My jobs", "");
+    put_form(c, &p);
+    r = put_list(c, &p, &list, &end);
+    put_next(c, &p, &end);
+    bj_page_close(c);
+    return r;
+}
+
+const struct bj_endpoint bj_endpoints_page_jobs[] = {
+    {.path = "/jobs",
+     .methods = BJ_HTTP_GET,
+     .needs = NEED,
+     .run = on_jobs,
+     .refused = bj_page_refuse,
+     .up = "",
+     .help = "Web page: jobs.",
+     .type = "text/html",
+     .params = JOBS},
+    {.path = NULL},
+};

@@ -165,15 +165,15 @@ static bool is_unlimited(const struct row *row)
            yes;
 }
 
-static int value(void *ctx, unsigned i, struct bj_acct_value *ret,
+static int value(void *ctx, unsigned i, struct bj_job_value *ret,
                  struct bj_err *err)
 {
     const struct row *row = ctx;
     const struct bj_job_column *c = row->query->column[i];
     const struct bj_json *v = bj_json_get(row->json, c->name);
-    *ret = (struct bj_acct_value){.known = v && !bj_json_is_null(v)};
+    *ret = (struct bj_job_value){.known = v && !bj_json_is_null(v)};
     if (c->kind == BJ_AS_LIMIT && is_unlimited(row)) {
-        *ret = (struct bj_acct_value){.known = true, .number = INT64_MAX};
+        *ret = (struct bj_job_value){.known = true, .number = INT64_MAX};
         return 0;
     }
     if (c->kind == BJ_AS_LINK_END &&

@@ -171,7 +171,7 @@ static void settle(struct bj_acct_out *o)
 static int table_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                      struct bj_err *err)
 {
-    struct bj_acct_value v;
+    struct bj_job_value v;
     int r = 0;
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
@@ -204,7 +204,7 @@ static void list_value(struct bj_acct_out *o, unsigned i, struct bj_slice s)
 static int list_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                     struct bj_err *err)
 {
-    struct bj_acct_value v;
+    struct bj_job_value v;
     int r = 0;
     for (unsigned i = 0; o->done == 0 && i < o->look->columns; i++) {
         unsigned n = (unsigned)strlen(bj_acct_title(o->look->column[i]));
@@ -226,7 +226,7 @@ static int list_row(struct bj_acct_out *o, const struct bj_acct_row *row,
 static int csv_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                    struct bj_err *err)
 {
-    struct bj_acct_value v;
+    struct bj_job_value v;
     int r = 0;
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
@@ -240,7 +240,7 @@ static int csv_row(struct bj_acct_out *o, const struct bj_acct_row *row,
 static int json_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                     struct bj_err *err)
 {
-    struct bj_acct_value v;
+    struct bj_job_value v;
     int r = 0;
     bj_buf_str(&o->text, o->done ? ",\n" : "\n");
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {

@@ -187,7 +187,7 @@ static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
 }
 
 void bj_acct_for_people(struct bj_buf *out, const struct bj_job_column *c,
-                        const struct bj_acct_value *v, bool utc)
+                        const struct bj_job_value *v, bool utc)
 {
     if (!v->known)
         return;
@@ -224,7 +224,7 @@ static void put_number(struct bj_buf *out, enum bj_value_kind kind, int64_t v)
 }
 
 static bool is_unknown(const struct bj_job_column *c,
-                       const struct bj_acct_value *v)
+                       const struct bj_job_value *v)
 {
     return c->kind != BJ_AS_LINK_END &&
            (!v->known || (c->kind == BJ_AS_LIMIT && v->number == INT64_MAX));
@@ -232,7 +232,7 @@ static bool is_unknown(const struct bj_job_column *c,
 
 /* What is no text of the job's own; false: it is one. */
 static bool put_plain(struct bj_buf *out, const struct bj_job_column *c,
-                      const struct bj_acct_value *v, const char *quote)
+                      const struct bj_job_value *v, const char *quote)
 {
     char text[BJ_STAMP_MAX];
     bool quoted = c->kind == BJ_AS_TIME || c->kind == BJ_AS_LINK_END;
@@ -254,14 +254,14 @@ static bool put_plain(struct bj_buf *out, const struct bj_job_column *c,
 }
 
 void bj_acct_csv(struct bj_buf *out, const struct bj_job_column *c,
-                 const struct bj_acct_value *v)
+                 const struct bj_job_value *v)
 {
     if (!is_unknown(c, v) && !put_plain(out, c, v, ""))
         bj_csv_text(out, v->text);
 }
 
 void bj_acct_json(struct bj_buf *out, const struct bj_job_column *c,
-                  const struct bj_acct_value *v)
+                  const struct bj_job_value *v)
 {
     if (is_unknown(c, v))
         bj_buf_str(out, "null");

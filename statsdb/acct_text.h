@@ -9,14 +9,14 @@
 /* Append a value as people read it: "1-02:03:04", "13.8G", "2.5kJ"; nothing
  * where it is unknown.  Text is cleaned.  Times are local unless utc. */
 void bj_acct_for_people(struct bj_buf *out, const struct bj_job_column *c,
-                        const struct bj_acct_value *v, bool utc);
+                        const struct bj_job_value *v, bool utc);
 
 /* As programs read it, and as the API writes it: RFC 3339 in UTC, seconds,
  * bytes, joules, percent. */
 void bj_acct_csv(struct bj_buf *out, const struct bj_job_column *c,
-                 const struct bj_acct_value *v);
+                 const struct bj_job_value *v);
 void bj_acct_json(struct bj_buf *out, const struct bj_job_column *c,
-                  const struct bj_acct_value *v);
+                  const struct bj_job_value *v);
 
 /* A time as people write it: a date or a stamp, local unless it has a zone or
  * utc is set; an age: "7d", "12h"; "today", "yesterday" (their

@@ -6,9 +6,9 @@
 #include "statsdb/covered.h"
 #include "statsdb/daemon.h"
 #include "statsdb/metrics_http.h"
+#include "statsdb/metrics_page.h"
 #include "statsdb/progress.h"
 #include "statsdb/record.h"
-#include "statsdb/report.h"
 #include "statsdb/source_follow.h"
 #include "statsdb/source_mariadb.h"
 #include "statsdb/source_rest.h"
@@ -61,7 +61,7 @@ struct bj_daemon {
     uint64_t report_due_usec, web_due_usec;
     struct bj_metrics_http *web; /* NULL: no HTTP */
     uint64_t removed_jobs;
-    struct bj_report_cluster *report; /* in the order of the sources */
+    struct bj_metrics_cluster *report; /* in the order of the sources */
     int64_t since_sec;
 };
 
@@ -109,7 +109,7 @@ int bj_daemon_import(struct bj_daemon *d, struct bj_daemon_source *s,
 void bj_daemon_on_bad(void *ctx, const struct bj_sacct_bad *bad);
 
 /* Count a reply. */
-void bj_daemon_count(struct bj_report_cluster *r,
+void bj_daemon_count(struct bj_metrics_cluster *r,
                      const struct bj_sacct_counts *n);
 
 /* --- daemon_snapshot.c: commands that report all jobs, and files ----------*/

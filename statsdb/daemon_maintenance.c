@@ -86,24 +86,24 @@ int bj_daemon_remove_old(struct bj_daemon *d, struct bj_err *err)
 /* --- metrics of the program ---------------------------------------------
  */
 
-static struct bj_report report_of(struct bj_daemon *d)
+static struct bj_metrics_values report_of(struct bj_daemon *d)
 {
     const struct bj_upsert_counts *c = bj_upsert_counts(d->upsert);
     for (size_t i = 0; i < d->conf->clusters; i++) {
         d->report[i].from_sec = d->source[i].covered.from_sec;
         d->report[i].to_sec = d->source[i].covered.to_sec;
     }
-    struct bj_report r = {.cluster = d->report,
-                          .clusters = d->conf->clusters,
-                          .jobs_new = c->jobs_new,
-                          .jobs_changed = c->jobs_changed,
-                          .jobs_same = c->jobs_same,
-                          .steps_new = c->steps_new,
-                          .steps_changed = c->steps_changed,
-                          .steps_same = c->steps_same,
-                          .removed_jobs = d->removed_jobs,
-                          .store_bytes = bj_store_bytes(d->store),
-                          .wal_bytes = bj_store_wal_bytes(d->store)};
+    struct bj_metrics_values r = {.cluster = d->report,
+                                  .clusters = d->conf->clusters,
+                                  .jobs_new = c->jobs_new,
+                                  .jobs_changed = c->jobs_changed,
+                                  .jobs_same = c->jobs_same,
+                                  .steps_new = c->steps_new,
+                                  .steps_changed = c->steps_changed,
+                                  .steps_same = c->steps_same,
+                                  .removed_jobs = d->removed_jobs,
+                                  .store_bytes = bj_store_bytes(d->store),
+                                  .wal_bytes = bj_store_wal_bytes(d->store)};
     if (d->work)
         bj_work_report(d->work, &r, d->report);
     return r;
@@ -117,16 +117,16 @@ void bj_daemon_report(struct bj_daemon *d, bool now)
     bool web = d->web && (now || clock >= d->web_due_usec);
     if (!file && !web)
         return;
-    struct bj_report r = report_of(d);
+    struct bj_metrics_values r = report_of(d);
     struct bj_err err = {0};
-    if (file && bj_report_save(&r, path, &err) < 0)
+    if (file && bj_metrics_save(&r, path, &err) < 0)
         bj_log(BJ_LOG_WARN, &err, "metrics.file");
     if (file)
         d->report_due_usec = clock + REPORT_SEC * 1000000ull;
     if (!web)
         return;
     struct bj_buf page = {0};
-    bj_report_text(&r, &page);
+    bj_metrics_page(&r, &page);
     bj_metrics_http_put(d->web, &page);
     d->web_due_usec = clock + WEB_SEC * 1000000ull;
 }

@@ -58,7 +58,7 @@ static void log_counts(const struct bj_daemon_source *s,
            (unsigned long long)n->bad_lines);
 }
 
-void bj_daemon_count(struct bj_report_cluster *r,
+void bj_daemon_count(struct bj_metrics_cluster *r,
                      const struct bj_sacct_counts *n)
 {
     r->requests++;
@@ -212,7 +212,7 @@ int bj_daemon_import(struct bj_daemon *d, struct bj_daemon_source *s,
     if (r < 0) {
         if (atomic_load(&d->stop->now))
             return 0;
-        d->report[s - d->source].fault[bj_report_fault(r)]++;
+        d->report[s - d->source].fault[bj_metrics_fault(r)]++;
         retry_later(d, s, err);
         s->finished = true;
         return r;

@@ -62,7 +62,7 @@ int bj_daemon_import_snapshots(struct bj_daemon *d, struct bj_daemon_source *s,
         } else if (!atomic_load(&d->stop->now)) {
             last = r;
             wait = bj_retry_sec(&snap->failures) * 1000000;
-            d->report[s - d->source].fault[bj_report_fault(r)]++;
+            d->report[s - d->source].fault[bj_metrics_fault(r)]++;
             if (!bj_daemon_single(d))
                 bj_log(BJ_LOG_ERROR, err, "%s: next request in %llu s",
                        s->conf->name, (unsigned long long)(wait / 1000000));

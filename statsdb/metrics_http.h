@@ -1,4 +1,4 @@
-/* Serves the page of statsdb/report.h over HTTP, at /metrics.
+/* Serves the page of statsdb/metrics_page.h over HTTP, at /metrics.
  *
  * A separate thread serves the newest page, so that clients never wait for a
  * request to a scheduler, and imports never wait for clients. */

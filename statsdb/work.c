@@ -328,8 +328,8 @@ bool bj_work_idle(const struct bj_work *w)
     return idle;
 }
 
-void bj_work_report(const struct bj_work *w, struct bj_report *r,
-                    struct bj_report_cluster *cluster)
+void bj_work_report(const struct bj_work *w, struct bj_metrics_values *r,
+                    struct bj_metrics_cluster *cluster)
 {
     const struct bj_derive_counts *d = bj_derive_counts(w->derive);
     r->derived_jobs = d->jobs;
@@ -337,7 +337,7 @@ void bj_work_report(const struct bj_work *w, struct bj_report *r,
     for (size_t i = 0; i < w->proms; i++) {
         const struct bj_measure_counts *m =
             bj_measure_counts(w->prom[i].measure);
-        struct bj_report_cluster *c =
+        struct bj_metrics_cluster *c =
             &cluster[w->prom[i].conf - w->conf->cluster];
         c->prom_queries = m->queries;
         c->prom_jobs = m->jobs;

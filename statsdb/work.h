@@ -5,7 +5,7 @@
 #define BJ_STATSDB_WORK_H
 
 #include "statsdb/conf.h"
-#include "statsdb/report.h"
+#include "statsdb/metrics_page.h"
 #include "statsdb/store.h"
 
 #include <stdatomic.h>
@@ -33,7 +33,7 @@ uint64_t bj_work_due(const struct bj_work *w);
 bool bj_work_idle(const struct bj_work *w);
 
 /* Fill in the counters; cluster has the clusters of conf, in their order. */
-void bj_work_report(const struct bj_work *w, struct bj_report *r,
-                    struct bj_report_cluster *cluster);
+void bj_work_report(const struct bj_work *w, struct bj_metrics_values *r,
+                    struct bj_metrics_cluster *cluster);
 
 #endif

@@ -52,14 +52,14 @@ static void same(struct shown *s, const char *jobid, unsigned which,
 
 static double get(const struct bj_acct_row *row, unsigned i, double by)
 {
-    struct bj_acct_value v;
+    struct bj_job_value v;
     OK(row->value(row->ctx, i, &v, &err));
     return v.known ? (double)v.number / by : (double)NAN;
 }
 
 static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *e)
 {
-    struct bj_acct_value id;
+    struct bj_job_value id;
     char jobid[16];
     (void)e;
     OK(row->value(row->ctx, 6, &id, &err));

@@ -5,8 +5,8 @@
 #include "statsdb/conf.h"
 #include "statsdb/covered.h"
 #include "statsdb/export.h"
+#include "statsdb/metrics_page.h"
 #include "statsdb/progress.h"
-#include "statsdb/report.h"
 #include "statsdb/retention.h"
 
 static void put_job(struct bj_upsert *u, unsigned id, uint64_t end,
@@ -286,13 +286,13 @@ static void test_report(void **state)
         "\nbatchjob_stats_wal_bytes 4096\n",
     };
     (void)state;
-    struct bj_report_cluster c[2] = {{.name = "a\"b", .requests = 3},
-                                     {.name = "c", .to_sec = 99}};
-    c[1].fault[bj_report_fault(-ETIMEDOUT)] = 2;
-    struct bj_report r = {
+    struct bj_metrics_cluster c[2] = {{.name = "a\"b", .requests = 3},
+                                      {.name = "c", .to_sec = 99}};
+    c[1].fault[bj_metrics_fault(-ETIMEDOUT)] = 2;
+    struct bj_metrics_values r = {
         .cluster = c, .clusters = 2, .jobs_same = 7, .wal_bytes = 4096};
     struct bj_buf out = {0};
-    bj_report_text(&r, &out);
+    bj_metrics_page(&r, &out);
     bj_buf_put(&out, "", 1);
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (!strstr(out.p, lines[i]))

@@ -1,6 +1,6 @@
 /* Metrics of the program itself, as a page in Prometheus' text format. */
-#ifndef BJ_STATSDB_REPORT_H
-#define BJ_STATSDB_REPORT_H
+#ifndef BJ_STATSDB_METRICS_PAGE_H
+#define BJ_STATSDB_METRICS_PAGE_H
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum bj_report_fault {
+enum bj_metrics_fault {
     BJ_FAULT_COMMAND, /* the scheduler's command: exit code, or missing */
     BJ_FAULT_TIMEOUT, /* timeout */
     BJ_FAULT_STORE,   /* the store: full, damaged, locked */
@@ -19,7 +19,7 @@ enum bj_report_fault {
 
 /* One cluster; numbers since the start, times in seconds since 1970 (0: not
  * yet). */
-struct bj_report_cluster {
+struct bj_metrics_cluster {
     const char *name;
     uint64_t requests, lines, bad_lines, bad_fields;
     uint64_t fault[BJ_FAULTS];
@@ -31,8 +31,8 @@ struct bj_report_cluster {
     uint64_t prom_jobs, prom_no_data, prom_ambiguous;
 };
 
-struct bj_report {
-    const struct bj_report_cluster *cluster;
+struct bj_metrics_values {
+    const struct bj_metrics_cluster *cluster;
     size_t clusters;
     uint64_t jobs_new, jobs_changed, jobs_same;
     uint64_t steps_new, steps_changed, steps_same;
@@ -41,13 +41,13 @@ struct bj_report {
     uint64_t store_bytes, wal_bytes;
 };
 
-enum bj_report_fault bj_report_fault(int code);
+enum bj_metrics_fault bj_metrics_fault(int code);
 
 /* Append the page. */
-void bj_report_text(const struct bj_report *r, struct bj_buf *out);
+void bj_metrics_page(const struct bj_metrics_values *r, struct bj_buf *out);
 
 /* Write it to a file atomically. */
-int bj_report_save(const struct bj_report *r, const char *path,
-                   struct bj_err *err);
+int bj_metrics_save(const struct bj_metrics_values *r, const char *path,
+                    struct bj_err *err);
 
 #endif

@@ -1,12 +1,12 @@
-#include "statsdb/report.h"
+#include "statsdb/metrics_page.h"
 
 #include "base/save.h"
 #include "base/text.h"
 
 #include <string.h>
 
-#define AT(member) offsetof(struct bj_report_cluster, member)
-#define OF(member) offsetof(struct bj_report, member)
+#define AT(member) offsetof(struct bj_metrics_cluster, member)
+#define OF(member) offsetof(struct bj_metrics_values, member)
 
 /* Times and counts of a cluster. Times that are 0 ("not yet") are omitted. */
 static const struct {
@@ -77,7 +77,7 @@ static const struct {
      "", OF(wal_bytes)},
 };
 
-enum bj_report_fault bj_report_fault(int code)
+enum bj_metrics_fault bj_metrics_fault(int code)
 {
     switch (code) {
     case -ETIMEDOUT:
@@ -121,7 +121,7 @@ static uint64_t number(const void *base, size_t off)
     return v;
 }
 
-static void put_faults(const struct bj_report *r, struct bj_buf *out)
+static void put_faults(const struct bj_metrics_values *r, struct bj_buf *out)
 {
     static const char name[] = "batchjob_stats_errors_total";
     static const char *const kinds[BJ_FAULTS] = {"command", "timeout", "store",
@@ -136,7 +136,7 @@ static void put_faults(const struct bj_report *r, struct bj_buf *out)
         }
 }
 
-void bj_report_text(const struct bj_report *r, struct bj_buf *out)
+void bj_metrics_page(const struct bj_metrics_values *r, struct bj_buf *out)
 {
     for (size_t i = 0; i < sizeof(of_cluster) / sizeof(of_cluster[0]); i++) {
         head(out, of_cluster[i].name, of_cluster[i].type, of_cluster[i].help);
@@ -162,11 +162,11 @@ void bj_report_text(const struct bj_report *r, struct bj_buf *out)
     }
 }
 
-int bj_report_save(const struct bj_report *r, const char *path,
-                   struct bj_err *err)
+int bj_metrics_save(const struct bj_metrics_values *r, const char *path,
+                    struct bj_err *err)
 {
     struct bj_buf out = {0};
-    bj_report_text(r, &out);
+    bj_metrics_page(r, &out);
     int e = out.failed ? bj_err_set(err, -ENOMEM, "%s", path)
                        : bj_save(path, (struct bj_slice){out.p, out.len}, 0644,
                                  0, err);

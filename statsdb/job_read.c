@@ -1,0 +1,130 @@
+#include "statsdb/job_read.h"
+
+#include "base/buf.h"
+#include "statsdb/job_value.h"
+#include "statsdb/sql.h"
+
+#include <stdlib.h>
+
+struct bj_job_read {
+    struct sqlite3 *db;
+    const struct bj_job_column *const *column;
+    unsigned columns;
+    int *first; /* of each column: its first value in the statement */
+    struct sqlite3_stmt *st, *word[BJ_WORDS];
+    struct bj_job_raw raw; /* of the last column that was read */
+    struct bj_buf joined;
+};
+
+static int add_column(struct bj_buf *sql, const struct bj_job_column *c,
+                      int value)
+{
+    for (unsigned i = 0; i < BJ_JOB_VALUES && c->sql[i]; i++, value++)
+        bj_buf_printf(sql, "%s%s", value ? ", " : "SELECT ", c->sql[i]);
+    return value;
+}
+
+static int prepare(struct bj_job_read *r, struct bj_err *err)
+{
+    struct bj_buf sql = {0};
+    int values = 0;
+    for (unsigned i = 0; i < r->columns; i++) {
+        r->first[i] = values;
+        values = add_column(&sql, r->column[i], values);
+    }
+    bj_buf_str(&sql, " FROM " BJ_JOB_FROM BJ_JOB_FROM_USE " WHERE j.id = ?1");
+    bj_buf_put(&sql, "", 1);
+    int code = sql.failed ? bj_err_set(err, -ENOMEM, "columns")
+                          : bj_sql_prepare(r->db, sql.p, &r->st, err);
+    bj_buf_free(&sql);
+    return code;
+}
+
+void bj_job_read_free(struct bj_job_read *r)
+{
+    if (!r)
+        return;
+    sqlite3_finalize(r->st);
+    for (unsigned i = 0; i < BJ_WORDS; i++)
+        sqlite3_finalize(r->word[i]);
+    bj_buf_free(&r->joined);
+    free(r->first);
+    free(r);
+}
+
+int bj_job_read_new(struct sqlite3 *db,
+                    const struct bj_job_column *const *column, unsigned columns,
+                    struct bj_job_read **ret, struct bj_err *err)
+{
+    struct bj_job_read *r = calloc(1, sizeof(*r));
+    if (!r)
+        return bj_err_set(err, -ENOMEM, "columns");
+    r->db = db;
+    r->column = column;
+    r->columns = columns;
+    r->first = calloc(columns, sizeof(*r->first));
+    int code = r->first ? prepare(r, err) : bj_err_set(err, -ENOMEM, "columns");
+    if (code < 0) {
+        bj_job_read_free(r);
+        return code;
+    }
+    *ret = r;
+    return 0;
+}
+
+int bj_job_read_row(struct bj_job_read *r, int64_t job, struct bj_err *err)
+{
+    sqlite3_reset(r->st);
+    sqlite3_bind_int64(r->st, 1, job);
+    return bj_sql_row(r->st, err);
+}
+
+/* The statement stays on its row, which holds the text. */
+static int word(void *ctx, enum bj_word which, int64_t id, struct bj_slice *ret,
+                struct bj_err *err)
+{
+    struct bj_job_read *r = ctx;
+    struct sqlite3_stmt **st = &r->word[which];
+    int code =
+        *st ? 0 : bj_sql_prepare(r->db, bj_word_sql[which].text, st, err);
+    *ret = (struct bj_slice){0};
+    if (code < 0)
+        return code;
+    sqlite3_reset(*st);
+    sqlite3_bind_int64(*st, 1, id);
+    code = bj_sql_row(*st, err);
+    if (code > 0)
+        *ret = bj_sql_text(*st, 0);
+    return code < 0 ? code : 0;
+}
+
+static void take(struct sqlite3_stmt *st, int at, struct bj_job_raw *raw,
+                 unsigned i)
+{
+    bool text = sqlite3_column_type(st, at) == SQLITE_TEXT;
+    raw->number[i] = text ? BJ_SQL_TEXT : bj_sql_get(st, at);
+    if (raw->number[i] == BJ_SQL_TEXT) {
+        raw->text[i] = bj_sql_text(st, at);
+    }
+}
+
+int bj_job_read_value(struct bj_job_read *r, unsigned i,
+                      struct bj_job_value *ret, struct bj_err *err)
+{
+    const struct bj_job_column *c = r->column[i];
+    struct bj_job_raw *raw = &r->raw;
+    raw->word = word;
+    raw->ctx = r;
+    raw->scratch = &r->joined;
+    for (unsigned n = 0; n < BJ_JOB_VALUES && c->sql[n]; n++)
+        take(r->st, r->first[i] + (int)n, raw, n);
+    *ret = (struct bj_job_value){.known = false};
+    if (!bj_job_is_text(c->kind)) {
+        ret->number = bj_job_number(c, raw);
+        ret->known = ret->number != BJ_SQL_NULL;
+        return 0;
+    }
+    int code = bj_job_text(c, raw, &ret->text, err);
+    ret->known = ret->text.p != NULL;
+    return r->joined.failed ? bj_err_set(err, -ENOMEM, "columns") : code;
+}

@@ -351,6 +351,11 @@ static struct statement *place(struct bj_reader *r, const char *sql)
     return oldest;
 }
 
+struct sqlite3 *bj_reader_db(const struct bj_reader *r)
+{
+    return bj_store_db(r->store);
+}
+
 int bj_reader_prepare(struct bj_reader *r, const char *sql,
                       struct sqlite3_stmt **ret, struct bj_err *err)
 {

@@ -39,6 +39,10 @@ void bj_reader_close(struct bj_reader *r);
 int bj_reader_prepare(struct bj_reader *r, const char *sql,
                       struct sqlite3_stmt **ret, struct bj_err *err);
 
+/* The connection itself, during a request: its statements end at the deadline,
+ * too.  It belongs to the reader. */
+struct sqlite3 *bj_reader_db(const struct bj_reader *r);
+
 /* For walks over rows of which filters may match few: "FILTERS OR
  * bj_late(AT, ID, PART)" in a statement is true for the row at which the time
  * of the walk is over, so that it ends there.  bj_reader_walk begins a walk and

@@ -1,6 +1,7 @@
 /* Parts of a job that are not columns of its row: steps, energy, emissions and
  * findings. */
 #include "apiserver/parts.h"
+#include "apiserver/report.h"
 #include "apiserver/state.h"
 #include "apiserver/table.h"
 #include "statsdb/fragment.h"
@@ -201,5 +202,12 @@ const struct bj_endpoint bj_endpoints_parts[] = {
            "The emissions of a job, by provider of emission factors."),
     OF_JOB("findings", on_findings, finding_columns,
            "The findings of an ended job."),
+    {.path = "/api/v1/jobs/*/report",
+     .methods = BJ_HTTP_GET,
+     .needs = STORE_AND_USER,
+     .run = bj_report_answer,
+     .help = "The report of a job: verdict, requested and used, findings, "
+             "advice, nodes, GPUs, and the tasks of its array.",
+     .params = JOB},
     {.path = NULL},
 };

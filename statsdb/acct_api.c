@@ -4,10 +4,9 @@
 #include "base/html.h"
 #include "base/json.h"
 #include "base/secret_file.h"
-#include "base/stamp.h"
 #include "base/text.h"
 #include "statsdb/acct_list.h"
-#include "statsdb/job_value.h"
+#include "statsdb/job_json.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -135,28 +134,6 @@ struct row {
     const struct bj_acct_query *query;
 };
 
-static int read_number(const struct bj_job_column *c, const struct bj_json *v,
-                       int64_t *ret)
-{
-    bool yes;
-    int r;
-    switch (c->kind) {
-    case BJ_AS_TIME:
-        return bj_stamp_sec(bj_json_text(v), BJ_STAMP_BARE_UTC, ret);
-    case BJ_AS_TIME_MS:
-    case BJ_AS_LINK_END:
-        r = bj_json_i64(v, ret);
-        *ret /= 1000;
-        return r;
-    case BJ_AS_BOOL:
-        r = bj_json_bool(v, &yes);
-        *ret = r == 0 && yes;
-        return r;
-    default:
-        return bj_json_fixed(v, bj_value_digits(c->kind), ret);
-    }
-}
-
 static bool is_unlimited(const struct row *row)
 {
     bool yes = false;
@@ -171,21 +148,11 @@ static int value(void *ctx, unsigned i, struct bj_job_value *ret,
     const struct row *row = ctx;
     const struct bj_job_column *c = row->query->column[i];
     const struct bj_json *v = bj_json_get(row->json, c->name);
-    *ret = (struct bj_job_value){.known = v && !bj_json_is_null(v)};
     if (c->kind == BJ_AS_LIMIT && is_unlimited(row)) {
         *ret = (struct bj_job_value){.known = true, .number = INT64_MAX};
         return 0;
     }
-    if (c->kind == BJ_AS_LINK_END &&
-        bj_slice_eq(bj_json_text(v), BJ_SLICE("now")))
-        ret->known = false;
-    if (!ret->known)
-        return 0;
-    if (bj_job_is_text(c->kind)) {
-        ret->text = bj_json_text(v);
-        return 0;
-    }
-    int r = read_number(c, v, &ret->number);
+    int r = bj_job_value_json(c->kind, v, ret);
     return r < 0 ? bj_err_set(err, -EBADMSG,
                               "reply: %s is a %s, expected a value of type %s",
                               c->name, bj_json_kind_name(v),

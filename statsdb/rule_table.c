@@ -18,22 +18,19 @@ const char *const bj_rules_builtin[] = {
          "  severity: critical\n"
          "  when: [runtime > $runtime, gpus > 0, gpus_unused > 0]\n"
          "  set: {runtime: 5m}\n"
-         "  text: '{value} GPU(s) of this job were never used. Check that the "
-         "program uses GPUs, and request fewer.'\n",
+         "  text: '{value} GPU(s) of this job were never used.'\n",
     RULE "nodes_unused\n"
          "  severity: critical\n"
          "  when: [runtime > $runtime, nodes_unused > 0]\n"
          "  set: {runtime: 5m}\n"
-         "  text: '{value} node(s) of this job used no CPU time. Check that "
-         "the program starts on all nodes, or request fewer.'\n",
+         "  text: '{value} node(s) of this job used no CPU time.'\n",
     RULE "gpu_slice\n"
          "  severity: info\n"
          "  enabled: false\n"
          "  when: [gpus = 1, cpus <= 1, mem_peak < $memory,\n"
          "         gpu_mem_peak < $gpu_memory, gpu_efficiency < $percent]\n"
          "  set: {percent: 15, memory: 32G, gpu_memory: 10G}\n"
-         "  text: 'Only {value} % of one GPU was used. Request a slice of a "
-         "GPU (MIG).'\n",
+         "  text: 'Only {value} % of one GPU was used.'\n",
     RULE "gpu_low_interactive\n"
          "  severity: warning\n"
          "  when: [gpus > 0, interactive = 1, runtime > $runtime,\n"
@@ -41,7 +38,7 @@ const char *const bj_rules_builtin[] = {
          "  unless: gpus_unused\n"
          "  set: {percent: 15, runtime: 8h}\n"
          "  text: 'This session held GPUs for hours and used {value} % of "
-         "them. End idle sessions.'\n",
+         "them.'\n",
     RULE
     "gpu_very_low\n"
     "  severity: warning\n"
@@ -57,13 +54,12 @@ const char *const bj_rules_builtin[] = {
          "  unless: gpus_unused\n"
          "  set: {very_low: 15, percent: 25, runtime: 5m}\n"
          "  text: 'GPU use was {value} %.'\n",
-    RULE
-    "serial_many_cpus\n"
-    "  severity: warning\n"
-    "  when: [runtime > $runtime, nodes = 1, gpus = 0, cpus > 1,\n"
-    "         cpus_busy < $most, cpus_busy > $least]\n"
-    "  set: {runtime: 5m, least: 0.85, most: 1.01}\n"
-    "  text: '{value} CPU(s) were busy. A serial program needs only one.'\n",
+    RULE "serial_many_cpus\n"
+         "  severity: warning\n"
+         "  when: [runtime > $runtime, nodes = 1, gpus = 0, cpus > 1,\n"
+         "         cpus_busy < $most, cpus_busy > $least]\n"
+         "  set: {runtime: 5m, least: 0.85, most: 1.01}\n"
+         "  text: 'Only {value} of the CPUs was busy.'\n",
     RULE "cpu_very_low\n"
          "  severity: warning\n"
          "  when: [runtime > $runtime, gpus = 0, cpu_efficiency < $percent]\n"
@@ -106,11 +102,10 @@ const char *const bj_rules_builtin[] = {
          "  when: [runtime > $runtime, scratch_files = 0]\n"
          "  set: {runtime: 15m}\n"
          "  text: 'The job never had a file open in scratch.'\n",
-    RULE
-    "oom\n"
-    "  severity: critical\n"
-    "  when: [out_of_memory = 1]\n"
-    "  text: 'The job ran out of memory. Request more memory or use less.'\n",
+    RULE "oom\n"
+         "  severity: critical\n"
+         "  when: [out_of_memory = 1]\n"
+         "  text: 'The job ran out of memory.'\n",
     RULE "oom_kills\n"
          "  severity: warning\n"
          "  when: [out_of_memory != 1, oom_kills > 0]\n"
@@ -169,16 +164,14 @@ const char *const bj_rules_builtin[] = {
     "  when: [runtime > $runtime, gpus = 0, mem_allocated / cpus > $per_cpu,\n"
     "         mem_efficiency < $percent]\n"
     "  set: {runtime: 5m, per_cpu: 4G, percent: 70}\n"
-    "  text: 'The job used {value} % of its memory. Request 1.2 times what it "
-    "used.'\n",
+    "  text: 'The job used {value} % of its memory.'\n",
     RULE "memory_low_gpu\n"
          "  severity: warning\n"
          "  when: [runtime > $runtime, mem_allocated / gpus >= $per_gpu,\n"
          "         mem_efficiency < $percent]\n"
          "  unless: memory_per_gpu\n"
          "  set: {runtime: 5m, per_gpu: 50G, percent: 70}\n"
-         "  text: 'The job used {value} % of its memory. Request 1.2 times "
-         "what it used.'\n",
+         "  text: 'The job used {value} % of its memory.'\n",
     RULE
     "cpu_over_100\n"
     "  severity: info\n"

@@ -28,8 +28,8 @@ ENDPOINTS = {
     "get": ["/api/accounts", "/api/jobs", "/api/v1/accounts", "/api/v1/clusters",
             "/api/v1/constants", "/api/v1/emission-factors", "/api/v1/findings", "/api/v1/jobs",
             "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
-            "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/series",
-            "/api/v1/jobs/{job}/steps", "/api/v1/me", "/api/v1/series", "/api/v1/usage",
+            "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/report",
+            "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps", "/api/v1/me", "/api/v1/series", "/api/v1/usage",
             "/api/v1/users", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/usage"],
     "post": ["/api/simpod/" + n for n in (
         "annotations", "metric-payload-options", "metrics", "options", "query", "search",

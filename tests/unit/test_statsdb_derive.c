@@ -221,8 +221,7 @@ static void test_gpus(void **state)
            " gpu_busy_ppm_source FROM job_use_v",
            "3|1|520000|9000000000|2400000000|1024|520000|nodes\n");
     expect(w.s, "SELECT text FROM job_finding_v WHERE name = 'gpus_unused'",
-           "1 GPU(s) of this job were never used. Check that the program uses"
-           " GPUs, and request fewer.\n");
+           "1 GPU(s) of this job were never used.\n");
     expect(w.s,
            "SELECT gpu, \"index\", w.text, estimated FROM node_gpu LEFT JOIN"
            " word AS w ON w.id = model ORDER BY 1",

@@ -1,0 +1,41 @@
+#include "apiserver/report.h"
+
+#include "apiserver/visible_job.h"
+#include "report/json.h"
+#include "report/read.h"
+
+int bj_job_report(struct bj_call *c, int64_t job, struct bj_report *ret)
+{
+    int r = bj_report_read(bj_reader_db(c->reader), job, ret, &c->err);
+    if (r == -EINTR)
+        return bj_call_refuse(c, 503,
+                              "The report took longer than query.timeout.");
+    return r < 0 ? r : r > 0 ? 0 : bj_call_refuse(c, 404, BJ_JOB_UNKNOWN);
+}
+
+static int find(struct bj_call *c, struct bj_arena *arena,
+                struct bj_visible_job *ret)
+{
+    struct bj_params p;
+    int r =
+        bj_params_read(c, BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE), &p);
+    return r != 0 ? r : bj_visible_job_find(c, &p, c->tail, arena, ret);
+}
+
+int bj_report_answer(struct bj_call *c)
+{
+    struct bj_arena arena = {0};
+    struct bj_visible_job job;
+    struct bj_report report = {.interactive = false};
+    int r = find(c, &arena, &job);
+    if (r == 0)
+        r = bj_job_report(c, job.job, &report);
+    if (r == 0) {
+        bj_call_open(c);
+        bj_report_write(&report, &c->reply->body);
+        bj_call_close(c, "");
+    }
+    bj_report_free(&report);
+    bj_arena_free(&arena);
+    return r;
+}

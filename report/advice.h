@@ -1,0 +1,12 @@
+/* Advice: what to change in the next request.  It answers findings, so rules
+ * decide when it is given, and it is silent where the evidence is thin. */
+#ifndef BJ_REPORT_ADVICE_H
+#define BJ_REPORT_ADVICE_H
+
+#include "report/report.h"
+#include "report/spread.h"
+
+/* Fill r->advice from the columns, nodes and findings. */
+void bj_report_advise(struct bj_report *r, const struct bj_report_known *known);
+
+#endif

@@ -1,0 +1,106 @@
+#include "report/fields.h"
+
+#define FIELD(name, kind, type, member)                                        \
+    {                                                                          \
+        name, BJ_AS_##kind, offsetof(struct bj_report_##type, member)          \
+    }
+#define END                                                                    \
+    {                                                                          \
+        .name = NULL                                                           \
+    }
+
+const struct bj_report_field bj_verdict_fields[] = {
+    FIELD("level", TEXT, verdict, level),
+    FIELD("wrong", TEXT, verdict, wrong),
+    FIELD("cost", TEXT, verdict, cost),
+    FIELD("todo", TEXT, verdict, todo),
+    END,
+};
+
+/* Kinds of numbers are those of the unit. */
+const struct bj_report_field bj_figure_fields[] = {
+    FIELD("figure", TEXT, figure, figure),
+    FIELD("label", TEXT, figure, label),
+    FIELD("unit", TEXT, figure, unit),
+    FIELD("requested", MICRO, figure, requested),
+    FIELD("allocated", MICRO, figure, allocated),
+    FIELD("used", MICRO, figure, used),
+    FIELD("percent", PPM, figure, ppm),
+    FIELD("source", TEXT, figure, source),
+    FIELD("quality", TEXT, figure, quality),
+    END,
+};
+
+const struct bj_report_field bj_finding_fields[] = {
+    FIELD("finding", TEXT, finding, finding),
+    FIELD("severity", TEXT, finding, severity),
+    FIELD("text", TEXT, finding, text),
+    FIELD("condition", TEXT, finding, condition),
+    FIELD("advice", TEXT, finding, advice),
+    FIELD("url", TEXT, finding, url),
+    FIELD("tasks", INT, finding, tasks),
+    END,
+};
+
+const struct bj_report_field bj_advice_fields[] = {
+    FIELD("advice", TEXT, advice, advice),   FIELD("text", TEXT, advice, text),
+    FIELD("option", TEXT, advice, option),   FIELD("line", TEXT, advice, line),
+    FIELD("finding", TEXT, advice, finding), FIELD("url", TEXT, advice, url),
+    FIELD("runs", INT, advice, runs),        END,
+};
+
+const struct bj_report_field bj_node_fields[] = {
+    FIELD("node", TEXT, node, node),
+    FIELD("cpus", INT, node, cpus),
+    FIELD("cpu_used_seconds", MICRO, node, cpu_usec),
+    FIELD("cpu_efficiency_percent", PPM, node, cpu_ppm),
+    FIELD("memory_peak_bytes", INT, node, memory_peak),
+    FIELD("memory_limit_bytes", INT, node, memory_limit),
+    FIELD("gpus", INT, node, gpus),
+    END,
+};
+
+const struct bj_report_field bj_gpu_fields[] = {
+    FIELD("node", TEXT, gpu, node),
+    FIELD("gpu", TEXT, gpu, gpu),
+    FIELD("index", TEXT, gpu, index),
+    FIELD("model", TEXT, gpu, model),
+    FIELD("held_seconds", MICRO, gpu, held_usec),
+    FIELD("idle_seconds", MICRO, gpu, idle_usec),
+    FIELD("busy_percent", PPM, gpu, busy_ppm),
+    FIELD("memory_peak_bytes", INT, gpu, memory_peak),
+    END,
+};
+
+const struct bj_report_field bj_array_fields[] = {
+    FIELD("tasks", INT, array, tasks),
+    FIELD("completed", INT, array, completed),
+    FIELD("failed", INT, array, failed),
+    FIELD("timeout", INT, array, timeout),
+    FIELD("oom", INT, array, oom),
+    FIELD("cancelled", INT, array, cancelled),
+    FIELD("open", INT, array, open),
+    FIELD("judged", INT, array, judged),
+    END,
+};
+
+/* busy_cpus are millionths; the other values are whole. */
+const struct bj_report_field bj_spread_fields[] = {
+    FIELD("value", TEXT, spread, value),
+    FIELD("tasks", INT, spread, tasks),
+    FIELD("min", MICRO, spread, min),
+    FIELD("median", MICRO, spread, median),
+    FIELD("p95", MICRO, spread, p95),
+    FIELD("max", MICRO, spread, max),
+    FIELD("largest", TEXT, spread, largest),
+    END,
+};
+
+enum bj_value_kind bj_figure_kind(struct bj_slice unit)
+{
+    return bj_slice_eq(unit, BJ_SLICE("bytes")) ||
+                   bj_slice_eq(unit, BJ_SLICE("memory_peak_bytes")) ||
+                   bj_slice_eq(unit, BJ_SLICE("elapsed_seconds"))
+               ? BJ_AS_INT
+               : BJ_AS_MICRO;
+}

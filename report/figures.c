@@ -1,0 +1,155 @@
+#include "report/figures.h"
+
+#include "statsdb/best.h"
+
+enum { MICRO = 1000000 };
+
+static const char *const units[BJ_FIGURES] = {
+    [BJ_FIGURE_CPU] = "seconds",    [BJ_FIGURE_MEMORY] = "bytes",
+    [BJ_FIGURE_GPU] = "seconds",    [BJ_FIGURE_GPU_MEMORY] = "bytes",
+    [BJ_FIGURE_TIME] = "seconds",   [BJ_FIGURE_READ] = "bytes",
+    [BJ_FIGURE_WRITE] = "bytes",    [BJ_FIGURE_ENERGY] = "joules",
+    [BJ_FIGURE_EMISSIONS] = "grams"};
+
+static const char *const names[BJ_FIGURES] = {
+    [BJ_FIGURE_CPU] = "cpu",
+    [BJ_FIGURE_MEMORY] = "memory",
+    [BJ_FIGURE_GPU] = "gpu",
+    [BJ_FIGURE_GPU_MEMORY] = "gpu_memory",
+    [BJ_FIGURE_TIME] = "time",
+    [BJ_FIGURE_READ] = "read",
+    [BJ_FIGURE_WRITE] = "write",
+    [BJ_FIGURE_ENERGY] = "energy",
+    [BJ_FIGURE_EMISSIONS] = "emissions"};
+
+static const char *const labels[BJ_FIGURES] = {
+    [BJ_FIGURE_CPU] = "CPU time",       [BJ_FIGURE_MEMORY] = "Memory",
+    [BJ_FIGURE_GPU] = "GPU time",       [BJ_FIGURE_GPU_MEMORY] = "GPU memory",
+    [BJ_FIGURE_TIME] = "Run time",      [BJ_FIGURE_READ] = "Read",
+    [BJ_FIGURE_WRITE] = "Written",      [BJ_FIGURE_ENERGY] = "Energy",
+    [BJ_FIGURE_EMISSIONS] = "Emissions"};
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return bj_best_ratio(a, b, 1);
+}
+
+static int64_t micro(int64_t sec)
+{
+    return times(sec, MICRO);
+}
+
+static void put_source(struct bj_report_figure *f, struct bj_slice source)
+{
+    if (f->used == BJ_SQL_NULL || source.n == 0)
+        return;
+    f->source = source;
+    f->quality = bj_slice_eq(source, BJ_SLICE("scheduler"))
+                     ? BJ_SLICE("recorded")
+                     : BJ_SLICE("measured");
+}
+
+static void put_cpu(struct bj_report *r, struct bj_report_figure *f)
+{
+    int64_t sec = bj_report_number(r, BJ_REPORT_ELAPSED);
+    f->requested =
+        micro(times(bj_report_number(r, BJ_REPORT_CPUS_REQUESTED), sec));
+    f->allocated = micro(times(bj_report_number(r, BJ_REPORT_CPUS), sec));
+    f->used = bj_report_number(r, BJ_REPORT_CPU_USED);
+    f->ppm = bj_report_number(r, BJ_REPORT_CPU_EFFICIENCY);
+    put_source(f, bj_report_text(r, BJ_REPORT_CPU_SOURCE));
+}
+
+static void put_memory(struct bj_report *r, struct bj_report_figure *f)
+{
+    f->requested = bj_report_number(r, BJ_REPORT_MEMORY_REQUESTED);
+    f->allocated = bj_report_number(r, BJ_REPORT_MEMORY_ALLOCATED);
+    f->used = bj_report_number(r, BJ_REPORT_MEMORY_PEAK);
+    f->ppm = bj_report_number(r, BJ_REPORT_MEMORY_EFFICIENCY);
+    put_source(f, bj_report_text(r, BJ_REPORT_MEMORY_SOURCE));
+    /* The kernel ended the job when it needed more. */
+    if (f->used != BJ_SQL_NULL && bj_report_is(r, BJ_REPORT_STATE, "oom"))
+        f->quality = BJ_SLICE("at least");
+}
+
+/* The source of what only nodes and Prometheus measure. */
+static struct bj_slice measured(const struct bj_report *r)
+{
+    return r->nodes > 0 ? BJ_SLICE("nodes") : BJ_SLICE("prometheus");
+}
+
+static void put_gpu(struct bj_report *r, struct bj_report_figure *f)
+{
+    int64_t gpus = bj_report_number(r, BJ_REPORT_GPUS);
+    int64_t held = bj_report_number(r, BJ_REPORT_GPU_HELD);
+    int64_t idle = bj_report_number(r, BJ_REPORT_GPU_IDLE);
+    f->ppm = bj_report_number(r, BJ_REPORT_GPU_EFFICIENCY);
+    if (gpus > 0)
+        f->allocated =
+            micro(times(gpus, bj_report_number(r, BJ_REPORT_ELAPSED)));
+    if (f->ppm != BJ_SQL_NULL && f->allocated != BJ_SQL_NULL)
+        f->used = bj_best_ratio(f->allocated, f->ppm, MICRO);
+    else if (held >= idle && idle >= 0)
+        f->used = held - idle;
+    put_source(f, measured(r));
+}
+
+static void put_limit(struct bj_report *r, struct bj_report_figure *f)
+{
+    int64_t limit = bj_report_number(r, BJ_REPORT_LIMIT);
+    f->requested = limit == INT64_MAX ? BJ_SQL_NULL : micro(limit);
+    f->allocated = f->requested;
+    f->used = micro(bj_report_number(r, BJ_REPORT_ELAPSED));
+    f->ppm = bj_report_number(r, BJ_REPORT_TIME_EFFICIENCY);
+    put_source(f, BJ_SLICE("scheduler"));
+    if (f->used != BJ_SQL_NULL && bj_report_is(r, BJ_REPORT_STATE, "timeout"))
+        f->quality = BJ_SLICE("at least");
+}
+
+/* System calls include what the page cache holds; accounting has disks. */
+static void put_io(struct bj_report *r, struct bj_report_figure *f,
+                   enum bj_report_column measured_by,
+                   enum bj_report_column recorded_by)
+{
+    f->used = bj_report_number(r, measured_by);
+    put_source(f, measured(r));
+    if (f->used != BJ_SQL_NULL)
+        return;
+    f->used = bj_report_number(r, recorded_by);
+    put_source(f, BJ_SLICE("scheduler"));
+}
+
+static void put_energy(struct bj_report *r)
+{
+    struct bj_report_figure *f = &r->figure[BJ_FIGURE_ENERGY];
+    struct bj_report_figure *grams = &r->figure[BJ_FIGURE_EMISSIONS];
+    f->used = bj_report_number(r, BJ_REPORT_ENERGY);
+    put_source(f, bj_report_text(r, BJ_REPORT_ENERGY_SOURCE));
+    grams->used = bj_report_number(r, BJ_REPORT_EMISSIONS);
+    put_source(grams, f->source);
+    if (grams->used != BJ_SQL_NULL)
+        grams->quality = BJ_SLICE("estimated");
+}
+
+void bj_report_figures(struct bj_report *r)
+{
+    for (unsigned i = 0; i < BJ_FIGURES; i++)
+        r->figure[i] =
+            (struct bj_report_figure){.figure = bj_slice_str(names[i]),
+                                      .label = bj_slice_str(labels[i]),
+                                      .unit = bj_slice_str(units[i]),
+                                      .requested = BJ_SQL_NULL,
+                                      .allocated = BJ_SQL_NULL,
+                                      .used = BJ_SQL_NULL,
+                                      .ppm = BJ_SQL_NULL};
+    put_cpu(r, &r->figure[BJ_FIGURE_CPU]);
+    put_memory(r, &r->figure[BJ_FIGURE_MEMORY]);
+    put_gpu(r, &r->figure[BJ_FIGURE_GPU]);
+    r->figure[BJ_FIGURE_GPU_MEMORY].used =
+        bj_report_number(r, BJ_REPORT_GPU_MEMORY_PEAK);
+    put_source(&r->figure[BJ_FIGURE_GPU_MEMORY], measured(r));
+    put_limit(r, &r->figure[BJ_FIGURE_TIME]);
+    put_io(r, &r->figure[BJ_FIGURE_READ], BJ_REPORT_IO_READ, BJ_REPORT_READ);
+    put_io(r, &r->figure[BJ_FIGURE_WRITE], BJ_REPORT_IO_WRITE, BJ_REPORT_WRITE);
+    put_energy(r);
+}

@@ -1,0 +1,17 @@
+/* A report in JSON, as /api/v1/jobs/JOB/report has it, and back. */
+#ifndef BJ_REPORT_JSON_H
+#define BJ_REPORT_JSON_H
+
+#include "base/buf.h"
+#include "report/report.h"
+
+struct bj_json;
+
+/* Append the object. */
+void bj_report_write(const struct bj_report *r, struct bj_buf *out);
+
+/* Read it.  -EBADMSG: it is no report.  Free the report in any case. */
+int bj_report_parse(const struct bj_json *object, struct bj_report *ret,
+                    struct bj_err *err);
+
+#endif

@@ -1,0 +1,212 @@
+#include "report/read.h"
+
+#include "report/advice.h"
+#include "report/figures.h"
+#include "report/spread.h"
+#include "report/verdict.h"
+#include "statsdb/fragment.h"
+#include "statsdb/job_column.h"
+
+#include <stdlib.h>
+
+/* --- rows ------------------------------------------------------------------
+ */
+
+/* Runs a statement for job ?1 and passes each row on; *ret_n of them. */
+typedef void take_fn(struct bj_report *r, struct sqlite3_stmt *st, void *row);
+
+struct rows {
+    void **v; /* in the arena */
+    size_t *n, size;
+    take_fn *take;
+};
+
+static int each(struct sqlite3 *db, const char *sql, int64_t job,
+                struct bj_report *r, const struct rows *rows,
+                struct bj_err *err)
+{
+    struct sqlite3_stmt *st = NULL;
+    size_t cap = 0;
+    char *v = NULL;
+    int code = bj_sql_prepare(db, sql, &st, err);
+    if (code < 0)
+        return code;
+    sqlite3_bind_int64(st, 1, job);
+    while ((code = bj_sql_row(st, err)) > 0) {
+        if (*rows->n == cap) {
+            char *more = bj_arena_alloc(&r->arena, 2 * (cap + 8) * rows->size);
+            if (!more)
+                break;
+            if (*rows->n > 0)
+                memcpy(more, v, *rows->n * rows->size);
+            v = more;
+            cap = 2 * (cap + 8);
+        }
+        rows->take(r, st, v + rows->size * (*rows->n)++);
+    }
+    sqlite3_finalize(st);
+    *rows->v = v;
+    return r->arena.failed ? bj_err_set(err, -ENOMEM, "report") : code;
+}
+
+static struct bj_slice copy(struct bj_report *r, struct sqlite3_stmt *st,
+                            int col)
+{
+    struct bj_slice s = bj_sql_text(st, col);
+    return s.p ? bj_arena_copy(&r->arena, s) : s;
+}
+
+/* --- the job ---------------------------------------------------------------
+ */
+
+static int read_job(struct sqlite3 *db, int64_t job, struct bj_report *r,
+                    struct bj_err *err)
+{
+    struct bj_job_read *read = NULL;
+    int code = bj_job_read_new(db, bj_report_columns(), BJ_REPORT_COLUMN_COUNT,
+                               &read, err);
+    if (code == 0)
+        code = bj_job_read_row(read, job, err);
+    for (unsigned i = 0; code > 0 && i < BJ_REPORT_COLUMN_COUNT; i++) {
+        struct bj_job_value *v = &r->job[i];
+        int e = bj_job_read_value(read, i, v, err);
+        if (v->known && v->text.p)
+            v->text = bj_arena_copy(&r->arena, v->text);
+        code = e < 0 ? e : 1;
+    }
+    bj_job_read_free(read);
+    return code > 0 && r->arena.failed ? bj_err_set(err, -ENOMEM, "report")
+                                       : code;
+}
+
+/* Jobs of people at a prompt: their CPUs idle while they think. */
+static int read_interactive(struct sqlite3 *db, int64_t job,
+                            struct bj_report *r, struct bj_err *err)
+{
+    struct sqlite3_stmt *st = NULL;
+    const struct bj_slice name = bj_report_text(r, BJ_REPORT_NAME);
+    int code = bj_sql_prepare(db,
+                              "SELECT EXISTS (SELECT 1 FROM step WHERE id ="
+                              " ?1 << 20 | 3)",
+                              &st, err);
+    if (code < 0)
+        return code;
+    sqlite3_bind_int64(st, 1, job);
+    code = bj_sql_row(st, err);
+    r->interactive = (code > 0 && bj_sql_get(st, 0) > 0) ||
+                     bj_slice_starts(name, BJ_SLICE("interactive")) ||
+                     bj_slice_starts(name, BJ_SLICE("sys/dashboard/"));
+    sqlite3_finalize(st);
+    return code < 0 ? code : 0;
+}
+
+/* --- nodes and GPUs --------------------------------------------------------
+ */
+
+#define RECORDS                                                                \
+    " FROM node_record AS n JOIN job AS j ON j.cluster = n.cluster"            \
+    " AND j.jobid = n.jobid JOIN host AS h ON h.id = n.host"
+
+#define OF_JOB                                                                 \
+    " WHERE j.id = ?1 AND ?1 = (SELECT job FROM node_record_job WHERE"         \
+    " record = n.id)"
+
+static const char nodes_sql[] =
+    "SELECT iif(n.slurm_node = '', h.name, n.slurm_node), n.cpus, n.cpu_usec,"
+    " n.cpu_usec / nullif(n.cpus * j.elapsed, 0), n.memory_peak_bytes,"
+    " n.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM node_gpu WHERE"
+    " record = n.id)" RECORDS OF_JOB " ORDER BY 1";
+
+static void take_node(struct bj_report *r, struct sqlite3_stmt *st, void *row)
+{
+    *(struct bj_report_node *)row = (struct bj_report_node){
+        copy(r, st, 0),    bj_sql_get(st, 1), bj_sql_get(st, 2),
+        bj_sql_get(st, 3), bj_sql_get(st, 4), bj_sql_get(st, 5),
+        bj_sql_get(st, 6)};
+}
+
+static const char gpus_sql[] =
+    "SELECT iif(n.slurm_node = '', h.name, n.slurm_node), g.gpu, g.\"index\","
+    " (SELECT text FROM word WHERE id = g.model), g.held_usec, g.idle_usec,"
+    " ifnull(g.busy_ppm, (g.held_usec - g.idle_usec) * 1000000 /"
+    " nullif(g.held_usec, 0)), g.memory_peak_bytes" RECORDS
+    " JOIN node_gpu AS g ON g.record = n.id" OF_JOB
+    " ORDER BY 1, length(g.\"index\"), g.\"index\", g.gpu";
+
+static void take_gpu(struct bj_report *r, struct sqlite3_stmt *st, void *row)
+{
+    *(struct bj_report_gpu *)row = (struct bj_report_gpu){
+        copy(r, st, 0),    copy(r, st, 1),    copy(r, st, 2),
+        copy(r, st, 3),    bj_sql_get(st, 4), bj_sql_get(st, 5),
+        bj_sql_get(st, 6), bj_sql_get(st, 7)};
+}
+
+/* --- findings --------------------------------------------------------------
+ */
+
+#define WORST                                                                  \
+    " ORDER BY r.severity = 'critical' DESC, r.severity = 'warning' DESC, "
+
+static const char findings_sql[] =
+    "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
+    ", nullif(r.url, ''), r.condition, NULL FROM job_finding AS f JOIN"
+    " finding_rule AS r ON r.id = f.rule WHERE f.job = ?1" WORST "r.id";
+
+/* Of the tasks of an array: the numbers of one of them. */
+static const char array_findings_sql[] =
+    "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
+    ", nullif(r.url, ''), r.condition, count(*) FROM job AS j JOIN"
+    " job_finding AS f ON f.job = j.id JOIN finding_rule AS r ON r.id ="
+    " f.rule WHERE " BJ_REPORT_SIBLINGS " GROUP BY r.id" WORST
+    "count(*) DESC, r.id";
+
+static void take_finding(struct bj_report *r, struct sqlite3_stmt *st,
+                         void *row)
+{
+    *(struct bj_report_finding *)row = (struct bj_report_finding){
+        copy(r, st, 0), copy(r, st, 1), copy(r, st, 2),   copy(r, st, 3),
+        copy(r, st, 4), copy(r, st, 5), bj_sql_get(st, 6)};
+}
+
+/* --- all -------------------------------------------------------------------
+ */
+
+static int read_rows(struct sqlite3 *db, int64_t job, struct bj_report *r,
+                     struct bj_err *err)
+{
+    const bool array = r->array.tasks > 1;
+    const struct rows nodes = {(void **)&r->node, &r->nodes, sizeof(*r->node),
+                               take_node},
+                      gpus = {(void **)&r->gpu, &r->gpus, sizeof(*r->gpu),
+                              take_gpu},
+                      findings = {(void **)&r->finding, &r->findings,
+                                  sizeof(*r->finding), take_finding};
+    int code = each(db, nodes_sql, job, r, &nodes, err);
+    if (code == 0)
+        code = each(db, gpus_sql, job, r, &gpus, err);
+    if (code == 0)
+        code = each(db, array ? array_findings_sql : findings_sql, job, r,
+                    &findings, err);
+    return code;
+}
+
+int bj_report_read(struct sqlite3 *db, int64_t job, struct bj_report *ret,
+                   struct bj_err *err)
+{
+    *ret = (struct bj_report){.interactive = false};
+    struct bj_report_known known = {.tasks = 0};
+    int code = read_job(db, job, ret, err);
+    if (code <= 0)
+        return code;
+    code = read_interactive(db, job, ret, err);
+    if (code == 0 && bj_report_number(ret, BJ_REPORT_ARRAY) != BJ_SQL_NULL)
+        code = bj_report_spread(db, job, ret, &known, err);
+    if (code == 0)
+        code = read_rows(db, job, ret, err);
+    if (code < 0)
+        return code;
+    bj_report_figures(ret);
+    bj_report_advise(ret, &known);
+    bj_report_judge(ret);
+    return ret->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 1;
+}

@@ -1,0 +1,13 @@
+/* Reads the report of a job from the store. */
+#ifndef BJ_REPORT_READ_H
+#define BJ_REPORT_READ_H
+
+#include "report/report.h"
+
+/* Make the report of job number job; of a task of an array that of the whole
+ * array of its owner.  1, or 0 when the job does not exist.  Free it in any
+ * case. */
+int bj_report_read(struct sqlite3 *db, int64_t job, struct bj_report *ret,
+                   struct bj_err *err);
+
+#endif

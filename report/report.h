@@ -1,0 +1,197 @@
+/* The report of a job: what it requested, got and used, what was wrong, what
+ * that cost, and what to do.  batchjob_acct, the API and the pages show this
+ * one model, so that their figures agree.  docs/reports.md has the formulas.
+ *
+ * Any number may be BJ_SQL_NULL and any text {NULL, 0}: unknown.  Texts belong
+ * to the report. */
+#ifndef BJ_REPORT_REPORT_H
+#define BJ_REPORT_REPORT_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "statsdb/job_read.h"
+#include "statsdb/sql.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The columns of the job (statsdb/job_column.h) that a report has. */
+#define BJ_REPORT_COLUMNS(X)                                                   \
+    X(KEY, key)                                                                \
+    X(CLUSTER, cluster)                                                        \
+    X(SYSTEM, batch_system)                                                    \
+    X(JOBID, jobid)                                                            \
+    X(DISPLAY_ID, display_id)                                                  \
+    X(ARRAY, array_job_id)                                                     \
+    X(TASK, array_task)                                                        \
+    X(HET, het_job_id)                                                         \
+    X(HET_OFFSET, het_offset)                                                  \
+    X(NAME, name)                                                              \
+    X(USER, user)                                                              \
+    X(GROUP, group)                                                            \
+    X(ACCOUNT, account)                                                        \
+    X(PARTITION, partition)                                                    \
+    X(QOS, qos)                                                                \
+    X(STATE, state)                                                            \
+    X(REASON, reason)                                                          \
+    X(EXIT_CODE, exit_code)                                                    \
+    X(EXIT_SIGNAL, exit_signal)                                                \
+    X(RESTARTS, restarts)                                                      \
+    X(SUBMIT, submit)                                                          \
+    X(START, start)                                                            \
+    X(END, end)                                                                \
+    X(WAIT, wait_seconds)                                                      \
+    X(ELAPSED, elapsed_seconds)                                                \
+    X(LIMIT, time_limit_seconds)                                               \
+    X(NODES, nodes)                                                            \
+    X(NODELIST, nodelist)                                                      \
+    X(CPUS, cpus)                                                              \
+    X(CPUS_REQUESTED, cpus_requested)                                          \
+    X(TASKS, tasks)                                                            \
+    X(GPUS, gpus)                                                              \
+    X(GPU_MODEL, gpu_model)                                                    \
+    X(MEMORY_REQUESTED, memory_requested_bytes)                                \
+    X(MEMORY_ALLOCATED, memory_allocated_bytes)                                \
+    X(SUBMIT_LINE, submit_line)                                                \
+    X(CPU_USED, cpu_used_seconds)                                              \
+    X(CPU_EFFICIENCY, cpu_efficiency_percent)                                  \
+    X(CPU_SOURCE, cpu_efficiency_source)                                       \
+    X(TASK_PEAK, memory_task_peak_bytes)                                       \
+    X(MEMORY_PEAK, memory_peak_bytes)                                          \
+    X(MEMORY_EFFICIENCY, memory_efficiency_percent)                            \
+    X(MEMORY_SOURCE, memory_efficiency_source)                                 \
+    X(TIME_EFFICIENCY, time_efficiency_percent)                                \
+    X(GPU_EFFICIENCY, gpu_efficiency_percent)                                  \
+    X(GPUS_UNUSED, gpus_unused)                                                \
+    X(GPU_HELD, gpu_held_seconds)                                              \
+    X(GPU_IDLE, gpu_idle_seconds)                                              \
+    X(GPU_MEMORY_PEAK, gpu_memory_peak_bytes)                                  \
+    X(READ, read_bytes)                                                        \
+    X(WRITE, write_bytes)                                                      \
+    X(IO_READ, io_read_bytes)                                                  \
+    X(IO_WRITE, io_write_bytes)                                                \
+    X(MEASURED_NODES, measured_nodes)                                          \
+    X(COVERAGE, coverage_percent)                                              \
+    X(ENERGY, energy_joules)                                                   \
+    X(ENERGY_SOURCE, energy_source)                                            \
+    X(EMISSIONS, emissions_grams)                                              \
+    X(EMISSIONS_ESTIMATED, emissions_estimated)
+
+enum bj_report_column {
+#define BJ_REPORT_ENUM(upper, lower) BJ_REPORT_##upper,
+    BJ_REPORT_COLUMNS(BJ_REPORT_ENUM)
+#undef BJ_REPORT_ENUM
+        BJ_REPORT_COLUMN_COUNT
+};
+
+/* Requested against used, in this order. */
+enum bj_figure {
+    BJ_FIGURE_CPU,        /* CPU time */
+    BJ_FIGURE_MEMORY,     /* highest memory of the whole job */
+    BJ_FIGURE_GPU,        /* GPU time */
+    BJ_FIGURE_GPU_MEMORY, /* highest memory of its GPUs */
+    BJ_FIGURE_TIME,       /* run time, of the limit */
+    BJ_FIGURE_READ,
+    BJ_FIGURE_WRITE,
+    BJ_FIGURE_ENERGY,
+    BJ_FIGURE_EMISSIONS,
+    BJ_FIGURES
+};
+
+/* Numbers in millionths of a second, joule or gram; bytes in bytes. */
+struct bj_report_figure {
+    struct bj_slice figure; /* "cpu": its name in JSON */
+    struct bj_slice label;  /* "CPU time" */
+    struct bj_slice unit;   /* "seconds", "bytes", "joules", "grams" */
+    int64_t requested, allocated, used;
+    int64_t ppm;             /* used, of allocated */
+    struct bj_slice source;  /* "nodes", "prometheus", "scheduler" */
+    struct bj_slice quality; /* "measured", "recorded" by the scheduler,
+                                "estimated", "at least" */
+};
+
+struct bj_report_finding {
+    struct bj_slice finding, severity, text, advice, url, condition;
+    int64_t tasks; /* of an array, that have it */
+};
+
+struct bj_report_advice {
+    struct bj_slice advice;  /* "memory": its name */
+    struct bj_slice text;    /* a sentence */
+    struct bj_slice option;  /* "--mem=6G"; unknown: nothing to paste */
+    struct bj_slice line;    /* "#SBATCH --mem=6G" */
+    struct bj_slice finding; /* the finding that it answers */
+    struct bj_slice url;
+    int64_t runs; /* on which it is based */
+};
+
+/* What a node measured. */
+struct bj_report_node {
+    struct bj_slice node;
+    int64_t cpus, cpu_usec, cpu_ppm, memory_peak, memory_limit, gpus;
+};
+
+struct bj_report_gpu {
+    struct bj_slice node, gpu, index, model;
+    int64_t held_usec, idle_usec, busy_ppm, memory_peak;
+};
+
+/* The tasks of an array; the spreads are over those that completed. */
+struct bj_report_spread {
+    struct bj_slice value; /* "elapsed_seconds", ... */
+    int64_t tasks, min, median, p95, max;
+    struct bj_slice largest; /* display_id of the task with the maximum */
+};
+
+enum {
+    BJ_SPREAD_ELAPSED,
+    BJ_SPREAD_MEMORY, /* bytes of a task */
+    BJ_SPREAD_CPU,    /* busy CPUs, millionths */
+    BJ_SPREADS
+};
+
+struct bj_report_array {
+    int64_t tasks, completed, failed, timeout, oom, cancelled, open;
+    int64_t judged; /* completed tasks with a known use, on which advice is
+                       based */
+    struct bj_report_spread spread[BJ_SPREADS];
+};
+
+struct bj_report_verdict {
+    struct bj_slice level; /* "good", "info", "warning", "critical", or
+                              "unknown": too little is known to judge */
+    struct bj_slice wrong, cost, todo; /* sentences; the first is never empty */
+};
+
+struct bj_report {
+    struct bj_arena arena;
+    struct bj_job_value job[BJ_REPORT_COLUMN_COUNT];
+    bool interactive;
+    struct bj_report_verdict verdict;
+    struct bj_report_figure figure[BJ_FIGURES];
+    struct bj_report_finding *finding; /* the worst first */
+    struct bj_report_advice *advice;
+    struct bj_report_node *node;
+    struct bj_report_gpu *gpu;
+    size_t findings, advices, nodes, gpus;
+    struct bj_report_array array; /* tasks is 0 for jobs without array */
+};
+
+/* The columns in SQL's table; NULL at the end. */
+const struct bj_job_column *const *bj_report_columns(void);
+
+/* A number or text of the job. */
+int64_t bj_report_number(const struct bj_report *r, enum bj_report_column c);
+struct bj_slice bj_report_text(const struct bj_report *r,
+                               enum bj_report_column c);
+bool bj_report_is(const struct bj_report *r, enum bj_report_column c,
+                  const char *text);
+
+/* The most severe finding with this name; NULL: the job has none. */
+const struct bj_report_finding *bj_report_found(const struct bj_report *r,
+                                                const char *name);
+
+void bj_report_free(struct bj_report *r);
+
+#endif

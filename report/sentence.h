@@ -1,0 +1,76 @@
+/* All sentences of reports: sentences.c is the file to change or translate. */
+#ifndef BJ_REPORT_SENTENCE_H
+#define BJ_REPORT_SENTENCE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+/* In the order of use: the verdict, what it cost, advice. */
+#define BJ_SENTENCES(X)                                                        \
+    X(WAITS)                                                                   \
+    X(WAITS_FOR)                                                               \
+    X(RUNS)                                                                    \
+    X(OOM)                                                                     \
+    X(TIMEOUT)                                                                 \
+    X(FAILED)                                                                  \
+    X(SIGNALLED)                                                               \
+    X(FAILED_SOMEHOW)                                                          \
+    X(CANCELLED)                                                               \
+    X(NODE_FAIL)                                                               \
+    X(ENDED)                                                                   \
+    X(SHORT)                                                                   \
+    X(UNMEASURED)                                                              \
+    X(HINTS)                                                                   \
+    X(GOOD)                                                                    \
+    X(ARRAY)                                                                   \
+    X(ARRAY_FAILED)                                                            \
+    X(TASKS_HAVE)                                                              \
+    X(COST_CPU)                                                                \
+    X(COST_CPU_UNKNOWN)                                                        \
+    X(COST_GPU)                                                                \
+    X(COST_ENERGY)                                                             \
+    X(COST_EMISSIONS)                                                          \
+    X(NEXT_TIME)                                                               \
+    X(MEMORY)                                                                  \
+    X(MEMORY_ARRAY)                                                            \
+    X(MEMORY_BEYOND)                                                           \
+    X(MORE_MEMORY)                                                             \
+    X(TIME)                                                                    \
+    X(TIME_ARRAY)                                                              \
+    X(TIME_BEYOND)                                                             \
+    X(MORE_TIME)                                                               \
+    X(MORE_TIME_ARRAY)                                                         \
+    X(SERIAL)                                                                  \
+    X(FEWER_CPUS)                                                              \
+    X(FEWER_GPUS)                                                              \
+    X(NO_GPUS)                                                                 \
+    X(FEWER_NODES)                                                             \
+    X(ONE_NODE)                                                                \
+    X(GPU_LOW)                                                                 \
+    X(GPU_SESSION)                                                             \
+    X(GPU_SLICE)                                                               \
+    X(GPU_SPREAD)                                                              \
+    X(GPU_CPUS)                                                                \
+    X(UNEVEN)                                                                  \
+    X(THREADS)                                                                 \
+    X(SMALL_IO)                                                                \
+    X(SCRATCH)                                                                 \
+    X(OOM_STEPS)
+
+enum bj_sentence {
+#define BJ_SENTENCE_ENUM(name) BJ_SAY_##name,
+    BJ_SENTENCES(BJ_SENTENCE_ENUM)
+#undef BJ_SENTENCE_ENUM
+        BJ_SENTENCE_COUNT
+};
+
+/* {1} to {4} are filled with values. */
+extern const char *const bj_sentences[BJ_SENTENCE_COUNT];
+
+enum { BJ_SENTENCE_VALUES = 4 };
+
+/* The sentence with values, in the arena; missing ones are "". */
+struct bj_slice bj_say(struct bj_arena *a, enum bj_sentence which,
+                       const struct bj_buf *value, unsigned values);
+
+#endif

@@ -1,0 +1,203 @@
+#include "report/spread.h"
+
+#include "report/limits.h"
+#include "statsdb/job_column.h"
+
+#include <stdlib.h>
+
+enum { STATE, ELAPSED, NODES, PEAK, TASK_PEAK, SOURCE, USED, ID, COLUMNS };
+
+/* The known values of tasks, and the task with the largest. */
+struct values {
+    int64_t *v;
+    int64_t n, max;
+    struct bj_slice largest;
+};
+
+struct tasks {
+    struct bj_job_read *read;
+    struct bj_report *r;
+    struct values of[BJ_SPREADS];
+    int64_t cap;
+};
+
+static int64_t number(struct tasks *t, unsigned column)
+{
+    struct bj_job_value v;
+    return bj_job_read_value(t->read, column, &v, NULL) == 0 && v.known
+               ? v.number
+               : BJ_SQL_NULL;
+}
+
+static bool text_is(struct tasks *t, unsigned column, const char *text)
+{
+    struct bj_job_value v;
+    return bj_job_read_value(t->read, column, &v, NULL) == 0 && v.known &&
+           bj_slice_eq(v.text, bj_slice_str(text));
+}
+
+static void add(struct tasks *t, unsigned which, int64_t v)
+{
+    struct values *of = &t->of[which];
+    struct bj_job_value id;
+    if (v == BJ_SQL_NULL || of->n == t->cap)
+        return;
+    of->v[of->n++] = v;
+    if (of->n > 1 && v <= of->max)
+        return;
+    of->max = v;
+    if (bj_job_read_value(t->read, ID, &id, NULL) == 0 && id.known)
+        of->largest = bj_arena_copy(&t->r->arena, id.text);
+}
+
+static void count(struct tasks *t)
+{
+    struct bj_report_array *a = &t->r->array;
+    const struct {
+        const char *state;
+        int64_t *to;
+    } states[] = {{"completed", &a->completed},
+                  {"failed", &a->failed},
+                  {"node_fail", &a->failed},
+                  {"boot_fail", &a->failed},
+                  {"timeout", &a->timeout},
+                  {"deadline", &a->timeout},
+                  {"oom", &a->oom},
+                  {"cancelled", &a->cancelled},
+                  {"pending", &a->open},
+                  {"running", &a->open},
+                  {"suspended", &a->open}};
+    a->tasks++;
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (text_is(t, STATE, states[i].state)) {
+            ++*states[i].to;
+            return;
+        }
+}
+
+/* A peak that the scheduler recorded of the largest process is too low. */
+static int64_t peak(struct tasks *t)
+{
+    int64_t v = number(t, PEAK);
+    bool recorded = text_is(t, SOURCE, "scheduler");
+    return recorded && v == number(t, TASK_PEAK) ? BJ_SQL_NULL : v;
+}
+
+static void take(struct tasks *t)
+{
+    int64_t elapsed = number(t, ELAPSED), used = number(t, USED);
+    count(t);
+    if (!text_is(t, STATE, "completed") || elapsed == BJ_SQL_NULL)
+        return;
+    add(t, BJ_SPREAD_ELAPSED, elapsed);
+    if (elapsed < BJ_REPORT_LEAST_SEC)
+        return;
+    t->r->array.judged++;
+    add(t, BJ_SPREAD_MEMORY, peak(t));
+    add(t, BJ_SPREAD_CPU, used == BJ_SQL_NULL ? BJ_SQL_NULL : used / elapsed);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value that a share of them does not exceed. */
+static int64_t quantile(const struct values *of, int percent)
+{
+    return of->v[(of->n * percent + 99) / 100 - 1];
+}
+
+static void settle(struct tasks *t, unsigned which)
+{
+    static const char *const names[] = {[BJ_SPREAD_ELAPSED] = "elapsed_seconds",
+                                        [BJ_SPREAD_MEMORY] =
+                                            "memory_peak_bytes",
+                                        [BJ_SPREAD_CPU] = "busy_cpus"};
+    struct values *of = &t->of[which];
+    struct bj_report_spread *s = &t->r->array.spread[which];
+    *s = (struct bj_report_spread){bj_slice_str(names[which]),
+                                   of->n,
+                                   BJ_SQL_NULL,
+                                   BJ_SQL_NULL,
+                                   BJ_SQL_NULL,
+                                   BJ_SQL_NULL,
+                                   of->largest};
+    if (of->n == 0)
+        return;
+    qsort(of->v, (size_t)of->n, sizeof(*of->v), by_number);
+    s->min = of->v[0];
+    s->median = quantile(of, 50);
+    s->p95 = quantile(of, 95);
+    s->max = of->v[of->n - 1];
+}
+
+/* A few that need much more than the others should not decide for all. */
+static int64_t common(const struct tasks *t, unsigned which, int64_t *beyond)
+{
+    const struct bj_report_spread *s = &t->r->array.spread[which];
+    const struct values *of = &t->of[which];
+    *beyond = 0;
+    if (s->tasks == 0 || s->max <= s->p95 + s->p95 / 10 * 3)
+        return s->max;
+    for (int64_t i = 0; i < of->n; i++)
+        *beyond += of->v[i] > s->p95;
+    return s->p95;
+}
+
+static int read_tasks(struct sqlite3 *db, int64_t job, struct tasks *t,
+                      struct bj_err *err)
+{
+    struct sqlite3_stmt *st = NULL;
+    int code = bj_sql_prepare(
+        db, "SELECT j.id FROM job AS j WHERE " BJ_REPORT_SIBLINGS " LIMIT ?2",
+        &st, err);
+    if (code < 0)
+        return code;
+    sqlite3_bind_int64(st, 1, job);
+    sqlite3_bind_int64(st, 2, t->cap);
+    while (code >= 0 && (code = bj_sql_row(st, err)) > 0) {
+        code = bj_job_read_row(t->read, bj_sql_get(st, 0), err);
+        if (code > 0)
+            take(t);
+    }
+    sqlite3_finalize(st);
+    return code;
+}
+
+int bj_report_spread(struct sqlite3 *db, int64_t job, struct bj_report *r,
+                     struct bj_report_known *ret, struct bj_err *err)
+{
+    static const char *const names[COLUMNS] = {
+        [STATE] = "state",
+        [ELAPSED] = "elapsed_seconds",
+        [NODES] = "nodes",
+        [PEAK] = "memory_peak_bytes",
+        [TASK_PEAK] = "memory_task_peak_bytes",
+        [SOURCE] = "memory_efficiency_source",
+        [USED] = "cpu_used_seconds",
+        [ID] = "display_id"};
+    const struct bj_job_column *column[COLUMNS];
+    struct tasks t = {.r = r, .cap = BJ_REPORT_ARRAY_MAX};
+    for (unsigned i = 0; i < COLUMNS; i++)
+        column[i] = bj_job_column(bj_slice_str(names[i]));
+    for (unsigned i = 0; i < BJ_SPREADS; i++)
+        t.of[i].v =
+            bj_arena_alloc(&r->arena, (size_t)t.cap * sizeof(*t.of[i].v));
+    if (r->arena.failed)
+        return bj_err_set(err, -ENOMEM, "report");
+    int code = bj_job_read_new(db, column, COLUMNS, &t.read, err);
+    if (code == 0)
+        code = read_tasks(db, job, &t, err);
+    bj_job_read_free(t.read);
+    if (code < 0)
+        return code;
+    for (unsigned i = 0; i < BJ_SPREADS; i++)
+        settle(&t, i);
+    ret->tasks = r->array.judged;
+    ret->memory = common(&t, BJ_SPREAD_MEMORY, &ret->memory_beyond);
+    ret->elapsed = common(&t, BJ_SPREAD_ELAPSED, &ret->elapsed_beyond);
+    ret->busy_micro = r->array.spread[BJ_SPREAD_CPU].max;
+    return 0;
+}

@@ -1,0 +1,278 @@
+/* Reports: what people read first of a dozen jobs, and that JSON keeps all of
+ * it.  With a path: writes these jobs into a store there. */
+#include "tests/unit/report_jobs.h"
+
+#include "base/json.h"
+#include "report/json.h"
+#include "report/read.h"
+#include "report/request.h"
+
+#include <string.h>
+
+static const struct {
+    const char *id;
+    const char *level, *wrong, *todo;
+} cases[] = {
+    {"1000", "good",
+     "The job used what it requested; there is nothing to change.", NULL},
+    {"1001", "critical", "1 GPU(s) of this job were never used.",
+     "Next time request --gpus=1."},
+    {"1002", "warning", "The job used 7.187 % of its memory.",
+     "Next time request --mem=6G."},
+    {"1003", "critical",
+     "The job ran out of memory; it had 8.0 GiB on each node.",
+     "Next time request --mem=12G."},
+    {"1004", "warning", "The job reached its time limit of 01:00:00.",
+     "Let the program write checkpoints and continue from the last one, or "
+     "request more time."},
+    {"1005", "critical", "2 node(s) of this job used no CPU time.",
+     "Next time request --nodes=1."},
+    {"2000", "warning",
+     "Array of 20 tasks, 20 completed. 19 tasks, one of them: The job used "
+     "6.562 % of its memory.",
+     "Next time request --mem=3G --time=00:40:00."},
+    {"3001", "good",
+     "The job used what it requested; there is nothing to change.", NULL},
+    {"3100", "warning", "CPU efficiency was 37.5 %.",
+     "Next time request --cpus-per-task=2."},
+    {"3200", "unknown",
+     "The job ran for only 00:00:12, which is too short to judge what it used.",
+     NULL},
+    {"3300", "unknown",
+     "It is not known what the job used: neither its nodes nor the scheduler "
+     "measured it.",
+     NULL},
+    {"3400", "warning",
+     "The job failed with exit code 3 after 01:00:00. CPU efficiency was "
+     "37.5 %.",
+     NULL},
+    {"3500", "unknown",
+     "The job waits to start; the scheduler's reason is Priority.", NULL},
+    {"3600", "warning", "Only 0.9861 of the CPUs was busy.",
+     "Next time request --cpus-per-task=1."},
+    {"3700", "warning", "CPU efficiency was 9.549 %.",
+     "Next time request --cpus-per-task=4 --time=01:30:00."},
+};
+
+static void read_report(struct site *w, const char *id, struct bj_report *r)
+{
+    char sql[200];
+    snprintf(sql, sizeof(sql),
+             "SELECT id FROM job WHERE jobid = %s ORDER BY at DESC LIMIT 1",
+             id);
+    int code = bj_report_read(bj_store_db(w->s), number(w->s, sql), r, &err);
+    OK(code);
+    assert_int_equal(code, 1);
+}
+
+static void same(const char *id, struct bj_slice got, const char *want)
+{
+    if (got.n != (want ? strlen(want) : 0) ||
+        (want && memcmp(got.p, want, got.n) != 0))
+        fail_msg("job %s:\n  %.*s\ninstead of\n  %s", id, (int)got.n,
+                 got.p ? got.p : "", want ? want : "nothing");
+}
+
+static void test_verdicts(void **state)
+{
+    struct site *w = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_report r;
+        read_report(w, cases[i].id, &r);
+        same(cases[i].id, r.verdict.wrong, cases[i].wrong);
+        same(cases[i].id, r.verdict.level, cases[i].level);
+        same(cases[i].id, r.verdict.todo, cases[i].todo);
+        bj_report_free(&r);
+    }
+}
+
+static void test_figures(void **state)
+{
+    struct site *w = *state;
+    struct bj_report r;
+    read_report(w, "1001", &r);
+    const struct bj_report_figure *f = r.figure;
+    assert_int_equal(f[BJ_FIGURE_CPU].allocated, 14400000000);
+    assert_int_equal(f[BJ_FIGURE_CPU].used, 13700000000);
+    same("cpu", f[BJ_FIGURE_CPU].source, "nodes");
+    same("cpu", f[BJ_FIGURE_CPU].quality, "measured");
+    assert_int_equal(f[BJ_FIGURE_GPU].allocated, 7200000000);
+    assert_int_equal(f[BJ_FIGURE_GPU].ppm, 450000);
+    assert_int_equal(f[BJ_FIGURE_GPU].used, 3240000000);
+    assert_int_equal(f[BJ_FIGURE_GPU_MEMORY].used, GIB(8));
+    assert_int_equal(f[BJ_FIGURE_TIME].ppm, 750000);
+    assert_int_equal(f[BJ_FIGURE_READ].used, GIB(1));
+    assert_int_equal(f[BJ_FIGURE_ENERGY].used, BJ_SQL_NULL);
+    assert_int_equal(r.gpus, 2);
+    same("gpu", r.gpu[1].gpu, "GPU-b");
+    assert_int_equal(r.gpu[1].busy_ppm, 0);
+    same("cost", r.verdict.cost,
+         "It held 4.0 CPU hours and used 3.8 of them (95.1 %). Of 2.0 GPU "
+         "hours 1.1 were idle.");
+    bj_report_free(&r);
+    read_report(w, "1003", &r);
+    same("oom", r.figure[BJ_FIGURE_MEMORY].quality, "at least");
+    bj_report_free(&r);
+    read_report(w, "3600", &r);
+    same("recorded", r.figure[BJ_FIGURE_CPU].quality, "recorded");
+    bj_report_free(&r);
+}
+
+/* The straggler is named, and does not decide for the others. */
+static void test_array(void **state)
+{
+    struct site *w = *state;
+    struct bj_report r;
+    read_report(w, "2003", &r);
+    assert_int_equal(r.array.tasks, 20);
+    assert_int_equal(r.array.judged, 20);
+    const struct bj_report_spread *s = r.array.spread;
+    assert_int_equal(s[BJ_SPREAD_ELAPSED].max, 4000);
+    same("straggler", s[BJ_SPREAD_ELAPSED].largest, "2000_7");
+    same("straggler", s[BJ_SPREAD_MEMORY].largest, "2000_7");
+    assert_int_equal(s[BJ_SPREAD_MEMORY].max, GIB(30));
+    same("text", r.advice[0].text,
+         "Request --mem=3G: 95 % of the tasks used at most 2.1 GiB of 32.0 "
+         "GiB. Run the other 1 apart, with more.");
+    assert_int_equal(r.advice[0].runs, 20);
+    bj_report_free(&r);
+}
+
+/* Written and read again, nothing is lost. */
+static void test_json(void **state)
+{
+    struct site *w = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_report r, back;
+        struct bj_buf one = {0}, two = {0};
+        struct bj_arena arena = {0};
+        const struct bj_json *doc;
+        read_report(w, cases[i].id, &r);
+        bj_report_write(&r, &one);
+        OK(bj_json_parse(&arena, (struct bj_slice){one.p, one.len}, "report",
+                         NULL, &doc, &err));
+        OK(bj_report_parse(doc, &back, &err));
+        bj_report_write(&back, &two);
+        assert_int_equal(one.len, two.len);
+        assert_memory_equal(one.p, two.p, one.len);
+        bj_report_free(&r);
+        bj_report_free(&back);
+        bj_arena_free(&arena);
+        bj_buf_free(&one);
+        bj_buf_free(&two);
+    }
+}
+
+/* What is no report is refused. */
+static void test_bad_json(void **state)
+{
+    static const char *const bad[] = {
+        "{}", "{\"job\":7}", "[]",
+        "{\"job\":{\"cpus\":\"many\"},\"verdict\":{}}",
+        "{\"job\":{},\"verdict\":{},\"figures\":[],\"nodes\":[{\"cpus\":[]}]}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct bj_arena arena = {0};
+        struct bj_report r;
+        const struct bj_json *doc;
+        OK(bj_json_parse(&arena, bj_slice_str(bad[i]), "x", NULL, &doc, &err));
+        assert_int_equal(bj_report_parse(doc, &r, &err), -EBADMSG);
+        bj_report_free(&r);
+        bj_arena_free(&arena);
+    }
+}
+
+/* --- requests --------------------------------------------------------------
+ */
+
+static void test_rounding(void **state)
+{
+    static const struct {
+        double peak, want; /* GiB */
+    } memory[] = {{0.001, 0.25}, {0.3, 0.5}, {0.8, 1},  {0.9, 2},   {4.6, 6},
+                  {25, 30},      {26, 35},   {85, 110}, {900, 1100}};
+    static const struct {
+        int64_t sec, want;
+    } time[] = {{1, 600},
+                {700, 900},
+                {3599, 3600},
+                {3601, 4500},
+                {7 * 3600, 7 * 3600},
+                {7 * 3600 + 1, 8 * 3600},
+                {50 * 3600, 54 * 3600}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
+        int64_t got =
+            bj_request_memory((int64_t)(memory[i].peak * (double)GIB(1)));
+        if ((double)got != memory[i].want * (double)GIB(1))
+            fail_msg("%g GiB: %g", memory[i].peak,
+                     (double)got / (double)GIB(1));
+    }
+    for (size_t i = 0; i < sizeof(time) / sizeof(time[0]); i++)
+        assert_int_equal(bj_request_round_time(time[i].sec), time[i].want);
+}
+
+static void test_words(void **state)
+{
+    static const struct {
+        const char *system;
+        enum bj_request what;
+        int64_t amount;
+        const char *line; /* NULL: no word */
+    } words[] = {
+        {"slurm", BJ_REQUEST_MEMORY, GIB(6), "#SBATCH --mem=6G"},
+        {"slurm", BJ_REQUEST_MEMORY, GIB(1) / 2, "#SBATCH --mem=512M"},
+        {"slurm", BJ_REQUEST_TIME, 7200, "#SBATCH --time=02:00:00"},
+        {"slurm", BJ_REQUEST_TIME, 97200, "#SBATCH --time=1-03:00:00"},
+        {"pbs", BJ_REQUEST_MEMORY, GIB(6), "#PBS -l mem=6gb"},
+        {"pbs", BJ_REQUEST_TIME, 97200, "#PBS -l walltime=27:00:00"},
+        {"pbs", BJ_REQUEST_GPUS, 1, NULL},
+        {"lsf", BJ_REQUEST_MEMORY, GIB(6), "#BSUB -M 6GB"},
+        {"lsf", BJ_REQUEST_TIME, 7200, "#BSUB -W 2:00"},
+        {"lsf", BJ_REQUEST_CPUS, 4, "#BSUB -n 4"},
+        {"lsf", BJ_REQUEST_NODES, 4, NULL},
+        {"", BJ_REQUEST_NODES, 4, "#SBATCH --nodes=4"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        struct bj_buf option = {0}, line = {0};
+        bool ok =
+            bj_request_option(bj_slice_str(words[i].system), words[i].what,
+                              words[i].amount, &option, &line);
+        assert_int_equal(ok, words[i].line != NULL);
+        same(words[i].system, (struct bj_slice){line.p, line.len},
+             words[i].line);
+        bj_buf_free(&option);
+        bj_buf_free(&line);
+    }
+}
+
+static int open_jobs(void **state)
+{
+    struct site *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    site_open(w);
+    put_report_jobs(w);
+    *state = w;
+    return 0;
+}
+
+static int close_jobs(void **state)
+{
+    site_close(*state);
+    free(*state);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_array),    cmocka_unit_test(test_json),
+        cmocka_unit_test(test_bad_json), cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_words),
+    };
+    (void)argc;
+    (void)argv;
+    return cmocka_run_group_tests_name("report", tests, open_jobs, close_jobs);
+}

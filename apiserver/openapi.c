@@ -32,13 +32,15 @@ static void put_param(struct bj_buf *b, const struct bj_param_rule *p)
 }
 
 static void put_params(struct bj_buf *b, const struct bj_endpoint *e,
-                       bool in_path)
+                       const char *in_path)
 {
-    bool any = in_path;
+    bool any = in_path != NULL;
     bj_buf_str(b, ",\"parameters\":[");
     if (in_path)
-        bj_buf_str(b, "{\"in\":\"path\",\"name\":\"job\",\"required\":true,"
-                      "\"schema\":{\"type\":\"string\"}}");
+        bj_buf_printf(b,
+                      "{\"in\":\"path\",\"name\":\"%s\",\"required\":true,"
+                      "\"schema\":{\"type\":\"string\"}}",
+                      in_path);
     for (int i = 0; i < BJ_PARAMS; i++)
         if (e->params & 1u << i) {
             bj_buf_str(b, any ? "," : "");
@@ -102,20 +104,28 @@ static void put_rows(struct bj_buf *b, const struct bj_endpoint *e)
                   "\"schema\":{\"type\":\"string\"}}}");
 }
 
+/* What '*' of a path is. */
+static const char *name_in_path(const struct bj_endpoint *e)
+{
+    return strstr(e->path, "/users/")      ? "user"
+           : strstr(e->path, "/accounts/") ? "account"
+                                           : "job";
+}
+
 static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
 {
     const char *star = strchr(e->path, '*');
     const bool open = !(e->needs & BJ_NEED_USER);
     if (star)
-        bj_buf_printf(b, "\"%.*s{job}%s\":{", (int)(star - e->path), e->path,
-                      star + 1);
+        bj_buf_printf(b, "\"%.*s{%s}%s\":{", (int)(star - e->path), e->path,
+                      name_in_path(e), star + 1);
     else
         bj_buf_printf(b, "\"%s\":{", e->path);
     text(b,
          e->methods & BJ_HTTP_GET ? "\"get\":{\"summary\":"
                                   : "\"post\":{\"summary\":",
          e->help);
-    put_params(b, e, star);
+    put_params(b, e, star ? name_in_path(e) : NULL);
     bj_buf_str(b, open ? ",\"security\":[]" : "");
     if (!(e->methods & BJ_HTTP_GET))
         bj_buf_str(b, ",\"requestBody\":{\"content\":{\"application/json\":"

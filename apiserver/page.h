@@ -12,6 +12,7 @@ enum bj_page_form {
     BJ_SHOW_TEXT,
     BJ_SHOW_SENTENCE, /* in full, over several lines */
     BJ_SHOW_STATE,    /* of a job */
+    BJ_SHOW_GROUP,    /* of usage, as a link to its parts */
     BJ_SHOW_JOB,      /* a link to the page of the job in the column "key" */
     BJ_SHOW_USER,     /* links to lists of jobs */
     BJ_SHOW_ACCOUNT,
@@ -27,6 +28,7 @@ enum bj_page_form {
     BJ_SHOW_MEMORY,    /* the same of memory, which may be almost full */
     BJ_SHOW_GPU,       /* the same of GPUs */
     BJ_SHOW_TIME_USED, /* part of the time limit, with a meter */
+    BJ_SHOW_KWH,       /* with the part that is known, from "energy_coverage" */
     BJ_SHOW_JOULES,    /* in Wh or kWh */
     BJ_SHOW_GRAMS,     /* in g or kg */
     BJ_SHOW_ROUND      /* one digit behind the point */
@@ -42,6 +44,18 @@ struct bj_page_column {
 void bj_page_open(struct bj_call *c, const char *title, const char *up);
 void bj_page_close(struct bj_call *c);
 
+/* For links from a page. */
+struct bj_page_place {
+    const char *up; /* relative path to the root, "" or "../" */
+    /* The parameters of the page that stay the same: filters, and times.  May
+     * be NULL; each is a part of a URL, escaped for HTML. */
+    const char *filters, *times;
+};
+
+/* Append the value of a column; an empty one is a dash. */
+void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
+                   const struct bj_cells *row, const struct bj_page_place *at);
+
 /* Rows as a table: pass cells to the writer of rows between begin and end.
  * columns end with key NULL; a missing value is a dash; up is the relative path
  * to the root, for links to jobs; none is the text to show without rows. */
@@ -49,7 +63,7 @@ struct bj_page_table {
     struct bj_cells cells;
     struct bj_buf *b;
     const struct bj_page_column *columns;
-    const char *up;
+    struct bj_page_place at;
     uint64_t rows;
     /* For titles that sort: the page with its other parameters (the form sort
      * is appended), the column by which it is sorted; link NULL: no links. */
@@ -59,6 +73,8 @@ struct bj_page_table {
 };
 void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
                          const struct bj_page_column *columns, const char *up);
+/* The next row is that of totals; call it after the last other row. */
+void bj_page_table_total(struct bj_page_table *t);
 void bj_page_table_end(struct bj_page_table *t, const char *none);
 
 /* Append a number in such a form. */

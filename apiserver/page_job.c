@@ -91,8 +91,8 @@ static const struct bj_page_column detail_columns[] = {
 /* Shown below the title. */
 static const struct bj_page_column head_columns[] = {
     {"name", "Name", BJ_SHOW_TEXT, false},
-    {"user", "User", BJ_SHOW_USER, false},
-    {"account", "Account", BJ_SHOW_ACCOUNT, false},
+    {"user", "User", BJ_SHOW_GROUP, false},
+    {"account", "Account", BJ_SHOW_GROUP, false},
     {"partition", "Partition", BJ_SHOW_PARTITION, false},
     {"cluster", "Cluster", BJ_SHOW_CLUSTER, false},
     {NULL, NULL, 0, false},

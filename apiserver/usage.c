@@ -221,6 +221,10 @@ static int build(struct bj_call *c, struct usage *a)
             bj_query_sql(q, g == BY_MONTH ? " ORDER BY " : ", ");
             bj_query_sql(q, groups[g].sql);
         }
+    /* The largest first. */
+    if (any && !a->by[BY_MONTH])
+        bj_query_sql(q,
+                     " ORDER BY sum(r.cpu_sec) DESC, sum(r.jobs_ended) DESC");
     bj_query_sql(q, " LIMIT ");
     bj_query_int(q, (int64_t)c->worker->conf->max_rows + 1);
     return r;

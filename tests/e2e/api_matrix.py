@@ -25,12 +25,13 @@ GRAFANA = basic("grafana", "s3cret")
 # All endpoints except those open to all.  The author of a new endpoint ensures
 # that questions() or posts() ask it for what is not one's own.
 ENDPOINTS = {
-    "get": ["/api/accounts", "/api/jobs", "/api/v1/accounts", "/api/v1/clusters",
+    "get": ["/accounts/{account}", "/api/accounts", "/api/jobs", "/api/v1/accounts", "/api/v1/clusters",
             "/api/v1/constants", "/api/v1/emission-factors", "/api/v1/findings", "/api/v1/jobs",
             "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
             "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/report",
             "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps", "/api/v1/me", "/api/v1/series", "/api/v1/usage",
-            "/api/v1/users", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/usage"],
+            "/api/v1/users", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/usage",
+            "/users/{user}"],
     "post": ["/api/simpod/" + n for n in (
         "annotations", "metric-payload-options", "metrics", "options", "query", "search",
         "tag-keys", "tag-values", "variable")]}
@@ -209,6 +210,8 @@ def questions(site):
     for w in wide[:6]:  # the original passes over what it does not know
         out["/api/jobs"].append("/api/jobs?from=0&" + urllib.parse.urlencode(w))
     out["/api/accounts"].append("/api/accounts?user=user4")
+    out["/users/{user}"] = ["/users/user%d" % i for i in range(5)]
+    out["/accounts/{account}"] = ["/accounts/acct%d" % i for i in range(3)]
     out["/jobs"] += ["/jobs?from=0&limit=500", "/jobs?from=0&user=*", "/jobs?from=0&name=mark"]
     out["/usage"] += ["/usage?from=0&group_by=" + g for g in ("user", "account", "user,account")]
     return out
@@ -237,7 +240,8 @@ def posts(site):
 def shown(body):
     """Without what a page repeats of the question."""
     text = body.decode("utf-8", "replace")
-    return re.sub(r'value="[^"]*"|href="jobs\?[^"]*"', "", text)
+    return re.sub(r'value="[^"]*"|href="(?:../)?(?:jobs|usage)\?[^"]*"|<h1>.*?</h1>|<title>.*?</title>',
+                  "", text)
 
 
 def sweep(site, who, kind, ask, seen):

@@ -73,7 +73,7 @@ def safe(what, answer):
                              "option", "button", "div", "table", "thead", "tbody", "tr", "th", "td",
                              "bdi", "b", "time", "meter", "p", "dl", "dt", "dd", "footer", "ul",
                              "li", "section", "small", "h3", "figure", "figcaption", "svg", "path",
-                             "text", "rect", "details", "summary", "code", "span"}, what + ": no other tags", set(page.tags))
+                             "text", "rect", "details", "summary", "code", "span", "tfoot"}, what + ": no other tags", set(page.tags))
     check(not any(k.startswith("on") or k == "style" for k, _ in page.attrs),
           what + ": no scripts or styles in attributes")
     check(all(not re.match(r"(?i)[a-z]+:|//", u) for u in page.links), what + ": no foreign hosts",
@@ -345,13 +345,42 @@ def words(site):
 
 
 def usage(site):
+    """Groups with links to their parts, in their order, with totals and coverage."""
     for by in ("account", "user", "partition", "cluster", "month", "day"):
         page = safe("usage by " + by, ask(site, "/usage?from=2000-01-01&group_by=" + by))
-        check(page.rows and len(page.rows[1]) == 9, "a table by " + by, page.rows[:2])
-    want = ask(site, "/api/v1/usage?group_by=account&from=0").data
-    page = safe("usage", ask(site, "/usage?from=0"))
-    same(sorted((r[0], r[1]) for r in page.rows[1:]),
-         sorted((w["account"], str(w["jobs_ended"])) for w in want), "usage pages have the values of the API")
+        check(page.rows and len(page.rows[1]) == 13, "a table by " + by, page.rows[:2])
+    want = ask(site, "/api/v1/usage?group_by=account&from=2000-01-01", "boss").data
+    page = safe("usage", ask(site, "/usage?from=2000-01-01", "boss"))
+    rows = [r for r in page.rows if r]
+    same([(r[0], r[1], r[3], r[4], r[5]) for r in rows[:-1]],
+         [(w["account"], *(str(w["jobs_" + k]) for k in ("ended", "failed", "timeout", "oom")))
+          for w in want], "usage pages have the values of the API, jobs by end")
+    hours = [w["core_hours"] for w in want]
+    check(len(hours) > 2 and hours == sorted(hours, reverse=True), "the largest is first", hours)
+    same((rows[-1][0], rows[-1][1]), ("Total", str(sum(w["jobs_ended"] for w in want))), "a row of totals")
+    same([float(r[8]) for r in rows[:-1]], [int(w["core_hours"] * 10 + 0.5) / 10 for w in want],
+         "values are rounded")
+    known = [w for w in want if w["energy_coverage"] is not None and w["energy_kwh"] is not None]
+    check(known and re.search(r"kWh \d+ % known", page.text), "energy says how much of it is known", known[:1])
+    account = want[0]["account"]
+    check("accounts/" + account in page.links, "an account leads to its page")
+    page = safe("an account", ask(site, "/accounts/" + account, "boss"))
+    users = ask(site, "/api/v1/usage?group_by=user&from=now-30d&account=" + account, "boss").data
+    check(all("../users/" + u["user"] in page.links for u in users) and
+          "../jobs?account=" + account in page.links, "the page of an account leads to its users and jobs")
+    month = time.strftime("%Y-%m", time.gmtime(site.now - 86400))
+    check(any("usage?group_by=account&from=%s-01&to=%s-" % (month, month) in u for u in page.links),
+          "and to months", page.links)
+    page = safe("a user", ask(site, "/users/user3"))
+    check("gpu unused" in page.text and "../jobs?finding=gpu_unused&user=user3" in page.links,
+          "the page of a user has findings")
+    page = safe("another user", ask(site, "/users/user4"))
+    check("No usage in this time." in page.text and len([r for r in page.rows if r]) == 0,
+          "users do not see the usage of others")
+    safe("a hostile user", ask(site, "/users/" + urllib.parse.quote("<script>'&"), "boss"))
+    page = safe("periods", ask(site, "/usage?group_by=user&account=acct1"))
+    check(sum("group_by=user&account=acct1&from=" in u for u in page.links) == 5,
+          "links to other times keep the filters")
 
 
 def who(site):

@@ -36,6 +36,9 @@ struct plan_request {
 #define FEW SORTS, "few runs have one name"
 #define BRANCHES SORTS, "a page of one's own and one of each account"
 #define PARTS SORTS, "parts of one job"
+#define GROUPS                                                                 \
+    "USE TEMP B-TREE FOR GROUP BY|USE TEMP B-TREE FOR ORDER BY",               \
+        "the requested groups"
 #define ASSOCS SORTS, "names, not jobs"
 
 static const struct plan_request questions[] = {
@@ -120,14 +123,15 @@ static const struct plan_request questions[] = {
      NULL, 0},
     {"ada", "/api/v1/jobs/2/findings", "f USING PRIMARY KEY (job=?)", PARTS,
      NULL, 0},
+    {"ada", "/api/v1/jobs/2/report", BY_ID, PARTS, NULL, 0},
     {"ada", "/api/v1/jobs/2/series", BY_ID, NULL, NULL, NULL, 503},
     {"ada", "/api/v1/usage?group_by=day&" YEAR, "assoc_user (user=?)",
      "USE TEMP B-TREE FOR GROUP BY", "the requested groups", NULL, 0},
     {"ada", "/api/v1/usage?group_by=month&" YEAR,
      "r USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
      "USE TEMP B-TREE FOR GROUP BY", "the requested groups", NULL, 0},
-    {"lead", "/api/v1/usage?group_by=account&" YEAR, BY_ACCOUNT_NAME,
-     "USE TEMP B-TREE FOR GROUP BY", "the requested groups", NULL, 0},
+    {"lead", "/api/v1/usage?group_by=account&" YEAR, BY_ACCOUNT_NAME, GROUPS,
+     NULL, 0},
     {"boss", "/api/v1/usage?group_by=day,user&user=ada&" YEAR,
      "assoc_user (user=?)",
      "USE TEMP B-TREE FOR GROUP BY|USE TEMP B-TREE FOR ORDER BY",
@@ -168,19 +172,23 @@ static const struct plan_request questions[] = {
     {"ada", "/api/jobs?account=phys", BY_USER, NULL, NULL, NULL, 0},
     {"boss", "/api/jobs", BY_USER, NULL, NULL, NULL, 0},
     {"ada", "/jobs", BY_USER, NULL, NULL, NULL, 0},
+    {"ada", "/jobs?sort=cpus&finding=x", BY_USER,
+     "USE TEMP B-TREE FOR ORDER BY", "the rows of a page", NULL, 0},
+    {"boss", "/jobs?sort=energy_joules&" YEAR, BY_TIME,
+     "USE TEMP B-TREE FOR ORDER BY", "the rows of a page", NULL, 0},
     {"lead", "/jobs", BY_ACCOUNT, BRANCHES, NULL, 0},
     {"boss", "/jobs?name=on", BY_TIME, NULL, NULL, NULL, 0},
     {"ada", "/jobs/2", BY_ID, FEW, NULL, 0},
     {"ada", "/jobs/2/curve.svg", BY_ID, NULL, NULL, NULL, 503},
-    {"ada", "/usage", "assoc_user (user=?)", "USE TEMP B-TREE FOR GROUP BY",
-     "the requested groups", NULL, 0},
+    {"ada", "/usage", "assoc_user (user=?)", GROUPS, NULL, 0},
+    {"ada", "/users/ada", BY_USER, GROUPS, NULL, 0},
+    {"lead", "/accounts/phys", BY_ACCOUNT, GROUPS, NULL, 0},
+    {"boss", "/users/ada", BY_USER, GROUPS, NULL, 0},
     {"ada", "/api/simpod/query", BY_USER, NULL, NULL, TARGET("jobs"), 0},
     {"boss", "/api/simpod/query", BY_TIME, NULL, NULL, TARGET("jobs"), 0},
-    {"ada", "/api/simpod/query", "assoc_user (user=?)",
-     "USE TEMP B-TREE FOR GROUP BY", "the requested groups", TARGET("usage"),
+    {"ada", "/api/simpod/query", "assoc_user (user=?)", GROUPS, TARGET("usage"),
      0},
-    {"ada", "/api/simpod/query", "assoc_user (user=?)",
-     "USE TEMP B-TREE FOR GROUP BY", "the requested groups",
+    {"ada", "/api/simpod/query", "assoc_user (user=?)", GROUPS,
      TARGET("core_hours"), 0},
     {"ada", "/api/simpod/search", "assoc_user (user=?)",
      "USE TEMP B-TREE FOR DISTINCT", "names, not jobs",

@@ -1,0 +1,160 @@
+/* The pages of a user and of an account: sums, months, findings. */
+#include "apiserver/page_form.h"
+#include "apiserver/page_usage.h"
+#include "apiserver/query.h"
+#include "apiserver/table.h"
+#include "apiserver/usage.h"
+#include "base/html.h"
+
+enum {
+    NEED = BJ_NEED_STORE | BJ_NEED_USER,
+    DAY = 86400,
+    RECENT = 30, /* days */
+    YEAR = 365,
+    RULES = 50
+};
+
+static const struct bj_api_column finding_columns[] = {
+    {"finding", BJ_AS_TEXT, 0, "r.name", ""},
+    {"severity", BJ_AS_TEXT, 0, "r.severity", ""},
+    {"jobs", BJ_AS_INT, 0, "count(*)", ""},
+    {.key = NULL},
+};
+static const struct bj_page_column finding_titles[] = {
+    {"severity", "Severity", BJ_SHOW_STATE, false},
+    {"finding", "Finding", BJ_SHOW_FINDINGS, false},
+    {"jobs", "Jobs", BJ_SHOW_NUMBER, false},
+    {NULL, NULL, 0, false},
+};
+
+/* Jobs by finding, the most frequent first. */
+static int put_findings(struct bj_call *c, const struct bj_params *p,
+                        const char *parameter)
+{
+    const struct bj_query_time time = {p->number[BJ_PARAM_FROM], c->now_sec};
+    struct bj_query q = {.time = &time};
+    struct bj_buf filter = {0};
+    struct bj_page_table table;
+    bool cut;
+    bj_query_sql(&q, "SELECT ");
+    bj_table_select(&q, finding_columns);
+    bj_query_sql(&q, " FROM job AS j CROSS JOIN job_finding AS f ON f.job ="
+                     " j.id CROSS JOIN finding_rule AS r ON r.id = f.rule"
+                     " WHERE 1");
+    int r = bj_query_scope(&q, c, p, "j");
+    bj_query_sql(&q, " AND j.at BETWEEN ");
+    bj_query_int(&q, time.from);
+    bj_query_sql(&q, " AND ");
+    bj_query_int(&q, time.to);
+    bj_query_sql(&q, " GROUP BY r.name, r.severity ORDER BY count(*) DESC,"
+                     " r.name");
+    bj_buf_printf(&filter, "%s=", parameter);
+    bj_url_text(&filter, c->tail);
+    bj_buf_put(&filter, "", 1);
+    bj_page_table_begin(&table, &c->reply->body, finding_titles, "../");
+    table.at.filters = filter.failed ? NULL : filter.p;
+    if (r == 0)
+        r = bj_table_rows(c, &q, finding_columns,
+                          &(struct bj_output){.cells = &table.cells}, RULES,
+                          &cut);
+    bj_page_table_end(&table, "No rule has found anything.");
+    bj_query_free(&q);
+    bj_buf_free(&filter);
+    return r;
+}
+
+static int put_usage(struct bj_call *c, const struct bj_params *p,
+                     const char *group, int64_t days, const char *title)
+{
+    struct bj_params one = *p;
+    int r = bj_params_put(c, &one, BJ_BIT(BJ_PARAM_GROUP_BY),
+                          BJ_SLICE("group_by"), bj_slice_str(group));
+    one.given[BJ_PARAM_FROM] = one.given[BJ_PARAM_TO] = true;
+    one.number[BJ_PARAM_TO] = c->now_sec;
+    one.number[BJ_PARAM_FROM] = c->now_sec - days * DAY;
+    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", title);
+    return r == 0 ? bj_page_usage_table(c, &one,
+                                        &(struct bj_page_place){.up = "../"})
+                  : r;
+}
+
+static void put_links(struct bj_call *c, const char *parameter)
+{
+    static const struct {
+        const char *args, *title;
+    } links[] = {
+        {"", "Jobs of the last week"},
+        {"&amp;state=running", "running"},
+        {"&amp;state=pending", "waiting"},
+        {"&amp;state=failed", "failed"},
+        {"&amp;sort=findings", "with findings first"},
+    };
+    struct bj_buf *b = &c->reply->body;
+    bj_buf_str(b, "<p>");
+    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+        bj_buf_printf(b, "%s<a href=\"../jobs?%s=", i ? " &middot; " : "",
+                      parameter);
+        bj_url_text(b, c->tail);
+        bj_buf_printf(b, "%s\">%s</a>", links[i].args, links[i].title);
+    }
+    bj_buf_str(b, "</p>\n");
+}
+
+static void open_page(struct bj_call *c, const char *what)
+{
+    struct bj_buf title = {0};
+    bj_buf_str(&title, what);
+    bj_buf_slice(&title, c->tail);
+    bj_buf_put(&title, "", 1);
+    c->reply->body.failed |= title.failed;
+    bj_page_open(c, title.failed ? "" : title.p, "../");
+    bj_buf_free(&title);
+}
+
+static int on_person(struct bj_call *c, enum bj_param which, const char *what,
+                     const char *other, const char *other_title)
+{
+    struct bj_params p;
+    int r = bj_params_read(c, 0, &p);
+    if (r == 0)
+        r = bj_params_put(c, &p, BJ_BIT(which),
+                          bj_slice_str(bj_param_rules[which].name), c->tail);
+    if (r != 0)
+        return r;
+    p.number[BJ_PARAM_FROM] = c->now_sec - RECENT * DAY;
+    open_page(c, what);
+    put_links(c, bj_param_rules[which].name);
+    bj_buf_str(&c->reply->body, "<h2>Findings of the last 30 days</h2>\n");
+    r = put_findings(c, &p, bj_param_rules[which].name);
+    if (r == 0)
+        r = put_usage(c, &p, other, RECENT, other_title);
+    if (r == 0)
+        r = put_usage(c, &p, "month", YEAR, "The last year by month");
+    bj_page_close(c);
+    return r;
+}
+
+static int on_user(struct bj_call *c)
+{
+    return on_person(c, BJ_PARAM_USER, "User ", "account",
+                     "The last 30 days by account");
+}
+
+static int on_account(struct bj_call *c)
+{
+    return on_person(c, BJ_PARAM_ACCOUNT, "Account ", "user",
+                     "The last 30 days by user");
+}
+
+#define PERSON(name, handler, text)                                            \
+    {                                                                          \
+        .path = name, .methods = BJ_HTTP_GET, .needs = NEED, .run = handler,   \
+        .refused = bj_page_refuse, .up = "../", .help = text,                  \
+        .type = "text/html"                                                    \
+    }
+
+const struct bj_endpoint bj_endpoints_page_person[] = {
+    PERSON("/users/*", on_user, "Web page: one user."),
+    PERSON("/accounts/*", on_account, "Web page: one account."),
+    {.path = NULL},
+};

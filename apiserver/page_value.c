@@ -1,0 +1,325 @@
+#include "apiserver/page.h"
+#include "base/html.h"
+#include "base/stamp.h"
+
+#define MICRO UINT64_C(1000000)
+enum { DIGITS = 6 };
+
+/* Efficiency below poor % is poor, below fair % fair, above full % almost
+ * exhausted; above OVER % it is more than was allocated.  These are the
+ * thresholds of the rules about the same values (docs/derived.md). */
+struct levels {
+    unsigned poor, fair, full;
+};
+enum { OVER = 105 };
+
+static struct levels levels_of(enum bj_page_form form)
+{
+    static const struct levels levels[] = {[BJ_SHOW_PERCENT] = {65, 80, OVER},
+                                           [BJ_SHOW_MEMORY] = {35, 70, 95},
+                                           [BJ_SHOW_GPU] = {25, 60, OVER},
+                                           [BJ_SHOW_TIME_USED] = {10, 60, 95}};
+    return levels[form];
+}
+
+static const char none[] = "<span class=\"none\">-</span>";
+
+static void put_seconds(struct bj_buf *b, uint64_t sec)
+{
+    if (sec >= 86400)
+        bj_buf_printf(b, "%llu-", (unsigned long long)(sec / 86400));
+    bj_buf_printf(b, "%02u:%02u:%02u", (unsigned)(sec / 3600 % 24),
+                  (unsigned)(sec / 60 % 60), (unsigned)(sec % 60));
+}
+
+static void put_tenths(struct bj_buf *b, uint64_t tenths, const char *unit)
+{
+    bj_buf_printf(b, "%llu.%u%s", (unsigned long long)(tenths / 10),
+                  (unsigned)(tenths % 10), unit);
+}
+
+/* v / by, halves up. */
+static uint64_t rounded(uint64_t v, uint64_t by)
+{
+    return v / by + (v % by >= by - by / 2);
+}
+
+static void put_bytes(struct bj_buf *b, uint64_t bytes)
+{
+    static const char *const units[] = {" KiB", " MiB", " GiB", " TiB", " PiB"};
+    enum { UNITS = sizeof(units) / sizeof(units[0]) };
+    unsigned u = 0;
+    uint64_t scale = 1024;
+    if (bytes < scale) {
+        bj_buf_printf(b, "%u B", (unsigned)bytes);
+        return;
+    }
+    while (u + 1 < UNITS && bytes / scale >= 1024) {
+        scale *= 1024;
+        u++;
+    }
+    put_tenths(b, bytes / scale * 10 + rounded(bytes % scale * 10, scale),
+               units[u]);
+}
+
+/* Efficiency in words; the style sheet has a colour for each of them. */
+static const char *level_of(struct levels l, uint64_t micro)
+{
+    if (micro < l.poor * MICRO)
+        return "poor";
+    if (micro < l.fair * MICRO)
+        return "fair";
+    if (micro > OVER * MICRO)
+        return "over";
+    return micro > l.full * MICRO ? "full" : "good";
+}
+
+static void put_percent(struct bj_buf *b, enum bj_page_form form,
+                        uint64_t micro)
+{
+    const struct levels l = levels_of(form);
+    const char *level = level_of(l, micro);
+    bj_buf_printf(b,
+                  "<meter class=\"%s\" max=\"100\" low=\"%u\" high=\"%u\" "
+                  "optimum=\"99\" value=\"",
+                  level, l.poor, l.fair);
+    bj_buf_fixed(b, micro > 100 * MICRO ? 100 * MICRO : micro, DIGITS);
+    bj_buf_str(b, "\"></meter> ");
+    put_tenths(b, rounded(micro, MICRO / 10), " %");
+    bj_buf_printf(b, " <small class=\"%s\">%s</small>", level, level);
+}
+
+/* In units of by millionths, or in thousands of such units. */
+static void put_scaled(struct bj_buf *b, uint64_t micro, uint64_t by,
+                       const char *small, const char *large)
+{
+    if (micro / by >= 1000)
+        put_tenths(b, rounded(micro, by * 100), large);
+    else
+        put_tenths(b, rounded(micro, by / 10), small);
+}
+
+static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v)
+{
+    uint64_t micro = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
+    bj_buf_str(b, v < 0 ? "-" : "");
+    switch (form) {
+    case BJ_SHOW_SECONDS:
+        put_seconds(b, rounded(micro, MICRO));
+        break;
+    case BJ_SHOW_BYTES:
+        put_bytes(b, micro);
+        break;
+    case BJ_SHOW_PERCENT:
+    case BJ_SHOW_MEMORY:
+    case BJ_SHOW_GPU:
+    case BJ_SHOW_TIME_USED:
+        put_percent(b, form, micro);
+        break;
+    case BJ_SHOW_JOULES:
+        put_scaled(b, micro, 3600 * MICRO, " Wh", " kWh");
+        break;
+    case BJ_SHOW_GRAMS:
+        put_scaled(b, micro, MICRO, " g", " kg");
+        break;
+    default:
+        put_tenths(b, rounded(micro, MICRO / 10), "");
+    }
+}
+
+void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v)
+{
+    if (form == BJ_SHOW_BYTES)
+        put_bytes(b, (uint64_t)(v + 0.5));
+    else if (form == BJ_SHOW_NUMBER && v >= 0 && v < 9e12)
+        bj_buf_fixed(b, (uint64_t)(v * 1e6 + 0.5), DIGITS);
+    else if (v < 9e12)
+        put_number(b, form, (int64_t)(v * 1e6 + 0.5));
+    else
+        bj_buf_printf(b, "%.3g", v);
+}
+
+static void put_time(struct bj_buf *b, int64_t sec)
+{
+    char stamp[BJ_STAMP_MAX]; /* 2026-11-20T15:04:05Z */
+    bj_stamp_text(sec * 1000000, 0, 0, stamp);
+    bj_buf_printf(b, "<time datetime=\"%s\">%.10s %.5s</time>", stamp, stamp,
+                  stamp + 11);
+}
+
+static void put_link(struct bj_buf *b, const struct bj_cell *v,
+                     const struct bj_cells *row, const char *up)
+{
+    const struct bj_cell *key = bj_cells_get(row, "key");
+    bj_buf_printf(b, "<a href=\"%sjobs/", up);
+    if (key)
+        bj_url_text(b, key->text);
+    bj_buf_str(b, "\">");
+    bj_html_text(b, v->text);
+    bj_buf_str(b, "</a>");
+}
+
+/* "a,b" as links to jobs with the same findings. */
+static void put_findings(struct bj_buf *b, struct bj_slice names,
+                         const struct bj_page_place *at)
+{
+    struct bj_slice name;
+    bj_buf_str(b, "<span>");
+    for (unsigned n = 0; bj_slice_field(&names, ',', &name); n++) {
+        bj_buf_printf(b, "%s<a href=\"%sjobs?finding=", n ? ", " : "", at->up);
+        bj_url_text(b, name);
+        if (at->filters)
+            bj_buf_printf(b, "&amp;%s", at->filters);
+        bj_buf_str(b, "\">");
+        for (size_t i = 0; i < name.n; i++)
+            bj_html_text(b, name.p[i] == '_'
+                                ? BJ_SLICE(" ")
+                                : (struct bj_slice){name.p + i, 1});
+        bj_buf_str(b, "</a>");
+    }
+    bj_buf_str(b, "</span>");
+}
+
+/* The number of a cell with so many digits after the point; false: not a
+ * number, or too large. */
+static bool scale(const struct bj_cell *v, unsigned digits, int64_t *ret)
+{
+    *ret = v->number;
+    for (unsigned i = v->digits; i < digits; i++)
+        if (__builtin_mul_overflow(*ret, 10, ret))
+            return false;
+    for (unsigned i = digits; i < v->digits; i++)
+        *ret /= 10;
+    return v->kind == BJ_CELL_NUMBER;
+}
+
+static void put_word(struct bj_buf *b, const struct bj_cell *v)
+{
+    if (v->kind == BJ_CELL_TEXT)
+        bj_html_text(b, v->text);
+    else
+        bj_cell_text(b, v);
+}
+
+/* A link to the list of jobs with this value. */
+static void put_filter(struct bj_buf *b, enum bj_page_form form,
+                       const struct bj_cell *v, const char *up)
+{
+    static const char *const target[] = {[BJ_SHOW_USER] = "jobs?user=",
+                                         [BJ_SHOW_ACCOUNT] = "jobs?account=",
+                                         [BJ_SHOW_PARTITION] =
+                                             "jobs?partition=",
+                                         [BJ_SHOW_CLUSTER] = "jobs?cluster=",
+                                         [BJ_SHOW_NODE] = "jobs?node="};
+    bj_buf_printf(b, "<a href=\"%s%s", up, target[form]);
+    bj_url_text(b, v->text);
+    bj_buf_str(b, "\"><bdi>");
+    bj_html_text(b, v->text);
+    bj_buf_str(b, "</bdi></a>");
+}
+
+/* Text in the page may run in either direction. */
+static void put_text(struct bj_buf *b, enum bj_page_form form,
+                     const struct bj_cell *v)
+{
+    if (form == BJ_SHOW_STATE) {
+        bj_buf_str(b, "<b class=\"");
+        put_word(b, v);
+        bj_buf_str(b, "\">");
+        put_word(b, v);
+        bj_buf_str(b, "</b>");
+        return;
+    }
+    bj_buf_str(b, "<bdi>");
+    put_word(b, v);
+    bj_buf_str(b, "</bdi>");
+}
+
+/* From the first of a month, which is there, to its last day. */
+static void put_month_end(struct bj_buf *b, struct bj_slice month)
+{
+    struct bj_slice rest = month, year;
+    uint64_t y = 0, m = 0;
+    if (!bj_slice_field(&rest, '-', &year) || bj_slice_u64(year, &y) < 0 ||
+        bj_slice_u64(rest, &m) < 0 || m < 1 || m > 12)
+        return;
+    bj_buf_printf(b, "-01&amp;to=%.*s-%02u", (int)month.n, month.p,
+                  bj_days_of_month((int)y, (unsigned)m));
+}
+
+/* A group of the usage, as a link to its parts. */
+static void put_group(struct bj_buf *b, const char *key, struct bj_slice name,
+                      const struct bj_page_place *at)
+{
+    static const struct {
+        const char *key, *path;
+        bool parameter, timed; /* the name is one; the times stay the same */
+    } targets[] = {
+        {"account", "accounts/", false, false},
+        {"user", "users/", false, false},
+        {"partition", "usage?group_by=account&amp;partition=", true, true},
+        {"cluster", "usage?group_by=account&amp;cluster=", true, true},
+        {"month", "usage?group_by=account&amp;from=", true, false},
+        {"day", "jobs?from=", true, false},
+    };
+    size_t i = 0;
+    while (i + 1 < sizeof(targets) / sizeof(targets[0]) &&
+           strcmp(targets[i].key, key) != 0)
+        i++;
+    bj_buf_printf(b, "<a href=\"%s%s", at->up, targets[i].path);
+    bj_url_text(b, name);
+    if (strcmp(key, "month") == 0)
+        put_month_end(b, name);
+    else if (strcmp(key, "day") == 0)
+        bj_buf_printf(b, "&amp;to=%.*s", (int)name.n, name.p);
+    if (targets[i].parameter && at->filters)
+        bj_buf_printf(b, "&amp;%s", at->filters);
+    if (targets[i].timed && at->times)
+        bj_buf_printf(b, "&amp;%s", at->times);
+    bj_buf_str(b, "\"><bdi>");
+    bj_html_text(b, name);
+    bj_buf_str(b, "</bdi></a>");
+}
+
+/* kWh, and how much of it is known. */
+static void put_energy(struct bj_buf *b, const struct bj_cell *v,
+                       const struct bj_cell *coverage)
+{
+    int64_t n;
+    if (!scale(v, DIGITS, &n))
+        return;
+    put_tenths(b, rounded((uint64_t)n, MICRO / 10), " kWh");
+    if (!bj_cell_is_empty(coverage) && scale(coverage, 1, &n) && n < 1000)
+        bj_buf_printf(b, " <small class=\"note\">%lld %% known</small>",
+                      (long long)((n + 5) / 10));
+}
+
+/* Write a cell in the form of its column; an empty one is a dash. */
+void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
+                   const struct bj_cells *row, const struct bj_page_place *at)
+{
+    const struct bj_cell *v = bj_cells_get(row, k->key);
+    const enum bj_page_form form = k->form;
+    const char *up = at->up;
+    int64_t n;
+    if (bj_cell_is_empty(v))
+        bj_buf_str(b, none);
+    else if (v->kind == BJ_CELL_TIME)
+        put_time(b, v->number);
+    else if (form == BJ_SHOW_JOB)
+        put_link(b, v, row, up);
+    else if (form == BJ_SHOW_FINDINGS && v->kind == BJ_CELL_TEXT)
+        put_findings(b, v->text, at);
+    else if (form == BJ_SHOW_GROUP && v->kind == BJ_CELL_TEXT)
+        put_group(b, k->key, v->text, at);
+    else if (form == BJ_SHOW_KWH)
+        put_energy(b, v, bj_cells_get(row, "energy_coverage"));
+    else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&
+             v->kind == BJ_CELL_TEXT)
+        put_filter(b, form, v, up);
+    else if (form > BJ_SHOW_NUMBER &&
+             scale(v, form == BJ_SHOW_BYTES ? 0 : DIGITS, &n))
+        put_number(b, form, n);
+    else
+        put_text(b, form, v);
+}

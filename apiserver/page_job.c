@@ -90,6 +90,7 @@ static const struct bj_page_column detail_columns[] = {
 
 /* Shown below the title. */
 static const struct bj_page_column head_columns[] = {
+    {"state", "State", BJ_SHOW_STATE, false},
     {"name", "Name", BJ_SHOW_TEXT, false},
     {"user", "User", BJ_SHOW_GROUP, false},
     {"account", "Account", BJ_SHOW_GROUP, false},
@@ -159,121 +160,6 @@ static void take_row(void *ctx, const struct bj_cells *row)
     put_title(f->c, row);
     bj_buf_str(&g->details, "<h2>Accounting</h2>\n");
     bj_page_list(&g->details, detail_columns, row, "Nothing is known.");
-}
-
-/* --- the verdict -----------------------------------------------------------
- */
-
-static bool is_state(const struct bj_job_page *g, const char *state)
-{
-    return strcmp(g->state, state) == 0;
-}
-
-struct verdict {
-    struct bj_buf items;
-    unsigned n, critical, warning;
-};
-
-static void take_finding(void *ctx, const struct bj_cells *row)
-{
-    struct verdict *v = ctx;
-    const struct bj_cell *severity = bj_cells_get(row, "severity");
-    const struct bj_cell *text = bj_cells_get(row, "text");
-    if (bj_cell_is_empty(severity) || bj_cell_is_empty(text))
-        return;
-    v->n++;
-    v->critical += bj_slice_eq(severity->text, BJ_SLICE("critical"));
-    v->warning += bj_slice_eq(severity->text, BJ_SLICE("warning"));
-    bj_buf_str(&v->items, "<li><b class=\"");
-    bj_html_text(&v->items, severity->text);
-    bj_buf_str(&v->items, "\">");
-    bj_html_text(&v->items, severity->text);
-    bj_buf_str(&v->items, "</b> <bdi>");
-    bj_html_text(&v->items, text->text);
-    bj_buf_str(&v->items, "</bdi></li>\n");
-}
-
-/* The end of the job, in a sentence. */
-static void put_end(struct bj_buf *b, const struct bj_job_page *g)
-{
-    static const struct {
-        const char *state, *text;
-    } ends[] = {
-        {"completed", "The job completed"},
-        {"failed", "The job failed"},
-        {"cancelled", "The job was cancelled"},
-        {"timeout", "The job reached its time limit"},
-        {"oom", "The job ran out of memory"},
-        {"node_fail", "A node of the job failed"},
-        {"boot_fail", "A node of the job did not boot"},
-        {"preempted", "The job was preempted"},
-        {"deadline", "The job reached its deadline"},
-        {"requeued", "The job was requeued"},
-        {"suspended", "The job is suspended"},
-        {"pending", "The job is waiting"},
-    };
-    const char *text = "The state of the job is unknown";
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-        if (is_state(g, ends[i].state))
-            text = ends[i].text;
-    if (is_state(g, "running"))
-        text = "The job has been running";
-    bj_buf_str(b, text);
-    if (!known(g->fact[BJ_JOB_ELAPSED]) || g->f.start == BJ_SQL_NULL) {
-        bj_buf_str(b, ".");
-        return;
-    }
-    bj_buf_str(b, is_state(g, "running") ? " for " : " after ");
-    bj_page_amount(b, BJ_SHOW_SECONDS, g->fact[BJ_JOB_ELAPSED]);
-    if (known(g->fact[BJ_JOB_LIMIT])) {
-        bj_buf_str(b, " of ");
-        bj_page_amount(b, BJ_SHOW_SECONDS, g->fact[BJ_JOB_LIMIT]);
-    }
-    bj_buf_str(b, ".");
-}
-
-static void put_head_of_verdict(struct bj_buf *b, const struct bj_job_page *g,
-                                const struct verdict *v)
-{
-    const char *level = v->critical  ? "critical"
-                        : v->warning ? "warning"
-                        : v->n       ? "info"
-                        : bj_job_has_ended(g) && is_state(g, "completed")
-                            ? "good"
-                            : "info";
-    bj_buf_printf(b, "<section class=\"verdict %s\"><h2>", level);
-    put_end(b, g);
-    bj_buf_str(b, "</h2>\n");
-    if (v->n > 0)
-        bj_buf_printf(b, "<p>%u %s, the worst first:</p>\n<ul>", v->n,
-                      v->n == 1 ? "finding" : "findings");
-    else if (bj_job_has_ended(g))
-        bj_buf_str(b, known(g->fact[BJ_JOB_CPU_EFFICIENCY]) ||
-                              known(g->fact[BJ_JOB_MEMORY_EFFICIENCY])
-                          ? "<p>No rule has found anything to improve.</p>\n"
-                          : "<p>No source knows what the job used, so nothing "
-                            "can be said about it.</p>\n");
-    else if (g->f.start == BJ_SQL_NULL)
-        bj_buf_str(b, "");
-    else
-        bj_buf_str(b, "<p>Findings appear when the job has ended.</p>\n");
-}
-
-static int put_verdict(struct bj_call *c, const struct bj_job_page *g)
-{
-    struct bj_buf *b = &c->reply->body;
-    struct verdict v = {.n = 0};
-    struct bj_cells cells = {.row = take_finding, .ctx = &v};
-    int r = bj_parts_rows(c, BJ_PART_FINDINGS, g->f.job,
-                          &(struct bj_output){.cells = &cells});
-    put_head_of_verdict(b, g, &v);
-    bj_buf_slice(b, (struct bj_slice){v.items.p, v.items.len});
-    bj_buf_str(b, v.n > 0 ? "</ul>" : "");
-    bj_buf_str(b, "</section>\n");
-    b->failed |= v.items.failed || cells.text.failed;
-    bj_buf_free(&v.items);
-    bj_cells_free(&cells);
-    return r;
 }
 
 /* --- the page --------------------------------------------------------------
@@ -366,7 +252,7 @@ static int put_field(struct bj_call *c, struct bj_params *p, const char *key)
 static int request_row(struct bj_call *c, struct bj_params *p,
                        const struct bj_job_page *g)
 {
-    static const char *const more[] = {"display_id", "state"};
+    static const char *const more[] = {"display_id"};
     int r =
         bj_params_put(c, p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), g->f.key);
     if (r == 0)
@@ -408,7 +294,7 @@ static int make_page(struct bj_call *c, struct bj_job_page *g)
     if (r == 0)
         r = read_row(c, &p, g);
     if (r == 0)
-        r = put_verdict(c, g);
+        r = bj_job_verdict(c, g);
     if (r == 0)
         r = put_steps(c, g);
     if (r != 0)

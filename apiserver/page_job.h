@@ -56,6 +56,10 @@ static inline bool bj_job_has_ended(const struct bj_job_page *g)
     return g->f.end != BJ_SQL_NULL;
 }
 
+/* Append the verdict, findings, advice and the array of the job's report.  0, a
+ * refusal, or an error of the store. */
+int bj_job_verdict(struct bj_call *c, const struct bj_job_page *g);
+
 /* Append the table of what the job requested and used; while it runs, of what
  * it uses now. */
 void bj_job_uses(struct bj_buf *b, const struct bj_job_page *g);

@@ -73,7 +73,7 @@ def safe(what, answer):
                              "option", "button", "div", "table", "thead", "tbody", "tr", "th", "td",
                              "bdi", "b", "time", "meter", "p", "dl", "dt", "dd", "footer", "ul",
                              "li", "section", "small", "h3", "figure", "figcaption", "svg", "path",
-                             "text", "rect", "details", "summary", "code", "span", "tfoot"}, what + ": no other tags", set(page.tags))
+                             "text", "rect", "details", "summary", "code", "span", "tfoot", "br"}, what + ": no other tags", set(page.tags))
     check(not any(k.startswith("on") or k == "style" for k, _ in page.attrs),
           what + ": no scripts or styles in attributes")
     check(all(not re.match(r"(?i)[a-z]+:|//", u) for u in page.links), what + ": no foreign hosts",
@@ -275,6 +275,30 @@ class Fake:
         return {"status": "success", "data": {"resultType": "matrix", "result": found}}
 
 
+def verdicts(site):
+    """A page has the verdict, advice and findings of the report, in its words."""
+    jobs = ask(site, "/api/v1/jobs?from=0&state=ended&limit=40&sort=findings&fields=key", "boss").data
+    lacking, advice = [], 0
+    for job in jobs[::4]:
+        report = ask(site, "/api/v1/jobs/%s/report" % job["key"], "boss").data
+        page = Page(ask(site, "/jobs/" + job["key"], "boss").body.decode())
+        want = [report["verdict"]["wrong"], report["verdict"]["cost"]]
+        want += [a[k] for a in report["advice"] for k in ("text", "line")]
+        want += [f["text"] for f in report["findings"]]
+        advice += len(report["advice"])
+        text = re.sub(r"\s", " ", page.text)
+        lacking += [(job["key"], w) for w in want if w and re.sub(r"[\s\x00-\x1f]", " ", w) not in text]
+    same(lacking[:3], [], "verdict, advice and findings are those of the report")
+    waiting = ask(site, "/api/v1/jobs?from=0&state=pending&limit=1&fields=key", "boss").data
+    if waiting:
+        with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+            db.execute("INSERT OR IGNORE INTO word(text) VALUES('QOSMaxCpuPerUserLimit')")
+            db.execute("UPDATE job SET reason = (SELECT id FROM word WHERE text ="
+                       " 'QOSMaxCpuPerUserLimit') WHERE jobid = ?", (int(waiting[0]["key"].split(":")[1]),))
+        page = safe("a waiting job", ask(site, "/jobs/" + waiting[0]["key"], "boss"))
+        check("uses as much as the QOS allows" in page.text, "the reason for waiting is in words", page.text[:800])
+
+
 def charts(site):
     """Names, units, limits, each GPU and node; a reason where there is none."""
     fake = Fake()
@@ -458,4 +482,4 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(begin, jobs, search, levels, one, charts, running, days, words, usage, who, browser, count=2500, days=20))
+sys.exit(run(begin, jobs, search, levels, one, verdicts, charts, running, days, words, usage, who, browser, count=2500, days=20))

@@ -1,0 +1,191 @@
+#include "apiserver/page_job.h"
+#include "apiserver/reason.h"
+#include "apiserver/report.h"
+#include "base/html.h"
+#include "report/show.h"
+
+static void put_text(struct bj_buf *b, const char *before, struct bj_slice s,
+                     const char *behind)
+{
+    if (s.n == 0)
+        return;
+    bj_buf_str(b, before);
+    bj_html_text(b, s);
+    bj_buf_str(b, behind);
+}
+
+/* Only links to pages: the site sets them. */
+static void put_url(struct bj_buf *b, struct bj_slice url)
+{
+    if (bj_slice_starts(url, BJ_SLICE("https://")) ||
+        bj_slice_starts(url, BJ_SLICE("http://")) ||
+        bj_slice_starts(url, BJ_SLICE("/"))) {
+        put_text(b, " <a href=\"", url, "\">More about this</a>");
+    }
+}
+
+/* --- findings and advice ---------------------------------------------------
+ */
+
+static void put_advice(struct bj_buf *b, const struct bj_report *r)
+{
+    for (size_t i = 0; i < r->advices; i++) {
+        const struct bj_report_advice *a = &r->advice[i];
+        if (i == 0)
+            bj_buf_str(b, "<h3>What to change</h3>\n<ul>");
+        put_text(b, "<li>", a->text, "");
+        put_text(b, "<br><code>", a->line, "</code>");
+        put_url(b, a->url);
+        bj_buf_str(b, "</li>\n");
+    }
+    bj_buf_str(b, r->advices > 0 ? "</ul>\n" : "");
+}
+
+static void put_findings(struct bj_buf *b, const struct bj_report *r)
+{
+    if (r->findings > 0)
+        bj_buf_printf(b, "<h3>%zu %s</h3>\n<ul>", r->findings,
+                      r->findings == 1 ? "finding" : "findings");
+    for (size_t i = 0; i < r->findings; i++) {
+        const struct bj_report_finding *f = &r->finding[i];
+        put_text(b, "<li><b class=\"", f->severity, "\">");
+        put_text(b, "", f->severity, "</b> ");
+        put_text(b, "<bdi>", f->text, "</bdi>");
+        if (f->tasks != BJ_SQL_NULL && f->tasks > 1)
+            bj_buf_printf(b, " (%lld tasks)", (long long)f->tasks);
+        put_url(b, f->url);
+        bj_buf_str(b, "</li>\n");
+    }
+    bj_buf_str(b, r->findings > 0 ? "</ul>\n" : "");
+}
+
+/* --- the array -------------------------------------------------------------
+ */
+
+static void put_count(struct bj_buf *b, const char *title, int64_t n)
+{
+    if (n > 0)
+        bj_buf_printf(b, "<div><dt>%s</dt><dd>%lld</dd></div>\n", title,
+                      (long long)n);
+}
+
+static void put_spread_value(struct bj_buf *b, unsigned which, int64_t v)
+{
+    bj_buf_str(b, "<td class=\"n\">");
+    if (v == BJ_SQL_NULL)
+        bj_buf_str(b, "-");
+    else if (which == BJ_SPREAD_ELAPSED)
+        bj_show_seconds(b, v);
+    else if (which == BJ_SPREAD_MEMORY)
+        bj_show_bytes(b, v);
+    else
+        bj_page_amount(b, BJ_SHOW_ROUND, (double)v / 1e6);
+    bj_buf_str(b, "</td>");
+}
+
+static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
+{
+    static const char *const titles[BJ_SPREADS] = {
+        [BJ_SPREAD_ELAPSED] = "Run time",
+        [BJ_SPREAD_MEMORY] = "Memory",
+        [BJ_SPREAD_CPU] = "CPUs in use"};
+    bj_buf_str(b, "<div class=\"wide\"><table><thead><tr><th></th>");
+    static const char *const heads[] = {"Least", "Median", "95 % below",
+                                        "Largest"};
+    for (unsigned i = 0; i < 4; i++)
+        bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>", heads[i]);
+    bj_buf_str(b, "<th scope=\"col\">Task with the largest</th></tr></thead>"
+                  "<tbody>\n");
+    for (unsigned i = 0; i < BJ_SPREADS; i++) {
+        const struct bj_report_spread *s = &a->spread[i];
+        const int64_t values[] = {s->min, s->median, s->p95, s->max};
+        if (s->tasks == BJ_SQL_NULL || s->tasks <= 0)
+            continue;
+        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>", titles[i]);
+        for (unsigned v = 0; v < 4; v++)
+            put_spread_value(b, i, values[v]);
+        bj_buf_str(b, "<td>");
+        if (s->largest.n > 0) {
+            bj_buf_str(b, "<a href=\"../jobs?job=");
+            bj_url_text(b, s->largest);
+            put_text(b, "\">", s->largest, "</a>");
+        }
+        bj_buf_str(b, "</td></tr>\n");
+    }
+    bj_buf_str(b, "</tbody></table></div>\n");
+}
+
+static void put_array(struct bj_buf *b, const struct bj_report *r)
+{
+    const struct bj_report_array *a = &r->array;
+    if (a->tasks <= 0)
+        return;
+    int64_t id = bj_report_number(r, BJ_REPORT_ARRAY);
+    bj_buf_printf(
+        b,
+        "<h2>The array</h2>\n<p><a href=\"../jobs?job=%lld\">All %lld "
+        "tasks of array %lld</a></p>\n<dl>",
+        (long long)id, (long long)a->tasks, (long long)id);
+    put_count(b, "Completed", a->completed);
+    put_count(b, "Failed", a->failed);
+    put_count(b, "Time limit reached", a->timeout);
+    put_count(b, "Out of memory", a->oom);
+    put_count(b, "Cancelled", a->cancelled);
+    put_count(b, "Running or waiting", a->open);
+    bj_buf_str(b, "</dl>\n");
+    put_spreads(b, a);
+}
+
+/* --- the verdict -----------------------------------------------------------
+ */
+
+static void put_waiting(struct bj_buf *b, const struct bj_job_page *g)
+{
+    struct bj_slice reason = {g->reason.p, g->reason.len};
+    const char *text = bj_reason_text(reason);
+    if (g->f.start != BJ_SQL_NULL || bj_job_has_ended(g) || reason.n == 0)
+        return;
+    put_text(b, "<p>", text ? bj_slice_str(text) : reason, "</p>\n");
+}
+
+static void put_running(struct bj_buf *b, const struct bj_job_page *g)
+{
+    double v = g->fact[BJ_JOB_ELAPSED], limit = g->fact[BJ_JOB_LIMIT];
+    if (strcmp(g->state, "running") != 0 || v - v != 0)
+        return;
+    bj_buf_str(b, "<p>It has been running for ");
+    bj_page_amount(b, BJ_SHOW_SECONDS, v);
+    if (limit - limit == 0) {
+        bj_buf_str(b, " of ");
+        bj_page_amount(b, BJ_SHOW_SECONDS, limit);
+    }
+    bj_buf_str(b, ".</p>\n");
+}
+
+static void put_report(struct bj_buf *b, const struct bj_job_page *g,
+                       const struct bj_report *r)
+{
+    const struct bj_report_verdict *v = &r->verdict;
+    put_text(b, "<section class=\"verdict ", v->level, "\">");
+    put_text(b, "<h2><bdi>", v->wrong, "</bdi></h2>\n");
+    put_waiting(b, g);
+    put_running(b, g);
+    put_text(b, "<p>", v->cost, "</p>\n");
+    /* One sentence of advice is both; more are a list. */
+    if (r->advices == 0)
+        put_text(b, "<p><b>", v->todo, "</b></p>\n");
+    put_advice(b, r);
+    put_findings(b, r);
+    bj_buf_str(b, "</section>\n");
+    put_array(b, r);
+}
+
+int bj_job_verdict(struct bj_call *c, const struct bj_job_page *g)
+{
+    struct bj_report report = {.interactive = false};
+    int r = bj_job_report(c, g->f.job, &report);
+    if (r == 0)
+        put_report(&c->reply->body, g, &report);
+    bj_report_free(&report);
+    return r;
+}

@@ -81,6 +81,8 @@ const struct bj_report_field bj_array_fields[] = {
     FIELD("cancelled", INT, array, cancelled),
     FIELD("open", INT, array, open),
     FIELD("judged", INT, array, judged),
+    FIELD("cpu_allocated_seconds", MICRO, array, cpu_allocated_usec),
+    FIELD("cpu_used_seconds", MICRO, array, cpu_used_usec),
     END,
 };
 

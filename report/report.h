@@ -153,6 +153,7 @@ enum {
 
 struct bj_report_array {
     int64_t tasks, completed, failed, timeout, oom, cancelled, open;
+    int64_t cpu_allocated_usec, cpu_used_usec; /* of all tasks */
     int64_t judged; /* completed tasks with a known use, on which advice is
                        based */
     struct bj_report_spread spread[BJ_SPREADS];

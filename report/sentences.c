@@ -29,7 +29,7 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SAY_ARRAY] = "Array of {1} tasks, {2} completed.",
     [BJ_SAY_ARRAY_FAILED] = "Array of {1} tasks: {2} completed; {3} failed, "
                             "timed out or ran out of memory.",
-    [BJ_SAY_TASKS_HAVE] = "{1} tasks, one of them: {2}",
+    [BJ_SAY_TASKS_HAVE] = "{1} tasks: {2}",
 
     /* What it cost. */
     [BJ_SAY_COST_CPU] = "It held {1} CPU hours and used {2} of them ({3}).",

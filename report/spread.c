@@ -1,11 +1,12 @@
 #include "report/spread.h"
 
 #include "report/limits.h"
+#include "statsdb/best.h"
 #include "statsdb/job_column.h"
 
 #include <stdlib.h>
 
-enum { STATE, ELAPSED, NODES, PEAK, TASK_PEAK, SOURCE, USED, ID, COLUMNS };
+enum { STATE, ELAPSED, CPUS, PEAK, TASK_PEAK, SOURCE, USED, ID, COLUMNS };
 
 /* The known values of tasks, and the task with the largest. */
 struct values {
@@ -75,6 +76,21 @@ static void count(struct tasks *t)
         }
 }
 
+/* CPU time of all tasks; unknown if it is unknown of one. */
+static void add_cpu(struct tasks *t, int64_t elapsed, int64_t used)
+{
+    struct bj_report_array *a = &t->r->array;
+    int64_t had = bj_best_ratio(elapsed, number(t, CPUS), 1);
+    had = bj_best_ratio(had, 1000000, 1);
+    if (had <= 0)
+        return;
+    a->cpu_allocated_usec += had;
+    if (used == BJ_SQL_NULL)
+        a->cpu_used_usec = BJ_SQL_NULL;
+    else if (a->cpu_used_usec != BJ_SQL_NULL)
+        a->cpu_used_usec += used;
+}
+
 /* A peak that the scheduler recorded of the largest process is too low. */
 static int64_t peak(struct tasks *t)
 {
@@ -87,6 +103,7 @@ static void take(struct tasks *t)
 {
     int64_t elapsed = number(t, ELAPSED), used = number(t, USED);
     count(t);
+    add_cpu(t, elapsed, used);
     if (!text_is(t, STATE, "completed") || elapsed == BJ_SQL_NULL)
         return;
     add(t, BJ_SPREAD_ELAPSED, elapsed);
@@ -172,7 +189,7 @@ int bj_report_spread(struct sqlite3 *db, int64_t job, struct bj_report *r,
     static const char *const names[COLUMNS] = {
         [STATE] = "state",
         [ELAPSED] = "elapsed_seconds",
-        [NODES] = "nodes",
+        [CPUS] = "cpus",
         [PEAK] = "memory_peak_bytes",
         [TASK_PEAK] = "memory_task_peak_bytes",
         [SOURCE] = "memory_efficiency_source",

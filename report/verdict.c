@@ -3,6 +3,7 @@
 #include "report/limits.h"
 #include "report/sentence.h"
 #include "report/show.h"
+#include "statsdb/best.h"
 
 struct judge {
     struct bj_report *r;
@@ -222,20 +223,35 @@ static struct bj_slice say_wrong(struct judge *j)
 /* --- what it cost, and what to do ------------------------------------------
  */
 
+static void say_cpu_cost(struct judge *j, int64_t had, int64_t used,
+                         int64_t ppm)
+{
+    if (had <= 0)
+        return;
+    bj_show_hours(value(j), had);
+    if (used != BJ_SQL_NULL) {
+        bj_show_hours(value(j), used);
+        bj_show_percent(value(j), ppm);
+    }
+    say(j, used != BJ_SQL_NULL ? BJ_SAY_COST_CPU : BJ_SAY_COST_CPU_UNKNOWN);
+}
+
+/* Of an array the CPU hours of all its tasks. */
 static void say_cost(struct judge *j)
 {
+    const struct bj_report_array *a = &j->r->array;
     const struct bj_report_figure *f = j->r->figure;
     const struct bj_report_figure *cpu = &f[BJ_FIGURE_CPU],
                                   *gpu = &f[BJ_FIGURE_GPU];
-    if (cpu->allocated > 0) {
-        bj_show_hours(value(j), cpu->allocated);
-        if (cpu->used != BJ_SQL_NULL) {
-            bj_show_hours(value(j), cpu->used);
-            bj_show_percent(value(j), cpu->ppm);
-        }
-        say(j, cpu->used != BJ_SQL_NULL ? BJ_SAY_COST_CPU
-                                        : BJ_SAY_COST_CPU_UNKNOWN);
+    if (a->tasks > 1) {
+        say_cpu_cost(
+            j, a->cpu_allocated_usec, a->cpu_used_usec,
+            bj_best_ratio(a->cpu_used_usec, 1000000, a->cpu_allocated_usec));
+        return;
     }
+    if (is(j, "pending") || is(j, "running"))
+        return;
+    say_cpu_cost(j, cpu->allocated, cpu->used, cpu->ppm);
     if (gpu->allocated > 0 && gpu->used != BJ_SQL_NULL) {
         bj_show_hours(value(j), gpu->allocated);
         bj_show_hours(value(j), gpu->allocated > gpu->used

@@ -299,6 +299,15 @@ static int clusters(void *source, uint64_t *ret, struct bj_err *err)
     return r < 0 ? r : read_reply(source, targets, ret, err);
 }
 
+static int get_body(void *source, struct bj_slice path, struct bj_slice *ret,
+                    struct bj_err *err)
+{
+    struct api *a = source;
+    int r = get(a, path, err);
+    *ret = (struct bj_slice){a->reply.body.p, a->reply.body.len};
+    return r;
+}
+
 static void close_api(void *source)
 {
     struct api *a = source;
@@ -329,7 +338,11 @@ int bj_acct_api_open(const struct bj_acct_api_conf *conf,
                      struct bj_acct_source *ret, struct bj_err *err)
 {
     struct api *a = calloc(1, sizeof(*a));
-    *ret = (struct bj_acct_source){clusters, jobs, close_api, a};
+    *ret = (struct bj_acct_source){.clusters = clusters,
+                                   .jobs = jobs,
+                                   .get = get_body,
+                                   .close = close_api,
+                                   .source = a};
     if (!a)
         return bj_err_set(err, -ENOMEM, "server");
     a->conf = conf;

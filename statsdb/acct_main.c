@@ -6,6 +6,7 @@
 #include "statsdb/acct_column.h"
 #include "statsdb/acct_out.h"
 #include "statsdb/acct_query.h"
+#include "statsdb/acct_report.h"
 #include "statsdb/acct_store.h"
 #include "statsdb/acct_text.h"
 #include "statsdb/sql.h"
@@ -26,7 +27,9 @@ struct conf {
     char *since, *until;
     struct bj_strv format;
     char *output, *colour;
-    bool header, utc;
+    bool header, utc, ascii;
+    char *as;
+    bool report; /* the first word */
 };
 
 #define AT(member) offsetof(struct conf, member)
@@ -109,6 +112,19 @@ static const struct bj_opt options[] = {
      .off = AT(header),
      .preset = "true",
      .help = "Prints the names of the columns in the first line."},
+    {.name = "as",
+     .kind = BJ_OPT_STR,
+     .off = AT(as),
+     .preset = "report",
+     .help = "Prints reports of jobs in the form of another program. A link to "
+             "batchjob_acct named seff or jobstats does the same.",
+     .choices = "report|seff|jobstats"},
+    {.name = "ascii",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(ascii),
+     .preset = "false",
+     .help = "Draws the meters of reports with ASCII characters, as it does "
+             "where the locale is not UTF-8."},
     {.name = "utc",
      .kind = BJ_OPT_BOOL,
      .off = AT(utc),
@@ -192,8 +208,12 @@ static void print_help(void)
     struct bj_buf out = {0};
     bj_buf_str(&out,
                "Usage: batchjob_acct [JOB | OPTION]...\n"
+               "       batchjob_acct report [JOB | OPTION]...\n"
                "Prints jobs of the accounting database, the newest first, and "
-               "their efficiency.\nUnknown values are empty.\n\n");
+               "their efficiency.\nUnknown values are empty. \"report\" prints "
+               "what was wrong with a job, what it used,\nand what to "
+               "request next time; with --format=js1 jobstats' summary for "
+               "AdminComment.\n\n");
     bj_buf_str(&out, "Letters, as in sacct:");
     for (unsigned i = 0; letters[i].letter; i++)
         bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
@@ -358,6 +378,63 @@ static void set_look(const struct conf *c, struct bj_acct_look *look)
     look->to = stdout;
 }
 
+/* --- reports ---------------------------------------------------------------
+ */
+
+static bool is_utf8(void)
+{
+    const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (unsigned i = 0; i < 3; i++) {
+        const char *v = getenv(names[i]);
+        if (v && v[0])
+            return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
+    }
+    return false;
+}
+
+/* The form of reports: --output=json, --format=js1, or that of --as. */
+static int report_form(const struct conf *c, enum bj_acct_report_form *ret,
+                       struct bj_err *err)
+{
+    if (c->format.n > 0 &&
+        (c->format.n > 1 || strcmp(c->format.v[0], "js1") != 0))
+        return bj_err_set(err, -EINVAL,
+                          "format: reports have no columns; expected js1");
+    *ret = c->format.n > 0                  ? BJ_ACCT_JS1
+           : strcmp(c->output, "json") == 0 ? BJ_ACCT_REPORT_JSON
+           : strcmp(c->as, "seff") == 0     ? BJ_ACCT_SEFF
+           : strcmp(c->as, "jobstats") == 0 ? BJ_ACCT_JOBSTATS
+                                            : BJ_ACCT_REPORT;
+    return 0;
+}
+
+static int run_report(struct conf *c, struct bj_err *err)
+{
+    struct bj_acct_source from = {.source = NULL};
+    struct bj_acct_report_look look = {.colour = coloured(c->colour),
+                                       .ascii = c->ascii || !is_utf8(),
+                                       .utc = c->utc,
+                                       .to = stdout};
+    uint64_t reports = 0;
+    int r = report_form(c, &look.form, err);
+    if (r == 0 && c->filter.job.n == 0)
+        r = bj_err_set(err, -EINVAL, "report: expected the id of a job");
+    if (r == 0)
+        r = times(c, err);
+    if (r == 0)
+        r = open_source(c, &from, err);
+    if (r < 0)
+        return r;
+    r = bj_acct_report(&from, &c->filter, &look, &reports, err);
+    if (r == 0 && reports == 0)
+        r = bj_err_set(err, -EINVAL, "no job found");
+    from.close(from.source);
+    return r;
+}
+
+/* --- lists -----------------------------------------------------------------
+ */
+
 static int run(struct conf *c, struct bj_err *err)
 {
     const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
@@ -387,24 +464,40 @@ static int run(struct conf *c, struct bj_err *err)
 /* --- start -----------------------------------------------------------------
  */
 
+/* The program whose name a link has. */
+static const char *called_as(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    const char *name = slash ? slash + 1 : program;
+    return strcmp(name, "seff") == 0       ? "--as=seff"
+           : strcmp(name, "jobstats") == 0 ? "--as=jobstats"
+                                           : NULL;
+}
+
 /* The arguments with the configuration file in front, if it exists, and
- * "--job 4711" for each word.  NULL: no memory. */
+ * "--job 4711" for each word but "report" as the first.  NULL: no memory. */
 static char **arguments(const struct bj_optset *sets, size_t n, int *argc,
-                        char **argv)
+                        char **argv, bool *ret_report)
 {
     static char option[] = "--job", file[] = "--config.file=" CONFIG_FILE;
     size_t all = (size_t)*argc;
     char **word = calloc(all + 1, sizeof(*word));
-    char **v = calloc(2 * all + 2, sizeof(*v));
+    char **v = calloc(2 * all + 3, sizeof(*v));
+    const char *as = called_as(argv[0]);
+    *ret_report = as != NULL;
     if (word && v) {
         size_t words = bj_words_cut(sets, n, letters, argc, argv, word);
         int to = 0;
         v[to++] = argv[0];
         if (access(CONFIG_FILE, F_OK) == 0)
             v[to++] = file;
+        if (as)
+            v[to++] = (char *)(uintptr_t)as; /* is only read */
         for (int i = 1; i < *argc; i++)
             v[to++] = argv[i];
-        for (size_t i = 0; i < words; i++) {
+        size_t i = !as && words > 0 && strcmp(word[0], "report") == 0;
+        *ret_report = as || i > 0;
+        for (; i < words; i++) {
             v[to++] = option;
             v[to++] = word[i];
         }
@@ -422,7 +515,7 @@ int main(int argc, char **argv)
     const struct bj_optset sets[] = {{options, &conf},
                                      {bj_program_opts, &conf.program}};
     bj_sql_single_thread();
-    char **args = arguments(sets, 2, &argc, argv);
+    char **args = arguments(sets, 2, &argc, argv, &conf.report);
     int r = args ? bj_program_load(&conf.program, sets, 2, argc, args, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
     if (r == 0 && conf.program.help) {
@@ -431,7 +524,7 @@ int main(int argc, char **argv)
         printf("batchjob_acct %s (%s)\n", bj_version, bj_revision);
     } else if (r == 0) {
         bj_program_log(&conf.program);
-        r = run(&conf, &err);
+        r = conf.report ? run_report(&conf, &err) : run(&conf, &err);
     }
     if (r < 0)
         fprintf(stderr, "batchjob_acct: %s\n",

@@ -33,6 +33,11 @@ struct bj_acct_source {
      *   -EINVAL  unknown state */
     int (*jobs)(void *source, const struct bj_acct_query *q, bj_acct_row_fn *fn,
                 void *ctx, struct bj_err *err);
+    /* Of the API: GET a path with its query; the reply stays until the next
+     * request.  NULL: it is the store. */
+    int (*get)(void *source, struct bj_slice path, struct bj_slice *ret,
+               struct bj_err *err);
+    struct sqlite3 *db; /* of the store, else NULL */
     void (*close)(void *source);
     void *source;
 };

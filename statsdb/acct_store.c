@@ -58,6 +58,10 @@ int bj_acct_store_open(const char *path, bool any_filesystem,
         &(struct bj_store_options){
             .path = path, .read_only = true, .any_filesystem = any_filesystem},
         &s, err);
-    *ret = (struct bj_acct_source){clusters, jobs, close_store, s};
+    *ret = (struct bj_acct_source){.clusters = clusters,
+                                   .jobs = jobs,
+                                   .db = s ? bj_store_db(s) : NULL,
+                                   .close = close_store,
+                                   .source = s};
     return r;
 }

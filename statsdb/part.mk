@@ -2,7 +2,8 @@
 # API server share, and the programs.  SQLite 3.37 brings STRICT tables.
 HAVE_SQLITE := $(shell pkg-config --atleast-version=3.37 sqlite3 2>/dev/null && echo yes)
 LIBS_statsdb := $(call PKG,sqlite3) $(call PKG,yaml-0.1) $(LIBS_base)
-statsdb_SRC := $(filter-out statsdb/main.c statsdb/acct_main.c,$(wildcard statsdb/*.c))
+acct_SRC := statsdb/acct_main.c statsdb/acct_report.c
+statsdb_SRC := $(filter-out statsdb/main.c $(acct_SRC),$(wildcard statsdb/*.c))
 STATSDB_LIBS = $(O)/libreport.a $(O)/libstatsdb.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
 $(O)/libstatsdb.a: $(call obj,$(statsdb_SRC))
@@ -12,8 +13,9 @@ $(O)/batchjob_stats_db: $(O)/statsdb/main.o $(STATSDB_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb) \
 	    $(LIBS_httpd) $(call PKG,zlib)
 
-$(O)/batchjob_acct: $(O)/statsdb/acct_main.o $(STATSDB_LIBS)
-	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb)
+$(O)/batchjob_acct: $(call obj,$(acct_SRC)) $(STATSDB_LIBS)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LIBS_statsdb) \
+	    $(call PKG,zlib)
 
 ifeq ($(HAVE_SQLITE),yes)
 PROGRAMS += $(O)/batchjob_stats_db $(O)/batchjob_acct

@@ -28,7 +28,7 @@ static const struct {
     {"1005", "critical", "2 node(s) of this job used no CPU time.",
      "Next time request --nodes=1."},
     {"2000", "warning",
-     "Array of 20 tasks, 20 completed. 19 tasks, one of them: The job used "
+     "Array of 20 tasks, 20 completed. 19 tasks: The job used "
      "6.562 % of its memory.",
      "Next time request --mem=3G --time=00:40:00."},
     {"3001", "good",
@@ -135,6 +135,9 @@ static void test_array(void **state)
          "Request --mem=3G: 95 % of the tasks used at most 2.1 GiB of 32.0 "
          "GiB. Run the other 1 apart, with more.");
     assert_int_equal(r.advice[0].runs, 20);
+    /* 20 tasks of 1800 s and more, the straggler of 4000 s, on 4 CPUs */
+    same("cost", r.verdict.cost,
+         "It held 42.7 CPU hours and used 40.3 of them (94.5 %).");
     bj_report_free(&r);
 }
 
@@ -264,6 +267,20 @@ static int close_jobs(void **state)
     return 0;
 }
 
+/* For end-to-end tests. */
+static int write_store(const char *path)
+{
+    struct site w;
+    struct bj_err e = {0};
+    char sql[200];
+    site_open(&w);
+    put_report_jobs(&w);
+    snprintf(sql, sizeof(sql), "VACUUM INTO '%.150s'", path);
+    int r = bj_sql_exec(bj_store_db(w.s), sql, &e);
+    site_close(&w);
+    return r < 0;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -272,7 +289,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bad_json), cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_words),
     };
-    (void)argc;
-    (void)argv;
+    if (argc > 1)
+        return write_store(argv[1]);
     return cmocka_run_group_tests_name("report", tests, open_jobs, close_jobs);
 }

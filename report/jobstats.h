@@ -1,0 +1,12 @@
+/* A report in the form of jobstats (Princeton). */
+#ifndef BJ_REPORT_JOBSTATS_H
+#define BJ_REPORT_JOBSTATS_H
+
+#include "base/buf.h"
+#include "report/report.h"
+
+/* Append its sections in 80 columns; times are local unless utc. */
+void bj_report_jobstats(const struct bj_report *r, bool colour, bool utc,
+                        struct bj_buf *out);
+
+#endif

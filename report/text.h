@@ -1,0 +1,17 @@
+/* A report as text for a terminal of 80 columns. */
+#ifndef BJ_REPORT_TEXT_H
+#define BJ_REPORT_TEXT_H
+
+#include "base/buf.h"
+#include "report/report.h"
+
+struct bj_report_style {
+    bool colour;
+    bool ascii; /* meters of ASCII characters */
+    bool utc;   /* else local time */
+};
+
+void bj_report_print(const struct bj_report *r,
+                     const struct bj_report_style *style, struct bj_buf *out);
+
+#endif

@@ -1,0 +1,205 @@
+#include "statsdb/acct_report.h"
+
+#include "base/html.h"
+#include "base/json.h"
+#include "report/jobstats.h"
+#include "report/js1.h"
+#include "report/json.h"
+#include "report/read.h"
+#include "report/seff.h"
+#include "report/text.h"
+#include "statsdb/job_name.h"
+
+#include <string.h>
+
+enum { KEY, CLUSTER, JOBID, ARRAY, COLUMNS };
+
+/* The jobs to report on: the key of one run each. */
+struct chosen {
+    struct bj_slice key, id; /* of what a report is: "alpha/a2000" */
+    struct chosen *next;
+};
+
+struct choice {
+    struct bj_arena arena;
+    struct chosen *first, **last;
+    struct bj_buf id;
+};
+
+/* --- which jobs ------------------------------------------------------------
+ */
+
+static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
+{
+    struct choice *c = ctx;
+    struct bj_job_value v[COLUMNS];
+    struct bj_slice key = {0};
+    int r = 0;
+    c->id.len = 0;
+    for (unsigned i = 0; r == 0 && i < COLUMNS; i++) {
+        r = row->value(row->ctx, i, &v[i], err);
+        if (i == KEY)
+            key = bj_arena_copy(&c->arena, v[i].text);
+        if (i == CLUSTER || i == JOBID) {
+            bj_buf_slice(&c->id, v[i].text);
+            bj_buf_str(&c->id, "/");
+        }
+    }
+    if (r == 0 && v[ARRAY].known) {
+        c->id.len = v[CLUSTER].text.n;
+        bj_buf_printf(&c->id, "/a%lld", (long long)v[ARRAY].number);
+    }
+    struct bj_slice id = {c->id.p, c->id.len};
+    for (struct chosen *have = c->first; have; have = have->next)
+        if (bj_slice_eq(have->id, id))
+            return r; /* a newer run, or the same array */
+    struct chosen *one = bj_arena_alloc(&c->arena, sizeof(*one));
+    if (r < 0 || !one)
+        return r < 0 ? r : bj_err_set(err, -ENOMEM, "report");
+    *one = (struct chosen){key, bj_arena_copy(&c->arena, id), NULL};
+    *c->last = one;
+    c->last = &one->next;
+    return c->arena.failed || c->id.failed ? bj_err_set(err, -ENOMEM, "report")
+                                           : 0;
+}
+
+static int choose(const struct bj_acct_source *from,
+                  const struct bj_acct_filter *filter, struct choice *c,
+                  struct bj_err *err)
+{
+    static const char *const names[COLUMNS] = {[KEY] = "key",
+                                               [CLUSTER] = "cluster",
+                                               [JOBID] = "jobid",
+                                               [ARRAY] = "array_job_id"};
+    const struct bj_job_column *column[COLUMNS];
+    for (unsigned i = 0; i < COLUMNS; i++)
+        column[i] = bj_job_column(bj_slice_str(names[i]));
+    c->last = &c->first;
+    return from->jobs(from->source,
+                      &(struct bj_acct_query){*filter, column, COLUMNS}, on_job,
+                      c, err);
+}
+
+/* --- one report ------------------------------------------------------------
+ */
+
+/* From the store: 1, or 0 when the job has been removed. */
+static int read_stored(struct sqlite3 *db, struct bj_slice key,
+                       struct bj_report *ret, struct bj_err *err)
+{
+    struct bj_job_name name = bj_job_name_parse(key);
+    struct bj_sql_build b = {0};
+    struct sqlite3_stmt *st = NULL;
+    int64_t job = BJ_SQL_NULL;
+    bj_job_name_query(&name, BJ_NAME_EXACT, &b);
+    int r = bj_sql_build_end(&b, err);
+    if (r == 0)
+        r = bj_sql_prepare(db, b.sql.p, &st, err);
+    if (r == 0) {
+        bj_sql_build_bind(&b, st);
+        r = bj_sql_row(st, err);
+    }
+    if (r > 0)
+        job = bj_sql_get(st, 0);
+    sqlite3_finalize(st);
+    bj_sql_build_free(&b);
+    return r <= 0 ? r : bj_report_read(db, job, ret, err);
+}
+
+static int read_remote(const struct bj_acct_source *from, struct bj_slice key,
+                       struct bj_report *ret, struct bj_err *err)
+{
+    struct bj_arena arena = {0};
+    struct bj_buf path = {0};
+    struct bj_slice body = {0};
+    const struct bj_json *doc = NULL;
+    bj_buf_str(&path, "/api/v1/jobs/");
+    bj_url_text(&path, key);
+    bj_buf_str(&path, "/report");
+    int r = path.failed
+                ? bj_err_set(err, -ENOMEM, "request")
+                : from->get(from->source, (struct bj_slice){path.p, path.len},
+                            &body, err);
+    if (r == 0)
+        r = bj_json_parse(&arena, body, "reply", NULL, &doc, err);
+    if (r == 0)
+        r = bj_report_parse(bj_json_get(doc, "data"), ret, err);
+    bj_arena_free(&arena);
+    bj_buf_free(&path);
+    return r < 0 ? r : 1;
+}
+
+static int print(const struct bj_report *r,
+                 const struct bj_acct_report_look *look, bool first,
+                 struct bj_buf *out, struct bj_err *err)
+{
+    const struct bj_report_style style = {look->colour, look->ascii, look->utc};
+    switch (look->form) {
+    case BJ_ACCT_SEFF:
+        bj_buf_str(out, first ? "" : "\n");
+        bj_report_seff(r, out);
+        return 0;
+    case BJ_ACCT_JOBSTATS:
+        bj_report_jobstats(r, look->colour, look->utc, out);
+        return 0;
+    case BJ_ACCT_JS1: {
+        int code = bj_report_js1(r, out, err);
+        bj_buf_str(out, "\n");
+        return code;
+    }
+    case BJ_ACCT_REPORT_JSON:
+        bj_buf_str(out, first ? "[\n" : ",\n");
+        bj_report_write(r, out);
+        return 0;
+    default:
+        bj_buf_str(out, first ? "" : "\n\n");
+        bj_report_print(r, &style, out);
+        return 0;
+    }
+}
+
+static int write_out(struct bj_buf *out, FILE *to, struct bj_err *err)
+{
+    if (out->failed)
+        return bj_err_set(err, -ENOMEM, "output");
+    if (fwrite(out->p, 1, out->len, to) != out->len || fflush(to) != 0)
+        return bj_err_set(err, errno ? -errno : -EIO, "output");
+    out->len = 0;
+    return 0;
+}
+
+static int put_report(const struct bj_acct_source *from, struct bj_slice key,
+                      const struct bj_acct_report_look *look,
+                      struct bj_buf *out, uint64_t *reports, struct bj_err *err)
+{
+    struct bj_report report = {.interactive = false};
+    int r = from->db ? read_stored(from->db, key, &report, err)
+                     : read_remote(from, key, &report, err);
+    if (r > 0) {
+        r = print(&report, look, *reports == 0, out, err);
+        ++*reports;
+    }
+    bj_report_free(&report);
+    return r < 0 ? r : write_out(out, look->to, err);
+}
+
+int bj_acct_report(const struct bj_acct_source *from,
+                   const struct bj_acct_filter *filter,
+                   const struct bj_acct_report_look *look,
+                   uint64_t *ret_reports, struct bj_err *err)
+{
+    struct choice c = {.first = NULL};
+    struct bj_buf out = {0};
+    *ret_reports = 0;
+    int r = choose(from, filter, &c, err);
+    for (const struct chosen *one = c.first; r == 0 && one; one = one->next)
+        r = put_report(from, one->key, look, &out, ret_reports, err);
+    if (r == 0 && look->form == BJ_ACCT_REPORT_JSON) {
+        bj_buf_str(&out, *ret_reports > 0 ? "\n]\n" : "[]\n");
+        r = write_out(&out, look->to, err);
+    }
+    bj_buf_free(&out);
+    bj_buf_free(&c.id);
+    bj_arena_free(&c.arena);
+    return r;
+}

@@ -1,0 +1,31 @@
+/* batchjob_acct report: reports of jobs, in several forms. */
+#ifndef BJ_STATSDB_ACCT_REPORT_H
+#define BJ_STATSDB_ACCT_REPORT_H
+
+#include "statsdb/acct_source.h"
+
+#include <stdio.h>
+
+enum bj_acct_report_form {
+    BJ_ACCT_REPORT,
+    BJ_ACCT_SEFF,     /* as Slurm's seff */
+    BJ_ACCT_JOBSTATS, /* as jobstats (Princeton) */
+    BJ_ACCT_JS1,      /* a line for AdminComment */
+    BJ_ACCT_REPORT_JSON
+};
+
+struct bj_acct_report_look {
+    enum bj_acct_report_form form;
+    bool colour, ascii, utc;
+    FILE *to;
+};
+
+/* Print the report of each selected job, once for each array and for the newest
+ * run of a job that was requeued; *ret_reports: how many.
+ *   an error of the source, -ENOMEM, or an error of writing */
+int bj_acct_report(const struct bj_acct_source *from,
+                   const struct bj_acct_filter *filter,
+                   const struct bj_acct_report_look *look,
+                   uint64_t *ret_reports, struct bj_err *err);
+
+#endif

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""The report of a job: the terminal, the same from a server, JSON and the page
+show the same figures; summaries for jobstats.  TAP."""
+import base64
+import gzip
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from api_lib import O, SERVER, TOP, Site, check, plan, same, user  # noqa: E402
+
+ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
+JOBS = os.path.abspath(os.path.join(TOP, O, "unit/test_statsdb_report"))
+IDS = ("1000", "1001", "1002", "1003", "1004", "1005", "2000", "2007", "3000+1", "3100", "3200",
+       "3300", "3400", "3500", "3600", "3700")
+BOSS = user("boss")
+
+
+def begin(site):
+    """The jobs of tests/unit/report_jobs.h."""
+    subprocess.run([os.environ.get("MAKE", "make"), "-C", TOP, "-s", "O=" + O,
+                    O + "/unit/test_statsdb_report"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([JOBS, site.store], check=True)
+    socket = os.path.join(site.folder, "sock")
+    site.start("--access.trust-loopback", "--access.admins=boss", "--access.admins=root", "--web.unix-socket=" + socket)
+    site.ways = {"store": ["--store.path=" + site.store], "server": ["--server=unix:" + socket]}
+
+
+def acct(site, way, *words, program=ACCT, code=0):
+    p = subprocess.run([program, *site.ways[way], "--utc", *words], capture_output=True,
+                       env=dict(os.environ, LC_ALL="C.UTF-8"))
+    if p.returncode != code:
+        check(False, "batchjob_acct %s ends with %d" % (" ".join(words), code), p.stderr)
+    return p.stdout.decode("utf-8")
+
+
+def key_of(site, job):
+    return json.loads(acct(site, "store", "--job=" + job, "--format=key", "--limit=1",
+                           "--output=json"))[0]["key"]
+
+
+def report(site, job):
+    key = key_of(site, job)
+    a = site.ask("/api/v1/jobs/%s/report" % key, BOSS)
+    if a.status != 200:
+        check(False, "the API has the report of %s" % job, a)
+    return key, a.data
+
+
+def ways(site):
+    """The same from the store and from a server, in each form."""
+    for form in ([], ["--ascii"], ["--as=seff"], ["--as=jobstats"], ["--format=js1"],
+                 ["--output=json"], ["--color=always"]):
+        texts = [acct(site, way, "report", *form, *IDS) for way in site.ways]
+        check(texts[0] == texts[1] and len(texts[0]) > 500, "%s: store and server agree" %
+              (form or ["report"])[0], texts)
+    ours = json.loads(acct(site, "store", "report", "--output=json", *IDS))
+    by_key = {r["job"]["key"]: r for r in ours}
+    bad = [i for i in IDS if by_key.get(report(site, i)[0], report(site, i)[1]) != report(site, i)[1]]
+    same(bad, [], "JSON of batchjob_acct is that of the API")
+
+
+def forms(site):
+    """What the terminal shows is what JSON has, in 80 columns."""
+    wide, wrong = [], []
+    for job in IDS:
+        text = acct(site, "store", "report", job)
+        _, data = report(site, job)
+        wide += [line for line in text.splitlines() if len(line) > 80 and "3400" not in job]
+        flat = " ".join(text.split())
+        for s in data["verdict"]["wrong"], data["verdict"]["cost"], data["verdict"]["todo"]:
+            if s and s not in flat:
+                wrong.append((job, s))
+        for a in data["advice"]:
+            if a["text"] not in flat or (a["line"] or "") not in text:
+                wrong.append((job, a))
+        for f in data["figures"]:
+            if f["percent"] is not None and percent(f["percent"]) not in text:
+                wrong.append((job, f))
+    same(wide, [], "no line is longer than 80 columns")
+    same(wrong[:3], [], "the terminal shows the verdict, the advice and each figure")
+    same(acct(site, "store", "report", "3400").count("\x1b"), 0, "hostile names are harmless")
+
+
+def percent(v):
+    return "%.1f %%" % (int(v * 10 + 0.5) / 10)
+
+
+def page(site):
+    """The page of a job has the percentages of its report."""
+    wrong = []
+    for job in IDS:
+        key, data = report(site, job)
+        a = site.ask("/jobs/" + key, BOSS)
+        text = html.unescape(re.sub(r"<[^>]*>", " ", a.body.decode("utf-8", "replace")))
+        text = " ".join(text.replace("\u00a0", " ").split())
+        wrong += [(job, f["figure"], percent(f["percent"])) for f in data["figures"]
+                  if f["percent"] is not None and percent(f["percent"]) not in text]
+    same(wrong[:5], [], "the page of a job shows the same figures")
+
+
+def summaries(site):
+    """JS1, as jobstats reads it."""
+    js1 = acct(site, "store", "report", "--format=js1", "1001").strip()
+    check(js1.startswith("JS1:"), "a summary begins with JS1:", js1)
+    doc = json.loads(gzip.decompress(base64.b64decode(js1[4:], validate=True)))
+    same(doc, {"nodes": {"n1": {"total_memory": 8 << 30, "used_memory": 7 << 30,
+                                "total_time": 13700.0, "cpus": 4,
+                                "gpu_total_memory": {"0": 0, "1": 0},
+                                "gpu_used_memory": {"0": 8 << 30, "1": 0},
+                                "gpu_utilization": {"0": 90.0, "1": 0.0}}},
+               "total_time": 3600, "gpus": 2}, "a summary has nodes and GPUs")
+    same(acct(site, "store", "report", "--format=js1", "3300").strip(), "JS1:None",
+         "without measurements it is None")
+    folder = os.path.join(site.folder, "bin")
+    os.mkdir(folder)
+    asked = os.path.join(folder, "asked")
+    for name, text in (("batchjob_acct", "exec %s %s \"$@\"" % (ACCT, site.ways["store"][0])),
+                       ("sacctmgr", "printf '%%s\\n' \"$*\" >>%s" % asked)):
+        path = os.path.join(folder, name)
+        with open(path, "w") as f:
+            f.write("#!/bin/sh\n%s\n" % text)
+        os.chmod(path, 0o755)
+    with open(os.path.join(TOP, "examples/slurm-js1.sh")) as f:
+        script = f.read().replace("PATH=/usr", "PATH=%s:/usr" % folder, 1)
+    script = script.replace("store >/dev/null 2>&1 </dev/null &", "store")
+    for env in ({"SLURM_JOB_ID": "1001"}, {"SLURM_JOB_ID": "3300"},
+                {"SLURM_JOB_ID": "2000", "SLURM_ARRAY_JOB_ID": "2000", "SLURM_ARRAY_TASK_ID": "20"},
+                {"SLURM_JOB_ID": "1; rm"}):
+        subprocess.run(["sh", "-c", script], env=dict(os.environ, JS1_WAIT="0", JS1_TRIES="2", **env),
+                       check=True)
+    with open(asked) as f:
+        lines = f.read().splitlines()
+    same([line.split(" set ")[0] for line in lines],
+         ["-i -Q update job where jobid=%s" % i for i in ("1001", "2000_20")],
+         "the epilog writes summaries of jobs that were measured")
+    check(lines[0].endswith("AdminComment=" + js1), "it writes the summary", lines[0])
+
+
+def names(site):
+    """Called as another program, and what is refused."""
+    for name, first in (("seff", "Job ID: 1002"), ("jobstats", "=" * 80)):
+        link = os.path.join(site.folder, name)
+        os.symlink(ACCT, link)
+        same(acct(site, "store", "1002", program=link).splitlines()[0], first, "%s by its name" % name)
+    for words in (["report"], ["report", "99"], ["report", "--format=cpus", "1000"]):
+        acct(site, "store", *words, code=1)
+    same(site.ask("/api/v1/jobs/99/report", BOSS).status, 404, "an unknown job is status 404")
+    same(site.ask("/api/v1/jobs/1000/report", user("mallory")).status, 404,
+         "a report is shown only to those who may see the job")
+
+
+def main():
+    if not os.access(SERVER, os.X_OK):
+        print("1..0 # SKIP %s was not built: SQLite is not installed" % SERVER)
+        return 0
+    site = Site()
+    try:
+        for part in begin, ways, forms, page, summaries, names:
+            part(site)
+    finally:
+        site.done()
+    return plan()
+
+
+sys.exit(main())

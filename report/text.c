@@ -1,10 +1,10 @@
 #include "report/text.h"
 
+#include "report/meter.h"
 #include "report/show.h"
 #include "report/text_parts.h"
 
 enum {
-    CELLS = 24, /* of a meter */
     LABEL = 12, /* columns */
     SHOWN = 10, /* nodes and GPUs, the least busy */
     INDENT = 2
@@ -110,13 +110,7 @@ static void put_verdict(struct page *p)
 
 static void put_meter(struct page *p, int64_t ppm)
 {
-    int64_t full = ppm == BJ_SQL_NULL ? 0 : (ppm * CELLS + 500000) / 1000000;
-    const char *on = p->style->ascii ? "#" : "\xe2\x96\x88";
-    const char *off = p->style->ascii ? "." : "\xe2\x96\x91";
-    bj_buf_str(p->out, p->style->ascii ? "[" : "");
-    for (int64_t i = 0; i < CELLS; i++)
-        bj_buf_str(p->out, i < full ? on : off);
-    bj_buf_str(p->out, p->style->ascii ? "] " : " ");
+    bj_meter(p->out, ppm, p->style->ascii);
 }
 
 static struct bj_slice scratch(struct page *p)

@@ -5,6 +5,7 @@
 #include "statsdb/acct_api.h"
 #include "statsdb/acct_column.h"
 #include "statsdb/acct_out.h"
+#include "statsdb/acct_period.h"
 #include "statsdb/acct_query.h"
 #include "statsdb/acct_report.h"
 #include "statsdb/acct_store.h"
@@ -28,7 +29,8 @@ struct conf {
     struct bj_strv format;
     char *output, *colour;
     bool header, utc, ascii;
-    char *as;
+    char *as, *month;
+    const char *default_since;
     bool report; /* the first word */
 };
 
@@ -112,6 +114,12 @@ static const struct bj_opt options[] = {
      .off = AT(header),
      .preset = "true",
      .help = "Prints the names of the columns in the first line."},
+    {.name = "month",
+     .kind = BJ_OPT_STR,
+     .off = AT(month),
+     .arg = "YYYY-MM",
+     .help = "Selects jobs that began in this month, instead of since and "
+             "until."},
     {.name = "as",
      .kind = BJ_OPT_STR,
      .off = AT(as),
@@ -213,7 +221,9 @@ static void print_help(void)
                "their efficiency.\nUnknown values are empty. \"report\" prints "
                "what was wrong with a job, what it used,\nand what to "
                "request next time; with --format=js1 jobstats' summary for "
-               "AdminComment.\n\n");
+               "AdminComment; with\n--user, --account or --month instead of "
+               "jobs the sums of the last 30 days or of\nthat month, and the "
+               "jobs that wasted most.\n\n");
     bj_buf_str(&out, "Letters, as in sacct:");
     for (unsigned i = 0; letters[i].letter; i++)
         bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
@@ -273,6 +283,11 @@ static int columns(const struct conf *c, const struct bj_acct_source *from,
 /* --- selection -------------------------------------------------------------
  */
 
+static bool is_given(const char *text)
+{
+    return text && text[0];
+}
+
 static int time_option(const struct conf *c, const char *name, const char *text,
                        int64_t *ret, struct bj_err *err)
 {
@@ -295,6 +310,14 @@ static bool whenever(const struct conf *c)
 
 static int times(struct conf *c, struct bj_err *err)
 {
+    if (is_given(c->month))
+        return bj_acct_month(c->month, c->utc, &c->filter.since_sec,
+                             &c->filter.until_sec) < 0
+                   ? bj_err_set(
+                         err, -EINVAL,
+                         "month: '%.60s' is not a month, such as 2026-11",
+                         c->month)
+                   : 0;
     c->filter.since_sec = INT64_MIN;
     c->filter.until_sec = INT64_MAX;
     int r = time_option(c, "until", c->until, &c->filter.until_sec, err);
@@ -302,7 +325,7 @@ static int times(struct conf *c, struct bj_err *err)
         r = time_option(c, "since",
                         c->since      ? c->since
                         : whenever(c) ? ""
-                                      : "7d",
+                                      : c->default_since,
                         &c->filter.since_sec, err);
     return r;
 }
@@ -343,11 +366,6 @@ static const char *const forms[] = {[BJ_ACCT_TABLE] = "table",
                                     [BJ_ACCT_LIST] = "list",
                                     [BJ_ACCT_CSV] = "csv",
                                     [BJ_ACCT_JSON] = "json"};
-
-static bool is_given(const char *text)
-{
-    return text && text[0];
-}
 
 static int open_source(const struct conf *c, struct bj_acct_source *ret,
                        struct bj_err *err)
@@ -416,17 +434,28 @@ static int run_report(struct conf *c, struct bj_err *err)
                                        .utc = c->utc,
                                        .to = stdout};
     uint64_t reports = 0;
+    const bool period = c->filter.job.n == 0 &&
+                        (c->filter.user.n > 0 || c->filter.account.n > 0 ||
+                         is_given(c->month) || is_given(c->since));
     int r = report_form(c, &look.form, err);
-    if (r == 0 && c->filter.job.n == 0)
-        r = bj_err_set(err, -EINVAL, "report: expected the id of a job");
+    if (r == 0 && !period && c->filter.job.n == 0)
+        r = bj_err_set(err, -EINVAL,
+                       "report: expected the id of a job, or one of --user, "
+                       "--account, --month and --since");
+    if (r == 0 && period && look.form != BJ_ACCT_REPORT &&
+        look.form != BJ_ACCT_REPORT_JSON)
+        r = bj_err_set(err, -EINVAL, "report: this form needs the id of a job");
+    if (period && !c->since && !is_given(c->month))
+        c->default_since = "30d";
     if (r == 0)
         r = times(c, err);
     if (r == 0)
         r = open_source(c, &from, err);
     if (r < 0)
         return r;
-    r = bj_acct_report(&from, &c->filter, &look, &reports, err);
-    if (r == 0 && reports == 0)
+    r = period ? bj_acct_period(&from, &c->filter, &look, err)
+               : bj_acct_report(&from, &c->filter, &look, &reports, err);
+    if (r == 0 && !period && reports == 0)
         r = bj_err_set(err, -EINVAL, "no job found");
     from.close(from.source);
     return r;
@@ -509,7 +538,7 @@ static char **arguments(const struct bj_optset *sets, size_t n, int *argc,
 
 int main(int argc, char **argv)
 {
-    struct conf conf = {.path = NULL};
+    struct conf conf = {.default_since = "7d"};
     struct bj_err err = {0};
     char text[400];
     const struct bj_optset sets[] = {{options, &conf},

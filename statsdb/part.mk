@@ -2,7 +2,7 @@
 # API server share, and the programs.  SQLite 3.37 brings STRICT tables.
 HAVE_SQLITE := $(shell pkg-config --atleast-version=3.37 sqlite3 2>/dev/null && echo yes)
 LIBS_statsdb := $(call PKG,sqlite3) $(call PKG,yaml-0.1) $(LIBS_base)
-acct_SRC := statsdb/acct_main.c statsdb/acct_report.c
+acct_SRC := statsdb/acct_main.c statsdb/acct_report.c statsdb/acct_period.c
 statsdb_SRC := $(filter-out statsdb/main.c $(acct_SRC),$(wildcard statsdb/*.c))
 STATSDB_LIBS = $(O)/libreport.a $(O)/libstatsdb.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 

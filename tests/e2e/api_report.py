@@ -2,6 +2,7 @@
 """The report of a job: the terminal, the same from a server, JSON and the page
 show the same figures; summaries for jobstats.  TAP."""
 import base64
+import collections
 import gzip
 import html
 import json
@@ -104,6 +105,36 @@ def page(site):
     same(wrong[:5], [], "the page of a job shows the same figures")
 
 
+def periods(site):
+    """Sums over the jobs of an account, a user and a month."""
+    for words in (["--account=phys", "--since=2025-01-01"], ["--month=2025-11"],
+                  ["--user=anna", "--month=2025-11", "--output=json"]):
+        texts = [acct(site, way, "report", *words) for way in site.ways]
+        check(texts[0] == texts[1] and len(texts[0]) > 500, "%s: store and server agree" % words[0], texts)
+        same([l for l in texts[0].splitlines() if len(l) > 80 and "json" not in words[-1]], [],
+             "%s: no line is longer than 80 columns" % words[0])
+    got = json.loads(acct(site, "store", "report", "--month=2025-11", "--output=json"))
+    jobs = json.loads(acct(site, "store", "--month=2025-11", "--output=json", "--format=elapsed_seconds,cpus,"
+                           "cpu_used_seconds,state,energy_joules,finding_names"))
+    known = [j for j in jobs if j["cpu_used_seconds"] is not None]
+    held = sum((j["cpus"] or 0) * (j["elapsed_seconds"] or 0) for j in jobs)
+    total = got["total"]
+    same((total["jobs"], total["cpu_allocated_seconds"], total["cpu_used_seconds"], total["energy_joules"]),
+         (len(jobs), held, sum(j["cpu_used_seconds"] for j in known),
+          sum(j["energy_joules"] or 0 for j in jobs)), "totals are the sums over the jobs")
+    coverage = 100 * sum(j["cpus"] * j["elapsed_seconds"] for j in known) / held
+    check(abs(total["cpu_known_percent"] - coverage) < 0.01, "coverage is the part of the CPU time with a known use",
+          total, coverage)
+    same({f["finding"]: f["jobs"] for f in got["findings"]},
+         dict(collections.Counter(n for j in jobs for n in (j["finding_names"] or "").split(",") if n)),
+         "findings are counted")
+    same([w["display_id"] for w in got["waste"]["cpu_unused"][:3]], ["1005", "3700", "3600"],
+         "the jobs with the most unused CPU hours come first")
+    same([w["display_id"] for w in got["waste"]["gpu_idle"]], ["1001"], "idle GPUs are found")
+    for words in (["--month=2025-13"], ["--month=2025-11", "--as=seff"]):
+        acct(site, "store", "report", *words, code=1)
+
+
 def summaries(site):
     """JS1, as jobstats reads it."""
     js1 = acct(site, "store", "report", "--format=js1", "1001").strip()
@@ -161,7 +192,7 @@ def main():
         return 0
     site = Site()
     try:
-        for part in begin, ways, forms, page, summaries, names:
+        for part in begin, ways, forms, page, periods, summaries, names:
             part(site)
     finally:
         site.done()

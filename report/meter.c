@@ -1,0 +1,18 @@
+#include "report/meter.h"
+
+#include "statsdb/sql.h"
+
+enum { CELLS = 24, MICRO = 1000000 };
+
+void bj_meter(struct bj_buf *out, int64_t ppm, bool ascii)
+{
+    int64_t full = ppm == BJ_SQL_NULL ? 0
+                   : ppm > MICRO      ? CELLS
+                                      : (ppm * CELLS + MICRO / 2) / MICRO;
+    const char *on = ascii ? "#" : "\xe2\x96\x88";
+    const char *off = ascii ? "." : "\xe2\x96\x91";
+    bj_buf_str(out, ascii ? "[" : "");
+    for (int64_t i = 0; i < CELLS; i++)
+        bj_buf_str(out, i < full ? on : off);
+    bj_buf_str(out, ascii ? "] " : " ");
+}

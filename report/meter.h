@@ -1,0 +1,13 @@
+/* A bar for a percentage. */
+#ifndef BJ_REPORT_METER_H
+#define BJ_REPORT_METER_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Append a bar of 24 cells and a blank; BJ_SQL_NULL is empty. */
+void bj_meter(struct bj_buf *out, int64_t ppm, bool ascii);
+
+#endif

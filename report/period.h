@@ -1,0 +1,77 @@
+/* The report of a user, an account or a month: sums over jobs, in order, how
+ * much of that is known, and the jobs that wasted most. */
+#ifndef BJ_REPORT_PERIOD_H
+#define BJ_REPORT_PERIOD_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "statsdb/sql.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A job as it is added; any number may be BJ_SQL_NULL.  Texts are copied. */
+struct bj_period_job {
+    struct bj_slice id, user, account, name, state, findings; /* "a,b" */
+    int64_t elapsed_sec, cpus, cpu_usec, gpus, gpu_ppm;
+    int64_t memory_bytes, memory_peak_bytes, energy_uj, emissions_ug;
+};
+
+struct bj_period_sums {
+    struct bj_slice name; /* of the group */
+    int64_t jobs, completed, failed, timeout, oom, cancelled, open;
+    /* Microseconds; known: of cpu and gpu, those of jobs whose use is known. */
+    int64_t cpu, cpu_known, cpu_used, gpu, gpu_known, gpu_used;
+    int64_t energy_uj, energy_cpu; /* energy_cpu: of cpu, with known energy */
+    int64_t emissions_ug, emissions_cpu;
+};
+
+enum bj_waste {
+    BJ_WASTE_GPU,    /* GPU time idle, microseconds */
+    BJ_WASTE_CPU,    /* CPU time not used, of jobs without GPUs, microseconds */
+    BJ_WASTE_MEMORY, /* memory not used, MiB times seconds */
+    BJ_WASTES
+};
+
+enum { BJ_WASTERS = 10 };
+
+struct bj_waster {
+    struct bj_slice id, user, name, findings;
+    int64_t amount, ppm; /* ppm: used */
+};
+
+struct bj_period_count {
+    struct bj_slice name;
+    int64_t jobs;
+};
+
+struct bj_period {
+    struct bj_arena arena;
+    bool by_user; /* else the groups are accounts */
+    struct bj_period_sums all;
+    struct bj_period_sums *group; /* the most CPU time first, after settle */
+    size_t groups, groups_cap;
+    uint32_t *slot; /* numbers of groups + 1, by hash */
+    struct bj_waster waster[BJ_WASTES][BJ_WASTERS];
+    unsigned wasters[BJ_WASTES];
+    struct bj_period_count finding[64];
+    unsigned findings;
+};
+
+/* Zero-initialise, and set by_user. */
+void bj_period_free(struct bj_period *p);
+void bj_period_add(struct bj_period *p, const struct bj_period_job *job);
+
+/* Order groups and findings, when all jobs have been added. */
+void bj_period_settle(struct bj_period *p);
+
+/* Append it as text of 80 columns; title is its first line. */
+struct bj_report_style;
+void bj_period_print(const struct bj_period *p, const char *title,
+                     const struct bj_report_style *style, struct bj_buf *out);
+
+/* Append it as JSON. */
+void bj_period_json(const struct bj_period *p, struct bj_buf *out);
+
+#endif

@@ -1,0 +1,220 @@
+/* The report of a period as text. */
+#include "report/meter.h"
+#include "report/period.h"
+#include "report/show.h"
+#include "report/text.h"
+#include "report/text_parts.h"
+#include "statsdb/best.h"
+
+enum { LABEL = 12, NAME = 22, SHOWN = 20, MICRO = 1000000 };
+
+struct page {
+    const struct bj_period *p;
+    const struct bj_report_style *style;
+    struct bj_buf *out;
+    struct bj_buf cell;
+};
+
+static void colour(struct page *g, const char *code)
+{
+    bj_buf_str(g->out, g->style->colour ? code : "");
+}
+
+static void title(struct page *g, const char *text)
+{
+    colour(g, "\033[1m");
+    bj_buf_printf(g->out, "\n%s\n", text);
+    colour(g, "\033[0m");
+}
+
+/* The cell at the right of a column; then it is empty. */
+static void right(struct page *g, unsigned width)
+{
+    struct bj_slice s = {g->cell.p, g->cell.len};
+    unsigned n = bj_text_columns(s);
+    bj_buf_printf(g->out, "%*s", n < width ? (int)(width - n) : 0, "");
+    bj_buf_slice(g->out, s);
+    g->cell.len = 0;
+}
+
+/* The text at the left, cut to the column. */
+static void left(struct page *g, struct bj_slice s, unsigned width)
+{
+    bj_buf_clean(&g->cell, s);
+    unsigned n = 0;
+    size_t at = 0;
+    for (; at < g->cell.len; at++)
+        if (((unsigned char)g->cell.p[at] & 0xc0) != 0x80 && ++n > width)
+            break;
+    n = n > width ? width : n;
+    bj_buf_put(g->out, g->cell.p, at);
+    bj_buf_printf(g->out, "%*s", (int)(width - n), "");
+    g->cell.len = 0;
+}
+
+/* --- totals ----------------------------------------------------------------
+ */
+
+static void put_states(struct page *g)
+{
+    const struct bj_period_sums *s = &g->p->all;
+    const struct {
+        const char *what;
+        int64_t n;
+    } states[] = {{"completed", s->completed}, {"failed", s->failed},
+                  {"timed out", s->timeout},   {"out of memory", s->oom},
+                  {"cancelled", s->cancelled}, {"not ended", s->open}};
+    bj_show_number(&g->cell, s->jobs);
+    bj_buf_str(&g->cell, s->jobs == 1 ? " job" : " jobs");
+    const char *before = ": ";
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (states[i].n > 0) {
+            bj_buf_printf(&g->cell, "%s%lld %s", before, (long long)states[i].n,
+                          states[i].what);
+            before = ", ";
+        }
+    bj_text_wrap(g->out, (struct bj_slice){g->cell.p, g->cell.len}, 2, 0);
+    g->cell.len = 0;
+}
+
+static void put_known(struct page *g, int64_t known, int64_t all)
+{
+    bj_buf_str(g->out, ", ");
+    bj_show_percent(g->out, bj_best_ratio(known, MICRO, all));
+    bj_buf_str(g->out, " known\n");
+}
+
+static void put_hours(struct page *g, const char *label, int64_t used,
+                      int64_t known, int64_t all)
+{
+    int64_t ppm = bj_best_ratio(used, MICRO, known);
+    if (all <= 0)
+        return;
+    bj_buf_printf(g->out, "  %-*s", LABEL, label);
+    bj_meter(g->out, known > 0 ? ppm : BJ_SQL_NULL, g->style->ascii);
+    bj_show_percent(&g->cell, known > 0 ? ppm : BJ_SQL_NULL);
+    right(g, 7);
+    bj_buf_str(g->out, "  ");
+    bj_show_hours(g->out, known > 0 ? used : BJ_SQL_NULL);
+    bj_buf_str(g->out, " of ");
+    bj_show_hours(g->out, all);
+    bj_buf_str(g->out, " h");
+    put_known(g, known, all);
+}
+
+static void put_totals(struct page *g)
+{
+    const struct bj_period_sums *s = &g->p->all;
+    bj_buf_str(g->out, "\n");
+    put_hours(g, "CPU time", s->cpu_used, s->cpu_known, s->cpu);
+    put_hours(g, "GPU time", s->gpu_used, s->gpu_known, s->gpu);
+    if (s->energy_cpu > 0) {
+        bj_buf_printf(g->out, "  %-*s", LABEL, "Energy");
+        bj_show_energy(g->out, s->energy_uj);
+        put_known(g, s->energy_cpu, s->cpu);
+    }
+    if (s->emissions_cpu > 0) {
+        bj_buf_printf(g->out, "  %-*s", LABEL, "Emissions");
+        bj_show_grams(g->out, s->emissions_ug);
+        bj_buf_str(g->out, " CO2e");
+        put_known(g, s->emissions_cpu, s->cpu);
+    }
+}
+
+/* --- tables ----------------------------------------------------------------
+ */
+
+static void put_group(struct page *g, const struct bj_period_sums *s)
+{
+    bj_buf_str(g->out, "  ");
+    left(g, s->name.n > 0 ? s->name : BJ_SLICE("(none)"), NAME);
+    bj_show_number(&g->cell, s->jobs);
+    right(g, 8);
+    bj_show_hours(&g->cell, s->cpu);
+    right(g, 12);
+    bj_show_percent(&g->cell,
+                    s->cpu_known > 0
+                        ? bj_best_ratio(s->cpu_used, MICRO, s->cpu_known)
+                        : BJ_SQL_NULL);
+    right(g, 9);
+    bj_show_hours(&g->cell, s->gpu > 0 ? s->gpu : BJ_SQL_NULL);
+    right(g, 10);
+    bj_show_energy(&g->cell, s->energy_cpu > 0 ? s->energy_uj : BJ_SQL_NULL);
+    right(g, 13);
+    bj_buf_str(g->out, "\n");
+}
+
+static void put_groups(struct page *g)
+{
+    const struct bj_period *p = g->p;
+    if (p->groups == 0)
+        return;
+    title(g, p->by_user ? "Users" : "Accounts");
+    bj_buf_printf(g->out, "  %-*s%8s%12s%9s%10s%13s\n", NAME, "", "jobs",
+                  "CPU hours", "used", "GPU hours", "energy");
+    for (size_t i = 0; i < p->groups && i < SHOWN; i++)
+        put_group(g, &p->group[i]);
+    if (p->groups > SHOWN)
+        bj_buf_printf(g->out, "  and %zu more\n", p->groups - SHOWN);
+}
+
+static void put_wasters(struct page *g, enum bj_waste which)
+{
+    static const char *const titles[BJ_WASTES] = {
+        [BJ_WASTE_GPU] = "Jobs with the most idle GPU hours",
+        [BJ_WASTE_CPU] = "Jobs without GPUs with the most unused CPU hours",
+        [BJ_WASTE_MEMORY] = "Jobs with the most unused memory, GiB hours"};
+    const struct bj_period *p = g->p;
+    if (p->wasters[which] == 0)
+        return;
+    title(g, titles[which]);
+    for (unsigned i = 0; i < p->wasters[which]; i++) {
+        const struct bj_waster *w = &p->waster[which][i];
+        bj_buf_str(g->out, "  ");
+        left(g, w->id, 14);
+        bj_buf_str(g->out, " ");
+        left(g, w->user, 12);
+        bj_buf_str(g->out, " ");
+        left(g, w->name, 14);
+        if (which == BJ_WASTE_MEMORY)
+            bj_buf_printf(&g->cell, "%.1f",
+                          (double)w->amount / 1024.0 / 3600.0);
+        else
+            bj_show_hours(&g->cell, w->amount);
+        right(g, 11);
+        bj_show_percent(&g->cell, w->ppm);
+        right(g, 9);
+        bj_buf_str(g->out, " used\n");
+    }
+}
+
+static void put_findings(struct page *g)
+{
+    const struct bj_period *p = g->p;
+    if (p->findings > 0)
+        title(g, "Findings");
+    for (unsigned i = 0; i < p->findings; i++) {
+        bj_buf_str(g->out, "  ");
+        left(g, p->finding[i].name, 32);
+        bj_show_number(&g->cell, p->finding[i].jobs);
+        right(g, 8);
+        bj_buf_str(g->out, p->finding[i].jobs == 1 ? " job\n" : " jobs\n");
+    }
+}
+
+void bj_period_print(const struct bj_period *p, const char *first,
+                     const struct bj_report_style *style, struct bj_buf *out)
+{
+    struct page g = {.p = p, .style = style, .out = out};
+    colour(&g, "\033[1m");
+    bj_text_wrap(out, bj_slice_str(first), 2, 0);
+    colour(&g, "\033[0m");
+    put_states(&g);
+    put_totals(&g);
+    for (int i = 0; i < BJ_WASTES; i++)
+        put_wasters(&g, (enum bj_waste)i);
+    put_findings(&g);
+    put_groups(&g);
+    out->failed |= g.cell.failed;
+    bj_buf_free(&g.cell);
+}

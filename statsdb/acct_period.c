@@ -1,0 +1,226 @@
+#include "statsdb/acct_period.h"
+
+#include "report/period.h"
+#include "report/show.h"
+#include "report/text.h"
+#include "report/text_parts.h"
+#include "statsdb/acct_list.h"
+#include "statsdb/acct_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum {
+    ID,
+    USER,
+    ACCOUNT,
+    NAME,
+    STATE,
+    FINDINGS,
+    TEXTS,
+    ELAPSED = TEXTS,
+    CPUS,
+    CPU_USED,
+    GPUS,
+    GPU_EFFICIENCY,
+    MEMORY,
+    MEMORY_REQUESTED,
+    PEAK,
+    ENERGY,
+    EMISSIONS,
+    COLUMNS
+};
+
+int bj_acct_month(const char *text, bool utc, int64_t *ret_since,
+                  int64_t *ret_until)
+{
+    struct bj_slice rest = bj_slice_str(text), year;
+    char first[32];
+    uint64_t y, m;
+    if (!bj_slice_field(&rest, '-', &year) || year.n != 4 || rest.n != 2 ||
+        bj_slice_u64(year, &y) < 0 || bj_slice_u64(rest, &m) < 0 || m < 1 ||
+        m > 12)
+        return -EINVAL;
+    snprintf(first, sizeof(first), "%04u-%02u-01", (unsigned)y, (unsigned)m);
+    if (bj_acct_time(first, 0, utc, ret_since) < 0)
+        return -EINVAL;
+    snprintf(first, sizeof(first), "%04u-%02u-01",
+             (unsigned)(m == 12 ? y + 1 : y), (unsigned)(m % 12 + 1));
+    return bj_acct_time(first, 0, utc, ret_until);
+}
+
+/* --- jobs ------------------------------------------------------------------
+ */
+
+struct adding {
+    struct bj_period *period;
+    struct bj_buf texts;
+};
+
+/* Texts are good until the next call, so they are collected first. */
+static int read_texts(struct adding *a, const struct bj_acct_row *row,
+                      struct bj_slice text[TEXTS], struct bj_err *err)
+{
+    size_t at[TEXTS], len[TEXTS];
+    struct bj_job_value v;
+    a->texts.len = 0;
+    for (unsigned i = 0; i < TEXTS; i++) {
+        int r = row->value(row->ctx, i, &v, err);
+        if (r < 0)
+            return r;
+        at[i] = a->texts.len;
+        len[i] = v.known ? v.text.n : 0;
+        if (v.known)
+            bj_buf_slice(&a->texts, v.text);
+    }
+    if (a->texts.failed)
+        return bj_err_set(err, -ENOMEM, "report");
+    for (unsigned i = 0; i < TEXTS; i++)
+        text[i] =
+            (struct bj_slice){a->texts.p ? a->texts.p + at[i] : "", len[i]};
+    return 0;
+}
+
+static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
+{
+    struct adding *a = ctx;
+    struct bj_slice text[TEXTS];
+    int64_t v[COLUMNS];
+    for (unsigned i = TEXTS; i < COLUMNS; i++) {
+        struct bj_job_value value;
+        int r = row->value(row->ctx, i, &value, err);
+        if (r < 0)
+            return r;
+        v[i] = value.known ? value.number : BJ_SQL_NULL;
+    }
+    int r = read_texts(a, row, text, err);
+    if (r < 0)
+        return r;
+    bj_period_add(a->period, &(struct bj_period_job){
+                                 .id = text[ID],
+                                 .user = text[USER],
+                                 .account = text[ACCOUNT],
+                                 .name = text[NAME],
+                                 .state = text[STATE],
+                                 .findings = text[FINDINGS],
+                                 .elapsed_sec = v[ELAPSED],
+                                 .cpus = v[CPUS],
+                                 .cpu_usec = v[CPU_USED],
+                                 .gpus = v[GPUS],
+                                 .gpu_ppm = v[GPU_EFFICIENCY],
+                                 .memory_bytes = v[MEMORY] != BJ_SQL_NULL
+                                                     ? v[MEMORY]
+                                                     : v[MEMORY_REQUESTED],
+                                 .memory_peak_bytes = v[PEAK],
+                                 .energy_uj = v[ENERGY],
+                                 .emissions_ug = v[EMISSIONS]});
+    return a->period->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 0;
+}
+
+/* --- text ------------------------------------------------------------------
+ */
+
+static void put_names(struct bj_buf *out, const char *what,
+                      const struct bj_strv *list)
+{
+    struct bj_acct_at at = {0};
+    struct bj_slice name;
+    unsigned n = bj_acct_list_count(list);
+    if (n == 0)
+        return;
+    bj_buf_printf(out, "%s %s%s", out->len > 10 ? "," : "", what,
+                  n > 1 ? "s" : "");
+    while (bj_acct_list_next(list, &at, &name)) {
+        bj_buf_str(out, " ");
+        bj_buf_clean(out, name);
+    }
+}
+
+static void put_day(struct bj_buf *out, int64_t sec, bool utc)
+{
+    struct bj_buf day = {0};
+    bj_show_time(&day, sec, bj_text_offset(sec, utc));
+    bj_buf_put(out, day.p, day.len < 10 ? day.len : 10);
+    bj_buf_free(&day);
+}
+
+/* "Report of account phys: jobs that began from 2026-11-01 to 2026-11-30". */
+static void put_title(struct bj_buf *out, const struct bj_acct_filter *f,
+                      bool utc)
+{
+    bj_buf_str(out, "Report of");
+    put_names(out, "user", &f->user);
+    put_names(out, "account", &f->account);
+    put_names(out, "partition", &f->partition);
+    put_names(out, "cluster", &f->cluster);
+    bj_buf_str(out,
+               out->len > 10 ? ": jobs that began" : " all jobs that began");
+    if (f->since_sec != INT64_MIN) {
+        bj_buf_str(out, " from ");
+        put_day(out, f->since_sec, utc);
+    }
+    if (f->until_sec != INT64_MAX) {
+        bj_buf_str(out, " to ");
+        put_day(out, f->until_sec - 1, utc);
+    }
+    bj_buf_put(out, "", 1);
+}
+
+static int print(const struct bj_period *p, const struct bj_acct_filter *filter,
+                 const struct bj_acct_report_look *look, struct bj_err *err)
+{
+    const struct bj_report_style style = {look->colour, look->ascii, look->utc};
+    struct bj_buf out = {0}, first = {0};
+    int r = 0;
+    put_title(&first, filter, look->utc);
+    if (look->form == BJ_ACCT_REPORT_JSON)
+        bj_period_json(p, &out);
+    else if (!first.failed)
+        bj_period_print(p, first.p, &style, &out);
+    if (out.failed || first.failed)
+        r = bj_err_set(err, -ENOMEM, "output");
+    else if (fwrite(out.p, 1, out.len, look->to) != out.len ||
+             fflush(look->to) != 0)
+        r = bj_err_set(err, errno ? -errno : -EIO, "output");
+    bj_buf_free(&out);
+    bj_buf_free(&first);
+    return r;
+}
+
+int bj_acct_period(const struct bj_acct_source *from,
+                   const struct bj_acct_filter *filter,
+                   const struct bj_acct_report_look *look, struct bj_err *err)
+{
+    static const char *const names[COLUMNS] = {
+        [ID] = "display_id",
+        [USER] = "user",
+        [ACCOUNT] = "account",
+        [NAME] = "name",
+        [STATE] = "state",
+        [FINDINGS] = "finding_names",
+        [ELAPSED] = "elapsed_seconds",
+        [CPUS] = "cpus",
+        [CPU_USED] = "cpu_used_seconds",
+        [GPUS] = "gpus",
+        [GPU_EFFICIENCY] = "gpu_efficiency_percent",
+        [MEMORY] = "memory_allocated_bytes",
+        [MEMORY_REQUESTED] = "memory_requested_bytes",
+        [PEAK] = "memory_peak_bytes",
+        [ENERGY] = "energy_joules",
+        [EMISSIONS] = "emissions_grams"};
+    const struct bj_job_column *column[COLUMNS];
+    struct bj_period period = {.by_user =
+                                   bj_acct_list_count(&filter->account) > 0};
+    struct adding adding = {.period = &period};
+    for (unsigned i = 0; i < COLUMNS; i++)
+        column[i] = bj_job_column(bj_slice_str(names[i]));
+    int r = from->jobs(from->source,
+                       &(struct bj_acct_query){*filter, column, COLUMNS},
+                       on_job, &adding, err);
+    bj_period_settle(&period);
+    if (r == 0)
+        r = print(&period, filter, look, err);
+    bj_buf_free(&adding.texts);
+    bj_period_free(&period);
+    return r;
+}

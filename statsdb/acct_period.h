@@ -1,0 +1,17 @@
+/* batchjob_acct report --user, --account, --month: sums over jobs. */
+#ifndef BJ_STATSDB_ACCT_PERIOD_H
+#define BJ_STATSDB_ACCT_PERIOD_H
+
+#include "statsdb/acct_report.h"
+
+/* The first second of a month and of the next ("2026-11"), local time unless
+ * utc.  -EINVAL. */
+int bj_acct_month(const char *text, bool utc, int64_t *ret_since,
+                  int64_t *ret_until);
+
+/* Print the report of the selected jobs, as text or JSON. */
+int bj_acct_period(const struct bj_acct_source *from,
+                   const struct bj_acct_filter *filter,
+                   const struct bj_acct_report_look *look, struct bj_err *err);
+
+#endif

@@ -79,9 +79,11 @@ unsigned bj_key_names(const struct bj_key *keys,
 extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
     bj_endpoints_jobs[], bj_endpoints_original[], bj_endpoints_usage[],
     bj_endpoints_openapi[], bj_endpoints_simpod[], bj_endpoints_series[],
-    bj_endpoints_parts[], bj_endpoints_facts[], bj_endpoints_pages[],
-    bj_endpoints_page_job[], bj_endpoints_page_usage[],
-    bj_endpoints_page_person[], bj_endpoints_page_jobs[];
+    bj_endpoints_parts[], bj_endpoints_findings[], bj_endpoints_facts[],
+    bj_endpoints_pages[], bj_endpoints_page_job[], bj_endpoints_page_usage[],
+    bj_endpoints_page_person[], bj_endpoints_page_findings[],
+    bj_endpoints_page_queue[], bj_endpoints_page_compare[],
+    bj_endpoints_page_jobs[];
 
 /* All of them; NULL at the end. */
 extern const struct bj_endpoint *const bj_endpoint_tables[];

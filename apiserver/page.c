@@ -18,7 +18,10 @@ static void put_places(struct bj_call *c, const char *up)
 {
     static const struct {
         const char *path, *name;
-    } places[] = {{"jobs", "Jobs"}, {"usage", "Usage"}};
+    } places[] = {{"jobs", "Jobs"},
+                  {"queue", "Queue"},
+                  {"findings", "Findings"},
+                  {"usage", "Usage"}};
     struct bj_buf *b = &c->reply->body;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         const char *path = c->endpoint ? c->endpoint->path : "/";

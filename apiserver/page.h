@@ -20,6 +20,7 @@ enum bj_page_form {
     BJ_SHOW_CLUSTER,
     BJ_SHOW_NODE,
     BJ_SHOW_FINDINGS, /* names, as links to jobs with the same finding */
+    BJ_SHOW_REASON,   /* for waiting, in words */
     BJ_SHOW_TIME,
     BJ_SHOW_NUMBER,    /* exact; the forms below are rounded */
     BJ_SHOW_SECONDS,   /* 1-02:03:04 */

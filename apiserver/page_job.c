@@ -224,7 +224,11 @@ static void put_lower(struct bj_call *c, struct bj_job_page *g)
         bj_url_text(b, g->f.key);
         bj_buf_str(b, "/series\">time series (JSON)</a>");
     }
-    bj_buf_str(b, "</p>\n");
+    bj_buf_str(b, "</p>\n<form action=\"../compare\"><input type=\"hidden\" "
+                  "name=\"job\" value=\"");
+    bj_html_text(b, g->f.key);
+    bj_buf_str(b, "\"><label>Compare with job<input name=\"job\" type=\"text\">"
+                  "</label><button>Compare</button></form>\n");
     bj_page_close(c);
 }
 

@@ -1,4 +1,5 @@
 /* The pages of a user and of an account: sums, months, findings. */
+#include "apiserver/page_person.h"
 #include "apiserver/page_form.h"
 #include "apiserver/page_usage.h"
 #include "apiserver/query.h"
@@ -27,13 +28,30 @@ static const struct bj_page_column finding_titles[] = {
     {NULL, NULL, 0, false},
 };
 
-/* Jobs by finding, the most frequent first. */
-static int put_findings(struct bj_call *c, const struct bj_params *p,
-                        const char *parameter)
+/* The filters of p, for links. */
+static void put_filters(struct bj_buf *b, const struct bj_params *p)
 {
-    const struct bj_query_time time = {p->number[BJ_PARAM_FROM], c->now_sec};
+    static const enum bj_param filters[] = {
+        BJ_PARAM_USER, BJ_PARAM_ACCOUNT, BJ_PARAM_PARTITION, BJ_PARAM_CLUSTER};
+    bool any = false;
+    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
+        for (unsigned v = 0; v < p->values; v++)
+            if (p->value[v].which == filters[i]) {
+                bj_buf_printf(b, "%s%s=", any ? "&amp;" : "",
+                              bj_param_rules[filters[i]].name);
+                bj_url_text(b, p->value[v].text);
+                any = true;
+            }
+    bj_buf_put(b, "", 1);
+}
+
+int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
+                           const char *up)
+{
+    const struct bj_query_time time = {p->number[BJ_PARAM_FROM],
+                                       p->number[BJ_PARAM_TO]};
     struct bj_query q = {.time = &time};
-    struct bj_buf filter = {0};
+    struct bj_buf filters = {0};
     struct bj_page_table table;
     bool cut;
     bj_query_sql(&q, "SELECT ");
@@ -48,18 +66,16 @@ static int put_findings(struct bj_call *c, const struct bj_params *p,
     bj_query_int(&q, time.to);
     bj_query_sql(&q, " GROUP BY r.name, r.severity ORDER BY count(*) DESC,"
                      " r.name");
-    bj_buf_printf(&filter, "%s=", parameter);
-    bj_url_text(&filter, c->tail);
-    bj_buf_put(&filter, "", 1);
-    bj_page_table_begin(&table, &c->reply->body, finding_titles, "../");
-    table.at.filters = filter.failed ? NULL : filter.p;
+    put_filters(&filters, p);
+    bj_page_table_begin(&table, &c->reply->body, finding_titles, up);
+    table.at.filters = filters.failed || !filters.p[0] ? NULL : filters.p;
     if (r == 0)
         r = bj_table_rows(c, &q, finding_columns,
                           &(struct bj_output){.cells = &table.cells}, RULES,
                           &cut);
     bj_page_table_end(&table, "No rule has found anything.");
     bj_query_free(&q);
-    bj_buf_free(&filter);
+    bj_buf_free(&filters);
     return r;
 }
 
@@ -122,10 +138,11 @@ static int on_person(struct bj_call *c, enum bj_param which, const char *what,
     if (r != 0)
         return r;
     p.number[BJ_PARAM_FROM] = c->now_sec - RECENT * DAY;
+    p.number[BJ_PARAM_TO] = c->now_sec;
     open_page(c, what);
     put_links(c, bj_param_rules[which].name);
     bj_buf_str(&c->reply->body, "<h2>Findings of the last 30 days</h2>\n");
-    r = put_findings(c, &p, bj_param_rules[which].name);
+    r = bj_page_finding_counts(c, &p, "../");
     if (r == 0)
         r = put_usage(c, &p, other, RECENT, other_title);
     if (r == 0)

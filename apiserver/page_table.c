@@ -6,6 +6,7 @@ static const char *class_of(enum bj_page_form form)
     switch (form) {
     case BJ_SHOW_SENTENCE:
     case BJ_SHOW_FINDINGS:
+    case BJ_SHOW_REASON:
         return " class=\"s\"";
     case BJ_SHOW_TEXT:
     case BJ_SHOW_GROUP:

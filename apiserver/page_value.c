@@ -1,4 +1,5 @@
 #include "apiserver/page.h"
+#include "apiserver/reason.h"
 #include "base/html.h"
 #include "base/stamp.h"
 
@@ -235,6 +236,14 @@ static void put_text(struct bj_buf *b, enum bj_page_form form,
     bj_buf_str(b, "</bdi>");
 }
 
+static void put_reason(struct bj_buf *b, struct bj_slice reason)
+{
+    const char *text = bj_reason_text(reason);
+    bj_buf_str(b, "<bdi>");
+    bj_html_text(b, text ? bj_slice_str(text) : reason);
+    bj_buf_str(b, "</bdi>");
+}
+
 /* From the first of a month, which is there, to its last day. */
 static void put_month_end(struct bj_buf *b, struct bj_slice month)
 {
@@ -312,6 +321,8 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         put_findings(b, v->text, at);
     else if (form == BJ_SHOW_GROUP && v->kind == BJ_CELL_TEXT)
         put_group(b, k->key, v->text, at);
+    else if (form == BJ_SHOW_REASON && v->kind == BJ_CELL_TEXT)
+        put_reason(b, v->text);
     else if (form == BJ_SHOW_KWH)
         put_energy(b, v, bj_cells_get(row, "energy_coverage"));
     else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&

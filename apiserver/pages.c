@@ -7,7 +7,10 @@ int bj_page_root(struct bj_call *c)
     bj_buf_str(
         &c->reply->body,
         "<ul><li><a href=\"jobs\">Jobs</a></li>"
+        "<li><a href=\"queue\">Queue</a></li>"
+        "<li><a href=\"findings\">Findings</a></li>"
         "<li><a href=\"usage\">Usage</a></li>"
+        "<li><a href=\"compare\">Compare jobs</a></li>"
         "<li><a href=\"api/v1/openapi.json\">API description (OpenAPI)</a>"
         "</li></ul>\n");
     bj_page_close(c);

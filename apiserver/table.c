@@ -85,8 +85,8 @@ static void put_value(const struct bj_api_column *k, struct bj_rows *rows,
         bj_table_number(k->kind, rows, bj_sql_get(st, at));
 }
 
-static unsigned keys_of(const struct bj_api_column *columns,
-                        const char *ret[static BJ_API_COLUMNS])
+unsigned bj_table_keys(const struct bj_api_column *columns,
+                       const char *ret[static BJ_API_COLUMNS])
 {
     unsigned n = 0;
     for (; columns[n].key && n < BJ_API_COLUMNS; n++)
@@ -94,12 +94,21 @@ static unsigned keys_of(const struct bj_api_column *columns,
     return n;
 }
 
+void bj_table_row(const struct bj_api_column *columns, unsigned n,
+                  struct bj_rows *rows, struct sqlite3_stmt *st)
+{
+    bj_row_begin(rows);
+    for (unsigned i = 0; i < n; i++)
+        put_value(&columns[i], rows, st, (int)i);
+    bj_row_end(rows);
+}
+
 int bj_table_rows(struct bj_call *c, struct bj_query *q,
                   const struct bj_api_column *columns,
                   const struct bj_output *out, uint64_t max, bool *cut)
 {
     const char *key[BJ_API_COLUMNS];
-    unsigned n = keys_of(columns, key);
+    unsigned n = bj_table_keys(columns, key);
     struct sqlite3_stmt *st = NULL;
     struct bj_rows rows;
     int r = bj_query_open(q, c->reader, &st, &c->err);
@@ -111,10 +120,7 @@ int bj_table_rows(struct bj_call *c, struct bj_query *q,
         *cut = rows.n == max;
         if (*cut)
             break;
-        bj_row_begin(&rows);
-        for (unsigned i = 0; i < n; i++)
-            put_value(&columns[i], &rows, st, (int)i);
-        bj_row_end(&rows);
+        bj_table_row(columns, n, &rows, st);
     }
     bj_rows_end(&rows);
     return r < 0 ? r : 0;

@@ -14,6 +14,14 @@ void bj_table_select(struct bj_query *q, const struct bj_api_column *columns);
  */
 void bj_table_number(enum bj_value_kind kind, struct bj_rows *rows, int64_t v);
 
+/* The keys of the columns; returns their number. */
+unsigned bj_table_keys(const struct bj_api_column *columns,
+                       const char *ret[static BJ_API_COLUMNS]);
+
+/* Write the row of a statement that begins with n of these columns. */
+void bj_table_row(const struct bj_api_column *columns, unsigned n,
+                  struct bj_rows *rows, struct sqlite3_stmt *st);
+
 /* Run a query that begins with these columns: its rows go to out, at most max
  * of them; *cut: there are more.  0, or an error
  * of the store. */

@@ -1,5 +1,4 @@
-/* Emission factors, findings of many jobs, and numbers of the site. */
-#include "apiserver/jobs.h"
+/* Emission factors, and numbers of the site. */
 #include "apiserver/state.h"
 #include "apiserver/table.h"
 #include "statsdb/fragment.h"
@@ -12,15 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-enum {
-    WEEK = 7 * 86400,
-    LIMIT_DEFAULT = 100,
-    FILE_BYTES = 65536,
-    /* Findings that are read and sorted; with more, jobs are walked newest
-     * first, since many of these have findings. */
-    FEW = 50000,
-    UNTIL_COUNTED = 300 /* in thousandths of the request's time */
-};
+enum { WEEK = 7 * 86400, FILE_BYTES = 65536 };
 enum { STORE_AND_USER = BJ_NEED_STORE | BJ_NEED_USER };
 
 struct span {
@@ -91,110 +82,6 @@ static int make_factors(struct bj_call *c, struct bj_query *q,
     return r;
 }
 
-/* --- findings --------------------------------------------------------------
- */
-
-#define WORD(table, column)                                                    \
-    "(SELECT name FROM " table " WHERE id = j." column ")"
-
-static const struct bj_api_column finding_columns[] = {
-    {"key", BJ_AS_TEXT, 0,
-     WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
-     "Key of the job."},
-    {"jobid", BJ_AS_TEXT, 0, "CAST(j.jobid AS TEXT)", "Its jobid."},
-    {"cluster", BJ_AS_TEXT, 0, WORD("cluster", "cluster"), "Its cluster."},
-    {"user", BJ_AS_TEXT, 0, WORD("user", "user"), "Its owner."},
-    {"account", BJ_AS_TEXT, 0, WORD("account", "account"), "Its account."},
-    {"partition", BJ_AS_TEXT, 0, WORD("partition", "partition"),
-     "Its partition or queue."},
-    {"name", BJ_AS_TEXT, 0, "(SELECT text FROM jobname WHERE id = j.name)",
-     "Its name."},
-    {"start", BJ_AS_TIME, 0, "j.start", "Started."},
-    {"start_ms", BJ_AS_TIME_MS, 0, "j.start", "The same in milliseconds."},
-    {"end", BJ_AS_TIME, 0, "j.\"end\"", "Ended."},
-    {"end_ms", BJ_AS_TIME_MS, 0, "j.\"end\"", "The same in milliseconds."},
-    {"to", BJ_AS_LINK_END, 0, "j.\"end\"", "End of a link: end_ms, or now."},
-    {"cpus", BJ_AS_INT, 0, "j.cpus", "CPUs allocated."},
-    {"gpus", BJ_AS_INT, 0, "j.gpus", "GPUs allocated."},
-    {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
-    {"severity", BJ_AS_TEXT, 0, "r.severity", "Severity."},
-    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "Description in one sentence."},
-    {"advice", BJ_AS_TEXT, 0, BJ_SQL_ADVICE, "Advice of the site."},
-    {"url", BJ_AS_TEXT, 0, "nullif(r.url, '')", "Page with more, of the site."},
-    {"value", BJ_AS_REAL, 0, "f.value", "Measured value."},
-    {"threshold", BJ_AS_REAL, 0, "f.threshold", "Threshold of the rule."},
-    {.key = NULL},
-};
-
-/* Only findings with the requested names. */
-static void add_rules(struct bj_query *q, const struct bj_params *p,
-                      const char *without)
-{
-    if (!p->given[BJ_PARAM_FINDING]) {
-        bj_query_sql(q, without);
-        return;
-    }
-    bj_query_sql(q, "f.rule IN (SELECT id FROM finding_rule WHERE name");
-    bj_query_in(q, p, BJ_PARAM_FINDING);
-    bj_query_sql(q, ")");
-}
-
-/* Are there few enough such findings to read them all? */
-static int are_few(struct bj_call *c, const struct bj_params *p, bool *ret)
-{
-    struct bj_query q = {0};
-    struct sqlite3_stmt *st = NULL;
-    struct bj_reader_row row;
-    unsigned n = 0;
-    bj_query_sql(&q, "SELECT 1 FROM job_finding AS f WHERE ");
-    add_rules(&q, p, "1");
-    bj_query_sql(&q, " OR bj_late(f.job, f.rule, 1000) LIMIT ");
-    bj_query_int(&q, FEW + 1);
-    bj_reader_walk(c->reader, true, UNTIL_COUNTED);
-    int r = bj_query_open(&q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_sql_row(st, &c->err)) > 0) {
-        r = 0;
-        n++;
-    }
-    *ret = n <= FEW && !bj_reader_late(c->reader, &row);
-    bj_query_free(&q);
-    return r;
-}
-
-/* Walk in the order of jobs, except for rare findings in an admin's query: then
- * walk job_finding. */
-static int make_findings(struct bj_call *c, struct bj_query *q,
-                         const struct bj_params *p, struct span *s)
-{
-    bool few = false;
-    int r = read_span(c, p, LIMIT_DEFAULT, s);
-    if (r == 0 && bj_query_wide(c, p))
-        r = are_few(c, p, &few);
-    bj_query_sql(q, few ? " FROM job_finding AS f CROSS JOIN job AS j ON j.id ="
-                          " f.job CROSS JOIN finding_rule AS r ON r.id ="
-                          " f.rule WHERE "
-                        : " FROM job AS j CROSS JOIN job_finding AS f ON f.job"
-                          " = j.id CROSS JOIN finding_rule AS r ON r.id ="
-                          " f.rule WHERE ");
-    add_rules(q, p, "1");
-    if (r == 0)
-        r = bj_query_scope(q, c, p, "j");
-    if (r != 0)
-        return r;
-    bj_jobs_with_gpu(q, p);
-    bj_query_sql(q, " AND j.at BETWEEN ");
-    bj_query_int(q,
-                 s->from - (int64_t)(c->worker->conf->longest_usec / 1000000));
-    bj_query_sql(q, " AND ");
-    bj_query_int(q, s->to);
-    bj_query_sql(q, " AND j.\"end\" >= ");
-    bj_query_int(q, s->from);
-    bj_query_sql(q, " ORDER BY j.at DESC, j.id DESC, r.severity = 'critical'"
-                    " DESC, r.severity = 'warning' DESC, r.name LIMIT ");
-    bj_query_int(q, (int64_t)s->limit + 1);
-    return 0;
-}
-
 static int with_query(struct bj_call *c,
                       int (*make)(struct bj_call *c, struct bj_query *q,
                                   const struct bj_params *p, struct span *s))
@@ -217,17 +104,6 @@ static int with_query(struct bj_call *c,
 static int on_factors(struct bj_call *c)
 {
     return with_query(c, make_factors);
-}
-
-static int on_findings(struct bj_call *c)
-{
-    int r = with_query(c, make_findings);
-    return r == -EINTR
-               ? bj_call_refuse(
-                     c, 503,
-                     "The search took longer than query.timeout; narrow from "
-                     "and to, or name a user, an account or a finding.")
-               : r;
 }
 
 /* --- numbers of the site ---------------------------------------------------
@@ -322,17 +198,6 @@ const struct bj_endpoint bj_endpoints_facts[] = {
      .params = BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
                BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_LIMIT),
      .columns = factor_columns},
-    {.path = "/api/v1/findings",
-     .methods = BJ_HTTP_GET,
-     .needs = STORE_AND_USER,
-     .run = on_findings,
-     .help = "Findings of ended jobs, newest first.",
-     .params = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
-               BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
-               BJ_BIT(BJ_PARAM_MINE) | BJ_BIT(BJ_PARAM_FROM) |
-               BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_LIMIT) |
-               BJ_BIT(BJ_PARAM_FINDING) | BJ_BIT(BJ_PARAM_GPU),
-     .columns = finding_columns},
     {.path = "/api/v1/constants",
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_USER,

@@ -30,7 +30,7 @@ ENDPOINTS = {
             "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
             "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/report",
             "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps", "/api/v1/me", "/api/v1/series", "/api/v1/usage",
-            "/api/v1/users", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/usage",
+            "/api/v1/users", "/compare", "/findings", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/queue", "/usage",
             "/users/{user}"],
     "post": ["/api/simpod/" + n for n in (
         "annotations", "metric-payload-options", "metrics", "options", "query", "search",
@@ -240,7 +240,7 @@ def posts(site):
 def shown(body):
     """Without what a page repeats of the question."""
     text = body.decode("utf-8", "replace")
-    return re.sub(r'value="[^"]*"|href="(?:../)?(?:jobs|usage)\?[^"]*"|<h1>.*?</h1>|<title>.*?</title>',
+    return re.sub(r'value="[^"]*"|href="(?:../)?(?:jobs|usage|findings)\?[^"]*"|<h1>.*?</h1>|<title>.*?</title>',
                   "", text)
 
 

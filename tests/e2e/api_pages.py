@@ -407,6 +407,51 @@ def usage(site):
           "links to other times keep the filters")
 
 
+def lists(site):
+    """Findings, the queue, and jobs side by side."""
+    total = len(ask(site, "/api/v1/findings?from=0&limit=1000", "boss").data)
+    seen, cursor, pages_ = [], "", 0
+    while cursor is not None and pages_ < 50:
+        a = ask(site, "/api/v1/findings?from=0&limit=1&cursor=" + cursor, "boss")
+        seen += [(f["key"], f["finding"]) for f in a.data]
+        cursor, pages_ = a.json["meta"]["next"], pages_ + 1
+    same((len(seen), len(set(seen))), (total, total), "page by page, all findings once")
+    check(total >= 2, "the store has findings", total)
+    same(ask(site, "/api/v1/findings?cursor=x").status, 400, "a cursor is checked")
+    page = safe("findings", ask(site, "/findings?from=2000-01-01"))
+    check("1.5 of its GPUs did nothing." in page.text and "jobs/" + urllib.parse.quote(site.key, safe="")
+          in page.links, "findings lead to their jobs", page.text[:900])
+    check([r[:3] for r in page.rows if len(r) == 3] and "By rule" in page.text, "findings by rule")
+    page = safe("one rule", ask(site, "/findings?from=2000-01-01&finding=low_cpu"))
+    check("Used 1.5 %" in page.text and "did nothing" not in page.text, "findings of one rule")
+    check("No findings" in safe("none", ask(site, "/findings?from=2000-01-01", "newcomer")).text,
+          "users do not see findings of others")
+    page = safe("the queue", ask(site, "/queue", "boss"))
+    waiting = ask(site, "/api/v1/jobs?from=0&state=pending&limit=200&fields=display_id", "boss").data
+    check(all(w["display_id"] in page.text for w in waiting), "the queue has the waiting jobs")
+    waits = {}
+    for j in ask(site, "/api/v1/jobs?from=now-7d&began=1&limit=1000&fields=partition,wait_seconds,start",
+                 "boss").data:
+        if j["start"]:
+            waits.setdefault(j["partition"], []).append(j["wait_seconds"])
+    def clock(sec):
+        return "%02d:%02d:%02d" % (sec // 3600, sec // 60 % 60, sec % 60)
+    rows = {r[0]: r for r in page.rows if r and r[0] in waits and len(r) == 7}
+    same({p: (r[1], r[2], r[6]) for p, r in rows.items()},
+         {p: (str(len(w)), clock(sorted(w)[(len(w) * 50 + 99) // 100 - 1]), clock(max(w)))
+          for p, w in waits.items()}, "percentiles of waits by partition")
+    keys = [j["key"] for j in site.mine[:3]]
+    page = safe("a comparison", ask(site, "/compare?job=" + "&job=".join(keys)))
+    check(all("jobs/" + urllib.parse.quote(k, safe="") in page.links for k in keys)
+          and {len(r) for r in page.rows if r} == {3} and "Verdict" in page.text, "three jobs side by side")
+    same((ask(site, "/compare?job=" + ",".join(["1"] * 5)).status,
+          ask(site, "/compare?job=" + keys[0], "newcomer").status), (400, 404), "at most four, of those one may see")
+    page = safe("one job", ask(site, "/jobs/" + keys[0]))
+    check("Compare with job" in page.text, "a job leads to a comparison")
+    style = site.ask("/style.css").body.decode()
+    check("@media print" in style and "prefers-color-scheme:dark" in style, "styles for print and dark pages")
+
+
 def who(site):
     for path in ("/jobs", "/usage", "/jobs/" + site.key, "/jobs/" + site.key + "/curve.svg"):
         a = site.ask(path)
@@ -482,4 +527,4 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(begin, jobs, search, levels, one, verdicts, charts, running, days, words, usage, who, browser, count=2500, days=20))
+sys.exit(run(begin, jobs, search, levels, one, verdicts, charts, running, days, words, usage, lists, who, browser, count=2500, days=20))

@@ -52,9 +52,14 @@ if command -v slurmrestd >/dev/null; then
     check "slurmrestd listens" wait_for 60 [ -S "$rest_dir/socket" ]
     listens() { (exec 3<>"/dev/tcp/127.0.0.1/$rest_port") 2>/dev/null; }
     check "slurmrestd listens on a TCP port" wait_for 60 listens
-    start_way socket --cluster.via=rest \
+    # slurmrestd of Slurm 22.05 has no shares.
+    shares=
+    [[ $(sinfo --version) > "slurm 23.02" ]] && shares=--cluster.source=shares
+    # shellcheck disable=SC2086
+    start_way socket --cluster.via=rest $shares \
         --slurmrestd.unix-socket="$rest_dir/socket"
-    start_way tcp --cluster.via=rest --slurmrestd.user=root \
+    # shellcheck disable=SC2086
+    start_way tcp --cluster.via=rest $shares --slurmrestd.user=root \
         --slurmrestd.url="http://127.0.0.1:$rest_port" \
         --slurmrestd.token-file="$tmp/token"
 else

@@ -30,7 +30,7 @@ ca ca && ca foreign && cert own IP:127.0.0.1,DNS:localhost && cert other DNS:db.
 # --- the server ------------------------------------------------------------------
 
 port=$(free_port) socket=$tmp/db.sock server=
-sql() { mariadb --no-defaults --default-character-set=utf8mb4 --socket="$socket" "$@"; }
+sql() { mariadb --no-defaults --skip-ssl --default-character-set=utf8mb4 --socket="$socket" "$@"; }
 stop_server() { [ -z "$server" ] || { kill "$server" && wait "$server"; server=; } 2>/dev/null; }
 later stop_server
 start_server() { # option...

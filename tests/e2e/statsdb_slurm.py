@@ -81,7 +81,7 @@ def main():
         if "." in row[0] and row[3] not in EMPTY:
             raw, step = row[0].split(".", 1)
             steps[raw, step, row[2]] = (row[1], row[3], row[5])
-    kept = {(str(r[0]), str(r[1]), str(r[2])): (r[3], str(r[4]), r[5]) for r in db.execute(
+    kept = {(str(r[0]), str(r[1]), str(r[2])): (r[3], str(r[4]), r[5] or "") for r in db.execute(
         """SELECT j.jobid, s.step_id, s.start_sec, s.state_raw, s.end_sec,
            s.exit_code || ':' || s.exit_signal FROM step_v s JOIN job_v j ON j.id = s.job
            WHERE s.end_sec IS NOT NULL""")}

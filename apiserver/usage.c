@@ -49,6 +49,8 @@ enum sum {
     BEST_CPU,
     GRAMS_UG,
     GRAMS_MJ,
+    MORE,  /* the best CPU time beyond that of accounting */
+    KNOWN, /* of UNKNOWN */
     SUMS
 };
 
@@ -60,7 +62,8 @@ static const char sums[] =
     "sum(r.cpu_used_msec), sum(r.cpu_unknown_sec), "
     "sum(r.energy_scheduler_joules), "
     "sum(r.energy_cpu_sec), sum(e.energy_mj), sum(e.cpu_sec), "
-    "sum(g.micrograms), sum(g.covered_mj)";
+    "sum(g.micrograms), sum(g.covered_mj), sum(e.cpu_more_msec), "
+    "sum(e.cpu_known_sec)";
 
 const struct bj_key bj_usage_keys[] = {
     {"cluster", "string",
@@ -86,7 +89,8 @@ const struct bj_key bj_usage_keys[] = {
     {"gpu_hours", "number", "GPUs allocated, times hours."},
     {"memory_gib_hours", "number", "GiB allocated, times hours."},
     {"cpu_used_hours", "number",
-     "CPU time used in hours, of jobs where it is known; null: of none."},
+     "CPU time used in hours, measured, else from accounting; null: of no "
+     "job."},
     {"cpu_efficiency_percent", "number",
      "CPU time used, in percent of allocated, of jobs where it is known."},
     {"energy_scheduler_kwh", "number",
@@ -291,6 +295,8 @@ static void put_sums(struct sqlite3_stmt *st, struct bj_rows *rows)
         v[i] = bj_sql_get(st, GROUPS + i);
         v[i] = v[i] == BJ_SQL_NULL ? 0 : v[i];
     }
+    v[USED] += v[MORE];
+    v[UNKNOWN] -= v[KNOWN];
     for (int i = STARTED; i <= OOM; i++)
         bj_put_int(rows, v[i]);
     put_ratio(rows, v[WAIT], 1, v[STARTED], 0);

@@ -127,7 +127,10 @@ static int assoc(struct bj_derive *d, struct bj_err *err)
     struct bj_derive_job *j = &d->job;
     int64_t of[4];
     int r = 0;
-    if (j->use[BJ_USE_ENERGY] == BJ_SQL_NULL || j->use[BJ_USE_COUNTED_END] == 0)
+    if ((j->use[BJ_USE_ENERGY] == BJ_SQL_NULL &&
+         j->use[BJ_USE_COUNTED_MORE] == 0 &&
+         j->use[BJ_USE_COUNTED_KNOWN] == 0) ||
+        j->use[BJ_USE_COUNTED_END] == 0)
         return 0;
     for (int i = 0; r == 0 && i < 4; i++) {
         of[i] = j->v[parts[i].column];
@@ -141,7 +144,8 @@ static int assoc(struct bj_derive *d, struct bj_err *err)
 static int grams(struct bj_derive *d, struct bj_err *err)
 {
     struct bj_derive_job *j = &d->job;
-    if (j->use[BJ_USE_ASSOC] == BJ_SQL_NULL)
+    if (j->use[BJ_USE_ASSOC] == BJ_SQL_NULL ||
+        j->use[BJ_USE_ENERGY] == BJ_SQL_NULL)
         return 0;
     /* Bins that do not begin with the job belong to another run. */
     if (j->bins > 0 && j->bin[0].start_sec != j->use[BJ_USE_COUNTED_START])

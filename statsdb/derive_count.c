@@ -3,13 +3,14 @@
 #include "base/stamp.h"
 #include "statsdb/rollup.h"
 
-enum { DAY = 86400, PARTS_MAX = 4 };
+enum { DAY = 86400, PARTS_MAX = 6 };
 
 /* Daily sums of one job. Totals are spread as in rollup.c: a day gets the whole
  * units at its end minus those at its start. */
 struct stretch {
     int64_t assoc, start, end;
     int sign;
+    bool counts; /* the job itself, on its last day */
 };
 
 static int64_t share(int64_t total, int64_t part, int64_t whole)
@@ -53,7 +54,7 @@ static int put(struct bj_derive *d, int add, int sweep, int64_t id,
     return bj_sql_run(d->st[sweep], err);
 }
 
-/* Spread totals over the days; the job itself counts on its last day. */
+/* Spread totals over the days. */
 static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
                   const int64_t total[PARTS_MAX], int parts, struct bj_err *err)
 {
@@ -65,7 +66,7 @@ static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
         start = s->end;
     int64_t last = (s->end - (s->end > start)) / DAY;
     for (int64_t day = start / DAY; day <= last; day++) {
-        int64_t part[PARTS_MAX + 1] = {day == last};
+        int64_t part[PARTS_MAX + 1] = {day == last && s->counts};
         int64_t *of = grams ? part : part + 1;
         for (int i = 0; i < parts; i++) {
             int64_t now = day == last ? total[i]
@@ -93,12 +94,14 @@ int bj_derive_count(struct bj_derive *d, const int64_t *use,
                     struct bj_err *err)
 {
     const struct stretch s = {use[BJ_USE_ASSOC], use[BJ_USE_COUNTED_START],
-                              use[BJ_USE_COUNTED_END], sign};
+                              use[BJ_USE_COUNTED_END], sign,
+                              use[BJ_USE_ENERGY] != BJ_SQL_NULL};
     if (s.assoc == BJ_SQL_NULL)
         return 0;
     const int64_t energy[PARTS_MAX] = {
-        use[BJ_USE_COUNTED_CPU], mj(use[BJ_USE_ENERGY]),
-        mj(use[BJ_USE_ENERGY_USED]), mj(use[BJ_USE_ENERGY_RESERVED])};
+        use[BJ_USE_COUNTED_CPU],     mj(use[BJ_USE_ENERGY]),
+        mj(use[BJ_USE_ENERGY_USED]), mj(use[BJ_USE_ENERGY_RESERVED]),
+        use[BJ_USE_COUNTED_MORE],    use[BJ_USE_COUNTED_KNOWN]};
     int r = spread(d, &s, 0, energy, PARTS_MAX, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
         const int64_t total[PARTS_MAX] = {grams[i].micrograms,

@@ -64,6 +64,8 @@ enum {
     X(ENERGY_RESERVED, energy_reserved_uj)                                     \
     X(ASSOC, counted_assoc)                                                    \
     X(COUNTED_CPU, counted_cpu_sec)                                            \
+    X(COUNTED_MORE, counted_cpu_more_msec)                                     \
+    X(COUNTED_KNOWN, counted_cpu_known_sec)                                    \
     X(COUNTED_START, counted_start)                                            \
     X(COUNTED_END, counted_end)                                                \
     X(SOURCES, sources)                                                        \

@@ -136,20 +136,39 @@ static void resolve_energy(struct bj_derive_job *j)
     }
 }
 
+/* As in rollup.c: larger values are nonsense and count as 0. */
+static int64_t sane(int64_t v)
+{
+    return v >= 0 && v < INT64_C(1) << 53 ? v : 0;
+}
+
+/* What the best CPU time adds to that of accounting. */
+static void resolve_cpu_count(struct bj_derive_job *j, int64_t cpu_sec)
+{
+    int64_t had = j->v[BJ_DJ_CPU], best = best_cpu(j).value;
+    int64_t more =
+        sane(best < 0 ? 0 : best / 1000) - sane(had < 0 ? 0 : had / 1000);
+    j->use[BJ_USE_COUNTED_MORE] = more > 0 ? more : 0;
+    j->use[BJ_USE_COUNTED_KNOWN] =
+        had == BJ_SQL_NULL && best != BJ_SQL_NULL ? cpu_sec : 0;
+}
+
 /* Values for the daily sums; its assoc follows later. */
 static void resolve_count(struct bj_derive_job *j)
 {
     static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */
-    int64_t start = j->v[BJ_DJ_START], end = j->v[BJ_DJ_END], cpu;
+    int64_t start = j->v[BJ_DJ_START], end = j->v[BJ_DJ_END];
+    int64_t cpu = sane(times(j->v[BJ_DJ_CPUS], j->v[BJ_DJ_ELAPSED]));
     bool dated = start >= 0 && end >= start && end <= last_sec;
-    cpu = times(j->v[BJ_DJ_CPUS], j->v[BJ_DJ_ELAPSED]);
     j->use[BJ_USE_ASSOC] = BJ_SQL_NULL;
     j->use[BJ_USE_COUNTED_CPU] = 0;
+    j->use[BJ_USE_COUNTED_MORE] = j->use[BJ_USE_COUNTED_KNOWN] = 0;
     j->use[BJ_USE_COUNTED_START] = dated ? start : 0;
     j->use[BJ_USE_COUNTED_END] = dated ? end : 0;
-    if (!dated || j->use[BJ_USE_ENERGY] == BJ_SQL_NULL)
-        return;
-    j->use[BJ_USE_COUNTED_CPU] = cpu >= 0 && cpu < INT64_C(1) << 53 ? cpu : 0;
+    if (dated)
+        resolve_cpu_count(j, cpu);
+    if (dated && j->use[BJ_USE_ENERGY] != BJ_SQL_NULL)
+        j->use[BJ_USE_COUNTED_CPU] = cpu;
 }
 
 void bj_derive_resolve(struct bj_derive_job *j)

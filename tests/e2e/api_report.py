@@ -131,6 +131,10 @@ def periods(site):
     same([w["display_id"] for w in got["waste"]["cpu_unused"][:3]], ["1005", "3700", "3600"],
          "the jobs with the most unused CPU hours come first")
     same([w["display_id"] for w in got["waste"]["gpu_idle"]], ["1001"], "idle GPUs are found")
+    usage = site.ask("/api/v1/usage?from=2025-11-01&to=2025-11-30", BOSS).data[0]
+    same([round(usage[k], 1) for k in ("core_hours", "cpu_used_hours", "cpu_efficiency_percent")],
+         [round(v, 1) for v in (held / 3600, total["cpu_used_seconds"] / 3600,
+                                total["cpu_efficiency_percent"])], "usage has the same CPU time")
     for words in (["--month=2025-13"], ["--month=2025-11", "--as=seff"]):
         acct(site, "store", "report", *words, code=1)
 

@@ -32,7 +32,8 @@ static void expect_sums(struct site *w)
            "SELECT (SELECT ifnull(sum(energy_uj / 1000), 0) FROM job_use WHERE"
            " counted_assoc IS NOT NULL) = (SELECT ifnull(sum(energy_mj), 0)"
            " FROM rollup_energy_day),"
-           " (SELECT count(*) FROM job_use WHERE counted_assoc IS NOT NULL) ="
+           " (SELECT count(*) FROM job_use WHERE counted_assoc IS NOT NULL AND"
+           " energy_uj IS NOT NULL) ="
            " (SELECT ifnull(sum(jobs), 0) FROM rollup_energy_day),"
            " (SELECT ifnull(sum(counted_cpu_sec), 0) FROM job_use WHERE"
            " counted_assoc IS NOT NULL) = (SELECT ifnull(sum(cpu_sec), 0) FROM"
@@ -41,6 +42,14 @@ static void expect_sums(struct site *w)
            " WHERE counted_assoc IS NOT NULL) = (SELECT"
            " ifnull(sum(energy_reserved_mj), 0) FROM rollup_energy_day)",
            "1|1|1|1\n");
+    /* CPU time of accounting and what was measured beyond it */
+    expect(w->s,
+           "SELECT (SELECT ifnull(sum(max(ifnull(iif(u.cpu_efficiency_source <"
+           " 3, u.cpu_usec, 0), 0), ifnull(j.cpu_usec, 0)) / 1000), 0) FROM"
+           " job AS j LEFT JOIN job_use AS u ON u.job = j.id) = (SELECT"
+           " ifnull(sum(cpu_used_msec), 0) FROM rollup_day) + (SELECT"
+           " ifnull(sum(cpu_more_msec), 0) FROM rollup_energy_day)",
+           "1\n");
     expect(w->s,
            "SELECT s.id FROM factor_source AS s WHERE (SELECT"
            " ifnull(sum(micrograms), 0) FROM job_grams WHERE source = s.id) !="

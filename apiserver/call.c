@@ -80,9 +80,23 @@ void bj_call_close(struct bj_call *c, const char *more)
     bj_buf_str(&c->reply->body, "}\n");
 }
 
+static int find_format(void *ctx, struct bj_slice key, struct bj_slice value)
+{
+    struct bj_slice *format = ctx;
+    if (bj_slice_eq(key, BJ_SLICE("format")))
+        *format = value;
+    return 0;
+}
+
 /* Only if CSV is first in the list: browsers end their list with "anything". */
 enum bj_shape bj_call_shape(const struct bj_call *c)
 {
+    struct bj_slice format = {0};
+    bj_http_each_arg(c->req, find_format, &format);
+    if (bj_slice_eq(format, BJ_SLICE("csv")))
+        return BJ_SHAPE_CSV;
+    if (bj_slice_eq(format, BJ_SLICE("json")))
+        return BJ_SHAPE_OBJECTS;
     struct bj_slice accept = bj_http_header(c->req, "Accept");
     return bj_slice_starts(bj_slice_trim(accept), BJ_SLICE("text/csv"))
                ? BJ_SHAPE_CSV

@@ -63,6 +63,12 @@ struct bj_endpoint {
     bool series;                         /* keys are those of series */
 };
 
+/* Has it rows, which may be CSV? */
+static inline bool bj_endpoint_has_rows(const struct bj_endpoint *e)
+{
+    return e->jobs || e->series || e->columns || e->keys;
+}
+
 /* One key of the rows of a response; a table ends with name NULL. */
 struct bj_key {
     const char *name, *type; /* of JSON: "string", "integer", ... */
@@ -107,7 +113,8 @@ void bj_call_header(struct bj_call *c, const char *name, const char *value);
 void bj_call_open(struct bj_call *c);
 void bj_call_close(struct bj_call *c, const char *more);
 
-/* CSV if the client accepts that first, else objects. */
+/* CSV if the parameter format says so or the client accepts that first, else
+ * objects. */
 enum bj_shape bj_call_shape(const struct bj_call *c);
 
 /* Rows in that shape, with the envelope in JSON: begin, put rows, end; more is

@@ -41,8 +41,10 @@ static void put_params(struct bj_buf *b, const struct bj_endpoint *e,
                       "{\"in\":\"path\",\"name\":\"%s\",\"required\":true,"
                       "\"schema\":{\"type\":\"string\"}}",
                       in_path);
+    const unsigned mask =
+        e->params | (bj_endpoint_has_rows(e) ? BJ_BIT(BJ_PARAM_FORMAT) : 0u);
     for (int i = 0; i < BJ_PARAMS; i++)
-        if (e->params & 1u << i) {
+        if (mask & 1u << i) {
             bj_buf_str(b, any ? "," : "");
             put_param(b, &bj_param_rules[i]);
             any = true;
@@ -112,6 +114,38 @@ static const char *name_in_path(const struct bj_endpoint *e)
                                            : "job";
 }
 
+/* "get_api_v1_jobs_job_steps": a unique name of the operation. */
+static void put_operation(struct bj_buf *b, const struct bj_endpoint *e)
+{
+    bj_buf_str(b, e->methods & BJ_HTTP_GET ? ",\"operationId\":\"get"
+                                           : ",\"operationId\":\"post");
+    for (const char *p = e->path; *p; p++)
+        if (*p == '*')
+            bj_buf_str(b, name_in_path(e));
+        else if (strchr("/.-", *p))
+            bj_buf_str(b, "_");
+        else
+            bj_buf_put(b, p, 1);
+    bj_buf_str(b, "\"");
+}
+
+/* The refusals that a client must expect. */
+static void put_refusals(struct bj_buf *b, const struct bj_endpoint *e)
+{
+    static const char ref[] = "{\"$ref\":\"#/components/responses/error\"}";
+    const bool user = e->needs & BJ_NEED_USER;
+    bj_buf_printf(b, "},\"400\":%s", ref);
+    if (user)
+        bj_buf_printf(b, ",\"403\":%s", ref);
+    if (strchr(e->path, '*'))
+        bj_buf_printf(b, ",\"404\":%s,\"409\":%s", ref, ref);
+    if (user)
+        bj_buf_printf(b, ",\"429\":%s", ref);
+    if (e->needs & BJ_NEED_STORE)
+        bj_buf_printf(b, ",\"503\":%s", ref);
+    bj_buf_printf(b, ",\"default\":%s}}}", ref);
+}
+
 static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
 {
     const char *star = strchr(e->path, '*');
@@ -125,20 +159,20 @@ static void put_endpoint(struct bj_buf *b, const struct bj_endpoint *e)
          e->methods & BJ_HTTP_GET ? "\"get\":{\"summary\":"
                                   : "\"post\":{\"summary\":",
          e->help);
+    put_operation(b, e);
     put_params(b, e, star ? name_in_path(e) : NULL);
     bj_buf_str(b, open ? ",\"security\":[]" : "");
     if (!(e->methods & BJ_HTTP_GET))
         bj_buf_str(b, ",\"requestBody\":{\"content\":{\"application/json\":"
                       "{\"schema\":{\"type\":\"object\"}}}}");
     bj_buf_str(b, ",\"responses\":{\"200\":{");
-    if (e->jobs || e->columns || e->series || e->keys)
+    if (bj_endpoint_has_rows(e))
         put_rows(b, e);
     else
         bj_buf_printf(b,
                       "\"description\":\"The answer.\",\"content\":{\"%s\":{}}",
                       e->type ? e->type : "application/json");
-    bj_buf_str(b,
-               "},\"default\":{\"$ref\":\"#/components/responses/error\"}}}}");
+    put_refusals(b, e);
 }
 
 static int on_openapi(struct bj_call *c)
@@ -147,7 +181,9 @@ static int on_openapi(struct bj_call *c)
     c->reply->type = "application/json";
     bj_buf_printf(b,
                   "{\"openapi\":\"3.1.0\",\"info\":{\"title\":"
-                  "\"batchjob_stats_server\",\"version\":\"%s\"},"
+                  "\"batchjob_stats_server\",\"version\":\"%s\",\"license\":{"
+                  "\"name\":\"MIT\",\"identifier\":\"MIT\"}},"
+                  "\"servers\":[{\"url\":\"/\"}],"
                   "\"security\":[{\"basic\":[]},{\"bearer\":[]},"
                   "{\"certificate\":[]},{}],"
                   "\"paths\":{",

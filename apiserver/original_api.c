@@ -90,11 +90,11 @@ static int read_times(struct job_list *a)
     struct bj_call *c = a->c;
     a->to_sec = c->now_sec;
     if (!a->strict && a->to.n > 0 &&
-        bj_param_time(a->to, c->now_sec, &a->to_sec) < 0)
+        bj_param_time(a->to, c->now_sec, true, &a->to_sec) < 0)
         return bj_call_refuse(c, 400, "The parameter to must be a time.");
     a->from_sec = a->to_sec - WINDOW;
     if (!a->strict && a->from.n > 0 &&
-        bj_param_time(a->from, c->now_sec, &a->from_sec) < 0)
+        bj_param_time(a->from, c->now_sec, false, &a->from_sec) < 0)
         return bj_call_refuse(c, 400, "The parameter from must be a time.");
     return 0;
 }

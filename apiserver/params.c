@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { SECOND = 1000000 };
+enum { SECOND = 1000000, DAY = 86400 };
 
 const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
     [BJ_PARAM_USER] = {"user", BJ_PARAM_LIST, "Jobs of these users."},
@@ -65,6 +65,9 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
         {"began", BJ_PARAM_FLAG,
          "true: only jobs that began in the time; pending jobs began when they "
          "were submitted."},
+    [BJ_PARAM_FORMAT] = {"format", BJ_PARAM_TEXT,
+                         "json (the default) or csv, instead of the header "
+                         "Accept."},
     [BJ_PARAM_LIVE] = {"live", BJ_PARAM_FLAG,
                        "false: the page of a running job does not reload."},
     [BJ_PARAM_SORT] = {"sort", BJ_PARAM_TEXT,
@@ -78,25 +81,81 @@ struct reading {
     unsigned mask;
 };
 
-/* "now", or "now-7d" as in Grafana and Slurm; not before 1970. */
-static int ago(struct bj_slice behind, int64_t now_sec, int64_t *ret)
+/* Round down to the start of a day, a week (Monday), a month, a year or an hour
+ * of UTC, or for the end of a time up to the last second of it. */
+static int rounded(char unit, bool end, int64_t *sec)
 {
+    struct bj_civil t = {0};
+    int64_t day = *sec / DAY, next;
+    bj_civil_from_days(day, &t);
+    switch (unit) {
+    case 'h':
+        *sec -= *sec % 3600;
+        next = *sec + 3600;
+        break;
+    case 'd':
+        *sec = day * DAY;
+        next = *sec + DAY;
+        break;
+    case 'w': /* 1970-01-01 was a Thursday */
+        *sec = (day - (day + 3) % 7) * DAY;
+        next = *sec + 7 * DAY;
+        break;
+    case 'M':
+        *sec = bj_days_from_civil(t.year, t.month, 1) * DAY;
+        next = *sec + (int64_t)bj_days_of_month(t.year, t.month) * DAY;
+        break;
+    case 'y':
+        *sec = bj_days_from_civil(t.year, 1, 1) * DAY;
+        next = bj_days_from_civil(t.year + 1, 1, 1) * DAY;
+        break;
+    default:
+        return -EINVAL;
+    }
+    *sec = end ? next - 1 : *sec;
+    return *sec < 0 ? -EINVAL : 0;
+}
+
+/* A duration, which may be in weeks: "2w". */
+static int read_duration(struct bj_slice s, uint64_t *usec)
+{
+    uint64_t weeks;
+    const struct bj_slice number = {s.p, s.n > 0 ? s.n - 1 : 0};
+    if (s.n < 2 || s.p[s.n - 1] != 'w' || bj_slice_u64(number, &weeks) < 0)
+        return bj_duration_parse(s, usec);
+    return __builtin_mul_overflow(weeks, (uint64_t)7 * DAY * SECOND, usec)
+               ? -EINVAL
+               : 0;
+}
+
+/* "now", "now-7d", "now/d" or "now-1w/w" as in Grafana; not before 1970. */
+static int ago(struct bj_slice behind, int64_t now_sec, bool end, int64_t *ret)
+{
+    const char *slash = behind.n > 0 ? memchr(behind.p, '/', behind.n) : NULL;
+    struct bj_slice unit = {0};
     uint64_t usec = 0;
+    if (slash) {
+        unit = (struct bj_slice){slash + 1,
+                                 behind.n - (size_t)(slash - behind.p) - 1};
+        behind.n = (size_t)(slash - behind.p);
+    }
     if (behind.n > 0 &&
         (behind.p[0] != '-' ||
-         bj_duration_parse((struct bj_slice){behind.p + 1, behind.n - 1},
-                           &usec) < 0 ||
+         read_duration((struct bj_slice){behind.p + 1, behind.n - 1}, &usec) <
+             0 ||
          usec / SECOND > (uint64_t)now_sec))
         return -EINVAL;
     *ret = now_sec - (int64_t)(usec / SECOND);
-    return 0;
+    if (!slash)
+        return 0;
+    return unit.n == 1 ? rounded(unit.p[0], end, ret) : -EINVAL;
 }
 
-int bj_param_time(struct bj_slice s, int64_t now_sec, int64_t *ret)
+int bj_param_time(struct bj_slice s, int64_t now_sec, bool end, int64_t *ret)
 {
     uint64_t v;
     if (bj_slice_starts(s, BJ_SLICE("now")))
-        return ago((struct bj_slice){s.p + 3, s.n - 3}, now_sec, ret);
+        return ago((struct bj_slice){s.p + 3, s.n - 3}, now_sec, end, ret);
     if (bj_slice_u64(s, &v) == 0) {
         /* Seconds until the year 5138, milliseconds since 1973. */
         v = v >= 100000000000 ? v / 1000 : v;
@@ -198,7 +257,8 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
     case BJ_PARAM_TIME:
         if (s.n == 0)
             return 0;
-        if (bj_param_time(s, r->c->now_sec, &r->p->number[which]) < 0)
+        if (bj_param_time(s, r->c->now_sec, which == BJ_PARAM_TO,
+                          &r->p->number[which]) < 0)
             return wrong(r, which, "must be a time: " BJ_PARAM_TIMES);
         break;
     case BJ_PARAM_UINT:
@@ -280,10 +340,17 @@ int bj_params_put(struct bj_call *c, struct bj_params *p, unsigned mask,
 
 int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret)
 {
+    const struct bj_endpoint *e = c->endpoint;
     struct reading r = {.c = c, .p = ret, .mask = mask};
+    if (e && bj_endpoint_has_rows(e))
+        r.mask |= BJ_BIT(BJ_PARAM_FORMAT);
     bj_params_clear(ret);
     int rc = bj_http_each_arg(c->req, on_arg, &r);
     bj_params_end(ret);
+    struct bj_slice format = bj_params_text(ret, BJ_PARAM_FORMAT);
+    if (rc == 0 && format.n > 0 && !bj_slice_eq(format, BJ_SLICE("csv")) &&
+        !bj_slice_eq(format, BJ_SLICE("json")))
+        return wrong(&r, BJ_PARAM_FORMAT, "must be json or csv");
     return rc;
 }
 

@@ -35,6 +35,7 @@ enum bj_param {
     BJ_PARAM_FINDING,
     BJ_PARAM_GPU,
     BJ_PARAM_BEGAN,
+    BJ_PARAM_FORMAT,
     BJ_PARAM_LIVE,
     BJ_PARAM_SORT,
     BJ_PARAMS
@@ -42,7 +43,8 @@ enum bj_param {
 
 /* How times are written. */
 #define BJ_PARAM_TIMES                                                         \
-    "epoch seconds, epoch milliseconds, ISO 8601, now or now-7d"
+    "epoch seconds, epoch milliseconds, ISO 8601, now, now-7d, now/d or "      \
+    "now-1w/w"
 
 /* The kind of a parameter. */
 struct bj_param_rule {
@@ -91,7 +93,8 @@ void bj_params_end(struct bj_params *p);
 /* The first value of a parameter, or {NULL, 0}. */
 struct bj_slice bj_params_text(const struct bj_params *p, enum bj_param which);
 
-/* Parse a time (BJ_PARAM_TIMES); -EINVAL. */
-int bj_param_time(struct bj_slice s, int64_t now_sec, int64_t *ret);
+/* Parse a time (BJ_PARAM_TIMES); end: that of a range, which "/d" rounds up.
+ * -EINVAL. */
+int bj_param_time(struct bj_slice s, int64_t now_sec, bool end, int64_t *ret);
 
 #endif

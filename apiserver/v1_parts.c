@@ -66,6 +66,8 @@ static const struct bj_api_column step_columns[] = {
  */
 
 static const struct bj_api_column energy_columns[] = {
+    {"kind", BJ_AS_TEXT, 0, "p.kind",
+     "total; part: of the total; alternative: the total by another policy."},
     {"component", BJ_AS_TEXT, 0, "p.name",
      "total; its parts cpu, dram, gpu and other; and the total of other "
      "policies: by usage (if_by_use), by reservation (if_by_reservation)."},
@@ -120,13 +122,18 @@ static const struct {
                        " ORDER BY s.id"},
     [BJ_PART_ENERGY] =
         {energy_columns,
-         " FROM (SELECT job, 0 AS n, 'total' AS name, energy_uj AS uj FROM"
-         " job_use UNION ALL SELECT job, 1, 'cpu', energy_cpu_uj FROM job_use"
-         " UNION ALL SELECT job, 2, 'dram', energy_dram_uj FROM job_use"
-         " UNION ALL SELECT job, 3, 'gpu', energy_gpu_uj FROM job_use"
-         " UNION ALL SELECT job, 4, 'other', energy_other_uj FROM job_use"
-         " UNION ALL SELECT job, 5, 'if_by_use', energy_used_uj FROM job_use"
-         " UNION ALL SELECT job, 6, 'if_by_reservation', energy_reserved_uj "
+         " FROM (SELECT job, 0 AS n, 'total' AS kind, 'total' AS name, "
+         "energy_uj AS uj FROM"
+         " job_use UNION ALL SELECT job, 1, 'part', 'cpu', energy_cpu_uj FROM "
+         "job_use"
+         " UNION ALL SELECT job, 2, 'part', 'dram', energy_dram_uj FROM job_use"
+         " UNION ALL SELECT job, 3, 'part', 'gpu', energy_gpu_uj FROM job_use"
+         " UNION ALL SELECT job, 4, 'part', 'other', energy_other_uj FROM "
+         "job_use"
+         " UNION ALL SELECT job, 5, 'alternative', 'if_by_use', energy_used_uj "
+         "FROM job_use"
+         " UNION ALL SELECT job, 6, 'alternative', 'if_by_reservation', "
+         "energy_reserved_uj "
          "FROM"
          " job_use) AS p JOIN job_use AS u ON u.job = p.job WHERE p.uj IS NOT"
          " NULL AND p.job = ",

@@ -126,6 +126,15 @@ def described(site):
     """The document says what there is, and what there is does what it says."""
     doc = site.ask(V1 + "/openapi.json").json
     same(doc["openapi"], "3.1.0", "an OpenAPI document")
+    same((doc["info"]["license"]["identifier"], doc["servers"]), ("MIT", [{"url": "/"}]),
+         "licence and server")
+    ops = [op for of in doc["paths"].values() for op in of.values()]
+    names = [op.get("operationId") for op in ops]
+    check(None not in names and len(set(names)) == len(names), "operations have unique names", names)
+    of = doc["paths"][V1 + "/jobs/{job}"]["get"]
+    check({"200", "400", "403", "404", "409", "429", "503"} <= set(of["responses"]), "refusals are described",
+          list(of["responses"]))
+    check("format" in [x["name"] for x in of["parameters"]], "the form is a parameter")
     row = ask(site, "/jobs", limit=1, state="completed", **site.all).data[0]
     check(site.derive(row["jobid"]) == row["key"], "a job with all there can be of it")
     steps = site.db().execute("SELECT (SELECT count(*) FROM step), (SELECT name FROM cluster)")

@@ -31,7 +31,7 @@ static int start_parts(struct bj_core *core, struct bj_err *err)
     core->reader.needed = bj_core_controllers(core);
     if (conf->collect[BJ_COLLECT_PROCESS] ||
         conf->collect[BJ_COLLECT_PERCORE]) {
-        r = bj_proctab_new(conf, &core->pool, &core->proctab, err);
+        r = bj_proctab_new(conf, &core->host, &core->pool, &core->proctab, err);
         if (r < 0)
             return r;
     }

@@ -2,6 +2,8 @@
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
 
+#include <stdlib.h>
+
 /* The collectors that read files of cgroups, in the order in which they run. */
 static const struct bj_cgroup_collector *const cgroup_collectors[] = {
     &bj_cpu_collector,   &bj_memory_collector,   &bj_pids_collector,
@@ -73,17 +75,21 @@ static void run_processes(struct bj_core *core, unsigned round)
     uint64_t begun = bj_clock_boot_usec();
     uint64_t before = bj_proctab_faults(core->proctab);
     struct bj_err err = {0};
+    size_t n = 0;
+    struct bj_procjob *jobs = calloc(core->tracks.n + 1, sizeof(*jobs));
     if (round == 0)
         bj_proctab_begin(core->proctab, core->now_usec);
-    for (size_t k = 0; k < core->tracks.n; k++) {
+    for (size_t k = 0; jobs && k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         if (!due(t, round))
             continue;
         follow_processes(t);
         if (t->proc)
-            bj_jobproc_update(core->proctab, t->proc, t->unit.use.cpu_usec,
-                              &err);
+            jobs[n++] = (struct bj_procjob){t->proc, t->unit.use.cpu_usec};
     }
+    if (jobs)
+        bj_proctab_update(core->proctab, jobs, n, &err);
+    free(jobs);
     bj_core_ran(core, BJ_COLLECT_PROCESS, begun,
                 bj_proctab_faults(core->proctab) - before, &err);
 }

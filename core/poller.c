@@ -139,7 +139,9 @@ bool bj_poller_searches(struct bj_poller *p, uint64_t now_usec)
 
 bool bj_poller_replace(struct bj_poller *p)
 {
-    if (!p->threaded || p->busy_usec == 0 || p->abandoned == ABANDONED_MAX ||
+    unsigned max = p->work->abandoned_max;
+    if (!p->threaded || p->busy_usec == 0 ||
+        p->abandoned >= (max ? max : ABANDONED_MAX) ||
         bj_clock_boot_usec() < p->busy_usec + p->stuck_usec)
         return false;
     p->busy_usec = 0;

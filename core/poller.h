@@ -35,8 +35,9 @@ struct bj_poller_work {
     /* Without the lock: the owner and all threads are done.  Frees the struct
      * that contains the poller. */
     void (*gone)(struct bj_poller *p);
-    uint64_t stop_usec; /* how long bj_poller_stop waits; 0: two seconds,
-                           UINT64_MAX: until the thread ends */
+    uint64_t stop_usec;     /* how long bj_poller_stop waits; 0: two seconds,
+                               UINT64_MAX: until the thread ends */
+    unsigned abandoned_max; /* threads that the kernel holds; 0: 4 */
 };
 
 /* The first member of its owner's struct. */

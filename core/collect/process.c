@@ -13,12 +13,15 @@ enum {
     LINKS_A_PASS = 100000,
     THREADS_A_PROCESS = 8, /* on average, that max-processes allows for */
     BUF_KEEP = 1024 * 1024,
+    HELD_A_JOB = 4,  /* threads that one job may cost */
+    HELD_A_PASS = 3, /* and one pass, with the time that it takes to see it */
 };
 
 /* --- what all jobs share --- */
 
-int bj_proctab_new(const struct bj_conf *conf, struct bj_fdpool *pool,
-                   struct bj_proctab **ret, struct bj_err *err)
+int bj_proctab_new(const struct bj_conf *conf, const struct bj_host *host,
+                   struct bj_fdpool *pool, struct bj_proctab **ret,
+                   struct bj_err *err)
 {
     struct stat st;
     struct statfs fs;
@@ -34,6 +37,11 @@ int bj_proctab_new(const struct bj_conf *conf, struct bj_fdpool *pool,
     t->hz = hz > 0 && hz <= 1000000 ? (uint64_t)hz : 100;
     t->proc = open(conf->procfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int r = t->proc < 0 ? bj_err_set(err, -errno, "open %s", conf->procfs) : 0;
+    if (host) {
+        t->thread = bj_procthread_new(host);
+        if (!t->thread)
+            r = bj_err_set(err, -ENOMEM, "table of processes");
+    }
     if (r == 0)
         r = bj_places_parse(t, err);
     if (r < 0) {
@@ -51,11 +59,11 @@ void bj_proctab_free(struct bj_proctab *t)
 {
     if (!t)
         return;
+    bj_procthread_free(t->thread);
     bj_proc_dir_done(t);
     bj_close_fd(&t->proc);
     bj_places_free(t);
     free(t->buf);
-    free(t->dead);
     free(t->debts);
     free(t->links);
     free(t);
@@ -109,6 +117,7 @@ void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p)
     bj_proc_clear(t, p);
     bj_proc_list_free(t, p);
     bj_proc_exe_free(p);
+    free(p->dead);
     free(p->cores);
     free(p->places);
     free(p->path);
@@ -178,12 +187,9 @@ static void collect(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
     bj_proc_dir_done(t);
 }
 
-int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
-                      uint64_t cgroup_cpu_usec, struct bj_err *err)
+static int update(struct bj_proctab *t, struct bj_jobproc *p, uint64_t cpu_usec)
 {
-    t->err = err;
     t->fault = 0;
-    t->ndead = t->dead_sorted = 0;
     p->room = t->left;
     int r = bj_proc_list(t, p, false);
     if (r < 0) {
@@ -196,9 +202,72 @@ int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
         p->has_values = true;
         r = t->fault;
     }
+    p->ndead = p->dead_sorted = 0;
     if (t->detail && t->conf->exe_top > 0)
-        bj_proc_exe_settle(t, p, cgroup_cpu_usec);
+        bj_proc_exe_settle(t, p, cpu_usec);
     bj_proc_tally(p);
-    t->err = NULL;
     return r;
+}
+
+/* --- all jobs --- */
+
+struct round {
+    struct bj_proctab *t;
+    const struct bj_procjob *v;
+    size_t n, k; /* k: the one that is read */
+    int result;
+};
+
+/* In the thread: read the jobs from k on. */
+static void run(void *ctx, struct bj_procguard *g)
+{
+    struct round *r = ctx;
+    r->t->guard = g;
+    for (; r->k < r->n; r->k++) {
+        const struct bj_procjob *j = &r->v[r->k];
+        if (j->p->held < HELD_A_JOB)
+            r->result = update(r->t, j->p, j->cpu_usec);
+    }
+}
+
+/* The kernel holds a read of e, of the job that is being read, which begins
+ * again. */
+static void take_held(struct round *r, struct bj_proc *e,
+                      struct bj_procguard *held)
+{
+    struct bj_jobproc *p = r->v[r->k].p;
+    r->t->fault = 0;
+    bj_proc_fault_once(r->t, e, -ETIMEDOUT, "the kernel holds a read");
+    bj_proc_dir_done(r->t);
+    if (held) {
+        bj_proc_released(p, e);
+        e->held = held;
+        p->held++;
+    }
+}
+
+int bj_proctab_update(struct bj_proctab *t, const struct bj_procjob *v,
+                      size_t n, struct bj_err *err)
+{
+    struct round r = {.t = t, .v = v, .n = n};
+    struct bj_procguard *held;
+    void *e;
+    t->err = err;
+    if (!t->thread)
+        run(&r, NULL);
+    for (unsigned i = 0; r.k < n && i < HELD_A_PASS; i++) {
+        int s = bj_procthread_call(t->thread, run, &r, &e, &held);
+        if (s == -ETIMEDOUT)
+            take_held(&r, e, held);
+        else if (s < 0)
+            r.k = n; /* none can be read */
+        if (s < 0)
+            r.result = s;
+        if (s < 0 && s != -ETIMEDOUT) {
+            t->fault = 0;
+            bj_proc_fault(t, s, "thread that reads processes");
+        }
+    }
+    t->err = NULL;
+    return r.result;
 }

@@ -14,6 +14,9 @@
  * io when the line differs from the last one, the list of threads when their
  * number differs or one of them has ended.  Of threads that were found asleep a
  * few times only schedstat is read, until that shows that they have run.
+ * All is read in a thread that is given up when the kernel holds a read
+ * (process_run.h); the totals of such a process stay as they are until the
+ * kernel returns.
  * Descriptors of /proc/PID stay bound to the process, so that the reuse of a
  * pid mixes nothing up.
  *
@@ -53,6 +56,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "core/conf.h"
+#include "core/host.h"
 #include "core/model/record.h"
 
 /* What all jobs share: /proc, tick length, limits, counters of faults. */
@@ -61,11 +65,13 @@ struct bj_proctab;
  * totals of those that have exited. */
 struct bj_jobproc;
 
-/* conf and pool must outlive it.  -EINVAL names an entry of conf->places that
- * is not NAME=/PATH; other errors are those of opening conf->procfs, and
- * -ENOMEM. */
-int bj_proctab_new(const struct bj_conf *conf, struct bj_fdpool *pool,
-                   struct bj_proctab **ret, struct bj_err *err);
+/* conf, host and pool must outlive it.  host: NULL: read in the caller's
+ * thread, which the kernel may hold (tests).  -EINVAL names an entry of
+ * conf->places that is not NAME=/PATH; other errors are those of opening
+ * conf->procfs, and -ENOMEM. */
+int bj_proctab_new(const struct bj_conf *conf, const struct bj_host *host,
+                   struct bj_fdpool *pool, struct bj_proctab **ret,
+                   struct bj_err *err);
 /* After the last bj_jobproc_free.  NULL is fine. */
 void bj_proctab_free(struct bj_proctab *t);
 
@@ -86,15 +92,21 @@ struct bj_jobproc *bj_jobproc_new(struct bj_proctab *t, const char *path,
 /* NULL is fine. */
 void bj_jobproc_free(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* Read the job's processes once and update the totals kept in p.
- * cgroup_cpu_usec is the CPU time of the whole job (BJ_ABSENT when unknown);
- * what no named executable accounts for becomes "(other)".  0; a gone code,
- * without a message, when the cgroup has ended (totals stay, what was kept is
- * closed); another -errno for a fault (named in err), after which the rest was
- * still done.  A process whose files this program may not read (EACCES) is one
- * fault in all its life. */
-int bj_jobproc_update(struct bj_proctab *t, struct bj_jobproc *p,
-                      uint64_t cgroup_cpu_usec, struct bj_err *err);
+/* A job to read. */
+struct bj_procjob {
+    struct bj_jobproc *p;
+    uint64_t cpu_usec; /* CPU time of the whole job, or BJ_ABSENT: what no named
+                          executable accounts for becomes "(other)" */
+};
+
+/* Read the processes of n jobs once and update the totals kept for them.  0; a
+ * gone code, without a message, when the cgroup of the last one has ended
+ * (totals stay, what was kept is closed); another -errno for a fault (named in
+ * err), after which the rest was still done.  A process whose files this
+ * program may not read (EACCES) is one fault in all its life.  -ETIMEDOUT: the
+ * kernel holds a read; some jobs may not have been read. */
+int bj_proctab_update(struct bj_proctab *t, const struct bj_procjob *v,
+                      size_t n, struct bj_err *err);
 
 /* The sums alone; of what nothing is known they are BJ_ABSENT. */
 void bj_jobproc_sums(const struct bj_proctab *t, const struct bj_jobproc *p,

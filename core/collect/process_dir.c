@@ -25,19 +25,21 @@ void bj_proc_dir_done(struct bj_proctab *t)
     t->tmp_pid = 0;
 }
 
-/* Whether the directory is that of the process that started then. */
-static int same_process(int dir, uint64_t start_ticks)
+/* Whether the directory is that of e, which has been read before. */
+static int same_process(struct bj_proctab *t, struct bj_proc *e, int dir)
 {
     char buf[BJ_STAT_BYTES];
     struct bj_slice line;
     struct bj_procstat st;
+    struct bj_procguard *g = bj_procguard_enter(t->guard, e);
     int r = bj_file_read(dir, "stat", buf, sizeof(buf), &line, NULL);
+    bj_procguard_leave(g, dir);
     if (r < 0)
         return r;
     r = bj_procstat_parse(line, &st);
     if (r < 0)
         return r;
-    return st.start_ticks == start_ticks ? 0 : -ESRCH;
+    return st.start_ticks == e->start_ticks ? 0 : -ESRCH;
 }
 
 /* Open the directory of a process that has none kept.  sure: make certain that
@@ -57,7 +59,7 @@ static int dir_open(struct bj_proctab *t, struct bj_proc *e, bool sure)
     int fd = openat(t->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    int r = sure && e->start_ticks ? same_process(fd, e->start_ticks) : 0;
+    int r = sure && e->start_ticks ? same_process(t, e, fd) : 0;
     if (r < 0) {
         close(fd);
         return r;

@@ -38,7 +38,9 @@ static struct bj_slice exe_path(struct bj_proctab *t, struct bj_proc *e,
 {
     static const struct bj_slice deleted = {" (deleted)", 10};
     int dir = bj_proc_dir(t, e);
+    struct bj_procguard *g = bj_procguard_enter(t->guard, e);
     ssize_t n = dir < 0 ? -1 : readlinkat(dir, "exe", buf, cap);
+    bj_procguard_leave(g, -1);
     if (n <= 0) {
         if (n < 0 && (errno == EACCES || errno == EPERM) && dir >= 0)
             bj_proc_fault_once(t, e, -errno, "exe");

@@ -34,7 +34,9 @@ static struct bj_slice started_as(struct bj_proctab *t, struct bj_proc *e,
     int dir = bj_proc_dir(t, e);
     bj_autoclose int fd =
         dir < 0 ? -1 : openat(dir, "cmdline", O_RDONLY | O_CLOEXEC);
+    struct bj_procguard *g = bj_procguard_enter(t->guard, e);
     ssize_t n = fd < 0 ? -1 : read(fd, buf, COMMAND_BYTES);
+    bj_procguard_leave(g, fd);
     if (n <= 0)
         return (struct bj_slice){0};
     const char *end = memchr(buf, '\0', (size_t)n);

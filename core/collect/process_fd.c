@@ -27,19 +27,17 @@ bool bj_proc_fd_probe(int proc)
 static int64_t count_size(struct bj_proctab *t, struct bj_proc *e)
 {
     struct stat st;
-    int r;
+    int r, dir = -1;
     if (e->fd_dir < 0) {
-        int dir = bj_proc_dir(t, e);
+        dir = bj_proc_dir(t, e);
         if (dir < 0)
             return dir;
         e->fd_dir = bj_proc_keep(t, dir, "fd", O_PATH | O_DIRECTORY, 7,
                                  e->open_fds >= 0);
-        if (e->fd_dir < 0) {
-            r = fstatat(dir, "fd", &st, 0);
-            return r < 0 ? -errno : st.st_size;
-        }
     }
-    r = fstat(e->fd_dir, &st);
+    struct bj_procguard *g = bj_procguard_enter(t->guard, e);
+    r = e->fd_dir >= 0 ? fstat(e->fd_dir, &st) : fstatat(dir, "fd", &st, 0);
+    bj_procguard_leave(g, -1);
     return r < 0 ? -errno : st.st_size;
 }
 
@@ -54,8 +52,10 @@ static int64_t count_entries(struct bj_proctab *t, struct bj_proc *e)
     struct bj_dents d;
     int64_t n = 0;
     bj_dents_init(&d, fd);
+    struct bj_procguard *g = bj_procguard_enter(t->guard, e);
     while (bj_dents_next(&d))
         n++;
+    bj_procguard_leave(g, fd);
     return d.error ? d.error : n;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "core/collect/process.h"
+#include "core/collect/process_run.h"
 #include "core/collect/procstat.h"
 
 #include <sys/types.h>
@@ -79,6 +80,7 @@ struct bj_proc {
     struct bj_quiet quiet;
     struct bj_proc_extra *extra; /* NULL: not needed, or no memory */
     struct bj_thread *threads; /* all but the leader (all: per-core estimate) */
+    struct bj_procguard *held; /* the kernel holds a read of it; NULL: no */
     uint32_t nthreads;
     uint32_t nr_threads; /* as stat says */
     uint32_t list_no;    /* of the last list that named it */
@@ -125,7 +127,7 @@ struct bj_exe {
     bool slot;
 };
 
-/* A process that was found dead in this update. */
+/* A process that was found dead. */
 struct bj_dead {
     uint64_t start_ticks;
     uint64_t io[BJ_PROCIO_FIELDS];
@@ -161,13 +163,13 @@ struct bj_proctab {
     bool hidden;          /* hidepid: processes of other users are invisible */
     struct bj_place *places;
     size_t nplaces;
+    struct bj_procthread *thread; /* NULL: the caller's */
     /* Scratch of one update. */
+    struct bj_procguard *guard; /* of the thread that runs it; NULL: none */
     struct bj_err *err;
     int fault;
     char *buf;
     size_t cap;
-    struct bj_dead *dead;
-    size_t ndead, dead_cap, dead_sorted;
     struct bj_debt *debts;
     size_t ndebts, debts_cap;
     uint64_t *links; /* hashes of open files seen, see process_place.c */
@@ -184,6 +186,7 @@ struct bj_jobproc {
     bool io_known, fds_known, places_known;
     bool io_denied; /* one of them may not be read: the sum is short */
     bool orphans;   /* someone has ended: others may have another parent now */
+    unsigned held;  /* processes of which the kernel holds a read */
     /* process_list.c */
     struct bj_procdir *dirs;
     size_t ndirs;
@@ -197,6 +200,9 @@ struct bj_jobproc {
     uint32_t *slots; /* hash table of index + 1 in v */
     size_t nslots;
     size_t buried; /* entries of v that are to go */
+    /* process_io.c: those found dead since the totals were updated */
+    struct bj_dead *dead;
+    size_t ndead, dead_cap, dead_sorted;
     /* process_exe.c */
     struct bj_exe *exes;
     uint16_t *order; /* those with a slot, by label */
@@ -274,6 +280,11 @@ int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e);
 int bj_proc_dir_any(struct bj_proctab *t, struct bj_proc *e, bool sure);
 /* Close the directory that is open for now. */
 void bj_proc_dir_done(struct bj_proctab *t);
+
+/* --- process_table.c: processes of which the kernel holds a read --- */
+
+/* Forget that it is held. */
+void bj_proc_released(struct bj_jobproc *p, struct bj_proc *e);
 
 /* --- process_read.c: one process --- */
 

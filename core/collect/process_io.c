@@ -31,18 +31,21 @@ static bool io_zero(const uint64_t v[BJ_PROCIO_FIELDS])
 static int io_text(struct bj_proctab *t, struct bj_proc *e, char *buf,
                    size_t cap, struct bj_slice *ret)
 {
+    int dir = -1, r;
     if (e->io_fd < 0) {
-        int dir = bj_proc_dir(t, e);
+        dir = bj_proc_dir(t, e);
         if (dir < 0)
             return dir;
         if (e->io_reads < KEEP_READS)
             e->io_reads++;
         else
             e->io_fd = bj_proc_keep(t, dir, "io", O_RDONLY, 6, true);
-        if (e->io_fd < 0)
-            return bj_file_read(dir, "io", buf, cap, ret, NULL);
     }
-    return bj_file_pread(e->io_fd, buf, cap, ret);
+    struct bj_procguard *g = bj_procguard_enter(t->guard, e);
+    r = e->io_fd >= 0 ? bj_file_pread(e->io_fd, buf, cap, ret)
+                      : bj_file_read(dir, "io", buf, cap, ret, NULL);
+    bj_procguard_leave(g, -1);
+    return r;
 }
 
 /* Read the account of e.  A gone code when it has ended. */
@@ -79,7 +82,7 @@ static int io_read(struct bj_proctab *t, struct bj_jobproc *p,
 
 static bool io_may(const struct bj_proc *e)
 {
-    return bj_proc_counts(e) && !e->io_denied;
+    return bj_proc_counts(e) && !e->io_denied && !e->held;
 }
 
 /* The account of one that has slept on is what it was. */
@@ -109,22 +112,22 @@ static int by_pid(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static void sort_dead(struct bj_proctab *t)
+static void sort_dead(struct bj_jobproc *p)
 {
-    if (t->ndead > t->dead_sorted)
-        qsort(t->dead, t->ndead, sizeof(*t->dead), by_pid);
-    t->dead_sorted = t->ndead;
+    if (p->ndead > p->dead_sorted)
+        qsort(p->dead, p->ndead, sizeof(*p->dead), by_pid);
+    p->dead_sorted = p->ndead;
 }
 
 /* The dead process that was the parent of a child started then. */
-static const struct bj_dead *dead_parent(const struct bj_proctab *t,
+static const struct bj_dead *dead_parent(const struct bj_jobproc *p,
                                          int32_t ppid, uint64_t start_ticks)
 {
     struct bj_dead key = {.pid = ppid};
-    if (t->dead_sorted == 0)
+    if (p->dead_sorted == 0)
         return NULL;
     const struct bj_dead *d =
-        bsearch(&key, t->dead, t->dead_sorted, sizeof(key), by_pid);
+        bsearch(&key, p->dead, p->dead_sorted, sizeof(key), by_pid);
     return d && d->start_ticks <= start_ticks ? d : NULL;
 }
 
@@ -193,7 +196,7 @@ static void owe_ancestors(struct bj_proctab *t, struct bj_jobproc *p,
     bool direct = true, found = false;
     for (int i = 0; i < MAX_ANCESTORS; i++) {
         struct bj_proc *e = live_parent(p, ppid, start);
-        const struct bj_dead *x = e ? NULL : dead_parent(t, ppid, start);
+        const struct bj_dead *x = e ? NULL : dead_parent(p, ppid, start);
         if (!e && !x)
             return;
         direct = direct && e && !is_zombie(e);
@@ -214,10 +217,10 @@ static void reckon_debts(struct bj_proctab *t, struct bj_jobproc *p)
     for (size_t i = 0; i < p->n; i++)
         p->v[i].debt = 0;
     t->ndebts = 0;
-    sort_dead(t);
-    for (size_t i = 0; i < t->ndead; i++)
-        if (!io_zero(t->dead[i].io))
-            owe_ancestors(t, p, &t->dead[i]);
+    sort_dead(p);
+    for (size_t i = 0; i < p->ndead; i++)
+        if (!io_zero(p->dead[i].io))
+            owe_ancestors(t, p, &p->dead[i]);
 }
 
 /* --- races --- */
@@ -247,14 +250,13 @@ static bool may_hold(const struct bj_proc *parent, const struct bj_proc *child)
 
 /* Whether the account of e may be in that of an ancestor by now: of its parent,
  * or, passed on by a parent that has ended too, of one further up. */
-static bool may_be_reaped(const struct bj_proctab *t,
-                          const struct bj_jobproc *p, const struct bj_proc *e)
+static bool may_be_reaped(const struct bj_jobproc *p, const struct bj_proc *e)
 {
     const struct bj_proc *child = e;
     for (int i = 0; i < MAX_ANCESTORS; i++) {
         const struct bj_proc *up = live_parent(p, e->ppid, e->start_ticks);
         if (!up)
-            return dead_parent(t, e->ppid, e->start_ticks) != NULL;
+            return dead_parent(p, e->ppid, e->start_ticks) != NULL;
         if (may_hold(up, child))
             return true;
         e = up;
@@ -267,10 +269,10 @@ static bool may_be_reaped(const struct bj_proctab *t,
  * again. */
 static void find_reaped(struct bj_proctab *t, struct bj_jobproc *p)
 {
-    sort_dead(t);
+    sort_dead(p);
     for (size_t i = 0; i < p->n; i++) {
         struct bj_proc *e = &p->v[i];
-        if (e->pid && e->io_known && !e->batch && may_be_reaped(t, p, e) &&
+        if (e->pid && e->io_known && !e->batch && may_be_reaped(p, e) &&
             !bj_proc_there(t, e))
             bj_proc_bury(t, p, e);
     }
@@ -338,15 +340,16 @@ static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
             continue;
         const struct bj_proc *parent = bj_proc_find(p, e->ppid);
         if (parent ? !is_zombie(parent)
-                   : !dead_parent(t, e->ppid, e->start_ticks))
+                   : !dead_parent(p, e->ppid, e->start_ticks))
             continue;
         e->recheck = true;
         bj_proc_read(t, p, e);
     }
 }
 
-/* One that has left the job is not read: what it got from its children has
- * been counted, and is not to be counted again should it come back or end. */
+/* One that has left the job, or is held, is not read: what it got from its
+ * children has been counted, and is not to be counted again should it come back
+ * or end. */
 static void settle_absent(const struct bj_proctab *t, struct bj_proc *e)
 {
     if (e->debt && !io_may(e))
@@ -359,15 +362,15 @@ void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p)
     size_t known = 0;
     for (int i = 0; i < MAX_ROUNDS; i++) {
         find_reaped(t, p);
-        if (t->ndead == known)
+        if (p->ndead == known)
             break;
-        known = t->ndead;
+        known = p->ndead;
         reckon_debts(t, p);
         read_debtors(t, p);
     }
-    if (t->ndead != known)
+    if (p->ndead != known)
         reckon_debts(t, p);
-    for (size_t i = 0; t->ndead > 0 && i < p->n; i++)
+    for (size_t i = 0; p->ndead > 0 && i < p->n; i++)
         if (p->v[i].pid && p->v[i].debt && io_may(&p->v[i]))
             spread_loose(t, p, &p->v[i]);
     for (size_t i = 0; i < p->n; i++) {

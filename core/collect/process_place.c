@@ -148,15 +148,21 @@ static bool read_links(struct bj_proctab *t, struct bj_jobproc *p,
     const struct bj_dent *de;
     p->places_known = true;
     bj_dents_init(&d, fd);
-    while ((de = bj_dents_next(&d)) != NULL) {
-        if (t->links_left == 0)
+    for (;;) {
+        const bool more = t->links_left > 0;
+        struct bj_procguard *g = bj_procguard_enter(t->guard, e);
+        de = bj_dents_next(&d);
+        ssize_t n =
+            de && more ? readlinkat(fd, de->name, text, sizeof(text)) : 0;
+        bj_procguard_leave(g, fd);
+        if (!de)
+            return true;
+        if (!more)
             return false;
         t->links_left--;
-        ssize_t n = readlinkat(fd, de->name, text, sizeof(text));
         if (n > 0 && text[0] == '/')
             take_file(t, p, (struct bj_slice){text, (size_t)n});
     }
-    return true;
 }
 
 /* A number that is another one when the job's processes are others. */
@@ -184,15 +190,17 @@ void bj_proc_places(struct bj_proctab *t, struct bj_jobproc *p)
         p->places = calloc(t->nplaces, sizeof(*p->places));
     if (!p->places)
         return;
-    p->places_usec = t->now_usec;
-    p->places_set = set;
+    p->places_usec = 0; /* unless all are read */
     memset(p->places, 0, t->nplaces * sizeof(*p->places));
     t->nlinks = 0;
     if (t->links)
         memset(t->links, 0, t->links_cap * sizeof(*t->links));
     for (size_t i = 0; i < p->n; i++)
-        if (bj_proc_counts(&p->v[i]) && !read_links(t, p, &p->v[i])) {
+        if (bj_proc_counts(&p->v[i]) && !p->v[i].held &&
+            !read_links(t, p, &p->v[i])) {
             t->refused++;
             break;
         }
+    p->places_usec = t->now_usec;
+    p->places_set = set;
 }

@@ -18,17 +18,18 @@ enum {
 static int stat_read(struct bj_proctab *t, struct bj_proc *e, char *buf,
                      size_t cap, struct bj_slice *ret)
 {
-    int r;
+    int r, dir = -1;
     if (e->stat < 0) {
         /* The line shows which process it is, unless it is to be kept. */
-        int dir = bj_proc_dir_any(t, e, bj_proc_room(t, 7));
+        dir = bj_proc_dir_any(t, e, bj_proc_room(t, 7));
         if (dir < 0)
             return dir;
         e->stat = bj_proc_keep(t, dir, "stat", O_RDONLY, 7, e->start_ticks);
-        if (e->stat < 0)
-            return bj_file_read(dir, "stat", buf, cap, ret, NULL);
     }
-    r = bj_file_pread(e->stat, buf, cap, ret);
+    struct bj_procguard *g = bj_procguard_enter(t->guard, e);
+    r = e->stat >= 0 ? bj_file_pread(e->stat, buf, cap, ret)
+                     : bj_file_read(dir, "stat", buf, cap, ret, NULL);
+    bj_procguard_leave(g, -1);
     return r == 0 && ret->n == 0 ? -ESRCH : r;
 }
 
@@ -232,6 +233,9 @@ static int read_line(struct bj_proctab *t, struct bj_jobproc *p,
 int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
     e->changed = false;
+    if (e->held && !bj_procguard_over(e->held))
+        return 0;
+    bj_proc_released(p, e);
     if (e->batch && e->missed == 0 && e->list_no == p->list_no && !e->recheck &&
         !batch_due(t, e))
         return 0;
@@ -259,6 +263,8 @@ bool bj_proc_there(struct bj_proctab *t, struct bj_proc *e)
     char buf[BJ_STAT_BYTES];
     struct bj_slice line;
     struct bj_procstat st;
+    if (e->held)
+        return true;
     int r = stat_read(t, e, buf, sizeof(buf), &line);
     if (r < 0)
         return !bj_err_gone(r);

@@ -127,17 +127,18 @@ static int thread_read(struct bj_proctab *t, struct bj_proc *e,
                        struct bj_slice *ret)
 {
     char name[NAME_BYTES];
-    int r;
+    int r, dir = -1;
     if (th->fd < 0) {
-        int dir = bj_proc_dir(t, e);
+        dir = bj_proc_dir(t, e);
         if (dir < 0)
             return dir;
         snprintf(name, sizeof(name), "task/%d/stat", th->tid);
         th->fd = bj_proc_keep(t, dir, name, O_RDONLY, 6, th->state != 0);
-        if (th->fd < 0)
-            return bj_file_read(dir, name, buf, cap, ret, NULL);
     }
-    r = bj_file_pread(th->fd, buf, cap, ret);
+    struct bj_procguard *g = bj_procguard_enter(t->guard, e);
+    r = th->fd >= 0 ? bj_file_pread(th->fd, buf, cap, ret)
+                    : bj_file_read(dir, name, buf, cap, ret, NULL);
+    bj_procguard_leave(g, -1);
     return r == 0 && ret->n == 0 ? -ESRCH : r;
 }
 

@@ -85,6 +85,15 @@ struct bj_proc *bj_proc_add(struct bj_jobproc *p, int32_t pid)
     return e;
 }
 
+void bj_proc_released(struct bj_jobproc *p, struct bj_proc *e)
+{
+    if (!e->held)
+        return;
+    bj_procguard_free(e->held);
+    e->held = NULL;
+    p->held--;
+}
+
 /* Close and free what a process holds. */
 static void drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
@@ -95,6 +104,7 @@ static void drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
     free(e->extra);
     e->extra = NULL;
     bj_quiet_drop(t, &e->quiet);
+    bj_proc_released(p, e);
     bj_fdpool_close(t->pool, &e->dir);
     bj_fdpool_close(t->pool, &e->stat);
     bj_fdpool_close(t->pool, &e->io_fd);
@@ -104,23 +114,23 @@ static void drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 }
 
 /* Make room for one more of the dead. */
-static bool dead_room(struct bj_proctab *t)
+static bool dead_room(struct bj_jobproc *p)
 {
-    if (t->ndead < t->dead_cap)
+    if (p->ndead < p->dead_cap)
         return true;
-    size_t cap = t->dead_cap ? 2 * t->dead_cap : 16;
-    struct bj_dead *v = realloc(t->dead, cap * sizeof(*v));
+    size_t cap = p->dead_cap ? 2 * p->dead_cap : 16;
+    struct bj_dead *v = realloc(p->dead, cap * sizeof(*v));
     if (!v)
         return false;
-    t->dead = v;
-    t->dead_cap = cap;
+    p->dead = v;
+    p->dead_cap = cap;
     return true;
 }
 
 void bj_proc_bury(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
 {
-    if (e->start_ticks && !e->batch && dead_room(t)) {
-        struct bj_dead *d = &t->dead[t->ndead++];
+    if (e->start_ticks && !e->batch && dead_room(p)) {
+        struct bj_dead *d = &p->dead[p->ndead++];
         d->pid = e->pid;
         d->ppid = e->ppid;
         d->start_ticks = e->start_ticks;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { QUEUE_MAX = 16384, SEEN = 64 };
+enum { QUEUE_MAX = 16384, SEEN = 64, HUNG_MAX = 8 };
 
 /* A request.  The caller and the queue hold a reference each. */
 struct bj_ident_request {
@@ -181,7 +181,8 @@ int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
                          const struct bj_userdb *users, uint64_t stuck_usec,
                          struct bj_resolver **ret, struct bj_err *err)
 {
-    static const struct bj_poller_work work = {.step = step, .gone = gone};
+    static const struct bj_poller_work work = {
+        .step = step, .gone = gone, .abandoned_max = HUNG_MAX};
     struct bj_resolver *r = calloc(1, sizeof(*r));
     if (!r ||
         bj_poller_init(&r->poller, &work, "bj-resolver", host, NULL) < 0) {

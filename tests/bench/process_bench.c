@@ -136,18 +136,32 @@ static uint64_t pass(struct bj_proctab *t, struct job *jobs, unsigned n,
     struct bj_err err = {0};
     bj_arena_reset(arena);
     bj_proctab_begin(t, now_usec);
+    struct bj_procjob *v = calloc(n, sizeof(*v));
+    for (unsigned i = 0; v && i < n; i++)
+        v[i] = (struct bj_procjob){jobs[i].proc, BJ_ABSENT};
+    if (v)
+        bj_proctab_update(t, v, n, &err);
+    free(v);
     for (unsigned i = 0; i < n; i++) {
         struct bj_job job = {.start_sec = BJ_ABSENT};
-        bj_jobproc_update(t, jobs[i].proc, BJ_ABSENT, &err);
         bj_jobproc_publish(t, jobs[i].proc, arena, &job);
         threads += job.proc.threads;
     }
     return threads;
 }
 
+static int start_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
+                        void *arg, const char *name)
+{
+    (void)ctx;
+    (void)name;
+    return -pthread_create(ret, NULL, fn, arg);
+}
+
 static void measure(struct job *jobs, unsigned n, uint64_t passes,
                     uint64_t step_usec, unsigned nap_ms, bool v2)
 {
+    static const struct bj_host host = {.thread = start_thread};
     char procfs[] = "/proc";
     struct bj_conf conf = {.procfs = procfs,
                            .collect[BJ_COLLECT_PROCESS] = true,
@@ -159,7 +173,7 @@ static void measure(struct job *jobs, unsigned n, uint64_t passes,
     struct bj_arena arena = {0};
     struct bj_err err = {0};
     uint64_t now = 1000000000, threads = 0, best = UINT64_MAX;
-    if (bj_proctab_new(&conf, &pool, &t, &err) < 0)
+    if (bj_proctab_new(&conf, &host, &pool, &t, &err) < 0)
         exit(1);
     for (unsigned i = 0; i < n; i++)
         jobs[i].proc = bj_jobproc_new(t, jobs[i].path, v2);

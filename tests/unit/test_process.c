@@ -412,7 +412,7 @@ static int look_as_nobody(struct rig *r)
     int bad = 0;
     if (setresuid(65534, 65534, 65534) < 0)
         return 100;
-    if (bj_proctab_new(&r->conf, &r->pool, &r->t, &r->err) < 0)
+    if (bj_proctab_new(&r->conf, NULL, &r->pool, &r->t, &r->err) < 0)
         return 101;
     r->p = bj_jobproc_new(r->t, r->dir, false);
     bad += rig_pass(r, 2) != -EACCES;
@@ -484,7 +484,8 @@ static void wrong_options(void **state)
     (void)state;
     rig_init(&r);
     r.conf.procfs = none;
-    assert_int_equal(bj_proctab_new(&r.conf, &r.pool, &r.t, &r.err), -ENOENT);
+    assert_int_equal(bj_proctab_new(&r.conf, NULL, &r.pool, &r.t, &r.err),
+                     -ENOENT);
     assert_string_equal(r.err.msg, "open /nonexistent");
     nftw(r.dir, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
 }

@@ -33,6 +33,7 @@ struct rig {
     char dir[32];
     char procfs[64];
     struct bj_conf conf;
+    const struct bj_host *host; /* NULL: reads in the thread of the test */
     struct bj_fdpool pool;
     struct bj_proctab *t;
     struct bj_jobproc *p;
@@ -72,7 +73,8 @@ static inline void rig_init(struct rig *r)
 
 static inline void rig_start(struct rig *r, const char *path, bool v2)
 {
-    assert_int_equal(bj_proctab_new(&r->conf, &r->pool, &r->t, &r->err), 0);
+    assert_int_equal(
+        bj_proctab_new(&r->conf, r->host, &r->pool, &r->t, &r->err), 0);
     r->p = bj_jobproc_new(r->t, path, v2);
     assert_non_null(r->p);
 }
@@ -95,6 +97,12 @@ static inline void rig_stop(struct rig *r)
     nftw(r->dir, rig_rm, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static inline int rig_update(struct rig *r)
+{
+    const struct bj_procjob job = {r->p, r->cgroup_cpu_usec};
+    return bj_proctab_update(r->t, &job, 1, &r->err);
+}
+
 /* One pass, seconds after the last. */
 static inline int rig_pass(struct rig *r, uint64_t seconds)
 {
@@ -102,7 +110,7 @@ static inline int rig_pass(struct rig *r, uint64_t seconds)
     r->job = (struct bj_job){.start_sec = BJ_ABSENT};
     r->now_usec += seconds * SECOND;
     bj_proctab_begin(r->t, r->now_usec);
-    int ret = bj_jobproc_update(r->t, r->p, r->cgroup_cpu_usec, &r->err);
+    int ret = rig_update(r);
     bj_jobproc_publish(r->t, r->p, &r->arena, &r->job);
     return ret;
 }

@@ -70,7 +70,7 @@ static void counted(void **state)
     uint64_t refused = bj_proctab_refused(r.t);
     bj_proctab_begin(r.t, r.now_usec += 40 * SECOND);
     r.t->links_left = 2;
-    assert_int_equal(bj_jobproc_update(r.t, r.p, BJ_ABSENT, &r.err), 0);
+    assert_int_equal(rig_update(&r), 0);
     assert_int_equal(bj_proctab_refused(r.t), refused + 1);
     for (int i = 0; i < 3; i++)
         rig_kill(pid[i]);
@@ -144,7 +144,7 @@ static void wrong(void **state)
         snprintf(entry, sizeof(entry), "%s", bad[i]);
         snprintf(want, sizeof(want), "place '%s'", bad[i]);
         r.conf.places = (struct bj_strv){entries, 2};
-        assert_int_equal(bj_proctab_new(&r.conf, &r.pool, &r.t, &r.err),
+        assert_int_equal(bj_proctab_new(&r.conf, NULL, &r.pool, &r.t, &r.err),
                          -EINVAL);
         assert_memory_equal(r.err.msg, want, strlen(want));
         rmdir(r.dir);

@@ -144,7 +144,7 @@ static void test_free_while_stuck(void **state)
     bj_ident_request_drop(b);
 }
 
-enum { STUCK_USEC = 300000, JOBS = 7, LEFT_MAX = 4 };
+enum { STUCK_USEC = 300000, JOBS = 11, LEFT_MAX = 8 };
 
 static struct bj_resolver *impatient(const char *procfs,
                                      const struct bj_userdb *db)

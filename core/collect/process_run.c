@@ -1,0 +1,209 @@
+#include "core/collect/process_run.h"
+
+#include "base/clock.h"
+#include "base/wait.h"
+#include "core/poller.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    HELD_MAX = 32,         /* threads that the kernel may hold */
+    PATIENCE = 100 * 1000, /* microseconds for a read; at most twice that */
+};
+
+/* In a state: the lowest bits; the rest counts reads. */
+enum { INSIDE = 1, GIVEN_UP = 2, ONE = 4 };
+
+struct bj_procguard {
+    atomic_uint refs, state;
+    atomic_bool over;
+    void *whose;
+    jmp_buf away;
+};
+
+struct bj_procthread {
+    struct bj_poller poller;
+    /* under lock */
+    void (*fn)(void *ctx, struct bj_procguard *g);
+    void *ctx;
+    struct bj_procguard
+        *guard; /* of the thread that runs fn; NULL: not begun */
+    bool running;
+    bool stuck; /* the thread was given up and could not be replaced */
+};
+
+struct worker {
+    struct bj_worker worker;
+    struct bj_procguard *guard;
+};
+
+/* --- the guard ------------------------------------------------------------ */
+
+struct bj_procguard *bj_procguard_enter(struct bj_procguard *g, void *whose)
+{
+    if (!g)
+        return NULL;
+    g->whose = whose;
+    unsigned s = atomic_load_explicit(&g->state, memory_order_relaxed);
+    atomic_store_explicit(&g->state, (s + ONE) | INSIDE, memory_order_release);
+    return g;
+}
+
+void bj_procguard_leave(struct bj_procguard *g, int fd)
+{
+    if (!g)
+        return;
+    int e = errno;
+    unsigned s = atomic_load_explicit(&g->state, memory_order_relaxed);
+    if ((s & GIVEN_UP) == 0 &&
+        atomic_compare_exchange_strong(&g->state, &s, s & ~(unsigned)INSIDE)) {
+        errno = e;
+        return;
+    }
+    if (fd >= 0)
+        close(fd);
+    longjmp(g->away, 1);
+}
+
+bool bj_procguard_over(const struct bj_procguard *g)
+{
+    return atomic_load(&g->over);
+}
+
+void bj_procguard_free(struct bj_procguard *g)
+{
+    if (g && atomic_fetch_sub(&g->refs, 1) == 1)
+        free(g);
+}
+
+/* --- the thread ----------------------------------------------------------- */
+
+static bool worker_init(struct bj_worker *worker)
+{
+    struct worker *w = (struct worker *)worker;
+    w->guard = calloc(1, sizeof(*w->guard));
+    if (w->guard)
+        atomic_init(&w->guard->refs, 1);
+    return w->guard != NULL;
+}
+
+static void worker_fini(struct bj_worker *worker)
+{
+    struct worker *w = (struct worker *)worker;
+    if (w->guard)
+        atomic_store(&w->guard->over, true);
+    bj_procguard_free(w->guard);
+}
+
+static bool step(struct bj_worker *worker)
+{
+    struct worker *w = (struct worker *)worker;
+    struct bj_procthread *r = (struct bj_procthread *)worker->poller;
+    r->poller.due_usec = UINT64_MAX;
+    if (!r->running || r->guard)
+        return true;
+    void (*fn)(void *ctx, struct bj_procguard *g) = r->fn;
+    void *ctx = r->ctx;
+    r->guard = w->guard;
+    atomic_store(&w->guard->state, 0);
+    bj_worker_unlock(worker);
+    if (setjmp(w->guard->away) == 0)
+        fn(ctx, w->guard);
+    if (!bj_worker_lock(worker))
+        return false;
+    r->running = r->stuck = false;
+    pthread_cond_broadcast(&r->poller.change);
+    return true;
+}
+
+static void gone(struct bj_poller *poller)
+{
+    free(poller);
+}
+
+/* --- for the owner -------------------------------------------------------- */
+
+struct bj_procthread *bj_procthread_new(const struct bj_host *host)
+{
+    static const struct bj_poller_work work = {
+        .worker_size = sizeof(struct worker),
+        .worker_init = worker_init,
+        .worker_fini = worker_fini,
+        .step = step,
+        .gone = gone,
+        .abandoned_max = HELD_MAX,
+    };
+    struct bj_procthread *r = calloc(1, sizeof(*r));
+    if (!r || bj_poller_init(&r->poller, &work, "bj-proc", host, NULL) < 0) {
+        free(r);
+        return NULL;
+    }
+    r->poller.stuck_usec = 0;
+    return r;
+}
+
+void bj_procthread_free(struct bj_procthread *r)
+{
+    if (r)
+        bj_poller_free(&r->poller);
+}
+
+/* Under lock: wait until fn has returned.  False when it was given up. */
+static bool wait(struct bj_procthread *r)
+{
+    uint64_t end = bj_clock_boot_usec() + PATIENCE;
+    unsigned last = 0;
+    while (r->running) {
+        if (bj_wait_until(&r->poller.change, r->poller.lock, end))
+            continue;
+        end = bj_clock_boot_usec() + PATIENCE;
+        if (!r->guard)
+            continue;
+        unsigned s = atomic_load(&r->guard->state);
+        if ((s & INSIDE) && s == last &&
+            atomic_compare_exchange_strong(&r->guard->state, &s, s | GIVEN_UP))
+            return false;
+        last = s;
+    }
+    return true;
+}
+
+/* Under lock. */
+static int give_up(struct bj_procthread *r, void **whose,
+                   struct bj_procguard **held)
+{
+    struct bj_procguard *g = r->guard;
+    *whose = g->whose;
+    *held = NULL;
+    atomic_fetch_add(&g->refs, 1);
+    if (bj_poller_replace(&r->poller)) {
+        r->running = false;
+        *held = g;
+    } else {
+        r->stuck = true;
+        bj_procguard_free(g);
+    }
+    return -ETIMEDOUT;
+}
+
+int bj_procthread_call(struct bj_procthread *r,
+                       void (*fn)(void *ctx, struct bj_procguard *g), void *ctx,
+                       void **whose, struct bj_procguard **held)
+{
+    pthread_mutex_lock(r->poller.lock);
+    int e = r->stuck ? -EBUSY : bj_poller_start(&r->poller);
+    if (e == 0) {
+        r->fn = fn;
+        r->ctx = ctx;
+        r->guard = NULL;
+        r->running = true;
+        bj_poller_wake(&r->poller);
+        if (!wait(r))
+            e = give_up(r, whose, held);
+    }
+    pthread_mutex_unlock(r->poller.lock);
+    return e;
+}

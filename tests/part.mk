@@ -18,7 +18,7 @@ $(O)/unit/%.a:
 $(O)/tests/%.o: X_CFLAGS = -DHAVE_CONFIG_H -isystem $(COLLECTD_INCLUDE)
 
 # The linker needs a library after its users.
-UNIT_LIBS = $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
+UNIT_LIBS = $(O)/libpromql.a $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
 # Static patterns: otherwise make removes the object files as intermediate ones.
 UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))

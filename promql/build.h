@@ -1,0 +1,86 @@
+/* Nodes of the tree, and what Prometheus checks about each.  All return NULL or
+ * false when the query is wrong or memory runs out: the parser then has its
+ * error. */
+#ifndef BJ_PROMQL_BUILD_H
+#define BJ_PROMQL_BUILD_H
+
+#include "promql/parser.h"
+
+/* An empty node; the grammar collects arguments, modifiers and matchers in
+ * nodes as well. */
+struct bj_promql_node *bj_promql_node(struct bj_promql_parser *p,
+                                      enum bj_promql_kind kind);
+
+/* Append a child. */
+void bj_promql_add(struct bj_promql_parser *p, struct bj_promql_node *n,
+                   struct bj_promql_node *child);
+
+struct bj_promql_node *bj_promql_literal(struct bj_promql_parser *p,
+                                         enum bj_promql_kind kind,
+                                         struct bj_slice text);
+struct bj_promql_node *bj_promql_paren(struct bj_promql_parser *p,
+                                       struct bj_promql_node *inner);
+struct bj_promql_node *bj_promql_unary(struct bj_promql_parser *p, char sign,
+                                       struct bj_promql_node *operand);
+
+/* node, an empty BINARY with its modifiers, gets its operands. */
+struct bj_promql_node *bj_promql_binary(struct bj_promql_parser *p,
+                                        const char *op,
+                                        struct bj_promql_node *node,
+                                        struct bj_promql_node *left,
+                                        struct bj_promql_node *right);
+
+/* clause may be NULL; the children of args become those of the result. */
+struct bj_promql_node *bj_promql_aggregate(struct bj_promql_parser *p,
+                                           struct bj_slice name,
+                                           struct bj_promql_node *clause,
+                                           struct bj_promql_node *args);
+struct bj_promql_node *bj_promql_call(struct bj_promql_parser *p,
+                                      struct bj_slice name,
+                                      struct bj_promql_node *args);
+
+struct bj_promql_node *bj_promql_selector(struct bj_promql_parser *p,
+                                          struct bj_slice name,
+                                          struct bj_promql_node *braces);
+struct bj_promql_node *bj_promql_range(struct bj_promql_parser *p,
+                                       struct bj_promql_node *selector,
+                                       struct bj_slice range);
+struct bj_promql_node *bj_promql_subquery(struct bj_promql_parser *p,
+                                          struct bj_promql_node *operand,
+                                          struct bj_slice range,
+                                          struct bj_slice step);
+
+/* Modifiers of a selector, range or subquery. */
+bool bj_promql_offset(struct bj_promql_parser *p, struct bj_promql_node *n,
+                      bool negative, struct bj_slice duration);
+bool bj_promql_at_time(struct bj_promql_parser *p, struct bj_promql_node *n,
+                       bool negative, struct bj_slice time);
+bool bj_promql_at(struct bj_promql_parser *p, struct bj_promql_node *n,
+                  enum bj_promql_at at);
+bool bj_promql_extent(struct bj_promql_parser *p, struct bj_promql_node *n,
+                      const char *extent);
+
+struct bj_promql_matcher *bj_promql_matcher(struct bj_promql_parser *p,
+                                            struct bj_slice label,
+                                            enum bj_promql_match op,
+                                            struct bj_slice value);
+void bj_promql_add_matcher(struct bj_promql_node *n,
+                           struct bj_promql_matcher *m);
+
+/* Lists of labels grow at their head. */
+struct bj_promql_label *bj_promql_label(struct bj_promql_parser *p,
+                                        struct bj_slice name,
+                                        struct bj_promql_label *rest);
+struct bj_promql_label *bj_promql_in_order(struct bj_promql_label *reversed);
+struct bj_promql_node *bj_promql_group_by(struct bj_promql_node *n,
+                                          enum bj_promql_grouping grouping,
+                                          struct bj_promql_label *labels);
+
+/* A number with its sign, as decimal text; a duration becomes seconds. */
+struct bj_slice bj_promql_signed(struct bj_promql_parser *p, bool negative,
+                                 struct bj_slice number);
+
+/* Set the error of a syntax error at the last token. */
+void bj_promql_unexpected(struct bj_promql_parser *p, const char *what);
+
+#endif

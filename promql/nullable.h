@@ -1,0 +1,10 @@
+/* Whether a regular expression of RE2 matches the empty string. */
+#ifndef BJ_PROMQL_NULLABLE_H
+#define BJ_PROMQL_NULLABLE_H
+
+#include "base/slice.h"
+
+/* False also for what is not understood; Prometheus then decides. */
+bool bj_promql_nullable(struct bj_slice re);
+
+#endif

@@ -1,0 +1,261 @@
+/* PromQL: what is accepted and refused, the form in which it is printed, and
+ * limits.  Most cases are those of Prometheus' promql/parser/parse_test.go. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants those above */
+#include <cmocka.h>
+
+#include "promql/promql.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int parse(const char *text, struct bj_buf *ret, struct bj_err *err)
+{
+    struct bj_arena arena = {0};
+    const struct bj_promql_node *tree = NULL;
+    int e = bj_promql_parse(bj_slice_str(text), &arena, &tree, err);
+    if (e == 0)
+        bj_promql_print(tree, ret);
+    bj_buf_put(ret, "", 1);
+    bj_arena_free(&arena);
+    return e;
+}
+
+/* Printed text, parsed and printed again, is the same. */
+static void accept(const char *text)
+{
+    struct bj_buf once = {0}, twice = {0};
+    struct bj_err err = {0};
+    if (parse(text, &once, &err))
+        fail_msg("%s: %s", text, err.msg);
+    if (parse(once.p, &twice, &err))
+        fail_msg("%s -> %s: %s", text, once.p, err.msg);
+    assert_string_equal(once.p, twice.p);
+    bj_buf_free(&once);
+    bj_buf_free(&twice);
+}
+
+static void refuse(const char *text)
+{
+    struct bj_buf b = {0};
+    struct bj_err err = {0};
+    int e = parse(text, &b, &err);
+    if (e != -EINVAL)
+        fail_msg("accepted: %s -> %s", text, b.p);
+    assert_true(err.msg[0] != '\0');
+    bj_buf_free(&b);
+}
+
+static const char *const good[] = {
+#include "tests/unit/promql_good.h"
+};
+
+static const char *const wrong[] = {
+#include "tests/unit/promql_wrong.h"
+};
+
+static void accepts_promql(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        accept(good[i]);
+}
+
+static void refuses_what_prometheus_refuses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refuse(wrong[i]);
+}
+
+/* Not PromQL, but VictoriaMetrics reads it. */
+static void refuses_metricsql(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "rate(m)",
+        "a default 0",
+        "a if b",
+        "a ifnot b",
+        "WITH (x = a) x",
+        "sum(a) limit 3",
+        "rate(m[5m]) keep_metric_names",
+        "a * on(x) group_left(*) prefix \"p\" b",
+        "(a, b)",
+        "(a) offset 5m",
+        "a @ time()",
+        "m[1.5m]",
+        "m[5i]",
+        "m > 8K",
+        "foo\\-bar",
+        "foo.bar",
+        "m{a=\"b\"+\"c\"}",
+        "m{a=\"b\" or c=\"d\"}",
+        "m == (1,2)",
+        "union(a, b)",
+        "\xC3\xA4",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuse(cases[i]);
+}
+
+static void prints_one_form(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"foo", "{__name__=\"foo\"}"},
+        {"foo{a!~'x\"y'}", "{__name__=\"foo\",a!~\"x\\\"y\"}"},
+        {"foo[1h30m] offset 5m @ 1_000.50",
+         "{__name__=\"foo\"}[5400s] @ 1000.5 offset 300s"},
+        {"foo[4.18] offset -1ms", "{__name__=\"foo\"}[4180ms] offset -1ms"},
+        {"0x1F + 0755 + 08 + .5 + 5. + 1e+03 + 1h",
+         "(((((31 + 493) + 8) + 0.5) + 5) + 1e3) + 3600"},
+        {"-1^2", "-(1 ^ 2)"},
+        {"2^3^2", "2 ^ (3 ^ 2)"},
+        {"1 - -1", "1 - (-1)"},
+        {"- -1", "1"},
+        {"+iNF", "Inf"},
+        {"a or b and c", "{__name__=\"a\"} or ({__name__=\"b\"} and "
+                         "{__name__=\"c\"})"},
+        {"-foo offset 5m", "-{__name__=\"foo\"} offset 300s"},
+        {"a + b @ 5", "{__name__=\"a\"} + {__name__=\"b\"} @ 5"},
+        {"SUM(a) BY (x,)", "sum by(x)({__name__=\"a\"})"},
+        {"sum without ('a b', on)(m)", "sum without(\"a b\",on)"
+                                       "({__name__=\"m\"})"},
+        {"a == BOOL on(x) group_left b",
+         "{__name__=\"a\"} == bool on(x) group_left() {__name__=\"b\"}"},
+        {"foo[5m:] @ end()", "{__name__=\"foo\"}[300s:] @ end()"},
+        {"foo[5m:1.5] @ start()", "{__name__=\"foo\"}[300s:1500ms] @ start()"},
+        {"{'a', x='\\xff\\u00e4`'}", "{__name__=\"a\",x=\"\\xff\xC3\xA4`\"}"},
+        {"foo offset 5s-8", "{__name__=\"foo\"} offset 5s - 8"},
+        {"a + fill(-1) b", "{__name__=\"a\"} + fill_left(-1) fill_right(-1) "
+                           "{__name__=\"b\"}"},
+        {"rate(m[5m] smoothed)", "rate({__name__=\"m\"}[300s] smoothed)"},
+        {"topk(scalar(a), b)", "topk(scalar({__name__=\"a\"}),"
+                               "{__name__=\"b\"})"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bj_buf b = {0};
+        struct bj_err err = {0};
+        if (parse(cases[i][0], &b, &err))
+            fail_msg("%s: %s", cases[i][0], err.msg);
+        assert_string_equal(b.p, cases[i][1]);
+        bj_buf_free(&b);
+    }
+}
+
+static int count(const struct bj_promql_node *n, void *arg)
+{
+    unsigned *kinds = arg;
+    kinds[n->kind]++;
+    return 0;
+}
+
+static void the_walk_visits_parameters_and_matchers(void **state)
+{
+    (void)state;
+    struct bj_arena arena = {0};
+    const struct bj_promql_node *tree = NULL;
+    struct bj_err err = {0};
+    unsigned kinds[BJ_PROMQL_AGGREGATE + 1] = {0};
+    const char *text = "quantile(scalar(a), info(b, {c='d'}) + rate(e[5m:]))";
+    assert_int_equal(bj_promql_parse(bj_slice_str(text), &arena, &tree, &err),
+                     0);
+    assert_int_equal(bj_promql_walk(tree, count, kinds), 0);
+    assert_int_equal(kinds[BJ_PROMQL_SELECTOR], 4);
+    assert_int_equal(kinds[BJ_PROMQL_SUBQUERY], 1);
+    assert_int_equal(kinds[BJ_PROMQL_CALL], 3);
+    bj_arena_free(&arena);
+}
+
+static void match_parameters_are_single_selectors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int result;
+    } cases[] = {
+        {"up", 0},           {"{a=\"b\"}", 0},          {"up{a=~\"b|c\"}", 0},
+        {"up[5m]", -EINVAL}, {"up offset 5m", -EINVAL}, {"up or up", -EINVAL},
+        {"(up)", -EINVAL},   {"{a=\"\"}", -EINVAL},     {"", -EINVAL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bj_arena arena = {0};
+        const struct bj_promql_node *tree = NULL;
+        int e = bj_promql_parse_selector(bj_slice_str(cases[i].text), &arena,
+                                         &tree, NULL);
+        assert_int_equal(e, cases[i].result);
+        bj_arena_free(&arena);
+    }
+}
+
+static void errors_name_line_and_column(void **state)
+{
+    (void)state;
+    struct bj_buf b = {0};
+    struct bj_err err = {0};
+    assert_int_equal(parse("a +\n  ) b", &b, &err), -EINVAL);
+    assert_string_equal(err.msg, "2:3: unexpected )");
+    bj_buf_free(&b);
+}
+
+static char *repeat(const char *head, const char *part, unsigned n,
+                    const char *tail)
+{
+    struct bj_buf b = {0};
+    bj_buf_str(&b, head);
+    for (unsigned i = 0; i < n; i++)
+        bj_buf_str(&b, part);
+    bj_buf_put(&b, tail, strlen(tail) + 1);
+    assert_false(b.failed);
+    return b.p;
+}
+
+static void large_queries_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head, *part;
+        unsigned n;
+        const char *tail;
+        int result;
+    } cases[] = {
+        {"", "(", 5000, "", -E2BIG},
+        {"", "-", 5000, "a", -E2BIG},
+        {"(", "-{}-1", 10000, ")", -E2BIG},
+        {"a", "+a", BJ_PROMQL_DEPTH_MAX + 1, "", -E2BIG},
+        {"a", "+a", BJ_PROMQL_DEPTH_MAX - 2, "", 0},
+        {"topk(1", ",1", BJ_PROMQL_NODES_MAX, ")", -E2BIG},
+        {"a{b='", "x", BJ_PROMQL_TEXT_MAX, "'}", -E2BIG},
+        {"a{b='", "x", BJ_PROMQL_TEXT_MAX / 2, "'}", 0},
+        {"a{b=~'", "(", BJ_PROMQL_TEXT_MAX / 2, "'}", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text =
+            repeat(cases[i].head, cases[i].part, cases[i].n, cases[i].tail);
+        struct bj_buf b = {0};
+        struct bj_err err = {0};
+        assert_int_equal(parse(text, &b, &err), cases[i].result);
+        bj_buf_free(&b);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accepts_promql),
+        cmocka_unit_test(refuses_what_prometheus_refuses),
+        cmocka_unit_test(refuses_metricsql),
+        cmocka_unit_test(prints_one_form),
+        cmocka_unit_test(the_walk_visits_parameters_and_matchers),
+        cmocka_unit_test(match_parameters_are_single_selectors),
+        cmocka_unit_test(errors_name_line_and_column),
+        cmocka_unit_test(large_queries_are_refused),
+    };
+    return cmocka_run_group_tests_name("promql", tests, NULL, NULL);
+}

@@ -118,4 +118,3 @@
     "by",
     "a atan2 b",
     "a ATAN2 b",
-/* clang-format on */

@@ -161,4 +161,3 @@
     "a()",
     "sum()",
     "a,b",
-/* clang-format on */

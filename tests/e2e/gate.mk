@@ -1,0 +1,6 @@
+# The parser of PromQL alone, for gate_parser.py.
+e2e-tools: $(O)/e2e/gate_print
+$(O)/e2e/gate_print: $(O)/tests/e2e/gate_print.o $(O)/libpromql.a $(O)/libbase.a
+	@mkdir -p $(@D)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^
+-include $(O)/tests/e2e/gate_print.d

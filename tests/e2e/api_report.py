@@ -102,7 +102,10 @@ def page(site):
         text = " ".join(text.replace("\u00a0", " ").split())
         wrong += [(job, f["figure"], percent(f["percent"])) for f in data["figures"]
                   if f["percent"] is not None and percent(f["percent"]) not in text]
-    same(wrong[:5], [], "the page of a job shows the same figures")
+        said = [data["verdict"][k] for k in ("wrong", "cost")] + [v for x in data["advice"] for v in
+                                                                       (x["text"], x["line"])]
+        wrong += [(job, v) for v in said if v and v not in text]
+    same(wrong[:5], [], "the page of a job shows the same figures, verdict and advice")
 
 
 def periods(site):

@@ -202,8 +202,7 @@ static void put_curves(struct bj_buf *b, const struct bj_job_page *g)
     if (g->f.start == BJ_SQL_NULL)
         bj_buf_str(b, "<p class=\"none\">The job has not started.</p>\n");
     else if (g->no_curves)
-        bj_buf_str(b, "<p class=\"none\">No Prometheus server is configured, "
-                      "so there are no charts.</p>\n");
+        bj_buf_printf(b, "<p class=\"none\">%s</p>\n", g->no_curves);
     else
         bj_curves_put(b, &g->curves);
 }
@@ -304,7 +303,12 @@ static int make_page(struct bj_call *c, struct bj_job_page *g)
     if (r != 0)
         return r;
     put_refresh(c, g);
-    g->no_curves = !c->worker->prom;
+    if (!c->worker->prom)
+        g->no_curves = "No Prometheus server is configured, so there are no "
+                       "charts.";
+    else if (!bj_room_has_waiter(c->worker->server))
+        g->no_curves = "Prometheus is busy, so there are no charts now; reload "
+                       "the page to try again.";
     g->curves.running = !bj_job_has_ended(g);
     g->curves.memory_requested = known(g->fact[BJ_JOB_MEMORY_REQUESTED])
                                      ? (int64_t)g->fact[BJ_JOB_MEMORY_REQUESTED]

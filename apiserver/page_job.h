@@ -46,9 +46,9 @@ struct bj_job_page {
     double fact[BJ_JOB_FACTS];
     const char *source[BJ_JOB_SOURCES]; /* "": unknown */
     char state[24];
-    struct bj_buf reason; /* of a waiting job */
-    bool live;            /* reload the page at intervals */
-    bool no_curves;       /* no Prometheus server is configured */
+    struct bj_buf reason;  /* of a waiting job */
+    bool live;             /* reload the page at intervals */
+    const char *no_curves; /* why there are no charts; NULL: there are */
 };
 
 static inline bool bj_job_has_ended(const struct bj_job_page *g)

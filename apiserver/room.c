@@ -53,6 +53,14 @@ void bj_room_changed(struct bj_server *s)
     pthread_cond_broadcast(&s->room_cond);
 }
 
+bool bj_room_has_waiter(struct bj_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool ret = !s->waits.first && s->waiters_busy < s->waiters;
+    pthread_mutex_unlock(&s->lock);
+    return ret;
+}
+
 bool bj_room_take_later(struct bj_server *s)
 {
     uint64_t since = bj_clock_boot_usec();

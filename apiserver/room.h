@@ -31,6 +31,9 @@ void bj_room_wait(struct bj_server *s, pthread_cond_t *cond,
 /* Wake waiting threads if there is room. */
 void bj_room_changed(struct bj_server *s);
 
+/* Without the lock: would a second part start at once? */
+bool bj_room_has_waiter(struct bj_server *s);
+
 /* For the second parts of endpoints, without the lock. These hold much memory
  * already, so one of them at a time waits for room. False: none became free.
  * Release the room when the response is written. */

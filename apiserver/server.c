@@ -212,11 +212,13 @@ static void *run_waiter(void *arg)
         if (s->stop)
             break;
         t = pop(&s->waits);
+        s->waiters_busy++;
         pthread_mutex_unlock(&s->lock);
         bj_answer_rest(&t->call);
         bj_buf_trim(&t->reply.body);
         bj_answer_end(&t->call);
         pthread_mutex_lock(&s->lock);
+        s->waiters_busy--;
         hand_over(s, t);
     }
     pthread_mutex_unlock(&s->lock);

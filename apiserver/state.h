@@ -103,7 +103,7 @@ struct bj_server {
     bool writing;             /* a second part, its response */
     bool stop;
     struct bj_api_worker worker[BJ_API_THREADS];
-    unsigned workers, waiters;
+    unsigned workers, waiters, waiters_busy;
     pthread_t waiter[BJ_PROM_QUERIES];
 };
 

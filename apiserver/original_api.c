@@ -215,7 +215,8 @@ static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
     a->p.number[BJ_PARAM_MINE] = 1;
     int r = bj_query_scope(&q, c, &a->p, "j");
     add_times(&q, a);
-    bj_query_sql(&q, " ORDER BY j.at DESC, j.id DESC LIMIT ");
+    bj_query_sql(&q, a->strict ? " ORDER BY j.at, j.id LIMIT "
+                               : " ORDER BY j.at DESC, j.id DESC LIMIT ");
     bj_query_int(&q, (int64_t)c->worker->conf->max_rows + 1);
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);

@@ -42,6 +42,8 @@ def corrected(site):
              sorted((j["JobIDRaw"], time.strftime("%Y-%m-%dT%H:%M:%SZ",
                                                   time.gmtime(int(j["Submit"])))) for j in want),
              "jobs with %r" % (params,))
+    starts = [r["start"] for r in got]
+    check(len(set(starts)) > 2 and starts == sorted(starts, reverse=True), "the newest job is first")
     same(list(got[0]), KEYS, "a job's keys")
     check(all(isinstance(v, str) for r in got for v in r.values()), "all values are text")
     same(ask(site, "/api/jobs", account="acct1", **{"from": 0}).data, [], "jobs of other accounts are absent")
@@ -76,6 +78,8 @@ def strict(site):
         "partition", "account", "group", "user", "uid", "start", "end", "elapsed", "exitcode",
         "state", "nnodes", "nodelist", "nodelistexp")) for r in got}
     same(have, want, "strict: %d jobs as sacct wrote them, in local time" % len(want))
+    starts = [r["start"] for r in got]
+    check(len(set(starts)) > 2 and starts == sorted(starts), "strict: the oldest job is first")
     low, high = sorted(r["start"] for r in got)[2:5:2]
     same(len(ask(site, "/api/jobs", account="acct3", **{"from": low, "to": high}).data), 3,
          "strict: times are compared as text")

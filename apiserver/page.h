@@ -66,6 +66,7 @@ struct bj_page_table {
     const struct bj_page_column *columns;
     struct bj_page_place at;
     uint64_t rows;
+    uint64_t most; /* rows to show; further ones only count; 0: all */
     /* For titles that sort: the page with its other parameters (the form sort
      * is appended), the column by which it is sorted; link NULL: no links. */
     const char *link;

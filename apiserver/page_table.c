@@ -65,6 +65,8 @@ static void put_row(void *ctx, const struct bj_cells *row)
     struct bj_page_table *t = ctx;
     if (t->rows++ == 0)
         put_head(t);
+    if (t->most > 0 && t->rows > t->most)
+        return;
     bj_buf_str(t->b, "<tr>");
     for (const struct bj_page_column *k = t->columns; k->key; k++) {
         const struct bj_cell *v = bj_cells_get(row, k->key);
@@ -86,7 +88,7 @@ void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
     t->b = b;
     t->columns = columns;
     t->at = (struct bj_page_place){.up = up};
-    t->rows = 0;
+    t->rows = t->most = 0;
     t->link = NULL;
     t->sorted = (struct bj_slice){0};
     t->ascending = false;

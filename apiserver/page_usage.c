@@ -4,7 +4,12 @@
 #include "apiserver/usage.h"
 #include "base/stamp.h"
 
-enum { NEED = BJ_NEED_STORE | BJ_NEED_USER, DAY = 86400, GROUPS = 6 };
+enum {
+    NEED = BJ_NEED_STORE | BJ_NEED_USER,
+    DAY = 86400,
+    GROUPS = 6,
+    ROWS_MAX = 250 /* of a page */
+};
 
 static const struct bj_page_column usage_columns[] = {
     {"cluster", "Cluster", BJ_SHOW_GROUP, false},
@@ -66,6 +71,7 @@ int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
     without_groups(&all);
     bj_page_table_begin(&table, &c->reply->body, columns, at->up);
     table.at = *at;
+    table.most = ROWS_MAX;
     const struct bj_output out = {.cells = &table.cells};
     int r = bj_usage_list(c, p, &out, &cut);
     if (r == 0 && table.rows > 1) {
@@ -73,10 +79,12 @@ int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
         r = bj_usage_list(c, &all, &out, &cut_total);
     }
     bj_page_table_end(&table, "No usage in this time.");
-    if (cut)
-        bj_buf_str(&c->reply->body,
-                   "<p>There are more rows: choose a shorter time or one "
-                   "account. The total includes them.</p>\n");
+    if (cut || table.rows > ROWS_MAX)
+        bj_buf_printf(&c->reply->body,
+                      "<p>These are the first %d rows; the total includes all. "
+                      "Choose a shorter time or one account to see others."
+                      "</p>\n",
+                      ROWS_MAX);
     return r;
 }
 

@@ -402,6 +402,12 @@ def usage(site):
     check("No usage in this time." in page.text and len([r for r in page.rows if r]) == 0,
           "users do not see the usage of others")
     safe("a hostile user", ask(site, "/users/" + urllib.parse.quote("<script>'&"), "boss"))
+    many = ask(site, "/api/v1/usage?from=2000-01-01&group_by=day,user", "boss").data
+    page = safe("many rows", ask(site, "/usage?from=2000-01-01&group_by=day,user", "boss"))
+    rows = [r for r in page.rows if r]
+    check(len(many) > 250 and len(rows) == 251 and "These are the first 250 rows" in page.text
+          and str(sum(m["jobs_ended"] for m in many)) in rows[-1], "a page has 250 rows and the total of all",
+          len(many), len(rows), rows[-1])
     page = safe("periods", ask(site, "/usage?group_by=user&account=acct1"))
     check(sum("group_by=user&account=acct1&from=" in u for u in page.links) == 5,
           "links to other times keep the filters")

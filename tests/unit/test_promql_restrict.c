@@ -1,0 +1,226 @@
+/* Restriction of PromQL: what is public, and the query that a user and a
+ * coordinator get. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants those above */
+#include <cmocka.h>
+
+#include "promql/restrict.h"
+
+#include <string.h>
+
+/* of a constant table */
+#define S(lit)                                                                 \
+    {                                                                          \
+        lit, sizeof(lit) - 1                                                   \
+    }
+#define A "user=\"anna\""
+#define B "user!=\"anna\",account=~\"x\\\\.y|z\""
+
+static const struct bj_promql_rule rules[] = {
+    {S("up"), true},
+    {S("batchjob_"), true},
+    {S("batchjob_job_"), false},
+    {S("batchjob_job_limit_public"), true},
+};
+static const struct bj_slice accounts[] = {S("x.y"), S("z")};
+
+static int restricted(const char *text, size_t account_count,
+                      struct bj_buf *ret)
+{
+    const struct bj_promql_viewer viewer = {BJ_SLICE("anna"), accounts,
+                                            account_count, rules,
+                                            sizeof rules / sizeof *rules};
+    struct bj_arena arena = {0};
+    const struct bj_promql_node *tree = NULL, *result = NULL;
+    struct bj_err err = {0};
+    if (bj_promql_parse(bj_slice_str(text), &arena, &tree, &err))
+        fail_msg("%s: %s", text, err.msg);
+    int e = bj_promql_restrict(tree, &viewer, &arena, &result, &err);
+    assert_int_equal(e, err.code);
+    if (e == 0) {
+        bj_promql_print(result, ret);
+        bj_buf_put(ret, "", 1);
+        if (bj_promql_parse(bj_slice_str(ret->p), &arena, &tree, &err))
+            fail_msg("%s -> %s: %s", text, ret->p, err.msg);
+    }
+    bj_arena_free(&arena);
+    return e;
+}
+
+static void becomes(const char *text, size_t account_count, const char *want)
+{
+    struct bj_buf b = {0};
+    assert_int_equal(restricted(text, account_count, &b), 0);
+    assert_string_equal(b.p, want);
+    bj_buf_free(&b);
+}
+
+static void users_get_their_own_series(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"m", "{__name__=\"m\"," A "}"},
+        {"up", "{__name__=\"up\"}"},
+        {"m{user=\"bob\"}", "{__name__=\"m\",user=\"bob\"," A "}"},
+        {"m{user=\"anna\"}", "{__name__=\"m\"," A "}"},
+        {"m{user=~\".*\"}", "{__name__=\"m\",user=~\".*\"," A "}"},
+        {"topk(scalar(m), up)",
+         "topk(scalar({__name__=\"m\"," A "}),{__name__=\"up\"})"},
+        {"absent(m)", "absent({__name__=\"m\"," A "})"},
+        {"m[5m] offset 1m", "{__name__=\"m\"," A "}[300s] offset 60s"},
+        {"rate(m[5m])[1h:]", "rate({__name__=\"m\"," A "}[300s])[3600s:]"},
+        {"up * on(x) group_left m @ end()",
+         "{__name__=\"up\"} * on(x) group_left() {__name__=\"m\"," A
+         "} @ end()"},
+        {"1 + 1", "1 + 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        becomes(cases[i][0], 0, cases[i][1]);
+}
+
+static void coordinators_get_their_accounts_as_well(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"m", "({__name__=\"m\"," A "} or {__name__=\"m\"," B "})"},
+        {"up", "{__name__=\"up\"}"},
+        {"sum(m offset 1m)", "sum(({__name__=\"m\"," A "} offset 60s or "
+                             "{__name__=\"m\"," B "} offset 60s))"},
+        {"rate((m[5m]))", "(rate({__name__=\"m\"," A "}[300s]) or "
+                          "rate({__name__=\"m\"," B "}[300s]))"},
+        {"rate(up[5m])", "rate({__name__=\"up\"}[300s])"},
+        {"timestamp(m)", "(timestamp({__name__=\"m\"," A "}) or "
+                         "timestamp({__name__=\"m\"," B "}))"},
+        {"timestamp(m + 1)",
+         "timestamp(({__name__=\"m\"," A "} or {__name__=\"m\"," B "}) + 1)"},
+        {"absent_over_time(m[1m])",
+         "(absent_over_time({__name__=\"m\"," A "}[60s]) and on() "
+         "absent_over_time({__name__=\"m\"," B "}[60s]))"},
+        {"max_over_time(m[1h:1m])", "max_over_time(({__name__=\"m\"," A
+                                    "} or {__name__=\"m\"," B "})[3600s:60s])"},
+        {"quantile_over_time(scalar(up), m[1m])",
+         "(quantile_over_time(scalar({__name__=\"up\"}),{__name__=\"m\"," A
+         "}[60s]) or quantile_over_time(scalar({__name__=\"up\"}),"
+         "{__name__=\"m\"," B "}[60s]))"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        becomes(cases[i][0], 2, cases[i][1]);
+    becomes("m", 1,
+            "({__name__=\"m\"," A "} or {__name__=\"m\","
+            "user!=\"anna\",account=\"x.y\"})");
+}
+
+static void only_names_set_to_public_ones_are_public(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool public;
+    } cases[] = {
+        {"up", true},
+        {"{__name__=\"up\"}", true},
+        {"batchjob_node_x", true},
+        {"batchjob_job_x", false},
+        {"batchjob_job_limit_public", true},
+        {"other", false},
+        {"{__name__=~\"up|batchjob_node_x\"}", true},
+        {"{__name__=~\"up|batchjob_job_x\"}", false},
+        {"{__name__=~\"up|\",x=\"y\"}", false},
+        {"{__name__=~\"|up\",x=\"y\"}", false},
+        {"{__name__=~\"batchjob_node_.*\"}", true},
+        {"{__name__=~\"batchjob_n.+|up\"}", true},
+        {"{__name__=~\"batchjob_.*\"}", false},
+        {"{__name__=~\"batchjob_jo.*\"}", false},
+        {"{__name__=~\"batchjob_node_x*\"}", false},
+        {"{__name__=~\"batchjob_node_x?\"}", false},
+        {"{__name__=~\"(?i)up\"}", false},
+        {"{__name__=~\"up.*|.+\"}", false},
+        {"{__name__=~\".+\"}", false},
+        {"{__name__!=\"m\",x=\"y\"}", false},
+        {"{__name__!~\"m.*\",x=\"y\"}", false},
+        {"{x=\"up\"}", false},
+        {"m{name=\"up\"}", false},
+        {"{__name__=\"up\",__name__=\"m\"}", true}, /* reads nothing */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bj_buf b = {0};
+        assert_int_equal(restricted(cases[i].text, 0, &b), 0);
+        if ((strstr(b.p, A) == NULL) != cases[i].public)
+            fail_msg("%s -> %s", cases[i].text, b.p);
+        bj_buf_free(&b);
+    }
+}
+
+static void what_cannot_be_restricted_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t accounts;
+        int result;
+    } cases[] = {
+        {"info(up)", 0, -EACCES},
+        {"sum(info(up, {__name__=\"m\"}))", 2, -EACCES},
+        {"m[5m]", 2, -EACCES},
+        {"(m[5m])", 2, -EACCES},
+        {"up[5m]", 2, 0},
+        {"m{__graphite__=\"x\"}", 0, -EACCES},
+        {"rate(m{vm_account_id=\"1\"}[5m])", 2, -EACCES},
+        {"up{__tenant_id__=\"x\"}", 0, -EACCES},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bj_buf b = {0};
+        assert_int_equal(restricted(cases[i].text, cases[i].accounts, &b),
+                         cases[i].result);
+        bj_buf_free(&b);
+    }
+}
+
+static void doubled_arguments_are_bounded(void **state)
+{
+    (void)state;
+    struct bj_buf text = {0}, b = {0};
+    for (int i = 0; i < 20; i++)
+        bj_buf_str(&text, "quantile_over_time(scalar(");
+    bj_buf_str(&text, "m");
+    for (int i = 0; i < 20; i++)
+        bj_buf_str(&text, "),m[1m])");
+    bj_buf_put(&text, "", 1);
+    assert_int_equal(restricted(text.p, 2, &b), -E2BIG);
+    bj_buf_free(&text);
+    bj_buf_free(&b);
+}
+
+static void a_viewer_without_a_name_gets_nothing(void **state)
+{
+    (void)state;
+    const struct bj_slice none = {"", 0};
+    const struct bj_promql_viewer viewers[] = {
+        {.user = none}, {BJ_SLICE("anna"), &none, 1, NULL, 0}};
+    for (size_t i = 0; i < 2; i++) {
+        struct bj_arena arena = {0};
+        const struct bj_promql_node *tree = NULL, *result = NULL;
+        assert_int_equal(bj_promql_parse(BJ_SLICE("m"), &arena, &tree, NULL),
+                         0);
+        assert_int_equal(
+            bj_promql_restrict(tree, &viewers[i], &arena, &result, NULL),
+            -EACCES);
+        bj_arena_free(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(users_get_their_own_series),
+        cmocka_unit_test(coordinators_get_their_accounts_as_well),
+        cmocka_unit_test(only_names_set_to_public_ones_are_public),
+        cmocka_unit_test(what_cannot_be_restricted_is_refused),
+        cmocka_unit_test(doubled_arguments_are_bounded),
+        cmocka_unit_test(a_viewer_without_a_name_gets_nothing),
+    };
+    return cmocka_run_group_tests_name("promql_restrict", tests, NULL, NULL);
+}

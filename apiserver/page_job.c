@@ -255,7 +255,6 @@ static int put_field(struct bj_call *c, struct bj_params *p, const char *key)
 static int request_row(struct bj_call *c, struct bj_params *p,
                        const struct bj_job_page *g)
 {
-    static const char *const more[] = {"display_id"};
     int r =
         bj_params_put(c, p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), g->f.key);
     if (r == 0)
@@ -266,9 +265,7 @@ static int request_row(struct bj_call *c, struct bj_params *p,
         r = put_field(c, p, fact_keys[i]);
     for (int i = 0; i < BJ_JOB_SOURCES && r == 0; i++)
         r = put_field(c, p, source_keys[i]);
-    for (int i = 0; i < 2 && r == 0; i++)
-        r = put_field(c, p, more[i]);
-    return r;
+    return r == 0 ? put_field(c, p, "display_id") : r;
 }
 
 static int read_row(struct bj_call *c, struct bj_params *p,

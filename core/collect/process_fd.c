@@ -35,8 +35,9 @@ static int64_t count_size(struct bj_proctab *t, struct bj_proc *e)
         e->fd_dir = bj_proc_keep(t, dir, "fd", O_PATH | O_DIRECTORY, 7,
                                  e->open_fds >= 0);
     }
+    const int fd = e->fd_dir;
     struct bj_procguard *g = bj_procguard_enter(t->guard, e);
-    r = e->fd_dir >= 0 ? fstat(e->fd_dir, &st) : fstatat(dir, "fd", &st, 0);
+    r = fd >= 0 ? fstat(fd, &st) : fstatat(dir, "fd", &st, 0);
     bj_procguard_leave(g, -1);
     return r < 0 ? -errno : st.st_size;
 }

@@ -41,9 +41,10 @@ static int io_text(struct bj_proctab *t, struct bj_proc *e, char *buf,
         else
             e->io_fd = bj_proc_keep(t, dir, "io", O_RDONLY, 6, true);
     }
+    const int fd = e->io_fd;
     struct bj_procguard *g = bj_procguard_enter(t->guard, e);
-    r = e->io_fd >= 0 ? bj_file_pread(e->io_fd, buf, cap, ret)
-                      : bj_file_read(dir, "io", buf, cap, ret, NULL);
+    r = fd >= 0 ? bj_file_pread(fd, buf, cap, ret)
+                : bj_file_read(dir, "io", buf, cap, ret, NULL);
     bj_procguard_leave(g, -1);
     return r;
 }

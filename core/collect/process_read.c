@@ -26,9 +26,10 @@ static int stat_read(struct bj_proctab *t, struct bj_proc *e, char *buf,
             return dir;
         e->stat = bj_proc_keep(t, dir, "stat", O_RDONLY, 7, e->start_ticks);
     }
+    const int fd = e->stat;
     struct bj_procguard *g = bj_procguard_enter(t->guard, e);
-    r = e->stat >= 0 ? bj_file_pread(e->stat, buf, cap, ret)
-                     : bj_file_read(dir, "stat", buf, cap, ret, NULL);
+    r = fd >= 0 ? bj_file_pread(fd, buf, cap, ret)
+                : bj_file_read(dir, "stat", buf, cap, ret, NULL);
     bj_procguard_leave(g, -1);
     return r == 0 && ret->n == 0 ? -ESRCH : r;
 }

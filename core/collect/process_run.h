@@ -33,10 +33,10 @@ int bj_procthread_call(struct bj_procthread *r,
                        void **whose, struct bj_procguard **held);
 
 /* Around a call that may be held, in the thread; g: NULL is fine.  enter
- * returns g for leave: a thread that was given up must not even read where g
- * came from. What the thread owns alone is lost if it is given up, except the
- * descriptor fd
- * (-1: none), which is closed then. */
+ * returns g for leave.  Between them the thread may use only its own stack:
+ * once given up, it must not read what the owner may have freed.  What the
+ * thread owns alone is lost then, except the descriptor fd (-1: none), which is
+ * closed. */
 struct bj_procguard *bj_procguard_enter(struct bj_procguard *g, void *whose);
 void bj_procguard_leave(struct bj_procguard *g, int fd);
 

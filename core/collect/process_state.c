@@ -135,9 +135,10 @@ static int thread_read(struct bj_proctab *t, struct bj_proc *e,
         snprintf(name, sizeof(name), "task/%d/stat", th->tid);
         th->fd = bj_proc_keep(t, dir, name, O_RDONLY, 6, th->state != 0);
     }
+    const int fd = th->fd;
     struct bj_procguard *g = bj_procguard_enter(t->guard, e);
-    r = th->fd >= 0 ? bj_file_pread(th->fd, buf, cap, ret)
-                    : bj_file_read(dir, name, buf, cap, ret, NULL);
+    r = fd >= 0 ? bj_file_pread(fd, buf, cap, ret)
+                : bj_file_read(dir, name, buf, cap, ret, NULL);
     bj_procguard_leave(g, -1);
     return r == 0 && ret->n == 0 ? -ESRCH : r;
 }

@@ -80,11 +80,9 @@ int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
     }
     bj_page_table_end(&table, "No usage in this time.");
     if (cut || table.rows > ROWS_MAX)
-        bj_buf_printf(&c->reply->body,
-                      "<p>These are the first %d rows; the total includes all. "
-                      "Choose a shorter time or one account to see others."
-                      "</p>\n",
-                      ROWS_MAX);
+        bj_buf_str(&c->reply->body,
+                   "<p>There are more rows; the total includes them. Choose a "
+                   "shorter time or one account to see them.</p>\n");
     return r;
 }
 

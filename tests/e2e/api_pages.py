@@ -405,7 +405,7 @@ def usage(site):
     many = ask(site, "/api/v1/usage?from=2000-01-01&group_by=day,user", "boss").data
     page = safe("many rows", ask(site, "/usage?from=2000-01-01&group_by=day,user", "boss"))
     rows = [r for r in page.rows if r]
-    check(len(many) > 250 and len(rows) == 251 and "These are the first 250 rows" in page.text
+    check(len(many) > 250 and len(rows) == 251 and "There are more rows" in page.text
           and str(sum(m["jobs_ended"] for m in many)) in rows[-1], "a page has 250 rows and the total of all",
           len(many), len(rows), rows[-1])
     page = safe("periods", ask(site, "/usage?group_by=user&account=acct1"))

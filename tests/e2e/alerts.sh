@@ -4,8 +4,9 @@
 cd "$top" || exit 1
 
 command -v promtool >/dev/null || skip_all "promtool is not installed"
-cp examples/alerts.yml tests/fixtures/alerts/cases.yml "$tmp"
+cp examples/alerts.yml examples/prometheus.yml tests/fixtures/alerts/cases.yml "$tmp"
 check "promtool accepts the alert rules" promtool check rules "$tmp/alerts.yml"
+check "promtool accepts the scrape configuration" promtool check config --syntax-only "$tmp/prometheus.yml"
 check "each alert fires where it should" promtool test rules "$tmp/cases.yml"
 while IFS= read -r alert; do
     check "$alert has a test that fires" grep -qF "alertname: $alert" "$tmp/cases.yml"

@@ -132,6 +132,27 @@ check "20 scrapers start no more commands: $more rounds, $allowed allowed" \
 
 . "$top/tests/e2e/cluster_ways.sh"
 
+# --- targets for Prometheus ---------------------------------------------------
+
+targets() { "$top/examples/slurm-targets.sh" "$tmp/targets.json" "$@"; }
+named() { # of the targets, those that scontrol does not name, and the reverse
+    python3 -c 'import json, subprocess, sys
+t, = json.load(open(sys.argv[1]))
+hosts = subprocess.run(["scontrol", "show", "hostnames", sys.argv[2]], text=True, check=True,
+                       stdout=subprocess.PIPE).stdout.split()
+assert t == {"targets": [h + ":9010" for h in sorted(hosts)], "labels": {"cluster": "sandbox"}}, t
+' "$tmp/targets.json" "$(sinfo -h -o %N -p test)"
+}
+check "the nodes are written as targets" targets
+check "each node is a target once, with the cluster" named
+before=$(stat -c %i "$tmp/targets.json")
+check "targets are written again" targets
+is "a file without a change stays" "$(stat -c %i "$tmp/targets.json")" "$before"
+check "another port replaces the file" targets 9011
+check "without Slurm the targets stay" eval \
+    '! SLURM_CONF=/nonexistent targets 9010 && grep -q ":9011" "$tmp/targets.json"'
+check "a port that is no number is refused" eval '! targets 90x0'
+
 # --- a controller that hangs -------------------------------------------------
 
 ctld=$(cat "$SLURM_SANDBOX_DIR/run/slurmctld.pid")

@@ -18,5 +18,5 @@ known() { # metric: of the exporter, or in the source of another program
 while IFS= read -r metric; do
     check "$metric is a metric" known "$metric"
 done < <(grep -oE 'batchjob_[a-z_]+' <(grep -vE '^ +(summary|description|- name)' examples/alerts.yml) |
-    grep -vxE 'batchjob_(stats|exporter|stats_db|stats_server)' | sort -u)
+    grep -vxE 'batchjob_(cluster|stats|exporter|stats_db|stats_server)' | sort -u)
 complete=1

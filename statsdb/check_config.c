@@ -3,6 +3,7 @@
 #include "base/command.h"
 #include "base/secret_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -94,6 +95,19 @@ static void check_prometheus(struct check *c, const struct bj_prom_conf *p)
     check_path(c, "prometheus.key-file", p->key_file, R_OK);
 }
 
+/* A missing directory is no error: it may be on a file system that is mounted
+ * later, and the rest works without it. */
+static void check_records(struct check *c, const char *dir)
+{
+    if (faccessat(AT_FDCWD, dir, F_OK, AT_EACCESS) < 0 && errno == ENOENT)
+        fprintf(stderr,
+                "batchjob_stats_db: warning: %s: records.dir: %s does not "
+                "exist yet\n",
+                c->cluster, dir);
+    else
+        check_path(c, "records.dir", dir, R_OK | W_OK | X_OK);
+}
+
 static void check_cluster(struct check *c, const struct bj_cluster_conf *k)
 {
     const struct bj_snapshot_conf *snapshot = k->snapshot;
@@ -116,7 +130,7 @@ static void check_cluster(struct check *c, const struct bj_cluster_conf *k)
         check_path(c, "mariadb.ca-file", k->mariadb.ca_file, R_OK);
     }
     for (size_t i = 0; i < k->records.n; i++)
-        check_path(c, "records.dir", k->records.v[i], R_OK | W_OK | X_OK);
+        check_records(c, k->records.v[i]);
     check_prometheus(c, &k->prom);
 }
 

@@ -1,0 +1,102 @@
+#!/bin/bash
+# The service units: how exposed systemd finds them, and that their filters permit
+# the system calls of the programs; TAP.
+. "$(dirname "$0")/lib.sh"
+cd "$top" || exit 1
+
+command -v systemd-analyze >/dev/null || skip_all "systemd-analyze is not installed"
+
+# The system calls in sets, whose names begin with @, one per line.
+calls() { # word...
+    local w
+    for w; do
+        case $w in
+        @*) calls $(systemd-analyze syscall-filter "$w" | sed '1d; s/#.*//') ;;
+        *) echo "$w" ;;
+        esac
+    done
+}
+
+# The system calls that a unit permits.
+permitted() { # file
+    local allow deny
+    allow=$(sed -n 's/^SystemCallFilter=\([^~].*\)/\1/p' "$1")
+    deny=$(sed -n 's/^SystemCallFilter=~\(.*\)/\1/p' "$1")
+    # shellcheck disable=SC2086
+    comm -23 <(calls $allow @default | sort -u) <(calls $deny | sort -u)
+}
+
+# The system calls in strace's output that the unit does not permit.
+refused() { # unit
+    sed -nE 's/^[0-9]* *([a-z0-9_]+)\(.*/\1/p' "$tmp/$1.calls" | sort -u |
+        comm -23 - <(permitted "examples/$1.service")
+}
+
+score() { # file: in tenths
+    systemd-analyze security --offline=yes --no-pager "$1" 2>/dev/null |
+        sed -nE 's/.*Overall exposure level[^:]*: ([0-9]+)\.([0-9]).*/\1\2/p'
+}
+
+for f in examples/*.service; do
+    s=$(score "$f")
+    if [ -z "$s" ]; then
+        skip "${f##*/} is exposed at 2.0 at most" "systemd-analyze cannot read files (systemd 250)"
+    else
+        check "${f##*/} is exposed at 2.0 at most ($((s / 10)).$((s % 10)))" [ "$s" -le 20 ]
+    fi
+done
+
+# As a user without privileges: as root SQLite also calls fchown.
+drop=
+[ "$(id -u)" != 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
+traced() { # unit command...
+    local unit=$1
+    shift
+    # shellcheck disable=SC2086
+    $drop strace -qq -f -o "$tmp/$unit.calls" "$@" >"$tmp/$unit.log" 2>&1
+}
+all_permitted() { # unit
+    check "$1 makes system calls" grep -q 'exit_group(' "$tmp/$1.calls"
+    is "the filter of $1 permits the program's system calls" "$(refused "$1")" ""
+}
+answers() { curl -sf -o "$tmp/answer" "$@"; }
+serve() { # unit url program argument...: traced until the URL has answered
+    local unit=$1 url=$2 pid
+    shift 2
+    traced "$unit" "$@" &
+    wait_for 60 answers "$url"
+    check "$unit answers under strace" answers "$url"
+    pid=$(sed -nE '1s/^([0-9]+) .*/\1/p' "$tmp/$unit.calls")
+    kill "$pid"
+    wait $!
+}
+
+if ! strace -qq -o /dev/null true 2>/dev/null; then
+    skip "filters permit the programs' system calls" "strace is not installed"
+    complete=1
+    exit
+fi
+mkdir -p "$tmp/spool" "$tmp/bin"
+chmod 777 "$tmp" "$tmp/spool"
+port=$(free_port)
+serve batchjob_exporter "http://127.0.0.1:$port/metrics" "$O/batchjob_exporter" \
+    "--web.listen-address=127.0.0.1:$port" "--energy.state-file=$tmp/energy.state" "--record.dir=$tmp/spool"
+all_permitted batchjob_exporter
+
+cp tests/e2e/statsdb_sacct.py "$tmp/bin/sacct"
+echo '{"seed": 7, "now": 1700000000, "count": 50, "days": 1}' >"$tmp/bin/sacct.env"
+cat >"$tmp/alpha.yml" <<END
+name: alpha
+sacct: {command: $tmp/bin/sacct, history: 2d, pause: 0s}
+records: {dir: $tmp/spool}
+END
+traced batchjob_stats_db "$O/batchjob_stats_db" --once "--store.path=$tmp/stats.db" "--cluster.file=$tmp/alpha.yml" \
+    "--web.listen-address=127.0.0.1:$(free_port)"
+check "batchjob_stats_db imports under strace" [ -s "$tmp/stats.db" ]
+all_permitted batchjob_stats_db
+
+port=$(free_port)
+serve batchjob_stats_server "http://127.0.0.1:$port/api/v1/openapi.json" "$O/batchjob_stats_server" \
+    "--web.listen-address=127.0.0.1:$port" "--web.unix-socket=$tmp/api.sock" "--store.path=$tmp/stats.db"
+all_permitted batchjob_stats_server
+complete=1

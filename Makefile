@@ -18,7 +18,7 @@
 # Variables: O (build folder), CC, CFLAGS, SAN (address,undefined or thread),
 # prefix, DESTDIR, WERROR=1 (warnings are errors).
 
-VERSION  := 0.1.0
+VERSION  := 0.2.0
 # From git archive, or from git.
 REVISION := $(shell grep -v Format packaging/revision | cut -c1-12 | grep . || \
               git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
@@ -132,7 +132,8 @@ install: all
 
 dist:
 	@mkdir -p $(O)
-	git archive --prefix=batchjob-$(VERSION)/ -o $(O)/batchjob-$(VERSION).tar.gz HEAD
+	git -c tar.umask=0022 archive --prefix=batchjob-$(VERSION)/ --format=tar HEAD | \
+	    gzip -9n >$(O)/batchjob-$(VERSION).tar.gz
 	@echo $(O)/batchjob-$(VERSION).tar.gz
 
 clean:

@@ -32,6 +32,7 @@ bindir      = $(prefix)/bin
 mandir      = $(prefix)/share/man
 datadir     = $(prefix)/share/batchjob
 collectddir = $(prefix)/lib/collectd
+docdir      = $(prefix)/share/doc/batchjob
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wformat=2 \
@@ -120,6 +121,7 @@ $(O)/batchjob.so: $(call obj,$(plugin_SRC)) $(O)/libcore.a $(O)/libcarbon.a $(O)
 
 INSTALL ?= install
 EXAMPLES = $(shell find examples -type f)
+DOCS     = README.md CHANGELOG.md LICENSE $(wildcard docs/*.md docs/*.png docs/*.svg)
 
 install: all
 	$(INSTALL) -D -m 755 $(O)/batchjob_exporter $(DESTDIR)$(bindir)/batchjob_exporter
@@ -129,6 +131,7 @@ install: all
 	    $(INSTALL) -D -m $$(test -x $$f && echo 755 || echo 644) $$f $(DESTDIR)$(datadir)/$$f || exit 1; done
 	for f in $(wildcard docs/man/*.[58]); do \
 	    $(INSTALL) -D -m 644 $$f $(DESTDIR)$(mandir)/man$${f##*.}/$${f##*/} || exit 1; done
+	for f in $(DOCS); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(docdir)/$$f || exit 1; done
 
 dist:
 	@mkdir -p $(O)

@@ -7,6 +7,16 @@ cd "$top" || exit 1
 unpack_deb() { dpkg-deb -x "$1" "$root"; }
 unpack_rpm() { rpm2cpio "$1" | (cd "$root" && cpio -idm --quiet); }
 
+# Links between the installed guides that lead nowhere.
+dead_links() { # root
+    local f link
+    find "$1/usr/share/doc/batchjob" -name '*.md' | while read -r f; do
+        grep -oE '\]\([^)#:]+' "$f" | while read -r link; do
+            [ -e "${f%/*}/${link#](}" ] || echo "${f##*/}: ${link#](}"
+        done
+    done
+}
+
 # Programs and files in /etc that a service's command lines name.
 needs() {
     sed -n 's/^Exec[A-Za-z]*=//p' "$1" | grep -o '/\(usr\|etc\)/[^ ]*' | sort -u
@@ -30,6 +40,8 @@ packed() { # kind tool
         is "$1: $f says what it is" "$("$root/usr/bin/$f" --version)" \
             "$f $(sed -n 's/^VERSION *:= //p' Makefile) ($(git rev-parse --short=12 HEAD))"
     done
+    check "$1: the quickstart is installed" [ -e "$root/usr/share/doc/batchjob/docs/quickstart.md" ]
+    is "$1: every link in the guides leads to a file" "$(dead_links "$root")" ""
     dir=$(dirname "$(find "$root" -name batchjob_exporter.service)")
     for unit in "${dir:-no}"/*.service; do
         want=$(needs "$unit")

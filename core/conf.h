@@ -37,7 +37,9 @@ enum bj_extra {
     BJ_EXTRA_RATE = 8,    /* CPU time a second */
     BJ_EXTRA_CPUS = 16,   /* which CPUs it may use */
     BJ_EXTRA_CPUSET = 32, /* v2: and which its cpuset names */
-    BJ_EXTRA_EVEN = 64    /* its CPU time, split evenly over them */
+    BJ_EXTRA_EVEN = 64,   /* its CPU time, split evenly over them */
+    BJ_EXTRA_STATM = 128, /* with ALIVE: memory of these processes */
+    BJ_EXTRA_USERS = 256  /* processes that slurm-job-exporter counts */
 };
 
 struct bj_conf {

@@ -1,5 +1,5 @@
 /* Extra values of processes, which only dialects report: how many there are by
- * executable and by name, and sums over those alive. */
+ * executable and by name, those of users, and sums over those alive. */
 #include "core/collect/process_impl.h"
 
 #include <fcntl.h>
@@ -24,12 +24,10 @@ static bool is_alive(const struct bj_proc *e)
     return bj_proc_counts(e) && e->state != 'Z';
 }
 
-/* --- names ---------------------------------------------------------------- */
-
-/* The last part of what the process was started as; empty when that is not to
- * be had. */
-static struct bj_slice started_as(struct bj_proctab *t, struct bj_proc *e,
-                                  char buf[COMMAND_BYTES])
+/* Its arguments, each with a zero byte at its end; empty when they cannot be
+ * read. */
+static struct bj_slice arguments(struct bj_proctab *t, struct bj_proc *e,
+                                 char buf[COMMAND_BYTES])
 {
     int dir = bj_proc_dir(t, e);
     bj_autoclose int fd =
@@ -37,10 +35,18 @@ static struct bj_slice started_as(struct bj_proctab *t, struct bj_proc *e,
     struct bj_procguard *g = bj_procguard_enter(t->guard, e);
     ssize_t n = fd < 0 ? -1 : read(fd, buf, COMMAND_BYTES);
     bj_procguard_leave(g, fd);
-    if (n <= 0)
-        return (struct bj_slice){0};
-    const char *end = memchr(buf, '\0', (size_t)n);
-    struct bj_slice s = {buf, end ? (size_t)(end - buf) : (size_t)n};
+    return (struct bj_slice){buf, n > 0 ? (size_t)n : 0};
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+/* The last part of what the process was started as; empty when that cannot be
+ * read. */
+static struct bj_slice started_as(struct bj_proctab *t, struct bj_proc *e,
+                                  char buf[COMMAND_BYTES])
+{
+    struct bj_slice all = arguments(t, e, buf), s = {0};
+    bj_slice_field(&all, '\0', &s);
     const char *slash = s.n > 0 ? memrchr(s.p, '/', s.n) : NULL;
     return slash ? (struct bj_slice){slash + 1, (size_t)(s.p + s.n - slash - 1)}
                  : s;
@@ -140,8 +146,9 @@ static struct bj_list count_exes(const struct bj_proctab *t,
             continue;
         struct bj_exe_count *x = &v[e->exe == BJ_PROC_NO_EXE ? other : e->exe];
         x->processes++;
-        x->cpu_usec +=
-            (e->ticks + (e->extra ? e->extra->child_ticks : 0)) * tick_usec;
+        if (!e->extra || !e->extra->of_root)
+            x->cpu_usec +=
+                (e->ticks + (e->extra ? e->extra->child_ticks : 0)) * tick_usec;
     }
     size_t n = 0;
     for (size_t i = 0; i <= other; i++) {
@@ -155,6 +162,56 @@ static struct bj_list count_exes(const struct bj_proctab *t,
     return (struct bj_list){v, n};
 }
 
+/* --- processes of users --------------------------------------------------- */
+
+static bool holds(struct bj_slice s, const char *word)
+{
+    return s.n > 0 && memmem(s.p, s.n, word, strlen(word)) != NULL;
+}
+
+/* The shell that runs the batch script, by the command line that
+ * slurm-job-exporter expects. */
+static bool is_batch_shell(struct bj_slice all)
+{
+    struct bj_slice shell = {0}, script = {0};
+    bj_slice_field(&all, '\0', &shell);
+    bj_slice_field(&all, '\0', &script);
+    return bj_slice_eq(shell, BJ_SLICE("/bin/bash")) &&
+           holds(script, "/var/spool") && holds(script, "slurm_script");
+}
+
+void bj_proc_extra_user(struct bj_proctab *t, struct bj_proc *e, bool root)
+{
+    char buf[COMMAND_BYTES];
+    struct bj_proc_extra *extra = extra_of(e);
+    if (!extra)
+        return;
+    extra->of_root = extra->no_user = root;
+    if (!root)
+        extra->no_user = is_batch_shell(arguments(t, e, buf));
+}
+
+static bool is_users(const struct bj_proc *e)
+{
+    return is_alive(e) && e->extra && !e->extra->no_user;
+}
+
+static struct bj_list user_states(const struct bj_jobproc *p,
+                                  struct bj_arena *arena)
+{
+    uint32_t states[BJ_PROC_STATES] = {0};
+    struct bj_state_use *v = bj_arena_alloc(arena, BJ_PROC_STATES * sizeof(*v));
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (is_users(&p->v[i]))
+            bj_proc_add_states(&p->v[i], states);
+    for (unsigned s = 0; v && s < BJ_PROC_STATES; s++)
+        if (states[s] > 0)
+            v[n++] = (struct bj_state_use){.sub.key[0] = bj_proc_state_name[s],
+                                           .threads = states[s]};
+    return (struct bj_list){v, n};
+}
+
 void bj_proc_extra_publish(const struct bj_proctab *t,
                            const struct bj_jobproc *p, struct bj_arena *arena,
                            struct bj_job *job)
@@ -164,20 +221,43 @@ void bj_proc_extra_publish(const struct bj_proctab *t,
         job->names = list_names(p, arena);
     if (extras & (BJ_EXTRA_EXES | BJ_EXTRA_ALIVE) && t->conf->exe_top > 0)
         job->exe_counts = count_exes(t, p, arena);
+    if (extras & BJ_EXTRA_USERS)
+        job->user_states = user_states(p, arena);
 }
 
 /* --- sums over those alive ------------------------------------------------ */
 
-void bj_proc_extra_line(struct bj_proc *e, struct bj_slice line)
+/* The second number of statm, as psutil reads it.  Newer kernels sum it
+ * exactly, while that of stat lacks what the CPUs have not added yet.  (kernel
+ * fs/proc/task_mmu.c, task_statm; fs/proc/array.c, do_task_stat) */
+static uint64_t resident_pages(struct bj_proctab *t, struct bj_proc *e)
+{
+    char buf[256];
+    struct bj_slice text, word;
+    uint64_t pages;
+    int dir = bj_proc_dir(t, e);
+    if (dir < 0 ||
+        bj_file_read(dir, "statm", buf, sizeof(buf), &text, NULL) < 0 ||
+        !bj_slice_word(&text, &word) || !bj_slice_word(&text, &word) ||
+        bj_slice_u64(word, &pages) < 0)
+        return 0;
+    return pages;
+}
+
+void bj_proc_extra_line(struct bj_proctab *t, struct bj_proc *e,
+                        struct bj_slice line)
 {
     struct bj_proc_extra *extra = extra_of(e);
-    if (extra)
-        bj_procstat_more(line, &extra->child_ticks, &extra->rss_pages);
+    if (!extra)
+        return;
+    bj_procstat_children(line, &extra->child_ticks);
+    if (t->conf->extras & BJ_EXTRA_STATM)
+        extra->rss_pages = resident_pages(t, e);
 }
 
 void bj_jobproc_living(const struct bj_jobproc *p, struct bj_extra_use *ret)
 {
-    uint64_t pages = 0, io[BJ_PROCIO_FIELDS] = {0};
+    uint64_t pages = 0, users = 0, io[BJ_PROCIO_FIELDS] = {0};
     if (!p->has_values)
         return;
     for (size_t i = 0; i < p->n; i++) {
@@ -185,10 +265,12 @@ void bj_jobproc_living(const struct bj_jobproc *p, struct bj_extra_use *ret)
         if (!is_alive(e))
             continue;
         pages += e->extra ? e->extra->rss_pages : 0;
+        users += is_users(e);
         for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++)
             io[f] += e->io[f];
     }
     ret->alive_rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    ret->user_processes = users;
     if (!p->io_known || p->io_denied)
         return;
     ret->alive_read_ops = io[BJ_PROCIO_SYSCR];

@@ -62,6 +62,8 @@ struct bj_thread {
 /* Values of a process that only dialects report. */
 struct bj_proc_extra {
     uint64_t child_ticks, rss_pages;
+    bool of_root; /* its real user is root */
+    bool no_user; /* it is of root, or the shell of the batch script */
     char name[BJ_LABEL_MAX + 1];
 };
 
@@ -325,6 +327,9 @@ bool bj_proc_threads_quiet(const struct bj_proc *e);
 void bj_proc_threads_drop(struct bj_proctab *t, struct bj_proc *e);
 /* Count the time of a thread on the CPU of its field 39. */
 void bj_proc_core(struct bj_jobproc *p, uint64_t cpu, uint64_t ticks);
+/* Add the threads of e to states; returns their number. */
+uint32_t bj_proc_add_states(const struct bj_proc *e,
+                            uint32_t states[BJ_PROC_STATES]);
 /* Sum up processes, threads and states. */
 void bj_proc_tally(struct bj_jobproc *p);
 
@@ -350,8 +355,11 @@ void bj_proc_exe_free(struct bj_jobproc *p);
 /* Its name may be another one. */
 void bj_proc_extra_name(struct bj_proctab *t, struct bj_proc *e,
                         struct bj_slice comm);
+/* It runs another program; whether its real user is root. */
+void bj_proc_extra_user(struct bj_proctab *t, struct bj_proc *e, bool root);
 /* Its stat line has changed. */
-void bj_proc_extra_line(struct bj_proc *e, struct bj_slice line);
+void bj_proc_extra_line(struct bj_proctab *t, struct bj_proc *e,
+                        struct bj_slice line);
 void bj_proc_extra_publish(const struct bj_proctab *t,
                            const struct bj_jobproc *p, struct bj_arena *arena,
                            struct bj_job *job);

@@ -77,6 +77,8 @@ static void identify(struct bj_proctab *t, struct bj_jobproc *p,
         bj_proc_exe(t, p, e, comm);
     if (t->conf->extras & BJ_EXTRA_NAMES)
         bj_proc_extra_name(t, e, comm);
+    if (t->conf->extras & BJ_EXTRA_USERS)
+        bj_proc_extra_user(t, e, is_root(t, e));
 }
 
 /* The start of the job is that of its oldest process. */
@@ -166,7 +168,7 @@ static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
     }
     count_cpu(p, e, &st);
     if (t->conf->extras & BJ_EXTRA_ALIVE)
-        bj_proc_extra_line(e, line);
+        bj_proc_extra_line(t, e, line);
     return 0;
 }
 

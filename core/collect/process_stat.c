@@ -70,22 +70,18 @@ int bj_procstat_parse(struct bj_slice line, struct bj_procstat *ret)
     return 0;
 }
 
-int bj_procstat_more(struct bj_slice line, uint64_t *child_ticks,
-                     uint64_t *rss_pages)
+int bj_procstat_children(struct bj_slice line, uint64_t *ticks)
 {
-    static const unsigned numbers[] = {16, 17, 24};
+    enum { CUTIME = 16 };
     struct bj_procstat st;
     struct bj_slice rest;
-    uint64_t v[3];
-    int r = parse_head(line, &st, &rest);
-    for (unsigned i = 0, at = FIRST_NUMBER; i < 3 && r == 0; at = numbers[i++])
-        if (!skip_fields(&rest, numbers[i] - at) ||
-            !bj_slice_number(&rest, &v[i]))
-            r = -EINVAL;
-    if (r < 0)
-        return r;
-    *child_ticks = v[0] + v[1];
-    *rss_pages = v[2];
+    uint64_t user, system;
+    if (parse_head(line, &st, &rest) < 0 ||
+        !skip_fields(&rest, CUTIME - FIRST_NUMBER) ||
+        !bj_slice_number(&rest, &user) || !skip_fields(&rest, 1) ||
+        !bj_slice_number(&rest, &system))
+        return -EINVAL;
+    *ticks = user + system;
     return 0;
 }
 

@@ -281,23 +281,29 @@ void bj_proc_threads(struct bj_proctab *t, struct bj_jobproc *p,
 
 /* --- sums --- */
 
-static void tally_one(struct bj_jobproc *p, const struct bj_proc *e)
+uint32_t bj_proc_add_states(const struct bj_proc *e,
+                            uint32_t states[BJ_PROC_STATES])
 {
     uint32_t n = 1;
-    p->states[bj_proc_state(e->state)]++;
+    states[bj_proc_state(e->state)]++;
     for (uint32_t i = 0; i < e->nthreads; i++) {
         const struct bj_thread *th = &e->threads[i];
         if (th->tid == e->pid || th->state == 0)
             continue;
-        p->states[bj_proc_state(th->state)]++;
+        states[bj_proc_state(th->state)]++;
         n++;
     }
     /* Threads that the budget left out are there in an unknown state. */
     if (e->nthreads == 0 && e->nr_threads > 1) {
-        p->states[STATE_UNKNOWN] += e->nr_threads - 1;
+        states[STATE_UNKNOWN] += e->nr_threads - 1;
         n = e->nr_threads;
     }
-    p->threads += n;
+    return n;
+}
+
+static void tally_one(struct bj_jobproc *p, const struct bj_proc *e)
+{
+    p->threads += bj_proc_add_states(e, p->states);
     p->processes++;
     if (e->open_fds >= 0) {
         p->open_fds += (uint32_t)e->open_fds;

@@ -22,10 +22,8 @@ struct bj_procstat {
  * ends at the last ")".  0, or -EINVAL when a field up to 22 is no number. */
 int bj_procstat_parse(struct bj_slice line, struct bj_procstat *ret);
 
-/* 16 and 17, CPU time of children that it has waited for, and 24, pages that it
- * has in memory.  0 or -EINVAL. */
-int bj_procstat_more(struct bj_slice line, uint64_t *child_ticks,
-                     uint64_t *rss_pages);
+/* 16 and 17: CPU time of children that it has waited for.  0 or -EINVAL. */
+int bj_procstat_children(struct bj_slice line, uint64_t *ticks);
 
 /* The state alone; '?' when the line has none. */
 char bj_procstat_state(struct bj_slice line);

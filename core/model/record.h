@@ -91,7 +91,8 @@ struct bj_exe_use {    /* CPU time of a job by executable */
 struct bj_exe_count {   /* processes of a job by executable */
     struct bj_sub sub;  /* path of the executable; "(other)" for the rest */
     uint64_t processes; /* alive now */
-    uint64_t cpu_usec;  /* of these, including children they have waited for */
+    uint64_t cpu_usec;  /* of these, including children they have waited for;
+                           with BJ_EXTRA_USERS without those of root */
 };
 
 struct bj_name_use {   /* threads of a job by name */
@@ -108,9 +109,12 @@ struct bj_extra_use {  /* of a job, one record */
     uint64_t cpu_ppm, cpu_each_ppm; /* CPU time divided by time: total, and for
                                        each CPU it may use */
     /* sums over live processes */
-    uint64_t alive_rss_bytes;
+    uint64_t alive_rss_bytes; /* as in /proc/PID/statm */
     uint64_t alive_read_ops, alive_write_ops;
     uint64_t alive_storage_read_bytes, alive_storage_write_bytes;
+    /* Live processes of users other than root, without the shell of the batch
+     * script. */
+    uint64_t user_processes;
 };
 
 struct bj_place_use {  /* open files of a job below a configured path */
@@ -138,7 +142,9 @@ struct bj_job {
     uint64_t ident_info; /* 1: the row with the labels of the job */
     struct bj_list cores, devices, states, exes, places, steps, tasks, energy;
     struct bj_list gpus, gpu_claims, gpu_engines;
-    struct bj_list exe_counts, names, extras, even_cores; /* extras */
+    /* extras */
+    struct bj_list exe_counts, names, extras, even_cores;
+    struct bj_list user_states; /* threads of user_processes by state */
 };
 
 struct bj_mode_use {   /* CPU time of the node in one mode */

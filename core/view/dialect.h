@@ -67,6 +67,7 @@ enum bj_second {
     BJ_SECOND_NONE,
     BJ_SECOND_ADD,
     BJ_SECOND_ELSE, /* replaces the first where that is absent */
+    BJ_SECOND_LACK, /* lack applies only where the second is known */
     BJ_SECOND_PER,  /* divides the first; no value where it is 0 */
     /* BJ_ROW_SUMS, of the sums: */
     BJ_SECOND_SUB,  /* subtracted from the first; never below 0 */

@@ -76,10 +76,16 @@ static const struct bj_dialect_row rows[] = {
         BJ_IN_JOBS(even_cores, bj_core_use, cpu_usec), BJ_UNIT(NSEC),
         .key = {"core"}, BJ_WHEN(STRICT_V2)),
     ROW("process_count", "Processes of the job.", BJ_IN_JOB(proc.processes),
-        BJ_LEVEL),
+        BJ_LEVEL, BJ_WHEN(RIGHT)),
+    ROW("process_count",
+        "Processes of the job without root's and the batch script's shell.",
+        BJ_IN_EXTRA(user_processes), BJ_LEVEL, BJ_WHEN(STRICT)),
     ROW("threads_count", "Threads of the job by state.",
         BJ_IN_JOBS(states, bj_state_use, threads), BJ_LEVEL, .key = {"state"},
-        .words = states),
+        .words = states, BJ_WHEN(RIGHT)),
+    ROW("threads_count", "Threads of these processes by state.",
+        BJ_IN_JOBS(user_states, bj_state_use, threads), BJ_LEVEL,
+        .key = {"state"}, .words = states, BJ_WHEN(STRICT)),
     COUNTER("process_usage", "CPU time of the job by executable, in seconds.",
             BJ_IN_JOBS(exes, bj_exe_use, cpu_usec), BJ_UNIT(MICRO),
             .key = {"exe"}, .skip = helpers, .least = 60 * 1000000,
@@ -139,7 +145,8 @@ const struct bj_dialect bj_dialect_slurm_job_exporter = {
     .openmetrics = true,
     .collect = BJ_COLLECT(CPU) | BJ_COLLECT(MEMORY) | BJ_COLLECT(PERCORE) |
                BJ_COLLECT(PROCESS) | BJ_COLLECT(GPU),
-    .strict_extras = BJ_EXTRA_ALIVE | BJ_EXTRA_CPUS | BJ_EXTRA_EVEN,
+    .strict_extras =
+        BJ_EXTRA_ALIVE | BJ_EXTRA_CPUS | BJ_EXTRA_EVEN | BJ_EXTRA_USERS,
     BJ_TABLE(rows),
     .labels = {labels},
 };

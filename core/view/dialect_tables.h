@@ -60,6 +60,11 @@ extern const struct bj_dialect bj_dialect_vpenso;
 /* The value of v1 files without a limit: the largest long, in whole pages. */
 #define BJ_V1_UNLIMITED 9223372036854771712u
 
+/* The value for a missing limit is exported only where the kernel accounts for
+ * swap space. */
+#define BJ_IF_SWAP                                                             \
+    .use = BJ_SECOND_LACK, .second = offsetof(struct bj_job, use.mem_swap_bytes)
+
 /* On v2 the originals export the event oom. */
 #define BJ_FAIL_COUNT(ROW, IN)                                                 \
     ROW("memory_fail_count", "Times the memory limit was reached.",            \
@@ -75,10 +80,14 @@ extern const struct bj_dialect bj_dialect_vpenso;
     ROW("memsw_used_bytes", "Memory plus swap in use.", IN(mem_used_bytes),    \
         BJ_AND_JOB(use.mem_swap_bytes), BJ_LEVEL, BJ_WHEN(RIGHT_V2)),          \
         ROW("memsw_total_bytes", "Limit of memory plus swap.",                 \
-            IN(memsw_limit_bytes), BJ_WHEN(RIGHT_V2)),                         \
+            IN(memsw_limit_bytes), BJ_WHEN(RIGHT)),                            \
         ROW("memsw_total_bytes", "Limit of memory plus swap.",                 \
             IN(mem_limit_bytes), BJ_AND_JOB(use.mem_swap_limit_bytes),         \
-            .more = true, BJ_WHEN(RIGHT_V2)),                                  \
+            .more = true, BJ_WHEN(RIGHT)),                                     \
+        ROW("memsw_total_bytes",                                               \
+            "Limit of memory plus swap; 2^63: unlimited.",                     \
+            IN(memsw_limit_bytes), .lack = BJ_V1_UNLIMITED, BJ_IF_SWAP,        \
+            BJ_WHEN(STRICT_V1)),                                               \
         ROW("memsw_fail_count",                                                \
             "Times the limit of memory plus swap was reached.",                \
             IN(memsw_limit_hits), BJ_WHEN(RIGHT_V2))

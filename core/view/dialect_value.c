@@ -37,6 +37,9 @@ uint64_t bj_dialect_value(const struct bj_dialect_row *row, const char *record)
     uint64_t v = bj_dialect_field(record, row->off);
     if (row->use == BJ_SECOND_ELSE && v == BJ_ABSENT)
         v = bj_dialect_field(record, row->second);
+    if (v == BJ_ABSENT && row->use == BJ_SECOND_LACK &&
+        bj_dialect_field(record, row->second) == BJ_ABSENT)
+        return BJ_ABSENT;
     if (v == BJ_ABSENT)
         return row->lack ? row->lack : BJ_ABSENT;
     if (v < row->least || row->lacking)

@@ -46,7 +46,8 @@ static void fill_job(struct bj_job *j, struct bj_core_use *cores, uint64_t n)
     j->cores = (struct bj_list){cores, CORES};
     j->devices = j->states = j->exes = j->places = j->steps = j->tasks =
         j->energy = j->exe_counts = j->names = j->extras = j->even_cores =
-            j->gpus = j->gpu_claims = j->gpu_engines = (struct bj_list){0};
+            j->user_states = j->gpus = j->gpu_claims = j->gpu_engines =
+                (struct bj_list){0};
     j->ident = bj_ident_new(f, &conf);
     if (!j->ident)
         exit(1);

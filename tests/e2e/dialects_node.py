@@ -177,6 +177,14 @@ class Process:
         whole = os.path.basename(self.file("cmdline").split("\0")[0])
         return whole if len(self.comm) >= 15 and whole.startswith(self.comm) else self.comm
 
+    def is_users(self):
+        """Not root's and not the shell of the batch script."""
+        uid = next(int(line.split()[1]) for line in self.file("status").splitlines()
+                   if line.startswith("Uid:"))
+        args = self.file("cmdline").split("\0") + [""]
+        return uid != 0 and not (args[0] == "/bin/bash" and "/var/spool" in args[1]
+                                 and "slurm_script" in args[1])
+
     def links(self):
         return [os.readlink(fd) for fd in glob.glob("/proc/%d/fd/*" % self.pid)]
 
@@ -217,6 +225,7 @@ def slurm_job_exporter(raw):
         cores = [({}, cpu, 0.2, 1e9)]  # the sum is known
     exes = {exe: sec for exe, sec in raw.by(lambda p: p.exe, lambda p: p.seconds(raw.strict)).items()
             if sec >= 60 and os.path.basename(exe) not in ("ssh", "sshd", "bash", "srun")}
+    counted = [p for p in raw.processes() if not raw.strict or p.is_users()]
     want = {
         "usage": memory(int(raw.pick("memory", "memory.usage_in_bytes", "memory.current"))),
         "max": memory(int(raw.pick("memory", "memory.max_usage_in_bytes", "memory.peak"))),
@@ -232,8 +241,8 @@ def slurm_job_exporter(raw):
     want = {"slurm_job_memory_" + k: v for k, v in want.items()}
     want.update({
         "slurm_job_core_usage_total": cores,
-        "slurm_job_process_count": one(len(raw.processes())),
-        "slurm_job_threads_count": one(raw.alive(Process.threads), state="stopped"),
+        "slurm_job_process_count": one(len(counted)),
+        "slurm_job_threads_count": one(sum(map(Process.threads, counted)), state="stopped"),
         "slurm_job_process_usage_total": each(exes, 0, 0.05 if raw.strict else 1.5, exe=None),
     })
     for name in ("memory_total memory_usage power utilization sm_occupancy tensor fp64 fp32 "
@@ -253,7 +262,7 @@ def jobs_exporter(raw):
     cores = (each({c: n / 1e9 for c, n in raw.percpu().items()}, 0, 1e-6 + raw.slack, core=None)
              if raw.v1 else [({}, cpu, 0.2, 1)])
     threads = raw.alive(Process.threads)
-    rss = (raw.alive(lambda p: int(p.fields[24])) * PAGE if raw.strict else
+    rss = (raw.alive(lambda p: int(p.file("statm").split()[1])) * PAGE if raw.strict else
            raw.stat("rss", "anon") + raw.stat("mapped_file", "file_mapped"))
     scratch = any(f.startswith(raw.scratch + "/") for f in raw.open_files())
     return {
@@ -297,8 +306,9 @@ def usage(raw):
     if raw.v1:
         both = raw.file("memory", "memory.memsw.usage_in_bytes")
         want["memsw_used_bytes"] = memory(used if both is None else int(both))
+        most = raw.limit("memory", "memory.memsw.limit_in_bytes", "")
         want["memsw_total_bytes"] = one(
-            raw.limit("memory", "memory.memsw.limit_in_bytes", ""))
+            2.0 ** 63 if raw.strict and both is not None and most is None else most, 1e-9)
         want["memsw_fail_count"] = one(raw.fails("memory.memsw.failcnt", ""))
     else:
         swap = int(raw.file("", "memory.swap.current") or 0)
@@ -394,6 +404,9 @@ def ceems(raw):
             "ceems_compute_unit_cpu_%s_seconds" % mode)
     if raw.strict_v2:
         want["ceems_compute_unit_cpus"] = one(len(raw.cpus()))
+    if raw.strict_v2 and raw.file("", "memory.swap.current") and not want[
+            "ceems_compute_unit_memsw_total_bytes"]:
+        want["ceems_compute_unit_memsw_total_bytes"] = one(meminfo("MemTotal"))
     node = dict(hostname=os.uname().nodename)
     modes = text("/proc/stat").split("\n", 1)[0].split()[1:9]
     cpus = os.sysconf("SC_NPROCESSORS_ONLN")

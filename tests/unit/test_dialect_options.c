@@ -28,6 +28,10 @@ static const struct {
     {"slurm-job-exporter",
      "_core_usage_total" SJE ",core=\"2\"} 900000002000\n",
      "_core_usage_total" SJE ",core=\"9\"} 1000\n"},
+    /* without root's and the shell of the batch script */
+    {"slurm-job-exporter", "_process_count" SJE "} 2\n", NULL},
+    {"slurm-job-exporter", "_threads_count" SJE ",state=\"tracing-stop\"} 5\n",
+     NULL},
     /* of those that live */
     {"slurm-job-exporter",
      "_process_usage_total" SJE ",exe=\"/opt/app\"} 70.000001\n", NULL},
@@ -122,15 +126,24 @@ static const struct {
      "_memory_total_bytes" V2_GROUP "} 18446744073709551614\n"},
     {"cgroup_exporter", true, false,
      "_memsw_total_bytes" V2_GROUP "} 18446744073709551614\n"},
+    {"cgroup_exporter", false, false,
+     "_memsw_total_bytes" V1_GROUP "} 9223372036854771712\n"},
     {"jobstats", false, false,
      "_memory_total_bytes" WHOLE "9223372036854771712\n"},
+    {"jobstats", false, false,
+     "_memsw_total_bytes" WHOLE "9223372036854771712\n"},
     {"jobstats", true, true, "cgroup_uid{jobid=\"4711\"} -1\n"},
     {"jobstats", false, true, "cgroup_uid{jobid=\"4711\"} 1001\n"},
     {"batchjob_monitoring", false, false,
      "_memory_total_bytes" OLD_LABELS "9223372036854771712\n"},
+    {"batchjob_monitoring", false, false,
+     "_memsw_total_bytes" OLD_LABELS "9223372036854771712\n"},
     {"batchjob_monitoring", true, false,
      "_memory_total_bytes" OLD_LABELS "-1\n"},
+    {"ceems", false, false, "_memory_total_bytes" UNIT "9223372036854771712\n"},
+    {"ceems", false, false, "_memsw_total_bytes" UNIT "9223372036854771712\n"},
     {"ceems", true, false, "_memory_total_bytes" UNIT "274877906944\n"},
+    {"ceems", true, false, "_memsw_total_bytes" UNIT "274877906944\n"},
 };
 
 static void for_want_of_a_figure(void **state)
@@ -139,7 +152,8 @@ static void for_want_of_a_figure(void **state)
     struct bj_job job[JOBS];
     (void)state;
     make_snap(&snap, job);
-    job[1].use.mem_limit_bytes = job[1].use.mem_swap_limit_bytes = NO;
+    job[1].use.mem_limit_bytes = job[1].use.mem_swap_limit_bytes =
+        job[1].use.memsw_limit_bytes = NO;
     for (size_t i = 0; i < COUNT(placeholders); i++) {
         struct bj_dialect_env e = env;
         e.strict = true;

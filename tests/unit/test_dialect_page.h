@@ -47,6 +47,7 @@ static struct bj_core_use cores[] = {{KEY1("0"), 2 * SEC, NO},
                                      {KEY1("9"), 1, NO}};
 static struct bj_state_use states[] = {{KEY1("disk_sleep"), 1},
                                        {KEY1("running"), 2}};
+static struct bj_state_use user_states[] = {{KEY1("tracing_stop"), 5}};
 static struct bj_exe_use exes[] = {{KEY1("(other)"), 99 * SEC},
                                    {KEY1("/bin/bash"), 90 * SEC},
                                    {KEY1("/home/a/x\"\\y"), 61 * SEC + 500000},
@@ -68,6 +69,7 @@ static struct bj_extra_use extras[] = {{
     .alive_write_ops = 6,
     .alive_storage_read_bytes = 524288,
     .alive_storage_write_bytes = 512,
+    .user_processes = 2,
 }};
 static struct bj_core_use even_cores[] = {{KEY1("0"), 900 * SEC + 2, NO},
                                           {KEY1("2"), 900 * SEC + 2, NO},
@@ -138,7 +140,7 @@ static inline void empty_job(struct bj_job *job, const struct bj_ident *ident)
     job->cores = job->devices = job->states = job->exes = job->places =
         job->steps = job->tasks = job->energy = job->gpus = job->gpu_claims =
             job->gpu_engines = job->exe_counts = job->names = job->extras =
-                job->even_cores = (struct bj_list){0};
+                job->even_cores = job->user_states = (struct bj_list){0};
     job->ident = ident;
 }
 
@@ -243,6 +245,7 @@ static inline void first_job(struct bj_job *job)
     job->names = (struct bj_list)LIST(names);
     job->extras = (struct bj_list)LIST(extras);
     job->even_cores = (struct bj_list)LIST(even_cores);
+    job->user_states = (struct bj_list)LIST(user_states);
     memset(&steps[0].use, 0xff, sizeof(steps[0].use));
     memset(&tasks[0].use, 0xff, sizeof(tasks[0].use));
     make_gpus();

@@ -371,7 +371,7 @@ static void extras_of_others(void **state)
          true,
          ":9010"},
         {{"--web.dialect=jobs_exporter", "--dialect.strict"},
-         BJ_EXTRA_NAMES | BJ_EXTRA_RATE | BJ_EXTRA_ALIVE,
+         BJ_EXTRA_NAMES | BJ_EXTRA_RATE | BJ_EXTRA_ALIVE | BJ_EXTRA_STATM,
          true,
          ":9010"},
         {{"--web.dialect=jobstats", "--dialect.strict"}, 0, false, ":9306"},

@@ -33,6 +33,9 @@ mandir      = $(prefix)/share/man
 datadir     = $(prefix)/share/batchjob
 collectddir = $(prefix)/lib/collectd
 docdir      = $(prefix)/share/doc/batchjob
+bashdir     = $(prefix)/share/bash-completion/completions
+zshdir      = $(prefix)/share/zsh/site-functions
+fishdir     = $(prefix)/share/fish/vendor_completions.d
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
        -Wmissing-prototypes -Wwrite-strings -Wpointer-arith -Wformat=2 \

@@ -26,4 +26,19 @@ rpm:
 	    --define '_package_version $(VERSION)' packaging/batchjob-monitoring.spec
 	@find $(PACKED)/rpm -name '*.rpm'
 
-.PHONY: deb rpm
+# Completions for shells, from the option tables: build/completions/PROGRAM.bash, ...
+with_options = $(filter-out %.so,$(PROGRAMS))
+completions: all
+	@mkdir -p $(O)/completions
+	@for p in $(notdir $(with_options)); do for s in bash zsh fish; do \
+	    $(O)/$$p --help=all | awk -v program=$$p -v shell=$$s -f packaging/completions.awk \
+	    >$(O)/completions/$$p.$$s || exit 1; done; done
+
+install: install-completions
+install-completions: completions
+	for p in $(notdir $(with_options)); do \
+	    $(INSTALL) -D -m 644 $(O)/completions/$$p.bash $(DESTDIR)$(bashdir)/$$p && \
+	    $(INSTALL) -D -m 644 $(O)/completions/$$p.zsh $(DESTDIR)$(zshdir)/_$$p && \
+	    $(INSTALL) -D -m 644 $(O)/completions/$$p.fish $(DESTDIR)$(fishdir)/$$p.fish || exit 1; done
+
+.PHONY: deb rpm completions install-completions

@@ -1,0 +1,62 @@
+#!/bin/bash
+# Completions for shells and manual pages name every option of the programs; TAP.
+. "$(dirname "$0")/lib.sh"
+cd "$top" || exit 1
+
+programs='batchjob_exporter batchjob_stats_db batchjob_stats_server batchjob_acct'
+options() { # program: the options of its command line, without "no-"
+    "$O/$1" --help=all | sed -nE '/^In the YAML file/q; s/^      --(\[no-\])?([a-z][a-z0-9.-]*).*/\2/p' | sort -u
+}
+
+# Options in a manual page: --name, or at the start of a line in bold.
+manual() { # file
+    sed 's/\\f.//g; s/\\//g; s/\[no-\]//g; s/--no-/--/g' "$1" |
+        grep -oE '(--|^\.B[A-Z]? )[a-z][a-z0-9.-]*' | sed -E 's/^(--|\.B[A-Z]? )//' | sort -u
+}
+
+# What bash completes at the end of a command line.
+by_bash() { # program line
+    bash -c '. "$1"; COMP_LINE=$3 COMP_POINT=${#3} COMP_WORDBREAKS=$4
+        compopt() { :; }
+        "_$2"; printf "%s\n" "${COMPREPLY[@]}"' bash "$tmp/share/bash-completion/completions/$1" "$1" "$2" \
+        "${3:- =:}"
+}
+by_fish() { # line: a program in PATH is not needed
+    HOME=$tmp fish --no-config -c 'for f in $argv[1]/*; source $f; end; complete -C $argv[2]' \
+        "$tmp/share/fish/vendor_completions.d" "$1" | cut -f 1
+}
+bare() { sed 's/^--//; s/=$//' | grep -v '^no-' | sort -u; }
+
+check "completions are installed" make -s install-completions O="$O" prefix="$tmp"
+for p in $programs; do
+    is "bash completes all options of $p" "$(by_bash "$p" "$p --" | bare)" "$(options "$p")"
+    case $p in
+    batchjob_acct) page=docs/man/$p.1 ;;
+    *) page=docs/man/$p.8 ;;
+    esac
+    is "the manual page of $p has all options" "$(comm -13 <(manual "$page") <("$O/$p" --help=all |
+        sed -nE 's/^      --(\[no-\])?([a-z][a-z0-9.-]*).*/\2/p' | sort -u))" ""
+done
+is "bash completes the choices of an option" \
+    "$(by_bash batchjob_acct 'batchjob_acct --color=a' | tr '\n' ' ')" "auto always "
+is "bash completes them where = is part of a word" \
+    "$(by_bash batchjob_acct 'batchjob_acct --color=n' ' :')" "--color=never"
+is "bash completes commands" "$(by_bash batchjob_stats_db 'batchjob_stats_db check-')" check-config
+is "bash completes files" "$(by_bash batchjob_exporter "batchjob_exporter --config.file=README.m")" README.md
+if command -v fish >/dev/null; then
+    for p in $programs; do
+        is "fish completes all options of $p" "$(by_fish "$p --" | bare)" "$(options "$p")"
+    done
+    is "fish completes the choices of an option" \
+        "$(by_fish 'batchjob_acct --color=a' | tr '\n' ' ')" "--color=always --color=auto "
+else
+    skip "fish completes all options" "fish is not installed"
+fi
+for p in $programs; do
+    if command -v zsh >/dev/null; then
+        check "zsh reads the completions of $p" zsh -n "$tmp/share/zsh/site-functions/_$p"
+    fi
+    is "zsh's completions of $p have all options" "$(sed -nE "s/^    '\*?--([a-z0-9.-]+).*/\1/p" \
+        "$tmp/share/zsh/site-functions/_$p" | grep -v '^no-' | sort -u)" "$(options "$p")"
+done
+complete=1

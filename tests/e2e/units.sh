@@ -95,6 +95,21 @@ traced batchjob_stats_db "$O/batchjob_stats_db" --once "--store.path=$tmp/stats.
 check "batchjob_stats_db imports under strace" [ -s "$tmp/stats.db" ]
 all_permitted batchjob_stats_db
 
+# Commands of Slurm that print nothing, but for one administrator.
+for c in squeue sinfo scontrol sdiag sacctmgr; do
+    printf '#!/bin/sh\n%s\n' "case \$0\$* in */sacctmgr*AdminLevel) echo 'root|Administrator' ;; esac" >"$tmp/bin/$c"
+    chmod 755 "$tmp/bin/$c"
+done
+port=$(free_port)
+serve batchjob_exporter_cluster "http://127.0.0.1:$port/metrics" "$O/batchjob_exporter" \
+    --config.file=examples/exporter_cluster.yml "--cluster.path=$tmp/bin" "--web.listen-address=127.0.0.1:$port"
+check "batchjob_exporter_cluster runs Slurm's commands" grep -q 'execve.*/squeue' "$tmp/batchjob_exporter_cluster.calls"
+all_permitted batchjob_exporter_cluster
+PATH=$tmp/bin:$PATH traced batchjob_slurm_access examples/slurm-access.sh "$tmp/access"
+is "slurm-access.sh writes its file under strace" "$(cat "$tmp/access")" "admin root"
+all_permitted batchjob_slurm_access
+check "systemd accepts the timer" systemd-analyze verify examples/batchjob_slurm_access.timer
+
 port=$(free_port)
 serve batchjob_stats_server "http://127.0.0.1:$port/api/v1/openapi.json" "$O/batchjob_stats_server" \
     "--web.listen-address=127.0.0.1:$port" "--web.unix-socket=$tmp/api.sock" "--store.path=$tmp/stats.db"

@@ -78,6 +78,8 @@ const struct bj_api_column bj_finding_columns[] = {
     {"start_ms", BJ_AS_TIME_MS, 0, "j.start", "The same in milliseconds."},
     {"end", BJ_AS_TIME, 0, "j.\"end\"", "Ended."},
     {"end_ms", BJ_AS_TIME_MS, 0, "j.\"end\"", "The same in milliseconds."},
+    {"from", BJ_AS_TIME_MS, 0, "coalesce(j.start, nullif(j.submit, 0))",
+     "Start of a link: start_ms, else the time of submission."},
     {"to", BJ_AS_LINK_END, 0, "j.\"end\"", "End of a link: end_ms, or now."},
     {"cpus", BJ_AS_INT, 0, "j.cpus", "CPUs allocated."},
     {"gpus", BJ_AS_INT, 0, "j.gpus", "GPUs allocated."},

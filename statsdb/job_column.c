@@ -251,6 +251,8 @@ const struct bj_job_column bj_job_columns[] = {
     PLAIN("end", "End", TIME, NONE, "j.\"end\"", "End time."),
     PLAIN("end_ms", NULL, TIME_MS, NONE, "j.\"end\"",
           "The same in milliseconds since 1970."),
+    PLAIN("from", NULL, TIME_MS, NONE, "coalesce(j.start, nullif(j.submit, 0))",
+          "Start of a link to Grafana: start_ms, else submit_ms."),
     PLAIN("to", NULL, LINK_END, NONE, "j.\"end\"",
           "End of a link to Grafana: end_ms, or now."),
     MADE("wait_seconds", "Wait", INT, SECONDS, BJ_IN_LISTS, make_wait,

@@ -66,7 +66,7 @@ def fill(text, site, job, all_value):
     """As Grafana and the plugin would: macros and variables."""
     values = {"user": all_value, "account": all_value, "partition": "*", "state": "all",
               "job": urllib.parse.quote(job["key"], safe=""), "id": job["jobid"], "cluster": ".*",
-              "__rate_interval": "5s", "__from": "%d000" % (site.now - 30 * 86400),
+              "node": ".*", "jobid": job["jobid"], "__rate_interval": "5s", "__range": "20s", "__from": "%d000" % (site.now - 30 * 86400),
               "__to": "%d000" % (site.now + 60)}
     if job is site.running:
         text = text.replace("$__unixEpochFrom()", str(int(time.time()) - 20))
@@ -159,6 +159,8 @@ def curve(site, where, target):
     if "gpu" in expr and not site.gpus and "cluster_gpus" not in expr:
         check(True, where + " # SKIP no library that plays a GPU")
         return None
+    if "pressure" in expr and not site.prom.query("batchjob_job_pressure_cpu_some_seconds_total"):
+        return None  # cgroup v1
     got = wait_for(lambda: prom_range(site, expr, target["instant"]), 60)
     check(got, where + " has data", expr)
     labels = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
@@ -204,6 +206,8 @@ def one_panel(site, name, p, metrics):
             "transformations": p.get("transformations", [])}
     names = {f["name"] for t in p["targets"] for f in t.get("fields", [])}
     names |= {t.get("legendFormat") for t in p["targets"]}
+    names |= {new for x in p.get("transformations", [])
+              for new in x["options"].get("renameByName", {}).values()}
     for o in p["fieldConfig"]["overrides"]:
         check(o["matcher"]["options"] in names, where + ": %s is a column or a curve"
               % o["matcher"]["options"], names)
@@ -269,12 +273,12 @@ def infinity(_site):
 def boards(site):
     metrics = set(re.findall(r"`(batchjob_\w+)`", open(os.path.join(TOP, "docs/metrics.md")).read()))
     uids = {}
-    paths = sorted(glob.glob(FOLDER + "/*.json"))
-    same([os.path.basename(p) for p in paths],
-         ["cluster.json", "energy.json", "gpu-waste.json", "my-jobs.json", "one-job.json"],
-         "five dashboards")
-    for path in paths:
-        name = os.path.basename(path)
+    paths = sorted(glob.glob(FOLDER + "/*.json") + glob.glob(FOLDER + "/prometheus/*.json"))
+    files = [os.path.relpath(p, FOLDER) for p in paths]
+    same(files, ["energy.json", "gpu-waste.json", "my-jobs.json", "one-job.json"]
+         + ["prometheus/%s.json" % n for n in
+            ("cluster", "energy", "gpus", "job", "my-jobs", "node")], "ten dashboards")
+    for path, name in zip(paths, files):
         with open(path) as f:
             board = json.load(f)
         uids[board["uid"]] = board
@@ -282,7 +286,7 @@ def boards(site):
         names = [v["name"] for v in board["templating"]["list"]]
         text = json.dumps([board["panels"], board["annotations"]])
         used = set(re.findall(r"\$\{?(\w+)", text)) - {"__unixEpochFrom", "__unixEpochTo", "__data",
-                                                       "__rate_interval", "data"}
+                                                       "__rate_interval", "__value", "data"}
         check({u for u in used if not u.startswith("__")} <= set(names),
               name + " uses variables that it has", used - set(names))
         check(not re.search(r"https?://", text), name + " names no host")
@@ -296,7 +300,8 @@ def boards(site):
             if v["type"] == "query" and "fields" in v["query"]:
                 look(site, "%s: variable %s" % (name, v["name"]), v["query"])
             elif v["type"] == "query":
-                m = re.fullmatch(r"label_values\((\w+), (\w+)\)", v["query"]["query"])
+                m = re.fullmatch(r"label_values\((\w+)(?:{[^}]*})?, (\w+)\)",
+                                 v["query"]["query"])
                 check(site.why or any(m.group(2) in r["metric"] for r in
                                       site.prom.query(m.group(1)) or []),
                       "%s: variable %s" % (name, v["name"]))
@@ -343,16 +348,22 @@ def schema(folder):
     for old in glob.glob(folder + "/*.ts"):
         os.remove(old)
     names = []
-    for path in sorted(glob.glob(FOLDER + "/*.json") + glob.glob(FOLDER + "/infinity/*.json")):
+    for path in sorted(glob.glob(FOLDER + "/*.json") + glob.glob(FOLDER + "/*/*.json")):
         with open(path) as f:
             board = json.load(f)
         for a in board["annotations"]["list"]:
             a["target"] = {"refId": a["target"]["refId"]}  # a data source's own
-        text = json.dumps(board).replace('"mode": "fixed"', '"mode": FieldColorModeId.Fixed')
+        text = json.dumps(board)
+        for mode, enum in (("fixed", "FieldColorModeId.Fixed"),
+                           ("thresholds", "FieldColorModeId.Thresholds"),
+                           ("palette-classic", "FieldColorModeId.PaletteClassic"),
+                           ("absolute", "ThresholdsMode.Absolute")):
+            text = text.replace('"mode": "%s"' % mode, '"mode": ' + enum)
         names.append(os.path.relpath(path, FOLDER).replace("/", "_")[:-5] + ".ts")
         with open(os.path.join(folder, names[-1]), "w") as f:
-            f.write('import { Dashboard, FieldColorModeId } from "@grafana/schema";\n'
-                    "export const board: Dashboard = %s;\nvoid FieldColorModeId;\n" % text)
+            f.write('import { Dashboard, FieldColorModeId, ThresholdsMode } from "@grafana/schema";\n'
+                    "export const board: Dashboard = %s;\n"
+                    "void [FieldColorModeId, ThresholdsMode];\n" % text)
     p = subprocess.run(["node", "node_modules/typescript/bin/tsc", "--noEmit", "--skipLibCheck",
                         "--moduleResolution", "node", "--target", "es2020", "--module", "commonjs"]
                        + names, cwd=folder, capture_output=True, text=True, timeout=300)

@@ -98,12 +98,14 @@ def everything(site):
     for r in rows:
         j = told[r["key"]]
         got = (r["jobid"], r["user"], r["uid"], r["account"], r["partition"], r["state"],
-               r["state_raw"], r["name"], r["start_ms"], r["end_ms"], r["to"], r["elapsed_seconds"],
+               r["state_raw"], r["name"], r["start_ms"], r["end_ms"], r["from"], r["to"],
+               r["elapsed_seconds"],
                r["cpus"], r["nodelist"], r["work_dir"], r["memory_requested_bytes"])
         end = num(j["End"])
         want = (j["JobIDRaw"], j["User"], num(j["UID"]), j["Account"], j["Partition"],
                 STATES[j["State"]], j["State"], j["JobName"] or None,
                 num(j["Start"]) and num(j["Start"]) * 1000, end and end * 1000,
+                (num(j["Start"]) or num(j["Submit"])) * 1000,
                 str(end * 1000) if end else "now", num(j["ElapsedRaw"]), num(j["AllocCPUS"]),
                 None if "None" in j["NodeList"] else j["NodeList"], j["WorkDir"],
                 num(j["AllocCPUS"]) * 100 << 20)

@@ -16,13 +16,18 @@ cg_init
 
 cluster=$1
 shift
-mkdir "$tmp/jobs" "$tmp/bin"
+mkdir "$tmp/jobs" "$tmp/bin" "$tmp/records"
 pids=()
 for line; do
     read -r job uid user account <<<"$line"
     printf '%s\n' "jobid=$job" "uid=$uid" "user=$user" "account=$account" \
         "cluster=$cluster" "start=$(date +%s)" >"$tmp/jobs/$job"
     cg_job "$uid" "$job" || { echo "none no cgroup can be made"; exit 0; }
+    for d in $(cg_paths "$uid" "$job"); do
+        for f in memory.max memory.limit_in_bytes; do
+            [ ! -e "$d/$f" ] || echo 4G >"$d/$f"
+        done
+    done
     cg_run "$uid" "$job" "$work" -t 1e6 -m 50 -i 80 -n 2
     pids+=("$cg_pid")
 done
@@ -41,6 +46,13 @@ done
 			gpu $g memory_busy 5
 			gpu $g power 253172
 			gpu $g temperature 61
+			gpu $g ecc_00 0
+			gpu $g ecc_10 0
+			gpu $g events 8
+			gpu $g rows_corrected 0
+			gpu $g rows_uncorrected 0
+			gpu $g rows_pending 0
+			gpu $g rows_failed 0
 			proc $g compute ${pids[0]} 1073741824 -1 -1
 		END
     done
@@ -62,7 +74,8 @@ play scontrol lic licenses.txt
 chmod 755 "$tmp"/bin/*
 echo "gpu_years 40 year" >"$tmp/constants"
 
-options=(--path.cgroupfs="$cg_view" --job.file-dir="$tmp/jobs" --collector.process --energy.command="$tmp/bin/watts"
+options=(--path.cgroupfs="$cg_view" --job.file-dir="$tmp/jobs" --collector.process
+    --collector.percore --record.dir="$tmp/records" --energy.command="$tmp/bin/watts"
     --energy.meter=command --energy.interval=1 --energy.slow-interval=1
     --energy.idle-watts=50 --collector.emissions --emissions.country=FRA
     --emissions.factor=50 --collector.cluster --cluster.path="$tmp/bin"

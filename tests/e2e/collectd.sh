@@ -215,6 +215,10 @@ for r in json.load(sys.stdin)["data"]["result"]: print(r["value"][1])'
 }
 answered() { [ -n "$(query "$1")" ]; }
 
+panels_filled() {
+    $python "$top/tests/e2e/dashboards_collectd.py" "$prom_url" $id1 >"$d/panels" && [ "$(wc -l <"$d/panels")" = 1 ]
+}
+
 # The scrape and the rules of examples/ make the exporter's names of it.
 test_prometheus() {
     local d=$tmp/prometheus p which labels
@@ -250,6 +254,9 @@ for g in json.load(open(sys.argv[1]))["data"]["groups"]:
     for r in g["rules"]:
         if r["health"] != "ok": print(r["name"], r.get("lastError"))' \
         "$d/rules.json")" ""
+    wait_for 60 panels_filled
+    is "dashboards: no panel lacks data where its metrics exist" "$(sed '$d' "$d/panels")" ""
+    check "dashboards: 30 queries have data" [ "$(sed -n '$s/ .*//p' "$d/panels")" -ge 30 ]
     is "no series has two labels with the same meaning" \
         "$(query 'count({__name__=~"batchjob_.*",type!=""})')" ""
     prometheus=$which

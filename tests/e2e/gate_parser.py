@@ -23,12 +23,12 @@ from tap import check, plan, skip  # noqa: E402
 TOP = os.path.join(HERE, "../..")
 PROGRAM = os.path.join(TOP, os.environ.get("O", "build"), "e2e/gate_print")
 TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-# What Prometheus 3 accepts and 2.42 does not.  The last one is about regular
-# expressions, which the gate does not compile.
+# What Prometheus 3 accepts and 2.42 does not, or only when a feature flag
+# enables it.  "parsing regexp": the parser does not compile regular expressions.
 NEWER = re.compile(
     r"unexpected string|missing unit|unknown function|anchored|smoothed|expected duration"
     r"|bad number or duration|unexpected duration|expected timestamp|unexpected <op:/>"
-    r"|bad duration syntax|unexpected metric identifier|parsing regexp")
+    r"|bad duration syntax|unexpected metric identifier|is not enabled|parsing regexp")
 NEWER_CALL = re.compile(r"(?i)\b(start|end|max_of|min_of)\s*\(")
 
 

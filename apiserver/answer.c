@@ -1,15 +1,13 @@
 #include "apiserver/answer.h"
 
 #include "apiserver/admit.h"
+#include "apiserver/encode.h"
+#include "apiserver/peer.h"
 #include "apiserver/settings.h"
 #include "apiserver/state.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <sys/socket.h>
 
 /* --- finding the endpoint --------------------------------------------------
  */
@@ -105,6 +103,8 @@ static void settle(struct bj_call *c, int r)
         r = failed(c, r);
     if (r > 0 && c->endpoint->refused)
         c->endpoint->refused(c);
+    if (r == 0 && !c->work)
+        bj_encode(c);
 }
 
 static int authenticate(struct bj_call *c)
@@ -186,50 +186,19 @@ static const char *method_name(unsigned method)
                                     : "?";
 }
 
-/* A peer may be refused before its user is known; the log then has only the
- * address. */
-static const char *unix_peer(int fd, char buf[INET6_ADDRSTRLEN])
-{
-    struct ucred peer;
-    socklen_t len = sizeof(peer);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-        return "unix";
-    snprintf(buf, INET6_ADDRSTRLEN, "unix:%u", (unsigned)peer.uid);
-    return buf;
-}
-
-/* The peer of a connection: an address, or "unix:UID". */
-static const char *peer_name(int fd, char buf[INET6_ADDRSTRLEN])
-{
-    struct sockaddr_storage a = {0};
-    socklen_t len = sizeof(a);
-    struct sockaddr_in in;
-    struct sockaddr_in6 in6;
-    if (getpeername(fd, (struct sockaddr *)&a, &len) < 0)
-        return "?";
-    if (a.ss_family == AF_INET) {
-        memcpy(&in, &a, sizeof(in));
-        return inet_ntop(AF_INET, &in.sin_addr, buf, INET6_ADDRSTRLEN);
-    }
-    if (a.ss_family != AF_INET6)
-        return unix_peer(fd, buf);
-    memcpy(&in6, &a, sizeof(in6));
-    return inet_ntop(AF_INET6, &in6.sin6_addr, buf, INET6_ADDRSTRLEN);
-}
-
 /* Count a request by its status and log it. */
 static void record(const struct bj_call *c, struct bj_api_count *n,
                    uint64_t usec)
 {
     unsigned class = c->reply->status / 100;
-    char peer[INET6_ADDRSTRLEN];
+    char peer[BJ_PEER_BYTES];
     __atomic_fetch_add(&n->n[class < BJ_API_CLASSES ? class : 0], 1,
                        __ATOMIC_RELAXED);
     __atomic_fetch_add(&n->usec, usec, __ATOMIC_RELAXED);
     const char *about = c->about[0] ? c->about : "everybody";
     const struct bj_log_field fields[] = {
         {"id", c->request_id[0] ? c->request_id : "-", 0},
-        {"client", peer_name(c->req->fd, peer), 0},
+        {"client", bj_peer_name(c->req->fd, peer), 0},
         {"method", method_name(c->req->method), 0},
         {"endpoint", c->endpoint ? c->endpoint->path : "?", 0},
         {"user", c->who.user[0] ? c->who.user : "-", 0},

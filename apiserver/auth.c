@@ -1,6 +1,7 @@
 #include "apiserver/auth.h"
 
 #include "apiserver/certs.h"
+#include "apiserver/peer.h"
 #include "apiserver/tokens.h"
 #include "base/secret.h"
 
@@ -223,20 +224,6 @@ static unsigned by_peer(struct bj_auth *auth, int fd, uint64_t now,
                                       : take_name(bj_slice_str(name), ret, err);
 }
 
-static bool is_loopback(const struct sockaddr_storage *a)
-{
-    if (a->ss_family == AF_INET) {
-        struct sockaddr_in in;
-        memcpy(&in, a, sizeof(in));
-        return ntohl(in.sin_addr.s_addr) >> 24 == 127;
-    }
-    struct sockaddr_in6 in6;
-    memcpy(&in6, a, sizeof(in6));
-    return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr) ||
-           (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) &&
-            in6.sin6_addr.s6_addr[12] == 127);
-}
-
 /* The certificate maps to a name of access.certificates, or to none. */
 static unsigned by_certificate(struct bj_auth *auth, struct bj_slice names,
                                struct bj_identity *ret, enum credentials *kind,
@@ -272,8 +259,7 @@ static unsigned by_connection(struct bj_auth *auth,
         return refuse(err, 403, "The client has disconnected.");
     if (a.ss_family == AF_UNIX)
         return by_peer(auth, fd, now, ret, kind, err);
-    if (auth->conf->trust_loopback &&
-        (a.ss_family == AF_INET || a.ss_family == AF_INET6) && is_loopback(&a))
+    if (auth->conf->trust_loopback && bj_peer_is_loopback(&a))
         *kind = CREDENTIALS_PROXY;
     return 0;
 }

@@ -14,6 +14,8 @@ struct bj_key;
 struct bj_api_column;
 struct bj_json;
 
+enum { BJ_TAG_BYTES = 24 };
+
 struct bj_call {
     struct bj_api_worker *worker;
     const struct bj_endpoint *endpoint; /* NULL: no endpoint matches */
@@ -25,9 +27,10 @@ struct bj_call {
     const struct bj_json *body; /* of a POST, if parsed */
     void *work;                 /* from run to after */
     char request_id[40];
-    char refusal[400]; /* the sentence of a refusal */
-    char about[80];    /* whose jobs an admin queried, for the log */
-    char next[48];     /* cursor of the next page, sent as a header */
+    char refusal[400];      /* the sentence of a refusal */
+    char about[80];         /* whose jobs an admin queried, for the log */
+    char next[48];          /* cursor of the next page, sent as a header */
+    char tag[BJ_TAG_BYTES]; /* ETag, sent as a header */
     char retry[24];  /* seconds until the client may try again, sent as a header
                       */
     int64_t now_sec; /* wall clock */

@@ -1,5 +1,5 @@
 # The API server: a library, which tests link as well, and the program.
-LIBS_api = $(LIBS_httpd) $(LIBS_statsdb)
+LIBS_api = $(LIBS_httpd) $(call PKG,zlib) $(LIBS_statsdb)
 api_SRC := $(filter-out apiserver/main.c,$(wildcard apiserver/*.c))
 API_LIBS = $(addprefix $(O)/,libapi.a libreport.a libstatsdb.a libcarbon.a libsched.a libbase.a)
 

@@ -10,7 +10,4 @@
  * wildcard means plain text, which suits browsers and curl. */
 enum bj_page_format bj_accept_format(struct bj_slice accept);
 
-/* Whether an Accept-Encoding header (p NULL: none) prefers gzip. */
-bool bj_accept_gzip(struct bj_slice accept_encoding);
-
 #endif

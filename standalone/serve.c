@@ -1,5 +1,6 @@
 #include "standalone/serve.h"
 
+#include "base/accept.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/trim.h"

@@ -3,11 +3,11 @@
 #define BJ_STANDALONE_SERVE_H
 
 #include "base/guard.h"
+#include "base/gzip.h"
 #include "base/httpd.h"
 #include "core/core.h"
 #include "standalone/conf.h"
 #include "standalone/dialect.h"
-#include "standalone/gzip.h"
 #include "standalone/page.h"
 #include "standalone/trace.h"
 

@@ -64,8 +64,9 @@ def safe(what, answer):
     csp = answer.headers.get_all("Content-Security-Policy") or []
     check(len(csp) == 1 and csp[0].startswith("default-src 'none'; style-src 'self'")
           and "unsafe" not in csp[0] and "frame-ancestors 'none'" in csp[0], what + ": policy", csp)
+    cache = "private, no-cache" if answer.status == 200 else "no-store"
     same((answer.headers["X-Content-Type-Options"], answer.headers["Cache-Control"],
-          answer.headers["Content-Type"]), ("nosniff", "no-store", "text/html; charset=utf-8"),
+          answer.headers["Content-Type"]), ("nosniff", cache, "text/html; charset=utf-8"),
          what + ": headers")
     same((page.open, page.bad), ([], []), what + ": every tag is closed")
     check(set(page.tags) <= {"html", "head", "meta", "title", "link", "body", "header", "nav", "a",

@@ -1,6 +1,8 @@
 /* standalone/accept.c: nothing is read past the end, and what is not wanted at
  * all is not chosen. */
 #include "standalone/accept.h"
+
+#include "base/accept.h"
 #include "tests/fuzz/fuzz.h"
 
 static bool has(struct bj_slice s, const char *word)

@@ -2,6 +2,8 @@
  * corners of the grammar. */
 #include "standalone/accept.h"
 
+#include "base/accept.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The small parts of the exporter: listening sockets, what is not seen, news
  * for systemd, compression, threads and log lines. */
+#include "base/gzip.h"
 #include "base/listen.h"
-#include "standalone/gzip.h"
 #include "standalone/host.h"
 #include "standalone/notify.h"
 #include "standalone/privileges.h"

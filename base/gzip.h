@@ -1,6 +1,6 @@
-/* Compressed pages. */
-#ifndef BJ_STANDALONE_GZIP_H
-#define BJ_STANDALONE_GZIP_H
+/* Compressed bodies of responses (RFC 1952). */
+#ifndef BJ_BASE_GZIP_H
+#define BJ_BASE_GZIP_H
 
 #include "base/buf.h"
 

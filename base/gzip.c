@@ -1,4 +1,4 @@
-#include "standalone/gzip.h"
+#include "base/gzip.h"
 
 #include <errno.h>
 #include <limits.h>
